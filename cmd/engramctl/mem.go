@@ -32,6 +32,7 @@ it is printed, stderr and JSON say so, and the exit code is 0 (4 with --strict).
 	},
 		a.memLsCommand(), a.memGetCommand(), a.memSetCommand(), a.memRmCommand(), a.memHashCommand(),
 		a.memPatchCommand(), a.memEditCommand(), a.memMvCommand(), a.memLinkCommand(), a.memLogCommand(), a.memDiffCommand(), a.memRestoreCommand(), a.memGraphCommand(),
+		a.memPinCommand(), a.memUnpinCommand(), a.memArchiveCommand(), a.memUnarchiveCommand(),
 		a.memSearchCommand(), a.memStatsCommand(), a.memTimelineCommand(),
 	))
 	mem.PersistentFlags().BoolVar(&a.flags.strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")

@@ -13,6 +13,7 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/remember"
 	"engramd/internal/when"
+	"engramd/nips/unit"
 )
 
 // listOut is `mem ls --json`.
@@ -27,14 +28,14 @@ type listOut struct {
 }
 
 func (a *app) memLsCommand() *cobra.Command {
-	var asJSON, all bool
+	var asJSON, all, archived bool
 	var at string
 	c := a.command(&cobra.Command{
-		Use:   "ls [--all] [--at TIME] [--json]",
+		Use:   "ls [--all | --archived] [--at TIME] [--json]",
 		Short: "List memories with sizes and times",
 		Long: `List memories with sizes and times, by slug. Core, removed memories and those that
 programs keep (mem/sys/, mem/proposals/, mem/proposals-answers/) are shown with --all
-only. JSON has ids and hashes too; texts are what mem get shows. Where there is no
+only, and with --archived those that are archived and no others. JSON has ids and hashes too; texts are what mem get shows. Where there is no
 memory at all, stderr says so, and with whom this key has memory.
 
 --at lists what was there at a time in the past, by the times that versions bear, as far
@@ -58,7 +59,9 @@ Exit code 6 if there is memory and none of it can be read.`,
 			l, unknown, status, err := listAt(ctx, m, past)
 			kept := l.Memories
 			if !all {
-				l.Memories = slices.DeleteFunc(slices.Clone(kept), func(e client.Entry) bool { return remember.Reserved(e.Slug) })
+				l.Memories = slices.DeleteFunc(slices.Clone(kept), func(e client.Entry) bool {
+					return remember.Reserved(e.Slug) || archived && unit.Parse(e.Text).Fields().State != unit.Archived
+				})
 			}
 			if err == nil && len(kept) == 0 && !(all && l.Core != nil) {
 				err = emptiness(l, status)
@@ -70,6 +73,8 @@ Exit code 6 if there is memory and none of it can be read.`,
 				a.note("%s cannot be read; the slugs are unknown", counted(l.Unreadable, "memory", "memories"))
 			}
 			switch {
+			case archived && len(l.Memories) == 0:
+				a.note("nothing is archived")
 			case len(l.Memories) == 0 && len(kept) > 0:
 				a.note("no memories but %d that programs keep (--all shows them)", len(kept))
 			case len(l.Memories) == 0 && unknown == 0:
@@ -90,7 +95,9 @@ Exit code 6 if there is memory and none of it can be read.`,
 	})
 	jsonFlag(c, &asJSON)
 	c.Flags().StringVar(&at, "at", "", "the memory at a `time` in the past")
+	c.Flags().BoolVar(&archived, "archived", false, "those that are archived, and no others")
 	c.Flags().BoolVar(&all, "all", false, "core, removed memories and those of programs too")
+	c.MarkFlagsMutuallyExclusive("all", "archived")
 	return c
 }
 

@@ -159,6 +159,7 @@ func (a *app) write(ctx context.Context, asJSON bool, slug nipae.Slug, do func(c
 		if err := a.report(status, about(slug, entry, explained(understood(err)))); err != nil {
 			return err
 		}
+		a.tellUsesBeside(ctx, m)
 		if asJSON {
 			return a.printJSON(wroteOut{answerOf(m, status), entryFor(entry)})
 		}

@@ -105,8 +105,8 @@ func (a *app) operations(args []string) ([]mind.Op, error) {
 	return ops, nil
 }
 
-// printCommitted says what was written. What was left makes it a conflict.
-func (a *app) printCommitted(r plans.Result, asJSON bool) error {
+// committedOf says what was written.
+func committedOf(r plans.Result) committedOut {
 	out := committedOut{Plan: r.ID, Status: r.Status, Changes: []committedOne{}, Left: r.Left, Behind: r.Behind, Again: r.Again}
 	left := map[string]bool{}
 	for _, l := range r.Left {
@@ -117,6 +117,12 @@ func (a *app) printCommitted(r plans.Result, asJSON bool) error {
 			out.Changes = append(out.Changes, committedOne{Slug: c.Slug, What: c.What(), Operation: c.Op + 1, Note: c.Note})
 		}
 	}
+	return out
+}
+
+// printCommitted says what was written. What was left makes it a conflict.
+func (a *app) printCommitted(r plans.Result, asJSON bool) error {
+	out := committedOf(r)
 	for _, url := range r.Behind {
 		a.note("%s did not take all of it; engramctl sync brings it up to date", url)
 	}

@@ -111,6 +111,7 @@ func (a *app) writeNote(ctx context.Context, asJSON bool, n remember.Note, check
 			return err
 		}
 		a.noteCopied(r.Slug, r.From)
+		a.tellUsesBeside(ctx, m)
 		a.noteWaiting(ctx)
 		if asJSON {
 			return a.printJSON(wroteOut{answerOf(m, r.Status), entryFor(r.Entry)})

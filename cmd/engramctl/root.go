@@ -17,6 +17,8 @@ func (a *app) commands() []*cobra.Command {
 		a.memCommand(),
 		a.coreCommand(),
 		a.noteCommand(),
+		a.feedbackCommand(),
+		a.metabolismCommand(),
 		a.intendCommand(),
 		a.intentionsCommand(),
 		a.mindCommand(),

@@ -9,6 +9,7 @@ import (
 	"engramd/internal/mcp"
 	"engramd/internal/recollect"
 	"engramd/internal/wake"
+	"engramd/nips/nipae"
 )
 
 // openState opens what this machine knows of a pair and no relay has.
@@ -57,9 +58,16 @@ func (a *app) keepState(ctx context.Context, m *client.Memory, o *mcp.Options) (
 	a.serveIntentions(state, o)
 	o.Wake = func(ctx context.Context) wake.Options { return wakeOptions(ctx, state, "") }
 	o.Uses = func(ctx context.Context) (map[string]recollect.Use, error) { return usesIn(ctx, state) }
+	if o.Mind != nil {
+		o.Mind.Judge = func(ctx context.Context, useful bool, slugs []nipae.Slug) (int, error) {
+			return a.judge(ctx, m, state, useful, slugs)
+		}
+	}
 	stop := a.serveMind(ctx, m, state, o)
+	told := a.serveUses(ctx, m, state, o)
 	return func() {
 		stop()
+		told()
 		_ = state.Close() // each use is kept already
 	}
 }

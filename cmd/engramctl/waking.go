@@ -107,34 +107,9 @@ func wakeOptions(ctx context.Context, state *agentstate.State, session string) w
 	if state == nil {
 		return wake.Options{}
 	}
+	used, _ := usedHere(ctx, state)
 	shown, _ := state.Shown(ctx, session)
-	return wake.Options{Known: metabolism.Known{Uses: usedIn(ctx, state), Feedback: judgedIn(ctx, state)}, Seen: seenBy(shown), Dreamt: dreamtIn(ctx, state)}
-}
-
-// usedIn returns how often memories were used on this machine, and when last.
-func usedIn(ctx context.Context, state *agentstate.State) map[string]metabolism.Use {
-	counters, _, err := state.Counters(ctx)
-	if err != nil {
-		return nil
-	}
-	uses := make(map[string]metabolism.Use, len(counters))
-	for _, c := range counters {
-		uses[c.Slug] = metabolism.Use{N: c.Recalled + c.Read, Last: c.Last}
-	}
-	return uses
-}
-
-// judgedIn returns how often memories were called useful and wrong.
-func judgedIn(ctx context.Context, state *agentstate.State) map[string]metabolism.Feedback {
-	all, _, err := state.Judgements(ctx)
-	if err != nil {
-		return nil
-	}
-	judged := make(map[string]metabolism.Feedback, len(all))
-	for slug, j := range all {
-		judged[slug] = metabolism.Feedback{Useful: j.Useful, Wrong: j.Wrong}
-	}
-	return judged
+	return wake.Options{Writer: used.writer, Known: metabolism.Known{Uses: used.own, Feedback: used.judged}, Seen: seenBy(shown), Dreamt: dreamtIn(ctx, state)}
 }
 
 // dreamtIn returns what dreams drew on this machine; nil where that is not known.

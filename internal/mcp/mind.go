@@ -14,6 +14,8 @@ type Mind struct {
 	// Plans makes plans and carries them out; what it writes is stamped with the
 	// session.
 	Plans func(session string) Plans
+	// Judge notes which memories were useful.
+	Judge Judge
 	// Alone leaves out the other tools for the memory.
 	Alone bool
 }
@@ -42,6 +44,9 @@ func (s *Server) consolidates() bool { return s.minds() && s.o.Mind.Plans != nil
 func (s *Server) addMindTools() {
 	add(s, "memory_intend", "Intend", effectAdd, describeIntend, s.intend)
 	add(s, "memory_done", "Close", effectDestroy, describeDone, s.done)
+	if s.o.Mind.Judge != nil {
+		add(s, "memory_feedback", "Feedback", effectAdd, describeFeedback, s.feedback)
+	}
 	if s.o.Mind.Plans != nil {
 		add(s, "mind_prepare", "Prepare", effectNone, describePrepare, s.mindPrepare)
 		add(s, commitTool, "Commit", effectOverwrite, describeCommit, s.mindCommit)

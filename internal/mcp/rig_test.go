@@ -274,5 +274,6 @@ func slugf(format string, a ...any) nipae.Slug { return nipae.Slug(fmt.Sprintf(f
 
 // anyMind is a Mind with everything that it can have.
 func anyMind() *Mind {
-	return &Mind{Plans: func(string) Plans { return &fakePlans{} }}
+	return &Mind{Plans: func(string) Plans { return &fakePlans{} },
+		Judge: func(context.Context, bool, []nipae.Slug) (int, error) { return 0, nil }}
 }

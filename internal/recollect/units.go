@@ -27,3 +27,27 @@ func Units(v View, k metabolism.Known) []metabolism.Unit {
 	}
 	return all
 }
+
+// Uses returns how often memories were used by all writers that say so in the
+// memory: of each writer the most that it said, and of the own one also what it
+// counted since.
+func Uses(v View, writer string, own map[string]metabolism.Use, now time.Time) map[string]metabolism.Use {
+	all, n := map[string]metabolism.Use{}, 0
+	for _, h := range v.Under(metabolism.UsagePrefix) {
+		text, ok := v.Text(h.Slug)
+		if !ok || h.Slug == metabolism.UsagePrefix+writer {
+			continue
+		}
+		if n++; n > metabolism.MaxWriters {
+			break
+		}
+		metabolism.AddUses(all, metabolism.DecodeUsage(text, now))
+	}
+	text, _ := v.Text(metabolism.UsagePrefix + writer)
+	mine := metabolism.DecodeUsage(text, now)
+	for slug, u := range own {
+		mine[slug] = metabolism.Most(mine[slug], u)
+	}
+	metabolism.AddUses(all, mine)
+	return all
+}

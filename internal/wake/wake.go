@@ -27,8 +27,10 @@ type Options struct {
 	// folder is known to be its. Episodes of other projects do not come unasked.
 	Project string
 	Linked  bool
-	// Known is what is known of how memories were used.
-	Known metabolism.Known
+	// Known is what this machine knows of how memories were used, and Writer as
+	// whom it says so in the memory.
+	Known  metabolism.Known
+	Writer string
 	// Seen reports whether the session was shown an intention by a key; nil was
 	// shown nothing.
 	Seen func(slug, key string) bool
@@ -70,6 +72,7 @@ func (s *Start) episodes(ctx context.Context, v recollect.View, o Options) {
 		}
 		return strings.Compare(a.Slug, b.Slug)
 	})
+	o.Known.Uses = recollect.Uses(v, o.Writer, o.Known.Uses, o.Now)
 	alive := metabolism.NewReader(o.Known, metabolism.Informations(v.Index().Said()), "")
 	for _, l := range all {
 		if ctx.Err() != nil {

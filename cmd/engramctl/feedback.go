@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/agentstate"
+	"engramd/internal/client"
+	"engramd/internal/mcp"
+	"engramd/internal/metabolism"
+	"engramd/nips/nipae"
+)
+
+// feedbackOut is `feedback --json`.
+type feedbackOut struct {
+	Verdict string   `json:"verdict"`
+	Slugs   []string `json:"slugs"`
+	Budget  int      `json:"budget"` // of tokens, by now
+}
+
+func (a *app) feedbackCommand() *cobra.Command {
+	var asJSON bool
+	c := a.pairFlags(a.command(&cobra.Command{
+		Use:   "feedback useful|wrong SLUG... [--json]",
+		Short: "Say that memories were useful, or wrong",
+		Long: `Say that memories were useful, or wrong: that makes them more, or less, likely to come
+unasked into a context, and to be archived last, or first (docs/mind.md). What was useful
+adds 50,000 tokens to the budget above which archiving is proposed, once for a memory and
+day and ten times at most.
+
+It is kept on this machine, in the agent's state. No text is changed: correct what is
+wrong with mem set, or supersede it.`,
+		Example: `  engramctl feedback useful projects/atlas/database people/ana
+  engramctl feedback wrong projects/atlas/old-plan`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1+mcp.MaxJudged {
+				return fmt.Errorf("%d memories at once are the most", mcp.MaxJudged)
+			}
+			return arguments("useful|wrong", "SLUG")(nil, args[:min(len(args), 2)])
+		},
+	}, func(ctx context.Context, args []string) error {
+		if args[0] != "useful" && args[0] != "wrong" {
+			return usagef("%q is neither useful nor wrong", args[0])
+		}
+		var slugs []nipae.Slug
+		for _, arg := range args[1:] {
+			slug, err := ownSlug(arg)
+			if err != nil {
+				return err
+			}
+			if !slices.Contains(slugs, slug) {
+				slugs = append(slugs, slug)
+			}
+		}
+		return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
+			state, err := a.openState(ctx, m, a.noteLine)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = state.Close() }() // each of its writes is kept already
+			budget, err := a.judge(ctx, m, state, args[0] == "useful", slugs)
+			if err != nil {
+				return err
+			}
+			out := feedbackOut{Verdict: args[0], Budget: budget}
+			for _, slug := range slugs {
+				out.Slugs = append(out.Slugs, string(slug))
+			}
+			if asJSON {
+				return a.printJSON(out)
+			}
+			return a.print("%s called %s; the budget is %d tokens\n", counted(len(slugs), "memory", "memories"), args[0], budget)
+		})
+	}))
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// judge notes a judgement on memories that exist, all or none, and returns the
+// budget of tokens by then. Nothing is written to the memory.
+func (a *app) judge(ctx context.Context, m *client.Memory, state *agentstate.State, useful bool, slugs []nipae.Slug) (budget int, err error) {
+	names := make([]string, len(slugs))
+	for i, slug := range slugs {
+		if _, _, err := m.Get(ctx, slug); err != nil {
+			return 0, fmt.Errorf("%s: %w", slug, err)
+		}
+		names[i] = string(slug)
+	}
+	if err := state.Judge(ctx, useful, names...); err != nil {
+		return 0, err
+	}
+	_, earned, err := state.Judgements(ctx)
+	return metabolism.Budget(0, earned), err
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/remember"
+)
+
+// memMarkCommand is one of pin, unpin, archive and unarchive.
+func (a *app) memMarkCommand(mark remember.Mark, short, long, example string) *cobra.Command {
+	var asJSON bool
+	var base string
+	c := a.command(&cobra.Command{
+		Use:     string(mark) + " SLUG [--base HASH] [--json]",
+		Short:   short,
+		Long:    long,
+		Example: example,
+		Args:    arguments("SLUG"),
+	}, func(ctx context.Context, args []string) error {
+		slug, err := ownSlug(args[0])
+		if err != nil {
+			return err
+		}
+		if err := checkHash("--base", base); err != nil {
+			return err
+		}
+		return a.write(ctx, asJSON, slug, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
+			r, err := a.writer(ctx, m).Mark(ctx, slug, mark, client.SetOptions{Base: base, Whole: a.flags.strict})
+			return r.Entry, r.Status, err
+		})
+	})
+	jsonFlag(c, &asJSON)
+	baseFlag(c, &base)
+	return c
+}
+
+func (a *app) memPinCommand() *cobra.Command {
+	return a.memMarkCommand(remember.Pin, "Keep a memory from ever being archived", `Keep a memory from ever being archived: pin: true in its front matter. No other byte of
+it changes, and a memory that is pinned already is left.`, `  engramctl mem pin projects/atlas`)
+}
+
+func (a *app) memUnpinCommand() *cobra.Command {
+	return a.memMarkCommand(remember.Unpin, "Let a memory be archived again", `Let a memory be archived again: mem pin taken back, byte for byte.`, `  engramctl mem unpin projects/atlas`)
+}
+
+func (a *app) memArchiveCommand() *cobra.Command {
+	return a.memMarkCommand(remember.Archive, "Have a memory recalled no more, and keep it", `Have a memory recalled no more, and keep it: state: archived in its front matter. No
+other byte of it changes; text and history stay, mem get and mem search --state archived
+find it, mem ls --archived lists it, and mem unarchive brings it back.
+
+The core, the narrative, intentions that are not done and what is pinned are not
+archived (exit code 2).`, `  engramctl mem archive journal/2024/05/minutes`)
+}
+
+func (a *app) memUnarchiveCommand() *cobra.Command {
+	return a.memMarkCommand(remember.Unarchive, "Have an archived memory recalled again", `Have an archived memory recalled again: mem archive taken back, byte for byte. One that
+is active is left; one that is superseded or done is not archived (exit code 2).`, `  engramctl mem unarchive journal/2024/05/minutes`)
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"engramd/internal/mcp"
+	"engramd/internal/mind"
+	"engramd/internal/mind/plans"
+	"engramd/internal/secrets"
+	"engramd/internal/snapshot/bundle"
+	"engramd/nips/unit"
+)
+
+const (
+	// archivedBytes and archivedMost bound what one plan archives, so that its
+	// record has room for all texts.
+	archivedBytes = 180 << 10
+	archivedMost  = 300
+)
+
+// archiveCandidates is metabolism --commit, and --cold without it.
+func (a *app) archiveCandidates(ctx context.Context, f metabolismFlags) error {
+	return a.withPlans(ctx, func(ctx context.Context, p thinking) error {
+		state := a.stateOf(ctx, p.copy.m, a.noteLine)
+		if state == nil {
+			return errors.New("the agent's state cannot be opened")
+		}
+		defer state.Close()
+		used, err := usedHere(ctx, state)
+		if err != nil {
+			return err
+		}
+		out, all, err := f.look(ctx, p.copy.source(), used)
+		if err != nil {
+			return err
+		}
+		if f.commit {
+			all = roomFor(all, archivedBytes)
+		}
+		if len(all) == 0 {
+			return a.printMetabolism(out, f.asJSON)
+		}
+		if f.commit {
+			if out.Snapshot, err = a.snapshotFirst(ctx, p, f); err != nil {
+				return err
+			}
+		}
+		if f.cold != "" {
+			if err := writeCold(a.path(f.cold), all, f.now); err != nil {
+				return err
+			}
+			out.Cold = f.cold
+			a.note("%s written to %s", counted(len(all), "memory", "memories"), f.cold)
+		}
+		if !f.commit {
+			return a.printMetabolism(out, f.asJSON)
+		}
+		r, err := a.archiveAll(ctx, p, all, out, f.now)
+		if err != nil {
+			return understoodPlan(err)
+		}
+		if !f.asJSON {
+			if err := a.printCommitted(r, false); err != nil {
+				return err
+			}
+			if rest := len(out.Candidates) - len(r.Changes); rest > 0 {
+				a.note("%d more could be archived: run it again", rest)
+			}
+			return nil
+		}
+		done := committedOf(r)
+		out.Committed = &done
+		return a.printJSON(out)
+	})
+}
+
+// roomFor returns the first of all that one plan has room for.
+func roomFor(all []candidate, room int) []candidate {
+	for i, c := range all {
+		if room -= len(c.text); i == archivedMost || room < 0 && i > 0 {
+			return all[:i]
+		}
+	}
+	return all
+}
+
+// snapshotFirst makes a snapshot where a folder for them is configured.
+func (a *app) snapshotFirst(ctx context.Context, p thinking, f metabolismFlags) (string, error) {
+	if cmp.Or(f.root, a.env["ENGRAM_SNAPSHOTS"]) == "" {
+		return "", nil
+	}
+	flags := &snapshotFlags{root: f.root, tenant: bundle.DefaultTenant, lockTimeout: time.Minute}
+	made, err := a.snapshotTaker(p.copy.c, flags)(ctx, "before archiving")
+	if errors.Is(err, mcp.ErrNothing) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("a snapshot before archiving: %w; nothing was archived", err)
+	}
+	a.note("snapshot %s", made.ID)
+	return made.ID, nil
+}
+
+// archiveAll archives candidates as one plan. Texts that take more room in the
+// record than expected halve it.
+func (a *app) archiveAll(ctx context.Context, p thinking, all []candidate, out metabolismOut, now time.Time) (plans.Result, error) {
+	for {
+		plan := mind.Plan{Kind: mind.Archive, Made: now.UTC(), Stale: out.Stale}
+		var ops []mind.Op
+		for _, c := range all {
+			plan.Units = append(plan.Units, mind.Shown{Slug: c.Slug, Hash: mind.Hash(c.text), Role: mind.Stale})
+			ops = append(ops, mind.Op{Op: mind.OpArchive, Slug: c.Slug, Why: fmt.Sprintf("activation %.2f, %d tokens: %s", c.Activation, c.Tokens, c.why)})
+		}
+		plan = plan.Identify()
+		if err := p.Keep(ctx, plan); err != nil {
+			return plans.Result{}, err
+		}
+		r, err := p.Commit(ctx, plan.ID, ops)
+		if !errors.Is(err, plans.ErrTooLarge) || len(all) == 1 {
+			return r, err
+		}
+		all = all[:len(all)/2]
+	}
+}
+
+// coldOut is a line of the cold file.
+type coldOut struct {
+	Slug       string   `json:"slug"`
+	Type       string   `json:"type"`
+	Content    string   `json:"content"`
+	Tags       []string `json:"tags,omitempty"`
+	Trust      string   `json:"trust"`
+	Created    string   `json:"created_at"`
+	Salience   float64  `json:"salience"`
+	Uses       int64    `json:"retrieval_count"`
+	Activation float64  `json:"activation"`
+	Hash       string   `json:"hash"` // of the text as it is remembered
+	Redacted   int      `json:"redacted,omitempty"`
+	Archived   string   `json:"archived_at"`
+}
+
+// writeCold writes candidates to a file that is not there.
+func writeCold(path string, all []candidate, now time.Time) error {
+	var lines bytes.Buffer
+	enc := json.NewEncoder(&lines)
+	enc.SetEscapeHTML(false)
+	for _, c := range all {
+		f := unit.Parse(c.text).Fields()
+		line := coldOut{Slug: c.Slug, Type: string(f.Type), Tags: f.Tags, Trust: f.Trust.String(), Created: c.Created.UTC().Format(time.RFC3339), Salience: f.Salience,
+			Uses: c.Uses.N, Activation: c.Activation, Hash: mind.Hash(c.text), Archived: now.UTC().Format(time.RFC3339)}
+		line.Content, line.Redacted = secrets.Redact(c.text)
+		for i := range line.Tags {
+			line.Tags[i], _ = secrets.Redact(line.Tags[i])
+		}
+		if err := enc.Encode(line); err != nil {
+			return err
+		}
+	}
+	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return usagef("--cold: %s is there already, and is not written over", path)
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	_, err = out.Write(lines.Bytes())
+	if err = errors.Join(err, out.Sync(), out.Close()); err != nil {
+		_ = os.Remove(path) // half of it is worse than nothing
+		return fmt.Errorf("--cold: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"sync"
+	"time"
+
+	"engramd/internal/agentstate"
+	"engramd/internal/client"
+	"engramd/internal/mcp"
+	"engramd/internal/metabolism"
+	"engramd/internal/recollect"
+	"engramd/nips/nipae"
+)
+
+// tellUses tells relays, where something is written anyhow and at most once a
+// day, how often memories were used on this machine. What fails is told with the
+// next day's.
+func (a *app) tellUses(ctx context.Context, m *client.Memory, state *agentstate.State) error {
+	all, unflushed, err := state.Counters(ctx)
+	if err != nil || unflushed == 0 {
+		return err
+	}
+	due, err := state.Flushing(ctx)
+	if err != nil || !due {
+		return err
+	}
+	writer, err := state.Writer(ctx)
+	if err != nil {
+		return err
+	}
+	slug := nipae.Slug(metabolism.UsagePrefix + hex.EncodeToString(writer[:]))
+	if _, _, err := m.Set(ctx, slug, metabolism.EncodeUsage(countedUses(all)), client.SetOptions{}); err != nil {
+		return err
+	}
+	return state.Flushed(ctx, all)
+}
+
+// tellUsesBeside is tellUses for a command that has written: it does not fail.
+func (a *app) tellUsesBeside(ctx context.Context, m *client.Memory) {
+	state := a.stateOf(ctx, m, a.noteLine)
+	if state == nil {
+		return
+	}
+	defer state.Close()
+	if err := a.tellUses(ctx, m, state); err != nil {
+		a.note("other machines are not told yet how often memories were used: %v", err)
+	}
+}
+
+// serveUses has a server tell uses where something is written, beside the answer.
+// Call what it returns before the state is closed.
+func (a *app) serveUses(ctx context.Context, m *client.Memory, state *agentstate.State, o *mcp.Options) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	wrote, log := o.Wrote, o.Log
+	busy := make(chan struct{}, 1)
+	o.Wrote = func(call context.Context, slugs []string) {
+		wrote(call, slugs)
+		select {
+		case busy <- struct{}{}:
+		default:
+			return // it is being done
+		}
+		running.Go(func() {
+			defer func() { <-busy }()
+			if err := a.tellUses(ctx, m, state); err != nil && ctx.Err() == nil {
+				log.Warn("other machines are not told yet how often memories were used", "error", err)
+			}
+		})
+	}
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+func countedUses(all []agentstate.Counter) map[string]metabolism.Use {
+	uses := make(map[string]metabolism.Use, len(all))
+	for _, c := range all {
+		uses[c.Slug] = metabolism.Use{N: c.Recalled + c.Read, Last: c.Last}
+	}
+	return uses
+}
+
+// usedBy is what this machine knows of uses and judgements, before it looks at a
+// memory.
+type usedBy struct {
+	writer string
+	own    map[string]metabolism.Use
+	judged map[string]metabolism.Feedback
+	earned int
+}
+
+// usedHere reads it from the state; of no state nothing is known.
+func usedHere(ctx context.Context, state *agentstate.State) (u usedBy, err error) {
+	if state == nil {
+		return u, nil
+	}
+	writer, err := state.Writer(ctx)
+	if err != nil {
+		return u, err
+	}
+	counters, _, err := state.Counters(ctx)
+	if err != nil {
+		return u, err
+	}
+	judged, earned, err := state.Judgements(ctx)
+	if err != nil {
+		return u, err
+	}
+	u = usedBy{hex.EncodeToString(writer[:]), countedUses(counters), map[string]metabolism.Feedback{}, earned}
+	for slug, j := range judged {
+		u.judged[slug] = metabolism.Feedback{Useful: j.Useful, Wrong: j.Wrong}
+	}
+	return u, nil
+}
+
+// known adds what a memory says of uses elsewhere.
+func (u usedBy) known(v recollect.View, now time.Time) metabolism.Known {
+	return metabolism.Known{Uses: recollect.Uses(v, u.writer, u.own, now), Feedback: u.judged}
+}
