@@ -12,6 +12,7 @@ import (
 	"engramd/internal/intend"
 	"engramd/internal/recall"
 	"engramd/internal/recollect"
+	"engramd/nips/unit"
 )
 
 // foundOut is a memory that was found, in JSON.
@@ -45,7 +46,13 @@ type recallOut struct {
 	Hits  []recalledOut `json:"hits"`
 	More  int           `json:"more"` // fit besides, for which the block has no room
 	// Intentions are those that are due, or may apply to the query.
-	Intentions []comingOut `json:"intentions,omitempty"`
+	Intentions []comingOut  `json:"intentions,omitempty"`
+	Left       []leftOutOut `json:"left_out,omitempty"` // with --explain
+}
+
+type leftOutOut struct {
+	Slug   string `json:"slug"`
+	Reason string `json:"reason"`
 }
 
 type recalledOut struct {
@@ -61,12 +68,12 @@ type alikeOut struct {
 
 func (a *app) recallCommand() *cobra.Command {
 	var q recollect.Query
-	var asJSON bool
+	var asJSON, explain bool
 	var wait time.Duration
 	var feelings map[string]string
 	var named modelFlags
 	c := a.pairFlags(a.command(&cobra.Command{
-		Use:   "recall QUERY... [--budget BYTES] [--json]",
+		Use:   "recall QUERY... [--budget BYTES] [--explain] [--json]",
 		Short: "Recall what is remembered on a question, as one block",
 		Long: `Recall what is remembered on a question, as one block that fits a budget: whole
 memories, best first, then titles of others. It is ranked by words in all their
@@ -77,6 +84,10 @@ and called somebody else's words.
 Intentions that are due, or of which the trigger has words of the query, follow
 (docs/mind.md). If nothing fits, nothing is printed, stderr says so, and the exit code is 0. If
 relays did not answer and nothing fits, that is a failure: it may be there.
+
+--explain names, on stderr and in JSON, what has to do with the question and was left out,
+and why: its state, its trust, a filter, the threshold below which nothing fits, or the
+budget. Age is none of the reasons.
 
 No model is asked unless --embed-url or --rerank-url names one: then meaning is
 compared beside words, and the best are put in its order.`,
@@ -97,6 +108,7 @@ compared beside words, and the best are put in its order.`,
 		now := time.Now()
 		var whose *client.Memory
 		var found recollect.Answer
+		var left []recollect.Left
 		var coming []intend.Item
 		var at intend.Place
 		err = a.withPrepared(ctx, wait, func(ctx context.Context, l *localCopy) error {
@@ -104,11 +116,13 @@ compared beside words, and the best are put in its order.`,
 			at = a.placeFor(ctx, l.m)
 			return m.ask(ctx, l, &q, now, a.note)
 		}, func(v recollect.View) (_ seen, err error) {
-			found, err = recollect.Recall(v, q, now)
+			if found, err = recollect.Recall(v, q, now); err == nil && explain {
+				left, err = recollect.Explain(v, q, now)
+			}
 			if whose.Writable() { // its owner does not intend it
 				coming = intend.Look(v, intend.Ask{Now: now, Place: at, Text: q.Text})
 			}
-			return seen{len(found.Hits) + found.More, func(out viewOut) error { return a.printRecalled(found, coming, out, asJSON) }}, err
+			return seen{len(found.Hits) + found.More, func(out viewOut) error { return a.printRecalled(found, left, coming, out, asJSON) }}, err
 		})
 		if err == nil {
 			a.countRecalled(ctx, whose, found.Hits)
@@ -117,6 +131,7 @@ compared beside words, and the best are put in its order.`,
 	}))
 	jsonFlag(c, &asJSON)
 	waitFlag(c, &wait)
+	c.Flags().BoolVar(&explain, "explain", false, "name what was left out, and why")
 	c.Flags().IntVar(&q.Budget, "budget", recall.DefaultBudget, "how many `BYTES` the block may have, 100 to 65536")
 	c.Flags().StringToStringVar(&feelings, "emotion", nil, "favour what felt alike, for example `joy=0.8`")
 	c.Flags().BoolVar(&a.flags.strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
@@ -125,12 +140,15 @@ compared beside words, and the best are put in its order.`,
 	return c
 }
 
-func (a *app) printRecalled(found recollect.Answer, coming []intend.Item, out viewOut, asJSON bool) error {
+func (a *app) printRecalled(found recollect.Answer, left []recollect.Left, coming []intend.Item, out viewOut, asJSON bool) error {
 	coming = coming[:min(len(coming), maxComing)]
 	if len(found.Hits)+found.More == 0 {
 		a.note("nothing fits")
 	}
 	if !asJSON {
+		for _, l := range left {
+			a.note("left out: %s: %s", harmless(unit.OneLine(l.Slug)), l.Reason)
+		}
 		return a.printText(strings.Join(slices.DeleteFunc([]string{found.Block, linesOf(coming)}, func(s string) bool { return s == "" }), "\n"))
 	}
 	all := recallOut{Intentions: comingOf(coming), viewOut: out, Block: found.Block, Hits: []recalledOut{}, More: found.More}
@@ -140,6 +158,9 @@ func (a *app) printRecalled(found recollect.Answer, coming []intend.Item, out vi
 			r.Alike = append(r.Alike, alikeOut{d.Slug, d.Differs})
 		}
 		all.Hits = append(all.Hits, r)
+	}
+	for _, l := range left {
+		all.Left = append(all.Left, leftOutOut{l.Slug, l.Reason})
 	}
 	return a.printJSON(all)
 }
