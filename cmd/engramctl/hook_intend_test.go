@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -97,6 +100,16 @@ func TestManyIntentionsTakeTurns(t *testing.T) {
 	}
 }
 
+// process runs engramctl as a process of its own.
+func (r *hookRig) process(args ...string) hooked {
+	c := exec.CommandContext(r.t.Context(), "engramctl", args...)
+	c.Env, c.Dir = append(os.Environ(), r.env...), r.folder
+	var stdout, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &stdout, &stderr
+	_ = c.Run() // the exit code says it
+	return hooked{c.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
 // TestTwoMachinesClose: of two machines that close the same occurrence one wins, and
 // the other one is told so. A restart changes nothing of what is open.
 func TestTwoMachinesClose(t *testing.T) {
@@ -122,7 +135,7 @@ func TestTwoMachinesClose(t *testing.T) {
 		var both sync.WaitGroup
 		var got [2]hooked
 		for n, m := range machines {
-			both.Go(func() { got[n] = m.run(nil, "intentions", "done", slug) })
+			both.Go(func() { got[n] = m.process("intentions", "done", slug) })
 		}
 		both.Wait()
 		won, lost := got[0], got[1]

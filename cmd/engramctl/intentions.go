@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -187,7 +188,7 @@ shown: so it can be closed before it begins.`,
 			}
 		}
 		return a.closing(ctx, asJSON, args[0], func(ctx context.Context, m *client.Memory, slug nipae.Slug) (acts.Written, error) {
-			return acts.Done(ctx, a.writer(ctx, m), slug, at, now)
+			return acts.Done(ctx, a.writer(ctx, m), slug, at, now, rand.Reader)
 		})
 	})
 	jsonFlag(c, &asJSON)
@@ -211,7 +212,7 @@ Its due stays as it is.`,
 			return usageError{err}
 		}
 		return a.closing(ctx, asJSON, args[0], func(ctx context.Context, m *client.Memory, slug nipae.Slug) (acts.Written, error) {
-			return acts.Snooze(ctx, a.writer(ctx, m), slug, until, now)
+			return acts.Snooze(ctx, a.writer(ctx, m), slug, until, now, rand.Reader)
 		})
 	})
 	jsonFlag(c, &asJSON)
@@ -229,7 +230,7 @@ func (a *app) cancelCommand() *cobra.Command {
 	}, func(ctx context.Context, args []string) error {
 		now := time.Now()
 		return a.closing(ctx, asJSON, args[0], func(ctx context.Context, m *client.Memory, slug nipae.Slug) (acts.Written, error) {
-			return acts.Cancel(ctx, a.writer(ctx, m), slug, now)
+			return acts.Cancel(ctx, a.writer(ctx, m), slug, now, rand.Reader)
 		})
 	})
 	jsonFlag(c, &asJSON)

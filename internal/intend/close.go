@@ -27,6 +27,9 @@ type Closing struct {
 type By struct {
 	Now time.Time
 	Who string // as units name their source
+	// Act is drawn for each closing: two who close the same in one second do not
+	// write the same text, which would tell both that they were the first.
+	Act string
 }
 
 // Done closes what is open, with all that was missed, and moves due to the first
@@ -119,6 +122,9 @@ func (by By) closed(what string) unit.Change {
 	line := what + " " + by.Now.UTC().Format(time.RFC3339)
 	if who := short(unit.OneLine(by.Who), maxWho); who != "" {
 		line += " by " + who
+	}
+	if by.Act != "" {
+		line += ", " + by.Act
 	}
 	return unit.Set(keyClosed, unit.String(line))
 }

@@ -107,11 +107,11 @@ func (s *Server) done(ctx context.Context, in doneIn) (intentionOut, error) {
 		w := acts.Written{}
 		switch as {
 		case "done":
-			w, err = acts.Done(ctx, s.writer(ctx), slug, occurrence, now)
+			w, err = acts.Done(ctx, s.writer(ctx), slug, occurrence, now, rand.Reader)
 		case "snooze":
-			w, err = acts.Snooze(ctx, s.writer(ctx), slug, until, now)
+			w, err = acts.Snooze(ctx, s.writer(ctx), slug, until, now, rand.Reader)
 		default:
-			w, err = acts.Cancel(ctx, s.writer(ctx), slug, now)
+			w, err = acts.Cancel(ctx, s.writer(ctx), slug, now, rand.Reader)
 		}
 		if f := unclosed(err); f != nil {
 			f.Slug = string(slug)

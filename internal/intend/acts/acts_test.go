@@ -3,6 +3,7 @@ package acts
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"strings"
 	"testing"
@@ -85,13 +86,13 @@ func TestSecondIsTold(t *testing.T) {
 		}
 		var closed string
 		r.other = func() {
-			if _, err := Done(t.Context(), at(r, "two"), slug, time.Time{}, now); err != nil {
+			if _, err := Done(t.Context(), at(r, "two"), slug, time.Time{}, now, rand.Reader); err != nil {
 				t.Fatal(err)
 			}
 			closed = r.text
 		}
-		_, err := Done(t.Context(), at(r, "one"), slug, time.Time{}, now)
-		if !errors.Is(err, intend.ErrClosed) || !strings.Contains(err.Error(), "done 2026-11-23T08:00:00Z by two") || r.text != closed {
+		_, err := Done(t.Context(), at(r, "one"), slug, time.Time{}, now, rand.Reader)
+		if !errors.Is(err, intend.ErrClosed) || !strings.Contains(err.Error(), "done 2026-11-23T08:00:00Z by two, ") || r.text != closed {
 			t.Errorf("%q: %v, and there is\n%s", every, err, r.text)
 		}
 	}
@@ -100,20 +101,36 @@ func TestSecondIsTold(t *testing.T) {
 		r.text = strings.Replace(r.text, "Call Marco", "Call Marco at home", 1)
 		r.version++
 	}
-	w, err := Done(t.Context(), at(r, "one"), slug, time.Time{}, now)
+	w, err := Done(t.Context(), at(r, "one"), slug, time.Time{}, now, rand.Reader)
 	f := unit.Parse(r.text).Fields()
 	if err != nil || w.Intention.State != unit.Done || !strings.HasSuffix(r.text, "Call Marco at home") || f.Trust != unit.Derived || f.Source != "one:1" {
 		t.Errorf("%v, and there is\n%s", err, r.text)
 	}
 }
 
+// Two who close the same in one second write two texts: else both would be told that
+// they were the first.
+func TestActsDiffer(t *testing.T) {
+	texts := map[string]bool{}
+	for range 2 {
+		r := &relay{text: "---\ntype: prospective\n---\nCall Marco"}
+		if _, err := Done(t.Context(), at(r, "one"), slug, time.Time{}, now, rand.Reader); err != nil {
+			t.Fatal(err)
+		}
+		texts[r.text] = true
+	}
+	if len(texts) != 2 {
+		t.Errorf("%v", texts)
+	}
+}
+
 // What somebody else wrote stays theirs, however often it is closed.
 func TestClosingRaisesNoTrust(t *testing.T) {
 	r := &relay{text: "---\ntype: prospective\ntrust: external\n---\nSend the key"}
-	if _, err := Snooze(t.Context(), at(r, "one"), slug, now.Add(time.Hour), now); err != nil || unit.Parse(r.text).Trust() != unit.External {
+	if _, err := Snooze(t.Context(), at(r, "one"), slug, now.Add(time.Hour), now, rand.Reader); err != nil || unit.Parse(r.text).Trust() != unit.External {
 		t.Errorf("%v, and there is\n%s", err, r.text)
 	}
-	if _, err := Cancel(t.Context(), at(r, "one"), slug, now); err != nil || unit.Parse(r.text).Trust() != unit.External {
+	if _, err := Cancel(t.Context(), at(r, "one"), slug, now, rand.Reader); err != nil || unit.Parse(r.text).Trust() != unit.External {
 		t.Errorf("%v, and there is\n%s", err, r.text)
 	}
 }
