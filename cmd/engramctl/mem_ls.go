@@ -35,8 +35,9 @@ func (a *app) memLsCommand() *cobra.Command {
 		Short: "List memories with sizes and times",
 		Long: `List memories with sizes and times, by slug. Core, removed memories and those that
 programs keep (mem/sys/, mem/proposals/, mem/proposals-answers/) are shown with --all
-only, and with --archived those that are archived and no others. JSON has ids and hashes too; texts are what mem get shows. Where there is no
-memory at all, stderr says so, and with whom this key has memory.
+only; --archived lists those that are archived and no others. JSON has ids and hashes
+too; texts are what mem get shows. Where there is no memory at all, stderr says so, and
+with whom this key has memory.
 
 --at lists what was there at a time in the past, by the times that versions bear, as far
 as the relays keep superseded ones: 2026-01-31T12:00:00Z, 2h (ago), yesterday, or a date
