@@ -83,7 +83,7 @@ func FuzzSplit(f *testing.F) {
 	f.Add("𝄞", 20000)
 	f.Fuzz(func(t *testing.T, filler string, times int) {
 		if times < 1 || len(filler) == 0 || len(filler)*min(times, 1<<20) > 1<<18 || !utf8.ValidString(filler) {
-			t.Skip()
+			return
 		}
 		old := strings.Repeat(filler, times)
 		c := content{Plan: shown(memory()), Operations: answer(), Changes: []mind.Change{{Slug: "mem/facts/old", Base: client.Hash(old), Old: old, New: filler}}}
