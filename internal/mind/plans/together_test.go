@@ -74,8 +74,8 @@ func (s *scheduler) run(all ...func()) {
 // of them made of it or what it was, nothing is lost, no trust is raised, and the
 // records of both can be read.
 func TestTwoMachines(t *testing.T) {
-	rounds := 2000
-	if testing.Short() || raced {
+	rounds := 1000
+	if testing.Short() {
 		rounds = 200
 	}
 	left := 0

@@ -1,6 +1,0 @@
-//go:build race
-
-package plans
-
-// raced says that tests run with the race detector, which makes them slow.
-const raced = true
