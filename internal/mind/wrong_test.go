@@ -60,7 +60,9 @@ func fact(slug, text string, from ...string) Op {
 // Each way to be wrong, by name: none of it is written.
 func TestWrongInEveryWay(t *testing.T) {
 	const e0, web = "mem/journal/2026/11/01/e0", "mem/journal/web/one"
-	page := unit.Parse(wrongWorld().texts[web]).Body()
+	w := wrongWorld()
+	p, v := w.show(Consolidate), w.view(t)
+	page := unit.Parse(w.texts[web]).Body()
 	for name, ops := range map[string][]Op{
 		"invents a source":               {fact("mem/x", "Ana said it.", "mem/people/cy")},
 		"invents one beside a true one":  {fact("mem/x", "Ana said it.", e0, "mem/none")},
@@ -107,16 +109,14 @@ func TestWrongInEveryWay(t *testing.T) {
 		"writes an insight awake":          {{Op: OpWrite, Slug: "mem/x", Type: "insight", Text: "All is paint.", InspiredBy: []string{e0}}},
 		"writes what no event can carry":   {fact("mem/x", strings.Repeat("long ", 20000), e0)},
 		"has a tag that is front matter":   {{Op: OpWrite, Slug: "mem/x", Text: "Cyan.", Tags: []string{strings.Repeat("x", 1000)}, DerivedFrom: []string{e0}}},
-		"archives everything":              archiveAll(wrongWorld()),
+		"archives everything":              archiveAll(w),
 	} {
-		w := wrongWorld()
-		p := w.show(Consolidate)
 		good := fact("mem/made/good", "The Alma has been seen in several colours of late.", "mem/journal/2026/11/02/e1")
 		raw, err := json.Marshal(append([]Op{good}, ops...))
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := w.answer(p, w.view(t), raw)
+		all, err := w.answer(p, v, raw)
 		var wrong *OpError
 		if !errors.As(err, &wrong) || all != nil {
 			t.Errorf("%s: %v, and %d changes", name, err, len(all))
