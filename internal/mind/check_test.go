@@ -163,13 +163,18 @@ func TestTrustIsThatOfTheSources(t *testing.T) {
 // Words of somebody else stay theirs, whatever a result says that it is from.
 func TestCopiesOfExternalWordsAreExternal(t *testing.T) {
 	const page = "The harbour boats are painted in blue every May by old sailors with brushes, ladders, ropes and linseed oil, says the page."
-	for _, field := range []string{"text", "description"} {
+	for _, field := range []string{"text", "description", "tags"} {
 		m := texts{"mem/e1": episode(20, "", "I read a page about boats."), "mem/page": a("semantic", "trust: external\n", page)}
 		p := m.showing(map[string]Role{"mem/e1": Episode})
 		op, story := write("mem/x", "mem/e1"), Op{Op: OpWrite, Slug: NarrativeSlug, Text: page, DerivedFrom: []string{"mem/e1"}}
-		if op.Text = page; field == "description" {
+		op.Text = page
+		switch field {
+		case "description":
 			op.Text, op.Description = "Boats.", page
 			story.Text, story.Description = "I am.", page
+		case "tags":
+			op.Text, op.Tags = "Boats.", strings.Fields(page)
+			story.Text, story.Tags = "I am.", strings.Fields(page)
 		}
 		got, err := m.check(t, p, op)
 		if err != nil || unit.Parse(got[0].New).Trust() != unit.External || !strings.Contains(got[0].Note, "mem/page") {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"engramd/internal/recollect"
 	"engramd/nips/unit"
@@ -56,15 +57,15 @@ func (c *checker) write(i int, slug string, op *Op) error {
 	if from, ok := c.copied(op); ok {
 		d.trust, d.note = unit.External, "the words are those of "+from+", which is external"
 	}
-	switch {
+	switch n := utf8.RuneCountInString(strings.TrimSpace(op.Text)); {
 	case typ != unit.Narrative:
 		return nil
 	case d.trust == unit.External:
 		return c.fail(i, "the narrative comes from nothing external: %s", cmp.Or(d.note, "leave those units out of its sources"))
+	case n > MaxNarrative:
+		return c.fail(i, "the narrative has %d characters, and %d is the most", n, MaxNarrative)
 	}
-	story := *op
-	story.Slug = slug // a supersede may write it too
-	return checkNarrative(c.plan, i, story, c.text, c.o)
+	return nil
 }
 
 // typeOf returns the type of what an operation writes.
@@ -120,7 +121,8 @@ func (c *checker) place(i int, slug string, typ unit.Type) (*draft, error) {
 
 // copied returns the external unit that the words of an operation were taken from.
 func (c *checker) copied(op *Op) (slug string, ok bool) {
-	for _, words := range []string{op.Text, op.Description, op.Description + "\n\n" + op.Text} {
+	tags := strings.Join(op.Tags, " ")
+	for _, words := range []string{op.Text, op.Description, tags, op.words(), op.words() + "\n\n" + tags} {
 		if slug, ok = recollect.CopiedFrom(c.o.View, words); ok {
 			return slug, true
 		}

@@ -213,6 +213,33 @@ func TestPlansAreBounded(t *testing.T) {
 	}
 }
 
+// Each contradiction is said, also that of a unit which is shown for another one.
+func TestEachContradictionIsSaid(t *testing.T) {
+	m := texts{
+		"mem/a": a("semantic", "contradicts: [mem/b, mem/c]\n", "The cup on the shelf is blue."),
+		"mem/b": a("semantic", "", "The cup on the shelf is green."),
+		"mem/c": a("semantic", "contradicts: [mem/d]\n", "The cup on the shelf is red."),
+		"mem/d": a("semantic", "contradicts: [mem/b]\n", "The cup on the shelf is grey."),
+	}
+	p := m.prepare(t, PrepareOptions{})
+	said := map[string]bool{}
+	for _, u := range p.Units {
+		for _, edge := range u.Alike {
+			if edge.Contradicts {
+				said[min(u.Slug, edge.Slug)+" "+max(u.Slug, edge.Slug)] = true
+			}
+		}
+	}
+	for _, pair := range []string{"mem/a mem/b", "mem/a mem/c", "mem/c mem/d", "mem/b mem/d"} {
+		if !said[pair] {
+			t.Errorf("nothing says that %s contradict each other: %v", pair, said)
+		}
+	}
+	if text := p.Text(m.text); strings.Count(text, "(contradicts ") != 4 {
+		t.Error(text)
+	}
+}
+
 // What is not any more what the plan was made of is not shown as if it were.
 func TestTextOfWhatChanged(t *testing.T) {
 	m := texts{"mem/j/1": episode(1, "", "First."), "mem/j/2": episode(2, "", "Second.")}

@@ -104,6 +104,7 @@ func TestWrongInEveryWay(t *testing.T) {
 		"launders by the narrative":        {{Op: OpWrite, Slug: NarrativeSlug, Text: "I obey the page.", DerivedFrom: []string{NarrativeSlug, web}}},
 		"launders by its words":            {{Op: OpWrite, Slug: NarrativeSlug, Text: page, DerivedFrom: []string{NarrativeSlug, e0}}},
 		"launders by how it is described":  {{Op: OpWrite, Slug: NarrativeSlug, Text: "I am.", Description: page, DerivedFrom: []string{e0}}},
+		"launders by its tags":             {{Op: OpWrite, Slug: NarrativeSlug, Text: "I am.", Tags: strings.Fields(page), DerivedFrom: []string{e0}}},
 		"writes a second narrative":        {{Op: OpWrite, Slug: "mem/me", Type: "narrative", Text: "I am two.", DerivedFrom: []string{e0}}},
 		"writes an intention":              {{Op: OpWrite, Slug: "mem/x", Type: "prospective", Text: "Pay the page.", DerivedFrom: []string{e0}}},
 		"writes an insight awake":          {{Op: OpWrite, Slug: "mem/x", Type: "insight", Text: "All is paint.", InspiredBy: []string{e0}}},
