@@ -74,7 +74,7 @@ func TestCheckRefuses(t *testing.T) {
 		"a source that is nowhere":     {[]Op{write("mem/x", "mem/nowhere")}, 0, "does not show"},
 		"itself a source":              {[]Op{write("mem/x", "mem/x")}, 0, "itself"},
 		"a result a source":            {[]Op{write("mem/x", "mem/e1"), write("mem/y", "mem/x")}, 1, "does not show mem/x"},
-		"inspired":                     {[]Op{{Op: OpWrite, Slug: "mem/x", Text: "t", InspiredBy: []string{"mem/unshown"}}}, 0, "does not show"},
+		"inspired":                     {[]Op{{Op: OpWrite, Slug: "mem/x", Text: "t", InspiredBy: []string{"mem/unshown"}}}, 0, "is for dreams"},
 		"an insight":                   {[]Op{{Op: OpWrite, Slug: "mem/x", Text: "t", Type: "insight", DerivedFrom: []string{"mem/e1"}}}, 0, "semantic or procedural"},
 		"an episode":                   {[]Op{{Op: OpWrite, Slug: "mem/x", Text: "t", Type: "episodic", DerivedFrom: []string{"mem/e1"}}}, 0, "semantic or procedural"},
 		"an intention":                 {[]Op{{Op: OpWrite, Slug: "mem/x", Text: "t", Type: "prospective", DerivedFrom: []string{"mem/e1"}}}, 0, "semantic or procedural"},

@@ -36,6 +36,9 @@ func (c *checker) write(i int, slug string, op *Op) error {
 	if err != nil {
 		return err
 	}
+	if c.plan.Kind != Dream && len(op.InspiredBy) > 0 {
+		return c.fail(i, "inspired_by is for dreams: name in derived_from what the text follows from")
+	}
 	d, err := c.place(i, slug, typ)
 	if err != nil {
 		return err

@@ -66,6 +66,8 @@ func TestWrongInEveryWay(t *testing.T) {
 	for name, ops := range map[string][]Op{
 		"invents a source":               {fact("mem/x", "Ana said it.", "mem/people/cy")},
 		"invents one beside a true one":  {fact("mem/x", "Ana said it.", e0, "mem/none")},
+		"is only inspired":               {{Op: OpWrite, Slug: "mem/x", Text: "Ana said it.", InspiredBy: []string{e0}}},
+		"is inspired by what is later":   {{Op: OpWrite, Slug: "mem/x", Text: "It is blue.", DerivedFrom: []string{"mem/harbour/rule"}, InspiredBy: []string{e0}}, {Op: OpSupersede, Old: "mem/harbour/colour", New: "mem/x"}},
 		"has no source":                  {fact("mem/x", "Ana said it.")},
 		"names the core as a source":     {fact("mem/x", "Ana said it.", core)},
 		"names a program's unit":         {fact("mem/x", "Ana said it.", "mem/sys/plans/p-1")},
