@@ -124,8 +124,12 @@ func (c *checker) place(i int, slug string, typ unit.Type) (*draft, error) {
 
 // copied returns the external unit that the words of an operation were taken from.
 func (c *checker) copied(op *Op) (slug string, ok bool) {
-	tags := strings.Join(op.Tags, " ")
+	tags, met := strings.Join(op.Tags, " "), map[string]bool{"": true}
 	for _, words := range []string{op.Text, op.Description, tags, op.words(), op.words() + "\n\n" + tags} {
+		if words = strings.TrimSpace(words); met[words] {
+			continue
+		}
+		met[words] = true
 		if slug, ok = recollect.CopiedFrom(c.o.View, words); ok {
 			return slug, true
 		}

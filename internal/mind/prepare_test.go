@@ -195,8 +195,12 @@ func TestPlansAreBounded(t *testing.T) {
 		m[fmt.Sprintf("mem/j/%02d", i+1)] = episode(2, "", strings.Repeat(fmt.Sprintf("word%d ", i), i*40)+"\n"+strings.Repeat("\n", i*30))
 		m[fmt.Sprintf("mem/f/%02d", i)] = a("semantic", fmt.Sprintf("contradicts: [mem/f/%02d]\n", (i+1)%40), strings.Repeat(fmt.Sprintf("word%d ", i), 300))
 	}
+	v := m.view(t)
 	for _, most := range []int{MinBytes, DefaultBytes, MaxBytes} {
-		p := m.prepare(t, PrepareOptions{MaxBytes: most})
+		p, err := Prepare(v, PrepareOptions{Now: now, MaxBytes: most})
+		if err != nil {
+			t.Fatal(err)
+		}
 		text := p.Text(m.text)
 		if len(text) > most || len(slugs(p, Episode)) == 0 || slugs(p, Episode)[0] != "mem/j/00" || len(slugs(p, Episode)) > DefaultEpisodes {
 			t.Errorf("%d bytes of %d, %v", len(text), most, slugs(p, Episode))
@@ -204,7 +208,7 @@ func TestPlansAreBounded(t *testing.T) {
 		if !strings.Contains(text, "more bytes: read mem/j/00 for all of it)") || strings.ContainsRune(text, '\ufffd') {
 			t.Error("a part is not said to be one")
 		}
-		if p.ID != m.prepare(t, PrepareOptions{MaxBytes: most}).ID {
+		if again, err := Prepare(v, PrepareOptions{Now: now, MaxBytes: most}); err != nil || p.ID != again.ID {
 			t.Error("the same memory gives another plan")
 		}
 	}
