@@ -304,7 +304,7 @@ func TestDreamDue(t *testing.T) {
 	if !DreamDue(dreamNow, time.Time{}, 0, DreamWhen{}) {
 		t.Error("who never dreamt is offered none")
 	}
-	if last := LastDream(map[string]Dreamt{"a": {1, dreamNow.Add(-h)}, "b": {1, dreamNow}}); !last.Equal(dreamNow) || !LastDream(nil).IsZero() {
+	if last := LastDream(dreamNow, map[string]Dreamt{"a": {1, dreamNow.Add(-h)}, "b": {1, dreamNow}, "of a clock far ahead": {1, dreamNow.AddDate(73, 0, 0)}}); !last.Equal(dreamNow) || !LastDream(dreamNow, nil).IsZero() {
 		t.Errorf("the last was at %v", last)
 	}
 }
