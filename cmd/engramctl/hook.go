@@ -69,9 +69,12 @@ func (a *app) hookCommand() *cobra.Command {
 		Long: `Answer an event of the program that runs the agent. It says on stdin, in JSON, what
 happened; what is printed goes into the agent's context. EVENT is one of
 
-  session-start   the core, the memory of the project in which the session works,
-                  and after a compaction the request to write a checkpoint
-  prompt          what is remembered and bears on the prompt, if anything is
+  session-start   what engramctl wake prints: the core, the narrative, the memory of
+                  the project in which the session works, intentions that are due,
+                  what waits, and a replay of episodes; after a compaction the
+                  request to write a checkpoint
+  prompt          intentions that are due or may apply, and what is remembered and
+                  bears on the prompt, if anything is
   subagent-start  titles of the project's memory
   stop            once, in a session of 8 prompts that remembered nothing: the
                   question whether something in it matters later

@@ -16,6 +16,7 @@ import (
 	"engramd/internal/mirror"
 	"engramd/internal/project"
 	"engramd/internal/recollect"
+	"engramd/internal/wake"
 	"engramd/nips/unit"
 )
 
@@ -217,7 +218,7 @@ func (a *app) hookSubagent(ctx context.Context, h hook.Harness, in hook.Input) (
 	}
 	a.later(func() { _ = kept.Leave() })
 	err = lyingSource(kept, c).Read(ctx, func(v recollect.View) error {
-		text = hook.Titles(memoryOf(v, p))
+		text = hook.Titles(wake.Project(v, p))
 		return nil
 	})
 	return text, err

@@ -84,8 +84,8 @@ func TestHookEndsWell(t *testing.T) {
 		return r
 	}
 	for name, c := range map[string]struct {
-		args  []string // after the event
-		stdin io.Reader
+		args  []string         // after the event
+		stdin func() io.Reader // anew for each: one that was too slow may still be read
 		set   func(*hookRig)
 		why   string // that session-start says; "" is that it has the core
 	}{
@@ -107,12 +107,12 @@ func TestHookEndsWell(t *testing.T) {
 		"a relay that hangs": {set: func(r *hookRig) { r.env = append(r.env, "ENGRAM_RELAYS="+relaytest.Silent(t)) }, why: "the relays could not be reached"},
 		"a relay that is gone": {set: func(r *hookRig) { r.env = append(r.env, "ENGRAM_RELAYS=ws://127.0.0.1:1") },
 			why: "the relays could not be reached"},
-		"no stdin":               {stdin: strings.NewReader("")},
-		"broken stdin":           {stdin: strings.NewReader(`{"prompt":`)},
-		"stdin of another kind":  {stdin: strings.NewReader("\x00\xff\n")},
-		"more than a MiB":        {stdin: strings.NewReader(`{"prompt":"` + strings.Repeat("x", 2<<20) + `"}`)},
-		"stdin that never ends":  {stdin: never()},
-		"a stdin that panics":    {stdin: panics{}},
+		"no stdin":               {stdin: func() io.Reader { return strings.NewReader("") }},
+		"broken stdin":           {stdin: func() io.Reader { return strings.NewReader(`{"prompt":`) }},
+		"stdin of another kind":  {stdin: func() io.Reader { return strings.NewReader("\x00\xff\n") }},
+		"more than a MiB":        {stdin: func() io.Reader { return strings.NewReader(`{"prompt":"` + strings.Repeat("x", 2<<20) + `"}`) }},
+		"stdin that never ends":  {stdin: func() io.Reader { return never() }},
+		"a stdin that panics":    {stdin: func() io.Reader { return panics{} }},
 		"a state that is a file": {set: func(r *hookRig) { r.write("state", "") }},
 		"a cache that is a file": {set: func(r *hookRig) { r.write("cache", "") }},
 	} {
@@ -122,9 +122,9 @@ func TestHookEndsWell(t *testing.T) {
 				if c.set != nil {
 					c.set(r)
 				}
-				stdin := c.stdin
-				if stdin == nil {
-					stdin = strings.NewReader(good)
+				stdin := io.Reader(strings.NewReader(good))
+				if c.stdin != nil {
+					stdin = c.stdin()
 				}
 				got := r.run(stdin, append([]string{"hook", string(event)}, c.args...)...)
 				want := ""

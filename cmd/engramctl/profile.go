@@ -9,9 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
+
+	"engramd/internal/mind"
 )
 
 // profiles is the configuration file.
@@ -48,6 +51,10 @@ type profileFile struct {
 	MindExec string `toml:"mind_exec"`
 	LLMURL   string `toml:"llm_url"`
 	LLMModel string `toml:"llm_model"`
+	// DreamUnits and DreamEvery say after how many new units, and how long after the
+	// last one, a dream is offered; 0 is never.
+	DreamUnits *int    `toml:"dream_units"`
+	DreamEvery *string `toml:"dream_every"`
 }
 
 // profile returns the layer of the profile in use, an empty one if there is
@@ -79,6 +86,9 @@ func (a *app) profile() (layer, error) {
 		return layer{}, fmt.Errorf("key_store of profile %q in %s: %q is none of %s, %s", name, path, p.KeyStore, storeFile, storeKeychain)
 	}
 	l := layer{name: fmt.Sprintf("profile %q", name), relays: p.Relays, owner: p.Owner, agent: p.Agent, keyFile: p.KeyFile, discovery: p.Discovery, decider: p.Decider, noMirror: p.NoMirror, embedURL: p.EmbedURL, embedModel: p.EmbedModel, rerankURL: p.RerankURL, rerankModel: p.RerankModel, mindExec: p.MindExec, llmURL: p.LLMURL, llmModel: p.LLMModel}
+	if l.dream, err = p.dreamWhen(); err != nil {
+		return layer{}, fmt.Errorf("profile %q in %s: %w", name, path, err)
+	}
 	if p.KeyStore == storeKeychain {
 		l.stored = name
 	}
@@ -86,6 +96,27 @@ func (a *app) profile() (layer, error) {
 		l.keyFile = filepath.Join(filepath.Dir(path), l.keyFile)
 	}
 	return l, nil
+}
+
+// dreamWhen is when a dream is offered.
+func (p profileFile) dreamWhen() (w mind.DreamWhen, err error) {
+	if p.DreamUnits != nil {
+		if w.Units = *p.DreamUnits; w.Units < 0 {
+			return w, errors.New("dream_units: want a number of units, or 0 for never")
+		}
+		if w.Units == 0 {
+			w.Units = -1
+		}
+	}
+	if p.DreamEvery != nil {
+		if w.Every, err = time.ParseDuration(*p.DreamEvery); err != nil || w.Every < 0 {
+			return w, errors.New(`dream_every: want a time such as "4h" or "30m", or "0" for never`)
+		}
+		if w.Every == 0 {
+			w.Every = -1
+		}
+	}
+	return w, nil
 }
 
 // readProfiles reads the configuration file. One that is not named need not be
@@ -109,7 +140,7 @@ func (a *app) readProfiles() (path string, file profiles, err error) {
 		return path, file, fmt.Errorf("%s: not a configuration: a value has the wrong type", path)
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return path, file, fmt.Errorf("%s: unknown key %q: a profile has key_file, key_store, relays, owner, agent, discovery, decider, no_mirror, embed_url, embed_model, rerank_url, rerank_model, mind_exec, llm_url and llm_model", path, unknown[0].String())
+		return path, file, fmt.Errorf("%s: unknown key %q: a profile has key_file, key_store, relays, owner, agent, discovery, decider, no_mirror, embed_url, embed_model, rerank_url, rerank_model, mind_exec, llm_url, llm_model, dream_units and dream_every", path, unknown[0].String())
 	}
 	return path, file, nil
 }

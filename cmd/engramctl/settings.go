@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"engramd/internal/mind"
 	"engramd/nips/nipae"
 )
 
@@ -46,6 +47,7 @@ type layer struct {
 	embedURL, embedModel, rerankURL, rerankModel string
 	// mindExec, llmURL and llmModel name who thinks, or are "".
 	mindExec, llmURL, llmModel string
+	dream                      mind.DreamWhen // when one is offered
 }
 
 // Where a profile's key lies.

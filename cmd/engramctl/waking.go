@@ -97,19 +97,21 @@ func (w *waking) aside(ctx context.Context, do func(context.Context)) {
 
 // options are what the copy is looked through for.
 func (w *waking) options(ctx context.Context) {
-	w.look = wakeOptions(ctx, w.state, sessionName(w.in.Session))
+	w.look = w.a.wakeOptions(ctx, w.state, sessionName(w.in.Session))
 	w.look.Now, w.look.Project, w.look.Linked = time.Now(), w.project.Name, w.linked
 }
 
 // wakeOptions are what a machine knows that counts at the start of a session. What
 // is not known is none.
-func wakeOptions(ctx context.Context, state *agentstate.State, session string) wake.Options {
+func (a *app) wakeOptions(ctx context.Context, state *agentstate.State, session string) wake.Options {
 	if state == nil {
 		return wake.Options{}
 	}
+	profile, _ := a.profile() // who opened the state read it
 	used, _ := usedHere(ctx, state)
 	shown, _ := state.Shown(ctx, session)
-	return wake.Options{Writer: used.writer, Known: metabolism.Known{Uses: used.own, Feedback: used.judged}, Seen: seenBy(shown), Dreamt: dreamtIn(ctx, state)}
+	return wake.Options{Writer: used.writer, Known: metabolism.Known{Uses: used.own, Feedback: used.judged}, Seen: seenBy(shown),
+		Dreamt: dreamtIn(ctx, state), When: profile.dream}
 }
 
 // dreamtIn returns what dreams drew on this machine; nil where that is not known.

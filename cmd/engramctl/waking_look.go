@@ -76,7 +76,7 @@ func (w *waking) lookThrough(ctx, enough context.Context) lookedUp {
 			found.core = coreFound{entry: &client.Entry{Slug: nipae.Core, Text: text, Size: len(text), CreatedAt: head.UpdatedAt, Hash: client.Hash(text)}, kept: true, asOf: v.State().AsOf}
 		}
 		if p.Project != "" {
-			found.project = memoryOf(v, p)
+			found.project = wake.Project(v, p)
 		}
 		found.start = wake.Of(enough, v, w.look)
 		return nil
@@ -86,18 +86,4 @@ func (w *waking) lookThrough(ctx, enough context.Context) lookedUp {
 		return nothing
 	}
 	return found
-}
-
-// memoryOf fills a project's memory in from a view.
-func memoryOf(v recollect.View, p hook.Memory) hook.Memory {
-	p.Units, p.AsOf, p.Stale = nil, v.State().AsOf, v.State().Stale || v.State().Unfinished
-	for _, head := range v.Under(hook.Prefix + p.Project) {
-		if !hook.Own(head.Slug, p.Project) {
-			continue
-		}
-		if text, ok := v.Text(head.Slug); ok {
-			p.Units = append(p.Units, hook.Unit{Slug: head.Slug, Text: text, Updated: time.Unix(head.UpdatedAt, 0)})
-		}
-	}
-	return p
 }

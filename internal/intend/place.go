@@ -11,8 +11,8 @@ const (
 // Place is where a session works.
 type Place struct {
 	Project string // as internal/project names it; "" is none
-	// Linked says that the folder is known to be that project's. In another one
-	// nothing of any project comes unasked: who made the folder chose the name.
+	// Linked says that the folder is known to be that project's. Otherwise nothing of
+	// it comes unasked: who made the folder chose the name.
 	Linked bool
 }
 
@@ -26,16 +26,17 @@ func projectOf(slug string) string {
 	return name
 }
 
-// Here reports whether an intention may come up at a place.
+// Here reports whether an intention may come up at a place: that which it names, and
+// that of which it is.
 func (i *Intention) Here(at Place) bool {
-	where := i.Where
+	of, where := projectOf(i.Slug), i.Where
 	if where == whereProject {
-		if where = projectOf(i.Slug); where == "" {
+		if where = of; where == "" {
 			return false
 		}
 	}
-	if where != "" {
-		return at.Linked && where == at.Project
-	}
-	return at.Linked || projectOf(i.Slug) == ""
+	return (where == "" || at.has(where)) && (of == "" || at.has(of))
 }
+
+// has reports whether a place is known to be a project's.
+func (p Place) has(project string) bool { return p.Linked && p.Project == project }

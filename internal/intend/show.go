@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"engramd/internal/recall"
 	"engramd/internal/recollect"
@@ -117,13 +118,16 @@ func btoi(b bool) int {
 // Line is what is told of an intention that comes up, on one line.
 func (i Item) Line() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "- %s (%s): %s", i.Slug, i.Why(), cmp.Or(i.Title, "no text"))
+	out.WriteString(i.head() + cmp.Or(i.Title, "no text"))
 	if action := short(unit.OneLine(i.Action), maxAction); action != "" {
 		out.WriteString(" — then: " + action)
 	}
 	out.WriteByte('\n')
 	return out.String()
 }
+
+// head is what stands before its text.
+func (i Item) head() string { return fmt.Sprintf("- %s (%s): ", i.Slug, i.Why()) }
 
 // Why says why it comes up.
 func (i Item) Why() string {
@@ -145,11 +149,30 @@ func (i Item) missed() string {
 	return fmt.Sprintf(", and %d before it", i.Count-1)
 }
 
+// leastText is how much of a text there must be room for, in bytes.
+const leastText = 40
+
+// within is the line in that many bytes: cut where it is longer, since it would not
+// come up anywhere else; whole where not even the beginning of its text has room.
+func (i Item) within(most int) string {
+	line, head := i.Line(), len(i.head())
+	const mark = "…\n"
+	end := most - len(mark)
+	if len(line) <= most || end < head+leastText {
+		return line
+	}
+	for !utf8.RuneStart(line[end]) {
+		end--
+	}
+	return strings.TrimRight(line[:end], " ") + mark
+}
+
 // Lines writes items as lines, as many as fit in order, and returns those with how
-// many are left.
+// many are left. One that alone is longer than all of them may be is cut.
 func Lines(items []Item, budget int) (lines []string, shown []Item, more int) {
+	most := budget
 	for _, i := range items {
-		l := i.Line()
+		l := i.within(most)
 		if len(l) > budget {
 			more++
 			continue

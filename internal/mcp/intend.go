@@ -157,19 +157,22 @@ type comingOut struct {
 	Due    string `json:"due,omitempty" jsonschema:"memory_done takes it as occurrence"`
 }
 
+// fresh returns the first items that the session was not shown before, at most that
+// many, and notes that it is now.
+func (s *Server) fresh(ctx context.Context, items []intend.Item, most int) []intend.Item {
+	if s.o.Fresh != nil && len(items) > 0 {
+		if fresh, known := s.o.Fresh(ctx, items, most); known {
+			return fresh
+		}
+	}
+	return s.shown.fresh(items, most)
+}
+
 // coming returns the intentions that come up beside a query, those that the session
 // was not shown yet.
 func (s *Server) coming(ctx context.Context, items []intend.Item) []comingOut {
-	var fresh []intend.Item
-	known := false
-	if s.o.Fresh != nil && len(items) > 0 {
-		fresh, known = s.o.Fresh(ctx, items, maxComing)
-	}
-	if !known {
-		fresh = s.shown.fresh(items, maxComing)
-	}
 	var all []comingOut
-	for _, i := range fresh {
+	for _, i := range s.fresh(ctx, items, maxComing) {
 		out := comingOut{Slug: i.Slug, Why: i.Why(), Text: i.Title, Action: unit.OneLine(i.Action)}
 		if !i.Occurrence.Due.IsZero() {
 			out.Due = i.Occurrence.Due.Format(time.RFC3339)

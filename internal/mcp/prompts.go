@@ -54,19 +54,25 @@ func (s *Server) beginning(ctx context.Context) (string, error) {
 	if s.o.Wake != nil {
 		o = s.o.Wake(ctx)
 	}
-	o.Now = s.o.Clock()
+	at := s.place(ctx)
+	o.Now, o.Project, o.Linked = s.o.Clock(), at.Project, at.Linked
 	var start wake.Start
+	known := hook.Memory{Project: at.Project, Linked: at.Linked}
 	_, _, err = s.view(ctx, func(v recollect.View) (int, error) {
 		start = wake.Of(ctx, v, o)
+		if known.Project != "" {
+			known = wake.Project(v, known)
+		}
 		return 1, nil
 	})
 	if err != nil {
 		s.o.Log.Warn("a session begins with its core alone", "error", err)
 		return core, nil
 	}
-	rest := wake.Tell(wake.Parts{Measure: hook.Units, Ways: hook.WaysOf(s.consolidates()), Start: start}).Text
-	if rest != "" {
-		core += "\n" + rest
+	told := wake.Tell(wake.Parts{Measure: hook.Units, Ways: hook.WaysOf(s.consolidates()), Project: known, Start: start})
+	s.fresh(ctx, told.Due, len(told.Due)) // they do not come with an answer of recall again
+	if told.Text != "" {
+		core += "\n" + told.Text
 	}
 	return core, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/client"
+	"engramd/internal/intend"
 	"engramd/nips/nipae"
 	"engramd/nips/unit"
 )
@@ -102,7 +103,30 @@ func TestWakePrompt(t *testing.T) {
 	m.texts["mem/journal/boats"] = "---\ntype: episodic\n---\nSeven boats were counted."
 	m.texts["mem/journal/eve"] = "---\ntype: episodic\ntrust: external\n---\nEve says: obey."
 	m.texts["mem/intentions/mast"] = "---\ntype: prospective\ndue: 2020-01-01\n---\nAsk Bo about the mast."
-	p := connect(t, New(Options{Memory: m, Mind: anyMind()}))
+	m.texts["mem/intentions/there"] = "---\ntype: prospective\nwhere: atlas\n---\nPaint the shed."
+	m.texts["mem/projects/atlas"] = "Atlas is a chart of the harbour."
+	m.texts["mem/projects/eve"] = "Eve's chart is another one."
+	at := intend.Place{}
+	p := connect(t, New(Options{Memory: m, Mind: anyMind(), Place: func(context.Context) intend.Place { return at }}))
+	said := func() string {
+		res, err := p.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "wake"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.Messages[0].Content.(*sdk.TextContent).Text
+	}
+	for _, at = range []intend.Place{{}, {Project: "atlas"}} {
+		if got := said(); strings.Contains(got, "shed") || strings.Contains(got, "chart") {
+			t.Errorf("at %+v of a project:\n%s", at, got)
+		}
+	}
+	if at.Linked = true; !strings.Contains(said(), "Paint the shed.") || !strings.Contains(said(), "\nAtlas is a chart of the harbour.\n") || strings.Contains(said(), "another one") {
+		t.Errorf("in the project:\n%s", said())
+	}
+	if coming := ask[recallOut](p, "memory_recall", args{"query": "anything"}).Intentions; len(coming) > 0 {
+		t.Errorf("what was told comes with recall again: %+v", coming)
+	}
+	at = intend.Place{}
 	res, err := p.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "wake"})
 	if err != nil || len(res.Messages) != 1 {
 		t.Fatalf("%v, %v", res, err)

@@ -81,7 +81,7 @@ type Options struct {
 	Place func(ctx context.Context) intend.Place
 	Fresh func(ctx context.Context, items []intend.Item, most int) (fresh []intend.Item, known bool)
 	// Wake says for what the memory is looked through at the start of a session, but
-	// for the time; nil knows nothing of projects and uses.
+	// for time and place; nil knows nothing of uses.
 	Wake func(ctx context.Context) wake.Options
 	// ReadOnly leaves out the tools that write: it is for an owner, who only
 	// reads.

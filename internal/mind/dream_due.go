@@ -35,11 +35,13 @@ func DreamDue(now, last time.Time, since int, w DreamWhen) bool {
 	return w.Units > 0 && since >= w.Units || w.Every > 0 && now.Sub(last).Abs() >= w.Every
 }
 
-// LastDream returns when a dream was drawn last; zero if none was.
-func LastDream(dreamt map[string]Dreamt) time.Time {
+// LastDream returns when a dream was drawn last; zero if none was. What a clock that
+// was far ahead noted does not count: it would stand there as the last for years, and
+// another one be offered right after each.
+func LastDream(now time.Time, dreamt map[string]Dreamt) time.Time {
 	var last time.Time
 	for _, d := range dreamt {
-		if d.Last.After(last) {
+		if d.Last.After(last) && d.Last.Sub(now) < DreamEvery {
 			last = d.Last
 		}
 	}

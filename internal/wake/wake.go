@@ -130,7 +130,7 @@ func dreams(v recollect.View, o Options) bool {
 	if n < mind.DreamUnits {
 		return false
 	}
-	last, since := mind.LastDream(o.Dreamt), 0
+	last, since := mind.LastDream(o.Now, o.Dreamt), 0
 	if !mind.DreamDue(o.Now, last, since, o.When) {
 		since = mind.NewUnits(v, last)
 	}

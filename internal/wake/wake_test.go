@@ -256,6 +256,7 @@ func TestDreamIsOffered(t *testing.T) {
 		{"too little", 4, map[string]mind.Dreamt{}, mind.DreamWhen{}, false},
 		{"the first one", 20, map[string]mind.Dreamt{}, mind.DreamWhen{}, true},
 		{"one was lately", 20, lately, mind.DreamWhen{}, false},
+		{"one was lately, and a clock was far ahead before", 20, map[string]mind.Dreamt{"mem/topic0/0": {Times: 1, Last: now.Add(-2 * time.Hour)}, "mem/topic1/1": {Times: 1, Last: now.AddDate(73, 0, 0)}}, mind.DreamWhen{}, false},
 		{"and much is new since", 60, lately, mind.DreamWhen{}, true},
 		{"sooner, as it is wanted", 20, lately, mind.DreamWhen{Every: time.Hour}, true},
 		{"never, as it is wanted", 60, lately, mind.DreamWhen{Every: -1, Units: -1}, false},

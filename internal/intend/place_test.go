@@ -1,0 +1,39 @@
+package intend
+
+import (
+	"testing"
+
+	"engramd/nips/unit"
+)
+
+// What is of a project comes up in a folder that is known to be that project's, and
+// in no other one.
+func TestHere(t *testing.T) {
+	none, claims, atlas := Place{}, Place{Project: "atlas"}, Place{Project: "atlas", Linked: true}
+	for _, tt := range []struct {
+		slug, where string
+		want        map[Place]bool
+	}{
+		{"mem/intentions/x", "", map[Place]bool{none: true, claims: true, atlas: true}},
+		{"mem/intentions/x", "atlas", map[Place]bool{atlas: true}},
+		{"mem/intentions/x", "boats", nil},
+		{"mem/intentions/x", "project", nil},
+		{"mem/projects/atlas", "", map[Place]bool{atlas: true}},
+		{"mem/projects/atlas/x", "", map[Place]bool{atlas: true}},
+		{"mem/projects/atlas/x", "project", map[Place]bool{atlas: true}},
+		{"mem/projects/boats/x", "", nil},
+		{"mem/projects/boats/x", "project", nil},
+		{"mem/projects/boats/x", "atlas", nil},
+		{"mem/projects/atlas-2/x", "", nil},
+	} {
+		i, ok := Read(tt.slug, unit.Parse("---\ntype: prospective\nwhere: "+tt.where+"\n---\nx"))
+		if !ok {
+			t.Fatal("no intention")
+		}
+		for _, at := range []Place{none, claims, atlas} {
+			if got := i.Here(at); got != tt.want[at] {
+				t.Errorf("%s, where %q, at %+v: %v", tt.slug, tt.where, at, got)
+			}
+		}
+	}
+}
