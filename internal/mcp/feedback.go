@@ -18,7 +18,7 @@ type Judge func(ctx context.Context, useful bool, slugs []nipae.Slug) (budget in
 
 type feedbackIn struct {
 	Verdict string   `json:"verdict" jsonschema:"useful, wrong"`
-	Slugs   []string `json:"slugs"`
+	Slugs   []string `json:"slugs" jsonschema:"what is judged"`
 }
 
 type feedbackOut struct {

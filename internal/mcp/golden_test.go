@@ -95,7 +95,7 @@ func beside(more, less offer) offer {
 func TestTools(t *testing.T) {
 	writes := map[string]*sdk.ToolAnnotations{
 		"memory_write": {IdempotentHint: true}, "memory_append": {}, "memory_note": {}, "memory_edit": {}, "memory_rename": {}, "memory_link": {IdempotentHint: true}, "memory_delete": {IdempotentHint: true}, "memory_restore": {}, "memory_snapshot": {},
-		"memory_intend": {}, "memory_done": {},
+		"memory_intend": {}, "memory_done": {}, "memory_feedback": {},
 		"mind_commit": {IdempotentHint: true}, "mind_undo": {IdempotentHint: true},
 		"contract_new": {}, "contract_move": {IdempotentHint: true}, "contract_say": {},
 	}
@@ -111,7 +111,7 @@ func TestTools(t *testing.T) {
 				t.Errorf("%s: hints are missing or wrong", tool.Name)
 			case a.ReadOnlyHint != (w == nil):
 				t.Errorf("%s: readOnlyHint is %v", tool.Name, a.ReadOnlyHint)
-			case w != nil && *a.DestructiveHint != (!slices.Contains([]string{"memory_append", "memory_note", "memory_intend", "memory_snapshot", "contract_new", "contract_say"}, tool.Name)):
+			case w != nil && *a.DestructiveHint != (!slices.Contains([]string{"memory_append", "memory_note", "memory_intend", "memory_feedback", "memory_snapshot", "contract_new", "contract_say"}, tool.Name)):
 				t.Errorf("%s: destructiveHint is %v", tool.Name, *a.DestructiveHint)
 			case a.IdempotentHint != (w != nil && w.IdempotentHint):
 				t.Errorf("%s: idempotentHint is %v", tool.Name, a.IdempotentHint)

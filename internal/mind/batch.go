@@ -58,11 +58,21 @@ func (b *batch) contradictions(room int) {
 		before, left := len(b.units), b.left
 		edge := b.alike(pair[0], pair[1])
 		edge.Contradicts = true
-		if !b.show(pair[1], Beside) || !b.show(pair[0], Beside, edge) || b.left < floor {
+		if !b.show(pair[1], Beside) || !b.show(pair[0], Beside) || !b.say(pair[0], edge, floor) {
 			b.back(before, left)
 			return
 		}
 	}
+}
+
+// say adds to a unit that is shown what it is like, if that leaves so much room.
+func (b *batch) say(s *seen, edge Alike, floor int) bool {
+	if b.left -= len(edge.line()); b.left < floor {
+		return false
+	}
+	u := &b.units[b.taken[s.slug]]
+	u.Alike = append(u.Alike, edge)
+	return true
 }
 
 // back takes out what was shown since.

@@ -47,7 +47,10 @@ func (c *checker) stands(episode string) bool {
 		}
 	}
 	for _, u := range c.plan.Units {
-		if head, hash, ok := c.text(u.Slug); c.drafts[u.Slug] == nil && ok && hash == u.Hash {
+		if c.drafts[u.Slug] != nil {
+			continue
+		}
+		if head, hash, ok := c.text(u.Slug); ok && hash == u.Hash {
 			if f := unit.Parse(head).Fields(); f.State == unit.Active && from(f.Relations) {
 				return true
 			}

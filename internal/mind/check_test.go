@@ -74,7 +74,7 @@ func TestCheckRefuses(t *testing.T) {
 		"a source that is nowhere":     {[]Op{write("mem/x", "mem/nowhere")}, 0, "does not show"},
 		"itself a source":              {[]Op{write("mem/x", "mem/x")}, 0, "itself"},
 		"a result a source":            {[]Op{write("mem/x", "mem/e1"), write("mem/y", "mem/x")}, 1, "does not show mem/x"},
-		"inspired":                     {[]Op{{Op: OpWrite, Slug: "mem/x", Text: "t", InspiredBy: []string{"mem/unshown"}}}, 0, "does not show"},
+		"inspired":                     {[]Op{{Op: OpWrite, Slug: "mem/x", Text: "t", InspiredBy: []string{"mem/unshown"}}}, 0, "is for dreams"},
 		"an insight":                   {[]Op{{Op: OpWrite, Slug: "mem/x", Text: "t", Type: "insight", DerivedFrom: []string{"mem/e1"}}}, 0, "semantic or procedural"},
 		"an episode":                   {[]Op{{Op: OpWrite, Slug: "mem/x", Text: "t", Type: "episodic", DerivedFrom: []string{"mem/e1"}}}, 0, "semantic or procedural"},
 		"an intention":                 {[]Op{{Op: OpWrite, Slug: "mem/x", Text: "t", Type: "prospective", DerivedFrom: []string{"mem/e1"}}}, 0, "semantic or procedural"},
@@ -163,13 +163,18 @@ func TestTrustIsThatOfTheSources(t *testing.T) {
 // Words of somebody else stay theirs, whatever a result says that it is from.
 func TestCopiesOfExternalWordsAreExternal(t *testing.T) {
 	const page = "The harbour boats are painted in blue every May by old sailors with brushes, ladders, ropes and linseed oil, says the page."
-	for _, field := range []string{"text", "description"} {
+	for _, field := range []string{"text", "description", "tags"} {
 		m := texts{"mem/e1": episode(20, "", "I read a page about boats."), "mem/page": a("semantic", "trust: external\n", page)}
 		p := m.showing(map[string]Role{"mem/e1": Episode})
 		op, story := write("mem/x", "mem/e1"), Op{Op: OpWrite, Slug: NarrativeSlug, Text: page, DerivedFrom: []string{"mem/e1"}}
-		if op.Text = page; field == "description" {
+		op.Text = page
+		switch field {
+		case "description":
 			op.Text, op.Description = "Boats.", page
 			story.Text, story.Description = "I am.", page
+		case "tags":
+			op.Text, op.Tags = "Boats.", strings.Fields(page)
+			story.Text, story.Tags = "I am.", strings.Fields(page)
 		}
 		got, err := m.check(t, p, op)
 		if err != nil || unit.Parse(got[0].New).Trust() != unit.External || !strings.Contains(got[0].Note, "mem/page") {

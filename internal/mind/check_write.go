@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"engramd/internal/recollect"
 	"engramd/nips/unit"
@@ -35,6 +36,9 @@ func (c *checker) write(i int, slug string, op *Op) error {
 	if err != nil {
 		return err
 	}
+	if c.plan.Kind != Dream && len(op.InspiredBy) > 0 {
+		return c.fail(i, "inspired_by is for dreams: name in derived_from what the text follows from")
+	}
 	d, err := c.place(i, slug, typ)
 	if err != nil {
 		return err
@@ -56,15 +60,15 @@ func (c *checker) write(i int, slug string, op *Op) error {
 	if from, ok := c.copied(op); ok {
 		d.trust, d.note = unit.External, "the words are those of "+from+", which is external"
 	}
-	switch {
+	switch n := utf8.RuneCountInString(strings.TrimSpace(op.Text)); {
 	case typ != unit.Narrative:
 		return nil
 	case d.trust == unit.External:
 		return c.fail(i, "the narrative comes from nothing external: %s", cmp.Or(d.note, "leave those units out of its sources"))
+	case n > MaxNarrative:
+		return c.fail(i, "the narrative has %d characters, and %d is the most", n, MaxNarrative)
 	}
-	story := *op
-	story.Slug = slug // a supersede may write it too
-	return checkNarrative(c.plan, i, story, c.text, c.o)
+	return nil
 }
 
 // typeOf returns the type of what an operation writes.
@@ -120,7 +124,12 @@ func (c *checker) place(i int, slug string, typ unit.Type) (*draft, error) {
 
 // copied returns the external unit that the words of an operation were taken from.
 func (c *checker) copied(op *Op) (slug string, ok bool) {
-	for _, words := range []string{op.Text, op.Description, op.Description + "\n\n" + op.Text} {
+	tags, met := strings.Join(op.Tags, " "), map[string]bool{"": true}
+	for _, words := range []string{op.Text, op.Description, tags, op.words(), op.words() + "\n\n" + tags} {
+		if words = strings.TrimSpace(words); met[words] {
+			continue
+		}
+		met[words] = true
 		if slug, ok = recollect.CopiedFrom(c.o.View, words); ok {
 			return slug, true
 		}

@@ -138,7 +138,10 @@ func (h *hostile) op(k Kind) Op {
 // not come of all of them comes of none.
 func TestOperationsBreakNoPromise(t *testing.T) {
 	taken := map[Kind]int{}
-	const rounds = 6000
+	rounds := 6000
+	if testing.Short() || raceEnabled {
+		rounds = 300
+	}
 	for i := range rounds {
 		h := &hostile{Rand: rand.New(rand.NewPCG(94, uint64(i)))}
 		h.memory()

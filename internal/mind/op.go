@@ -91,7 +91,8 @@ func brief(s string) string {
 func list(b []byte) ([]json.RawMessage, error) {
 	var raw []json.RawMessage
 	if bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("[")) {
-		return raw, strictly(b, &raw)
+		err := strictly(b, &raw)
+		return raw, err
 	}
 	var in struct {
 		Operations *[]json.RawMessage `json:"operations"`
@@ -124,7 +125,10 @@ func strictly(b []byte, into any) error {
 // unique finds a member that an object has twice, as encoding/json reads names:
 // whatever their case.
 func unique(b []byte) error {
-	const deepest = 4 // the list, an operation, a list of slugs, and what is around
+	const (
+		deepest = 4  // the list, an operation, a list of slugs, and what is around
+		widest  = 32 // an operation has half as many members
+	)
 	d := json.NewDecoder(bytes.NewReader(b))
 	type open struct {
 		object bool
@@ -161,6 +165,9 @@ func unique(b []byte) error {
 		top := &stack[n-1]
 		if top.value = !top.value; !top.value {
 			continue
+		}
+		if len(top.names) == widest {
+			return fmt.Errorf("an object with more than %d members", widest)
 		}
 		name, _ := t.(string)
 		if slices.ContainsFunc(top.names, func(o []byte) bool { return bytes.EqualFold(o, []byte(name)) }) {

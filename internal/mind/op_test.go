@@ -4,9 +4,19 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 )
+
+// manyNames are those of an object, all of them different.
+func manyNames(n int) string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = strconv.FormatInt(int64(i), 36)
+	}
+	return strings.Join(names, `":1,"`)
+}
 
 // An answer is read strictly: what a model means never depends on who reads it.
 func TestParseOps(t *testing.T) {
@@ -38,6 +48,8 @@ func TestParseOps(t *testing.T) {
 		"a wrong type":      {`[{"op":"keep","slug":7}]`, nil, "slug"},
 		"text for a list":   {`[{"op":"write","derived_from":"mem/a"}]`, nil, "derived_from"},
 		"too deep":          {strings.Repeat("[", 100000), nil, "deep"},
+		"many members":      {`[{"` + manyNames(100_000) + `":1}]`, nil, "members"},
+		"many around it":    {`{"` + manyNames(100_000) + `":[]}`, nil, "members"},
 		"a long name":       {`[{"` + strings.Repeat("é", 9000) + `":1}]`, nil, "unknown"},
 		"a long name twice": {`[{"` + strings.Repeat("é", 9000) + `":1,"` + strings.Repeat("é", 9000) + `":1}]`, nil, "éé"},
 		"too long":          {"[" + strings.Repeat(" ", maxAnswer) + "]", nil, "longer"},

@@ -195,8 +195,12 @@ func TestPlansAreBounded(t *testing.T) {
 		m[fmt.Sprintf("mem/j/%02d", i+1)] = episode(2, "", strings.Repeat(fmt.Sprintf("word%d ", i), i*40)+"\n"+strings.Repeat("\n", i*30))
 		m[fmt.Sprintf("mem/f/%02d", i)] = a("semantic", fmt.Sprintf("contradicts: [mem/f/%02d]\n", (i+1)%40), strings.Repeat(fmt.Sprintf("word%d ", i), 300))
 	}
+	v := m.view(t)
 	for _, most := range []int{MinBytes, DefaultBytes, MaxBytes} {
-		p := m.prepare(t, PrepareOptions{MaxBytes: most})
+		p, err := Prepare(v, PrepareOptions{Now: now, MaxBytes: most})
+		if err != nil {
+			t.Fatal(err)
+		}
 		text := p.Text(m.text)
 		if len(text) > most || len(slugs(p, Episode)) == 0 || slugs(p, Episode)[0] != "mem/j/00" || len(slugs(p, Episode)) > DefaultEpisodes {
 			t.Errorf("%d bytes of %d, %v", len(text), most, slugs(p, Episode))
@@ -204,12 +208,39 @@ func TestPlansAreBounded(t *testing.T) {
 		if !strings.Contains(text, "more bytes: read mem/j/00 for all of it)") || strings.ContainsRune(text, '\ufffd') {
 			t.Error("a part is not said to be one")
 		}
-		if p.ID != m.prepare(t, PrepareOptions{MaxBytes: most}).ID {
+		if again, err := Prepare(v, PrepareOptions{Now: now, MaxBytes: most}); err != nil || p.ID != again.ID {
 			t.Error("the same memory gives another plan")
 		}
 	}
 	if n := len(rulesOf(Consolidate)) + 500; n > frame {
 		t.Errorf("the rules need %d bytes", n)
+	}
+}
+
+// Each contradiction is said, also that of a unit which is shown for another one.
+func TestEachContradictionIsSaid(t *testing.T) {
+	m := texts{
+		"mem/a": a("semantic", "contradicts: [mem/b, mem/c]\n", "The cup on the shelf is blue."),
+		"mem/b": a("semantic", "", "The cup on the shelf is green."),
+		"mem/c": a("semantic", "contradicts: [mem/d]\n", "The cup on the shelf is red."),
+		"mem/d": a("semantic", "contradicts: [mem/b]\n", "The cup on the shelf is grey."),
+	}
+	p := m.prepare(t, PrepareOptions{})
+	said := map[string]bool{}
+	for _, u := range p.Units {
+		for _, edge := range u.Alike {
+			if edge.Contradicts {
+				said[min(u.Slug, edge.Slug)+" "+max(u.Slug, edge.Slug)] = true
+			}
+		}
+	}
+	for _, pair := range []string{"mem/a mem/b", "mem/a mem/c", "mem/c mem/d", "mem/b mem/d"} {
+		if !said[pair] {
+			t.Errorf("nothing says that %s contradict each other: %v", pair, said)
+		}
+	}
+	if text := p.Text(m.text); strings.Count(text, "(contradicts ") != 4 {
+		t.Error(text)
 	}
 }
 

@@ -337,8 +337,12 @@ func (m thinker) raw(t testing.TB) []byte {
 // writes half, whatever comes first and what after it: over plans of both kinds that
 // follow each other in one memory, and killed after every write.
 func TestNoThinkerDoesHarm(t *testing.T) {
+	memories := uint64(80)
+	if testing.Short() || raceEnabled {
+		memories = 3
+	}
 	taken, refused, kinds := 0, map[string]int{}, map[string]int{}
-	for seed := range uint64(80) {
+	for seed := range memories {
 		r := rand.New(rand.NewPCG(seed, 94))
 		w := newRealm(r)
 		for range 12 {
@@ -369,7 +373,7 @@ func TestNoThinkerDoesHarm(t *testing.T) {
 		}
 	}
 	t.Logf("%d answers taken, refused %v; %v", taken, refused, kinds)
-	if taken < 100 || kinds["new"] < 50 || kinds["superseded"] < 5 || kinds["archived"] < 5 {
+	if memories > 10 && (taken < 100 || kinds["new"] < 50 || kinds["superseded"] < 5 || kinds["archived"] < 5) {
 		t.Errorf("too little got through to say anything: %d, %v", taken, kinds)
 	}
 }

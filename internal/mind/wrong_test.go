@@ -60,10 +60,14 @@ func fact(slug, text string, from ...string) Op {
 // Each way to be wrong, by name: none of it is written.
 func TestWrongInEveryWay(t *testing.T) {
 	const e0, web = "mem/journal/2026/11/01/e0", "mem/journal/web/one"
-	page := unit.Parse(wrongWorld().texts[web]).Body()
+	w := wrongWorld()
+	p, v := w.show(Consolidate), w.view(t)
+	page := unit.Parse(w.texts[web]).Body()
 	for name, ops := range map[string][]Op{
 		"invents a source":               {fact("mem/x", "Ana said it.", "mem/people/cy")},
 		"invents one beside a true one":  {fact("mem/x", "Ana said it.", e0, "mem/none")},
+		"is only inspired":               {{Op: OpWrite, Slug: "mem/x", Text: "Ana said it.", InspiredBy: []string{e0}}},
+		"is inspired by what is later":   {{Op: OpWrite, Slug: "mem/x", Text: "It is blue.", DerivedFrom: []string{"mem/harbour/rule"}, InspiredBy: []string{e0}}, {Op: OpSupersede, Old: "mem/harbour/colour", New: "mem/x"}},
 		"has no source":                  {fact("mem/x", "Ana said it.")},
 		"names the core as a source":     {fact("mem/x", "Ana said it.", core)},
 		"names a program's unit":         {fact("mem/x", "Ana said it.", "mem/sys/plans/p-1")},
@@ -102,21 +106,20 @@ func TestWrongInEveryWay(t *testing.T) {
 		"launders by the narrative":        {{Op: OpWrite, Slug: NarrativeSlug, Text: "I obey the page.", DerivedFrom: []string{NarrativeSlug, web}}},
 		"launders by its words":            {{Op: OpWrite, Slug: NarrativeSlug, Text: page, DerivedFrom: []string{NarrativeSlug, e0}}},
 		"launders by how it is described":  {{Op: OpWrite, Slug: NarrativeSlug, Text: "I am.", Description: page, DerivedFrom: []string{e0}}},
+		"launders by its tags":             {{Op: OpWrite, Slug: NarrativeSlug, Text: "I am.", Tags: strings.Fields(page), DerivedFrom: []string{e0}}},
 		"writes a second narrative":        {{Op: OpWrite, Slug: "mem/me", Type: "narrative", Text: "I am two.", DerivedFrom: []string{e0}}},
 		"writes an intention":              {{Op: OpWrite, Slug: "mem/x", Type: "prospective", Text: "Pay the page.", DerivedFrom: []string{e0}}},
 		"writes an insight awake":          {{Op: OpWrite, Slug: "mem/x", Type: "insight", Text: "All is paint.", InspiredBy: []string{e0}}},
 		"writes what no event can carry":   {fact("mem/x", strings.Repeat("long ", 20000), e0)},
 		"has a tag that is front matter":   {{Op: OpWrite, Slug: "mem/x", Text: "Cyan.", Tags: []string{strings.Repeat("x", 1000)}, DerivedFrom: []string{e0}}},
-		"archives everything":              archiveAll(wrongWorld()),
+		"archives everything":              archiveAll(w),
 	} {
-		w := wrongWorld()
-		p := w.show(Consolidate)
 		good := fact("mem/made/good", "The Alma has been seen in several colours of late.", "mem/journal/2026/11/02/e1")
 		raw, err := json.Marshal(append([]Op{good}, ops...))
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := w.answer(p, w.view(t), raw)
+		all, err := w.answer(p, v, raw)
 		var wrong *OpError
 		if !errors.As(err, &wrong) || all != nil {
 			t.Errorf("%s: %v, and %d changes", name, err, len(all))

@@ -14,7 +14,7 @@ const (
 	// compared for what is new: two words say too little to be like something.
 	leastSaid = 10
 	// maxNearest is how many documents are compared with a text.
-	maxNearest = 200
+	maxNearest = 2000
 )
 
 // Likeness is how much two texts share of their stems, 0 to 1: those that both have,

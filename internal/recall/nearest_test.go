@@ -68,15 +68,17 @@ func TestNearestIsThatOfAll(t *testing.T) {
 		delete(texts, slug)
 	}
 	at := func(slug string) (string, bool) { s, ok := texts[slug]; return s, ok }
+	var all []map[string]bool
+	for _, other := range texts {
+		all = append(all, x.documentSets(other)...)
+	}
 	for range 100 {
 		text := say(3 + r.IntN(150))
 		slug, got := x.Nearest(text, at)
 		best := 0.
-		for _, other := range texts {
-			for _, there := range x.documentSets(other) {
-				for _, own := range x.sectionSets(text) {
-					best = max(best, like(there, own))
-				}
+		for _, own := range x.sectionSets(text) {
+			for _, there := range all {
+				best = max(best, like(there, own))
 			}
 		}
 		if math.Abs(got-best) > 1e-9 || (best > 0) != (slug != "") {
@@ -85,5 +87,34 @@ func TestNearestIsThatOfAll(t *testing.T) {
 	}
 	if slug, got := x.Nearest("nothing of the kind", at); slug != "" || got != 0 {
 		t.Errorf("%s has %.2f", slug, got)
+	}
+}
+
+// Many long texts that have most of the words do not hide the short one that says the
+// same.
+func TestNearestIsNotHiddenByMany(t *testing.T) {
+	x, err := New("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	say := func(from, to int) string {
+		var words []string
+		for i := from; i < to; i++ {
+			words = append(words, fmt.Sprintf("w%dq", i))
+		}
+		return strings.Join(words, " ")
+	}
+	texts := map[string]string{"mem/short": say(0, 5) + " " + say(20, 25)}
+	for i := range 500 {
+		texts[fmt.Sprintf("mem/long/%d", i)] = say(4, 10) + " " + say(100*i+100, 100*i+160)
+	}
+	for slug, text := range texts {
+		if err := x.Put(Of(slug, unit.Parse(text), time.Unix(1, 0))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slug, like := x.Nearest(say(0, 10), func(slug string) (string, bool) { s, ok := texts[slug]; return s, ok })
+	if slug != "mem/short" || like < 0.45 {
+		t.Errorf("the nearest is %s with %.2f", slug, like)
 	}
 }

@@ -78,7 +78,8 @@ func (a *agent) prepare(tool string) (id, text string) {
 	return id, text
 }
 
-// patient is a machine with a memory in which something of everything waits.
+// patient is a machine with a memory in which something of everything waits, and of
+// which a dream draws five units: there are no more.
 func patient(t *testing.T) (m *machine, relay *relaytest.Child) {
 	t.Helper()
 	relay = relaytest.Start(t, relaytest.Options{})
@@ -87,7 +88,6 @@ func patient(t *testing.T) (m *machine, relay *relaytest.Child) {
 		"mem/harbour/rule":      "No boat leaves the harbour when the north wind blows.",
 		"mem/harbour/told":      "---\ntrust: told\n---\nThe owner wants every hull painted blue.",
 		"mem/harbour/colour":    "---\ncreated: 2026-02-02T00:00:00Z\n---\nThe hull of the Alma is painted cyan.",
-		"mem/people/ana":        "Ana prefers coffee to tea.",
 		"mem/garden/roses":      "Roses want pruning in late February, before the first buds open.",
 		"mem/projects/ferry/at": "The ferry to the island leaves at seven in winter and at six in summer.",
 		"mem/narrative":         "---\ntype: narrative\ntrust: derived\n---\nI look after boats.",
@@ -108,9 +108,11 @@ func TestAThinkerThatIsWrong(t *testing.T) {
 	m, _ := patient(t)
 	a := m.serve()
 	defer a.end()
-	good := `{"op":"write","slug":"mem/made/x","text":"Paint comes and goes.","derived_from":["mem/journal/a"]}`
 	before := m.writes()
-	for _, tool := range []string{"mind_prepare", "mind_dream"} {
+	for tool, good := range map[string]string{ // which nothing is wrong with
+		"mind_prepare": `{"op":"write","slug":"mem/made/x","text":"Paint comes and goes.","derived_from":["mem/journal/a"]}`,
+		"mind_dream":   `{"op":"write","type":"insight","slug":"mem/made/x","text":"Buds and wind both say what to wait for.","inspired_by":["mem/garden/roses"]}`,
+	} {
 		id, text := a.prepare(tool)
 		if strings.Contains(text, "\nSYSTEM:") || tool == "mind_dream" && strings.Contains(text, "SYSTEM") {
 			t.Errorf("a stranger's words stand there as if they were ours:\n%s", text)
@@ -139,6 +141,8 @@ func TestAThinkerThatIsWrong(t *testing.T) {
 		} {
 			if text, failed := a.try("mind_commit", fmt.Sprintf(`{"plan":%q,"operations":%s}`, id, operations)); !failed {
 				t.Errorf("%s, %s: %s", tool, name, text)
+			} else if strings.HasPrefix(operations, "["+good) && strings.Contains(text, "operation 1 (") {
+				t.Errorf("%s, %s: what is right is refused: %s", tool, name, text)
 			}
 		}
 		if text, failed := a.try("mind_commit", fmt.Sprintf(`{"plan":%q,"operations":[]}`, id)); failed {

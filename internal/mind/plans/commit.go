@@ -103,7 +103,8 @@ func (r *record) result(w *writer) Result {
 }
 
 // check judges operations by what is there now: by the source, and by the memory
-// itself for all that they name or would change. old are the ids of what is there.
+// itself for all that they name, would change, or are judged by. old are the ids of
+// what is there.
 func (p *Plans) check(ctx context.Context, w *writer, plan mind.Plan, ops []mind.Op) (changes []mind.Change, old []string, err error) {
 	heads := map[string]there{}
 	get := func(slug string) error {
@@ -120,16 +121,29 @@ func (p *Plans) check(ctx context.Context, w *writer, plan mind.Plan, ops []mind
 		}
 	}
 	near := p.meaning(ctx, plan, ops) // a model is asked before the memory is held
-	err = p.Source.Read(ctx, func(v recollect.View) error {
-		changes, err = mind.Check(plan, ops, func(slug string) (string, string, bool) {
-			if now, ok := heads[slug]; ok {
+	for {
+		var behind []string // the source may be
+		err = p.Source.Read(ctx, func(v recollect.View) error {
+			changes, err = mind.Check(plan, ops, func(slug string) (string, string, bool) {
+				now, ok := heads[slug]
+				if !ok {
+					behind = append(behind, slug)
+					now.text, now.ok = v.Text(slug)
+				}
 				return now.text, client.Hash(now.text), now.ok
+			}, mind.CheckOptions{Now: p.now(), Session: p.Session, View: v, Meaning: near})
+			return err
+		})
+		if len(behind) == 0 {
+			break
+		}
+		for _, slug := range behind {
+			// What cannot be read speaks for nothing; what core says must be known.
+			if err := get(slug); err != nil && (slug == string(nipae.Core) || !errors.Is(err, client.ErrUnreadable)) {
+				return nil, nil, fmt.Errorf("%s: %w", slug, err)
 			}
-			text, ok := v.Text(slug)
-			return text, client.Hash(text), ok
-		}, mind.CheckOptions{Now: p.now(), Session: p.Session, View: v, Meaning: near})
-		return err
-	})
+		}
+	}
 	if err != nil {
 		return nil, nil, err
 	}

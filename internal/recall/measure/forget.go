@@ -76,7 +76,7 @@ var ways = []keeps{
 		}
 		return math.Log(sum)
 	}, false},
-	{"the seed's utility", func(u *unitUsed, now time.Time) float64 {
+	{"ENGRAM 0.1's utility", func(u *unitUsed, now time.Time) float64 {
 		lately := 0
 		for _, t := range u.at {
 			if now.Sub(t) <= 30*24*time.Hour {
