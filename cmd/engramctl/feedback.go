@@ -85,7 +85,7 @@ func (a *app) judge(ctx context.Context, m *client.Memory, state *agentstate.Sta
 	names := make([]string, len(slugs))
 	for i, slug := range slugs {
 		if _, _, err := m.Get(ctx, slug); err != nil {
-			return 0, fmt.Errorf("%s: %w", slug, err)
+			return 0, &mcp.JudgeError{Slug: slug, Err: err}
 		}
 		names[i] = string(slug)
 	}

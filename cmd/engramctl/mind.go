@@ -52,15 +52,8 @@ type thinking struct {
 // withPlans runs do with the plans of an agent, over the local copy that is caught up,
 // and finishes before what was begun and not finished. An owner is told at once.
 func (a *app) withPlans(ctx context.Context, do func(ctx context.Context, p thinking) error) error {
-	s, err := a.settings()
-	if err != nil {
+	if err := a.mayPlan(); err != nil {
 		return err
-	}
-	if s.agent != "" {
-		return client.ErrReadOnly
-	}
-	if a.flags.noMirror || s.noMirror {
-		return usagef("plans are kept on this machine until they are committed: not with --no-mirror")
 	}
 	return a.withCopy(ctx, 0, func(ctx context.Context, l *localCopy) error {
 		if !l.m.Writable() {
@@ -83,6 +76,20 @@ func (a *app) withPlans(ctx context.Context, do func(ctx context.Context, p thin
 		}
 		return do(ctx, thinking{Plans: p, copy: l})
 	})
+}
+
+// mayPlan fails where plans cannot be made, whatever relays say.
+func (a *app) mayPlan() error {
+	s, err := a.settings()
+	switch {
+	case err != nil:
+		return err
+	case s.agent != "":
+		return client.ErrReadOnly
+	case a.flags.noMirror || s.noMirror:
+		return usagef("plans are kept on this machine until they are committed: not with --no-mirror")
+	}
+	return nil
 }
 
 // withRecords is withPlans for what only looks: owners may, and nothing is finished.

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -11,6 +14,7 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/mind"
 	"engramd/internal/mind/plans"
+	"engramd/internal/mind/think"
 	"engramd/nips/unit"
 )
 
@@ -38,7 +42,8 @@ func (a *app) mindCommitCommand() *cobra.Command {
 		Short: "Check operations on a plan, and carry them out",
 		Long: `Check operations on a plan that mind prepare or mind dream has shown here, and carry
 them out: all of them or none. FILE, or stdin, has {"operations": [...]} as the plan's
-rules say; an empty list is a right answer, and writes nothing.
+rules say, words and a fence around it do no harm; an empty list is a right answer, and
+writes nothing.
 
 An operation that is wrong is named, and nothing is written (exit code 2). If a memory
 is not any more what the plan showed, nothing is written either (5): prepare again.
@@ -49,7 +54,7 @@ command of mind on this machine, or if it is given again.
 With --propose nothing is changed: the operations wait in the plan's record for mind
 review.`,
 		Example: `  engramctl mind commit p-5f1b8e0c9a3d2e44 answer.json
-  claude -p "$(engramctl mind prepare)" | engramctl mind commit p-5f1b8e0c9a3d2e44 --propose`,
+  claude -p --tools "" < plan.md | engramctl mind commit p-5f1b8e0c9a3d2e44 --propose`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 && len(args) != 2 {
 				return arguments("PLAN", "FILE")(nil, args)
@@ -87,7 +92,7 @@ func (a *app) operations(args []string) ([]mind.Op, error) {
 		if a.Terminal.Stdin {
 			a.note("reading from the terminal; Ctrl-D ends")
 		}
-		ops, err := mind.ParseOps(a.Stdin)
+		ops, err := answered(a.Stdin)
 		if err != nil {
 			return nil, usagef("stdin: %w", err)
 		}
@@ -98,11 +103,26 @@ func (a *app) operations(args []string) ([]mind.Op, error) {
 		return nil, usageError{err}
 	}
 	defer f.Close()
-	ops, err := mind.ParseOps(f)
+	ops, err := answered(f)
 	if err != nil {
 		return nil, usagef("%s: %w", args[0], err)
 	}
 	return ops, nil
+}
+
+// answered reads operations as a model writes them: with words around them, or none.
+func answered(r io.Reader) ([]mind.Op, error) {
+	text, err := io.ReadAll(io.LimitReader(r, think.MaxAnswer+1))
+	if err != nil {
+		return nil, err
+	}
+	ops, err := mind.ParseOps(bytes.NewReader(text))
+	if err != nil && !json.Valid(text) {
+		if found, none := think.Answer(text); none == nil {
+			return found, nil
+		}
+	}
+	return ops, err
 }
 
 // committedOf says what was written.

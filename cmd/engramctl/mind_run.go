@@ -72,7 +72,7 @@ func (a *app) thinkEvery(ctx context.Context, f runFlags) error {
 	if _, err := a.thinker(f.thinkFlags); err != nil {
 		return err
 	}
-	if _, err := a.settings(); err != nil {
+	if err := a.mayPlan(); err != nil {
 		return err
 	}
 	think.Repeat(ctx, f.every, time.After, func(ctx context.Context) error {

@@ -22,6 +22,7 @@ var aliases = map[string][]string{
 	"old_str":    {"old_string", "old_text", "find_text"},
 	"new_str":    {"new_string", "new_text"},
 	"to":         {"new_path", "new_slug", "destination"},
+	"slugs":      {"slug", "memories"},
 	"plan":       {"plan_id", "id"},
 	"operations": {"ops"},
 	"limit":      {"n_results", "page_size", "top_k"},
@@ -29,7 +30,7 @@ var aliases = map[string][]string{
 
 // lists are the arguments that are lists of texts; models give one text for a list
 // of one.
-var lists = []string{"tags", "supersedes", "types", "states", "links"}
+var lists = []string{"tags", "supersedes", "types", "states", "links", "slugs"}
 
 // aliased maps the names of arguments before the SDK validates them.
 // properties are the arguments of each tool.
@@ -69,12 +70,6 @@ func renamed(properties []string, arguments json.RawMessage) (json.RawMessage, e
 	before := len(given)
 	maps.DeleteFunc(given, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
 	changed := len(given) < before
-	for _, name := range lists {
-		if value := given[name]; len(value) > 0 && value[0] == '"' {
-			given[name] = slices.Concat([]byte{'['}, value, []byte{']'})
-			changed = true
-		}
-	}
 	for _, name := range properties {
 		for _, alias := range aliases[name] {
 			value, ok := given[alias]
@@ -86,6 +81,12 @@ func renamed(properties []string, arguments json.RawMessage) (json.RawMessage, e
 			}
 			given[name] = value
 			delete(given, alias)
+			changed = true
+		}
+	}
+	for _, name := range lists {
+		if value := given[name]; len(value) > 0 && value[0] == '"' {
+			given[name] = slices.Concat([]byte{'['}, value, []byte{']'})
 			changed = true
 		}
 	}

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -12,13 +13,25 @@ import (
 const MaxJudged = 20
 
 // Judge notes that memories, which must exist, were useful or wrong, and returns
-// the budget of tokens by then. Its errors are those of client.Memory.Get, and of
-// whatever keeps it.
+// the budget of tokens by then. Its errors are *JudgeError, and those of whatever
+// keeps it.
 type Judge func(ctx context.Context, useful bool, slugs []nipae.Slug) (budget int, err error)
+
+// JudgeError is what client.Memory.Get fails with for one of them. Nothing is noted.
+type JudgeError struct {
+	Slug nipae.Slug
+	Err  error
+}
+
+// Error names the memory.
+func (e *JudgeError) Error() string { return string(e.Slug) + ": " + e.Err.Error() }
+
+// Unwrap gives errors.Is the cause.
+func (e *JudgeError) Unwrap() error { return e.Err }
 
 type feedbackIn struct {
 	Verdict string   `json:"verdict" jsonschema:"useful, wrong"`
-	Slugs   []string `json:"slugs" jsonschema:"what is judged"`
+	Slugs   []string `json:"slugs" jsonschema:"of which memories"`
 }
 
 type feedbackOut struct {
@@ -49,7 +62,11 @@ func (s *Server) feedback(ctx context.Context, in feedbackIn) (feedbackOut, erro
 	return reading(ctx, s, func(ctx context.Context) (feedbackOut, error) {
 		budget, err := s.o.Mind.Judge(ctx, verdict == "useful", slugs)
 		if err != nil {
-			return feedbackOut{}, &about{error: err}
+			failed := &about{error: err}
+			if one, ok := errors.AsType[*JudgeError](err); ok {
+				failed.slug = one.Slug
+			}
+			return feedbackOut{}, failed
 		}
 		return feedbackOut{verdict, budget}, nil
 	})

@@ -2,8 +2,8 @@ package mcp
 
 import (
 	"context"
-	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"engramd/internal/client"
@@ -16,7 +16,7 @@ func TestFeedback(t *testing.T) {
 	fails := false
 	judge := func(_ context.Context, good bool, slugs []nipae.Slug) (int, error) {
 		if fails {
-			return 0, fmt.Errorf("mem/a: %w", client.ErrNotFound)
+			return 0, &JudgeError{Slug: "mem/b", Err: client.ErrNotFound}
 		}
 		useful, judged = append(useful, good), append(judged, slugs)
 		return 2_050_000, nil
@@ -26,7 +26,7 @@ func TestFeedback(t *testing.T) {
 	if out != (feedbackOut{"useful", 2_050_000}) {
 		t.Error(out)
 	}
-	ask[feedbackOut](p, "memory_feedback", args{"verdict": "Wrong", "slugs": []string{"core"}})
+	ask[feedbackOut](p, "memory_feedback", args{"verdict": "Wrong", "slug": "core"})
 	if !slices.Equal(useful, []bool{true, false}) || !slices.Equal(judged[0], []nipae.Slug{"mem/a", "mem/b"}) {
 		t.Errorf("%v %v", useful, judged)
 	}
@@ -37,7 +37,7 @@ func TestFeedback(t *testing.T) {
 		}
 	}
 	fails = true
-	if f, _ := p.refused("memory_feedback", args{"verdict": "useful", "slugs": []string{"a"}}); f.Code != CodeNotFound {
+	if f, _ := p.refused("memory_feedback", args{"verdict": "useful", "slugs": []string{"a", "b"}}); f.Code != CodeNotFound || !strings.Contains(f.Message, "mem/b") {
 		t.Errorf("%+v", f)
 	}
 	if len(judged) != 2 {

@@ -26,8 +26,8 @@ const describePrepare = `Prepare a plan of consolidation: episodes that wait, be
 
 func (s *Server) mindPrepare(ctx context.Context, in prepareIn) (preparedOut, error) {
 	most, err := within("max_bytes", in.MaxBytes, mind.DefaultBytes, mind.MaxBytes)
-	if err == nil && most < mind.MinBytes {
-		err = invalidf("max_bytes is %d; it must be from %d to %d.", most, mind.MinBytes, mind.MaxBytes)
+	if in.MaxBytes < 0 || err == nil && most < mind.MinBytes {
+		err = invalidf("max_bytes is %d; it must be from %d to %d.", in.MaxBytes, mind.MinBytes, mind.MaxBytes)
 	}
 	if err != nil {
 		return preparedOut{}, err

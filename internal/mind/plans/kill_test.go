@@ -187,6 +187,9 @@ func TestChangedWhileDead(t *testing.T) {
 					isOld, isNew := true, true
 					left := map[string]bool{slug: true}
 					for _, r := range out {
+						if r.Status == TakenBack && len(r.Changes) > 0 {
+							t.Errorf("pass %d: taken back, and said to be changed: %+v", n, r.Changes)
+						}
 						for _, l := range r.Left {
 							left[l.Slug] = true
 						}

@@ -161,7 +161,7 @@ func (p *Plans) resume(ctx context.Context, w *writer, r *record) (Result, error
 			return Result{}, err
 		}
 		undone, err := p.back(ctx, w, r)
-		return Result{ID: r.id, Status: r.Status, Changes: r.content.Changes, Left: undone.Left, Behind: w.behind}, err
+		return Result{ID: r.id, Status: r.Status, Left: undone.Left, Behind: w.behind}, err
 	}
 	return r.result(w), p.close(ctx, openPrefix+r.id)
 }

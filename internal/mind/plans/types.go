@@ -43,7 +43,7 @@ type Left struct {
 type Result struct {
 	ID      string        // of the record; "" if nothing was to be written
 	Status  Status        // "" if nothing was to be written
-	Changes []mind.Change // all of them, those that were left too
+	Changes []mind.Change // all of them, those that were left too; none of what was taken back
 	Left    []Left
 	// Behind are relays that did not take something that another one took.
 	Behind []string
