@@ -58,8 +58,12 @@ func TestHookBesideStopped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := r.hook("generic", "session-start", said); !strings.HasPrefix(got, "[Agent Memory — core]\nI am Sami.") {
+	const unread = "[Agent Memory — the rest was not read]\n" // which is not that there is none
+	if got := r.hook("generic", "session-start", said); !strings.HasPrefix(got, "[Agent Memory — core]\nI am Sami.") || !strings.Contains(got, unread) {
 		t.Errorf("a session begins with\n%s", got)
+	}
+	if got := r.run(nil, "wake", "--json"); got.code != 0 || !strings.Contains(got.stdout, `"stale": true,`) || !strings.Contains(got.stdout, `"unread": true`) {
+		t.Errorf("wake says %+v", got)
 	}
 	r.patience = 100 * time.Millisecond
 	for _, event := range hook.Events[1:] {

@@ -29,6 +29,9 @@ type wakeOut struct {
 	Waits     wakeWaitsOut     `json:"waits"`
 	AsOf      string           `json:"as_of,omitempty"` // of all but the core: when relays were last asked
 	Stale     bool             `json:"stale"`
+	// Unread says that all but the core could not be read: what is left out, or 0,
+	// is not known.
+	Unread bool `json:"unread,omitempty"`
 }
 
 type wakeCoreOut struct {
@@ -133,7 +136,7 @@ func (a *app) wake(ctx context.Context, asJSON bool) error {
 func (w *waking) out(p wake.Parts, text string) wakeOut {
 	s := p.Start
 	out := wakeOut{Agent: p.Who.Agent, Owner: p.Who.Owner, Text: text, Core: w.core.out(), Project: w.project.Name, Linked: w.linked,
-		Replay: []wakeEpisodeOut{}, Due: []wakeDueOut{}, Stale: s.Copy.Stale,
+		Replay: []wakeEpisodeOut{}, Due: []wakeDueOut{}, Stale: s.Copy.Stale || p.Unread, Unread: p.Unread,
 		Waits: wakeWaitsOut{s.Counts.Episodes, s.Counts.AtLeast, append([]string{}, s.Counts.Open...), append([]string{}, s.Counts.Proposed...), s.Counts.Dream}}
 	if s.Narrative != "" {
 		out.Narrative = &wakeNarrative{hook.NarrativeSlug, unit.Parse(s.Narrative).Body(), p.Who.Hash, p.Who.Versions}

@@ -77,7 +77,7 @@ func (a *app) wakeUp(ctx context.Context, h hook.Harness, in hook.Input) (*wakin
 	if err != nil {
 		return nil, wake.Parts{}, err
 	}
-	parts := wake.Parts{Measure: hook.MeasureOf(h), Core: w.core.section(), Project: found.project, Start: found.start}
+	parts := wake.Parts{Measure: hook.MeasureOf(h), Core: w.core.section(), Project: found.project, Start: found.start, Unread: !found.read}
 	if parts.Start.Waits() {
 		parts.Ways = a.waysOf(h)
 	}

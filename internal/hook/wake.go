@@ -80,6 +80,11 @@ func Unavailable(why string) Section {
 	return Section{Text: "[Agent Memory — unavailable]\nYour memory could not be read: " + why + ". It is not empty. Work without it, tell the\nuser so when it matters, and write nothing to it in this session.\n"}
 }
 
+// Unread is the section that stands where nothing but the core could be read.
+func Unread() Section {
+	return Section{Text: "[Agent Memory — the rest was not read]\nNarrative, intentions, what waits and episodes could not be looked through now. They are\nnot gone: memory_recall and engramctl wake may find them later.\n"}
+}
+
 // Checkpoint is the request that follows a compaction.
 func Checkpoint() Section {
 	return Section{Text: "[Agent Memory — checkpoint]\nThis conversation was just compacted. If something in it matters later and is not\nremembered yet, write one checkpoint now, with memory_note: what was done, what was\ndecided and why, what is open. Then go on.\n"}

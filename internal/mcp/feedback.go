@@ -31,7 +31,7 @@ func (e *JudgeError) Unwrap() error { return e.Err }
 
 type feedbackIn struct {
 	Verdict string   `json:"verdict" jsonschema:"useful, wrong"`
-	Slugs   []string `json:"slugs" jsonschema:"what is judged"`
+	Slugs   []string `json:"slugs" jsonschema:"of which memories"`
 }
 
 type feedbackOut struct {

@@ -67,7 +67,7 @@ func (s *Server) beginning(ctx context.Context) (string, error) {
 	})
 	if err != nil {
 		s.o.Log.Warn("a session begins with its core alone", "error", err)
-		return core, nil
+		return core + "\n" + hook.Wake(hook.Units, hook.Unread()), nil
 	}
 	told := wake.Tell(wake.Parts{Measure: hook.Units, Ways: hook.WaysOf(s.consolidates()), Project: known, Start: start})
 	s.fresh(ctx, told.Due, len(told.Due)) // they do not come with an answer of recall again

@@ -13,6 +13,7 @@ import (
 
 	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/client"
+	"engramd/internal/hook"
 	"engramd/internal/intend"
 	"engramd/nips/nipae"
 	"engramd/nips/unit"
@@ -140,7 +141,7 @@ func TestWakePrompt(t *testing.T) {
 	m.listAll = func(context.Context) (client.Listing, client.Status, error) {
 		return client.Listing{}, downStatus(), client.ErrPartial
 	}
-	if res, err = p.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "wake"}); err != nil || !strings.HasSuffix(res.Messages[0].Content.(*sdk.TextContent).Text, "I am Sami.\n") {
+	if res, err = p.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "wake"}); err != nil || !strings.HasSuffix(res.Messages[0].Content.(*sdk.TextContent).Text, "I am Sami.\n\n"+hook.Unread().Text) {
 		t.Errorf("where the rest cannot be had: %v, %v", res, err)
 	}
 	if _, err := connect(t, New(Options{Memory: m})).GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "wake"}); err == nil {

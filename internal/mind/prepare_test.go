@@ -208,9 +208,9 @@ func TestPlansAreBounded(t *testing.T) {
 		if !strings.Contains(text, "more bytes: read mem/j/00 for all of it)") || strings.ContainsRune(text, '\ufffd') {
 			t.Error("a part is not said to be one")
 		}
-		if again, err := Prepare(v, PrepareOptions{Now: now, MaxBytes: most}); err != nil || p.ID != again.ID {
-			t.Error("the same memory gives another plan")
-		}
+	}
+	if p, again := m.prepare(t, PrepareOptions{MaxBytes: MinBytes}), m.prepare(t, PrepareOptions{MaxBytes: MinBytes}); p.ID != again.ID {
+		t.Error("the same memory gives another plan")
 	}
 	if n := len(rulesOf(Consolidate)) + 500; n > frame {
 		t.Errorf("the rules need %d bytes", n)

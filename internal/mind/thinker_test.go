@@ -337,7 +337,7 @@ func (m thinker) raw(t testing.TB) []byte {
 // writes half, whatever comes first and what after it: over plans of both kinds that
 // follow each other in one memory, and killed after every write.
 func TestNoThinkerDoesHarm(t *testing.T) {
-	memories := uint64(80)
+	memories := uint64(96)
 	if testing.Short() || raceEnabled {
 		memories = 3
 	}

@@ -110,7 +110,7 @@ func TestWrongInEveryWay(t *testing.T) {
 		"writes a second narrative":        {{Op: OpWrite, Slug: "mem/me", Type: "narrative", Text: "I am two.", DerivedFrom: []string{e0}}},
 		"writes an intention":              {{Op: OpWrite, Slug: "mem/x", Type: "prospective", Text: "Pay the page.", DerivedFrom: []string{e0}}},
 		"writes an insight awake":          {{Op: OpWrite, Slug: "mem/x", Type: "insight", Text: "All is paint.", InspiredBy: []string{e0}}},
-		"writes what no event can carry":   {fact("mem/x", strings.Repeat("long ", 20000), e0)},
+		"writes what no event can carry":   {fact("mem/x", strings.Repeat("long ", 14000), e0)},
 		"has a tag that is front matter":   {{Op: OpWrite, Slug: "mem/x", Text: "Cyan.", Tags: []string{strings.Repeat("x", 1000)}, DerivedFrom: []string{e0}}},
 		"archives everything":              archiveAll(w),
 	} {

@@ -15,7 +15,9 @@ type Parts struct {
 	Core    hook.Section
 	Project hook.Memory
 	Start   Start
-	Who     hook.Identity
+	// Unread says that Start could not be read: it is not empty.
+	Unread bool
+	Who    hook.Identity
 	// After is told once what waits was: a request.
 	After hook.Section
 }
@@ -34,7 +36,11 @@ func Tell(p Parts) (t Told) {
 	narrative := hook.Narrative(m, p.Start.Narrative, c)
 	project, whole := hook.Project(m, p.Project)
 	lines, due, more := intend.Lines(p.Start.Due, hook.DueRoom(m, c, p.Ways))
-	sections := []hook.Section{p.Core, narrative, project, hook.Due(lines, more, c, p.Ways), p.Start.Counts.Section(p.Ways), p.After, p.Who.Section()}
+	unread := hook.Section{}
+	if p.Unread {
+		unread = hook.Unread()
+	}
+	sections := []hook.Section{p.Core, unread, narrative, project, hook.Due(lines, more, c, p.Ways), p.Start.Counts.Section(p.Ways), p.After, p.Who.Section()}
 	// An episode of the project may stand there already.
 	rest := slices.DeleteFunc(slices.Clone(p.Start.Episodes), func(e hook.Episode) bool {
 		return slices.ContainsFunc(whole, func(u hook.Unit) bool { return u.Slug == e.Slug })

@@ -286,7 +286,7 @@ func TestNothingTwice(t *testing.T) {
 	if strings.Count(got, "Atlas was released.") != 1 || len(whole) != 1 || !strings.Contains(got, "1 episode is not consolidated: engramctl mind prepare shows it") {
 		t.Errorf("%v\n%s", whole, got)
 	}
-	if strings.Contains(got, "— narrative") || strings.Contains(got, "— replay") {
+	if strings.Contains(got, "— narrative") || strings.Contains(got, "— replay") || strings.Contains(got, "not read") {
 		t.Errorf("a section of nothing:\n%s", got)
 	}
 }

@@ -23,15 +23,23 @@ const (
 type opened struct {
 	Plan  string `json:"plan"`
 	Nonce string `json:"nonce"` // of its claim
+	// Had is the nonce that it had here before: nobody knows whether the record has
+	// the new one.
+	Had string `json:"had,omitempty"`
+}
+
+// owns reports whether a claim is this machine's.
+func (o opened) owns(nonce string) bool {
+	return nonce != "" && (nonce == o.Nonce || nonce == o.Had)
 }
 
 // note has the state know that this machine is at a record, before the memory does.
-func (p *Plans) note(ctx context.Context, r *record) error {
-	data, err := json.Marshal(opened{Plan: r.head.Plan, Nonce: r.Nonce})
+func (p *Plans) note(ctx context.Context, r *record, had string) error {
+	data, err := json.Marshal(opened{Plan: r.head.Plan, Nonce: r.Nonce, Had: had})
 	if err != nil {
 		return fmt.Errorf("note the plan: %w", err)
 	}
-	return p.State.PutPlan(ctx, agentstate.Plan{ID: openPrefix + r.id, Data: data, Expires: p.now().Add(neverExpires)})
+	return p.put(ctx, agentstate.Plan{ID: openPrefix + r.id, Data: data, Expires: p.now().Add(neverExpires)}, r.head.Plan)
 }
 
 func (p *Plans) nonce() (string, error) {
@@ -88,7 +96,7 @@ func (p *Plans) claim(ctx context.Context, w *writer, r *record) error {
 		if err != nil {
 			return err
 		}
-		if err := p.note(ctx, r); err != nil {
+		if err := p.note(ctx, r, ""); err != nil {
 			return err
 		}
 		err = w.put(ctx, headSlug(r.id), &text, client.SetOptions{Base: client.BaseNone})

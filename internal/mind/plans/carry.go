@@ -3,6 +3,7 @@ package plans
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"engramd/internal/client"
@@ -22,7 +23,7 @@ func (p *Plans) carry(ctx context.Context, w *writer, r *record) (Result, error)
 	looked := p.now()
 	for _, ch := range r.content.Changes {
 		if err := p.still(ctx, w, r, &looked); err != nil {
-			return r.result(w), &OpenError{ID: r.id, Err: err}
+			return p.stopped(ctx, w, r, err)
 		}
 		from, to := textOf(ch.Base != "", ch.Old), textOf(true, ch.New)
 		if on := relies[ch.Slug]; on != "" {
@@ -46,7 +47,10 @@ func (p *Plans) carry(ctx context.Context, w *writer, r *record) (Result, error)
 	next, now := r.head, p.now()
 	next.Status, next.Closed, next.Left, next.Before = Done, &now, left, nil
 	if err := p.finish(ctx, w, r, next); err != nil {
-		return r.result(w), err
+		return p.stopped(ctx, w, r, err)
+	}
+	if r.Status == TakenBack {
+		return p.stopped(ctx, w, r, ErrStatus)
 	}
 	if err := p.settle(ctx, r.content.Plan, r.content.Operations); err != nil {
 		return r.result(w), err
@@ -54,6 +58,30 @@ func (p *Plans) carry(ctx context.Context, w *writer, r *record) (Result, error)
 	out := r.result(w)
 	out.Left = left // a head may have room for fewer
 	return out, p.close(ctx, openPrefix+r.id)
+}
+
+// stopped says why a commit did not come to its end. If its record is being taken back
+// elsewhere, or was, what was changed here since is taken back too.
+func (p *Plans) stopped(ctx context.Context, w *writer, r *record, cause error) (Result, error) {
+	var open *OpenError
+	if !errors.As(cause, &open) {
+		cause = &OpenError{ID: r.id, Err: cause}
+	}
+	if !errors.Is(cause, ErrStatus) && !errors.Is(cause, client.ErrConflict) {
+		return r.result(w), cause
+	}
+	now, err := p.loadHead(ctx, w, r.id)
+	if err != nil || now.Status != TakenBack && now.Status != Undoing {
+		return r.result(w), cause
+	}
+	now.content = r.content
+	undone, err := p.overtaken(ctx, w, now)
+	out := now.result(w)
+	out.Left = undone.Left
+	if err == nil {
+		err = fmt.Errorf("%w: %s was taken back meanwhile", ErrStatus, r.id)
+	}
+	return out, err
 }
 
 // textOf is a text that may not be there.

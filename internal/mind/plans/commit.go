@@ -44,8 +44,8 @@ func (p *Plans) take(ctx context.Context, id string, ops []mind.Op, status Statu
 	}
 	plan, err := p.kept(ctx, id)
 	if errors.Is(err, ErrNoPlan) {
-		if out, ok := p.again(ctx, w, id, ops); ok {
-			return out, nil
+		if out, ok, err := p.again(ctx, w, id, ops); ok || err != nil {
+			return out, err
 		}
 	}
 	if err != nil {
@@ -72,30 +72,37 @@ func (p *Plans) take(ctx context.Context, id string, ops []mind.Op, status Statu
 }
 
 // again returns what came of the same answer to the same plan, if that was taken
-// here before: the call is made twice when its answer was lost.
-func (p *Plans) again(ctx context.Context, w *writer, id string, ops []mind.Op) (Result, bool) {
+// here before: the call is made twice when its answer was lost. That it was not is
+// known only if the records can be read.
+func (p *Plans) again(ctx context.Context, w *writer, id string, ops []mind.Op) (out Result, ok bool, err error) {
 	hash, err := opsHash(ops)
 	if err != nil {
-		return Result{}, false
+		return Result{}, false, err
 	}
 	for n := 1; n <= maxSuffix; n++ {
 		r, err := p.loadHead(ctx, w, numbered(id, n))
 		switch {
-		case errors.Is(err, ErrRecord):
+		case errors.Is(err, ErrRecord), errors.Is(err, client.ErrUnreadable):
 			continue
+		case errors.Is(err, ErrNoRecord):
+			return Result{}, false, nil
 		case err != nil:
-			return Result{}, false
+			return Result{}, false, err
 		case r.Ops != hash || r.Machine != p.machine() || r.Status != Done && r.Status != Proposed:
 			continue
 		}
-		if err := p.loadContent(ctx, w, r); err != nil {
+		err = p.loadContent(ctx, w, r)
+		switch {
+		case errors.Is(err, ErrRecord), errors.Is(err, client.ErrUnreadable):
 			continue
+		case err != nil:
+			return Result{}, false, err
 		}
 		out := r.result(w)
 		out.Again = true
-		return out, true
+		return out, true, nil
 	}
-	return Result{}, false
+	return Result{}, false, nil
 }
 
 func (r *record) result(w *writer) Result {

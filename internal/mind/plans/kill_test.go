@@ -136,7 +136,7 @@ func TestKilledAndKilledAgain(t *testing.T) {
 	for name, s := range scenes(t) {
 		t.Run(name, func(t *testing.T) {
 			last := unstamped(s.after(t))
-			for n := 1; ; n++ {
+			for n := 1; ; n += every {
 				_, _, was := s.killedAt(t, n)
 				if !was {
 					break
@@ -167,7 +167,7 @@ func TestChangedWhileDead(t *testing.T) {
 		for _, slug := range []string{"mem/facts/old", "mem/journal/e1", "mem/journal/e3", "mem/facts/new"} {
 			t.Run(name+" "+slug, func(t *testing.T) {
 				last := unstamped(s.after(t))
-				for n := 1; ; n++ {
+				for n := 1; ; n += every {
 					m, before, was := s.killedAt(t, n)
 					if !was {
 						break

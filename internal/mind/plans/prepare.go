@@ -124,8 +124,13 @@ func (p *Plans) Keep(ctx context.Context, plan mind.Plan) error {
 	if err != nil {
 		return fmt.Errorf("keep the plan: %w", err)
 	}
-	kept := agentstate.Plan{ID: plan.ID, Data: data, Expires: p.now().Add(Lasts)}
-	err = p.State.PutPlan(ctx, kept)
+	return p.put(ctx, agentstate.Plan{ID: plan.ID, Data: data, Expires: p.now().Add(Lasts)}, "")
+}
+
+// put has the state keep something. When there is no room, the plan that expires
+// first makes it, but for one that is needed.
+func (p *Plans) put(ctx context.Context, one agentstate.Plan, needed string) error {
+	err := p.State.PutPlan(ctx, one)
 	if !errors.Is(err, agentstate.ErrFull) {
 		return err
 	}
@@ -134,14 +139,14 @@ func (p *Plans) Keep(ctx context.Context, plan mind.Plan) error {
 		return err
 	}
 	for _, old := range all {
-		if !strings.HasPrefix(old.ID, openPrefix) {
+		if !strings.HasPrefix(old.ID, openPrefix) && old.ID != needed {
 			if err := p.close(ctx, old.ID); err != nil {
 				return err
 			}
 			break
 		}
 	}
-	return p.State.PutPlan(ctx, kept)
+	return p.State.PutPlan(ctx, one)
 }
 
 // kept returns a plan that was shown here.

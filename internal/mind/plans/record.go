@@ -39,7 +39,9 @@ type head struct {
 	Status  Status    `json:"status"`
 	Machine string    `json:"machine"`
 	// Nonce tells a claim from another one that says the same.
-	Nonce  string     `json:"nonce"`
+	Nonce string `json:"nonce"`
+	// Was is the nonce of the commit that is taken back: it may not know yet.
+	Was    string     `json:"was,omitempty"`
 	Began  time.Time  `json:"began"`
 	Closed *time.Time `json:"closed,omitempty"`
 	Ops    string     `json:"operations"` // hash of the operations

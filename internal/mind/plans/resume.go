@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"engramd/internal/client"
+	"engramd/internal/mind"
 )
 
 // ResumeOpen finishes what processes of this machine have begun and not finished,
@@ -98,11 +99,16 @@ func (p *Plans) resumeNoted(ctx context.Context, o noted) (out Result, ok bool, 
 	w := &writer{memory: p.Memory}
 	r, err := p.loadHead(ctx, w, o.id)
 	switch {
-	case errors.Is(err, ErrNoRecord), err == nil && r.Nonce != o.Nonce:
+	case err == nil && !o.owns(r.Nonce) && o.owns(r.Was) && (r.Status == Undoing || r.Status == TakenBack):
+		// It was killed while it was taken back elsewhere.
+		if err = p.loadContent(ctx, w, r); err == nil {
+			_, err = p.overtaken(ctx, w, r)
+		}
+	case errors.Is(err, ErrNoRecord), err == nil && !o.owns(r.Nonce):
 		// It was killed before it had claimed anything.
 		return out, false, p.close(ctx, openPrefix+o.id)
 	case err == nil:
-		out, err = p.resume(ctx, w, r)
+		out, err = p.resumeOwn(ctx, w, r)
 		ok = err == nil
 	}
 	if errors.Is(err, ErrRecord) || errors.Is(err, client.ErrUnreadable) {
@@ -110,6 +116,32 @@ func (p *Plans) resumeNoted(ctx context.Context, o noted) (out Result, ok bool, 
 		err = errors.Join(fmt.Errorf("%s: %w", o.id, err), p.close(ctx, openPrefix+o.id))
 	}
 	return out, ok, err
+}
+
+// resumeOwn goes on with a record of this machine. If it was killed after that was
+// written and before the state had noted it, nobody waits for an answer any more.
+func (p *Plans) resumeOwn(ctx context.Context, w *writer, r *record) (Result, error) {
+	if r.Status != Done && r.Status != Proposed {
+		return p.resume(ctx, w, r)
+	}
+	_, err := p.kept(ctx, r.head.Plan)
+	if errors.Is(err, ErrNoPlan) {
+		return p.resume(ctx, w, r)
+	}
+	if err == nil {
+		err = p.loadContent(ctx, w, r)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	var ops []mind.Op
+	if r.Status == Done {
+		ops = r.content.Operations
+	}
+	if err := p.settle(ctx, r.content.Plan, ops); err != nil {
+		return Result{}, err
+	}
+	return p.resume(ctx, w, r)
 }
 
 // resume goes on where a record is.

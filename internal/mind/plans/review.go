@@ -123,15 +123,8 @@ func (p *Plans) accept(ctx context.Context, w *writer, r *record, c content, old
 	if next.Nonce, err = p.nonce(); err != nil {
 		return Result{}, err
 	}
-	was := r.head
-	r.head = next
-	if err := p.note(ctx, r); err != nil {
+	if err := p.reclaim(ctx, w, r, next); err != nil {
 		return Result{}, err
-	}
-	r.head = was
-	if err := p.turn(ctx, w, r, next); err != nil {
-		r.head = next
-		return Result{}, p.undecided(ctx, w, r, err)
 	}
 	r.content = c
 	if err := p.fill(ctx, w, r, parts, Open); err != nil {

@@ -74,10 +74,6 @@ func (s *scheduler) run(all ...func()) {
 // of them made of it or what it was, nothing is lost, no trust is raised, and the
 // records of both can be read.
 func TestTwoMachines(t *testing.T) {
-	rounds := 1000
-	if testing.Short() {
-		rounds = 200
-	}
 	left := 0
 	for seed := range rounds {
 		left += round(t, uint64(seed))

@@ -2,6 +2,7 @@ package plans
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -21,29 +22,23 @@ import (
 func (p *Plans) Undo(ctx context.Context, id string, force bool) (out Undone, err error) {
 	err = p.locked(ctx, p.wait(), func() error {
 		w := &writer{memory: p.Memory}
-		r, err := p.load(ctx, w, id)
+		r, err := p.loadHead(ctx, w, id)
 		if err != nil {
 			return err
 		}
-		switch r.Status {
-		case Done, Open:
+		if r.Status != Done && r.Status != Open && r.Status != Undoing {
+			return fmt.Errorf("%w: %s is %s, and there is nothing to take back", ErrStatus, id, r.Status)
+		}
+		if err := p.loadContent(ctx, w, r); err != nil {
+			return err
+		}
+		if r.Status != Undoing {
 			if err := p.backable(ctx, w, r, force); err != nil {
 				return err
 			}
-			if r.Nonce, err = p.nonce(); err != nil {
+			if err := p.undoing(ctx, w, r); err != nil {
 				return err
 			}
-			if err := p.note(ctx, r); err != nil {
-				return err
-			}
-			next := r.head
-			next.Status, next.Closed, next.Machine = Undoing, nil, p.machine()
-			if err := p.turn(ctx, w, r, next); err != nil {
-				return p.undecided(ctx, w, r, err)
-			}
-		case Undoing:
-		default:
-			return fmt.Errorf("%w: %s is %s, and there is nothing to take back", ErrStatus, id, r.Status)
 		}
 		out, err = p.back(ctx, w, r)
 		return err
@@ -51,20 +46,46 @@ func (p *Plans) Undo(ctx context.Context, id string, force bool) (out Undone, er
 	return out, err
 }
 
-// undecided is the error of a record that did not come to its next status, as far as
-// is known.
-func (p *Plans) undecided(ctx context.Context, w *writer, r *record, cause error) error {
+// undoing has a record say that it is being taken back.
+func (p *Plans) undoing(ctx context.Context, w *writer, r *record) (err error) {
+	next := r.head
+	next.Status, next.Closed, next.Machine, next.Was = Undoing, nil, p.machine(), r.Nonce
+	if next.Nonce, err = p.nonce(); err != nil {
+		return err
+	}
+	return p.reclaim(ctx, w, r, next)
+}
+
+// reclaim gives a record to this process, with the nonce of the next head. Whatever
+// it fails with, what this machine had open before it still has open.
+func (p *Plans) reclaim(ctx context.Context, w *writer, r *record, next head) error {
+	open, err := p.opened(ctx, "")
+	if err != nil {
+		return err
+	}
+	had := ""
+	for _, o := range open {
+		if o.id == r.id {
+			had = o.Nonce
+		}
+	}
+	claimed := *r
+	claimed.head = next
+	if err := p.note(ctx, &claimed, had); err != nil {
+		return err
+	}
+	cause := p.turn(ctx, w, r, next)
+	if cause == nil {
+		return nil
+	}
 	now, err := w.get(ctx, headSlug(r.id))
 	if err != nil {
 		return &OpenError{ID: r.id, Err: cause}
 	}
-	if h, err := readHead(r.id, now.text); err == nil && h.Nonce == r.Nonce {
+	if h, err := readHead(r.id, now.text); had != "" || err == nil && h.Nonce == next.Nonce {
 		return &OpenError{ID: r.id, Err: cause}
 	}
-	if err := p.close(ctx, openPrefix+r.id); err != nil {
-		return err
-	}
-	return cause
+	return errors.Join(cause, p.close(ctx, openPrefix+r.id))
 }
 
 // backable refuses to take a plan back of which a unit was changed since.
@@ -95,9 +116,24 @@ func isLeft(all []Left, slug string) bool {
 	return slices.ContainsFunc(all, func(l Left) bool { return l.Slug == slug })
 }
 
-// back takes the changes of a record that is being undone back, the last first, and
-// closes it.
+// back takes the changes of a record that is being undone back, and closes it.
 func (p *Plans) back(ctx context.Context, w *writer, r *record) (Undone, error) {
+	out, err := p.unmake(ctx, w, r)
+	if err != nil {
+		return out, err
+	}
+	next, now := r.head, p.now()
+	next.Status, next.Closed, next.UndoLeft = TakenBack, &now, out.Left
+	err = p.finish(ctx, w, r, next)
+	out.Behind = w.behind
+	if err != nil {
+		return out, err
+	}
+	return out, p.close(ctx, openPrefix+r.id)
+}
+
+// unmake takes the changes of a record back, the last first.
+func (p *Plans) unmake(ctx context.Context, w *writer, r *record) (Undone, error) {
 	out := Undone{ID: r.id}
 	away := map[string]bool{} // what was left, and is not active
 	looked := p.now()
@@ -125,14 +161,23 @@ func (p *Plans) back(ctx context.Context, w *writer, r *record) (Undone, error) 
 			away[ch.Slug] = true
 		}
 	}
-	next, now := r.head, p.now()
-	next.Status, next.Closed, next.UndoLeft = TakenBack, &now, out.Left
-	err := p.finish(ctx, w, r, next)
-	out.Behind = w.behind
-	if err != nil {
-		return out, err
+	return out, nil
+}
+
+// overtaken takes back what this process changed of a record while that was taken
+// back elsewhere, and says so.
+func (p *Plans) overtaken(ctx context.Context, w *writer, r *record) (Undone, error) {
+	var out Undone
+	var err error
+	if r.Status == Undoing {
+		out, err = p.back(ctx, w, r)
+	} else {
+		out, err = p.unmake(ctx, w, r)
 	}
-	return out, p.close(ctx, openPrefix+r.id)
+	if err == nil {
+		err = p.close(ctx, openPrefix+r.id)
+	}
+	return out, err
 }
 
 // stoodInFor returns a unit that would be lost with what a change added: it is not

@@ -1,0 +1,8 @@
+//go:build !race
+
+package plans
+
+const (
+	every  = 1
+	rounds = 600
+)
