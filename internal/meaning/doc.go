@@ -52,8 +52,8 @@ type Source struct {
 	space *space   // nil before the first use
 	whole [2]int64 // the state in which no text lacked vectors
 	only  bool     // vectors of other models were forgotten
-	// refused are hashes of texts that the server does not take: they are found by
-	// words.
+	// refused are hashes of texts that have no vectors: the server does not take them,
+	// and they are found by words, or they are archived.
 	refused map[string]bool
 	worked  bool // the server took a text once
 }
@@ -147,26 +147,40 @@ func (s *Source) lacking(ctx context.Context) (tasks []task, err error) {
 				s.whole = at
 			}
 		}()
-		seen := map[string]bool{}
-		for _, h := range v.Lacking(s.name, atOnce+len(s.refused)) {
-			text, ok := v.Text(h.Slug)
-			if !ok || seen[h.Hash] || s.refused[h.Hash] {
-				continue
-			}
-			seen[h.Hash] = true
-			sections := recall.Sections(recall.Of(h.Slug, unit.Parse(text), time.Unix(h.CreatedAt, 0)))
-			t := task{hash: h.Hash}
-			for _, one := range sections[:min(len(sections), mostSections)] {
-				if strings.TrimSpace(one) == "" {
-					one = h.Slug // a model makes nothing of nothing
-				}
-				t.sections = append(t.sections, prefix+one)
-			}
-			tasks = append(tasks, t)
+		for more := true; more && len(tasks) == 0; {
+			tasks, more = s.some(v, prefix)
 		}
 		return nil
 	})
 	return tasks, err
+}
+
+// some returns some texts without vectors; more says that it passed over some which
+// are to have none, and may be asked again.
+func (s *Source) some(v *mirror.View, prefix string) (tasks []task, more bool) {
+	seen := map[string]bool{}
+	for _, h := range v.Lacking(s.name, atOnce+len(s.refused)) {
+		text, ok := v.Text(h.Slug)
+		if !ok || seen[h.Hash] || s.refused[h.Hash] {
+			continue
+		}
+		doc := unit.Parse(text)
+		if doc.Fields().State == unit.Archived { // brought back, it is another text
+			s.refused[h.Hash], more = true, true
+			continue
+		}
+		seen[h.Hash] = true
+		sections := recall.Sections(recall.Of(h.Slug, doc, time.Unix(h.CreatedAt, 0)))
+		t := task{hash: h.Hash}
+		for _, one := range sections[:min(len(sections), mostSections)] {
+			if strings.TrimSpace(one) == "" {
+				one = h.Slug // a model makes nothing of nothing
+			}
+			t.sections = append(t.sections, prefix+one)
+		}
+		tasks = append(tasks, t)
+	}
+	return tasks, more
 }
 
 func (s *Source) fill(ctx context.Context, t task) error {
