@@ -166,8 +166,8 @@ lint: ## format and vet, with the build tags and without
 lines: ## how much of what there is
 	@$(GO) run ./internal/layout/sizes
 
-fuzz: ## every fuzz target for FUZZTIME, two side by side
-	TAGS="$(TAGS)" .ci/fuzz $(FUZZTIME)
+fuzz: ## every fuzz target for FUZZTIME, two side by side (TURN=0/2: every second one)
+	TAGS="$(TAGS)" TURN="$(TURN)" .ci/fuzz $(FUZZTIME)
 
 api-fuzz: ## requests generated from the served OpenAPI document, good and spoiled; needs nothing but go
 	ENGRAMD_API_FUZZ=$(API_REQUESTS) ENGRAMD_API_SEED=$$(date +%s) $(GO) test $(GOTAGS) -count 1 -v -run GeneratedRequests ./internal/contracts/api
