@@ -5,33 +5,61 @@ import (
 	"testing"
 )
 
-// TestForgettingKeepsWhatIsAsked guards what activation keeps on the set that the
-// repository makes, and that it is far from chance at every cut; links are left
-// out of it because they bring nothing.
+// TestForgettingKeepsWhatIsAsked guards that activation keeps what is asked, against
+// other ways on the same sets: what one set finds differs by 5 points with its seed.
+// The limits were chosen after seeds 2 to 8 had been looked at, with about half of
+// the distance left; the seeds here are none of them. At the first cut activation is
+// a little above or below chance, as the seed has it: it is held not to be far below.
 func TestForgettingKeepsWhatIsAsked(t *testing.T) {
-	f, err := Forget(Synthetic(25, 2))
+	seeds := []uint64{11, 12, 13}
+	at := map[string][]float64{}
+	for _, seed := range seeds {
+		f, err := Forget(Synthetic(25, seed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range f.Ways {
+			t.Logf("seed %d, %s: %.3f", seed, w.Name, w.At10)
+			if at[w.Name] == nil {
+				at[w.Name] = make([]float64, len(KeptShares))
+			}
+			for i, v := range w.At10 {
+				at[w.Name][i] += v / float64(len(seeds))
+			}
+		}
+	}
+	for other, least := range map[string][]float64{
+		"random":               {-0.05, 0.08, 0.12},
+		"LRU":                  {-0.05, 0.08, 0.10},
+		"ACT-R":                {0.05, 0.10, 0.10},
+		"ENGRAM 0.1's utility": {-0.05, 0.08, 0.10},
+		"activation and links": {-0.02, -0.02, -0.02}, // or they should count
+	} {
+		if len(at[other]) != len(KeptShares) {
+			t.Errorf("%s is not measured", other)
+			continue
+		}
+		for i, share := range KeptShares {
+			if ours := at["activation"][i]; ours < at[other][i]+least[i] {
+				t.Errorf("with %v of the tokens activation finds %.3f, %s %.3f: want at least %+.2f", share, ours, other, at[other][i], least[i])
+			}
+		}
+	}
+}
+
+// TestForgettingPrints says how many questions there were, and all ways.
+func TestForgettingPrints(t *testing.T) {
+	f, err := Forget(Synthetic(2, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := map[string][]float64{}
-	for _, w := range f.Ways {
-		at[w.Name] = w.At10
-		t.Logf("%s: %.3f", w.Name, w.At10)
-	}
-	ours := at["activation"]
-	for i, least := range []float64{0.73, 0.60, 0.42} {
-		if ours[i] < least || ours[i] < at["ENGRAM 0.1's utility"][i]+0.03 {
-			t.Errorf("with %v of the tokens it finds %.3f, less than %.3f; ENGRAM 0.1's utility %.3f", KeptShares[i], ours[i], least, at["the seed's utility"][i])
-		}
-		if at["activation and links"][i] > ours[i]+0.01 {
-			t.Errorf("links bring %.3f beside %.3f: they should count", at["activation and links"][i], ours[i])
-		}
-	}
-	if ours[1] < at["random"][1]+0.1 || ours[2] < at["random"][2]+0.15 {
-		t.Errorf("%.3f beside %.3f by chance", ours, at["random"])
-	}
 	var page strings.Builder
-	if err := f.Print(&page); err != nil || f.Questions != 325 || !strings.Contains(page.String(), "| kept by | 75 % | 50 % | 25 % |") {
+	if err := f.Print(&page); err != nil || f.Questions != 26 || !strings.Contains(page.String(), "| kept by | 75 % | 50 % | 25 % |") {
 		t.Errorf("%d questions, %v: %s", f.Questions, err, page.String())
+	}
+	for _, w := range f.Ways {
+		if !strings.Contains(page.String(), "\n| "+w.Name+" | ") {
+			t.Errorf("%s is not in %s", w.Name, page.String())
+		}
 	}
 }
