@@ -2,7 +2,7 @@
 // those of a query: meaning beside words, where somebody named a model server.
 //
 // Fill asks for the vectors that are lacking, by the model's name and the text's
-// hash, so that another model begins anew. Near compares a query with all of
+// hash, so that another model begins anew, and forgets those of archived texts. Near compares a query with all of
 // them, one by one. Where the server fails or hangs, recall goes on with words.
 package meaning
 
@@ -86,6 +86,9 @@ func (s *Source) Fill(ctx context.Context) (filled int, err error) {
 		s.only = true
 		s.mu.Unlock()
 	}
+	if err := s.forget(ctx); err != nil {
+		return 0, err
+	}
 	var row []string // hashes of the texts that were refused since the last that was not
 	var refusal error
 	for {
@@ -129,6 +132,21 @@ func (s *Source) blame(row []string, refusal error, ended bool) error {
 	}
 	s.whole = [2]int64{-1} // they lack theirs
 	return refusal
+}
+
+// forget forgets vectors that nothing needs, if anything has changed.
+func (s *Source) forget(ctx context.Context) error {
+	changed := false
+	err := s.copy.Read(ctx, func(v *mirror.View) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		changed = v.VectorsAt() != s.whole
+		return nil
+	})
+	if err != nil || !changed {
+		return err
+	}
+	return s.copy.ForgetVectors(ctx, s.name)
 }
 
 // lacking returns some texts without vectors, each once.
