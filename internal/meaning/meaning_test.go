@@ -357,3 +357,37 @@ func BenchmarkCompare(b *testing.B) {
 		sp.compare(q)
 	}
 }
+
+// TestArchivedHaveNoVectors: nothing compares what recall does not offer; what was
+// brought back has vectors again.
+func TestArchivedHaveNoVectors(t *testing.T) {
+	texts := map[string]string{}
+	for i := range 3 * atOnce {
+		texts[fmt.Sprintf("mem/a/%03d", i)] = fmt.Sprintf("---\nstate: archived\n---\nboat %d", i)
+	}
+	texts["mem/z"] = "a ship"
+	kept, put := copyOf(t, texts)
+	model := &words{name: "m"}
+	s := New(kept, model)
+	has := func(slug string) (ok bool) {
+		t.Helper()
+		must(t, kept.Read(t.Context(), func(v *mirror.View) error { _, ok = v.Vectors(s.name, slug); return nil }))
+		return ok
+	}
+	fill := func(want int) {
+		t.Helper()
+		if n, err := s.Fill(t.Context()); err != nil || n != want {
+			t.Fatalf("%d, %v; want %d", n, err, want)
+		}
+	}
+	fill(1)
+	if asked := model.asked.Load(); asked != 1 || !has("mem/z") || has("mem/a/000") {
+		t.Errorf("%d texts were asked for; %v, %v", asked, has("mem/z"), has("mem/a/000"))
+	}
+	put("mem/z", "---\nstate: archived\n---\na ship")
+	put("mem/a/000", "boat 0")
+	fill(1)
+	if has("mem/z") || !has("mem/a/000") {
+		t.Errorf("%v, %v", has("mem/z"), has("mem/a/000"))
+	}
+}
