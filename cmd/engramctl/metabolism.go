@@ -11,6 +11,7 @@ import (
 
 	"engramd/internal/metabolism"
 	"engramd/internal/recollect"
+	"engramd/internal/snapshot/bundle"
 	"engramd/nips/unit"
 )
 
@@ -19,6 +20,8 @@ type metabolismFlags struct {
 	budget, hot    int
 	commit, asJSON bool
 	cold, root     string
+	encrypt        []string
+	recipients     bundle.Recipients // of encrypt
 	now            time.Time
 }
 
@@ -50,7 +53,7 @@ type metabolizedOut struct {
 func (a *app) metabolismCommand() *cobra.Command {
 	var f metabolismFlags
 	c := a.pairFlags(a.command(&cobra.Command{
-		Use:   "metabolism [--budget TOKENS] [--hot TOKENS] [--commit] [--cold FILE] [--json]",
+		Use:   "metabolism [--budget TOKENS] [--hot TOKENS] [--commit] [--cold FILE [--encrypt age:RECIPIENT]…] [--json]",
 		Short: "Show what of a memory is active, and archive what is not",
 		Long: `Show how many tokens a memory has (its bytes divided by 4), what of it is most active,
 and what could be archived so that the rest fits the budget: the largest and least active
@@ -65,14 +68,23 @@ never candidates.
 more. Where --snapshot-root or ENGRAM_SNAPSHOTS names a folder, a snapshot is made
 before. engramctl mind undo takes the plan back as one act. --cold writes the candidates'
 texts to a new file, a JSON object on each line, readable by you alone (0600), in which
-what looks like a key or a token is redacted; with --commit before anything is archived.`,
+what looks like a key or a token is redacted; with --commit before anything is archived.
+With --encrypt it is an age file for whoever is named, and nothing in it is redacted.`,
 		Example: `  engramctl metabolism
   engramctl metabolism --budget 500000 --commit --cold cold.jsonl
+  engramctl metabolism --cold cold.jsonl.age --encrypt age:age1…
   engramctl metabolism --json | jq -r '.candidates[].slug'`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		if f.budget < 0 || f.hot < 1 {
 			return usagef("--budget cannot be less than 0, and --hot less than 1")
+		}
+		if len(f.encrypt) > 0 && f.cold == "" {
+			return usagef("--encrypt goes with --cold")
+		}
+		var err error
+		if f.recipients, err = bundle.ParseRecipients(f.encrypt); err != nil {
+			return usagef("--encrypt: %w", err)
 		}
 		f.now = time.Now()
 		if f.commit || f.cold != "" {
@@ -102,6 +114,7 @@ what looks like a key or a token is redacted; with --commit before anything is a
 	fs.IntVar(&f.hot, "hot", 1000, "for how many `TOKENS` the most active are listed")
 	fs.BoolVar(&f.commit, "commit", false, "archive the candidates")
 	fs.StringVar(&f.cold, "cold", "", "write the candidates' texts to a new `FILE`")
+	fs.StringArrayVar(&f.encrypt, "encrypt", nil, "encrypt that file to `age:RECIPIENT` (age1… or an SSH public key); may be given several times")
 	fs.StringVar(&f.root, "snapshot-root", "", "`folder` of snapshots, in which one is made before (ENGRAM_SNAPSHOTS)")
 	jsonFlag(c, &f.asJSON)
 	return c

@@ -1,21 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"engramd/internal/mcp"
 	"engramd/internal/mind"
 	"engramd/internal/mind/plans"
-	"engramd/internal/secrets"
 	"engramd/internal/snapshot/bundle"
-	"engramd/nips/unit"
 )
 
 const (
@@ -53,7 +48,7 @@ func (a *app) archiveCandidates(ctx context.Context, f metabolismFlags) error {
 			}
 		}
 		if f.cold != "" {
-			if err := writeCold(a.path(f.cold), all, f.now); err != nil {
+			if err := f.writeCold(a.path(f.cold), all); err != nil {
 				return err
 			}
 			out.Cold = f.cold
@@ -128,52 +123,4 @@ func (a *app) archiveAll(ctx context.Context, p thinking, all []candidate, out m
 		}
 		all = all[:len(all)/2]
 	}
-}
-
-// coldOut is a line of the cold file.
-type coldOut struct {
-	Slug       string   `json:"slug"`
-	Type       string   `json:"type"`
-	Content    string   `json:"content"`
-	Tags       []string `json:"tags,omitempty"`
-	Trust      string   `json:"trust"`
-	Created    string   `json:"created_at"`
-	Salience   float64  `json:"salience"`
-	Uses       int64    `json:"retrieval_count"`
-	Activation float64  `json:"activation"`
-	Hash       string   `json:"hash"` // of the text as it is remembered
-	Redacted   int      `json:"redacted,omitempty"`
-	Archived   string   `json:"archived_at"`
-}
-
-// writeCold writes candidates to a file that is not there.
-func writeCold(path string, all []candidate, now time.Time) error {
-	var lines bytes.Buffer
-	enc := json.NewEncoder(&lines)
-	enc.SetEscapeHTML(false)
-	for _, c := range all {
-		f := unit.Parse(c.text).Fields()
-		line := coldOut{Slug: c.Slug, Type: string(f.Type), Tags: f.Tags, Trust: f.Trust.String(), Created: c.Created.UTC().Format(time.RFC3339), Salience: f.Salience,
-			Uses: c.Uses.N, Activation: c.Activation, Hash: mind.Hash(c.text), Archived: now.UTC().Format(time.RFC3339)}
-		line.Content, line.Redacted = secrets.Redact(c.text)
-		for i := range line.Tags {
-			line.Tags[i], _ = secrets.Redact(line.Tags[i])
-		}
-		if err := enc.Encode(line); err != nil {
-			return err
-		}
-	}
-	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return usagef("--cold: %s is there already, and is not written over", path)
-	}
-	if err != nil {
-		return usageError{err}
-	}
-	_, err = out.Write(lines.Bytes())
-	if err = errors.Join(err, out.Sync(), out.Close()); err != nil {
-		_ = os.Remove(path) // half of it is worse than nothing
-		return fmt.Errorf("--cold: %w", err)
-	}
-	return nil
 }

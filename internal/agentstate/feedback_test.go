@@ -44,14 +44,14 @@ func TestFeedback(t *testing.T) {
 	}
 }
 
-// Relays are told once a day.
+// Relays are told once a day, also after a clock that was days ahead for a while.
 func TestFlushing(t *testing.T) {
 	r := newRig(t)
 	s := r.open(testPair)
 	for i, tt := range []struct {
 		after time.Duration
 		due   bool
-	}{{0, true}, {time.Hour, false}, {22 * time.Hour, false}, {time.Hour, true}, {0, false}} {
+	}{{0, true}, {time.Hour, false}, {22 * time.Hour, false}, {time.Hour, true}, {0, false}, {-time.Minute, false}, {400 * 24 * time.Hour, true}, {-399 * 24 * time.Hour, true}, {time.Hour, false}} {
 		r.now = r.now.Add(tt.after)
 		if due, err := s.Flushing(t.Context()); due != tt.due || err != nil {
 			t.Errorf("%d: %v, %v", i, due, err)

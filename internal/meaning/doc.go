@@ -2,7 +2,7 @@
 // those of a query: meaning beside words, where somebody named a model server.
 //
 // Fill asks for the vectors that are lacking, by the model's name and the text's
-// hash, so that another model begins anew. Near compares a query with all of
+// hash, so that another model begins anew, and forgets those of archived texts. Near compares a query with all of
 // them, one by one. Where the server fails or hangs, recall goes on with words.
 package meaning
 
@@ -52,8 +52,8 @@ type Source struct {
 	space *space   // nil before the first use
 	whole [2]int64 // the state in which no text lacked vectors
 	only  bool     // vectors of other models were forgotten
-	// refused are hashes of texts that have no vectors: the server does not take them,
-	// and they are found by words, or they are archived.
+	// refused are hashes of texts that the server does not take: they are found by
+	// words.
 	refused map[string]bool
 	worked  bool // the server took a text once
 }
@@ -85,6 +85,9 @@ func (s *Source) Fill(ctx context.Context) (filled int, err error) {
 		s.mu.Lock()
 		s.only = true
 		s.mu.Unlock()
+	}
+	if err := s.forget(ctx); err != nil {
+		return 0, err
 	}
 	var row []string // hashes of the texts that were refused since the last that was not
 	var refusal error
@@ -131,6 +134,21 @@ func (s *Source) blame(row []string, refusal error, ended bool) error {
 	return refusal
 }
 
+// forget forgets vectors that nothing needs, if anything has changed.
+func (s *Source) forget(ctx context.Context) error {
+	changed := false
+	err := s.copy.Read(ctx, func(v *mirror.View) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		changed = v.VectorsAt() != s.whole
+		return nil
+	})
+	if err != nil || !changed {
+		return err
+	}
+	return s.copy.ForgetVectors(ctx, s.name)
+}
+
 // lacking returns some texts without vectors, each once.
 func (s *Source) lacking(ctx context.Context) (tasks []task, err error) {
 	_, prefix := embed.Forms(s.model.Name())
@@ -147,40 +165,26 @@ func (s *Source) lacking(ctx context.Context) (tasks []task, err error) {
 				s.whole = at
 			}
 		}()
-		for more := true; more && len(tasks) == 0; {
-			tasks, more = s.some(v, prefix)
+		seen := map[string]bool{}
+		for _, h := range v.Lacking(s.name, atOnce+len(s.refused)) {
+			text, ok := v.Text(h.Slug)
+			if !ok || seen[h.Hash] || s.refused[h.Hash] {
+				continue
+			}
+			seen[h.Hash] = true
+			sections := recall.Sections(recall.Of(h.Slug, unit.Parse(text), time.Unix(h.CreatedAt, 0)))
+			t := task{hash: h.Hash}
+			for _, one := range sections[:min(len(sections), mostSections)] {
+				if strings.TrimSpace(one) == "" {
+					one = h.Slug // a model makes nothing of nothing
+				}
+				t.sections = append(t.sections, prefix+one)
+			}
+			tasks = append(tasks, t)
 		}
 		return nil
 	})
 	return tasks, err
-}
-
-// some returns some texts without vectors; more says that it passed over some which
-// are to have none, and may be asked again.
-func (s *Source) some(v *mirror.View, prefix string) (tasks []task, more bool) {
-	seen := map[string]bool{}
-	for _, h := range v.Lacking(s.name, atOnce+len(s.refused)) {
-		text, ok := v.Text(h.Slug)
-		if !ok || seen[h.Hash] || s.refused[h.Hash] {
-			continue
-		}
-		doc := unit.Parse(text)
-		if doc.Fields().State == unit.Archived { // brought back, it is another text
-			s.refused[h.Hash], more = true, true
-			continue
-		}
-		seen[h.Hash] = true
-		sections := recall.Sections(recall.Of(h.Slug, doc, time.Unix(h.CreatedAt, 0)))
-		t := task{hash: h.Hash}
-		for _, one := range sections[:min(len(sections), mostSections)] {
-			if strings.TrimSpace(one) == "" {
-				one = h.Slug // a model makes nothing of nothing
-			}
-			t.sections = append(t.sections, prefix+one)
-		}
-		tasks = append(tasks, t)
-	}
-	return tasks, more
 }
 
 func (s *Source) fill(ctx context.Context, t task) error {

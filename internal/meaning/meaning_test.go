@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -140,6 +141,66 @@ func TestMeaningBesideWords(t *testing.T) {
 	if _, ok := near("mem/a", 0); ok {
 		t.Error("vectors of a model that is not used any more are there")
 	}
+}
+
+// TestArchivedTextsHaveNoVectors: they go from the copy, also those of before, the
+// server is not asked again, and they come back with the text.
+func TestArchivedTextsHaveNoVectors(t *testing.T) {
+	const text, archived = "The vessel was repaired in May.", "---\nstate: archived\n---\nThe vessel was repaired in May."
+	m, put := copyOf(t, map[string]string{"mem/a": text, "mem/b": "A kitten sleeps.", "mem/old": "---\nstate: archived\n---\nOld boats."})
+	model := &words{name: "m"}
+	s := New(m, model)
+	fill := func(want int) {
+		t.Helper()
+		before := model.asked.Load()
+		if n, err := s.Fill(t.Context()); n != want || err != nil || model.asked.Load() != before+int32(want) {
+			t.Fatalf("filled %d with %d texts, %v, want %d", n, model.asked.Load()-before, err, want)
+		}
+	}
+	vectors := func() (slugs []string) {
+		t.Helper()
+		must(t, m.Read(t.Context(), func(v *mirror.View) error {
+			slugs = nil
+			for slug := range v.AllVectors(s.name) {
+				slugs = append(slugs, slug)
+			}
+			slices.Sort(slugs)
+			return nil
+		}))
+		return slugs
+	}
+	hash := func(slug string) (h string) {
+		t.Helper()
+		must(t, m.Read(t.Context(), func(v *mirror.View) error {
+			head, _ := v.Head(slug)
+			h = head.Hash
+			return nil
+		}))
+		return h
+	}
+	// One that an earlier program filled goes.
+	must(t, m.PutVectors(t.Context(), s.name, hash("mem/old"), []mirror.Vector{{1, 2, 3, 4, 5}}))
+	fill(2)
+	if got := vectors(); !slices.Equal(got, []string{"mem/a", "mem/b"}) {
+		t.Errorf("vectors of %q", got)
+	}
+	put("mem/a", archived)
+	fill(0)
+	if got := vectors(); !slices.Equal(got, []string{"mem/b"}) {
+		t.Errorf("vectors of %q", got)
+	}
+	near, err := s.Near(t.Context(), "ships")
+	must(t, err)
+	if _, ok := near("mem/a", 0); ok {
+		t.Error("an archived text is near")
+	}
+	// The old text's are gone from the file too, so that they are made again.
+	put("mem/a", text)
+	fill(1)
+	if got := found(t, s, "ships"); len(got) == 0 || got[0] != "mem/a" {
+		t.Errorf("found %q", got)
+	}
+	fill(0)
 }
 
 func TestSectionsAreNumberedAsTheIndexHasThem(t *testing.T) {

@@ -180,16 +180,17 @@ func parseVectors(blob []byte) ([]Vector, bool) {
 }
 
 // Lacking returns slugs and hashes of texts that have no vectors of a model, at
-// most that many, by slug. Reserved ones need none.
+// most that many, by slug. Reserved and archived ones need none.
 func (v *View) Lacking(model string, most int) []Head {
 	var out []Head
+	archived := v.archived()
 	const sql = headQuery + `WHERE e.state = 0 AND p.slug <> '' AND NOT EXISTS (
 		SELECT 1 FROM vectors v WHERE v.hash = e.hash AND v.m = (SELECT m FROM models WHERE name = ?)) ORDER BY p.slug`
 	for h := range v.heads(sql, model) {
 		if len(out) >= most {
 			break
 		}
-		if !Reserved(h.Slug) {
+		if !Reserved(h.Slug) && !archived[h.Slug] {
 			out = append(out, h)
 		}
 	}

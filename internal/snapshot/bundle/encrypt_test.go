@@ -9,6 +9,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -200,5 +201,37 @@ func TestIdentitiesDoNotPrint(t *testing.T) {
 		if text := fmt.Sprintf(format, ids); strings.Contains(text, key.String()) || strings.Contains(text, "X25519Identity") {
 			t.Errorf("%s shows %s", format, text)
 		}
+	}
+}
+
+// TestEncryptForRecipients: each of them reads it, a stranger does not, and without
+// any nothing is written.
+func TestEncryptForRecipients(t *testing.T) {
+	first, _ := newIdentity(t)
+	second, _ := newIdentity(t)
+	stranger, _ := newIdentity(t)
+	r, err := ParseRecipients([]string{first.Recipient().String(), second.Recipient().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := r.Encrypt(&out, strings.NewReader("a plain text")); err != nil || bytes.Contains(out.Bytes(), []byte("plain")) {
+		t.Fatalf("%q, %v", out.Bytes(), err)
+	}
+	for _, key := range []age.Identity{first, second} {
+		in, err := age.Decrypt(bytes.NewReader(out.Bytes()), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(in); string(got) != "a plain text" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	if _, err := age.Decrypt(bytes.NewReader(out.Bytes()), stranger); err == nil {
+		t.Error("a stranger reads it")
+	}
+	var none bytes.Buffer
+	if err := (Recipients{}).Encrypt(&none, strings.NewReader("a plain text")); !errors.Is(err, ErrRecipient) || none.Len() > 0 {
+		t.Errorf("%q, %v", none.Bytes(), err)
 	}
 }

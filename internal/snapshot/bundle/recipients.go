@@ -33,6 +33,20 @@ func (r Recipients) Names() []string { return append([]string{}, r.names...) }
 // Empty reports whether there are none.
 func (r Recipients) Empty() bool { return len(r.keys) == 0 }
 
+// Encrypt writes what it reads as a file of age that they can open. For none it is
+// ErrRecipient.
+func (r Recipients) Encrypt(to io.Writer, from io.Reader) error {
+	if r.Empty() {
+		return fmt.Errorf("%w: there is none", ErrRecipient)
+	}
+	enc, err := age.Encrypt(to, r.keys...)
+	if err != nil {
+		return fmt.Errorf("encrypt: %w", err)
+	}
+	_, err = io.Copy(enc, from)
+	return errors.Join(err, enc.Close())
+}
+
 // ParseRecipients reads age recipients: X25519 keys ("age1…") and SSH public
 // keys ("ssh-ed25519 …", "ssh-rsa …"), each with or without "age:" before it.
 // Duplicates are folded, comments of SSH keys dropped. The error is

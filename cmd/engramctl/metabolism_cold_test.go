@@ -1,0 +1,37 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"engramd/internal/metabolism"
+	"engramd/internal/snapshot/bundle"
+)
+
+// TestColdLines: what lies about in clear text has no secrets; what is encrypted is
+// whole; and nothing says that it is archived which is not.
+func TestColdLines(t *testing.T) {
+	const token = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+	all := []candidate{{Active: metabolism.Active{Unit: metabolism.Unit{Slug: "mem/a"}}, text: "The token is " + token + "."}}
+	some, err := bundle.ParseRecipients([]string{"age1cy0su9fwf3gf9mw868g5yut09p6nytfmmnktexz2ya5uqg9vl9sss4euqm"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		f           metabolismFlags
+		whole, says bool
+	}{
+		"clear":     {metabolismFlags{}, false, false},
+		"committed": {metabolismFlags{commit: true}, false, true},
+		"encrypted": {metabolismFlags{recipients: some}, true, false},
+	} {
+		var out bytes.Buffer
+		if err := c.f.coldLines(&out, all); err != nil {
+			t.Fatal(err)
+		}
+		if line := out.String(); strings.Contains(line, token) != c.whole || strings.Contains(line, `"redacted":1`) == c.whole || strings.Contains(line, "archived_at") != c.says {
+			t.Errorf("%s: %s", name, line)
+		}
+	}
+}
