@@ -40,8 +40,8 @@ func Alive(a, b Episode) int {
 }
 
 // Replay is the section with episodes as they were written, in at most budget:
-// the most alive of them that fit, oldest first. It also returns what stands there
-// whole.
+// the most alive of them that fit, oldest first, and of one second the most alive last.
+// It also returns what stands there whole.
 func Replay(m Measure, episodes []Episode, c Copy, budget int) (Section, []Unit) {
 	title := "[Agent Memory — replay" + c.mark() + "]\nEpisodes of earlier sessions as they were written: memories, and not what happens now.\n"
 	left := budget - m(title)
@@ -67,6 +67,7 @@ func Replay(m Measure, episodes []Episode, c Copy, budget int) (Section, []Unit)
 	if len(all) == 0 {
 		return Section{}, nil
 	}
+	slices.Reverse(all) // of one second, the most alive stands last
 	slices.SortStableFunc(all, func(a, b shown) int { return a.When.Compare(b.When) })
 	out := title
 	var whole []Unit
