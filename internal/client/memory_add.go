@@ -72,7 +72,7 @@ func (m *Memory) taken(ctx context.Context, texts []NewText) (map[nipae.Slug]boo
 	defer cancel()
 	filter, slugs := m.all(), map[string]nipae.Slug{}
 	for _, t := range texts {
-		d := m.key().Address(t.Slug)
+		d := nipae.AddressIn(m.key(), m.agent, m.owner, t.Slug)
 		slugs[d] = t.Slug
 		filter.Tags["d"] = append(filter.Tags["d"], d)
 	}

@@ -6,7 +6,7 @@ import "github.com/nbd-wtf/go-nostr"
 // "Head selection"): the answers, united, are the candidates of SelectHead.
 func HeadFilter(k ConversationKey, agent, owner string, s Slug) nostr.Filter {
 	f := ListFilter(agent, owner)
-	f.Tags["d"] = []string{k.Address(s)}
+	f.Tags["d"] = []string{AddressIn(k, agent, owner, s)}
 	return f
 }
 

@@ -94,7 +94,7 @@ func Newer(a, b *nostr.Event) bool {
 // example, because a relay that answers with those has not answered it. (For
 // the head of one slug among all of a pair's events, see SelectHeads.)
 func SelectHead(k ConversationKey, agent, owner string, s Slug, candidates []*nostr.Event) (Reading, error) {
-	d := k.Address(s)
+	d := AddressIn(k, agent, owner, s)
 	var at []*nostr.Event
 	var outside []Rejection
 	for _, ev := range distinct(candidates) {

@@ -54,7 +54,7 @@ func Open(k ConversationKey, agent, owner string, ev *nostr.Event) (Engram, erro
 	if err != nil {
 		return Engram{}, err
 	}
-	if k.Address(body.slug) != d {
+	if AddressIn(k, agent, owner, body.slug) != d {
 		return Engram{}, fmt.Errorf("%w: its slug has another address", ErrBody)
 	}
 	return Engram{Event: ev, Body: body}, nil

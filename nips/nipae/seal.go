@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"strconv"
+	"strings"
 
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
@@ -83,6 +84,10 @@ func Seal(k ConversationKey, b Body, s Sealing) (*nostr.Event, error) {
 	if s.Expiration != 0 && s.Expiration <= s.CreatedAt {
 		return nil, fmt.Errorf("%w: it would expire before it begins", ErrSealing)
 	}
+	d, err := s.address(k, b.slug)
+	if err != nil {
+		return nil, err
+	}
 	aux, err := s.drawRandomness()
 	if err != nil {
 		return nil, err
@@ -94,13 +99,26 @@ func Seal(k ConversationKey, b Body, s Sealing) (*nostr.Event, error) {
 	ev := &nostr.Event{
 		CreatedAt: nostr.Timestamp(s.CreatedAt),
 		Kind:      Kind,
-		Tags:      s.tags(k.Address(b.slug)),
+		Tags:      s.tags(d),
 		Content:   content,
 	}
 	if err := sign(ev, s.Secret, aux); err != nil {
 		return nil, err
 	}
 	return ev, nil
+}
+
+// address returns the d of a slug. Only a proposal's depends on who its author
+// is.
+func (s *Sealing) address(k ConversationKey, slug Slug) (string, error) {
+	if !strings.HasPrefix(string(slug), ProposalPrefix) {
+		return k.Address(slug), nil
+	}
+	author, err := nostr.GetPublicKey(s.Secret)
+	if err != nil {
+		return "", fmt.Errorf("%w: the secret key has no public key", ErrKey)
+	}
+	return AddressIn(k, author, s.Owner, slug), nil
 }
 
 // drawRandomness fills in Nonce, on its copy, and returns what Aux stands for.

@@ -1,0 +1,159 @@
+package chain
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"engramd/nips/nipae"
+)
+
+// Member is the name of the body's member that holds a Link.
+const Member = "chain"
+
+// Bounds of a link.
+const (
+	MaxVoid  = 32 // numbers that one link names as void
+	MaxAfter = 16 // logs that the first link of a log names
+	maxN     = 1 << 53
+)
+
+// ErrLink is a member "chain" that is no link.
+var ErrLink = errors.New("not a link of a writer's log")
+
+// Hash is the head of a tree, or an event's id.
+type Hash = tlog.Hash
+
+// Link is what one engram says of its place in its writer's log.
+type Link struct {
+	W     string // the log: 8 lower-case hex digits
+	N     int64  // its number, from 0
+	T     int64  // created_at of the event that it is in, in Unix seconds
+	Prev  string // the id of number N-1, stored or void; "" for number 0
+	Root  Hash   // the head of the tree over the ids of numbers 0 to N-1
+	Void  []Num  // numbers before this one that no relay has
+	After []Head // of number 0: the last number of each log seen before
+}
+
+// Num is a number of a log and the id that it was taken for.
+type Num struct {
+	N  int64
+	ID string // 64 lower-case hex digits
+}
+
+// Head is the last number of a log.
+type Head struct {
+	W  string
+	N  int64
+	ID string
+}
+
+type linkJSON struct {
+	W     string     `json:"w"`
+	N     *int64     `json:"n"`
+	T     int64      `json:"t"`
+	Prev  string     `json:"prev,omitempty"`
+	Root  string     `json:"root"`
+	Void  []numJSON  `json:"void,omitempty"`
+	After []headJSON `json:"after,omitempty"`
+}
+
+type numJSON Num
+
+func (n numJSON) MarshalJSON() ([]byte, error) { return json.Marshal([]any{n.N, n.ID}) }
+
+func (n *numJSON) UnmarshalJSON(b []byte) error {
+	var pair []json.RawMessage
+	if err := json.Unmarshal(b, &pair); err != nil || len(pair) != 2 {
+		return ErrLink
+	}
+	return errors.Join(json.Unmarshal(pair[0], &n.N), json.Unmarshal(pair[1], &n.ID))
+}
+
+type headJSON struct {
+	W  string `json:"w"`
+	N  int64  `json:"n"`
+	ID string `json:"id"`
+}
+
+// JSON returns the member's value.
+func (l Link) JSON() []byte {
+	out := linkJSON{W: l.W, N: &l.N, T: l.T, Prev: l.Prev, Root: hex.EncodeToString(l.Root[:])}
+	for _, v := range l.Void {
+		out.Void = append(out.Void, numJSON(v))
+	}
+	for _, h := range l.After {
+		out.After = append(out.After, headJSON(h))
+	}
+	b, err := json.Marshal(out)
+	if err != nil {
+		panic(err) // numbers and hex digits
+	}
+	return b
+}
+
+// Parse reads the member's value; members that it does not know are left. The
+// error is ErrLink.
+func Parse(b []byte) (Link, error) {
+	var in linkJSON
+	if err := json.Unmarshal(b, &in); err != nil {
+		return Link{}, fmt.Errorf("%w: it is no object of its form", ErrLink)
+	}
+	l := Link{W: in.W, T: in.T, Prev: in.Prev}
+	root, ok := ParseID(in.Root)
+	switch {
+	case in.N == nil || *in.N < 0 || *in.N > maxN:
+		return Link{}, fmt.Errorf("%w: it has no number", ErrLink)
+	case !IsLog(in.W):
+		return Link{}, fmt.Errorf("%w: its log is not 8 lower-case hex digits", ErrLink)
+	case !ok:
+		return Link{}, fmt.Errorf("%w: its root is not 64 lower-case hex digits", ErrLink)
+	case len(in.Void) > MaxVoid || len(in.After) > MaxAfter:
+		return Link{}, fmt.Errorf("%w: it names too many", ErrLink)
+	}
+	l.N, l.Root = *in.N, root
+	if _, ok := ParseID(l.Prev); ok != (l.N > 0) || !ok && l.Prev != "" {
+		return Link{}, fmt.Errorf("%w: prev is an id behind number 0 and nothing else", ErrLink)
+	}
+	for _, v := range in.Void {
+		if _, ok := ParseID(v.ID); !ok || v.N < 0 || v.N >= l.N {
+			return Link{}, fmt.Errorf("%w: a void number is not before it", ErrLink)
+		}
+		l.Void = append(l.Void, Num(v))
+	}
+	for _, h := range in.After {
+		if _, ok := ParseID(h.ID); !ok || !IsLog(h.W) || h.N < 0 || h.N > maxN || l.N > 0 {
+			return Link{}, fmt.Errorf("%w: what it comes after is no log's last number", ErrLink)
+		}
+		l.After = append(l.After, Head(h))
+	}
+	return l, nil
+}
+
+// Of returns the link of an engram; false if it is unchained: it has none, or
+// one that was copied from another event by a program that does not know the
+// member.
+func Of(e nipae.Engram) (Link, bool) {
+	raw, ok := e.Body.Member(Member)
+	if !ok {
+		return Link{}, false
+	}
+	l, err := Parse(raw)
+	return l, err == nil && l.T == e.CreatedAt()
+}
+
+// ParseID reads an event's id, or the head of a tree: 64 lower-case hex digits.
+func ParseID(s string) (id Hash, ok bool) {
+	if len(s) != 2*len(id) || strings.Trim(s, "0123456789abcdef") != "" {
+		return id, false
+	}
+	_, err := hex.Decode(id[:], []byte(s))
+	return id, err == nil
+}
+
+// IsLog reports whether s names a log: 8 lower-case hex digits.
+func IsLog(s string) bool { return len(s) == 8 && strings.Trim(s, "0123456789abcdef") == "" }

@@ -1,0 +1,104 @@
+package chain
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"engramd/nips/nipae"
+)
+
+// UnitSize is how many ids a log unit keeps.
+const UnitSize = 512
+
+// unitPrefix begins the slugs of log units.
+const unitPrefix = "mem/sys/log/"
+
+// ErrUnit is a text that is no log unit.
+var ErrUnit = errors.New("not a unit of a writer's log")
+
+// Unit is a log unit: ids of a log, so that its tree can be checked when relays
+// have dropped the events. Units are not chained themselves.
+type Unit struct {
+	W     string
+	First int64  // the number of the first id
+	IDs   []Hash // at most UnitSize
+	Void  []Num  // numbers that no relay has, beyond those that links name
+}
+
+// UnitSlug is where the k-th unit of a log lies, which begins at number
+// k × UnitSize.
+func UnitSlug(log string, k int64) nipae.Slug {
+	return nipae.Slug(unitPrefix + log + "/" + strconv.FormatInt(k, 10))
+}
+
+// VoidSlug is where a unit lies that names numbers as void which the link of
+// number n has no room for.
+func VoidSlug(log string, n int64) nipae.Slug {
+	return nipae.Slug(unitPrefix + log + "/void-" + strconv.FormatInt(n, 10))
+}
+
+// IsUnit reports whether a slug is that of a log unit.
+func IsUnit(s nipae.Slug) bool { return strings.HasPrefix(string(s), unitPrefix) }
+
+// Text returns the unit as it is stored.
+func (u Unit) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "engramd log 1\nwriter %s\nfirst %d\n", u.W, u.First)
+	for _, v := range u.Void {
+		fmt.Fprintf(&b, "void %d %s\n", v.N, v.ID)
+	}
+	for _, id := range u.IDs {
+		fmt.Fprintf(&b, "%x\n", id[:])
+	}
+	return b.String()
+}
+
+// ParseUnit reads a unit at its slug. The error is ErrUnit.
+func ParseUnit(slug nipae.Slug, text string) (Unit, error) {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(lines) < 3 || lines[0] != "engramd log 1" || len(lines) > 3+2*UnitSize {
+		return Unit{}, fmt.Errorf("%w: it does not begin as one, or is too long", ErrUnit)
+	}
+	log, found := strings.CutPrefix(lines[1], "writer ")
+	first, here := strings.CutPrefix(lines[2], "first ")
+	u := Unit{W: log}
+	var ok bool
+	if u.First, ok = number(first); !found || !here || !ok || !IsLog(log) {
+		return Unit{}, fmt.Errorf("%w: it does not say whose it is and where it begins", ErrUnit)
+	}
+	for _, line := range lines[3:] {
+		if rest, isVoid := strings.CutPrefix(line, "void "); isVoid {
+			n, id, _ := strings.Cut(rest, " ")
+			v := Num{ID: id}
+			v.N, ok = number(n)
+			if _, good := ParseID(id); !ok || !good || len(u.IDs) > 0 || len(u.Void) == UnitSize {
+				return Unit{}, fmt.Errorf("%w: a void number in it", ErrUnit)
+			}
+			u.Void = append(u.Void, v)
+			continue
+		}
+		id, good := ParseID(line)
+		if !good || len(u.IDs) == UnitSize {
+			return Unit{}, fmt.Errorf("%w: a line of it is no id", ErrUnit)
+		}
+		u.IDs = append(u.IDs, id)
+	}
+	if !u.at(slug) {
+		return Unit{}, fmt.Errorf("%w: it is at another slug than its own", ErrUnit)
+	}
+	return u, nil
+}
+
+func (u Unit) at(slug nipae.Slug) bool {
+	if len(u.IDs) == 0 {
+		return slug == VoidSlug(u.W, u.First)
+	}
+	return u.First%UnitSize == 0 && slug == UnitSlug(u.W, u.First/UnitSize)
+}
+
+func number(s string) (int64, bool) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil && n >= 0 && n <= maxN && strconv.FormatInt(n, 10) == s
+}
