@@ -22,7 +22,7 @@ var ErrUnit = errors.New("not a unit of a writer's log")
 // have dropped the events. Units are not chained themselves.
 type Unit struct {
 	W     string
-	First int64  // the number of the first id
+	First int64  // the number of the first id, or of the first void number
 	IDs   []Hash // at most UnitSize
 	Void  []Num  // numbers that no relay has, beyond those that links name
 }
@@ -33,8 +33,8 @@ func UnitSlug(log string, k int64) nipae.Slug {
 	return nipae.Slug(unitPrefix + log + "/" + strconv.FormatInt(k, 10))
 }
 
-// VoidSlug is where a unit lies that names numbers as void which the link of
-// number n has no room for.
+// VoidSlug is where a unit without ids lies that names numbers as void, from n
+// on, because links have no room for them.
 func VoidSlug(log string, n int64) nipae.Slug {
 	return nipae.Slug(unitPrefix + log + "/void-" + strconv.FormatInt(n, 10))
 }
@@ -93,7 +93,7 @@ func ParseUnit(slug nipae.Slug, text string) (Unit, error) {
 
 func (u Unit) at(slug nipae.Slug) bool {
 	if len(u.IDs) == 0 {
-		return slug == VoidSlug(u.W, u.First)
+		return len(u.Void) > 0 && u.Void[0].N == u.First && slug == VoidSlug(u.W, u.First)
 	}
 	return u.First%UnitSize == 0 && slug == UnitSlug(u.W, u.First/UnitSize)
 }
