@@ -20,7 +20,7 @@ type Fate int
 
 // The fates. Only Stored is for good.
 const (
-	Open    Fate = iota // it is being sent, or whoever sent it was killed
+	Sending Fate = iota // it is being sent, or whoever sent it was killed
 	Stored              // a relay said that it has it
 	Unknown             // it was sent, and a relay did not answer
 	Void                // every relay said that it does not have it
@@ -190,7 +190,7 @@ func (t storedTree) ReadHashes(at []int64) ([]tlog.Hash, error) {
 			return nil, err
 		}
 		if !found {
-			return nil, fmt.Errorf("%w: a hash of the log's tree is missing", sealedfile.ErrDamaged)
+			return nil, errors.New("a hash of the log's tree is missing")
 		}
 	}
 	return out, nil
