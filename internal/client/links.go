@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -79,7 +81,8 @@ type Draft struct {
 // copied, or an older version said of its place, is never kept.
 func (m *Memory) sealAll(ctx context.Context, drafts []Draft) ([]*nostr.Event, error) {
 	events := make([]*nostr.Event, len(drafts))
-	if links := m.links(); links != nil {
+	proposing := slices.ContainsFunc(drafts, func(d Draft) bool { return strings.HasPrefix(string(d.Body.Slug()), nipae.ProposalPrefix) })
+	if links := m.links(); links != nil && !proposing { // a proposal is no memory
 		took, err := links.Take(ctx, len(drafts), func(i int, l chain.Link) (*nostr.Event, error) {
 			l.T = drafts[i].At
 			body, err := drafts[i].Body.WithMember(chain.Member, l.JSON())

@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"io"
 	"sync"
 	"time"
@@ -236,15 +237,13 @@ func (l *Log) writeUnits(ctx context.Context, log agentstate.Log) error {
 // Take implements client.Links.
 func (l *Log) Take(ctx context.Context, count int, seal func(i int, link chain.Link) (*nostr.Event, error)) (bool, error) {
 	var sealing error
-	err := l.o.State.TakeLinks(ctx, count, func(i int, link chain.Link) (string, int64, []byte, error) {
-		ev, err := seal(i, link)
-		if err != nil || ev == nil {
-			sealing = err
-			return "", 0, nil, err
+	take := func() error { return l.take(ctx, count, seal, &sealing) }
+	err := take()
+	if errors.Is(err, agentstate.ErrNoLog) { // the relays are slow: no other log is known of
+		if err = l.o.State.BeginLog(ctx, "", nil, l.o.Rand); err == nil {
+			err = take()
 		}
-		text, err := json.Marshal(ev)
-		return ev.ID, int64(ev.CreatedAt), text, err
-	})
+	}
 	if sealing != nil {
 		return false, sealing
 	}
@@ -253,6 +252,18 @@ func (l *Log) Take(ctx context.Context, count int, seal func(i int, link chain.L
 		return false, nil
 	}
 	return true, nil
+}
+
+func (l *Log) take(ctx context.Context, count int, seal func(i int, link chain.Link) (*nostr.Event, error), sealing *error) error {
+	return l.o.State.TakeLinks(ctx, count, func(i int, link chain.Link) (string, int64, []byte, error) {
+		ev, err := seal(i, link)
+		if err != nil || ev == nil {
+			*sealing = err
+			return "", 0, nil, err
+		}
+		text, err := json.Marshal(ev)
+		return ev.ID, int64(ev.CreatedAt), text, err
+	})
 }
 
 // Sent implements client.Links.
