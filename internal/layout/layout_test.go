@@ -104,7 +104,7 @@ var allowed = map[string][]string{
 	// The format of snapshots and where they lie: files only, no database and no
 	// network.
 	"internal/snapshot/bundle": {"nips/kind", "internal/files", "nips/nipae", "nips/niptemp", "internal/wire"},
-	"internal/snapshot":        {"internal/files", "nips/nipae", "internal/snapshot/bundle"},
+	"internal/snapshot":        {"internal/chain", "internal/files", "nips/nipae", "internal/snapshot/bundle"},
 	"internal/snapshot/operator": {"nips/nipae", "internal/events", "internal/gate", "internal/metrics", "internal/snapshot", "internal/snapshot/bundle",
 		"internal/store"},
 	"internal/snapshot/managed": {"nips/nip01", "internal/admin", "internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/operator", "internal/store"},
