@@ -40,7 +40,10 @@ func VoidSlug(log string, n int64) nipae.Slug {
 }
 
 // IsUnit reports whether a slug is that of a log unit.
-func IsUnit(s nipae.Slug) bool { return strings.HasPrefix(string(s), unitPrefix) }
+func IsUnit(s nipae.Slug) bool { return IsUnitName(string(s)) }
+
+// IsUnitName is IsUnit of a slug that is not checked.
+func IsUnitName(s string) bool { return strings.HasPrefix(s, unitPrefix) }
 
 // Text returns the unit as it is stored.
 func (u Unit) Text() string {
