@@ -126,7 +126,7 @@ func TestElsewhere(t *testing.T) {
 func TestDamagedWhileOpen(t *testing.T) {
 	r := newRig(t)
 	s := r.open(testPair)
-	must(t, s.PutPlan(t.Context(), Plan{ID: "p", Data: bytes.Repeat([]byte("x"), 100_000), Expires: testTime.Add(time.Hour)}))
+	must(t, s.PutPlan(t.Context(), Plan{ID: "p", Data: bytes.Repeat([]byte("x"), 500_000), Expires: testTime.Add(time.Hour)}))
 	must(t, s.Close())
 	data, err := os.ReadFile(s.file.Path())
 	must(t, err)
