@@ -67,6 +67,24 @@ func (s *State) SetChecked(ctx context.Context, ids []string) error {
 	})
 }
 
+// maxOwn bounds how many numbers Own returns.
+const maxOwn = 1 << 20
+
+// Own returns what this writer knows of its logs: of each the numbers from 0 on.
+func (s *State) Own(ctx context.Context) (logs map[string][]chain.Own, err error) {
+	err = s.read(ctx, func(tx *sealedfile.Tx) error {
+		logs = map[string][]chain.Own{}
+		return tx.Each("SELECT w, n, id, at, fate FROM links ORDER BY w, n LIMIT ?", func(r sealedfile.Row) error {
+			w, fate := r.Text(0), Fate(r.Int(4))
+			if r.Int(1) == int64(len(logs[w])) {
+				logs[w] = append(logs[w], chain.Own{ID: hex.EncodeToString(r.Raw(2)), At: r.Int(3), Stored: fate == Stored, Void: fate == Void})
+			}
+			return nil
+		}, maxOwn)
+	})
+	return logs, err
+}
+
 // Marks returns what each relay has shown of the logs, by its URL.
 func (s *State) Marks(ctx context.Context) (marks map[string][]chain.Mark, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {

@@ -309,16 +309,6 @@ func (s *State) LinkIDs(ctx context.Context, w string, from int64, most int) (id
 	return ids, fates, err
 }
 
-// Logs returns the names of all logs that this writer has written, with how many
-// numbers each has.
-func (s *State) Logs(ctx context.Context) (sizes map[string]int64, err error) {
-	err = s.read(ctx, func(tx *sealedfile.Tx) error {
-		sizes = map[string]int64{}
-		return tx.Each("SELECT w, max(n) + 1 FROM links GROUP BY w", func(r sealedfile.Row) error { sizes[r.Text(0)] = r.Int(1); return nil })
-	})
-	return sizes, err
-}
-
 // UnitWritten notes that the log's units before k are written.
 func (s *State) UnitWritten(ctx context.Context, w string, k int64) error {
 	return s.write(ctx, func(tx *sealedfile.Tx) error {

@@ -70,6 +70,7 @@ type num struct {
 	event  *Event   // that is there
 	void   bool     // named, or by the state
 	own    bool     // the state knows it
+	at     int64    // created_at by the state; 0: not known
 	stored bool     // by the state
 }
 
@@ -139,7 +140,7 @@ func (j *judging) gather() {
 		for n, o := range all {
 			at := j.log(w).num(int64(n))
 			at.know(o.ID)
-			at.void, at.own, at.stored = at.void || o.Void, true, o.Stored
+			at.void, at.own, at.stored, at.at = at.void || o.Void, true, o.Stored, o.At
 		}
 	}
 }

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -89,7 +90,7 @@ func (j *judging) number(l *log, n int64, at *num, before int64, s *State) {
 // stored is not missed.
 func (j *judging) nowhere(l *log, n int64, at *num, before int64) Kind {
 	kind := Missing
-	before -= slack
+	before = max(before, at.at) - slack
 	if len(j.in.Relays) == 0 {
 		return Dropped
 	}
@@ -132,16 +133,16 @@ func (j *judging) settled(l *log, n int64) bool {
 
 // fullSince returns the greatest time since which some address of a relay has as
 // many superseded events as it keeps: of events of that time and before it may
-// have dropped others. -1: there is none.
+// have dropped others.
 func fullSince(r Shown, events map[string]Event) int64 {
 	if r.Promise.Versions <= 0 {
-		return -1
+		return math.MinInt64
 	}
 	of := map[string][]int64{}
 	for _, id := range r.Past {
 		of[events[id].D] = append(of[events[id].D], events[id].At)
 	}
-	since := int64(-1)
+	since := int64(math.MinInt64)
 	for _, times := range of {
 		if int64(len(times)) >= r.Promise.Versions {
 			slices.Sort(times)

@@ -10,14 +10,10 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/agentstate"
 	"engramd/internal/chain"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
-
-// maxOwn is how many numbers of one log the state is asked for.
-const maxOwn = 1 << 20
 
 // Memory is the pair's memory; *client.Memory implements it.
 type Memory interface {
@@ -27,10 +23,9 @@ type Memory interface {
 	Shows(ctx context.Context, known func(id string) bool) ([]client.Shown, error)
 }
 
-// State is what this machine knows; *agentstate.State implements it.
+// State is what this machine knows: an agentstate.State.
 type State interface {
-	Logs(ctx context.Context) (map[string]int64, error)
-	LinkIDs(ctx context.Context, w string, from int64, most int) ([]chain.Hash, []agentstate.Fate, error)
+	Own(ctx context.Context) (map[string][]chain.Own, error)
 	Checked(ctx context.Context) (func(id string) bool, error)
 	SetChecked(ctx context.Context, ids []string) error
 	Marks(ctx context.Context) (map[string][]chain.Mark, error)
@@ -71,7 +66,7 @@ func Run(ctx context.Context, m Memory, s State, now time.Time) (Result, error) 
 		}
 	}
 	if s != nil { // before the relays are asked: what is written meanwhile is not missed
-		if in.Own, err = own(ctx, s); err != nil {
+		if in.Own, err = s.Own(ctx); err != nil {
 			return Result{}, fmt.Errorf("what this machine wrote: %w", err)
 		}
 	}
@@ -93,25 +88,6 @@ func Run(ctx context.Context, m Memory, s State, now time.Time) (Result, error) 
 		err = remember(ctx, s, in, known)
 	}
 	return out, err
-}
-
-// own reads what the state knows of its logs.
-func own(ctx context.Context, s State) (map[string][]chain.Own, error) {
-	sizes, err := s.Logs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all := map[string][]chain.Own{}
-	for w, size := range sizes {
-		ids, fates, err := s.LinkIDs(ctx, w, 0, int(min(size, maxOwn)))
-		if err != nil {
-			return nil, err
-		}
-		for i, id := range ids {
-			all[w] = append(all[w], chain.Own{ID: fmt.Sprintf("%x", id[:]), Stored: fates[i] == agentstate.Stored, Void: fates[i] == agentstate.Void})
-		}
-	}
-	return all, nil
 }
 
 // gathering makes evidence of events.
