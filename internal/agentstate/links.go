@@ -59,7 +59,7 @@ func (s *State) Log(ctx context.Context) (log Log, err error) {
 }
 
 func readLog(tx *sealedfile.Tx) (log Log, first string, err error) {
-	_, err = tx.One("SELECT w, next, units, first, (SELECT coalesce(max(at), 0) FROM links WHERE links.w = log.w) FROM log", func(r sealedfile.Row) error {
+	_, err = tx.One("SELECT w, next, units, first, at FROM log", func(r sealedfile.Row) error {
 		log, first = Log{W: r.Text(0), Next: r.Int(1), Units: r.Int(2), At: r.Int(4)}, r.Text(3)
 		return nil
 	})
@@ -85,7 +85,7 @@ func (s *State) BeginLog(ctx context.Context, instead string, after []chain.Head
 		if err := tx.Exec("DELETE FROM tree"); err != nil {
 			return err
 		}
-		return tx.Exec("INSERT INTO log VALUES (1, ?1, 0, 0, ?2) ON CONFLICT (one) DO UPDATE SET w = ?1, next = 0, units = 0, first = ?2",
+		return tx.Exec("INSERT INTO log VALUES (1, ?1, 0, 0, ?2, 0) ON CONFLICT (one) DO UPDATE SET w = ?1, next = 0, units = 0, first = ?2, at = 0",
 			hex.EncodeToString(w[:]), string(first))
 	})
 }
@@ -118,13 +118,16 @@ func (s *State) TakeLinks(ctx context.Context, count int, seal func(i int, l cha
 				return err
 			}
 		}
-		return tx.Exec("UPDATE log SET next = ?", t.next)
+		return tx.Exec("UPDATE log SET next = ?, at = max(at, ?)", t.next, t.at)
 	})
 }
 
+// links_open has no number that is stored, and SQLite must be told to use it: it
+// takes w for the better choice, of which all numbers are.
+
 // openNumbers are those of which a later event may not say that they are settled.
-const openNumbers = `SELECT n FROM links l WHERE w = ?1 AND (fate IN (0, 2) OR fate = 3 AND (named IS NULL OR
-	named IN (SELECT n FROM links WHERE w = ?1 AND fate <> 1))) ORDER BY n`
+const openNumbers = `SELECT n FROM links INDEXED BY links_open WHERE fate <> 1 AND w = ?1 AND (fate <> 3 OR named IS NULL OR
+	named IN (SELECT n FROM links WHERE fate <> 1 AND w = ?1)) ORDER BY n`
 
 // taking is TakeLinks within its transaction.
 type taking struct {
@@ -132,6 +135,7 @@ type taking struct {
 	w     string
 	next  int64
 	now   int64
+	at    int64 // the greatest created_at
 	after []chain.Head
 	from  int64   // the first number of this transaction
 	open  []int64 // numbers before it that are neither stored, nor named as void by an event that is
@@ -153,7 +157,7 @@ func (t *taking) one(i int, seal func(int, chain.Link) (string, int64, []byte, e
 		return err
 	}
 	l.Root = root
-	if err := t.tx.Each("SELECT n, id FROM links WHERE fate = 3 AND named IS NULL AND w = ?1 ORDER BY n LIMIT ?2", func(r sealedfile.Row) error {
+	if err := t.tx.Each("SELECT n, id FROM links INDEXED BY links_open WHERE fate <> 1 AND fate = 3 AND named IS NULL AND w = ?1 ORDER BY n LIMIT ?2", func(r sealedfile.Row) error {
 		l.Void = append(l.Void, chain.Num{N: r.Int(0), ID: hex.EncodeToString(r.Raw(1))})
 		return nil
 	}, t.w, chain.MaxVoid); err != nil {
@@ -186,6 +190,7 @@ func (t *taking) one(i int, seal func(int, chain.Link) (string, int64, []byte, e
 		}
 	}
 	t.next++
+	t.at = max(t.at, at)
 	return nil
 }
 
@@ -246,7 +251,7 @@ func (s *State) Settle(ctx context.Context, fate Fate, ids ...string) error {
 			if fate != Void || tx.Changed() == 0 {
 				continue
 			}
-			if err := tx.Exec("UPDATE links SET named = NULL WHERE fate = 3 AND (w, named) IN (SELECT w, n FROM links WHERE id = ?)", raw[:]); err != nil {
+			if err := tx.Exec("UPDATE links SET named = NULL WHERE fate <> 1 AND fate = 3 AND (w, named) IN (SELECT w, n FROM links WHERE id = ?)", raw[:]); err != nil {
 				return err
 			}
 		}
@@ -270,7 +275,7 @@ func (s *State) VoidLinks(ctx context.Context) ([]Link, error) {
 func (s *State) links(ctx context.Context, which string, arg any) (all []Link, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		all = nil
-		return tx.Each("SELECT w, n, id, taken, fate, event FROM links WHERE "+which+" ORDER BY w, n LIMIT ?2", func(r sealedfile.Row) error {
+		return tx.Each("SELECT w, n, id, taken, fate, event FROM links INDEXED BY links_open WHERE fate <> 1 AND ("+which+") ORDER BY w, n LIMIT ?2", func(r sealedfile.Row) error {
 			l := Link{W: r.Text(0), N: r.Int(1), ID: hex.EncodeToString(r.Raw(2)), Taken: time.UnixMilli(r.Int(3)).UTC(), Fate: Fate(r.Int(4))}
 			if !r.Null(5) {
 				l.Event = []byte(r.Text(5))
