@@ -65,7 +65,7 @@ func TestPromise(t *testing.T) {
 		`{"history":{"versions":100,"days":365},"retention":[{"kinds":["all"]}]}`:                  nil,
 		`{"history":{"versions":0,"days":365}}`:                                                    nil,
 		`{"history":{"versions":100,"days":-1}}`:                                                   nil,
-		`{"history":true}`: nil, `{}`: nil, `[]`: nil,
+		`{"history":true}`:                                                                         nil, `{}`: nil, `[]`: nil,
 	} {
 		got := promised([]byte(doc))
 		if (got == nil) != (want == nil) || got != nil && *got != *want {
