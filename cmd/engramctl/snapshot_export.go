@@ -61,7 +61,7 @@ or a token is replaced by "[redacted: KIND]", unless --redact-secrets=false.`,
 			}
 			return a.print("%s  exported to %s\n", id, to)
 		}
-		b, err := a.openBundle(ctx, store, f, p, id)
+		b, err := a.openBundle(ctx, store, f, p, id, nil)
 		if err != nil {
 			return err
 		}

@@ -16,8 +16,9 @@ func (a *app) snapshotShowCommand(f *snapshotFlags) *cobra.Command {
 		Short: "Show one record of a snapshot",
 		Long: `Show one record of a snapshot: with the agent's or an owner's key its text, else its
 event. SLUG may also be 8 or more digits of its d tag or of its id, which is the only
-way without a key. Without SLUG, list the records that the snapshot has. The snapshot
-is verified first; no relay is asked.`,
+way without a key. Without SLUG, list the records that the snapshot has, and say on
+stderr how far each writer's log is complete in it. The snapshot is verified first; no
+relay is asked.`,
 		Example: `  engramctl snapshot show 20261120T235100Z-0123456789abcdef
   engramctl snapshot show 20261120T235100Z-0123456789abcdef notes`,
 	}, func(ctx context.Context, args []string) error {
@@ -52,7 +53,8 @@ func (a *app) showRecord(ctx context.Context, f *snapshotFlags, p party, name, r
 	if err != nil {
 		return err
 	}
-	b, err := a.openBundle(ctx, store, f, p, name)
+	var logs snapshot.Logs
+	b, err := a.openBundle(ctx, store, f, p, name, logs.Add)
 	if err != nil {
 		return err
 	}
@@ -65,9 +67,10 @@ func (a *app) showRecord(ctx context.Context, f *snapshotFlags, p party, name, r
 		return a.printJSON(struct {
 			ID      string          `json:"id"`
 			Records []snapshot.Head `json:"records"`
-		}{b.ID, heads.Sorted()})
+			Logs    []snapshot.Log  `json:"logs"`
+		}{b.ID, heads.Sorted(), logs.Judge()})
 	case record == "":
-		return snapshot.WriteHeads(a.out(), heads.Sorted())
+		return firstOf(snapshot.WriteHeads(a.out(), heads.Sorted()), snapshot.WriteLogs(a.err(), logs.Judge()))
 	}
 	head, err := heads.Named(record)
 	if err != nil {

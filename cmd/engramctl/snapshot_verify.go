@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -26,6 +28,10 @@ A signature is ok if it is the agent's, or by a key of --trust: a relay's, which
 engramd relay-key shows. Without one each event in the snapshot is genuine, but not
 proved are that they are all of them, its time, its label and its tenant.
 
+With a key it also says how far each writer's log is complete in it (engramctl
+verify asks relays the same), and names two versions with one number, or a root that
+is not that of the versions before it.
+
 Exit code 6 unless all that was asked for is ok.`,
 		Example: `  engramctl snapshot verify --bundle 20261120T235100Z-0123456789abcdef.tar.zst
   engramctl snapshot verify 20261120T235100Z-0123456789abcdef --decrypt-identity age.key`,
@@ -44,16 +50,18 @@ Exit code 6 unless all that was asked for is ok.`,
 				return err
 			}
 		}
-		report, err := a.verify(ctx, f, path, id)
+		var logs snapshot.Logs
+		report, err := a.verify(ctx, f, path, id, &logs)
 		if err != nil {
 			return err
 		}
+		judged := logs.Judge()
 		if asJSON {
-			err = a.printJSON(report)
+			err = a.printBundleReport(report, judged)
 		} else {
-			err = report.WriteText(a.out())
+			err = firstOf(report.WriteText(a.out()), snapshot.WriteLogs(a.out(), judged))
 		}
-		return firstOf(err, report.Err())
+		return firstOf(err, report.Err(), logFaults(judged))
 	})
 	c.Flags().StringVar(&path, "bundle", "", "`file` of the snapshot")
 	idFlag(c, &id)
@@ -63,9 +71,35 @@ Exit code 6 unless all that was asked for is ok.`,
 	return c
 }
 
-func (a *app) verify(ctx context.Context, f *snapshotFlags, path, id string) (report *bundle.Report, err error) {
+// printBundleReport prints a report and what it says of logs as one object.
+func (a *app) printBundleReport(report *bundle.Report, logs []snapshot.Log) error {
+	text, err := json.Marshal(report)
+	if err != nil {
+		return err
+	}
+	var out map[string]any
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	if err := dec.Decode(&out); err != nil {
+		return err
+	}
+	out["logs"] = logs
+	return a.printJSON(out)
+}
+
+// logFaults returns an error if a log is one that no honest writer writes.
+func logFaults(logs []snapshot.Log) error {
+	for _, l := range logs {
+		if len(l.Faults) > 0 {
+			return fmt.Errorf("%w: the log of writer %s: %s", errEvidence, l.Writer, l.Faults[0])
+		}
+	}
+	return nil
+}
+
+func (a *app) verify(ctx context.Context, f *snapshotFlags, path, id string, logs *snapshot.Logs) (report *bundle.Report, err error) {
 	if path != "" {
-		return a.verifyFile(ctx, f, path)
+		return a.verifyFile(ctx, f, path, logs)
 	}
 	p, err := a.party(ctx, false)
 	if err != nil {
@@ -79,6 +113,7 @@ func (a *app) verify(ctx context.Context, f *snapshotFlags, path, id string) (re
 	if err != nil {
 		return nil, err
 	}
+	o.Engram = logs.Add
 	err = a.withLock(ctx, f, p.agent, func(_ *snapshot.Store, lock *snapshot.Lock) error {
 		report, err = lock.Verify(ctx, id, time.Now(), o)
 		return err
@@ -91,7 +126,7 @@ func (a *app) verify(ctx context.Context, f *snapshotFlags, path, id string) (re
 }
 
 // verifyFile verifies a file, whoever it belongs to.
-func (a *app) verifyFile(ctx context.Context, f *snapshotFlags, path string) (*bundle.Report, error) {
+func (a *app) verifyFile(ctx context.Context, f *snapshotFlags, path string, logs *snapshot.Logs) (*bundle.Report, error) {
 	ids, err := a.identities(f)
 	if err != nil {
 		return nil, err
@@ -110,7 +145,7 @@ func (a *app) verifyFile(ctx context.Context, f *snapshotFlags, path string) (*b
 		if err != nil {
 			return nil, err
 		}
-		o.Keys = p.keys
+		o.Keys, o.Engram = p.keys, logs.Add
 	}
 	report, err := bundle.Verify(ctx, a.path(path), o)
 	if err != nil {
@@ -141,7 +176,7 @@ line, without one by address.`,
 		var sides [2]*bundle.Bundle
 		var heads [2]snapshot.Heads
 		for i, name := range args {
-			if sides[i], err = a.openBundle(ctx, store, f, p, name); err != nil {
+			if sides[i], err = a.openBundle(ctx, store, f, p, name, nil); err != nil {
 				return err
 			}
 			if heads[i], err = snapshot.ReadHeads(ctx, sides[i], p.agent, p.keys); err != nil {

@@ -1,5 +1,7 @@
 package chain
 
+import "engramd/nips/nipae"
+
 // Evidence is what there is to judge logs by: what relays showed, and what the
 // writer's own state knows. Signatures and envelopes have been checked.
 type Evidence struct {
@@ -8,6 +10,21 @@ type Evidence struct {
 	Units  []Unit
 	Own    map[string][]Own // by log, of number 0 on; nil: the state is not known
 	Now    int64            // Unix seconds
+}
+
+// Add takes an engram whose signature was checked: its link, and if it is a log
+// unit, the ids that it keeps. Which relays show it is to be said beside that.
+func (in *Evidence) Add(e nipae.Engram) {
+	at := Event{ID: e.Event.ID, D: e.Event.Tags.GetD(), At: e.CreatedAt(), Slug: string(e.Slug())}
+	if link, ok := Of(e); ok {
+		at.Link = &link
+	}
+	in.Events[at.ID] = at
+	if text, live := e.Body.Text(); live && IsUnit(e.Slug()) {
+		if u, err := ParseUnit(e.Slug(), text); err == nil {
+			in.Units = append(in.Units, u)
+		}
+	}
 }
 
 // Shown is what one relay showed of a pair.

@@ -125,23 +125,8 @@ func (g *gathering) take(ev *nostr.Event) bool {
 		g.unreadable[ev.ID] = true
 		return false
 	}
-	Add(g.in, e)
+	g.in.Add(e)
 	return true
-}
-
-// Add makes evidence of an engram whose signature was checked: its link, and if
-// it is a log unit, the ids that it keeps.
-func Add(in *chain.Evidence, e nipae.Engram) {
-	at := chain.Event{ID: e.Event.ID, D: e.Event.Tags.GetD(), At: e.CreatedAt(), Slug: string(e.Slug())}
-	if link, ok := chain.Of(e); ok {
-		at.Link = &link
-	}
-	in.Events[at.ID] = at
-	if text, live := e.Body.Text(); live && chain.IsUnit(e.Slug()) {
-		if u, err := chain.ParseUnit(e.Slug(), text); err == nil {
-			in.Units = append(in.Units, u)
-		}
-	}
 }
 
 // remember keeps what relays show, and whose signatures were checked. A relay

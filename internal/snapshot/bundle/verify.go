@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 
 	"filippo.io/age"
+
+	"engramd/nips/nipae"
 )
 
 // VerifyOptions says what is asked of a bundle, beyond what always is: that
@@ -25,6 +27,9 @@ type VerifyOptions struct {
 	Identities Identities
 	// Keys, if not nil, ask that the engrams which they have keys for decrypt.
 	Keys Keys
+	// Engram, if not nil, is given each engram that Keys decrypt and whose
+	// signature is right, of parents too, one after the other.
+	Engram func(nipae.Engram)
 	// Signers, if any, ask for a signature by one of these public keys.
 	Signers []string
 	// Trusted are public keys whose signature is believed, as the agent's is,

@@ -52,6 +52,7 @@ type judged struct {
 	declared  error
 	envelope  error
 	key       bool // there is a key for it
+	engram    nipae.Engram
 	decrypt   error
 }
 
@@ -135,7 +136,7 @@ func (v *verifier) judgeOne(j *judged, class Class) {
 	}
 	k, ok := v.o.Keys(m.Agent, r.owner())
 	if j.key = ok; ok {
-		_, j.decrypt = nipae.Open(k, m.Agent, r.owner(), r.ev)
+		j.engram, j.decrypt = nipae.Open(k, m.Agent, r.owner(), r.ev)
 	}
 }
 
@@ -176,6 +177,9 @@ func (v *verifier) take(j *judged, class Class, previous []byte, n int) []byte {
 		v.seen(j.rec.owner())
 		if j.key {
 			v.decrypted++
+			if v.o.Engram != nil && j.decrypt == nil {
+				v.o.Engram(j.engram)
+			}
 		} else {
 			v.foreign++
 		}
