@@ -80,6 +80,8 @@ var allowed = map[string][]string{
 	// What a text becomes before it is stored.
 	"internal/remember": {"nips/nipae", "nips/unit", "internal/client"},
 	"internal/memfile":  {"nips/nipae", "nips/unit", "internal/remember"},
+	// What others would have remembered.
+	"internal/proposals": {"nips/nipae", "nips/unit", "internal/client", "internal/remember", "internal/secrets"},
 	// What other tools remember, as it would be here.
 	"internal/folder":  {"nips/nipae", "internal/client", "internal/files"},
 	"internal/migrate": {"nips/nipae", "nips/unit"},
