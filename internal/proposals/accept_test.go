@@ -172,7 +172,7 @@ func TestAcceptConflicts(t *testing.T) {
 func TestAcceptRefuses(t *testing.T) {
 	r := newRig(t)
 	r.author.AllowSecret = true
-	token := "ghp_" + strings.Repeat("a1B2", 9)
+	token := "ghp_" + someToken
 	secret := r.propose(r.author, Proposal{Act: Write, Slug: "mem/token", Text: "the token is " + token})
 	left := r.propose(r.author, Proposal{Act: Write, Slug: "mem/left", Text: "# Notes\n[Rest of the file remains unchanged]\n"})
 	for _, p := range []Proposal{secret, left} {

@@ -12,6 +12,8 @@ import (
 var (
 	someHash = strings.Repeat("ab", 32)
 	someID   = strings.Repeat("cd", 32)
+	// someToken is what a token is made of.
+	someToken = "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1zA2"
 )
 
 // TestProposalText: the text of a proposal is front matter with the new text
