@@ -27,6 +27,8 @@ func (a *app) commands() []*cobra.Command {
 		a.recallCommand(),
 		a.logCommand(),
 		a.agentsCommand(),
+		a.proposeCommand(),
+		a.proposalsCommand(),
 		a.relaysCommand(),
 		a.syncCommand(),
 		a.snapshotCommand(),

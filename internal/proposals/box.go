@@ -222,24 +222,17 @@ func (b *Box) proposers() []string {
 // client.ErrNotFound, and a *client.ConflictError if another one is in its place
 // by now.
 func (b *Box) Get(ctx context.Context, id string) (Item, client.Status, error) {
-	if !isHexPart(id, MinID) {
-		return Item{}, client.Status{}, fmt.Errorf("%w: want the id of its event, or at least %d hex digits of it", ErrID, MinID)
+	if _, err := Find(nil, id); errors.Is(err, ErrID) {
+		return Item{}, client.Status{}, err
 	}
 	s, status, err := b.scan(ctx)
 	if err != nil {
 		return Item{}, status, err
 	}
-	var found []Item
-	for _, item := range s.items {
-		if strings.HasPrefix(item.EventID, id) {
-			found = append(found, item)
-		}
-	}
+	found, err := Find(s.items, id)
 	switch {
-	case len(found) == 1:
-		return found[0], status, nil
-	case len(found) > 1:
-		return Item{}, status, fmt.Errorf("%w: several begin with it", ErrID)
+	case !errors.Is(err, client.ErrNotFound):
+		return found, status, err
 	case slices.ContainsFunc(s.replaced, func(old string) bool { return strings.HasPrefix(old, id) }), b.wasThere(ctx, id):
 		return Item{}, status, &client.ConflictError{Reason: "the proposal with that id was replaced or withdrawn"}
 	case status.Partial:
@@ -248,10 +241,32 @@ func (b *Box) Get(ctx context.Context, id string) (Item, client.Status, error) {
 	return Item{}, status, client.ErrNotFound
 }
 
+// Find returns the one of some proposals whose event has that id, or begins with
+// these digits. Errors are ErrID and client.ErrNotFound.
+func Find(items []Item, id string) (Item, error) {
+	if !isHexPart(id, MinID) {
+		return Item{}, fmt.Errorf("%w: want the id of its event, or at least %d hex digits of it", ErrID, MinID)
+	}
+	at := -1
+	for i, item := range items {
+		if !strings.HasPrefix(item.EventID, id) {
+			continue
+		}
+		if at >= 0 {
+			return Item{}, fmt.Errorf("%w: several begin with it", ErrID)
+		}
+		at = i
+	}
+	if at < 0 {
+		return Item{}, client.ErrNotFound
+	}
+	return items[at], nil
+}
+
 // wasThere reports whether relays show a superseded proposal with that id.
 func (b *Box) wasThere(ctx context.Context, id string) bool {
 	for _, key := range b.proposers() {
-		a, err := b.o.Client.AskHistory(ctx, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{key}})
+		a, err := b.o.Client.AskHistory(ctx, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{key}, Limit: MaxShown})
 		if err != nil && ctx.Err() != nil {
 			return false
 		}
