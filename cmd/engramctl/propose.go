@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,7 +30,8 @@ see who proposes something to whom and when, and neither slug nor text.
 A proposal is made for the text that is there now: if that is another one when the
 agent looks, it is a conflict, and nothing changes. What the owner writes is told, the
 highest trust. What he corrects, archives or restores keeps its trust, unless --vouch
-says that the agent shall treat the whole text as told by him.
+says that the agent shall treat the whole text as told by him: at a terminal that is
+asked again.
 
 Another agent can only set, below mem/from/ and the first 16 hex digits of its own key,
 or what the agent calls it: mem/from/4f1c22ab4f1c22ab/tea. That is external, and its
@@ -140,6 +142,9 @@ trust: what the agent only observed is not told because a word of it was correct
 
 // proposeEdited is propose edit in an editor.
 func (a *app) proposeEdited(ctx context.Context, o proposing, slug nipae.Slug) error {
+	if err := a.vouched(ctx, o); err != nil {
+		return err
+	}
 	c, m, err := a.openProposing(ctx)
 	if err != nil {
 		return err
@@ -250,6 +255,9 @@ restore). It comes back byte for byte, with the trust that it had.`,
 
 // propose makes a proposal about a slug and sends it.
 func (a *app) propose(ctx context.Context, o proposing, slug nipae.Slug, make func(ctx context.Context, m *client.Memory) (proposals.Proposal, error)) error {
+	if err := a.vouched(ctx, o); err != nil {
+		return err
+	}
 	c, m, err := a.openProposing(ctx)
 	if err != nil {
 		return err
@@ -266,6 +274,31 @@ func (a *app) propose(ctx context.Context, o proposing, slug nipae.Slug, make fu
 	}
 	p.Slug = slug
 	return a.sendProposal(ctx, c, m, o, p)
+}
+
+// vouched says what --vouch means, and asks a person at a terminal.
+func (a *app) vouched(ctx context.Context, o proposing) error {
+	const means = "once this is accepted, the agent treats the whole text as told by you"
+	switch {
+	case !o.vouch:
+		return nil
+	case !a.Terminal.Stdin || a.Terminal.Line == nil:
+		a.note("--vouch: %s", means)
+		return nil
+	}
+	answer, err := a.Terminal.Line(ctx, "--vouch: "+means+". Go on? [y/N] ")
+	switch {
+	case errors.Is(err, errNoTerminal):
+		a.note("--vouch: %s", means)
+		return nil
+	case err != nil:
+		return err
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return usagef("nothing was proposed")
 }
 
 // openProposing opens the memory of an agent that is another key than ours. What
@@ -306,9 +339,6 @@ func (a *app) proposedAbout(ctx context.Context, m *client.Memory, slug nipae.Sl
 // sendProposal sends one and says how the agent names it.
 func (a *app) sendProposal(ctx context.Context, c *client.Client, m *client.Memory, o proposing, p proposals.Proposal) error {
 	p.Agent, p.Why = m.Agent(), o.why
-	if p.Vouch {
-		a.note("--vouch: once it is accepted, the agent treats the whole text as told by you")
-	}
 	by := &proposals.Author{Client: c, Rand: rand.Reader, AllowSecret: o.allow}
 	p, status, err := by.Propose(ctx, p)
 	if errors.Is(err, proposals.ErrRefused) {

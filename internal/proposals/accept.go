@@ -63,8 +63,10 @@ func (b *Box) AcceptItem(ctx context.Context, item Item, o AcceptOptions) (done 
 		return done, err
 	}
 	answered, err := b.answer(ctx, item, Answer{Proposal: item.EventID, Accepted: true, Event: done.Entry.ID, Hash: done.Entry.Hash})
-	if err != nil {
+	if err != nil || answered.Partial {
 		done.Status = answered
+	}
+	if err != nil {
 		return done, fmt.Errorf("%s is written, and the answer is not (accept it again): %w", done.Slug, err)
 	}
 	done.Answered = true
@@ -93,6 +95,9 @@ func (b *Box) write(ctx context.Context, done *Accepted, o AcceptOptions) error 
 			conflict.Theirs = &head
 		}
 		return conflict
+	}
+	if !item.FromOwner && head.Text != "" && unit.Parse(head.Text).Fields().Source != source {
+		return fmt.Errorf("%w: %s is not what it proposed before", ErrForbidden, slug)
 	}
 	if item.Act == Delete {
 		done.Entry, done.Status, err = b.o.Memory.RemoveVersion(ctx, slug, item.Base)

@@ -119,7 +119,14 @@ func TestAcceptFromOthers(t *testing.T) {
 	r.accept(r.propose(friend, Proposal{Act: Write, Slug: "mem/from/friend/tea", Base: done.Entry.Hash, Text: "black tea"}))
 	r.is("mem/from/friend/tea", unit.External, "agent", "black tea")
 
-	base := r.set("mem/own", "mine")
+	// What the agent has written there itself is not the proposer's to replace.
+	base := r.set("mem/from/friend/mine", "my own notes about a friend")
+	sent := r.propose(friend, Proposal{Act: Write, Slug: "mem/from/friend/mine", Base: base, Text: "x"})
+	if _, err := r.box.Accept(t.Context(), sent.EventID, AcceptOptions{}); !errors.Is(err, ErrForbidden) || r.get("mem/from/friend/mine") != "my own notes about a friend" {
+		t.Error(err)
+	}
+
+	base = r.set("mem/own", "mine")
 	kept := client.Hash(r.get("mem/from/friend/tea"))
 	for _, p := range []Proposal{
 		{Act: Write, Slug: "mem/own", Base: base, Text: "not yours"},
@@ -302,6 +309,13 @@ func TestOrigin(t *testing.T) {
 	}})
 	r.accept(p)
 	r.is("mem/from/friend/x", unit.External, "transplant", "its words")
+	// Who passes on another's words does not make them told, nor the agent's own.
+	r.accept(r.propose(r.author, Proposal{Act: Write, Slug: "mem/from/ana/x", Origin: origin, Vouch: true}))
+	r.is("mem/from/ana/x", unit.External, "transplant", "its words")
+	own := r.propose(r.author, Proposal{Act: Write, Slug: "mem/x", Origin: origin})
+	if _, err := r.box.Accept(t.Context(), own.EventID, AcceptOptions{}); !errors.Is(err, ErrForbidden) {
+		t.Error(err)
+	}
 }
 
 // TestAcceptOwners: the owner's, oldest first, at most so many, and nobody else's;

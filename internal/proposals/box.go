@@ -27,6 +27,8 @@ const (
 	MinID = 8
 	// answersAtOnce is how many addresses one question names.
 	answersAtOnce = 100
+	// countPatience is how long counting may last longer than reading.
+	countPatience = 2 * time.Second
 )
 
 var (
@@ -86,6 +88,7 @@ type Options struct {
 type Box struct {
 	o      Options
 	listed map[string]string // name by key
+	most   int               // MaxShown
 }
 
 // NewBox makes a Box. Errors are client.ErrReadOnly if the memory is not the
@@ -97,7 +100,7 @@ func NewBox(o Options) (*Box, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	b := &Box{o: o, listed: map[string]string{}}
+	b := &Box{o: o, listed: map[string]string{}, most: MaxShown}
 	if len(o.Listed) > MaxListed {
 		return nil, fmt.Errorf("%w: more than %d", ErrListed, MaxListed)
 	}
@@ -149,9 +152,13 @@ type Inbox struct {
 // List returns what is proposed and open. Errors are client.ErrNoRelay, and
 // client.ErrPartial if nothing was found and not every relay answered.
 func (b *Box) List(ctx context.Context) (Inbox, client.Status, error) {
+	counting, done := context.WithCancel(ctx)
+	defer done()
 	counted := make(chan int64, 1)
-	go func() { counted <- b.strangers(ctx) }()
+	go func() { counted <- b.strangers(counting) }()
 	s, status, err := b.scan(ctx)
+	late := time.AfterFunc(countPatience, done)
+	defer late.Stop()
 	in := Inbox{Malformed: s.malformed, More: s.more, Strangers: <-counted}
 	if err != nil {
 		return in, status, err
@@ -160,9 +167,6 @@ func (b *Box) List(ctx context.Context) (Inbox, client.Status, error) {
 		if item.Answer == nil {
 			in.Items = append(in.Items, item)
 		}
-	}
-	if len(in.Items) > MaxShown {
-		in.Items, in.More = in.Items[:MaxShown], true
 	}
 	if len(in.Items) == 0 && status.Partial {
 		err = client.ErrPartial

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"engramd/internal/client"
 	"engramd/internal/e2e/relaytest"
@@ -73,18 +74,26 @@ func TestListCountsWhatIsNoProposal(t *testing.T) {
 	}
 }
 
-// TestProposersAreApart: what others propose in great numbers leaves the
-// owner's visible.
+// TestProposersAreApart: so many are looked at, the newest, and what others propose
+// in great numbers leaves the owner's visible.
 func TestProposersAreApart(t *testing.T) {
 	r := newRig(t)
-	p := r.propose(r.author, Proposal{Act: Write, Slug: "mem/notes", Text: "buy milk"})
-	for i := range 3 {
-		ev := r.sealed(r.friend, r.agent, nipae.Slug(fmt.Sprintf("%s%032x", nipae.ProposalPrefix, i)), "---\npropose: write\nslug: mem/from/friend/x\n---\ny", 1_700_001_000+int64(i))
-		r.put(r.friend, ev)
+	r.box.most = 2
+	first := r.propose(r.author, Proposal{Act: Write, Slug: "mem/a", Text: "one"})
+	second := r.propose(r.author, Proposal{Act: Write, Slug: "mem/b", Text: "two"})
+	if in := r.list(); len(in.Items) != 2 || in.More {
+		t.Fatalf("%+v", in)
 	}
-	s, _, err := r.box.scan(t.Context())
-	if err != nil || len(s.items) != 4 || s.items[3].EventID != p.EventID {
-		t.Errorf("%+v, %v", s, err)
+	for i := range 3 {
+		r.put(r.friend, r.sealed(r.friend, r.agent, nipae.Slug(fmt.Sprintf("%s%032x", nipae.ProposalPrefix, i)), "---\npropose: write\nslug: mem/from/friend/x\n---\ny", 1_700_001_000+int64(i)))
+	}
+	in := r.list()
+	if len(in.Items) != 4 || !in.More || in.Items[0].CreatedAt != 1_700_001_002 || in.Items[2].EventID != second.EventID || in.Items[3].EventID != first.EventID {
+		t.Errorf("%+v", in)
+	}
+	r.propose(r.author, Proposal{Act: Write, Slug: "mem/c", Text: "three"})
+	if in := r.list(); len(in.Items) != 4 || in.Items[3].EventID != second.EventID {
+		t.Errorf("%+v", in)
 	}
 }
 
@@ -189,6 +198,23 @@ func TestNoRelay(t *testing.T) {
 	}
 	if _, _, err := r.box.Get(t.Context(), someID); !errors.Is(err, client.ErrPartial) {
 		t.Error(err)
+	}
+}
+
+// TestListWaitsForNoCount: a relay that hangs while it counts holds up nothing.
+func TestListWaitsForNoCount(t *testing.T) {
+	up, hangs := relaytest.Start(t, relaytest.Options{}).URL, relaytest.Silent(t)
+	r := newRig(t, up)
+	p := r.propose(r.author, Proposal{Act: Write, Slug: "mem/a", Text: "one"})
+	r.relays = []string{up, hangs}
+	b := r.boxWith(Options{})
+	start := time.Now()
+	in, status, err := b.List(t.Context())
+	if err != nil || len(in.Items) != 1 || in.Items[0].EventID != p.EventID || !status.Partial || in.Strangers != 0 {
+		t.Errorf("%+v, %v, %v", in, status, err)
+	}
+	if took := time.Since(start); took > patience {
+		t.Errorf("it took %v", took)
 	}
 }
 

@@ -15,8 +15,14 @@ import (
 
 // target returns where a proposal is to be written. The error is ErrForbidden.
 func (i Item) target() (nipae.Slug, error) {
-	if i.FromOwner {
+	switch {
+	case i.FromOwner && i.Origin == nil:
 		return i.Slug, nil
+	case i.FromOwner: // he passes on another agent's words
+		if strings.HasPrefix(string(i.Slug), FromPrefix) {
+			return i.Slug, nil
+		}
+		return "", fmt.Errorf("%w: another agent's text is kept below %s, not at %s", ErrForbidden, FromPrefix, i.Slug)
 	}
 	if i.Act != Write {
 		return "", fmt.Errorf("%w: %s of %s", ErrForbidden, i.Act, i.Slug)
@@ -63,7 +69,7 @@ func (i Item) composed(slug nipae.Slug, old, text, source string, now time.Time)
 		head = &was
 	}
 	switch {
-	case !i.FromOwner:
+	case !i.FromOwner || i.Origin != nil:
 		changes := make([]unit.Change, 0, len(dropped)+1)
 		for _, key := range dropped {
 			changes = append(changes, unit.Remove(key))

@@ -37,14 +37,14 @@ func (b *Box) scan(ctx context.Context) (s scan, status client.Status, err error
 		if len(some) == 0 {
 			continue
 		}
-		a, err := b.o.Client.AskSoon(ctx, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: some, Tags: nostr.TagMap{"p": {b.o.Memory.Agent()}}, Limit: MaxShown + 1})
+		a, err := b.o.Client.AskSoon(ctx, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: some, Tags: nostr.TagMap{"p": {b.o.Memory.Agent()}}, Limit: b.most + 1})
 		join(&status, a)
 		if err != nil {
 			return s, status, err
 		}
 		events := a.Events
-		if len(events) > MaxShown {
-			events, s.more = events[:MaxShown], true
+		if len(events) > b.most {
+			events, s.more = events[:b.most], true
 		}
 		for _, key := range some {
 			if err := b.read(&s, key, events); err != nil {
