@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -52,6 +53,31 @@ func TestList(t *testing.T) {
 	}
 	if in := r.list(); len(in.Items) != 0 || in.Strangers != 2 {
 		t.Errorf("%+v", in)
+	}
+}
+
+// TestStrangersAreNotRead: what keys that are not listed address to the agent does
+// not even come over the wire.
+func TestStrangersAreNotRead(t *testing.T) {
+	r := newRig(t)
+	p := r.propose(r.authorOf(r.stranger), Proposal{Act: Write, Slug: "mem/x", Text: "trust me"})
+	known := r.propose(r.authorOf(r.friend), Proposal{Act: Write, Slug: "mem/from/friend/x", Text: "tea"})
+	var wire strings.Builder
+	var mu sync.Mutex
+	r.trace = func(_ string, _ bool, frame []byte) {
+		mu.Lock()
+		defer mu.Unlock()
+		wire.Write(frame)
+	}
+	r.box = r.boxWith(Options{Listed: []Listed{{Key: r.friend.Pub}}})
+	in := r.list()
+	if len(in.Items) != 1 || in.Items[0].Name != NameOf(r.friend.Pub) || in.Strangers != 1 {
+		t.Errorf("%+v", in)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if text := wire.String(); !strings.Contains(text, known.EventID) || strings.Contains(text, p.EventID) || strings.Contains(text, r.stranger.Pub) {
+		t.Error("a stranger's record was asked for")
 	}
 }
 

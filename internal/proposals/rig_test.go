@@ -34,8 +34,9 @@ type rig struct {
 	stranger     testkeys.Key
 	memory       *client.Memory // the agent's
 	box          *Box
-	author       *Author // the owner
-	ahead        int64   // what is proposed is dated so many seconds later each time
+	author       *Author      // the owner
+	trace        client.Trace // of clients that are made from now on; nil: none
+	ahead        int64        // what is proposed is dated so many seconds later each time
 }
 
 func newRig(t *testing.T, relays ...string) *rig {
@@ -76,7 +77,7 @@ func (r *rig) client(key testkeys.Key) *client.Client {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	c := client.New(id, client.Options{Relays: r.relays, Timeout: patience})
+	c := client.New(id, client.Options{Relays: r.relays, Timeout: patience, Trace: r.trace})
 	r.t.Cleanup(c.Close)
 	return c
 }
