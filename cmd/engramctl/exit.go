@@ -14,6 +14,8 @@ import (
 	"engramd/internal/mind"
 	"engramd/internal/mind/plans"
 	"engramd/internal/mind/think"
+	"engramd/internal/proposals"
+	"engramd/internal/remember"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/snapshot/remote"
@@ -104,6 +106,10 @@ func codeOf(err error) int {
 	case is(snapshot.ErrHeld, snapshot.ErrLastVerified, snapshot.ErrParent, snapshot.ErrPinned, remote.ErrMoving):
 		return exitConflict
 	case is(bundle.ErrName, bundle.ErrSource, bundle.ErrUntrusted, snapshot.ErrAmbiguous):
+		return exitUsage
+	case is(proposals.ErrAnswered):
+		return exitConflict
+	case is(proposals.ErrForm, proposals.ErrID, proposals.ErrListed, proposals.ErrForbidden, proposals.ErrRefused, proposals.ErrSelf, proposals.ErrUnopened, remember.ErrField):
 		return exitUsage
 	case is(client.ErrUnreadable, client.ErrNotDisclosed, evidence.ErrInput, errEvidence):
 		return exitUnreadable

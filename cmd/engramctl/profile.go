@@ -55,6 +55,8 @@ type profileFile struct {
 	// last one, a dream is offered; 0 is never.
 	DreamUnits *int    `toml:"dream_units"`
 	DreamEvery *string `toml:"dream_every"`
+	// Proposals say what becomes of what others propose.
+	Proposals proposalsFile `toml:"proposals"`
 }
 
 // profile returns the layer of the profile in use, an empty one if there is
@@ -87,6 +89,9 @@ func (a *app) profile() (layer, error) {
 	}
 	l := layer{name: fmt.Sprintf("profile %q", name), relays: p.Relays, owner: p.Owner, agent: p.Agent, keyFile: p.KeyFile, discovery: p.Discovery, decider: p.Decider, noMirror: p.NoMirror, embedURL: p.EmbedURL, embedModel: p.EmbedModel, rerankURL: p.RerankURL, rerankModel: p.RerankModel, mindExec: p.MindExec, llmURL: p.LLMURL, llmModel: p.LLMModel}
 	if l.dream, err = p.dreamWhen(); err != nil {
+		return layer{}, fmt.Errorf("profile %q in %s: %w", name, path, err)
+	}
+	if l.proposals, err = p.Proposals.rules(l.name); err != nil {
 		return layer{}, fmt.Errorf("profile %q in %s: %w", name, path, err)
 	}
 	if p.KeyStore == storeKeychain {
@@ -140,7 +145,7 @@ func (a *app) readProfiles() (path string, file profiles, err error) {
 		return path, file, fmt.Errorf("%s: not a configuration: a value has the wrong type", path)
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return path, file, fmt.Errorf("%s: unknown key %q: a profile has key_file, key_store, relays, owner, agent, discovery, decider, no_mirror, embed_url, embed_model, rerank_url, rerank_model, mind_exec, llm_url, llm_model, dream_units and dream_every", path, unknown[0].String())
+		return path, file, fmt.Errorf("%s: unknown key %q: a profile has key_file, key_store, relays, owner, agent, discovery, decider, no_mirror, embed_url, embed_model, rerank_url, rerank_model, mind_exec, llm_url, llm_model, dream_units, dream_every and proposals (owner, from)", path, unknown[0].String())
 	}
 	return path, file, nil
 }

@@ -28,6 +28,8 @@ func (a *app) commands() []*cobra.Command {
 		a.logCommand(),
 		a.verifyCommand(),
 		a.agentsCommand(),
+		a.proposeCommand(),
+		a.proposalsCommand(),
 		a.relaysCommand(),
 		a.syncCommand(),
 		a.snapshotCommand(),

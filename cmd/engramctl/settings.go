@@ -21,6 +21,7 @@ type settings struct {
 	owner     string // hex; set if the key is the agent's
 	agent     string // hex; set if the key is the owner's
 	noMirror  bool   // no copy of the memory is kept on this machine
+	proposals proposalRules
 }
 
 // keySource says where the secret key is: one of the three is set, or none.
@@ -48,6 +49,7 @@ type layer struct {
 	// mindExec, llmURL and llmModel name who thinks, or are "".
 	mindExec, llmURL, llmModel string
 	dream                      mind.DreamWhen // when one is offered
+	proposals                  proposalRules
 }
 
 // Where a profile's key lies.
@@ -75,7 +77,7 @@ func (a *app) settings() (settings, error) {
 	if a.flags.profile != "" {
 		layers[1], layers[2] = layers[2], layers[1]
 	}
-	s := settings{named: len(flags.relays) > 0, discovery: profile.discovery, decider: profile.decider, noMirror: profile.noMirror}
+	s := settings{named: len(flags.relays) > 0, discovery: profile.discovery, decider: profile.decider, noMirror: profile.noMirror, proposals: profile.proposals}
 	if s.decider != "" {
 		if _, err := nipae.CanonicalRelayURL(s.decider); err != nil {
 			return settings{}, usagef("decider %q in %s: %w", shownURL(s.decider), profile.name, err)

@@ -24,6 +24,14 @@ func (c *Client) Ask(ctx context.Context, filter nostr.Filter) (Answers, error) 
 	return c.ask(ctx, filter)
 }
 
+// AskSoon is Ask where the answer may be partial: a relay that lets the others
+// wait is given up, unless the client is patient.
+func (c *Client) AskSoon(ctx context.Context, filter nostr.Filter) (Answers, error) {
+	ctx, cancel := c.operation(ctx)
+	defer cancel()
+	return c.askSoon(ctx, c.relays(), filter)
+}
+
 // ask is Ask within an operation.
 func (c *Client) ask(ctx context.Context, filter nostr.Filter) (Answers, error) {
 	return c.askThose(ctx, c.relays(), filter)

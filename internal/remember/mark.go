@@ -40,7 +40,7 @@ func (w *Writer) Mark(ctx context.Context, slug nipae.Slug, m Mark, o client.Set
 		return r, conflictWith(head, Replaced)
 	}
 	compose := func(old string) (composed, error) {
-		text, err := m.of(slug, unit.Parse(old))
+		text, err := m.Of(slug, unit.Parse(old))
 		return composed{text: text}, err
 	}
 	new, err := compose(head.Text)
@@ -54,8 +54,9 @@ func (w *Writer) Mark(ctx context.Context, slug nipae.Slug, m Mark, o client.Set
 	return w.put(ctx, r, slug, head.Text, o, compose)
 }
 
-// of returns the text of a unit with the mark.
-func (m Mark) of(slug nipae.Slug, d unit.Doc) (string, error) {
+// Of returns the text of a unit with the mark. The error is ErrField for one that
+// cannot have it.
+func (m Mark) Of(slug nipae.Slug, d unit.Doc) (string, error) {
 	f := d.Fields()
 	switch m {
 	case Pin:

@@ -1,7 +1,9 @@
 package nipae
 
 import (
+	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -78,5 +80,27 @@ func TestProposalIsSealedAndOpened(t *testing.T) {
 	}
 	if _, err := Open(k, owner, agent, ev); !errors.Is(err, ErrBody) {
 		t.Errorf("a proposal at the address of an engram: %v", err)
+	}
+}
+
+// TestProposalAddressVectors: the published addresses, which another program made.
+func TestProposalAddressVectors(t *testing.T) {
+	raw, err := os.ReadFile("../../testdata/vectors/proposal-address.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v struct {
+		Addresses []struct{ Proposer, Agent, ID, Slug, D string } `json:"addresses"`
+	}
+	if err := json.Unmarshal(raw, &v); err != nil || len(v.Addresses) == 0 {
+		t.Fatal(len(v.Addresses), err)
+	}
+	for _, a := range v.Addresses {
+		if d, err := ProposalAddress(a.Proposer, a.Agent, a.ID); err != nil || d != a.D || a.Slug != ProposalPrefix+a.ID {
+			t.Errorf("%+v: %s, %v", a, d, err)
+		}
+		if d := AddressIn(ConversationKey{1}, a.Proposer, a.Agent, Slug(a.Slug)); d != a.D {
+			t.Errorf("with a conversation key: %s, want %s", d, a.D)
+		}
 	}
 }

@@ -1,0 +1,312 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/proposals"
+	"engramd/nips/unit"
+)
+
+func (a *app) proposalsCommand() *cobra.Command {
+	return a.pairFlags(a.group(&cobra.Command{
+		Use:   "proposals",
+		Short: "What others propose to an agent, and its answers",
+		Long: `What others propose to an agent's memory (propose), and its answers. The agent reads
+the proposals of its owner, and of the keys that its profile lists (proposals.from);
+what other keys address to it is counted and never decrypted.
+
+ID is the id of a proposal as ls shows it, or 8 digits of it and more. Nothing else is
+accepted than what was shown under it: a proposal that was replaced or withdrawn, or
+was made for another text than is there by now, is a conflict (exit code 5).`,
+		Example: `  engramctl proposals ls
+  engramctl proposals accept 4f1c22ab
+  engramctl proposals ls --agent npub1…   # as owner: what I proposed, and the answers`,
+	}, a.proposalsLsCommand(), a.proposalsShowCommand(), a.proposalsAcceptCommand(), a.proposalsRejectCommand()))
+}
+
+// proposalOut is one proposal in JSON.
+type proposalOut struct {
+	ID         string         `json:"id"` // of its event
+	Act        string         `json:"act"`
+	Slug       string         `json:"slug"`
+	Base       string         `json:"base"`
+	Version    string         `json:"version,omitempty"`
+	Why        string         `json:"why,omitempty"`
+	Vouch      bool           `json:"vouch,omitempty"`
+	ProposedBy keyOut         `json:"proposed_by"`
+	Name       string         `json:"name,omitempty"` // what the agent calls a proposer that is not the owner
+	FromOwner  bool           `json:"from_owner"`
+	CreatedAt  int64          `json:"created_at"`
+	Time       string         `json:"time"`
+	Size       int            `json:"size"` // of the text, bytes
+	Text       *string        `json:"text,omitempty"`
+	Answer     *proposalReply `json:"answer,omitempty"`
+}
+
+// proposalReply is what an agent answered, in JSON.
+type proposalReply struct {
+	Accepted bool   `json:"accepted"`
+	Event    string `json:"event,omitempty"` // of what was written
+	Hash     string `json:"hash,omitempty"`  // of its text
+	Reason   string `json:"reason,omitempty"`
+	Time     string `json:"time,omitempty"`
+}
+
+// proposalFor is a proposal without its text. owner is the agent's, where that is
+// not known from the item.
+func proposalFor(i proposals.Item, owner string) proposalOut {
+	out := proposalOut{ID: i.EventID, Act: string(i.Act), Slug: string(i.Slug), Base: i.Base, Version: i.Version, Why: i.Why, Vouch: i.Vouch,
+		ProposedBy: keyOut{npub(i.Proposer), i.Proposer}, Name: i.Name, FromOwner: i.FromOwner || i.Proposer == owner, CreatedAt: i.CreatedAt, Time: stamp(i.CreatedAt), Size: len(i.Text)}
+	if x := i.Answer; x != nil {
+		out.Answer = &proposalReply{Accepted: x.Accepted, Event: x.Event, Hash: x.Hash, Reason: x.Reason}
+		if x.At > 0 {
+			out.Answer.Time = stamp(x.At)
+		}
+	}
+	return out
+}
+
+func (a *app) proposalsLsCommand() *cobra.Command {
+	var asJSON bool
+	c := a.command(&cobra.Command{
+		Use:   "ls [--json]",
+		Short: "List proposals: as agent those that are open, as owner one's own with the answers",
+		Long: `List proposals, the newest first. The agent sees those that are open, of its owner and
+of the keys that its profile lists, and how many records of other keys there are. The
+owner, or another agent that proposes (--agent), sees its own with the answers; the hash
+in the answer of an accepted one is the base for the next.`,
+		Example: `  engramctl proposals ls
+  engramctl proposals ls --agent npub1… --json | jq '.proposals[] | select(.answer == null)'`,
+		Args: cobra.NoArgs,
+	}, func(ctx context.Context, _ []string) error {
+		return a.withProposals(ctx, func(ctx context.Context, c *client.Client, m *client.Memory) error {
+			if m.Writable() {
+				return a.listInbox(ctx, c, m, asJSON)
+			}
+			return a.listMine(ctx, c, m, asJSON)
+		})
+	})
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// withProposals runs do on a pair and its relays.
+func (a *app) withProposals(ctx context.Context, do func(ctx context.Context, c *client.Client, m *client.Memory) error) error {
+	c, m, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ctx, done := a.bounded(ctx)
+	defer done()
+	if err := a.discover(ctx, c, m.Agent()); err != nil {
+		return err
+	}
+	return do(ctx, c, m)
+}
+
+// box is what is proposed to the agent of a memory.
+func (a *app) box(c *client.Client, m *client.Memory) (*proposals.Box, error) {
+	s, err := a.settings()
+	if err != nil {
+		return nil, err
+	}
+	return proposals.NewBox(proposals.Options{Client: c, Memory: m, Listed: s.proposals.listed, Near: a.near})
+}
+
+func (a *app) listInbox(ctx context.Context, c *client.Client, m *client.Memory, asJSON bool) error {
+	b, err := a.box(c, m)
+	if err != nil {
+		return err
+	}
+	in, status, err := b.List(ctx)
+	if err := a.report(status, err); err != nil {
+		return err
+	}
+	if in.More {
+		a.note("there are more proposals than the newest %d of the owner and of the others, which are looked at", proposals.MaxShown)
+	}
+	if in.Malformed > 0 {
+		a.note("%s no proposal, or cannot be read", counted(in.Malformed, "record is", "records are"))
+	}
+	if in.Strangers > 0 {
+		a.note("%s of keys that are not listed (proposals.from), which are not read", counted(int(in.Strangers), "record", "records"))
+	}
+	if asJSON {
+		out := struct {
+			answerOut
+			Proposals []proposalOut `json:"proposals"`
+			Malformed int           `json:"malformed"`
+			Strangers *int64        `json:"strangers"` // null: no relay counts
+			More      bool          `json:"more"`
+		}{answerOf(m, status), proposalsFor(in.Items, m.Owner()), in.Malformed, nil, in.More}
+		if in.Strangers >= 0 {
+			out.Strangers = &in.Strangers
+		}
+		return a.printJSON(out)
+	}
+	if len(in.Items) == 0 {
+		a.note("nothing is proposed that is open")
+	}
+	return a.printProposals(in.Items)
+}
+
+func (a *app) listMine(ctx context.Context, c *client.Client, m *client.Memory, asJSON bool) error {
+	items, malformed, status, err := (&proposals.Author{Client: c}).Mine(ctx, m.Agent())
+	if err := a.report(status, err); err != nil {
+		return err
+	}
+	if malformed > 0 {
+		a.note("%s no proposal, or cannot be read", counted(malformed, "record is", "records are"))
+	}
+	if asJSON {
+		return a.printJSON(struct {
+			answerOut
+			Proposals []proposalOut `json:"proposals"`
+			Malformed int           `json:"malformed"`
+		}{answerOf(m, status), proposalsFor(items, ""), malformed})
+	}
+	if len(items) == 0 {
+		a.note("this key (%s) has proposed nothing to %s", npub(m.Owner()), npub(m.Agent()))
+	}
+	return a.printProposals(items)
+}
+
+func proposalsFor(items []proposals.Item, owner string) []proposalOut {
+	out := []proposalOut{}
+	for _, i := range items {
+		out = append(out, proposalFor(i, owner))
+	}
+	return out
+}
+
+func (a *app) printProposals(items []proposals.Item) error {
+	w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
+	for _, i := range items {
+		state := "open"
+		if i.Answer != nil {
+			if state = "rejected"; i.Answer.Accepted {
+				state = "accepted"
+			}
+		}
+		who := "owner"
+		if !i.FromOwner {
+			who = cmp.Or(i.Name, "me")
+		}
+		line := cmp.Or(i.Why, unit.Parse(i.Text).Heading(60))
+		if i.Answer != nil && i.Answer.Reason != "" {
+			line = unit.OneLine(i.Answer.Reason)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", i.EventID[:shortID], stamp(i.CreatedAt), who, i.Act, i.Slug, state, line)
+	}
+	return w.Flush()
+}
+
+func (a *app) proposalsShowCommand() *cobra.Command {
+	var asJSON bool
+	c := a.command(&cobra.Command{
+		Use:   "show ID [--json]",
+		Short: "Show a proposal with its whole text",
+		Long: `Show a proposal with its whole text: what it wants, by whom and why, and for the agent
+also which memories say nearly the same, or contradict it. The text is somebody's words
+and not an order.`,
+		Example: `  engramctl proposals show 4f1c22ab`,
+		Args:    arguments("ID"),
+	}, func(ctx context.Context, args []string) error {
+		return a.withProposals(ctx, func(ctx context.Context, c *client.Client, m *client.Memory) error {
+			item, status, err := a.proposalNamed(ctx, c, m, args[0])
+			if err := a.report(status, aboutProposal(args[0], err)); err != nil {
+				return err
+			}
+			if asJSON {
+				out := proposalFor(item, m.Owner())
+				if item.Text != "" {
+					out.Text = &item.Text
+				}
+				return a.printJSON(struct {
+					answerOut
+					proposalOut
+				}{answerOf(m, status), out})
+			}
+			return a.printProposal(ctx, m, item)
+		})
+	})
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// proposalNamed returns a proposal to the agent, or one of our own.
+func (a *app) proposalNamed(ctx context.Context, c *client.Client, m *client.Memory, id string) (proposals.Item, client.Status, error) {
+	if m.Writable() {
+		b, err := a.box(c, m)
+		if err != nil {
+			return proposals.Item{}, client.Status{}, err
+		}
+		return b.Get(ctx, id)
+	}
+	items, _, status, err := (&proposals.Author{Client: c}).Mine(ctx, m.Agent())
+	if err != nil {
+		return proposals.Item{}, status, err
+	}
+	item, err := proposals.Find(items, id)
+	if errors.Is(err, client.ErrNotFound) && status.Partial {
+		err = client.ErrPartial
+	}
+	return item, status, err
+}
+
+// aboutProposal adds to an error which proposal it is about.
+func aboutProposal(id string, err error) error {
+	if errors.Is(err, client.ErrNotFound) && !errors.Is(err, client.ErrPartial) {
+		return fmt.Errorf("proposal %s: %w", unit.OneLine(id), err)
+	}
+	return err
+}
+
+func (a *app) printProposal(ctx context.Context, m *client.Memory, i proposals.Item) error {
+	var b strings.Builder
+	line := func(key, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-9s %s\n", key+":", value)
+		}
+	}
+	line("id", i.EventID)
+	line("act", string(i.Act))
+	line("slug", string(i.Slug))
+	line("by", strings.TrimSpace(npub(i.Proposer)+"  "+i.Name))
+	line("time", stamp(i.CreatedAt))
+	line("base", i.Base)
+	line("version", i.Version)
+	line("why", i.Why)
+	if i.Vouch {
+		line("vouch", "the whole text shall be treated as told by the owner")
+	}
+	if x := i.Answer; x != nil && x.Accepted {
+		line("answer", "accepted, "+x.Event)
+	} else if x != nil {
+		line("answer", strings.TrimSpace("rejected  "+unit.OneLine(x.Reason)))
+	}
+	if i.Origin != nil {
+		line("text", "in another agent's event")
+	}
+	if slug, err := i.Target(); err == nil && m.Writable() && i.Text != "" {
+		for _, n := range a.near(ctx, string(slug), i.Text) {
+			line("near", nearLine(n))
+		}
+	}
+	if err := a.print("%s", b.String()); err != nil || i.Text == "" {
+		return err
+	}
+	if err := a.print("\n"); err != nil {
+		return err
+	}
+	return a.printText(i.Text)
+}

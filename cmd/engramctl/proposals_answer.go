@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/proposals"
+	"engramd/internal/recollect"
+	"engramd/nips/unit"
+)
+
+// nearOut is a memory that an accepted text is to be compared with, in JSON.
+type nearOut struct {
+	Slug        string   `json:"slug"`
+	Title       string   `json:"title,omitempty"`
+	Shared      float64  `json:"shared,omitempty"`
+	Differs     []string `json:"differs,omitempty"`
+	Contradicts bool     `json:"contradicts,omitempty"`
+}
+
+func (a *app) proposalsAcceptCommand() *cobra.Command {
+	var asJSON bool
+	var o proposals.AcceptOptions
+	c := a.command(&cobra.Command{
+		Use:   "accept ID [--allow-secret] [--allow-placeholder] [--json]",
+		Short: "Accept a proposal: write what it wants, and answer",
+		Long: `Accept a proposal: write what it wants, and answer. The memory says by whom it was
+proposed (source). From the owner a text is told; what he corrects, archives or restores
+keeps its trust unless the proposal vouches for it. From anybody else it is external,
+and below mem/from/.
+
+stderr names memories that say nearly the same or contradict it, as the local copy has
+them. A text in which something looks like a key or a token, or that has a line which
+stands for text that was left out, is refused. Accepting again changes nothing; after a
+crash it answers what was written.`,
+		Example: `  engramctl proposals accept 4f1c22ab`,
+		Args:    arguments("ID"),
+	}, func(ctx context.Context, args []string) error {
+		return a.withInbox(ctx, func(ctx context.Context, m *client.Memory, b *proposals.Box) error {
+			done, err := b.Accept(ctx, args[0], o)
+			if err := a.report(done.Status, a.unaccepted(args[0], done, err)); err != nil {
+				return err
+			}
+			return a.printAccepted(m, done, asJSON)
+		})
+	})
+	jsonFlag(c, &asJSON)
+	secretFlag(c, &o.AllowSecret)
+	c.Flags().BoolVar(&o.AllowPlaceholder, "allow-placeholder", false, "write also a line that stands for text that was left out")
+	return c
+}
+
+// withInbox is withProposals for the agent, who answers.
+func (a *app) withInbox(ctx context.Context, do func(ctx context.Context, m *client.Memory, b *proposals.Box) error) error {
+	return a.withProposals(ctx, func(ctx context.Context, c *client.Client, m *client.Memory) error {
+		if !m.Writable() {
+			return fmt.Errorf("%w, and answers what is proposed to it", client.ErrReadOnly)
+		}
+		b, err := a.box(c, m)
+		if err != nil {
+			return err
+		}
+		return do(ctx, m, b)
+	})
+}
+
+// unaccepted adds to an error what to do.
+func (a *app) unaccepted(id string, done proposals.Accepted, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, proposals.ErrRefused):
+		return fmt.Errorf("%w: --allow-secret and --allow-placeholder write it all the same; proposals reject answers", err)
+	case done.Slug == "", errors.Is(err, client.ErrConflict):
+		return aboutProposal(id, explained(err))
+	}
+	return about(done.Slug, done.Entry, err)
+}
+
+func (a *app) printAccepted(m *client.Memory, done proposals.Accepted, asJSON bool) error {
+	for _, n := range done.Near {
+		a.note("near: %s", nearLine(n))
+	}
+	if done.Again {
+		a.note("it was accepted before")
+	}
+	trust := ""
+	if done.Act != proposals.Delete && !done.Slug.IsCore() && !done.Entry.Tombstone && done.Entry.CreatedAt > 0 {
+		trust = done.Trust.String()
+	}
+	if asJSON {
+		out := struct {
+			answerOut
+			proposalOut
+			Written string    `json:"written"` // slug
+			Event   string    `json:"event"`
+			Hash    string    `json:"hash,omitempty"`
+			Trust   string    `json:"trust,omitempty"`
+			Again   bool      `json:"again,omitempty"`
+			Near    []nearOut `json:"near"`
+		}{answerOf(m, done.Status), proposalFor(done.Item, m.Owner()), string(done.Slug), done.Entry.ID, done.Entry.Hash, trust, done.Again, []nearOut{}}
+		for _, n := range done.Near {
+			out.Near = append(out.Near, nearOut(n))
+		}
+		return a.printJSON(out)
+	}
+	if done.Act == proposals.Delete {
+		return a.print("%s  removed\n", done.Slug)
+	}
+	if trust != "" {
+		trust = "  " + trust
+	}
+	return a.print("%s  accepted%s  hash %s\n", done.Slug, trust, done.Entry.Hash)
+}
+
+func (a *app) proposalsRejectCommand() *cobra.Command {
+	var asJSON bool
+	c := a.command(&cobra.Command{
+		Use:     "reject ID [REASON] [--json]",
+		Short:   "Reject a proposal, and say why",
+		Long:    `Reject a proposal: nothing is written but the answer, with the reason if there is one.`,
+		Example: `  engramctl proposals reject 4f1c22ab "that was last year"`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				return nil
+			}
+			return arguments("ID")(nil, args)
+		},
+	}, func(ctx context.Context, args []string) error {
+		reason := strings.Join(args[1:], "")
+		if err := checkText(reason); err != nil {
+			return err
+		}
+		return a.withInbox(ctx, func(ctx context.Context, m *client.Memory, b *proposals.Box) error {
+			item, status, err := b.Reject(ctx, args[0], reason)
+			if err := a.report(status, aboutProposal(args[0], explained(err))); err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(struct {
+					answerOut
+					proposalOut
+				}{answerOf(m, status), proposalFor(item, m.Owner())})
+			}
+			return a.print("%s  %s rejected\n", item.Slug, item.Act)
+		})
+	})
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// nearLine is a memory to compare with, in words.
+func nearLine(n proposals.Near) string {
+	line := n.Slug
+	if n.Title != "" {
+		line += " (" + n.Title + ")"
+	}
+	if n.Contradicts {
+		line += ", contradicts"
+	}
+	if n.Shared > 0 {
+		line += fmt.Sprintf(", says %.0f %% of it", 100*n.Shared)
+	}
+	if len(n.Differs) > 0 {
+		line += ", differs in " + strings.Join(n.Differs[:min(8, len(n.Differs))], " ")
+	}
+	return unit.OneLine(line)
+}
+
+// near finds memories of the local copy that say nearly what a text says which is
+// to be written at a slug, and those of which one contradicts the other. Where
+// there is no copy, none are known.
+func (a *app) near(ctx context.Context, slug, text string) (all []proposals.Near) {
+	ctx, cancel := context.WithTimeout(ctx, compareTime)
+	defer cancel()
+	look := func(source recollect.Source) {
+		_ = source.Read(ctx, func(v recollect.View) error {
+			all = nearIn(ctx, v, slug, text)
+			return nil
+		})
+	}
+	if l := a.wrote.Load(); l != nil {
+		look(l.source())
+		return all
+	}
+	kept, err := a.lying(ctx)
+	if err != nil && a.flags.verbose {
+		a.note("what is near is not known: %v", err)
+	}
+	if err != nil || kept == nil {
+		return nil
+	}
+	defer func() { _ = kept.Close() }() // nothing was written
+	look(recollect.Local(kept, func() ([]string, bool) { return nil, false }))
+	return all
+}
+
+// nearIn looks at one view. Of a memory that is too large for the time, what was
+// looked at counts.
+func nearIn(ctx context.Context, v recollect.View, slug, text string) []proposals.Near {
+	var all []proposals.Near
+	for _, s := range recollect.SimilarTo(v, slug, text) {
+		all = append(all, proposals.Near{Slug: s.Slug, Title: s.Title, Shared: s.Shared, Differs: s.Differs})
+	}
+	against := func(other string) {
+		i := slices.IndexFunc(all, func(n proposals.Near) bool { return n.Slug == other })
+		if i < 0 {
+			there, ok := v.Text(other)
+			if !ok || recollect.Reserved(other) {
+				return
+			}
+			i, all = len(all), append(all, proposals.Near{Slug: other, Title: recollect.Title(unit.Parse(there))})
+		}
+		all[i].Contradicts = true
+	}
+	for _, target := range contradicted(text) {
+		against(target)
+	}
+	for _, h := range v.Heads() {
+		if ctx.Err() != nil || len(all) >= 2*recollect.MaxSimilar {
+			break
+		}
+		if there, _ := v.Text(h.Slug); h.Slug != slug && slices.Contains(contradicted(there), slug) {
+			against(h.Slug)
+		}
+	}
+	return all
+}
+
+// contradicted returns what a text says that it contradicts.
+func contradicted(text string) (targets []string) {
+	if !strings.Contains(text, "contradicts") {
+		return nil
+	}
+	for _, r := range unit.Parse(text).Fields().Relations {
+		if r.Relation == "contradicts" && len(targets) < recollect.MaxSimilar {
+			targets = append(targets, r.Target)
+		}
+	}
+	return targets
+}

@@ -1,0 +1,357 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/proposals"
+	"engramd/nips/nipae"
+)
+
+func (a *app) proposeCommand() *cobra.Command {
+	return a.pairFlags(a.group(&cobra.Command{
+		Use:   "propose",
+		Short: "Propose a change of an agent's memory",
+		Long: `Propose a change of an agent's memory, which only the agent signs: the agent accepts
+or rejects it (proposals). The key is the owner's, or another agent's whose proposals
+the agent reads (proposals.from in its profile); --agent is whose memory it is. Relays
+see who proposes something to whom and when, and neither slug nor text.
+
+A proposal is made for the text that is there now: if that is another one when the
+agent looks, it is a conflict, and nothing changes. What the owner writes is told, the
+highest trust. What he corrects, archives or restores keeps its trust, unless --vouch
+says that the agent shall treat the whole text as told by him: at a terminal that is
+asked again.
+
+Another agent can only set, below mem/from/ and the first 16 hex digits of its own key,
+or what the agent calls it: mem/from/4f1c22ab4f1c22ab/tea. That is external, and its
+base is what the answer to the proposal before names (proposals ls).
+
+Prints slug, act and the id by which the agent names the proposal.`,
+		Example: `  engramctl propose set people/ana "Ana prefers Portuguese" --agent npub1…
+  engramctl propose rm projects/old --agent npub1… --why "it was given up"
+  engramctl proposals ls --agent npub1…`,
+	}, a.proposeSetCommand(), a.proposeEditCommand(), a.proposeArchiveCommand(), a.proposeRmCommand(), a.proposeRestoreCommand()))
+}
+
+// proposing is what commands that propose are told.
+type proposing struct {
+	why                  string
+	vouch, allow, asJSON bool
+}
+
+func (o *proposing) flags(c *cobra.Command, vouch, text bool) {
+	c.Flags().StringVar(&o.why, "why", "", "the `reason`, one line, for the agent")
+	if vouch {
+		c.Flags().BoolVar(&o.vouch, "vouch", false, "the agent shall treat the whole text as told by you")
+	}
+	if text {
+		secretFlag(c, &o.allow)
+	}
+	jsonFlag(c, &o.asJSON)
+}
+
+func (a *app) proposeSetCommand() *cobra.Command {
+	var o proposing
+	var base string
+	c := a.command(&cobra.Command{
+		Use:   "set SLUG VALUE|- [--base HASH] [--why REASON] [--allow-secret] [--json]",
+		Short: "Propose a text of your own",
+		Long: `Propose a text of your own, new or in the place of what is there: the whole text, with
+front matter if it has any (docs/memory.md). With "-" it comes from stdin. From the
+owner it is told, unless its front matter says less. To correct a few words of what the
+agent wrote, use propose edit: that keeps the text's trust.
+
+--base is the hash of the text that it is made for, or "none"; else it is made for
+what is there now.`,
+		Example: `  engramctl propose set people/ana "Ana prefers Portuguese" --agent npub1… --why "she said so"`,
+		Args:    arguments("SLUG", "VALUE"),
+	}, func(ctx context.Context, args []string) error {
+		slug, err := ownSlug(args[0])
+		if err != nil {
+			return err
+		}
+		if err := checkHash("--base", base); err != nil {
+			return err
+		}
+		text, err := a.value(args[1], false)
+		if err != nil {
+			return err
+		}
+		return a.propose(ctx, o, slug, func(ctx context.Context, m *client.Memory) (p proposals.Proposal, err error) {
+			if base == "" {
+				var head client.Entry
+				head, err = a.proposedFor(ctx, m, slug)
+				base = cmp.Or(head.Hash, client.BaseNone)
+			}
+			return proposals.Proposal{Act: proposals.Write, Base: base, Text: text}, err
+		})
+	})
+	o.flags(c, false, true)
+	baseFlag(c, &base)
+	return c
+}
+
+func (a *app) proposeEditCommand() *cobra.Command {
+	var o proposing
+	c := a.command(&cobra.Command{
+		Use:   "edit SLUG [-] [--vouch] [--why REASON] [--allow-secret] [--json]",
+		Short: "Propose a correction of a text",
+		Long: `Propose a correction of a text that is there, in an editor ($VISUAL, $EDITOR, else vi)
+with its front matter; with "-" the whole new text comes from stdin. It keeps its
+trust: what the agent only observed is not told because a word of it was corrected.
+--vouch has the agent treat the whole text as told by you.`,
+		Example: `  engramctl propose edit projects/atlas --agent npub1…
+  sed s/MySQL/SQLite/ atlas.txt | engramctl propose edit projects/atlas - --agent npub1…`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 2 && args[1] == "-" {
+				return nil
+			}
+			return arguments("SLUG")(nil, args)
+		},
+	}, func(ctx context.Context, args []string) error {
+		slug, err := ownSlug(args[0])
+		if err != nil {
+			return err
+		}
+		if len(args) == 1 {
+			return a.proposeEdited(ctx, o, slug)
+		}
+		text, err := a.value("-", false)
+		if err != nil {
+			return err
+		}
+		return a.propose(ctx, o, slug, func(ctx context.Context, m *client.Memory) (proposals.Proposal, error) {
+			head, err := a.proposedAbout(ctx, m, slug)
+			return proposals.Proposal{Act: proposals.Edit, Base: head.Hash, Text: text, Vouch: o.vouch}, err
+		})
+	})
+	o.flags(c, true, true)
+	return c
+}
+
+// proposeEdited is propose edit in an editor.
+func (a *app) proposeEdited(ctx context.Context, o proposing, slug nipae.Slug) error {
+	if err := a.vouched(ctx, o); err != nil {
+		return err
+	}
+	c, m, err := a.openProposing(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	reading, done := a.bounded(ctx)
+	head, err := a.proposedAbout(reading, m, slug)
+	done()
+	if err != nil {
+		return err
+	}
+	file, err := a.draftFile(slug, head.Text)
+	if err != nil {
+		return err
+	}
+	text, err := a.edited(ctx, file, head.Text)
+	switch {
+	case err != nil && untouched(file, head.Text):
+		return errors.Join(err, os.RemoveAll(filepath.Dir(file)))
+	case err == nil && text == head.Text:
+		a.note("%s: nothing changed, and nothing is proposed", slug)
+	case err == nil:
+		sending, done := a.bounded(ctx)
+		err = a.sendProposal(sending, c, m, o, proposals.Proposal{Act: proposals.Edit, Slug: slug, Base: head.Hash, Text: text, Vouch: o.vouch})
+		done()
+	}
+	if err != nil {
+		return fmt.Errorf("%w (your text is in %s)", err, file)
+	}
+	return os.RemoveAll(filepath.Dir(file))
+}
+
+func (a *app) proposeArchiveCommand() *cobra.Command {
+	var o proposing
+	c := a.command(&cobra.Command{
+		Use:     "archive SLUG [--vouch] [--why REASON] [--json]",
+		Short:   "Propose to have a memory recalled no more",
+		Long:    `Propose to have a memory recalled no more, and kept (mem archive).`,
+		Example: `  engramctl propose archive journal/2024/05/minutes --agent npub1…`,
+		Args:    arguments("SLUG"),
+	}, func(ctx context.Context, args []string) error {
+		return a.proposeAct(ctx, o, proposals.Archive, args[0])
+	})
+	o.flags(c, true, false)
+	return c
+}
+
+func (a *app) proposeRmCommand() *cobra.Command {
+	var o proposing
+	c := a.command(&cobra.Command{
+		Use:     "rm SLUG [--why REASON] [--json]",
+		Short:   "Propose to remove a memory",
+		Long:    `Propose to remove a memory (mem rm). Its versions stay in the relays' history for a while.`,
+		Example: `  engramctl propose rm projects/old --agent npub1… --why "it was given up"`,
+		Args:    arguments("SLUG"),
+	}, func(ctx context.Context, args []string) error { return a.proposeAct(ctx, o, proposals.Delete, args[0]) })
+	o.flags(c, false, false)
+	return c
+}
+
+// proposeAct proposes what has no text.
+func (a *app) proposeAct(ctx context.Context, o proposing, act proposals.Act, arg string) error {
+	slug, err := ownSlug(arg)
+	if err != nil {
+		return err
+	}
+	return a.propose(ctx, o, slug, func(ctx context.Context, m *client.Memory) (proposals.Proposal, error) {
+		head, err := a.proposedAbout(ctx, m, slug)
+		return proposals.Proposal{Act: act, Base: head.Hash, Vouch: o.vouch}, err
+	})
+}
+
+func (a *app) proposeRestoreCommand() *cobra.Command {
+	var o proposing
+	var at string
+	c := a.command(&cobra.Command{
+		Use:   "restore SLUG --at TIME|ID [--vouch] [--why REASON] [--json]",
+		Short: "Propose to go back to an old version of a memory",
+		Long: `Propose to write an old version of a memory (mem log --agent) as a new one (mem
+restore). It comes back byte for byte, with the trust that it had.`,
+		Example: `  engramctl propose restore notes --at yesterday --agent npub1…`,
+		Args:    arguments("SLUG"),
+	}, func(ctx context.Context, args []string) error {
+		slug, err := ownSlug(args[0])
+		if err != nil {
+			return err
+		}
+		when, err := client.ParseWhen(at, time.Now())
+		if err != nil {
+			return usagef("--at: %w", err)
+		}
+		return a.propose(ctx, o, slug, func(ctx context.Context, m *client.Memory) (p proposals.Proposal, err error) {
+			head, err := a.proposedFor(ctx, m, slug)
+			if err != nil {
+				return p, err
+			}
+			old, status, err := m.At(ctx, slug, when)
+			if err := a.report(status, about(slug, old, err)); err != nil {
+				return p, err
+			}
+			return proposals.Proposal{Act: proposals.Restore, Base: cmp.Or(head.Hash, client.BaseNone), Version: old.ID, Vouch: o.vouch}, nil
+		})
+	})
+	o.flags(c, true, false)
+	c.Flags().StringVar(&at, "at", "", "the version of `TIME` or ID")
+	return c
+}
+
+// propose makes a proposal about a slug and sends it.
+func (a *app) propose(ctx context.Context, o proposing, slug nipae.Slug, make func(ctx context.Context, m *client.Memory) (proposals.Proposal, error)) error {
+	if err := a.vouched(ctx, o); err != nil {
+		return err
+	}
+	c, m, err := a.openProposing(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ctx, done := a.bounded(ctx)
+	defer done()
+	if err := a.discover(ctx, c, m.Agent()); err != nil {
+		return err
+	}
+	p, err := make(ctx, m)
+	if err != nil {
+		return err
+	}
+	p.Slug = slug
+	return a.sendProposal(ctx, c, m, o, p)
+}
+
+// vouched says what --vouch means, and asks a person at a terminal.
+func (a *app) vouched(ctx context.Context, o proposing) error {
+	const means = "once this is accepted, the agent treats the whole text as told by you"
+	switch {
+	case !o.vouch:
+		return nil
+	case !a.Terminal.Stdin || a.Terminal.Line == nil:
+		a.note("--vouch: %s", means)
+		return nil
+	}
+	answer, err := a.Terminal.Line(ctx, "--vouch: "+means+". Go on? [y/N] ")
+	switch {
+	case errors.Is(err, errNoTerminal):
+		a.note("--vouch: %s", means)
+		return nil
+	case err != nil:
+		return err
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return usagef("nothing was proposed")
+}
+
+// openProposing opens the memory of an agent that is another key than ours. What
+// is proposed is in no log, and in no copy: it is no memory.
+func (a *app) openProposing(ctx context.Context) (*client.Client, *client.Memory, error) {
+	a.flags.noMirror = true
+	c, m, err := a.open(ctx)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case m.Agent() == m.Owner():
+		err = usageError{proposals.ErrSelf}
+	case m.Writable():
+		err = usagef("whose memory? Name the agent (--agent): what is in your own, mem set and mem edit write")
+	}
+	if err != nil {
+		c.Close()
+		return nil, nil, err
+	}
+	return c, m, nil
+}
+
+// proposedFor reads what a proposal is made for; nothing is an empty entry.
+func (a *app) proposedFor(ctx context.Context, m *client.Memory, slug nipae.Slug) (client.Entry, error) {
+	head, status, err := m.Get(ctx, slug)
+	if errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrTombstone) {
+		return client.Entry{}, a.report(status, nil)
+	}
+	return head, a.report(status, about(slug, head, err))
+}
+
+// proposedAbout is proposedFor of what must be there.
+func (a *app) proposedAbout(ctx context.Context, m *client.Memory, slug nipae.Slug) (client.Entry, error) {
+	head, status, err := m.Get(ctx, slug)
+	return head, a.report(status, about(slug, head, err))
+}
+
+// sendProposal sends one and says how the agent names it.
+func (a *app) sendProposal(ctx context.Context, c *client.Client, m *client.Memory, o proposing, p proposals.Proposal) error {
+	p.Agent, p.Why = m.Agent(), o.why
+	by := &proposals.Author{Client: c, Rand: rand.Reader, AllowSecret: o.allow}
+	p, status, err := by.Propose(ctx, p)
+	if errors.Is(err, proposals.ErrRefused) {
+		err = fmt.Errorf("%w: what is proposed is signed and cannot be redacted later; --allow-secret sends it all the same", err)
+	}
+	if err := a.reportWith(status, err, "proposing it again sends another proposal"); err != nil {
+		return err
+	}
+	if o.asJSON {
+		return a.printJSON(struct {
+			answerOut
+			proposalOut
+		}{answerOf(m, status), proposalFor(proposals.Item{Proposal: p}, "")})
+	}
+	return a.print("%s  %s proposed  id %s\n", p.Slug, p.Act, p.EventID[:shortID])
+}
