@@ -43,6 +43,8 @@ func TestMain(m *testing.M) {
 //	model FILE                  a model server that answers with what FILE holds; sets MODEL and ENGRAM_LLM_KEY
 //	snapshotid VAR              set VAR to the last snapshot id in the last output
 //	planid VAR                  set VAR to the first id of a plan in the last output
+//	eventid VAR                 set VAR to the id of the event in the last output, see eventID
+//	headsroot VAR               set VAR to the root over the heads in the last output's attestation
 //	plant URL WHAT ARGS…        publish an event, see plant
 //	publish URL FILE            publish the events in a file, one a line
 //	within DURATION ctl …       fail if it takes longer; see within
@@ -58,6 +60,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"ctl": runCtl, "relay": runRelay, "stop": stopRelay, "hang": runHang, "plant": plant, "publish": publishFile, "within": within,
 			"keystore": keystore, "scaled": scaled, "snapshot": keepFile, "page": runPage, "model": runModel, "snapshotid": snapshotID, "planid": planID,
+			"eventid": eventID, "headsroot": headsRoot,
 		},
 	})
 }

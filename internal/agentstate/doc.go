@@ -117,6 +117,8 @@ CREATE TABLE links (w TEXT NOT NULL, n INTEGER NOT NULL, id BLOB NOT NULL UNIQUE
   PRIMARY KEY (w, n)) STRICT, WITHOUT ROWID;
 CREATE INDEX links_open ON links (fate) WHERE fate <> 1;
 CREATE TABLE tree (w TEXT NOT NULL, i INTEGER NOT NULL, hash BLOB NOT NULL, PRIMARY KEY (w, i)) STRICT, WITHOUT ROWID;
+`, `
+CREATE TABLE attested (n INTEGER PRIMARY KEY, session TEXT NOT NULL, process TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
 `}
 
 // Open opens the state of a pair, or begins it.
