@@ -48,6 +48,7 @@ type layer struct {
 	// mindExec, llmURL and llmModel name who thinks, or are "".
 	mindExec, llmURL, llmModel string
 	dream                      mind.DreamWhen // when one is offered
+	attest                     bool           // where a session continues from is signed
 }
 
 // Where a profile's key lies.
