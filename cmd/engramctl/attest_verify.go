@@ -196,14 +196,7 @@ func (a *app) ownLog(ctx context.Context, m *client.Memory, w string) attestatio
 		return none
 	}
 	defer state.Close()
-	sizes, err := state.Logs(ctx)
-	if err != nil || sizes[w] == 0 {
-		if err != nil {
-			a.note("what this machine has written is not known: %v", err)
-		}
-		return none
-	}
-	log := attestation.Log{Fork: -1, Own: true}
+	log := attestation.Log{Fork: -1}
 	for {
 		ids, _, err := state.LinkIDs(ctx, w, int64(len(log.IDs)), chain.UnitSize)
 		if err != nil {
@@ -211,6 +204,7 @@ func (a *app) ownLog(ctx context.Context, m *client.Memory, w string) attestatio
 			return none
 		}
 		if log.IDs = append(log.IDs, ids...); len(ids) < chain.UnitSize {
+			log.Own = len(log.IDs) > 0
 			return log
 		}
 	}
@@ -228,9 +222,10 @@ func (a *app) relaysLog(ctx context.Context, c *client.Client, m *client.Memory,
 	keys := func(agent, owner string) (nipae.ConversationKey, bool) {
 		return nipae.ConversationKey(m.Conversation()), agent == m.Agent() && owner == m.Owner()
 	}
-	in, _, err := snapshot.Chains(ctx, captured, m.Agent(), keys, "")
+	logs, err := snapshot.ReadLogs(ctx, captured, m.Agent(), keys, "")
 	if err != nil {
 		return log, false, err
 	}
+	in := logs.Evidence()
 	return attestation.Known(w, in.Events, in.Units), !captured.Status.Partial, nil
 }

@@ -26,6 +26,7 @@ func (a *app) commands() []*cobra.Command {
 		a.importCommand(),
 		a.recallCommand(),
 		a.logCommand(),
+		a.verifyCommand(),
 		a.attestCommand(),
 		a.agentsCommand(),
 		a.relaysCommand(),

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/snapshot"
+	"engramd/internal/snapshot/bundle"
 )
 
 func (a *app) snapshotShowCommand(f *snapshotFlags) *cobra.Command {
@@ -17,7 +18,8 @@ func (a *app) snapshotShowCommand(f *snapshotFlags) *cobra.Command {
 		Long: `Show one record of a snapshot: with the agent's or an owner's key its text, else its
 event. SLUG may also be 8 or more digits of its d tag or of its id, which is the only
 way without a key. Without SLUG, list the records that the snapshot has. The snapshot
-is verified first; no relay is asked.`,
+is verified first; no relay is asked. With a key the list says on stderr as of which
+number of each writer's log nothing is left out.`,
 		Example: `  engramctl snapshot show 20261120T235100Z-0123456789abcdef
   engramctl snapshot show 20261120T235100Z-0123456789abcdef notes`,
 	}, func(ctx context.Context, args []string) error {
@@ -60,14 +62,8 @@ func (a *app) showRecord(ctx context.Context, f *snapshotFlags, p party, name, r
 	if err != nil {
 		return err
 	}
-	switch {
-	case record == "" && asJSON:
-		return a.printJSON(struct {
-			ID      string          `json:"id"`
-			Records []snapshot.Head `json:"records"`
-		}{b.ID, heads.Sorted()})
-	case record == "":
-		return snapshot.WriteHeads(a.out(), heads.Sorted())
+	if record == "" {
+		return a.showRecords(ctx, p, b, heads.Sorted(), asJSON)
 	}
 	head, err := heads.Named(record)
 	if err != nil {
@@ -83,4 +79,29 @@ func (a *app) showRecord(ctx context.Context, f *snapshotFlags, p party, name, r
 		return a.printText(*shown.Text)
 	}
 	return a.print("%s\n", shown.Event)
+}
+
+// showRecords lists the records of a bundle, and says as of which number of each
+// log nothing is left out.
+func (a *app) showRecords(ctx context.Context, p party, b *bundle.Bundle, records []snapshot.Head, asJSON bool) error {
+	var said *bundle.Check
+	if p.keys != nil {
+		logs, err := snapshot.ReadLogs(ctx, b, p.agent, p.keys, "the snapshot")
+		if err != nil {
+			return err
+		}
+		c := logsOf(b.Report, logs)
+		said = &c
+	}
+	if asJSON {
+		return a.printJSON(struct {
+			ID      string          `json:"id"`
+			Records []snapshot.Head `json:"records"`
+			Logs    *bundle.Check   `json:"logs,omitempty"` // left out without a key
+		}{b.ID, records, said})
+	}
+	if said != nil {
+		a.note("logs: %s: %s", said.State, said.Reason)
+	}
+	return snapshot.WriteHeads(a.out(), records)
 }

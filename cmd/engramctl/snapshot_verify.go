@@ -19,7 +19,8 @@ func (a *app) snapshotVerifyCommand(f *snapshotFlags) *cobra.Command {
 		Short: "Verify a snapshot, check by check",
 		Long: `Verify a snapshot: the file, what it says of itself, every event's signature, that each
 head is the head, and the root over them. Each check is ok, failed, or not checked,
-with the reason. With the agent's or an owner's key also that every engram decrypts.
+with the reason. With the agent's or an owner's key also that every engram decrypts,
+and as of which number of each writer's log nothing is left out (docs/trust.md).
 Anybody can verify a file: --bundle needs no key, and no relay is asked.
 
 A signature is ok if it is the agent's, or by a key of --trust: a relay's, which
@@ -44,10 +45,12 @@ Exit code 6 unless all that was asked for is ok.`,
 				return err
 			}
 		}
-		report, err := a.verify(ctx, f, path, id)
+		logs := snapshot.NewLogs("the snapshot")
+		report, err := a.verify(ctx, f, path, id, logs)
 		if err != nil {
 			return err
 		}
+		report.Checks = append(report.Checks, logsOf(report, logs))
 		if asJSON {
 			err = a.printJSON(report)
 		} else {
@@ -63,9 +66,9 @@ Exit code 6 unless all that was asked for is ok.`,
 	return c
 }
 
-func (a *app) verify(ctx context.Context, f *snapshotFlags, path, id string) (report *bundle.Report, err error) {
+func (a *app) verify(ctx context.Context, f *snapshotFlags, path, id string, logs *snapshot.Logs) (report *bundle.Report, err error) {
 	if path != "" {
-		return a.verifyFile(ctx, f, path)
+		return a.verifyFile(ctx, f, path, logs)
 	}
 	p, err := a.party(ctx, false)
 	if err != nil {
@@ -79,6 +82,7 @@ func (a *app) verify(ctx context.Context, f *snapshotFlags, path, id string) (re
 	if err != nil {
 		return nil, err
 	}
+	o.Engram = logs.Add
 	err = a.withLock(ctx, f, p.agent, func(_ *snapshot.Store, lock *snapshot.Lock) error {
 		report, err = lock.Verify(ctx, id, time.Now(), o)
 		return err
@@ -90,8 +94,16 @@ func (a *app) verify(ctx context.Context, f *snapshotFlags, path, id string) (re
 	return report, err
 }
 
+// logsOf is what the engrams that were read tell of logs.
+func logsOf(report *bundle.Report, logs *snapshot.Logs) bundle.Check {
+	if c := report.Check(bundle.CheckDecrypts); c.State != bundle.OK {
+		return bundle.Check{Name: snapshot.CheckLogs, State: bundle.NotChecked, Reason: "not every engram was read"}
+	}
+	return logs.Check()
+}
+
 // verifyFile verifies a file, whoever it belongs to.
-func (a *app) verifyFile(ctx context.Context, f *snapshotFlags, path string) (*bundle.Report, error) {
+func (a *app) verifyFile(ctx context.Context, f *snapshotFlags, path string, logs *snapshot.Logs) (*bundle.Report, error) {
 	ids, err := a.identities(f)
 	if err != nil {
 		return nil, err
@@ -104,7 +116,7 @@ func (a *app) verifyFile(ctx context.Context, f *snapshotFlags, path string) (*b
 	if err != nil {
 		return nil, err
 	}
-	o := bundle.VerifyOptions{Agent: s.agent, Identities: ids, Trusted: trusted, Parent: snapshot.ParentBeside(a.path(path), nil)}
+	o := bundle.VerifyOptions{Agent: s.agent, Identities: ids, Trusted: trusted, Engram: logs.Add, Parent: snapshot.ParentBeside(a.path(path), nil)}
 	if s.key != (keySource{}) {
 		p, err := a.party(ctx, true)
 		if err != nil {

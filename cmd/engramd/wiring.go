@@ -174,6 +174,7 @@ func relayInfo(cfg *config.Config) relay.Info {
 		Management:       len(cfg.Admin.Keys) > 0,
 		Sync:             cfg.Sync.Serve,
 		Retention:        rules,
+		HistoryVersions:  cfg.History.Versions, HistoryDays: cfg.History.Days,
 	}
 }
 

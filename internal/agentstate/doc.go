@@ -39,6 +39,9 @@ const (
 	MaxCounters   = 20_000  // memories
 	MaxTallies    = 20_000  // memories of one kind of tally
 	MaxPlans      = 64      // that are open
+	MaxChecked    = 100_000 // signatures that need not be checked again
+	MaxMarks      = 64      // logs of one relay
+	MaxMarked     = 64      // relays with marks
 	MaxPlan       = 1 << 20 // bytes of one
 	maxName       = 1 << 10 // bytes of a slug, session, harness or plan's id
 	maxPath       = 4 << 10 // bytes of a folder
@@ -117,6 +120,9 @@ CREATE TABLE links (w TEXT NOT NULL, n INTEGER NOT NULL, id BLOB NOT NULL UNIQUE
   PRIMARY KEY (w, n)) STRICT, WITHOUT ROWID;
 CREATE INDEX links_open ON links (fate) WHERE fate <> 1;
 CREATE TABLE tree (w TEXT NOT NULL, i INTEGER NOT NULL, hash BLOB NOT NULL, PRIMARY KEY (w, i)) STRICT, WITHOUT ROWID;
+`, `
+CREATE TABLE checked (id BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
+CREATE TABLE marks (relay TEXT NOT NULL, w TEXT NOT NULL, n INTEGER NOT NULL, id TEXT NOT NULL, d TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (relay, w)) STRICT, WITHOUT ROWID;
 `, `
 CREATE TABLE attested (n INTEGER PRIMARY KEY, session TEXT NOT NULL, process TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
 `}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -102,9 +103,15 @@ func (s *State) TakeLinks(ctx context.Context, count int, seal func(i int, l cha
 		if log.W == "" {
 			return ErrNoLog
 		}
-		t := taking{tx: tx, w: log.W, next: log.Next, now: s.now().UnixMilli()}
+		t := taking{tx: tx, w: log.W, next: log.Next, from: log.Next, now: s.now().UnixMilli()}
 		if err := json.Unmarshal([]byte(first), &t.after); err != nil {
 			return fmt.Errorf("what the log comes after: %w", err)
+		}
+		if err := tx.Each(openNumbers, func(r sealedfile.Row) error {
+			t.open = append(t.open, r.Int(0))
+			return nil
+		}, log.W); err != nil {
+			return err
 		}
 		for i := range count {
 			if err := t.one(i, seal); err != nil {
@@ -115,6 +122,10 @@ func (s *State) TakeLinks(ctx context.Context, count int, seal func(i int, l cha
 	})
 }
 
+// openNumbers are those of which a later event may not say that they are settled.
+const openNumbers = `SELECT n FROM links l WHERE w = ?1 AND (fate IN (0, 2) OR fate = 3 AND (named IS NULL OR
+	named IN (SELECT n FROM links WHERE w = ?1 AND fate <> 1))) ORDER BY n`
+
 // taking is TakeLinks within its transaction.
 type taking struct {
 	tx    *sealedfile.Tx
@@ -122,6 +133,8 @@ type taking struct {
 	next  int64
 	now   int64
 	after []chain.Head
+	from  int64   // the first number of this transaction
+	open  []int64 // numbers before it that are neither stored, nor named as void by an event that is
 }
 
 func (t *taking) one(i int, seal func(int, chain.Link) (string, int64, []byte, error)) error {
@@ -146,6 +159,7 @@ func (t *taking) one(i int, seal func(int, chain.Link) (string, int64, []byte, e
 	}, t.w, chain.MaxVoid); err != nil {
 		return err
 	}
+	l.Open = t.unknown(l.Void)
 	id, at, event, err := seal(i, l)
 	if err != nil || id == "" {
 		return err
@@ -173,6 +187,23 @@ func (t *taking) one(i int, seal func(int, chain.Link) (string, int64, []byte, e
 	}
 	t.next++
 	return nil
+}
+
+// unknown returns the numbers that are neither stored, nor named as void by an
+// event that is, but for those that the next link names; those that were taken in
+// this transaction are among them.
+func (t *taking) unknown(void []chain.Num) []chain.Span {
+	spans := chain.Spans(slices.DeleteFunc(slices.Clone(t.open), func(n int64) bool {
+		return slices.ContainsFunc(void, func(v chain.Num) bool { return v.N == n })
+	}))
+	if t.next == t.from {
+		return spans
+	}
+	if k := len(spans) - 1; k >= 0 && (spans[k].To+1 == t.from || k+1 == chain.MaxOpen) {
+		spans[k].To = t.next - 1
+		return spans
+	}
+	return append(spans, chain.Span{From: t.from, To: t.next - 1})
 }
 
 // storedTree reads the hashes of a tree.
@@ -276,16 +307,6 @@ func (s *State) LinkIDs(ctx context.Context, w string, from int64, most int) (id
 		}, w, from, most)
 	})
 	return ids, fates, err
-}
-
-// Logs returns the names of all logs that this writer has written, with how many
-// numbers each has.
-func (s *State) Logs(ctx context.Context) (sizes map[string]int64, err error) {
-	err = s.read(ctx, func(tx *sealedfile.Tx) error {
-		sizes = map[string]int64{}
-		return tx.Each("SELECT w, max(n) + 1 FROM links GROUP BY w", func(r sealedfile.Row) error { sizes[r.Text(0)] = r.Int(1); return nil })
-	})
-	return sizes, err
 }
 
 // UnitWritten notes that the log's units before k are written.

@@ -23,14 +23,14 @@ var (
 
 // rig opens states of one pair, by a clock that the test moves.
 type rig struct {
-	t      *testing.T
+	t      testing.TB
 	dir    string
 	now    time.Time
 	host   string
 	warned []string
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t testing.TB) *rig {
 	return &rig{t: t, dir: filepath.Join(t.TempDir(), "engramd"), now: testTime, host: "one"}
 }
 
@@ -43,14 +43,14 @@ func (r *rig) open(p Pair) *State {
 	return s
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func writer(t *testing.T, s *State) [16]byte {
+func writer(t testing.TB, s *State) [16]byte {
 	t.Helper()
 	id, err := s.Writer(t.Context())
 	must(t, err)
@@ -126,7 +126,7 @@ func TestElsewhere(t *testing.T) {
 func TestDamagedWhileOpen(t *testing.T) {
 	r := newRig(t)
 	s := r.open(testPair)
-	must(t, s.PutPlan(t.Context(), Plan{ID: "p", Data: bytes.Repeat([]byte("x"), 100_000), Expires: testTime.Add(time.Hour)}))
+	must(t, s.PutPlan(t.Context(), Plan{ID: "p", Data: bytes.Repeat([]byte("x"), 500_000), Expires: testTime.Add(time.Hour)}))
 	must(t, s.Close())
 	data, err := os.ReadFile(s.file.Path())
 	must(t, err)

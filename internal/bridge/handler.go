@@ -31,6 +31,9 @@ type Relay interface {
 	// Self returns the relay's own key, 64 hex digits, which is "self" in
 	// NIP-11; "" for none.
 	Self() string
+	// Keeps is how many superseded versions are kept for each address, 0 for none,
+	// and for how many days, 0 for ever.
+	Keeps() (versions, days int)
 	// Ready returns nil when the database takes writes.
 	Ready(ctx context.Context) error
 }

@@ -28,13 +28,15 @@ import (
 type fakeRelay struct {
 	doc   nip11.RelayInformationDocument
 	self  string
+	keeps [2]int
 	err   atomic.Pointer[error]
 	asked atomic.Int64
 }
 
 func (f *fakeRelay) Info(*http.Request) nip11.RelayInformationDocument { return f.doc }
 
-func (f *fakeRelay) Self() string { return f.self }
+func (f *fakeRelay) Self() string                { return f.self }
+func (f *fakeRelay) Keeps() (versions, days int) { return f.keeps[0], f.keeps[1] }
 
 func (f *fakeRelay) Ready(context.Context) error {
 	f.asked.Add(1)

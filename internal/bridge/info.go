@@ -36,6 +36,9 @@ func infoDocument(relay Relay, r *http.Request) (map[string]any, error) {
 		return nil, err
 	}
 	doc["self"] = relay.Self() // go-nostr's type has no place for it
+	if versions, days := relay.Keeps(); versions > 0 {
+		doc["history"] = map[string]int{"versions": versions, "days": days}
+	}
 	for name, v := range doc {
 		if v == "" {
 			delete(doc, name)

@@ -42,8 +42,9 @@ type Event struct {
 // Own is what the writer's state knows of a number.
 type Own struct {
 	ID     string
-	Stored bool // a relay said that it has it
-	Void   bool // every relay said that it has it not
+	At     int64 // created_at of its event
+	Stored bool  // a relay said that it has it
+	Void   bool  // every relay said that it has it not
 }
 
 // Mark is the greatest number of a log that a relay has shown as a head.

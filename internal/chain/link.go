@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -19,6 +20,7 @@ const Member = "chain"
 const (
 	MaxVoid  = 32 // numbers that one link names as void
 	MaxAfter = 16 // logs that the first link of a log names
+	MaxOpen  = 16 // spans of numbers that one link names as open
 	maxN     = 1 << 53
 )
 
@@ -37,6 +39,33 @@ type Link struct {
 	Root  Hash   // the head of the tree over the ids of numbers 0 to N-1
 	Void  []Num  // numbers before this one that no relay has
 	After []Head // of number 0: the last number of each log seen before
+	Open  []Span // numbers before this one of which it was not known whether they are stored
+}
+
+// Span is a span of numbers, both included.
+type Span struct{ From, To int64 }
+
+// Spans makes spans of ascending numbers, MaxOpen at most: beyond these the first
+// ones become one, with what is between them.
+func Spans(numbers []int64) (spans []Span) {
+	for _, n := range numbers {
+		if k := len(spans) - 1; k >= 0 && spans[k].To+1 >= n {
+			spans[k].To = n
+			continue
+		}
+		spans = append(spans, Span{n, n})
+	}
+	if over := len(spans) - MaxOpen; over > 0 {
+		spans[over].From = spans[0].From
+		spans = spans[over:]
+	}
+	return spans
+}
+
+// IsOpen reports whether the link names a number before it as one whose fate was
+// not known.
+func (l Link) IsOpen(n int64) bool {
+	return slices.ContainsFunc(l.Open, func(s Span) bool { return s.From <= n && n <= s.To })
 }
 
 // Num is a number of a log and the id that it was taken for.
@@ -60,6 +89,7 @@ type linkJSON struct {
 	Root  string     `json:"root"`
 	Void  []numJSON  `json:"void,omitempty"`
 	After []headJSON `json:"after,omitempty"`
+	Open  [][2]int64 `json:"open,omitempty"`
 }
 
 type numJSON Num
@@ -89,6 +119,9 @@ func (l Link) JSON() []byte {
 	for _, h := range l.After {
 		out.After = append(out.After, headJSON(h))
 	}
+	for _, s := range l.Open {
+		out.Open = append(out.Open, [2]int64{s.From, s.To})
+	}
 	b, err := json.Marshal(out)
 	if err != nil {
 		panic(err) // numbers and hex digits
@@ -112,7 +145,7 @@ func Parse(b []byte) (Link, error) {
 		return Link{}, fmt.Errorf("%w: its log is not 8 lower-case hex digits", ErrLink)
 	case !ok:
 		return Link{}, fmt.Errorf("%w: its root is not 64 lower-case hex digits", ErrLink)
-	case len(in.Void) > MaxVoid || len(in.After) > MaxAfter:
+	case len(in.Void) > MaxVoid || len(in.After) > MaxAfter || len(in.Open) > MaxOpen:
 		return Link{}, fmt.Errorf("%w: it names too many", ErrLink)
 	}
 	l.N, l.Root = *in.N, root
@@ -130,6 +163,14 @@ func Parse(b []byte) (Link, error) {
 			return Link{}, fmt.Errorf("%w: what it comes after is no log's last number", ErrLink)
 		}
 		l.After = append(l.After, Head(h))
+	}
+	before := int64(-1)
+	for _, s := range in.Open {
+		if s[0] <= before || s[1] < s[0] || s[1] >= l.N {
+			return Link{}, fmt.Errorf("%w: its open numbers are not before it, in their order", ErrLink)
+		}
+		before = s[1]
+		l.Open = append(l.Open, Span{s[0], s[1]})
 	}
 	return l, nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"engramd/nips/nipae"
 )
 
 // RelayInfo is what a relay says of itself (NIP-11). Texts are printable and cut.
@@ -13,6 +15,14 @@ type RelayInfo struct {
 	Name, Software, Version string
 	NIPs                    []int
 	Date                    time.Time // by its clock, in whole seconds; zero if it does not say
+	History                 *History  // nil: it promises none
+}
+
+// History is what a relay promises to keep of superseded engrams: the field
+// "history" of its information document, which is engramd's own.
+type History struct {
+	Versions int64 // for each address
+	Days     int64 // 0: for ever
 }
 
 // Info asks a relay, by its URL, for its information document (NIP-11). The error
@@ -20,7 +30,11 @@ type RelayInfo struct {
 func (c *Client) Info(ctx context.Context, url string) (RelayInfo, error) {
 	ctx, done := c.operation(ctx)
 	defer done()
-	t := targetsOf([]string{url})[0]
+	return c.info(ctx, targetsOf([]string{url})[0])
+}
+
+// info is Info within an operation.
+func (c *Client) info(ctx context.Context, t target) (RelayInfo, error) {
 	answer, err := c.httpCall(ctx, t, httpCall{method: http.MethodGet, kind: "application/nostr+json"})
 	if err != nil {
 		return RelayInfo{}, err
@@ -36,5 +50,42 @@ func (c *Client) Info(ctx context.Context, url string) (RelayInfo, error) {
 	}
 	info.Name, info.Software, info.Version = text("name"), text("software"), text("version")
 	info.NIPs = listedNIPs(answer.text)
+	info.History = promised(answer.text)
 	return info, nil
+}
+
+// promised returns what a document promises of history. A rule of retention for
+// engrams takes the promise back.
+func promised(document []byte) *History {
+	var doc struct {
+		History *struct {
+			Versions int64 `json:"versions"`
+			Days     int64 `json:"days"`
+		} `json:"history"`
+		Retention []struct {
+			Kinds []json.RawMessage `json:"kinds"`
+		} `json:"retention"`
+	}
+	if json.Unmarshal(document, &doc) != nil || doc.History == nil || doc.History.Versions <= 0 || doc.History.Days < 0 {
+		return nil
+	}
+	for _, rule := range doc.Retention {
+		if len(rule.Kinds) == 0 {
+			return nil
+		}
+		for _, kinds := range rule.Kinds {
+			var from, to int
+			if span := []int(nil); json.Unmarshal(kinds, &span) == nil && len(span) == 2 {
+				from, to = span[0], span[1]
+			} else if json.Unmarshal(kinds, &from) == nil {
+				to = from
+			} else {
+				return nil
+			}
+			if from <= nipae.Kind && nipae.Kind <= to {
+				return nil
+			}
+		}
+	}
+	return &History{Versions: doc.History.Versions, Days: doc.History.Days}
 }

@@ -52,3 +52,24 @@ func TestInfo(t *testing.T) {
 		})
 	}
 }
+
+// TestPromise: a promise of history counts if no rule of retention takes it back.
+func TestPromise(t *testing.T) {
+	promise := History{Versions: 100, Days: 365}
+	for doc, want := range map[string]*History{
+		`{"history":{"versions":100,"days":365}}`:                                                  &promise,
+		`{"history":{"versions":100,"days":365},"retention":[{"kinds":[1,[4,7]],"time":60}]}`:      &promise,
+		`{"history":{"versions":100,"days":365},"retention":[{"kinds":[[30000,39999]],"time":1}]}`: nil,
+		`{"history":{"versions":100,"days":365},"retention":[{"kinds":[30174],"count":1}]}`:        nil,
+		`{"history":{"versions":100,"days":365},"retention":[{"time":3600}]}`:                      nil,
+		`{"history":{"versions":100,"days":365},"retention":[{"kinds":["all"]}]}`:                  nil,
+		`{"history":{"versions":0,"days":365}}`:                                                    nil,
+		`{"history":{"versions":100,"days":-1}}`:                                                   nil,
+		`{"history":true}`: nil, `{}`: nil, `[]`: nil,
+	} {
+		got := promised([]byte(doc))
+		if (got == nil) != (want == nil) || got != nil && *got != *want {
+			t.Errorf("%s: %+v", doc, got)
+		}
+	}
+}

@@ -160,21 +160,70 @@ func (m *Memory) Lookup(ctx context.Context, ids []string) (found map[string]boo
 	return found, err == nil && !a.Partial(), err
 }
 
-// Since returns the engrams of the pair that are heads and not older than a time,
-// in Unix seconds, and whether every relay that is written to answered in full.
-// What cannot be read is left out.
+// newPage is how many superseded events are asked for at a time that are newer
+// than an instant.
+const newPage = 100
+
+// Since returns the engrams of the pair that are not older than a time, in Unix
+// seconds, and whether every relay answered in full: heads, and behind time 0 also
+// superseded ones of relays that show them. What cannot be read is left out.
 func (m *Memory) Since(ctx context.Context, at int64) ([]nipae.Engram, bool, error) {
 	ctx, cancel := m.c.operation(ctx)
 	defer cancel()
 	filter := m.all()
 	since := nostr.Timestamp(at)
 	filter.Since = &since
+	past := make(chan pastSince, 1)
+	go func() { past <- m.pastSince(ctx, since) }()
 	a, err := m.c.askSoon(ctx, m.c.writers(), filter)
+	superseded := <-past
 	var all []nipae.Engram
-	for _, ev := range a.Events {
+	for _, ev := range slices.Concat(a.Events, superseded.events) {
 		if e, openErr := nipae.Open(m.key(), m.agent, m.owner, ev); openErr == nil {
 			all = append(all, e)
 		}
 	}
-	return all, err == nil && !a.Partial(), err
+	return all, err == nil && !a.Partial() && superseded.whole, err
+}
+
+// pastSince are superseded events that are not older than an instant.
+type pastSince struct {
+	events []*nostr.Event
+	whole  bool // every relay that keeps some showed all
+}
+
+func (m *Memory) pastSince(ctx context.Context, at nostr.Timestamp) pastSince {
+	out := pastSince{whole: true}
+	if at <= 0 {
+		return out
+	}
+	limits := m.c.o.Limits
+	limits.Page = newPage
+	col := newCollector()
+	filter := nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.agent}}
+	type answer struct {
+		events []*nostr.Event
+		err    error
+	}
+	ask := hurry(ctx, m.c, m.c.writers(), func(ctx context.Context, t target) answer {
+		p := newPager(col, filter, limits)
+		for p.more() {
+			if err := m.c.historyPage(ctx, t, p); err != nil {
+				return answer{p.events, err}
+			}
+			if k := len(p.events); k > 0 && p.events[k-1].CreatedAt < at {
+				break
+			}
+		}
+		return answer{p.events, nil}
+	}, func(a *answer) *error { return &a.err })
+	for _, a := range each(ctx, m.c.writers(), ask, func(_ target, err error) answer { return answer{err: err} }) {
+		out.whole = out.whole && (a.err == nil || errors.Is(a.err, ErrNoHistory))
+		for _, ev := range a.events {
+			if ev.CreatedAt >= at {
+				out.events = append(out.events, ev)
+			}
+		}
+	}
+	return out
 }

@@ -21,6 +21,7 @@ type Info struct {
 	Management                               bool // NIP-86: there are keys that may manage the relay
 	Sync                                     bool // NIP-77
 	Retention                                []retention.Rule
+	HistoryVersions, HistoryDays             int // superseded versions kept for each address, and for how long; see Keeps
 }
 
 // software says what runs here. NIP-11 wants a URL: this is a package URL
@@ -30,6 +31,15 @@ const software = "pkg:generic/engramd"
 // Self returns the relay's own key, 64 hex digits, for the field "self" of
 // NIP-11; "" for none.
 func (r *Relay) Self() string { return r.self() }
+
+// Keeps returns how many superseded versions of memory are kept for each
+// address, 0 for none, and for how many days, 0 for ever: the field "history" of
+// the information document, by which engramctl verify tells what may be missing
+// from what must not.
+func (r *Relay) Keeps() (versions, days int) {
+	info := r.info.Load()
+	return info.HistoryVersions, info.HistoryDays
+}
 
 // SetInfo replaces what NIP-11 says.
 func (r *Relay) SetInfo(info Info) { r.info.Store(&info) }

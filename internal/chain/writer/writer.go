@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -150,22 +151,29 @@ func (l *Log) begun(ctx context.Context, log agentstate.Log) (agentstate.Log, er
 	return l.o.State.Log(ctx)
 }
 
-// foreign reports whether an event is of the log and the state does not have it.
+// foreign reports whether something tells of a number of the log that the state
+// does not have.
 func (l *Log) foreign(ctx context.Context, log agentstate.Log, seen []nipae.Engram) (bool, error) {
 	for _, e := range seen {
 		link, ok := chain.Of(e)
-		if !ok || link.W != log.W {
+		if !ok {
 			continue
 		}
-		if link.N >= log.Next {
-			return true, nil
+		told := slices.DeleteFunc(slices.Clone(link.After), func(h chain.Head) bool { return h.W != log.W })
+		if link.W == log.W {
+			told = append(told, chain.Head{W: link.W, N: link.N, ID: e.Event.ID})
 		}
-		ids, _, err := l.o.State.LinkIDs(ctx, log.W, link.N, 1)
-		if err != nil {
-			return false, err
-		}
-		if id, ok := chain.ParseID(e.Event.ID); !ok || len(ids) == 0 || ids[0] != id {
-			return true, nil
+		for _, h := range told {
+			if h.N >= log.Next {
+				return true, nil
+			}
+			ids, _, err := l.o.State.LinkIDs(ctx, log.W, h.N, 1)
+			if err != nil {
+				return false, err
+			}
+			if id, ok := chain.ParseID(h.ID); !ok || len(ids) == 0 || ids[0] != id {
+				return true, nil
+			}
 		}
 	}
 	return false, nil

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 
 	"filippo.io/age"
+
+	"engramd/nips/nipae"
 )
 
 // VerifyOptions says what is asked of a bundle, beyond what always is: that
@@ -33,6 +35,9 @@ type VerifyOptions struct {
 	// Parent finds the bundle that an incremental one rests on. Without it heads
 	// and root of an incremental bundle cannot be checked.
 	Parent func(id string) (path string, err error)
+	// Engram, if not nil, is given each engram that Keys opened and whose signature
+	// is right, also those of the bundles that this one rests on, in no order.
+	Engram func(class Class, e nipae.Engram)
 	Limits Limits
 }
 

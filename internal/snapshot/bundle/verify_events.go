@@ -53,6 +53,7 @@ type judged struct {
 	envelope  error
 	key       bool // there is a key for it
 	decrypt   error
+	engram    nipae.Engram // if key, and decrypt is nil
 }
 
 // readEvents checks the lines of an artifact of events. Errors are those of
@@ -135,7 +136,7 @@ func (v *verifier) judgeOne(j *judged, class Class) {
 	}
 	k, ok := v.o.Keys(m.Agent, r.owner())
 	if j.key = ok; ok {
-		_, j.decrypt = nipae.Open(k, m.Agent, r.owner(), r.ev)
+		j.engram, j.decrypt = nipae.Open(k, m.Agent, r.owner(), r.ev)
 	}
 }
 
@@ -176,6 +177,9 @@ func (v *verifier) take(j *judged, class Class, previous []byte, n int) []byte {
 		v.seen(j.rec.owner())
 		if j.key {
 			v.decrypted++
+			if v.o.Engram != nil && j.decrypt == nil {
+				v.o.Engram(class, j.engram)
+			}
 		} else {
 			v.foreign++
 		}

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/agentstate"
+	"engramd/internal/chain"
+	"engramd/internal/chain/audit"
+	"engramd/internal/client"
+)
+
+// logOut is one writer's log, in JSON.
+type logOut struct {
+	Log      string `json:"log"`
+	N        int64  `json:"n"`    // its last number that is known
+	Root     string `json:"root"` // of the tree over the first Size numbers
+	Size     int64  `json:"size"`
+	Complete bool   `json:"complete"`
+	Events   int64  `json:"events"` // that are there
+	Void     int64  `json:"void,omitempty"`
+	Newest   string `json:"newest,omitempty"`
+}
+
+// findingOut is one finding, in JSON.
+type findingOut struct {
+	Kind   chain.Kind `json:"kind"`
+	Fault  bool       `json:"fault"`
+	Log    string     `json:"log"`
+	N      int64      `json:"n"`
+	IDs    []string   `json:"ids,omitempty"`
+	Slug   string     `json:"slug,omitempty"`
+	Relay  string     `json:"relay,omitempty"`
+	Detail string     `json:"detail"`
+}
+
+// promiseOut is what a relay promises of history, in JSON.
+type promiseOut struct {
+	URL      string `json:"url"`
+	Heads    int    `json:"heads"`
+	Past     int    `json:"past"`
+	Whole    bool   `json:"whole"` // all of both
+	Versions int64  `json:"promises_versions"`
+	Days     int64  `json:"promises_days,omitempty"`
+}
+
+type auditAnswer struct {
+	answerOut
+	Events     int                `json:"events"`
+	Unchained  int                `json:"unchained"`
+	Unreadable int                `json:"unreadable,omitempty"`
+	Faults     int                `json:"faults"`
+	Counts     map[chain.Kind]int `json:"counts"`
+	Logs       []logOut           `json:"logs"`
+	Findings   []findingOut       `json:"findings"`
+	Showed     []promiseOut       `json:"showed"`
+}
+
+func (a *app) verifyCommand() *cobra.Command {
+	var asJSON bool
+	c := a.pairFlags(a.command(&cobra.Command{
+		Use:   "verify [--json]",
+		Short: "Check that no memory was left out or rolled back",
+		Long: `Check what the relays show of a memory: its heads, its superseded versions, and the
+logs of those that write it. Each version that engramctl writes has a number in its
+writer's log, the version before it, and a root over all before; this command checks
+signatures, numbers and roots, and says of each number that is nowhere why:
+
+  missing      its id is known, and every relay promises to keep it: a fault
+  forked       two versions have one number: a fault
+  rewritten    a root is not that of the numbers before it: a fault
+  rolled-back  a relay shows less than it showed this machine once: a fault
+  dropped      its id is known, and not every relay promises to keep it
+  unsure       its id is known, and a relay that may have it did not answer in full,
+               or this machine never learned that it was stored
+  unlogged     nothing tells its id
+  behind       a relay shows less than others (engramctl sync)
+  late         it was given up, and is there
+
+A relay promises history in the field "history" of its information document (NIP-11).
+What was written by other programs, or without a state, is unchained, which is no
+fault. --no-mirror forgets what relays showed before.
+
+Exit code 6 if there is a fault; all that is said is on stdout then too.`,
+		Example: `  engramctl verify
+  engramctl verify --json | jq '.logs[] | {log, n, complete}'
+  engramctl verify --key-file owner.key --agent npub1…`,
+		Args: arguments(),
+	}, func(ctx context.Context, _ []string) error {
+		a.patient = true
+		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error { return a.audit(ctx, m, asJSON) })
+	}))
+	c.PersistentFlags().BoolVar(&a.flags.strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+func (a *app) audit(ctx context.Context, m *client.Memory, asJSON bool) error {
+	state, done, err := a.auditState(ctx, m)
+	if err != nil {
+		return err
+	}
+	defer done()
+	result, err := audit.Run(ctx, m, state, time.Now())
+	status := client.Status{}
+	for _, r := range result.Relays {
+		status.Relays = append(status.Relays, r.RelayStatus)
+		status.Partial = status.Partial || r.Err != nil && !r.Whole || !r.Complete
+	}
+	if err := a.report(status, err); err != nil {
+		return err
+	}
+	if asJSON {
+		err = a.printJSON(auditOut(m, result, status))
+	} else {
+		err = a.printAudit(result)
+	}
+	if err == nil && result.Faults() > 0 {
+		err = fmt.Errorf("%w: %s", errEvidence, counted(result.Faults(), "fault", "faults"))
+	}
+	return err
+}
+
+// auditState opens what this machine knows of a pair's logs, for an owner too;
+// nil if nothing is kept here.
+func (a *app) auditState(ctx context.Context, m *client.Memory) (state audit.State, done func(), err error) {
+	s, err := a.settings()
+	if err != nil {
+		return nil, nil, err
+	}
+	if a.flags.noMirror || s.noMirror {
+		return nil, func() {}, nil
+	}
+	soon, cancel := context.WithTimeout(ctx, openBudget)
+	defer cancel()
+	var open *agentstate.State
+	if open, err = a.openState(soon, m, a.noteLine); err != nil {
+		a.note("what relays showed before is not known: %v", err)
+		return nil, func() {}, nil
+	}
+	return open, func() { _ = open.Close() }, nil
+}
+
+func auditOut(m *client.Memory, r audit.Result, status client.Status) auditAnswer {
+	out := auditAnswer{answerOut: answerOf(m, status), Events: r.Events, Unchained: r.Unchained, Unreadable: r.Unreadable,
+		Faults: r.Faults(), Counts: r.Counts, Logs: []logOut{}, Findings: []findingOut{}, Showed: []promiseOut{}}
+	for _, s := range r.Logs {
+		out.Logs = append(out.Logs, logOutOf(s))
+	}
+	for _, f := range r.Findings {
+		out.Findings = append(out.Findings, findingOut{f.Kind, f.Kind.Fault(), f.W, f.N, f.IDs, f.Slug, f.Relay, f.Detail})
+	}
+	for _, s := range r.Relays {
+		one := promiseOut{URL: shownURL(s.URL), Heads: s.Heads, Past: s.Past, Whole: s.Whole && s.Kept}
+		if s.Promise != nil {
+			one.Versions, one.Days = s.Promise.Versions, s.Promise.Days
+		}
+		out.Showed = append(out.Showed, one)
+	}
+	return out
+}
+
+func logOutOf(s chain.State) logOut {
+	out := logOut{Log: s.W, N: s.N, Root: hex.EncodeToString(s.Root[:]), Size: s.Size, Complete: s.Complete(), Events: s.Events, Void: s.Void}
+	if s.Events > 0 {
+		out.Newest = stamp(s.At)
+	}
+	return out
+}
+
+// printAudit prints a result for people: the logs, then what there is to say,
+// faults first.
+func (a *app) printAudit(r audit.Result) error {
+	for _, s := range r.Logs {
+		if err := a.print("%s\n", logLine(s)); err != nil {
+			return err
+		}
+	}
+	if r.Unchained > 0 {
+		if err := a.print("%s in no log\n", counted(r.Unchained, "version is", "versions are")); err != nil {
+			return err
+		}
+	}
+	if r.Unreadable > 0 {
+		if err := a.print("%s cannot be read\n", counted(r.Unreadable, "event", "events")); err != nil {
+			return err
+		}
+	}
+	said := map[chain.Kind]int{}
+	for _, fault := range []bool{true, false} {
+		for _, f := range r.Findings {
+			if f.Kind.Fault() != fault {
+				continue
+			}
+			if said[f.Kind]++; said[f.Kind] > maxShownFindings {
+				continue
+			}
+			if err := a.print("%s\n", findingLine(f)); err != nil {
+				return err
+			}
+		}
+	}
+	kinds := make([]chain.Kind, 0, len(r.Counts))
+	for kind := range r.Counts {
+		kinds = append(kinds, kind)
+	}
+	slices.Sort(kinds)
+	for _, kind := range kinds {
+		if more := r.Counts[kind] - min(said[kind], maxShownFindings); said[kind] > maxShownFindings {
+			if err := a.print("%s: %d more (--json)\n", kind, more); err != nil {
+				return err
+			}
+		}
+	}
+	if r.Faults() == 0 {
+		return a.print("no fault in %s\n", counted(r.Events, "version", "versions"))
+	}
+	return nil
+}
+
+// maxShownFindings is how many findings of one kind are printed.
+const maxShownFindings = 10
+
+// logLine says of a log how far it is complete.
+func logLine(s chain.State) string {
+	line := fmt.Sprintf("writer %s: n=%d, ", s.W, s.N)
+	switch {
+	case s.Complete():
+		line += fmt.Sprintf("complete, root %x", s.Root[:8])
+	case s.Size > 0:
+		line += fmt.Sprintf("every id known to n=%d", s.Size-1)
+	default:
+		line += "its beginning is not known"
+	}
+	line += fmt.Sprintf("; %s kept", counted(int(s.Events), "version", "versions"))
+	if s.Events > 0 {
+		line += ", the newest of " + stamp(s.At)
+	}
+	return line
+}
+
+func findingLine(f chain.Finding) string {
+	line := fmt.Sprintf("%s: writer %s n=%d", f.Kind, f.W, f.N)
+	if f.Kind.Fault() {
+		line = "FAULT " + line
+	}
+	if f.Slug != "" {
+		line += " " + harmless(f.Slug)
+	}
+	for _, id := range f.IDs {
+		line += " " + id[:min(len(id), shortID)]
+	}
+	if f.Relay != "" {
+		line += " at " + shownURL(f.Relay)
+	}
+	if f.Detail != "" {
+		line += ": " + f.Detail
+	}
+	return line
+}

@@ -1,0 +1,165 @@
+package chain
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// judge is about one log.
+func (j *judging) judge(l *log) {
+	s := State{W: l.w, N: l.last}
+	numbers := make([]int64, 0, len(l.of))
+	for n := range l.of {
+		numbers = append(numbers, n)
+	}
+	slices.Sort(numbers)
+	var tree Tree
+	next, before := int64(0), int64(0) // the number that follows, and when the one before was written
+	for _, n := range numbers {
+		if n > next {
+			j.gap(l, next, n-1)
+		}
+		next = n + 1
+		at := l.of[n]
+		j.number(l, n, at, before, &s)
+		if at.event != nil {
+			before = at.event.At
+			l.newest = n
+			s.Events++
+			s.At = max(s.At, before)
+			j.follows(l, n, at, &tree, &s)
+		}
+		if at.void {
+			s.Void++
+		}
+		if id, ok := at.id(); ok && tree.Size() == n {
+			tree.Append(id)
+		}
+	}
+	s.Size, s.Root = tree.Size(), tree.Root(tree.Size())
+	j.report.Logs = append(j.report.Logs, s)
+}
+
+// id returns the id of a number as a leaf; that of the event that is there, if
+// several are known.
+func (n *num) id() (Hash, bool) {
+	switch {
+	case n.event != nil:
+		return ParseID(n.event.ID)
+	case len(n.ids) > 0:
+		return ParseID(n.ids[0])
+	}
+	return Hash{}, false
+}
+
+// gap is about numbers of which nothing tells the id.
+func (j *judging) gap(l *log, from, to int64) {
+	j.find(Finding{Kind: Unlogged, W: l.w, N: from, Detail: fmt.Sprintf("numbers %d to %d", from, to)}, int(min(to-from+1, 1<<30)))
+}
+
+// number is about one number: whether it is there, and once.
+func (j *judging) number(l *log, n int64, at *num, before int64, s *State) {
+	f := Finding{W: l.w, N: n, IDs: at.ids}
+	if at.event != nil {
+		f.Slug = at.event.Slug
+	}
+	switch {
+	case len(at.ids) > 1:
+		f.Kind = Forked
+		if l.forked < 0 {
+			l.forked = n
+		}
+	case at.event != nil && at.void:
+		f.Kind = Late
+	case at.event != nil, at.void:
+		return
+	case len(at.ids) == 0:
+		f.Kind = Unlogged
+	default:
+		f.Kind = j.nowhere(l, n, at, before)
+		if f.Kind != Dropped {
+			s.Missing++
+		}
+	}
+	j.find(f, 1)
+}
+
+// nowhere says why no relay shows a number whose id is known. before is when the
+// number before it was written that is there. What is not certain to have been
+// stored is not missed.
+func (j *judging) nowhere(l *log, n int64, at *num, before int64) Kind {
+	kind := Missing
+	before = max(before, at.at) - slack
+	if len(j.in.Relays) == 0 {
+		return Dropped
+	}
+	for i, r := range j.in.Relays {
+		switch {
+		case !r.Promise.Made:
+			return Dropped
+		case !r.Whole || !r.History:
+			kind = Unsure
+		case r.Promise.Days > 0 && before < j.in.Now-r.Promise.Days*day, before <= j.full[i]:
+			return Dropped
+		}
+	}
+	if kind == Missing && (at.own && !at.stored || !at.own && !j.settled(l, n)) {
+		return Unsure // it may never have left the machine
+	}
+	return kind
+}
+
+// settled reports whether the log says by itself that a number was stored that is
+// nowhere: the first event behind it to which its fate was known does not say
+// that it is void, and neither can one between them.
+func (j *judging) settled(l *log, n int64) bool {
+	for k := n + 1; k <= l.last && j.steps < maxSteps; k++ {
+		j.steps++
+		at := l.of[k]
+		switch {
+		case at == nil:
+			return false
+		case at.event != nil:
+			if !at.event.Link.IsOpen(n) {
+				return true
+			}
+		case !at.void:
+			return false
+		}
+	}
+	return false
+}
+
+// fullSince returns the greatest time since which some address of a relay has as
+// many superseded events as it keeps: of events of that time and before it may
+// have dropped others.
+func fullSince(r Shown, events map[string]Event) int64 {
+	if r.Promise.Versions <= 0 {
+		return math.MinInt64
+	}
+	of := map[string][]int64{}
+	for _, id := range r.Past {
+		of[events[id].D] = append(of[events[id].D], events[id].At)
+	}
+	since := int64(math.MinInt64)
+	for _, times := range of {
+		if int64(len(times)) >= r.Promise.Versions {
+			slices.Sort(times)
+			since = max(since, times[int64(len(times))-r.Promise.Versions])
+		}
+	}
+	return since
+}
+
+// follows judges whether an event follows the log before it.
+func (j *judging) follows(l *log, n int64, at *num, tree *Tree, s *State) {
+	link := at.event.Link
+	if tree.Size() < n {
+		return // a number before it is not known
+	}
+	s.Checked++
+	if root := tree.Root(n); root != link.Root && l.forked < 0 { // behind a fork one branch has another root, which was said
+		j.find(Finding{Kind: Rewritten, W: l.w, N: n, IDs: []string{at.event.ID}, Slug: at.event.Slug, Detail: "its root is not that of the numbers before it"}, 1)
+	}
+}
