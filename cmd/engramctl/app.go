@@ -41,7 +41,8 @@ type app struct {
 	telling atomic.Bool
 	afterMu sync.Mutex
 	after   []func()
-	started bool  // a command's own code has begun: what fails now is no mistyped command line
+	started bool // a command's own code has begun: what fails now is no mistyped command line
+	logs    logs
 	bulk    *bulk // collects writes for the local copy; nil: each by itself
 }
 
@@ -136,7 +137,7 @@ func (a *app) connect(ctx context.Context) (*client.Client, settings, error) {
 	a.noDiscovery = a.flags.noDiscovery || s.named || s.discovery == "off"
 	a.discoveryChosen = s.discovery != ""
 	return client.New(id, client.Options{Relays: s.relays, Patient: a.flags.strict || a.patient, Timeout: a.flags.timeout, Trace: a.trace(),
-		Limits: a.limits, Ignore: ignore, WriteListed: s.discovery == "write", Decider: s.decider, Stored: a.stored}), s, nil
+		Limits: a.limits, Ignore: ignore, WriteListed: s.discovery == "write", Decider: s.decider, Stored: a.stored, Links: a.linksOf}), s, nil
 }
 
 // open is connect for a pair. NIP-65 is not looked at yet: see discover.

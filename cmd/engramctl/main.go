@@ -82,6 +82,7 @@ type Terminal struct {
 // Run runs the command that Args name and returns the exit code.
 func (m *Main) Run(ctx context.Context) int {
 	a := newApp(m)
+	defer a.closeLogs()
 	root := a.root()
 	root.SetArgs(withTexts(root, m.Args))
 	execute := func() (*cobra.Command, error) {

@@ -1,5 +1,5 @@
 // Package agentstate is what an agent's machine knows and no relay has: who
-// writes here, the sessions and what was shown in them, how often memories were
+// writes here and its log, the sessions and what was shown in them, how often memories were
 // used or offered, and plans that are open. Unlike the local copy it cannot be built again,
 // so it is never deleted: one that cannot be used is set aside.
 //
@@ -111,6 +111,12 @@ CREATE TABLE feedback (slug TEXT PRIMARY KEY, useful INTEGER NOT NULL, wrong INT
 CREATE INDEX feedback_last ON feedback (last);
 CREATE TABLE earned (day TEXT NOT NULL, slug TEXT NOT NULL, PRIMARY KEY (day, slug)) STRICT, WITHOUT ROWID;
 CREATE TABLE flushes (one INTEGER PRIMARY KEY CHECK (one = 1), at INTEGER NOT NULL) STRICT;
+`, `
+CREATE TABLE log (one INTEGER PRIMARY KEY CHECK (one = 1), w TEXT NOT NULL, next INTEGER NOT NULL, units INTEGER NOT NULL, first TEXT NOT NULL) STRICT;
+CREATE TABLE links (w TEXT NOT NULL, n INTEGER NOT NULL, id BLOB NOT NULL UNIQUE, at INTEGER NOT NULL, taken INTEGER NOT NULL, fate INTEGER NOT NULL, named INTEGER, event TEXT,
+  PRIMARY KEY (w, n)) STRICT, WITHOUT ROWID;
+CREATE INDEX links_open ON links (fate) WHERE fate <> 1;
+CREATE TABLE tree (w TEXT NOT NULL, i INTEGER NOT NULL, hash BLOB NOT NULL, PRIMARY KEY (w, i)) STRICT, WITHOUT ROWID;
 `}
 
 // Open opens the state of a pair, or begins it.

@@ -22,7 +22,7 @@ var ErrUnit = errors.New("not a unit of a writer's log")
 // have dropped the events. Units are not chained themselves.
 type Unit struct {
 	W     string
-	First int64  // the number of the first id
+	First int64  // the number of the first id, or of the first void number
 	IDs   []Hash // at most UnitSize
 	Void  []Num  // numbers that no relay has, beyond those that links name
 }
@@ -33,14 +33,17 @@ func UnitSlug(log string, k int64) nipae.Slug {
 	return nipae.Slug(unitPrefix + log + "/" + strconv.FormatInt(k, 10))
 }
 
-// VoidSlug is where a unit lies that names numbers as void which the link of
-// number n has no room for.
+// VoidSlug is where a unit without ids lies that names numbers as void, from n
+// on, because links have no room for them.
 func VoidSlug(log string, n int64) nipae.Slug {
 	return nipae.Slug(unitPrefix + log + "/void-" + strconv.FormatInt(n, 10))
 }
 
 // IsUnit reports whether a slug is that of a log unit.
-func IsUnit(s nipae.Slug) bool { return strings.HasPrefix(string(s), unitPrefix) }
+func IsUnit(s nipae.Slug) bool { return IsUnitName(string(s)) }
+
+// IsUnitName is IsUnit of a slug that is not checked.
+func IsUnitName(s string) bool { return strings.HasPrefix(s, unitPrefix) }
 
 // Text returns the unit as it is stored.
 func (u Unit) Text() string {
@@ -93,7 +96,7 @@ func ParseUnit(slug nipae.Slug, text string) (Unit, error) {
 
 func (u Unit) at(slug nipae.Slug) bool {
 	if len(u.IDs) == 0 {
-		return slug == VoidSlug(u.W, u.First)
+		return len(u.Void) > 0 && u.Void[0].N == u.First && slug == VoidSlug(u.W, u.First)
 	}
 	return u.First%UnitSize == 0 && slug == UnitSlug(u.W, u.First/UnitSize)
 }

@@ -16,6 +16,8 @@ type Memory struct {
 	agent string
 	owner string
 	key   func() nipae.ConversationKey // behind a closure, out of reach of fmt
+
+	unchained bool // what is written is in no log
 }
 
 // AsAgent returns the memory of the client's identity for an owner, whose

@@ -46,10 +46,13 @@ func (m *Memory) Add(ctx context.Context, texts []NewText) ([]Added, error) {
 	}
 	ctx, cancel := m.c.operation(ctx)
 	defer cancel()
+	wait, end := m.ready(ctx)
+	defer end()
 	taken, status, err := m.taken(ctx, texts)
 	if err != nil {
 		return nil, err
 	}
+	wait()
 	all := make([]Added, len(texts))
 	var wg sync.WaitGroup
 	for i, t := range texts {
@@ -90,19 +93,20 @@ func (m *Memory) taken(ctx context.Context, texts []NewText) (map[nipae.Slug]boo
 
 // add sends one text.
 func (m *Memory) add(ctx context.Context, t NewText, status Status) Added {
-	ev, body, err := m.begin(t)
+	ev, body, err := m.begin(ctx, t)
 	if err != nil {
 		return Added{Status: status, Err: err}
 	}
 	out := Added{Entry: entryOf(nipae.Engram{Event: ev, Body: body}), Status: status}
 	out.Status.Published, out.Err = m.c.publish(ctx, m.c.writers(), ev, timedOut(status.Relays))
+	m.sent(ctx, ev, out.Status.Published)
 	m.c.tell(ctx, ev, out.Status.Published)
 	out.Status.Partial = status.Partial || accepted(out.Status.Published) < len(out.Status.Published)
 	return out
 }
 
 // begin seals the first version of a text.
-func (m *Memory) begin(t NewText) (*nostr.Event, nipae.Body, error) {
+func (m *Memory) begin(ctx context.Context, t NewText) (*nostr.Event, nipae.Body, error) {
 	if t.Text == "" {
 		return nil, nipae.Body{}, ErrEmpty
 	}
@@ -113,6 +117,6 @@ func (m *Memory) begin(t NewText) (*nostr.Event, nipae.Body, error) {
 	if err != nil {
 		return nil, body, err
 	}
-	engram, err := m.seal(body, nipae.Reading{})
+	engram, err := m.seal(ctx, body, nipae.Reading{})
 	return engram.Event, body, err
 }

@@ -21,7 +21,8 @@ type Version struct {
 	// asked for are known.
 	Err error
 
-	body nipae.Body
+	event *nostr.Event
+	body  nipae.Body
 }
 
 // Log returns every version of a record that the relays have, newest first:
@@ -163,7 +164,7 @@ func (m *Memory) version(slug nipae.Slug, ev *nostr.Event) Version {
 	if err != nil {
 		return Version{Entry: Entry{Slug: slug, ID: ev.ID, CreatedAt: int64(ev.CreatedAt)}, Err: err}
 	}
-	return Version{Entry: entryOf(engram), body: engram.Body}
+	return Version{Entry: entryOf(engram), event: ev, body: engram.Body}
 }
 
 func sortedEvents(byID map[string]*nostr.Event) []*nostr.Event {

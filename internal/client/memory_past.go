@@ -120,3 +120,17 @@ func bothRelays(heads, past []RelayStatus) (relays []RelayStatus, shown bool) {
 	}
 	return relays, shown
 }
+
+// Every returns each engram of the pair that the relays have, heads and superseded
+// ones, in the order of the times that they bear, the oldest first. What cannot be
+// read is left out. The Status and the errors are as of LogAll.
+func (m *Memory) Every(ctx context.Context) ([]nipae.Engram, Status, error) {
+	versions, status, err := m.LogAll(ctx)
+	var all []nipae.Engram
+	for _, v := range versions {
+		if v.Err == nil {
+			all = append(all, nipae.Engram{Event: v.event, Body: v.body})
+		}
+	}
+	return all, status, err
+}

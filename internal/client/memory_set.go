@@ -127,6 +127,8 @@ func (m *Memory) write(ctx context.Context, slug nipae.Slug, o SetOptions, compo
 func (m *Memory) writeOnce(ctx context.Context, slug nipae.Slug, o SetOptions, t *turn, compose func(nipae.Reading) (nipae.Body, error)) (Entry, Status, time.Duration, error) {
 	ctx, cancel := m.c.operation(ctx)
 	defer cancel()
+	wait, end := m.ready(ctx)
+	defer end()
 	reading, status, err := m.before(ctx, slug, o)
 	if err != nil {
 		return Entry{}, status, 0, err
@@ -141,12 +143,14 @@ func (m *Memory) writeOnce(ctx context.Context, slug nipae.Slug, o SetOptions, t
 	if pause := m.c.pause(max(reading.CreatedAt(), reading.Latest), t); pause > 0 {
 		return Entry{}, status, pause, nil
 	}
-	engram, err := m.seal(body, reading)
+	wait()
+	engram, err := m.seal(ctx, body, reading)
 	if err != nil {
 		return Entry{}, status, 0, err
 	}
 	d, err := m.decide(ctx, &status, o, reading, engram)
 	if err != nil {
+		m.sent(ctx, engram.Event, d.published)
 		return entryOf(engram), status, 0, err
 	}
 	entry, status, err := m.send(ctx, engram, status, d)
@@ -246,33 +250,51 @@ func (m *Memory) before(ctx context.Context, slug nipae.Slug, o SetOptions) (nip
 }
 
 // seal makes the event that supersedes what was read.
-func (m *Memory) seal(body nipae.Body, reading nipae.Reading) (nipae.Engram, error) {
+func (m *Memory) seal(ctx context.Context, body nipae.Body, reading nipae.Reading) (nipae.Engram, error) {
 	// Latest is the head's time, or that of something newer which cannot be
 	// read: a relay that has that takes nothing older.
-	last := max(reading.CreatedAt(), reading.Latest)
-	at, err := nipae.NextCreatedAt(m.c.now(), last)
-	if errors.Is(err, nipae.ErrClockPoisoned) {
-		return nipae.Engram{}, &PoisonedError{Head: last}
-	}
+	at, err := m.After(max(reading.CreatedAt(), reading.Latest))
 	if err != nil {
 		return nipae.Engram{}, err
 	}
-	ev, err := nipae.Seal(m.key(), body, nipae.Sealing{Secret: m.c.id.reveal(), Owner: m.owner, CreatedAt: at, Rand: m.c.o.Rand, Alt: true})
-	if errors.Is(err, nipae.ErrTooLarge) {
-		return nipae.Engram{}, fmt.Errorf("%w: %w", ErrTooLarge, err)
+	events, err := m.sealAll(ctx, []Draft{{body, at}})
+	if err != nil {
+		return nipae.Engram{}, err
 	}
-	return nipae.Engram{Event: ev, Body: body}, err
+	return nipae.Engram{Event: events[0], Body: body}, nil
 }
 
-// Compose makes the event of a version that is newer than one of that time (0:
-// there is none), in Unix seconds, without sending it. Errors are ErrReadOnly,
-// ErrTooLarge and *PoisonedError.
-func (m *Memory) Compose(body nipae.Body, last int64) (*nostr.Event, error) {
+// After returns when a version is dated that is newer than one of that time (0:
+// there is none), in Unix seconds. The error is a *PoisonedError.
+func (m *Memory) After(last int64) (int64, error) {
+	at, err := nipae.NextCreatedAt(m.c.now(), last)
+	if errors.Is(err, nipae.ErrClockPoisoned) {
+		return 0, &PoisonedError{Head: last}
+	}
+	return at, err
+}
+
+// sealAt makes the event of a body.
+func (m *Memory) sealAt(body nipae.Body, at int64) (*nostr.Event, error) {
+	ev, err := nipae.Seal(m.key(), body, nipae.Sealing{Secret: m.c.id.reveal(), Owner: m.owner, CreatedAt: at, Rand: m.c.o.Rand, Alt: true})
+	if errors.Is(err, nipae.ErrTooLarge) {
+		return nil, fmt.Errorf("%w: %w", ErrTooLarge, err)
+	}
+	return ev, err
+}
+
+// Compose makes the events of drafts without sending them, all or none of them
+// in the writer's log. Errors are ErrReadOnly and ErrTooLarge.
+func (m *Memory) Compose(ctx context.Context, drafts []Draft) ([]*nostr.Event, error) {
 	if err := m.writable(); err != nil {
 		return nil, err
 	}
-	engram, err := m.seal(body, nipae.Reading{Latest: last})
-	return engram.Event, err
+	ctx, cancel := m.c.operation(ctx)
+	defer cancel()
+	wait, end := m.ready(ctx)
+	defer end()
+	wait()
+	return m.sealAll(context.WithoutCancel(ctx), drafts)
 }
 
 // send publishes a sealed engram once, to the relays that do not have it yet,
@@ -284,6 +306,7 @@ func (m *Memory) send(ctx context.Context, ours nipae.Engram, status Status, d d
 	targets := m.c.writers()
 	published, err := m.c.publishToOthers(publishing, targets, ours.Event, timedOut(status.Relays), d)
 	status.Published = published
+	m.sent(ctx, ours.Event, published)
 	m.c.tell(ctx, ours.Event, published)
 	status.Partial = status.Partial || accepted(published) < len(published)
 	var conflict *ConflictError

@@ -78,6 +78,9 @@ type Options struct {
 	// Stored is told of a memory that was written, and of the URLs of the relays
 	// that took it, before the write is answered. nil tells nobody.
 	Stored func(ctx context.Context, ev *nostr.Event, relays []string)
+	// Links gives the log that a pair's writes go into, nil for none. nil chains
+	// nothing.
+	Links  func(m *Memory) Links
 	Log    *slog.Logger // nil discards; debug only
 	Limits Limits
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/wire"
+	"engramd/nips/nipae"
 )
 
 // Publish sends a signed event to every relay that is written to (Writers) in
@@ -25,7 +26,21 @@ import (
 func (c *Client) Publish(ctx context.Context, ev *nostr.Event) ([]PublishStatus, error) {
 	ctx, cancel := c.operation(ctx)
 	defer cancel()
-	return c.publish(ctx, c.writers(), ev, nil)
+	published, err := c.publish(ctx, c.writers(), ev, nil)
+	c.settle(ctx, ev, published)
+	return published, err
+}
+
+// settle notes what became of an engram of ours that was composed before.
+func (c *Client) settle(ctx context.Context, ev *nostr.Event, published []PublishStatus) {
+	if c.o.Links == nil || ev.Kind != nipae.Kind || ev.PubKey != c.id.PubKey() || len(published) == 0 {
+		return
+	}
+	if tag := ev.Tags.Find("p"); tag != nil {
+		if m, err := c.AsAgent(tag[1]); err == nil {
+			m.sent(ctx, ev, published)
+		}
+	}
 }
 
 // publishToOthers is publish to the relays that no decision was asked of, with

@@ -124,7 +124,9 @@ func (p *dependencies) faults(linked map[string]module) (out []string) {
 	for _, path := range slices.Sorted(maps.Keys(linked)) {
 		row, ok := p.rows[path]
 		want := linked[path]
-		if want.dated == "" { // the module cache does not know
+		// Mirrors date one and the same version differently, and a module cache may
+		// know none.
+		if want.dated == "" || row.version == want.version && row.dated != "" {
 			want.dated = row.dated
 		}
 		if want.last, want.why = row.last, row.why; want.why == "" {

@@ -68,11 +68,13 @@ var allowed = map[string][]string{
 	"internal/hook":                      {"nips/unit"},
 	"internal/wake":                      {"internal/hook", "internal/intend", "internal/metabolism", "internal/mind", "internal/mind/plans", "internal/recall", "internal/recollect", "nips/unit"},
 	"internal/sealedfile":                {"internal/files"},
-	"internal/agentstate":                {"internal/sealedfile"},
+	"internal/agentstate":                {"internal/chain", "internal/sealedfile"},
+	"internal/chain":                     {"nips/nipae"},
+	"internal/chain/writer":              {"internal/agentstate", "internal/chain", "internal/client", "nips/nipae"},
 	"internal/modelserver":               {},
 	"internal/embed":                     {"internal/modelserver"},
 	"internal/meaning":                   {"internal/embed", "internal/mirror", "internal/recall", "nips/unit"},
-	"internal/client":                    {"nips/kind", "nips/nip77", "nips/nipae", "nips/niptemp", "nips/disclose", "internal/when", "internal/wire"},
+	"internal/client":                    {"internal/chain", "nips/kind", "nips/nip77", "nips/nipae", "nips/niptemp", "nips/disclose", "internal/when", "internal/wire"},
 	"internal/client/transcript":         {"internal/client", "internal/client/evidence", "internal/wire"},
 	"internal/client/evidence":           {"internal/client", "internal/wire", "nips/niptemp"},
 	// What a text becomes before it is stored.
@@ -102,7 +104,7 @@ var allowed = map[string][]string{
 	// The format of snapshots and where they lie: files only, no database and no
 	// network.
 	"internal/snapshot/bundle": {"nips/kind", "internal/files", "nips/nipae", "nips/niptemp", "internal/wire"},
-	"internal/snapshot":        {"internal/files", "nips/nipae", "internal/snapshot/bundle"},
+	"internal/snapshot":        {"internal/chain", "internal/files", "nips/nipae", "internal/snapshot/bundle"},
 	"internal/snapshot/operator": {"nips/nipae", "internal/events", "internal/gate", "internal/metrics", "internal/snapshot", "internal/snapshot/bundle",
 		"internal/store"},
 	"internal/snapshot/managed": {"nips/nip01", "internal/admin", "internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/operator", "internal/store"},
@@ -116,7 +118,7 @@ var allowed = map[string][]string{
 	"internal/snapshot/remote": {"nips/kind", "internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
 	"internal/mcp":             {"internal/hook", "internal/wake", "internal/mind", "nips/nipae", "nips/niptemp", "nips/unit", "internal/client", "internal/memfile", "internal/recall", "internal/recollect", "internal/remember", "internal/secrets", "internal/when", "internal/intend", "internal/intend/acts", "internal/mind/plans"},
 	"cmd/engramctl": {"internal/files", "internal/keychain", "internal/service", "internal/harness", "nips/nipae", "nips/niptemp", "nips/disclose", "nips/unit", "internal/remember", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
-		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when", "internal/mirror", "internal/mirror/follow", "internal/recall", "internal/recollect", "internal/agentstate", "internal/embed", "internal/meaning", "internal/hook", "internal/wake", "internal/metabolism", "internal/mind", "internal/folder", "internal/migrate", "internal/project", "internal/intend", "internal/intend/acts", "internal/mind/plans", "internal/mind/think", "internal/modelserver"},
+		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when", "internal/mirror", "internal/mirror/follow", "internal/recall", "internal/recollect", "internal/agentstate", "internal/embed", "internal/meaning", "internal/hook", "internal/wake", "internal/metabolism", "internal/mind", "internal/folder", "internal/migrate", "internal/project", "internal/intend", "internal/intend/acts", "internal/mind/plans", "internal/mind/think", "internal/modelserver", "internal/chain/writer"},
 	// A module of its own, which knows the wire only. No package above may name
 	// it.
 	"cmd/engram-load":                 {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "cmd/engram-load/internal/report", "internal/embed", "internal/recall", "internal/recall/measure"},

@@ -103,9 +103,9 @@ func TestDependenciesFaults(t *testing.T) {
 		"another version": {change: func(m map[string]module) {
 			m["a.example/c"] = module{"v2.0.1", "2025-01-01", release{}, []string{"engramctl"}, ""}
 		}, want: "v2.0.1"},
-		"another date": {old: b, new: strings.Replace(b, "01-01", "01-02", 1), change: func(m map[string]module) {
+		"another date, as mirrors have": {old: b, new: strings.Replace(b, "01-01", "01-02", 1), change: func(m map[string]module) {
 			m["a.example/b"] = module{"v1.0.0", "2025-01-01", release{}, m["a.example/b"].in, ""}
-		}, want: "needs the row"},
+		}},
 		"another program":      {change: func(m map[string]module) { m["a.example/c"] = module{version: "v2.0.0", in: []string{"engramd"}} }, want: "needs the row"},
 		"no last release":      {old: "v1.0.0, 2025-01-01 |", new: "|", want: "six cells"},
 		"a strange one":        {old: "v1.0.0, 2025-01-01 |", new: "the same |", want: "neither unknown nor"},

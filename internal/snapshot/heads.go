@@ -10,6 +10,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/chain"
 	"engramd/internal/snapshot/bundle"
 	"engramd/nips/nipae"
 )
@@ -77,7 +78,7 @@ func ReadHeads(ctx context.Context, src bundle.Source, agent string, keys bundle
 				if _, live := body.Text(); !live {
 					h.Tombstone = true
 				}
-				text, err := body.Bytes()
+				text, err := body.WithoutMember(chain.Member).Bytes()
 				if err != nil {
 					return err
 				}

@@ -94,7 +94,7 @@ func (p Plan) Steps(ctx context.Context, c *client.Client, b bundle.Source, now 
 	}
 	there := now.byD()
 	w := &writing{c: c, keys: keys, agent: now.Agent, check: check, memories: map[string]*client.Memory{}}
-	var steps []Step
+	var all []draft
 	times := newSpread()
 	for _, a := range p.Actions {
 		if a.Op == snapshot.Keep {
@@ -104,16 +104,16 @@ func (p Plan) Steps(ctx context.Context, c *client.Client, b bundle.Source, now 
 		if a.Op == snapshot.Write {
 			from = old[a.Bundle.ID]
 		}
-		step, err := w.step(a, from, there[a.D])
+		d, err := w.draft(a, from, there[a.D])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", a.Slug, err)
 		}
-		steps = append(steps, step)
-		if err := times.made(ctx, int64(step.Event.CreatedAt)); err != nil {
+		all = append(all, d)
+		if err := times.made(ctx, d.At); err != nil {
 			return nil, err
 		}
 	}
-	return steps, nil
+	return w.seal(ctx, all)
 }
 
 // wanted returns the bundle's events whose bodies are written again, by id.
@@ -178,37 +178,78 @@ type writing struct {
 	memories map[string]*client.Memory // by owner
 }
 
-// step makes one. from is the event whose body is written, or whose slug is
+// draft is a step whose event is not signed yet.
+type draft struct {
+	client.Draft
+	step  Step
+	owner string
+}
+
+// draft makes one. from is the event whose body is written, or whose slug is
 // said to be empty; head is what is there, nil for nothing.
-func (w *writing) step(a snapshot.Action, from, head *nostr.Event) (Step, error) {
+func (w *writing) draft(a snapshot.Action, from, head *nostr.Event) (draft, error) {
 	if from == nil {
-		return Step{}, bundle.ErrChanged
+		return draft{}, bundle.ErrChanged
 	}
-	owner := ownerOf(from)
+	d := draft{owner: ownerOf(from), step: Step{Core: a.Slug.IsCore()}}
 	body, err := w.open(from)
 	if err != nil {
-		return Step{}, err
+		return d, err
 	}
 	if a.Op == snapshot.Tombstone {
 		body = body.Tombstoned()
 	}
 	if err := w.checked(head, body); err != nil {
-		return Step{}, err
+		return d, err
 	}
-	m := w.memories[owner]
-	if m == nil {
-		if m, err = w.c.AsAgent(owner); err != nil {
-			return Step{}, err
-		}
-		w.memories[owner] = m
+	m, err := w.memory(d.owner)
+	if err != nil {
+		return d, err
 	}
-	step := Step{Core: a.Slug.IsCore()}
 	last := int64(0)
 	if head != nil {
-		step.Base, last = head.ID, int64(head.CreatedAt)
+		d.step.Base, last = head.ID, int64(head.CreatedAt)
 	}
-	step.Event, err = m.Compose(body, last)
-	return step, err
+	d.Body = body
+	d.At, err = m.After(last)
+	return d, err
+}
+
+func (w *writing) memory(owner string) (*client.Memory, error) {
+	if m := w.memories[owner]; m != nil {
+		return m, nil
+	}
+	m, err := w.c.AsAgent(owner)
+	w.memories[owner] = m
+	return m, err
+}
+
+// seal signs the drafts: those of each owner in one step of the writer's log.
+func (w *writing) seal(ctx context.Context, all []draft) ([]Step, error) {
+	of := map[string][]int{}
+	for i, d := range all {
+		of[d.owner] = append(of[d.owner], i)
+	}
+	steps := make([]Step, len(all))
+	for owner, places := range of {
+		drafts := make([]client.Draft, len(places))
+		for k, i := range places {
+			drafts[k] = all[i].Draft
+		}
+		m, err := w.memory(owner)
+		if err != nil {
+			return nil, err
+		}
+		events, err := m.Compose(ctx, drafts)
+		if err != nil {
+			return nil, err
+		}
+		for k, i := range places {
+			steps[i] = all[i].step
+			steps[i].Event = events[k]
+		}
+	}
+	return steps, nil
 }
 
 func (w *writing) open(ev *nostr.Event) (nipae.Body, error) {

@@ -1,0 +1,180 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/chain"
+	"engramd/nips/nipae"
+)
+
+// Fate is what became of an event that was sent.
+type Fate int
+
+// The fates.
+const (
+	Stored  Fate = iota // a relay said that it has it
+	Refused             // every relay that it was sent to said that it does not have it
+	Unknown             // a relay did not answer
+)
+
+// Links chain what is written for one pair into a writer's log (internal/chain).
+type Links interface {
+	// Ready is called before a write, while the head is read: numbers whose fate
+	// is not known are looked up, a log is begun. What does not succeed in time
+	// is for the next write.
+	Ready(ctx context.Context)
+	// Take calls seal for each of count events, in their order, with a link that
+	// lacks T alone, and keeps what it returns; nil takes no number. false says
+	// that there is no log to be written, and nothing was taken. The error is
+	// seal's.
+	Take(ctx context.Context, count int, seal func(i int, l chain.Link) (*nostr.Event, error)) (bool, error)
+	// Sent notes what became of an event.
+	Sent(ctx context.Context, id string, fate Fate)
+}
+
+// links returns the log that the pair's writes go into, nil for none.
+func (m *Memory) links() Links {
+	if m.c.o.Links == nil || m.unchained {
+		return nil
+	}
+	return m.c.o.Links(m)
+}
+
+// Unchained returns the memory for writes that are in no log: its own units.
+func (m *Memory) Unchained() *Memory {
+	out := *m
+	out.unchained = true
+	return &out
+}
+
+// ready begins what makes the log ready for a write. wait returns when it is, or
+// has used its part of the time; end gives it up.
+func (m *Memory) ready(ctx context.Context) (wait, end func()) {
+	links := m.links()
+	if links == nil {
+		return func() {}, func() {}
+	}
+	ctx, cancel := part(ctx, 0.4)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		links.Ready(ctx)
+	}()
+	wait = func() { <-done }
+	return wait, func() { cancel(); wait() }
+}
+
+// Draft is a body that is to be sealed, for a time in Unix seconds.
+type Draft struct {
+	Body nipae.Body
+	At   int64
+}
+
+// sealAll seals drafts: in the writer's log, all in one step of it, unless there
+// is none. A body that is too large for a link goes without. What another program
+// copied, or an older version said of its place, is never kept.
+func (m *Memory) sealAll(ctx context.Context, drafts []Draft) ([]*nostr.Event, error) {
+	events := make([]*nostr.Event, len(drafts))
+	proposing := slices.ContainsFunc(drafts, func(d Draft) bool { return strings.HasPrefix(string(d.Body.Slug()), nipae.ProposalPrefix) })
+	if links := m.links(); links != nil && !proposing { // a proposal is no memory
+		took, err := links.Take(ctx, len(drafts), func(i int, l chain.Link) (*nostr.Event, error) {
+			l.T = drafts[i].At
+			body, err := drafts[i].Body.WithMember(chain.Member, l.JSON())
+			if err != nil {
+				return nil, err
+			}
+			ev, err := m.sealAt(body, l.T)
+			if errors.Is(err, ErrTooLarge) {
+				return nil, nil
+			}
+			events[i] = ev
+			return ev, err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if !took {
+			clear(events)
+		}
+	}
+	for i, d := range drafts {
+		if events[i] != nil {
+			continue
+		}
+		var err error
+		if events[i], err = m.sealAt(d.Body.WithoutMember(chain.Member), d.At); err != nil {
+			return nil, err
+		}
+	}
+	return events, nil
+}
+
+// settlePatience bounds noting what became of an event: it is done also where the
+// time for the network is over.
+const settlePatience = 2 * time.Second
+
+// sent notes what became of an event at the relays.
+func (m *Memory) sent(ctx context.Context, ev *nostr.Event, published []PublishStatus) {
+	links := m.links()
+	if links == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settlePatience)
+	defer cancel()
+	links.Sent(ctx, ev.ID, FateOf(published))
+}
+
+// FateOf says what became of an event by what the relays said that it was sent
+// to.
+func FateOf(published []PublishStatus) Fate {
+	fate := Refused
+	for _, s := range published {
+		switch {
+		case s.Accepted:
+			return Stored
+		case errors.Is(s.Err, ErrRefused), errors.Is(s.Err, ErrAuth), errors.Is(s.Err, ErrConflict):
+		default:
+			fate = Unknown
+		}
+	}
+	return fate
+}
+
+// Lookup asks the relays that are written to, and those of the agent's list, for
+// events by their ids, in batches. It returns the ids that some relay has, and
+// whether every relay answered.
+func (m *Memory) Lookup(ctx context.Context, ids []string) (found map[string]bool, whole bool, err error) {
+	ctx, cancel := m.c.operation(ctx)
+	defer cancel()
+	found = map[string]bool{}
+	a, err := m.c.askSoon(ctx, m.c.writers(), nostr.Filter{IDs: ids})
+	for _, ev := range a.Events {
+		found[ev.ID] = ev.PubKey == m.agent
+	}
+	return found, err == nil && !a.Partial(), err
+}
+
+// Since returns the engrams of the pair that are heads and not older than a time,
+// in Unix seconds, and whether every relay that is written to answered in full.
+// What cannot be read is left out.
+func (m *Memory) Since(ctx context.Context, at int64) ([]nipae.Engram, bool, error) {
+	ctx, cancel := m.c.operation(ctx)
+	defer cancel()
+	filter := m.all()
+	since := nostr.Timestamp(at)
+	filter.Since = &since
+	a, err := m.c.askSoon(ctx, m.c.writers(), filter)
+	var all []nipae.Engram
+	for _, ev := range a.Events {
+		if e, openErr := nipae.Open(m.key(), m.agent, m.owner, ev); openErr == nil {
+			all = append(all, e)
+		}
+	}
+	return all, err == nil && !a.Partial(), err
+}
