@@ -55,6 +55,7 @@ type globalFlags struct {
 	owner, agent             string
 	strict, noMirror         bool
 	poster                   string
+	attest                   *bool // nil: as the profile has it
 }
 
 // defaultTimeout bounds a command, once it has its key and its input.

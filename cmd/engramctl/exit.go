@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/attestation"
 	"engramd/internal/client"
 	"engramd/internal/client/evidence"
 	"engramd/internal/intend"
@@ -112,6 +113,8 @@ func codeOf(err error) int {
 	case is(proposals.ErrForm, proposals.ErrID, proposals.ErrListed, proposals.ErrForbidden, proposals.ErrRefused, proposals.ErrSelf, proposals.ErrUnopened, remember.ErrField):
 		return exitUsage
 	case is(client.ErrUnreadable, client.ErrNotDisclosed, evidence.ErrInput, errEvidence):
+		return exitUnreadable
+	case is(attestation.ErrForm, attestation.ErrSignature, attestation.ErrForeign, attestation.ErrInconsistent, attestation.ErrUnknown):
 		return exitUnreadable
 	case is(plans.ErrRecord):
 		return exitUnreadable

@@ -89,6 +89,9 @@ is unavailable. A prompt is answered from the local copy within 150 ms, or not a
 session-start asks the relays for 2 s. One line for each hook goes into hook.log in
 $XDG_STATE_HOME/engramd, without a word of prompts and memories.
 
+With --attest (attest = true in a profile) session-start also signs where the session
+continues from, in an archived note, once for each session (docs/trust.md).
+
 The key must be usable without a person. ENGRAM_HOOKS=off makes hooks, and engramctl
 mcp, end at once.`,
 		Example: `  engramctl hook session-start --harness claude || exit 0
@@ -97,6 +100,7 @@ mcp, end at once.`,
 	}, func(ctx context.Context, args []string) error {
 		return a.hook(ctx, hook.Event(args[0]), hook.Harness(harness))
 	}))
+	a.attestFlag(c)
 	c.Flags().StringVar(&harness, "harness", string(hook.Generic), "`program` that runs the agent: claude, codex, cursor, opencode, generic")
 	return c
 }

@@ -19,6 +19,11 @@ func (a *app) hookWake(ctx context.Context, h hook.Harness, in hook.Input) (stri
 	}
 	told := wake.Tell(parts)
 	w.aside(ctx, func(ctx context.Context) { w.showed(ctx, told) })
+	if attest, err := a.attests(w.m); err != nil {
+		a.note("%v", err)
+	} else if attest && in.Source != hook.Compact { // it goes on
+		a.later(func() { w.attest(parts.Start.From) })
+	}
 	return told.Text, nil
 }
 

@@ -51,6 +51,9 @@ the agent and its owner have; --no-mirror keeps it in the memory of the process.
 --timeout bounds each question to the relays; a call as a whole takes three times that
 at most. The server ends when stdin does, or at SIGTERM, with exit code 0.
 
+With --attest (attest = true in a profile) the server signs at its start where the
+session continues from, in an archived note, unless the session has one (docs/trust.md).
+
 How often memories are used is counted in $XDG_STATE_HOME/engramd, encrypted too, and
 with --no-mirror nowhere. No model is asked unless --embed-url or --rerank-url
 names one: then memory_recall compares meaning beside words, or has the best put in
@@ -64,6 +67,7 @@ order (docs/memory.md).`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error { return a.mcp(ctx, f, e, tools) }))
 	e.add(c)
+	a.attestFlag(c)
 	c.Flags().StringSliceVar(&tools, "tools", nil, "which tools to offer, a `LIST` of: memory mind files contracts (default memory)")
 	c.Flags().StringVar(&f.root, "snapshot-root", "", "`folder` of snapshots (ENGRAM_SNAPSHOTS; default $XDG_STATE_HOME/engramd)")
 	return c

@@ -57,6 +57,8 @@ type profileFile struct {
 	DreamEvery *string `toml:"dream_every"`
 	// Proposals say what becomes of what others propose.
 	Proposals proposalsFile `toml:"proposals"`
+	// Attest signs at the start of each session where it continues from.
+	Attest bool `toml:"attest"`
 }
 
 // profile returns the layer of the profile in use, an empty one if there is
@@ -87,7 +89,7 @@ func (a *app) profile() (layer, error) {
 	if p.KeyStore != "" && p.KeyStore != storeFile && p.KeyStore != storeKeychain {
 		return layer{}, fmt.Errorf("key_store of profile %q in %s: %q is none of %s, %s", name, path, p.KeyStore, storeFile, storeKeychain)
 	}
-	l := layer{name: fmt.Sprintf("profile %q", name), relays: p.Relays, owner: p.Owner, agent: p.Agent, keyFile: p.KeyFile, discovery: p.Discovery, decider: p.Decider, noMirror: p.NoMirror, embedURL: p.EmbedURL, embedModel: p.EmbedModel, rerankURL: p.RerankURL, rerankModel: p.RerankModel, mindExec: p.MindExec, llmURL: p.LLMURL, llmModel: p.LLMModel}
+	l := layer{name: fmt.Sprintf("profile %q", name), relays: p.Relays, owner: p.Owner, agent: p.Agent, keyFile: p.KeyFile, discovery: p.Discovery, decider: p.Decider, noMirror: p.NoMirror, attest: p.Attest, embedURL: p.EmbedURL, embedModel: p.EmbedModel, rerankURL: p.RerankURL, rerankModel: p.RerankModel, mindExec: p.MindExec, llmURL: p.LLMURL, llmModel: p.LLMModel}
 	if l.dream, err = p.dreamWhen(); err != nil {
 		return layer{}, fmt.Errorf("profile %q in %s: %w", name, path, err)
 	}
@@ -145,7 +147,7 @@ func (a *app) readProfiles() (path string, file profiles, err error) {
 		return path, file, fmt.Errorf("%s: not a configuration: a value has the wrong type", path)
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return path, file, fmt.Errorf("%s: unknown key %q: a profile has key_file, key_store, relays, owner, agent, discovery, decider, no_mirror, embed_url, embed_model, rerank_url, rerank_model, mind_exec, llm_url, llm_model, dream_units, dream_every and proposals (owner, from)", path, unknown[0].String())
+		return path, file, fmt.Errorf("%s: unknown key %q: a profile has key_file, key_store, relays, owner, agent, discovery, decider, no_mirror, embed_url, embed_model, rerank_url, rerank_model, mind_exec, llm_url, llm_model, dream_units, dream_every, attest and proposals (owner, from)", path, unknown[0].String())
 	}
 	return path, file, nil
 }

@@ -27,6 +27,7 @@ func (a *app) commands() []*cobra.Command {
 		a.recallCommand(),
 		a.logCommand(),
 		a.verifyCommand(),
+		a.attestCommand(),
 		a.agentsCommand(),
 		a.proposeCommand(),
 		a.proposalsCommand(),

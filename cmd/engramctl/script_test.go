@@ -36,13 +36,15 @@ func TestMain(m *testing.M) {
 //
 //	ctl CODE [-stdin FILE] [-tty] ARGS…  run engramctl in this process and compare the exit code;
 //	                            -tty: its streams are terminals; a secret in its output fails the test
-//	relay NAME ARGS…            run engramd; sets NAME to its URL. Again after stop: on the same port and data
-//	stop NAME                   end it
+//	relay NAME ARGS…            run engramd; sets NAME to its URL. Again after halt: on the same port and data
+//	halt NAME                   end it (stop is testscript's own: it ends the script, as passed)
 //	hang NAME                   something that takes connections and never says a word
 //	page NAME                   a server that answers everything with a page for people
 //	model FILE                  a model server that answers with what FILE holds; sets MODEL and ENGRAM_LLM_KEY
 //	snapshotid VAR              set VAR to the last snapshot id in the last output
 //	planid VAR                  set VAR to the first id of a plan in the last output
+//	eventid VAR                 set VAR to the id of the event in the last output, see eventID
+//	headsroot VAR               set VAR to the root over the heads in the last output's attestation
 //	plant URL WHAT ARGS…        publish an event, see plant
 //	publish URL FILE            publish the events in a file, one a line
 //	within DURATION ctl …       fail if it takes longer; see within
@@ -56,8 +58,9 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup:               setUpScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"ctl": runCtl, "relay": runRelay, "stop": stopRelay, "hang": runHang, "plant": plant, "publish": publishFile, "within": within,
+			"ctl": runCtl, "relay": runRelay, "halt": haltRelay, "hang": runHang, "plant": plant, "publish": publishFile, "within": within,
 			"keystore": keystore, "scaled": scaled, "snapshot": keepFile, "page": runPage, "model": runModel, "snapshotid": snapshotID, "planid": planID,
+			"eventid": eventID, "headsroot": headsRoot,
 		},
 	})
 }
@@ -195,7 +198,7 @@ func runRelay(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(name, relays[name].URL)
 }
 
-func stopRelay(ts *testscript.TestScript, _ bool, args []string) {
+func haltRelay(ts *testscript.TestScript, _ bool, args []string) {
 	if code, _ := ts.Value(relaysKey{}).(map[string]*relaytest.Child)[args[0]].Stop(); code != 0 {
 		ts.Fatalf("engramd ended with %d", code)
 	}

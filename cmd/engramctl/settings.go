@@ -50,6 +50,7 @@ type layer struct {
 	mindExec, llmURL, llmModel string
 	dream                      mind.DreamWhen // when one is offered
 	proposals                  proposalRules
+	attest                     bool // where a session continues from is signed
 }
 
 // Where a profile's key lies.

@@ -14,7 +14,6 @@ import (
 	"engramd/internal/files"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
-	"engramd/nips/nipae"
 )
 
 // snapshotFlags are those that the snapshot commands share.
@@ -223,7 +222,7 @@ func (f *snapshotFlags) trusted() (keys []string, err error) {
 }
 
 // openBundle opens a snapshot of the agent that an id or a path names.
-func (a *app) openBundle(ctx context.Context, store *snapshot.Store, f *snapshotFlags, p party, name string, each func(nipae.Engram)) (*bundle.Bundle, error) {
+func (a *app) openBundle(ctx context.Context, store *snapshot.Store, f *snapshotFlags, p party, name string) (*bundle.Bundle, error) {
 	path, err := a.findBundle(store, f, p.agent, name)
 	if err != nil {
 		return nil, err
@@ -232,7 +231,6 @@ func (a *app) openBundle(ctx context.Context, store *snapshot.Store, f *snapshot
 	if err != nil {
 		return nil, err
 	}
-	o.Engram = each
 	if bundle.CheckID(name) != nil {
 		o.Parent = snapshot.ParentBeside(path, o.Parent)
 	}

@@ -77,7 +77,7 @@ none is made unless --allow-empty (exit code 1): it may be the wrong relay or ke
 					o.parent = list[0].ID
 				}
 				if o.parent != "" {
-					if how.Parent, err = a.openBundle(ctx, store, f, p, o.parent, nil); err != nil {
+					if how.Parent, err = a.openBundle(ctx, store, f, p, o.parent); err != nil {
 						return err
 					}
 				}

@@ -61,7 +61,7 @@ or a token is replaced by "[redacted: KIND]", unless --redact-secrets=false.`,
 			}
 			return a.print("%s  exported to %s\n", id, to)
 		}
-		b, err := a.openBundle(ctx, store, f, p, id, nil)
+		b, err := a.openBundle(ctx, store, f, p, id)
 		if err != nil {
 			return err
 		}

@@ -108,7 +108,7 @@ func (r *reverting) run(ctx context.Context) error {
 		return err
 	}
 	var j *remote.Journal
-	b, err := r.openBundle(ctx, r.store, r.f, r.p, name, nil)
+	b, err := r.openBundle(ctx, r.store, r.f, r.p, name)
 	switch {
 	case errors.Is(err, snapshot.ErrNotFound) && r.o.id != "" && !r.o.dryRun && !r.o.replan:
 		// It may have been deleted since; the journal has all that is to be written.

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/snapshot"
+	"engramd/internal/snapshot/bundle"
 )
 
 func (a *app) snapshotShowCommand(f *snapshotFlags) *cobra.Command {
@@ -16,9 +17,9 @@ func (a *app) snapshotShowCommand(f *snapshotFlags) *cobra.Command {
 		Short: "Show one record of a snapshot",
 		Long: `Show one record of a snapshot: with the agent's or an owner's key its text, else its
 event. SLUG may also be 8 or more digits of its d tag or of its id, which is the only
-way without a key. Without SLUG, list the records that the snapshot has, and say on
-stderr how far each writer's log is complete in it. The snapshot is verified first; no
-relay is asked.`,
+way without a key. Without SLUG, list the records that the snapshot has. The snapshot
+is verified first; no relay is asked. With a key the list says on stderr as of which
+number of each writer's log nothing is left out.`,
 		Example: `  engramctl snapshot show 20261120T235100Z-0123456789abcdef
   engramctl snapshot show 20261120T235100Z-0123456789abcdef notes`,
 	}, func(ctx context.Context, args []string) error {
@@ -53,8 +54,7 @@ func (a *app) showRecord(ctx context.Context, f *snapshotFlags, p party, name, r
 	if err != nil {
 		return err
 	}
-	var logs snapshot.Logs
-	b, err := a.openBundle(ctx, store, f, p, name, logs.Add)
+	b, err := a.openBundle(ctx, store, f, p, name)
 	if err != nil {
 		return err
 	}
@@ -62,15 +62,8 @@ func (a *app) showRecord(ctx context.Context, f *snapshotFlags, p party, name, r
 	if err != nil {
 		return err
 	}
-	switch {
-	case record == "" && asJSON:
-		return a.printJSON(struct {
-			ID      string          `json:"id"`
-			Records []snapshot.Head `json:"records"`
-			Logs    []snapshot.Log  `json:"logs"`
-		}{b.ID, heads.Sorted(), logs.Judge()})
-	case record == "":
-		return firstOf(snapshot.WriteHeads(a.out(), heads.Sorted()), snapshot.WriteLogs(a.err(), logs.Judge()))
+	if record == "" {
+		return a.showRecords(ctx, p, b, heads.Sorted(), asJSON)
 	}
 	head, err := heads.Named(record)
 	if err != nil {
@@ -86,4 +79,29 @@ func (a *app) showRecord(ctx context.Context, f *snapshotFlags, p party, name, r
 		return a.printText(*shown.Text)
 	}
 	return a.print("%s\n", shown.Event)
+}
+
+// showRecords lists the records of a bundle, and says as of which number of each
+// log nothing is left out.
+func (a *app) showRecords(ctx context.Context, p party, b *bundle.Bundle, records []snapshot.Head, asJSON bool) error {
+	var said *bundle.Check
+	if p.keys != nil {
+		logs, err := snapshot.ReadLogs(ctx, b, p.agent, p.keys, "the snapshot")
+		if err != nil {
+			return err
+		}
+		c := logsOf(b.Report, logs)
+		said = &c
+	}
+	if asJSON {
+		return a.printJSON(struct {
+			ID      string          `json:"id"`
+			Records []snapshot.Head `json:"records"`
+			Logs    *bundle.Check   `json:"logs,omitempty"` // left out without a key
+		}{b.ID, records, said})
+	}
+	if said != nil {
+		a.note("logs: %s: %s", said.State, said.Reason)
+	}
+	return snapshot.WriteHeads(a.out(), records)
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -21,16 +19,13 @@ func (a *app) snapshotVerifyCommand(f *snapshotFlags) *cobra.Command {
 		Short: "Verify a snapshot, check by check",
 		Long: `Verify a snapshot: the file, what it says of itself, every event's signature, that each
 head is the head, and the root over them. Each check is ok, failed, or not checked,
-with the reason. With the agent's or an owner's key also that every engram decrypts.
+with the reason. With the agent's or an owner's key also that every engram decrypts,
+and as of which number of each writer's log nothing is left out (docs/trust.md).
 Anybody can verify a file: --bundle needs no key, and no relay is asked.
 
 A signature is ok if it is the agent's, or by a key of --trust: a relay's, which
 engramd relay-key shows. Without one each event in the snapshot is genuine, but not
 proved are that they are all of them, its time, its label and its tenant.
-
-With a key it also says how far each writer's log is complete in it (engramctl
-verify asks relays the same), and names two versions with one number, or a root that
-is not that of the versions before it.
 
 Exit code 6 unless all that was asked for is ok.`,
 		Example: `  engramctl snapshot verify --bundle 20261120T235100Z-0123456789abcdef.tar.zst
@@ -50,18 +45,18 @@ Exit code 6 unless all that was asked for is ok.`,
 				return err
 			}
 		}
-		var logs snapshot.Logs
-		report, err := a.verify(ctx, f, path, id, &logs)
+		logs := snapshot.NewLogs("the snapshot")
+		report, err := a.verify(ctx, f, path, id, logs)
 		if err != nil {
 			return err
 		}
-		judged := logs.Judge()
+		report.Checks = append(report.Checks, logsOf(report, logs))
 		if asJSON {
-			err = a.printBundleReport(report, judged)
+			err = a.printJSON(report)
 		} else {
-			err = firstOf(report.WriteText(a.out()), snapshot.WriteLogs(a.out(), judged))
+			err = report.WriteText(a.out())
 		}
-		return firstOf(err, report.Err(), logFaults(judged))
+		return firstOf(err, report.Err())
 	})
 	c.Flags().StringVar(&path, "bundle", "", "`file` of the snapshot")
 	idFlag(c, &id)
@@ -69,32 +64,6 @@ Exit code 6 unless all that was asked for is ok.`,
 	trustFlag(c, f)
 	jsonFlag(c, &asJSON)
 	return c
-}
-
-// printBundleReport prints a report and what it says of logs as one object.
-func (a *app) printBundleReport(report *bundle.Report, logs []snapshot.Log) error {
-	text, err := json.Marshal(report)
-	if err != nil {
-		return err
-	}
-	var out map[string]any
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	if err := dec.Decode(&out); err != nil {
-		return err
-	}
-	out["logs"] = logs
-	return a.printJSON(out)
-}
-
-// logFaults returns an error if a log is one that no honest writer writes.
-func logFaults(logs []snapshot.Log) error {
-	for _, l := range logs {
-		if len(l.Faults) > 0 {
-			return fmt.Errorf("%w: the log of writer %s: %s", errEvidence, l.Writer, l.Faults[0])
-		}
-	}
-	return nil
 }
 
 func (a *app) verify(ctx context.Context, f *snapshotFlags, path, id string, logs *snapshot.Logs) (report *bundle.Report, err error) {
@@ -125,6 +94,14 @@ func (a *app) verify(ctx context.Context, f *snapshotFlags, path, id string, log
 	return report, err
 }
 
+// logsOf is what the engrams that were read tell of logs.
+func logsOf(report *bundle.Report, logs *snapshot.Logs) bundle.Check {
+	if c := report.Check(bundle.CheckDecrypts); c.State != bundle.OK {
+		return bundle.Check{Name: snapshot.CheckLogs, State: bundle.NotChecked, Reason: "not every engram was read"}
+	}
+	return logs.Check()
+}
+
 // verifyFile verifies a file, whoever it belongs to.
 func (a *app) verifyFile(ctx context.Context, f *snapshotFlags, path string, logs *snapshot.Logs) (*bundle.Report, error) {
 	ids, err := a.identities(f)
@@ -139,13 +116,13 @@ func (a *app) verifyFile(ctx context.Context, f *snapshotFlags, path string, log
 	if err != nil {
 		return nil, err
 	}
-	o := bundle.VerifyOptions{Agent: s.agent, Identities: ids, Trusted: trusted, Parent: snapshot.ParentBeside(a.path(path), nil)}
+	o := bundle.VerifyOptions{Agent: s.agent, Identities: ids, Trusted: trusted, Engram: logs.Add, Parent: snapshot.ParentBeside(a.path(path), nil)}
 	if s.key != (keySource{}) {
 		p, err := a.party(ctx, true)
 		if err != nil {
 			return nil, err
 		}
-		o.Keys, o.Engram = p.keys, logs.Add
+		o.Keys = p.keys
 	}
 	report, err := bundle.Verify(ctx, a.path(path), o)
 	if err != nil {
@@ -176,7 +153,7 @@ line, without one by address.`,
 		var sides [2]*bundle.Bundle
 		var heads [2]snapshot.Heads
 		for i, name := range args {
-			if sides[i], err = a.openBundle(ctx, store, f, p, name, nil); err != nil {
+			if sides[i], err = a.openBundle(ctx, store, f, p, name); err != nil {
 				return err
 			}
 			if heads[i], err = snapshot.ReadHeads(ctx, sides[i], p.agent, p.keys); err != nil {

@@ -65,8 +65,10 @@ func (a *app) keepState(ctx context.Context, m *client.Memory, o *mcp.Options) (
 	}
 	stop := a.serveMind(ctx, m, state, o)
 	told := a.serveUses(ctx, m, state, o)
+	attested := a.serveAttest(ctx, m, state, o)
 	return func() {
 		stop()
+		attested()
 		told()
 		_ = state.Close() // each use is kept already
 	}

@@ -32,6 +32,16 @@ type wakeOut struct {
 	// Unread says that all but the core could not be read: what is left out, or 0,
 	// is not known.
 	Unread bool `json:"unread,omitempty"`
+	// Continuing is left out where nothing was written on this machine.
+	Continuing *wakeContinuing `json:"continuing,omitempty"`
+}
+
+type wakeContinuing struct {
+	Root string `json:"root"`
+	N    int64  `json:"n"`
+	Log  string `json:"log"`
+	// Consolidated is left out where that was never, or is not known.
+	Consolidated string `json:"last_consolidation,omitempty"`
 }
 
 type wakeCoreOut struct {
@@ -75,7 +85,7 @@ type wakeWaitsOut struct {
 func (a *app) wakeCommand() *cobra.Command {
 	var asJSON bool
 	c := a.pairFlags(a.command(&cobra.Command{
-		Use:   "wake [--json]",
+		Use:   "wake [--json] [--attest]",
 		Short: "Print what a session of the agent begins with",
 		Long: `Print what a session of the agent begins with, as engramctl hook session-start tells
 it, in at most 9,500 characters:
@@ -86,7 +96,8 @@ it, in at most 9,500 characters:
   the intentions that are due, 800
   what waits: episodes that are not consolidated, plans that were begun, or that wait
     for the user, and whether a dream is offered
-  who it is: the key, and the narrative's hash and version
+  who it is: the key, the narrative's hash and version, and where it continues from:
+    root and size of this machine's log, and when episodes were consolidated last
   a replay: up to 12 episodes that are most alive, as they were written
 
 Relays are asked for 2 s. Where none answers, the core is that of the local copy and
@@ -94,12 +105,17 @@ says so; where there is none either, that is an error: it never looks as if noth
 were remembered. What is external, or a proposal, is counted and not shown.
 
 --json gives the parts, whole, beside the text. Nothing is noted as shown, and no
-session begins.`,
+session begins.
+
+With --attest (attest = true in a profile) where it continues from is also signed: each
+run writes it into an archived note, which is in the log like all that is written.
+Without it the line is only shown. docs/trust.md says what that proves.`,
 		Example: `  engramctl wake
   engramctl wake --json | jq -r .narrative.text`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error { return a.wake(ctx, asJSON) }))
 	jsonFlag(c, &asJSON)
+	a.attestFlag(c)
 	return c
 }
 
@@ -118,6 +134,10 @@ func (a *app) wake(ctx context.Context, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	attest, err := a.attests(w.m)
+	if err != nil {
+		return err
+	}
 	if parts.Who.Hash != "" {
 		asking, done := context.WithTimeout(ctx, wakeBudget)
 		defer done()
@@ -126,10 +146,21 @@ func (a *app) wake(ctx context.Context, asJSON bool) error {
 		parts.Who.Versions = len(slices.DeleteFunc(versions, func(v client.Version) bool { return v.Tombstone }))
 	}
 	text := wake.Tell(parts).Text
-	if !asJSON {
-		return a.printText(text)
+	if asJSON {
+		err = a.printJSON(w.out(parts, text))
+	} else {
+		err = a.printText(text)
 	}
-	return a.printJSON(w.out(parts, text))
+	if err != nil || !attest {
+		return err
+	}
+	ctx, done := a.bounded(ctx)
+	defer done()
+	slug, err := a.attestStart(ctx, w.m, w.state, parts.Start.From, attesting{})
+	if err == nil && slug != "" {
+		a.note("attested in %s", slug)
+	}
+	return err
 }
 
 // out gives the parts.
@@ -150,6 +181,12 @@ func (w *waking) out(p wake.Parts, text string) wakeOut {
 			due.Due = i.Occurrence.Due.Format(time.RFC3339)
 		}
 		out.Due = append(out.Due, due)
+	}
+	if from := s.From; from.N > 0 {
+		out.Continuing = &wakeContinuing{Root: from.Root, N: from.N, Log: from.Log}
+		if !from.Consolidated.IsZero() {
+			out.Continuing.Consolidated = from.Consolidated.UTC().Format(time.RFC3339)
+		}
 	}
 	if !s.Copy.AsOf.IsZero() {
 		out.AsOf = s.Copy.AsOf.UTC().Format(time.RFC3339)

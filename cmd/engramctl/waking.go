@@ -78,6 +78,10 @@ func (a *app) wakeUp(ctx context.Context, h hook.Harness, in hook.Input) (*wakin
 		return nil, wake.Parts{}, err
 	}
 	parts := wake.Parts{Measure: hook.MeasureOf(h), Core: w.core.section(), Project: found.project, Start: found.start, Unread: !found.read}
+	if parts.Unread {
+		parts.Start.From = w.look.From
+		parts.Start.From.Unread = true
+	}
 	if parts.Start.Waits() {
 		parts.Ways = a.waysOf(h)
 	}
@@ -107,11 +111,15 @@ func (a *app) wakeOptions(ctx context.Context, state *agentstate.State, session 
 	if state == nil {
 		return wake.Options{}
 	}
+	from, err := continuing(ctx, state)
+	if err != nil {
+		a.warn("where the memory continues from is not known: %v", err)
+	}
 	profile, _ := a.profile() // who opened the state read it
 	used, _ := usedHere(ctx, state)
 	shown, _ := state.Shown(ctx, session)
 	return wake.Options{Writer: used.writer, Known: metabolism.Known{Uses: used.own, Feedback: used.judged}, Seen: seenBy(shown),
-		Dreamt: dreamtIn(ctx, state), When: profile.dream}
+		Dreamt: dreamtIn(ctx, state), When: profile.dream, From: from}
 }
 
 // dreamtIn returns what dreams drew on this machine; nil where that is not known.

@@ -36,6 +36,9 @@ type Note struct {
 	Links    []nipae.Slug       // memories that it is about
 	Session  string             // "" is the writer's
 	Trust    string             // "" or external
+	// Archived says that it is for who looks it up, and not to be recalled,
+	// consolidated or replayed.
+	Archived bool
 }
 
 // JournalSlug draws a slug for a note of that time:
@@ -58,7 +61,11 @@ func (w *Writer) Episode(slug nipae.Slug, n Note) (text, from string, err error)
 	if n.Session != "" {
 		by.Session = n.Session
 	}
-	c, err := by.compose(slug, "", Draft{Text: n.Text, Fields: Fields{Type: string(unit.Episodic), Tags: n.Tags, Salience: n.Salience, Trust: n.Trust}})
+	fields := Fields{Type: string(unit.Episodic), Tags: n.Tags, Salience: n.Salience, Trust: n.Trust}
+	if n.Archived {
+		fields.state = unit.Archived
+	}
+	c, err := by.compose(slug, "", Draft{Text: n.Text, Fields: fields})
 	if err != nil {
 		return "", "", err
 	}

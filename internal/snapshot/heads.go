@@ -111,10 +111,15 @@ func dOf(ev *nostr.Event) string {
 	return ""
 }
 
-// open reads an engram, if it is one and there is a key for it.
+// open reads the body of an engram, if it is one and there is a key for it.
 func open(ev *nostr.Event, agent string, keys bundle.Keys) (nipae.Body, bool) {
+	e, ok := openEngram(ev, agent, keys)
+	return e.Body, ok
+}
+
+func openEngram(ev *nostr.Event, agent string, keys bundle.Keys) (nipae.Engram, bool) {
 	if ev.Kind != nipae.Kind || keys == nil {
-		return nipae.Body{}, false
+		return nipae.Engram{}, false
 	}
 	owner := ""
 	for _, tag := range ev.Tags {
@@ -125,13 +130,10 @@ func open(ev *nostr.Event, agent string, keys bundle.Keys) (nipae.Body, bool) {
 	}
 	k, ok := keys(agent, owner)
 	if !ok {
-		return nipae.Body{}, false
+		return nipae.Engram{}, false
 	}
 	engram, err := nipae.Open(k, agent, owner, ev)
-	if err != nil {
-		return nipae.Body{}, false
-	}
-	return engram.Body, true
+	return engram, err == nil
 }
 
 // maxTexts is how many bytes of texts Texts holds.

@@ -40,6 +40,7 @@ func Tell(p Parts) (t Told) {
 	if p.Unread {
 		unread = hook.Unread()
 	}
+	p.Who.From = p.Start.From
 	sections := []hook.Section{p.Core, unread, narrative, project, hook.Due(lines, more, c, p.Ways), p.Start.Counts.Section(p.Ways), p.After, p.Who.Section()}
 	// An episode of the project may stand there already.
 	rest := slices.DeleteFunc(slices.Clone(p.Start.Episodes), func(e hook.Episode) bool {

@@ -38,6 +38,8 @@ type Options struct {
 	// offered; nil knows nothing of dreams, and none is.
 	Dreamt map[string]mind.Dreamt
 	When   mind.DreamWhen
+	// From is this machine's log; when episodes were consolidated last is looked up.
+	From hook.Continuing
 }
 
 // Start is what a session begins with, beside the core and the project's memory.
@@ -47,18 +49,19 @@ type Start struct {
 	Due       []intend.Item
 	Counts    hook.Counts
 	Copy      hook.Copy
+	From      hook.Continuing
 }
 
 // Of looks a memory through. Where ctx ends before all episodes were looked at,
 // the newest were, and Counts says so.
 func Of(ctx context.Context, v recollect.View, o Options) Start {
-	s := Start{Copy: hook.Copy{AsOf: v.State().AsOf, Stale: v.State().Stale || v.State().Unfinished}}
+	s := Start{From: o.From, Copy: hook.Copy{AsOf: v.State().AsOf, Stale: v.State().Stale || v.State().Unfinished}}
 	if text, ok := v.Text(hook.NarrativeSlug); ok && hook.Narrates(text) {
 		s.Narrative = text
 	}
 	s.Due = intend.Look(v, intend.Ask{Now: o.Now, Place: intend.Place{Project: o.Project, Linked: o.Linked}, Seen: o.Seen})
 	s.episodes(ctx, v, o)
-	s.plans(ctx, v)
+	s.plans(ctx, v, o.Now)
 	s.Counts.Dream = o.Dreamt != nil && ctx.Err() == nil && dreams(v, o)
 	return s
 }
@@ -86,6 +89,8 @@ func (s *Start) episodes(ctx context.Context, v recollect.View, o Options) {
 		f := unit.Parse(text).Fields()
 		if f.Consolidated.IsZero() {
 			s.Counts.Episodes++
+		} else if f.Trust != unit.External {
+			s.consolidated(f.Consolidated.Time, o.Now)
 		}
 		if f.Trust == unit.External || !comes(l.Slug, o) {
 			continue
@@ -97,7 +102,7 @@ func (s *Start) episodes(ctx context.Context, v recollect.View, o Options) {
 }
 
 // plans finds those that are not closed: their ids, and nothing of what they say.
-func (s *Start) plans(ctx context.Context, v recollect.View) {
+func (s *Start) plans(ctx context.Context, v recollect.View, now time.Time) {
 	records, err := (&plans.Plans{Source: at{v}}).List(ctx)
 	if err != nil {
 		return
@@ -105,11 +110,20 @@ func (s *Start) plans(ctx context.Context, v recollect.View) {
 	for _, r := range records {
 		switch {
 		case r.Err != nil: // nothing is known of it
+		case r.Status == plans.Done && r.Kind == mind.Consolidate:
+			s.consolidated(r.Closed, now)
 		case r.Status == plans.Proposed:
 			s.Counts.Proposed = append(s.Counts.Proposed, r.ID)
 		case r.Status == plans.Open || r.Status == plans.Undoing:
 			s.Counts.Open = append(s.Counts.Open, r.ID)
 		}
+	}
+}
+
+// consolidated notes that episodes were at a time; one that has not come is none.
+func (s *Start) consolidated(at, now time.Time) {
+	if at.After(s.From.Consolidated) && !at.After(now) {
+		s.From.Consolidated = at
 	}
 }
 

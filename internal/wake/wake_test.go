@@ -290,3 +290,44 @@ func TestNothingTwice(t *testing.T) {
 		t.Errorf("a section of nothing:\n%s", got)
 	}
 }
+
+// TestContinuing: a session is told where this machine's log continues, and when
+// episodes were consolidated last: by a plan that is done, or a unit that says so;
+// not by what is external, or has not come.
+func TestContinuing(t *testing.T) {
+	from := hook.Continuing{Root: strings.Repeat("0123456789abcdef", 4), N: 1240, Log: "4f1c22ab"}
+	plan := func(kind, status, closed string) string {
+		return `{"plan":"p-0123456789abcdef","kind":"` + kind + `","status":"` + status + `","machine":"m","nonce":"0123456789abcdef","began":"2026-11-01T00:00:00Z","closed":"` + closed + `","operations":"` + strings.Repeat("0", 64) + `","from":1,"parts":["` + strings.Repeat("0", 64) + `"],"old":[]}`
+	}
+	at := func(when string) string { return "consolidated: " + when + "\n" }
+	for name, c := range map[string]struct {
+		texts map[string]string
+		want  string
+	}{
+		"never":         {map[string]string{"mem/journal/a": episode(1, "", "It rained.")}, "never"},
+		"a unit":        {map[string]string{"mem/journal/a": episode(3, at("2026-11-21T00:00:00Z"), "It rained."), "mem/journal/b": episode(3, at("2026-11-20T00:00:00Z"), "It snowed.")}, "2026-11-21T00:00:00Z"},
+		"external":      {map[string]string{"mem/journal/a": episode(3, at("2026-11-21T00:00:00Z")+"trust: external\n", "It rained.")}, "never"},
+		"to come":       {map[string]string{"mem/journal/a": episode(3, at("2036-11-21T00:00:00Z"), "It rained.")}, "never"},
+		"a plan":        {map[string]string{"mem/sys/plans/p-0123456789abcdef": plan("consolidate", "done", "2026-11-22T06:02:44Z"), "mem/journal/a": episode(3, at("2026-11-21T00:00:00Z"), "It rained.")}, "2026-11-22T06:02:44Z"},
+		"a plan undone": {map[string]string{"mem/sys/plans/p-0123456789abcdef": plan("consolidate", "undone", "2026-11-22T06:02:44Z")}, "never"},
+		"a dream":       {map[string]string{"mem/sys/plans/p-0123456789abcdef": plan("dream", "done", "2026-11-22T06:02:44Z")}, "never"},
+	} {
+		s := Of(t.Context(), view(t, recollect.State{}, c.texts), Options{Now: now, From: from})
+		want := "continuing from root 0123456789abcdef, n 1240, last consolidation " + c.want + "\n"
+		for _, who := range []hook.Identity{{Agent: "npub1sami", Owner: "npub1ana", Hash: strings.Repeat("e", 64), Versions: 3}, {}} {
+			if got := Tell(Parts{Measure: hook.Units, Core: hook.Core("I am Sami.", ""), Start: s, Who: who}).Text; !strings.Contains(got, "\n"+want) || strings.Count(got, "continuing") != 1 {
+				t.Errorf("%s: want %q in\n%s", name, want, got)
+			}
+		}
+		if got, want := s.From.Note(), "continuing from root "+from.Root+", n 1240, last consolidation "+c.want+"\nThe log is 4f1c22ab.\n"; got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if s := Of(t.Context(), view(t, recollect.State{}, nil), Options{Now: now}); s.From.Note() != "" || strings.Contains(Tell(Parts{Measure: hook.Units, Start: s}).Text, "identity") {
+		t.Error("where nothing was written, something continues")
+	}
+	from.Unread = true
+	if got := from.Line(16); !strings.HasSuffix(got, "last consolidation not known\n") {
+		t.Error(got)
+	}
+}

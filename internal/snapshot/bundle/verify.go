@@ -27,9 +27,6 @@ type VerifyOptions struct {
 	Identities Identities
 	// Keys, if not nil, ask that the engrams which they have keys for decrypt.
 	Keys Keys
-	// Engram, if not nil, is given each engram that Keys decrypt and whose
-	// signature is right, of parents too, one after the other.
-	Engram func(nipae.Engram)
 	// Signers, if any, ask for a signature by one of these public keys.
 	Signers []string
 	// Trusted are public keys whose signature is believed, as the agent's is,
@@ -38,6 +35,9 @@ type VerifyOptions struct {
 	// Parent finds the bundle that an incremental one rests on. Without it heads
 	// and root of an incremental bundle cannot be checked.
 	Parent func(id string) (path string, err error)
+	// Engram, if not nil, is given each engram that Keys opened and whose signature
+	// is right, also those of the bundles that this one rests on, in no order.
+	Engram func(class Class, e nipae.Engram)
 	Limits Limits
 }
 

@@ -52,8 +52,8 @@ type judged struct {
 	declared  error
 	envelope  error
 	key       bool // there is a key for it
-	engram    nipae.Engram
 	decrypt   error
+	engram    nipae.Engram // if key, and decrypt is nil
 }
 
 // readEvents checks the lines of an artifact of events. Errors are those of
@@ -178,7 +178,7 @@ func (v *verifier) take(j *judged, class Class, previous []byte, n int) []byte {
 		if j.key {
 			v.decrypted++
 			if v.o.Engram != nil && j.decrypt == nil {
-				v.o.Engram(j.engram)
+				v.o.Engram(class, j.engram)
 			}
 		} else {
 			v.foreign++

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+	"github.com/spf13/cobra"
+
+	"engramd/internal/agentstate"
+	"engramd/internal/attestation"
+	"engramd/internal/chain"
+	"engramd/internal/client"
+	"engramd/internal/snapshot/remote"
+	"engramd/internal/wire"
+)
+
+func (a *app) attestCommand() *cobra.Command {
+	var publish bool
+	c := a.pairFlags(a.command(&cobra.Command{
+		Use:   "attest [--publish]",
+		Short: "Sign what the agent's memory is now, so that it can be proved later",
+		Long: `Sign what the agent's memory is now, and print the event: the name of this machine's
+log, how many numbers it has and its root, the root over the heads of the whole memory
+as a snapshot made now would have it, and the time. Nothing else is in it, and no
+memory can be read from it. Whoever keeps the event can prove later that what was
+written until now was neither changed nor left out: attest verify.
+
+With --publish it is also sent to the relays (kind 30078), where it takes the place of
+the last one. That tells the world that this agent lives, and how much it writes.
+
+All relays must answer (exit code 4). Exit code 1 if nothing was written on this machine.
+docs/trust.md says what is proved, and what is not.`,
+		Example: `  engramctl attest > attestation.json
+  engramctl attest --publish
+  engramctl attest verify attestation.json`,
+		Args: cobra.NoArgs,
+	}, func(ctx context.Context, _ []string) error { return a.attest(ctx, publish) }))
+	c.Flags().BoolVar(&publish, "publish", false, "send it to the relays too")
+	c.AddCommand(a.attestVerifyCommand())
+	return c
+}
+
+// attest prints an attestation of now.
+func (a *app) attest(ctx context.Context, publish bool) error {
+	a.patient = true
+	c, m, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	state, err := a.logState(ctx, m)
+	if err != nil {
+		return err
+	}
+	defer state.Close()
+	if err := a.discover(ctx, c, m.Agent()); err != nil {
+		return err
+	}
+	made, status, err := attested(ctx, c, m, state)
+	if err := a.report(status, err); err != nil {
+		return err
+	}
+	ev := made.Event()
+	if err := c.Identity().Sign(ev); err != nil {
+		return err
+	}
+	if err := a.print("%s\n", wire.AppendEvent(nil, ev)); err != nil || !publish {
+		return err
+	}
+	published, err := c.Publish(ctx, ev)
+	return a.reportWith(client.Status{Published: published}, err, "engramctl attest --publish makes another one for all")
+}
+
+// logState opens the state for a command that cannot do without its log.
+func (a *app) logState(ctx context.Context, m *client.Memory) (*agentstate.State, error) {
+	s, err := a.settings()
+	switch {
+	case err != nil:
+		return nil, err
+	case !m.Writable():
+		return nil, usagef("this key is the owner's, and only the agent signs what it has written")
+	case a.flags.noMirror || s.noMirror:
+		return nil, usagef("nothing is kept on this machine (--no-mirror, no_mirror), and so what is written is in no log")
+	}
+	soon, cancel := context.WithTimeout(ctx, openBudget)
+	defer cancel()
+	return a.openState(soon, m, a.noteLine)
+}
+
+// attestTries is how often the memory is looked at until nothing is written
+// meanwhile.
+const attestTries = 3
+
+// attested is what may be signed now. Errors are client.ErrNotFound where nothing
+// was written, remote.ErrMoving, and those of remote.Take.
+func attested(ctx context.Context, c *client.Client, m *client.Memory, state *agentstate.State) (made attestation.Attestation, status client.Status, err error) {
+	log, root, err := state.LogRoot(ctx)
+	for range attestTries {
+		if err != nil {
+			return made, status, err
+		}
+		if log.Next == 0 {
+			return made, status, fmt.Errorf("a log of this machine: %w: nothing was written here since logs are kept", client.ErrNotFound)
+		}
+		captured, err := remote.Take(ctx, c, remote.Wanted{Agent: m.Agent(), Whole: true}, time.Now)
+		if err != nil {
+			return made, captured.Status, err
+		}
+		before := log
+		if log, root, err = state.LogRoot(ctx); err != nil || log.W != before.W || log.Next != before.Next {
+			continue
+		}
+		heads, ok := chain.ParseID(captured.Root())
+		if !ok {
+			return made, status, fmt.Errorf("the root over the heads: %q", captured.Root())
+		}
+		return attestation.Attestation{W: log.W, N: log.Next, Root: root, Heads: heads, At: int64(nostr.Now())}, captured.Status, nil
+	}
+	if err == nil {
+		err = remote.ErrMoving
+	}
+	return made, status, err
+}
