@@ -1,6 +1,10 @@
 package chain
 
-import "engramd/nips/nipae"
+import (
+	"strings"
+
+	"engramd/nips/nipae"
+)
 
 // Evidence is what there is to judge logs by: what relays showed, and what the
 // writer's own state knows. Signatures and envelopes have been checked.
@@ -13,18 +17,21 @@ type Evidence struct {
 }
 
 // Add takes an engram whose signature was checked: its link, and if it is a log
-// unit, the ids that it keeps. Which relays show it is to be said beside that.
-func (in *Evidence) Add(e nipae.Engram) {
-	at := Event{ID: e.Event.ID, D: e.Event.Tags.GetD(), At: e.CreatedAt(), Slug: string(e.Slug())}
+// unit, the ids that it keeps. It returns the event's id. Which relays show it is
+// to be said beside that.
+func (in *Evidence) Add(e nipae.Engram) string {
+	// An event's strings may be parts of a page, which must not stay with them.
+	at := Event{ID: strings.Clone(e.Event.ID), D: strings.Clone(e.Event.Tags.GetD()), At: e.CreatedAt(), Slug: strings.Clone(string(e.Slug()))}
 	if link, ok := Of(e); ok {
 		at.Link = &link
 	}
-	in.Events[at.ID] = at
 	if text, live := e.Body.Text(); live && IsUnit(e.Slug()) {
-		if u, err := ParseUnit(e.Slug(), text); err == nil {
+		if u, err := ParseUnit(nipae.Slug(at.Slug), strings.Clone(text)); err == nil {
 			in.Units = append(in.Units, u)
 		}
 	}
+	in.Events[at.ID] = at
+	return at.ID
 }
 
 // Shown is what one relay showed of a pair.

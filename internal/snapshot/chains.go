@@ -30,21 +30,11 @@ func NewLogs(name string) *Logs {
 
 // Add takes an engram whose signature was checked.
 func (l *Logs) Add(class bundle.Class, e nipae.Engram) {
-	// An event's strings are parts of its JSON, which must not stay with them.
-	at := chain.Event{ID: strings.Clone(e.Event.ID), D: strings.Clone(dOf(e.Event)), At: e.CreatedAt(), Slug: strings.Clone(string(e.Slug()))}
-	if link, ok := chain.Of(e); ok {
-		at.Link = &link
-	}
-	if text, live := e.Body.Text(); live && chain.IsUnit(e.Slug()) {
-		if u, err := chain.ParseUnit(nipae.Slug(at.Slug), strings.Clone(text)); err == nil {
-			l.in.Units = append(l.in.Units, u)
-		}
-	}
-	l.in.Events[at.ID] = at
+	id := l.in.Add(e)
 	if class == bundle.Heads {
-		l.shown.Heads = append(l.shown.Heads, at.ID)
+		l.shown.Heads = append(l.shown.Heads, id)
 	} else {
-		l.shown.Past = append(l.shown.Past, at.ID)
+		l.shown.Past = append(l.shown.Past, id)
 	}
 }
 
