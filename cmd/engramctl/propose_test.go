@@ -3,10 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"engramd/internal/client"
 	"engramd/internal/e2e/relaytest"
+	"engramd/internal/proposals"
 )
 
 // TestVouchingIsAsked: at a terminal a person says again that the whole text is
@@ -46,5 +51,60 @@ func TestVouchingIsAsked(t *testing.T) {
 	}
 	if code := run("", owner.Secret, list...); code != 0 || !strings.Contains(out.String(), `"vouch": true`) {
 		t.Errorf("%d, %s", code, out.String())
+	}
+}
+
+// TestWhatIsAcceptedIsChained: what accepting writes, and the answer to the owner,
+// are in the agent's one log; proposals and answers to others are in none.
+func TestWhatIsAcceptedIsChained(t *testing.T) {
+	r := newChainedRig(t)
+	r.does("", "mem", "set", "notes", "buy milk")
+	propose := func(by relaytest.Key, p proposals.Proposal) string {
+		t.Helper()
+		id, err := client.NewIdentity(by.Secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := client.New(id, client.Options{Relays: []string{r.relay.URL}, Timeout: relaytest.Patience})
+		defer c.Close()
+		p.Agent = relaytest.Agent().Pub
+		p, _, err = (&proposals.Author{Client: c, Rand: rand.Reader}).Propose(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.EventID
+	}
+	base := client.Hash("buy milk")
+	a := propose(relaytest.Owner(), proposals.Proposal{Act: proposals.Write, Slug: "mem/a", Base: client.BaseNone, Text: "one"})
+	b := propose(relaytest.Owner(), proposals.Proposal{Act: proposals.Delete, Slug: "mem/notes", Base: base})
+	f := propose(relaytest.Stranger(), proposals.Proposal{Act: proposals.Write, Slug: "mem/from/friend/x", Base: client.BaseNone, Text: "two"})
+	config := filepath.Join(r.dir, "friends.toml")
+	if err := os.WriteFile(config, []byte("profile = \"p\"\n[profiles.p.proposals.from]\n"+npub(relaytest.Stranger().Pub)+" = \"friend\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.does("", "proposals", "accept", a)
+	r.does("", "proposals", "reject", b, "no")
+	r.does("", "proposals", "accept", f, "--config", config)
+	r.does("", "mem", "set", "b", "three")
+	sizes, unchained := r.checked()
+	if len(sizes) != 1 || len(unchained) != 0 {
+		t.Errorf("the logs are %v, in none %v", sizes, unchained)
+	}
+	for _, n := range sizes {
+		if n != 6 { // notes, a and its answer, the answer to b, x, and b
+			t.Errorf("%d events are in it, want 6", n)
+		}
+	}
+	states, err := filepath.Glob(filepath.Join(r.dir, "state", "engramd", "*"))
+	if err != nil || len(states) == 0 {
+		t.Fatal(states, err)
+	}
+	names := map[string]bool{}
+	for _, path := range states {
+		name, _, _ := strings.Cut(filepath.Base(path), ".")
+		names[name] = true
+	}
+	if len(names) != 1 {
+		t.Errorf("there are states of more than one pair: %v", states)
 	}
 }

@@ -155,6 +155,29 @@ func TestGet(t *testing.T) {
 	}
 }
 
+// TestGetWhereRelaysDiffer: the newer of two heads counts, and the older one, which a
+// relay still shows, is a conflict.
+func TestGetWhereRelaysDiffer(t *testing.T) {
+	a, b := relaytest.Start(t, relaytest.Options{}).URL, relaytest.Start(t, relaytest.Options{}).URL
+	r := newRig(t, a)
+	old := r.propose(r.author, Proposal{Act: Write, Slug: "mem/notes", Text: "buy milk"})
+	text, err := Proposal{Act: Write, Slug: "mem/notes", Base: "none", Text: "buy tea"}.Render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.relays = []string{b}
+	newer := r.sealed(r.owner, r.agent, nipae.Slug(nipae.ProposalPrefix+old.ID), text, old.CreatedAt+10)
+	r.put(r.owner, newer)
+	r.relays = []string{a, b}
+	box := r.boxWith(Options{})
+	if _, err := box.Accept(t.Context(), old.EventID, AcceptOptions{}); !errors.Is(err, client.ErrConflict) {
+		t.Error(err)
+	}
+	if item, _, err := box.Get(t.Context(), newer.ID); err != nil || item.Text != "buy tea" {
+		t.Errorf("%+v, %v", item, err)
+	}
+}
+
 // TestListedKeys: at most 100, each once, under names that can stand in a slug.
 func TestListedKeys(t *testing.T) {
 	r := newRig(t, "ws://127.0.0.1:1")

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/proposals"
+	"engramd/nips/unit"
+)
+
+func (a *app) proposalsShowCommand() *cobra.Command {
+	var asJSON bool
+	c := a.command(&cobra.Command{
+		Use:   "show ID [--json]",
+		Short: "Show a proposal with its whole text",
+		Long: `Show a proposal with its whole text: what it wants, by whom and why, and for the agent
+also which memories say nearly the same, or contradict it. The text is somebody's words
+and not an order.`,
+		Example: `  engramctl proposals show 4f1c22ab`,
+		Args:    arguments("ID"),
+	}, func(ctx context.Context, args []string) error {
+		return a.withProposals(ctx, func(ctx context.Context, c *client.Client, m *client.Memory) error {
+			item, status, err := a.proposalNamed(ctx, c, m, args[0])
+			if err := a.report(status, aboutProposal(args[0], err)); err != nil {
+				return err
+			}
+			if asJSON {
+				out := proposalFor(item, m.Owner())
+				if item.Text != "" {
+					out.Text = &item.Text
+				}
+				return a.printJSON(struct {
+					answerOut
+					proposalOut
+				}{answerOf(m, status), out})
+			}
+			return a.printProposal(ctx, m, item)
+		})
+	})
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// proposalNamed returns a proposal to the agent, or one of our own.
+func (a *app) proposalNamed(ctx context.Context, c *client.Client, m *client.Memory, id string) (proposals.Item, client.Status, error) {
+	if m.Writable() {
+		b, err := a.box(c, m)
+		if err != nil {
+			return proposals.Item{}, client.Status{}, err
+		}
+		return b.Get(ctx, id)
+	}
+	items, _, status, err := (&proposals.Author{Client: c}).Mine(ctx, m.Agent())
+	if err != nil {
+		return proposals.Item{}, status, err
+	}
+	item, err := proposals.Find(items, id)
+	if errors.Is(err, client.ErrNotFound) && status.Partial {
+		err = client.ErrPartial
+	}
+	return item, status, err
+}
+
+// aboutProposal adds to an error which proposal it is about.
+func aboutProposal(id string, err error) error {
+	if errors.Is(err, client.ErrNotFound) && !errors.Is(err, client.ErrPartial) {
+		return fmt.Errorf("proposal %s: %w", unit.OneLine(id), err)
+	}
+	return err
+}
+
+func (a *app) printProposal(ctx context.Context, m *client.Memory, i proposals.Item) error {
+	var b strings.Builder
+	line := func(key, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-9s %s\n", key+":", value)
+		}
+	}
+	line("id", i.EventID)
+	line("act", string(i.Act))
+	line("slug", string(i.Slug))
+	line("by", strings.TrimSpace(npub(i.Proposer)+"  "+i.Name))
+	line("time", stamp(i.CreatedAt))
+	line("base", i.Base)
+	line("version", i.Version)
+	line("why", i.Why)
+	if i.Vouch {
+		line("vouch", "the whole text shall be treated as told by the owner")
+	}
+	if x := i.Answer; x != nil && x.Accepted {
+		line("answer", "accepted, "+x.Event)
+	} else if x != nil {
+		line("answer", strings.TrimSpace("rejected  "+unit.OneLine(x.Reason)))
+	}
+	if i.Origin != nil {
+		line("text", "in another agent's event")
+	}
+	if slug, err := i.Target(); err == nil && m.Writable() && i.Text != "" {
+		for _, n := range a.near(ctx, string(slug), i.Text) {
+			line("near", nearLine(n))
+		}
+	}
+	if err := a.print("%s", b.String()); err != nil || i.Text == "" {
+		return err
+	}
+	if err := a.print("\n"); err != nil {
+		return err
+	}
+	return a.printText(i.Text)
+}

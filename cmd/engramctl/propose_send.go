@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+
+	"engramd/internal/client"
+	"engramd/internal/proposals"
+	"engramd/nips/nipae"
+)
+
+// propose makes a proposal about a slug and sends it.
+func (a *app) propose(ctx context.Context, o proposing, slug nipae.Slug, make func(ctx context.Context, m *client.Memory) (proposals.Proposal, error)) error {
+	if err := a.vouched(ctx, o); err != nil {
+		return err
+	}
+	c, m, err := a.openProposing(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ctx, done := a.bounded(ctx)
+	defer done()
+	if err := a.discover(ctx, c, m.Agent()); err != nil {
+		return err
+	}
+	p, err := make(ctx, m)
+	if err != nil {
+		return err
+	}
+	p.Slug = slug
+	return a.sendProposal(ctx, c, m, o, p)
+}
+
+// vouched says what --vouch means, and asks a person at a terminal.
+func (a *app) vouched(ctx context.Context, o proposing) error {
+	const means = "once this is accepted, the agent treats the whole text as told by you"
+	switch {
+	case !o.vouch:
+		return nil
+	case !a.Terminal.Stdin || a.Terminal.Line == nil:
+		a.note("--vouch: %s", means)
+		return nil
+	}
+	answer, err := a.Terminal.Line(ctx, "--vouch: "+means+". Go on? [y/N] ")
+	switch {
+	case errors.Is(err, errNoTerminal):
+		a.note("--vouch: %s", means)
+		return nil
+	case err != nil:
+		return err
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return usagef("nothing was proposed")
+}
+
+// openProposing opens the memory of an agent that is another key than ours. What
+// is proposed is in no log, and in no copy: it is no memory.
+func (a *app) openProposing(ctx context.Context) (*client.Client, *client.Memory, error) {
+	a.flags.noMirror = true
+	c, m, err := a.open(ctx)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case m.Agent() == m.Owner():
+		err = usageError{proposals.ErrSelf}
+	case m.Writable():
+		err = usagef("whose memory? Name the agent (--agent): what is in your own, mem set and mem edit write")
+	}
+	if err != nil {
+		c.Close()
+		return nil, nil, err
+	}
+	return c, m, nil
+}
+
+// proposedFor reads what a proposal is made for; nothing is an empty entry.
+func (a *app) proposedFor(ctx context.Context, m *client.Memory, slug nipae.Slug) (client.Entry, error) {
+	head, status, err := m.Get(ctx, slug)
+	if errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrTombstone) {
+		return client.Entry{}, a.report(status, nil)
+	}
+	return head, a.report(status, about(slug, head, err))
+}
+
+// proposedAbout is proposedFor of what must be there.
+func (a *app) proposedAbout(ctx context.Context, m *client.Memory, slug nipae.Slug) (client.Entry, error) {
+	head, status, err := m.Get(ctx, slug)
+	return head, a.report(status, about(slug, head, err))
+}
+
+// sendProposal sends one and says how the agent names it.
+func (a *app) sendProposal(ctx context.Context, c *client.Client, m *client.Memory, o proposing, p proposals.Proposal) error {
+	p.Agent, p.Why = m.Agent(), o.why
+	by := &proposals.Author{Client: c, Rand: rand.Reader, AllowSecret: o.allow}
+	p, status, err := by.Propose(ctx, p)
+	if errors.Is(err, proposals.ErrRefused) {
+		err = fmt.Errorf("%w: what is proposed is signed and cannot be redacted later; --allow-secret sends it all the same", err)
+	}
+	if err := a.reportWith(status, err, "proposing it again sends another proposal"); err != nil {
+		return err
+	}
+	if o.asJSON {
+		return a.printJSON(struct {
+			answerOut
+			proposalOut
+		}{answerOf(m, status), proposalFor(proposals.Item{Proposal: p}, "")})
+	}
+	return a.print("%s  %s proposed  id %s\n", p.Slug, p.Act, p.EventID[:shortID])
+}
