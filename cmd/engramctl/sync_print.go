@@ -120,8 +120,8 @@ func (a *app) printTarget(t client.TransferTarget, dryRun bool) error {
 		took = "would be sent"
 	}
 	parts := []string{fmt.Sprintf("lacked %d", t.Lacked), fmt.Sprintf("%s %d", took, t.Sent)}
-	if t.Past > 0 {
-		parts[1] += fmt.Sprintf(" (%s)", counted(t.Past, "older version", "older versions"))
+	if past := min(t.Past, t.Sent); past > 0 { // what was refused may have been some of them
+		parts[1] += fmt.Sprintf(" (%s)", counted(past, "older version", "older versions"))
 	}
 	for _, more := range []struct {
 		n    int
