@@ -18,7 +18,7 @@ type AgentMemory struct {
 	Agent      string // public key in hex
 	Approved   bool   // it is on the owner's list
 	Core       bool
-	Memories   int   // as Memory.List has them
+	Memories   int   // as Memory.List has them, without proposals and answers to them
 	Bytes      int64 // of all texts
 	Unreadable int   // addresses at which nothing can be read
 	Last       int64 // when it last wrote, or removed, something, in Unix seconds; 0: never
@@ -27,7 +27,9 @@ type AgentMemory struct {
 // Agents returns the agents of the client's identity as an owner: those that it
 // has approved, and behind them those that remember something for it, who wrote
 // last first. Anybody can address memory to anybody: what is not approved is a
-// claim. Only the configured relays are asked, since the lists of agents that
+// claim. Proposals, and answers to them, are no memory; and for whom the identity
+// remembers something itself is its owner, who proposes things to it, and none of
+// its agents, unless it has approved him. Only the configured relays are asked, since the lists of agents that
 // are not known cannot be looked at.
 //
 // Errors are ErrNoRelay, and ErrPartial if nothing was found and some relay
@@ -52,6 +54,9 @@ func (c *Client) Agents(ctx context.Context) ([]AgentMemory, Status, error) {
 		return nil, status, err
 	}
 	agents, err := c.measured(ctx, approved, a.Events)
+	if err == nil {
+		agents, status = c.withoutOwners(ctx, configured, agents, status)
+	}
 	if err == nil && len(agents) == 0 && status.Partial {
 		err = failures(ErrPartial, status.Relays)
 	}
@@ -73,12 +78,16 @@ func (c *Client) measured(ctx context.Context, approved []string, events []*nost
 			return nil, fmt.Errorf("%w: %d agents take longer to look at", ErrTimeout, len(byAgent))
 		}
 		a := AgentMemory{Agent: agent, Approved: slices.Contains(approved, agent)}
+		remembers := false
 		if len(events) > 0 {
-			if err := c.measure(&a, events); err != nil {
+			var err error
+			if remembers, err = c.measure(&a, events); err != nil {
 				return nil, err
 			}
 		}
-		agents = append(agents, a)
+		if a.Approved || remembers {
+			agents = append(agents, a)
+		}
 	}
 	slices.SortFunc(agents, func(x, y AgentMemory) int {
 		switch {
@@ -92,13 +101,29 @@ func (c *Client) measured(ctx context.Context, approved []string, events []*nost
 	return agents, nil
 }
 
-// measure reports how much an agent remembers.
-func (c *Client) measure(a *AgentMemory, events []*nostr.Event) error {
+// withoutOwners leaves out the owners of the identity. Where that cannot be
+// asked, nobody is left out, and the Status tells.
+func (c *Client) withoutOwners(ctx context.Context, targets []target, agents []AgentMemory, status Status) ([]AgentMemory, Status) {
+	var claims []string
+	for _, a := range agents {
+		if !a.Approved {
+			claims = append(claims, a.Agent)
+		}
+	}
+	owners, relays, _ := c.owners(ctx, targets, claims) // what failed is in relays
+	if partial(relays) {
+		status.Relays, status.Partial = withDoubts(relays, status.Relays), true
+	}
+	return slices.DeleteFunc(agents, func(a AgentMemory) bool { return !a.Approved && slices.Contains(owners, a.Agent) }), status
+}
+
+// measure reports how much an agent remembers, and whether it is anything.
+func (c *Client) measure(a *AgentMemory, events []*nostr.Event) (bool, error) {
 	key, err := c.conversation(a.Agent)
 	if err != nil {
-		return fmt.Errorf("agent %s: %w", a.Agent, err)
+		return false, fmt.Errorf("agent %s: %w", a.Agent, err)
 	}
-	l := nipae.SelectHeads(key(), a.Agent, c.id.PubKey(), events)
+	l, remembers := withoutExchange(nipae.SelectHeads(key(), a.Agent, c.id.PubKey(), events))
 	a.Core, a.Memories, a.Unreadable = l.Core != nil, len(l.Memories), len(l.Unreadable)
 	for _, e := range l.Heads() {
 		text, _ := e.Body.Text()
@@ -108,5 +133,5 @@ func (c *Client) measure(a *AgentMemory, events []*nostr.Event) error {
 	for _, e := range l.Tombstones {
 		a.Last = max(a.Last, e.CreatedAt())
 	}
-	return nil
+	return remembers, nil
 }

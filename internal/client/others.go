@@ -15,7 +15,8 @@ const maxOthers = 500
 // Others is what a key can know of memory that is not the pair's.
 type Others struct {
 	// Begun says that there is memory of the pair itself, if only tombstones; then
-	// nothing else is known.
+	// nothing else is known. Proposals, and answers to them, are no memory, here
+	// and of other pairs.
 	Begun bool
 	// Keys are the other owners for whom the agent remembers something, when the
 	// agent asks; the other agents that remember something for the owner, when the
@@ -30,12 +31,10 @@ type Others struct {
 func (m *Memory) Others(ctx context.Context) (Others, Status, error) {
 	ctx, cancel := m.c.operation(ctx)
 	defer cancel()
-	own := m.all()
-	own.Limit = 1
-	a, err := m.c.ask(ctx, own)
+	a, begun, err := m.begun(ctx)
 	status := m.status(a.Relays, 0)
-	if err != nil || len(a.Events) > 0 {
-		return Others{Begun: len(a.Events) > 0}, status, err
+	if err != nil || begun {
+		return Others{Begun: begun}, status, err
 	}
 	rest := nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.agent}, Limit: maxOthers}
 	targets := m.c.relays()
@@ -46,19 +45,44 @@ func (m *Memory) Others(ctx context.Context) (Others, Status, error) {
 	}
 	b, err := m.c.askThose(ctx, targets, rest)
 	status = m.status(b.Relays, 0)
-	switch {
-	case err != nil:
+	if err != nil {
 		return Others{}, status, err
-	case partial(a.Relays) || partial(b.Relays):
-		status.Partial = true
-		return Others{Keys: m.others(b.Events)}, status, failures(ErrPartial, slices.Concat(a.Relays, b.Relays))
 	}
-	return Others{Keys: m.others(b.Events)}, status, nil
+	keys := m.others(b.Events)
+	asked := slices.Concat(a.Relays, b.Relays)
+	if !m.Writable() {
+		owners, relays, _ := m.c.owners(ctx, targets, keys) // what failed is in relays
+		asked = slices.Concat(asked, relays)
+		keys = slices.DeleteFunc(keys, func(key string) bool { return slices.Contains(owners, key) })
+	}
+	if partial(asked) {
+		status.Partial = true
+		return Others{Keys: keys}, status, failures(ErrPartial, asked)
+	}
+	return Others{Keys: keys}, status, nil
 }
 
-// others returns the other halves of the pairs that engrams belong to.
+// begun reports whether there is memory of the pair. One event tells, unless it
+// is a proposal or an answer; of those, maxOthers without a memory are none.
+func (m *Memory) begun(ctx context.Context) (a Answers, begun bool, err error) {
+	own := m.all()
+	for _, own.Limit = range []int{1, maxOthers} {
+		a, err = m.c.ask(ctx, own)
+		if err != nil || len(a.Events) == 0 {
+			return a, false, err
+		}
+		if _, begun = withoutExchange(nipae.SelectHeads(m.key(), m.agent, m.owner, a.Events)); begun {
+			return a, true, nil
+		}
+	}
+	return a, false, nil
+}
+
+// others returns the other halves of the pairs that engrams belong to, without
+// those of which there are proposals and answers only.
 func (m *Memory) others(events []*nostr.Event) []string {
 	var keys []string
+	of := map[string][]*nostr.Event{}
 	for _, ev := range events {
 		if nipae.CheckEnvelope(ev) != nil {
 			continue
@@ -67,9 +91,24 @@ func (m *Memory) others(events []*nostr.Event) []string {
 		if m.Writable() {
 			key = ev.Tags.GetFirst([]string{"p"}).Value()
 		}
-		if key != m.owner && key != m.agent && !slices.Contains(keys, key) {
+		if key == m.owner || key == m.agent {
+			continue
+		}
+		if of[key] == nil {
 			keys = append(keys, key)
 		}
+		of[key] = append(of[key], ev)
 	}
-	return keys
+	return slices.DeleteFunc(keys, func(key string) bool {
+		between, err := m.c.conversation(key)
+		if err != nil {
+			return false // it names no key, and is named
+		}
+		agent, owner := key, m.owner
+		if m.Writable() {
+			agent, owner = m.agent, key
+		}
+		_, remembers := withoutExchange(nipae.SelectHeads(between(), agent, owner, of[key]))
+		return !remembers
+	})
 }

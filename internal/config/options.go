@@ -101,7 +101,7 @@ func (c *Config) generalOptions() []*Option {
 			many(&c.Gate.Replicas, pubkey(false))},
 
 		{"write.authors", "If not empty, only these pubkeys may write (and engrams that write.owners lets in).", true, many(&c.Write.Authors, pubkey(false))},
-		{"write.owners", "If not empty, engrams are accepted whose owner (p tag) is listed and vouches for the agent: by a NIP-OA attestation (an auth tag on the event or in AUTH, or the x-auth-tag header over HTTP), or by an approval that the owner stored.", true,
+		{"write.owners", "If not empty, engrams are accepted whose owner (p tag) is listed and vouches for the agent: by a NIP-OA attestation (an auth tag on the event or in AUTH, or the x-auth-tag header over HTTP), or by an approval that the owner stored. Proposals are accepted too: from a listed owner to an agent he vouches for, and between agents whom listed owners vouch for (docs/operating.md).", true,
 			many(&c.Write.Owners, pubkey(false))},
 		{"write.kinds", "If not empty, only these kinds may be written.", true, many(&c.Write.Kinds, whole(0, 65535))},
 		{"write.ban_authors", "Pubkeys that may not write.", true, many(&c.Write.BanAuthors, pubkey(false))},

@@ -109,7 +109,7 @@ func Open(ctx context.Context, p Pair, o Options) (*Mirror, error) {
 		path = filepath.Join(o.Dir, keys.name+".mirror")
 	}
 	m := &Mirror{agent: p.Agent, owner: p.Owner, lang: p.Lang, now: o.Now, seal: sealer{func() []byte { return keys.mac[:] }}, sealed: o.Now()}
-	m.open, m.address = openerOf(p), addressOf(p.Conversation)
+	m.open, m.address = openerOf(p), addressOf(p)
 	m.file, err = sealedfile.Open(ctx, path, keys.file, sealedfile.Options{
 		What: "the local copy", Application: application, Schema: schema, Keep: keepAside, MaxBytes: o.MaxBytes, Warn: o.Warn, Now: o.Now,
 	})

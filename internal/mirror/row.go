@@ -94,9 +94,9 @@ func textOf(e event, text []byte) (string, error) {
 }
 
 // addressOf keeps the key behind a closure, out of reach of fmt.
-func addressOf(k nipae.ConversationKey) func(string) [32]byte {
+func addressOf(p Pair) func(string) [32]byte {
 	return func(slug string) [32]byte {
-		d, _ := decodeID(k.Address(nipae.Slug(slug)))
+		d, _ := decodeID(nipae.AddressIn(p.Conversation, p.Agent, p.Owner, nipae.Slug(slug)))
 		return d
 	}
 }

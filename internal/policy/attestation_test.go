@@ -42,6 +42,12 @@ func attest(t testing.TB, agent, conditions string) nostr.Tag {
 	return nostr.Tag{"auth", vectorOwner, conditions, hex.EncodeToString(sig.Serialize())}
 }
 
+// attestedOwner returns the owner that attestationOn finds.
+func (m *memory) attestedOwner(ev *nostr.Event) (string, error) {
+	a, err := m.attestationOn(ev)
+	return a.owner, err
+}
+
 func TestAttestedOwnerVector(t *testing.T) {
 	owner, err := newMemory().attestedOwner(vectorEvent())
 	if err != nil || owner != vectorOwner {

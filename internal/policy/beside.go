@@ -12,7 +12,7 @@ import (
 // Attestation is an owner's word for a key (NIP-OA) that came beside events of
 // this key and not on them: in its AUTH, or in a header of the request that
 // delivers one. It counts as an auth tag on the event would, and is neither
-// stored nor logged. It may be one that does not count; then its sender is told
+// stored nor logged; what it says is remembered as of one on an event. It may be one that does not count; then its sender is told
 // why when it would have been needed.
 type Attestation struct {
 	attestation
@@ -74,6 +74,7 @@ func (p *Policy) attestedBeside(ctx context.Context, ev *nostr.Event, owners []s
 			continue
 		}
 		if why = a.vouches(ev, owners); why == nil {
+			p.memory.vouched(a.attestation)
 			return true, nil
 		}
 	}

@@ -28,7 +28,10 @@ type Hook = func(ctx context.Context, ev *nostr.Event) (reject bool, msg string)
 //     everybody who is not listed. With write.owners an engram passes if its
 //     owner (p) is listed and vouches for its author, by a NIP-OA auth tag on
 //     the event or beside it (Attestation), or by a stored approval; owners
-//     vouch for themselves. Any other kind passes if its author is a listed
+//     vouch for themselves. So do engrams the other way, which propose and answer:
+//     from a listed owner to an agent for whom he vouches, and between two
+//     agents for whom listed owners vouch; the one that is named sends nothing
+//     along, so an attestation of his counts if it was seen. Any other kind passes if its author is a listed
 //     owner or a listed owner vouches for the author: an agent needs deletions,
 //     relay lists and contracts besides engrams. With both lists, passing one is
 //     enough; keys that the operator provisioned for agents pass every list.

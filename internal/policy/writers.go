@@ -66,42 +66,61 @@ func (p *Policy) rejectAuthor(ctx context.Context, ev *nostr.Event) (bool, strin
 	if len(p.owners) == 0 {
 		return true, "restricted: only listed keys may write here"
 	}
-	candidates := p.ownerList
-	if ev.Kind == nipae.Kind {
-		o := owner(ev)
-		if !has(p.owners, o) {
-			return true, "restricted: engrams are accepted here for listed owners only"
-		}
-		candidates = []string{o}
+	if ev.Kind != nipae.Kind {
+		return rejectedFor(p.unvouched(ctx, ev, p.ownerList))
 	}
-	if slices.Contains(candidates, ev.PubKey) {
-		return false, ""
+	if o := owner(ev); has(p.owners, o) {
+		return rejectedFor(p.unvouched(ctx, ev, []string{o}))
 	}
-	attested, why := p.attestedFor(ctx, ev, candidates)
-	if attested {
-		return false, ""
-	}
-	for _, o := range candidates {
-		switch ok, err := p.approved(ctx, o, ev.PubKey); {
-		case err != nil:
-			// Who may write is not known, and neither answer would be true.
-			return true, "error: the owner's approvals could not be read; try again"
-		case ok:
-			return false, ""
-		}
-	}
-	return true, unvouched + why
+	return rejectedFor(p.unproposable(ctx, ev))
 }
 
-// unvouched is followed by what the writer can do, or did wrong.
-const unvouched = "restricted: no listed owner has vouched for this key: "
+// rejectedFor is a Hook's answer: "" rejects nothing.
+func rejectedFor(msg string) (bool, string) { return msg != "", msg }
+
+// unvouched returns why none of the owners vouches for the author of ev, ""
+// if one does or is the author.
+func (p *Policy) unvouched(ctx context.Context, ev *nostr.Event, owners []string) string {
+	if slices.Contains(owners, ev.PubKey) {
+		return ""
+	}
+	attested, why := p.attestedFor(ctx, ev, owners)
+	if attested {
+		return ""
+	}
+	switch ok, err := p.approvedBy(ctx, ev.PubKey, owners); {
+	case err != nil:
+		// Who may write is not known, and neither answer would be true.
+		return approvalsFailed
+	case ok:
+		return ""
+	}
+	return unvouchedAuthor + why
+}
+
+const approvalsFailed = "error: the owner's approvals could not be read; try again"
+
+// approvedBy reports whether one of the owners' stored lists names the agent:
+// one look-up in an index for each owner.
+func (p *Policy) approvedBy(ctx context.Context, agent string, owners []string) (bool, error) {
+	for _, o := range owners {
+		if ok, err := p.approved(ctx, o, agent); ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
+// unvouchedAuthor is followed by what the writer can do, or did wrong.
+const unvouchedAuthor = "restricted: no listed owner has vouched for this key: "
 
 // attestedFor reports whether one of the owners attests the author of ev, by
 // the auth tag on it or by what came beside it. If not, why continues
-// unvouched.
+// unvouchedAuthor.
 func (p *Policy) attestedFor(ctx context.Context, ev *nostr.Event, owners []string) (ok bool, why string) {
-	attesting, err := p.memory.attestedOwner(ev)
-	if err == nil && slices.Contains(owners, attesting) {
+	a, err := p.memory.attestationOn(ev)
+	if err == nil && slices.Contains(owners, a.owner) {
+		p.memory.vouched(a)
 		return true, ""
 	}
 	ok, faultBeside := p.attestedBeside(ctx, ev, owners)

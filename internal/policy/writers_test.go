@@ -77,11 +77,12 @@ func TestWriteOwnersStoreFails(t *testing.T) {
 	}})
 	check(t, p, engram(agentKey, ownerKey), "error: ")
 	check(t, p, note(strangerKey), "error: ")
+	check(t, p, engram(agentKey, strangerKey), "error: ")
 	// Who needs no approval is not held up.
 	check(t, p, note(ownerKey), "")
 	ev := engram(agentKey, vectorOwner, attest(t, agentKey, ""))
 	check(t, p, ev, "")
-	check(t, p, engram(agentKey, strangerKey), "restricted: ")
+	check(t, p, engram(agentKey, agentKey), "restricted: ")
 }
 
 // An owner may keep his approval list under every list of kinds, but nobody

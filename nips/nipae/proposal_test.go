@@ -20,14 +20,14 @@ func TestProposalAddress(t *testing.T) {
 		t.Fatal(d, err)
 	}
 	seen := map[string]bool{d: true}
-	for _, c := range [][3]string{{a, o, id}, {o, o, id}, {o, a, strings.Repeat("f0", 16)}} {
+	for _, c := range [][3]string{{a, o, id}, {o, strings.Repeat("1", 64), id}, {o, a, strings.Repeat("f0", 16)}} {
 		other, err := ProposalAddress(c[0], c[1], c[2])
 		if err != nil || seen[other] {
 			t.Errorf("%v: %s, %v", c, other, err)
 		}
 		seen[other] = true
 	}
-	for _, c := range [][3]string{{"", a, id}, {o, strings.ToUpper(a), id}, {o, a[:63], id}} {
+	for _, c := range [][3]string{{o, o, id}, {"", a, id}, {o, strings.ToUpper(a), id}, {o, a[:63], id}} {
 		if _, err := ProposalAddress(c[0], c[1], c[2]); !errors.Is(err, ErrKey) {
 			t.Errorf("%v: %v", c, err)
 		}
@@ -83,24 +83,69 @@ func TestProposalIsSealedAndOpened(t *testing.T) {
 	}
 }
 
-// TestProposalAddressVectors: the published addresses, which another program made.
-func TestProposalAddressVectors(t *testing.T) {
+// TestVectorsProposalAddress: the published vectors, and what has no address.
+func TestVectorsProposalAddress(t *testing.T) {
 	raw, err := os.ReadFile("../../testdata/vectors/proposal-address.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var v struct {
-		Addresses []struct{ Proposer, Agent, ID, Slug, D string } `json:"addresses"`
+	type vector struct{ Proposer, Agent, ID, D, Why string }
+	var v struct{ Addresses, None []vector }
+	if err := json.Unmarshal(raw, &v); err != nil {
+		t.Fatal(err)
 	}
-	if err := json.Unmarshal(raw, &v); err != nil || len(v.Addresses) == 0 {
-		t.Fatal(len(v.Addresses), err)
+	if len(v.Addresses) < 3 || len(v.None) < 3 {
+		t.Fatalf("%d addresses, %d without", len(v.Addresses), len(v.None))
 	}
-	for _, a := range v.Addresses {
-		if d, err := ProposalAddress(a.Proposer, a.Agent, a.ID); err != nil || d != a.D || a.Slug != ProposalPrefix+a.ID {
-			t.Errorf("%+v: %s, %v", a, d, err)
+	for _, c := range v.Addresses {
+		if d, err := ProposalAddress(c.Proposer, c.Agent, c.ID); err != nil || d != c.D {
+			t.Errorf("%s: %s, %v, want %s", c.ID, d, err, c.D)
 		}
-		if d := AddressIn(ConversationKey{1}, a.Proposer, a.Agent, Slug(a.Slug)); d != a.D {
-			t.Errorf("with a conversation key: %s, want %s", d, a.D)
+		slug := Slug(ProposalPrefix + c.ID)
+		if d := AddressIn(ConversationKey{1}, c.Proposer, c.Agent, slug); d != c.D {
+			t.Errorf("%s: lies at %s, want %s", slug, d, c.D)
+		}
+	}
+	for _, c := range v.None {
+		if d, err := ProposalAddress(c.Proposer, c.Agent, c.ID); err == nil || d != "" {
+			t.Errorf("%s: %s", c.Why, d)
+		}
+	}
+}
+
+// TestNoProposalToOneself: in the memory of who owns himself, the slug is one
+// like any other, which others' tools may have written, and Seal makes none.
+func TestNoProposalToOneself(t *testing.T) {
+	v := readVectors(t)
+	self := v.Derived.PubKeyA
+	k, err := DeriveConversationKey(v.Inputs.SecretA, self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealing := Sealing{Secret: v.Inputs.SecretA, Owner: self, CreatedAt: 1700000000, Nonce: [32]byte{1}}
+	slug := Slug(ProposalPrefix + strings.Repeat("0f", 16))
+	body, err := NewMemory(slug, "propose")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Seal(k, body, sealing); !errors.Is(err, ErrKey) {
+		t.Errorf("sealed: %v", err)
+	}
+	if d := AddressIn(k, self, self, slug); d != k.Address(slug) {
+		t.Errorf("it lies at %s", d)
+	}
+	if _, err := Seal(k, memory(t, "mem/a", "x"), sealing); err != nil {
+		t.Errorf("a memory of who owns himself: %v", err)
+	}
+}
+
+func TestIsExchange(t *testing.T) {
+	for slug, want := range map[Slug]bool{
+		"mem/proposals/0f": true, "mem/proposals-answers/0f": true, "mem/proposals": false, "mem/proposals-of-ana/x": false,
+		"mem/sys/log": false, "mem/a": false, Core: false,
+	} {
+		if got := IsExchange(slug); got != want {
+			t.Errorf("%s: %v", slug, got)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (Sealing) LogValue() slog.Value { return slog.StringValue(redacted) }
 // The errors are ErrKey (also if k is not the key of Secret and Owner, since
 // nobody could read the event), ErrBody and ErrTooLarge, and ErrSealing for a
 // time that is not positive, an expiration that is not after it, a missing
-// source of randomness or one that fails.
+// source of randomness or one that fails. A proposal to oneself is ErrKey.
 func Seal(k ConversationKey, b Body, s Sealing) (*nostr.Event, error) {
 	want, err := DeriveConversationKey(s.Secret, s.Owner)
 	if err != nil {
@@ -109,16 +109,17 @@ func Seal(k ConversationKey, b Body, s Sealing) (*nostr.Event, error) {
 }
 
 // address returns the d of a slug. Only a proposal's depends on who its author
-// is.
+// is; who owns himself cannot propose.
 func (s *Sealing) address(k ConversationKey, slug Slug) (string, error) {
-	if !strings.HasPrefix(string(slug), ProposalPrefix) {
+	id, ok := strings.CutPrefix(string(slug), ProposalPrefix)
+	if !ok || !IsProposalID(id) {
 		return k.Address(slug), nil
 	}
 	author, err := nostr.GetPublicKey(s.Secret)
 	if err != nil {
 		return "", fmt.Errorf("%w: the secret key has no public key", ErrKey)
 	}
-	return AddressIn(k, author, s.Owner, slug), nil
+	return ProposalAddress(author, s.Owner, id)
 }
 
 // drawRandomness fills in Nonce, on its copy, and returns what Aux stands for.

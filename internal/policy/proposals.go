@@ -1,0 +1,99 @@
+package policy
+
+import (
+	"context"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/nipae"
+)
+
+const (
+	listedOnly = "restricted: engrams are accepted here for listed owners only, and between agents for whom they have vouched"
+	// notHisAgent is told to listed owners alone.
+	notHisAgent = "restricted: you have not vouched for the agent that the engram names: store an approval (engramctl agents allow)"
+)
+
+// unproposable returns why an engram that names no listed owner is not taken,
+// "" if it is. Such an engram proposes something, or answers: a listed owner
+// writes to agents for whom he himself vouches, and an agent for whom a listed
+// owner vouches to others of which that is true. Nobody writes to himself so.
+//
+// The author is judged first: who may not write here is told nothing that
+// depends on the agent. That costs at most two look-ups for each listed owner.
+func (p *Policy) unproposable(ctx context.Context, ev *nostr.Event) string {
+	agent := owner(ev)
+	if agent == ev.PubKey {
+		return listedOnly
+	}
+	by, refusal := []string{ev.PubKey}, notHisAgent
+	if !has(p.owners, ev.PubKey) {
+		switch why := p.unvouched(ctx, ev, p.ownerList); {
+		case why == approvalsFailed:
+			return why
+		case why != "":
+			return listedOnly
+		}
+		by, refusal = p.ownerList, listedOnly
+	}
+	switch ok, err := p.receives(ctx, agent, by); {
+	case err != nil:
+		return approvalsFailed
+	case !ok:
+		return refusal
+	}
+	return ""
+}
+
+// receives reports whether one of the owners vouches for an agent that has
+// sent nothing along: the operator has let it write (write.authors, or a key
+// that was made for it), an owner's stored list names it, or an owner's
+// attestation has let it write since the relay started, and would now. That an
+// agent is banned outweighs all of them.
+func (p *Policy) receives(ctx context.Context, agent string, owners []string) (bool, error) {
+	switch {
+	case has(p.bannedAuthors, agent):
+		return false, nil
+	case has(p.authors, agent):
+		return true, nil
+	}
+	if made, err := p.provisioned(ctx, agent); made || err != nil {
+		return made, err
+	}
+	now := &nostr.Event{Kind: nipae.Kind, PubKey: agent, CreatedAt: nostr.Timestamp(p.clock().Unix())}
+	if p.memory.hasVouched(owners, now) {
+		return true, nil
+	}
+	return p.approvedBy(ctx, agent, owners)
+}
+
+// vouched remembers an attestation that has counted: its owner is listed. The
+// newest of an owner for an agent takes the place of those before it.
+func (m *memory) vouched(a attestation) {
+	if len(a.conditions) > maxKeptConditions {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := voucher{a.owner, a.agent}
+	if conditions, ok := m.vouches.get(key); ok && conditions == a.conditions {
+		return
+	}
+	// Strings of an event are parts of its frame and would keep it alive.
+	m.vouches.put(voucher{strings.Clone(a.owner), strings.Clone(a.agent)}, strings.Clone(a.conditions))
+}
+
+// hasVouched reports whether one of the owners has vouched for the author of
+// ev by an attestation that was seen, on conditions that hold for ev.
+func (m *memory) hasVouched(owners []string, ev *nostr.Event) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, o := range owners {
+		conditions, ok := m.vouches.get(voucher{o, ev.PubKey})
+		if ok && (attestation{conditions: conditions}).conditionsHold(ev) == nil {
+			return true
+		}
+	}
+	return false
+}
