@@ -90,11 +90,14 @@ func (a *app) attestVerify(ctx context.Context, name string, asJSON bool) error 
 	}
 	out := attestVerifyOut{ID: made.ID, Agent: npub(made.Agent), Time: stamp(made.At), Writer: made.W, N: made.N, Root: hex.EncodeToString(made.Root[:]),
 		HeadsRoot: hex.EncodeToString(made.Heads[:]), Signature: "ok", Consistent: "ok", From: "state"}
-	log, whole, err := a.ownLog(ctx, m, made.W), true, error(nil)
-	if !log.Own {
-		out.From = "relays"
-		if log, whole, err = a.relaysLog(ctx, c, m, made.W); err != nil {
+	log, whole := a.ownLog(ctx, m, made.W), true
+	if short := log.Own && int64(len(log.IDs)) < made.N; !log.Own || short { // a state that was restored has less than relays
+		shown, all, err := a.relaysLog(ctx, c, m, made.W)
+		if err != nil {
 			return err
+		}
+		if !short || !all || int64(len(shown.IDs)) >= made.N {
+			out.From, log, whole = "relays", shown, all
 		}
 	}
 	out.NowN = int64(len(log.IDs))

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -73,6 +74,8 @@ func TestEightHooksAtOnce(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(3+7*(8*round+i))*time.Millisecond)
 				defer cancel()
 				cmd := m.command(ctx, events[i%len(events)], m.input("k", said))
+				cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the shell's child is killed with it
+				cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 				cmd.WaitDelay = time.Second
 				_ = cmd.Run()
 			})
