@@ -9,7 +9,7 @@ import (
 // histories is how many random histories are judged.
 func histories() uint64 {
 	if raceEnabled {
-		return 600
+		return 200
 	}
 	return 10_000
 }
