@@ -397,24 +397,3 @@ func walk(c *cobra.Command, visit func(*cobra.Command)) {
 		walk(sub, visit)
 	}
 }
-
-// TestScriptsRunToTheirEnd: "stop" would end a script as passed, whatever stands
-// behind it. A relay is ended by "halt".
-func TestScriptsRunToTheirEnd(t *testing.T) {
-	scripts, err := filepath.Glob("testdata/script/*.txtar")
-	if err != nil || len(scripts) == 0 {
-		t.Fatal(scripts, err)
-	}
-	for _, path := range scripts {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		script, _, _ := strings.Cut("\n"+string(text), "\n-- ")
-		for i, line := range strings.Split(script, "\n") {
-			if words := strings.Fields(line); len(words) > 0 && slices.Contains(words, "stop") && (words[0] == "stop" || strings.HasPrefix(words[0], "[")) {
-				t.Errorf("%s:%d: %s", path, i, line)
-			}
-		}
-	}
-}

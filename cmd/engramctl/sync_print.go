@@ -89,7 +89,11 @@ func (a *app) doubts(r client.TransferReport) error {
 			a.note("%s failed: %v", s.URL, s.Err)
 		}
 	}
-	if unanswered(r) {
+	switch {
+	case !unanswered(r):
+	case slices.ContainsFunc(r.Targets, func(t client.TransferTarget) bool { return !hasSource(r, t.URL) }):
+		return fmt.Errorf("%w of those to copy from: what they have, and what others lack, is not known", client.ErrNoRelay)
+	default:
 		return fmt.Errorf("%w: what they have, and what they lack, is not known", client.ErrNoRelay)
 	}
 	n := 0
@@ -114,14 +118,19 @@ func unanswered(r client.TransferReport) bool {
 	}) && !slices.ContainsFunc(r.Targets, func(t client.TransferTarget) bool { return t.Lacked+t.Sent > 0 })
 }
 
+// hasSource reports whether a relay was one to copy from.
+func hasSource(r client.TransferReport, url string) bool {
+	return slices.ContainsFunc(r.Sources, func(s client.TransferSource) bool { return s.URL == url })
+}
+
 func (a *app) printTarget(t client.TransferTarget, dryRun bool) error {
 	took := "took"
 	if dryRun {
 		took = "would be sent"
 	}
 	parts := []string{fmt.Sprintf("lacked %d", t.Lacked), fmt.Sprintf("%s %d", took, t.Sent)}
-	if past := min(t.Past, t.Sent); past > 0 { // what was refused may have been some of them
-		parts[1] += fmt.Sprintf(" (%s)", counted(past, "older version", "older versions"))
+	if t.Past > 0 {
+		parts[1] += fmt.Sprintf(" (%s)", counted(t.Past, "older version", "older versions"))
 	}
 	for _, more := range []struct {
 		n    int

@@ -47,7 +47,7 @@ type TransferTarget struct {
 	URL      string
 	Lacked   int // events that some source has and it does not
 	Sent     int // it took them; with DryRun: they would be sent
-	Past     int // of them superseded versions
+	Past     int // of Sent, superseded versions
 	Newer    int // it has a newer version
 	Deleted  int // their author has deleted them there
 	Expired  int // not sent: their time is over (NIP-40)
@@ -55,6 +55,8 @@ type TransferTarget struct {
 	NotMoved []Moved
 	Refused  []Moved
 	Err      error // it failed, and was given up
+
+	past map[string]bool // ids of superseded versions that are to be sent
 }
 
 // Moved is an event that did not come to a target, and why.

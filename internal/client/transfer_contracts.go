@@ -120,7 +120,7 @@ func (x *transfer) publish(ctx context.Context, to *Peer, list []*nostr.Event, t
 		err := to.PublishAll(ctx, rows, func(ev *nostr.Event, s PublishStatus) {
 			switch {
 			case s.Accepted:
-				if t.Sent++; t.Sent%progressEach == 0 {
+				if t.took(ev); t.Sent%progressEach == 0 {
 					x.Progress("sent " + events(t.Sent) + " to " + to.t.url)
 				}
 			case s.Superseded:

@@ -67,6 +67,7 @@ func (x *transfer) placePast(ctx context.Context, to *Peer, known map[string]*no
 		withdrawn = newestOf(c.versions)
 	}
 	last := newestOf(known)
+	t.past = map[string]bool{}
 	var out, older []*nostr.Event
 	for _, v := range known {
 		a, _ := addressOf(v)
@@ -81,7 +82,7 @@ func (x *transfer) placePast(ctx context.Context, to *Peer, known map[string]*no
 			t.NotMoved = append(t.NotMoved, Moved{v, "it is withdrawn, and would become current there"})
 		case head == nil || supersedes(v, head):
 			out = append(out, v)
-			t.Past++
+			t.past[v.ID] = true
 		case isContract(v): // its history was looked at
 			t.NotMoved = append(t.NotMoved, Moved{v, hasNewer})
 		default:

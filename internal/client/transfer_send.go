@@ -25,7 +25,9 @@ func events(n int) string {
 // the rest side by side, and a deletion when all before it are there.
 func (x *transfer) send(ctx context.Context, to *Peer, list []*nostr.Event, t *TransferTarget) error {
 	if x.DryRun {
-		t.Sent = len(list)
+		for _, ev := range list {
+			t.took(ev)
+		}
 		return nil
 	}
 	if len(list) > 0 {
@@ -43,6 +45,14 @@ func (x *transfer) send(ctx context.Context, to *Peer, list []*nostr.Event, t *T
 		list = list[n:]
 	}
 	return nil
+}
+
+// took counts an event that a target took, or would be sent on a dry run.
+func (t *TransferTarget) took(ev *nostr.Event) {
+	t.Sent++
+	if t.past[ev.ID] {
+		t.Past++
+	}
 }
 
 func removing(ev *nostr.Event) bool { return ev.Kind == nostr.KindDeletion || ev.Kind == kind.Vanish }

@@ -126,6 +126,36 @@ func TestTransfer(t *testing.T) {
 	mustBeAlike(t, agent, a.URL, b.URL)
 }
 
+// Of what a target took, older versions are counted: not those that it refused.
+func TestTransferCountsOlderVersionsTaken(t *testing.T) {
+	agent, now := who(t, "agent"), time.Now().Unix()
+	var versions []*nostr.Event
+	past := map[string]bool{}
+	for i := range int64(3) {
+		ev := engramAt(t, "agent", "owner", "mem/a", fmt.Sprint("version ", i), now-50+i)
+		versions, past[ev.ID] = append(versions, ev), i < 2
+	}
+	for _, c := range []struct {
+		dry                 bool
+		refused, sent, past int // refused: of the versions, oldest first
+	}{{false, 0, 3, 2}, {false, 1, 2, 1}, {false, 2, 1, 0}, {false, 3, 0, 0}, {true, 3, 3, 2}} {
+		b := &syncing{refuse: func(ev *nostr.Event) string {
+			if slices.ContainsFunc(versions[:c.refused], func(v *nostr.Event) bool { return v.ID == ev.ID }) {
+				return "blocked: not this one"
+			}
+			return ""
+		}}
+		x := &transfer{Transfer: Transfer{DryRun: c.dry, Progress: func(string) {}}}
+		got := TransferTarget{past: past}
+		if err := x.send(t.Context(), peerFor(t, agent, startSyncing(t, b), nil), versions, &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Sent != c.sent || got.Past != c.past || !c.dry && len(got.Refused) != c.refused {
+			t.Errorf("%+v: %d taken, %d of them older, %d refused", c, got.Sent, got.Past, len(got.Refused))
+		}
+	}
+}
+
 // What a target has in a newer version is not sent, and older versions that it
 // lacks are told; with both directions the two end alike but for those.
 func TestTransferBothWays(t *testing.T) {
