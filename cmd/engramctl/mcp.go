@@ -139,6 +139,11 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []s
 			defer stop()
 			o.Near = meaning.Near
 		}
+		offered, err := a.serveProposals(ctx, c, m, &o)
+		if err != nil {
+			return err
+		}
+		defer offered()
 		if thinks {
 			o.Mind = &mcp.Mind{Alone: !slices.Contains(tools, memoryTools)}
 		}

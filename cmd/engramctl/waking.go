@@ -23,6 +23,10 @@ const wakeBudget = 2 * time.Second
 // of this machine holds: the state or the copy. The core does not depend on them.
 const besideBudget = 400 * time.Millisecond
 
+// offersBudget is how long relays are asked what others propose, once they have
+// answered.
+const offersBudget = 500 * time.Millisecond
+
 // lookAfter is when the local copy is looked through while relays are still asked:
 // where none answers, there would be no time for it.
 const lookAfter = 300 * time.Millisecond
@@ -82,6 +86,9 @@ func (a *app) wakeUp(ctx context.Context, h hook.Harness, in hook.Input) (*wakin
 		parts.Start.From = w.look.From
 		parts.Start.From.Unread = true
 	}
+	if !parts.Unread {
+		parts.Start.Counts.Offers = w.offers(ctx)
+	}
 	if parts.Start.Waits() {
 		parts.Ways = a.waysOf(h)
 	}
@@ -90,6 +97,26 @@ func (a *app) wakeUp(ctx context.Context, h hook.Harness, in hook.Input) (*wakin
 		parts.Who.Hash = client.Hash(text)
 	}
 	return w, parts, nil
+}
+
+// offers counts what others propose to the agent; what is not known soon is not
+// said.
+func (w *waking) offers(ctx context.Context) hook.Offers {
+	if !w.m.Writable() || w.core.kept { // no relay answered
+		return hook.Offers{}
+	}
+	ctx, done := context.WithTimeout(ctx, offersBudget)
+	defer done()
+	b, err := w.a.box(w.c, w.m)
+	if err != nil {
+		w.a.note("what is proposed is not known: %v", err)
+		return hook.Offers{}
+	}
+	in, _, err := b.List(ctx)
+	if err != nil {
+		return hook.Offers{}
+	}
+	return in.Offers()
 }
 
 // aside does what the core does not depend on.
@@ -140,5 +167,9 @@ func dreamtIn(ctx context.Context, state *agentstate.State) map[string]mind.Drea
 // are always there.
 func (a *app) waysOf(h hook.Harness) hook.Ways {
 	known, err := harness.Named(string(h))
-	return hook.WaysOf(err == nil && a.home() != "" && slices.Contains(strings.Split(known.Tools(harness.Disk{}, a.roots()), ","), "mind"))
+	if err != nil || a.home() == "" {
+		return hook.WaysOf(false, false)
+	}
+	tools := strings.Split(known.Tools(harness.Disk{}, a.roots()), ",")
+	return hook.WaysOf(slices.Contains(tools, "mind"), slices.Contains(tools, "memory"))
 }

@@ -21,23 +21,54 @@ type Counts struct {
 	// wait for a person.
 	Open, Proposed []string
 	Dream          bool // one is offered
+	Offers         Offers
+}
+
+// Offers count what others propose that is open, and nothing of what it says.
+type Offers struct {
+	Owner, Listed int
+	Strangers     int64 // records of keys that nobody listed, which are never read
+}
+
+// line says what is proposed; "" for nothing.
+func (o Offers) line(w Ways) string {
+	var by []string
+	if o.Owner > 0 {
+		by = append(by, fmt.Sprintf("%d by your owner", o.Owner))
+	}
+	if o.Listed > 0 {
+		by = append(by, fmt.Sprintf("%d by %s", o.Listed, "agents that are listed"))
+	}
+	out := ""
+	if len(by) > 0 {
+		out = fmt.Sprintf("%s for your answer: %s. %s shows them.\n", counted(o.Owner+o.Listed, "proposal waits", "proposals wait"), strings.Join(by, ", "), w.Offers)
+	}
+	if o.Strangers > 0 {
+		out += fmt.Sprintf("Keys that nobody listed address %s to you, not read.\n", counted(int(o.Strangers), "record", "records"))
+	}
+	return out
 }
 
 // Zero reports whether nothing waits.
 func (c Counts) Zero() bool {
-	return c.Episodes == 0 && len(c.Open) == 0 && len(c.Proposed) == 0 && !c.Dream
+	return c.Episodes == 0 && len(c.Open) == 0 && len(c.Proposed) == 0 && !c.Dream && c.Offers == (Offers{})
 }
 
 // Ways are how an agent answers to what waits: by tools, where its server has
 // them, else by commands.
-type Ways struct{ Consolidate, Dream, Done string }
+type Ways struct{ Consolidate, Dream, Done, Offers string }
 
-// WaysOf are those of an agent that has, or has not, the tools of the mind.
-func WaysOf(tools bool) Ways {
-	if tools {
-		return Ways{"mind_prepare", "mind_dream", "memory_done"}
+// WaysOf are those of an agent that has, or has not, the tools of the mind, and
+// those for proposals.
+func WaysOf(mind, offers bool) Ways {
+	w := Ways{"engramctl mind prepare", "engramctl mind dream", "engramctl intentions done SLUG", "engramctl proposals ls"}
+	if mind {
+		w = Ways{"mind_prepare", "mind_dream", "memory_done", w.Offers}
 	}
-	return Ways{"engramctl mind prepare", "engramctl mind dream", "engramctl intentions done SLUG"}
+	if offers {
+		w.Offers = "memory_proposals"
+	}
+	return w
 }
 
 // Section says what waits.
@@ -63,6 +94,7 @@ func (c Counts) Section(w Ways) Section {
 	if n := len(c.Proposed); n > 0 {
 		fmt.Fprintf(&out, "%s for the user to decide: engramctl mind review %s\n", counted(n, "plan waits", "plans wait"), named(c.Proposed))
 	}
+	out.WriteString(c.Offers.line(w))
 	if c.Dream {
 		fmt.Fprintf(&out, "A dream is offered: %s.\n", w.Dream)
 	}

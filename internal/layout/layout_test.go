@@ -83,7 +83,7 @@ var allowed = map[string][]string{
 	"internal/remember": {"nips/nipae", "nips/unit", "internal/client"},
 	"internal/memfile":  {"nips/nipae", "nips/unit", "internal/remember"},
 	// What others would have remembered.
-	"internal/proposals": {"nips/nipae", "nips/unit", "internal/client", "internal/remember", "internal/secrets"},
+	"internal/proposals": {"internal/hook", "nips/nipae", "nips/unit", "internal/client", "internal/remember", "internal/secrets"},
 	// What other tools remember, as it would be here.
 	"internal/folder":  {"nips/nipae", "internal/client", "internal/files"},
 	"internal/migrate": {"nips/nipae", "nips/unit"},
@@ -120,7 +120,7 @@ var allowed = map[string][]string{
 	"internal/replica":         {"nips/kind", "nips/nip01", "nips/nip77", "nips/niptemp", "internal/client", "internal/gate", "internal/store"},
 	"internal/status":          {"internal/replica", "internal/metrics", "internal/session", "internal/store"},
 	"internal/snapshot/remote": {"nips/kind", "internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
-	"internal/mcp":             {"internal/hook", "internal/wake", "internal/mind", "nips/nipae", "nips/niptemp", "nips/unit", "internal/client", "internal/memfile", "internal/recall", "internal/recollect", "internal/remember", "internal/secrets", "internal/when", "internal/intend", "internal/intend/acts", "internal/mind/plans"},
+	"internal/mcp":             {"internal/proposals", "internal/hook", "internal/wake", "internal/mind", "nips/nipae", "nips/niptemp", "nips/unit", "internal/client", "internal/memfile", "internal/recall", "internal/recollect", "internal/remember", "internal/secrets", "internal/when", "internal/intend", "internal/intend/acts", "internal/mind/plans"},
 	"cmd/engramctl": {"internal/files", "internal/keychain", "internal/service", "internal/harness", "nips/nipae", "nips/niptemp", "nips/disclose", "nips/unit", "internal/remember", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
 		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when", "internal/mirror", "internal/mirror/follow", "internal/recall", "internal/recollect", "internal/agentstate", "internal/embed", "internal/meaning", "internal/hook", "internal/wake", "internal/metabolism", "internal/mind", "internal/folder", "internal/migrate", "internal/project", "internal/intend", "internal/intend/acts", "internal/mind/plans", "internal/mind/think", "internal/modelserver", "internal/attestation", "internal/chain", "internal/chain/audit", "internal/chain/writer", "internal/proposals"},
 	// A module of its own, which knows the wire only. No package above may name

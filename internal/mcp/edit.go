@@ -9,9 +9,9 @@ import (
 
 type editIn struct {
 	Slug        string `json:"slug" jsonschema:"core or mem/x/y"`
-	OldStr      string `json:"old_str" jsonschema:"exactly as it stands there, once"`
+	OldStr      string `json:"old_str" jsonschema:"as it stands there, once"`
 	NewStr      string `json:"new_str" jsonschema:"may be empty"`
-	Base        string `json:"base,omitempty" jsonschema:"hash that must be there"`
+	Base        string `json:"base,omitempty" jsonschema:"hash there now"`
 	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"if told to"`
 }
 

@@ -30,7 +30,7 @@ type offer struct {
 
 func offered(t *testing.T, o Options) offer {
 	t.Helper()
-	o.Memory, o.Contracts = newFake(), &fakeContracts{}
+	o.Memory, o.Contracts, o.Proposals = newFake(), &fakeContracts{}, &fakeProposals{}
 	o.Snapshot = func(context.Context, string) (Snapshot, error) { return Snapshot{}, ErrNothing }
 	p := connect(t, New(o))
 	init := p.InitializeResult()
@@ -95,7 +95,7 @@ func beside(more, less offer) offer {
 // TestTools: what every tool must have for a model to use it well.
 func TestTools(t *testing.T) {
 	writes := map[string]*sdk.ToolAnnotations{
-		"memory_write": {IdempotentHint: true}, "memory_append": {}, "memory_note": {}, "memory_edit": {}, "memory_rename": {}, "memory_link": {IdempotentHint: true}, "memory_delete": {IdempotentHint: true}, "memory_restore": {}, "memory_snapshot": {},
+		"memory_write": {IdempotentHint: true}, "memory_append": {}, "memory_note": {}, "memory_edit": {}, "memory_rename": {}, "memory_link": {IdempotentHint: true}, "memory_delete": {IdempotentHint: true}, "memory_restore": {}, "memory_snapshot": {}, "memory_accept": {IdempotentHint: true}, "memory_reject": {IdempotentHint: true},
 		"memory_intend": {}, "memory_done": {}, "memory_feedback": {},
 		"mind_commit": {IdempotentHint: true}, "mind_undo": {IdempotentHint: true},
 		"contract_new": {}, "contract_move": {IdempotentHint: true}, "contract_say": {},
@@ -108,7 +108,7 @@ func TestTools(t *testing.T) {
 		for _, tool := range all.Tools {
 			a, w := tool.Annotations, writes[tool.Name]
 			switch {
-			case a == nil || (a.DestructiveHint == nil) != a.ReadOnlyHint || a.OpenWorldHint == nil || *a.OpenWorldHint:
+			case a == nil || (a.DestructiveHint == nil) != a.ReadOnlyHint:
 				t.Errorf("%s: hints are missing or wrong", tool.Name)
 			case a.ReadOnlyHint != (w == nil):
 				t.Errorf("%s: readOnlyHint is %v", tool.Name, a.ReadOnlyHint)
@@ -125,13 +125,13 @@ func TestTools(t *testing.T) {
 			if len(tool.Description) < 100 || len(tool.Description) > 1200 || tool.Title == "" {
 				t.Errorf("%s: %d bytes of description, title %q", tool.Name, len(tool.Description), tool.Title)
 			}
-			for _, schema := range []any{tool.InputSchema, tool.OutputSchema} {
+			for i, schema := range []any{tool.InputSchema, tool.OutputSchema} {
 				s := decode[struct {
 					Type       string
 					Properties map[string]struct{ Description string }
 					Additional any `json:"additionalProperties"`
 				}](t, schema)
-				if s.Type != "object" || s.Additional == nil {
+				if s.Type != "object" || (s.Additional == nil) != (i == 0) { // of input TestOtherArguments
 					t.Errorf("%s: schema %v", tool.Name, schema)
 				}
 			}
@@ -154,6 +154,9 @@ func TestOfferFits(t *testing.T) {
 	for name, o := range map[string]Options{"memory": {Memory: newFake()}, "both": {Memory: newFake(), Contracts: &fakeContracts{}},
 		"owner": {Memory: newFake(), ReadOnly: true}, "contracts": {Contracts: &fakeContracts{}}, "mind": {Memory: newFake(), Mind: anyMind()}} {
 		o.Snapshot = func(context.Context, string) (Snapshot, error) { return Snapshot{}, ErrNothing }
+		if o.Memory != nil {
+			o.Proposals = &fakeProposals{}
+		}
 		p := connect(t, New(o))
 		words := p.InitializeResult().Instructions
 		if len(words) > maxInstructions {

@@ -69,7 +69,8 @@ func (s *Server) beginning(ctx context.Context) (string, error) {
 		s.o.Log.Warn("a session begins with its core alone", "error", err)
 		return core + "\n" + hook.Wake(hook.Units, hook.Unread()), nil
 	}
-	told := wake.Tell(wake.Parts{Measure: hook.Units, Ways: hook.WaysOf(s.consolidates()), Project: known, Start: start})
+	start.Counts.Offers = s.offers(ctx)
+	told := wake.Tell(wake.Parts{Measure: hook.Units, Ways: hook.WaysOf(s.consolidates(), s.o.Proposals != nil), Project: known, Start: start})
 	s.fresh(ctx, told.Due, len(told.Due)) // they do not come with an answer of recall again
 	if told.Text != "" {
 		core += "\n" + told.Text

@@ -42,7 +42,7 @@ func (s *Server) everything(ctx context.Context) (client.Listing, client.Status,
 
 type readIn struct {
 	Slug     string `json:"slug" jsonschema:"core or mem/x/y"`
-	Version  string `json:"version,omitempty" jsonschema:"id from memory_history, or a time"`
+	Version  string `json:"version,omitempty" jsonschema:"id of memory_history, or a time"`
 	Offset   int    `json:"offset,omitempty" jsonschema:"next_offset"`
 	MaxBytes int    `json:"max_bytes,omitempty" jsonschema:"4 to 65536, default 32768"`
 }

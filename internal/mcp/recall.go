@@ -12,7 +12,7 @@ import (
 )
 
 type recallIn struct {
-	Query   string             `json:"query" jsonschema:"a question; what is in double quotes must occur"`
+	Query   string             `json:"query" jsonschema:"a question; quoted words must occur"`
 	Budget  int                `json:"budget_bytes,omitempty" jsonschema:"default 4000"`
 	Types   []string           `json:"types,omitempty" jsonschema:"as memory_write's"`
 	Tags    []string           `json:"tags,omitempty" jsonschema:"all of these"`

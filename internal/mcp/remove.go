@@ -41,7 +41,7 @@ func (s *Server) remove(ctx context.Context, in deleteIn) (deleteOut, error) {
 
 type restoreIn struct {
 	Slug        string `json:"slug" jsonschema:"core or mem/x/y"`
-	Version     string `json:"version" jsonschema:"an id from memory_history, or a time"`
+	Version     string `json:"version" jsonschema:"id of memory_history, or a time"`
 	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"if told to"`
 }
 

@@ -83,6 +83,9 @@ type Options struct {
 	// Wake says for what the memory is looked through at the start of a session, but
 	// for time and place; nil knows nothing of uses.
 	Wake func(ctx context.Context) wake.Options
+	// Proposals are what others want to be remembered; nil, or ReadOnly, leaves out
+	// the tools for them.
+	Proposals Proposals
 	// ReadOnly leaves out the tools that write: it is for an owner, who only
 	// reads.
 	ReadOnly bool
@@ -150,7 +153,7 @@ func New(o Options) *Server {
 		options.CompletionHandler = s.complete
 	}
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "engram-memory", Title: "Engram memory", Version: o.Version}, options)
-	s.sdk.AddReceivingMiddleware(explained, aliased(s.arguments))
+	s.sdk.AddReceivingMiddleware(explained, slim, aliased(s.arguments))
 	if memories {
 		s.addTools()
 		s.addResources()

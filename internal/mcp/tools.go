@@ -17,14 +17,14 @@ const (
 )
 
 // annotated returns MCP's hints for an effect; for what changes nothing the others
-// mean nothing. The world of a memory is closed: it consists of the configured
-// relays.
+// mean nothing. That the world of a memory is closed is not said: each byte stands in
+// every context.
 func annotated(e effect) *sdk.ToolAnnotations {
-	openWorld, destroys := false, e == effectOverwrite || e == effectDestroy
 	if e == effectNone {
-		return &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &openWorld}
+		return &sdk.ToolAnnotations{ReadOnlyHint: true}
 	}
-	return &sdk.ToolAnnotations{DestructiveHint: &destroys, IdempotentHint: e == effectOverwrite, OpenWorldHint: &openWorld}
+	destroys := e == effectOverwrite || e == effectDestroy
+	return &sdk.ToolAnnotations{DestructiveHint: &destroys, IdempotentHint: e == effectOverwrite}
 }
 
 func (s *Server) addTools() {
@@ -50,6 +50,9 @@ func (s *Server) addTools() {
 	add(s, "memory_link", "Link", effectOverwrite, describeLink, s.link)
 	add(s, "memory_delete", "Delete", effectOverwrite, describeDelete, s.remove)
 	add(s, "memory_restore", "Restore", effectDestroy, describeRestore, s.restore)
+	if s.o.Proposals != nil {
+		s.addProposalTools()
+	}
 	if s.o.Snapshot != nil {
 		add(s, "memory_snapshot", "Snapshot", effectAdd, describeSnapshot, s.snapshot)
 	}

@@ -15,14 +15,14 @@ import (
 
 type writeIn struct {
 	Slug             string   `json:"slug" jsonschema:"core or mem/x/y"`
-	Text             string   `json:"text,omitempty" jsonschema:"the whole; left out: only fields change"`
-	Base             string   `json:"base,omitempty" jsonschema:"hash that memory_read gave; none: only if nothing is there"`
+	Text             string   `json:"text,omitempty" jsonschema:"left out: only fields change"`
+	Base             string   `json:"base,omitempty" jsonschema:"hash memory_read gave; none: nothing is there"`
 	Type             string   `json:"type,omitempty" jsonschema:"semantic (default), episodic, procedural, insight, prospective, narrative"`
 	Description      string   `json:"description,omitempty" jsonschema:"one line: the title in lists"`
 	Tags             []string `json:"tags,omitempty" jsonschema:"all of them"`
 	Salience         *float64 `json:"salience,omitempty" jsonschema:"0 to 1"`
-	Supersedes       []string `json:"supersedes,omitempty" jsonschema:"slugs that this makes obsolete"`
-	Trust            string   `json:"trust,omitempty" jsonschema:"external for somebody else's words"`
+	Supersedes       []string `json:"supersedes,omitempty" jsonschema:"slugs it makes obsolete"`
+	Trust            string   `json:"trust,omitempty" jsonschema:"external: others' words"`
 	AllowPlaceholder bool     `json:"allow_placeholder,omitempty" jsonschema:"such a line is meant"`
 	AllowSecret      bool     `json:"allow_secret,omitempty" jsonschema:"if told to"`
 }
@@ -137,7 +137,7 @@ func (s *Server) similar(slug nipae.Slug, text string) []SimilarUnit {
 type appendIn struct {
 	Slug        string `json:"slug" jsonschema:"such as mem/journal/2026-01"`
 	Text        string `json:"text" jsonschema:"what to add"`
-	Base        string `json:"base,omitempty" jsonschema:"hash that must be there"`
+	Base        string `json:"base,omitempty" jsonschema:"hash there now"`
 	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"if told to"`
 }
 

@@ -142,7 +142,7 @@ func TestTextFits(t *testing.T) {
 		s.Counts.Open, s.Counts.Proposed, s.Counts.Dream = []string{"p-1"}, slices.Repeat([]string{"p-0123456789abcdef"}, 9), true
 		for _, h := range hook.Harnesses {
 			m := hook.MeasureOf(h)
-			told := Tell(Parts{Measure: m, Ways: hook.WaysOf(true), Core: hook.Core(text, ""), Start: s, After: hook.Checkpoint(),
+			told := Tell(Parts{Measure: m, Ways: hook.WaysOf(true, false), Core: hook.Core(text, ""), Start: s, After: hook.Checkpoint(),
 				Project: hook.Memory{Project: "atlas", Linked: true, Units: []hook.Unit{{Slug: "mem/projects/atlas", Text: text, Updated: now}}}})
 			got, whole := told.Text, told.Whole
 			if n := m(got); n > hook.MostText {
@@ -200,7 +200,7 @@ func TestDue(t *testing.T) {
 	}
 	tell := func(now time.Time, o Options) Told {
 		o.Now = now
-		return Tell(Parts{Measure: hook.Units, Ways: hook.WaysOf(true), Core: hook.Core("I am Sami.", ""), Start: Of(t.Context(), view(t, recollect.State{}, texts), o)})
+		return Tell(Parts{Measure: hook.Units, Ways: hook.WaysOf(true, false), Core: hook.Core("I am Sami.", ""), Start: Of(t.Context(), view(t, recollect.State{}, texts), o)})
 	}
 	got := tell(now, Options{})
 	want := "[Agent Memory — intentions]\nWhat you meant to do, and is due. memory_done says that one is done, snoozed or cancelled.\n" +
@@ -228,7 +228,7 @@ func TestDue(t *testing.T) {
 	}
 	for _, h := range hook.Harnesses {
 		o := Options{Now: now}
-		got := Tell(Parts{Measure: hook.MeasureOf(h), Ways: hook.WaysOf(false), Core: hook.Core("I am Sami.", ""), Start: Of(t.Context(), view(t, recollect.State{AsOf: now, Stale: true}, texts), o)})
+		got := Tell(Parts{Measure: hook.MeasureOf(h), Ways: hook.WaysOf(false, false), Core: hook.Core("I am Sami.", ""), Start: Of(t.Context(), view(t, recollect.State{AsOf: now, Stale: true}, texts), o)})
 		_, section, _ := strings.Cut(got.Text, "\n\n")
 		if n := hook.MeasureOf(h)(section); n > hook.DueBudget || strings.Contains(section, "(cut") || !strings.Contains(section, fmt.Sprintf("(%d more: engramctl intentions shows them)\n", 62-len(got.Due))) {
 			t.Errorf("%s: %d characters:\n%s", h, n, section)
@@ -268,7 +268,7 @@ func TestDreamIsOffered(t *testing.T) {
 		if s.Counts.Dream != c.want {
 			t.Errorf("%s: %v", c.name, s.Counts.Dream)
 		}
-		if got := Tell(Parts{Measure: hook.Units, Ways: hook.WaysOf(true), Core: hook.Core("I am Sami.", ""), Start: s}).Text; strings.Contains(got, "A dream is offered: mind_dream.\n") != c.want {
+		if got := Tell(Parts{Measure: hook.Units, Ways: hook.WaysOf(true, false), Core: hook.Core("I am Sami.", ""), Start: s}).Text; strings.Contains(got, "A dream is offered: mind_dream.\n") != c.want {
 			t.Errorf("%s:\n%s", c.name, got)
 		}
 	}
@@ -280,7 +280,7 @@ func TestNothingTwice(t *testing.T) {
 	text := episode(1, "", "Atlas was released.")
 	v := view(t, recollect.State{}, map[string]string{"mem/projects/atlas/released": text})
 	s := Of(t.Context(), v, Options{Now: now, Project: "atlas", Linked: true})
-	p := Parts{Measure: hook.Units, Ways: hook.WaysOf(false), Core: hook.Core("I am Sami.", ""), Start: s, Project: hook.Memory{Project: "atlas", Linked: true, Units: []hook.Unit{{Slug: "mem/projects/atlas/released", Text: text}}}}
+	p := Parts{Measure: hook.Units, Ways: hook.WaysOf(false, false), Core: hook.Core("I am Sami.", ""), Start: s, Project: hook.Memory{Project: "atlas", Linked: true, Units: []hook.Unit{{Slug: "mem/projects/atlas/released", Text: text}}}}
 	told := Tell(p)
 	got, whole := told.Text, told.Whole
 	if strings.Count(got, "Atlas was released.") != 1 || len(whole) != 1 || !strings.Contains(got, "1 episode is not consolidated: engramctl mind prepare shows it") {
