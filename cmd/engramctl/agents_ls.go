@@ -31,8 +31,8 @@ func (a *app) agentsLsCommand() *cobra.Command {
 remember something for it, with how much that is (core and texts, decrypted) and
 when they last wrote or removed something. Anybody can address memory to anybody:
 an agent that is not approved is only somebody's claim to be one. Proposals, and
-answers to them, are no memory and not counted; and an agent's own owner, who proposes
-things to it, is none of its agents.
+answers to them, are no memory and not counted. Who is named as the key's owner where
+the key is configured proposes things to it, and is none of its agents.
 
 The configured relays are asked, and what they say is united. What only other relays
 have is not counted: name the relays that the agents write to.`,

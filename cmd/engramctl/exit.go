@@ -130,7 +130,7 @@ func codeOf(err error) int {
 		return exitAuth
 	case is(client.ErrNoRelay, client.ErrRefused, client.ErrTimeout, client.ErrMisbehaved, client.ErrNoHistory, context.DeadlineExceeded):
 		return exitRelay
-	case is(client.ErrIdentity, client.ErrCore, client.ErrEmpty, client.ErrTooLarge, client.ErrReadOnly, client.ErrWhen,
+	case is(client.ErrIdentity, client.ErrCore, client.ErrEmpty, client.ErrTooLarge, client.ErrReadOnly, client.ErrReversed, client.ErrWhen,
 		nipae.ErrKey, nipae.ErrSlug, nipae.ErrBody):
 		return exitUsage
 	}

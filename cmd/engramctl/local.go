@@ -85,7 +85,7 @@ func (l *localCopy) follow(log *slog.Logger) {
 }
 
 func pairOf(m *client.Memory) mirror.Pair {
-	return mirror.Pair{Agent: m.Agent(), Owner: m.Owner(), Conversation: m.Conversation()}
+	return mirror.Pair{Agent: m.Agent(), Owner: m.Owner(), Conversation: m.Conversation(), Reversed: m.Reversed()}
 }
 
 // copyOptions say where local copies lie.

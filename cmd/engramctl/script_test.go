@@ -23,6 +23,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/e2e/relaytest"
+	"engramd/nips/nipae"
 )
 
 func TestMain(m *testing.M) {
@@ -241,6 +242,7 @@ func planID(ts *testscript.TestScript, _ bool, args []string) {
 //	garbage SLUG       an event at the slug's place that does not decrypt
 //	old SLUG TEXT AT   a version signed at a time
 //	ahead SLUG TEXT    a version signed 14 minutes ahead of the clock
+//	proposal ID TEXT   the owner's proposal to the agent
 //	list URL…          the agent's list of relays (NIP-65)
 //	withdraw ID        a request to delete the agent's states and entries of a contract
 func plant(ts *testscript.TestScript, _ bool, args []string) {
@@ -256,6 +258,14 @@ func plant(ts *testscript.TestScript, _ bool, args []string) {
 		ev = relaytest.Memory(agent, owner.Pub, args[2], args[3], at)
 	case "ahead":
 		ev = relaytest.Memory(agent, owner.Pub, args[2], args[3], now+14*60)
+	case "proposal":
+		d, err := nipae.ProposalAddress(owner.Pub, agent.Pub, args[2])
+		ts.Check(err)
+		body, err := nipae.NewMemory(nipae.Slug(nipae.ProposalPrefix+args[2]), args[3])
+		ts.Check(err)
+		plain, err := body.Bytes()
+		ts.Check(err)
+		ev = relaytest.Sign(owner, relaytest.KindEngram, now, relaytest.Seal(owner, agent.Pub, string(plain)), nostr.Tag{"d", d}, nostr.Tag{"p", agent.Pub})
 	case "list":
 		tags := nostr.Tags{}
 		for _, url := range args[2:] {

@@ -17,12 +17,17 @@ type settings struct {
 	named  bool     // the command line names the relays: those, and no others
 	// discovery says what the agent's own list is good for: see discoveries.
 	discovery string
-	decider   string // URL; "" is the first that can
-	owner     string // hex; set if the key is the agent's
-	agent     string // hex; set if the key is the owner's
-	noMirror  bool   // no copy of the memory is kept on this machine
+	decider   string    // URL; "" is the first that can
+	owner     string    // hex; set if the key is the agent's
+	agent     string    // hex; set if the key is the owner's
+	own       pairOfKey // what is known of the key
+	noMirror  bool      // no copy of the memory is kept on this machine
 	proposals proposalRules
 }
+
+// pairOfKey is the other key of the pair, as the place that names the key has it:
+// its owner, or its agent. Both may be "".
+type pairOfKey struct{ owner, agent string }
 
 // keySource says where the secret key is: one of the three is set, or none.
 type keySource struct {
@@ -104,6 +109,17 @@ func (a *app) environment() layer {
 	return l
 }
 
+// pair returns the other key of a layer's pair: no key at all if the layer names
+// two, or one that is none. Whoever needs it is told then.
+func (l layer) pair() pairOfKey {
+	owner, err := publicKey("owner", l.name, l.owner)
+	agent, err2 := publicKey("agent", l.name, l.agent)
+	if err != nil || err2 != nil || owner != "" && agent != "" {
+		return pairOfKey{}
+	}
+	return pairOfKey{owner, agent}
+}
+
 // take answers from a layer what is not answered yet.
 func (s *settings) take(l layer) error {
 	if s.key == (keySource{}) {
@@ -115,6 +131,7 @@ func (s *settings) take(l layer) error {
 		}
 		if l.key != "" || l.keyFile != "" || l.stored != "" {
 			s.key = keySource{file: l.keyFile, inline: l.key, stored: l.stored, origin: l.name}
+			s.own = l.pair()
 		}
 	}
 	if s.owner == "" && s.agent == "" {

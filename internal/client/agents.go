@@ -27,9 +27,9 @@ type AgentMemory struct {
 // Agents returns the agents of the client's identity as an owner: those that it
 // has approved, and behind them those that remember something for it, who wrote
 // last first. Anybody can address memory to anybody: what is not approved is a
-// claim. Proposals, and answers to them, are no memory; and for whom the identity
-// remembers something itself is its owner, who proposes things to it, and none of
-// its agents, unless it has approved him. Only the configured relays are asked, since the lists of agents that
+// claim. Proposals, and answers to them, are no memory; and the owner of the
+// identity (Options.Owner) proposes things to it, and is none of its agents
+// unless it has approved him. Only the configured relays are asked, since the lists of agents that
 // are not known cannot be looked at.
 //
 // Errors are ErrNoRelay, and ErrPartial if nothing was found and some relay
@@ -54,9 +54,6 @@ func (c *Client) Agents(ctx context.Context) ([]AgentMemory, Status, error) {
 		return nil, status, err
 	}
 	agents, err := c.measured(ctx, approved, a.Events)
-	if err == nil {
-		agents, status = c.withoutOwners(ctx, configured, agents, status)
-	}
 	if err == nil && len(agents) == 0 && status.Partial {
 		err = failures(ErrPartial, status.Relays)
 	}
@@ -85,7 +82,7 @@ func (c *Client) measured(ctx context.Context, approved []string, events []*nost
 				return nil, err
 			}
 		}
-		if a.Approved || remembers {
+		if a.Approved || remembers && !c.isOwner(agent) {
 			agents = append(agents, a)
 		}
 	}
@@ -99,22 +96,6 @@ func (c *Client) measured(ctx context.Context, approved []string, events []*nost
 		return cmp.Or(cmp.Compare(y.Last, x.Last), cmp.Compare(x.Agent, y.Agent))
 	})
 	return agents, nil
-}
-
-// withoutOwners leaves out the owners of the identity. Where that cannot be
-// asked, nobody is left out, and the Status tells.
-func (c *Client) withoutOwners(ctx context.Context, targets []target, agents []AgentMemory, status Status) ([]AgentMemory, Status) {
-	var claims []string
-	for _, a := range agents {
-		if !a.Approved {
-			claims = append(claims, a.Agent)
-		}
-	}
-	owners, relays, _ := c.owners(ctx, targets, claims) // what failed is in relays
-	if partial(relays) {
-		status.Relays, status.Partial = withDoubts(relays, status.Relays), true
-	}
-	return slices.DeleteFunc(agents, func(a AgentMemory) bool { return !a.Approved && slices.Contains(owners, a.Agent) }), status
 }
 
 // measure reports how much an agent remembers, and whether it is anything.

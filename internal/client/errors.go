@@ -57,6 +57,9 @@ var (
 	ErrTooLarge = errors.New("the text is too large")
 	// ErrReadOnly means that an owner cannot write an agent's memory.
 	ErrReadOnly = errors.New("only the agent can write its memory")
+	// ErrReversed means that a slug is asked for, or written, in what an owner
+	// writes to his agent: nothing is there but proposals and answers.
+	ErrReversed = errors.New("an owner only proposes things to his agent, and remembers nothing for it")
 	// ErrNoHistory means that a relay has no GET /history.
 	ErrNoHistory = errors.New("the relay keeps no history that it shows")
 	// ErrHistoryUnasked is ErrNoHistory of a relay that only the agent's list

@@ -1,12 +1,12 @@
 package client
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"engramd/internal/bridge/bridgetest"
 	"engramd/nips/nipae"
 )
 
@@ -38,15 +38,16 @@ func TestProposalsAreNoMemory(t *testing.T) {
 	agents("agent", claim)
 	agents("second")
 
-	// Whatever else an owner writes to his agent is no memory either, but for one
-	// whom the agent itself has approved.
+	// Whatever else an owner writes to his agent is no memory either, as soon as it
+	// is known that he is, but for one whom the agent itself has approved.
 	put(t, at, engramAt(t, "owner", "agent", "mem/stray", "1234", now-5))
-	agents("agent", claim)
-	if _, err := clientFor(t, who(t, "agent"), at, nil).Approvals().Allow(t.Context(), key("owner")); err != nil {
-		t.Fatal(err)
+	stray := AgentMemory{Agent: key("owner"), Memories: 1, Bytes: 4, Last: now - 5}
+	agents("agent", stray, claim)
+	agents("owner", AgentMemory{Agent: key("agent"), Memories: 1, Bytes: 2, Last: now - 90}) // by mistake, and it hides nothing
+	knowing := clientFor(t, who(t, "agent"), at, func(o *Options) { o.Owner = key("owner") })
+	if got, _, err := knowing.Agents(t.Context()); err != nil || !slices.Equal(got, []AgentMemory{claim}) {
+		t.Errorf("knowing its owner: %+v, %v", got, err)
 	}
-	agents("agent", AgentMemory{Agent: key("owner"), Approved: true, Memories: 1, Bytes: 4, Last: now - 5}, claim)
-
 	for name, c := range map[string]struct {
 		m     *Memory
 		begun bool
@@ -55,7 +56,8 @@ func TestProposalsAreNoMemory(t *testing.T) {
 		"an agent, for one that it answered":   {agentOf(t, "agent", "second", at, nil), false, []string{key("third"), key("owner")}},
 		"a proposer, as an agent":              {agentOf(t, "second", "agent", at, nil), false, nil},
 		"one whom it answered, as an owner":    {ownerOf(t, "agent", "second", at, nil), false, nil},
-		"the agent, as an owner of a proposer": {ownerOf(t, "second", "agent", at, nil), false, []string{key("courier")}},
+		"the agent, as an owner of a proposer": {ownerOf(t, "second", "agent", at, func(o *Options) { o.Owner = key("owner") }), false, []string{key("courier")}},
+		"one that knows nothing of its owner":  {ownerOf(t, "second", "agent", at, nil), false, []string{key("owner"), key("courier")}},
 		"its owner":                            {ownerOf(t, "agent", "owner", at, nil), true, nil},
 	} {
 		got, status, err := c.m.Others(t.Context())
@@ -63,19 +65,104 @@ func TestProposalsAreNoMemory(t *testing.T) {
 			t.Errorf("%s: %+v, %v, %+v", name, got, err, status)
 		}
 	}
+	if _, err := clientFor(t, who(t, "agent"), at, nil).Approvals().Allow(t.Context(), key("owner")); err != nil {
+		t.Fatal(err)
+	}
+	stray.Approved = true
+	agents("agent", stray, claim)
 }
 
-// TestOwnersThatAreNotKnown: where it cannot be asked for whom a key remembers
-// something, nobody is left out, and the answer is a partial one.
-func TestOwnersThatAreNotKnown(t *testing.T) {
-	at := gated(t)
+// TestReversed: of what an owner writes to his agent, both see proposals and
+// answers, and nothing else; nothing else is written. Who does not know that the
+// other is his owner, or his agent, sees what is there.
+func TestReversed(t *testing.T) {
+	at := []string{gated(t)}
 	now := time.Now().Unix()
-	put(t, []string{at}, engramAt(t, "owner", "agent", "mem/stray", "1234", now-5))
-	c := clientFor(t, who(t, "agent"), []string{at, bridgetest.Down(t)}, nil)
-	if got, status, err := c.Agents(t.Context()); err != nil || !status.Partial || len(got) != 1 {
-		t.Errorf("%+v, %v, %+v", got, err, status)
+	put(t, at, engramAt(t, "owner", "agent", "mem/stray", "old", now-80), engramAt(t, "owner", "agent", "mem/stray", "stray", now-60),
+		engramAt(t, "owner", "agent", "core", "stray", now-60), engramAt(t, "owner", "agent", proposal, "propose: write", now-50),
+		engramAt(t, "agent", "owner", "mem/a", "mine", now-40))
+	key := func(name string) string { return who(t, name).PubKey() }
+	knows := func(owner, agent string) func(*Options) { return func(o *Options) { o.Owner, o.Agent = owner, agent } }
+	slugs := func(entries []Entry) (out []string) {
+		for _, e := range entries {
+			out = append(out, string(e.Slug))
+		}
+		return out
 	}
-	if owners, relays, err := c.owners(t.Context(), targetsOf([]string{bridgetest.Down(t)}), []string{who(t, "owner").PubKey()}); err == nil || len(owners) > 0 || len(relays) != 1 {
-		t.Errorf("%v, %v, %v", owners, relays, err)
+	as := func(m *Memory, err error) *Memory {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	owner := clientFor(t, who(t, "owner"), at, knows("", key("agent")))
+	agent := clientFor(t, who(t, "agent"), at, knows(key("owner"), ""))
+	for name, m := range map[string]*Memory{"the owner": as(owner.AsAgent(key("agent"))), "the agent": as(agent.AsOwner(key("owner")))} {
+		if !m.Reversed() {
+			t.Errorf("%s does not know it", name)
+		}
+		l, _, err := m.ListAll(t.Context())
+		if err != nil || l.Core != nil || !slices.Equal(slugs(l.Memories), []string{string(proposal)}) {
+			t.Errorf("%s lists %+v, %v", name, l, err)
+		}
+		past, _, _, err := m.ListAllAt(t.Context(), now-55)
+		if err != nil || past.Core != nil || len(past.Memories) > 0 {
+			t.Errorf("%s lists of the past %+v, %v", name, past, err)
+		}
+		if all, _, err := m.LogAll(t.Context()); err != nil || len(all) != 1 || all[0].Slug != proposal {
+			t.Errorf("%s logs %+v, %v", name, all, err)
+		}
+		if g, _, err := m.Graph(t.Context()); err != nil || !slices.Equal(g.Orphans, []nipae.Slug{proposal}) {
+			t.Errorf("%s: %+v, %v", name, g, err)
+		}
+		if e, _, err := m.Get(t.Context(), proposal); err != nil || e.Text != "propose: write" {
+			t.Errorf("%s: %+v, %v", name, e, err)
+		}
+		if v, _, err := m.Log(t.Context(), proposal); err != nil || len(v) != 1 {
+			t.Errorf("%s: %+v, %v", name, v, err)
+		}
+		for _, stray := range []nipae.Slug{"mem/stray", "core", "mem/none"} {
+			if _, _, err := m.Get(t.Context(), stray); !errors.Is(err, ErrReversed) {
+				t.Errorf("%s, %s: %v", name, stray, err)
+			}
+			if _, _, err := m.Log(t.Context(), stray); !errors.Is(err, ErrReversed) {
+				t.Errorf("%s, %s: %v", name, stray, err)
+			}
+		}
+	}
+	m := as(owner.AsAgent(key("agent")))
+	if _, _, err := m.Set(t.Context(), "mem/new", "x", SetOptions{}); !errors.Is(err, ErrReversed) {
+		t.Errorf("written: %v", err)
+	}
+	body, err := nipae.NewMemory("mem/new", "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Compose(t.Context(), []Draft{{body, now}}); !errors.Is(err, ErrReversed) {
+		t.Errorf("composed: %v", err)
+	}
+	if all, err := m.Add(t.Context(), []NewText{{"mem/new", "x"}}); err != nil || !errors.Is(all[0].Err, ErrReversed) {
+		t.Errorf("added: %+v, %v", all, err)
+	}
+	for _, slug := range []nipae.Slug{proposal, answer} {
+		if _, _, err := m.Set(t.Context(), slug, "another", SetOptions{}); err != nil {
+			t.Errorf("%s: %v", slug, err)
+		}
+	}
+	// The pair itself, other pairs, and who owns himself.
+	for name, m := range map[string]*Memory{
+		"its memory": as(agent.AsAgent(key("owner"))), "his agent's": as(owner.AsOwner(key("agent"))), "another's": as(agent.AsOwner(key("third"))),
+		"his own": as(clientFor(t, who(t, "owner"), at, knows(key("owner"), "")).AsOwner(key("owner"))),
+		"unknown": as(clientFor(t, who(t, "agent"), at, nil).AsOwner(key("owner"))),
+	} {
+		if m.Reversed() {
+			t.Errorf("%s is taken for a reversed pair", name)
+		}
+		if name == "unknown" {
+			if got, _, err := m.List(t.Context()); err != nil || len(got) != 3 {
+				t.Errorf("%v, %v", slugs(got), err)
+			}
+		}
 	}
 }

@@ -80,6 +80,11 @@ type Draft struct {
 // is none. A body that is too large for a link goes without. What another program
 // copied, or an older version said of its place, is never kept.
 func (m *Memory) sealAll(ctx context.Context, drafts []Draft) ([]*nostr.Event, error) {
+	for _, d := range drafts {
+		if err := m.counts(d.Body.Slug()); err != nil {
+			return nil, err
+		}
+	}
 	events := make([]*nostr.Event, len(drafts))
 	proposing := slices.ContainsFunc(drafts, func(d Draft) bool { return strings.HasPrefix(string(d.Body.Slug()), nipae.ProposalPrefix) })
 	if links := m.links(); links != nil && !proposing { // a proposal is no memory

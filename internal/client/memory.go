@@ -18,6 +18,7 @@ type Memory struct {
 	key   func() nipae.ConversationKey // behind a closure, out of reach of fmt
 
 	unchained bool // what is written is in no log
+	reversed  bool // the author is the owner of the one who is named
 }
 
 // AsAgent returns the memory of the client's identity for an owner, whose
@@ -28,7 +29,7 @@ func (c *Client) AsAgent(owner string) (*Memory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("owner: %w", err)
 	}
-	return &Memory{c: c, agent: c.id.PubKey(), owner: owner, key: key}, nil
+	return &Memory{c: c, agent: c.id.PubKey(), owner: owner, key: key, reversed: c.isReversed(owner, c.o.Agent)}, nil
 }
 
 // AsOwner returns the memory that an agent, given by its public key, keeps for
@@ -38,7 +39,7 @@ func (c *Client) AsOwner(agent string) (*Memory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("agent: %w", err)
 	}
-	return &Memory{c: c, agent: agent, owner: c.id.PubKey(), key: key}, nil
+	return &Memory{c: c, agent: agent, owner: c.id.PubKey(), key: key, reversed: c.isReversed(agent, c.o.Owner)}, nil
 }
 
 func (c *Client) conversation(other string) (func() nipae.ConversationKey, error) {
@@ -48,6 +49,19 @@ func (c *Client) conversation(other string) (func() nipae.ConversationKey, error
 	key, err := nipae.DeriveConversationKey(c.id.reveal(), other)
 	return func() nipae.ConversationKey { return key }, err
 }
+
+// isReversed reports whether the pair with another key is a reversed one: known
+// is the key that has the other place in it.
+func (c *Client) isReversed(other, known string) bool {
+	return other == known && other != c.id.PubKey()
+}
+
+// Reversed reports whether the pair is known to be what an owner writes to his
+// agent (Options.Owner and Agent). That is no memory: proposals and answers to
+// them are read and written, nothing else is listed, and the error of all other
+// slugs is ErrReversed. Of two keys of which nothing is known, each may remember
+// something for the other.
+func (m *Memory) Reversed() bool { return m.reversed }
 
 // Agent returns the public key of the memory's writer.
 func (m *Memory) Agent() string { return m.agent }

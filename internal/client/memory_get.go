@@ -57,6 +57,9 @@ func (m *Memory) reading(ctx context.Context, slug nipae.Slug) (nipae.Reading, S
 
 // readingFrom is reading at those relays, asked in that way.
 func (m *Memory) readingFrom(ctx context.Context, targets []target, slug nipae.Slug, ask asking) (nipae.Reading, Status, error) {
+	if err := m.counts(slug); err != nil {
+		return nipae.Reading{}, Status{}, err
+	}
 	a, err := ask(ctx, targets, m.at(slug))
 	reading, readErr := nipae.SelectHead(m.key(), m.agent, m.owner, slug, a.Events)
 	status := m.status(a.Relays, reading.Unreadable)
@@ -155,7 +158,7 @@ func (m *Memory) headsFrom(ctx context.Context, ask asking) (nipae.Listing, Stat
 	if err != nil {
 		return nipae.Listing{}, m.status(a.Relays, 0), err
 	}
-	l := nipae.SelectHeads(m.key(), m.agent, m.owner, a.Events)
+	l := m.selectHeads(a.Events)
 	return m.judged(l, a.Relays)
 }
 

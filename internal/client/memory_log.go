@@ -60,6 +60,9 @@ type kept struct {
 // versions is Log within an operation; soon: without waiting for relays that
 // the others wait for.
 func (m *Memory) versions(ctx context.Context, slug nipae.Slug, soon bool) ([]Version, Status, error) {
+	if err := m.counts(slug); err != nil {
+		return nil, Status{}, err
+	}
 	filter := m.at(slug)
 	col := newCollector()
 	start := time.Now()

@@ -24,7 +24,7 @@ func (m *Memory) ListAllAt(ctx context.Context, at int64) (l Listing, unknown in
 		return Listing{}, 0, m.status(all.relays, 0), err
 	}
 	events, unknown := m.until(at, all.now, all.past)
-	heads, status, err := m.judged(nipae.SelectHeads(m.key(), m.agent, m.owner, events), all.relays)
+	heads, status, err := m.judged(m.selectHeads(events), all.relays)
 	status.Partial = status.Partial || unknown > 0 && !all.shown
 	if err != nil {
 		return Listing{}, unknown, status, err
@@ -43,7 +43,7 @@ func (m *Memory) LogAll(ctx context.Context) ([]Version, Status, error) {
 	if err != nil {
 		return nil, m.status(all.relays, 0), err
 	}
-	heads, status, err := m.judged(nipae.SelectHeads(m.key(), m.agent, m.owner, all.now), all.relays)
+	heads, status, err := m.judged(m.selectHeads(all.now), all.relays)
 	current := map[string]bool{}
 	for _, ev := range everyHead(heads) {
 		current[ev.ID] = true
@@ -57,6 +57,9 @@ func (m *Memory) LogAll(ctx context.Context) ([]Version, Status, error) {
 	var versions []Version
 	for _, ev := range sortedEvents(events) {
 		v := m.version("", ev)
+		if v.Err == nil && m.counts(v.Slug) != nil {
+			continue
+		}
 		v.Head = current[ev.ID]
 		versions = append(versions, v)
 	}

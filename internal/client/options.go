@@ -65,6 +65,10 @@ type Options struct {
 	// Decider is the relay that decides compare-and-sets; "" is the first that
 	// can, in the order of canonical URLs.
 	Decider string
+	// Owner is the owner of the client's identity, and Agent the agent of which
+	// it is the owner; each may be "". What an owner writes to his agent is no
+	// memory: see Memory.Reversed.
+	Owner, Agent string
 	// Patient waits for every relay as long as Timeout allows. Otherwise one that
 	// lets the others wait is given up where an answer may be partial.
 	Patient bool

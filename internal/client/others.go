@@ -49,15 +49,9 @@ func (m *Memory) Others(ctx context.Context) (Others, Status, error) {
 		return Others{}, status, err
 	}
 	keys := m.others(b.Events)
-	asked := slices.Concat(a.Relays, b.Relays)
-	if !m.Writable() {
-		owners, relays, _ := m.c.owners(ctx, targets, keys) // what failed is in relays
-		asked = slices.Concat(asked, relays)
-		keys = slices.DeleteFunc(keys, func(key string) bool { return slices.Contains(owners, key) })
-	}
-	if partial(asked) {
+	if partial(a.Relays) || partial(b.Relays) {
 		status.Partial = true
-		return Others{Keys: keys}, status, failures(ErrPartial, asked)
+		return Others{Keys: keys}, status, failures(ErrPartial, slices.Concat(a.Relays, b.Relays))
 	}
 	return Others{Keys: keys}, status, nil
 }
@@ -91,7 +85,7 @@ func (m *Memory) others(events []*nostr.Event) []string {
 		if m.Writable() {
 			key = ev.Tags.GetFirst([]string{"p"}).Value()
 		}
-		if key == m.owner || key == m.agent {
+		if key == m.owner || key == m.agent || !m.Writable() && m.c.isOwner(key) {
 			continue
 		}
 		if of[key] == nil {

@@ -141,6 +141,9 @@ func plain(err error) *Failure {
 	case is(client.ErrReadOnly):
 		return &Failure{Code: CodeReadOnly, Message: "This server reads the memory of another agent as its owner; only the agent can write it.",
 			Action: "Do not retry. Tell the user."}
+	case is(client.ErrReversed):
+		return &Failure{Code: CodeReadOnly, Message: "This is what an owner writes to his agent: nothing is read or written here but proposals.",
+			Action: "Do not retry. Tell the user: the keys of the owner and the agent have changed places."}
 	case is(client.ErrWhen):
 		return &Failure{Code: CodeInvalid, Message: "The version is neither an id nor a time, or several versions begin with that id.",
 			Action: "Take the id of a version from memory_history, or a time such as 2026-01-31T12:00:00Z."}

@@ -28,6 +28,9 @@ type Pair struct {
 	// Lang is the language of the texts, for the index (recall.Languages; "" for
 	// English). Another one only makes the index anew.
 	Lang string
+	// Reversed is what an owner writes to his agent: proposals and answers to
+	// them are kept, and what else can be read is rejected.
+	Reversed bool
 }
 
 // Options say where a mirror lies. The zero value is the user's cache folder.
@@ -148,6 +151,9 @@ const label = "engramd/mirror/v1"
 func keysOf(p Pair) (keys, error) {
 	var k keys
 	derive := func(use string, size int) ([]byte, error) {
+		if p.Reversed {
+			use += "/reversed" // another file than that of the keys before it was known
+		}
 		out, err := hkdf.Key(sha256.New, p.Conversation[:], nil, label+use+"\x00"+p.Agent+"\x00"+p.Owner, size)
 		if err != nil {
 			return nil, fmt.Errorf("derive the keys of the local copy: %w", err)

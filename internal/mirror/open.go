@@ -37,6 +37,9 @@ func openerOf(p Pair) opener {
 			o.state, o.reason = unreadable, reasonOf(err)
 			return o, isSigned(ev, err)
 		}
+		if p.Reversed && !nipae.IsExchange(engram.Slug()) {
+			return o, false
+		}
 		o.slug = string(engram.Slug())
 		text, ok := engram.Body.Text()
 		if !ok {

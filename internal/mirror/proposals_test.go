@@ -43,3 +43,35 @@ func TestProposalIsFound(t *testing.T) {
 		t.Errorf("taken back: %+v", c)
 	}
 }
+
+// TestReversedPairIsNoMemory: of what an owner writes to his agent, proposals and
+// answers alone are kept, also if a copy from before that was known has more.
+func TestReversedPairIsNoMemory(t *testing.T) {
+	a, dir := newAuthor(t, "owner", "agent"), t.TempDir()
+	slug := nipae.ProposalPrefix + strings.Repeat("0f", 16)
+	stray, core, proposal, lost := a.write("mem/stray", "x", 100), a.write("core", "x", 100), a.write(slug, "propose: write", 100), a.garbled("mem/b", 100)
+	before := open(t, a.Pair, Options{Dir: dir})
+	put(t, before, near, stray, core, proposal)
+	a.Reversed = true
+	m := open(t, a.Pair, Options{Dir: dir})
+	if c := put(t, m, near, stray, core, proposal, lost, a.remove("mem/stray", 110)); c.New != 2 || c.Rejected != 3 || c.Heads != 2 {
+		t.Errorf("%+v", c)
+	}
+	err := m.Read(context.Background(), func(v *View) error {
+		for h := range v.Heads("") {
+			if h.Slug != slug {
+				t.Errorf("%+v", h)
+			}
+		}
+		if n, _ := v.Index().Len(); n != 0 {
+			t.Errorf("%d are in the index", n)
+		}
+		if _, ok := v.Head("mem/stray"); ok {
+			t.Error("what is no proposal is found")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

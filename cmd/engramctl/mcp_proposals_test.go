@@ -1,0 +1,101 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"engramd/internal/e2e/relaytest"
+)
+
+// correcting is an agent's machine beside its owner's, with a relay.
+type correcting struct {
+	*chainedRig
+	owner *hookRig
+}
+
+func newCorrecting(t *testing.T) *correcting {
+	t.Helper()
+	p := &correcting{chainedRig: newChainedRig(t)}
+	p.owner = newHookRig(t, p.relay.URL)
+	p.owner.write("owner.key", relaytest.Owner().Secret+"\n")
+	return p
+}
+
+// owns runs a command of the owner's, and wants that it ends well.
+func (p *correcting) owns(args ...string) string {
+	p.t.Helper()
+	got := p.owner.run(strings.NewReader(""), append(args, "--key-file", filepath.Join(p.owner.dir, "owner.key"), "--agent", relaytest.Agent().Pub)...)
+	if got.code != 0 {
+		p.t.Fatalf("%v: exit code %d: %s", args, got.code, got.stderr)
+	}
+	return got.stdout
+}
+
+// TestOwnerCorrectsAMemory: the owner finds a wrong memory and proposes what is
+// right; the agent's next session begins with one proposal counted and nothing of
+// it said, its server shows and accepts it, and the owner reads the answer.
+func TestOwnerCorrectsAMemory(t *testing.T) {
+	p := newCorrecting(t)
+	p.does("", "mem", "set", "core", "I am Sami.")
+	p.does("", "mem", "set", "people/ana", "Ana drinks tea.")
+	p.owns("propose", "edit", "people/ana", "Ana drinks coffee.", "--why", "she told me")
+	p.owns("propose", "set", "people/bo", "Bo is Ana's brother.")
+
+	start := p.hook("claude", "session-start", `{"session_id":"s","source":"startup","cwd":"`+p.folder+`"}`)
+	if !strings.Contains(start, "2 proposals wait for your answer: 2 by your owner.") || strings.Contains(start, "coffee") || strings.Contains(start, "brother") {
+		t.Errorf("a session begins with %s", start)
+	}
+	c := startMCPIn(t, relaytest.Agent(), p.env, "--owner", relaytest.Owner().Pub, "--relay", p.relay.URL)
+	ids := map[string]string{}
+	for _, one := range reply(t, c.call("memory_proposals", nil, false))["proposals"].([]any) {
+		item := one.(map[string]any)
+		ids[item["slug"].(string)] = item["id"].(string)
+		if item["by"] != "owner" || item["text"] == nil {
+			t.Errorf("%v", item)
+		}
+	}
+	done := reply(t, c.call("memory_accept", map[string]any{"id": ids["mem/people/ana"]}, false))
+	if done["slug"] != "mem/people/ana" || done["trust"] != "observed" {
+		t.Errorf("%v", done)
+	}
+	c.call("memory_reject", map[string]any{"id": ids["mem/people/bo"], "reason": "he is her cousin"}, false)
+	if text := c.call("memory_accept", map[string]any{"id": ids["mem/people/bo"]}, true); !strings.Contains(text, "conflict") {
+		t.Error(text)
+	}
+	if left := reply(t, c.call("memory_proposals", nil, false))["proposals"].([]any); len(left) != 0 {
+		t.Errorf("%v", left)
+	}
+	_ = c.session.Close()
+	c.ended()
+	if strings.Contains(c.stderr.String(), "coffee") || strings.Contains(c.stderr.String(), "mem/people") {
+		t.Errorf("the log tells %s", c.stderr)
+	}
+
+	if got := p.owns("mem", "get", "people/ana"); !strings.Contains(got, "Ana drinks coffee.") || !strings.Contains(got, "source: \"owner:npub1") && !strings.Contains(got, "source: owner:npub1") {
+		t.Errorf("the memory is %s", got)
+	}
+	answers := p.owns("proposals", "ls", "--json")
+	if strings.Count(answers, `"accepted": true`) != 1 || !strings.Contains(answers, `"reason": "he is her cousin"`) {
+		t.Errorf("the owner reads %s", answers)
+	}
+	if again := p.hook("claude", "session-start", `{"session_id":"t","source":"startup","cwd":"`+p.folder+`"}`); strings.Contains(again, "proposal") {
+		t.Errorf("the next session begins with %s", again)
+	}
+}
+
+// TestOwnersAreAcceptedAtTheStart: a profile may say that a server accepts what the
+// owner proposes, and nobody else's.
+func TestOwnersAreAcceptedAtTheStart(t *testing.T) {
+	p := newCorrecting(t)
+	p.does("", "mem", "set", "core", "I am Sami.")
+	p.owns("propose", "set", "people/bo", "Bo is Ana's brother.")
+	p.write("config/engramd/engramctl.toml", "[profiles.sami]\nkey_file = \""+filepath.Join(p.dir, "agent.key")+"\"\nowner = \""+relaytest.Owner().Pub+"\"\nrelays = [\""+p.relay.URL+"\"]\n[profiles.sami.proposals]\nowner = \"accept\"\n")
+	c := startMCPIn(t, relaytest.Agent(), append(p.env, "XDG_CONFIG_HOME="+filepath.Join(p.dir, "config")), "--profile", "sami")
+	c.stderr.await(t, "accepted=1")
+	if got := reply(t, c.call("memory_read", map[string]any{"slug": "people/bo"}, false)); !strings.Contains(got["text"].(string), "brother") {
+		t.Errorf("%v", got)
+	}
+	_ = c.session.Close()
+	c.ended()
+}
