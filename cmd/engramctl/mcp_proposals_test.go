@@ -23,9 +23,9 @@ func newCorrecting(t *testing.T) *correcting {
 }
 
 // owns runs a command of the owner's, and wants that it ends well.
-func (p *correcting) owns(args ...string) string {
+func (p *correcting) owns(stdin string, args ...string) string {
 	p.t.Helper()
-	got := p.owner.run(strings.NewReader(""), append(args, "--key-file", filepath.Join(p.owner.dir, "owner.key"), "--agent", relaytest.Agent().Pub)...)
+	got := p.owner.run(strings.NewReader(stdin), append(args, "--key-file", filepath.Join(p.owner.dir, "owner.key"), "--agent", relaytest.Agent().Pub)...)
 	if got.code != 0 {
 		p.t.Fatalf("%v: exit code %d: %s", args, got.code, got.stderr)
 	}
@@ -39,8 +39,8 @@ func TestOwnerCorrectsAMemory(t *testing.T) {
 	p := newCorrecting(t)
 	p.does("", "mem", "set", "core", "I am Sami.")
 	p.does("", "mem", "set", "people/ana", "Ana drinks tea.")
-	p.owns("propose", "edit", "people/ana", "Ana drinks coffee.", "--why", "she told me")
-	p.owns("propose", "set", "people/bo", "Bo is Ana's brother.")
+	p.owns("Ana drinks coffee.", "propose", "edit", "people/ana", "-", "--why", "she told me")
+	p.owns("", "propose", "set", "people/bo", "Bo is Ana's brother.")
 
 	start := p.hook("claude", "session-start", `{"session_id":"s","source":"startup","cwd":"`+p.folder+`"}`)
 	if !strings.Contains(start, "2 proposals wait for your answer: 2 by your owner.") || strings.Contains(start, "coffee") || strings.Contains(start, "brother") {
@@ -72,10 +72,10 @@ func TestOwnerCorrectsAMemory(t *testing.T) {
 		t.Errorf("the log tells %s", c.stderr)
 	}
 
-	if got := p.owns("mem", "get", "people/ana"); !strings.Contains(got, "Ana drinks coffee.") || !strings.Contains(got, "source: \"owner:npub1") && !strings.Contains(got, "source: owner:npub1") {
+	if got := p.owns("", "mem", "get", "people/ana"); !strings.Contains(got, "Ana drinks coffee.") || !strings.Contains(got, "source: \"owner:npub1") && !strings.Contains(got, "source: owner:npub1") {
 		t.Errorf("the memory is %s", got)
 	}
-	answers := p.owns("proposals", "ls", "--json")
+	answers := p.owns("", "proposals", "ls", "--json")
 	if strings.Count(answers, `"accepted": true`) != 1 || !strings.Contains(answers, `"reason": "he is her cousin"`) {
 		t.Errorf("the owner reads %s", answers)
 	}
@@ -89,7 +89,7 @@ func TestOwnerCorrectsAMemory(t *testing.T) {
 func TestOwnersAreAcceptedAtTheStart(t *testing.T) {
 	p := newCorrecting(t)
 	p.does("", "mem", "set", "core", "I am Sami.")
-	p.owns("propose", "set", "people/bo", "Bo is Ana's brother.")
+	p.owns("", "propose", "set", "people/bo", "Bo is Ana's brother.")
 	p.write("config/engramd/engramctl.toml", "[profiles.sami]\nkey_file = \""+filepath.Join(p.dir, "agent.key")+"\"\nowner = \""+relaytest.Owner().Pub+"\"\nrelays = [\""+p.relay.URL+"\"]\n[profiles.sami.proposals]\nowner = \"accept\"\n")
 	c := startMCPIn(t, relaytest.Agent(), append(p.env, "XDG_CONFIG_HOME="+filepath.Join(p.dir, "config")), "--profile", "sami")
 	c.stderr.await(t, "accepted=1")
