@@ -20,6 +20,7 @@ import (
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/snapshot/remote"
+	"engramd/internal/transplant"
 	"engramd/nips/nipae"
 )
 
@@ -116,7 +117,7 @@ func codeOf(err error) int {
 		return exitUnreadable
 	case is(attestation.ErrForm, attestation.ErrSignature, attestation.ErrForeign, attestation.ErrInconsistent, attestation.ErrUnknown):
 		return exitUnreadable
-	case is(plans.ErrRecord):
+	case is(plans.ErrRecord, transplant.ErrOrigin, transplant.ErrPackage):
 		return exitUnreadable
 	case is(client.ErrConflict, errNoFit, intend.ErrClosed, mind.ErrChanged, plans.ErrStatus, plans.ErrBusy):
 		return exitConflict

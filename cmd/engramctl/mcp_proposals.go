@@ -26,7 +26,7 @@ func (a *app) serveProposals(ctx context.Context, c *client.Client, m *client.Me
 		return nil, err
 	}
 	source := o.Copy
-	box, err := proposals.NewBox(proposals.Options{Client: c, Memory: m, Listed: s.proposals.listed,
+	box, err := proposals.NewBox(proposals.Options{Client: c, Memory: m, Listed: s.proposals.listed, Open: opening,
 		Near: func(ctx context.Context, slug, text string) (all []proposals.Near) {
 			ctx, cancel := context.WithTimeout(ctx, compareTime)
 			defer cancel()

@@ -117,7 +117,7 @@ func (a *app) box(c *client.Client, m *client.Memory) (*proposals.Box, error) {
 	if err != nil {
 		return nil, err
 	}
-	return proposals.NewBox(proposals.Options{Client: c, Memory: m, Listed: s.proposals.listed, Near: a.near})
+	return proposals.NewBox(proposals.Options{Client: c, Memory: m, Listed: s.proposals.listed, Near: a.near, Open: opening})
 }
 
 func (a *app) listInbox(ctx context.Context, c *client.Client, m *client.Memory, asJSON bool) error {

@@ -31,6 +31,7 @@ func (a *app) commands() []*cobra.Command {
 		a.agentsCommand(),
 		a.proposeCommand(),
 		a.proposalsCommand(),
+		a.transplantCommand(),
 		a.relaysCommand(),
 		a.syncCommand(),
 		a.snapshotCommand(),

@@ -71,6 +71,7 @@ var allowed = map[string][]string{
 	"internal/agentstate":                {"internal/chain", "internal/sealedfile"},
 	"internal/chain":                     {"nips/nipae"},
 	"internal/attestation":               {"internal/chain", "internal/wire"},
+	"internal/transplant":                {"nips/disclose", "nips/nipae", "nips/unit", "internal/wire"},
 	"internal/chain/audit":               {"internal/chain", "internal/client", "nips/nipae"},
 	"internal/chain/writer":              {"internal/agentstate", "internal/chain", "internal/client", "nips/nipae"},
 	"internal/modelserver":               {},
@@ -122,7 +123,7 @@ var allowed = map[string][]string{
 	"internal/snapshot/remote": {"nips/kind", "internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
 	"internal/mcp":             {"internal/proposals", "internal/hook", "internal/wake", "internal/mind", "nips/nipae", "nips/niptemp", "nips/unit", "internal/client", "internal/memfile", "internal/recall", "internal/recollect", "internal/remember", "internal/secrets", "internal/when", "internal/intend", "internal/intend/acts", "internal/mind/plans"},
 	"cmd/engramctl": {"internal/files", "internal/keychain", "internal/service", "internal/harness", "nips/nipae", "nips/niptemp", "nips/disclose", "nips/unit", "internal/remember", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
-		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when", "internal/mirror", "internal/mirror/follow", "internal/recall", "internal/recollect", "internal/agentstate", "internal/embed", "internal/meaning", "internal/hook", "internal/wake", "internal/metabolism", "internal/mind", "internal/folder", "internal/migrate", "internal/project", "internal/intend", "internal/intend/acts", "internal/mind/plans", "internal/mind/think", "internal/modelserver", "internal/attestation", "internal/chain", "internal/chain/audit", "internal/chain/writer", "internal/proposals"},
+		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when", "internal/mirror", "internal/mirror/follow", "internal/recall", "internal/recollect", "internal/agentstate", "internal/embed", "internal/meaning", "internal/hook", "internal/wake", "internal/metabolism", "internal/mind", "internal/folder", "internal/migrate", "internal/project", "internal/intend", "internal/intend/acts", "internal/mind/plans", "internal/mind/think", "internal/modelserver", "internal/attestation", "internal/chain", "internal/chain/audit", "internal/chain/writer", "internal/proposals", "internal/transplant"},
 	// A module of its own, which knows the wire only. No package above may name
 	// it.
 	"cmd/engram-load":                 {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "cmd/engram-load/internal/report", "internal/embed", "internal/recall", "internal/recall/measure"},

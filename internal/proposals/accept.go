@@ -73,6 +73,34 @@ func (b *Box) AcceptItem(ctx context.Context, item Item, o AcceptOptions) (done 
 	return done, nil
 }
 
+// Take writes what the owner or a listed key has given in another way than by a
+// relay, and answers nobody. Errors are those of AcceptItem, and ErrForbidden for a
+// key that is not listed.
+func (b *Box) Take(ctx context.Context, p Proposal, o AcceptOptions) (done Accepted, err error) {
+	item := Item{Proposal: p, FromOwner: p.Proposer == b.o.Memory.Owner(), Name: b.listed[p.Proposer]}
+	done.Item = item
+	if !item.FromOwner && item.Name == "" {
+		return done, fmt.Errorf("%w: it is by a key that is not listed", ErrForbidden)
+	}
+	if err := p.check(); err != nil {
+		return done, err
+	}
+	if done.Slug, err = item.target(); err != nil {
+		return done, err
+	}
+	err = b.write(ctx, &done, o)
+	return done, err
+}
+
+// NameOf returns what a key is called here; "" for one that is neither the owner's
+// nor listed.
+func (b *Box) NameOf(key string) string {
+	if key == b.o.Memory.Owner() {
+		return NameOf(key)
+	}
+	return b.listed[key]
+}
+
 // write does what is proposed, or finds it done.
 func (b *Box) write(ctx context.Context, done *Accepted, o AcceptOptions) error {
 	item, slug := done.Item, done.Slug

@@ -110,6 +110,19 @@ type Identities struct{ keys []age.Identity }
 // Empty reports whether there are none.
 func (i Identities) Empty() bool { return len(i.keys) == 0 }
 
+// Decrypt reads a file of age that they open. The error is ErrIdentity if none of
+// them does, and otherwise says what is wrong with the file.
+func (i Identities) Decrypt(from io.Reader) (io.Reader, error) {
+	if i.Empty() {
+		return nil, fmt.Errorf("%w: there is none", ErrIdentity)
+	}
+	plain, err := age.Decrypt(from, i.keys...)
+	if _, none := errors.AsType[*age.NoIdentityMatchError](err); none {
+		return nil, fmt.Errorf("%w that opens it", ErrIdentity)
+	}
+	return plain, err
+}
+
 // String does not show the keys.
 func (i Identities) String() string { return fmt.Sprintf("%d age identities", len(i.keys)) }
 

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/proposals"
+	"engramd/internal/transplant"
+)
+
+func (a *app) transplantCommand() *cobra.Command {
+	return a.pairFlags(a.group(&cobra.Command{
+		Use:   "transplant",
+		Short: "Give memories to another agent, or take them",
+		Long: `Give memories to another agent, or take them, with proof of where they are from: each is
+the event that the giver's key signed, with what opens it and nothing else. Whoever
+gets it can check that this text was signed by that agent, at that time, also when the
+giver's relay is gone.
+
+What is taken is external, lies below mem/from/ and the receiver's name for the giver,
+and never takes the place of the receiver's own memories.`,
+		Example: `  engramctl transplant give --to npub1… projects/atlas
+  engramctl transplant take
+  engramctl transplant forget npub1…`,
+	}, a.transplantGiveCommand(), a.transplantTakeCommand(), a.transplantForgetCommand()))
+}
+
+// opening is what a Box opens origins with: the text that was signed, as it is kept.
+func opening(_ context.Context, p proposals.Proposal) (proposals.Opened, error) {
+	_, u, err := originOf(p)
+	if err != nil {
+		return proposals.Opened{}, err
+	}
+	text, err := u.Planted()
+	return proposals.Opened{Text: text, Source: transplant.Source(u.Author)}, err
+}
+
+// originOf opens the origin of a proposal. Who passes on what he has not signed
+// himself is believed too: the event says who did.
+func originOf(p proposals.Proposal) (o transplant.Origin, u transplant.Unit, err error) {
+	if o, err = transplant.ParseOrigin(p.Origin); err == nil {
+		u, err = o.Open()
+	}
+	return o, u, err
+}
+
+// plantedOut is one memory that was taken, in JSON.
+type plantedOut struct {
+	From   string `json:"from"` // npub of who wrote it
+	Was    string `json:"was"`  // its slug there
+	Event  string `json:"event"`
+	Time   string `json:"time"`
+	Slug   string `json:"slug,omitempty"` // here
+	Again  bool   `json:"again,omitempty"`
+	Error  string `json:"error,omitempty"`
+	ID     string `json:"id,omitempty"` // of the proposal
+	Status string `json:"status"`       // "taken", "open" or "left"
+}
+
+func plantedFor(u transplant.Unit) plantedOut {
+	return plantedOut{From: npub(u.Author), Was: string(u.Slug), Event: u.ID, Time: stamp(u.CreatedAt)}
+}
+
+func (p plantedOut) line() string {
+	from := p.Was + " of " + p.From
+	switch {
+	case p.Status == "left":
+		return fmt.Sprintf("left  %s: %s", from, p.Error)
+	case p.Again:
+		return fmt.Sprintf("%s  there already, from %s", p.Slug, from)
+	case p.Status == "open":
+		return fmt.Sprintf("%s  open, from %s  id %s", p.Slug, from, p.ID[:shortID])
+	}
+	return fmt.Sprintf("%s  taken, from %s", p.Slug, from)
+}
+
+// leftWhy is why one memory was not taken, for a person: one that cannot be is no
+// reason to take no other.
+func leftWhy(err error) string {
+	switch {
+	case errors.Is(err, client.ErrConflict):
+		return "there is another memory at its place"
+	case errors.Is(err, proposals.ErrRefused):
+		return err.Error() + " (--allow-secret)"
+	}
+	return strings.ReplaceAll(err.Error(), "\n", " ")
+}

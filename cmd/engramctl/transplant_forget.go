@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/remember"
+	"engramd/internal/transplant"
+	"engramd/nips/nipae"
+)
+
+func (a *app) transplantForgetCommand() *cobra.Command {
+	var derived, dryRun, asJSON bool
+	c := a.command(&cobra.Command{
+		Use:   "forget PUBKEY [--derived] [--dry-run] [--json]",
+		Short: "Archive what came from another agent",
+		Long: `Archive what came from another agent, by transplant or by proposal: it is recalled no
+more. What derives from it (derived_from), directly or not, is listed; --derived
+archives that too. Nothing is deleted: mem unarchive brings it back.`,
+		Example: `  engramctl transplant forget npub1… --dry-run
+  engramctl transplant forget npub1… --derived`,
+		Args: arguments("PUBKEY"),
+	}, func(ctx context.Context, args []string) error {
+		key, err := publicKey("PUBKEY", "", args[0])
+		if err != nil || key == "" {
+			return usagef("whose? Name a public key (npub or hex)")
+		}
+		return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
+			return a.forget(ctx, m, key, derived, dryRun, asJSON)
+		})
+	})
+	c.Flags().BoolVar(&derived, "derived", false, "archive also what derives from it")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be archived, and change nothing")
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// forgottenOut is one memory of `transplant forget`, in JSON.
+type forgottenOut struct {
+	Slug     string `json:"slug"`
+	Derived  bool   `json:"derived,omitempty"`
+	Archived bool   `json:"archived"`
+	Error    string `json:"error,omitempty"`
+}
+
+func (a *app) forget(ctx context.Context, m *client.Memory, key string, derived, dryRun, asJSON bool) error {
+	l, status, err := m.ListAll(ctx)
+	if err := a.report(status, err); err != nil {
+		return err
+	}
+	all := make([]transplant.Kept, 0, len(l.Memories))
+	for _, e := range l.Memories {
+		if !remember.Reserved(e.Slug) {
+			all = append(all, transplant.Kept{Slug: string(e.Slug), ID: e.ID, Text: e.Text})
+		}
+	}
+	came, uses := transplant.From(all, key)
+	out := []forgottenOut{}
+	var failed error
+	one := func(slug string, isDerived bool) error {
+		f := forgottenOut{Slug: slug, Derived: isDerived}
+		if !dryRun && (!isDerived || derived) {
+			r, err := a.writer(ctx, m).Mark(ctx, nipae.Slug(slug), remember.Archive, client.SetOptions{})
+			if stops(err) {
+				return a.report(r.Status, err)
+			}
+			if f.Archived = err == nil; err != nil { // pinned, say: the others are archived all the same
+				f.Error, failed = err.Error(), fmt.Errorf("%s: %w", slug, err)
+			}
+		}
+		out = append(out, f)
+		return nil
+	}
+	for _, slug := range came {
+		if err := one(slug, false); err != nil {
+			return err
+		}
+	}
+	for _, slug := range uses {
+		if err := one(slug, true); err != nil {
+			return err
+		}
+	}
+	if len(out) == 0 {
+		a.note("nothing that is active came from %s", npub(key))
+	}
+	if asJSON {
+		return firstOf(a.printJSON(struct {
+			Memories []forgottenOut `json:"memories"`
+		}{out}), failed)
+	}
+	for _, f := range out {
+		what := "archived"
+		switch {
+		case f.Error != "":
+			what = "left: " + f.Error
+		case !f.Archived && f.Derived:
+			what = "derives from it"
+		case !f.Archived:
+			what = "would be archived"
+		}
+		if err := a.print("%s  %s\n", f.Slug, what); err != nil {
+			return err
+		}
+	}
+	return failed
+}

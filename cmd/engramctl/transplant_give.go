@@ -1,0 +1,308 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/proposals"
+	"engramd/internal/recollect"
+	"engramd/internal/remember"
+	"engramd/internal/secrets"
+	"engramd/internal/snapshot/bundle"
+	"engramd/internal/transplant"
+	"engramd/nips/nipae"
+)
+
+// giving says what is given, to whom and how.
+type giving struct {
+	to, prefix, query string
+	file, recipient   string
+	why               string
+	dryRun, asJSON    bool
+	allow             bool
+}
+
+// maxGiven is how many memories are given at once over relays: the receiver looks at
+// so many proposals of all others together.
+const maxGiven = 200
+
+func (a *app) transplantGiveCommand() *cobra.Command {
+	var g giving
+	c := a.command(&cobra.Command{
+		Use:   "give --to PUBKEY [SLUG...] [--prefix PREFIX] [--query WORDS] [--file FILE --recipient AGE] [--dry-run] [--json]",
+		Short: "Give memories to another agent",
+		Long: `Give memories to another agent: those that are named, that begin with a prefix, or that
+recall finds for a query. Each is proposed to it with the event that this agent signed;
+it accepts or rejects (transplant take), and must list this key (proposals.from). Over
+relays texts have up to 24 KiB.
+
+With --file, memories of any size go into a file instead, signed by this key and
+encrypted with age to --recipient (age1… or an SSH public key): carry it over as you
+like. No relay sees it.
+
+The receiver learns of each memory its text, its fields, slug and owner, its address
+(d) and its time. stderr says so first. The core is not given, nor what programs keep.`,
+		Example: `  engramctl transplant give --to npub1… projects/atlas people/ana
+  engramctl transplant give --to npub1… --prefix recipes/ --dry-run
+  engramctl transplant give --to npub1… --query "sailing boats" --file boats.age --recipient age1…`,
+	}, func(ctx context.Context, args []string) error { return a.give(ctx, g, args) })
+	f := c.Flags()
+	f.StringVar(&g.to, "to", "", "`pubkey` (npub or hex) of the agent that gets them")
+	f.StringVar(&g.prefix, "prefix", "", "give all whose slug begins with it")
+	f.StringVar(&g.query, "query", "", "give what recall finds for these words")
+	f.StringVar(&g.file, "file", "", "write a `file` instead of asking relays to carry them")
+	f.StringVar(&g.recipient, "recipient", "", "age `key` of the receiver, for --file")
+	f.StringVar(&g.why, "why", "", "the `reason`, one line, for the receiver")
+	f.BoolVar(&g.dryRun, "dry-run", false, "show what would be given, and give nothing")
+	secretFlag(c, &g.allow)
+	jsonFlag(c, &g.asJSON)
+	return c
+}
+
+func (a *app) give(ctx context.Context, g giving, named []string) error {
+	to, err := publicKey("--to", "", g.to)
+	switch {
+	case err != nil:
+		return usageError{err}
+	case to == "":
+		return usagef("to whom? Name the agent (--to)")
+	case len(named) == 0 && g.prefix == "" && g.query == "":
+		return usagef("what? Name slugs, --prefix or --query")
+	case (g.file == "") != (g.recipient == ""):
+		return usagef("--file and --recipient belong together")
+	}
+	var recipients bundle.Recipients
+	if g.recipient != "" {
+		if recipients, err = bundle.ParseRecipients([]string{g.recipient}); err != nil {
+			return usagef("--recipient: %w", err)
+		}
+	}
+	wanted, err := a.wanted(ctx, g, named)
+	if err != nil {
+		return err
+	}
+	c, m, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ctx, done := a.bounded(ctx)
+	defer done()
+	switch {
+	case !m.Writable():
+		return fmt.Errorf("%w: an agent gives what it has signed", client.ErrReadOnly)
+	case to == m.Agent():
+		return usageError{proposals.ErrSelf}
+	}
+	if err := a.discover(ctx, c, m.Agent()); err != nil {
+		return err
+	}
+	units, err := a.gathered(ctx, c, m, g, wanted)
+	if err != nil {
+		return err
+	}
+	a.note("the receiver learns of each of these its text and fields, its slug, its owner (%s), its address and its time", npub(m.Owner()))
+	switch {
+	case g.dryRun:
+		return a.printGiven(g, units, nil)
+	case g.file != "":
+		return a.giveFile(c, m, g, to, units, recipients)
+	}
+	return a.giveOver(ctx, c, g, to, units)
+}
+
+// given is one memory that is given.
+type given struct {
+	transplant.Unit
+	origin transplant.Origin
+}
+
+// wanted are slugs that were named, or found for a query. Those of a prefix are
+// found with the memories.
+func (a *app) wanted(ctx context.Context, g giving, named []string) (slugs []nipae.Slug, err error) {
+	for _, name := range named {
+		slug, err := ownSlug(name)
+		if err != nil {
+			return nil, err
+		}
+		if slug.IsCore() {
+			return nil, usagef("the core says who this agent is, and is not given")
+		}
+		slugs = append(slugs, slug)
+	}
+	if g.query == "" {
+		return slugs, nil
+	}
+	err = a.withView(ctx, 0, func(v recollect.View) (seen, error) {
+		found, err := recollect.Recall(v, recollect.Query{Text: g.query}, time.Now())
+		for _, h := range found.Hits {
+			slugs = append(slugs, nipae.Slug(h.Slug))
+		}
+		return seen{}, err
+	})
+	return slugs, err
+}
+
+// gathered finds the events of what is given, and checks each as the receiver does.
+func (a *app) gathered(ctx context.Context, c *client.Client, m *client.Memory, g giving, wanted []nipae.Slug) ([]given, error) {
+	l, status, err := m.ListAll(ctx)
+	if err := a.report(status, err); err != nil {
+		return nil, err
+	}
+	prefix := ""
+	if g.prefix != "" {
+		prefix = "mem/" + strings.TrimPrefix(g.prefix, "mem/")
+	}
+	ids := map[string]client.Entry{}
+	for _, e := range l.Memories {
+		picked := slices.Contains(wanted, e.Slug)
+		if picked || prefix != "" && strings.HasPrefix(string(e.Slug), prefix) && !remember.Reserved(e.Slug) {
+			ids[e.ID] = e
+		}
+		if picked {
+			wanted = slices.DeleteFunc(wanted, func(s nipae.Slug) bool { return s == e.Slug })
+		}
+	}
+	if len(wanted) > 0 {
+		return nil, fmt.Errorf("%s: %w", wanted[0], client.ErrNotFound)
+	}
+	if len(ids) == 0 {
+		return nil, fmt.Errorf("nothing fits: %w", client.ErrNotFound)
+	}
+	if most := transplant.MaxUnits; len(ids) > most || g.file == "" && len(ids) > maxGiven {
+		return nil, usagef("%d memories: over relays at most %d are given at once, in a file %d", len(ids), maxGiven, most)
+	}
+	all := make([]string, 0, len(ids))
+	for id := range ids {
+		all = append(all, id)
+	}
+	slices.Sort(all)
+	var units []given
+	for batch := range slices.Chunk(all, 200) {
+		found, err := c.Ask(ctx, nostr.Filter{IDs: batch})
+		if err != nil {
+			return nil, err
+		}
+		for _, ev := range found.Events {
+			one, err := a.signed(m, g, ids[ev.ID], ev)
+			if err != nil {
+				return nil, err
+			}
+			units = append(units, one)
+		}
+	}
+	if len(units) < len(ids) {
+		return nil, fmt.Errorf("%w: of %d memories %d were found again", client.ErrPartial, len(ids), len(units))
+	}
+	slices.SortFunc(units, func(x, y given) int { return strings.Compare(string(x.Slug), string(y.Slug)) })
+	return units, nil
+}
+
+// signed makes the origin of one memory; what it proves must be what is there.
+func (a *app) signed(m *client.Memory, g giving, e client.Entry, ev *nostr.Event) (given, error) {
+	o, u, err := transplant.Of(m.Conversation(), ev)
+	if err != nil {
+		return given{}, fmt.Errorf("%s: %w", e.Slug, err)
+	}
+	if u.Text != e.Text || u.Slug != e.Slug {
+		return given{}, fmt.Errorf("%s: %w: what was signed is another text", e.Slug, transplant.ErrOrigin)
+	}
+	if !g.allow {
+		if err := secrets.CheckChange("", u.Text); err != nil {
+			return given{}, usagef("%s: %w; --allow-secret gives it all the same", e.Slug, err)
+		}
+	}
+	if g.file == "" && len(u.Text) > transplant.MaxOffered {
+		return given{}, fmt.Errorf("%s: %w: over relays a text has up to %d bytes, and it has %d: give it with --file", e.Slug, client.ErrTooLarge, transplant.MaxOffered, len(u.Text))
+	}
+	return given{u, o}, nil
+}
+
+// giveOver proposes each memory.
+func (a *app) giveOver(ctx context.Context, c *client.Client, g giving, to string, units []given) error {
+	by := &proposals.Author{Client: c, Rand: rand.Reader}
+	made := map[string]string{}
+	for _, u := range units {
+		name := proposals.FromPrefix + proposals.NameOf(u.Author) + "/" + transplant.Rest(u.Slug)
+		slug, err := nipae.ParseSlug(name)
+		if err != nil {
+			return usagef("%s: its slug is too long to be given", u.Slug)
+		}
+		p, status, err := by.Propose(ctx, proposals.Proposal{Agent: to, Act: proposals.Write, Slug: slug, Base: client.BaseNone, Why: g.why, Origin: u.origin.JSON()})
+		if err := a.reportWith(status, err, "giving it again sends another proposal"); err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", u.Slug, err), a.printGiven(g, units[:len(made)], made))
+		}
+		made[u.ID] = p.EventID
+	}
+	return a.printGiven(g, units, made)
+}
+
+// giveFile writes a package. A file that is there already is not written over.
+func (a *app) giveFile(c *client.Client, m *client.Memory, g giving, to string, units []given, recipients bundle.Recipients) error {
+	p := transplant.Package{Giver: m.Agent(), To: to, CreatedAt: time.Now().Unix()}
+	for _, u := range units {
+		p.Origins = append(p.Origins, u.origin)
+	}
+	var plain, out bytes.Buffer
+	if err := p.Write(&plain, c.Identity().Sign); err != nil {
+		return usageError{err}
+	}
+	if err := recipients.Encrypt(&out, &plain); err != nil {
+		return usageError{err}
+	}
+	if err := newFile(a.path(g.file), out.Bytes()); err != nil {
+		return usagef("--file: %w", err)
+	}
+	return a.printGiven(g, units, nil)
+}
+
+// newFile writes a file that is not there yet, whole or not at all.
+func newFile(path string, b []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+func (a *app) printGiven(g giving, units []given, made map[string]string) error {
+	out := []plantedOut{}
+	for _, u := range units {
+		one := plantedFor(u.Unit)
+		one.ID, one.Status = made[u.ID], "given"
+		if g.dryRun {
+			one.Status = "would be given"
+		}
+		out = append(out, one)
+	}
+	if g.asJSON {
+		return a.printJSON(struct {
+			Given []plantedOut `json:"given"`
+		}{out})
+	}
+	for _, one := range out {
+		line := fmt.Sprintf("%s  %s", one.Was, one.Status)
+		if one.ID != "" {
+			line += "  id " + one.ID[:shortID]
+		}
+		if err := a.print("%s\n", line); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/proposals"
+	"engramd/internal/snapshot/bundle"
+	"engramd/internal/transplant"
+	"engramd/nips/nipae"
+)
+
+// taking says what is taken.
+type taking struct {
+	file           string
+	identity       snapshotFlags
+	dryRun, asJSON bool
+	o              proposals.AcceptOptions
+}
+
+func (a *app) transplantTakeCommand() *cobra.Command {
+	var t taking
+	c := a.command(&cobra.Command{
+		Use:   "take [ID...] [--file FILE --decrypt-identity FILE] [--dry-run] [--allow-secret] [--json]",
+		Short: "Take memories that another agent gives",
+		Long: `Take memories that another agent gives: proposals with the event that it signed, those
+named by ID or all that are open, or a file. Of each is checked that this text was
+signed by that agent; who gives must be the owner or listed in the profile
+(proposals.from).
+
+They are written below mem/from/ and this agent's name for the giver, external, with
+source transplant:npub… and derived_from the event. What is there already stays: a
+memory at the same place is a conflict, and is left. Accepting a proposal answers it.
+
+Exit code 6 if some of it is not what an agent has signed; what was right is taken.`,
+		Example: `  engramctl transplant take --dry-run
+  engramctl transplant take 4f1c22ab
+  engramctl transplant take --file boats.age --decrypt-identity age.key`,
+	}, func(ctx context.Context, args []string) error { return a.take(ctx, t, args) })
+	c.Flags().StringVar(&t.file, "file", "", "`file` that transplant give has written")
+	identityFlag(c, &t.identity)
+	c.Flags().BoolVar(&t.dryRun, "dry-run", false, "show what is given, and take nothing")
+	secretFlag(c, &t.o.AllowSecret)
+	jsonFlag(c, &t.asJSON)
+	return c
+}
+
+func (a *app) take(ctx context.Context, t taking, ids []string) error {
+	if t.file != "" && len(ids) > 0 {
+		return usagef("a file has no ids: name one of both")
+	}
+	var packed *transplant.Package
+	return a.withInbox(ctx, func(ctx context.Context, m *client.Memory, b *proposals.Box) (err error) {
+		var out []plantedOut
+		var wrong error // of what was no memory that somebody signed
+		if t.file != "" {
+			if packed, err = a.unpacked(t, m.Agent()); err != nil {
+				return err
+			}
+			out, wrong, err = a.takeFile(ctx, b, t, packed)
+		} else {
+			out, wrong, err = a.takeOpen(ctx, b, t, ids)
+		}
+		if err != nil && len(out) == 0 {
+			return err
+		}
+		return firstOf(a.printTaken(t, out), err, wrong)
+	})
+}
+
+// unpacked reads a file that is for an agent.
+func (a *app) unpacked(t taking, agent string) (*transplant.Package, error) {
+	ids, err := a.identities(&t.identity)
+	if err != nil {
+		return nil, err
+	}
+	if ids.Empty() {
+		return nil, usagef("the file is encrypted: --decrypt-identity names the key that opens it")
+	}
+	file, err := os.Open(a.path(t.file))
+	if err != nil {
+		return nil, usageError{err}
+	}
+	defer file.Close()
+	plain, err := ids.Decrypt(file)
+	switch {
+	case errors.Is(err, bundle.ErrIdentity):
+		return nil, usageError{err}
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", transplant.ErrPackage, err)
+	}
+	p, err := transplant.Read(plain, agent)
+	if errors.Is(err, transplant.ErrAddressee) {
+		return nil, usageError{err}
+	}
+	return &p, err
+}
+
+// takeFile writes what a file has.
+func (a *app) takeFile(ctx context.Context, b *proposals.Box, t taking, p *transplant.Package) (out []plantedOut, wrong, err error) {
+	name := b.NameOf(p.Giver)
+	if name == "" {
+		return nil, nil, usagef("%s is neither the owner nor listed (proposals.from): nothing of it is taken", npub(p.Giver))
+	}
+	for _, o := range p.Origins {
+		u, err := o.Open()
+		if err != nil {
+			wrong = err
+			out = append(out, plantedOut{Was: "a memory", From: npub(o.Event.PubKey), Event: o.Event.ID, Status: "left", Error: leftWhy(err)})
+			continue
+		}
+		one := plantedFor(u)
+		slug, err := nipae.ParseSlug(proposals.FromPrefix + name + "/" + transplant.Rest(u.Slug))
+		if err == nil && t.dryRun {
+			one.Slug, one.Status = string(slug), "taken"
+		} else if err == nil {
+			var done proposals.Accepted
+			done, err = b.Take(ctx, proposals.Proposal{Proposer: p.Giver, Act: proposals.Write, Slug: slug, Base: client.BaseNone, Origin: o.JSON(), CreatedAt: p.CreatedAt}, t.o)
+			one.Slug, one.Again, one.Status = string(done.Slug), done.Again, "taken"
+		}
+		if stops(err) {
+			return out, wrong, err
+		}
+		if err != nil {
+			one.Status, one.Error = "left", leftWhy(err)
+		}
+		out = append(out, one)
+	}
+	return out, wrong, nil
+}
+
+// takeOpen accepts proposals with an origin: those named, or all.
+func (a *app) takeOpen(ctx context.Context, b *proposals.Box, t taking, ids []string) (out []plantedOut, wrong, err error) {
+	inbox, status, err := b.List(ctx)
+	if err := a.report(status, err); err != nil {
+		return nil, nil, err
+	}
+	var items []proposals.Item
+	for _, id := range ids {
+		item, status, err := b.Get(ctx, id)
+		if err := a.report(status, aboutProposal(id, explained(err))); err != nil {
+			return nil, nil, err
+		}
+		if item.Origin == nil {
+			return nil, nil, usagef("proposal %s is no transplant: proposals accept takes it", id)
+		}
+		items = append(items, item)
+	}
+	for _, item := range inbox.Items {
+		if len(ids) == 0 && item.Origin != nil {
+			items = append(items, item)
+		}
+	}
+	if len(items) == 0 {
+		a.note("nothing is given that is open")
+	}
+	for _, item := range items {
+		_, u, err := originOf(item.Proposal)
+		one := plantedFor(u)
+		one.ID = item.EventID
+		if err != nil {
+			wrong = err
+			one.Was, one.From, one.Time = string(item.Slug), npub(item.Proposer), stamp(item.CreatedAt)
+		} else if slug, targetErr := item.Target(); targetErr != nil || t.dryRun {
+			one.Slug, one.Status, err = string(slug), "open", targetErr
+		} else {
+			var done proposals.Accepted
+			done, err = b.AcceptItem(ctx, item, t.o)
+			one.Slug, one.Again, one.Status = string(done.Slug), done.Again, "taken"
+		}
+		if stops(err) {
+			return out, wrong, err
+		}
+		if err != nil {
+			one.Status, one.Error = "left", leftWhy(err)
+		}
+		out = append(out, one)
+	}
+	return out, wrong, nil
+}
+
+// stops reports whether an error is about the relays, and not about one memory.
+func stops(err error) bool {
+	code := codeOf(err)
+	return err != nil && (code == exitRelay || code == exitAuth) && !errors.Is(err, transplant.ErrOrigin)
+}
+
+func (a *app) printTaken(t taking, out []plantedOut) error {
+	if t.asJSON {
+		if out == nil {
+			out = []plantedOut{}
+		}
+		return a.printJSON(struct {
+			Taken []plantedOut `json:"memories"`
+		}{out})
+	}
+	for _, one := range out {
+		if err := a.print("%s\n", one.line()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
