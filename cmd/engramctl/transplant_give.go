@@ -108,7 +108,7 @@ func (a *app) give(ctx context.Context, g giving, named []string) error {
 	if err := a.discover(ctx, c, m.Agent()); err != nil {
 		return err
 	}
-	units, err := a.gathered(ctx, c, m, g, wanted)
+	units, err := a.gathered(ctx, m, g, wanted)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (a *app) wanted(ctx context.Context, g giving, named []string) (slugs []nip
 }
 
 // gathered finds the events of what is given, and checks each as the receiver does.
-func (a *app) gathered(ctx context.Context, c *client.Client, m *client.Memory, g giving, wanted []nipae.Slug) ([]given, error) {
+func (a *app) gathered(ctx context.Context, m *client.Memory, g giving, wanted []nipae.Slug) ([]given, error) {
 	l, status, err := m.ListAll(ctx)
 	if err := a.report(status, err); err != nil {
 		return nil, err
@@ -183,24 +183,22 @@ func (a *app) gathered(ctx context.Context, c *client.Client, m *client.Memory, 
 	if most := transplant.MaxUnits; len(ids) > most || g.file == "" && len(ids) > maxGiven {
 		return nil, usagef("%d memories: over relays at most %d are given at once, in a file %d", len(ids), maxGiven, most)
 	}
-	all := make([]string, 0, len(ids))
-	for id := range ids {
-		all = append(all, id)
+	// All heads are read again: a question by ids would tell relays what is given.
+	heads, _, err := m.Since(ctx, 0)
+	if err != nil {
+		return nil, err
 	}
-	slices.Sort(all)
 	var units []given
-	for batch := range slices.Chunk(all, 200) {
-		found, err := c.Ask(ctx, nostr.Filter{IDs: batch})
+	for _, e := range heads {
+		entry, wanted := ids[e.Event.ID]
+		if !wanted {
+			continue
+		}
+		one, err := a.signed(m, g, entry, e.Event)
 		if err != nil {
 			return nil, err
 		}
-		for _, ev := range found.Events {
-			one, err := a.signed(m, g, ids[ev.ID], ev)
-			if err != nil {
-				return nil, err
-			}
-			units = append(units, one)
-		}
+		units = append(units, one)
 	}
 	if len(units) < len(ids) {
 		return nil, fmt.Errorf("%w: of %d memories %d were found again", client.ErrPartial, len(ids), len(units))

@@ -77,7 +77,8 @@ signatures, numbers and roots, and says of each number that is nowhere why:
   rolled-back  a relay shows less than it showed this machine once: a fault
   dropped      its id is known, and not every relay promises to keep it
   unsure       its id is known, and a relay that may have it did not answer in full,
-               or this machine never learned that it was stored
+               or nobody learned that it was stored, or no relay that was asked
+               shows anything as old: it may be at one that is not asked any more
   unlogged     nothing tells its id
   behind       a relay shows less than others (engramctl sync)
   late         it was given up, and is there

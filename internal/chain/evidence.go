@@ -88,7 +88,7 @@ const (
 	Missing    Kind = "missing"     // its id is known, it is nowhere, and all relays promise to keep it
 	Dropped    Kind = "dropped"     // its id is known, it is nowhere, and not every relay promises to keep it
 	Unlogged   Kind = "unlogged"    // nothing tells its id
-	Unsure     Kind = "unsure"      // its id is known, and a relay that may have it did not answer in full
+	Unsure     Kind = "unsure"      // its id is known, and it may be where nobody answered in full, nobody asks any more, or it was never stored
 	Forked     Kind = "forked"      // two events have one number
 	Rewritten  Kind = "rewritten"   // the root or prev of an event is not that of the log before it
 	RolledBack Kind = "rolled-back" // a relay shows less than it once showed

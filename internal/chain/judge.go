@@ -3,6 +3,7 @@ package chain
 import (
 	"cmp"
 	"encoding/hex"
+	"math"
 	"slices"
 )
 
@@ -25,12 +26,13 @@ const (
 // each number that something names, but no more numbers than Events, Units and Own
 // have: a number that one event claims far ahead costs nothing.
 func Judge(in Evidence) Report {
-	j := judging{in: in, report: Report{Counts: map[Kind]int{}}, logs: map[string]*log{}, there: map[string]bool{}}
+	j := judging{in: in, report: Report{Counts: map[Kind]int{}}, logs: map[string]*log{}, there: map[string]bool{}, oldest: math.MaxInt64}
 	for _, r := range in.Relays {
 		j.full = append(j.full, fullSince(r, in.Events))
 		for _, ids := range [][]string{r.Heads, r.Past} {
 			for _, id := range ids {
 				j.there[id] = true
+				j.oldest = min(j.oldest, in.Events[id].At)
 			}
 		}
 	}
@@ -53,6 +55,7 @@ type judging struct {
 	there  map[string]bool // ids that some relay shows
 	full   []int64         // by relay: see fullSince
 	steps  int             // that settled took
+	oldest int64           // the created_at of the oldest event that a relay shows
 }
 
 // log is what is known of one log.
@@ -62,6 +65,7 @@ type log struct {
 	last   int64 // the greatest number that an event bears, or a unit or the state has
 	newest int64 // the greatest number that is there; -1: none
 	forked int64 // the first number with two ids; -1: none
+	least  int64 // the least number that is there; beyond last: none
 }
 
 // num is what is known of one number.

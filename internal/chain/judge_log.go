@@ -16,6 +16,12 @@ func (j *judging) judge(l *log) {
 	slices.Sort(numbers)
 	var tree Tree
 	next, before := int64(0), int64(0) // the number that follows, and when the one before was written
+	l.least = l.last + 1
+	for _, n := range slices.Backward(numbers) {
+		if l.of[n].event != nil {
+			l.least = n
+		}
+	}
 	for _, n := range numbers {
 		if n > next {
 			j.gap(l, next, n-1)
@@ -90,7 +96,11 @@ func (j *judging) number(l *log, n int64, at *num, before int64, s *State) {
 // stored is not missed.
 func (j *judging) nowhere(l *log, n int64, at *num, before int64) Kind {
 	kind := Missing
-	before = max(before, at.at) - slack
+	before = max(before, at.at)
+	if n <= l.least && before <= j.oldest { // no relay shows anything as old: it may have been stored where nobody asks any more
+		kind = Unsure
+	}
+	before -= slack
 	if len(j.in.Relays) == 0 {
 		return Dropped
 	}

@@ -71,7 +71,7 @@ var allowed = map[string][]string{
 	"internal/agentstate":                {"internal/chain", "internal/sealedfile"},
 	"internal/chain":                     {"nips/nipae"},
 	"internal/attestation":               {"internal/chain", "internal/wire"},
-	"internal/transplant":                {"nips/disclose", "nips/nipae", "nips/unit", "internal/wire"},
+	"internal/transplant":                {"nips/kind", "nips/disclose", "nips/nipae", "nips/unit", "internal/wire"},
 	"internal/chain/audit":               {"internal/chain", "internal/client", "nips/nipae"},
 	"internal/chain/writer":              {"internal/agentstate", "internal/chain", "internal/client", "nips/nipae"},
 	"internal/modelserver":               {},

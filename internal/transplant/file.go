@@ -13,12 +13,10 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/wire"
+	"engramd/nips/kind"
 )
 
 const (
-	// Kind is that of the event that signs a package. It is of the ephemeral ones,
-	// which no relay keeps, and never published.
-	Kind = 27174
 	// MaxUnits is how many memories a package has at most.
 	MaxUnits = 10_000
 	// MaxFile bounds a package, in bytes before encryption.
@@ -56,7 +54,7 @@ func (p Package) Write(w io.Writer, sign func(*nostr.Event) error) error {
 		return fmt.Errorf("%w: larger than %d bytes: give less at once", ErrPackage, MaxFile)
 	}
 	sum := sha256.Sum256(lines.Bytes())
-	ev := &nostr.Event{Kind: Kind, PubKey: p.Giver, CreatedAt: nostr.Timestamp(p.CreatedAt), Tags: nostr.Tags{
+	ev := &nostr.Event{Kind: kind.Statement, PubKey: p.Giver, CreatedAt: nostr.Timestamp(p.CreatedAt), Tags: nostr.Tags{
 		{"format", format}, {"p", p.To}, {"n", strconv.Itoa(len(p.Origins))}, {"x", hex.EncodeToString(sum[:])}}}
 	if err := sign(ev); err != nil {
 		return fmt.Errorf("sign the package: %w", err)
@@ -123,7 +121,7 @@ func header(line []byte) (p Package, sum string, count int, err error) {
 	}
 	count, err = strconv.Atoi(value("n"))
 	switch {
-	case ev.Kind != Kind || value("format") != format || len(ev.Tags) != 4:
+	case ev.Kind != kind.Statement || value("format") != format || len(ev.Tags) != 4:
 		return p, "", 0, wrong("its first line signs something else")
 	case err != nil || count < 1 || count > MaxUnits || len(value("x")) != 2*sha256.Size:
 		return p, "", 0, wrong("its first line does not say what it signs")

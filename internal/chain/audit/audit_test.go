@@ -69,6 +69,24 @@ func written(t *testing.T, agent, owner testkeys.Key, slugs ...nipae.Slug) (even
 	return events
 }
 
+// sealedOld is an unchained event that is older than those of written.
+func sealedOld(t *testing.T, agent, owner testkeys.Key) []*nostr.Event {
+	t.Helper()
+	k, err := nipae.DeriveConversationKey(agent.Secret, owner.Pub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := nipae.NewMemory("mem/old", "a text")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ev, err := nipae.Seal(k, body, nipae.Sealing{Secret: agent.Secret, Owner: owner.Pub, CreatedAt: 1_600_000_000, Rand: rand.Reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []*nostr.Event{ev}
+}
+
 func whole(url string, heads ...*nostr.Event) client.Shown {
 	return client.Shown{URL: url, Heads: heads, Whole: true, Kept: true, Promise: &client.History{Versions: 100, Days: 365},
 		Status: client.RelayStatus{URL: url, Complete: true}}
@@ -147,6 +165,10 @@ func TestRunOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.relays = []client.Shown{whole("A")}
+	if r, err := Run(t.Context(), m, state, now); err != nil || r.Counts[chain.Unsure] != 3 { // it shows nothing as old: it may be a new one
+		t.Errorf("%+v, %v", r.Findings, err)
+	}
+	m.relays[0].Heads = sealedOld(t, m.agent, m.owner)
 	r, err := Run(t.Context(), m, state, now)
 	if err != nil || r.Counts[chain.Missing] != 2 || r.Counts[chain.Unsure] != 1 {
 		t.Errorf("%+v, %v", r.Findings, err)
