@@ -15,8 +15,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 
 const bin = process.env.INTEROP_BIN ?? fileURLToPath(new URL('../../../bin', import.meta.url))
 const failure = 'engramd/failure'
-const reading = ['contract_list', 'contract_read', 'contract_search', 'contract_show', 'contract_summary', 'memory_history', 'memory_list', 'memory_read', 'memory_recall', 'memory_search', 'memory_stats']
-const writing = ['contract_move', 'contract_new', 'contract_say', 'memory_append', 'memory_delete', 'memory_edit', 'memory_link', 'memory_note', 'memory_rename', 'memory_restore', 'memory_snapshot', 'memory_write']
+const reading = ['contract_list', 'contract_read', 'contract_search', 'contract_show', 'contract_summary', 'memory_history', 'memory_list', 'memory_proposals', 'memory_read', 'memory_recall', 'memory_search', 'memory_stats']
+const writing = ['contract_move', 'contract_new', 'contract_say', 'memory_accept', 'memory_append', 'memory_delete', 'memory_edit', 'memory_link', 'memory_note', 'memory_reject', 'memory_rename', 'memory_restore', 'memory_snapshot', 'memory_write']
 
 let dir, relay, agent, owner
 
@@ -176,7 +176,7 @@ test('calls at once, and one that is given up', async t => {
 
 test('the owner reads and has no tool that writes', async t => {
   const { client, tools } = await connect(t, { ENGRAM_KEY_FILE: owner.file, ENGRAM_AGENT: agent.pubkey }, '--relay', relay.url)
-  assert.deepEqual(tools.map(tool => tool.name), reading.filter(name => name.startsWith('memory_')))
+  assert.deepEqual(tools.map(tool => tool.name), reading.filter(name => name.startsWith('memory_') && name !== 'memory_proposals'))
   assert.equal((await call(client, 'memory_read', { slug: 'core' })).text, 'I am Sami.')
   await assert.rejects(client.callTool({ name: 'memory_write', arguments: { slug: 'core', text: 'x' } }), /unknown tool/)
 })
