@@ -215,9 +215,9 @@ func TestLog_Flood(t *testing.T) {
 		for range 999 {
 			p.MustSend("REQ", "s", relaytest.Filter{"kinds": []int{4}})
 		}
-	}
-	if err := p.Barrier(); err != nil {
-		t.Fatal(err)
+		if err := p.Barrier(); err != nil { // patience is for each thousand: the machine may be busy
+			t.Fatal(err)
+		}
 	}
 	relay.Stop()
 	took := time.Since(began)
