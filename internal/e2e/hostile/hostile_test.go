@@ -29,11 +29,14 @@ func hostiles() []hostile {
 	}
 }
 
+// handshakeTime is the time limit of the headers in hostileConfig.
+const handshakeTime = time.Second
+
 // hostileConfig makes the bounds of time and memory small enough for a test.
 var hostileConfig = []string{
 	rig.Exclude,
 	"ENGRAMD_TIMEOUTS_WRITE_STALL=1s",
-	"ENGRAMD_TIMEOUTS_HANDSHAKE=1s",
+	"ENGRAMD_TIMEOUTS_HANDSHAKE=" + handshakeTime.String(),
 	"ENGRAMD_LIMITS_QUEUE_TOTAL=64MiB",
 }
 
