@@ -60,23 +60,29 @@ func (a *app) memEdit(ctx context.Context, asJSON bool, slug nipae.Slug, check f
 	if err != nil {
 		return err
 	}
-	file, err := a.draftFile(slug, head.Text)
+	return a.inEditor(ctx, slug, head.Text, "nothing changed", func(text string) error {
+		return a.writeEdited(ctx, asJSON, m, slug, text, client.SetOptions{Base: cmp.Or(head.Hash, client.BaseNone), Check: check})
+	})
+}
+
+// inEditor has a text edited and hands over what it became. What could not be handed
+// over stays in its file.
+func (a *app) inEditor(ctx context.Context, slug nipae.Slug, old, unchanged string, do func(text string) error) error {
+	file, err := a.draftFile(slug, old)
 	if err != nil {
 		return err
 	}
-	text, err := a.edited(ctx, file, head.Text)
+	text, err := a.edited(ctx, file, old)
 	switch {
-	case err != nil && untouched(file, head.Text):
+	case err != nil && untouched(file, old):
 		return errors.Join(err, os.RemoveAll(filepath.Dir(file)))
-	case err != nil:
+	case err == nil && text == old:
+		a.note("%s: %s", slug, unchanged)
+	case err == nil:
+		err = do(text)
+	}
+	if err != nil {
 		return fmt.Errorf("%w (your text is in %s)", err, file)
-	case text == head.Text:
-		a.note("%s: nothing changed", slug)
-	default:
-		o := client.SetOptions{Base: cmp.Or(head.Hash, client.BaseNone), Check: check}
-		if err := a.writeEdited(ctx, asJSON, m, slug, text, o); err != nil {
-			return fmt.Errorf("%w (your text is in %s)", err, file)
-		}
 	}
 	return os.RemoveAll(filepath.Dir(file))
 }

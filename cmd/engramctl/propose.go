@@ -3,10 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -154,25 +150,11 @@ func (a *app) proposeEdited(ctx context.Context, o proposing, slug nipae.Slug) e
 	if err != nil {
 		return err
 	}
-	file, err := a.draftFile(slug, head.Text)
-	if err != nil {
-		return err
-	}
-	text, err := a.edited(ctx, file, head.Text)
-	switch {
-	case err != nil && untouched(file, head.Text):
-		return errors.Join(err, os.RemoveAll(filepath.Dir(file)))
-	case err == nil && text == head.Text:
-		a.note("%s: nothing changed, and nothing is proposed", slug)
-	case err == nil:
+	return a.inEditor(ctx, slug, head.Text, "nothing changed, and nothing is proposed", func(text string) error {
 		sending, done := a.bounded(ctx)
-		err = a.sendProposal(sending, c, m, o, proposals.Proposal{Act: proposals.Edit, Slug: slug, Base: head.Hash, Text: text, Vouch: o.vouch})
-		done()
-	}
-	if err != nil {
-		return fmt.Errorf("%w (your text is in %s)", err, file)
-	}
-	return os.RemoveAll(filepath.Dir(file))
+		defer done()
+		return a.sendProposal(sending, c, m, o, proposals.Proposal{Act: proposals.Edit, Slug: slug, Base: head.Hash, Text: text, Vouch: o.vouch})
+	})
 }
 
 func (a *app) proposeArchiveCommand() *cobra.Command {
