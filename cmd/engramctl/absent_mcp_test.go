@@ -71,7 +71,7 @@ func (p *places) wantTools(t *testing.T, c cell) {
 func (p *places) serve(t *testing.T, relays []string) *sdk.ClientSession {
 	stdin, in := io.Pipe()
 	out, stdout := io.Pipe()
-	m, stderr := mainAs(t, p.agent, relays, "mcp"), &transcript{}
+	m, stderr := p.mainAs(t, p.agent, relays, "mcp"), &transcript{}
 	m.Stdin, m.Stdout, m.Stderr = stdin, stdout, stderr
 	ended := make(chan int, 1)
 	go func() {

@@ -46,12 +46,19 @@ func TestSearch_TimeTellsNothing(t *testing.T) {
 		}
 		return min(least, time.Since(began))
 	}
-	theirs, nobodys := time.Hour, time.Hour
-	for range 100 { // in turn, so that both have the same of what else the machine does
-		theirs, nobodys = took("zanzibar", theirs), took("nowhere", nobodys)
+	// In turn, so that both have the same of what else the machine does, and until the
+	// shortest of both are alike: what differs in its work is not, however often it is asked.
+	theirs, nobodys, alike := time.Hour, time.Hour, false
+	for range 10 {
+		for range 100 {
+			theirs, nobodys = took("zanzibar", theirs), took("nowhere", nobodys)
+		}
+		t.Logf("at least %v for a word of %d entries, %v for one of none", theirs, contracts, nobodys)
+		if alike = theirs <= 3*nobodys/2 && nobodys <= 3*theirs/2; alike {
+			break
+		}
 	}
-	t.Logf("at least %v for a word of %d entries, %v for one of none", theirs, contracts, nobodys)
-	if theirs > 3*nobodys/2 || nobodys > 3*theirs/2 {
+	if !alike {
 		t.Errorf("a search takes %v for a word of others' entries, %v for one of none", theirs, nobodys)
 	}
 }
