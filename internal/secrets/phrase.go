@@ -3,16 +3,23 @@ package secrets
 import (
 	"crypto/sha256"
 	_ "embed"
+	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
 )
 
-//go:embed bip39.txt
-var englishWords string
+//go:embed bip39.json
+var englishWords []byte
 
-// phraseWords are the 2,048 English words of BIP-39, sorted.
-var phraseWords = sync.OnceValue(func() []string { return strings.Fields(englishWords) })
+// phraseWords are the 2,048 English words of BIP-39, sorted. The owner's page reads
+// the same file.
+var phraseWords = sync.OnceValue(func() (words []string) {
+	if err := json.Unmarshal(englishWords, &words); err != nil {
+		panic(err) // it is part of the program
+	}
+	return words
+})
 
 const (
 	minPhrase = 12 // words of the shortest phrase

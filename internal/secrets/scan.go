@@ -41,7 +41,7 @@ type span struct{ start, end int }
 
 // index finds the shapes by their first byte: they are sorted by prefix.
 func (s *scanner) index() {
-	n := 0
+	n, shapes := 0, shapes()
 	for b := range 256 {
 		s.byte1[b] = uint8(n)
 		for n < len(shapes) && shapes[n].prefix[0] == byte(b) {
@@ -60,7 +60,7 @@ func (s *scanner) find(at int) (Finding, bool) {
 	if !alnum.has(c) || at > 0 && alnum.has(s.text[at-1]) && !s.escaped(at) {
 		return Finding{}, false
 	}
-	for _, sh := range shapes[s.byte1[c]:s.byte1[int(c)+1]] {
+	for _, sh := range shapes()[s.byte1[c]:s.byte1[int(c)+1]] {
 		if f, ok := s.shaped(at, sh); ok {
 			return f, true
 		}

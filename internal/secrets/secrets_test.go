@@ -178,6 +178,7 @@ func TestRedact(t *testing.T) {
 // TestShapes: the table is sorted as the scanner needs it, and every entry can
 // be found.
 func TestShapes(t *testing.T) {
+	shapes := shapes()
 	for i, sh := range shapes {
 		if i > 0 {
 			p := shapes[i-1]
