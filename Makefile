@@ -14,7 +14,7 @@ export GORACE := atexit_sleep_ms=0
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: run build product check test test-raced test-unraced test-programs load lines portable released dist dist-test peers interop lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
+.PHONY: run build product check test test-raced test-unraced test-quiet test-programs load lines portable released dist dist-test peers interop web web-same web-test web-deps lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
 
 build: product ## the programs, into bin/
 	cd cmd/engram-load && $(GO) build $(GOTAGS) -trimpath -o ../../bin/ .
@@ -48,11 +48,13 @@ check: ## what a developer needs at each save: format, vet, and the packages' ow
 # The tests of internal/e2e are clients of relays in processes of their own. There the
 # relays have the race detector (ENGRAMD_RACE) and the clients have not: they would take
 # twice the processor, for code that the tests of its own package run with it.
-E2E   = $(shell $(GO) list ./internal/e2e/...)
+E2E   = $(filter-out $(QUIET:./%=engramd/%),$(shell $(GO) list ./internal/e2e/...))
+# What measures how long a client waits beside attacks: with nothing else beside them.
+QUIET := ./internal/e2e/hostile
 # These start no goroutine, nor do their tests: there is nothing for the race detector to
 # find, and under it they would take five to ten times as long (TestAloneIsAlone).
 ALONE := internal/gate internal/keyfile internal/layout internal/recall internal/schnorr/many internal/secrets internal/wire nips/disclose nips/kind nips/nip01 nips/nip77 nips/nipae nips/niptemp nips/unit
-RACED = $(filter-out $(E2E) $(ALONE:%=engramd/%),$(shell $(GO) list ./...))
+RACED = $(filter-out $(E2E) $(QUIET:./%=engramd/%) $(ALONE:%=engramd/%),$(shell $(GO) list ./...))
 # Once more without the race detector, which has memory of its own and takes twice the
 # processor: what bounds how much is held, and the long form of what goes through a great
 # many states one after the other, of which the raced run sees a few.
@@ -68,7 +70,8 @@ SIDES := -p $(shell echo $$(($$(getconf _NPROCESSORS_ONLN || echo 2) + 1)))
 # make lint vets. Variants that a machine does not allow are named at the end: go test shows nothing of a test that passes or is skipped.
 test: test-programs ## everything but what takes many minutes
 	@notes=$${E2E_NOTES:-$$(mktemp)}; \
-	E2E_NOTES=$$notes ENGRAMD_BUILT=$(CURDIR)/bin/test $(MAKE) --no-print-directory -j2 test-raced test-unraced; code=$$?; \
+	E2E_NOTES=$$notes ENGRAMD_BUILT=$(CURDIR)/bin/test $(MAKE) --no-print-directory -j2 test-raced test-unraced && \
+	E2E_NOTES=$$notes ENGRAMD_BUILT=$(CURDIR)/bin/test $(MAKE) --no-print-directory test-quiet; code=$$?; \
 	sort -u $$notes; test -n "$$E2E_NOTES" || rm -f $$notes; exit $$code
 
 test-raced:
@@ -77,6 +80,9 @@ test-raced:
 test-unraced:
 	@$(GO) test $(GOTAGS) $(SIDES) -vet=off -run '$(AGAIN)' $(AGAIN_PKGS)
 	@ENGRAMD_RACE=1 $(GO) test $(GOTAGS) $(SIDES) -vet=off -timeout 30m $(E2E) $(ALONE:%=./%)
+
+test-quiet:
+	@ENGRAMD_RACE=1 $(GO) test $(GOTAGS) -vet=off -timeout 30m $(QUIET)
 
 load: ## the tests of engram-load, a module of its own
 	cd cmd/engram-load && $(GO) test $(GOTAGS) -race -timeout 30m ./...
@@ -147,7 +153,7 @@ snapshot-deps: ## zstd and age, to take snapshots apart by hand, from Debian whe
 
 interop: build interop-deps ## JavaScript and Python clients that share no code with ours; needs Node.js 20, Python 3.11, npm's registry and PyPI
 	$(GO) build $(GOTAGS) -o testdata/interop/bin/ ./internal/e2e/party
-	@set -e; for package in testdata/*/package.json; do \
+	@set -e; for package in $(filter-out testdata/web/%,$(wildcard testdata/*/package.json)); do \
 		echo "== $$(dirname $$package)"; \
 		(cd $$(dirname $$package) && npm ci && npm test); \
 	done
@@ -155,6 +161,31 @@ interop: build interop-deps ## JavaScript and Python clients that share no code 
 		echo "== $$folder"; \
 		(cd $$folder && python3 -m venv venv && venv/bin/pip install -q -r requirements.txt && venv/bin/python *_test.py); \
 	done
+
+# The owner's page is committed as it is built, so that go alone builds the programs.
+# Whoever changes its sources makes it again; CI compares the bytes.
+WEB     := internal/web/src
+WEB_NPM := npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+
+%/node_modules/.package-lock.json: %/package-lock.json
+	cd $* && $(WEB_NPM)
+	@touch $@
+
+web: $(WEB)/node_modules/.package-lock.json ## the owner's page from its sources, into internal/web/dist, with its SHA-256 in docs/page.md; needs Node.js 20 and npm's registry
+	node $(WEB)/build.mjs
+	@$(GO) test -count 1 -run PageNamesItsSum ./internal/web -update
+
+web-same: $(WEB)/node_modules/.package-lock.json ## the owner's page built again and compared with what is committed
+	@again=$$(mktemp -d); node $(WEB)/build.mjs $$again && diff -r $$again internal/web/dist && echo "the same bytes"; code=$$?; rm -rf $$again; exit $$code
+
+web-deps: ## Node.js and npm for the owner's page, chromium for its tests, from Debian when they are missing
+	@command -v npm >/dev/null || (apt-get update && apt-get install -y --no-install-recommends nodejs npm)
+	@command -v chromium >/dev/null || (apt-get update && apt-get install -y --no-install-recommends chromium)
+
+web-test: product web-deps $(WEB)/node_modules/.package-lock.json testdata/web/node_modules/.package-lock.json ## the owner's page: its types, its modules in Node.js, and in chromium against running relays
+	$(GO) build $(GOTAGS) -o testdata/web/bin/ ./internal/e2e/sealer
+	cd $(WEB) && npx --no-install tsc --noEmit -p .
+	cd testdata/web && npm test
 
 lint: ## format and vet, with the build tags and without
 	test -z "$$(gofmt -l .)"
@@ -205,4 +236,4 @@ demo: ## a relay with real events, walked through as agent, owner, stranger and 
 	$(GO) run $(GOTAGS) ./internal/e2e/demo
 
 clean:
-	rm -rf bin dist testdata/interop/bin testdata/*/node_modules testdata/*/venv
+	rm -rf bin dist testdata/interop/bin testdata/web/bin testdata/web/bin $(WEB)/node_modules testdata/*/node_modules testdata/*/venv

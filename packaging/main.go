@@ -33,6 +33,7 @@ type release struct {
 	license []byte
 	unit    []byte // engramd's systemd unit
 	config  []byte // engramd's example configuration
+	page    []byte // licences of what is in the owner's page
 
 	programs []program
 	folder   string
@@ -83,6 +84,8 @@ func (r *release) readRepository(root string) error {
 		"LICENSE":                      &r.license,
 		"docs/systemd/engramd.service": &r.unit,
 		"docs/engramd.example.toml":    &r.config,
+
+		"internal/web/dist/licences.txt": &r.page,
 	} {
 		text, err := os.ReadFile(filepath.Join(root, path))
 		if err != nil {

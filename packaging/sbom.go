@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -41,6 +42,13 @@ func (r *release) sbom(p program) error {
 			Properties: []property{{"go.sum", m.Sum}},
 		})
 	}
+	scripts := r.scripts()
+	if len(scripts) == 0 {
+		return errors.New("licences.txt of the owner's page names no package")
+	}
+	for _, c := range scripts {
+		add(c)
+	}
 	native, err := r.native(p)
 	if err != nil {
 		return err
@@ -59,6 +67,21 @@ var (
 	// The version of go-sqlite3-wasm ends in SQLite's: 35304 is 3.53.4.
 	wasmVersion = regexp.MustCompile(`\.(\d)(\d\d)(\d\d)$`)
 )
+
+// script is a package of JavaScript as the licences of the owner's page name it.
+var script = regexp.MustCompile(`(?m)^== ((?:@[a-z0-9-]+/)?[a-z0-9.-]+) ([0-9][0-9A-Za-z.-]*) \(`)
+
+// scripts are the packages inside the owner's page, which every program has.
+func (r *release) scripts() (found []component) {
+	for _, m := range script.FindAllSubmatch(r.page, -1) {
+		name, version := string(m[1]), string(m[2])
+		found = append(found, component{
+			Name: name, Version: version, PURL: "pkg:npm/" + strings.Replace(name, "@", "%40", 1) + "@" + version,
+			Properties: []property{{"engramd:inside", "the owner's page"}},
+		})
+	}
+	return found
+}
 
 // native are the libraries in C, which the program does not name: those inside
 // modules, compiled or translated to Go, and the system's that built engramd.

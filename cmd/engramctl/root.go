@@ -32,6 +32,7 @@ func (a *app) commands() []*cobra.Command {
 		a.proposeCommand(),
 		a.proposalsCommand(),
 		a.transplantCommand(),
+		a.webCommand(),
 		a.relaysCommand(),
 		a.syncCommand(),
 		a.snapshotCommand(),

@@ -38,6 +38,7 @@ import (
 	"engramd/internal/share"
 	"engramd/internal/snapshot/operator"
 	"engramd/internal/trace"
+	"engramd/internal/web"
 )
 
 // serveCommand is `engramd serve`: it brings the parts up in Run, from the
@@ -278,7 +279,7 @@ func (c *serveCommand) openSurfaces() {
 	c.bridge = bridge.New(bridge.Options{
 		Relay: c.relay, Socket: c.sessions, URLs: c.urls(), Proxy: proxyOf(c.cfg), Pending: pendingLimits(c.cfg),
 		Backend: bridge.Over(c.relay), Names: c.relay.Names(), HTTPWindow: c.cfg.Auth.HTTPWindow, Limits: bridgeLimits(c.cfg),
-		Management: c.admin, Used: c.used, API: c.api, Shares: c.shares, Pressed: c.memory.Pressed,
+		Management: c.admin, Used: c.used, API: c.api, Web: c.web(), Shares: c.shares, Pressed: c.memory.Pressed,
 		Log: c.log, Metrics: c.metrics, Tags: c.tags, Access: c.cfg.Log.Access,
 	})
 	c.metrics.WatchReady(func() bool { return c.bridge.Ready(context.Background()) == nil })
@@ -304,6 +305,14 @@ func (c *serveCommand) urls() []string {
 		return c.cfg.PublicURL
 	}
 	return []string{"ws://" + c.listener.Addr().String()}
+}
+
+// web returns the owner's page, nil if it is not to be served.
+func (c *serveCommand) web() bridge.Web {
+	if !c.cfg.Web.Enabled {
+		return nil
+	}
+	return web.New(c.urls(), version)
 }
 
 // ready logs the line that operators and tests wait for.

@@ -70,6 +70,9 @@ type Options struct {
 	// API is served below /api/; nil serves nothing there.
 	API API
 
+	// Web is served below /app/; nil serves nothing there.
+	Web Web
+
 	Clock   func() time.Time // nil means time.Now
 	Log     *slog.Logger     // nil means none
 	Tags    *trace.Tags      // how the log names keys; nil names none
@@ -101,6 +104,7 @@ type Handler struct {
 	management Management
 	used       *replay.Memory
 	further    API // below /api/
+	web        Web // below /app/
 	pressed    func() bool
 }
 
@@ -126,7 +130,7 @@ func New(o Options) *Handler {
 	h.SetPending(o.Pending)
 	h.backend = o.Backend
 	h.management, h.used = o.Management, o.Used
-	h.further = o.API
+	h.further, h.web = o.API, o.Web
 	if h.pressed = o.Pressed; h.pressed == nil {
 		h.pressed = func() bool { return false }
 	}
@@ -156,6 +160,9 @@ func (h *Handler) routes(urls []string) {
 		if base != "" {
 			h.handle(base, h.root)
 		}
+	}
+	if h.web != nil {
+		h.serveWeb(urls)
 	}
 	h.handle("/", h.notFound)
 }

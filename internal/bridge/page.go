@@ -33,6 +33,7 @@ type pageData struct {
 	Restricted        bool
 	Software, Version string
 	CSS               template.CSS
+	Owners            string // where the owner's page is; "" if it is not served
 }
 
 type nip struct{ Number, Name, URL string }
@@ -49,7 +50,9 @@ var nipNames = map[string]string{
 // page serves a plain page for people: what the relay is and how to connect.
 func (h *Handler) page(hdr http.Header, r *http.Request) ([]byte, error) {
 	var body bytes.Buffer
-	if err := h.template.Execute(&body, h.pageData(h.relay.Info(r))); err != nil {
+	data := h.pageData(h.relay.Info(r))
+	data.Owners = h.webPath(r)
+	if err := h.template.Execute(&body, data); err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
 	hdr.Set("Content-Type", "text/html; charset=utf-8")

@@ -39,6 +39,7 @@ type Config struct {
 	Proxy     Proxy
 	Store     Store
 	Sync      Sync
+	Web       Web
 	Events    Events
 	Admin     Admin
 	Contracts Contracts
@@ -178,6 +179,11 @@ type Sync struct {
 	BytesPerShare int64 // of memory
 	BytesTotal    int64
 	Idle          time.Duration
+}
+
+// Web configures the owner's page.
+type Web struct {
+	Enabled bool // it is served below /app/
 }
 
 // Events configures what a NATS broker is told.

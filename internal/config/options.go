@@ -23,6 +23,7 @@ func sections() []section {
 		{"auth", "Proving keys (NIP-42, NIP-98)."},
 		{"req", "Answers to REQ."},
 		{"sync", "Reconciliations with clients and other relays (NIP-77; docs/sync.md)."},
+		{"web", "The owner's page, on which owners read in their browser what their agents remember (docs/page.md)."},
 		{"history", "Superseded versions of gated kinds (engrams, contract memory, direct messages)."},
 		{"retention", "How long events are kept (docs/operating.md)."},
 		{"proxy", "Client addresses behind a reverse proxy."},
@@ -51,7 +52,7 @@ func dur(at *time.Duration, def time.Duration, low, high time.Duration) value {
 // options binds every declaration to its place in c. It is the only place
 // where an option is declared.
 func (c *Config) options() []*Option {
-	return slices.Concat(c.generalOptions(), c.limitOptions(), c.storeOptions(), c.syncOptions(), c.snapshotOptions(), c.contractOptions(), c.replicaOptions())
+	return slices.Concat(c.generalOptions(), c.limitOptions(), c.storeOptions(), c.syncOptions(), c.webOptions(), c.snapshotOptions(), c.contractOptions(), c.replicaOptions())
 }
 
 func (c *Config) generalOptions() []*Option {
@@ -111,7 +112,7 @@ func (c *Config) generalOptions() []*Option {
 		{"write.program_timeout", "Time for one answer of write.program. Then its writers get error: and it is started anew.", true,
 			dur(&c.Write.ProgramTimeout, time.Second, 10*time.Millisecond, time.Minute)},
 
-		{"read.auth_required", "Readers must prove a key, by AUTH or a signed request, to read anything. The relay's page, its NIP-11 document, health and the description of its API stay open. This does not decide who may write (write).", true,
+		{"read.auth_required", "Readers must prove a key, by AUTH or a signed request, to read anything. The relay's page and the owner's (web), its NIP-11 document, health and the description of its API stay open. This does not decide who may write (write).", true,
 			onOff(&c.Read.AuthRequired, false)},
 	}
 }

@@ -64,6 +64,7 @@ var allowed = map[string][]string{
 	"internal/session":                   {"nips/nip01", "nips/nip77", "internal/share", "internal/trace", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/bridge":                    {"nips/nip01", "internal/share", "internal/trace", "internal/replay", "internal/relay", "internal/gate", "internal/store", "internal/wire", "internal/metrics"},
 	"internal/when":                      {},
+	"internal/web":                       {},
 	"internal/project":                   {},
 	"internal/hook":                      {"nips/unit"},
 	"internal/wake":                      {"internal/hook", "internal/intend", "internal/metabolism", "internal/mind", "internal/mind/plans", "internal/recall", "internal/recollect", "nips/unit"},
@@ -123,7 +124,7 @@ var allowed = map[string][]string{
 	"internal/snapshot/remote": {"nips/kind", "internal/files", "nips/nipae", "nips/niptemp", "internal/client", "internal/snapshot", "internal/snapshot/bundle", "internal/wire"},
 	"internal/mcp":             {"internal/proposals", "internal/hook", "internal/wake", "internal/mind", "nips/nipae", "nips/niptemp", "nips/unit", "internal/client", "internal/memfile", "internal/recall", "internal/recollect", "internal/remember", "internal/secrets", "internal/when", "internal/intend", "internal/intend/acts", "internal/mind/plans"},
 	"cmd/engramctl": {"internal/files", "internal/keychain", "internal/service", "internal/harness", "nips/nipae", "nips/niptemp", "nips/disclose", "nips/unit", "internal/remember", "internal/client", "internal/client/transcript", "internal/client/evidence", "internal/mcp", "internal/secrets", "internal/wire",
-		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when", "internal/mirror", "internal/mirror/follow", "internal/recall", "internal/recollect", "internal/agentstate", "internal/embed", "internal/meaning", "internal/hook", "internal/wake", "internal/metabolism", "internal/mind", "internal/folder", "internal/migrate", "internal/project", "internal/intend", "internal/intend/acts", "internal/mind/plans", "internal/mind/think", "internal/modelserver", "internal/attestation", "internal/chain", "internal/chain/audit", "internal/chain/writer", "internal/proposals", "internal/transplant"},
+		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when", "internal/mirror", "internal/mirror/follow", "internal/recall", "internal/recollect", "internal/agentstate", "internal/embed", "internal/meaning", "internal/hook", "internal/wake", "internal/metabolism", "internal/mind", "internal/folder", "internal/migrate", "internal/project", "internal/intend", "internal/intend/acts", "internal/mind/plans", "internal/mind/think", "internal/modelserver", "internal/attestation", "internal/chain", "internal/chain/audit", "internal/chain/writer", "internal/proposals", "internal/transplant", "internal/web"},
 	// A module of its own, which knows the wire only. No package above may name
 	// it.
 	"cmd/engram-load":                 {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "cmd/engram-load/internal/report", "internal/embed", "internal/recall", "internal/recall/measure"},
@@ -131,7 +132,7 @@ var allowed = map[string][]string{
 	"cmd/engram-load/internal/bench":  {"cmd/engram-load/internal/load"},
 	"cmd/engram-load/internal/report": {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "internal/e2e/siege/section"},
 	"cmd/engramd": {"internal/replica", "internal/keyfile", "internal/importer", "internal/control", "internal/status", "internal/snapshot/managed", "internal/share", "internal/trace", "internal/program", "nips/niptemp", "internal/admin", "internal/contracts", "internal/contracts/api", "internal/replay", "internal/config", "internal/metrics", "internal/bridge", "internal/session", "internal/relay", "internal/policy", "internal/client", "internal/loglimit", "internal/relaykey", "internal/retention", "internal/memory",
-		"internal/gate", "internal/store", "internal/store/sqlite", "internal/wire", "internal/events", "internal/secrets", "internal/contracts/vault", "internal/contracts/identity", "internal/contracts/outbox", "internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/operator", "internal/when"},
+		"internal/gate", "internal/store", "internal/store/sqlite", "internal/wire", "internal/events", "internal/secrets", "internal/contracts/vault", "internal/contracts/identity", "internal/contracts/outbox", "internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/operator", "internal/web", "internal/when"},
 }
 
 // support packages are imported by tests only, and may import anything.

@@ -17,7 +17,7 @@ func (m *Metrics) defineRelay() {
 }
 
 func endpointLabel() label {
-	return label{"endpoint", []string{"websocket", "info", "page", "healthz", "readyz", "events", "query", "count", "history", "management", "contracts", "contract_memory", "identities", "openapi", other}}
+	return label{"endpoint", []string{"websocket", "info", "page", "app", "healthz", "readyz", "events", "query", "count", "history", "management", "contracts", "contract_memory", "identities", "openapi", other}}
 }
 
 func httpRefusedLabel() label {

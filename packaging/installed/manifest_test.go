@@ -287,6 +287,9 @@ func TestSBOM(t *testing.T) {
 				t.Errorf("%s is in the list of %s: %v", native, program, found)
 			}
 		}
+		if !listed["nostr-tools 2.25.2"] || !listed["@noble/curves 2.0.1"] {
+			t.Errorf("the list of %s lacks what is in the owner's page", program)
+		}
 		modules := 0
 		for _, line := range strings.Split(run(t, os.Environ(), folder, "go", "version", "-m", program), "\n") {
 			f := strings.Fields(line)
@@ -307,8 +310,8 @@ func TestSBOM(t *testing.T) {
 		// Terms that no file at the top of a module says: of code inside another
 		// module, and of what is linked statically.
 		inside := map[string][]string{
-			"engramctl": {"-- in internal/shellescape", "-- in internal/xchacha"},
-			"engramd":   {"-- in internal/github.com/golang/gddo", "Pieter Wuille", "GNU LESSER GENERAL PUBLIC LICENSE"},
+			"engramctl": {"-- in internal/shellescape", "-- in internal/xchacha", "== @noble/hashes 2.0.1 (MIT)"},
+			"engramd":   {"== @noble/hashes 2.0.1 (MIT)", "-- in internal/github.com/golang/gddo", "Pieter Wuille", "GNU LESSER GENERAL PUBLIC LICENSE"},
 		}
 		for _, terms := range inside[program] {
 			if !strings.Contains(licences, terms) {

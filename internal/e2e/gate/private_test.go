@@ -59,7 +59,7 @@ func TestGatePrivate(t *testing.T) {
 		t.Error("NIP-11 does not ask for AUTH")
 	}
 	for path, want := range map[string]int{
-		"/": 200, "/healthz": 200, "/readyz": 200, "/api/openapi.json": 200,
+		"/": 200, "/app/": 200, "/app/relay.json": 200, "/healthz": 200, "/readyz": 200, "/api/openapi.json": 200,
 		"/api/identities/somebody": 401, rig.ContractsPath: 401, rig.ContractsPath + "/c": 401, rig.ContractsPath + "/c/memory": 401, rig.ContractsPath + "/c/memory/summary": 401,
 		rig.ContractsPath + "/c/memory/e": 401, "/history?kind=1&author=" + rig.GateAgent.Pub: 401,
 	} {

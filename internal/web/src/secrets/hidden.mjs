@@ -1,0 +1,80 @@
+// Values that were taken apart or wrapped, on purpose or by a program.
+import { saidSecret } from './hexkey.mjs';
+import { Scanner } from './scan.mjs';
+import { alnum, base64url, bech, distinct, hex, lower } from './sets.mjs';
+
+/** @typedef {import('./scan.mjs').Finding} Finding */
+
+// Space, a line end, or a character without width, in UTF-8.
+const SEPARATOR = /[ \t\r\n]|\xc2[\xad\xa0]|\xe2\x80[\x8b-\x8d\xaf]|\xe2\x81\xa0|\xef\xbb\xbf/y;
+
+/** @param {Scanner} s @param {number} at @returns {number} the bytes of a separator there */
+function separator(s, at) {
+  SEPARATOR.lastIndex = at;
+  return SEPARATOR.exec(s.text)?.[0].length ?? 0;
+}
+
+/** An nsec with something between its characters, by its checksum. @param {Scanner} s @param {number} at @returns {Finding | null} */
+export function brokenKey(s, at) {
+  const human = 'nsec1';
+  let key = '', from = at;
+  while (key.length < human.length + 58) {
+    for (let i = 0; i < 8 && key; i++) from += separator(s, from);
+    const c = lower(s.text[from] ?? '');
+    if (!c || (key.length < human.length ? c !== human[key.length] : !s.has(bech, from))) return null;
+    key += c;
+    from++;
+  }
+  return s.has(alnum, from) || !bechHolds('nsec', key.slice(human.length)) ? null : { kind: 'Nostr secret key', start: at, end: from };
+}
+
+/** The sum of a bech32 text (BIP-173) in lower case. @param {string} human @param {string} data */
+function bechHolds(human, data) {
+  let sum = 1;
+  const step = (/** @type {number} */ v) => {
+    const top = sum >>> 25;
+    sum = (sum & 0x1ffffff) << 5 ^ v;
+    [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3].forEach((g, i) => { if (top >>> i & 1) sum ^= g; });
+  };
+  for (const c of human) step(c.charCodeAt(0) >> 5);
+  step(0);
+  for (const c of human) step(c.charCodeAt(0) & 31);
+  for (const c of data) step('qpzry9x8gf2tvdw0s3jn54khce6mua7l'.indexOf(c));
+  return sum === 1;
+}
+
+/** 64 hex digits in groups of one size with the same sign between them. @param {Scanner} s @param {number} at @returns {Finding | null} */
+export function groupedHex(s, at) {
+  let size = 0;
+  while (size < 64 && s.has(hex, at + size)) size++;
+  const sign = s.text[at + size];
+  if (size < 2 || size > 32 || 64 % size || sign === undefined || !': -._'.includes(sign)) return null;
+  const group = (/** @type {number} */ from) => {
+    for (let i = 0; i < size; i++) if (!s.has(hex, from + i)) return false;
+    return !s.has(hex, from + size);
+  };
+  let end = at + size;
+  for (let i = 1; i < 64 / size; i++) {
+    if (s.text[end] !== sign || !group(end + 1)) return null;
+    end += 1 + size;
+  }
+  if (s.has(alnum, end) || s.text[end] === sign && group(end + 1)) return null;
+  return distinct(s.text.slice(at, end)) < 8 || !saidSecret(s, at, end) ? null : { kind: 'secret key in hex', start: at, end };
+}
+
+const MIN_ENCODED = 32;
+
+/** A secret in text that is written in base64. @param {Scanner} s @param {number} at @returns {Finding | null} */
+export function encoded(s, at) {
+  if (s.inside || at > 0 && s.has(base64url, at - 1)) return null;
+  let end = at;
+  while (s.has(base64url, end)) end++;
+  if (end - at < MIN_ENCODED) return null;
+  let code = s.text.slice(at, end).replace(/=+$/, '').replaceAll('-', '+').replaceAll('_', '/');
+  if (code.length % 4 === 1) code = code.slice(0, -1); // a single digit too many is no byte
+  if (code.includes('=')) return null;
+  const plain = atob(code);
+  if (!/^[\n\r\t -~]+$/.test(plain)) return null;
+  const [first] = new Scanner(plain, true).all();
+  return first ? { kind: `${first.kind} in base64`, start: at, end } : null;
+}

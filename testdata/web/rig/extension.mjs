@@ -1,0 +1,25 @@
+// Packs the extension with a key in it: signers of NIP-07 have one.
+import { cp, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from '../../../internal/web/src/node_modules/esbuild/lib/main.js';
+import { hexOf } from './flow.mjs';
+import { folder } from './relay.mjs';
+
+const source = fileURLToPath(new URL('../extension', import.meta.url));
+const modules = fileURLToPath(new URL('../../../internal/web/src/node_modules', import.meta.url));
+
+/**
+ * @param {{pace?: number}} [o] pace: ms that it takes to decrypt one text
+ * @returns {Promise<string>} the folder of an unpacked extension that signs as this party
+ */
+export async function extensionOf(t, party, { pace = 0 } = {}) {
+  const dir = await folder(t);
+  await cp(join(source, 'manifest.json'), join(dir, 'manifest.json'));
+  await build({
+    stdin: { contents: await readFile(join(source, 'signer.mjs'), 'utf8'), resolveDir: source },
+    bundle: true, format: 'iife', outfile: join(dir, 'bundle.js'), nodePaths: [modules], logLevel: 'error',
+    define: { OWNER_SECRET: JSON.stringify(await hexOf(party)), PACE: String(pace) },
+  });
+  return dir;
+}
