@@ -56,6 +56,6 @@ type Placed struct {
 // Done is a command that was executed, and what became of it.
 type Done struct {
 	Place   LogPlace
-	Outcome Outcome // of an event; Stored for any other command that was executed, Refused for one that was refused
+	Outcome Outcome  // of an event; Stored for any other command that was executed, Refused for one that was refused
 	Digest  [32]byte // of what was executed: an event's id, else the SHA-256 of the command's encoding
 }
