@@ -29,6 +29,17 @@ type PutEvent struct {
 	KnownOnly bool
 }
 
+// SubmitEvent is a PutEvent of a client's event for which it is decided where it
+// is executed who may write (Admission): what the lists say there counts.
+// Vouched are the owners whose attestations for the author came with it.
+type SubmitEvent struct {
+	Event     []byte
+	Base      *[32]byte
+	Forward   []string
+	KnownOnly bool
+	Vouched   []string
+}
+
 // PutCopy is a Put of what a relay brings that this one follows: PutOptions
 // with Replica, and Past. Event is the JSON as it is stored.
 type PutCopy struct {
@@ -142,6 +153,7 @@ type Tighten struct{}
 type ForgetParties struct{}
 
 func (PutEvent) command()          {}
+func (SubmitEvent) command()       {}
 func (PutCopy) command()           {}
 func (Followed) command()          {}
 func (Configure) command()         {}

@@ -32,7 +32,7 @@ func Commands() []Command {
 		RemoveRows{}, Retire{}, GoOn{}, Housekeep{}, Tighten{}, AddAgent{}, ReplaceToken{}, DropTokens{}, ForgetKey{}, DropAgent{},
 		SetVaultCheck{}, SetRelayKey{}, RevokeRelayKey{}, QueueEvent{}, OutboxDone{}, OutboxForget{}, OutboxWithdraw{},
 		OutboxKeep{}, OutboxRefused{}, SetContractTerms{}, DecideContract{}, LookAtDeadline{}, AddPrivateEntry{}, AddWaitingEntry{},
-		ForgetParties{}, PutCopy{}, Followed{},
+		ForgetParties{}, PutCopy{}, Followed{}, SubmitEvent{},
 	}
 }
 

@@ -95,6 +95,22 @@ type PutOptions struct {
 	// contract event is then refused, whoever owns the contract, unless its
 	// author has a part in it or made the id.
 	KnownOnly bool
+	// Vouched are owners whose attestations for the author came with the event
+	// (NIP-OA): for an Admission.
+	Vouched []string
+}
+
+// Admission decides what the lists say of a client's event, in the order of
+// commands: nil lets it pass. Look-ups show what is stored at its place.
+type Admission func(ev *nostr.Event, vouched []string, ask Admitting) (*nip01.Refusal, error)
+
+// Admitting is what an Admission may ask of the store.
+type Admitting interface {
+	// Approved reports whether the owner's stored list names the agent, and
+	// Provisioned whether the operator had the key made for an agent; keys are
+	// 64 lower-case hex digits.
+	Approved(owner, agent string) (bool, error)
+	Provisioned(key string) (bool, error)
 }
 
 // Committed is one event that became durable.

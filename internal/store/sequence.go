@@ -27,8 +27,10 @@ type Sequencer interface {
 	// executes it, and that this one executes no more.
 	Halt(err error)
 	// Leads reports whether this store is the one that gives the commands which
-	// none of them is asked for: housekeeping, retention.
+	// none of them is asked for: housekeeping, retention. Lease returns the
+	// context to give them in: they do nothing once another store leads.
 	Leads() bool
+	Lease(ctx context.Context) context.Context
 }
 
 // Ticket is whoever waits for a command on its way through a Sequencer.
@@ -45,7 +47,8 @@ type LogPlace struct {
 	Index  int
 }
 
-// Placed is a command with its place.
+// Placed is a command with its place. Without a command there is nothing to
+// execute, and the place is noted.
 type Placed struct {
 	Place   LogPlace
 	At      int64 // Unix seconds, never less than before: the time at which it is executed

@@ -19,6 +19,12 @@ const maxBatchBytes = 4 << 20
 // full, the batch is tried again in halves, so that what fits is stored and
 // only what does not fit fails. An error of COMMIT itself is not tried again.
 func (w *Writer) commit(batch []*Member) {
+	if w.halted != nil {
+		for _, m := range batch {
+			m.finish(failure(w.halted))
+		}
+		return
+	}
 	if m := batch[0]; m.alone != nil { // the queue gives it alone
 		m.finish(failure(m.alone()))
 		return
@@ -31,7 +37,9 @@ func (w *Writer) commit(batch []*Member) {
 		w.db.recent.commit(took)
 	}
 	w.concluded(err)
-	if errors.Is(err, errLost) && len(batch) > 1 {
+	if err != nil && w.strict() {
+		w.Halt(err)
+	} else if errors.Is(err, errLost) && len(batch) > 1 {
 		halved := w.halved
 		w.halved = true // what were put back now would come behind the other half
 		w.commit(batch[:len(batch)/2])
@@ -69,7 +77,7 @@ func (w *Writer) tried(batch []*Member) (applied []*Member, results []store.Resu
 		w.applier.Reclaim()
 		transact(true)
 	}
-	if len(batch) == 1 && errors.Is(err, errLost) && errors.Is(err, store.ErrFull) {
+	if len(batch) == 1 && !w.strict() && errors.Is(err, errLost) && errors.Is(err, store.ErrFull) {
 		// What a member leaves for later waits in the database. There is no room:
 		// do it at once.
 		w.concluded(err)
@@ -168,6 +176,10 @@ func (w *Writer) transact(batch []*Member, careful bool) ([]store.Result, error)
 			}
 			if err != nil {
 				return err
+			}
+			if w.strict() && len(w.stage.jobs) > 0 { // which come before the next member
+				results = results[:i+1]
+				break
 			}
 		}
 		if err := w.applier.End(); err != nil {

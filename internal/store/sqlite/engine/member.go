@@ -18,6 +18,7 @@ type Member struct {
 	again  bool         // tried before, when what was removed took the room
 	done   chan struct{}
 	result store.Result
+	told   func(store.Result) // called with the result, if not nil
 }
 
 // Init makes m a member that stands for of and costs about as much as so many
@@ -29,6 +30,10 @@ func (m *Member) Init(of any, cost int) {
 // Stamp says when the member is applied, in Unix seconds. Else that is when its
 // Transaction begins.
 func (m *Member) Stamp(at int64) { m.at, m.timed = at, true }
+
+// Tell has fn called with the result, on the writer's goroutine. It must not
+// block.
+func (m *Member) Tell(fn func(store.Result)) { m.told = fn }
 
 // At is when it was applied first.
 func (m *Member) At() int64 { return m.at }
@@ -50,4 +55,7 @@ func (m *Member) Wait() store.Result {
 func (m *Member) finish(r store.Result) {
 	m.result = r
 	close(m.done)
+	if m.told != nil {
+		m.told(r)
+	}
 }

@@ -27,6 +27,7 @@ type Options struct {
 	Observe       store.Observer                       // default: none
 	QueryTimeout  func() time.Duration                 // what a read may take, asked for each; 0 or less: no limit; default none
 	Pacing        Pacing                               // how reads give way
+	Halt          func(error)                          // members are applied as others apply them, or not at all (halt.go); nil: one that fails is answered so
 }
 
 // complete fills in the defaults.

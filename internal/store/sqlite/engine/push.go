@@ -1,6 +1,10 @@
 package engine
 
-import "context"
+import (
+	"context"
+
+	"engramd/internal/store"
+)
 
 // Push queues a member for the writer and returns without waiting for the
 // commit; it blocks while the queue is full. Whose turn it is, is decided by
@@ -20,6 +24,14 @@ func (db *DB) Do(ctx context.Context, work func() error) error {
 		return err
 	}
 	return m.Wait().Err
+}
+
+// DoLater is Do without waiting: done is called with what work returned, on the
+// writer's goroutine. The error is that of Push.
+func (db *DB) DoLater(ctx context.Context, work func() error, done func(error)) error {
+	m := &Member{alone: work, done: make(chan struct{})}
+	m.Tell(func(r store.Result) { done(r.Err) })
+	return db.queue.push(ctx, m)
 }
 
 // Apart is Do in a transaction of its own.

@@ -22,6 +22,7 @@ func (w *Writer) run(after func(time.Duration) <-chan time.Time) {
 		batch := w.db.queue.take(w.db.o.MaxBatch, maxBatchBytes)
 		if len(batch) > 0 {
 			w.commit(batch)
+			w.finishJobs()
 			w.keepLog()
 			// Those who were answered come back at once with their next event:
 			// let them, and share one commit.

@@ -20,6 +20,8 @@ var (
 	// errUndo rolls a savepoint back, as any error does, where it is not an
 	// error.
 	errUndo = errors.New("undo")
+	// errPanic marks the failure of what panicked.
+	errPanic = errors.New("panic while writing")
 )
 
 // unguarded applies one member without a savepoint. The error is errRedo, or
@@ -31,7 +33,7 @@ func (w *Writer) unguarded(m *Member) (store.Result, error) {
 	switch {
 	case r.Outcome != store.Failed && r.Outcome != store.Refused:
 		return r, nil
-	case w.Lost():
+	case w.Lost() || r.Outcome == store.Failed && w.strict():
 		return store.Result{}, fmt.Errorf("%w: %w", errLost, r.Err)
 	case w.dirty:
 		return store.Result{}, errRedo
@@ -63,7 +65,7 @@ func (w *Writer) Guarded(fn func() (store.Result, error)) (store.Result, error) 
 	switch {
 	case err == nil:
 		return r, nil
-	case w.Lost() || !errors.Is(err, errUndo):
+	case w.Lost() || !errors.Is(err, errUndo) || r.Outcome == store.Failed && w.strict():
 		return store.Result{}, fmt.Errorf("%w: %w", errLost, err)
 	}
 	w.undo(was)
@@ -107,7 +109,7 @@ func (w *Writer) protected(fn func() (store.Result, error)) (r store.Result) {
 	defer func() {
 		if v := recover(); v != nil {
 			w.db.o.Log.Error("panic while writing", "panic", v, "stack", string(debug.Stack()))
-			r = store.Result{Outcome: store.Failed, Err: fmt.Errorf("panic while writing: %v", v)}
+			r = store.Result{Outcome: store.Failed, Err: fmt.Errorf("%w: %v", errPanic, v)}
 		}
 	}()
 	r, err := fn()

@@ -20,6 +20,7 @@ type Writer struct {
 	full    bool // a member did not fit, and none of ordinary size has been seen to fit since
 	halved  bool // a batch is tried again in halves
 	keeper  keeper
+	halted  error // why nothing more is applied, nil while it is
 }
 
 // Conn is the connection that writes. What a member changes goes through

@@ -24,6 +24,11 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 	if r.expires != 0 && r.expires <= w.Now {
 		return store.Result{Outcome: store.Refused, Why: whyExpired}, nil
 	}
+	if p.asked {
+		if refusal, err := w.admit(p); err != nil || refusal != nil {
+			return store.Result{Outcome: store.Refused, Why: refusal}, err
+		}
+	}
 	if banned, err := w.others.Admin.Banned(r.id); err != nil || banned {
 		return store.Result{Outcome: store.Deleted, Why: store.WhyBanned}, err
 	}
@@ -103,7 +108,11 @@ func (w *writer) judgeContract(r *record, opts store.PutOptions) (*nip01.Refusal
 func (w *writer) Apply(m *engine.Member) (store.Result, error) {
 	w.current = m.Of.(*Pending)
 	defer func() { w.current = nil }()
-	return w.apply(w.current)
+	r, err := w.apply(w.current)
+	if w.s.several != nil && err == nil {
+		w.executedAt(w.current.place, r.Outcome, [32]byte(w.current.rec.id))
+	}
+	return r, err
 }
 
 // Risky reports whether an event may be refused after it changed something: by

@@ -17,20 +17,22 @@ const kindAppData = nostr.KindApplicationSpecificData
 // hex. It is a yes or no for the write policy, inside the relay: nothing that
 // is read from the network may come to depend on it other than through that
 // policy. Errors are as of Query.
-func (s *Store) Approved(ctx context.Context, owner, agent string) (bool, error) {
+func (s *Store) Approved(ctx context.Context, owner, agent string) (named bool, err error) {
+	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
+		named, err = approved(c, owner, agent, s.clock().Unix())
+		return err
+	})
+	return named, err
+}
+
+func approved(c *engine.Conn, owner, agent string, now int64) (bool, error) {
 	ownerKey, ok1 := column.Hex32(owner)
 	agentKey, ok2 := column.Hex32(agent)
 	if !ok1 || !ok2 {
 		return false, nil
 	}
-	named := false
-	err := s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
-		var err error
-		named, err = c.Exists(`SELECT 1 FROM events AS e INDEXED BY events_address CROSS JOIN tags AS t
-			ON t.name='p' AND t.value=`+numOf+` AND t.created_at=e.created_at AND t.seq=e.seq
+	return c.Exists(`SELECT 1 FROM events AS e INDEXED BY events_address CROSS JOIN tags AS t
+		ON t.name='p' AND t.value=`+numOf+` AND t.created_at=e.created_at AND t.seq=e.seq
 			WHERE e.kind=? AND e.author=`+numOf+` AND e.d=? AND (e.expires_at IS NULL OR e.expires_at>?)`,
-			agentKey, int64(kindAppData), ownerKey, gate.ApprovalD, s.clock().Unix())
-		return err
-	})
-	return named, err
+		agentKey, int64(kindAppData), ownerKey, gate.ApprovalD, now)
 }

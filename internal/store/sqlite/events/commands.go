@@ -15,6 +15,9 @@ func (s *Store) tell(ctx context.Context, c store.Command) error {
 
 // order has a command executed and waits for its answer (store.Orders).
 func (s *Store) order(ctx context.Context, c store.Command) (answer any, err error) {
+	if s.several != nil {
+		return s.several.order(ctx, c)
+	}
 	err = s.db.Do(ctx, func() (err error) {
 		answer, err = s.writer.executeAlone(c)
 		return err

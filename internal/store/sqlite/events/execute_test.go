@@ -108,6 +108,9 @@ func TestCommandsGiveTheSameRows(t *testing.T) {
 		kinds[fmt.Sprintf("%T", e.Command)]++
 	}
 	for _, c := range store.Commands() {
+		if _, ok := c.(store.SubmitEvent); ok {
+			continue // of a store that is one of several (TestOneOrderGivesTheSameRows)
+		}
 		if kinds[fmt.Sprintf("%T", c)] == 0 {
 			t.Errorf("seed %d: no %T was recorded", seed, c)
 		}

@@ -64,7 +64,7 @@ func (a *archive) said(r *record) store.Result {
 func (a *archive) committed(r *record, seq int64) {
 	c := store.Committed{Event: r.ev, JSON: r.json, Seq: seq, Class: r.class}
 	if a.current != nil {
-		c.Who = a.current.Who()
+		c.Who = a.current.who()
 	}
 	a.stage.committed = append(a.stage.committed, c)
 }

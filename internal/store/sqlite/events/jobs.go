@@ -107,6 +107,9 @@ func (w *writer) finishJobs(ctx context.Context) error {
 	for _, u := range left {
 		w.ResumeJob(u.job)
 	}
+	if w.s.several != nil {
+		return w.endJobs(ctx)
+	}
 	if w.s.follows {
 		return nil
 	}

@@ -18,7 +18,12 @@ func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) Pa
 		return nil, nil, err
 	}
 	s := &Store{
-		clock: o.Clock, log: o.Log, observe: o.Observe, onCommit: o.OnCommit, executed: o.executed, follows: o.follows,
+		clock: o.Clock, after: o.After, log: o.Log, observe: o.Observe, onCommit: o.OnCommit, executed: o.executed, follows: o.follows,
+	}
+	var halt func(error)
+	if o.Sequenced {
+		s.follows, s.several = true, &sequence{admit: o.Admit, changed: o.Changed}
+		halt = s.several.halt
 	}
 	s.live.Store(&o.Live)
 	s.table.Store(o.Table)
@@ -27,6 +32,7 @@ func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) Pa
 		Path: o.Path, Readers: o.Readers, ReadOnly: o.ReadOnly, Scratch: o.Scratch, AsIs: o.AsIs,
 		Clock: o.Clock, After: o.After, MaxBatch: o.MaxBatch, MaxQueue: o.MaxQueue, MaxQueueBytes: o.MaxQueueBytes,
 		CacheBytes: o.CacheBytes, MaxLogBytes: o.MaxLogBytes, Log: o.Log, Observe: o.Observe, Pacing: o.pacing,
+		Halt:         halt,
 		QueryTimeout: func() time.Duration { return s.live.Load().QueryTimeout },
 	})
 	s.parts = with(s.db, s.order)
@@ -92,5 +98,6 @@ func (s *Store) LastSeq() int64 { return s.lastSeq.Load() }
 // than once.
 func (s *Store) Close() error {
 	s.retainer.stop()
+	s.several.stop()
 	return s.db.Close()
 }

@@ -13,14 +13,25 @@ func (w *writer) configure(l store.Live) error {
 	if err := w.LimitSize(l.MaxBytes); err != nil {
 		return err
 	}
+	if w.s.several != nil {
+		if err := w.keepLive(&l); err != nil {
+			return err
+		}
+	}
 	w.After(func() { w.s.retainAnew(w.s.live.Swap(&l).Retention, l.Retention) })
 	return nil
 }
 
 // SetOptions replaces the options that may change while the store is open. They
-// hold for the writes that follow.
+// hold for the writes that follow. Of a store that is one of several, only those
+// change that are its own: QueryTimeout. The others are what the last Configure
+// in the order of commands says.
 func (s *Store) SetOptions(ctx context.Context, l store.Live) error {
 	completeLive(&l)
+	if s.several != nil {
+		s.ownLive(l)
+		return nil
+	}
 	return s.tell(ctx, store.Configure{Live: l})
 }
 

@@ -30,6 +30,8 @@ type origin struct {
 	recorded []store.Executed
 	last     int64 // created_at of contract events
 	n        int
+	begin    func()           // opens it, nil: as a store that is alone
+	set      func(store.Live) // changes its options, nil: as one that is alone
 	empty    string // a copy of the database as it was made: it has a random value of its own
 }
 
@@ -52,6 +54,10 @@ func newOrigin(t *testing.T, seed uint64) *origin {
 
 func (g *origin) open() {
 	g.t.Helper()
+	if g.begin != nil {
+		g.begin()
+		return
+	}
 	var err error
 	if g.s, err = sqlite.Open(g.t.Context(), g.o); err != nil {
 		g.t.Fatal(err)
@@ -181,6 +187,10 @@ func (g *origin) operate(who storetest.Key) {
 	case 1:
 		live := g.o.Live
 		live.Quota.Events = int64(30 + g.rnd.IntN(60))
+		if g.set != nil {
+			g.set(live)
+			break
+		}
 		if err := g.s.SetOptions(ctx, live); err != nil {
 			g.t.Fatal(err)
 		}

@@ -62,6 +62,13 @@ type Banning interface {
 	Banned(id []byte) (bool, error)
 }
 
+// Naming says who is who.
+type Naming interface {
+	Participant
+	// Provisioned reports whether the operator had a key made for an agent.
+	Provisioned(key []byte) (bool, error)
+}
+
 // Forwarding queues what is to be sent on, in the transaction that stores it.
 type Forwarding interface {
 	Participant
@@ -73,7 +80,7 @@ type Forwarding interface {
 type Participants struct {
 	Admin      Banning
 	Outbox     Forwarding
-	Identities Participant
+	Identities Naming
 	Contracts  ContractMemory
 }
 

@@ -33,6 +33,7 @@ func (w *writer) Prepare(ctx context.Context, own *engine.Writer) error {
 	}
 	for _, prepare := range []func() error{
 		func() error { w.others = s.parts.Write(own, w); return w.others.open() },
+		w.openLive,
 		func() error { return w.LimitSize(s.live.Load().MaxBytes) },
 		w.findExpiry,
 		func() error { return w.reclassify(ctx) },

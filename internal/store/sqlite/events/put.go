@@ -28,6 +28,9 @@ func (s *Store) Begin(ctx context.Context, ev *nostr.Event, o store.PutOptions) 
 	p := &own.Pending
 	p.rec, p.opts = &own.record, o
 	p.Init(p, own.cost())
+	if s.several != nil {
+		return s.several.begin(ctx, p)
+	}
 	if err := s.db.Push(ctx, &p.Member); err != nil {
 		return nil, err
 	}

@@ -38,9 +38,9 @@ func (r *retainer) run(ctx context.Context, s *Store, after func(time.Duration) 
 	defer close(r.stopped)
 	for {
 		var tick <-chan time.Time
-		if len(s.live.Load().Retention) > 0 {
+		if len(s.live.Load().Retention) > 0 && s.leads() {
 			wait := pruneEvery
-			if err := s.retainAll(ctx); err != nil {
+			if err := s.retainAll(s.lease(ctx)); err != nil {
 				if ctx.Err() != nil {
 					return
 				}
@@ -48,6 +48,9 @@ func (r *retainer) run(ctx context.Context, s *Store, after func(time.Duration) 
 				wait = retryAfter
 			}
 			tick = after(time.Duration(wait) * time.Second)
+		}
+		if tick == nil && s.several != nil {
+			tick = after(time.Duration(retryAfter) * time.Second) // it may lead then
 		}
 		select {
 		case <-r.changed:

@@ -8,7 +8,8 @@ import "engramd/internal/store"
 type stage struct {
 	committed []store.Committed
 	removed   [numReasons]int
-	seqGone   bool // something with a sequence number went
+	seqGone   bool         // something with a sequence number went
+	done      []store.Done // what was executed of commands with a place, refused ones too
 
 	before int64 // the last sequence number, when the transaction began
 	marked mark

@@ -16,6 +16,7 @@ import (
 type Store struct {
 	db       *engine.DB
 	clock    func() time.Time
+	after    func(time.Duration) <-chan time.Time
 	log      *slog.Logger
 	observe  store.Observer
 	onCommit func([]store.Committed)
@@ -26,6 +27,7 @@ type Store struct {
 	restores restorations
 	executed func(store.Executed)
 	follows  bool
+	several  *sequence // nil: the store is alone
 
 	parts     Parts
 	writer    *writer

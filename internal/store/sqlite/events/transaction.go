@@ -44,10 +44,12 @@ func (w *writer) End() error {
 			return err
 		}
 	}
-	if !w.stage.seqGone {
-		return nil
+	if w.stage.seqGone {
+		if err := w.SetMeta(metaLastSeq, w.seq); err != nil {
+			return err
+		}
 	}
-	return w.SetMeta(metaLastSeq, w.seq)
+	return w.noteState()
 }
 
 // metaLastSeq is the last sequence number that was given out, in the table meta,
@@ -61,6 +63,9 @@ func (w *writer) Durable() {
 		p.durable()
 	}
 	w.s.lastSeq.Store(w.seq)
+	if len(w.stage.done) > 0 {
+		w.s.several.to.Durable()
+	}
 }
 
 // Announce counts what was removed, and sends what was stored to live readers.

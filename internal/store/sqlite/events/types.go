@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"engramd/internal/gate"
+	"engramd/internal/share"
 	"engramd/internal/store"
 	"engramd/internal/store/sqlite/engine"
 )
@@ -41,6 +42,17 @@ type Options struct {
 	OnCommit   func([]store.Committed)
 	store.Live // what SetOptions may change later
 
+	// Sequenced says that the store is one of several: what is written is handed
+	// to the Sequencer that Join is given, and executed by Execute.
+	Sequenced bool
+	// Admit decides what the lists say of clients' events of a store that is one
+	// of several, on the writer's goroutine; nil lets all pass.
+	Admit store.Admission
+	// Changed is told of each command of the operator's lists (Administer) that is
+	// durable, on the writer's goroutine and before the next is executed; nil
+	// tells nobody.
+	Changed func(store.Command)
+
 	pacing   engine.Pacing
 	executed func(store.Executed) // told of each command that is durable, in order, on the writer's goroutine; nil tells nobody
 	follows  bool                 // commands are another's to give: none of the store's own
@@ -49,6 +61,17 @@ type Options struct {
 // Pending is an event on its way to disk.
 type Pending struct {
 	engine.Member
-	rec  *record
-	opts store.PutOptions
+	rec   *record
+	opts  store.PutOptions
+	asked bool      // SubmitEvent: the lists are asked
+	sent  share.Who // by whom, of a store that is one of several: its turn came before
+	place store.LogPlace
+}
+
+// who sent it.
+func (p *Pending) who() share.Who {
+	if p.sent != (share.Who{}) {
+		return p.sent
+	}
+	return p.Who()
 }

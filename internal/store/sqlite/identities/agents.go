@@ -70,6 +70,9 @@ func scanAgent(v []engine.Value) (*store.Agent, error) {
 	return a, nil
 }
 
+// Provisioned reports whether the operator had a key made for an agent.
+func (w *Writer) Provisioned(key []byte) (bool, error) { return w.c.Exists(sqlIsMade, key) }
+
 // AddAgent stores an identity, with the hash of its first bearer token when the
 // relay keeps its key (Sealed), and reports it as it is stored. Binding a key
 // to the name that it has is no error and changes nothing. The error is
