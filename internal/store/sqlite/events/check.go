@@ -169,14 +169,16 @@ func (k *checker) tags() error {
 }
 
 // heads looks for addresses whose head is not the newest version known. One
-// that came after it had been withdrawn is no head and takes no other's place.
+// that came after it had been withdrawn is no head and takes no other's place,
+// whether it stands in a thread or not.
 func (k *checker) heads() error {
 	err := k.c.Query(k.ctx, `SELECT e.seq, h.seq FROM history h JOIN events e
 		ON e.kind = h.kind AND e.pubkey = h.pubkey AND e.d = h.d AND e.d IS NOT NULL
 		WHERE (h.created_at > e.created_at OR h.created_at = e.created_at AND h.id < e.id)
 		AND (h.expires_at IS NULL OR h.expires_at > ?)
 		AND NOT EXISTS (SELECT 1 FROM contract_entries AS w WHERE w.seq = h.seq AND w.withdrawn > 0)
-		AND NOT EXISTS (SELECT 1 FROM contract_moves AS w WHERE w.seq = h.seq AND w.withdrawn > 0)`, []engine.Value{k.now}, func(v []engine.Value) error {
+		AND NOT EXISTS (SELECT 1 FROM contract_moves AS w WHERE w.seq = h.seq AND w.withdrawn > 0)
+		AND NOT EXISTS (SELECT 1 FROM deleted_ids AS w WHERE w.id = h.id AND w.pubkey = h.pubkey)`, []engine.Value{k.now}, func(v []engine.Value) error {
 		k.problem("heads", store.AdviceRebuild, "event %d is a head, but version %d in history is newer", v[0], v[1])
 		return nil
 	})
