@@ -32,7 +32,7 @@ type origin struct {
 	n        int
 	begin    func()           // opens it, nil: as a store that is alone
 	set      func(store.Live) // changes its options, nil: as one that is alone
-	empty    string // a copy of the database as it was made: it has a random value of its own
+	empty    string           // a copy of the database as it was made: it has a random value of its own
 }
 
 func newOrigin(t *testing.T, seed uint64) *origin {
