@@ -17,6 +17,7 @@ import (
 	"engramd/internal/store/sqlite"
 	"engramd/internal/store/sqlite/events"
 	"engramd/internal/store/sqlite/storetest"
+	"engramd/internal/wire"
 	"engramd/nips/nip01"
 )
 
@@ -311,5 +312,39 @@ func TestWhatHalts(t *testing.T) {
 	}
 	if r := o.s.Put(t.Context(), alice.Note(2, "y"), store.PutOptions{}); r.Outcome != store.Duplicate {
 		t.Errorf("executed again: %v %v", r.Outcome, r.Err)
+	}
+}
+
+// A request that takes more than one transaction is done before the next
+// command, also where both come together: what follows is judged by what it left.
+func TestAVanishIsCompleteForTheNextCommand(t *testing.T) {
+	o := &several{clock: storetest.NewClock().Now}
+	o.open(t, storetest.Options(t))
+	defer o.s.Close()
+	many := storetest.NewKey("many")
+	var all []store.Placed
+	add := func(c store.Command) {
+		o.number++
+		all = append(all, store.Placed{Place: store.LogPlace{Number: o.number}, At: storetest.Start.Unix(), Command: c})
+	}
+	json := func(ev *nostr.Event) []byte { return wire.AppendEvent(nil, ev) }
+	add(store.Configure{Live: store.Live{Quota: store.Quota{Events: 10}}})
+	for i := range events.VanishChunk + 100 {
+		add(store.PutEvent{Event: json(many.Fake(1, int64(i), "text")), Import: true})
+	}
+	add(store.SubmitEvent{Event: json(many.Vanish(50_000))})
+	add(store.SubmitEvent{Event: json(many.Fake(1, 60_000, "after"))})
+	o.placed = all
+	release := events.HoldWriter(o.s)
+	if err := o.s.Execute(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	r := o.s.Put(t.Context(), many.Fake(1, 60_001, "and after"), store.PutOptions{})
+	if n := len(o.done); n != len(all)+1 || o.done[n-2].Outcome != store.Stored || r.Outcome != store.Stored {
+		t.Errorf("%d of %d commands, what came after was %v, then %v", n, len(all)+1, o.done[max(0, n-2)].Outcome, r.Outcome)
+	}
+	if v := storetest.Visible(t, o.s, nostr.Filter{Authors: []string{many.Pub}}); len(v) != 3 {
+		t.Errorf("%d events of who vanished", len(v))
 	}
 }
