@@ -181,4 +181,5 @@ AddWaitingEntry b14e637a
 ForgetParties 4e8d2a42
 PutCopy 187e94a5
 Followed 2e2c4724
+SubmitEvent c777b5d3
 `
