@@ -49,6 +49,8 @@ var allowed = map[string][]string{
 	// What a store is; consumers declare what they need of one. Only cmd opens
 	// the implementation, and only it speaks SQL.
 	"internal/store": {"nips/nip01", "internal/gate", "internal/retention", "internal/share", "nips/niptemp"},
+	// What makes one store of several: it knows no database and no network.
+	"internal/cluster": {"internal/share", "internal/store"},
 	// Parts of the database that know nothing of each other: sqlite alone puts
 	// them together.
 	"internal/store/sqlite":              {"internal/store", "internal/store/sqlite/admin", "internal/store/sqlite/contracts", "internal/store/sqlite/engine", "internal/store/sqlite/events", "internal/store/sqlite/identities", "internal/store/sqlite/outbox"},

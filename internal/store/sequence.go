@@ -19,7 +19,9 @@ type Sequencer interface {
 	Append(ctx context.Context, c Command, t Ticket) error
 	// State is given what a transaction executed, in order, before it is
 	// committed, and returns what is to be stored with it. Transactions that fail
-	// are tried again: what counts is the last call before Durable.
+	// are tried again: what counts is the last call before Durable. It begins
+	// where the last durable transaction ended, and leaves no place out. nil means
+	// that this is not what came next: the transaction must not be committed.
 	State(done []Done) []byte
 	// Durable says that the transaction of the last State is durable.
 	Durable()

@@ -1,0 +1,117 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+const (
+	keepEvery  = time.Second
+	beatEvery  = 5 * time.Second
+	renewEvery = 3 * time.Second
+	trimEvery  = time.Minute
+)
+
+// keeper gives the commands that a node gives of itself, each kind only once the
+// last one of it was read: nothing piles up while the log is away.
+type keeper struct {
+	*Node
+	away          map[byte]*pending
+	beat, renewed time.Time
+}
+
+// keep says that the node lives, keeps the lease or tries for it, reports
+// hashes, strikes out who was not heard and trims the log.
+func (n *Node) keep(ctx context.Context) {
+	k := keeper{Node: n, away: make(map[byte]*pending)}
+	tick := time.NewTicker(keepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for _, c := range k.due() {
+			p, err := n.prepare(item{own: c})
+			if err == nil {
+				err = n.push(ctx, p)
+			}
+			if err != nil {
+				return // the node has ended
+			}
+			k.away[c.kind()] = p
+		}
+	}
+}
+
+// due returns what is to be said now.
+func (k *keeper) due() (out []Command) {
+	now := k.o.Clock()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.announced {
+		return nil
+	}
+	say := func(c Command) bool {
+		if p := k.away[c.kind()]; p != nil && !p.read {
+			return false
+		}
+		out = append(out, c)
+		return true
+	}
+	if now.Sub(k.beat) >= beatEvery && say(Heartbeat{Version: k.o.Version, Durable: k.durable.following() - 1}) {
+		k.beat = now
+	}
+	reports := chain{checks: k.durable.chain.checks, reports: k.seen.chain.reports}
+	if list := reports.unreported(k.o.NodeID); len(list) > 0 {
+		say(Report{Count: list[0].count, Hash: list[0].hash})
+	}
+	log, lease := k.clock().UnixNano(), k.seen.lease
+	switch mine := lease.epoch > 0 && lease.holder == k.o.NodeID; {
+	case mine && lease.boot == k.o.Boot:
+		if now.Sub(k.renewed) >= renewEvery && say(Lease{Epoch: lease.epoch}) {
+			k.renewed = now
+		}
+	case mine, log >= lease.until: // of a boot before, or of nobody
+		say(Lease{Epoch: lease.epoch + 1})
+	}
+	if k.seen.leads(k.o.NodeID, k.o.Boot, log) {
+		if i := slices.IndexFunc(k.seen.members, func(m member) bool { return log-m.heard >= int64(strikeTime) }); i >= 0 {
+			say(Strike{Node: k.seen.members[i].id})
+		}
+	}
+	return out
+}
+
+// trim trims the log now and then.
+func (n *Node) trim(ctx context.Context) {
+	tick := time.NewTicker(trimEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := n.Trim(ctx); err != nil && ctx.Err() == nil {
+			n.o.Logger.Warn("the log could not be trimmed", "error", err)
+		}
+	}
+}
+
+// Trim removes from the log what all members have made durable and what came
+// more than an hour ago, if this node leads.
+func (n *Node) Trim(ctx context.Context) error {
+	if !n.Leads() {
+		return nil
+	}
+	n.mu.Lock()
+	below := n.seen.trimmable()
+	n.mu.Unlock()
+	if below <= 1 {
+		return nil
+	}
+	return n.log.Trim(ctx, below)
+}

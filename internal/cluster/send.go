@@ -1,0 +1,206 @@
+package cluster
+
+import (
+	"context"
+	"time"
+)
+
+// sending is what the node has on its way to the log. Own batches stay here
+// until they were read and taken; what is lost on the way is found by the first
+// of them, because the counters of all that came behind it have a gap.
+type sending struct {
+	counter   uint64   // of the last batch
+	unread    []*batch // in the order of their counters
+	bytes     int      // of these
+	cursor    int      // how many of them were appended since the last turning back
+	turning   bool     // a timer runs, and then the cursor goes back to the first
+	backoff   time.Duration
+	announced bool // Join was taken: other nodes know of this boot
+}
+
+// batch is a message on its way to the log.
+type batch struct {
+	counter uint64
+	raw     []byte
+	list    []*pending
+	waiters []*waiter // for this one to be in the log
+	appends int       // how often it was appended
+	away    bool      // the last append is not answered yet
+	failed  bool      // the last append was answered with an error
+	number  uint64    // of the message, if the last append was acknowledged
+}
+
+const (
+	// Beyond so much that was not read, nothing new is appended.
+	mostUnread      = 32
+	mostUnreadBytes = 16 << 20
+
+	firstBackoff = 20 * time.Millisecond
+	lastBackoff  = time.Second
+	markBackoff  = 50 * time.Millisecond
+)
+
+// batch makes a batch of commands and puts it behind the others.
+func (n *Node) batch(list []*pending) {
+	n.counter++
+	m := message{cluster: n.o.ClusterID, node: n.o.NodeID, boot: n.o.Boot, counter: n.counter}
+	size := envelope
+	for _, p := range list {
+		size += len(p.raw)
+	}
+	raw := appendHeader(make([]byte, 0, size), m, len(list))
+	for _, p := range list {
+		raw = append(raw, p.raw...)
+		p.raw = nil
+	}
+	n.unread = append(n.unread, &batch{counter: n.counter, raw: raw, list: list})
+	n.bytes += len(raw)
+}
+
+// send appends what is to be appended. Nothing else appends batches, so that
+// they enter in the order of their counters.
+func (n *Node) send(ctx context.Context) {
+	n.signal()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-n.signals:
+		}
+		for ctx.Err() == nil && n.sendOne() {
+		}
+	}
+}
+
+// sendOne appends one message, and reports false if there is none.
+func (n *Node) sendOne() bool {
+	n.mu.Lock()
+	if n.err != nil {
+		n.mu.Unlock()
+		return false
+	}
+	if !n.turning && n.cursor == len(n.unread) && n.mayBegin() {
+		if list := n.collect(); list != nil {
+			n.batch(list)
+		}
+	}
+	if !n.turning && n.cursor < len(n.unread) {
+		b := n.unread[n.cursor]
+		n.cursor++
+		n.appendBatch(b)
+		return true
+	}
+	if len(n.waiting) > 0 && !n.marking {
+		n.appendMark()
+		return true
+	}
+	n.mu.Unlock()
+	return false
+}
+
+// mayBegin reports whether another batch may be on its way.
+func (n *Node) mayBegin() bool {
+	return len(n.unread) == 0 || n.announced && len(n.unread) < mostUnread && n.bytes < mostUnreadBytes
+}
+
+// appendBatch appends a batch, and unlocks. Only who appends it for the first
+// time knows that it enters after now: an answer to a later append could be
+// about the first one.
+func (n *Node) appendBatch(b *batch) {
+	b.appends++
+	b.away, b.failed, b.number = true, false, 0
+	again, turn := b.appends > 1, b.appends
+	if !again {
+		b.waiters, n.waiting = n.waiting, nil
+	}
+	n.mu.Unlock()
+	if again {
+		n.o.Observe.SentAgain(1)
+	}
+	began := n.o.Clock()
+	n.log.Append(b.raw, func(number uint64, err error) {
+		n.o.Observe.AppendDone(n.o.Clock().Sub(began), err == nil)
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if turn == 1 {
+			n.reached(b.waiters, number, err)
+			b.waiters = nil
+		}
+		if b.appends == turn {
+			b.away, b.failed, b.number = false, err != nil, number
+			n.turnBack()
+		}
+	})
+}
+
+// appendMark appends a message that does nothing, for those who wait to know
+// where the log ends, and unlocks.
+func (n *Node) appendMark() {
+	n.marking = true
+	waiters := n.waiting
+	n.waiting = nil
+	n.mu.Unlock()
+	began := n.o.Clock()
+	mark := appendHeader(nil, message{cluster: n.o.ClusterID, node: n.o.NodeID, boot: n.o.Boot}, 0)
+	n.log.Append(mark, func(number uint64, err error) {
+		n.o.Observe.AppendDone(n.o.Clock().Sub(began), err == nil)
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.reached(waiters, number, err)
+		if err != nil {
+			time.AfterFunc(markBackoff, n.marked)
+			return
+		}
+		n.marking = false
+		n.signal()
+	})
+}
+
+// marked lets the next mark go.
+func (n *Node) marked() {
+	n.mu.Lock()
+	n.marking = false
+	n.mu.Unlock()
+	n.signal()
+}
+
+// turnBack begins again with the first batch if nothing that is on its way can
+// bring it: its last append failed, or it entered and was void.
+func (n *Node) turnBack() {
+	if n.turning || n.cursor == 0 || len(n.unread) == 0 || n.err != nil {
+		return
+	}
+	first := n.unread[0]
+	if first.away || !first.failed && first.number > n.seen.number {
+		return
+	}
+	n.turning = true
+	n.backoff = min(max(2*n.backoff, firstBackoff), lastBackoff)
+	time.AfterFunc(n.backoff, func() {
+		n.mu.Lock()
+		n.turning, n.cursor = false, 0
+		n.mu.Unlock()
+		n.signal()
+	})
+}
+
+// arrived takes a batch off that was read and taken, nil if it is not the first
+// one. What came of it is the reader's now.
+func (n *Node) arrived(counter, number uint64) *batch {
+	if len(n.unread) == 0 || n.unread[0].counter != counter {
+		return nil
+	}
+	b := n.unread[0]
+	n.unread[0] = nil
+	n.unread = n.unread[1:]
+	n.cursor = max(0, n.cursor-1)
+	n.bytes -= len(b.raw)
+	n.backoff, n.announced = 0, true
+	n.reached(b.waiters, number, nil)
+	b.waiters = nil
+	for _, p := range b.list {
+		p.read = true
+	}
+	n.signal()
+	return b
+}

@@ -1,0 +1,314 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"engramd/internal/store"
+)
+
+// enter puts a message into a log, as somebody else would.
+func enter(t *testing.T, log *Memory, data []byte) (number uint64) {
+	t.Helper()
+	number, err := log.enter(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return number
+}
+
+func TestOneLeads(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		_, list := hosts(t, "a", "b", "c")
+		leader := func() (out *host) {
+			for _, h := range list {
+				if n := h.up(); n != nil && n.Leads() {
+					if out != nil {
+						t.Fatal("two lead")
+					}
+					out = h
+				}
+			}
+			return out
+		}
+		await(t, "one leads", func() bool { return leader() != nil })
+		first := leader()
+		for range 100 {
+			time.Sleep(time.Second)
+			if leader() != first {
+				t.Fatal("the lease was not kept")
+			}
+		}
+		ctx, other := first.up().Lease(t.Context()), list[(slices.Index(list, first)+1)%3]
+		if err := put(ctx, first.up(), "leads"); err != nil {
+			t.Error(err)
+		}
+		if err := put(other.up().Lease(t.Context()), other.up(), "does not lead"); !errors.Is(err, ErrLease) {
+			t.Errorf("%v", err)
+		}
+		first.cut(true)
+		lost := newTicket(nil)
+		if err := first.up().Append(ctx, say("too late"), lost); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		await(t, "another one leads", func() bool { l := leader(); return l != nil && l != first })
+		if d := time.Since(began); d < 5*time.Second || d > 15*time.Second {
+			t.Errorf("after %s", d)
+		}
+		if first.up().Leads() {
+			t.Error("who was cut off leads on")
+		}
+		mustPut(t, leader().up(), "leads now")
+		first.cut(false)
+		if err := put(ctx, first.up(), "under the old lease"); !errors.Is(err, ErrLease) {
+			t.Errorf("%v", err)
+		}
+		for _, h := range list {
+			if err := h.up().Latest(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := h.texts(); !slices.Equal(got, []string{"leads", "leads now"}) {
+				t.Errorf("%s: %q", h.o.Name, got)
+			}
+		}
+	})
+}
+
+// Who was away for too long is struck out, and does not come back as itself.
+func TestStruckOut(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		_, list := hosts(t, "a", "b", "c", "d")
+		mustPut(t, list[0].up(), "x")
+		list[2].kill()
+		list[3].cut(true)
+		cut := list[3].up()
+		await(t, "29 minutes", func() bool { time.Sleep(10 * time.Second); return time.Now().Minute() == 29 })
+		if n := len(list[0].up().Members()); n != 4 {
+			t.Fatalf("%d members after 29 minutes", n)
+		}
+		time.Sleep(3 * time.Minute)
+		if n := len(list[0].up().Members()); n != 2 {
+			t.Fatalf("%d members after 32 minutes", n)
+		}
+		list[3].cut(false)
+		ended(t, cut, ErrStruck)
+		ended(t, begin(t, list[2]), ErrStruck)
+		list[2].kill()
+		copy(list[2].o.NodeID[:], "e") // from a backup, under a new id
+		mustPut(t, begin(t, list[2]), "y")
+		if n := len(list[0].up().Members()); n != 3 {
+			t.Errorf("%d members", n)
+		}
+	})
+}
+
+// A node whose outcomes are not the others' stops and says where; the others go
+// on.
+func TestWhoDiffersStops(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		log := NewMemory(time.Now)
+		var list []*host
+		for i, name := range []string{"a", "b", "c"} {
+			h := newHost(log, name, uint64(i))
+			if name == "c" {
+				h.odd = func(p store.Placed) store.Outcome {
+					if text(p.Command) == "700" {
+						return store.Refused
+					}
+					return store.Stored
+				}
+			}
+			t.Cleanup(h.kill)
+			begin(t, h)
+			list = append(list, h)
+		}
+		last := newTicket(nil)
+		for i := range 2500 {
+			last = newTicket(nil)
+			if err := list[i%2].up().Append(t.Context(), say(fmt.Sprint(i)), last); err != nil {
+				t.Fatal(err)
+			}
+		}
+		<-last.ended
+		odd := list[2].up()
+		ended(t, odd, ErrDiffers)
+		time.Sleep(time.Minute)
+		mustPut(t, list[0].up(), "on")
+		mustPut(t, list[1].up(), "on")
+		list[2].kill()
+		ended(t, begin(t, list[2]), ErrDiffers) // and it is not forgotten
+	})
+}
+
+// A command that no node can execute stops all, until an operator says that it
+// is to be skipped. Everything else is executed.
+func TestVoid(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		log, list := hosts(t, "a", "b", "c")
+		broken := errors.New("cannot be executed")
+		for i, h := range list {
+			mustPut(t, h.up(), fmt.Sprint("before ", i))
+			h.kill()
+			if i < 2 {
+				h.fail = func(p store.Placed) error {
+					if text(p.Command) == "bad" {
+						return broken
+					}
+					return nil
+				}
+			}
+		}
+		var bad store.LogPlace
+		nodes := []*Node{begin(t, list[0]), begin(t, list[1])}
+		log.Stop(true)
+		for _, text := range []string{"good", "bad", "better"} {
+			if err := nodes[0].Append(t.Context(), say(text), newTicket(nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		log.Stop(false)
+		for i, n := range nodes {
+			ended(t, n, broken)
+			list[i].kill()
+			place, err := Inspect(list[i].disk.state)
+			if err != nil || place.Whole {
+				t.Errorf("%+v, %v", place, err)
+			}
+			bad = store.LogPlace{Number: place.At.Number, Index: place.At.Index + 1}
+		}
+		begin(t, list[2]) // can execute it
+		await(t, "c has it", func() bool { return slices.Contains(list[2].texts(), "better") })
+		list[0].disk.boot++
+		raw, err := Batch(list[0].o.ClusterID, list[0].o.NodeID, list[0].disk.boot, Void{Number: bad.Number, Index: bad.Index})
+		if err != nil {
+			t.Fatal(err)
+		}
+		enter(t, log, raw)
+		ended(t, list[2].up(), ErrNotSkipped)
+		for i := range nodes {
+			mustPut(t, begin(t, list[i]), fmt.Sprint("after ", i))
+		}
+		for _, h := range list[:2] {
+			if err := h.up().Latest(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			want := []string{"before 0", "before 1", "before 2", "good", "better", "after 0", "after 1"}
+			if got := h.texts(); !slices.Equal(got, want) {
+				t.Errorf("%s: %q", h.o.Name, got)
+			}
+		}
+		list[2].kill()
+		ended(t, begin(t, list[2]), ErrNotSkipped)
+	})
+}
+
+// What is no message of this cluster stops a node, unless it is to be skipped.
+func TestForeignMessagesStop(t *testing.T) {
+	foreign, err := Batch(ClusterID{9}, NodeID{9}, 1, Join{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		data []byte
+		want error
+	}{
+		"another cluster": {foreign, ErrForeign},
+		"no message":      {[]byte("no message"), errMessage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				log, list := hosts(t, "a")
+				h := list[0]
+				mustPut(t, h.up(), "before")
+				number := enter(t, log, c.data)
+				ended(t, h.up(), c.want)
+				h.kill()
+				h.disk.boot++
+				raw, err := Batch(h.o.ClusterID, h.o.NodeID, h.disk.boot, Void{Number: number, Index: -1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				enter(t, log, raw)
+				mustPut(t, begin(t, h), "after")
+				if got := h.texts(); !slices.Equal(got, []string{"before", "after"}) {
+					t.Errorf("%q", got)
+				}
+			})
+		})
+	}
+}
+
+// What stands in the log for a while is trimmed, and who needs it must join
+// again.
+func TestTrim(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		log, list := hosts(t, "a", "b")
+		mustPut(t, list[0].up(), "x")
+		time.Sleep(59 * time.Minute)
+		if log.first != 1 {
+			t.Fatalf("trimmed up to %d within an hour", log.first)
+		}
+		time.Sleep(10 * time.Minute)
+		log.mu.Lock()
+		first, oldest := log.first, time.Since(log.list[0].At)
+		log.mu.Unlock()
+		if first == 1 || oldest < time.Hour || oldest > time.Hour+5*time.Minute {
+			t.Errorf("the log begins at %d, %s ago", first, oldest)
+		}
+		late := newHost(log, "c", 9)
+		t.Cleanup(late.kill)
+		ended(t, begin(t, late), ErrTrimmed)
+		list[1].kill()
+		mustPut(t, begin(t, list[1]), "y")
+	})
+}
+
+func TestDatabaseOfAnotherLog(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		_, list := hosts(t, "a")
+		h := list[0]
+		mustPut(t, h.up(), "x")
+		h.kill()
+		h.log = NewMemory(time.Now)
+		ended(t, begin(t, h), ErrAhead)
+		h.o.ClusterID = ClusterID{7}
+		if _, err := h.start(); !errors.Is(err, ErrForeign) {
+			t.Errorf("%v", err)
+		}
+		h.disk.state = h.disk.state[:10]
+		if _, err := h.start(); !errors.Is(err, ErrState) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestTwoProcessesAsOneNode(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		log, list := hosts(t, "a")
+		mustPut(t, list[0].up(), "x")
+		other := newHost(log, "a", 2)
+		other.disk.boot = 5
+		t.Cleanup(other.kill)
+		mustPut(t, begin(t, other), "y")
+		ended(t, list[0].up(), ErrTwice)
+	})
+}
+
+// A message that is missing stops a node.
+func TestMissingMessage(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		_, list := hosts(t, "a")
+		mustPut(t, list[0].up(), "x")
+		n := list[0].up()
+		n.mu.Lock()
+		want := n.seen.following()
+		n.mu.Unlock()
+		if err := n.message(t.Context(), Message{Number: want + 1, Data: mustEncode(t, message{cluster: n.o.ClusterID, boot: 1})}); err == nil {
+			t.Error("it goes on")
+		}
+	})
+}
