@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"engramd/internal/store"
@@ -171,8 +172,15 @@ func (w *writer) noteState() error {
 	if len(w.stage.done) == 0 {
 		return nil
 	}
-	return w.SetMeta(metaState, w.s.several.to.State(w.stage.done))
+	state := w.s.several.to.State(w.stage.done)
+	if state == nil {
+		return errNoState
+	}
+	return w.SetMeta(metaState, state)
 }
+
+// errNoState means that the Sequencer will not have a transaction committed.
+var errNoState = errors.New("what was executed is not what came next")
 
 // endJobs finishes what a crash left of the last command, before anybody reads.
 func (w *writer) endJobs(ctx context.Context) error {
