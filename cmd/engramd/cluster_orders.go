@@ -151,4 +151,3 @@ func nodeName(cfg *config.Config) string {
 	}
 	return name[:min(len(name), 64)]
 }
-
