@@ -24,6 +24,7 @@ func (c *serveCommand) openContracts(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	c.changed = used
 	url := c.urls()[0]
 	c.api = api.New(api.Options{
 		Service: c.contracts, Identities: c.agents, Used: used, Operator: c.admin.Manages, Decided: c.metrics.GateDecision,
@@ -33,13 +34,12 @@ func (c *serveCommand) openContracts(ctx context.Context) (err error) {
 	return nil
 }
 
-// runContracts looks after deadlines until stopContracts.
+// runContracts looks after deadlines until stopContracts, while this node leads.
 func (c *serveCommand) runContracts() {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		c.contracts.Run(ctx, time.After)
-	}()
-	c.stopContracts = func() { cancel(); <-done }
+	c.stopContracts = begin(context.Background(), func(ctx context.Context) {
+		c.leading.while(ctx, func(ctx context.Context) {
+			defer c.leading.rousing(ctx, c.contracts.Rouse)()
+			c.contracts.Run(ctx, time.After)
+		})
+	})
 }

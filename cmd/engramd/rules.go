@@ -107,7 +107,7 @@ func (c *serveCommand) openAdmin(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	c.admin, err = admin.New(ctx, admin.Options{Store: c.store, Snapshots: managed.New(c.snapshots, time.After), Log: c.log, Metrics: c.metrics})
+	c.admin, err = admin.New(ctx, admin.Options{Store: c.store, Snapshots: managed.New(c.snapshots, time.After), Log: c.log, Metrics: c.metrics, Shared: !c.leading.alone()})
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/admin"
 	"engramd/internal/bridge"
 	"engramd/internal/config"
@@ -37,6 +39,7 @@ import (
 	"engramd/internal/session"
 	"engramd/internal/share"
 	"engramd/internal/snapshot/operator"
+	"engramd/internal/status"
 	"engramd/internal/trace"
 	"engramd/internal/web"
 )
@@ -73,12 +76,22 @@ type serveCommand struct {
 
 	replicas *replica.Set // relays that this one follows
 
+	// What is different where there are other nodes; all of it is zero where there
+	// are none.
+	latest        func(context.Context) error // of relay.Config
+	ephemeral     func(*nostr.Event, []byte)  // the same
+	clusterStatus func() *status.Cluster      // of status.Sources
+	leading       leadership
+	stopFollowing func() // nil unless there are other nodes
+	stopOutbox    func() // the same
+
 	contracts     *contracts.Service
 	stopContracts func() // waits for deadlines under way; nil before they are looked after
 	api           *api.API
 
 	admin    *admin.Service
 	used     *replay.Memory
+	changed  *replay.Journal // calls of the contract API that change something
 	sessions *session.Server
 	bridge   *bridge.Handler
 	control  *control.Server
@@ -212,7 +225,7 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 	c.relay, err = relay.New(relay.Config{
 		Names: names, Info: relayInfo(c.cfg), AuthWindow: c.cfg.Auth.Window, Limits: relayLimits(c.cfg),
 		Log: c.log, Metrics: c.metrics, Self: func() string { return c.keys.PubKey() },
-		Guesses: c.guesses,
+		Guesses: c.guesses, Latest: c.latest, Ephemeral: c.ephemeral, Vouched: c.vouched(),
 	}, table)
 	if err != nil {
 		return err
@@ -245,9 +258,14 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 		return err
 	}
 	c.program.Set(c.programOptions(c.cfg))
-	c.relay.Reject(c.policy.RejectEvent, c.askProgram)
+	rejects := c.policy.RejectEvent
+	if !c.leading.alone() {
+		rejects = c.policy.AtOrigin // what lists decide is decided at the event's place
+	}
+	c.relay.Reject(rejects, c.askProgram)
 	c.relay.OnNotStored(c.policy.NotStored)
 	c.relay.Hooks.RejectConnection = append(c.relay.Hooks.RejectConnection, c.blocked.rejects)
+	c.leading.watch(c.relay)
 	if err := c.relay.Attach(c.store); err != nil {
 		return err
 	}
@@ -256,14 +274,19 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 	if err := c.openContracts(ctx); err != nil {
 		return err
 	}
-	if err := c.outbox.Start(ctx, c.delivered); err != nil {
-		return err
-	}
-	if err := c.contracts.Resume(ctx); err != nil {
+	if err := c.startOutbox(ctx); err != nil {
 		return err
 	}
 	c.runContracts()
 	return nil
+}
+
+// vouched is what goes along with events to their place, nil without other nodes.
+func (c *serveCommand) vouched() func(context.Context, *nostr.Event) []string {
+	if c.leading.alone() {
+		return nil
+	}
+	return c.policy.Vouched
 }
 
 // openSurfaces starts the sessions, the public port and the metrics port.
@@ -273,7 +296,7 @@ func (c *serveCommand) openSurfaces() {
 		Addr:   func(r *http.Request) netip.Addr { return relay.AddrFrom(r.Context()) }, // the bridge resolved it
 		Shares: c.shares, Pressed: c.memory.Pressed, Metrics: c.metrics, Log: c.log,
 		Tags: c.tags, Access: c.cfg.Log.Access,
-		Replica: func(r gate.Reader) bool { return c.relay.Table().Replicates(r) },
+		Replica: func(r gate.Reader) bool { return c.relay.Table().Replicates(r) }, Waits: c.latest != nil,
 	})
 	c.sessions.SetBlocked(c.blocked.current())
 	c.bridge = bridge.New(bridge.Options{

@@ -66,6 +66,7 @@ func (c *serveCommand) stop(patience time.Duration) error {
 	surfaces.Go(func() { c.closeSessions(ctx, c.sessions) })
 	surfaces.Wait()
 	c.stopContracts()
+	c.endLed()
 	c.outbox.Close()
 	c.program.Close()
 	err := c.store.Close()
@@ -76,6 +77,15 @@ func (c *serveCommand) stop(patience time.Duration) error {
 	}
 	c.log.Info("stopped")
 	return nil
+}
+
+// endLed ends what this node does for others while it leads.
+func (c *serveCommand) endLed() {
+	for _, end := range []func(){c.stopFollowing, c.stopOutbox} {
+		if end != nil {
+			end()
+		}
+	}
 }
 
 // idleGrace is how long HTTP requests under way may take to end.
@@ -114,6 +124,7 @@ func (c *serveCommand) Close() error {
 		if c.stopContracts != nil {
 			c.stopContracts()
 		}
+		c.endLed()
 		c.outbox.Close()
 		c.program.Close()
 		if c.store != nil {

@@ -36,6 +36,9 @@ type Relay interface {
 	Keeps() (versions, days int)
 	// Ready returns nil when the database takes writes.
 	Ready(ctx context.Context) error
+	// Latest returns when everything is here that any node acknowledged before
+	// the call. Backend's reads wait by themselves.
+	Latest(ctx context.Context) error
 }
 
 var _ Relay = (*relay.Relay)(nil)

@@ -54,7 +54,7 @@ func (h *Handler) manage(w http.ResponseWriter, r *http.Request) {
 // this relay, now, and for the first time. The key is checked before the body,
 // so that the body of a stranger is not read. A blocked address does not
 // matter: a signature proves more than an address, and somebody must be able to
-// lift a block.
+// lift a block. What the lists say is as new as the call.
 func (h *Handler) managerAdmission() admission {
 	return admission{
 		identify: h.identifyManager,
@@ -93,7 +93,7 @@ func (h *Handler) identifyManager(r *http.Request, path string) (by signed, err 
 	case by.payload == nil:
 		return by, h.noManager(errNoPayload)
 	}
-	return by, nil
+	return by, h.latest(r)
 }
 
 var errNoPayload = errors.New("there is no payload tag with the SHA-256 of the body")

@@ -45,7 +45,7 @@ var allowed = map[string][]string{
 	"internal/retention":    {"nips/kind", "nips/nipae", "nips/niptemp"},
 	"internal/admin":        {"nips/nip01", "internal/gate", "internal/wire", "internal/store", "internal/metrics", "internal/secrets"},
 	"internal/gate":         {"nips/nip01", "nips/nipae", "nips/niptemp"},
-	"internal/policy":       {"nips/kind", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/wire"},
+	"internal/policy":       {"nips/kind", "nips/nip01", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/wire"},
 	// What a store is; consumers declare what they need of one. Only cmd opens
 	// the implementation, and only it speaks SQL.
 	"internal/store": {"nips/nip01", "internal/gate", "internal/retention", "internal/share", "nips/niptemp"},
