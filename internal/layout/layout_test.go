@@ -42,10 +42,13 @@ var allowed = map[string][]string{
 	"internal/secrets":      {},
 	"internal/events":       {"nips/kind", "nips/nipae"},
 	"internal/replay":       {},
-	"internal/retention":    {"nips/kind", "nips/nipae", "nips/niptemp"},
-	"internal/admin":        {"nips/nip01", "internal/gate", "internal/wire", "internal/store", "internal/metrics", "internal/secrets"},
-	"internal/gate":         {"nips/nip01", "nips/nipae", "nips/niptemp"},
-	"internal/policy":       {"nips/kind", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/wire"},
+	// One ordered log for several nodes, and the servers that keep it.
+	"internal/cluster":           {},
+	"internal/cluster/jetstream": {"internal/cluster"},
+	"internal/retention":         {"nips/kind", "nips/nipae", "nips/niptemp"},
+	"internal/admin":             {"nips/nip01", "internal/gate", "internal/wire", "internal/store", "internal/metrics", "internal/secrets"},
+	"internal/gate":              {"nips/nip01", "nips/nipae", "nips/niptemp"},
+	"internal/policy":            {"nips/kind", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/wire"},
 	// What a store is; consumers declare what they need of one. Only cmd opens
 	// the implementation, and only it speaks SQL.
 	"internal/store": {"nips/nip01", "internal/gate", "internal/retention", "internal/share", "nips/niptemp"},
@@ -156,7 +159,8 @@ var only = map[string][]string{
 	"github.com/kljensen/snowball/english":                    {"internal/recall"},
 	"github.com/zalando/go-keyring":                           {"internal/keychain"},
 	"golang.org/x/text/unicode/norm":                          {"internal/recall", "internal/folder"},
-	"github.com/nats-io/nats.go":                              {"internal/events"},
+	"github.com/nats-io/nats.go":                              {"internal/events", "internal/cluster/jetstream"},
+	"github.com/nats-io/nats.go/jetstream":                    {"internal/cluster/jetstream"},
 	"github.com/prometheus/client_golang/prometheus":          {"internal/metrics"},
 	"github.com/prometheus/client_golang/prometheus/promhttp": {"internal/metrics"},
 }
