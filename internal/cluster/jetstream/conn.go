@@ -96,7 +96,8 @@ func (c *Conn) Close() {
 	c.failAll()
 }
 
-// transport returns the TLS configuration, nil if no URL asks for one.
+// transport returns the TLS configuration, which is used if a URL or a file asks for
+// it.
 func (o *Options) transport() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.TLSCA != "" {
@@ -135,10 +136,12 @@ func (c *Conn) options(name, credentials string) ([]nats.Option, error) {
 	} else if user != nil {
 		options = append(options, user)
 	}
+	secure := c.o.TLSCA != "" || c.o.TLSCert != ""
 	for _, one := range c.o.URLs {
-		if strings.HasPrefix(one, "tls:") {
-			return append(options, nats.Secure(c.tls.Clone())), nil
-		}
+		secure = secure || strings.HasPrefix(one, "tls:")
+	}
+	if secure {
+		options = append(options, nats.Secure(c.tls.Clone()))
 	}
 	return options, nil
 }

@@ -40,7 +40,7 @@ func (e endOfRead) Unwrap() error { return e.error }
 
 // Read reads; see cluster.Log. What one server sends is read on from the next
 // number at another whenever it is late, or has a gap. Beside ErrTrimmed and what
-// fn returns, the error may be ErrReplaced.
+// fn returns, the error may be ErrReplaced, or ErrNotConnected after Close.
 func (c *Conn) Read(ctx context.Context, from uint64, fn func(cluster.Message) error) error {
 	r := &reader{c: c, next: max(from, 1), fn: fn}
 	for pause := firstPause; ; {
@@ -48,6 +48,9 @@ func (c *Conn) Read(ctx context.Context, from uint64, fn func(cluster.Message) e
 		err := r.follow(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if c.nc.IsClosed() {
+			return ErrNotConnected
 		}
 		var end endOfRead
 		if errors.As(err, &end) {
