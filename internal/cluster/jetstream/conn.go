@@ -170,8 +170,9 @@ func (c *Conn) connect(ctx context.Context, name, credentials string, more ...na
 
 // disconnected: nobody will hear the answers to what was sent.
 func (c *Conn) disconnected(_ *nats.Conn, err error) {
-	c.up.Store(false)
-	c.o.Log.Warn("the connection to the log is lost", "err", err)
+	if c.up.Swap(false) {
+		c.o.Log.Warn("the connection to the log is lost", "err", err)
+	}
 	c.failAll()
 }
 
