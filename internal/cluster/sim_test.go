@@ -37,6 +37,13 @@ func (s *sim) problem(format string, args ...any) {
 	}
 }
 
+// wrong reports whether something was wrong already.
+func (s *sim) wrong() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.problems) > 0
+}
+
 // simulate runs a simulation in virtual time and returns what was wrong.
 func simulate(seed uint64, long time.Duration, faults Faults) []string {
 	s := &sim{seed: seed, log: NewMemory(time.Now)}
@@ -60,7 +67,9 @@ func simulate(seed uint64, long time.Duration, faults Faults) []string {
 	s.trouble(long)
 	stop()
 	s.all.Wait()
-	s.settle()
+	if !s.wrong() {
+		s.settle()
+	}
 	for _, h := range s.hosts {
 		h.kill()
 	}
@@ -131,7 +140,7 @@ func (s *sim) connect(h *host, id uint64) {
 			if n.Append(ctx, say(text), t) != nil {
 				break
 			}
-			if !s.pause(rng, 20*time.Millisecond) {
+			if !s.pause(rng, 60*time.Millisecond) {
 				return
 			}
 			select {
@@ -158,8 +167,8 @@ func (s *sim) lead(h *host, id uint64) {
 			continue
 		}
 		most := 10 * time.Millisecond
-		if rng.IntN(4) == 0 {
-			most = 20 * time.Second
+		if rng.IntN(2) == 0 {
+			most = 25 * time.Second
 		}
 		if !s.pause(rng, most) {
 			return
@@ -171,7 +180,7 @@ func (s *sim) lead(h *host, id uint64) {
 // look reads: everything that was acknowledged before is there.
 func (s *sim) look(h *host, id uint64) {
 	rng, checked := s.rng(id), 0
-	for s.pause(rng, 50*time.Millisecond) {
+	for s.pause(rng, 150*time.Millisecond) {
 		n := h.up()
 		if n == nil {
 			continue
@@ -213,7 +222,7 @@ func (s *sim) watch(h *host) {
 		select {
 		case <-s.ctx.Done():
 			return
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }
@@ -221,7 +230,7 @@ func (s *sim) watch(h *host) {
 // trouble kills, cuts and stops for a while.
 func (s *sim) trouble(long time.Duration) {
 	rng := s.rng(400)
-	for end := time.Now().Add(long); time.Now().Before(end); {
+	for end := time.Now().Add(long); time.Now().Before(end) && !s.wrong(); {
 		h := s.hosts[rng.IntN(len(s.hosts))]
 		time.Sleep(time.Duration(rng.IntN(3000)) * time.Millisecond)
 		away := time.Duration(rng.IntN(3000)) * time.Millisecond
