@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -124,17 +123,21 @@ func (c *serveCommand) joinLog(ctx context.Context) error {
 		}
 		text = place.Configuration
 	}
-	if c.shared, err = sharedOver(c.cfg, text); err != nil {
+	shared, err := sharedOver(c.cfg, text)
+	if err != nil {
 		return err
 	}
+	c.shared.set(shared, text)
 	node, err := cluster.New(cluster.Options{
 		Log: k.conn, ClusterID: k.me.Cluster, NodeID: k.me.Node, Name: nodeName(c.cfg), Boot: k.me.Boot, Version: clusterVersion,
-		State: state, Executor: c.store, Logger: c.log, Observe: c.clusterObserver(), Configured: c.configured,
-		Faults: clusterFaults(c.Env),
+		State: state, Executor: c.store, Clock: machineClock(c.Env),
+		Logger: c.log, Observe: c.metrics, Configured: c.configured, Faults: clusterFaults(c.Env),
 	})
 	if err != nil {
 		return err
 	}
+	c.metrics.WatchCluster(c.clusterMetrics)
+	c.clusterStatus = c.clusterReport
 	k.node.Store(node)
 	c.store.Join(node)
 	return nil
@@ -152,15 +155,6 @@ func (k *clustered) within(ctx context.Context, place cluster.Place) error {
 		return fmt.Errorf("the database has executed up to message %d, and the log begins at %d: %w; engramd cluster join, with an empty data folder", place.At.Number, first, cluster.ErrTrimmed)
 	}
 	return nil
-}
-
-// sharedOver returns the configuration with the options that all nodes share as
-// the cluster says; an empty text says nothing.
-func sharedOver(cfg *config.Config, text string) (*config.Config, error) {
-	if text == "" {
-		return cfg, nil
-	}
-	return config.WithShared(cfg, text)
 }
 
 // catchUp is how often it is said how far a node is that catches up.
@@ -185,13 +179,38 @@ func (c *serveCommand) runLog(ctx context.Context) error {
 	if err := c.awaitLog(ctx, node); err != nil {
 		return err
 	}
-	text, version := node.Configuration()
-	if diff := config.SharedDiff(c.cfg, text); text != "" && len(diff) > 0 {
-		return usageError{fmt.Errorf("these options are not as the cluster has them: %s (engramd cluster show prints its own; engramd cluster configure proposes others to all nodes)", strings.Join(diff, ", "))}
+	_, version := node.Configuration()
+	if err := c.asShared(c.cfg); err != nil {
+		return err
 	}
 	if version > clusterVersion {
 		return fmt.Errorf("the cluster is at version %d, and this program goes up to %d", version, clusterVersion)
 	}
+	return nil
+}
+
+// awaitLog waits until everything is executed, however long that takes.
+func (c *serveCommand) awaitLog(ctx context.Context, node *cluster.Node) error {
+	said := time.Now()
+	for {
+		err := node.Latest(ctx)
+		if !errors.Is(err, cluster.ErrUnknown) {
+			return err
+		}
+		if time.Since(said) >= catchUp {
+			number, at := node.Applied()
+			c.log.Info("catching up with the log, or waiting for it", "executed", number, "of", at.UTC().Format(time.RFC3339))
+			said = time.Now()
+		}
+	}
+}
+
+// meetNodes begins what nodes do for each other, when everything is there.
+func (c *serveCommand) meetNodes() error {
+	if !c.clustered() {
+		return nil
+	}
+	k, inner := &c.cluster, context.Background()
 	stop, err := k.conn.Subscribe(ephemeralEvents, func(json []byte) { c.relay.DeliverEphemeral(json) })
 	if err != nil {
 		return err
@@ -212,22 +231,6 @@ func (c *serveCommand) runLog(ctx context.Context) error {
 		}),
 		begin(inner, c.watchLead))
 	return nil
-}
-
-// awaitLog waits until everything is executed, however long that takes.
-func (c *serveCommand) awaitLog(ctx context.Context, node *cluster.Node) error {
-	said := time.Now()
-	for {
-		err := node.Latest(ctx)
-		if !errors.Is(err, cluster.ErrUnknown) {
-			return err
-		}
-		if time.Since(said) >= catchUp {
-			number, at := node.Applied()
-			c.log.Info("catching up with the log, or waiting for it", "executed", number, "of", at.UTC().Format(time.RFC3339))
-			said = time.Now()
-		}
-	}
 }
 
 // watchLead tells whoever works while this node leads when that changes.

@@ -88,20 +88,6 @@ func (c *serveCommand) proposed(text string) (cluster.Configure, error) {
 	return cluster.Configure{Text: text, Live: live}, err
 }
 
-// configured is the node's: other shared options are in force from the next
-// command on.
-func (c *serveCommand) configured(text string) {
-	next, err := config.WithShared(c.cfg, text)
-	if err == nil {
-		err = c.applyShared(next)
-	}
-	if err != nil { // the log does not say what this program refuses to propose
-		c.fail(fmt.Errorf("the cluster's configuration: %w", err))
-		return
-	}
-	c.log.Info("the nodes' shared options have changed: a start or reload needs a configuration that has them (engramd cluster show)")
-}
-
 // fail has the process end: it cannot go on as the other nodes do.
 func (c *serveCommand) fail(err error) {
 	select {

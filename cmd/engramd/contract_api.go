@@ -15,12 +15,12 @@ import (
 func (c *serveCommand) openContracts(ctx context.Context) (err error) {
 	c.contracts, err = contracts.New(contracts.Options{
 		Store: c.store, Relay: c.relay, Table: c.relay.Table, Signer: c.agents, Sealer: identity.Sealer{Vault: c.vault},
-		Identities: c.agents, RelayKeys: c.keys, Writers: &c.policy, Outbox: c.outbox, Guesses: c.guesses, Log: c.log, Limits: contracts.Limits{Event: c.cfg.Limits.MessageBytes},
+		Identities: c.agents, RelayKeys: c.keys, Writers: &c.policy, Outbox: c.outbox, Guesses: c.guesses, Clock: c.now, Log: c.log, Limits: contracts.Limits{Event: c.cfg.Limits.MessageBytes},
 	})
 	if err != nil {
 		return err
 	}
-	used, err := api.OpenUsed(ctx, c.store, c.cfg.Auth.HTTPWindow, time.Now)
+	used, err := api.OpenUsed(ctx, c.store, c.cfg.Auth.HTTPWindow, c.now)
 	if err != nil {
 		return err
 	}

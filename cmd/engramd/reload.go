@@ -50,6 +50,9 @@ const applyLimit = 10 * time.Second
 func (c *serveCommand) apply(ctx context.Context, cfg *config.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, applyLimit)
 	defer cancel()
+	if err := c.asShared(cfg); err != nil {
+		return err
+	}
 	table, err := newTable(cfg)
 	if err != nil {
 		return err

@@ -82,6 +82,8 @@ type serveCommand struct {
 	ephemeral     func(*nostr.Event, []byte)  // the same
 	clusterStatus func() *status.Cluster      // of status.Sources
 	leading       leadership
+	cluster       clustered
+	shared        shared
 	stopFollowing func() // nil unless there are other nodes
 	stopOutbox    func() // the same
 
@@ -127,6 +129,7 @@ func (c *serveCommand) ParseFlags(args []string) (err error) {
 // is under way, one that comes a second later or after that ends at once.
 func (c *serveCommand) Run(ctx context.Context) error {
 	c.log, c.tags = newLogger(c.Stderr, c.cfg, &c.level), trace.NewTags()
+	c.failed = make(chan error, 4)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	started := make(chan error, 1)
@@ -167,7 +170,7 @@ func (c *serveCommand) start(ctx context.Context) (err error) {
 	}
 	if c.control, err = control.Listen(ctx, control.Options{
 		Dir: c.cfg.Data, Importer: importer.New(c.store, c.rules), Snapshots: c.snapshots, Log: c.log,
-		Orders: slices.Concat(c.snapshotOrders(), c.deleteOrders(), c.keyOrders(), c.masterKeyOrders(), c.outboxOrders(), c.statusOrders(), c.syncOrders()),
+		Orders: slices.Concat(c.snapshotOrders(), c.deleteOrders(), c.keyOrders(), c.masterKeyOrders(), c.outboxOrders(), c.statusOrders(), c.syncOrders(), c.clusterOrders()),
 	}); err != nil {
 		return err
 	}
@@ -208,6 +211,9 @@ func (c *serveCommand) listen(ctx context.Context) (err error) {
 
 // openRelay opens the database and puts the relay with its policies over it.
 func (c *serveCommand) openRelay(ctx context.Context) error {
+	if err := c.openLog(ctx); err != nil {
+		return err
+	}
 	table, err := newTable(c.cfg)
 	if err != nil {
 		return err
@@ -224,7 +230,7 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 	c.guesses = share.NewGuesses(time.Now)
 	c.relay, err = relay.New(relay.Config{
 		Names: names, Info: relayInfo(c.cfg), AuthWindow: c.cfg.Auth.Window, Limits: relayLimits(c.cfg),
-		Log: c.log, Metrics: c.metrics, Self: func() string { return c.keys.PubKey() },
+		Clock: c.now, Log: c.log, Metrics: c.metrics, Self: func() string { return c.keys.PubKey() },
 		Guesses: c.guesses, Latest: c.latest, Ephemeral: c.ephemeral, Vouched: c.vouched(),
 	}, table)
 	if err != nil {
@@ -237,8 +243,12 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 	c.store, err = openDatabase(ctx, databaseOptions{
 		Path: databaseFile(c.cfg.Data), Readers: c.cfg.Store.Readers, Table: table,
 		MaxBatch: c.cfg.Store.MaxBatch, Log: c.log, Observe: c.metrics, OnCommit: c.relay.Committed, Live: live,
+		Clock: c.now, Sequenced: c.clustered(), Admit: c.admit, Changed: c.listsChanged,
 	})
 	if err != nil {
+		return err
+	}
+	if err := c.joinLog(ctx); err != nil {
 		return err
 	}
 	c.metrics.WatchSizes(c.sizes())
@@ -251,10 +261,13 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 	if err := c.openSnapshots(); err != nil {
 		return err
 	}
-	if err := c.openKeys(ctx); err != nil {
+	if err := c.openAdmin(ctx); err != nil { // sets the policy, by which the log is executed
 		return err
 	}
-	if err := c.openAdmin(ctx); err != nil { // sets the policy
+	if err := c.runLog(ctx); err != nil {
+		return err
+	}
+	if err := c.openKeys(ctx); err != nil {
 		return err
 	}
 	c.program.Set(c.programOptions(c.cfg))
@@ -278,7 +291,7 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 		return err
 	}
 	c.runContracts()
-	return nil
+	return c.meetNodes()
 }
 
 // vouched is what goes along with events to their place, nil without other nodes.
@@ -301,12 +314,11 @@ func (c *serveCommand) openSurfaces() {
 	c.sessions.SetBlocked(c.blocked.current())
 	c.bridge = bridge.New(bridge.Options{
 		Relay: c.relay, Socket: c.sessions, URLs: c.urls(), Proxy: proxyOf(c.cfg), Pending: pendingLimits(c.cfg),
-		Backend: bridge.Over(c.relay), Names: c.relay.Names(), HTTPWindow: c.cfg.Auth.HTTPWindow, Limits: bridgeLimits(c.cfg),
+		Backend: bridge.Over(c.relay), Names: c.relay.Names(), Clock: c.now, HTTPWindow: c.cfg.Auth.HTTPWindow, Limits: bridgeLimits(c.cfg),
 		Management: c.admin, Used: c.used, API: c.api, Web: c.web(), Shares: c.shares, Pressed: c.memory.Pressed,
 		Log: c.log, Metrics: c.metrics, Tags: c.tags, Access: c.cfg.Log.Access,
 	})
 	c.metrics.WatchReady(func() bool { return c.bridge.Ready(context.Background()) == nil })
-	c.failed = make(chan error, 2)
 	c.serveHTTP(bridge.NewServer(c.bridge, c.cfg.Timeouts.Handshake, c.log), c.listener)
 	if c.scrape != nil {
 		c.serveHTTP(c.metrics.Server(c.cfg.MetricsPprof), c.scrape)

@@ -69,6 +69,7 @@ func (c *serveCommand) stop(patience time.Duration) error {
 	c.endLed()
 	c.outbox.Close()
 	c.program.Close()
+	c.closeLog()
 	err := c.store.Close()
 	c.relay.Close()
 	c.closeBroker()
@@ -127,6 +128,7 @@ func (c *serveCommand) Close() error {
 		c.endLed()
 		c.outbox.Close()
 		c.program.Close()
+		c.closeLog()
 		if c.store != nil {
 			errs = append(errs, c.store.Close())
 		}

@@ -117,3 +117,19 @@ func Inspect(stored []byte) (Place, error) {
 	}
 	return p, nil
 }
+
+// Leader returns which member has the lease, as far as the log was read here, or
+// had it last; the zero id if none ever did.
+func (n *Node) Leader() NodeID {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.seen.lease.holder
+}
+
+// Compared returns the number of the last command of the store up to which a
+// majority of the members reported the outcomes that this node has too.
+func (n *Node) Compared() (count uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.durable.compared()
+}

@@ -102,6 +102,16 @@ func (m *Metrics) Executed(number uint64, lag time.Duration) {
 	s.end, s.lag = max(s.end, number), lag
 }
 
+// ClusterSeen returns the number of the last message of the log that is known
+// here, and how far the machine's clock is ahead of the log's.
+func (m *Metrics) ClusterSeen() (end uint64, offset time.Duration) {
+	if m == nil {
+		return 0, 0
+	}
+	end, _, offset = m.cluster.now()
+	return end, offset
+}
+
 // now returns what the gauges show.
 func (s *clusterSeen) now() (end uint64, lag, offset time.Duration) {
 	s.mu.Lock()
