@@ -46,6 +46,7 @@ type MemoryClient struct {
 	log *Memory
 	o   MemoryOptions
 
+	pumps   sync.WaitGroup
 	mu      sync.Mutex
 	queue   []memoryAppend
 	pumping bool
@@ -110,11 +111,12 @@ func (c *MemoryClient) Cut(cut bool) {
 	c.log.change(func() {})
 }
 
-// Close forgets what has not entered.
+// Close forgets what has not entered, except what was to be late.
 func (c *MemoryClient) Close() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.closed, c.queue = true, nil
+	c.mu.Unlock()
+	c.pumps.Wait()
 }
 
 // Append implements Log.
@@ -127,7 +129,7 @@ func (c *MemoryClient) Append(message []byte, done func(uint64, error)) {
 	c.queue = append(c.queue, memoryAppend{append([]byte(nil), message...), done})
 	if !c.pumping {
 		c.pumping = true
-		go c.pump()
+		c.pumps.Go(c.pump)
 	}
 }
 

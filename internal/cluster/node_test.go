@@ -249,7 +249,7 @@ func TestAppendIsBounded(t *testing.T) {
 		log.Stop(true)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		taken, text := 0, strings.Repeat("x", 600)
+		taken, text := 0, strings.Repeat("x", 2000)
 		for ; taken < 100_000; taken++ {
 			if err := n.Append(ctx, say(text), newTicket(nil)); err != nil {
 				if err != context.DeadlineExceeded {
@@ -309,6 +309,65 @@ func TestHaltAnswersAll(t *testing.T) {
 		}
 		if n.Leads() {
 			t.Error("it leads")
+		}
+	})
+}
+
+// What the store has and has not made durable is answered too.
+func TestHaltAnswersWhatIsExecuted(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		log, list := hosts(t, "a")
+		list[0].kill()
+		list[0].slow = 100 * time.Hour
+		n, k := begin(t, list[0]), newTicket(nil)
+		if err := n.Append(t.Context(), say("x"), k); err != nil {
+			t.Fatal(err)
+		}
+		await(t, "it was read", func() bool {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			return log.Len() > 2 && n.seen.number == log.Len()
+		})
+		n.Halt(errors.New("a reason"))
+		synctest.Wait()
+		select {
+		case <-k.ended:
+		default:
+			t.Error("it waits on")
+		}
+	})
+}
+
+// A node leads once it has executed what came before its lease.
+func TestLeaderHasExecuted(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		log := NewMemory(time.Now)
+		h := newHost(log, "a", 1)
+		h.slow = 4 * time.Second
+		t.Cleanup(h.kill)
+		n := begin(t, h)
+		await(t, "it leads", n.Leads)
+		h.disk.mu.Lock()
+		s, err := unmarshalState(h.disk.state)
+		h.disk.mu.Unlock()
+		if err != nil || s.lease.epoch == 0 || s.lease.epoch != n.leaseEpoch() {
+			t.Errorf("%+v, %v", s.lease, err)
+		}
+	})
+}
+
+// A node does not pile up what it says of itself while the log is away.
+func TestKeeperWaits(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		log, list := hosts(t, "a")
+		n := list[0].up()
+		await(t, "it leads", n.Leads)
+		log.Stop(true)
+		time.Sleep(5 * time.Minute)
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if waiting := n.queue.Len() + len(n.unread); waiting > 4 {
+			t.Errorf("%d wait", waiting)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"engramd/internal/store"
@@ -82,7 +83,7 @@ func TestOneLeads(t *testing.T) {
 func TestStruckOut(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		_, list := hosts(t, "a", "b", "c", "d")
-		mustPut(t, list[0].up(), "x")
+		await(t, "all have joined", func() bool { return len(list[0].up().Members()) == 4 })
 		list[2].kill()
 		list[3].cut(true)
 		cut := list[3].up()
@@ -295,6 +296,61 @@ func TestTwoProcessesAsOneNode(t *testing.T) {
 		t.Cleanup(other.kill)
 		mustPut(t, begin(t, other), "y")
 		ended(t, list[0].up(), ErrTwice)
+	})
+}
+
+// A batch under a counter of this node, which is not its own, says that there are
+// two of them.
+func TestAnotherBatchUnderOwnCounter(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		log, list := hosts(t, "a")
+		h, n := list[0], list[0].up()
+		mustPut(t, n, "x")
+		h.cut(true)
+		if err := n.Append(t.Context(), say("mine"), newTicket(nil)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		n.mu.Lock()
+		m := message{cluster: n.o.ClusterID, node: n.o.NodeID, boot: n.o.Boot, counter: n.unread[0].counter, items: []item{{store: say("not mine")}}}
+		n.mu.Unlock()
+		enter(t, log, mustEncode(t, m))
+		h.cut(false)
+		ended(t, n, ErrTwice)
+	})
+}
+
+// A message that is to be skipped as a whole still counts: who joined in it is a
+// member, and what it sent after it is taken.
+func TestVoidOfAWholeMessage(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		log, list := hosts(t, "a")
+		h := list[0]
+		mustPut(t, h.up(), "before")
+		h.kill()
+		broken := errors.New("cannot be executed")
+		h.fail = func(p store.Placed) error {
+			if text(p.Command) == "bad" {
+				return broken
+			}
+			return nil
+		}
+		m := message{cluster: h.o.ClusterID, node: node("x"), boot: 1, counter: 1, items: []item{{own: Join{Name: "x", Version: 1}}, {store: say("bad")}}}
+		number := enter(t, log, mustEncode(t, m))
+		m.counter, m.items = 2, []item{{store: say("good")}}
+		enter(t, log, mustEncode(t, m))
+		h.disk.boot++
+		raw, err := Batch(h.o.ClusterID, h.o.NodeID, h.disk.boot, Void{Number: number, Index: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		enter(t, log, raw)
+		mustPut(t, begin(t, h), "after")
+		if got := h.texts(); !slices.Equal(got, []string{"before", "good", "after"}) {
+			t.Errorf("%q", got)
+		}
+		h.kill()
+		mustPut(t, begin(t, h), "later")
 	})
 }
 
