@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"engramd/internal/config"
@@ -53,8 +52,8 @@ func (c *serveCommand) asShared(cfg *config.Config) error {
 	if text == "" {
 		return nil
 	}
-	if diff := config.SharedDiff(cfg, text); len(diff) > 0 {
-		return usageError{fmt.Errorf("these options are not as the cluster has them: %s (engramd cluster show prints its own; engramd cluster configure proposes others to all nodes)", strings.Join(diff, ", "))}
+	if err := agrees(cfg, text); err != nil {
+		return err
 	}
 	shared, err := config.WithShared(cfg, text)
 	if err == nil {
