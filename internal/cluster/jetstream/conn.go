@@ -43,6 +43,8 @@ type Conn struct {
 	inbox   string // where answers to appends come, one word is added
 	last    uint64 // the newest token
 	pending map[uint64]*pending
+	link    context.Context // of the connection that there is: it ends when that is lost
+	cut     context.CancelFunc
 	failing time.Time // since when this server acknowledges nothing; zero if it does
 }
 
@@ -56,6 +58,7 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 	}
 	c := &Conn{o: o, id: nats.NewInbox()[len(nats.InboxPrefix):], subject: "engramd.log." + o.Stream,
 		pending: map[uint64]*pending{}}
+	c.link, c.cut = context.WithCancel(context.Background())
 	var err error
 	if c.tls, err = o.transport(); err != nil {
 		return nil, err
@@ -85,6 +88,7 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 func (c *Conn) Close() {
 	c.mu.Lock()
 	c.closed = true
+	c.cut()
 	c.mu.Unlock()
 	c.up.Store(false)
 	if c.side != nil {
@@ -168,8 +172,21 @@ func (c *Conn) connect(ctx context.Context, name, credentials string, more ...na
 	}
 }
 
+// asking bounds a question: nobody will hear its answer when the connection is lost.
+func (c *Conn) asking(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	c.mu.Lock()
+	stop := context.AfterFunc(c.link, cancel)
+	c.mu.Unlock()
+	return ctx, func() { stop(); cancel() }
+}
+
 // disconnected: nobody will hear the answers to what was sent.
 func (c *Conn) disconnected(_ *nats.Conn, err error) {
+	c.mu.Lock()
+	c.cut()
+	c.link, c.cut = context.WithCancel(context.Background())
+	c.mu.Unlock()
 	if c.up.Swap(false) {
 		c.o.Log.Warn("the connection to the log is lost", "err", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -39,6 +40,7 @@ type Rig struct {
 	t       T
 	dir     string
 	users   users
+	cert    certificate
 	servers []*server
 	routes  map[[2]int]*Proxy // from, to
 	monitor []*Proxy          // to the monitoring port of each
@@ -53,6 +55,9 @@ func Start(t T, change func(i int, s *Settings)) *Rig {
 	r := &Rig{t: t, dir: t.TempDir(), routes: map[[2]int]*Proxy{}}
 	var err error
 	if r.users, err = newUsers(r.dir); err != nil {
+		t.Fatalf("%v", err)
+	}
+	if r.cert, err = newCertificate(r.dir); err != nil {
 		t.Fatalf("%v", err)
 	}
 	const count = 3
@@ -110,7 +115,7 @@ func (r *Rig) Start(i int) {
 			routes = append(routes, r.routes[[2]int{i, j}].Addr)
 		}
 	}
-	if err := s.write(routes, r.users); err != nil {
+	if err := s.write(routes, r.users, r.cert); err != nil {
 		r.t.Fatalf("%v", err)
 	}
 	s.run()
@@ -176,7 +181,7 @@ func (r *Rig) Settle() {
 }
 
 func (r *Rig) healthy(i int) error {
-	response, err := http.Get(r.Monitor(i) + "/healthz")
+	response, err := r.cert.client.Get(r.Monitor(i) + "/healthz")
 	if err != nil {
 		return err
 	}
@@ -190,7 +195,7 @@ func (r *Rig) healthy(i int) error {
 			Size   int    `json:"cluster_size"`
 		} `json:"meta_cluster"`
 	}
-	if response, err = http.Get(r.Monitor(i) + "/jsz"); err != nil {
+	if response, err = r.cert.client.Get(r.Monitor(i) + "/jsz"); err != nil {
 		return err
 	}
 	defer response.Body.Close()
@@ -216,7 +221,15 @@ func (r *Rig) Until(what string, limit time.Duration, holds func() error) {
 }
 
 // Monitor returns the monitoring URL of a server, which stays.
-func (r *Rig) Monitor(i int) string { return "http://" + r.monitor[i].Addr }
+func (r *Rig) Monitor(i int) string {
+	if r.servers[i].settings.TLS {
+		return "https://" + r.monitor[i].Addr
+	}
+	return "http://" + r.monitor[i].Addr
+}
+
+// Certificate is the file with the certificate of servers that have TLS.
+func (r *Rig) Certificate() string { return r.cert.file }
 
 // Monitors returns those of all servers.
 func (r *Rig) Monitors() (all []string) {
@@ -273,11 +286,15 @@ func (r *Rig) connect() (*nats.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	options := []nats.Option{login, nats.Timeout(time.Second)}
 	urls := ""
 	for i, s := range r.servers {
 		if s.running() {
 			urls += "nats://" + r.direct[i].Addr + ","
 		}
+		if s.settings.TLS {
+			options = append(options, nats.RootCAs(r.cert.file))
+		}
 	}
-	return nats.Connect(urls[:max(0, len(urls)-1)], login, nats.Timeout(time.Second))
+	return nats.Connect(strings.TrimSuffix(urls, ","), options...)
 }
