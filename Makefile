@@ -96,7 +96,7 @@ cluster-programs: test-programs
 
 cluster-test: cluster-programs ## several nodes over one log: three NATS servers, killed, stopped and cut off; at most 4 minutes
 	cd $(CLUSTER) && CLUSTER_NATSD=$(CURDIR)/bin/test/natsd ENGRAMD_BUILT=$(CURDIR)/bin/test \
-		$(GO) test $(GOTAGS) -vet=off -race -count 1 -timeout 15m ./...
+		$(GO) test $(GOTAGS) -vet=off -race -count 1 -parallel 3 -timeout 15m ./...
 
 cluster-soak: cluster-programs ## the same with fifty kills, and longer measurements
 	cd $(CLUSTER) && ENGRAMD_SOAK=1 CLUSTER_NATSD=$(CURDIR)/bin/test/natsd ENGRAMD_BUILT=$(CURDIR)/bin/test \

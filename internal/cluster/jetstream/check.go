@@ -13,6 +13,7 @@ import (
 
 const (
 	askAgain  = 500 * time.Millisecond
+	goneAfter = 4 * time.Second
 	forgetFor = 3 // checks in a row that could not be made, and Watch says so
 )
 
@@ -145,7 +146,7 @@ func (c *Conn) keepers(info *jetstream.ClusterInfo) (names, dead []string, err e
 	names = []string{info.Leader}
 	for _, peer := range info.Replicas {
 		names = append(names, peer.Name)
-		if peer.Offline {
+		if gone(peer) {
 			dead = append(dead, peer.Name)
 		}
 	}
@@ -153,6 +154,12 @@ func (c *Conn) keepers(info *jetstream.ClusterInfo) (names, dead []string, err e
 		return nil, nil, fmt.Errorf("%d servers keep the log, and %d should: %s", len(names), c.o.Replicas, strings.Join(names, ", "))
 	}
 	return names, dead, nil
+}
+
+// gone says whether the stream's leader, which hears from every server each second,
+// has not done so for a while, or never. "Offline" is known minutes later only.
+func gone(peer *jetstream.PeerInfo) bool {
+	return peer.Offline || peer.Active > goneAfter || peer.Active == 0 && !peer.Current
 }
 
 func without(names, others []string) []string {

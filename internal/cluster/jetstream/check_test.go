@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -48,7 +49,8 @@ func TestFaults(t *testing.T) {
 func TestKeepers(t *testing.T) {
 	c := unconnected()
 	info := func(offline bool) *jetstream.ClusterInfo {
-		return &jetstream.ClusterInfo{Leader: "a", Replicas: []*jetstream.PeerInfo{{Name: "b"}, {Name: "c", Offline: offline}}}
+		return &jetstream.ClusterInfo{Leader: "a", Replicas: []*jetstream.PeerInfo{
+			{Name: "b", Current: true, Active: time.Second}, {Name: "c", Current: true, Active: time.Second, Offline: offline}}}
 	}
 	silent := []error{errors.New("no answer")}
 	names, dead, err := c.keepers(info(false))
@@ -66,6 +68,11 @@ func TestKeepers(t *testing.T) {
 	}
 	if _, dead, _ = c.keepers(info(true)); c.missed([]string{"c"}, dead, silent) != nil {
 		t.Error("c is dead, and its silence counts")
+	}
+	for active, is := range map[time.Duration]bool{0: true, time.Second: false, time.Minute: true} {
+		if gone(&jetstream.PeerInfo{Active: active}) != is {
+			t.Errorf("heard of %v ago: gone is %v", active, !is)
+		}
 	}
 	if _, _, err := c.keepers(&jetstream.ClusterInfo{Replicas: info(false).Replicas}); err == nil {
 		t.Error("no leader, and it is verified")

@@ -74,7 +74,7 @@ func (r *reader) follow(ctx context.Context) error {
 	if err := r.trimmed(ctx); err != nil {
 		return err
 	}
-	asked, cancel := context.WithTimeout(ctx, askLimit)
+	asked, cancel := r.c.asking(ctx, askLimit)
 	defer cancel()
 	// It lives in the memory of one server and remembers nothing: what is lost
 	// with it is asked for again.

@@ -41,7 +41,7 @@ func (c *Conn) Create(ctx context.Context) error {
 
 // info asks for the stream.
 func (c *Conn) info(ctx context.Context) (jetstream.Stream, *jetstream.StreamInfo, error) {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	ctx, cancel := c.asking(ctx, askLimit)
 	defer cancel()
 	stream, err := c.js.Stream(ctx, c.o.Stream)
 	if err != nil {
@@ -86,7 +86,7 @@ func (c *Conn) Trim(ctx context.Context, below uint64) error {
 	if below <= info.State.FirstSeq {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	ctx, cancel := c.asking(ctx, askLimit)
 	defer cancel()
 	if err := stream.Purge(ctx, jetstream.WithPurgeSequence(below)); err != nil {
 		return fmt.Errorf("trim: %w", err)

@@ -16,6 +16,7 @@ import (
 
 // What one node publishes comes to the others, and not back to itself.
 func TestEphemerals(t *testing.T) {
+	t.Parallel()
 	r := rig.Start(t, nil)
 	var conns []*jetstream.Conn
 	type got struct {
@@ -97,6 +98,7 @@ func empty(t *testing.T, folder string) {
 
 // A node that joins gets a backup whole, or an error.
 func TestBackup(t *testing.T) {
+	t.Parallel()
 	r := rig.Start(t, nil)
 	giver, taker, temp := open(t, r.Client().Options()), open(t, r.Client().Options()), t.TempDir()
 	if err := taker.Fetch(t.Context(), io.Discard); !errors.Is(err, jetstream.ErrNoPeer) {
@@ -155,6 +157,7 @@ func (h *halfWay) Write(p []byte) (int, error) {
 // A peer that is gone half-way is an error in bounded time; one that was away for a
 // moment is none.
 func TestBackupCutShort(t *testing.T) {
+	t.Parallel()
 	r := rig.Start(t, nil)
 	way, temp := r.Client(), t.TempDir()
 	o := way.Options()

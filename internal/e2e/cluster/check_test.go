@@ -32,6 +32,7 @@ func refused(t *testing.T, err error, names ...string) {
 
 // Each wrong setting of a stream is refused by its name.
 func TestCheckRefusesStreams(t *testing.T) {
+	t.Parallel()
 	r := rig.Start(t, nil)
 	js, err := nats.New(r.Connect())
 	if err != nil {
@@ -79,6 +80,7 @@ func TestCheckRefusesStreams(t *testing.T) {
 // Each wrong setting of a server is refused by its name and the server's; so is a
 // server that nobody can be asked about.
 func TestCheckRefusesServers(t *testing.T) {
+	t.Parallel()
 	r := rig.Start(t, nil)
 	c := r.Client()
 	create(t, c.Options())
@@ -126,6 +128,7 @@ func TestCheckRefusesServers(t *testing.T) {
 // Watch tells of a server whose settings have become wrong, and when they are
 // right again.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	r := rig.Start(t, nil)
 	o := r.Client().Options()
 	o.CheckEvery = 50 * time.Millisecond

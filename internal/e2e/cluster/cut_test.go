@@ -14,6 +14,7 @@ import (
 // A cut cuts: no server tells a client, or another server, of a way around the
 // proxies.
 func TestCutCuts(t *testing.T) {
+	t.Parallel()
 	r := rig.Start(t, nil)
 	c := r.Client()
 	create(t, c.Options())
@@ -60,32 +61,40 @@ func TestCutCuts(t *testing.T) {
 // A connection that takes everything and answers nothing is given up, and the node
 // goes on at another server; so it is with one whose answers alone are lost.
 func TestBlackHole(t *testing.T) {
-	for _, state := range []rig.State{rig.BlackHole, rig.HalfOpen} {
-		r := rig.Start(t, nil)
-		c := r.Client()
-		conn := create(t, c.Options())
-		reads := follow(t, conn)
-		appendUntil(t, conn, numbered('a', 1))
-		for i := range r.Count() { // whichever it is connected to
-			c.SetAll(rig.Healed)
-			c.Set(i, state)
-			began := time.Now()
-			number := appendUntil(t, conn, numbered('a', uint64(2+i)))
-			reads.reached(t, r, number)
-			t.Logf("state %d of %s: acknowledged and read after %v", state, r.Name(i), time.Since(began).Round(time.Millisecond))
-		}
-		c.SetAll(state)
-		if o := appendOne(t, conn, numbered('a', 9)); !errors.Is(o.err, cluster.ErrUnknown) {
-			t.Errorf("an append into a black hole: %v", o.err)
-		}
-		c.SetAll(rig.Healed)
-		reads.reached(t, r, appendUntil(t, conn, numbered('a', 10)))
+	for name, state := range map[string]rig.State{"swallowed": rig.BlackHole, "answers swallowed": rig.HalfOpen} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			blackHole(t, state)
+		})
 	}
+}
+
+func blackHole(t *testing.T, state rig.State) {
+	r := rig.Start(t, nil)
+	c := r.Client()
+	conn := create(t, c.Options())
+	reads := follow(t, conn)
+	appendUntil(t, conn, numbered('a', 1))
+	for i := range r.Count() { // whichever it is connected to
+		c.SetAll(rig.Healed)
+		c.Set(i, state)
+		began := time.Now()
+		number := appendUntil(t, conn, numbered('a', uint64(2+i)))
+		reads.reached(t, r, number)
+		t.Logf("state %d of %s: acknowledged and read after %v", state, r.Name(i), time.Since(began).Round(time.Millisecond))
+	}
+	c.SetAll(state)
+	if o := appendOne(t, conn, numbered('a', 9)); !errors.Is(o.err, cluster.ErrUnknown) {
+		t.Errorf("an append into a black hole: %v", o.err)
+	}
+	c.SetAll(rig.Healed)
+	reads.reached(t, r, appendUntil(t, conn, numbered('a', 10)))
 }
 
 // A node whose server is cut off from the other two goes to one of these, although
 // its server answers it as ever.
 func TestServerThatIsCutOff(t *testing.T) {
+	t.Parallel()
 	r := rig.Start(t, nil)
 	c := r.Client()
 	conn := create(t, c.Options())
@@ -104,6 +113,7 @@ func TestServerThatIsCutOff(t *testing.T) {
 
 // A server that is stopped for a while and goes on is one server less for a while.
 func TestStoppedServer(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	for i := range s.Count() {
 		s.Stop(i)

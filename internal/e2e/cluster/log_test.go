@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	nats "github.com/nats-io/nats.go/jetstream"
 
@@ -16,6 +17,7 @@ import (
 
 // The log as cluster.Log says it is, where nothing goes wrong.
 func TestLog(t *testing.T) {
+	t.Parallel()
 	r := rig.Start(t, nil)
 	c := r.Client()
 	conn := create(t, c.Options())
@@ -98,6 +100,7 @@ func trim(t *testing.T, r *rig.Rig, conn *jetstream.Conn) {
 
 // A log that is full refuses, and says so: what it refuses did not enter.
 func TestFullLog(t *testing.T) {
+	t.Parallel()
 	r := rig.Start(t, nil)
 	o := r.Client().Options()
 	o.MaxBytes = 1 << 20
@@ -116,8 +119,53 @@ func TestFullLog(t *testing.T) {
 	appendUntil(t, conn, piece)
 }
 
+// With TLS everything is as without, if the certificate is trusted, and nothing is
+// possible if it is not.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	r := rig.Start(t, func(_ int, s *rig.Settings) { s.TLS = true })
+	o := r.Client().Options()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := jetstream.Open(ctx, o); err == nil {
+		t.Error("connected without knowing the certificate")
+	}
+	o.TLSCA = r.Certificate()
+	conn := create(t, o)
+	number := appendUntil(t, conn, numbered('a', 1))
+	readTo(t, conn, number, number)
+}
+
+// A log in which a message is missing cannot be read over it.
+func TestHole(t *testing.T) {
+	t.Parallel()
+	r := rig.Start(t, nil)
+	o := r.Client().Options()
+	js, err := nats.New(r.Connect())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.CreateStream(t.Context(), nats.StreamConfig{Name: "ENGRAMD_LOG", Subjects: []string{"engramd.log.ENGRAMD_LOG"}, Replicas: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := open(t, o)
+	for n := range uint64(5) {
+		appendUntil(t, conn, numbered('a', n))
+	}
+	if err := stream.DeleteMsg(t.Context(), 3); err != nil {
+		t.Fatal(err)
+	}
+	last := uint64(0)
+	err = conn.Read(t.Context(), 1, func(m cluster.Message) error { last = m.Number; return nil })
+	if !errors.Is(err, cluster.ErrTrimmed) || last != 2 {
+		t.Errorf("read as far as %d: %v", last, err)
+	}
+}
+
 // A log that was removed and made again is another one.
 func TestReplacedLog(t *testing.T) {
+	t.Parallel()
 	r := rig.Start(t, nil)
 	c := r.Client()
 	conn := create(t, c.Options())

@@ -84,6 +84,7 @@ func (s *scene) judge() {
 // What was acknowledged is there after a server was killed, and after the leader
 // was, in the order of the appends, and readers see each message once.
 func TestAcknowledgedSurvivesKills(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	leader := s.Leader("ENGRAMD_LOG")
 	follower := (leader + 1) % s.Count()
@@ -108,6 +109,7 @@ func TestAcknowledgedSurvivesKills(t *testing.T) {
 // Two of three servers are gone: nothing is acknowledged, and nothing that was is
 // lost.
 func TestWithoutAMajority(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	s.Kill(0)
 	s.Kill(1)
@@ -128,6 +130,7 @@ func TestWithoutAMajority(t *testing.T) {
 
 // TestKilledAgainAndAgain is the soak: fifty kills of any server, at any time.
 func TestKilledAgainAndAgain(t *testing.T) {
+	t.Parallel()
 	kills := 2
 	if os.Getenv("ENGRAMD_SOAK") != "" {
 		kills = 50
@@ -150,6 +153,7 @@ func TestKilledAgainAndAgain(t *testing.T) {
 // An append whose time is over may enter later. Its writer is told that nobody
 // knows, and readers see it.
 func TestAppendEntersLate(t *testing.T) {
+	t.Parallel()
 	r := rig.Start(t, nil)
 	c := r.Client()
 	conn := create(t, c.Options())

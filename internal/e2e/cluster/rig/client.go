@@ -42,7 +42,12 @@ func (c *Client) URLs() (all []string) {
 }
 
 // URL is that of one server.
-func (c *Client) URL(i int) string { return "nats://" + c.proxies[i].Addr }
+func (c *Client) URL(i int) string {
+	if c.r.servers[i].settings.TLS {
+		return "tls://" + c.proxies[i].Addr
+	}
+	return "nats://" + c.proxies[i].Addr
+}
 
 // Credentials is the file with the seed of the user that nodes are.
 func (c *Client) Credentials() string { return c.r.users.nodeFile }

@@ -13,6 +13,7 @@ import (
 type Settings struct {
 	Sync       string // sync_interval; "" leaves it out, which is two minutes
 	MaxPayload int
+	TLS        bool // for clients and for the monitoring port, with a certificate of the rig's
 }
 
 // usual is what a log needs.
@@ -23,8 +24,11 @@ var usual = Settings{Sync: "always", MaxPayload: 4 << 20}
 const nowhere = "127.0.0.1:1"
 
 // write writes the file of a server that has routes to the others.
-func (s *server) write(routes []string, users users) error {
-	sync := ""
+func (s *server) write(routes []string, users users, cert certificate) error {
+	http, sync := "http", ""
+	if s.settings.TLS {
+		http = fmt.Sprintf("tls { cert_file: %q, key_file: %q }\nhttps", cert.file, cert.key)
+	}
 	if s.settings.Sync != "" {
 		sync = "sync_interval: " + s.settings.Sync
 	}
@@ -34,7 +38,7 @@ func (s *server) write(routes []string, users users) error {
 	}
 	text := fmt.Sprintf(`server_name: %s
 listen: "127.0.0.1:-1"
-http: "127.0.0.1:-1"
+%s: "127.0.0.1:-1"
 max_payload: %d
 log_file: %q
 jetstream {
@@ -56,7 +60,7 @@ accounts {
   SYS { users: [ { nkey: %s } ] }
 }
 system_account: SYS
-`, s.name, s.settings.MaxPayload, filepath.Join(s.dir, "log"), filepath.Join(s.dir, "data"), sync, nowhere, to.String(), users.node, users.system)
+`, s.name, http, s.settings.MaxPayload, filepath.Join(s.dir, "log"), filepath.Join(s.dir, "data"), sync, nowhere, to.String(), users.node, users.system)
 	return os.WriteFile(s.config(), []byte(text), 0o600)
 }
 

@@ -4,18 +4,10 @@
 package rig
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"syscall"
-	"time"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // T is what the package needs of a test, as relaytest has it.
@@ -29,16 +21,12 @@ type T interface {
 	Failed() bool
 }
 
-const (
-	settleLimit = 60 * time.Second      // until servers that run have a leader
-	poll        = 20 * time.Millisecond // between two looks
-)
-
 // Rig is three servers.
 type Rig struct {
 	t       T
 	dir     string
 	users   users
+	cert    certificate
 	servers []*server
 	routes  map[[2]int]*Proxy // from, to
 	monitor []*Proxy          // to the monitoring port of each
@@ -53,6 +41,9 @@ func Start(t T, change func(i int, s *Settings)) *Rig {
 	r := &Rig{t: t, dir: t.TempDir(), routes: map[[2]int]*Proxy{}}
 	var err error
 	if r.users, err = newUsers(r.dir); err != nil {
+		t.Fatalf("%v", err)
+	}
+	if r.cert, err = newCertificate(r.dir); err != nil {
 		t.Fatalf("%v", err)
 	}
 	const count = 3
@@ -110,7 +101,7 @@ func (r *Rig) Start(i int) {
 			routes = append(routes, r.routes[[2]int{i, j}].Addr)
 		}
 	}
-	if err := s.write(routes, r.users); err != nil {
+	if err := s.write(routes, r.users, r.cert); err != nil {
 		r.t.Fatalf("%v", err)
 	}
 	s.run()
@@ -158,65 +149,16 @@ func (r *Rig) Isolate(i int, s State) {
 	}
 }
 
-// Settle waits until all servers that run see one leader of JetStream, and all
-// each other.
-func (r *Rig) Settle() {
-	r.t.Helper()
-	r.Until("the servers have a leader", settleLimit, func() error {
-		for i, s := range r.servers {
-			if !s.running() {
-				continue
-			}
-			if err := r.healthy(i); err != nil {
-				return fmt.Errorf("%s: %w", s.name, err)
-			}
-		}
-		return nil
-	})
-}
-
-func (r *Rig) healthy(i int) error {
-	response, err := http.Get(r.Monitor(i) + "/healthz")
-	if err != nil {
-		return err
-	}
-	response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("not healthy: %s", response.Status)
-	}
-	var answer struct {
-		Meta struct {
-			Leader string `json:"leader"`
-			Size   int    `json:"cluster_size"`
-		} `json:"meta_cluster"`
-	}
-	if response, err = http.Get(r.Monitor(i) + "/jsz"); err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
-		return err
-	}
-	if answer.Meta.Leader == "" || answer.Meta.Size != len(r.servers) {
-		return fmt.Errorf("the leader is %q of %d", answer.Meta.Leader, answer.Meta.Size)
-	}
-	return nil
-}
-
-// Until looks until a condition holds, and fails the test if it does not in time.
-func (r *Rig) Until(what string, limit time.Duration, holds func() error) {
-	r.t.Helper()
-	var err error
-	for deadline := time.Now().Add(limit); time.Now().Before(deadline); <-time.After(poll) {
-		if err = holds(); err == nil {
-			return
-		}
-	}
-	r.t.Fatalf("not within %v: %s: %v", limit, what, err)
-}
-
 // Monitor returns the monitoring URL of a server, which stays.
-func (r *Rig) Monitor(i int) string { return "http://" + r.monitor[i].Addr }
+func (r *Rig) Monitor(i int) string {
+	if r.servers[i].settings.TLS {
+		return "https://" + r.monitor[i].Addr
+	}
+	return "http://" + r.monitor[i].Addr
+}
+
+// Certificate is the file with the certificate of servers that have TLS.
+func (r *Rig) Certificate() string { return r.cert.file }
 
 // Monitors returns those of all servers.
 func (r *Rig) Monitors() (all []string) {
@@ -224,60 +166,4 @@ func (r *Rig) Monitors() (all []string) {
 		all = append(all, r.Monitor(i))
 	}
 	return all
-}
-
-// Leader waits for a stream to have a leader, and returns its index. It asks past
-// all proxies of clients.
-func (r *Rig) Leader(stream string) (leader int) {
-	r.t.Helper()
-	r.Until("the stream has a leader", settleLimit, func() error {
-		nc, err := r.connect()
-		if err != nil {
-			return err
-		}
-		defer nc.Close()
-		js, err := jetstream.New(nc)
-		if err != nil {
-			return err
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		defer cancel()
-		s, err := js.Stream(ctx, stream)
-		if err != nil {
-			return err
-		}
-		name := s.CachedInfo().Cluster.Leader
-		leader = slices.IndexFunc(r.servers, func(s *server) bool { return s.name == name && s.running() })
-		if leader < 0 {
-			return fmt.Errorf("it is %q", name)
-		}
-		return nil
-	})
-	return leader
-}
-
-// Connect connects as a node would, past all proxies of clients, to any server,
-// until the test ends.
-func (r *Rig) Connect() *nats.Conn {
-	r.t.Helper()
-	nc, err := r.connect()
-	if err != nil {
-		r.t.Fatalf("connect: %v", err)
-	}
-	r.t.Cleanup(nc.Close)
-	return nc
-}
-
-func (r *Rig) connect() (*nats.Conn, error) {
-	login, err := nats.NkeyOptionFromSeed(r.users.nodeFile)
-	if err != nil {
-		return nil, err
-	}
-	urls := ""
-	for i, s := range r.servers {
-		if s.running() {
-			urls += "nats://" + r.direct[i].Addr + ","
-		}
-	}
-	return nats.Connect(urls[:max(0, len(urls)-1)], login, nats.Timeout(time.Second))
 }
