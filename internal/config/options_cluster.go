@@ -18,7 +18,7 @@ func (c *Config) clusterOptions() []*declared {
 	return []*declared{
 		{clusterSwitch, "This process is one of several nodes that hold the same memory: what is written enters a log of NATS JetStream, and each node executes what the log says.", false, onOff(&k.Enabled, false)},
 		{"cluster.urls", "Servers of the log, nats://HOST:PORT or tls://HOST:PORT. Where they are not on this machine, they must be tls:// and want credentials.", false, many(&k.URLs, serverURL("nats", "tls"))},
-		{"cluster.stream", "The log's stream, which holds nothing else.", false, one(&k.Stream, "ENGRAMD_LOG", streamName())},
+		{"cluster.stream", "The log's stream, which holds nothing else.", false, one(&k.Stream, "engramd", streamName())},
 		{"cluster.replicas", "Servers of the log that hold each message: 1, 3 or 5. What is acknowledged is on a majority of them.", false, one(&k.Replicas, 3, oddReplicas())},
 		{"cluster.credentials", "File with NATS credentials (.creds) or an nkey seed, in an account for the cluster alone: who may publish there owns the relay.", false, str(&k.Credentials, "")},
 		{"cluster.tls_ca", "PEM file of the authorities that the servers' certificates are checked by. Empty: those of the system.", false, str(&k.TLSCA, "")},

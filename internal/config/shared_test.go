@@ -141,7 +141,7 @@ func TestClusterOptions(t *testing.T) {
 		}
 	}
 	c, err := load(t, "", nil, append(on, "nats://127.0.0.1:4222", "--cluster-name", "north")...)
-	if err != nil || !c.Cluster.Enabled || c.Cluster.Replicas != 3 || c.Cluster.Reads != "latest" || c.Cluster.Stream != "ENGRAMD_LOG" || c.Cluster.TrustSync || c.Cluster.Name != "north" {
+	if err != nil || !c.Cluster.Enabled || c.Cluster.Replicas != 3 || c.Cluster.Reads != "latest" || c.Cluster.Stream != "engramd" || c.Cluster.TrustSync || c.Cluster.Name != "north" {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
