@@ -60,7 +60,7 @@ var allowed = map[string][]string{
 	"internal/store/sqlite/contracts":    {"internal/gate", "internal/store", "internal/store/sqlite/column", "internal/store/sqlite/engine", "nips/nip01", "nips/niptemp"},
 	"internal/store/sqlite/identities":   {"internal/store", "internal/store/sqlite/column", "internal/store/sqlite/engine"},
 	"internal/store/sqlite/outbox":       {"internal/store", "internal/store/sqlite/column", "internal/store/sqlite/engine", "internal/wire"},
-	"internal/store/sqlite/events":       {"nips/kind", "nips/nip01", "nips/nip77", "internal/retention", "nips/nipae", "nips/niptemp", "internal/gate", "internal/wire", "internal/store", "internal/store/sqlite/column", "internal/store/sqlite/engine"},
+	"internal/store/sqlite/events":       {"internal/share", "nips/kind", "nips/nip01", "nips/nip77", "internal/retention", "nips/nipae", "nips/niptemp", "internal/gate", "internal/wire", "internal/store", "internal/store/sqlite/column", "internal/store/sqlite/engine"},
 	"internal/store/sqlite/engine":       {"internal/share", "internal/store", "internal/store/sqlite/engine/steps", "migrations"},
 	"internal/store/sqlite/engine/steps": {},
 	"internal/relay":                     {"nips/nip01", "nips/nip77", "internal/retention", "internal/share", "nips/nipae", "nips/niptemp", "internal/gate", "internal/policy", "internal/store", "internal/wire", "internal/metrics"},
@@ -134,7 +134,7 @@ var allowed = map[string][]string{
 	"cmd/engram-load/internal/load":   {"nips/nipae", "internal/wire"},
 	"cmd/engram-load/internal/bench":  {"cmd/engram-load/internal/load"},
 	"cmd/engram-load/internal/report": {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "internal/e2e/siege/section"},
-	"cmd/engramd": {"internal/replica", "internal/keyfile", "internal/importer", "internal/control", "internal/status", "internal/snapshot/managed", "internal/share", "internal/trace", "internal/program", "nips/niptemp", "internal/admin", "internal/contracts", "internal/contracts/api", "internal/replay", "internal/config", "internal/metrics", "internal/bridge", "internal/session", "internal/relay", "internal/policy", "internal/client", "internal/loglimit", "internal/relaykey", "internal/retention", "internal/memory",
+	"cmd/engramd": {"nips/nip01", "internal/cluster", "internal/cluster/jetstream", "internal/replica", "internal/keyfile", "internal/importer", "internal/control", "internal/status", "internal/snapshot/managed", "internal/share", "internal/trace", "internal/program", "nips/niptemp", "internal/admin", "internal/contracts", "internal/contracts/api", "internal/replay", "internal/config", "internal/metrics", "internal/bridge", "internal/session", "internal/relay", "internal/policy", "internal/client", "internal/loglimit", "internal/relaykey", "internal/retention", "internal/memory",
 		"internal/gate", "internal/store", "internal/store/sqlite", "internal/wire", "internal/events", "internal/secrets", "internal/contracts/vault", "internal/contracts/identity", "internal/contracts/outbox", "internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/operator", "internal/web", "internal/when"},
 }
 
