@@ -138,3 +138,6 @@ func (n *Node) AwaitReady(limit time.Duration) (err error) {
 }
 
 const poll = 20 * time.Millisecond
+
+// Soak reports whether the long form of tests is asked for.
+func Soak() bool { return os.Getenv("ENGRAMD_SOAK") != "" }
