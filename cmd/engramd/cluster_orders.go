@@ -75,17 +75,22 @@ func (c *serveCommand) proposed(text string) (cluster.Configure, error) {
 	if err != nil {
 		return cluster.Configure{}, err
 	}
-	var fixed []string
+	if fixed := fixedIn(next, now); len(fixed) > 0 {
+		return cluster.Configure{}, fmt.Errorf("%s cannot change while nodes run: leave and begin again (docs/cluster.md)", strings.Join(fixed, ", "))
+	}
+	live, err := daemonLive(next)
+	return cluster.Configure{Text: text, Live: live}, err
+}
+
+// fixedIn lists the settled options in which a configuration differs from what
+// the nodes share now.
+func fixedIn(next *config.Config, now string) (fixed []string) {
 	for _, key := range config.SharedDiff(next, now) {
 		if slices.Contains(settled, key) {
 			fixed = append(fixed, key)
 		}
 	}
-	if len(fixed) > 0 {
-		return cluster.Configure{}, fmt.Errorf("%s cannot change while nodes run: leave and begin again (docs/cluster.md)", strings.Join(fixed, ", "))
-	}
-	live, err := daemonLive(next)
-	return cluster.Configure{Text: text, Live: live}, err
+	return fixed
 }
 
 // fail has the process end: it cannot go on as the other nodes do.
