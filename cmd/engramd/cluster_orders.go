@@ -60,9 +60,9 @@ func (c *serveCommand) clusterOrders() []control.Order {
 }
 
 // settled are shared options that cannot change while nodes run: by the gate's
-// rules stored events are classed, and by its own names a relay knows what is
-// meant for it.
-var settled = []string{"gate.rules", "public_url"}
+// rules stored events are classed, by its own names a relay knows what is meant
+// for it, and the outbox is made for its targets at a start.
+var settled = []string{"gate.rules", "public_url", "contracts.publish_to"}
 
 // proposed makes the command that puts other shared options into force.
 func (c *serveCommand) proposed(text string) (cluster.Configure, error) {

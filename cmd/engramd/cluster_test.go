@@ -41,20 +41,20 @@ func TestNodeIdentity(t *testing.T) {
 // What cannot be done is said before anything is touched.
 func TestClusterCommandsRefuse(t *testing.T) {
 	for args, want := range map[string]string{
-		"cluster":                        "what about it",
-		"cluster raise":                  "a number is missing",
-		"cluster raise x":                "no number",
-		"cluster void 0 --yes":           "no number",
-		"cluster void 7":                 "--yes",
-		"cluster void 7 -1 --yes":        "flag",
-		"cluster init":                   "names no server",
-		"cluster join":                   "names no server",
-		"cluster leave":                  "belongs to no cluster",
-		"cluster configure":              "no relay runs",
-		"cluster raise 2":                "no relay runs",
-		"cluster void 7 --yes":           "belongs to no cluster",
-		"serve --cluster":                "cluster.urls",
-		"cluster init --cluster-urls x":  "nats://",
+		"cluster":                       "what about it",
+		"cluster raise":                 "a number is missing",
+		"cluster raise x":               "no number",
+		"cluster void 0 --yes":          "no number",
+		"cluster void 7":                "--yes",
+		"cluster void 7 -1 --yes":       "flag",
+		"cluster init":                  "names no server",
+		"cluster join":                  "names no server",
+		"cluster leave":                 "belongs to no cluster",
+		"cluster configure":             "no relay runs",
+		"cluster raise 2":               "no relay runs",
+		"cluster void 7 --yes":          "belongs to no cluster",
+		"serve --cluster":               "cluster.urls",
+		"cluster init --cluster-urls x": "nats://",
 	} {
 		t.Run(args, func(t *testing.T) {
 			var stderr strings.Builder
