@@ -96,9 +96,34 @@ func (c *serveCommand) admit(ev *nostr.Event, vouched []string, ask store.Admitt
 
 // listsChanged is the store's: a change of the operator's lists was executed.
 func (c *serveCommand) listsChanged(cmd store.Command) {
-	if a, ok := cmd.(store.Administer); ok && c.admin != nil {
-		c.admin.Applied(a.Change)
+	a, ok := cmd.(store.Administer)
+	if !ok || c.admin == nil {
+		return
 	}
+	if err := c.admin.Applied(a.Change); err != nil {
+		c.cluster.node.Load().Halt(err)
+		c.fail(err)
+	}
+}
+
+// usedElsewhere notes the signature of a management call in the database, where
+// a call at another node finds it; nil where there are no others.
+func (c *serveCommand) usedElsewhere() func(ctx context.Context, id, key string) error {
+	if !c.clustered() {
+		return nil
+	}
+	return c.changed.Use
+}
+
+// errKeysInCluster answers who would change keys that all nodes have.
+var errKeysInCluster = errors.New("all nodes of a cluster have this key: leave with one node, change it there, and begin again (docs/cluster.md)")
+
+// aloneOnly refuses what cannot be done on a node of several.
+func (c *serveCommand) aloneOnly() error {
+	if c.clustered() {
+		return errKeysInCluster
+	}
+	return nil
 }
 
 // joinLog makes the node that goes on behind what the database has executed.

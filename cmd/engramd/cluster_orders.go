@@ -60,9 +60,9 @@ func (c *serveCommand) clusterOrders() []control.Order {
 }
 
 // settled are shared options that cannot change while nodes run: by the gate's
-// rules stored events are classed, and by its own names a relay knows what is
-// meant for it.
-var settled = []string{"gate.rules", "public_url"}
+// rules stored events are classed, by its own names a relay knows what is meant
+// for it, and the outbox is made for its targets at a start.
+var settled = []string{"gate.rules", "public_url", "contracts.publish_to"}
 
 // proposed makes the command that puts other shared options into force.
 func (c *serveCommand) proposed(text string) (cluster.Configure, error) {
@@ -75,17 +75,22 @@ func (c *serveCommand) proposed(text string) (cluster.Configure, error) {
 	if err != nil {
 		return cluster.Configure{}, err
 	}
-	var fixed []string
+	if fixed := fixedIn(next, now); len(fixed) > 0 {
+		return cluster.Configure{}, fmt.Errorf("%s cannot change while nodes run: leave and begin again (docs/cluster.md)", strings.Join(fixed, ", "))
+	}
+	live, err := daemonLive(next)
+	return cluster.Configure{Text: text, Live: live}, err
+}
+
+// fixedIn lists the settled options in which a configuration differs from what
+// the nodes share now.
+func fixedIn(next *config.Config, now string) (fixed []string) {
 	for _, key := range config.SharedDiff(next, now) {
 		if slices.Contains(settled, key) {
 			fixed = append(fixed, key)
 		}
 	}
-	if len(fixed) > 0 {
-		return cluster.Configure{}, fmt.Errorf("%s cannot change while nodes run: leave and begin again (docs/cluster.md)", strings.Join(fixed, ", "))
-	}
-	live, err := daemonLive(next)
-	return cluster.Configure{Text: text, Live: live}, err
+	return fixed
 }
 
 // fail has the process end: it cannot go on as the other nodes do.

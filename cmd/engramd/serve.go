@@ -315,7 +315,7 @@ func (c *serveCommand) openSurfaces() {
 	c.bridge = bridge.New(bridge.Options{
 		Relay: c.relay, Socket: c.sessions, URLs: c.urls(), Proxy: proxyOf(c.cfg), Pending: pendingLimits(c.cfg),
 		Backend: bridge.Over(c.relay), Names: c.relay.Names(), Clock: c.now, HTTPWindow: c.cfg.Auth.HTTPWindow, Limits: bridgeLimits(c.cfg),
-		Management: c.admin, Used: c.used, API: c.api, Web: c.web(), Shares: c.shares, Pressed: c.memory.Pressed,
+		Management: c.admin, Used: c.used, UsedElsewhere: c.usedElsewhere(), API: c.api, Web: c.web(), Shares: c.shares, Pressed: c.memory.Pressed,
 		Log: c.log, Metrics: c.metrics, Tags: c.tags, Access: c.cfg.Log.Access,
 	})
 	c.metrics.WatchReady(func() bool { return c.bridge.Ready(context.Background()) == nil })

@@ -61,7 +61,7 @@ func (h *Handler) managerAdmission() admission {
 		body:     maxManagement,
 		slots:    func(signed) *share.Slots { return h.pools.managing },
 		check:    func(c *call) error { return h.covered(c, h.pools.managers, h.noManager) },
-		last:     func(c *call) error { return h.once(c.signed) },
+		last:     func(c *call) error { return h.once(c.Context(), c.signed) },
 	}
 }
 
@@ -100,8 +100,12 @@ var errNoPayload = errors.New("there is no payload tag with the SHA-256 of the b
 
 // once accepts a signature a single time. Every call that changes something,
 // other than by publishing an event, asks it last.
-func (h *Handler) once(by signed) error {
-	switch err := h.used.Use(by.id, by.pubkey); {
+func (h *Handler) once(ctx context.Context, by signed) error {
+	err := h.used.Use(by.id, by.pubkey)
+	if err == nil && h.usedElsewhere != nil {
+		err = h.usedElsewhere(ctx, by.id, by.pubkey)
+	}
+	switch {
 	case errors.Is(err, replay.ErrUsed):
 		h.metrics.AdminRefused("replayed")
 		return refused(nip01.PrefixAuthRequired, err.Error())

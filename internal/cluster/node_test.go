@@ -219,6 +219,99 @@ func TestBatchesAreSentAgain(t *testing.T) {
 		if got := h.texts(); !slices.Equal(got, want) {
 			t.Errorf("%q", got)
 		}
+		if n.mu.Lock(); n.backoff != 0 {
+			t.Errorf("everything went well, and the next failure waits for %s", n.backoff)
+		}
+		n.mu.Unlock()
+	})
+}
+
+// What came behind a lost batch was void, and goes again though its append had
+// been acknowledged, also if the lost one comes late by itself.
+func TestVoidBatchesAreSentAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		log := NewMemory(time.Now)
+		h := newHost(log, "a", 1)
+		t.Cleanup(h.kill)
+		i := 0
+		h.client.Fate = func() Fate {
+			switch i++; i {
+			case 2: // the first one of two
+				return Fate{Late: time.Second, Timeout: 100 * time.Millisecond}
+			case 4: // once more
+				return Fate{Lost: true, Timeout: 10 * time.Minute}
+			}
+			return Fate{}
+		}
+		n := begin(t, h)
+		await(t, "it has joined", func() bool { return len(n.Members()) == 1 })
+		first, second := newTicket(nil), newTicket(nil)
+		for i, k := range []*ticket{first, second} {
+			if err := n.Append(t.Context(), say(fmt.Sprint(i)), k); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		<-first.ended
+		<-second.ended
+		if first.err != nil || second.err != nil || !slices.Equal(h.texts(), []string{"0", "1"}) {
+			t.Errorf("%v, %v, %q", first.err, second.err, h.texts())
+		}
+	})
+}
+
+// An append of a batch that was appended before says nothing about where the log
+// ends: a copy of it may have entered long ago.
+func TestReadsWaitForNewAppendsOnly(t *testing.T) {
+	log := &recorder{}
+	n, err := New(Options{Log: log, Boot: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.sendOne()
+	n.waiting = []*waiter{{done: make(chan struct{})}}
+	n.cursor = 0
+	n.sendOne()
+	if len(log.done) != 2 || len(n.waiting) != 1 {
+		t.Fatalf("%d appends, %d wait for another", len(log.done), len(n.waiting))
+	}
+	n.sendOne()
+	if len(log.done) != 3 || len(n.waiting) != 0 {
+		t.Fatalf("%d appends, %d wait for another", len(log.done), len(n.waiting))
+	}
+	log.done[1](1, nil)
+	if len(n.behind) != 0 {
+		t.Error("the second append of a batch was taken for a new one")
+	}
+	log.done[2](2, nil)
+	if len(n.behind) != 1 || n.behind[0].number != 2 {
+		t.Error("the mark told nobody where the log ends")
+	}
+}
+
+// recorder is a log that does nothing.
+type recorder struct {
+	Log
+	done []func(uint64, error)
+}
+
+func (r *recorder) MaxMessage() int { return 1 << 20 }
+
+func (r *recorder) Append(_ []byte, done func(uint64, error)) { r.done = append(r.done, done) }
+
+// A store that takes long is no reason to say that nobody knows.
+func TestPatienceWithTheStore(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		log := NewMemory(time.Now)
+		h := newHost(log, "a", 5)
+		h.slow = 10 * time.Minute
+		t.Cleanup(h.kill)
+		n := begin(t, h)
+		began := time.Now()
+		mustPut(t, n, "x")
+		if d := time.Since(began); d < 15*time.Second {
+			t.Errorf("it took %s only, which shows nothing", d)
+		}
 	})
 }
 

@@ -46,7 +46,9 @@ func (s *sim) wrong() bool {
 
 // simulate runs a simulation in virtual time and returns what was wrong.
 func simulate(seed uint64, long time.Duration, faults Faults) []string {
-	s := &sim{seed: seed, log: NewMemory(time.Now)}
+	s := &sim{seed: seed}
+	unsteady := s.rng(500) // the clock of whoever stamps messages
+	s.log = NewMemory(func() time.Time { return time.Now().Add(-time.Duration(unsteady.IntN(2000)) * time.Millisecond) })
 	ctx, stop := context.WithCancel(context.Background())
 	s.ctx = ctx
 	for i, name := range []string{"a", "b", "c"} {

@@ -321,7 +321,7 @@ func TestAnotherBatchUnderOwnCounter(t *testing.T) {
 }
 
 // A message that is to be skipped as a whole still counts: who joined in it is a
-// member, and what it sent after it is taken.
+// member and leads, and what it sent after it is taken.
 func TestVoidOfAWholeMessage(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		log, list := hosts(t, "a")
@@ -335,9 +335,9 @@ func TestVoidOfAWholeMessage(t *testing.T) {
 			}
 			return nil
 		}
-		m := message{cluster: h.o.ClusterID, node: node("x"), boot: 1, counter: 1, items: []item{{own: Join{Name: "x", Version: 1}}, {store: say("bad")}}}
+		m := message{cluster: h.o.ClusterID, node: node("x"), boot: 1, counter: 1, items: []item{{own: Join{Name: "x", Version: 1}}, {own: Lease{Epoch: 1}}, {store: say("bad")}}}
 		number := enter(t, log, mustEncode(t, m))
-		m.counter, m.items = 2, []item{{store: say("good")}}
+		m.counter, m.items = 2, []item{{epoch: 1, store: say("good")}}
 		enter(t, log, mustEncode(t, m))
 		h.disk.boot++
 		raw, err := Batch(h.o.ClusterID, h.o.NodeID, h.disk.boot, Void{Number: number, Index: -1})

@@ -39,7 +39,7 @@ func ofCluster(key string) bool {
 	switch {
 	case slices.Contains([]string{"write.program", "write.program_timeout"}, key):
 		return false // the node that takes an event asks
-	case slices.Contains([]string{"public_url", "limits.author_bytes", "limits.author_events", "limits.future", "contracts.any_id"}, key):
+	case slices.Contains([]string{"public_url", "limits.author_bytes", "limits.author_events", "limits.future", "contracts.any_id", "contracts.publish_to"}, key):
 		return true
 	}
 	section, _, _ := strings.Cut(key, ".")

@@ -13,7 +13,7 @@ func TestWhatNodesShare(t *testing.T) {
 		"public_url", "gate.wildcard", "gate.ids", "gate.contracts", "gate.rules", "gate.replicas",
 		"write.authors", "write.owners", "write.kinds", "write.ban_authors", "write.ban_kinds",
 		"limits.author_bytes", "limits.author_events", "limits.future",
-		"history.versions", "history.days", "history.contract_days", "retention.rules", "contracts.any_id",
+		"history.versions", "history.days", "history.contract_days", "retention.rules", "contracts.publish_to", "contracts.any_id",
 	}
 	var got []string
 	for _, o := range Options() {

@@ -186,8 +186,14 @@ func (r *Relay) SetLimits(l Limits) {
 // Names returns the relay's own websocket URLs, canonical.
 func (r *Relay) Names() Names { return r.names }
 
-// Ready reports whether the database takes writes.
-func (r *Relay) Ready(ctx context.Context) error { return r.store.Ready(ctx) }
+// Ready reports whether the database takes writes, and, where there are other
+// nodes, whether this one has what they have.
+func (r *Relay) Ready(ctx context.Context) error {
+	if err := r.store.Ready(ctx); err != nil {
+		return err
+	}
+	return r.Latest(ctx)
+}
 
 // RejectsConnection runs khatru's RejectConnection hooks.
 func (r *Relay) RejectsConnection(req *http.Request) bool {
