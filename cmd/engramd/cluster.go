@@ -91,6 +91,9 @@ const ephemeralEvents = "ephemeral"
 
 // admit is the store's: what the lists say of an event at its place.
 func (c *serveCommand) admit(ev *nostr.Event, vouched []string, ask store.Admitting) (*nip01.Refusal, error) {
+	if bansAtOrigin(c.Env) {
+		return nil, nil
+	}
 	return c.policy.AtPlace(ev, vouched, ask)
 }
 

@@ -14,3 +14,6 @@ func clusterFaults([]string) cluster.Faults { return cluster.Faults{} }
 
 // machineClock is the machine's clock.
 func machineClock([]string) func() time.Time { return time.Now }
+
+// bansAtOrigin is a fault too.
+func bansAtOrigin([]string) bool { return false }

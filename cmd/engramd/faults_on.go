@@ -40,3 +40,10 @@ func machineClock(env []string) func() time.Time {
 	}
 	return func() time.Time { return time.Now().Add(wrong) }
 }
+
+// bansAtOrigin reports whether lists are asked by the node that takes an event
+// only, and not where it is executed.
+func bansAtOrigin(env []string) bool {
+	name, _ := lookup(env)("ENGRAM_FAULT")
+	return name == "bans-at-origin"
+}

@@ -272,7 +272,7 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 	}
 	c.program.Set(c.programOptions(c.cfg))
 	rejects := c.policy.RejectEvent
-	if !c.leading.alone() {
+	if !c.leading.alone() && !bansAtOrigin(c.Env) {
 		rejects = c.policy.AtOrigin // what lists decide is decided at the event's place
 	}
 	c.relay.Reject(rejects, c.askProgram)

@@ -10,11 +10,9 @@ import (
 )
 
 // notes writes notes at a node, and reads them at another right after OK.
-func (w *World) notes(a *actor, node int) {
-	k := relaytest.NewKey(w.seed<<20 + 5000 + uint64(node))
-	wrote := w.Publish(a.conn(node), w.noteOf(k, nostr.Tag{"t", w.topicName(w.topic(time.Now()))}))
-	if wrote.Outcome == Stored {
-		a.reads(a.other(node), fmt.Sprintf("OK at %d", node), wrote.Event.ID, true)
+func (w *World) notes(a *Actor, node int) {
+	if wrote := w.Note(a.conn(node)); wrote.Outcome == Stored {
+		a.reads(a.other(node), wrote, true)
 	}
 }
 
@@ -22,14 +20,14 @@ func (w *World) notes(a *actor, node int) {
 const kindHead = 30023
 
 // heads writes at few addresses, at which other nodes' clients write too.
-func (w *World) heads(a *actor, node int) {
+func (w *World) heads(a *Actor, node int) {
 	k := relaytest.NewKey(w.seed<<20 + 6000)
 	at := time.Now().Unix() - a.Int64N(3)
 	w.Publish(a.conn(node), relaytest.Sign(k, kindHead, at, w.text(), nostr.Tag{"d", fmt.Sprint(a.IntN(4))}))
 }
 
 // deletions deletes at one node what was written at another.
-func (w *World) deletions(a *actor) {
+func (w *World) deletions(a *Actor) {
 	k, from := relaytest.NewKey(w.seed<<20+7000), a.any()
 	wrote := w.Publish(a.conn(from), w.noteOf(k))
 	if wrote.Outcome != Stored {
@@ -39,12 +37,12 @@ func (w *World) deletions(a *actor) {
 	deleted := w.Publish(a.conn(to), relaytest.Deletion(k, time.Now().Unix(), nostr.Tag{"e", wrote.Event.ID}, nostr.Tag{"k", "1"}))
 	w.remove(deleted, wrote)
 	if deleted.Outcome == Stored {
-		a.reads(a.other(to), "deleted", wrote.Event.ID, false)
+		a.reads(a.other(to), wrote, false)
 	}
 }
 
 // vanishes has a key vanish that has written at several nodes.
-func (w *World) vanishes(a *actor) {
+func (w *World) vanishes(a *Actor) {
 	k := w.key()
 	var wrote []*Write
 	for range 1 + a.IntN(3) {
@@ -54,13 +52,13 @@ func (w *World) vanishes(a *actor) {
 	vanished := w.Publish(a.conn(to), relaytest.Sign(k, relaytest.KindVanish, time.Now().Unix(), "", nostr.Tag{"relay", "ALL_RELAYS"}))
 	w.remove(vanished, wrote...)
 	if vanished.Outcome == Stored {
-		a.reads(a.other(to), "vanished", wrote[0].Event.ID, false)
+		a.reads(a.other(to), wrote[0], false)
 	}
 	a.pause(5 * w.Pace)
 }
 
 // contracts has the two parties of a contract move it at once at two nodes.
-func (w *World) contracts(a *actor) {
+func (w *World) contracts(a *Actor) {
 	poster, worker := w.key(), w.key()
 	id, at := relaytest.NewKey(w.seed<<20+1<<19+w.keys.Add(1)).Pub, time.Now().Unix()
 	state := func(k, other relaytest.Key, status, previous string, at int64) *nostr.Event {
@@ -78,7 +76,7 @@ func (w *World) contracts(a *actor) {
 
 // race publishes two moves at two nodes at once, of which one can be made. It
 // reports whether the first was.
-func (w *World) race(a *actor, what string, first, second *nostr.Event) bool {
+func (w *World) race(a *Actor, what string, first, second *nostr.Event) bool {
 	one := a.any()
 	other := a.other(one)
 	c1, c2, done := a.conn(one), a.conn(other), make(chan *Write, 1)

@@ -61,7 +61,7 @@ func (w *World) Manage(node int, method string, params ...any) (Outcome, string)
 }
 
 // bans bans a key at one node while it writes at the others.
-func (w *World) bans(a *actor) {
+func (w *World) bans(a *Actor) {
 	k, at := w.key(), a.any()
 	end, done := make(chan time.Time, 1), make(chan struct{})
 	go func() {
@@ -106,8 +106,8 @@ func (w *World) bans(a *actor) {
 	a.pause(20 * w.Pace)
 }
 
-// usedHeaders makes the same signed call at two nodes at once.
-func (w *World) usedHeaders(a *actor) {
+// UsedHeaders makes the same signed call at two nodes at once.
+func (w *World) UsedHeaders(a *Actor) {
 	body := call("banpubkey", w.key().Pub, "used twice")
 	header, one := w.callHeader(body), a.any()
 	other, done := a.other(one), make(chan Outcome, 1)

@@ -26,7 +26,7 @@ type subscription struct {
 }
 
 // subscriber opens a subscription at a node, listens for a while, and leaves.
-func (w *World) subscriber(a *actor, node int) {
+func (w *World) subscriber(a *Actor, node int) {
 	c, err := relaytest.Connect(w.URL(node), nil)
 	if err != nil {
 		return

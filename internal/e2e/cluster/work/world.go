@@ -42,20 +42,29 @@ func NewWorld(p Place, manager relaytest.Key, name string, seed uint64) *World {
 // Run has the clients work until ctx ends, and waits for them.
 func (w *World) Run(ctx context.Context) {
 	for i := range w.Nodes() {
-		w.goOn(ctx, 100+i, func(a *actor) { w.notes(a, i) })
-		w.goOn(ctx, 200+i, func(a *actor) { w.heads(a, i) })
-		w.goOn(ctx, 300+i, func(a *actor) { w.subscriber(a, i) })
+		w.goOn(ctx, 100+i, func(a *Actor) { w.notes(a, i) })
+		w.goOn(ctx, 200+i, func(a *Actor) { w.heads(a, i) })
+		w.goOn(ctx, 300+i, func(a *Actor) { w.subscriber(a, i) })
 	}
 	w.goOn(ctx, 400, w.deletions)
 	w.goOn(ctx, 401, w.vanishes)
 	w.goOn(ctx, 402, w.contracts)
 	w.goOn(ctx, 403, w.bans)
-	w.goOn(ctx, 404, w.usedHeaders)
+	w.goOn(ctx, 404, w.UsedHeaders)
 	w.group.Wait()
 }
 
-// actor is one client: its chance, and its ways to the nodes.
-type actor struct {
+// Rounds has one client act so many times, and nobody else.
+func (w *World) Rounds(ctx context.Context, n int, act func(*Actor)) {
+	a := w.actor(ctx, 1)
+	defer a.close()
+	for range n {
+		act(a)
+	}
+}
+
+// Actor is one client: its chance, and its ways to the nodes.
+type Actor struct {
 	*rand.Rand
 	w     *World
 	ctx   context.Context
@@ -63,22 +72,28 @@ type actor struct {
 }
 
 // goOn has a client act again and again.
-func (w *World) goOn(ctx context.Context, number int, act func(*actor)) {
+func (w *World) goOn(ctx context.Context, number int, act func(*Actor)) {
 	w.group.Go(func() {
-		a := &actor{Rand: rand.New(rand.NewPCG(w.seed, uint64(number))), w: w, ctx: ctx, conns: map[int]*Conn{}}
-		defer func() {
-			for _, c := range a.conns {
-				c.Close()
-			}
-		}()
+		a := w.actor(ctx, number)
+		defer a.close()
 		for a.pause(w.Pace) {
 			act(a)
 		}
 	})
 }
 
+func (w *World) actor(ctx context.Context, number int) *Actor {
+	return &Actor{Rand: rand.New(rand.NewPCG(w.seed, uint64(number))), w: w, ctx: ctx, conns: map[int]*Conn{}}
+}
+
+func (a *Actor) close() {
+	for _, c := range a.conns {
+		c.Close()
+	}
+}
+
 // pause is false when the work is over.
-func (a *actor) pause(d time.Duration) bool {
+func (a *Actor) pause(d time.Duration) bool {
 	select {
 	case <-a.ctx.Done():
 		return false
@@ -87,7 +102,7 @@ func (a *actor) pause(d time.Duration) bool {
 	}
 }
 
-func (a *actor) conn(node int) *Conn {
+func (a *Actor) conn(node int) *Conn {
 	if a.conns[node] == nil {
 		a.conns[node] = NewConn(node, a.w.URL)
 	}
@@ -95,9 +110,9 @@ func (a *actor) conn(node int) *Conn {
 }
 
 // any is any node; other any but that.
-func (a *actor) any() int { return a.IntN(a.w.Nodes()) }
+func (a *Actor) any() int { return a.IntN(a.w.Nodes()) }
 
-func (a *actor) other(node int) int {
+func (a *Actor) other(node int) int {
 	return (node + 1 + a.IntN(max(1, a.w.Nodes()-1))) % a.w.Nodes()
 }
 
@@ -118,14 +133,25 @@ func (w *World) noteOf(k relaytest.Key, tags ...nostr.Tag) *nostr.Event {
 
 // reads asks a node for an event that was acknowledged, or that was removed, at
 // another one before.
-func (a *actor) reads(node int, after string, id string, there bool) {
-	answer, err := a.conn(node).Query(relaytest.Filter{"ids": []string{id}})
+func (a *Actor) reads(node int, wrote *Write, there bool) { a.w.Shows(a.conn(node), wrote, there) }
+
+// Note publishes a note that nobody removes.
+func (w *World) Note(c *Conn) *Write {
+	k := relaytest.NewKey(w.seed<<20 + 5000 + uint64(c.Node))
+	return w.Publish(c, w.noteOf(k, nostr.Tag{"t", w.topicName(w.topic(time.Now()))}))
+}
+
+// Shows asks a node for an event that is there, or was removed, as another node
+// has acknowledged before. No answer, and CLOSED, break no promise.
+func (w *World) Shows(c *Conn, wrote *Write, there bool) {
+	began := time.Now()
+	answer, err := c.Query(relaytest.Filter{"ids": []string{wrote.Event.ID}})
 	switch {
 	case err != nil || !answer.EOSE:
-		a.w.Count("reads that failed")
+		w.Count("reads that failed")
 	case (len(answer.Events) > 0) != there:
-		a.w.Broken("read your own write: after %s, node %d shows %d of %.8s", after, node, len(answer.Events), id)
+		w.Broken("read your own write: node %d shows %d of %.8s, which was acknowledged %v before", c.Node, len(answer.Events), wrote.Event.ID, began.Sub(wrote.End))
 	default:
-		a.w.Count("reads")
+		w.Count("reads")
 	}
 }

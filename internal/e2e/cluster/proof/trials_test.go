@@ -1,0 +1,217 @@
+package proof
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"engramd/internal/cluster"
+	"engramd/internal/e2e/cluster/rig"
+	"engramd/internal/e2e/cluster/work"
+	"engramd/internal/e2e/relaytest"
+	"engramd/internal/store"
+)
+
+// stream is the log's name, which is the default of cluster.stream.
+const stream = "engramd"
+
+// acknowledgeNothing writes at a node that reaches no server, and kills it.
+func acknowledgeNothing(x *trial) {
+	n, c := x.Node(0), x.conn(0)
+	x.until(c)
+	n.Way.SetAll(rig.BlackHole)
+	x.w.Note(c)
+	n.Kill()
+	n.Way.SetAll(rig.Healed)
+	if err := n.Start(); err != nil {
+		x.w.Broken("a node does not start again: %v", err)
+	}
+}
+
+// readBehind reads at a node that hears nothing from the servers what another
+// has acknowledged.
+func readBehind(x *trial) {
+	writer, reader := x.conn(0), x.conn(1)
+	x.until(reader)
+	x.Node(1).Way.SetAll(rig.HalfOpen)
+	x.w.Shows(reader, x.until(writer), true)
+	x.Node(1).Way.SetAll(rig.Healed)
+	x.until(reader)
+}
+
+// writeMany writes one note after the other.
+func writeMany(x *trial) {
+	c := x.conn(0)
+	for range 40 {
+		x.w.Note(c)
+	}
+	x.until(x.conn(1))
+}
+
+// askOldLeader reads at a node that reaches only the server which led the log,
+// and is cut off from the others, what another has acknowledged. It is tried a
+// few times: the old leader steps down some seconds after there is a new one.
+func askOldLeader(x *trial) {
+	writer, reader := x.conn(0), x.conn(1)
+	for range 4 {
+		old := x.Leader(stream)
+		x.Node(0).Way.Set(old, rig.Cut)
+		for j := range x.Count() {
+			if j != old {
+				x.Node(1).Way.Set(j, rig.Cut)
+			}
+		}
+		x.until(writer)
+		x.until(reader)
+		x.Isolate(old, rig.Cut)
+		for range 3 {
+			x.w.Shows(reader, x.until(writer), true)
+		}
+		x.Isolate(old, rig.Healed)
+		x.Node(0).Way.SetAll(rig.Healed)
+		x.Node(1).Way.SetAll(rig.Healed)
+		x.Settle()
+		x.until(writer)
+		x.until(reader)
+		if len(x.w.Violations()) > 0 {
+			return
+		}
+	}
+}
+
+// replayABan has a batch come once more: a ban that was lifted since.
+func replayABan(x *trial) {
+	k := relaytest.NewKey(uint64(time.Now().UnixNano()))
+	before := x.last()
+	x.manage("banpubkey", k.Pub)
+	after := x.last()
+	x.manage("unbanpubkey", k.Pub)
+	for n := before + 1; n <= after; n++ {
+		x.append(x.message(n))
+	}
+	wrote := x.w.Publish(x.conn(1), note(k, "after the ban was lifted"))
+	if wrote.Outcome != work.Stored {
+		x.w.Broken("a batch came twice, and did something: OK false %q", wrote.Message)
+	}
+}
+
+// oldLease appends a command that was given under a lease which is over.
+func oldLease(x *trial) {
+	ev := note(relaytest.NewKey(uint64(time.Now().UnixNano())), "under no lease")
+	raw, err := json.Marshal(ev)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	command, err := store.AppendCommand(nil, store.Executed{Command: store.PutEvent{Event: raw}})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	var node cluster.NodeID
+	binary.BigEndian.PutUint64(node[:], uint64(time.Now().UnixNano()))
+	message, err := cluster.Batch(x.clusterID(), node, 1, cluster.Join{Name: "ghost", Version: 1})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	const count = 1 + len(cluster.ClusterID{}) + len(cluster.NodeID{}) + 2 // where the number of commands is
+	message[count]++
+	message = binary.AppendUvarint(message, 1<<40) // the epoch
+	message = binary.AppendUvarint(append(message, 0), uint64(len(command)))
+	x.append(append(message, command...))
+	for i := range x.Nodes() {
+		answer, err := x.conn(i).Query(relaytest.Filter{"ids": []string{ev.ID}})
+		if err != nil || !answer.EOSE {
+			x.t.Fatalf("node %d: %+v %v", i, answer, err)
+		}
+		if len(answer.Events) > 0 {
+			x.w.Broken("node %d has executed a command of a lease that is over", i)
+		}
+	}
+}
+
+// banFromBehind bans a key at one node, and has it write at another which has not
+// heard of that, nor of anything.
+func banFromBehind(x *trial) {
+	k, c := relaytest.NewKey(uint64(time.Now().UnixNano())), x.conn(1)
+	x.until(c)
+	x.Node(1).Way.SetAll(rig.HalfOpen)
+	x.manage("banpubkey", k.Pub)
+	ev, began, done := note(k, "from a banned key"), time.Now(), make(chan *work.Write, 1)
+	go func() { done <- x.w.Publish(c, ev) }()
+	x.until(x.conn(2)) // others go on meanwhile
+	x.Node(1).Way.SetAll(rig.Healed)
+	wrote := <-done
+	x.until(c)
+	answer, err := x.conn(0).Query(relaytest.Filter{"ids": []string{ev.ID}})
+	if err != nil || !answer.EOSE {
+		x.t.Fatalf("node 0: %+v %v", answer, err)
+	}
+	if wrote.Outcome == work.Stored || len(answer.Events) > 0 {
+		x.w.Broken("a note of a key that was banned before %v: OK %v", began, wrote.Outcome)
+	}
+}
+
+func (x *trial) manage(method, pub string) {
+	x.t.Helper()
+	if outcome, why := x.w.Manage(0, method, pub); outcome != work.Stored {
+		x.t.Fatalf("%s: %v %s", method, outcome, why)
+	}
+}
+
+func (x *trial) log() jetstream.Stream {
+	x.t.Helper()
+	js, err := jetstream.New(x.Connect())
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	s, err := js.Stream(x.t.Context(), stream)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return s
+}
+
+// last is the number of the last message.
+func (x *trial) last() uint64 { return x.log().CachedInfo().State.LastSeq }
+
+func (x *trial) message(n uint64) []byte {
+	x.t.Helper()
+	m, err := x.log().GetMsg(x.t.Context(), n)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return m.Data
+}
+
+func (x *trial) append(message []byte) {
+	x.t.Helper()
+	js, err := jetstream.New(x.Connect())
+	if err == nil {
+		_, err = js.Publish(x.t.Context(), "engramd.log."+stream, message)
+	}
+	if err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+func (x *trial) clusterID() (id cluster.ClusterID) {
+	x.t.Helper()
+	text, err := os.ReadFile(filepath.Join(x.Node(0).Data, "cluster.json"))
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	var is struct {
+		Cluster string `json:"cluster"`
+	}
+	if err := json.Unmarshal(text, &is); err != nil {
+		x.t.Fatal(err)
+	}
+	if _, err := hex.Decode(id[:], []byte(is.Cluster)); err != nil {
+		x.t.Fatal(err)
+	}
+	return id
+}
