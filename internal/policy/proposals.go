@@ -21,7 +21,8 @@ const (
 // owner vouches to others of which that is true. Nobody writes to himself so.
 //
 // The author is judged first: who may not write here is told nothing that
-// depends on the agent. That costs at most two look-ups for each listed owner.
+// depends on the agent. That costs at most two reads of the store, with a look-up
+// for each listed owner in each.
 func (p *Policy) unproposable(ctx context.Context, ev *nostr.Event) string {
 	agent := owner(ev)
 	if agent == ev.PubKey {
@@ -65,7 +66,7 @@ func (p *Policy) receives(ctx context.Context, agent string, owners []string) (b
 	if p.memory.hasVouched(owners, now) {
 		return true, nil
 	}
-	return p.approvedBy(ctx, agent, owners)
+	return p.approved(ctx, owners, agent)
 }
 
 // vouched remembers an attestation that has counted: its owner is listed. The

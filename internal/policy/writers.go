@@ -88,7 +88,7 @@ func (p *Policy) unvouched(ctx context.Context, ev *nostr.Event, owners []string
 	if attested {
 		return ""
 	}
-	switch ok, err := p.approvedBy(ctx, ev.PubKey, owners); {
+	switch ok, err := p.approved(ctx, owners, ev.PubKey); {
 	case err != nil:
 		// Who may write is not known, and neither answer would be true.
 		return approvalsFailed
@@ -99,17 +99,6 @@ func (p *Policy) unvouched(ctx context.Context, ev *nostr.Event, owners []string
 }
 
 const approvalsFailed = "error: the owner's approvals could not be read; try again"
-
-// approvedBy reports whether one of the owners' stored lists names the agent:
-// one look-up in an index for each owner.
-func (p *Policy) approvedBy(ctx context.Context, agent string, owners []string) (bool, error) {
-	for _, o := range owners {
-		if ok, err := p.approved(ctx, o, agent); ok || err != nil {
-			return ok, err
-		}
-	}
-	return false, nil
-}
 
 // unvouchedAuthor is followed by what the writer can do, or did wrong.
 const unvouchedAuthor = "restricted: no listed owner has vouched for this key: "

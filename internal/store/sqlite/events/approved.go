@@ -12,25 +12,35 @@ import (
 
 const kindAppData = nostr.KindApplicationSpecificData
 
-// Approved reports whether the owner's list of approved agents (kind 30078 with
-// d = engramd/agents, as stored now) names the agent. Both are 64 lower-case
-// hex. It is a yes or no for the write policy, inside the relay: nothing that
-// is read from the network may come to depend on it other than through that
-// policy. Errors are as of Query.
-func (s *Store) Approved(ctx context.Context, owner, agent string) (bool, error) {
-	ownerKey, ok1 := column.Hex32(owner)
-	agentKey, ok2 := column.Hex32(agent)
-	if !ok1 || !ok2 {
+const sqlApproved = `SELECT 1 FROM events AS e INDEXED BY events_address CROSS JOIN tags AS t
+	ON t.name='p' AND t.value=` + numOf + ` AND t.created_at=e.created_at AND t.seq=e.seq
+	WHERE e.kind=? AND e.author=` + numOf + ` AND e.d=? AND (e.expires_at IS NULL OR e.expires_at>?)`
+
+// Approved reports whether the list of approved agents of one of the owners (kind
+// 30078 with d = engramd/agents, as stored now) names the agent. All are 64
+// lower-case hex. It is a yes or no for the write policy, inside the relay: nothing
+// that is read from the network may come to depend on it other than through that
+// policy. It is one read, with a look-up for each owner until one names the agent:
+// beginning a read takes longer than a look-up does. Errors are as of Query.
+func (s *Store) Approved(ctx context.Context, owners []string, agent string) (bool, error) {
+	agentKey, ok := column.Hex32(agent)
+	if !ok || len(owners) == 0 {
 		return false, nil
 	}
 	named := false
-	err := s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
-		var err error
-		named, err = c.Exists(`SELECT 1 FROM events AS e INDEXED BY events_address CROSS JOIN tags AS t
-			ON t.name='p' AND t.value=`+numOf+` AND t.created_at=e.created_at AND t.seq=e.seq
-			WHERE e.kind=? AND e.author=`+numOf+` AND e.d=? AND (e.expires_at IS NULL OR e.expires_at>?)`,
-			agentKey, int64(kindAppData), ownerKey, gate.ApprovalD, s.clock().Unix())
-		return err
+	err := s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
+		now := s.clock().Unix()
+		for _, owner := range owners {
+			ownerKey, ok := column.Hex32(owner)
+			if !ok {
+				continue
+			}
+			var err error
+			if named, err = c.Exists(sqlApproved, agentKey, int64(kindAppData), ownerKey, gate.ApprovalD, now); named || err != nil {
+				return err
+			}
+		}
+		return nil
 	})
-	return named, err
+	return named && err == nil, err
 }
