@@ -177,7 +177,7 @@ func (t *taking) one(i int, seal func(int, chain.Link) (string, int64, []byte, e
 			return err
 		}
 	}
-	if err := t.tx.Exec("INSERT INTO links VALUES (?, ?, ?, ?, ?, 0, NULL, ?)", t.w, l.N, raw[:], at, t.now, string(event)); err != nil {
+	if err := t.tx.Exec("INSERT INTO links VALUES (?, ?, ?, ?, ?, 0, NULL, ?, 0)", t.w, l.N, raw[:], at, t.now, string(event)); err != nil {
 		return err
 	}
 	more, err := tlog.StoredHashesForRecordHash(t.next, chain.Leaf(raw), tree)

@@ -16,6 +16,8 @@ func histories() uint64 {
 
 // TestHonestHistories: of honest relays, with all that goes wrong without a lie,
 // nobody finds a fault: neither a machine that writes, nor one that knows nothing.
+// Where a relay was taken out of the list, that is so of what a machine has written
+// itself: others cannot know that it was there.
 func TestHonestHistories(t *testing.T) {
 	kinds := map[Kind]int{}
 	for seed := range histories() {
@@ -35,11 +37,15 @@ func TestHonestHistories(t *testing.T) {
 				r.promise, r.past = Promise{}, nil
 			}
 		}
+		fewer := seed%5 == 4
+		if fewer {
+			w.relays = w.relays[:2]
+		}
 		w.live(25)
 		for _, own := range []*simWriter{nil, w.writers[0], w.writers[1]} {
 			report := Judge(w.evidence(own))
 			for _, f := range report.Findings {
-				if f.Kind.Fault() {
+				if f.Kind.Fault() && (!fewer || own != nil && f.W == own.w) {
 					t.Fatalf("seed %d, own %v: %+v", seed, own != nil, f)
 				}
 			}
@@ -258,6 +264,51 @@ func TestMarksStay(t *testing.T) {
 	r.Heads = []string{otherID}
 	if report := Judge(Evidence{Relays: []Shown{r}, Events: events, Now: 20}); report.Faults() != 0 {
 		t.Error(report.Findings)
+	}
+}
+
+// TestTaken: what a relay took from this machine and promised to keep is missed, all
+// that it shows may be gone, and whatever others promise or show; what only others
+// took is not asked of it.
+func TestTaken(t *testing.T) {
+	promise := Promise{Made: true, Versions: 100, Days: 365}
+	own := map[string][]Own{"0a1b2c3d": {{ID: someID, At: 1_700_000_000, Stored: true, Took: []string{"A", "gone"}}}}
+	a, b := Shown{URL: "A", Whole: true, History: true, Promise: promise}, Shown{URL: "B", Whole: true, History: true}
+	with := func(s Shown, change func(*Shown)) Shown { change(&s); return s }
+	for name, c := range map[string]struct {
+		relays []Shown
+		want   Kind
+	}{
+		"it shows nothing at all":            {[]Shown{a}, Missing},
+		"another promises nothing":           {[]Shown{b, a}, Missing},
+		"another is silent":                  {[]Shown{a, {URL: "B"}}, Missing},
+		"it promised less":                   {[]Shown{with(a, func(s *Shown) { s.Promise.Days = 1 }), with(b, func(s *Shown) { s.Promise = promise })}, Dropped},
+		"it promises nothing":                {[]Shown{with(a, func(s *Shown) { s.Promise = Promise{} })}, Dropped},
+		"it is silent":                       {[]Shown{{URL: "A"}, b}, Unsure},
+		"its history is":                     {[]Shown{with(a, func(s *Shown) { s.History = false })}, Unsure},
+		"it is asked no more":                {[]Shown{with(a, func(s *Shown) { s.URL = "B" })}, Unsure},
+		"asked no more, and others took all": {[]Shown{with(a, func(s *Shown) { s.URL = "B" }), with(a, func(s *Shown) { s.URL = "C" })}, Unsure},
+	} {
+		report := Judge(Evidence{Relays: c.relays, Own: own, Now: 1_700_000_000 + 100*day})
+		if len(report.Findings) != 1 || report.Findings[0].Kind != c.want {
+			t.Errorf("%s: %+v, want %s", name, report.Findings, c.want)
+		}
+	}
+}
+
+// TestSilent: where it is not known which relay took a number, one that is silent
+// may have it, whatever others do not promise, and the log is not complete.
+func TestSilent(t *testing.T) {
+	own := map[string][]Own{"0a1b2c3d": {{ID: someID, At: 1_700_000_000, Stored: true}}}
+	bare := Shown{URL: "A", Whole: true, History: true}
+	for _, relays := range [][]Shown{{bare, {URL: "B"}}, {{URL: "B"}, bare}, {bare, {URL: "B", Whole: true}}} {
+		report := Judge(Evidence{Relays: relays, Own: own, Now: 1_700_000_100})
+		if report.Counts[Unsure] != 1 || report.Logs[0].Complete() {
+			t.Errorf("%+v: %+v", relays, report)
+		}
+	}
+	if report := Judge(Evidence{Relays: []Shown{bare}, Own: own, Now: 1_700_000_100}); report.Counts[Dropped] != 1 {
+		t.Errorf("%+v", report)
 	}
 }
 

@@ -76,6 +76,7 @@ type num struct {
 	own    bool     // the state knows it
 	at     int64    // created_at by the state; 0: not known
 	stored bool     // by the state
+	took   []string // relays, by the state
 }
 
 func (l *log) num(n int64) *num {
@@ -144,7 +145,7 @@ func (j *judging) gather() {
 		for n, o := range all {
 			at := j.log(w).num(int64(n))
 			at.know(o.ID)
-			at.void, at.own, at.stored, at.at = at.void || o.Void, true, o.Stored, o.At
+			at.void, at.own, at.stored, at.at, at.took = at.void || o.Void, true, o.Stored, o.At, o.Took
 		}
 	}
 }

@@ -95,29 +95,53 @@ func (j *judging) number(l *log, n int64, at *num, before int64, s *State) {
 // number before it was written that is there. What is not certain to have been
 // stored is not missed.
 func (j *judging) nowhere(l *log, n int64, at *num, before int64) Kind {
-	kind := Missing
 	before = max(before, at.at)
-	if n <= l.least && before <= j.oldest { // no relay shows anything as old: it may have been stored where nobody asks any more
-		kind = Unsure
+	if len(at.took) > 0 {
+		return j.taken(at.took, before-slack)
 	}
-	before -= slack
-	if len(j.in.Relays) == 0 {
+	silent, all := false, len(j.in.Relays) > 0
+	for i, r := range j.in.Relays {
+		silent = silent || !r.Whole || !r.History
+		all = all && j.promises(i, before-slack)
+	}
+	switch {
+	case silent:
+		return Unsure
+	case !all:
 		return Dropped
+	case n <= l.least && before <= j.oldest: // no relay shows anything as old: it may have been stored where nobody asks any more
+		return Unsure
+	case at.own && !at.stored || !at.own && !j.settled(l, n): // it may never have left the machine
+		return Unsure
 	}
+	return Missing
+}
+
+// taken is nowhere of a number of which it is known which relays took it: what one
+// of them promised, no other can excuse. before is a time by which it was written.
+func (j *judging) taken(by []string, before int64) Kind {
+	silent, asked := false, false
 	for i, r := range j.in.Relays {
 		switch {
-		case !r.Promise.Made:
-			return Dropped
+		case !slices.Contains(by, r.URL):
 		case !r.Whole || !r.History:
-			kind = Unsure
-		case r.Promise.Days > 0 && before < j.in.Now-r.Promise.Days*day, before <= j.full[i]:
-			return Dropped
+			silent = true
+		case j.promises(i, before):
+			return Missing
+		default:
+			asked = true
 		}
 	}
-	if kind == Missing && (at.own && !at.stored || !at.own && !j.settled(l, n)) {
-		return Unsure // it may never have left the machine
+	if silent || !asked { // it may be where nobody answered, or nobody asks any more
+		return Unsure
 	}
-	return kind
+	return Dropped
+}
+
+// promises reports whether a relay promises to keep what was written at a time.
+func (j *judging) promises(i int, at int64) bool {
+	p := j.in.Relays[i].Promise
+	return p.Made && at > j.full[i] && (p.Days == 0 || at >= j.in.Now-p.Days*day)
 }
 
 // settled reports whether the log says by itself that a number was stored that is
