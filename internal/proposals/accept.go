@@ -113,7 +113,7 @@ func (b *Box) write(ctx context.Context, done *Accepted, o AcceptOptions) error 
 	if err != nil && !errors.Is(err, client.ErrNotFound) && !errors.Is(err, client.ErrTombstone) {
 		return err
 	}
-	if !at(head, item.Base) {
+	if !at(head, item.Base) || item.removedSince(head) {
 		if item.done(slug, head, text, source) {
 			done.Entry, done.Again, done.Trust = head, true, unit.Parse(head.Text).Trust()
 			return nil
@@ -148,6 +148,16 @@ func at(head client.Entry, base string) bool {
 		return head.Hash == ""
 	}
 	return head.Hash == base
+}
+
+// clocksDiffer is by how many seconds a proposer's clock may be behind, and a burst
+// of writes ahead.
+const clocksDiffer = 60
+
+// removedSince reports whether a memory was removed after the proposal was made for
+// none: it was accepted before, and no relay shows the answer, or is for another text.
+func (i Item) removedSince(head client.Entry) bool {
+	return i.Base == client.BaseNone && head.Tombstone && head.CreatedAt > i.CreatedAt+clocksDiffer
 }
 
 // unwritten leaves no Entry beside an error: with one, the memory is written.

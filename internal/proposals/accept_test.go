@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -87,6 +88,7 @@ func TestAcceptRest(t *testing.T) {
 	if _, _, err := r.memory.Get(t.Context(), "mem/c"); !errors.Is(err, client.ErrTombstone) || !done.Entry.Tombstone {
 		t.Errorf("%+v, %v", done, err)
 	}
+	r.author.Clock = time.Now // it is about what was just removed
 	r.accept(r.propose(r.author, Proposal{Act: Restore, Slug: "mem/c", Base: client.BaseNone, Version: first.ID}))
 	if got := r.get("mem/c"); got != first.Text {
 		t.Errorf("%q", got)
@@ -172,6 +174,30 @@ func TestAcceptConflicts(t *testing.T) {
 	}
 	if r.get("mem/a") != "three" || len(r.list().Items) != len(all) {
 		t.Error("a conflict has changed something")
+	}
+}
+
+// TestRemovedSince: what was accepted and then removed does not come back where
+// relays do not show the answer any more.
+func TestRemovedSince(t *testing.T) {
+	r := newRig(t)
+	p := r.propose(r.author, Proposal{Act: Write, Slug: "mem/a", Text: "one"})
+	item, _, err := r.box.Get(t.Context(), p.EventID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.accept(p)
+	if _, _, err := r.memory.Remove(t.Context(), "mem/a", false); err != nil {
+		t.Fatal(err)
+	}
+	var conflict *client.ConflictError
+	if done, err := r.box.AcceptItem(t.Context(), item, AcceptOptions{}); !errors.As(err, &conflict) || done.Answered || r.get("mem/a") != "" {
+		t.Errorf("%+v, %v", done, err)
+	}
+	// Proposed since then it is new.
+	item.CreatedAt = time.Now().Unix()
+	if _, err := r.box.AcceptItem(t.Context(), item, AcceptOptions{}); err != nil {
+		t.Error(err)
 	}
 }
 
