@@ -264,15 +264,15 @@ func (b *Box) answer(ctx context.Context, item Item, a Answer) (client.Status, e
 }
 
 // AcceptOwners accepts what the owner proposes, the oldest first, at most so many.
-// What cannot be accepted stays open, and the rest is accepted all the same: errs
-// says why, by event id. The error is that of List.
+// What cannot be accepted stays open, however much that is, and the rest is accepted
+// all the same: errs says why, by event id. The error is that of List.
 func (b *Box) AcceptOwners(ctx context.Context, most int, o AcceptOptions) (all []Accepted, errs map[string]error, err error) {
 	in, _, err := b.List(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	errs = map[string]error{}
-	for i := len(in.Items) - 1; i >= 0 && len(all)+len(errs) < most; i-- {
+	for i := len(in.Items) - 1; i >= 0 && len(all) < most; i-- {
 		if !in.Items[i].FromOwner {
 			continue
 		}

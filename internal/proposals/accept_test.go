@@ -352,7 +352,7 @@ func TestAcceptOwners(t *testing.T) {
 	a := r.propose(r.author, Proposal{Act: Write, Slug: "mem/a", Text: "one"})
 	b := r.propose(r.author, Proposal{Act: Write, Slug: "mem/b", Text: "two"})
 	r.propose(r.authorOf(r.friend), Proposal{Act: Write, Slug: "mem/from/friend/x", Text: "three"})
-	done, errs, err := r.box.AcceptOwners(t.Context(), 2, AcceptOptions{})
+	done, errs, err := r.box.AcceptOwners(t.Context(), 1, AcceptOptions{}) // one that is stuck holds up nothing
 	if err != nil || len(done) != 1 || done[0].EventID != a.EventID || !errors.Is(errs[bad.EventID], client.ErrConflict) {
 		t.Fatalf("%+v, %v, %v", done, errs, err)
 	}
