@@ -182,11 +182,28 @@ func (b *Box) text(ctx context.Context, done *Accepted) (text, source string, er
 		return old.Text, item.source(), nil
 	case item.Origin == nil:
 		return item.Text, item.source(), nil
-	case b.o.Open == nil:
-		return "", "", ErrUnopened
 	}
-	opened, err := b.o.Open(ctx, item.Proposal)
+	opened, err := b.opened(ctx, item)
 	return opened.Text, opened.Source, err
+}
+
+// Text returns the whole text that a proposal brings, as it is to be read before it
+// is accepted: also one that is in another agent's event. "" for acts without one.
+// Errors are ErrUnopened and those of opening.
+func (b *Box) Text(ctx context.Context, item Item) (string, error) {
+	if item.Origin == nil {
+		return item.Text, nil
+	}
+	opened, err := b.opened(ctx, item)
+	return opened.Text, err
+}
+
+// opened opens the origin of a proposal.
+func (b *Box) opened(ctx context.Context, item Item) (Opened, error) {
+	if b.o.Open == nil {
+		return Opened{}, ErrUnopened
+	}
+	return b.o.Open(ctx, item.Proposal)
 }
 
 // replacing returns the text that is written in the place of another.

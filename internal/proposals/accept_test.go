@@ -330,9 +330,15 @@ func TestOrigin(t *testing.T) {
 	if _, err := r.box.Accept(t.Context(), p.EventID, AcceptOptions{}); !errors.Is(err, ErrUnopened) {
 		t.Error(err)
 	}
+	if _, err := r.box.Text(t.Context(), item); !errors.Is(err, ErrUnopened) {
+		t.Error(err)
+	}
 	r.box = r.boxWith(Options{Listed: []Listed{{Key: r.friend.Pub, Name: "friend"}}, Open: func(_ context.Context, p Proposal) (Opened, error) {
 		return Opened{Text: "---\nderived_from: [" + someID + "]\n---\nits words", Source: "transplant:npub1x"}, nil
 	}})
+	if text, err := r.box.Text(t.Context(), item); err != nil || !strings.HasSuffix(text, "its words") {
+		t.Errorf("before it is accepted: %q, %v", text, err)
+	}
 	r.accept(p)
 	r.is("mem/from/friend/x", unit.External, "transplant", "its words")
 	// Who passes on another's words does not make them told, nor the agent's own.
