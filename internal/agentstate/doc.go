@@ -129,6 +129,7 @@ CREATE TABLE attested (n INTEGER PRIMARY KEY, session TEXT NOT NULL, process TEX
 `, `
 CREATE TABLE takers (bit INTEGER PRIMARY KEY, relay TEXT NOT NULL UNIQUE) STRICT;
 ALTER TABLE links ADD COLUMN took INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE links ADD COLUMN d BLOB;
 `}
 
 // Open opens the state of a pair, or begins it.

@@ -19,8 +19,8 @@ func TestTook(t *testing.T) {
 	s := r.open(testPair)
 	must(t, s.BeginLog(t.Context(), "", nil, strings.NewReader("abcd")))
 	id := func(i int) string { return fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, i))) }
-	must(t, s.TakeLinks(t.Context(), MaxTakers+3, func(i int, _ chain.Link) (string, int64, []byte, error) {
-		return id(i), int64(i), []byte("{}"), nil
+	must(t, s.TakeLinks(t.Context(), MaxTakers+3, func(i int, _ chain.Link) (Sealed, error) {
+		return Sealed{ID: id(i), D: []string{id(0), "no address", ""}[i%3], At: int64(i), Event: []byte("{}")}, nil
 	}))
 	relay := func(i int) string { return fmt.Sprintf("wss://%d", i) }
 	for i := range MaxTakers + 2 {
@@ -42,6 +42,9 @@ func TestTook(t *testing.T) {
 			want = nil
 		case i == 0, i >= MaxTakers:
 			want = want[:1]
+		}
+		if o.D != map[bool]string{true: id(0)}[i%3 == 0] {
+			t.Errorf("number %d is at %q", i, o.D)
 		}
 		if !slices.Equal(o.Took, want) || o.Stored != (want != nil) {
 			t.Errorf("number %d: %v, stored %v", i, o.Took, o.Stored)

@@ -66,6 +66,7 @@ type Event struct {
 // Own is what the writer's state knows of a number.
 type Own struct {
 	ID     string
+	D      string   // its event's address; "": not known
 	At     int64    // created_at of its event
 	Stored bool     // a relay said that it has it
 	Void   bool     // every relay said that it has it not

@@ -267,51 +267,6 @@ func TestMarksStay(t *testing.T) {
 	}
 }
 
-// TestTaken: what a relay took from this machine and promised to keep is missed, all
-// that it shows may be gone, and whatever others promise or show; what only others
-// took is not asked of it.
-func TestTaken(t *testing.T) {
-	promise := Promise{Made: true, Versions: 100, Days: 365}
-	own := map[string][]Own{"0a1b2c3d": {{ID: someID, At: 1_700_000_000, Stored: true, Took: []string{"A", "gone"}}}}
-	a, b := Shown{URL: "A", Whole: true, History: true, Promise: promise}, Shown{URL: "B", Whole: true, History: true}
-	with := func(s Shown, change func(*Shown)) Shown { change(&s); return s }
-	for name, c := range map[string]struct {
-		relays []Shown
-		want   Kind
-	}{
-		"it shows nothing at all":            {[]Shown{a}, Missing},
-		"another promises nothing":           {[]Shown{b, a}, Missing},
-		"another is silent":                  {[]Shown{a, {URL: "B"}}, Missing},
-		"it promised less":                   {[]Shown{with(a, func(s *Shown) { s.Promise.Days = 1 }), with(b, func(s *Shown) { s.Promise = promise })}, Dropped},
-		"it promises nothing":                {[]Shown{with(a, func(s *Shown) { s.Promise = Promise{} })}, Dropped},
-		"it is silent":                       {[]Shown{{URL: "A"}, b}, Unsure},
-		"its history is":                     {[]Shown{with(a, func(s *Shown) { s.History = false })}, Unsure},
-		"it is asked no more":                {[]Shown{with(a, func(s *Shown) { s.URL = "B" })}, Unsure},
-		"asked no more, and others took all": {[]Shown{with(a, func(s *Shown) { s.URL = "B" }), with(a, func(s *Shown) { s.URL = "C" })}, Unsure},
-	} {
-		report := Judge(Evidence{Relays: c.relays, Own: own, Now: 1_700_000_000 + 100*day})
-		if len(report.Findings) != 1 || report.Findings[0].Kind != c.want {
-			t.Errorf("%s: %+v, want %s", name, report.Findings, c.want)
-		}
-	}
-}
-
-// TestSilent: where it is not known which relay took a number, one that is silent
-// may have it, whatever others do not promise, and the log is not complete.
-func TestSilent(t *testing.T) {
-	own := map[string][]Own{"0a1b2c3d": {{ID: someID, At: 1_700_000_000, Stored: true}}}
-	bare := Shown{URL: "A", Whole: true, History: true}
-	for _, relays := range [][]Shown{{bare, {URL: "B"}}, {{URL: "B"}, bare}, {bare, {URL: "B", Whole: true}}} {
-		report := Judge(Evidence{Relays: relays, Own: own, Now: 1_700_000_100})
-		if report.Counts[Unsure] != 1 || report.Logs[0].Complete() {
-			t.Errorf("%+v: %+v", relays, report)
-		}
-	}
-	if report := Judge(Evidence{Relays: []Shown{bare}, Own: own, Now: 1_700_000_100}); report.Counts[Dropped] != 1 {
-		t.Errorf("%+v", report)
-	}
-}
-
 // TestUnitsTellIDs: where relays dropped the events, log units tell their ids, so
 // that roots can be checked.
 func TestUnitsTellIDs(t *testing.T) {

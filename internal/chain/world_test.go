@@ -205,7 +205,7 @@ func (w *world) write(s *simWriter) {
 	e.Link = &l
 	id, _ := ParseID(e.ID)
 	s.tree.Append(id)
-	s.own = append(s.own, Own{ID: e.ID, At: e.At})
+	s.own = append(s.own, Own{ID: e.ID, D: e.D, At: e.At})
 	if w.maybe(5) {
 		if w.events[e.ID] = e; w.maybe(50) {
 			w.flying = append(w.flying, e)

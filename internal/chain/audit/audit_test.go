@@ -156,8 +156,8 @@ func TestRunOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The log of the state has the name of zeros: only its ids are compared here.
-	if err := state.TakeLinks(t.Context(), 3, func(i int, _ chain.Link) (string, int64, []byte, error) {
-		return events[i].ID, int64(events[i].CreatedAt), nil, nil
+	if err := state.TakeLinks(t.Context(), 3, func(i int, _ chain.Link) (agentstate.Sealed, error) {
+		return agentstate.Sealed{ID: events[i].ID, D: events[i].Tags.GetD(), At: int64(events[i].CreatedAt)}, nil
 	}); err != nil {
 		t.Fatal(err)
 	}

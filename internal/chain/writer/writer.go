@@ -37,7 +37,7 @@ const (
 type State interface {
 	Log(ctx context.Context) (agentstate.Log, error)
 	BeginLog(ctx context.Context, instead string, after []chain.Head, random io.Reader) error
-	TakeLinks(ctx context.Context, count int, seal func(i int, l chain.Link) (id string, at int64, event []byte, err error)) error
+	TakeLinks(ctx context.Context, count int, seal func(i int, l chain.Link) (agentstate.Sealed, error)) error
 	Settle(ctx context.Context, fate agentstate.Fate, ids ...string) error
 	Took(ctx context.Context, took map[string][]string) error
 	OpenLinks(ctx context.Context, before time.Time) ([]agentstate.Link, error)
@@ -257,14 +257,14 @@ func (l *Log) Take(ctx context.Context, count int, seal func(i int, link chain.L
 }
 
 func (l *Log) take(ctx context.Context, count int, seal func(i int, link chain.Link) (*nostr.Event, error), sealing *error) error {
-	return l.o.State.TakeLinks(ctx, count, func(i int, link chain.Link) (string, int64, []byte, error) {
+	return l.o.State.TakeLinks(ctx, count, func(i int, link chain.Link) (agentstate.Sealed, error) {
 		ev, err := seal(i, link)
 		if err != nil || ev == nil {
 			*sealing = err
-			return "", 0, nil, err
+			return agentstate.Sealed{}, err
 		}
 		text, err := json.Marshal(ev)
-		return ev.ID, int64(ev.CreatedAt), text, err
+		return agentstate.Sealed{ID: ev.ID, D: ev.Tags.GetD(), At: int64(ev.CreatedAt), Event: text}, err
 	})
 }
 
