@@ -145,13 +145,16 @@ func (w *placeWorld) event() *nostr.Event {
 	}
 	w.eventNumber++
 	ev.ID = idOf(w.eventNumber % 40)
+	w.beside = nil
+	if nostr.IsEphemeralKind(ev.Kind) { // it has no place: who vouched with it, one node alone remembers
+		return ev
+	}
 	if w.chance(25) {
 		ev.Tags = append(ev.Tags, w.tag(author))
 	}
 	if w.chance(5) {
 		ev.CreatedAt += 1 << 20
 	}
-	w.beside = nil
 	for w.chance(40) {
 		agent := author
 		if w.chance(20) {
