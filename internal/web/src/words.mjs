@@ -178,8 +178,8 @@ export const W = {
     wholeTo: (n) => `Whole to n ${number(n)}.`,
     /** @param {number} n */
     unchained: (n) => `${counted(n, ['version is', 'versions are'])} in no log. That is no fault: other programs write so.`,
-    /** @param {string} kind @param {number} n */
-    finding: (kind, n) => kind === 'gap' ? `gap: n ${number(n)} was not found` : kind === 'forked' ? `forked: two events have n ${number(n)}` : kind === 'root' ? `root does not fit at n ${number(n)}` : `${kind} at n ${number(n)}`,
+    /** @param {string} kind @param {number} n @param {number} to */
+    finding: (kind, n, to) => kind === 'gap' ? to > n ? `gap: n ${number(n)} to ${number(to)} were not found` : `gap: n ${number(n)} was not found` : kind === 'forked' ? `forked: two events have n ${number(n)}` : kind === 'root' ? `root does not fit at n ${number(n)}` : `${kind} at n ${number(n)}`,
   },
   propose: {
     hint: 'Only the agent changes its memory. You propose, and it decides.', new: 'Propose a memory', about: 'About', slug: 'Where', slugHint: 'A place such as people/ana. Small letters, digits, and / between the parts.',
