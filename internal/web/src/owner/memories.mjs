@@ -3,6 +3,7 @@
 import { newer } from '../nipae/head.mjs';
 import { envelopeFault } from '../nipae/open.mjs';
 import { isExchange } from '../nipae/slug.mjs';
+import { eventId } from '../nostr/event.mjs';
 import { Candidates } from './candidates.mjs';
 import { opened } from './entry.mjs';
 import { known, loading } from './known.mjs';
@@ -25,7 +26,7 @@ export class Memories {
   /** @type {{relay: string, events: NostrEvent[]}[]} */ #pending = [];
   /** @type {Promise<void>} */ #placing = Promise.resolve();
   #busy = false;
-  #refused = 0; // events that are no engrams of this pair
+  #refused = 0; // events that are no engrams of this pair, or have another's id
   #stopped = false;
   #running = false;
   #asked = false;
@@ -81,7 +82,9 @@ export class Memories {
 
   /** @param {string} relay @param {NostrEvent} event */
   #placed(relay, event) {
-    const entry = envelopeFault(event, this.agent, this.owner.pubkey) ? undefined : this.#heads.take(relay, event);
+    // Whoever looks for an event by its id must not find what only claims it.
+    const none = envelopeFault(event, this.agent, this.owner.pubkey) || eventId(event) !== event.id;
+    const entry = none ? undefined : this.#heads.take(relay, event);
     if (entry === undefined) this.#refused++;
     if (!entry) return;
     this.#byId.set(event.id, entry);

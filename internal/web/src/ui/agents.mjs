@@ -76,7 +76,7 @@ function card(ctx, row) {
 /** @param {AgentRow} row */
 function factsOf(row) {
   const count = row.approved ? `${row.count ? knownText(row.count, W.nouns.address) : W.agents.count} · ` : '';
-  return [count, W.agents.newest, ' ', row.newest !== null ? when(row.newest) : row.count?.exact ? W.agents.never : W.unknown];
+  return [count, W.agents.newest, ' ', row.newest !== null ? when(row.newest) : row.count?.exact && row.count.n === 0 ? W.agents.never : W.unknown];
 }
 
 /**
