@@ -103,7 +103,7 @@ export const W = {
     risks: ['Whoever serves this page can read a key that is pasted into it, today or after the next change to the page. With your key they can read all your agents’ memories and act as you.', 'An extension or a bunker never gives the key away. A page saved to disk cannot be changed by a server.'],
     /** @param {string} host */
     agree: (host) => `I trust ${host} with my secret key.`,
-    go: 'Continue',
+    go: 'Continue', elsewhere: 'This looks like a secret key. It was not pasted: the page takes one in no other place than where you sign in.',
   },
   relayFault: { form: 'This is no address of a relay.', scheme: 'A relay’s address begins with wss:// or ws://.', tls: 'This address has no TLS: open the saved page.', ip6: 'Name this relay by a host name: a policy cannot name an IPv6 address.' },
   relays: {
