@@ -25,7 +25,13 @@ export function knownText(known, nouns, unreadable = 0) {
 }
 
 /** @param {string} word what a relay or signer failed by, or what makes an event unreadable */
-export const reasonText = (word) => reasons[word] ?? `${reasons.unknown} (${/^[a-z0-9-]{1,40}$/.test(word) ? word : 'unnamed'})`;
+export const reasonText = (word) => named(reasons, word) ?? `${reasons.unknown} (${/^[a-z0-9-]{1,40}$/.test(word) ? word : 'unnamed'})`;
+
+/** What a table of texts has for a word that may be anybody's: nothing that objects have of themselves. @param {Record<string, string>} of @param {string} word @returns {string | undefined} */
+const named = (of, word) => Object.hasOwn(of, word) ? of[word] : undefined;
+
+/** @param {string} status of a contract, as a relay or a party calls it */
+export const statusText = (status) => named(W.contracts.states, status) ?? status;
 
 /** @type {Record<string, {name: string, whose: string}>} */
 const trust = {
@@ -205,6 +211,7 @@ export const W = {
   },
   contracts: {
     heading: 'Contracts', what: 'What your key agreed with others, read only.', none: 'No contract of this key is known to these relays.', back: '← All contracts', one: 'Contract', status: 'State', poster: 'Poster', worker: 'Worker', amount: 'Amount', deadline: 'Deadline', moves: 'Moves', entries: 'Entries',
+    told: 'State, parties, amount and text are what the relay tells. Moves and entries are signed, and each signature is checked.',
     withdrawn: 'withdrawn', sealed: 'sealed', private: 'private', verify: 'Order and the right to decide:',
     signature: { ok: 'signature checked', bad: 'signature does not fit', none: 'not signed' },
     /** @type {Record<string, string>} */
