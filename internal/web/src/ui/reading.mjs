@@ -1,6 +1,7 @@
 // The memories of one agent while they are read: what is there so far, told to whoever
 // shows it, and the indexes that search, links and the tree go by.
 import { calmly, inSlices, turn } from './chunks.mjs';
+import { references } from '../nipae/references.mjs';
 import { index, matches, words } from '../search.mjs';
 
 /** @typedef {import('../owner/memories.mjs').Entry} Entry */
@@ -109,7 +110,7 @@ export class Reading {
     const found = [];
     await turn();
     const whole = await inSlices(this.entries, (entry) => {
-      if (entry.slug !== slug && entry.unit?.links.includes(slug)) found.push(entry);
+      if (entry.slug !== slug && linksFrom(entry).includes(slug)) found.push(entry);
     }, signal);
     return whole ? found : null;
   }
@@ -137,6 +138,9 @@ export const isSys = (entry) => entry.slug?.startsWith(SYS) ?? false;
 
 /** @param {Entry} entry */
 export const typeOf = (entry) => entry.slug === 'core' ? 'core' : entry.unit?.type ?? 'unknown';
+
+/** The slugs that a memory links to; the core has no fields, and may link all the same. @param {Entry} entry @returns {string[]} */
+export const linksFrom = (entry) => entry.slug === 'core' ? references(entry.text ?? '') : entry.unit?.links ?? [];
 
 /** @param {Entry} entry @param {Filter} filter */
 function fits(entry, filter) {
