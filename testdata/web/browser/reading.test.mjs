@@ -10,6 +10,52 @@ import { newParty, startRelay } from '../rig/relay.mjs';
 
 const body = (slug, value) => [slug, JSON.stringify(slug === 'core' ? { slug, profile: value } : { slug, value })];
 
+test('what changed since the last visit, by consent and under a hash', { timeout: 90_000 }, async t => {
+  const relay = await startRelay(t);
+  const { owner, agent } = await household(relay);
+  await fill(relay, owner, agent, [body('mem/sys/notes', 'kept by a program')]);
+  const page = (await openBrowser(t)).pages()[0];
+  const app = `${relay.http}/app/`;
+  const row = text => page.locator('.row', { hasText: text });
+  await signIn(page, app, owner);
+  assert.equal(await page.evaluate(() => localStorage.length), 0);
+  await page.locator('[data-nav=settings]').click();
+  await page.getByRole('checkbox', { name: 'Remember when I was here' }).check();
+  await page.locator('[data-nav=agents]').click();
+  await openAgent(page, agent);
+  await row('people/ana').waitFor();
+  assert.equal(await row('sys/notes').count(), 0);
+  await page.getByRole('checkbox', { name: 'Show mem/sys/' }).check();
+  await row('sys/notes').waitFor();
+
+  // Written while this visit reads on, and not read by it.
+  await agent.mem(owner, 'mem', 'set', 'people/late', 'Came meanwhile.');
+  await page.locator('[data-part=relays]').click();
+  await page.locator('td').first().waitFor();
+  await page.locator('[data-part=memories]').click();
+  await row('people/ana').waitFor();
+  const kept = await page.evaluate(() => JSON.stringify(localStorage));
+  for (const text of [owner.hex, owner.npub, agent.hex, agent.npub, 'people', 'ana']) assert.ok(!kept.includes(text), kept);
+  assert.match(kept, /[0-9a-f]{32}\\":\d{10}/);
+  await page.click('#logout');
+
+  await agent.mem(owner, 'mem', 'set', 'people/bo', 'Came after.');
+  await signIn(page, app, owner);
+  await openAgent(page, agent);
+  await page.locator('.since', { hasText: /2 changed since your last visit/ }).waitFor();
+  await page.getByRole('button', { name: 'Show only these' }).click();
+  await row('people/ana').waitFor({ state: 'detached' });
+  assert.deepEqual((await page.locator('.row .slug').allInnerTexts()).sort(), ['people/bo', 'people/late']);
+  await shot(page, 'since');
+  await page.locator('[data-nav=settings]').click();
+  await page.getByRole('button', { name: 'Forget all of it' }).click();
+  assert.equal(await page.evaluate(() => localStorage.length), 0);
+  await page.locator('[data-nav=relays]').click();
+  await page.getByRole('button', { name: 'Sign out and name other relays' }).click();
+  await page.getByText('The page was loaded anew.').waitFor();
+  assert.equal(await page.evaluate(() => document.querySelectorAll('meta[http-equiv]').length), 0);
+});
+
 test('fields, links both ways, marks and the raw event', { timeout: 60_000 }, async t => {
   const relay = await startRelay(t);
   const owner = await newParty(relay, 'owner'), agent = await newParty(relay, 'agent');

@@ -28,6 +28,7 @@ export class Reading {
    */
   constructor(ctx, agent) {
     this.agent = agent;
+    this.began = Math.floor(Date.now() / 1000);
     const tell = calmly(() => { for (const watch of [...this.#watching]) watch(); }, 300);
     this.memories = ctx.owner.memories(agent, { signal: this.#stop.signal, onChange: tell });
   }
@@ -146,7 +147,7 @@ export const linksFrom = (entry) => entry.slug === 'core' ? references(entry.tex
 function fits(entry, filter) {
   if (!filter.sys && isSys(entry)) return false;
   if (isRemoved(entry) !== (filter.state === REMOVED)) return false;
-  if (filter.since !== null && entry.event.created_at <= filter.since) return false;
+  if (filter.since !== null && entry.event.created_at < filter.since) return false;
   if (filter.type !== '' && typeOf(entry) !== filter.type) return false;
   if (filter.state === '' || filter.state === REMOVED) return true;
   return filter.state === 'unreadable' ? entry.unreadable !== null : entry.unit?.state === filter.state;
