@@ -81,3 +81,70 @@ test('fields, links both ways, marks and the raw event', { timeout: 60_000 }, as
   await shot(page, 'fields');
 });
 
+test('a change is shown wherever in a text it stands, and line ends stay', { timeout: 60_000 }, async t => {
+  const relay = await startRelay(t);
+  const { owner, agent } = await household(relay);
+  const long = '7\n'.repeat(6000);
+  await agent.mem(owner, 'mem', 'set', 'long', `${long}the end`);
+  await agent.mem(owner, 'mem', 'set', 'long', `${long}another end`);
+  await agent.mem(owner, 'mem', 'set', 'letter', 'one\r\ntwo\r\nthree\r\n');
+  const page = (await openBrowser(t)).pages()[0];
+  await signIn(page, `${relay.http}/app/`, owner);
+  await openAgent(page, agent);
+  await openMemory(page, 'long');
+  await page.getByRole('button', { name: 'Show versions' }).click();
+  await page.getByRole('button', { name: 'Show changes' }).click();
+  await page.locator('.diff-add', { hasText: 'another end' }).waitFor();
+  await page.locator('.diff-del', { hasText: 'the end' }).waitFor();
+
+  await page.locator('.row', { hasText: 'letter' }).click();
+  await page.locator('.place .slug', { hasText: 'letter' }).waitFor();
+  await page.getByRole('button', { name: 'Propose an edit' }).click();
+  await page.getByRole('button', { name: 'Look over' }).click();
+  await page.getByText('The text is as it was.').waitFor();
+  await page.getByRole('textbox', { name: 'Text' }).fill('one\n2\nthree\n');
+  await page.getByRole('button', { name: 'Look over' }).click();
+  await page.locator('.diff-add').first().waitFor();
+  assert.deepEqual([await page.locator('.diff-add').count(), await page.locator('.diff-del').count()], [1, 1]);
+});
+
+test('a version is restored byte for byte, a memory archived, another deleted', { timeout: 90_000 }, async t => {
+  const relay = await startRelay(t);
+  const { owner, agent } = await household(relay);
+  const page = (await openBrowser(t)).pages()[0];
+  const text = async slug => (await agent.mem(owner, 'mem', 'get', slug));
+  const send = async () => {
+    await page.getByRole('button', { name: 'Look over' }).click();
+    await page.getByRole('button', { name: 'Send the proposal' }).click();
+    await page.getByText('1 of 1 relay took it').waitFor();
+    await agent.mem(owner, 'proposals', 'accept', /^[0-9a-f]{16}(?=.* open)/m.exec(await agent.mem(owner, 'proposals', 'ls'))[0]);
+    await page.getByRole('button', { name: 'Back to the list' }).click();
+  };
+  await signIn(page, `${relay.http}/app/`, owner);
+  await openAgent(page, agent);
+  await openMemory(page, 'people/ana');
+  await page.getByRole('button', { name: 'Show versions' }).click();
+  await page.locator('.version-list li').nth(1).waitFor();
+  const asOf = async (at, told) => {
+    await page.fill('#as-of', at);
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.locator('.versions').getByText(told).first().waitFor();
+  };
+  await asOf('2001-01-01T00:00', 'No version that is kept is that old.');
+  await asOf('2999-01-01T00:00', /in Spanish/);
+  await page.locator('.version-list button').nth(1).click();
+  await page.getByRole('button', { name: 'Propose to restore this version' }).click();
+  await send();
+  assert.equal(await text('people/ana'), '---\ntags: [people, family]\n---\nAna prefers to be answered in English.');
+  await openMemory(page, 'projects/atlas');
+  await page.getByRole('button', { name: 'Propose to archive' }).click();
+  await send();
+  assert.match(await text('projects/atlas'), /^state: archived$/m);
+  await openMemory(page, 'journal/2026-05-04');
+  await page.getByRole('button', { name: 'Propose to delete' }).click();
+  await send();
+  await page.getByRole('button', { name: 'Read anew' }).click();
+  await page.locator('.row', { hasText: 'journal' }).waitFor({ state: 'detached' });
+  await page.locator('[data-part=proposals]').click();
+  await page.locator('.answer-accepted').nth(2).waitFor();
+});
