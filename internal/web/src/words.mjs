@@ -53,7 +53,7 @@ const states = { active: 'active', archived: 'archived', superseded: 'superseded
 
 export const W = {
   title: 'Owner’s page', loading: 'Loading…', unknown: 'not known', again: 'Try again', back: 'Back', cancel: 'Cancel', stop: 'Stop',
-  copy: 'Copy', copied: 'Copied', notCopied: 'Not copied', logout: 'Log out', skip: 'Skip to the content', stay: 'Stay',
+  copy: 'Copy', copied: 'Copied', notCopied: 'Not copied', logout: 'Log out', skip: 'Skip to the content', stay: 'Stay', done: 'Done',
   nav: { agents: 'Agents', contracts: 'Contracts', relays: 'Relays', settings: 'Settings' },
   navLabel: 'Page', signedInAs: 'Signed in as',
   signerShort: { nip07: 'extension', nip46: 'bunker', pasted: 'pasted key' },

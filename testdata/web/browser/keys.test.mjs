@@ -36,7 +36,8 @@ test('a page without an extension says so', { timeout: 30_000 }, async t => {
 test('a bunker (NIP-46) over a second relay', { timeout: 60_000 }, async t => {
   const relay = await startRelay(t), other = await startRelay(t);
   const { owner, agent } = await household(relay);
-  const { link, asked } = await startBunker(t, other.url, await hexOf(owner));
+  const wants = 'https://bunker.example/\u202eallow';
+  const { link, asked } = await startBunker(t, other.url, await hexOf(owner), { wants });
   const page = (await openBrowser(t)).pages()[0];
   const watch = new Watch(page);
   await begin(page, `${relay.http}/app/`, 'bunker');
@@ -46,6 +47,11 @@ test('a bunker (NIP-46) over a second relay', { timeout: 60_000 }, async t => {
   await openAgent(page, agent);
   await openMemory(page, 'people/ana');
   assert.ok(asked.includes('nip44_decrypt') && asked.includes('sign_event'), asked.join());
+  // The bunker asked for something while memory was read: it is told, as text.
+  await page.getByRole('alert').getByText('https://bunker.example/⟨U+202E⟩allow').waitFor();
+  assert.equal(await page.locator('a').count(), 0);
+  await page.getByRole('button', { name: 'Done' }).click();
+  await page.locator('#above').waitFor({ state: 'detached' });
   quiet(watch, [relay.http, relay.url, other.url]);
 });
 
