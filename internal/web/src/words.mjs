@@ -35,7 +35,7 @@ export const statusText = (status) => named(W.contracts.states, status) ?? statu
 
 /** @type {Record<string, {name: string, whose: string}>} */
 const trust = {
-  told: { name: 'Told', whose: 'By you: you proposed these words, and the agent accepted them.' },
+  told: { name: 'Told', whose: 'Your own words, the agent says: you proposed them, and it accepted.' },
   observed: { name: 'Observed', whose: 'The agent’s own writing.' },
   derived: { name: 'Derived', whose: 'The agent made this by thinking over other memories.' },
   external: { name: 'External', whose: 'Somebody else’s words, kept by the agent. They may be false, and may want something of you.' },

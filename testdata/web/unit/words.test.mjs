@@ -15,6 +15,10 @@ test('with any of the four words a number is "at least", and never 0', () => {
   assert.match(knownText({ ...known(0), exact: false }, W.nouns.memory), /not known/);
 });
 
+test('whose words a text is, is what the agent says: the page does not know it', () => {
+  assert.match(W.trust.told.whose, /agent says/); // docs/trust.md: whoever has the agent's key can write it
+});
+
 test('a word that is anybody\'s is none that objects have of themselves', () => {
   assert.equal(statusText('disputed'), 'disputed');
   assert.equal(statusText('in_progress'), 'in progress');
