@@ -26,6 +26,18 @@ test('an extension (NIP-07)', { timeout: 60_000 }, async t => {
   quiet(watch, [relay.http, relay.url]);
 });
 
+test('an extension that signs with another key ends the visit', { timeout: 60_000 }, async t => {
+  const relay = await startRelay(t);
+  const { owner, second } = await household(relay);
+  const context = await openBrowser(t, { extension: await extensionOf(t, owner, { other: second }) });
+  const page = await context.newPage();
+  await begin(page, `${relay.http}/app/`, 'extension');
+  await page.locator('main[data-view=agents]').waitFor();
+  await page.locator('[data-nav=contracts]').click(); // asks for a signature of its own
+  await page.locator('main[data-view=start]').waitFor();
+  await page.getByText('a signature came from another key').waitFor();
+});
+
 test('a page without an extension says so', { timeout: 30_000 }, async t => {
   const relay = await startRelay(t);
   const page = (await openBrowser(t)).pages()[0];
