@@ -1,6 +1,5 @@
 // The contracts of this key, by the relays' contract API, read only (docs/contracts.md).
 import * as nip19 from 'nostr-tools/nip19';
-import { payloadBytes } from '../nipae/open.mjs';
 import { checkEntry, checkMove } from '../contract.mjs';
 import { RelayError } from '../nostr/relay.mjs';
 import { failed, known } from './known.mjs';
@@ -17,7 +16,6 @@ import { failed, known } from './known.mjs';
 const PAGE = 200;
 const MOST = 10_000; // rows of one list
 const MOST_BYTES = 128 << 20; // characters of one list
-const ENTRY = 30090, STATE = 30091; // kinds of NIP-TEMP
 const API = '/api/escrow/contracts';
 
 /** @typedef {Record<string, any>} Row */

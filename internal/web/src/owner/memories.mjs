@@ -6,7 +6,7 @@ import { isExchange } from '../nipae/slug.mjs';
 import { eventId } from '../nostr/event.mjs';
 import { Candidates } from './candidates.mjs';
 import { opened } from './entry.mjs';
-import { known, loading } from './known.mjs';
+import { known } from './known.mjs';
 
 /** @typedef {import('./entry.mjs').Entry} Entry */
 /** @typedef {import('../nostr/event.mjs').NostrEvent} NostrEvent */

@@ -152,5 +152,3 @@ function byKey(ctx) {
   return h('section', { class: 'part', 'aria-labelledby': 'by-key' }, h('h2', { id: 'by-key' }, W.agents.byKey),
     h('div', { class: 'field' }, h('label', { for: 'agent-key' }, W.agents.key), h('div', { class: 'beside' }, input, button(W.agents.openKey, open))), place);
 }
-
-export { approval };
