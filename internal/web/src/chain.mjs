@@ -3,12 +3,12 @@
 // `engramctl verify`; this is what one reading of all versions can tell.
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js';
+import { breathing } from './breathe.mjs';
 
 /** @typedef {{w: string, n: number, t: number, prev: string, root: string, voids: [number, string][], open: [number, number][], after: {w: string, n: number, id: string}[]}} Link */
 /** @typedef {{kind: 'gap' | 'forked' | 'root', n: number, to: number}} Finding of the numbers n to to: more than one only of a gap */
 /** @typedef {{w: string, last: number, wholeTo: number | null, findings: Finding[]}} Log */
 
-const SLICE = 12; // ms of work in one go: thousands of sums take time, and somebody may be scrolling
 const MAX_VOID = 32, MAX_SPANS = 16; // that one link names
 
 const isLog = (/** @type {unknown} */ s) => typeof s === 'string' && /^[0-9a-f]{8}$/.test(s);
@@ -102,19 +102,6 @@ class Known {
   }
 }
 
-/** @typedef {() => Promise<void>} Breathe gives others their turn, when there was work for long enough */
-
-/** @param {AbortSignal} [signal] @returns {Breathe} */
-function breathing(signal) {
-  let until = performance.now() + SLICE;
-  return async () => {
-    if (performance.now() < until) return;
-    await new Promise((done) => setTimeout(done));
-    signal?.throwIfAborted();
-    until = performance.now() + SLICE;
-  };
-}
-
 /**
  * What it takes is by how much was written, not by the numbers that stand in it.
  * @param {{event: {id: string, created_at: number}, slug: string, text: string | null, members: Record<string, unknown>}[]} opened every version
@@ -152,7 +139,7 @@ export async function judge(opened, signal) {
   return { logs: judged.sort((a, b) => b.last - a.last), unchained };
 }
 
-/** @param {string} w @param {Known} known @param {Breathe} breathe @returns {Promise<Log>} */
+/** @param {string} w @param {Known} known @param {import('./breathe.mjs').Breathe} breathe @returns {Promise<Log>} */
 async function judgeLog(w, { links, ids, excused }, breathe) {
   let last = 0;
   for (const n of links.keys()) last = Math.max(last, n);
