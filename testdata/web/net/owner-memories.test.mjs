@@ -45,6 +45,7 @@ test('what claims the id of a memory is not found in its place', async (t) => {
     const memories = await whole(ownerOver(t, keyed(owner), Object.fromEntries(order.map((url) => [url, has[url]]))), agent.pubkey);
     assert.deepEqual(memories.heads.filter((e) => e.event.id === real.id).map((e) => e.text), ['real']);
     assert.deepEqual([memories.entries.length, memories.known.n, memories.known.why], [1, 1, ['unreadable']]);
+    assert.deepEqual(memories.known.details, [{ relay: 'wss://liar/', reason: 'unreadable-frames' }], 'whoever made it up is named');
   }
 });
 
