@@ -59,7 +59,7 @@ test('a relay that dies: failed, never none, and no list is written', { timeout:
   const dying = await fakeRelay(t, { answer: () => 'die' });
   await signIn(page, app, owner, [dying.url]);
   await page.locator('main[data-view=agents] .known[data-state=failed]').first().waitFor();
-  assert.match(await page.locator('.card').first().innerText(), /at least 7 addresses/);
+  await page.locator('.card', { hasText: 'at least 7 addresses' }).waitFor();
   await page.getByText('Others that name you').first().click();
   await page.getByRole('button', { name: 'Approve', exact: true }).click();
   await page.getByRole('button', { name: 'Approve it' }).click();
