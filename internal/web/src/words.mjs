@@ -211,7 +211,7 @@ export const W = {
   },
   contracts: {
     heading: 'Contracts', what: 'What your key agreed with others, read only.', none: 'No contract of this key is known to these relays.', back: '← All contracts', one: 'Contract', status: 'State', poster: 'Poster', worker: 'Worker', amount: 'Amount', deadline: 'Deadline', moves: 'Moves', entries: 'Entries',
-    told: 'State, parties, amount and text are what the relay tells. Moves and entries are signed, and each signature is checked.',
+    told: 'State, parties, amount and text are what the relay tells. Beside each move and entry stands what became of its signature.',
     withdrawn: 'withdrawn', sealed: 'sealed', private: 'private', verify: 'Order and the right to decide:',
     signature: { ok: 'signature checked', bad: 'signature does not fit', none: 'not signed' },
     /** @type {Record<string, string>} */
