@@ -338,7 +338,7 @@ func simulated(t *testing.T, seed uint64, long time.Duration, faults Faults) (pr
 }
 
 func TestNodesExecuteTheSame(t *testing.T) {
-	seeds := uint64(6)
+	seeds := uint64(4)
 	if testing.Short() {
 		seeds = 2
 	}
