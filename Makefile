@@ -14,7 +14,7 @@ export GORACE := atexit_sleep_ms=0
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: run build product check test test-raced test-unraced test-quiet test-programs load lines portable released dist dist-test peers interop web web-same web-test web-deps lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
+.PHONY: run build product check test test-raced test-unraced test-quiet test-programs load cluster-programs cluster-test cluster-soak lines portable released dist dist-test peers interop web web-same web-test web-deps lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
 
 build: product ## the programs, into bin/
 	cd cmd/engram-load && $(GO) build $(GOTAGS) -trimpath -o ../../bin/ .
@@ -59,7 +59,7 @@ RACED = $(filter-out $(E2E) $(QUIET:./%=engramd/%) $(ALONE:%=engramd/%),$(shell 
 # processor: what bounds how much is held, and the long form of what goes through a great
 # many states one after the other, of which the raced run sees a few.
 # TestShortenedIsRunAgain says which tests these are.
-AGAIN      = Allocations|SearchGoesOn|TestPagesAreBounded|TestListsAreBounded|LongThread|ManyEntriesInASecond|ImportInAnyOrder|TestEveryMove|TestRetentionOfWhatIsNamed|TestRetentionByNumber|TestNumbersComeToAnOldDatabase|TestTiesAreExact|TestOlderDatabasesAreRead|TestExport$$|TestSearchTakesTheSame|TestListsCostLinearly|CutAndAddedBytes|Footprint|IdleConnections|WeightOfMessages|LargeBundle|EveryFlippedByte|ReadTheProcess|AgainstModel|EndedAreWhole|BytesOnDisk|TestNumbering|EitherWay|CommandsGiveTheSameRows|RandomContracts|SearchTakesTurns|AnyOrderOfImport|TestPermissions$$|FiveThousand|TestTargets|TestLatency|TestOperationsBreakNoPromise|TestNoThinkerDoesHarm|TwoHundredDreams|TestTwoMachines|ProcessesAreKilled|KilledAndKilledAgain|ChangedWhileDead|Histories$$
+AGAIN      = Allocations|SearchGoesOn|TestPagesAreBounded|TestListsAreBounded|LongThread|ManyEntriesInASecond|ImportInAnyOrder|TestEveryMove|TestRetentionOfWhatIsNamed|TestRetentionByNumber|TestNumbersComeToAnOldDatabase|TestTiesAreExact|TestOlderDatabasesAreRead|TestExport$$|TestSearchTakesTheSame|TestListsCostLinearly|CutAndAddedBytes|Footprint|IdleConnections|WeightOfMessages|LargeBundle|EveryFlippedByte|ReadTheProcess|AgainstModel|EndedAreWhole|BytesOnDisk|TestNumbering|EitherWay|CommandsGiveTheSameRows|OneOrderGivesTheSameRows|RandomContracts|SearchTakesTurns|AnyOrderOfImport|TestPermissions$$|FiveThousand|TestTargets|TestLatency|TestOperationsBreakNoPromise|TestNoThinkerDoesHarm|TwoHundredDreams|TestTwoMachines|ProcessesAreKilled|KilledAndKilledAgain|ChangedWhileDead|Histories$$
 AGAIN_PKGS = ./internal/chain ./internal/contracts ./internal/contracts/api ./internal/memory ./internal/mind ./internal/mind/plans ./internal/mirror ./internal/recollect ./internal/session ./internal/snapshot/bundle ./internal/store/sqlite/contracts ./internal/store/sqlite/events
 
 # Many tests wait, for relays that hang or for the disk, and the last package of a run
@@ -86,6 +86,21 @@ test-quiet:
 
 load: ## the tests of engram-load, a module of its own
 	cd cmd/engram-load && $(GO) test $(GOTAGS) -race -timeout 30m ./...
+
+# The servers of the log are of a module of their own. What is in it is vetted here, for
+# nothing else needs that module. The programs are built once.
+CLUSTER := internal/e2e/cluster
+
+cluster-programs: test-programs
+	cd $(CLUSTER) && $(GO) vet $(GOTAGS) ./... && $(GO) build -o ../../../bin/test/natsd ./natsd
+
+cluster-test: cluster-programs ## several nodes over one log: three NATS servers, killed, stopped and cut off; at most 4 minutes
+	cd $(CLUSTER) && CLUSTER_NATSD=$(CURDIR)/bin/test/natsd ENGRAMD_BUILT=$(CURDIR)/bin/test \
+		$(GO) test $(GOTAGS) -vet=off -race -count 1 -parallel 3 -timeout 15m ./...
+
+cluster-soak: cluster-programs ## the same with fifty kills, and longer measurements
+	cd $(CLUSTER) && ENGRAMD_SOAK=1 CLUSTER_NATSD=$(CURDIR)/bin/test/natsd ENGRAMD_BUILT=$(CURDIR)/bin/test \
+		$(GO) test $(GOTAGS) -vet=off -race -count 1 -v -timeout 2h -run 'KilledAgain|Measure' ./...
 
 # engramctl is Go alone: it needs no C compiler where it is built, and runs where
 # engramd does not. Whichever of its packages is other source without cgo is tested here,

@@ -15,15 +15,16 @@ import (
 func (c *serveCommand) openContracts(ctx context.Context) (err error) {
 	c.contracts, err = contracts.New(contracts.Options{
 		Store: c.store, Relay: c.relay, Table: c.relay.Table, Signer: c.agents, Sealer: identity.Sealer{Vault: c.vault},
-		Identities: c.agents, RelayKeys: c.keys, Writers: &c.policy, Outbox: c.outbox, Guesses: c.guesses, Log: c.log, Limits: contracts.Limits{Event: c.cfg.Limits.MessageBytes},
+		Identities: c.agents, RelayKeys: c.keys, Writers: &c.policy, Outbox: c.outbox, Guesses: c.guesses, Clock: c.now, Log: c.log, Limits: contracts.Limits{Event: c.cfg.Limits.MessageBytes},
 	})
 	if err != nil {
 		return err
 	}
-	used, err := api.OpenUsed(ctx, c.store, c.cfg.Auth.HTTPWindow, time.Now)
+	used, err := api.OpenUsed(ctx, c.store, c.cfg.Auth.HTTPWindow, c.now)
 	if err != nil {
 		return err
 	}
+	c.changed = used
 	url := c.urls()[0]
 	c.api = api.New(api.Options{
 		Service: c.contracts, Identities: c.agents, Used: used, Operator: c.admin.Manages, Decided: c.metrics.GateDecision,
@@ -33,13 +34,12 @@ func (c *serveCommand) openContracts(ctx context.Context) (err error) {
 	return nil
 }
 
-// runContracts looks after deadlines until stopContracts.
+// runContracts looks after deadlines until stopContracts, while this node leads.
 func (c *serveCommand) runContracts() {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		c.contracts.Run(ctx, time.After)
-	}()
-	c.stopContracts = func() { cancel(); <-done }
+	c.stopContracts = begin(context.Background(), func(ctx context.Context) {
+		c.leading.while(ctx, func(ctx context.Context) {
+			defer c.leading.rousing(ctx, c.contracts.Rouse)()
+			c.contracts.Run(ctx, time.After)
+		})
+	})
 }

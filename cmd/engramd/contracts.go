@@ -78,6 +78,32 @@ func (c *serveCommand) openOutbox() {
 	}
 }
 
+// startOutbox begins to deliver. Of several nodes the one that leads delivers
+// what any of them queued.
+func (c *serveCommand) startOutbox(ctx context.Context) error {
+	if c.leading.alone() {
+		if err := c.outbox.Start(ctx, c.delivered); err != nil {
+			return err
+		}
+		return c.contracts.Resume(ctx)
+	}
+	c.stopOutbox = begin(context.Background(), func(ctx context.Context) { c.leading.while(ctx, c.deliver) })
+	return nil
+}
+
+// deliver delivers until ctx ends. What cannot be tidied up before is found at
+// the next time that this node leads.
+func (c *serveCommand) deliver(ctx context.Context) {
+	if err := c.outbox.Keep(ctx); err != nil && ctx.Err() == nil {
+		c.log.Error("what waits for relays that are no longer targets is not forgotten", "err", err)
+	}
+	if err := c.contracts.Resume(ctx); err != nil && ctx.Err() == nil {
+		c.log.Error("entries that wait for the relay could not be looked for", "err", err)
+	}
+	defer c.leading.rousing(ctx, c.outbox.Rouse)()
+	c.outbox.Run(ctx, c.delivered)
+}
+
 // delivered notes in its thread that the relay has an entry now. The service
 // hands it to the relay once more, which knows it.
 func (c *serveCommand) delivered(ctx context.Context, ev *nostr.Event) error {

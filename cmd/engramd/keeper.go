@@ -43,7 +43,18 @@ func (c *serveCommand) startKeeper() {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.keeper.cancel = cancel
 	worker := operator.NewWorker(c.snapshots, time.After)
+	worker.Schedule(c.leading.alone())
 	c.keeper.working.Go(func() { worker.Run(ctx) })
+	if c.leading.alone() {
+		return
+	}
+	c.keeper.working.Go(func() {
+		c.leading.while(ctx, func(ctx context.Context) {
+			worker.Schedule(true)
+			<-ctx.Done()
+			worker.Schedule(false)
+		})
+	})
 }
 
 // stop ends what is under way: a bundle that is not whole leaves nothing.

@@ -80,6 +80,7 @@ func descriptions() []description {
 		{"check", "[OPTIONS]", "check the database and say what to do", true, func(m *Main) command { return &checkCommand{Main: m} }},
 		{"snapshot", "[COMMAND] [OPTIONS]", "keep an agent's memory as of one instant, verify it, and go back to it", true, func(m *Main) command { return &snapshotCommand{Main: m} }},
 		{"relay-key", "[COMMAND] [OPTIONS]", "show, change and revoke the relay's identity key", true, func(m *Main) command { return &relayKeyCommand{Main: m} }},
+		{"cluster", "COMMAND [OPTIONS]", "run several relays over one log: the first node, further ones, what they share", true, func(m *Main) command { return &clusterCommand{Main: m} }},
 		{"master-key", "rotate [OPTIONS]", "change the master key of contract memory and seal everything anew", true, func(m *Main) command { return &masterKeyCommand{Main: m} }},
 		{"outbox", "[ls | drop --relay URL] [OPTIONS]", "show what waits for further relays, and give it up", true, func(m *Main) command { return &outboxCommand{Main: m} }},
 		{"status", "[OPTIONS] [--json] [--top N]", "say who is connected to the running relay, what is slow and how full it is", true, func(m *Main) command { return &statusCommand{Main: m} }},
@@ -197,6 +198,8 @@ func (m *Main) commandUsage(w io.Writer, d description) {
 		fmt.Fprint(w, relayKeyUsage)
 	case "master-key":
 		fmt.Fprint(w, masterKeyUsage)
+	case "cluster":
+		fmt.Fprint(w, clusterUsage)
 	case "sync":
 		fmt.Fprint(w, syncUsage)
 	case "outbox":

@@ -47,6 +47,9 @@ const orderRotateMaster = "master-key rotate"
 // masterKeyOrders let the command change the key of the running relay.
 func (c *serveCommand) masterKeyOrders() []control.Order {
 	return []control.Order{control.NewOrder(orderRotateMaster, func(ctx context.Context, _ struct{}) (any, error) {
+		if err := c.aloneOnly(); err != nil {
+			return nil, err
+		}
 		done, err := c.vault.Rotate(context.WithoutCancel(ctx), identity.Register{Sealed: c.store})
 		if err == nil {
 			c.log.Info("the master key was changed: keep a copy of the new one with the backups", "master_key", c.vault.Source(), "sealed", done.Sealed)

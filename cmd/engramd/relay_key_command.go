@@ -97,6 +97,9 @@ type keyArgs struct {
 func (c *serveCommand) keyOrders() []control.Order {
 	return []control.Order{
 		control.NewOrder(orderRotate, func(ctx context.Context, args keyArgs) (any, error) {
+			if err := c.aloneOnly(); err != nil {
+				return nil, err
+			}
 			done, err := c.keys.Rotate(context.WithoutCancel(ctx), args.Revoke)
 			if done.New != "" {
 				c.outbox.SetIdentity(identityOf(c.keys.Key()))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -35,6 +36,16 @@ func (c *serveCommand) reload(ctx context.Context) {
 	c.metrics.ReloadDone(true)
 }
 
+// agrees refuses a configuration that differs, in options which all nodes of a
+// cluster share, from what the cluster's configuration says.
+func agrees(cfg *config.Config, shared string) error {
+	keys := config.SharedDiff(cfg, shared)
+	if len(keys) == 0 {
+		return nil
+	}
+	return usageError{fmt.Errorf("this differs from the cluster's configuration, which all nodes share: %s; set here what it says, as engramd cluster show prints it, or propose this for all nodes (engramd cluster configure)", strings.Join(keys, ", "))}
+}
+
 func listed(keys []string) string {
 	if len(keys) == 0 {
 		return "nothing"
@@ -50,6 +61,9 @@ const applyLimit = 10 * time.Second
 func (c *serveCommand) apply(ctx context.Context, cfg *config.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, applyLimit)
 	defer cancel()
+	if err := c.asShared(cfg); err != nil {
+		return err
+	}
 	table, err := newTable(cfg)
 	if err != nil {
 		return err

@@ -153,9 +153,13 @@ func (c *serveCommand) following() following {
 	return following{store: c.store, table: c.relay.Table, judge: asAuthor(c.copies.RejectEvent), log: c.log, metrics: c.metrics}
 }
 
-// openReplicas begins to follow.
+// openReplicas begins to follow, while this node leads.
 func (c *serveCommand) openReplicas() error {
 	c.replicas = replica.NewSet(c.following().follower)
+	if !c.leading.alone() {
+		c.replicas.Hold()
+		c.stopFollowing = begin(context.Background(), func(ctx context.Context) { c.leading.while(ctx, c.replicas.Follow) })
+	}
 	start, err := c.replicas.Prepare(replicaSpecs(c.cfg))
 	if err != nil {
 		return usageError{err}

@@ -54,8 +54,10 @@ func (c *serveCommand) ruling(cfg *config.Config) admin.Prepare {
 	return func(r admin.Rules) (func(), error) {
 		o := policyOptions(cfg, c.relay.Names(), c.store.Approved)
 		o.Authors, o.BannedAuthors, o.Kinds, o.BannedKinds = r.Authors, r.BanAuthors, r.Kinds, r.BanKinds
-		o.Own = c.keys.Holds
-		o.BannedEvents, o.AllowedEvents, o.Provisioned = r.BannedEvents, r.AllowedEvents, c.agents.Provisioned
+		// The keys are found later than the first rules, and before anybody writes.
+		o.Own = func(key string) bool { return c.keys.Holds(key) }
+		o.Clock = c.now
+		o.BannedEvents, o.AllowedEvents, o.Provisioned = r.BannedEvents, r.AllowedEvents, c.provisioned
 		compile := policy.New
 		if now := c.policy.Current(); now != nil {
 			compile = now.Reload
@@ -85,6 +87,11 @@ func (c *serveCommand) ruling(cfg *config.Config) admin.Prepare {
 	}
 }
 
+// provisioned reports whether the operator had a key made for an agent.
+func (c *serveCommand) provisioned(ctx context.Context, key string) (bool, error) {
+	return c.agents.Provisioned(ctx, key)
+}
+
 func override(text *string, by string) {
 	if by != "" {
 		*text = by
@@ -101,17 +108,17 @@ const (
 // openAdmin brings the management API up, with the signatures that calls have
 // used before the daemon was started.
 func (c *serveCommand) openAdmin(ctx context.Context) (err error) {
-	c.used = replay.New(c.cfg.Auth.HTTPWindow, usedCalls, usedCallsPerKey, time.Now)
-	since := time.Now().Add(-c.used.Keep() - time.Second)
+	c.used = replay.New(c.cfg.Auth.HTTPWindow, usedCalls, usedCallsPerKey, c.now)
+	since := c.now().Add(-c.used.Keep() - time.Second)
 	err = c.store.AdminUsed(ctx, since.Unix(), func(id, key string, at int64) { c.used.Seed(id, key, time.Unix(at+1, 0)) })
 	if err != nil {
 		return err
 	}
-	c.admin, err = admin.New(ctx, admin.Options{Store: c.store, Snapshots: managed.New(c.snapshots, time.After), Log: c.log, Metrics: c.metrics})
+	c.admin, err = admin.New(ctx, admin.Options{Store: c.store, Snapshots: managed.New(c.snapshots, time.After), Log: c.log, Metrics: c.metrics, Shared: !c.leading.alone()})
 	if err != nil {
 		return err
 	}
-	if err := c.admin.Configure(adminConfig(c.cfg), c.ruling(c.cfg)); err != nil {
+	if err := c.admin.Configure(adminConfig(c.inForce()), c.ruling(c.inForce())); err != nil {
 		return usageError{err}
 	}
 	return nil

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/admin"
 	"engramd/internal/bridge"
 	"engramd/internal/config"
@@ -37,6 +39,7 @@ import (
 	"engramd/internal/session"
 	"engramd/internal/share"
 	"engramd/internal/snapshot/operator"
+	"engramd/internal/status"
 	"engramd/internal/trace"
 	"engramd/internal/web"
 )
@@ -73,12 +76,24 @@ type serveCommand struct {
 
 	replicas *replica.Set // relays that this one follows
 
+	// What is different where there are other nodes; all of it is zero where there
+	// are none.
+	latest        func(context.Context) error // of relay.Config
+	ephemeral     func(*nostr.Event, []byte)  // the same
+	clusterStatus func() *status.Cluster      // of status.Sources
+	leading       leadership
+	cluster       clustered
+	shared        shared
+	stopFollowing func() // nil unless there are other nodes
+	stopOutbox    func() // the same
+
 	contracts     *contracts.Service
 	stopContracts func() // waits for deadlines under way; nil before they are looked after
 	api           *api.API
 
 	admin    *admin.Service
 	used     *replay.Memory
+	changed  *replay.Journal // calls of the contract API that change something
 	sessions *session.Server
 	bridge   *bridge.Handler
 	control  *control.Server
@@ -114,6 +129,7 @@ func (c *serveCommand) ParseFlags(args []string) (err error) {
 // is under way, one that comes a second later or after that ends at once.
 func (c *serveCommand) Run(ctx context.Context) error {
 	c.log, c.tags = newLogger(c.Stderr, c.cfg, &c.level), trace.NewTags()
+	c.failed = make(chan error, 4)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	started := make(chan error, 1)
@@ -154,7 +170,7 @@ func (c *serveCommand) start(ctx context.Context) (err error) {
 	}
 	if c.control, err = control.Listen(ctx, control.Options{
 		Dir: c.cfg.Data, Importer: importer.New(c.store, c.rules), Snapshots: c.snapshots, Log: c.log,
-		Orders: slices.Concat(c.snapshotOrders(), c.deleteOrders(), c.keyOrders(), c.masterKeyOrders(), c.outboxOrders(), c.statusOrders(), c.syncOrders()),
+		Orders: slices.Concat(c.snapshotOrders(), c.deleteOrders(), c.keyOrders(), c.masterKeyOrders(), c.outboxOrders(), c.statusOrders(), c.syncOrders(), c.clusterOrders()),
 	}); err != nil {
 		return err
 	}
@@ -195,6 +211,9 @@ func (c *serveCommand) listen(ctx context.Context) (err error) {
 
 // openRelay opens the database and puts the relay with its policies over it.
 func (c *serveCommand) openRelay(ctx context.Context) error {
+	if err := c.openLog(ctx); err != nil {
+		return err
+	}
 	table, err := newTable(c.cfg)
 	if err != nil {
 		return err
@@ -211,8 +230,8 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 	c.guesses = share.NewGuesses(time.Now)
 	c.relay, err = relay.New(relay.Config{
 		Names: names, Info: relayInfo(c.cfg), AuthWindow: c.cfg.Auth.Window, Limits: relayLimits(c.cfg),
-		Log: c.log, Metrics: c.metrics, Self: func() string { return c.keys.PubKey() },
-		Guesses: c.guesses,
+		Clock: c.now, Log: c.log, Metrics: c.metrics, Self: func() string { return c.keys.PubKey() },
+		Guesses: c.guesses, Latest: c.latest, Ephemeral: c.ephemeral, Vouched: c.vouched(),
 	}, table)
 	if err != nil {
 		return err
@@ -224,8 +243,12 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 	c.store, err = openDatabase(ctx, databaseOptions{
 		Path: databaseFile(c.cfg.Data), Readers: c.cfg.Store.Readers, Table: table,
 		MaxBatch: c.cfg.Store.MaxBatch, Log: c.log, Observe: c.metrics, OnCommit: c.relay.Committed, Live: live,
+		Clock: c.now, Sequenced: c.clustered(), Admit: c.admit, Changed: c.listsChanged,
 	})
 	if err != nil {
+		return err
+	}
+	if err := c.joinLog(ctx); err != nil {
 		return err
 	}
 	c.metrics.WatchSizes(c.sizes())
@@ -238,16 +261,24 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 	if err := c.openSnapshots(); err != nil {
 		return err
 	}
+	if err := c.openAdmin(ctx); err != nil { // sets the policy, by which the log is executed
+		return err
+	}
+	if err := c.runLog(ctx); err != nil {
+		return err
+	}
 	if err := c.openKeys(ctx); err != nil {
 		return err
 	}
-	if err := c.openAdmin(ctx); err != nil { // sets the policy
-		return err
-	}
 	c.program.Set(c.programOptions(c.cfg))
-	c.relay.Reject(c.policy.RejectEvent, c.askProgram)
+	rejects := c.policy.RejectEvent
+	if !c.leading.alone() {
+		rejects = c.policy.AtOrigin // what lists decide is decided at the event's place
+	}
+	c.relay.Reject(rejects, c.askProgram)
 	c.relay.OnNotStored(c.policy.NotStored)
 	c.relay.Hooks.RejectConnection = append(c.relay.Hooks.RejectConnection, c.blocked.rejects)
+	c.leading.watch(c.relay)
 	if err := c.relay.Attach(c.store); err != nil {
 		return err
 	}
@@ -256,14 +287,19 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 	if err := c.openContracts(ctx); err != nil {
 		return err
 	}
-	if err := c.outbox.Start(ctx, c.delivered); err != nil {
-		return err
-	}
-	if err := c.contracts.Resume(ctx); err != nil {
+	if err := c.startOutbox(ctx); err != nil {
 		return err
 	}
 	c.runContracts()
-	return nil
+	return c.meetNodes()
+}
+
+// vouched is what goes along with events to their place, nil without other nodes.
+func (c *serveCommand) vouched() func(context.Context, *nostr.Event) []string {
+	if c.leading.alone() {
+		return nil
+	}
+	return c.policy.Vouched
 }
 
 // openSurfaces starts the sessions, the public port and the metrics port.
@@ -273,17 +309,16 @@ func (c *serveCommand) openSurfaces() {
 		Addr:   func(r *http.Request) netip.Addr { return relay.AddrFrom(r.Context()) }, // the bridge resolved it
 		Shares: c.shares, Pressed: c.memory.Pressed, Metrics: c.metrics, Log: c.log,
 		Tags: c.tags, Access: c.cfg.Log.Access,
-		Replica: func(r gate.Reader) bool { return c.relay.Table().Replicates(r) },
+		Replica: func(r gate.Reader) bool { return c.relay.Table().Replicates(r) }, Waits: c.latest != nil,
 	})
 	c.sessions.SetBlocked(c.blocked.current())
 	c.bridge = bridge.New(bridge.Options{
 		Relay: c.relay, Socket: c.sessions, URLs: c.urls(), Proxy: proxyOf(c.cfg), Pending: pendingLimits(c.cfg),
-		Backend: bridge.Over(c.relay), Names: c.relay.Names(), HTTPWindow: c.cfg.Auth.HTTPWindow, Limits: bridgeLimits(c.cfg),
-		Management: c.admin, Used: c.used, API: c.api, Web: c.web(), Shares: c.shares, Pressed: c.memory.Pressed,
+		Backend: bridge.Over(c.relay), Names: c.relay.Names(), Clock: c.now, HTTPWindow: c.cfg.Auth.HTTPWindow, Limits: bridgeLimits(c.cfg),
+		Management: c.admin, Used: c.used, UsedElsewhere: c.usedElsewhere(), API: c.api, Web: c.web(), Shares: c.shares, Pressed: c.memory.Pressed,
 		Log: c.log, Metrics: c.metrics, Tags: c.tags, Access: c.cfg.Log.Access,
 	})
 	c.metrics.WatchReady(func() bool { return c.bridge.Ready(context.Background()) == nil })
-	c.failed = make(chan error, 2)
 	c.serveHTTP(bridge.NewServer(c.bridge, c.cfg.Timeouts.Handshake, c.log), c.listener)
 	if c.scrape != nil {
 		c.serveHTTP(c.metrics.Server(c.cfg.MetricsPprof), c.scrape)

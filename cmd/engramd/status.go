@@ -86,7 +86,7 @@ func (c *serveCommand) statusOrders() []control.Order {
 		}
 		s := status.Sources{
 			Version: version, Started: started, Ready: c.bridge.Ready, Disk: func() int64 { return freeBytes(dir) },
-			Sessions: c.sessions, Relay: c.relay, Store: c.store, Metrics: c.metrics, Replicas: c.replicas,
+			Sessions: c.sessions, Relay: c.relay, Store: c.store, Metrics: c.metrics, Replicas: c.replicas, Cluster: c.clusterStatus,
 		}
 		return s.Report(ctx, args.Top)
 	})}

@@ -66,8 +66,10 @@ func (c *serveCommand) stop(patience time.Duration) error {
 	surfaces.Go(func() { c.closeSessions(ctx, c.sessions) })
 	surfaces.Wait()
 	c.stopContracts()
+	c.endLed()
 	c.outbox.Close()
 	c.program.Close()
+	c.closeLog()
 	err := c.store.Close()
 	c.relay.Close()
 	c.closeBroker()
@@ -76,6 +78,15 @@ func (c *serveCommand) stop(patience time.Duration) error {
 	}
 	c.log.Info("stopped")
 	return nil
+}
+
+// endLed ends what this node does for others while it leads.
+func (c *serveCommand) endLed() {
+	for _, end := range []func(){c.stopFollowing, c.stopOutbox} {
+		if end != nil {
+			end()
+		}
+	}
 }
 
 // idleGrace is how long HTTP requests under way may take to end.
@@ -114,8 +125,10 @@ func (c *serveCommand) Close() error {
 		if c.stopContracts != nil {
 			c.stopContracts()
 		}
+		c.endLed()
 		c.outbox.Close()
 		c.program.Close()
+		c.closeLog()
 		if c.store != nil {
 			errs = append(errs, c.store.Close())
 		}

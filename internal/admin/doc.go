@@ -10,4 +10,8 @@
 //
 // Every answer is made of what managing keys have entered and of the
 // configuration. Nothing here reads events.
+//
+// Where several nodes hold the same memory, a change takes effect when it was
+// executed, in the common order and on every node: by Applied, at the node that
+// was called too.
 package admin

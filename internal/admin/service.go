@@ -33,6 +33,9 @@ type Options struct {
 	Snapshots Snapshots        // nil: there are no snapshot methods
 	Log       *slog.Logger     // nil means none
 	Metrics   *metrics.Metrics // nil-safe
+	// Shared says that other nodes change the lists too: then every change, also
+	// that of a call here, takes effect by Applied and by nothing else.
+	Shared bool
 }
 
 // Service executes calls. Make one with New, then Configure it.
@@ -43,7 +46,12 @@ type Service struct {
 	metrics   *metrics.Metrics
 	methods   []method
 	keys      atomic.Pointer[[]string]
+	shared    bool
 
+	calls sync.Mutex // over a changing call of several nodes, while it waits for its place; taken before mu
+
+	// Whoever waits for the store must not hold mu if other nodes change the lists:
+	// Applied takes it where the store's answer comes from.
 	mu      sync.Mutex // over everything below, and over what Prepare returns
 	config  Config
 	prepare Prepare
@@ -57,7 +65,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{store: o.Store, snapshots: o.Snapshots, log: o.Log, metrics: o.Metrics, methods: methods(), lists: newLists(entries)}
+	s := &Service{store: o.Store, snapshots: o.Snapshots, log: o.Log, metrics: o.Metrics, shared: o.Shared, methods: methods(), lists: newLists(entries)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -167,19 +175,14 @@ func (s *Service) understand(body []byte, line *store.AdminCall) (*method, *args
 
 // changeCall makes a change: prepared first, then durable, then in force.
 func (s *Service) changeCall(ctx context.Context, m *method, c *Call, a *args, line store.AdminCall) error {
+	if s.shared {
+		return s.sharedCall(ctx, m, c, a, line)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	entry, err := m.change(s, c, a)
+	entry, next, apply, err := s.prepared(m, c, a)
 	if err != nil {
 		return err
-	}
-	next := s.lists.with(entry)
-	apply := func() {}
-	if entry != nil {
-		if apply, err = s.prepare(next.rules(s.config)); err != nil {
-			s.log.Error("management: a change could not be prepared", "method", m.name, "err", err)
-			return errFailed
-		}
 	}
 	line.Outcome = outcome(nil)
 	if err := s.store.Administer(ctx, entry, line); err != nil {
@@ -188,6 +191,23 @@ func (s *Service) changeCall(ctx context.Context, m *method, c *Call, a *args, l
 	s.lists = next
 	apply()
 	return nil
+}
+
+// prepared returns a call's change, nil for none, and the lists after it with
+// what puts them into force. mu must be held.
+func (s *Service) prepared(m *method, c *Call, a *args) (entry *store.AdminEntry, next lists, apply func(), err error) {
+	if entry, err = m.change(s, c, a); err != nil {
+		return nil, nil, nil, err
+	}
+	next, apply = s.lists.with(entry), func() {}
+	if entry == nil {
+		return entry, next, apply, nil
+	}
+	if apply, err = s.prepare(next.rules(s.config)); err != nil {
+		s.log.Error("management: a change could not be prepared", "method", m.name, "err", err)
+		return nil, nil, nil, errFailed
+	}
+	return entry, next, apply, nil
 }
 
 // snapshotCall records that the work begins, does it, and records how it ended.

@@ -189,6 +189,20 @@ func (h *Handler) signedAdmission() admission {
 	}
 }
 
+// latest waits until everything is here that any node acknowledged before the
+// request came. It is for requests that read otherwise than through Backend, and
+// is asked before anything is read for them.
+func (h *Handler) latest(r *http.Request) error {
+	err := h.relay.Latest(r.Context())
+	switch {
+	case err == nil:
+		return nil
+	case r.Context().Err() == nil:
+		h.metrics.HTTPRefused("behind")
+	}
+	return failed(err)
+}
+
 // covered checks that the body is the one that was signed.
 func (h *Handler) covered(c *call, places *share.Slots, answer func(error) error) error {
 	return h.compute(c.Context(), places, func() error {

@@ -36,6 +36,9 @@ type Relay interface {
 	Keeps() (versions, days int)
 	// Ready returns nil when the database takes writes.
 	Ready(ctx context.Context) error
+	// Latest returns when everything is here that any node acknowledged before
+	// the call. Backend's reads wait by themselves.
+	Latest(ctx context.Context) error
 }
 
 var _ Relay = (*relay.Relay)(nil)
@@ -58,6 +61,9 @@ type Options struct {
 	// signatures of calls that change something; Management needs it.
 	Management Management
 	Used       *replay.Memory
+	// UsedElsewhere notes such a signature where all nodes see it, and is
+	// replay.ErrUsed if another one came first; nil where there are none.
+	UsedElsewhere func(ctx context.Context, id, key string) error
 
 	// Shares says which share a request is charged to; nil means a book of
 	// default rules.
@@ -103,9 +109,11 @@ type Handler struct {
 	signatures signatures
 	management Management
 	used       *replay.Memory
-	further    API // below /api/
-	web        Web // below /app/
-	pressed    func() bool
+
+	usedElsewhere func(ctx context.Context, id, key string) error
+	further       API // below /api/
+	web           Web // below /app/
+	pressed       func() bool
 }
 
 // New makes the handler. The relay's page and its websocket are at / and at
@@ -129,7 +137,7 @@ func New(o Options) *Handler {
 	h.pending = newPending(h.unbounded, o.Metrics, h.log)
 	h.SetPending(o.Pending)
 	h.backend = o.Backend
-	h.management, h.used = o.Management, o.Used
+	h.management, h.used, h.usedElsewhere = o.Management, o.Used, o.UsedElsewhere
 	h.further, h.web = o.API, o.Web
 	if h.pressed = o.Pressed; h.pressed == nil {
 		h.pressed = func() bool { return false }

@@ -35,7 +35,10 @@ type fakeRelay struct {
 
 func (f *fakeRelay) Info(*http.Request) nip11.RelayInformationDocument { return f.doc }
 
-func (f *fakeRelay) Self() string                { return f.self }
+func (f *fakeRelay) Self() string { return f.self }
+
+func (f *fakeRelay) Latest(context.Context) error { return nil }
+
 func (f *fakeRelay) Keeps() (versions, days int) { return f.keeps[0], f.keeps[1] }
 
 func (f *fakeRelay) Ready(context.Context) error {

@@ -54,14 +54,14 @@ func (h *Handler) manage(w http.ResponseWriter, r *http.Request) {
 // this relay, now, and for the first time. The key is checked before the body,
 // so that the body of a stranger is not read. A blocked address does not
 // matter: a signature proves more than an address, and somebody must be able to
-// lift a block.
+// lift a block. What the lists say is as new as the call.
 func (h *Handler) managerAdmission() admission {
 	return admission{
 		identify: h.identifyManager,
 		body:     maxManagement,
 		slots:    func(signed) *share.Slots { return h.pools.managing },
 		check:    func(c *call) error { return h.covered(c, h.pools.managers, h.noManager) },
-		last:     func(c *call) error { return h.once(c.signed) },
+		last:     func(c *call) error { return h.once(c.Context(), c.signed) },
 	}
 }
 
@@ -93,15 +93,19 @@ func (h *Handler) identifyManager(r *http.Request, path string) (by signed, err 
 	case by.payload == nil:
 		return by, h.noManager(errNoPayload)
 	}
-	return by, nil
+	return by, h.latest(r)
 }
 
 var errNoPayload = errors.New("there is no payload tag with the SHA-256 of the body")
 
 // once accepts a signature a single time. Every call that changes something,
 // other than by publishing an event, asks it last.
-func (h *Handler) once(by signed) error {
-	switch err := h.used.Use(by.id, by.pubkey); {
+func (h *Handler) once(ctx context.Context, by signed) error {
+	err := h.used.Use(by.id, by.pubkey)
+	if err == nil && h.usedElsewhere != nil {
+		err = h.usedElsewhere(ctx, by.id, by.pubkey)
+	}
+	switch {
 	case errors.Is(err, replay.ErrUsed):
 		h.metrics.AdminRefused("replayed")
 		return refused(nip01.PrefixAuthRequired, err.Error())

@@ -156,3 +156,36 @@ func TestManagementIsCalledOnce(t *testing.T) {
 		t.Errorf("%d calls", len(m.calls))
 	}
 }
+
+// TestManagementIsTheLatest: what a call of a managing key reads or decides is
+// as new as the call; nobody else has the relay wait.
+func TestManagementIsTheLatest(t *testing.T) {
+	w, m := managed(t, 100)
+	waits := &waiting{Relay: w.relay}
+	w.Handler.relay = waits
+	call := func(k storetest.Key, what string) int {
+		return w.do("POST", "/", []byte(aCall), "Content-Type", managementType, "Authorization", w.manageAs(k, aCall, nonce(what))).Code
+	}
+	if got := call(owner, "a"); got != http.StatusOK || waits.calls != 1 || len(m.calls) != 1 {
+		t.Errorf("%d, waited %d times, %d calls", got, waits.calls, len(m.calls))
+	}
+	if got := call(stranger, "b"); got != http.StatusForbidden || waits.calls != 1 {
+		t.Errorf("a stranger: %d, waited %d times", got, waits.calls)
+	}
+	waits.fail = errors.New("the log's own words")
+	if got := call(owner, "c"); got != http.StatusServiceUnavailable || waits.calls != 2 || len(m.calls) != 1 {
+		t.Errorf("%d, waited %d times, %d calls", got, waits.calls, len(m.calls))
+	}
+}
+
+// waiting is a relay that counts who waits for the latest.
+type waiting struct {
+	Relay
+	calls int
+	fail  error
+}
+
+func (w *waiting) Latest(context.Context) error {
+	w.calls++
+	return w.fail
+}

@@ -35,6 +35,9 @@ type API interface {
 type Resource struct {
 	Endpoint   string
 	Operations map[string]Operation
+	// Fixed says that the operations read nothing that is stored: they answer
+	// where it is not known what is the latest.
+	Fixed bool
 }
 
 // Operation answers one request with a status and a document. The error is a
@@ -110,7 +113,7 @@ func (h *Handler) serveResource(w http.ResponseWriter, r *http.Request, path str
 		writeError(w, http.StatusMethodNotAllowed, "invalid: this path is asked with "+strings.Join(methods, ", "))
 	default:
 		asked := Asked{RawQuery: r.URL.RawQuery, Once: func(context.Context) error { return nil }, Fresh: func() error { return nil }}
-		h.serveCall(w, r, path, h.openAdmission(api, &asked), func(c *call) error {
+		h.serveCall(w, r, path, h.openAdmission(api, &asked, found.Fixed), func(c *call) error {
 			status, doc, err := operate(c.Context(), &asked)
 			if err != nil {
 				return h.operationFailed(c, err)
@@ -133,12 +136,19 @@ func (h *Handler) operationFailed(c *call, err error) error {
 }
 
 // openAdmission admits callers with a proof, by NIP-98 or a bearer token, and
-// callers who claim nothing: those without their body, and to few places.
-func (h *Handler) openAdmission(api API, asked *Asked) admission {
+// callers who claim nothing: those without their body, and to few places. All
+// that the API reads, tokens and names too, is as new as the request, unless it
+// is for what is fixed.
+func (h *Handler) openAdmission(api API, asked *Asked, fixed bool) admission {
 	return admission{
 		identify: func(r *http.Request, path string) (signed, error) {
 			if err := h.blocked(r); err != nil {
 				return signed{}, err
+			}
+			if !fixed {
+				if err := h.latest(r); err != nil {
+					return signed{}, err
+				}
 			}
 			return h.proof(r, path, api)
 		},

@@ -152,3 +152,20 @@ func (s *state) compare(count uint64, hash [32]byte) error {
 	}
 	return nil
 }
+
+// compared returns the latest count of which a majority of the members has
+// reported this state's hash, 0 if there is none.
+func (s *state) compared() (count uint64) {
+	for _, k := range s.chain.checks {
+		same := 0
+		for _, m := range s.members {
+			if slices.Contains(s.chain.reports, report{k.count, m.id, k.hash}) {
+				same++
+			}
+		}
+		if 2*same > len(s.members) {
+			count = k.count
+		}
+	}
+	return count
+}

@@ -101,6 +101,8 @@ type Place struct {
 	Count   uint64         // commands of the store that were executed
 	Hash    [32]byte       // over their outcomes
 	Members []NodeID
+	// Configuration is the shared one in force there, "" if none was proposed.
+	Configuration string
 }
 
 // Inspect reads a state that is stored with a database.
@@ -109,9 +111,25 @@ func Inspect(stored []byte) (Place, error) {
 	if err != nil {
 		return Place{}, err
 	}
-	p := Place{Cluster: s.cluster, At: store.LogPlace{Number: s.number, Index: s.next - 1}, Whole: s.left == 0, Count: s.chain.count, Hash: s.chain.hash}
+	p := Place{Cluster: s.cluster, At: store.LogPlace{Number: s.number, Index: s.next - 1}, Whole: s.left == 0, Count: s.chain.count, Hash: s.chain.hash, Configuration: s.text}
 	for _, m := range s.members {
 		p.Members = append(p.Members, m.id)
 	}
 	return p, nil
+}
+
+// Leader returns which member has the lease, as far as the log was read here, or
+// had it last; the zero id if none ever did.
+func (n *Node) Leader() NodeID {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.seen.lease.holder
+}
+
+// Compared returns the number of the last command of the store up to which a
+// majority of the members reported the outcomes that this node has too.
+func (n *Node) Compared() (count uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.durable.compared()
 }

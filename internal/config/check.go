@@ -28,7 +28,7 @@ func (c *Config) check() []error {
 	if c.MetricsPprof && c.MetricsListen == "" {
 		errs = append(errs, errors.New("metrics_pprof needs metrics_listen, which is empty"))
 	}
-	return errs
+	return append(errs, c.Cluster.check(c.Store.MaxBytes)...)
 }
 
 // checkPorts finds what keeps the relay from being reached. Who only reads the

@@ -45,6 +45,7 @@ type Config struct {
 	Contracts Contracts
 	Snapshot  Snapshot
 	Replica   []Replica
+	Cluster   Cluster
 
 	origins map[string]string // key → where its value came from; absent: default
 }
@@ -221,6 +222,23 @@ type Snapshot struct {
 	LockTimeout   time.Duration
 }
 
+// Cluster says of what log this node is one of several, and how it asks it.
+type Cluster struct {
+	Enabled           bool
+	URLs              []string // of the log's servers: nats:// or tls://
+	Stream            string   // the log's name there
+	Replicas          int      // servers that have each message
+	Credentials       string   // path of a credentials file or an nkey seed; "" is none
+	TLSCA             string   // paths of PEM files; "" is the system's, or none
+	TLSCert           string
+	TLSKey            string
+	Monitor           []string // http:// or https:// URLs of the servers' monitoring
+	SystemCredentials string   // path of the system account's credentials; "" is none
+	TrustSync         bool     // nobody looks whether the servers sync what they acknowledge
+	Reads             string   // latest, local
+	Name              string   // of this node; "" is the host's
+}
+
 // Default returns the configuration with every option at its default.
 func Default() *Config {
 	c := &Config{origins: map[string]string{}}
@@ -237,7 +255,7 @@ func (c *Config) Said(key string) bool {
 }
 
 // Origin reports where the value of a key came from: "default", "environment
-// NAME", "flag --name" or "file PATH".
+// NAME", "flag --name", "file PATH" or "cluster".
 func (c *Config) Origin(key string) string {
 	if from, ok := c.origins[key]; ok {
 		return from

@@ -30,7 +30,7 @@ func Register(fs *flag.FlagSet) *Flags {
 		}
 	}
 	for _, r := range replaced {
-		name := (&Option{Key: r.key}).Flag()
+		name := keyed(r.key).Flag()
 		fs.Func(name, "replaced", func(string) error { return successor("flag", name, (*Option).Flag) })
 	}
 	return f

@@ -7,6 +7,12 @@ import (
 // Option describes one option. Flag and environment variable follow from the
 // key, so they cannot disagree with it.
 type Option struct {
+	declared
+	Cluster bool // whether it is the same on all nodes of a cluster
+}
+
+// declared is what an option's declaration says.
+type declared struct {
 	Key  string // TOML key, "section.name"
 	Help string // one or two sentences, for --help, the example file and the docs
 	Live bool   // whether SIGHUP can change it
@@ -25,8 +31,11 @@ func Options() []Option {
 }
 
 // Flag returns the command-line name without dashes: limits.filter_values is
-// limits-filter-values.
+// limits-filter-values. The switch of a cluster is its section's name.
 func (o *Option) Flag() string {
+	if o.Key == clusterSwitch {
+		return o.section()
+	}
 	return strings.NewReplacer(".", "-", "_", "-").Replace(o.Key)
 }
 

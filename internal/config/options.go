@@ -31,6 +31,7 @@ func sections() []section {
 		{"events", "Messages about snapshots and writes for a NATS broker (docs/events.md). Subjects name agents, so they are for the operator alone."},
 		{"snapshot", "Snapshots of agents' memory (docs/snapshots.md)."},
 		{"contracts", "The contract memory API (docs/contracts.md)."},
+		{"cluster", "Several nodes that hold the same memory, over a log in NATS JetStream (docs/cluster.md). Options marked cluster are the same on all of them: what the cluster's configuration says holds."},
 		{"admin", "Managing the relay over the network (NIP-86; docs/management.md). The database keeps its changes, and the relay unites them with this configuration."},
 	}
 }
@@ -52,11 +53,16 @@ func dur(at *time.Duration, def time.Duration, low, high time.Duration) value {
 // options binds every declaration to its place in c. It is the only place
 // where an option is declared.
 func (c *Config) options() []*Option {
-	return slices.Concat(c.generalOptions(), c.limitOptions(), c.storeOptions(), c.syncOptions(), c.webOptions(), c.snapshotOptions(), c.contractOptions(), c.replicaOptions())
+	all := slices.Concat(c.generalOptions(), c.limitOptions(), c.storeOptions(), c.syncOptions(), c.webOptions(), c.snapshotOptions(), c.contractOptions(), c.replicaOptions(), c.clusterOptions())
+	out := make([]*Option, len(all))
+	for i, d := range all {
+		out[i] = &Option{declared: *d, Cluster: ofCluster(d.Key)}
+	}
+	return out
 }
 
-func (c *Config) generalOptions() []*Option {
-	return []*Option{
+func (c *Config) generalOptions() []*declared {
+	return []*declared{
 		{"listen", "HOST:PORT for websocket and HTTP. Port 0 picks a free one. Any host but a loopback address needs public_url.", false,
 			one(&c.Listen, "127.0.0.1:7447", listenAddr(false))},
 		{"data", "Data folder, created with mode 0700. One daemon owns it at a time.", false,
@@ -117,8 +123,8 @@ func (c *Config) generalOptions() []*Option {
 	}
 }
 
-func (c *Config) storeOptions() []*Option {
-	return []*Option{
+func (c *Config) storeOptions() []*declared {
+	return []*declared{
 		{"timeouts.handshake", "Time for the headers of a request and for the websocket handshake.", false, dur(&c.Timeouts.Handshake, 10*time.Second, time.Second, time.Minute)},
 		{"timeouts.write_stall", "Time without progress of a write after which its client is cut off.", true, dur(&c.Timeouts.WriteStall, 10*time.Second, 100*time.Millisecond, 10*time.Minute)},
 		{"timeouts.ping", "How often idle connections are pinged.", true, dur(&c.Timeouts.Ping, 30*time.Second, time.Second, time.Hour)},

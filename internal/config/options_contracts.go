@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-func (c *Config) contractOptions() []*Option {
+func (c *Config) contractOptions() []*declared {
 	k := &c.Contracts
-	return []*Option{
+	return []*declared{
 		{"contracts.master_key", `Where the key is that seals private entries and provisioned keys: "auto" is the file master.key in the data folder, made at the first start; a path names a file with 64 hex digits; "env:NAME" names an environment variable that has them; "off" does without, and private entries and provisioning answer 503. Keep a copy with the backups.`, false,
 			one(&k.MasterKey, "auto", keyPlace("auto, off, path or env:NAME"))},
 		{"contracts.publish_to", "Further relays that contract events written over the API are published to. An event that one of them does not take is sent again until it does.", false,

@@ -9,9 +9,9 @@ import (
 // payload are 87,472 of base64, and the envelope and its tags come on top.
 const minMessageBytes = 96 << 10
 
-func (c *Config) limitOptions() []*Option {
+func (c *Config) limitOptions() []*declared {
 	l := &c.Limits
-	return []*Option{
+	return []*declared{
 		{"limits.message_bytes", "Largest message from a client. An engram of the largest body must fit.", true, sizeOf(&l.MessageBytes, 256<<10, minMessageBytes)},
 		{"limits.subscriptions", "Open subscriptions of one connection.", true, num(&l.Subscriptions, 64, 1, maxInt)},
 		{"limits.filters", "Filters in one REQ or COUNT.", true, num(&l.Filters, 16, 1, maxInt)},

@@ -5,10 +5,10 @@ import "time"
 // maxDays is a thousand years.
 const maxDays = 365_000
 
-func (c *Config) snapshotOptions() []*Option {
+func (c *Config) snapshotOptions() []*declared {
 	s := &c.Snapshot
 	const year = 365 * 24 * time.Hour
-	return []*Option{
+	return []*declared{
 		{"snapshot.root", "Folder of snapshots, ROOT/tenants/TENANT/snapshots/AGENT. Empty is the data folder.", false, str(&s.Root, "")},
 		{"snapshot.keep", "Snapshots that retention keeps of each agent and tenant, pinned ones not counted. 0 is no limit.", true, num(&s.Keep, 30, 0, maxInt)},
 		{"snapshot.keep_automatic", "The same for those that were made automatically: on schedule, and before a restore.", true, num(&s.KeepAutomatic, 30, 0, maxInt)},

@@ -2,9 +2,9 @@ package config
 
 import "time"
 
-func (c *Config) syncOptions() []*Option {
+func (c *Config) syncOptions() []*declared {
 	s := &c.Sync
-	return []*Option{
+	return []*declared{
 		{"sync.serve", "Answer reconciliations (NIP-77): clients and relays then find out what they do not have in common without reading everything. Off: NEG-OPEN is answered with NEG-ERR, and NIP-11 does not list 77.", true, onOff(&s.Serve, true)},
 		{"sync.events", "Events that one reconciliation may be about. Above it, NEG-OPEN is answered \"blocked: too many query results\", and clients ask for a shorter time.", true, num(&s.Events, 250_000, 1, 10_000_000)},
 		{"sync.replica_events", "The same for the relays in gate.replicas.", true, num(&s.ReplicaEvents, 1_000_000, 1, 10_000_000)},

@@ -19,7 +19,8 @@ func (c *Config) WriteTOML(w io.Writer) error {
 func WriteExample(w io.Writer) error {
 	head := "# Every option of engramd with its default. Take out the # of what you change.\n" +
 		"# A flag or an environment variable (ENGRAMD_SECTION_KEY) goes before this file.\n" +
-		"# \"live\" options change with SIGHUP; the others need a restart.\n\n"
+		"# \"live\" options change with SIGHUP; the others need a restart.\n" +
+		"# \"cluster\" options are the same on all nodes of a cluster.\n\n"
 	if _, err := io.WriteString(w, head); err != nil {
 		return err
 	}
@@ -27,6 +28,9 @@ func WriteExample(w io.Writer) error {
 		note := o.Type()
 		if o.Live {
 			note += "; live"
+		}
+		if o.Cluster {
+			note += "; cluster"
 		}
 		return note
 	}, "# ")
@@ -68,19 +72,22 @@ func WriteMarkdown(w io.Writer) error {
 		if s.name == "" {
 			title = "Top level"
 		}
-		fmt.Fprintf(&b, "### %s\n\n%s\n\n| key | default | live | meaning |\n|---|---|---|---|\n", title, s.help)
+		fmt.Fprintf(&b, "### %s\n\n%s\n\n| key | default | live | cluster | meaning |\n|---|---|---|---|---|\n", title, s.help)
 		for _, o := range opts {
 			if o.section() != s.name {
 				continue
 			}
-			live := "no"
-			if o.Live {
-				live = "yes"
-			}
-			fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s *(%s)* |\n", o.Key, cell.Replace(o.Default()), live, cell.Replace(o.Help), cell.Replace(o.Type()))
+			fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s *(%s)* |\n", o.Key, cell.Replace(o.Default()), yesNo(o.Live), yesNo(o.Cluster), cell.Replace(o.Help), cell.Replace(o.Type()))
 		}
 		b.WriteByte('\n')
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
 }

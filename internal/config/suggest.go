@@ -16,8 +16,8 @@ var replaced = []struct{ key, now, why string }{
 // is called here (its key, flag or variable). nil is for any other name.
 func successor(what, name string, of func(*Option) string) error {
 	for _, r := range replaced {
-		if of(&Option{Key: r.key}) == name {
-			return fmt.Errorf("%s %q is of an earlier version: %s; it was replaced by %q, so take it out or set that", what, name, r.why, of(&Option{Key: r.now}))
+		if of(keyed(r.key)) == name {
+			return fmt.Errorf("%s %q is of an earlier version: %s; it was replaced by %q, so take it out or set that", what, name, r.why, of(keyed(r.now)))
 		}
 	}
 	return nil
@@ -80,3 +80,6 @@ func distance(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// keyed is an option of which nothing but its names is wanted.
+func keyed(key string) *Option { return &Option{declared: declared{Key: key}} }

@@ -41,6 +41,10 @@ func (s *Service) mayBind(ctx context.Context, key string) error {
 	return nil
 }
 
+// SetPart divides these budgets by the number of nodes that bind names
+// (share.Rates.SetPart).
+func (s *Service) SetPart(nodes int) { s.binds.SetPart(nodes) }
+
 // mayWrite refuses banned keys. The relay itself applies the lists of writers,
 // because an attestation that comes with an event may let it in.
 func (s *Service) mayWrite(ctx context.Context, key string) error {

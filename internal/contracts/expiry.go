@@ -85,6 +85,10 @@ func (s *Service) Run(ctx context.Context, after func(time.Duration) <-chan time
 	}
 }
 
+// Rouse has Run look for deadlines: another node may have brought one, or moved
+// a contract.
+func (s *Service) Rouse() { s.awake() }
+
 // awake tells Run that there is a new deadline.
 func (s *Service) awake() {
 	select {

@@ -27,6 +27,7 @@ func described(t *testing.T) map[string]string {
 	m.SnapshotDone("gc", "ok", time.Unix(0, 0), 0)
 	m.ReplicaEvent(1, "taken", "")
 	m.WatchReplicas(func() []ReplicaLag { return make([]ReplicaLag, 1) })
+	m.WatchCluster(func() Cluster { return Cluster{} })
 	m.WatchOutbox(1, func() []OutboxLag { return make([]OutboxLag, 2) })
 	families, err := m.Registry().Gather()
 	if err != nil {

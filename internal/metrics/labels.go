@@ -77,7 +77,7 @@ func failureLabel() label {
 func effortLabel() label { return label{"effort", []string{"look_up", "scan", other}} }
 
 func queueLabel() label {
-	return label{"queue", []string{"store_writer", "verify", "connections_out_bytes", other}}
+	return label{"queue", []string{"store_writer", "verify", "connections_out_bytes", "cluster", other}}
 }
 
 func removedLabel() label {

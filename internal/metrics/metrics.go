@@ -67,6 +67,8 @@ type Metrics struct {
 
 	replica *prometheus.CounterVec
 
+	cluster *clusterSeen
+
 	programAnswers *prometheus.CounterVec
 	programSeconds prometheus.Histogram
 	programEnds    prometheus.Counter
@@ -89,6 +91,7 @@ func New(version string) *Metrics {
 	m.defineAdmin()
 	m.defineOutbox()
 	m.defineReplicas()
+	m.defineCluster()
 	m.defineAPI()
 	m.defineSnapshot()
 	m.defineProgram()

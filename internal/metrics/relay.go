@@ -21,14 +21,15 @@ func endpointLabel() label {
 }
 
 func httpRefusedLabel() label {
-	return label{"reason", []string{"blocked", "crowded", "late", "bytes", "slow", "memory", other}}
+	return label{"reason", []string{"blocked", "crowded", "late", "bytes", "slow", "memory", "behind", other}}
 }
 
 // HTTPRefused counts one HTTP request that was not worked on: "blocked" (its
 // address is, or a RejectConnection hook says so), "crowded" (too many of its
 // share, or in all, wait for their turn), "late" (its turn did not come in
 // time), "bytes" (its share holds too many), "slow" (its body did not arrive in
-// time) or "memory" (the process is short of it).
+// time), "memory" (the process is short of it) or "behind" (it is not known
+// whether this node has what others acknowledged).
 func (m *Metrics) HTTPRefused(reason string) {
 	if m == nil {
 		return

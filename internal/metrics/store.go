@@ -134,8 +134,9 @@ func (m *Metrics) Retired(class string, n int) {
 }
 
 // QueueAdd moves the depth of a queue by n: "store_writer" (events waiting for
-// the writer), "verify" (events waiting for their signature check) or
-// "connections_out_bytes" (bytes queued for clients).
+// the writer), "verify" (events waiting for their signature check),
+// "connections_out_bytes" (bytes queued for clients) or "cluster" (commands that
+// wait for their place in the log of several nodes).
 func (m *Metrics) QueueAdd(queue string, n int) {
 	if m == nil {
 		return

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -65,18 +64,5 @@ func (a *Attestation) vouches(ev *nostr.Event, owners []string) error {
 
 const otherOwner unattested = "it is by another key than the owner who must vouch"
 
-// attestedBeside reports whether one of the owners vouches for the author of ev
-// by what came beside it; if not, the error says why what came does not count,
-// and is nil if nothing came.
-func (p *Policy) attestedBeside(ctx context.Context, ev *nostr.Event, owners []string) (ok bool, why error) {
-	for _, a := range p.attested(ctx) {
-		if a.agent != ev.PubKey {
-			continue
-		}
-		if why = a.vouches(ev, owners); why == nil {
-			p.memory.vouched(a.attestation)
-			return true, nil
-		}
-	}
-	return false, why
-}
+// faultFor returns why a does not count for ev, whoever the owner is.
+func (a *Attestation) faultFor(ev *nostr.Event) error { return a.vouches(ev, []string{a.owner}) }

@@ -8,6 +8,9 @@ import (
 	"engramd/nips/niptemp"
 )
 
+// What a key may do without an event is decided where it asks, also where
+// several nodes hold the same memory.
+
 // Banned returns why a key may write no event, whatever it is; "" for one that
 // may.
 func (l *Live) Banned(_ context.Context, key string) string {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -40,6 +41,12 @@ type Hook = func(ctx context.Context, ev *nostr.Event) (reject bool, msg string)
 // Events in AllowedEvents are exempt from 4 and 5, but for a ban of the event
 // itself.
 //
+// Of several nodes that hold the same memory, the one that takes an event
+// decides 1 to 3 and 6 (AtOrigin); 4 and 5, which lists decide, every node
+// decides when the event has its place in their common order, and alike
+// (AtPlace). An event that is not stored has no place: all of it is decided
+// where it is taken.
+//
 // Some kinds do more than write, and are exempt where they would be pointless
 // otherwise. A request to vanish reaches the relay from everybody, banned or
 // not (NIP-62 demands it); to be no way of storing things, it must be short if
@@ -50,6 +57,7 @@ type Policy struct {
 	*rules
 	memory *memory
 	hooks  []Hook
+	origin []Hook // those of AtOrigin
 }
 
 // New compiles a policy. The error names every option at fault.
@@ -73,10 +81,12 @@ func build(o Options, m *memory) (*Policy, error) {
 		p.rejectTagged, RejectMalformed, RejectUnpublishable, p.rejectExpired, p.rejectMisaddressedVanish,
 		p.rejectProtected, rejectProtectedRepost,
 		p.rejectFuture,
-		p.rejectBanned, p.rejectKind, p.rejectAuthor,
 	}
+	p.origin = slices.Clone(p.hooks)
+	p.hooks = append(p.hooks, p.rejectBanned, p.rejectKind, p.rejectAuthor)
 	if o.Rates.any() {
-		p.hooks = append(p.hooks, p.rejectRate(o.Rates))
+		rate := p.rejectRate(o.Rates)
+		p.hooks, p.origin = append(p.hooks, rate), append(p.origin, rate)
 	}
 	return p, nil
 }

@@ -1,12 +1,9 @@
 package policy
 
 import (
-	"context"
 	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
-
-	"engramd/nips/nipae"
 )
 
 const (
@@ -22,14 +19,14 @@ const (
 //
 // The author is judged first: who may not write here is told nothing that
 // depends on the agent. That costs at most two look-ups for each listed owner.
-func (p *Policy) unproposable(ctx context.Context, ev *nostr.Event) string {
+func (p *Policy) unproposable(k knowledge, ev *nostr.Event) string {
 	agent := owner(ev)
 	if agent == ev.PubKey {
 		return listedOnly
 	}
 	by, refusal := []string{ev.PubKey}, notHisAgent
 	if !has(p.owners, ev.PubKey) {
-		switch why := p.unvouched(ctx, ev, p.ownerList); {
+		switch why := p.unvouched(k, ev, p.ownerList); {
 		case why == approvalsFailed:
 			return why
 		case why != "":
@@ -37,7 +34,7 @@ func (p *Policy) unproposable(ctx context.Context, ev *nostr.Event) string {
 		}
 		by, refusal = p.ownerList, listedOnly
 	}
-	switch ok, err := p.receives(ctx, agent, by); {
+	switch ok, err := p.receives(k, agent, by); {
 	case err != nil:
 		return approvalsFailed
 	case !ok:
@@ -51,21 +48,20 @@ func (p *Policy) unproposable(ctx context.Context, ev *nostr.Event) string {
 // that was made for it), an owner's stored list names it, or an owner's
 // attestation has let it write since the relay started, and would now. That an
 // agent is banned outweighs all of them.
-func (p *Policy) receives(ctx context.Context, agent string, owners []string) (bool, error) {
+func (p *Policy) receives(k knowledge, agent string, owners []string) (bool, error) {
 	switch {
 	case has(p.bannedAuthors, agent):
 		return false, nil
 	case has(p.authors, agent):
 		return true, nil
 	}
-	if made, err := p.provisioned(ctx, agent); made || err != nil {
+	if made, err := k.provisioned(agent); made || err != nil {
 		return made, err
 	}
-	now := &nostr.Event{Kind: nipae.Kind, PubKey: agent, CreatedAt: nostr.Timestamp(p.clock().Unix())}
-	if p.memory.hasVouched(owners, now) {
+	if k.hasVouched(owners, agent) {
 		return true, nil
 	}
-	return p.approvedBy(ctx, agent, owners)
+	return approvedBy(k, agent, owners)
 }
 
 // vouched remembers an attestation that has counted: its owner is listed. The

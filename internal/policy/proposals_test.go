@@ -142,7 +142,7 @@ func TestProposalsToAttestedAgents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ok, err := without.receives(context.Background(), agentKey, without.ownerList); ok || err != nil {
+		if ok, err := without.receives(here{without, context.Background()}, agentKey, without.ownerList); ok || err != nil {
 			t.Errorf("an owner who is not listed any more vouches: %v", err)
 		}
 		again, err := without.Reload(Options{Owners: o.Owners, Clock: clockAt(start)})

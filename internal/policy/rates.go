@@ -69,6 +69,17 @@ func (r Rates) charges(who share.Who, ev *nostr.Event, payer string) [4]share.Ch
 	}
 }
 
+// SetPart divides all rates by the number of nodes that take events, also for
+// the policies that take p's place (share.Rates.SetPart).
+func (p *Policy) SetPart(nodes int) { p.memory.rates.SetPart(nodes) }
+
+// SetPart is the current policy's.
+func (l *Live) SetPart(nodes int) {
+	if p := l.current.Load(); p != nil {
+		p.SetPart(nodes)
+	}
+}
+
 // NotStored gives an author back what was charged for an event that the relay
 // did not store: anybody may send an author's events once more, and must not
 // use up what the author may write. The sender has paid.

@@ -228,3 +228,30 @@ func TestSendingAnEphemeralEventAgainCostsTheSender(t *testing.T) {
 	checkFrom(t, p, stranger, ev, limited)
 	checkFrom(t, p, share.Who{}, ev, limited) // the relay's own work has no address
 }
+
+// TestRatesOfOneNodeOfSeveral: the policy's rates are divided, and those of the
+// policy that takes its place.
+func TestRatesOfOneNodeOfSeveral(t *testing.T) {
+	o := Options{Rates: Rates{Key: share.Rate{PerSecond: 0.001, Burst: 6}}}
+	p := mustPolicy(t, o)
+	p.SetPart(3)
+	for range 2 {
+		check(t, p, note(agentKey), "")
+	}
+	check(t, p, note(agentKey), "rate-limited:")
+	next, err := p.Reload(Options{Rates: o.Rates, Clock: clockAt(start)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var live Live
+	live.SetPart(2) // nothing yet
+	live.Set(next)
+	check(t, &live, note(strangerKey), "")
+	check(t, &live, note(strangerKey), "")
+	check(t, &live, note(strangerKey), "rate-limited:")
+	live.SetPart(1)
+	for range 6 {
+		check(t, &live, note(ownerKey), "")
+	}
+	check(t, &live, note(ownerKey), "rate-limited:")
+}

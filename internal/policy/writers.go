@@ -54,10 +54,21 @@ func (p *Policy) isOwn(ev *nostr.Event) bool {
 
 // rejectAuthor rejects events of authors that neither list lets in.
 func (p *Policy) rejectAuthor(ctx context.Context, ev *nostr.Event) (bool, string) {
-	if len(p.authors) == 0 && len(p.owners) == 0 || has(p.authors, ev.PubKey) || rightToVanish(ev) || has(p.allowedEvents, ev.ID) || p.isOwn(ev) {
+	if p.anybody() || has(p.authors, ev.PubKey) {
+		return false, "" // without a look at anything else
+	}
+	return p.judgeAuthor(here{p, ctx}, ev)
+}
+
+// anybody reports whether no list says who may write.
+func (p *Policy) anybody() bool { return len(p.authors) == 0 && len(p.owners) == 0 }
+
+// judgeAuthor is rejectAuthor by what is known of the event.
+func (p *Policy) judgeAuthor(k knowledge, ev *nostr.Event) (bool, string) {
+	if p.anybody() || has(p.authors, ev.PubKey) || rightToVanish(ev) || has(p.allowedEvents, ev.ID) || k.isOwn(ev) {
 		return false, ""
 	}
-	switch made, err := p.provisioned(ctx, ev.PubKey); {
+	switch made, err := k.provisioned(ev.PubKey); {
 	case err != nil:
 		return true, "error: who may write could not be read; try again"
 	case made:
@@ -67,12 +78,12 @@ func (p *Policy) rejectAuthor(ctx context.Context, ev *nostr.Event) (bool, strin
 		return true, "restricted: only listed keys may write here"
 	}
 	if ev.Kind != nipae.Kind {
-		return rejectedFor(p.unvouched(ctx, ev, p.ownerList))
+		return rejectedFor(p.unvouched(k, ev, p.ownerList))
 	}
 	if o := owner(ev); has(p.owners, o) {
-		return rejectedFor(p.unvouched(ctx, ev, []string{o}))
+		return rejectedFor(p.unvouched(k, ev, []string{o}))
 	}
-	return rejectedFor(p.unproposable(ctx, ev))
+	return rejectedFor(p.unproposable(k, ev))
 }
 
 // rejectedFor is a Hook's answer: "" rejects nothing.
@@ -80,15 +91,15 @@ func rejectedFor(msg string) (bool, string) { return msg != "", msg }
 
 // unvouched returns why none of the owners vouches for the author of ev, ""
 // if one does or is the author.
-func (p *Policy) unvouched(ctx context.Context, ev *nostr.Event, owners []string) string {
+func (p *Policy) unvouched(k knowledge, ev *nostr.Event, owners []string) string {
 	if slices.Contains(owners, ev.PubKey) {
 		return ""
 	}
-	attested, why := p.attestedFor(ctx, ev, owners)
+	attested, why := p.attestedFor(k, ev, owners)
 	if attested {
 		return ""
 	}
-	switch ok, err := p.approvedBy(ctx, ev.PubKey, owners); {
+	switch ok, err := approvedBy(k, ev.PubKey, owners); {
 	case err != nil:
 		// Who may write is not known, and neither answer would be true.
 		return approvalsFailed
@@ -102,9 +113,9 @@ const approvalsFailed = "error: the owner's approvals could not be read; try aga
 
 // approvedBy reports whether one of the owners' stored lists names the agent:
 // one look-up in an index for each owner.
-func (p *Policy) approvedBy(ctx context.Context, agent string, owners []string) (bool, error) {
+func approvedBy(k knowledge, agent string, owners []string) (bool, error) {
 	for _, o := range owners {
-		if ok, err := p.approved(ctx, o, agent); ok || err != nil {
+		if ok, err := k.approved(o, agent); ok || err != nil {
 			return ok, err
 		}
 	}
@@ -117,13 +128,13 @@ const unvouchedAuthor = "restricted: no listed owner has vouched for this key: "
 // attestedFor reports whether one of the owners attests the author of ev, by
 // the auth tag on it or by what came beside it. If not, why continues
 // unvouchedAuthor.
-func (p *Policy) attestedFor(ctx context.Context, ev *nostr.Event, owners []string) (ok bool, why string) {
+func (p *Policy) attestedFor(k knowledge, ev *nostr.Event, owners []string) (ok bool, why string) {
 	a, err := p.memory.attestationOn(ev)
 	if err == nil && slices.Contains(owners, a.owner) {
 		p.memory.vouched(a)
 		return true, ""
 	}
-	ok, faultBeside := p.attestedBeside(ctx, ev, owners)
+	ok, faultBeside := k.attestedBeside(ev, owners)
 	switch {
 	case ok:
 		return true, ""

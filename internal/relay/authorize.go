@@ -21,10 +21,12 @@ type Granted struct {
 // hooks, then RejectFilter (for COUNT: RejectCountFilter), then the gate's
 // first check, which is told the reader's cases among the contracts that a
 // filter names; then it counts guesses. If any filter is refused the whole
-// request is, with a *nip01.Refusal; another error is a failure.
+// request is, with a *nip01.Refusal; another error is a failure. What is read
+// for the request, here or by what is granted, is as new as the request
+// (Config.Latest).
 func (r *Relay) Authorize(ctx context.Context, surface gate.Surface, filters []nostr.Filter) ([]Granted, error) {
 	reader := ReaderFrom(ctx)
-	table := r.table.Load()
+	table, fresh := r.table.Load(), r.latest == nil
 	granted := make([]Granted, 0, len(filters))
 	for _, original := range filters {
 		filter := original
@@ -41,7 +43,14 @@ func (r *Relay) Authorize(ctx context.Context, surface gate.Surface, filters []n
 		if by == gate.SurfaceReq && filter.Search != "" {
 			by = gate.SurfaceSearch
 		}
-		cases, err := r.cases(ctx, reader, table.CasesAskedFor(reader, filter))
+		named := table.CasesAskedFor(reader, filter)
+		if len(named) > 0 && !fresh {
+			if err := r.Latest(ctx); err != nil {
+				return nil, err
+			}
+			fresh = true
+		}
+		cases, err := r.cases(ctx, reader, named)
 		if err != nil {
 			return nil, err
 		}
@@ -55,6 +64,11 @@ func (r *Relay) Authorize(ctx context.Context, surface gate.Surface, filters []n
 		}
 		r.metrics.GateDecision(by.String(), scope.Rule(), decisionGranted)
 		granted = append(granted, Granted{Filter: filter, Scope: scope})
+	}
+	if !fresh {
+		if err := r.Latest(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if err := r.guessing(ctx, reader, granted); err != nil {
 		return nil, err

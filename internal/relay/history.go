@@ -53,6 +53,9 @@ func (r *Relay) History(ctx context.Context, q HistoryQuery) (*Versions, error) 
 	if err := r.rejects(ctx, gate.SurfaceHistory, q.filter()); err != nil {
 		return nil, err
 	}
+	if err := r.Latest(ctx); err != nil {
+		return nil, err
+	}
 	var cases []gate.Case
 	if q.D != nil && (q.Kind == niptemp.KindEntry || q.Kind == niptemp.KindState) {
 		var err error

@@ -49,6 +49,9 @@ func (r *Relay) Past(ctx context.Context, q PastQuery) (*Past, error) {
 	if err := r.rejects(ctx, gate.SurfacePast, nostr.Filter{Kinds: q.Kinds, Limit: q.Limit}); err != nil {
 		return nil, err
 	}
+	if err := r.Latest(ctx); err != nil {
+		return nil, err
+	}
 	r.metrics.GateDecision(gate.SurfacePast.String(), gate.RuleWildcard, decisionGranted)
 	limits := r.limits.Load()
 	limit := q.Limit

@@ -9,7 +9,9 @@
 // because none may miss an event silently. Owners' attestations that come
 // beside events live as long as the connection or request and are never stored
 // (attest.go). For a share that has named too many contract ids that show it
-// nothing, no more are looked up (guess.go).
+// nothing, no more are looked up (guess.go). Where the relay is one of several
+// nodes, a read waits until everything is here that any of them acknowledged
+// before (latest.go), and ephemeral events are handed on (ephemeral.go).
 package relay
 
 import (
@@ -44,6 +46,18 @@ type Config struct {
 	Self func() string
 	// Guesses counts contract ids that show nothing; nil counts none.
 	Guesses *share.Guesses
+	// Latest returns when everything is here that was acknowledged anywhere
+	// before it was called, or fails. Nothing is read for a client before; nil
+	// is for a relay that is alone.
+	Latest func(ctx context.Context) error
+	// Ephemeral hands an ephemeral event that was taken here over to the other
+	// nodes, which call DeliverEphemeral. It must not block, and not change json;
+	// nil is for a relay that is alone.
+	Ephemeral func(ev *nostr.Event, json []byte)
+	// Vouched returns what goes with an event to its place among those of all
+	// nodes, where lists decide about it (policy.Policy.Vouched); nil is for a
+	// relay that is alone.
+	Vouched func(ctx context.Context, ev *nostr.Event) []string
 }
 
 // Limits bound what one request can get.
@@ -80,6 +94,9 @@ type Relay struct {
 	metrics    *metrics.Metrics
 	self       func() string
 	guesses    *share.Guesses
+	latest     func(context.Context) error
+	ephemeral  func(*nostr.Event, []byte)
+	vouched    func(context.Context, *nostr.Event) []string
 
 	sink       atomic.Pointer[func([]Delivery)]
 	lost       atomic.Pointer[func()]
@@ -104,6 +121,9 @@ func New(cfg Config, table *gate.Table) (*Relay, error) {
 		metrics:    cfg.Metrics,
 		self:       cfg.Self,
 		guesses:    cfg.Guesses,
+		latest:     cfg.Latest,
+		ephemeral:  cfg.Ephemeral,
+		vouched:    cfg.Vouched,
 		backlog:    newBacklog(),
 		dispatched: make(chan struct{}),
 	}
@@ -115,6 +135,9 @@ func New(cfg Config, table *gate.Table) (*Relay, error) {
 	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
+	}
+	if r.vouched == nil {
+		r.vouched = func(context.Context, *nostr.Event) []string { return nil }
 	}
 	if r.self == nil {
 		r.self = func() string { return "" }
@@ -163,8 +186,14 @@ func (r *Relay) SetLimits(l Limits) {
 // Names returns the relay's own websocket URLs, canonical.
 func (r *Relay) Names() Names { return r.names }
 
-// Ready reports whether the database takes writes.
-func (r *Relay) Ready(ctx context.Context) error { return r.store.Ready(ctx) }
+// Ready reports whether the database takes writes, and, where there are other
+// nodes, whether this one has what they have.
+func (r *Relay) Ready(ctx context.Context) error {
+	if err := r.store.Ready(ctx); err != nil {
+		return err
+	}
+	return r.Latest(ctx)
+}
 
 // RejectsConnection runs khatru's RejectConnection hooks.
 func (r *Relay) RejectsConnection(req *http.Request) bool {

@@ -8,7 +8,6 @@ import (
 	"engramd/internal/gate"
 	"engramd/internal/share"
 	"engramd/internal/store"
-	"engramd/internal/wire"
 	"engramd/nips/nip01"
 )
 
@@ -67,14 +66,14 @@ func (r *Relay) Begin(ctx context.Context, ev *nostr.Event) *Pending {
 		for _, hook := range r.Hooks.OnEphemeralEvent {
 			hook(ctx, ev)
 		}
-		r.deliver([]Delivery{{Event: ev, JSON: wire.AppendEvent(nil, ev), Subject: gate.SubjectOf(p.class, ev)}})
+		r.passOn(p.class, ev)
 		return p.decided(Answer{OK: true, Outcome: outcomeEphemeral})
 	}
 	var stored store.Pending
 	err := r.backlog.wait(ctx, p.who)
 	if err == nil {
 		stored, err = r.store.Begin(ctx, ev, store.PutOptions{
-			Forward: forwardFrom(ctx), Base: baseFrom(ctx), KnownOnly: !r.guesses.Left(p.who),
+			Forward: forwardFrom(ctx), Base: baseFrom(ctx), KnownOnly: !r.guesses.Left(p.who), Vouched: r.vouched(ctx, ev),
 		})
 	}
 	if err != nil {

@@ -31,6 +31,7 @@ type Journal struct {
 	most   int
 
 	mu      sync.Mutex
+	nodes   int // that have a part of most
 	next    *group
 	writing bool
 	kept    int      // on disk
@@ -69,6 +70,15 @@ func (j *Journal) Seed(id, key string, at time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.count(at)
+}
+
+// SetPart divides the bounds of one key, and of all on disk, by the number of
+// nodes that write there. It is 1 at the start.
+func (j *Journal) SetPart(nodes int) {
+	j.memory.SetPart(nodes)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.nodes = nodes
 }
 
 // Used reports whether an id certainly was used. Only Use finds an old one that
@@ -124,7 +134,7 @@ func (j *Journal) full(now time.Time) bool {
 		j.kept -= j.seconds[0].n
 		j.seconds = j.seconds[1:]
 	}
-	return j.kept >= j.most
+	return j.kept >= partOf(j.most, j.nodes)
 }
 
 // write stores one group after the other until no call waits.

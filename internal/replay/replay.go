@@ -36,6 +36,7 @@ type Memory struct {
 	evicts bool // a Journal knows what is forgotten early
 
 	mu    sync.Mutex
+	nodes int // that have a part of the bounds
 	used  map[string]struct{}
 	by    map[string]int
 	queue []use // in the order of their use; those before head are forgotten
@@ -68,12 +69,22 @@ func (m *Memory) Use(id, key string) error {
 	if _, used := m.used[id]; used {
 		return ErrUsed
 	}
-	if m.by[key] >= m.perKey || len(m.used) >= m.most && !m.evicts {
+	if m.by[key] >= partOf(m.perKey, m.nodes) || len(m.used) >= m.most && !m.evicts {
 		return ErrBusy
 	}
 	m.note(use{id, key, now})
 	return nil
 }
+
+// SetPart divides the bound for one key by the number of nodes that take calls.
+// It is 1 at the start.
+func (m *Memory) SetPart(nodes int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.nodes = nodes
+}
+
+func partOf(bound, nodes int) int { return max(bound/max(nodes, 1), 1) }
 
 // Used reports whether an id is remembered, without noting it.
 func (m *Memory) Used(id string) bool {

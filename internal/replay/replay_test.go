@@ -107,3 +107,31 @@ func TestOfManyAtOnceOneWins(t *testing.T) {
 		t.Errorf("%d calls were let through", won.Load())
 	}
 }
+
+// TestPartOfTheBounds: of several nodes each takes its part of what one key may
+// call.
+func TestPartOfTheBounds(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	m := replay.New(time.Minute, 100, 9, func() time.Time { return now })
+	m.SetPart(3)
+	for i := range 4 {
+		if err := m.Use(fmt.Sprint(i), "a"); (err == nil) != (i < 3) {
+			t.Errorf("call %d of one key: %v", i, err)
+		}
+	}
+	if err := m.Use("b", "b"); err != nil {
+		t.Errorf("another key: %v", err)
+	}
+	m.SetPart(1)
+	if err := m.Use("5", "a"); err != nil {
+		t.Errorf("alone again: %v", err)
+	}
+	s := &shelf{}
+	j := replay.NewJournal(replay.New(time.Minute, 100, 100, func() time.Time { return now }), s, 4)
+	j.SetPart(2)
+	for i := range 3 {
+		if err := j.Use(t.Context(), fmt.Sprint(i), "a"); errors.Is(err, replay.ErrBusy) != (i == 2) {
+			t.Errorf("note %d on disk: %v", i, err)
+		}
+	}
+}

@@ -13,6 +13,7 @@ type Set struct {
 
 	mu      sync.Mutex
 	closed  bool
+	follows context.Context // what runs ends with it; nil while nothing is followed
 	running map[identity]*run
 	order   []*run
 }
@@ -26,8 +27,16 @@ type identity struct {
 
 type run struct {
 	follower *Follower
-	cancel   context.CancelFunc
+	cancel   context.CancelFunc // nil before the first start
 	done     chan struct{}
+}
+
+// end waits until the follower, if it was ever started, does nothing more.
+func (r *run) end() {
+	if r.cancel != nil {
+		r.cancel()
+		<-r.done
+	}
 }
 
 // NewSet makes an empty set; make makes a follower, and fails if its key or its
@@ -35,7 +44,43 @@ type run struct {
 func NewSet(make func(number int, s Spec) (*Follower, error)) *Set {
 	s := &Set{make: make, running: map[identity]*run{}}
 	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.follows = s.ctx
 	return s
+}
+
+// Hold has the set follow nothing but while Follow runs: where several nodes
+// hold the same memory, one of them follows for all. Call it before what Prepare
+// returns.
+func (s *Set) Hold() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.follows = nil
+}
+
+// Follow follows what is configured until ctx ends, or Close is called, and
+// returns when nothing more is done. It goes on from what the store says was
+// followed, by whichever node.
+func (s *Set) Follow(ctx context.Context) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return
+	}
+	s.follows = ctx
+	for _, r := range s.order {
+		s.start(r)
+	}
+	s.mu.Unlock()
+	select {
+	case <-ctx.Done():
+	case <-s.ctx.Done():
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.follows = nil
+	for _, r := range s.order {
+		r.end()
+	}
 }
 
 // Prepare makes what the specs ask for, and returns what puts it into force:
@@ -62,36 +107,42 @@ func (s *Set) apply(followers []*Follower) {
 		id := identity{f.o.Number, f.o.Spec, f.o.PubKey}
 		r := s.running[id]
 		if r == nil {
-			r = s.start(f)
+			r = &run{follower: f}
+			if s.follows != nil {
+				s.start(r)
+			}
 		}
 		next[id], order = r, append(order, r)
 	}
 	for id, r := range s.running {
 		if next[id] == nil {
-			r.cancel()
-			<-r.done
+			r.end()
 		}
 	}
 	s.running, s.order = next, order
 }
 
-func (s *Set) start(f *Follower) *run {
-	ctx, cancel := context.WithCancel(s.ctx)
-	r := &run{f, cancel, make(chan struct{})}
+func (s *Set) start(r *run) {
+	ctx, cancel := context.WithCancel(s.follows)
+	done := make(chan struct{})
+	r.cancel, r.done = cancel, done
 	go func() {
-		defer close(r.done)
-		f.Run(ctx)
+		defer close(done)
+		r.follower.Run(ctx)
 	}()
-	return r
 }
 
-// Status is where each stands, in the order of the configuration.
+// Status is where each stands, in the order of the configuration; none while
+// nothing is followed here.
 func (s *Set) Status() (all []Status) {
 	if s == nil {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.follows == nil {
+		return nil
+	}
 	for _, r := range s.order {
 		all = append(all, r.follower.Status())
 	}
@@ -109,6 +160,6 @@ func (s *Set) Close() {
 	defer s.mu.Unlock()
 	s.closed = true
 	for _, r := range s.running {
-		<-r.done
+		r.end()
 	}
 }

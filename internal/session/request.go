@@ -94,9 +94,10 @@ func (e *effects) ask(f wire.Frame) {
 }
 
 // authorize asks what a request is granted. What contracts that it names show,
-// and whether they are cases of the reader's, the store is asked.
+// and whether they are cases of the reader's, the store is asked. Who waits for
+// the store, or for other nodes, keeps nobody else from computing.
 func (e *effects) authorize(surface gate.Surface, filters []nostr.Filter) ([]relay.Granted, error) {
-	if slices.ContainsFunc(filters, gate.NamesContracts) {
+	if e.c.srv.waits || slices.ContainsFunc(filters, gate.NamesContracts) {
 		e.seat.Rise()
 		defer e.seat.Sit(e.who)
 	}

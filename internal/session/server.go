@@ -37,6 +37,9 @@ type Options struct {
 	// Replica tells readers that mirror this relay: Limits.Sync has a bound of
 	// their own for what they reconcile. nil means that there are none.
 	Replica func(gate.Reader) bool
+	// Waits says that the relay may wait for other nodes before it answers what
+	// a request is granted (relay.Config.Latest).
+	Waits   bool
 	Metrics Metrics          // nil counts nothing
 	Log     *slog.Logger     // nil discards
 	Tags    *trace.Tags      // how the log and Status name keys; nil names none
@@ -67,6 +70,7 @@ type Server struct {
 	messages      *share.Pot // bytes of messages being read, and read and not yet answered
 	syncing       *share.Pot // bytes of the sets of reconciliations
 	replica       func(gate.Reader) bool
+	waits         bool         // before it is known what is granted
 	seats         *share.Seats // for who computes
 	behind        behind
 	backlog       atomic.Int64 // bytes of events that some connection has still to look at
@@ -99,7 +103,7 @@ func newServer(b Backend, o Options) *Server {
 		backend: b, compression: o.Compression, eoseHints: o.EOSEHints, addr: o.Addr, shares: o.Shares,
 		metrics: o.Metrics, log: o.Log, tags: o.Tags, now: o.Now, rand: o.Rand,
 		live: newIndex(), filters: share.NewPot(share.PotLimits{}), messages: share.NewPot(share.PotLimits{}), pressed: o.Pressed,
-		syncing: share.NewPot(share.PotLimits{}), replica: o.Replica,
+		syncing: share.NewPot(share.PotLimits{}), replica: o.Replica, waits: o.Waits,
 		seats: share.NewSeats(share.Processors()),
 		conns: make(map[*conn]netip.Addr), empty: make(chan struct{}),
 	}

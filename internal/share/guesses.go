@@ -27,6 +27,13 @@ func NewGuesses(clock func() time.Time) *Guesses {
 	return &Guesses{rates: NewRates(guessers), clock: clock}
 }
 
+// SetPart divides the guesses by the number of nodes (Rates.SetPart).
+func (g *Guesses) SetPart(nodes int) {
+	if g != nil {
+		g.rates.SetPart(nodes)
+	}
+}
+
 // Counts reports whether guesses of a share are counted.
 func (g *Guesses) Counts(who Who) bool { return g != nil && !who.Exempt && who != (Who{}) }
 

@@ -34,3 +34,27 @@ func TestGuesses(t *testing.T) {
 		t.Error("a relay that counts nothing refuses")
 	}
 }
+
+// TestGuessesOfOneNodeOfSeveral: all nodes together leave a share as many as one
+// does.
+func TestGuessesOfOneNodeOfSeveral(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	g := share.NewGuesses(func() time.Time { return now })
+	g.SetPart(4)
+	a := share.Who{Share: "192.0.2.1", Conn: 1}
+	if !g.Take(a, 250) || g.Left(a) {
+		t.Error("a share has not its quarter of 1,000")
+	}
+	if now = now.Add(time.Hour); !g.Take(a, 49) || g.Take(a, 3) {
+		t.Error("an hour does not bring a quarter of 200")
+	}
+	g.SetPart(1)
+	if g.Left(a) {
+		t.Error("a share has guesses by what became of other nodes")
+	}
+	if now = now.Add(time.Hour); !g.Take(a, 199) || g.Take(a, 3) {
+		t.Error("alone again, an hour does not bring 200")
+	}
+	var none *share.Guesses
+	none.SetPart(3)
+}

@@ -14,6 +14,15 @@ type Rate struct {
 	Burst     int
 }
 
+// part is what one of n nodes may use of a rate: together they use no more than
+// all of it, but one at once each.
+func (r Rate) part(n int) Rate {
+	if n <= 1 || r.PerSecond <= 0 {
+		return r
+	}
+	return Rate{r.PerSecond / float64(n), max(r.Burst/n, 1)}
+}
+
 // Charge is what one piece of work takes of one budget: N of the budget that
 // Name has for What (events, rows; a number of the caller's), which holds Rate.
 type Charge struct {
@@ -29,6 +38,7 @@ type Charge struct {
 type Rates struct {
 	mu      sync.Mutex
 	most    int
+	nodes   int        // that have a part of every budget
 	order   *list.List // of *bucket, latest use in front
 	buckets map[bucketKey]*list.Element
 }
@@ -57,6 +67,15 @@ func (r *Rates) Len() int {
 	return len(r.buckets)
 }
 
+// SetPart divides every rate by the number of nodes among which the work is
+// spread, from now on; budgets keep what they have left, at most their part. It
+// is 1 at the start.
+func (r *Rates) SetPart(nodes int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.nodes = nodes
+}
+
 // Take takes all the charges, or none: then it returns the index of the first
 // that its budget does not hold, else -1. More than a whole burst counts as a
 // burst, so that no work is for ever too large. A change of a rate holds for
@@ -69,7 +88,7 @@ func (r *Rates) Take(now time.Time, charges ...Charge) (refused int) {
 	for i, c := range charges {
 		var b *bucket
 		if c.Rate.PerSecond > 0 && c.N > 0 {
-			if b = r.bucket(now, c); b.tokens < float64(min(c.N, c.Rate.Burst)) {
+			if b = r.bucket(now, c); b.tokens < float64(min(c.N, b.rate.Burst)) {
 				return i
 			}
 		}
@@ -97,6 +116,7 @@ func (r *Rates) Give(charges ...Charge) {
 
 // bucket finds the budget of a charge, as it is now.
 func (r *Rates) bucket(now time.Time, c Charge) *bucket {
+	c.Rate = c.Rate.part(r.nodes)
 	if el := r.buckets[bucketKey{c.What, c.Name}]; el != nil {
 		r.order.MoveToFront(el)
 		b := el.Value.(*bucket)

@@ -103,3 +103,42 @@ func TestRatesGiveBack(t *testing.T) {
 		}
 	}
 }
+
+// TestPartOfARate: what n nodes let through together is what one does alone, for
+// every n, and none is left without anything.
+func TestPartOfARate(t *testing.T) {
+	for _, nodes := range []int{0, 1, 2, 3, 7, 100} {
+		now, taken := time.Unix(1_700_000_000, 0), 0
+		rate := Rate{PerSecond: 10, Burst: 30}
+		for range max(nodes, 1) {
+			r := NewRates(10)
+			r.SetPart(nodes)
+			charge := Charge{Name: "a", N: 1, Rate: rate}
+			for second := range 100 {
+				for r.Take(now.Add(time.Duration(second)*time.Second), charge) < 0 {
+					taken++
+				}
+			}
+		}
+		if most, least := 30+990+max(nodes, 1), 900; taken > most || taken < least {
+			t.Errorf("%d nodes take %d, want %d to %d", nodes, taken, least, most)
+		}
+	}
+	// A change holds at once, and what is larger than a part is not for ever too
+	// large.
+	now, r := time.Unix(1_700_000_000, 0), NewRates(10)
+	large := Charge{Name: "a", N: 30, Rate: Rate{PerSecond: 10, Burst: 30}}
+	r.SetPart(3)
+	if r.Take(now, large) >= 0 || r.Take(now, large) < 0 {
+		t.Error("a part of 10 does not let one charge of 30 through")
+	}
+	r.SetPart(1)
+	if r.Take(now.Add(2*time.Second), large) < 0 || r.Take(now.Add(5*time.Second), large) >= 0 {
+		t.Error("alone, a budget is not as before")
+	}
+	// No limit has no parts.
+	r.SetPart(3)
+	if r.Take(now, Charge{Name: "b", N: 1000}) >= 0 {
+		t.Error("no limit became one")
+	}
+}

@@ -20,7 +20,9 @@ type Report struct {
 	Outbox  Outbox         `json:"outbox"`
 	// Followed are the relays that this one follows.
 	Followed []replica.Status `json:"followed,omitempty"`
-	Refused  []Refused        `json:"refused"` // since the start, the most frequent first
+	// Cluster is where this node stands among others; nil when it is alone.
+	Cluster *Cluster  `json:"cluster,omitempty"`
+	Refused []Refused `json:"refused"` // since the start, the most frequent first
 }
 
 // Slow is what takes its time.

@@ -33,6 +33,7 @@ type Sources struct {
 		Recent(most int) store.Recent
 	}
 	Replicas interface{ Status() []replica.Status }
+	Cluster  func() *Cluster // nil: there is no other node
 	Metrics  interface {
 		Values(names []string) (map[string][]metrics.Value, error)
 	}
@@ -54,6 +55,9 @@ func (s *Sources) Report(ctx context.Context, top int) (*Report, error) {
 	out.Slow = s.slow(top)
 	if s.Replicas != nil {
 		out.Followed = s.Replicas.Status()
+	}
+	if s.Cluster != nil {
+		out.Cluster = s.Cluster()
 	}
 	return out, s.counted(out)
 }

@@ -36,6 +36,7 @@ func (r *Report) WriteText(out io.Writer, top int) error {
 	} else {
 		line("outbox\tnothing waits")
 	}
+	r.writeCluster(line)
 	r.writeFollowed(line)
 	line("\nREFUSED since the start")
 	for _, n := range r.Refused[:min(top, len(r.Refused))] {

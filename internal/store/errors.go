@@ -17,6 +17,10 @@ var (
 	ErrRestart = errors.New("this change needs a restart")
 )
 
+// ErrShared means that a database is a node's of a cluster, and may be changed
+// through that node only.
+var ErrShared = errors.New("this database is a node's of a cluster, and is changed through the running node only (engramd serve --cluster); engramd cluster leave makes it one that stands alone")
+
 // ErrEnded means that a read that cannot be resumed was ended half-way, because
 // other reads could not begin or the write-ahead log could not be written back.
 // The read may be tried again.

@@ -158,9 +158,10 @@ func (a *API) Route(segments []string) *bridge.Resource {
 		if !ok {
 			continue
 		}
-		found := &bridge.Resource{Endpoint: a.routes[i].endpoint, Operations: map[string]bridge.Operation{}}
+		found := &bridge.Resource{Endpoint: a.routes[i].endpoint, Operations: map[string]bridge.Operation{}, Fixed: true}
 		for _, op := range a.routes[i].operations {
 			found.Operations[op.method] = a.operate(op, values)
+			found.Fixed = found.Fixed && op.proof == proofNone // only the document is the same for all
 		}
 		return found
 	}

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"context"
 	crand "crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -52,8 +53,9 @@ type world struct {
 }
 
 type settings struct {
-	gate  gate.Options
-	store sqlite.Options // Path is taken, when it is given
+	gate   gate.Options
+	store  sqlite.Options // Path is taken, when it is given
+	latest func(context.Context) error
 }
 
 func newWorld(t testing.TB, change ...func(*settings)) *world {
@@ -67,7 +69,7 @@ func newWorld(t testing.TB, change ...func(*settings)) *world {
 	names, err := relay.NewNames([]string{publicURL}, netip.MustParseAddrPort("0.0.0.0:7447"))
 	must(t, err)
 	table := storetest.MustTable(t, set.gate)
-	w.relay, err = relay.New(relay.Config{Names: names, Clock: w.clock.Now, Metrics: w.meter, Log: log}, table)
+	w.relay, err = relay.New(relay.Config{Names: names, Clock: w.clock.Now, Metrics: w.meter, Log: log, Latest: set.latest}, table)
 	must(t, err)
 	t.Cleanup(w.relay.Close) // after the store
 	w.store = storetest.MustOpen(t, func(o *sqlite.Options) {

@@ -78,7 +78,8 @@ type Options struct {
 }
 
 // Outbox delivers events. Make one with New, begin with Start, and end it with
-// Close before the store is closed.
+// Close before the store is closed. Of several nodes that hold the same memory
+// one delivers for all: there, Run takes Start's place.
 type Outbox struct {
 	o         Options
 	delivered func(ctx context.Context, ev *nostr.Event) error
@@ -122,16 +123,36 @@ func New(o Options) *Outbox {
 // has taken an event; its error is logged and changes nothing, and it may be
 // called twice for one event. Call Start once.
 func (b *Outbox) Start(ctx context.Context, delivered func(ctx context.Context, ev *nostr.Event) error) error {
+	if err := b.Keep(ctx); err != nil {
+		return err
+	}
+	inner, cancel := context.WithCancel(context.Background())
+	b.stop = cancel
+	b.running.Go(func() { b.Run(inner, delivered) })
+	return nil
+}
+
+// Keep forgets what waits for relays that are no longer targets.
+func (b *Outbox) Keep(ctx context.Context) error {
 	if err := b.o.Store.OutboxKeep(ctx, b.o.Targets); err != nil {
 		return fmt.Errorf("outbox: %w", err)
 	}
-	b.delivered = delivered
-	inner, cancel := context.WithCancel(context.Background())
-	b.stop = cancel
-	for _, t := range b.targets {
-		b.running.Go(func() { t.run(inner) })
-	}
 	return nil
+}
+
+// Run delivers the events that wait, and those that come, until ctx ends, and
+// returns when nothing of it is under way; delivered is Start's. It may be
+// called again after that, and looks then at all that waits: others may have
+// delivered, and queued, meanwhile. What others queue while it runs it sees when
+// it is roused.
+func (b *Outbox) Run(ctx context.Context, delivered func(ctx context.Context, ev *nostr.Event) error) {
+	b.delivered = delivered
+	var targets sync.WaitGroup
+	for _, t := range b.targets {
+		t.all.Store(true)
+		targets.Go(func() { t.run(ctx) })
+	}
+	targets.Wait()
 }
 
 // SetIdentity has another identity answer the AUTH challenges of further

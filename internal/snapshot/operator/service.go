@@ -104,6 +104,11 @@ func New(o Options) *Service {
 // Configure replaces the settings, for operations that begin from now on.
 func (s *Service) Configure(n Settings) {
 	s.settings.Store(&n)
+	s.wakeWorker()
+}
+
+// wakeWorker has the worker look at what it is to do.
+func (s *Service) wakeWorker() {
 	select {
 	case s.changed <- struct{}{}:
 	default: // it has not yet looked at the settings before

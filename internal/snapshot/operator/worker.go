@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"engramd/internal/gate"
@@ -18,12 +19,21 @@ type Worker struct {
 	after func(time.Duration) <-chan time.Time
 	swept time.Time // when retention last ran
 	made  time.Time // when the schedule last ran
+	idle  atomic.Bool
 }
 
 // NewWorker makes the worker of a Service; after is time.After in all but
 // tests.
 func NewWorker(s *Service, after func(time.Duration) <-chan time.Time) *Worker {
 	return &Worker{s: s, after: after}
+}
+
+// Schedule says whether bundles are made on schedule here, as they are from the
+// start on: of several nodes that hold the same memory one makes them. Retention
+// runs on each, of the bundles that lie there.
+func (w *Worker) Schedule(on bool) {
+	w.idle.Store(!on)
+	w.s.wakeWorker()
 }
 
 // never is how long a worker sleeps with nothing to do.
@@ -49,6 +59,9 @@ func (w *Worker) turn(ctx context.Context) time.Duration {
 		if _, err := w.s.Sweep(ctx, o.Policy); err != nil && ctx.Err() == nil {
 			w.s.log.Warn("retention of snapshots is not complete", "err", err)
 		}
+	}
+	if w.idle.Load() {
+		o.Every = 0
 	}
 	if now := w.s.clock(); o.Every > 0 && due(w.made, o.Every, now) <= 0 {
 		// A daemon that was started again makes no bundle before its time.
@@ -85,7 +98,7 @@ func (w *Worker) schedule(ctx context.Context, o Settings, first bool) {
 		}
 	}
 	for _, agent := range agents {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || w.idle.Load() {
 			return
 		}
 		began := w.s.clock()

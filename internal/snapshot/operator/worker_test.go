@@ -99,3 +99,38 @@ func TestWorkerStartedAgain(t *testing.T) {
 		t.Errorf("%d bundles after an hour", n)
 	}
 }
+
+// TestWorkerOfOneNodeOfSeveral: retention runs on every node, the schedule where
+// it is said to, from when it is said.
+func TestWorkerOfOneNodeOfSeveral(t *testing.T) {
+	w := newWorld(t, func(o *Options) {
+		o.Settings = Settings{LockTimeout: time.Minute, Every: time.Hour, GCInterval: 5 * time.Hour, Policy: snapshot.Policy{Keep: 30, KeepAutomatic: 2}}
+	})
+	w.put("mem/a", 0)
+	s := &sleeper{make(chan time.Duration), make(chan time.Time)}
+	worker := NewWorker(w.Service, s.after)
+	worker.Schedule(false)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { worker.Run(ctx); close(ended) }()
+	defer func() { cancel(); <-ended }()
+	check := func(step string, slept time.Duration, bundles int) {
+		t.Helper()
+		if got := <-s.told; got != slept {
+			t.Errorf("%s: it sleeps %v, want %v", step, got, slept)
+		}
+		if got := len(w.list()); got != bundles {
+			t.Errorf("%s: %d bundles, want %d", step, got, bundles)
+		}
+	}
+	check("elsewhere", 5*time.Hour, 0)
+	check("woken by the word before", 5*time.Hour, 0)
+	worker.Schedule(true)
+	check("here", time.Hour, 1)
+	w.put("mem/a", 1)
+	worker.Schedule(false)
+	check("elsewhere again", 5*time.Hour, 1)
+	w.clock.Add(2 * time.Hour)
+	worker.Schedule(true)
+	check("here again", time.Hour, 2)
+}

@@ -13,6 +13,9 @@ import (
 func (w *writer) Prepare(ctx context.Context, own *engine.Writer) error {
 	w.Writer, w.c = own, own.Conn()
 	s, c := w.s, w.c
+	if err := w.standsAlone(); err != nil {
+		return err
+	}
 	var err error
 	if w.seq, err = lastSeq(c); err != nil {
 		return err

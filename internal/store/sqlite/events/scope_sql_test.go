@@ -61,7 +61,7 @@ var noScope = map[string]string{
 	"Store.OutboxKeep": "writes", "Store.OutboxWaits": "a yes or no for the outbox", "Store.OutboxNewest": "a time for the signer itself",
 	"Store.OutboxLag": "numbers", "Store.OutboxForget": "writes", "Store.RelayKeys": "keys of the relay itself", "Store.SetRelayKey": "writes",
 	"Store.RevokeRelayKey": "writes", "Store.ContractsNaming": "a number, for the operator", "Store.OutboxRefused": "writes", "Store.ContractRefusals": "words of relays on events, which the service tells parties",
-	"Store.Join": "takes who orders commands", "Store.SequenceState": "what that one stored: places and members, no event", "Store.Execute": "writes",
+	"Store.Join": "takes who orders commands", "Store.SequenceState": "what that one stored: places and members, no event", "Store.Execute": "writes", "Store.LeaveSequence": "writes",
 	"Hits.Cut": "made by Search under a scope", "Hits.Next": "made by Search under a scope, and asks with it again",
 }
 

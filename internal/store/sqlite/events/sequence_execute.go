@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"engramd/internal/store"
@@ -140,13 +141,46 @@ func (w *writer) executedAt(place store.LogPlace, outcome store.Outcome, sum [32
 // meta.
 const metaState = "cluster.state"
 
+// standsAlone refuses a database that is one of several, unless it is opened as
+// one.
+func (w *writer) standsAlone() error {
+	if w.s.several != nil {
+		return nil
+	}
+	shared, err := w.c.Exists(`SELECT 1 FROM meta WHERE key = ?`, metaState)
+	if err == nil && shared {
+		err = store.ErrShared
+	}
+	return err
+}
+
+// LeaveSequence makes the database one that stands alone again. The store must
+// be opened anew.
+func (s *Store) LeaveSequence(ctx context.Context) error {
+	return s.db.Apart(ctx, func(w *engine.Writer) error {
+		for _, name := range []string{metaState, metaLive} {
+			if err := w.DropMeta(name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // noteState stores it with what was executed.
 func (w *writer) noteState() error {
 	if len(w.stage.done) == 0 {
 		return nil
 	}
-	return w.SetMeta(metaState, w.s.several.to.State(w.stage.done))
+	state := w.s.several.to.State(w.stage.done)
+	if state == nil {
+		return errNoState
+	}
+	return w.SetMeta(metaState, state)
 }
+
+// errNoState means that the Sequencer will not have a transaction committed.
+var errNoState = errors.New("what was executed is not what came next")
 
 // endJobs finishes what a crash left of the last command, before anybody reads.
 func (w *writer) endJobs(ctx context.Context) error {

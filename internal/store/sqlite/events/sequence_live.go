@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"engramd/internal/store"
+	"engramd/internal/store/sqlite/engine"
 )
 
 // metaLive is the last Configure of a store that is one of several, in the table
@@ -73,11 +74,17 @@ const houseEvery = time.Second
 
 // keepHouse gives the commands of housekeeping while this store leads.
 func (s *Store) keepHouse(ctx context.Context) {
+	var left stages
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.after(houseEvery):
+		}
+		if s.several.to.Leads() {
+			if err := s.forgetStages(s.several.to.Lease(ctx), &left); err != nil && ctx.Err() == nil {
+				s.log.Warn("what restores left is not forgotten", "err", err)
+			}
 		}
 		for more := true; more && s.several.to.Leads() && ctx.Err() == nil; {
 			var err error
@@ -120,4 +127,61 @@ func (w *writer) dueCommands() (due []store.Command) {
 		due = append(due, store.ForgetParties{})
 	}
 	return due
+}
+
+// A restore that its store began and never ended, because it was killed, leaves
+// what it staged. Nobody else knows, so the leading store forgets what it has
+// seen lie there for staleAfter: no restore takes as long.
+const (
+	staleAfter = 24 * time.Hour
+	lookEvery  = time.Hour
+	sqlStages  = `SELECT DISTINCT restore FROM staged LIMIT 1000`
+)
+
+// stages is what the leading store has seen of restores: since when.
+type stages struct {
+	seen map[int64]time.Time
+	next time.Time // to look
+}
+
+// stale returns which of the restores that have something staged now are to be
+// forgotten.
+func (k *stages) stale(now time.Time, staged []int64) (out []int64) {
+	seen := map[int64]time.Time{}
+	for _, n := range staged {
+		since, known := k.seen[n]
+		if !known {
+			since = now
+		}
+		if seen[n] = since; now.Sub(since) >= staleAfter {
+			out = append(out, n)
+		}
+	}
+	k.seen, k.next = seen, now.Add(lookEvery)
+	return out
+}
+
+// forgetStages gives commands that forget what dead stores have staged.
+func (s *Store) forgetStages(ctx context.Context, k *stages) error {
+	if s.clock().Before(k.next) {
+		return nil
+	}
+	var staged []int64
+	err := s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlStages, nil, func(v []engine.Value) error {
+			staged = append(staged, v[0].(int64))
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	for _, n := range k.stale(s.clock(), staged) {
+		for more := true; more; {
+			if more, err = store.Answer[bool](ctx, s.order, store.Unstage{Restore: n}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -226,6 +226,32 @@ func TestOneOrderGivesTheSameRows(t *testing.T) {
 	}
 }
 
+// A database that is one of several opens alone once it has left, and not before.
+func TestLeavingTheOrder(t *testing.T) {
+	o := &several{clock: storetest.NewClock().Now}
+	options := storetest.Options(t)
+	o.open(t, options)
+	if r := o.s.Put(t.Context(), alice.Note(1, "x"), store.PutOptions{}); r.Outcome != store.Stored {
+		t.Fatal(r.Err)
+	}
+	o.s.Close()
+	if s, err := sqlite.Open(t.Context(), options); !errors.Is(err, store.ErrShared) {
+		t.Errorf("%v, %v", s, err)
+	}
+	o.open(t, options)
+	if err := o.s.LeaveSequence(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o.s.Close()
+	s, err := sqlite.Open(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	put(t, s, alice.Note(1, "x"), store.Duplicate)
+	put(t, s, alice.Note(2, "y"), store.Stored)
+}
+
 // The lists are asked at an event's place, of clients' events alone.
 func TestAdmissionAtThePlace(t *testing.T) {
 	banned := nip01.Refuse(nip01.PrefixBlocked, "not today")

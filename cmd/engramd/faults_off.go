@@ -1,0 +1,16 @@
+//go:build !engramd_faults
+
+package main
+
+import (
+	"time"
+
+	"engramd/internal/cluster"
+)
+
+// clusterFaults are none: only a program that was built to be broken, for the
+// tests of the tests, reads any.
+func clusterFaults([]string) cluster.Faults { return cluster.Faults{} }
+
+// machineClock is the machine's clock.
+func machineClock([]string) func() time.Time { return time.Now }

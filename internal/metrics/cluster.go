@@ -1,0 +1,175 @@
+package metrics
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Cluster says where this node stands among those that execute the same log.
+type Cluster struct {
+	Applied      float64 // number of the last message of the log that was executed here
+	HashCompared float64 // number up to which a majority of the members had the same outcomes
+	Members      float64
+	LiveMembers  float64 // that were heard lately
+	Leads        bool    // this node does what one of them does for all
+}
+
+// clusterSeen is what a node's messages tell. Only AppendDone and the four
+// methods behind it change it.
+type clusterSeen struct {
+	appends  prometheus.Histogram
+	failures prometheus.Counter
+	again    prometheus.Counter
+	void     prometheus.Counter
+
+	mu      sync.Mutex
+	end     uint64                        // of the log, as far as it is known
+	lag     time.Duration                 // from a message to its execution
+	offsets [clusterOffsets]time.Duration // of the last messages
+	read    int                           // messages so far
+}
+
+// clusterOffsets is over how many messages the clock's offset is the smallest:
+// each includes how long the message took to come.
+const clusterOffsets = 32
+
+// defineCluster makes what nodes of a cluster measure. It is registered by
+// WatchCluster: a process that is alone does not have it.
+func (m *Metrics) defineCluster() {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: "engramd_cluster_" + name, Help: help})
+	}
+	m.cluster = &clusterSeen{
+		appends: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "engramd_cluster_append_seconds",
+			Help:    "Time until a batch of commands was in the log on a majority of its servers.",
+			Buckets: []float64{.0005, .001, .002, .004, .008, .016, .032, .064, .125, .25, .5, 1, 2, 4, 8, 16},
+		}),
+		failures: counter("append_failures_total", "Batches of which the log did not say in time that it has them."),
+		again:    counter("sent_again_total", "Batches that were appended once more, because it was not known whether they had entered."),
+		void:     counter("void_total", "Messages of the log that counted for nothing: they entered twice, or behind a gap, or their sender was no member."),
+	}
+}
+
+// AppendDone reports one append to the log of several nodes, and whether it was
+// acknowledged.
+func (m *Metrics) AppendDone(took time.Duration, ok bool) {
+	switch {
+	case m == nil:
+	case ok:
+		m.cluster.appends.Observe(seconds(took))
+	default:
+		m.cluster.failures.Inc()
+	}
+}
+
+// SentAgain reports batches that were appended again.
+func (m *Metrics) SentAgain(batches int) {
+	if m != nil {
+		m.cluster.again.Add(float64(batches))
+	}
+}
+
+// MessageRead reports a message of the log: its number, what became of it
+// ("taken", "mark", or why it is void), and how far this machine's clock was
+// ahead of the message's time when it came.
+func (m *Metrics) MessageRead(number uint64, became string, ahead time.Duration) {
+	if m == nil {
+		return
+	}
+	if became != "taken" && became != "mark" {
+		m.cluster.void.Inc()
+	}
+	s := m.cluster
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end = max(s.end, number)
+	s.offsets[s.read%clusterOffsets] = ahead
+	s.read++
+}
+
+// Executed reports up to which message everything is durable here, and how long
+// after that message.
+func (m *Metrics) Executed(number uint64, lag time.Duration) {
+	if m == nil {
+		return
+	}
+	s := m.cluster
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end, s.lag = max(s.end, number), lag
+}
+
+// ClusterSeen returns the number of the last message of the log that is known
+// here, and how far the machine's clock is ahead of the log's.
+func (m *Metrics) ClusterSeen() (end uint64, offset time.Duration) {
+	if m == nil {
+		return 0, 0
+	}
+	end, _, offset = m.cluster.now()
+	return end, offset
+}
+
+// now returns what the gauges show.
+func (s *clusterSeen) now() (end uint64, lag, offset time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range min(s.read, clusterOffsets) {
+		if i == 0 || s.offsets[i] < offset {
+			offset = s.offsets[i]
+		}
+	}
+	return s.end, s.lag, offset
+}
+
+// WatchCluster registers the metrics of a cluster, of which read gives some at
+// every scrape. Call it once, on a node of one.
+func (m *Metrics) WatchCluster(read func() Cluster) {
+	if m == nil {
+		return
+	}
+	desc := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc("engramd_cluster_"+name, help, nil, nil)
+	}
+	c := &clusterCollector{read: read, seen: m.cluster, gauges: [...]*prometheus.Desc{
+		desc("applied", "Number of the last message of the log that was executed here."),
+		desc("log_end", "Number of the last message of the log that is known here."),
+		desc("lag_seconds", "Time from the last executed message to its execution here."),
+		desc("hash_compared", "Number of the last message up to which a majority of the members had the same outcomes as this node."),
+		desc("members", "Members of the cluster."),
+		desc("live_members", "Members of the cluster that were heard lately."),
+		desc("leads", "1 on the node that does what one does for all: deadlines, the outbox, scheduled snapshots, following other relays."),
+		desc("clock_offset_seconds", "How far this machine's clock is ahead of the log's time, at least; while messages come late, how late they come."),
+	}}
+	m.registry.MustRegister(m.cluster.appends, m.cluster.failures, m.cluster.again, m.cluster.void, c)
+}
+
+// clusterCollector asks once for all gauges.
+type clusterCollector struct {
+	read   func() Cluster
+	seen   *clusterSeen
+	gauges [8]*prometheus.Desc
+}
+
+// Describe names the gauges.
+func (c *clusterCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range c.gauges {
+		out <- d
+	}
+}
+
+// Collect reads them.
+func (c *clusterCollector) Collect(out chan<- prometheus.Metric) {
+	now, leads := c.read(), 0.0
+	if now.Leads {
+		leads = 1
+	}
+	end, lag, offset := c.seen.now()
+	for i, v := range [...]float64{
+		now.Applied, max(float64(end), now.Applied), seconds(lag), now.HashCompared, now.Members, now.LiveMembers, leads, seconds(offset),
+	} {
+		out <- prometheus.MustNewConstMetric(c.gauges[i], prometheus.GaugeValue, v)
+	}
+}
