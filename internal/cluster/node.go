@@ -156,6 +156,7 @@ func (n *Node) Halt(err error) {
 		}
 		all = append(all, p)
 	}
+	n.o.Observe.QueueAdd("cluster", -len(all))
 	for _, b := range n.unread {
 		all = append(all, b.list...)
 	}
@@ -167,7 +168,7 @@ func (n *Node) Halt(err error) {
 	err = n.err
 	n.mu.Unlock()
 	if !errors.Is(err, context.Canceled) {
-		n.o.Logger.Error("this node executes no more commands", "error", err)
+		n.o.Logger.Error("this node executes no more commands", "err", err)
 	}
 	for _, p := range all {
 		p.fail(err)

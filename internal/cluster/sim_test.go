@@ -344,7 +344,7 @@ func TestNodesExecuteTheSame(t *testing.T) {
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			for _, p := range simulated(t, seed, 2*time.Minute, Faults{}) {
+			for _, p := range simulated(t, seed, 90*time.Second, Faults{}) {
 				t.Error(p)
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,6 +76,79 @@ func TestOneLeads(t *testing.T) {
 			if got := h.texts(); !slices.Equal(got, []string{"leads", "leads now"}) {
 				t.Errorf("%s: %q", h.o.Name, got)
 			}
+		}
+	})
+}
+
+// noted is an Observer that adds up.
+type noted struct {
+	mu                            sync.Mutex
+	depth, appends, failed, again int
+	became                        map[string]int
+	executed                      uint64
+}
+
+func (o *noted) AppendDone(_ time.Duration, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.appends++; !ok {
+		o.failed++
+	}
+}
+
+func (o *noted) MessageRead(_ uint64, became string, _ time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.became[became]++
+}
+
+func (o *noted) Executed(number uint64, _ time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.executed = number
+}
+
+func (o *noted) SentAgain(n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.again += n
+}
+
+func (o *noted) QueueAdd(_ string, n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.depth += n
+}
+
+func TestObserver(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		log := NewMemory(time.Now)
+		h, o := newHost(log, "a", 1), &noted{became: map[string]int{}}
+		h.o.Observe = o
+		i := 0
+		h.client.Fate = func() Fate {
+			i++
+			return Fate{Silent: i == 2, Timeout: 10 * time.Millisecond, Lost: i == 4, Delay: time.Millisecond}
+		}
+		t.Cleanup(h.kill)
+		n := begin(t, h)
+		for i := range 20 {
+			mustPut(t, n, fmt.Sprint(i))
+		}
+		if err := n.Latest(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		at, _ := n.Applied()
+		log.Stop(true)
+		if err := n.Append(t.Context(), say("waits"), newTicket(nil)); err != nil {
+			t.Fatal(err)
+		}
+		n.Halt(errors.New("a reason"))
+		synctest.Wait()
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.depth != 0 || o.failed < 2 || o.again < 1 || o.became["taken"] < 21 || o.became["mark"] < 1 || o.executed+1 < at {
+			t.Errorf("%+v", o)
 		}
 	})
 }
