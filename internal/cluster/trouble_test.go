@@ -175,9 +175,7 @@ func TestStruckOut(t *testing.T) {
 		list[2].kill()
 		copy(list[2].o.NodeID[:], "e") // from a backup, under a new id
 		mustPut(t, begin(t, list[2]), "y")
-		if n := len(list[0].up().Members()); n != 3 {
-			t.Errorf("%d members", n)
-		}
+		await(t, "it is a member", func() bool { return len(list[0].up().Members()) == 3 })
 	})
 }
 
