@@ -111,10 +111,19 @@ func (s *state) fingerprint(c Fingerprint) Answer {
 // void is refused where what it names was not skipped: a node that finds itself
 // there has executed it.
 func (s *state) void(c Void) Answer {
+	if !s.wants(c) {
+		return refused("all members have executed message %d", c.Number)
+	}
 	if !slices.Contains(s.voided, store.LogPlace{Number: c.Number, Index: c.Index}) {
 		return refused("message %d, command %d was not skipped", c.Number, c.Index)
 	}
 	return Answer{}
+}
+
+// wants reports whether a Void can be of use: a member has not reported that it
+// is behind what it names. Else it does nothing, on any node.
+func (s *state) wants(c Void) bool {
+	return c.Number < s.number && slices.ContainsFunc(s.members, func(m member) bool { return m.durable < c.Number })
 }
 
 // honour notes that a place was skipped because of a Void further on.

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"engramd/internal/store"
@@ -10,10 +9,6 @@ import (
 
 // stateFormat is the version of a state's encoding.
 const stateFormat = 1
-
-// ErrState means that what is stored as a state is none that this program can
-// read.
-var ErrState = errors.New("not a state of this program")
 
 // marshal returns the one encoding of a state.
 func (s *state) marshal() []byte {
