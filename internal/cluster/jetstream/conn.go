@@ -32,7 +32,8 @@ type Conn struct {
 	js   jetstream.JetStream
 	up   atomic.Bool // whether nc is connected: asking nc would wait while it connects
 
-	created atomic.Int64 // when the stream was made, by the first look at it
+	created atomic.Int64                     // when the stream was made, by the first look at it
+	stream  atomic.Pointer[jetstream.Stream] // as the last look found it
 
 	mu      sync.Mutex
 	closed  bool
@@ -99,10 +100,15 @@ func (c *Conn) Close() {
 // asking bounds a question: nobody will hear its answer when the connection is lost.
 func (c *Conn) asking(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
-	c.mu.Lock()
-	stop := context.AfterFunc(c.link, cancel)
-	c.mu.Unlock()
+	stop := context.AfterFunc(c.linked(), cancel)
 	return ctx, func() { stop(); cancel() }
+}
+
+// linked ends when the connection that there is now is lost.
+func (c *Conn) linked() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.link
 }
 
 // disconnected: nobody will hear the answers to what was sent.

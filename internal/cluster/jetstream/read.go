@@ -4,19 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go"
 
 	"engramd/internal/cluster"
 )
 
 const (
-	heartbeat  = time.Second // two that do not come, and reading begins anew
-	pullFor    = 10 * time.Second
-	readAhead  = 16 << 20         // bytes that may wait here
-	idleReader = 30 * time.Second // when the servers forget one
-	firstPause = 50 * time.Millisecond
+	firstPause = 50 * time.Millisecond // before reading begins anew; doubled
 	lastPause  = time.Second
 	holeTries  = 3
 )
@@ -39,8 +36,9 @@ type endOfRead struct{ error }
 func (e endOfRead) Unwrap() error { return e.error }
 
 // Read reads; see cluster.Log. What one server sends is read on from the next
-// number at another whenever it is late, or has a gap. Beside ErrTrimmed and what
-// fn returns, the error may be ErrReplaced, or ErrNotConnected after Close.
+// number at another whenever it is silent, or leaves something out. Beside
+// ErrTrimmed and what fn returns, the error may be ErrReplaced, or ErrNotConnected
+// after Close.
 func (c *Conn) Read(ctx context.Context, from uint64, fn func(cluster.Message) error) error {
 	r := &reader{c: c, next: max(from, 1), fn: fn}
 	for pause := firstPause; ; {
@@ -71,30 +69,32 @@ func (c *Conn) Read(ctx context.Context, from uint64, fn func(cluster.Message) e
 
 // follow reads through one consumer until something is wrong with it.
 func (r *reader) follow(ctx context.Context) error {
-	if err := r.trimmed(ctx); err != nil {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	link := r.c.linked()
+	f, err := r.await(ctx)
+	if err != nil {
 		return err
 	}
-	asked, cancel := r.c.asking(ctx, askLimit)
-	defer cancel()
-	// It lives in the memory of one server and remembers nothing: what is lost
-	// with it is asked for again.
-	consumer, err := r.c.js.CreateConsumer(asked, r.c.o.Stream, jetstream.ConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: r.next,
-		AckPolicy: jetstream.AckNonePolicy, ReplayPolicy: jetstream.ReplayInstantPolicy,
-		Replicas: 1, MemoryStorage: true, InactiveThreshold: idleReader,
-	})
-	if err != nil {
-		return fmt.Errorf("create a consumer: %w", err)
-	}
-	messages, err := consumer.Messages(jetstream.PullMaxBytes(readAhead), jetstream.PullHeartbeat(heartbeat), jetstream.PullExpiry(pullFor))
-	if err != nil {
-		return fmt.Errorf("pull: %w", err)
-	}
-	defer messages.Stop()
+	defer f.end()
+	go func() { // beside reading: it needs the log's leader, which reading does not
+		if _, _, err := r.c.Bounds(ctx); errors.Is(err, ErrReplaced) {
+			cancel(endOfRead{err})
+		}
+	}()
+	silence := time.NewTimer(silenceLimit)
+	defer silence.Stop()
 	for {
-		m, err := messages.Next(jetstream.NextContext(ctx))
-		if err != nil {
-			return fmt.Errorf("next message: %w", err)
+		silence.Reset(silenceLimit) // without the time that fn took
+		var m *nats.Msg
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-link.Done():
+			return ErrNotConnected
+		case m = <-f.messages:
+		case <-silence.C:
+			return errors.New("a server is silent")
 		}
 		if err := r.take(ctx, m); err != nil {
 			return err
@@ -102,8 +102,12 @@ func (r *reader) follow(ctx context.Context) error {
 	}
 }
 
-// take hands a message on if it is the next one.
-func (r *reader) take(ctx context.Context, m jetstream.Msg) error {
+// take hands a message on if it is the next one, and answers what the server wants
+// to know.
+func (r *reader) take(ctx context.Context, m *nats.Msg) error {
+	if status := m.Header.Get("Status"); status != "" && len(m.Data) == 0 {
+		return r.status(ctx, m, status)
+	}
 	meta, err := m.Metadata()
 	if err != nil {
 		return fmt.Errorf("message without a number: %w", err)
@@ -115,19 +119,51 @@ func (r *reader) take(ctx context.Context, m jetstream.Msg) error {
 	case number > r.next:
 		return r.gap(ctx, number, meta.Sequence.Consumer == 1)
 	}
+	return r.hand(cluster.Message{Number: number, At: meta.Timestamp, Data: m.Data})
+}
+
+// hand hands on the next message.
+func (r *reader) hand(m cluster.Message) error {
 	r.holes = 0
 	r.next++
-	if err := r.fn(cluster.Message{Number: number, At: meta.Timestamp, Data: m.Data()}); err != nil {
+	if err := r.fn(m); err != nil {
 		return endOfRead{err}
 	}
 	return nil
 }
 
-// gap says why a message came that is not the next one: it was trimmed, it was
-// lost on the way, or it is not there at all, which a log must not have.
+// status takes a message of the server's own: a heartbeat, which says how far it
+// has sent, or the question whether all until here was taken.
+func (r *reader) status(ctx context.Context, m *nats.Msg, status string) error {
+	if status != "100" {
+		return fmt.Errorf("the server says %s %s", status, m.Header.Get("Description"))
+	}
+	answer := m.Reply
+	if answer == "" {
+		answer = m.Header.Get("Nats-Consumer-Stalled")
+	}
+	if answer != "" {
+		if err := r.c.nc.Publish(answer, nil); err != nil {
+			return fmt.Errorf("answer: %w", err)
+		}
+	}
+	if sent, err := strconv.ParseUint(m.Header.Get("Nats-Last-Stream"), 10, 64); err == nil && sent >= r.next {
+		return r.gap(ctx, sent+1, m.Header.Get("Nats-Last-Consumer") == "0")
+	}
+	return nil
+}
+
+// gap says why something came that is not the next message: that was trimmed, or
+// lost on the way, or is not there at all, which a log must not have.
 func (r *reader) gap(ctx context.Context, number uint64, first bool) error {
-	if err := r.trimmed(ctx); err != nil {
+	begins, _, err := r.c.Bounds(ctx)
+	switch {
+	case errors.Is(err, ErrReplaced):
+		return endOfRead{err}
+	case err != nil:
 		return err
+	case begins > r.next:
+		return endOfRead{fmt.Errorf("%w: it begins at %d, and %d is wanted", cluster.ErrTrimmed, begins, r.next)}
 	}
 	if first {
 		r.holes++
@@ -136,19 +172,4 @@ func (r *reader) gap(ctx context.Context, number uint64, first bool) error {
 		return endOfRead{fmt.Errorf("%w: message %d is missing in its middle", cluster.ErrTrimmed, r.next)}
 	}
 	return fmt.Errorf("message %d came instead of %d", number, r.next)
-}
-
-// trimmed says whether the next message is no longer there.
-func (r *reader) trimmed(ctx context.Context) error {
-	first, _, err := r.c.Bounds(ctx)
-	if errors.Is(err, ErrReplaced) {
-		return endOfRead{err}
-	}
-	if err != nil {
-		return err
-	}
-	if first > r.next {
-		return endOfRead{fmt.Errorf("%w: it begins at %d, and %d is wanted", cluster.ErrTrimmed, first, r.next)}
-	}
-	return nil
 }

@@ -49,4 +49,11 @@ func TestMeasure(t *testing.T) {
 	}
 	answers.Wait()
 	t.Logf("64 in flight: %.0f/s", float64(many)/time.Since(began).Seconds())
+	_, last, err := conn.Bounds(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	began = time.Now()
+	readTo(t, conn, 1, last)
+	t.Logf("read from the beginning: %.0f/s", float64(last)/time.Since(began).Seconds())
 }

@@ -74,6 +74,9 @@ func Start(t T, change func(i int, s *Settings)) *Rig {
 // end kills the servers and, if the test failed, shows what they logged.
 func (r *Rig) end() {
 	for _, s := range r.servers {
+		if s.cmd != nil && !s.killed && !s.running() {
+			r.t.Errorf("%s ended, and nobody here killed it", s.name)
+		}
 		s.kill()
 		if r.t.Failed() {
 			r.t.Logf("%s: …%s", s.name, s.log())

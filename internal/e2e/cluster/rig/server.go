@@ -25,9 +25,10 @@ type server struct {
 	dir      string
 	settings Settings
 
-	cmd   *exec.Cmd
-	ended chan struct{} // closed when cmd has ended
-	at    addresses
+	cmd    *exec.Cmd
+	killed bool          // by kill
+	ended  chan struct{} // closed when cmd has ended
+	at     addresses
 }
 
 // addresses is what natsd prints.
@@ -56,6 +57,7 @@ func (s *server) run() {
 	if err != nil {
 		s.t.Fatalf("start %s: %v", s.name, err)
 	}
+	s.killed = false
 	cmd, ended := s.cmd, make(chan struct{})
 	s.ended = ended
 	line := make(chan string, 1)
@@ -96,6 +98,7 @@ func (s *server) running() bool {
 // kill ends the process at once and waits until it is gone.
 func (s *server) kill() {
 	if s.cmd != nil {
+		s.killed = true
 		s.signal(syscall.SIGKILL)
 		<-s.ended
 	}
