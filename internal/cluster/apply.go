@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -44,8 +43,6 @@ func (s *state) Apply(from header, c Command) Answer {
 		return s.raise(c.Version)
 	case Heartbeat:
 		m.version, m.durable = c.Version, max(m.durable, c.Durable)
-	case Fingerprint:
-		return s.fingerprint(c)
 	}
 	return Answer{}
 }
@@ -90,21 +87,6 @@ func (s *state) raise(version uint64) Answer {
 		}
 	}
 	s.version = version
-	return Answer{}
-}
-
-func (s *state) fingerprint(c Fingerprint) Answer {
-	i, found := slices.BinarySearchFunc(s.keys, c.Key, func(f fingerprint, key string) int { return cmp.Compare(f.key, key) })
-	switch {
-	case !found && len(s.keys) >= mostKeys:
-		return refused("there are %d keys", mostKeys)
-	case !found:
-		s.keys = slices.Insert(s.keys, i, fingerprint{c.Key, c.Sum})
-	case s.keys[i].sum == c.Before:
-		s.keys[i].sum = c.Sum
-	case s.keys[i].sum != c.Sum:
-		return refused("the cluster has another key %q", c.Key)
-	}
 	return Answer{}
 }
 

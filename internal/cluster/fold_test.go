@@ -34,7 +34,7 @@ func TestStateIsOfTheLastCommand(t *testing.T) {
 	next(30, 0)
 	next(7, 5, item{store: say("void")})
 	next(25, 2, item{store: say("y")}, item{own: Lease{Epoch: 1}}, item{store: say("z")})
-	next(40, 3, item{own: Fingerprint{Key: "relay"}})
+	next(40, 3, item{own: Heartbeat{Durable: 1}})
 	next(50, 0)
 	var places []store.LogPlace
 	var done []store.Done
@@ -48,13 +48,19 @@ func TestStateIsOfTheLastCommand(t *testing.T) {
 	if placed[0].Command != nil || placed[1].At != 10 || placed[2].At != 30 || placed[5].At != 40 {
 		t.Errorf("%+v", placed)
 	}
-	look := func(upTo int, second int64, number uint64, left int, epoch uint64, keys int, count uint64, applied uint64) {
+	of := func(s *state) (durable uint64) {
+		for _, m := range s.members {
+			durable += m.durable
+		}
+		return durable
+	}
+	look := func(upTo int, second int64, number uint64, left int, epoch uint64, durable uint64, count uint64, applied uint64) {
 		t.Helper()
 		s, err := unmarshalState(n.State(done[:upTo]))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.time != second*int64(time.Second) || s.number != number || s.left != left || s.lease.epoch != epoch || len(s.keys) != keys || s.chain.count != count {
+		if s.time != second*int64(time.Second) || s.number != number || s.left != left || s.lease.epoch != epoch || of(s) != durable || s.chain.count != count {
 			t.Errorf("up to %d: %+v", upTo, s)
 		}
 		if got, _ := n.Applied(); got != applied {

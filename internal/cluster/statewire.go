@@ -32,7 +32,6 @@ func (s *state) marshal() []byte {
 	b = binary.AppendUvarint(b, s.lease.epoch)
 	b = binary.AppendVarint(b, s.lease.until)
 	b = appendText(binary.AppendUvarint(b, s.version), s.text)
-	b = appendList(b, s.keys, func(b []byte, f fingerprint) []byte { return append(appendText(b, f.key), f.sum[:]...) })
 	b = appendList(b, s.past, func(b []byte, p passed) []byte {
 		return binary.AppendVarint(binary.AppendUvarint(b, p.number), p.at)
 	})
@@ -61,7 +60,6 @@ func unmarshalState(b []byte) (*state, error) {
 	s.struck = readList(r, mostStruck, r.nodeID)
 	s.lease = leaseState{r.nodeID(), r.uvarint(), r.uvarint(), r.varint()}
 	s.version, s.text = r.uvarint(), r.text(maxText)
-	s.keys = readList(r, mostKeys, func() fingerprint { return fingerprint{r.text(maxName), r.hash()} })
 	s.past = readList(r, mostPast, func() passed { return passed{r.uvarint(), r.varint()} })
 	s.voided = readList(r, mostVoided, r.place)
 	s.chain.hash, s.chain.count = r.hash(), r.uvarint()
