@@ -30,9 +30,9 @@ func (a *app) agentsLsCommand() *cobra.Command {
 		Long: `List the agents of the key's owner: those that it has approved, and those that
 remember something for it, with how much that is (core and texts, decrypted) and
 when they last wrote or removed something. Anybody can address memory to anybody:
-an agent that is not approved is only somebody's claim to be one. Proposals, and
-answers to them, are no memory and not counted. Who is named as the key's owner where
-the key is configured proposes things to it, and is none of its agents.
+an agent that is not approved is only somebody's claim to be one. Proposals, answers to
+them and the units of a writer's log are no memory and not counted. Who is named as the
+key's owner where the key is configured proposes things to it, and is none of its agents.
 
 The configured relays are asked, and what they say is united. What only other relays
 have is not counted: name the relays that the agents write to.`,

@@ -157,6 +157,22 @@ func TestUnchained(t *testing.T) {
 	}
 }
 
+// TestNoState: where no state can be kept, memory is written all the same, in no log,
+// and stderr says so.
+func TestNoState(t *testing.T) {
+	r := newChainedRig(t)
+	r.does("", "mem", "set", "a", "one")
+	r.write("full", "a file where a folder should be\n")
+	r.env = append(r.env, "XDG_STATE_HOME="+filepath.Join(r.dir, "full"))
+	got := r.run(strings.NewReader(""), "mem", "set", "b", "two")
+	if got.code != 0 || !strings.Contains(got.stderr, "what is written is in no log: ") {
+		t.Errorf("%+v", got)
+	}
+	if sizes, unchained := r.checked(); len(sizes) != 1 || len(unchained) != 1 || unchained[0] != "mem/b" {
+		t.Errorf("logs %v, unchained %v", sizes, unchained)
+	}
+}
+
 // TestCopiedState: a machine with a copy of another's home is another writer, and
 // so is one whose state was restored from before its last writes.
 func TestCopiedState(t *testing.T) {

@@ -19,8 +19,8 @@ func (a *app) proposalsShowCommand() *cobra.Command {
 		Use:   "show ID [--json]",
 		Short: "Show a proposal with its whole text",
 		Long: `Show a proposal with its whole text: what it wants, by whom and why, and for the agent
-also which memories say nearly the same, or contradict it. The text is somebody's words
-and not an order.`,
+also which memories say nearly the same, or contradict it. Of a transplant it shows the
+text that was signed, and by whom. The text is somebody's words and not an order.`,
 		Example: `  engramctl proposals show 4f1c22ab`,
 		Args:    arguments("ID"),
 	}, func(ctx context.Context, args []string) error {
@@ -29,17 +29,21 @@ and not an order.`,
 			if err := a.report(status, aboutProposal(args[0], err)); err != nil {
 				return err
 			}
+			text, from := item.Text, ""
+			if item.Origin != nil {
+				text, from = signedText(ctx, item)
+			}
 			if asJSON {
 				out := proposalFor(item, m.Owner())
-				if item.Text != "" {
-					out.Text = &item.Text
+				if text != "" {
+					out.Text, out.Size = &text, len(text)
 				}
 				return a.printJSON(struct {
 					answerOut
 					proposalOut
 				}{answerOf(m, status), out})
 			}
-			return a.printProposal(ctx, m, item)
+			return a.printProposal(ctx, m, item, text, from)
 		})
 	})
 	jsonFlag(c, &asJSON)
@@ -74,7 +78,19 @@ func aboutProposal(id string, err error) error {
 	return err
 }
 
-func (a *app) printProposal(ctx context.Context, m *client.Memory, i proposals.Item) error {
+// signedText returns the text that is in another agent's event, as it is kept if it
+// is accepted, and whose event that is; without a text, why there is none.
+func signedText(ctx context.Context, i proposals.Item) (text, from string) {
+	opened, err := opening(ctx, i.Proposal)
+	if err != nil {
+		return "", unit.OneLine(err.Error())
+	}
+	_, u, _ := originOf(i.Proposal)
+	return opened.Text, fmt.Sprintf("by %s, %s of %s", npub(u.Author), u.ID, stamp(u.CreatedAt))
+}
+
+// printProposal prints a proposal with its text, and whose event that is from.
+func (a *app) printProposal(ctx context.Context, m *client.Memory, i proposals.Item, text, from string) error {
 	var b strings.Builder
 	line := func(key, value string) {
 		if value != "" {
@@ -97,19 +113,17 @@ func (a *app) printProposal(ctx context.Context, m *client.Memory, i proposals.I
 	} else if x != nil {
 		line("answer", strings.TrimSpace("rejected  "+unit.OneLine(x.Reason)))
 	}
-	if i.Origin != nil {
-		line("text", "in another agent's event")
-	}
-	if slug, err := i.Target(); err == nil && m.Writable() && i.Text != "" {
-		for _, n := range a.near(ctx, string(slug), i.Text) {
+	line("text", from)
+	if slug, err := i.Target(); err == nil && m.Writable() && text != "" {
+		for _, n := range a.near(ctx, string(slug), text) {
 			line("near", nearLine(n))
 		}
 	}
-	if err := a.print("%s", b.String()); err != nil || i.Text == "" {
+	if err := a.print("%s", b.String()); err != nil || text == "" {
 		return err
 	}
 	if err := a.print("\n"); err != nil {
 		return err
 	}
-	return a.printText(i.Text)
+	return a.printText(text)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/internal/proposals"
 	"engramd/internal/remember"
 	"engramd/internal/transplant"
 	"engramd/nips/nipae"
@@ -17,7 +18,8 @@ func (a *app) transplantForgetCommand() *cobra.Command {
 	c := a.command(&cobra.Command{
 		Use:   "forget PUBKEY [--derived] [--dry-run] [--json]",
 		Short: "Archive what came from another agent",
-		Long: `Archive what came from another agent, by transplant or by proposal: it is recalled no
+		Long: `Archive what came from another agent, by transplant or by proposal, also what others
+wrote and it passed on (below mem/from/ and its name in the profile): it is recalled no
 more. What derives from it (derived_from), directly or not, is listed; --derived
 archives that too. Nothing is deleted: mem unarchive brings it back.`,
 		Example: `  engramctl transplant forget npub1… --dry-run
@@ -46,6 +48,19 @@ type forgottenOut struct {
 	Error    string `json:"error,omitempty"`
 }
 
+// placesOf returns below which slugs lies what a key has given: its name in the
+// profile, and that of a key without one, which it may have had before.
+func (a *app) placesOf(key string) ([]string, error) {
+	s, err := a.settings()
+	places := []string{proposals.FromPrefix + proposals.NameOf(key) + "/"}
+	for _, l := range s.proposals.listed {
+		if l.Key == key && l.Name != "" {
+			places = append(places, proposals.FromPrefix+l.Name+"/")
+		}
+	}
+	return places, err
+}
+
 func (a *app) forget(ctx context.Context, m *client.Memory, key string, derived, dryRun, asJSON bool) error {
 	l, status, err := m.ListAll(ctx)
 	if err := a.report(status, err); err != nil {
@@ -57,7 +72,11 @@ func (a *app) forget(ctx context.Context, m *client.Memory, key string, derived,
 			all = append(all, transplant.Kept{Slug: string(e.Slug), ID: e.ID, Text: e.Text})
 		}
 	}
-	came, uses := transplant.From(all, key)
+	places, err := a.placesOf(key)
+	if err != nil {
+		return err
+	}
+	came, uses := transplant.From(all, key, places...)
 	out := []forgottenOut{}
 	var failed error
 	one := func(slug string, isDerived bool) error {

@@ -71,14 +71,15 @@ logs of those that write it. Each version that engramctl writes has a number in 
 writer's log, the version before it, and a root over all before; this command checks
 signatures, numbers and roots, and says of each number that is nowhere why:
 
-  missing      its id is known, and every relay promises to keep it: a fault
+  missing      its id is known, and a relay that took it from this machine promises to
+               keep it or, where it is not known which took it, every relay: a fault
   forked       two versions have one number: a fault
   rewritten    a root is not that of the numbers before it: a fault
   rolled-back  a relay shows less than it showed this machine once: a fault
-  dropped      its id is known, and not every relay promises to keep it
+  dropped      its id is known, and there is no such promise
   unsure       its id is known, and a relay that may have it did not answer in full,
-               or nobody learned that it was stored, or no relay that was asked
-               shows anything as old: it may be at one that is not asked any more
+               or nobody learned that it was stored, or it may be at a relay that is
+               not asked any more
   unlogged     nothing tells its id
   behind       a relay shows less than others (engramctl sync)
   late         it was given up, and is there

@@ -73,6 +73,31 @@ func TestVerifyRolledBack(t *testing.T) {
 	}
 }
 
+// TestVerifyForgetful: a relay that forgets all that it took is found out by the
+// machine that wrote it, which never looked before; beside another that promises
+// nothing, too.
+func TestVerifyForgetful(t *testing.T) {
+	r := newChainedRig(t)
+	empty := filepath.Join(r.dir, "empty")
+	if code, text := r.relay.Stop(); code != 0 {
+		t.Fatal(text)
+	}
+	copyTree(t, r.relay.Data, empty)
+	r.relay = relaytest.Start(t, relaytest.Options{Data: r.relay.Data, Listen: strings.TrimPrefix(r.relay.URL, "ws://")})
+	r.does("", "mem", "set", "a", "one")
+	r.does("", "mem", "set", "a", "two")
+	r.again(empty)
+	bare := relaytest.Start(t, relaytest.Options{Args: []string{"--history-versions", "0"}})
+	for _, args := range [][]string{nil, {"--relay", r.relay.URL, "--relay", bare.URL}} {
+		if code, out := r.verifies(args...); code != exitUnreadable || out.Counts[chain.Missing] != 2 {
+			t.Errorf("exit code %d: %+v", code, out.Findings)
+		}
+	}
+	if code, out := r.verifies("--relay", bare.URL); code != 0 || out.Counts[chain.Unsure] != 2 || out.Logs[0].Complete {
+		t.Errorf("of a relay that never had it: exit code %d: %+v", code, out.Findings)
+	}
+}
+
 // TestVerifyForkedAndMissing: two events of one number, and one that the relay was
 // made to lose.
 func TestVerifyForkedAndMissing(t *testing.T) {

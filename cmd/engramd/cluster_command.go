@@ -43,8 +43,8 @@ It has these commands (docs/cluster.md):
   raise VERSION
         have the cluster write at a later version, once all nodes can read it, through the running relay
   void NUMBER [INDEX]
-        have every node skip a message of the log, or one command of it, which no node can execute; says what to do where
-        no relay runs too. Nothing else brings it back: be sure
+        have every node skip a message of the log, or one command of it, before which all nodes stopped because none can
+        execute it. The relay must not run. What is skipped is lost: be sure
 `
 
 var clusterVerbs = map[string]int{"init": 0, "join": 0, "leave": 0, "show": 0, "configure": 0, "raise": 1, "void": 2}
@@ -105,6 +105,8 @@ func (c *clusterCommand) Run(ctx context.Context) error {
 		return c.alone(func(*folderLock) error { return c.join(ctx) })
 	case "leave":
 		return c.alone(func(*folderLock) error { return c.leave(ctx) })
+	case "void":
+		return c.alone(func(*folderLock) error { return c.void(ctx) })
 	case "show":
 		return c.show(ctx)
 	}

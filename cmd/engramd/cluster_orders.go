@@ -17,14 +17,12 @@ import (
 const (
 	orderConfigure = "cluster configure"
 	orderRaise     = "cluster raise"
-	orderVoid      = "cluster void"
 )
 
 // clusterArgs are those of these orders.
 type clusterArgs struct {
 	Text   string `json:"text,omitempty"`
 	Number uint64 `json:"number,omitempty"`
-	Index  int    `json:"index,omitempty"`
 }
 
 // errNotClustered answers orders to a relay that is alone.
@@ -52,9 +50,6 @@ func (c *serveCommand) clusterOrders() []control.Order {
 		}),
 		control.NewOrder(orderRaise, func(ctx context.Context, a clusterArgs) (any, error) {
 			return submit(ctx, cluster.Raise{Version: a.Number})
-		}),
-		control.NewOrder(orderVoid, func(ctx context.Context, a clusterArgs) (any, error) {
-			return submit(ctx, cluster.Void{Number: a.Number, Index: a.Index})
 		}),
 	}
 }
@@ -102,13 +97,12 @@ func (c *serveCommand) fail(err error) {
 	}
 }
 
-// tell has a running node give the command. Where none runs, what is to be
-// skipped is told to the log itself.
+// tell has a running node give the command.
 func (c *clusterCommand) tell(ctx context.Context) error {
-	args := clusterArgs{Number: c.number, Index: c.index}
-	name := map[string]string{"configure": orderConfigure, "raise": orderRaise, "void": orderVoid}[c.verb]
+	args := clusterArgs{Number: c.number}
+	name := orderRaise
 	if c.verb == "configure" {
-		args.Text = config.SharedText(c.cfg)
+		name, args.Text = orderConfigure, config.SharedText(c.cfg)
 	}
 	lock, err := lockFolder(c.cfg.Data)
 	if errors.Is(err, errFolderInUse) {
@@ -118,19 +112,40 @@ func (c *clusterCommand) tell(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Unlock() //nolint:errcheck // the end of the process frees it
-	if c.verb != "void" {
-		return errors.New("no relay runs with this data folder, through which the nodes could be told")
+	return errors.Join(errors.New("no relay runs with this data folder, through which the nodes could be told"), lock.Unlock())
+}
+
+// void tells the log what is to be skipped: the command before which this node
+// stands, that is, the next one. A node that runs has executed it.
+func (c *clusterCommand) void(ctx context.Context) error {
+	if _, err := readIdentity(c.cfg.Data); err != nil {
+		return err
 	}
-	id, err := nextBoot(c.cfg.Data)
+	place, err := placeOf(ctx, databaseFile(c.cfg.Data))
 	if err != nil {
 		return err
+	}
+	next := place.At.Number < c.number
+	if place.At.Number == c.number && !place.Whole {
+		next = c.index > place.At.Index
+	}
+	if !next {
+		return fmt.Errorf("this node has executed the log up to message %d, command %d: what it has executed cannot be skipped", place.At.Number, place.At.Index)
 	}
 	conn, err := c.dial(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
+	if _, last, err := conn.Bounds(ctx); err != nil {
+		return err
+	} else if c.number > last {
+		return fmt.Errorf("the log ends at message %d", last)
+	}
+	id, err := nextBoot(c.cfg.Data)
+	if err != nil {
+		return err
+	}
 	return say(ctx, conn, id, cluster.Join{Name: nodeName(c.cfg), Version: clusterVersion}, cluster.Void{Number: c.number, Index: c.index})
 }
 

@@ -91,7 +91,7 @@ func newTable(cfg *config.Config) (*gate.Table, error) {
 	return t, nil
 }
 
-func policyOptions(cfg *config.Config, names relay.Names, approved func(ctx context.Context, owner, agent string) (bool, error)) policy.Options {
+func policyOptions(cfg *config.Config, names relay.Names, approved func(ctx context.Context, owners []string, agent string) (bool, error)) policy.Options {
 	return policy.Options{
 		Authors: cfg.Write.Authors, Owners: cfg.Write.Owners, Kinds: cfg.Write.Kinds,
 		BannedAuthors: cfg.Write.BanAuthors, BannedKinds: cfg.Write.BanKinds,

@@ -23,10 +23,10 @@ func TestLogRoot(t *testing.T) {
 	must(t, s.BeginLog(t.Context(), "", nil, strings.NewReader("abcd")))
 	var tree chain.Tree
 	for i := range 21 {
-		must(t, s.TakeLinks(t.Context(), 1, func(int, chain.Link) (string, int64, []byte, error) {
+		must(t, s.TakeLinks(t.Context(), 1, func(int, chain.Link) (Sealed, error) {
 			id := chain.Hash(sha256.Sum256(fmt.Append(nil, i)))
 			tree.Append(id)
-			return fmt.Sprintf("%x", id[:]), int64(i), []byte("{}"), nil
+			return Sealed{ID: fmt.Sprintf("%x", id[:]), At: int64(i), Event: []byte("{}")}, nil
 		}))
 		if log, root, err = s.LogRoot(t.Context()); err != nil || log.W != "61626364" || log.Next != tree.Size() || root != tree.Root(tree.Size()) {
 			t.Fatalf("after %d: %+v, %x, %v", i, log, root, err)

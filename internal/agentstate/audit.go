@@ -74,10 +74,15 @@ const maxOwn = 1 << 20
 func (s *State) Own(ctx context.Context) (logs map[string][]chain.Own, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		logs = map[string][]chain.Own{}
-		return tx.Each("SELECT w, n, id, at, fate FROM links ORDER BY w, n LIMIT ?", func(r sealedfile.Row) error {
+		takers, err := takersOf(tx)
+		if err != nil {
+			return err
+		}
+		return tx.Each("SELECT w, n, id, at, fate, took, d FROM links ORDER BY w, n LIMIT ?", func(r sealedfile.Row) error {
 			w, fate := r.Text(0), Fate(r.Int(4))
 			if r.Int(1) == int64(len(logs[w])) {
-				logs[w] = append(logs[w], chain.Own{ID: hex.EncodeToString(r.Raw(2)), At: r.Int(3), Stored: fate == Stored, Void: fate == Void})
+				logs[w] = append(logs[w], chain.Own{ID: hex.EncodeToString(r.Raw(2)), D: hex.EncodeToString(r.Raw(6)), At: r.Int(3),
+					Stored: fate == Stored, Void: fate == Void, Took: takers(r.Int(5))})
 			}
 			return nil
 		}, maxOwn)

@@ -42,6 +42,7 @@ const (
 	MaxChecked    = 100_000 // signatures that need not be checked again
 	MaxMarks      = 64      // logs of one relay
 	MaxMarked     = 64      // relays with marks
+	MaxTakers     = 62      // relays of which is kept what they took: bits of a number
 	MaxPlan       = 1 << 20 // bytes of one
 	maxName       = 1 << 10 // bytes of a slug, session, harness or plan's id
 	maxPath       = 4 << 10 // bytes of a folder
@@ -125,6 +126,10 @@ CREATE TABLE checked (id BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
 CREATE TABLE marks (relay TEXT NOT NULL, w TEXT NOT NULL, n INTEGER NOT NULL, id TEXT NOT NULL, d TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (relay, w)) STRICT, WITHOUT ROWID;
 `, `
 CREATE TABLE attested (n INTEGER PRIMARY KEY, session TEXT NOT NULL, process TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
+`, `
+CREATE TABLE takers (bit INTEGER PRIMARY KEY, relay TEXT NOT NULL UNIQUE) STRICT;
+ALTER TABLE links ADD COLUMN took INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE links ADD COLUMN d BLOB;
 `}
 
 // Open opens the state of a pair, or begins it.

@@ -45,6 +45,14 @@ type Link struct {
 	Event []byte // as it was signed, while its fate is open; nil then
 }
 
+// Sealed is an event that takes a number.
+type Sealed struct {
+	ID    string // 64 lower-case hex digits; "" takes no number
+	D     string // its address, 64 lower-case hex digits; "" is not kept
+	At    int64  // created_at, in Unix seconds
+	Event []byte // as it was signed
+}
+
 // ErrNoLog says that the log was not begun.
 var ErrNoLog = errors.New("the writer's log is not begun")
 
@@ -92,9 +100,8 @@ func (s *State) BeginLog(ctx context.Context, instead string, after []chain.Head
 
 // TakeLinks takes a number for each of the events that seal makes, in their
 // order, and keeps them, all or none of them; seal is given a link that lacks T
-// alone. An event with an empty id takes no number. The error is seal's, or
-// ErrNoLog.
-func (s *State) TakeLinks(ctx context.Context, count int, seal func(i int, l chain.Link) (id string, at int64, event []byte, err error)) error {
+// alone. The error is seal's, or ErrNoLog.
+func (s *State) TakeLinks(ctx context.Context, count int, seal func(i int, l chain.Link) (Sealed, error)) error {
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
 		log, first, err := readLog(tx)
 		if err != nil {
@@ -141,7 +148,7 @@ type taking struct {
 	open  []int64 // numbers before it that are neither stored, nor named as void by an event that is
 }
 
-func (t *taking) one(i int, seal func(int, chain.Link) (string, int64, []byte, error)) error {
+func (t *taking) one(i int, seal func(int, chain.Link) (Sealed, error)) error {
 	l := chain.Link{W: t.w, N: t.next}
 	if l.N == 0 {
 		l.After = t.after
@@ -164,20 +171,24 @@ func (t *taking) one(i int, seal func(int, chain.Link) (string, int64, []byte, e
 		return err
 	}
 	l.Open = t.unknown(l.Void)
-	id, at, event, err := seal(i, l)
-	if err != nil || id == "" {
+	e, err := seal(i, l)
+	if err != nil || e.ID == "" {
 		return err
 	}
-	raw, ok := chain.ParseID(id)
+	raw, ok := chain.ParseID(e.ID)
 	if !ok {
-		return fmt.Errorf("an event's id of %d bytes", len(id))
+		return fmt.Errorf("an event's id of %d bytes", len(e.ID))
+	}
+	var d any
+	if at, ok := chain.ParseID(e.D); ok {
+		d = at[:]
 	}
 	for _, v := range l.Void {
 		if err := t.tx.Exec("UPDATE links SET named = ? WHERE w = ? AND n = ?", l.N, t.w, v.N); err != nil {
 			return err
 		}
 	}
-	if err := t.tx.Exec("INSERT INTO links VALUES (?, ?, ?, ?, ?, 0, NULL, ?)", t.w, l.N, raw[:], at, t.now, string(event)); err != nil {
+	if err := t.tx.Exec("INSERT INTO links VALUES (?, ?, ?, ?, ?, 0, NULL, ?, 0, ?)", t.w, l.N, raw[:], e.At, t.now, string(e.Event), d); err != nil {
 		return err
 	}
 	more, err := tlog.StoredHashesForRecordHash(t.next, chain.Leaf(raw), tree)
@@ -190,7 +201,7 @@ func (t *taking) one(i int, seal func(int, chain.Link) (string, int64, []byte, e
 		}
 	}
 	t.next++
-	t.at = max(t.at, at)
+	t.at = max(t.at, e.At)
 	return nil
 }
 

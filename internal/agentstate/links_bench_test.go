@@ -21,17 +21,17 @@ func BenchmarkTakeLink(b *testing.B) {
 	}
 	var at int64
 	event := []byte(strings.Repeat("x", 1500))
-	seal := func(_ int, l chain.Link) (string, int64, []byte, error) {
+	seal := func(_ int, l chain.Link) (Sealed, error) {
 		at++
 		id := chain.Leaf(chain.Hash{byte(l.N), byte(l.N >> 8), byte(l.N >> 16)})
-		return hex.EncodeToString(id[:]), at, event, nil
+		return Sealed{ID: hex.EncodeToString(id[:]), D: strings.Repeat("0a", 32), At: at, Event: event}, nil
 	}
 	for range 100 {
 		var ids []string
-		if err := s.TakeLinks(b.Context(), 100, func(i int, l chain.Link) (string, int64, []byte, error) {
-			id, at, event, err := seal(i, l)
-			ids = append(ids, id)
-			return id, at, event, err
+		if err := s.TakeLinks(b.Context(), 100, func(i int, l chain.Link) (Sealed, error) {
+			e, err := seal(i, l)
+			ids = append(ids, e.ID)
+			return e, err
 		}); err != nil {
 			b.Fatal(err)
 		}
@@ -46,13 +46,13 @@ func BenchmarkTakeLink(b *testing.B) {
 		last := start
 		// Of two numbers in one step the second is what a root and a link cost beside
 		// the transaction, which waits for the disk.
-		if err := s.TakeLinks(b.Context(), 2, func(i int, l chain.Link) (string, int64, []byte, error) {
+		if err := s.TakeLinks(b.Context(), 2, func(i int, l chain.Link) (Sealed, error) {
 			if i == 1 {
 				root = append(root, time.Since(last))
 			}
-			id, at, event, err := seal(i, l)
-			ids, last = append(ids, id), time.Now()
-			return id, at, event, err
+			e, err := seal(i, l)
+			ids, last = append(ids, e.ID), time.Now()
+			return e, err
 		}); err != nil {
 			b.Fatal(err)
 		}

@@ -40,7 +40,7 @@ type Shown struct {
 	Heads []string // ids
 	Past  []string // ids of superseded events
 	// Whole says that it showed all heads that it has, and History all superseded
-	// events.
+	// events that it ever shows.
 	Whole, History bool
 	Promise        Promise
 	Marks          []Mark // what it showed once
@@ -66,9 +66,11 @@ type Event struct {
 // Own is what the writer's state knows of a number.
 type Own struct {
 	ID     string
-	At     int64 // created_at of its event
-	Stored bool  // a relay said that it has it
-	Void   bool  // every relay said that it has it not
+	D      string   // its event's address; "": not known
+	At     int64    // created_at of its event
+	Stored bool     // a relay said that it has it
+	Void   bool     // every relay said that it has it not
+	Took   []string // the URLs of relays that said that they took it; none: it is not known which
 }
 
 // Mark is the greatest number of a log that a relay has shown as a head.
@@ -85,8 +87,8 @@ type Kind string
 
 // The kinds. Dropped, Unlogged, Behind and Late are no faults.
 const (
-	Missing    Kind = "missing"     // its id is known, it is nowhere, and all relays promise to keep it
-	Dropped    Kind = "dropped"     // its id is known, it is nowhere, and not every relay promises to keep it
+	Missing    Kind = "missing"     // its id is known, it is nowhere, and a relay that took it promises to keep it; where it is not known which took it, all do
+	Dropped    Kind = "dropped"     // its id is known, it is nowhere, and no such promise was made
 	Unlogged   Kind = "unlogged"    // nothing tells its id
 	Unsure     Kind = "unsure"      // its id is known, and it may be where nobody answered in full, nobody asks any more, or it was never stored
 	Forked     Kind = "forked"      // two events have one number

@@ -16,6 +16,8 @@ func histories() uint64 {
 
 // TestHonestHistories: of honest relays, with all that goes wrong without a lie,
 // nobody finds a fault: neither a machine that writes, nor one that knows nothing.
+// Where a relay was taken out of the list, that is so of what a machine has written
+// itself: others cannot know that it was there.
 func TestHonestHistories(t *testing.T) {
 	kinds := map[Kind]int{}
 	for seed := range histories() {
@@ -35,11 +37,15 @@ func TestHonestHistories(t *testing.T) {
 				r.promise, r.past = Promise{}, nil
 			}
 		}
+		fewer := seed%5 == 4
+		if fewer {
+			w.relays = w.relays[:2]
+		}
 		w.live(25)
 		for _, own := range []*simWriter{nil, w.writers[0], w.writers[1]} {
 			report := Judge(w.evidence(own))
 			for _, f := range report.Findings {
-				if f.Kind.Fault() {
+				if f.Kind.Fault() && (!fewer || own != nil && f.W == own.w) {
 					t.Fatalf("seed %d, own %v: %+v", seed, own != nil, f)
 				}
 			}

@@ -28,7 +28,7 @@ const (
 func Judge(in Evidence) Report {
 	j := judging{in: in, report: Report{Counts: map[Kind]int{}}, logs: map[string]*log{}, there: map[string]bool{}, oldest: math.MaxInt64}
 	for _, r := range in.Relays {
-		j.full = append(j.full, fullSince(r, in.Events))
+		j.full = append(j.full, fullOf(r, in.Events))
 		for _, ids := range [][]string{r.Heads, r.Past} {
 			for _, id := range ids {
 				j.there[id] = true
@@ -53,7 +53,7 @@ type judging struct {
 	report Report
 	logs   map[string]*log
 	there  map[string]bool // ids that some relay shows
-	full   []int64         // by relay: see fullSince
+	full   []full          // by relay
 	steps  int             // that settled took
 	oldest int64           // the created_at of the oldest event that a relay shows
 }
@@ -76,6 +76,8 @@ type num struct {
 	own    bool     // the state knows it
 	at     int64    // created_at by the state; 0: not known
 	stored bool     // by the state
+	took   []string // relays, by the state
+	d      string   // its address, by the state; "": not known
 }
 
 func (l *log) num(n int64) *num {
@@ -144,7 +146,7 @@ func (j *judging) gather() {
 		for n, o := range all {
 			at := j.log(w).num(int64(n))
 			at.know(o.ID)
-			at.void, at.own, at.stored, at.at = at.void || o.Void, true, o.Stored, o.At
+			at.void, at.own, at.stored, at.at, at.took, at.d = at.void || o.Void, true, o.Stored, o.At, o.Took, o.D
 		}
 	}
 }

@@ -2,7 +2,6 @@ package chain
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -89,77 +88,6 @@ func (j *judging) number(l *log, n int64, at *num, before int64, s *State) {
 		}
 	}
 	j.find(f, 1)
-}
-
-// nowhere says why no relay shows a number whose id is known. before is when the
-// number before it was written that is there. What is not certain to have been
-// stored is not missed.
-func (j *judging) nowhere(l *log, n int64, at *num, before int64) Kind {
-	kind := Missing
-	before = max(before, at.at)
-	if n <= l.least && before <= j.oldest { // no relay shows anything as old: it may have been stored where nobody asks any more
-		kind = Unsure
-	}
-	before -= slack
-	if len(j.in.Relays) == 0 {
-		return Dropped
-	}
-	for i, r := range j.in.Relays {
-		switch {
-		case !r.Promise.Made:
-			return Dropped
-		case !r.Whole || !r.History:
-			kind = Unsure
-		case r.Promise.Days > 0 && before < j.in.Now-r.Promise.Days*day, before <= j.full[i]:
-			return Dropped
-		}
-	}
-	if kind == Missing && (at.own && !at.stored || !at.own && !j.settled(l, n)) {
-		return Unsure // it may never have left the machine
-	}
-	return kind
-}
-
-// settled reports whether the log says by itself that a number was stored that is
-// nowhere: the first event behind it to which its fate was known does not say
-// that it is void, and neither can one between them.
-func (j *judging) settled(l *log, n int64) bool {
-	for k := n + 1; k <= l.last && j.steps < maxSteps; k++ {
-		j.steps++
-		at := l.of[k]
-		switch {
-		case at == nil:
-			return false
-		case at.event != nil:
-			if !at.event.Link.IsOpen(n) {
-				return true
-			}
-		case !at.void:
-			return false
-		}
-	}
-	return false
-}
-
-// fullSince returns the greatest time since which some address of a relay has as
-// many superseded events as it keeps: of events of that time and before it may
-// have dropped others.
-func fullSince(r Shown, events map[string]Event) int64 {
-	if r.Promise.Versions <= 0 {
-		return math.MinInt64
-	}
-	of := map[string][]int64{}
-	for _, id := range r.Past {
-		of[events[id].D] = append(of[events[id].D], events[id].At)
-	}
-	since := int64(math.MinInt64)
-	for _, times := range of {
-		if int64(len(times)) >= r.Promise.Versions {
-			slices.Sort(times)
-			since = max(since, times[int64(len(times))-r.Promise.Versions])
-		}
-	}
-	return since
 }
 
 // follows judges whether an event follows the log before it.

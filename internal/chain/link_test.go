@@ -3,9 +3,14 @@ package chain
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/nipae"
 )
 
 const (
@@ -63,6 +68,70 @@ func TestWrongLinks(t *testing.T) {
 	}
 	if _, err := Parse([]byte(change(`"root"`, `"later":{"x":1},"root"`))); err != nil {
 		t.Errorf("a member that is not known: %v", err)
+	}
+}
+
+// TestOf: a link is of the event that it was made for; one that another program
+// copied into a later version is none, nor is one that cannot be read.
+func TestOf(t *testing.T) {
+	l := Link{W: "0a1b2c3d", N: 17, T: 1_700_000_000, Prev: someID, Root: Hash{1}}
+	body, err := nipae.NewMemory("mem/a", "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := func(value string) nipae.Body {
+		t.Helper()
+		b, err := body.WithMember(Member, []byte(value))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	for name, c := range map[string]struct {
+		body nipae.Body
+		at   int64
+		want bool
+	}{
+		"its own":    {with(string(l.JSON())), l.T, true},
+		"a copy":     {with(string(l.JSON())), l.T + 1, false},
+		"none":       {body, l.T, false},
+		"not a link": {with(`{"w":"x"}`), l.T, false},
+	} {
+		e := nipae.Engram{Event: &nostr.Event{CreatedAt: nostr.Timestamp(c.at)}, Body: c.body}
+		if got, ok := Of(e); ok != c.want || ok && !reflect.DeepEqual(got, l) {
+			t.Errorf("%s: %+v, %v", name, got, ok)
+		}
+	}
+}
+
+// TestNewest: of each log the last number, the newest logs first, and not more than
+// a link names.
+func TestNewest(t *testing.T) {
+	var seen []nipae.Engram
+	for i := range 2 * MaxAfter {
+		for n := range int64(3) {
+			l := Link{W: fmt.Sprintf("%08x", i), N: 2 - n, T: 1_700_000_000 + 10*int64(i) - n, Root: Hash{1}}
+			if l.N > 0 {
+				l.Prev = someID
+			}
+			body, err := nipae.NewMemory("mem/a", "x")
+			if err == nil {
+				body, err = body.WithMember(Member, l.JSON())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen = append(seen, nipae.Engram{Event: &nostr.Event{ID: fmt.Sprint(i, " ", l.N), CreatedAt: nostr.Timestamp(l.T)}, Body: body})
+		}
+	}
+	got := Newest(seen)
+	if len(got) != MaxAfter {
+		t.Fatalf("%d heads", len(got))
+	}
+	for i, h := range got {
+		if k := 2*MaxAfter - 1 - i; h != (Head{W: fmt.Sprintf("%08x", k), N: 2, ID: fmt.Sprint(k, " ", 2)}) {
+			t.Errorf("head %d is %+v", i, h)
+		}
 	}
 }
 

@@ -153,12 +153,15 @@ func (w *world) settle(s *simWriter) {
 		if o.Stored || o.Void {
 			continue
 		}
-		whole, found := true, false
+		whole := true
+		var found []string
 		for _, r := range w.relays {
 			whole = whole && !r.away
-			found = found || !r.away && r.has(o.ID)
+			if !r.away && r.has(o.ID) {
+				found = append(found, r.url)
+			}
 		}
-		s.own[n].Stored, s.own[n].Void = found, !found && whole
+		s.own[n].Stored, s.own[n].Void, s.own[n].Took = len(found) > 0, len(found) == 0 && whole, found
 		if s.own[n].Void { // what it named is named again
 			maps.DeleteFunc(s.named, func(_, by int64) bool { return by == int64(n) })
 		}
@@ -202,7 +205,7 @@ func (w *world) write(s *simWriter) {
 	e.Link = &l
 	id, _ := ParseID(e.ID)
 	s.tree.Append(id)
-	s.own = append(s.own, Own{ID: e.ID})
+	s.own = append(s.own, Own{ID: e.ID, D: e.D, At: e.At})
 	if w.maybe(5) {
 		if w.events[e.ID] = e; w.maybe(50) {
 			w.flying = append(w.flying, e)
@@ -215,7 +218,8 @@ func (w *world) write(s *simWriter) {
 // send sends an event to all relays, and notes what became of it.
 func (w *world) send(s *simWriter, n int64, e Event) {
 	w.events[e.ID] = e
-	stored, silent := false, false
+	var took []string
+	silent := false
 	for _, r := range w.relays {
 		switch {
 		case r.away:
@@ -225,13 +229,15 @@ func (w *world) send(s *simWriter, n int64, e Event) {
 			r.put(e, w.events)
 			silent = true
 		default:
-			stored = r.put(e, w.events) || stored
+			if r.put(e, w.events) {
+				took = append(took, r.url)
+			}
 		}
 	}
 	if s == nil {
 		return
 	}
-	s.own[n].Stored, s.own[n].Void = stored, !stored && !silent
+	s.own[n].Stored, s.own[n].Void, s.own[n].Took = len(took) > 0, len(took) == 0 && !silent, took
 	if s.own[n].Void {
 		maps.DeleteFunc(s.named, func(_, by int64) bool { return by == n })
 	}
@@ -257,7 +263,7 @@ func (w *world) live(writes int) {
 			w.begin(s)
 		case 5: // what nobody waited for arrives
 			for _, e := range w.flying {
-				if r := w.relays[w.rand.IntN(3)]; !r.away {
+				if r := w.relays[w.rand.IntN(len(w.relays))]; !r.away {
 					r.put(e, w.events)
 				}
 			}
@@ -283,10 +289,8 @@ func (w *world) evidence(own *simWriter) Evidence {
 	in := Evidence{Events: map[string]Event{}, Units: w.units, Now: w.now}
 	for _, r := range w.relays {
 		s := Shown{URL: r.url, Whole: !r.away, History: !r.away, Marks: r.marks}
-		if !r.away {
+		if !r.away { // what one that is away promises is not known
 			s.Heads, s.Past, s.Promise = slices.Sorted(maps.Values(r.heads)), slices.Clone(r.past), r.promise
-		} else {
-			s.Promise = Promise{Made: true}
 		}
 		for _, ids := range [][]string{s.Heads, s.Past} {
 			for _, id := range ids {

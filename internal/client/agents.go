@@ -18,7 +18,7 @@ type AgentMemory struct {
 	Agent      string // public key in hex
 	Approved   bool   // it is on the owner's list
 	Core       bool
-	Memories   int   // as Memory.List has them, without proposals and answers to them
+	Memories   int   // as Memory.List has them, without proposals, answers to them and units of a log
 	Bytes      int64 // of all texts
 	Unreadable int   // addresses at which nothing can be read
 	Last       int64 // when it last wrote, or removed, something, in Unix seconds; 0: never
@@ -27,7 +27,7 @@ type AgentMemory struct {
 // Agents returns the agents of the client's identity as an owner: those that it
 // has approved, and behind them those that remember something for it, who wrote
 // last first. Anybody can address memory to anybody: what is not approved is a
-// claim. Proposals, and answers to them, are no memory; and the owner of the
+// claim. Proposals, answers to them and the units of a log are no memory; and the owner of the
 // identity (Options.Owner) proposes things to it, and is none of its agents
 // unless it has approved him. Only the configured relays are asked, since the lists of agents that
 // are not known cannot be looked at.
@@ -104,7 +104,7 @@ func (c *Client) measure(a *AgentMemory, events []*nostr.Event) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("agent %s: %w", a.Agent, err)
 	}
-	l, remembers := withoutExchange(nipae.SelectHeads(key(), a.Agent, c.id.PubKey(), events))
+	l, remembers := withoutBookkeeping(nipae.SelectHeads(key(), a.Agent, c.id.PubKey(), events))
 	a.Core, a.Memories, a.Unreadable = l.Core != nil, len(l.Memories), len(l.Unreadable)
 	for _, e := range l.Heads() {
 		text, _ := e.Body.Text()

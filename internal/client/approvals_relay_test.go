@@ -15,7 +15,7 @@ func TestApprovalsAreTheRelays(t *testing.T) {
 	if _, err := clientFor(t, owner, []string{r.URL}, nil).Approvals().Allow(t.Context(), agent.PubKey()); err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := r.Store.Approved(t.Context(), owner.PubKey(), agent.PubKey()); err != nil || !ok {
+	if ok, err := r.Store.Approved(t.Context(), []string{owner.PubKey()}, agent.PubKey()); err != nil || !ok {
 		t.Errorf("approved %v, %v", ok, err)
 	}
 }

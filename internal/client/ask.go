@@ -54,19 +54,24 @@ type asking func(ctx context.Context, targets []target, filter nostr.Filter) (An
 // askSoon is askThose where the answer may be partial: a relay that the others
 // wait for is given up (hurry.go).
 func (c *Client) askSoon(ctx context.Context, targets []target, filter nostr.Filter) (Answers, error) {
+	a := unite(c.askEachSoon(ctx, targets, filter), filter.Limit)
+	if a.AllFailed() {
+		return a, noRelay(a.Relays)
+	}
+	return a, nil
+}
+
+// askEachSoon is askSoon with the answers apart.
+func (c *Client) askEachSoon(ctx context.Context, targets []target, filter nostr.Filter) []relayAnswer {
 	if c.o.Patient {
-		return c.askThose(ctx, targets, filter)
+		return c.askEach(ctx, targets, filter)
 	}
 	col := newCollector()
 	start := time.Now()
 	ask := hurry(ctx, c, targets,
 		func(ctx context.Context, t target) relayAnswer { return c.askRelay(ctx, t, filter, col, start) },
 		func(r *relayAnswer) *error { return &r.status.Err })
-	a := unite(each(ctx, targets, ask, lateAnswer(start)), filter.Limit)
-	if a.AllFailed() {
-		return a, noRelay(a.Relays)
-	}
-	return a, nil
+	return each(ctx, targets, ask, lateAnswer(start))
 }
 
 // lateAnswer is that of a relay which did not even come back by itself.

@@ -6,12 +6,17 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/chain"
 	"engramd/nips/nipae"
 )
 
 // isExchange reports whether an engram is a proposal, or the answer to one:
 // that is no memory.
 func isExchange(e nipae.Engram) bool { return nipae.IsExchange(e.Slug()) }
+
+// isBookkeeping reports whether an engram is no memory: part of an exchange, or a
+// unit of a writer's log.
+func isBookkeeping(e nipae.Engram) bool { return isExchange(e) || chain.IsUnit(e.Slug()) }
 
 // selectHeads is nipae.SelectHeads for what counts of the pair.
 func (m *Memory) selectHeads(events []*nostr.Event) nipae.Listing {
@@ -33,11 +38,11 @@ func (m *Memory) counts(slug nipae.Slug) error {
 	return nil
 }
 
-// withoutExchange returns a listing without proposals and answers, and whether
+// withoutBookkeeping returns a listing without what is no memory, and whether
 // anything is left of it.
-func withoutExchange(l nipae.Listing) (nipae.Listing, bool) {
-	l.Memories = slices.DeleteFunc(slices.Clone(l.Memories), isExchange)
-	l.Tombstones = slices.DeleteFunc(slices.Clone(l.Tombstones), isExchange)
+func withoutBookkeeping(l nipae.Listing) (nipae.Listing, bool) {
+	l.Memories = slices.DeleteFunc(slices.Clone(l.Memories), isBookkeeping)
+	l.Tombstones = slices.DeleteFunc(slices.Clone(l.Tombstones), isBookkeeping)
 	return l, l.Core != nil || len(l.Memories)+len(l.Tombstones)+len(l.Unreadable) > 0
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/chain"
 	"engramd/nips/nipae"
 )
 
@@ -14,14 +15,17 @@ var (
 	exchangeID = strings.Repeat("0f", 16)
 	proposal   = nipae.Slug(nipae.ProposalPrefix + exchangeID)
 	answer     = nipae.Slug(nipae.AnswerPrefix + exchangeID)
+	logUnit    = chain.UnitSlug("0a1b2c3d", 0)
 )
 
 // TestProposalsAreNoMemory: who proposes to an agent, or answers it, is no agent
-// of its, remembers nothing for it, and answers add nothing to a memory.
+// of its, remembers nothing for it, and neither answers nor the units of a log add
+// anything to a memory.
 func TestProposalsAreNoMemory(t *testing.T) {
 	at := []string{gated(t)}
 	now := time.Now().Unix()
 	put(t, at, engramAt(t, "agent", "owner", "mem/a", "12", now-90), engramAt(t, "agent", "owner", answer, "rejected", now-50),
+		engramAt(t, "agent", "owner", logUnit, "engramd log 1", now-45), engramAt(t, "agent", "second", logUnit, "engramd log 1", now-45),
 		engramAt(t, "owner", "agent", proposal, "propose: write", now-40), engramAt(t, "second", "agent", proposal, "propose: write", now-40),
 		engramAt(t, "agent", "second", answer, "accepted", now-30), engramAt(t, "courier", "agent", "mem/a", "claim", now-20),
 		engramAt(t, "agent", "third", "core", "other", now-10))

@@ -34,8 +34,8 @@ type Links interface {
 	// that there is no log to be written, and nothing was taken. The error is
 	// seal's.
 	Take(ctx context.Context, count int, seal func(i int, l chain.Link) (*nostr.Event, error)) (bool, error)
-	// Sent notes what became of an event.
-	Sent(ctx context.Context, id string, fate Fate)
+	// Sent notes what became of an event, and the URLs of relays that took it.
+	Sent(ctx context.Context, id string, fate Fate, took []string)
 }
 
 // links returns the log that the pair's writes go into, nil for none.
@@ -132,7 +132,7 @@ func (m *Memory) sent(ctx context.Context, ev *nostr.Event, published []PublishS
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settlePatience)
 	defer cancel()
-	links.Sent(ctx, ev.ID, FateOf(published))
+	links.Sent(ctx, ev.ID, FateOf(published), tookIt(published))
 }
 
 // FateOf says what became of an event by what the relays said that it was sent
@@ -152,17 +152,25 @@ func FateOf(published []PublishStatus) Fate {
 }
 
 // Lookup asks the relays that are written to, and those of the agent's list, for
-// events by their ids, in batches. It returns the ids that some relay has, and
-// whether every relay answered.
-func (m *Memory) Lookup(ctx context.Context, ids []string) (found map[string]bool, whole bool, err error) {
+// events of the agent by their ids. It returns for each id that some relay has the
+// URLs of those that have it, and whether every relay answered.
+func (m *Memory) Lookup(ctx context.Context, ids []string) (found map[string][]string, whole bool, err error) {
 	ctx, cancel := m.c.operation(ctx)
 	defer cancel()
-	found = map[string]bool{}
-	a, err := m.c.askSoon(ctx, m.c.writers(), nostr.Filter{IDs: ids})
-	for _, ev := range a.Events {
-		found[ev.ID] = ev.PubKey == m.agent
+	found = map[string][]string{}
+	all := m.c.askEachSoon(ctx, m.c.writers(), nostr.Filter{IDs: ids})
+	for _, r := range all {
+		for _, ev := range r.events {
+			if ev.PubKey == m.agent {
+				found[ev.ID] = append(found[ev.ID], r.status.URL)
+			}
+		}
 	}
-	return found, err == nil && !a.Partial(), err
+	a := unite(all, 0)
+	if a.AllFailed() {
+		return found, false, noRelay(a.Relays)
+	}
+	return found, !a.Partial(), nil
 }
 
 // newPage is how many superseded events are asked for at a time that are newer

@@ -331,15 +331,19 @@ func (m *Memory) send(ctx context.Context, ours nipae.Engram, status Status, d d
 
 // tell says which relays took an event.
 func (c *Client) tell(ctx context.Context, ev *nostr.Event, published []PublishStatus) {
-	var took []string
+	if took := tookIt(published); c.o.Stored != nil && len(took) > 0 {
+		c.o.Stored(ctx, ev, took)
+	}
+}
+
+// tookIt returns the URLs of the relays that took an event.
+func tookIt(published []PublishStatus) (took []string) {
 	for _, s := range published {
 		if s.Accepted {
 			took = append(took, s.URL)
 		}
 	}
-	if c.o.Stored != nil && len(took) > 0 {
-		c.o.Stored(ctx, ev, took)
-	}
+	return took
 }
 
 // hidden reports whether a relay that refused an event for a newer one did not

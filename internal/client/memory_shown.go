@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -16,11 +17,12 @@ type Shown struct {
 	URL         string
 	Heads, Past []*nostr.Event // verified, of the pair, distinct
 	// Whole says that it gave all heads that it has, and Kept all superseded
-	// events.
-	Whole, Kept bool
-	Err         error    // why it did not answer; a relay without history has answered
-	Promise     *History // nil: it promises to keep none
-	Status      RelayStatus
+	// events. Without says that it keeps none that it shows, or is not asked for
+	// them.
+	Whole, Kept, Without bool
+	Err                  error    // why it did not answer; a relay without history has answered
+	Promise              *History // nil: it promises to keep none
+	Status               RelayStatus
 }
 
 // Shows asks every relay apart for all that it has of the pair, and for what it
@@ -61,6 +63,7 @@ func (m *Memory) shownBy(ctx context.Context, t target, col *collector, start ti
 	}
 	k := kept{heads: heads, past: pages.answer(t, err, start)}
 	s := Shown{URL: t.url, Heads: heads.events, Status: k.status(), Whole: heads.status.Err == nil && heads.status.Complete, Kept: k.past.status.Err == nil && k.past.status.Complete}
+	s.Without = errors.Is(k.past.status.Err, ErrNoHistory)
 	s.Past = slices.DeleteFunc(slices.Clone(k.past.events), func(ev *nostr.Event) bool { return ev.Tags.FindWithValue("p", m.owner) == nil })
 	if s.Status.failed() {
 		s.Err = s.Status.Err

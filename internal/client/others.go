@@ -65,7 +65,7 @@ func (m *Memory) begun(ctx context.Context) (a Answers, begun bool, err error) {
 		if err != nil || len(a.Events) == 0 {
 			return a, false, err
 		}
-		if _, begun = withoutExchange(nipae.SelectHeads(m.key(), m.agent, m.owner, a.Events)); begun {
+		if _, begun = withoutBookkeeping(nipae.SelectHeads(m.key(), m.agent, m.owner, a.Events)); begun {
 			return a, true, nil
 		}
 	}
@@ -102,7 +102,7 @@ func (m *Memory) others(events []*nostr.Event) []string {
 		if m.Writable() {
 			agent, owner = m.agent, key
 		}
-		_, remembers := withoutExchange(nipae.SelectHeads(between(), agent, owner, of[key]))
+		_, remembers := withoutBookkeeping(nipae.SelectHeads(between(), agent, owner, of[key]))
 		return !remembers
 	})
 }

@@ -31,6 +31,18 @@ func (c *Client) Publish(ctx context.Context, ev *nostr.Event) ([]PublishStatus,
 	return published, err
 }
 
+// Publish is Client.Publish of an event that Compose made of the pair. What is in no
+// log (Unchained) opens none.
+func (m *Memory) Publish(ctx context.Context, ev *nostr.Event) ([]PublishStatus, error) {
+	ctx, cancel := m.c.operation(ctx)
+	defer cancel()
+	published, err := m.c.publish(ctx, m.c.writers(), ev, nil)
+	if len(published) > 0 {
+		m.sent(ctx, ev, published)
+	}
+	return published, err
+}
+
 // settle notes what became of an engram of ours that was composed before.
 func (c *Client) settle(ctx context.Context, ev *nostr.Event, published []PublishStatus) {
 	if c.o.Links == nil || ev.Kind != nipae.Kind || ev.PubKey != c.id.PubKey() || len(published) == 0 {

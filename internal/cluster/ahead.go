@@ -61,8 +61,10 @@ func (s *state) voidsIn(m Message) (out []Void) {
 		if !s.Next(it.epoch) {
 			continue
 		}
-		if c, ok := it.own.(Void); ok && c.Number < m.Number {
-			out = append(out, c)
+		if c, ok := it.own.(Void); ok {
+			if s.wants(c) {
+				out = append(out, c)
+			}
 		} else if it.own != nil {
 			s.Apply(h, it.own)
 		}

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -44,8 +43,6 @@ func (s *state) Apply(from header, c Command) Answer {
 		return s.raise(c.Version)
 	case Heartbeat:
 		m.version, m.durable = c.Version, max(m.durable, c.Durable)
-	case Fingerprint:
-		return s.fingerprint(c)
 	}
 	return Answer{}
 }
@@ -93,28 +90,22 @@ func (s *state) raise(version uint64) Answer {
 	return Answer{}
 }
 
-func (s *state) fingerprint(c Fingerprint) Answer {
-	i, found := slices.BinarySearchFunc(s.keys, c.Key, func(f fingerprint, key string) int { return cmp.Compare(f.key, key) })
-	switch {
-	case !found && len(s.keys) >= mostKeys:
-		return refused("there are %d keys", mostKeys)
-	case !found:
-		s.keys = slices.Insert(s.keys, i, fingerprint{c.Key, c.Sum})
-	case s.keys[i].sum == c.Before:
-		s.keys[i].sum = c.Sum
-	case s.keys[i].sum != c.Sum:
-		return refused("the cluster has another key %q", c.Key)
-	}
-	return Answer{}
-}
-
 // void is refused where what it names was not skipped: a node that finds itself
 // there has executed it.
 func (s *state) void(c Void) Answer {
+	if !s.wants(c) {
+		return refused("all members have executed message %d", c.Number)
+	}
 	if !slices.Contains(s.voided, store.LogPlace{Number: c.Number, Index: c.Index}) {
 		return refused("message %d, command %d was not skipped", c.Number, c.Index)
 	}
 	return Answer{}
+}
+
+// wants reports whether a Void can be of use: a member has not reported that it
+// is behind what it names. Else it does nothing, on any node.
+func (s *state) wants(c Void) bool {
+	return c.Number < s.number && slices.ContainsFunc(s.members, func(m member) bool { return m.durable < c.Number })
 }
 
 // honour notes that a place was skipped because of a Void further on.

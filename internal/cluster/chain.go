@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -92,15 +91,6 @@ func (c *chain) unreported(node NodeID) (out []check) {
 	}
 	return out
 }
-
-var (
-	// ErrDiffers means that this node's outcomes are not what the majority of
-	// members has.
-	ErrDiffers = errors.New("the majority of members has executed something else")
-	// ErrDisagree means that members have different outcomes, and none of them a
-	// majority.
-	ErrDisagree = errors.New("members have executed different things, and none of them is a majority's")
-)
 
 // disagreement returns why whose state this is must stop, by what was reported:
 // nil if nothing says so.

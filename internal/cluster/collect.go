@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -47,16 +46,6 @@ func (p *pending) answer(a Answer, err error) {
 	default:
 	}
 }
-
-// ErrLarge means that a command is larger than the log takes.
-var ErrLarge = errors.New("the command is larger than a message of the log")
-
-// ErrLease means that a command did nothing, because it was given under a lease
-// that is not in force.
-var ErrLease = errors.New("another node has the lease under which this was to be done")
-
-// ErrVoided means that every node was told to skip the command.
-var ErrVoided = errors.New("the command was skipped on all nodes")
 
 // prepare encodes a command, and refuses what no message holds.
 func (n *Node) prepare(it item) (*pending, error) {
@@ -103,8 +92,12 @@ func (n *Node) executeAhead(ctx context.Context, c store.Command, p *pending) er
 }
 
 // Submit has a command of the cluster executed, and waits until it was, here.
-// ErrUnknown says that nobody knows whether it will be.
+// ErrUnknown says that nobody knows whether it will be. Void is for nodes that are
+// stopped (Batch): this one has executed what came before.
 func (n *Node) Submit(ctx context.Context, c Command) (Answer, error) {
+	if _, ok := c.(Void); ok {
+		return Answer{}, ErrNotSkipped
+	}
 	p, err := n.prepare(item{own: c})
 	if err != nil {
 		return Answer{}, err
@@ -162,10 +155,9 @@ func (n *Node) fits(who share.Who, size int) bool {
 
 // collect takes the commands of one batch from the queue, nil if there are none.
 func (n *Node) collect() (out []*pending) {
-	bytes := 0
+	bytes, most := 0, min(maxBatch, n.log.MaxMessage()-envelope)
 	for len(out) < maxCommands {
 		p, _, ok := n.queue.Next()
-		most := min(maxBatch, n.log.MaxMessage()-envelope)
 		if !ok || len(out) > 0 && bytes+len(p.raw) > most {
 			break
 		}
@@ -178,42 +170,5 @@ func (n *Node) collect() (out []*pending) {
 		n.room = make(chan struct{})
 		n.o.Observe.QueueAdd("cluster", -len(out))
 	}
-	return out
-}
-
-// lose tells the senders of commands that are not known to be in the log after
-// the time of patience. What they sent goes on trying.
-func (n *Node) lose(ctx context.Context) {
-	tick := time.NewTicker(n.o.Patience / 8)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		for _, p := range n.lost() {
-			p.fail(ErrUnknown)
-		}
-	}
-}
-
-func (n *Node) lost() (out []*pending) {
-	now := n.o.Clock()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	i := 0
-	for ; i < len(n.patience); i++ {
-		p := n.patience[i]
-		if p.read {
-			continue
-		}
-		if now.Sub(p.since) < n.o.Patience {
-			break
-		}
-		out = append(out, p)
-	}
-	clear(n.patience[:i])
-	n.patience = n.patience[i:]
 	return out
 }

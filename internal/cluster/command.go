@@ -72,28 +72,20 @@ type Raise struct{ Version uint64 }
 // which message its database is durable.
 type Heartbeat struct{ Version, Durable uint64 }
 
-// Fingerprint says what key all nodes have under a name. The first one sets it,
-// and it changes from what it was Before only.
-type Fingerprint struct {
-	Key         string // "relay" or "master", at most 64 bytes
-	Sum, Before [32]byte
-}
-
 const (
 	maxName = 64
 	maxText = 64 << 10
 	maxLive = 64 << 10
 )
 
-func (Join) kind() byte        { return 1 }
-func (Strike) kind() byte      { return 2 }
-func (Lease) kind() byte       { return 3 }
-func (Report) kind() byte      { return 4 }
-func (Void) kind() byte        { return 5 }
-func (Configure) kind() byte   { return 6 }
-func (Raise) kind() byte       { return 7 }
-func (Heartbeat) kind() byte   { return 8 }
-func (Fingerprint) kind() byte { return 9 }
+func (Join) kind() byte      { return 1 }
+func (Strike) kind() byte    { return 2 }
+func (Lease) kind() byte     { return 3 }
+func (Report) kind() byte    { return 4 }
+func (Void) kind() byte      { return 5 }
+func (Configure) kind() byte { return 6 }
+func (Raise) kind() byte     { return 7 }
+func (Heartbeat) kind() byte { return 8 }
 
 func (c Join) append(b []byte) []byte {
 	return binary.AppendUvarint(appendText(b, c.Name), c.Version)
@@ -123,10 +115,6 @@ func (c Raise) append(b []byte) []byte { return binary.AppendUvarint(b, c.Versio
 
 func (c Heartbeat) append(b []byte) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(b, c.Version), c.Durable)
-}
-
-func (c Fingerprint) append(b []byte) []byte {
-	return append(append(appendText(b, c.Key), c.Sum[:]...), c.Before[:]...)
 }
 
 // errCommand means that bytes are not a command that this program can read.
@@ -182,8 +170,6 @@ func (r *reader) command(kind byte) Command {
 		return Raise{Version: r.uvarint()}
 	case Heartbeat{}.kind():
 		return Heartbeat{Version: r.uvarint(), Durable: r.uvarint()}
-	case Fingerprint{}.kind():
-		return Fingerprint{Key: r.text(maxName), Sum: r.hash(), Before: r.hash()}
 	}
 	return nil
 }

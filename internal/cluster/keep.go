@@ -96,7 +96,7 @@ func (n *Node) trim(ctx context.Context) {
 		case <-tick.C:
 		}
 		if err := n.Trim(ctx); err != nil && ctx.Err() == nil {
-			n.o.Logger.Warn("the log could not be trimmed", "error", err)
+			n.o.Logger.Warn("the log could not be trimmed", "err", err)
 		}
 	}
 }

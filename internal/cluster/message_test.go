@@ -25,7 +25,6 @@ func ownCommands() []Command {
 		Configure{Text: "gate = 1", Live: store.Live{Versions: 5}},
 		Raise{Version: 2},
 		Heartbeat{Version: 3, Durable: 1 << 40},
-		Fingerprint{Key: "relay", Sum: [32]byte{1}, Before: [32]byte{2}},
 	}
 }
 
@@ -169,7 +168,6 @@ cluster.Void 9eb5b51e
 cluster.Configure deb15bda
 cluster.Raise 7f76ae89
 cluster.Heartbeat 9215575a
-cluster.Fingerprint f83a0118
 0101020000000000000000000000000000030000000000000005c801020001050101016103000006011101000178
 `
 

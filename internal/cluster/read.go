@@ -10,24 +10,6 @@ import (
 	"engramd/internal/store"
 )
 
-var (
-	// ErrForeign means that a log, or a database, is of another cluster.
-	ErrForeign = errors.New("this belongs to another cluster")
-	// ErrAhead means that a database has executed what is not in the log.
-	ErrAhead = errors.New("the database is ahead of the log")
-	// ErrStruck means that this node is no member any more: it must join again,
-	// under a new id.
-	ErrStruck = errors.New("this node was struck out of the cluster")
-	// ErrTwice means that another process runs under this node's id.
-	ErrTwice = errors.New("another process runs as this node")
-	// ErrOld means that the cluster is at a version which this program does not
-	// know.
-	ErrOld = errors.New("this program is too old for the cluster")
-	// ErrNotSkipped means that this node has executed what others were told to
-	// skip: it must join again.
-	ErrNotSkipped = errors.New("this node has executed what was to be skipped")
-)
-
 // read executes the log from behind the stored state on, until ctx ends. last is
 // where the log ended when the node was started.
 func (n *Node) read(ctx context.Context, last uint64) error {
@@ -199,7 +181,7 @@ func (r *reading) command(i int, whole bool) error {
 		r.placed = append(r.placed, p)
 	}
 	r.steps = append(r.steps, st)
-	if c, ok := it.own.(Void); ok && !void && a.Refused != "" && c.Number < r.m.Number {
+	if c, ok := it.own.(Void); ok && !void && a.Refused != "" && r.seen.wants(c) {
 		return fmt.Errorf("%w: %s", ErrNotSkipped, a.Refused)
 	}
 	return nil

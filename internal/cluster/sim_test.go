@@ -338,13 +338,13 @@ func simulated(t *testing.T, seed uint64, long time.Duration, faults Faults) (pr
 }
 
 func TestNodesExecuteTheSame(t *testing.T) {
-	seeds := uint64(6)
+	seeds := uint64(4)
 	if testing.Short() {
 		seeds = 2
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			for _, p := range simulated(t, seed, 2*time.Minute, Faults{}) {
+			for _, p := range simulated(t, seed, 90*time.Second, Faults{}) {
 				t.Error(p)
 			}
 		})

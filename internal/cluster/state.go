@@ -23,8 +23,7 @@ type state struct {
 	struck  []NodeID // the newest ones, newest last
 	lease   leaseState
 	version uint64
-	text    string // the shared configuration
-	keys    []fingerprint
+	text    string           // the shared configuration
 	past    []passed         // when which message came, newest last
 	voided  []store.LogPlace // what was skipped, the newest ones
 	chain   chain
@@ -51,11 +50,6 @@ type leaseState struct {
 	until  int64
 }
 
-type fingerprint struct {
-	key string
-	sum [32]byte
-}
-
 // passed is a message, and when it came.
 type passed struct {
 	number uint64
@@ -70,7 +64,6 @@ const (
 
 	mostMembers = 64
 	mostStruck  = 64
-	mostKeys    = 16
 	mostVoided  = 64
 
 	// The past goes back for keepTime, and a bit, by steps of pastStep.
@@ -84,7 +77,6 @@ func (s *state) clone() *state {
 	c := *s
 	c.members = slices.Clone(s.members)
 	c.struck = slices.Clone(s.struck)
-	c.keys = slices.Clone(s.keys)
 	c.past = slices.Clone(s.past)
 	c.voided = slices.Clone(s.voided)
 	c.chain.checks = slices.Clone(s.chain.checks)

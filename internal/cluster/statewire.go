@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"engramd/internal/store"
@@ -10,10 +9,6 @@ import (
 
 // stateFormat is the version of a state's encoding.
 const stateFormat = 1
-
-// ErrState means that what is stored as a state is none that this program can
-// read.
-var ErrState = errors.New("not a state of this program")
 
 // marshal returns the one encoding of a state.
 func (s *state) marshal() []byte {
@@ -37,7 +32,6 @@ func (s *state) marshal() []byte {
 	b = binary.AppendUvarint(b, s.lease.epoch)
 	b = binary.AppendVarint(b, s.lease.until)
 	b = appendText(binary.AppendUvarint(b, s.version), s.text)
-	b = appendList(b, s.keys, func(b []byte, f fingerprint) []byte { return append(appendText(b, f.key), f.sum[:]...) })
 	b = appendList(b, s.past, func(b []byte, p passed) []byte {
 		return binary.AppendVarint(binary.AppendUvarint(b, p.number), p.at)
 	})
@@ -66,7 +60,6 @@ func unmarshalState(b []byte) (*state, error) {
 	s.struck = readList(r, mostStruck, r.nodeID)
 	s.lease = leaseState{r.nodeID(), r.uvarint(), r.uvarint(), r.varint()}
 	s.version, s.text = r.uvarint(), r.text(maxText)
-	s.keys = readList(r, mostKeys, func() fingerprint { return fingerprint{r.text(maxName), r.hash()} })
 	s.past = readList(r, mostPast, func() passed { return passed{r.uvarint(), r.varint()} })
 	s.voided = readList(r, mostVoided, r.place)
 	s.chain.hash, s.chain.count = r.hash(), r.uvarint()

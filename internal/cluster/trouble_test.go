@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,6 +80,79 @@ func TestOneLeads(t *testing.T) {
 	})
 }
 
+// noted is an Observer that adds up.
+type noted struct {
+	mu                            sync.Mutex
+	depth, appends, failed, again int
+	became                        map[string]int
+	executed                      uint64
+}
+
+func (o *noted) AppendDone(_ time.Duration, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.appends++; !ok {
+		o.failed++
+	}
+}
+
+func (o *noted) MessageRead(_ uint64, became string, _ time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.became[became]++
+}
+
+func (o *noted) Executed(number uint64, _ time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.executed = number
+}
+
+func (o *noted) SentAgain(n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.again += n
+}
+
+func (o *noted) QueueAdd(_ string, n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.depth += n
+}
+
+func TestObserver(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		log := NewMemory(time.Now)
+		h, o := newHost(log, "a", 1), &noted{became: map[string]int{}}
+		h.o.Observe = o
+		i := 0
+		h.client.Fate = func() Fate {
+			i++
+			return Fate{Silent: i == 2, Timeout: 10 * time.Millisecond, Lost: i == 4, Delay: time.Millisecond}
+		}
+		t.Cleanup(h.kill)
+		n := begin(t, h)
+		for i := range 20 {
+			mustPut(t, n, fmt.Sprint(i))
+		}
+		if err := n.Latest(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		at, _ := n.Applied()
+		log.Stop(true)
+		if err := n.Append(t.Context(), say("waits"), newTicket(nil)); err != nil {
+			t.Fatal(err)
+		}
+		n.Halt(errors.New("a reason"))
+		synctest.Wait()
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.depth != 0 || o.failed < 2 || o.again < 1 || o.became["taken"] < 21 || o.became["mark"] < 1 || o.executed+1 < at {
+			t.Errorf("%+v", o)
+		}
+	})
+}
+
 // Who was away for too long is struck out, and does not come back as itself.
 func TestStruckOut(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -101,9 +175,7 @@ func TestStruckOut(t *testing.T) {
 		list[2].kill()
 		copy(list[2].o.NodeID[:], "e") // from a backup, under a new id
 		mustPut(t, begin(t, list[2]), "y")
-		if n := len(list[0].up().Members()); n != 3 {
-			t.Errorf("%d members", n)
-		}
+		await(t, "it is a member", func() bool { return len(list[0].up().Members()) == 3 })
 	})
 }
 
@@ -143,104 +215,6 @@ func TestWhoDiffersStops(t *testing.T) {
 		list[2].kill()
 		ended(t, begin(t, list[2]), ErrDiffers) // and it is not forgotten
 	})
-}
-
-// A command that no node can execute stops all, until an operator says that it
-// is to be skipped. Everything else is executed.
-func TestVoid(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		log, list := hosts(t, "a", "b", "c")
-		broken := errors.New("cannot be executed")
-		for i, h := range list {
-			mustPut(t, h.up(), fmt.Sprint("before ", i))
-			h.kill()
-			if i < 2 {
-				h.fail = func(p store.Placed) error {
-					if text(p.Command) == "bad" {
-						return broken
-					}
-					return nil
-				}
-			}
-		}
-		var bad store.LogPlace
-		nodes := []*Node{begin(t, list[0]), begin(t, list[1])}
-		log.Stop(true)
-		for _, text := range []string{"good", "bad", "better"} {
-			if err := nodes[0].Append(t.Context(), say(text), newTicket(nil)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		log.Stop(false)
-		for i, n := range nodes {
-			ended(t, n, broken)
-			list[i].kill()
-			place, err := Inspect(list[i].disk.state)
-			if err != nil || place.Whole {
-				t.Errorf("%+v, %v", place, err)
-			}
-			bad = store.LogPlace{Number: place.At.Number, Index: place.At.Index + 1}
-		}
-		begin(t, list[2]) // can execute it
-		await(t, "c has it", func() bool { return slices.Contains(list[2].texts(), "better") })
-		list[0].disk.boot++
-		raw, err := Batch(list[0].o.ClusterID, list[0].o.NodeID, list[0].disk.boot, Void{Number: bad.Number, Index: bad.Index})
-		if err != nil {
-			t.Fatal(err)
-		}
-		enter(t, log, raw)
-		ended(t, list[2].up(), ErrNotSkipped)
-		for i := range nodes {
-			mustPut(t, begin(t, list[i]), fmt.Sprint("after ", i))
-		}
-		for _, h := range list[:2] {
-			if err := h.up().Latest(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			want := []string{"before 0", "before 1", "before 2", "good", "better", "after 0", "after 1"}
-			if got := h.texts(); !slices.Equal(got, want) {
-				t.Errorf("%s: %q", h.o.Name, got)
-			}
-		}
-		list[2].kill()
-		ended(t, begin(t, list[2]), ErrNotSkipped)
-	})
-}
-
-// What is no message of this cluster stops a node, unless it is to be skipped.
-func TestForeignMessagesStop(t *testing.T) {
-	foreign, err := Batch(ClusterID{9}, NodeID{9}, 1, Join{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, c := range map[string]struct {
-		data []byte
-		want error
-	}{
-		"another cluster": {foreign, ErrForeign},
-		"no message":      {[]byte("no message"), errMessage},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				log, list := hosts(t, "a")
-				h := list[0]
-				mustPut(t, h.up(), "before")
-				number := enter(t, log, c.data)
-				ended(t, h.up(), c.want)
-				h.kill()
-				h.disk.boot++
-				raw, err := Batch(h.o.ClusterID, h.o.NodeID, h.disk.boot, Void{Number: number, Index: -1})
-				if err != nil {
-					t.Fatal(err)
-				}
-				enter(t, log, raw)
-				mustPut(t, begin(t, h), "after")
-				if got := h.texts(); !slices.Equal(got, []string{"before", "after"}) {
-					t.Errorf("%q", got)
-				}
-			})
-		})
-	}
 }
 
 // What stands in the log for a while is trimmed, and who needs it must join
@@ -317,40 +291,6 @@ func TestAnotherBatchUnderOwnCounter(t *testing.T) {
 		enter(t, log, mustEncode(t, m))
 		h.cut(false)
 		ended(t, n, ErrTwice)
-	})
-}
-
-// A message that is to be skipped as a whole still counts: who joined in it is a
-// member and leads, and what it sent after it is taken.
-func TestVoidOfAWholeMessage(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		log, list := hosts(t, "a")
-		h := list[0]
-		mustPut(t, h.up(), "before")
-		h.kill()
-		broken := errors.New("cannot be executed")
-		h.fail = func(p store.Placed) error {
-			if text(p.Command) == "bad" {
-				return broken
-			}
-			return nil
-		}
-		m := message{cluster: h.o.ClusterID, node: node("x"), boot: 1, counter: 1, items: []item{{own: Join{Name: "x", Version: 1}}, {own: Lease{Epoch: 1}}, {store: say("bad")}}}
-		number := enter(t, log, mustEncode(t, m))
-		m.counter, m.items = 2, []item{{epoch: 1, store: say("good")}}
-		enter(t, log, mustEncode(t, m))
-		h.disk.boot++
-		raw, err := Batch(h.o.ClusterID, h.o.NodeID, h.disk.boot, Void{Number: number, Index: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		enter(t, log, raw)
-		mustPut(t, begin(t, h), "after")
-		if got := h.texts(); !slices.Equal(got, []string{"before", "good", "after"}) {
-			t.Errorf("%q", got)
-		}
-		h.kill()
-		mustPut(t, begin(t, h), "later")
 	})
 }
 

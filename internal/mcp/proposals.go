@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 type Proposals interface {
 	List(ctx context.Context) (proposals.Inbox, client.Status, error)
 	Get(ctx context.Context, id string) (proposals.Item, client.Status, error)
+	Text(ctx context.Context, item proposals.Item) (string, error)
 	Accept(ctx context.Context, id string, o proposals.AcceptOptions) (proposals.Accepted, error)
 	Reject(ctx context.Context, id, reason string) (proposals.Item, client.Status, error)
 }
@@ -76,7 +78,7 @@ func (s *Server) proposed(ctx context.Context, in proposalsIn) (proposalsOut, er
 			if err != nil {
 				return proposalsOut{}, unanswered(&about{error: err, status: status})
 			}
-			return proposalsOut{Proposals: []proposedOut{proposedOf(item, len(item.Text))}, answer: s.answerOf(status)}, nil
+			return proposalsOut{Proposals: []proposedOut{s.proposedOf(ctx, item, math.MaxInt)}, answer: s.answerOf(status)}, nil
 		}
 		inbox, status, err := s.o.Proposals.List(ctx)
 		if err != nil {
@@ -84,7 +86,7 @@ func (s *Server) proposed(ctx context.Context, in proposalsIn) (proposalsOut, er
 		}
 		out := proposalsOut{Proposals: []proposedOut{}, Unreadable: inbox.Malformed, answer: s.answerOf(status)}
 		for _, item := range inbox.Items[:min(len(inbox.Items), maxProposals)] {
-			out.Proposals = append(out.Proposals, proposedOf(item, maxProposed))
+			out.Proposals = append(out.Proposals, s.proposedOf(ctx, item, maxProposed))
 		}
 		out.More = len(inbox.Items) - len(out.Proposals)
 		if inbox.Strangers > 0 {
@@ -94,10 +96,13 @@ func (s *Server) proposed(ctx context.Context, in proposalsIn) (proposalsOut, er
 	})
 }
 
-// proposedOf shows a proposal with that many bytes of its text.
-func proposedOf(i proposals.Item, most int) proposedOut {
+// proposedOf shows a proposal with that many bytes of its text. Of another agent's
+// event it shows the text that was signed; one that cannot be opened has none, and
+// cannot be accepted.
+func (s *Server) proposedOf(ctx context.Context, i proposals.Item, most int) proposedOut {
 	out := proposedOut{ID: i.EventID, Act: string(i.Act), Slug: string(i.Slug), By: cmp.Or(i.Name, "owner"), Key: npubOf(i.Proposer), Why: unit.OneLine(i.Why), Vouch: i.Vouch,
-		At: stamp(i.CreatedAt), Text: i.Text}
+		At: stamp(i.CreatedAt)}
+	out.Text, _ = s.o.Proposals.Text(ctx, i)
 	if target, err := i.Target(); err == nil {
 		out.Slug = string(target)
 	}

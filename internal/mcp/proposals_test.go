@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"engramd/internal/client"
 	"engramd/internal/hook"
 	"engramd/internal/proposals"
@@ -35,6 +37,13 @@ func (f *fakeProposals) Get(_ context.Context, id string) (proposals.Item, clien
 	}
 	item, err := proposals.Find(f.inbox.Items, id)
 	return item, f.status, err
+}
+
+func (f *fakeProposals) Text(_ context.Context, i proposals.Item) (string, error) {
+	if i.Origin != nil {
+		return "opened: " + string(i.Origin), f.err
+	}
+	return i.Text, nil
 }
 
 func (f *fakeProposals) Accept(_ context.Context, id string, o proposals.AcceptOptions) (proposals.Accepted, error) {
@@ -74,6 +83,7 @@ func TestProposals(t *testing.T) {
 	}
 	f.inbox.Items[0].Slug = "mem/from/0a0a0a0a0a0a0a0a/tea"
 	f.inbox.Items[0].Why = "a\nb"
+	f.inbox.Items[2].Text, f.inbox.Items[2].Origin = "", jsontext.Value(`"another's event"`)
 	p := connect(t, New(Options{Memory: newFake(), Proposals: f}))
 	got := ask[proposalsOut](p, "memory_proposals", nil)
 	if len(got.Proposals) != maxProposals || got.More != 5 || got.Unreadable != 1 || got.Strangers == nil || *got.Strangers != 3 || got.Partial {
@@ -82,6 +92,9 @@ func TestProposals(t *testing.T) {
 	first := got.Proposals[0]
 	if first.By != "ana" || first.Slug != "mem/from/ana/tea" || !first.Cut || len(first.Text) > maxProposed || strings.Contains(first.Text, "\uFFFD") || first.Why != "a b" || !strings.HasPrefix(first.Key, "npub1") || got.Proposals[1].By != "owner" {
 		t.Errorf("%+v", first)
+	}
+	if got.Proposals[2].Text != `opened: "another's event"` {
+		t.Errorf("of another agent's event is shown %q", got.Proposals[2].Text)
 	}
 	one := ask[proposalsOut](p, "memory_proposals", args{"id": " " + first.ID[:8]})
 	if len(one.Proposals) != 1 || one.Proposals[0].Text != long || one.Proposals[0].Cut {

@@ -21,7 +21,7 @@ type knowledge interface {
 	// hasVouched reports whether an attestation by one of the owners for an agent
 	// was seen, and would count now.
 	hasVouched(owners []string, agent string) bool
-	approved(owner, agent string) (bool, error)
+	approved(owners []string, agent string) (bool, error)
 	provisioned(key string) (bool, error)
 	isOwn(ev *nostr.Event) bool
 }
@@ -50,9 +50,11 @@ func (h here) hasVouched(owners []string, agent string) bool {
 	return h.p.memory.hasVouched(owners, now)
 }
 
-func (h here) approved(owner, agent string) (bool, error) { return h.p.approved(h.ctx, owner, agent) }
-func (h here) provisioned(key string) (bool, error)       { return h.p.provisioned(h.ctx, key) }
-func (h here) isOwn(ev *nostr.Event) bool                 { return h.p.isOwn(ev) }
+func (h here) approved(owners []string, agent string) (bool, error) {
+	return h.p.approved(h.ctx, owners, agent)
+}
+func (h here) provisioned(key string) (bool, error) { return h.p.provisioned(h.ctx, key) }
+func (h here) isOwn(ev *nostr.Event) bool           { return h.p.isOwn(ev) }
 
 // there is what is known at an event's place.
 type there struct {
@@ -88,8 +90,8 @@ func (t *there) hasVouched(owners []string, _ string) bool {
 	return slices.ContainsFunc(owners, func(o string) bool { return slices.Contains(t.vouched, vouchedAgent+o) })
 }
 
-func (t *there) approved(owner, agent string) (ok bool, err error) {
-	if ok, err = t.asks.Approved(owner, agent); err != nil {
+func (t *there) approved(owners []string, agent string) (ok bool, err error) {
+	if ok, err = t.asks.Approved(owners, agent); err != nil {
 		t.failed = err
 	}
 	return ok, err

@@ -61,9 +61,9 @@ type Options struct {
 	// Attested tells what attestations came beside the events, with the request
 	// or the connection; nil means none, ever.
 	Attested func(ctx context.Context) []*Attestation
-	// Approved tells whether the owner's stored list names the agent; nil means
-	// that no list is kept.
-	Approved func(ctx context.Context, owner, agent string) (bool, error)
+	// Approved tells whether the stored list of one of the owners names the agent;
+	// nil means that no list is kept.
+	Approved func(ctx context.Context, owners []string, agent string) (bool, error)
 	// Own tells whether a key is the relay's, by which it decides and lets
 	// contracts expire: neither lists nor rates keep it from that. nil means
 	// that it has none.
@@ -88,7 +88,7 @@ type rules struct {
 	imports                        bool
 	reader                         func(context.Context) gate.Reader
 	attested                       func(context.Context) []*Attestation
-	approved                       func(context.Context, string, string) (bool, error)
+	approved                       func(context.Context, []string, string) (bool, error)
 	own                            func(string) bool
 	provisioned                    func(context.Context, string) (bool, error)
 	clock                          func() time.Time
@@ -151,7 +151,7 @@ func (r *rules) fillIn() {
 		r.attested = func(context.Context) []*Attestation { return nil }
 	}
 	if r.approved == nil {
-		r.approved = func(context.Context, string, string) (bool, error) { return false, nil }
+		r.approved = func(context.Context, []string, string) (bool, error) { return false, nil }
 	}
 	if r.provisioned == nil {
 		r.provisioned = func(context.Context, string) (bool, error) { return false, nil }

@@ -14,8 +14,8 @@ import (
 // Asks looks up what is stored, as it is at an event's place: the same on every
 // node. A store.Admitting is one.
 type Asks interface {
-	// Approved reports whether the owner's stored list names the agent.
-	Approved(owner, agent string) (bool, error)
+	// Approved reports whether one of the owners' stored lists names the agent.
+	Approved(owners []string, agent string) (bool, error)
 	// Provisioned reports whether the operator had the key made for an agent.
 	Provisioned(key string) (bool, error)
 }

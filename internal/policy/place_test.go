@@ -95,14 +95,14 @@ func (w *placeWorld) options() Options {
 // asking is o for a node that takes events.
 func (w *placeWorld) asking(o Options) Options {
 	o.Attested = func(context.Context) []*Attestation { return w.beside }
-	o.Approved = func(_ context.Context, owner, agent string) (bool, error) { return w.Approved(owner, agent) }
+	o.Approved = func(_ context.Context, owners []string, agent string) (bool, error) { return w.Approved(owners, agent) }
 	o.Provisioned = func(_ context.Context, key string) (bool, error) { return w.Provisioned(key) }
 	o.Own = func(key string) bool { return key == w.own }
 	return o
 }
 
-func (w *placeWorld) Approved(owner, agent string) (bool, error) {
-	return w.approvals[owner+agent], nil
+func (w *placeWorld) Approved(owners []string, agent string) (bool, error) {
+	return slices.ContainsFunc(owners, func(o string) bool { return w.approvals[o+agent] }), nil
 }
 func (w *placeWorld) Provisioned(key string) (bool, error) { return w.made[key], nil }
 
@@ -145,13 +145,16 @@ func (w *placeWorld) event() *nostr.Event {
 	}
 	w.eventNumber++
 	ev.ID = idOf(w.eventNumber % 40)
+	w.beside = nil
+	if nostr.IsEphemeralKind(ev.Kind) { // it has no place: who vouched with it, one node alone remembers
+		return ev
+	}
 	if w.chance(25) {
 		ev.Tags = append(ev.Tags, w.tag(author))
 	}
 	if w.chance(5) {
 		ev.CreatedAt += 1 << 20
 	}
-	w.beside = nil
 	for w.chance(40) {
 		agent := author
 		if w.chance(20) {
@@ -232,8 +235,8 @@ func TestListsHoldAtThePlace(t *testing.T) {
 // failing are look-ups that fail.
 type failing struct{}
 
-func (failing) Approved(string, string) (bool, error) { return false, errors.New("disk") }
-func (failing) Provisioned(string) (bool, error)      { return false, errors.New("disk") }
+func (failing) Approved([]string, string) (bool, error) { return false, errors.New("disk") }
+func (failing) Provisioned(string) (bool, error)        { return false, errors.New("disk") }
 
 func TestAskingFails(t *testing.T) {
 	p := mustPolicy(t, Options{Owners: []string{ownerKey}})

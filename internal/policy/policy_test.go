@@ -222,7 +222,7 @@ func TestOrder(t *testing.T) {
 	p := mustPolicy(t, Options{
 		Owners: []string{ownerKey}, Kinds: []int{1}, BannedAuthors: []string{strangerKey}, BannedKinds: []int{30174},
 		Rates: Rates{Share: share.Rate{PerSecond: 1e-9, Burst: 1}, Key: share.Rate{PerSecond: 1e-9, Burst: 1}}, MaxTags: 5,
-		Approved: func(context.Context, string, string) (bool, error) { return approved == nil, approved },
+		Approved: func(context.Context, []string, string) (bool, error) { return approved == nil, approved },
 	})
 	client := share.Who{Share: "192.0.2.1", Conn: 1}
 	checkFrom(t, p, client, note(ownerKey), "") // takes what the rates allow

@@ -18,7 +18,8 @@ const (
 // owner vouches to others of which that is true. Nobody writes to himself so.
 //
 // The author is judged first: who may not write here is told nothing that
-// depends on the agent. That costs at most two look-ups for each listed owner.
+// depends on the agent. That costs at most two reads of the store, with a look-up
+// for each listed owner in each.
 func (p *Policy) unproposable(k knowledge, ev *nostr.Event) string {
 	agent := owner(ev)
 	if agent == ev.PubKey {
@@ -61,7 +62,7 @@ func (p *Policy) receives(k knowledge, agent string, owners []string) (bool, err
 	if k.hasVouched(owners, agent) {
 		return true, nil
 	}
-	return approvedBy(k, agent, owners)
+	return k.approved(owners, agent)
 }
 
 // vouched remembers an attestation that has counted: its owner is listed. The

@@ -99,7 +99,7 @@ func (p *Policy) unvouched(k knowledge, ev *nostr.Event, owners []string) string
 	if attested {
 		return ""
 	}
-	switch ok, err := approvedBy(k, ev.PubKey, owners); {
+	switch ok, err := k.approved(owners, ev.PubKey); {
 	case err != nil:
 		// Who may write is not known, and neither answer would be true.
 		return approvalsFailed
@@ -110,17 +110,6 @@ func (p *Policy) unvouched(k knowledge, ev *nostr.Event, owners []string) string
 }
 
 const approvalsFailed = "error: the owner's approvals could not be read; try again"
-
-// approvedBy reports whether one of the owners' stored lists names the agent:
-// one look-up in an index for each owner.
-func approvedBy(k knowledge, agent string, owners []string) (bool, error) {
-	for _, o := range owners {
-		if ok, err := k.approved(o, agent); ok || err != nil {
-			return ok, err
-		}
-	}
-	return false, nil
-}
 
 // unvouchedAuthor is followed by what the writer can do, or did wrong.
 const unvouchedAuthor = "restricted: no listed owner has vouched for this key: "

@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -23,8 +24,10 @@ func TestWriteAuthors(t *testing.T) {
 
 func TestWriteOwners(t *testing.T) {
 	const unlisted, unvouched = "restricted: engrams are accepted here for listed owners only", "restricted: no listed owner has vouched"
-	approves := func(owner, agent string) func(context.Context, string, string) (bool, error) {
-		return func(_ context.Context, o, a string) (bool, error) { return o == owner && a == agent, nil }
+	approves := func(owner, agent string) func(context.Context, []string, string) (bool, error) {
+		return func(_ context.Context, o []string, a string) (bool, error) {
+			return slices.Contains(o, owner) && a == agent, nil
+		}
 	}
 	attested := func(ev *nostr.Event, by nostr.Tag) *nostr.Event { ev.Tags = append(ev.Tags, by); return ev }
 	bare := Options{Owners: []string{ownerKey, vectorOwner}}
@@ -72,7 +75,7 @@ func TestWriteOwners(t *testing.T) {
 
 // A failure of the store is no answer to who may write.
 func TestWriteOwnersStoreFails(t *testing.T) {
-	p := mustPolicy(t, Options{Owners: []string{ownerKey, vectorOwner}, Approved: func(context.Context, string, string) (bool, error) {
+	p := mustPolicy(t, Options{Owners: []string{ownerKey, vectorOwner}, Approved: func(context.Context, []string, string) (bool, error) {
 		return false, errors.New("disk")
 	}})
 	check(t, p, engram(agentKey, ownerKey), "error: ")

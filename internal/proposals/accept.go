@@ -113,7 +113,7 @@ func (b *Box) write(ctx context.Context, done *Accepted, o AcceptOptions) error 
 	if err != nil && !errors.Is(err, client.ErrNotFound) && !errors.Is(err, client.ErrTombstone) {
 		return err
 	}
-	if !at(head, item.Base) {
+	if !at(head, item.Base) || item.removedSince(head) {
 		if item.done(slug, head, text, source) {
 			done.Entry, done.Again, done.Trust = head, true, unit.Parse(head.Text).Trust()
 			return nil
@@ -150,6 +150,16 @@ func at(head client.Entry, base string) bool {
 	return head.Hash == base
 }
 
+// clocksDiffer is by how many seconds a proposer's clock may be behind, and a burst
+// of writes ahead.
+const clocksDiffer = 60
+
+// removedSince reports whether a memory was removed after the proposal was made for
+// none: it was accepted before, and no relay shows the answer, or is for another text.
+func (i Item) removedSince(head client.Entry) bool {
+	return i.Base == client.BaseNone && head.Tombstone && head.CreatedAt > i.CreatedAt+clocksDiffer
+}
+
 // unwritten leaves no Entry beside an error: with one, the memory is written.
 func (b *Box) unwritten(done *Accepted, err error) error {
 	if err != nil {
@@ -172,11 +182,28 @@ func (b *Box) text(ctx context.Context, done *Accepted) (text, source string, er
 		return old.Text, item.source(), nil
 	case item.Origin == nil:
 		return item.Text, item.source(), nil
-	case b.o.Open == nil:
-		return "", "", ErrUnopened
 	}
-	opened, err := b.o.Open(ctx, item.Proposal)
+	opened, err := b.opened(ctx, item)
 	return opened.Text, opened.Source, err
+}
+
+// Text returns the whole text that a proposal brings, as it is to be read before it
+// is accepted: also one that is in another agent's event. "" for acts without one.
+// Errors are ErrUnopened and those of opening.
+func (b *Box) Text(ctx context.Context, item Item) (string, error) {
+	if item.Origin == nil {
+		return item.Text, nil
+	}
+	opened, err := b.opened(ctx, item)
+	return opened.Text, err
+}
+
+// opened opens the origin of a proposal.
+func (b *Box) opened(ctx context.Context, item Item) (Opened, error) {
+	if b.o.Open == nil {
+		return Opened{}, ErrUnopened
+	}
+	return b.o.Open(ctx, item.Proposal)
 }
 
 // replacing returns the text that is written in the place of another.
@@ -254,15 +281,15 @@ func (b *Box) answer(ctx context.Context, item Item, a Answer) (client.Status, e
 }
 
 // AcceptOwners accepts what the owner proposes, the oldest first, at most so many.
-// What cannot be accepted stays open, and the rest is accepted all the same: errs
-// says why, by event id. The error is that of List.
+// What cannot be accepted stays open, however much that is, and the rest is accepted
+// all the same: errs says why, by event id. The error is that of List.
 func (b *Box) AcceptOwners(ctx context.Context, most int, o AcceptOptions) (all []Accepted, errs map[string]error, err error) {
 	in, _, err := b.List(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	errs = map[string]error{}
-	for i := len(in.Items) - 1; i >= 0 && len(all)+len(errs) < most; i-- {
+	for i := len(in.Items) - 1; i >= 0 && len(all) < most; i-- {
 		if !in.Items[i].FromOwner {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -87,6 +88,7 @@ func TestAcceptRest(t *testing.T) {
 	if _, _, err := r.memory.Get(t.Context(), "mem/c"); !errors.Is(err, client.ErrTombstone) || !done.Entry.Tombstone {
 		t.Errorf("%+v, %v", done, err)
 	}
+	r.author.Clock = time.Now // it is about what was just removed
 	r.accept(r.propose(r.author, Proposal{Act: Restore, Slug: "mem/c", Base: client.BaseNone, Version: first.ID}))
 	if got := r.get("mem/c"); got != first.Text {
 		t.Errorf("%q", got)
@@ -172,6 +174,30 @@ func TestAcceptConflicts(t *testing.T) {
 	}
 	if r.get("mem/a") != "three" || len(r.list().Items) != len(all) {
 		t.Error("a conflict has changed something")
+	}
+}
+
+// TestRemovedSince: what was accepted and then removed does not come back where
+// relays do not show the answer any more.
+func TestRemovedSince(t *testing.T) {
+	r := newRig(t)
+	p := r.propose(r.author, Proposal{Act: Write, Slug: "mem/a", Text: "one"})
+	item, _, err := r.box.Get(t.Context(), p.EventID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.accept(p)
+	if _, _, err := r.memory.Remove(t.Context(), "mem/a", false); err != nil {
+		t.Fatal(err)
+	}
+	var conflict *client.ConflictError
+	if done, err := r.box.AcceptItem(t.Context(), item, AcceptOptions{}); !errors.As(err, &conflict) || done.Answered || r.get("mem/a") != "" {
+		t.Errorf("%+v, %v", done, err)
+	}
+	// Proposed since then it is new.
+	item.CreatedAt = time.Now().Unix()
+	if _, err := r.box.AcceptItem(t.Context(), item, AcceptOptions{}); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -304,9 +330,15 @@ func TestOrigin(t *testing.T) {
 	if _, err := r.box.Accept(t.Context(), p.EventID, AcceptOptions{}); !errors.Is(err, ErrUnopened) {
 		t.Error(err)
 	}
+	if _, err := r.box.Text(t.Context(), item); !errors.Is(err, ErrUnopened) {
+		t.Error(err)
+	}
 	r.box = r.boxWith(Options{Listed: []Listed{{Key: r.friend.Pub, Name: "friend"}}, Open: func(_ context.Context, p Proposal) (Opened, error) {
 		return Opened{Text: "---\nderived_from: [" + someID + "]\n---\nits words", Source: "transplant:npub1x"}, nil
 	}})
+	if text, err := r.box.Text(t.Context(), item); err != nil || !strings.HasSuffix(text, "its words") {
+		t.Errorf("before it is accepted: %q, %v", text, err)
+	}
 	r.accept(p)
 	r.is("mem/from/friend/x", unit.External, "transplant", "its words")
 	// Who passes on another's words does not make them told, nor the agent's own.
@@ -326,7 +358,7 @@ func TestAcceptOwners(t *testing.T) {
 	a := r.propose(r.author, Proposal{Act: Write, Slug: "mem/a", Text: "one"})
 	b := r.propose(r.author, Proposal{Act: Write, Slug: "mem/b", Text: "two"})
 	r.propose(r.authorOf(r.friend), Proposal{Act: Write, Slug: "mem/from/friend/x", Text: "three"})
-	done, errs, err := r.box.AcceptOwners(t.Context(), 2, AcceptOptions{})
+	done, errs, err := r.box.AcceptOwners(t.Context(), 1, AcceptOptions{}) // one that is stuck holds up nothing
 	if err != nil || len(done) != 1 || done[0].EventID != a.EventID || !errors.Is(errs[bad.EventID], client.ErrConflict) {
 		t.Fatalf("%+v, %v, %v", done, errs, err)
 	}

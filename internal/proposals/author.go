@@ -52,11 +52,12 @@ func (a *Author) Propose(ctx context.Context, p Proposal) (Proposal, client.Stat
 	if err != nil {
 		return p, client.Status{}, err
 	}
+	m = m.Unchained() // a proposal is no memory, and leaves nothing on this machine
 	ev, err := a.sealed(ctx, m, &p, text)
 	if err != nil {
 		return p, client.Status{}, err
 	}
-	published, err := a.Client.Publish(ctx, ev)
+	published, err := m.Publish(ctx, ev)
 	return p, client.Status{Published: published, Partial: slices.ContainsFunc(published, func(s client.PublishStatus) bool { return !s.Accepted })}, err
 }
 
@@ -78,7 +79,7 @@ func (a *Author) sealed(ctx context.Context, m *client.Memory, p *Proposal, text
 	if a.Clock != nil {
 		now = a.Clock
 	}
-	events, err := m.Unchained().Compose(ctx, []client.Draft{{Body: body, At: now().Unix()}})
+	events, err := m.Compose(ctx, []client.Draft{{Body: body, At: now().Unix()}})
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ type Logs struct {
 
 // NewLogs returns an empty one; name says where the engrams are, for messages.
 func NewLogs(name string) *Logs {
-	return &Logs{in: chain.Evidence{Events: map[string]chain.Event{}}, shown: chain.Shown{URL: name, Whole: true}}
+	return &Logs{in: chain.Evidence{Events: map[string]chain.Event{}}, shown: chain.Shown{URL: name, Whole: true, History: true}}
 }
 
 // Add takes an engram whose signature was checked.

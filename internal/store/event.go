@@ -106,10 +106,10 @@ type Admission func(ev *nostr.Event, vouched []string, ask Admitting) (*nip01.Re
 
 // Admitting is what an Admission may ask of the store.
 type Admitting interface {
-	// Approved reports whether the owner's stored list names the agent, and
+	// Approved reports whether one of the owners' stored lists names the agent, and
 	// Provisioned whether the operator had the key made for an agent; keys are
 	// 64 lower-case hex digits.
-	Approved(owner, agent string) (bool, error)
+	Approved(owners []string, agent string) (bool, error)
 	Provisioned(key string) (bool, error)
 }
 

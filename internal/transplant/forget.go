@@ -19,8 +19,10 @@ type Kept struct {
 
 // From returns the memories that came from an agent, by transplant or by proposal,
 // and those that derive from them by derived_from, directly or not: both by slug.
-// What is archived already is in neither.
-func From(all []Kept, author string) (came, derived []string) {
+// What another agent has written and this one passed on came from it too: that lies
+// at one of the places (prefixes of slugs) where its memories are kept. What is
+// archived already is in neither.
+func From(all []Kept, author string, places ...string) (came, derived []string) {
 	sources := map[string]bool{Source(author): true, "agent:" + Source(author)[len("transplant:"):]: true}
 	from, names := map[string]bool{}, map[string]string{} // of event ids their slugs
 	users := map[string][]string{}                        // by what they derive from
@@ -30,7 +32,7 @@ func From(all []Kept, author string) (came, derived []string) {
 		f := d.Fields()
 		names[k.ID] = k.Slug
 		archived[k.Slug] = f.State == unit.Archived
-		from[k.Slug] = sources[f.Source]
+		from[k.Slug] = sources[f.Source] || given(f.Source) && slices.ContainsFunc(places, func(p string) bool { return strings.HasPrefix(k.Slug, p) })
 		for _, target := range targets(d) {
 			users[target] = append(users[target], k.Slug)
 		}
@@ -63,6 +65,11 @@ func From(all []Kept, author string) (came, derived []string) {
 		}
 	}
 	return came, derived
+}
+
+// given reports whether a source says that a memory is another agent's.
+func given(source string) bool {
+	return strings.HasPrefix(source, "transplant:") || strings.HasPrefix(source, "agent:")
 }
 
 // targets are what a memory derives from: slugs, and ids of events.

@@ -203,9 +203,17 @@ func TestFrom(t *testing.T) {
 		{"mem/e", "09", "---\nsupports: [mem/from/ana/tea]\n---\ne"},
 		{"mem/f", "10", "---\nderived_from: [mem/from/ana/old]\n---\nf"},
 		{"mem/g", "11", "mem/from/ana/tea"},
+		{"mem/from/ana/passed-on", "12", "---\nsource: \"" + Source(bo.Pub) + "\"\n---\nby bo"},
+		{"mem/from/ana/mine", "13", "---\nsource: \"engramctl:me\"\n---\nmy own"},
+		{"mem/h", "14", "---\nderived_from: [mem/from/ana/passed-on]\n---\nh"},
 	}
 	came, derived := From(all, ana.Pub)
 	if !reflect.DeepEqual(came, []string{"mem/from/ana/said", "mem/from/ana/tea"}) || !reflect.DeepEqual(derived, []string{"mem/a", "mem/b", "mem/d", "mem/f"}) {
 		t.Errorf("%v, %v", came, derived)
+	}
+	// With her place: also what she passed on, and not what is the receiver's own.
+	came, derived = From(all, ana.Pub, "mem/from/ana/", "mem/from/0a/")
+	if !reflect.DeepEqual(came, []string{"mem/from/ana/passed-on", "mem/from/ana/said", "mem/from/ana/tea"}) || !reflect.DeepEqual(derived, []string{"mem/a", "mem/b", "mem/d", "mem/f", "mem/h"}) {
+		t.Errorf("at her place: %v, %v", came, derived)
 	}
 }

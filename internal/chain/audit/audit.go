@@ -98,7 +98,7 @@ type gathering struct {
 }
 
 func (g *gathering) relay(r client.Shown, marks []chain.Mark) chain.Shown {
-	out := chain.Shown{URL: r.URL, Whole: r.Whole, History: r.Kept, Marks: marks}
+	out := chain.Shown{URL: r.URL, Whole: r.Whole, History: r.Kept || r.Without, Marks: marks}
 	if r.Promise != nil {
 		out.Promise = chain.Promise{Made: true, Versions: r.Promise.Versions, Days: r.Promise.Days}
 	}

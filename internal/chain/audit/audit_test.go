@@ -156,8 +156,8 @@ func TestRunOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The log of the state has the name of zeros: only its ids are compared here.
-	if err := state.TakeLinks(t.Context(), 3, func(i int, _ chain.Link) (string, int64, []byte, error) {
-		return events[i].ID, int64(events[i].CreatedAt), nil, nil
+	if err := state.TakeLinks(t.Context(), 3, func(i int, _ chain.Link) (agentstate.Sealed, error) {
+		return agentstate.Sealed{ID: events[i].ID, D: events[i].Tags.GetD(), At: int64(events[i].CreatedAt)}, nil
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -184,8 +184,21 @@ func TestRunOwn(t *testing.T) {
 	if r, err = Run(t.Context(), m, state, now); err != nil || r.Counts[chain.Unsure] != 3 {
 		t.Errorf("%+v, %v", r.Findings, err)
 	}
+	// One that keeps no history that it shows has answered; one that took something
+	// and shows nothing any more is found out by that.
+	m.relays[0].Promise, m.relays[0].Without = nil, true
+	if r, err = Run(t.Context(), m, state, now); err != nil || r.Counts[chain.Dropped] != 3 {
+		t.Errorf("%+v, %v", r.Findings, err)
+	}
+	if err := state.Took(t.Context(), map[string][]string{events[0].ID: {"A", "B"}}); err != nil {
+		t.Fatal(err)
+	}
+	m.relays = []client.Shown{whole("A"), {URL: "C"}}
+	if r, err = Run(t.Context(), m, state, now); err != nil || r.Counts[chain.Missing] != 1 || r.Counts[chain.Unsure] != 2 || r.Findings[0].N != 0 {
+		t.Errorf("%+v, %v", r.Findings, err)
+	}
 	m.err = client.ErrNoRelay
-	if r, err = Run(t.Context(), m, state, now); !errors.Is(err, client.ErrNoRelay) || len(r.Relays) != 1 {
+	if r, err = Run(t.Context(), m, state, now); !errors.Is(err, client.ErrNoRelay) || len(r.Relays) != 2 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -37,8 +37,9 @@ const (
 type State interface {
 	Log(ctx context.Context) (agentstate.Log, error)
 	BeginLog(ctx context.Context, instead string, after []chain.Head, random io.Reader) error
-	TakeLinks(ctx context.Context, count int, seal func(i int, l chain.Link) (id string, at int64, event []byte, err error)) error
+	TakeLinks(ctx context.Context, count int, seal func(i int, l chain.Link) (agentstate.Sealed, error)) error
 	Settle(ctx context.Context, fate agentstate.Fate, ids ...string) error
+	Took(ctx context.Context, took map[string][]string) error
 	OpenLinks(ctx context.Context, before time.Time) ([]agentstate.Link, error)
 	VoidLinks(ctx context.Context) ([]agentstate.Link, error)
 	LinkIDs(ctx context.Context, w string, from int64, most int) ([]chain.Hash, []agentstate.Fate, error)
@@ -51,7 +52,7 @@ var _ State = (*agentstate.State)(nil)
 // Memory is the pair's memory; *client.Memory implements it.
 type Memory interface {
 	Since(ctx context.Context, at int64) ([]nipae.Engram, bool, error)
-	Lookup(ctx context.Context, ids []string) (found map[string]bool, whole bool, err error)
+	Lookup(ctx context.Context, ids []string) (found map[string][]string, whole bool, err error)
 	Set(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error)
 }
 
@@ -194,17 +195,10 @@ func (l *Log) settleOpen(ctx context.Context, _ agentstate.Log) error {
 	if err != nil {
 		return err
 	}
-	var stored, void []string
-	for _, id := range ids {
-		if found[id] {
-			stored = append(stored, id)
-		} else if whole {
-			void = append(void, id)
-		}
-	}
-	if err := l.o.State.Settle(ctx, agentstate.Stored, stored...); err != nil {
+	if err := l.o.State.Took(ctx, found); err != nil || !whole {
 		return err
 	}
+	void := slices.DeleteFunc(ids, func(id string) bool { return len(found[id]) > 0 })
 	return l.o.State.Settle(ctx, agentstate.Void, void...)
 }
 
@@ -263,26 +257,26 @@ func (l *Log) Take(ctx context.Context, count int, seal func(i int, link chain.L
 }
 
 func (l *Log) take(ctx context.Context, count int, seal func(i int, link chain.Link) (*nostr.Event, error), sealing *error) error {
-	return l.o.State.TakeLinks(ctx, count, func(i int, link chain.Link) (string, int64, []byte, error) {
+	return l.o.State.TakeLinks(ctx, count, func(i int, link chain.Link) (agentstate.Sealed, error) {
 		ev, err := seal(i, link)
 		if err != nil || ev == nil {
 			*sealing = err
-			return "", 0, nil, err
+			return agentstate.Sealed{}, err
 		}
 		text, err := json.Marshal(ev)
-		return ev.ID, int64(ev.CreatedAt), text, err
+		return agentstate.Sealed{ID: ev.ID, D: ev.Tags.GetD(), At: int64(ev.CreatedAt), Event: text}, err
 	})
 }
 
 // Sent implements client.Links.
-func (l *Log) Sent(ctx context.Context, id string, fate client.Fate) {
-	to := agentstate.Unknown
+func (l *Log) Sent(ctx context.Context, id string, fate client.Fate, took []string) {
+	// What is not noted is looked up later.
 	switch fate {
 	case client.Stored:
-		to = agentstate.Stored
+		_ = l.o.State.Took(ctx, map[string][]string{id: took})
 	case client.Refused:
-		to = agentstate.Void
+		_ = l.o.State.Settle(ctx, agentstate.Void, id)
+	default:
+		_ = l.o.State.Settle(ctx, agentstate.Unknown, id)
 	}
-	// What is not noted is looked up later.
-	_ = l.o.State.Settle(ctx, to, id)
 }

@@ -86,15 +86,17 @@ func (w *world) Since(_ context.Context, at int64) ([]nipae.Engram, bool, error)
 }
 
 // Lookup implements writer.Memory.
-func (w *world) Lookup(_ context.Context, ids []string) (map[string]bool, bool, error) {
+func (w *world) Lookup(_ context.Context, ids []string) (map[string][]string, bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.gone {
 		return nil, false, client.ErrNoRelay
 	}
-	found := map[string]bool{}
+	found := map[string][]string{}
 	for _, id := range ids {
-		_, found[id] = w.all[id]
+		if _, there := w.all[id]; there {
+			found[id] = []string{"wss://a"}
+		}
 	}
 	return found, !w.silent, nil
 }
@@ -171,12 +173,44 @@ func (w *world) take(l *writer.Log, slug string, count int) []nipae.Engram {
 	return made
 }
 
+// TestWhoTook: the state keeps which relays said that they took an event.
+func TestWhoTook(t *testing.T) {
+	w := newWorld(t)
+	s := w.state(t.TempDir())
+	l := w.log(s)
+	for _, took := range [][]string{{"wss://a", "wss://b"}, nil, {"wss://b"}} {
+		e := w.write(l, "a")
+		w.store(e)
+		l.Sent(t.Context(), e.Event.ID, client.Stored, took)
+		if took == nil {
+			l.Sent(t.Context(), e.Event.ID, client.Stored, []string{"wss://c"}) // by a second relay, later
+			l.Sent(t.Context(), e.Event.ID, client.Unknown, nil)
+		}
+	}
+	// Of one whose answer was lost it is known where it was found.
+	lost := w.write(l, "a")
+	w.store(lost)
+	l.Sent(t.Context(), lost.Event.ID, client.Unknown, nil)
+	l.Ready(t.Context())
+	own, err := s.Own(t.Context())
+	if err != nil || len(own) != 1 {
+		t.Fatal(own, err)
+	}
+	for _, all := range own {
+		for n, want := range []string{"[wss://a wss://b]", "[wss://c]", "[wss://b]", "[wss://a]"} {
+			if got := fmt.Sprint(all[n].Took); got != want || !all[n].Stored {
+				t.Errorf("number %d: %s, stored %v", n, got, all[n].Stored)
+			}
+		}
+	}
+}
+
 // stored is a write that a relay took.
 func (w *world) stored(l *writer.Log, slug string) chain.Link {
 	w.t.Helper()
 	e := w.write(l, slug)
 	w.store(e)
-	l.Sent(w.t.Context(), e.Event.ID, client.Stored)
+	l.Sent(w.t.Context(), e.Event.ID, client.Stored, nil)
 	return w.link(e)
 }
 
@@ -200,7 +234,7 @@ func TestNumbers(t *testing.T) {
 	for n := range int64(20) {
 		e := w.write(logs[n%2], fmt.Sprint("a", n%3))
 		w.store(e)
-		logs[n%2].Sent(t.Context(), e.Event.ID, client.Stored)
+		logs[n%2].Sent(t.Context(), e.Event.ID, client.Stored, nil)
 		l := w.link(e)
 		if n == 0 {
 			name = l.W
@@ -237,7 +271,7 @@ func TestKilledBeforeTheWire(t *testing.T) {
 	if got := w.link(refused).Void; len(got) != 1 || got[0] != (chain.Num{N: 1, ID: lost.Event.ID}) {
 		t.Fatalf("void: %+v", got)
 	}
-	l.Sent(t.Context(), refused.Event.ID, client.Refused)
+	l.Sent(t.Context(), refused.Event.ID, client.Refused, nil)
 	got := w.stored(l, "e")
 	if len(got.Void) != 2 || got.Void[0].N != 1 || got.Void[1] != (chain.Num{N: 3, ID: refused.Event.ID}) {
 		t.Fatalf("void: %+v", got.Void)
@@ -252,7 +286,7 @@ func TestLostAnswer(t *testing.T) {
 	w := newWorld(t)
 	l := w.log(w.state(t.TempDir()))
 	e := w.write(l, "a")
-	l.Sent(t.Context(), e.Event.ID, client.Unknown)
+	l.Sent(t.Context(), e.Event.ID, client.Unknown, nil)
 	w.store(e)
 	if got := w.stored(l, "b"); len(got.Void) != 0 {
 		t.Errorf("void: %+v", got.Void)
@@ -262,7 +296,7 @@ func TestLostAnswer(t *testing.T) {
 	if got := w.stored(l, "d"); len(got.Void) != 0 {
 		t.Errorf("what is being sent was named void: %+v", got.Void)
 	}
-	l.Sent(t.Context(), other.Event.ID, client.Stored)
+	l.Sent(t.Context(), other.Event.ID, client.Stored, nil)
 }
 
 // TestRestoredState: a state that is behind what relays show begins a new log

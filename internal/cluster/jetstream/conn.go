@@ -32,7 +32,8 @@ type Conn struct {
 	js   jetstream.JetStream
 	up   atomic.Bool // whether nc is connected: asking nc would wait while it connects
 
-	created atomic.Int64 // when the stream was made, by the first look at it
+	created atomic.Int64                     // when the stream was made, by the first look at it
+	stream  atomic.Pointer[jetstream.Stream] // as the last look found it
 
 	mu      sync.Mutex
 	closed  bool

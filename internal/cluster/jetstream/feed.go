@@ -7,13 +7,17 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"engramd/internal/cluster"
 )
 
 const (
-	heartbeat    = 500 * time.Millisecond // what a server with nothing to send sends
-	silenceLimit = 3 * heartbeat
+	heartbeat    = 300 * time.Millisecond // what a server with nothing to send sends
+	silenceLimit = 4 * heartbeat
 	feedTries    = 5
 	feedHedge    = 250 * time.Millisecond // until another server is asked too
+	pollAfter    = 300 * time.Millisecond // until messages are asked for one by one
+	pollPause    = 10 * time.Millisecond  // if there was none
 )
 
 // feed is what one server sends of the log, through a consumer of JetStream: one
@@ -76,6 +80,64 @@ func (c *Conn) feed(ctx context.Context, from uint64) (*feed, error) {
 			}
 		}
 	}
+}
+
+// await waits for a feed, and meanwhile asks the log's leader for one message after
+// the other: JetStream makes consumers only as long as its own leader lives, which
+// need not be that of the log.
+func (r *reader) await(ctx context.Context) (*feed, error) {
+	type outcome struct {
+		*feed
+		err error
+	}
+	came := make(chan outcome, 1)
+	from := r.next
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		f, err := r.c.feed(ctx, from)
+		came <- outcome{f, err}
+	}()
+	poll := time.NewTimer(pollAfter)
+	defer poll.Stop()
+	for {
+		select {
+		case o := <-came:
+			cancel()
+			return o.feed, o.err
+		case <-poll.C:
+		}
+		pause := time.Duration(0)
+		m, err := r.c.one(ctx, r.next)
+		if err != nil {
+			pause = pollPause
+		} else if err = r.hand(m); err != nil {
+			cancel()
+			if o := <-came; o.err == nil {
+				o.end()
+			}
+			return nil, err
+		}
+		poll.Reset(pause)
+	}
+}
+
+// one asks the log's leader for one message.
+func (c *Conn) one(ctx context.Context, number uint64) (cluster.Message, error) {
+	ctx, cancel := c.asking(ctx, time.Second)
+	defer cancel()
+	stream := c.stream.Load()
+	if stream == nil {
+		found, _, err := c.info(ctx)
+		if err != nil {
+			return cluster.Message{}, err
+		}
+		stream = &found
+	}
+	m, err := (*stream).GetMsg(ctx, number)
+	if err != nil {
+		return cluster.Message{}, fmt.Errorf("ask for message %d: %w", number, err)
+	}
+	return cluster.Message{Number: number, At: m.Time, Data: m.Data}, nil
 }
 
 // oneFeed asks once.

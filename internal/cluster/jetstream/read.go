@@ -72,7 +72,7 @@ func (r *reader) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	link := r.c.linked()
-	f, err := r.c.feed(ctx, r.next)
+	f, err := r.await(ctx)
 	if err != nil {
 		return err
 	}
@@ -119,9 +119,14 @@ func (r *reader) take(ctx context.Context, m *nats.Msg) error {
 	case number > r.next:
 		return r.gap(ctx, number, meta.Sequence.Consumer == 1)
 	}
+	return r.hand(cluster.Message{Number: number, At: meta.Timestamp, Data: m.Data})
+}
+
+// hand hands on the next message.
+func (r *reader) hand(m cluster.Message) error {
 	r.holes = 0
 	r.next++
-	if err := r.fn(cluster.Message{Number: number, At: meta.Timestamp, Data: m.Data}); err != nil {
+	if err := r.fn(m); err != nil {
 		return endOfRead{err}
 	}
 	return nil

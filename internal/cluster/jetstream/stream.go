@@ -47,6 +47,7 @@ func (c *Conn) info(ctx context.Context) (jetstream.Stream, *jetstream.StreamInf
 	if err != nil {
 		return nil, nil, fmt.Errorf("ask for the stream %s: %w", c.o.Stream, err)
 	}
+	c.stream.Store(&stream)
 	info := stream.CachedInfo()
 	return stream, info, c.same(info)
 }

@@ -8,6 +8,7 @@ import { contractsView } from './ui/contracts.mjs';
 import { narrow } from './ui/policy.mjs';
 import { relaysView } from './ui/relays.mjs';
 import { Router } from './ui/router.mjs';
+import { guardKeys } from './ui/secret.mjs';
 import { end, endedBy, holds, watchIdle } from './ui/session.mjs';
 import { load } from './ui/settings-store.mjs';
 import { settingsView } from './ui/settings.mjs';
@@ -77,4 +78,5 @@ function leaveWithOtherKey(signer) {
   signer.propose = (proposal) => propose(proposal).catch(leave);
 }
 
+guardKeys();
 begin(endedBy());

@@ -3,12 +3,12 @@
 // `engramctl verify`; this is what one reading of all versions can tell.
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js';
+import { breathing } from './breathe.mjs';
 
 /** @typedef {{w: string, n: number, t: number, prev: string, root: string, voids: [number, string][], open: [number, number][], after: {w: string, n: number, id: string}[]}} Link */
-/** @typedef {{kind: 'gap' | 'forked' | 'root', n: number}} Finding */
+/** @typedef {{kind: 'gap' | 'forked' | 'root', n: number, to: number}} Finding of the numbers n to to: more than one only of a gap */
 /** @typedef {{w: string, last: number, wholeTo: number | null, findings: Finding[]}} Log */
 
-const MOST = 200_000; // numbers of one log that are looked at
 const MAX_VOID = 32, MAX_SPANS = 16; // that one link names
 
 const isLog = (/** @type {unknown} */ s) => typeof s === 'string' && /^[0-9a-f]{8}$/.test(s);
@@ -20,7 +20,7 @@ export function parseLink(member) {
   if (typeof member !== 'object' || member === null || Array.isArray(member)) return null;
   const m = /** @type {Record<string, any>} */ (member);
   const { w, n, root } = m, t = m.t ?? 0, prev = m.prev ?? '', voids = m.void ?? [], open = m.open ?? [], after = m.after ?? [];
-  if (!isLog(w) || !isNumber(n) || !isId(root) || (n > 0 ? !isId(prev) : prev !== '')) return null;
+  if (!isLog(w) || !isNumber(n) || typeof t !== 'number' || !isId(root) || (n > 0 ? !isId(prev) : prev !== '')) return null;
   if (!isList(voids, MAX_VOID) || !isList(open, MAX_SPANS) || !isList(after, MAX_SPANS) || after.length && n > 0) return null;
   if (!voids.every((/** @type {any} */ v) => isList(v, 2) && isNumber(v[0]) && v[0] < n && isId(v[1]))) return null;
   if (!after.every((/** @type {any} */ h) => isLog(h?.w) && isNumber(h.n) && isId(h.id))) return null;
@@ -29,7 +29,17 @@ export function parseLink(member) {
     if (!isList(span, 2) || !isNumber(span[0]) || !isNumber(span[1]) || span[0] <= before || span[1] < span[0] || span[1] >= n) return null;
     before = span[1];
   }
-  return { w, n, t, prev, root, voids, open, after };
+  return { w, n, t, prev, root, voids, open, after: after.map(({ w, n, id }) => ({ w, n, id })) };
+}
+
+/**
+ * What the log needs of a body's members. Others may go deeper than what is copied from
+ * one thread to another.
+ * @param {Record<string, unknown>} members @returns {Record<string, unknown>}
+ */
+export function linked(members) {
+  const link = Object.hasOwn(members, 'chain') ? parseLink(members.chain) : null;
+  return link ? { chain: { ...link, void: link.voids } } : {};
 }
 
 /** @param {unknown} v @param {number} most @returns {v is any[]} */
@@ -65,7 +75,7 @@ export function parseUnit(slug, text) {
 class Known {
   /** @type {Map<number, Map<string, Link>>} */ links = new Map();
   /** @type {Map<number, Set<string>>} */ ids = new Map();
-  /** @type {Set<number>} */ excused = new Set();
+  /** @type {[number, number][]} from, to */ excused = [];
 
   /** @param {number} n @param {string} id */
   know(n, id) {
@@ -77,16 +87,29 @@ class Known {
   named(voids) {
     for (const [n, id] of voids) {
       this.know(n, id);
-      this.excused.add(n);
+      this.excused.push([n, n]);
     }
+  }
+
+  /** @param {string} id @param {Link} link */
+  link(id, link) {
+    const same = this.links.get(link.n) ?? new Map();
+    this.links.set(link.n, same.set(id, link));
+    this.know(link.n, id);
+    if (link.prev) this.know(link.n - 1, link.prev);
+    this.named(link.voids);
+    this.excused.push(...link.open);
   }
 }
 
 /**
+ * What it takes is by how much was written, not by the numbers that stand in it.
  * @param {{event: {id: string, created_at: number}, slug: string, text: string | null, members: Record<string, unknown>}[]} opened every version
- * @returns {{logs: Log[], unchained: number}}
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<{logs: Log[], unchained: number}>}
  */
-export function judge(opened) {
+export async function judge(opened, signal) {
+  const breathe = breathing(signal);
   /** @type {Map<string, Known>} */
   const logs = new Map();
   const at = (/** @type {string} */ w) => {
@@ -96,6 +119,7 @@ export function judge(opened) {
   };
   let unchained = 0;
   for (const { event, slug, text, members } of opened) {
+    await breathe();
     const unit = text === null ? null : parseUnit(slug, text);
     if (unit) {
       const log = at(unit.w);
@@ -106,43 +130,76 @@ export function judge(opened) {
       if (!slug.startsWith('mem/sys/log/')) unchained++;
       continue;
     }
-    const log = at(link.w);
-    const same = log.links.get(link.n) ?? new Map();
-    log.links.set(link.n, same.set(event.id, link));
-    log.know(link.n, event.id);
-    if (link.prev) log.know(link.n - 1, link.prev);
-    log.named(link.voids);
-    for (const [from, to] of link.open) for (let n = from; n <= to && n < MOST; n++) log.excused.add(n);
+    at(link.w).link(event.id, link);
     for (const { w, n, id } of link.after) at(w).know(n, id);
   }
-  return { logs: [...logs].filter(([, log]) => log.links.size).map(([w, log]) => judgeLog(w, log)).sort((a, b) => b.last - a.last), unchained };
+  /** @type {Log[]} */
+  const judged = [];
+  for (const [w, log] of logs) if (log.links.size) judged.push(await judgeLog(w, log, breathe));
+  return { logs: judged.sort((a, b) => b.last - a.last), unchained };
 }
 
-/** @param {string} w @param {Known} known @returns {Log} */
-function judgeLog(w, { links, ids, excused }) {
+/** @param {string} w @param {Known} known @param {import('./breathe.mjs').Breathe} breathe @returns {Promise<Log>} */
+async function judgeLog(w, { links, ids, excused }, breathe) {
   let last = 0;
   for (const n of links.keys()) last = Math.max(last, n);
   /** @type {Finding[]} */
   const findings = [];
+  const find = (/** @type {Finding['kind']} */ kind, /** @type {number} */ n, to = n) => { findings.push({ kind, n, to }); };
+  const missing = without(excused);
   const tree = new Tree();
-  /** @type {number | null} */
-  let wholeTo = null;
-  let forked = false, known = true;
-  for (let n = 0; n <= Math.min(last, MOST); n++) {
-    const here = links.get(n), said = ids.get(n);
-    if (said && said.size > 1) {
-      forked = true;
-      findings.push({ kind: 'forked', n });
+  let forked = false, known = true, next = 0; // next: the first number that was not looked at
+  for (const n of [...ids.keys()].sort((a, b) => a - b)) {
+    if (n > last) break;
+    await breathe();
+    if (n > next) {
+      missing(next, n - 1, (from, to) => find('gap', from, to));
+      known = false;
     }
-    if (!here && !excused.has(n)) findings.push({ kind: 'gap', n });
-    const [id, link] = here ? [...here].sort(([a], [b]) => (a < b ? -1 : 1))[0] : [said?.values().next().value, null];
+    next = n + 1;
+    const here = links.get(n), said = /** @type {Set<string>} */ (ids.get(n));
+    if (said.size > 1) {
+      forked = true;
+      find('forked', n);
+    }
+    if (!here) missing(n, n, () => find('gap', n));
+    const [id, link] = here ? first(here) : [/** @type {string} */ (said.values().next().value), null];
     // Behind a fork one branch has another root, which was said.
-    if (link && known && !forked && link.root !== tree.root()) findings.push({ kind: 'root', n });
-    if (!findings.length) wholeTo = n;
-    if (id && known) tree.append(id);
-    else known = false;
+    if (link && known && !forked && link.root !== tree.root()) find('root', n);
+    if (known) tree.append(id);
   }
-  return { w, last, wholeTo, findings };
+  const whole = (findings[0]?.n ?? last + 1) - 1;
+  return { w, last, wholeTo: whole < 0 ? null : whole, findings };
+}
+
+/** The one with the lowest id. @param {Map<string, Link>} links @returns {[string, Link]} */
+function first(links) {
+  let least = '';
+  for (const id of links.keys()) if (!least || id < least) least = id;
+  return [least, /** @type {Link} */ (links.get(least))];
+}
+
+/**
+ * Tells of a stretch of numbers what is in none of these. Stretches come one behind the
+ * other.
+ * @param {[number, number][]} excused
+ * @returns {(from: number, to: number, tell: (from: number, to: number) => void) => void}
+ */
+function without(excused) {
+  const all = excused.sort((a, b) => a[0] - b[0]);
+  let i = 0, covered = -1; // the last number of those that were passed
+  return (from, to, tell) => {
+    for (let at = from; at <= to;) {
+      for (; i < all.length && all[i][0] <= at; i++) covered = Math.max(covered, all[i][1]);
+      if (covered >= at) {
+        at = covered + 1;
+        continue;
+      }
+      const end = Math.min(to, i < all.length ? all[i][0] - 1 : to);
+      tell(at, end);
+      at = end + 1;
+    }
+  };
 }
 
 /** The Merkle tree over ids (RFC 6962), whose root is known at every size. */

@@ -21,7 +21,12 @@ export function render(text, document, options) {
 }
 
 const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*)$/;
-const FENCE = /^ {0,3}(`{3,}|~{3,})([^`]*)$/;
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+/** The mark that a fence of code begins with; what stands behind it holds no other. @param {string} line */
+const fenceOf = (line) => {
+  const found = FENCE.exec(line);
+  return found && !line.includes('`', found[0].length) ? found[1] : '';
+};
 const RULE = /^ {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$/;
 /** A long line is no rule, whatever it is made of. @param {string} line */
 const isRule = (line) => line.length < 1000 && RULE.test(line);
@@ -57,10 +62,10 @@ class Renderer {
         return;
       }
       const line = lines[i];
-      const fence = FENCE.exec(line);
+      const fence = fenceOf(line);
       const heading = line.length < 1000 ? HEADING.exec(line) : null;
       if (line.trim() === '') i++;
-      else if (fence) i = this.code(lines, i, fence[1], into);
+      else if (fence) i = this.code(lines, i, fence, into);
       else if (heading) {
         // The page has the levels above: a memory's headings stand below them.
         this.inline(heading[2].trimEnd(), this.add(`h${Math.min(6, heading[1].length + 3)}`, into));
@@ -113,7 +118,7 @@ class Renderer {
   /** @param {string[]} lines @param {number} i @param {Node} into @param {number} depth */
   paragraph(lines, i, into, depth) {
     let end = i + 1;
-    const begins = (/** @type {string} */ line) => line.trim() === '' || FENCE.test(line) || line.length < 1000 && HEADING.test(line) || isRule(line)
+    const begins = (/** @type {string} */ line) => line.trim() === '' || fenceOf(line) || line.length < 1000 && HEADING.test(line) || isRule(line)
       || depth < DEPTH && (QUOTE.test(line) || ITEM.test(line));
     while (end < lines.length && !begins(lines[end])) end++;
     this.inline(lines.slice(i, end).join('\n'), this.add('p', into));

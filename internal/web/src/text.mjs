@@ -11,9 +11,6 @@ export const visible = text => text.replace(HIDDEN, c => (c === '\n' || c === '\
 /** One blank for each run of blanks, without what is hidden. @param {string} text */
 export const oneLine = text => text.replace(HIDDEN, c => (joiner(c) ? c : /\p{Cc}/u.test(c) ? ' ' : '')).replace(/\s+/gu, ' ').trim();
 
-/** @param {number} n of bytes */
-export const bytes = n => (n < 1024 ? `${n} B` : n < 1 << 20 ? `${(n / 1024).toFixed(1)} KiB` : `${(n / (1 << 20)).toFixed(1)} MiB`);
-
 /** A text without the blanks around it, as Go takes them: U+0085 is one, U+FEFF is none. @param {string} text */
 export function trim(text) {
   let from = 0, to = text.length;

@@ -25,11 +25,17 @@ export function knownText(known, nouns, unreadable = 0) {
 }
 
 /** @param {string} word what a relay or signer failed by, or what makes an event unreadable */
-export const reasonText = (word) => reasons[word] ?? `${reasons.unknown} (${/^[a-z0-9-]{1,40}$/.test(word) ? word : 'unnamed'})`;
+export const reasonText = (word) => named(reasons, word) ?? `${reasons.unknown} (${/^[a-z0-9-]{1,40}$/.test(word) ? word : 'unnamed'})`;
+
+/** What a table of texts has for a word that may be anybody's: nothing that objects have of themselves. @param {Record<string, string>} of @param {string} word @returns {string | undefined} */
+const named = (of, word) => Object.hasOwn(of, word) ? of[word] : undefined;
+
+/** @param {string} status of a contract, as a relay or a party calls it */
+export const statusText = (status) => named(W.contracts.states, status) ?? status;
 
 /** @type {Record<string, {name: string, whose: string}>} */
 const trust = {
-  told: { name: 'Told', whose: 'By you: you proposed these words, and the agent accepted them.' },
+  told: { name: 'Told', whose: 'Your own words, the agent says: you proposed them, and it accepted.' },
   observed: { name: 'Observed', whose: 'The agent’s own writing.' },
   derived: { name: 'Derived', whose: 'The agent made this by thinking over other memories.' },
   external: { name: 'External', whose: 'Somebody else’s words, kept by the agent. They may be false, and may want something of you.' },
@@ -47,7 +53,7 @@ const states = { active: 'active', archived: 'archived', superseded: 'superseded
 
 export const W = {
   title: 'Owner’s page', loading: 'Loading…', unknown: 'not known', again: 'Try again', back: 'Back', cancel: 'Cancel', stop: 'Stop',
-  copy: 'Copy', copied: 'Copied', notCopied: 'Not copied', logout: 'Log out', skip: 'Skip to the content', stay: 'Stay',
+  copy: 'Copy', copied: 'Copied', notCopied: 'Not copied', logout: 'Log out', skip: 'Skip to the content', stay: 'Stay', done: 'Done',
   nav: { agents: 'Agents', contracts: 'Contracts', relays: 'Relays', settings: 'Settings' },
   navLabel: 'Page', signedInAs: 'Signed in as',
   signerShort: { nip07: 'extension', nip46: 'bunker', pasted: 'pasted key' },
@@ -103,7 +109,7 @@ export const W = {
     risks: ['Whoever serves this page can read a key that is pasted into it, today or after the next change to the page. With your key they can read all your agents’ memories and act as you.', 'An extension or a bunker never gives the key away. A page saved to disk cannot be changed by a server.'],
     /** @param {string} host */
     agree: (host) => `I trust ${host} with my secret key.`,
-    go: 'Continue',
+    go: 'Continue', elsewhere: 'This looks like a secret key. It was not pasted: the page takes one in no other place than where you sign in.',
   },
   relayFault: { form: 'This is no address of a relay.', scheme: 'A relay’s address begins with wss:// or ws://.', tls: 'This address has no TLS: open the saved page.', ip6: 'Name this relay by a host name: a policy cannot name an IPv6 address.' },
   relays: {
@@ -178,8 +184,8 @@ export const W = {
     wholeTo: (n) => `Whole to n ${number(n)}.`,
     /** @param {number} n */
     unchained: (n) => `${counted(n, ['version is', 'versions are'])} in no log. That is no fault: other programs write so.`,
-    /** @param {string} kind @param {number} n */
-    finding: (kind, n) => kind === 'gap' ? `gap: n ${number(n)} was not found` : kind === 'forked' ? `forked: two events have n ${number(n)}` : kind === 'root' ? `root does not fit at n ${number(n)}` : `${kind} at n ${number(n)}`,
+    /** @param {string} kind @param {number} n @param {number} to */
+    finding: (kind, n, to) => kind === 'gap' ? to > n ? `gap: n ${number(n)} to ${number(to)} were not found` : `gap: n ${number(n)} was not found` : kind === 'forked' ? `forked: two events have n ${number(n)}` : kind === 'root' ? `root does not fit at n ${number(n)}` : `${kind} at n ${number(n)}`,
   },
   propose: {
     hint: 'Only the agent changes its memory. You propose, and it decides.', new: 'Propose a memory', about: 'About', slug: 'Where', slugHint: 'A place such as people/ana. Small letters, digits, and / between the parts.',
@@ -205,6 +211,7 @@ export const W = {
   },
   contracts: {
     heading: 'Contracts', what: 'What your key agreed with others, read only.', none: 'No contract of this key is known to these relays.', back: '← All contracts', one: 'Contract', status: 'State', poster: 'Poster', worker: 'Worker', amount: 'Amount', deadline: 'Deadline', moves: 'Moves', entries: 'Entries',
+    told: 'State, parties, amount and text are what the relay tells. Beside each move and entry stands what became of its signature.',
     withdrawn: 'withdrawn', sealed: 'sealed', private: 'private', verify: 'Order and the right to decide:',
     signature: { ok: 'signature checked', bad: 'signature does not fit', none: 'not signed' },
     /** @type {Record<string, string>} */

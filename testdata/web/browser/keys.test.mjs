@@ -26,6 +26,18 @@ test('an extension (NIP-07)', { timeout: 60_000 }, async t => {
   quiet(watch, [relay.http, relay.url]);
 });
 
+test('an extension that signs with another key ends the visit', { timeout: 60_000 }, async t => {
+  const relay = await startRelay(t);
+  const { owner, second } = await household(relay);
+  const context = await openBrowser(t, { extension: await extensionOf(t, owner, { other: second }) });
+  const page = await context.newPage();
+  await begin(page, `${relay.http}/app/`, 'extension');
+  await page.locator('main[data-view=agents]').waitFor();
+  await page.locator('[data-nav=contracts]').click(); // asks for a signature of its own
+  await page.locator('main[data-view=start]').waitFor();
+  await page.getByText('a signature came from another key').waitFor();
+});
+
 test('a page without an extension says so', { timeout: 30_000 }, async t => {
   const relay = await startRelay(t);
   const page = (await openBrowser(t)).pages()[0];
@@ -36,7 +48,8 @@ test('a page without an extension says so', { timeout: 30_000 }, async t => {
 test('a bunker (NIP-46) over a second relay', { timeout: 60_000 }, async t => {
   const relay = await startRelay(t), other = await startRelay(t);
   const { owner, agent } = await household(relay);
-  const { link, asked } = await startBunker(t, other.url, await hexOf(owner));
+  const wants = 'https://bunker.example/\u202eallow';
+  const { link, asked } = await startBunker(t, other.url, await hexOf(owner), { wants });
   const page = (await openBrowser(t)).pages()[0];
   const watch = new Watch(page);
   await begin(page, `${relay.http}/app/`, 'bunker');
@@ -46,6 +59,11 @@ test('a bunker (NIP-46) over a second relay', { timeout: 60_000 }, async t => {
   await openAgent(page, agent);
   await openMemory(page, 'people/ana');
   assert.ok(asked.includes('nip44_decrypt') && asked.includes('sign_event'), asked.join());
+  // The bunker asked for something while memory was read: it is told, as text.
+  await page.getByRole('alert').getByText('https://bunker.example/⟨U+202E⟩allow').waitFor();
+  assert.equal(await page.locator('a').count(), 0);
+  await page.getByRole('button', { name: 'Done' }).click();
+  await page.locator('#above').waitFor({ state: 'detached' });
   quiet(watch, [relay.http, relay.url, other.url]);
 });
 

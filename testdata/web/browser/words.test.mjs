@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Watch, openBrowser, shot } from '../rig/browser.mjs';
 import { fakeRelay, nothing } from '../rig/fake.mjs';
-import { begin, nsecOf, paste, signIn } from '../rig/flow.mjs';
+import { begin, hexOf, nsecOf, paste, signIn } from '../rig/flow.mjs';
 import { BROKEN, fill, hostile, plain } from '../rig/hostile.mjs';
 import { newParty, startRelay } from '../rig/relay.mjs';
+import { finalizeEvent, getEventHash } from '../../../internal/web/src/node_modules/nostr-tools/lib/esm/pure.js';
 
 const ENGRAM = 30174;
 
@@ -58,7 +59,7 @@ test('a relay that dies: failed, never none, and no list is written', { timeout:
   const dying = await fakeRelay(t, { answer: () => 'die' });
   await signIn(page, app, owner, [dying.url]);
   await page.locator('main[data-view=agents] .known[data-state=failed]').first().waitFor();
-  assert.match(await page.locator('.card').first().innerText(), /at least 7 addresses/);
+  await page.locator('.card', { hasText: 'at least 7 addresses' }).waitFor();
   await page.getByText('Others that name you').first().click();
   await page.getByRole('button', { name: 'Approve', exact: true }).click();
   await page.getByRole('button', { name: 'Approve it' }).click();
@@ -85,6 +86,23 @@ test('only a relay that is not there: not known, and no 0', { timeout: 60_000 },
   await known.waitFor();
   assert.match(await known.innerText(), /not known/);
   assert.doesNotMatch(await page.locator('main').innerText(), /\b0\b|not approved any/);
+});
+
+test('a relay that counts and shows nothing: the newest is not known', { timeout: 60_000 }, async t => {
+  const { page, owner, agent, app, relay } = await scene(t);
+  const list = finalizeEvent({ kind: 30078, created_at: 1_700_000_000, content: '', tags: [['d', 'engramd/agents'], ['p', agent.hex]] }, Buffer.from(await hexOf(owner), 'hex'));
+  const counting = await fakeRelay(t, { answer: (filter, sub, kind) => (kind === 'COUNT' ? [['COUNT', sub, { count: 3 }]]
+    : filter.kinds?.includes(30078) ? [['EVENT', sub, list], ['EOSE', sub, ['finish']]] : [['CLOSED', sub, 'error: not today']]) });
+  await page.goto(app);
+  await page.click('[data-way=key]');
+  await page.fill('#other', counting.url);
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await page.getByRole('checkbox', { name: relay.url }).uncheck();
+  await page.getByRole('button', { name: 'Use these and no others' }).click();
+  await paste(page, await nsecOf(owner));
+  const card = page.locator('.card.agent', { has: page.locator(`[data-agent="${agent.hex}"]`) });
+  await card.getByText('3 addresses').waitFor();
+  assert.match(await card.innerText(), /3 addresses · newest not known/);
 });
 
 test('a relay that caps: cut', { timeout: 60_000 }, async t => {
@@ -120,8 +138,8 @@ test('a relay that makes up events: what is not signed is not shown as a memory'
   const { page, owner, agent, app } = await scene(t);
   const forged = (filter, sub, kind) => {
     if (!filter.authors?.includes(agent.hex) || kind !== 'REQ') return nothing(sub, kind);
-    const event = { id: 'a'.repeat(64), pubkey: agent.hex, created_at: 1_700_000_000, kind: ENGRAM, tags: [['d', 'b'.repeat(64)], ['p', owner.hex]], content: Buffer.from([2, ...Array(98).fill(1)]).toString('base64'), sig: 'c'.repeat(128) };
-    return [['EVENT', sub, event], ['EOSE', sub, ['finish']]];
+    const event = { pubkey: agent.hex, created_at: 1_700_000_000, kind: ENGRAM, tags: [['d', 'b'.repeat(64)], ['p', owner.hex]], content: Buffer.from([2, ...Array(98).fill(1)]).toString('base64'), sig: 'c'.repeat(128) };
+    return [['EVENT', sub, { ...event, id: getEventHash(event) }], ['EOSE', sub, ['finish']]];
   };
   const forging = await fakeRelay(t, { answer: forged });
   await signIn(page, app, owner, [forging.url]);

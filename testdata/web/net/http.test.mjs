@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { finalizeEvent, generateSecretKey, getPublicKey, verifyEvent } from '../../../internal/web/src/node_modules/nostr-tools/lib/esm/pure.js';
-import { Http, information } from '../../../internal/web/src/nostr/http.mjs';
-import { startRelay } from '../rig/relay.mjs';
+import { Http } from '../../../internal/web/src/nostr/http.mjs';
 
 const secret = generateSecretKey(), pubkey = getPublicKey(secret);
 const sign = async template => finalizeEvent({ ...template }, secret);
@@ -122,12 +121,4 @@ test('leaving ends a request', async t => {
   const asked = http(await serve(t, () => {}), { silence: 60_000, closed: stop.signal }).history(of);
   setTimeout(() => stop.abort(), 30);
   await assert.rejects(asked, { name: 'AbortError' });
-});
-
-test('what a relay says of itself', { timeout: 30_000 }, async t => {
-  const real = await startRelay(t);
-  assert.ok((await information(real.url)).supported_nips.includes(42));
-  for (const body of ['[]', 'null', '<html>', `"${'x'.repeat(300 << 10)}"`]) {
-    await assert.rejects(information(await serve(t, (req, res) => res.end(body))), /unreadable-answer|too-large/);
-  }
 });

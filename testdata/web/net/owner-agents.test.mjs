@@ -1,7 +1,7 @@
 // Who the owner's agents are, and that the list of them is only written when it is known.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { engram, forged, keyed, ownerOver, party } from './fakes.mjs';
+import { engram, forged, keyed, outside, ownerOver, party } from './fakes.mjs';
 
 const owner = party(7), agent = party(9), second = party(11), stranger = party(13);
 const listOf = (keys, created_at, more = [], content = '') => owner.sign({
@@ -44,7 +44,29 @@ test('others that name the owner are claims with a signature, without the approv
   const events = [listOf([agent.pubkey], 500), engram(agent, owner, 'mem/a', 'x', 4000), claim, forged(engram(second, owner, 'mem/a', 'x', 5000))];
   const got = await ownerOver(t, keyed(owner), { 'wss://one/': { events } }).others({});
   assert.deepEqual(got.rows, [{ pubkey: stranger.pubkey, newest: 3000, seen: 1 }]);
-  assert.deepEqual([got.known.exact, got.until], [true, null]);
+  assert.deepEqual([got.known.details, got.until], [[{ relay: 'wss://one/', reason: 'unreadable-frames' }], null]);
+});
+
+test('whoever makes up events hides nobody', async (t) => {
+  const claim = engram(stranger, owner, 'mem/a', 'x', 3000), lies = Array.from({ length: 20 }, (_, i) => forged(claim, { created_at: 4000 + i }));
+  for (const liar of [[...lies, forged(claim, { id: claim.id, content: 'x' })], [{ ...claim, content: 'x' }]]) {
+    const got = await ownerOver(t, keyed(owner), { 'wss://one/': { events: [claim] }, 'wss://liar/': { events: liar } }).others({});
+    assert.deepEqual(got.rows.map((r) => [r.pubkey, r.newest]), [[stranger.pubkey, 3000]]);
+  }
+  const list = listOf([agent.pubkey], 500);
+  for (const lie of [{ ...list, tags: [['d', 'engramd/agents']] }, forged(listOf([], 900))]) {
+    for (const order of [['wss://liar/', 'wss://one/'], ['wss://one/', 'wss://liar/']]) {
+      const has = { 'wss://one/': { events: [list] }, 'wss://liar/': { events: [lie] } };
+      const { rows, known } = await ownerOver(t, keyed(owner), Object.fromEntries(order.map((url) => [url, has[url]]))).agents({});
+      assert.deepEqual([rows.map((r) => r.pubkey), known.why, known.details], [[agent.pubkey], ['unreadable'], [{ relay: 'wss://liar/', reason: 'unreadable-frames' }]]);
+    }
+  }
+});
+
+test('nothing is decrypted until an agent is opened', async (t) => {
+  const signer = outside(owner);
+  const it = ownerOver(t, signer, { 'wss://one/': { events: [listOf([agent.pubkey], 500), engram(agent, owner, 'mem/a', 'x', 1000), engram(stranger, owner, 'mem/a', 'x', 1000)] } });
+  assert.deepEqual([(await it.agents({})).rows.length, (await it.others({})).rows.length, signer.asked], [1, 1, []]);
 });
 
 test('of more than 500 others the rest is asked for further back, and a full second ends', async (t) => {
@@ -58,7 +80,7 @@ test('of more than 500 others the rest is asked for further back, and a full sec
   const full = ownerOver(t, keyed(owner), { 'wss://one/': { events: [...events.map((_, i) => forged(base, { created_at: 10_000, content: String(i) })), first] } });
   assert.equal((await full.others({})).until, 10_000);
   const stuck = await full.others({ until: 10_000 });
-  assert.deepEqual([stuck.until, stuck.known.why], [9999, ['cut']]);
+  assert.deepEqual([stuck.until, stuck.known.why], [9999, ['cut', 'unreadable']]);
   assert.deepEqual((await full.others({ until: stuck.until })).rows.map((r) => r.pubkey), [second.pubkey]);
 });
 

@@ -64,6 +64,16 @@ test('entries stand in order n, each with what its signature says', async (t) =>
   assert.deepEqual([got.contract.id, got.contract.status, got.known.n, got.known.exact], [id, 'disputed', 8, true]);
 });
 
+test('a long thread is checked in parts, and whoever leaves does not wait for it', async (t) => {
+  const event = entryEvent(worker, 'The summary'), entries = Array.from({ length: 1000 }, (_, n) => entry(n, worker, 'The summary', event));
+  const stop = new AbortController();
+  answering(t, (url) => {
+    if (url.pathname.endsWith('/transitions')) setTimeout(() => stop.abort(), 100); // all has come by then, and a second's work is left
+    return api({ entries })(url);
+  });
+  await assert.rejects(ownerOver(t, keyed(owner), one).contract(id, { signal: stop.signal }), { name: 'AbortError' });
+});
+
 test('states are what their events say', async (t) => {
   const lie = { ...move(3, worker, 'accepted', 'submitted'), status: 'completed', n: 3 };
   const transitions = [lie, move(1, owner, '', 'open'), move(2, worker, 'open', 'accepted', { kind: 1 }), { n: 4, status: 'completed' }];

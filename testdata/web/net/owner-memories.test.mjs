@@ -38,6 +38,17 @@ test('what a relay makes up hides nothing that another shows', async (t) => {
   }
 });
 
+test('what claims the id of a memory is not found in its place', async (t) => {
+  const real = engram(agent, owner, 'mem/a', 'real', 1000), lie = { ...real, tags: [['d', '0e'.repeat(32)], ['p', owner.pubkey]] };
+  for (const order of [['wss://liar/', 'wss://honest/'], ['wss://honest/', 'wss://liar/']]) {
+    const has = { 'wss://liar/': { events: [lie, { ...lie, created_at: 5000, tags: [['d', '0f'.repeat(32)], ['p', owner.pubkey]] }] }, 'wss://honest/': { events: [real] } };
+    const memories = await whole(ownerOver(t, keyed(owner), Object.fromEntries(order.map((url) => [url, has[url]]))), agent.pubkey);
+    assert.deepEqual(memories.heads.filter((e) => e.event.id === real.id).map((e) => e.text), ['real']);
+    assert.deepEqual([memories.entries.length, memories.known.n, memories.known.why], [1, 1, ['unreadable']]);
+    assert.deepEqual(memories.known.details, [{ relay: 'wss://liar/', reason: 'unreadable-frames' }], 'whoever made it up is named');
+  }
+});
+
 test('what cannot be read is listed with its reason', async (t) => {
   const elsewhere = engram(agent, owner, 'mem/a', 'x', 1000);
   const moved = agent.sign({ ...elsewhere, tags: [['d', '0b'.repeat(32)], ['p', owner.pubkey]] });

@@ -47,6 +47,15 @@ test('answers stand beside their proposals; one of an older version is marked', 
   }
 });
 
+test('no more is decrypted than it takes to find the answers', async (t) => {
+  const signer = outside(owner), one = proposal(1, wants);
+  const since = Array.from({ length: 20 }, (_, i) => engram(agent, owner, `mem/n${i}`, 'x', 2100 + i));
+  const events = [one, ...since, answer(1, says(one.id), 2115), answer(7, says('cd'.repeat(32)), 2200)];
+  const { rows, known } = await ownerOver(t, signer, { 'wss://one/': { events } }).proposals(agent.pubkey, {});
+  assert.deepEqual([rows.length, rows[0].answer?.answer, known.exact], [1, 'accepted', true]);
+  assert.ok(signer.asked.length <= 8, `${signer.asked.length} decrypted`); // the proposal, an answer to another, five memories, its answer
+});
+
 test('an agent with a slow clock is heard', async (t) => {
   const one = proposal(1, wants, 100_000);
   const { rows } = await ownerOver(t, keyed(owner), { 'wss://one/': { events: [one, answer(1, says(one.id), 99_000)] } }).proposals(agent.pubkey, {});

@@ -108,6 +108,16 @@ test('engrams are opened in order, many at once, and each fault has its word', a
   assert.ok(sizes.length > 1 && Math.max(...sizes) <= 20, 'others come between');
 });
 
+test('a body that goes deep keeps none of the others shut', async t => {
+  const { signer } = await signedIn(t);
+  const deep = engram('mem/deep', `{"slug":"mem/deep","value":"deep","x":${'['.repeat(9900)}${']'.repeat(9900)}}`);
+  const link = { w: '0123abcd', n: 0, t: 1_700_000_000, root: 'ab'.repeat(32) };
+  const seen = [];
+  await signer.open([engram('mem/a', { slug: 'mem/a', value: 'a', chain: link }), deep, engram('mem/b', { slug: 'mem/b', value: 'b' })], { peer: agentHex, onOpened: results => seen.push(...results) });
+  assert.deepEqual(seen.map(r => r.text), ['a', 'deep', 'b']);
+  assert.equal(seen[0].members.chain.root, link.root);
+});
+
 test('what the owner wrote to the agent opens too, and a peer that is no key does not', async t => {
   const { signer } = await signedIn(t);
   const mine = await signer.propose({ agent: agentHex, id, text: 'mine', created_at: 5 });

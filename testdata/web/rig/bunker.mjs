@@ -7,9 +7,10 @@ import { finalizeEvent, generateSecretKey, getPublicKey } from '../../../interna
 /**
  * @param {string} url of the relay
  * @param {string} secretHex of the key that it signs with
+ * @param {{wants?: string}} [o] wants: an address that the owner has to open, asked for at the first text to decrypt
  * @returns {Promise<{link: string, asked: string[]}>}
  */
-export async function startBunker(t, url, secretHex) {
+export async function startBunker(t, url, secretHex, { wants } = {}) {
   const own = generateSecretKey();
   const user = Uint8Array.from(secretHex.match(/../g), pair => parseInt(pair, 16));
   const asked = [];
@@ -42,6 +43,7 @@ export async function startBunker(t, url, secretHex) {
   function answer(event) {
     const key = nip44.getConversationKey(own, event.pubkey);
     const { id, method, params } = JSON.parse(nip44.decrypt(event.content, key));
+    if (wants && method === 'nip44_decrypt' && !asked.includes(method)) tell(event.pubkey, key, { id, result: 'auth_url', error: wants });
     asked.push(method);
     let said;
     try {
@@ -49,7 +51,10 @@ export async function startBunker(t, url, secretHex) {
     } catch (error) {
       said = { id, result: '', error: String(error.message) };
     }
-    send(['EVENT', finalizeEvent({ kind: 24133, created_at: Math.floor(Date.now() / 1000), content: nip44.encrypt(JSON.stringify(said), key), tags: [['p', event.pubkey]] }, own)]);
+    tell(event.pubkey, key, said);
+  }
+  function tell(client, key, said) {
+    send(['EVENT', finalizeEvent({ kind: 24133, created_at: Math.floor(Date.now() / 1000), content: nip44.encrypt(JSON.stringify(said), key), tags: [['p', client]] }, own)]);
   }
   return { link: `bunker://${getPublicKey(own)}?relay=${encodeURIComponent(url)}&secret=${secret}`, asked };
 }

@@ -10,16 +10,16 @@ const source = fileURLToPath(new URL('../extension', import.meta.url));
 const modules = fileURLToPath(new URL('../../../internal/web/src/node_modules', import.meta.url));
 
 /**
- * @param {{pace?: number}} [o] pace: ms that it takes to decrypt one text
+ * @param {{pace?: number, other?: import('./relay.mjs').Party}} [o] pace: ms that it takes to decrypt one text; other: who signs all but the first
  * @returns {Promise<string>} the folder of an unpacked extension that signs as this party
  */
-export async function extensionOf(t, party, { pace = 0 } = {}) {
+export async function extensionOf(t, party, { pace = 0, other } = {}) {
   const dir = await folder(t);
   await cp(join(source, 'manifest.json'), join(dir, 'manifest.json'));
   await build({
     stdin: { contents: await readFile(join(source, 'signer.mjs'), 'utf8'), resolveDir: source },
     bundle: true, format: 'iife', outfile: join(dir, 'bundle.js'), nodePaths: [modules], logLevel: 'error',
-    define: { OWNER_SECRET: JSON.stringify(await hexOf(party)), PACE: String(pace) },
+    define: { OWNER_SECRET: JSON.stringify(await hexOf(party)), PACE: String(pace), OTHER_SECRET: JSON.stringify(other ? await hexOf(other) : '') },
   });
   return dir;
 }

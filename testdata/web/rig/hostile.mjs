@@ -53,6 +53,8 @@ export const BROKEN = broken().length;
 export function hostile(n) {
   const all = broken();
   for (const part of long) all.push([`mem/long/n${all.length}`, JSON.stringify({ slug: `mem/long/n${all.length}`, value: part.repeat(Math.floor(LONG / Buffer.byteLength(part) / (part === '\\' ? 2 : 1))) })]);
+  // Deeper than what a Worker can hand over.
+  all.push(['mem/deep', `{"slug":"mem/deep","value":"deep","more":${'['.repeat(9000)}${']'.repeat(9000)}}`]);
   for (let i = 0; all.length < n; i++) all.push([`mem/${slug(i)}`, JSON.stringify({ slug: `mem/${slug(i)}`, value: `${texts[i % texts.length]}\n\nNumber ${i}.` })]);
   return all;
 }

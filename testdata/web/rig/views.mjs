@@ -20,7 +20,9 @@ const looks = [
  * @returns {Promise<string[]>} what was found
  */
 export async function inspect(page, name) {
-  const found = [];
+  // What is typed anywhere is neither kept nor sent away for its spelling.
+  const found = await page.evaluate(name => [...document.querySelectorAll('input, textarea, select')]
+    .filter(field => field.getAttribute('autocomplete') !== 'off' || field.getAttribute('spellcheck') !== 'false').map(field => `${name}: the browser may keep ${field.outerHTML.slice(0, 160)}`), name);
   for (const look of looks) {
     await page.setViewportSize({ width: look.width, height: look.width === 360 ? 740 : 900 });
     await page.emulateMedia({ colorScheme: look.colorScheme });
@@ -29,6 +31,8 @@ export async function inspect(page, name) {
       return box.width > 1 && box.right > document.documentElement.clientWidth + 1 && !scrolls(node);
       function scrolls(at) { for (let up = at; up && up !== document.body; up = up.parentElement) if (/auto|scroll|hidden|clip/.test(getComputedStyle(up).overflowX)) return true; return false; }
     }).slice(0, 3).map(node => node.outerHTML.slice(0, 160)));
+    const cut = await page.evaluate(() => [...document.querySelectorAll('.scroll')].filter(node => node.scrollWidth > node.clientWidth + 1).map(node => node.outerHTML.slice(0, 160)));
+    for (const node of cut) found.push(`${name} (${look.name}): cut off: ${node}`);
     for (const node of wide) found.push(`${name} (${look.name}): beyond the edge: ${node}`);
     if (look.rules === null || look.rules.length) found.push(...(await violations(page, look.rules)).map(text => `${name} (${look.name}): ${text}`));
     await shot(page, `${name}-${look.name}`);

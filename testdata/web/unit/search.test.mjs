@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { references } from '../../../internal/web/src/nipae/references.mjs';
 import { fold, index, matches, words } from '../../../internal/web/src/search.mjs';
-import { bytes, oneLine, trim, visible } from '../../../internal/web/src/text.mjs';
+import { oneLine, trim, visible } from '../../../internal/web/src/text.mjs';
 import { chance, fastest } from './table.mjs';
 
 const finds = (question, text) => matches(index(text), words(question));
@@ -41,8 +41,4 @@ test('nothing takes long', () => {
     const text = piece.repeat(65_536 / piece.length);
     for (const f of [index, words, visible, oneLine, trim, references]) assert.ok(fastest(() => f(text), 3) < 200, `${f.name} of ${JSON.stringify(piece)}`);
   }
-});
-
-test('sizes are said in units', () => {
-  assert.deepEqual([0, 1023, 1024, 1536, 1 << 20].map(bytes), ['0 B', '1023 B', '1.0 KiB', '1.5 KiB', '1.0 MiB']);
 });

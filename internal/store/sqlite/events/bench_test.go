@@ -144,3 +144,22 @@ func BenchmarkVanish(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkApproved asks 100 owners, of whom none has approved the agent: what a
+// relay with that many in write.owners asks for each proposal.
+func BenchmarkApproved(b *testing.B) {
+	s := storetest.MustOpen(b)
+	var owners []string
+	for _, k := range authors(100) {
+		owners = append(owners, k.Pub)
+		list := k.Fake(30078, 0, "", nostr.Tag{"d", "engramd/agents"}, nostr.Tag{"p", bob.Pub})
+		if r := s.Put(b.Context(), list, store.PutOptions{}); !r.Outcome.OK() {
+			b.Fatal(r)
+		}
+	}
+	for b.Loop() {
+		if ok, err := s.Approved(b.Context(), owners, alice.Pub); ok || err != nil {
+			b.Fatal(ok, err)
+		}
+	}
+}

@@ -135,7 +135,7 @@ func TestApproved(t *testing.T) {
 	}
 	ask := func(owner, agent storetest.Key, want bool) {
 		t.Helper()
-		if got, err := s.Approved(t.Context(), owner.Pub, agent.Pub); err != nil || got != want {
+		if got, err := s.Approved(t.Context(), []string{owner.Pub}, agent.Pub); err != nil || got != want {
 			t.Errorf("approved %v (%v), want %v", got, err, want)
 		}
 	}
@@ -154,7 +154,15 @@ func TestApproved(t *testing.T) {
 	ask(carol, bob, true)
 	clock.Add(5e9)
 	ask(carol, bob, false)
-	if got, err := s.Approved(t.Context(), "x", bob.Pub); got || err != nil {
+	if got, err := s.Approved(t.Context(), []string{"x"}, bob.Pub); got || err != nil {
 		t.Errorf("an owner that is no key: %v, %v", got, err)
+	}
+	for _, c := range []struct {
+		owners []string
+		want   bool
+	}{{nil, false}, {[]string{bob.Pub, carol.Pub}, false}, {[]string{bob.Pub, "x", alice.Pub}, true}, {[]string{alice.Pub, bob.Pub}, true}} {
+		if got, err := s.Approved(t.Context(), c.owners, carol.Pub); err != nil || got != c.want {
+			t.Errorf("by one of %d owners: %v (%v), want %v", len(c.owners), got, err, c.want)
+		}
 	}
 }

@@ -206,7 +206,7 @@ func TestFailuresAreErrors(t *testing.T) {
 		if err := s.Export(c.ctx, ask.Scope, true, nil, func([]byte) error { return nil }); !errors.Is(err, c.want) {
 			t.Errorf("export: %v", err)
 		}
-		if _, err := s.Approved(c.ctx, alice.Pub, bob.Pub); !errors.Is(err, c.want) {
+		if _, err := s.Approved(c.ctx, []string{alice.Pub}, bob.Pub); !errors.Is(err, c.want) {
 			t.Errorf("approved: %v", err)
 		}
 		if s.SearchEnabled() {

@@ -208,8 +208,8 @@ type admitting struct{ w *writer }
 
 var _ store.Admitting = admitting{}
 
-func (a admitting) Approved(owner, agent string) (bool, error) {
-	return approved(a.w.c, owner, agent, a.w.Now)
+func (a admitting) Approved(owners []string, agent string) (bool, error) {
+	return approved(a.w.c, owners, agent, a.w.Now)
 }
 
 func (a admitting) Provisioned(key string) (bool, error) {

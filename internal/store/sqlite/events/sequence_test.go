@@ -262,7 +262,7 @@ func TestAdmissionAtThePlace(t *testing.T) {
 		so.Changed = func(c store.Command) { changed = append(changed, c) }
 		so.Admit = func(ev *nostr.Event, vouched []string, ask store.Admitting) (*nip01.Refusal, error) {
 			seen = append(seen, fmt.Sprint(ev.Content, vouched))
-			if yes, err := ask.Approved(alice.Pub, bob.Pub); err != nil || yes {
+			if yes, err := ask.Approved([]string{alice.Pub}, bob.Pub); err != nil || yes {
 				return nil, errors.New("nobody approved anybody")
 			}
 			if yes, err := ask.Provisioned(alice.Pub); err != nil || yes {

@@ -6,11 +6,5 @@ export function validSlug(s) {
   return s.length <= 255 && s.startsWith('mem/') && s.slice(4).split('/').every(part => /^[a-z0-9][a-z0-9_-]{0,63}$/.test(part));
 }
 
-/** The whole slug of one that may be short. @param {string} s */
-export const fullSlug = s => (s === 'core' || s.startsWith('mem/') ? s : `mem/${s}`);
-
-/** What the program keeps for itself. @param {string} slug */
-export const isSystem = slug => slug.startsWith('mem/sys/');
-
 /** Proposals and their answers, which are no memory. @param {string} slug */
 export const isExchange = slug => slug.startsWith('mem/proposals/') || slug.startsWith('mem/proposals-answers/');

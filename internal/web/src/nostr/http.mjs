@@ -1,5 +1,5 @@
-// What a relay answers over HTTP: signed requests (NIP-98) and its information
-// document (NIP-11). It is the relay's own URL with http for ws, and nothing else.
+// What a relay answers over HTTP to signed requests (NIP-98). It is the relay's own URL
+// with http for ws, and nothing else.
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { base64 } from '@scure/base';
@@ -109,20 +109,6 @@ export function relayTime(text) {
   if (at) return Math.floor(Date.parse(at) / 1000) || null;
   const seconds = /\b(1[6-9]\d{8}|[2-9]\d{9})\b/.exec(text)?.[1];
   return seconds ? Number(seconds) : null;
-}
-
-/**
- * What the relay says of itself (NIP-11).
- * @param {string} relay @param {AbortSignal} [signal] @param {number} [silence] ms
- * @returns {Promise<Record<string, unknown>>}
- */
-export async function information(relay, signal, silence = 10_000) {
-  const { ok, text } = await fetched(endpoint(relay, '/'), { headers: { Accept: 'application/nostr+json' }, relay, silence, most: 256 << 10, signals: [signal] });
-  try {
-    const doc = ok && JSON.parse(text);
-    if (typeof doc === 'object' && doc !== null && !Array.isArray(doc)) return doc;
-  } catch { /* said below */ }
-  throw new RelayError('unreadable-answer', relay);
 }
 
 /**

@@ -1,6 +1,7 @@
 // The owner's agents: those on the list of approvals, and those that name the owner.
-import { isHex32, tag, verify } from '../nostr/event.mjs';
+import { isHex32, tag } from '../nostr/event.mjs';
 import { newer } from '../nipae/head.mjs';
+import { Verifying } from './heads.mjs';
 import { known } from './known.mjs';
 
 /** @typedef {import('./known.mjs').Known} Known */
@@ -17,20 +18,24 @@ const AHEAD = 600; // seconds: a list from further in the future cannot be repla
 /** @param {Owner} owner */
 const listFilter = (owner) => ({ kinds: [30078], authors: [owner.pubkey], '#d': [LIST] });
 
-/** The lists that relays have shown, the newest first. @param {import('../nostr/relay.mjs').Answer[]} answers */
-function listsIn(answers) {
-  const events = new Map(answers.flatMap((a) => a.events).map((e) => [e.id, e]));
-  return [...events.values()].filter((e) => tag(e, 'd') === LIST && verify(e)).sort(newer);
+/**
+ * What a relay shows of the owner's list. An id is only claimed until the signature is
+ * checked, so that what one relay makes up stands for nothing that another shows.
+ * @param {Owner} owner @param {import('../nostr/relay.mjs').Relay} relay @param {AbortSignal} [signal]
+ */
+async function shownBy(owner, relay, signal) {
+  const { events, ...answer } = await relay.query(listFilter(owner), { signal, most: 20 });
+  const verifying = new Verifying();
+  /** @type {NostrEvent[]} */
+  const lists = [];
+  for (const event of events) if (tag(event, 'd') === LIST && await verifying.good(event)) lists.push(event);
+  return { ...answer, unreadable: answer.unreadable + events.length - lists.length, lists };
 }
 
-/** @param {import('../nostr/relay.mjs').Answer[]} answers */
-const newestList = (answers) => listsIn(answers)[0];
+/** @typedef {Awaited<ReturnType<typeof shownBy>>} Shown */
 
-/** @param {Owner} owner @param {AbortSignal} [signal] */
-async function lists(owner, signal) {
-  const answers = await Promise.all(owner.relays.map((r) => r.query(listFilter(owner), { signal, most: 20 })));
-  return { answers, lists: listsIn(answers) };
-}
+/** The newest list of all. @param {Shown[]} shown @returns {NostrEvent | undefined} */
+const newest = (shown) => shown.flatMap((s) => s.lists).sort(newer)[0];
 
 /** @param {NostrEvent | undefined} list @returns {string[]} each once */
 const named = (list) => [...new Set(list?.tags.filter((t) => t[0] === 'p' && isHex32(t[1])).map((t) => t[1]) ?? [])];
@@ -42,17 +47,19 @@ const named = (list) => [...new Set(list?.tags.filter((t) => t[0] === 'p' && isH
  * @returns {Promise<{rows: AgentRow[], known: Known}>}
  */
 export async function agents(owner, { signal, onChange }) {
-  /** @type {import('../nostr/relay.mjs').Answer[]} */
-  const answers = [];
-  const rowsNow = () => named(newestList(answers)).map((pubkey) => /** @type {AgentRow} */ ({ pubkey, approved: true, count: null, newest: null }));
-  const now = (/** @type {AgentRow[]} */ rows) => ({ rows, known: known(rows.length, answers, { loading: answers.length < owner.relays.length }) });
+  /** @type {Shown[]} */
+  const shown = [];
+  const now = () => {
+    const rows = named(newest(shown)).map((pubkey) => /** @type {AgentRow} */ ({ pubkey, approved: true, count: null, newest: null }));
+    return { rows, known: known(rows.length, shown, { loading: shown.length < owner.relays.length }) };
+  };
   await Promise.all(owner.relays.map(async (r) => {
-    answers.push(await r.query(listFilter(owner), { signal, most: 20 }));
-    onChange?.(now(rowsNow()));
+    shown.push(await shownBy(owner, r, signal));
+    onChange?.(now());
   }));
-  const rows = rowsNow();
-  await Promise.all(rows.slice(0, MOST).map((row) => measure(owner, row, signal)));
-  return now(rows);
+  const got = now();
+  await Promise.all(got.rows.slice(0, MOST).map((row) => measure(owner, row, signal)));
+  return got;
 }
 
 /** @param {Owner} owner @param {AgentRow} row @param {AbortSignal} [signal] */
@@ -68,9 +75,8 @@ async function measure(owner, row, signal) {
   const count = numbers.length ? known(Math.max(...numbers), failures) : null;
   // Relays that count differently have different addresses: there are more than the most of one.
   if (count && (near || new Set(numbers).size > 1)) Object.assign(count, { exact: false, why: [...count.why, 'cut'] });
-  const newest = last.flatMap((a) => a.events).filter((e) => verify(e)).reduce((most, e) => Math.max(most, e.created_at), 0);
   row.count = count;
-  row.newest = newest || null;
+  row.newest = (await firstGood(last.flatMap((a) => a.events), new Verifying()))?.created_at ?? null;
 }
 
 /**
@@ -80,29 +86,44 @@ async function measure(owner, row, signal) {
  */
 export async function others(owner, { signal, until }) {
   const filter = { kinds: [30174], '#p': [owner.pubkey], ...(until === undefined ? {} : { until }) };
-  const [listed, answers] = await Promise.all([lists(owner, signal), Promise.all(owner.relays.map((r) => r.query(filter, { signal, most: LOOK })))]);
-  const approved = new Set(named(listed.lists[0]));
-  /** @type {Map<string, {events: Map<string, NostrEvent>}>} */
+  const [listed, answers] = await Promise.all([Promise.all(owner.relays.map((r) => shownBy(owner, r, signal))), Promise.all(owner.relays.map((r) => r.query(filter, { signal, most: LOOK })))]);
+  const approved = new Set(named(newest(listed)));
+  /** @type {Map<string, NostrEvent[]>} */
   const by = new Map();
-  for (const event of answers.flatMap((a) => a.events).sort(newer)) {
+  for (const event of answers.flatMap((a) => a.events)) {
     if (approved.has(event.pubkey)) continue;
-    const one = by.get(event.pubkey) ?? { events: new Map() };
-    by.set(event.pubkey, one);
-    one.events.set(event.id, event);
+    const its = by.get(event.pubkey);
+    if (its) its.push(event);
+    else by.set(event.pubkey, [event]);
   }
   /** @type {{pubkey: string, newest: number, seen: number}[]} */
   const rows = [];
-  for (const [pubkey, { events }] of by) {
-    await new Promise((done) => setTimeout(done)); // signatures take time, and somebody may be scrolling
-    const first = [...events.values()].slice(0, 3).find(verify); // a relay may make events up
-    if (first) rows.push({ pubkey, newest: first.created_at, seen: events.size });
+  /** @type {Set<NostrEvent>} */
+  const bad = new Set(); // a relay may make events up
+  const verifying = new Verifying();
+  for (const [pubkey, its] of by) {
+    signal?.throwIfAborted();
+    const first = await firstGood(its, verifying, bad);
+    if (first) rows.push({ pubkey, newest: first.created_at, seen: new Set(its.map((e) => e.id)).size });
   }
   const oldest = answers.filter(isFull).map((a) => a.events.reduce((least, e) => Math.min(least, e.created_at), Infinity));
   const next = oldest.length ? Math.max(...oldest) : null;
   // A second that is as full as a page cannot be looked through: it is gone past, and the rest is cut.
   const stuck = next !== null && next === until;
-  const whole = answers.map((a) => (isFull(a) && !stuck ? { ...a, state: /** @type {const} */ ('complete') } : a));
+  const whole = answers.map((a) => ({ ...a, ...(isFull(a) && !stuck && { state: /** @type {const} */ ('complete') }), unreadable: a.unreadable + a.events.filter((e) => bad.has(e)).length }));
   return { rows: rows.sort((a, b) => b.newest - a.newest), known: known(rows.length, whole), until: stuck ? (next > 0 ? next - 1 : null) : next };
+}
+
+/**
+ * The newest of some events that is signed.
+ * @param {NostrEvent[]} events @param {Verifying} verifying @param {Set<NostrEvent>} [bad] gets those that were met before it and are not
+ */
+async function firstGood(events, verifying, bad) {
+  for (const event of events.sort(newer)) {
+    if (await verifying.good(event)) return event;
+    bad?.add(event);
+  }
+  return undefined;
 }
 
 /** @param {import('../nostr/relay.mjs').Answer} answer */
@@ -123,11 +144,11 @@ const names = (agent) => (/** @type {string[]} */ t) => t[0] === 'p' && t[1] ===
  * @param {Owner} owner @param {(tags: string[][]) => string[][]} edit @returns {Promise<Done>}
  */
 async function change(owner, edit) {
-  const { answers, lists: found } = await lists(owner);
+  const shown = await Promise.all(owner.relays.map((r) => shownBy(owner, r)));
   // What cannot be read may have been the newest list.
-  const silent = answers.filter((a) => a.state !== 'complete' || a.unreadable > 0 || !a.events.every(verify)).map((a) => a.relay);
+  const silent = shown.filter((s) => s.state !== 'complete' || s.unreadable > 0).map((s) => s.relay);
   if (silent.length) return { ok: false, reason: 'not-all-answered', relays: silent };
-  const [list] = found;
+  const list = newest(shown);
   const before = list?.tags ?? [['d', LIST]], tags = edit(before);
   let next = list;
   if (tags.length !== before.length) {
@@ -139,8 +160,8 @@ async function change(owner, edit) {
   const sent = await Promise.all(owner.relays.map((r) => r.publish(next)));
   const refused = sent.filter((s) => !s.ok).map((s) => s.relay);
   if (refused.length) return { ok: false, reason: 'not-all-took', relays: refused };
-  const after = await lists(owner);
-  const lost = after.answers.filter((a) => a.state !== 'complete' || !a.events.some((e) => e.id === next.id)).map((a) => a.relay);
-  if (lost.length || after.lists[0]?.id !== next.id) return { ok: false, reason: 'changed-meanwhile', relays: lost };
+  const after = await Promise.all(owner.relays.map((r) => shownBy(owner, r)));
+  const lost = after.filter((s) => s.state !== 'complete' || !s.lists.some((e) => e.id === next.id)).map((s) => s.relay);
+  if (lost.length || newest(after)?.id !== next.id) return { ok: false, reason: 'changed-meanwhile', relays: lost };
   return { ok: true };
 }

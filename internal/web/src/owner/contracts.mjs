@@ -1,6 +1,6 @@
 // The contracts of this key, by the relays' contract API, read only (docs/contracts.md).
 import * as nip19 from 'nostr-tools/nip19';
-import { payloadBytes } from '../nipae/open.mjs';
+import { breathing } from '../breathe.mjs';
 import { checkEntry, checkMove } from '../contract.mjs';
 import { RelayError } from '../nostr/relay.mjs';
 import { failed, known } from './known.mjs';
@@ -17,7 +17,6 @@ import { failed, known } from './known.mjs';
 const PAGE = 200;
 const MOST = 10_000; // rows of one list
 const MOST_BYTES = 128 << 20; // characters of one list
-const ENTRY = 30090, STATE = 30091; // kinds of NIP-TEMP
 const API = '/api/escrow/contracts';
 
 /** @typedef {Record<string, any>} Row */
@@ -110,7 +109,7 @@ export async function contract(owner, id, { signal }) {
       const row = contractOf(/** @type {Row} */ (/** @type {Row} */ (json)?.contract ?? json ?? {}));
       if (row.id !== id) throw new RelayError('unreadable-answer', http.relay);
       const [entries, moves] = [await list(http, `${path}/memory?events=true`, 'entries', signal), await list(http, `${path}/transitions`, 'transitions', signal)];
-      const all = entries.rows.map((e) => entryOf(e, id)), transitions = moves.rows.map((m) => moveOf(m, id));
+      const all = await checked(entries.rows, (e) => entryOf(e, id), signal), transitions = await checked(moves.rows, (m) => moveOf(m, id), signal);
       const answers = [entries, moves].map(({ state }) => ({ relay: http.relay, state, reason: state === 'cut' ? 'too-many' : undefined }));
       return { contract: row, entries: inOrder(all), transitions: inOrder(transitions), known: known(all.length, [...before, ...answers]) };
     } catch (error) {
@@ -120,6 +119,21 @@ export async function contract(owner, id, { signal }) {
     }
   }
   throw last;
+}
+
+/**
+ * What all rows say: each has a signature that takes its time.
+ * @template T @param {Row[]} rows @param {(row: Row) => T} check @param {AbortSignal} [signal] @returns {Promise<T[]>}
+ */
+async function checked(rows, check, signal) {
+  const breathe = breathing(signal);
+  /** @type {T[]} */
+  const all = [];
+  for (const row of rows) {
+    await breathe();
+    all.push(check(row));
+  }
+  return all;
 }
 
 /** @template {{n: number | null, created_at: number}} T @param {T[]} rows */

@@ -1,5 +1,4 @@
 // One engram as the page shows it: an event, and once it is opened what it says.
-import { tag } from '../nostr/event.mjs';
 import { parse } from '../unit/fields.mjs';
 
 /** @typedef {import('../nostr/event.mjs').NostrEvent} NostrEvent */
@@ -38,6 +37,3 @@ export function opened(entry, result, signer) {
   entry.utf8 = signer.canCheckUtf8 ? 'ok' : 'unchecked';
   entry.unit = result.text === null || result.slug === 'core' ? null : parse(result.text);
 }
-
-/** @param {NostrEvent} event @param {string} owner whether it is addressed to him alone */
-export const isTo = (event, owner) => tag(event, 'p') === owner;

@@ -5,9 +5,6 @@
 /** @typedef {{n: number, exact: boolean, why: Why[], details: {relay: string, reason: string}[]}} Known */
 /** @typedef {import('../nostr/relay.mjs').Answer} Answer */
 
-/** @returns {Known} of which nothing came yet */
-export const loading = () => ({ n: 0, exact: false, why: ['loading'], details: [] });
-
 /**
  * What is known by the answers of all relays.
  * @param {number} n @param {{relay: string, state: 'complete' | 'cut' | 'failed', reason?: string, unreadable?: number}[]} answers

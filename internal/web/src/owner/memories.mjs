@@ -3,9 +3,10 @@
 import { newer } from '../nipae/head.mjs';
 import { envelopeFault } from '../nipae/open.mjs';
 import { isExchange } from '../nipae/slug.mjs';
+import { eventId } from '../nostr/event.mjs';
 import { Candidates } from './candidates.mjs';
 import { opened } from './entry.mjs';
-import { known, loading } from './known.mjs';
+import { known } from './known.mjs';
 
 /** @typedef {import('./entry.mjs').Entry} Entry */
 /** @typedef {import('../nostr/event.mjs').NostrEvent} NostrEvent */
@@ -25,7 +26,7 @@ export class Memories {
   /** @type {{relay: string, events: NostrEvent[]}[]} */ #pending = [];
   /** @type {Promise<void>} */ #placing = Promise.resolve();
   #busy = false;
-  #refused = 0; // events that are no engrams of this pair
+  /** @type {Map<string, number>} */ #refused = new Map(); // by relay: events that are no engrams of this pair, or have another's id
   #stopped = false;
   #running = false;
   #asked = false;
@@ -81,8 +82,10 @@ export class Memories {
 
   /** @param {string} relay @param {NostrEvent} event */
   #placed(relay, event) {
-    const entry = envelopeFault(event, this.agent, this.owner.pubkey) ? undefined : this.#heads.take(relay, event);
-    if (entry === undefined) this.#refused++;
+    // Whoever looks for an event by its id must not find what only claims it.
+    const none = envelopeFault(event, this.agent, this.owner.pubkey) || eventId(event) !== event.id;
+    const entry = none ? undefined : this.#heads.take(relay, event);
+    if (entry === undefined) this.#refused.set(relay, (this.#refused.get(relay) ?? 0) + 1);
     if (!entry) return;
     this.#byId.set(event.id, entry);
     this.#closed.push(entry);
@@ -170,7 +173,7 @@ export class Memories {
     const bySlug = new Map();
     /** @type {Entry[]} */
     const entries = [];
-    let live = 0, unreadable = this.#refused, count = 0;
+    let live = 0, unreadable = 0, count = 0;
     for (const { entry, passed } of this.#heads.all()) {
       unreadable += passed;
       if (!isClosed(entry)) count++;
@@ -184,7 +187,8 @@ export class Memories {
       if (twin) twin.conflict = true;
       else bySlug.set(entry.slug, entry);
     }
-    this.#seen = { entries, opened: count, known: known(live, this.#answers, { loading: !this.#asked || count < this.total, unreadable }) };
+    const answers = this.#answers.map((a) => ({ ...a, unreadable: a.unreadable + (this.#refused.get(a.relay) ?? 0) }));
+    this.#seen = { entries, opened: count, known: known(live, answers, { loading: !this.#asked || count < this.total, unreadable }) };
     return this.#seen;
   }
 }

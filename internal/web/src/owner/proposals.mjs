@@ -59,7 +59,7 @@ export async function proposals(owner, agent, { signal }) {
     },
   });
   const since = rows.reduce((least, row) => (row.unreadable ? least : Math.min(least, row.created_at)), Infinity) - SLOW;
-  const said = since < Infinity ? await answersOf(owner, agent, Math.max(0, since), signal) : { answers: [], byId: new Map() };
+  const said = since < Infinity ? await answersOf(owner, agent, Math.max(0, since), new Set(rows.filter((row) => !row.unreadable).map((row) => row.id)), signal) : { answers: [], byId: new Map() };
   for (const row of rows) {
     const answer = said.byId.get(row.id);
     if (answer) row.answer = { ...answer, older: answer.proposal !== row.event.id };
@@ -85,23 +85,28 @@ function rowOf(result, owner, agent) {
 
 /**
  * The agent's answers. They lie among its memory at addresses that only the key of the
- * pair tells, so that what the agent wrote since the first proposal is opened.
- * @param {Owner} owner @param {string} agent @param {number} since @param {AbortSignal} [signal]
+ * pair tells, so that what the agent wrote since the first proposal is opened: the
+ * newest first, and no more than it takes, since a signer may ask somebody each time.
+ * @param {Owner} owner @param {string} agent @param {number} since @param {Set<string>} ids @param {AbortSignal} [signal]
  */
-async function answersOf(owner, agent, since, signal) {
+async function answersOf(owner, agent, since, ids, signal) {
   const answers = await Promise.all(owner.relays.map((r) => r.query({ kinds: [30174], authors: [agent], '#p': [owner.pubkey], since }, { signal })));
   /** @type {Map<string, Omit<Answer, 'older'> & {proposal: string}>} */
   const byId = new Map();
-  await owner.signer.open(await inForce(answers.map((a) => a.events)), {
-    peer: agent, signal,
+  const enough = new AbortController(), events = await inForce(answers.map((a) => a.events));
+  await owner.signer.open(events, {
+    peer: agent, signal: AbortSignal.any([enough.signal, ...(signal ? [signal] : [])]),
     onOpened: (results) => {
       for (const result of results) {
         if ('unreadable' in result || result.text === null || !result.slug.startsWith(ANSWERS)) continue;
         const answer = parseAnswer(result.text);
         const id = result.slug.slice(ANSWERS.length);
-        if (answer && !byId.has(id)) byId.set(id, answer); // they come newest first
+        if (answer && ids.has(id) && !byId.has(id)) byId.set(id, answer); // they come newest first
       }
+      if (byId.size === ids.size) enough.abort();
     },
+  }).catch((error) => {
+    if (!enough.signal.aborted || signal?.aborted) throw error;
   });
   return { answers, byId };
 }

@@ -109,6 +109,6 @@ export async function chain(owner, agent, { signal }) {
   const { entries, answers, refused } = await everything(owner, agent, undefined, signal);
   const all = await open(owner, agent, entries, signal);
   const readable = all.flatMap(({ event, slug, text, members }) => (slug !== null && members ? [{ event, slug, text, members }] : []));
-  const { logs, unchained } = judge(readable);
+  const { logs, unchained } = await judge(readable, signal);
   return { logs, unchained, known: known(readable.length, answers, { unreadable: all.length - readable.length + refused }) };
 }

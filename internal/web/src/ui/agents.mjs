@@ -76,7 +76,7 @@ function card(ctx, row) {
 /** @param {AgentRow} row */
 function factsOf(row) {
   const count = row.approved ? `${row.count ? knownText(row.count, W.nouns.address) : W.agents.count} · ` : '';
-  return [count, W.agents.newest, ' ', row.newest !== null ? when(row.newest) : row.count?.exact ? W.agents.never : W.unknown];
+  return [count, W.agents.newest, ' ', row.newest !== null ? when(row.newest) : row.count?.exact && row.count.n === 0 ? W.agents.never : W.unknown];
 }
 
 /**
@@ -152,5 +152,3 @@ function byKey(ctx) {
   return h('section', { class: 'part', 'aria-labelledby': 'by-key' }, h('h2', { id: 'by-key' }, W.agents.byKey),
     h('div', { class: 'field' }, h('label', { for: 'agent-key' }, W.agents.key), h('div', { class: 'beside' }, input, button(W.agents.openKey, open))), place);
 }
-
-export { approval };

@@ -3,8 +3,9 @@ import { button, fill, h } from './dom.mjs';
 import { fetched, knownLine, note } from './states.mjs';
 import { W } from '../words.mjs';
 
-/** The most findings that are listed. */
+/** The most findings of a log, and the most logs, that are listed. */
 const MOST = 200;
+const MOST_LOGS = 50;
 
 /**
  * @param {import('./context.mjs').Context} ctx
@@ -26,12 +27,12 @@ export function chainPart(ctx, agent) {
 function shown(got) {
   const line = knownLine(W.nouns.version);
   line.show(got.known);
-  const logs = got.logs.map((log) => h('li', { class: 'card' },
+  const logs = got.logs.slice(0, MOST_LOGS).map((log) => h('li', { class: 'card' },
     h('p', { class: 'card-head' }, h('strong', {}, W.chain.log), ' ', h('span', { class: 'slug' }, log.w),
       h('span', { class: `answer answer-${log.findings.length === 0 ? 'accepted' : 'rejected'}` }, log.findings.length === 0 ? W.chain.whole : W.chain.faulty)),
     h('p', {}, log.wholeTo === null ? W.chain.wholeNone : W.chain.wholeTo(log.wholeTo)),
-    log.findings.length > 0 && h('ul', {}, log.findings.slice(0, MOST).map((finding) => h('li', {}, W.chain.finding(finding.kind, finding.n))),
+    log.findings.length > 0 && h('ul', {}, log.findings.slice(0, MOST).map((finding) => h('li', {}, W.chain.finding(finding.kind, finding.n, finding.to))),
       log.findings.length > MOST && h('li', { class: 'faint' }, W.andMore(log.findings.length - MOST)))));
-  return [line.node, got.logs.length === 0 ? note('info', W.chain.noLog) : h('ul', { class: 'plain cards' }, logs),
+  return [line.node, got.logs.length === 0 ? note('info', W.chain.noLog) : h('ul', { class: 'plain cards' }, logs, got.logs.length > MOST_LOGS && h('li', { class: 'card faint' }, W.andMore(got.logs.length - MOST_LOGS))),
     got.unchained > 0 && h('p', {}, W.chain.unchained(got.unchained)), !got.known.exact && note('warn', W.chain.inexact)];
 }

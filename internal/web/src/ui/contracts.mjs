@@ -6,7 +6,7 @@ import { frame } from './frame.mjs';
 import { fetched, knownLine } from './states.mjs';
 import { when } from './time.mjs';
 import { visible } from '../text.mjs';
-import { W } from '../words.mjs';
+import { W, statusText } from '../words.mjs';
 
 /** @typedef {import('../owner/contracts.mjs').ContractEntry} ContractEntry */
 
@@ -32,7 +32,7 @@ export function contractsView(ctx, route) {
     return [line.node, got.rows.length === 0 && got.known.exact && h('p', { class: 'nothing' }, W.contracts.none),
       paged(got.rows, (row) => h('li', { class: 'card' },
         h('h2', {}, button(visible((row.description || row.id).slice(0, 200)), () => ctx.go({ view: 'contracts', id: row.id }), { class: 'link' }),
-          h('span', { class: 'answer' }, W.contracts.states[row.status] ?? visible(row.status))),
+          h('span', { class: 'answer' }, visible(statusText(row.status)))),
         h('p', { class: 'faint' }, h('span', { class: 'slug' }, visible(row.id)), row.updated ? ' · ' : '', row.updated ? when(row.updated) : '')))];
   }, { signal });
   return { node, close: () => stop.abort() };
@@ -66,11 +66,12 @@ function thread(got) {
   const line = knownLine(W.nouns.entry);
   line.show(got.known);
   return [
-    terms([[W.contracts.status, W.contracts.states[contract.status] ?? visible(contract.status)], [W.contracts.poster, person(contract.poster)], [W.contracts.worker, person(contract.worker)],
+    terms([[W.contracts.status, visible(statusText(contract.status))], [W.contracts.poster, person(contract.poster)], [W.contracts.worker, person(contract.worker)],
       [W.contracts.amount, contract.amount_sats === null ? null : `${contract.amount_sats.toLocaleString('en')} sats`], [W.contracts.deadline, contract.deadline ? when(contract.deadline, true) : null]]),
+    h('p', { class: 'hint' }, W.contracts.told),
     contract.description ? frame({ text: contract.description, trust: 'contract', plain: true }) : null,
     h('section', { class: 'part' }, h('h2', {}, W.contracts.moves), paged(got.transitions, (move) => h('li', { class: 'card' }, ...nodes([
-      h('p', { class: 'card-head' }, h('strong', {}, W.contracts.states[move.to] ?? visible(move.to)), ' ', person(move.by), sign(move.signature),
+      h('p', { class: 'card-head' }, h('strong', {}, visible(statusText(move.to))), ' ', person(move.by), sign(move.signature),
         move.withdrawn && h('span', { class: 'answer answer-rejected' }, W.contracts.withdrawn)),
       h('p', { class: 'faint' }, move.n === null ? '' : `n ${move.n} · `, when(move.created_at)), move.note ? h('p', {}, h('q', {}, visible(move.note.slice(0, 2000)))) : null])))),
     h('section', { class: 'part' }, h('h2', {}, W.contracts.entries), line.node, paged(got.entries, entryCard)),

@@ -81,13 +81,13 @@ export function progressFacts(reading) {
 export function sinceFacts(ctx, reading, filter, redraw) {
   const node = h('div', { class: 'since' });
   const last = lastVisit(ctx, reading.agent);
-  remember(ctx, reading.agent);
+  remember(ctx, reading);
   let before = '';
   return {
     node,
     show() {
       if (last === null) return;
-      const changed = reading.entries.filter((entry) => entry.event.created_at > last && (filter.sys || !isSys(entry))).length;
+      const changed = reading.entries.filter((entry) => entry.event.created_at >= last && (filter.sys || !isSys(entry))).length;
       const now = `${changed} ${filter.since} ${reading.known.exact}`;
       if (now === before) return;
       before = now;
@@ -111,9 +111,9 @@ function lastVisit(ctx, agent) {
   return visits.get(name) ?? null;
 }
 
-/** @param {Context} ctx @param {string} agent */
-function remember(ctx, agent) {
+/** Up to when this visit saw: what is written later is new to the next. @param {Context} ctx @param {Reading} reading */
+function remember(ctx, reading) {
   if (!ctx.settings.visits) return;
-  ctx.settings.last[visitName(ctx.signer.pubkey, agent)] = Math.floor(Date.now() / 1000);
+  ctx.settings.last[visitName(ctx.signer.pubkey, reading.agent)] = reading.began;
   save(ctx.settings);
 }

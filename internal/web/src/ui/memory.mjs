@@ -4,7 +4,7 @@ import { isOwn } from './context.mjs';
 import { button, fill, h, nodes, terms } from './dom.mjs';
 import { frame } from './frame.mjs';
 import { copyButton } from './keys.mjs';
-import { nameOf, typeOf } from './reading.mjs';
+import { linksFrom, nameOf, typeOf } from './reading.mjs';
 import { shortSlug } from './rows.mjs';
 import { note } from './states.mjs';
 import { size, when } from './time.mjs';
@@ -103,7 +103,7 @@ function fieldsOf(entry) {
 }
 
 /** @param {import('../unit/value.mjs').Value} value */
-const valuesOf = (value) => items(value).slice(0, MOST);
+const valuesOf = (value) => (value.pairs?.map(([key, one]) => `${key}: ${one}`) ?? items(value)).slice(0, MOST);
 
 /**
  * @param {Context} ctx
@@ -123,7 +123,7 @@ function linksOf(ctx, reading, entry, follow, signal) {
     const part = reading.done ? '' : W.memory.linksSoFar(reading.opened, reading.total);
     fill(back, found.length > 0 ? list(found.map((from) => from.slug ?? '')) : h('p', { class: 'faint' }, reading.done ? W.memory.noBacklinks : ''), part && h('p', { class: 'faint' }, part));
   });
-  const links = [...new Set(entry.unit?.links ?? [])];
+  const links = linksFrom(entry);
   return h('section', { class: 'part' }, h('h3', {}, W.memory.links),
     h('div', { class: 'two' },
       h('div', {}, h('h4', {}, W.memory.linksTo), links.length > 0 ? list(links) : h('p', { class: 'faint' }, W.memory.noLinks)),

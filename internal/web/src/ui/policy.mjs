@@ -29,6 +29,7 @@ export function relayURL(text) {
   }
   if (url.protocol !== 'ws:' && url.protocol !== 'wss:') return { fault: 'scheme' };
   if (url.hostname.startsWith('[')) return { fault: 'ip6' };
+  if (/[*%]/.test(url.hostname)) return { fault: 'form' }; // a policy would take it for all hosts, or for none
   if (url.username || url.password || url.search || url.hash || text.length > 1024) return { fault: 'form' };
   if (location.protocol === 'https:' && url.protocol === 'ws:' && !loopback(url.hostname)) return { fault: 'tls' };
   const bare = url.href.replace(/\/$/, '');

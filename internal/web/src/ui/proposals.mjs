@@ -26,7 +26,7 @@ export function proposalsPart(ctx, agent) {
     h('p', { class: 'hint' }, W.proposals.hint), place);
   fetched(place, async () => ctx.owner.proposals(agent, { signal: stop.signal }), (got) => {
     const line = knownLine(W.nouns.proposal);
-    line.show(got.known);
+    line.show(got.known, got.rows.reduce((n, row) => n + (row.unreadable ? 1 : 0), 0));
     const list = h('ul', { class: 'plain cards' });
     let shown = 0;
     const more = () => {

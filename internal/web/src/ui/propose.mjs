@@ -36,18 +36,19 @@ export function proposeForm(ctx, reading, { kind, entry, slug, version }) {
   const vouch = tick(W.propose.vouch, { hint: W.propose.vouchHint });
   const hasText = kind === 'write' || kind === 'edit';
   const whole = () => kind === 'write' ? wholeSlug(name.value) : target;
+  const typed = () => asBefore(text.value, entry?.text ?? '');
 
   const review = () => {
-    const fault = faultOf({ kind, slug: whole(), text: text.value, before: entry?.text ?? '', why: why.value, taken: kind === 'write' && (reading.at(whole())?.text ?? null) !== null });
+    const fault = faultOf({ kind, slug: whole(), text: typed(), before: entry?.text ?? '', why: why.value, taken: kind === 'write' && (reading.at(whole())?.text ?? null) !== null });
     if (fault) {
       fill(place, note('warn', fault));
       return;
     }
-    const secrets = hasText ? redact(text.value).count : 0;
+    const secrets = hasText ? redact(typed()).count : 0;
     const send = button(W.propose.send, () => submit(send), { class: 'main', disabled: secrets > 0 });
     const sure = secrets > 0 ? tick(W.propose.secretSure, { change: (checked) => { send.disabled = !checked; } }).node : null;
     fill(place, h('section', { class: 'review' }, h('h3', {}, W.propose.review), h('p', {}, words.will, ' ', h('span', { class: 'slug' }, visible(whole()))),
-      hasText && diff(entry?.text ?? '', text.value),
+      hasText && diff(entry?.text ?? '', typed()),
       vouch.input.checked && note('warn', W.propose.vouchHint),
       secrets > 0 && note('warn', W.propose.secret(secrets)), sure,
       h('p', { class: 'actions' }, send)));
@@ -62,7 +63,7 @@ export function proposeForm(ctx, reading, { kind, entry, slug, version }) {
       const base = kind === 'write' || current === null ? null : ctx.owner.baseOf(current);
       const sent = await ctx.owner.propose(reading.agent, {
         propose: kind, slug: whole(), base, version, why: why.value.trim() || undefined,
-        vouch: vouchable(kind) && vouch.input.checked ? true : undefined, text: hasText ? text.value : undefined,
+        vouch: vouchable(kind) && vouch.input.checked ? true : undefined, text: hasText ? typed() : undefined,
       });
       fill(node, ...result(ctx, reading, sent));
       node.querySelector('h2')?.focus();
@@ -80,6 +81,16 @@ export function proposeForm(ctx, reading, { kind, entry, slug, version }) {
     field(W.propose.why, why, W.propose.whyHint), vouchable(kind) && vouch.node,
     h('p', { class: 'actions' }, button(W.propose.next, review, { class: 'main' }), button(W.cancel, () => history.back(), { class: 'quiet' })), place);
   return node;
+}
+
+/**
+ * What was typed, with the line ends of the text before: a field has one kind of them,
+ * and nobody proposes to change them without a word.
+ * @param {string} typed @param {string} before
+ */
+function asBefore(typed, before) {
+  if (typed === before.replace(/\r\n?/g, '\n')) return before;
+  return /\r\n/.test(before) && !/(?<!\r)\n|\r(?!\n)/.test(before) ? typed.replaceAll('\n', '\r\n') : typed;
 }
 
 /** @param {Kind} kind */

@@ -1,6 +1,7 @@
 // The memories of one agent while they are read: what is there so far, told to whoever
 // shows it, and the indexes that search, links and the tree go by.
 import { calmly, inSlices, turn } from './chunks.mjs';
+import { references } from '../nipae/references.mjs';
 import { index, matches, words } from '../search.mjs';
 
 /** @typedef {import('../owner/memories.mjs').Entry} Entry */
@@ -27,6 +28,7 @@ export class Reading {
    */
   constructor(ctx, agent) {
     this.agent = agent;
+    this.began = Math.floor(Date.now() / 1000);
     const tell = calmly(() => { for (const watch of [...this.#watching]) watch(); }, 300);
     this.memories = ctx.owner.memories(agent, { signal: this.#stop.signal, onChange: tell });
   }
@@ -109,7 +111,7 @@ export class Reading {
     const found = [];
     await turn();
     const whole = await inSlices(this.entries, (entry) => {
-      if (entry.slug !== slug && entry.unit?.links.includes(slug)) found.push(entry);
+      if (entry.slug !== slug && linksFrom(entry).includes(slug)) found.push(entry);
     }, signal);
     return whole ? found : null;
   }
@@ -138,11 +140,14 @@ export const isSys = (entry) => entry.slug?.startsWith(SYS) ?? false;
 /** @param {Entry} entry */
 export const typeOf = (entry) => entry.slug === 'core' ? 'core' : entry.unit?.type ?? 'unknown';
 
+/** The slugs that a memory links to; the core has no fields, and may link all the same. @param {Entry} entry @returns {string[]} */
+export const linksFrom = (entry) => entry.slug === 'core' ? references(entry.text ?? '') : entry.unit?.links ?? [];
+
 /** @param {Entry} entry @param {Filter} filter */
 function fits(entry, filter) {
   if (!filter.sys && isSys(entry)) return false;
   if (isRemoved(entry) !== (filter.state === REMOVED)) return false;
-  if (filter.since !== null && entry.event.created_at <= filter.since) return false;
+  if (filter.since !== null && entry.event.created_at < filter.since) return false;
   if (filter.type !== '' && typeOf(entry) !== filter.type) return false;
   if (filter.state === '' || filter.state === REMOVED) return true;
   return filter.state === 'unreadable' ? entry.unreadable !== null : entry.unit?.state === filter.state;

@@ -1,10 +1,27 @@
 // A field that takes a secret and never holds it: what is pasted is handed on, and the
 // default that would write it into the page is prevented.
 import { closed, h } from './dom.mjs';
+import { note } from './states.mjs';
 import { W } from '../words.mjs';
 
 /** The longest secret that is handed on; a bunker's link with some relays is below it. */
 const MOST = 4096;
+
+/** A key that somebody may be talked into pasting where it does not belong. */
+const KEY = /n(?:sec|cryptsec)1[02-9ac-hj-np-z]{30}/i;
+
+/** Keeps keys out of all other fields: a memory may ask for one, and beside it are fields. */
+export function guardKeys() {
+  document.addEventListener('paste', (event) => {
+    const field = event.target;
+    if (!(field instanceof HTMLElement) || 'secret' in field.dataset || !KEY.test(event.clipboardData?.getData('text/plain') ?? '')) return;
+    event.preventDefault();
+    const told = note('bad', W.key.elsewhere), place = field.closest('.field');
+    place?.querySelector('.note')?.remove();
+    place?.append(told);
+    field.addEventListener('input', () => told.remove(), { once: true });
+  }, { capture: true });
+}
 
 /**
  * @param {string} label

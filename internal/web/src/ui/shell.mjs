@@ -29,6 +29,17 @@ export function say(text) {
 }
 
 /**
+ * What the owner has to do elsewhere, above whatever is shown; the newest alone.
+ * @param {...import('./dom.mjs').Child} children
+ */
+export function above(...children) {
+  document.getElementById('above')?.remove();
+  const node = h('div', { class: 'idle', id: 'above', role: 'alert' }, ...children);
+  node.append(button(W.done, () => node.remove()));
+  document.getElementById('main')?.before(node);
+}
+
+/**
  * The page while signed in.
  * @param {{pubkey: string, kind: string, go: (view: string) => void, logout: () => void}} options
  */

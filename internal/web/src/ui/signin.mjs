@@ -3,8 +3,9 @@ import { button, fill, h, tick } from './dom.mjs';
 import { ownPage, relayURL } from './policy.mjs';
 import { passwordField, secretField } from './secret.mjs';
 import { holds } from './session.mjs';
-import { bare, say } from './shell.mjs';
+import { above, bare, say } from './shell.mjs';
 import { busy, errorText, note } from './states.mjs';
+import { visible } from '../text.mjs';
 import { W } from '../words.mjs';
 import { connectNip07 } from '../signers/nip07.mjs';
 import { connectBunker } from '../signers/nip46.mjs';
@@ -82,7 +83,9 @@ export function bunker(link, back) {
     bare('bunker', h('div', {}, h('h1', {}, W.ways.bunker.name), place, backButton(() => { stop.abort(); back(); })));
     const onAuthUrl = (/** @type {string} */ url) => {
       // Shown as text: what a signer names is opened by its owner, not by this page.
-      fill(place, busy(W.signin.bunkerAsks), h('p', { class: 'address' }, url));
+      const address = h('p', { class: 'address' }, visible(url));
+      if (place.isConnected) fill(place, busy(W.signin.bunkerAsks), address);
+      else above(h('span', {}, W.signin.bunkerAsks), address); // for a memory, while somebody reads
     };
     connectBunker(link, { signal: stop.signal, onAuthUrl }).then((signer) => done(holds(signer)), (error) => {
       if (!stop.signal.aborted) fill(place, note('bad', errorText(error)), h('p', {}, W.bunker.anew));

@@ -11,7 +11,7 @@ import { W, reasonText } from '../words.mjs';
 /** @typedef {import('./context.mjs').Context} Context */
 /** @typedef {import('./reading.mjs').Entry} Entry */
 
-/** The most versions in the list, and the most lines of a diff. */
+/** The most versions in the list, and the most lines of a diff that are shown. */
 const MOST = 200;
 const MOST_LINES = 4000;
 
@@ -37,7 +37,7 @@ export function versionsPart(ctx, reading, entry, signal) {
  */
 function shown(ctx, reading, got) {
   const line = knownLine(W.nouns.version);
-  line.show(got.known);
+  line.show(got.known, got.versions.reduce((n, one) => n + (one.unreadable !== null ? 1 : 0), 0));
   const silent = got.kept.filter((relay) => !relay.keeps).map((relay) => note('info', W.versions.keepsNone(visible(relay.relay))));
   const versions = got.versions;
   const detail = h('div', { 'aria-live': 'polite' });
@@ -47,7 +47,7 @@ function shown(ctx, reading, got) {
     h('h4', {}, W.versions.of, ' ', when(version.event.created_at)),
     version.unreadable !== null ? note('warn', reasonText(version.unreadable))
       : version.text === null ? note('info', W.memory.removed)
-        : frame({ text: version.text, trust: version.unit?.trust ?? 'unknown', plain: true }),
+        : frame({ text: version.text, trust: version.slug === 'core' ? 'core' : version.unit?.trust ?? 'unknown', plain: true }),
     version.unreadable === null && version.text !== null && version !== versions[0] && !isOwn(ctx, reading.agent)
       && button(W.propose.restore.go, () => ctx.go({ view: 'agent', agent: reading.agent, part: 'propose-restore', slug: version.slug ?? '', id: version.event.id })));
   return [line.node, ...silent, asOf(versions, open, detail), list(versions, open), versions.length > 1 && compare(versions, detail), detail];
@@ -104,24 +104,27 @@ export function diff(before, after) {
   const all = lines(before, after);
   if (all.every((line) => line.op === 'same')) return h('p', { class: 'faint' }, W.versions.same);
   const list = h('ol', { class: 'plain diff', 'aria-label': W.versions.changes });
-  let skipped = 0;
+  // Three lines around each change say where it is.
+  const near = new Uint8Array(all.length);
+  all.forEach((line, i) => { if (line.op !== 'same') near.fill(1, Math.max(0, i - 3), i + 4); });
+  let skipped = 0, shown = 0, i = 0;
   const skip = () => {
     if (skipped > 0) list.append(h('li', { class: 'diff-skip' }, W.versions.skipped(skipped)));
     skipped = 0;
   };
-  all.slice(0, MOST_LINES).forEach((line, i, some) => {
-    // Three lines around each change say where it is.
-    const near = some.slice(Math.max(0, i - 3), i + 4).some((other) => other.op !== 'same');
-    if (line.op === 'same' && !near) {
+  for (; i < all.length && shown < MOST_LINES; i++) {
+    const line = all[i];
+    if (!near[i]) {
       skipped++;
-      return;
+      continue;
     }
     skip();
+    shown++;
     const sign = line.op === 'add' ? '+' : line.op === 'del' ? '−' : ' ';
     list.append(h('li', { class: `diff-${line.op}` }, h('span', { class: 'sign', 'aria-hidden': 'true' }, sign),
       line.op !== 'same' && h('span', { class: 'spoken' }, W.versions.ops[line.op]), h('span', {}, visible(line.text))));
-  });
+  }
   skip();
-  if (all.length > MOST_LINES) list.append(h('li', { class: 'diff-skip' }, W.andMore(all.length - MOST_LINES)));
+  if (i < all.length) list.append(h('li', { class: 'diff-skip' }, W.andMore(all.length - i)));
   return list;
 }

@@ -7,6 +7,7 @@ import { bech32 } from '@scure/base';
 import * as nip19 from 'nostr-tools/nip19';
 import * as nip44 from 'nostr-tools/nip44';
 import * as nip49 from 'nostr-tools/nip49';
+import { linked } from '../chain.mjs';
 import { conversationKey, isProposalId, proposalAddress } from '../nipae/address.mjs';
 import { MAX_BODY, Unreadable } from '../nipae/body.mjs';
 import { ENGRAM, open } from '../nipae/open.mjs';
@@ -137,7 +138,7 @@ export class Keys {
       const [author, other] = event.pubkey === this.#pubkey ? [this.#pubkey, peer] : [peer, this.#pubkey];
       try {
         const { slug, text, members } = open(key, event, author, other);
-        return { event: event.id, slug, text, members };
+        return { event: event.id, slug, text, members: linked(members) };
       } catch (error) {
         return { event: event.id, unreadable: error instanceof Unreadable ? error.word : 'not-decrypted' };
       }
