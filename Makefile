@@ -14,7 +14,7 @@ export GORACE := atexit_sleep_ms=0
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: run build product check test test-raced test-unraced test-quiet test-programs load cluster-programs cluster-test cluster-soak lines portable released dist dist-test peers interop web web-same web-test web-deps lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
+.PHONY: run build product check test test-raced test-unraced test-quiet test-programs load cluster-programs cluster-test cluster-soak lines portable portable-test released dist dist-test peers interop web web-same web-test web-deps lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
 
 build: product ## the programs, into bin/
 	cd cmd/engram-load && $(GO) build $(GOTAGS) -trimpath -o ../../bin/ .
@@ -133,7 +133,9 @@ released:
 			-ldflags "-s -w $(LDFLAGS) -extldflags -static" -o $$out ./cmd/engramd; \
 	done
 
-portable: released ## engramctl without cgo: built for six platforms into bin/portable/, vetted, and tested here
+portable: released portable-test ## engramctl without cgo: built for six platforms into bin/portable/, vetted, and tested here
+
+portable-test: ## the tests of portable, of what released has built
 	@set -e; for os in darwin windows; do \
 		echo "vet $$os"; CGO_ENABLED=0 GOOS=$$os $(GO) vet $(CLIENT); \
 	done

@@ -32,7 +32,7 @@ type clustered struct {
 	end     []func()
 }
 
-// enabled reports whether there may be other nodes.
+// clustered reports whether this process is one of several nodes.
 func (c *serveCommand) clustered() bool { return c.cfg.Cluster.Enabled }
 
 // now is the log's time, the machine's where there is no log.
