@@ -14,7 +14,7 @@ export GORACE := atexit_sleep_ms=0
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: run build product check test test-raced test-unraced test-quiet test-programs load cluster-programs cluster-test cluster-soak lines portable portable-test released dist dist-test peers interop web web-same web-test web-deps lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
+.PHONY: run build product check test test-raced test-unraced test-long test-programs load cluster-programs cluster-test cluster-soak lines portable portable-test released dist dist-test peers interop web web-same web-test web-deps lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
 
 build: product ## the programs, into bin/
 	cd cmd/engram-load && $(GO) build $(GOTAGS) -trimpath -o ../../bin/ .
@@ -68,21 +68,21 @@ AGAIN_PKGS = ./internal/chain ./internal/contracts ./internal/contracts/api ./in
 SIDES := -p $(shell echo $$(($$(getconf _NPROCESSORS_ONLN || echo 2) + 1)))
 
 # make lint vets. Variants that a machine does not allow are named at the end: go test shows nothing of a test that passes or is skipped.
-test: test-programs ## everything but what takes many minutes
-	@notes=$${E2E_NOTES:-$$(mktemp)}; \
-	E2E_NOTES=$$notes ENGRAMD_BUILT=$(CURDIR)/bin/test $(MAKE) --no-print-directory -j2 test-raced test-unraced && \
-	E2E_NOTES=$$notes ENGRAMD_BUILT=$(CURDIR)/bin/test $(MAKE) --no-print-directory test-quiet; code=$$?; \
-	sort -u $$notes; test -n "$$E2E_NOTES" || rm -f $$notes; exit $$code
+NOTED = notes=$${E2E_NOTES:-$$(mktemp)}; export E2E_NOTES=$$notes ENGRAMD_BUILT=$(CURDIR)/bin/test; code=0
+NAMED = sort -u $$notes; test "$$notes" = "$(E2E_NOTES)" || rm -f $$notes; exit $$code
+
+test: test-programs ## every test, in a form that takes minutes; a landing runs test-long too
+	@$(NOTED); $(MAKE) --no-print-directory -j2 test-raced test-unraced || code=$$?; $(NAMED)
 
 test-raced:
 	@$(GO) test $(GOTAGS) $(SIDES) -vet=off $(RACE) -timeout 30m $(RACED)
 
 test-unraced:
-	@$(GO) test $(GOTAGS) $(SIDES) -vet=off -run '$(AGAIN)' $(AGAIN_PKGS)
 	@ENGRAMD_RACE=1 $(GO) test $(GOTAGS) $(SIDES) -vet=off -timeout 30m $(E2E) $(ALONE:%=./%)
 
-test-quiet:
-	@ENGRAMD_RACE=1 $(GO) test $(GOTAGS) -vet=off -timeout 30m $(QUIET)
+test-long: test-programs ## what the race detector shortens, at full length, and clients beside attacks, with nothing else beside them
+	@$(NOTED); $(GO) test $(GOTAGS) $(SIDES) -vet=off -timeout 30m -run '$(AGAIN)' $(AGAIN_PKGS) && \
+	ENGRAMD_RACE=1 $(GO) test $(GOTAGS) -vet=off -timeout 30m $(QUIET) || code=$$?; $(NAMED)
 
 load: ## the tests of engram-load, a module of its own
 	cd cmd/engram-load && $(GO) test $(GOTAGS) -race -timeout 30m ./...

@@ -14,7 +14,7 @@ import (
 )
 
 // TestShortenedIsRunAgain: every test that says less, or nothing, under the race detector
-// is among those that make test runs without it.
+// is among those that make test-long runs without it.
 func TestShortenedIsRunAgain(t *testing.T) {
 	text, err := os.ReadFile("../../Makefile")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // mayDecide are what a test may be skipped for in silence: a run that asks for
-// it, and another build, in which make test runs it too.
+// it, and another build, in which make test or make test-long runs it too.
 var mayDecide = []string{"testing.Short()", "raceEnabled", "SearchEnabled()"}
 
 // TestNothingIsSkippedInSilence: who skips a test because of the machine does so
