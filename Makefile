@@ -14,7 +14,7 @@ export GORACE := atexit_sleep_ms=0
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: run build product check test test-raced test-unraced test-long test-programs load cluster-programs cluster-test cluster-soak lines portable portable-test released dist dist-test peers interop web web-same web-test web-deps lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
+.PHONY: run build product check test test-raced test-unraced test-long test-programs load cluster-programs cluster-test cluster-log cluster-nodes cluster-soak cluster-demo cluster-figures lines portable portable-test released dist dist-test peers interop web web-same web-test web-deps lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
 
 build: product ## the programs, into bin/
 	cd cmd/engram-load && $(GO) build $(GOTAGS) -trimpath -o ../../bin/ .
@@ -94,13 +94,28 @@ CLUSTER := internal/e2e/cluster
 cluster-programs: test-programs
 	cd $(CLUSTER) && $(GO) vet $(GOTAGS) ./... && $(GO) build -o ../../../bin/test/natsd ./natsd
 
-cluster-test: cluster-programs ## several nodes over one log: three NATS servers, killed, stopped and cut off; at most 4 minutes
-	cd $(CLUSTER) && CLUSTER_NATSD=$(CURDIR)/bin/test/natsd ENGRAMD_BUILT=$(CURDIR)/bin/test \
-		$(GO) test $(GOTAGS) -vet=off -race -count 1 -parallel 3 -timeout 15m ./...
+CLUSTER_RUN = cd $(CLUSTER) && CLUSTER_NATSD=$(CURDIR)/bin/test/natsd ENGRAMD_BUILT=$(CURDIR)/bin/test
+
+cluster-test: cluster-programs ## several nodes over one log, and its three servers: killed, stopped and cut off; at most 4 minutes
+	@$(MAKE) --no-print-directory -j2 cluster-log cluster-nodes
+
+# The tests of the log have a client of it in their process, and the race detector; those
+# of the nodes are clients of programs.
+cluster-log:
+	@$(CLUSTER_RUN) $(GO) test $(GOTAGS) -vet=off -race -count 1 -parallel 3 -timeout 15m . ./rig
+
+cluster-nodes:
+	@$(CLUSTER_RUN) $(GO) test $(GOTAGS) -vet=off -count 1 -parallel 4 -timeout 15m ./nodes ./work ./proof
 
 cluster-soak: cluster-programs ## the same with fifty kills, and longer measurements
-	cd $(CLUSTER) && ENGRAMD_SOAK=1 CLUSTER_NATSD=$(CURDIR)/bin/test/natsd ENGRAMD_BUILT=$(CURDIR)/bin/test \
-		$(GO) test $(GOTAGS) -vet=off -race -count 1 -v -timeout 2h -run 'KilledAgain|Measure' ./...
+	$(CLUSTER_RUN) ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -vet=off -race -count 1 -v -timeout 2h -run 'KilledAgain|Measure' . ./rig
+	$(CLUSTER_RUN) ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -vet=off -count 1 -v -timeout 2h -run 'KilledAgain' ./proof
+
+cluster-demo: cluster-programs ## three nodes and three servers of the log, some of which are killed every few seconds while a writer writes
+	$(CLUSTER_RUN) $(GO) run $(GOTAGS) ./demo
+
+cluster-figures: cluster-programs ## how fast nodes are beside the single process, on a quiet machine
+	$(CLUSTER_RUN) ENGRAMD_FIGURES=1 $(GO) test $(GOTAGS) -vet=off -count 1 -v -timeout 30m -run TestFigures ./proof
 
 # engramctl is Go alone: it needs no C compiler where it is built, and runs where
 # engramd does not. Whichever of its packages is other source without cgo is tested here,

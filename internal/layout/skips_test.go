@@ -13,8 +13,8 @@ import (
 )
 
 // mayDecide are what a test may be skipped for in silence: a run that asks for
-// it, and another build, in which make test or make test-long runs it too.
-var mayDecide = []string{"testing.Short()", "raceEnabled", "SearchEnabled()"}
+// it, or did not (make cluster-soak, make cluster-figures), and another build, in which make test or make test-long runs it too.
+var mayDecide = []string{"testing.Short()", "raceEnabled", "SearchEnabled()", "nodes.Soak()", "figuresVar"}
 
 // TestNothingIsSkippedInSilence: who skips a test because of the machine does so
 // by internal/e2e/notrun, which make test shows.

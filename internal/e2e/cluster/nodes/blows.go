@@ -138,3 +138,13 @@ func (c *Cluster) AllReady() error {
 	}
 	return nil
 }
+
+// Up are the nodes whose processes run and are ready.
+func (c *Cluster) Up() (up []int) {
+	for _, n := range c.nodes {
+		if n.Runs() && n.ready(time.Second) == nil {
+			up = append(up, n.Index)
+		}
+	}
+	return up
+}

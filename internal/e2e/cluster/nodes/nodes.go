@@ -127,14 +127,24 @@ func (c *Cluster) Dial(i int, keys ...relaytest.Key) *relaytest.Client {
 // AwaitReady waits until a node answers that it is ready.
 func (n *Node) AwaitReady(limit time.Duration) (err error) {
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline); <-time.After(poll) {
-		var resp relaytest.Response
-		if resp, err = n.child().Do(http.MethodGet, "/readyz", nil, nil); err == nil && resp.Status == http.StatusOK {
+		if err = n.ready(limit); err == nil {
 			return nil
-		} else if err == nil {
-			err = fmt.Errorf("/readyz is %d", resp.Status)
 		}
 	}
 	return fmt.Errorf("node %d is not ready within %v: %w", n.Index, limit, err)
+}
+
+func (n *Node) ready(limit time.Duration) error {
+	client := http.Client{Timeout: limit}
+	response, err := client.Get(n.child().HTTP("/readyz"))
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("/readyz is %d", response.StatusCode)
+	}
+	return nil
 }
 
 const poll = 20 * time.Millisecond

@@ -13,8 +13,9 @@ import (
 // trial is a short workload at nodes of which some may break a promise.
 type trial struct {
 	*nodes.Cluster
-	t *testing.T
-	w *work.World
+	t      *testing.T
+	w      *work.World
+	rounds int // of what does not find a fault each time
 }
 
 // conn is a way to a node that lasts as long as the test.
@@ -80,7 +81,10 @@ func TestMutationsAreFound(t *testing.T) {
 // judged runs a workload and returns every promise that was broken.
 func judged(t *testing.T, o nodes.Options, run func(*trial)) []string {
 	t.Helper()
-	x := &trial{Cluster: nodes.Start(t, o), t: t}
+	x := &trial{Cluster: nodes.Start(t, o), t: t, rounds: 1}
+	if len(o.Faults) > 0 {
+		x.rounds = 5
+	}
 	x.w = work.NewWorld(x, nodes.ManagerKey(), nodes.Name, uint64(time.Now().UnixNano()%1e6))
 	run(x)
 	if err := x.AllReady(); err != nil {

@@ -58,7 +58,7 @@ func writeMany(x *trial) {
 // few times: the old leader steps down some seconds after there is a new one.
 func askOldLeader(x *trial) {
 	writer, reader := x.conn(0), x.conn(1)
-	for range 4 {
+	for range x.rounds {
 		old := x.Leader(stream)
 		x.Node(0).Way.Set(old, rig.Cut)
 		for j := range x.Count() {

@@ -116,3 +116,15 @@ func (w *World) judgeHeads(c *Conn, writes []*Write, there map[string]bool) erro
 	}
 	return nil
 }
+
+// Lost is how many of the last notes that were acknowledged a node does not show.
+// An error says that it does not answer now.
+func (w *World) Lost(node int) (lost int, err error) {
+	w.mu.Lock()
+	recent := slices.DeleteFunc(slices.Clone(w.writes[max(0, len(w.writes)-400):]), func(o *Write) bool { return o.Outcome != Stored || o.Gone != Stays })
+	w.mu.Unlock()
+	c := NewConn(node, w.URL)
+	defer c.Close()
+	there, err := shown(c, recent)
+	return len(recent) - len(there), err
+}

@@ -54,6 +54,14 @@ func (w *World) Run(ctx context.Context) {
 	w.group.Wait()
 }
 
+// Write has clients write notes at every node until ctx ends, and nothing else.
+func (w *World) Write(ctx context.Context) {
+	for i := range w.Nodes() {
+		w.goOn(ctx, 100+i, func(a *Actor) { w.notes(a, i) })
+	}
+	w.group.Wait()
+}
+
 // Rounds has one client act so many times, and nobody else.
 func (w *World) Rounds(ctx context.Context, n int, act func(*Actor)) {
 	a := w.actor(ctx, 1)

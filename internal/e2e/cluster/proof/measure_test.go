@@ -1,0 +1,129 @@
+package proof
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"engramd/internal/e2e/relaytest"
+)
+
+// times are how long something took, again and again.
+type times []time.Duration
+
+// at returns a percentile.
+func (d times) at(percent int) time.Duration {
+	if len(d) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(d))
+	return sorted[min(len(sorted)-1, len(sorted)*percent/100)].Round(10 * time.Microsecond)
+}
+
+const writers = 6
+
+// publish sends events on several connections without waiting for answers.
+func (f field) publish(t *testing.T, n int) (stored int, took time.Duration) {
+	t.Helper()
+	var all [writers][]*event
+	for i := range all {
+		k := relaytest.NewKey(uint64(500 + i))
+		for j := range n / writers {
+			all[i] = append(all[i], relaytest.Note(k, time.Now().Unix()-int64(j), fmt.Sprintf("%0300d", j)))
+		}
+	}
+	var clients [writers]*relaytest.Client
+	for i := range clients {
+		clients[i] = f.dial(t, i)
+	}
+	began := time.Now()
+	var group sync.WaitGroup
+	for i, c := range clients {
+		group.Go(func() {
+			for _, ev := range all[i] {
+				if err := c.Send("EVENT", ev); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+		group.Go(func() {
+			for range all[i] {
+				if frame, err := c.Wait(relaytest.Labelled("OK")); err != nil || !frame.OK().True {
+					t.Errorf("%s %v", frame.Raw, err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	return n / writers * writers, time.Since(began)
+}
+
+// query asks for a hundred events, on several connections at once.
+func (f field) query(t *testing.T, conns, each int) (perSecond float64) {
+	t.Helper()
+	filter := relaytest.Filter{"kinds": []int{relaytest.KindNote}, "authors": []string{relaytest.NewKey(500).Pub}, "limit": 100}
+	var clients []*relaytest.Client
+	for i := range conns {
+		clients = append(clients, f.dial(t, i))
+	}
+	began := time.Now()
+	var group sync.WaitGroup
+	for _, c := range clients {
+		group.Go(func() {
+			for range each {
+				if a, err := c.Query(filter); err != nil || len(a.Events) != 100 {
+					t.Errorf("%d events, %s %v", len(a.Events), a.Closed, err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	return float64(conns*each) / time.Since(began).Seconds()
+}
+
+// readHead reads the newest version of one address, one question at a time.
+func (f field) readHead(t *testing.T, n int) (took times) {
+	t.Helper()
+	k, c := relaytest.NewKey(600), f.dial(t, 0)
+	mustStore(t, c, relaytest.Sign(k, 30023, time.Now().Unix(), "a head", []string{"d", "x"}))
+	filter := relaytest.Filter{"kinds": []int{30023}, "authors": []string{k.Pub}, "#d": []string{"x"}}
+	for range n {
+		began := time.Now()
+		if a, err := c.Query(filter); err != nil || len(a.Events) != 1 {
+			t.Fatalf("%d events, %s %v", len(a.Events), a.Closed, err)
+		}
+		took = append(took, time.Since(began))
+	}
+	return took
+}
+
+// live measures from the sending of an event at the first relay until it comes to
+// a subscription at the last.
+func (f field) live(t *testing.T, n int) (took times) {
+	t.Helper()
+	k, writer, reader := relaytest.NewKey(601), f.dial(t, 0), f.dial(t, len(f.relays)-1)
+	a, err := reader.Subscribe("live", relaytest.Filter{"authors": []string{k.Pub}, "kinds": []int{relaytest.KindNote}})
+	if err != nil || !a.EOSE {
+		t.Fatal(a.Closed, err)
+	}
+	for i := range n {
+		ev := note(k, fmt.Sprint("live ", i))
+		began := time.Now()
+		if err := writer.Send("EVENT", ev); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := reader.Live("live"); err != nil || got.ID != ev.ID {
+			t.Fatal(got, err)
+		}
+		took = append(took, time.Since(began))
+		if _, err := writer.Wait(relaytest.OKFor(ev.ID)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return took
+}
