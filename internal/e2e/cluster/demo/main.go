@@ -19,7 +19,7 @@ import (
 
 const (
 	lasts = 30 * time.Second
-	every = 5 * time.Second // between two kills
+	every = 4 * time.Second // between two kills
 )
 
 // stage is the test that this is not.

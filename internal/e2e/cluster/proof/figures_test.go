@@ -25,7 +25,8 @@ type field struct {
 // figures are a field's.
 type figures struct {
 	publish, cpu float64 // events a second; microseconds of the relays' processors for each
-	query        float64 // a second
+	query        float64 // a second, on 8 connections
+	many         float64 // the same on 64
 	head         times
 	live         times // from sending at the first to arrival at the last
 }
@@ -64,18 +65,18 @@ func TestFigures(t *testing.T) {
 }
 
 func print(t *testing.T, name string, f, base figures) {
-	t.Logf("%s: publish %.0f/s (%.2f of the single process), %.0f µs of processor each (%.2f); query %.0f/s (%.2f); read a head p50 %v p99 %v (%.2f); live p50 %v p99 %v",
-		name, f.publish, f.publish/base.publish, f.cpu, f.cpu/base.cpu, f.query, f.query/base.query,
+	t.Logf("%s: publish %.0f/s (%.2f of the single process), %.0f µs of processor each (%.2f); query %.0f/s (%.2f), on 64 connections %.0f/s (%.2f); read a head p50 %v p99 %v (%.2f); live p50 %v p99 %v",
+		name, f.publish, f.publish/base.publish, f.cpu, f.cpu/base.cpu, f.query, f.query/base.query, f.many, f.many/base.many,
 		f.head.at(50), f.head.at(99), float64(f.head.at(99))/float64(base.head.at(99)), f.live.at(50), f.live.at(99))
 }
 
 func measure(t *testing.T, f field) (out figures) {
 	t.Helper()
 	before := f.cpu(t)
-	events, took := f.publish(t, 6000)
+	events, took := f.publish(t, 24000)
 	out.publish = float64(events) / took.Seconds()
 	out.cpu = float64((f.cpu(t) - before).Microseconds()) / float64(events)
-	out.query = f.query(t, 8, 100)
+	out.query, out.many = f.query(t, 8, 150), f.query(t, 64, 40)
 	out.head = f.readHead(t, 600)
 	out.live = f.live(t, 300)
 	return out

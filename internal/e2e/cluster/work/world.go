@@ -57,7 +57,7 @@ func (w *World) Run(ctx context.Context) {
 // Write has clients write notes at every node until ctx ends, and nothing else.
 func (w *World) Write(ctx context.Context) {
 	for i := range w.Nodes() {
-		w.goOn(ctx, 100+i, func(a *Actor) { w.notes(a, i) })
+		w.goOn(ctx, 100+i, func(a *Actor) { w.Note(a.conn(i)) })
 	}
 	w.group.Wait()
 }
