@@ -98,10 +98,14 @@ func (s *storm) judge() {
 }
 
 // TestStorm: nothing that was acknowledged is lost, and no promise broken, while
-// everything that can happen happens once. The clocks of two nodes are wrong.
+// everything that can happen happens once. The clocks of two nodes are wrong, and
+// the third has the race detector.
 func TestStorm(t *testing.T) {
 	t.Parallel()
-	s := newStorm(t, nodes.Options{Clocks: map[int]time.Duration{1: 5 * time.Minute, 2: -5 * time.Minute}})
+	s := newStorm(t, nodes.Options{
+		Clocks: map[int]time.Duration{1: 5 * time.Minute, 2: -5 * time.Minute},
+		Race:   map[int]bool{0: true},
+	})
 	s.calm(50)
 	blows := nodes.Blows()
 	for _, i := range s.chance.Perm(len(blows)) {
