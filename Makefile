@@ -109,7 +109,7 @@ cluster-nodes:
 
 cluster-soak: cluster-programs ## the same with fifty kills, and longer measurements
 	$(CLUSTER_RUN) ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -vet=off -race -count 1 -v -timeout 2h -run 'KilledAgain|Measure' . ./rig
-	$(CLUSTER_RUN) ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -vet=off -count 1 -v -timeout 2h -run 'KilledAgain' ./proof
+	$(CLUSTER_RUN) ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -vet=off -count 1 -v -timeout 2h -run 'KilledAgain|TwoAtOnce|DeletedText' ./proof
 
 cluster-demo: cluster-programs ## three nodes and three servers of the log, some of which are killed every few seconds while a writer writes
 	$(CLUSTER_RUN) $(GO) run $(GOTAGS) ./demo

@@ -13,24 +13,25 @@ import (
 // returns: whatever was killed runs again, whatever was cut is whole.
 type Blow struct {
 	Name   string
+	Server bool // it is the log's servers that it happens to
 	Strike func(ctx context.Context, c *Cluster, chance *rand.Rand) error
 }
 
 // Blows are all kinds.
 func Blows() []Blow {
 	return []Blow{
-		{"a node is killed", killNode},
-		{"a node is stopped and goes on", stopNode},
-		{"a node is started again", restartNode},
-		{"a server is killed", func(ctx context.Context, c *Cluster, r *rand.Rand) error { return killServers(ctx, c, r, 1) }},
-		{"two servers are killed", func(ctx context.Context, c *Cluster, r *rand.Rand) error { return killServers(ctx, c, r, 2) }},
-		{"a server is stopped and goes on", stopServer},
-		{"a node is cut off", ways(rig.Cut, true)},
-		{"a node's connections are black holes", ways(rig.BlackHole, true)},
-		{"a node's connections are half open", ways(rig.HalfOpen, true)},
-		{"a node's way to one server is a black hole", ways(rig.BlackHole, false)},
-		{"a server is cut off from the others", isolate(rig.Cut)},
-		{"a server's ways to the others are black holes", isolate(rig.BlackHole)},
+		{"a node is killed", false, killNode},
+		{"a node is stopped and goes on", false, stopNode},
+		{"a node is started again", false, restartNode},
+		{"a server is killed", true, func(ctx context.Context, c *Cluster, r *rand.Rand) error { return killServers(ctx, c, r, 1) }},
+		{"two servers are killed", true, func(ctx context.Context, c *Cluster, r *rand.Rand) error { return killServers(ctx, c, r, 2) }},
+		{"a server is stopped and goes on", true, stopServer},
+		{"a node is cut off", false, ways(rig.Cut, true)},
+		{"a node's connections are black holes", false, ways(rig.BlackHole, true)},
+		{"a node's connections are half open", false, ways(rig.HalfOpen, true)},
+		{"a node's way to one server is a black hole", false, ways(rig.BlackHole, false)},
+		{"a server is cut off from the others", true, isolate(rig.Cut)},
+		{"a server's ways to the others are black holes", true, isolate(rig.BlackHole)},
 	}
 }
 

@@ -13,15 +13,15 @@ import (
 	"engramd/internal/e2e/cluster/nodes"
 	"engramd/internal/e2e/cluster/work"
 	"engramd/internal/e2e/relaytest"
-	main "engramd/internal/e2e/rig"
+	e2e "engramd/internal/e2e/rig"
 )
 
 // TestDiskFull: a node whose disk is full stops; the others go on, and with room
 // it goes on where it was. It runs in a mount namespace of its own.
 func TestDiskFull(t *testing.T) {
-	if os.Getenv(main.InNamespace) == "" {
+	if os.Getenv(e2e.InNamespace) == "" {
 		t.Parallel()
-		main.RerunInNamespace(t)
+		e2e.RerunInNamespace(t)
 		return
 	}
 	dir := t.TempDir()
@@ -30,10 +30,10 @@ func TestDiskFull(t *testing.T) {
 		err = syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16m")
 	}
 	if err != nil {
-		fmt.Println(main.NoMount, err)
+		fmt.Println(e2e.NoMount, err)
 		return
 	}
-	fmt.Println(main.Mounted)
+	fmt.Println(e2e.Mounted)
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
 			t.Errorf("unmount: %v", err)

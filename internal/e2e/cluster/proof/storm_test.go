@@ -2,6 +2,7 @@ package proof
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -123,6 +124,32 @@ func TestKilledAgain(t *testing.T) {
 	kills := nodes.Kills()
 	for range 50 {
 		s.strike(kills[s.chance.IntN(len(kills))])
+	}
+	s.judge()
+}
+
+// TestTwoAtOnce is a soak too: something happens to a node and to the servers at
+// the same time.
+func TestTwoAtOnce(t *testing.T) {
+	if !nodes.Soak() {
+		t.Skip("a soak: make cluster-soak")
+	}
+	s := newStorm(t, nodes.Options{})
+	var ofNodes, ofServers []nodes.Blow
+	for _, b := range nodes.Blows() {
+		if b.Server {
+			ofServers = append(ofServers, b)
+		} else {
+			ofNodes = append(ofNodes, b)
+		}
+	}
+	for range 12 {
+		one, two := ofNodes[s.chance.IntN(len(ofNodes))], ofServers[s.chance.IntN(len(ofServers))]
+		own, done := rand.New(rand.NewPCG(s.chance.Uint64(), 0)), make(chan error, 1)
+		go func() { done <- one.Strike(t.Context(), s.Cluster, own) }()
+		s.strike(nodes.Blow{Name: one.Name + ", and " + two.Name, Strike: func(ctx context.Context, c *nodes.Cluster, chance *rand.Rand) error {
+			return errors.Join(two.Strike(ctx, c, chance), <-done)
+		}})
 	}
 	s.judge()
 }

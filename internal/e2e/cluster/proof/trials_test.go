@@ -2,13 +2,8 @@ package proof
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 
 	"engramd/internal/cluster"
 	"engramd/internal/e2e/cluster/rig"
@@ -16,9 +11,6 @@ import (
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/store"
 )
-
-// stream is the log's name, which is the default of cluster.stream.
-const stream = "engramd"
 
 // acknowledgeNothing writes at a node that reaches no server, and kills it.
 func acknowledgeNothing(x *trial) {
@@ -160,58 +152,4 @@ func (x *trial) manage(method, pub string) {
 	if outcome, why := x.w.Manage(0, method, pub); outcome != work.Stored {
 		x.t.Fatalf("%s: %v %s", method, outcome, why)
 	}
-}
-
-func (x *trial) log() jetstream.Stream {
-	x.t.Helper()
-	js, err := jetstream.New(x.Connect())
-	if err != nil {
-		x.t.Fatal(err)
-	}
-	s, err := js.Stream(x.t.Context(), stream)
-	if err != nil {
-		x.t.Fatal(err)
-	}
-	return s
-}
-
-// last is the number of the last message.
-func (x *trial) last() uint64 { return x.log().CachedInfo().State.LastSeq }
-
-func (x *trial) message(n uint64) []byte {
-	x.t.Helper()
-	m, err := x.log().GetMsg(x.t.Context(), n)
-	if err != nil {
-		x.t.Fatal(err)
-	}
-	return m.Data
-}
-
-func (x *trial) append(message []byte) {
-	x.t.Helper()
-	js, err := jetstream.New(x.Connect())
-	if err == nil {
-		_, err = js.Publish(x.t.Context(), "engramd.log."+stream, message)
-	}
-	if err != nil {
-		x.t.Fatal(err)
-	}
-}
-
-func (x *trial) clusterID() (id cluster.ClusterID) {
-	x.t.Helper()
-	text, err := os.ReadFile(filepath.Join(x.Node(0).Data, "cluster.json"))
-	if err != nil {
-		x.t.Fatal(err)
-	}
-	var is struct {
-		Cluster string `json:"cluster"`
-	}
-	if err := json.Unmarshal(text, &is); err != nil {
-		x.t.Fatal(err)
-	}
-	if _, err := hex.Decode(id[:], []byte(is.Cluster)); err != nil {
-		x.t.Fatal(err)
-	}
-	return id
 }
