@@ -24,6 +24,7 @@ const clusterVersion = 1
 // that is alone.
 type clustered struct {
 	me      nodeIdentity
+	name    string // for people
 	conn    *jetstream.Conn
 	node    atomic.Pointer[cluster.Node]
 	lead    changes // whether this node leads may have changed
@@ -63,6 +64,7 @@ func (c *serveCommand) openLog(ctx context.Context) (err error) {
 	if k.me, err = nextBoot(c.cfg.Data); err != nil {
 		return err
 	}
+	k.name = nodeName(c.cfg)
 	o := logOptions(c.cfg)
 	o.Log = c.log
 	if k.conn, err = jetstream.Open(ctx, o); err != nil {
@@ -123,7 +125,7 @@ var errKeysInCluster = errors.New("all nodes of a cluster have this key: leave w
 
 // aloneOnly refuses what cannot be done on a node of several.
 func (c *serveCommand) aloneOnly() error {
-	if c.clustered() {
+	if !c.leading.alone() {
 		return errKeysInCluster
 	}
 	return nil
@@ -157,7 +159,7 @@ func (c *serveCommand) joinLog(ctx context.Context) error {
 	}
 	c.shared.set(shared, text)
 	node, err := cluster.New(cluster.Options{
-		Log: k.conn, ClusterID: k.me.Cluster, NodeID: k.me.Node, Name: nodeName(c.cfg), Boot: k.me.Boot, Version: clusterVersion,
+		Log: k.conn, ClusterID: k.me.Cluster, NodeID: k.me.Node, Name: k.name, Boot: k.me.Boot, Version: clusterVersion,
 		State: state, Executor: c.store, Clock: machineClock(c.Env),
 		Logger: c.log, Observe: c.metrics, Configured: c.configured, Faults: clusterFaults(c.Env),
 	})

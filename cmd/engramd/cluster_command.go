@@ -14,6 +14,7 @@ import (
 	"engramd/internal/cluster"
 	"engramd/internal/cluster/jetstream"
 	"engramd/internal/config"
+	"engramd/internal/keyfile"
 )
 
 // clusterCommand is `engramd cluster VERB`.
@@ -174,7 +175,7 @@ func (c *clusterCommand) init(ctx context.Context) error {
 	err = say(ctx, conn, id, cluster.Join{Name: nodeName(c.cfg), Version: clusterVersion},
 		cluster.Configure{Text: config.SharedText(c.cfg), Live: live})
 	if err != nil {
-		return errors.Join(err, os.Remove(filepath.Join(c.cfg.Data, clusterFile)))
+		return errors.Join(err, keyfile.Remove(filepath.Join(c.cfg.Data, clusterFile)))
 	}
 	fmt.Fprintf(c.Stdout, "cluster %s, node %s: start it with engramd serve --cluster\n", id.Cluster, id.Node)
 	return nil
@@ -263,29 +264,6 @@ func placeOf(ctx context.Context, path string) (cluster.Place, error) {
 		return cluster.Place{}, errors.New("the database is no node's of a cluster, or has executed nothing yet")
 	}
 	return cluster.Inspect(state)
-}
-
-// leave makes the database one that stands alone.
-func (c *clusterCommand) leave(ctx context.Context) error {
-	path := databaseFile(c.cfg.Data)
-	if _, err := os.Stat(path); err == nil {
-		table, err := newTable(c.cfg)
-		if err != nil {
-			return err
-		}
-		s, err := openDatabase(ctx, databaseOptions{Path: path, Table: table, Sequenced: true})
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(s.LeaveSequence(ctx), s.Close()); err != nil {
-			return err
-		}
-	}
-	err := os.Remove(filepath.Join(c.cfg.Data, clusterFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return errNoNode
-	}
-	return err
 }
 
 // show prints the shared options that the database has.

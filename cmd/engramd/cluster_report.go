@@ -17,14 +17,15 @@ func (c *serveCommand) clusterMetrics() metrics.Cluster {
 	}
 }
 
-// clusterReport is this node's part of engramd status.
+// clusterReport is this node's part of engramd status. It does not look at c.cfg,
+// which belongs to the goroutine that handles signals.
 func (c *serveCommand) clusterReport() *status.Cluster {
 	node := c.cluster.node.Load()
 	applied, _ := node.Applied()
 	end, offset := c.metrics.ClusterSeen()
 	_, version := node.Configuration()
 	r := &status.Cluster{
-		Name: nodeName(c.cfg), Applied: applied, LogEnd: max(end, applied), Compared: node.Compared(), Leads: node.Leads(),
+		Name: c.cluster.name, Applied: applied, LogEnd: max(end, applied), Compared: node.Compared(), Leads: node.Leads(),
 		Clock: offset.Seconds(), Version: version,
 	}
 	if err := node.Err(); err != nil {

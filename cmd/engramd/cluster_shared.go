@@ -1,17 +1,25 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
 
 	"engramd/internal/config"
+	"engramd/internal/gate"
+	"engramd/internal/store"
 )
 
 // shared is the configuration with the options that all nodes share as they are
 // in force here; nothing without other nodes. It is read and set on the
 // goroutines of signals and of the store.
 type shared struct {
+	// turn is held by who compares a configuration with these options and puts it
+	// into force: a reload must not bring back what the log has just changed. Nobody
+	// waits for the store with it.
+	turn sync.Mutex
+
 	mu   sync.Mutex
 	cfg  *config.Config
 	text string
@@ -48,14 +56,45 @@ func sharedOver(cfg *config.Config, text string) (*config.Config, error) {
 
 // asShared refuses a configuration that is not as the cluster has it.
 func (c *serveCommand) asShared(cfg *config.Config) error {
+	c.shared.turn.Lock()
+	defer c.shared.turn.Unlock()
+	return c.withShared(cfg, func() error { return nil })
+}
+
+// putInForce puts what decides about events into force, if it is as the cluster
+// has it.
+func (c *serveCommand) putInForce(ctx context.Context, cfg *config.Config, table *gate.Table, live store.Live) error {
+	c.shared.turn.Lock()
+	defer c.shared.turn.Unlock()
+	return c.withShared(cfg, func() error {
+		if err := c.store.SetOptions(ctx, live); err != nil { // of a node it waits for nothing
+			return err
+		}
+		if err := c.store.SetTable(table); err != nil {
+			return err
+		}
+		if err := c.admin.Configure(adminConfig(cfg), c.ruling(cfg)); err != nil {
+			return err
+		}
+		c.relay.SetTable(table)
+		return nil
+	})
+}
+
+// withShared does something with a configuration that is as the cluster has it,
+// and keeps that one afterwards. The turn must be held.
+func (c *serveCommand) withShared(cfg *config.Config, do func() error) error {
 	_, text := c.shared.now()
 	if text == "" {
-		return nil
+		return do()
 	}
 	if err := agrees(cfg, text); err != nil {
 		return err
 	}
 	shared, err := config.WithShared(cfg, text)
+	if err == nil {
+		err = do()
+	}
 	if err == nil {
 		c.shared.set(shared, text)
 	}
@@ -65,6 +104,8 @@ func (c *serveCommand) asShared(cfg *config.Config) error {
 // configured is the node's: other shared options are in force from the next
 // command on.
 func (c *serveCommand) configured(text string) {
+	c.shared.turn.Lock()
+	defer c.shared.turn.Unlock()
 	now, before := c.shared.now()
 	if text == before {
 		return
@@ -74,7 +115,9 @@ func (c *serveCommand) configured(text string) {
 		err = c.applyShared(next)
 	}
 	if err != nil { // the log does not say what this program refuses to propose
-		c.fail(fmt.Errorf("the cluster's configuration: %w", err))
+		err = fmt.Errorf("the cluster's configuration: %w", err)
+		c.cluster.node.Load().Halt(err)
+		c.fail(err)
 		return
 	}
 	c.shared.set(next, text)

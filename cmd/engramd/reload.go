@@ -61,8 +61,10 @@ const applyLimit = 10 * time.Second
 func (c *serveCommand) apply(ctx context.Context, cfg *config.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, applyLimit)
 	defer cancel()
-	if err := c.asShared(cfg); err != nil {
-		return err
+	if _, text := c.shared.now(); text != "" {
+		if err := agrees(cfg, text); err != nil {
+			return err
+		}
 	}
 	table, err := newTable(cfg)
 	if err != nil {
@@ -86,18 +88,11 @@ func (c *serveCommand) apply(ctx context.Context, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	if err := c.store.SetOptions(ctx, live); err != nil {
-		return err
-	}
-	if err := c.store.SetTable(table); err != nil {
-		return err
-	}
-	if err := c.admin.Configure(adminConfig(cfg), c.ruling(cfg)); err != nil {
+	if err := c.putInForce(ctx, cfg, table, live); err != nil {
 		return err
 	}
 	c.shares.SetRules(c.shareRules(cfg))
 	c.program.Set(c.programOptions(cfg))
-	c.relay.SetTable(table)
 	c.relay.SetLimits(relayLimits(cfg))
 	c.sessions.SetLimits(sessionLimits(cfg))
 	c.bridge.SetProxy(proxyOf(cfg))

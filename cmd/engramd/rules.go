@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,11 +20,30 @@ import (
 // (NIP-86) say together.
 
 // blocked is the blocked addresses at this moment; the zero value blocks none.
+// The log of a cluster changes them from the first moment on.
 type blocked struct {
 	at atomic.Pointer[func(netip.Addr) bool]
+
+	mu   sync.Mutex
+	tell func(func(netip.Addr) bool) // of each change, nil for nobody
 }
 
-func (b *blocked) set(match func(netip.Addr) bool) { b.at.Store(&match) }
+func (b *blocked) set(match func(netip.Addr) bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.at.Store(&match)
+	if b.tell != nil {
+		b.tell(match)
+	}
+}
+
+// watch has tell called with what is blocked now, and with each change.
+func (b *blocked) watch(tell func(func(netip.Addr) bool)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tell = tell
+	tell(b.current())
+}
 
 // current returns nil when nobody is blocked.
 func (b *blocked) current() func(netip.Addr) bool {
@@ -80,9 +100,6 @@ func (c *serveCommand) ruling(cfg *config.Config) admin.Prepare {
 			c.listed.List(r.Authors, cfg.Write.Owners, cfg.Admin.Keys, cfg.Gate.Replicas)
 			c.relay.SetInfo(info)
 			c.blocked.set(r.Blocked)
-			if c.sessions != nil {
-				c.sessions.SetBlocked(r.Blocked)
-			}
 		}, nil
 	}
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -30,9 +31,15 @@ var errOrder = errors.New("the store has executed something else than what came 
 // that was executed, and those only. It begins with the durable state each time,
 // so that a transaction which is tried again, or ends elsewhere, leaves nothing
 // behind. If what was executed is not what came next the node ends, and nil says
-// that the transaction must not be committed.
+// that the transaction must not be committed. Neither must one of a node that a
+// fault has ended: it may be executed by other lists, or be another's outcome.
 func (n *Node) State(done []store.Done) []byte {
 	n.mu.Lock()
+	if n.err != nil && !errors.Is(n.err, context.Canceled) {
+		n.folded = folding{}
+		n.mu.Unlock()
+		return nil
+	}
 	f, err := n.fold(done)
 	n.folded = f
 	n.mu.Unlock()

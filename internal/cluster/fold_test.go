@@ -85,6 +85,26 @@ func TestStateIsOfTheLastCommand(t *testing.T) {
 	}
 }
 
+// What waits in the store's queue is not committed once a fault has ended the
+// node. An ordinary end loses nothing of it.
+func TestNothingIsCommittedAfterAFault(t *testing.T) {
+	for why, committed := range map[error]bool{ErrDiffers: false, context.Canceled: true} {
+		var placed []store.Placed
+		n, err := New(Options{Log: &recorder{}, ClusterID: ClusterID{1}, NodeID: node("a"), Boot: 1, Version: 1, Executor: executor(func(list []store.Placed) { placed = append(placed, list...) })})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := message{cluster: ClusterID{1}, node: node("b"), boot: 1, counter: 1, items: []item{{own: Join{Name: "b"}}, {store: say("x")}}}
+		if err := n.message(t.Context(), Message{Number: 1, At: time.Unix(1, 0), Data: mustEncode(t, m)}); err != nil {
+			t.Fatal(err)
+		}
+		n.Halt(why)
+		if got := n.State([]store.Done{{Place: placed[0].Place}}); (got != nil) != committed {
+			t.Errorf("ended by %v: a state of %d bytes", why, len(got))
+		}
+	}
+}
+
 // executor is a store that only notes what it was given.
 type executor func([]store.Placed)
 

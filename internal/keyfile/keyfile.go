@@ -93,6 +93,15 @@ func Unstage(path string) error {
 	return nil
 }
 
+// Remove removes a file for good: it does not come back with a loss of power. The
+// error is fs.ErrNotExist if there is none.
+func Remove(path string) error {
+	if err := os.Remove(path); err != nil {
+		return err
+	}
+	return syncDir(path)
+}
+
 // place writes a temporary file beside path, calls name to give it its name,
 // and makes both durable.
 func place(path string, text []byte, name func(temp string) error) (err error) {

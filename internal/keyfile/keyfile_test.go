@@ -91,3 +91,19 @@ func TestReadRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestRemove(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.key")
+	if err := Remove(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v without a file", err)
+	}
+	if err := Create(path, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if list := names(t, filepath.Dir(path)); len(list) > 0 {
+		t.Errorf("left: %v", list)
+	}
+}

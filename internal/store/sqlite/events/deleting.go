@@ -18,6 +18,7 @@ import (
 type deleting struct {
 	rec     *record
 	request int64 // its seq
+	at      int64 // when it was executed: what later steps write is of that time too
 	next    int   // tag
 	noted   bool  // as unfinished, in the table meta
 }
@@ -27,7 +28,7 @@ type deleting struct {
 const (
 	unfinishedDeletion    = "deletion:"
 	sqlDeletionUnfinished = `SELECT value FROM meta WHERE key >= 'deletion:' AND key < 'deletion;' ORDER BY value`
-	sqlRequestJSON        = `SELECT json FROM events WHERE seq = ? AND kind = 5`
+	sqlDeletionRequest    = `SELECT json, arrived_at FROM events WHERE seq = ? AND kind = 5`
 )
 
 func (d *deleting) key() string { return unfinishedDeletion + strconv.FormatInt(d.request, 10) }
@@ -35,6 +36,8 @@ func (d *deleting) key() string { return unfinishedDeletion + strconv.FormatInt(
 // step removes some of what the request names and reports whether there is
 // more.
 func (d *deleting) step(rm *remover) (more bool, err error) {
+	defer func(now int64) { rm.Now = now }(rm.Now)
+	rm.Now = d.at
 	waiting, err := rm.others.Contracts.Waiting(d.rec.pubkey)
 	if err != nil {
 		return false, err
@@ -129,7 +132,7 @@ func (rm *remover) openDeletions() (left []unfinished, err error) {
 	err = rm.c.Each(sqlDeletionUnfinished, nil, func(row []engine.Value) error {
 		d := &deleting{request: row[0].(int64), noted: true}
 		left = append(left, unfinished{d.request, d.job(rm, nil)})
-		found, err := rm.c.One(sqlRequestJSON, d.request)
+		found, err := rm.c.One(sqlDeletionRequest, d.request)
 		if err != nil {
 			return err
 		}
@@ -137,6 +140,7 @@ func (rm *remover) openDeletions() (left []unfinished, err error) {
 			d.rec = &record{ev: &nostr.Event{}}
 			return nil
 		}
+		d.at = found[1].(int64)
 		ev, err := column.Event(found[0].([]byte))
 		if err != nil {
 			return err
@@ -154,7 +158,7 @@ func (rm *remover) delete(r *record) error {
 	if err := rm.judge(r); err != nil {
 		return err
 	}
-	d := &deleting{rec: r, request: rm.seq + 1}
+	d := &deleting{rec: r, request: rm.seq + 1, at: rm.Now}
 	more, err := d.step(rm)
 	if err == nil && more {
 		err = d.goOn(rm)

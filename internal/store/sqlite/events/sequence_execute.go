@@ -116,13 +116,13 @@ func (w *writer) executePlaced(p store.Placed) (answer any, err error) {
 		}
 		return err
 	})
-	if refused != nil && !engine.Broken(refused) {
+	if refused != nil && !broken(refused) {
 		answer = nil
 		if err := step(store.Refused, func() error { return nil }); err != nil {
 			refused = err
 		}
 	}
-	if engine.Broken(refused) {
+	if broken(refused) {
 		w.Halt(refused)
 		return nil, refused
 	}
@@ -131,6 +131,8 @@ func (w *writer) executePlaced(p store.Placed) (answer any, err error) {
 	}
 	return answer, refused
 }
+
+func broken(err error) bool { return engine.Broken(err) || errors.Is(err, errNoState) }
 
 // executedAt notes what was executed in the transaction under way.
 func (w *writer) executedAt(place store.LogPlace, outcome store.Outcome, sum [32]byte) {
