@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,9 +22,31 @@ import (
 // blocked is the blocked addresses at this moment; the zero value blocks none.
 type blocked struct {
 	at atomic.Pointer[func(netip.Addr) bool]
+
+	mu       sync.Mutex // of who sets, among nodes while the sessions are being made
+	sessions interface {
+		SetBlocked(func(netip.Addr) bool)
+	}
 }
 
-func (b *blocked) set(match func(netip.Addr) bool) { b.at.Store(&match) }
+func (b *blocked) set(match func(netip.Addr) bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.at.Store(&match)
+	if b.sessions != nil {
+		b.sessions.SetBlocked(match)
+	}
+}
+
+// tell has the sessions know who is blocked, now and from now on.
+func (b *blocked) tell(sessions interface {
+	SetBlocked(func(netip.Addr) bool)
+}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sessions = sessions
+	sessions.SetBlocked(b.current())
+}
 
 // current returns nil when nobody is blocked.
 func (b *blocked) current() func(netip.Addr) bool {
@@ -80,9 +103,6 @@ func (c *serveCommand) ruling(cfg *config.Config) admin.Prepare {
 			c.listed.List(r.Authors, cfg.Write.Owners, cfg.Admin.Keys, cfg.Gate.Replicas)
 			c.relay.SetInfo(info)
 			c.blocked.set(r.Blocked)
-			if c.sessions != nil {
-				c.sessions.SetBlocked(r.Blocked)
-			}
 		}, nil
 	}
 }

@@ -311,7 +311,7 @@ func (c *serveCommand) openSurfaces() {
 		Tags: c.tags, Access: c.cfg.Log.Access,
 		Replica: func(r gate.Reader) bool { return c.relay.Table().Replicates(r) }, Waits: c.latest != nil,
 	})
-	c.sessions.SetBlocked(c.blocked.current())
+	c.blocked.tell(c.sessions)
 	c.bridge = bridge.New(bridge.Options{
 		Relay: c.relay, Socket: c.sessions, URLs: c.urls(), Proxy: proxyOf(c.cfg), Pending: pendingLimits(c.cfg),
 		Backend: bridge.Over(c.relay), Names: c.relay.Names(), Clock: c.now, HTTPWindow: c.cfg.Auth.HTTPWindow, Limits: bridgeLimits(c.cfg),
