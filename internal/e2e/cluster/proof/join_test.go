@@ -11,7 +11,7 @@ import (
 // which are gone than nodes that live, and goes on being compared with.
 func TestJoinWhileOthersWrite(t *testing.T) {
 	t.Parallel()
-	s := newStorm(t, nodes.Options{})
+	s := newStorm(t, nodes.Options{Race: map[int]bool{0: true, 1: true, 2: true}})
 	s.calm(20)
 	for i := range 5 {
 		n := s.Node(1 + i%2)
