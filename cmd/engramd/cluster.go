@@ -131,62 +131,6 @@ func (c *serveCommand) aloneOnly() error {
 	return nil
 }
 
-// joinLog makes the node that goes on behind what the database has executed.
-// Nothing is executed before runLog.
-func (c *serveCommand) joinLog(ctx context.Context) error {
-	if !c.clustered() {
-		return nil
-	}
-	k := &c.cluster
-	state, err := c.store.SequenceState(ctx)
-	if err != nil {
-		return err
-	}
-	text := ""
-	if state != nil {
-		place, err := cluster.Inspect(state)
-		if err != nil {
-			return err
-		}
-		if err := k.within(ctx, place); err != nil {
-			return err
-		}
-		text = place.Configuration
-	}
-	shared, err := sharedOver(c.cfg, text)
-	if err != nil {
-		return err
-	}
-	c.shared.set(shared, text)
-	node, err := cluster.New(cluster.Options{
-		Log: k.conn, ClusterID: k.me.Cluster, NodeID: k.me.Node, Name: k.name, Boot: k.me.Boot, Version: clusterVersion,
-		State: state, Executor: c.store, Clock: machineClock(c.Env),
-		Logger: c.log, Observe: c.metrics, Configured: c.configured, Faults: clusterFaults(c.Env),
-	})
-	if err != nil {
-		return err
-	}
-	c.metrics.WatchCluster(c.clusterMetrics)
-	c.clusterStatus = c.clusterReport
-	k.node.Store(node)
-	c.store.Join(node)
-	return nil
-}
-
-// within refuses a database that the log does not continue.
-func (k *clustered) within(ctx context.Context, place cluster.Place) error {
-	first, last, err := k.conn.Bounds(ctx)
-	switch {
-	case err != nil:
-		return err
-	case place.At.Number > last:
-		return fmt.Errorf("the database has executed up to message %d, and the log ends at %d: it is another log, or servers lost what they had acknowledged (docs/cluster.md, Beginning again)", place.At.Number, last)
-	case place.At.Number+1 < first:
-		return fmt.Errorf("the database has executed up to message %d, and the log begins at %d: %w; engramd cluster join, with an empty data folder", place.At.Number, first, cluster.ErrTrimmed)
-	}
-	return nil
-}
-
 // catchUp is how often it is said how far a node is that catches up.
 const catchUp = 10 * time.Second
 
@@ -207,6 +151,9 @@ func (c *serveCommand) runLog(ctx context.Context) error {
 		}
 	}()
 	if err := c.awaitLog(ctx, node); err != nil {
+		return err
+	}
+	if err := k.begun(c.cfg.Data, true); err != nil {
 		return err
 	}
 	_, version := node.Configuration()

@@ -168,7 +168,7 @@ func (c *clusterCommand) init(ctx context.Context) error {
 	var id nodeIdentity
 	_, _ = rand.Read(id.Cluster[:]) // which never fails
 	_, _ = rand.Read(id.Node[:])
-	id.Boot = 1
+	id.Boot, id.Fresh = 1, true
 	if err := id.write(c.cfg.Data); err != nil {
 		return err
 	}

@@ -17,17 +17,21 @@ import (
 // a backup.
 const clusterFile = "cluster.json"
 
-// nodeIdentity is what stands there. Boot counts the starts.
+// nodeIdentity is what stands there. Boot counts the starts. Fresh is a first node
+// of which no database has executed anything yet: any other one without a place
+// in the log has lost what the log goes on from.
 type nodeIdentity struct {
 	Cluster cluster.ClusterID
 	Node    cluster.NodeID
 	Boot    uint64
+	Fresh   bool
 }
 
 type nodeText struct {
 	Cluster string `json:"cluster"`
 	Node    string `json:"node"`
 	Boot    uint64 `json:"boot"`
+	Fresh   bool   `json:"fresh,omitempty"`
 }
 
 // errNoNode means that a data folder is no node's.
@@ -52,12 +56,12 @@ func readIdentity(dir string) (id nodeIdentity, err error) {
 	if err1 != nil || err2 != nil || len(a) != len(id.Cluster) || len(b) != len(id.Node) {
 		return id, fmt.Errorf("%s names no cluster and node", path)
 	}
-	return nodeIdentity{cluster.ClusterID(a), cluster.NodeID(b), t.Boot}, nil
+	return nodeIdentity{cluster.ClusterID(a), cluster.NodeID(b), t.Boot, t.Fresh}, nil
 }
 
 // write makes the file, or puts another in its place, durably.
 func (id nodeIdentity) write(dir string) error {
-	text, err := json.Marshal(nodeText{id.Cluster.String(), id.Node.String(), id.Boot})
+	text, err := json.Marshal(nodeText{id.Cluster.String(), id.Node.String(), id.Boot, id.Fresh})
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,11 @@ func vaultOptions(ctx context.Context, cfg *config.Config, env []string, s *data
 		return o, err
 	}
 	o.Known, err = s.MasterKey(ctx)
+	if cfg.Cluster.Enabled && o.Check == nil {
+		// The other nodes run with it: what they seal must open here, though nothing is
+		// sealed yet, and none is made in its place.
+		o.Check = o.Known
+	}
 	return o, err
 }
 

@@ -24,6 +24,7 @@ func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) Pa
 	if o.Sequenced {
 		s.follows, s.several = true, &sequence{admit: o.Admit, changed: o.Changed}
 		halt = s.several.halt
+		o.MaxBytes = 0 // a full file would end the store
 	}
 	s.live.Store(&o.Live)
 	s.table.Store(o.Table)

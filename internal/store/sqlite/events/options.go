@@ -10,13 +10,13 @@ import (
 )
 
 func (w *writer) configure(l store.Live) error {
-	if err := w.LimitSize(l.MaxBytes); err != nil {
-		return err
-	}
 	if w.s.several != nil {
 		if err := w.keepLive(&l); err != nil {
 			return err
 		}
+	}
+	if err := w.LimitSize(l.MaxBytes); err != nil {
+		return err
 	}
 	w.After(func() { w.s.retainAnew(w.s.live.Swap(&l).Retention, l.Retention) })
 	return nil

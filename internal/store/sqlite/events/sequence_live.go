@@ -13,7 +13,7 @@ import (
 const metaLive = "cluster.live"
 
 // keepLive stores options that came with a command. What is each store's own is
-// not changed by it: how long reads may take, and the size of its file.
+// not changed by it: how long reads may take, and that its file has no limit.
 func (w *writer) keepLive(l *store.Live) error {
 	b, err := store.AppendCommand(nil, store.Executed{Command: store.Configure{Live: *l}})
 	if err != nil {

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"engramd/internal/config"
+	"engramd/internal/contracts/vault"
+)
+
+// A node starts with no other master key than its cluster's, though nothing is
+// sealed yet; a process that is alone may have a new one then.
+func TestNodesHaveOneMasterKey(t *testing.T) {
+	dir := t.TempDir()
+	cfg := config.Default()
+	cfg.Data = dir
+	table, err := newTable(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := openDatabase(t.Context(), databaseOptions{Path: filepath.Join(dir, "a.db"), Table: table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.SetVaultCheck(t.Context(), []byte("the cluster's")); err != nil {
+		t.Fatal(err)
+	}
+	for _, clustered := range []bool{true, false} {
+		cfg.Cluster.Enabled = clustered
+		o, err := vaultOptions(t.Context(), cfg, nil, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := vault.Open(o); (err != nil) != clustered {
+			t.Errorf("a node: %v, %v", clustered, err)
+		}
+	}
+}
