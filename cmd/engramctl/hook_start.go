@@ -47,11 +47,15 @@ func (w *waking) begin(ctx context.Context) {
 
 // know learns whether the folder is known. It waits for no writer, unlike begin.
 func (w *waking) know(ctx context.Context) {
-	if w.state == nil || w.project.Name == "" {
+	if w.project.Name == "" {
+		return
+	}
+	if w.unsure = w.state == nil; w.unsure {
 		return
 	}
 	var err error
 	if w.linked, err = w.state.Linked(ctx, w.project.Folder, w.project.Name); err != nil {
+		w.unsure = true
 		w.a.note("whether the folder is the project's is not known: %v", err)
 	}
 }

@@ -46,6 +46,7 @@ type waking struct {
 	state   *agentstate.State
 	project project.Project
 	linked  bool
+	unsure  bool // whether it is linked could not be found out
 	look    wake.Options
 	core    coreFound
 }

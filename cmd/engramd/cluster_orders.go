@@ -155,5 +155,5 @@ func nodeName(cfg *config.Config) string {
 	if name == "" {
 		name, _ = os.Hostname()
 	}
-	return name[:min(len(name), 64)]
+	return strings.ToValidUTF8(name[:min(len(name), 64)], "")
 }

@@ -32,6 +32,8 @@ type Memory struct {
 	// Linked says that the folder is known to be the project's. Otherwise its texts
 	// are not shown: whoever made the folder chose the name.
 	Linked bool
+	// Unsure says that it could not be found out in time whether it is.
+	Unsure bool
 	// AsOf is when all relays had confirmed it; Stale says that not all of them do
 	// now.
 	AsOf  time.Time
@@ -79,7 +81,11 @@ func Project(m Measure, p Memory) (Section, []Unit) {
 		foot = fmt.Sprintf("%s here not shown: %s.\n", counted(external, "text is", "texts are"), "somebody else's words") + foot
 	}
 	if !p.Linked {
-		if len(shown) > 0 {
+		switch {
+		case len(shown) > 0 && p.Unsure:
+			title += fmt.Sprintf("%s at %s%s and below, not shown: whether this folder is that project's could not be read in time.\nmemory_recall finds them.\n",
+				counted(len(shown), "text is", "texts are"), Prefix, p.Project)
+		case len(shown) > 0:
 			title += fmt.Sprintf("%s at %s%s and below, not shown: this folder is new on this machine, and any\nfolder can claim that name. The user can say that it is that project: engramctl project link\n",
 				counted(len(shown), "text is", "texts are"), Prefix, p.Project)
 		}

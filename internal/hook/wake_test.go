@@ -131,6 +131,15 @@ What you learn about this project belongs at mem/projects/atlas and below.
 	}
 }
 
+// What could not be read in time is not told as if it were so.
+func TestUnsureIsNotNew(t *testing.T) {
+	p := Memory{Project: "atlas", Unsure: true, Units: []Unit{{Slug: "mem/projects/atlas/a", Text: "a secret of the project", Updated: at}}}
+	section, whole := Project(func(s string) int { return len(s) }, p)
+	if got := section.Text; strings.Contains(got, "new on this machine") || strings.Contains(got, "secret") || !strings.Contains(got, "could not be read in time") || len(whole) > 0 {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestTitlesFit(t *testing.T) {
 	p := Memory{Project: "atlas", Linked: true}
 	for i := range 300 {

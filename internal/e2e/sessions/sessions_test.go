@@ -41,7 +41,13 @@ func TestThreeSessions(t *testing.T) {
 
 	// The second: the folder is the project's, since the agent wrote there. The
 	// harness says nothing to the server, which is known by its parent.
-	has("a second start", m.hook("session-start", "two", map[string]any{"source": "startup"}), "I am Sami. I help Ana.", "copying its one file")
+	second := ""
+	for range tries { // on a busy machine the state may not be read in time
+		if second = m.hook("session-start", "two", map[string]any{"source": "startup"}); !strings.Contains(second, "could not be read in time") {
+			break
+		}
+	}
+	has("a second start", second, "I am Sami. I help Ana.", "copying its one file")
 	a = m.serve()
 	if got := m.hook("prompt", "two", map[string]any{"prompt": "How is Atlas backed up, by the way?"}); strings.Contains(got, "copying its one file") {
 		t.Errorf("what stands in the context comes again: %s", got)
