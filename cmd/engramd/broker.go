@@ -61,9 +61,10 @@ func brokerOption(err error) string {
 }
 
 // wrote tells of a write to an agent's memory. It runs after the commit, off
-// the writer, in the order of the commits.
+// the writer, in the order of the commits. Every node executes every write, and
+// the one that leads tells of it.
 func (c *serveCommand) wrote(_ context.Context, ev *nostr.Event) {
-	if c.mutations.Load() && events.ChangesMemory(ev) {
+	if c.mutations.Load() && events.ChangesMemory(ev) && c.leading.here() {
 		c.events.Mutated(ev.PubKey, ev.Kind, len(ev.Content))
 	}
 }

@@ -24,6 +24,9 @@ type leadership struct {
 // alone reports whether there is no other node.
 func (l *leadership) alone() bool { return l.leads == nil }
 
+// here reports whether this process does what one does for all.
+func (l *leadership) here() bool { return l.alone() || l.leads() }
+
 // while is whileLeading.
 func (l *leadership) while(ctx context.Context, run func(context.Context)) {
 	whileLeading(ctx, l.leads, l.changed, func(ctx context.Context) {

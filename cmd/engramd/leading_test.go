@@ -105,6 +105,19 @@ func TestRousing(t *testing.T) {
 	alone.rousing(t.Context(), func() { t.Error("a process that is alone is roused") })()
 }
 
+// TestHere: of several nodes one does what one does for all, and a process that is
+// alone does it itself.
+func TestHere(t *testing.T) {
+	leads := false
+	several, alone := leadership{leads: func() bool { return leads }}, leadership{}
+	if several.here() || !alone.here() {
+		t.Error("a node that does not lead does it, or a process that is alone does not")
+	}
+	if leads = true; !several.here() {
+		t.Error("the node that leads does not do it")
+	}
+}
+
 // TestLeaseIsTaken: what a leader writes is given under its lease.
 func TestLeaseIsTaken(t *testing.T) {
 	type key struct{}

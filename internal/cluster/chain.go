@@ -124,7 +124,7 @@ func (s *state) disagreementAt(count uint64) error {
 			waited = true
 		}
 	}
-	differ := false
+	differ, most := false, [32]byte{} // most is what more than half of those who reported have, if any
 	for _, hash := range hashes {
 		differ = differ || hash != hashes[0]
 		same := 0
@@ -133,14 +133,20 @@ func (s *state) disagreementAt(count uint64) error {
 				same++
 			}
 		}
-		if 2*same > len(s.members) {
+		switch {
+		case 2*same > len(s.members):
 			return s.compare(count, hash)
+		case 2*same > len(hashes):
+			most = hash
 		}
 	}
-	if differ && !waited {
-		return fmt.Errorf("%w: after %d commands", ErrDisagree, count)
+	switch {
+	case !differ || waited:
+		return nil
+	case most != [32]byte{}: // members that are gone, as those who joined anew, have no say
+		return s.compare(count, most)
 	}
-	return nil
+	return fmt.Errorf("%w: after %d commands", ErrDisagree, count)
 }
 
 // compare compares the own hash with what the majority has.

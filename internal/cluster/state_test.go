@@ -268,6 +268,10 @@ func TestHashesAreCompared(t *testing.T) {
 		{"a half, and one is dead", right, "rrwwx", ErrDisagree},
 		{"all differ", right, "rwo", ErrDisagree},
 		{"two are dead", right, "rxx", nil},
+		{"a majority of those who live agrees", right, "rrwx", nil},
+		{"a majority of those who live differs", wrong, "wrrx", ErrDiffers},
+		{"a majority of those who live, and one is to come", wrong, "wrr-x", nil},
+		{"more are dead than live", wrong, "wrrxxxx", ErrDiffers},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScript(t).at(time.Hour)

@@ -126,3 +126,22 @@ func (n *Node) Runs() bool {
 
 // Said reports whether the process has logged a text.
 func (n *Node) Said(text string) bool { return strings.Contains(n.child().Log.Text(), text) }
+
+// Rejoin throws away the folder of a node that does not run, joins with an empty
+// one, as another member, and starts.
+func (n *Node) Rejoin(from *Node) error {
+	if err := os.RemoveAll(n.Data); err != nil {
+		return err
+	}
+	n.command("join")
+	n.copyKeys(from)
+	return n.Start()
+}
+
+// copyKeys is what the operator does.
+func (n *Node) copyKeys(from *Node) {
+	n.t.Helper()
+	for _, key := range []string{"relay.key", "master.key"} {
+		n.copyFrom(from, key)
+	}
+}

@@ -58,9 +58,7 @@ func Start(t rig.T, o Options) *Cluster {
 			n.command("init")
 		} else {
 			n.command("join")
-			for _, key := range []string{"relay.key", "master.key"} {
-				n.copyFrom(c.nodes[0], key)
-			}
+			n.copyKeys(c.nodes[0])
 		}
 		n.MustStart()
 	}

@@ -134,7 +134,7 @@ func TestTwoAtOnce(t *testing.T) {
 	if !nodes.Soak() {
 		t.Skip("a soak: make cluster-soak")
 	}
-	s := newStorm(t, nodes.Options{})
+	s := newStorm(t, nodes.Options{Race: map[int]bool{0: true, 1: true, 2: true}})
 	var ofNodes, ofServers []nodes.Blow
 	for _, b := range nodes.Blows() {
 		if b.Server {

@@ -1,7 +1,9 @@
 // Package section keeps the sections of the page of benchmarks that engram-load
 // does not make of its own results: what a siege has shown, which siege writes,
-// how well recall finds, which a person takes from `engram-load recall`, and what
-// the local copy costs, from a test of internal/mirror. Each has a file beside the page's plots, and is put in when the page is made anew.
+// how well recall finds, which a person takes from `engram-load recall`, what
+// the local copy costs, from a test of internal/mirror, and what several nodes do,
+// from make cluster-figures. Each has a file beside the page's plots, and is put in
+// when the page is made anew.
 package section
 
 import (
@@ -18,6 +20,7 @@ var (
 	siege  = kept{"SIEGE.md", "## Under siege\n\n"}
 	recall = kept{"RECALL.md", "## Recall\n\n"}
 	mirror = kept{"MIRROR.md", "## The local copy\n\n"}
+	nodes  = kept{"CLUSTER.md", "## Several nodes\n\n"}
 )
 
 // Put keeps the text of a siege in a folder beside the page, named like it
@@ -44,7 +47,7 @@ func Put(path, text string) error {
 
 // Keep returns the page with the sections whose texts lie in the folder.
 func Keep(page, folder string) (string, error) {
-	for _, k := range []kept{siege, recall, mirror} {
+	for _, k := range []kept{siege, recall, mirror, nodes} {
 		text, err := os.ReadFile(filepath.Join(folder, k.file))
 		switch {
 		case err == nil:

@@ -42,12 +42,12 @@ func TestPut(t *testing.T) {
 // the page of the repository has what the files say.
 func TestKeepOthers(t *testing.T) {
 	folder := t.TempDir()
-	for name, text := range map[string]string{"SIEGE.md": "it held", "RECALL.md": "it found", "MIRROR.md": "it lay there"} {
+	for name, text := range map[string]string{"SIEGE.md": "it held", "RECALL.md": "it found", "MIRROR.md": "it lay there", "CLUSTER.md": "they agreed"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want := "# Page\n\n## One\n\ntext\n\n## Under siege\n\nit held\n\n## Recall\n\nit found\n\n## The local copy\n\nit lay there\n\n## How\n\nso\n"
+	want := "# Page\n\n## One\n\ntext\n\n## Under siege\n\nit held\n\n## Recall\n\nit found\n\n## The local copy\n\nit lay there\n\n## Several nodes\n\nthey agreed\n\n## How\n\nso\n"
 	if got, err := Keep(page, folder); err != nil || got != want {
 		t.Errorf("%q, %v, want %q", got, err, want)
 	}

@@ -1,0 +1,45 @@
+package proof
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"engramd/internal/e2e/cluster/nodes"
+	"engramd/internal/e2e/relaytest"
+)
+
+// TestWhoDiffersStops: a node that does not execute everything is found by the
+// hashes that nodes report, and stops; the others go on, though a member is gone,
+// which another node was before it joined anew.
+func TestWhoDiffersStops(t *testing.T) {
+	t.Parallel()
+	c := nodes.Start(t, nodes.Options{Alone: true, Faults: map[int]string{2: "skip"}})
+	c.Node(1).Kill()
+	if err := c.Node(1).Rejoin(c.Node(0)); err != nil {
+		t.Fatal(err)
+	}
+	k, at := relaytest.NewKey(1717), c.Dial(0)
+	const enough = 1100 // nodes report each 1,000 commands
+	for n := 0; c.Node(2).Runs(); n++ {
+		if n > enough { // until it is known that the member which is gone reports nothing
+			select {
+			case <-c.Node(2).Child().Done():
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+		if n > 10*enough {
+			t.Fatal("node 2 goes on, although it has executed something else")
+		}
+		mustStore(t, at, note(k, fmt.Sprint("note ", n)))
+	}
+	for n := range 20 {
+		mustStore(t, at, note(k, fmt.Sprint("further note ", n)))
+	}
+	if err := c.Node(1).AwaitReady(wait); err != nil {
+		t.Fatal(err)
+	}
+	if !c.Node(2).Said("the majority of members has executed something else") {
+		t.Error("node 2 does not say why it stopped")
+	}
+}
