@@ -21,6 +21,11 @@ var (
 // through that node only.
 var ErrShared = errors.New("this database is a node's of a cluster, and is changed through the running node only (engramd serve --cluster); engramd cluster leave makes it one that stands alone")
 
+// ErrOtherGate means that a node's stored events are classed by other rules, or
+// by another program's table of kinds, than this one has: the other nodes go on
+// by those.
+var ErrOtherGate = errors.New("the gate's rules or its table of kinds are not those by which the cluster's events are classed: stop all nodes, leave with one, and begin again with these (docs/cluster.md)")
+
 // ErrEnded means that a read that cannot be resumed was ended half-way, because
 // other reads could not begin or the write-ahead log could not be written back.
 // The read may be tried again.

@@ -25,6 +25,10 @@ func (w *writer) reclassify(ctx context.Context) error {
 	if err != nil || have == want {
 		return err
 	}
+	if shared, err := w.c.Exists(`SELECT 1 FROM meta WHERE key = ?`, metaState); err != nil || shared {
+		w.s.several.otherGate = true // stores that have executed the same class alike
+		return err
+	}
 	if have != "" {
 		w.s.log.Info("the gate's table of kinds or its rules changed: classing stored events anew")
 	}

@@ -22,6 +22,8 @@ type sequence struct {
 	changed func(store.Command)
 	cancel  context.CancelFunc
 	working sync.WaitGroup
+
+	otherGate bool // stored events are classed by others than the rules in force
 }
 
 // errAlone answers writes of a store that has not joined the others yet.
@@ -41,8 +43,11 @@ func (s *Store) Join(to store.Sequencer) {
 }
 
 // SequenceState is what the Sequencer stored with the last transaction (State),
-// nil at first.
+// nil at first. The error is store.ErrOtherGate if the store must not be joined.
 func (s *Store) SequenceState(ctx context.Context) (state []byte, err error) {
+	if s.several != nil && s.several.otherGate {
+		return nil, store.ErrOtherGate
+	}
 	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
 		row, err := c.One(`SELECT value FROM meta WHERE key = ?`, metaState)
 		if err == nil && row != nil {
