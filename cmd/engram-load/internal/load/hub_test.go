@@ -29,6 +29,7 @@ type hub struct {
 
 	mu        sync.Mutex
 	conns     map[*hubConn]bool
+	ended     bool // no more connections are taken
 	delivered int
 	frames    map[string]int
 }
@@ -57,6 +58,7 @@ func (h *hub) start(t testing.TB) string {
 	server := httptest.NewServer(h.handler(&serving))
 	t.Cleanup(func() {
 		h.mu.Lock()
+		h.ended = true
 		for c := range h.conns {
 			c.ws.Close()
 		}
@@ -75,12 +77,17 @@ func (h *hub) handler(serving *sync.WaitGroup) http.Handler {
 		if err != nil {
 			return
 		}
-		serving.Add(1)
-		defer serving.Done()
 		c := &hubConn{ws: ws, subs: map[string]nostr.Filter{}}
 		h.mu.Lock()
+		if h.ended { // nobody waits for one that comes now
+			h.mu.Unlock()
+			ws.Close()
+			return
+		}
+		serving.Add(1)
 		h.conns[c] = true
 		h.mu.Unlock()
+		defer serving.Done()
 		defer func() {
 			h.mu.Lock()
 			delete(h.conns, c)
