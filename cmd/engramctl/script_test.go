@@ -27,7 +27,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(relaytest.Tests{M: m}, map[string]func(){"engramctl": main})
+	testscript.Main(relaytest.Tests{M: m, Parallel: 4}, map[string]func(){"engramctl": main})
 }
 
 // TestScripts runs the command-line tests in testdata/script. Each has the key

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -65,10 +67,21 @@ func Binary(b Build) (string, error) {
 }
 
 // Tests are those of a package that starts relays. TestMain ends with its Run.
-type Tests struct{ M interface{ Run() int } }
+type Tests struct {
+	M interface{ Run() int }
+	// Parallel is how many run side by side unless the command line says so, for
+	// tests that wait more than they compute; 0 is as many as there are processors.
+	Parallel int
+}
 
 // Run runs them, removes what Binary built and returns the exit code.
 func (t Tests) Run() int {
+	if t.Parallel > 0 {
+		if err := flag.Set("test.parallel", strconv.Itoa(t.Parallel)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
 	code := t.M.Run()
 	if err := Clean(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
