@@ -53,7 +53,7 @@ E2E   = $(filter-out $(QUIET:./%=engramd/%),$(shell $(GO) list ./internal/e2e/..
 QUIET := ./internal/e2e/hostile
 # These start no goroutine, nor do their tests: there is nothing for the race detector to
 # find, and under it they would take five to ten times as long (TestAloneIsAlone).
-ALONE := internal/gate internal/keyfile internal/layout internal/recall internal/schnorr/many internal/secrets internal/wire nips/disclose nips/kind nips/nip01 nips/nip77 nips/nipae nips/niptemp nips/unit
+ALONE := internal/gate internal/harness internal/keyfile internal/layout internal/migrate internal/recall internal/schnorr/many internal/secrets internal/wire nips/disclose nips/kind nips/nip01 nips/nip77 nips/nipae nips/niptemp nips/unit
 RACED = $(filter-out $(E2E) $(QUIET:./%=engramd/%) $(ALONE:%=engramd/%),$(shell $(GO) list ./...))
 # Once more without the race detector, which has memory of its own and takes twice the
 # processor: what bounds how much is held, and the long form of what goes through a great
