@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"slices"
 	"sync/atomic"
@@ -26,7 +25,6 @@ import (
 	"engramd/internal/contracts/vault"
 	"engramd/internal/control"
 	"engramd/internal/events"
-	"engramd/internal/gate"
 	"engramd/internal/importer"
 	"engramd/internal/memory"
 	"engramd/internal/metrics"
@@ -41,7 +39,6 @@ import (
 	"engramd/internal/snapshot/operator"
 	"engramd/internal/status"
 	"engramd/internal/trace"
-	"engramd/internal/web"
 )
 
 // serveCommand is `engramd serve`: it brings the parts up in Run, from the
@@ -207,147 +204,6 @@ func (c *serveCommand) listen(ctx context.Context) (err error) {
 		return fmt.Errorf("metrics_listen: %w", err)
 	}
 	return nil
-}
-
-// openRelay opens the database and puts the relay with its policies over it.
-func (c *serveCommand) openRelay(ctx context.Context) error {
-	if err := c.openLog(ctx); err != nil {
-		return err
-	}
-	table, err := newTable(c.cfg)
-	if err != nil {
-		return err
-	}
-	names, err := relay.NewNames(c.cfg.PublicURL, listening(c.listener))
-	if err != nil {
-		return usageError{err}
-	}
-	if err := notToItself(c.cfg, listening(c.listener)); err != nil {
-		return err // port 0: only now it is known
-	}
-	c.metrics = metrics.New(version)
-	c.metrics.SetConnectionsLimit(c.cfg.Limits.Connections)
-	c.guesses = share.NewGuesses(time.Now)
-	c.relay, err = relay.New(relay.Config{
-		Names: names, Info: relayInfo(c.cfg), AuthWindow: c.cfg.Auth.Window, Limits: relayLimits(c.cfg),
-		Clock: c.now, Log: c.log, Metrics: c.metrics, Self: func() string { return c.keys.PubKey() },
-		Guesses: c.guesses, Latest: c.latest, Ephemeral: c.ephemeral, Vouched: c.vouched(),
-	}, table)
-	if err != nil {
-		return err
-	}
-	live, err := daemonLive(c.cfg)
-	if err != nil {
-		return err
-	}
-	c.store, err = openDatabase(ctx, databaseOptions{
-		Path: databaseFile(c.cfg.Data), Readers: c.cfg.Store.Readers, Table: table,
-		MaxBatch: c.cfg.Store.MaxBatch, Log: c.log, Observe: c.metrics, OnCommit: c.relay.Committed, Live: live,
-		Clock: c.now, Sequenced: c.clustered(), Admit: c.admit, Changed: c.listsChanged,
-	})
-	if err != nil {
-		return err
-	}
-	if err := c.joinLog(ctx); err != nil {
-		return err
-	}
-	c.metrics.WatchSizes(c.sizes())
-	c.metrics.WatchMemory(c.memory.Limit, c.memory.Needed)
-	c.openShares()
-	c.metrics.WatchReads(func() metrics.Reads { return metrics.Reads(c.store.Reads()) })
-	if err := c.openBroker(); err != nil {
-		return err
-	}
-	if err := c.openSnapshots(); err != nil {
-		return err
-	}
-	if err := c.openAdmin(ctx); err != nil { // sets the policy, by which the log is executed
-		return err
-	}
-	if err := c.runLog(ctx); err != nil {
-		return err
-	}
-	if err := c.openKeys(ctx); err != nil {
-		return err
-	}
-	c.program.Set(c.programOptions(c.cfg))
-	rejects := c.policy.RejectEvent
-	if !c.leading.alone() && !bansAtOrigin(c.Env) {
-		rejects = c.policy.AtOrigin // what lists decide is decided at the event's place
-	}
-	c.relay.Reject(rejects, c.askProgram)
-	c.relay.OnNotStored(c.policy.NotStored)
-	c.relay.Hooks.RejectConnection = append(c.relay.Hooks.RejectConnection, c.blocked.rejects)
-	c.leading.watch(c.relay)
-	if err := c.relay.Attach(c.store); err != nil {
-		return err
-	}
-	c.attached = true
-	c.openOutbox()
-	if err := c.openContracts(ctx); err != nil {
-		return err
-	}
-	if err := c.startOutbox(ctx); err != nil {
-		return err
-	}
-	c.runContracts()
-	return c.meetNodes()
-}
-
-// vouched is what goes along with events to their place, nil without other nodes.
-func (c *serveCommand) vouched() func(context.Context, *nostr.Event) []string {
-	if c.leading.alone() {
-		return nil
-	}
-	return c.policy.Vouched
-}
-
-// openSurfaces starts the sessions, the public port and the metrics port.
-func (c *serveCommand) openSurfaces() {
-	c.sessions = session.New(c.relay, session.Options{
-		Limits: sessionLimits(c.cfg), Compression: c.cfg.Compression, EOSEHints: c.cfg.Req.EOSEHints,
-		Addr:   func(r *http.Request) netip.Addr { return relay.AddrFrom(r.Context()) }, // the bridge resolved it
-		Shares: c.shares, Pressed: c.memory.Pressed, Metrics: c.metrics, Log: c.log,
-		Tags: c.tags, Access: c.cfg.Log.Access,
-		Replica: func(r gate.Reader) bool { return c.relay.Table().Replicates(r) }, Waits: c.latest != nil,
-	})
-	c.blocked.watch(c.sessions.SetBlocked)
-	c.bridge = bridge.New(bridge.Options{
-		Relay: c.relay, Socket: c.sessions, URLs: c.urls(), Proxy: proxyOf(c.cfg), Pending: pendingLimits(c.cfg),
-		Backend: bridge.Over(c.relay), Names: c.relay.Names(), Clock: c.now, HTTPWindow: c.cfg.Auth.HTTPWindow, Limits: bridgeLimits(c.cfg),
-		Management: c.admin, Used: c.used, UsedElsewhere: c.usedElsewhere(), API: c.api, Web: c.web(), Shares: c.shares, Pressed: c.memory.Pressed,
-		Log: c.log, Metrics: c.metrics, Tags: c.tags, Access: c.cfg.Log.Access,
-	})
-	c.metrics.WatchReady(func() bool { return c.bridge.Ready(context.Background()) == nil })
-	c.serveHTTP(bridge.NewServer(c.bridge, c.cfg.Timeouts.Handshake, c.log), c.listener)
-	if c.scrape != nil {
-		c.serveHTTP(c.metrics.Server(c.cfg.MetricsPprof), c.scrape)
-	}
-}
-
-func (c *serveCommand) serveHTTP(srv *http.Server, l net.Listener) {
-	c.servers = append(c.servers, srv)
-	go func() {
-		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			c.failed <- fmt.Errorf("serve %s: %w", l.Addr(), err)
-		}
-	}()
-}
-
-// urls returns the addresses that the relay's page tells people.
-func (c *serveCommand) urls() []string {
-	if len(c.cfg.PublicURL) > 0 {
-		return c.cfg.PublicURL
-	}
-	return []string{"ws://" + c.listener.Addr().String()}
-}
-
-// web returns the owner's page, nil if it is not to be served.
-func (c *serveCommand) web() bridge.Web {
-	if !c.cfg.Web.Enabled {
-		return nil
-	}
-	return web.New(c.urls(), version)
 }
 
 // ready logs the line that operators and tests wait for.
