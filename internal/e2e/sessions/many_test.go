@@ -37,6 +37,7 @@ func TestEightHooksAtOnce(t *testing.T) {
 	plant(t, relay.URL, map[string]string{"mem/boats": "Ana paints the boats in spring, before the regatta."})
 	m := newMachine(t, relay.URL)
 	m.hook("session-start", "s", nil)
+	m.ctlOK("mem", "stats", "--wait", "2m") // where the start had no time for the copy
 	said := map[string]any{"prompt": "When does Ana paint the boats?"}
 	var mu sync.Mutex
 	var all sync.WaitGroup

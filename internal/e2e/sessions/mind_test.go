@@ -11,7 +11,7 @@ import (
 )
 
 // said finds the texts that a beginning or an answer must have, or must not ("!").
-func said(t *testing.T, what, got string, parts ...string) {
+func said(t testing.TB, what, got string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if no, absent := strings.CutPrefix(part, "!"); absent && strings.Contains(got, no) || !absent && !strings.Contains(got, part) {
@@ -33,7 +33,7 @@ func (a *agent) answer(tool string, args map[string]any) (out map[string]any) {
 // owner runs engramctl with the owner's key, which reads.
 func (m *machine) owner(args ...string) string {
 	m.t.Helper()
-	cmd := exec.CommandContext(m.t.Context(), m.ctl, args...)
+	cmd := exec.CommandContext(m.t.Context(), m.ctl, append([]string{"--timeout", "2m"}, args...)...)
 	cmd.Dir, cmd.Env = m.project, append(m.env[:len(m.env):len(m.env)], "ENGRAM_KEY_FILE=", "ENGRAM_OWNER=", "ENGRAM_KEY="+relaytest.Owner().Secret, "ENGRAM_AGENT="+relaytest.Agent().Pub)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -45,7 +45,9 @@ func (m *machine) owner(args ...string) string {
 // TestThreeSessionsOfAMind: the second session is told what the first one intended,
 // once; the third begins with another narrative, by a consolidation that the owner
 // can read, and that is taken back as one act.
-func TestThreeSessionsOfAMind(t *testing.T) {
+func TestThreeSessionsOfAMind(t *testing.T) { unhurried(t, threeSessionsOfAMind) }
+
+func threeSessionsOfAMind(t testing.TB) {
 	relay := relaytest.Start(t, relaytest.Options{})
 	m := newMachine(t, relay.URL)
 	start := map[string]any{"source": "startup"}
@@ -102,7 +104,9 @@ func TestThreeSessionsOfAMind(t *testing.T) {
 
 // TestWhatWaitsForTheUser: a start says that proposals wait, by their ids, and
 // nothing of what they say.
-func TestWhatWaitsForTheUser(t *testing.T) {
+func TestWhatWaitsForTheUser(t *testing.T) { unhurried(t, whatWaitsForTheUser) }
+
+func whatWaitsForTheUser(t testing.TB) {
 	relay := relaytest.Start(t, relaytest.Options{})
 	m := newMachine(t, relay.URL)
 	m.ctlOK("mem", "set", "core", "I am Sami.")
@@ -111,7 +115,7 @@ func TestWhatWaitsForTheUser(t *testing.T) {
 	if err := json.Unmarshal([]byte(m.ctlOK("mind", "prepare", "--json")), &plan); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), m.ctl, "mind", "commit", plan.Plan, "-", "--propose")
+	cmd := exec.CommandContext(t.Context(), m.ctl, "--timeout", "2m", "mind", "commit", plan.Plan, "-", "--propose")
 	cmd.Dir, cmd.Env = m.project, m.env
 	cmd.Stdin = strings.NewReader(`{"operations":[{"op":"write","slug":"mem/boats/blue","type":"semantic","text":"The blue boat has new paint, and a secret reason.","derived_from":["` + slug + `"]}]}`)
 	if out, err := cmd.CombinedOutput(); err != nil {

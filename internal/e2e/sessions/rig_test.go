@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -18,13 +19,13 @@ import (
 
 // machine is one on which an agent works: its files, and the folder of a project.
 type machine struct {
-	t       *testing.T
+	t       testing.TB
 	ctl     string
 	project string
 	env     []string
 }
 
-func newMachine(t *testing.T, relays ...string) *machine {
+func newMachine(t testing.TB, relays ...string) *machine {
 	t.Helper()
 	ctl, err := relaytest.Binary(relaytest.Ctl)
 	if err != nil {
@@ -80,8 +81,12 @@ func (m *machine) hook(event, session string, more map[string]any) string {
 	var stdout, stderr bytes.Buffer
 	cmd := m.command(m.t.Context(), event, m.input(session, more))
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	began := time.Now()
 	if err := cmd.Run(); err != nil {
 		m.t.Fatalf("%s: %v\n%s", event, err, &stderr)
+	}
+	if a, ok := m.t.(*attempt); ok {
+		a.took(event, time.Since(began))
 	}
 	return told(m.t, stdout.String())
 }
@@ -89,7 +94,7 @@ func (m *machine) hook(event, session string, more map[string]any) string {
 // ctlOK runs a command in the project's folder and returns what it prints.
 func (m *machine) ctlOK(args ...string) string {
 	m.t.Helper()
-	cmd := exec.CommandContext(m.t.Context(), m.ctl, args...)
+	cmd := exec.CommandContext(m.t.Context(), m.ctl, append([]string{"--timeout", "2m"}, args...)...)
 	cmd.Dir, cmd.Env = m.project, m.env
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -101,7 +106,7 @@ func (m *machine) ctlOK(args ...string) string {
 }
 
 // told is the text that reaches an agent.
-func told(t *testing.T, stdout string) string {
+func told(t testing.TB, stdout string) string {
 	t.Helper()
 	if stdout == "" {
 		return ""
@@ -133,7 +138,7 @@ func (m *machine) prompt(session, text string) (got string) {
 
 // agent is what the harness runs beside: the MCP server, with the tools.
 type agent struct {
-	t       *testing.T
+	t       testing.TB
 	session *sdk.ClientSession
 	cmd     *exec.Cmd
 	stdin   io.Closer
@@ -144,7 +149,7 @@ type agent struct {
 // into its environment.
 func (m *machine) serve(more ...string) *agent {
 	m.t.Helper()
-	a := &agent{t: m.t, cmd: exec.Command(m.ctl, "mcp", "--tools", "memory,mind")}
+	a := &agent{t: m.t, cmd: exec.Command(m.ctl, "mcp", "--tools", "memory,mind", "--timeout", "2m")}
 	a.cmd.Dir, a.cmd.Env, a.cmd.Stderr = m.project, append(m.env[:len(m.env):len(m.env)], more...), &a.stderr
 	stdin, err := a.cmd.StdinPipe()
 	if err != nil {

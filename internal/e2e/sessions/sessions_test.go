@@ -10,7 +10,9 @@ import (
 
 // TestThreeSessions: what the agent learns in the first session comes into the
 // third by itself; in between it is compacted, cleared, and asked once.
-func TestThreeSessions(t *testing.T) {
+func TestThreeSessions(t *testing.T) { unhurried(t, threeSessions) }
+
+func threeSessions(t testing.TB) {
 	relay := relaytest.Start(t, relaytest.Options{})
 	m := newMachine(t, relay.URL)
 	has := func(what, got string, parts ...string) {
@@ -89,7 +91,7 @@ func TestThreeSessions(t *testing.T) {
 }
 
 // noted writes a note and returns its slug.
-func noted(t *testing.T, a *agent, text string) string {
+func noted(t testing.TB, a *agent, text string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(a.call("memory_note", map[string]any{"text": text}), `"slug":"`)
 	slug, _, end := strings.Cut(rest, `"`)
