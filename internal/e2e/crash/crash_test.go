@@ -84,14 +84,14 @@ func publishUntilKilled(t *testing.T, relay *relaytest.Child, books []*ledger, t
 		publishing.Wait()
 		close(stopped)
 	}()
-	deadline := time.After(time.Minute)
+	deadline := time.After(5 * time.Minute)
 	for n := 0; n < target; n++ {
 		select {
 		case <-oks:
 		case <-stopped:
 			t.Fatalf("the writers stopped after %d OKs, before the kill\n%s", n, relay.Log.Text())
 		case <-deadline:
-			t.Fatalf("%d of %d OKs in a minute\n%s", n, target, relay.Log.Text())
+			t.Fatalf("%d of %d OKs in five minutes\n%s", n, target, relay.Log.Text())
 		}
 	}
 	moment := time.NewTimer(extra)

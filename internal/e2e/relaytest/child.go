@@ -21,6 +21,10 @@ const startLimit = 60 * time.Second
 // 10 s of SIGTERM (40-relay-behaviour) is a test of its own.
 const stopLimit = time.Minute
 
+// endTime is what a child gets to end gracefully, unless a test says otherwise: by
+// default it has 10 s, which a busy machine may take.
+const endTime = "ENGRAMD_TIMEOUTS_SHUTDOWN=50s"
+
 // Options describe a child.
 type Options struct {
 	Build  Build
@@ -80,7 +84,7 @@ func Launch(t T, o Options) (*Child, error) {
 		}
 		args = append(args, "--config", c.Config)
 	}
-	c.env = append(CleanEnv(), o.Env...)
+	c.env = append(append(CleanEnv(), endTime), o.Env...)
 	c.cmd = exec.Command(bin, append(args, o.Args...)...)
 	c.cmd.Env = c.env
 	c.cmd.Stdout, c.cmd.Stderr = c.Log, c.Log
