@@ -31,7 +31,8 @@ func TestMain(m *testing.M) {
 //
 //	daemon NAME ARGS…      run `engramd serve` on free ports and wait until it is ready;
 //	                       sets NAME_URL (ws), NAME_HTTP, NAME_METRICS and NAME_PID;
-//	                       its environment has nothing but PATH and $MASTER
+//	                       its environment has nothing but PATH, $MASTER and a
+//	                       timeouts.shutdown that a busy machine does not reach
 //	master FILE            set MASTER to what FILE holds
 //	signal NAME SIGNAL     HUP or TERM
 //	ends NAME CODE         wait for its end and compare the exit code
@@ -151,7 +152,7 @@ func startDaemon(ts *testscript.TestScript, _ bool, args []string) {
 	d := &daemon{log: &lockedBuffer{}, done: make(chan struct{})}
 	d.cmd = exec.Command(path, append([]string{"serve", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"}, args[1:]...)...)
 	d.cmd.Dir, d.cmd.Stdout, d.cmd.Stderr = ts.MkAbs("."), d.log, d.log
-	d.cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "GORACE=" + noSleepAtExit, "MASTER=" + ts.Getenv("MASTER")}
+	d.cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "GORACE=" + noSleepAtExit, "MASTER=" + ts.Getenv("MASTER"), "ENGRAMD_TIMEOUTS_SHUTDOWN=50s"}
 	ts.Check(d.cmd.Start())
 	go func() {
 		_ = d.cmd.Wait() // the exit code is asked for by `ends`

@@ -96,7 +96,7 @@ func TestSyncShowsProgress(t *testing.T) {
 		sync(t, t.TempDir(), terminal)
 	}
 	dir, log, signals, ended := t.TempDir(), awaiting("msg=ready"), make(chan os.Signal, 1), make(chan int, 1)
-	m := &Main{Args: []string{"serve", "--data", dir, "--listen", "127.0.0.1:0", "--metrics-listen", ""}, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: log, Signals: signals}
+	m := &Main{Args: []string{"serve", "--data", dir, "--listen", "127.0.0.1:0", "--metrics-listen", "", "--timeouts-shutdown", "1m"}, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: log, Signals: signals}
 	go func() { ended <- m.Main(t.Context()) }()
 	select {
 	case <-log.seen:

@@ -17,7 +17,7 @@ import (
 // twice, before and after a restart.
 func TestContracts_Proofs(t *testing.T) {
 	env := "ENGRAMD_ADMIN_KEYS=" + rig.ManagerKey().Pub
-	relay := rig.Start(t, env)
+	relay := relaytest.Start(t, relaytest.Options{Build: rig.Watched, Listen: relaytest.OwnAddress(), Env: []string{env}})
 	poster, worker := relaytest.NewKey(851), relaytest.NewKey(852)
 	id := "25becee1-0000-4000-8000-0000000000aa"
 	rig.Dial(t, relay).Store(relaytest.State(poster, worker.Pub, id, "open", "", rig.Now()-100), relaytest.State(worker, poster.Pub, id, "accepted", "open", rig.Now()-99))

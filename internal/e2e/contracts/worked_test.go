@@ -112,7 +112,7 @@ func newSpeaker(t *testing.T, bin string, relay *relaytest.Child, key relaytest.
 
 func (x *speaker) run(stdin string, args ...string) []byte {
 	x.t.Helper()
-	cmd := exec.Command(filepath.Join(x.bin, "engramctl"), args...)
+	cmd := exec.Command(filepath.Join(x.bin, "engramctl"), append([]string{"--timeout", "2m"}, args...)...)
 	cmd.Dir, cmd.Stdin = x.dir, strings.NewReader(stdin)
 	cmd.Env = x.env
 	var stderr bytes.Buffer

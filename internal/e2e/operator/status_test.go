@@ -88,6 +88,7 @@ func TestStatus(t *testing.T) {
 	if !s.Ready || s.Clients.Connections != 5 || s.Clients.Subscriptions != 2 || len(s.Clients.Addresses) != 1 || s.Clients.Addresses[0].Connections != 5 || s.Clients.Addresses[0].Address != "127.0.0.1" {
 		t.Errorf("clients %s", text)
 	}
+	rig.AwaitLog(t, relay, "msg=AUTH")
 	key := regexp.MustCompile(`msg=AUTH conn=(\d+) addr=127\.0\.0\.1 key=([0-9a-f]{8})`).FindStringSubmatch(relay.Log.Text())
 	if key == nil {
 		t.Fatalf("no AUTH in the log:\n%s", relay.Log.Text())
@@ -118,7 +119,7 @@ func TestStatus(t *testing.T) {
 // TestStatus_SlowReader: who does not read what he asked for stands first, with
 // what waits for him.
 func TestStatus_SlowReader(t *testing.T) {
-	relay := rig.Start(t)
+	relay := rig.Start(t, "ENGRAMD_TIMEOUTS_WRITE_STALL=10m") // or he is cut off while a busy machine asks for the status
 	agent, owner := relaytest.Agent(), relaytest.Owner()
 	p := rig.Dial(t, relay)
 	for i := range 300 {
@@ -146,7 +147,7 @@ func TestStatus_SlowReader(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), relaytest.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*relaytest.Patience)
 	defer cancel()
 	for ctx.Err() == nil {
 		s, _ := askStatus(t, relay)

@@ -15,11 +15,14 @@ import (
 
 // startLimit is how long a child may take until it is ready: migrations and a
 // recovery of the WAL under the race detector on a busy machine included.
-const startLimit = 60 * time.Second
+const startLimit = 3 * time.Minute
 
 // stopLimit is how long a test waits for the end of a child. That it comes within
 // 10 s of SIGTERM (40-relay-behaviour) is a test of its own.
 const stopLimit = time.Minute
+
+// runLimit is how long another command may take.
+const runLimit = 10 * time.Minute
 
 // endTime is what a child gets to end gracefully, unless a test says otherwise: by
 // default it has 10 s, which a busy machine may take.
@@ -234,7 +237,7 @@ func RunBinary(t T, b Build, env []string, stdin []byte, args ...string) Result 
 
 func run(t T, bin string, env []string, stdin []byte, args []string) Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), runLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bin, args...)
 	cmd.Env = env

@@ -41,7 +41,7 @@ func TestSyncIsCheap(t *testing.T) {
 	follows := gate.Options{Replicas: []string{follower.Pub}}
 	source := relaytest.Start(t, relaytest.Options{Build: rig.Plain, Data: rig.DataOf(t, follows, slices.Values(append(shared, more...))), Config: lets(fmt.Sprintf("public_url = [%q]\n", way.url()))})
 	target := relaytest.Start(t, relaytest.Options{Build: rig.Plain, Data: rig.DataOf(t, follows, slices.Values(shared)), Config: lets("")})
-	way.to = strings.TrimPrefix(source.URL, "ws://")
+	way.leadTo(strings.TrimPrefix(source.URL, "ws://"))
 	key := keyFile(t, follower)
 	got := target.Run(nil, "sync", "--data", target.Data, "--key-file", key, way.url())
 	if want := fmt.Sprintf("%s: %d taken, 0 known, 0 deleted here, 0 refused\n", way.url(), differing); got.Code != 0 || string(got.Stdout) != want {

@@ -90,10 +90,13 @@ func TestFollow(t *testing.T) {
 	if v, err := a.Metric(`engramd_gate_decisions_total{decision="granted",rule="wildcard",surface="sync"}`); err != nil || v == 0 {
 		t.Errorf("nothing was reconciled: %v, %v", v, err)
 	}
-	status := b.Run(nil, "status", "--data", b.Data)
-	if !strings.Contains(string(status.Stdout), "FOLLOWED") || !strings.Contains(string(status.Stdout), "following") {
-		t.Errorf("status: %s%s", status.Stdout, status.Stderr)
-	}
+	await(t, "status", func() string {
+		status := b.Run(nil, "status", "--data", b.Data)
+		if text := string(status.Stdout); !strings.Contains(text, "FOLLOWED") || !strings.Contains(text, "following") {
+			return text + status.Stderr
+		}
+		return ""
+	})
 	if strings.Contains(b.Log.Text(), follower.Secret) || strings.Contains(b.Log.Text(), follower.Pub) {
 		t.Error("the log shows a key")
 	}

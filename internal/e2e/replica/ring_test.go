@@ -3,7 +3,6 @@ package replica
 import (
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -40,25 +39,16 @@ func newRing(t *testing.T, seed uint64) *ring {
 	g := &ring{t: t, rnd: rand.New(rand.NewPCG(seed, 62)), second: rig.Now() - 100_000, keys: map[string]relaytest.Key{}, moves: map[string]int{}}
 	key := keyFile(t, follower)
 	for i := range g.nodes {
-		g.nodes[i] = &node{wire: newWire(t), listen: freePort(t)}
-		g.nodes[i].wire.to = g.nodes[i].listen
+		g.nodes[i] = &node{wire: newWire(t), listen: relaytest.OwnAddress()}
 	}
 	for i, n := range g.nodes {
 		next := g.nodes[(i+1)%len(g.nodes)]
 		n.config = fmt.Sprintf("public_url = [%q]\n", n.wire.url()) + lets(following(next.wire.url(), key, ""))
 		n.Child = relaytest.Start(t, relaytest.Options{Build: rig.Watched, Config: n.config, Listen: n.listen})
+		n.listen = strings.TrimPrefix(n.URL, "ws://") // also when it starts again
+		n.wire.leadTo(n.listen)
 	}
 	return g
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // again starts a relay that was killed.

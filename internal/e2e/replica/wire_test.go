@@ -16,10 +16,10 @@ import (
 // wire is a way to a relay that can be cut.
 type wire struct {
 	l     net.Listener
-	to    string
 	bytes atomic.Int64 // that went over it, both ways
 
 	mu    sync.Mutex
+	to    string // "": nowhere yet
 	down  bool
 	conns []net.Conn
 }
@@ -52,7 +52,10 @@ func (w *wire) run() {
 		if err != nil {
 			return
 		}
-		out, err := net.Dial("tcp", w.to)
+		w.mu.Lock()
+		to := w.to
+		w.mu.Unlock()
+		out, err := net.Dial("tcp", to)
 		w.mu.Lock()
 		if err != nil || w.down {
 			in.Close()
@@ -72,6 +75,13 @@ func (w *wire) run() {
 			}()
 		}
 	}
+}
+
+// leadTo says where the way leads.
+func (w *wire) leadTo(to string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.to = to
 }
 
 // cut ends every connection, and lets none through until mend.

@@ -40,7 +40,7 @@ func (x *Ctl) Root() string { return filepath.Join(x.Dir, "snapshots") }
 
 // Command is a command that is not started, and what it is going to say.
 func (x *Ctl) Command(args ...string) (*exec.Cmd, *bytes.Buffer) {
-	cmd := exec.Command(x.Bin, append(args, "--timeout", "1m")...)
+	cmd := exec.Command(x.Bin, append(args, "--timeout", "2m")...)
 	out := &bytes.Buffer{}
 	cmd.Env, cmd.Stdout, cmd.Stderr = x.Env, out, out
 	return cmd, out
