@@ -110,8 +110,26 @@ func TestAttack_FiltersHoldLittle(t *testing.T) {
 
 // TestAttack_LiveFiltersDelayNobody: filters that are found by a tag which the
 // attacker sends and fail on a second list, and events of thousands of tags to
-// try them on. Who writes, and who waits for a live event, hardly notices.
+// try them on. Who writes, and who waits for a live event, hardly notices. An
+// attempt that fails because the machine is busy besides is made again.
 func TestAttack_LiveFiltersDelayNobody(t *testing.T) {
+	const attempts = 6
+	for attempt := 1; ; attempt++ {
+		wrong := delayedByLiveFilters(t)
+		if len(wrong) == 0 {
+			return
+		}
+		if attempt == attempts {
+			t.Errorf("%d attempts, and in the last %v", attempts, wrong)
+			return
+		}
+		t.Log(wrong)
+	}
+}
+
+// delayedByLiveFilters says what took too long, and whether the attack did.
+func delayedByLiveFilters(t *testing.T) (wrong []string) {
+	t.Helper()
 	const conns, subs, tags, events = 30, 64, 3900, 10
 	relay := relaytest.Start(t, relaytest.Options{Build: rig.Plain, Env: []string{apart, rig.Exclude}})
 	reader, writer := dialAt(t, relay, "127.0.7.8"), dialAt(t, relay, "127.0.7.9")
@@ -171,7 +189,7 @@ func TestAttack_LiveFiltersDelayNobody(t *testing.T) {
 		}
 	}
 	// And smaller ones all the while, within what an address may have indexed.
-	stop, over := make(chan struct{}), make(chan error, 1)
+	stop, over, slow := make(chan struct{}), make(chan error, 1), ""
 	go func() {
 		tick := time.NewTicker(25 * time.Millisecond)
 		defer tick.Stop()
@@ -184,7 +202,7 @@ func TestAttack_LiveFiltersDelayNobody(t *testing.T) {
 				}
 			case <-stop:
 				if n < 5*events {
-					over <- fmt.Errorf("only %d events were sent", n)
+					slow = fmt.Sprintf("only %d events were sent", n)
 				}
 				close(over)
 				return
@@ -196,6 +214,9 @@ func TestAttack_LiveFiltersDelayNobody(t *testing.T) {
 	if err := <-over; err != nil {
 		t.Error(err)
 	}
+	if slow != "" {
+		wrong = append(wrong, slow)
+	}
 	for _, m := range []struct {
 		what       string
 		idle, seen []time.Duration
@@ -203,9 +224,11 @@ func TestAttack_LiveFiltersDelayNobody(t *testing.T) {
 		most := max(10*p99(m.idle), time.Second) // tests share the machine; the siege is stricter
 		t.Logf("%s: p99 %v alone, %v of %d beside the attack", m.what, p99(m.idle), p99(m.seen), len(m.seen))
 		if p99(m.seen) > most {
-			t.Errorf("%s: p99 %v, more than %v", m.what, p99(m.seen), most)
+			wrong = append(wrong, fmt.Sprintf("%s: p99 %v, more than %v", m.what, p99(m.seen), most))
 		}
 	}
+	relay.Kill()
+	return wrong
 }
 
 func p99(sorted []time.Duration) time.Duration { return sorted[len(sorted)*99/100] }

@@ -77,10 +77,9 @@ func drained(conn *websocket.Conn) error {
 // twenty addresses. What they hold stays within the bound for all, another
 // address reads, writes and reconciles its own all the while in the time that the
 // siege allows, and in the end nothing is held. What it takes before and after the
-// attack says what the machine does besides; an attempt that fails is made again,
-// twice at most.
+// attack says what the machine does besides; an attempt that fails is made again.
 func TestAttack_Reconciliations(t *testing.T) {
-	const attempts, times, floor = 3, 10, 250 * time.Millisecond
+	const attempts, times, floor = 6, 10, 250 * time.Millisecond
 	for attempt := 1; ; attempt++ {
 		alone, beside := besideReconcilers(t)
 		switch most := max(times*alone, floor); {

@@ -15,11 +15,24 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
+// again dials until the relay has taken the handshake: its time for that is short
+// here, and a client that waits for a processor may miss it.
+func again[C any](dial func() (C, error)) (c C, err error) {
+	for range 10 {
+		if c, err = dial(); err == nil {
+			break
+		}
+	}
+	return c, err
+}
+
 // dialRaw opens a websocket of which nothing is read unless the caller does.
 func dialRaw(url string, compress bool) (*websocket.Conn, error) {
 	dialer := websocket.Dialer{HandshakeTimeout: relaytest.Patience, EnableCompression: compress}
-	conn, _, err := dialer.Dial(url, nil)
-	return conn, err
+	return again(func() (*websocket.Conn, error) {
+		conn, _, err := dialer.Dial(url, nil)
+		return conn, err
+	})
 }
 
 // dialDeaf opens a websocket with a receive buffer so small that the relay
@@ -35,15 +48,17 @@ func dialDeaf(url string) (*websocket.Conn, error) {
 			return conn, conn.(*net.TCPConn).SetReadBuffer(4096)
 		},
 	}
-	conn, _, err := dialer.Dial(url, nil)
-	return conn, err
+	return again(func() (*websocket.Conn, error) {
+		conn, _, err := dialer.Dial(url, nil)
+		return conn, err
+	})
 }
 
 // neverReads asks for everything, live too, and reads nothing. It must be cut
 // off, and then it comes again.
 func neverReads(url string, begun func(), stop <-chan struct{}) error {
 	author := relaytest.NewKey(500)
-	filler, err := relaytest.Dial(url)
+	filler, err := again(func() (*relaytest.Client, error) { return relaytest.Dial(url) })
 	if err != nil {
 		return err
 	}
@@ -187,7 +202,7 @@ func maximumOfSubscriptions(url string, begun func(), stop <-chan struct{}) erro
 }
 
 func subscribeToTheLimit(url string, begun func(), stop <-chan struct{}) error {
-	c, err := relaytest.Dial(url)
+	c, err := again(func() (*relaytest.Client, error) { return relaytest.Dial(url) })
 	if err != nil {
 		return err
 	}

@@ -285,9 +285,9 @@ func TestHostile_HTTPSiege(t *testing.T) {
 	alone := victim.measure(long, rounds)
 	row("nobody", alone)
 	for _, a := range attacks {
-		// The machine is not the test's alone: of three attempts the best one counts.
+		// The machine is not the test's alone: of six attempts the best one counts.
 		var beyond []string
-		for attempt := 0; attempt == 0 || attempt < 3 && len(beyond) > 0; attempt++ {
+		for attempt := 0; attempt == 0 || attempt < 6 && len(beyond) > 0; attempt++ {
 			end := besiege(relay, a.attack)
 			<-time.After(200 * time.Millisecond) // until all of them are there
 			took := victim.measure(long, rounds)

@@ -30,7 +30,15 @@ type wellBehaved struct {
 func newWellBehaved(t *testing.T, relay *relaytest.Child) *wellBehaved {
 	t.Helper()
 	agent, owner := relaytest.Agent(), relaytest.Owner()
-	w := &wellBehaved{Peer: rig.Dial(t, relay, agent), agent: agent, owner: owner, clock: rig.Now() - 200_000}
+	c, err := again(func() (*relaytest.Client, error) { return relaytest.Dial(relay.URL) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	if err := c.Auth(agent); err != nil {
+		t.Fatal(err)
+	}
+	w := &wellBehaved{Peer: &rig.Peer{Client: c, T: t}, agent: agent, owner: owner, clock: rig.Now() - 200_000}
 	w.Store(relaytest.Memory(agent, owner.Pub, "core", "profile", w.clock))
 	return w
 }

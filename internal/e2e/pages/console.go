@@ -74,7 +74,7 @@ func Fill(text string, steps []Step) string {
 const mark = "\x1d"
 
 // shellLimit is how long all commands of a page may take together.
-const shellLimit = 2 * time.Minute
+const shellLimit = 10 * time.Minute
 
 // Run executes the commands one after the other in one sh, as somebody types
 // them, and returns them with what they printed.
