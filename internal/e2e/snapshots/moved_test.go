@@ -48,9 +48,7 @@ func TestMovedAgent(t *testing.T) {
 	}
 	same := func() {
 		t.Helper()
-		rig.Engramd(t, from, "snapshot", "--agent", agent.Pub)
-		rig.Engramd(t, to, "snapshot", "--agent", agent.Pub)
-		a, b := newest(t, from.Data), newest(t, to.Data)
+		a, b := taken(t, from), taken(t, to)
 		if a.HeadsRoot != b.HeadsRoot || a.BundleSHA256 != b.BundleSHA256 {
 			t.Errorf("from %+v\nto   %+v", a.Artifacts, b.Artifacts)
 		}

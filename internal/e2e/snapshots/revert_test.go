@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -224,7 +225,7 @@ func (p *process) wait() error {
 // ended: what is soon over may be missed.
 func (x *ctl) awaitJournal(ended <-chan struct{}) {
 	x.T.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Microsecond) {
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(100 * time.Microsecond) {
 		if _, err := os.Stat(filepath.Join(x.folder(), remote.JournalName)); err == nil {
 			return
 		}
@@ -365,6 +366,7 @@ func TestCaptureUnderWrites(t *testing.T) {
 	x := newCtl(t, rig.Start(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	written := make(chan error, 1)
+	var missed atomic.Int64 // captures; on a busy machine the pauses must be longer
 	go func() {
 		// Two memories that are always written one after the other: b never lags by more than one.
 		for n := 1; ctx.Err() == nil; n++ {
@@ -374,14 +376,15 @@ func TestCaptureUnderWrites(t *testing.T) {
 					return
 				}
 			}
-			time.Sleep(time.Duration(n%20) * time.Millisecond) // the load that the test is about
+			time.Sleep(time.Duration(n%20+20*int(missed.Load())) * time.Millisecond) // the load that the test is about
 		}
 		written <- nil
 	}()
 	taken := 0
-	for range 20 {
+	for n := 0; n < 20 || taken == 0 && n < 200; n++ {
 		cap, err := remote.Take(t.Context(), x.c, remote.Wanted{Agent: relaytest.Agent().Pub, Whole: true}, time.Now)
 		if errors.Is(err, remote.ErrMoving) {
+			missed.Store(int64(max(0, n-10)))
 			continue
 		}
 		if err != nil {

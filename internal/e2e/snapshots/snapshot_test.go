@@ -83,15 +83,17 @@ func onlyManifest(t *testing.T, root string) *bundle.Manifest {
 	return report.Manifest
 }
 
-// newest is the manifest of the newest bundle below a root.
-func newest(t *testing.T, root string) *bundle.Manifest {
+// taken has a relay make a snapshot, and is its manifest. Which of two of one second
+// is the newest, their ids do not say.
+func taken(t *testing.T, relay *relaytest.Child) *bundle.Manifest {
 	t.Helper()
-	list, err := snapshot.New(root).List(bundle.DefaultTenant, relaytest.Agent().Pub)
-	if err != nil || len(list) == 0 {
-		t.Fatalf("%d snapshots, %v", len(list), err)
+	id := made(t, rig.Engramd(t, relay, "snapshot", "--agent", relaytest.Agent().Pub, "--json")).ID
+	list, err := snapshot.New(relay.Data).List(bundle.DefaultTenant, relaytest.Agent().Pub)
+	at := slices.IndexFunc(list, func(i snapshot.Info) bool { return i.ID == id })
+	if err != nil || at < 0 {
+		t.Fatalf("%s is not one of %d snapshots, %v", id, len(list), err)
 	}
-	last := slices.MaxFunc(list, func(a, b snapshot.Info) int { return strings.Compare(a.ID, b.ID) })
-	report, err := bundle.Verify(t.Context(), last.Path, bundle.VerifyOptions{})
+	report, err := bundle.Verify(t.Context(), list[at].Path, bundle.VerifyOptions{})
 	if err != nil || !report.OK() {
 		t.Fatalf("%v, %v", report.Err(), err)
 	}
