@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"engramd/internal/e2e/notrun"
+	"engramd/internal/e2e/relaytest"
 )
 
 // Required is the environment variable that makes a missing nats-server fail a
@@ -23,12 +23,14 @@ import (
 // names.
 const Required = "E2E_NATS_REQUIRED"
 
-// Server is a nats-server on a loopback port, which it keeps over restarts.
+// Server is a nats-server on a port of a loopback address of its own, which it keeps
+// over restarts: on a common one another test might take the port meanwhile.
 type Server struct {
-	URL  string // nats://127.0.0.1:PORT
+	URL  string // nats://ADDRESS:PORT
 	tb   testing.TB
 	bin  string
-	port int
+	host string
+	port string
 	args []string
 
 	cmd   *exec.Cmd
@@ -42,13 +44,16 @@ func Start(tb testing.TB, args ...string) *Server {
 	if err != nil {
 		missing(tb, err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", relaytest.OwnAddress())
 	if err != nil {
 		tb.Fatal(err)
 	}
-	port := l.Addr().(*net.TCPAddr).Port
+	address := l.Addr().String()
 	l.Close()
-	s := &Server{tb: tb, bin: bin, port: port, args: args, URL: "nats://127.0.0.1:" + strconv.Itoa(port)}
+	s := &Server{tb: tb, bin: bin, args: args, URL: "nats://" + address}
+	if s.host, s.port, err = net.SplitHostPort(address); err != nil {
+		tb.Fatal(err)
+	}
 	tb.Cleanup(s.Kill)
 	s.Restart()
 	return s
@@ -76,7 +81,7 @@ func missing(tb testing.TB, err error) {
 func (s *Server) Restart() {
 	s.tb.Helper()
 	log := &strings.Builder{}
-	s.cmd = exec.Command(s.bin, append([]string{"-a", "127.0.0.1", "-p", strconv.Itoa(s.port)}, s.args...)...)
+	s.cmd = exec.Command(s.bin, append([]string{"-a", s.host, "-p", s.port}, s.args...)...)
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := s.cmd.Start(); err != nil {
@@ -85,8 +90,8 @@ func (s *Server) Restart() {
 	ended := make(chan struct{})
 	s.ended = ended
 	go func(cmd *exec.Cmd) { _ = cmd.Wait(); close(ended) }(s.cmd)
-	for deadline := time.Now().Add(20 * time.Second); ; {
-		conn, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(s.port))
+	for deadline := time.Now().Add(2 * time.Minute); ; {
+		conn, err := net.Dial("tcp", net.JoinHostPort(s.host, s.port))
 		if err == nil {
 			conn.Close()
 			return
