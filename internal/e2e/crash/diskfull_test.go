@@ -124,9 +124,9 @@ func wantReady(t *testing.T, relay *relaytest.Child, want int) {
 	if want == 200 {
 		metric = "engramd_ready 1"
 	}
-	if text := scraped(t, relay); !strings.Contains(text, metric) {
-		t.Errorf("/readyz says %d, the metrics not %q", want, metric)
-	}
+	rig.Await(t, fmt.Sprintf("/readyz says %d, the metric %q", want, metric), func() bool {
+		return strings.Contains(scraped(t, relay), metric)
+	})
 }
 
 // scraped is what the metrics port says.

@@ -30,14 +30,14 @@ func TestLifecycle_Ready(t *testing.T) {
 		t.Errorf("engramd_connections %v, %v; want 1", n, err)
 	}
 	for _, path := range []string{"/healthz", "/readyz"} {
-		resp, err := http.Get(relay.HTTP(path))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			t.Errorf("%s: HTTP %d", path, resp.StatusCode)
-		}
+		rig.Await(t, path, func() bool { // the disk may take longer than a probe waits
+			resp, err := http.Get(relay.HTTP(path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			return resp.StatusCode == http.StatusOK
+		})
 	}
 	// Metrics are on their own listener only.
 	resp, err := http.Get(relay.HTTP("/metrics"))
