@@ -28,8 +28,8 @@ var toolsThatSay = []struct {
 
 // wantTools has a client of `engramctl mcp` call every tool that can say
 // "absent".
-func (p *places) wantTools(t *testing.T, c cell) {
-	session := p.serve(t, c.relays)
+func (p *places) wantTools(t *testing.T, c cell, wrong wrongly) {
+	session := p.serve(t, c.relays, wrong)
 	if session == nil {
 		return
 	}
@@ -39,7 +39,7 @@ func (p *places) wantTools(t *testing.T, c cell) {
 		all.Go(func() {
 			res, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: q.tool, Arguments: q.args})
 			if err != nil {
-				t.Errorf("%s %v: %v", q.tool, q.args, err)
+				wrong("%s %v: %v", q.tool, q.args, err)
 				return
 			}
 			text := res.Content[0].(*sdk.TextContent).Text
@@ -58,7 +58,7 @@ func (p *places) wantTools(t *testing.T, c cell) {
 			}
 			for _, w := range want {
 				if !strings.Contains(text, w) || res.IsError != strings.HasSuffix(w, ":") {
-					t.Errorf("%s %v lacks %q: %s", q.tool, q.args, w, text)
+					wrong("%s %v lacks %q: %s", q.tool, q.args, w, text)
 				}
 			}
 		})
@@ -68,7 +68,7 @@ func (p *places) wantTools(t *testing.T, c cell) {
 
 // serve is a client of `engramctl mcp` in this process, nil if it cannot be
 // had.
-func (p *places) serve(t *testing.T, relays []string) *sdk.ClientSession {
+func (p *places) serve(t *testing.T, relays []string, wrong wrongly) *sdk.ClientSession {
 	stdin, in := io.Pipe()
 	out, stdout := io.Pipe()
 	m, stderr := p.mainAs(t, p.agent, relays, "mcp"), &transcript{}
@@ -87,7 +87,7 @@ func (p *places) serve(t *testing.T, relays []string) *sdk.ClientSession {
 	})
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.IOTransport{Reader: out, Writer: in}, nil)
 	if err != nil {
-		t.Errorf("mcp: %v", err)
+		wrong("mcp: %v", err)
 		return nil
 	}
 	return session

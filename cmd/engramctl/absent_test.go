@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,35 +40,43 @@ func TestAbsentOnlyIfAllSaySo(t *testing.T) {
 		for j, listed := range append(states, none) {
 			t.Run(configured+" and listed "+listed, func(t *testing.T) {
 				t.Parallel()
-				asked := asked.patientWith(configured, listed)
 				relays := []string{asked.url(empty), asked.url(configured)}
 				if listed != none {
 					relays[0] = asked.directory(t, asked.url(listed))
 				}
-				c := cellOf(asked, relays, configured, listed)
-				var all sync.WaitGroup // side by side: those that hang take their time
-				check := func(who identity, stdin string, want said, args []string) {
-					all.Go(func() {
-						got := asked.runAs(t, who, relays, stdin, args...)
-						if got.code != want.code || !strings.Contains(got.stdout, want.text) || want.text == "" && got.stdout != "" {
-							t.Errorf("%v: exit code %d, stdout %q; want %d, %q\n%s", args, got.code, got.stdout, want.code, want.text, got.stderr)
-						}
-					})
-				}
-				for _, q := range commandsThatSay {
-					check(asked.agent, "", q.want(c.found, c.partial), q.args)
-				}
-				check(asked.owner, "", agentsSaid(cellOf(asked, relays, configured, none)), []string{"agents", "ls"})
-				writer, syncer := asked.plantFor(t, c, uint64(1000+10*i+j)), asked.plantFor(t, c, uint64(2000+10*i+j))
-				for _, q := range commandsThatWrite {
-					check(writer, q.stdin, q.want(c), q.args)
-				}
-				check(syncer, "", syncSaid(c), []string{"sync"})
-				all.Go(func() { asked.wantTools(t, c) })
-				all.Wait()
+				agents := uint64(10*i + j) // those that write, others at each try
+				asked.tries(t, []string{configured, listed}, func(asked *places, wrong wrongly) {
+					agents += 20_000
+					asked.wantAll(t, cellOf(asked, relays, configured, listed), agents, wrong)
+				})
 			})
 		}
 	}
+}
+
+// wantAll has every command and every tool ask the relays of a cell, side by side:
+// those that hang take their time. agents numbers the agents that write.
+func (p *places) wantAll(t *testing.T, c cell, agents uint64, wrong wrongly) {
+	var all sync.WaitGroup
+	check := func(who identity, stdin string, want said, args []string) {
+		all.Go(func() {
+			got := p.runAs(t, who, c.relays, stdin, args...)
+			if got.code != want.code || !strings.Contains(got.stdout, want.text) || want.text == "" && got.stdout != "" {
+				wrong("%v: exit code %d, stdout %q; want %d, %q\n%s", args, got.code, got.stdout, want.code, want.text, got.stderr)
+			}
+		})
+	}
+	for _, q := range commandsThatSay {
+		check(p.agent, "", q.want(c.found, c.partial), q.args)
+	}
+	check(p.owner, "", agentsSaid(cellOf(p, c.relays, c.configured, none)), []string{"agents", "ls"})
+	writer, syncer := p.plantFor(t, c, 1000+agents), p.plantFor(t, c, 2000+agents)
+	for _, q := range commandsThatWrite {
+		check(writer, q.stdin, q.want(c), q.args)
+	}
+	check(syncer, "", syncSaid(c), []string{"sync"})
+	all.Go(func() { p.wantTools(t, c, wrong) })
+	all.Wait()
 }
 
 // said is what a command ends with: text is part of stdout, "" is nothing.
@@ -177,28 +186,29 @@ func TestWritesStayWithTheConfigured(t *testing.T) {
 	for _, listed := range states {
 		t.Run("listed "+listed, func(t *testing.T) {
 			t.Parallel()
-			asked := asked.patientWith(listed)
-			home := relaytest.Start(t, relaytest.Options{}).URL
-			asked.plantList(t, home, asked.url(listed))
-			if got := asked.run(t, []string{home}, "mem", "set", "fresh", "written at home"); got.code != 0 {
-				t.Fatalf("set: %d %s", got.code, got.stderr)
-			}
-			if got := asked.run(t, []string{home}, "mem", "get", "fresh"); got.code != 0 || got.stdout != "written at home" {
-				t.Errorf("get: %d %q %s", got.code, got.stdout, got.stderr)
-			}
-			if got := asked.run(t, []string{home}, "mem", "get", "fresh", "--relay", asked.url(listed)); got.code == 0 {
-				t.Errorf("it is on the listed relay: %q", got.stdout)
-			}
-			if got := asked.run(t, []string{home}, "mem", "rm", "fresh"); got.code != 0 {
-				t.Errorf("rm: %d %s", got.code, got.stderr)
-			}
-			want := 1
-			if listed == fails || listed == hangs {
-				want = 4
-			}
-			if got := asked.run(t, []string{home}, "mem", "get", "fresh"); got.code != want {
-				t.Errorf("get of what was removed: %d, want %d: %s", got.code, want, got.stderr)
-			}
+			asked.tries(t, []string{listed}, func(asked *places, wrong wrongly) {
+				home := relaytest.Start(t, relaytest.Options{}).URL
+				asked.plantList(t, home, asked.url(listed))
+				if got := asked.run(t, []string{home}, "mem", "set", "fresh", "written at home"); got.code != 0 {
+					wrong("set: %d %s", got.code, got.stderr)
+				}
+				if got := asked.run(t, []string{home}, "mem", "get", "fresh"); got.code != 0 || got.stdout != "written at home" {
+					wrong("get: %d %q %s", got.code, got.stdout, got.stderr)
+				}
+				if got := asked.run(t, []string{home}, "mem", "get", "fresh", "--relay", asked.url(listed)); got.code == 0 {
+					wrong("it is on the listed relay: %q", got.stdout)
+				}
+				if got := asked.run(t, []string{home}, "mem", "rm", "fresh"); got.code != 0 {
+					wrong("rm: %d %s", got.code, got.stderr)
+				}
+				want := 1
+				if listed == fails || listed == hangs {
+					want = 4
+				}
+				if got := asked.run(t, []string{home}, "mem", "get", "fresh"); got.code != want {
+					wrong("get of what was removed: %d, want %d: %s", got.code, want, got.stderr)
+				}
+			})
 		})
 	}
 }
@@ -207,8 +217,13 @@ func TestWritesStayWithTheConfigured(t *testing.T) {
 type places struct {
 	urls         map[string]string
 	agent, owner identity
-	patience     string // --timeout, or "" for what is long enough for all that answers
+	// patience is --timeout; 0 is long enough for all that answers. slack is what is
+	// added to times within it.
+	patience, slack time.Duration
 }
+
+// wrongly says what is wrong.
+type wrongly func(format string, args ...any)
 
 // identity is whom a command runs as: the variables that say it.
 type identity []string
@@ -223,14 +238,36 @@ func identityOf(t *testing.T, key relaytest.Key, owner string) identity {
 	return identity{"ENGRAM_KEY_FILE=" + file, "ENGRAM_OWNER=" + owner}
 }
 
-// patientWith waits for relays in these states: only what hangs takes as long as
-// it is waited for, and whatever else takes its time on a busy machine is to answer.
-func (p *places) patientWith(states ...string) *places {
+// tries waits for relays in these states: only what hangs takes as long as it is
+// waited for, which is not long, but longer the next time if something was wrong:
+// on a busy machine others may need it.
+func (p *places) tries(t *testing.T, states []string, do func(p *places, wrong wrongly)) {
+	t.Helper()
 	q := *p
-	if slices.Contains(states, hangs) {
-		q.patience = "6s"
+	q.slack = slack
+	hanging := slices.Contains(states, hangs)
+	if hanging {
+		q.patience, q.slack = 6*time.Second, 0
 	}
-	return &q
+	for {
+		var mu sync.Mutex
+		var all []string
+		do(&q, func(format string, args ...any) {
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, fmt.Sprintf(format, args...))
+		})
+		if len(all) == 0 {
+			return
+		}
+		if !hanging || q.patience > time.Minute {
+			t.Error(strings.Join(all, "\n"))
+			return
+		}
+		t.Logf("with %v: %s", q.patience, strings.Join(all, "\n"))
+		q.slack = q.patience
+		q.patience *= 3
+	}
 }
 
 func (p *places) url(state string) string { return p.urls[state] }
@@ -296,7 +333,7 @@ func (p *places) runAs(t *testing.T, who identity, relays []string, stdin string
 func (p *places) mainAs(t *testing.T, who identity, relays []string, args ...string) *Main {
 	t.Helper()
 	return &Main{
-		Args: append(slices.Clone(args), "--timeout", cmp.Or(p.patience, "30s")), Dir: t.TempDir(), KeyCost: 4,
+		Args: append(slices.Clone(args), "--timeout", cmp.Or(p.patience, time.Minute).String()), Dir: t.TempDir(), KeyCost: 4, Slack: p.slack,
 		Env: append([]string{"HOME=" + t.TempDir(), "ENGRAM_RELAYS=" + strings.Join(relays, ",")}, who...),
 	}
 }

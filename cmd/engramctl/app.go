@@ -137,7 +137,7 @@ func (a *app) connect(ctx context.Context) (*client.Client, settings, error) {
 	}
 	a.noDiscovery = a.flags.noDiscovery || s.named || s.discovery == "off"
 	a.discoveryChosen = s.discovery != ""
-	return client.New(id, client.Options{Relays: s.relays, Patient: a.flags.strict || a.patient, Timeout: a.flags.timeout, Trace: a.trace(),
+	return client.New(id, client.Options{Relays: s.relays, Patient: a.flags.strict || a.patient, Timeout: a.flags.timeout, Grace: a.Slack, Trace: a.trace(),
 		Limits: a.limits, Ignore: ignore, WriteListed: s.discovery == "write", Decider: s.decider, Owner: s.own.owner, Agent: s.own.agent, Stored: a.stored, Links: a.linksOf}), s, nil
 }
 

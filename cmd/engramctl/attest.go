@@ -84,7 +84,7 @@ func (a *app) logState(ctx context.Context, m *client.Memory) (*agentstate.State
 	case a.flags.noMirror || s.noMirror:
 		return nil, usagef("nothing is kept on this machine (--no-mirror, no_mirror), and so what is written is in no log")
 	}
-	soon, cancel := context.WithTimeout(ctx, openBudget)
+	soon, cancel := context.WithTimeout(ctx, a.allow(openBudget))
 	defer cancel()
 	return a.openState(soon, m, a.noteLine)
 }

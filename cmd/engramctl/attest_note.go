@@ -91,7 +91,7 @@ func (a *app) attestStart(ctx context.Context, m *client.Memory, state *agentsta
 		err = a.report(r.Status, err)
 	}
 	if err != nil {
-		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), besideBudget)
+		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.allow(besideBudget))
 		defer cancel()
 		return "", errors.Join(err, state.Unattest(undo, by.session, by.process))
 	}
@@ -100,7 +100,7 @@ func (a *app) attestStart(ctx context.Context, m *client.Memory, state *agentsta
 
 // attest attests the start of a hook's session, once its agent was told.
 func (w *waking) attest(from hook.Continuing) {
-	ctx, cancel := context.WithTimeout(context.Background(), hookTidy)
+	ctx, cancel := context.WithTimeout(context.Background(), w.a.allow(hookTidy))
 	defer cancel()
 	defer w.a.closeLogs()
 	by := attesting{sessionName(w.in.Session), harnessAbove(w.a.ancestors())}
@@ -145,7 +145,7 @@ func (a *app) serveAttest(ctx context.Context, m *client.Memory, state *agentsta
 		defer cancel()
 		select { // a session that was short began, too
 		case <-done:
-		case <-time.After(hookTidy):
+		case <-time.After(a.allow(hookTidy)):
 			cancel()
 			<-done
 		}

@@ -41,7 +41,7 @@ func (a *app) openLog(m *client.Memory) client.Links {
 		return nil
 	}
 	// What is open outlasts the write that opened it.
-	soon, cancel := context.WithTimeout(context.Background(), openBudget)
+	soon, cancel := context.WithTimeout(context.Background(), a.allow(openBudget))
 	defer cancel()
 	warn := a.noteLine
 	if a.log != nil {

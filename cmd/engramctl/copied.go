@@ -15,7 +15,7 @@ import (
 func (a *app) copied(ctx context.Context) remember.Copied {
 	return func(text string) (string, bool) {
 		if l := a.wrote.Load(); l != nil {
-			return copiedIn(l.source())(text)
+			return a.copiedIn(l.source())(text)
 		}
 		kept, err := a.lying(ctx)
 		if err != nil && a.flags.verbose {
@@ -25,7 +25,7 @@ func (a *app) copied(ctx context.Context) remember.Copied {
 			return "", false
 		}
 		defer func() { _ = kept.Close() }() // nothing was written
-		return copiedIn(recollect.Local(kept, func() ([]string, bool) { return nil, false }))(text)
+		return a.copiedIn(recollect.Local(kept, func() ([]string, bool) { return nil, false }))(text)
 	}
 }
 

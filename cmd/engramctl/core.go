@@ -86,7 +86,7 @@ network or the name service do.`,
 		return a.core(ctx, format, timeout)
 	}))
 	formatFlag(c, &format, "text", "json")
-	c.Flags().DurationVar(&timeout, "timeout", coreTimeout, "time limit for everything")
+	c.Flags().DurationVar(&timeout, "timeout", a.allow(coreTimeout), "time limit for everything")
 	c.Flags().BoolVar(&strict, "strict", false, "a core that was found while some relay failed is a failure (exit code 4, nothing on stdout)")
 	return c
 }

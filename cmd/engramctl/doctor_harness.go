@@ -117,7 +117,7 @@ func (d *doctor) hook(ctx context.Context, name string, s harness.Status, event 
 		d.fail(check, fmt.Errorf("%s %s: %w", name, event, err), "engramctl hook "+string(event)+" --harness "+name+" shows what it says")
 	case event == hook.SessionStart && strings.Contains(out, "[Agent Memory — unavailable]"):
 		d.fail(check, fmt.Errorf("%s %s tells the agent that its memory is unavailable, after %v", name, event, took), "see the checks above")
-	case took > hookSlow:
+	case took > d.allow(hookSlow):
 		d.add(check, warned, "see the relays above", "%s %s took %v", name, event, took)
 	default:
 		d.add(check, fine, "", "%s %s took %v", name, event, took)

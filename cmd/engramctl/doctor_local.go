@@ -54,7 +54,7 @@ func (d *doctor) programs(ctx context.Context) {
 
 // versionOf asks another engramctl for its version.
 func (d *doctor) versionOf(ctx context.Context, path string) string {
-	ctx, cancel := context.WithTimeout(ctx, programPatience)
+	ctx, cancel := context.WithTimeout(ctx, d.allow(programPatience))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "version")
 	cmd.Env, cmd.WaitDelay = d.Env, time.Second

@@ -12,8 +12,8 @@ import (
 // only returns the one finding of a check.
 func only(t *testing.T, check func(d *doctor)) finding {
 	t.Helper()
-	a := newApp(&Main{Env: []string{"PATH=" + os.Getenv("PATH")}})
-	a.flags.timeout = 30 * time.Second
+	a := newApp(&Main{Env: []string{"PATH=" + os.Getenv("PATH")}, Slack: slack})
+	a.flags.timeout = time.Minute
 	d := &doctor{app: a}
 	check(d)
 	if len(d.found) != 1 {

@@ -37,9 +37,9 @@ const (
 // command.
 func (a *app) hookTime(e hook.Event) time.Duration {
 	if e == hook.SessionStart {
-		return wakeBudget + hookSpare
+		return a.allow(wakeBudget + hookSpare)
 	}
-	return cmp.Or(a.HookTime, hookBudget)
+	return cmp.Or(a.HookTime, a.allow(hookBudget))
 }
 
 // aside runs what nobody is told of, in the time that is left to an event. What
@@ -47,7 +47,7 @@ func (a *app) hookTime(e hook.Event) time.Duration {
 func (a *app) aside(e hook.Event, began time.Time, do func()) {
 	left := max(a.hookTime(e)-time.Since(began), hookLeast)
 	if e == hook.SessionStart {
-		left = max(left, hookTidy)
+		left = max(left, a.allow(hookTidy))
 	}
 	done := make(chan struct{})
 	go func() {
@@ -274,7 +274,7 @@ func (a *app) hookReads(ctx context.Context, h hook.Harness) (hook.Input, error)
 	select {
 	case r := <-done:
 		return r.in, r.err
-	case <-time.After(hookInput):
+	case <-time.After(a.allow(hookInput)):
 		return hook.Input{}, fmt.Errorf("%w: it did not come within %v", hook.ErrInput, hookInput)
 	case <-ctx.Done():
 		return hook.Input{}, ctx.Err()
@@ -323,7 +323,7 @@ func (a *app) hookAnswer(ctx context.Context, e hook.Event, h hook.Harness, in h
 	select { // it is noted as told
 	case o := <-done:
 		return o.text, o.err
-	case <-time.After(hookSpare):
+	case <-time.After(a.allow(hookSpare)):
 		return "", context.Cause(ctx)
 	}
 }

@@ -23,8 +23,9 @@ type hookRig struct {
 	folder string // of the project
 	env    []string
 	above  []Process
-	// patience is how long a hook may take in a test: the machine is shared.
-	patience time.Duration
+	// patience is how long a hook may take in a test: the machine is shared. slack is
+	// that of what it asks; 0 where something hangs.
+	patience, slack time.Duration
 }
 
 const (
@@ -38,7 +39,7 @@ func newHookRig(t *testing.T, relays ...string) *hookRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &hookRig{t: t, dir: dir, folder: filepath.Join(dir, "atlas"), above: []Process{{"7@1", "sh"}, {"6@1", "claude"}}, patience: time.Minute}
+	r := &hookRig{t: t, dir: dir, folder: filepath.Join(dir, "atlas"), above: []Process{{"7@1", "sh"}, {"6@1", "claude"}}, patience: time.Minute, slack: slack}
 	r.write("agent.key", relaytest.Agent().Secret+"\n")
 	r.write("atlas/.git/config", "[remote \"origin\"]\n\turl = git@github.com:Ana/Atlas.git\n")
 	r.env = []string{"HOME=" + dir, "XDG_CACHE_HOME=" + filepath.Join(dir, "cache"), "XDG_STATE_HOME=" + filepath.Join(dir, "state"),
@@ -87,7 +88,7 @@ type hooked struct {
 func (r *hookRig) run(stdin io.Reader, args ...string) hooked {
 	r.t.Helper()
 	var stdout, stderr bytes.Buffer
-	m := &Main{Args: args, Env: r.env, Dir: r.folder, Stdin: stdin, Stdout: &stdout, Stderr: &stderr, HookTime: r.patience, Ancestors: func() []Process { return r.above },
+	m := &Main{Args: args, Env: r.env, Dir: r.folder, Stdin: stdin, Stdout: &stdout, Stderr: &stderr, HookTime: r.patience, Slack: r.slack, Ancestors: func() []Process { return r.above },
 		Terminal: Terminal{Password: func(context.Context, string) (string, error) { r.t.Error("somebody is asked"); return "", nil }, Stdin: true, Stderr: true}}
 	code := m.Run(r.t.Context())
 	return hooked{code, stdout.String(), stderr.String()}
@@ -106,7 +107,7 @@ func (r *hookRig) hook(harness, event, stdin string) string {
 // state opens what the rig's machine knows.
 func (r *hookRig) state(do func(*agentstate.State)) {
 	r.t.Helper()
-	a := newApp(&Main{Env: r.env, Dir: r.folder})
+	a := newApp(&Main{Env: r.env, Dir: r.folder, Slack: r.slack})
 	if err := a.withState(r.t.Context(), func(s *agentstate.State) error { do(s); return nil }); err != nil {
 		r.t.Fatal(err)
 	}

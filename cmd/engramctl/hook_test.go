@@ -104,14 +104,14 @@ func TestHookEndsWell(t *testing.T) {
 		"no owner":           {set: func(r *hookRig) { r.env = append(r.env, "ENGRAM_OWNER=") }, why: "it is not set up rightly"},
 		"no relay":           {set: func(r *hookRig) { r.env = append(r.env, "ENGRAM_RELAYS=") }, why: "it is not set up rightly"},
 		"another owner":      {set: func(r *hookRig) { r.env = append(r.env, "ENGRAM_OWNER="+relaytest.Stranger().Pub) }, why: "it is set up for another owner or agent than yours"},
-		"a relay that hangs": {set: func(r *hookRig) { r.env = append(r.env, "ENGRAM_RELAYS="+relaytest.Silent(t)) }, why: "the relays could not be reached"},
+		"a relay that hangs": {set: func(r *hookRig) { r.slack = 0; r.env = append(r.env, "ENGRAM_RELAYS="+relaytest.Silent(t)) }, why: "the relays could not be reached"},
 		"a relay that is gone": {set: func(r *hookRig) { r.env = append(r.env, "ENGRAM_RELAYS=ws://127.0.0.1:1") },
 			why: "the relays could not be reached"},
 		"no stdin":               {stdin: func() io.Reader { return strings.NewReader("") }},
 		"broken stdin":           {stdin: func() io.Reader { return strings.NewReader(`{"prompt":`) }},
 		"stdin of another kind":  {stdin: func() io.Reader { return strings.NewReader("\x00\xff\n") }},
 		"more than a MiB":        {stdin: func() io.Reader { return strings.NewReader(`{"prompt":"` + strings.Repeat("x", 2<<20) + `"}`) }},
-		"stdin that never ends":  {stdin: func() io.Reader { return never() }},
+		"stdin that never ends":  {stdin: func() io.Reader { return never() }, set: func(r *hookRig) { r.slack = time.Second }},
 		"a stdin that panics":    {stdin: func() io.Reader { return panics{} }},
 		"a state that is a file": {set: func(r *hookRig) { r.write("state", "") }},
 		"a cache that is a file": {set: func(r *hookRig) { r.write("cache", "") }},
@@ -328,23 +328,34 @@ func TestHookBesideOthers(t *testing.T) {
 			ended <- s.Wrote(t.Context(), "s", func(string) bool { close(held); <-free; return false })
 		}()
 		<-held
-		if got := r.hook("generic", "session-start", said); !strings.HasPrefix(got, "[Agent Memory — core]\nI am Sami.") || !strings.Contains(got, "Atlas is a log of the sea.") {
-			t.Errorf("beside a writer a session begins with\n%s", got)
+		for r.slack = 0; ; r.slack = 3*r.slack + time.Second { // the relay may have had too little time
+			got := r.hook("generic", "session-start", said)
+			if strings.HasPrefix(got, "[Agent Memory — core]\nI am Sami.") && strings.Contains(got, "Atlas is a log of the sea.") {
+				break
+			}
+			if r.slack > slack {
+				t.Errorf("beside a writer a session begins with\n%s", got)
+				break
+			}
 		}
-		r.patience = 300 * time.Millisecond
-		began := time.Now()
-		if got := r.hook("claude", "prompt", said); got != "" {
-			t.Errorf("beside a writer a prompt is told %s", got)
+		r.patience, r.slack = 300*time.Millisecond, 0
+		best := time.Hour
+		for try := 0; try < 5 && best > 5*time.Second; try++ { // SQLite would wait for 10
+			began := time.Now()
+			if got := r.hook("claude", "prompt", said); got != "" {
+				t.Errorf("beside a writer a prompt is told %s", got)
+			}
+			best = min(best, time.Since(began))
 		}
-		if took := time.Since(began); took > 5*time.Second { // SQLite would wait for 10
-			t.Errorf("a prompt waits for %v", took)
+		if best > 5*time.Second {
+			t.Errorf("a prompt waits for %v", best)
 		}
 		close(free)
 		if err := <-ended; err != nil {
 			t.Fatal(err)
 		}
 	})
-	r.patience = time.Minute
+	r.patience, r.slack = time.Minute, slack
 	if got := r.hook("claude", "prompt", said); !strings.Contains(got, "in spring") {
 		t.Errorf("then it is told %q", got)
 	}

@@ -54,7 +54,7 @@ func (a *app) openCopy(ctx context.Context, c *client.Client, m *client.Memory, 
 	l.found.Store(a.noDiscovery)
 	o, err := a.copyOptions()
 	if o.Warn = warn; err == nil {
-		soon, cancel := context.WithTimeout(ctx, openBudget)
+		soon, cancel := context.WithTimeout(ctx, a.allow(openBudget))
 		l.Mirror, err = mirror.Open(soon, pairOf(m), o)
 		cancel()
 	}
@@ -154,13 +154,13 @@ func (a *app) withCopy(ctx context.Context, budget time.Duration, do func(ctx co
 func (a *app) catchUp(ctx context.Context, l *localCopy, budget time.Duration) error {
 	network, done := a.bounded(ctx)
 	defer done()
-	ask := follow.Ask{Grace: copyGrace, Progress: a.progress.reach}
+	ask := follow.Ask{Grace: a.allow(copyGrace), Progress: a.progress.reach}
 	if budget == 0 {
 		fresh, err := l.Follower.Freshness(ctx)
-		budget = copyBudget
+		budget = a.allow(copyBudget)
 		if all := a.flags.strict || a.patient; all || err != nil || fresh.Latest.IsZero() {
 			budget = a.flags.timeout
-			if ask.Grace = copyBudget; all {
+			if ask.Grace = a.allow(copyBudget); all {
 				ask.Grace = 0
 			}
 		}

@@ -25,13 +25,21 @@ const unreleased = "dev"
 // version is set by the linker: -ldflags "-X main.version=v1.2.3".
 var version = unreleased
 
-func main() {
+func main() { os.Exit(runProcess(ofProcess())) }
+
+// runProcess runs until it is done or a signal ends it, and returns the exit code.
+func runProcess(m *Main) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	if slices.Contains(os.Args, "hook") {
+	if slices.Contains(m.Args, "hook") {
 		signal.Ignore(syscall.SIGPIPE) // a hook whose reader is gone ends as any other
 	}
-	m := &Main{
+	return m.Run(ctx)
+}
+
+// ofProcess is the run that this process was started for.
+func ofProcess() *Main {
+	return &Main{
 		Args: os.Args[1:], Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Terminal: Terminal{
 			Password: askPassword,
@@ -41,7 +49,6 @@ func main() {
 			Stderr:   term.IsTerminal(int(os.Stderr.Fd())),
 		},
 	}
-	os.Exit(m.Run(ctx))
 }
 
 // Main is one run of the program with everything it touches.
@@ -65,10 +72,16 @@ type Main struct {
 	// HookTime is how long a hook may take, but at the start of a session; 0 is
 	// hookBudget.
 	HookTime time.Duration
+	// Slack is added to what relays, other processes and this machine's files are
+	// given: a machine may be busy with other things.
+	Slack time.Duration
 	// Ancestors returns the processes above this one, the nearest first; nil asks
 	// the system.
 	Ancestors func() []Process
 }
+
+// allow returns how long something may take that has so much time.
+func (m *Main) allow(d time.Duration) time.Duration { return d + m.Slack }
 
 // Terminal says where a person sits. The zero Terminal: nowhere.
 type Terminal struct {

@@ -132,7 +132,7 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []s
 		}
 		o.Memory, o.ReadOnly, o.Discover, o.Snapshot, o.Session = m, !m.Writable(), a.relayFinder(c, m), a.snapshotTaker(c, f), startName(time.Now())
 		o.Copy, o.Settle = kept.source(), kept.settle
-		o.Similar, o.Copied = similarIn(o.Copy), copiedIn(o.Copy)
+		o.Similar, o.Copied = a.similarIn(o.Copy), a.copiedIn(o.Copy)
 		o.Rerank = named.rerank
 		if named.embed != nil {
 			meaning, stop := keepMeaning(ctx, kept.Mirror, named.embed, func(line string) { o.Log.Warn(line) })

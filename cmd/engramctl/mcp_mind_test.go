@@ -157,7 +157,7 @@ func TestMCPResumes(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out, said transcript
-		m := &Main{Args: []string{"mind", "prepare", "--key-file", key, "--owner", npub(owner.Pub), "--relay", relay.URL}, Env: env, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &said}
+		m := &Main{Args: []string{"mind", "prepare", "--key-file", key, "--owner", npub(owner.Pub), "--relay", relay.URL}, Env: env, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &said, Slack: slack}
 		if code := m.Run(t.Context()); code != exitOK || !strings.Contains(said.String(), id+" had begun and is done now") {
 			t.Errorf("exit code %d, it says %s", code, said.String())
 		}

@@ -28,7 +28,7 @@ func (a *app) serveProposals(ctx context.Context, c *client.Client, m *client.Me
 	source := o.Copy
 	box, err := proposals.NewBox(proposals.Options{Client: c, Memory: m, Listed: s.proposals.listed, Open: opening,
 		Near: func(ctx context.Context, slug, text string) (all []proposals.Near) {
-			ctx, cancel := context.WithTimeout(ctx, compareTime)
+			ctx, cancel := context.WithTimeout(ctx, a.allow(compareTime))
 			defer cancel()
 			_ = source.Read(ctx, func(v recollect.View) error { // where it cannot be read, none are known
 				all = nearIn(ctx, v, slug, text)

@@ -276,7 +276,7 @@ func TestMCPServerFindsRelays(t *testing.T) {
 	if err := os.WriteFile(profile, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := startMCP(t, agent, "--config", profile, "--profile", "p", "--timeout", "5s")
+	c := startMCP(t, agent, "--config", profile, "--profile", "p")
 	if text := c.call("memory_read", map[string]any{"slug": "x"}, false); !strings.Contains(text, "at home") {
 		t.Errorf("on a listed relay: %s", text)
 	}

@@ -97,7 +97,7 @@ func TestRecallAsksModels(t *testing.T) {
 	run := func(args ...string) (stdout, stderr string) {
 		t.Helper()
 		var out, errs strings.Builder
-		m := &Main{Args: append(args, pair...), Env: env, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs}
+		m := &Main{Args: append(args, pair...), Env: env, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Slack: slack}
 		if code := m.Run(t.Context()); code != 0 {
 			t.Fatalf("%v: exit code %d: %s", args, code, errs.String())
 		}

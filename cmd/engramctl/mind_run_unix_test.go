@@ -58,7 +58,7 @@ func TestMindRunEvery(t *testing.T) {
 			defer cancel()
 			stderr := &heard{word: c.says, is: make(chan struct{})}
 			m := &Main{Args: []string{"mind", "run", "--every", "4h", "--exec", c.command}, Env: r.env, Dir: r.folder,
-				Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr}
+				Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr, Slack: slack}
 			ended := make(chan int, 1)
 			go func() { ended <- m.Run(ctx) }()
 			if c.says != "" {

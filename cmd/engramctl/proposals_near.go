@@ -33,7 +33,7 @@ func nearLine(n proposals.Near) string {
 // to be written at a slug, and those of which one contradicts the other. Where
 // there is no copy, none are known.
 func (a *app) near(ctx context.Context, slug, text string) (all []proposals.Near) {
-	ctx, cancel := context.WithTimeout(ctx, compareTime)
+	ctx, cancel := context.WithTimeout(ctx, a.allow(compareTime))
 	defer cancel()
 	look := func(source recollect.Source) {
 		_ = source.Read(ctx, func(v recollect.View) error {

@@ -86,7 +86,7 @@ with --relay, the relays that the agent itself lists (NIP-65) are asked too.
 	f.StringVar(&a.flags.keyFile, "key-file", "", "`file` with the secret key, readable by its user only (ENGRAM_KEY_FILE)")
 	f.StringArrayVar(&a.flags.relays, "relay", nil, "relay `URL`, may be given several times (ENGRAM_RELAYS: separated by commas or spaces)")
 	f.BoolVar(&a.flags.noDiscovery, "no-discovery", false, "ask the configured relays only, not those that the agent lists too (NIP-65); --relay implies it")
-	f.DurationVar(&a.flags.timeout, "timeout", defaultTimeout, "time limit for everything on the network")
+	f.DurationVar(&a.flags.timeout, "timeout", a.allow(defaultTimeout), "time limit for everything on the network")
 	f.BoolVarP(&a.flags.verbose, "verbose", "v", false, "show the wire on stderr")
 	_ = root.RegisterFlagCompletionFunc("profile", a.completeProfiles) // cannot fail: the flag exists
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {

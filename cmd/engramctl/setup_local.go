@@ -104,7 +104,7 @@ func (s *setup) startLocal(ctx context.Context, manager service.Manager, address
 	if err := manager.Start(ctx); err != nil {
 		return fmt.Errorf("the relay is not started: %w (%s describes it)", err, manager.File())
 	}
-	ctx, cancel := context.WithTimeout(ctx, localPatience)
+	ctx, cancel := context.WithTimeout(ctx, s.allow(localPatience))
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -123,7 +123,7 @@ func (s *setup) startLocal(ctx context.Context, manager service.Manager, address
 
 // answering returns nil if an engramd answers at an address.
 func (s *setup) answering(ctx context.Context, address string) error {
-	c := client.New(client.Identity{}, client.Options{Timeout: 2 * time.Second, Trace: s.trace()})
+	c := client.New(client.Identity{}, client.Options{Timeout: s.allow(2 * time.Second), Trace: s.trace()})
 	defer c.Close()
 	info, err := c.Info(ctx, "ws://"+address)
 	if err == nil && !strings.Contains(info.Software, "engramd") {

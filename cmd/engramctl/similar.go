@@ -14,9 +14,9 @@ const compareTime = time.Second
 
 // similarIn finds memories of a source that say nearly what a text says. A
 // source that cannot be read names none: the write does not depend on it.
-func similarIn(source recollect.Source) func(slug, text string) []mcp.SimilarUnit {
+func (a *app) similarIn(source recollect.Source) func(slug, text string) []mcp.SimilarUnit {
 	return func(slug, text string) []mcp.SimilarUnit {
-		ctx, cancel := context.WithTimeout(context.Background(), compareTime)
+		ctx, cancel := context.WithTimeout(context.Background(), a.allow(compareTime))
 		defer cancel()
 		var all []mcp.SimilarUnit
 		_ = source.Read(ctx, func(v recollect.View) error {
@@ -31,9 +31,9 @@ func similarIn(source recollect.Source) func(slug, text string) []mcp.SimilarUni
 }
 
 // copiedIn finds the external memory of a source that a text was taken from.
-func copiedIn(source recollect.Source) remember.Copied {
+func (a *app) copiedIn(source recollect.Source) remember.Copied {
 	return func(text string) (slug string, ok bool) {
-		ctx, cancel := context.WithTimeout(context.Background(), compareTime)
+		ctx, cancel := context.WithTimeout(context.Background(), a.allow(compareTime))
 		defer cancel()
 		_ = source.Read(ctx, func(v recollect.View) error {
 			slug, ok = recollect.CopiedFrom(v, text)

@@ -25,7 +25,7 @@ func (a *app) stateOf(ctx context.Context, m *client.Memory, warn func(string)) 
 	if err != nil || a.flags.noMirror || s.noMirror || !m.Writable() {
 		return nil
 	}
-	soon, cancel := context.WithTimeout(ctx, openBudget)
+	soon, cancel := context.WithTimeout(ctx, a.allow(openBudget))
 	defer cancel()
 	state, err := a.openState(soon, m, warn)
 	if err != nil {

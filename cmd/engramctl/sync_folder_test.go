@@ -23,7 +23,7 @@ func watchRig(t *testing.T) (home string, machine func(name string, out io.Write
 		t.Fatal(err)
 	}
 	machine = func(name string, out io.Writer, args ...string) *Main {
-		return &Main{Args: args, Dir: home, Stdin: strings.NewReader(""), Stdout: out, Stderr: out, Env: []string{
+		return &Main{Args: args, Dir: home, Stdin: strings.NewReader(""), Stdout: out, Stderr: out, Slack: slack, Env: []string{
 			"HOME=" + home, "ENGRAM_KEY_FILE=" + keyFile, "ENGRAM_OWNER=" + relaytest.Owner().Pub, "ENGRAM_RELAYS=" + relay.URL,
 			"XDG_CACHE_HOME=" + filepath.Join(home, name), "XDG_STATE_HOME=" + filepath.Join(home, name)}}
 	}

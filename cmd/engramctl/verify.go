@@ -138,7 +138,7 @@ func (a *app) auditState(ctx context.Context, m *client.Memory) (state audit.Sta
 	if a.flags.noMirror || s.noMirror {
 		return nil, func() {}, nil
 	}
-	soon, cancel := context.WithTimeout(ctx, openBudget)
+	soon, cancel := context.WithTimeout(ctx, a.allow(openBudget))
 	defer cancel()
 	var open *agentstate.State
 	if open, err = a.openState(soon, m, a.noteLine); err != nil {

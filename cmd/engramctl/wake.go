@@ -139,7 +139,7 @@ func (a *app) wake(ctx context.Context, asJSON bool) error {
 		return err
 	}
 	if parts.Who.Hash != "" {
-		asking, done := context.WithTimeout(ctx, wakeBudget)
+		asking, done := context.WithTimeout(ctx, a.allow(wakeBudget))
 		defer done()
 		// Without an answer it is not known, and left out.
 		versions, _, _ := w.m.Log(asking, nipae.Slug(hook.NarrativeSlug))

@@ -63,7 +63,7 @@ func (a *app) wakeUp(ctx context.Context, h hook.Harness, in hook.Input) (*wakin
 	w := &waking{a: a, h: h, in: in, c: c, m: m}
 	w.project, _ = project.Of(in.Folder) // none: nothing is told of one
 	began := time.Now()
-	local, stop := context.WithTimeout(ctx, wakeBudget)
+	local, stop := context.WithTimeout(ctx, a.allow(wakeBudget))
 	defer stop()
 	w.aside(local, w.begin)
 	w.aside(local, w.know)
@@ -76,7 +76,7 @@ func (a *app) wakeUp(ctx context.Context, h hook.Harness, in hook.Input) (*wakin
 		}
 	})
 	w.aside(local, w.options)
-	looking, enough := context.WithDeadline(ctx, began.Add(wakeBudget+lookSpare))
+	looking, enough := context.WithDeadline(ctx, began.Add(a.allow(wakeBudget+lookSpare)))
 	defer enough()
 	found, err := w.find(ctx, local, looking)
 	if err != nil {
@@ -106,7 +106,7 @@ func (w *waking) offers(ctx context.Context) hook.Offers {
 	if !w.m.Writable() || w.core.kept { // no relay answered
 		return hook.Offers{}
 	}
-	ctx, done := context.WithTimeout(ctx, offersBudget)
+	ctx, done := context.WithTimeout(ctx, w.a.allow(offersBudget))
 	defer done()
 	b, err := w.a.box(w.c, w.m)
 	if err != nil {
@@ -122,7 +122,7 @@ func (w *waking) offers(ctx context.Context) hook.Offers {
 
 // aside does what the core does not depend on.
 func (w *waking) aside(ctx context.Context, do func(context.Context)) {
-	ctx, done := context.WithTimeout(ctx, besideBudget)
+	ctx, done := context.WithTimeout(ctx, w.a.allow(besideBudget))
 	defer done()
 	do(ctx)
 }

@@ -43,7 +43,7 @@ func (f coreFound) shown() []hook.Unit {
 
 // ask asks the relays for the core and what is new.
 func (w *waking) ask(ctx context.Context) error {
-	asking, done := context.WithTimeout(ctx, wakeBudget-wakeBudget/10)
+	asking, done := context.WithTimeout(ctx, w.a.allow(wakeBudget-wakeBudget/10))
 	defer done()
 	if err := w.a.discover(asking, w.c, w.m.Agent()); err != nil {
 		w.a.note("%v", err)
@@ -54,7 +54,7 @@ func (w *waking) ask(ctx context.Context) error {
 		w.kept.found.Store(true)
 		both.Go(func() {
 			defer recovered()
-			_, _ = w.kept.Follower.CatchUp(asking, follow.Ask{Grace: copyGrace}) // what did not come is stale
+			_, _ = w.kept.Follower.CatchUp(asking, follow.Ask{Grace: w.a.allow(copyGrace)}) // what did not come is stale
 		})
 	}
 	return w.getCore(asking)

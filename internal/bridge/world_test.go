@@ -173,7 +173,7 @@ func text(ev *nostr.Event) string { return string(wire.AppendEvent(nil, ev)) }
 func serve(t *testing.T, h *Handler, change ...func(*http.Server)) string {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(nil)
-	srv.Config = NewServer(h, time.Second, h.log)
+	srv.Config = NewServer(h, patience, h.log)
 	for _, c := range change {
 		c(srv.Config)
 	}

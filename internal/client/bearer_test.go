@@ -19,7 +19,7 @@ import (
 // tokenOf is contract memory by a bearer token.
 func tokenOf(t testing.TB, token, relay string) *client.Contracts {
 	t.Helper()
-	c, err := client.NewBearer(token, relay, client.Options{Timeout: 20 * time.Second})
+	c, err := client.NewBearer(token, relay, client.Options{Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestTokensGoWhereTheyWereMade(t *testing.T) {
 	}))
 	defer liar.Close()
 	var wire strings.Builder
-	c, err := client.NewBearer(token, "ws"+strings.TrimPrefix(liar.URL, "http"), client.Options{Timeout: 5 * time.Second,
+	c, err := client.NewBearer(token, "ws"+strings.TrimPrefix(liar.URL, "http"), client.Options{Timeout: time.Minute,
 		Trace: func(_ string, _ bool, frame []byte) { wire.Write(frame) }})
 	if err != nil {
 		t.Fatal(err)

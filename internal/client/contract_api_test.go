@@ -28,7 +28,7 @@ func contractsOf(t testing.TB, name string, relays ...string) *client.Contracts 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := client.New(id, client.Options{Relays: relays, Timeout: 20 * time.Second})
+	c := client.New(id, client.Options{Relays: relays, Timeout: time.Minute})
 	t.Cleanup(c.Close)
 	return c.Contracts()
 }

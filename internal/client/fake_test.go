@@ -32,6 +32,7 @@ func startFake(t testing.TB, f *fakeRelay) string {
 	var conns sync.WaitGroup
 	var mu sync.Mutex
 	var open []*websocket.Conn
+	ended := false // nobody waits for a connection that comes then
 	upgrader := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if f.serve == nil || !websocket.IsWebSocketUpgrade(r) {
@@ -46,16 +47,21 @@ func startFake(t testing.TB, f *fakeRelay) string {
 		if err != nil {
 			return
 		}
-		mu.Lock()
-		open = append(open, ws)
-		mu.Unlock()
-		conns.Add(1)
-		defer conns.Done()
 		defer ws.Close()
+		mu.Lock()
+		if ended {
+			mu.Unlock()
+			return
+		}
+		open = append(open, ws)
+		conns.Add(1)
+		mu.Unlock()
+		defer conns.Done()
 		f.serve(&fakeConn{ws: ws})
 	}))
 	t.Cleanup(func() {
 		mu.Lock()
+		ended = true
 		for _, ws := range open {
 			ws.Close()
 		}

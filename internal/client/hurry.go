@@ -17,9 +17,6 @@ import (
 // for less long at the next questions, until it answers one.
 
 const (
-	// mostGrace is how long a relay is waited for, at least where there is time,
-	// once another has answered and no more do.
-	mostGrace = 2 * time.Second
 	// graceShare is the part of the time left that a relay is waited for at most.
 	graceShare = 2
 	// silentShare is the part of its grace that a relay gets which has let a
@@ -106,7 +103,7 @@ func (r *race) finish(t target, err error) {
 
 // grace returns how long a relay is waited for when others have answered.
 func (c *Client) grace(ctx context.Context, t target) time.Duration {
-	grace := min(mostGrace, left(ctx)/graceShare)
+	grace := min(c.o.Grace, left(ctx)/graceShare)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if at, silent := c.silent[t.canonical]; silent && time.Since(at) < silence {

@@ -13,7 +13,7 @@ import (
 )
 
 // long is a time limit that no test waits for.
-func long(o *Options) { o.Timeout = 5 * time.Minute }
+func long(o *Options) { o.Timeout, o.Grace = 5*time.Minute, 0 }
 
 // TestOneThatHangsIsNotWaitedFor: what others have answered comes at once,
 // marked, and a second question waits less.
@@ -67,10 +67,14 @@ func TestAbsentIsWaitedFor(t *testing.T) {
 // TestPatient: with Options.Patient every relay has all the time.
 func TestPatient(t *testing.T) {
 	has := startHoard(t, &hoard{hints: true, events: []*nostr.Event{engramAt(t, "agent", "owner", "mem/a", "text", time.Now().Unix())}})
-	m := agentOf(t, "agent", "owner", []string{has, silentRelay(t)}, func(o *Options) { quick(o); o.Patient = true })
-	if _, status, err := m.Get(t.Context(), "mem/a"); err != nil || hurried(status.Relays) || !status.Partial {
-		t.Errorf("%v, %+v", err, status)
-	}
+	relays := []string{has, silentRelay(t)}
+	scaled(t, func(timeout func(*Options)) error {
+		m := agentOf(t, "agent", "owner", relays, func(o *Options) { timeout(o); o.Patient = true })
+		if _, status, err := m.Get(t.Context(), "mem/a"); err != nil || hurried(status.Relays) || !status.Partial {
+			return fmt.Errorf("%w, %+v", err, status)
+		}
+		return nil
+	})
 }
 
 // TestOneQuestionIsAskedOnce: neither the list of relays nor what a relay shows

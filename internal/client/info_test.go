@@ -37,7 +37,7 @@ func TestInfo(t *testing.T) {
 				_, _ = w.Write([]byte(c.body))
 			}))
 			defer server.Close()
-			client := New(Identity{}, Options{})
+			client := New(Identity{}, Options{Timeout: patience})
 			defer client.Close()
 			info, err := client.Info(context.Background(), "ws"+strings.TrimPrefix(server.URL, "http"))
 			if !errors.Is(err, c.err) || !strings.HasPrefix(info.Version, c.want) || len(info.NIPs) != c.nips {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -32,19 +33,22 @@ func limiting(t testing.TB, times int32, came *atomic.Int32) string {
 func TestOverTheRateIsSentAgain(t *testing.T) {
 	ev := engramAt(t, "agent", "owner", "mem/a", "text", time.Now().Unix())
 	var came atomic.Int32
-	c := New(Identity{}, Options{Relays: []string{limiting(t, 3, &came)}})
+	c := New(Identity{}, Options{Relays: []string{limiting(t, 3, &came)}, Timeout: patience})
 	defer c.Close()
 	all, err := c.Publish(t.Context(), ev)
 	if err != nil || !all[0].Accepted || came.Load() != 4 {
 		t.Errorf("%+v, %v after %d times", all, err, came.Load())
 	}
 
-	came.Store(0)
-	never := New(Identity{}, Options{Relays: []string{limiting(t, 1<<30, &came)}, Timeout: 400 * time.Millisecond})
-	defer never.Close()
-	all, err = never.Publish(t.Context(), ev)
-	var refusal *RefusalError
-	if !errors.Is(err, ErrRefused) || !errors.As(all[0].Err, &refusal) || refusal.Prefix() != "rate-limited" || came.Load() < 2 {
-		t.Errorf("%+v, %v after %d times", all, err, came.Load())
-	}
+	url := limiting(t, 1<<30, &came)
+	scaled(t, func(timeout func(*Options)) error {
+		came.Store(0)
+		never := clientFor(t, Identity{}, []string{url}, timeout)
+		all, err := never.Publish(t.Context(), ev)
+		var refusal *RefusalError
+		if !errors.Is(err, ErrRefused) || !errors.As(all[0].Err, &refusal) || refusal.Prefix() != "rate-limited" || came.Load() < 2 {
+			return fmt.Errorf("%+v, %w after %d times", all, err, came.Load())
+		}
+		return nil
+	})
 }

@@ -18,7 +18,7 @@ import (
 // filter here. It gets a few seconds: a public relay must not hold up every
 // command.
 func (c *Client) askListed(ctx context.Context, t target, filter nostr.Filter, col *collector, start time.Time) relayAnswer {
-	ctx, cancel := context.WithTimeout(ctx, listedPatience)
+	ctx, cancel := context.WithTimeout(ctx, max(listedPatience, c.o.Grace))
 	defer cancel()
 	wide := nostr.Filter{Kinds: filter.Kinds, Authors: filter.Authors, Since: filter.Since, Until: filter.Until, LimitZero: filter.LimitZero}
 	p, err := c.pages(ctx, t, wide, col, nil)

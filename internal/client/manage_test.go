@@ -45,7 +45,7 @@ func clientOf(t *testing.T, name string, relays ...string) *client.Client {
 			t.Fatal(err)
 		}
 	}
-	c := client.New(id, client.Options{Relays: relays, Timeout: 20 * time.Second})
+	c := client.New(id, client.Options{Relays: relays, Timeout: time.Minute})
 	t.Cleanup(c.Close)
 	return c
 }

@@ -172,7 +172,7 @@ func TestDiscoverLeavesTime(t *testing.T) {
 		ctx, cancel := contextWithin(t, 2*o.Timeout)
 		defer cancel()
 		start := time.Now()
-		if err := clientFor(t, who(t, "owner"), relays, nil).Discover(ctx, who(t, "agent").PubKey()); err != nil {
+		if err := clientFor(t, who(t, "owner"), relays, func(o *Options) { o.Grace = 0 }).Discover(ctx, who(t, "agent").PubKey()); err != nil {
 			return err
 		}
 		return inTime("discovery in two of them", start, timeout)

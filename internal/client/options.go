@@ -41,13 +41,15 @@ const (
 	maxIdleFrames = 1000
 	// maxIdle is how long an unused connection is trusted to be alive.
 	maxIdle = 30 * time.Second
-	// listedPatience is the time that a relay gets which only the agent's list
-	// names.
+	// listedPatience is the least time that a relay gets which only the agent's
+	// list names.
 	listedPatience = 3 * time.Second
 	// maxRelays is how many relays of one NIP-65 list are used.
 	maxRelays = 32
-	// defaultTimeout is Options.Timeout when that is zero.
+	// defaultTimeout is Options.Timeout when that is zero, and defaultGrace is
+	// Options.Grace.
 	defaultTimeout = 10 * time.Second
+	defaultGrace   = 2 * time.Second
 )
 
 // Options are how a Client is made. Every field may be zero.
@@ -74,7 +76,11 @@ type Options struct {
 	Patient bool
 	// Timeout bounds every operation as a whole; default 10 s.
 	Timeout time.Duration
-	Clock   func() time.Time // nil means time.Now
+	// Grace is how long a relay is waited for, at least where there is time, once
+	// another has answered and no more do; default 2 s. One that only the agent's
+	// list names, or that may not reconcile, gets as long, and seconds at least.
+	Grace time.Duration
+	Clock func() time.Time // nil means time.Now
 	// Wait waits that long, or until ctx ends; nil means by the real clock.
 	Wait  func(ctx context.Context, d time.Duration) error
 	Rand  io.Reader // of nonces; nil means crypto/rand
@@ -92,6 +98,9 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout
+	}
+	if o.Grace <= 0 {
+		o.Grace = defaultGrace
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now

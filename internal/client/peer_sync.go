@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// syncPatience is how long the first answer of a reconciliation may take. A
-	// relay that does not know NIP-77 need not answer at all.
+	// syncPatience is how long the first answer of a reconciliation may take, if
+	// Options.Grace is not more. A relay that does not know NIP-77 need not answer at
+	// all.
 	syncPatience = 5 * time.Second
 	// maxIdleRounds is how many messages may pass that tell no difference, and
 	// freeBytes and bytesPerID how much a relay may say besides and about each.
@@ -79,7 +80,8 @@ func (r *rounds) spend(size int) error {
 // named is how many ids it has named before, in other parts of the time.
 // ErrNoSync: it does not reconcile. errTooMany: not that much at once.
 func (c *conn) open(ctx context.Context, f nostr.Filter, first []byte, named int, o Options) (*negotiation, []byte, error) {
-	ctx, done := context.WithTimeout(ctx, o.Timeout+syncPatience)
+	soon := max(syncPatience, o.Grace)
+	ctx, done := context.WithTimeout(ctx, o.Timeout+soon)
 	defer done()
 	if c.authPending() {
 		_, _ = c.authSettled(ctx) // afterAuth looks whether it accepts us
@@ -88,7 +90,7 @@ func (c *conn) open(ctx context.Context, f nostr.Filter, first []byte, named int
 		accepted := c.authsAccepted()
 		n := &negotiation{c: c, rules: rounds{ids: named, most: o.Limits.Events}, timeout: o.Timeout}
 		n.id, n.sub = c.subscribe()
-		answer, err := n.begin(ctx, f, first)
+		answer, err := n.begin(ctx, soon, f, first)
 		var refusal *RefusalError
 		if err != nil && !errors.As(err, &refusal) {
 			n.close()
@@ -126,16 +128,16 @@ func refusedSync(r *RefusalError) error {
 	return fmt.Errorf("%w: %w", ErrNoSync, r)
 }
 
-func (n *negotiation) begin(ctx context.Context, f nostr.Filter, first []byte) ([]byte, error) {
+func (n *negotiation) begin(ctx context.Context, within time.Duration, f nostr.Filter, first []byte) ([]byte, error) {
 	text, err := json.Marshal([]any{"NEG-OPEN", n.id, f, hex.EncodeToString(first)})
 	if err != nil {
 		return nil, fmt.Errorf("encode filter: %w", err)
 	}
-	soon, done := context.WithTimeout(ctx, syncPatience)
+	soon, done := context.WithTimeout(ctx, within)
 	defer done()
 	answer, err := n.say(soon, text)
 	if errors.Is(err, ErrTimeout) && ctx.Err() == nil {
-		return nil, fmt.Errorf("%w: no answer in %v", ErrNoSync, syncPatience)
+		return nil, fmt.Errorf("%w: no answer in %v", ErrNoSync, within)
 	}
 	return answer, err
 }

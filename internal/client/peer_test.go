@@ -19,7 +19,7 @@ import (
 
 func peerFor(t testing.TB, id Identity, url string, change func(*Options)) *Peer {
 	t.Helper()
-	o := Options{Timeout: patience}
+	o := Options{Timeout: patience, Grace: patience}
 	if change != nil {
 		change(&o)
 	}
@@ -98,7 +98,7 @@ func TestReconcileWhereItIsNotOffered(t *testing.T) {
 		t.Errorf("not listed: %v", err)
 	}
 	mute := &syncing{said: func(int, []byte) []byte { return nil }}
-	p = peerFor(t, who(t, "agent"), startSyncing(t, mute), func(o *Options) { o.Timeout = time.Minute })
+	p = peerFor(t, who(t, "agent"), startSyncing(t, mute), func(o *Options) { o.Grace = 0 })
 	for range 2 {
 		if _, _, err := p.Reconcile(t.Context(), anyNote, nil); !errors.Is(err, ErrNoSync) {
 			t.Errorf("no answer: %v", err)

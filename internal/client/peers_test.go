@@ -40,14 +40,13 @@ func TestCount(t *testing.T) {
 						c.sendf(tt.answer, f.SubID)
 					}
 				}})
-			p := peerFor(t, who(t, "agent"), url, func(o *Options) {
-				if errors.Is(tt.fails, ErrTimeout) {
-					o.Timeout = time.Second
+			scaled(t, func(timeout func(*Options)) error {
+				p := peerFor(t, who(t, "agent"), url, timeout)
+				if n, err := p.Count(t.Context(), anyNote); n != tt.want || !errors.Is(err, tt.fails) {
+					return fmt.Errorf("%d, %w; want %d, %v", n, err, tt.want, tt.fails)
 				}
+				return nil
 			})
-			if n, err := p.Count(t.Context(), anyNote); n != tt.want || !errors.Is(err, tt.fails) {
-				t.Errorf("%d, %v; want %d, %v", n, err, tt.want, tt.fails)
-			}
 		})
 	}
 }

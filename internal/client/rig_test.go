@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // silentRelay takes connections and says nothing, not even to a handshake.
 func silentRelay(t testing.TB) string {
@@ -66,7 +66,7 @@ func who(t testing.TB, name string) Identity {
 // clientFor makes a client that is closed with the test. change may be nil.
 func clientFor(t testing.TB, id Identity, relays []string, change func(*Options)) *Client {
 	t.Helper()
-	o := Options{Relays: relays, Timeout: patience}
+	o := Options{Relays: relays, Timeout: patience, Grace: patience} // the machine is shared
 	if change != nil {
 		change(&o)
 	}
@@ -76,7 +76,7 @@ func clientFor(t testing.TB, id Identity, relays []string, change func(*Options)
 }
 
 // quick makes operations end soon, for relays that do not answer.
-func quick(o *Options) { o.Timeout = 1500 * time.Millisecond }
+func quick(o *Options) { o.Timeout, o.Grace = 1500*time.Millisecond, 0 }
 
 // scaled calls try with operations that time out after a second, and again with
 // longer ones as long as it fails: tests share their machine, and a relay that
@@ -84,7 +84,7 @@ func quick(o *Options) { o.Timeout = 1500 * time.Millisecond }
 func scaled(t testing.TB, try func(timeout func(*Options)) error) {
 	t.Helper()
 	for limit := time.Second; ; limit *= 3 {
-		err := try(func(o *Options) { o.Timeout = limit })
+		err := try(func(o *Options) { o.Timeout, o.Grace = limit, 0 })
 		if err == nil {
 			return
 		}

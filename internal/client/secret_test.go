@@ -17,7 +17,7 @@ import (
 func TestSecretsStaySecret(t *testing.T) {
 	var tr transcript
 	relays := []string{bridgetest.Start(t).URL, startHoard(t, &hoard{}), bridgetest.Down(t), hostileRelays(t)["a wrong signature"](t), refusing(t, "error: no")}
-	show := func(o *Options) { tr.into(o); o.Timeout = 4 * time.Second }
+	show := func(o *Options) { tr.into(o); o.Timeout = patience }
 	m := agentOf(t, "agent", "owner", relays, show)
 	owner := ownerOf(t, "agent", "owner", relays, show)
 	ctx := t.Context()

@@ -24,7 +24,7 @@ func fake(t *testing.T, serve http.HandlerFunc) string {
 
 func client(t *testing.T, url string) *Client {
 	t.Helper()
-	c, err := New(Options{URL: url, Model: "m", Timeout: 5 * time.Second, Key: "sk-secret"})
+	c, err := New(Options{URL: url, Model: "m", Timeout: time.Minute, Key: "sk-secret"})
 	if err != nil {
 		t.Fatal(err)
 	}

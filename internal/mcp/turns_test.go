@@ -20,7 +20,7 @@ import (
 // TestAppendsAtOnce: none is lost when many are under way, on a real relay.
 func TestAppendsAtOnce(t *testing.T) {
 	url := bridgetest.Start(t).URL
-	p := connect(t, New(Options{Memory: agentAt(t, url)}))
+	p := connect(t, New(Options{Memory: agentAt(t, url), Timeout: patience})) // the last one waits for all
 	const writers = 12
 	var all sync.WaitGroup
 	for i := range writers {
@@ -99,7 +99,8 @@ func TestCancelledCalls(t *testing.T) {
 		written <- ctx.Err()
 		return entryOf(slug, text), client.Status{}, nil
 	}
-	p := connect(t, New(Options{Memory: m}))
+	s := New(Options{Memory: m})
+	p := connect(t, s)
 	call := func(tool string, a args) (cancel func(), done chan error) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done = make(chan error, 1)
@@ -123,8 +124,10 @@ func TestCancelledCalls(t *testing.T) {
 	cancel, done = call("memory_write", args{"slug": "w", "text": "t"})
 	<-writing
 	waits, waited := call("memory_write", args{"slug": "w", "text": "second"})
+	s.slugs.await(t, "mem/w", 2)
 	waits()
 	<-waited
+	s.slugs.await(t, "mem/w", 1) // the server knows that nobody waits for it
 	cancel()
 	<-done
 	close(goOn)
@@ -137,6 +140,23 @@ func TestCancelledCalls(t *testing.T) {
 	}
 	if err := <-written; err != nil || len(written) > 0 {
 		t.Errorf("the waiting write was begun all the same: %v, %d more", err, len(written))
+	}
+}
+
+// await waits until so many hold a slug or wait for it.
+func (l *locks) await(t *testing.T, slug nipae.Slug, users int) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		l.mu.Lock()
+		one := l.slugs[slug]
+		is := one != nil && one.users == users
+		l.mu.Unlock()
+		if is {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s is never held or waited for by %d", slug, users)
+		}
 	}
 }
 

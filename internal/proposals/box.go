@@ -88,6 +88,7 @@ type Box struct {
 	o      Options
 	listed map[string]string // name by key
 	most   int               // MaxShown
+	counts time.Duration     // countPatience
 }
 
 // NewBox makes a Box. Errors are client.ErrReadOnly if the memory is not the
@@ -99,7 +100,7 @@ func NewBox(o Options) (*Box, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	b := &Box{o: o, listed: map[string]string{}, most: MaxShown}
+	b := &Box{o: o, listed: map[string]string{}, most: MaxShown, counts: countPatience}
 	if len(o.Listed) > MaxListed {
 		return nil, fmt.Errorf("%w: more than %d", ErrListed, MaxListed)
 	}

@@ -255,7 +255,7 @@ func TestListWaitsForNoCount(t *testing.T) {
 	up, hangs := relaytest.Start(t, relaytest.Options{}).URL, relaytest.Silent(t)
 	r := newRig(t, up)
 	p := r.propose(r.author, Proposal{Act: Write, Slug: "mem/a", Text: "one"})
-	r.relays = []string{up, hangs}
+	r.relays, r.grace = []string{up, hangs}, 0
 	b := r.boxWith(Options{})
 	start := time.Now()
 	in, status, err := b.List(t.Context())

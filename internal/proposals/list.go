@@ -48,7 +48,7 @@ func (b *Box) List(ctx context.Context) (Inbox, client.Status, error) {
 	counted := make(chan int64, 1)
 	go func() { counted <- b.strangers(counting) }()
 	s, status, err := b.scan(ctx)
-	late := time.AfterFunc(countPatience, done)
+	late := time.AfterFunc(b.counts, done)
 	defer late.Stop()
 	in := Inbox{Malformed: s.malformed, More: s.more, Strangers: <-counted}
 	if err != nil {

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(relaytest.Tests{M: m}.Run())
 }
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // rig is an agent with its owner, at a relay.
 type rig struct {
@@ -36,7 +36,8 @@ type rig struct {
 	box          *Box
 	author       *Author      // the owner
 	trace        client.Trace // of clients that are made from now on; nil: none
-	ahead        int64        // what is proposed is dated so many seconds later each time
+	grace        time.Duration
+	ahead        int64 // what is proposed is dated so many seconds later each time
 }
 
 func newRig(t *testing.T, relays ...string) *rig {
@@ -44,7 +45,7 @@ func newRig(t *testing.T, relays ...string) *rig {
 	if len(relays) == 0 {
 		relays = []string{relaytest.Start(t, relaytest.Options{}).URL}
 	}
-	r := &rig{t: t, relays: relays, owner: testkeys.New("owner"), agent: testkeys.New("agent"), friend: testkeys.New("friend"), stranger: testkeys.New("stranger")}
+	r := &rig{t: t, relays: relays, grace: patience, owner: testkeys.New("owner"), agent: testkeys.New("agent"), friend: testkeys.New("friend"), stranger: testkeys.New("stranger")}
 	c := r.client(r.agent)
 	var err error
 	if r.memory, err = c.AsAgent(r.owner.Pub); err != nil {
@@ -68,6 +69,9 @@ func (r *rig) boxWith(o Options) *Box {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	if r.grace > 0 {
+		b.counts = r.grace
+	}
 	return b
 }
 
@@ -77,7 +81,7 @@ func (r *rig) client(key testkeys.Key) *client.Client {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	c := client.New(id, client.Options{Relays: r.relays, Timeout: patience, Trace: r.trace})
+	c := client.New(id, client.Options{Relays: r.relays, Timeout: patience, Grace: r.grace, Trace: r.trace})
 	r.t.Cleanup(c.Close)
 	return c
 }

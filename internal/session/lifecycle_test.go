@@ -81,7 +81,7 @@ func (r *rig) awaitWaiting(t testing.TB, n int) {
 // When its time is over, Shutdown cuts off who is left.
 func TestShutdownEndsWithItsContext(t *testing.T) {
 	f := &fake{stored: func([]relay.Granted, int64) Stream { return &endless{left: 1 << 30, size: 64 << 10} }}
-	r := start(t, f, Options{})
+	r := start(t, f, Options{Limits: Limits{Stall: patience}}) // it does not go by itself
 	c := r.dial(t, smallBuffer)
 	c.send(`["REQ","s",{"kinds":[1]}]`)
 	for r.count.get("stored") < 20 {

@@ -46,6 +46,7 @@ func (r *rig) beginning(t *testing.T, addr string, size int) net.Conn {
 func TestMessagesBeingReadAreBounded(t *testing.T) {
 	lim := Limits{WaitingShare: 1 << 20, WaitingTotal: 2 << 20}
 	r := start(t, &fake{}, Options{Limits: lim, Shares: share.NewBook(share.Rules{})})
+	r.claims.Store(int64(time.Hour)) // those that hold what there is wait for more
 	for i := range 60 {
 		r.beginning(t, fmt.Sprintf("127.0.4.%d", 1+i%3), 200<<10)
 	}
@@ -67,6 +68,7 @@ func TestMessagesBeingReadAreBounded(t *testing.T) {
 	if n := r.count.get("cut memory"); n != 0 {
 		t.Errorf("%d clients were cut off for short messages", n)
 	}
+	r.claims.Store(int64(claimPatience))
 	ev := event(t, alice, 2, strings.Repeat("x", 200<<10))
 	victim.send(eventFrame(ev))
 	victim.expect(okFrame(ev))

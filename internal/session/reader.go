@@ -114,7 +114,7 @@ func (c *conn) claim(claimed *int64, n int64) bool {
 	}
 	if !c.held.TryTake(more) {
 		c.seat.Rise()
-		if !c.held.Await(c.in.stopped, more, claimPatience) {
+		if !c.held.Await(c.in.stopped, more, time.Duration(c.srv.claims.Load())) {
 			return false
 		}
 		c.seat.Sit(c.charged())

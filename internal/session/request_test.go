@@ -115,9 +115,7 @@ func TestKhatruFault_StoreErrorIsEOSE(t *testing.T) {
 			t.Errorf("answer %s", got)
 		}
 	}
-	if n := r.count.get("subscriptions"); n != 0 {
-		t.Errorf("%d subscriptions are open after a failure", n)
-	}
+	r.count.await(t, "subscriptions", 0)
 }
 
 // khatru 0.19.1: the same sub id adds a second subscription (50-khatru-notes).

@@ -66,9 +66,10 @@ type Server struct {
 	limits        atomic.Pointer[Limits]
 	admission     admission
 	live          *index
-	filters       *share.Pot // bytes of live filters
-	messages      *share.Pot // bytes of messages being read, and read and not yet answered
-	syncing       *share.Pot // bytes of the sets of reconciliations
+	filters       *share.Pot   // bytes of live filters
+	messages      *share.Pot   // bytes of messages being read, and read and not yet answered
+	claims        atomic.Int64 // claimPatience
+	syncing       *share.Pot   // bytes of the sets of reconciliations
 	replica       func(gate.Reader) bool
 	waits         bool         // before it is known what is granted
 	seats         *share.Seats // for who computes
@@ -131,6 +132,7 @@ func newServer(b Backend, o Options) *Server {
 	if s.pressed == nil {
 		s.pressed = func() bool { return false }
 	}
+	s.claims.Store(int64(claimPatience))
 	s.SetLimits(o.Limits)
 	s.SetAccess(o.Access)
 	// A worker that is in the library for long loses its place among the Go

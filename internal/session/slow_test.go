@@ -24,13 +24,17 @@ type endless struct {
 	given      chan int
 }
 
-func (e *endless) Next(_ context.Context, maxRows, maxBytes int) (rows []store.Row, done bool, err error) {
+func (e *endless) Next(ctx context.Context, maxRows, maxBytes int) (rows []store.Row, done bool, err error) {
 	for size := 0; e.left > 0 && len(rows) < maxRows && size < maxBytes; e.left-- {
 		rows = append(rows, store.Row{JSON: wire.AppendEvent(nil, big(e.left, e.size))})
 		size += e.size
 	}
 	if e.given != nil {
-		e.given <- len(rows)
+		select {
+		case e.given <- len(rows):
+		case <-ctx.Done(): // the client was cut off before the test came to take it
+			return nil, false, ctx.Err()
+		}
 	}
 	return rows, e.left == 0, nil
 }
@@ -158,6 +162,7 @@ func TestLiveEventsOverflowAQueue(t *testing.T) {
 		"total":  {QueueBytes: 1 << 30, QueueFrames: 1 << 30, QueueMark: 1 << 20, QueueTotal: 2 << 20},
 	} {
 		t.Run(name, func(t *testing.T) {
+			lim.Stall = patience // it reads once it is cut off, however late
 			f := &fake{}
 			r := start(t, f, Options{Limits: lim})
 			c := r.dial(t)

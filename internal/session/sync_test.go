@@ -300,9 +300,7 @@ func TestAReconciliationEndsWithItsRules(t *testing.T) {
 			c.send(`["NEG-MSG","s","61"]`, emptyOpen("s"))
 			c.expectNegErr("s", "closed: nothing of this id")
 			c.negMsg("s")
-			if r.count.get("sync rules") != 1 {
-				t.Error("it is not counted")
-			}
+			r.count.await(t, "sync rules", 1)
 		})
 	}
 }
@@ -322,9 +320,7 @@ func TestABadMessageEndsAReconciliation(t *testing.T) {
 		c.send(frame)
 		c.expectNegErr("s", "invalid: ")
 		r.idleSyncs(t)
-		if r.count.get("sync refused") != 1 {
-			t.Errorf("%.40s: not counted", frame)
-		}
+		r.count.await(t, "sync refused", 1)
 	}
 }
 
@@ -345,9 +341,7 @@ func TestTwoReconciliationsAConnection(t *testing.T) {
 	}
 	c.ws.Close()
 	r.idleSyncs(t)
-	if r.count.get("sync gone") != 2 {
-		t.Errorf("%d went with the connection", r.count.get("sync gone"))
-	}
+	r.count.await(t, "sync gone", 2)
 }
 
 // TestWhoHoldsMostGivesWay: others' small sets take the place of a large one.

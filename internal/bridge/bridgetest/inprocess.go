@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long the sessions may take to end.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // Server is a relay on a loopback socket, by its real clock.
 type Server struct {

@@ -27,7 +27,7 @@ const (
 // beChild is one of the processes of TestEightProcesses: it follows, or catches
 // up for ever, and says each time that it did.
 func beChild(t *testing.T, dir string) {
-	c, m := memory(t, 2*time.Second, nil, strings.Fields(os.Getenv(childRelays))...)
+	c, m := memory(t, enough, nil, strings.Fields(os.Getenv(childRelays))...)
 	kept := open(t, m, dir, nil)
 	f := followerOf(c, m, kept, time.Now)
 	if os.Getenv(childServes) != "" {

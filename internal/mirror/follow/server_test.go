@@ -71,7 +71,7 @@ func TestAnotherMachinesWrite(t *testing.T) {
 	defer func() { cancel(); <-done }()
 	_, elsewhere := memory(t, enough, nil, home)
 	best := enough
-	for try := 0; try < 10 && (try < 3 || best > time.Second); try++ {
+	for try := 0; try < 50 && (try < 3 || best > time.Second); try++ {
 		start := time.Now()
 		ev, _, err := elsewhere.Set(t.Context(), nipae.Slug(fmt.Sprint("mem/n", try)), "from another machine", client.SetOptions{})
 		if err != nil {
@@ -81,7 +81,7 @@ func TestAnotherMachinesWrite(t *testing.T) {
 		best = min(best, time.Since(start))
 	}
 	if best > time.Second {
-		t.Errorf("the fastest of ten took %v", best)
+		t.Errorf("the fastest of fifty took %v", best)
 	}
 	t.Logf("written and findable after %v", best)
 }
