@@ -74,6 +74,19 @@ test('a flood ends, and a silent relay is not waited for twice', async t => {
   assert.deepEqual(hanging.asked, ['REQ'], 'it is not asked again');
 });
 
+test('a silent relay is given up also where timers end before the clock says so', async t => {
+  const hanging = await fakeRelay(t, { answer: () => 'hang' }), { now } = performance;
+  t.after(() => { performance.now = now; });
+  const began = now.call(performance);
+  performance.now = () => began + (now.call(performance) - began) / 2;
+  await silent(t, hanging.url, 'no-auth', async relay => {
+    const got = await relay.query({ kinds: [1] });
+    if (hanging.asked.length) assert.deepEqual([got.reason, await relay.count({ kinds: [1] })], ['silent', { failed: 'silent' }]);
+    return got;
+  });
+  assert.deepEqual(hanging.asked, ['REQ']);
+});
+
 test('pages are asked for until nothing new comes', async t => {
   const many = Array.from({ length: 40 }, (_, n) => note(n));
   const asked = [];
