@@ -55,8 +55,13 @@ test('five thousand hostile memories', { timeout: 1_800_000 }, async t => {
     'in a tree': async () => {
       await page.getByRole('button', { name: 'As a tree' }).click();
       await page.locator('.tree summary', { hasText: /^h\/ / }).first().click();
-      await page.locator('.tree .tree summary').first().waitFor();
+      const branch = page.locator('.tree .tree summary').first();
+      await branch.waitFor();
       await harmless(page);
+      await page.fill('#search', ' '); // which finds all of them again
+      await page.locator('.found', { hasText: 'found' }).waitFor();
+      assert.ok(await branch.isVisible(), 'branches that were open are not');
+      await page.fill('#search', '');
       await page.getByRole('button', { name: 'As a tree' }).click();
       await page.locator('.rows .row').first().waitFor();
     },
