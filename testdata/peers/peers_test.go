@@ -47,7 +47,7 @@ func start(t *testing.T, args ...string) string {
 
 func dial(t *testing.T, url string) (context.Context, *nostr.Relay) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	relay, err := nostr.RelayConnect(ctx, url)
 	if err != nil {

@@ -176,7 +176,7 @@ func restart(s *stage) {
 	before := s.relay.Run(nil, "export", "--history", "--data", s.relay.Data)
 	code, took := s.relay.Stop()
 	s.say("SIGTERM: exit code %d after %v", code, took.Round(time.Millisecond))
-	s.check(code == 0 && took < 10*time.Second, "a graceful end")
+	s.check(code == 0 && took < time.Minute, "a graceful end")
 	s.say("$ engramd check --data DIR")
 	r := s.relay.Run(nil, "check", "--data", s.relay.Data)
 	for line := range strings.Lines(strings.TrimSpace(string(r.Stdout))) {

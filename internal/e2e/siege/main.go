@@ -97,7 +97,7 @@ func run(ctx context.Context, o options) (err error) {
 	for _, a := range attacks {
 		var best besieged
 		for try := range max(o.tries, 1) {
-			b, err := attackWith(ctx, f, v, a, o.each)
+			b, err := attackWith(ctx, f, v, a, o.each, t.bounds())
 			if err != nil {
 				return fmt.Errorf("%s: %w", a.name, err)
 			}
@@ -148,7 +148,7 @@ type besieged struct {
 
 // attackWith lets all attackers begin, measures, and waits until they are gone
 // and the relay answers as before.
-func attackWith(ctx context.Context, f *field, v *victim, a attack, each time.Duration) (besieged, error) {
+func attackWith(ctx context.Context, f *field, v *victim, a attack, each time.Duration, bounds []time.Duration) (besieged, error) {
 	stop := f.relay.WatchMemory()
 	attackers, err := sendOut(ctx, target(f.relay.URL), a.name)
 	if err != nil {
@@ -159,7 +159,7 @@ func attackWith(ctx context.Context, f *field, v *victim, a attack, each time.Du
 	strikes, recallErr := attackers.recall()
 	peak, memoryErr := stop()
 	b.strikes, b.memory = strikes, peak
-	if err := errors.Join(err, recallErr, memoryErr, v.settle(ctx)); err != nil {
+	if err := errors.Join(err, recallErr, memoryErr, v.settle(ctx, bounds)); err != nil {
 		return besieged{}, err
 	}
 	return b, nil

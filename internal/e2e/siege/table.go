@@ -66,10 +66,20 @@ func short(d time.Duration) string {
 	return d.Round(time.Millisecond).String()
 }
 
+// bounds are what the p99 of each probe may be.
+func (t *table) bounds() []time.Duration {
+	var all []time.Duration
+	for _, s := range t.idle.measured {
+		all = append(all, max(t.floor, times*s.p99))
+	}
+	return all
+}
+
 // beyond says what went beyond its bound.
 func (t *table) beyond(a attack, b besieged) (errs []error) {
+	bounds := t.bounds()
 	for i, s := range b.measured {
-		bound := max(t.floor, times*t.idle.measured[i].p99)
+		bound := bounds[i]
 		switch {
 		case s.failure != nil:
 			errs = append(errs, fmt.Errorf("%s: %d of %d: %w", a.name, s.failed, s.failed+s.n, s.failure))

@@ -249,16 +249,16 @@ func (p *probe) repeat(ctx context.Context) (s seen) {
 	return s
 }
 
-// settle waits until every probe is quick again, so that an attack is not blamed
+// settle waits until every probe is within its bound again, so that an attack is not blamed
 // for the one before it.
-func (v *victim) settle(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+func (v *victim) settle(ctx context.Context, bounds []time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	for quick := 0; quick < 3; {
 		quick++
-		for _, p := range v.probes {
+		for i, p := range v.probes {
 			took, err := p.once()
-			if err != nil || took > floor {
+			if err != nil || took > bounds[i] {
 				quick = 0
 			}
 		}

@@ -6,7 +6,7 @@ import WebSocket from 'ws'
 
 useWebSocketImplementation(WebSocket)
 
-const patience = 20_000
+const patience = 90_000
 
 /**
  * connect opens a connection and, with somebody, proves the key (NIP-42): the

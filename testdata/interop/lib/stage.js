@@ -23,7 +23,7 @@ export async function start(...flags) {
   after(async () => {
     child.kill('SIGTERM')
     await ended
-    await rm(dir, { recursive: true, force: true })
+    await rm(dir, { recursive: true, force: true, maxRetries: 20 })
   })
   return new Stage(dir, await ready(child))
 }
@@ -48,6 +48,9 @@ function clean(more = {}) {
   return { ...Object.fromEntries(kept), ...more }
 }
 
+/** On a busy machine a command may take longer than its own limit. */
+const patience = ['--timeout', '5m']
+
 /** Stage is a running relay and the programs that speak to it. */
 class Stage {
   constructor(dir, url) {
@@ -69,7 +72,7 @@ class Stage {
   /** ctl runs engramctl on this relay with more in its environment. */
   ctl(more, args, stdin = '') {
     const env = clean({ ENGRAM_RELAYS: this.url, HOME: this.dir, XDG_CONFIG_HOME: this.dir, ...more })
-    return run(join(bin, 'engramctl'), args, { cwd: this.dir, env }, stdin)
+    return run(join(bin, 'engramctl'), [...patience, ...args], { cwd: this.dir, env }, stdin)
   }
 
   /** file writes a private file and gives its path. */

@@ -57,7 +57,7 @@ for (const [name, script] of Object.entries({
   "does not read": "exec true\n",
   "is not there": "",
 })) {
-  test("the session goes on when the program " + name, { timeout: 30000 }, async () => {
+  test("the session goes on when the program " + name, { timeout: 300000 }, async () => {
     const { system, parts } = await session(await plugin(script))
     assert.deepEqual(system, ["theirs"])
     assert.equal(parts.length, 1)

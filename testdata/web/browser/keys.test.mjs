@@ -1,20 +1,20 @@
 // The three ways to a key, and what becomes of a pasted one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Watch, openBrowser, shot } from '../rig/browser.mjs';
+import { Watch, holdSeconds, openBrowser, shot } from '../rig/browser.mjs';
 import { startBunker } from '../rig/bunker.mjs';
 import { household, planted } from '../rig/data.mjs';
-import { extensionOf } from '../rig/extension.mjs';
+import { extensionOf, withExtension } from '../rig/extension.mjs';
 import { begin, confirm, hexOf, nsecOf, openAgent, openMemory, paste, quiet, signIn } from '../rig/flow.mjs';
 import { heapHas } from '../rig/heap.mjs';
 import { startRelay } from '../rig/relay.mjs';
 import * as nip49 from '../../../internal/web/src/node_modules/nostr-tools/lib/esm/nip49.js';
 
-test('an extension (NIP-07)', { timeout: 60_000 }, async t => {
+test('an extension (NIP-07)', { timeout: 600_000 }, async t => {
   const relay = await startRelay(t);
   const { owner, agent } = await household(relay);
   const context = await openBrowser(t, { extension: await extensionOf(t, owner) });
-  const page = await context.newPage();
+  const page = await withExtension(context, `${relay.http}/app/`);
   const watch = new Watch(page);
   await begin(page, `${relay.http}/app/`, 'extension');
   await page.locator('main[data-view=agents]').waitFor();
@@ -26,11 +26,11 @@ test('an extension (NIP-07)', { timeout: 60_000 }, async t => {
   quiet(watch, [relay.http, relay.url]);
 });
 
-test('an extension that signs with another key ends the visit', { timeout: 60_000 }, async t => {
+test('an extension that signs with another key ends the visit', { timeout: 600_000 }, async t => {
   const relay = await startRelay(t);
   const { owner, second } = await household(relay);
   const context = await openBrowser(t, { extension: await extensionOf(t, owner, { other: second }) });
-  const page = await context.newPage();
+  const page = await withExtension(context, `${relay.http}/app/`);
   await begin(page, `${relay.http}/app/`, 'extension');
   await page.locator('main[data-view=agents]').waitFor();
   await page.locator('[data-nav=contracts]').click(); // asks for a signature of its own
@@ -38,14 +38,14 @@ test('an extension that signs with another key ends the visit', { timeout: 60_00
   await page.getByText('a signature came from another key').waitFor();
 });
 
-test('a page without an extension says so', { timeout: 30_000 }, async t => {
+test('a page without an extension says so', { timeout: 600_000 }, async t => {
   const relay = await startRelay(t);
   const page = (await openBrowser(t)).pages()[0];
   await begin(page, `${relay.http}/app/`, 'extension');
   await page.getByRole('alert').waitFor();
 });
 
-test('a bunker (NIP-46) over a second relay', { timeout: 60_000 }, async t => {
+test('a bunker (NIP-46) over a second relay', { timeout: 600_000 }, async t => {
   const relay = await startRelay(t), other = await startRelay(t);
   const { owner, agent } = await household(relay);
   const wants = 'https://bunker.example/\u202eallow';
@@ -67,7 +67,7 @@ test('a bunker (NIP-46) over a second relay', { timeout: 60_000 }, async t => {
   quiet(watch, [relay.http, relay.url, other.url]);
 });
 
-test('an encrypted key (NIP-49), and a wrong password', { timeout: 60_000 }, async t => {
+test('an encrypted key (NIP-49), and a wrong password', { timeout: 600_000 }, async t => {
   const relay = await startRelay(t);
   const { owner, agent } = await household(relay);
   const secret = Uint8Array.from((await hexOf(owner)).match(/../g), pair => parseInt(pair, 16));
@@ -83,7 +83,7 @@ test('an encrypted key (NIP-49), and a wrong password', { timeout: 60_000 }, asy
   await openAgent(page, agent);
 });
 
-test('what is no key, and one that is too hard to open, is refused', { timeout: 30_000 }, async t => {
+test('what is no key, and one that is too hard to open, is refused', { timeout: 600_000 }, async t => {
   const relay = await startRelay(t);
   const page = (await openBrowser(t)).pages()[0];
   await begin(page, `${relay.http}/app/`, 'key');
@@ -100,12 +100,15 @@ test('what is no key, and one that is too hard to open, is refused', { timeout: 
 });
 
 for (const how of ['logout', 'idle', 'pagehide']) {
-  test(`after ${how} no live object holds the key or a memory`, { timeout: 90_000 }, async t => {
+  test(`after ${how} no live object holds the key or a memory`, { timeout: 600_000 }, async t => {
     const relay = await startRelay(t);
     const { owner, agent } = await household(relay);
     const context = await openBrowser(t);
     const page = context.pages()[0];
-    if (how === 'idle') await page.clock.install();
+    if (how === 'idle') {
+      await page.clock.install();
+      await holdSeconds(page); // its timers are others now
+    }
     await signIn(page, `${relay.http}/app/`, owner);
     const nsec = await nsecOf(owner), hex = await hexOf(owner);
     await openAgent(page, agent);
@@ -114,6 +117,7 @@ for (const how of ['logout', 'idle', 'pagehide']) {
     assert.deepEqual(before.page.texts, [planted], 'the search does not find the text while it is shown');
     assert.equal(before.page.key, false, 'the page itself holds the key');
     assert.equal(before.worker?.key, true, 'the search does not find the key while somebody is signed in');
+    const [worker] = page.workers(), ended = new Promise(done => worker.on('close', done));
     if (how === 'logout') await page.click('#logout');
     if (how === 'idle') await page.clock.fastForward('16:00');
     if (how === 'pagehide') {
@@ -121,6 +125,7 @@ for (const how of ['logout', 'idle', 'pagehide']) {
       await page.goBack();
     }
     await page.locator('main[data-view=start]').waitFor();
+    await ended;
     assert.equal(page.workers().length, 0);
     const after = await heapHas(page, [planted, nsec, hex], hex);
     assert.deepEqual(after.page.texts, []);

@@ -18,7 +18,7 @@ async function servedAs(t, origin) {
   return { page, relay };
 }
 
-test('over plain http no key is taken', { timeout: 30_000 }, async t => {
+test('over plain http no key is taken', { timeout: 600_000 }, async t => {
   const { page } = await servedAs(t, 'http://owner.example');
   await page.locator('[data-way=extension]').waitFor();
   assert.equal(await page.locator('[data-way=key]').count(), 0);
@@ -26,7 +26,7 @@ test('over plain http no key is taken', { timeout: 30_000 }, async t => {
   await shot(page, 'origin-plain');
 });
 
-test('from another\'s server a key is taken once the warning is confirmed', { timeout: 30_000 }, async t => {
+test('from another\'s server a key is taken once the warning is confirmed', { timeout: 600_000 }, async t => {
   const { page, relay } = await servedAs(t, 'https://owner.example');
   await page.click('[data-way=key]');
   await page.locator('main[data-view=warning]').waitFor();
@@ -52,7 +52,7 @@ test('from another\'s server a key is taken once the warning is confirmed', { ti
   assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll('meta[http-equiv]')].map(meta => meta.content)), ['connect-src wss://relay.example https://relay.example']);
 });
 
-test('a key is pasted into no field but its own', { timeout: 30_000 }, async t => {
+test('a key is pasted into no field but its own', { timeout: 600_000 }, async t => {
   const relay = await startRelay(t);
   const page = (await openBrowser(t)).pages()[0];
   await page.goto(`${relay.http}/app/`);

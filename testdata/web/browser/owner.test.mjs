@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Watch, openBrowser, shot } from '../rig/browser.mjs';
 import { household, planted } from '../rig/data.mjs';
-import { openAgent, openMemory, quiet, signIn } from '../rig/flow.mjs';
+import { exactly, openAgent, openMemory, quiet, signIn } from '../rig/flow.mjs';
 import { startRelay } from '../rig/relay.mjs';
 
-test('an owner corrects a memory, and reads a dispute', { timeout: 60_000 }, async t => {
+test('an owner corrects a memory, and reads a dispute', { timeout: 600_000 }, async t => {
   const relay = await startRelay(t);
   const { owner, agent, second, contract } = await household(relay, { contracts: true });
   const context = await openBrowser(t);
@@ -26,10 +26,10 @@ test('an owner corrects a memory, and reads a dispute', { timeout: 60_000 }, asy
   await t.test('memories, their search and one of them', async () => {
     await openAgent(page, agent);
     await page.locator('.row', { hasText: 'people/ana' }).waitFor();
-    assert.equal(await page.locator('.row').count(), 4); // one was removed
+    await exactly(page.locator('.row'), 4); // one was removed
     await page.fill('#search', 'ána spañ');
     await page.locator('.row', { hasText: 'projects/atlas' }).waitFor({ state: 'detached' });
-    assert.equal(await page.locator('.row').count(), 1);
+    await exactly(page.locator('.row'), 1);
     await shot(page, 'memories');
     await page.fill('#search', '');
     await openMemory(page, 'people/ana');
@@ -48,7 +48,7 @@ test('an owner corrects a memory, and reads a dispute', { timeout: 60_000 }, asy
   await t.test('its versions, and what changed', async () => {
     await page.getByRole('button', { name: 'Show versions' }).click();
     await page.locator('.version-list li').nth(1).waitFor();
-    assert.equal(await page.locator('.version-list li').count(), 2);
+    await exactly(page.locator('.version-list li'), 2);
     await page.getByRole('button', { name: 'Show changes' }).click();
     await page.locator('.diff-add').first().waitFor();
     assert.match(await page.locator('.diff-del').first().innerText(), /English/);

@@ -12,7 +12,7 @@ import { household, planted } from '../rig/data.mjs';
 import { begin, nsecOf, openAgent, openMemory, paste, quiet, signIn } from '../rig/flow.mjs';
 import { bin, environment, startRelay } from '../rig/relay.mjs';
 
-test('the page from disk', { timeout: 60_000 }, async t => {
+test('the page from disk', { timeout: 600_000 }, async t => {
   const relay = await startRelay(t);
   const { owner, agent } = await household(relay, { contracts: true });
   const file = join(relay.dir, 'page.html');
@@ -45,7 +45,7 @@ test('the page from disk', { timeout: 60_000 }, async t => {
   await page.locator('main[data-view=start]').waitFor();
 });
 
-test('the page by engramctl web, on a loopback port', { timeout: 60_000 }, async t => {
+test('the page by engramctl web, on a loopback port', { timeout: 600_000 }, async t => {
   const relay = await startRelay(t);
   const { owner, agent } = await household(relay);
   const child = spawn(join(bin, 'engramctl'), ['web', '--listen', '127.0.0.1:0'],

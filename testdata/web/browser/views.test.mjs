@@ -7,7 +7,7 @@ import { nsecOf, openAgent, openMemory, paste, quiet } from '../rig/flow.mjs';
 import { startRelay } from '../rig/relay.mjs';
 import { inspect, picture, violations } from '../rig/views.mjs';
 
-test('every view is clean', { timeout: 170_000 }, async t => {
+test('every view is clean', { timeout: 600_000 }, async t => {
   const relay = await startRelay(t);
   const { owner, agent } = await household(relay, { contracts: true });
   const page = (await openBrowser(t)).pages()[0];
@@ -86,7 +86,7 @@ test('every view is clean', { timeout: 170_000 }, async t => {
   assert.match((await violations(page, null)).join('\n'), /button-name/);
 });
 
-test('the keyboard goes everywhere', { timeout: 60_000 }, async t => {
+test('the keyboard goes everywhere', { timeout: 600_000 }, async t => {
   const relay = await startRelay(t);
   const { owner, agent } = await household(relay);
   const page = (await openBrowser(t)).pages()[0];

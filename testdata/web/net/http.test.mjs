@@ -16,7 +16,7 @@ async function serve(t, answer) {
   t.after(() => { server.close(); server.closeAllConnections(); });
   return `ws://127.0.0.1:${server.address().port}/relay/`;
 }
-const http = (url, o = {}) => new Http(url, sign, { silence: 8000, ...o });
+const http = (url, o = {}) => new Http(url, sign, { silence: 60_000, ...o });
 const json = (res, value) => res.end(JSON.stringify(value));
 
 test('a request is signed for its own address and nothing else', async t => {
@@ -52,12 +52,19 @@ test('every failure has its word', async t => {
 test('silence within an answer ends it, slowness does not', async t => {
   const hung = await serve(t, (req, res) => { res.write('['); });
   await assert.rejects(http(hung, { silence: 500 }).history(of), { word: 'silent' });
-  const slow = await serve(t, (req, res) => {
-    const parts = ['[', ' ', ' ', ' ', ' ', ' ', ' ', ' ', ']'];
-    const go = () => { const part = parts.shift(); if (part === undefined) res.end(); else { res.write(part); setTimeout(go, 250); } };
-    go();
-  });
-  assert.deepEqual((await http(slow, { silence: 1500 }).history(of)).events, []);
+  // In parts that come six times as fast as they must, and in all take longer: again with
+  // more time for each, should the machine have been busy for as long as that.
+  for (let silence = 1500; ; silence *= 4) {
+    const slow = await serve(t, (req, res) => {
+      const parts = ['[', ' ', ' ', ' ', ' ', ' ', ' ', ' ', ']'];
+      const go = () => { const part = parts.shift(); if (part === undefined) res.end(); else { res.write(part); setTimeout(go, silence / 6); } };
+      go();
+    });
+    const got = await http(slow, { silence }).history(of).catch(error => { if (silence > 30_000) throw error; });
+    if (!got) continue;
+    assert.deepEqual(got.events, []);
+    break;
+  }
 });
 
 test('no redirect is followed', async t => {
@@ -74,7 +81,7 @@ test('too much is not taken', async t => {
     res.on('drain', more);
     more();
   });
-  await assert.rejects(http(url, { silence: 5000 }).history(of), { word: 'too-large' });
+  await assert.rejects(http(url).history(of), { word: 'too-large' });
 });
 
 test('a 401 that tells the time is asked once more, and no more', async t => {
@@ -88,7 +95,7 @@ test('a 401 that tells the time is asked once more, and no more', async t => {
   });
   await assert.rejects(http(url).history(of), { word: 'not-authenticated' });
   assert.equal(asked, 2);
-  assert.ok(Math.abs(at[1] - Date.parse('2031-01-01T00:00:00Z') / 1000) < 5, String(at[1]));
+  assert.ok(Math.abs(at[1] - Date.parse('2031-01-01T00:00:00Z') / 1000) < 600, String(at[1]));
 });
 
 test('history is paged with until, and ends', async t => {

@@ -52,7 +52,14 @@ export async function openAgent(page, agent) {
 /** Opens the memory whose row says this. */
 export async function openMemory(page, text) {
   await page.locator('.row', { hasText: text }).first().click();
+  await page.locator('.pane-one .place .slug', { hasText: text }).waitFor();
   await page.locator('[data-memory]').first().waitFor();
+}
+
+/** Waits until there are n of these: lists are drawn in parts. */
+export async function exactly(locator, n) {
+  await locator.nth(n - 1).waitFor();
+  await locator.nth(n).waitFor({ state: 'detached' });
 }
 
 /** Nothing may have happened that nobody asked for. */

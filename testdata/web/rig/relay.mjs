@@ -15,10 +15,13 @@ export function environment(dir, more = {}) {
   return { ...Object.fromEntries(kept), HOME: dir, XDG_CONFIG_HOME: dir, XDG_STATE_HOME: dir, XDG_CACHE_HOME: dir, ...more };
 }
 
-/** A folder that goes when the test ends. */
-export async function folder(t) {
+/** A folder that goes when the test ends, after what works in it. @param {() => unknown} [end] ends that */
+export async function folder(t, end = () => {}) {
   const dir = await mkdtemp(join(tmpdir(), 'engramd-web-'));
-  t.after(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }));
+  t.after(async () => {
+    await end();
+    await rm(dir, { recursive: true, force: true, maxRetries: 20 });
+  });
   return dir;
 }
 
@@ -28,12 +31,12 @@ export async function folder(t) {
  * @returns {Promise<{url: string, http: string, dir: string, child: import('node:child_process').ChildProcess, stop: () => Promise<void>}>}
  */
 export async function startRelay(t, { env = {}, args = [] } = {}) {
-  const dir = await folder(t);
+  let stop = async () => {};
+  const dir = await folder(t, () => stop());
   const child = spawn(join(bin, 'engramd'), ['serve', '--listen', '127.0.0.1:0', '--metrics-listen', '127.0.0.1:0', '--data', join(dir, 'data'), ...args],
     { cwd: dir, env: environment(dir, env), stdio: ['ignore', 'inherit', 'pipe'] });
   const ended = new Promise(done => { child.on('exit', done); child.on('error', done); });
-  const stop = async () => { child.kill('SIGKILL'); await ended; };
-  t.after(stop);
+  stop = async () => { child.kill('SIGKILL'); await ended; };
   const log = [];
   for await (const line of createInterface(child.stderr)) {
     log.push(line);
@@ -46,6 +49,9 @@ export async function startRelay(t, { env = {}, args = [] } = {}) {
   throw new Error(`engramd did not get ready: ${log.join('\n')}`);
 }
 
+/** On a busy machine a command may take longer than its own limit. */
+const patience = ['--timeout', '5m'];
+
 /** Somebody with a key file: runs engramctl as him. */
 export class Party {
   constructor(dir, name, npub, hex, relays) { Object.assign(this, { dir, name, npub, hex, relays }); }
@@ -54,7 +60,7 @@ export class Party {
 
   /** Runs engramctl, wants the exit code, and gives stdout. */
   async ctl(args, { code = 0, stdin = '', env = {} } = {}) {
-    const done = await run(this.dir, args, stdin, { ENGRAM_KEY_FILE: this.keyFile, ENGRAM_RELAYS: this.relays.join(','), ...env });
+    const done = await run(this.dir, [...patience, ...args], stdin, { ENGRAM_KEY_FILE: this.keyFile, ENGRAM_RELAYS: this.relays.join(','), ...env });
     assert.equal(done.code, code, `engramctl ${args.join(' ')}: ${done.stderr}${done.stdout}`);
     return done.stdout;
   }

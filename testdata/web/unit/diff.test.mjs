@@ -34,11 +34,11 @@ test('what is the same is the same', () => {
   assert.deepEqual(lines('a\nb\nc', 'a\nx\nc'), [{ op: 'same', text: 'a' }, { op: 'del', text: 'b' }, { op: 'add', text: 'x' }, { op: 'same', text: 'c' }]);
 });
 
-test('texts that have nothing in common take bounded work', () => {
+test('texts that have nothing in common take bounded work', async () => {
   const text = (c) => Array.from({ length: 32_768 }, (_, i) => `${c}${i % 7}`).join('\n');
   for (const [a, b] of [[text('a'), text('b')], ['\n'.repeat(65_535), 'x'], [text('a'), `${text('b')}\n${text('a')}`], [Array.from({ length: 20_000 }, (_, i) => i % 2).join('\n'), Array.from({ length: 20_000 }, (_, i) => i % 3).join('\n')]]) {
-    let diff = lines(a, b);
-    assert.ok(fastest(() => { diff = lines(a, b); }, 2) < 1500);
+    let diff = [];
+    assert.ok(await fastest(() => { diff = lines(a, b); }, 1500) <= 1500);
     assert.equal(of(diff, 'same', 'del'), a);
     assert.equal(of(diff, 'same', 'add'), b);
   }

@@ -76,14 +76,14 @@ test('no text makes more than the elements of the subset, or loses words', () =>
   }
 });
 
-test('64 KiB of any repeated delimiter takes 50 ms at most', () => {
+test('64 KiB of any repeated delimiter takes 50 ms at most', async () => {
   const pieces = ['*', '**', '***', '_', '__', '`', '``', '` `` ', '```', '```\n', '~', '~~~\n', '#', '# ', '# \n', '> ', '>', '- ', '-', '- \n', '- -', '* ', '1. ', '1. \n', '[', '[[', '[[mem/a', '[[mem/a]]', ']]', '](', 'http', 'https://', 'https://x ', '<', '\\', '!', '|', '\n',
     '\r', '\t', ' ', 'a*', '*a', '_a', 'a_', '*a_', '**a*', '`a', 'h', '> - ', '  - ', '\u202e', '&', '*a* ', '**a** ', '> \n', '\n\n', '=', '+ ', '---\n', '_ ', '[a](b)', '# a  ', `#${' '.repeat(900)}x\n`, `- ${' '.repeat(900)}x\n`, `${'- '.repeat(450)}x\n`];
   // What is long and ends wrong is no cheaper to see through than what ends right.
   const ends = [['~', '`'], ['`', '~`'], ['#', 'x'], ['- ', 'x'], ['* ', '`'], ['_', '*'], ['[[mem/a', '[['], [' ', '`']];
   for (const [piece, end] of [...pieces.map((piece) => [piece, '']), ...ends]) {
     const text = piece.repeat(Math.ceil(65_536 / piece.length)) + end;
-    const ms = fastest(() => render(text, fakeDocument, { slugs: () => {} }));
+    const ms = await fastest(() => render(text, fakeDocument, { slugs: () => {} }), 50);
     assert.ok(ms <= 50, `${JSON.stringify(piece.slice(0, 20))} takes ${ms.toFixed(1)} ms`);
   }
 });

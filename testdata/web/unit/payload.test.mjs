@@ -36,9 +36,9 @@ test('a payload is told from what is none, without decoding', () => {
   assert.ok(good > 500 && bad > 500, `${good} ${bad}`);
 });
 
-test('the largest is looked at within no time, also one that ends wrong', () => {
+test('the largest is looked at within no time, also one that ends wrong', async () => {
   const bytes = new Uint8Array(65536 + 67).fill(2);
   const text = Buffer.from(bytes).toString('base64');
   assert.ok(isPayload(text) && !isPayload(`${text.slice(0, -2)}-=`) && !isPayload(`${text}AAAA`));
-  assert.ok(fastest(() => { isPayload(text); isPayload(`${text.slice(0, -2)}-=`); }) < 20);
+  assert.ok(await fastest(() => { isPayload(text); isPayload(`${text.slice(0, -2)}-=`); }, 20) <= 20);
 });

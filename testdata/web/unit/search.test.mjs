@@ -36,9 +36,9 @@ test('folding is the same twice', () => {
   for (const text of ['İstanbul', 'ǅ', 'ſ', 'É', 'Å', 'ΑΣ', '한국어']) assert.equal(fold(fold(text)), fold(text), text);
 });
 
-test('nothing takes long', () => {
+test('nothing takes long', async () => {
   for (const piece of ['e\u0301', '\u0301', 'a ', '[[', '[[mem/a', '[[mem/a]]', '\u202e', '/', '\u0000']) {
     const text = piece.repeat(65_536 / piece.length);
-    for (const f of [index, words, visible, oneLine, trim, references]) assert.ok(fastest(() => f(text), 3) < 200, `${f.name} of ${JSON.stringify(piece)}`);
+    for (const f of [index, words, visible, oneLine, trim, references]) assert.ok(await fastest(() => f(text), 200) <= 200, `${f.name} of ${JSON.stringify(piece)}`);
   }
 });

@@ -29,10 +29,10 @@ test('redacting takes each out and leaves the rest', () => {
   assert.equal(redact('\ufeffé password: hunter2x \ufeff').text, '\ufeffé password: [redacted: password] \ufeff');
 });
 
-test('64 KiB of anything repeated takes time for its length alone', () => {
+test('64 KiB of anything repeated takes time for its length alone', async () => {
   for (const piece of ['a', '-', '-----BEGIN RSA PRIVATE KEY-----', 'sk-', 'eyJ', 'eyJ.', 'abandon ', 'password ', 'password: ', 'secret ', '0', '00:', 'nsec1', 'n s ', 'A+/=', 'x://', 'x://a:', '\\n', 'Z2hwX', '5', 'ghp_', 'secret \n', 'é', 'n\u200b', 'bunker://', 'sk-proj-', 'AKIA', '-----BEGIN A PRIVATE KEY-----a: b\n']) {
     const text = piece.repeat(Math.ceil(65_536 / piece.length));
-    const ms = fastest(() => redact(text), 1);
-    assert.ok(ms < 2000, `${JSON.stringify(piece)} takes ${ms} ms`);
+    const ms = await fastest(() => redact(text), 2000);
+    assert.ok(ms <= 2000, `${JSON.stringify(piece)} takes ${ms} ms`);
   }
 });

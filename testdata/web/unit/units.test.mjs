@@ -36,7 +36,7 @@ test('every character that hides is shown by its number, and no other', () => {
   }
 });
 
-test('no text takes long, and none fails', () => {
+test('no text takes long, and none fails', async () => {
   const pieces = ['---\n', 'a: ', '\n', '- x\n', '  ', '[', ']', '"', "'", '\\', '{', '}', ',', ':', 'trust: told\n', '[[', ']]', 'mem/a', '\u202e', '😀', '\r'];
   const random = chance(7);
   for (let i = 0; i < 2000; i++) {
@@ -47,6 +47,6 @@ test('no text takes long, and none fails', () => {
   }
   for (const piece of pieces) {
     const text = `---\na: ${piece.repeat(65_536 / piece.length)}`;
-    assert.ok(fastest(() => parse(text)) < 50, JSON.stringify(piece));
+    assert.ok(await fastest(() => parse(text), 50) <= 50, JSON.stringify(piece));
   }
 });

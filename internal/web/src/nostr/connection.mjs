@@ -37,7 +37,7 @@ export class Connection {
   #proofs = 0;
   #stray = 0;
   #ended = false;
-  #heard = 0; // when something came last
+  heard = 0; // messages that came, on whichever socket
   /** @type {{error: RelayError, until: number} | null} */ #rest = null;
   garbage = 0;
 
@@ -122,7 +122,8 @@ export class Connection {
         if (said instanceof RelayError) reject(said);
         else resolve(said);
       };
-      const clock = setTimeout(() => end(this.silent()), this.o.silence);
+      const { heard } = this;
+      const clock = setTimeout(() => end(this.silent(heard)), this.o.silence);
       this.on(key, end);
       try {
         if (frame) this.send(frame);
@@ -132,18 +133,21 @@ export class Connection {
     });
   }
 
-  /** What is said to one who waited in vain. A socket on which nothing came at all is given up. */
-  silent() {
+  /**
+   * What is said to one who waited in vain. A socket on which nothing came at all is given up.
+   * @param {number} heard how much had come when the wait began: timers end a little early on some clocks
+   */
+  silent(heard) {
     // One that is there, and never asked who we are, may show memory to anybody.
     const mute = this.#socket?.readyState === 1 && !this.#challenge;
     const error = new RelayError(mute ? 'no-auth' : 'silent', this.url);
-    if (this.#ready && performance.now() - this.#heard >= this.o.silence) this.drop(error);
+    if (this.#ready && this.heard === heard) this.drop(error);
     return error;
   }
 
   /** @param {unknown} data */
   #take(data) {
-    this.#heard = performance.now();
+    this.heard++;
     const frame = framed(data);
     if (!frame) {
       if (++this.garbage > GARBAGE) this.drop(new RelayError('floods', this.url));

@@ -121,7 +121,8 @@ export class Relay {
       let clock;
       const wait = () => {
         clearTimeout(clock);
-        clock = setTimeout(() => end(connection.silent()), this.o.silence);
+        const { heard } = connection;
+        clock = setTimeout(() => end(connection.silent(heard)), this.o.silence);
       };
       const end = (/** @type {unknown} */ error, /** @type {unknown} */ hint = undefined, full = false) => {
         clearTimeout(clock);

@@ -33,6 +33,8 @@ export function memoriesPart(ctx, reading, route) {
   const found = h('p', { class: 'found', 'aria-live': 'polite' });
   const place = h('div', {}, list.node);
   let selecting = new AbortController();
+  /** @type {Entry[]} */
+  let grown = []; // what the tree is of
 
   const draw = async (/** @type {boolean} */ fresh) => {
     selecting.abort();
@@ -41,8 +43,13 @@ export function memoriesPart(ctx, reading, route) {
     const entries = await reading.select(filter, selecting.signal);
     if (!entries) return;
     found.textContent = foundText(reading, filter, entries.length);
-    if (tools.asTree()) fill(place, treeList(grow(entries.filter((entry) => entry.slug !== null)), open));
-    else {
+    if (tools.asTree()) {
+      const leaves = entries.filter((entry) => entry.slug !== null);
+      // A tree of the same stays as it stands, with the branches that are open.
+      if (place.firstElementChild !== list.node && leaves.length === grown.length && leaves.every((entry, i) => entry === grown[i])) return;
+      grown = leaves;
+      fill(place, treeList(grow(leaves), open));
+    } else {
       if (place.firstElementChild !== list.node) fill(place, list.node);
       list.show(entries, fresh);
     }
