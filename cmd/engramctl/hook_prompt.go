@@ -51,7 +51,8 @@ func (a *app) hookPrompt(ctx context.Context, h hook.Harness, in hook.Input) (st
 			kept, err = a.lying(ctx)
 		}
 	}()
-	counted := state.Prompted(ctx, id, string(h))
+	where, _ := project.Of(in.Folder) // of no project: nothing is known of it
+	counted := state.Prompted(ctx, agentstate.Session{ID: id, Harness: string(h), Folder: where.Folder, Project: where.Name})
 	kept := <-opened
 	if kept == nil || err != nil || counted != nil {
 		return "", cmp.Or(err, counted)
@@ -59,7 +60,7 @@ func (a *app) hookPrompt(ctx context.Context, h hook.Harness, in hook.Input) (st
 	a.later(func() { _ = kept.Leave() })
 	told := telling{state: state, copy: lyingSource(kept, c), session: id, harness: string(h), question: question,
 		prompt: cmp.Or(question, in.Prompt)}
-	if where, err := project.Of(in.Folder); err == nil { // of no project: nothing is known of it
+	if where.Name != "" {
 		if told.linked, err = state.Linked(ctx, where.Folder, where.Name); err != nil {
 			return "", err
 		}

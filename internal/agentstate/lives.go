@@ -44,16 +44,24 @@ func (s *State) End(ctx context.Context, id string) error {
 	return s.write(ctx, func(tx *sealedfile.Tx) error { return tx.Exec("UPDATE sessions SET ended = 1 WHERE id = ?", id) })
 }
 
-// Prompted counts a prompt of a session, which is seen by that.
-func (s *State) Prompted(ctx context.Context, id, harness string) error {
-	if err := fits(id, harness); err != nil {
+// Prompted counts a prompt of a session, which is seen by that. Its folder and
+// project are noted where no Begin has: it had no time, or the harness told nobody
+// of the start.
+func (s *State) Prompted(ctx context.Context, one Session) error {
+	if err := fits(one.ID, one.Harness); err != nil {
+		return err
+	}
+	if err := fitting(one.Folder, one.Project); err != nil {
 		return err
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
-		if err := s.touch(tx, id, harness); err != nil {
+		if err := s.touch(tx, one.ID, one.Harness); err != nil {
 			return err
 		}
-		return tx.Exec("UPDATE sessions SET prompts = prompts + 1 WHERE id = ?", id)
+		if err := tx.Exec("UPDATE sessions SET folder = ?2, project = ?3 WHERE id = ?1 AND folder = '' AND project = ''", one.ID, one.Folder, one.Project); err != nil {
+			return err
+		}
+		return tx.Exec("UPDATE sessions SET prompts = prompts + 1 WHERE id = ?", one.ID)
 	})
 }
 

@@ -2,6 +2,7 @@ package agentstate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -41,7 +42,7 @@ func TestFirstVersionOpens(t *testing.T) {
 	if len(all) != 1 || all[0].Recalled != 3 {
 		t.Errorf("counters %v", all)
 	}
-	must(t, s.Prompted(t.Context(), "s", "claude"))
+	must(t, s.Prompted(t.Context(), Session{ID: "s", Harness: "claude"}))
 	sessions, err := s.Sessions(t.Context())
 	must(t, err)
 	if len(sessions) != 1 || sessions[0].Harness != "codex" || sessions[0].Prompts != 1 {
@@ -122,7 +123,7 @@ func TestAskedOnce(t *testing.T) {
 			must(t, s.Begin(t.Context(), Session{ID: "s", Harness: "claude", Process: "p", Folder: "/w"}, true, false))
 			must(t, s.Serve(t.Context(), c.served))
 			for range c.prompts {
-				must(t, s.Prompted(t.Context(), "s", "claude"))
+				must(t, s.Prompted(t.Context(), Session{ID: "s", Harness: "claude"}))
 			}
 			if c.write {
 				must(t, s.Wrote(t.Context(), "s", func(string) bool { return false }))
@@ -223,5 +224,26 @@ func TestRecallCountsWhatIsFresh(t *testing.T) {
 	must(t, err)
 	if len(all) != 2 || all[0].Recalled != 1 || all[1].Recalled != 1 {
 		t.Errorf("counted %v", all)
+	}
+}
+
+// A session whose start was not noted is of the folder in which it is prompted,
+// and one whose start was is of that folder for good.
+func TestPromptSaysWhereASessionIs(t *testing.T) {
+	s := newRig(t).open(testPair)
+	own := func(project string) bool { return project == "atlas" }
+	must(t, s.Prompted(t.Context(), Session{ID: "late", Harness: "claude", Folder: "/atlas", Project: "atlas"}))
+	must(t, s.Begin(t.Context(), Session{ID: "begun", Harness: "claude", Folder: "/home", Project: "home"}, false, false))
+	must(t, s.Prompted(t.Context(), Session{ID: "begun", Harness: "claude", Folder: "/elsewhere", Project: "atlas"}))
+	for _, id := range []string{"late", "begun"} {
+		must(t, s.Wrote(t.Context(), id, own))
+	}
+	all, err := s.Folders(t.Context())
+	must(t, err)
+	if len(all) != 1 || all[0].Path != "/atlas" || all[0].Project != "atlas" {
+		t.Errorf("folders %v", all)
+	}
+	if err := s.Prompted(t.Context(), Session{ID: "long", Harness: "claude", Folder: strings.Repeat("x", maxPath+1)}); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("a path that is too long: %v", err)
 	}
 }
