@@ -99,6 +99,12 @@ func (n *Node) Durable() {
 	}
 	n.folded = folding{}
 	n.durable = f.state
+	for i := range n.steps[:f.used] {
+		if n.steps[i].mine {
+			n.afoot--
+		}
+	}
+	n.signal()
 	clear(n.steps[:f.used])
 	n.steps = n.steps[f.used:]
 	if len(n.steps) == 0 {

@@ -180,6 +180,10 @@ func (r *reading) command(i int, whole bool) error {
 		st.placed, st.sealed = true, p.Command != nil
 		r.placed = append(r.placed, p)
 	}
+	if r.own != nil && !st.placed {
+		r.afoot--
+	}
+	st.mine = r.own != nil && st.placed
 	r.steps = append(r.steps, st)
 	if c, ok := it.own.(Void); ok && !void && a.Refused != "" && r.seen.wants(c) {
 		return fmt.Errorf("%w: %s", ErrNotSkipped, a.Refused)

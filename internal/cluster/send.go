@@ -12,6 +12,7 @@ type sending struct {
 	counter   uint64   // of the last batch
 	unread    []*batch // in the order of their counters
 	bytes     int      // of these
+	afoot     int      // commands in batches, that are not known to be executed or void
 	cursor    int      // how many of them were appended since the last turning back
 	turning   bool     // a timer runs, and then the cursor goes back to the first
 	backoff   time.Duration
@@ -34,6 +35,9 @@ const (
 	// Beyond so much that was not read, nothing new is appended.
 	mostUnread      = 32
 	mostUnreadBytes = 16 << 20
+	// Of the commands that were appended, beyond so many that are not executed here.
+	// What one node has in the log, the clients of all others wait for.
+	mostAfoot = 2048
 
 	firstBackoff = 20 * time.Millisecond
 	lastBackoff  = time.Second
@@ -55,6 +59,7 @@ func (n *Node) batch(list []*pending) {
 	}
 	n.unread = append(n.unread, &batch{counter: n.counter, raw: raw, list: list})
 	n.bytes += len(raw)
+	n.afoot += len(list)
 }
 
 // send appends what is to be appended. Nothing else appends batches, so that
@@ -100,6 +105,9 @@ func (n *Node) sendOne() bool {
 
 // mayBegin reports whether another batch may be on its way.
 func (n *Node) mayBegin() bool {
+	if n.afoot >= mostAfoot {
+		return false
+	}
 	return len(n.unread) == 0 || n.announced && len(n.unread) < mostUnread && n.bytes < mostUnreadBytes
 }
 

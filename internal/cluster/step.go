@@ -28,6 +28,7 @@ type step struct {
 	// What the node made of it when it was read:
 	placed bool     // handed to the store, which will say that it is done
 	sealed bool     // a command of the store among these
+	mine   bool     // placed, and sent by this boot of this node
 	sender *pending // who waits here, or nil
 }
 

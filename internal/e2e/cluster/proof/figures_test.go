@@ -29,6 +29,8 @@ type figures struct {
 	many         float64 // the same on 64
 	head         times
 	live         times // from sending at the first to arrival at the last
+	beside       times // of one write at the last, while others flood the first
+	besideRead   times // the same of reading a head
 }
 
 // TestFigures prints how fast nodes are beside the single process.
@@ -65,9 +67,10 @@ func TestFigures(t *testing.T) {
 }
 
 func print(t *testing.T, name string, f, base figures) {
-	t.Logf("%s: publish %.0f/s (%.2f of the single process), %.0f µs of processor each (%.2f); query %.0f/s (%.2f), on 64 connections %.0f/s (%.2f); read a head p50 %v p99 %v (%.2f); live p50 %v p99 %v",
+	t.Logf("%s: publish %.0f/s (%.2f of the single process), %.0f µs of processor each (%.2f); query %.0f/s (%.2f), on 64 connections %.0f/s (%.2f); read a head p50 %v p99 %v (%.2f); live p50 %v p99 %v; beside a flood of another node: a write p50 %v p99 %v, a head p50 %v p99 %v",
 		name, f.publish, f.publish/base.publish, f.cpu, f.cpu/base.cpu, f.query, f.query/base.query, f.many, f.many/base.many,
-		f.head.at(50), f.head.at(99), float64(f.head.at(99))/float64(base.head.at(99)), f.live.at(50), f.live.at(99))
+		f.head.at(50), f.head.at(99), float64(f.head.at(99))/float64(base.head.at(99)), f.live.at(50), f.live.at(99),
+		f.beside.at(50), f.beside.at(99), f.besideRead.at(50), f.besideRead.at(99))
 }
 
 func measure(t *testing.T, f field) (out figures) {
@@ -79,6 +82,7 @@ func measure(t *testing.T, f field) (out figures) {
 	out.query, out.many = f.query(t, 8, 150), f.query(t, 64, 40)
 	out.head = f.readHead(t, 600)
 	out.live = f.live(t, 300)
+	out.beside, out.besideRead = f.besideFlood(t, 10*time.Second)
 	return out
 }
 

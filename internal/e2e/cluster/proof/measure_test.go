@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -126,4 +127,45 @@ func (f field) live(t *testing.T, n int) (took times) {
 		}
 	}
 	return took
+}
+
+// besideFlood measures one write after the other, and one read, at the last relay,
+// while the clients of the first send as fast as it takes.
+func (f field) besideFlood(t *testing.T, long time.Duration) (write, read times) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), long)
+	defer stop()
+	var group sync.WaitGroup
+	defer group.Wait()
+	for i := range 4 * writers {
+		k, c := relaytest.NewKey(uint64(700+i)), f.dial(t, 0)
+		group.Go(func() {
+			for j := 0; ctx.Err() == nil; j++ {
+				if err := c.Send("EVENT", relaytest.Note(k, time.Now().Unix()-int64(j), fmt.Sprintf("%0300d", j))); err != nil {
+					return
+				}
+			}
+		})
+		group.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := c.Wait(relaytest.Labelled("OK")); err != nil {
+					return
+				}
+			}
+		})
+	}
+	k, c := relaytest.NewKey(699), f.dial(t, len(f.relays)-1)
+	c.Patience = long
+	for i := 0; ctx.Err() == nil; i++ {
+		ev := relaytest.Sign(k, 30023, time.Now().Unix()-1000+int64(i), fmt.Sprint(i), []string{"d", "x"})
+		began := time.Now()
+		mustStore(t, c, ev)
+		write = append(write, time.Since(began))
+		began = time.Now()
+		if a, err := c.Query(relaytest.Filter{"kinds": []int{30023}, "authors": []string{k.Pub}, "#d": []string{"x"}}); err != nil || len(a.Events) != 1 {
+			t.Fatalf("%d events, %s %v", len(a.Events), a.Closed, err)
+		}
+		read = append(read, time.Since(began))
+	}
+	return write, read
 }
