@@ -17,7 +17,7 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// What a relay is like.
+// The states of a relay.
 const (
 	current = "answers" // it has the memory
 	stale   = "stale"   // it has an old version
@@ -70,14 +70,15 @@ func TestAbsentOnlyIfAllSaySo(t *testing.T) {
 	}
 }
 
-// said is what a command ends with: text is part of stdout, "" is nothing.
+// said is how a command ends: its exit code, and text that stdout contains; ""
+// is no output.
 type said struct {
 	code int
 	text string
 }
 
-// whole is said by what answers only if every relay did: text, or where there
-// is nothing the code.
+// whole is the end of a command that succeeds only if every relay answers: with
+// text, or with the code nothing if there is no memory.
 func whole(text string, nothing int) func(found string, partial bool) said {
 	return func(found string, partial bool) said {
 		switch {
@@ -90,8 +91,8 @@ func whole(text string, nothing int) func(found string, partial bool) said {
 	}
 }
 
-// commandsThatSay are commands with what they have to say: found is "", current
-// or stale; partial says that some relay did not answer. They write nothing.
+// commandsThatSay are commands that read only, with how they end: found is "",
+// current or stale; partial says that some relay did not answer.
 var commandsThatSay = []struct {
 	args []string
 	want func(found string, partial bool) said
@@ -158,8 +159,8 @@ var commandsThatSay = []struct {
 	}},
 }
 
-// orElse is what was found, or a failure if it may be somewhere, or else
-// absent.
+// orElse is the end of a command that prints what it found, fails if a silent
+// relay may have it, and says absent otherwise.
 func orElse(found string, partial bool, absent said) said {
 	switch {
 	case found != "":
@@ -203,17 +204,18 @@ func TestWritesStayWithTheConfigured(t *testing.T) {
 	}
 }
 
-// places are relays in each state, and who asks them.
+// places are relays in each state, and the identities that ask them.
 type places struct {
 	urls         map[string]string
 	agent, owner identity
 	patience     string // --timeout, or "" for what is long enough for all that answers
 }
 
-// identity is whom a command runs as: the variables that say it.
+// identity is the environment variables that say whom a command runs as.
 type identity []string
 
-// identityOf is a key; as an agent, that of an owner.
+// identityOf returns the identity of a key; owner is "" unless it is an
+// agent's.
 func identityOf(t *testing.T, key relaytest.Key, owner string) identity {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "secret.key")
@@ -223,8 +225,8 @@ func identityOf(t *testing.T, key relaytest.Key, owner string) identity {
 	return identity{"ENGRAM_KEY_FILE=" + file, "ENGRAM_OWNER=" + owner}
 }
 
-// patientWith waits for relays in these states: only what hangs takes as long as
-// it is waited for, and whatever else takes its time on a busy machine is to answer.
+// patientWith shortens the time limit where a relay hangs: every command waits
+// that long. All other relays answer in time on a busy machine too.
 func (p *places) patientWith(states ...string) *places {
 	q := *p
 	if slices.Contains(states, hangs) {
