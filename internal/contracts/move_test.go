@@ -52,7 +52,7 @@ func TestEveryMove(t *testing.T) {
 	if raceEnabled {
 		t.Skip("one goroutine asks much")
 	}
-	// What 30-nip-temp says, written down again: who moves a contract where.
+	// NIP-TEMP's table of moves, written independently of the code.
 	allowed := map[string]string{
 		"open accepted": "worker", "open cancelled": "poster",
 		"accepted submitted": "worker", "accepted disputed": "poster worker", "accepted cancelled": "worker",

@@ -31,7 +31,7 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// The agents of the seed's example, and others.
+// The agents of NIP-TEMP's worked example, and others.
 var (
 	anna = storetest.NewKey("anna") // poster
 	will = storetest.NewKey("will") // worker

@@ -118,7 +118,7 @@ func mayRead(role, status, contractsGate string) int {
 	return http.StatusNotFound
 }
 
-// mayMove is the rule, by the table of 30-nip-temp.
+// mayMove is the rule: NIP-TEMP's table of moves.
 func mayMove(role, from, to, contractsGate string) int {
 	movers := map[string]string{
 		"open accepted": "worker", "open cancelled": "poster", "accepted submitted": "worker", "accepted disputed": "poster worker",
