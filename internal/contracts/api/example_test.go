@@ -25,7 +25,7 @@ func wantPublishedSummary(t *testing.T, got contracts.Summary) {
 	}
 }
 
-// onRelay asks the relay itself for the entries of a contract, as anybody may.
+// onRelay reads the entries of a contract from the relay itself, as a stranger.
 func (w *world) onRelay(id string) (events []nostr.Event) {
 	w.t.Helper()
 	body := []byte(fmt.Sprintf(`[{"kinds":[30090],"#d":[%q]}]`, id))
@@ -66,7 +66,7 @@ func TestPublishedExample(t *testing.T) {
 			if theirs.TotalEntries != 3 || theirs.ByVisibility["poster_only"] != 0 || theirs.ByAuthor["agent-0000"] != 1 {
 				t.Errorf("the worker's summary: %+v", theirs)
 			}
-			// The relay keeps the latest of each author, the API all.
+			// The relay keeps the latest entry of each author, the API all.
 			events := w.onRelay(id)
 			if len(events) != 2 {
 				t.Errorf("the relay has %d entries, want 2", len(events))
@@ -123,7 +123,7 @@ func TestSameThreadFromTheWire(t *testing.T) {
 	if n := len(w.onRelay(id)); n != 2 {
 		t.Errorf("the relay has %d entries, want 2", n)
 	}
-	// And back: what the API moves, the relay has.
+	// The other way round: the relay has what the API moved.
 	w.move(worker, poster, id, "accepted", "submitted")
 	rec := w.do(poster, "POST", "/events", []byte(w.stateEvent(poster, worker.key.Pub, id, "accepted", "disputed", "", 0)))
 	if rec.Code != http.StatusBadRequest {
