@@ -18,13 +18,13 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// stage is where the scripts of docs/harness.md run: their files, the programs,
-// and relays that behave in different ways.
+// stage is the folder in which the scripts of docs/harness.md run: their files,
+// the programs, and relays that behave in different ways.
 type stage struct {
 	t       *testing.T
 	dir     string
 	scripts map[string]string
-	relays  map[string]string // URL by what it does
+	relays  map[string]string // URLs by behaviour
 	owner   string            // public key of the one that is set up
 }
 
@@ -91,8 +91,8 @@ type result struct {
 	stdout, stderr string
 }
 
-// run runs a script or program of the folder as a harness would, on relays that
-// are named by what they do.
+// run runs a script or program of the folder as a harness would, with the
+// relays of these behaviours.
 func (s *stage) run(relays, stdin, name string, args ...string) result {
 	s.t.Helper()
 	var urls []string
@@ -114,7 +114,7 @@ func (s *stage) run(relays, stdin, name string, args ...string) result {
 	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// want compares what came out; an empty text means that nothing may have.
+// want compares the result; an empty text means no output.
 func (r result) want(t *testing.T, code int, stdout, stderr string) {
 	t.Helper()
 	fits := func(text, part string) bool { return strings.Contains(text, part) && (part != "" || text == "") }
@@ -123,7 +123,7 @@ func (r result) want(t *testing.T, code int, stdout, stderr string) {
 	}
 }
 
-// down is an address at which nothing listens.
+// down returns an address at which nothing listens.
 func down(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -153,7 +153,7 @@ func (s *stage) withMemory(t *testing.T) {
 	t.Run("fails", func(t *testing.T) {
 		for relays, code := range map[string]int{"down": 4, "full down": 4, "silent": 4, "empty silent": 4, "garbage": 6, "": 2} {
 			t.Run(relays, func(t *testing.T) {
-				t.Parallel() // three tries take their time
+				t.Parallel() // three attempts take their time
 				s.run(relays, "", name, "base.md", "./session.sh", "--prompt").want(t, code, "", fmt.Sprintf("it is not started (engramctl core: exit code %d)", code))
 			})
 		}
@@ -215,8 +215,9 @@ func (s *stage) remember(t *testing.T) {
 	s.run("full", "", "bin/engramctl", "mem", "get", "diary").want(t, 0, "one\ntwo\n", "")
 	s.run("full down", "lost\n", name, "diary").want(t, 4, "", "engramctl mem hash: ")
 	s.run("garbage", "lost\n", name, "core").want(t, 6, "", "engramctl mem hash: ")
-	// Four at a time: each goes again for each of the others that was faster, three
-	// times at most, and nothing is lost; also where there is nothing yet.
+	// Four at a time: each repeats its change for each of the others that was
+	// faster, three times at most, and nothing is lost; also where there is no
+	// memory yet.
 	for slug, before := range map[string]string{"diary": "one\ntwo\n", "news": ""} {
 		var all sync.WaitGroup
 		texts := []string{"a\n", "b\n", "c\n", "d\n"}

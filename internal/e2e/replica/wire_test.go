@@ -13,11 +13,11 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// wire is a way to a relay that can be cut.
+// wire is a connection to a relay that can be cut.
 type wire struct {
 	l     net.Listener
 	to    string
-	bytes atomic.Int64 // that went over it, both ways
+	bytes atomic.Int64 // over it, both ways
 
 	mu    sync.Mutex
 	down  bool
@@ -36,7 +36,7 @@ func newWire(t *testing.T) *wire {
 	return w
 }
 
-// counted counts what is written to it.
+// counted counts the bytes that are written to it.
 type counted atomic.Int64
 
 func (c *counted) Write(p []byte) (int, error) {
@@ -74,7 +74,7 @@ func (w *wire) run() {
 	}
 }
 
-// cut ends every connection, and lets none through until mend.
+// cut closes every connection, and admits none until mend.
 func (w *wire) cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,7 +91,7 @@ func (w *wire) mend() {
 	w.down = false
 }
 
-// history returns the ids that a question for history is answered with.
+// history returns the ids in the answer to a question for history.
 func (g *ring) history(c *rig.Caller, as relaytest.Key, path string) (ids []string) {
 	g.t.Helper()
 	resp, err := c.Signed(&as, "GET", path, nil)

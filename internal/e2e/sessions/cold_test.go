@@ -19,10 +19,10 @@ import (
 	"engramd/internal/mirror"
 )
 
-// TestColdPrompt: what a prompt waits for its hook, from the start of the process
-// to its end, does not depend on what relays do. With ENGRAMD_SOAK set it is that
-// of docs/benchmarks.md, for 10,000 memories, and what it computes is bounded, so
-// that other programs beside the test do not count.
+// TestColdPrompt: the time that a prompt waits for its hook, from the start of
+// the process to its end, does not depend on the relays. With ENGRAMD_SOAK set
+// its bound is that of docs/benchmarks.md, for 10,000 memories, on processor
+// time, so that other programs beside the test do not count.
 func TestColdPrompt(t *testing.T) {
 	n := 300
 	soak := os.Getenv("ENGRAMD_SOAK") == "1"
@@ -45,7 +45,8 @@ func TestColdPrompt(t *testing.T) {
 	at := len(m.env) - 1 // ENGRAM_RELAYS
 	answered := 0
 	late := func(kind string) bool { return best[kind] > 2*best["answering"]+20*time.Millisecond }
-	// By turns: other programs run beside a test, and may take all the time of 12.
+	// They take turns, because other programs run beside the test and may slow all
+	// 12 runs of one.
 	ran := 0
 	for round := 0; round < 12 || round < 60 && (soak && answered == 0 || late("hanging") || late("gone")); round++ {
 		for kind, url := range kinds {
@@ -61,7 +62,7 @@ func TestColdPrompt(t *testing.T) {
 			if took := time.Since(began); best[kind] == 0 || took < best[kind] {
 				best[kind] = took
 			}
-			if told(t, stdout.String()) != "" { // otherwise it may not have come to its end
+			if told(t, stdout.String()) != "" { // otherwise it may not have reached its end
 				answered++
 				least = min(least, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
 			}
@@ -81,9 +82,9 @@ func TestColdPrompt(t *testing.T) {
 	}
 }
 
-// TestColdStart: what a session begins with does not wait for relays longer than
-// they may take, however much is remembered. With ENGRAMD_SOAK set it is 10,000
-// episodes, all of which wait, and what it computes is bounded.
+// TestColdStart: the start of a session waits for relays no longer than they
+// may take, however much is remembered. With ENGRAMD_SOAK set there are 10,000
+// episodes, all of which wait, and processor time is bounded.
 func TestColdStart(t *testing.T) {
 	n := 300
 	soak := os.Getenv("ENGRAMD_SOAK") == "1"
@@ -113,7 +114,7 @@ func TestColdStart(t *testing.T) {
 	at := len(m.env) - 1 // ENGRAM_RELAYS
 	kinds := map[string]string{"answering": relay.URL, "hanging": relaytest.Silent(t), "gone": "ws://127.0.0.1:1"}
 	best, least := map[string]time.Duration{}, time.Hour
-	for round := range 4 { // by turns: other programs run beside a test
+	for round := range 4 { // in turns: other programs run beside the test
 		for kind, url := range kinds {
 			m.env[at] = "ENGRAM_RELAYS=" + url
 			var stdout bytes.Buffer
@@ -134,7 +135,7 @@ func TestColdStart(t *testing.T) {
 		}
 	}
 	t.Logf("%d episodes: %v; processor %v", n, best, least)
-	for kind, took := range best { // relays have 2 s, and what is opened is closed in 1.5
+	for kind, took := range best { // relays have 2 s, and closing takes 1.5 at most
 		if took > 6*time.Second {
 			t.Errorf("beside a relay that is %s it takes %v", kind, took)
 		}
@@ -144,7 +145,7 @@ func TestColdStart(t *testing.T) {
 	}
 }
 
-// word is one of a vocabulary, most of which is rare.
+// word returns a word of a vocabulary in which most are rare.
 func word(i int) string {
 	r := mathrand.New(mathrand.NewPCG(uint64(i), 7))
 	var b strings.Builder
@@ -155,7 +156,7 @@ func word(i int) string {
 	return b.String()
 }
 
-// keep makes the machine's local copy of that many memories, and returns questions
+// keep makes the machine's local copy with n memories, and returns questions
 // that the first of them answer.
 func keep(t *testing.T, m *machine, n int) []string {
 	t.Helper()
@@ -177,12 +178,12 @@ func keep(t *testing.T, m *machine, n int) []string {
 	return questions
 }
 
-// memories makes that many, and questions that the first of them answer. head is
-// the front matter of each.
+// memories makes n memories, and questions that the first of them answer. head
+// is the front matter of each.
 func memories(n int, head string) (events []*nostr.Event, questions []string) {
 	agent, owner := relaytest.Agent(), relaytest.Owner()
 	r := mathrand.New(mathrand.NewPCG(1, 2))
-	for i := range n { // their words are as common as those of people are
+	for i := range n { // the frequencies of their words are like those in real texts
 		var b strings.Builder
 		for b.Len() < 500+r.IntN(500) {
 			b.WriteString(word(int(20_000*r.Float64()*r.Float64()*r.Float64())) + " ")
