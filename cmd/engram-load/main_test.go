@@ -21,7 +21,7 @@ func command(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-// The commands of docs/engram-load.md, against the real relay.
+// The commands of docs/engram-load.md work with engramd.
 func TestMeasureARelay(t *testing.T) {
 	url, cache := bridgetest.Start(t).URL, t.TempDir()
 	code, out, errs := command(t, "prepare", "--size", "200", "--seed", "5", "--cache", cache)

@@ -48,8 +48,8 @@ func TestForgetCommand(t *testing.T) {
 	}
 }
 
-// TestRecallWithAModel: a model that knows which texts belong together is measured
-// beside the recipe and alone.
+// A model that knows which texts belong together is measured beside the recipe
+// and alone.
 func TestRecallWithAModel(t *testing.T) {
 	var fails atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -94,7 +94,7 @@ func TestRecallWithAModel(t *testing.T) {
 	}
 }
 
-// A file in LoCoMo's form, and what is none.
+// A file in LoCoMo's form is measured; any other file is refused.
 func TestRecallOfAFile(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {

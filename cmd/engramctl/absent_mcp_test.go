@@ -11,8 +11,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// toolsThatSay are the calls of MCP tools that can say "absent", with what they
-// say then: of an answer, or with ":" the code of the failure.
+// toolsThatSay are the calls of MCP tools that can say "absent". absent is a
+// part of the answer then or, with ":", the code of the error.
 var toolsThatSay = []struct {
 	tool   string
 	args   map[string]any
@@ -26,8 +26,7 @@ var toolsThatSay = []struct {
 	{"memory_history", map[string]any{"slug": "notes"}, "not_found:"},
 }
 
-// wantTools has a client of `engramctl mcp` call every tool that can say
-// "absent".
+// wantTools has an MCP client call every tool that can say "absent".
 func (p *places) wantTools(t *testing.T, c cell, wrong wrongly) {
 	session := p.serve(t, c.relays, wrong)
 	if session == nil {
@@ -66,8 +65,8 @@ func (p *places) wantTools(t *testing.T, c cell, wrong wrongly) {
 	all.Wait()
 }
 
-// serve is a client of `engramctl mcp` in this process, nil if it cannot be
-// had.
+// serve returns an MCP client of a server in this process, nil if it does not
+// start.
 func (p *places) serve(t *testing.T, relays []string, wrong wrongly) *sdk.ClientSession {
 	stdin, in := io.Pipe()
 	out, stdout := io.Pipe()

@@ -18,7 +18,7 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// What a relay is like.
+// The states of a relay.
 const (
 	current = "answers" // it has the memory
 	stale   = "stale"   // it has an old version
@@ -79,14 +79,15 @@ func (p *places) wantAll(t *testing.T, c cell, agents uint64, wrong wrongly) {
 	all.Wait()
 }
 
-// said is what a command ends with: text is part of stdout, "" is nothing.
+// said is how a command ends: its exit code, and text that stdout contains; ""
+// is no output.
 type said struct {
 	code int
 	text string
 }
 
-// whole is said by what answers only if every relay did: text, or where there
-// is nothing the code.
+// whole is the end of a command that succeeds only if every relay answers: with
+// text, or with the code nothing if there is no memory.
 func whole(text string, nothing int) func(found string, partial bool) said {
 	return func(found string, partial bool) said {
 		switch {
@@ -99,8 +100,8 @@ func whole(text string, nothing int) func(found string, partial bool) said {
 	}
 }
 
-// commandsThatSay are commands with what they have to say: found is "", current
-// or stale; partial says that some relay did not answer. They write nothing.
+// commandsThatSay are commands that read only, with how they end: found is "",
+// current or stale; partial says that some relay did not answer.
 var commandsThatSay = []struct {
 	args []string
 	want func(found string, partial bool) said
@@ -167,8 +168,8 @@ var commandsThatSay = []struct {
 	}},
 }
 
-// orElse is what was found, or a failure if it may be somewhere, or else
-// absent.
+// orElse is the end of a command that prints what it found, fails if a silent
+// relay may have it, and says absent otherwise.
 func orElse(found string, partial bool, absent said) said {
 	switch {
 	case found != "":
@@ -213,7 +214,7 @@ func TestWritesStayWithTheConfigured(t *testing.T) {
 	}
 }
 
-// places are relays in each state, and who asks them.
+// places are relays in each state, and the identities that ask them.
 type places struct {
 	urls         map[string]string
 	agent, owner identity
@@ -225,10 +226,11 @@ type places struct {
 // wrongly says what is wrong.
 type wrongly func(format string, args ...any)
 
-// identity is whom a command runs as: the variables that say it.
+// identity is the environment variables that say whom a command runs as.
 type identity []string
 
-// identityOf is a key; as an agent, that of an owner.
+// identityOf returns the identity of a key; owner is "" unless it is an
+// agent's.
 func identityOf(t *testing.T, key relaytest.Key, owner string) identity {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "secret.key")
@@ -238,9 +240,9 @@ func identityOf(t *testing.T, key relaytest.Key, owner string) identity {
 	return identity{"ENGRAM_KEY_FILE=" + file, "ENGRAM_OWNER=" + owner}
 }
 
-// tries waits for relays in these states: only what hangs takes as long as it is
-// waited for, which is not long, but longer the next time if something was wrong:
-// on a busy machine others may need it.
+// tries calls do with a time limit for relays in these states. A relay that hangs
+// takes all of it, so that it is short at first; it grows while something is
+// wrong, because on a busy machine the other relays may need more.
 func (p *places) tries(t *testing.T, states []string, do func(p *places, wrong wrongly)) {
 	t.Helper()
 	q := *p

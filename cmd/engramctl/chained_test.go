@@ -14,7 +14,7 @@ import (
 	"engramd/nips/nipae"
 )
 
-// chainedRig is a machine of the agent, with a relay.
+// chainedRig is an agent's machine with a relay.
 type chainedRig struct {
 	*hookRig
 	relay *relaytest.Child
@@ -26,7 +26,7 @@ func newChainedRig(t *testing.T) *chainedRig {
 	return &chainedRig{newHookRig(t, relay.URL), relay}
 }
 
-// does runs engramctl and wants that it ends well.
+// does runs engramctl, which must succeed.
 func (r *chainedRig) does(stdin string, args ...string) string {
 	r.t.Helper()
 	got := r.run(strings.NewReader(stdin), args...)
@@ -56,8 +56,8 @@ func (r *chainedRig) every() []nipae.Engram {
 	return all
 }
 
-// checked judges that what is stored is one log each, without a gap, and returns
-// how many events each has, and the slugs of what is in none.
+// checked fails unless every log that is stored is without a gap. It returns
+// how many events each log has, and the slugs of the events in none.
 func (r *chainedRig) checked() (sizes map[string]int64, unchained []nipae.Slug) {
 	r.t.Helper()
 	sizes = map[string]int64{}
@@ -97,8 +97,8 @@ func (r *chainedRig) checked() (sizes map[string]int64, unchained []nipae.Slug) 
 	return sizes, unchained
 }
 
-// TestWhateverWritesIsChained: every command and every tool that writes memory
-// writes it in the machine's one log, and what restores does.
+// TestWhateverWritesIsChained: every command and every tool that writes or
+// restores memory writes it into the machine's one log.
 func TestWhateverWritesIsChained(t *testing.T) {
 	r := newChainedRig(t)
 	folder := filepath.Join(r.dir, "notes")
@@ -141,8 +141,8 @@ func TestWhateverWritesIsChained(t *testing.T) {
 	}
 }
 
-// TestUnchained: without a state nothing is in a log, and a write replaces what it
-// finds; with one the log goes on.
+// TestUnchained: without a state no event is in a log, and a write replaces
+// what it finds; with a state the log goes on.
 func TestUnchained(t *testing.T) {
 	r := newChainedRig(t)
 	r.does("", "mem", "set", "a", "one")
@@ -157,7 +157,7 @@ func TestUnchained(t *testing.T) {
 	}
 }
 
-// TestNoState: where no state can be kept, memory is written all the same, in no log,
+// TestNoState: where no state can be kept, memory is still written, in no log,
 // and stderr says so.
 func TestNoState(t *testing.T) {
 	r := newChainedRig(t)

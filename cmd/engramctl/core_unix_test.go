@@ -20,8 +20,8 @@ const (
 	testOwner  = "c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5"
 )
 
-// TestCoreEndsWhateverHangs: also what cannot be told to end does not keep it,
-// and writes nothing any more.
+// TestCoreEndsWhateverHangs: a call that cannot be cancelled does not delay it,
+// and writes nothing afterwards.
 func TestCoreEndsWhateverHangs(t *testing.T) {
 	encrypted, err := encrypt(testSecret, "x", 4, nip49.ClientDoesNotTrackThisData)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTextsWithDashes: what can be no flag is an argument, wherever it stands,
-// and nothing else changes.
+// TestTextsWithDashes: a word that can be no flag is an argument, wherever it
+// stands, and nothing else changes.
 func TestTextsWithDashes(t *testing.T) {
 	for _, c := range []struct{ args, want []string }{
 		{[]string{"mem", "set", "notes", "- buy milk"}, []string{"mem", "set", "notes", "--", "- buy milk"}},

@@ -17,7 +17,7 @@ const (
 	docsMark = "<!-- Everything below is generated from the commands: go test ./cmd/engramctl -run Docs -update -->\n"
 )
 
-// TestDocs: the reference in docs/engramctl.md is what the commands say.
+// TestDocs: the reference in docs/engramctl.md is the help of the commands.
 func TestDocs(t *testing.T) {
 	text, err := os.ReadFile(docsPath)
 	if err != nil {
@@ -44,7 +44,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestEveryCommandHasHelp: each says what it does, and shows an example.
+// TestEveryCommandHasHelp: each command has a description and an example.
 func TestEveryCommandHasHelp(t *testing.T) {
 	walk(newApp(&Main{}).root(), func(c *cobra.Command) {
 		if c.Short == "" || c.Example == "" {
@@ -60,7 +60,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 	})
 }
 
-// reference is the help of all commands as Markdown.
+// reference returns the help of all commands as Markdown.
 func reference(root *cobra.Command) string {
 	var b strings.Builder
 	walk(root, func(c *cobra.Command) {

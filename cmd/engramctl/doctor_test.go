@@ -61,7 +61,8 @@ func TestDoctorVersion(t *testing.T) {
 	}
 }
 
-// TestDoctorExitCode: it is that of the first failure, whatever comes behind it.
+// TestDoctorExitCode: it is that of the first failure, whichever failures
+// follow.
 func TestDoctorExitCode(t *testing.T) {
 	d := &doctor{app: newApp(&Main{})}
 	if d.add("a", warned, "", "b"); d.failure() != nil {

@@ -15,8 +15,8 @@ import (
 	"engramd/internal/hook"
 )
 
-// TestDoctorRunsWhatIsInstalled: hooks and servers that are slow, silent, broken or
-// that hang are told apart.
+// TestDoctorRunsWhatIsInstalled: slow, silent, broken and hanging hooks and
+// servers are told apart.
 func TestDoctorRunsWhatIsInstalled(t *testing.T) {
 	program := func(text string) string {
 		path := filepath.Join(t.TempDir(), "engramctl")
@@ -67,7 +67,7 @@ func TestDoctorRunsWhatIsInstalled(t *testing.T) {
 	}
 }
 
-// TestOwnFile: a key file that is somebody else's is found.
+// TestOwnFile: a key file that belongs to another user is reported.
 func TestOwnFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.key")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {

@@ -46,7 +46,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestInterrupted: a signal is no other failure.
+// TestInterrupted: an end by a signal has an exit code of its own.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	m := &Main{

@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// named are the features that ENGRAM 0.1 names: each has its row in docs/memory.md.
+// named are the features that ENGRAM 0.1 names; docs/memory.md has a row for
+// each.
 var named = []string{
 	"id", "timestamp", "type", "content", "embedding", "salience", "emotion_vector", "tags", "relations", "strength", "decay_rate", "version", "prev_hash",
 	"signature", "consolidated_ts", "trigger_condition", "action", "source_agent", "trust_score", "maintenance_cost", "retrieval_count", "last_accessed", "active",
@@ -86,8 +87,8 @@ func TestEveryFeatureHasARow(t *testing.T) {
 	}
 }
 
-// checkCommand: a command line without arguments has a command, and its flags are
-// that command's.
+// checkCommand fails unless a command line without arguments names a command
+// and flags that it has.
 func checkCommand(t *testing.T, root *cobra.Command, line string) {
 	t.Helper()
 	words := strings.Fields(line)

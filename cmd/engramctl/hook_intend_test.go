@@ -14,14 +14,15 @@ import (
 	"engramd/internal/hook"
 )
 
-// asked is what a harness says at an event of a session.
+// asked returns what a hook prints at an event of a session.
 func (r *hookRig) asked(event, session, prompt string) string {
 	r.t.Helper()
 	return r.hook("generic", event, fmt.Sprintf(`{"session_id":%q,"cwd":%q,"prompt":%q}`, session, r.folder, prompt))
 }
 
-// TestPromptIntends: what is due and what may apply comes up at a prompt, once in a
-// session, within the budget, and what is somebody else's or another project's never.
+// TestPromptIntends: intentions that are due or may apply are shown at a
+// prompt, once in a session, within the budget; those of others or of another
+// project never are.
 func TestPromptIntends(t *testing.T) {
 	url := relaytest.Start(t, relaytest.Options{}).URL
 	r := newHookRig(t, url)
@@ -69,7 +70,8 @@ func TestPromptIntends(t *testing.T) {
 	}
 }
 
-// TestManyIntentionsTakeTurns: what has no room at one prompt comes at the next one.
+// TestManyIntentionsTakeTurns: an intention that has no room at one prompt is
+// shown at the next one.
 func TestManyIntentionsTakeTurns(t *testing.T) {
 	url := relaytest.Start(t, relaytest.Options{}).URL
 	r := newHookRig(t, url)
@@ -110,8 +112,8 @@ func (r *hookRig) process(args ...string) hooked {
 	return hooked{c.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// TestTwoMachinesClose: of two machines that close the same occurrence one wins, and
-// the other one is told so. A restart changes nothing of what is open.
+// TestTwoMachinesClose: when two machines close the same occurrence, one
+// succeeds and the other is told so. A restart leaves open what was open.
 func TestTwoMachinesClose(t *testing.T) {
 	url := relaytest.Start(t, relaytest.Options{}).URL
 	machines := []*hookRig{newHookRig(t, url), newHookRig(t, url)}
@@ -158,8 +160,9 @@ func TestTwoMachinesClose(t *testing.T) {
 	}
 }
 
-// TestThousandIntentions: a prompt is compared with a thousand triggers in a part of
-// a hook's time. The bound is loose: other programs run beside a test.
+// TestThousandIntentions: a prompt is compared with a thousand triggers in a
+// part of a hook's time. The bound is loose, because other programs run beside
+// the test.
 func TestThousandIntentions(t *testing.T) {
 	url := relaytest.Start(t, relaytest.Options{}).URL
 	r := newHookRig(t, url)

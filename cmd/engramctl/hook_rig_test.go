@@ -16,15 +16,15 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// hookRig runs hooks as a harness of one process does, in a folder of a project.
+// hookRig runs hooks as one process of a harness does, in a project's folder.
 type hookRig struct {
 	t      *testing.T
 	dir    string
 	folder string // of the project
 	env    []string
 	above  []Process
-	// patience is how long a hook may take in a test: the machine is shared. slack is
-	// that of what it asks; 0 where something hangs.
+	// patience is how long a hook may take in a test; the machine is shared. slack
+	// is added to the time limits of what it asks, and is 0 where a relay hangs.
 	patience, slack time.Duration
 }
 
@@ -58,7 +58,7 @@ func (r *hookRig) write(name, text string) {
 	}
 }
 
-// plant publishes memories, all of one time.
+// plant publishes memories, all with the same time.
 func (r *hookRig) plant(url string, texts map[string]string) {
 	r.t.Helper()
 	c, err := relaytest.Dial(url)
@@ -78,7 +78,7 @@ func (r *hookRig) plant(url string, texts map[string]string) {
 	}
 }
 
-// hooked is what a hook gave.
+// hooked is the result of a hook.
 type hooked struct {
 	code           int
 	stdout, stderr string
@@ -94,7 +94,7 @@ func (r *hookRig) run(stdin io.Reader, args ...string) hooked {
 	return hooked{code, stdout.String(), stderr.String()}
 }
 
-// hook runs one, and wants that it ends well.
+// hook runs a hook, which must succeed.
 func (r *hookRig) hook(harness, event, stdin string) string {
 	r.t.Helper()
 	got := r.run(strings.NewReader(stdin), "hook", event, "--harness", harness)
@@ -104,7 +104,7 @@ func (r *hookRig) hook(harness, event, stdin string) string {
 	return got.stdout
 }
 
-// state opens what the rig's machine knows.
+// state opens the state of the rig's machine.
 func (r *hookRig) state(do func(*agentstate.State)) {
 	r.t.Helper()
 	a := newApp(&Main{Env: r.env, Dir: r.folder, Slack: r.slack})

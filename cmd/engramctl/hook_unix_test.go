@@ -15,8 +15,8 @@ import (
 	"engramd/internal/hook"
 )
 
-// TestHookBesidePipes: a file that never ends takes a hook no longer than its
-// time, whichever of its files it is.
+// TestHookBesidePipes: a file that never ends delays a hook no longer than its
+// time limit, whichever of its files it is.
 func TestHookBesidePipes(t *testing.T) {
 	for _, name := range []string{"agent.key", ".config/engramd/engramctl.toml", "state/engramd/hook.log"} {
 		r := newHookRig(t, "ws://127.0.0.1:1")
@@ -36,8 +36,8 @@ func TestHookBesidePipes(t *testing.T) {
 	}
 }
 
-// TestHookBesideStopped: a process that was stopped while it opened the state or
-// the copy keeps no core from a session.
+// TestHookBesideStopped: a process that was stopped while it opened the state
+// or the copy does not keep the core from a session.
 func TestHookBesideStopped(t *testing.T) {
 	url := relaytest.Start(t, relaytest.Options{}).URL
 	r := newHookRig(t, url)

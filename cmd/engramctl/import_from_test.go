@@ -8,8 +8,8 @@ import (
 	"engramd/internal/client"
 )
 
-// TestPacer: however fast relays are, no second has more memories than can be
-// listed again.
+// TestPacer: however fast relays are, no second gets more memories than one
+// listing can return.
 func TestPacer(t *testing.T) {
 	now := time.Unix(1000, 0)
 	in := map[int64]int{}

@@ -17,18 +17,18 @@ import (
 	"engramd/nips/nipae"
 )
 
-// localApp is a run of the agent's, with its cache in a folder.
+// localApp returns an engramctl of the agent with its cache in a folder.
 func localApp(t *testing.T, cache string, relays ...string) (*app, *bytes.Buffer) {
 	t.Helper()
 	stderr := &bytes.Buffer{}
 	a := newApp(&Main{Stdout: &bytes.Buffer{}, Stderr: stderr, Env: []string{"HOME=" + t.TempDir(), "XDG_CACHE_HOME=" + cache,
 		"ENGRAM_KEY=" + relaytest.Agent().Secret, "ENGRAM_OWNER=" + relaytest.Owner().Pub, "ENGRAM_RELAYS=" + strings.Join(relays, ",")}})
-	a.root() // which gives flags their defaults
+	a.root() // sets the flags' defaults
 	a.flags.timeout = relaytest.Patience
 	return a, stderr
 }
 
-// copied is what a run finds in the local copy within a budget.
+// copied returns what a run finds in the local copy within a time limit.
 func copied(t *testing.T, a *app, budget time.Duration) (slugs []string, fresh mirror.Freshness) {
 	t.Helper()
 	err := a.withCopy(t.Context(), budget, func(ctx context.Context, l *localCopy) error {
@@ -64,7 +64,7 @@ func keepIn(t *testing.T, a *app, slug nipae.Slug, text string) {
 	}
 }
 
-// files are those below a folder.
+// filesBelow returns the files below a folder.
 func filesBelow(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -80,8 +80,9 @@ func filesBelow(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// TestLocalCopy: a run catches up and goes on with what the one before kept; a
-// relay that hangs costs no more than the budget, and what is missing is marked.
+// TestLocalCopy: a run catches up and continues from what the last one kept; a
+// relay that hangs costs no more than the time limit, and what is missing is
+// marked.
 func TestLocalCopy(t *testing.T) {
 	relay, cache := relaytest.Start(t, relaytest.Options{}), t.TempDir()
 	a, stderr := localApp(t, cache, relay.URL)
@@ -120,7 +121,8 @@ func TestLocalCopy(t *testing.T) {
 	}
 }
 
-// TestNoMirror: who wants no copy has none on the disk, and the same answers.
+// TestNoMirror: with --no-mirror nothing is kept on disk, and the answers are
+// the same.
 func TestNoMirror(t *testing.T) {
 	relay, cache := relaytest.Start(t, relaytest.Options{}), t.TempDir()
 	config := filepath.Join(t.TempDir(), "engramctl.toml")
@@ -157,8 +159,8 @@ func TestNoPlaceForTheCopy(t *testing.T) {
 	}
 }
 
-// TestMCPKeepsACopy: the server follows from its start, before anybody calls,
-// and the copy outlives it.
+// TestMCPKeepsACopy: the server follows the relays from its start, before the
+// first call, and the copy outlives it.
 func TestMCPKeepsACopy(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{})
 	writer, _ := localApp(t, t.TempDir(), relay.URL)

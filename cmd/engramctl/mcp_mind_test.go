@@ -20,7 +20,7 @@ import (
 	"engramd/nips/nipae"
 )
 
-// reply decodes what a tool answered with.
+// reply decodes a tool's answer.
 func reply(t *testing.T, text string) map[string]any {
 	t.Helper()
 	var out map[string]any
@@ -30,7 +30,7 @@ func reply(t *testing.T, text string) map[string]any {
 	return out
 }
 
-// TestMCPMind has an agent note, consolidate, be refused, and take back over MCP,
+// TestMCPMind has an agent note, consolidate, be refused, and undo over MCP,
 // against a real relay and beside another writer.
 func TestMCPMind(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{})
@@ -87,7 +87,7 @@ func TestMCPMind(t *testing.T) {
 		t.Errorf("the unit: %s", fields)
 	}
 
-	// Taken back, but for what was changed since.
+	// The undo leaves what was changed since.
 	other.call("memory_append", map[string]any{"slug": "atlas/speed", "text": "And Rui too."}, false)
 	record := out["plan"]
 	if words := c.call("mind_undo", map[string]any{"plan": record}, true); !strings.HasPrefix(words, "conflict") || !strings.Contains(words, "mem/atlas/speed") || !strings.Contains(words, "force") {
@@ -106,8 +106,8 @@ func TestMCPMind(t *testing.T) {
 	}
 }
 
-// again prepares until the copy has what another writer wrote: the plan is another one
-// then.
+// again prepares until the copy has what another writer wrote, and the plan
+// differs from old.
 func again(t *testing.T, c *mcpChild, old string) map[string]any {
 	t.Helper()
 	for deadline := time.Now().Add(relaytest.Patience); time.Now().Before(deadline); {
@@ -119,7 +119,8 @@ func again(t *testing.T, c *mcpChild, old string) map[string]any {
 	return nil
 }
 
-// dying is a memory that fails after so many writes, as if the process were killed.
+// dying is a memory that fails after a number of writes, as if the process had
+// been killed.
 type dying struct {
 	*client.Memory
 	left int
@@ -132,8 +133,8 @@ func (d *dying) Set(ctx context.Context, slug nipae.Slug, text string, o client.
 	return d.Memory.Set(ctx, slug, text, o)
 }
 
-// A commit that was killed in the middle is finished by the next server of the
-// machine, which says so, and so does a command.
+// A commit that was killed half-way is finished by the machine's next server,
+// which says so, and by a command.
 func TestMCPResumes(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{})
 	agent, owner := relaytest.Agent(), relaytest.Owner()

@@ -22,7 +22,7 @@ func newCorrecting(t *testing.T) *correcting {
 	return p
 }
 
-// owns runs a command of the owner's, and wants that it ends well.
+// owns runs a command of the owner's, which must succeed.
 func (p *correcting) owns(stdin string, args ...string) string {
 	p.t.Helper()
 	got := p.owner.run(strings.NewReader(stdin), append(args, "--key-file", filepath.Join(p.owner.dir, "owner.key"), "--agent", relaytest.Agent().Pub)...)
@@ -32,9 +32,10 @@ func (p *correcting) owns(stdin string, args ...string) string {
 	return got.stdout
 }
 
-// TestOwnerCorrectsAMemory: the owner finds a wrong memory and proposes what is
-// right; the agent's next session begins with one proposal counted and nothing of
-// it said, its server shows and accepts it, and the owner reads the answer.
+// TestOwnerCorrectsAMemory: the owner finds a wrong memory and proposes the
+// right text; the agent's next session begins with one proposal counted and
+// none of its text, its server shows and accepts it, and the owner reads the
+// answer.
 func TestOwnerCorrectsAMemory(t *testing.T) {
 	p := newCorrecting(t)
 	p.does("", "mem", "set", "core", "I am Sami.")
@@ -84,8 +85,8 @@ func TestOwnerCorrectsAMemory(t *testing.T) {
 	}
 }
 
-// TestOwnersAreAcceptedAtTheStart: a profile may say that a server accepts what the
-// owner proposes, and nobody else's.
+// TestOwnersAreAcceptedAtTheStart: a profile may have a server accept what the
+// owner proposes, and nobody else's proposals.
 func TestOwnersAreAcceptedAtTheStart(t *testing.T) {
 	p := newCorrecting(t)
 	p.does("", "mem", "set", "core", "I am Sami.")

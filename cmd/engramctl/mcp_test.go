@@ -33,7 +33,7 @@ type mcpChild struct {
 type transcript struct {
 	mu   sync.Mutex
 	b    bytes.Buffer
-	more chan struct{} // closed by the next write; nil: nobody waits
+	more chan struct{} // closed by the next write; nil if nobody waits
 }
 
 func (tr *transcript) Write(p []byte) (int, error) {
@@ -46,7 +46,7 @@ func (tr *transcript) Write(p []byte) (int, error) {
 	return tr.b.Write(p)
 }
 
-// await waits until it has a text.
+// await waits until the transcript contains a text.
 func (tr *transcript) await(t *testing.T, text string) {
 	t.Helper()
 	deadline := time.After(relaytest.Patience)
@@ -81,7 +81,7 @@ func startMCP(t *testing.T, key relaytest.Key, args ...string) *mcpChild {
 	return startMCPIn(t, key, []string{"HOME=" + t.TempDir()}, args...)
 }
 
-// startMCPIn is startMCP in an environment.
+// startMCPIn is startMCP with an environment.
 func startMCPIn(t *testing.T, key relaytest.Key, env []string, args ...string) *mcpChild {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "secret.key")
@@ -126,7 +126,7 @@ func (c *mcpChild) call(tool string, args map[string]any, fails bool) string {
 	return text
 }
 
-// ended waits for the end of the process and looks at all it has said.
+// ended waits for the end of the process and checks its whole output.
 func (c *mcpChild) ended(secrets ...string) {
 	c.t.Helper()
 	done := make(chan error, 1)
@@ -225,8 +225,8 @@ func TestMCPServer(t *testing.T) {
 	o.ended(owner.Secret)
 }
 
-// wantKept has engramctl snapshot list, verify and restore what the server kept
-// before gardens was deleted.
+// wantKept lists, verifies and restores with engramctl the snapshot that the
+// server made before gardens was deleted.
 func wantKept(t *testing.T, relay, root, id string) {
 	t.Helper()
 	asked := &places{agent: identityOf(t, relaytest.Agent(), relaytest.Owner().Pub)}
@@ -250,7 +250,7 @@ func wantKept(t *testing.T, relay, root, id string) {
 }
 
 // TestMCPServerFindsRelays: the agent's own relays are asked, and a relay that
-// comes back is used without a new start.
+// comes back is used without a restart of the server.
 func TestMCPServerFindsRelays(t *testing.T) {
 	directory, home := relaytest.Start(t, relaytest.Options{}), relaytest.Start(t, relaytest.Options{})
 	agent, owner := relaytest.Agent(), relaytest.Owner()
@@ -292,8 +292,8 @@ func TestMCPServerFindsRelays(t *testing.T) {
 	c.ended()
 }
 
-// TestMCPServerOnNonsense: it ends without a panic, and says nothing on stdout
-// that is no message.
+// TestMCPServerOnNonsense: the server ends without a panic, and prints nothing
+// on stdout but messages.
 func TestMCPServerOnNonsense(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "agent.key")
 	if err := os.WriteFile(file, []byte(relaytest.Agent().Secret), 0o600); err != nil {

@@ -13,7 +13,7 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// fakeModel serves vectors in which a ship and a vessel are the same.
+// fakeModel serves vectors in which "ship" and "vessel" are equal.
 func fakeModel(t *testing.T) (url string, asked *atomic.Int32) {
 	t.Helper()
 	asked = &atomic.Int32{}
@@ -32,8 +32,9 @@ func fakeModel(t *testing.T) (url string, asked *atomic.Int32) {
 	return s.URL, asked
 }
 
-// TestMCPComparesMeaning: where a model is named, memory_recall finds what has
-// none of the question's words; where it fails, words stay, and it is said.
+// TestMCPComparesMeaning: where a model is configured, memory_recall finds
+// texts without any of the question's words; when the model fails, words are
+// still compared, and the answer says so.
 func TestMCPComparesMeaning(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{}).URL
 	url, asked := fakeModel(t)
@@ -69,8 +70,9 @@ func TestMCPWithoutItsModel(t *testing.T) {
 	}
 }
 
-// TestRecallAsksModels: a recall asks the models that are named, each with its own
-// key, and none that is not; one that fails is told, and words stay.
+// TestRecallAsksModels: a recall asks the models that are configured, each with
+// its own key, and no other; a failure is reported, and words are still
+// compared.
 func TestRecallAsksModels(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{}).URL
 	url, asked := fakeModel(t)

@@ -9,8 +9,8 @@ import (
 	"engramd/internal/snapshot/bundle"
 )
 
-// TestColdLines: what lies about in clear text has no secrets; what is encrypted is
-// whole; and nothing says that it is archived which is not.
+// TestColdLines: a file in clear text contains no secrets, an encrypted one is
+// complete, and nothing is called archived that is not.
 func TestColdLines(t *testing.T) {
 	const token = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 	all := []candidate{{Active: metabolism.Active{Unit: metabolism.Unit{Slug: "mem/a"}}, text: "The token is " + token + "."}}

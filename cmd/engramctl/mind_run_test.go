@@ -8,11 +8,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// modelServerKey is what the model server of a script wants to see.
+// modelServerKey is the key that a script's model server demands.
 const modelServerKey = "sk-llm-0123456789abcdefghijkl"
 
-// runModel runs a model server that answers each question with what a file holds,
-// and sets MODEL to its URL and ENGRAM_LLM_KEY to the key that it wants.
+// runModel runs a model server that answers each question with the contents of
+// a file, and sets MODEL to its URL and ENGRAM_LLM_KEY to the key that it
+// demands.
 func runModel(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: model FILE")
@@ -30,7 +31,7 @@ func runModel(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{
 			"finish_reason": "stop", "message": map[string]string{"role": "assistant", "content": answer},
-		}}}) // who asked sees that it is cut off
+		}}}) // the client sees that the connection was cut off
 	}))
 	ts.Defer(server.Close)
 	ts.Setenv("MODEL", server.URL)

@@ -17,7 +17,7 @@ import (
 	"engramd/internal/mind/think"
 )
 
-// heard takes what is written and says when a text is in it.
+// heard is a writer that reports when its text contains a given one.
 type heard struct {
 	word string
 	mu   sync.Mutex
@@ -29,16 +29,16 @@ func (h *heard) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	before := strings.Contains(h.text.String(), h.word)
-	_, _ = h.text.Write(p) // a buffer takes everything
+	_, _ = h.text.Write(p) // a buffer's Write never fails
 	if !before && strings.Contains(h.text.String(), h.word) {
 		close(h.is)
 	}
 	return len(p), nil
 }
 
-// TestMindRunEvery: --every thinks at once and then waits, after a failure too. A
-// signal ends it while it waits and while somebody thinks, and that is no failure;
-// the turn is free then.
+// TestMindRunEvery: --every thinks at once and then waits, also after a
+// failure. A signal ends it while it waits or thinks, which is no failure, and
+// frees its turn.
 func TestMindRunEvery(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{})
 	r := newHookRig(t, relay.URL)

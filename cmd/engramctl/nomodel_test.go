@@ -10,9 +10,9 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// TestNoModelUnlessNamed: whatever recalls, searches or writes asks no model server
-// as long as no URL names one, though keys, names of models and the variables of
-// other programs are there.
+// TestNoModelUnlessNamed: recall, search and write ask no model server as long
+// as no URL is configured, even with keys, model names and other programs'
+// variables set.
 func TestNoModelUnlessNamed(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{}).URL
 	url, asked := fakeModel(t)
@@ -72,7 +72,7 @@ func TestNoModelUnlessNamed(t *testing.T) {
 	if n := asked.Load(); n != 0 {
 		t.Errorf("a model was asked %d times, though no URL names one", n)
 	}
-	// It would have been seen.
+	// A request would have been noticed.
 	if run("recall", "ship", "--embed-url", url, "--embed-model", "m"); asked.Load() == 0 {
 		t.Error("the model that is named was not asked")
 	}

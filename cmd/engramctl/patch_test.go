@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPatchFitsExactlyOrNotAtAll: what diff writes is applied, also without
-// context, where libraries disagree; whatever is doubtful is refused.
+// TestPatchFitsExactlyOrNotAtAll: the output of diff is applied, also without
+// context, where libraries disagree; every doubtful patch is refused.
 func TestPatchFitsExactlyOrNotAtAll(t *testing.T) {
 	const head = "--- old\n+++ new\n"
 	const noEnd = "\\ No newline at end of file\n"
@@ -85,8 +85,8 @@ func TestBlob(t *testing.T) {
 	}
 }
 
-// FuzzPatch: no patch makes it fail otherwise than by an error, and what it
-// makes differs from the text by the hunks' lines alone.
+// FuzzPatch: a patch gives an error or a text that differs from the old one by
+// the hunks' lines alone.
 func FuzzPatch(f *testing.F) {
 	f.Add("a\nb\nc\n", "--- old\n+++ new\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n")
 	f.Add("a\nb", "--- old\n+++ new\n@@ -2 +2 @@\n-b\n\\ No newline at end of file\n+B\n")

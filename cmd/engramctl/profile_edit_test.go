@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestWithProfile: a profile comes into a file of which every other byte stays.
+// TestWithProfile: adding a profile to a file leaves every other byte of it.
 func TestWithProfile(t *testing.T) {
 	const owner = "npub1ccz8l9zpa47k6vz9gphftsrumpw80rjt3nhnefat4symjhrsnmjs38mnyd"
 	want := profileFile{KeyFile: "a.key", Owner: owner, Relays: []string{"wss://one.example", "wss://two.example"}}
@@ -44,7 +44,7 @@ func TestWithProfile(t *testing.T) {
 	}
 }
 
-// FuzzWithProfile: whatever the file, what it said stays.
+// FuzzWithProfile: whatever the file, all that it set stays set.
 func FuzzWithProfile(f *testing.F) {
 	f.Add("# a\n[profiles.x]\nno_mirror = true\n")
 	f.Add("profiles.x.owner = ''\n")

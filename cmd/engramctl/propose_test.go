@@ -14,8 +14,8 @@ import (
 	"engramd/internal/proposals"
 )
 
-// TestVouchingIsAsked: at a terminal a person says again that the whole text is
-// theirs, and without a yes nothing is sent.
+// TestVouchingIsAsked: at a terminal a person must confirm that the whole text
+// is theirs, and without a yes nothing is sent.
 func TestVouchingIsAsked(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{}).URL
 	var out, asked bytes.Buffer

@@ -108,7 +108,7 @@ func runCtl(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// ctlResult is how one run of engramctl ended, and how it was to end.
+// ctlResult is how a run of engramctl ended, and how it should have.
 type ctlResult struct {
 	code, want     int
 	stdout, stderr string
@@ -118,7 +118,7 @@ func (r ctlResult) String() string {
 	return fmt.Sprintf("exit code %d, want %d\nstdout: %s\nstderr: %s", r.code, r.want, r.stdout, r.stderr)
 }
 
-// ctlOnce is runCtl without a look at the exit code.
+// ctlOnce is runCtl without the check of the exit code.
 func ctlOnce(ts *testscript.TestScript, args []string) ctlResult {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -199,7 +199,7 @@ func secretsOf(ts *testscript.TestScript) []string {
 	return secrets
 }
 
-// scriptT lets relaytest work for a script.
+// scriptT adapts a script to what relaytest needs of a test.
 type scriptT struct{ ts *testscript.TestScript }
 
 func (s scriptT) Helper()                           {}
@@ -315,7 +315,7 @@ func plant(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// publishFile sends events as they stand in a file.
+// publishFile publishes the events in a file unchanged.
 func publishFile(ts *testscript.TestScript, _ bool, args []string) {
 	c, err := relaytest.Dial(args[0])
 	ts.Check(err)
@@ -331,8 +331,8 @@ func publishFile(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// within wants that a command ends as it must and in time, at the third attempt
-// at the latest: the machine may be busy.
+// within requires that a command ends as expected and in time, in one of three
+// attempts, because the machine may be busy.
 func within(ts *testscript.TestScript, neg bool, args []string) {
 	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)
@@ -352,11 +352,11 @@ func within(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// scaled runs a command that must end soon after its time limit, which LIMIT
-// stands for among its arguments, and again with a limit three times as long
-// while it ends otherwise: scripts share their machine, and a relay that had no
-// time to answer is no fault. What is wrong at every scale is one. LIMIT in the
-// environment is the limit that was kept.
+// scaled runs a command that must end soon after its time limit, which replaces
+// LIMIT in its arguments, and repeats it with three times the limit while it
+// ends otherwise: scripts share their machine, and a relay may have had no time
+// to answer. What fails at every limit is a fault. LIMIT in the environment is
+// the limit that was kept.
 func scaled(ts *testscript.TestScript, neg bool, args []string) {
 	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)
@@ -388,9 +388,9 @@ func keepFile(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
 }
 
-// TestEveryCommandAndExitCodeHasAScript keeps the commands and the scripts
-// together: a script for each command, or that of its group with a line that
-// runs it and wants it done; and a line "ctl CODE" for each code.
+// TestEveryCommandAndExitCodeHasAScript: each command has a script, or a
+// successful line in its group's script, and each exit code has a line "ctl
+// CODE".
 func TestEveryCommandAndExitCodeHasAScript(t *testing.T) {
 	var all strings.Builder
 	scripts, err := filepath.Glob("testdata/script/*.txtar")

@@ -41,7 +41,7 @@ func TestParseSecret(t *testing.T) {
 	}
 }
 
-// TestEncryptedVector is the one of NIP-49.
+// TestEncryptedVector checks the test vector of NIP-49.
 func TestEncryptedVector(t *testing.T) {
 	const text = "ncryptsec1qgg9947rlpvqu76pj5ecreduf9jxhselq2nae2kghhvd5g7dgjtcxfqtd67p9m0w57lspw8gsq6yphnm8623nsl8xn9j4jdzz84zm3frztj3z7s35vpzmqf6ksu8r89qk5z2zxfmu5gv8th8wclt0h4p"
 	secret, encrypted, err := parseSecret(text)
@@ -59,14 +59,14 @@ func TestEncryptedVector(t *testing.T) {
 	if _, err := decrypt(again, "nostr"); err != errPassword {
 		t.Error(err)
 	}
-	// The same password, composed otherwise (NFKC).
+	// The same password in another Unicode composition (NFKC).
 	if back, err := decrypt(again, "\u00c5\u03a9\u1e69"); err != nil || back != secret {
 		t.Error(back, err)
 	}
 }
 
-// TestEncryptedShape: what would make the decrypter fail, or take all memory,
-// is refused before it.
+// TestEncryptedShape: what would make the decrypter fail, or use all memory, is
+// refused first.
 func TestEncryptedShape(t *testing.T) {
 	payload := make([]byte, encryptedSize)
 	payload[0], payload[1] = 2, 16

@@ -18,7 +18,8 @@ import (
 
 type keysKey struct{}
 
-// heldKeys is the key store of a script: none, if it holds the name "none".
+// heldKeys is a script's key store; one that holds the name "none" is
+// unavailable.
 type heldKeys map[string]string
 
 func (k heldKeys) Get(_ context.Context, name string) (string, error) {
@@ -61,9 +62,9 @@ func keystore(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// servicesOf is the service manager of a script: what systemctl would start is
-// started by the test. With NO_SERVICES set there is none, and with
-// BROKEN_SERVICES it starts nothing.
+// servicesOf returns a script's service manager: the test starts what systemctl
+// would start. With NO_SERVICES set there is none; with BROKEN_SERVICES it
+// starts nothing.
 func servicesOf(ts *testscript.TestScript) service.Manager {
 	s := service.Systemd{Place: service.Place{Home: ts.Getenv("HOME"), Config: filepath.Join(ts.MkAbs("."), "units")}}
 	s.Run = func(_ context.Context, program string, args ...string) (string, error) {
@@ -89,7 +90,7 @@ func servicesOf(ts *testscript.TestScript) service.Manager {
 	return s
 }
 
-// installed is where the scripts' engramctl lies.
+// installed returns the path of the scripts' engramctl.
 func installed(ts *testscript.TestScript) string {
 	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
 		if path := filepath.Join(dir, "engramctl"); isThere(path) {

@@ -36,8 +36,8 @@ func watchRig(t *testing.T) (home string, machine func(name string, out io.Write
 	return home, machine, set
 }
 
-// TestWatchedFolderIsRemoved holds that a folder that is removed while it is
-// watched ends the watching, and is not taken for a deletion of what was in it.
+// TestWatchedFolderIsRemoved: removing the folder while it is watched ends the
+// watching, and is not taken for a deletion of its files.
 func TestWatchedFolderIsRemoved(t *testing.T) {
 	home, machine, set := watchRig(t)
 	set("people/ana", "likes tea")
@@ -73,8 +73,9 @@ func TestWatchedFolderIsRemoved(t *testing.T) {
 	}
 }
 
-// TestWatchFolder holds that sync --watch takes what an editor saves to the memory
-// and what another machine writes to the folder, and ends when it is interrupted.
+// TestWatchFolder: sync --watch sends what an editor saves to the memory,
+// writes what another machine changed to the folder, and ends when it is
+// interrupted.
 func TestWatchFolder(t *testing.T) {
 	home, machine, set := watchRig(t)
 	set("people/ana", "likes tea")
@@ -100,7 +101,7 @@ func TestWatchFolder(t *testing.T) {
 	await("1 to the folder")
 	dir := filepath.Join(home, "memory")
 
-	// An editor's way of saving: a new file in the old one's place; in a new folder.
+	// An editor's way of saving: a new file replaces the old one; in a new folder.
 	tmp := filepath.Join(dir, "mem", "people", "ana.md~")
 	if err := os.WriteFile(tmp, []byte("likes coffee"), 0o600); err != nil {
 		t.Fatal(err)
@@ -121,7 +122,7 @@ func TestWatchFolder(t *testing.T) {
 	await("-> write  mem/people/ben.md")
 
 	interrupt()
-	for lines.Scan() { // what it still says
+	for lines.Scan() { // the rest of its output
 	}
 	if code := <-ended; code != exitOK {
 		t.Errorf("exit code %d", code)
@@ -133,8 +134,8 @@ func TestWatchFolder(t *testing.T) {
 	}
 }
 
-// TestSettle holds that changes that belong together are waited for, and not for
-// ever, by a clock of the test's.
+// TestSettle: changes that belong together are waited for, but not for ever, by
+// the test's clock.
 func TestSettle(t *testing.T) {
 	came, timers := make(chan struct{}), make(chan chan time.Time)
 	after := func(time.Duration) <-chan time.Time {
@@ -177,8 +178,8 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestFolderRoundTrip holds that texts go to a relay and come back byte for byte,
-// and that those that claim what they may not are refused, naming the key.
+// TestFolderRoundTrip: texts go to a relay and come back byte for byte, and
+// texts that claim what they may not are refused, naming the key.
 func TestFolderRoundTrip(t *testing.T) {
 	home, machine, _ := watchRig(t)
 	texts := map[string]string{

@@ -12,9 +12,9 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// TestSyncTellsListedRelaysLittle: sync without relays asks those that only the
-// agent's list names over a websocket alone: a request over HTTP is signed, or says
-// what the asker is about to compare.
+// TestSyncTellsListedRelaysLittle: sync without relays asks relays that only
+// the agent's list names by websocket alone, because a request over HTTP is
+// signed, or tells what is about to be compared.
 func TestSyncTellsListedRelaysLittle(t *testing.T) {
 	asked := newPlaces(t)
 	var mu sync.Mutex

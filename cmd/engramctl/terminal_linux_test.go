@@ -71,7 +71,7 @@ func (s *screen) String() string {
 	return s.text.String()
 }
 
-// await waits until the terminal has shown a text so often.
+// await waits until the terminal has shown a text a number of times.
 func (s *screen) await(t *testing.T, text string, times int) {
 	t.Helper()
 	deadline := time.After(time.Minute)
@@ -93,7 +93,7 @@ func onTerminal(t *testing.T, args ...string) (*exec.Cmd, *os.File, *screen, *by
 	if err != nil {
 		t.Fatal(err)
 	}
-	link := filepath.Join(t.TempDir(), "engramctl") // testscript.Main goes by the name
+	link := filepath.Join(t.TempDir(), "engramctl") // testscript.Main dispatches on the name
 	if err := os.Symlink(self, link); err != nil {
 		t.Fatal(err)
 	}
@@ -107,15 +107,15 @@ func onTerminal(t *testing.T, args ...string) (*exec.Cmd, *os.File, *screen, *by
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		// It has ended, unless the test failed.
+		// It has ended already, unless the test failed.
 		_ = cmd.Process.Kill()
 	})
 	go s.read(ours)
 	return cmd, ours, s, &out
 }
 
-// TestPasswordIsNotShown: it is asked for on the terminal, and what is typed is
-// not seen there.
+// TestPasswordIsNotShown: the prompt is on the terminal, and the typed text is
+// not echoed.
 func TestPasswordIsNotShown(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new.key")
 	cmd, typing, screen, out := onTerminal(t, "key", "new", file, "--encrypt")
@@ -137,7 +137,7 @@ func TestPasswordIsNotShown(t *testing.T) {
 	}
 }
 
-// TestInterruptedPrompt: the terminal is left as it was.
+// TestInterruptedPrompt: the terminal's mode is restored.
 func TestInterruptedPrompt(t *testing.T) {
 	cmd, terminal, screen, out := onTerminal(t, "key", "new", filepath.Join(t.TempDir(), "new.key"), "--encrypt")
 	screen.await(t, "New password: ", 1)
@@ -145,7 +145,7 @@ func TestInterruptedPrompt(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	// Wait's error is the exit code, which is looked at.
+	// Wait's error is the exit code, which is checked.
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
 		t.Errorf("exit code %d\n%s", code, out)
@@ -153,7 +153,7 @@ func TestInterruptedPrompt(t *testing.T) {
 	awaitEcho(t, terminal, true)
 }
 
-// awaitEcho waits until the terminal shows, or does not show, what is typed.
+// awaitEcho waits until the terminal echoes, or does not echo, what is typed.
 func awaitEcho(t *testing.T, f *os.File, want bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)

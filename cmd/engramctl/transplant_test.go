@@ -14,9 +14,9 @@ import (
 	"engramd/nips/nipae"
 )
 
-// TestFalseTransplants: of a listed giver who proposes events that nobody has signed
-// so, or what opens none, nothing is shown and nothing taken, and what is right
-// beside them is.
+// TestFalseTransplants: of a listed giver's proposals, events that nobody
+// signed so, or whose keys open nothing, are neither shown nor taken, and valid
+// ones beside them are.
 func TestFalseTransplants(t *testing.T) {
 	p := newCorrecting(t)
 	giver := relaytest.Stranger()

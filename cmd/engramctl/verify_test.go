@@ -14,7 +14,7 @@ import (
 	"engramd/nips/nipae"
 )
 
-// verifies runs verify and returns its exit code and what it says.
+// verifies runs verify and returns its exit code and its answer.
 func (r *chainedRig) verifies(args ...string) (int, auditAnswer) {
 	r.t.Helper()
 	got := r.run(strings.NewReader(""), append([]string{"verify", "--json"}, args...)...)
@@ -25,7 +25,7 @@ func (r *chainedRig) verifies(args ...string) (int, auditAnswer) {
 	return got.code, out
 }
 
-// again starts the relay anew at its place, with other data if there is some.
+// again restarts the relay at its address, with other data unless data is "".
 func (r *chainedRig) again(data string) {
 	r.t.Helper()
 	o := relaytest.Options{Data: r.relay.Data, Listen: strings.TrimPrefix(r.relay.URL, "ws://")}
@@ -38,8 +38,9 @@ func (r *chainedRig) again(data string) {
 	r.relay = relaytest.Start(r.t, o)
 }
 
-// TestVerifyRolledBack: a relay whose data are restored from before is named, by
-// the agent's machine and by the owner's, each time until it shows what it showed.
+// TestVerifyRolledBack: a relay whose data were restored from a backup is
+// named, by the agent's machine and by the owner's, each time until it shows
+// what it showed before.
 func TestVerifyRolledBack(t *testing.T) {
 	r := newChainedRig(t)
 	r.does("", "mem", "set", "a", "one")
@@ -73,9 +74,9 @@ func TestVerifyRolledBack(t *testing.T) {
 	}
 }
 
-// TestVerifyForgetful: a relay that forgets all that it took is found out by the
-// machine that wrote it, which never looked before; beside another that promises
-// nothing, too.
+// TestVerifyForgetful: a machine that never looked before finds out that a
+// relay lost all that the machine wrote to it, also beside another relay that
+// promises nothing.
 func TestVerifyForgetful(t *testing.T) {
 	r := newChainedRig(t)
 	empty := filepath.Join(r.dir, "empty")
@@ -98,8 +99,8 @@ func TestVerifyForgetful(t *testing.T) {
 	}
 }
 
-// TestVerifyForkedAndMissing: two events of one number, and one that the relay was
-// made to lose.
+// TestVerifyForkedAndMissing: two events with one number, and one that the
+// relay was made to lose.
 func TestVerifyForkedAndMissing(t *testing.T) {
 	r := newChainedRig(t)
 	for _, slug := range []string{"a", "b", "c", "d"} {
@@ -136,7 +137,7 @@ func TestVerifyForkedAndMissing(t *testing.T) {
 	}
 }
 
-// numbered returns the event of a number.
+// numbered returns the event with a number.
 func (r *chainedRig) numbered(n int64) (nipae.Engram, chain.Link) {
 	r.t.Helper()
 	for _, e := range r.every() {

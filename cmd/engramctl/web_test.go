@@ -14,8 +14,8 @@ import (
 	"engramd/internal/web"
 )
 
-// TestWebIsServed: the page on a loopback port, with the profile's relays and no
-// key; the command ends with its context, as done.
+// TestWebIsServed: the page is on a loopback port, with the profile's relays
+// and no key; the command succeeds when its context ends.
 func TestWebIsServed(t *testing.T) {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "c.toml")
@@ -30,7 +30,7 @@ func TestWebIsServed(t *testing.T) {
 	ended := make(chan int, 1)
 	go func() {
 		ended <- m.Run(ctx)
-		_ = write.Close() // a pipe's end cannot fail
+		_ = write.Close() // closing a pipe cannot fail
 	}()
 	line := make([]byte, 100)
 	n, err := read.Read(line)
@@ -55,7 +55,8 @@ func TestWebIsServed(t *testing.T) {
 	}
 }
 
-// TestWebIsForThisMachine: no name but this machine's own leads to the page.
+// TestWebIsForThisMachine: the page is served under this machine's own names
+// only.
 func TestWebIsForThisMachine(t *testing.T) {
 	h := webHandler(web.New(nil, "v1"))
 	for host, want := range map[string]int{

@@ -8,8 +8,8 @@ import (
 	"engramd/internal/config"
 )
 
-// TestAgrees: a node whose shared options are not the cluster's is told which,
-// and how to go on; what is a node's own does not matter.
+// TestAgrees: a node whose shared options differ from the cluster's is told
+// which, and how to go on; options of the node's own may differ.
 func TestAgrees(t *testing.T) {
 	cfg := config.Default()
 	text := config.SharedText(cfg)

@@ -13,11 +13,11 @@ import (
 )
 
 // A start waits for a server that is behind, and refuses a log that does not
-// continue the database, or that nobody has begun.
+// continue the database, or that has no beginning.
 func TestTheLogContinuesTheDatabase(t *testing.T) {
 	for name, test := range map[string]struct {
 		executed    uint64
-		first, last []uint64 // as one answer after the other has it
+		first, last []uint64 // in the order of the answers
 		want        string
 	}{
 		"it does":         {7, []uint64{1}, []uint64{9}, ""},
@@ -45,8 +45,8 @@ func TestTheLogContinuesTheDatabase(t *testing.T) {
 	}
 }
 
-// A database that has executed nothing is only the first node's, before its
-// first command.
+// A database that has executed nothing is accepted only of the first node,
+// before its first command.
 func TestALostDatabaseIsNotANewOne(t *testing.T) {
 	dir := t.TempDir()
 	k := &clustered{me: nodeIdentity{Cluster: cluster.ClusterID{1}, Node: cluster.NodeID{1}, Boot: 1, Fresh: true}}

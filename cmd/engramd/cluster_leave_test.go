@@ -49,8 +49,8 @@ func nodeFolder(t *testing.T) string {
 	return dir
 }
 
-// Leaving that was interrupted can be done once more, and in between nobody takes
-// the database for one that has executed nothing.
+// A leave that was interrupted can be repeated, and until then the database is
+// not taken for one that has executed nothing.
 func TestLeaveHalfWay(t *testing.T) {
 	for name, interrupted := range map[string]bool{"whole": false, "half-way": true} {
 		t.Run(name, func(t *testing.T) {

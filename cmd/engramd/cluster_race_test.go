@@ -10,8 +10,8 @@ import (
 	"engramd/internal/metrics"
 )
 
-// The log changes who is blocked while the surfaces come up: they learn of every
-// change, and of what was blocked before.
+// The log changes who is blocked while the surfaces start: they learn of every
+// change, and of who was blocked before.
 func TestBlockedWhileStarting(t *testing.T) {
 	var b blocked
 	all := func(netip.Addr) bool { return true }
@@ -29,7 +29,7 @@ func TestBlockedWhileStarting(t *testing.T) {
 	}
 }
 
-// engramd status is answered while a reload replaces the configuration.
+// `engramd status` is answered while a reload replaces the configuration.
 func TestReportWhileReloading(t *testing.T) {
 	node, err := cluster.New(cluster.Options{ClusterID: cluster.ClusterID{1}, NodeID: cluster.NodeID{1}, Boot: 1, Log: noLog{}})
 	if err != nil {

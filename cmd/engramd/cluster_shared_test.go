@@ -24,7 +24,7 @@ type noLog struct{ cluster.Log }
 func (noLog) MaxMessage() int { return 1 << 20 }
 
 // Shared options that cannot be put into force end the node before it executes
-// by others, and no reload can come in between.
+// anything under them, and no reload can come in between.
 func TestSharedOptionsThatCannotBe(t *testing.T) {
 	node, err := cluster.New(cluster.Options{ClusterID: cluster.ClusterID{1}, NodeID: cluster.NodeID{1}, Boot: 1, Log: noLog{}})
 	if err != nil {

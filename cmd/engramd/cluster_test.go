@@ -10,8 +10,8 @@ import (
 	"engramd/internal/config"
 )
 
-// A node's boots ascend, whatever ends it, and a file that is not as it was
-// written is refused.
+// A node's boot numbers ascend, whatever ended it, and a changed file is
+// refused.
 func TestNodeIdentity(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := nextBoot(dir); !errors.Is(err, errNoNode) {
@@ -38,7 +38,7 @@ func TestNodeIdentity(t *testing.T) {
 	}
 }
 
-// What cannot be done is said before anything is touched.
+// A command that cannot be carried out is refused before anything changes.
 func TestClusterCommandsRefuse(t *testing.T) {
 	for args, want := range map[string]string{
 		"cluster":                       "what about it",
@@ -66,8 +66,8 @@ func TestClusterCommandsRefuse(t *testing.T) {
 	}
 }
 
-// The shared options of a proposal are checked before any node is told, and what
-// cannot change while nodes run is named.
+// The shared options of a proposal are checked before any node is told, and the
+// error names what cannot change while nodes run.
 func TestSettledOptions(t *testing.T) {
 	now := config.Default()
 	next, err := config.WithShared(now, `gate.rules = ["1234 author"]`+"\n"+`history.days = 3`+"\n")

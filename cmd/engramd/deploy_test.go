@@ -18,9 +18,8 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestDockerfile holds what the image promises: an unprivileged user, data in
-// a volume, a health check that is a command of ours, and no build tags of its
-// own.
+// TestDockerfile: the image has an unprivileged user, data in a volume, a
+// health check that is an engramd command, and no build tags of its own.
 func TestDockerfile(t *testing.T) {
 	text := read(t, "../../Dockerfile")
 	_, final, ok := strings.Cut(text, "FROM gcr.io/distroless/")
@@ -42,8 +41,8 @@ func TestDockerfile(t *testing.T) {
 	}
 }
 
-// TestDocsNameWhatExists: commands, keys and variables in the operator's docs
-// are those of the program.
+// TestDocsNameWhatExists: the commands, keys and variables in the operator's
+// docs exist.
 func TestDocsNameWhatExists(t *testing.T) {
 	commands := map[string]bool{}
 	for _, d := range descriptions() {
@@ -73,8 +72,8 @@ func TestDocsNameWhatExists(t *testing.T) {
 	}
 }
 
-// TestHelpNamesSections: where an option's help names a section of a page, it
-// is there.
+// TestHelpNamesSections: each section of a page that an option's help names
+// exists.
 func TestHelpNamesSections(t *testing.T) {
 	for _, o := range config.Options() {
 		for _, m := range regexp.MustCompile(`\((docs/[a-z0-9-]+\.md), ([^)]+)\)`).FindAllStringSubmatch(o.Help, -1) {

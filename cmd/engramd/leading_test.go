@@ -44,7 +44,8 @@ func TestWhileLeading(t *testing.T) {
 	}
 }
 
-// TestWorkThatEndsByItself is not run again before this node leads once more.
+// TestWorkThatEndsByItself: it is not run again before this node leads once
+// more.
 func TestWorkThatEndsByItself(t *testing.T) {
 	var leads atomic.Bool
 	var told changes
@@ -74,7 +75,7 @@ func TestWorkThatEndsByItself(t *testing.T) {
 	<-over
 }
 
-// TestAlone: a process that is alone does the work itself.
+// TestAlone: a single process does the work itself.
 func TestAlone(t *testing.T) {
 	type key struct{}
 	ctx, ran := context.WithValue(t.Context(), key{}, 1), false
@@ -84,14 +85,14 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestRousing: the node that leads hears of what others left to do, by events
-// and after a while without any.
+// TestRousing: the leading node learns what others left to do by events, and
+// without any after a while.
 func TestRousing(t *testing.T) {
 	due, roused := make(chan time.Time), make(chan struct{}, 10)
 	l := &leadership{leads: func() bool { return true }, events: new(changes),
 		tick: func(time.Duration) (<-chan time.Time, func()) { return due, func() {} }}
 	end := l.rousing(t.Context(), func() { roused <- struct{}{} })
-	<-roused // it may have come before
+	<-roused // it may have come already
 	l.events.tell()
 	<-roused
 	due <- time.Time{}
@@ -105,8 +106,8 @@ func TestRousing(t *testing.T) {
 	alone.rousing(t.Context(), func() { t.Error("a process that is alone is roused") })()
 }
 
-// TestHere: of several nodes one does what one does for all, and a process that is
-// alone does it itself.
+// TestHere: of several nodes one does what is done once for all, and a single
+// process does it itself.
 func TestHere(t *testing.T) {
 	leads := false
 	several, alone := leadership{leads: func() bool { return leads }}, leadership{}
@@ -118,7 +119,7 @@ func TestHere(t *testing.T) {
 	}
 }
 
-// TestLeaseIsTaken: what a leader writes is given under its lease.
+// TestLeaseIsTaken: what a leader writes carries its lease.
 func TestLeaseIsTaken(t *testing.T) {
 	type key struct{}
 	l := &leadership{leads: func() bool { return true }, changed: new(changes).next,

@@ -18,7 +18,7 @@ import (
 	"engramd/nips/nip01"
 )
 
-// stubborn is a command that ends when it is told to.
+// stubborn is a command that ends only when it is told to.
 type stubborn struct {
 	running chan struct{}
 	end     chan struct{}
@@ -35,8 +35,8 @@ func (s *stubborn) Run(ctx context.Context) error {
 }
 func (s *stubborn) Close() error { return nil }
 
-// TestSignalsEndACommand: the first ends its context, one that comes with it is
-// the same, a later one does not wait.
+// TestSignalsEndACommand: the first signal ends its context, another within a
+// second counts as the same one, a later one ends the process at once.
 func TestSignalsEndACommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		signals := make(chan os.Signal, 2)
@@ -88,8 +88,8 @@ func TestOperandsAndFlagsInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestMetricsKnowEveryLabel: what the gate and the store call things must be in
-// the closed sets of the metrics, or it would be counted as "other".
+// TestMetricsKnowEveryLabel: every name that the gate and the store use is in
+// the metrics' closed sets; otherwise it would be counted as "other".
 func TestMetricsKnowEveryLabel(t *testing.T) {
 	m := metrics.New("test")
 	for c := gate.Class(0); c < 32; c++ {

@@ -8,8 +8,8 @@ import (
 	"engramd/internal/contracts/vault"
 )
 
-// A node starts with no other master key than its cluster's, though nothing is
-// sealed yet; a process that is alone may have a new one then.
+// A node starts with its cluster's master key only, even if nothing is sealed
+// yet; a single process may have a new one then.
 func TestNodesHaveOneMasterKey(t *testing.T) {
 	dir := t.TempDir()
 	cfg := config.Default()

@@ -21,8 +21,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// ask calls a path of a daemon with JSON and returns the answer, which must be
-// of this status. auth may be "".
+// ask sends JSON to a path of a daemon and returns the answer, which must have
+// this status. auth may be "".
 func ask(ts *testscript.TestScript, name, method, path, auth string, in any, status int) map[string]any {
 	var body []byte
 	if in != nil {
@@ -89,7 +89,7 @@ func recalls(ts *testscript.TestScript, _ bool, args []string) {
 	ask(ts, relay, http.MethodPost, "/api/escrow/contracts/"+id+"/transitions", token, map[string]any{"status": "cancelled"}, http.StatusOK)
 }
 
-// self is `self NAME DIR`: the relay tells in its NIP-11 document the key that
+// self is `self NAME DIR`: the relay's NIP-11 document has the key that
 // `engramd relay-key` shows.
 func self(ts *testscript.TestScript, _ bool, args []string) {
 	told, _ := ask(ts, args[0], http.MethodGet, "/", "", nil, http.StatusOK)["self"].(string)
@@ -110,11 +110,10 @@ func scrape(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("metrics"), text, 0o600))
 }
 
-// documented is `documented FILE AFTER`: it writes the commands of
-// docs/operating.md that stand in the first block after a line AFTER to FILE,
-// as a shell script. Services and users are not the script's business:
-// systemctl and sudo are left out, and so are owners. /var/lib/engramd is the
-// folder data, /backups the folder backups.
+// documented is `documented FILE AFTER`: it writes the commands in the first
+// block of docs/operating.md after a line AFTER to FILE, as a shell script,
+// without systemctl, sudo and owners. /var/lib/engramd becomes the folder data,
+// /backups the folder backups.
 func documented(ts *testscript.TestScript, _ bool, args []string) {
 	text, err := os.ReadFile(filepath.Join(ts.Getenv("STORES"), "..", "..", "docs", "operating.md"))
 	ts.Check(err)
@@ -128,9 +127,9 @@ func documented(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(shims+script), 0o600))
 }
 
-// keyless is `keyless DIR`: it makes a data folder one of before the relay had
-// a key of its own, and sets $DERIVED to the key, made of the master key, by
-// which further relays knew it.
+// keyless is `keyless DIR`: it turns a data folder into one from before the
+// relay had a key of its own, and sets $DERIVED to the key, derived from the
+// master key, by which further relays knew it.
 func keyless(ts *testscript.TestScript, _ bool, args []string) {
 	dir := ts.MkAbs(args[0])
 	ts.Check(os.Remove(filepath.Join(dir, relaykey.FileName)))
@@ -147,8 +146,8 @@ func keyless(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("DERIVED", public)
 }
 
-// alike is `alike DIR`: it puts names into a database that look the same, as
-// one from before such were refused may have them.
+// alike is `alike DIR`: it puts names that look the same into a database, as
+// one from before they were refused may have.
 func alike(ts *testscript.TestScript, _ bool, args []string) {
 	db, err := (&sqlite3.SQLiteDriver{}).Open(filepath.Join(ts.MkAbs(args[0]), "engramd.db"))
 	ts.Check(err)

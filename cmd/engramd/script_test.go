@@ -72,8 +72,9 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// snapshotKeys sets $AGENT and $OWNER, whose engrams `events` writes, and
-// $RECIPIENT, an age recipient whose identity is in the file identity.
+// snapshotKeys sets $AGENT and $OWNER, the keys of the engrams that `events`
+// writes, and $RECIPIENT, an age recipient whose identity is in the file
+// identity.
 func snapshotKeys(env *testscript.Env) error {
 	env.Setenv("AGENT", relaytest.Agent().Pub)
 	env.Setenv("OWNER", relaytest.Owner().Pub)
@@ -89,8 +90,8 @@ func snapshotKeys(env *testscript.Env) error {
 	return os.WriteFile(filepath.Join(env.WorkDir, "identity"), text, 0o600)
 }
 
-// noSleepAtExit are options of the race detector: without them every process of
-// a script ends a second later.
+// noSleepAtExit are options of the race detector: without them every process
+// sleeps for a second before it exits.
 const noSleepAtExit = "atexit_sleep_ms=0"
 
 type daemonsKey struct{}
@@ -121,7 +122,7 @@ func (l *lockedBuffer) String() string {
 
 const patience = time.Minute
 
-// await waits for something that only the log shows.
+// await waits for something that only the log tells.
 func (d *daemon) await(ts *testscript.TestScript, re *regexp.Regexp) []string {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -155,7 +156,7 @@ func startDaemon(ts *testscript.TestScript, _ bool, args []string) {
 	d.cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "GORACE=" + noSleepAtExit, "MASTER=" + ts.Getenv("MASTER"), "ENGRAMD_TIMEOUTS_SHUTDOWN=50s"}
 	ts.Check(d.cmd.Start())
 	go func() {
-		_ = d.cmd.Wait() // the exit code is asked for by `ends`
+		_ = d.cmd.Wait() // `ends` checks the exit code
 		close(d.done)
 	}()
 	ts.Defer(func() {
@@ -280,7 +281,7 @@ func writeEvents(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), out.Bytes(), 0o600))
 }
 
-// TestEverySubcommandHasAScript keeps the list and the scripts together.
+// TestEverySubcommandHasAScript: each subcommand is run by a script.
 func TestEverySubcommandHasAScript(t *testing.T) {
 	for _, d := range descriptions() {
 		if _, err := os.Stat(filepath.Join("testdata/script", d.name+".txtar")); errors.Is(err, os.ErrNotExist) {

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// Who comes from loopback is free only of a relay that has loopback names only;
-// with a public name and no proxy named, it may be everybody.
+// Loopback peers are exempt only at a relay that has loopback names only: with
+// a public name and no trusted proxy, a loopback peer may be anybody.
 func TestShareRulesOfAConfiguration(t *testing.T) {
 	for _, tc := range []struct {
 		name           string

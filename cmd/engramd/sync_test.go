@@ -15,8 +15,8 @@ import (
 	"engramd/internal/replica"
 )
 
-// TestSyncMissed: a single pass fails when something did not come that the relay
-// shows, and not for what concerns that relay alone.
+// TestSyncMissed: a single pass fails when an event that the relay shows did
+// not arrive, and not for what concerns that relay alone.
 func TestSyncMissed(t *testing.T) {
 	elsewhere := map[string]int64{policy.NotAddressed: 1}
 	for want, got := range map[string]replica.Status{
@@ -38,7 +38,7 @@ func TestSyncMissed(t *testing.T) {
 	}
 }
 
-// awaited is a writer that closes seen when so much text has come.
+// awaited is a writer that closes seen when it has received so much text.
 type awaited struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -65,9 +65,9 @@ func (a *awaited) String() string {
 	return a.text.String()
 }
 
-// TestSyncShowsProgress: a person at a terminal sees how far it is, whether the
-// pass is made here or by the running relay, and nothing of that is left in the
-// end. Nobody else does.
+// TestSyncShowsProgress: at a terminal a person sees the progress, whether the
+// pass is made here or by the running relay, and it is erased in the end.
+// Without a terminal there is none.
 func TestSyncShowsProgress(t *testing.T) {
 	const line = ": 0 taken, 0 known, 0 deleted here, 0 refused, "
 	sync := func(t *testing.T, dir string, terminal bool) {

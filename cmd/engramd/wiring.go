@@ -158,7 +158,7 @@ func relayLimits(cfg *config.Config) relay.Limits {
 	return relay.Limits{DefaultLimit: cfg.Limits.DefaultLimit, MaxLimit: cfg.Limits.MaxLimit}
 }
 
-// subIDBytes is the longest subscription id (40-relay-behaviour, "Session").
+// subIDBytes is the longest subscription id (NIP-01).
 const subIDBytes = 64
 
 func relayInfo(cfg *config.Config) relay.Info {

@@ -11,7 +11,7 @@ import (
 )
 
 // BenchmarkTakeLink is what a write spends on its place in a log of 10,000: the
-// root, the link, and keeping the event (96: p99 at most 1 ms for the root), as two
+// root, the link, and keeping the event (p99 at most 1 ms for the root), as two
 // numbers in one step and as what the second adds.
 func BenchmarkTakeLink(b *testing.B) {
 	r := newRig(b)

@@ -312,8 +312,8 @@ func wide(count int) (Evidence, Tree) {
 	return in, tree
 }
 
-// BenchmarkJudge judges a memory of 10,000 units at two relays (the seed's claim:
-// at most 200 ms).
+// BenchmarkJudge judges a memory of 10,000 units at two relays (at most
+// 200 ms).
 func BenchmarkJudge(b *testing.B) {
 	in, _ := wide(10_000)
 	for b.Loop() {

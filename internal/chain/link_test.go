@@ -32,7 +32,7 @@ func TestLinkRoundTrip(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, err, l)
 		}
 	}
-	// What 96 says that a link takes: "182 bytes", with its name in the body.
+	// A link takes 182 bytes, with its name in the body.
 	l := Link{W: "0a1b2c3d", N: 17, T: 1_700_000_000, Prev: someID, Root: root}
 	if n := len(`"chain":`) + len(l.JSON()); n > 205 {
 		t.Errorf("a link takes %d bytes", n)

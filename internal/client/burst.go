@@ -9,7 +9,7 @@ import (
 )
 
 // Who writes one slug faster than once a second dates each version a second
-// after the one before, and so runs ahead of the clock (20-nip-ae, "Bursts").
+// after the one before, and so runs ahead of the clock.
 const (
 	// burstAhead is how far a version of ours may be dated ahead of the clock.
 	burstAhead = 30 * time.Second

@@ -21,7 +21,7 @@ import (
 	"engramd/internal/e2e/testkeys"
 )
 
-// contractsOf is contract memory in the hands of a name.
+// contractsOf returns the contract memory client of a named identity.
 func contractsOf(t testing.TB, name string, relays ...string) *client.Contracts {
 	t.Helper()
 	id, err := client.NewIdentity(testkeys.New(name).Secret)
@@ -48,7 +48,7 @@ func thread(t testing.TB, cs *client.Contracts, id string) client.Thread {
 	return done[client.Thread](t)(cs.Thread(t.Context(), id, ""))
 }
 
-// example replays the worked example of NIP-TEMP's authors. It returns the id.
+// example replays the worked example of NIP-TEMP. It returns the contract's id.
 func example(t testing.TB, poster, worker *client.Contracts, api bool) string {
 	t.Helper()
 	ctx := t.Context()
@@ -67,9 +67,9 @@ func example(t testing.TB, poster, worker *client.Contracts, api bool) string {
 	return c.ID
 }
 
-// TestWorkedExample: the four steps, over the API and over the websocket alone,
-// give each party what it may see, all signatures hold, and the summary is that
-// of the API.
+// TestWorkedExample: after the four steps, over the API and over the websocket
+// alone, each party sees what it may, all signatures hold, and the summary is
+// the API's.
 func TestWorkedExample(t *testing.T) {
 	for name, url := range map[string]string{"api": contracttest.Start(t, nil).URL, "websocket": bridgetest.Start(t).URL} {
 		t.Run(name, func(t *testing.T) {
@@ -118,8 +118,9 @@ func TestWorkedExample(t *testing.T) {
 	}
 }
 
-// TestOneRelayOfEach: what is signed is on both relays, what is private on the
-// one with the API, and either of them alone is enough for what it has.
+// TestOneRelayOfEach: signed entries are on both relays, private ones on the
+// relay with the API, and either relay alone is enough for the entries that it
+// has.
 func TestOneRelayOfEach(t *testing.T) {
 	api, plain := contracttest.Start(t, nil).URL, bridgetest.Start(t).URL
 	poster, worker := contractsOf(t, "poster", plain, api), contractsOf(t, "worker", plain, api)
@@ -136,7 +137,8 @@ func TestOneRelayOfEach(t *testing.T) {
 	}
 }
 
-// TestConcurrentMoves: of two parties that move at once, one is told.
+// TestConcurrentMoves: of two parties that move at once, one is told that it
+// lost.
 func TestConcurrentMoves(t *testing.T) {
 	for name, url := range map[string]string{"api": contracttest.Start(t, nil).URL, "websocket": bridgetest.Start(t).URL} {
 		t.Run(name, func(t *testing.T) {
@@ -168,8 +170,8 @@ func TestConcurrentMoves(t *testing.T) {
 	}
 }
 
-// TestArbitration: the arbitrator whom both named settles a dispute by an event
-// of his own, and the thread says whose word it is; without any API too.
+// TestArbitration: the arbitrator whom both parties named settles a dispute by
+// an event of their own, and the thread says who decided; also without an API.
 func TestArbitration(t *testing.T) {
 	for name, url := range map[string]string{"an API": contracttest.Start(t, nil).URL, "events alone": bridgetest.Start(t).URL} {
 		t.Run(name, func(t *testing.T) {
@@ -205,8 +207,8 @@ func TestArbitration(t *testing.T) {
 	}
 }
 
-// TestDiscloseOneEntry: a party opens one sealed entry, and what it hands over
-// proves what was said to anybody; others open nothing.
+// TestDiscloseOneEntry: a party discloses one sealed entry, and what it hands
+// over proves to anybody what was said; the keys open no other entry.
 func TestDiscloseOneEntry(t *testing.T) {
 	url := contracttest.Start(t, nil).URL
 	poster, worker := contractsOf(t, "poster", url), contractsOf(t, "worker", url)
@@ -236,8 +238,8 @@ func TestDiscloseOneEntry(t *testing.T) {
 	}
 }
 
-// TestNamesNeedAPI: without the API nobody is offered who is named by what it
-// alone knows; keys and a deadline are in the signed offer.
+// TestNamesNeedAPI: without the API an agent cannot be offered a contract by a
+// name that only the API knows; keys and a deadline are in the signed offer.
 func TestNamesNeedAPI(t *testing.T) {
 	url := bridgetest.Start(t).URL
 	poster := contractsOf(t, "poster", url)
@@ -257,8 +259,8 @@ func TestNamesNeedAPI(t *testing.T) {
 	}
 }
 
-// TestLyingAPI: a relay that tells something else than was signed is found out,
-// and what was signed is shown.
+// TestLyingAPI: a relay whose API answers something other than what was signed
+// is found out, and what was signed is shown.
 func TestLyingAPI(t *testing.T) {
 	var mu sync.Mutex
 	lie := func(body []byte) []byte { return body }
@@ -332,8 +334,8 @@ func TestLyingAPI(t *testing.T) {
 	}
 }
 
-// TestEventFromElsewhere: an event that another program signed is taken if it
-// is ours and fits, and nothing else is.
+// TestEventFromElsewhere: an event that another program signed is accepted only
+// if its author is this identity and it fits.
 func TestEventFromElsewhere(t *testing.T) {
 	url := contracttest.Start(t, nil).URL
 	poster, worker := contractsOf(t, "poster", url), contractsOf(t, "worker", url)

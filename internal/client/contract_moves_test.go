@@ -19,9 +19,9 @@ import (
 	"engramd/internal/store/sqlite/storetest"
 )
 
-// TestEverybodyReadsAllMoves: who may read a thread over the API reads all of
-// its moves, those superseded on the relay too, with their notes and when they
-// came.
+// TestEverybodyReadsAllMoves: whoever may read a thread over the API reads all
+// of its moves, also those superseded on the relay, with notes and times of
+// arrival.
 func TestEverybodyReadsAllMoves(t *testing.T) {
 	url := contracttest.Start(t, nil).URL
 	poster, worker, stranger := contractsOf(t, "poster", url), contractsOf(t, "worker", url), contractsOf(t, "stranger", url)
@@ -53,8 +53,8 @@ func TestEverybodyReadsAllMoves(t *testing.T) {
 	}
 }
 
-// TestContractsOfWhichOnlyEntriesAreKnownAreListed: also when they are known
-// from the API alone.
+// TestContractsOfWhichOnlyEntriesAreKnownAreListed: also when only the API
+// knows them.
 func TestContractsOfWhichOnlyEntriesAreKnownAreListed(t *testing.T) {
 	url := contracttest.Start(t, nil).URL
 	worker := contractsOf(t, "worker", url)
@@ -81,7 +81,8 @@ func TestContractsOfWhichOnlyEntriesAreKnownAreListed(t *testing.T) {
 	}
 }
 
-// TestFalseOrderIsAFailure: that of a relay that signs none is no failure.
+// TestFalseOrderIsAFailure: a false signed order is a failure; a relay that
+// signs none is not.
 func TestFalseOrderIsAFailure(t *testing.T) {
 	const word = `{"contract_id":"x","event":{},"lines":"1 1 -\n","gaps":[]}`
 	var signs atomic.Bool
@@ -115,9 +116,9 @@ func TestFalseOrderIsAFailure(t *testing.T) {
 	}
 }
 
-// TestWhatARelayOpensIsItsWord: a relay that says what is in a sealed entry is
-// not believed to the party that can open it, and to others it is its word,
-// unsigned.
+// TestWhatARelayOpensIsItsWord: what a relay claims to be in a sealed entry is
+// not believed where the party can open it, and is shown to others as the
+// relay's unsigned word.
 func TestWhatARelayOpensIsItsWord(t *testing.T) {
 	var lie atomic.Pointer[[]byte]
 	url := contracttest.Start(t, func(next http.Handler) http.Handler {

@@ -12,8 +12,8 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// What the poster signs of a contract made here shows that its id is his, and
-// nobody else's contract can be made under it.
+// An event that the poster signs for a contract made here proves that the id is
+// the poster's, and no other poster can use the id.
 func TestContractCommitsToItsPoster(t *testing.T) {
 	url := contracttest.Start(t, nil).URL
 	poster, worker := contractsOf(t, "poster", url), contractsOf(t, "worker", url)

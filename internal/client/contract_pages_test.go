@@ -13,8 +13,8 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip19"
 )
 
-// An API that gives one thing a page, and says that there are always more, is asked a
-// bounded number of times, and what it gave counts as not all.
+// An API that returns one item per page and always announces more is asked a
+// bounded number of times, and its answers count as incomplete.
 func TestPagesOfOneThing(t *testing.T) {
 	var mu sync.Mutex
 	asked := map[string]int{} // by the last word of the path

@@ -17,7 +17,7 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// openOf is a signed offer to a worker under an id.
+// openOf returns a signed offer to a worker under an id.
 func openOf(t *testing.T, poster, worker, id string, more ...nostr.Tag) *nostr.Event {
 	t.Helper()
 	key := testkeys.New(poster)
@@ -29,8 +29,9 @@ func openOf(t *testing.T, poster, worker, id string, more ...nostr.Tag) *nostr.E
 	return ev
 }
 
-// TestSecondPairs: a contract that was displaced is found by its poster, on
-// every relay, for reading and for writing, and the owner's without one.
+// TestSecondPairs: a contract that was displaced is found with its poster's
+// key, on every relay, for reading and writing; the owner's contract without
+// one.
 func TestSecondPairs(t *testing.T) {
 	for name, url := range map[string]string{"api": contracttest.Start(t, nil).URL, "websocket": bridgetest.Start(t).URL} {
 		t.Run(name, func(t *testing.T) {
@@ -75,8 +76,8 @@ func TestSecondPairs(t *testing.T) {
 	}
 }
 
-// TestUnproven: a contract of which the offer is not known says so, by the
-// relay's word or as its events show.
+// TestUnproven: a contract whose offer is not known is marked so, by the
+// relay's word or by its events.
 func TestUnproven(t *testing.T) {
 	unproven := contracttest.Start(t, func(h http.Handler) http.Handler {
 		return rewriting(h, `"status":"accepted"`, `"unproven":true,"status":"accepted"`)
@@ -98,7 +99,7 @@ func TestUnproven(t *testing.T) {
 	}
 	done[client.Contract](t)(worker.Move(t.Context(), id, "", "submitted", "", nil))
 	done[client.Contract](t)(poster.Move(t.Context(), id, "", "completed", "", nil))
-	// Who is no party is shown no superseded offer.
+	// A stranger is shown no superseded offer.
 	if c := thread(t, contractsOf(t, "stranger", plain), id).Contract; !c.Unproven {
 		t.Errorf("%+v", c)
 	}
@@ -122,7 +123,7 @@ func rewriting(h http.Handler, old, text string) http.Handler {
 	})
 }
 
-// keptAnswer is an answer that is not sent yet.
+// keptAnswer holds an answer back.
 type keptAnswer struct {
 	header http.Header
 	status int

@@ -13,8 +13,7 @@ import (
 	"engramd/internal/contracts/contracttest"
 )
 
-// TestRenewToken: the operator renews the token of a kept key, and nobody else
-// does.
+// TestRenewToken: only the operator renews the token of a kept key.
 func TestRenewToken(t *testing.T) {
 	relay := contracttest.Start(t, nil)
 	operator, poster := contractsOf(t, "operator", relay.URL), contractsOf(t, "poster", relay.URL)

@@ -19,7 +19,7 @@ import (
 	"engramd/nips/nipae"
 )
 
-// A compare-and-set is decided by one relay (20-nip-ae, "Compare-and-set"): the
+// A compare-and-set is decided by one relay (NIP-AE): the
 // one that Options.Decider names, else the first in the order of canonical URLs
 // that can, so that all who configure the same relays ask the same one. The
 // others get the event after its OK. Where no relay can, it is best effort.

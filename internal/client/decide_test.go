@@ -13,9 +13,9 @@ import (
 	"engramd/nips/nipae"
 )
 
-// TestOneWriterWins: of writers with one base exactly one is told that it
-// wrote, on one relay and on three. A thousand rounds each take minutes: they
-// are for make soak (ENGRAMD_SOAK=1).
+// TestOneWriterWins: of several writers with one base exactly one is told that
+// it wrote, on one relay and on three. A thousand rounds take minutes; they run
+// in make soak (ENGRAMD_SOAK=1).
 func TestOneWriterWins(t *testing.T) {
 	rounds := 20
 	if os.Getenv("ENGRAMD_SOAK") == "1" {
@@ -31,7 +31,7 @@ func TestOneWriterWins(t *testing.T) {
 			}
 			writers := make([]*Memory, 6)
 			for i := range writers {
-				// Each names the relays in an order of its own: they decide alike.
+				// Each lists the relays in another order, and they choose the same decider.
 				writers[i] = agentOf(t, "agent", "owner", append(slices.Clone(relays[i%n:]), relays[:i%n]...), nil)
 			}
 			base := BaseNone
@@ -75,7 +75,7 @@ func TestOneWriterWins(t *testing.T) {
 	}
 }
 
-// TestWhoDecides: relays that cannot decide are passed over, one that may and
+// TestWhoDecides: relays that cannot decide are passed over; one that could and
 // does not answer is not.
 func TestWhoDecides(t *testing.T) {
 	plain := startHoard(t, &hoard{})
@@ -93,7 +93,7 @@ func TestWhoDecides(t *testing.T) {
 		t.Errorf("no relay decides: %v, %+v", err, status)
 	}
 
-	// The decider lacks the base: it is delivered first.
+	// The decider lacks the base, and gets it first.
 	two, _, err := m.Get(t.Context(), "mem/a")
 	if err != nil || two.Text != "two" {
 		t.Fatal(two, err)
@@ -102,8 +102,8 @@ func TestWhoDecides(t *testing.T) {
 		t.Errorf("with a base that only the other relay has: %v, %+v", err, status)
 	}
 
-	// A decider that is down: nothing is published, also not where it would be
-	// taken.
+	// While the decider is down nothing is published, not even to relays that
+	// would accept it.
 	down := bridgetest.Down(t)
 	three, _, err := m.Get(t.Context(), "mem/a")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"engramd/nips/disclose"
 )
 
-// sealedEntry is a sealed entry, and the conversation key of its parties.
+// sealedEntry returns a sealed entry and the conversation key of its parties.
 func sealedEntry(t testing.TB, text string) (*nostr.Event, [32]byte) {
 	t.Helper()
 	author, other := strings.Repeat("1", 64), strings.Repeat("2", 64)

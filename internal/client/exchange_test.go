@@ -18,9 +18,9 @@ var (
 	logUnit    = chain.UnitSlug("0a1b2c3d", 0)
 )
 
-// TestProposalsAreNoMemory: who proposes to an agent, or answers it, is no agent
-// of its, remembers nothing for it, and neither answers nor the units of a log add
-// anything to a memory.
+// TestProposalsAreNoMemory: a key that proposes to an agent, or answers it,
+// does not become an agent of the other's memory; neither answers nor units of
+// a log add anything to a memory.
 func TestProposalsAreNoMemory(t *testing.T) {
 	at := []string{gated(t)}
 	now := time.Now().Unix()
@@ -42,8 +42,8 @@ func TestProposalsAreNoMemory(t *testing.T) {
 	agents("agent", claim)
 	agents("second")
 
-	// Whatever else an owner writes to his agent is no memory either, as soon as it
-	// is known that he is, but for one whom the agent itself has approved.
+	// What an owner writes to its agent is no memory either once the ownership is
+	// known, unless the agent itself has approved that author.
 	put(t, at, engramAt(t, "owner", "agent", "mem/stray", "1234", now-5))
 	stray := AgentMemory{Agent: key("owner"), Memories: 1, Bytes: 4, Last: now - 5}
 	agents("agent", stray, claim)
@@ -76,9 +76,9 @@ func TestProposalsAreNoMemory(t *testing.T) {
 	agents("agent", stray, claim)
 }
 
-// TestReversed: of what an owner writes to his agent, both see proposals and
-// answers, and nothing else; nothing else is written. Who does not know that the
-// other is his owner, or his agent, sees what is there.
+// TestReversed: of what an owner writes to its agent, both see proposals and
+// answers only, and nothing else is written. Where neither side knows that the
+// other is its owner or agent, everything is shown.
 func TestReversed(t *testing.T) {
 	at := []string{gated(t)}
 	now := time.Now().Unix()
@@ -154,7 +154,7 @@ func TestReversed(t *testing.T) {
 			t.Errorf("%s: %v", slug, err)
 		}
 	}
-	// The pair itself, other pairs, and who owns himself.
+	// The pair itself, other pairs, and a key that owns itself.
 	for name, m := range map[string]*Memory{
 		"its memory": as(agent.AsAgent(key("owner"))), "his agent's": as(owner.AsOwner(key("agent"))), "another's": as(agent.AsOwner(key("third"))),
 		"his own": as(clientFor(t, who(t, "owner"), at, knows(key("owner"), "")).AsOwner(key("owner"))),

@@ -13,7 +13,8 @@ import (
 	"engramd/nips/nipae"
 )
 
-// refusing is a relay that closes every REQ and refuses every event so.
+// refusing is a relay that answers every REQ with CLOSED and every event with
+// this refusal.
 func refusing(t testing.TB, message string) string {
 	return startFake(t, &fakeRelay{serve: func(c *fakeConn) {
 		for {
@@ -30,7 +31,8 @@ func refusing(t testing.TB, message string) string {
 	}})
 }
 
-// Nothing there is what all relays say together, or it is another error.
+// A memory is reported absent only if all relays say so; otherwise there is
+// another error.
 func TestAbsentOnlyWhenEveryRelaySaysSo(t *testing.T) {
 	now := time.Now().Unix()
 	empty := func(t testing.TB) string { return startHoard(t, &hoard{}) }
@@ -42,7 +44,7 @@ func TestAbsentOnlyWhenEveryRelaySaysSo(t *testing.T) {
 	}
 	good := engramAt(t, "agent", "owner", "mem/a", "text", now)
 	tombstone := sealed(t, "agent", "owner", must(nipae.NewTombstone("mem/a")), now)
-	// At the address of mem/a, but saying that it is mem/b.
+	// It lies at the address of mem/a, but claims to be mem/b.
 	lying := relabelled(t, engramAt(t, "agent", "owner", "mem/b", "text", now+1), good.Tags)
 	garbled := relabelled(t, engramAt(t, "second", "owner", "mem/a", "text", now+1), good.Tags)
 	forged := *good
@@ -51,7 +53,7 @@ func TestAbsentOnlyWhenEveryRelaySaysSo(t *testing.T) {
 		name   string
 		relays []func(testing.TB) string
 		want   error // of Get; nil: the text
-		// partial is what Status says.
+		// partial is Status.Partial.
 		partial bool
 		list    error
 	}{
@@ -91,7 +93,7 @@ func TestAbsentOnlyWhenEveryRelaySaysSo(t *testing.T) {
 	}
 }
 
-// checkGet says what is wrong with what Get says of mem/a.
+// checkGet describes what is wrong with Get's answer for mem/a.
 func checkGet(t testing.TB, m *Memory, want error, partial bool, relays int) error {
 	got, status, err := m.Get(t.Context(), "mem/a")
 	switch {
@@ -107,7 +109,7 @@ func checkGet(t testing.TB, m *Memory, want error, partial bool, relays int) err
 	return nil
 }
 
-// checkList says what is wrong with what List says.
+// checkList describes what is wrong with List's answer.
 func checkList(t testing.TB, m *Memory, want error, partial bool) error {
 	list, status, err := m.List(t.Context())
 	if !errors.Is(err, want) || status.Partial != partial {
@@ -123,7 +125,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// relabelled is the content of an event with other tags, signed by the agent.
+// relabelled returns an event with the same content and other tags, signed by
+// the agent.
 func relabelled(t testing.TB, ev *nostr.Event, tags nostr.Tags) *nostr.Event {
 	t.Helper()
 	out := &nostr.Event{Kind: ev.Kind, CreatedAt: ev.CreatedAt, Tags: tags, Content: ev.Content}
@@ -133,7 +136,8 @@ func relabelled(t testing.TB, ev *nostr.Event, tags nostr.Tags) *nostr.Event {
 	return out
 }
 
-// Unreadable memory is not overwritten by accident, and superseded on purpose.
+// Unreadable memory is never overwritten by accident, and is superseded on
+// purpose.
 func TestWritingOverUnreadable(t *testing.T) {
 	now := time.Now().Unix()
 	good := engramAt(t, "agent", "owner", "mem/a", "x", now)
@@ -156,7 +160,7 @@ func TestWritingOverUnreadable(t *testing.T) {
 	}
 }
 
-// One relay that is down or silent holds nothing up and is shown.
+// One relay that is down or silent delays no write, and is reported.
 func TestWritesReachTheOthers(t *testing.T) {
 	for name, broken := range map[string]func(testing.TB) string{
 		"down": bridgetest.Down, "silent": silentRelay, "refuses": func(t testing.TB) string { return refusing(t, "blocked: quota") },
@@ -177,7 +181,7 @@ func TestWritesReachTheOthers(t *testing.T) {
 				if got, _, err := agentOf(t, "agent", "owner", relays[1:], nil).Get(t.Context(), "mem/a"); err != nil || got != e {
 					return fmt.Errorf("the good relay has %+v, %w", got, err)
 				}
-				// A relay that says nothing is not waited for at every step.
+				// A silent relay is not waited for at every step.
 				var o Options
 				timeout(&o)
 				if took := time.Since(start); took > o.Timeout*8/10 {
@@ -189,7 +193,7 @@ func TestWritesReachTheOthers(t *testing.T) {
 	}
 }
 
-// What no relay takes is an error that says whose fault it is.
+// A write that no relay accepts is an error that says whose fault it is.
 func TestWritesThatNobodyTakes(t *testing.T) {
 	accepting := func(reply func(c *fakeConn, ev *nostr.Event)) func(testing.TB) string {
 		return func(t testing.TB) string {

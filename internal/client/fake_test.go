@@ -16,13 +16,13 @@ import (
 	"engramd/internal/wire"
 )
 
-// fakeRelay is a websocket that says what a test makes it say.
+// fakeRelay is a websocket server whose answers a test writes.
 type fakeRelay struct {
 	url string
-	// serve is called for each connection and owns it until it returns; nil
-	// leaves everything to http.
+	// serve is called for each connection and owns it until it returns; if nil,
+	// every request goes to http.
 	serve func(*fakeConn)
-	// http answers everything that is no upgrade; nil is 404.
+	// http answers every request that is no upgrade; nil is 404.
 	http http.HandlerFunc
 }
 
@@ -76,7 +76,8 @@ func startFake(t testing.TB, f *fakeRelay) string {
 // fakeConn is one connection of a fake relay.
 type fakeConn struct{ ws *websocket.Conn }
 
-// read returns the next frame of the client; false when it is gone.
+// read returns the next frame of the client; ok is false when the client is
+// gone.
 func (c *fakeConn) read() (wire.Frame, bool) {
 	_, b, err := c.ws.ReadMessage()
 	if err != nil {
@@ -121,8 +122,8 @@ func (c *fakeConn) event(sub string, ev *nostr.Event) bool {
 	return c.send(wire.AppendEventFrame(nil, sub, wire.AppendEvent(nil, ev)))
 }
 
-// hoard is a relay that keeps every version of everything, as some do, and
-// gives at most a cap of events at once.
+// hoard is a relay that keeps every version of every event, as some do, and
+// returns a bounded number of events at once.
 type hoard struct {
 	mu     sync.Mutex
 	events []*nostr.Event
@@ -143,7 +144,7 @@ func (h *hoard) put(events ...*nostr.Event) {
 	h.events = append(h.events, events...)
 }
 
-// replace takes an event's older versions away and keeps it.
+// replace stores an event and removes its older versions.
 func (h *hoard) replace(ev *nostr.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -163,7 +164,7 @@ func (h *hoard) count() int { return len(h.all()) }
 
 func (h *hoard) last() *nostr.Event { return h.all()[h.count()-1] }
 
-// uncap makes the relay give everything, and say so.
+// uncap makes the relay return everything, and say so.
 func (h *hoard) uncap() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

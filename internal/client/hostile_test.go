@@ -29,7 +29,7 @@ func onReq(do func(c *fakeConn, f wire.Frame) bool) func(testing.TB) string {
 	}
 }
 
-// hostileRelays are relays that break the protocol or the clients.
+// hostileRelays are relays that break the protocol or attack clients.
 func hostileRelays(t testing.TB) map[string]func(testing.TB) string {
 	now := time.Now().Unix()
 	good := engramAt(t, "agent", "owner", "mem/a", "hostile's copy", now-100)
@@ -105,8 +105,8 @@ func hostileRelays(t testing.TB) map[string]func(testing.TB) string {
 	}
 }
 
-// Beside every kind of hostile relay, a good one is heard in full and in time,
-// by reading and by writing.
+// Beside every kind of hostile relay, a good relay is read and written
+// completely and in time.
 func TestHostileRelaysSpoilNothing(t *testing.T) {
 	for name, start := range hostileRelays(t) {
 		t.Run(name, func(t *testing.T) {
@@ -123,8 +123,8 @@ func TestHostileRelaysSpoilNothing(t *testing.T) {
 	}
 }
 
-// besideHostile reads and writes at a hostile and a good relay and says what is
-// wrong with that.
+// besideHostile reads and writes at a hostile and a good relay and describes
+// what is wrong.
 func besideHostile(t testing.TB, m *Memory, truth Entry, timeout func(*Options)) error {
 	defer m.c.Close()
 	begin := time.Now()
@@ -150,7 +150,7 @@ func besideHostile(t testing.TB, m *Memory, truth Entry, timeout func(*Options))
 	return inTime("set", begin, timeout)
 }
 
-// Alone, none of them makes anything seem absent.
+// A hostile relay alone makes nothing seem absent.
 func TestHostileRelaysAloneAreNoAbsence(t *testing.T) {
 	for name, start := range hostileRelays(t) {
 		t.Run(name, func(t *testing.T) {
@@ -167,8 +167,8 @@ func TestHostileRelaysAloneAreNoAbsence(t *testing.T) {
 	}
 }
 
-// What one relay may send is bounded in bytes, events and wrong events, however
-// much time it has.
+// What one relay may send is bounded in bytes, events and invalid events,
+// however much time it has.
 func TestBounds(t *testing.T) {
 	now := time.Now().Unix()
 	var sent atomic.Int64
@@ -201,7 +201,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// A relay that talks while nobody listens is cut off.
+// A relay that sends while nothing was asked is disconnected.
 func TestTalkingWithoutBeingAsked(t *testing.T) {
 	cut := make(chan struct{}, 8)
 	url := onReq(func(c *fakeConn, f wire.Frame) bool {
@@ -224,7 +224,8 @@ func TestTalkingWithoutBeingAsked(t *testing.T) {
 	}
 }
 
-// A redirect is not followed: a signature for one relay is not for another.
+// A redirect is not followed, because a signature for one relay is not meant
+// for another.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	h := &hoard{}
 	other := startHoard(t, h)

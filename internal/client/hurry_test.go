@@ -12,11 +12,11 @@ import (
 	"engramd/nips/nipae"
 )
 
-// long is a time limit that no test waits for.
+// long is a time limit that no test reaches.
 func long(o *Options) { o.Timeout, o.Grace = 5*time.Minute, 0 }
 
-// TestOneThatHangsIsNotWaitedFor: what others have answered comes at once,
-// marked, and a second question waits less.
+// TestOneThatHangsIsNotWaitedFor: the answers of the others are returned at
+// once, marked as partial, and the next question waits less.
 func TestOneThatHangsIsNotWaitedFor(t *testing.T) {
 	now := time.Now().Unix()
 	has := startHoard(t, &hoard{hints: true, events: []*nostr.Event{
@@ -41,8 +41,8 @@ func TestOneThatHangsIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestAbsentIsWaitedFor: nothing is said to be absent, or partial, before a
-// slow relay had all the time, its list of relays included.
+// TestAbsentIsWaitedFor: nothing is reported absent or partial before a slow
+// relay, and its list of relays, had the whole time.
 func TestAbsentIsWaitedFor(t *testing.T) {
 	now := time.Now().Unix()
 	listed := startHoard(t, &hoard{hints: true, events: []*nostr.Event{engramAt(t, "agent", "owner", "mem/far", "away", now-5)}})
@@ -64,7 +64,7 @@ func TestAbsentIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestPatient: with Options.Patient every relay has all the time.
+// TestPatient: with Options.Patient every relay has the whole time.
 func TestPatient(t *testing.T) {
 	has := startHoard(t, &hoard{hints: true, events: []*nostr.Event{engramAt(t, "agent", "owner", "mem/a", "text", time.Now().Unix())}})
 	relays := []string{has, silentRelay(t)}
@@ -78,7 +78,7 @@ func TestPatient(t *testing.T) {
 }
 
 // TestOneQuestionIsAskedOnce: neither the list of relays nor what a relay shows
-// to a proved key alone is asked for twice.
+// only after AUTH is asked for twice.
 func TestOneQuestionIsAskedOnce(t *testing.T) {
 	relay := gated(t)
 	var sent transcript
@@ -95,7 +95,7 @@ func TestOneQuestionIsAskedOnce(t *testing.T) {
 	}
 }
 
-// TestOneRelayIsNamedOnce: an error has a line for each relay, also if it
+// TestOneRelayIsNamedOnce: an error has one line for each relay, even if it
 // failed at several questions.
 func TestOneRelayIsNamedOnce(t *testing.T) {
 	one := RelayStatus{URL: "ws://one", Err: errors.New("down")}
@@ -103,7 +103,7 @@ func TestOneRelayIsNamedOnce(t *testing.T) {
 	if n := strings.Count(err.Error(), "ws://one"); n != 1 || !strings.Contains(err.Error(), "ws://two") {
 		t.Error(err)
 	}
-	// As a command meets it: one of two is down, and nothing is found.
+	// A command's case: one of two relays is down, and nothing is found.
 	down := "ws://127.0.0.1:1"
 	m := agentOf(t, "agent", "owner", []string{startHoard(t, &hoard{hints: true}), down}, nil)
 	if err := m.c.Discover(t.Context(), m.agent); err != nil {

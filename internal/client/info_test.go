@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestInfo reads information documents as relays have them, and pages that are
-// none.
+// TestInfo reads information documents as relays write them, and pages that are
+// no such documents.
 func TestInfo(t *testing.T) {
 	const date = "Sun, 22 Nov 2026 12:00:00 GMT"
 	for name, c := range map[string]struct {
@@ -53,7 +53,8 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// TestPromise: a promise of history counts if no rule of retention takes it back.
+// TestPromise: a promise of history counts only if no retention rule
+// contradicts it.
 func TestPromise(t *testing.T) {
 	promise := History{Versions: 100, Days: 365}
 	for doc, want := range map[string]*History{

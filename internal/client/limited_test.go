@@ -10,8 +10,8 @@ import (
 	"engramd/internal/wire"
 )
 
-// limiting is a relay that refuses an event for its rate some times before it
-// takes it.
+// limiting is a relay that refuses an event as rate-limited a number of times
+// before it accepts it.
 func limiting(t testing.TB, times int32, came *atomic.Int32) string {
 	return startFake(t, &fakeRelay{serve: func(c *fakeConn) {
 		for {
@@ -28,8 +28,8 @@ func limiting(t testing.TB, times int32, came *atomic.Int32) string {
 	}})
 }
 
-// What a relay refuses for its rate is sent again, until there is no time left;
-// then the refusal is the answer.
+// A rate-limited event is sent again until no time is left; then the refusal is
+// the answer.
 func TestOverTheRateIsSentAgain(t *testing.T) {
 	ev := engramAt(t, "agent", "owner", "mem/a", "text", time.Now().Unix())
 	var came atomic.Int32

@@ -41,9 +41,9 @@ func (f *fakeLinks) Sent(_ context.Context, _ string, _ Fate, took []string) {
 	f.took = append(f.took, took)
 }
 
-// TestTooLargeForALink: a text that fits, but not beside a link, is written without
-// one and takes no number; what is written behind it goes on in the log. Which relays
-// took something is told.
+// TestTooLargeForALink: a text that fits alone but not with a link is written
+// without one and takes no number, and the next write continues the log. The
+// relays that accepted an event are reported.
 func TestTooLargeForALink(t *testing.T) {
 	at := []string{gated(t)}
 	log := &fakeLinks{}
@@ -70,7 +70,7 @@ func TestTooLargeForALink(t *testing.T) {
 			t.Errorf("taken by %v", took)
 		}
 	}
-	// What is in no log opens none.
+	// An event without a link begins no log.
 	sent := len(log.took)
 	body, err := nipae.NewMemory("mem/b", "x")
 	if err != nil {

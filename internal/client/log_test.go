@@ -85,7 +85,7 @@ func TestLogAtAndRestore(t *testing.T) {
 	}
 }
 
-// A restored body is the old one as a whole.
+// A restored body is a copy of the old one.
 func TestRestoreKeepsTheOldBody(t *testing.T) {
 	h := &hoard{}
 	m := agentOf(t, "agent", "owner", []string{startHoard(t, h)}, nil)
@@ -100,7 +100,7 @@ func TestRestoreKeepsTheOldBody(t *testing.T) {
 	}
 }
 
-// A relay's history is paged down to its end.
+// A relay's history is read page by page to its end.
 func TestHistoryIsPaged(t *testing.T) {
 	relays := []string{bridgetest.Start(t).URL}
 	base := time.Now().Unix() - 1000
@@ -114,7 +114,7 @@ func TestHistoryIsPaged(t *testing.T) {
 	}
 }
 
-// answering is a relay without events whose HTTP says what a test wants.
+// answering is a relay without events whose HTTP answers a test gives.
 func answering(t testing.TB, events []*nostr.Event, h http.HandlerFunc) string {
 	hd := &hoard{events: events, hints: true}
 	return startFake(t, &fakeRelay{serve: hd.serve, http: h})
@@ -128,7 +128,7 @@ func jsonAnswer(status int, body []byte) http.HandlerFunc {
 	}
 }
 
-// What a relay says over HTTP is believed no more than the rest.
+// A relay's HTTP answers are checked like all others.
 func TestHistoryThatLies(t *testing.T) {
 	now := time.Now().Unix()
 	head := engramAt(t, "agent", "owner", "mem/a", "head", now)
@@ -207,7 +207,8 @@ func TestHistoryThatLies(t *testing.T) {
 	}
 }
 
-// What the agent signed and nobody can read is in the log as such.
+// A version that the agent signed and nobody can read is in the log, marked as
+// unreadable.
 func TestUnreadableVersions(t *testing.T) {
 	now := time.Now().Unix()
 	good := engramAt(t, "agent", "owner", "mem/a", "x", now)
@@ -268,8 +269,8 @@ func TestParseWhen(t *testing.T) {
 	}
 }
 
-// TestLogWithoutHTTP: a relay that has a websocket only shows what is current,
-// and the answer says that it is not all.
+// TestLogWithoutHTTP: from a relay with a websocket only, the log has the
+// current version, and is marked as incomplete.
 func TestLogWithoutHTTP(t *testing.T) {
 	hangUp := func(w http.ResponseWriter, _ *http.Request) {
 		if c, _, err := w.(http.Hijacker).Hijack(); err == nil {

@@ -10,8 +10,8 @@ import (
 	"engramd/internal/client"
 )
 
-// TestManageWithoutAPI: an engramd that serves no management is not one that
-// refuses.
+// TestManageWithoutAPI: a relay without the management API is told apart from
+// one that refuses.
 func TestManageWithoutAPI(t *testing.T) {
 	if _, err := clientOf(t, "operator", bridgetest.Start(t).URL).Manage(t.Context(), "x"); !errors.Is(err, client.ErrNoManagement) {
 		t.Error(err)

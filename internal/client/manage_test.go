@@ -19,7 +19,8 @@ import (
 	"engramd/internal/e2e/testkeys"
 )
 
-// answering is a relay that answers every request over HTTP with this.
+// answering is a relay that answers every HTTP request with this status, type
+// and body.
 func answering(t *testing.T, status int, kind, body string) string {
 	t.Helper()
 	return serving(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -50,7 +51,8 @@ func clientOf(t *testing.T, name string, relays ...string) *client.Client {
 	return c
 }
 
-// TestManageSignsWhatItSends: for this URL, with this body, each time anew.
+// TestManageSignsWhatItSends: a signature is for this URL and this body, and
+// made anew for each call.
 func TestManageSignsWhatItSends(t *testing.T) {
 	ids := map[string]bool{}
 	url := ""
@@ -81,7 +83,7 @@ func TestManageSignsWhatItSends(t *testing.T) {
 	}
 }
 
-// TestManageAnswers: whatever a relay answers is a result or one of the errors.
+// TestManageAnswers: any answer of a relay is a result or one of the errors.
 func TestManageAnswers(t *testing.T) {
 	const rpc = "application/nostr+json+rpc"
 	for _, c := range []struct {
@@ -124,8 +126,8 @@ func TestManageAnswers(t *testing.T) {
 	}
 }
 
-// TestClaimKeyBelievesNothing: a key that is not the agent's is not taken, and
-// a token goes to one relay, over a line that others do not read.
+// TestClaimKeyBelievesNothing: a key that is not the agent's is refused, and a
+// token is sent to one relay only, over an encrypted connection.
 func TestClaimKeyBelievesNothing(t *testing.T) {
 	agent, other := testkeys.New("agent"), testkeys.New("other")
 	nsec := nsecFor(t, agent.Secret)
@@ -137,7 +139,7 @@ func TestClaimKeyBelievesNothing(t *testing.T) {
 	serve := func(body string) string {
 		return serving(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
-			if r.Method == http.MethodGet { // does it have the API at all
+			if r.Method == http.MethodGet { // the probe whether the API exists
 				if r.Header.Get("Authorization") != "" {
 					t.Errorf("a question that needs no proof has %q", r.Header.Get("Authorization"))
 				}

@@ -16,8 +16,8 @@ func newTexts(n int) (all []NewText) {
 	return all
 }
 
-// TestAddsInFlightTogether: a relay that says no OK before it has seen all texts
-// gets them all, after one question.
+// TestAddsInFlightTogether: all texts are sent after one question, before the
+// first OK arrives.
 func TestAddsInFlightTogether(t *testing.T) {
 	const many = 20
 	var questions, connections atomic.Int32

@@ -76,7 +76,7 @@ func slugs(entries []Entry) (out []string) {
 	return out
 }
 
-// A stranger learns nothing, and a pair is not another pair.
+// A stranger reads nothing, and pairs do not see each other's memories.
 func TestPairsAreApart(t *testing.T) {
 	relays := []string{bridgetest.Start(t).URL}
 	mustSet(t, agentOf(t, "agent", "owner", relays, nil), "mem/a", "for owner")
@@ -146,7 +146,7 @@ func TestWhatIsRefusedBeforeItIsSent(t *testing.T) {
 	}
 }
 
-// What the body holds beside its text stays, through edits and removals.
+// Members of a body that this version does not know survive edits and removals.
 func TestUnknownMembersAreKept(t *testing.T) {
 	h := &hoard{}
 	m := agentOf(t, "agent", "owner", []string{startHoard(t, h)}, nil)
@@ -171,7 +171,7 @@ func TestUnknownMembersAreKept(t *testing.T) {
 	}
 }
 
-// newestBody is what the newest event of a hoard says.
+// newestBody returns the body of the newest event in a hoard.
 func (h *hoard) newestBody(t testing.TB, m *Memory) string {
 	t.Helper()
 	found, _ := h.find(m.all())
@@ -186,7 +186,7 @@ func (h *hoard) newestBody(t testing.TB, m *Memory) string {
 	return string(b)
 }
 
-// TestRemoveVersion: only the text that it was said for is removed.
+// TestRemoveVersion: a version is removed only if it still has the given text.
 func TestRemoveVersion(t *testing.T) {
 	h := &hoard{}
 	m := agentOf(t, "agent", "owner", []string{startHoard(t, h)}, nil)

@@ -39,8 +39,8 @@ func TestParseMessage(t *testing.T) {
 	}
 }
 
-// Whatever a relay sends is parsed or refused, and what is shown of it is
-// short and prints.
+// Any message is parsed or refused, and what is shown of it is short and
+// printable.
 func FuzzParseMessage(f *testing.F) {
 	for _, seed := range []string{`["EVENT","s",{"id":1}]`, `["EOSE","s",["finish"]]`, `["OK","id",false,"\u0007"]`, `["AUTH","c"]`, `["CLOSED","s","a\u202eb"]`, `["NEG-MSG","s","6100000200"]`, `["NEG-ERR","s","blocked: x"]`, `[[[`} {
 		f.Add([]byte(seed))

@@ -12,7 +12,7 @@ import (
 	"engramd/internal/bridge/bridgetest"
 )
 
-// relayList is the agent's kind 10002.
+// relayList returns the agent's kind 10002.
 func relayList(t testing.TB, at int64, tags ...nostr.Tag) *nostr.Event {
 	t.Helper()
 	ev := &nostr.Event{Kind: nostr.KindRelayListMetadata, CreatedAt: nostr.Timestamp(at), Tags: tags}
@@ -99,8 +99,8 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
-// Memory lies where the agent's list says, and a list that may be unknown keeps
-// anything from being absent.
+// Memory is also read where the agent's list says, and while the list may be
+// unknown nothing is reported absent.
 func TestDiscoveredRelaysAreAsked(t *testing.T) {
 	now := time.Now().Unix()
 	home := bridgetest.Start(t).URL
@@ -117,7 +117,7 @@ func TestDiscoveredRelaysAreAsked(t *testing.T) {
 	if got, status, err := m.Get(t.Context(), "mem/a"); err != nil || got != wrote || status.Partial || status.Relays[1].URL != home {
 		t.Errorf("after: %+v, %v, %+v", got, err, status)
 	}
-	// What a listed relay was not asked for, it is not said to lack.
+	// A listed relay is not said to lack what it was not asked for.
 	log, status, err := m.Log(t.Context(), "mem/a")
 	if listed := status.Relays[1].Err; err != nil || len(log) != 1 || status.Partial || !errors.Is(listed, ErrHistoryUnasked) || !errors.Is(listed, ErrNoHistory) {
 		t.Errorf("its versions: %v, %v, %+v", log, err, status)
@@ -127,7 +127,7 @@ func TestDiscoveredRelaysAreAsked(t *testing.T) {
 	if err := unsure.c.Discover(t.Context(), m.Agent()); err != nil {
 		t.Fatal(err)
 	}
-	unsure.c.mu.Lock() // from now on only the relay that answers is asked
+	unsure.c.mu.Lock() // from now on only the answering relay is asked
 	unsure.c.targets = unsure.c.targets[1:]
 	unsure.c.mu.Unlock()
 	if _, status, err := unsure.Get(t.Context(), "mem/none"); !errors.Is(err, ErrPartial) || !status.Partial {
@@ -138,8 +138,8 @@ func TestDiscoveredRelaysAreAsked(t *testing.T) {
 	}
 }
 
-// A list that is found while some relay fails may be an old one: where it
-// leads, nothing is absent, and what is found may be old.
+// A list that was found while some relay failed may be old: then nothing is
+// reported absent, and what is found may be old.
 func TestAnOldListIsDoubted(t *testing.T) {
 	now := time.Now().Unix()
 	left, home := bridgetest.Start(t).URL, bridgetest.Start(t).URL
@@ -163,7 +163,7 @@ func TestAnOldListIsDoubted(t *testing.T) {
 	}
 }
 
-// With a deadline, looking for the list leaves time to ask.
+// With a deadline, the search for the list leaves time for the question.
 func TestDiscoverLeavesTime(t *testing.T) {
 	relays := []string{silentRelay(t), startHoard(t, &hoard{})}
 	scaled(t, func(timeout func(*Options)) error {

@@ -11,8 +11,8 @@ import (
 	"engramd/internal/bridge/bridgetest"
 )
 
-// TestOthers: whose key it is decides what can be known, on a relay with a
-// gate.
+// TestOthers: on a relay with a gate, the key that asks decides which pairs are
+// found.
 func TestOthers(t *testing.T) {
 	relay := gated(t)
 	now := time.Now().Unix()
@@ -45,7 +45,7 @@ func TestOthers(t *testing.T) {
 }
 
 // TestOwnersAreNotTold: relays that only the agent's list names do not learn
-// from an owner's question who he is.
+// from an owner's question who the owner is.
 func TestOwnersAreNotTold(t *testing.T) {
 	listed := &hoard{hints: true}
 	url := startHoard(t, listed)
@@ -63,8 +63,8 @@ func TestOwnersAreNotTold(t *testing.T) {
 	}
 }
 
-// TestAgents: the union over relays, approved ones first, sizes as they are
-// read.
+// TestAgents: the union over relays, approved agents first, with sizes as they
+// are read.
 func TestAgents(t *testing.T) {
 	one, two := gated(t), gated(t)
 	now := time.Now().Unix()
@@ -100,5 +100,5 @@ func TestAgents(t *testing.T) {
 	}
 }
 
-// gated is the real relay.
+// gated starts engramd, which has a gate.
 func gated(t testing.TB) string { return bridgetest.Start(t).URL }

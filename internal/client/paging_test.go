@@ -12,7 +12,7 @@ import (
 	"engramd/nips/nipae"
 )
 
-// notes are n open events of one author, so many in each second.
+// notes returns n open events of one author, perSecond of them in each second.
 func notes(t testing.TB, n, perSecond int) []*nostr.Event {
 	t.Helper()
 	id := who(t, "author")
@@ -27,8 +27,8 @@ func notes(t testing.TB, n, perSecond int) []*nostr.Event {
 	return out
 }
 
-// Whatever a relay caps, everything is paged in, ties in one second included;
-// and where a cap hides some, it is said.
+// Whatever a relay's cap, all events are paged in, also many in one second;
+// where a cap hides some, the answer says so.
 func TestPaging(t *testing.T) {
 	tests := []struct {
 		name              string
@@ -91,7 +91,7 @@ func TestPaging(t *testing.T) {
 	}
 }
 
-// A memory that is rewritten between two pages of a list is in the list.
+// A memory that is rewritten between two pages of a list stays in the list.
 func TestPagingBesideWrites(t *testing.T) {
 	now := time.Now().Unix()
 	for _, hints := range []bool{true, false} {
@@ -120,8 +120,7 @@ func TestPagingBesideWrites(t *testing.T) {
 	}
 }
 
-// Random stores and caps: what is paged in is everything, or it is said to be
-// cut.
+// For random stores and caps the result is complete or marked as cut.
 func TestPagingRandomly(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	all := notes(t, 120, 1)
@@ -151,7 +150,7 @@ func TestPagingRandomly(t *testing.T) {
 	})
 }
 
-// A cap that may have cut a list shows in its Status.
+// Status reports that a cap may have cut a list.
 func TestListsSayThatTheyMayBeCut(t *testing.T) {
 	h := &hoard{most: 3}
 	now := time.Now().Unix()

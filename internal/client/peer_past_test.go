@@ -13,7 +13,7 @@ import (
 	"engramd/internal/wire"
 )
 
-// pastRelay shows everybody's history as a test says.
+// pastRelay serves /history as a test says.
 type pastRelay struct {
 	asked []string // query strings
 	// answer is the body of each page in turn, and more whether a cap cut it.
@@ -42,7 +42,7 @@ func (r *pastRelay) serve(w http.ResponseWriter, req *http.Request) {
 	fmt.Fprint(w, r.pages[n])
 }
 
-// numbered is an event with its number behind its members.
+// numbered returns an event's JSON with its number as a further member.
 func numbered(ev *nostr.Event, seq int) string {
 	text := string(wire.AppendEvent(nil, ev))
 	return fmt.Sprintf(`%s,"seq":%d}`, text[:len(text)-1], seq)
@@ -72,7 +72,8 @@ func TestPast(t *testing.T) {
 	if want := []string{"after=3&kind=1%2C7&limit=200&since=5", "after=9&kind=1%2C7&limit=200&since=5"}; len(r.asked) != 2 || r.asked[0] != want[0] || r.asked[1] != want[1] {
 		t.Errorf("asked %v", r.asked)
 	}
-	// What does not fit the filter is passed over; an error of take ends it.
+	// An event that does not match the filter is skipped; an error of take ends
+	// the read.
 	r.asked, got = nil, nil
 	if _, err := p.Past(t.Context(), PastQuery{Filter: nostr.Filter{Kinds: []int{7}}}, func(*nostr.Event) error { return errors.New("taken") }); err != nil {
 		t.Errorf("strays: %v", err)
@@ -88,8 +89,8 @@ func TestPast(t *testing.T) {
 	}
 }
 
-// TestPastIsAsLongAsItIs: what one answer may bring bounds a page, and not how
-// many there are.
+// TestPastIsAsLongAsItIs: the bound of an answer holds for each page, not for
+// their number.
 func TestPastIsAsLongAsItIs(t *testing.T) {
 	events := notesOf(t, "agent", 1, 6)
 	r := &pastRelay{at: "40 1000"}
@@ -104,7 +105,7 @@ func TestPastIsAsLongAsItIs(t *testing.T) {
 	}
 }
 
-// TestPastFromLiars: order, signatures, sizes and ends are not taken on trust.
+// TestPastFromLiars: order, signatures, sizes and ends are verified.
 func TestPastFromLiars(t *testing.T) {
 	ev := notesOf(t, "agent", 1, 1)[0]
 	wrong := *ev

@@ -31,7 +31,7 @@ func peerFor(t testing.TB, id Identity, url string, change func(*Options)) *Peer
 	return p
 }
 
-// notesOf are signed events of a name, one a second from a time on.
+// notesOf returns signed events of a named key, one a second from a time on.
 func notesOf(t testing.TB, name string, from int64, n int) []*nostr.Event {
 	t.Helper()
 	var out []*nostr.Event
@@ -54,7 +54,7 @@ func idsOf(events []*nostr.Event) [][32]byte {
 	return out
 }
 
-// sameIDs fails unless both are the same ids, in any order.
+// sameIDs fails unless got and want contain the same ids, in any order.
 func sameIDs(t testing.TB, what string, got, want [][32]byte) {
 	t.Helper()
 	order := func(a, b [32]byte) int { return bytes.Compare(a[:], b[:]) }
@@ -109,8 +109,8 @@ func TestReconcileWhereItIsNotOffered(t *testing.T) {
 	}
 }
 
-// One that takes no set, however small, or ends what it has begun, is read in
-// pages.
+// A relay that refuses every reconciliation, or ends one that it began, is read
+// in pages.
 func TestReconcileWithOneThatWillNot(t *testing.T) {
 	all := notesOf(t, "agent", 1_700_000_000, 90)
 	tight := &syncing{limit: 1, hoard: hoard{events: all}}
@@ -137,8 +137,8 @@ func TestReconcileWithOneThatWillNot(t *testing.T) {
 	}
 }
 
-// One that does not reconcile just now is read in pages now, and asked again the
-// next time; one that never will is not.
+// A relay that is too busy to reconcile is read in pages and asked again the
+// next time; one that never reconciles is not asked again.
 func TestReconcileWithOneThatIsBusy(t *testing.T) {
 	for text, want := range map[string]int64{"error: the relay holds as many": 2, "closed: others need the memory": 2, "blocked: not served here": 1} {
 		var asked atomic.Int64
@@ -162,7 +162,7 @@ func TestReconcileWithOneThatIsBusy(t *testing.T) {
 	}
 }
 
-// A relay that lies about what it has is given up.
+// A reconciliation with a relay that lies about its events is given up.
 func TestReconcileWithLiars(t *testing.T) {
 	for name, said := range map[string]func(int, []byte) []byte{
 		"never done": func(n int, _ []byte) []byte {
@@ -187,8 +187,8 @@ func TestReconcileWithLiars(t *testing.T) {
 	}
 }
 
-// manyIDs is a message that lists so many ids which nobody has, up to a time, and
-// leaves the rest open.
+// manyIDs returns a message that lists ids which no relay has, up to a time,
+// and leaves the rest open.
 func manyIDs(round, n int) []byte {
 	msg := []byte{0x61, 2, 0, 2, 0x80 | byte(n>>7), byte(n & 0x7f)}
 	for i := range n {
@@ -214,7 +214,8 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// What a relay does not deliver, or delivers unasked, is told or refused.
+// An event that is not delivered is reported, and one that was not asked for is
+// refused.
 func TestFetchFromLiars(t *testing.T) {
 	all := notesOf(t, "agent", 1_700_000_000, 250)
 	take := func(*nostr.Event) error { return nil }
@@ -238,7 +239,7 @@ func TestFetchFromLiars(t *testing.T) {
 	}
 }
 
-// Pages, publishing and a live question, against the relay itself, as a party.
+// Pages, publishing and a live question work against engramd, as a party.
 func TestPeerAtTheRelay(t *testing.T) {
 	relay := bridgetest.Start(t)
 	agent := peerFor(t, who(t, "agent"), relay.URL, func(o *Options) { o.Limits.Page = 7 })
@@ -294,7 +295,7 @@ func TestPeerAtTheRelay(t *testing.T) {
 	}
 }
 
-// Who is nobody there is told so by every way.
+// Every way of reading reports that the relay refuses this key.
 func TestPeerIsRefused(t *testing.T) {
 	relay := bridgetest.Start(t)
 	p := peerFor(t, who(t, "stranger"), relay.URL, nil)
@@ -311,7 +312,7 @@ func TestPeerIsRefused(t *testing.T) {
 	}
 }
 
-// A live question to a relay that has died without a word ends.
+// A live question to a relay that died silently ends.
 func TestLiveEndsWithoutASignOfLife(t *testing.T) {
 	deaf := startFake(t, &fakeRelay{serve: func(c *fakeConn) {
 		c.read()
@@ -329,8 +330,8 @@ func TestLiveEndsWithoutASignOfLife(t *testing.T) {
 	}
 }
 
-// A relay that dies while events are sent gets no more, and one that refuses
-// them all is asked to the end.
+// A relay that dies while events are sent gets no more of them; one that
+// refuses each event is sent all.
 func TestPublishAllEndsWithTheRelay(t *testing.T) {
 	var rows [][]*nostr.Event
 	for _, ev := range notesOf(t, "agent", 1_700_000_000, 200) {
@@ -358,8 +359,8 @@ func TestPublishAllEndsWithTheRelay(t *testing.T) {
 	}
 }
 
-// A relay that has a filter cut into parts of the time may not name more ids in
-// them than it may at once.
+// A relay that has a filter split into spans of time may name no more ids in
+// all of them than in one.
 func TestReconcileBoundsAllParts(t *testing.T) {
 	all := notesOf(t, "agent", 1_700_000_000, 300)
 	url := startSyncing(t, &syncing{limit: 100, hoard: hoard{events: all}})
@@ -378,8 +379,9 @@ func TestReconcileBoundsAllParts(t *testing.T) {
 	}
 }
 
-// TestPagesOverALostConnection: a connection that ends while a relay is read in
-// pages is made anew, and the page asked for again of which nothing came.
+// TestPagesOverALostConnection: when the connection ends during a read in
+// pages, a new one is made, and a page of which nothing arrived is requested
+// again.
 func TestPagesOverALostConnection(t *testing.T) {
 	h := &hoard{events: notesOf(t, "agent", 1000, 50), most: 20}
 	var asked atomic.Int32

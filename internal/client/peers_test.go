@@ -51,7 +51,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// A relay that counts for its readers only does so after AUTH.
+// A relay that counts for authenticated readers only counts after AUTH.
 func TestCountAtARelay(t *testing.T) {
 	home := bridgetest.Start(t).URL
 	m := agentOf(t, "agent", "owner", []string{home}, nil)
@@ -68,8 +68,8 @@ func TestCountAtARelay(t *testing.T) {
 	}
 }
 
-// What is asked of a relay that only the agent's list names tells neither owner
-// nor ids, and who asks only where that is demanded.
+// A question to a relay that only the agent's list names contains neither owner
+// nor ids, and the client authenticates only where the relay demands it.
 func TestPeersThatAreListed(t *testing.T) {
 	now := time.Now().Unix()
 	mine, other := engramAt(t, "agent", "owner", "mem/a", "text", now-5), engramAt(t, "agent", "second", "mem/b", "text", now-4)
@@ -139,7 +139,7 @@ func TestPeersThatAreListed(t *testing.T) {
 	}
 }
 
-// While the list of relays is looked for, those that are known are asked.
+// While the list of relays is looked up, the known relays are asked.
 func TestDiscoverKeepsWhatIsKnown(t *testing.T) {
 	far := startHoard(t, &hoard{})
 	var c *Client
@@ -158,7 +158,7 @@ func TestDiscoverKeepsWhatIsKnown(t *testing.T) {
 	}
 }
 
-// Who wants to know is told of a write, and which relays took it.
+// A caller of Stored learns of a write, and which relays accepted it.
 func TestStored(t *testing.T) {
 	home := bridgetest.Start(t).URL
 	var told []*nostr.Event

@@ -12,8 +12,8 @@ import (
 	"engramd/nips/nipae"
 )
 
-// model is what the relays should say: for each record the newest of what was
-// accepted anywhere.
+// model is what the relays should return: for each record the newest version
+// that any relay accepted.
 type model map[string]Entry
 
 func (m model) wrote(key string, e Entry) {
@@ -22,7 +22,7 @@ func (m model) wrote(key string, e Entry) {
 	}
 }
 
-// cluster is what a property test writes to.
+// cluster is the set of relays that a property test writes to.
 type cluster struct {
 	relays []string // those that work
 	broken []string // down and late
@@ -52,8 +52,8 @@ func (c *cluster) memory(t testing.TB, agent, owner string, asOwner bool, relays
 	return c.clients[key]
 }
 
-// some are some of the working relays, in any order, and at times the broken
-// one that fails at once.
+// some returns some of the working relays in random order, and at times the
+// broken one that fails at once.
 func (c *cluster) some() []string {
 	out := slices.Clone(c.relays)
 	c.rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
@@ -66,7 +66,7 @@ func (c *cluster) some() []string {
 
 func pick1[T any](rng *rand.Rand, of []T) T { return of[rng.IntN(len(of))] }
 
-// step writes or removes something at some relays.
+// step writes or removes a record at some relays.
 func (c *cluster) step(t *testing.T, i int) {
 	c.now = c.now.Add(time.Duration(c.rng.IntN(3)) * time.Second)
 	agent, owner, slug := pick1(c.rng, propertyAgents), pick1(c.rng, propertyOwners), pick1(c.rng, propertySlugs)
@@ -104,7 +104,7 @@ func (c *cluster) step(t *testing.T, i int) {
 	c.truth.wrote(agent+owner+string(slug), e)
 }
 
-// check reads every record as both parties from those relays and compares.
+// check reads every record as both parties from the given relays and compares.
 func (c *cluster) check(t *testing.T, relays []string, partial bool) {
 	t.Helper()
 	for _, agent := range propertyAgents {
@@ -139,9 +139,9 @@ func find(l Listing, slug nipae.Slug) Entry {
 	return Entry{}
 }
 
-// Two agents, two owners, three relays that work, of which one keeps every old
+// Two agents, two owners, three working relays, one of which keeps every old
 // version, and others that are down or late: whoever wrote where, everybody who
-// asks all of them reads the same heads, and after one sync from each of them.
+// asks all relays reads the same heads, and after a sync from each of them.
 func TestTheSameHeadEverywhere(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestTheSameHeadEverywhere(t *testing.T) {
 		for i := range 60 {
 			c.step(t, i)
 		}
-		// The keeper's cap may hide ties of one second, which it says.
+		// The hoard's cap may hide events of one second, which it reports.
 		c.relays[2] = startHoard(t, &hoard{events: keeper.all(), hints: true})
 		c.check(t, c.relays, false)
 		c.check(t, append([]string{c.broken[0]}, c.relays...), true)

@@ -19,7 +19,7 @@ import (
 	"engramd/nips/nipae"
 )
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for an expected event.
 const patience = time.Minute
 
 // silentRelay takes connections and says nothing, not even to a handshake.
@@ -53,7 +53,7 @@ func silentRelay(t testing.TB) string {
 	return "ws://" + l.Addr().String()
 }
 
-// who makes the identity of a name. Its secret is known to everybody.
+// who makes the identity of a name. Its secret key is public.
 func who(t testing.TB, name string) Identity {
 	t.Helper()
 	id, err := NewIdentity(testkeys.New(name).Secret)
@@ -75,12 +75,12 @@ func clientFor(t testing.TB, id Identity, relays []string, change func(*Options)
 	return c
 }
 
-// quick makes operations end soon, for relays that do not answer.
+// quick shortens the time limit, for relays that do not answer.
 func quick(o *Options) { o.Timeout, o.Grace = 1500*time.Millisecond, 0 }
 
-// scaled calls try with operations that time out after a second, and again with
-// longer ones as long as it fails: tests share their machine, and a relay that
-// had no time to answer is no fault. What is wrong at every scale is one.
+// scaled calls try with a time limit of a second, and again with longer ones
+// while it fails: tests share their machine, and a relay may have had no time
+// to answer. What fails at every limit is a fault.
 func scaled(t testing.TB, try func(timeout func(*Options)) error) {
 	t.Helper()
 	for limit := time.Second; ; limit *= 3 {
@@ -96,8 +96,8 @@ func scaled(t testing.TB, try func(timeout func(*Options)) error) {
 	}
 }
 
-// inTime returns an error if what began at start has taken much longer than the
-// timeout.
+// inTime returns an error if what began at start took much longer than the time
+// limit.
 func inTime(what string, start time.Time, timeout func(*Options)) error {
 	var o Options
 	timeout(&o)
@@ -117,7 +117,7 @@ func agentOf(t testing.TB, agent, owner string, relays []string, change func(*Op
 	return m
 }
 
-// ownerOf is the same memory in the owner's hands.
+// ownerOf returns the same memory for its owner.
 func ownerOf(t testing.TB, agent, owner string, relays []string, change func(*Options)) *Memory {
 	t.Helper()
 	m, err := clientFor(t, who(t, owner), relays, change).AsOwner(who(t, agent).PubKey())
@@ -154,14 +154,15 @@ func sealed(t testing.TB, agent, owner string, body nipae.Body, at int64) *nostr
 	return ev
 }
 
-// randomness is a stream that a number gives: tests come out the same again.
+// randomness returns a stream that depends on the seed alone, so that tests
+// repeat.
 func randomness(seed int64) *rand.ChaCha8 {
 	var key [32]byte
 	copy(key[:], fmt.Sprint(seed))
 	return rand.NewChaCha8(key)
 }
 
-// put publishes events to relays as anybody may.
+// put publishes events to relays without a client's checks.
 func put(t testing.TB, relays []string, events ...*nostr.Event) {
 	t.Helper()
 	c := clientFor(t, who(t, "courier"), relays, nil)
@@ -178,7 +179,7 @@ func put(t testing.TB, relays []string, events ...*nostr.Event) {
 	}
 }
 
-// transcript remembers everything that a client shows: trace and log.
+// transcript collects everything that a client shows: trace and log.
 type transcript struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -196,7 +197,7 @@ func (tr *transcript) String() string {
 	return tr.b.String()
 }
 
-// into makes a client show everything.
+// into has a client write its trace and log to the transcript.
 func (tr *transcript) into(o *Options) {
 	o.Trace = func(relay string, sent bool, frame []byte) { fmt.Fprintln(tr, relay, sent, string(frame)) }
 	o.Log = slog.New(slog.NewTextHandler(tr, &slog.HandlerOptions{Level: slog.LevelDebug}))

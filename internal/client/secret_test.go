@@ -12,8 +12,9 @@ import (
 	"engramd/nips/nipae"
 )
 
-// Nothing that a client shows, in any verb, error, log line or trace, holds a
-// secret key; and nothing that it sends holds a slug or a text.
+// Nothing that a client shows, in any verb, error, log line or trace, contains
+// a secret key, and nothing that it sends contains a slug or a text in the
+// clear.
 func TestSecretsStaySecret(t *testing.T) {
 	var tr transcript
 	relays := []string{bridgetest.Start(t).URL, startHoard(t, &hoard{}), bridgetest.Down(t), hostileRelays(t)["a wrong signature"](t), refusing(t, "error: no")}

@@ -17,13 +17,13 @@ import (
 	"engramd/internal/wire"
 )
 
-// alike makes relays alike in the memory of one pair.
+// alike synchronizes relays in the memory of one pair.
 func alike(t testing.TB, id Identity, agent, owner string, relays []string) TransferReport {
 	t.Helper()
 	return move(t, id, relays, relays, func(tr *Transfer) { tr.Filters = MemoryOf(agent, owner, 0) })
 }
 
-// One sync makes all relays alike, whoever asks for it.
+// One sync makes all relays alike, whichever party runs it.
 func TestAlike(t *testing.T) {
 	full, empty, stale := bridgetest.Start(t), bridgetest.Start(t), bridgetest.Start(t)
 	down := bridgetest.Down(t)
@@ -66,7 +66,7 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// What a relay does not take is told, and expired heads are not sent.
+// A refused event is reported, and expired heads are not sent.
 func TestAlikeThatIsRefused(t *testing.T) {
 	now := time.Now().Unix()
 	expired := engramAt(t, "agent", "owner", "mem/b", "x", now-50)
@@ -97,7 +97,7 @@ func TestAlikeThatIsRefused(t *testing.T) {
 	}
 }
 
-// A doubt about a relay is told of it once, and takes the place of no failure.
+// A doubt about a relay is reported once, and replaces no failure.
 func TestDoubt(t *testing.T) {
 	failed := errors.New("it failed")
 	r := TransferReport{Sources: []TransferSource{{URL: "ws://a"}, {URL: "ws://b", Err: failed}}}
@@ -115,8 +115,8 @@ func sameListing(a, b Listing) bool {
 		slices.Equal(a.Tombstones, b.Tombstones) && a.Unreadable == b.Unreadable
 }
 
-// Making relays alike tells one that only the agent's list names no more than any
-// other reading does, and never asks it for history, while it gets what it lacks.
+// A sync tells a relay that only the agent's list names no more than other
+// reads do, and does not ask it for history, while it gets what it lacks.
 func TestAlikeIsDiscreet(t *testing.T) {
 	now := time.Now().Unix()
 	memory := engramAt(t, "agent", "owner", "mem/a", "text", now-5)

@@ -15,7 +15,7 @@ import (
 	"engramd/nips/nip77"
 )
 
-// syncing is a hoard that reconciles (NIP-77), or says that it does.
+// syncing is a hoard that reconciles (NIP-77), or claims to.
 type syncing struct {
 	hoard
 	nips        string // supported_nips, JSON
@@ -116,7 +116,7 @@ func (s *syncing) serve(c *fakeConn) {
 	}
 }
 
-// answerTo is answer with what this relay refuses and hides.
+// answerTo is answer with the refusals and hidden events of this relay.
 func (s *syncing) answerTo(c *fakeConn, f wire.Frame) {
 	if s.refusesStrangers(c, f) {
 		return

@@ -14,9 +14,9 @@ import (
 	"engramd/nips/nipae"
 )
 
-// Of 100,000 events 100 differ: making two relays alike costs at most 2 % of the
-// bytes of reading one of them. Events that both have need no signature, because
-// nobody gets to see them.
+// When 100 of 100,000 events differ, making two relays alike costs at most 2 %
+// of the bytes of reading one of them. Events that both have need no signature
+// here, because no client reads them.
 func TestTransferIsCheap(t *testing.T) {
 	const all, differing = 100_000, 100
 	now := time.Now().Unix()

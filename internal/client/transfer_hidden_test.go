@@ -10,8 +10,9 @@ import (
 	"engramd/internal/wire"
 )
 
-// A relay that shows contracts to strangers is not told which ones another has:
-// who knows an id can read what has it. Nor is any told by a dry run.
+// A relay that shows contracts to strangers is not told the ids of another
+// relay's contracts, because an id opens them. A dry run tells none to any
+// relay.
 func TestTransferTellsNoIDsOfContracts(t *testing.T) {
 	now := time.Now().Unix()
 	secret := signed(t, "worker", kindContractEntry, now-50, `{"type":"message","content":"x"}`,
@@ -35,7 +36,7 @@ func TestTransferTellsNoIDsOfContracts(t *testing.T) {
 	}
 }
 
-// opened are the filters of the sessions so far.
+// opened returns the filters of the sessions so far.
 func (s *syncing) opened() []nostr.Filter {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"engramd/nips/nipae"
 )
 
-// move runs a transfer of everything of a key.
+// move transfers everything of a key.
 func move(t testing.TB, id Identity, from, to []string, change func(*Transfer)) TransferReport {
 	t.Helper()
 	peers := map[string]*Peer{}
@@ -40,8 +40,8 @@ func move(t testing.TB, id Identity, from, to []string, change func(*Transfer)) 
 	return report
 }
 
-// shown is everything that a key sees at a relay: ids of what is current, and of
-// what was superseded, oldest first.
+// shown returns everything that a key sees at a relay: the ids of current and
+// of superseded events, oldest first.
 func shown(t testing.TB, id Identity, url string) (current, past []string) {
 	t.Helper()
 	p := peerFor(t, id, url, nil)
@@ -71,7 +71,7 @@ func mustBeAlike(t testing.TB, id Identity, a, b string) {
 	}
 }
 
-// signed is an event of a name.
+// signed returns a signed event of a named key.
 func signed(t testing.TB, name string, kind int, at int64, content string, tags ...nostr.Tag) *nostr.Event {
 	t.Helper()
 	ev := &nostr.Event{Kind: kind, CreatedAt: nostr.Timestamp(at), Content: content, Tags: tags}
@@ -81,8 +81,8 @@ func signed(t testing.TB, name string, kind int, at int64, content string, tags 
 	return ev
 }
 
-// agentLife is what an agent wrote: slugs with several versions, one that was
-// removed, one deleted, its list of relays.
+// agentLife returns what an agent wrote: slugs with several versions, a removed
+// and a deleted one, and its list of relays.
 func agentLife(t testing.TB, now int64) []*nostr.Event {
 	t.Helper()
 	var out []*nostr.Event
@@ -98,7 +98,7 @@ func agentLife(t testing.TB, now int64) []*nostr.Event {
 		signed(t, "agent", 10002, now-270, "", nostr.Tag{"r", "wss://relay.example"}))
 }
 
-// An agent moves with its history, and moving again has nothing to do.
+// An agent moves with its history, and a second transfer has nothing to do.
 func TestTransfer(t *testing.T) {
 	a, b := bridgetest.Start(t), bridgetest.Start(t)
 	now := time.Now().Unix()
@@ -117,7 +117,7 @@ func TestTransfer(t *testing.T) {
 	if again := move(t, agent, []string{a.URL}, []string{b.URL}, nil).Targets[0]; again.Lacked != 0 || again.Sent != 0 {
 		t.Errorf("again: %+v", again)
 	}
-	// Later on only what is new goes over, and the owner may do it as well.
+	// Later transfers send only what is new, and the owner may run them too.
 	put(t, []string{a.URL}, engramAt(t, "agent", "owner", "mem/a", "later", now-100), engramAt(t, "agent", "owner", "mem/a", "latest", now-99))
 	got = move(t, who(t, "owner"), []string{a.URL}, []string{b.URL}, nil).Targets[0]
 	if !got.UpToDate() || got.Lacked != 1 || got.Sent != 2 || got.Past != 1 {
@@ -126,7 +126,8 @@ func TestTransfer(t *testing.T) {
 	mustBeAlike(t, agent, a.URL, b.URL)
 }
 
-// Of what a target took, older versions are counted: not those that it refused.
+// Among the events that a target accepted, older versions are counted; refused
+// ones are not.
 func TestTransferCountsOlderVersionsTaken(t *testing.T) {
 	agent, now := who(t, "agent"), time.Now().Unix()
 	var versions []*nostr.Event
@@ -156,8 +157,9 @@ func TestTransferCountsOlderVersionsTaken(t *testing.T) {
 	}
 }
 
-// What a target has in a newer version is not sent, and older versions that it
-// lacks are told; with both directions the two end alike but for those.
+// An event is not sent where the target has a newer version, and older versions
+// that it lacks are reported; after both directions the relays are alike but
+// for those.
 func TestTransferBothWays(t *testing.T) {
 	a, b := bridgetest.Start(t), bridgetest.Start(t)
 	now := time.Now().Unix()
@@ -188,7 +190,8 @@ func TestTransferBothWays(t *testing.T) {
 	}
 }
 
-// What its author has deleted at the target is neither lacking nor refused.
+// An event that its author deleted at the target counts neither as lacking nor
+// as refused.
 func TestTransferOfWhatIsDeletedThere(t *testing.T) {
 	a, b := bridgetest.Start(t), bridgetest.Start(t)
 	now := time.Now().Unix()
@@ -233,7 +236,7 @@ func TestTransferLeavesOut(t *testing.T) {
 	}
 }
 
-// Whatever the two relays offer, the outcome is the same.
+// The outcome is the same whatever the two relays support.
 func TestTransferWithoutReconciling(t *testing.T) {
 	now := time.Now().Unix()
 	var shared, only []*nostr.Event
@@ -256,7 +259,8 @@ func TestTransferWithoutReconciling(t *testing.T) {
 	}
 }
 
-// Of two sources with different versions both go to a relay that keeps history.
+// When two sources have different versions, both go to a relay that keeps
+// history.
 func TestTransferFromTwoVersions(t *testing.T) {
 	a, b, to := bridgetest.Start(t), bridgetest.Start(t), bridgetest.Start(t)
 	now := time.Now().Unix()
@@ -267,8 +271,8 @@ func TestTransferFromTwoVersions(t *testing.T) {
 	}
 }
 
-// A target that refuses to show history, as something in front of it may, gets
-// what is current. A source that does so has not shown everything.
+// A target that refuses to show history, perhaps a proxy in front of it, gets
+// the current events. A source that refuses is reported as incomplete.
 func TestTransferWithRefusedHistory(t *testing.T) {
 	now := time.Now().Unix()
 	mine := []*nostr.Event{engramAt(t, "agent", "owner", "mem/a", "1", now-50), engramAt(t, "agent", "owner", "mem/a", "2", now-40)}
@@ -298,7 +302,7 @@ func TestTransferAsksForOrdersOnce(t *testing.T) {
 	}
 }
 
-// What is kept of one relay is bounded together, whatever way it came.
+// What is held of one relay is bounded in total, whichever way it arrived.
 func TestTransferBoundsAllThatIsKept(t *testing.T) {
 	now := time.Now().Unix()
 	from := &syncing{past: []*nostr.Event{}}
@@ -317,7 +321,7 @@ func TestTransferBoundsAllThatIsKept(t *testing.T) {
 	}
 }
 
-// An event of a time that NIP-77 cannot say keeps nothing else from going over.
+// An event whose time NIP-77 cannot express keeps no other from being sent.
 func TestTransferOfAnImpossibleTime(t *testing.T) {
 	good := engramAt(t, "agent", "owner", "mem/a", "x", time.Now().Unix()-40)
 	odd := signed(t, "stranger", nipae.Kind, math.MaxInt64, "x", nostr.Tag{"d", "x"}, nostr.Tag{"p", who(t, "owner").PubKey()})
@@ -328,7 +332,7 @@ func TestTransferOfAnImpossibleTime(t *testing.T) {
 	}
 }
 
-// Relays that lie are bounded and named, and nothing of theirs is sent on.
+// Relays that lie are bounded and named, and none of their events is sent on.
 func TestTransferWithLiars(t *testing.T) {
 	now := time.Now().Unix()
 	mine := []*nostr.Event{engramAt(t, "agent", "owner", "mem/a", "x", now-40), engramAt(t, "agent", "owner", "mem/b", "x", now-40)}
@@ -354,7 +358,7 @@ func TestTransferWithLiars(t *testing.T) {
 			t.Errorf("%s: %+v, %d sent", name, s, to.count())
 		}
 	}
-	// A history with what is another's is no history of ours.
+	// A history that contains another author's event is not used.
 	latest := engramAt(t, "agent", "owner", "mem/a", "new", now-10)
 	others := signed(t, "agent", nipae.Kind, now-60, "x", nostr.Tag{"d", latest.Tags.GetD()}, nostr.Tag{"p", who(t, "stranger").PubKey()})
 	leaking := &syncing{hoard: hoard{events: []*nostr.Event{latest}}, past: append([]*nostr.Event{others}, mine...)}
@@ -363,7 +367,7 @@ func TestTransferWithLiars(t *testing.T) {
 	if told.Sources[0].Whole() || told.Sources[0].Rejected != 1 || keeping.count() != 2 || slices.ContainsFunc(keeping.all(), func(ev *nostr.Event) bool { return ev.ID == others.ID }) {
 		t.Errorf("%+v, %d sent", told.Sources[0], keeping.count())
 	}
-	// Two that come to no end are read in full.
+	// Two relays whose reconciliation does not end are read in full.
 	endless := &syncing{hoard: hoard{events: mine}, said: func(n int, _ []byte) []byte {
 		return append([]byte{0x61, 0, 0, 1, byte(n), byte(n >> 8)}, make([]byte, 14)...)
 	}}
@@ -374,7 +378,7 @@ func TestTransferWithLiars(t *testing.T) {
 	}
 }
 
-// A relay that is down, as one or the other.
+// A relay that is down, as source and as target.
 func TestTransferWithRelaysThatAreDown(t *testing.T) {
 	now := time.Now().Unix()
 	down := bridgetest.Down(t)
@@ -386,8 +390,8 @@ func TestTransferWithRelaysThatAreDown(t *testing.T) {
 	}
 }
 
-// Moves of two keys within one second follow one another, whatever their ids are
-// and though nobody tells in which order they came.
+// Two keys' moves within one second keep their order, whatever their ids are
+// and though no relay tells the order of arrival.
 func TestTransferOfMovesInOneSecond(t *testing.T) {
 	now := time.Now().Unix()
 	from, to := bridgetest.Start(t), bridgetest.Start(t)
@@ -406,7 +410,7 @@ func TestTransferOfMovesInOneSecond(t *testing.T) {
 	mustBeAlike(t, who(t, "agent"), from.URL, to.URL)
 }
 
-// What another key signed about a contract goes only where strangers are refused.
+// Another key's events of a contract are sent only where strangers are refused.
 func TestTransferOfContracts(t *testing.T) {
 	now := time.Now().Unix()
 	id := "0f8fad5b-d9cb-469f-a165-70867728950e"

@@ -10,8 +10,8 @@ import (
 	"engramd/internal/bridge/bridgetest"
 )
 
-// What of a contract is withdrawn has no current version that could differ. Its
-// versions go along with the request to delete, or are told.
+// A withdrawn entry has no current version that could differ. Its versions are
+// sent together with the request to delete, or reported.
 func TestTransferOfWithdrawnEntries(t *testing.T) {
 	now := time.Now().Unix()
 	tag := func(name, id string) nostr.Tags {
@@ -35,7 +35,8 @@ func TestTransferOfWithdrawnEntries(t *testing.T) {
 	if !got.UpToDate() || len(got.NotMoved) != 1 || got.NotMoved[0].Event.ID != theirs.ID {
 		t.Errorf("%+v", got)
 	}
-	// What its author withdrew unseen by this key does not become current.
+	// An entry that its author withdrew before this key saw it does not become
+	// current.
 	currentA, pastA := shown(t, agent, a.URL)
 	currentB, pastB := shown(t, agent, b.URL)
 	if !slices.Equal(currentA, currentB) || !slices.Equal(pastA, pastB) || len(pastB) != 3 {
@@ -44,7 +45,8 @@ func TestTransferOfWithdrawnEntries(t *testing.T) {
 	if again := move(t, agent, []string{a.URL}, []string{b.URL}, nil).Targets[0]; again.Sent != 0 || len(again.NotMoved) != 1 {
 		t.Errorf("again: %+v", again)
 	}
-	// One that has the newer of all, or the request already, is told what it lacks.
+	// A target that has the newer version, or the request already, is reported
+	// with what it lacks.
 	got = move(t, agent, []string{a.URL}, []string{c.URL}, nil).Targets[0]
 	ids := []string{}
 	for _, m := range got.NotMoved {
@@ -60,7 +62,8 @@ func TestTransferOfWithdrawnEntries(t *testing.T) {
 	}
 }
 
-// Of what the target has in a newer version, older ones that it lacks are told too.
+// Older versions that the target lacks are reported also where it has a newer
+// one.
 func TestTransferOfWhatIsStale(t *testing.T) {
 	now := time.Now().Unix()
 	a, b := bridgetest.Start(t), bridgetest.Start(t)

@@ -12,8 +12,8 @@ import (
 	"engramd/internal/store"
 )
 
-// What nobody knows of is answered after a while, and is executed all the same,
-// once, when the log is back.
+// A batch of which nothing is known is answered after a while, and is still
+// executed, once, when the log is back.
 func TestPatience(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		_, list := hosts(t, "a")
@@ -35,7 +35,7 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// A store that takes long is no reason to say that nobody knows.
+// A slow store is not a reason to answer that nothing is known.
 func TestPatienceWithTheStore(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		log := NewMemory(time.Now)
@@ -93,7 +93,7 @@ func TestHaltAnswersAll(t *testing.T) {
 	})
 }
 
-// What the store has and has not made durable is answered too.
+// What the store has executed and not made durable is answered too.
 func TestHaltAnswersWhatIsExecuted(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		log, list := hosts(t, "a")
@@ -118,7 +118,8 @@ func TestHaltAnswersWhatIsExecuted(t *testing.T) {
 	})
 }
 
-// A batch is taken up in its middle, wherever the transaction before ended.
+// Execution resumes in the middle of a batch, wherever the last transaction
+// ended.
 func TestRestartInTheMiddleOfABatch(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		log, list := hosts(t, "a", "b")

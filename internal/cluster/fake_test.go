@@ -11,7 +11,7 @@ import (
 	"engramd/internal/store"
 )
 
-// row is what a command left behind in a fake store.
+// row is what a command wrote to a fake store.
 type row struct {
 	place store.LogPlace
 	at    int64
@@ -53,7 +53,7 @@ func (d *disk) copyRows() []row {
 	return append([]row(nil), d.rows...)
 }
 
-// say is a command that says a text, for a fake store.
+// say returns a command that carries a text, for a fake store.
 func say(text string) store.Command { return store.DropTokens{ID: text} }
 
 func text(c store.Command) string {
@@ -66,7 +66,7 @@ func text(c store.Command) string {
 	return fmt.Sprintf("%T", c)
 }
 
-// fake is a store that executes what it is given, in transactions of any size,
+// fake is a store that executes what it is given in transactions of any size,
 // some of which fail at first.
 type fake struct {
 	disk *disk
@@ -75,7 +75,7 @@ type fake struct {
 	rng  *rand.Rand
 	slow time.Duration // how long a transaction takes at most
 	odd  func(store.Placed) store.Outcome
-	fail func(store.Placed) error // that a command cannot be executed
+	fail func(store.Placed) error // why a command cannot be executed
 }
 
 func newFake(d *disk, seed uint64) *fake {
@@ -137,8 +137,8 @@ func (f *fake) run(ctx context.Context) {
 	}
 }
 
-// able returns how many commands can be executed. At one that cannot the node
-// ends.
+// able returns how many commands from the start can be executed. The node ends
+// at the first that cannot.
 func (f *fake) able(list []store.Placed) int {
 	for i, p := range list {
 		if f.fail == nil || p.Command == nil {
@@ -168,7 +168,7 @@ func (f *fake) done(list []store.Placed) (out []store.Done) {
 	return out
 }
 
-// ticket is who waits for a command: the first answer counts.
+// ticket waits for the answer to a command: the first answer counts.
 type ticket struct {
 	once  sync.Once
 	ended chan struct{}
@@ -190,7 +190,7 @@ func (t *ticket) end(err error) {
 
 func (t *ticket) Fail(err error) { t.end(err) }
 
-// host is a machine with a node: it can be killed and started again.
+// host is a machine with a node, which can be killed and started again.
 type host struct {
 	log    *Memory
 	disk   *disk
@@ -216,7 +216,7 @@ func newHost(log *Memory, name string, seed uint64) *host {
 	return h
 }
 
-// start starts the node as it was durable, and returns it.
+// start starts a node on what is durable, and returns it.
 func (h *host) start() (*Node, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -238,8 +238,8 @@ func (h *host) start() (*Node, error) {
 	return n, nil
 }
 
-// kill ends the node at once. What it had on its way is lost, or not. No lock is
-// held while it waits: time would stand still in a bubble.
+// kill ends the node at once. What it had sent may be lost or not. It holds no
+// lock while it waits, because time would stand still in a bubble.
 func (h *host) kill() {
 	h.mu.Lock()
 	if h.node == nil {
@@ -254,7 +254,7 @@ func (h *host) kill() {
 	wait.Wait()
 }
 
-// up returns the node, nil while there is none.
+// up returns the running node, or nil.
 func (h *host) up() *Node {
 	h.mu.Lock()
 	defer h.mu.Unlock()

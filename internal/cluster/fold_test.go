@@ -10,8 +10,8 @@ import (
 	"engramd/internal/store"
 )
 
-// What is stored with a transaction has everything that came before it, also of
-// messages that do nothing, and nothing of what was read since.
+// The state that is stored with a transaction covers every message before it,
+// also those that do nothing, and none that was read since.
 func TestStateIsOfTheLastCommand(t *testing.T) {
 	var placed []store.Placed
 	n, err := New(Options{Log: &recorder{}, ClusterID: ClusterID{1}, NodeID: node("a"), Boot: 1, Version: 1, Executor: executor(func(list []store.Placed) { placed = append(placed, list...) })})
@@ -85,8 +85,8 @@ func TestStateIsOfTheLastCommand(t *testing.T) {
 	}
 }
 
-// What waits in the store's queue is not committed once a fault has ended the
-// node. An ordinary end loses nothing of it.
+// Commands that wait in the store's queue are not committed once a fault has
+// ended the node. An ordinary end loses none of them.
 func TestNothingIsCommittedAfterAFault(t *testing.T) {
 	for why, committed := range map[error]bool{ErrDiffers: false, context.Canceled: true} {
 		var placed []store.Placed
@@ -105,7 +105,7 @@ func TestNothingIsCommittedAfterAFault(t *testing.T) {
 	}
 }
 
-// executor is a store that only notes what it was given.
+// executor is a store that only passes on what it was given.
 type executor func([]store.Placed)
 
 func (e executor) Execute(_ context.Context, list []store.Placed) error {

@@ -64,7 +64,7 @@ func TestMessagesComeBack(t *testing.T) {
 	}
 }
 
-// Every type is among the samples, and no two have one number.
+// Every type is among the samples, and no two have the same number.
 func TestEveryCommandHasANumber(t *testing.T) {
 	seen := map[byte]Command{}
 	for _, c := range ownCommands() {
@@ -126,7 +126,7 @@ func mustCommand(t testing.TB, e store.Executed) []byte {
 	return raw
 }
 
-// What a batch of an operator's program says is what a node's own would.
+// A batch that an operator's program encodes equals a node's own.
 func TestBatchOfAnOperator(t *testing.T) {
 	raw, err := Batch(ClusterID{1}, NodeID{2}, 7, Void{Number: 3, Index: 4})
 	if err != nil {
@@ -141,7 +141,7 @@ func TestBatchOfAnOperator(t *testing.T) {
 	}
 }
 
-// The encoding is pinned: who changes it gives it a new version.
+// The encoding is pinned: a change of it needs a new version.
 func TestMessageEncodingIsPinned(t *testing.T) {
 	var got strings.Builder
 	for _, c := range ownCommands() {

@@ -19,8 +19,7 @@ func inBubble(t *testing.T, fn func(*testing.T)) {
 	synctest.Test(t, fn)
 }
 
-// hosts makes machines over one log, and ends them with the test. It starts
-// them too.
+// hosts starts machines over one log, and ends them with the test.
 func hosts(t *testing.T, names ...string) (log *Memory, list []*host) {
 	t.Helper()
 	log = NewMemory(time.Now)
@@ -71,7 +70,7 @@ func mustPut(t *testing.T, n *Node, text string) {
 	}
 }
 
-// texts are the texts that a machine has, in their order.
+// texts returns the texts that a machine has executed, in order.
 func (h *host) texts() (out []string) {
 	for _, r := range h.disk.copyRows() {
 		out = append(out, r.text)
@@ -79,7 +78,7 @@ func (h *host) texts() (out []string) {
 	return out
 }
 
-// ended waits for a node to end, and wants a reason.
+// ended waits for a node to end with the given error.
 func ended(t *testing.T, n *Node, want error) {
 	t.Helper()
 	select {
@@ -117,7 +116,7 @@ func TestWhatOneAppendsAllExecute(t *testing.T) {
 	})
 }
 
-// A read does not wait for ever, and what it waits for is shared.
+// A read does not wait for ever, and reads share one wait.
 func TestLatest(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		log, list := hosts(t, "a")
@@ -160,7 +159,7 @@ func TestLatest(t *testing.T) {
 	})
 }
 
-// A node leads once it has executed what came before its lease.
+// A node leads only after it has executed what came before its lease.
 func TestLeaderHasExecuted(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		log := NewMemory(time.Now)
@@ -178,7 +177,8 @@ func TestLeaderHasExecuted(t *testing.T) {
 	})
 }
 
-// A node does not pile up what it says of itself while the log is away.
+// A node does not queue more and more reports about itself while the log is
+// away.
 func TestKeeperWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		log, list := hosts(t, "a")
@@ -242,7 +242,7 @@ func TestConfigure(t *testing.T) {
 	})
 }
 
-// The time is the log's, carried on.
+// The clock continues from the log's time.
 func TestClock(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		log := NewMemory(func() time.Time { return time.Now().Add(-time.Hour) })

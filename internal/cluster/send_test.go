@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// What is lost on the way is found by what came behind it, and everything is
-// there once and in its order.
+// A lost batch is noticed by what arrives after it, and everything is executed
+// once and in order.
 func TestBatchesAreSentAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		log := NewMemory(time.Now)
@@ -53,8 +53,8 @@ func TestBatchesAreSentAgain(t *testing.T) {
 	})
 }
 
-// What came behind a lost batch was void, and goes again though its append had
-// been acknowledged, also if the lost one comes late by itself.
+// Batches that arrived after a lost one are void and sent again although their
+// append was acknowledged, also if the lost one arrives late.
 func TestVoidBatchesAreSentAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		log := NewMemory(time.Now)
@@ -87,7 +87,7 @@ func TestVoidBatchesAreSentAgain(t *testing.T) {
 	})
 }
 
-// An append of a batch that was appended before says nothing about where the log
+// The append of a batch that was appended before does not tell where the log
 // ends: a copy of it may have entered long ago.
 func TestReadsWaitForNewAppendsOnly(t *testing.T) {
 	log := &recorder{}
@@ -144,7 +144,7 @@ func TestLargeCommands(t *testing.T) {
 	})
 }
 
-// A batch has at most so much, and appending blocks while too much waits.
+// A batch has a bounded size, and appending blocks while too much waits.
 func TestAppendIsBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		log, list := hosts(t, "a")

@@ -16,7 +16,7 @@ import (
 	"engramd/internal/store"
 )
 
-// sim is three nodes over a log that fails, and everybody who uses them.
+// sim is three nodes over a log that fails, with their clients.
 type sim struct {
 	seed  uint64
 	log   *Memory
@@ -37,14 +37,15 @@ func (s *sim) problem(format string, args ...any) {
 	}
 }
 
-// wrong reports whether something was wrong already.
+// wrong reports whether a fault was found.
 func (s *sim) wrong() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.problems) > 0
 }
 
-// simulate runs a simulation in virtual time and returns what was wrong.
+// simulate runs a simulation in virtual time and returns the faults that it
+// found.
 func simulate(seed uint64, long time.Duration, faults Faults) []string {
 	s := &sim{seed: seed}
 	unsteady := s.rng(500) // the clock of whoever stamps messages
@@ -116,8 +117,8 @@ func (s *sim) pause(rng *rand.Rand, most time.Duration) bool {
 	}
 }
 
-// connect is one connection after the other: each appends without waiting, until
-// something fails.
+// connect simulates one connection after another: each appends without waiting
+// until something fails.
 func (s *sim) connect(h *host, id uint64) {
 	rng := s.rng(id)
 	for conn := 0; s.pause(rng, 100*time.Millisecond); conn++ {
@@ -179,7 +180,7 @@ func (s *sim) lead(h *host, id uint64) {
 	}
 }
 
-// look reads: everything that was acknowledged before is there.
+// look reads, and checks that everything acknowledged before is there.
 func (s *sim) look(h *host, id uint64) {
 	rng, checked := s.rng(id), 0
 	for s.pause(rng, 150*time.Millisecond) {
@@ -208,7 +209,7 @@ func (s *sim) look(h *host, id uint64) {
 	}
 }
 
-// watch says when a node has ended that nobody has killed.
+// watch reports a node that ended without being killed.
 func (s *sim) watch(h *host) {
 	for {
 		if n := h.up(); n != nil {
@@ -229,7 +230,7 @@ func (s *sim) watch(h *host) {
 	}
 }
 
-// trouble kills, cuts and stops for a while.
+// trouble kills, cuts off and stops nodes for a while.
 func (s *sim) trouble(long time.Duration) {
 	rng := s.rng(400)
 	for end := time.Now().Add(long); time.Now().Before(end) && !s.wrong(); {
@@ -280,7 +281,7 @@ func (s *sim) settle() {
 	s.problem("the nodes did not settle: rows %s", last)
 }
 
-// compare compares what is on all disks, and with what was acknowledged.
+// compare compares all disks with each other and with what was acknowledged.
 func (s *sim) compare() {
 	first := s.hosts[0].disk
 	for _, h := range s.hosts[1:] {
@@ -306,7 +307,7 @@ func (s *sim) compare() {
 	s.order(first.rows)
 }
 
-// order looks at the order of what was executed.
+// order checks the order of what was executed.
 func (s *sim) order(rows []row) {
 	last, newest, at, place := map[string]int{}, uint64(0), int64(0), store.LogPlace{}
 	for _, r := range rows {
@@ -351,8 +352,8 @@ func TestNodesExecuteTheSame(t *testing.T) {
 	}
 }
 
-// Every fault is found by the simulation, or it would not find one that nobody
-// made on purpose.
+// The simulation finds every fault that is built in, so that it can be trusted
+// to find others.
 func TestSimulationFindsEveryFault(t *testing.T) {
 	for name, faults := range map[string]Faults{
 		"OKBeforeAppend": {OKBeforeAppend: true},

@@ -36,7 +36,7 @@ func (s *script) at(d time.Duration) *script {
 	return s
 }
 
-// sends is a batch with one command, the next one of its node.
+// sends appends a batch with one command, the next one of its node.
 func (s *script) sends(name string, c Command) Answer {
 	s.t.Helper()
 	id := node(name)
@@ -79,7 +79,7 @@ func (s *script) join(names ...string) *script {
 	return s
 }
 
-// sampleState has something everywhere.
+// sampleState returns a state with something in every field.
 func sampleState() *state {
 	s := &script{t: &testing.T{}, s: &state{cluster: ClusterID{1}}, n: map[NodeID]header{}}
 	s.at(time.Hour)
@@ -223,7 +223,7 @@ func TestMembersAreBounded(t *testing.T) {
 	}
 }
 
-// The past says what may be trimmed: what all have made durable, an hour later.
+// Messages may be trimmed an hour after all members have made them durable.
 func TestTrimmable(t *testing.T) {
 	s := newScript(t).at(time.Hour).join("a", "b")
 	for range 59 {
@@ -345,7 +345,8 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// What nodes store must be the same on all, whatever program they are.
+// The stored state must be the same on all nodes, whatever the version of the
+// program.
 const pinnedState = "9db342bafc79f7dc"
 
 func TestStatesComeBack(t *testing.T) {
@@ -369,7 +370,7 @@ func TestStatesComeBack(t *testing.T) {
 	}
 }
 
-// A copy shares nothing with what it was made of.
+// A copy shares no memory with its original.
 func TestCloneIsACopy(t *testing.T) {
 	s := sampleState()
 	raw := s.marshal()

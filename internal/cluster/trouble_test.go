@@ -12,7 +12,7 @@ import (
 	"engramd/internal/store"
 )
 
-// enter puts a message into a log, as somebody else would.
+// enter puts a message into a log, as another program would.
 func enter(t *testing.T, log *Memory, data []byte) (number uint64) {
 	t.Helper()
 	number, err := log.enter(data)
@@ -80,7 +80,7 @@ func TestOneLeads(t *testing.T) {
 	})
 }
 
-// noted is an Observer that adds up.
+// noted is an Observer that counts.
 type noted struct {
 	mu                            sync.Mutex
 	depth, appends, failed, again int
@@ -153,7 +153,8 @@ func TestObserver(t *testing.T) {
 	})
 }
 
-// Who was away for too long is struck out, and does not come back as itself.
+// A node that was away too long is removed, and cannot come back under the same
+// id.
 func TestStruckOut(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		_, list := hosts(t, "a", "b", "c", "d")
@@ -179,8 +180,7 @@ func TestStruckOut(t *testing.T) {
 	})
 }
 
-// A node whose outcomes are not the others' stops and says where; the others go
-// on.
+// A node whose outcomes differ stops and says where; the others go on.
 func TestWhoDiffersStops(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		log := NewMemory(time.Now)
@@ -217,7 +217,7 @@ func TestWhoDiffersStops(t *testing.T) {
 	})
 }
 
-// What stands in the log for a while is trimmed, and who needs it must join
+// Messages are trimmed after a while, and a node that needs them must join
 // again.
 func TestTrim(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
@@ -273,8 +273,8 @@ func TestTwoProcessesAsOneNode(t *testing.T) {
 	})
 }
 
-// A batch under a counter of this node, which is not its own, says that there are
-// two of them.
+// A batch of another sender under this node's counter shows that two nodes have
+// its id.
 func TestAnotherBatchUnderOwnCounter(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		log, list := hosts(t, "a")
@@ -294,7 +294,7 @@ func TestAnotherBatchUnderOwnCounter(t *testing.T) {
 	})
 }
 
-// A message that is missing stops a node.
+// A missing message stops a node.
 func TestMissingMessage(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		_, list := hosts(t, "a")

@@ -10,8 +10,8 @@ import (
 	"engramd/internal/store"
 )
 
-// A command that no node can execute stops all, until an operator says that it
-// is to be skipped. Everything else is executed.
+// A command that no node can execute stops all, until an operator has it
+// skipped. Everything else is executed.
 func TestVoid(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		log, list := hosts(t, "a", "b", "c")
@@ -72,7 +72,7 @@ func TestVoid(t *testing.T) {
 	})
 }
 
-// What is no message of this cluster stops a node, unless it is to be skipped.
+// A message of another program stops a node, unless it is skipped.
 func TestForeignMessagesStop(t *testing.T) {
 	foreign, err := Batch(ClusterID{9}, NodeID{9}, 1, Join{})
 	if err != nil {
@@ -108,8 +108,8 @@ func TestForeignMessagesStop(t *testing.T) {
 	}
 }
 
-// A message that is to be skipped as a whole still counts: who joined in it is a
-// member and leads, and what it sent after it is taken.
+// A message that is skipped as a whole still counts: a node that joined in it
+// is a member and leads, and what it sent after it is accepted.
 func TestVoidOfAWholeMessage(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		log, list := hosts(t, "a")
@@ -142,7 +142,8 @@ func TestVoidOfAWholeMessage(t *testing.T) {
 	})
 }
 
-// What all members have executed is not skipped any more, and nobody stops.
+// A message that all members have executed is no longer skipped, and no node
+// stops.
 func TestVoidOfWhatIsExecuted(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		log, list := hosts(t, "a", "b")

@@ -199,8 +199,8 @@ func TestLoopbackNeedsNoPublicURL(t *testing.T) {
 	}
 }
 
-// TestReadersNeedNoPorts: commands that only read the database work with a
-// configuration in which the ports lack something.
+// TestReadersNeedNoPorts: commands that only read the database accept a
+// configuration without valid ports.
 func TestReadersNeedNoPorts(t *testing.T) {
 	c, err := Load(Sources{Env: []string{"ENGRAMD_LISTEN=0.0.0.0:7447", "ENGRAMD_METRICS_LISTEN=0.0.0.0:7447"}})
 	if err != nil || c.Listen != "0.0.0.0:7447" {
@@ -237,8 +237,8 @@ func TestConfigVariableNamesTheFile(t *testing.T) {
 	}
 }
 
-// An option of an earlier version is named with what took its place, wherever
-// it is set.
+// An option of an earlier version is reported with its replacement, wherever it
+// is set.
 func TestReplacedOptions(t *testing.T) {
 	for _, c := range []struct {
 		name, file string

@@ -26,8 +26,8 @@ func TestWhatNodesShare(t *testing.T) {
 	}
 }
 
-// TestSharedText: what one node shares makes another one the same, in all of
-// it and in nothing else.
+// TestSharedText: applying a node's shared text gives another node the same
+// shared options, and changes no others.
 func TestSharedText(t *testing.T) {
 	one, err := load(t, "", nil, "--gate-rules", `30078 author; 4550 author,p ids`, "--write-authors", key1, "--write-kinds", "1,30174",
 		"--limits-future", "90s", "--limits-author-events", "7", "--history-days", "3", "--contracts-any-id", "--public-url", "wss://a.example",
@@ -65,8 +65,8 @@ func TestSharedText(t *testing.T) {
 	}
 }
 
-// TestQuotaByWord: the default of a quota and the same number, set, bind
-// different authors, so that nodes must not differ in that.
+// TestQuotaByWord: a quota's default and the same number set explicitly bind
+// different authors, so that nodes must agree on which.
 func TestQuotaByWord(t *testing.T) {
 	set, err := load(t, "", nil, "--limits-author-events", "100000")
 	if err != nil {
@@ -97,11 +97,11 @@ func TestSharedTextThatIsNone(t *testing.T) {
 			t.Errorf("%q: does not differ", text)
 		}
 	}
-	// A later version's option is the one that differs, not all of them.
+	// An option of a later version is reported as the one that differs.
 	if got := SharedDiff(Default(), SharedText(Default())+"gate.later = 3\n"); !slices.Equal(got, []string{"gate.later"}) {
 		t.Errorf("differ %v", got)
 	}
-	// One that an earlier version did not write has its default.
+	// An option that an earlier version did not write has its default.
 	earlier := strings.Replace(SharedText(Default()), "history.days = 365\n", "", 1)
 	if got := SharedDiff(Default(), earlier); len(got) > 0 {
 		t.Errorf("differ %v", got)

@@ -10,8 +10,8 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// longThread is a contract with a thread of n shared entries, and n/10 private
-// ones of the poster.
+// longThread returns a contract with n shared entries and n/10 private ones of
+// the poster.
 func longThread(tb testing.TB, n int) (w *world, posts, works Caller, id string) {
 	tb.Helper()
 	w = newWorld(tb)
@@ -85,7 +85,7 @@ func BenchmarkThread(b *testing.B) {
 	})
 }
 
-// manyContracts is n contracts of one poster with one worker.
+// manyContracts makes n contracts of one poster with one worker.
 func manyContracts(tb testing.TB, n int) (*world, Caller) {
 	tb.Helper()
 	w := newWorld(tb)
@@ -106,7 +106,7 @@ func manyContracts(tb testing.TB, n int) (*world, Caller) {
 	return w, w.provision("will", will)
 }
 
-// BenchmarkContracts asks for contracts of one who has 10,000.
+// BenchmarkContracts lists contracts of a caller who has 10,000.
 func BenchmarkContracts(b *testing.B) {
 	w, works := manyContracts(b, 10_000)
 	for name, q := range map[string]ContractQuery{"first page": {}, "last page": {Offset: 9_950}, "by status": {Status: niptemp.Open}} {

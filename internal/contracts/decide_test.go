@@ -31,15 +31,15 @@ func (w *world) saysAs(k storetest.Key, id string, status, previous niptemp.Stat
 	return w.event(k, niptemp.KindState, asJSON(content), append(tags, more...)...)
 }
 
-// terms are tags that name arby, oper and the world's relay.
+// agreement returns the terms that name arby, oper and the world's relay.
 func (w *world) agreement(deadline int64) nostr.Tags {
 	return niptemp.Terms{Arbitrator: arby.Pub, Decider: oper.Pub, Expirer: w.self.Pub, Deadline: deadline}.Tags()
 }
 
 const contractID = "5f0f3a3e-8b1c-4a77-9c3e-0a1b2c3d4e5f"
 
-// disputed is a contract of two who hold their keys, in dispute, of which the
-// worker has repeated the terms.
+// disputed returns a disputed contract between two agents with their own keys;
+// the worker has repeated the terms.
 func (w *world) disputed(terms nostr.Tags) string {
 	w.mustPut(w.saysAs(anna, contractID, niptemp.Open, "", []string{will.Pub}, terms...))
 	w.mustPut(w.saysAs(will, contractID, niptemp.Accepted, niptemp.Open, []string{anna.Pub}, terms...))
@@ -47,8 +47,8 @@ func (w *world) disputed(terms nostr.Tags) string {
 	return contractID
 }
 
-// newest is the status of the newest state event that the relay shows of a
-// contract, to its poster, and its author.
+// newest returns the status and author of the newest state event that the relay
+// shows the poster.
 func (w *world) newest(id string) (status niptemp.Status, author string) {
 	w.tb.Helper()
 	filter := nostr.Filter{Kinds: []int{niptemp.KindState}, Tags: nostr.TagMap{"d": {id}}}
@@ -61,9 +61,8 @@ func (w *world) newest(id string) (status niptemp.Status, author string) {
 	return said.Status, ev.PubKey
 }
 
-// TestDecisionsAreSignedByWhoDecides: whoever ends a dispute signs that
-// himself, also of parties whose keys the server keeps; API and relay say the
-// same.
+// TestDecisionsAreSignedByWhoDecides: the key that ends a dispute signs the
+// decision, also where the server keeps the parties' keys; API and relay agree.
 func TestDecisionsAreSignedByWhoDecides(t *testing.T) {
 	for _, kept := range []bool{true, false} {
 		for name, by := range map[string]Caller{"arbitrator": {PubKey: arby.Pub}, "operator": {PubKey: oper.Pub, Operator: true}} {
@@ -97,9 +96,9 @@ func TestDecisionsAreSignedByWhoDecides(t *testing.T) {
 	}
 }
 
-// TestTheDeciderHasHisOwnKey: who is the agreed decider, and neither this relay
-// nor its operator, reads a dispute here and decides by his signed event; the
-// operator does not.
+// TestTheDeciderHasHisOwnKey: an agreed decider that is neither this relay nor
+// its operator reads a dispute here and decides by a signed event; the operator
+// cannot.
 func TestTheDeciderHasHisOwnKey(t *testing.T) {
 	w := newWorld(t, func(o *gate.Options) { o.Contracts = gate.ContractsParties })
 	terms, decider, operator := w.agreement(0), holder(oper), Caller{PubKey: mara.Pub, Operator: true}
@@ -133,8 +132,8 @@ func TestTheDeciderHasHisOwnKey(t *testing.T) {
 	}
 }
 
-// TestEveryRelayChecksDecisions: a relay that is given events alone comes to
-// the same, and takes no decision of anybody else, whatever it knows of the
+// TestEveryRelayChecksDecisions: a relay that gets only the events reaches the
+// same state, and accepts no decision by another key, whatever it knows of the
 // contract.
 func TestEveryRelayChecksDecisions(t *testing.T) {
 	w := newWorld(t)
@@ -176,7 +175,8 @@ func TestEveryRelayChecksDecisions(t *testing.T) {
 	}
 }
 
-// TestTermsAreAgreedOneByOne: only what the worker repeats holds, and for ever.
+// TestTermsAreAgreedOneByOne: only the terms that the worker repeats hold, and
+// they hold for ever.
 func TestTermsAreAgreedOneByOne(t *testing.T) {
 	w := newWorld(t)
 	due := w.clock.Now().Add(time.Hour).Unix()
@@ -198,7 +198,7 @@ func TestTermsAreAgreedOneByOne(t *testing.T) {
 			t.Errorf("agreed: %s, deadline %v", asJSON(got.Agreed), got.Deadline)
 		}
 	}
-	// A revision that names another changes nothing.
+	// A revision that names another arbitrator changes nothing.
 	w.mustPut(w.saysAs(will, contractID, niptemp.Submitted, niptemp.Accepted, []string{anna.Pub}))
 	w.mustPut(w.saysAs(anna, contractID, niptemp.Accepted, niptemp.Submitted, []string{will.Pub}, nostr.Tag{"decider", mara.Pub}))
 	if got := must[Contract](t)(w.Get(t.Context(), holder(will), contractID)); got.Agreed.Decider != nil {
@@ -209,8 +209,8 @@ func TestTermsAreAgreedOneByOne(t *testing.T) {
 	}
 }
 
-// TestExpiryIsSigned: the relay that is named says that the deadline is over,
-// of a contract and of an offer that nobody accepted, and not before it is.
+// TestExpiryIsSigned: the relay that is named signs that the deadline is over,
+// of a contract and of an offer that nobody accepted, and not earlier.
 func TestExpiryIsSigned(t *testing.T) {
 	w := newWorld(t)
 	due := w.clock.Now().Add(time.Hour).Unix()
@@ -234,8 +234,8 @@ func TestExpiryIsSigned(t *testing.T) {
 	}
 }
 
-// TestImportInAnyOrder: a relay that gets a contract's events by import,
-// whatever comes first, comes to what the one where they were written says.
+// TestImportInAnyOrder: a relay that imports a contract's events in any order
+// reaches the state of the relay where they were written.
 func TestImportInAnyOrder(t *testing.T) {
 	if raceEnabled {
 		t.Skip("one goroutine asks much")
@@ -267,7 +267,7 @@ func TestImportInAnyOrder(t *testing.T) {
 	permute(events, nil)
 }
 
-// imports gives the events to a relay of their own.
+// imports gives the events to a new relay.
 func (w *world) imports(events []*nostr.Event) {
 	w.tb.Helper()
 	fresh := newWorld(w.tb)
@@ -285,10 +285,10 @@ func (w *world) imports(events []*nostr.Event) {
 	}
 }
 
-// TestTheArbitratorGetsTheCase: under any option he reads all moves and what
-// was said in the open, on the websocket and in the API, and a sealed entry as
-// sealed; before it was agreed he is a stranger, and he never reads what others
-// say.
+// TestTheArbitratorGetsTheCase: under every option the arbitrator reads all
+// moves and all open entries, on the websocket and in the API, and sealed
+// entries as sealed; before the agreement the arbitrator is a stranger, and
+// never reads other threads.
 func TestTheArbitratorGetsTheCase(t *testing.T) {
 	for _, mode := range []string{gate.ContractsContract, gate.ContractsParties} {
 		w := newWorld(t, func(o *gate.Options) { o.Contracts = mode })
@@ -358,8 +358,8 @@ func (w *world) judges(mode string, sealed *nostr.Event) {
 	}
 }
 
-// TestWhoMadeEachMove: a decision is told as that of who was agreed on, and the
-// expiry of an offer stands among its moves.
+// TestWhoMadeEachMove: a decision is shown as the agreed decider's, and the
+// expiry of an offer is among its moves.
 func TestWhoMadeEachMove(t *testing.T) {
 	w := newWorld(t)
 	at := w.clock.Now().Add(time.Hour).Unix()
@@ -383,8 +383,8 @@ func TestWhoMadeEachMove(t *testing.T) {
 	}
 }
 
-// TestDecisionsAreToldOnce: one that came by import before other moves stands
-// where it came, and not again as the relay's word.
+// TestDecisionsAreToldOnce: a decision that was imported before other moves
+// stands in its order of arrival, and is not repeated as the relay's word.
 func TestDecisionsAreToldOnce(t *testing.T) {
 	w := newWorld(t)
 	terms := w.agreement(w.clock.Now().Add(time.Hour).Unix())
@@ -403,7 +403,8 @@ func TestDecisionsAreToldOnce(t *testing.T) {
 	}
 }
 
-// TestArbitratorVanishes: what is left of his decision is that there was one.
+// TestArbitratorVanishes: of a decision whose author vanished only the fact
+// remains.
 func TestArbitratorVanishes(t *testing.T) {
 	w := newWorld(t)
 	id := w.disputed(w.agreement(w.clock.Now().Add(time.Hour).Unix()))

@@ -20,8 +20,8 @@ func (w *world) sealedOf(k, to storetest.Key, id, text string) *nostr.Event {
 	return w.event(k, niptemp.KindEntry, payload, nostr.Tag{"d", id}, nostr.Tag{"p", to.Pub}, nostr.Tag{"t", "message"})
 }
 
-// TestDisclose: a party whose key is kept opens one sealed entry, either of the
-// two any; nobody else does, and an entry in the open has nothing to disclose.
+// TestDisclose: either party whose key is kept can disclose any sealed entry
+// between the two; nobody else can, and an open entry has nothing to disclose.
 func TestDisclose(t *testing.T) {
 	w := newWorld(t)
 	posts := w.provision("anna", anna)

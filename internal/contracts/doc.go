@@ -1,5 +1,5 @@
 // Package contracts is the service behind the contract memory API
-// (30-nip-temp): contracts and their state machine, entries shared and private,
+// (NIP-TEMP): contracts and their state machine, entries shared and private,
 // summary and search, for callers who have proved who they are.
 //
 // The store's contract states are the truth: kind-30091 events on the websocket

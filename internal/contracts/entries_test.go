@@ -13,7 +13,7 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// TestLateEntries sends what was written before the end after it.
+// TestLateEntries: entries dated before the end of a contract arrive after it.
 func TestLateEntries(t *testing.T) {
 	w := newWorld(t)
 	posts, works := holder(anna), w.provision("will", will)
@@ -76,7 +76,8 @@ func TestAllRevisionsAreThere(t *testing.T) {
 	if p.Total != 9 || len(p.Entries) != 2 || p.Entries[0].Content != "v2" || p.Entries[1].Content != "v4" || !strings.Contains(string(p.Entries[0].Event), *p.Entries[0].NostrEventID) {
 		t.Errorf("a page is %+v", p)
 	}
-	// What its author deletes is gone for others, and withdrawn for the parties.
+	// An entry that its author deletes is gone for others, and shown as withdrawn
+	// to the parties.
 	w.clock.Add(second)
 	del := w.event(will, 5, "", nostr.Tag{"a", fmt.Sprintf("30090:%s:%s", will.Pub, id)})
 	w.mustPut(del)
@@ -163,7 +164,7 @@ func TestEventsMustSayWhatRequestsSay(t *testing.T) {
 	}
 }
 
-// broken is an event whose signature is another's.
+// broken returns an event with another event's signature.
 func broken(ev *nostr.Event) json.RawMessage {
 	ev.Sig = strings.Repeat("0", 128)
 	return raw(ev)
@@ -175,8 +176,8 @@ func asError(err error, into **Error) bool {
 	return ok
 }
 
-// TestRelayRefusesForAWhile lets the relay refuse entries: they are kept and
-// shown, and are delivered later, in order, once.
+// TestRelayRefusesForAWhile: entries that the relay refuses for a while are
+// kept and shown, and are delivered later, in order, once.
 func TestRelayRefusesForAWhile(t *testing.T) {
 	w := newWorld(t)
 	posts, works := w.provision("anna", anna), w.provision("will", will)
@@ -247,8 +248,8 @@ func TestSealedSharedEntries(t *testing.T) {
 	}
 }
 
-// TestManyWriters writes to one contract at the same time: nothing is lost and
-// no id is given twice.
+// TestManyWriters: of concurrent writes to one contract none is lost and no id
+// is used twice.
 func TestManyWriters(t *testing.T) {
 	w := newWorld(t)
 	posts, works := w.provision("anna", anna), w.provision("will", will)

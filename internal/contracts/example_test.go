@@ -11,7 +11,7 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// TestWorkedExample replays the seed's example: through the API with
+// TestWorkedExample replays NIP-TEMP's worked example: through the API with
 // provisioned keys, through the API with keys of their own, and with the shared
 // entries written on the websocket.
 func TestWorkedExample(t *testing.T) {

@@ -50,8 +50,8 @@ type writers struct{ banned, unlisted map[string]string }
 func (w writers) Banned(_ context.Context, key string) string   { return w.banned[key] }
 func (w writers) Unlisted(_ context.Context, key string) string { return w.unlisted[key] }
 
-// TestBindingIsForWhoMayWrite: neither who is banned nor who is on no list has
-// a name here; the operator has.
+// TestBindingIsForWhoMayWrite: a key that is banned, or not on the list of
+// writers, cannot bind a name; the operator can.
 func TestBindingIsForWhoMayWrite(t *testing.T) {
 	w := newWorld(t)
 	w.writers = writers{map[string]string{mara.Pub: "blocked: this key may not write here"}, map[string]string{will.Pub: "restricted: only listed keys may write here", oper.Pub: "restricted: the same", arby.Pub: "error: it is not known"}}
@@ -67,8 +67,8 @@ func TestBindingIsForWhoMayWrite(t *testing.T) {
 	}
 }
 
-// TestBindingHasLimits for each share and for each key; what is bound already
-// is bound again for nothing.
+// TestBindingHasLimits: for each share and for each key; binding the same name
+// again costs nothing.
 func TestBindingHasLimits(t *testing.T) {
 	w := newWorld(t)
 	book := share.NewBook(share.Rules{})
@@ -108,8 +108,8 @@ func TestBindingHasLimits(t *testing.T) {
 	}
 }
 
-// TestBannedKeysWriteNoEntries: not shared ones, which would stay in the thread
-// for ever on their way to the relay, and no private ones.
+// TestBannedKeysWriteNoEntries: neither shared ones, which would stay in the
+// thread undelivered for ever, nor private ones.
 func TestBannedKeysWriteNoEntries(t *testing.T) {
 	w := newWorld(t)
 	poster, worker := w.provision("anna", anna), w.provision("will", will)
@@ -127,8 +127,8 @@ func TestBannedKeysWriteNoEntries(t *testing.T) {
 	}
 }
 
-// TestOperatorManagesIdentities, and nobody else does; the agent itself voids
-// its token too.
+// TestOperatorManagesIdentities: nobody else does, except that an agent voids
+// its own token.
 func TestOperatorManagesIdentities(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	operator := Caller{PubKey: oper.Pub, Operator: true}

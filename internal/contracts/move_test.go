@@ -52,7 +52,7 @@ func TestEveryMove(t *testing.T) {
 	if raceEnabled {
 		t.Skip("one goroutine asks much")
 	}
-	// What 30-nip-temp says, written down again: who moves a contract where.
+	// NIP-TEMP's table of moves, written independently of the code.
 	allowed := map[string]string{
 		"open accepted": "worker", "open cancelled": "poster",
 		"accepted submitted": "worker", "accepted disputed": "poster worker", "accepted cancelled": "worker",
@@ -111,7 +111,7 @@ func contains(list, word string) bool {
 	return false
 }
 
-// TestBothWaysInStep moves a contract by turns through the API and on the
+// TestBothWaysInStep moves a contract alternately through the API and on the
 // websocket.
 func TestBothWaysInStep(t *testing.T) {
 	w := newWorld(t)
@@ -131,8 +131,8 @@ func TestBothWaysInStep(t *testing.T) {
 	w.mustPut(w.stateOf(anna, id, will.Pub, niptemp.Completed, niptemp.Submitted, ""))
 	wantCode(t, "a move of what is completed", w.move(works, id, niptemp.Disputed), Conflict)
 
-	// A contract that only the websocket knows is there for its parties, and a
-	// list of it.
+	// A contract that was made on the websocket is visible to its parties, and
+	// listed.
 	w.mustPut(w.stateOf(anna, "c-1", will.Pub, niptemp.Open, "", "by socket"))
 	got := must[Contract](t)(w.Get(t.Context(), works, "c-1"))
 	if got.Description != "by socket" || got.AmountSats != 5000 || got.Status != niptemp.Open {
@@ -164,8 +164,8 @@ func TestConcurrentMoves(t *testing.T) {
 			wg.Go(func() { errs[i] = w.move(m.c, id, m.to) })
 		}
 		wg.Wait()
-		// An accepted or disputed contract may be moved on by a later one;
-		// completed is final.
+		// A later move may follow an accepted or disputed contract; completed is
+		// final.
 		won := 0
 		for i, err := range errs {
 			if err == nil {
@@ -178,7 +178,7 @@ func TestConcurrentMoves(t *testing.T) {
 			t.Errorf("round %d: nobody wins", round)
 		}
 	}
-	// The same move from the same state: exactly one.
+	// Of several equal moves from one state exactly one succeeds.
 	id := w.in(posts, works, niptemp.Accepted)
 	w.clock.Add(second)
 	errs := make([]error, 16)
@@ -299,16 +299,16 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// locked is a signer without a master key: it holds keys that it cannot use.
+// locked is a signer without a master key: it has keys that it cannot open.
 type locked struct{ *agents }
 
 func (locked) Sign(context.Context, *nostr.Event) error {
 	return Refuse(Unavailable, "there is no master key")
 }
 
-// TestDecisionsNeedNoKey: deadlines come and disputes end although the server
-// cannot sign for the parties whose keys it keeps, and what is kept of one
-// contract keeps no other from expiring.
+// TestDecisionsNeedNoKey: deadlines pass and disputes end although the server
+// cannot sign for the parties whose keys it keeps, and one contract's kept keys
+// delay no other's expiry.
 func TestDecisionsNeedNoKey(t *testing.T) {
 	w := newWorld(t)
 	posts, works := w.provision("anna", anna), w.provision("will", will)

@@ -28,8 +28,8 @@ func orderOf(t *testing.T, o Order) []niptemp.OrderItem {
 	return items
 }
 
-// TestFourStepsInOneSecond writes the worked example of the API within one
-// second: it is listed as it was written, and dated truly.
+// TestFourStepsInOneSecond: the worked example, written over the API within one
+// second, is listed in the order of writing and dated correctly.
 func TestFourStepsInOneSecond(t *testing.T) {
 	w := newWorld(t)
 	posts, works := w.provision("anna", anna), w.provision("will", will)
@@ -57,9 +57,9 @@ func TestFourStepsInOneSecond(t *testing.T) {
 	}
 }
 
-// TestManyEntriesInASecond has two agents alternate, 603 entries within three
-// seconds: none is dated ahead, a reply to them comes last, and the next move
-// is taken at once.
+// TestManyEntriesInASecond: of 603 entries that two agents write alternately
+// within three seconds none is dated ahead, a reply to them comes last, and the
+// next move is accepted at once.
 func TestManyEntriesInASecond(t *testing.T) {
 	if raceEnabled {
 		t.Skip("one goroutine asks much")
@@ -95,8 +95,8 @@ func TestManyEntriesInASecond(t *testing.T) {
 	wantCode(t, "the next move", w.move(works, id, niptemp.Submitted), 0)
 }
 
-// numbered tells the moves that a caller reads, with their numbers and by which
-// requests they were withdrawn.
+// numbered lists the moves that a caller reads, with their numbers and the
+// requests that withdrew them.
 func (w *world) numbered(c Caller, id string) string {
 	w.tb.Helper()
 	var out []string
@@ -115,7 +115,7 @@ func (w *world) numbered(c Caller, id string) string {
 	return strings.Join(out, "|")
 }
 
-// TestWithdrawnInADispute: a party takes back what it said in the middle of a
+// TestWithdrawnInADispute: a party withdraws an entry in the middle of a
 // dispute. Parties, arbitrator and operator still read it, and that it was
 // withdrawn; others do not.
 func TestWithdrawnInADispute(t *testing.T) {
@@ -179,8 +179,8 @@ func TestWithdrawnInADispute(t *testing.T) {
 	}
 }
 
-// TestTalkLeavesNotesToOneselfOut: while no state is known they have numbers of
-// their own, and stand in the thread from the open on.
+// TestTalkLeavesNotesToOneselfOut: while no state is known, notes to oneself
+// have numbers of their own; they are in the thread once the contract is open.
 func TestTalkLeavesNotesToOneselfOut(t *testing.T) {
 	w := newWorld(t)
 	const id = "job-of-another-platform"

@@ -19,7 +19,8 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// own makes an event a contract's poster signs, under an id that commits to him.
+// own makes an event that a contract's poster signs, under an id that commits
+// to the poster.
 func (w *world) own(k storetest.Key, salt []byte, ev *nostr.Event) *nostr.Event {
 	ev.Tags = append(ev.Tags, niptemp.SaltTag(salt))
 	if err := ev.Sign(k.Secret); err != nil {
@@ -28,7 +29,7 @@ func (w *world) own(k storetest.Key, salt []byte, ev *nostr.Event) *nostr.Event 
 	return ev
 }
 
-// reads is whose contract an id is to a caller.
+// reads returns whose contract an id is to a caller.
 func (w *world) reads(c Caller, id string) string {
 	w.tb.Helper()
 	got := must[Contract](w.tb)(w.Get(w.tb.Context(), c, id))
@@ -40,10 +41,10 @@ func (w *world) reads(c Caller, id string) string {
 	return names[got.PosterPubKey] + " " + names[worker] + " " + string(got.Status)
 }
 
-// A contract that was opened over the websocket, or offered over the API, stays
-// what its id means, whatever somebody who learns the id does: he names the
-// worker, brings a sockpuppet, comes over the API or the websocket, before or
-// after the worker accepts.
+// A contract that was opened over the websocket, or offered over the API, keeps
+// its owner, whatever a key that learns the id does: name the worker, bring a
+// sockpuppet, come over the API or the websocket, before or after the worker
+// accepts.
 func TestNobodyTakesAContractOver(t *testing.T) {
 	for name, open := range map[string]func(w *world, posts Caller) string{
 		"opened over the websocket": func(w *world, _ Caller) string {
@@ -102,8 +103,8 @@ func TestNobodyTakesAContractOver(t *testing.T) {
 	}
 }
 
-// Of two who create a contract under one id at the same time, exactly one has
-// it.
+// Of two posters who create a contract under one id at the same time, exactly
+// one gets it.
 func TestTwoPostersAtOnce(t *testing.T) {
 	w := newWorld(t)
 	callers := []Caller{w.provision("anna", anna), w.provision("mara", mara), w.provision("arby", arby)}
@@ -130,7 +131,8 @@ func TestTwoPostersAtOnce(t *testing.T) {
 	}
 }
 
-// What the server signs for a poster shows that the id is his, each event.
+// Each event that the server signs for a poster proves that the id is the
+// poster's.
 func TestServerSignsTheSalt(t *testing.T) {
 	w := newWorld(t)
 	posts, works := w.provision("anna", anna), w.provision("will", will)
@@ -154,8 +156,8 @@ func TestServerSignsTheSalt(t *testing.T) {
 	}
 }
 
-// A contract that was displaced is read, and written in, by its parties alone,
-// by its poster's name.
+// A displaced contract is read and written by its parties only, with its
+// poster's name.
 func TestDisplacedContractByPoster(t *testing.T) {
 	w := newWorld(t)
 	salt := []byte("sixteen bytes of")
@@ -190,8 +192,8 @@ func TestDisplacedContractByPoster(t *testing.T) {
 	wantCode(t, "an unknown poster", errOf(w.Get(WithPoster(t.Context(), "who"), holder(will), id)), NotFound)
 }
 
-// What worker and poster wrote before the open is in the thread, and nothing of
-// others.
+// What worker and poster wrote before the open is in the thread, and others'
+// entries are not.
 func TestThreadFromBeforeTheOpen(t *testing.T) {
 	w := newWorld(t)
 	salt := []byte("sixteen bytes of")
@@ -208,8 +210,8 @@ func TestThreadFromBeforeTheOpen(t *testing.T) {
 	}
 }
 
-// Whoever tries ids, over whatever surface, learns of no contract after 1,000
-// that are none; who has a part in one is served all the same.
+// A client that tries ids, over whatever surface, learns of no contract after
+// 1,000 wrong ones; parties are still served.
 func TestGuessesAreCounted(t *testing.T) {
 	w := newWorld(t)
 	const id = "job-17"
@@ -235,11 +237,12 @@ func TestGuessesAreCounted(t *testing.T) {
 		t.Fatalf("refused: %s", got)
 	}
 	for range 20 {
-		if got := ask(as(mara, guesser), id); got != "" { // what is shown costs nothing
+		if got := ask(as(mara, guesser), id); got != "" { // what is shown costs no guess
 			t.Fatalf("refused: %s", got)
 		}
 	}
-	// An event under another's id is a guess, a read over the API too.
+	// An event under another's id counts as a guess, and so does a read over the
+	// API.
 	if a := w.relay.Submit(as(mara, guesser), w.stateOf(mara, id, mara.Pub, niptemp.Open, "", "mine")); a.Message() != store.WhyTaken.Error() {
 		t.Fatalf("%+v", a)
 	}
@@ -279,8 +282,8 @@ func TestGuessesAreCounted(t *testing.T) {
 	}
 }
 
-// Keys on which the parties agreed have a part in their contract, also when no
-// guess is left to the share that asks.
+// Keys on which the parties agreed take part in their contract, also when the
+// share that asks has no guess left.
 func TestAgreedKeysHaveAPart(t *testing.T) {
 	w := newWorld(t)
 	id := w.disputed(w.agreement(0))
@@ -296,8 +299,8 @@ func TestAgreedKeysHaveAPart(t *testing.T) {
 	wantCode(t, "one that is not there", errOf(w.Get(ctx, holder(oper), "none")), RateLimited)
 }
 
-// What guesses are left does not tell whether there is a contract that a
-// stranger is not shown.
+// The number of guesses left does not reveal whether a contract exists that the
+// stranger may not see.
 func TestGuessesTellNothing(t *testing.T) {
 	w := newWorld(t, func(o *gate.Options) { o.Contracts = gate.ContractsParties })
 	const id = "job-17"
@@ -314,8 +317,8 @@ func TestGuessesTellNothing(t *testing.T) {
 	}
 }
 
-// Nobody locks the other out by a date ahead: a move may be a minute ahead at
-// most, and the next may be as much earlier.
+// A date ahead locks nobody out: a move may be a minute ahead at most, and the
+// next may be as much earlier.
 func TestDateAheadLocksNobodyOut(t *testing.T) {
 	for ahead, taken := range map[time.Duration]bool{895 * time.Second: false, 61 * time.Second: false, 60 * time.Second: true} {
 		w := newWorld(t)
@@ -346,12 +349,14 @@ func TestDateAheadLocksNobodyOut(t *testing.T) {
 	}
 }
 
-// One second is not enough for two moves of one author, and he is told to wait.
+// Two moves of one author within one second have no order: the author is told
+// to wait.
 func TestTwoMovesInASecond(t *testing.T) {
 	w := newWorld(t)
 	const id = "f47ac10b-58cc-4372-a567-0e02b2c3d479"
 	w.mustPut(w.stateOf(anna, id, will.Pub, niptemp.Open, "", "job"))
-	// Another's move in the same second is good: arrival decides.
+	// Another author's move in the same second is accepted: the order of arrival
+	// decides.
 	wantCode(t, "accept", errOf(w.Move(t.Context(), holder(will), id, MoveRequest{Status: niptemp.Accepted, Event: raw(w.stateOf(will, id, anna.Pub, niptemp.Accepted, niptemp.Open, "job"))})), 0)
 	submitted := w.stateOf(will, id, anna.Pub, niptemp.Submitted, niptemp.Accepted, "job")
 	_, err := w.Move(t.Context(), holder(will), id, MoveRequest{Status: niptemp.Submitted, Event: raw(submitted)})

@@ -13,8 +13,9 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// TestPermissions asks every question as everybody, under every option of the
-// gate, in every status; the wants follow from the rules and not from a list.
+// TestPermissions asks every question as every caller, under every option of
+// the gate, in every status; what is expected follows from the rules and not
+// from a list.
 func TestPermissions(t *testing.T) {
 	if raceEnabled {
 		t.Skip("one goroutine asks much")
@@ -45,7 +46,7 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// become moves an accepted contract on.
+// become moves an accepted contract to the status.
 func (w *world) become(callers map[string]Caller, id string, to niptemp.Status) {
 	w.tb.Helper()
 	steps := map[niptemp.Status][]string{
@@ -79,7 +80,7 @@ func (p *permission) in(roles ...string) bool {
 	return strings.Contains(" "+strings.Join(roles, " ")+" ", " "+p.role+" ")
 }
 
-// reads asks all that reads.
+// reads tries every read.
 func (p *permission) reads() {
 	t, ctx := p.t, p.t.Context()
 	inside := p.in("poster", "worker", "arbitrator", "operator")
@@ -98,7 +99,7 @@ func (p *permission) reads() {
 	sum, err := p.w.Summary(ctx, p.c, p.id)
 	wantCode(t, "summary", err, want)
 	found, err := p.w.Search(ctx, p.c, p.id, SearchRequest{Query: "SECRET of"})
-	if p.role == "nobody" { // it is work: somebody must ask for it
+	if p.role == "nobody" { // searching is work, which only a proved key may cause
 		wantCode(t, "search", err, Unauthenticated)
 		found = SearchPage{}
 	} else {
@@ -127,7 +128,8 @@ func (p *permission) reads() {
 			}
 		}
 	}
-	// A private entry of somebody else is what is not there, to the letter.
+	// For a party the other's private entry does not exist, to the letter of the
+	// answer.
 	for who, e := range p.own {
 		_, err := p.w.Entry(ctx, p.c, p.id, e.EntryID)
 		_, none := p.w.Entry(ctx, p.c, p.id, "mem_000000000000")
@@ -150,7 +152,7 @@ func (p *permission) reads() {
 	wantCode(t, "entries in another's name", err, map[bool]Code{true: Unauthenticated, false: Forbidden}[p.role == "nobody"])
 }
 
-// writes asks all that writes entries. Moves have a table of their own.
+// writes tries every write of entries. Moves have a table of their own.
 func (p *permission) writes() {
 	for _, vis := range []Visibility{Shared, PosterOnly, WorkerOnly} {
 		var want Code
@@ -164,7 +166,7 @@ func (p *permission) writes() {
 		case p.status.Final():
 			want = Conflict
 		}
-		// What is written must not be there for the next role.
+		// An entry of one role must not be visible to the next.
 		before := p.w.texts(Caller{PubKey: anna.Pub}, p.id) + p.w.texts(Caller{PubKey: will.Pub}, p.id)
 		if want != 0 {
 			_, err := p.w.Say(p.t.Context(), p.c, p.id, EntryRequest{Type: "message", Visibility: vis, Content: "intruder"})
@@ -183,9 +185,8 @@ func (p *permission) writes() {
 	}
 }
 
-// TestStrangersThreads has a contract of a stranger under the same id, imported
-// from where it was: neither sees the other's, in entries, counts, states or
-// locks.
+// TestStrangersThreads: of two threads under the same id, one of a stranger and
+// imported, neither sees the other's entries, counts, states or locks.
 func TestStrangersThreads(t *testing.T) {
 	w := newWorld(t)
 	posts, works, strange := w.provision("anna", anna), w.provision("will", will), w.provision("mara", mara)
@@ -222,8 +223,8 @@ func TestStrangersThreads(t *testing.T) {
 	wantCode(t, "submit", w.move(works, id, niptemp.Submitted), 0)
 }
 
-// TestPrivateEntriesStaySealed looks for a private text in all that leaves: it
-// is nowhere but in its author's answers.
+// TestPrivateEntriesStaySealed: a private text is in no answer but its
+// author's.
 func TestPrivateEntriesStaySealed(t *testing.T) {
 	w := newWorld(t)
 	posts, works := w.provision("anna", anna), w.provision("will", will)

@@ -20,8 +20,8 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// compare wants what every surface shows of a contract to be what the model
-// says, for everybody and for nobody.
+// compare fails unless every surface shows each key, and nobody, what the model
+// says of a contract.
 func (p *play) compare(id string) {
 	p.t.Helper()
 	for _, k := range append(p.cast.All(), model.Key{Name: "nobody"}) {
@@ -40,7 +40,7 @@ func (p *play) compare(id string) {
 	}
 }
 
-// view is what the API shows a key; nil for nothing.
+// view returns what the API shows a key; nil for nothing.
 func (p *play) view(id, key string) *model.View {
 	p.t.Helper()
 	c, v := Caller{PubKey: key}, &model.View{}
@@ -52,7 +52,7 @@ func (p *play) view(id, key string) *model.View {
 		p.t.Fatal(err)
 	}
 	for _, e := range entries.Entries {
-		eventID := strings.TrimPrefix(e.EntryID, "mem_") // all that the arbitrator is told of a sealed one
+		eventID := strings.TrimPrefix(e.EntryID, "mem_") // the arbitrator is told nothing else of a sealed entry
 		if e.NostrEventID != nil {
 			eventID = *e.NostrEventID
 		} else if e.Sealed == nil {
@@ -81,8 +81,7 @@ func (p *play) view(id, key string) *model.View {
 	} else if code := CodeOf(err); code != NotFound && code != Unauthenticated {
 		p.t.Fatal(err)
 	}
-	// What a stranger is not told of a contract is who has it: the store is
-	// asked.
+	// A stranger is not told whose a contract is, so the store is asked.
 	pair, err := p.store.ContractPair(ctx, id, key, "")
 	if err == nil && pair == nil {
 		pair, err = p.store.ContractTalk(ctx, id, key)
@@ -115,8 +114,8 @@ func lineOf(n *int64, received time.Time, id string, w *Withdrawal) string {
 	return model.Line(true, *n, received.Unix(), id, withdrawnText(w != nil, func() json.RawMessage { return w.Event }))
 }
 
-// withdrawnText says how the model says by which request something was
-// withdrawn.
+// withdrawnText describes, as the model does, the request that withdrew
+// something.
 func withdrawnText(is bool, event func() json.RawMessage) string {
 	if !is {
 		return ""
@@ -189,8 +188,7 @@ func (p *play) compareRelay(id string, k model.Key) {
 	}
 }
 
-// compareLive compares what of all that was said a reader would be told who
-// listens to the contract.
+// compareLive compares which of all events a reader would get live.
 func (p *play) compareLive(ctx context.Context, id string, k model.Key, f nostr.Filter) {
 	p.t.Helper()
 	granted, err := p.relay.Authorize(ctx, gate.SurfaceReq, []nostr.Filter{f})
@@ -216,7 +214,7 @@ func short(ids []string) (out []string) {
 	return out
 }
 
-// heads are what REQ gives, which COUNT must count.
+// heads returns the answer to REQ, which COUNT must match.
 func (p *play) heads(ctx context.Context, f nostr.Filter) (ids []string, err error) {
 	p.t.Helper()
 	granted, err := p.relay.Authorize(ctx, gate.SurfaceReq, []nostr.Filter{f})

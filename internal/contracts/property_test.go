@@ -21,10 +21,10 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// playSeed plays the round of one seed again, and it alone.
+// playSeed is the environment variable that repeats the round of one seed only.
 const playSeed = "ENGRAMD_PLAY_SEED"
 
-// playSteps is how much happens in a round.
+// playSteps is the number of steps in a round.
 const playSteps = 110
 
 // playRounds are played in make test, and more in make soak.
@@ -34,8 +34,8 @@ const (
 )
 
 // TestRandomContracts plays random contracts against the relay and a model of
-// it, and wants the same from both: each answer, and what every surface shows
-// to everybody. Then further relays are fed with the events alone.
+// it, and compares each answer and what every surface shows to everybody. Then
+// further relays get the events alone.
 func TestRandomContracts(t *testing.T) {
 	seeds, rounds := []uint64{}, playRounds
 	switch {
@@ -67,7 +67,7 @@ func TestRandomContracts(t *testing.T) {
 	}
 }
 
-// reached are the statuses that some contract was in.
+// reached are the statuses that some contract had.
 type reached struct {
 	sync.Mutex
 	status map[string]bool
@@ -136,7 +136,7 @@ func playRound(t *testing.T, seed uint64, reached *reached) {
 	p.fedByImport(seed, made.IDs(), o)
 }
 
-// step does what happens, to both.
+// step does a step in both.
 func (p *play) step(s model.Step) {
 	p.t.Helper()
 	if s.Restart {
@@ -168,7 +168,7 @@ func (p *play) send(ev *nostr.Event, imported bool) {
 	}
 }
 
-// took notes when an event was taken.
+// took records when an event was accepted.
 func (p *play) took(ev *nostr.Event) {
 	at := slices.IndexFunc(p.model.Taken, func(t *model.Taken) bool { return t.Event.ID == ev.ID })
 	p.clocked = append(p.clocked, clocked{p.model.Taken[at], p.clock.Now()})
@@ -189,7 +189,7 @@ func (p *play) deliver(ev *nostr.Event, imported bool) (ok bool, message string)
 	return r.Outcome.OK(), r.Message()
 }
 
-// told describes an event, for whoever looks for a fault.
+// told describes an event in a failure's report.
 func (p *play) told(ev *nostr.Event, imported bool) string {
 	name := func(key string) string {
 		for _, k := range p.cast.All() {
@@ -206,8 +206,8 @@ func (p *play) told(ev *nostr.Event, imported bool) string {
 	return text
 }
 
-// expire lets deadlines come. A contract that was past its own in another state
-// is looked at a minute later.
+// expire lets deadlines pass. A contract whose deadline had passed in another
+// state is looked at a minute later.
 func (p *play) expire() {
 	p.t.Helper()
 	for range 2 {
@@ -248,7 +248,7 @@ func workerOf(s *model.State) string {
 	return s.Worker
 }
 
-// signedHere hands the model what the relay has signed by itself.
+// signedHere gives the model what the relay signed itself.
 func (p *play) signedHere() {
 	p.t.Helper()
 	for _, ev := range p.ownStates() {
@@ -262,7 +262,8 @@ func (p *play) signedHere() {
 	}
 }
 
-// ownStates are those that the relay signed itself, in the order of arrival.
+// ownStates returns the states that the relay signed itself, in the order of
+// arrival.
 func (p *play) ownStates() (all []*nostr.Event) {
 	p.t.Helper()
 	ask := store.Ask{Scope: gate.Operator(), Filter: nostr.Filter{Kinds: []int{niptemp.KindState}, Authors: []string{p.self.Pub}}, MaxRows: 100}
@@ -295,8 +296,8 @@ func wantCheck(t *testing.T, s *sqlite.Store) {
 }
 
 // again feeds a second relay by EVENT, in the order of the moves: states that
-// came too early by import are sent when they count, and what came when a
-// contract was closed is imported as it was.
+// were imported too early are sent when they count, and those that came after a
+// contract was closed are imported again.
 func (p *play) again(ids []string) {
 	p.t.Helper()
 	b := newPlayed(p.t, p.byName)
@@ -353,7 +354,7 @@ func (p *play) fedByImport(seed uint64, ids []string, o model.Options) {
 	}
 }
 
-// bare sorts lines without what only one relay says of them.
+// bare sorts lines and removes what only one relay says of them.
 func bare(lines []string) (out []string) {
 	for _, line := range lines {
 		if !strings.HasPrefix(line, model.LocalMove) {
@@ -364,8 +365,8 @@ func bare(lines []string) (out []string) {
 	return out
 }
 
-// wantSame wants the same parties, status, thread and withdrawals on another
-// relay, for each who knows them.
+// wantSame compares parties, status, thread and withdrawals with another relay,
+// as each key that knows them.
 func (p *play) wantSame(b *play, id, how string, astray bool) {
 	p.t.Helper()
 	for _, k := range p.cast.All() {

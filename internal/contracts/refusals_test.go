@@ -9,8 +9,8 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// TestRefusalsAreToldToParties: which relay did not take an entry, and why, is
-// for the two, in pages and single entries; nobody else learns where entries
+// TestRefusalsAreToldToParties: the two parties see which relay refused an
+// entry, and why, in pages and single entries; nobody else learns where entries
 // are sent.
 func TestRefusalsAreToldToParties(t *testing.T) {
 	w := newWorld(t)
@@ -47,8 +47,8 @@ func TestRefusalsAreToldToParties(t *testing.T) {
 	}
 }
 
-// TestEventsFitAMessage: what readers could not be sent is not taken, whoever
-// signs; a private entry is no event.
+// TestEventsFitAMessage: an event that is too large to send to readers is
+// refused, whoever signs it; a private entry is no event.
 func TestEventsFitAMessage(t *testing.T) {
 	w := newWorld(t)
 	posts, works := w.provision("anna", anna), w.provision("will", will)

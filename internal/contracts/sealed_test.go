@@ -21,9 +21,9 @@ func (w *world) sealedBy(k storetest.Key, id, to, kind, text string) *nostr.Even
 	return w.event(k, niptemp.KindEntry, payload, nostr.Tag{"d", id}, nostr.Tag{"p", to}, nostr.Tag{"t", kind})
 }
 
-// TestSealedEntriesOfAKeptKey: what is sealed for an agent whose key the relay
-// keeps is opened for it and found by it, it sends such entries, and nobody else
-// reads them.
+// TestSealedEntriesOfAKeptKey: an entry that is sealed for an agent whose key
+// the relay keeps is opened and found for that agent, the agent sends such
+// entries, and nobody else reads them.
 func TestSealedEntriesOfAKeptKey(t *testing.T) {
 	w := newWorld(t)
 	worker := w.provision("worker", will)
@@ -74,7 +74,8 @@ func TestSealedEntriesOfAKeptKey(t *testing.T) {
 	}
 }
 
-// TestEncryptedRequestsThatMakeNoSense are refused, and nothing is written.
+// TestEncryptedRequestsThatMakeNoSense: they are refused, and nothing is
+// written.
 func TestEncryptedRequestsThatMakeNoSense(t *testing.T) {
 	w := newWorld(t)
 	poster := w.provision("poster", anna)

@@ -16,7 +16,8 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// TestLacks: what is passed over without being taken apart has not every word.
+// TestLacks: an entry that is skipped without being parsed does not have every
+// word.
 func TestLacks(t *testing.T) {
 	for _, c := range []struct {
 		data  string
@@ -38,7 +39,7 @@ func TestLacks(t *testing.T) {
 	}
 }
 
-// TestHas: a text has the words that splitting it gives, whatever the case.
+// TestHas: a text has the words that splitting it gives, whatever their case.
 func TestHas(t *testing.T) {
 	for _, c := range []struct {
 		text, query string
@@ -69,8 +70,8 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// FuzzHas: words are found as splitting finds them, and what is passed over
-// without being taken apart has not all of them.
+// FuzzHas: words are found as splitting finds them, and an entry that is
+// skipped without being parsed does not have all of them.
 func FuzzHas(f *testing.F) {
 	for _, s := range [][2]string{{"Government FILINGS", "filings"}, {"273\u212a \u0130", "k i"}, {"ОТЧЁТ", "отчёт"}, {"a\xffb", "b"}} {
 		f.Add(s[0], s[1])
@@ -93,8 +94,8 @@ func FuzzHas(f *testing.F) {
 	})
 }
 
-// heavyThread is a contract whose poster has written n entries of size bytes
-// that no search can pass over without taking them apart.
+// heavyThread returns a contract with n entries of size bytes that a search
+// must parse.
 func heavyThread(tb testing.TB, w *world, posts Caller, k storetest.Key, n, size int) (id string) {
 	tb.Helper()
 	id = w.create(posts, will.Pub).ContractID
@@ -116,8 +117,8 @@ func heavyThread(tb testing.TB, w *world, posts Caller, k storetest.Key, n, size
 	return id
 }
 
-// TestSearchGoesOn: of a long thread one search looks at a part, and those that
-// go on find each entry once.
+// TestSearchGoesOn: one search reads a part of a long thread, and those that
+// continue find each entry once.
 func TestSearchGoesOn(t *testing.T) {
 	if raceEnabled {
 		t.Skip("one goroutine asks much")
@@ -151,9 +152,9 @@ func TestSearchGoesOn(t *testing.T) {
 	}
 }
 
-// TestSearchTakesTurns: eight who search long threads of their own do not hold
-// up one who searches a thread of one entry: he does not wait for theirs to end.
-// On a machine that does other things too, that is a ratio, and the best of
+// TestSearchTakesTurns: eight callers who search long threads do not hold up
+// one who searches a thread of one entry: the one does not wait for theirs to
+// end. The bound is a ratio, because the machine is shared, and the best of
 // several attempts counts.
 func TestSearchTakesTurns(t *testing.T) {
 	w, entries, tries := newWorld(t), 300, 20
@@ -217,8 +218,8 @@ func TestSearchTakesTurns(t *testing.T) {
 	}
 }
 
-// TestPagesAreBounded: a page of large entries ends early, with all events or
-// without, and the next goes on.
+// TestPagesAreBounded: a page of large entries ends early, with events or
+// without, and the next continues.
 func TestPagesAreBounded(t *testing.T) {
 	if raceEnabled {
 		t.Skip("one goroutine asks much")
@@ -248,7 +249,7 @@ func TestPagesAreBounded(t *testing.T) {
 }
 
 // TestListsAreBounded: a page of contracts with long descriptions ends early,
-// and the next goes on.
+// and the next continues.
 func TestListsAreBounded(t *testing.T) {
 	if raceEnabled {
 		t.Skip("one goroutine asks much")

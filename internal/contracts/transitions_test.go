@@ -15,7 +15,7 @@ func (w *world) noteOf(c Caller, id string, to niptemp.Status, note string) {
 	must[Contract](w.tb)(w.Move(w.tb.Context(), c, id, MoveRequest{Status: to, Note: note}))
 }
 
-// moves tells the moves that a caller reads.
+// moves lists the moves that a caller reads.
 func (w *world) moves(c Caller, id string) string {
 	w.tb.Helper()
 	p := must[TransitionPage](w.tb)(w.Transitions(w.tb.Context(), c, id, TransitionQuery{Limit: 500}))
@@ -41,7 +41,7 @@ func addMoves(all []Transition) string {
 }
 
 // TestWhyARevisionWasAskedFor: an agent whose key the relay keeps learns from
-// the API why its work came back, after the next move by the same author too.
+// the API why a revision was requested, also after the author's next move.
 func TestWhyARevisionWasAskedFor(t *testing.T) {
 	w := newWorld(t)
 	poster, worker := w.provision("poster", anna), w.provision("worker", will)
@@ -86,8 +86,8 @@ func TestWhyARevisionWasAskedFor(t *testing.T) {
 	wantCode(t, "in another's name", err, Forbidden)
 }
 
-// TestMovesOfOthersAreNotAmongThem: what a third key says under the id, and what
-// the parties say to others, is no move of the contract.
+// TestMovesOfOthersAreNotAmongThem: states that a third key publishes under the
+// id, and the parties' states to others, are no moves of the contract.
 func TestMovesOfOthersAreNotAmongThem(t *testing.T) {
 	w := newWorld(t)
 	id := "25becee1-e170-42e3-b8aa-51d3e864ce60"
@@ -102,8 +102,8 @@ func TestMovesOfOthersAreNotAmongThem(t *testing.T) {
 	}
 }
 
-// TestSearchGoesThroughMoves: of many notes a call finds as many as fit a page,
-// and the next goes on behind them.
+// TestSearchGoesThroughMoves: one call finds as many notes as fit a page, and
+// the next continues after them.
 func TestSearchGoesThroughMoves(t *testing.T) {
 	w := newWorld(t)
 	poster, worker := w.provision("poster", anna), w.provision("worker", will)
@@ -133,8 +133,8 @@ func TestSearchGoesThroughMoves(t *testing.T) {
 	}
 }
 
-// TestDecisionWithoutEventStandsLast: what the relay decided by itself is told
-// as its word, to those who are told of decisions, and once.
+// TestDecisionWithoutEventStandsLast: a decision that the relay recorded
+// without an event is shown as its word, once, to those who may see decisions.
 func TestDecisionWithoutEventStandsLast(t *testing.T) {
 	w := newWorld(t)
 	op := Caller{PubKey: oper.Pub, Operator: true}
@@ -169,8 +169,8 @@ func TestDecisionWithoutEventStandsLast(t *testing.T) {
 	}
 }
 
-// TestContractsOfWhichOnlyEntriesAreKnown: they are listed to their parties and
-// read by them, and are nothing to anybody else.
+// TestContractsOfWhichOnlyEntriesAreKnown: their parties list and read them,
+// and nobody else sees them.
 func TestContractsOfWhichOnlyEntriesAreKnown(t *testing.T) {
 	w := newWorld(t)
 	id := "job-of-another-platform"
@@ -217,14 +217,14 @@ func TestContractsOfWhichOnlyEntriesAreKnown(t *testing.T) {
 		_, err := w.Entries(t.Context(), c, id, EntryQuery{})
 		wantCode(t, name, err, NotFound)
 	}
-	// Entries go on; what needs a state says so.
+	// Entries are still accepted; a request that needs a state is refused and says
+	// so.
 	ev := w.entryOf(will, id, anna.Pub, "deliverable", "The summary")
 	must[Entry](t)(w.Say(t.Context(), holder(will), id, EntryRequest{Type: "deliverable", Content: "The summary", Event: raw(ev)}))
 	_, err := w.Say(t.Context(), holder(will), id, EntryRequest{Type: "note", Visibility: WorkerOnly, Content: "x"})
 	wantCode(t, "a private entry", err, Conflict)
 	wantCode(t, "a move", w.move(holder(will), id, niptemp.Submitted), Conflict)
-	// A state makes it a contract like any other, and a deletion takes what is
-	// left.
+	// A state makes it an ordinary contract, and a deletion removes the rest.
 	w.clock.Add(second)
 	w.mustPut(w.stateOf(anna, id, will.Pub, niptemp.Open, "", "now in order"))
 	if c := must[Contract](t)(w.Get(t.Context(), holder(will), id)); c.Status != niptemp.Open {

@@ -31,7 +31,7 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// The agents of the seed's example, and others.
+// The agents of NIP-TEMP's worked example, and others.
 var (
 	anna = storetest.NewKey("anna") // poster
 	will = storetest.NewKey("will") // worker
@@ -108,7 +108,7 @@ func (w *world) open() {
 	must(err)
 }
 
-// close ends it; open goes on with what is on the disk.
+// close stops the relay; open starts it again on the same database.
 func (w *world) close() {
 	w.tb.Helper()
 	if err := w.store.Close(); err != nil {
@@ -117,21 +117,21 @@ func (w *world) close() {
 	w.relay.Close()
 }
 
-// refusing makes the relay refuse events; nil lets it take them.
+// refusing makes the relay refuse events; nil makes it accept them again.
 func (w *world) refusing(refuse func(*nostr.Event) string) {
 	w.mu.Lock()
 	w.refuse = refuse
 	w.mu.Unlock()
 }
 
-// provision makes the server hold a key.
+// provision has the server keep a key.
 func (w *world) provision(name string, k storetest.Key) Caller {
 	w.identities.keys[k.Pub] = k
 	w.identities.names[name] = k.Pub
 	return Caller{PubKey: k.Pub, AgentID: name, Provisioned: true}
 }
 
-// holder is a caller with his own key.
+// holder returns a caller with a key of its own.
 func holder(k storetest.Key) Caller { return Caller{PubKey: k.Pub} }
 
 // event signs an event as a client would.
@@ -158,12 +158,12 @@ func (w *world) entryOf(k storetest.Key, id, to, kind, text string) *nostr.Event
 		nostr.Tag{"d", id}, nostr.Tag{"p", to}, nostr.Tag{"t", kind})
 }
 
-// put publishes on the websocket, so to speak.
+// put publishes as on the websocket.
 func (w *world) put(ev *nostr.Event) relay.Answer {
 	return w.relay.Submit(relay.WithReader(w.tb.Context(), gate.NewReader(ev.PubKey)), ev)
 }
 
-// mustPut publishes and wants it taken.
+// mustPut publishes an event that must be accepted.
 func (w *world) mustPut(ev *nostr.Event) {
 	w.tb.Helper()
 	if a := w.put(ev); !a.OK {
@@ -181,7 +181,7 @@ func asJSON(v any) string {
 
 func raw(ev *nostr.Event) json.RawMessage { return wire.AppendEvent(nil, ev) }
 
-// wantCode wants a refusal of a class.
+// wantCode fails unless an error is a refusal of this class.
 func wantCode(tb testing.TB, what string, err error, want Code) {
 	tb.Helper()
 	if CodeOf(err) != want || want != 0 && err == nil {
@@ -201,7 +201,7 @@ func must[T any](tb testing.TB) func(v T, err error) T {
 	}
 }
 
-// agents are identities and their keys in memory.
+// agents keeps identities and their keys in memory.
 type agents struct {
 	mu    sync.Mutex
 	keys  map[string]storetest.Key // held, by pubkey
@@ -305,7 +305,8 @@ type outbox struct {
 func (o *outbox) Targets() []string { return nil }
 func (o *outbox) Rouse()            {}
 
-// Waits holds of what an author gave for this relay and was not delivered.
+// Waits reports whether an entry of an author for this relay is still
+// undelivered.
 func (o *outbox) Waits(_ context.Context, contract, author string) (bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -333,7 +334,7 @@ func (o *outbox) Publish(_ context.Context, ev *nostr.Event, local bool) error {
 	return nil
 }
 
-// create offers a contract to a worker ("" for whoever takes it).
+// create offers a contract to a worker, or to anybody if workerKey is "".
 func (w *world) create(c Caller, workerKey string, change ...func(*CreateRequest)) Contract {
 	w.tb.Helper()
 	r := CreateRequest{WorkerPubKey: workerKey, Description: "Produce a civic intelligence summary", AmountSats: 5000}
@@ -371,8 +372,8 @@ func (w *world) texts(c Caller, id string) string {
 
 const second = time.Second
 
-// stateStatuses lists the statuses of the states that the two have published of
-// a contract, each author's newest first.
+// stateStatuses lists the statuses of the states that the two parties published
+// for a contract, each author's newest first.
 func stateStatuses(w *world, id string) (out []string, err error) {
 	for _, k := range []storetest.Key{anna, will} {
 		states, failed := w.store.ContractStates(w.tb.Context(), id, k.Pub)
@@ -387,8 +388,8 @@ func stateStatuses(w *world, id string) (out []string, err error) {
 	return out, err
 }
 
-// wantNowhere wants a text in no file of the database, no export, no history, no
-// search of the relay and no backup.
+// wantNowhere fails if a text is in a file of the database, an export, a
+// history, a search of the relay or a backup.
 func wantNowhere(t *testing.T, w *world, text string) {
 	t.Helper()
 	backup := filepath.Join(t.TempDir(), "backup.db")

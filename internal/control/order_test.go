@@ -20,9 +20,9 @@ type bakeArgs struct {
 	Loaves int    `json:"loaves,omitempty"`
 }
 
-// TestOrders: an order gets its arguments and its result comes back; what fails
-// is told in the order's own words, and what is not understood as of another
-// version.
+// TestOrders: an order gets its arguments and its result comes back; an error
+// arrives in the order's own words, and an unknown order is reported as another
+// version's.
 func TestOrders(t *testing.T) {
 	w := importertest.Open(t, store.Live{})
 	listen(t, w, nil,
@@ -54,8 +54,8 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestOrdersTell: who hears gets what an order tells, in its order and before the
-// result, and who does not gets the result alone.
+// TestOrdersTell: a caller that listens gets the order's messages in sequence
+// before the result; one that does not gets the result alone.
 func TestOrdersTell(t *testing.T) {
 	w := importertest.Open(t, store.Live{})
 	listen(t, w, nil, control.NewTellingOrder("bake", func(_ context.Context, args bakeArgs, tell func(any)) (any, error) {
@@ -80,7 +80,7 @@ func TestOrdersTell(t *testing.T) {
 	}
 }
 
-// TestTheFirstLine: commands of other versions send it, too.
+// TestTheFirstLine: commands of other versions send the same first line.
 func TestTheFirstLine(t *testing.T) {
 	w := importertest.Open(t, store.Live{})
 	listen(t, w, nil, control.NewOrder("bake", func(_ context.Context, args bakeArgs) (any, error) { return args, nil }))
@@ -102,7 +102,7 @@ func TestTheFirstLine(t *testing.T) {
 	}
 }
 
-// TestAnOrderEndsWithItsCommand: the daemon learns that nobody waits any more.
+// TestAnOrderEndsWithItsCommand: the daemon learns that the command is gone.
 func TestAnOrderEndsWithItsCommand(t *testing.T) {
 	w := importertest.Open(t, store.Live{})
 	began, ended := make(chan struct{}), make(chan struct{})
@@ -123,7 +123,7 @@ func TestAnOrderEndsWithItsCommand(t *testing.T) {
 	<-ended
 }
 
-// TestNobodyListens: it is told apart from a daemon that refuses.
+// TestNobodyListens: the error differs from a daemon's refusal.
 func TestNobodyListens(t *testing.T) {
 	_, err := control.Ask(t.Context(), t.TempDir(), "rest", nil)
 	if unreachable := new(control.UnreachableError); !errors.As(err, &unreachable) {

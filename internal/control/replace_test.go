@@ -28,7 +28,7 @@ func engramLines(agent relaytest.Key, at int64, slugs ...string) (out []byte) {
 	return out
 }
 
-// startReplacing gives an importer, and a control socket that may replace.
+// startReplacing returns an importer with a control socket that may replace.
 func startReplacing(t *testing.T) importertest.World {
 	t.Helper()
 	w := importertest.Open(t, store.Live{})
@@ -37,8 +37,8 @@ func startReplacing(t *testing.T) importertest.World {
 	return w
 }
 
-// headTimes are the created_at of an agent's heads, and how many superseded
-// versions it has.
+// headTimes returns the created_at of an agent's heads and the number of its
+// superseded versions.
 func headTimes(t *testing.T, s *sqlite.Store, agent relaytest.Key) (heads []nostr.Timestamp, versions int) {
 	t.Helper()
 	err := s.Capture(t.Context(), gate.Operator(), store.CaptureQuery{Agent: agent.Pub}, func(v store.View) error {
@@ -56,8 +56,8 @@ func headTimes(t *testing.T, s *sqlite.Store, agent relaytest.Key) (heads []nost
 	return heads, versions
 }
 
-// TestHalfAnInputReplacesNothing cuts the input on its way to the daemon,
-// between two lines.
+// TestHalfAnInputReplacesNothing cuts the input to the daemon off between two
+// lines.
 func TestHalfAnInputReplacesNothing(t *testing.T) {
 	w := startReplacing(t)
 	agent := relaytest.Agent()
@@ -73,8 +73,8 @@ func TestHalfAnInputReplacesNothing(t *testing.T) {
 	}
 }
 
-// TestReplaceByAgent gives two agents' engrams, with two versions of one in the
-// wrong order, and a line of one that does not verify.
+// TestReplaceByAgent imports two agents' engrams, two versions of one in the
+// wrong order, and a line of one agent that does not verify.
 func TestReplaceByAgent(t *testing.T) {
 	w := startReplacing(t)
 	agent, other, third := relaytest.Agent(), relaytest.Stranger(), relaytest.NewKey(7)

@@ -31,8 +31,8 @@ func listen(t *testing.T, w importertest.World, snapshots importer.Snapshots, or
 }
 
 // TestShutdownEndsAnImport stops the daemon's side while the command still
-// sends: what was begun is stored and counted, and the command learns that its
-// import is unfinished.
+// sends: what was read is stored and counted, and the command learns that its
+// import is incomplete.
 func TestShutdownEndsAnImport(t *testing.T) {
 	w := importertest.Open(t, store.Live{})
 	c := listen(t, w, nil)
@@ -66,8 +66,7 @@ func TestShutdownEndsAnImport(t *testing.T) {
 	}
 }
 
-// TestControlRefusesWhatItDoesNotKnow talks to the socket as another version
-// would.
+// TestControlRefusesWhatItDoesNotKnow sends what another version would.
 func TestControlRefusesWhatItDoesNotKnow(t *testing.T) {
 	w := importertest.Open(t, store.Live{})
 	listen(t, w, nil)
@@ -89,7 +88,7 @@ func TestControlRefusesWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// TestAStaleSocketIsReplaced: a daemon that was killed leaves its socket.
+// TestAStaleSocketIsReplaced: a killed daemon leaves its socket file behind.
 func TestAStaleSocketIsReplaced(t *testing.T) {
 	w := importertest.Open(t, store.Live{})
 	if err := os.WriteFile(filepath.Join(w.Dir, control.Name), nil, 0o600); err != nil {

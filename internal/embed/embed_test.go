@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// fake serves what a test says.
+// fake serves as a test says.
 func fake(t *testing.T, serve http.HandlerFunc) string {
 	t.Helper()
 	s := httptest.NewServer(serve)
@@ -31,8 +31,8 @@ func client(t *testing.T, url string) *Client {
 	return c
 }
 
-// TestEmbed: vectors come in the order of the texts, whatever the answer's, and
-// many texts in several requests.
+// TestEmbed: vectors are returned in the order of the texts, whatever the
+// answer's order, and many texts take several requests.
 func TestEmbed(t *testing.T) {
 	var sizes []int
 	url := fake(t, func(w http.ResponseWriter, r *http.Request) {
@@ -70,8 +70,8 @@ func TestEmbed(t *testing.T) {
 	}
 }
 
-// TestHostileAnswers: nothing but vectors is taken for vectors, and no error
-// repeats a text, a key or the server's words.
+// TestHostileAnswers: nothing but vectors is accepted, and no error repeats a
+// text, a key or the server's words.
 func TestHostileAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
@@ -206,8 +206,8 @@ func TestRerank(t *testing.T) {
 	}
 }
 
-// FuzzAnswer: whatever a server says, vectors are as many and as long as they
-// must be.
+// FuzzAnswer: whatever a server answers, vectors have the required number and
+// length.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"data":[{"index":1,"embedding":[1,2]},{"index":0,"embedding":[3,4]}]}`))
 	f.Add([]byte(`{"data":[{"embedding":[1e38]},{"embedding":[-1]}]}`))
@@ -226,7 +226,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// answers answers every request with those bytes.
+// answers is a transport that answers every request with these bytes.
 type answers []byte
 
 func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -241,7 +241,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestRefusal: a server that does not take a text is told from one that fails.
+// TestRefusal: a server that refuses a text is told apart from one that fails.
 func TestRefusal(t *testing.T) {
 	for status, refused := range map[int]bool{400: true, 413: true, 422: true, 500: true, 401: false, 404: false, 429: false, 503: false} {
 		c := client(t, fake(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))

@@ -26,7 +26,7 @@ const (
 	agent    = "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 )
 
-// counts is an Observer.
+// counts is an Observer that counts.
 type counts struct {
 	mu                    sync.Mutex
 	sent, dropped, failed int
@@ -58,7 +58,7 @@ func (c *counts) BrokerMessage(_ string, sent bool) {
 func (c *counts) BrokerConnected(up bool) { c.note(func() { c.up = up }) }
 func (c *counts) BrokerFailed()           { c.note(func() { c.failed++ }) }
 
-// await waits until the counts are as wanted.
+// await waits until a condition on the counts holds.
 func (c *counts) await(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	timeout := time.After(patience)
@@ -110,8 +110,7 @@ func next(t *testing.T, messages <-chan *nats.Msg) *nats.Msg {
 	}
 }
 
-// TestPayloads compares subjects and payloads with those that docs/events.md
-// shows.
+// TestPayloads compares subjects and payloads with those in docs/events.md.
 func TestPayloads(t *testing.T) {
 	server := natstest.Start(t)
 	all := server.Subscribe(">")
@@ -143,8 +142,8 @@ func TestPayloads(t *testing.T) {
 	}
 }
 
-// TestBrokerComesAndGoes: what is told while the broker is away comes when it
-// is back, in order; nobody waited.
+// TestBrokerComesAndGoes: messages of the time when the broker is away arrive
+// in order once it is back, and no caller waits.
 func TestBrokerComesAndGoes(t *testing.T) {
 	server := natstest.Start(t)
 	p, c := start(t, Options{URL: server.URL, Prefix: "other.prefix"})
@@ -174,8 +173,8 @@ func TestBrokerComesAndGoes(t *testing.T) {
 	}
 }
 
-// TestNoBroker: nothing listens, or something that never says a word, or that
-// speaks another protocol, or hangs up.
+// TestNoBroker: nothing listens, or a server that is silent, speaks another
+// protocol, or hangs up.
 func TestNoBroker(t *testing.T) {
 	for name, behave := range map[string]func(net.Conn){
 		"refused": nil,
@@ -213,7 +212,7 @@ func TestNoBroker(t *testing.T) {
 			for range 100 {
 				p.Mutated(agent, 30174, 1)
 			}
-			if name != "silent" { // which takes as long as the limit for connecting
+			if name != "silent" { // this one takes the whole time limit of connecting
 				c.await(t, "failed", func() bool { return c.failed >= 5 })
 			}
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -233,8 +232,8 @@ func TestNoBroker(t *testing.T) {
 	}
 }
 
-// TestBrokerHangs: a broker that takes nothing stops nobody, and the end is
-// bounded.
+// TestBrokerHangs: a broker that accepts nothing delays no caller, and closing
+// takes bounded time.
 func TestBrokerHangs(t *testing.T) {
 	server := natstest.Start(t)
 	p, c := start(t, Options{URL: server.URL})
@@ -334,8 +333,8 @@ func TestNil(t *testing.T) {
 	p.Close(t.Context())
 }
 
-// BenchmarkMutated is what a write pays for being told: with a broker that is
-// connected, and with none.
+// BenchmarkMutated is the cost of one event to a write, with a connected broker
+// and without one.
 func BenchmarkMutated(b *testing.B) {
 	b.Run("off", func(b *testing.B) {
 		var p *Publisher

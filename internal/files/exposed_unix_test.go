@@ -12,8 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestExposed: any right of others is one too many, and the text says what to
-// do.
+// TestExposed: any permission of other users is reported, with what to do.
 func TestExposed(t *testing.T) {
 	for _, mode := range []os.FileMode{0o640, 0o604, 0o666, 0o610} {
 		path := filepath.Join(t.TempDir(), "key")
@@ -34,7 +33,7 @@ func TestExposed(t *testing.T) {
 	}
 }
 
-// TestReadOnly tells a disk that cannot be written from one that is full.
+// TestReadOnly tells a read-only disk from a full one.
 func TestReadOnly(t *testing.T) {
 	for err, want := range map[error]bool{unix.EROFS: true, unix.ENOSPC: false} {
 		if got := ReadOnly(fmt.Errorf("x: %w", &os.PathError{Op: "open", Path: "x", Err: err})); got != want {

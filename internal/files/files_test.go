@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestTryLock: one at a time, and it ends with its file.
+// TestTryLock: one holder at a time, and the lock ends with its file.
 func TestTryLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	open := func() *os.File {
@@ -37,7 +37,7 @@ func TestTryLock(t *testing.T) {
 	}
 }
 
-// TestRemoveLocked: nothing is left, and the lock is free.
+// TestRemoveLocked: no file is left, and the lock is free.
 func TestRemoveLocked(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "staging")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -55,8 +55,7 @@ func TestRemoveLocked(t *testing.T) {
 	}
 }
 
-// TestPrivate: what is written privately is not exposed, and can be written
-// again.
+// TestPrivate: a private file is not exposed, and can be written again.
 func TestPrivate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	for _, text := range []string{"one", "two"} {
@@ -81,7 +80,7 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// TestOpenNoFollow: a link is refused, whatever it leads to.
+// TestOpenNoFollow: a link is refused, wherever it leads.
 func TestOpenNoFollow(t *testing.T) {
 	dir := t.TempDir()
 	target, link := filepath.Join(dir, "target"), filepath.Join(dir, "link")

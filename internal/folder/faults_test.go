@@ -12,7 +12,7 @@ import (
 	"engramd/nips/nipae"
 )
 
-// deafMemory takes what is written, and its answer is lost.
+// deafMemory writes, and its answer is lost.
 type deafMemory struct{ *fakeMemory }
 
 func (m deafMemory) Set(ctx context.Context, s nipae.Slug, text, base string) (client.Entry, error) {
@@ -20,8 +20,8 @@ func (m deafMemory) Set(ctx context.Context, s nipae.Slug, text, base string) (c
 	return client.Entry{}, errors.Join(err, context.DeadlineExceeded)
 }
 
-// TestAnswerIsLost holds that a write whose answer was lost is no conflict with
-// what is written in the folder afterwards.
+// TestAnswerIsLost: a write whose answer was lost is no conflict with what is
+// written in the folder afterwards.
 func TestAnswerIsLost(t *testing.T) {
 	r := newRig(t, map[nipae.Slug]string{"mem/a": "a1"})
 	r.want(whole, did{"mem/a": ToFolder})
@@ -41,8 +41,8 @@ func TestAnswerIsLost(t *testing.T) {
 	}
 }
 
-// TestConflictFileThatCannotBeRead holds that a conflict is not settled because
-// what lies beside the file cannot be read.
+// TestConflictFileThatCannotBeRead: a conflict does not count as settled when
+// the file beside it cannot be read.
 func TestConflictFileThatCannotBeRead(t *testing.T) {
 	for name, spoil := range map[string]func(string) error{
 		"too large": func(p string) error { return os.WriteFile(p, []byte(strings.Repeat("x", nipae.MaxBody+1)), 0o600) },
@@ -63,8 +63,8 @@ func TestConflictFileThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestIndexOfAKilledRun holds that an index that was written just before a kill is
-// still known for ours, and one of somebody else's stays.
+// TestIndexOfAKilledRun: an index that was written just before a kill is
+// recognized as the program's, and another program's file stays.
 func TestIndexOfAKilledRun(t *testing.T) {
 	r := newRig(t, nil)
 	tree, err := Open(r.dir)
@@ -87,7 +87,7 @@ func TestIndexOfAKilledRun(t *testing.T) {
 	if err := write(kept, "mem/a"); err != nil {
 		t.Fatal(err)
 	}
-	// The state as it is on the disk when index.md has just been written.
+	// The state on disk when index.md has just been written.
 	before := *kept
 	if err := write(kept, "mem/a", "mem/b"); err != nil {
 		t.Fatal(err)

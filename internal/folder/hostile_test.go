@@ -13,8 +13,8 @@ import (
 	"engramd/nips/nipae"
 )
 
-// TestHostileTree holds that nothing outside the folder is read or written, that
-// nothing stops the run, and that what cannot be read never looks deleted.
+// TestHostileTree: nothing outside the folder is read or written, nothing stops
+// the run, and an unreadable file never looks deleted.
 func TestHostileTree(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "secret.md")
 	if err := os.WriteFile(outside, []byte("outside"), 0o600); err != nil {
@@ -60,7 +60,8 @@ func TestHostileTree(t *testing.T) {
 	}
 }
 
-// TestInnerFolderIsALink holds that not even our own folder leads outside.
+// TestInnerFolderIsALink: the program's own folder does not lead outside
+// either.
 func TestInnerFolderIsALink(t *testing.T) {
 	outside := t.TempDir()
 	r := newRig(t, map[nipae.Slug]string{"mem/a": "a"})

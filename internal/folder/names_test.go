@@ -19,7 +19,7 @@ func TestSlugOf(t *testing.T) {
 		"mem/a_b.MD":                       "mem/a_b",
 		"mem/-x-.md":                       "mem/x-",
 		"mem/日本.md":                        "mem/c2a1fa46",
-		"mem/" + strings.Repeat("a", 64):   "mem/" + strings.Repeat("a", 61), // the suffix is cut
+		"mem/" + strings.Repeat("a", 64):   "mem/" + strings.Repeat("a", 61), // the suffix is cut off
 		"mem/" + strings.Repeat("b", 64):   "mem/" + strings.Repeat("b", 61),
 		"mem/..foo/bar baz.md":             "mem/foo/bar-baz",
 		"mem/C:\\x.md":                     "mem/c-x",
@@ -45,7 +45,8 @@ func TestSlugOf(t *testing.T) {
 	}
 }
 
-// TestPathsLeadBack holds that a slug's file is that slug's, on every system.
+// TestPathsLeadBack: the file of a slug leads back to the slug, on every
+// system.
 func TestPathsLeadBack(t *testing.T) {
 	for _, s := range []nipae.Slug{"core", "mem/index", "mem/con", "mem/lpt1/aux", "mem/com10", "mem/a/b-c_d", "mem/conflict", "mem/0"} {
 		p := PathOf(s)

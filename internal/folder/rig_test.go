@@ -80,7 +80,7 @@ type rig struct {
 	t   *testing.T
 	dir string
 	mem *fakeMemory
-	// before is Run's.
+	// before is the hook of Run.
 	before func(string) error
 	deaf   bool // answers of the memory are lost
 }
@@ -108,7 +108,7 @@ func (r *rig) read(p string) string {
 	return string(text)
 }
 
-// run is one run, and what became of each slug.
+// run makes one run and returns the outcome of each slug.
 func (r *rig) run(how How) (map[nipae.Slug]What, error) {
 	r.t.Helper()
 	tree, err := Open(r.dir)

@@ -19,7 +19,7 @@ var whole = How{Mode: Sync, Whole: true}
 func deleting(h How) How   { h.Delete = true; return h }
 func in(h How, m Mode) How { h.Mode = m; return h }
 
-// TestThreeSides holds what becomes of each change on each side.
+// TestThreeSides: the outcome of each change on each side.
 func TestThreeSides(t *testing.T) {
 	texts := map[nipae.Slug]string{"core": "I", "mem/a": "a1", "mem/b": "b1\r\n\x00"}
 	r := newRig(t, texts)
@@ -36,7 +36,7 @@ func TestThreeSides(t *testing.T) {
 	r.want(in(whole, Import), did{"core": Same, "mem/a": ToMemory, "mem/b": Left})
 	r.want(whole, did{"core": Same, "mem/a": Same, "mem/b": ToFolder})
 
-	// Both changed.
+	// Both sides changed.
 	r.write("mem/a.md", "a3 here")
 	r.mem.put("mem/a", "a3 there")
 	r.want(whole, did{"core": Same, "mem/a": Conflict, "mem/b": Same})
@@ -48,7 +48,7 @@ func TestThreeSides(t *testing.T) {
 	if got := r.read("mem/a.conflict.md"); got != "a4 there" {
 		t.Fatalf("beside the file lies %q", got)
 	}
-	// What somebody works on stays; once it is gone the file counts.
+	// An unresolved conflict file stays; once it is gone the file counts.
 	r.write("mem/a.conflict.md", "notes of mine")
 	r.mem.put("mem/a", "a5 there")
 	r.want(whole, did{"core": Same, "mem/a": Conflict, "mem/b": Same})
@@ -63,7 +63,7 @@ func TestThreeSides(t *testing.T) {
 	}
 }
 
-// TestDeletions holds that nothing goes unless it is certain and asked for.
+// TestDeletions: nothing is deleted unless it is certain and requested.
 func TestDeletions(t *testing.T) {
 	r := newRig(t, map[nipae.Slug]string{"core": "I", "mem/a": "a", "mem/b": "b", "mem/c": "c", "mem/d": "d"})
 	if _, err := r.run(whole); err != nil {
@@ -76,7 +76,7 @@ func TestDeletions(t *testing.T) {
 		r.mem.gone[s] = true
 	}
 	r.write("mem/c.md", "c, worked on")
-	delete(r.mem.texts, "mem/d") // no relay has it any more, and none has a removal
+	delete(r.mem.texts, "mem/d") // no relay has it any more, and none has a tombstone
 	kept := did{"core": Left, "mem/a": Left, "mem/b": Left, "mem/c": Left, "mem/d": Left}
 	r.want(How{Mode: Sync, Delete: true}, kept)
 	r.want(in(whole, Import), did{"core": Left, "mem/a": Left, "mem/b": Left, "mem/c": ToMemory, "mem/d": Left})
@@ -87,13 +87,13 @@ func TestDeletions(t *testing.T) {
 		t.Fatal("something went that must stay")
 	}
 	r.want(deleting(whole), did{"core": Left, "mem/c": Same, "mem/d": Left})
-	// A removal that meets a change loses.
+	// A removal that meets a change is dropped.
 	os.Remove(filepath.Join(r.dir, "mem/c.md"))
 	r.mem.put("mem/c", "c, from elsewhere")
 	r.want(deleting(whole), did{"core": Left, "mem/c": ToFolder, "mem/d": Left})
 }
 
-// TestAnotherMachine holds that what is written while we are at it is a conflict.
+// TestAnotherMachine: a write during the run is a conflict.
 func TestAnotherMachine(t *testing.T) {
 	r := newRig(t, map[nipae.Slug]string{"mem/a": "a1", "mem/b": "b1"})
 	if _, err := r.run(whole); err != nil {
@@ -121,9 +121,9 @@ func TestAnotherMachine(t *testing.T) {
 	r.want(deleting(whole), did{"mem/a": Conflict, "mem/b": ToFolder, "mem/c": Conflict})
 }
 
-// TestKilledAtEachStep ends a run before each thing that it does, lets both sides
-// change or not, and runs again: nothing is lost and nobody's change is taken for
-// a conflict.
+// TestKilledAtEachStep ends a run before each of its steps, lets both sides
+// change or not, and runs again: nothing is lost and no change becomes a
+// conflict by mistake.
 func TestKilledAtEachStep(t *testing.T) {
 	for _, later := range []string{"", "memory", "folder"} {
 		for at := 0; ; at++ {
@@ -185,7 +185,7 @@ func TestKilledAtEachStep(t *testing.T) {
 	}
 }
 
-// TestRenamedFile holds that a file that was renamed keeps what is known of it.
+// TestRenamedFile: a renamed file keeps its recorded state.
 func TestRenamedFile(t *testing.T) {
 	r := newRig(t, map[nipae.Slug]string{"mem/a": "a1"})
 	r.want(whole, did{"mem/a": ToFolder})
@@ -201,7 +201,7 @@ func TestRenamedFile(t *testing.T) {
 	}
 }
 
-// TestCollision holds that two names of one slug are both named, and nothing done.
+// TestCollision: two files of one slug are both named, and neither is written.
 func TestCollision(t *testing.T) {
 	r := newRig(t, nil)
 	r.write("mem/My Notes.md", "1")
@@ -216,7 +216,7 @@ func TestCollision(t *testing.T) {
 	}
 }
 
-// TestForeignState holds that a state of nobody's making is refused.
+// TestForeignState: a state that this program did not write is refused.
 func TestForeignState(t *testing.T) {
 	for _, text := range []string{"{", `{"version":2}`, `{"version":1,"files":{"../x.md":{"slug":"mem/x"}}}`, `{"version":1,"files":{".ssh/x.md":{"slug":"mem/x"}}}`,
 		`{"version":1,"files":{"x.md":{"slug":"mem/x"},"y.md":{"slug":"mem/x"}}}`, `{"version":1,"files":{"x.md":{"slug":"X"}}}`} {
@@ -239,8 +239,8 @@ func TestForeignState(t *testing.T) {
 	}
 }
 
-// TestRoundTrip holds that thousands of texts come back byte for byte, and that
-// the next run has nothing to do and writes nothing.
+// TestRoundTrip: thousands of texts come back byte for byte, and the next run
+// has nothing to do and writes nothing.
 func TestRoundTrip(t *testing.T) {
 	texts := map[nipae.Slug]string{}
 	for i := range 5000 {

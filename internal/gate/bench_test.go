@@ -9,7 +9,7 @@ import (
 	"engramd/internal/gate"
 )
 
-// TestCanReadDoesNotAllocate: it runs for every recipient of every event.
+// TestCanReadDoesNotAllocate: CanRead runs for every recipient of every event.
 func TestCanReadDoesNotAllocate(t *testing.T) {
 	for name, c := range secondChecks(t) {
 		if n := testing.AllocsPerRun(100, func() { c.scope.Under(c.table).CanRead(c.subject) }); n != 0 {

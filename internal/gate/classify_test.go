@@ -96,7 +96,7 @@ func TestClassString(t *testing.T) {
 	}
 }
 
-// TestClassNumbers: they lie in databases.
+// TestClassNumbers: the numbers are stored in databases and must not change.
 func TestClassNumbers(t *testing.T) {
 	for i, class := range []gate.Class{
 		gate.Open, gate.Engram, gate.Contract, gate.Sealed, gate.Wrap, gate.Direct, gate.Deletion, gate.Approval,
@@ -108,8 +108,8 @@ func TestClassNumbers(t *testing.T) {
 	}
 }
 
-// TestClassAgreesWithShape: what niptemp takes for a sealed entry is Sealed,
-// and an entry that it accepts in plain text is Contract.
+// TestClassAgreesWithShape: a sealed entry by niptemp's rules is Sealed, and an
+// entry that it accepts in plain text is Contract.
 func TestClassAgreesWithShape(t *testing.T) {
 	table := mustTable(t, none)
 	g := gatetest.New(11, 4)
@@ -129,8 +129,8 @@ func TestClassAgreesWithShape(t *testing.T) {
 	}
 }
 
-// TestClassifyDeletion: what was found decides where a request names ids, and
-// what the request says of kinds otherwise; a later look at it keeps the
+// TestClassifyDeletion: where a request names ids, the events found decide;
+// otherwise the kinds that the request names do. Classifying it again keeps the
 // verdict under any rules.
 func TestClassifyDeletion(t *testing.T) {
 	byID, note := nostr.Tag{"e", someID}, nostr.Tag{"k", "1"}

@@ -63,8 +63,8 @@ func TestClauses(t *testing.T) {
 	}
 }
 
-// idClasses are the numbers of rules that take ids for a key: they may lie in
-// a database from a configuration before.
+// idClasses are the numbers of rules in which an id opens an event: an earlier
+// configuration may have stored them.
 func idClasses() []gate.Class {
 	var out []gate.Class
 	for c := gate.Class(16); c < 32; c++ {
@@ -75,7 +75,7 @@ func idClasses() []gate.Class {
 	return out
 }
 
-// plainLists gives the lists the type that literals have.
+// plainLists gives the lists the type of literals.
 func plainLists(clauses []gate.Clause) []gate.Clause {
 	for i := range clauses {
 		c := &clauses[i]

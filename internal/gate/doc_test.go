@@ -14,7 +14,7 @@ import (
 
 var update = command.Bool("update", false, "write the table of kinds into doc.go")
 
-// TestDocTable: the table in the package's comment is the one in kinds.go.
+// TestDocTable: the table in the package comment is generated from kinds.go.
 func TestDocTable(t *testing.T) {
 	const first, end = "//\tclass", "//\n// An arbitrator is"
 	page, err := os.ReadFile("doc.go")
@@ -38,7 +38,7 @@ func TestDocTable(t *testing.T) {
 	}
 }
 
-// docTable has one line for each class and what its events have in common.
+// docTable returns one line for each class and what its events have in common.
 func docTable(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder

@@ -18,8 +18,8 @@ const (
 	restricted = nip01.PrefixRestricted
 )
 
-// firstCheck is one row of the first check's table: what nobody, the agent and
-// the agent and owner together are told.
+// firstCheck is one row of the first check's table: the answers to nobody, to
+// the agent, and to agent and owner together.
 type firstCheck struct {
 	name    string
 	options oracle.Options
@@ -109,7 +109,7 @@ func firstChecks() []firstCheck {
 		{"anything by search", none, nostr.Filter{Search: "x"}, auth, restricted, restricted},
 		{"engrams, exclude", exclude, engrams, auth, restricted, restricted},
 
-		// An empty list satisfies nothing; where nothing is needed it is served.
+		// An empty list satisfies no requirement; where none is made it is served.
 		{"engrams by no id", none, with(engrams, "ids"), auth, restricted, restricted},
 		{"engrams by nobody", none, with(engrams, "authors"), auth, restricted, restricted},
 		{"engrams to nobody", none, with(engrams, "p"), auth, restricted, restricted},
@@ -168,8 +168,8 @@ func prefixOf(t *testing.T, err error) string {
 	return refusal.Prefix
 }
 
-// TestRefusalSaysWhatWorks: the text names what would be let through, by the
-// options in force, and nothing of the filter's values.
+// TestRefusalSaysWhatWorks: the text names a filter that would be granted under
+// the options in force, and no value of the refused one.
 func TestRefusalSaysWhatWorks(t *testing.T) {
 	me := gate.NewReader(agent)
 	for _, c := range []struct {
@@ -210,8 +210,8 @@ func TestRefusalSaysWhatWorks(t *testing.T) {
 	}
 }
 
-// TestRefusedScopeSeesNothing: a caller that overlooks the error holds a scope
-// that is worth nothing.
+// TestRefusedScopeSeesNothing: a caller that ignores the error has a scope that
+// sees nothing gated.
 func TestRefusedScopeSeesNothing(t *testing.T) {
 	table := mustTable(t, none)
 	scope, err := table.ScopeFor(gate.NewReader(agent), kinds(30174))

@@ -20,7 +20,7 @@ func tableOf(t *testing.T, list []entry, rules ...string) *Table {
 	return table
 }
 
-// changed is the table of kinds after a change to a copy of it.
+// changed returns a changed copy of the table of kinds.
 func changed(change func(list []entry) []entry) []entry {
 	list := slices.Clone(kinds)
 	for i := range list {
@@ -29,10 +29,10 @@ func changed(change func(list []entry) []entry) []entry {
 	return change(list)
 }
 
-// TestFingerprintFollowsTheTable: whatever is changed in an entry, added or
-// taken out, stores class anew what they have. The fields are found by
-// reflection: one that is added to an entry is in the fingerprint or fails
-// this.
+// TestFingerprintFollowsTheTable: any change, addition or removal of an entry
+// changes the fingerprint, so that stores class their events anew. The fields
+// are found by reflection: one that is added to an entry must be in the
+// fingerprint.
 func TestFingerprintFollowsTheTable(t *testing.T) {
 	now := tableOf(t, kinds).Fingerprint()
 	if again := tableOf(t, kinds).Fingerprint(); again != now {
@@ -60,7 +60,7 @@ func TestFingerprintFollowsTheTable(t *testing.T) {
 	}
 }
 
-// varied returns tables in which one field of one entry is another.
+// varied returns tables in which one field of one entry differs.
 func varied(i, field int) (all [][]entry) {
 	set := func(v any) {
 		all = append(all, changed(func(l []entry) []entry {
@@ -93,8 +93,8 @@ func varied(i, field int) (all [][]entry) {
 	return all
 }
 
-// TestFingerprintFollowsTraits: code that says what has a trait is not in the
-// table, so each trait must show among the samples, both ways.
+// TestFingerprintFollowsTraits: the code of a trait is not in the table, so
+// that each trait must be present in some samples and absent in others.
 func TestFingerprintFollowsTraits(t *testing.T) {
 	table := tableOf(t, kinds)
 	for _, e := range kinds {
@@ -119,7 +119,8 @@ func TestFingerprintFollowsTraits(t *testing.T) {
 	}
 }
 
-// TestOneEntryGatesAKind: everything that asks about kinds follows from it.
+// TestOneEntryGatesAKind: everything that depends on kinds follows from one
+// entry.
 func TestOneEntryGatesAKind(t *testing.T) {
 	const kind = 64201
 	ev := &nostr.Event{Kind: kind}

@@ -7,7 +7,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// The people of the tables.
+// The keys of the tables.
 var (
 	agent    = strings.Repeat("a1", 32)
 	owner    = strings.Repeat("b2", 32)

@@ -39,8 +39,8 @@ func mustTable(t testing.TB, o oracle.Options) *gate.Table {
 	return table
 }
 
-// tally counts what random cases came to, so that a generator which only makes
-// refused or empty ones is noticed.
+// tally counts the outcomes of random cases, so that a generator which makes
+// only refused or empty ones is noticed.
 type tally struct{ refused, shown, hidden, byID, byD, byCase int }
 
 // TestAgainstOracle compares both checks and the clauses with the oracle, for
@@ -60,9 +60,9 @@ func TestAgainstOracle(t *testing.T) {
 	}
 }
 
-// TestOracleKnowsEveryKind: the oracle has rules of its own, written a second
-// time. Of a kind that it does not know it would think that all is open, and so
-// would a gate that forgot the kind.
+// TestOracleKnowsEveryKind: the oracle has rules of its own. It would take a
+// kind that it does not know for open, and so would a gate that forgot the
+// kind.
 func TestOracleKnowsEveryKind(t *testing.T) {
 	table := mustTable(t, none)
 	g := gatetest.New(12, 4)
@@ -123,11 +123,10 @@ func checkAgainstOracle(t *testing.T, seed uint64, o oracle.Options, rounds int,
 	}
 }
 
-// replicaOfAll stands in options for a key that the generator will know.
+// replicaOfAll is replaced by a key of the generator.
 const replicaOfAll = "0000000000000000000000000000000000000000000000000000000000000000"
 
-// withReplica puts the first of the generator's people on the list, if there is
-// one.
+// withReplica puts the generator's first key on the list, if there is one.
 func withReplica(g *gatetest.Gen, o oracle.Options) oracle.Options {
 	if len(o.Replicas) > 0 {
 		o.Replicas = []string{g.Keys[0].Pub}
@@ -135,7 +134,7 @@ func withReplica(g *gatetest.Gen, o oracle.Options) oracle.Options {
 	return o
 }
 
-// casesOf are the cases of a reader, as who asks the gate looks them up.
+// casesOf returns the cases of a reader, as callers of the gate look them up.
 func casesOf(disputes []gatetest.Dispute, reader []string) (cases []gate.Case) {
 	for _, d := range disputes {
 		if d.Arbitrator != "" && slices.Contains(reader, d.Arbitrator) {
@@ -203,14 +202,14 @@ func compare(table *gate.Table, o oracle.Options, reader []string, f nostr.Filte
 	return nil
 }
 
-// withoutPublic leaves out the one option that opens a class to all: the class
+// withoutPublic drops the one option that opens a class to all: the class
 // itself must not depend on it.
 func withoutPublic(o oracle.Options) oracle.Options {
 	o.Contracts = ""
 	return o
 }
 
-// admits reads the clauses as the store does.
+// admits evaluates the clauses as the store does.
 func admits(s gate.Scope, e gate.Subject) bool {
 	if e.Class == gate.Open || s.All() {
 		return true
@@ -228,7 +227,7 @@ func admits(s gate.Scope, e gate.Subject) bool {
 	return false
 }
 
-// partOf reads a case as the store does.
+// partOf evaluates a case as the store does.
 func partOf(c gate.Case, e gate.Subject) bool {
 	keys := append([]string{c.Poster, c.Worker}, c.Agreed...)
 	for _, key := range append([]string{e.Author}, e.P...) {
@@ -240,12 +239,12 @@ func partOf(c gate.Case, e gate.Subject) bool {
 }
 
 // TestUnderAgainstOracle carries scopes over to other options, as a reload
-// does: a subscription must never show what the same filter, sent now, would
-// not be shown by the second check.
+// does: a subscription must never show what the second check would hide from
+// the same filter if it were sent now.
 func TestUnderAgainstOracle(t *testing.T) {
 	options := everyOptions()
 	for i, before := range options {
-		after := options[(i*7+5)%len(options)] // nothing was found here: the verdicts are those of a bare Classify
+		after := options[(i*7+5)%len(options)] // no events were looked up here: the verdicts are those of a bare Classify
 		seed := uint64(5000 + i)
 		g := gatetest.New(seed, 5)
 		before, after := withReplica(g, before), withReplica(g, after)
@@ -267,7 +266,7 @@ func TestUnderAgainstOracle(t *testing.T) {
 				got, byClauses := scope.Under(now).CanRead(subject), admits(scope.Under(now), subject)
 				want := oracle.May(after, reader, filter, ev)
 				if after.AuthRequired && len(reader) == 0 {
-					byClauses = false // clauses say which gated events are added to the open ones
+					byClauses = false // clauses only add gated events to the open ones
 				}
 				if (got && !want) || got != byClauses {
 					t.Fatalf("seed %d, %+v then %+v, reader %v, filter %v: sees %v, by clauses %v, want %v; event %v",
@@ -282,7 +281,8 @@ func TestUnderAgainstOracle(t *testing.T) {
 	}
 }
 
-// wasGated says whether the filter named a gated kind, or none, when it came.
+// wasGated reports whether the filter named a gated kind, or none, under the
+// old options.
 func wasGated(o oracle.Options, f nostr.Filter) bool {
 	if f.Kinds == nil {
 		return true

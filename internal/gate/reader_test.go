@@ -31,8 +31,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestReaderTakesOnlyPubkeys: a tag or a filter can hold any string, and none
-// of these may ever be somebody.
+// TestReaderTakesOnlyPubkeys: a tag or a filter can hold any string, and only a
+// public key may count as a reader.
 func TestReaderTakesOnlyPubkeys(t *testing.T) {
 	for _, bad := range []string{"", "a", strings.ToUpper(agent), agent[:63], agent + "a", strings.Repeat("g", 64), strings.Repeat("é", 32)} {
 		if r := gate.NewReader(bad); !r.Empty() {

@@ -11,8 +11,8 @@ import (
 	"engramd/internal/gate/oracle"
 )
 
-// TestReplicaReadsEverything: every class that has a meaning, under the
-// strictest options, by any filter, live and as a party.
+// TestReplicaReadsEverything: every class, under the strictest options, by any
+// filter, live and as a party.
 func TestReplicaReadsEverything(t *testing.T) {
 	o := oracle.Options{IDs: "party", Contracts: "parties", Rules: gatetest.RuleSets[1], Replicas: []string{stranger}, AuthRequired: true}
 	table, me := mustTable(t, o), gate.NewReader(second, stranger)
@@ -39,7 +39,7 @@ func TestReplicaReadsEverything(t *testing.T) {
 	}
 }
 
-// TestReplicaOffTheList: a subscription of a key that is taken off the list
+// TestReplicaOffTheList: a subscription of a key that was removed from the list
 // shows what the key may read without it.
 func TestReplicaOffTheList(t *testing.T) {
 	scope, err := mustTable(t, oracle.Options{Replicas: []string{stranger}}).ScopeFor(gate.NewReader(stranger), nostr.Filter{})
@@ -54,8 +54,8 @@ func TestReplicaOffTheList(t *testing.T) {
 	}
 }
 
-// TestReplicasWidenNothingElse: whoever is not on the list is answered as if
-// there were none, refusals by the word.
+// TestReplicasWidenNothingElse: keys that are not on the list get the same
+// answers and refusals as without a list.
 func TestReplicasWidenNothingElse(t *testing.T) {
 	g := gatetest.New(11, 5)
 	g.Unsigned = true

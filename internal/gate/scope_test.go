@@ -9,8 +9,8 @@ import (
 	"engramd/internal/gate/oracle"
 )
 
-// TestSecondCheck judges one event of each class, written by the agent to the
-// owner, for each reader, in a filter that was let through.
+// TestSecondCheck judges one event of each class, written by the agent for the
+// owner, for each reader, in a filter that was granted.
 func TestSecondCheck(t *testing.T) {
 	deletion := event(5, "", nostr.Tag{"k", "30174"})
 	approvals := event(30078, "", nostr.Tag{"d", gate.ApprovalD})
@@ -107,8 +107,8 @@ func TestZeroScopeSeesOpenOnly(t *testing.T) {
 	}
 }
 
-// TestUnknownClass: what a newer version, or a damaged row, calls by a number
-// that has no meaning here is read by nobody but the operator.
+// TestUnknownClass: only the operator reads an event whose class number has no
+// meaning here, from a newer version or a damaged row.
 func TestUnknownClass(t *testing.T) {
 	table := mustTable(t, public)
 	scope, err := table.ScopeFor(gate.NewReader(agent, owner), with(nostr.Filter{}, "ids", someID))
@@ -159,7 +159,8 @@ func TestParty(t *testing.T) {
 	}
 }
 
-// TestPartiesOnly: what contracts = public shows to all stays with the parties.
+// TestPartiesOnly: a scope for parties hides what contracts = public shows to
+// all.
 func TestPartiesOnly(t *testing.T) {
 	table := mustTable(t, oracle.Options{Contracts: "public", Rules: []string{"4550 author"}})
 	strict := table.PartiesOnly()
@@ -190,7 +191,7 @@ func TestRuleOf(t *testing.T) {
 	}
 }
 
-// TestUnder: live delivery judges an old subscription by the rules of now.
+// TestUnder: live delivery judges an old subscription by the current rules.
 func TestUnder(t *testing.T) {
 	entries := with(kinds(30090), "d", contractID)
 	scope, err := mustTable(t, none).ScopeFor(gate.NewReader(stranger), entries)
@@ -224,8 +225,8 @@ func TestUnder(t *testing.T) {
 	}
 }
 
-// TestScopeIsItsOwn: a filter that is changed after it was judged changes
-// nothing of the grant.
+// TestScopeIsItsOwn: changing a filter after the decision does not change the
+// scope.
 func TestScopeIsItsOwn(t *testing.T) {
 	ids, ds := []string{otherID}, []string{"other"}
 	f := nostr.Filter{Kinds: []int{30090}, IDs: ids, Tags: nostr.TagMap{"d": ds}}

@@ -109,7 +109,8 @@ func TestApplyRefusesWhatChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// Of several files the second fails: the error names the first, which is changed.
+// Of several files the second fails: the error names the first, which was
+// changed.
 func TestApplySaysWhatWasDone(t *testing.T) {
 	dir := t.TempDir()
 	one, two := filepath.Join(dir, "one.json"), filepath.Join(dir, "none", "two.json")
@@ -123,7 +124,7 @@ func TestApplySaysWhatWasDone(t *testing.T) {
 	}
 }
 
-// A file that is to go, and that somebody writes before its turn, stays.
+// A file that is to be removed stays if it was changed in the meantime.
 func TestRemoveRefusesWhatChangedMeanwhile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hooks.json")
 	write(t, path, "theirs", 0o600)
@@ -162,7 +163,7 @@ func TestApplyMakesAndRemovesFolders(t *testing.T) {
 		for _, root := range []string{r.Home, r.Project} {
 			left, _ := os.ReadDir(root)
 			for _, entry := range left {
-				if entry.Name() != ".config" { // everybody's
+				if entry.Name() != ".config" { // shared by other programs
 					t.Errorf("%s leaves %s", h.Name, entry.Name())
 				}
 			}
@@ -170,7 +171,8 @@ func TestApplyMakesAndRemovesFolders(t *testing.T) {
 	}
 }
 
-// A hook's line ends well whatever engramctl does, from any folder's name.
+// A hook's line exits with 0 whatever engramctl does, from a folder of any
+// name.
 func TestHookLinesFailSafe(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// forms are the documents that we splice, each as its harness has it.
+// forms are the documents that are spliced, each in its harness's form.
 func forms(t testing.TB) map[string]form {
 	t.Helper()
 	all := map[string]form{}
@@ -24,7 +24,7 @@ func forms(t testing.TB) map[string]form {
 	return all
 }
 
-// there and back: a document that holds nothing of ours is the same after
+// roundTrip checks that a document without entries of ours is the same after
 // Install and Remove, byte for byte, and means the same between them.
 func roundTrip(t *testing.T, path string, f form, src []byte) {
 	in, err := f.look(src)
@@ -68,8 +68,9 @@ func FuzzSplice(f *testing.F) {
 	})
 }
 
-// TestSpliceGeneratedDocuments writes documents as people and programs do, with
-// the names that we look for in them, and counts that they are not refused.
+// TestSpliceGeneratedDocuments generates documents as people and programs write
+// them, with the names that splicing looks for, and requires that few are
+// refused.
 func TestSpliceGeneratedDocuments(t *testing.T) {
 	all := forms(t)
 	for path, f := range all {
@@ -160,8 +161,8 @@ func (w *writer) member(depth int, name string) string {
 	return w.value(0, nil, true)
 }
 
-// No key that a harness has for its own memory, for permissions, or for hooks as
-// a whole is ever written, and nothing that could be a secret.
+// A key that a harness has for its own memory, for permissions, or for hooks as
+// a whole is never written, nor anything that could be a secret.
 func TestWritesNothingButItsOwn(t *testing.T) {
 	banned := []string{"memory\":", "automemory", "disable", "permission", "\"env\"", "nsec", "ncryptsec", "password", "secret", "claude.md", "agents.md", "memory.md", "[features]", "memories"}
 	for _, h := range All() {

@@ -35,7 +35,7 @@ func (f files) fs() fstest.MapFS {
 
 func key(name string) string { return strings.TrimPrefix(filepath.ToSlash(name), "/") }
 
-// with makes changes in a copy.
+// with returns a copy with changes.
 func (f files) with(t *testing.T, changes []Change) files {
 	t.Helper()
 	next := maps.Clone(f)
@@ -157,7 +157,7 @@ func documents(path string) []string {
 	return append(slices.Clone(foreignFiles["json"]), foreignFiles["comments"]...)
 }
 
-// each gives every settings file that we splice, with every document.
+// each calls do for every spliced settings file with every document.
 func each(t *testing.T, do func(t *testing.T, h Harness, path, src string)) {
 	for _, h := range All() {
 		all, _ := install(t, h, files{}, roots, entry)
@@ -215,7 +215,7 @@ func TestNothingStaysOfAMissingFile(t *testing.T) {
 	}
 }
 
-// keepsForeign compares what a document means without our entries.
+// keepsForeign compares what a document means apart from the program's entries.
 func keepsForeign(t *testing.T, path, before, after string) {
 	t.Helper()
 	if was, is := meaning(t, path, before), meaning(t, path, after); !reflect.DeepEqual(was, is) {
@@ -243,8 +243,8 @@ func meaning(t *testing.T, path, text string) any {
 	return d.mean(d.root)
 }
 
-// mean is a value without ours, and without the lists and objects that hold
-// nothing.
+// mean returns a value without the program's entries, and without empty lists
+// and objects.
 func (d *document) mean(n *node) any {
 	switch n.kind {
 	case '{':

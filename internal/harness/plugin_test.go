@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestThePluginSaysTheSame: the plugin of packaging and setup are two ways to one
-// set of hooks, with one server and one rule. The plugin has engramctl in the PATH
-// where setup writes its place.
+// TestThePluginSaysTheSame: the plugin of packaging and setup install the same
+// hooks, server and rule. The plugin finds engramctl in PATH where setup writes
+// its path.
 func TestThePluginSaysTheSame(t *testing.T) {
 	place := Entry{Binary: "/usr/bin/engramctl", Scope: Project}
 	onPath := func(text string) []byte { return []byte(strings.ReplaceAll(text, place.Binary, "engramctl")) }
@@ -30,10 +30,10 @@ func TestThePluginSaysTheSame(t *testing.T) {
 			t.Errorf("%s: the plugin's hooks are\n%v\nthose of setup\n%v", c.harness, got, want)
 		}
 		if c.servers == "" {
-			continue // Codex has servers in TOML
+			continue // Codex keeps servers in TOML
 		}
 		ours := member(t, onPath(all[filepath.Join(roots.Project, c.servers)]), "mcpServers").(map[string]any)
-		delete(ours["engram"].(map[string]any), "type") // what a command is without it
+		delete(ours["engram"].(map[string]any), "type") // the default of a command
 		if got := member(t, inPlugin(t, ".mcp.json"), "mcpServers"); !reflect.DeepEqual(got, any(ours)) {
 			t.Errorf("%s: the plugin's server is %v, that of setup %v", c.harness, got, ours)
 		}

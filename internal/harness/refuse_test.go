@@ -79,7 +79,7 @@ func TestEntriesThatCannotBeWrittenAreRefused(t *testing.T) {
 	}
 }
 
-// What a person changed in an entry of ours stays, unless it is forced.
+// A changed entry of ours stays, unless it is forced.
 func TestEditedEntriesAreLeft(t *testing.T) {
 	cases := []struct{ harness, path, from, to string }{
 		{"claude", settings, `"timeout": 10`, `"timeout": 60`},
@@ -107,7 +107,7 @@ func TestEditedEntriesAreLeft(t *testing.T) {
 		with[c.path] = changed
 		newer := Entry{Binary: "/opt/engramctl"}
 		after, plan := install(t, h, with, roots, newer)
-		comment := strings.Contains(c.to, "//") // it stands beside ours, not within
+		comment := strings.Contains(c.to, "//") // it stands beside the entry, not inside it
 		if !comment && (len(plan.Edited) != 1 || !strings.Contains(after[c.path], c.to)) {
 			t.Errorf("%s with %q: edited %q, and it is\n%s", c.path, c.to, plan.Edited, after[c.path])
 		}
@@ -127,7 +127,7 @@ func TestEditedEntriesAreLeft(t *testing.T) {
 	}
 }
 
-// A handler that somebody put beside ours, in our own group, is theirs.
+// Another handler in our own group stays.
 func TestOthersInOurGroupStay(t *testing.T) {
 	h := named(t, "claude")
 	with, _ := install(t, h, files{}, roots, entry)
@@ -144,8 +144,8 @@ func TestOthersInOurGroupStay(t *testing.T) {
 	}
 }
 
-// Lines of an older version had no end against exit codes; and one entry is
-// enough where two stand.
+// Entries of an older version, which could fail, and double ones are replaced
+// by one.
 func TestOlderAndDoubleEntriesBecomeOne(t *testing.T) {
 	h := named(t, "claude")
 	old := `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/old/engramctl hook stop --harness claude"}]},
@@ -162,9 +162,9 @@ func TestOlderAndDoubleEntriesBecomeOne(t *testing.T) {
 	}
 }
 
-// A server that an older version set up, as it did, offers today's tools after
-// the next setup; hooks and doctor see what it offers now. What a person chose is
-// seen as well, and stays.
+// A server as an older version set it up offers today's tools after the next
+// setup; hooks and doctor see what it offers now. What a person chose is
+// recognized, and stays.
 func TestOlderToolsBecomeTodays(t *testing.T) {
 	paths := map[string]string{"claude": servers, "codex": codexDir + "config.toml", "cursor": "/home/ana/.cursor/mcp.json", "opencode": "/home/ana/.config/opencode/opencode.json"}
 	for _, h := range All() {
@@ -208,7 +208,7 @@ func TestOlderToolsBecomeTodays(t *testing.T) {
 	}
 }
 
-// Claude Code writes its file anew, in its own way, and adds an empty env.
+// Claude Code rewrites its file in its own way and adds an empty env.
 func TestRewrittenByTheHarness(t *testing.T) {
 	h := named(t, "claude")
 	again := "{\n \"numStartups\": 3,\n \"mcpServers\": {\n  \"engram\": {\"type\":\"stdio\",\"command\":\"/usr/bin/engramctl\",\n   \"args\":[\"mcp\",\n\"--tools\",\"memory,mind\"],\"env\":{}}}}"
@@ -222,7 +222,7 @@ func TestRewrittenByTheHarness(t *testing.T) {
 	}
 }
 
-// Doctor is told of switches that keep our hooks from running.
+// doctor reports switches that keep our hooks from running.
 func TestCheckSeesSwitches(t *testing.T) {
 	cases := []struct{ harness, path, src string }{
 		{"claude", settings, "{\"disableAllHooks\": true}"},
@@ -237,7 +237,7 @@ func TestCheckSeesSwitches(t *testing.T) {
 	}
 }
 
-// OpenCode reads two names; our entry stays in the file that has it.
+// OpenCode reads files of two names; our entry stays in the file that has it.
 func TestOpenCodeFile(t *testing.T) {
 	h := named(t, "opencode")
 	lax, strict := "/home/ana/.config/opencode/opencode.jsonc", "/home/ana/.config/opencode/opencode.json"

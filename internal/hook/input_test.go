@@ -56,8 +56,8 @@ func TestReadWaitsForNoEnd(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever a harness says, what is read is bounded, and nothing of it
-// can be a line of its own.
+// FuzzRead: whatever a harness sends, the input is bounded, and none of it can
+// become a line of its own.
 func FuzzRead(f *testing.F) {
 	f.Add(`{"session_id":"s","cwd":"/w","source":"startup","prompt":"p","stop_hook_active":true}`)
 	f.Add(`{"conversation_id":"c","workspace_roots":["/w"],"status":"completed","loop_count":1}`)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestReplayIsInOrder: the oldest first, and of one second the most alive last, as
-// they would stand if the second had ended between them.
+// TestReplayIsInOrder: oldest first, and within one second the most active
+// last, as if it were the newest.
 func TestReplayIsInOrder(t *testing.T) {
 	at := time.Unix(1_760_000_000, 0)
 	for name, all := range map[string][]Episode{

@@ -12,8 +12,8 @@ import (
 	"engramd/internal/store"
 )
 
-// TestWrongLinesAmongMany: signatures are checked together, and what does not
-// hold is found all the same, line by line, while the others are stored.
+// TestWrongLinesAmongMany: signatures are checked together, and invalid ones
+// are still found line by line, while the other events are stored.
 func TestWrongLinesAmongMany(t *testing.T) {
 	const lines = 2*importer.BatchLines + 100
 	spoils := map[int64]struct{ from, to string }{
@@ -29,7 +29,7 @@ func TestWrongLinesAmongMany(t *testing.T) {
 		if s, wrong := spoils[i]; wrong {
 			line = strings.Replace(line, s.from, s.to, 1)
 		}
-		if i == badSig { // right in form
+		if i == badSig { // correct in form
 			at := strings.Index(line, `"sig":"`) + len(`"sig":"`)
 			line = line[:at+64] + strings.Repeat("0", 63) + "1" + line[at+128:]
 		}

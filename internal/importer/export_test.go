@@ -1,6 +1,6 @@
 package importer
 
-// What tests of the edges need.
+// Names for tests of the bounds.
 const (
 	BatchLines = batchLines
 	MaxLine    = maxLine

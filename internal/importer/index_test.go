@@ -15,9 +15,8 @@ import (
 	"engramd/nips/nipae"
 )
 
-// TestReplacementKeepsNoEvents: what a replacement has in memory does not grow
-// with the size of the events, only with their number (docs/operating.md names
-// the figure).
+// TestReplacementKeepsNoEvents: the memory of a replacement grows with the
+// number of events, not with their size (docs/operating.md has the figure).
 func TestReplacementKeepsNoEvents(t *testing.T) {
 	const events, most = 20_000, 256 // bytes for each
 	f, err := os.Create(filepath.Join(t.TempDir(), "events"))

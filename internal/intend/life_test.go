@@ -11,9 +11,8 @@ import (
 	"engramd/nips/unit"
 )
 
-// world is one intention on a relay, seen by machines with clocks of their own, and
-// what is known of it without this package: which occurrences there are, counted one
-// by one.
+// world is one intention on a relay, seen by machines with their own clocks,
+// and its occurrences, counted one by one without this package.
 type world struct {
 	t       *testing.T
 	seed    uint64
@@ -51,7 +50,7 @@ func (w *world) naive(n int64) time.Time {
 	return first.AddDate(0, 0, d-1).Add(time.Duration(seconds) * time.Second)
 }
 
-// open counts the occurrences that are open at a moment, and returns the last one.
+// open counts the open occurrences at a moment, and returns the last one.
 func (w *world) open(now time.Time) (n int64, last time.Time) {
 	if w.ended || w.snoozed.After(now) {
 		return 0, last
@@ -70,7 +69,7 @@ func (w *world) open(now time.Time) (n int64, last time.Time) {
 	}
 }
 
-// next is the first occurrence after a moment.
+// next returns the first occurrence after a moment.
 func (w *world) next(now time.Time) time.Time {
 	for k := int64(0); ; k++ {
 		if at := w.naive(k); at.After(now) {
@@ -79,7 +78,8 @@ func (w *world) next(now time.Time) time.Time {
 	}
 }
 
-// edit writes a closing over a text; a machine whose base is an older text is refused.
+// edit writes a closing over a text; it is refused if the machine's base is an
+// older text.
 func (w *world) edit(base string, c Closing) bool {
 	w.t.Helper()
 	if base != w.text {
@@ -105,12 +105,13 @@ func (w *world) read() Intention {
 type session struct {
 	keys    []string
 	upto    time.Time
-	snoozed time.Time // as it was when it was shown last
+	snoozed time.Time // its value when it was last shown
 }
 
-// TestIntentionsLive lets two machines live with one intention for a while: clocks
-// jump both ways, machines sleep, sessions begin and end, and both close what is open.
-// Every occurrence is open until it is closed, and is shown once in a session.
+// TestIntentionsLive: two machines use one intention for a while: clocks jump
+// both ways, machines sleep, sessions begin and end, and both close what is
+// open. Every occurrence is open until it is closed, and is shown once in a
+// session.
 func TestIntentionsLive(t *testing.T) {
 	periods := []string{"", "PT1H", "P1D", "P1W", "P1M", "P1Y", "P1DT7H", "P3M"}
 	for seed := range uint64(400) {
@@ -144,9 +145,9 @@ func (w *world) step(r *rand.Rand, clock *time.Time, sessions []*session) {
 		*clock = clock.Add(time.Duration(r.Int64N(int64(span))) + 1)
 	case 3:
 		*clock = clock.Add(time.Duration(r.IntN(6)) * span / 2)
-	case 4: // the clock was wrong
+	case 4: // the clock was set
 		*clock = clock.Add(-time.Duration(r.Int64N(int64(2 * span))))
-	case 5: // a restart: another session, and what it was shown is not known any more
+	case 5: // a restart: another session, which does not know what was shown
 		*sessions[r.IntN(2)] = session{}
 	case 6:
 		w.close(r, *clock)
@@ -157,12 +158,12 @@ func (w *world) step(r *rand.Rand, clock *time.Time, sessions []*session) {
 	}
 }
 
-// prompt shows a session what comes up, and compares it with the count.
+// prompt shows a session what is due, and compares it with the count.
 func (w *world) prompt(now time.Time, s *session) {
 	seen := func(_, key string) bool { return Seen(s.keys, key) }
 	items := Look(w.view(), Ask{Now: now, Seen: seen})
 	n, last := w.open(now)
-	// Shown before, unless something began since, or it was snoozed and came back.
+	// It was shown before, unless something began since, or a snooze ended.
 	back := w.snoozed.After(s.upto) && !w.snoozed.IsZero()
 	fresh := n > 0 && (last.After(s.upto) || back || s.keys == nil)
 	switch {
@@ -176,7 +177,7 @@ func (w *world) prompt(now time.Time, s *session) {
 	}
 }
 
-// close has two machines say at once that it is done.
+// close has two machines close it at once.
 func (w *world) close(r *rand.Rand, now time.Time) {
 	i, base := w.read(), w.text
 	first, err := i.Done(By{Now: now, Who: "one"}, time.Time{})
@@ -228,7 +229,7 @@ func TestDone(t *testing.T) {
 	for _, tt := range []struct {
 		name, head string
 		occurrence string
-		want       string // the error, or the due that follows; "done"
+		want       string // the error, or the next due; "done"
 	}{
 		{"one", "due: 2026-11-23", "", "done"},
 		{"without due", "", "", "done"},
@@ -273,7 +274,7 @@ func TestDone(t *testing.T) {
 	}
 }
 
-// A monthly one keeps its day over a short month, and over closings.
+// A monthly series keeps its day over a short month, and over closings.
 func TestLastDayStays(t *testing.T) {
 	now, head := at(t, "2026-01-31T10:00:00Z"), "---\ntype: prospective\ndue: 2026-01-31\nevery: P1M\n---\nx"
 	for _, want := range []string{"2026-02-28", "2026-03-31", "2026-04-30", "2026-05-31"} {
@@ -290,7 +291,7 @@ func TestLastDayStays(t *testing.T) {
 		}
 		now = c.Next.Add(10 * time.Hour)
 	}
-	// Who sets due by hand begins anew.
+	// Setting due by hand restarts the series.
 	i, _ := Read(slug, unit.Parse("---\ntype: prospective\ndue: 2026-02-27\nevery: P1M\nfirst: 2026-01-31\n---\nx"))
 	if next, _ := i.Next(at(t, "2026-02-27T10:00:00Z")); fmt.Sprint(next.Date()) != "2026 March 27" {
 		t.Errorf("%v follows", next)

@@ -6,8 +6,8 @@ import (
 	"engramd/nips/unit"
 )
 
-// What is of a project comes up in a folder that is known to be that project's, and
-// in no other one.
+// An intention of a project comes up only in a folder that is linked to the
+// project.
 func TestHere(t *testing.T) {
 	none, claims, atlas := Place{}, Place{Project: "atlas"}, Place{Project: "atlas", Linked: true}
 	for _, tt := range []struct {

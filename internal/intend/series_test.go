@@ -34,7 +34,8 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-// FuzzPeriod: what is read is bounded, and is written as what reads as the same.
+// FuzzPeriod: a period that is read is bounded, and is written in a form that
+// reads as the same.
 func FuzzPeriod(f *testing.F) {
 	for _, s := range []string{"P1D", "P1Y2M3W4DT5H6M7S", "PT1S", "P9999999999Y", "P1M"} {
 		f.Add(s, int64(0), int64(1))
@@ -65,7 +66,7 @@ func TestSeries(t *testing.T) {
 		{"2026-11-01T09:00:00+01:00", "", "", "2026-11-01T08:00:00Z", "2026-11-01T09:00:00+01:00", ""},
 		{"2026-11-01T09:00:00+01:00", "P1D", "", "2026-11-01T07:59:59Z", "", "2026-11-01T09:00:00+01:00"},
 		{"2026-11-01T09:00:00+01:00", "P1D", "", "2026-11-05T08:00:00Z", "2026-11-05T09:00:00+01:00", "2026-11-06T09:00:00+01:00"},
-		// The offset is kept also where a zone has another one in summer.
+		// The offset is kept even where the zone has another one in summer.
 		{"2026-03-20T09:00:00+01:00", "P1W", "", "2026-04-03T06:30:00Z", "2026-03-27T09:00:00+01:00", "2026-04-03T09:00:00+01:00"},
 		{"2026-01-31T23:30:00-05:00", "P1M", "", "2026-02-28T23:00:00Z", "2026-01-31T23:30:00-05:00", "2026-02-28T23:30:00-05:00"},
 		{"2026-01-31T23:30:00-05:00", "P1M", "", "2026-03-30T00:00:00Z", "2026-02-28T23:30:00-05:00", "2026-03-31T23:30:00-05:00"},

@@ -9,8 +9,8 @@ import (
 	"engramd/nips/unit"
 )
 
-// One that has no room by itself, whatever the alphabet, is told as far as there is
-// room: what is left out here comes up nowhere else.
+// An intention that is too long for the budget, in any alphabet, is shown as
+// far as there is room, because the rest is shown nowhere else.
 func TestLongOneIsTold(t *testing.T) {
 	for _, word := range []string{"word ", "слово ", "字"} {
 		i, ok := Read("mem/intentions/"+strings.Repeat("long-", 10), unit.Parse("---\ntype: prospective\ndue: 2026-01-01\naction: "+strings.Repeat(word, 300)+"\n---\n"+strings.Repeat(word, 60)))

@@ -12,11 +12,11 @@ import (
 	"engramd/nips/unit"
 )
 
-// told is one trigger of the set with prompts that it is meant for.
+// told is one trigger of the set, with prompts that it is meant for.
 type told struct {
 	trigger string
-	prompts []string // that say some of its words
-	others  []string // that mean it in other words
+	prompts []string // these use some of its words
+	others  []string // these say it in other words
 }
 
 func linesOf(t testing.TB, name string) []string {
@@ -47,7 +47,7 @@ func triggers(t testing.TB) (all []told) {
 	return all
 }
 
-// memoryOf is an index of texts, each a memory.
+// memoryOf returns an index in which each text is a memory.
 func memoryOf(t testing.TB, texts []string) *recall.Index {
 	t.Helper()
 	x, err := recall.New("")
@@ -62,8 +62,7 @@ func memoryOf(t testing.TB, texts []string) *recall.Index {
 	return x
 }
 
-// caught counts prompts: those of a trigger that it fits, and foreign ones that it
-// fits.
+// caught counts matches: with the prompts of a trigger, and with foreign ones.
 type caught struct{ own, of, other, ofOther, alarms, pairs, disturbed, foreign int }
 
 func (c caught) recall() float64    { return float64(c.own) / float64(c.of) }
@@ -106,8 +105,8 @@ func measure(x *recall.Index, set []told, foreign []string, threshold float64) (
 	return c
 }
 
-// The threshold was chosen on the first half of the set, every other trigger, and
-// this holds it to what it does on both. The figures are those of docs/mind.md.
+// The threshold was chosen on the first half of the set, every other trigger;
+// this test checks it on both. The figures are those of docs/mind.md.
 func TestTriggers(t *testing.T) {
 	all, foreign := triggers(t), linesOf(t, "foreign.txt")
 	if len(all) < 60 || len(foreign) < 300 {
@@ -120,7 +119,7 @@ func TestTriggers(t *testing.T) {
 	for _, tt := range []struct {
 		memory       string
 		half         int
-		recall       float64 // of prompts that say some of the words, at least
+		recall       float64 // of prompts with some of the words, at least
 		alarm        float64 // of pairs of a trigger and a foreign prompt, at most
 		precision    float64 // at least
 		inOtherWords int     // at least

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestNoBusIsStarted: where there is none, that is said, and none is started.
+// TestNoBusIsStarted: without a bus the error says so, and none is started.
 func TestNoBusIsStarted(t *testing.T) {
 	if _, err := os.Stat("/run/user/" + strconv.Itoa(os.Getuid()) + "/bus"); err == nil {
 		t.Setenv("DBUS_SESSION_BUS_ADDRESS", "")

@@ -21,7 +21,7 @@ func want(t *testing.T, path, text string) {
 	}
 }
 
-// names are the files of a folder.
+// names returns the names of the files in a folder.
 func names(t *testing.T, dir string) (out []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestShortenedIsRunAgain: every test that says less, or nothing, under the race detector
-// is among those that make test-long runs without it.
+// TestShortenedIsRunAgain: every test that is shortened or skipped under the
+// race detector is among those that make test-long runs without it.
 func TestShortenedIsRunAgain(t *testing.T) {
 	text, err := os.ReadFile("../../Makefile")
 	if err != nil {
@@ -46,7 +46,8 @@ func TestShortenedIsRunAgain(t *testing.T) {
 	}
 }
 
-// raceAware are the folders whose tests are built otherwise under the race detector.
+// raceAware returns the folders whose tests have files of their own for the
+// race detector.
 func raceAware(t *testing.T) (dirs []string) {
 	t.Helper()
 	for _, top := range []string{"cmd", "internal", "nips", "migrations"} {
@@ -68,8 +69,8 @@ func raceAware(t *testing.T) (dirs []string) {
 	return dirs
 }
 
-// milder are the tests of a folder that use the constants of the files which are built
-// for the race detector, by themselves or through functions of the tests.
+// milder returns the tests of a folder that use the constants of those files,
+// directly or through functions of the tests.
 func milder(t *testing.T, dir string) (tests []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// fromMakefile are the words of a list in the Makefile.
+// fromMakefile returns the words of a list in the Makefile.
 func fromMakefile(t *testing.T, name string) []string {
 	t.Helper()
 	text, err := os.ReadFile("../../Makefile")
@@ -27,9 +27,9 @@ func fromMakefile(t *testing.T, name string) []string {
 	return strings.Fields(m[1])
 }
 
-// TestAloneIsAlone: what make test runs without the race detector starts no
-// goroutine, in its tests neither, nor does what it imports; and has no C, of whose
-// pointers the same build checks more.
+// TestAloneIsAlone: the packages that make test runs without the race detector
+// start no goroutine, nor do their tests and imports; and contain no C, whose
+// pointers that build checks more thoroughly.
 func TestAloneIsAlone(t *testing.T) {
 	for _, name := range fromMakefile(t, "ALONE") {
 		files := map[string]bool{}
@@ -69,8 +69,8 @@ func TestAloneIsAlone(t *testing.T) {
 	}
 }
 
-// starts are the places of a file where a goroutine is started, as far as the words
-// tell.
+// starts returns the places in a file where a goroutine is started, as far as
+// the source shows.
 func starts(t *testing.T, path string) (all []token.Position) {
 	t.Helper()
 	files := token.NewFileSet()
@@ -92,8 +92,8 @@ func starts(t *testing.T, path string) (all []token.Position) {
 	return all
 }
 
-// TestWhatStartsIsSeen: the files of a package that has goroutines are not taken for
-// such that have none.
+// TestWhatStartsIsSeen: goroutines are found in the files of packages that
+// start some.
 func TestWhatStartsIsSeen(t *testing.T) {
 	if n := len(starts(t, "../store/sqlite/engine/open.go")); n != 1 {
 		t.Errorf("%d goroutines are started there, want 1", n)

@@ -19,9 +19,9 @@ var (
 	walkHead = regexp.MustCompile(`^([^\n(]*?)(?: \(([0-9]+) (?:files|folder)\))?\n`)
 )
 
-// TestContributingLeadsToFiles: every file that CONTRIBUTING.md names exists, one
-// that is new does not, and lies in a folder that does; and the tasks touch as few
-// files as they are to.
+// TestContributingLeadsToFiles: every file that CONTRIBUTING.md names exists;
+// one that is marked as new does not, and its folder does; and no task touches
+// more files than it may.
 func TestContributingLeadsToFiles(t *testing.T) {
 	page, err := os.ReadFile("../../CONTRIBUTING.md")
 	if err != nil {
@@ -67,7 +67,7 @@ func TestContributingLeadsToFiles(t *testing.T) {
 	}
 }
 
-// exists reports whether a path of the page is there.
+// exists reports whether a path of the page exists.
 func exists(path string) bool {
 	_, err := os.Stat(filepath.Join("../..", path))
 	return err == nil

@@ -12,7 +12,7 @@ import (
 
 const dependenciesFile = "../../docs/dependencies.md"
 
-// module is one that is linked, as docs/dependencies.md tells of it.
+// module is a linked module, as a row of docs/dependencies.md describes it.
 type module struct {
 	version, dated string
 	last           release
@@ -20,7 +20,7 @@ type module struct {
 	why            string   // what it is used for
 }
 
-// release is a module's last one; the zero release is one that nobody told of.
+// release is a module's last release; the zero release is unknown.
 type release struct{ version, dated string }
 
 const unknownRelease = "unknown"
@@ -32,14 +32,14 @@ func (r release) String() string {
 	return r.version + ", " + r.dated
 }
 
-// dependencies is the page: its rows, when the last releases were asked for,
-// and the modules that it says are not at theirs.
+// dependencies is the page: its rows, when the last releases were looked up,
+// and the modules that it lists as not at theirs.
 type dependencies struct {
 	text    string
 	rows    map[string]module
 	asked   string
 	lagging []string
-	broken  []string // what cannot be read
+	broken  []string // what cannot be parsed
 }
 
 var (
@@ -110,7 +110,7 @@ func formatRow(path string, m module) string {
 	return fmt.Sprintf("| `%s` | %s | %s | %s | %s | %s |\n", path, m.version, m.dated, m.last, strings.Join(m.in, ", "), m.why)
 }
 
-// faults is what is wrong with the page, given what is linked.
+// faults returns what is wrong with the page, given what is linked.
 func (p *dependencies) faults(linked map[string]module) (out []string) {
 	say := func(format string, args ...any) {
 		out = append(out, "docs/dependencies.md: "+fmt.Sprintf(format, args...))
@@ -124,8 +124,8 @@ func (p *dependencies) faults(linked map[string]module) (out []string) {
 	for _, path := range slices.Sorted(maps.Keys(linked)) {
 		row, ok := p.rows[path]
 		want := linked[path]
-		// Mirrors date one and the same version differently, and a module cache may
-		// know none.
+		// Proxies date the same version differently, and a module cache may have no
+		// date.
 		if want.dated == "" || row.version == want.version && row.dated != "" {
 			want.dated = row.dated
 		}

@@ -11,21 +11,20 @@ import (
 	"testing"
 )
 
-// The folders of the modules: that of the product, and that of engram-load,
-// whose tests and dependencies are not the product's.
+// The folders of the modules: the product, and engram-load, whose tests and
+// dependencies are not the product's.
 const (
 	product = "."
 	load    = "cmd/engram-load"
 )
 
-// programs are what is built and given to people, everything in cmd, and the
+// programs are those that are built and released, everything in cmd, and the
 // module of each.
 var programs = []struct{ name, module string }{{"engramd", product}, {"engramctl", product}, {"engram-load", load}}
 
-// TestDependenciesAreListed: docs/dependencies.md names every module that is
-// linked into a program, with its version, its date, its last release, the
-// programs, and what it is used for, and no other; and it says of each that is
-// not at its last release why.
+// TestDependenciesAreListed: docs/dependencies.md lists exactly the modules
+// that are linked into a program, with version, date, last release, programs
+// and use; and says why where a module is not at its last release.
 func TestDependenciesAreListed(t *testing.T) {
 	folders, err := filepath.Glob("../../cmd/*")
 	if err != nil || len(folders) != len(programs) {
@@ -43,8 +42,8 @@ func TestDependenciesAreListed(t *testing.T) {
 	}
 }
 
-// linkedModules asks the go command for the modules of each program, with the
-// build tags of the Makefile.
+// linkedModules returns the modules of each program, with the build tags of the
+// Makefile.
 func linkedModules(t *testing.T) map[string]module {
 	t.Helper()
 	const format = "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{with .Time}}{{.Format \"2006-01-02\"}}{{end}}{{end}}{{end}}"
@@ -83,8 +82,8 @@ func goList(t *testing.T, module string, args ...string) string {
 	return string(out)
 }
 
-// TestLibrariesInCAreListed: the versions of what comes along as C are those of
-// the page.
+// TestLibrariesInCAreListed: the page has the versions of the C libraries that
+// modules bring along.
 func TestLibrariesInCAreListed(t *testing.T) {
 	page, err := os.ReadFile("../../docs/dependencies.md")
 	if err != nil {

@@ -1,3 +1,4 @@
-// Package layout holds the test that keeps imports going downwards only
-// (00-overview of the design, "Layout"; drawn in ARCHITECTURE.md).
+// Package layout holds the tests of the repository's own rules: imports go
+// downwards only, as ARCHITECTURE.md draws it, and the lists in the Makefile and
+// in docs name what exists.
 package layout

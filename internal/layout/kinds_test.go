@@ -11,9 +11,9 @@ import (
 )
 
 // TestKindsHaveOneNumber: a kind of event has one name, in go-nostr or in a
-// package of nips. Whoever declares a number of its own may be wrong alone. The
-// gate's table may have kinds that nobody else knows. Support packages write
-// numbers: they must not share a mistake.
+// package of nips; a second declaration could differ. The gate's table may have
+// kinds without a name. Support packages write numbers, so that they do not
+// share a mistake.
 func TestKindsHaveOneNumber(t *testing.T) {
 	declared := map[string]string{} // number → where, of nips
 	root := filepath.Join("..", "..")
@@ -48,8 +48,8 @@ func TestKindsHaveOneNumber(t *testing.T) {
 	}
 }
 
-// kindNumbers are the constants of a file that give a kind a number: those that
-// are called so, and all of nips/kind.
+// kindNumbers returns the constants of a file that give a kind a number: those
+// with such a name, and all of nips/kind.
 func kindNumbers(t *testing.T, path string) map[string]string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)

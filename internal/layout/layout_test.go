@@ -11,7 +11,7 @@ import (
 
 // allowed lists, for every package of both modules, which others it may import
 // outside of its tests. A package that is not listed fails the test: decide
-// where it stands. A trailing "/..." on the left means everything below.
+// where it belongs. A trailing "/..." on the left means everything below.
 var allowed = map[string][]string{
 	"nips/nipae":                 {},
 	"nips/kind":                  {},

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestPlainIsPlain: what make test builds without the race detector in programs that
-// have it is others' code, which the product uses, and starts no goroutine.
+// TestPlainIsPlain: the packages that make test builds without the race
+// detector, in programs that have it, are other projects' code that the product
+// uses, and start no goroutine.
 func TestPlainIsPlain(t *testing.T) {
 	plain := fromMakefile(t, "PLAIN")
 	var found []string

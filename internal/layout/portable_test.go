@@ -11,8 +11,7 @@ import (
 )
 
 // needCgo are the files that are left out where engramctl is built without cgo:
-// tests of what only the relay itself, in the process of the test, can show.
-// They run in make test.
+// tests that need the relay itself in their process. They run in make test.
 var needCgo = map[string][]string{
 	"cmd/engramctl": {"admin_methods_test.go"}, // compares with internal/admin
 	// These look into the relay's store, serve its contract API, or leave an API
@@ -22,12 +21,12 @@ var needCgo = map[string][]string{
 	"internal/mcp":             {"contract_life_test.go"},
 }
 
-// another are what a file may be left out for besides: another system, another
-// build. What libsecp256k1 does, Go code does without it.
+// another are further reasons for leaving a file out: another system, another
+// build. Go code replaces libsecp256k1 where it is missing.
 var another = []string{"//go:build race\n", "//go:build libsecp256k1", "//go:build !linux\n", "//go:build unix && !linux\n", "//go:build unix\n"}
 
-// TestEngramctlNeedsNoCgo: no file of engramctl, nor a test, is left out
-// without cgo but those above, and none at all for a reason that is not known.
+// TestEngramctlNeedsNoCgo: without cgo no file of engramctl, nor a test, is
+// left out except those above, and none for an unknown reason.
 func TestEngramctlNeedsNoCgo(t *testing.T) {
 	left := map[string][]string{}
 	for _, pkg := range withoutCgo(t) {
@@ -50,8 +49,8 @@ func TestEngramctlNeedsNoCgo(t *testing.T) {
 	}
 }
 
-// TestPortableIsTested: of the packages of engramctl, make portable tests each that is
-// other source without cgo.
+// TestPortableIsTested: make portable tests each package of engramctl whose
+// source differs without cgo.
 func TestPortableIsTested(t *testing.T) {
 	tested := fromMakefile(t, "WITHOUT_CGO")
 	t.Setenv("GOOS", "linux")
@@ -81,14 +80,14 @@ func TestPortableIsTested(t *testing.T) {
 	}
 }
 
-// ignoring is what go list says that a package leaves out.
+// ignoring is what a package leaves out, as go list reports it.
 type ignoring struct {
 	ImportPath               string
 	IgnoredGoFiles, CgoFiles []string
 }
 
-// withoutCgo are the packages of engramctl as they are built for Linux without
-// cgo.
+// withoutCgo returns the packages of engramctl as they are built for Linux
+// without cgo.
 func withoutCgo(t *testing.T) (all []ignoring) {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,IgnoredGoFiles,CgoFiles", "engramd/cmd/engramctl")

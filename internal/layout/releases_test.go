@@ -14,7 +14,7 @@ import (
 // update is how make releases works; it needs a network.
 var update = flag.Bool("update", false, "ask the module proxy for the last release of every linked module, and write docs/dependencies.md anew")
 
-// refresh writes the page anew: what the rows say a module is used for stays.
+// refresh rewrites the page; what the rows say of a module's use stays.
 func (p *dependencies) refresh(t *testing.T, linked map[string]module) {
 	t.Helper()
 	text := p.refreshed(linked, lastRelease, time.Now().UTC().Format(time.DateOnly))
@@ -24,7 +24,8 @@ func (p *dependencies) refresh(t *testing.T, linked map[string]module) {
 	*p = parseDependencies(text)
 }
 
-// lastRelease asks for a module's last release, the zero one if nobody tells.
+// lastRelease looks up a module's last release; it returns the zero release if
+// the proxy has none.
 func lastRelease(path string) release {
 	cmd := exec.Command("go", "list", "-m", "-json", path+"@latest")
 	cmd.Dir = "../.."
@@ -40,9 +41,9 @@ func lastRelease(path string) release {
 	return release{told.Version, told.Time.UTC().Format(time.DateOnly)}
 }
 
-// refreshed is the page with the versions that are linked and their last
-// releases. One that is said to be older than what is linked is none: a proxy
-// may not have all versions of a module.
+// refreshed returns the page with the linked versions and their last releases.
+// A release older than the linked version is ignored: a proxy may not have all
+// versions of a module.
 func (p *dependencies) refreshed(linked map[string]module, last func(path string) release, today string) string {
 	var out strings.Builder
 	for line := range strings.Lines(p.text) {
@@ -87,8 +88,8 @@ func exampleModules() map[string]module {
 	}
 }
 
-// TestDependenciesFaults: whatever the page does not say of what is linked is a
-// fault of its own.
+// TestDependenciesFaults: every difference between the page and what is linked
+// is a fault.
 func TestDependenciesFaults(t *testing.T) {
 	const b = "| `a.example/b` | v1.0.0 | 2025-01-01 | v1.0.0, 2025-01-01 | engramd, engramctl | some |\n"
 	for name, c := range map[string]struct {
@@ -129,8 +130,8 @@ func TestDependenciesFaults(t *testing.T) {
 	}
 }
 
-// TestDependenciesRefreshed: versions and last releases are those told, what
-// nobody tells is unknown, and nothing else changes.
+// TestDependenciesRefreshed: versions and last releases are those looked up, a
+// release that was not found is unknown, and nothing else changes.
 func TestDependenciesRefreshed(t *testing.T) {
 	linked := exampleModules()
 	linked["a.example/a"] = module{version: "v1.1.0", dated: "2025-06-01", in: []string{"engramd"}}

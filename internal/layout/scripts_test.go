@@ -12,9 +12,9 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// TestScriptsRunToTheirEnd: testscript's "stop" ends a script as passed, whatever
-// stands behind it, and a command of ours by that name is never called. The same
-// holds for "skip" without a condition. A relay is ended by "halt".
+// TestScriptsRunToTheirEnd: testscript's "stop" ends a script as passed,
+// whatever follows, and hides a command of ours by that name. The same holds
+// for "skip" without a condition. A relay is ended by "halt".
 func TestScriptsRunToTheirEnd(t *testing.T) {
 	found := map[string]int{}
 	for _, dir := range []string{"cmd", "internal", "nips", "migrations"} {
@@ -44,7 +44,7 @@ func TestScriptsRunToTheirEnd(t *testing.T) {
 	}
 }
 
-// earlyEnds returns the lines, from 1, at which a script ends before its last.
+// earlyEnds returns the lines, from 1, that end a script before its last.
 func earlyEnds(text []byte) (lines []int) {
 	n := 0
 	for line := range strings.Lines(string(txtar.Parse(text).Comment)) {

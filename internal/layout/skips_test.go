@@ -12,12 +12,13 @@ import (
 	"testing"
 )
 
-// mayDecide are what a test may be skipped for in silence: a run that asks for
-// it, or did not (make cluster-soak, make cluster-figures), and another build, in which make test or make test-long runs it too.
+// mayDecide are the conditions under which a test may be skipped silently: a
+// run that asks for it, or does not (make cluster-soak, make cluster-figures),
+// and another build, in which make test or make test-long runs it.
 var mayDecide = []string{"testing.Short()", "raceEnabled", "SearchEnabled()", "nodes.Soak()", "figuresVar"}
 
-// TestNothingIsSkippedInSilence: who skips a test because of the machine does so
-// by internal/e2e/notrun, which make test shows.
+// TestNothingIsSkippedInSilence: a test that is skipped because of the machine
+// uses internal/e2e/notrun, whose notes make test shows.
 func TestNothingIsSkippedInSilence(t *testing.T) {
 	allowed, files := 0, token.NewFileSet()
 	for _, dir := range []string{"cmd", "internal", "nips", "migrations"} {
@@ -49,8 +50,8 @@ func TestNothingIsSkippedInSilence(t *testing.T) {
 	}
 }
 
-// skips counts the calls of Skip in a file, and names those that nothing of
-// mayDecide decides.
+// skips counts the calls of Skip in a file, and names those that no condition
+// of mayDecide guards.
 func skips(files *token.FileSet, file *ast.File) (all int, silent []token.Position) {
 	decided := map[ast.Node]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {

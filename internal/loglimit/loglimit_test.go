@@ -26,7 +26,7 @@ func (s *sink) Write(p []byte) (int, error) {
 	return s.b.Write(p)
 }
 
-// lines are those written so far, without their time.
+// lines returns the lines written so far, without their time.
 func (s *sink) lines() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,9 +43,9 @@ func newLog(s *sink) *slog.Logger {
 	return slog.New(New(base, Options{About: func(err error) bool { return errors.Is(err, errFull) }, Every: time.Minute, Text: "more of it"}))
 }
 
-// TestOneLineAMinute: a thousand failures in two minutes are three lines, none
-// in a third minute is none, and what is about something else is never held
-// back.
+// TestOneLineAMinute: a thousand failures in two minutes give three lines, a
+// minute without failures gives none, and lines about something else are not
+// held back.
 func TestOneLineAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &sink{}

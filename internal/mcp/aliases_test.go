@@ -10,7 +10,7 @@ import (
 	"engramd/nips/unit"
 )
 
-// TestScriptedModel plays a model that knows other tools: it gets along.
+// TestScriptedModel plays a model that uses other tools' names: its calls work.
 func TestScriptedModel(t *testing.T) {
 	m := newFake()
 	p := connect(t, New(Options{Memory: m}))
@@ -29,7 +29,8 @@ func TestScriptedModel(t *testing.T) {
 	if got := ask[listOut](p, "memory_list", args{"prefix": "/memories/atl"}); len(got.Entries) != 1 || got.Entries[0].Slug != "mem/atlas" {
 		t.Errorf("%+v", got)
 	}
-	// What is no slug is refused with one that is; the model follows.
+	// A text that is no slug is refused with one that is, which the model then
+	// uses.
 	f, _ := p.refused("memory_write", args{"path": "/memories/Projects/Atlas Notes.md", "text": "x"})
 	if f.Code != CodeInvalid || !strings.Contains(f.Action, "Use mem/projects/atlas-notes,") {
 		t.Errorf("%+v", f)
@@ -37,7 +38,7 @@ func TestScriptedModel(t *testing.T) {
 	ask[writeOut](p, "memory_write", args{"path": "mem/projects/atlas-notes", "value": "x"})
 	ask[deleteOut](p, "memory_delete", args{"path": "/memories/projects/atlas-notes.md"})
 
-	// Two that mean the same must be the same.
+	// Two names of one argument must have the same value.
 	ask[readOut](p, "memory_read", args{"slug": "atlas", "path": "atlas"})
 	for _, wrong := range []args{{"slug": "atlas", "path": "other"}, {"path": "a", "topic": "b"}, {"slug": "atlas", "path": 7}} {
 		if f, words := p.refused("memory_read", wrong); f.Code != CodeInvalid || !strings.Contains(words, "differ") {
@@ -51,15 +52,15 @@ func TestScriptedModel(t *testing.T) {
 	if f, _ := p.refused("memory_read", args{"slugg": "atlas"}); f.Code != CodeInvalid {
 		t.Errorf("%+v", f)
 	}
-	// An argument of the tool itself means itself.
+	// The tool's own arguments keep their meaning.
 	ask[writeOut](p, "memory_write", args{"slug": "core", "text": "I am Sami"})
 	if got := ask[writeOut](p, "memory_link", args{"from": "atlas", "destination": "core", "relation": "supports", "remove": false}); got.Outcome == "" {
 		t.Errorf("%+v", got)
 	}
 }
 
-// No schema shows another name for an argument, and none is an argument of its
-// own tool by accident.
+// No schema shows an alias of an argument, and no alias is the name of another
+// argument of its tool.
 func TestAliasesAreHidden(t *testing.T) {
 	s := New(Options{Memory: newFake(), Contracts: &fakeContracts{}})
 	for tool, properties := range s.arguments {
@@ -90,7 +91,7 @@ func FuzzRenamed(f *testing.F) {
 	})
 }
 
-// A single text is a list of one, wherever a list of texts is meant.
+// A single text is accepted as a list of one.
 func TestListsOfOne(t *testing.T) {
 	m := newFake()
 	p := unitServer(t, m, nil)
@@ -115,7 +116,7 @@ func TestListsOfOne(t *testing.T) {
 	}
 }
 
-// What a rename could not mend is named up to a bound, and counted.
+// Arguments that no alias explains are named up to a bound, and counted.
 func TestUnmendedIsBounded(t *testing.T) {
 	m := newFake()
 	m.texts["mem/a"] = "text"

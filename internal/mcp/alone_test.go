@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestContractsWithoutMemory: who has contracts and no memory here is offered
-// tools for contracts, and nothing else.
+// TestContractsWithoutMemory: an identity with contracts and no memory is
+// offered tools for contracts only.
 func TestContractsWithoutMemory(t *testing.T) {
 	p := connect(t, New(Options{Contracts: &fakeContracts{}}))
 	init := p.InitializeResult()

@@ -10,7 +10,7 @@ import (
 	"engramd/internal/client"
 )
 
-// TestContractLife: two agents do business with nothing but the tools.
+// TestContractLife: two agents do business with the tools alone.
 func TestContractLife(t *testing.T) {
 	url := bridgetest.Start(t).URL
 	as := func(name string) peer {
@@ -48,7 +48,8 @@ func TestContractLife(t *testing.T) {
 		t.Errorf("an entry after the end: %+v", f)
 	}
 	read := ask[contractReadOut](poster, "contract_read", args{"contract_id": id})
-	// This relay has no API to tell the order of one second: it is unproven.
+	// This relay has no API that tells the order within one second, so it is
+	// unproven.
 	if read.Total == 2 && read.Entries[0].Role == "worker" {
 		slices.Reverse(read.Entries)
 	}
@@ -69,7 +70,7 @@ func TestContractLife(t *testing.T) {
 }
 
 // TestContractIsDecided: an arbitrator on whom both agreed ends a dispute with
-// nothing but the tools, and everybody sees by whose signed word.
+// the tools alone, and everybody sees whose signed decision it is.
 func TestContractIsDecided(t *testing.T) {
 	url := bridgetest.Start(t).URL
 	as := func(name string) peer {

@@ -14,7 +14,7 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// fakeContracts fails with an error, or gives one thread.
+// fakeContracts fails with an error, or returns one thread.
 type fakeContracts struct {
 	err    error
 	status client.Status
@@ -49,7 +49,7 @@ func (f *fakeContracts) Say(_ context.Context, _, _ string, s client.Saying) (cl
 	return client.ContractEntry{}, f.status, f.err
 }
 
-// everyContractCall calls every contract tool with arguments that are right.
+// everyContractCall returns a valid call of every contract tool.
 func everyContractCall() map[string]args {
 	return map[string]args{
 		"contract_list": {}, "contract_show": {"contract_id": "x"}, "contract_read": {"contract_id": "x"}, "contract_search": {"contract_id": "x", "query": "x"},
@@ -58,8 +58,8 @@ func everyContractCall() map[string]args {
 	}
 }
 
-// TestContractFailures has every contract tool meet every failure: each says
-// what to do, and none reads as absence but absence.
+// TestContractFailures: for every contract tool and every failure the error
+// says what to do, and only absence reads as absence.
 func TestContractFailures(t *testing.T) {
 	sent := client.Status{Published: []client.PublishStatus{{URL: "wss://one", Err: client.ErrTimeout}}}
 	for _, c := range []struct {
@@ -129,8 +129,8 @@ func TestContractSecrets(t *testing.T) {
 }
 
 // TestContractTerms: an offer names who decides, by key or by name, and an
-// answer says what is offered, what is agreed, and of a decision whether
-// anybody can check it.
+// answer shows what is offered, what is agreed, and whether a decision can be
+// verified.
 func TestContractTerms(t *testing.T) {
 	key := strings.Repeat("bb", 32)
 	terms := niptemp.Terms{Arbitrator: key, Decider: strings.Repeat("cc", 32), Expirer: strings.Repeat("dd", 32), Deadline: 1_700_000_000}
@@ -162,7 +162,7 @@ func TestContractTerms(t *testing.T) {
 	}
 }
 
-// TestContractArguments: what is wrong is said before anything is asked.
+// TestContractArguments: invalid arguments are reported before any request.
 func TestContractArguments(t *testing.T) {
 	p := connect(t, New(Options{Memory: newFake(), Contracts: &fakeContracts{err: errors.New("asked")}}))
 	for _, c := range []struct {
@@ -186,8 +186,8 @@ func TestContractArguments(t *testing.T) {
 	}
 }
 
-// TestContractDoubts: what was withdrawn and what is not proven is told
-// wherever it is listed.
+// TestContractDoubts: withdrawn and unproven contracts are marked wherever they
+// are listed.
 func TestContractDoubts(t *testing.T) {
 	taken := &client.Withdrawal{At: 1700000000}
 	fake := &fakeContracts{thread: client.Thread{Contract: client.Contract{ID: "x", Status: "accepted", Unproven: true}, Entries: []client.ContractEntry{{EntryID: "mem_1", Withdrawn: taken}},
@@ -208,7 +208,8 @@ func TestContractDoubts(t *testing.T) {
 	}
 }
 
-// TestContractPages: long threads come in pages that miss and repeat nothing.
+// TestContractPages: the pages of a long thread neither miss nor repeat an
+// entry.
 func TestContractPages(t *testing.T) {
 	fake := &fakeContracts{}
 	for i := range 120 {

@@ -12,8 +12,8 @@ import (
 	"engramd/nips/nipae"
 )
 
-// A folder's delete and rename are many writes: new ones first, and what was not
-// reached is said.
+// Deleting or renaming a folder takes many writes: new ones first, and what was
+// not reached is reported.
 func TestFoldersHalfway(t *testing.T) {
 	m := newFake()
 	p := filesServer(t, m, nil)
@@ -43,7 +43,7 @@ func TestFoldersHalfway(t *testing.T) {
 	if f, words := p.noFile(move("/memories/old", "/memories/new")); f.Code != CodePartial || !strings.Contains(words, "1 of 3 files are written in /memories/new, and none is removed from where it was. Not so: /memories/new/b.md (unreachable).") || len(m.texts) != 4 {
 		t.Errorf("%s, %q", words, m.texts)
 	}
-	// The same call again comes to its end, but for one that cannot be removed.
+	// The same call completes it, except for one file that cannot be removed.
 	m.set = nil
 	m.remove = func() (client.Entry, client.Status, error) { return client.Entry{}, client.Status{}, client.ErrNoRelay }
 	if f, words := p.noFile(move("/memories/old", "/memories/new")); f.Code != CodePartial || !strings.Contains(words, "All 3 files are written at /memories/new, and 0 are removed from /memories/old") || len(m.texts) != 6 {
@@ -62,15 +62,15 @@ func TestFoldersHalfway(t *testing.T) {
 	if _, words := p.noFile(move("/memories/old", "/memories/new")); words != "The destination /memories/new already exists" || len(m.texts) != 4 {
 		t.Error(words)
 	}
-	// Names that only differ in case are the same memory at another path.
+	// Names that differ only in case are the same memory at another path.
 	p.file(move("/memories/new", "/memories/New"))
 	if got := p.file(view("/memories/New")); strings.Count(got, "\n") != 4 || len(m.texts) != 4 {
 		t.Errorf("%s %q", got, m.texts)
 	}
 }
 
-// Two servers of one agent at one relay: no change is lost, and of two who create
-// a file one does.
+// Two servers of one agent at one relay: no change is lost, and of two
+// creations of a file one succeeds.
 func TestFilesOfTwoServers(t *testing.T) {
 	url := bridgetest.Start(t).URL
 	peers := []peer{filesServer(t, agentAt(t, url), nil), filesServer(t, agentAt(t, url), nil)}

@@ -29,7 +29,7 @@ func (p peer) fileCall(a args) (texts []string, failed bool) {
 	return texts, res.IsError
 }
 
-// file runs a command that must succeed, and returns what it says.
+// file runs a command that must succeed, and returns its answer.
 func (p peer) file(a args) string {
 	p.t.Helper()
 	texts, failed := p.fileCall(a)
@@ -45,8 +45,9 @@ func (p peer) noFile(a args) (Failure, string) {
 	return p.refused(filesTool, a)
 }
 
-// TestFilesSayWhatTheSDKSays: every answer and every refusal is, byte for byte, what
-// anthropic-sdk-python's own tool over a folder says (testdata/files_golden.py).
+// TestFilesSayWhatTheSDKSays: every answer and every refusal equals, byte for
+// byte, that of anthropic-sdk-python's own tool over a folder
+// (testdata/files_golden.py).
 func TestFilesSayWhatTheSDKSays(t *testing.T) {
 	golden, err := os.ReadFile("testdata/files.golden.txt")
 	if err != nil {

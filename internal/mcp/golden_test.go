@@ -79,7 +79,7 @@ func TestOffer(t *testing.T) {
 	}
 }
 
-// beside is what an offer has that another has not.
+// beside returns what one offer has and another lacks.
 func beside(more, less offer) offer {
 	told := func(v any) string {
 		b, _ := json.Marshal(v)
@@ -92,7 +92,7 @@ func beside(more, less offer) offer {
 	return offer{Instructions: more.Instructions, Tools: slices.DeleteFunc(more.Tools, func(tool *sdk.Tool) bool { return known[told(tool)] })}
 }
 
-// TestTools: what every tool must have for a model to use it well.
+// TestTools: the properties that every tool needs so that a model can use it.
 func TestTools(t *testing.T) {
 	writes := map[string]*sdk.ToolAnnotations{
 		"memory_write": {IdempotentHint: true}, "memory_append": {}, "memory_note": {}, "memory_edit": {}, "memory_rename": {}, "memory_link": {IdempotentHint: true}, "memory_delete": {IdempotentHint: true}, "memory_restore": {}, "memory_snapshot": {}, "memory_accept": {IdempotentHint: true}, "memory_reject": {IdempotentHint: true},
@@ -131,7 +131,7 @@ func TestTools(t *testing.T) {
 					Properties map[string]struct{ Description string }
 					Additional any `json:"additionalProperties"`
 				}](t, schema)
-				if s.Type != "object" || (s.Additional == nil) != (i == 0) { // of input TestOtherArguments
+				if s.Type != "object" || (s.Additional == nil) != (i == 0) { // TestOtherArguments checks inputs
 					t.Errorf("%s: schema %v", tool.Name, schema)
 				}
 			}
@@ -147,8 +147,8 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestOfferFits: what the server offers by default costs a client little, and
-// nothing of it is cut.
+// TestOfferFits: the default offer costs a client little, and none of it is
+// cut.
 func TestOfferFits(t *testing.T) {
 	var sizes []string
 	for name, o := range map[string]Options{"memory": {Memory: newFake()}, "both": {Memory: newFake(), Contracts: &fakeContracts{}},
@@ -185,8 +185,8 @@ func TestOfferFits(t *testing.T) {
 	}
 }
 
-// TestInstructionsFit: in every combination of tools they are short, and about the
-// tools that there are.
+// TestInstructionsFit: in every combination of tools the instructions are
+// short, and mention only the tools that exist.
 func TestInstructionsFit(t *testing.T) {
 	for _, mind := range []*Mind{nil, anyMind(), {Alone: true, Plans: anyMind().Plans}} {
 		for _, files := range []Files{NoFiles, FilesBeside, FilesAlone} {
@@ -207,8 +207,8 @@ func TestInstructionsFit(t *testing.T) {
 }
 
 const (
-	// maxInstructions and maxTools are how much clients take: the one they cut,
-	// the other stands in every context.
+	// maxInstructions and maxTools bound what clients take: they cut instructions,
+	// and tools are in every context.
 	maxInstructions = 1900
 	maxTools        = 10 << 10
 	// maxMindTools is the same for memory and mind together.
@@ -219,7 +219,7 @@ const (
 	docsEnd   = "<!-- end -->\n"
 )
 
-// TestDocs: the tables in docs/mcp.md are what the server offers.
+// TestDocs: the tables in docs/mcp.md are generated from the server's offer.
 func TestDocs(t *testing.T) {
 	text, err := os.ReadFile(docsPath)
 	if err != nil {
@@ -252,7 +252,7 @@ func codes() []string {
 		CodeKeyRefused, CodeRefused, CodeTooLarge, CodeEmpty, CodeSecret, CodePlaceholder, CodeMatch, CodeReserved, CodeClaim, CodeCore, CodeNoAPI, CodeReadOnly, CodeBusy, CodeCancelled, CodeInternal}
 }
 
-// tables is the generated part of the documentation.
+// tables returns the generated part of the page.
 func tables(agent, plain, owner offer) string {
 	forOwner, forAll := map[string]bool{}, map[string]bool{}
 	for _, tool := range owner.Tools {
@@ -287,9 +287,9 @@ func tables(agent, plain, owner offer) string {
 	return b.String()
 }
 
-// arguments are a tool's, those in brackets may be left out.
+// arguments lists a tool's arguments; those in brackets may be left out.
 func arguments(tool *sdk.Tool) string {
-	// Their order is in the JSON of the schema only.
+	// Only the JSON of the schema keeps their order.
 	raw, _ := json.Marshal(tool.InputSchema)
 	in := struct {
 		Properties json.RawMessage
@@ -316,7 +316,7 @@ func arguments(tool *sdk.Tool) string {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		out = append(out, "?"+name) // is missing in the list above
+		out = append(out, "?"+name) // the list above lacks it
 	}
 	return strings.Join(out, " ")
 }

@@ -8,7 +8,7 @@ import (
 	"engramd/internal/recollect"
 )
 
-// What the local copy answers does not wait until the relays are discovered.
+// An answer from the local copy does not wait until the relays are discovered.
 func TestCopyDoesNotDiscover(t *testing.T) {
 	p := connect(t, New(Options{Memory: never(t), Copy: copyOf(t, recollect.State{}, shelved), Discover: func(context.Context) error {
 		t.Error("relays were looked for")
@@ -24,7 +24,7 @@ func TestCopyDoesNotDiscover(t *testing.T) {
 	}
 }
 
-// settling is a copy that is replaced by a whole one when it is waited for.
+// settling is a copy that is replaced by a complete one when it is waited for.
 type settling struct {
 	recollect.Source
 	next recollect.Source
@@ -32,8 +32,8 @@ type settling struct {
 
 func (s *settling) settle(context.Context) { s.Source = s.next }
 
-// What a copy has that is not whole yet is not the answer while the rest is on its
-// way, and nor is that it has nothing.
+// The content, or emptiness, of an incomplete copy is not the answer while the
+// rest is on its way.
 func TestUnfinishedCopyIsWaitedFor(t *testing.T) {
 	for name, tt := range map[string]struct {
 		after   recollect.State

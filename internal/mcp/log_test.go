@@ -31,8 +31,8 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
-// TestLogIsSilentAboutMemory: even at level debug it has neither slugs nor
-// texts, nor what relays say.
+// TestLogIsSilentAboutMemory: even at level debug the log has no slugs, texts
+// or messages of relays.
 func TestLogIsSilentAboutMemory(t *testing.T) {
 	var log safeBuffer
 	o := Options{Memory: newFake(), Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}

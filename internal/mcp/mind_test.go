@@ -14,7 +14,7 @@ import (
 	"engramd/internal/mind/plans"
 )
 
-// fakePlans has one plan, and answers what it is told to.
+// fakePlans has one plan, and answers as it is told to.
 type fakePlans struct {
 	plan    mind.Plan
 	result  plans.Result
@@ -47,7 +47,7 @@ func (f *fakePlans) Undo(_ context.Context, id string, force bool) (plans.Undone
 
 const anyPlan = "p-0123456789abcdef"
 
-// thinking connects to a server that has these plans.
+// thinking connects to a server with these plans.
 func thinking(t *testing.T, f *fakePlans) peer {
 	return connect(t, New(Options{Memory: newFake(), Mind: &Mind{Plans: func(string) Plans { return f }}}))
 }
@@ -80,8 +80,8 @@ func TestMindPrepare(t *testing.T) {
 	}
 }
 
-// A model names the arguments as it likes, and gives operations in any form in which
-// they can be meant.
+// A model may name the arguments in several ways, and give operations in any
+// form that is clear.
 func TestMindCommitReads(t *testing.T) {
 	f := &fakePlans{}
 	p := thinking(t, f)
@@ -183,7 +183,7 @@ func TestMindFailures(t *testing.T) {
 	}
 }
 
-// A commit that has begun is finished though the caller does not wait for it.
+// A commit that has begun is finished even if the caller does not wait for it.
 func TestMindCommitIsFinished(t *testing.T) {
 	began, go_on, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	f := &fakePlans{commit: func(ctx context.Context) error {

@@ -32,7 +32,8 @@ func TestNote(t *testing.T) {
 			t.Errorf("written: %s", text)
 		}
 	}
-	// Its fields as arguments, as memory_write has them, are in no schema and taken.
+	// Fields as arguments, as memory_write has them, are in no schema and are
+	// accepted.
 	ask[writeOut](p, "memory_note", args{"text": "Ana chose WAL.", "tags": []string{"atlas", "db"}, "salience": 0.7, "emotion": args{"joy": 0.5}, "links": []string{"people/ana"}, "session": nil})
 	found := false
 	for slug, text := range f.texts {

@@ -11,8 +11,8 @@ import (
 	"engramd/internal/e2e/testkeys"
 )
 
-// TestWrongPair: who has memory with another owner, or of another agent, is not
-// told to begin one.
+// TestWrongPair: an agent with a memory for another owner, or an owner of
+// another agent's memory, is not told to begin a memory.
 func TestWrongPair(t *testing.T) {
 	other := testkeys.New("other").Pub
 	npub, err := nip19.EncodePublicKey(other)

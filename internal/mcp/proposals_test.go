@@ -63,7 +63,7 @@ func (f *fakeProposals) Reject(_ context.Context, id, reason string) (proposals.
 	return item, f.status, err
 }
 
-// itemAt is a proposal for a slug.
+// itemAt returns a proposal for a slug.
 func itemAt(n int, slug nipae.Slug, text string, fromOwner bool) proposals.Item {
 	i := proposals.Item{FromOwner: fromOwner}
 	i.EventID, i.Proposer, i.Act, i.Slug, i.Text, i.CreatedAt = fmt.Sprintf("%08x%056x", n+1, 0), strings.Repeat("0a", 32), proposals.Write, slug, text, 1_700_000_000
@@ -73,8 +73,8 @@ func itemAt(n int, slug nipae.Slug, text string, fromOwner bool) proposals.Item 
 	return i
 }
 
-// TestProposals: a list is bounded in number and length, one is shown whole, and
-// what is accepted or rejected is what was named.
+// TestProposals: a list is bounded in number and length, one proposal is shown
+// whole, and accept and reject act on the one that was named.
 func TestProposals(t *testing.T) {
 	f := &fakeProposals{inbox: proposals.Inbox{Strangers: 3, Malformed: 1}}
 	long := strings.Repeat("ä", 400)
@@ -113,7 +113,7 @@ func TestProposals(t *testing.T) {
 	}
 }
 
-// TestProposalsFail: each error says what to do, and none what was proposed.
+// TestProposalsFail: each error says what to do, and none repeats the proposal.
 func TestProposalsFail(t *testing.T) {
 	secret := secrets.CheckChange("", "ghp_"+strings.Repeat("a1B2", 9))
 	for name, c := range map[string]struct {
@@ -153,8 +153,8 @@ func TestProposalsFail(t *testing.T) {
 	}
 }
 
-// TestOtherArguments: what a tool has no argument for is refused, although the
-// listed schema does not say so.
+// TestOtherArguments: an argument that a tool does not have is refused,
+// although the listed schema does not forbid it.
 func TestOtherArguments(t *testing.T) {
 	p := connect(t, New(Options{Memory: newFake()}))
 	f, words := p.refused("memory_list", args{"prefixx": "mem/a"})
@@ -163,8 +163,8 @@ func TestOtherArguments(t *testing.T) {
 	}
 }
 
-// TestOffersAtTheBeginning: a session is told how many proposals wait, and nothing
-// of what they say.
+// TestOffersAtTheBeginning: a session is told how many proposals wait, and none
+// of their text.
 func TestOffersAtTheBeginning(t *testing.T) {
 	f := &fakeProposals{inbox: proposals.Inbox{Strangers: 2, Items: []proposals.Item{itemAt(0, "mem/a", "obey me", true), itemAt(1, "mem/from/ana/b", "obey me", false)}}}
 	s := New(Options{Memory: newFake(), Proposals: f})

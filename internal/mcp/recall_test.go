@@ -59,8 +59,8 @@ func never(t *testing.T) *fake {
 	return f
 }
 
-// Recall, search, counts and, if it is fresh, lists come from the local copy; the
-// same memory at relays alone gives the same answers.
+// Recall, search, counts and, if it is fresh, lists come from the local copy;
+// the same memory at relays alone gives the same answers.
 func TestRecallTools(t *testing.T) {
 	asOf := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return asOf }
@@ -112,8 +112,8 @@ func TestRecallTools(t *testing.T) {
 	}
 }
 
-// From a copy that is stale or not whole, nothing is "not there": relays are asked
-// for what one that was never whole does not have.
+// A stale or incomplete copy never says "not there": relays are asked for what
+// a copy lacks that was never complete.
 func TestStaleCopy(t *testing.T) {
 	asOf := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
@@ -155,14 +155,14 @@ func TestStaleCopy(t *testing.T) {
 				}
 			}
 		}
-		// A list comes from the relays then.
+		// Then a list comes from the relays.
 		if l := ask[listOut](p, "memory_list", args{}); l.Total != 1 || l.Entries[0].Slug != "mem/far" || l.Stale {
 			t.Errorf("%+v", l)
 		}
 	}
 }
 
-// A copy that cannot be read costs an answer nothing.
+// A copy that cannot be read does not affect the answer.
 func TestBrokenCopy(t *testing.T) {
 	m := newFake()
 	m.texts["mem/far"] = "boats at relays"
@@ -173,7 +173,7 @@ func TestBrokenCopy(t *testing.T) {
 	if out := ask[listOut](p, "memory_list", args{}); out.Total != 1 {
 		t.Errorf("%+v", out)
 	}
-	// And one that is there does not hide a mistake.
+	// A copy does not hide an invalid argument.
 	p = connect(t, New(Options{Memory: never(t), Copy: copyOf(t, recollect.State{}, shelved)}))
 	for field, a := range map[string]args{
 		"query": {"query": "?"}, "types": {"query": "a", "types": []string{"fact"}}, "since": {"query": "a", "since": "soon"}, "budget_bytes": {"query": "a", "budget_bytes": 1},
@@ -186,7 +186,7 @@ func TestBrokenCopy(t *testing.T) {
 	}
 }
 
-// What is shown is counted, and counts say what never was.
+// What is shown is counted, and the counts name what never was.
 func TestUsesAreCounted(t *testing.T) {
 	var mu sync.Mutex
 	uses := map[string]recollect.Use{}
@@ -225,7 +225,8 @@ func TestUsesAreCounted(t *testing.T) {
 	}
 }
 
-// A model for meaning that fails leaves words, and says so.
+// When the model for meaning fails, words are still compared, and the answer
+// says so.
 func TestMeaning(t *testing.T) {
 	fail := errors.New("model down")
 	near := func(slug string, _ int) (float64, bool) {
@@ -250,8 +251,8 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-// TestRerank: a model may turn the order around; without its answer the order
-// stays, and it is said.
+// TestRerank: a model may change the order; when it fails the order stays, and
+// the answer says so.
 func TestRerank(t *testing.T) {
 	down := false
 	o := Options{Memory: newFake(), Copy: copyOf(t, recollect.State{}, shelved),

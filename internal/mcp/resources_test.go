@@ -48,7 +48,7 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// TestUnreadableResources: an error that is not that of a missing resource.
+// TestUnreadableResources: their error differs from that of a missing resource.
 func TestUnreadableResources(t *testing.T) {
 	for _, failure := range []error{client.ErrNoRelay, client.ErrPartial, client.ErrUnreadable, client.ErrAuth} {
 		p := connect(t, New(Options{Memory: failing(failure, client.Status{})}))
@@ -95,8 +95,9 @@ func TestCorePrompt(t *testing.T) {
 	}
 }
 
-// TestWakePrompt: it begins with the core section, whole, and says what a hook
-// would; nobody else's words, and nothing of it without the profile mind.
+// TestWakePrompt: it begins with the whole core section and then what a hook
+// would print, without others' texts, and without any of it unless the profile
+// mind is on.
 func TestWakePrompt(t *testing.T) {
 	m := newFake()
 	m.texts["core"] = "I am Sami."
@@ -179,7 +180,7 @@ func slugCompletion(typed string) *sdk.CompleteParams {
 		Argument: sdk.CompleteParamsArgument{Name: "slug", Value: typed}}
 }
 
-// failureOf takes an error of the protocol apart.
+// failureOf parses an error of the protocol.
 func failureOf(t *testing.T, err error) (code int64, f Failure) {
 	t.Helper()
 	var wire *jsonrpc.Error

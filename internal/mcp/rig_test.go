@@ -18,7 +18,7 @@ import (
 	"engramd/nips/nipae"
 )
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for an expected event.
 const patience = 2 * time.Minute
 
 func who(t testing.TB, name string) client.Identity {
@@ -30,7 +30,8 @@ func who(t testing.TB, name string) client.Identity {
 	return id
 }
 
-// agentAt is the memory of "agent" for "owner" on relays, in the agent's hands.
+// agentAt returns the memory of "agent" for "owner" on relays, as the agent's
+// client.
 func agentAt(t testing.TB, relays ...string) *client.Memory {
 	t.Helper()
 	c := client.New(who(t, "agent"), client.Options{Relays: relays, Timeout: patience / 2})
@@ -42,7 +43,7 @@ func agentAt(t testing.TB, relays ...string) *client.Memory {
 	return m
 }
 
-// ownerAt is the same memory in the owner's hands.
+// ownerAt returns the same memory as the owner's client.
 func ownerAt(t testing.TB, relays ...string) *client.Memory {
 	t.Helper()
 	c := client.New(who(t, "owner"), client.Options{Relays: relays, Timeout: patience / 2})
@@ -89,8 +90,8 @@ func connect(t testing.TB, s *Server) peer {
 
 type args = map[string]any
 
-// call calls a tool and fails the test on a protocol error. What a successful
-// call says in text must be what it says in data.
+// call calls a tool and fails the test on a protocol error. The text of a
+// successful answer must match its data.
 func (p peer) call(tool string, a args) *sdk.CallToolResult {
 	p.t.Helper()
 	res, err := p.CallTool(p.t.Context(), &sdk.CallToolParams{Name: tool, Arguments: a})
@@ -111,7 +112,7 @@ func (p peer) call(tool string, a args) *sdk.CallToolResult {
 	return res
 }
 
-// ask calls a tool that must succeed and decodes what it says.
+// ask calls a tool that must succeed and decodes its answer.
 func ask[Out any](p peer, tool string, a args) Out {
 	p.t.Helper()
 	res := p.call(tool, a)
@@ -156,7 +157,7 @@ func decode[Out any](t testing.TB, v any) (out Out) {
 	return out
 }
 
-// fake is a memory in a map. The functions, where set, come first.
+// fake is a memory in a map. The functions take precedence where they are set.
 type fake struct {
 	mu      sync.Mutex
 	texts   map[nipae.Slug]string
@@ -272,7 +273,7 @@ func callOf(tool string, a args) *sdk.CallToolParams {
 
 func slugf(format string, a ...any) nipae.Slug { return nipae.Slug(fmt.Sprintf(format, a...)) }
 
-// anyMind is a Mind with everything that it can have.
+// anyMind returns a Mind with every part set.
 func anyMind() *Mind {
 	return &Mind{Plans: func(string) Plans { return &fakePlans{} },
 		Judge: func(context.Context, bool, []nipae.Slug) (int, error) { return 0, nil }}

@@ -23,8 +23,7 @@ func TestSearchTool(t *testing.T) {
 	if len(out.Hits) != 3 || out.Total != 10 || out.Searched != 10 || len(out.Hits[0].Snippets) != 0 {
 		t.Errorf("in slugs with a prefix: %+v", out)
 	}
-	// A prefix is taken as slugs are: an empty answer would read as "nothing
-	// there".
+	// A prefix is read as slugs are: an empty answer would mean "nothing there".
 	for _, prefix := range []string{"tea/", "[[mem/tea/", "engram://mem/tea/", " tea"} {
 		if out := ask[searchOut](p, "memory_search", args{"query": "oolong", "prefix": prefix}); out.Searched != 30 {
 			t.Errorf("search with prefix %q: %+v", prefix, out)

@@ -344,7 +344,7 @@ func vector(r *rand.Rand, dim int) mirror.Vector {
 	return v
 }
 
-// BenchmarkCompare is one query over 100,000 sections of the seed's model.
+// BenchmarkCompare is one query over 100,000 vectors of 768 dimensions.
 func BenchmarkCompare(b *testing.B) {
 	const many, dim = 100_000, 768
 	r := rand.New(rand.NewPCG(1, 2))

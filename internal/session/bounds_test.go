@@ -15,8 +15,7 @@ import (
 	"engramd/internal/share"
 )
 
-// Every bound is answered with a text that says which, and the connection goes
-// on (40-relay-behaviour).
+// A client that exceeds a bound is told which, and the connection stays open.
 func TestOverABoundThereIsAnAnswer(t *testing.T) {
 	r := start(t, &fake{}, Options{Limits: Limits{LiveBytes: 300_000}})
 	values := func(n int) string { return `"#t":["` + strings.TrimSuffix(strings.Repeat(`v","`, n), `","`) + `"]` }

@@ -52,8 +52,8 @@ func TestAFloodStopsNobody(t *testing.T) {
 	}
 }
 
-// The defaults are those of 40-relay-behaviour.
-func TestDefaultsAreThoseOfTheSpecification(t *testing.T) {
+// The defaults of the session's limits do not change by accident.
+func TestDefaultLimits(t *testing.T) {
 	got := Limits{}.withDefaults()
 	want := Limits{
 		Connections: 10_000, PerAddress: 100, MessageBytes: 256 << 10, Subscriptions: 64, Filters: 16, FilterValues: 2_000,

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// Idle connections are cheap (70-performance: at most 32 KiB of resident memory
-// each, authenticated and with one subscription). Here both ends are in one
-// process, and what is measured is live heap and stacks: the bound leaves room
-// for the garbage that a collector allows beside them. How full the heap's pages
-// are depends on when it collects, which is another matter on a busy machine: of
-// three tries the best one counts.
+// An idle connection, authenticated and with one subscription, takes at most 32
+// KiB of resident memory (docs/benchmarks.md). Here both ends are in one process,
+// and what is measured is live heap and stacks: the bound leaves room for the
+// garbage that the collector allows beside them. How full the heap's pages are
+// depends on when it collects, which varies on a busy machine: the best of three
+// tries counts.
 func TestIdleConnectionsAreCheap(t *testing.T) {
 	const bound, tries = 20 << 10, 3
 	per := int64(bound + 1)

@@ -20,7 +20,7 @@ import (
 
 // Shutdown commits and answers what was read, refuses what is new, tells every
 // client and waits for all (khatru 0.19.1: it panics unless Start was used, and
-// does not wait for writes; 50-khatru-notes).
+// does not wait for writes; docs/khatru.md).
 func TestKhatruFault_ShutdownDoesNotWaitForWrites(t *testing.T) {
 	f := &fake{held: make(chan struct{}), begun: make(chan string, 10)}
 	r := start(t, f, Options{})
@@ -95,7 +95,7 @@ func TestShutdownEndsWithItsContext(t *testing.T) {
 	r.count.await(t, "open", 0)
 }
 
-// khatru 0.19.1: OnDisconnect runs twice (50-khatru-notes).
+// khatru 0.19.1: OnDisconnect runs twice (docs/khatru.md).
 func TestKhatruFault_DisconnectRunsTwice(t *testing.T) {
 	ends := map[string]func(r *rig, c *client){
 		"client closes": func(_ *rig, c *client) {

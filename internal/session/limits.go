@@ -3,8 +3,8 @@ package session
 import "time"
 
 // Limits bound what one client, and all of them together, can make the relay
-// hold or do (40-relay-behaviour, "Session"). A zero field means the default
-// named beside it; a negative Connections or PerAddress means no bound.
+// hold or do. A zero field means the default named beside it; a negative
+// Connections or PerAddress means no bound.
 type Limits struct {
 	Connections int // open at once; 10,000
 	PerAddress  int // open at once from one IPv4 address or IPv6 /64, four times as many from a /48; 100

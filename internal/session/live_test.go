@@ -34,7 +34,7 @@ func (g *gatedStream) More() bool     { return false }
 func (g *gatedStream) Complete() bool { return true }
 
 // khatru 0.19.1: an event stored between the query and the registration is
-// never delivered (50-khatru-notes). Here events are committed and delivered at
+// never delivered (docs/khatru.md). Here events are committed and delivered at
 // every moment between the registration and EOSE, some of them late.
 func TestKhatruFault_GapBetweenStoredAndLive(t *testing.T) {
 	ev := make([]*nostr.Event, 7)
@@ -135,7 +135,7 @@ func TestKeptEventsMayExpire(t *testing.T) {
 }
 
 // khatru 0.19.1: live delivery consults neither RejectFilter nor
-// OverwriteFilter (50-khatru-notes). The second check is made for each
+// OverwriteFilter (docs/khatru.md). The second check is made for each
 // recipient and each of his filters, at the moment of delivery.
 func TestKhatruFault_LiveDeliverySkipsTheGate(t *testing.T) {
 	f := &fake{}

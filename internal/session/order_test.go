@@ -35,7 +35,7 @@ func needsKey(key string) func(context.Context, gate.Surface, nostr.Filter) erro
 }
 
 // khatru 0.19.1: one goroutine per message, so that AUTH then REQ pipelined is
-// refused and a read misses its own write (50-khatru-notes).
+// refused and a read misses its own write (docs/khatru.md).
 func TestKhatruFault_PipelinedFramesAreUnordered(t *testing.T) {
 	f := &fake{authorize: needsKey(pubkeyOf(t, alice))}
 	r := start(t, f, Options{})

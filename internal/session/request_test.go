@@ -53,7 +53,7 @@ func TestEOSEHints(t *testing.T) {
 }
 
 // khatru 0.19.1: a REQ refused at its second filter keeps the first live
-// (50-khatru-notes). And a REQ ends the subscription it replaces even then.
+// (docs/khatru.md). And a REQ ends the subscription it replaces even then.
 func TestKhatruFault_RefusedRequestStaysLive(t *testing.T) {
 	f := &fake{authorize: func(_ context.Context, _ gate.Surface, f nostr.Filter) error {
 		if len(f.Kinds) == 1 && f.Kinds[0] == 30174 {
@@ -104,7 +104,7 @@ func TestKhatruFault_RefusedCountIsZero(t *testing.T) {
 }
 
 // khatru 0.19.1: a store error is NOTICE then EOSE, on COUNT it is 0
-// (50-khatru-notes; invariant 3 of 00-overview).
+// (docs/khatru.md; invariant 3 of ARCHITECTURE.md).
 func TestKhatruFault_StoreErrorIsEOSE(t *testing.T) {
 	f := &fake{failing: errors.New("disk /secret/path is on fire")}
 	r := start(t, f, Options{})
@@ -118,7 +118,7 @@ func TestKhatruFault_StoreErrorIsEOSE(t *testing.T) {
 	r.count.await(t, "subscriptions", 0)
 }
 
-// khatru 0.19.1: the same sub id adds a second subscription (50-khatru-notes).
+// khatru 0.19.1: the same sub id adds a second subscription (docs/khatru.md).
 func TestKhatruFault_SameSubIDAddsASecond(t *testing.T) {
 	r := start(t, &fake{}, Options{})
 	c, w := r.dial(t), r.dial(t)
@@ -146,7 +146,7 @@ func TestAnEventThatMatchesSeveralFiltersComesOnce(t *testing.T) {
 	c.nothingBefore()
 }
 
-// khatru 0.19.1: limit 0 returns before RejectFilter (50-khatru-notes).
+// khatru 0.19.1: limit 0 returns before RejectFilter (docs/khatru.md).
 func TestKhatruFault_LimitZeroPassesGate(t *testing.T) {
 	f := &fake{authorize: needsKey(pubkeyOf(t, alice))}
 	f.put(event(t, bob, 1, "stored"))
@@ -200,7 +200,7 @@ func TestCompleteIDsStayOpen(t *testing.T) {
 	c.nothingBefore()
 }
 
-// khatru 0.19.1 echoes sub ids unescaped (50-khatru-notes).
+// khatru 0.19.1 echoes sub ids unescaped (docs/khatru.md).
 func TestKhatruFault_SubIDIsEchoedUnescaped(t *testing.T) {
 	f := &fake{}
 	ev := event(t, alice, 1, "x")

@@ -125,7 +125,7 @@ func (s *Server) signal(what string, m *counted) <-chan struct{} {
 
 // khatru 0.19.1: writes have no deadline and happen in the publisher's
 // goroutine, so that a client that does not read stops every publisher
-// (50-khatru-notes).
+// (docs/khatru.md).
 func TestKhatruFault_SlowReaderStopsPublishers(t *testing.T) {
 	f := &fake{}
 	r := start(t, f, Options{Limits: Limits{Stall: 500 * time.Millisecond, QueueBytes: 1 << 30, QueueFrames: 1 << 30}})

@@ -2,9 +2,9 @@
 //
 // Whatever clients compete for (readers of the database, HTTP slots, bytes of
 // live filters, rates) is divided by share first, then by connection, and only
-// then by who came first (40-relay-behaviour, "Under attack"). A share belongs
-// to a proved key that the relay has known for a day, else to an address: an
-// IPv4 address, or an IPv6 /48, within which its /64s divide it.
+// then by who came first. A share belongs to a proved key that the relay has
+// known for a day, else to an address: an IPv4 address, or an IPv6 /48, within
+// which its /64s divide it.
 //
 // The package knows neither store nor sockets: who knows which keys tells a
 // Book, and who has places to give asks Turns.

@@ -24,7 +24,8 @@ const (
 	Failed                   // the store failed: nothing is known to be kept, Err says why
 )
 
-// The reasons of 40-relay-behaviour, not to be changed.
+// The reasons that clients are told. Clients compare these texts: they must not
+// change.
 var (
 	WhyDuplicate = nip01.Refuse(nip01.PrefixDuplicate, "already have this event")
 	WhyDeleted   = nip01.Refuse(nip01.PrefixBlocked, "deleted by its author")
@@ -66,7 +67,7 @@ func (r Result) Message() string {
 // PutOptions vary one Put.
 type PutOptions struct {
 	// Import says that the event comes from an import or a restore: neither the
-	// lifecycle (30-nip-temp) nor a quota is checked. Deletions and requests to
+	// lifecycle (NIP-TEMP) nor a quota is checked. Deletions and requests to
 	// vanish still block it.
 	Import bool
 	// Replica says that the event comes from a relay which this one follows. It
@@ -82,7 +83,7 @@ type PutOptions struct {
 	// memory, of which nothing that superseded it is kept back, finds its place
 	// by itself.
 	Past bool
-	// Base makes the write a compare-and-set (20-nip-ae): the event is stored
+	// Base makes the write a compare-and-set (NIP-AE): the event is stored
 	// only if it becomes the head of its address and this one is the head
 	// before, by id; the zero id stands for none. Otherwise the outcome is
 	// Conflict. Only replaceable and addressable events have a base. nil asks

@@ -17,7 +17,7 @@ type Live struct {
 	// with the time that they wait for their turn. Default 10 s; negative means
 	// no bound.
 	QueryTimeout time.Duration
-	StrictIDs    bool // a new contract needs an id that cannot be guessed (30-nip-temp)
+	StrictIDs    bool // a new contract needs an id that cannot be guessed (NIP-TEMP)
 	Quota        Quota
 	Retention    []retention.Rule // applied at open, at a change, and every hour
 }

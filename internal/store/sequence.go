@@ -3,7 +3,7 @@ package store
 import "context"
 
 // A store may be one of several that execute the same commands in the same
-// order and so have the same rows (100-cluster). What is written is then handed
+// order and so have the same rows (docs/cluster.md). What is written is then handed
 // to a Sequencer instead of the writer, and executed when it comes back with its
 // place, through the store's Execute.
 

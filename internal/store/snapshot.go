@@ -7,8 +7,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// Part says what an event is in the memory of the agent that is captured
-// (60-snapshots, "Bundle").
+// Part says what an event is in the memory of the agent that is captured.
 type Part int
 
 // The parts, in the order in which a bundle holds them.
@@ -32,8 +31,7 @@ type CaptureQuery struct {
 // ErrNotCovered says that history does not reach back to the instant asked for.
 var ErrNotCovered = errors.New("history does not reach back so far")
 
-// RestoreMode says what a restore does to newer heads (60-snapshots,
-// "Restore").
+// RestoreMode says what a restore does to newer heads.
 type RestoreMode int
 
 const (

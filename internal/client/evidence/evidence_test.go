@@ -31,7 +31,7 @@ var (
 	mara   = storetest.NewKey("mara")
 )
 
-// thread is a contract that is being written down.
+// thread is a contract to which events are added.
 type thread struct {
 	tb     testing.TB
 	id     string
@@ -89,7 +89,8 @@ func (t *thread) entry(k storetest.Key, content string) *nostr.Event {
 	return t.add(k, niptemp.KindEntry, content, nostr.Tag{"d", t.id}, nostr.Tag{"p", other(k)}, nostr.Tag{"t", "message"})
 }
 
-// sealed is a sealed entry with what its author hands over to disclose it.
+// sealed adds a sealed entry and returns it with what its author hands over to
+// disclose it.
 func (t *thread) sealed(k storetest.Key, text string) (*nostr.Event, []byte) {
 	t.tb.Helper()
 	key, err := nip44.GenerateConversationKey(other(k), k.Secret)
@@ -112,7 +113,8 @@ func (t *thread) sealed(k storetest.Key, text string) (*nostr.Event, []byte) {
 	return ev, b
 }
 
-// ordered signs the order in which the events stand, with gaps after them.
+// ordered signs the order of the events so far, with a number of gaps after
+// them.
 func (t *thread) ordered(gaps int, change ...func(lines string) string) {
 	t.tb.Helper()
 	lines := ""
@@ -154,7 +156,7 @@ func (t *thread) report(o Options) Report {
 	return r
 }
 
-// want wants outcomes of checks, "" for one that is not there.
+// want compares outcomes of checks; "" means that a check is absent.
 func want(tb testing.TB, r Report, outcomes map[string]Outcome) {
 	tb.Helper()
 	for name, o := range outcomes {
@@ -170,7 +172,7 @@ func want(tb testing.TB, r Report, outcomes map[string]Outcome) {
 	}
 }
 
-// dispute is a whole thread, with everything that can be checked.
+// dispute returns a whole thread with everything that can be checked.
 func dispute(tb testing.TB) *thread {
 	t := newThread(tb)
 	t.state(poster, "open", "")
@@ -199,7 +201,8 @@ func TestWholeThreadHolds(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotThereIsNotChecked: less than a whole export is no lie.
+// TestWhatIsNotThereIsNotChecked: an incomplete export is checked as far as it
+// goes, and does not fail.
 func TestWhatIsNotThereIsNotChecked(t *testing.T) {
 	th := newThread(t)
 	th.id = "job-17"
@@ -217,8 +220,8 @@ func TestWhatIsNotThereIsNotChecked(t *testing.T) {
 	want(t, r, map[string]Outcome{"order": OK, "relay": NotChecked, "gaps": ""})
 }
 
-// TestTalkOfWhoMadeTheID: where no state is known the poster is who made the
-// id, whoever spoke first.
+// TestTalkOfWhoMadeTheID: where no state is known the poster is the key that
+// made the id, whoever spoke first.
 func TestTalkOfWhoMadeTheID(t *testing.T) {
 	th := newThread(t)
 	th.entry(worker, `{"type":"message","content":"may I?"}`)
@@ -230,8 +233,8 @@ func TestTalkOfWhoMadeTheID(t *testing.T) {
 	}
 }
 
-// TestTermsOfAllOpens: who is named after an offer to all stands under the
-// terms of that, but for those that his own open says.
+// TestTermsOfAllOpens: a worker who is named after an offer to anybody has the
+// terms of that offer, except for those that the later open sets.
 func TestTermsOfAllOpens(t *testing.T) {
 	th := newThread(t)
 	open := func(to, previous string, more ...nostr.Tag) {
@@ -248,7 +251,7 @@ func TestTermsOfAllOpens(t *testing.T) {
 	}
 }
 
-// TestDecisionsAreChecked: who the two agreed on decides, and nobody else,
+// TestDecisionsAreChecked: only the key on which both parties agreed decides,
 // whatever the file says.
 func TestDecisionsAreChecked(t *testing.T) {
 	terms := niptemp.Terms{Arbitrator: mara.Pub, Expirer: relay.Pub, Deadline: 1_700_000_003}
@@ -311,8 +314,9 @@ func TestDecisionsAreChecked(t *testing.T) {
 	want(t, early.report(Options{}), map[string]Outcome{"states follow": Failed})
 }
 
-// TestSealedEntriesOfTheArbitrator: what he was told of and not shown has its
-// number, and what a party discloses of it must be what he was told of.
+// TestSealedEntriesOfTheArbitrator: a sealed entry that an arbitrator was told
+// of without its event has its number, and what a party discloses of it must
+// match.
 func TestSealedEntriesOfTheArbitrator(t *testing.T) {
 	write := func(change func(*Sealed)) *thread {
 		th := dispute(t)
@@ -378,7 +382,7 @@ func TestSealedEntriesOfTheArbitrator(t *testing.T) {
 	}
 }
 
-// TestEveryLieIsFound changes one thing at a time.
+// TestEveryLieIsFound: each single change to an export fails a check.
 func TestEveryLieIsFound(t *testing.T) {
 	for name, lie := range map[string]struct {
 		fails string
@@ -454,8 +458,7 @@ func wrongKeys(b []byte) []byte {
 	return out
 }
 
-// TestReadBounds: what is no export is said to be none, and nothing is read
-// without end.
+// TestReadBounds: a file that is no export is refused, and reading is bounded.
 func TestReadBounds(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Read(dir); !errors.Is(err, ErrInput) {
@@ -480,8 +483,8 @@ func TestReadBounds(t *testing.T) {
 	}
 }
 
-// FuzzVerify: whatever is handed over, it is judged and nothing breaks; what a
-// file says of an order or a disclosure is believed only with its proof.
+// FuzzVerify: any input is judged without a panic; an order or a disclosure in
+// a file is believed only with its proof.
 func FuzzVerify(f *testing.F) {
 	th := dispute(f)
 	th.ordered(1)

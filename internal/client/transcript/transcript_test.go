@@ -18,8 +18,8 @@ const (
 	workerKey = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 )
 
-// sample is a thread with an entry of every kind, in which somebody else's text
-// stands wherever one can.
+// sample returns a thread with an entry of every kind, with the given text in
+// every place where a party's text can stand.
 func sample(text string) client.Thread {
 	event := func(n byte) *nostr.Event {
 		return &nostr.Event{ID: strings.Repeat(string([]byte{n}), 64), PubKey: posterKey, CreatedAt: nostr.Timestamp(n), Kind: 30090, Tags: nostr.Tags{}, Content: text, Sig: strings.Repeat("0", 128)}
@@ -61,7 +61,7 @@ func written(t testing.TB, text string) string {
 	return b.String()
 }
 
-// skeleton is a transcript without the lines that are somebody else's.
+// skeleton returns a transcript without the lines that are a party's text.
 func skeleton(text string) []string {
 	var out []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -72,7 +72,8 @@ func skeleton(text string) []string {
 	return out
 }
 
-// checkContained fails if a text changes anything but what stands in its place.
+// checkContained fails if a text changes anything but its own place in the
+// transcript.
 func checkContained(t testing.TB, text string) {
 	t.Helper()
 	got, want := skeleton(written(t, text)), skeleton(written(t, "word"))
@@ -85,14 +86,15 @@ func checkContained(t testing.TB, text string) {
 				t.Fatalf("%q brings %U into %q", text, r, got[i])
 			}
 		}
-		// A line of ours holds the text as code only: outside of it nothing differs.
+		// The transcript's own lines contain the text as code only: outside of code
+		// nothing differs.
 		if a, b := outside(got[i]), outside(want[i]); a != b {
 			t.Fatalf("%q: line %q is %q outside of code, want %q", text, got[i], a, b)
 		}
 	}
 }
 
-// outside is a line without its code spans, as CommonMark finds them.
+// outside returns a line without its code spans, as CommonMark finds them.
 func outside(line string) string {
 	var b strings.Builder
 	for line != "" {
@@ -144,7 +146,8 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// Everything with a number stands in the order of arrival, gaps and what was withdrawn among it; the rest by its date.
+// Everything with a number stands in the order of arrival, gaps and withdrawn
+// entries included; the rest by date.
 func TestRecordIsByArrival(t *testing.T) {
 	th := sample("word")
 	th.Moves[1].N = 1 // dated after all that came later
@@ -191,7 +194,7 @@ func FuzzMarkdown(f *testing.F) {
 	})
 }
 
-// TestVerdicts: the transcript says what is known of each entry.
+// TestVerdicts: the transcript says of each entry what was verified.
 func TestVerdicts(t *testing.T) {
 	text := written(t, "word")
 	for _, want := range []string{
@@ -205,7 +208,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestEvents: what was signed comes out once, oldest first, in a form that is read again.
+// TestEvents: each signed event is written once, oldest first, in a form that
+// can be read back.
 func TestEvents(t *testing.T) {
 	th := sample("text")
 	th.Entries = append(th.Entries, th.Entries[0])
@@ -226,8 +230,9 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestSealedTextsStandApart: what a signature does not cover as it stands is under
-// a heading of its own, with whose word it is; and nowhere when it is left out.
+// TestSealedTextsStandApart: a text that no signature covers as it stands is
+// under a heading of its own, with whose word it is; without that part it
+// appears nowhere.
 func TestSealedTextsStandApart(t *testing.T) {
 	text := written(t, "word")
 	record, sealed, found := strings.Cut(text, "\n## Sealed texts\n")
@@ -256,8 +261,8 @@ func TestSealedTextsStandApart(t *testing.T) {
 	}
 }
 
-// TestEventsStandAsRelaysTakeThem: a move comes behind the one it follows
-// though it is dated before it, and its author's entry behind the move.
+// TestEventsStandAsRelaysTakeThem: a move stands after the one it follows even
+// if it is dated before it, and its author's entry after the move.
 func TestEventsStandAsRelaysTakeThem(t *testing.T) {
 	signed := func(id, by string, at int64) *nostr.Event {
 		return &nostr.Event{ID: strings.Repeat(id, 64), PubKey: by, CreatedAt: nostr.Timestamp(at), Tags: nostr.Tags{}}

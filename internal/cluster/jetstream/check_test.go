@@ -17,8 +17,8 @@ func unconnected() *Conn {
 	return &Conn{o: Options{Replicas: 3, Stream: "LOG", Log: slog.New(slog.DiscardHandler)}, subject: "engramd.log.LOG"}
 }
 
-// The stream as it is made is not refused; every other value of a setting that
-// counts is, by its name.
+// The stream as it is created passes; any other value of a setting that matters
+// is refused by name.
 func TestFaults(t *testing.T) {
 	c := unconnected()
 	if err := c.faults(c.config()); err != nil {
@@ -45,7 +45,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Who keeps the log must be asked; who does not answer must be known to be gone.
+// A server that keeps the log must be asked; one that does not answer must be
+// known to be gone.
 func TestKeepers(t *testing.T) {
 	c := unconnected()
 	info := func(offline bool) *jetstream.ClusterInfo {
@@ -82,7 +83,7 @@ func TestKeepers(t *testing.T) {
 	}
 }
 
-// Answers of the log are numbers, refusals, or say nothing.
+// An answer of the log is a number, a refusal, or unknown.
 func TestAnswers(t *testing.T) {
 	c := unconnected()
 	for _, tt := range []struct {

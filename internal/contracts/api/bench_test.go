@@ -37,7 +37,7 @@ func BenchmarkMemory(b *testing.B) {
 						path, method, want := "/api/escrow/contracts/"+ids[int(n)%len(ids)]+"/memory", "GET", http.StatusOK
 						sent := []byte(nil)
 						if client%2 == 0 {
-							w.clock.Add(time.Second) // no author may run ahead of it
+							w.clock.Add(time.Second) // no author may date entries ahead of it
 							method, want, sent = "POST", http.StatusCreated, body
 						}
 						if rec := w.send(method, path, sent, "Bearer "+poster.token); rec.Code != want {

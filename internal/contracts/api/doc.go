@@ -1,5 +1,5 @@
-// Package api is the contract memory API over HTTP (30-nip-temp, "The contract
-// memory API"): paths, parameters, JSON shapes and statuses over contracts.API.
+// Package api is the contract memory API over HTTP (docs/contracts.md): paths,
+// parameters, JSON shapes and statuses over contracts.API.
 // The bridge has proved who is asking; the service decides what they may see
 // and do.
 //

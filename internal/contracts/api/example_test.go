@@ -13,8 +13,9 @@ import (
 	"engramd/internal/wire"
 )
 
-// seedSummary is what the four steps of the published example give.
-func wantSeedSummary(t *testing.T, got contracts.Summary) {
+// wantPublishedSummary fails unless a summary is that of the published example's four
+// steps.
+func wantPublishedSummary(t *testing.T, got contracts.Summary) {
 	t.Helper()
 	if got.TotalEntries != 4 || got.NostrPublished != 3 || got.DateRange == nil ||
 		!maps.Equal(got.ByType, map[string]int{"message": 2, "note": 1, "deliverable": 1}) ||
@@ -24,7 +25,7 @@ func wantSeedSummary(t *testing.T, got contracts.Summary) {
 	}
 }
 
-// onRelay asks the relay itself for the entries of a contract, as anybody may.
+// onRelay reads the entries of a contract from the relay itself, as a stranger.
 func (w *world) onRelay(id string) (events []nostr.Event) {
 	w.t.Helper()
 	body := []byte(fmt.Sprintf(`[{"kinds":[30090],"#d":[%q]}]`, id))
@@ -35,9 +36,9 @@ func (w *world) onRelay(id string) (events []nostr.Event) {
 	return events
 }
 
-// TestSeedsWorkedExample replays the seed's example with identities whose keys
+// TestPublishedExample replays NIP-TEMP's worked example with identities whose keys
 // the relay holds, that hold their own, and one of each.
-func TestSeedsWorkedExample(t *testing.T) {
+func TestPublishedExample(t *testing.T) {
 	for name, make := range map[string][2]func(*world, string) *agent{
 		"provisioned": {(*world).provision, (*world).provision}, "self-held": {(*world).bind, (*world).bind},
 		"one of each": {(*world).provision, (*world).bind},
@@ -60,12 +61,12 @@ func TestSeedsWorkedExample(t *testing.T) {
 				t.Errorf("note %+v, first %+v", note, first)
 			}
 			path := "/api/escrow/contracts/" + id + "/memory"
-			wantSeedSummary(t, decode[contracts.Summary](t, w.want(200, poster, "GET", path+"/summary", nil)))
+			wantPublishedSummary(t, decode[contracts.Summary](t, w.want(200, poster, "GET", path+"/summary", nil)))
 			theirs := decode[contracts.Summary](t, w.want(200, worker, "GET", path+"/summary", nil))
 			if theirs.TotalEntries != 3 || theirs.ByVisibility["poster_only"] != 0 || theirs.ByAuthor["agent-0000"] != 1 {
 				t.Errorf("the worker's summary: %+v", theirs)
 			}
-			// The relay keeps the latest of each author, the API all.
+			// The relay keeps the latest entry of each author, the API all.
 			events := w.onRelay(id)
 			if len(events) != 2 {
 				t.Errorf("the relay has %d entries, want 2", len(events))
@@ -81,7 +82,7 @@ func TestSeedsWorkedExample(t *testing.T) {
 			} {
 				asked := path
 				if who != nil {
-					asked += "?requester_agent_id=" + who.name // as the seed's examples do
+					asked += "?requester_agent_id=" + who.name // as the published examples do
 				}
 				page := decode[contracts.EntryPage](t, w.want(200, who, "GET", asked, nil))
 				var got []string
@@ -114,7 +115,7 @@ func TestSameThreadFromTheWire(t *testing.T) {
 	publish(w.entryEvent(worker, poster.key.Pub, id, entryID(), "message", "Understood"))
 	w.say(poster, worker, id, "note", "poster_only", "verify this against our archive before approving")
 	publish(w.entryEvent(worker, poster.key.Pub, id, entryID(), "deliverable", "The summary"))
-	wantSeedSummary(t, decode[contracts.Summary](t, w.want(200, poster, "GET", "/api/escrow/contracts/"+id+"/memory/summary", nil)))
+	wantPublishedSummary(t, decode[contracts.Summary](t, w.want(200, poster, "GET", "/api/escrow/contracts/"+id+"/memory/summary", nil)))
 	c := decode[contracts.Contract](t, w.want(200, worker, "GET", "/api/escrow/contracts/"+id, nil))
 	if c.Status != "accepted" || c.Description != "Produce a civic intelligence summary" || c.AmountSats != 5000 {
 		t.Errorf("%+v", c)
@@ -122,7 +123,7 @@ func TestSameThreadFromTheWire(t *testing.T) {
 	if n := len(w.onRelay(id)); n != 2 {
 		t.Errorf("the relay has %d entries, want 2", n)
 	}
-	// And back: what the API moves, the relay has.
+	// The other way round: the relay has what the API moved.
 	w.move(worker, poster, id, "accepted", "submitted")
 	rec := w.do(poster, "POST", "/events", []byte(w.stateEvent(poster, worker.key.Pub, id, "accepted", "disputed", "", 0)))
 	if rec.Code != http.StatusBadRequest {

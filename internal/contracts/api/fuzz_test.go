@@ -8,7 +8,7 @@ import (
 	"engramd/internal/contracts"
 )
 
-// wantRefusal wants an error to be the caller's fault, and to name a field of
+// wantRefusal fails unless an error is the caller's fault and names a field of
 // bounded length.
 func wantRefusal(t *testing.T, err error) {
 	t.Helper()
@@ -23,8 +23,8 @@ func wantRefusal(t *testing.T, err error) {
 	}
 }
 
-// FuzzParseBody reads bodies of every operation that has one: what is taken is
-// taken the same way again, what is not is a 400 that names a field.
+// FuzzParseBody: a body of any operation is accepted, and accepted again after
+// marshalling, or is a 400 that names a field.
 func FuzzParseBody(f *testing.F) {
 	for _, seed := range []string{
 		``, `{}`, `null`, `[]`, `{"a":1,"a":2}`, `{"type":"message","content":"x","visibility":"shared","attachments":["https://x.example"]}`,
@@ -54,8 +54,8 @@ func FuzzParseBody(f *testing.F) {
 	})
 }
 
-// FuzzParseQuery reads query strings against the parameters of every operation:
-// values that are taken are within their bounds.
+// FuzzParseQuery: the values of any accepted query string are within the bounds
+// of their parameters.
 func FuzzParseQuery(f *testing.F) {
 	for _, seed := range []string{"", "limit=1&offset=2", "limit=501", "limit=+1", "limit=1&limit=1", "type=note&visibility=shared", "author=a&events=true", "%zz", "status=open;x", strings.Repeat("x", 200) + "=1"} {
 		f.Add(seed)

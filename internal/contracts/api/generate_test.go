@@ -106,8 +106,8 @@ func TestGeneratedRequests(t *testing.T) {
 	t.Logf("seed %d, %d requests, succeeded %v", seed, count, succeeded)
 }
 
-// sealed makes a contract of two, with an entry that only they can read. The
-// server keeps the key of the worker.
+// sealed makes a contract with an entry that only its two parties can read. The
+// server keeps the worker's key.
 func (g *generator) sealed(t *testing.T, poster, worker *agent) {
 	t.Helper()
 	id := g.w.offer(poster, worker, nil)
@@ -122,9 +122,9 @@ func (g *generator) sealed(t *testing.T, poster, worker *agent) {
 	g.secret.entry = decode[contracts.Entry](t, g.w.want(http.StatusCreated, poster, "POST", "/api/escrow/contracts/"+id+"/memory", body)).EntryID
 }
 
-// caller is one of the callers, and a path that is filled in or not. Of those
-// who ask to open a sealed entry, to move a contract, or to take their key away,
-// some are who can, and name it.
+// caller returns one of the callers, and a path that is filled in or not. Some
+// of those who ask to open a sealed entry, to move a contract or to claim their
+// key are parties of it, and name it.
 func (g *generator) caller(c call) (who *agent, path string) {
 	path, who = c.path, g.agents[g.IntN(len(g.agents))]
 	fill := func(names ...string) string { return strings.NewReplacer(names...).Replace(c.path) }
@@ -145,7 +145,8 @@ func (g *generator) caller(c call) (who *agent, path string) {
 	return who, path
 }
 
-// one sends a request and judges the answer; true when it was a success.
+// one sends a request and judges the answer; it reports whether it was a
+// success.
 func (g *generator) one(t *testing.T, c call, n int) bool {
 	query := url.Values{}
 	who, path := g.caller(c)
@@ -280,7 +281,7 @@ func (g *generator) pathValue(name string, c call) string {
 	return uuid()
 }
 
-// value makes a value that a schema takes, mostly.
+// value returns a value that a schema usually accepts.
 func (g *generator) value(schema map[string]any, name string) any {
 	schema = g.doc.resolve(schema)
 	if choices := arr(schema["anyOf"]); choices != nil {
@@ -341,13 +342,13 @@ func (g *generator) textFor(schema map[string]any, name string) string {
 	return "x" + g.text()
 }
 
-// text is anything a client may send, and what often goes wrong.
+// text returns any text that a client may send, often an awkward one.
 func (g *generator) text() string {
 	return []string{"", " ", "0", "-1", "cedar", "null", "é", "日本語", "😀", "\u0000", "a/b", "..", "%", "\"", "' OR 1=1 --", "* NEAR(", "<b>",
 		strings.Repeat("x", 65), strings.Repeat("y", 70_000), "\u202e", "1e9", "99999999999999999999", "true"}[g.IntN(23)]
 }
 
-// spoil changes a value so that it is probably wrong.
+// spoil returns a value that is probably invalid.
 func (g *generator) spoil(v any) any {
 	junk := []any{nil, true, 1.5, -1, "", g.text(), []any{}, map[string]any{}, []any{nil}, 1e300}
 	m, ok := v.(map[string]any)

@@ -36,12 +36,14 @@ func (d document) resolve(schema map[string]any) map[string]any {
 	}
 }
 
-// known are the keywords that check looks at, or that say nothing.
+// known are the keywords that check evaluates, and those that constrain
+// nothing.
 var known = []string{"$ref", "type", "enum", "pattern", "minLength", "maxLength", "minimum", "maximum", "format", "items",
 	"properties", "required", "additionalProperties", "anyOf", "description"}
 
-// check says what is wrong with a value under a schema (JSON Schema as OpenAPI
-// 3.1 has it), "" for nothing. A keyword it does not know is wrong too.
+// check describes what is wrong with a value under a schema (JSON Schema as
+// OpenAPI 3.1 has it), or returns "". A keyword that it does not know is an
+// error.
 func (d document) check(schema map[string]any, v any, at string) string {
 	schema = d.resolve(schema)
 	for word := range schema {
@@ -130,7 +132,7 @@ func (d document) checkObject(schema map[string]any, v map[string]any, at string
 	return ""
 }
 
-// kindOf names the JSON type of a decoded value, integers apart.
+// kindOf names the JSON type of a decoded value; integers have their own.
 func kindOf(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -8,10 +8,9 @@ import (
 	"testing"
 )
 
-// TestEveryOperationIsTheLatest sends every operation that the document names,
-// as whoever may ask: each waits once for what other nodes acknowledged, and is
-// answered 503 when nobody knows what that is. The document itself waits for
-// nothing.
+// TestEveryOperationIsTheLatest sends every operation of the document as a
+// caller who may: each waits once for what other nodes acknowledged, and is
+// answered 503 when that is unknown. The document itself does not wait.
 func TestEveryOperationIsTheLatest(t *testing.T) {
 	calls, fail := 0, error(nil)
 	w := newWorld(t, func(s *settings) {

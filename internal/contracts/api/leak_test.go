@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestPrivateEntriesLeaveByNoWay looks for a private entry in everything that
-// leaves, as everybody but its author, and in the files.
+// TestPrivateEntriesLeaveByNoWay looks for a private entry in every answer to
+// everybody but its author, and in the files.
 func TestPrivateEntriesLeaveByNoWay(t *testing.T) {
 	dir := t.TempDir()
 	w := newWorld(t, func(o *settings) { o.store.Path = filepath.Join(dir, "engramd.db") })
@@ -64,10 +64,11 @@ func TestPrivateEntriesLeaveByNoWay(t *testing.T) {
 	}
 }
 
-// TestTimeOfNotThere compares, for a party, the median time of asking for the
-// other's private entry with that of one which is not there. The bound is
-// generous: it finds another way through the database, not a branch. Because
-// other programs share the machine, the best of three attempts counts.
+// TestTimeOfNotThere compares, for a party, the median time of a request for
+// the other party's private entry with that for an entry that does not exist.
+// The bound is generous: it finds another path through the database, not a
+// branch. Because other programs share the machine, the best of three attempts
+// counts.
 func TestTimeOfNotThere(t *testing.T) {
 	const attempts, bound = 3, 1.5
 	w := newWorld(t)

@@ -11,8 +11,8 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// Who does not own an id is told that it is taken; a contract that its owner has
-// displaced is there for its parties by its poster.
+// A poster who does not own an id is told that it is taken; a contract that its
+// owner has displaced is found by its parties with its poster's name.
 func TestOneIDOneContract(t *testing.T) {
 	w := newWorld(t)
 	poster, worker, thief, other := held("poster"), held("worker"), w.provision("thief"), held("other")

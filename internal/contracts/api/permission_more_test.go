@@ -11,9 +11,9 @@ import (
 	"engramd/internal/gate"
 )
 
-// TestPermissionsOfTheRest asks everything that is no contract's own as
-// everybody, with the parties' keys held by themselves and by the relay: create,
-// list, and the identities.
+// TestPermissionsOfTheRest tries every operation that is not about one contract
+// as every caller, with the parties' keys held by themselves and by the relay:
+// create, list, and the identities.
 func TestPermissionsOfTheRest(t *testing.T) {
 	for _, held := range []bool{false, true} {
 		t.Run(fmt.Sprint("held ", held), func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestPermissionsOfTheRest(t *testing.T) {
 	}
 }
 
-// proved is the status for whoever proves a key, want, and 401 for the others.
+// proved returns want for a caller who proves a key, and 401 for others.
 func proved(w who, want int) int {
 	if w.role == "nobody" || w.role == "unproved" {
 		return http.StatusUnauthorized
@@ -65,7 +65,7 @@ func (s *scene) creates(t *testing.T, w who) {
 	other := body()
 	other["poster_agent_id"] = called(map[bool]string{true: "worker", false: "poster"}[w.role == "poster"])
 	s.expect(t, w, proved(w, http.StatusForbidden), "POST", path, other)
-	if w.agent != nil && w.agent.token == "" && w.spoil == nil { // whose key is his own needs an event, and one of his own
+	if w.agent != nil && w.agent.token == "" && w.spoil == nil { // a caller with their own key needs a signed event
 		missing := body()
 		delete(missing, "event")
 		s.expect(t, w, http.StatusBadRequest, "POST", path, missing)
@@ -75,7 +75,7 @@ func (s *scene) creates(t *testing.T, w who) {
 	}
 }
 
-// lists: everybody lists the contracts that he is in, and no others.
+// lists: every caller lists their own contracts and no others.
 func (s *scene) lists(t *testing.T, w who) {
 	t.Helper()
 	text := s.expect(t, w, proved(w, http.StatusOK), "GET", "/api/escrow/contracts?limit=500", nil)
@@ -86,8 +86,8 @@ func (s *scene) lists(t *testing.T, w who) {
 	s.expect(t, w, proved(w, http.StatusForbidden), "GET", "/api/escrow/contracts?requester_agent_id="+called(map[bool]string{true: "worker", false: "poster"}[w.role == "poster"]), nil)
 }
 
-// names: the public part is everybody's, provisioning the operator's, and a key
-// is named by who holds it.
+// names: the public part is open to all, provisioning is the operator's, and a
+// key is bound to a name by its holder.
 func (s *scene) names(t *testing.T, w who) {
 	t.Helper()
 	public := http.StatusOK
@@ -111,8 +111,8 @@ func (s *scene) names(t *testing.T, w who) {
 	}
 }
 
-// renews: a token is renewed by its own agent, with the one it has, and by the
-// operator; the one before is void. Who holds his own key has none.
+// renews: a token is renewed by its agent, with the current one, and by the
+// operator; the old one is void then. An agent with its own key has none.
 func (s *scene) renews(t *testing.T, w who, held bool) {
 	t.Helper()
 	path := "/api/identities/" + called("worker") + "/token"
@@ -143,7 +143,7 @@ func (s *scene) renews(t *testing.T, w who, held bool) {
 	s.expect(t, w, missing, "POST", "/api/identities/nobody-has-this/token", nil)
 }
 
-// claims: a key goes to its own agent, once, and nobody else.
+// claims: a key is given to its own agent only, once.
 func (s *scene) claims(t *testing.T, w who, held bool) {
 	t.Helper()
 	path := "/api/identities/" + called("worker") + "/claim"

@@ -15,12 +15,12 @@ import (
 	"engramd/internal/store/sqlite/storetest"
 )
 
-// who is one who asks, what the rules know of him, and how he proves himself.
+// who is a caller: its role in the rules, and how it proves its key.
 type who struct {
 	name  string
 	role  string // "poster", "worker", "arbitrator", "operator", "stranger", "nobody"; "unproved" for a proof that fails
 	agent *agent
-	spoil func(*nostr.Event) // of his proof
+	spoil func(*nostr.Event) // of the proof
 }
 
 // scene is one contract in one state, with an entry of each visibility.
@@ -36,7 +36,7 @@ type scene struct {
 	taken                          []string      // names that were asked for
 }
 
-// paths from open to each state: who moves, and where to.
+// ways are the moves that lead from open to each state: role and new status.
 var ways = map[string][]string{
 	"open": {}, "accepted": {"worker accepted"}, "submitted": {"worker accepted", "worker submitted"},
 	"disputed": {"worker accepted", "worker disputed"}, "completed": {"worker accepted", "worker submitted", "poster completed"},
@@ -85,7 +85,7 @@ func (s *scene) everybody() []who {
 	}
 	stranger, judge := held("stranger"), "arbitrator"
 	if s.workerOnly.EntryID == "" {
-		judge = "stranger" // nobody has accepted, and agreed on him
+		judge = "stranger" // nobody has accepted, so there is no agreed arbitrator yet
 	}
 	s.all = []who{
 		{"nobody", "nobody", nil, nil}, {"stranger", "stranger", stranger, nil}, {"poster", "poster", s.poster, nil},
@@ -118,7 +118,7 @@ func mayRead(role, status, contractsGate string) int {
 	return http.StatusNotFound
 }
 
-// mayMove is the rule, by the table of 30-nip-temp.
+// mayMove is the rule: NIP-TEMP's table of moves.
 func mayMove(role, from, to, contractsGate string) int {
 	movers := map[string]string{
 		"open accepted": "worker", "open cancelled": "poster", "accepted submitted": "worker", "accepted disputed": "poster worker",
@@ -159,7 +159,7 @@ func mayWrite(role, visibility, status, contractsGate string) int {
 	return http.StatusCreated
 }
 
-// TestPermissions asks everything as everybody, in every state, with the
+// TestPermissions tries everything as every caller, in every state, with the
 // parties' keys held by themselves and by the relay.
 func TestPermissions(t *testing.T) {
 	gates := []string{gate.ContractsContract, gate.ContractsParties, gate.ContractsPublic}
@@ -209,7 +209,7 @@ func (s *scene) reads(t *testing.T, w who, contractsGate string) {
 	} {
 		status, text := s.as(w, ask.method, s.path+ask.path, ask.body)
 		want := want
-		if w.role == "nobody" && ask.path == "/memory/search" { // it is work: somebody must ask for it
+		if w.role == "nobody" && ask.path == "/memory/search" { // searching is work, which only a proved key may cause
 			want = http.StatusUnauthorized
 		}
 		if status != want {
@@ -217,7 +217,7 @@ func (s *scene) reads(t *testing.T, w who, contractsGate string) {
 		}
 		s.noneOfOthers(t, w, ask.path, text)
 	}
-	// The moves are read by who reads the thread, whatever his proof.
+	// Whoever reads the thread reads the moves, whatever the proof.
 	if status, text := s.as(w, "GET", s.path+"/transitions", nil); status != want || strings.Contains(text, "private cedar") {
 		t.Errorf("%s, the moves: %d %s, want %d", w.name, status, text, want)
 	}
@@ -246,11 +246,11 @@ func (s *scene) reads(t *testing.T, w who, contractsGate string) {
 			t.Errorf("%s, %s's private entry: %d %s, want %d; one that is not there: %s", w.name, private.of, status, text, want, missing)
 		}
 	}
-	// Nobody is let pass for another.
+	// No caller can pass for another.
 	if status, text := s.as(w, "GET", s.path+"/memory?requester_agent_id="+called(map[bool]string{true: "worker", false: "poster"}[w.role == "poster"]), nil); status < 400 {
 		t.Errorf("%s reads as another: %d %s", w.name, status, text)
 	}
-	// A contract that is not there.
+	// A contract that does not exist.
 	if status, text := s.as(w, "GET", "/api/escrow/contracts/"+uuid()+"/memory", nil); status != http.StatusNotFound && status != http.StatusUnauthorized {
 		t.Errorf("%s, a contract that is not there: %d %s", w.name, status, text)
 	}
@@ -288,7 +288,8 @@ func (s *scene) changes(t *testing.T, w who, contractsGate string) {
 			t.Errorf("%s writes as another: %d %s", w.name, status, text)
 		}
 	}
-	// Moves that are allowed would leave the scene: each has one of its own.
+	// A move that is allowed would change the scene, so each has a scene of its
+	// own.
 	for to := range ways {
 		want := mayMove(w.role, s.status, to, contractsGate)
 		if to == "open" {
@@ -318,7 +319,8 @@ func (s *scene) noKeys(t *testing.T, w who, status int, text string) {
 	}
 }
 
-// TestEveryAllowedMove makes each move that the rules allow, as each who may.
+// TestEveryAllowedMove makes each move that the rules allow, as each role that
+// may.
 func TestEveryAllowedMove(t *testing.T) {
 	for from := range ways {
 		for to := range ways {

@@ -9,8 +9,8 @@ import (
 	"engramd/internal/gate"
 )
 
-// TestReadsAreSurfaces: whatever gives contracts or entries without writing is
-// a surface of the gate, of its own, which its table must drive.
+// TestReadsAreSurfaces: every operation that returns contracts or entries
+// without writing is a surface of its own, which the gate's table must drive.
 func TestReadsAreSurfaces(t *testing.T) {
 	shows := map[reflect.Type]bool{
 		typeOf[contracts.ContractPage](): true, typeOf[contracts.Contract](): true, typeOf[contracts.EntryPage](): true, typeOf[contracts.SearchPage](): true,

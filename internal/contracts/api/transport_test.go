@@ -59,8 +59,8 @@ func TestChangesGoThroughOnce(t *testing.T) {
 	}
 }
 
-// TestProofsCountOnceOverARestart: what signed a change before a crash signs
-// nothing after it.
+// TestProofsCountOnceOverARestart: a proof that was used before a crash is
+// refused after it.
 func TestProofsCountOnceOverARestart(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "engramd.db")
 	at := func(o *settings) { o.store.Path = file }
@@ -85,9 +85,9 @@ func TestProofsCountOnceOverARestart(t *testing.T) {
 	})
 }
 
-// TestFloodKeepsNobodyOut: with as many proofs used by other keys as the memory
-// has room for, a change goes through, once; and what is not for its caller to
-// change is not written down at all.
+// TestFloodKeepsNobodyOut: while other keys' used proofs fill the memory, a
+// change is carried out once; and a change that its caller may not make leaves
+// no record.
 func TestFloodKeepsNobodyOut(t *testing.T) {
 	const flood = 1 << 17
 	file := filepath.Join(t.TempDir(), "engramd.db")

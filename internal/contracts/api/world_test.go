@@ -114,17 +114,17 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// agent is somebody who asks: nobody, by his own key, or by a token.
+// agent is a caller: nobody, one with a key of its own, or one with a token.
 type agent struct {
 	name  string
 	key   storetest.Key // Secret is "" for a provisioned one
 	token string
 }
 
-// held is an agent with his own key and no name.
+// held returns an agent with its own key and no name.
 func held(name string) *agent { return &agent{name: name, key: storetest.NewKey(name)} }
 
-// id is his agent id.
+// id returns the agent's id.
 func (a *agent) id(w *world) string {
 	rec := w.do(nil, "GET", "/api/identities/"+a.key.Pub, nil)
 	if rec.Code == http.StatusOK {
@@ -133,7 +133,8 @@ func (a *agent) id(w *world) string {
 	return a.key.Pub
 }
 
-// called is the agent id of a test's agent: the word for a role is no name.
+// called returns the agent id of a test's agent, because the word for a role is
+// no valid name.
 func called(name string) string {
 	if identity.CheckName(name) != nil {
 		name += "-1"
@@ -224,7 +225,7 @@ func decode[T any](t testing.TB, rec *httptest.ResponseRecorder) (v T) {
 	return v
 }
 
-// random bytes of tests: ids only.
+// uuid returns a random UUID.
 func uuid() string {
 	b := make([]byte, 16)
 	for i := range b {
@@ -252,7 +253,7 @@ func (w *world) stateEvent(a *agent, to, id, was, status, description string, am
 	return w.signed(a, 30091, string(content), tags...)
 }
 
-// decisionEvent is a signed kind 30091 by who is no party.
+// decisionEvent is a signed kind 30091 by a key that is no party.
 func (w *world) decisionEvent(a *agent, poster, worker, id, status string) json.RawMessage {
 	content, err := json.Marshal(map[string]any{"contract_id": id, "status": status, "previous_status": "disputed"})
 	must(w.t, err)
@@ -266,8 +267,8 @@ func (w *world) entryEvent(a *agent, to, id, entry, typ, text string) json.RawMe
 		nostr.Tag{"agentry:contract", id}, nostr.Tag{"agentry:entry", entry})
 }
 
-// signed makes an event by a's own key at the clock's time, which moves on by a
-// second: whoever writes twice in one is in a race with himself.
+// signed makes an event by a's own key at the clock's time, which then moves on
+// by a second, because two writes within one second have no order.
 func (w *world) signed(a *agent, kind int, content string, tags ...nostr.Tag) json.RawMessage {
 	w.clock.Add(time.Second)
 	ev := &nostr.Event{Kind: kind, CreatedAt: nostr.Timestamp(w.clock.Now().Unix()), Content: content, Tags: tags}

@@ -4,7 +4,7 @@
 // its key away.
 //
 // An agent id belongs to one key, and a key has one agent id; the first to ask
-// gets it (30-nip-temp, "The contract memory API"). An agent whose key the
+// gets it (docs/contracts.md, "Names"). An agent whose key the
 // relay keeps proves itself with a bearer token: 256 random bits, shown once,
 // stored as their SHA-256.
 package identity

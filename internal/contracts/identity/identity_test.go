@@ -107,7 +107,7 @@ func TestBindIsFirstCome(t *testing.T) {
 	}
 }
 
-// TestBindersRace: of many who want a name one gets it.
+// TestBindersRace: of many agents that bind one name at once, one gets it.
 func TestBindersRace(t *testing.T) {
 	r := newRig(t)
 	var wg sync.WaitGroup
@@ -190,7 +190,7 @@ func TestProvisionedLife(t *testing.T) {
 	}
 }
 
-// TestClaimersRace: a key is given to one.
+// TestClaimersRace: of many claims at once, one gets the key.
 func TestClaimersRace(t *testing.T) {
 	r := newRig(t)
 	r.provision(t, "a")
@@ -245,8 +245,7 @@ func TestSignedTimesRise(t *testing.T) {
 	last := sign("c", 0)
 	wantAt(last, 11)
 	wantAt(sign("d", 0), 0)
-	// What was signed before a restart is known by where it lies: in the relay,
-	// or on its way there.
+	// What was signed before a restart is found in the relay or in the outbox.
 	if res := r.o.Store.(*sqlite.Store).Put(ctx, last, store.PutOptions{}); !res.Outcome.OK() {
 		t.Fatalf("%v", res)
 	}
@@ -332,8 +331,8 @@ func TestMovedKeyDoesNotOpen(t *testing.T) {
 	}
 }
 
-// TestConversationOfAKeptKey: it is the one that the other side has, and nobody
-// gets that of a key which is not kept.
+// TestConversationOfAKeptKey: it is the same on both sides, and there is none
+// for a key that is not kept.
 func TestConversationOfAKeptKey(t *testing.T) {
 	r := newRig(t)
 	kept, err := r.Provision(t.Context(), "kept")

@@ -8,8 +8,8 @@ import (
 	"engramd/internal/store"
 )
 
-// TestOperatorManagesIdentities: listed, voided, deleted; and what is gone is
-// nobody's.
+// TestOperatorManagesIdentities: identities are listed, voided and deleted, and
+// a deleted one proves nobody.
 func TestOperatorManagesIdentities(t *testing.T) {
 	r, ctx := newRig(t), t.Context()
 	made := r.provision(t, "agent-0000")
@@ -48,8 +48,7 @@ func TestOperatorManagesIdentities(t *testing.T) {
 	}
 }
 
-// TestLookalikesAreRefused: with a name bound, nobody else has one that passes
-// for it.
+// TestLookalikesAreRefused: a name that looks like a bound one cannot be bound.
 func TestLookalikesAreRefused(t *testing.T) {
 	r, ctx := newRig(t), t.Context()
 	if _, err := r.Bind(ctx, "Trader-Joe", alice.Pub); err != nil {
@@ -67,7 +66,7 @@ func TestLookalikesAreRefused(t *testing.T) {
 	}
 }
 
-// TestOldNamesStayWhoseTheyAre, also those that would be none today.
+// TestOldNamesStayWhoseTheyAre: also names that could not be bound today.
 func TestOldNamesStayWhoseTheyAre(t *testing.T) {
 	r, ctx := newRig(t), t.Context()
 	if _, err := r.o.Store.AddAgent(ctx, store.Agent{ID: "operator", PubKey: alice.Pub}, [32]byte{}); err != nil {

@@ -23,8 +23,8 @@ import (
 
 var errKilled = errors.New("killed")
 
-// life is the daemon from one start to the next: service, relay, store and
-// outbox as they are put together there.
+// life is the daemon from one start to the next, with service, relay, store and
+// outbox wired as in the daemon.
 type life struct {
 	t       *testing.T
 	store   *sqlite.Store
@@ -35,8 +35,8 @@ type life struct {
 	service *contracts.Service
 }
 
-// killed is an outbox, or its store, that dies at a point: what comes behind it
-// does not happen.
+// killed is an outbox, or its store, that dies at a given step: nothing after
+// it happens.
 type killed struct {
 	*Outbox
 	at string
@@ -115,7 +115,7 @@ func begin(t *testing.T, path, target, at, refuse string, clock *storetest.Clock
 	return l
 }
 
-// end is what a crash leaves: the database.
+// end simulates a crash, which leaves the database only.
 func (l *life) end() {
 	l.t.Helper()
 	l.box.Close()
@@ -134,7 +134,7 @@ func (l *life) say(k, to storetest.Key, id, text string) error {
 	return err
 }
 
-// TestKilledAtEveryStep ends the daemon at each step between the request and
+// TestKilledAtEveryStep kills the daemon at each step between the request and
 // the last acknowledgement, and starts it again: every entry is in the thread,
 // here and at the further relay, once and in order, whoever wrote it.
 func TestKilledAtEveryStep(t *testing.T) {
@@ -174,7 +174,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 				if refuse == "" || at != "after delivery here" && at != "after delivery there" {
 					died = ""
 				}
-				if died != "" { // the relay takes them now, and the end comes before that is noted
+				if died != "" { // the relay accepts them now, and the crash comes before that is recorded
 					l = begin(t, path, north.url(), died, "", clock)
 					if died == "after delivery here" {
 						l.timers.paused(t, 1)
@@ -190,7 +190,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 				}
 				r := &rig{t: t, box: l.box, timers: l.timers}
 				r.empty()
-				// In order for each author: alice said one and three, bob two.
+				// In order for each author: alice wrote one and three, bob two.
 				texts := map[bool][]string{}
 				for _, content := range north.contents() {
 					text := strings.Split(content, `"`)[7]

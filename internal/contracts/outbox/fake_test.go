@@ -59,14 +59,14 @@ func (f *fakeRelay) set(change func()) {
 	change()
 }
 
-// contents are those of the events that it has taken, in order.
+// contents returns those of the events that it has accepted, in order.
 func (f *fakeRelay) contents() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.got)
 }
 
-// appear listens, on the same port as before when it has vanished.
+// appear listens, on the same port as before if it had vanished.
 func (f *fakeRelay) appear(addr string) {
 	f.t.Helper()
 	l, err := net.Listen("tcp", addr)
@@ -154,7 +154,7 @@ func (f *fakeRelay) note() {
 	f.changed = make(chan struct{})
 }
 
-// until waits until something holds of the relay.
+// until waits until a condition on the relay holds.
 func until(t *testing.T, f *fakeRelay, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.After(patience)
@@ -173,7 +173,7 @@ func until(t *testing.T, f *fakeRelay, what string, holds func() bool) {
 	}
 }
 
-// ours is this relay: it refuses while refuse says so.
+// ours is this relay; it refuses events while refuse returns a reason.
 type ours struct {
 	mu     sync.Mutex
 	refuse func(ev *nostr.Event) relay.Answer
@@ -209,7 +209,7 @@ func (o *ours) set(refuse func(ev *nostr.Event) relay.Answer) {
 	o.refuse = refuse
 }
 
-// timers are an injected time.After: pauses are over when the test says so.
+// timers replaces time.After: pauses end when the test says so.
 type timers struct {
 	mu    sync.Mutex
 	clock *storetest.Clock
@@ -228,7 +228,7 @@ func (x *timers) after(d time.Duration) <-chan time.Time {
 	return c
 }
 
-// pass lets time go by, and ends all pauses.
+// pass moves the time and ends all pauses.
 func (x *timers) pass(d time.Duration) {
 	x.clock.Add(d)
 	x.mu.Lock()
@@ -242,13 +242,13 @@ func (x *timers) pass(d time.Duration) {
 	x.wait = nil
 }
 
-// paused waits until somebody asked for the n-th pause.
+// paused waits until the n-th pause was requested.
 func (x *timers) paused(t *testing.T, n int) {
 	t.Helper()
 	x.until(t, fmt.Sprint("pause ", n), func(asked []time.Duration) bool { return len(asked) >= n })
 }
 
-// pausedFor waits until somebody asked for a pause of this length.
+// pausedFor waits until a pause of this length was requested.
 func (x *timers) pausedFor(t *testing.T, d time.Duration) {
 	t.Helper()
 	x.until(t, fmt.Sprint("a pause of ", d), func(asked []time.Duration) bool { return slices.Contains(asked, d) })
@@ -272,7 +272,7 @@ func (x *timers) until(t *testing.T, what string, holds func(asked []time.Durati
 	}
 }
 
-// counts is an Observer.
+// counts is an Observer that counts.
 type counts struct {
 	mu sync.Mutex
 	n  map[string]int
@@ -338,21 +338,21 @@ func (r *rig) say(contract string, n int, local bool) *nostr.Event {
 	return ev
 }
 
-// until waits until something holds of a relay. No time goes by, but pauses
-// that are over end: one may have been asked for after the time was moved.
+// until waits until a condition on a relay holds. The clock stands still, but
+// due pauses end: one may have been requested after the clock was moved.
 func (r *rig) until(f *fakeRelay, what string, holds func() bool) {
 	r.t.Helper()
 	r.passing(0, f, what, holds)
 }
 
-// pass is until while time goes by.
+// pass is until while the clock moves.
 func (r *rig) pass(f *fakeRelay, what string, holds func() bool) {
 	r.t.Helper()
 	r.passing(time.Second, f, what, holds)
 }
 
-// passing moves the outbox's clock by a step, again and again, until something
-// holds of a relay.
+// passing moves the outbox's clock step by step until a condition on a relay
+// holds.
 func (r *rig) passing(step time.Duration, f *fakeRelay, what string, holds func() bool) {
 	r.t.Helper()
 	stop := make(chan struct{})
@@ -374,7 +374,7 @@ func (r *rig) passing(step time.Duration, f *fakeRelay, what string, holds func(
 	until(r.t, f, what, holds)
 }
 
-// empty waits until nothing waits any more, and lets time go by meanwhile.
+// empty waits until nothing is queued any more, while the clock moves.
 func (r *rig) empty() {
 	r.t.Helper()
 	deadline := time.Now().Add(patience)
@@ -387,6 +387,6 @@ func (r *rig) empty() {
 			return
 		}
 		r.timers.pass(maxPause)
-		time.Sleep(time.Millisecond) // a poll: the outbox tells nobody that it is empty
+		time.Sleep(time.Millisecond) // a poll: the outbox does not signal that it is empty
 	}
 }

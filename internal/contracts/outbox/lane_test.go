@@ -21,7 +21,7 @@ import (
 
 var bob = storetest.NewKey("bob")
 
-// give publishes an event of a contract by a key, in which text is found again.
+// give publishes an event of a contract by a key; its content contains text.
 func (r *rig) give(k storetest.Key, kind int, contract, text string, p string, local bool) *nostr.Event {
 	r.t.Helper()
 	r.timers.clock.Add(time.Second)
@@ -32,7 +32,7 @@ func (r *rig) give(k storetest.Key, kind int, contract, text string, p string, l
 	return ev
 }
 
-// starting are the contents that start with one of the prefixes, in order.
+// starting returns the contents that start with one of the prefixes, in order.
 func starting(contents []string, with ...string) (out []string) {
 	for _, c := range contents {
 		if slices.ContainsFunc(with, func(w string) bool { return strings.HasPrefix(c, w) }) {
@@ -42,7 +42,7 @@ func starting(contents []string, with ...string) (out []string) {
 	return out
 }
 
-// noted are the refusals of an event, as TARGET REASON.
+// noted returns the refusals of an event, as TARGET REASON.
 func (r *rig) noted(ev *nostr.Event) (out []string) {
 	r.t.Helper()
 	id, err := hex.DecodeString(ev.ID)
@@ -59,8 +59,8 @@ func (r *rig) noted(ev *nostr.Event) (out []string) {
 	return out
 }
 
-// TestOnePartyHoldsUpNobodyElse: a relay that takes nothing of one party gets
-// all of the other, here and elsewhere, and later what it refused, each
+// TestOnePartyHoldsUpNobodyElse: a relay that refuses one party's events gets
+// all of the other's, here and elsewhere, and later those that it refused, each
 // author's in order and once.
 func TestOnePartyHoldsUpNobodyElse(t *testing.T) {
 	for _, here := range []bool{true, false} {
@@ -103,7 +103,7 @@ func TestOnePartyHoldsUpNobodyElse(t *testing.T) {
 
 // TestMovesKeepTheirOrder: a state waits for those it builds on, of either
 // party; entries do not wait for a state that is refused, and a stranger's
-// states under the same id hold nobody up.
+// states under the same id delay nobody.
 func TestMovesKeepTheirOrder(t *testing.T) {
 	north, eve := startRelay(t), storetest.NewKey("eve")
 	refuses := func(texts ...string) func() {
@@ -135,7 +135,8 @@ func TestMovesKeepTheirOrder(t *testing.T) {
 	wantGot(t, "the stranger's", starting(north.contents(), "s0", "s4"), "s0 open", "s4 cancelled")
 }
 
-// TestOpenToNobodyComesFirst: who accepts an offer builds on it.
+// TestOpenToNobodyComesFirst: an offer to anybody is delivered before the
+// acceptance that builds on it.
 func TestOpenToNobodyComesFirst(t *testing.T) {
 	north := startRelay(t)
 	north.refuse = func(ev *nostr.Event) string { return map[string]string{"s1 open": "blocked: no"}[ev.Content] }
@@ -154,9 +155,9 @@ func TestOpenToNobodyComesFirst(t *testing.T) {
 	wantGot(t, "the relay", north.contents(), "elsewhere", "s1 open", "s2 accepted")
 }
 
-// TestInvalidIsGivenUp: what a further relay calls invalid for an hour it gets
-// no more, and what is behind it has its turn; its author can be told. Other
-// words are never the end.
+// TestInvalidIsGivenUp: an event that a further relay calls invalid for an hour
+// is no longer sent there, and the next one is; its author can be told. No
+// other refusal is final.
 func TestInvalidIsGivenUp(t *testing.T) {
 	north := startRelay(t)
 	north.refuse = func(ev *nostr.Event) string {
@@ -196,8 +197,8 @@ func (c *counting) Outbox(ctx context.Context, target string, after int64, limit
 	return items, err
 }
 
-// TestLongWaitCostsNobodyElse: who writes is not made to wait for the reading
-// of all that a refused author has waiting.
+// TestLongWaitCostsNobodyElse: a write does not wait for the reading of all
+// events that a refused author has queued.
 func TestLongWaitCostsNobodyElse(t *testing.T) {
 	north := startRelay(t)
 	north.refuse = func(ev *nostr.Event) string { return map[bool]string{true: "blocked: no"}[ev.PubKey == bob.Pub] }

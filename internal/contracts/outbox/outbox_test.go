@@ -50,8 +50,8 @@ func TestNothingIsKeptForNobody(t *testing.T) {
 	}
 }
 
-// TestLocalFirst: what this relay refuses is given to it again, in order, and
-// to others only after it.
+// TestLocalFirst: what this relay refuses is submitted to it again, in order,
+// and sent to others only after it is accepted.
 func TestLocalFirst(t *testing.T) {
 	north := startRelay(t)
 	r := newRig(t, north.url())
@@ -84,7 +84,7 @@ func TestLocalFirst(t *testing.T) {
 	}
 }
 
-// TestRefusalHoldsItsLaneOnly: entries behind a refused one wait, those of
+// TestRefusalHoldsItsLaneOnly: entries behind a refused one wait; those of
 // other contracts do not.
 func TestRefusalHoldsItsLaneOnly(t *testing.T) {
 	north := startRelay(t)
@@ -102,7 +102,7 @@ func TestRefusalHoldsItsLaneOnly(t *testing.T) {
 	got := north.contents()
 	slices.Sort(got)
 	wantGot(t, "the relay", got, "d2", "d5", "e4")
-	// Pauses of the refused lane grow without end, to a bound.
+	// The pauses of the refused lane grow up to a bound.
 	for n := 1; n == 1 || pause(n-1) < maxPause; n++ {
 		if n > 1 {
 			r.timers.pass(pause(n - 1))
@@ -123,8 +123,8 @@ func TestRefusalHoldsItsLaneOnly(t *testing.T) {
 	}
 }
 
-// TestVanishedRelayGetsAllLater: in order and once, also what was given
-// meanwhile, and what it had taken when it vanished.
+// TestVanishedRelayGetsAllLater: in order and once, including what was queued
+// meanwhile and what was under way when it vanished.
 func TestVanishedRelayGetsAllLater(t *testing.T) {
 	north := startRelay(t)
 	r := newRig(t, north.url())
@@ -154,8 +154,8 @@ func TestVanishedRelayGetsAllLater(t *testing.T) {
 	wantGot(t, "the relay", north.contents(), want...)
 }
 
-// TestSlowRelayIsAskedAgain: an event without an answer is sent again, and is
-// there once.
+// TestSlowRelayIsAskedAgain: an event without an answer is sent again, and
+// stored once.
 func TestSlowRelayIsAskedAgain(t *testing.T) {
 	north, south := startRelay(t), startRelay(t)
 	north.hangs = true
@@ -179,8 +179,8 @@ func TestSlowRelayIsAskedAgain(t *testing.T) {
 	}
 }
 
-// TestPoisonedEventDoesNotBlock: a relay that ends the connection for one event
-// gets the others.
+// TestPoisonedEventDoesNotBlock: a relay that closes the connection at one
+// event gets the others.
 func TestPoisonedEventDoesNotBlock(t *testing.T) {
 	north := startRelay(t)
 	north.drops = func(ev *nostr.Event) bool { return ev.Content == "c1" }
@@ -207,8 +207,8 @@ func TestAnswersAuth(t *testing.T) {
 	r.empty()
 	wantGot(t, "the relay", north.contents(), "c1")
 
-	// The relay lets the second key in instead: nothing goes until the outbox
-	// has it.
+	// The relay now admits the second key only: nothing is sent until the outbox
+	// authenticates with it.
 	north.set(func() { north.auth, north.tried = second.PubKey(), 0 })
 	r.say("c", 2, false)
 	r.until(north, "an attempt with the old key", func() bool { return north.tried > 0 })
@@ -222,8 +222,8 @@ func signer(k storetest.Key) client.Identity {
 	return client.Signing(k.Pub, func(ev *nostr.Event) error { return ev.Sign(k.Secret) })
 }
 
-// TestSupersededIsDone: a relay that has a newer entry takes no older one, and
-// must not be asked for ever.
+// TestSupersededIsDone: a relay that has a newer entry is not sent the older
+// one for ever.
 func TestSupersededIsDone(t *testing.T) {
 	north := startRelay(t)
 	north.refuse = func(*nostr.Event) string { return "duplicate: have a newer event" }
@@ -236,8 +236,8 @@ func TestSupersededIsDone(t *testing.T) {
 	}
 }
 
-// TestDeletedIsNotPublished: what its author had deleted here goes nowhere any
-// more.
+// TestDeletedIsNotPublished: an event that its author deleted here is no longer
+// sent anywhere.
 func TestDeletedIsNotPublished(t *testing.T) {
 	north := startRelay(t)
 	r := newRig(t, north.url())
@@ -267,7 +267,8 @@ func TestWithdraw(t *testing.T) {
 	r.empty()
 }
 
-// TestLeftTargetIsForgotten, and a new one gets what is given from then on.
+// TestLeftTargetIsForgotten: a target that was removed gets nothing more, and a
+// new one gets what is queued from then on.
 func TestLeftTargetIsForgotten(t *testing.T) {
 	north, south := startRelay(t), startRelay(t)
 	north.vanish()

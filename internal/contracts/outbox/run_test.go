@@ -7,9 +7,9 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// TestOneOfSeveralDelivers: what is queued while this node does not deliver
-// waits, whoever queued it, and goes out in order when it does, or does again;
-// what others have delivered meanwhile does not.
+// TestOneOfSeveralDelivers: events that are queued while this node does not
+// deliver wait, whoever queued them, and are sent in order once it does; those
+// that other nodes delivered meanwhile are not.
 func TestOneOfSeveralDelivers(t *testing.T) {
 	r := newRig(t)
 	r.box = New(r.o)

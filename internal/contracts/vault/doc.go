@@ -2,7 +2,7 @@
 // readable on disk: private entries, and the secret keys that the relay holds
 // for agents.
 //
-// There is one master key of 32 random bytes (30-nip-temp, "Signing"). It is in
+// There is one master key of 32 random bytes. It is in
 // the data folder, in a file that the operator names, or in an environment
 // variable, and never in the database, so that a copy of the database alone
 // shows nothing. HKDF-SHA-256 derives from it, each under a name of its own,

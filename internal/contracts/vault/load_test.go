@@ -113,7 +113,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestNoKeyWithoutRandom: a key that is not random is not made.
+// TestNoKeyWithoutRandom: no key is made when the random source fails.
 func TestNoKeyWithoutRandom(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Open(Options{Dir: dir, Random: strings.NewReader("short")}); err == nil {

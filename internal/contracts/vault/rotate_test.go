@@ -34,7 +34,8 @@ func (r *register) Reseal(_ context.Context, was, now []byte, again func(sealed,
 	return 1, r.lost
 }
 
-// sealedIn is a vault in a new folder, and a database with something sealed.
+// sealedIn returns a vault in a new folder, and a database with one sealed
+// value.
 func sealedIn(t *testing.T) (Options, *Vault, *register) {
 	t.Helper()
 	o := Options{Dir: t.TempDir()}
@@ -45,7 +46,7 @@ func sealedIn(t *testing.T) (Options, *Vault, *register) {
 	return o, v, &register{known: bytes.Clone(v.Check()), value: mustSeal(t, v, []byte("row"), "secret")}
 }
 
-// wantOpens demands that a start finds the key of the database.
+// wantOpens fails unless a start finds the key of the database.
 func wantOpens(t *testing.T, o Options, r *register) *Vault {
 	t.Helper()
 	o.Check, o.Known = r.known, r.known
@@ -73,7 +74,7 @@ func TestRotate(t *testing.T) {
 	if err != nil || done.Sealed != 1 || done.Place != path || bytes.Equal(old, r.value) || !bytes.Equal(v.Check(), r.known) {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	for _, sealed := range [][]byte{old, r.value} { // what was read before the change is opened after it
+	for _, sealed := range [][]byte{old, r.value} { // what was read before the change opens after it
 		if plain, err := v.Open(sealed, []byte("row")); err != nil || string(plain) != "secret" {
 			t.Errorf("opened %q, %v", plain, err)
 		}
@@ -100,8 +101,8 @@ func TestRotate(t *testing.T) {
 	wantOpens(t, o, r)
 }
 
-// TestRotateCutShort leaves what a crash may leave: a start finds the key that
-// the database says, as often as it is asked.
+// TestRotateCutShort leaves each state that a crash may leave: every start
+// finds the key that the database names.
 func TestRotateCutShort(t *testing.T) {
 	for _, committed := range []bool{false, true} {
 		o, v, r := sealedIn(t)
@@ -151,7 +152,8 @@ func must(t *testing.T, k *key, plain, row []byte) []byte {
 	return sealed
 }
 
-// TestRotateThatFails leaves the key as it was, or as the database says.
+// TestRotateThatFails: the key is the old one, or the one that the database
+// names.
 func TestRotateThatFails(t *testing.T) {
 	broken := errors.New("broken")
 	o, v, r := sealedIn(t)
@@ -175,7 +177,7 @@ func TestRotateThatFails(t *testing.T) {
 	wantOpens(t, o, r)
 }
 
-// TestRotateOfNoFile says what to do.
+// TestRotateOfNoFile: the error says what to do.
 func TestRotateOfNoFile(t *testing.T) {
 	o, v, r := sealedIn(t)
 	if _, err := Off("it is off").Rotate(t.Context(), r); !errors.Is(err, ErrOff) || !strings.Contains(err.Error(), "it is off") {

@@ -51,7 +51,7 @@ func TestSealOpensInItsRowOnly(t *testing.T) {
 	}
 }
 
-// TestTamperedIsRefused changes every bit, and cuts at every length.
+// TestTamperedIsRefused changes every bit and cuts at every length.
 func TestTamperedIsRefused(t *testing.T) {
 	v, row := mustNew(t, 1), Row("a")
 	sealed := mustSeal(t, v, row, "attack at dawn")
@@ -115,7 +115,7 @@ func TestFailedRandomSealsNothing(t *testing.T) {
 	}
 }
 
-// TestVaultIsNotPrinted: whatever is done to a vault, its key does not come out.
+// TestVaultIsNotPrinted: no way of printing a vault shows its key.
 func TestVaultIsNotPrinted(t *testing.T) {
 	master := bytes.Repeat([]byte{0xab, 0xcd}, KeySize/2)
 	v, err := New(master, rand.Reader)

@@ -14,7 +14,7 @@ import (
 	"engramd/internal/e2e/cluster/rig"
 )
 
-// What one node publishes comes to the others, and not back to itself.
+// What one node publishes reaches the others, and does not come back to it.
 func TestEphemerals(t *testing.T) {
 	t.Parallel()
 	r := rig.Start(t, nil)
@@ -33,7 +33,7 @@ func TestEphemerals(t *testing.T) {
 		}
 		t.Cleanup(stop)
 	}
-	// Servers learn of each other's subscriptions a moment after they have them.
+	// Servers learn of each other's subscriptions with a short delay.
 	heard := map[int]bool{}
 	for deadline := time.Now().Add(wait); !heard[1] || !heard[2]; {
 		if time.Now().After(deadline) {
@@ -76,7 +76,7 @@ func peer(t *testing.T, conn *jetstream.Conn, temp string, backup func(path stri
 	}
 }
 
-// fetch fetches as soon as a peer is there.
+// fetch fetches a backup as soon as a peer serves one.
 func fetch(t *testing.T, r *rig.Rig, conn *jetstream.Conn, w io.Writer) (err error) {
 	t.Helper()
 	r.Until("a peer is there", wait, func() error {
@@ -96,7 +96,7 @@ func empty(t *testing.T, folder string) {
 	}
 }
 
-// A node that joins gets a backup whole, or an error.
+// A node that joins gets a complete backup or an error.
 func TestBackup(t *testing.T) {
 	t.Parallel()
 	r := rig.Start(t, nil)
@@ -140,7 +140,7 @@ func TestBackup(t *testing.T) {
 	empty(t, temp)
 }
 
-// halfWay calls a function once, when some bytes were written.
+// halfWay calls a function once, after a number of bytes was written.
 type halfWay struct {
 	at, n int
 	then  func()
@@ -154,8 +154,8 @@ func (h *halfWay) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A peer that is gone half-way is an error in bounded time; one that was away for a
-// moment is none.
+// A peer that dies half-way is an error in bounded time; a short interruption
+// is none.
 func TestBackupCutShort(t *testing.T) {
 	t.Parallel()
 	r := rig.Start(t, nil)

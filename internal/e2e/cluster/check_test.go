@@ -16,7 +16,7 @@ import (
 	"engramd/internal/e2e/cluster/rig"
 )
 
-// refused checks that an error refuses, and names a setting.
+// refused fails unless an error is a refusal that names the settings.
 func refused(t *testing.T, err error, names ...string) {
 	t.Helper()
 	if !errors.Is(err, jetstream.ErrRefused) {
@@ -30,7 +30,7 @@ func refused(t *testing.T, err error, names ...string) {
 	}
 }
 
-// Each wrong setting of a stream is refused by its name.
+// Each wrong setting of a stream is refused by name.
 func TestCheckRefusesStreams(t *testing.T) {
 	t.Parallel()
 	r := rig.Start(t, nil)
@@ -77,8 +77,8 @@ func TestCheckRefusesStreams(t *testing.T) {
 	refused(t, open(t, o).Check(t.Context()), "there is no stream ENGRAMD_LOG")
 }
 
-// Each wrong setting of a server is refused by its name and the server's; so is a
-// server that nobody can be asked about.
+// Each wrong setting of a server is refused by its name and the server's; a
+// server about which nobody can be asked is refused too.
 func TestCheckRefusesServers(t *testing.T) {
 	t.Parallel()
 	r := rig.Start(t, nil)
@@ -125,7 +125,7 @@ func TestCheckRefusesServers(t *testing.T) {
 	refused(t, open(t, o).Create(t.Context()), "sync_interval", r.Name(1))
 }
 
-// Watch tells of a server whose settings have become wrong, and when they are
+// Watch reports a server whose settings have become wrong, and when they are
 // right again.
 func TestWatch(t *testing.T) {
 	t.Parallel()
@@ -162,7 +162,7 @@ func TestWatch(t *testing.T) {
 	until("it syncs again", func(err error) bool { return err == nil })
 }
 
-// faked serves what a monitoring URL serves, with one value of /varz changed.
+// faked serves a copy of a monitoring URL with one value of /varz changed.
 func faked(t *testing.T, base, name string, value any) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		response, err := http.Get(base + request.URL.String())

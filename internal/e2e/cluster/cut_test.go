@@ -11,15 +11,14 @@ import (
 	"engramd/internal/e2e/cluster/rig"
 )
 
-// A cut cuts: no server tells a client, or another server, of a way around the
-// proxies.
+// No server tells a client, or another server, of a way around the proxies.
 func TestCutCuts(t *testing.T) {
 	t.Parallel()
 	r := rig.Start(t, nil)
 	c := r.Client()
 	create(t, c.Options())
 
-	// A client as the library makes it, which would use whatever it is told.
+	// A client with the library's defaults uses every server that it is told of.
 	login, err := nats.NkeyOptionFromSeed(c.Credentials())
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +47,7 @@ func TestCutCuts(t *testing.T) {
 	alone := open(t, o)
 	appendUntil(t, alone, numbered('a', 1))
 	r.Isolate(1, rig.Cut)
-	// Its routes are closed at once; that it is no leader any more takes a while.
+	// Its routes are closed at once; it steps down as leader after a while.
 	for range 3 {
 		if o := appendOne(t, alone, numbered('a', 2)); o.err == nil {
 			t.Fatal("a server that is cut off from the others acknowledges")
@@ -58,8 +57,8 @@ func TestCutCuts(t *testing.T) {
 	appendUntil(t, alone, numbered('a', 3))
 }
 
-// A connection that takes everything and answers nothing is given up, and the node
-// goes on at another server; so it is with one whose answers alone are lost.
+// A connection that accepts everything and answers nothing is given up, and the
+// node continues at another server; so is one whose answers alone are lost.
 func TestBlackHole(t *testing.T) {
 	for name, state := range map[string]rig.State{"swallowed": rig.BlackHole, "answers swallowed": rig.HalfOpen} {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +74,7 @@ func blackHole(t *testing.T, state rig.State) {
 	conn := create(t, c.Options())
 	reads := follow(t, conn)
 	appendUntil(t, conn, numbered('a', 1))
-	for i := range r.Count() { // whichever it is connected to
+	for i := range r.Count() { // whichever server it is connected to
 		c.SetAll(rig.Healed)
 		c.Set(i, state)
 		began := time.Now()
@@ -91,8 +90,8 @@ func blackHole(t *testing.T, state rig.State) {
 	reads.reached(t, r, appendUntil(t, conn, numbered('a', 10)))
 }
 
-// A node whose server is cut off from the other two goes to one of these, although
-// its server answers it as ever.
+// A node whose server is cut off from the other two connects to one of these,
+// although its own still answers.
 func TestServerThatIsCutOff(t *testing.T) {
 	t.Parallel()
 	r := rig.Start(t, nil)
@@ -111,7 +110,7 @@ func TestServerThatIsCutOff(t *testing.T) {
 	}
 }
 
-// A server that is stopped for a while and goes on is one server less for a while.
+// A server that is stopped and continued is missing for that time only.
 func TestStoppedServer(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -56,7 +56,7 @@ func (l *load) run(c *jetstream.Conn) {
 	}
 }
 
-// count returns how many were acknowledged until now.
+// count returns the number of appends acknowledged so far.
 func (l *load) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,8 +69,8 @@ func (l *load) end() {
 	<-l.ended
 }
 
-// judge looks whether what was acknowledged is in the log, under its number, once,
-// and in the order in which it was appended.
+// judge checks that every acknowledged append is in the log under its number,
+// once, in the order of the appends.
 func (l *load) judge(t *testing.T, log []cluster.Message) {
 	t.Helper()
 	at := map[uint64][]uint64{}

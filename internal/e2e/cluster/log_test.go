@@ -15,7 +15,7 @@ import (
 	"engramd/internal/e2e/cluster/rig"
 )
 
-// The log as cluster.Log says it is, where nothing goes wrong.
+// Without faults the log does what cluster.Log promises.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	r := rig.Start(t, nil)
@@ -98,7 +98,7 @@ func trim(t *testing.T, r *rig.Rig, conn *jetstream.Conn) {
 	}
 }
 
-// A log that is full refuses, and says so: what it refuses did not enter.
+// A full log refuses, and what it refuses did not enter.
 func TestFullLog(t *testing.T) {
 	t.Parallel()
 	r := rig.Start(t, nil)
@@ -119,8 +119,7 @@ func TestFullLog(t *testing.T) {
 	appendUntil(t, conn, piece)
 }
 
-// With TLS everything is as without, if the certificate is trusted, and nothing is
-// possible if it is not.
+// TLS works with a trusted certificate, and nothing works without one.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	r := rig.Start(t, func(_ int, s *rig.Settings) { s.TLS = true })
@@ -136,7 +135,7 @@ func TestTLS(t *testing.T) {
 	readTo(t, conn, number, number)
 }
 
-// A log in which a message is missing cannot be read over it.
+// Reading stops at a missing message.
 func TestHole(t *testing.T) {
 	t.Parallel()
 	r := rig.Start(t, nil)
@@ -163,7 +162,7 @@ func TestHole(t *testing.T) {
 	}
 }
 
-// A log that was removed and made again is another one.
+// A log that was deleted and created again is not the same log.
 func TestReplacedLog(t *testing.T) {
 	t.Parallel()
 	r := rig.Start(t, nil)

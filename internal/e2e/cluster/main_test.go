@@ -18,7 +18,7 @@ import (
 	"engramd/internal/e2e/cluster/rig"
 )
 
-// wait bounds whatever a test waits for: elections take 4 to 9 s, and the machine
+// wait bounds every wait of a test: elections take 4 to 9 s, and the machine
 // may be busy.
 const wait = 60 * time.Second
 
@@ -56,7 +56,7 @@ func create(t *testing.T, o jetstream.Options) *jetstream.Conn {
 	return c
 }
 
-// outcome is what became of an append.
+// outcome is the result of an append.
 type outcome struct {
 	number uint64
 	err    error
@@ -90,14 +90,15 @@ func appendUntil(t *testing.T, c *jetstream.Conn, message []byte) uint64 {
 	}
 }
 
-// numbered is a message that says who wrote it, and which of theirs it is.
+// numbered returns a message that says who wrote it, and its number among the
+// writer's.
 func numbered(writer byte, n uint64) []byte {
 	head := binary.BigEndian.AppendUint64([]byte{writer}, n)
 	sum := sha256.Sum256(head)
 	return append(head, bytes.Repeat(sum[:], 8)...)
 }
 
-// parse is the other direction.
+// parse is the inverse of numbered.
 func parse(message []byte) (writer byte, n uint64, err error) {
 	if len(message) != len(numbered(0, 0)) {
 		return 0, 0, fmt.Errorf("a message has %d bytes", len(message))
@@ -133,7 +134,7 @@ func readTo(t *testing.T, c *jetstream.Conn, from, to uint64) (all []cluster.Mes
 	return all
 }
 
-// follower reads everything as it comes, until the test ends.
+// follower reads all messages as they arrive, until the test ends.
 type follower struct {
 	mu   sync.Mutex
 	all  []cluster.Message
@@ -163,7 +164,7 @@ func follow(t *testing.T, c *jetstream.Conn) *follower {
 	return f
 }
 
-// reached returns all there is, once it goes as far as a number.
+// reached returns all messages once they reach a number.
 func (f *follower) reached(t *testing.T, r *rig.Rig, number uint64) (all []cluster.Message) {
 	t.Helper()
 	r.Until(fmt.Sprintf("message %d is read", number), wait, func() error {

@@ -27,7 +27,8 @@ func grow(t *testing.T, r *rig.Rig, loads []*load, by int) {
 	}
 }
 
-// scene is a rig with two writers and two readers on four ways to the servers.
+// scene is a rig with two writers and two readers on four separate connections
+// to the servers.
 type scene struct {
 	*rig.Rig
 	t         *testing.T
@@ -56,7 +57,7 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// finish ends the writers and judges what every reader got.
+// finish ends the writers and checks what every reader got.
 func (s *scene) finish() {
 	s.t.Helper()
 	for _, l := range s.loads {
@@ -81,8 +82,8 @@ func (s *scene) judge() {
 	}
 }
 
-// resumed says how long it takes, from now, until every writer's next append is
-// acknowledged, and until every reader has it.
+// resumed prints how long it takes, from now, until every writer's next append
+// is acknowledged and every reader has it.
 func (s *scene) resumed(after string) {
 	s.t.Helper()
 	began := time.Now()
@@ -98,8 +99,8 @@ func (s *scene) resumed(after string) {
 		acknowledged.Round(10*time.Millisecond), time.Since(began).Round(10*time.Millisecond))
 }
 
-// What was acknowledged is there after a server was killed, and after the leader
-// was, in the order of the appends, and readers see each message once.
+// Acknowledged appends are in the log after a server, and the leader, was
+// killed, in their order, and readers see each message once.
 func TestAcknowledgedSurvivesKills(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -122,8 +123,8 @@ func TestAcknowledgedSurvivesKills(t *testing.T) {
 	s.finish()
 }
 
-// Two of three servers are gone: nothing is acknowledged, and nothing that was is
-// lost.
+// With two of three servers gone, nothing is acknowledged and nothing
+// acknowledged is lost.
 func TestWithoutAMajority(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -132,7 +133,7 @@ func TestWithoutAMajority(t *testing.T) {
 	for _, l := range s.loads {
 		l.end()
 	}
-	// What was in flight is answered; what comes now cannot be.
+	// Appends that were in flight get an answer; new ones cannot be acknowledged.
 	for i := range 5 {
 		if o := appendOne(t, s.conns[0], numbered('y', uint64(i))); o.err == nil {
 			t.Fatalf("append %d was acknowledged by one server of three", i)
@@ -144,7 +145,7 @@ func TestWithoutAMajority(t *testing.T) {
 	s.judge()
 }
 
-// TestKilledAgainAndAgain is the soak: fifty kills of any server, at any time.
+// TestKilledAgainAndAgain is a soak: fifty kills of any server at any time.
 func TestKilledAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	kills := 2
@@ -166,8 +167,8 @@ func TestKilledAgainAndAgain(t *testing.T) {
 	s.finish()
 }
 
-// An append whose time is over may enter later. Its writer is told that nobody
-// knows, and readers see it.
+// An append that timed out may enter later. Its writer is told that the outcome
+// is unknown, and readers see it.
 func TestAppendEntersLate(t *testing.T) {
 	t.Parallel()
 	r := rig.Start(t, nil)

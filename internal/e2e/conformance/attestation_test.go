@@ -24,14 +24,14 @@ const (
 	doesNotCount = "restricted: no listed owner has vouched for this key: the attestation in AUTH or x-auth-tag does not count: "
 )
 
-// `buzz mem` sends its owner's attestation in x-auth-tag alone: its engrams have
+// `buzz mem` sends its owner's attestation in x-auth-tag only: its engrams have
 // no auth tag.
 func TestAttestation_Header(t *testing.T) {
 	relay, agent, owner, second := attested(t)
 	calls := rig.NewCaller(t, relay)
 	n := 0
-	// deliver posts a new engram of the agent for an owner, signed by another's
-	// key where by says so.
+	// deliver posts a new engram of the agent for an owner, with a request signed
+	// by by's key.
 	deliver := func(by, owner relaytest.Key, header ...string) (status int, body string) {
 		t.Helper()
 		n++
@@ -86,7 +86,7 @@ func TestAttestation_Header(t *testing.T) {
 			t.Errorf("%s: the answer names a key: %s", one.name, body)
 		}
 	}
-	// What came with it is stored without it, and no log tells of it.
+	// The engram is stored without the attestation, and no log mentions it.
 	reader := rig.Dial(t, relay, agent)
 	a := reader.MustQuery(relaytest.Filter{"kinds": []int{relaytest.KindEngram}, "authors": []string{agent.Pub}})
 	if len(a.Events) != 4 {
@@ -102,8 +102,8 @@ func TestAttestation_Header(t *testing.T) {
 	}
 }
 
-// On the websocket the attestation comes in the AUTH event, for the events of the
-// key that it proves, on that connection.
+// On the websocket the attestation is in the AUTH event, and holds for events
+// of the proved key on that connection.
 func TestAttestation_Auth(t *testing.T) {
 	relay, agent, owner, second := attested(t)
 	other := relaytest.NewKey(703)
@@ -129,17 +129,18 @@ func TestAttestation_Auth(t *testing.T) {
 	c.Refused(memory(other, owner), unvouched)
 	c.Refused(memory(agent, relaytest.Stranger()), "restricted: engrams are accepted here for listed owners")
 
-	// AUTHs add up: another owner's word for the same key, and another key.
+	// AUTHs accumulate: another owner's attestation for the same key, and another
+	// key.
 	auth(c, agent, relaytest.Attestation(second, agent.Pub, "kind=30174"))
 	auth(c, other, relaytest.Attestation(owner, other.Pub, fmt.Sprintf("created_at<%d", rig.Now()-60)))
 	c.Store(memory(agent, second), memory(agent, owner))
 	c.Refused(memory(other, owner), doesNotCount+"a condition does not hold")
-	auth(c, other) // without one, what was said stays
+	auth(c, other) // without an attestation, the earlier ones stay
 	c.Store(memory(agent, owner))
-	auth(c, other, relaytest.Attestation(owner, other.Pub, "")) // and said anew, it counts
+	auth(c, other, relaytest.Attestation(owner, other.Pub, "")) // a new attestation counts
 	c.Store(memory(other, owner))
 
-	// A key may not bring another's attestation, nor two at once.
+	// A key may not bring another key's attestation, nor two at once.
 	d := rig.Dial(t, relay)
 	auth(d, relaytest.Stranger(), relaytest.Attestation(owner, agent.Pub, ""))
 	d.Refused(memory(agent, owner), unvouched)
@@ -147,7 +148,7 @@ func TestAttestation_Auth(t *testing.T) {
 	auth(d, agent, relaytest.Attestation(owner, agent.Pub, ""), relaytest.Attestation(second, agent.Pub, ""))
 	d.Refused(memory(agent, owner), doesNotCount+"one auth tag of four elements")
 
-	// An AUTH that is refused brings nothing.
+	// A refused AUTH adds nothing.
 	e := rig.Dial(t, relay)
 	wrong := relaytest.Sign(agent, relaytest.KindAuth, rig.Now(), "", rig.Tag("relay", relay.URL), rig.Tag("challenge", c.Challenge),
 		relaytest.Attestation(owner, agent.Pub, ""))
@@ -160,8 +161,8 @@ func TestAttestation_Auth(t *testing.T) {
 	}
 }
 
-// A connection keeps sixteen attestations: one more takes the oldest's place,
-// and the others go on.
+// A connection keeps sixteen attestations: another replaces the oldest, and the
+// rest stay.
 func TestAttestation_ManyKeys(t *testing.T) {
 	relay, _, owner, _ := attested(t)
 	c := rig.Dial(t, relay)

@@ -28,7 +28,8 @@ func conformDeleteByID(t *testing.T, relay *relaytest.Child) {
 	rig.WantIDs(t, "a deletion cannot be deleted", c.MustQuery(rig.ByID(del)).IDs(), rig.IDs(del))
 	wantDeleted(t, c, "after a deletion of the deletion", gone)
 
-	// An id deletes an addressable event too, and what it replaced stays gone.
+	// A deletion by id also deletes an addressable event, and the version that it
+	// replaced does not come back.
 	old := relaytest.Sign(k, 30023, base, "old", rig.Tag("d", "by-id"))
 	head := relaytest.Sign(k, 30023, base+10, "head", rig.Tag("d", "by-id"))
 	c.Store(old, head, relaytest.Deletion(k, base+11, rig.Tag("e", head.ID), rig.Tag("k", "30023")))

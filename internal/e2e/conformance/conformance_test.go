@@ -170,7 +170,7 @@ func conformEOSE(t *testing.T, relay *relaytest.Child) {
 	if !past.EOSE || !complete.EOSE {
 		t.Fatalf("EOSE %v and %v", past.EOSE, complete.EOSE)
 	}
-	// Subscriptions stay open, those that look complete too (docs/conformance.md).
+	// Subscriptions stay open, even when they look complete (docs/conformance.md).
 	c.Store(one)
 	if got := c.MustLive(complete.Sub); got.ID != one.ID {
 		t.Errorf("live %s, want %s", got.ID, one.ID)

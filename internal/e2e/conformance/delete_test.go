@@ -13,10 +13,11 @@ import (
 )
 
 // TestDelete_KilledHalfWay: the daemon is killed while it removes what a filter
-// matches. What is left is whole, can be read and written, and the same command
-// removes the rest; clients publish and read all the while.
+// matches. The rest can be read and written, and the same command removes what
+// remains; clients publish and read all the while.
 func TestDelete_KilledHalfWay(t *testing.T) {
-	// A busy machine may let the daemon end before it is killed: once more, with more.
+	// On a busy machine the daemon may end before it is killed: then again with
+	// more notes.
 	for notes := 10_000; !deletedHalf(t, notes); notes *= 2 {
 		if notes > 100_000 {
 			t.Fatalf("%d notes were removed each time before the daemon was killed", notes)
@@ -69,7 +70,7 @@ func deletedHalf(t *testing.T, notes int) bool {
 		t.Errorf("check: %s%s", r.Stdout, r.Stderr)
 	}
 	left := len(rig.Exported(t, relay))
-	if left == len(kept)+1 { // killed before it could say that it had ended
+	if left == len(kept)+1 { // killed before it could report its end
 		return false
 	}
 	if left < len(kept)+1 || left >= notes+len(kept)+1 {
@@ -92,6 +93,6 @@ func deletedHalf(t *testing.T, notes int) bool {
 			t.Errorf("an event of kind %d that did not match is gone", ev.Kind)
 		}
 	}
-	c.Store(evs[0]) // to remove is not to ban
+	c.Store(evs[0]) // a removed event is not banned
 	return true
 }

@@ -12,8 +12,8 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// library is a set of events in which every kind of question has an answer,
-// newest first.
+// library returns events, newest first, in which every kind of question has an
+// answer.
 func library(k relaytest.Key, base int64) map[string]*nostr.Event {
 	e := strings.Repeat("65f07794", 8)
 	return map[string]*nostr.Event{
@@ -65,7 +65,7 @@ func conformFind(t *testing.T, relay *relaytest.Child) {
 			t.Errorf("%s: COUNT %d, want %d", one.what, n, len(want))
 		}
 	}
-	// A scrape has no constraint: everything that is open comes.
+	// A filter without constraints returns every open event.
 	scraped := c.MustQuery(relaytest.Filter{}).IDs()
 	for name, ev := range lib {
 		if !slices.Contains(scraped, ev.ID) {
@@ -85,7 +85,7 @@ func conformOrder(t *testing.T, relay *relaytest.Child) {
 		ev := relaytest.Note(k, base+int64(i/3), fmt.Sprint("order ", i), rig.Tag("t", fmt.Sprint(i%2)))
 		evs = append(evs, ev)
 	}
-	for _, i := range []int{7, 3, 21, 29, 0} { // not in the order of time
+	for _, i := range []int{7, 3, 21, 29, 0} { // not in order of time
 		c.Store(evs[i])
 	}
 	for i, ev := range evs {

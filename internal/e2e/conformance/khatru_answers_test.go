@@ -99,8 +99,8 @@ func TestKhatruFault_StaleIsStoredAndBroadcast(t *testing.T) {
 	}
 }
 
-// Expired events were served for up to an hour. Ours end at their second, for
-// everything that reads.
+// Expired events were served for up to an hour. engramd's end at their second,
+// on every surface.
 func TestKhatruFault_ExpiredIsServed(t *testing.T) {
 	relay := rig.Start(t)
 	c := rig.Dial(t, relay)
@@ -211,8 +211,8 @@ func TestKhatruFault_SubIDIsEchoedUnescaped(t *testing.T) {
 	}
 }
 
-// X-Forwarded-For was believed from anyone: a client could have any address, and
-// so escape or borrow what an address is limited to.
+// X-Forwarded-For was believed from anyone: a client could claim any address,
+// and so evade an address's limits or use up another's.
 func TestKhatruFault_ForwardedForIsBelieved(t *testing.T) {
 	limits := []string{"ENGRAMD_PUBLIC_URL=wss://relay.example", "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS=0.0001", "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS_BURST=10"}
 	accepted := func(relay *relaytest.Child) int {

@@ -9,9 +9,9 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// TestProposals: a relay with write.owners takes engrams from a listed owner to
-// an agent for whom he vouches, and between two agents for whom listed owners
-// vouch. Whoever is not one of the two reads and counts nothing of it.
+// TestProposals: a relay with write.owners accepts engrams from a listed owner
+// to an agent that the owner vouches for, and between two agents that listed
+// owners vouch for. A third key reads and counts none of it.
 func TestProposals(t *testing.T) {
 	relay, agent, owner, second := attested(t)
 	stranger, peer, late := relaytest.Stranger(), relaytest.NewKey(731), relaytest.NewKey(732)
@@ -30,7 +30,7 @@ func TestProposals(t *testing.T) {
 		return relaytest.Sign(by, 30078, at, "", tags...)
 	}
 	c := rig.Dial(t, relay)
-	// Before anybody has vouched for anybody, nobody proposes anything.
+	// Without any vouching, no proposal is accepted.
 	c.Refused(from(owner, agent), notHis)
 	c.Refused(from(agent, owner), unvouched)
 	c.Refused(from(agent, peer), listedOnly)
@@ -49,7 +49,7 @@ func TestProposals(t *testing.T) {
 		c.Refused(from(k, k), listedOnly)
 	}
 
-	// An attestation counts once the agent has written by it.
+	// An attestation counts once the agent has written with it.
 	c.Refused(from(owner, late), notHis)
 	memory := relaytest.Memory(late, owner.Pub, "mem/one", "cedar", rig.Now())
 	memory.Tags = append(memory.Tags, relaytest.Attestation(owner, late.Pub, "kind=30174"))
@@ -57,13 +57,13 @@ func TestProposals(t *testing.T) {
 	c.Store(from(owner, late), from(agent, late))
 	c.Refused(from(second, late), notHis)
 
-	// Who is taken off the list is proposed nothing more.
+	// Nothing more can be proposed to an agent that was taken off the list.
 	c.Store(approve(second))
 	c.Refused(from(owner, peer), notHis)
 	c.Refused(from(agent, peer), listedOnly)
 	c.Refused(from(peer, agent), listedOnly)
 
-	// The two read it, and nobody else, as it is with every engram.
+	// Only the two parties read it, as with every engram.
 	asked := relaytest.Filter{"kinds": []int{relaytest.KindEngram}, "authors": []string{owner.Pub, peer.Pub}, "#p": []string{agent.Pub}}
 	mine := relaytest.Filter{"kinds": []int{relaytest.KindEngram}, "authors": []string{owner.Pub}}
 	reader := rig.Dial(t, relay, agent)

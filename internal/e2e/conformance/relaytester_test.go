@@ -40,7 +40,7 @@ func reported(t *testing.T, text []byte) map[string]caseOf {
 	return cases
 }
 
-// recorded is what relay-tester reported of a relay in one mode of gate.wildcard.
+// recorded returns relay-tester's recorded report for a mode of gate.wildcard.
 func recorded(t *testing.T, mode string) map[string]caseOf {
 	t.Helper()
 	root, err := relaytest.Root()
@@ -99,9 +99,9 @@ func TestConformancePageIsComplete(t *testing.T) {
 	}
 }
 
-// TestRelayTester runs relay-tester itself, named by ENGRAMD_RELAY_TESTER, against
-// a new relay in each mode, and compares with what is recorded. It waits a second
-// for each answer that does not come, a hundred in all.
+// TestRelayTester runs relay-tester, named by ENGRAMD_RELAY_TESTER, against a
+// new relay in each mode, and compares with what is recorded. The program waits
+// a second for each answer that does not come, a hundred in all.
 func TestRelayTester(t *testing.T) {
 	program := os.Getenv("ENGRAMD_RELAY_TESTER")
 	if program == "" {

@@ -46,7 +46,7 @@ func conformReplaceable(t *testing.T, relay *relaytest.Child) {
 			t.Errorf("%s: the head again: OK %v %q", what, ok.True, ok.Message)
 		}
 	}
-	// Replacement in the other order of arrival, and the tie.
+	// Replacement in the other order of arrival, and ties.
 	late := relaytest.Sign(k, 10004, base, "late")
 	head := relaytest.Sign(k, 10004, base+1, "head")
 	c.Store(head)

@@ -16,8 +16,8 @@ import (
 	"engramd/nips/nipae"
 )
 
-// A memory that is rewritten over and over is never absent: whoever reads it or
-// lists all gets one of its versions.
+// A memory that is rewritten over and over is never absent: every read and
+// every list has one of its versions.
 func TestRewrittenMemoryIsNeverAbsent(t *testing.T) {
 	const memories, writes = 40, 400
 	relay := rig.Start(t)
@@ -73,7 +73,7 @@ func TestRewrittenMemoryIsNeverAbsent(t *testing.T) {
 			t.Fatalf("list %d: %d of %d memories, %v", n, len(l.Memories), memories, err)
 		}
 		if n%4 > 0 {
-			continue // calls over HTTP are bounded in rate
+			continue // HTTP calls are rate-limited
 		}
 		resp, err := calls.Signed(&agentKey, http.MethodPost, "/query", filter)
 		var events []nostr.Event

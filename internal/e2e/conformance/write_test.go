@@ -33,7 +33,7 @@ func conformJSON(t *testing.T, relay *relaytest.Child) {
 			t.Errorf("%s: came back as %v", what, a.Events)
 		}
 	}
-	// The exceptions: see docs/conformance.md.
+	// The exceptions of docs/conformance.md.
 	for what, raw := range map[string]string{
 		"raw control characters":                 "line\nbreak and\ttab",
 		"an escaped slash in the hashed text":    `a\/b`,
@@ -45,8 +45,8 @@ func conformJSON(t *testing.T, relay *relaytest.Child) {
 		id, object := rig.RawEvent(t, k, at, "1", "[]", raw)
 		rig.WantRefusal(t, what, c.PublishRaw(id, object), "invalid: ")
 	}
-	// How the client escapes on the wire is its own business as long as the id
-	// is right, and the order of members and unknown ones are too.
+	// Escapes, the order of members and unknown members are free as long as the id
+	// is right.
 	ev := relaytest.Note(k, rig.Now()-61, "a/b é")
 	object := fmt.Sprintf(`{"sig":"%s","x":{"y":[1]},"content":"\u0061\/b \u00e9","tags":[],"kind":1,"created_at":%d,"pubkey":"%s","id":"%s"}`,
 		ev.Sig, ev.CreatedAt, ev.PubKey, ev.ID)
@@ -162,7 +162,8 @@ func conformLive(t *testing.T, relay *relaytest.Child) {
 	}
 	rig.WantIDs(t, "live events in the order of publishing", got, want)
 
-	// The same id again replaces the subscription: one delivery, by the new one.
+	// The same subscription id again replaces the subscription: one delivery, by
+	// the new one.
 	if a, err := c.Subscribe(open.Sub, relaytest.Filter{"authors": []string{k.Pub}, "kinds": []int{7}}); err != nil || !a.EOSE {
 		t.Fatalf("replacing a subscription: %v, EOSE %v", err, a.EOSE)
 	}
@@ -171,7 +172,7 @@ func conformLive(t *testing.T, relay *relaytest.Child) {
 	if ev := c.MustLive(open.Sub); ev.ID != reaction.ID {
 		t.Errorf("replaced subscription brought kind %d", ev.Kind)
 	}
-	// After CLOSE nothing comes; the marker on another subscription proves it.
+	// Nothing arrives after CLOSE; the marker on another subscription proves it.
 	marker := c.MustSubscribe(relaytest.Filter{"authors": []string{k.Pub}, "kinds": []int{8}})
 	c.MustSend("CLOSE", open.Sub)
 	if err := c.Barrier(); err != nil {

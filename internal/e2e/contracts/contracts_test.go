@@ -55,7 +55,7 @@ func TestContracts_Example(t *testing.T) {
 			path, socket := rig.ContractsPath+"/"+id, rig.Dial(t, relay)
 			at := rig.Now() - 100
 			later := func() int64 { at++; return at }
-			// put brings an event to the relay one way or the other.
+			// put sends an event to the relay over HTTP or the websocket.
 			put := func(by *rig.ContractAgent, status int, path string, body map[string]any, ev *nostr.Event) {
 				t.Helper()
 				if n == 1 {
@@ -83,7 +83,7 @@ func TestContracts_Example(t *testing.T) {
 			}
 			c.WantExample(poster, worker, stranger, p, w, id)
 
-			// What the worker's deliverable superseded is history, to the parties.
+			// The parties find in the history what the worker's deliverable superseded.
 			history := fmt.Sprintf("/history?kind=30090&author=%s&d=%s", worker.Key.Pub, id)
 			for who, want := range map[*rig.ContractAgent]int{poster: 1, worker: 1, stranger: 0} {
 				var past []nostr.Event
@@ -97,7 +97,8 @@ func TestContracts_Example(t *testing.T) {
 			if one.Status != "accepted" || one.Description != "a test contract" {
 				t.Errorf("%+v", one)
 			}
-			// And back: the API moves, and the websocket goes on from there.
+			// The other way round: the API moves, and the websocket continues from
+			// there.
 			submitted := relaytest.State(worker.Key, poster.Key.Pub, id, "submitted", "accepted", later())
 			c.Want(http.StatusOK, worker, http.MethodPost, path+"/transitions", map[string]any{"status": "submitted", "event": submitted}, nil)
 			socket.Refused(relaytest.State(poster.Key, worker.Key.Pub, id, "disputed", "accepted", later()), "invalid: ")

@@ -15,15 +15,15 @@ import (
 	"engramd/internal/snapshot/bundle"
 )
 
-// leaks looks for private entries in what leaves a relay.
+// leaks looks for private entries in everything that leaves a relay.
 type leaks struct {
 	t       *testing.T
 	secrets []string
 	looked  int
 }
 
-// in looks through a text. size is the least it must have: nothing is found in
-// nothing.
+// in searches a text, which must have at least size bytes: an empty text would
+// prove nothing.
 func (l *leaks) in(what, text string, size int) {
 	l.t.Helper()
 	l.looked++
@@ -38,8 +38,8 @@ func (l *leaks) in(what, text string, size int) {
 }
 
 // TestContracts_PrivateEntriesLeaveByNoWay looks for a private entry of each
-// party in everything that leaves, as everybody else, and in all files; a crash
-// in between loses none.
+// party in everything that leaves, for every other reader, and in all files; a
+// crash in between loses none.
 func TestContracts_PrivateEntriesLeaveByNoWay(t *testing.T) {
 	env := []string{"ENGRAMD_LOG_LEVEL=debug", "ENGRAMD_ADMIN_KEYS=" + rig.ManagerKey().Pub}
 	relay := rig.Start(t, env...)
@@ -104,7 +104,7 @@ func TestContracts_PrivateEntriesLeaveByNoWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.in("the metrics", string(metrics), 1000)
-	// At rest the ids are plain, what was said is not.
+	// On disk the ids are plain, and the contents are not.
 	l.secrets = []string{private[poster].Content, private[worker].Content}
 	l.inFiles(filepath.Dir(file))
 	l.inFiles(relay.Data)
@@ -113,7 +113,7 @@ func TestContracts_PrivateEntriesLeaveByNoWay(t *testing.T) {
 	}
 }
 
-// overHTTP asks for everything that one may ask for.
+// overHTTP makes every read request.
 func (l *leaks) overHTTP(c *rig.ContractCalls, who *rig.ContractAgent, id string, poster relaytest.Key, private map[*rig.ContractAgent]rig.ContractEntry) {
 	l.t.Helper()
 	memory := rig.ContractsPath + "/" + id + "/memory"
@@ -155,14 +155,15 @@ func (l *leaks) overHTTP(c *rig.ContractCalls, who *rig.ContractAgent, id string
 			}
 		}
 	}
-	// What is refused does not tell either: an id that is taken, and a bad one.
+	// A refusal does not reveal it either: for an id that is taken, and for a bad
+	// one.
 	for _, e := range private {
 		_, text := c.Call(who, http.MethodPost, memory, map[string]any{"entry_id": e.ID, "type": "nonsense", "visibility": "poster_only", "content": "x"})
 		l.in("a refusal", strings.ReplaceAll(string(text), "poster_only or worker_only", ""), 10)
 	}
 }
 
-// onSocket asks on the websocket.
+// onSocket makes every read on the websocket.
 func (l *leaks) onSocket(relay *relaytest.Child, who *rig.ContractAgent, id string, secrets []string) {
 	l.t.Helper()
 	var keys []relaytest.Key
@@ -185,7 +186,7 @@ func (l *leaks) onSocket(relay *relaytest.Child, who *rig.ContractAgent, id stri
 	}
 }
 
-// inBundles looks in the snapshots, opened: they are compressed.
+// inBundles searches the snapshots after decompression.
 func (l *leaks) inBundles(relay *relaytest.Child, parties ...relaytest.Key) {
 	l.t.Helper()
 	files, err := filepath.Glob(filepath.Join(relay.Data, "tenants", "default", "snapshots", "*", "*"+bundle.Extension))

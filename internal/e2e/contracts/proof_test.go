@@ -13,8 +13,8 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// TestContracts_Proofs sends the API proofs that prove nothing, and good ones
-// twice, before and after a restart.
+// TestContracts_Proofs sends invalid proofs to the API, and valid ones twice,
+// before and after a restart.
 func TestContracts_Proofs(t *testing.T) {
 	env := "ENGRAMD_ADMIN_KEYS=" + rig.ManagerKey().Pub
 	relay := relaytest.Start(t, relaytest.Options{Build: rig.Watched, Listen: relaytest.OwnAddress(), Env: []string{env}})
@@ -91,7 +91,7 @@ func TestContracts_Proofs(t *testing.T) {
 		}
 	}
 	total("0")
-	// Others' proofs are good, and not for this.
+	// Other keys' proofs are valid, but not for this request.
 	for name, k := range map[string]relaytest.Key{"the worker": worker, "a stranger": relaytest.Stranger(), "the operator": rig.ManagerKey()} {
 		if status, text := send(http.MethodPost, memory, note, proof(k, http.MethodPost, memory, note, rig.Now(), name)); status != http.StatusForbidden {
 			t.Errorf("%s writes for the poster: %d %s, want 403", name, status, text)
@@ -111,7 +111,7 @@ func TestContracts_Proofs(t *testing.T) {
 	}
 	total("1")
 
-	// A restart at the same address: a proof names it.
+	// A restart at the same address, because a proof names it.
 	addr := strings.TrimSuffix(strings.TrimPrefix(relay.HTTP(""), "http://"), "/")
 	relay.Kill()
 	relay = relaytest.Start(t, relaytest.Options{Build: rig.Watched, Data: relay.Data, Listen: addr, Env: []string{env}})

@@ -22,16 +22,16 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// playSeed plays the round of one seed again, and it alone.
+// playSeed is the environment variable that repeats the round of one seed only.
 const playSeed = "ENGRAMD_PLAY_SEED"
 
-// playSteps is how much happens in a round.
+// playSteps is the number of steps in a round.
 const playSteps = 60
 
 // TestRandomContracts plays random contracts against the program, as package
-// contracts does in its process: what websocket, HTTP, API and an export show is what
-// a model says, and relays that were fed by import, by EVENT or from a snapshot say
-// the same.
+// contracts does in one process: websocket, HTTP, API and an export show what a
+// model says, and so do relays that got the events by import, by EVENT or from
+// a snapshot.
 func TestRandomContracts(t *testing.T) {
 	seeds := []uint64{1, 2}
 	if os.Getenv("ENGRAMD_SOAK") == "1" {
@@ -50,8 +50,8 @@ func TestRandomContracts(t *testing.T) {
 	}
 }
 
-// contractPlay is a relay beside its model. The model's times of arrival are not
-// those of the relay, which has a clock of its own, and are not compared.
+// contractPlay is a relay beside its model. Times of arrival are not compared,
+// because the relay's clock is its own.
 type contractPlay struct {
 	t      *testing.T
 	relay  *relaytest.Child
@@ -125,7 +125,7 @@ func (p *contractPlay) give(ev *nostr.Event, imported bool) {
 	}
 }
 
-// bring imports events, and reports whether none was refused.
+// bring imports events, and reports whether all were accepted.
 func (p *contractPlay) bring(events ...*nostr.Event) bool {
 	p.t.Helper()
 	var lines []byte
@@ -136,7 +136,7 @@ func (p *contractPlay) bring(events ...*nostr.Event) bool {
 	return r.Code == 0 && strings.Contains(r.Stderr, " 0 deleted before")
 }
 
-// view is what the API shows a key; nil for nothing.
+// view returns what the API shows a key; nil for nothing.
 func (p *contractPlay) view(id string, k model.Key) *model.View {
 	p.t.Helper()
 	a, path := &rig.ContractAgent{Key: relaytest.Key{Secret: k.Secret, Pub: k.Pub}}, rig.ContractsPath+"/"+id
@@ -218,7 +218,7 @@ func (l playedLine) line() string {
 	return model.Line(true, *l.N, 0, id, withdrawn)
 }
 
-// timeless are lines without the time of arrival.
+// timeless returns lines without the time of arrival.
 func timeless(lines []string) (out []string) {
 	for _, line := range lines {
 		if f := strings.Fields(line); len(f) > 1 {
@@ -230,7 +230,7 @@ func timeless(lines []string) (out []string) {
 	return out
 }
 
-// compare wants what each surface shows of a contract to be what the model says.
+// compare fails unless each surface shows of a contract what the model says.
 func (p *contractPlay) compare(id string) {
 	p.t.Helper()
 	for _, k := range p.cast.All() {
@@ -323,7 +323,7 @@ func pointers(events []nostr.Event) (out []*nostr.Event) {
 	return out
 }
 
-// export has parties hand their contracts over, and a third one check them.
+// export has parties export their contracts, and a third party verify them.
 func (p *contractPlay) export(ids []string) {
 	p.t.Helper()
 	x := rig.NewCtl(p.t, p.relay)
@@ -358,7 +358,8 @@ func (p *contractPlay) export(ids []string) {
 	}
 }
 
-// wantExported wants all that the model lists in an export, in its order.
+// wantExported fails unless an export has all that the model lists, in its
+// order.
 func (p *contractPlay) wantExported(dir string, want *model.View) {
 	p.t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "events.jsonl"))
@@ -386,8 +387,8 @@ func (p *contractPlay) wantExported(dir string, want *model.View) {
 	}
 }
 
-// wantSame wants the parties, the status, the thread and what was withdrawn to be the
-// same on another relay, to each of some who read it.
+// wantSame compares parties, status, thread and withdrawals with another relay,
+// for several readers.
 func (p *contractPlay) wantSame(b *contractPlay, ids []string, how string, moves bool, readers ...model.Key) {
 	p.t.Helper()
 	for _, id := range ids {
@@ -454,8 +455,8 @@ func (p *contractPlay) imported(seed uint64, ids []string) {
 	p.wantSame(b, ids, "by import in any order", true, p.cast.All()...)
 }
 
-// restored feeds another relay with snapshots of the two who post, taken here, which
-// hold what they wrote and what names them.
+// restored feeds another relay with snapshots of the two posters, taken here,
+// which hold what they wrote and what names them.
 func (p *contractPlay) restored(ids []string) {
 	p.t.Helper()
 	b := newContractPlay(p.t, p.byName)

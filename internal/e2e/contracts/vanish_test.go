@@ -10,8 +10,9 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// TestContracts_OneVanishes: when the poster has asked the relay to forget him, the worker goes on in the same contract, reads it
-// and moves it over the API, after a restart too, and nobody else gets its id.
+// TestContracts_OneVanishes: after the poster asked the relay to vanish, the
+// worker continues in the same contract, reads it and moves it over the API,
+// also after a restart, and nobody else gets its id.
 func TestContracts_OneVanishes(t *testing.T) {
 	relay := rig.Start(t)
 	poster, worker, thief := &rig.ContractAgent{Key: relaytest.NewKey(871)}, &rig.ContractAgent{Key: relaytest.NewKey(872)}, &rig.ContractAgent{Key: relaytest.NewKey(873)}

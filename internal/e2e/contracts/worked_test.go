@@ -17,7 +17,8 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// writeInOneSecond has two agents make a contract and say the four things of the example: what is signed is all of one second.
+// writeInOneSecond has two agents make a contract and write the four entries of
+// the example, all signed within one second.
 func writeInOneSecond(t *testing.T, relay *relaytest.Child, poster, worker *rig.ContractAgent) (id string) {
 	t.Helper()
 	id = "25becee1-e170-42e3-b8aa-51d3e864ce60"
@@ -38,8 +39,9 @@ func writeInOneSecond(t *testing.T, relay *relaytest.Child, poster, worker *rig.
 	return id
 }
 
-// TestContracts_WorkedExampleInOrder: four entries of one second come out in the order in which they were written, over
-// the API, with engramctl, over MCP and in an export.
+// TestContracts_WorkedExampleInOrder: four entries of one second are shown in
+// the order in which they were written, by the API, engramctl, MCP and an
+// export.
 func TestContracts_WorkedExampleInOrder(t *testing.T) {
 	relay := rig.Start(t)
 	c := &rig.ContractCalls{Caller: rig.NewCaller(t, relay), T: t}
@@ -132,7 +134,7 @@ func (x *speaker) read(id string) []string {
 	return page.all()
 }
 
-// overMCP asks the MCP server, as a harness does.
+// overMCP asks the MCP server as a harness does.
 func (x *speaker) overMCP(id string) []string {
 	session := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
@@ -173,7 +175,7 @@ func (x *speaker) file(id, name string) string {
 	return string(text)
 }
 
-// exported are the texts of the signed entries of an export.
+// exported returns the texts of an export's signed entries.
 func (x *speaker) exported(id string) (out []string) {
 	for line := range strings.Lines(x.file(id, "events.jsonl")) {
 		var ev struct {
@@ -197,7 +199,7 @@ func (x *speaker) exported(id string) (out []string) {
 	return out
 }
 
-// transcript are the texts of the example in the order in which the transcript has them.
+// transcript returns the texts of the example in the transcript's order.
 func (x *speaker) transcript(id string) (out []string) {
 	text := x.file(id, "transcript.md")
 	at := map[string]int{}

@@ -25,9 +25,10 @@ func crashRounds(t *testing.T) int {
 	return n
 }
 
-// TestCrash_NothingAcknowledgedIsLost kills a relay under concurrent publishing again and again, on the
-// same data, and wants each time after the restart all that was acknowledged,
-// nothing half done, and a database that the daemon itself calls whole.
+// TestCrash_NothingAcknowledgedIsLost kills a relay under concurrent publishing
+// again and again, on the same data. After each restart all that was
+// acknowledged is there, nothing is half done, and the daemon's own check finds
+// no fault.
 func TestCrash_NothingAcknowledgedIsLost(t *testing.T) {
 	const writers = 4
 	rng := rand.New(rand.NewPCG(rig.Seed(t), 1))
@@ -36,8 +37,8 @@ func TestCrash_NothingAcknowledgedIsLost(t *testing.T) {
 	for i := range books {
 		books[i] = newLedger(uint64(1000+i), rng.Uint64())
 	}
-	const unpruned = "ENGRAMD_HISTORY_VERSIONS=1000000"                     // or pruning looks like loss
-	options := relaytest.Options{Build: rig.Plain, Env: []string{unpruned}} // which starts a hundred times
+	const unpruned = "ENGRAMD_HISTORY_VERSIONS=1000000"                     // pruning would look like loss
+	options := relaytest.Options{Build: rig.Plain, Env: []string{unpruned}} // it starts a hundred times
 	relay := relaytest.Start(t, options)
 	options.Data = relay.Data
 	for round := range rounds {
@@ -63,8 +64,8 @@ func TestCrash_NothingAcknowledgedIsLost(t *testing.T) {
 }
 
 // publishUntilKilled lets every ledger publish on a connection of its own and
-// kills the relay when target OKs have come and a moment more has passed, so
-// that the kill falls anywhere between two commits or into one.
+// kills the relay a moment after target OKs have arrived, so that the kill
+// falls anywhere between two commits or into one.
 func publishUntilKilled(t *testing.T, relay *relaytest.Child, books []*ledger, target int, extra time.Duration) {
 	t.Helper()
 	oks := make(chan struct{}, 1024)

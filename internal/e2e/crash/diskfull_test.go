@@ -37,8 +37,8 @@ func fill(t *testing.T, c *rig.Peer, k relaytest.Key, size, most int) (stored []
 	return nil, nil
 }
 
-// wantFullDisk checks what must hold while there is no room: every write fails
-// with error:, every read goes on, nothing that was acknowledged is gone.
+// wantFullDisk checks a relay without room: every write fails with error:,
+// every read works, nothing acknowledged is gone.
 func wantFullDisk(t *testing.T, c *rig.Peer, k relaytest.Key, stored []*nostr.Event, failed *nostr.Event) {
 	t.Helper()
 	rig.WantRefusal(t, "the same write again", c.MustPublish(failed), "error: ")
@@ -51,7 +51,8 @@ func wantFullDisk(t *testing.T, c *rig.Peer, k relaytest.Key, stored []*nostr.Ev
 	rig.WantIDs(t, "what was not acknowledged", c.MustQuery(rig.ByID(failed, big)).IDs(), nil)
 }
 
-// wantHeld wants exactly these events of the author, page by page.
+// wantHeld fails unless the relay has exactly these events of the author, read
+// page by page.
 func wantHeld(t *testing.T, c *rig.Peer, k relaytest.Key, stored []*nostr.Event) {
 	t.Helper()
 	held := map[string]bool{}
@@ -96,7 +97,7 @@ func TestDiskFull_PageLimit(t *testing.T) {
 		t.Errorf("a write that failed was delivered: %.200s", left[0].Raw)
 	}
 
-	// More room, without a restart: the limit is read again on SIGHUP.
+	// More room without a restart: SIGHUP reads the limit again.
 	raise := "[gate]\nwildcard = \"exclude\"\n[store]\nmax_bytes = \"8MiB\"\n"
 	if err := os.WriteFile(relay.Config, []byte(raise), 0o600); err != nil {
 		t.Fatal(err)
@@ -113,7 +114,7 @@ func TestDiskFull_PageLimit(t *testing.T) {
 	c.Store(relaytest.Note(k, rig.Now(), "after a restart without a limit"))
 }
 
-// wantReady waits until /readyz, the metric and what they stand for agree.
+// wantReady waits until /readyz, the metric and the store agree.
 func wantReady(t *testing.T, relay *relaytest.Child, want int) {
 	t.Helper()
 	rig.Await(t, fmt.Sprint("/readyz ", want), func() bool { // it asks the database once a second
@@ -129,7 +130,7 @@ func wantReady(t *testing.T, relay *relaytest.Child, want int) {
 	})
 }
 
-// scraped is what the metrics port says.
+// scraped returns the metrics.
 func scraped(t *testing.T, relay *relaytest.Child) string {
 	t.Helper()
 	resp, err := http.Get(relay.Metrics)
@@ -144,14 +145,15 @@ func scraped(t *testing.T, relay *relaytest.Child) string {
 	return string(text)
 }
 
-// wantQuietLog publishes what does not fit, a hundred times: nobody writes a line for each, and the metric counts them.
+// wantQuietLog publishes what does not fit a hundred times: the log gets no
+// line for each, and the metric counts them.
 func wantQuietLog(t *testing.T, relay *relaytest.Child, c *rig.Peer, k relaytest.Key) {
 	t.Helper()
 	before := strings.Count(relay.Log.Text(), "\n")
 	for i := range int64(100) {
 		rig.WantRefusal(t, "a write on a full disk", c.MustPublish(relaytest.Note(k, rig.Now()-i, strings.Repeat("z", 100_000))), "error: ")
 	}
-	// One line at once and one a minute: the test may straddle a minute or two.
+	// One line at once and one a minute; the test may span a minute or two.
 	if lines := strings.Count(relay.Log.Text(), "\n") - before; lines > 5 {
 		t.Errorf("100 writes that do not fit left %d lines in the log:\n%s", lines, relay.Log.Text())
 	}
@@ -160,8 +162,8 @@ func wantQuietLog(t *testing.T, relay *relaytest.Child, c *rig.Peer, k relaytest
 	}
 }
 
-// awaitStored publishes an event until the relay takes it: when a reload has
-// come into force is not announced on the wire.
+// awaitStored publishes an event until the relay accepts it, because the end of
+// a reload is not announced on the wire.
 func awaitStored(t *testing.T, c *rig.Peer, ev *nostr.Event) {
 	t.Helper()
 	rig.Await(t, "a write where there is room again", func() bool {
@@ -173,8 +175,8 @@ func awaitStored(t *testing.T, c *rig.Peer, ev *nostr.Event) {
 	})
 }
 
-// TestDiskFull_DeletionMakesRoom wants that authors can make room themselves on
-// a relay at its page limit: a deletion needs little, and what it frees is used.
+// TestDiskFull_DeletionMakesRoom: on a relay at its page limit authors can make
+// room themselves, because a deletion needs little and what it frees is used.
 func TestDiskFull_DeletionMakesRoom(t *testing.T) {
 	k := relaytest.NewKey(402)
 	relay := rig.Start(t, rig.Exclude, "ENGRAMD_STORE_MAX_BYTES=2MiB")
@@ -192,8 +194,8 @@ func TestDiskFull_DeletionMakesRoom(t *testing.T) {
 	t.Errorf("all %d events are deleted, and there is still no room", len(stored))
 }
 
-// TestDiskFull_Tmpfs does the same with a real file system that is full, in a
-// mount namespace of its own.
+// TestDiskFull_Tmpfs does the same on a full file system, in a mount namespace
+// of its own.
 func TestDiskFull_Tmpfs(t *testing.T) {
 	if os.Getenv(rig.InNamespace) == "" {
 		rig.RerunInNamespace(t)
@@ -218,7 +220,7 @@ func TestDiskFull_Tmpfs(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{Build: rig.Watched, Data: filepath.Join(dir, "data"), Env: []string{rig.Exclude}})
 	c := rig.Dial(t, relay)
 
-	// A foreign file takes the room: removing it must be all that it takes.
+	// Another file takes the room; removing that file is enough.
 	ballast := filepath.Join(dir, "ballast")
 	if err := os.WriteFile(ballast, make([]byte, 3<<20), 0o600); err != nil {
 		t.Fatalf("ballast: %v", err)

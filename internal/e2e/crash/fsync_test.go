@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// monotonic reads the clock that the library reads, in nanoseconds.
+// monotonic reads the clock that the preloaded library reads, in nanoseconds.
 func monotonic(t *testing.T) uint64 {
 	t.Helper()
 	var ts unix.Timespec

@@ -35,7 +35,7 @@ func TestKhatruFault_OverlongHexEndsProcess(t *testing.T) {
 				ev = relaytest.AuthEvent(k, relay.URL, c.Challenge, rig.Now())
 			}
 			change((*rig.Event)(ev))
-			ev.ID = ev.GetID() // right for what it says
+			ev.ID = ev.GetID() // matches its content
 			c.MustSend(label, ev)
 			f, err := c.Wait(relaytest.OKFor(ev.ID))
 			if err != nil {
@@ -81,7 +81,7 @@ func TestKhatruFault_BareDTagEndsProcess(t *testing.T) {
 			rig.WantRefusal(t, fmt.Sprint("kind ", kind, " with ", tags), c.PublishRaw(id, object), "invalid: ")
 		}
 	}
-	// Tags without a value that name nothing are harmless and must stay so.
+	// Tags without a value are harmless where they name nothing, and must stay so.
 	for _, tags := range []string{`[["e"]]`, `[["a"]]`, `[["k"]]`, `[["a","5:x"]]`, `[["a","::"]]`, `[["e","zz"]]`, `[["a","99999999999999999999:x:y"]]`} {
 		id, object := rig.RawEvent(t, k, fmt.Sprint(rig.Now()), "5", tags, "")
 		if ok := c.PublishRaw(id, object); ok.Message == "" && !ok.True {
@@ -92,8 +92,8 @@ func TestKhatruFault_BareDTagEndsProcess(t *testing.T) {
 }
 
 // khatru's negentropy had several panics, and 8 bytes that allocated gigabytes.
-// What is served is this project's own: such messages are refused with the id
-// they came with (NIP-77), so that no client waits for an answer.
+// engramd has its own: such messages are refused with their subscription id
+// (NIP-77), so that no client waits for an answer.
 func TestKhatruFault_NegentropyEndsProcess(t *testing.T) {
 	frames := map[string][2]string{ // when it is served, and when it is not
 		`["NEG-OPEN","n",{"kinds":[1]},"6100000281ffffffffffff7f"]`:        {"invalid: ", "blocked: "},

@@ -32,7 +32,7 @@ type entry struct {
 
 // ledger is one writer's record of what it published: notes, engrams that
 // replace one another at a few addresses, and deletions by id and by address.
-// It sends a window ahead of the answers, as a client in a hurry does.
+// It sends a window of events ahead of the answers.
 type ledger struct {
 	key, owner relaytest.Key
 	rng        *rand.Rand
@@ -52,8 +52,8 @@ func newLedger(secret, seed uint64) *ledger {
 	}
 }
 
-// publish sends events until the connection ends. A value goes to oks for every
-// OK that came.
+// publish sends events until the connection ends, and sends a value to oks for
+// every OK.
 func (b *ledger) publish(c *relaytest.Client, oks chan<- struct{}) {
 	const window = 16
 	slots := make(chan struct{}, window)
@@ -204,7 +204,7 @@ func (b *ledger) verify(t *testing.T, heads, all map[string]*nostr.Event) {
 	}
 }
 
-// verifyReads wants that the owner's question brings the same heads as the
+// verifyReads fails unless the owner's query returns the same heads as the
 // export, one for each address.
 func (b *ledger) verifyReads(t *testing.T, c *rig.Peer, heads map[string]*nostr.Event) {
 	t.Helper()

@@ -18,8 +18,8 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// TestLifecycle_Ready wants the line that tests and operators rely on, and that
-// what it names works: port 0 of both listeners included.
+// TestLifecycle_Ready: the ready line is as tests and operators rely on, and
+// the URLs in it work, with port 0 for both listeners.
 func TestLifecycle_Ready(t *testing.T) {
 	relay := rig.Start(t)
 	if strings.HasSuffix(relay.URL, ":0") || !strings.HasPrefix(relay.Metrics, "http://127.0.0.1:") || !strings.HasSuffix(relay.Metrics, "/metrics") {
@@ -50,7 +50,8 @@ func TestLifecycle_Ready(t *testing.T) {
 	}
 }
 
-// TestLifecycle_DataFolderIsPrivate reads the modes of all that the daemon makes.
+// TestLifecycle_DataFolderIsPrivate checks the modes of all files that the
+// daemon makes.
 func TestLifecycle_DataFolderIsPrivate(t *testing.T) {
 	relay := rig.Start(t)
 	rig.Dial(t, relay).Store(relaytest.Note(relaytest.Agent(), rig.Now(), "makes a WAL"))
@@ -80,7 +81,7 @@ func TestLifecycle_DataFolderIsPrivate(t *testing.T) {
 }
 
 // TestLifecycle_GracefulShutdown ends a relay while several clients publish
-// without waiting: what it acknowledged is kept, everybody is told 1001, and it
+// without waiting: what it acknowledged is kept, every client gets 1001, and it
 // exits with 0 in time.
 func TestLifecycle_GracefulShutdown(t *testing.T) {
 	for n := 1; !endsGracefully(t); n++ { // on a busy machine the time may be too short: again
@@ -163,9 +164,9 @@ func endsGracefully(t *testing.T) bool {
 	return true
 }
 
-// TestLifecycle_SecondSignalEndsAtOnce makes the disk so slow that a graceful
-// end takes long, and signals again and again: what comes within a second of
-// the first signal counts as the same.
+// TestLifecycle_SecondSignalEndsAtOnce slows the disk so that a graceful end
+// takes long, and signals again: a signal within a second of the first counts
+// as the same, a later one ends it at once.
 func TestLifecycle_SecondSignalEndsAtOnce(t *testing.T) {
 	syncs := rig.WatchFsyncs(t)
 	const graceful, atOnce = 10 * time.Minute, 30 * time.Second
@@ -196,8 +197,8 @@ func TestLifecycle_SecondSignalEndsAtOnce(t *testing.T) {
 	}
 }
 
-// TestLifecycle_TwoSignalsAtOnceAreOne: supervisors that signal the process and
-// its group do not cut a graceful end short.
+// TestLifecycle_TwoSignalsAtOnceAreOne: a supervisor that signals both the
+// process and its group does not cut a graceful end short.
 func TestLifecycle_TwoSignalsAtOnceAreOne(t *testing.T) {
 	for n := 1; !twoSignalsAreOne(t); n++ { // on a busy machine a second may pass between them: again
 		if n == 5 {
@@ -218,7 +219,7 @@ func twoSignalsAreOne(t *testing.T) bool {
 	c.MustSend("EVENT", ev)
 	rig.Await(t, "the sync of the write in flight", func() bool { return syncs.Calls() > before })
 	relay.Signal(syscall.SIGTERM)
-	relay.Signal(syscall.SIGINT) // another one than the first, or the kernel might make one of them
+	relay.Signal(syscall.SIGINT) // another one than the first, because the kernel might merge equal ones
 	syncs.Delay(0)
 	code := relay.Exit()
 	if text := relay.Log.Text(); code != 0 && strings.Contains(text, "ended by a second signal") {
@@ -286,15 +287,15 @@ func TestLifecycle_Reload(t *testing.T) {
 		t.Errorf("live after a reload: %s", got.ID)
 	}
 
-	// A file that is wrong changes nothing and is named.
+	// An invalid file changes nothing, and the log names it.
 	reload("[gate]\nwildcard = \"nonsense\"\n")
 	c.MustQuery(wildcard)
 	c.Refused(relaytest.Note(banned, rig.Now(), "still banned"), "blocked: ")
 	rig.AwaitLog(t, relay, "nonsense", "gate.wildcard")
 }
 
-// TestLifecycle_ReloadOfTheGateReachesOpenSubscriptions: what may be delivered
-// live is judged by the rules that hold at the moment of delivery.
+// TestLifecycle_ReloadOfTheGateReachesOpenSubscriptions: live delivery follows
+// the rules in force at the moment of delivery.
 func TestLifecycle_ReloadOfTheGateReachesOpenSubscriptions(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{Build: rig.Watched, Config: "[gate]\ncontracts = \"public\"\n"})
 	agent, owner := relaytest.Agent(), relaytest.Owner()

@@ -17,7 +17,7 @@ import (
 // the daemon through a preloaded library. That journal_mode and synchronous are
 // what they should be is read from the live writer in internal/store/sqlite/events.
 
-// eachKind is one event for every path of the writer that answers OK true.
+// eachKind returns one event for every path of the writer that answers OK true.
 func eachKind(agent, owner relaytest.Key, at int64) []*nostr.Event {
 	note, contract := relaytest.Note(agent, at, "to be deleted"), agent.Pub[:32]
 	return []*nostr.Event{
@@ -45,8 +45,8 @@ func TestPower_FsyncBeforeOK(t *testing.T) {
 	}
 }
 
-// wantSynced publishes ev and wants a sync of the WAL that began after the
-// frame was sent and had returned before the OK was received.
+// wantSynced publishes ev and fails unless a sync of the WAL began after the
+// frame was sent and returned before the OK arrived.
 func wantSynced(t *testing.T, syncs *rig.Fsyncs, c *rig.Peer, ev *nostr.Event) {
 	t.Helper()
 	since, sent := syncs.Calls(), monotonic(t)

@@ -14,9 +14,9 @@ import (
 	"engramd/internal/snapshot/bundle"
 )
 
-// TestDaemonKilledInARestore kills the daemon at random points of a rollback that a
-// command handed to it. The state before is there, or the state after, nothing in
-// staging, and a new daemon completes it.
+// TestDaemonKilledInARestore kills the daemon at random points of a rollback
+// that a command handed to it. Either the state before or the state after is
+// there, nothing is left in staging, and a new daemon completes it.
 func TestDaemonKilledInARestore(t *testing.T) {
 	const memories, base = 1000, 1_700_000_000
 	then, newer := versions(0, memories, base+10), versions(memories/4, memories+40, base+20)

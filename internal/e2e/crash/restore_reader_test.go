@@ -39,11 +39,11 @@ func jsonLines(events []*nostr.Event) (out []byte) {
 	return out
 }
 
-// watch is what readers may see, and what they have seen.
+// watch records the states that readers may see, and those that they saw.
 type watch struct {
 	states  map[string]state // by name
 	wrong   chan string      // the first of them
-	seen    sync.Map         // names of states that were seen whole
+	seen    sync.Map         // names of states that were seen completely
 	cut     atomic.Int64     // answers that ended because the memory was restored
 	answers atomic.Int64
 }
@@ -55,7 +55,8 @@ func (w *watch) fail(format string, args ...any) {
 	}
 }
 
-// judge wants an answer to be one state, or a part of one if it was cut.
+// judge fails unless an answer is one state, or a part of one if it was cut
+// off.
 func (w *watch) judge(how string, list []*nostr.Event, whole bool) {
 	w.answers.Add(1)
 	got := stateOf(list)
@@ -78,8 +79,8 @@ func (w *watch) judge(how string, list []*nostr.Event, whole bool) {
 
 const restoredText = "error: the memory was restored meanwhile"
 
-// read asks by REQ and COUNT on one connection until stop, and once after it. It
-// calls begun after the first answer.
+// read asks by REQ and COUNT on one connection until stop, and once more after
+// it. It calls begun after the first answer.
 func (w *watch) read(relay *relaytest.Child, begun func(), stop <-chan struct{}) {
 	defer begun()
 	c, err := relaytest.Dial(relay.URL)
@@ -161,8 +162,8 @@ func everything() relaytest.Filter {
 	return relaytest.Filter{"kinds": []int{30174}, "authors": []string{relaytest.Agent().Pub}, "limit": 5000}
 }
 
-// during runs work while readers read, and wants both states of them to have been
-// seen and no other. work may wait until a state is seen, anew.
+// during runs work while readers read, and fails unless they saw both states
+// and no other. work may wait until a state is seen once more.
 func during(t *testing.T, relay *relaytest.Child, states map[string]state, work func(see func(name string))) {
 	t.Helper()
 	w := &watch{states: states, wrong: make(chan string, 1)}
@@ -198,7 +199,7 @@ func during(t *testing.T, relay *relaytest.Child, states map[string]state, work 
 	t.Logf("%d answers, %d of them cut", w.answers.Load(), w.cut.Load())
 }
 
-// TestReaderNeverSeesAMixture reads all along while the daemon repairs, rolls back,
+// TestReaderNeverSeesAMixture reads while the daemon repairs, rolls back,
 // replaces and releases: by REQ in pages, by COUNT, over HTTP, and live.
 func TestReaderNeverSeesAMixture(t *testing.T) {
 	const memories, base = 640, 1_700_000_000 // five pages of an answer
@@ -232,7 +233,7 @@ func TestReaderNeverSeesAMixture(t *testing.T) {
 	}
 	during(t, relay, map[string]state{"old": stateOf(old), "then": stateOf(then)}, func(func(string)) {
 		rig.Engramd(t, relay, restore...)
-		// Who hears of the first event of the new state can read all of it.
+		// A reader that gets the first event of the new state can read all of it.
 		want := stateOf(then)
 		for i := range memories {
 			ev := live.MustLive(a.Sub)

@@ -67,7 +67,7 @@ func (f folder) put(events []*nostr.Event) {
 	}
 }
 
-// copied is a copy that can be spoiled.
+// copied returns a copy that a test may damage.
 func (f folder) copied() folder {
 	f.t.Helper()
 	c := folder{f.t, filepath.Join(f.t.TempDir(), "data")}
@@ -77,8 +77,8 @@ func (f folder) copied() folder {
 	return c
 }
 
-// heads are the ids of the agent's engrams that count, and the number of rows that
-// are left in staging, after a start.
+// heads returns the ids of the agent's current engrams and the number of rows
+// left in staging, after a start.
 func (f folder) heads() (ids map[string]bool, staged int) {
 	f.t.Helper()
 	table, err := gate.NewTable(gate.Options{})
@@ -115,7 +115,7 @@ func (f folder) heads() (ids map[string]bool, staged int) {
 	return ids, staged
 }
 
-// versions are engrams of as many slugs, all of one time.
+// versions returns engrams of several slugs, all with the same time.
 func versions(from, to int, at int64) (list []*nostr.Event) {
 	for i := from; i < to; i++ {
 		list = append(list, relaytest.Memory(relaytest.Agent(), relaytest.Owner().Pub, fmt.Sprintf("mem/restore/%d", i), fmt.Sprint("as of ", at), at))
@@ -123,9 +123,9 @@ func versions(from, to int, at int64) (list []*nostr.Event) {
 	return list
 }
 
-// TestRestoreKilled kills a repair and a rollback at random points. Each time the
-// state before is there, or the state after, and nothing in staging; running it again
-// completes it.
+// TestRestoreKilled kills a repair and a rollback at random points. Each time
+// either the state before or the state after is there, and nothing is left in
+// staging; running it again completes it.
 func TestRestoreKilled(t *testing.T) {
 	const memories, base = 1000, 1_700_000_000
 	then, old, newer := versions(0, memories, base+10), versions(0, memories/2, base), versions(memories/4, memories+40, base+20)
@@ -206,12 +206,13 @@ func TestRestoreKilled(t *testing.T) {
 	}
 }
 
-// TestRestoreThreeTimes restores the same bundle again and again: the later runs
+// TestRestoreThreeTimes restores the same bundle three times: the later runs
 // change nothing.
 func TestRestoreThreeTimes(t *testing.T) {
 	f := newFolder(t)
 	f.put(versions(0, 5, 1_700_000_000))
-	// A relay that was never started has no key to sign with, and says so.
+	// A relay that was never started has no key to sign with, and the error says
+	// so.
 	id := regexp.MustCompile(`[0-9]{8}T[0-9]{6}Z-[0-9a-f]{16}`).FindString(f.run("snapshot", "--agent", relaytest.Agent().Pub))
 	f.put(versions(2, 8, 1_700_000_050))
 	var first map[string]bool

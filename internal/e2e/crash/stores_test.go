@@ -12,9 +12,9 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// TestStores opens a copy of every database that an earlier version has left
-// under testdata/stores with today's binary, and wants all that it held, what it
-// had forgotten for good, and that life goes on in it.
+// TestStores_OldDatabasesAreServed opens a copy of every database of an earlier
+// version in testdata/stores. All that it held is there, what it had deleted
+// stays deleted, and new writes work.
 func TestStores_OldDatabasesAreServed(t *testing.T) {
 	root, err := relaytest.Root()
 	if err != nil {
@@ -49,7 +49,7 @@ func serveOld(t *testing.T, folder string) {
 	if err := os.WriteFile(filepath.Join(data, "engramd.db"), file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	forever := "ENGRAMD_HISTORY_DAYS=0" // the file grows older than a year
+	forever := "ENGRAMD_HISTORY_DAYS=0" // the file becomes older than a year
 	relay := relaytest.Start(t, relaytest.Options{Build: rig.Watched, Data: data, Env: []string{rig.Exclude, forever}})
 	if r := relay.Run(nil, "check", "--data", data); r.Code != 0 {
 		t.Errorf("check: exit code %d\n%s%s", r.Code, r.Stdout, r.Stderr)

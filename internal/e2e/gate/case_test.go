@@ -12,9 +12,9 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// gateTrial is a contract on a relay where who names a contract reads nothing of it.
+// gateTrial is a contract on a relay where naming a contract does not open it.
 type gateTrial struct {
-	*rig.Peer // that publishes
+	*rig.Peer // the peer that publishes
 	relay     *relaytest.Child
 	terms     []nostr.Tag
 	at        int64
@@ -25,7 +25,7 @@ func newGateTrial(t *testing.T) *gateTrial {
 	return &gateTrial{Peer: rig.Dial(t, relay), relay: relay, at: rig.Now() - 50, terms: []nostr.Tag{{"arbitrator", rig.GateJudge.Pub}, {"decider", rig.GateSecond.Pub}}}
 }
 
-// next is a second later than the last.
+// next returns a time one second after the last.
 func (g *gateTrial) next() int64 { g.at++; return g.at }
 
 func (g *gateTrial) state(k relaytest.Key, previous, status string, about []relaytest.Key, terms ...nostr.Tag) *nostr.Event {
@@ -37,16 +37,17 @@ func (g *gateTrial) state(k relaytest.Key, previous, status string, about []rela
 	return relaytest.Sign(k, relaytest.KindState, g.next(), content, append(tags, terms...)...)
 }
 
-// agree makes the contract one that has an arbitrator.
+// agree has both parties agree on an arbitrator.
 func (g *gateTrial) agree() {
 	g.Store(g.state(rig.GateAgent, "", "open", []relaytest.Key{rig.GateWorker}, g.terms...), g.state(rig.GateWorker, "open", "accepted", []relaytest.Key{rig.GateAgent}, g.terms...))
 }
 
-// ofCase is what an arbitrator asks.
+// ofCase is the arbitrator's filter.
 var ofCase = relaytest.Filter{"kinds": []int{relaytest.KindEntry, relaytest.KindState}, "#d": []string{gateCase}}
 
-// TestGateCaseLive: what is said in a case comes to its arbitrator as it happens, and nothing else; before both agreed on
-// him he is refused like anybody, and so is who decides without reading.
+// TestGateCaseLive: the entries of a case reach its arbitrator live, and
+// nothing else does; before both parties agreed, the arbitrator is refused like
+// any stranger, and so is a key that decides without reading.
 func TestGateCaseLive(t *testing.T) {
 	g := newGateTrial(t)
 	judge, second, stranger := rig.Dial(t, g.relay, rig.GateJudge), rig.Dial(t, g.relay, rig.GateSecond), rig.Dial(t, g.relay, rig.GateStranger)
@@ -78,8 +79,9 @@ func TestGateCaseLive(t *testing.T) {
 	}
 }
 
-// TestGateCaseAfterVanishing: who has asked the relay to forget him is gone for the arbitrator too, who is told of gaps;
-// what the other says stays, and what was agreed and decided holds.
+// TestGateCaseAfterVanishing: entries of a party that asked the relay to vanish
+// are gone for the arbitrator too, who sees gaps; the other party's entries
+// stay, and what was agreed and decided holds.
 func TestGateCaseAfterVanishing(t *testing.T) {
 	g := newGateTrial(t)
 	g.agree()
@@ -118,7 +120,7 @@ func TestGateCaseAfterVanishing(t *testing.T) {
 			t.Errorf("he reads %s", memory)
 		}
 	}
-	wantGaps(1, 2) // the open, and what was said
+	wantGaps(1, 2) // the open, and the entry
 	for _, kind := range []int{relaytest.KindEntry, relaytest.KindState} {
 		if past := reads(fmt.Sprintf("/history?kind=%d&author=%s&d=%s", kind, rig.GateAgent.Pub, gateCase)); past != "[]\n" && past != "[]" {
 			t.Errorf("history of who is gone: %s", past)

@@ -26,14 +26,15 @@ type gatePast struct {
 	d      *string
 	until  *nostr.Timestamp
 	limit  int // 0: none
-	// everybody's, by kinds (nil: all), in the order of arrival
+	// everybody asks for all authors' versions, by kinds (nil: all), in the order
+	// of arrival
 	everybody bool
 	kinds     []int
 	since     bool // the beginning: without contract memory
 	arrival   bool // with what is known of each one's arrival
 }
 
-// path is the question as a URL.
+// path returns the question as a URL path.
 func (p *gatePast) path() string {
 	if p.everybody {
 		return "/history?after=0" + p.more()
@@ -51,7 +52,7 @@ func (p *gatePast) path() string {
 	return "/history?" + values.Encode()
 }
 
-// more are the parameters of a question for everybody's.
+// more returns the parameters of a question for all authors' versions.
 func (p *gatePast) more() (more string) {
 	if p.kinds != nil {
 		more = "&kind=" + strings.Trim(strings.ReplaceAll(fmt.Sprint(p.kinds), " ", ","), "[]")
@@ -68,7 +69,7 @@ func (p *gatePast) more() (more string) {
 	return more
 }
 
-// asksFor says whether a version is asked for.
+// asksFor reports whether the question asks for a version.
 func (p *gatePast) asksFor(ev *nostr.Event) bool {
 	if p.since && (ev.Kind == relaytest.KindEntry || ev.Kind == relaytest.KindState) {
 		return false
@@ -80,8 +81,8 @@ func (p *gatePast) asksFor(ev *nostr.Event) bool {
 		(p.until == nil || ev.CreatedAt <= *p.until)
 }
 
-// gateSigner is the key that signs a reader's n-th request; nil when he has
-// none. One request proves one key.
+// signer returns the key that signs a reader's n-th request, or nil if the
+// reader has none. One request proves one key.
 func (r gateReader) signer(n int) *relaytest.Key {
 	if len(r.keys) == 0 {
 		return nil
@@ -100,7 +101,8 @@ func (r gateReader) asked(d gateDriver, n int) []string {
 	return nil
 }
 
-// gateRequest is what the relay sees of a request: who it is sent for is not in it.
+// gateRequest is what the relay sees of a request, which does not include the
+// reader it is sent for.
 type gateRequest struct{ key, method, path, body string }
 
 // gateReplies are the answers to the requests on one surface.
@@ -202,7 +204,7 @@ func askHistory(c *gateConn, _ gate.Surface, asks []gateAsk) ([]gateAnswer, erro
 	})
 }
 
-// judgeQuery is judgeStored, and wants a cut answer to say so.
+// judgeQuery is judgeStored, and requires that a cut answer says so.
 func judgeQuery(o oracle.Options, ask gateAsk, visible []*nostr.Event, got gateAnswer) string {
 	f := ask.filters[0]
 	cut := len(ask.filters) == 1 && f.Limit > 0 && f.Limit < len(visible)
@@ -212,8 +214,8 @@ func judgeQuery(o oracle.Options, ask gateAsk, visible []*nostr.Event, got gateA
 	return fmt.Sprintf("truncated %v, want %v", got.truncated, cut)
 }
 
-// judgeHistory wants every visible version, newest first, up to the limit; of an
-// address of contract memory by arrival, the last first.
+// judgeHistory requires every visible version, newest first, up to the limit;
+// at an address of contract memory by arrival, the last first.
 func judgeHistory(_ oracle.Options, ask gateAsk, visible []*nostr.Event, got gateAnswer) string {
 	want := rig.NewestFirst(slices.Clone(visible)...)
 	if contract := ask.past.kind == relaytest.KindEntry || ask.past.kind == relaytest.KindState; contract && ask.past.d != nil {
@@ -230,7 +232,7 @@ func judgeHistory(_ oracle.Options, ask gateAsk, visible []*nostr.Event, got gat
 	return ""
 }
 
-// judgePast wants every version in the order of arrival, up to the limit.
+// judgePast requires every version in the order of arrival, up to the limit.
 func judgePast(_ oracle.Options, ask gateAsk, visible []*nostr.Event, got gateAnswer) string {
 	want := gateIDs(visible)
 	cut := ask.past.limit > 0 && ask.past.limit < len(want)
@@ -243,7 +245,7 @@ func judgePast(_ oracle.Options, ask gateAsk, visible []*nostr.Event, got gateAn
 	return ""
 }
 
-// visiblePast returns the versions that the reader is shown.
+// visiblePast returns the versions that the reader may see.
 func (g *gateRun) visiblePast(reader []string, past *gatePast) []*nostr.Event {
 	var visible []*nostr.Event
 	for _, ev := range g.past() {

@@ -34,7 +34,7 @@ var knownGrants = map[string]int{
 }
 
 // TestGateGrants reads the sources: every call that makes a scope, or asks for
-// one, is known, and every surface is one that somebody names.
+// one, is listed, and every surface is named somewhere.
 func TestGateGrants(t *testing.T) {
 	root, err := relaytest.Root()
 	if err != nil {

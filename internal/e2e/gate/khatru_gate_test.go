@@ -278,7 +278,8 @@ func TestKhatruFault_FilterMeansAnotherThing(t *testing.T) {
 	}
 }
 
-// Kind 22242 sent as an EVENT was broadcast; with it others can log in.
+// Kind 22242 sent as an EVENT was broadcast, so that others could log in with
+// it.
 func TestKhatruFault_AuthEventIsBroadcast(t *testing.T) {
 	relay := rig.Start(t, rig.Exclude)
 	c, other := rig.Dial(t, relay), rig.Dial(t, relay)

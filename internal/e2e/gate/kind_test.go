@@ -20,10 +20,10 @@ const (
 	laterAddressable = 39175
 )
 
-// TestKindGatedByALaterVersion: a version that has two kinds more in the gate's
-// table opens a database in which such events are. Nobody but their parties
-// reads them from its first answer on, though it was never told to class
-// anything anew; and what check advises before that start is what mends it.
+// TestKindGatedByALaterVersion: a version with two more kinds in the gate's
+// table opens a database that contains such events. From its first answer on
+// only their parties read them, without any request to class them anew; and the
+// repair that check advises before that start works.
 func TestKindGatedByALaterVersion(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{Build: rig.Plain, Env: []string{rig.Exclude}})
 	sign := func(at int64, kind int, tags ...nostr.Tag) *nostr.Event {
@@ -71,8 +71,8 @@ func TestKindGatedByALaterVersion(t *testing.T) {
 	}
 }
 
-// wantOpenOnly looks for the gated events in every way in which stored ones are
-// asked for, but for one: the id of an event in the class of engrams is a key to
+// wantOpenOnly looks for the gated events on every surface that returns stored
+// ones, except by id, because the id of an event in the class of engrams opens
 // it.
 func wantOpenOnly(t *testing.T, relay *relaytest.Child, keys []relaytest.Key, open *nostr.Event, gated []*nostr.Event) {
 	t.Helper()
@@ -128,7 +128,7 @@ func postFilter(t *testing.T, relay *relaytest.Child, k relaytest.Key, path stri
 }
 
 // moreEntries writes an overlay in which the gate's table of kinds has further
-// entries, and nothing else differs.
+// entries, and all else is unchanged.
 func moreEntries(t *testing.T, entries ...string) string {
 	t.Helper()
 	root, err := relaytest.Root()

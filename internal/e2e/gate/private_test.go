@@ -12,9 +12,9 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// TestGatePrivate: SIGHUP makes the whole relay private and open again. What
-// was subscribed to by nobody before is silent from then on; what says what this
-// relay is stays open, and nothing else does.
+// TestGatePrivate: SIGHUP makes the whole relay private, and open again.
+// Subscriptions without a proved key are silent from then on; only the relay's
+// description of itself stays open.
 func TestGatePrivate(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{Build: rig.Watched, Config: "[read]\nauth_required = false\n"})
 	nobody, stranger, publisher := rig.Dial(t, relay), rig.Dial(t, relay, rig.GateStranger), rig.Dial(t, relay)
@@ -41,7 +41,7 @@ func TestGatePrivate(t *testing.T) {
 	}
 	reload("[read]\nauth_required = true\n", 1)
 	second := relaytest.Note(rig.GateAgent, rig.Now()-2, "meanwhile")
-	publisher.Store(second) // writing is another question
+	publisher.Store(second) // writing is not affected
 	for _, want := range []string{first.ID, second.ID} {
 		if ev := stranger.MustLive(proved); ev.ID != want {
 			t.Fatalf("who has proved a key got %s, want %s", ev.ID, want)

@@ -14,13 +14,13 @@ import (
 	"engramd/internal/gate/oracle"
 )
 
-// gateSeedVar names one seed to run alone: that of a failure.
+// gateSeedVar names the seed of a failure, to run it alone.
 const gateSeedVar = "ENGRAMD_TEST_GATE_SEED"
 
-// TestGateRandom asks random questions, up to three filters each, as random
+// TestGateRandom asks random questions, of up to three filters each, as random
 // readers about random events, some of them superseded, under random options,
-// on every surface. The seeds are others in each run, and in the names of the
-// subtests. make soak has more of them.
+// on every surface. Each run has new seeds, which are in the names of the
+// subtests. make soak runs more of them.
 func TestGateRandom(t *testing.T) {
 	fresh := uint64(rig.Now()) &^ 3
 	seeds := []uint64{fresh + 1, fresh + 2, fresh + 3} // the last is of a private relay
@@ -72,7 +72,8 @@ func randomGateRun(seed uint64) *gateRun {
 	return run
 }
 
-// randomGateCases asks for contracts in dispute, one at a time and together, and for what was superseded in them.
+// randomGateCases asks for disputed contracts, one at a time and together, and
+// for superseded versions in them.
 func randomGateCases(disputes []gatetest.Dispute) (asks []gateAsk) {
 	var all []string
 	for _, d := range disputes {
@@ -111,7 +112,7 @@ func randomGateAsks(g *gatetest.Gen, r gateReader, events []*nostr.Event) []gate
 // randomGatePast asks for the versions at one of the addresses, or beside it.
 func randomGatePast(g *gatetest.Gen, events []*nostr.Event) *gatePast {
 	about := events[g.Rand.IntN(len(events))]
-	for range 4 { // of many kinds no version is kept
+	for range 4 { // many kinds keep no versions
 		if about.Kind < 30000 {
 			about = events[g.Rand.IntN(len(events))]
 		}

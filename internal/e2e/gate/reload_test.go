@@ -13,8 +13,8 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// TestGateReload: SIGHUP with stricter rules holds for subscriptions that were
-// let through before it. Whoever may read by the new rules misses nothing.
+// TestGateReload: after SIGHUP stricter rules hold for subscriptions that were
+// granted before. A reader whom the new rules allow misses nothing.
 func TestGateReload(t *testing.T) {
 	const contract = "contract-reload"
 	relay := relaytest.Start(t, relaytest.Options{Build: rig.Watched, Config: "[gate]\ncontracts = \"contract\"\n"})
@@ -56,9 +56,9 @@ func TestGateReload(t *testing.T) {
 	stranger.Closed("restricted: ", thread)
 }
 
-// TestGateReloadOfReplicas: a key that is taken off gate.replicas gets nothing
-// gated any more, by the subscription that it opened before, and is refused what
-// it asked for then.
+// TestGateReloadOfReplicas: a key that is removed from gate.replicas gets
+// nothing gated any more on its open subscription, and new requests are
+// refused.
 func TestGateReloadOfReplicas(t *testing.T) {
 	config := "[gate]\nreplicas = [\"" + rig.GateReplica.Pub + "\"]\n"
 	relay := relaytest.Start(t, relaytest.Options{Build: rig.Watched, Config: config})

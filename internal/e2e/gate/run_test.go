@@ -15,7 +15,7 @@ import (
 	"engramd/nips/nip01"
 )
 
-// gateReader is one who asks: a connection that proved these keys.
+// gateReader is a reader: a connection that proved these keys.
 type gateReader struct {
 	name string
 	keys []relaytest.Key
@@ -33,38 +33,38 @@ func (r gateReader) pubs() []string {
 // contract.
 type gateAsk struct {
 	name             string
-	kind, constraint int // where it is in the table
+	kind, constraint int // its place in the table
 	filters          []nostr.Filter
 	past             *gatePast
 	thread           *gateThread
 }
 
-// of returns the requests that a surface takes.
+// of returns the requests that a surface supports.
 func (d gateDriver) of(asks []gateAsk) []gateAsk {
 	return slices.DeleteFunc(slices.Clone(asks), func(ask gateAsk) bool {
 		return d.past != (ask.past != nil) || ask.past != nil && d.all != ask.past.everybody || d.thread != (ask.thread != nil)
 	})
 }
 
-// gateRun is one relay under some options, with events, readers, and what each
-// reader asks on every surface.
+// gateRun is one relay under some options, with events, readers, and each
+// reader's questions on every surface.
 type gateRun struct {
 	build   relaytest.Build
 	options oracle.Options
 	events  []*nostr.Event // in the order in which they are published
 	readers []gateReader
 	asks    [][]gateAsk    // per reader
-	kept    []*nostr.Event // superseded versions, once asked for
+	kept    []*nostr.Event // superseded versions, once read
 	private []gatePrivate  // written over HTTP once the events are there
 	shares  gateShares
 }
 
-// gateMarker is the kind of the event that says on every connection that all
-// live events before it were delivered. No rule gates it.
+// gateMarker is the kind of the event that tells every connection that all live
+// events before it were delivered. No rule gates it.
 const gateMarker = 9999
 
-// gateEnv says the options to the daemon. A connection needs one open
-// subscription per question.
+// gateEnv returns the options as the daemon's environment. A connection needs
+// one open subscription per question.
 func gateEnv(o oracle.Options) []string {
 	env := []string{
 		"ENGRAMD_CONTRACTS_ANY_ID=true",
@@ -91,12 +91,12 @@ type gateConn struct {
 	http       *rig.Caller
 	replies    *gateReplies
 	marker     string   // id of the event that is published last
-	challenges []string // AUTH frames after that of the opening
+	challenges []string // further AUTH frames after the first
 }
 
-// run asks everything on every surface and compares with the oracle: the live
-// ones are subscribed to before the events are published, the others asked
-// after.
+// run asks everything on every surface and compares with the oracle: live
+// subscriptions are opened before the events are published, other questions
+// asked after.
 func (g *gateRun) run(t *testing.T) {
 	t.Helper()
 	g.options = oracle.Judge(g.options, g.events)
@@ -122,7 +122,7 @@ func (g *gateRun) run(t *testing.T) {
 	publisher.Store(marker)
 	for i, conn := range conns {
 		if g.deaf(conn) {
-			continue // that nothing came at all is looked at in the end
+			continue // the end of run checks that nothing at all arrived
 		}
 		if err := conn.takeLive(answers[gate.SurfaceLive][i]); err != nil {
 			t.Fatalf("%s: %v", conn.name, err)
@@ -148,7 +148,7 @@ func (g *gateRun) run(t *testing.T) {
 	}
 }
 
-// deaf reports whether the relay sends a reader nothing that happens.
+// deaf reports whether the relay delivers nothing live to a reader.
 func (g *gateRun) deaf(c *gateConn) bool { return g.options.AuthRequired && len(c.keys) == 0 }
 
 // askAll has every reader ask all its questions on one surface.
@@ -165,8 +165,9 @@ func (g *gateRun) askAll(t *testing.T, conns []*gateConn, s gate.Surface) [][]ga
 	return all
 }
 
-// publish sends all events at once and wants each to be taken, but for those
-// that are superseded before they come; entries of contracts are taken all the same.
+// publish sends all events at once. Each must be accepted, except those that
+// are superseded before they arrive; entries of contracts are accepted even
+// then.
 func (g *gateRun) publish(t *testing.T, p *rig.Peer) {
 	t.Helper()
 	for _, ev := range g.events {
@@ -192,8 +193,8 @@ func (g *gateRun) past() []*nostr.Event {
 	return g.kept
 }
 
-// delivered returns the events that were news when they came; what is said in a
-// contract is, whatever its date.
+// delivered returns the events that were new on arrival; entries of contracts
+// are, whatever their date.
 func (g *gateRun) delivered() []*nostr.Event {
 	var news []*nostr.Event
 	for i, ev := range g.events {
@@ -204,7 +205,7 @@ func (g *gateRun) delivered() []*nostr.Event {
 	return news
 }
 
-// gateAnswer is what a surface gave.
+// gateAnswer is the answer of a surface.
 type gateAnswer struct {
 	closed    string   // text of CLOSED, or the error of an HTTP answer
 	ids       []string // in the order in which they came
@@ -213,7 +214,7 @@ type gateAnswer struct {
 	text      string   // of a contract, or of its memory
 }
 
-// compare holds one reader's answers against the oracle.
+// compare compares one reader's answers with the oracle's.
 func (g *gateRun) compare(t *testing.T, r *gateConn, s gate.Surface, asks []gateAsk, answers []gateAnswer, events []*nostr.Event) {
 	t.Helper()
 	wrong := 0
@@ -254,7 +255,7 @@ func (g *gateRun) judge(reader []string, ask gateAsk, s gate.Surface, events []*
 		return g.judgeThread(s, reader, ask.thread, got)
 	}
 	if d.live {
-		o.Disputes = nil // nothing was agreed when it was asked
+		o.Disputes = nil // nothing was agreed yet when it was asked
 	}
 	if prefix := g.refused(d, o, reader, ask); prefix != "" {
 		if !strings.HasPrefix(got.closed, prefix+": ") || len(got.ids) > 0 {
@@ -277,8 +278,8 @@ func (g *gateRun) judge(reader []string, ask gateAsk, s gate.Surface, events []*
 	return d.judge(o, ask, visible, got)
 }
 
-// compareChallenges wants one challenge before every auth-required, always the
-// one of the opening.
+// compareChallenges fails unless there is one challenge before every
+// auth-required, always the first one.
 func (g *gateRun) compareChallenges(t *testing.T, r *gateConn, i int) {
 	t.Helper()
 	want := 0

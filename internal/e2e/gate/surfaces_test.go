@@ -25,8 +25,8 @@ type gateDriver struct {
 	shared bool // takes turns in the table: see gateShares
 	thread bool // asks for contracts and their memory, not by filter
 	ask    func(c *gateConn, s gate.Surface, asks []gateAsk) ([]gateAnswer, error)
-	// judge compares an answer that is no refusal with the events that the
-	// oracle shows, and says what is wrong.
+	// judge compares an answer that is no refusal with the events that the oracle
+	// shows, and describes what is wrong.
 	judge func(o oracle.Options, ask gateAsk, visible []*nostr.Event, got gateAnswer) string
 }
 
@@ -65,7 +65,7 @@ func TestGateDrivers(t *testing.T) {
 	}
 }
 
-// gateFilters are filters as they go on the wire: a nil list is left out, an
+// gateFilters returns filters as they are sent: a nil list is left out, an
 // empty one is not.
 func gateFilters(filters []nostr.Filter) []any {
 	var out []any
@@ -171,7 +171,7 @@ func askReq(c *gateConn, s gate.Surface, asks []gateAsk) ([]gateAnswer, error) {
 	})
 }
 
-// judgeStored wants every visible event, newest first and ties by lowest id,
+// judgeStored requires every visible event, newest first and ties by lowest id,
 // up to the limit of a single filter.
 func judgeStored(_ oracle.Options, ask gateAsk, visible []*nostr.Event, got gateAnswer) string {
 	sorted := slices.SortedFunc(slices.Values(visible), func(a, b *nostr.Event) int {
@@ -190,8 +190,8 @@ func judgeStored(_ oracle.Options, ask gateAsk, visible []*nostr.Event, got gate
 	return ""
 }
 
-// askLive opens the subscriptions, which stay open. What comes later is taken
-// by takeLive.
+// askLive opens the subscriptions, which stay open; takeLive reads what arrives
+// later.
 func askLive(c *gateConn, s gate.Surface, asks []gateAsk) ([]gateAnswer, error) {
 	answers, err := c.pipeline(s, asks, func(sub string, filters []nostr.Filter) error {
 		return c.Send("REQ", append([]any{sub}, gateFilters(filters)...)...)
@@ -204,9 +204,9 @@ func askLive(c *gateConn, s gate.Surface, asks []gateAsk) ([]gateAnswer, error) 
 	return answers, err
 }
 
-// takeLive adds live events to the answers of askLive until the marker comes
-// to the last subscription, which asks for nothing else: frames of a connection
-// are in order, so all live events have come by then.
+// takeLive adds live events to the answers of askLive until the marker arrives
+// on the last subscription, which matches nothing else: frames of a connection
+// are in order, so all live events have arrived by then.
 func (c *gateConn) takeLive(answers []gateAnswer) error {
 	for {
 		f, err := c.Next()
@@ -231,8 +231,8 @@ func (c *gateConn) takeLive(answers []gateAnswer) error {
 	}
 }
 
-// eventID returns the id of the event in a frame, "" when there is none. It
-// reads no more of the event than it must: hundreds of thousands come.
+// eventID returns the id of the event in a frame, "" if there is none. It
+// parses as little as possible, because hundreds of thousands arrive.
 func eventID(f relaytest.Frame) string {
 	const head = `{"id":"`
 	if f.Label != "EVENT" || len(f.Args) != 2 {
@@ -248,13 +248,13 @@ func eventID(f relaytest.Frame) string {
 }
 
 // isMarkerCopy reports whether a frame brings the marker to a question that
-// happens to match it too. It may come at any time after the marker.
+// also matches it. It may arrive at any time after the marker.
 func (c *gateConn) isMarkerCopy(f relaytest.Frame) bool {
 	return eventID(f) == c.marker && strings.HasPrefix(f.Sub(), gate.SurfaceLive.String()+"-")
 }
 
-// judgeLive wants every visible event once, in the order of publishing. Those
-// that are not stored (ephemeral ones) wait for no commit and may come earlier.
+// judgeLive requires every visible event once, in the order of publishing.
+// Ephemeral events wait for no commit and may arrive earlier.
 func judgeLive(_ oracle.Options, _ gateAsk, visible []*nostr.Event, got gateAnswer) string {
 	for _, ev := range slices.Clone(visible) {
 		if at := slices.Index(got.ids, ev.ID); nostr.IsEphemeralKind(ev.Kind) && at >= 0 {
@@ -274,7 +274,7 @@ func askCount(c *gateConn, s gate.Surface, asks []gateAsk) ([]gateAnswer, error)
 	})
 }
 
-// judgeCount wants the exact number, whatever the limit.
+// judgeCount requires the exact number, whatever the limit.
 func judgeCount(_ oracle.Options, _ gateAsk, visible []*nostr.Event, got gateAnswer) string {
 	if got.count != int64(len(visible)) {
 		return fmt.Sprintf("COUNT %d, want %d", got.count, len(visible))
@@ -282,7 +282,7 @@ func judgeCount(_ oracle.Options, _ gateAsk, visible []*nostr.Event, got gateAns
 	return ""
 }
 
-// gateWord is what the search driver looks for in every filter.
+// gateWord is the word that the search driver adds to every filter.
 const gateWord = "cedar"
 
 func askSearch(c *gateConn, s gate.Surface, asks []gateAsk) ([]gateAnswer, error) {
@@ -296,9 +296,9 @@ func askSearch(c *gateConn, s gate.Surface, asks []gateAsk) ([]gateAnswer, error
 	return askReq(c, s, searching)
 }
 
-// judgeSearch wants, in any order, every visible note, article and plain
-// contract entry with the word, and nothing that is not visible or without it.
-// Which other kinds are searched is not the gate's business.
+// judgeSearch requires, in any order, every visible note, article and plain
+// contract entry with the word, and no event that is hidden or lacks it. Which
+// other kinds are searched does not concern the gate.
 func judgeSearch(o oracle.Options, ask gateAsk, visible []*nostr.Event, got gateAnswer) string {
 	var may, must []*nostr.Event
 	for _, ev := range visible {
@@ -334,7 +334,7 @@ func judgeSearch(o oracle.Options, ask gateAsk, visible []*nostr.Event, got gate
 
 func gateSearched(o oracle.Options, ev *nostr.Event) bool {
 	if ev.Kind == relaytest.KindEntry {
-		return true // the word is in plain ones only
+		return true // only plain entries contain the word
 	}
 	return (ev.Kind == relaytest.KindNote || ev.Kind == 30023) && !oracle.Gated(o, ev)
 }
@@ -347,7 +347,8 @@ func gateIDs(events []*nostr.Event) []string {
 	return ids
 }
 
-// gateDiff says by kind what is there and must not be, and the other way.
+// gateDiff lists by kind the ids that are there and should not be, and those
+// that are missing.
 func gateDiff(got []string, want []*nostr.Event) string {
 	var missing []string
 	for _, ev := range want {

@@ -15,17 +15,17 @@ import (
 	"engramd/nips/nip01"
 )
 
-// What may be reconciled at once below, and what by a replica.
+// The bounds of one reconciliation below, for readers and for a replica.
 const (
 	gateSyncBound    = 4
 	gateReplicaBound = 30
 	gateTooMany      = nip01.PrefixBlocked + ": too many query results"
 )
 
-// TestGateSyncBound asks every filter shape of the table as every reader for a
-// reconciliation where few events are allowed in one. Only what the reader may see
-// counts: what is hidden from him neither brings him over the bound nor changes
-// what he is told above it. The options take turns: see gateShares.
+// TestGateSyncBound asks for a reconciliation of every filter shape of the
+// table as every reader, where few events are allowed in one. Only visible
+// events count: hidden ones neither exceed the bound nor change the answer
+// above it. The options take turns: see gateShares.
 func TestGateSyncBound(t *testing.T) {
 	first := int(rig.Seed(t) % 4)
 	for turn, o := range gateTableOptions() {
@@ -66,8 +66,8 @@ func TestGateSyncBound(t *testing.T) {
 // over it, and of the first those that are over it with what is hidden.
 type gateBounded struct{ within, over, hiddenOver int }
 
-// judgeBounded returns what is wrong with the answers to the filters of one
-// request, of which the first that is no answer is told.
+// judgeBounded describes what is wrong with the answers to the filters of one
+// request; the first refusal is reported.
 func (g *gateRun) judgeBounded(reader []string, ask gateAsk, shown []*nostr.Event, got gateAnswer, seen *gateBounded) string {
 	most := gateSyncBound
 	if slices.ContainsFunc(reader, func(key string) bool { return slices.Contains(g.options.Replicas, key) }) {

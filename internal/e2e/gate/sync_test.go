@@ -16,9 +16,9 @@ import (
 	"engramd/nips/nip77"
 )
 
-// askSync reconciles with nothing on this side, filter by filter, because a
-// NEG-OPEN has one: the answer lists all ids. A limit is taken off: with it the
-// request is refused whatever it asks for.
+// askSync reconciles with an empty set, filter by filter, because a NEG-OPEN
+// has one filter: the answer lists all ids. A limit is removed, because a
+// filter with one is refused.
 func askSync(c *gateConn, s gate.Surface, asks []gateAsk) ([]gateAnswer, error) {
 	for n, ask := range asks {
 		for i, f := range ask.filters {
@@ -40,7 +40,7 @@ func askSync(c *gateConn, s gate.Surface, asks []gateAsk) ([]gateAnswer, error) 
 	return answers, nil
 }
 
-// takeSync adds what one filter of an ask is answered.
+// takeSync adds the answer to one filter of a question.
 func (c *gateConn) takeSync(a *gateAnswer, sub string) error {
 	f, err := c.Next()
 	for err == nil && c.isMarkerCopy(f) {
@@ -73,7 +73,7 @@ func (c *gateConn) takeSync(a *gateAnswer, sub string) error {
 	return err
 }
 
-// listedIDs are the ids of a NEG-MSG that lists everything.
+// listedIDs returns the ids of a NEG-MSG that lists everything.
 func listedIDs(f relaytest.Frame) (ids []string, err error) {
 	msg, err := hex.DecodeString(f.Text(1))
 	if err != nil {
@@ -93,7 +93,7 @@ func listedIDs(f relaytest.Frame) (ids []string, err error) {
 	return ids, err
 }
 
-// judgeSync wants every visible event and no other, whatever the limit.
+// judgeSync requires every visible event and no other, whatever the limit.
 func judgeSync(_ oracle.Options, _ gateAsk, visible []*nostr.Event, got gateAnswer) string {
 	ids := slices.Compact(slices.Sorted(slices.Values(got.ids)))
 	if want := slices.Sorted(slices.Values(gateIDs(visible))); !slices.Equal(ids, want) {

@@ -36,8 +36,8 @@ func TestGateTable(t *testing.T) {
 	}
 }
 
-// TestGateTableHasEveryKind: events of every kind that the gate's table knows are
-// in this one, and filters that name them alone.
+// TestGateTableHasEveryKind: for every kind in the gate's table there is an
+// event here, and a filter that names the kind alone.
 func TestGateTableHasEveryKind(t *testing.T) {
 	have, named := map[int]bool{}, map[int]bool{}
 	for _, ev := range gateTableHeads() {
@@ -55,9 +55,9 @@ func TestGateTableHasEveryKind(t *testing.T) {
 	}
 }
 
-// gateTableOptions returns every combination, two with rules, of which one
-// is the default otherwise and one has everything turned round, and one of a
-// relay that is private, with all else as open as can be; with -short only these
+// gateTableOptions returns every combination of options, two with rules, one of
+// them with the other defaults and one with everything inverted, and one of a
+// private relay that is otherwise as open as possible; with -short only these
 // three.
 func gateTableOptions() []oracle.Options {
 	replicas := []string{rig.GateReplica.Pub}
@@ -98,8 +98,8 @@ func gateTableEvents() []*nostr.Event {
 	return append(gateTableVersions(), gateTableHeads()...)
 }
 
-// gateTableVersions returns versions that the heads supersede: of every class
-// that has any, and with other people in them than the heads.
+// gateTableVersions returns versions that the heads supersede, of every class
+// that keeps them, and with other parties than the heads.
 func gateTableVersions() []*nostr.Event {
 	at := int64(1_690_000_000)
 	next := func() int64 { at++; return at }
@@ -190,8 +190,9 @@ func gateTableHeads() []*nostr.Event {
 	return append(append(heads, gateTableDeletions(next)...), gateTableCases(next)...)
 }
 
-// gateTableCases returns a contract in dispute that its arbitrator ends, which has everything in it that he reads, and
-// what he must not; an offer that names him; and a contract in which the worker did not repeat that.
+// gateTableCases returns a disputed contract that its arbitrator ends, with
+// everything that the arbitrator reads and what is hidden; an offer that names
+// the arbitrator; and a contract whose worker did not repeat the arbitrator.
 func gateTableCases(next func() int64) []*nostr.Event {
 	agent, worker, stranger, judge := rig.GateAgent, rig.GateWorker, rig.GateStranger, rig.GateJudge
 	terms := []nostr.Tag{{"arbitrator", judge.Pub}, {"decider", rig.GateSecond.Pub}}
@@ -227,9 +228,9 @@ func gateTableCases(next func() int64) []*nostr.Event {
 // The contracts of gateTableCases.
 const gateCase, gateOffer, gateHalf = "contract-7", "contract-8", "contract-9"
 
-// gateTableDeletions returns events that their authors delete by id alone, and
-// the requests: for what was open, what was gated, both, what is not there, what
-// is somebody else's, what was deleted before, and a request itself.
+// gateTableDeletions returns events that their authors delete by id, and the
+// requests: for open and gated events, for both, for unknown events, another
+// author's events, events deleted before, and for a request itself.
 func gateTableDeletions(next func() int64) []*nostr.Event {
 	agent, owner, stranger := rig.GateAgent, rig.GateOwner, rig.GateStranger
 	sign := func(k relaytest.Key, kind int, tags ...nostr.Tag) *nostr.Event {
@@ -241,7 +242,7 @@ func gateTableDeletions(next func() int64) []*nostr.Event {
 	memory := relaytest.Memory(agent, owner.Pub, "mem/gone", "cedar", next())
 	approvals := sign(agent, 30078, nostr.Tag{"d", "engramd/agents"}, nostr.Tag{"p", owner.Pub})
 	first := sign(agent, 5, e(note))
-	second := next() // in which two things are said
+	second := next() // in which there are two entries
 	said, again := relaytest.Entry(agent, rig.GateWorker.Pub, "contract-4", "message", "cedar, taken back", second), relaytest.Entry(agent, rig.GateWorker.Pub, "contract-4", "message", "cedar once more", second)
 	sealed := relaytest.SealedEntry(agent, rig.GateWorker.Pub, "contract-4", "note", "cedar", next())
 	return []*nostr.Event{
@@ -270,8 +271,8 @@ type gateKinds struct {
 	kinds []int
 }
 
-// gateTableKinds returns those that the options make a difference to, and all
-// others too where rules gate some of them.
+// gateTableKinds returns the kinds that the options affect, and all others too
+// where rules gate some of them.
 func gateTableKinds(all bool) []gateKinds {
 	some := []gateKinds{
 		{"anything", nil}, {"engrams", []int{30174}}, {"entries", []int{30090}}, {"states", []int{30091}},
@@ -303,8 +304,8 @@ func gateTableAsks(r gateReader, events []*nostr.Event, all bool) []gateAsk {
 	return asks
 }
 
-// gateTablePast asks everybody's versions of every kind, those of single
-// addresses, some only, and what is not there.
+// gateTablePast asks for all authors' versions of every kind, of single
+// addresses, with a limit, and of what does not exist.
 func gateTablePast() []gateAsk {
 	var asks []gateAsk
 	ask := func(name string, past gatePast) {
@@ -339,14 +340,14 @@ func gateTablePast() []gateAsk {
 	return asks
 }
 
-// gateConstraint is what a filter asks of the kinds it names.
+// gateConstraint is what a filter requires besides kinds.
 type gateConstraint struct {
 	name   string
 	filter nostr.Filter
 }
 
-// gateConstraints returns all of them; "mine" are the reader's keys, the
-// agent's for nobody.
+// gateConstraints returns all of them; "mine" are the reader's keys, or the
+// agent's for a reader without one.
 func gateConstraints(r gateReader, events []*nostr.Event) []gateConstraint {
 	agent, owner, stranger := rig.GateAgent.Pub, rig.GateOwner.Pub, rig.GateStranger.Pub
 	mine := r.pubs()

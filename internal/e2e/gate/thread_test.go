@@ -18,20 +18,20 @@ import (
 	"engramd/internal/gate/oracle"
 )
 
-// gateThread is a question about a contract; entries are the ids of which
-// single entries are asked for.
+// gateThread is a question about a contract; entries are the ids of single
+// entries to ask for.
 type gateThread struct {
 	contract string
 	entries  []string
 }
 
-// gatePrivate is a private entry, which only its author may learn of.
+// gatePrivate is a private entry, which only its author may see.
 type gatePrivate struct {
 	by                    relaytest.Key
 	contract, id, visible string
 }
 
-// gateTablePrivate returns one of each party.
+// gateTablePrivate returns one entry of each party.
 func gateTablePrivate() []gatePrivate {
 	return []gatePrivate{
 		{rig.GateAgent, "contract-5", "mem_00000000aaaa", "poster_only"},
@@ -39,9 +39,9 @@ func gateTablePrivate() []gatePrivate {
 	}
 }
 
-// gateTableThreads asks for contracts with a state and without, each by every
-// key of the reader: as many contracts as no reader has keys, so that the n-th
-// request meets all.
+// gateTableThreads asks for contracts with and without a state, each with every
+// key of the reader. The number of contracts and the number of a reader's keys
+// differ, so that the n-th request meets all.
 func gateTableThreads(r gateReader, entries func(contract string) []string) (asks []gateAsk) {
 	for range max(1, len(r.keys)) {
 		for _, contract := range []string{"contract-1", "contract-3", "contract-4", "contract-5", "contract-0", gateCase, gateOffer, gateHalf} {
@@ -51,11 +51,11 @@ func gateTableThreads(r gateReader, entries func(contract string) []string) (ask
 	return asks
 }
 
-// gateEntryID is what the API calls an entry without agentry:entry.
+// gateEntryID returns an entry's id in the API, without agentry:entry.
 func gateEntryID(ev *nostr.Event) string { return "mem_" + ev.ID[:12] }
 
-// entryIDs are those of all entries of a contract, of one that is not there, and of
-// the run's others a share.
+// entryIDs returns the ids of all entries of a contract, of one that does not
+// exist, and of some entries of other contracts.
 func (g *gateRun) entryIDs(contract string) []string {
 	all := []string{"mem_000000000000"}
 	add := func(of, id string, part int) {
@@ -86,8 +86,8 @@ func (g *gateRun) whisper(t *testing.T, c *rig.Caller) {
 	}
 }
 
-// threadRead is how one surface asks: which requests a question is, and what
-// the answers tell, as text that the oracle can say too.
+// threadRead is how one surface asks: the requests of a question, and the
+// answers as text that can be derived from the oracle.
 type threadRead struct {
 	requests func(th *gateThread) []threadRequest
 	tell     func(bodies [][]byte) (string, error)
@@ -141,17 +141,17 @@ func threadDriver(read threadRead) gateDriver {
 	}}
 }
 
-// scene is what a contract id means to one who asks.
+// scene is what a reader may see of a contract id.
 type scene struct {
 	poster, worker, status string
-	judge, decider         string         // on whom both have agreed
-	entries                []*nostr.Event // that he may see, as they came
+	judge, decider         string         // on whom both parties agreed
+	entries                []*nostr.Event // that the reader may see, in the order of arrival
 	moves                  []*nostr.Event // the same
-	private                []gatePrivate  // his own
+	private                []gatePrivate  // the reader's own
 }
 
-// pairs returns the contracts of the run: two people under an id, and where
-// they stand, in the order in which they came.
+// pairs returns the contracts of the run in the order of arrival: two parties
+// under an id, and their state.
 func (g *gateRun) pairs() (ids []string, all []scene) {
 	for _, ev := range g.events {
 		if ev.Kind != relaytest.KindState {
@@ -178,7 +178,7 @@ func (g *gateRun) pairs() (ids []string, all []scene) {
 	return ids, all
 }
 
-// gateNamed are the keys in an event's p tags.
+// gateNamed returns the keys in an event's p tags.
 func gateNamed(ev *nostr.Event) (keys []string) {
 	for tag := range ev.Tags.FindAll("p") {
 		keys = append(keys, tag[1])
@@ -186,7 +186,8 @@ func gateNamed(ev *nostr.Event) (keys []string) {
 	return keys
 }
 
-// agreed is the key that the open of a contract names in a tag and its acceptance repeats, "" for none.
+// agreed returns the key that a contract's open names in a tag and its
+// acceptance repeats, or "".
 func (g *gateRun) agreed(contract string, s scene, name string) string {
 	says := func(author, status string) string {
 		for _, ev := range g.events {
@@ -203,7 +204,8 @@ func (g *gateRun) agreed(contract string, s scene, name string) string {
 	return ""
 }
 
-// said reports whether contract memory is between the two of a scene: what one says to the other, or a decision about both.
+// said reports whether an event is between the two parties of a scene: an entry
+// or state of one for the other, or a decision about both.
 func (s scene) said(ev *nostr.Event) bool {
 	named := gateNamed(ev)
 	if len(named) == 2 {
@@ -212,15 +214,17 @@ func (s scene) said(ev *nostr.Event) bool {
 	return s.has(ev.PubKey) && s.has(named[0])
 }
 
-// whole reports whether somebody reads all of a thread: the two, and their arbitrator.
+// whole reports whether a key reads all of a thread: the parties, and their
+// arbitrator.
 func (s scene) whole(key string) bool { return s.has(key) || key != "" && key == s.judge }
 
-// decides reports whether somebody may decide about it as a relay's operator does, and reads it then.
+// decides reports whether a key may decide a dispute as a relay's operator
+// does, and reads it then.
 func (s scene) decides(key string) bool { return key != "" && key == s.decider }
 
-// talks returns the contracts of which only entries are known: two people under
-// an id that has no state, the first to speak as the poster, in the order in
-// which they came.
+// talks returns the contracts of which only entries are known, in the order of
+// arrival: two keys under an id without a state, the first author as the
+// poster.
 func (g *gateRun) talks() (ids []string, all []scene) {
 	known, _ := g.pairs()
 	for _, ev := range g.events {
@@ -238,7 +242,7 @@ func (g *gateRun) talks() (ids []string, all []scene) {
 	return ids, all
 }
 
-// talkOf is the first talk of somebody under an id.
+// talkOf returns a key's first talk under an id.
 func (g *gateRun) talkOf(who, contract string) (scene, bool) {
 	ids, all := g.talks()
 	for i := range all {
@@ -251,10 +255,10 @@ func (g *gateRun) talkOf(who, contract string) (scene, bool) {
 
 func (s scene) has(key string) bool { return key != "" && (s.poster == key || s.worker == key) }
 
-// sceneOf decides what one who proved a key, or none, learns of a contract by
-// its id, and with which status he is refused. It asks the oracle of the filters
-// of the protocol that stand for the question: the contract named, and, for the
-// parties, their own entries and those to them.
+// sceneOf returns what a reader with one proved key, or none, learns of a
+// contract by its id, and with which status the reader is refused. It asks the
+// oracle the filters that stand for the question: the contract named, and, for
+// the parties, entries of their own and to them.
 func (g *gateRun) sceneOf(who, contract string) (found scene, status int) {
 	reader := []string{}
 	if who != "" {
@@ -265,8 +269,8 @@ func (g *gateRun) sceneOf(who, contract string) (found scene, status int) {
 	mine.Authors = reader
 	toMe.Tags = nostr.TagMap{"d": {contract}, "p": reader}
 	capable := oracle.Refused(g.options, reader, named) == ""
-	// A contract is no event: its memory is shown to a replica as to whoever
-	// names it, where naming it is enough.
+	// A contract is no event: a replica sees its memory like anybody who names it,
+	// where naming it is enough.
 	o := g.options
 	if slices.Contains(o.Replicas, who) {
 		o.Replicas, o.Contracts = nil, ""
@@ -312,7 +316,7 @@ func (g *gateRun) sceneOf(who, contract string) (found scene, status int) {
 		if oracle.TakenBack(ev, g.events) && !reads {
 			continue
 		}
-		// To the arbitrator a sealed entry is listed as one that is sealed.
+		// The arbitrator sees a sealed entry listed as sealed.
 		sealed := !strings.HasPrefix(ev.Content, "{")
 		if reads && (!sealed || found.whole(who)) || slices.ContainsFunc([]nostr.Filter{named, mine, toMe}, func(f nostr.Filter) bool { return oracle.Visible(o, reader, f, ev) }) {
 			found.entries = append(found.entries, ev)
@@ -326,17 +330,17 @@ func (g *gateRun) sceneOf(who, contract string) (found scene, status int) {
 	return found, http.StatusOK
 }
 
-// judgeThread returns what is wrong with an answer about a contract.
+// judgeThread describes what is wrong with an answer about a contract.
 func (g *gateRun) judgeThread(s gate.Surface, reader []string, th *gateThread, got gateAnswer) string {
 	who := strings.Join(reader, "")
 	found, status := g.sceneOf(who, th.contract)
 	switch {
-	case (s == gate.SurfaceThreadSearch || s == gate.SurfaceThreadOrder) && who == "": // it is work: somebody must ask for it
+	case (s == gate.SurfaceThreadSearch || s == gate.SurfaceThreadOrder) && who == "": // searching is work, which only a proved key may cause
 		status = http.StatusUnauthorized
 	case s == gate.SurfaceThreadOrder && !found.whole(who) && !(found.decides(who) && found.status == "disputed"):
 		status = http.StatusNotFound
 	case s != gate.SurfaceContracts && s != gate.SurfaceContract:
-	case who == "": // naming a contract shows its entries, not what the API knows of it
+	case who == "": // naming a contract shows its entries, not the API's own data about it
 		status = http.StatusUnauthorized
 	case s == gate.SurfaceContracts:
 		status = http.StatusOK
@@ -400,7 +404,7 @@ var readContracts = threadRead{
 	},
 }
 
-// gateContract is what the table compares of a contract.
+// gateContract is the part of a contract that the table compares.
 type gateContract struct {
 	ID     string `json:"contract_id"`
 	Status string
@@ -424,7 +428,8 @@ var readContract = threadRead{
 	},
 }
 
-// tellEntries tells the ids of entries in their order, and how many there are.
+// tellEntries returns the ids of entries in their order, and their number, as
+// text.
 func tellEntries(bodies [][]byte) (string, error) {
 	var page struct {
 		Entries []struct {
@@ -440,7 +445,7 @@ func tellEntries(bodies [][]byte) (string, error) {
 	return fmt.Sprint(page.Total, ids), err
 }
 
-// ids are those of everything in the scene that passes.
+// ids returns the ids of the events in the scene that pass.
 func (s scene) ids(pass func(*nostr.Event) bool) []string {
 	ids := []string{}
 	for _, ev := range s.entries {
@@ -544,7 +549,7 @@ var readThreadSearch = threadRead{
 	},
 }
 
-// notes are those of the moves in the scene.
+// notes returns the notes of the scene's moves.
 func (s scene) notes() (all []string) {
 	for _, ev := range s.moves {
 		var said struct{ Note string }
@@ -612,8 +617,8 @@ var readThreadOrder = threadRead{
 	},
 }
 
-// TestGateThreadsAreReached: the table's contracts are such that every kind of
-// answer comes to somebody.
+// TestGateThreadsAreReached: every kind of answer occurs for some reader of the
+// table's contracts.
 func TestGateThreadsAreReached(t *testing.T) {
 	run := gateRun{events: gateTableEvents(), private: gateTablePrivate()}
 	statuses, sizes := map[int]int{}, map[int]int{}

@@ -15,8 +15,8 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// apart makes loopback addresses count as any others, so that attackers and
-// victims are told apart by theirs.
+// apart makes loopback addresses count like any others, so that attackers and
+// victims have addresses of their own.
 const apart = "ENGRAMD_LIMITS_LOOPBACK_EXEMPT=false"
 
 // dialAt connects a peer from a loopback address of its own.
@@ -30,7 +30,7 @@ func dialAt(t *testing.T, c *relaytest.Child, addr string) *rig.Peer {
 	return &rig.Peer{Client: cl, T: t}
 }
 
-// quotedValues is n values of a filter.
+// quotedValues returns n quoted values of a filter.
 func quotedValues(n int, value func(i int) string) string {
 	list := make([]string, n)
 	for i := range list {
@@ -40,9 +40,9 @@ func quotedValues(n int, value func(i int) string) string {
 }
 
 // TestAttack_FiltersHoldLittle: connections of one address fill the relay with
-// filters as large as a message. A value of more than a kilobyte is refused, what
-// all of them hold stays within the share of the address, and another address
-// gets its subscriptions.
+// filters as large as a message. A value of more than a kilobyte is refused,
+// all filters together stay within the share of the address, and another
+// address gets its subscriptions.
 func TestAttack_FiltersHoldLittle(t *testing.T) {
 	const conns, each = 40, 12
 	const most = 256 << 20 // 32 MiB of filters and 8 of messages, and as much again twice as garbage
@@ -110,8 +110,8 @@ func TestAttack_FiltersHoldLittle(t *testing.T) {
 
 // TestAttack_LiveFiltersDelayNobody: filters that are found by a tag which the
 // attacker sends and fail on a second list, and events of thousands of tags to
-// try them on. Who writes, and who waits for a live event, hardly notices. An
-// attempt that fails because the machine is busy besides is made again.
+// try them on. Neither a writer nor a reader of live events is delayed
+// noticeably. A failed attempt is repeated five times at most.
 func TestAttack_LiveFiltersDelayNobody(t *testing.T) {
 	const attempts = 6
 	for attempt := 1; ; attempt++ {
@@ -221,7 +221,7 @@ func delayedByLiveFilters(t *testing.T) (wrong []string) {
 		what       string
 		idle, seen []time.Duration
 	}{{"a write", idleWritten, written}, {"a live event", idleLived, lived}} {
-		most := max(10*p99(m.idle), time.Second) // tests share the machine; the siege is stricter
+		most := max(10*p99(m.idle), time.Second) // tests share the machine; the siege has a stricter bound
 		t.Logf("%s: p99 %v alone, %v of %d beside the attack", m.what, p99(m.idle), p99(m.seen), len(m.seen))
 		if p99(m.seen) > most {
 			wrong = append(wrong, fmt.Sprintf("%s: p99 %v, more than %v", m.what, p99(m.seen), most))
@@ -233,8 +233,8 @@ func delayedByLiveFilters(t *testing.T) (wrong []string) {
 
 func p99(sorted []time.Duration) time.Duration { return sorted[len(sorted)*99/100] }
 
-// TestAttack_ShortOfMemory: what clients may hold is set to more than the limit
-// of memory allows. Near the limit, requests are closed with a reason; the
+// TestAttack_ShortOfMemory: the bounds of what clients may hold exceed the
+// limit of memory. Near the limit requests are closed with a reason; the
 // process stays below it, and serves again when the clients are gone.
 func TestAttack_ShortOfMemory(t *testing.T) {
 	const limit = 160 << 20

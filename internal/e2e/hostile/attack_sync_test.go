@@ -18,8 +18,8 @@ import (
 
 const openAll = `["NEG-OPEN","%d",{"kinds":[1]},"6100000200"]`
 
-// reconcilers are what hostile clients do with the two reconciliations that a
-// connection may have open, of all events.
+// reconcilers are what hostile clients do with the two reconciliations of all
+// events that a connection may have open.
 func reconcilers() []func(*websocket.Conn) error {
 	say := func(conn *websocket.Conn, format string, args ...any) error {
 		return conn.WriteMessage(websocket.TextMessage, fmt.Appendf(nil, format, args...))
@@ -27,7 +27,8 @@ func reconcilers() []func(*websocket.Conn) error {
 	open := func(conn *websocket.Conn) error {
 		return errors.Join(say(conn, openAll, 0), say(conn, openAll, 1))
 	}
-	// Ranges that end a second apart: each is looked for, and none fills the answer.
+	// Ranges that end a second apart: each is looked up, and none fills the
+	// answer.
 	skips := `["NEG-MSG","%d","61` + strings.Repeat("020000", 40_000) + `"]`
 	return []func(*websocket.Conn) error{
 		func(conn *websocket.Conn) error { // the largest sets, again and again
@@ -36,7 +37,7 @@ func reconcilers() []func(*websocket.Conn) error {
 			}
 			return errors.Join(drained(conn), drained(conn))
 		},
-		func(conn *websocket.Conn) error { // the dearest messages
+		func(conn *websocket.Conn) error { // the most expensive messages
 			if err := open(conn); err != nil {
 				return err
 			}
@@ -74,10 +75,10 @@ func drained(conn *websocket.Conn) error {
 }
 
 // TestAttack_Reconciliations: a thousand reconciliations of all events, from
-// twenty addresses. What they hold stays within the bound for all, another
-// address reads, writes and reconciles its own all the while in the time that the
-// siege allows, and in the end nothing is held. What it takes before and after the
-// attack says what the machine does besides; an attempt that fails is made again.
+// twenty addresses. What they hold stays within the bound for all; meanwhile
+// another address reads, writes and reconciles within the time that the siege
+// allows; and in the end nothing is held. The times before and after the attack
+// measure the machine's other load; a failed attempt is repeated five times at most.
 func TestAttack_Reconciliations(t *testing.T) {
 	const attempts, times, floor = 6, 10, 250 * time.Millisecond
 	for attempt := 1; ; attempt++ {
@@ -92,8 +93,8 @@ func TestAttack_Reconciliations(t *testing.T) {
 	}
 }
 
-// besideReconcilers is the victim's p99 without the attack, the larger of before
-// and after, and during it.
+// besideReconcilers returns the victim's p99 without the attack, the larger of
+// before and after, and during it.
 func besideReconcilers(t *testing.T) (alone, beside time.Duration) {
 	t.Helper()
 	const conns, addresses, events = 500, 20, 40_000
@@ -152,7 +153,7 @@ func besideReconcilers(t *testing.T) (alone, beside time.Duration) {
 			}
 		})
 	}
-	for range conns / 5 { // those that open theirs and say nothing more
+	for range conns / 5 { // those that open theirs and then stay silent
 		<-begun
 	}
 	attacked := probe(3 * siegeTime()) // longer than a write may stall

@@ -15,8 +15,8 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// behindProxy makes a relay take each client's address from a header, so that
-// clients of one machine come from several.
+// behindProxy makes a relay read each client's address from a header, so that
+// clients of one machine have several.
 var behindProxy = []string{
 	"ENGRAMD_PUBLIC_URL=wss://relay.example", "ENGRAMD_PROXY_TRUSTED=127.0.0.1", "ENGRAMD_PROXY_HEADER=X-Forwarded-For",
 }
@@ -32,8 +32,8 @@ func dialFrom(t *testing.T, relay *relaytest.Child, address string) *relaytest.C
 	return c
 }
 
-// taggedNote is a note with so many rows in the tag index, which no other key's
-// has.
+// taggedNote returns a note with a number of rows in the tag index, which no
+// other key's note shares.
 func taggedNote(k relaytest.Key, rows int) *nostr.Event {
 	tags := make([]nostr.Tag, rows)
 	for i := range tags {
@@ -42,12 +42,12 @@ func taggedNote(k relaytest.Key, rows int) *nostr.Event {
 	return relaytest.Sign(k, 1, rig.Now(), "tagged", tags...)
 }
 
-// TestAttack_IndexRows: forty connections that write events of 3,900 tags have
-// what their address may have of the tag index, and hear rate-limited beyond it;
-// nothing is indexed in part; and another client's writes go on. Before, its
-// median rose from 1 ms to more than 1 s for as long as they stayed. What it is
-// before the attack says what the machine does besides; an attempt that fails is
-// made again.
+// TestAttack_IndexRows: forty connections that write events of 3,900 tags get
+// what their address may have of the tag index, and rate-limited beyond it; no
+// event is indexed in part; and another client's writes go on. Without the
+// bound that client's median rises from 1 ms to more than 1 s. The median
+// before the attack measures the machine's other load; a failed attempt is
+// repeated five times at most.
 func TestAttack_IndexRows(t *testing.T) {
 	const attempts, floor = 6, 100 * time.Millisecond
 	for attempt := 1; ; attempt++ {
@@ -62,8 +62,8 @@ func TestAttack_IndexRows(t *testing.T) {
 	}
 }
 
-// writesBesideIndexRows is the median of another client's writes before and during
-// the attack.
+// writesBesideIndexRows returns the median of another client's writes before
+// and during the attack.
 func writesBesideIndexRows(t *testing.T) (alone, beside time.Duration) {
 	t.Helper()
 	relay := rig.Start(t, behindProxy...)
@@ -94,7 +94,8 @@ func writesBesideIndexRows(t *testing.T) (alone, beside time.Duration) {
 	var attack sync.WaitGroup
 	for i := range attackers {
 		c := dialFrom(t, relay, "192.0.2.1")
-		// Keys of their own: a key's budget is not what stops them.
+		// Each event has a key of its own, so that a key's budget is not what stops
+		// them.
 		var events []*nostr.Event
 		for j := range 5 {
 			events = append(events, taggedNote(relaytest.NewKey(uint64(2000+10*i+j)), rows))
@@ -135,7 +136,7 @@ func writesBesideIndexRows(t *testing.T) (alone, beside time.Duration) {
 	if most := (20_000+int(5000*time.Since(began).Seconds()))/rows + 1; len(stored) > most || limited == 0 {
 		t.Errorf("%d events of %d tags were stored, at most %d are within the rate; %d refused", len(stored), rows, most, limited)
 	}
-	// What was stored is found by its last tag.
+	// A stored event is found by its last tag.
 	c := rig.Dial(t, relay)
 	for _, ev := range stored {
 		last := ev.Tags[len(ev.Tags)-1][1]
@@ -145,9 +146,8 @@ func writesBesideIndexRows(t *testing.T) (alone, beside time.Duration) {
 	return alone, beside
 }
 
-// TestAttack_Rates: what one address may write in a time is the default's, and
-// addresses do not use up one another's. What a relay of one's own takes, on
-// loopback, is not limited.
+// TestAttack_Rates: an address has the default rates, and addresses do not use
+// up one another's. Loopback clients of a relay of one's own are not limited.
 func TestAttack_Rates(t *testing.T) {
 	relay := rig.Start(t, append(slices.Clone(behindProxy), "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS_BURST=20", "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS=0.001")...)
 	publish := func(c *relaytest.Client, k relaytest.Key, n int) (taken int) {
@@ -178,8 +178,9 @@ func TestAttack_Rates(t *testing.T) {
 	}
 }
 
-// TestAttack_SharesOfKeys: who has used up what his address may write has a share
-// of his own once he proves a key that the relay knows; a new key gives none.
+// TestAttack_SharesOfKeys: a client whose address has used up its rate has a
+// share of its own once it proves a key that the relay knows; a new key gives
+// none.
 func TestAttack_SharesOfKeys(t *testing.T) {
 	listed, unknown := relaytest.NewKey(2301), relaytest.NewKey(2302)
 	relay := rig.Start(t, apart, "ENGRAMD_ADMIN_KEYS="+listed.Pub,
@@ -202,17 +203,16 @@ func TestAttack_SharesOfKeys(t *testing.T) {
 	at().Refused(note(5), limited)
 }
 
-// TestAttack_EphemeralEventsAgain: whoever has an ephemeral event may send it again
-// and again, and its author has all that an author may write in a time for
-// himself: the first to run out is who sends. Before, a stranger kept an author
-// from writing anything.
+// TestAttack_EphemeralEventsAgain: a key that resends another's ephemeral event
+// uses up its own rate, and the event's author keeps the author's rate: a
+// stranger must not be able to keep an author from writing.
 func TestAttack_EphemeralEventsAgain(t *testing.T) {
 	relay := rig.Start(t, append(slices.Clone(behindProxy), "ENGRAMD_LIMITS_EVENTS_PER_KEY=0.001", "ENGRAMD_LIMITS_EVENTS_PER_KEY_BURST=5")...)
 	author := relaytest.NewKey(2401)
 	typing := relaytest.Sign(author, 20001, rig.Now(), "typing")
 	stranger := dialFrom(t, relay, "192.0.2.1")
 	taken := 0
-	for range 9 { // the relay takes its time over each refusal
+	for range 9 { // each refusal takes the relay some time
 		ok, err := stranger.Publish(typing)
 		if err != nil {
 			t.Fatal(err)

@@ -55,7 +55,7 @@ func dialDeaf(url string) (*websocket.Conn, error) {
 }
 
 // neverReads asks for everything, live too, and reads nothing. It must be cut
-// off, and then it comes again.
+// off, and then connects again.
 func neverReads(url string, begun func(), stop <-chan struct{}) error {
 	author := relaytest.NewKey(500)
 	filler, err := again(func() (*relaytest.Client, error) { return relaytest.Dial(url) })
@@ -109,8 +109,8 @@ func untilCut(conn *websocket.Conn, limit time.Duration) error {
 	}
 }
 
-// byteByByte sends the handshake and then events one byte at a time. It is slow,
-// and it is within its rights: its event must be answered.
+// byteByByte sends the handshake and then events one byte at a time. It is slow
+// but allowed: its event must be answered.
 func byteByByte(url string, begun func(), stop <-chan struct{}) error {
 	begun()
 	for n := int64(0); !rig.Stopped(stop); n++ {
@@ -149,7 +149,7 @@ func dribble(conn net.Conn, stop <-chan struct{}, n int64) error {
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 	err := send([]byte(handshake))
 	if err == nil {
-		err = readUntil(conn, stop, "\r\n\r\n") // nothing may be sent before it is answered
+		err = readUntil(conn, stop, "\r\n\r\n") // nothing may be sent before the answer
 	}
 	if err != nil && time.Since(began) >= handshakeTime {
 		return nil // on a machine that is this busy, the relay may cut it off
@@ -189,9 +189,9 @@ func maskedText(payload []byte) []byte {
 	return append([]byte{0x81, 0x80 | 126, byte(len(payload) >> 8), byte(len(payload)), 0, 0, 0, 0}, payload...)
 }
 
-// maximumOfSubscriptions opens as many subscriptions as it may with as many
-// filters as it may, all of which match what the well-behaved client writes. When
-// it is cut off because it cannot read that fast, it comes again.
+// maximumOfSubscriptions opens the maximum of subscriptions with the maximum of
+// filters, all of which match what the well-behaved client writes. When it is
+// cut off because it reads too slowly, it connects again.
 func maximumOfSubscriptions(url string, begun func(), stop <-chan struct{}) error {
 	for !rig.Stopped(stop) {
 		if err := subscribeToTheLimit(url, begun, stop); err != nil {
@@ -240,7 +240,7 @@ func subscribeToTheLimit(url string, begun func(), stop <-chan struct{}) error {
 	}
 }
 
-// floods sends events, requests and rubbish as fast as the relay reads.
+// floods sends events, requests and garbage as fast as the relay reads.
 func floods(url string, begun func(), stop <-chan struct{}) error {
 	conn, err := dialRaw(url, false)
 	if err != nil {
@@ -278,7 +278,7 @@ func floods(url string, begun func(), stop <-chan struct{}) error {
 }
 
 // halfHandshakes opens connections that never finish their headers, and ones
-// that leave at once. The relay must close the former by itself.
+// that close at once. The relay must close the former itself.
 func halfHandshakes(url string, begun func(), stop <-chan struct{}) error {
 	addr := strings.TrimPrefix(url, "ws://")
 	for !rig.Stopped(stop) {

@@ -12,7 +12,7 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// errTimeout is what a read gives whose deadline has passed.
+// errTimeout is the error of a read after its deadline.
 var errTimeout = os.ErrDeadlineExceeded
 
 // oversized sends messages above the limit, a little and by far.
@@ -26,8 +26,8 @@ func inflating(url string, begun func(), stop <-chan struct{}) error {
 	return sendPrepared(url, true, []int{64 << 20}, begun, stop)
 }
 
-// sendPrepared sends EVENTs of these sizes again and again, each on a connection
-// of its own, and wants to be told. What is sent is encoded once.
+// sendPrepared sends EVENTs of these sizes again and again, each on a
+// connection of its own, and requires an answer. Each is encoded once.
 func sendPrepared(url string, compress bool, sizes []int, begun func(), stop <-chan struct{}) error {
 	var messages []*websocket.PreparedMessage
 	for _, size := range sizes {
@@ -48,8 +48,8 @@ func sendPrepared(url string, compress bool, sizes []int, begun func(), stop <-c
 	return nil
 }
 
-// answered sends a message on a connection of its own and wants to be told:
-// a NOTICE, OK false, or a closing frame. Silence is the only wrong answer.
+// answered sends a message on a connection of its own and requires an answer: a
+// NOTICE, OK false, or a closing frame. Silence is the only wrong answer.
 func answered(url string, compress bool, message *websocket.PreparedMessage) error {
 	conn, err := dialRaw(url, compress)
 	if err != nil {
@@ -62,7 +62,7 @@ func answered(url string, compress bool, message *websocket.PreparedMessage) err
 	if _, _, err := conn.ReadMessage(); err != nil {
 		return fmt.Errorf("challenge: %w", err)
 	}
-	// The relay may have hung up before all was sent.
+	// The relay may have closed the connection before all was sent.
 	_ = conn.WritePreparedMessage(message)
 	_, got, err := conn.ReadMessage()
 	if os.IsTimeout(err) {
@@ -85,7 +85,7 @@ func endlessFragments(url string, begun func(), stop <-chan struct{}) error {
 	return nil
 }
 
-// fragments returns nil once the relay has hung up.
+// fragments returns nil once the relay has closed the connection.
 func fragments(url string, begun func(), stop <-chan struct{}) error {
 	conn, err := dialRaw(url, false)
 	if err != nil {
@@ -116,7 +116,7 @@ func fragments(url string, begun func(), stop <-chan struct{}) error {
 	return nil
 }
 
-// hungUp takes a write error as the relay's answer, unless it is a time-out.
+// hungUp takes a write error, unless it is a time-out, as the relay's answer.
 func hungUp(err error) error {
 	if os.IsTimeout(err) {
 		return fmt.Errorf("the relay neither reads nor hangs up: %w", err)

@@ -8,9 +8,9 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// hostile is a kind of client that harms others if it can. run keeps at it
-// until stop is closed and returns what the relay did wrong, nil if nothing; it
-// calls begun once it is doing harm.
+// hostile is a kind of client that harms others if it can. run continues until
+// stop is closed and returns what the relay did wrong, nil if nothing; it calls
+// begun once the attack has started.
 type hostile struct {
 	name string
 	run  func(url string, begun func(), stop <-chan struct{}) error
@@ -40,19 +40,20 @@ var hostileConfig = []string{
 	"ENGRAMD_LIMITS_QUEUE_TOTAL=64MiB",
 }
 
-// peakMemory is what the daemon may ever hold under all of it: its own needs,
-// SQLite's caches, and queue_total, doubled because of the garbage collector.
+// peakMemory is the most that the daemon may hold under all attacks: its own
+// needs, SQLite's caches, and queue_total, doubled because of the garbage
+// collector.
 const peakMemory = 256 << 20
 
-// TestHostile_ClientsDoNotHarmOthers runs each hostile client beside a well-behaved one and wants that
-// the latter's latency stays within 3 × of what it is alone. Both are measured
-// in turn on the same relay; because other programs share the machine, an
-// attempt that fails is made again.
+// TestHostile_ClientsDoNotHarmOthers runs each hostile client beside a
+// well-behaved one, whose latency must stay within 3 × of its latency alone.
+// Both are measured in turn on the same relay; because other programs share the
+// machine, a failed attempt is repeated five times at most.
 func TestHostile_ClientsDoNotHarmOthers(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{Build: rig.Plain, Env: hostileConfig})
 	memory := relay.WatchMemory()
 	w := newWellBehaved(t, relay)
-	w.measure(time.Second) // caches, the WAL and the heap get their size
+	w.measure(time.Second) // caches, the WAL and the heap reach their size
 	calm, err := relay.Metric("go_goroutines")
 	if err != nil {
 		t.Fatal(err)
@@ -87,8 +88,9 @@ func TestHostile_ClientsDoNotHarmOthers(t *testing.T) {
 	}
 }
 
-// siegeTime is for how long a client is measured beside hostile ones: with what they
-// begin and what follows at once, or, with ENGRAMD_SOAK=1, what mounts up too.
+// siegeTime is how long a client is measured beside hostile ones: long enough
+// for their start and its consequences or, with ENGRAMD_SOAK=1, also for what
+// accumulates.
 func siegeTime() time.Duration {
 	if rig.Soak() {
 		return 4 * time.Second
@@ -96,7 +98,8 @@ func siegeTime() time.Duration {
 	return time.Second
 }
 
-// besideHostile compares the latency alone with that beside hostile clients.
+// besideHostile compares the latency alone with the latency beside hostile
+// clients.
 func besideHostile(t *testing.T, relay *relaytest.Child, w *wellBehaved, name string) {
 	t.Helper()
 	const attempts = 6

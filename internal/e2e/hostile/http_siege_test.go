@@ -30,7 +30,7 @@ import (
 
 const (
 	besiegers = 200
-	heavyJob  = "0b6f8d2e-7a55-4c6e-9d6c-0000000000ff" // the contract in which attackers have written much
+	heavyJob  = "0b6f8d2e-7a55-4c6e-9d6c-0000000000ff" // the contract in which attackers wrote much
 	victimJob = "0b6f8d2e-7a55-4c6e-9d6c-1f2a3b4c5d6e"
 	victimIP  = "203.0.113.7"
 )
@@ -57,8 +57,8 @@ func siegeRequest(relay *relaytest.Child, k *relaytest.Key, ip, method, path str
 	return text + "\r\n" + string(body)
 }
 
-// attack is what one connection does until ctx ends; it is called again with a
-// new connection when it returns.
+// attack is what one connection does until ctx ends; when it returns it is
+// called again with a new connection.
 type attack func(ctx context.Context, conn net.Conn, i int)
 
 // askingHTTP sends one request over and over and reads the answers.
@@ -123,7 +123,8 @@ func sipping(make func(i int) string) attack {
 	}
 }
 
-// besiege starts an attack on every connection and returns how to end it.
+// besiege starts an attack on every connection and returns a function that ends
+// it.
 func besiege(relay *relaytest.Child, a attack) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
@@ -154,7 +155,7 @@ type besieged struct {
 	n        atomic.Int64
 }
 
-// do sends a request and wants a status.
+// do sends a request, which must be answered with this status.
 func (b *besieged) do(k *relaytest.Key, method, path string, body []byte, want int, header ...string) {
 	b.t.Helper()
 	req, err := http.NewRequest(method, b.relay.HTTP(path), bytes.NewReader(body))
@@ -180,7 +181,7 @@ func (b *besieged) do(k *relaytest.Key, method, path string, body []byte, want i
 	}
 }
 
-// siegeCalls are what the client does, in this order.
+// siegeCalls are the client's calls, in this order.
 var siegeCalls = []string{"/events", "/query", "/count", "entries", "search", "NIP-86", "NIP-11", "/readyz"}
 
 func (b *besieged) call(name string) {
@@ -210,7 +211,8 @@ func (b *besieged) call(name string) {
 	}
 }
 
-// measure calls everything in turn for so long, and so many times at least.
+// measure makes all calls in turn for a time, and for a number of rounds at
+// least.
 func (b *besieged) measure(long time.Duration, rounds int) map[string][]time.Duration {
 	took := map[string][]time.Duration{}
 	for until := time.Now().Add(long); time.Now().Before(until) || len(took["/readyz"]) < rounds; {
@@ -230,8 +232,8 @@ func percentile(sorted []time.Duration, percent int) time.Duration {
 	return sorted[min(len(sorted)*percent/100, len(sorted)-1)]
 }
 
-// TestHostile_HTTPSiege prints what a client measures alone and beside each attack, and
-// wants none to hold it up.
+// TestHostile_HTTPSiege prints what a client measures alone and beside each
+// attack; no attack may delay it.
 func TestHostile_HTTPSiege(t *testing.T) {
 	operator, attacker, me := relaytest.NewKey(7), relaytest.NewKey(8), relaytest.NewKey(9)
 	relay := relaytest.Start(t, relaytest.Options{Build: rig.Plain, Env: []string{
@@ -285,11 +287,11 @@ func TestHostile_HTTPSiege(t *testing.T) {
 	alone := victim.measure(long, rounds)
 	row("nobody", alone)
 	for _, a := range attacks {
-		// The machine is not the test's alone: of six attempts the best one counts.
+		// The machine is shared: the best of six attempts counts.
 		var beyond []string
 		for attempt := 0; attempt == 0 || attempt < 6 && len(beyond) > 0; attempt++ {
 			end := besiege(relay, a.attack)
-			<-time.After(200 * time.Millisecond) // until all of them are there
+			<-time.After(200 * time.Millisecond) // until all of them are connected
 			took := victim.measure(long, rounds)
 			end()
 			row(a.name, took)
@@ -310,10 +312,10 @@ func TestHostile_HTTPSiege(t *testing.T) {
 	t.Logf("p50 / p99 in ms, %d connections of eleven addresses:\n%s", besiegers, table)
 }
 
-// bearable is what the machine of a test may add to an answer that waits for
-// nobody: it runs the attackers too. Under the race detector they and the client
-// that measures spend most of the processor, so that there only what is gross
-// counts; make test therefore runs this test once more without it.
+// bearable is what a busy machine may add to an answer that waits for nobody,
+// because it runs the attackers too. Under the race detector they and the
+// measuring client use most of the processor, so that only gross delays count
+// there; make test therefore runs this test once more without it.
 func bearable() time.Duration {
 	if rig.RaceEnabled {
 		return 5 * time.Second

@@ -79,8 +79,9 @@ func TestKhatruFault_PipelinedFramesAreUnordered(t *testing.T) {
 }
 
 // The listener list was read without its lock: a torn read could pair one
-// client's filter with another's socket. Run with -race, this churns
-// subscriptions under publishing and wants that nobody gets what is not theirs.
+// client's filter with another's socket. Under the race detector this test
+// changes subscriptions while others publish; no client may get another's
+// events.
 func TestKhatruFault_FiltersMeetOtherSockets(t *testing.T) {
 	relay := rig.Start(t)
 	const clients, rounds = 8, 40
@@ -146,7 +147,7 @@ func TestKhatruFault_GapBetweenStoredAndLive(t *testing.T) {
 	want := map[string]bool{}
 	marker := relaytest.Note(k, rig.Now(), "marker")
 	results := make(chan error, 40)
-	for i := range int64(40) { // each subscription races with the event published at the same moment
+	for i := range int64(40) { // each subscription races with an event published at the same moment
 		ev := relaytest.Note(k, rig.Now()-1000+i, fmt.Sprint("gap ", i))
 		before := maps.Clone(want)
 		want[ev.ID] = true

@@ -10,7 +10,7 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// latency is what a well-behaved client measured.
+// latency is what a well-behaved client measures.
 type latency struct{ publish, read quantiles }
 
 type quantiles struct{ p50, p95 time.Duration }
@@ -43,7 +43,7 @@ func newWellBehaved(t *testing.T, relay *relaytest.Child) *wellBehaved {
 	return w
 }
 
-// measure takes samples of each for so long. Signing happens outside of what is
+// measure takes samples of each for a time. Signing is not part of what is
 // measured.
 func (w *wellBehaved) measure(long time.Duration) latency {
 	w.T.Helper()
@@ -72,7 +72,7 @@ func quantilesOf(samples []time.Duration) quantiles {
 	return quantiles{p50: samples[len(samples)/2], p95: samples[len(samples)*95/100]}
 }
 
-// within says whether beside stays within 3 × of alone. The floors are what
+// within reports whether beside stays within 3 × of alone. The floors are what
 // scheduling alone can cost on two cores that the relay shares with the hostile
 // clients, the measuring one and the disk: below them a ratio says nothing.
 func (beside latency) within(alone latency) bool {

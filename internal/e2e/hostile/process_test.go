@@ -15,17 +15,16 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// Hostile clients run in a process of their own and at the lowest priority: in
-// life they have machines of their own, so what is measured beside them is the
-// work that they make the relay do, not the work of making it.
+// Hostile clients run in a process of their own and at the lowest priority:
+// outside of tests they have machines of their own, so what is measured beside
+// them is the work that they cause the relay, not the work of causing it.
 const (
 	hostileName  = "E2E_HOSTILE"
 	hostileURL   = "E2E_HOSTILE_URL"
 	hostileBegun = "begun"
 )
 
-// together is the first four kinds, those that need only patience, at the same
-// time.
+// together names the first four kinds at the same time: those that only wait.
 const together = "four together"
 
 // hostilesCalled returns the kinds that a name stands for.
@@ -38,7 +37,7 @@ func hostilesCalled(name string) []hostile {
 
 const ()
 
-// unleash starts hostile clients and returns when they are at it. end stops them
+// unleash starts hostile clients and returns once they attack. end stops them
 // and fails the test if the relay did something wrong.
 func unleash(t *testing.T, relay *relaytest.Child, name string) (end func()) {
 	t.Helper()
@@ -73,7 +72,8 @@ func unleash(t *testing.T, relay *relaytest.Child, name string) (end func()) {
 	}
 }
 
-// beHostile is the whole of the other process. It ends when standard input does.
+// beHostile is all that the other process does. It ends when standard input
+// does.
 func beHostile(name, url string) (code int) {
 	if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19); err != nil {
 		fmt.Println("priority:", err)

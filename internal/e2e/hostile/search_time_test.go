@@ -10,10 +10,11 @@ import (
 	"engramd/internal/wire"
 )
 
-// TestSearch_TimeTellsNothing: a search in contracts takes as long for a word that
-// others' entries are full of as for one that stands nowhere. Before, its time told
-// a stranger how often they use a word. The steps of each search are counted in
-// internal/store/sqlite/events; this is what a client can measure: the shortest of many.
+// TestSearch_TimeTellsNothing: a search in contracts takes as long for a word
+// that others' entries are full of as for one that is nowhere. Otherwise its
+// time would tell a stranger how often they use a word.
+// internal/store/sqlite/events counts the steps of each search; this is what a
+// client can measure: the shortest of many.
 func TestSearch_TimeTellsNothing(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{Build: rig.Plain})
 	poster, worker, from := relaytest.NewKey(861), relaytest.NewKey(862), rig.Now()-10_000
@@ -46,8 +47,9 @@ func TestSearch_TimeTellsNothing(t *testing.T) {
 		}
 		return min(least, time.Since(began))
 	}
-	// In turn, so that both have the same of what else the machine does, and until the
-	// shortest of both are alike: what differs in its work is not, however often it is asked.
+	// They take turns, so that the machine's other load is the same for both,
+	// until the shortest times are alike: a real difference in the work would
+	// remain however often it is measured.
 	theirs, nobodys, alike := time.Hour, time.Hour, false
 	for range 10 {
 		for range 100 {

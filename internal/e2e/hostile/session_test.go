@@ -15,8 +15,8 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// TestSession_PipelinedInOrder sends everything at once and wants every answer
-// in the order of the frames, each with the effects of all frames before it.
+// TestSession_PipelinedInOrder sends all frames at once: the answers come in
+// the order of the frames, each with the effects of all frames before it.
 func TestSession_PipelinedInOrder(t *testing.T) {
 	agent, owner := relaytest.Agent(), relaytest.Owner()
 	relay := rig.Start(t)
@@ -56,7 +56,7 @@ func TestSession_PipelinedInOrder(t *testing.T) {
 			t.Errorf("a REQ after an EVENT misses it: %s", f.Raw)
 		}
 		wantText(t, c.Expect("EOSE"), 0, "one")
-		// The new head also goes live to "one", before or after its OK.
+		// The new head is also delivered live to "one", before or after its OK.
 		lived := 0
 		for _, next := range []func(relaytest.Frame){
 			func(f relaytest.Frame) { wantOK(t, f, head.ID, true, "") },
@@ -77,7 +77,7 @@ func TestSession_PipelinedInOrder(t *testing.T) {
 		stored := 0
 		f := c.MustNext()
 		for ; f.Label == "EVENT" && f.Event().ID == head.ID; f = c.MustNext() {
-			stored++ // the live one may also come only now
+			stored++ // the live one may also come only here
 		}
 		if f.Label != "EOSE" || f.Sub() != "one" || stored == 0 || stored+lived > 2 {
 			t.Errorf("REQ again: %s after %d live and %d more", f.Raw, lived, stored)
@@ -115,7 +115,7 @@ func wantOK(t *testing.T, f relaytest.Frame, id string, ok bool, message string)
 }
 
 // TestSession_NoGapNoRepeat subscribes again and again while others publish:
-// what is stored and what comes live must together be everything, once.
+// stored and live events together are all events, each once.
 func TestSession_NoGapNoRepeat(t *testing.T) {
 	const publishers, each, subscribers = 3, 400, 24
 	rng := rand.New(rand.NewPCG(rig.Seed(t), 2))
@@ -167,9 +167,9 @@ func TestSession_NoGapNoRepeat(t *testing.T) {
 	}
 }
 
-// everythingOnce subscribes and reads until the marker comes. What was stored
-// before is in the answer, newest first; what is stored meanwhile may be, and then
-// stands wherever it was found.
+// everythingOnce subscribes and reads until the marker. Events stored before
+// are in the answer, newest first; events stored meanwhile may be in it
+// anywhere.
 func everythingOnce(c *relaytest.Client, filter relaytest.Filter, before, want map[string]bool, marker string) error {
 	a, err := c.Subscribe("gap", filter)
 	if err != nil {
@@ -214,9 +214,9 @@ func everythingOnce(c *relaytest.Client, filter relaytest.Filter, before, want m
 	return nil
 }
 
-// TestSession_LargestAnswer wants that a client that reads gets 5,000 engrams
-// of the largest size in one REQ, while another one keeps its turn. The large
-// ones are 500 here, and 5,000 in make soak (ENGRAMD_SOAK=1): 440 MB.
+// TestSession_LargestAnswer: a client that reads gets 5,000 engrams of the
+// largest size in one REQ, while another one is served in turn. There are 500
+// large ones here, and 5,000 in make soak (ENGRAMD_SOAK=1): 440 MB.
 func TestSession_LargestAnswer(t *testing.T) {
 	count := 300
 	if rig.Soak() {

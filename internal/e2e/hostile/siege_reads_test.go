@@ -17,7 +17,8 @@ import (
 	"engramd/internal/store/sqlite/storetest"
 )
 
-// readAttacks are clients that ask for what costs the relay most and them nothing.
+// readAttacks are clients whose requests cost the relay most and themselves
+// nothing.
 func readAttacks() []hostile {
 	lists := make([]string, 16)
 	for i := range lists {
@@ -40,7 +41,7 @@ func readAttacks() []hostile {
 	}
 }
 
-// asking opens connections that send the frame again as soon as it is answered.
+// asking opens connections that resend the frame as soon as it is answered.
 func asking(conns int, frame string) func(url string, begun func(), stop <-chan struct{}) error {
 	return func(url string, begun func(), stop <-chan struct{}) error {
 		var all, asked sync.WaitGroup
@@ -100,7 +101,7 @@ func untilAnswered(conn *websocket.Conn) error {
 	}
 }
 
-// manyEvents makes a data folder with so many notes: half have one tag, half another.
+// manyEvents makes a data folder with n notes: half have one tag, half another.
 func manyEvents(t *testing.T, n int) string {
 	t.Helper()
 	author := storetest.NewKey("somebody")
@@ -117,7 +118,7 @@ func manyEvents(t *testing.T, n int) string {
 	})
 }
 
-// smallReads are what an agent does all the time.
+// smallReads measures what an agent reads most often.
 func (w *wellBehaved) smallReads(long time.Duration) map[string]quantiles {
 	w.T.Helper()
 	kinds, authors := []int{relaytest.KindEngram}, []string{w.agent.Pub}
@@ -150,8 +151,10 @@ func (w *wellBehaved) smallReads(long time.Duration) map[string]quantiles {
 	return out
 }
 
-// readsWithin is how long a read may take on two cores that the relay shares with the attackers, the measuring client and other
-// tests. A feed is a scan like the attackers': here, where all come from one address, it has a connection's part of them all.
+// readsWithin is how long a read may take on two cores that the relay shares
+// with the attackers, the measuring client and other tests. A feed is a scan
+// like the attackers': here, where all come from one address, it gets one
+// connection's part of the scans.
 func readsWithin(name string) time.Duration {
 	if name == "feed" {
 		return 2 * time.Second
@@ -159,8 +162,9 @@ func readsWithin(name string) time.Duration {
 	return 500 * time.Millisecond
 }
 
-// TestSiege_Reads: whoever asks for what costs most, from many connections, does not keep others from reading a few rows or
-// counting what is their own. An attempt that fails is made again.
+// TestSiege_Reads: clients that make the most expensive requests on many
+// connections do not keep others from reading a few rows or counting their own
+// events. A failed attempt is repeated five times at most.
 func TestSiege_Reads(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{Build: rig.Plain, Data: manyEvents(t, 40_000)})
 	w := newWellBehaved(t, relay)

@@ -8,8 +8,8 @@ import (
 	"engramd/internal/e2e/notrun"
 )
 
-// TestNotesAreKept wants a line for what was skipped and one for what was left
-// out.
+// TestNotesAreKept: a skipped test and a part that was left out get a line
+// each.
 func TestNotesAreKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes")
 	t.Setenv(notrun.File, path)

@@ -15,9 +15,10 @@ import (
 	"engramd/internal/wire"
 )
 
-// TestAdmin_SeesNothingOfMemory: whatever a managing key asks of an agent with a
-// long memory, of which the operator keeps snapshots, it is told the same as of a
-// key that never wrote anything; and it reads nothing as a client either.
+// TestAdmin_SeesNothingOfMemory: whatever a managing key asks about an agent
+// with a long memory, of which the operator keeps snapshots, the answer is the
+// same as for a key that never wrote anything; and the managing key reads
+// nothing as a client either.
 func TestAdmin_SeesNothingOfMemory(t *testing.T) {
 	t.Parallel() // it mostly waits: every answer takes half a second
 	relay := rig.StartManaged(t, relaytest.Options{Env: []string{"ENGRAMD_RESTORE_ALLOW=true"}})
@@ -33,7 +34,8 @@ func TestAdmin_SeesNothingOfMemory(t *testing.T) {
 	rig.Engramd(t, relay.Child, "snapshot", "--agent", agent.Pub)
 	rig.Engramd(t, relay.Child, "snapshot", "--agent", agent.Pub, "--label", "the operator's")
 
-	// The answers to one agent after the other, with what is random or the agent's own taken out.
+	// The answers for both agents, with random parts and the agents' own keys
+	// removed.
 	random := regexp.MustCompile(`[0-9]{8}T[0-9]{6}Z-[0-9a-f]{16}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]+Z`)
 	session := func(k relaytest.Key) string {
 		var said strings.Builder
@@ -58,7 +60,7 @@ func TestAdmin_SeesNothingOfMemory(t *testing.T) {
 		}
 		ask("listsnapshots", map[string]any{})
 		first := create()
-		ask("deletesnapshot", map[string]any{"id": first}) // the last one, as far as he knows
+		ask("deletesnapshot", map[string]any{"id": first}) // the last one, as far as the manager knows
 		second := create()
 		ask("listsnapshots", map[string]any{})
 		for _, mode := range []string{"repair", "rollback"} {
@@ -73,7 +75,7 @@ func TestAdmin_SeesNothingOfMemory(t *testing.T) {
 		ask("verifysnapshot", map[string]any{"id": first})
 		return said.String()
 	}
-	// All agents, before any was named.
+	// Of all agents, before any is named.
 	relay.Want(`{"result":{"snapshots":[],"encryption_available":false}}`, "listsnapshots")
 	full, none := session(agent), session(empty)
 	if full != none {
@@ -85,7 +87,8 @@ func TestAdmin_SeesNothingOfMemory(t *testing.T) {
 		}
 	}
 
-	// What a snapshot is called says nothing of what it holds: it is not the id under which it lies there.
+	// A snapshot's name over the API tells nothing of its content: it is not the
+	// id of its file.
 	list := rig.Engramd(t, relay.Child, "snapshot", "list", "--agent", agent.Pub, "--json")
 	var listed struct {
 		Result struct{ Snapshots []struct{ ID string } }
@@ -107,7 +110,7 @@ func TestAdmin_SeesNothingOfMemory(t *testing.T) {
 		}
 	}
 
-	// The key is a client like any other.
+	// To the websocket the key is a client like any other.
 	c := rig.Dial(t, relay.Child, rig.ManagerKey())
 	c.Closed("restricted: ", relaytest.Filter{"kinds": []int{30174}, "authors": []string{agent.Pub}})
 	c.Closed("restricted: ", relaytest.Filter{"authors": []string{agent.Pub}})
@@ -119,22 +122,22 @@ func TestAdmin_SeesNothingOfMemory(t *testing.T) {
 	if err != nil || strings.TrimSpace(string(got.Body)) != "[]" {
 		t.Errorf("/history: %d %s, %v", got.Status, got.Body, err)
 	}
-	// It makes no further managing keys, by any method.
+	// The key makes no further managing keys, by any method.
 	for _, method := range []string{"assignmethod", "createrole", "assignrole", "listmethodassignees"} {
 		if answer := relay.Call(method, rig.ManagerKey().Pub, "banpubkey"); !strings.HasPrefix(answer, `{"error":"invalid: `) {
 			t.Errorf("%s: %s", method, answer)
 		}
 	}
-	// Banning an event says nothing of whether it was there.
+	// The answer to a ban of an event does not tell whether the event exists.
 	there := relaytest.Note(agent, rig.Now(), "a note")
 	rig.Dial(t, relay.Child).Store(there)
 	relay.Want(done, "banevent", there.ID)
 	relay.Want(done, "banevent", strings.Repeat("a", 64))
 }
 
-// TestAdmin_SeesThreadsOnlyInDispute: where contract memory is the parties' alone, a
-// managing key that has no part in a contract learns nothing of its thread by any
-// call, until somebody disputes it.
+// TestAdmin_SeesThreadsOnlyInDispute: where contract memory is for the parties
+// only, a managing key that is no party learns nothing of a thread by any call
+// until the contract is disputed.
 func TestAdmin_SeesThreadsOnlyInDispute(t *testing.T) {
 	relay := rig.StartManaged(t, relaytest.Options{Env: []string{"ENGRAMD_GATE_CONTRACTS=parties"}})
 	poster, worker, at := relaytest.NewKey(851), relaytest.NewKey(852), rig.Now()-100

@@ -16,7 +16,7 @@ import (
 
 const done = `{"result":true}`
 
-// managementMethods has a good call for every method that a relay lists.
+// managementMethods returns a valid call for every method that a relay lists.
 func managementMethods(relay *rig.ManagedRelay) map[string]string {
 	key, id := relaytest.NewKey(77).Pub, strings.Repeat("7", 64)
 	params := map[string]string{}
@@ -45,7 +45,7 @@ func managementMethods(relay *rig.ManagedRelay) map[string]string {
 	return bodies
 }
 
-// snapshotParams makes two snapshots, one to be looked at and one to be deleted.
+// snapshotParams makes two snapshots, one to read and one to delete.
 func snapshotParams(relay *rig.ManagedRelay, params map[string]string) {
 	agent := relaytest.Agent()
 	event := wire.AppendEvent(nil, relaytest.Memory(agent, relaytest.Owner().Pub, "mem/a", "x", 1_700_000_000))
@@ -71,8 +71,8 @@ func snapshotParams(relay *rig.ManagedRelay, params map[string]string) {
 }
 
 // TestAdmin_PermissionTable: every caller on every method. Only a managing key
-// with a signature of now, for this relay, this body and for the first time gets
-// an answer, and only such calls are in the audit table.
+// with a recent signature for this relay and this body, used for the first
+// time, gets an answer, and only such calls are in the audit table.
 func TestAdmin_PermissionTable(t *testing.T) {
 	t.Parallel() // it mostly waits
 	relay := rig.StartManaged(t, relaytest.Options{})
@@ -118,7 +118,7 @@ func TestAdmin_PermissionTable(t *testing.T) {
 		}
 	}
 	r := relay.Run(nil, "audit", "--data", relay.Data, "--json", "--limit", "0")
-	// What may take long has a line when it begins, too.
+	// A call that may take long has a line at its beginning, too.
 	lines, begun := strings.Count(string(r.Stdout), "\n"), strings.Count(string(r.Stdout), `"outcome":"begun"`)
 	if lines-begun != answered || begun == 0 || strings.Contains(string(r.Stdout), stranger.Pub) {
 		t.Errorf("%d lines in the audit table and %d beginnings, want %d", lines-begun, begun, answered)
@@ -128,8 +128,8 @@ func TestAdmin_PermissionTable(t *testing.T) {
 	}
 }
 
-// TestAdmin_TakesEffectAtOnce on writes, reads, connections and NIP-11, and holds
-// after SIGHUP, SIGKILL and a new start; used signatures are known then, too.
+// TestAdmin_TakesEffectAtOnce: on writes, reads, connections and NIP-11, also
+// after SIGHUP, SIGKILL and a restart; used signatures are still known then.
 func TestAdmin_TakesEffectAtOnce(t *testing.T) {
 	agent, owner, stranger := relaytest.Agent(), relaytest.Owner(), relaytest.Stranger()
 	relay := rig.StartManaged(t, relaytest.Options{Listen: relaytest.OwnAddress(), Config: "[write]\nban_kinds = [4]\n"})
@@ -139,7 +139,8 @@ func TestAdmin_TakesEffectAtOnce(t *testing.T) {
 	c.Store(engram, note)
 	mine := relaytest.Filter{"kinds": []int{relaytest.KindEngram}, "#p": []string{owner.Pub}}
 
-	// The answer is the same whether the event is there, gated or not there at all.
+	// The answer is the same whether the event exists, is gated, or does not
+	// exist.
 	for _, id := range []string{engram.ID, note.ID, strings.Repeat("e", 64)} {
 		relay.Want(done, "banevent", id)
 	}
@@ -195,8 +196,9 @@ func TestAdmin_TakesEffectAtOnce(t *testing.T) {
 	rig.Dial(t, relay.Child).Store(engram)
 }
 
-// TestAdmin_BlockedAddress closes what is open and lets nobody in, by the word of
-// a trusted proxy; the manager is let in to lift it.
+// TestAdmin_BlockedAddress: blocking an address, as a trusted proxy reports it,
+// closes its connections and refuses new ones; the manager is admitted to lift
+// the block.
 func TestAdmin_BlockedAddress(t *testing.T) {
 	relay := rig.StartManaged(t, relaytest.Options{Env: []string{"ENGRAMD_PROXY_TRUSTED=127.0.0.1"}})
 	from := func(addr string) http.Header { return http.Header{"X-Forwarded-For": {addr}} }

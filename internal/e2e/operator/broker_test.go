@@ -16,9 +16,9 @@ import (
 	"engramd/internal/events/natstest"
 )
 
-// TestBroker: writes to an agent's memory are told after they are durable, in order,
-// without slug, d tag, owner or id; other writes are not; and while the broker is dead, hangs
-// or comes back, the relay goes on.
+// TestBroker: writes to an agent's memory are published after they are durable,
+// in order, without slug, d tag, owner or id; other writes are not; and the
+// relay goes on while the broker is dead, hangs or comes back.
 func TestBroker(t *testing.T) {
 	server := natstest.Start(t)
 	told := server.Subscribe("engramd.>")
@@ -90,8 +90,8 @@ func TestBroker(t *testing.T) {
 	server.Continue()
 }
 
-// TestNoBroker: with a broker in the configuration that is not there, the relay
-// starts and serves; a mistake in the configuration is one.
+// TestNoBroker: with a configured broker that does not answer, the relay starts
+// and serves; an invalid configuration is an error.
 func TestNoBroker(t *testing.T) {
 	relay := rig.Start(t, "ENGRAMD_EVENTS_NATS=nats://127.0.0.1:1", "ENGRAMD_EVENTS_MUTATIONS=true")
 	c := rig.Dial(t, relay)
@@ -127,7 +127,7 @@ func nextTold(t *testing.T, told <-chan *nats.Msg) *nats.Msg {
 	for {
 		select {
 		case m := <-told:
-			if m.Subject != "engramd.snapshot._all.gc" { // retention tells of each of its rounds
+			if m.Subject != "engramd.snapshot._all.gc" { // retention reports each of its rounds
 				return m
 			}
 		case <-timeout:

@@ -11,8 +11,8 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// TestDocs_NameEveryRegressionTest wants that the tests which docs/khatru.md
-// names exist, and that no test for a fault of khatru is missing there.
+// TestDocs_NameEveryRegressionTest: every test that docs/khatru.md names
+// exists, and it names every test for a fault of khatru.
 func TestDocs_NameEveryRegressionTest(t *testing.T) {
 	root, err := relaytest.Root()
 	if err != nil {

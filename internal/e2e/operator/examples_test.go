@@ -16,7 +16,7 @@ import (
 )
 
 // TestDocs_ManagementExamplesWork runs the examples of docs/management.md one
-// after the other in a shell, and wants printed what the page says is.
+// after the other in a shell, and compares the output with the page.
 func TestDocs_ManagementExamplesWork(t *testing.T) {
 	for _, tool := range []string{"bash", "curl", "python3"} {
 		if _, err := exec.LookPath(tool); err != nil {

@@ -27,8 +27,8 @@ func TestDocs_ContractExamplesWork(t *testing.T) {
 	runExamples(t, "contracts.md", 42, "ENGRAM_BIN="+filepath.Dir(ctl))
 }
 
-// runExamples runs a page and wants what it shows to be printed, at least so
-// many lines.
+// runExamples runs a page's examples and compares the output with the page, at
+// least this many lines.
 func runExamples(t *testing.T, name string, least int, env ...string) {
 	t.Helper()
 	for _, tool := range []string{"bash", "curl", "python3"} {
@@ -62,7 +62,7 @@ func runExamples(t *testing.T, name string, least int, env ...string) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	// What the page says is printed, is: in this order, … being anything.
+	// The output contains the page's lines in this order; … stands for any text.
 	rest := strings.ReplaceAll(string(out), "\r", "")
 	for _, want := range shown {
 		pattern := strings.ReplaceAll(regexp.QuoteMeta(want), "…", ".*?")

@@ -13,10 +13,10 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// buzz asks as the command-line client `buzz mem` does: a relay URL with
-// http, a NIP-98 event with a nonce beside u, method and payload, an
-// attestation header on every request, which counts where write.owners asks for
-// one and nowhere else (this one attests nothing), filters in an array.
+// buzz makes requests as the command-line client `buzz mem` does: a relay URL
+// with http, a NIP-98 event with a nonce beside u, method and payload, an
+// attestation header on every request, which counts only where write.owners
+// demands one (this one attests nothing), filters in an array.
 type buzz struct {
 	*rig.Caller
 	t   *testing.T
@@ -40,7 +40,7 @@ func (b *buzz) post(path, body string) relaytest.Response {
 	return resp
 }
 
-// head is how it looks for the head of a slug: at most 16 candidates.
+// head looks for the head of a slug as buzz does: at most 16 candidates.
 func (b *buzz) head(agent, owner relaytest.Key, slug string) []nostr.Event {
 	b.t.Helper()
 	me, other := agent, owner.Pub
@@ -61,8 +61,8 @@ func (b *buzz) events(filters string) []nostr.Event {
 	return events
 }
 
-// submit returns what it does with an answer: "written", "conflict", or the
-// error of the relay.
+// submit returns what buzz makes of an answer: "written", "conflict", or the
+// relay's error.
 func (b *buzz) submit(ev *nostr.Event) string {
 	b.t.Helper()
 	body, err := json.Marshal(ev)
@@ -90,8 +90,8 @@ func (b *buzz) submit(ev *nostr.Event) string {
 	return "written" + answer.Message
 }
 
-// TestBuzzMem plays the calls of `buzz mem set, get, ls` and rm, as agent and
-// as owner, with its conflicts and its errors.
+// TestBuzzMem makes the calls of `buzz mem set, get, ls` and rm, as agent and
+// as owner, with its conflicts and errors.
 func TestBuzzMem(t *testing.T) {
 	relay := rig.Start(t)
 	agent, owner := relaytest.Agent(), relaytest.Owner()
@@ -130,7 +130,7 @@ func TestBuzzMem(t *testing.T) {
 			t.Errorf("ls: %d events, want 3", len(list))
 		}
 	}
-	// Errors are known by their status.
+	// buzz tells errors apart by their status.
 	resp := stranger.post("/query", fmt.Sprintf(`[{"#p":["%s"],"authors":["%s"],"kinds":[30174],"limit":5000}]`, owner.Pub, agent.Pub))
 	if resp.Status != 403 || !strings.Contains(string(resp.Body), `{"error":"restricted: `) {
 		t.Errorf("a stranger: %d %s", resp.Status, resp.Body)
@@ -141,8 +141,8 @@ func TestBuzzMem(t *testing.T) {
 	}
 }
 
-// TestHTTP_NamesOfALoopbackRelay: all the ways to write this machine are the
-// same relay, and what the Host header says is nothing.
+// TestHTTP_NamesOfALoopbackRelay: all names of this machine are the same relay,
+// and the Host header does not matter.
 func TestHTTP_NamesOfALoopbackRelay(t *testing.T) {
 	relay := rig.Start(t)
 	calls := rig.NewCaller(t, relay)
@@ -162,8 +162,8 @@ func TestHTTP_NamesOfALoopbackRelay(t *testing.T) {
 	}
 }
 
-// TestHTTP_PublicURL: behind a proxy the signature is for the public name, with
-// its path, whatever the proxy makes of Host and path.
+// TestHTTP_PublicURL: behind a proxy the signature is for the public name and
+// path, whatever the proxy does to Host and path.
 func TestHTTP_PublicURL(t *testing.T) {
 	relay := rig.Start(t, "ENGRAMD_PUBLIC_URL=wss://relay.example/agents")
 	calls := rig.NewCaller(t, relay)
@@ -181,9 +181,9 @@ func TestHTTP_PublicURL(t *testing.T) {
 	}
 }
 
-// TestSession_LargestHTTPAnswer wants 5,000 engrams of the largest size in one
-// answer, within the memory of a few pages. They are 300 here, and 5,000 in
-// make soak (ENGRAMD_SOAK=1): 440 MB.
+// TestSession_LargestHTTPAnswer: an answer has 5,000 engrams of the largest
+// size, within the memory of a few pages. There are 300 here, and 5,000 in make
+// soak (ENGRAMD_SOAK=1): 440 MB.
 func TestSession_LargestHTTPAnswer(t *testing.T) {
 	count := 300
 	if rig.Soak() {

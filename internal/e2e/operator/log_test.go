@@ -17,12 +17,13 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// logSecret stands wherever a client can put text of its own; no line may have it.
+// logSecret is in every place where a client can put text of its own; no log
+// line may contain it.
 const logSecret = "purple-giraffe"
 
-// logWalk goes through every surface with what must not be in a log: keys, ids,
-// d tags, contents, subscription ids, paths and query strings, in requests that
-// are served and such that are refused.
+// logWalk uses every surface with texts that must not be in a log: keys, ids, d
+// tags, contents, subscription ids, paths and query strings, in requests that
+// are served and in refused ones.
 func logWalk(t *testing.T, relay *rig.ManagedRelay) {
 	t.Helper()
 	agent, owner, stranger := relaytest.Agent(), relaytest.Owner(), relaytest.Stranger()
@@ -107,10 +108,10 @@ func logWalkHTTP(t *testing.T, relay *rig.ManagedRelay, note, engram *nostr.Even
 	relay.MustSend("", body)
 }
 
-// longHexRun is longer than anything that the daemon makes up itself.
+// longHexRun matches hex that is longer than any the daemon makes itself.
 var longHexRun = regexp.MustCompile(`[0-9a-fA-F]{32,}`)
 
-// wantDiscreet looks for what no line may have.
+// wantDiscreet fails if a line contains what no line may.
 func wantDiscreet(t *testing.T, log string) {
 	t.Helper()
 	for line := range strings.Lines(log) {
@@ -121,11 +122,12 @@ func wantDiscreet(t *testing.T, log string) {
 }
 
 // TestLog_Debug: at level debug the log tells of connections, AUTH and refusals
-// with their reasons, and names nobody and nothing that is somebody's.
+// with their reasons, and contains no key, id or text of a client.
 func TestLog_Debug(t *testing.T) {
 	relay := rig.StartManaged(t, relaytest.Options{Env: []string{"ENGRAMD_LOG_LEVEL=debug", "ENGRAMD_LOG_ACCESS=true", "ENGRAMD_WRITE_BAN_KINDS=7"}})
 	logWalk(t, relay)
-	// Who is gone is noticed when the relay reads, not when the client closes.
+	// A closed connection is noticed when the relay reads, not when the client
+	// closes.
 	if _, err := relay.Log.Wait(t.Context(), func(line string) bool {
 		return strings.Contains(line, `msg="connection closed"`) && strings.Contains(line, `who=nobody why="the client`)
 	}); err != nil {
@@ -157,7 +159,7 @@ func TestLog_Debug(t *testing.T) {
 			t.Errorf("no line matches %s", want)
 		}
 	}
-	// One key has one tag in a run, and another one in the next.
+	// One key has one tag during a run, and another in the next.
 	tag := func(log string) string {
 		m := regexp.MustCompile(`who=([0-9a-f]{8}) method=POST endpoint=events status=200`).FindStringSubmatch(log)
 		if m == nil {
@@ -173,8 +175,8 @@ func TestLog_Debug(t *testing.T) {
 	}
 }
 
-// TestLog_Info: unless it is asked for, nothing that clients do is logged line by
-// line; SIGHUP turns the access log on.
+// TestLog_Info: by default nothing that clients do is logged line by line;
+// SIGHUP turns the access log on.
 func TestLog_Info(t *testing.T) {
 	relay := rig.StartManaged(t, relaytest.Options{Config: "[write]\nban_kinds = [7]\n"})
 	before := strings.Count(relay.Log.Text(), "\n")
@@ -203,8 +205,8 @@ func TestLog_Info(t *testing.T) {
 	}
 }
 
-// TestLog_Flood: what a client can make the daemon log is bounded, also at debug:
-// 500 lines a second, and 5,000 at once.
+// TestLog_Flood: the number of lines that a client can cause is bounded, also
+// at debug: 500 a second, and 5,000 at once.
 func TestLog_Flood(t *testing.T) {
 	relay := rig.Start(t, "ENGRAMD_LOG_LEVEL=debug")
 	p := rig.Dial(t, relay)
@@ -215,7 +217,7 @@ func TestLog_Flood(t *testing.T) {
 		for range 999 {
 			p.MustSend("REQ", "s", relaytest.Filter{"kinds": []int{4}})
 		}
-		if err := p.Barrier(); err != nil { // patience is for each thousand: the machine may be busy
+		if err := p.Barrier(); err != nil { // patience holds for each thousand: the machine may be busy
 			t.Fatal(err)
 		}
 	}

@@ -18,7 +18,8 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// pythonProgram is the interpreter itself, past what stands in PATH for it.
+// pythonProgram is the path of the interpreter itself, not of a wrapper in
+// PATH.
 var pythonProgram = sync.OnceValue(func() string {
 	path, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
 	if err != nil {
@@ -60,8 +61,8 @@ func nsecOf(t *testing.T, secret string) string {
 	return nsec
 }
 
-// TestNIP98Script_TakesEveryFormOfAKey from a file and from the environment, and
-// what it signs with it holds.
+// TestNIP98Script_TakesEveryFormOfAKey: from a file and from the environment,
+// and its signatures are valid.
 func TestNIP98Script_TakesEveryFormOfAKey(t *testing.T) {
 	pub, err := nostr.GetPublicKey(scriptSecret)
 	if err != nil {
@@ -89,10 +90,10 @@ func TestNIP98Script_TakesEveryFormOfAKey(t *testing.T) {
 	}
 }
 
-// TestNIP98Script_NeverShowsAKey: whatever is given in place of a key, and
-// wherever a key is given, ends with one line that repeats none of it.
+// TestNIP98Script_NeverShowsAKey: any wrong input in place of a key, and a key
+// in any wrong place, ends with one line that repeats none of it.
 func TestNIP98Script_NeverShowsAKey(t *testing.T) {
-	t.Parallel() // beside those that wait
+	t.Parallel() // beside tests that wait
 	secret := scriptSecret
 	nsec := nsecOf(t, secret)
 	encrypted := "ncryptsec1" + strings.Repeat("q", 150)
@@ -129,7 +130,7 @@ func TestNIP98Script_NeverShowsAKey(t *testing.T) {
 		if out, diag, code = nip98Script(t, []string{"NOSTR_KEY=" + text}, good...); text != "" {
 			check(what+" in the variable", out, diag, code)
 		}
-		// Somebody who takes the one variable for the other.
+		// A key in the variable that is meant for a file.
 		out, diag, code = nip98Script(t, []string{"NOSTR_KEY_FILE=" + text}, good...)
 		check(what+" as the name of the file", out, diag, code)
 	}

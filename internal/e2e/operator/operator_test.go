@@ -110,8 +110,8 @@ func TestOperator_ImportReachesLiveReaders(t *testing.T) {
 	wantSame(t, "after importing twice", rig.Exported(t, relay), byEventID(engram, note))
 }
 
-// TestOperator_ExportImport carries everything to another relay, by both ways:
-// into a running daemon and into a folder that nobody serves.
+// TestOperator_ExportImport carries all events to another relay, in both ways:
+// into a running daemon and into a folder without one.
 func TestOperator_ExportImport(t *testing.T) {
 	agent, owner := relaytest.Agent(), relaytest.Owner()
 	relay := rig.Start(t)
@@ -225,7 +225,7 @@ func TestOperator_Backup(t *testing.T) {
 	rig.WantIDs(t, "a reader of the copy", rig.Dial(t, restored, owner).MustQuery(relaytest.Filter{"kinds": []int{relaytest.KindEngram}, "#p": []string{owner.Pub}}).IDs(), rig.NewestFirst(live[:5]...))
 }
 
-// TestOperator_Check finds what is wrong with a damaged file and says so.
+// TestOperator_Check finds the damage in a file and names it.
 func TestOperator_Check(t *testing.T) {
 	relay := rig.Start(t)
 	c := rig.Dial(t, relay)

@@ -19,8 +19,8 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// policyProgram makes a program of shell commands, run for each line of
-// questions, which are in $line, the id in $id.
+// policyProgram makes a program of shell commands, which run for each question,
+// with the line in $line and the id in $id.
 func policyProgram(t *testing.T, body string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "policy.sh")
@@ -37,7 +37,8 @@ while IFS= read -r line; do
 ` + body + `
 done
 `
-	// Beside and then moved: a file that is written cannot be run.
+	// Written beside and then moved, because a file that is open for writing
+	// cannot be run.
 	if err := os.WriteFile(file+".new", []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -46,13 +47,14 @@ done
 	}
 }
 
-// answering says an action.
+// answering returns a command that prints an action.
 func answering(action, msg string) string {
 	return fmt.Sprintf(`	printf '{"id":"%%s","action":"%s","msg":"%s"}\n' "$id"`, action, msg)
 }
 
 // TestProgram_Decides: the program is asked over websocket and HTTP, after the
-// lists, and told who asks; imports and requests to vanish pass it by.
+// lists, and told who asks; it is not asked about imports and requests to
+// vanish.
 func TestProgram_Decides(t *testing.T) {
 	seen := filepath.Join(t.TempDir(), "seen")
 	file := policyProgram(t, `	printf '%s\n' "$line" >>`+seen+`
@@ -111,8 +113,8 @@ func TestProgram_Decides(t *testing.T) {
 	}
 }
 
-// TestProgram_RefusalIsNotTheAuthors: who sends another's events again, which the
-// program refuses, does not use up what their author may write.
+// TestProgram_RefusalIsNotTheAuthors: a key that resends another's events,
+// which the program refuses, does not use up their author's rate.
 func TestProgram_RefusalIsNotTheAuthors(t *testing.T) {
 	file := policyProgram(t, `	case $line in
 	*good*) `+answering("accept", "")+` ;;
@@ -128,8 +130,8 @@ func TestProgram_RefusalIsNotTheAuthors(t *testing.T) {
 	author.Refused(relaytest.Note(relaytest.Agent(), rig.Now(), "too good"), "rate-limited: one key")
 }
 
-// TestProgram_Fails: a program that hangs costs its writers error: within its
-// time and nobody else anything; then it runs again.
+// TestProgram_Fails: while a program hangs its writers get error: within its
+// time limit, and nobody else is affected; then it runs again.
 func TestProgram_Fails(t *testing.T) {
 	file := policyProgram(t, `	case $line in *hang*) exec sleep 1000 ;; *die*) exit 7 ;; esac
 `+answering("accept", ""))
@@ -158,7 +160,7 @@ func TestProgram_Fails(t *testing.T) {
 	}
 }
 
-// persist publishes an event again as long as the answer is error:, as a client
+// persist publishes an event again while the answer is error:, as a client
 // does.
 func persist(p *rig.Peer, ev any) {
 	p.T.Helper()
@@ -176,8 +178,8 @@ func persist(p *rig.Peer, ev any) {
 	p.T.Fatal("the program does not come up")
 }
 
-// TestProgram_Reload: SIGHUP starts a program anew whose file has changed, and
-// ends it when there is to be none; shutdown leaves no process behind.
+// TestProgram_Reload: SIGHUP restarts a program whose file has changed, and
+// ends one that is no longer configured; shutdown leaves no process behind.
 func TestProgram_Reload(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pids")
 	file := policyProgram(t, `	echo $$ >>`+pids+"\n"+answering("accept", ""))
@@ -260,8 +262,8 @@ func TestProgram_Killed(t *testing.T) {
 	})
 }
 
-// TestProgram_Secrets: the program sees neither the daemon's options nor the
-// variables that hold keys.
+// TestProgram_Secrets: the program's environment contains neither the daemon's
+// options nor variables that hold keys.
 func TestProgram_Secrets(t *testing.T) {
 	file := policyProgram(t, `	if env | grep -q -e ENGRAMD_ -e THE_MASTER; then `+answering("reject", "a secret")+`
 	elif test "$VISIBLE" != yes; then `+answering("reject", "no environment")+`
@@ -271,7 +273,7 @@ func TestProgram_Secrets(t *testing.T) {
 	rig.Dial(t, relay).Store(relaytest.Note(relaytest.Agent(), rig.Now(), "hello"))
 }
 
-// TestProgram_Docs runs the program that docs/write-policy.md shows.
+// TestProgram_Docs runs the program in docs/write-policy.md.
 func TestProgram_Docs(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		notrun.Skip(t, "no python3")

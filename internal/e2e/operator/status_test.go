@@ -14,7 +14,7 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// statusOf asks as an operator's script does.
+// statusOf runs `engramd status` as an operator's script does.
 type statusOf struct {
 	Ready   bool
 	Clients struct {
@@ -63,9 +63,9 @@ func askStatus(t *testing.T, relay *relaytest.Child, args ...string) (s statusOf
 	return s, string(r.Stdout)
 }
 
-// TestStatus: who is connected is told by address and tag, with what waits and
-// what was refused, and nothing of anybody's keys, ids, filters or contents; the
-// log has the same tags and numbers.
+// TestStatus: connections are shown by address and tag, with what waits and
+// what was refused, and without any key, id, filter or content; the log has the
+// same tags and numbers.
 func TestStatus(t *testing.T) {
 	relay := rig.Start(t, "ENGRAMD_LOG_LEVEL=debug")
 	agent, owner := relaytest.Agent(), relaytest.Owner()
@@ -119,8 +119,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestStatus_SlowReader: who does not read what he asked for stands first, with
-// what waits for him.
+// TestStatus_SlowReader: a client that does not read its answers is listed
+// first, with what waits for it.
 func TestStatus_SlowReader(t *testing.T) {
 	relay := rig.Start(t, "ENGRAMD_TIMEOUTS_WRITE_STALL=10m") // or he is cut off while a busy machine asks for the status
 	agent, owner := relaytest.Agent(), relaytest.Owner()

@@ -11,8 +11,9 @@ import (
 	"engramd/internal/web"
 )
 
-// TestOwnersPage: the daemon serves the owner's page, below the path of its public
-// URL too, with every file that the page names, and tells it the public URLs.
+// TestOwnersPage: the daemon serves the owner's page, also below the path of
+// its public URL, with every file that the page names, and tells it the public
+// URLs.
 func TestOwnersPage(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{Build: rig.Watched, Args: []string{"--public-url", "wss://relay.example/nostr,ws://other.example"}})
 	get := func(path string, header http.Header) relaytest.Response {
@@ -63,7 +64,7 @@ func TestOwnersPage(t *testing.T) {
 	}
 }
 
-// TestOwnersPageIsTakenAway: with web.enabled = false there is nothing.
+// TestOwnersPageIsTakenAway: with web.enabled = false the page does not exist.
 func TestOwnersPageIsTakenAway(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{Build: rig.Watched, Config: "[web]\nenabled = false\n"})
 	for path, want := range map[string]int{"/app": 404, "/app/": 404, "/app/index.html": 404, "/app/relay.json": 404, "/": 200} {

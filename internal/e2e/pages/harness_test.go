@@ -18,13 +18,13 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// stage is where the scripts of docs/harness.md run: their files, the programs,
-// and relays that behave in different ways.
+// stage is the folder in which the scripts of docs/harness.md run: their files,
+// the programs, and relays that behave in different ways.
 type stage struct {
 	t       *testing.T
 	dir     string
 	scripts map[string]string
-	relays  map[string]string // URL by what it does
+	relays  map[string]string // URLs by behaviour
 	owner   string            // public key of the one that is set up
 }
 
@@ -91,8 +91,8 @@ type result struct {
 	stdout, stderr string
 }
 
-// run runs a script or program of the folder as a harness would, on relays that
-// are named by what they do.
+// run runs a script or program of the folder as a harness would, with the
+// relays of these behaviours.
 func (s *stage) run(relays, stdin, name string, args ...string) result {
 	s.t.Helper()
 	var urls []string
@@ -222,8 +222,9 @@ func (s *stage) remember(t *testing.T) {
 	s.run("full", "", "bin/engramctl", "mem", "get", "diary").want(t, 0, "one\ntwo\n", "")
 	s.run("full down", "lost\n", name, "diary").want(t, 4, "", "engramctl mem hash: ")
 	s.run("garbage", "lost\n", name, "core").want(t, 6, "", "engramctl mem hash: ")
-	// Four at a time: each goes again for each of the others that was faster, three
-	// times at most, and nothing is lost; also where there is nothing yet.
+	// Four at a time: each repeats its change for each of the others that was
+	// faster, three times at most, and nothing is lost; also where there is no
+	// memory yet.
 	for slug, before := range map[string]string{"diary": "one\ntwo\n", "news": ""} {
 		for n := 1; !s.fourRemember(t, name, slug, before, n == 5); n++ {
 			before = s.run("full", "", "bin/engramctl", "mem", "get", slug).stdout

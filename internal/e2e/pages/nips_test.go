@@ -11,9 +11,9 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// TestNIPsFromAnotherModule makes the module that docs/nips.md shows, beside the
-// sources, and wants printed what the page says. Nothing is fetched: what the
-// example needs is what engramd needs itself.
+// TestNIPsFromAnotherModule makes the module that docs/nips.md shows, beside
+// the sources, and compares its output with the page. Nothing is downloaded:
+// the example needs only modules that engramd needs.
 func TestNIPsFromAnotherModule(t *testing.T) {
 	root, err := relaytest.Root()
 	if err != nil {
@@ -57,7 +57,7 @@ func TestNIPsFromAnotherModule(t *testing.T) {
 	}
 }
 
-// TestNIPsPageNamesThePackages wants every package below nips on the page.
+// TestNIPsPageNamesThePackages: the page names every package below nips.
 func TestNIPsPageNamesThePackages(t *testing.T) {
 	root, err := relaytest.Root()
 	if err != nil {

@@ -19,8 +19,9 @@ func TestMain(m *testing.M) {
 	os.Exit(relaytest.Tests{M: m}.Run())
 }
 
-// TestFiveMinutes types what README.md shows and wants what it shows, and then
-// has a client read over MCP by what setup wrote.
+// TestFiveMinutes runs the commands that README.md shows and compares their
+// output, and then has a client read over MCP with the settings that setup
+// wrote.
 func TestFiveMinutes(t *testing.T) {
 	var dir string
 	again(t, func() (wrong []string) {
@@ -51,8 +52,9 @@ func installed(program string) bool {
 	return err == nil
 }
 
-// TestFiveMinutes_Installs wants the commands that are not typed here, because they
-// change the machine, to be there, and to name packages that docs/install.md has.
+// TestFiveMinutes_Installs: the commands that are not run here, because they
+// change the machine, are on the page, and the packages that they name are in
+// docs/install.md.
 func TestFiveMinutes_Installs(t *testing.T) {
 	page, err := Read("README.md")
 	if err != nil {
@@ -70,7 +72,7 @@ func TestFiveMinutes_Installs(t *testing.T) {
 	if len(blocks) != 1 || !strings.HasPrefix(blocks[0], "make dist\nsudo apt install ") {
 		t.Fatalf("the section does not begin with make dist and the installation: %q", blocks)
 	}
-	// The line works as it stands, so it has no VERSION to put in.
+	// The line works as it stands, so it contains no VERSION to replace.
 	for _, program := range []string{"engramctl", "engramd"} {
 		if !strings.Contains(blocks[0], "./dist/"+program+"_*_$(dpkg --print-architecture).deb") || !strings.Contains(install, program+"_VERSION_amd64.deb") {
 			t.Errorf("the package of %s is not installed, or not in docs/install.md", program)
@@ -94,8 +96,8 @@ func TestFiveMinutes_Installs(t *testing.T) {
 	}
 }
 
-// readOverMCP starts what setup wrote into the settings of Claude Code, and reads
-// the memory with it.
+// readOverMCP starts the server that setup wrote into the settings of Claude
+// Code, and reads the memory with it.
 func readOverMCP(t *testing.T, dir string) {
 	text, err := os.ReadFile(filepath.Join(dir, ".claude.json"))
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// TestSnapshotsByHand types what docs/snapshots.md shows, in a copy of
-// testdata/bundles. ENGRAMD_UPDATE_DOCS=1 writes into the page what it prints.
+// TestSnapshotsByHand runs the commands of docs/snapshots.md in a copy of
+// testdata/bundles. ENGRAMD_UPDATE_DOCS=1 writes their output into the page.
 func TestSnapshotsByHand(t *testing.T) {
 	for _, program := range []string{"zstd", "tar", "sha256sum", "age"} {
 		if !installed(program) {

@@ -11,20 +11,20 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// TestMovingAnAgent types what docs/sync.md shows, with two relays of its own in
-// place of those on the page.
+// TestMovingAnAgent runs the commands of docs/sync.md, with two relays of the
+// test in place of those on the page.
 func TestMovingAnAgent(t *testing.T) {
 	typed(t, "docs/sync.md", "Moving an agent to another relay", 14, readmeAddress, "127.0.0.1:7448")
 }
 
-// TestAWeekOfAnAgent types the week of docs/mind.md.
+// TestAWeekOfAnAgent runs the week of docs/mind.md.
 func TestAWeekOfAnAgent(t *testing.T) {
 	typed(t, "docs/mind.md", "A week of an agent", 20, readmeAddress)
 }
 
-// typed types what a section of a page shows, at least so many commands, with
-// relays of its own in place of those at the addresses. ENGRAMD_UPDATE_DOCS=1
-// writes into the page what it prints.
+// typed runs at least so many commands of a section of a page, with relays of
+// the test in place of those at the addresses. ENGRAMD_UPDATE_DOCS=1 writes
+// their output into the page.
 func typed(t *testing.T, name, heading string, least int, addresses ...string) {
 	t.Helper()
 	again(t, func() []string { return typedOnce(t, name, heading, least, addresses...) })

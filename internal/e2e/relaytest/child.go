@@ -17,8 +17,8 @@ import (
 // recovery of the WAL under the race detector on a busy machine included.
 const startLimit = 3 * time.Minute
 
-// stopLimit is how long a test waits for the end of a child. That it comes within
-// 10 s of SIGTERM (40-relay-behaviour) is a test of its own.
+// stopLimit is how long a test waits for the end of a child. Another test checks
+// that it comes within 10 s of SIGTERM.
 const stopLimit = time.Minute
 
 // runLimit is how long another command may take.

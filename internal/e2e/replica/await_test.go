@@ -12,7 +12,7 @@ import (
 // patience is how long relays may take to agree, however busy the machine is.
 const patience = 3 * time.Minute
 
-// await asks again until nothing is wrong.
+// await repeats a check until it finds nothing wrong.
 func await(t *testing.T, what string, wrong func() string) {
 	t.Helper()
 	var last string
@@ -25,7 +25,7 @@ func await(t *testing.T, what string, wrong func() string) {
 	t.Fatalf("%s: still %s", what, last)
 }
 
-// awaitHistory waits until a question for history has so many answers.
+// awaitHistory waits until a question for history has a number of answers.
 func awaitHistory(t *testing.T, c *rig.Caller, as relaytest.Key, path string, want int) {
 	t.Helper()
 	await(t, path, func() string {

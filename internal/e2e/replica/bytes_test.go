@@ -15,9 +15,9 @@ import (
 	frames "engramd/internal/wire"
 )
 
-// TestSyncIsCheap: of 100,000 events 100 differ between two relays, or of 20,000
-// in the short form 20: engramd sync costs at most 2 % of the bytes of reading them
-// all, history that is asked for included, and leaves them alike.
+// TestSyncIsCheap: when 100 of 100,000 events differ between two relays, or 20
+// of 20,000 in the short form, engramd sync costs at most 2 % of the bytes of
+// reading them all, history included, and leaves the relays alike.
 func TestSyncIsCheap(t *testing.T) {
 	all, differing := 100_000, 100
 	if testing.Short() {
@@ -28,7 +28,7 @@ func TestSyncIsCheap(t *testing.T) {
 	for i := range all - differing {
 		shared = append(shared, author.Fake(1, int64(i*7), fmt.Sprint("note ", i, ", which both have"), nostr.Tag{"t", "alpha"}))
 	}
-	var more []*nostr.Event // which only the source has: these are checked
+	var more []*nostr.Event // only the source has them; these are verified
 	for i := range differing {
 		at := storetest.Start.Unix() + int64(i*(all/differing)*7)
 		more = append(more, relaytest.Note(agent, at+3, fmt.Sprint("note ", i, ", which one has")))

@@ -11,11 +11,11 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// What cannot be equal, each as docs/sync.md says it.
+// Differences that remain, as docs/sync.md lists them.
 
-// TestMovesInDifferentOrder: of two moves that two relays took while they were
-// apart, each relay keeps its own, holds the other and says that it does not
-// follow.
+// TestMovesInDifferentOrder: of two moves that two relays accepted while they
+// were disconnected, each relay keeps its own, stores the other and reports
+// that it does not follow.
 func TestMovesInDifferentOrder(t *testing.T) {
 	g := newRing(t, rig.Seed(t))
 	state := func(by, to relaytest.Key, from, is string) *nostr.Event {
@@ -50,7 +50,7 @@ func TestMovesInDifferentOrder(t *testing.T) {
 }
 
 // TestRequestToOneRelay: a request to vanish that names one relay acts there
-// only. The others keep what there is and say that it was refused, once.
+// only. The others keep their events and report the refusal once.
 func TestRequestToOneRelay(t *testing.T) {
 	g := newRing(t, rig.Seed(t))
 	note := relaytest.Note(stranger, g.at(), "still here")
@@ -77,7 +77,7 @@ func TestRequestToOneRelay(t *testing.T) {
 	awaitID(t, rig.Dial(t, g.nodes[0].Child), note.ID, false) // it does not come back
 }
 
-// TestRequestByIDAlone: whether everybody sees it depends on whether what it
+// TestRequestByIDAlone: a request is open to all only where the event that it
 // names was seen; its author sees it everywhere.
 func TestRequestByIDAlone(t *testing.T) {
 	g := newRing(t, rig.Seed(t))

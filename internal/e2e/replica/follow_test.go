@@ -15,7 +15,7 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// The people of these tests. follower is the key by which relays follow.
+// The keys of these tests. follower is the key with which relays follow.
 var (
 	agent, owner, stranger = relaytest.Agent(), relaytest.Owner(), relaytest.Stranger()
 	worker, follower       = relaytest.NewKey(4), relaytest.NewKey(6)
@@ -31,7 +31,8 @@ func keyFile(t *testing.T, k relaytest.Key) string {
 	return path
 }
 
-// lets is the configuration of a relay that lets the follower read everything.
+// lets returns the configuration of a relay that lets the follower read
+// everything.
 func lets(more string) string {
 	return more + fmt.Sprintf("[gate]\nreplicas = [%q]\n[contracts]\nany_id = true\n", follower.Pub)
 }
@@ -51,8 +52,8 @@ func awaitID(t *testing.T, p *rig.Peer, id string, there bool) {
 	})
 }
 
-// TestFollow: what a relay missed and what arrives comes with its history, is
-// shown to its parties alone, and goes when its author deletes it.
+// TestFollow: missed events and new ones arrive with their history, are shown
+// to their parties only, and are removed when their author deletes them.
 func TestFollow(t *testing.T) {
 	key := keyFile(t, follower)
 	a := relaytest.Start(t, relaytest.Options{Build: rig.Watched, Config: lets("")})
@@ -78,7 +79,7 @@ func TestFollow(t *testing.T) {
 		t.Errorf("a stranger sees %d engrams", len(got.IDs()))
 	}
 
-	// What arrives, and what is deleted.
+	// New events and deletions.
 	live := relaytest.Memory(agent, owner.Pub, "mem/two", "live", now+10)
 	at.Store(live)
 	awaitID(t, ownerThere, live.ID, true)
@@ -101,7 +102,8 @@ func TestFollow(t *testing.T) {
 		t.Error("the log shows a key")
 	}
 
-	// Off the list, nothing gated comes any more; reload takes the relay away.
+	// A key that was removed from the list gets nothing gated any more; a reload
+	// removes the relay.
 	reload(t, a, "[contracts]\nany_id = true\n")
 	after := relaytest.Memory(agent, owner.Pub, "mem/three", "after", now+30)
 	open := relaytest.Note(agent, now+31, "open")
@@ -122,7 +124,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// reload writes another configuration and has it read.
+// reload writes another configuration and has the relay read it.
 func reload(t *testing.T, c *relaytest.Child, config string) {
 	t.Helper()
 	if err := os.WriteFile(c.Config, []byte(config), 0o600); err != nil {

@@ -13,8 +13,8 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// ring is three relays, each of which follows the next through a wire that can
-// be cut, and what was published to them.
+// ring is three relays, each of which follows the next over a connection that
+// can be cut, and a record of what was published to them.
 type ring struct {
 	t       *testing.T
 	rnd     *rand.Rand
@@ -27,7 +27,7 @@ type ring struct {
 	refused int
 }
 
-// node is one relay and the wire by which others reach it.
+// node is one relay and the connection by which others reach it.
 type node struct {
 	*relaytest.Child
 	wire   *wire
@@ -58,7 +58,7 @@ func (g *ring) again(n *node) {
 	n.Child = relaytest.Start(g.t, relaytest.Options{Build: rig.Watched, Config: n.config, Listen: n.listen, Data: n.Data})
 }
 
-// publish gives an event to a relay, which may refuse it, but not fail.
+// publish sends an event to a relay, which may refuse it but must not fail.
 func (g *ring) publish(n *node, ev *nostr.Event) {
 	g.t.Helper()
 	p := rig.Dial(g.t, n.Child)
@@ -74,15 +74,15 @@ func (g *ring) publish(n *node, ev *nostr.Event) {
 	g.events = append(g.events, ev)
 }
 
-// who returns one of those who write.
+// who returns a random one of the writers.
 func (g *ring) who(keys ...relaytest.Key) relaytest.Key {
 	k := keys[g.rnd.IntN(len(keys))]
 	g.keys[k.Pub] = k
 	return k
 }
 
-// at is a time for an event: later than all before, and now and then a little
-// earlier than that.
+// at returns a time for an event: later than all before, and sometimes a little
+// earlier.
 func (g *ring) at() int64 {
 	g.second++
 	if g.rnd.IntN(4) == 0 {
@@ -91,7 +91,7 @@ func (g *ring) at() int64 {
 	return g.second
 }
 
-// act does something at random, somewhere.
+// act does something random at a random relay.
 func (g *ring) act() {
 	n := g.nodes[g.rnd.IntN(len(g.nodes))]
 	switch g.rnd.IntN(16) {
@@ -122,7 +122,7 @@ func (g *ring) act() {
 	}
 }
 
-// deleteOne has an author delete one of his events by its id, or an address.
+// deleteOne has an author delete an event by id or address.
 func (g *ring) deleteOne(n *node) {
 	if len(g.events) == 0 {
 		return
@@ -139,8 +139,8 @@ func (g *ring) deleteOne(n *node) {
 	g.publish(n, relaytest.Deletion(k, g.at(), tag, nostr.Tag{"k", fmt.Sprint(of.Kind)}))
 }
 
-// move moves one of the contracts on, at the relay where its moves are made: of
-// moves that two relays take at once, each keeps its own.
+// move moves a contract at the relay where its moves are made: of moves that
+// two relays accept at once, each keeps its own.
 func (g *ring) move() {
 	home := g.rnd.IntN(len(g.nodes))
 	contract := fmt.Sprint("contract-", home)
@@ -158,7 +158,7 @@ func (g *ring) move() {
 	g.publish(g.nodes[home], relaytest.State(g.who(s.by), s.to.Pub, contract, s.is, s.from, g.second))
 }
 
-// vanish has somebody write something and ask all relays to forget him.
+// vanish has a new key write something and ask all relays to vanish.
 func (g *ring) vanish(n *node) {
 	k := relaytest.NewKey(uint64(1000 + g.doomed))
 	g.doomed++
@@ -169,9 +169,9 @@ func (g *ring) vanish(n *node) {
 	g.publish(n, relaytest.Sign(k, 62, g.second, "", nostr.Tag{"relay", "ALL_RELAYS"}))
 }
 
-// TestRing: three relays that follow each other in a ring take random writes,
-// deletions, requests to vanish, contracts, cuts and kills. When it is quiet,
-// all answer alike to every reader.
+// TestRing: three relays that follow each other in a ring get random writes,
+// deletions, requests to vanish, contracts, cuts and kills. Afterwards all give
+// the same answers to every reader.
 func TestRing(t *testing.T) {
 	seed, acts := rig.Seed(t), 70
 	if rig.Soak() {
@@ -196,15 +196,15 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// readers are those whose answers are compared: an agent, its owner, a party, a
-// stranger and nobody.
+// readers are the keys whose answers are compared: an agent, its owner, a
+// party, a stranger and nobody.
 func readers() map[string][]relaytest.Key {
 	return map[string][]relaytest.Key{"agent": {agent}, "owner": {owner}, "party": {worker}, "stranger": {stranger}, "nobody": nil}
 }
 
-// wantEqual waits until all relays answer alike. Requests to delete are compared
-// as their authors see them: one by id alone is open only where what it names
-// was seen.
+// wantEqual waits until all relays give the same answers. Requests to delete
+// are compared as their authors see them: one by id alone is open only where
+// the event that it names was seen.
 func (g *ring) wantEqual() {
 	g.t.Helper()
 	for name, keys := range readers() {
@@ -229,7 +229,7 @@ func difference(a, b []string) string {
 	return "none"
 }
 
-// answers is what a relay says to a reader, one line for each question.
+// answers returns a relay's answers to a reader, one line for each question.
 func (g *ring) answers(n *node, keys []relaytest.Key) (lines []string) {
 	p := rig.Dial(g.t, n.Child, keys...)
 	defer p.Close()

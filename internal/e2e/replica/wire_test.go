@@ -13,7 +13,7 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// wire is a way to a relay that can be cut.
+// wire is a connection to a relay that can be cut.
 type wire struct {
 	l     net.Listener
 	bytes atomic.Int64 // that went over it, both ways
@@ -36,7 +36,7 @@ func newWire(t *testing.T) *wire {
 	return w
 }
 
-// counted counts what is written to it.
+// counted counts the bytes that are written to it.
 type counted atomic.Int64
 
 func (c *counted) Write(p []byte) (int, error) {
@@ -101,7 +101,7 @@ func (w *wire) mend() {
 	w.down = false
 }
 
-// history returns the ids that a question for history is answered with.
+// history returns the ids in the answer to a question for history.
 func (g *ring) history(c *rig.Caller, as relaytest.Key, path string) (ids []string) {
 	g.t.Helper()
 	resp, err := c.Signed(&as, "GET", path, nil)

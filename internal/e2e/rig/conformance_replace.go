@@ -1,6 +1,6 @@
 package rig
 
-// The messages of 40-relay-behaviour, EVENT, word by word.
+// The messages of OK as clients know them, word by word.
 const (
 	Duplicate = "duplicate: already have this event"
 	Stale     = "duplicate: a newer version is stored"

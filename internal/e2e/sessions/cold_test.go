@@ -19,10 +19,10 @@ import (
 	"engramd/internal/mirror"
 )
 
-// TestColdPrompt: what a prompt waits for its hook, from the start of the process
-// to its end, does not depend on what relays do. With ENGRAMD_SOAK set it is that
-// of docs/benchmarks.md, for 10,000 memories, and what it computes is bounded, so
-// that other programs beside the test do not count.
+// TestColdPrompt: the time that a prompt waits for its hook, from the start of
+// the process to its end, does not depend on the relays. With ENGRAMD_SOAK set
+// its bound is that of docs/benchmarks.md, for 10,000 memories, on processor
+// time, so that other programs beside the test do not count.
 func TestColdPrompt(t *testing.T) {
 	n := 300
 	soak := os.Getenv("ENGRAMD_SOAK") == "1"
@@ -45,8 +45,8 @@ func TestColdPrompt(t *testing.T) {
 	at := len(m.env) - 1 // ENGRAM_RELAYS
 	answered := 0
 	late := func(kind string) bool { return best[kind] > 2*best["answering"]+20*time.Millisecond }
-	// By turns: other programs run beside a test. They may take all the time of 12, and
-	// leave it to one of a kind alone: each 12 are compared among themselves.
+	// They take turns, because other programs run beside the test. These may slow
+	// all 12 runs of one kind: each 12 rounds are compared among themselves.
 	ran := 0
 	for round := 0; round < 12 || round < 240 && (round%12 > 0 || soak && answered == 0 || late("hanging") || late("gone")); round++ {
 		if round%12 == 0 {
@@ -65,7 +65,7 @@ func TestColdPrompt(t *testing.T) {
 			if took := time.Since(began); best[kind] == 0 || took < best[kind] {
 				best[kind] = took
 			}
-			if told(t, stdout.String()) != "" { // otherwise it may not have come to its end
+			if told(t, stdout.String()) != "" { // otherwise it may not have reached its end
 				answered++
 				least = min(least, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
 			}
@@ -85,9 +85,9 @@ func TestColdPrompt(t *testing.T) {
 	}
 }
 
-// TestColdStart: what a session begins with does not wait for relays longer than
-// they may take, however much is remembered. With ENGRAMD_SOAK set it is 10,000
-// episodes, all of which wait, and what it computes is bounded.
+// TestColdStart: the start of a session waits for relays no longer than they
+// may take, however much is remembered. With ENGRAMD_SOAK set there are 10,000
+// episodes, all of which wait, and processor time is bounded.
 func TestColdStart(t *testing.T) {
 	n := 300
 	soak := os.Getenv("ENGRAMD_SOAK") == "1"
@@ -159,7 +159,7 @@ func TestColdStart(t *testing.T) {
 	}
 }
 
-// word is one of a vocabulary, most of which is rare.
+// word returns a word of a vocabulary in which most are rare.
 func word(i int) string {
 	r := mathrand.New(mathrand.NewPCG(uint64(i), 7))
 	var b strings.Builder
@@ -170,7 +170,7 @@ func word(i int) string {
 	return b.String()
 }
 
-// keep makes the machine's local copy of that many memories, and returns questions
+// keep makes the machine's local copy with n memories, and returns questions
 // that the first of them answer.
 func keep(t *testing.T, m *machine, n int) []string {
 	t.Helper()
@@ -192,12 +192,12 @@ func keep(t *testing.T, m *machine, n int) []string {
 	return questions
 }
 
-// memories makes that many, and questions that the first of them answer. head is
-// the front matter of each.
+// memories makes n memories, and questions that the first of them answer. head
+// is the front matter of each.
 func memories(n int, head string) (events []*nostr.Event, questions []string) {
 	agent, owner := relaytest.Agent(), relaytest.Owner()
 	r := mathrand.New(mathrand.NewPCG(1, 2))
-	for i := range n { // their words are as common as those of people are
+	for i := range n { // the frequencies of their words are like those in real texts
 		var b strings.Builder
 		for b.Len() < 500+r.IntN(500) {
 			b.WriteString(word(int(20_000*r.Float64()*r.Float64()*r.Float64())) + " ")

@@ -30,8 +30,8 @@ func plant(t *testing.T, url string, texts map[string]string) {
 	}
 }
 
-// TestEightHooksAtOnce: of many hooks of a session that would tell the same, one
-// does; and hooks that are killed leave state and copy whole.
+// TestEightHooksAtOnce: of several hooks of a session that would show the same
+// text, one does; and hooks that are killed leave state and copy intact.
 func TestEightHooksAtOnce(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{})
 	plant(t, relay.URL, map[string]string{"mem/boats": "Ana paints the boats in spring, before the regatta."})
@@ -71,7 +71,7 @@ func TestEightHooksAtOnce(t *testing.T) {
 	for round := range 4 {
 		for i := range 8 {
 			all.Go(func() {
-				// Killed at some time between its start and its end, or not at all.
+				// Some are killed at a random time between start and end.
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(3+7*(8*round+i))*time.Millisecond)
 				defer cancel()
 				cmd := m.command(ctx, events[i%len(events)], m.input("k", said))
@@ -101,9 +101,9 @@ func TestEightHooksAtOnce(t *testing.T) {
 	}
 }
 
-// TestReaderIsGone: a hook ends with 0 too if nobody reads what it says.
+// TestReaderIsGone: a hook exits with 0 even if nobody reads its output.
 func TestReaderIsGone(t *testing.T) {
-	m := newMachine(t) // without a relay, so that it has something to say on both
+	m := newMachine(t) // without a relay, so that both streams get output
 	for _, event := range []string{"session-start", "prompt"} {
 		cmd := exec.CommandContext(t.Context(), m.ctl, "hook", event, "--harness", "claude")
 		cmd.Dir, cmd.Env, cmd.Stdin = m.project, m.env, strings.NewReader(m.input("s", nil))

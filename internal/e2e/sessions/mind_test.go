@@ -10,7 +10,8 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// said finds the texts that a beginning or an answer must have, or must not ("!").
+// said checks that an output contains these texts, or does not contain those
+// with "!".
 func said(t testing.TB, what, got string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
@@ -20,7 +21,7 @@ func said(t testing.TB, what, got string, parts ...string) {
 	}
 }
 
-// answer is what a tool gave, as JSON.
+// answer returns a tool's answer, decoded from JSON.
 func (a *agent) answer(tool string, args map[string]any) (out map[string]any) {
 	a.t.Helper()
 	text := a.call(tool, args)
@@ -30,7 +31,7 @@ func (a *agent) answer(tool string, args map[string]any) (out map[string]any) {
 	return out
 }
 
-// owner runs engramctl with the owner's key, which reads.
+// owner runs engramctl with the owner's key, which can only read.
 func (m *machine) owner(args ...string) string {
 	m.t.Helper()
 	cmd := exec.CommandContext(m.t.Context(), m.ctl, append([]string{"--timeout", "2m"}, args...)...)
@@ -42,9 +43,9 @@ func (m *machine) owner(args ...string) string {
 	return string(out)
 }
 
-// TestThreeSessionsOfAMind: the second session is told what the first one intended,
-// once; the third begins with another narrative, by a consolidation that the owner
-// can read, and that is taken back as one act.
+// TestThreeSessionsOfAMind: the second session is shown once what the first one
+// intended; the third begins with another narrative, after a consolidation that
+// the owner can read and that one command undoes.
 func TestThreeSessionsOfAMind(t *testing.T) { unhurried(t, threeSessionsOfAMind) }
 
 func threeSessionsOfAMind(t testing.TB) {
@@ -52,7 +53,7 @@ func threeSessionsOfAMind(t testing.TB) {
 	m := newMachine(t, relay.URL)
 	start := map[string]any{"source": "startup"}
 
-	// The first: it lives through something, and means to do something.
+	// The first records an episode and an intention.
 	m.hook("session-start", "one", start)
 	a := m.serve("CLAUDE_CODE_SESSION_ID=one")
 	a.call("memory_write", map[string]any{"slug": "core", "text": "I am Sami. I help Ana."})
@@ -65,7 +66,7 @@ func threeSessionsOfAMind(t testing.TB) {
 	m.hook("session-end", "one", map[string]any{"reason": "other"})
 	a.end()
 
-	// The second is told of it, once, and what waits; it thinks.
+	// The second is shown the intention once, and what waits; it consolidates.
 	begins := m.hook("session-start", "two", start)
 	said(t, "a second start", begins, "[Agent Memory — core]\nI am Sami.", "[Agent Memory — narrative]\nI have just begun to help Ana.",
 		"[Agent Memory — intentions]\n", "Ask Ana whether the mast was mended.", "3 episodes are not consolidated: engramctl mind prepare shows them",
@@ -89,21 +90,21 @@ func threeSessionsOfAMind(t testing.TB) {
 	m.hook("session-end", "two", map[string]any{"reason": "other"})
 	a.end()
 
-	// The third begins as somebody else, a little. The owner can read why.
+	// The third begins with the new narrative. The owner can read why.
 	begins = m.hook("session-start", "three", start)
 	said(t, "a third start", begins, "[Agent Memory — narrative]\n"+story, "1 episode is not consolidated", "!I have just begun", "!Eve")
 	said(t, "the owner reads", m.owner("wake"), story, "and is its version 2")
 	said(t, "the owner reads what was", m.owner("mem", "log", "mem/narrative", "--text"), story, "I have just begun to help Ana.")
 	said(t, "the owner reads by what", m.owner("mem", "get", "narrative"), "mind:"+id, harbour)
 
-	// And it is taken back.
+	// The consolidation is undone.
 	said(t, "taken back", m.ctlOK("mind", "undo", id), "mem/narrative", "mem/people/ana")
 	begins = m.hook("session-start", "four", start)
 	said(t, "a start after that", begins, "[Agent Memory — narrative]\nI have just begun to help Ana.", "3 episodes are not consolidated", "!key of her shed")
 }
 
-// TestWhatWaitsForTheUser: a start says that proposals wait, by their ids, and
-// nothing of what they say.
+// TestWhatWaitsForTheUser: a start lists the ids of waiting proposals, and none
+// of their text.
 func TestWhatWaitsForTheUser(t *testing.T) { unhurried(t, whatWaitsForTheUser) }
 
 func whatWaitsForTheUser(t testing.TB) {

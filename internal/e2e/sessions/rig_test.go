@@ -17,7 +17,8 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// machine is one on which an agent works: its files, and the folder of a project.
+// machine is a machine on which an agent works: its files, and the folder of a
+// project.
 type machine struct {
 	t       testing.TB
 	ctl     string
@@ -55,14 +56,14 @@ func newMachine(t testing.TB, relays ...string) *machine {
 	return m
 }
 
-// command is the line that a harness's settings have, as the harness runs it.
+// command prepares the line of a harness's settings, as the harness runs it.
 func (m *machine) command(ctx context.Context, event, said string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "sh", "-c", m.ctl+" hook "+event+" --harness claude || exit 0")
 	cmd.Dir, cmd.Env, cmd.Stdin = m.project, m.env, strings.NewReader(said)
 	return cmd
 }
 
-// input is what Claude Code says of a session.
+// input is what Claude Code passes to a hook.
 func (m *machine) input(session string, more map[string]any) string {
 	said := map[string]any{"session_id": session, "cwd": m.project}
 	for name, value := range more {
@@ -75,7 +76,7 @@ func (m *machine) input(session string, more map[string]any) string {
 	return string(text)
 }
 
-// hook runs one and returns what the agent is told.
+// hook runs a hook and returns what the agent is shown.
 func (m *machine) hook(event, session string, more map[string]any) string {
 	m.t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -105,7 +106,7 @@ func (m *machine) ctlOK(args ...string) string {
 	return string(out)
 }
 
-// told is the text that reaches an agent.
+// told returns the text that reaches an agent.
 func told(t testing.TB, stdout string) string {
 	t.Helper()
 	if stdout == "" {
@@ -121,11 +122,11 @@ func told(t testing.TB, stdout string) string {
 	return out.Reason + out.Added.AdditionalContext
 }
 
-// tries is how often a prompt is asked that may have been silent because the
+// tries is how often a prompt is repeated that was silent, perhaps because the
 // machine is busy.
 const tries = 100
 
-// prompt asks until something is told.
+// prompt repeats a prompt until the hook prints something.
 func (m *machine) prompt(session, text string) (got string) {
 	m.t.Helper()
 	for range tries {
@@ -136,7 +137,7 @@ func (m *machine) prompt(session, text string) (got string) {
 	return got
 }
 
-// agent is what the harness runs beside: the MCP server, with the tools.
+// agent is the MCP server beside the hooks, with its tools.
 type agent struct {
 	t       testing.TB
 	session *sdk.ClientSession
@@ -145,8 +146,8 @@ type agent struct {
 	stderr  bytes.Buffer
 }
 
-// serve starts the MCP server as the harness does; more is what the harness puts
-// into its environment.
+// serve starts the MCP server as the harness does; more is added to its
+// environment.
 func (m *machine) serve(more ...string) *agent {
 	m.t.Helper()
 	a := &agent{t: m.t, cmd: exec.Command(m.ctl, "mcp", "--tools", "memory,mind", "--timeout", "2m")}
@@ -181,7 +182,7 @@ func (a *agent) call(tool string, args map[string]any) string {
 	return res.Content[0].(*sdk.TextContent).Text
 }
 
-// end ends the server.
+// end ends the MCP server.
 func (a *agent) end() {
 	a.t.Helper()
 	_ = a.session.Close()

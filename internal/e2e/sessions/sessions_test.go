@@ -8,8 +8,9 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// TestThreeSessions: what the agent learns in the first session comes into the
-// third by itself; in between it is compacted, cleared, and asked once.
+// TestThreeSessions: what the agent learns in the first session is shown in the
+// third without a request; in between the session is compacted, cleared, and
+// asked once.
 func TestThreeSessions(t *testing.T) { unhurried(t, threeSessions) }
 
 func threeSessions(t testing.TB) {
@@ -24,7 +25,7 @@ func threeSessions(t testing.TB) {
 		}
 	}
 
-	// The first: there is nothing yet. The harness names the session to the server.
+	// The first: the memory is empty. The harness tells the server the session.
 	has("a first start", m.hook("session-start", "one", map[string]any{"source": "startup"}), "[Agent Memory — core]\nYou have no core memory yet", "belongs at mem/projects/x-org-ana-atlas and below")
 	a := m.serve("CLAUDE_CODE_SESSION_ID=one")
 	if got := m.hook("prompt", "one", map[string]any{"prompt": "How is Atlas backed up, by the way?"}); got != "" {
@@ -41,8 +42,9 @@ func threeSessions(t testing.TB) {
 	m.hook("session-end", "one", map[string]any{"reason": "other"})
 	a.end()
 
-	// The second: the folder is the project's, since the agent wrote there. The
-	// harness says nothing to the server, which is known by its parent.
+	// The second: the folder belongs to the project, because the agent wrote
+	// there. The harness tells the server nothing; the server finds the session by
+	// its parent process.
 	second := ""
 	for range tries { // on a busy machine the state may not be read in time
 		if second = m.hook("session-start", "two", map[string]any{"source": "startup"}); !strings.Contains(second, "could not be read in time") {
@@ -62,7 +64,7 @@ func threeSessions(t testing.TB) {
 		m.hook("prompt", "two-b", map[string]any{"prompt": "go on"})
 	}
 	asked := ""
-	for range tries { // a stop that had no time has not asked
+	for range tries { // a stop that ran out of time has not asked
 		if asked = m.hook("stop", "two-b", map[string]any{"stop_hook_active": false}); asked != "" {
 			break
 		}
@@ -74,9 +76,9 @@ func threeSessions(t testing.TB) {
 	has("asked twice", m.hook("stop", "two-b", map[string]any{"stop_hook_active": false}), "!remembered")
 	a.end()
 
-	// The third is on another machine, which has neither copy nor state, and where
-	// the folder is new: once somebody has said that it is the project's, the memory
-	// comes with the prompt that it bears on.
+	// The third is on another machine, without copy and state, where the folder is
+	// new: once it is linked to the project, the project's memory is shown at a
+	// prompt that concerns it.
 	n := newMachine(t, relay.URL)
 	has("a third start", n.hook("session-start", "three", map[string]any{"source": "startup"}), "I am Sami. I help Ana.", "1 text is at mem/projects/x-org-ana-atlas and below, not shown", "!copying")
 	relay.Stop()

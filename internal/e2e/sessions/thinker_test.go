@@ -15,7 +15,7 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// write is one that a relay keeps, as engramctl log prints it.
+// write is a version that a relay keeps, as engramctl log prints it.
 type write struct {
 	Slug    string `json:"slug"`
 	Text    string `json:"text"`
@@ -23,7 +23,7 @@ type write struct {
 	Removed bool   `json:"removed"`
 }
 
-// writes are all that the relays keep, the oldest first.
+// writes returns all versions that the relay keeps, oldest first.
 func (m *machine) writes() (all []write) {
 	m.t.Helper()
 	for line := range strings.Lines(m.ctlOK("log", "--text")) {
@@ -36,7 +36,8 @@ func (m *machine) writes() (all []write) {
 	return all
 }
 
-// heads are the texts that are there, without what is programs' own.
+// heads returns the current texts, without those that programs keep for
+// themselves.
 func heads(all []write) map[string]string {
 	now := map[string]string{}
 	for _, w := range all {
@@ -47,7 +48,7 @@ func heads(all []write) map[string]string {
 	return now
 }
 
-// field is what the front matter of a text says of a key.
+// field returns a field of a text's front matter.
 func field(text, key string) string {
 	for line := range strings.Lines(text) {
 		if v, ok := strings.CutPrefix(line, key+": "); ok {
@@ -61,13 +62,13 @@ func field(text, key string) string {
 func (a *agent) try(tool, args string) (text string, failed bool) {
 	a.t.Helper()
 	res, err := a.session.CallTool(a.t.Context(), &sdk.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
-	if err != nil { // of the protocol: nothing was called
+	if err != nil { // an error of the protocol: nothing was called
 		return err.Error(), true
 	}
 	return res.Content[0].(*sdk.TextContent).Text, res.IsError
 }
 
-// prepare makes a plan of either kind.
+// prepare makes a plan with either tool.
 func (a *agent) prepare(tool string) (id, text string) {
 	a.t.Helper()
 	plan := a.answer(tool, nil)
@@ -78,8 +79,8 @@ func (a *agent) prepare(tool string) (id, text string) {
 	return id, text
 }
 
-// patient is a machine with a memory in which something of everything waits, and of
-// which a dream draws five units: there are no more.
+// patient returns a machine with a memory in which something of every sort
+// waits, and which has exactly the five units that a dream draws.
 func patient(t *testing.T) (m *machine, relay *relaytest.Child) {
 	t.Helper()
 	relay = relaytest.Start(t, relaytest.Options{})
@@ -102,14 +103,14 @@ func patient(t *testing.T) (m *machine, relay *relaytest.Child) {
 	return newMachine(t, relay.URL), relay
 }
 
-// TestAThinkerThatIsWrong: over a real relay and the tools that models have, what is
-// wrong writes nothing, whichever way it is wrong.
+// TestAThinkerThatIsWrong: over a real relay and the tools that models use, an
+// invalid answer writes nothing, in whichever way it is invalid.
 func TestAThinkerThatIsWrong(t *testing.T) {
 	m, _ := patient(t)
 	a := m.serve()
 	defer a.end()
 	before := m.writes()
-	for tool, good := range map[string]string{ // which nothing is wrong with
+	for tool, good := range map[string]string{ // valid arguments
 		"mind_prepare": `{"op":"write","slug":"mem/made/x","text":"Paint comes and goes.","derived_from":["mem/journal/a"]}`,
 		"mind_dream":   `{"op":"write","type":"insight","slug":"mem/made/x","text":"Buds and wind both say what to wait for.","inspired_by":["mem/garden/roses"]}`,
 	} {
@@ -154,8 +155,8 @@ func TestAThinkerThatIsWrong(t *testing.T) {
 	}
 }
 
-// TestAThinkerThatGetsThrough: what is taken of a bad thinker loses no text, raises no
-// trust over plans that follow each other, and is taken back byte for byte.
+// TestAThinkerThatGetsThrough: what is accepted from a bad thinker loses no
+// text, raises no trust over successive plans, and is undone byte for byte.
 func TestAThinkerThatGetsThrough(t *testing.T) {
 	m, _ := patient(t)
 	before := m.writes()
@@ -210,8 +211,8 @@ func TestAThinkerThatGetsThrough(t *testing.T) {
 	}
 }
 
-// TestTwoThinkersAtOnce: of two machines that think about the same, one is told that
-// the other was first, and has written nothing.
+// TestTwoThinkersAtOnce: of two machines that think about the same units, one
+// is told that the other was first, and writes nothing.
 func TestTwoThinkersAtOnce(t *testing.T) {
 	m, relay := patient(t)
 	other := newMachine(t, relay.URL)

@@ -14,7 +14,7 @@
 //
 // It prints a table and ends with 1 when a probe's p99 is beyond the larger of 10
 // times what it is alone and 250 ms, when a probe is refused, or when the relay
-// takes more memory than limits.memory (40-relay-behaviour, "Under attack").
+// takes more memory than limits.memory.
 package main
 
 import (

@@ -10,9 +10,9 @@ import (
 	"engramd/nips/nipae"
 )
 
-// TestMovedAgent moves an agent to another relay, and again after more was
-// written: snapshots of both by their daemons are the same bit by bit, with heads,
-// history, deletions and contracts, and engramctl finds no difference either.
+// TestMovedAgent moves an agent to another relay, and again after further
+// writes: both daemons' snapshots are equal bit by bit, with heads, history,
+// deletions and contracts, and engramctl finds no difference either.
 func TestMovedAgent(t *testing.T) {
 	from, to := rig.Start(t), rig.Start(t)
 	agent, worker, now := relaytest.Agent(), relaytest.Owner(), rig.Now()
@@ -33,7 +33,7 @@ func TestMovedAgent(t *testing.T) {
 		relaytest.Sign(agent, 10002, now-70, "", rig.Tag("r", from.URL)),
 		relaytest.State(agent, worker.Pub, id, "open", "", now-60))
 	theirs := rig.Dial(t, from, worker)
-	// Both sign within one second, and one has a clock that is slow.
+	// Both sign within one second, and one has a slow clock.
 	theirs.Store(relaytest.State(worker, agent.Pub, id, "accepted", "open", now-60), relaytest.Entry(worker, agent.Pub, id, "note", "done", now-55))
 	mine.Store(relaytest.Entry(agent, worker.Pub, id, "message", "first", now-50), relaytest.Entry(agent, worker.Pub, id, "message", "second", now-49),
 		relaytest.SealedEntry(agent, worker.Pub, id, "message", "between us", now-48))

@@ -32,7 +32,7 @@ func revertRounds() int {
 	return 12
 }
 
-// ctl is engramctl, and beside it the client library with the same key.
+// ctl is engramctl beside a client library with the same key.
 type ctl struct {
 	*rig.Ctl
 	agent *client.Memory
@@ -58,7 +58,7 @@ func (x *ctl) folder() string {
 	return filepath.Join(x.Root(), "tenants", bundle.DefaultTenant, "snapshots", relaytest.Agent().Pub)
 }
 
-// set writes a text, or removes it for "".
+// set writes a text, or removes it if it is "".
 func (x *ctl) set(slug nipae.Slug, text string) {
 	x.T.Helper()
 	var err error
@@ -72,7 +72,7 @@ func (x *ctl) set(slug nipae.Slug, text string) {
 	}
 }
 
-// texts is everything that is remembered now.
+// texts returns the current texts.
 func (x *ctl) texts() map[nipae.Slug]string {
 	x.T.Helper()
 	l, status, err := x.agent.ListAll(x.T.Context())
@@ -113,9 +113,9 @@ func (x *ctl) mess(random *rand.Rand, round, memories int) {
 	x.set(nipae.Core, fmt.Sprintf("core of round %d", round))
 }
 
-// TestRevertKilled: a restore that is killed at any point leaves each slug with its
-// old or its new text, and core with its old one unless all is done; running it
-// again completes it.
+// TestRevertKilled: a restore that is killed at any point leaves each slug with
+// its old or its new text, and core with the old one unless all is done;
+// running it again completes it.
 func TestRevertKilled(t *testing.T) {
 	const memories = 32
 	rounds := revertRounds()
@@ -140,11 +140,12 @@ func TestRevertKilled(t *testing.T) {
 		t.Fatalf("after a restore: %v, want %v", got, want)
 	}
 	midway, round := 0, 0
-	for ; round < rounds || midway == 0 && round < 5*rounds; round++ { // a kill may miss what it is for
+	for ; round < rounds || midway == 0 && round < 5*rounds; round++ { // a kill may miss the writes
 		x.mess(random, round, memories)
 		before := x.texts()
 		p := x.start("snapshot", "restore", "--id", id, "--no-auto-pre-snapshot")
-		// Every fourth at any time, the others while it writes, which is soon over.
+		// Every fourth is killed at any time, the others during the short time of
+		// writing.
 		began, span := time.Now(), &full
 		if round%4 > 0 {
 			x.awaitJournal(p.ended)
@@ -154,7 +155,7 @@ func TestRevertKilled(t *testing.T) {
 		kill := time.AfterFunc(delay, func() { _ = p.cmd.Process.Kill() })
 		err := p.wait()
 		kill.Stop()
-		if err == nil { // the machine may have been busier when it was measured
+		if err == nil { // the machine may have been busier when the time was measured
 			*span = min(*span, time.Since(began))
 		} else if p.cmd.ProcessState.ExitCode() != -1 {
 			t.Fatalf("round %d: %v\n%s", round, err, p.out)
@@ -193,7 +194,7 @@ func TestRevertKilled(t *testing.T) {
 	}
 }
 
-// process is a command that runs.
+// process is a running command.
 type process struct {
 	cmd   *exec.Cmd
 	out   *bytes.Buffer
@@ -221,8 +222,8 @@ func (p *process) wait() error {
 	return p.err
 }
 
-// awaitJournal waits until a restore that was started has written its journal, or has
-// ended: what is soon over may be missed.
+// awaitJournal waits until a restore has written its journal or has ended: a
+// short restore may be missed.
 func (x *ctl) awaitJournal(ended <-chan struct{}) {
 	x.T.Helper()
 	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(100 * time.Microsecond) {
@@ -240,8 +241,9 @@ func (x *ctl) awaitJournal(ended <-chan struct{}) {
 	}
 }
 
-// TestRevertConflict: a restore that goes on stops at a slug that somebody has changed
-// since it was planned, writes nothing after it, and not the core; --replan begins anew.
+// TestRevertConflict: a restore that continues stops at a slug that was changed
+// since it was planned, and writes nothing after it, nor the core; --replan
+// begins again.
 func TestRevertConflict(t *testing.T) {
 	x := newCtl(t, rig.Start(t))
 	for _, slug := range []nipae.Slug{"mem/a", "mem/b", "mem/c", nipae.Core} {
@@ -272,9 +274,9 @@ func TestRevertConflict(t *testing.T) {
 	}
 }
 
-// TestRevertGoesOnWithoutItsSnapshot: the journal has all that is to be written, also
-// when the snapshot was deleted since; another one is still not found, and a dry run
-// needs it.
+// TestRevertGoesOnWithoutItsSnapshot: the journal contains all that is to be
+// written, even when the snapshot was deleted; another snapshot is still not
+// found, and a dry run needs its snapshot.
 func TestRevertGoesOnWithoutItsSnapshot(t *testing.T) {
 	x := newCtl(t, rig.Start(t))
 	for _, text := range []string{"then", "now"} {
@@ -305,7 +307,8 @@ func TestRevertGoesOnWithoutItsSnapshot(t *testing.T) {
 	x.Run(1, "snapshot", "restore", "--id", id)
 }
 
-// plan writes the journal of a restore, as a process does that is killed right after.
+// plan writes the journal of a restore, like a process that is killed right
+// afterwards.
 func (x *ctl) plan(id string) {
 	x.T.Helper()
 	ctx := x.T.Context()
@@ -335,8 +338,8 @@ func (x *ctl) plan(id string) {
 	}
 }
 
-// TestSnapshotLocked: one process at a time is at an agent's snapshots; the others
-// wait, and then say who it is.
+// TestSnapshotLocked: one process at a time works on an agent's snapshots; the
+// others wait, and then name it.
 func TestSnapshotLocked(t *testing.T) {
 	x := newCtl(t, rig.Start(t))
 	x.set("mem/a", "text")
@@ -360,15 +363,15 @@ func TestSnapshotLocked(t *testing.T) {
 	}
 }
 
-// TestCaptureUnderWrites: a capture shows one instant also while the agent writes, or
-// says that it cannot.
+// TestCaptureUnderWrites: a capture while the agent writes shows one instant,
+// or reports that it cannot.
 func TestCaptureUnderWrites(t *testing.T) {
 	x := newCtl(t, rig.Start(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	written := make(chan error, 1)
 	var missed atomic.Int64 // captures; on a busy machine the pauses must be longer
 	go func() {
-		// Two memories that are always written one after the other: b never lags by more than one.
+		// Two memories that are written one after the other: b is at most one behind.
 		for n := 1; ctx.Err() == nil; n++ {
 			for _, slug := range []nipae.Slug{"mem/a", "mem/b"} {
 				if _, _, err := x.agent.Set(ctx, slug, fmt.Sprint(n), client.SetOptions{}); err != nil && ctx.Err() == nil {

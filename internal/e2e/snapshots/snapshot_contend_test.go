@@ -17,10 +17,10 @@ import (
 	"engramd/internal/snapshot/bundle"
 )
 
-// TestSnapshotsContend: two processes and the daemon make snapshots of one agent while
-// retention sweeps, again and again. Every one that was made is whole, is there or was
-// swept because of its age in the order; the last one verifies, a pinned one stays, and
-// nothing half-done is left.
+// TestSnapshotsContend: two processes and the daemon make snapshots of one
+// agent while retention sweeps, again and again. Every snapshot that was made
+// is complete, is there or was swept in order of age; the last one verifies, a
+// pinned one stays, and no partial file is left.
 func TestSnapshotsContend(t *testing.T) {
 	const rounds, keep = 8, 3
 	agent := relaytest.Agent()
@@ -54,7 +54,7 @@ func TestSnapshotsContend(t *testing.T) {
 			}
 		}
 	})
-	for n := range int64(rounds) { // so that the daemon's schedule has something to do
+	for n := range int64(rounds) { // so that the daemon's schedule has work
 		c.Store(relaytest.Memory(agent, relaytest.Owner().Pub, fmt.Sprint("mem/", n), "y", rig.Now()-900+n))
 	}
 	wg.Wait()
@@ -102,7 +102,8 @@ func made(t *testing.T, out string) (info snapshot.Info) {
 	return info
 }
 
-// wantFilesOf wants in an agent's folder the files of these snapshots and the lock.
+// wantFilesOf fails unless an agent's folder contains exactly these snapshots'
+// files and the lock.
 func wantFilesOf(t *testing.T, root, agent string, list []snapshot.Info) {
 	t.Helper()
 	left := map[string]bool{}
@@ -127,8 +128,8 @@ func wantFilesOf(t *testing.T, root, agent string, list []snapshot.Info) {
 	}
 }
 
-// TestDiskFull_Snapshot makes a snapshot that does not fit: the error says so, nothing
-// is left of it, and those before it stay as they are.
+// TestDiskFull_Snapshot makes a snapshot that does not fit: the error says so,
+// nothing is left of it, and earlier ones are unchanged.
 func TestDiskFull_Snapshot(t *testing.T) {
 	if os.Getenv(rig.InNamespace) == "" {
 		rig.RerunInNamespace(t)
@@ -170,7 +171,7 @@ func TestDiskFull_Snapshot(t *testing.T) {
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	for n := range int64(60) { // 8 KiB each, which do not shrink
+	for n := range int64(60) { // 8 KiB each, incompressible
 		c.Store(relaytest.Memory(agent, relaytest.Owner().Pub, fmt.Sprint("mem/", n), strings.Repeat("large ", 1000), rig.Now()-900+n))
 	}
 	for range 2 {

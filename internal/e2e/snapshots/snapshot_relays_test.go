@@ -11,9 +11,10 @@ import (
 	"engramd/internal/snapshot/bundle"
 )
 
-// TestCaptureWithALaggingRelay: a relay that has not heard of a request to vanish, nor
-// of a deletion or of newer versions, still shows what was. A capture of it and of one
-// that has is what the latter's daemon captures, and not a bit of what was.
+// TestCaptureWithALaggingRelay: a relay that missed a request to vanish, a
+// deletion or newer versions still shows old events. A capture from it and an
+// up-to-date relay equals the latter's own, and contains none of the old
+// events.
 func TestCaptureWithALaggingRelay(t *testing.T) {
 	ahead, lagging := rig.Start(t), rig.Start(t)
 	agent, owner, at := relaytest.Agent(), relaytest.Owner(), rig.Now()-1000

@@ -17,8 +17,9 @@ import (
 	"engramd/nips/nipae"
 )
 
-// TestDaemonAndClientCaptureTheSame compares the artifacts of one memory, read from
-// the database and over the wire, and reads what a repair brought with engramctl.
+// TestDaemonAndClientCaptureTheSame compares the artifacts of one memory, read
+// from the database and over the wire, and reads with engramctl what a repair
+// restored.
 func TestDaemonAndClientCaptureTheSame(t *testing.T) {
 	relay := rig.Start(t)
 	x := newCtl(t, relay)
@@ -69,7 +70,8 @@ func TestDaemonAndClientCaptureTheSame(t *testing.T) {
 	}
 }
 
-// onlyManifest is that of the only bundle below a root, which must verify.
+// onlyManifest returns the manifest of the only bundle below a root, which must
+// verify.
 func onlyManifest(t *testing.T, root string) *bundle.Manifest {
 	t.Helper()
 	list, err := snapshot.New(root).List(bundle.DefaultTenant, relaytest.Agent().Pub)

@@ -12,8 +12,8 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// TestEventsAreTaken: what the write policy would refuse proves nothing about
-// reading.
+// TestEventsAreTaken: the write policy accepts all generated events; others
+// would prove nothing about reading.
 func TestEventsAreTaken(t *testing.T) {
 	const seed = 7
 	g := New(seed, 5)

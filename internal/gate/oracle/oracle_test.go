@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestSharesNoCode: an oracle that called the gate would agree with every
-// mistake in it.
+// TestSharesNoCode: an oracle that called the gate would share its mistakes.
 func TestSharesNoCode(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) == 0 {

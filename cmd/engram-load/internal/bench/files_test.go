@@ -107,7 +107,7 @@ func TestReadyLine(t *testing.T) {
 	}
 }
 
-// The configuration of `make bench` names what is there.
+// Every file that the configuration of `make bench` depends on exists.
 func TestConfigOfTheProject(t *testing.T) {
 	c, err := ReadConfig("../../../../testdata/peers/bench.toml")
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 	"engramd/internal/wire"
 )
 
-// The test's own program is also the servers that are started: it becomes one
-// when its first argument says so.
+// The test binary also acts as the servers that are measured: its first
+// argument says which.
 const (
 	argServe  = "serve-for-test"  // DATA: a relay that keeps events in memory
 	argLie    = "lie-for-test"    // DATA: one that refuses every event and finds none

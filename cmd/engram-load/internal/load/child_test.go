@@ -7,8 +7,8 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// The relay as it is shipped gives a figure for every workload that looks at
-// its process, or starts one.
+// engramd gives a figure for every workload that looks at its process or starts
+// one.
 func TestRealProcess(t *testing.T) {
 	bin, err := relaytest.Binary(relaytest.Build{})
 	if err != nil {

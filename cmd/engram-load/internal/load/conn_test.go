@@ -18,7 +18,7 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// piped is a connection whose other end is in hand.
+// piped returns a connection and the other end of its pipe.
 func piped(t testing.TB, ctx context.Context) (*Conn, net.Conn) {
 	t.Helper()
 	near, far := net.Pipe()
@@ -45,7 +45,7 @@ func serverFrame(final bool, op byte, payload []byte) []byte {
 	return append(b, payload...)
 }
 
-// Messages of all sizes come out whole, however they are cut on their way.
+// Messages of all sizes are read whole, whatever fragments they come in.
 func TestReadFrames(t *testing.T) {
 	c, far := piped(t, context.Background())
 	var all []byte
@@ -129,7 +129,8 @@ func TestFragmentsAreBounded(t *testing.T) {
 	}
 }
 
-// The context that a connection was made with ends reading and writing.
+// Cancelling the context that a connection was made with ends its reads and
+// writes.
 func TestContextEndsConnection(t *testing.T) {
 	cause := errors.New("enough")
 	for name, use := range map[string]func(*Conn) error{
@@ -147,8 +148,8 @@ func TestContextEndsConnection(t *testing.T) {
 	}
 }
 
-// What is sent is what an independent implementation of the protocol reads, and
-// pings are answered.
+// An independent implementation of the protocol reads what is sent, and pings
+// are answered.
 func TestAgainstAnotherImplementation(t *testing.T) {
 	pong := make(chan string, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -240,8 +241,8 @@ func TestDialFails(t *testing.T) {
 	}
 }
 
-// FuzzRead feeds any bytes to the frame reader: it ends, and takes no more
-// memory than they and one message need.
+// FuzzRead feeds any bytes to the frame reader: it ends, and allocates no more
+// than they and one message need.
 func FuzzRead(f *testing.F) {
 	f.Add(serverFrame(true, opText, []byte(`["EOSE","q"]`)))
 	f.Add(slices.Concat(serverFrame(false, opText, []byte("a")), serverFrame(true, opPong, nil), serverFrame(true, opContinuation, []byte("b"))))

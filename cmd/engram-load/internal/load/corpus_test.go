@@ -13,7 +13,7 @@ import (
 	"engramd/nips/nipae"
 )
 
-// The corpus is what its index says, valid, in order, and made of what the
+// The corpus matches its index, is valid and in order, and contains what the
 // workloads ask for.
 func TestCorpus(t *testing.T) {
 	const size = 2001

@@ -17,8 +17,9 @@ import (
 	"engramd/internal/wire"
 )
 
-// fakeRelay answers rightly out of a list, but for what a test changes in it.
-// It shares nothing with the code under test but the JSON of its answers.
+// fakeRelay answers correctly from a list of events, except for what a test
+// changes. It shares no code with the code under test but the JSON of its
+// answers.
 type fakeRelay struct {
 	url       string
 	challenge string // sent to each connection, if not empty
@@ -26,7 +27,7 @@ type fakeRelay struct {
 	// answer may change the messages that answer one frame; nil messages are not
 	// sent. hangUp in place of a message closes the connection there.
 	answer func(f wire.Frame, messages [][]byte) [][]byte
-	// write sends a message; nil: as one frame.
+	// write sends a message; when it is nil, as one frame.
 	write func(ws *websocket.Conn, message []byte) error
 
 	mu     sync.Mutex

@@ -13,18 +13,19 @@ import (
 	"engramd/internal/wire"
 )
 
-// hub is a relay that keeps nothing and delivers what is published to all
-// subscriptions that match, but for what a test changes in it.
+// hub is a relay that stores nothing and delivers each published event to all
+// subscriptions that match, except for what a test changes.
 type hub struct {
 	url       string
 	challenge string
 
 	// deliver may change the messages of the n-th delivery, counted from 1.
 	deliver func(n int, m []byte) [][]byte
-	// answer may change what answers a frame of which it is told how many of its
+	// answer may change the answer to a frame; n is how many frames with the same
 	// label came before.
 	answer func(f wire.Frame, n int, m [][]byte) [][]byte
-	// stray, if it reports true, makes a subscription get what it did not ask for.
+	// stray reports whether a subscription also gets events that its filter does
+	// not match.
 	stray func(f nostr.Filter) bool
 
 	mu        sync.Mutex
@@ -79,7 +80,7 @@ func (h *hub) handler(serving *sync.WaitGroup) http.Handler {
 		}
 		c := &hubConn{ws: ws, subs: map[string]nostr.Filter{}}
 		h.mu.Lock()
-		if h.ended { // nobody waits for one that comes now
+		if h.ended { // this one came too late and would be served by nobody
 			h.mu.Unlock()
 			ws.Close()
 			return

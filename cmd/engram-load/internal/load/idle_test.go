@@ -17,8 +17,9 @@ import (
 	"engramd/internal/wire"
 )
 
-// idleRelay in the environment makes the test binary a relay of its own, whose
-// memory is its own too. Its value is the challenge.
+// idleRelay is the environment variable that makes the test binary a relay in a
+// process of its own, so that its memory can be measured. Its value is the
+// challenge.
 const idleRelay = "LOAD_TEST_IDLE_RELAY"
 
 func TestMain(m *testing.M) {

@@ -8,7 +8,7 @@ import (
 	"engramd/internal/wire"
 )
 
-// limiter refuses each event twice for its rate before it lets it through. Its
+// limiter refuses each event twice as rate-limited before it accepts it. The
 // relay calls it under a lock.
 type limiter map[string]int
 

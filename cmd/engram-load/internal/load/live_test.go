@@ -61,7 +61,7 @@ func TestLiveGivesFigures(t *testing.T) {
 	}
 }
 
-// Whatever a relay delivers wrongly is an error and not a figure.
+// Every wrong delivery is an error and gives no figure.
 func TestLiveFindsWrongDeliveries(t *testing.T) {
 	cache := t.TempDir()
 	at := func(which int, change func(m []byte) [][]byte) *hub {
@@ -144,7 +144,7 @@ func TestLiveFindsWrongDeliveries(t *testing.T) {
 	}
 }
 
-// What is stored already would be counted as delivered.
+// An event that is stored already would be counted as delivered.
 func TestLiveRefusesStoredEvents(t *testing.T) {
 	g := generator{seed: testSeed, stream: "stored"}
 	key, err := NewKey(testSeed, "stored", 0)

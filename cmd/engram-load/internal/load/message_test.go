@@ -50,11 +50,11 @@ func TestParseMessage(t *testing.T) {
 	}
 }
 
-// Who only skims does still not take half a message for a whole one.
+// SkimMessage does not take half a message for a whole one.
 func TestSkimMessageRefusesTheCut(t *testing.T) {
 	message := `["EVENT","q",{"id":"` + someID + `","created_at":12,"tags":[],"content":"ab","sig":"cd"}]`
 	for n := range len(message) {
-		// The end of the tags looks like that of a message.
+		// The end of the tags looks like the end of a message.
 		if m, err := SkimMessage([]byte(message[:n])); err == nil && !strings.HasSuffix(message[:n], `]`) {
 			t.Errorf("%s: %+v", message[:n], m)
 		}
@@ -122,7 +122,7 @@ func FuzzParseMessage(f *testing.F) {
 		if json.Unmarshal(b, &parts) != nil || len(parts) < 2 || json.Unmarshal(parts[0], &label) != nil || json.Unmarshal(parts[1], &second) != nil {
 			return
 		}
-		// What an escape stands for is not the scanner's business.
+		// The scanner does not decode escapes.
 		if strings.ContainsAny(string(parts[0])+string(parts[1]), `\`) {
 			return
 		}

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// A process name can hold anything, also what looks like the fields after it.
+// A process name can hold anything, even text that looks like the fields after
+// it.
 func TestProbeReadsProc(t *testing.T) {
 	proc := t.TempDir()
 	write := func(name, text string) {
@@ -39,7 +40,7 @@ func TestProbeReadsProc(t *testing.T) {
 	}
 }
 
-// What a process takes while it is measured is found in its usage.
+// The work that a process does while it is measured appears in its usage.
 func TestMeasureOwnProcess(t *testing.T) {
 	const busy = 200 * time.Millisecond
 	var waste []byte

@@ -49,7 +49,7 @@ func TestProgramEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// The peak is the program's, also when the one that starts it was larger.
+// The peak is the program's, even when the process that starts it was larger.
 func TestPeakIsTheProgramsOwn(t *testing.T) {
 	large := make([]byte, 128<<20)
 	for i := 0; i < len(large); i += 4096 {

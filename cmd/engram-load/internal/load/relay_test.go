@@ -7,7 +7,7 @@ import (
 	"engramd/internal/bridge/bridgetest"
 )
 
-// The real relay answers every workload of this kind rightly.
+// engramd answers every workload correctly that does not look at its process.
 func TestRealRelay(t *testing.T) {
 	_, cache := testCorpus(t, 2000)
 	o := Options{Size: 2000, Seed: testSeed, Cache: cache, Auth: AuthRequire}

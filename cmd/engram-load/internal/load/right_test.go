@@ -12,7 +12,7 @@ import (
 	"engramd/internal/wire"
 )
 
-// A right answer gives a figure, however it is written down.
+// A correct answer gives a figure, whatever its formatting and fragments.
 func TestRightAnswersGiveFigures(t *testing.T) {
 	c, cache := testCorpus(t, testSize)
 	rewrite := func(f wire.Frame, m [][]byte) [][]byte {

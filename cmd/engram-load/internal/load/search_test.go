@@ -14,7 +14,7 @@ import (
 	"engramd/internal/wire"
 )
 
-// finding makes a fake count and search.
+// finding makes a fake relay answer COUNT and search.
 func finding(fake *fakeRelay, change func(f wire.Frame, n int, m [][]byte) [][]byte) *fakeRelay {
 	asked := 0
 	fake.answer = func(f wire.Frame, m [][]byte) [][]byte {
@@ -73,8 +73,8 @@ func TestCountAndSearchGiveFigures(t *testing.T) {
 	}
 }
 
-// A relay may give up a search for a word that half of all notes have, and
-// nothing else.
+// A relay may give up a search for a word that half of all notes have, and no
+// other search.
 func TestSearchGivenUp(t *testing.T) {
 	c, cache := testCorpus(t, testSize)
 	for name, tt := range map[string]struct {

@@ -38,7 +38,7 @@ func mustFind(t testing.TB, name string) Workload {
 	return w
 }
 
-// otherOf is a message about another event, of the same form.
+// otherOf returns a message about another event, of the same form.
 func otherOf(m []byte) []byte {
 	i := bytes.Index(m, []byte(`"id":"`))
 	if i < 0 { // an OK
@@ -51,7 +51,7 @@ func otherOf(m []byte) []byte {
 	return m
 }
 
-// Whatever a relay answers wrongly to a question is an error and not a figure.
+// Every wrong answer to a question is an error and gives no figure.
 func TestAskingFindsWrongAnswers(t *testing.T) {
 	c, cache := testCorpus(t, testSize)
 	closed := wire.AppendClosed(nil, askSub, "error: busy")
@@ -103,7 +103,7 @@ func TestAskingFindsWrongAnswers(t *testing.T) {
 					}
 					fake.mu.Lock()
 					defer fake.mu.Unlock()
-					if asked++; asked != 5 { // after the warm-up, amid right ones
+					if asked++; asked != 5 { // after the warm-up, among correct answers
 						return m
 					}
 					return tt.change(m)
@@ -129,7 +129,7 @@ func wantFailure(t *testing.T, workload string, fake *fakeRelay, want error, o O
 	}
 }
 
-// A signature or a text that does not hold is found in the warm-up.
+// A wrong signature or text is found in the warm-up.
 func TestAskingVerifiesEvents(t *testing.T) {
 	c, cache := testCorpus(t, testSize)
 	for name, change := range map[string]func([]byte) []byte{
@@ -153,7 +153,7 @@ func TestAskingVerifiesEvents(t *testing.T) {
 	}
 }
 
-// Whatever a relay says wrongly to an event is an error and not a figure.
+// Every wrong answer to a published event is an error and gives no figure.
 func TestPublishingFindsWrongAnswers(t *testing.T) {
 	cache := t.TempDir()
 	no := func(m []byte) []byte { return bytes.Replace(m, []byte(",true,"), []byte(",false,"), 1) }
@@ -183,7 +183,7 @@ func TestPublishingFindsWrongAnswers(t *testing.T) {
 					}
 					fake.mu.Lock()
 					defer fake.mu.Unlock()
-					if got++; got != 50 { // no connection has sent its last then
+					if got++; got != 50 { // by then no connection has sent its last
 						return m
 					}
 					return tt.change(m)

@@ -16,7 +16,7 @@ import (
 
 func ptr(v float64) *float64 { return &v }
 
-// sample has a measure without a corpus and one at three sizes, two servers
+// sample has a measure without a corpus and one at three sizes; two servers
 // with figures, one that fails and one that is left out.
 func sample() *bench.Results {
 	rate := bench.Figure{Name: "rate", Label: "events", Unit: "OK/s", Better: "more"}
@@ -109,8 +109,8 @@ func TestPageSaysWhatWasMeasured(t *testing.T) {
 	}
 }
 
-// What a siege has shown is measured by another program: a page that is made
-// anew keeps it.
+// Another program measures the siege: its figures stay when the page is made
+// anew.
 func TestPageKeepsTheSiege(t *testing.T) {
 	_, folder := write(t, sample(), "")
 	path := folder + ".md"

@@ -23,7 +23,7 @@ type api struct {
 	n int
 }
 
-// signed is the header of a call by a key, which no other call has.
+// signed returns the header of a call by a key; no two are equal.
 func (a *api) signed(k relaytest.Key, method, path string, body []byte) string {
 	a.n++
 	return relaytest.HTTPAuthWith(k, method, "http://"+nodes.Name+path, body, time.Now().Unix(), nostr.Tag{"nonce", fmt.Sprint(a.n)})
@@ -37,7 +37,8 @@ func (a *api) send(node int, auth, method, path string, body []byte) (int, strin
 	return resp.Status, string(resp.Body)
 }
 
-// want makes a call that must be answered with a status, and returns the answer.
+// want makes a call that must be answered with this status, and returns the
+// answer.
 func (a *api) want(status, node int, auth func(method, path string, body []byte) string, method, path, body string) string {
 	a.t.Helper()
 	var raw []byte
@@ -59,9 +60,9 @@ func bearer(token string) func(string, string, []byte) string {
 	return func(string, string, []byte) string { return "Bearer " + token }
 }
 
-// TestContractsAcrossNodes: agents whose keys the nodes keep are made at one node,
-// act at others, and read the same everywhere, private entries too; of one signed
-// call at two nodes one is taken.
+// TestContractsAcrossNodes: agents whose keys the nodes keep are created at one
+// node and act at others, and all nodes show them the same, private entries
+// included; of one signed call at two nodes one is accepted.
 func TestContractsAcrossNodes(t *testing.T) {
 	t.Parallel()
 	a := &api{t: t, c: nodes.Start(t, nodes.Options{})}

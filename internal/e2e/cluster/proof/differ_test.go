@@ -9,9 +9,9 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// TestWhoDiffersStops: a node that does not execute everything is found by the
-// hashes that nodes report, and stops; the others go on, though a member is gone,
-// which another node was before it joined anew.
+// TestWhoDiffersStops: a node that skips a command is found by the hashes that
+// nodes report, and stops; the others go on, although one member is gone: the
+// old identity of a node that joined again.
 func TestWhoDiffersStops(t *testing.T) {
 	t.Parallel()
 	c := nodes.Start(t, nodes.Options{Alone: true, Faults: map[int]string{2: "skip"}})
@@ -22,7 +22,7 @@ func TestWhoDiffersStops(t *testing.T) {
 	k, at := relaytest.NewKey(1717), c.Dial(0)
 	const enough = 1100 // nodes report each 1,000 commands
 	for n := 0; c.Node(2).Runs(); n++ {
-		if n > enough { // until it is known that the member which is gone reports nothing
+		if n > enough { // until the member that is gone is known to report nothing
 			select {
 			case <-c.Node(2).Child().Done():
 			case <-time.After(50 * time.Millisecond):

@@ -16,8 +16,8 @@ import (
 	e2e "engramd/internal/e2e/rig"
 )
 
-// TestDiskFull: a node whose disk is full stops; the others go on, and with room
-// it goes on where it was. It runs in a mount namespace of its own.
+// TestDiskFull: a node whose disk is full stops and the others go on; with room
+// again it continues where it was. It runs in a mount namespace of its own.
 func TestDiskFull(t *testing.T) {
 	if os.Getenv(e2e.InNamespace) == "" {
 		t.Parallel()

@@ -13,11 +13,12 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// kindConnect is what a signer and who asks it send each other (NIP-46).
+// kindConnect is the kind that a remote signer and its clients exchange
+// (NIP-46).
 const kindConnect = 24133
 
-// TestEphemerals: an event that is not stored comes from each node to whom it is
-// for at the others, once, and to nobody else.
+// TestEphemerals: an ephemeral event from any node reaches its recipients at
+// the others once, and nobody else.
 func TestEphemerals(t *testing.T) {
 	t.Parallel()
 	c := nodes.Start(t, nodes.Options{})
@@ -29,7 +30,7 @@ func TestEphemerals(t *testing.T) {
 	for from := range c.Nodes() {
 		writer := c.Dial(from)
 		var last *event
-		// Servers learn of each other's subscriptions a moment after they have them.
+		// Servers learn of each other's subscriptions with a short delay.
 		c.Until(fmt.Sprintf("what is sent at node %d comes to all", from), wait, func() error {
 			last = relaytest.Sign(asks, kindConnect, time.Now().Unix(), fmt.Sprint(time.Now().UnixNano()), nostr.Tag{"p", signer.Pub})
 			if ok, err := writer.Publish(last); err != nil || !ok.True {
@@ -60,7 +61,7 @@ func brings(ev *event) relaytest.Match {
 	return func(f relaytest.Frame) bool { got := f.Event(); return got != nil && got.ID == ev.ID }
 }
 
-// connects subscribes to what is for a key.
+// connects subscribes to the events for a key.
 func connects(t *testing.T, c *nodes.Cluster, node int, k relaytest.Key, to string) *gateReader {
 	t.Helper()
 	r := &gateReader{t: t, c: c, node: node, Client: c.Dial(node), keys: []relaytest.Key{k}}

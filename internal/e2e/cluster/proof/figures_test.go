@@ -11,8 +11,8 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// figuresVar asks for TestFigures: its numbers mean something on a quiet machine
-// only.
+// figuresVar enables TestFigures, whose numbers are meaningful on a quiet
+// machine only.
 const figuresVar = "ENGRAMD_FIGURES"
 
 // field is what is measured: one or more relays with the same memory.
@@ -22,7 +22,7 @@ type field struct {
 	*nodes.Cluster
 }
 
-// figures are a field's.
+// figures are the measurements of a field.
 type figures struct {
 	publish, cpu float64 // events a second; microseconds of the relays' processors for each
 	query        float64 // a second, on 8 connections
@@ -33,7 +33,7 @@ type figures struct {
 	besideRead   times // the same of reading a head
 }
 
-// TestFigures prints how fast nodes are beside the single process.
+// TestFigures prints how fast several nodes are compared with a single process.
 func TestFigures(t *testing.T) {
 	if os.Getenv(figuresVar) == "" {
 		t.Skip("figures are asked for: make cluster-figures")
@@ -106,8 +106,8 @@ func (f field) dial(t *testing.T, i int) *relaytest.Client {
 	return c
 }
 
-// stalls measures for how long writes at node 0 are not acknowledged when another
-// node is killed, and when the log's leader is.
+// stalls measures how long writes at node 0 stay unacknowledged after another
+// node is killed, and after the log's leader is.
 func stalls(t *testing.T, f field) {
 	c := f.dial(t, 0)
 	c.Patience = wait

@@ -24,7 +24,7 @@ type gateReader struct {
 	subs    map[string]string // of live subscriptions: what they ask
 }
 
-// AuthWithName proves a key under the name by which all nodes are known.
+// AuthWithName proves a key for the URL that all nodes share.
 func (r *gateReader) AuthWithName(k relaytest.Key) error {
 	ok, err := r.AuthWith(relaytest.AuthEvent(k, "ws://"+nodes.Name, r.Challenge, time.Now().Unix()))
 	if err == nil && !ok.True {
@@ -56,7 +56,7 @@ func (r *gateReader) listen(g gateCase) {
 	}
 }
 
-// hear takes what came live, until the marker.
+// hear collects live events up to the marker.
 func (r *gateReader) hear(marker *event) {
 	r.t.Helper()
 	for {
@@ -110,8 +110,8 @@ func (r *gateReader) req(filter relaytest.Filter) string {
 	return idsOf(a.Events) + a.Closed
 }
 
-// sync opens a reconciliation (NIP-77) with nothing, so that the answer has the
-// id of whatever is shown.
+// sync opens a reconciliation (NIP-77) with an empty set, so that the answer
+// lists the ids of all events shown.
 func (r *gateReader) sync(filter relaytest.Filter) string {
 	r.t.Helper()
 	sub := r.NextSub()
@@ -130,7 +130,7 @@ func (r *gateReader) sync(filter relaytest.Filter) string {
 
 var eventID = regexp.MustCompile(`"id": ?"([0-9a-f]{16})|"count": ?([0-9]+)`)
 
-// idsIn are the ids, or the number, in the body of an answer.
+// idsIn returns the ids, or the number, in the body of an answer.
 func idsIn(body []byte) (out string) {
 	for _, m := range eventID.FindAllSubmatch(body, -1) {
 		out += fmt.Sprintf("[id %s]%s", m[1], m[2])

@@ -17,8 +17,8 @@ import (
 
 type event = nostr.Event
 
-// gateCase is what the table is about: an engram, a sealed and a plain entry of a
-// contract with the same word, and who asks.
+// gateCase is the subject of the table: an engram, a sealed and a plain entry
+// of a contract with the same word, and the readers.
 type gateCase struct {
 	written []*event
 	asks    map[string]relaytest.Filter
@@ -55,10 +55,10 @@ func newGateCase() gateCase {
 	}
 }
 
-// table is what a reader was answered: by surface and question.
+// table holds a reader's answers by surface and question.
 type table map[string]string
 
-// TestGateOnEveryNode: what is written at one node is shown, counted and hidden
+// TestGateOnEveryNode: events written at one node are shown, counted and hidden
 // at the others exactly as there, on every surface and for every reader.
 func TestGateOnEveryNode(t *testing.T) {
 	t.Parallel()
@@ -103,7 +103,7 @@ func TestGateOnEveryNode(t *testing.T) {
 	wantSame(t, c)
 }
 
-// wantSense looks whether the table tells readers apart at all.
+// wantSense checks that the table tells readers apart.
 func wantSense(t *testing.T, name string, got table) {
 	t.Helper()
 	party := name == "owner" || name == "agent"
@@ -126,7 +126,7 @@ func idsOf(events []*event) string {
 	return out
 }
 
-// httpAsk makes a request in the name of a reader, who may be nobody.
+// httpAsk makes a request with a reader's key, or without one.
 func httpAsk(t *testing.T, n *nodes.Node, keys []relaytest.Key, method, path string, body []byte) string {
 	t.Helper()
 	header := http.Header{}

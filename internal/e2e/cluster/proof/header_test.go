@@ -8,8 +8,8 @@ import (
 	"engramd/internal/e2e/cluster/work"
 )
 
-// TestHeaderIsUsedOnce: of calls under one signed header at two nodes one is
-// taken, whether they come together or one after the other.
+// TestHeaderIsUsedOnce: of two calls with one signed header at two nodes one is
+// accepted, whether they are concurrent or one after the other.
 func TestHeaderIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	c := nodes.Start(t, nodes.Options{})

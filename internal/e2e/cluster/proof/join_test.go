@@ -6,9 +6,9 @@ import (
 	"engramd/internal/e2e/cluster/nodes"
 )
 
-// TestJoinWhileOthersWrite: a node that joins with an empty folder while clients
-// write has everything. It joins again and again, so that there are more members
-// which are gone than nodes that live, and goes on being compared with.
+// TestJoinWhileOthersWrite: a node that joins with an empty folder while
+// clients write gets everything. It joins again and again, so that more members
+// are gone than live, and its hashes are still compared.
 func TestJoinWhileOthersWrite(t *testing.T) {
 	t.Parallel()
 	s := newStorm(t, nodes.Options{Race: map[int]bool{0: true, 1: true, 2: true}})

@@ -14,7 +14,7 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// wait bounds whatever is waited for on a busy machine.
+// wait bounds every wait on a busy machine.
 const wait = time.Minute
 
 func TestMain(m *testing.M) {
@@ -26,10 +26,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// note is an event that nobody else makes in this process.
+// note returns an event that is unique in this process.
 func note(k relaytest.Key, text string) *event { return relaytest.Note(k, time.Now().Unix(), text) }
 
-// mustStore publishes at a node what must be stored.
+// mustStore publishes events at a node, which must store them.
 func mustStore(t *testing.T, c *relaytest.Client, events ...*event) {
 	t.Helper()
 	for _, ev := range events {

@@ -11,7 +11,7 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// times are how long something took, again and again.
+// times are the durations of repeated operations.
 type times []time.Duration
 
 // at returns a percentile.
@@ -63,7 +63,7 @@ func (f field) publish(t *testing.T, n int) (stored int, took time.Duration) {
 	return n / writers * writers, time.Since(began)
 }
 
-// query asks for a hundred events, on several connections at once.
+// query requests a hundred events repeatedly, on several connections at once.
 func (f field) query(t *testing.T, conns, each int) (perSecond float64) {
 	t.Helper()
 	filter := relaytest.Filter{"kinds": []int{relaytest.KindNote}, "authors": []string{relaytest.NewKey(500).Pub}, "limit": 100}
@@ -87,7 +87,7 @@ func (f field) query(t *testing.T, conns, each int) (perSecond float64) {
 	return float64(conns*each) / time.Since(began).Seconds()
 }
 
-// readHead reads the newest version of one address, one question at a time.
+// readHead reads the newest version of one address, sequentially.
 func (f field) readHead(t *testing.T, n int) (took times) {
 	t.Helper()
 	k, c := relaytest.NewKey(600), f.dial(t, 0)
@@ -103,8 +103,8 @@ func (f field) readHead(t *testing.T, n int) (took times) {
 	return took
 }
 
-// live measures from the sending of an event at the first relay until it comes to
-// a subscription at the last.
+// live measures from the sending of an event at the first relay to its arrival
+// at a subscription at the last.
 func (f field) live(t *testing.T, n int) (took times) {
 	t.Helper()
 	k, writer, reader := relaytest.NewKey(601), f.dial(t, 0), f.dial(t, len(f.relays)-1)

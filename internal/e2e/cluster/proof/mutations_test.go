@@ -10,32 +10,32 @@ import (
 	"engramd/internal/e2e/cluster/work"
 )
 
-// trial is a short workload at nodes of which some may break a promise.
+// trial is a short workload on nodes some of which may break a promise.
 type trial struct {
 	*nodes.Cluster
 	t      *testing.T
 	w      *work.World
-	rounds int // of what does not find a fault each time
+	rounds int // for faults that one round may miss
 }
 
-// conn is a way to a node that lasts as long as the test.
+// conn returns a connection to a node that lasts as long as the test.
 func (x *trial) conn(node int) *work.Conn {
 	c := work.NewConn(node, x.URL)
 	x.t.Cleanup(c.Close)
 	return c
 }
 
-// mutation is a fault of a program, and what must find it.
+// mutation is a fault in the program, and the workload that must find it.
 type mutation struct {
 	fault string // ENGRAM_FAULT
 	nodes []int  // that have it
 	clock time.Duration
 	run   func(*trial)
-	says  string // is in what the judge says
+	says  string // a part of the judge's message
 }
 
-// What is missing: that a sequence number burnt by a redo is found is shown by
-// the tests of internal/store/sqlite/events, which execute a recorded stream with
+// The fault of a sequence number that a redo uses up is not here: the tests of
+// internal/store/sqlite/events find it, which execute a recorded stream with
 // failures in between.
 var mutations = []mutation{
 	{fault: "ok-before-append", nodes: []int{0}, run: acknowledgeNothing, says: "lost: "},
@@ -48,7 +48,7 @@ var mutations = []mutation{
 	{fault: "bans-at-origin", nodes: []int{0, 1, 2}, run: banFromBehind, says: "was banned"},
 }
 
-// TestMutationsAreFound: the judge finds each fault, and nothing without it.
+// TestMutationsAreFound: the judge finds each fault, and finds none without it.
 func TestMutationsAreFound(t *testing.T) {
 	for _, m := range mutations {
 		t.Run(m.fault, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestMutationsAreFound(t *testing.T) {
 	})
 }
 
-// judged runs a workload and returns every promise that was broken.
+// judged runs a workload and returns all broken promises.
 func judged(t *testing.T, o nodes.Options, run func(*trial)) []string {
 	t.Helper()
 	x := &trial{Cluster: nodes.Start(t, o), t: t, rounds: 1}
@@ -104,7 +104,7 @@ func judged(t *testing.T, o nodes.Options, run func(*trial)) []string {
 	return x.w.Violations()
 }
 
-// until publishes notes at a node until one is stored, and returns that.
+// until publishes notes at a node until one is stored, and returns it.
 func (x *trial) until(c *work.Conn) *work.Write {
 	x.t.Helper()
 	var wrote *work.Write

@@ -14,7 +14,7 @@ import (
 	"engramd/internal/e2e/cluster/work"
 )
 
-// seed is another one for each run, or ENGRAM_SEED.
+// seed returns a random seed, or ENGRAM_SEED.
 func seed(t *testing.T) uint64 {
 	n, err := strconv.ParseUint(os.Getenv("ENGRAM_SEED"), 10, 32)
 	if err != nil {
@@ -24,7 +24,7 @@ func seed(t *testing.T) uint64 {
 	return n
 }
 
-// storm is a workload at nodes to which things happen.
+// storm is a workload on nodes that suffer faults.
 type storm struct {
 	*nodes.Cluster
 	t      *testing.T
@@ -48,7 +48,8 @@ func newStorm(t *testing.T, o nodes.Options) *storm {
 	return s
 }
 
-// calm waits until every node has acknowledged more, and all kinds of work go on.
+// calm waits until every node has acknowledged more, and every kind of work
+// goes on.
 func (s *storm) calm(more int) {
 	s.t.Helper()
 	before := map[string]int{}
@@ -76,7 +77,7 @@ func (s *storm) strike(b nodes.Blow) {
 	s.t.Logf("%s: all acknowledge again %v after it began", b.Name, time.Since(began).Round(10*time.Millisecond))
 }
 
-// judge ends the work and compares what is there with what was acknowledged.
+// judge ends the work and compares the databases with what was acknowledged.
 func (s *storm) judge() {
 	s.t.Helper()
 	s.end()
@@ -98,9 +99,9 @@ func (s *storm) judge() {
 	}
 }
 
-// TestStorm: nothing that was acknowledged is lost, and no promise broken, while
-// everything that can happen happens once. The clocks of two nodes are wrong, and
-// the third has the race detector.
+// TestStorm: while each fault happens once, nothing acknowledged is lost and no
+// promise is broken. The clocks of two nodes are wrong, and the third runs with
+// the race detector.
 func TestStorm(t *testing.T) {
 	t.Parallel()
 	s := newStorm(t, nodes.Options{
@@ -115,7 +116,7 @@ func TestStorm(t *testing.T) {
 	s.judge()
 }
 
-// TestKilledAgain is the soak: fifty kills.
+// TestKilledAgain is a soak of fifty kills.
 func TestKilledAgain(t *testing.T) {
 	if !nodes.Soak() {
 		t.Skip("a soak: make cluster-soak")
@@ -128,8 +129,8 @@ func TestKilledAgain(t *testing.T) {
 	s.judge()
 }
 
-// TestTwoAtOnce is a soak too: something happens to a node and to the servers at
-// the same time.
+// TestTwoAtOnce is a soak in which a node and the servers fail at the same
+// time.
 func TestTwoAtOnce(t *testing.T) {
 	if !nodes.Soak() {
 		t.Skip("a soak: make cluster-soak")

@@ -25,8 +25,8 @@ func acknowledgeNothing(x *trial) {
 	}
 }
 
-// readBehind reads at a node that hears nothing from the servers what another
-// has acknowledged.
+// readBehind reads, at a node that receives nothing from the servers, what
+// another has acknowledged.
 func readBehind(x *trial) {
 	writer, reader := x.conn(0), x.conn(1)
 	x.until(reader)
@@ -45,9 +45,9 @@ func writeMany(x *trial) {
 	x.until(x.conn(1))
 }
 
-// askOldLeader reads at a node that reaches only the server which led the log,
-// and is cut off from the others, what another has acknowledged. It is tried a
-// few times: the old leader steps down some seconds after there is a new one.
+// askOldLeader reads, at a node that reaches only the cut-off former leader of
+// the log, what another has acknowledged. It tries a few times: the old leader
+// steps down some seconds after a new one is elected.
 func askOldLeader(x *trial) {
 	writer, reader := x.conn(0), x.conn(1)
 	for range x.rounds {
@@ -76,7 +76,7 @@ func askOldLeader(x *trial) {
 	}
 }
 
-// replayABan has a batch come once more: a ban that was lifted since.
+// replayABan appends an old batch again: a ban that was lifted since.
 func replayABan(x *trial) {
 	k := relaytest.NewKey(uint64(time.Now().UnixNano()))
 	before := x.last()
@@ -92,7 +92,7 @@ func replayABan(x *trial) {
 	}
 }
 
-// oldLease appends a command that was given under a lease which is over.
+// oldLease appends a command that was given under an expired lease.
 func oldLease(x *trial) {
 	ev := note(relaytest.NewKey(uint64(time.Now().UnixNano())), "under no lease")
 	raw, err := json.Marshal(ev)
@@ -109,7 +109,7 @@ func oldLease(x *trial) {
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	const count = 1 + len(cluster.ClusterID{}) + len(cluster.NodeID{}) + 2 // where the number of commands is
+	const count = 1 + len(cluster.ClusterID{}) + len(cluster.NodeID{}) + 2 // where the number of commands is encoded
 	message[count]++
 	message = binary.AppendUvarint(message, 1<<40) // the epoch
 	message = binary.AppendUvarint(append(message, 0), uint64(len(command)))
@@ -125,8 +125,8 @@ func oldLease(x *trial) {
 	}
 }
 
-// banFromBehind bans a key at one node, and has it write at another which has not
-// heard of that, nor of anything.
+// banFromBehind bans a key at one node, and has the key write at another that
+// has received nothing since.
 func banFromBehind(x *trial) {
 	k, c := relaytest.NewKey(uint64(time.Now().UnixNano())), x.conn(1)
 	x.until(c)

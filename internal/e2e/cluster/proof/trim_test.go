@@ -13,12 +13,12 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// TestDeletedTextLeavesTheServers: once the log is trimmed behind a text that was
-// deleted, no file of its servers has it. A node trims what is an hour old by the
-// log's time, which is the servers' clock: here the log is trimmed at once, by
-// the call that a node makes. That nodes leave an hour, and trim no more than all
-// have executed, is tested in internal/cluster. Servers give up what they have
-// copied among themselves minutes later, so the test is part of the soak.
+// TestDeletedTextLeavesTheServers: after the log is trimmed past a deleted
+// text, no file of its servers contains the text. A node trims messages that
+// are an hour old by the servers' clock; here the log is trimmed at once, by
+// the same call. internal/cluster tests that nodes wait for the hour, and trim
+// no more than all have executed. Servers discard what they copied among
+// themselves some minutes later, so the test is part of the soak.
 func TestDeletedTextLeavesTheServers(t *testing.T) {
 	if !nodes.Soak() {
 		t.Skip("servers take minutes: make cluster-soak")

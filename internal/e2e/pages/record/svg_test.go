@@ -11,8 +11,8 @@ import (
 	"engramd/internal/e2e/pages"
 )
 
-// TestPictureIsOfThisPage wants docs/five-minutes.svg to show the commands that
-// README.md has now, and the page to show the picture.
+// TestPictureIsOfThisPage: docs/five-minutes.svg shows the commands that
+// README.md has, and README.md shows the picture.
 func TestPictureIsOfThisPage(t *testing.T) {
 	page, err := pages.Read("README.md")
 	if err != nil {

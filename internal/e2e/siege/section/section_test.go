@@ -28,7 +28,7 @@ func TestPut(t *testing.T) {
 		if got, err := os.ReadFile(path); err != nil || string(got) != want {
 			t.Errorf("the page is %q, %v, want %q", got, err, want)
 		}
-		// A page that is made anew is the same with what was kept.
+		// A page that is generated again keeps the section.
 		if got, err := Keep(page, strings.TrimSuffix(path, ".md")); err != nil || got != want {
 			t.Errorf("kept: %q, %v, want %q", got, err, want)
 		}
@@ -38,8 +38,8 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// What is measured elsewhere stands in its file, and in a page that is made anew;
-// the page of the repository has what the files say.
+// Figures that are measured elsewhere are in files of their own and in a page
+// that is generated again; the repository's page has what the files say.
 func TestKeepOthers(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{"SIEGE.md": "it held", "RECALL.md": "it found", "MIRROR.md": "it lay there", "CLUSTER.md": "they agreed"} {

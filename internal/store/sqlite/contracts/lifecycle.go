@@ -17,7 +17,7 @@ import (
 const maxAhead = 60
 
 // Judge judges contract memory against its owner and the state of its pair
-// (30-nip-temp) and, for a 30091, moves that state, in the transaction that
+// (NIP-TEMP) and, for a 30091, moves that state, in the transaction that
 // stores the event: of two moves that wait together, the first wins and the
 // second is judged by what it left. A refusal is for the client.
 // Imports and restores are not judged: what follows is adopted.

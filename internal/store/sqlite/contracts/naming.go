@@ -54,5 +54,5 @@ func (s *Store) ContractsNaming(ctx context.Context, pubkey string) (n int, err 
 }
 
 // expirerTag names, on a state event, the key that may let the contract expire
-// (30-nip-temp).
+// (NIP-TEMP).
 const expirerTag = "expirer"

@@ -11,10 +11,9 @@ import (
 // at it and the writer's.
 var whyExpired = nip01.Refuse(nip01.PrefixInvalid, "the event has expired")
 
-// apply decides what becomes of one event, in the order of the table in
-// 40-relay-behaviour: expired, banned, this very event, deleted before, the
-// contract's lifecycle, a newer head, quota. What it changed is undone when it
-// fails or refuses.
+// apply decides what becomes of one event, in this order: expired, banned, this
+// very event, deleted before, the contract's lifecycle, a newer head, quota. What
+// it changed is undone when it fails or refuses.
 //
 // The lifecycle comes after "deleted" and before "newer": sending an accepted
 // event again is a duplicate and no second move, while a move that comes too

@@ -36,8 +36,8 @@ func TestPutRefusesAMalformedEvent(t *testing.T) {
 	}
 }
 
-// The order of the table in 40-relay-behaviour: what is both deleted and older
-// than the head is deleted, and so on.
+// Of several reasons against an event the first in apply's order is the answer:
+// an event that is both deleted and older than the head is deleted.
 func TestOutcomesComeInOrder(t *testing.T) {
 	s := storetest.MustOpen(t)
 	old, head := alice.Engram(bob, 0, "mem/a"), alice.Engram(bob, 10, "mem/a")

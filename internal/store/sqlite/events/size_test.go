@@ -10,9 +10,9 @@ import (
 )
 
 // mostOnDisk bounds what an event takes on disk as a multiple of its JSON,
-// indexes, search and free pages included. The target of 70-performance for
-// events of about 500 bytes is 1.6; what the tables take when they are empty is
-// not counted here, and the bound is lower for that.
+// indexes, search and free pages included. The target for events of about 500
+// bytes is 1.6 (docs/benchmarks.md); the bound is lower, because what the tables
+// take when they are empty is not counted here.
 const mostOnDisk = 1.56
 
 func TestBytesOnDisk(t *testing.T) {
