@@ -34,7 +34,7 @@ func refused(t *testing.T, err error, names ...string) {
 func TestCheckRefusesStreams(t *testing.T) {
 	t.Parallel()
 	r := rig.Start(t, nil)
-	js, err := nats.New(r.Connect())
+	js, err := nats.New(r.Connect(), nats.WithDefaultTimeout(wait))
 	if err != nil {
 		t.Fatal(err)
 	}

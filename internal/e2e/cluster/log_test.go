@@ -19,8 +19,7 @@ import (
 func TestLog(t *testing.T) {
 	t.Parallel()
 	r := rig.Start(t, nil)
-	c := r.Client()
-	conn := create(t, c.Options())
+	conn := create(t, unhurried(r.Client().Options()))
 	if err := conn.Create(t.Context()); err != nil {
 		t.Errorf("create what is there: %v", err)
 	}
@@ -80,7 +79,7 @@ func trim(t *testing.T, r *rig.Rig, conn *jetstream.Conn) {
 	if number := appendUntil(t, conn, numbered('t', 1)); number != 18 {
 		t.Errorf("after everything was trimmed, the next number is %d", number)
 	}
-	js, err := nats.New(r.Connect())
+	js, err := nats.New(r.Connect(), nats.WithDefaultTimeout(wait))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +101,7 @@ func trim(t *testing.T, r *rig.Rig, conn *jetstream.Conn) {
 func TestFullLog(t *testing.T) {
 	t.Parallel()
 	r := rig.Start(t, nil)
-	o := r.Client().Options()
+	o := unhurried(r.Client().Options())
 	o.MaxBytes = 1 << 20
 	conn := create(t, o)
 	piece := make([]byte, 300<<10)
@@ -139,8 +138,8 @@ func TestTLS(t *testing.T) {
 func TestHole(t *testing.T) {
 	t.Parallel()
 	r := rig.Start(t, nil)
-	o := r.Client().Options()
-	js, err := nats.New(r.Connect())
+	o := unhurried(r.Client().Options())
+	js, err := nats.New(r.Connect(), nats.WithDefaultTimeout(wait))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +168,7 @@ func TestReplacedLog(t *testing.T) {
 	c := r.Client()
 	conn := create(t, c.Options())
 	appendUntil(t, conn, numbered('a', 1))
-	js, err := nats.New(r.Connect())
+	js, err := nats.New(r.Connect(), nats.WithDefaultTimeout(wait))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,14 @@ import (
 
 // wait bounds every wait of a test: elections take 4 to 9 s, and the machine
 // may be busy.
-const wait = 60 * time.Second
+const wait = 3 * time.Minute
+
+// unhurried gives appends most of the time of a wait, for tests in which none may be
+// given up.
+func unhurried(o jetstream.Options) jetstream.Options {
+	o.AppendTimeout = wait / 2
+	return o
+}
 
 func TestMain(m *testing.M) {
 	code := m.Run()

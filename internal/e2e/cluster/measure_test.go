@@ -18,7 +18,7 @@ func TestMeasure(t *testing.T) {
 		one, many = 5000, 50000
 	}
 	r := rig.Start(t, nil)
-	conn := create(t, r.Client().Options())
+	conn := create(t, unhurried(r.Client().Options()))
 	appendUntil(t, conn, numbered('w', 0))
 	for _, size := range []int{300, 64 << 10} {
 		message := make([]byte, size)

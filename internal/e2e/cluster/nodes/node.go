@@ -14,7 +14,7 @@ import (
 )
 
 // ReadyLimit is how long a node that starts may take.
-const ReadyLimit = time.Minute
+const ReadyLimit = 3 * time.Minute
 
 // Node is one engramd and its data folder. Its methods may be called by several
 // goroutines, those that start or end it by one at a time.

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	settleLimit = 60 * time.Second      // until servers that run have a leader
+	settleLimit = 3 * time.Minute       // until servers that run have a leader
 	poll        = 20 * time.Millisecond // between two looks
 )
 
@@ -107,12 +107,12 @@ func (r *Rig) Leader(stream string) (leader int) {
 
 // Connect connects as a node would, past all proxies of clients, to any server,
 // until the test ends.
-func (r *Rig) Connect() *nats.Conn {
+func (r *Rig) Connect() (nc *nats.Conn) {
 	r.t.Helper()
-	nc, err := r.connect()
-	if err != nil {
-		r.t.Fatalf("connect: %v", err)
-	}
+	r.Until("a server takes a connection", settleLimit, func() (err error) {
+		nc, err = r.connect()
+		return err
+	})
 	r.t.Cleanup(nc.Close)
 	return nc
 }

@@ -56,6 +56,6 @@ func newCertificate(dir string) (c certificate, err error) {
 		return c, fmt.Errorf("certificate: %w", err)
 	}
 	trusted.AddCert(own)
-	c.client = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}, DisableKeepAlives: true}, Timeout: 5 * time.Second}
+	c.client = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}, DisableKeepAlives: true}, Timeout: 15 * time.Second}
 	return c, nil
 }

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	startLimit = 60 * time.Second // until a process listens, on a busy machine
-	built      = "CLUSTER_NATSD"  // the variable with the path of a natsd that is built already
+	startLimit = 3 * time.Minute // until a process listens, on a busy machine
+	built      = "CLUSTER_NATSD" // the variable with the path of a natsd that is built already
 )
 
 // server is one NATS server: its folder and, while it runs, its process.
