@@ -71,11 +71,14 @@ SIDES := -p $(shell echo $$(($$(getconf _NPROCESSORS_ONLN || echo 2) + 1)))
 NOTED = notes=$${E2E_NOTES:-$$(mktemp)}; export E2E_NOTES=$$notes ENGRAMD_BUILT=$(CURDIR)/bin/test; code=0
 NAMED = sort -u $$notes; test "$$notes" = "$(E2E_NOTES)" || rm -f $$notes; exit $$code
 
+ENDS := atexit_sleep_ms=0
+
 test: test-programs ## every test, in a form that takes minutes; a landing runs test-long too
 	@$(NOTED); $(MAKE) --no-print-directory -j2 test-raced test-unraced || code=$$?; $(NAMED)
 
+# Without its option, the race detector lets each process sleep for a second at its end.
 test-raced:
-	@$(GO) test $(GOTAGS) $(SIDES) -vet=off $(RACE) -timeout 30m $(RACED)
+	@GORACE=$(ENDS) $(GO) test $(GOTAGS) $(SIDES) -vet=off $(RACE) -timeout 30m $(RACED)
 
 test-unraced:
 	@ENGRAMD_RACE=1 $(GO) test $(GOTAGS) $(SIDES) -vet=off -timeout 30m $(E2E) $(ALONE:%=./%)

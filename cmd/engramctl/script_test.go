@@ -91,6 +91,7 @@ func setUpScript(env *testscript.Env) error {
 		env.Setenv(strings.ToUpper(name), npub(key.Pub))
 		env.Setenv(strings.ToUpper(name)+"_HEX", key.Pub)
 	}
+	env.Setenv("GORACE", "atexit_sleep_ms=0") // or each program that is started sleeps for a second at its end
 	env.Setenv("ENGRAM_KEY_FILE", "agent.key")
 	env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 	env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
@@ -142,7 +143,7 @@ func ctlOnce(ts *testscript.TestScript, args []string) ctlResult {
 	}
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "ENGRAM_CONFIG", "ENGRAM_PROFILE", "ENGRAM_KEY", "ENGRAM_KEY_FILE",
 		"ENGRAM_KEY_PASSWORD_FILE", "ENGRAM_OWNER", "ENGRAM_AGENT", "ENGRAM_RELAYS", "ENGRAM_TOKEN", "ENGRAM_TOKEN_RELAY",
-		"ENGRAM_SNAPSHOTS", "ENGRAM_HOOKS", "ENGRAM_LLM_KEY", "XDG_STATE_HOME", "XDG_CACHE_HOME", "EDITOR", "TMPDIR", "PATH"} {
+		"ENGRAM_SNAPSHOTS", "ENGRAM_HOOKS", "ENGRAM_LLM_KEY", "XDG_STATE_HOME", "XDG_CACHE_HOME", "EDITOR", "TMPDIR", "PATH", "GORACE"} {
 		if value := ts.Getenv(name); value != "" {
 			m.Env = append(m.Env, name+"="+value)
 		}
