@@ -224,12 +224,16 @@ func TestTrim(t *testing.T) {
 		log, list := hosts(t, "a", "b")
 		mustPut(t, list[0].up(), "x")
 		time.Sleep(59 * time.Minute)
-		if log.first != 1 {
-			t.Fatalf("trimmed up to %d within an hour", log.first)
+		log.mu.Lock()
+		first := log.first
+		log.mu.Unlock()
+		if first != 1 {
+			t.Fatalf("trimmed up to %d within an hour", first)
 		}
 		time.Sleep(10 * time.Minute)
 		log.mu.Lock()
-		first, oldest := log.first, time.Since(log.list[0].At)
+		oldest := time.Since(log.list[0].At)
+		first = log.first
 		log.mu.Unlock()
 		if first == 1 || oldest < time.Hour || oldest > time.Hour+5*time.Minute {
 			t.Errorf("the log begins at %d, %s ago", first, oldest)
