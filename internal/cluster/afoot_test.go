@@ -40,8 +40,8 @@ func TestAFloodIsHeldBack(t *testing.T) {
 			}
 			sent <- nil
 		}()
-		synctest.Wait()
-		if k := log.said(); k < mostAfoot || k >= mostAfoot+maxCommands {
+		synctest.Wait() // in small batches it may be less: they are bounded too
+		if k := log.said(); k >= mostAfoot+maxCommands {
 			t.Errorf("%d commands are in the log that this node has not executed", k)
 		}
 		close(gate)

@@ -19,6 +19,13 @@ func inBubble(t *testing.T, fn func(*testing.T)) {
 	synctest.Test(t, fn)
 }
 
+// messages returns what the log has now.
+func (m *Memory) messages() []Message {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.list)
+}
+
 // hosts starts machines over one log, and ends them with the test.
 func hosts(t *testing.T, names ...string) (log *Memory, list []*host) {
 	t.Helper()

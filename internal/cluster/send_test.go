@@ -136,7 +136,7 @@ func TestLargeCommands(t *testing.T) {
 		for range 3 {
 			mustPut(t, n, strings.Repeat("x", log.max-envelope-20))
 		}
-		for _, m := range log.list {
+		for _, m := range log.messages() {
 			if len(m.Data) > log.max {
 				t.Errorf("a message of %d bytes", len(m.Data))
 			}
@@ -167,7 +167,7 @@ func TestAppendIsBounded(t *testing.T) {
 		}
 		log.Stop(false)
 		await(t, "everything is there", func() bool { return len(list[0].texts()) == taken+1 })
-		for _, m := range log.list {
+		for _, m := range log.messages() {
 			if msg, err := parseMessage(m.Data); err != nil || len(msg.items) > maxCommands || len(m.Data) > maxBatch+envelope {
 				t.Errorf("%d commands, %d bytes, %v", len(msg.items), len(m.Data), err)
 			}
