@@ -58,6 +58,27 @@ func TestAFloodIsHeldBack(t *testing.T) {
 	})
 }
 
+// wantAfoot returns an error unless afoot is the number of the commands in batches
+// that were not read, and of the own ones that are not durable. One too many for
+// each that was lost on the way would stop the node in the end.
+func (n *Node) wantAfoot() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	want := 0
+	for _, b := range n.unread {
+		want += len(b.list)
+	}
+	for _, st := range n.steps {
+		if st.mine {
+			want++
+		}
+	}
+	if n.afoot != want {
+		return fmt.Errorf("%d commands count as being on their way, of %d", n.afoot, want)
+	}
+	return nil
+}
+
 // said counts the commands of the store in the log that no lease makes void.
 func (m *Memory) said() (k int) {
 	m.mu.Lock()

@@ -220,6 +220,10 @@ func (s *sim) watch(h *host) {
 					return
 				}
 			default:
+				if err := n.wantAfoot(); err != nil {
+					s.problem("%s: %v", h.o.Name, err)
+					return
+				}
 			}
 		}
 		select {
