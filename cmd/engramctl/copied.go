@@ -41,6 +41,7 @@ func (a *app) lying(ctx context.Context) (*mirror.Mirror, error) {
 	if err != nil || !there {
 		return nil, err
 	}
+	o.Older = true
 	return mirror.Open(ctx, pairOf(m), o)
 }
 

@@ -183,7 +183,7 @@ func killedCommit(t *testing.T, url, home, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := recollect.Load("", []recollect.Held{{Head: recollect.Head{Slug: string(episode), UpdatedAt: entry.CreatedAt}, Text: entry.Text}}, recollect.State{})
+	source, err := recollect.Load([]recollect.Held{{Head: recollect.Head{Slug: string(episode), UpdatedAt: entry.CreatedAt}, Text: entry.Text}}, recollect.State{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ const slug = "mem/intentions/x"
 
 func (w *world) view() recollect.View {
 	w.t.Helper()
-	source, err := recollect.Load("", []recollect.Held{{Head: recollect.Head{Slug: slug}, Text: w.text}}, recollect.State{})
+	source, err := recollect.Load([]recollect.Held{{Head: recollect.Head{Slug: slug}, Text: w.text}}, recollect.State{})
 	if err != nil {
 		w.t.Fatal(err)
 	}

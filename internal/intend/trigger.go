@@ -29,10 +29,8 @@ func NewMatcher(x *recall.Index, text string) *Matcher {
 	for _, t := range x.Terms(text[:min(len(text), recall.MaxQuery)]) {
 		m.says[t] = true
 	}
-	if x.Language() == recall.DefaultLanguage {
-		for _, t := range x.Terms(idle) {
-			m.idle[t] = true
-		}
+	for _, t := range x.Terms(idle) {
+		m.idle[t] = true
 	}
 	return m
 }

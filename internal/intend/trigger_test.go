@@ -50,10 +50,7 @@ func triggers(t testing.TB) (all []told) {
 // memoryOf returns an index in which each text is a memory.
 func memoryOf(t testing.TB, texts []string) *recall.Index {
 	t.Helper()
-	x, err := recall.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := recall.New()
 	for i, text := range texts {
 		if err := x.Put(recall.Of(fmt.Sprintf("mem/n/%d", i), unit.Parse(text), time.Unix(int64(i), 0))); err != nil {
 			t.Fatal(err)

@@ -156,7 +156,7 @@ var only = map[string][]string{
 	"github.com/klauspost/compress/zstd":                      {"internal/snapshot/bundle"},
 	"github.com/consensys/gnark-crypto/ecc/secp256k1":         {"internal/schnorr/many"},
 	"github.com/fsnotify/fsnotify":                            {"internal/folder"},
-	"github.com/kljensen/snowball/english":                    {"internal/recall"},
+	"github.com/blevesearch/snowballstem":                      {"internal/recall"},
 	"github.com/zalando/go-keyring":                           {"internal/keychain"},
 	"golang.org/x/text/unicode/norm":                          {"internal/recall", "internal/folder"},
 	"github.com/nats-io/nats.go":                              {"internal/events", "internal/cluster/jetstream"},

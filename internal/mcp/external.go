@@ -32,10 +32,7 @@ type seen struct {
 }
 
 func newExternals() *externals {
-	index, err := recall.New(recall.DefaultLanguage)
-	if err != nil {
-		panic("the default language of recall is not known: " + err.Error())
-	}
+	index := recall.New()
 	return &externals{index: index}
 }
 

@@ -51,7 +51,7 @@ func (s *Server) view(ctx context.Context, do func(recollect.View) (found int, e
 	if err != nil {
 		return answer{}, fresh{}, err
 	}
-	source, err := recollect.Load(s.o.Language, heldOf(l), recollect.State{AsOf: s.o.Clock(), Stale: status.Partial, Unreadable: l.Unreadable})
+	source, err := recollect.Load(heldOf(l), recollect.State{AsOf: s.o.Clock(), Stale: status.Partial, Unreadable: l.Unreadable})
 	if err != nil {
 		return answer{}, fresh{}, err
 	}

@@ -33,7 +33,7 @@ func copyOf(t testing.TB, state recollect.State, texts map[string]string) copied
 		all = append(all, recollect.Held{Head: recollect.Head{Slug: slug, Size: len(text), UpdatedAt: 1_790_000_000}, Text: text})
 	}
 	slices.SortFunc(all, func(a, b recollect.Held) int { return strings.Compare(a.Slug, b.Slug) }) // core comes before mem
-	s, err := recollect.Load("", all, state)
+	s, err := recollect.Load(all, state)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,9 +45,6 @@ type Options struct {
 	// Settle waits for what makes a Copy whole that is not yet, as long as that can
 	// be expected soon. nil does not.
 	Settle func(ctx context.Context)
-	// Language is that of the texts, for recall where there is no Copy: one of
-	// recall.Languages, "" for the default.
-	Language string
 	// Near returns how near sections are to a query in meaning; nil compares
 	// words alone, and so does a recall for which it fails.
 	Near func(ctx context.Context, query string) (func(slug string, section int) (cosine float64, ok bool), error)

@@ -19,7 +19,7 @@ func (m mirrored) Read(ctx context.Context, do func(recollect.View) error) error
 	if err != nil {
 		return err
 	}
-	source, err := recollect.Load("", heldOf(l), recollect.State{})
+	source, err := recollect.Load(heldOf(l), recollect.State{})
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func viewOf(t testing.TB, texts map[string]string) recollect.View {
 		}
 		return strings.Compare(a.Slug, b.Slug)
 	})
-	s, err := recollect.Load("", all, recollect.State{AsOf: dreamNow})
+	s, err := recollect.Load(all, recollect.State{AsOf: dreamNow})
 	if err != nil {
 		t.Fatal(err)
 	}

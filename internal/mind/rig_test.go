@@ -22,7 +22,7 @@ func (m texts) view(t testing.TB) recollect.View {
 	for _, slug := range slices.Sorted(maps.Keys(m)) {
 		all = append(all, recollect.Held{Head: recollect.Head{Slug: slug, Size: len(m[slug]), UpdatedAt: now.AddDate(-1, 0, 0).Unix()}, Text: m[slug]})
 	}
-	source, err := recollect.Load("", all, recollect.State{AsOf: now})
+	source, err := recollect.Load(all, recollect.State{AsOf: now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,19 +108,16 @@ func (m *Mirror) take(e event, text string) {
 
 // load reads the kept index, or begins an empty one if there is none that fits.
 func (m *Mirror) load(tx *sealedfile.Tx, c counter) error {
-	x, err := recall.New(m.lang)
-	if err != nil {
-		return err
-	}
-	m.index, m.at = x, 0
-	_, err = tx.One("SELECT seq, mac, blob FROM kept", func(r sealedfile.Row) error {
+	m.index, m.at = recall.New(), 0
+	_, err := tx.One("SELECT seq, mac, blob FROM kept", func(r sealedfile.Row) error {
 		seq := r.Int(0)
 		if seq < c.floor || seq > c.seq || !m.seal.holds(r.Raw(1), "index", numbers(seq), r.Raw(2)) {
 			return nil
 		}
 		kept, err := recall.Decode(r.Raw(2))
-		if err != nil || kept.Language() != x.Language() {
-			return nil // of another version or language
+		if err != nil || kept.Older() && !m.older {
+			m.outdated = true // of another version
+			return nil
 		}
 		m.index, m.at = kept, seq
 		return nil
@@ -143,11 +140,17 @@ func (m *Mirror) keepIndexNow(ctx context.Context) {
 // one that is kept there, and forgets what only an older index needs.
 func (m *Mirror) keepIndex(ctx context.Context, worth int64) error {
 	behind, err := m.behind(ctx)
-	if err != nil || behind < worth {
+	if err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if behind < worth && !m.outdated {
+		return nil
+	}
+	if m.index != nil && m.index.Older() { // a new one is for who has time to make it
+		return nil
+	}
 	m.sealed = m.now() // if it fails, not at once again
 	// Most of the work is done while others may write.
 	if err := m.file.Read(ctx, func(tx *sealedfile.Tx) error { return m.advance(ctx, tx) }); err != nil {
@@ -164,6 +167,7 @@ func (m *Mirror) keepIndex(ctx context.Context, worth int64) error {
 		if err := tx.Exec("INSERT INTO kept (one, seq, mac, blob) VALUES (1, ?, ?, ?)", m.at, m.seal.mac("index", numbers(m.at), blob), blob); err != nil {
 			return err
 		}
+		m.outdated = false
 		return m.tidy(tx)
 	})
 }

@@ -25,9 +25,6 @@ var ErrPair = errors.New("not a pair of keys")
 type Pair struct {
 	Agent, Owner string // public keys, 64 lower-case hex digits
 	Conversation nipae.ConversationKey
-	// Lang is the language of the texts, for the index (recall.Languages; "" for
-	// English). Another one only makes the index anew.
-	Lang string
 	// Reversed is what an owner writes to his agent: proposals and answers to
 	// them are kept, and what else can be read is rejected.
 	Reversed bool
@@ -45,6 +42,9 @@ type Options struct {
 	// Warn is told in one line that a file could not be used and a new one
 	// begins; nil drops it.
 	Warn func(string)
+	// Older takes an index that an older version kept as it is, for a reader without
+	// the time to make a new one: it finds by words that both versions divide alike.
+	Older bool
 	// MaxBytes bounds the file; 0 is without a bound.
 	MaxBytes int64
 }
@@ -62,19 +62,20 @@ func Dir() (string, error) {
 // Mirror is an open mirror. Any number of goroutines may use it.
 type Mirror struct {
 	agent, owner string
-	lang         string
 	address      func(slug string) [32]byte
 	open         opener
 	seal         sealer
 	now          func() time.Time
+	older        bool
 	file         *sealedfile.File
 
 	// mu guards what follows: shared to read the index, alone to change it.
-	mu     sync.RWMutex
-	index  *recall.Index // nil: not loaded
-	at     int64         // the change up to which the index is
-	round  int           // counts the files that the mirror had
-	sealed time.Time     // when the index was last kept, or tried to be
+	mu       sync.RWMutex
+	index    *recall.Index // nil: not loaded
+	at       int64         // the change up to which the index is
+	outdated bool          // the kept index is of another version
+	round    int           // counts the files that the mirror had
+	sealed   time.Time     // when the index was last kept, or tried to be
 }
 
 // LogValue implements slog.LogValuer: a mirror holds keys and texts.
@@ -92,9 +93,6 @@ func Open(ctx context.Context, p Pair, o Options) (*Mirror, error) {
 			return nil, fmt.Errorf("%w: two public keys of 64 lower-case hex digits are needed", ErrPair)
 		}
 	}
-	if _, err := recall.New(p.Lang); err != nil {
-		return nil, err
-	}
 	keys, err := keysOf(p)
 	if err != nil {
 		return nil, err
@@ -111,7 +109,7 @@ func Open(ctx context.Context, p Pair, o Options) (*Mirror, error) {
 		}
 		path = filepath.Join(o.Dir, keys.name+".mirror")
 	}
-	m := &Mirror{agent: p.Agent, owner: p.Owner, lang: p.Lang, now: o.Now, seal: sealer{func() []byte { return keys.mac[:] }}, sealed: o.Now()}
+	m := &Mirror{agent: p.Agent, owner: p.Owner, now: o.Now, older: o.Older, seal: sealer{func() []byte { return keys.mac[:] }}, sealed: o.Now()}
 	m.open, m.address = openerOf(p), addressOf(p)
 	m.file, err = sealedfile.Open(ctx, path, keys.file, sealedfile.Options{
 		What: "the local copy", Application: application, Schema: schema, Keep: keepAside, MaxBytes: o.MaxBytes, Warn: o.Warn, Now: o.Now,

@@ -37,7 +37,7 @@ func (x *Index) stems(text string) map[string]bool { return x.set(unit.Parse(tex
 
 func (x *Index) set(words string) map[string]bool {
 	set := make(map[string]bool)
-	for _, t := range x.lang.terms(words) {
+	for _, t := range termsOf(words) {
 		set[t] = true
 	}
 	return set

@@ -7,16 +7,14 @@ import (
 )
 
 const (
-	// fitsWords and fitsMeaning are θ and φ: below both, nothing fits. They were
-	// chosen on the development half of LoCoMo, with the questions of other
-	// conversations as those to which nothing fits (docs/benchmarks.md). φ is where
-	// it lets nothing through that words do not, since models differ.
-	fitsWords   = 0.35
-	fitsMeaning = 0.75
 	// maxHits is how many documents an answer looks at, maxPhrased among how many
 	// a phrase is looked for.
 	maxHits    = 50
 	maxPhrased = 1000
+	// An answer ends below this share of the best score; talkTail is that of a talk,
+	// whose lines say little each.
+	tail     = 0.4
+	talkTail = 0.25
 )
 
 // Texts gives the text of a memory, whole, by its slug; false if it is not to be
@@ -39,9 +37,8 @@ type Alike struct {
 	Differs []string
 }
 
-// Recall returns what fits the query, best first: with all its phrases, near
-// duplicates beside the best of them, and nothing at all if the best fits too
-// little.
+// Recall returns the best that a query finds by a reason of their own, best first,
+// with all its phrases, near duplicates beside the best of them.
 func (x *Index) Recall(q Query, w Weights, texts Texts) []Found {
 	a := x.read(q, w)
 	most := maxHits
@@ -56,23 +53,22 @@ func (x *Index) Recall(q Query, w Weights, texts Texts) []Found {
 			return !ok || !says(text, a.phrases)
 		})
 	}
-	if len(hits) == 0 || !hits[0].fits(&a) {
-		return nil
-	}
-	hits = hits[:min(len(hits), maxHits)]
+	hits = cutTail(hits[:min(len(hits), maxHits)])
+	judge(hits, &a)
 	for i := range hits {
 		hits[i].SupersededBy = x.supersededBy(&hits[i])
 	}
 	return x.collapse(hits, texts)
 }
 
-// fits reports whether a hit has enough to do with what was asked. A phrase, a
-// date and a person alone were asked for as they are.
-func (h *Hit) fits(a *asked) bool {
-	if len(a.terms) == 0 || a.alone || a.phrases != nil {
-		return true
-	}
-	return h.Covered >= fitsWords || h.Cosine >= fitsMeaning
+// cutTail leaves out what is much worse than the best.
+func cutTail(hits []Hit) []Hit {
+	return slices.DeleteFunc(hits, func(h Hit) bool {
+		if h.Type == unit.Episodic {
+			return h.Score < talkTail*hits[0].Score
+		}
+		return h.Score < tail*hits[0].Score
+	})
 }
 
 // supersededBy returns the slugs that say that they replace a document which is

@@ -58,7 +58,7 @@ func TestRecall(t *testing.T) {
 		{"an open quote is none", `brown "fox`, "mem/2 mem/1", Filter{}},
 		{"a phrase and words", `"to be or not" said`, "mem/7", Filter{}},
 		{"a phrase that nothing has", `"brown zebra"`, "", Filter{}},
-		{"nothing fits", "What is the capital of Mongolia and how many people live in its brown suburbs?", "", Filter{}},
+		{"little fits", "What is the capital of Mongolia and how many people live in its brown suburbs?", "mem/2 mem/1", Filter{}},
 		{"nothing at all", "zebra", "", Filter{}},
 		{"active only", "harbour master", "mem/6", Filter{}},
 		{"superseded, as asked", "harbour master", "mem/5", Filter{States: []unit.State{unit.Superseded}}},

@@ -49,11 +49,13 @@ func (x *Index) spoken(text string) []spoken {
 	out := make([]spoken, 0, maxCompare)
 	for _, section := range all[:min(len(all), maxCompare)] {
 		s := spoken{map[string]bool{}, map[string]string{}}
-		eachWord(section, func(w word) {
-			if t := x.lang.term(w); t != "" && !s.terms[t] {
+		words := spokenWords(section)
+		lang := languageOf(words, section)
+		for _, w := range words {
+			if t := lang.term(w); t != "" && !w.extra && !s.terms[t] {
 				s.terms[t], s.words[t] = true, w.text
 			}
-		})
+		}
 		out = append(out, s)
 	}
 	return out

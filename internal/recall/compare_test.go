@@ -12,10 +12,7 @@ import (
 // Two texts that are alike but for the word that matters are said to differ in
 // it, as it was written, wherever in them it stands.
 func TestCompareNamesWhatDiffers(t *testing.T) {
-	x, err := New("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := New()
 	texts := map[string]string{"mem/cup": "Ana's cup is purple.", "mem/boat": "The boat lies in the harbour of Lisbon."}
 	for slug, text := range texts {
 		if err := x.Put(Of(slug, unit.Parse(text), time.Unix(1, 0))); err != nil {

@@ -102,7 +102,7 @@ func (x *Index) originOfParts(sections []string, texts Texts) int32 {
 type run [3]string
 
 func (x *Index) runs(text string) map[run]bool {
-	terms, all := x.lang.terms(text), make(map[run]bool)
+	terms, all := termsOf(text), make(map[run]bool)
 	for i := 2; i < len(terms); i++ {
 		all[run(terms[i-2:])] = true
 	}

@@ -43,13 +43,18 @@ func decode(blob []byte) (*Index, error) {
 		return nil, errors.New("the checksum is wrong")
 	}
 	d := decoder{in: body[len(magic):]}
-	if v := d.number(math.MaxInt32); d.err == nil && v != version {
-		return nil, fmt.Errorf("version %d, and only %d is read", v, version)
+	v := d.number(math.MaxInt32)
+	if d.err == nil && v != version && v != older {
+		return nil, fmt.Errorf("version %d, and only %d and %d are read", v, older, version)
 	}
-	x, err := New(d.text())
-	if d.err != nil || err != nil {
-		return nil, errors.Join(d.err, err)
+	if v == older && d.text() != "english" {
+		d.fail("it is for another language")
 	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	x := New()
+	x.older = v == older
 	for range d.count(maxPlaces) {
 		x.decodeDocument(&d)
 	}
@@ -80,6 +85,9 @@ func (x *Index) decodeDocument(d *decoder) {
 		sec := section{doc: id, words: int32(d.number(maxSectionWords)), prev: -1, next: -1}
 		bits := d.number(bitTimely | bitAsks)
 		sec.timely, sec.asks = bits&bitTimely != 0, bits&bitAsks != 0
+		if !x.older {
+			sec.lang = language(d.number(uint64(len(languages) - 1)))
+		}
 		x.sections = append(x.sections, sec)
 	}
 	doc.to = int32(len(x.sections))

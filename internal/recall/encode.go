@@ -15,7 +15,10 @@ import (
 // checksum of all before.
 const (
 	magic   = "engr-rcl"
-	version = 1
+	version = 2
+	// older is the version before words were divided as they are now: of parts of
+	// identifiers, single characters and languages it knows nothing.
+	older = 1
 )
 
 var (
@@ -40,7 +43,6 @@ func (x *Index) Encode() []byte {
 	}
 	e := encoder{out: []byte(magic)}
 	e.number(version)
-	e.text(x.lang.name)
 	e.number(uint64(len(x.docs)))
 	for i := range x.docs {
 		x.encodeDocument(&e, &x.docs[i])
@@ -73,6 +75,7 @@ func (x *Index) encodeDocument(e *encoder, d *document) {
 		}
 		e.number(uint64(sec.words))
 		e.number(bits)
+		e.number(uint64(sec.lang))
 	}
 	e.signed(d.when)
 	e.signed(d.created - d.when)

@@ -12,7 +12,6 @@ import (
 
 // Index is what is searched.
 type Index struct {
-	lang  language
 	terms map[string]int32
 	posts [][]posting // by term; sections ascending
 	// sections and docs are never moved while the index grows; what is removed
@@ -22,7 +21,10 @@ type Index struct {
 	bySlug          map[string]int32
 	groups          registry // sessions and memories
 	people          people
-	live, liveWords int // sections
+	live, liveWords int  // sections
+	older           bool // an older version divided its words
+	// langs counts the sections of each language.
+	langs [len(languages)]int
 }
 
 // posting is a section and how often it has the term, at most 255.
@@ -57,6 +59,7 @@ type section struct {
 	prev, next int32 // its neighbours in the group; -1: none
 	timely     bool  // has an expression of time
 	asks       bool  // is a question
+	lang       language
 }
 
 // document is a memory as the index keeps it: without its text.
@@ -82,22 +85,17 @@ type edge struct {
 	supersedes bool
 }
 
-// New returns an empty index for texts of a language (Languages; "" for
-// English).
-func New(lang string) (*Index, error) {
-	l, err := languageOf(lang)
-	if err != nil {
-		return nil, err
-	}
-	return &Index{lang: l, terms: map[string]int32{}, bySlug: map[string]int32{},
-		groups: newRegistry(), people: newPeople()}, nil
+// New returns an empty index.
+func New() *Index {
+	return &Index{terms: map[string]int32{}, bySlug: map[string]int32{}, groups: newRegistry(), people: newPeople()}
 }
-
-// Language returns the name of the language that the index is for.
-func (x *Index) Language() string { return x.lang.name }
 
 // Len returns how many documents there are, and how many sections they have.
 func (x *Index) Len() (documents, sections int) { return len(x.bySlug), x.live }
+
+// Older reports whether an older version made the index: it takes new documents,
+// and is not to be kept.
+func (x *Index) Older() bool { return x.older }
 
 // Has reports whether there is a document at a slug.
 func (x *Index) Has(slug string) bool { _, ok := x.bySlug[slug]; return ok }
@@ -125,10 +123,12 @@ func (x *Index) Put(d Document) error {
 	id := int32(len(x.docs))
 	x.docs = append(x.docs, doc)
 	x.bySlug[d.Slug] = id
-	head := x.lang.terms(naming(d.Slug) + "\n" + d.Description)
+	head := spokenWords(naming(d.Slug) + "\n" + d.Description)
 	for _, text := range parts {
-		terms := append(x.lang.terms(text), head...)
-		x.addSection(section{doc: id, words: int32(len(terms)), timely: timely(text), asks: strings.HasSuffix(strings.TrimSpace(text), "?")}, terms)
+		words := append(spokenWords(text), head...)
+		lang := languageOf(words, text)
+		terms, length := lang.terms(words)
+		x.addSection(section{doc: id, words: int32(length), timely: timely(text), asks: strings.HasSuffix(strings.TrimSpace(text), "?"), lang: lang}, terms)
 	}
 	x.count(id, 1)
 	x.arrange(id)
@@ -172,9 +172,10 @@ func unix(t time.Time) int64 {
 	return t.Unix()
 }
 
-// groupName keeps sessions and slugs apart: no slug has a blank.
+// groupName is the session of an episode, the slug of another memory: only talks
+// are grouped. No slug has a blank.
 func groupName(d document) string {
-	if d.session != "" {
+	if d.session != "" && d.typ == unit.Episodic {
 		return "session " + d.session
 	}
 	return d.slug
@@ -209,6 +210,7 @@ func (x *Index) count(id int32, sign int) {
 		words := sign * int(x.sections[s].words)
 		x.live += sign
 		x.liveWords += words
+		x.langs[x.sections[s].lang] += sign
 		x.groups.all[doc.group].words += words
 	}
 	each := x.people.add

@@ -19,10 +19,7 @@ func memory(slug, text string) Document { return Of(slug, unit.Parse(text), now.
 
 func indexOf(t testing.TB, docs ...Document) *Index {
 	t.Helper()
-	x, err := New("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := New()
 	for _, d := range docs {
 		if err := x.Put(d); err != nil {
 			t.Fatal(d.Slug, err)

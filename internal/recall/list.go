@@ -49,7 +49,7 @@ func moment(unix int64) time.Time {
 // Terms returns the terms by which a text is compared, each once and in order, as
 // the index has them: without stop words, stemmed and folded.
 func (x *Index) Terms(text string) []string {
-	all := x.lang.terms(text)
+	all := termsOf(text)
 	seen := make(map[string]bool, len(all))
 	return slices.DeleteFunc(all, func(t string) bool {
 		if seen[t] {

@@ -12,10 +12,7 @@ import (
 )
 
 func TestLikeness(t *testing.T) {
-	x, err := New("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := New()
 	long := strings.Repeat("one boat and another harbour. ", 60)
 	for _, tt := range []struct {
 		a, b string
@@ -40,10 +37,7 @@ func TestLikeness(t *testing.T) {
 // was removed.
 func TestNearestIsThatOfAll(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
-	x, err := New("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := New()
 	say := func(n int) string {
 		var words []string
 		for range n {
@@ -93,10 +87,7 @@ func TestNearestIsThatOfAll(t *testing.T) {
 // Many long texts that have most of the words do not hide the short one that says the
 // same.
 func TestNearestIsNotHiddenByMany(t *testing.T) {
-	x, err := New("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := New()
 	say := func(from, to int) string {
 		var words []string
 		for i := from; i < to; i++ {

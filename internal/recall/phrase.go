@@ -4,23 +4,24 @@ import "slices"
 
 // holding returns the slugs of the documents that have every term of every
 // phrase. Whether the words follow each other, only the text can say.
-func (x *Index) holding(phrases [][]string) map[string]bool {
+func (x *Index) holding(phrases [][]word, lang language) map[string]bool {
 	counts := make([]int, len(x.docs))
 	needed := 0
 	for _, phrase := range phrases {
-		for _, text := range phrase {
-			t := x.lang.term(word{text: text, whole: unbroken([]rune(text)[0])})
-			if t == "" {
+		for _, w := range phrase {
+			if x.stopped(w) {
 				continue
 			}
 			needed++
-			id, ok := x.terms[t]
-			if !ok {
-				return map[string]bool{}
-			}
-			for _, p := range x.posts[id] {
-				if doc := x.sections[p.section()].doc; doc >= 0 && counts[doc] == needed-1 {
-					counts[doc] = needed
+			for _, text := range x.stemsOf(w, lang) {
+				id, ok := x.terms[text]
+				if !ok {
+					continue
+				}
+				for _, p := range x.posts[id] {
+					if doc := x.sections[p.section()].doc; doc >= 0 && counts[doc] == needed-1 {
+						counts[doc] = needed
+					}
 				}
 			}
 		}
@@ -34,10 +35,26 @@ func (x *Index) holding(phrases [][]string) map[string]bool {
 	return only
 }
 
+// stopped reports whether a word has no term in some language of the memory.
+func (x *Index) stopped(w word) bool {
+	for l, sections := range x.langs {
+		if sections > 0 && language(l).stopped(w) {
+			return true
+		}
+	}
+	return false
+}
+
 // says reports whether all phrases stand in a text.
-func says(text string, phrases [][]string) bool {
+func says(text string, phrases [][]word) bool {
 	words := wordsOf(text)
-	return !slices.ContainsFunc(phrases, func(p []string) bool { return !follows(words, p) })
+	return !slices.ContainsFunc(phrases, func(p []word) bool {
+		run := make([]string, len(p))
+		for i, w := range p {
+			run[i] = fold(w.text)
+		}
+		return !follows(words, run)
+	})
 }
 
 // follows reports whether words have a run of others in them.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"engramd/nips/unit"
@@ -65,95 +64,135 @@ func (f *Filter) allows(d *document) bool {
 // asked is a query as the index understands it.
 type asked struct {
 	terms   []term
-	phrases [][]string // words that must follow each other
-	who     string     // the one person that is named, "" for none or several
-	alone   bool       // there is nothing but a person
+	phrases [][]word // words that must follow each other
+	who     string   // the one person that is named, "" for none or several
+	alone   bool     // there is nothing but a person
 	dates   []date
 	time    bool            // it asks for a time
 	only    map[string]bool // slugs that may hold the phrases; nil without any
-}
-
-// term is one of the query's.
-type term struct {
-	text   string
-	word   string // as it was asked
-	id     int32  // -1: in no text
-	weight float64
-	dated  bool // it is part of a date
 }
 
 // read takes a query apart.
 func (x *Index) read(q Query, w Weights) asked {
 	text := strings.ToValidUTF8(q.Text[:min(len(q.Text), MaxQuery)], "")
 	a := asked{dates: datesIn(text, q.Now), time: asksTime(wordsOf(text))}
+	lang := languageIn(text)
 	if a.phrases = phrasesIn(text); a.phrases != nil {
-		a.only = x.holding(a.phrases)
+		a.only = x.holding(a.phrases, lang)
 	}
-	terms, names, people := x.split(text)
+	words, people := x.split(text, lang)
 	if len(people) == 1 {
 		a.who = people[0]
 	}
-	meant := slices.DeleteFunc(slices.Clone(terms), func(t term) bool { return x.generic(t.word) })
-	if len(meant) == 0 {
-		meant = terms
+	meant := slices.DeleteFunc(slices.Clone(words), func(w said) bool { return w.person == "" && lang == theEnglish && generic(w.text) })
+	if !slices.ContainsFunc(meant, func(w said) bool { return w.person == "" }) {
+		if meant = words; !slices.ContainsFunc(words, func(w said) bool { return w.person == "" }) {
+			a.alone = a.who != ""
+		}
 	}
-	if len(meant) == 0 {
-		meant, a.alone = names, a.who != ""
-	}
-	for _, t := range meant[:min(len(meant), maxTerms)] {
-		t.dated = a.dates != nil && (month(t.word) != 0 || t.word[0] >= '0' && t.word[0] <= '9')
-		a.terms = append(a.terms, x.lookUp(t, q.parts, w)...)
+	for _, one := range meant[:min(len(meant), maxTerms)] {
+		for _, t := range x.lookUp(one.word, lang, q.parts, w) {
+			t.dated = a.dates != nil && (month(t.word) != 0 || t.word[0] >= '0' && t.word[0] <= '9')
+			t.person = one.person
+			a.terms = append(a.terms, t)
+		}
 	}
 	a.terms = a.terms[:min(len(a.terms), maxTerms)]
+	x.together(meant, a.terms)
 	return a
 }
 
-// split returns the terms of a query, each once, those of names, and whom these
+// said is a word of a query, with the person whose name it is part of.
+type said struct {
+	word
+	person string
+}
+
+// split returns the words of a query that say something, each once, and whom they
 // name.
-func (x *Index) split(text string) (terms, names []term, named []string) {
+func (x *Index) split(text string, lang language) (words []said, named []string) {
 	var run []string // words of a name that follow each other
+	first := 0       // the first of them in words
 	end := func() {
-		if len(run) > 0 {
-			for _, name := range x.people.named(run) {
-				if !slices.Contains(named, name) {
-					named = append(named, name)
-				}
+		if len(run) == 0 {
+			return
+		}
+		for _, name := range x.people.named(run) {
+			if x.everybody(name) {
+				continue
 			}
-			run = nil
+			if !slices.Contains(named, name) {
+				named = append(named, name)
+			}
+			for i := first; i < len(words); i++ {
+				words[i].person = name
+			}
+		}
+		run = nil
+	}
+	add := func(w word, key string) {
+		if !slices.ContainsFunc(words, func(o said) bool { return x.key(o.word, lang) == key }) {
+			words = append(words, said{word: w})
 		}
 	}
 	eachWord(text, func(w word) {
 		folded := fold(w.text)
-		stop := x.lang.term(w) == ""
-		if x.people.byWord[folded] != nil && (!stop || w.upper) {
-			run = append(run, folded)
-			names = once(names, term{text: x.lang.stemmed(w.text), word: w.text})
+		key := lang.term(w)
+		if !w.whole && x.people.byWord[folded] != nil && (key != "" || w.upper) {
+			if run = append(run, folded); len(run) == 1 {
+				first = len(words)
+			}
+			add(w, x.key(w, lang))
 			return
 		}
 		end()
-		if t := x.lang.term(w); t != "" {
-			terms = once(terms, term{text: t, word: w.text})
+		if key != "" && (!w.extra || x.knows(key)) {
+			add(w, key)
 		}
 	})
 	end()
-	return terms, names, named
+	return words, named
 }
 
-func once(all []term, t term) []term {
-	if slices.ContainsFunc(all, func(o term) bool { return o.text == t.text }) {
-		return all
+// everybody reports whether nearly all documents are of a person, whose name then
+// tells none from another.
+func (x *Index) everybody(name string) bool {
+	return len(x.bySlug) > leastPeople && 3*x.people.count[name] > 2*len(x.bySlug)
+}
+
+// leastPeople is how many documents make a crowd.
+const leastPeople = 10
+
+// knows reports whether the index has a term.
+func (x *Index) knows(text string) bool { _, ok := x.terms[text]; return ok }
+
+// key is what words of a query are the same by.
+func (x *Index) key(w word, lang language) string {
+	if w.whole {
+		return w.text
 	}
-	return append(all, t)
+	return lang.stem(w.text)
 }
 
-var genericWords = setOf(generic)
+// together lets two words that follow each other also stand for the one word that
+// they are in a memory: rule book, rulebook.
+func (x *Index) together(words []said, terms []term) {
+	for i := 1; i < len(words) && len(terms) == len(words); i++ {
+		a, b := words[i-1], words[i]
+		if a.whole || b.whole {
+			continue
+		}
+		for _, v := range x.known(a.text+b.text, theEnglish) {
+			terms[i-1].at, terms[i].at = append(terms[i-1].at, v), append(terms[i].at, v)
+		}
+	}
+}
+
+var genericWords = setOf(`kind type name mention describe according feel think say said tell talk thing stuff lot specific certain recently happen happened`)
 
 // generic reports whether a word is one by which people ask.
-func (x *Index) generic(w string) bool {
-	if x.lang.name != DefaultLanguage {
-		return false
-	}
-	return genericWords[w] || genericWords[strings.TrimSuffix(w, "s")] || genericWords[x.lang.forms[w]]
+func generic(w string) bool {
+	return genericWords[w] || genericWords[strings.TrimSuffix(w, "s")] || genericWords[forms[w]]
 }
 
 // asksTime reports whether a question is for a time: when, how long, what date.
@@ -171,10 +210,10 @@ func asksTime(w []string) bool {
 	return (w[0] == "what" || w[0] == "which") && slices.Contains([]string{"year", "month", "date", "day"}, w[1])
 }
 
-// phrasesIn returns what stands in double quotes, as folded words. Quotes that
+// phrasesIn returns what stands in double quotes, as words. Quotes that
 // are not closed are no phrase.
-func phrasesIn(text string) [][]string {
-	var all [][]string
+func phrasesIn(text string) [][]word {
+	var all [][]word
 	from := -1
 	for i, r := range text {
 		switch {
@@ -182,7 +221,8 @@ func phrasesIn(text string) [][]string {
 		case from < 0:
 			from = i + utf8.RuneLen(r)
 		default:
-			if words := wordsOf(text[from:i]); len(words) > 0 && len(all) < maxPhrases {
+			words := slices.DeleteFunc(spokenWords(text[from:i]), func(w word) bool { return w.extra })
+			if len(words) > 0 && len(all) < maxPhrases {
 				all = append(all, words)
 			}
 			from = -1
@@ -194,8 +234,4 @@ func phrasesIn(text string) [][]string {
 // idf is how much a term says that so many of all have.
 func idf(with, all int) float64 {
 	return math.Log(1 + (float64(all-with)+0.5)/(float64(with)+0.5))
-}
-
-func isLetters(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) }) < 0
 }

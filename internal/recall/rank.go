@@ -13,19 +13,22 @@ type Hit struct {
 	Slug    string
 	Section int // its place in the memory
 	Score   float64
-	// Covered is the share of what the query's words say that the section and
-	// its neighbours have, 0 to 1; Cosine is that of the section, if there are
-	// vectors.
+	// Covered is the share of what the query's words, persons and dates say that
+	// the section has by itself, 0 to 1; Cosine is that of the section, if there
+	// are vectors.
 	Covered, Cosine float64
-	Words           []string // of the query that the section has
-	Why             Reasons
-	Type            unit.Type
-	Trust           unit.Trust
-	State           unit.State
-	When            time.Time
-	SupersededBy    []string // slugs that say so
+	// Fit says how well the memory fits the query.
+	Fit          Fit
+	Words        []string // of the query that the section has
+	Why          Reasons
+	Type         unit.Type
+	Trust        unit.Trust
+	State        unit.State
+	When         time.Time
+	SupersededBy []string // slugs that say so
 
-	doc int32
+	doc   int32
+	signs signs
 }
 
 // Reasons say why a document was found.
@@ -38,12 +41,14 @@ const (
 	ByLink
 	ByTime
 	ByPerson
+	// ByBeside is for an episode that lies beside others of its session that match.
+	ByBeside
 )
 
 // Names returns the reasons in words.
 func (r Reasons) Names() []string {
 	var all []string
-	for i, name := range [...]string{"words", "meaning", "link", "time", "person"} {
+	for i, name := range [...]string{"words", "meaning", "link", "time", "person", "beside"} {
 		if r>>i&1 == 1 {
 			all = append(all, name)
 		}
@@ -55,6 +60,7 @@ func (r Reasons) Names() []string {
 type best struct {
 	score, cosine float64
 	section       int32
+	mask          uint64 // the terms of the query that it has
 	why           Reasons
 	in            bool // it was found
 }
@@ -82,8 +88,11 @@ func (x *Index) rank(q Query, w Weights, a *asked, s *scored, most int) []Hit {
 
 func (x *Index) hit(id int32, b best, a *asked, s *scored) Hit {
 	doc := &x.docs[id]
-	return Hit{Slug: doc.slug, Section: int(b.section - doc.from), Score: b.score, Cosine: b.cosine, Why: b.why, Type: doc.typ,
-		Trust: doc.trust, State: doc.state, When: moment(doc.when), doc: id, Covered: x.covered(a, s, b.section), Words: a.has(s.mask[b.section])}
+	h := Hit{Slug: doc.slug, Section: int(b.section - doc.from), Score: b.score, Cosine: b.cosine, Why: b.why, Type: doc.typ,
+		Trust: doc.trust, State: doc.state, When: moment(doc.when), doc: id, Words: a.has(s.mask[b.section])}
+	h.signs = x.signsOf(b, a, s)
+	h.Covered = h.signs[signCovered]
+	return h
 }
 
 // sectionsOf scores each document that may be found by its best section.
@@ -99,10 +108,10 @@ func (x *Index) sectionsOf(q Query, w Weights, a *asked, s *scored) []best {
 		if a.dates != nil && doc.when != 0 {
 			date = near(time.Unix(doc.when, 0).UTC(), a.dates)
 		}
-		b := best{}
+		var b best
 		for at := doc.from; at < doc.to; at++ {
-			if score, why := x.section(at, doc, w, a, s, is, date); score > b.score {
-				b = best{score: score, section: at, why: why}
+			if one := x.section(at, doc, w, a, s, is, date); one.score > b.score {
+				b = one
 			}
 		}
 		if b.score > 0 {
@@ -119,41 +128,58 @@ func (x *Index) may(q Query, a *asked, d *document) bool {
 	return d.to > d.from && q.allows(d) && (a.only == nil || a.only[d.slug])
 }
 
-// section is the score of one section before trust and emotion.
-func (x *Index) section(at int32, doc *document, w Weights, a *asked, s *scored, is bool, date float64) (float64, Reasons) {
+// section is one section before trust and emotion. It is found by a reason of its
+// own; an episode also by those beside it.
+func (x *Index) section(at int32, doc *document, w Weights, a *asked, s *scored, is bool, date float64) best {
 	sec := &x.sections[at]
-	score := s.own[at] + x.beside(sec, w, s) + w.Group*s.group[doc.group]
-	var why Reasons
-	if score > 0 {
-		why |= ByWords
+	b := best{section: at, mask: s.mask[at]}
+	beside := x.beside(sec, doc, w, s)
+	if b.mask != 0 {
+		b.why |= ByWords
 	}
-	if is && (score > 0 || a.alone) {
-		score += w.Who
-		why |= ByPerson
+	if is {
+		b.score += w.Who
+		b.why |= ByPerson
+		b.mask |= a.naming(a.who)
 	}
 	if date > 0 {
-		score += w.Date * date
-		why |= ByTime
+		b.score += w.Date * date
+		b.why |= ByTime
 	}
-	if score > 0 && a.time && sec.timely {
-		score += w.Timely
+	if b.why == 0 && beside > 0 && doc.typ == unit.Episodic {
+		b.why = ByBeside
 	}
-	if score > 0 && sec.asks {
-		score -= min(w.Asked, score/2) // it stays found in a small memory, where scores are low
+	if b.why == 0 {
+		return best{}
 	}
-	return score, why
+	b.score += s.own[at] + beside
+	if doc.typ == unit.Episodic {
+		b.score += w.Group * s.group[doc.group]
+	} else { // a fact stands by itself, and no lower than a line of a talk
+		b.score += w.Group * s.own[at]
+	}
+	if a.time && sec.timely {
+		b.score += w.Timely
+	}
+	if sec.asks && sec.words <= mostAsking {
+		b.score -= min(w.Asked, b.score/2) // it stays found in a small memory, where scores are low
+	}
+	return b
 }
 
+// mostAsking is how many terms a section has that does nothing but ask.
+const mostAsking = 14
+
 // beside is what the neighbours of a section give it. Most it has of the one
-// before, above all where that asks what it answers.
-func (x *Index) beside(sec *section, w Weights, s *scored) float64 {
+// before, above all where another person asks there what it answers.
+func (x *Index) beside(sec *section, doc *document, w Weights, s *scored) float64 {
 	score := w.Next * s.at(sec.next)
 	if sec.prev < 0 {
 		return score
 	}
 	prev := &x.sections[sec.prev]
 	score += w.Earlier * s.at(prev.prev)
-	if prev.asks {
+	if prev.asks && prev.words <= mostAsking && !slices.Equal(x.docs[prev.doc].by, doc.by) {
 		return score + w.Answer*s.at(sec.prev)
 	}
 	return score + w.Previous*s.at(sec.prev)

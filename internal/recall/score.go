@@ -1,6 +1,9 @@
 package recall
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // scored is what the words of a query give to each section.
 type scored struct {
@@ -16,32 +19,49 @@ func (x *Index) words(terms []term, w Weights) scored {
 		group: make([]float64, len(x.groups.all)), idf: make([]float64, len(terms))}
 	groups := newTally(&x.groups, s.group)
 	average := float64(x.liveWords) / float64(max(1, x.live))
+	count, weight := make([]float64, len(x.sections)), make([]float64, len(x.sections))
+	var with []int32 // sections that have the term
 	for i, t := range terms {
-		if t.id < 0 {
-			s.idf[i] = idf(0, x.live)
-			continue
-		}
-		with := 0
-		for _, p := range x.posts[t.id] {
-			if x.sections[p.section()].doc >= 0 {
-				with++
+		with = with[:0]
+		for _, v := range t.at {
+			for _, p := range x.posts[v.id] {
+				at := p.section()
+				if x.sections[at].doc < 0 {
+					continue
+				}
+				if count[at] == 0 {
+					with = append(with, at)
+				}
+				count[at] += p.count()
+				weight[at] = max(weight[at], v.weight)
 			}
 		}
-		s.idf[i] = idf(with, x.live)
-		for _, p := range x.posts[t.id] {
-			at := p.section()
+		s.idf[i] = idf(len(with), x.live)
+		share := 1.
+		if t.person != "" {
+			share = w.Name
+		} else if t.common {
+			share = w.Common
+		}
+		for _, at := range with {
 			sec := &x.sections[at]
-			if sec.doc < 0 {
-				continue
-			}
 			norm := w.K1 * (1 - w.BSection + w.BSection*float64(sec.words)/average)
-			s.own[at] += t.weight * s.idf[i] * p.count() * (w.K1 + 1) / (p.count() + norm)
+			s.own[at] += share * weight[at] * s.idf[i] * count[at] * (w.K1 + 1) / (count[at] + norm)
 			s.mask[at] |= 1 << i
-			groups.add(x.docs[sec.doc].group, p.count())
+			groups.add(x.docs[sec.doc].group, share*count[at])
+			count[at], weight[at] = 0, 0
 		}
-		groups.settle(t.weight, w)
+		groups.settle(most(t.at), w)
 	}
 	return s
+}
+
+// most is the weight of the nearest of what a term stands for.
+func most(at []variant) (weight float64) {
+	for _, v := range at {
+		weight = max(weight, v.weight)
+	}
+	return weight
 }
 
 // tally counts how often each group has one term.
@@ -89,37 +109,23 @@ func (s *scored) at(section int32) float64 {
 	return s.own[section]
 }
 
-// covered is the share of what a query's terms say that a section and its
-// neighbours have.
-// What is a date was not asked for as a word.
-func (x *Index) covered(a *asked, s *scored, at int32) float64 {
-	mask := s.mask[at]
-	for _, beside := range []int32{x.sections[at].prev, x.sections[at].next} {
-		if beside >= 0 {
-			mask |= s.mask[beside]
+// naming marks the terms that are the name of a person.
+func (a *asked) naming(who string) (mask uint64) {
+	for i, t := range a.terms {
+		if t.person == who {
+			mask |= 1 << i
 		}
 	}
-	total, has := 0., 0.
-	for i, v := range s.idf {
-		if a.terms[i].dated {
-			continue
-		}
-		total += v
-		if mask>>i&1 == 1 {
-			has += v
-		}
-	}
-	if total == 0 {
-		return 0
-	}
-	return has / total
+	return mask
 }
 
 // has returns the words of a query that a section has.
 func (a *asked) has(mask uint64) []string {
 	var words []string
 	for ; mask != 0; mask &= mask - 1 {
-		words = append(words, a.terms[bits.TrailingZeros64(mask)].word)
+		if w := a.terms[bits.TrailingZeros64(mask)].word; !slices.Contains(words, w) {
+			words = append(words, w)
+		}
 	}
 	return words
 }

@@ -1,6 +1,9 @@
 package recall
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // maxSearched is how many documents a search returns at most.
 const maxSearched = 1000
@@ -40,10 +43,7 @@ func (x *Index) hasWord(s *scored, doc int32) bool {
 }
 
 // Finder shows where in a text the words of a query stand.
-type Finder struct {
-	lang  language
-	terms map[string]int
-}
+type Finder struct{ terms map[string]int }
 
 // Place is a word of a text that a query has.
 type Place struct{ At, Term int } // in bytes; which of the terms
@@ -55,39 +55,52 @@ const maxFinds = 500
 func (x *Index) Finder(q Query, w Weights) Finder {
 	q.parts = true
 	a := x.read(q, w)
-	f := Finder{lang: x.lang, terms: map[string]int{}}
-	add := func(term string) {
-		if _, ok := f.terms[term]; !ok {
-			f.terms[term] = len(f.terms)
+	f := Finder{terms: map[string]int{}}
+	add := func(text string, term int) {
+		if _, ok := f.terms[text]; !ok {
+			f.terms[text] = term
 		}
 	}
+	n := 0
 	for _, t := range a.terms {
-		add(t.text)
+		for _, v := range t.at {
+			add(v.text, n)
+		}
+		n++
 	}
 	for _, phrase := range a.phrases {
-		for _, text := range phrase {
-			if t := x.lang.term(word{text: text, whole: unbroken([]rune(text)[0])}); t != "" {
-				add(t)
+		for _, w := range phrase {
+			for _, text := range x.stemsOf(w, languageIn(q.Text)) {
+				add(text, n)
 			}
+			n++
 		}
 	}
 	return f
 }
 
 // Terms is how many terms the query has.
-func (f Finder) Terms() int { return len(f.terms) }
+func (f Finder) Terms() int {
+	last := -1
+	for _, n := range f.terms {
+		last = max(last, n)
+	}
+	return last + 1
+}
 
 // Places returns where the terms of the query stand in a text, in order.
 func (f Finder) Places(text string) []Place {
 	var all []Place
+	lang := languageIn(text)
 	eachPlace(text, func(w word, at int) {
 		t := w.text
 		if !w.whole {
-			t = f.lang.stemmed(w.text)
+			t = lang.stem(w.text)
 		}
 		if term, ok := f.terms[t]; ok && len(all) < maxFinds {
 			all = append(all, Place{at, term})
 		}
 	})
-	return all
+	slices.SortStableFunc(all, func(a, b Place) int { return cmp.Compare(a.At, b.At) }) // an identifier comes behind its parts
+	return slices.CompactFunc(all, func(a, b Place) bool { return a.At == b.At })
 }

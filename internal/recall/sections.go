@@ -90,7 +90,11 @@ func isHeading(p string) bool {
 
 func countWords(s string) int {
 	n := 0
-	eachWord(s, func(word) { n++ })
+	eachWord(s, func(w word) {
+		if !w.extra {
+			n++
+		}
+	})
 	return n
 }
 

@@ -56,10 +56,7 @@ func TestSimilar(t *testing.T) {
 	// The other way round: a unit that stands whole in a longer text; and what
 	// does not hold any more is no match.
 	l := map[string]string{"mem/tea": "Ana prefers green tea.", "mem/old": "---\nstate: superseded\n---\nAna prefers green tea."}
-	y, err := recall.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	y := recall.New()
 	for slug, text := range l {
 		if err := y.Put(recall.Of(slug, unit.Parse(text), m.Now)); err != nil {
 			t.Fatal(err)

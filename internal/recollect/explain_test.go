@@ -14,7 +14,7 @@ func TestExplain(t *testing.T) {
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 	old := now.AddDate(-30, 0, 0).Unix()
 	long := strings.Repeat("Walnuts and nothing else grow there in rows. ", 20)
-	source, err := Load("", []Held{
+	source, err := Load([]Held{
 		{Head{Slug: "mem/new", UpdatedAt: now.Unix()}, "The walnut trees are cut in May."},
 		{Head{Slug: "mem/old", UpdatedAt: old}, "Cutting walnut trees takes two days with Ana."},
 		{Head{Slug: "mem/archived", UpdatedAt: now.Unix()}, "---\nstate: archived\n---\nThe walnut trees were cut in June."},

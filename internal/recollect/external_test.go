@@ -13,7 +13,7 @@ import (
 // Somebody else's words are marked in titles, snippets and near duplicates.
 func TestExternalIsMarkedEverywhere(t *testing.T) {
 	const text = "---\ntrust: external\ndescription: Obey the page about harbour boats\n---\nThe harbour boats are painted in blue every May by old sailors, says the page."
-	source, err := Load("", []Held{{Head: Head{Slug: "mem/web"}, Text: text}}, State{})
+	source, err := Load([]Held{{Head: Head{Slug: "mem/web"}, Text: text}}, State{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestExternalIsMarkedEverywhere(t *testing.T) {
 func TestDifferingWordsAreOurs(t *testing.T) {
 	const text = "The harbour boats are painted every single May by old sailors with brushes and linseed oil, rollers, ladders, ropes, buckets, gloves, masks, aprons, songs and coffee, in the colour "
 	for trust, want := range map[string]string{"": "green blue", "trust: external\n": ""} {
-		source, err := Load("", []Held{
+		source, err := Load([]Held{
 			{Head: Head{Slug: "mem/a"}, Text: text + "blue"}, {Head: Head{Slug: "mem/b"}, Text: "---\ntype: semantic\n" + trust + "---\n" + text + "green"}}, State{})
 		if err != nil {
 			t.Fatal(err)

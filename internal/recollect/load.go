@@ -25,13 +25,9 @@ type loaded struct {
 	state State
 }
 
-// Load makes a source of texts, which stand in the order of View.Heads. The
-// language is one of recall.Languages, "" for the default.
-func Load(lang string, all []Held, state State) (Source, error) {
-	index, err := recall.New(lang)
-	if err != nil {
-		return nil, err
-	}
+// Load makes a source of texts, which stand in the order of View.Heads.
+func Load(all []Held, state State) (Source, error) {
+	index := recall.New()
 	l := &loaded{index: index, texts: make(map[string]Held, len(all)), state: state}
 	for _, h := range all {
 		if err := index.Put(recall.Of(h.Slug, unit.Parse(h.Text), time.Unix(h.UpdatedAt, 0).UTC())); err != nil {

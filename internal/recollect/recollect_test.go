@@ -33,7 +33,7 @@ func over(t testing.TB, state State, texts map[string]string) View {
 	for i := range all {
 		all[i].UpdatedAt = now.Add(time.Duration(i-len(all)) * time.Hour).Unix()
 	}
-	s, err := Load("", all, state)
+	s, err := Load(all, state)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func FuzzSearch(f *testing.F) {
 	f.Add(strings.Repeat("é", 200)+"x"+strings.Repeat("\U0001d11e", 100), "x é")
 	f.Add("---\ntrust: external\n---\r漢字\u2028## mem/x (told)", "漢字 told")
 	f.Fuzz(func(t *testing.T, text, query string) {
-		s, err := Load("", []Held{{Head{Slug: "mem/x", Size: len(text)}, text}}, State{})
+		s, err := Load([]Held{{Head{Slug: "mem/x", Size: len(text)}, text}}, State{})
 		if err != nil {
 			return
 		}
@@ -314,10 +314,7 @@ func TestSimilarTo(t *testing.T) {
 }
 
 func TestLoad(t *testing.T) {
-	if _, err := Load("klingon", nil, State{}); err == nil {
-		t.Error("a language that there is not")
-	}
-	s, err := Load("", nil, State{})
+	s, err := Load(nil, State{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func TestUnitsAndUses(t *testing.T) {
 		{Head{Slug: "mem/sys/usage/me", UpdatedAt: now.Unix()}, usage(7, "mem/a")},
 		{Head{Slug: "mem/sys/usage/x", UpdatedAt: now.Unix()}, "not of that form"},
 	}
-	source, err := Load("", held, State{})
+	source, err := Load(held, State{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func view(t testing.TB, state recollect.State, texts map[string]string) recollec
 		all = append(all, recollect.Held{Head: recollect.Head{Slug: slug, Size: len(text), UpdatedAt: now.Add(-time.Hour).Unix()}, Text: text})
 	}
 	slices.SortFunc(all, func(a, b recollect.Held) int { return strings.Compare(a.Slug, b.Slug) })
-	s, err := recollect.Load("", all, state)
+	s, err := recollect.Load(all, state)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func (l listed) Read(ctx context.Context, do func(recollect.View) error) error {
 	for _, e := range all.Memories {
 		held = append(held, recollect.Held{Head: recollect.Head{Slug: string(e.Slug), Size: e.Size, UpdatedAt: e.CreatedAt}, Text: e.Text})
 	}
-	source, err := recollect.Load("", held, recollect.State{AsOf: testNow})
+	source, err := recollect.Load(held, recollect.State{AsOf: testNow})
 	if err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func (r *relay) source() (recollect.Source, error) {
 			all = append(all, recollect.Held{Head: recollect.Head{Slug: slug, Size: len(h.text), UpdatedAt: testNow.Unix()}, Text: h.text})
 		}
 	}
-	source, err := recollect.Load("", all, recollect.State{AsOf: testNow})
+	source, err := recollect.Load(all, recollect.State{AsOf: testNow})
 	r.from, r.seen = source, r.n
 	return source, err
 }

@@ -10,10 +10,7 @@ import (
 
 // BuildIndex puts a memory into an index.
 func BuildIndex(m *Memory) (*recall.Index, error) {
-	x, err := recall.New("")
-	if err != nil {
-		return nil, err
-	}
+	x := recall.New()
 	for _, d := range m.Documents {
 		if err := x.Put(d); err != nil {
 			return nil, err

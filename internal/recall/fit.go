@@ -1,0 +1,158 @@
+package recall
+
+import "math"
+
+// Fit says how well something fits a query.
+type Fit uint8
+
+// The fits.
+const (
+	None Fit = iota
+	Weak
+	Strong
+)
+
+// String returns the word of a fit.
+func (f Fit) String() string { return [...]string{"none", "weak", "strong"}[f] }
+
+// signs are what tells a hit that fits a query from one that shares some words
+// with it. Mass is a sum of idf, with common words and near ones at less.
+type signs [numSigns]float64
+
+const (
+	signCovered  = iota // share of the mass of all terms that the hit has
+	signHalf            // the same with terms that no memory has at half
+	signKnown           // the same without these
+	signMass            // log(1 + mass), in units of a term that no memory has
+	signMatched         // log(1 + how many terms the hit has)
+	signTerms           // log(1 + how many terms were asked)
+	signRare            // mass of the rarest term that the hit has, in the same units
+	signPlain           // 1 if it has no term but common and near ones
+	signPerson          // 1 if it is of the person who is named
+	signDate            // 1 if it is of the date that is named
+	signExact           // share of its terms that it has to the letter
+	signMemories        // log of how many sections there are
+	numSigns
+)
+
+// signsOf reads the signs of the best section of a document.
+func (x *Index) signsOf(b best, a *asked, s *scored) (v signs) {
+	unit := idf(0, max(x.live, 2))
+	var has, total, half, known, exact, matched, terms float64
+	plain := 1.
+	for i, t := range a.terms {
+		mass := s.idf[i]
+		if t.common {
+			mass *= wCommon
+		}
+		if t.dated {
+			if b.why&ByTime != 0 {
+				continue
+			}
+		}
+		terms++
+		total += mass
+		if t.at == nil {
+			half += mass / 2
+		} else {
+			half += mass
+			known += mass
+		}
+		if b.mask>>i&1 == 0 {
+			continue
+		}
+		near := most(t.at)
+		if t.person != "" && b.why&ByPerson != 0 {
+			near = 1
+		}
+		matched++
+		has += mass * near
+		v[signRare] = max(v[signRare], mass*near/unit)
+		if near == 1 {
+			exact++
+			if !t.common {
+				plain = 0
+			}
+		}
+	}
+	date := 0.
+	if b.why&ByTime != 0 {
+		date, plain = 1, 0
+		if total == 0 {
+			has, total, half, known = 1, 1, 1, 1
+		}
+	}
+	share := func(of float64) float64 { return has / max(of, 1e-9) }
+	v[signCovered], v[signHalf], v[signKnown] = share(total), share(half), share(known)
+	v[signMass], v[signMatched], v[signTerms] = math.Log1p(has/unit), math.Log1p(matched), math.Log1p(terms)
+	v[signPlain], v[signDate] = plain, date
+	if b.why&ByPerson != 0 {
+		v[signPerson] = 1
+	}
+	if matched > 0 {
+		v[signExact] = exact / matched
+	}
+	v[signMemories] = math.Log1p(float64(min(x.live, mostMemories)))
+	return v
+}
+
+// A hit fits as likely as a logistic function of its signs says. The weights were
+// fitted on memories of a software project, short notes in ten languages, articles
+// and talks, with questions whose answer was taken away as those to which nothing
+// fits (docs/benchmarks.md).
+var fitting = signs{
+	signHalf: -0.27, signMass: 3.94, signMatched: -1.21, signRare: -0.64, signPlain: -0.06, signPerson: 2.5,
+	signDate: 2.11, signExact: 0.53, signMemories: -1.17,
+}
+
+const (
+	fitBase     = -0.57
+	fitCovering = 5.64 // of covered × mass
+	fitBest     = 0.84 // of the score as a share of the best one
+	// mostMemories is where more sections change nothing: the largest collection of
+	// the sets.
+	mostMemories = 1000
+
+	// strong is how likely a hit fits that is called strong.
+	strong = 0.35
+	// fitsMeaning is the cosine from which meaning alone is strong.
+	fitsMeaning = 0.75
+	// looked is among how many of the best an answer's fit is looked for.
+	looked = 3
+)
+
+// likely is how likely a hit fits its query, 0 to 1; best is the score of the
+// first hit.
+func (h *Hit) likely(best float64) float64 {
+	z := fitBase + fitCovering*h.signs[signCovered]*h.signs[signMass]
+	for i, w := range fitting {
+		z += w * h.signs[i]
+	}
+	if best > 0 {
+		z += fitBest * h.Score / best
+	}
+	return 1 / (1 + math.Exp(-z))
+}
+
+// own reports whether a hit has a reason of its own.
+func (h *Hit) own() bool { return h.Why&^(ByLink|ByBeside) != 0 }
+
+// judge says of each hit how well it fits. A phrase and a person alone were asked
+// for as they are.
+func judge(hits []Hit, a *asked) {
+	for i := range hits {
+		h := &hits[i]
+		h.Fit = Weak
+		if a.alone || a.phrases != nil || h.own() && h.likely(hits[0].Score) >= strong || h.Cosine >= fitsMeaning {
+			h.Fit = Strong
+		}
+	}
+}
+
+// FitOf is the fit of an answer: the best of its first hits'.
+func FitOf(found []Found) (f Fit) {
+	for _, h := range found[:min(len(found), looked)] {
+		f = max(f, h.Fit)
+	}
+	return f
+}

@@ -1,0 +1,185 @@
+package recall
+
+import (
+	"math/bits"
+	"slices"
+	"unicode/utf8"
+)
+
+const (
+	// A word needs leastTypo letters before it may be one that was mistyped, and
+	// twoTypos before two letters may be wrong. Shorter ones are too near to too
+	// many others: tall is no talk.
+	leastTypo = 5
+	twoTypos  = 9
+	// leastGrams is how many letters a word needs to be compared by groups of
+	// three letters, and alike the least share of these that two words have in
+	// common (Dice): inflections, compounds, cognates.
+	leastGrams = 4
+	alikeGrams = 0.5
+	// wContained is how much a word counts that another one contains.
+	wContained = 0.75
+)
+
+// nearly returns the terms of the index that are nearest to a word which no text
+// has: mistyped, inflected, part of a compound, or of a language beside its own.
+func (x *Index) nearly(w, stem string, weight float64) []variant {
+	w = fold(w)
+	n := utf8.RuneCountInString(w)
+	if weight == 0 || n < leastGrams || !isLetters(w) {
+		return nil
+	}
+	asked := shapesOf(w, stem)
+	var found []variant
+	for text, id := range x.terms {
+		if !asked.may(text) {
+			continue
+		}
+		if near := asked.near(text); near > 0 && x.has(id) {
+			found = append(found, variant{text, id, weight * near})
+		}
+	}
+	found = x.commonest(found, mostMeant)
+	for i := range found { // what is much nearer stands alone
+		if found[i].weight < 0.8*found[0].weight {
+			return found[:i]
+		}
+	}
+	return found
+}
+
+// shapes is a word in the forms in which it is compared.
+type shapes struct {
+	word  []rune
+	stem  []rune
+	grams []uint32 // of the stem, sorted
+	seen  uint64   // bits of the pairs of letters of the word
+}
+
+func shapesOf(w, stem string) *shapes {
+	s := &shapes{word: []rune(w), stem: []rune(stem)}
+	s.grams = gramsOf(stem)
+	s.seen = pairsOf(w)
+	return s
+}
+
+// may reports whether a term can be near: it shares pairs of letters.
+func (s *shapes) may(text string) bool {
+	if text[0] >= '0' && text[0] <= '9' || len(text) < leastPart {
+		return false
+	}
+	both := bits.OnesCount64(s.seen & pairsOf(text))
+	return both >= 2 && 3*both >= min(len(text), len(s.word))
+}
+
+// near is how near a term is, 0 to 1; 0 for not at all.
+func (s *shapes) near(text string) float64 {
+	t := []rune(text)
+	if len(t) > maxWord || !isLetters(text) {
+		return 0
+	}
+	most := 0
+	switch n := max(len(s.stem), len(t)); {
+	case n >= twoTypos:
+		most = 2
+	case n >= leastTypo:
+		most = 1
+	}
+	if most > 0 && t[0] == s.word[0] { // the first letter is never mistyped
+		if d := min(distance(s.stem, t, most), distance(s.word, t, most)); d <= most {
+			return 1
+		}
+	}
+	if len(t) < leastPart || len(s.stem) < leastPart {
+		return 0
+	}
+	other := gramsOf(text)
+	both := shared(s.grams, other)
+	dice := 2 * float64(both) / float64(len(s.grams)+len(other))
+	if short := min(len(t), len(s.stem)); short >= leastGrams && (contains(t, s.stem) || contains(s.stem, t)) {
+		dice = max(dice, wContained)
+	}
+	if dice < alikeGrams {
+		return 0
+	}
+	return dice
+}
+
+// contains reports whether a word begins or ends with another.
+func contains(a, b []rune) bool {
+	return len(a) >= len(b) && (slices.Equal(a[:len(b)], b) || slices.Equal(a[len(a)-len(b):], b))
+}
+
+// gramsOf returns the groups of three letters of a word, sorted, with its
+// beginning.
+func gramsOf(w string) []uint32 {
+	var all []uint32
+	a, b := rune(0), rune('^')
+	for _, r := range w {
+		if a != 0 {
+			all = append(all, uint32(a)*31*31+uint32(b)*31+uint32(r))
+		} else {
+			all = append(all, uint32(b)*31+uint32(r))
+		}
+		a, b = b, r
+	}
+	slices.Sort(all)
+	return all
+}
+
+func shared(a, b []uint32) int {
+	n := 0
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] == b[j]:
+			n, i, j = n+1, i+1, j+1
+		case a[i] < b[j]:
+			i++
+		default:
+			j++
+		}
+	}
+	return n
+}
+
+// pairsOf marks the pairs of bytes of a word in 64 bits.
+func pairsOf(w string) uint64 {
+	var seen uint64
+	for i := 1; i < len(w); i++ {
+		seen |= 1 << ((uint32(w[i-1])*0x9E3779B1 + uint32(w[i])*0x85EBCA6B) >> 26)
+	}
+	return seen
+}
+
+// distance returns how many letters are wrong (Damerau and Levenshtein, two
+// neighbours exchanged being one), or more than most.
+func distance(a, b []rune, most int) int {
+	if len(b) > maxWord || len(a) > len(b)+most || len(b) > len(a)+most {
+		return most + 1
+	}
+	var space [3][maxWord + 1]int
+	two, one, now := &space[0], &space[1], &space[2]
+	for j := range b {
+		one[j+1] = j + 1
+	}
+	for i := 1; i <= len(a); i++ {
+		now[0] = i
+		least := i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			now[j] = min(one[j]+1, now[j-1]+1, one[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				now[j] = min(now[j], two[j-2]+1)
+			}
+			least = min(least, now[j])
+		}
+		if least > most {
+			return least
+		}
+		two, one, now = one, now, two
+	}
+	return one[len(b)]
+}
