@@ -22,7 +22,8 @@ type recallOptions struct {
 	synthetic   int
 	seed        uint64
 	recipe      bool
-	offs        bool
+	weights     bool
+	every       int
 	long, small bool
 	forget      bool
 	json        bool
@@ -50,7 +51,8 @@ func (m *Main) recallCommand() *cobra.Command {
 	flags.IntVar(&o.synthetic, "synthetic", 0, "make a set with this many subjects, 1 to 2000, instead")
 	flags.Uint64Var(&o.seed, "seed", 1, "of the set that is made, and of the collections of --small")
 	flags.BoolVar(&o.recipe, "recipe", false, "found, returned and told alone")
-	flags.BoolVar(&o.offs, "weights", false, "instead: what is found and returned without each weight, over all sets")
+	flags.BoolVar(&o.weights, "weights", false, "instead: what is found and returned without each weight, over all sets")
+	flags.IntVar(&o.every, "every", 1, "ask only every Nth question of each memory")
 	flags.BoolVar(&o.long, "long", false, "put talk before each question: sets for each length of it")
 	flags.BoolVar(&o.small, "small", false, "draw collections of 1, 2, 4 and 10 memories: sets for each size")
 	flags.BoolVar(&o.forget, "forget", false, "instead: what is still found when ways of forgetting keep 75, 50 and 25 % of the tokens")
@@ -73,6 +75,9 @@ func (m *Main) recall(ctx context.Context, o recallOptions) error {
 			}
 		}
 		return nil
+	}
+	if o.weights {
+		return m.weights(sets, o.json)
 	}
 	sizes := make([]measure.Sizes, len(sets))
 	for i, set := range sets {
@@ -110,6 +115,18 @@ func (m *Main) recall(ctx context.Context, o recallOptions) error {
 	return recalled.Print(m.Stdout, all)
 }
 
+// weights prints what is left without each weight.
+func (m *Main) weights(sets []*measure.Set, asJSON bool) error {
+	all, err := recalled.Offs(sets, processorTime)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return json.NewEncoder(m.Stdout).Encode(all)
+	}
+	return recalled.PrintOffs(m.Stdout, sets, all)
+}
+
 // forget prints what ways of forgetting leave.
 func (m *Main) forget(set *measure.Set, asJSON bool) error {
 	f, err := measure.Forget(set)
@@ -145,6 +162,8 @@ func (o *recallOptions) sets() ([]*measure.Set, error) {
 		return nil, usageError{fmt.Errorf("--synthetic is %d; 1 to %d make a set", o.synthetic, measure.MaxSubjects)}
 	case o.long && o.small:
 		return nil, usageError{errors.New("give either --long or --small")}
+	case o.every < 1:
+		return nil, usageError{fmt.Errorf("--every is %d; 1 asks every question", o.every)}
 	}
 	var sets []*measure.Set
 	if o.synthetic > 0 {
@@ -162,6 +181,9 @@ func (o *recallOptions) sets() ([]*measure.Set, error) {
 	}
 	var varied []*measure.Set
 	for _, set := range sets {
+		if o.every > 1 {
+			set = recalled.Every(set, o.every)
+		}
 		switch {
 		case o.long:
 			varied = append(varied, recalled.Long(set)...)

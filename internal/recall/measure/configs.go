@@ -3,7 +3,6 @@ package measure
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -181,57 +180,12 @@ func Bare() recall.Weights {
 	return w
 }
 
-// Configs returns the recipe, the recipe without each of its weights, BM25 alone,
-// and the formula of ENGRAM 0.1.
+// Configs returns the recipe, the recipe without each of its weights, and BM25
+// alone.
 func Configs() []Config {
 	all := []Config{Weighted("recipe", recall.Recipe())}
 	for _, off := range Offs() {
 		all = append(all, Weighted("without "+off.Name, off.Weights))
 	}
-	return append(all, Weighted("BM25 of sections alone", Bare()), Config{Name: "words 0.6, recency 0.2, salience 0.15, links 0.05", Make: fixed})
-}
-
-// The weights of ENGRAM 0.1: meaning, recency, salience, closeness in the graph;
-// and its decay for a day.
-const (
-	fixedMeaning  = 0.6
-	fixedRecency  = 0.2
-	fixedSalience = 0.15
-	fixedGraph    = 0.05
-	fixedDecay    = 0.95
-)
-
-// fixed ranks by the formula of ENGRAM 0.1, with the score of BM25 as a share of the best
-// in place of an embedding's cosine, as there is no model here.
-func fixed(m *Memory) (Ranker, error) {
-	x, err := BuildIndex(m)
-	if err != nil {
-		return nil, err
-	}
-	linked := make(map[string][]string)
-	for _, d := range m.Documents {
-		for _, l := range d.Links {
-			linked[d.Slug] = append(linked[d.Slug], l.Target)
-		}
-	}
-	return func(q recall.Query) []Hit {
-		scores := make(map[string]float64)
-		hits := x.Rank(q, Bare(), len(m.Documents))
-		for _, h := range hits {
-			scores[h.Slug] = h.Score / hits[0].Score
-		}
-		total := make(map[string]float64, len(m.Documents))
-		slugs := make([]string, 0, len(m.Documents))
-		for _, d := range m.Documents {
-			near := 0.
-			for _, target := range linked[d.Slug] {
-				near = max(near, scores[target])
-			}
-			age := max(0, m.Now.Sub(d.When).Hours()/24)
-			total[d.Slug] = fixedMeaning*scores[d.Slug] + fixedRecency*math.Pow(fixedDecay, age) + fixedSalience*d.Salience + fixedGraph*near
-			slugs = append(slugs, d.Slug)
-		}
-		slices.SortStableFunc(slugs, func(a, b string) int { return cmp.Compare(total[b], total[a]) })
-		return Hits(slugs)
-	}, nil
+	return append(all, Weighted("BM25 of sections alone", Bare()))
 }

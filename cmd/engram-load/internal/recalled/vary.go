@@ -22,8 +22,28 @@ var talk = []string{
 		"Anyway, I am back at my desk, the kettle is on, the window is open, and I would like to begin with something small before we turn to the rest of it: ",
 }
 
-// Long makes a set of the first memory of a set for each length of talk before its
-// questions; those that are prompts themselves are left out, and so are those
+// Every leaves only every nth question of each memory.
+func Every(set *measure.Set, n int) *measure.Set {
+	return kept(set, func(i int, _ measure.Question) bool { return i%n == 0 })
+}
+
+// kept is a set with those of its questions for which keep reports true.
+func kept(set *measure.Set, keep func(i int, q measure.Question) bool) *measure.Set {
+	part := *set
+	part.Memories = slices.Clone(set.Memories)
+	for i := range part.Memories {
+		var some []measure.Question
+		for j, q := range part.Memories[i].Questions {
+			if keep(j, q) {
+				some = append(some, q)
+			}
+		}
+		part.Memories[i].Questions = some
+	}
+	return &part
+}
+
+// Long makes a set for each length of talk before the questions of a set; those that are prompts themselves are left out, and so are those
 // without an answer.
 func Long(set *measure.Set) []*measure.Set {
 	before := set.Talk
@@ -32,13 +52,12 @@ func Long(set *measure.Set) []*measure.Set {
 	}
 	var all []*measure.Set
 	for _, text := range before {
-		long := &measure.Set{Name: fmt.Sprintf("%s, %d words before", set.Name, len(strings.Fields(text)))}
-		for _, m := range set.Memories {
-			m.Questions = slices.DeleteFunc(slices.Clone(m.Questions), func(q measure.Question) bool { return len(q.Evidence) == 0 || q.Kind == "prompt" })
+		long := kept(set, func(_ int, q measure.Question) bool { return len(q.Evidence) > 0 && q.Kind != "prompt" })
+		long.Name = fmt.Sprintf("%s, %d words before", set.Name, len(strings.Fields(text)))
+		for _, m := range long.Memories {
 			for i := range m.Questions {
 				m.Questions[i].Text = text + m.Questions[i].Text
 			}
-			long.Memories = append(long.Memories, m)
 		}
 		all = append(all, long)
 	}
