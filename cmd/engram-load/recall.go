@@ -23,6 +23,7 @@ type recallOptions struct {
 	seed        uint64
 	recipe      bool
 	weights     bool
+	misses      bool
 	every       int
 	long, small bool
 	forget      bool
@@ -52,6 +53,7 @@ func (m *Main) recallCommand() *cobra.Command {
 	flags.Uint64Var(&o.seed, "seed", 1, "of the set that is made, and of the collections of --small")
 	flags.BoolVar(&o.recipe, "recipe", false, "found, returned and told alone")
 	flags.BoolVar(&o.weights, "weights", false, "instead: what is found and returned without each weight, over all sets")
+	flags.BoolVar(&o.misses, "misses", false, "print each question that goes wrong to standard error, for found, returned and told")
 	flags.IntVar(&o.every, "every", 1, "ask only every Nth question of each memory")
 	flags.BoolVar(&o.long, "long", false, "put talk before each question: sets for each length of it")
 	flags.BoolVar(&o.small, "small", false, "draw collections of 1, 2, 4 and 10 memories: sets for each size")
@@ -88,6 +90,11 @@ func (m *Main) recall(ctx context.Context, o recallOptions) error {
 	ways := recalled.Ways()
 	if o.recipe {
 		ways = recalled.Own()
+	}
+	if o.misses {
+		for i := range recalled.Own() {
+			ways[i] = recalled.Misses(m.Stderr, ways[i])
+		}
 	}
 	model, err := o.meaning(ctx, sets)
 	if err != nil {

@@ -122,61 +122,58 @@ func nearest(m *Memory) (Ranker, error) {
 // neutral is what a weight is when it is off, where that is not zero.
 var neutral = map[string]float64{"Derived": 1, "External": 1, "Emotion": 1}
 
+// constants are how BM25 counts, which is no weight of the recipe.
+var constants = map[string]bool{"K1": true, "BSection": true, "BGroup": true}
+
 // Off is the recipe without one of its weights.
 type Off struct {
 	Name    string
 	Weights recall.Weights
 }
 
-// constants are how BM25 counts, which is no weight of the recipe.
-var constants = map[string]bool{"K1": true, "BSection": true, "BGroup": true}
-
 // Offs returns the recipe without each of its weights, by the names of the fields,
 // also of those within others.
 func Offs() []Off {
 	var all []Off
 	w := recall.Recipe()
-	each("", reflect.ValueOf(&w).Elem(), func(name string, v reflect.Value, off float64) {
-		was := v.Float()
-		if constants[name] {
-			return
-		}
-		if v.SetFloat(off); name == "Answer" {
-			v.SetFloat(recall.Recipe().Previous) // like any section before
-		}
-		if v.Float() != was {
+	each("", 0, reflect.ValueOf(&w).Elem(), func(name string, v reflect.Value, off float64) {
+		if was := v.Float(); was != off {
+			v.SetFloat(off)
 			all = append(all, Off{name, w})
+			v.SetFloat(was)
 		}
-		v.SetFloat(was)
 	})
 	return all
 }
 
-// each calls f with each number within v.
-func each(name string, v reflect.Value, f func(name string, v reflect.Value, off float64)) {
-	switch v.Kind() {
-	case reflect.Float64:
-		f(name, v, neutral[name[strings.LastIndexByte(name, '.')+1:]])
-	case reflect.Array:
+// each calls f with each weight within v and with what it is when it is off. An answer
+// to a question is then like any section that follows another.
+func each(name string, off float64, v reflect.Value, f func(name string, v reflect.Value, off float64)) {
+	switch {
+	case !v.CanSet() || v.Kind() == reflect.Float64 && constants[name[strings.LastIndexByte(name, '.')+1:]]:
+	case v.Kind() == reflect.Float64:
+		f(name, v, off)
+	case v.Kind() == reflect.Array:
 		for i := range v.Len() {
-			each(fmt.Sprintf("%s[%d]", name, i), v.Index(i), f)
+			each(fmt.Sprintf("%s[%d]", name, i), off, v.Index(i), f)
 		}
-	case reflect.Struct:
+	case v.Kind() == reflect.Struct:
 		for i := range v.NumField() {
-			each(strings.TrimPrefix(name+"."+v.Type().Field(i).Name, "."), v.Field(i), f)
+			field := v.Type().Field(i).Name
+			off := neutral[field]
+			if previous := v.FieldByName("Previous"); field == "Answer" && previous.IsValid() && previous.CanFloat() {
+				off = previous.Float()
+			}
+			each(strings.TrimPrefix(name+"."+field, "."), off, v.Field(i), f)
 		}
 	}
 }
 
-// Bare is BM25 of sections alone: the recipe with every weight off but those of
-// BM25.
+// Bare is BM25 of sections alone: the recipe with every weight off.
 func Bare() recall.Weights {
 	w := recall.Recipe()
-	each("", reflect.ValueOf(&w).Elem(), func(name string, v reflect.Value, off float64) {
-		if !constants[name] {
-			v.SetFloat(off)
-		}
-	})
+	each("", 0, reflect.ValueOf(&w).Elem(), func(_ string, v reflect.Value, off float64) { v.SetFloat(off) })
+	w.Answer = w.Previous
 	return w
 }
 

@@ -13,13 +13,13 @@ import (
 var talk = []string{
 	"",
 	"One more thing before lunch: ",
-	"Thanks, that looked fine, and the rest can wait until next week. While I have you here, could you tell me this: ",
+	"Thanks, that looked fine, and the rest can wait until next week. While you are here, could I ask you this: ",
 	"Hello again, I hope you had a calm weekend. Mine was rather busy, because the neighbours moved out and half of the street came along to carry boxes. " +
-		"Anyway, I am back at my desk, the kettle is on, and I would like to begin with something small before we turn to the rest of it: ",
+		"Anyway, I am back at my desk, the kettle is on, and I would like to begin with something small before the rest of it: ",
 	"Hello again, I hope you had a calm weekend. Mine was rather busy, because the neighbours moved out and half of the street came along to carry boxes. " +
 		"In the evening there was soup for everyone, and the children were allowed to stay up until it was dark, which they will talk about for months. " +
-		"Today I am a little slow, so please bear with me if I ask twice, and do not hurry on my account. " +
-		"Anyway, I am back at my desk, the kettle is on, the window is open, and I would like to begin with something small before we turn to the rest of it: ",
+		"Today I am a little slow, so bear with me if I ask twice, and do not hurry on my account. " +
+		"Anyway, I am back at my desk, the kettle is on, the window is open, and I would like to begin with something small before the rest of it: ",
 }
 
 // Every leaves only every nth question of each memory.
