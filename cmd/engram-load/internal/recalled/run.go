@@ -19,7 +19,7 @@ type Result struct {
 // others do.
 func Ways() []measure.Config {
 	r := recall.Recipe()
-	return append(Own(), measure.Searched("search", r), measure.Weighted("BM25, stems and stop words", measure.Bare()), BM25(), FTS5())
+	return append(Own(), measure.Searched("search", r), measure.Weighted("BM25, stems and stop words", measure.Bare()), BM25(), FTS5(), Fixed())
 }
 
 // Own are the first three.
