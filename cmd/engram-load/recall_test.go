@@ -35,6 +35,43 @@ func TestRecallCommand(t *testing.T) {
 	}
 }
 
+// Several sets of several forms are measured in one call, as they are, behind talk,
+// in small collections, and without each weight.
+func TestRecallOfSeveral(t *testing.T) {
+	const own = "../../testdata/recall/"
+	args := []string{"recall", "--data", own + "coding.json", "--data", own + "unrelated.json"}
+	for _, tt := range []struct {
+		more []string
+		says []string
+	}{
+		{[]string{"--recipe"}, []string{"coding.json: 1 memories of 48 documents", "| coding.json | told | 65 |", "| coding.json | identifier | 10 |"}},
+		{[]string{"--long", "--recipe", "--every", "3"}, []string{"| coding.json, 0 words before | found |", "| coding.json, 105 words before | told |"}},
+		{[]string{"--small", "--recipe"}, []string{"| coding.json, collections of 1 | returned |", "| coding.json, collections of 10 | told |"}},
+		{[]string{"--weights"}, []string{"| without | coding.json |\n", "\n| Group | "}},
+		{[]string{"--recipe", "--misses"}, []string{"found, shelfvan, paraphrase: "}},
+	} {
+		code, out, errs := command(t, append(args, tt.more...)...)
+		for _, want := range tt.says {
+			if code != exitOK || !strings.Contains(out+errs, want) {
+				t.Errorf("%v: %d lacks %q:\n%s%s", tt.more, code, want, out, errs)
+			}
+		}
+	}
+	for says, more := range map[string][]string{"either --long or --small": {"--long", "--small"}, "--every is 0": {"--every", "0"}} {
+		if code, _, errs := command(t, append(args, more...)...); code != exitUsage || !strings.Contains(errs, says) {
+			t.Errorf("%v: %d %q", more, code, errs)
+		}
+	}
+	if code, _, errs := command(t, "recall", "--data", own+"unrelated.json"); code != exitUsage || !strings.Contains(errs, "has a memory") {
+		t.Errorf("%d %q", code, errs)
+	}
+	code, out, _ := command(t, append(args, "--weights", "--json", "--every", "9")...)
+	var all []recalled.Without
+	if err := json.Unmarshal([]byte(out), &all); code != exitOK || err != nil || len(all) < 10 || all[0].Found[0].Questions == 0 {
+		t.Errorf("%d, %v: %s", code, err, out)
+	}
+}
+
 func TestForgetCommand(t *testing.T) {
 	code, out, errs := command(t, "recall", "--synthetic", "3", "--forget")
 	if code != exitOK || errs != "" || !strings.Contains(out, "recall@10 of 39 questions; all kept: ") || !strings.Contains(out, "\n| activation |") {

@@ -47,7 +47,7 @@ func kept(set *measure.Set, keep func(i int, q measure.Question) bool) *measure.
 // without an answer.
 func Long(set *measure.Set) []*measure.Set {
 	before := set.Talk
-	if before == nil {
+	if len(before) == 0 {
 		before = talk
 	}
 	var all []*measure.Set
