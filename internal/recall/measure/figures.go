@@ -121,13 +121,14 @@ func Run(set *Set, c Config, clock func() time.Time) (Figures, error) {
 			asked := c.Meaning.query(m, q.Text)
 			before := clock()
 			hits := rank(asked)
-			times = append(times, clock().Sub(before))
+			took := clock().Sub(before)
 			if c.Answers {
 				f.answered(q, hits)
 			}
 			if len(q.Evidence) == 0 {
 				continue
 			}
+			times = append(times, took)
 			slugs := make([]string, len(hits))
 			for i, h := range hits {
 				slugs[i] = h.Slug

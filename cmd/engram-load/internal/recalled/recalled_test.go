@@ -49,12 +49,12 @@ func TestWays(t *testing.T) {
 	if err := Print(&page, all); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| harbour | found | 3 | 83.3 | 100.0 | 100.0 | 100.0 | 1.000 | 1.000 | – |", "| harbour | SQLite FTS5 | 3 |", "| harbour | two | 1 | 100.0 / 100.0 |"} {
+	for _, want := range []string{"| harbour | found | 3 | 83.3 | 100.0 | 100.0 | 100.0 | 1.000 | 1.000 | – |", "| harbour | SQLite FTS5 | 3 |", "| harbour | 3 | 100.0 / 100.0 | ", "| harbour | two | 1 | 100.0 / 100.0 |"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page lacks %q:\n%s", want, page.String())
 		}
 	}
-	for i, line := range strings.Split(strings.TrimSpace(page.String()), "\n")[:10] {
+	for i, line := range strings.Split(strings.TrimSpace(page.String()), "\n")[4:14] {
 		if n := strings.Count(line, "|"); n != 20 {
 			t.Errorf("line %d has %d bars: %s", i, n, line)
 		}

@@ -9,16 +9,39 @@ import (
 	"engramd/internal/recall/measure"
 )
 
-// Print writes results as a table of Markdown, then recall by kind of question.
+// Print writes results as tables of Markdown: recall@5 and @10 of each set by each
+// way, then all figures, then recall by kind of question.
 func Print(out io.Writer, all []Result) error {
 	p := printer{out: out}
+	var sets, ways []string
+	for _, r := range all {
+		if !slices.Contains(sets, r.Set) {
+			sets = append(sets, r.Set)
+		}
+		if !slices.Contains(ways, r.Name) {
+			ways = append(ways, r.Name)
+		}
+	}
+	p.head("| set | questions |", "|---|--:|", ways)
+	for _, set := range sets {
+		of := resultsOf(all, set)
+		p.row(fmt.Sprintf("| %s | %d |", set, of[0].Questions), of, func(r Result) (float64, float64) { return r.At5, r.At10 })
+	}
+	p.line("")
 	p.line("| set | way | questions | recall@1 | recall@5 | recall@10 | first | MRR | nDCG@10 | precision | of strong | texts | strong | false strong | false | silent | updated | median, ms | p95, ms |")
 	p.line("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
 	for _, r := range all {
 		p.line("| %s | %s | %d | %s | %s | %s | %s | %.3f | %.3f | %s | %s | %s |", r.Set, r.Name, r.Questions, percent(r.At1), percent(r.At5), percent(r.At10), percent(r.First),
 			r.MRR, r.NDCG, answers(r.Answers), milliseconds(r.Median), milliseconds(r.P95))
 	}
-	p.kinds(all)
+	p.line("")
+	p.head("| set | kind of question | questions |", "|---|---|--:|", ways)
+	for _, set := range sets {
+		of := resultsOf(all, set)
+		for i, k := range of[0].ByKind {
+			p.row(fmt.Sprintf("| %s | %s | %d |", set, k.Kind, k.Questions), of, func(r Result) (float64, float64) { return r.ByKind[i].At5, r.ByKind[i].At10 })
+		}
+	}
 	return p.err
 }
 
@@ -48,33 +71,25 @@ func (p *printer) line(format string, args ...any) {
 	}
 }
 
-// kinds is a line for each kind of question of a set, and a column for each way:
-// recall@5 and @10.
-func (p *printer) kinds(all []Result) {
-	var ways, sets []string
-	for _, r := range all {
-		if !slices.Contains(ways, r.Name) {
-			ways = append(ways, r.Name)
-		}
-		if !slices.Contains(sets, r.Set) {
-			sets = append(sets, r.Set)
-		}
-	}
-	head, rule := "\n| set | kind of question | questions |", "|---|---|--:|"
+func resultsOf(all []Result, set string) []Result {
+	return slices.DeleteFunc(slices.Clone(all), func(r Result) bool { return r.Set != set })
+}
+
+// head begins a table with a column for each way.
+func (p *printer) head(head, rule string, ways []string) {
 	for _, way := range ways {
 		head, rule = head+" "+way+" |", rule+"--:|"
 	}
 	p.line("%s\n%s", head, rule)
-	for _, set := range sets {
-		of := slices.DeleteFunc(slices.Clone(all), func(r Result) bool { return r.Set != set })
-		for i, k := range of[0].ByKind {
-			line := fmt.Sprintf("| %s | %s | %d |", set, k.Kind, k.Questions)
-			for _, r := range of {
-				line += fmt.Sprintf(" %s / %s |", percent(r.ByKind[i].At5), percent(r.ByKind[i].At10))
-			}
-			p.line("%s", line)
-		}
+}
+
+// row is recall@5 and @10 of each way.
+func (p *printer) row(line string, of []Result, figures func(Result) (at5, at10 float64)) {
+	for _, r := range of {
+		at5, at10 := figures(r)
+		line += fmt.Sprintf(" %s / %s |", percent(at5), percent(at10))
 	}
+	p.line("%s", line)
 }
 
 func percent(f float64) string { return fmt.Sprintf("%.1f", 100*f) }
