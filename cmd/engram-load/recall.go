@@ -79,7 +79,7 @@ func (m *Main) recall(ctx context.Context, o recallOptions) error {
 		return nil
 	}
 	if o.weights {
-		return m.weights(sets, o.json)
+		return m.weights(ctx, sets, o.json)
 	}
 	sizes := make([]measure.Sizes, len(sets))
 	for i, set := range sets {
@@ -103,7 +103,7 @@ func (m *Main) recall(ctx context.Context, o recallOptions) error {
 	if model != nil {
 		ways = append(ways, measure.WithModel(o.embedModel, model.near)...)
 	}
-	all, err := recalled.Run(sets, ways, processorTime)
+	all, err := recalled.Run(ctx, sets, ways, processorTime)
 	if err == nil && model != nil {
 		err = model.err
 	}
@@ -123,8 +123,8 @@ func (m *Main) recall(ctx context.Context, o recallOptions) error {
 }
 
 // weights prints what is left without each weight.
-func (m *Main) weights(sets []*measure.Set, asJSON bool) error {
-	all, err := recalled.Offs(sets, processorTime)
+func (m *Main) weights(ctx context.Context, sets []*measure.Set, asJSON bool) error {
+	all, err := recalled.Offs(ctx, sets, processorTime)
 	if err != nil {
 		return err
 	}

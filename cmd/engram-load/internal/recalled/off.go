@@ -1,6 +1,7 @@
 package recalled
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -26,7 +27,7 @@ type Without struct {
 
 // Offs takes each weight off alone, over all sets. Questions without an answer are
 // left out where a weight may cost something, since none of the figures counts them.
-func Offs(sets []*measure.Set, clock func() time.Time) ([]Without, error) {
+func Offs(ctx context.Context, sets []*measure.Set, clock func() time.Time) ([]Without, error) {
 	all := []Without{{}}
 	weights := []recall.Weights{recall.Recipe()}
 	for _, off := range measure.Offs() {
@@ -34,11 +35,11 @@ func Offs(sets []*measure.Set, clock func() time.Time) ([]Without, error) {
 	}
 	for i := range all {
 		for _, set := range sets {
-			found, err := measure.Run(set, measure.Weighted("found", weights[i]), clock)
+			found, err := one(ctx, set, measure.Weighted("found", weights[i]), clock)
 			if err != nil {
 				return nil, err
 			}
-			returned, err := measure.Run(answered(set), measure.Returned("returned", weights[i]), clock)
+			returned, err := one(ctx, answered(set), measure.Returned("returned", weights[i]), clock)
 			if err != nil {
 				return nil, err
 			}

@@ -1,6 +1,8 @@
 package recalled
 
 import (
+	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -32,7 +34,7 @@ func clock() time.Time { return time.Unix(0, 0) }
 // Each way finds what is asked for by its own words, and the table has a line for
 // each.
 func TestWays(t *testing.T) {
-	all, err := Run([]*measure.Set{read(t, "harbour", notes)}, Ways(), clock)
+	all, err := Run(t.Context(), []*measure.Set{read(t, "harbour", notes)}, Ways(), clock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,6 +60,21 @@ func TestWays(t *testing.T) {
 		if n := strings.Count(line, "|"); n != 20 {
 			t.Errorf("line %d has %d bars: %s", i, n, line)
 		}
+	}
+}
+
+// What is stopped ends at once, and says so.
+func TestStopped(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	sets, asked := []*measure.Set{read(t, "harbour", notes)}, 0
+	stopping := measure.Config{Name: "stopping", Make: func(*measure.Memory) (measure.Ranker, error) {
+		return func(recall.Query) []measure.Hit { asked++; stop(); return nil }, nil
+	}}
+	if _, err := Run(ctx, sets, []measure.Config{stopping, stopping}, clock); !errors.Is(err, context.Canceled) || asked != 1 {
+		t.Errorf("%v after %d questions", err, asked)
+	}
+	if _, err := Offs(ctx, sets, clock); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -150,7 +167,7 @@ func TestMisses(t *testing.T) {
 		}, nil
 	}}
 	var out strings.Builder
-	if _, err := Run([]*measure.Set{set}, []measure.Config{Misses(&out, hand)}, clock); err != nil {
+	if _, err := Run(t.Context(), []*measure.Set{set}, []measure.Config{Misses(&out, hand)}, clock); err != nil {
 		t.Fatal(err)
 	}
 	want := `hand, harbour, two: "How much does the crane lift, and when does the lock open?" wants ["mem/harbour/crane" "mem/harbour/lock"], got 2: ["mem/harbour/lock (strong)" "mem/harbour/pilot"]
@@ -187,7 +204,7 @@ func TestCosts(t *testing.T) {
 // Every weight has a line, and a column for each set.
 func TestOffs(t *testing.T) {
 	sets := []*measure.Set{read(t, "harbour", notes), measure.Synthetic(2, 1)}
-	all, err := Offs(sets, clock)
+	all, err := Offs(t.Context(), sets, clock)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,8 @@
 package recalled
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -29,18 +31,40 @@ func Own() []measure.Config {
 }
 
 // Run asks each set in each way.
-func Run(sets []*measure.Set, ways []measure.Config, clock func() time.Time) ([]Result, error) {
+func Run(ctx context.Context, sets []*measure.Set, ways []measure.Config, clock func() time.Time) ([]Result, error) {
 	var all []Result
 	for _, set := range sets {
 		for _, way := range ways {
-			f, err := measure.Run(set, way, clock)
+			f, err := one(ctx, set, way, clock)
 			if err != nil {
-				return nil, fmt.Errorf("%s, %s: %w", set.Name, way.Name, err)
+				return nil, err
 			}
 			all = append(all, Result{set.Name, f})
 		}
 	}
 	return all, nil
+}
+
+// one asks a set in one way, until the context ends.
+func one(ctx context.Context, set *measure.Set, way measure.Config, clock func() time.Time) (measure.Figures, error) {
+	ask := way.Make
+	way.Make = func(m *measure.Memory) (measure.Ranker, error) {
+		rank, err := ask(m)
+		if err = cmp.Or(ctx.Err(), err); err != nil {
+			return nil, err
+		}
+		return func(q recall.Query) []measure.Hit {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return rank(q)
+		}, nil
+	}
+	f, err := measure.Run(set, way, clock)
+	if err = cmp.Or(ctx.Err(), err); err != nil {
+		return f, fmt.Errorf("%s, %s: %w", set.Name, way.Name, err)
+	}
+	return f, nil
 }
 
 // Share asks prompts that bear on nothing, which are sets without a memory, of the
