@@ -23,6 +23,9 @@ type Without struct {
 	Weight          string // "" for the whole recipe
 	Found, Returned []measure.Figures
 	Costs           []string // sets on which the weight costs more than it may, and what
+	// Early are sets on which it costs as much among the first five or as the first
+	// result, which no bound holds it to.
+	Early []string
 }
 
 // Offs takes each weight off alone, over all sets. Questions without an answer are
@@ -46,8 +49,13 @@ func Offs(ctx context.Context, sets []*measure.Set, clock func() time.Time) ([]W
 			all[i].Found, all[i].Returned = append(all[i].Found, found), append(all[i].Returned, returned)
 		}
 		for j, set := range sets {
-			all[i].Costs = append(all[i].Costs, costs(set, &all[0].Found[j], &all[i].Found[j], "found")...)
-			all[i].Costs = append(all[i].Costs, costs(set, &all[0].Returned[j], &all[i].Returned[j], "returned")...)
+			for _, way := range []struct {
+				name          string
+				with, without *measure.Figures
+			}{{"found", &all[0].Found[j], &all[i].Found[j]}, {"returned", &all[0].Returned[j], &all[i].Returned[j]}} {
+				costs, early := costs(set, way.with, way.without, way.name)
+				all[i].Costs, all[i].Early = append(all[i].Costs, costs...), append(all[i].Early, early...)
+			}
 		}
 	}
 	return all, nil
@@ -67,27 +75,27 @@ type gain struct {
 	is   float64
 }
 
-// costs says what a weight costs on a set beyond what it may.
-func costs(set *measure.Set, with, without *measure.Figures, way string) []string {
+// costs says what a weight costs on a set beyond what it may, and beyond as much
+// early in the ranking.
+func costs(set *measure.Set, with, without *measure.Figures, way string) (costs, early []string) {
 	may := max(atMostPoints, atMostQuestions/float64(max(1, with.Questions)))
+	gains, soon := []gain{{"recall@10", without.At10 - with.At10}}, []gain{{"recall@5", without.At5 - with.At5}, {"first", without.First - with.First}}
 	if set.Strict {
-		may = 0
-	}
-	gains := []gain{{"recall@10", without.At10 - with.At10}}
-	if set.Strict {
-		gains = append(gains, gain{"first", without.First - with.First})
+		may, gains, soon = 0, append(gains, soon...), nil
 		if with.Answers != nil {
 			gains = append(gains, gain{"precision", without.Precision - with.Precision}, gain{"updated", without.Updated - with.Updated},
 				gain{"silence", with.False - without.False})
 		}
 	}
-	var all []string
-	for _, g := range gains {
-		if g.is > may+1e-9 {
-			all = append(all, fmt.Sprintf("%s (%s, %s: %.1f)", set.Name, way, g.what, 100*g.is))
+	beyond := func(gains []gain) (all []string) {
+		for _, g := range gains {
+			if g.is > may+1e-9 {
+				all = append(all, fmt.Sprintf("%s (%s, %s: %.1f)", set.Name, way, g.what, 100*g.is))
+			}
 		}
+		return all
 	}
-	return all
+	return beyond(gains), beyond(soon)
 }
 
 // PrintOffs writes a column for each set, found@10 and returned@10, and a line for
@@ -117,6 +125,11 @@ func PrintOffs(out io.Writer, sets []*measure.Set, all []Without) error {
 	}
 	if none {
 		p.line("No weight costs more than one point, or two questions, on any set.")
+	}
+	for _, w := range all {
+		if len(w.Early) > 0 {
+			p.line("Early in the ranking, %s costs as much on %s.", w.Weight, strings.Join(w.Early, "; "))
+		}
 	}
 	return p.err
 }

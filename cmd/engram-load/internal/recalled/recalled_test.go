@@ -195,9 +195,20 @@ func TestCosts(t *testing.T) {
 		"precision":           {false, figures(20, 0.50, 0.2), figures(20, 0.50, 0.9), nil},
 		"strict":              {true, figures(20, 0.50, 0.2), figures(20, 0.50, 0.3), []string{"x (returned, precision: 10.0)"}},
 	} {
-		if got := costs(&measure.Set{Name: "x", Strict: tt.strict}, tt.with, tt.without, "returned"); !reflect.DeepEqual(got, tt.want) {
-			t.Errorf("%s: %v", name, got)
+		if got, early := costs(&measure.Set{Name: "x", Strict: tt.strict}, tt.with, tt.without, "returned"); !reflect.DeepEqual(got, tt.want) || early != nil {
+			t.Errorf("%s: %v %v", name, got, early)
 		}
+	}
+}
+
+// What is lost early in the ranking is said apart, but on a strict set.
+func TestEarly(t *testing.T) {
+	with, without := &measure.Figures{Questions: 1000, First: 0.4}, &measure.Figures{Questions: 1000, First: 0.5}
+	if got, early := costs(&measure.Set{Name: "x"}, with, without, "found"); got != nil || !reflect.DeepEqual(early, []string{"x (found, first: 10.0)"}) {
+		t.Errorf("%v %v", got, early)
+	}
+	if got, early := costs(&measure.Set{Name: "x", Strict: true}, with, without, "found"); early != nil || !reflect.DeepEqual(got, []string{"x (found, first: 10.0)"}) {
+		t.Errorf("%v %v", got, early)
 	}
 }
 
