@@ -7,23 +7,27 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"engramd/cmd/engram-load/internal/recalled"
 	"engramd/internal/recall/measure"
 )
 
 // recallOptions are the flags of `engram-load recall`.
 type recallOptions struct {
-	data      string
-	synthetic int
-	seed      uint64
-	recipe    bool
-	forget    bool
-	json      bool
+	data        []string
+	synthetic   int
+	seed        uint64
+	recipe      bool
+	weights     bool
+	misses      bool
+	every       int
+	long, small bool
+	forget      bool
+	json        bool
 
 	embedURL, embedModel string
 	plaintext            bool
@@ -33,21 +37,26 @@ type recallOptions struct {
 func (m *Main) recallCommand() *cobra.Command {
 	var o recallOptions
 	cmd := &cobra.Command{
-		Use:   "recall (--data FILE | --synthetic N)",
-		Short: "Measure how well memories are found again",
-		Long: "recall asks the questions of a set of its memories, by the recipe that engramctl uses, by the recipe without\n" +
-			"each of its weights, and by others, and prints how much of what answers them comes first, and what\n" +
-			"processor time a question takes. No relay is needed.\n" +
-			"A set is a file in LoCoMo's form (snap-research/LoCoMo), or one that is made here, of facts, updates, dates,\n" +
-			"distractors and typos.",
+		Use:   "recall (--data FILE... | --synthetic N)",
+		Short: "Measure what a memory finds, returns and tells",
+		Long: "recall asks the questions of sets of their memories. It prints what is found (the ranking), returned (what\n" +
+			"memory_recall answers) and told (what the hook at a prompt tells), beside the search, BM25 and SQLite FTS5,\n" +
+			"and the processor time of a question. No relay is needed.\n" +
+			"A set is a file in LoCoMo's form (snap-research/LoCoMo) or in the labelled form that docs/engram-load.md\n" +
+			"describes, or one that is made here, of facts, updates, dates, distractors and typos.",
 		Args: arguments(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return m.recall(c.Context(), o) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.data, "data", "", "a file in LoCoMo's form")
+	flags.StringArrayVar(&o.data, "data", nil, "a file with a set; may be given several times")
 	flags.IntVar(&o.synthetic, "synthetic", 0, "make a set with this many subjects, 1 to 2000, instead")
-	flags.Uint64Var(&o.seed, "seed", 1, "of the set that is made")
-	flags.BoolVar(&o.recipe, "recipe", false, "the recipe alone, without what each weight brings")
+	flags.Uint64Var(&o.seed, "seed", 1, "of the set that is made, and of the collections of --small")
+	flags.BoolVar(&o.recipe, "recipe", false, "found, returned and told alone")
+	flags.BoolVar(&o.weights, "weights", false, "instead: what is found and returned without each weight, over all sets")
+	flags.BoolVar(&o.misses, "misses", false, "print each question that goes wrong to standard error, for found, returned and told")
+	flags.IntVar(&o.every, "every", 1, "ask only every Nth question of each memory")
+	flags.BoolVar(&o.long, "long", false, "put talk before each question: sets for each length of it")
+	flags.BoolVar(&o.small, "small", false, "draw collections of 1, 2, 4 and 10 memories: sets for each size")
 	flags.BoolVar(&o.forget, "forget", false, "instead: what is still found when ways of forgetting keep 75, 50 and 25 % of the tokens")
 	flags.BoolVar(&o.json, "json", false, "one JSON object instead of the tables")
 	flags.StringVar(&o.embedURL, "embed-url", "", "an embeddings endpoint in OpenAI's form, whose model is measured beside the recipe; a key for it is in ENGRAM_EMBED_KEY")
@@ -57,37 +66,44 @@ func (m *Main) recallCommand() *cobra.Command {
 }
 
 func (m *Main) recall(ctx context.Context, o recallOptions) error {
-	set, err := o.set()
+	sets, err := o.sets()
 	if err != nil {
 		return err
 	}
 	if o.forget {
-		return m.forget(set, o.json)
+		for _, set := range sets {
+			if err := m.forget(set, o.json); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	sizes, err := measure.SizeOf(set, processorTime)
-	if err != nil {
-		return err
+	if o.weights {
+		return m.weights(ctx, sets, o.json)
 	}
-	configs := measure.Configs()
-	if o.recipe {
-		configs = configs[:1]
-	}
-	model, err := o.meaning(ctx, set)
-	if err != nil {
-		return err
-	}
-	var meaning measure.Meaning
-	if model != nil {
-		meaning = model.near
-		configs = slices.Insert(configs, 1, measure.WithModel(o.embedModel, meaning)...)
-	}
-	all := make([]measure.Figures, len(configs))
-	for i, c := range configs {
-		if all[i], err = measure.Run(set, c, processorTime); err != nil {
+	sizes := make([]measure.Sizes, len(sets))
+	for i, set := range sets {
+		if sizes[i], err = measure.SizeOf(set, processorTime); err != nil {
 			return err
 		}
 	}
-	fits, err := measure.Fits(set, meaning)
+	ways := recalled.Ways()
+	if o.recipe {
+		ways = recalled.Own()
+	}
+	if o.misses {
+		for i := range recalled.Own() {
+			ways[i] = recalled.Misses(m.Stderr, ways[i])
+		}
+	}
+	model, err := o.meaning(ctx, sets)
+	if err != nil {
+		return err
+	}
+	if model != nil {
+		ways = append(ways, measure.WithModel(o.embedModel, model.near)...)
+	}
+	all, err := recalled.Run(ctx, sets, ways, processorTime)
 	if err == nil && model != nil {
 		err = model.err
 	}
@@ -95,20 +111,27 @@ func (m *Main) recall(ctx context.Context, o recallOptions) error {
 		return err
 	}
 	if o.json {
-		enc := json.NewEncoder(m.Stdout)
-		return enc.Encode(struct {
-			Set     string            `json:"set"`
-			Sizes   measure.Sizes     `json:"sizes"`
-			Figures []measure.Figures `json:"figures"`
-			Fits    measure.Threshold `json:"fits"`
-		}{set.Name, sizes, all, fits})
+		return json.NewEncoder(m.Stdout).Encode(struct {
+			Sizes   []measure.Sizes   `json:"sizes"`
+			Figures []recalled.Result `json:"figures"`
+		}{sizes, all})
 	}
-	fmt.Fprintf(m.Stdout, "%s: %s\n\n", set.Name, sizes)
-	if err := measure.Print(m.Stdout, all); err != nil {
+	for i, set := range sets {
+		fmt.Fprintf(m.Stdout, "%s: %s\n\n", set.Name, sizes[i])
+	}
+	return recalled.Print(m.Stdout, all)
+}
+
+// weights prints what is left without each weight.
+func (m *Main) weights(ctx context.Context, sets []*measure.Set, asJSON bool) error {
+	all, err := recalled.Offs(ctx, sets, processorTime)
+	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(m.Stdout, "\n%s\n", fits)
-	return err
+	if asJSON {
+		return json.NewEncoder(m.Stdout).Encode(all)
+	}
+	return recalled.PrintOffs(m.Stdout, sets, all)
 }
 
 // forget prints what ways of forgetting leave.
@@ -137,24 +160,59 @@ func processorTime() time.Time {
 	return time.Unix(ts.Unix())
 }
 
-// set reads or makes the set that is asked for.
-func (o *recallOptions) set() (*measure.Set, error) {
+// sets reads or makes the sets that are asked for.
+func (o *recallOptions) sets() ([]*measure.Set, error) {
 	switch {
-	case (o.data == "") == (o.synthetic == 0):
+	case (len(o.data) == 0) == (o.synthetic == 0):
 		return nil, usageError{errors.New("give either --data or --synthetic")}
 	case o.synthetic < 0 || o.synthetic > measure.MaxSubjects:
 		return nil, usageError{fmt.Errorf("--synthetic is %d; 1 to %d make a set", o.synthetic, measure.MaxSubjects)}
-	case o.synthetic > 0:
-		return measure.Synthetic(o.synthetic, o.seed), nil
+	case o.long && o.small:
+		return nil, usageError{errors.New("give either --long or --small")}
+	case o.every < 1:
+		return nil, usageError{fmt.Errorf("--every is %d; 1 asks every question", o.every)}
 	}
-	file, err := os.Open(o.data)
+	var sets []*measure.Set
+	if o.synthetic > 0 {
+		sets = append(sets, measure.Synthetic(o.synthetic, o.seed))
+	}
+	for _, path := range o.data {
+		set, err := readSet(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		sets = append(sets, set)
+	}
+	if sets = recalled.Share(sets); len(sets) == 0 {
+		return nil, usageError{errors.New("no file of --data has a memory")}
+	}
+	var varied []*measure.Set
+	for _, set := range sets {
+		if o.every > 1 {
+			set = recalled.Every(set, o.every)
+		}
+		switch {
+		case o.long:
+			varied = append(varied, recalled.Long(set)...)
+		case o.small:
+			varied = append(varied, recalled.Small(set, o.seed)...)
+		default:
+			varied = append(varied, set)
+		}
+	}
+	return varied, nil
+}
+
+func readSet(path string) (*measure.Set, error) {
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	set, err := measure.ReadLoCoMo(filepath.Base(o.data), file)
+	set, err := measure.Read(filepath.Base(path), file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", o.data, err)
+		return nil, err
 	}
+	measure.AskForeign(set)
 	return set, nil
 }

@@ -22,7 +22,7 @@ type vectors struct {
 }
 
 // meaning asks the model that the flags name; nil without one.
-func (o *recallOptions) meaning(ctx context.Context, set *measure.Set) (*vectors, error) {
+func (o *recallOptions) meaning(ctx context.Context, sets []*measure.Set) (*vectors, error) {
 	if o.embedURL == "" {
 		if o.embedModel != "" {
 			return nil, usageError{errors.New("--embed-model needs --embed-url")}
@@ -35,19 +35,28 @@ func (o *recallOptions) meaning(ctx context.Context, set *measure.Set) (*vectors
 	}
 	v := &vectors{ctx: ctx, model: model, sections: map[string][][]float32{}, questions: map[string][]float32{}}
 	_, prefix := embed.Forms(model.Name())
-	for i := range set.Memories {
-		m := &set.Memories[i]
-		for _, d := range m.Documents {
-			texts := recall.Sections(d)
-			for j := range texts {
-				texts[j] = prefix + texts[j]
-			}
-			if v.sections[m.Name+" "+d.Slug], err = v.model.Embed(ctx, texts); err != nil {
+	for _, set := range sets {
+		for i := range set.Memories {
+			if err := v.read(&set.Memories[i], prefix); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return v, nil
+}
+
+// read makes the vectors of a memory's sections.
+func (v *vectors) read(m *measure.Memory, prefix string) (err error) {
+	for _, d := range m.Documents {
+		texts := recall.Sections(d)
+		for j := range texts {
+			texts[j] = prefix + texts[j]
+		}
+		if v.sections[m.Name+" "+d.Slug], err = v.model.Embed(v.ctx, texts); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // near is a measure.Meaning.

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"engramd/cmd/engram-load/internal/recalled"
 	"engramd/internal/recall/measure"
 )
 
@@ -19,20 +20,55 @@ func TestRecallCommand(t *testing.T) {
 	if code != exitOK || errs != "" {
 		t.Fatalf("%d %q", code, errs)
 	}
-	for _, want := range []string{"synthetic, 3 subjects, seed 9: 1 memories of 60 documents", "| recipe |", "| without links |", "| words 0.6, recency 0.2, salience 0.15, links 0.05 |", "| inflected | 3 |", "nothing fits for"} {
+	for _, want := range []string{"synthetic, 3 subjects, seed 9: 1 memories of 60 documents", "seed 9 | found | 39 | ", "seed 9 | told | 39 | ", "seed 9 | SQLite FTS5 | 39 | ", "seed 9 | inflected | 3 | 100.0 / 100.0 |"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the output lacks %q:\n%s", want, out)
 		}
 	}
 	code, out, _ = command(t, "recall", "--synthetic", "3", "--recipe", "--json")
 	var got struct {
-		Set     string
-		Sizes   measure.Sizes
-		Figures []measure.Figures
-		Fits    measure.Threshold
+		Sizes   []measure.Sizes
+		Figures []recalled.Result
 	}
-	if err := json.Unmarshal([]byte(out), &got); code != exitOK || err != nil || len(got.Figures) != 1 || got.Figures[0].Questions != 39 || got.Sizes.Documents != 60 || got.Fits.Foreign != 3 {
+	if err := json.Unmarshal([]byte(out), &got); code != exitOK || err != nil || len(got.Figures) != 3 || got.Figures[0].Questions != 39 || got.Sizes[0].Documents != 60 || got.Figures[1].Unanswered != 3 {
 		t.Errorf("%d, %v: %+v", code, err, got)
+	}
+}
+
+// Several sets of several forms are measured in one call, as they are, behind talk,
+// in small collections, and without each weight.
+func TestRecallOfSeveral(t *testing.T) {
+	const own = "../../testdata/recall/"
+	args := []string{"recall", "--data", own + "coding.json", "--data", own + "unrelated.json"}
+	for _, tt := range []struct {
+		more []string
+		says []string
+	}{
+		{[]string{"--recipe"}, []string{"coding.json: 1 memories of 48 documents", "| coding.json | told | 65 |", "| coding.json | identifier | 10 |"}},
+		{[]string{"--long", "--recipe", "--every", "3"}, []string{"| coding.json, 0 words before | found |", "| coding.json, 105 words before | told |"}},
+		{[]string{"--small", "--recipe"}, []string{"| coding.json, collections of 1 | returned |", "| coding.json, collections of 10 | told |"}},
+		{[]string{"--weights"}, []string{"| without | coding.json |\n", "\n| Group | "}},
+		{[]string{"--recipe", "--misses"}, []string{"found, shelfvan, paraphrase: "}},
+	} {
+		code, out, errs := command(t, append(args, tt.more...)...)
+		for _, want := range tt.says {
+			if code != exitOK || !strings.Contains(out+errs, want) {
+				t.Errorf("%v: %d lacks %q:\n%s%s", tt.more, code, want, out, errs)
+			}
+		}
+	}
+	for says, more := range map[string][]string{"either --long or --small": {"--long", "--small"}, "--every is 0": {"--every", "0"}} {
+		if code, _, errs := command(t, append(args, more...)...); code != exitUsage || !strings.Contains(errs, says) {
+			t.Errorf("%v: %d %q", more, code, errs)
+		}
+	}
+	if code, _, errs := command(t, "recall", "--data", own+"unrelated.json"); code != exitUsage || !strings.Contains(errs, "has a memory") {
+		t.Errorf("%d %q", code, errs)
+	}
+	code, out, _ := command(t, append(args, "--weights", "--json", "--every", "9")...)
+	var all []recalled.Without
+	if err := json.Unmarshal([]byte(out), &all); code != exitOK || err != nil || len(all) < 10 || all[0].Found[0].Questions == 0 {
+		t.Errorf("%d, %v: %s", code, err, out)
 	}
 }
 
@@ -78,7 +114,7 @@ func TestRecallWithAModel(t *testing.T) {
 	}
 	args := []string{"recall", "--data", path, "--recipe", "--embed-url", server.URL, "--embed-model", "fake"}
 	code, out, errs := command(t, args...)
-	for _, want := range []string{"| recipe | 0.0 |", "| recipe with fake | 100.0 | 100.0 | 100.0 | 100.0 |", "| fake alone | 100.0 |"} {
+	for _, want := range []string{"| found | 1 | 0.0 |", "| recipe with fake | 1 | 100.0 | 100.0 | 100.0 | 100.0 |", "| fake alone | 1 | 100.0 |"} {
 		if code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("%d %q lacks %q:\n%s", code, errs, want, out)
 		}
@@ -108,7 +144,7 @@ func TestRecallOfAFile(t *testing.T) {
 		{"speaker": "Ana", "dia_id": "D1:1", "text": "I bought a boat."}, {"speaker": "Bo", "dia_id": "D1:2", "text": "Fine."}]},
 		"qa": [{"question": "What did Ana buy?", "evidence": ["D1:1"], "category": 4}]}]`)
 	code, out, errs := command(t, "recall", "--data", good, "--recipe")
-	if code != exitOK || !strings.Contains(out, "talk.json: 1 memories of 2 documents") || !strings.Contains(out, "| recipe | 100.0 | 100.0 | 100.0 | 100.0 | 1.000 | 1.000 |") {
+	if code != exitOK || !strings.Contains(out, "talk.json: 1 memories of 2 documents") || !strings.Contains(out, "| found | 1 | 100.0 | 100.0 | 100.0 | 100.0 | 1.000 | 1.000 |") {
 		t.Errorf("%d %q %q", code, out, errs)
 	}
 	for _, tt := range []struct {

@@ -130,10 +130,11 @@ var allowed = map[string][]string{
 		"internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/remote", "internal/when", "internal/mirror", "internal/mirror/follow", "internal/recall", "internal/recollect", "internal/agentstate", "internal/embed", "internal/meaning", "internal/hook", "internal/wake", "internal/metabolism", "internal/mind", "internal/folder", "internal/migrate", "internal/project", "internal/intend", "internal/intend/acts", "internal/mind/plans", "internal/mind/think", "internal/modelserver", "internal/attestation", "internal/chain", "internal/chain/audit", "internal/chain/writer", "internal/proposals", "internal/transplant", "internal/web"},
 	// A module of its own, which knows the wire only. No package above may name
 	// it.
-	"cmd/engram-load":                 {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "cmd/engram-load/internal/report", "internal/embed", "internal/recall", "internal/recall/measure"},
-	"cmd/engram-load/internal/load":   {"nips/nipae", "internal/wire"},
-	"cmd/engram-load/internal/bench":  {"cmd/engram-load/internal/load"},
-	"cmd/engram-load/internal/report": {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "internal/e2e/siege/section"},
+	"cmd/engram-load":                   {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "cmd/engram-load/internal/report", "cmd/engram-load/internal/recalled", "internal/embed", "internal/recall", "internal/recall/measure"},
+	"cmd/engram-load/internal/recalled": {"internal/recall", "internal/recall/measure"},
+	"cmd/engram-load/internal/load":     {"nips/nipae", "internal/wire"},
+	"cmd/engram-load/internal/bench":    {"cmd/engram-load/internal/load"},
+	"cmd/engram-load/internal/report":   {"cmd/engram-load/internal/load", "cmd/engram-load/internal/bench", "internal/e2e/siege/section"},
 	"cmd/engramd": {"nips/nip01", "internal/cluster", "internal/cluster/jetstream", "internal/replica", "internal/keyfile", "internal/importer", "internal/control", "internal/status", "internal/snapshot/managed", "internal/share", "internal/trace", "internal/program", "nips/niptemp", "internal/admin", "internal/contracts", "internal/contracts/api", "internal/replay", "internal/config", "internal/metrics", "internal/bridge", "internal/session", "internal/relay", "internal/policy", "internal/client", "internal/loglimit", "internal/relaykey", "internal/retention", "internal/memory",
 		"internal/gate", "internal/store", "internal/store/sqlite", "internal/wire", "internal/events", "internal/secrets", "internal/contracts/vault", "internal/contracts/identity", "internal/contracts/outbox", "internal/snapshot", "internal/snapshot/bundle", "internal/snapshot/operator", "internal/web", "internal/when"},
 }
@@ -144,9 +145,9 @@ var support = []string{"internal/e2e", "internal/gate/oracle", "internal/gate/ga
 // only says who may import a foreign package outside of tests.
 var only = map[string][]string{
 	"database/sql":                                            {},
-	"database/sql/driver":                                     {"internal/store/sqlite/engine"},
+	"database/sql/driver":                                     {"internal/store/sqlite/engine", "cmd/engram-load/internal/recalled"},
 	"github.com/ncruces/go-sqlite3":                           {"internal/sealedfile"},
-	"github.com/mattn/go-sqlite3":                             {"internal/store/sqlite/engine", "internal/store/sqlite/engine/steps"},
+	"github.com/mattn/go-sqlite3":                             {"internal/store/sqlite/engine", "internal/store/sqlite/engine/steps", "cmd/engram-load/internal/recalled"},
 	"github.com/fiatjaf/khatru":                               {"internal/relay"},
 	"github.com/gorilla/websocket":                            {"internal/session", "internal/client"},
 	"github.com/BurntSushi/toml":                              {"internal/config", "internal/harness", "cmd/engram-load/internal/bench", "cmd/engramctl"},
@@ -156,7 +157,7 @@ var only = map[string][]string{
 	"github.com/klauspost/compress/zstd":                      {"internal/snapshot/bundle"},
 	"github.com/consensys/gnark-crypto/ecc/secp256k1":         {"internal/schnorr/many"},
 	"github.com/fsnotify/fsnotify":                            {"internal/folder"},
-	"github.com/blevesearch/snowballstem":                      {"internal/recall"},
+	"github.com/blevesearch/snowballstem":                     {"internal/recall"},
 	"github.com/zalando/go-keyring":                           {"internal/keychain"},
 	"golang.org/x/text/unicode/norm":                          {"internal/recall", "internal/folder"},
 	"github.com/nats-io/nats.go":                              {"internal/events", "internal/cluster/jetstream"},

@@ -2,10 +2,13 @@ package measure
 
 import (
 	"cmp"
-	"math"
+	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 
 	"engramd/internal/recall"
+	"engramd/nips/unit"
 )
 
 // BuildIndex puts a memory into an index.
@@ -19,20 +22,64 @@ func BuildIndex(m *Memory) (*recall.Index, error) {
 	return x, nil
 }
 
-// Weighted ranks by the recipe with these weights.
+// Weighted is what the recipe finds with these weights.
 func Weighted(name string, w recall.Weights) Config {
+	return ranking(name, w, func(x *recall.Index, q recall.Query, _ recall.Texts) []recall.Hit { return x.Rank(q, w, depth) })
+}
+
+// Searched is what a search gives.
+func Searched(name string, w recall.Weights) Config {
+	return ranking(name, w, func(x *recall.Index, q recall.Query, texts recall.Texts) []recall.Hit { return x.Search(q, w, texts) })
+}
+
+func ranking(name string, w recall.Weights, ask func(*recall.Index, recall.Query, recall.Texts) []recall.Hit) Config {
 	return Config{Name: name, Make: func(m *Memory) (Ranker, error) {
 		x, err := BuildIndex(m)
 		if err != nil {
 			return nil, err
 		}
-		return func(q recall.Query) []string {
-			hits := x.Rank(q, w, depth)
-			slugs := make([]string, len(hits))
-			for i, h := range hits {
-				slugs[i] = h.Slug
+		texts := m.texts()
+		return func(q recall.Query) []Hit {
+			hits := make([]Hit, 0, depth)
+			for _, h := range ask(x, q, texts) {
+				hits = append(hits, Hit{Slug: h.Slug})
 			}
-			return slugs
+			return hits
+		}, nil
+	}}
+}
+
+// Returned is what memory_recall answers: the hits of its block, in order.
+func Returned(name string, w recall.Weights) Config {
+	return answering(name, w, (*recall.Index).Recall)
+}
+
+// Told is what the hook at a prompt tells.
+func Told(name string, w recall.Weights) Config {
+	return answering(name, w, func(x *recall.Index, q recall.Query, w recall.Weights, texts recall.Texts) []recall.Found {
+		q.MinTrust = unit.Derived
+		return x.Told(q, w, texts)
+	})
+}
+
+func answering(name string, w recall.Weights, ask func(*recall.Index, recall.Query, recall.Weights, recall.Texts) []recall.Found) Config {
+	return Config{Name: name, Answers: true, Make: func(m *Memory) (Ranker, error) {
+		x, err := BuildIndex(m)
+		if err != nil {
+			return nil, err
+		}
+		texts := m.texts()
+		return func(q recall.Query) []Hit {
+			found := ask(x, q, w, texts)
+			_, shown := recall.Block(found, texts, recall.DefaultBudget)
+			hits := make([]Hit, 0, len(found))
+			for i, f := range found {
+				if shown[i] != recall.NotShown {
+					hits = append(hits, Hit{Slug: f.Slug, Strong: f.Fit == recall.Strong, Whole: shown[i] == recall.Whole,
+						Marked: f.State != unit.Active || len(f.SupersededBy) > 0})
+				}
+			}
+			return hits
 		}, nil
 	}}
 }
@@ -46,7 +93,7 @@ func WithModel(name string, meaning Meaning) []Config {
 
 // nearest ranks by the cosine of the nearest section.
 func nearest(m *Memory) (Ranker, error) {
-	return func(q recall.Query) []string {
+	return func(q recall.Query) []Hit {
 		cosines := make(map[string]float64, len(m.Documents))
 		slugs := make([]string, 0, len(m.Documents))
 		for _, d := range m.Documents {
@@ -62,93 +109,74 @@ func nearest(m *Memory) (Ranker, error) {
 			}
 		}
 		slices.SortStableFunc(slugs, func(a, b string) int { return cmp.Compare(cosines[b], cosines[a]) })
-		return slugs[:min(depth, len(slugs))]
+		return Hits(slugs)
 	}, nil
 }
 
-// Configs returns the recipe, the recipe without each of its weights, BM25 alone,
-// and the formula of ENGRAM 0.1.
+// neutral is what a weight is when it is off, where that is not zero.
+var neutral = map[string]float64{"Derived": 1, "External": 1, "Emotion": 1, "Name": 1, "Common": 1}
+
+// constants are how BM25 counts, which is no weight of the recipe.
+var constants = map[string]bool{"K1": true, "BSection": true, "BGroup": true}
+
+// Off is the recipe without one of its weights.
+type Off struct {
+	Name    string
+	Weights recall.Weights
+}
+
+// Offs returns the recipe without each of its weights, by the names of the fields,
+// also of those within others.
+func Offs() []Off {
+	var all []Off
+	w := recall.Recipe()
+	each("", 0, reflect.ValueOf(&w).Elem(), func(name string, v reflect.Value, off float64) {
+		if was := v.Float(); was != off {
+			v.SetFloat(off)
+			all = append(all, Off{name, w})
+			v.SetFloat(was)
+		}
+	})
+	return all
+}
+
+// each calls f with each weight within v and with what it is when it is off. An answer
+// to a question is then like any section that follows another.
+func each(name string, off float64, v reflect.Value, f func(name string, v reflect.Value, off float64)) {
+	switch {
+	case !v.CanSet() || v.Kind() == reflect.Float64 && constants[name[strings.LastIndexByte(name, '.')+1:]]:
+	case v.Kind() == reflect.Float64:
+		f(name, v, off)
+	case v.Kind() == reflect.Array:
+		for i := range v.Len() {
+			each(fmt.Sprintf("%s[%d]", name, i), off, v.Index(i), f)
+		}
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			field := v.Type().Field(i).Name
+			off := neutral[field]
+			if previous := v.FieldByName("Previous"); field == "Answer" && previous.IsValid() && previous.CanFloat() {
+				off = previous.Float()
+			}
+			each(strings.TrimPrefix(name+"."+field, "."), off, v.Field(i), f)
+		}
+	}
+}
+
+// Bare is BM25 of sections alone: the recipe with every weight off.
+func Bare() recall.Weights {
+	w := recall.Recipe()
+	each("", 0, reflect.ValueOf(&w).Elem(), func(_ string, v reflect.Value, off float64) { v.SetFloat(off) })
+	w.Answer = w.Previous
+	return w
+}
+
+// Configs returns the recipe, the recipe without each of its weights, and BM25
+// alone.
 func Configs() []Config {
 	all := []Config{Weighted("recipe", recall.Recipe())}
-	for _, a := range []struct {
-		name string
-		off  func(*recall.Weights)
-	}{
-		{"previous section", func(w *recall.Weights) { w.Previous = 0 }},
-		{"answer to a question", func(w *recall.Weights) { w.Answer = w.Previous }},
-		{"two sections before", func(w *recall.Weights) { w.Earlier = 0 }},
-		{"next section", func(w *recall.Weights) { w.Next = 0 }},
-		{"memory or session", func(w *recall.Weights) { w.Group = 0 }},
-		{"who", func(w *recall.Weights) { w.Who = 0 }},
-		{"dates", func(w *recall.Weights) { w.Date = 0 }},
-		{"expressions of time", func(w *recall.Weights) { w.Timely = 0 }},
-		{"questions held back", func(w *recall.Weights) { w.Asked = 0 }},
-		{"trust", func(w *recall.Weights) { w.Derived, w.External = 1, 1 }},
-		{"recency", func(w *recall.Weights) { w.Recency = 0 }},
-		{"salience", func(w *recall.Weights) { w.Salience = 0 }},
-		{"links", func(w *recall.Weights) { w.Linked = 0 }},
-		{"typos", func(w *recall.Weights) { w.Typo = 0 }},
-	} {
-		w := recall.Recipe()
-		a.off(&w)
-		all = append(all, Weighted("without "+a.name, w))
+	for _, off := range Offs() {
+		all = append(all, Weighted("without "+off.Name, off.Weights))
 	}
-	r := recall.Recipe()
-	return append(all,
-		Weighted("BM25 of sections alone", recall.Weights{K1: r.K1, BSection: r.BSection, BGroup: r.BGroup, Derived: 1, External: 1, Emotion: 1}),
-		Config{Name: "words 0.6, recency 0.2, salience 0.15, links 0.05", Make: fixed})
-}
-
-// The weights of ENGRAM 0.1: meaning, recency, salience, closeness in the graph;
-// and its decay for a day.
-const (
-	fixedMeaning  = 0.6
-	fixedRecency  = 0.2
-	fixedSalience = 0.15
-	fixedGraph    = 0.05
-	fixedDecay    = 0.95
-)
-
-// fixed ranks by the formula of ENGRAM 0.1, with the score of BM25 as a share of the best
-// in place of an embedding's cosine, as there is no model here.
-func fixed(m *Memory) (Ranker, error) {
-	x, err := BuildIndex(m)
-	if err != nil {
-		return nil, err
-	}
-	r := recall.Recipe()
-	words := recall.Weights{K1: r.K1, BSection: r.BSection, BGroup: r.BGroup, Derived: 1, External: 1, Emotion: 1}
-	linked := make(map[string][]string)
-	for _, d := range m.Documents {
-		for _, l := range d.Links {
-			linked[d.Slug] = append(linked[d.Slug], l.Target)
-		}
-	}
-	return func(q recall.Query) []string {
-		scores := make(map[string]float64)
-		hits := x.Rank(q, words, len(m.Documents))
-		for _, h := range hits {
-			scores[h.Slug] = h.Score / hits[0].Score
-		}
-		total := make(map[string]float64, len(m.Documents))
-		slugs := make([]string, 0, len(m.Documents))
-		for _, d := range m.Documents {
-			near := 0.
-			for _, target := range linked[d.Slug] {
-				near = max(near, scores[target])
-			}
-			age := max(0, m.Now.Sub(d.When).Hours()/24)
-			total[d.Slug] = fixedMeaning*scores[d.Slug] + fixedRecency*math.Pow(fixedDecay, age) + fixedSalience*d.Salience + fixedGraph*near
-			slugs = append(slugs, d.Slug)
-		}
-		slices.SortStableFunc(slugs, func(a, b string) int {
-			if total[a] > total[b] {
-				return -1
-			} else if total[a] < total[b] {
-				return 1
-			}
-			return 0
-		})
-		return slugs[:min(depth, len(slugs))]
-	}, nil
+	return append(all, Weighted("BM25 of sections alone", Bare()))
 }

@@ -15,6 +15,9 @@ import (
 type Set struct {
 	Name     string
 	Memories []Memory
+	Talk     []string // that may stand before a question, shortest first
+	// Strict says that no weight may cost anything here.
+	Strict bool
 }
 
 // Memory is one agent's.
@@ -30,6 +33,9 @@ type Question struct {
 	Text     string
 	Kind     string
 	Evidence []string // slugs, each once; empty if nothing answers it
+	// Relevant may rightly come beside the evidence, and Outdated only if it is said
+	// to be superseded.
+	Relevant, Outdated []string
 }
 
 // Size returns how many documents and how many questions with evidence there

@@ -55,60 +55,28 @@ func SizeOf(set *Set, clock func() time.Time) (Sizes, error) {
 	return s, nil
 }
 
-// Threshold is how well "nothing fits" tells questions of a memory from those of
-// another.
-type Threshold struct {
-	Answered int // questions of the memory itself
-	Kept     int // of these, to which something fits
-	Foreign  int // questions of other memories
-	Refused  int // of these, to which nothing fits
-}
-
-// String says it in a line.
-func (t Threshold) String() string {
-	return fmt.Sprintf("Something fits for %d of %d questions; nothing fits for %d of %d questions of other memories.", t.Kept, t.Answered, t.Refused, t.Foreign)
-}
-
 // maxForeign is how many questions of others each memory is asked.
 const maxForeign = 500
 
-// Fits asks each memory its own questions and those of the others, in which the
-// people of this memory stand for those of the other: else a name alone would
-// tell them. meaning is nil where there is no model.
-func Fits(set *Set, meaning Meaning) (Threshold, error) {
-	var t Threshold
-	for i := range set.Memories {
-		m := &set.Memories[i]
-		x, err := BuildIndex(m)
-		if err != nil {
-			return t, err
-		}
-		texts := m.texts()
-		ask := func(q Question) int {
-			return min(1, len(x.Recall(meaning.query(m, q.Text), recall.Recipe(), texts)))
-		}
-		for _, q := range m.Questions {
-			if len(q.Evidence) > 0 {
-				t.Answered++
-				t.Kept += ask(q)
-				continue
-			}
-			t.Foreign++ // nothing answers it
-			t.Refused += 1 - ask(q)
-		}
+// AskForeign asks each memory of a set also questions of the others, to which it has
+// no answer, and in which its people stand for those of the other: else a name alone
+// would tell them. A memory in which nobody is named is left as it is.
+func AskForeign(set *Set) {
+	own := slices.Clone(set.Memories)
+	for i := range own {
 		var foreign []Question
-		for j := range set.Memories {
-			if j != i {
-				foreign = append(foreign, renamed(&set.Memories[j], m)...)
+		for j := range own {
+			if j != i && len(own[i].people()) > 0 {
+				foreign = append(foreign, renamed(&own[j], &own[i])...)
 			}
 		}
+		m := &set.Memories[i]
+		m.Questions = slices.Clone(m.Questions)
 		step := max(1, len(foreign)/maxForeign)
 		for k := 0; k < len(foreign); k += step {
-			t.Foreign++
-			t.Refused += 1 - ask(foreign[k])
+			m.Questions = append(m.Questions, Question{Text: foreign[k].Text, Kind: "of another memory"})
 		}
 	}
-	return t, nil
 }
 
 // renamed returns the questions of a memory with the names of another's people.
@@ -149,3 +117,7 @@ func (m *Memory) texts() recall.Texts {
 	}
 	return func(slug string) (string, bool) { text, ok := bySlug[slug]; return text, ok }
 }
+
+func percent(f float64) string { return fmt.Sprintf("%.1f", 100*f) }
+
+func milliseconds(d time.Duration) string { return fmt.Sprintf("%.2f", d.Seconds()*1000) }
