@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -103,7 +104,7 @@ func (a *app) noteOf(text string, f noteFlags) (n remember.Note, err error) {
 // writeNote writes one and says where it is.
 func (a *app) writeNote(ctx context.Context, asJSON bool, n remember.Note, check func(old, text string) error) error {
 	return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
-		r, err := a.writer(ctx, m).AddNote(ctx, m, rand.Reader, n, check)
+		r, err := a.writerIn(ctx, m, cmp.Or(n.Session, a.env["CLAUDE_CODE_SESSION_ID"])).AddNote(ctx, m, rand.Reader, n, check)
 		if errors.Is(err, remember.ErrField) {
 			return usageError{err}
 		}

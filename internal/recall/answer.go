@@ -29,6 +29,10 @@ type Found struct {
 	// Alike are documents of the answer that say nearly the same, and are not
 	// listed themselves.
 	Alike []Alike
+	// Project is what the project is called whose it is, "" for none and the asker's
+	// own. Kept says that it has its place in a block, and is not written there.
+	Project string
+	Kept    bool
 }
 
 // Alike is a near duplicate.

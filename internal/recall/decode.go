@@ -94,7 +94,7 @@ func (x *Index) decodeDocument(d *decoder) {
 			doc.emotion[i] = d.float()
 		}
 	}
-	doc.session = d.text()
+	doc.session, doc.project = d.text(), d.text()
 	for _, list := range []*[]string{&doc.tags, &doc.by, &doc.tagged} {
 		if s := d.text(); s != "" {
 			*list = strings.Split(s, "\x00")

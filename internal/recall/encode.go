@@ -15,7 +15,7 @@ import (
 // checksum of all before.
 const (
 	magic   = "engr-rcl"
-	version = 1
+	version = 2
 )
 
 var (
@@ -89,6 +89,7 @@ func (x *Index) encodeDocument(e *encoder, d *document) {
 		}
 	}
 	e.text(d.session)
+	e.text(d.project)
 	for _, list := range [][]string{d.tags, d.by, d.tagged} {
 		e.text(strings.Join(list, "\x00"))
 	}

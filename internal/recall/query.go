@@ -44,6 +44,8 @@ type Filter struct {
 	MinTrust     unit.Trust
 	// Slugs says which slugs may be found; nil for all.
 	Slugs func(slug string) bool
+	// Within says whose memory may be found; nil for all.
+	Within *Within
 }
 
 // allows reports whether a document may be found.
@@ -52,6 +54,7 @@ func (f *Filter) allows(d *document) bool {
 	case len(f.Types) > 0 && !slices.Contains(f.Types, d.typ),
 		!strings.HasPrefix(d.slug, f.Prefix),
 		f.Slugs != nil && !f.Slugs(d.slug),
+		!f.Within.Has(d.slug, d.project),
 		d.trust < f.MinTrust,
 		!f.Since.IsZero() && d.when < f.Since.Unix(),
 		!f.Until.IsZero() && d.when >= f.Until.Unix():
