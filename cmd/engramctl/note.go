@@ -36,7 +36,8 @@ func (a *app) noteCommand() *cobra.Command {
 		Long: `Note what happened: an episode, at a slug of its own in mem/journal that says when
 (mem/journal/2026/11/22/0602-4f1c22ab, in UTC, with 8 random hex digits). With "-"
 the text comes from stdin. Front matter says that it is episodic, when and by whom it
-was written, and what the flags say (docs/memory.md).
+was written, and what the flags say (docs/memory.md). With --session, in a folder that
+is linked to a project (engramctl project), it belongs to that.
 
 It is answered once a relay has taken it. Each time that eight more wait to be
 consolidated, as the local copy has them, stderr says so. Prints slug, size and hash, as mem set
