@@ -52,7 +52,7 @@ engramctl recall. To get an answer to a question, use that.`,
 		}
 		q.Text = queryOf(args)
 		return a.withPrepared(ctx, wait, func(ctx context.Context, l *localCopy) error {
-			q.Scope = a.askedScope(ctx, l.m, every)
+			q.Scope = a.scopeFor(ctx, l.m, every)
 			return nil
 		}, func(v recollect.View) (seen, error) {
 			found, err := recollect.Search(v, q, limit, time.Now())

@@ -122,7 +122,7 @@ compared beside words, and the best are put in its order.`,
 		err = a.withPrepared(ctx, wait, func(ctx context.Context, l *localCopy) error {
 			whose = l.m
 			at = a.placeFor(ctx, l.m)
-			q.Scope = a.askedScope(ctx, l.m, every)
+			q.Scope = a.scopeFor(ctx, l.m, every)
 			return m.ask(ctx, l, &q, now, a.note)
 		}, func(v recollect.View) (_ seen, err error) {
 			if found, err = recollect.Recall(v, q, now); err == nil && explain {

@@ -9,7 +9,6 @@ import (
 
 	"engramd/internal/agentstate"
 	"engramd/internal/client"
-	"engramd/internal/mcp"
 	"engramd/internal/project"
 	"engramd/internal/recall"
 	"engramd/internal/recollect"
@@ -20,8 +19,8 @@ import (
 const maxRemotes = 256
 
 // scopeOf is whose memory is told in a folder. Without a state nothing is known of
-// folders, and all is told to an agent that asks. named says of which projects it matters what
-// their repositories are called, since other folders may be slow; nil: of all.
+// folders, and all is told to an agent that asks. named says of which projects it
+// matters what their repositories are called, since other folders may be slow.
 func scopeOf(ctx context.Context, state *agentstate.State, folder string, named func(project string) bool) (s recollect.Scope, err error) {
 	if state == nil {
 		return s, nil
@@ -34,7 +33,7 @@ func scopeOf(ctx context.Context, state *agentstate.State, folder string, named 
 	if err == nil && slices.ContainsFunc(all, func(f agentstate.Folder) bool { return f.Path == where.Folder && f.Project == where.Name }) {
 		s.Own, s.Remote, s.Last = []string{where.Name}, where.Remote, where.Last
 	}
-	at, looked := map[string]int{}, 0
+	at, left := map[string]int{}, maxRemotes
 	for _, f := range all {
 		if slices.Contains(s.Own, f.Project) {
 			continue
@@ -45,10 +44,10 @@ func scopeOf(ctx context.Context, state *agentstate.State, folder string, named 
 			at[f.Project] = i
 			s.Others = append(s.Others, recall.Project{Name: f.Project})
 		}
-		if s.Others[i].Remote != "" || looked == maxRemotes || named != nil && !named(f.Project) {
+		if s.Others[i].Remote != "" || left == 0 || !named(f.Project) {
 			continue
 		}
-		looked++
+		left--
 		if p, err := project.Of(f.Path); err == nil && p.Name == f.Project { // by now it may have another
 			s.Others[i].Remote, s.Others[i].Last = p.Remote, p.Last
 		}
@@ -60,47 +59,33 @@ func scopeOf(ctx context.Context, state *agentstate.State, folder string, named 
 func toldScope(ctx context.Context, state *agentstate.State, folder, prompt string) (recollect.Scope, error) {
 	prompt = strings.ToLower(prompt)
 	s, err := scopeOf(ctx, state, folder, func(name string) bool {
-		word := name[strings.LastIndexAny(strings.TrimRight(unhashed(name), "-_"), "-_/")+1:]
-		return strings.Contains(prompt, "/") && strings.Contains(prompt, unhashed(word))
+		words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_/", r) })
+		last := words[max(0, len(words)-2):] // the last may be a hash
+		return strings.Contains(prompt, "/") && slices.ContainsFunc(last, func(w string) bool { return strings.Contains(prompt, w) })
 	})
 	s.Told = true
 	return s, err
 }
 
-// unhashed is a project's name without the eight hex digits that may end it.
-func unhashed(name string) string {
-	if at := len(name) - 9; at > 0 && name[at] == '-' && strings.Trim(name[at+1:], "0123456789abcdef") == "" {
-		return name[:at]
-	}
-	return name
-}
-
-// askedScope is whose memory a command that asks is told, all of it if that is
-// wanted. Where it is not known which folders are linked, it is all.
-func (a *app) askedScope(ctx context.Context, m *client.Memory, all bool) recollect.Scope {
-	state := a.stateOf(ctx, m, a.noteLine)
-	if state == nil {
-		return recollect.Scope{All: all}
-	}
-	defer state.Close()
-	s, err := scopeOf(ctx, state, a.folder(), nil)
+// askedScope is whose memory is told to an agent that asks in the command's folder,
+// all of it if every says so. Where it is not known which folders are linked, it is
+// all, and said.
+func (a *app) askedScope(ctx context.Context, state *agentstate.State, every bool, say func(format string, args ...any)) recollect.Scope {
+	s, err := scopeOf(ctx, state, a.folder(), func(string) bool { return true })
 	if err != nil {
-		a.note("which project this is is not known, so all projects are looked through: %v", err)
+		say("which project this is is not known, so all are looked through: %v", err)
 	}
-	s.All = all
+	s.All = every
 	return s
 }
 
-// serveScope has a server know in which project its session works.
-func (a *app) serveScope(state *agentstate.State, o *mcp.Options) {
-	folder := a.folder()
-	o.Scope = func(ctx context.Context) recollect.Scope {
-		s, err := scopeOf(ctx, state, folder, nil)
-		if err != nil {
-			o.Log.Warn("in which project the session works is not known", "error", err)
-		}
-		return s
+// scopeFor is askedScope for a command of a pair.
+func (a *app) scopeFor(ctx context.Context, m *client.Memory, every bool) recollect.Scope {
+	state := a.stateOf(ctx, m, a.noteLine)
+	if state != nil {
+		defer state.Close()
 	}
+	return a.askedScope(ctx, state, every, a.note)
 }
 
 // allProjectsFlag is --all-projects.

@@ -54,7 +54,7 @@ func (f *Filter) allows(d *document) bool {
 	case len(f.Types) > 0 && !slices.Contains(f.Types, d.typ),
 		!strings.HasPrefix(d.slug, f.Prefix),
 		f.Slugs != nil && !f.Slugs(d.slug),
-		!f.Within.Has(d.slug, d.project),
+		!f.Within.has(d.slug, d.project),
 		d.trust < f.MinTrust,
 		!f.Since.IsZero() && d.when < f.Since.Unix(),
 		!f.Until.IsZero() && d.when >= f.Until.Unix():

@@ -61,10 +61,10 @@ func TestScope(t *testing.T) {
 		rest, some := w.Rest()
 		for doc, d := range docs {
 			want := slices.Contains(tt.want, doc)
-			if got := w.Has(d.slug, d.project); got != want {
+			if got := w.has(d.slug, d.project); got != want {
 				t.Errorf("%s: %s is among it: %v", name, doc, got)
 			}
-			if some && rest.Has(d.slug, d.project) == want || !some && len(tt.want) != len(all) {
+			if some && rest.has(d.slug, d.project) == want || !some && len(tt.want) != len(all) {
 				t.Errorf("%s: %s is left out and is not, or neither", name, doc)
 			}
 		}
@@ -81,14 +81,14 @@ func TestNames(t *testing.T) {
 		"bo kiln": false, "kiln": false, "": false,
 	} {
 		w := x.Within(Scope{Own: inAtlas.Own, Remote: inAtlas.Remote, Last: "atlas", Others: inAtlas.Others, Told: true}, text)
-		if got := w.Has("mem/projects/"+kiln, ""); got != want {
+		if got := w.has("mem/projects/"+kiln, ""); got != want {
 			t.Errorf("%q names it: %v", text, got)
 		}
 	}
 	// The same path at another host is told from the own one by the host alone.
 	alike := Scope{Own: []string{atlas}, Remote: "github.com/ana/atlas", Last: "atlas", Others: []Project{{"x-org/ana/atlas-99999999", "x.org/ana/atlas", "atlas"}}}
 	for text, want := range map[string]bool{"ana/atlas": false, "atlas": false, "x.org/ana/atlas": true} {
-		if got := x.Within(alike, text).Has("mem/projects/x-org/ana/atlas-99999999", ""); got != want {
+		if got := x.Within(alike, text).has("mem/projects/x-org/ana/atlas-99999999", ""); got != want {
 			t.Errorf("%q names it: %v", text, got)
 		}
 	}
@@ -118,7 +118,7 @@ func TestLastLevelAlone(t *testing.T) {
 	} {
 		x := indexOf(t, append(tt.docs, note("projects/"+kiln+"/x", "It fires tiles, as a kiln or kiln-ui."), note("projects/"+kiln+"/thing", "A thing to go."))...)
 		s := Scope{Own: []string{atlas}, Last: "atlas", Others: []Project{{kiln, "gitlab.com/bo/" + tt.last, tt.last}}}
-		if got := x.Within(s, tt.text).Has("mem/projects/"+kiln+"/x", ""); got != tt.want {
+		if got := x.Within(s, tt.text).has("mem/projects/"+kiln+"/x", ""); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -129,12 +129,12 @@ func TestProjectIsKept(t *testing.T) {
 	x := indexOf(t, memory("mem/journal/1", "---\nproject: mem/projects/"+kiln+"/\n---\nFired."), memory("mem/journal/2", "---\nproject: "+strings.Repeat("x", 300)+"\n---\nFired."),
 		memory("mem/projects/"+atlas+"/db", "SQLite"), memory("mem/x", "SQLite"))
 	x, err := Decode(x.Encode())
-	if err != nil || x.Project("mem/journal/1") != kiln || x.Project("mem/journal/2") != "" || x.Project("mem/none") != "" {
-		t.Fatalf("%q, %v", x.Project("mem/journal/1"), err)
+	if err != nil || x.project("mem/journal/1") != kiln || x.project("mem/journal/2") != "" || x.project("mem/none") != "" {
+		t.Fatalf("%q, %v", x.project("mem/journal/1"), err)
 	}
 	w := x.Within(inAtlas, "")
 	for slug, want := range map[string]string{"mem/journal/1": "gitlab.com/bo/kiln", "mem/projects/" + atlas + "/db": "", "mem/x": "", "mem/none": ""} {
-		if got := x.Of(w, slug); got != want {
+		if got := w.Of(slug); got != want {
 			t.Errorf("%s is of %q", slug, got)
 		}
 	}
@@ -150,7 +150,7 @@ func FuzzWithin(f *testing.F) {
 	f.Add("\xff/\xfe", "\xff/")
 	f.Fuzz(func(t *testing.T, text, remote string) {
 		s := Scope{Own: []string{atlas}, Last: "atlas", Others: []Project{{kiln, remote, "kiln"}}, Told: true}
-		got := x.Within(s, text).Has("mem/projects/"+kiln+"/x", "")
+		got := x.Within(s, text).has("mem/projects/"+kiln+"/x", "")
 		lower := strings.ToLower(text)
 		if _, path, _ := strings.Cut(strings.ToLower(remote), "/"); got && !strings.Contains(lower, kiln) && (path == "" || !strings.Contains(lower, path)) {
 			t.Errorf("%q names %q", text, remote)

@@ -57,7 +57,7 @@ func Recall(v View, q Query, now time.Time) (Answer, error) {
 		a.Others = others(v, asked, func(rest recall.Query) int { return len(find(rest)) })
 	}
 	for i := range found {
-		found[i].Project = v.Index().Of(asked.Within, found[i].Slug)
+		found[i].Project = asked.Within.Of(found[i].Slug)
 		found[i].Kept = q.Shown != nil && q.Shown(found[i].Slug)
 	}
 	last := q.elsewhere(a.Others)

@@ -59,7 +59,7 @@ func Explain(v View, q Query, now time.Time) ([]Left, error) {
 			reason = "state: " + string(h.State)
 		case h.Trust < asked.MinTrust:
 			reason = "trust: " + h.Trust.String()
-		case !asked.Within.Has(h.Slug, v.Index().Project(h.Slug)):
+		case !asked.Within.Has(h.Slug):
 			reason = "project"
 		case !allowed[h.Slug]:
 			reason = "filter"

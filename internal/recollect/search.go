@@ -47,7 +47,7 @@ func Search(v View, q Query, limit int, now time.Time) (Found, error) {
 	f.Others = others(v, asked, func(rest recall.Query) int { return len(find(rest)) })
 	for i := range hits[:min(cmp.Or(limit, DefaultHits), len(hits))] {
 		h := SearchHit{Hit: hitOf(v, &hits[i], texts)}
-		h.Project = x.Of(asked.Within, h.Slug)
+		h.Project = asked.Within.Of(h.Slug)
 		if text, ok := texts(h.Slug); ok {
 			h.Snippets = snippets(unit.Parse(text), finder)
 		}

@@ -98,7 +98,7 @@ func (s *Start) episodes(ctx context.Context, v recollect.View, o Options) {
 		} else if f.Trust != unit.External {
 			s.consolidated(f.Consolidated.Time, o.Now)
 		}
-		if f.Trust == unit.External || !within.Has(l.Slug, v.Index().Project(l.Slug)) {
+		if f.Trust == unit.External || !within.Has(l.Slug) {
 			continue
 		}
 		if u, ok := alive.Unit(metabolism.Text{Slug: l.Slug, Text: text, Written: l.When}); ok {
