@@ -47,6 +47,17 @@ type Alike struct {
 // duplicates beside the best of them, and nothing at all if the best fits too
 // little.
 func (x *Index) Recall(q Query, w Weights, texts Texts) []Found {
+	hits := x.fitting(q, w, texts)
+	for i := range hits {
+		hits[i].SupersededBy = x.supersededBy(&hits[i])
+	}
+	return x.collapse(hits, texts)
+}
+
+// Fitting is how many Recall finds, near duplicates counted each.
+func (x *Index) Fitting(q Query, w Weights, texts Texts) int { return len(x.fitting(q, w, texts)) }
+
+func (x *Index) fitting(q Query, w Weights, texts Texts) []Hit {
 	a := x.read(q, w)
 	most := maxHits
 	if a.phrases != nil {
@@ -63,11 +74,7 @@ func (x *Index) Recall(q Query, w Weights, texts Texts) []Found {
 	if len(hits) == 0 || !hits[0].fits(&a) {
 		return nil
 	}
-	hits = hits[:min(len(hits), maxHits)]
-	for i := range hits {
-		hits[i].SupersededBy = x.supersededBy(&hits[i])
-	}
-	return x.collapse(hits, texts)
+	return hits[:min(len(hits), maxHits)]
 }
 
 // fits reports whether a hit has enough to do with what was asked. A phrase, a

@@ -49,12 +49,11 @@ func Recall(v View, q Query, now time.Time) (Answer, error) {
 	}
 	q.within(v, &asked)
 	texts := texts(v)
-	find := func(asked recall.Query) []recall.Found { return v.Index().Recall(asked, recall.Recipe(), texts) }
-	found := find(asked)
+	found := v.Index().Recall(asked, recall.Recipe(), texts)
 	q.reorder(found)
 	a := Answer{State: v.State()}
 	if len(found) > 0 || !q.Scope.Told { // a hook tells nothing where there is nothing else to tell
-		a.Others = others(v, asked, func(rest recall.Query) int { return len(find(rest)) })
+		a.Others = others(v, asked, func(rest recall.Query) int { return v.Index().Fitting(rest, recall.Recipe(), texts) })
 	}
 	for i := range found {
 		found[i].Project = asked.Within.Of(found[i].Slug)
