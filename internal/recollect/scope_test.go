@@ -12,7 +12,7 @@ var harbour = map[string]string{
 	"mem/projects/pier/paint":  "The planks are painted with tar in April.",
 	"mem/projects/barge/paint": "The planks are painted with white lead in May.",
 	"mem/journal/b":            "---\ntype: episodic\nproject: barge\n---\nThe planks were painted twice.",
-	"mem/projects/raft/paint":  "The planks are painted by whoever is there.",
+	"mem/projects/raft/paint":  "The planks are painted by the crew.",
 	"mem/people/ana":           "Ana brings the brushes with which planks are painted.",
 }
 
