@@ -73,8 +73,8 @@ happened; what is printed goes into the agent's context. EVENT is one of
                   the project in which the session works, intentions that are due,
                   what waits, and a replay of episodes; after a compaction the
                   request to write a checkpoint
-  prompt          intentions that are due or may apply, and what is remembered and
-                  bears on the prompt, if anything is
+  prompt          intentions that are due or may apply, and what is remembered of the
+                  folder's project and of none, and bears on the prompt, if anything is
   subagent-start  titles of the project's memory
   stop            once, in a session of 8 prompts that remembered nothing: the
                   question whether something in it matters later

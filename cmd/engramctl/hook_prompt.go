@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
-	"strings"
 	"time"
 
 	"engramd/internal/agentstate"
@@ -61,10 +60,14 @@ func (a *app) hookPrompt(ctx context.Context, h hook.Harness, in hook.Input) (st
 	told := telling{state: state, copy: lyingSource(kept, c), session: id, harness: string(h), question: question,
 		prompt: cmp.Or(question, in.Prompt)}
 	if where.Name != "" {
-		if told.linked, err = state.Linked(ctx, where.Folder, where.Name); err != nil {
+		linked, err := state.Linked(ctx, where.Folder, where.Name)
+		if err != nil {
 			return "", err
 		}
-		told.place = intend.Place{Project: where.Name, Linked: told.linked}
+		told.place = intend.Place{Project: where.Name, Linked: linked}
+	}
+	if told.scope, err = toldScope(ctx, state, in.Folder, question); err != nil {
+		return "", err
 	}
 	if told.seen, err = state.Shown(ctx, id); err != nil {
 		return "", err
@@ -98,9 +101,9 @@ type telling struct {
 	left    int
 	already []string
 	seen    []agentstate.Shown
-	// linked says that the folder is known to be its project's. In another one
-	// nothing of any project comes unasked: who made it may read along.
-	linked bool
+	// scope is whose memory is told. In a folder that is not known to be its
+	// project's nothing of any project comes unasked: who made it may read along.
+	scope recollect.Scope
 }
 
 // lyingSource reads a copy that nobody brings up to date here. It is confirmed if
@@ -126,16 +129,9 @@ func (a *app) recalled(ctx context.Context, told telling) (string, error) {
 		var as recollect.State
 		err := told.copy.Read(ctx, func(v recollect.View) error {
 			as = v.State()
-			q := recollect.Query{Text: told.question, Budget: told.left, MinTrust: unit.Derived.String(), Except: func(slug string) bool {
-				if !told.linked && strings.HasPrefix(slug, hook.Prefix) || slices.Contains(told.already, slug) {
-					return true
-				}
-				hashes := shown[slug]
-				if hashes == nil {
-					return false
-				}
-				text, _ := v.Text(slug)
-				return slices.Contains(hashes, hashOf(text))
+			q := recollect.Query{Text: told.question, Budget: told.left, MinTrust: unit.Derived.String(), Scope: told.scope, Shown: func(slug string) bool {
+				text, ok := v.Text(slug)
+				return slices.Contains(told.already, slug) || ok && slices.Contains(shown[slug], hashOf(text))
 			}}
 			found, err := recollect.Recall(v, q, time.Now())
 			if err != nil {

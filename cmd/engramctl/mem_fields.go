@@ -19,7 +19,20 @@ const source = "engramctl"
 
 // writer writes memories with fields.
 func (a *app) writer(ctx context.Context, m *client.Memory) *remember.Writer {
-	return &remember.Writer{Memory: m, Source: source, Clock: time.Now, Copied: a.copied(ctx)}
+	return a.writerIn(ctx, m, a.env["CLAUDE_CODE_SESSION_ID"])
+}
+
+// writerIn is the writer for a session, "" for none: what it writes in a linked
+// folder belongs to the project.
+func (a *app) writerIn(ctx context.Context, m *client.Memory, session string) *remember.Writer {
+	w := &remember.Writer{Memory: m, Source: source, Clock: time.Now, Copied: a.copied(ctx)}
+	if session == "" {
+		return w
+	}
+	if at := a.placeFor(ctx, m); at.Linked {
+		w.Project = at.Project
+	}
+	return w
 }
 
 // ownSlug is slugArgument for a memory that is to be written.

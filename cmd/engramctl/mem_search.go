@@ -15,8 +15,9 @@ import (
 type searchOut struct {
 	viewOut
 	Hits     []hitOut `json:"hits"`
-	Total    int      `json:"total"`    // have one of the words
-	Searched int      `json:"searched"` // were looked through
+	Total    int      `json:"total"`                    // have one of the words
+	Searched int      `json:"searched"`                 // were looked through
+	Others   int      `json:"other_projects,omitempty"` // have one, and are left out
 }
 
 type hitOut struct {
@@ -31,16 +32,17 @@ type snippetOut struct {
 
 func (a *app) memSearchCommand() *cobra.Command {
 	var q recollect.Query
-	var asJSON bool
+	var asJSON, every bool
 	var wait time.Duration
 	limit := recollect.DefaultHits
 	c := a.command(&cobra.Command{
-		Use:   "search QUERY... [--limit N] [--json]",
+		Use:   "search QUERY... [--limit N] [--all-projects] [--json]",
 		Short: "Find memories by their words",
 		Long: `Find memories by their words: in all their forms, mistyped, or as parts of words, in
 texts and slugs. "Exact phrases" stand in double quotes. One word is enough to be
 found; most and rarest come first, with the text around what was found.
-To get an answer to a question, use engramctl recall.`,
+In a folder that is linked to a project, memories of other projects are left out as in
+engramctl recall. To get an answer to a question, use that.`,
 		Example: `  engramctl mem search coffee
   engramctl mem search --tag boats --since 2026 '"blue paint"'`,
 		Args: question,
@@ -49,7 +51,10 @@ To get an answer to a question, use engramctl recall.`,
 			return usagef("--limit is %d; it must be from 1 to %d", limit, recollect.MaxHits)
 		}
 		q.Text = queryOf(args)
-		return a.withView(ctx, wait, func(v recollect.View) (seen, error) {
+		return a.withPrepared(ctx, wait, func(ctx context.Context, l *localCopy) error {
+			q.Scope = a.scopeFor(ctx, l.m, every)
+			return nil
+		}, func(v recollect.View) (seen, error) {
 			found, err := recollect.Search(v, q, limit, time.Now())
 			if err != nil {
 				return seen{}, err
@@ -59,6 +64,7 @@ To get an answer to a question, use engramctl recall.`,
 	})
 	jsonFlag(c, &asJSON)
 	waitFlag(c, &wait)
+	allProjectsFlag(c, &every)
 	c.Flags().IntVar(&limit, "limit", limit, "how many memories at most, 1 to 50")
 	filterFlags(c, &q)
 	return c
@@ -71,8 +77,9 @@ func (a *app) printFound(found recollect.Found, out viewOut, asJSON bool) error 
 	case more > 0:
 		a.note("%d more have one of the words (--limit)", more)
 	}
+	a.noteOthers(found.Others)
 	if asJSON {
-		all := searchOut{viewOut: out, Hits: []hitOut{}, Total: found.Total, Searched: found.Searched}
+		all := searchOut{viewOut: out, Hits: []hitOut{}, Total: found.Total, Searched: found.Searched, Others: found.Others}
 		for _, h := range found.Hits {
 			hit := hitOut{foundOut: foundOf(h.Hit), Snippets: []snippetOut{}}
 			for _, s := range h.Snippets {

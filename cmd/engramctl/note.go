@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -35,7 +36,8 @@ func (a *app) noteCommand() *cobra.Command {
 		Long: `Note what happened: an episode, at a slug of its own in mem/journal that says when
 (mem/journal/2026/11/22/0602-4f1c22ab, in UTC, with 8 random hex digits). With "-"
 the text comes from stdin. Front matter says that it is episodic, when and by whom it
-was written, and what the flags say (docs/memory.md).
+was written, and what the flags say (docs/memory.md). With --session, in a folder that
+is linked to a project (engramctl project), it belongs to that.
 
 It is answered once a relay has taken it. Each time that eight more wait to be
 consolidated, as the local copy has them, stderr says so. Prints slug, size and hash, as mem set
@@ -103,7 +105,7 @@ func (a *app) noteOf(text string, f noteFlags) (n remember.Note, err error) {
 // writeNote writes one and says where it is.
 func (a *app) writeNote(ctx context.Context, asJSON bool, n remember.Note, check func(old, text string) error) error {
 	return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
-		r, err := a.writer(ctx, m).AddNote(ctx, m, rand.Reader, n, check)
+		r, err := a.writerIn(ctx, m, cmp.Or(n.Session, a.env["CLAUDE_CODE_SESSION_ID"])).AddNote(ctx, m, rand.Reader, n, check)
 		if errors.Is(err, remember.ErrField) {
 			return usageError{err}
 		}

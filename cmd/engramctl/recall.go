@@ -20,6 +20,7 @@ type foundOut struct {
 	Slug         string   `json:"slug"`
 	Title        string   `json:"title"`
 	Type         string   `json:"type"`
+	Project      string   `json:"project,omitempty"` // another one, whose it is
 	Trust        string   `json:"trust"`
 	State        string   `json:"state"`
 	When         string   `json:"when,omitempty"`
@@ -31,7 +32,7 @@ type foundOut struct {
 }
 
 func foundOf(h recollect.Hit) foundOut {
-	out := foundOut{Slug: h.Slug, Title: h.Title, Type: string(h.Type), Trust: h.Trust.String(), State: string(h.State), Time: stamp(h.UpdatedAt), Size: h.Size,
+	out := foundOut{Slug: h.Slug, Title: h.Title, Type: string(h.Type), Project: h.Project, Trust: h.Trust.String(), State: string(h.State), Time: stamp(h.UpdatedAt), Size: h.Size,
 		Why: h.Why, Words: h.Words, SupersededBy: h.SupersededBy}
 	if !h.When.IsZero() {
 		out.When = h.When.Format(time.RFC3339)
@@ -45,6 +46,8 @@ type recallOut struct {
 	Block string        `json:"block"`
 	Hits  []recalledOut `json:"hits"`
 	More  int           `json:"more"` // fit besides, for which the block has no room
+	// Others are left out, since they are other projects'.
+	Others int `json:"other_projects,omitempty"`
 	// Intentions are those that are due, or may apply to the query.
 	Intentions []comingOut  `json:"intentions,omitempty"`
 	Left       []leftOutOut `json:"left_out,omitempty"` // with --explain
@@ -68,12 +71,12 @@ type alikeOut struct {
 
 func (a *app) recallCommand() *cobra.Command {
 	var q recollect.Query
-	var asJSON, explain bool
+	var asJSON, explain, every bool
 	var wait time.Duration
 	var feelings map[string]string
 	var named modelFlags
 	c := a.pairFlags(a.command(&cobra.Command{
-		Use:   "recall QUERY... [--budget BYTES] [--explain] [--json]",
+		Use:   "recall QUERY... [--budget BYTES] [--all-projects] [--explain] [--json]",
 		Short: "Recall what is remembered on a question, as one block",
 		Long: `Recall what is remembered on a question, as one block that fits a budget: whole
 memories, best first, then titles of others. It is ranked by words in all their
@@ -81,12 +84,17 @@ forms, the people, dates and times that are named, and links; docs/memory.md say
 how. Each memory says what it is and why it is there. What is external is quoted
 and called somebody else's words.
 
+In a folder that is linked to a project (engramctl project), memories of other projects
+come only if the query names one (owner/name, its URL, or its name where that is no word
+of the language), headed as that project's, or with --all-projects; how many were left out
+is said.
+
 Intentions that are due, or of which the trigger has words of the query, follow
 (docs/mind.md). If nothing fits, nothing is printed, stderr says so, and the exit code is 0. If
 relays did not answer and nothing fits, that is a failure: it may be there.
 
 --explain names, on stderr and in JSON, what has to do with the question and was left out,
-and why: its state, its trust, a filter, the threshold below which nothing fits, or the
+and why: its state, its trust, its project, a filter, the threshold below which nothing fits, or the
 budget. Age is none of the reasons.
 
 No model is asked unless --embed-url or --rerank-url names one: then meaning is
@@ -114,6 +122,7 @@ compared beside words, and the best are put in its order.`,
 		err = a.withPrepared(ctx, wait, func(ctx context.Context, l *localCopy) error {
 			whose = l.m
 			at = a.placeFor(ctx, l.m)
+			q.Scope = a.scopeFor(ctx, l.m, every)
 			return m.ask(ctx, l, &q, now, a.note)
 		}, func(v recollect.View) (_ seen, err error) {
 			if found, err = recollect.Recall(v, q, now); err == nil && explain {
@@ -132,6 +141,7 @@ compared beside words, and the best are put in its order.`,
 	jsonFlag(c, &asJSON)
 	waitFlag(c, &wait)
 	c.Flags().BoolVar(&explain, "explain", false, "name what was left out, and why")
+	allProjectsFlag(c, &every)
 	c.Flags().IntVar(&q.Budget, "budget", recall.DefaultBudget, "how many `BYTES` the block may have, 100 to 65536")
 	c.Flags().StringToStringVar(&feelings, "emotion", nil, "favour what felt alike, for example `joy=0.8`")
 	c.Flags().BoolVar(&a.flags.strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
@@ -145,13 +155,14 @@ func (a *app) printRecalled(found recollect.Answer, left []recollect.Left, comin
 	if len(found.Hits)+found.More == 0 {
 		a.note("nothing fits")
 	}
+	a.noteOthers(found.Others)
 	if !asJSON {
 		for _, l := range left {
 			a.note("left out: %s: %s", harmless(unit.OneLine(l.Slug)), l.Reason)
 		}
 		return a.printText(strings.Join(slices.DeleteFunc([]string{found.Block, linesOf(coming)}, func(s string) bool { return s == "" }), "\n"))
 	}
-	all := recallOut{Intentions: comingOf(coming), viewOut: out, Block: found.Block, Hits: []recalledOut{}, More: found.More}
+	all := recallOut{Intentions: comingOf(coming), viewOut: out, Block: found.Block, Hits: []recalledOut{}, More: found.More, Others: found.Others}
 	for _, h := range found.Hits {
 		r := recalledOut{foundOut: foundOf(h), Whole: h.Whole}
 		for _, d := range h.Alike {

@@ -143,7 +143,7 @@ func ctlOnce(ts *testscript.TestScript, args []string) ctlResult {
 	}
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "ENGRAM_CONFIG", "ENGRAM_PROFILE", "ENGRAM_KEY", "ENGRAM_KEY_FILE",
 		"ENGRAM_KEY_PASSWORD_FILE", "ENGRAM_OWNER", "ENGRAM_AGENT", "ENGRAM_RELAYS", "ENGRAM_TOKEN", "ENGRAM_TOKEN_RELAY",
-		"ENGRAM_SNAPSHOTS", "ENGRAM_HOOKS", "ENGRAM_LLM_KEY", "XDG_STATE_HOME", "XDG_CACHE_HOME", "EDITOR", "TMPDIR", "PATH", "GORACE"} {
+		"ENGRAM_SNAPSHOTS", "ENGRAM_HOOKS", "ENGRAM_LLM_KEY", "XDG_STATE_HOME", "XDG_CACHE_HOME", "EDITOR", "TMPDIR", "PATH", "GORACE", "CLAUDE_CODE_SESSION_ID"} {
 		if value := ts.Getenv(name); value != "" {
 			m.Env = append(m.Env, name+"="+value)
 		}

@@ -56,6 +56,9 @@ func (a *app) keepState(ctx context.Context, m *client.Memory, o *mcp.Options) (
 	}
 	a.serveSession(ctx, state, o)
 	a.serveIntentions(state, o)
+	o.Scope = func(ctx context.Context) recollect.Scope {
+		return a.askedScope(ctx, state, false, func(format string, args ...any) { o.Log.Warn(fmt.Sprintf(format, args...)) })
+	}
 	o.Wake = func(ctx context.Context) wake.Options { return a.wakeOptions(ctx, state, "") }
 	o.Uses = func(ctx context.Context) (map[string]recollect.Use, error) { return usesIn(ctx, state) }
 	if o.Mind != nil {

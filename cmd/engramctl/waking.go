@@ -130,7 +130,7 @@ func (w *waking) aside(ctx context.Context, do func(context.Context)) {
 // options are what the copy is looked through for.
 func (w *waking) options(ctx context.Context) {
 	w.look = w.a.wakeOptions(ctx, w.state, sessionName(w.in.Session))
-	w.look.Now, w.look.Project, w.look.Linked = time.Now(), w.project.Name, w.linked
+	w.look.Now, w.look.Project, w.look.Linked, w.look.Last = time.Now(), w.project.Name, w.linked, w.project.Last
 }
 
 // wakeOptions are what a machine knows that counts at the start of a session. What

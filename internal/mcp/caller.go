@@ -46,7 +46,11 @@ func (s *Server) writer(ctx context.Context) *remember.Writer {
 	if session != "" {
 		source += ":" + session
 	}
-	return &remember.Writer{Memory: s.o.Memory, Source: source, Session: session, Clock: s.o.Clock, Copied: s.copied}
+	w := &remember.Writer{Memory: s.o.Memory, Source: source, Session: session, Clock: s.o.Clock, Copied: s.copied}
+	if at := s.place(ctx); at.Linked {
+		w.Project = at.Project
+	}
+	return w
 }
 
 // copied finds the external memory that a text was taken from: among those that

@@ -10,6 +10,7 @@ import (
 
 	"engramd/internal/intend"
 	"engramd/internal/intend/acts"
+	"engramd/internal/recollect"
 	"engramd/internal/when"
 	"engramd/nips/nipae"
 	"engramd/nips/unit"
@@ -146,6 +147,15 @@ func (s *Server) place(ctx context.Context) intend.Place {
 		return intend.Place{}
 	}
 	return s.o.Place(ctx)
+}
+
+// scope is in which project the session asks.
+func (s *Server) scope(ctx context.Context, all bool) (in recollect.Scope) {
+	if s.o.Scope != nil {
+		in = s.o.Scope(ctx)
+	}
+	in.All = all
+	return in
 }
 
 // comingOut is an intention that comes up with an answer.

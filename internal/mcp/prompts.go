@@ -55,7 +55,7 @@ func (s *Server) beginning(ctx context.Context) (string, error) {
 		o = s.o.Wake(ctx)
 	}
 	at := s.place(ctx)
-	o.Now, o.Project, o.Linked = s.o.Clock(), at.Project, at.Linked
+	o.Now, o.Project, o.Linked, o.Last = s.o.Clock(), at.Project, at.Linked, s.scope(ctx, false).Last
 	var start wake.Start
 	known := hook.Memory{Project: at.Project, Linked: at.Linked}
 	_, _, err = s.view(ctx, func(v recollect.View) (int, error) {

@@ -11,7 +11,7 @@ import (
 type renameIn struct {
 	Slug      string `json:"slug" jsonschema:"as it is called now"`
 	To        string `json:"to" jsonschema:"where nothing is yet"`
-	MendLinks bool   `json:"mend_links,omitempty" jsonschema:"change links to it too"`
+	MendLinks bool   `json:"mend_links,omitempty" jsonschema:"links to it too"`
 }
 
 type renameOut struct {

@@ -77,6 +77,9 @@ type Options struct {
 	// then is the session.
 	Place func(ctx context.Context) intend.Place
 	Fresh func(ctx context.Context, items []intend.Item, most int) (fresh []intend.Item, known bool)
+	// Scope says in which project the session asks; nil, and its zero value, look
+	// through all memory.
+	Scope func(ctx context.Context) recollect.Scope
 	// Wake says for what the memory is looked through at the start of a session, but
 	// for time and place; nil knows nothing of uses.
 	Wake func(ctx context.Context) wake.Options

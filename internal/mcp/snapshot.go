@@ -33,7 +33,7 @@ var (
 const maxLabel = 200
 
 type snapshotIn struct {
-	Label string `json:"label,omitempty" jsonschema:"what it is made before, in a few words, which are kept in clear"`
+	Label string `json:"label,omitempty" jsonschema:"what it is before, in few words, kept in clear"`
 }
 
 type snapshotOut struct {

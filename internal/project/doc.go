@@ -12,6 +12,7 @@ package project
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -19,7 +20,9 @@ import (
 // Project is what a folder is of.
 type Project struct {
 	Folder string // its top, absolute, without symbolic links
-	Name   string // 1 to 64 of a-z, 0-9 and -; it begins and ends with a letter or digit
+	Name   string // its name in slugs: 1 to 64 of a-z, 0-9 and -; it begins and ends with a letter or digit
+	Remote string // host/path of its repository, as github.com/ana/atlas; "" without one
+	Last   string // the last level of Remote, or the folder's name
 }
 
 // maxName is how long a name may be; a longer one is cut to kept and a hash.
@@ -39,9 +42,11 @@ func Of(folder string) (Project, error) {
 		return Project{}, err
 	}
 	top, config := repository(folder)
-	p := Project{Folder: top, Name: named(originOf(config))}
-	if p.Name == "" {
+	p := Project{Folder: top, Last: filepath.Base(top)}
+	if p.Name, p.Remote = named(originOf(config)); p.Name == "" {
 		p.Name = local(top)
+	} else {
+		p.Last = path.Base(p.Remote)
 	}
 	return p, nil
 }

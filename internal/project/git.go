@@ -116,12 +116,12 @@ func unquoted(value string) string {
 
 // named makes host-owner-name of a remote's URL; "" of what is on this machine,
 // or nothing of that kind. A password in it goes nowhere.
-func named(url string) string {
+func named(url string) (name, remote string) {
 	scheme, rest, ok := strings.Cut(url, "://")
 	var host, path string
 	if ok {
 		if strings.EqualFold(scheme, "file") {
-			return ""
+			return "", ""
 		}
 		host, path, ok = strings.Cut(rest, "/")
 		if at := strings.LastIndexByte(host, '@'); at >= 0 {
@@ -133,18 +133,19 @@ func named(url string) string {
 		// letter.
 		host, path, ok = strings.Cut(url, ":")
 		if strings.ContainsAny(host, `/\`) || len(host) < 2 {
-			return ""
+			return "", ""
 		}
 		if at := strings.LastIndexByte(host, '@'); at >= 0 {
 			host = host[at+1:]
 		}
 	}
 	path = strings.TrimSuffix(strings.Trim(path, "/"), ".git")
+	remote = strings.ToLower(host) + "/" + strings.ToLower(path)
 	host, path = clean(host), clean(path)
 	if !ok || host == "" || path == "" {
-		return ""
+		return "", ""
 	}
-	return bounded(host + "-" + path)
+	return bounded(host + "-" + path), remote
 }
 
 func withoutPort(host string) string {

@@ -56,10 +56,11 @@ func TestNames(t *testing.T) {
 		"atlas":                                         "",
 		"host:":                                         "",
 	} {
-		if got := named(url); got != want {
+		got, _ := named(url)
+		if got != want {
 			t.Errorf("%q is %q, want %q", url, got, want)
 		}
-		if got := named(url); len(got) > maxName || strings.Contains(got, "secret") {
+		if len(got) > maxName || strings.Contains(got, "secret") {
 			t.Errorf("%q is %q", url, got)
 		}
 	}
@@ -82,11 +83,11 @@ func TestOf(t *testing.T) {
 	write(t, filepath.Join(repo, ".git", "modules", "sub", "config"), "[remote \"origin\"]\nurl=git@x.org:ana/sub\n")
 	write(t, filepath.Join(dir, "plain", "x"), "")
 	for folder, want := range map[string]Project{
-		"repo":     {repo, "x-org-ana-atlas"},
-		"repo/a/b": {repo, "x-org-ana-atlas"},
-		"tree":     {filepath.Join(dir, "tree"), "x-org-ana-atlas"},
-		"repo/sub": {filepath.Join(repo, "sub"), "x-org-ana-sub"},
-		"plain":    {filepath.Join(dir, "plain"), "plain-" + digest(filepath.Join(dir, "plain"))},
+		"repo":     {repo, "x-org-ana-atlas", "x.org/ana/atlas", "atlas"},
+		"repo/a/b": {repo, "x-org-ana-atlas", "x.org/ana/atlas", "atlas"},
+		"tree":     {filepath.Join(dir, "tree"), "x-org-ana-atlas", "x.org/ana/atlas", "atlas"},
+		"repo/sub": {filepath.Join(repo, "sub"), "x-org-ana-sub", "x.org/ana/sub", "sub"},
+		"plain":    {filepath.Join(dir, "plain"), "plain-" + digest(filepath.Join(dir, "plain")), "", "plain"},
 	} {
 		if got := of(t, filepath.Join(dir, folder)); got != want {
 			t.Errorf("%s is %v, want %v", folder, got, want)
@@ -162,7 +163,7 @@ func FuzzNamed(f *testing.F) {
 	f.Add("git@github.com:ana/atlas.git")
 	f.Add("https://a:b@host:1/x/y")
 	f.Fuzz(func(t *testing.T, url string) {
-		name := named(url)
+		name, _ := named(url)
 		if name == "" {
 			return
 		}

@@ -27,6 +27,10 @@ type Found struct {
 	// Alike are documents of the answer that say nearly the same, and are not
 	// listed themselves.
 	Alike []Alike
+	// Project is what the project is called whose it is, "" for none and the asker's
+	// own. Kept says that it has its place in a block, and is not written there.
+	Project string
+	Kept    bool
 }
 
 // Alike is a near duplicate.
@@ -40,6 +44,17 @@ type Alike struct {
 // Recall returns the best that a query finds by a reason of their own, best first,
 // with all its phrases, near duplicates beside the best of them.
 func (x *Index) Recall(q Query, w Weights, texts Texts) []Found {
+	hits := x.fitting(q, w, texts)
+	for i := range hits {
+		hits[i].SupersededBy = x.supersededBy(&hits[i])
+	}
+	return x.collapse(hits, texts)
+}
+
+// Fitting is how many Recall finds, near duplicates counted each.
+func (x *Index) Fitting(q Query, w Weights, texts Texts) int { return len(x.fitting(q, w, texts)) }
+
+func (x *Index) fitting(q Query, w Weights, texts Texts) []Hit {
 	a := x.read(q, w)
 	most := maxHits
 	if a.phrases != nil {
@@ -55,10 +70,7 @@ func (x *Index) Recall(q Query, w Weights, texts Texts) []Found {
 	}
 	hits = cutTail(hits[:min(len(hits), maxHits)])
 	judge(hits, &a)
-	for i := range hits {
-		hits[i].SupersededBy = x.supersededBy(&hits[i])
-	}
-	return x.collapse(hits, texts)
+	return hits
 }
 
 // cutTail leaves out what is much worse than the best.

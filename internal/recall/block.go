@@ -29,23 +29,28 @@ const (
 // best first, as many as fit, then a line "slug: title" for each of the others,
 // as many as fit; what is worse takes no room from the line of what is better.
 // No text is torn. What is external is quoted and called somebody else's words.
-// It also returns how each hit stands there.
+// It also returns how each hit stands there, also what is Kept and not written.
 func Block(found []Found, texts Texts, budget int) (string, []Shown) {
 	var out, titles strings.Builder
-	shown := make([]Shown, len(found))
+	shown, left := make([]Shown, len(found)), budget
 	for i, f := range found {
 		text, ok := texts(f.Slug)
 		if !ok {
 			continue
 		}
 		d := unit.Parse(text)
-		left := budget - out.Len() - titles.Len()
-		if whole := f.whole(d); len(whole) <= left {
-			out.WriteString(whole)
-			shown[i] = Whole
-		} else if line := f.line(d); len(line) <= left {
-			titles.WriteString(line)
-			shown[i] = AsTitle
+		part, into := f.whole(d), &out
+		shown[i] = Whole
+		if len(part) > left {
+			part, into, shown[i] = f.line(d), &titles, AsTitle
+		}
+		if len(part) > left {
+			shown[i] = NotShown
+			continue
+		}
+		left -= len(part)
+		if !f.Kept {
+			into.WriteString(part)
 		}
 	}
 	return out.String() + titles.String(), shown
@@ -88,6 +93,9 @@ func (f *Found) about() []string {
 	if f.Trust == unit.External {
 		all = []string{"external: somebody else's words"}
 	}
+	if f.Project != "" {
+		all = append([]string{"project " + f.Project}, all...)
+	}
 	if f.State != unit.Active {
 		all = append(all, string(f.State))
 	}
@@ -106,9 +114,12 @@ func (f *Found) about() []string {
 
 // line is what is left of a unit that does not fit.
 func (f *Found) line(d unit.Doc) string {
-	title := d.Heading(maxTitle)
-	if f.Trust == unit.External {
-		return fmt.Sprintf("%s (external: somebody else's words): %q\n", f.Slug, title)
+	title, slug := d.Heading(maxTitle), f.Slug
+	if f.Project != "" {
+		slug += " (project " + f.Project + ")"
 	}
-	return fmt.Sprintf("%s: %s\n", f.Slug, title)
+	if f.Trust == unit.External {
+		return fmt.Sprintf("%s (external: somebody else's words): %q\n", slug, title)
+	}
+	return fmt.Sprintf("%s: %s\n", slug, title)
 }

@@ -103,6 +103,9 @@ func (x *Index) decodeDocument(d *decoder) {
 		}
 	}
 	doc.session = d.text()
+	if !x.older {
+		doc.project = d.text()
+	}
 	for _, list := range []*[]string{&doc.tags, &doc.by, &doc.tagged} {
 		if s := d.text(); s != "" {
 			*list = strings.Split(s, "\x00")

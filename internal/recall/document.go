@@ -18,6 +18,7 @@ type Document struct {
 	Trust       unit.Trust
 	Tags, Who   []string
 	Session     string
+	Project     string    // of the front matter; "" for none: then the slug says it, if anything does
 	When        time.Time // of the event, else when it was written
 	Created     time.Time
 	Salience    float64
@@ -33,7 +34,7 @@ func Of(slug string, d unit.Doc, written time.Time) Document {
 	f := d.Fields()
 	doc := Document{
 		Slug: slug, Description: f.Description, Body: d.Body(), Type: f.Type, State: f.State, Trust: f.Trust,
-		Tags: f.Tags, Who: f.Who, Session: f.Session, Created: written, Salience: f.Salience, Emotion: f.Emotion,
+		Tags: f.Tags, Who: f.Who, Session: f.Session, Project: projectOf(f.Project), Created: written, Salience: f.Salience, Emotion: f.Emotion,
 	}
 	if doc.Description == "" {
 		doc.Description = f.Title

@@ -92,6 +92,7 @@ func (x *Index) encodeDocument(e *encoder, d *document) {
 		}
 	}
 	e.text(d.session)
+	e.text(d.project)
 	for _, list := range [][]string{d.tags, d.by, d.tagged} {
 		e.text(strings.Join(list, "\x00"))
 	}

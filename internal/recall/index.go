@@ -74,6 +74,7 @@ type document struct {
 	salience      float32
 	emotion       [8]float32
 	session       string
+	project       string // of the front matter
 	tags          []string
 	by, tagged    []string // people
 	links         []edge
@@ -139,7 +140,7 @@ func (x *Index) Put(d Document) error {
 func keep(d Document) document {
 	doc := document{
 		slug: strings.Clone(d.Slug), when: unix(d.When), created: unix(d.Created), typ: d.Type, state: d.State, trust: d.Trust,
-		salience: share(d.Salience), session: strings.Clone(d.Session),
+		salience: share(d.Salience), session: strings.Clone(d.Session), project: strings.Clone(d.Project),
 	}
 	for i, v := range d.Emotion {
 		doc.emotion[i] = share(v)

@@ -2,6 +2,7 @@ package recall
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -92,6 +93,11 @@ func spokenWords(text string) []word {
 	var all []word
 	eachWord(text, func(w word) { all = append(all, w) })
 	return all
+}
+
+// plainWords are the same, each place once.
+func plainWords(text string) []word {
+	return slices.DeleteFunc(spokenWords(text), func(w word) bool { return w.extra })
 }
 
 // languageIn is languageOf a text.

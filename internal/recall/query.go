@@ -43,6 +43,8 @@ type Filter struct {
 	MinTrust     unit.Trust
 	// Slugs says which slugs may be found; nil for all.
 	Slugs func(slug string) bool
+	// Within says whose memory may be found; nil for all.
+	Within *Within
 }
 
 // allows reports whether a document may be found.
@@ -51,6 +53,7 @@ func (f *Filter) allows(d *document) bool {
 	case len(f.Types) > 0 && !slices.Contains(f.Types, d.typ),
 		!strings.HasPrefix(d.slug, f.Prefix),
 		f.Slugs != nil && !f.Slugs(d.slug),
+		!f.Within.has(d.slug, d.project),
 		d.trust < f.MinTrust,
 		!f.Since.IsZero() && d.when < f.Since.Unix(),
 		!f.Until.IsZero() && d.when >= f.Until.Unix():
@@ -221,7 +224,7 @@ func phrasesIn(text string) [][]word {
 		case from < 0:
 			from = i + utf8.RuneLen(r)
 		default:
-			words := slices.DeleteFunc(spokenWords(text[from:i]), func(w word) bool { return w.extra })
+			words := plainWords(text[from:i])
 			if len(words) > 0 && len(all) < maxPhrases {
 				all = append(all, words)
 			}

@@ -20,7 +20,9 @@ type Answer struct {
 	Block string
 	Hits  []Hit // those that stand in the block, best first
 	More  int   // how many fit besides, for which it had no room
-	State State
+	// Others is how many the scope left out that would fit by themselves.
+	Others int
+	State  State
 }
 
 // Hit is a memory that was found.
@@ -30,6 +32,7 @@ type Hit struct {
 	Type         unit.Type
 	Trust        unit.Trust
 	State        unit.State
+	Project      string // whose it is, what another project than the asker's is called; "" for none
 	When         time.Time
 	Why          []string // words, meaning, link, time, person
 	Words        []string // of the query, that it has
@@ -44,18 +47,33 @@ func Recall(v View, q Query, now time.Time) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
+	q.within(v, &asked)
 	texts := texts(v)
 	found := v.Index().Recall(asked, recall.Recipe(), texts)
 	q.reorder(found)
 	a := Answer{State: v.State()}
-	var shown []recall.Shown
-	a.Block, shown = recall.Block(found, texts, cmp.Or(q.Budget, DefaultBudget))
+	if len(found) > 0 || !q.Scope.Told { // a hook tells nothing where there is nothing else to tell
+		a.Others = others(v, asked, func(rest recall.Query) int { return v.Index().Fitting(rest, recall.Recipe(), texts) })
+	}
 	for i := range found {
+		found[i].Project = asked.Within.Of(found[i].Slug)
+		found[i].Kept = q.Shown != nil && q.Shown(found[i].Slug)
+	}
+	last := q.elsewhere(a.Others)
+	var shown []recall.Shown
+	if a.Block, shown = recall.Block(found, texts, cmp.Or(q.Budget, DefaultBudget)-len(last)); a.Block != "" {
+		a.Block += last
+	}
+	for i := range found {
+		if found[i].Kept {
+			continue
+		}
 		if shown[i] == recall.NotShown {
 			a.More++
 			continue
 		}
 		h := hitOf(v, &found[i].Hit, texts)
+		h.Project = found[i].Project
 		h.Alike, h.Whole = ownWords(h.Trust, found[i].Alike), shown[i] == recall.Whole
 		a.Hits = append(a.Hits, h)
 	}

@@ -15,7 +15,7 @@ const maxLeft = 50
 // Left is a memory that has to do with a query and is not in the answer.
 type Left struct {
 	Slug string
-	// Reason is "state: …", "trust: …", "filter", "threshold" or "budget".
+	// Reason is "state: …", "trust: …", "project", "filter", "threshold" or "budget".
 	Reason string
 }
 
@@ -26,6 +26,7 @@ func Explain(v View, q Query, now time.Time) ([]Left, error) {
 	if err != nil {
 		return nil, err
 	}
+	q.within(v, &asked)
 	texts := texts(v)
 	found := v.Index().Recall(asked, recall.Recipe(), texts)
 	q.reorder(found)
@@ -58,6 +59,8 @@ func Explain(v View, q Query, now time.Time) ([]Left, error) {
 			reason = "state: " + string(h.State)
 		case h.Trust < asked.MinTrust:
 			reason = "trust: " + h.Trust.String()
+		case !asked.Within.Has(h.Slug):
+			reason = "project"
 		case !allowed[h.Slug]:
 			reason = "filter"
 		case fit:

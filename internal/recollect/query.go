@@ -31,8 +31,11 @@ type Query struct {
 	Emotion      map[string]float64
 	// Near gives meaning beside words, where there are vectors: see recall.Query.
 	Near func(slug string, section int) (cosine float64, ok bool)
-	// Except names what is left out, as if it were not there; nil is nothing.
-	Except func(slug string) bool
+	// Scope says whose memory is looked through; its zero value is all.
+	Scope Scope
+	// Shown names what the asker has seen: it keeps its place in the answer, and does
+	// not stand there again. nil is nothing.
+	Shown func(slug string) bool
 
 	scores map[string]float64 // of Rerank, by slug; nil without
 }
@@ -77,7 +80,7 @@ func (q *Query) read(now time.Time) (recall.Query, error) {
 
 func (q *Query) filter(now time.Time) (f recall.Filter, err error) {
 	f.Slugs = func(slug string) bool {
-		return !Reserved(slug) && Begins(slug, q.Prefix) && (q.Except == nil || !q.Except(slug))
+		return !Reserved(slug) && Begins(slug, q.Prefix)
 	}
 	if len(q.Tags) > maxFilters || len(q.Types) > maxFilters || len(q.States) > maxFilters {
 		return f, mistakef("tags", "%d words are the most", maxFilters)
@@ -116,8 +119,12 @@ func (q *Query) filter(now time.Time) (f recall.Filter, err error) {
 // Begins reports whether a slug begins with a prefix as people and models write
 // it: it may lack mem/, as slugs may.
 func Begins(slug, prefix string) bool {
-	prefix = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(prefix), "[["), "engram://")
+	prefix = begin(prefix)
 	return strings.HasPrefix(slug, prefix) || !strings.HasPrefix(prefix, "mem/") && strings.HasPrefix(slug, "mem/"+prefix)
+}
+
+func begin(prefix string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(prefix), "[["), "engram://")
 }
 
 // words reads words of a list that is known; "all" is every one.

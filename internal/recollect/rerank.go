@@ -35,6 +35,7 @@ func Rerank(ctx context.Context, from Source, q *Query, now time.Time, score Sco
 	var slugs, bodies []string
 	err = from.Read(ctx, func(v View) error {
 		slugs, bodies = nil, nil
+		q.within(v, &asked)
 		texts := texts(v)
 		for _, f := range v.Index().Recall(asked, recall.Recipe(), texts) {
 			if text, ok := texts(f.Slug); ok && len(slugs) < reranked {

@@ -20,6 +20,7 @@ type Found struct {
 	Total    int         // how many have one of the words
 	Terms    int         // how many were searched for
 	Searched int         // how many memories were looked through
+	Others   int         // how many the scope left out that have one of the words
 	State    State
 }
 
@@ -36,13 +37,17 @@ func Search(v View, q Query, limit int, now time.Time) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
+	q.within(v, &asked)
 	x := v.Index()
 	texts := texts(v)
-	hits := x.Search(asked, recall.Recipe(), texts)
+	find := func(asked recall.Query) []recall.Hit { return x.Search(asked, recall.Recipe(), texts) }
+	hits := find(asked)
 	finder := x.Finder(asked, recall.Recipe())
 	f := Found{Total: len(hits), Terms: finder.Terms(), Searched: x.Count(asked.Filter), State: v.State()}
+	f.Others = others(v, asked, func(rest recall.Query) int { return len(find(rest)) })
 	for i := range hits[:min(cmp.Or(limit, DefaultHits), len(hits))] {
 		h := SearchHit{Hit: hitOf(v, &hits[i], texts)}
+		h.Project = asked.Within.Of(h.Slug)
 		if text, ok := texts(h.Slug); ok {
 			h.Snippets = snippets(unit.Parse(text), finder)
 		}

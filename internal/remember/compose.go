@@ -15,6 +15,11 @@ import (
 // ErrReserved is a slug at which only programs keep what is theirs.
 var ErrReserved = errors.New("the slug is reserved")
 
+const (
+	journalPrefix  = "mem/journal/"
+	projectsPrefix = "mem/projects/"
+)
+
 var reserved = []string{"mem/sys/", "mem/proposals/", "mem/proposals-answers/"}
 
 // Reserved reports whether a slug is a program's own matter: ordinary tools do
@@ -151,7 +156,7 @@ func (w *Writer) compose(slug nipae.Slug, old string, in Draft) (composed, error
 	case head != nil && d.Body() == head.Body():
 		most = unit.Told // nobody's words change: the head's trust stays
 	}
-	text, err = w.stamped(d, head, most)
+	text, err = w.placed(slug, d).stamped(d, head, most)
 	return composed{text: text, from: from}, err
 }
 
@@ -174,15 +179,29 @@ func (w *Writer) stamped(d unit.Doc, head *unit.Doc, most unit.Trust) (string, e
 	return text, err
 }
 
+// placed returns the writer of a new text at a slug: an episode belongs to the
+// project in which it is written. A slug that was chosen for anything else says
+// itself whose it is: what is remembered of people is every project's.
+func (w *Writer) placed(slug nipae.Slug, d unit.Doc) *Writer {
+	episode := d.Fields().Type == unit.Episodic || strings.HasPrefix(string(slug), journalPrefix)
+	if w.Project == "" || episode && !strings.HasPrefix(string(slug), projectsPrefix) {
+		return w
+	}
+	by := *w
+	by.Project = ""
+	return &by
+}
+
 // stamp is what the writer says of a text. Where nobody's words change, they are
 // still from where they were: an edge or a tag makes no episode one of another
 // session. Who writes in no session takes none away.
 func (w *Writer) stamp(head *unit.Doc, most unit.Trust) unit.Stamp {
-	s := unit.Stamp{Now: w.now(), Source: w.Source, Session: w.Session, Most: most}
+	s := unit.Stamp{Now: w.now(), Source: w.Source, Session: w.Session, Project: w.Project, Most: most}
 	if head == nil {
 		return s
 	}
 	was := head.Fields()
+	s.Project = was.Project
 	if most == unit.Told && was.Source != "" {
 		s.Source, s.Session = was.Source, was.Session
 	}

@@ -28,6 +28,7 @@ type Writer struct {
 	Memory  Memory
 	Source  string           // who writes: stamped
 	Session string           // stamped; "" for none
+	Project string           // stamped into new episodes; "" for none
 	Clock   func() time.Time // nil means time.Now
 	Copied  Copied           // nil: nothing is known to be copied
 }

@@ -27,6 +27,7 @@ type Options struct {
 	// folder is known to be its. Episodes of other projects do not come unasked.
 	Project string
 	Linked  bool
+	Last    string // of its repository: see recall.Scope
 	// Known is what this machine knows of how memories were used, and Writer as
 	// whom it says so in the memory.
 	Known  metabolism.Known
@@ -77,6 +78,11 @@ func (s *Start) episodes(ctx context.Context, v recollect.View, o Options) {
 	})
 	o.Known.Uses = recollect.Uses(v, o.Writer, o.Known.Uses, o.Now)
 	alive := metabolism.NewReader(o.Known, metabolism.Informations(v.Index().Said()), "")
+	here := recall.Scope{Told: true}
+	if o.Linked {
+		here.Own, here.Last = []string{o.Project}, o.Last
+	}
+	within := v.Index().Within(here, "")
 	for _, l := range all {
 		if ctx.Err() != nil {
 			s.Counts.AtLeast = true
@@ -92,7 +98,7 @@ func (s *Start) episodes(ctx context.Context, v recollect.View, o Options) {
 		} else if f.Trust != unit.External {
 			s.consolidated(f.Consolidated.Time, o.Now)
 		}
-		if f.Trust == unit.External || !comes(l.Slug, o) {
+		if f.Trust == unit.External || !within.Has(l.Slug) {
 			continue
 		}
 		if u, ok := alive.Unit(metabolism.Text{Slug: l.Slug, Text: text, Written: l.When}); ok {
@@ -156,11 +162,6 @@ func dreams(v recollect.View, o Options) bool {
 	}
 	_, err := mind.PrepareDream(v, mind.DreamOptions{Now: o.Now, Dreamt: o.Dreamt})
 	return err == nil
-}
-
-// comes reports whether an episode may come unasked into a session of a folder.
-func comes(slug string, o Options) bool {
-	return !strings.HasPrefix(slug, hook.Prefix) || o.Linked && hook.Own(slug, o.Project)
 }
 
 // Waits reports whether anything waits for somebody.

@@ -66,6 +66,7 @@ const (
 	keyCreated      = "created"
 	keySource       = "source"
 	keySession      = "session"
+	keyProject      = "project"
 	keyConsolidated = "consolidated"
 	keyTrust        = "trust"
 )
@@ -102,6 +103,8 @@ type Stamp struct {
 	Now     time.Time
 	Source  string // "" for none
 	Session string // "" for none
+	// Project is of whose memory a text is that does not say so itself; "" for none.
+	Project string
 	// Most is the most trust that this way gives: Observed for the agent's own
 	// writing, Derived for results of consolidation, External for what others
 	// wrote.
@@ -132,8 +135,12 @@ func Stamped(d Doc, head *Doc, s Stamp) (string, error) {
 			consolidated = Set(keyConsolidated, timely(v))
 		}
 	}
-	return d.Edit(stampOf(keySession, s.Session), Set(keyCreated, created), stampOf(keySource, s.Source),
-		Set(keyTrust, String(trust.String())), consolidated)
+	changes := []Change{}
+	if _, said := d.Value(keyProject); !said && s.Project != "" {
+		changes = append(changes, Set(keyProject, String(s.Project)))
+	}
+	return d.Edit(append(changes, stampOf(keySession, s.Session), Set(keyCreated, created), stampOf(keySource, s.Source),
+		Set(keyTrust, String(trust.String())), consolidated)...)
 }
 
 // timely returns a value that is a time so that it is written without quotes.

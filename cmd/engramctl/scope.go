@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/agentstate"
+	"engramd/internal/client"
+	"engramd/internal/project"
+	"engramd/internal/recall"
+	"engramd/internal/recollect"
+)
+
+// maxRemotes is in how many folders it is looked up what their repositories are
+// called.
+const maxRemotes = 256
+
+// scopeOf is whose memory is told in a folder. Without a state nothing is known of
+// folders, and all is told to an agent that asks. named says of which projects it
+// matters what their repositories are called, since other folders may be slow.
+func scopeOf(ctx context.Context, state *agentstate.State, folder string, named func(project string) bool) (s recollect.Scope, err error) {
+	if state == nil {
+		return s, nil
+	}
+	all, err := state.Folders(ctx)
+	if err != nil {
+		return s, err
+	}
+	where, err := project.Of(folder) // of no project: it is linked to none
+	if err == nil && slices.ContainsFunc(all, func(f agentstate.Folder) bool { return f.Path == where.Folder && f.Project == where.Name }) {
+		s.Own, s.Remote, s.Last = []string{where.Name}, where.Remote, where.Last
+	}
+	at, left := map[string]int{}, maxRemotes
+	for _, f := range all {
+		if slices.Contains(s.Own, f.Project) {
+			continue
+		}
+		i, known := at[f.Project]
+		if !known {
+			i = len(s.Others)
+			at[f.Project] = i
+			s.Others = append(s.Others, recall.Project{Name: f.Project})
+		}
+		if s.Others[i].Remote != "" || left == 0 || !named(f.Project) {
+			continue
+		}
+		left--
+		if p, err := project.Of(f.Path); err == nil && p.Name == f.Project { // by now it may have another
+			s.Others[i].Remote, s.Others[i].Last = p.Remote, p.Last
+		}
+	}
+	return s, nil
+}
+
+// toldScope is what a hook may tell at a prompt.
+func toldScope(ctx context.Context, state *agentstate.State, folder, prompt string) (recollect.Scope, error) {
+	prompt = strings.ToLower(prompt)
+	s, err := scopeOf(ctx, state, folder, func(name string) bool {
+		words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_/", r) })
+		last := words[max(0, len(words)-2):] // the last may be a hash
+		return strings.Contains(prompt, "/") && slices.ContainsFunc(last, func(w string) bool { return strings.Contains(prompt, w) })
+	})
+	s.Told = true
+	return s, err
+}
+
+// askedScope is whose memory is told to an agent that asks in the command's folder,
+// all of it if every says so. Where it is not known which folders are linked, it is
+// all, and said.
+func (a *app) askedScope(ctx context.Context, state *agentstate.State, every bool, say func(format string, args ...any)) recollect.Scope {
+	s, err := scopeOf(ctx, state, a.folder(), func(string) bool { return true })
+	if err != nil {
+		say("which project this is is not known, so all are looked through: %v", err)
+	}
+	s.All = every
+	return s
+}
+
+// scopeFor is askedScope for a command of a pair.
+func (a *app) scopeFor(ctx context.Context, m *client.Memory, every bool) recollect.Scope {
+	state := a.stateOf(ctx, m, a.noteLine)
+	if state != nil {
+		defer state.Close()
+	}
+	return a.askedScope(ctx, state, every, a.note)
+}
+
+// allProjectsFlag is --all-projects.
+func allProjectsFlag(c *cobra.Command, to *bool) {
+	c.Flags().BoolVar(to, "all-projects", false, "the memory of other projects too")
+}
+
+// noteOthers says how many memories were left out because of the project they are of.
+func (a *app) noteOthers(n int) {
+	if n > 0 {
+		a.note("%d in other projects (--all-projects)", n)
+	}
+}
