@@ -48,7 +48,7 @@ func (x *Index) Recall(q Query, w Weights, texts Texts) []Found {
 	if a.phrases != nil {
 		most = maxPhrased
 	}
-	s := x.words(a.terms, w)
+	s := x.words(&a, w)
 	hits := x.rank(q, w, &a, &s, most)
 	if a.phrases != nil {
 		hits = slices.DeleteFunc(hits, func(h Hit) bool {
@@ -59,11 +59,7 @@ func (x *Index) Recall(q Query, w Weights, texts Texts) []Found {
 	if len(hits) == 0 || !hits[0].fits(&a) {
 		return nil
 	}
-	hits = hits[:min(len(hits), maxHits)]
-	for i := range hits {
-		hits[i].SupersededBy = x.supersededBy(&hits[i])
-	}
-	return x.collapse(hits, texts)
+	return x.collapse(x.settle(&a, &s, hits[:min(len(hits), maxHits)]), texts)
 }
 
 // fits reports whether a hit has enough to do with what was asked. A phrase, a
@@ -73,22 +69,4 @@ func (h *Hit) fits(a *asked) bool {
 		return true
 	}
 	return h.Covered >= fitsWords || h.Cosine >= fitsMeaning
-}
-
-// supersededBy returns the slugs that say that they replace a document which is
-// not active any more.
-func (x *Index) supersededBy(h *Hit) []string {
-	if h.State == "active" {
-		return nil
-	}
-	var by []string
-	for i := range x.docs {
-		for _, l := range x.docs[i].links {
-			if l.supersedes && l.target == h.Slug && !slices.Contains(by, x.docs[i].slug) {
-				by = append(by, x.docs[i].slug)
-			}
-		}
-	}
-	slices.Sort(by)
-	return by
 }

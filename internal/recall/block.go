@@ -88,12 +88,10 @@ func (f *Found) about() []string {
 	if f.Trust == unit.External {
 		all = []string{"external: somebody else's words"}
 	}
-	if f.State != unit.Active {
+	if f.State != unit.Active && (f.State != unit.Superseded || len(f.SupersededBy) == 0) {
 		all = append(all, string(f.State))
 	}
-	if len(f.SupersededBy) > 0 {
-		all = append(all, "by "+strings.Join(f.SupersededBy, ", "))
-	}
+	all = append(all, f.said()...)
 	if !f.When.IsZero() {
 		all = append(all, f.When.Format(time.DateOnly))
 	}
@@ -106,9 +104,12 @@ func (f *Found) about() []string {
 
 // line is what is left of a unit that does not fit.
 func (f *Found) line(d unit.Doc) string {
-	title := d.Heading(maxTitle)
+	title, about := d.Heading(maxTitle), f.said()
 	if f.Trust == unit.External {
-		return fmt.Sprintf("%s (external: somebody else's words): %q\n", f.Slug, title)
+		title, about = fmt.Sprintf("%q", title), append([]string{"external: somebody else's words"}, about...)
+	}
+	if len(about) > 0 {
+		return fmt.Sprintf("%s (%s): %s\n", f.Slug, strings.Join(about, "; "), title)
 	}
 	return fmt.Sprintf("%s: %s\n", f.Slug, title)
 }

@@ -15,7 +15,7 @@ import (
 // checksum of all before.
 const (
 	magic   = "engr-rcl"
-	version = 1
+	version = 2
 )
 
 var (
@@ -28,8 +28,7 @@ const (
 	bitTimely = 1 << iota
 	bitAsks
 
-	bitEmotion    = 1
-	bitSupersedes = 1
+	bitEmotion = 1
 )
 
 // Encode returns the index as one blob, which Decode reads. It tidies up first:
@@ -96,11 +95,7 @@ func (x *Index) encodeDocument(e *encoder, d *document) {
 	for _, l := range d.links {
 		e.text(l.target)
 		e.float(l.strength)
-		bits := uint64(0)
-		if l.supersedes {
-			bits = bitSupersedes
-		}
-		e.number(bits)
+		e.number(uint64(l.kind))
 	}
 }
 

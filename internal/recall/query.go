@@ -71,6 +71,7 @@ type asked struct {
 	dates   []date
 	time    bool            // it asks for a time
 	only    map[string]bool // slugs that may hold the phrases; nil without any
+	open    []bool          // documents that the filter lets through
 }
 
 // term is one of the query's.
@@ -85,7 +86,7 @@ type term struct {
 // read takes a query apart.
 func (x *Index) read(q Query, w Weights) asked {
 	text := strings.ToValidUTF8(q.Text[:min(len(q.Text), MaxQuery)], "")
-	a := asked{dates: datesIn(text, q.Now), time: asksTime(wordsOf(text))}
+	a := asked{dates: datesIn(text, q.Now), time: asksTime(wordsOf(text)), open: x.open(&q.Filter)}
 	if a.phrases = phrasesIn(text); a.phrases != nil {
 		a.only = x.holding(a.phrases)
 	}

@@ -23,7 +23,7 @@ type Hit struct {
 	Trust           unit.Trust
 	State           unit.State
 	When            time.Time
-	SupersededBy    []string // slugs that say so
+	Standing
 
 	doc int32
 }
@@ -63,7 +63,7 @@ type best struct {
 // many, whatever the budget and however little they fit.
 func (x *Index) Rank(q Query, w Weights, most int) []Hit {
 	a := x.read(q, w)
-	s := x.words(a.terms, w)
+	s := x.words(&a, w)
 	return x.rank(q, w, &a, &s, most)
 }
 
@@ -91,7 +91,7 @@ func (x *Index) sectionsOf(q Query, w Weights, a *asked, s *scored) []best {
 	found := make([]best, len(x.docs))
 	for id := range x.docs {
 		doc := &x.docs[id]
-		if !x.may(q, a, doc) {
+		if !x.may(a, int32(id)) {
 			continue
 		}
 		is := a.who != "" && (slices.Contains(doc.by, a.who) || slices.Contains(doc.tagged, a.who))
@@ -115,8 +115,8 @@ func (x *Index) sectionsOf(q Query, w Weights, a *asked, s *scored) []best {
 }
 
 // may reports whether a document is there and may be found.
-func (x *Index) may(q Query, a *asked, d *document) bool {
-	return d.to > d.from && q.allows(d) && (a.only == nil || a.only[d.slug])
+func (x *Index) may(a *asked, id int32) bool {
+	return a.open[id] && (a.only == nil || a.only[x.docs[id].slug])
 }
 
 // section is the score of one section before trust and emotion.

@@ -10,8 +10,9 @@ type scored struct {
 	idf   []float64 // by term of the query
 }
 
-// words scores all sections and groups by the terms of a query.
-func (x *Index) words(terms []term, w Weights) scored {
+// words scores the sections of open documents, and groups, by the terms of a query.
+func (x *Index) words(a *asked, w Weights) scored {
+	terms := a.terms
 	s := scored{own: make([]float64, len(x.sections)), mask: make([]uint64, len(x.sections)),
 		group: make([]float64, len(x.groups.all)), idf: make([]float64, len(terms))}
 	groups := newTally(&x.groups, s.group)
@@ -31,7 +32,7 @@ func (x *Index) words(terms []term, w Weights) scored {
 		for _, p := range x.posts[t.id] {
 			at := p.section()
 			sec := &x.sections[at]
-			if sec.doc < 0 {
+			if sec.doc < 0 || !a.open[sec.doc] {
 				continue
 			}
 			norm := w.K1 * (1 - w.BSection + w.BSection*float64(sec.words)/average)

@@ -90,4 +90,5 @@ func (q *Query) reorder(found []recall.Found) {
 		}
 		return 0
 	})
+	recall.Settle(found)
 }
