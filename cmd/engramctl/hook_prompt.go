@@ -126,7 +126,7 @@ func (a *app) recalled(ctx context.Context, told telling) (string, error) {
 		var as recollect.State
 		err := told.copy.Read(ctx, func(v recollect.View) error {
 			as = v.State()
-			q := recollect.Query{Text: told.question, Budget: told.left, MinTrust: unit.Derived.String(), Except: func(slug string) bool {
+			q := recollect.Query{Text: told.question, Budget: told.left, MinTrust: unit.Derived.String(), Holds: true, Except: func(slug string) bool {
 				if !told.linked && strings.HasPrefix(slug, hook.Prefix) || slices.Contains(told.already, slug) {
 					return true
 				}

@@ -91,7 +91,7 @@ func (f *Found) about() []string {
 	if f.State != unit.Active && (f.State != unit.Superseded || len(f.SupersededBy) == 0) {
 		all = append(all, string(f.State))
 	}
-	all = append(all, f.said()...)
+	all = append(all, f.Notes()...)
 	if !f.When.IsZero() {
 		all = append(all, f.When.Format(time.DateOnly))
 	}
@@ -104,7 +104,7 @@ func (f *Found) about() []string {
 
 // line is what is left of a unit that does not fit.
 func (f *Found) line(d unit.Doc) string {
-	title, about := d.Heading(maxTitle), f.said()
+	title, about := d.Heading(maxTitle), f.Notes()
 	if f.Trust == unit.External {
 		title, about = fmt.Sprintf("%q", title), append([]string{"external: somebody else's words"}, about...)
 	}

@@ -42,6 +42,8 @@ type Filter struct {
 	Since, Until time.Time    // of When; Until is not in it
 	States       []unit.State // active if empty
 	MinTrust     unit.Trust
+	// Holds leaves out what is stale: see Index.Stale. Matching and Count do not.
+	Holds bool
 	// Slugs says which slugs may be found; nil for all.
 	Slugs func(slug string) bool
 }

@@ -4,11 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"engramd/nips/nipae"
 	"engramd/nips/unit"
 )
 
-// Standing is what other documents say against one: slugs, at most four of each.
+// Standing is what other documents say against one: slugs, at most three of each.
 type Standing struct {
 	// SupersededBy took its place, or that of what it rests on: it does not hold any
 	// more.
@@ -48,7 +47,7 @@ func (x *Index) Outdated() (all []string) {
 		all = append(all, x.docs[id].slug)
 	}
 	for id := range t.partly {
-		if x.docs[id].typ != unit.Episodic || x.docs[id].slug == string(nipae.Core) {
+		if x.docs[id].typ != unit.Episodic {
 			all = append(all, x.docs[id].slug)
 		}
 	}
@@ -108,8 +107,8 @@ func (s *Standing) marked() bool {
 	return len(s.SupersededBy)+len(s.PartlySupersededBy)+len(s.Contradicts) > 0
 }
 
-// said is a standing in words.
-func (s Standing) said() (all []string) {
+// Notes says it in words, each naming slugs.
+func (s Standing) Notes() (all []string) {
 	for _, one := range []struct {
 		what  string
 		slugs []string
@@ -128,6 +127,11 @@ func (x *Index) open(f *Filter) []bool {
 	for id := range x.docs {
 		d := &x.docs[id]
 		open[id] = d.to > d.from && f.allows(d)
+	}
+	if f.Holds {
+		for id := range x.truth().stale {
+			open[id] = false
+		}
 	}
 	return open
 }

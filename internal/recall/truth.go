@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"slices"
 
 	"engramd/nips/unit"
@@ -24,7 +25,7 @@ func relationOf(name string) relation {
 const (
 	// maxBeside is how many documents are kept as what stands against one, and how
 	// many are named beside it.
-	maxBeside = 4
+	maxBeside = 3
 	// maxChain is how many documents of a chain of corrections are looked at, and
 	// maxSteps how many edges.
 	maxChain = 32
@@ -32,8 +33,8 @@ const (
 )
 
 // truth is what follows from what is superseded and contradicted, for one state of
-// the index. All of it is by document; each list has at most maxBeside, the newest
-// first.
+// the index. All of it is by document; each list has at most maxBeside, the most
+// trusted and then the newest first.
 type truth struct {
 	by      map[int32][]int32 // superseded ones: what superseded them
 	said    map[int32][]int32 // those that are not active: what says so, with whatever trust
@@ -90,14 +91,19 @@ func (x *Index) claims(t *truth, id int32) {
 // note adds a document to those of another one.
 func (x *Index) note(to map[int32][]int32, of, id int32) { to[of] = x.with(to[of], id) }
 
-// with returns a list with a document more, if it is among the newest.
+// with returns a list with a document more, if it is among the first.
 func (x *Index) with(list []int32, id int32) []int32 {
-	at, found := slices.BinarySearchFunc(list, id, func(a, b int32) int { return before(&x.docs[b], &x.docs[a]) })
+	at, found := slices.BinarySearchFunc(list, id, x.weightier)
 	if found || at == maxBeside {
 		return list
 	}
 	list = slices.Insert(list, at, id)
 	return list[:min(len(list), maxBeside)]
+}
+
+// weightier orders documents by trust and time, highest first.
+func (x *Index) weightier(a, b int32) int {
+	return cmp.Or(cmp.Compare(x.docs[b].trust, x.docs[a].trust), before(&x.docs[b], &x.docs[a]))
 }
 
 // grounds are the units that one was derived from.
@@ -259,7 +265,7 @@ func (x *Index) newest(t *truth, of []int32) []int32 {
 			active = append(active, t.by[id]...)
 		}
 	}
-	slices.SortFunc(active, func(a, b int32) int { return before(&x.docs[b], &x.docs[a]) })
+	slices.SortFunc(active, x.weightier)
 	active = slices.Compact(active)
 	return active[:min(len(active), maxBeside)]
 }

@@ -90,7 +90,7 @@ func TestStanding(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, x := range []*Index{x, kept} {
-				got := strings.Join(x.Standing(c.slug).said(), "; ")
+				got := strings.Join(x.Standing(c.slug).Notes(), "; ")
 				stale := strings.HasPrefix(c.want, "superseded") && c.slug != "mem/fees"
 				if got != c.want || x.Stale(c.slug) != stale {
 					t.Errorf("%s is %q, stale %v, and not %q", c.slug, got, x.Stale(c.slug), c.want)
