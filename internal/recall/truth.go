@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"slices"
 
+	"engramd/nips/nipae"
 	"engramd/nips/unit"
 )
+
+const core = string(nipae.Core)
 
 // relation is what kind of link an edge is, as far as the index tells them apart.
 type relation uint8
@@ -165,7 +168,7 @@ func (x *Index) restsOn(t *truth, id int32, of map[int32]*uses) {
 	doc := &x.docs[id]
 	var corrects []int32 // what is corrected by the document itself does not make it stale
 	for _, l := range doc.links {
-		if l.kind != derivedFrom && (doc.slug != "core" || l.kind == supersedes) {
+		if l.kind != derivedFrom && (doc.slug != core || l.kind == supersedes) {
 			continue
 		}
 		to, ok := x.bySlug[l.target]
@@ -188,7 +191,7 @@ func (x *Index) restsOn(t *truth, id int32, of map[int32]*uses) {
 			continue
 		}
 		switch {
-		case doc.slug == "core", doc.typ == unit.Narrative, doc.typ == unit.Prospective:
+		case doc.slug == core, doc.typ == unit.Narrative, doc.typ == unit.Prospective:
 			x.note(t.partly, id, to)
 		case doc.typ != unit.Episodic:
 			if corrects == nil {
@@ -205,7 +208,7 @@ func (x *Index) restsOn(t *truth, id int32, of map[int32]*uses) {
 // become of that: the story of the agent does not, and nothing external of what is
 // the agent's own.
 func (d *document) counts(episode *document) bool {
-	return d.slug != "core" && d.typ != unit.Narrative && d.trust >= min(unit.Derived, episode.trust)
+	return d.slug != core && d.typ != unit.Narrative && d.trust >= min(unit.Derived, episode.trust)
 }
 
 // corrected returns the documents in whose place one stands, also through others.

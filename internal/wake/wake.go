@@ -17,9 +17,10 @@ import (
 	"engramd/internal/mind/plans"
 	"engramd/internal/recall"
 	"engramd/internal/recollect"
-	"engramd/nips/nipae"
 	"engramd/nips/unit"
 )
+
+const core = "core"
 
 // Options say what is looked for, and where.
 type Options struct {
@@ -61,7 +62,7 @@ func Of(ctx context.Context, v recollect.View, o Options) Start {
 	if text, ok := v.Text(hook.NarrativeSlug); ok && hook.Narrates(text) {
 		s.Narrative = text
 	}
-	for _, slug := range []string{string(nipae.Core), hook.NarrativeSlug} {
+	for _, slug := range []string{core, hook.NarrativeSlug} {
 		if by := v.Index().Standing(slug).PartlySupersededBy; len(by) > 0 && (slug != hook.NarrativeSlug || s.Narrative != "") {
 			s.Rests += slug + " rests in part on what was superseded by " + strings.Join(by, ", ") + ".\n"
 		}
