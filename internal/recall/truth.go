@@ -146,7 +146,14 @@ type uses struct {
 
 // rests notes what rests on superseded documents.
 func (x *Index) rests(t *truth) {
-	of := map[int32]*uses{}
+	of := map[int32]*uses{} // of episodes of which something is gone
+	for id := range t.by {
+		for _, l := range x.docs[id].links {
+			if to, ok := x.bySlug[l.target]; ok && l.kind == derivedFrom && of[to] == nil {
+				of[to] = &uses{}
+			}
+		}
+	}
 	for id := range x.docs {
 		doc := &x.docs[id]
 		if doc.from < doc.to {
@@ -175,12 +182,8 @@ func (x *Index) restsOn(t *truth, id int32, of map[int32]*uses) {
 		if !ok || to == id {
 			continue
 		}
-		if on := &x.docs[to]; on.typ == unit.Episodic && on.state == unit.Active && doc.counts(on) {
-			u := of[to]
-			if u == nil {
-				u = &uses{}
-				of[to] = u
-			}
+		on := &x.docs[to]
+		if u := of[to]; u != nil && on.typ == unit.Episodic && on.state == unit.Active && doc.counts(on) {
 			u.all++
 			if t.by[id] != nil {
 				u.gone++

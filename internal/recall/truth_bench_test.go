@@ -39,3 +39,11 @@ func BenchmarkRecall(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkTruth(b *testing.B) {
+	x, _ := ten(b)
+	for b.Loop() {
+		x.follows.Store(nil)
+		x.truth()
+	}
+}
