@@ -129,7 +129,7 @@ func (a *app) recalled(ctx context.Context, told telling) (string, error) {
 		var as recollect.State
 		err := told.copy.Read(ctx, func(v recollect.View) error {
 			as = v.State()
-			q := recollect.Query{Text: told.question, Budget: told.left, MinTrust: unit.Derived.String(), Scope: told.scope, Shown: func(slug string) bool {
+			q := recollect.Query{Text: told.question, Budget: told.left, MinTrust: unit.Derived.String(), Holds: true, Scope: told.scope, Shown: func(slug string) bool {
 				text, ok := v.Text(slug)
 				return slices.Contains(told.already, slug) || ok && slices.Contains(shown[slug], hashOf(text))
 			}}

@@ -62,7 +62,7 @@ candidate, and recall looks through everything that is active.
 
 The budget is 2,000,000 tokens, or --budget, and what engramctl feedback earned. Core,
 narrative, intentions that are not done, what is pinned, told or linked from the core are
-never candidates.
+never candidates. A correction is one only after what would be found in its place.
 
 --commit archives the candidates as one plan, up to 180 KiB of texts; run it again for
 more. Where --snapshot-root or ENGRAM_SNAPSHOTS names a folder, a snapshot is made

@@ -29,11 +29,13 @@ type foundOut struct {
 	Why          []string `json:"why"`
 	Words        []string `json:"words,omitempty"`
 	SupersededBy []string `json:"superseded_by,omitempty"`
+	Partly       []string `json:"partly_superseded_by,omitempty"`
+	Contradicts  []string `json:"contradicts,omitempty"`
 }
 
 func foundOf(h recollect.Hit) foundOut {
 	out := foundOut{Slug: h.Slug, Title: h.Title, Type: string(h.Type), Project: h.Project, Trust: h.Trust.String(), State: string(h.State), Time: stamp(h.UpdatedAt), Size: h.Size,
-		Why: h.Why, Words: h.Words, SupersededBy: h.SupersededBy}
+		Why: h.Why, Words: h.Words, SupersededBy: h.SupersededBy, Partly: h.PartlySupersededBy, Contradicts: h.Contradicts}
 	if !h.When.IsZero() {
 		out.When = h.When.Format(time.RFC3339)
 	}

@@ -37,7 +37,7 @@ func opening(_ context.Context, p proposals.Proposal) (proposals.Opened, error) 
 		return proposals.Opened{}, err
 	}
 	text, err := u.Planted()
-	return proposals.Opened{Text: text, Source: transplant.Source(u.Author)}, err
+	return proposals.Opened{Text: text, Source: transplant.Source(u.Author), D: u.D, CreatedAt: u.CreatedAt}, err
 }
 
 // originOf opens the origin of a proposal. Who passes on what he has not signed
@@ -60,6 +60,9 @@ type plantedOut struct {
 	Error  string `json:"error,omitempty"`
 	ID     string `json:"id,omitempty"` // of the proposal
 	Status string `json:"status"`       // "taken", "open" or "left"
+	// Corrects says that what is there is an earlier version: it is replaced if this
+	// one is named.
+	Corrects bool `json:"corrects,omitempty"`
 }
 
 func plantedFor(u transplant.Unit) plantedOut {
@@ -73,6 +76,8 @@ func (p plantedOut) line() string {
 		return fmt.Sprintf("left  %s: %s", from, p.Error)
 	case p.Again:
 		return fmt.Sprintf("%s  there already, from %s", p.Slug, from)
+	case p.Corrects:
+		return fmt.Sprintf("%s  open: corrects what is there, from %s  id %s", p.Slug, from, p.ID[:shortID])
 	case p.Status == "open":
 		return fmt.Sprintf("%s  open, from %s  id %s", p.Slug, from, p.ID[:shortID])
 	}

@@ -22,6 +22,7 @@ import (
 	"engramd/internal/snapshot/bundle"
 	"engramd/internal/transplant"
 	"engramd/nips/nipae"
+	"engramd/nips/unit"
 )
 
 // giving says what is given, to whom and how.
@@ -42,8 +43,9 @@ func (a *app) transplantGiveCommand() *cobra.Command {
 	c := a.command(&cobra.Command{
 		Use:   "give --to PUBKEY [SLUG...] [--prefix PREFIX] [--query WORDS] [--file FILE --recipient AGE] [--dry-run] [--json]",
 		Short: "Give memories to another agent",
-		Long: `Give memories to another agent: those that are named, that begin with a prefix, or that
-recall finds for a query. Each is proposed to it with the event that this agent signed;
+		Long: `Give memories to another agent: those that are named, or those that are active and begin
+with a prefix, or that recall finds for a query. Of one that is superseded, the newer one
+is named instead; given again, a later version is offered as a correction. Each is proposed to it with the event that this agent signed;
 it accepts or rejects (transplant take), and must list this key (proposals.from). Over
 relays texts have up to 24 KiB.
 
@@ -145,11 +147,11 @@ func (a *app) wanted(ctx context.Context, g giving, named []string) (slugs []nip
 		return slugs, nil
 	}
 	err = a.withView(ctx, 0, func(v recollect.View) (seen, error) {
-		found, err := recollect.Recall(v, recollect.Query{Text: g.query}, time.Now())
+		found, err := recollect.Recall(v, recollect.Query{Text: g.query, Holds: true}, time.Now())
 		for _, h := range found.Hits {
 			slugs = append(slugs, nipae.Slug(h.Slug))
 		}
-		return seen{}, err
+		return seen{len(found.Hits), func(viewOut) error { return nil }}, err
 	})
 	return slugs, err
 }
@@ -167,7 +169,11 @@ func (a *app) gathered(ctx context.Context, m *client.Memory, g giving, wanted [
 	ids := map[string]client.Entry{}
 	for _, e := range l.Memories {
 		picked := slices.Contains(wanted, e.Slug)
-		if picked || prefix != "" && strings.HasPrefix(string(e.Slug), prefix) && !remember.Reserved(e.Slug) {
+		state := unit.Parse(e.Text).Fields().State
+		if picked && state == unit.Superseded {
+			return nil, a.superseded(l, e.Slug)
+		}
+		if picked || prefix != "" && strings.HasPrefix(string(e.Slug), prefix) && !remember.Reserved(e.Slug) && state == unit.Active {
 			ids[e.ID] = e
 		}
 		if picked {
@@ -205,6 +211,24 @@ func (a *app) gathered(ctx context.Context, m *client.Memory, g giving, wanted [
 	}
 	slices.SortFunc(units, func(x, y given) int { return strings.Compare(string(x.Slug), string(y.Slug)) })
 	return units, nil
+}
+
+// superseded says that a memory is not given, and which one took its place.
+func (a *app) superseded(l client.Listing, slug nipae.Slug) error {
+	held := make([]recollect.Held, 0, len(l.Memories))
+	for _, e := range l.Memories {
+		held = append(held, recollect.Held{Head: recollect.Head{Slug: string(e.Slug), UpdatedAt: e.CreatedAt}, Text: e.Text})
+	}
+	newer := "nothing that is there"
+	if all, err := recollect.Load(held, recollect.State{}); err == nil {
+		_ = all.Read(context.Background(), func(v recollect.View) error { // texts in memory
+			if by := v.Index().Standing(string(slug)).SupersededBy; len(by) > 0 {
+				newer = strings.Join(by, ", ")
+			}
+			return nil
+		})
+	}
+	return usagef("%s is superseded by %s: what holds is given", slug, newer)
 }
 
 // signed makes the origin of one memory; what it proves must be what is there.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,8 +36,11 @@ signed by that agent; who gives must be the owner or listed in the profile
 (proposals.from).
 
 They are written below mem/from/ and this agent's name for the giver, external, with
-source transplant:npub… and derived_from the event. What is there already stays: a
-memory at the same place is a conflict, and is left. Accepting a proposal answers it.
+source transplant:npub… and derived_from the event. What is there already stays: another
+memory at the same place is a conflict, and is left. A later version of what was taken,
+which the same agent signed at the same address, is shown as open if nothing was changed
+in what is there: it takes its place if it is named by ID, with --file too. Accepting a
+proposal answers it.
 
 Exit code 6 if some of it is not what an agent has signed; what was right is taken.`,
 		Example: `  engramctl transplant take --dry-run
@@ -51,9 +56,6 @@ Exit code 6 if some of it is not what an agent has signed; what was right is tak
 }
 
 func (a *app) take(ctx context.Context, t taking, ids []string) error {
-	if t.file != "" && len(ids) > 0 {
-		return usagef("a file has no ids: name one of both")
-	}
 	var packed *transplant.Package
 	return a.withInbox(ctx, func(ctx context.Context, m *client.Memory, b *proposals.Box) (err error) {
 		var out []plantedOut
@@ -62,7 +64,7 @@ func (a *app) take(ctx context.Context, t taking, ids []string) error {
 			if packed, err = a.unpacked(t, m.Agent()); err != nil {
 				return err
 			}
-			out, wrong, err = a.takeFile(ctx, b, t, packed)
+			out, wrong, err = a.takeFile(ctx, b, t, packed, ids)
 		} else {
 			out, wrong, err = a.takeOpen(ctx, b, t, ids)
 		}
@@ -101,13 +103,19 @@ func (a *app) unpacked(t taking, agent string) (*transplant.Package, error) {
 	return &p, err
 }
 
-// takeFile writes what a file has.
-func (a *app) takeFile(ctx context.Context, b *proposals.Box, t taking, p *transplant.Package) (out []plantedOut, wrong, err error) {
+// takeFile writes what a file has, or of that what is named by ids of events.
+func (a *app) takeFile(ctx context.Context, b *proposals.Box, t taking, p *transplant.Package, ids []string) (out []plantedOut, wrong, err error) {
 	name := b.NameOf(p.Giver)
 	if name == "" {
 		return nil, nil, usagef("%s is neither the owner nor listed (proposals.from): nothing of it is taken", npub(p.Giver))
 	}
+	names := func(id string) bool {
+		return slices.ContainsFunc(ids, func(part string) bool { return len(part) >= proposals.MinID && strings.HasPrefix(id, part) })
+	}
 	for _, o := range p.Origins {
+		if len(ids) > 0 && !names(o.Event.ID) {
+			continue
+		}
 		u, err := o.Open()
 		if err != nil {
 			wrong = err
@@ -116,11 +124,17 @@ func (a *app) takeFile(ctx context.Context, b *proposals.Box, t taking, p *trans
 		}
 		one := plantedFor(u)
 		slug, err := nipae.ParseSlug(proposals.FromPrefix + name + "/" + transplant.Rest(u.Slug))
-		if err == nil && t.dryRun {
+		given := proposals.Proposal{Proposer: p.Giver, Act: proposals.Write, Slug: slug, Base: client.BaseNone, Origin: o.JSON(), CreatedAt: p.CreatedAt}
+		if err == nil && len(ids) == 0 {
+			one.Corrects, err = b.Corrects(ctx, b.Item(given))
+		}
+		if err == nil && one.Corrects {
+			one.Slug, one.Status, one.ID = string(slug), "open", u.ID
+		} else if err == nil && t.dryRun {
 			one.Slug, one.Status = string(slug), "taken"
 		} else if err == nil {
 			var done proposals.Accepted
-			done, err = b.Take(ctx, proposals.Proposal{Proposer: p.Giver, Act: proposals.Write, Slug: slug, Base: client.BaseNone, Origin: o.JSON(), CreatedAt: p.CreatedAt}, t.o)
+			done, err = b.Take(ctx, given, t.o)
 			one.Slug, one.Again, one.Status = string(done.Slug), done.Again, "taken"
 		}
 		if stops(err) {
@@ -130,6 +144,9 @@ func (a *app) takeFile(ctx context.Context, b *proposals.Box, t taking, p *trans
 			one.Status, one.Error = "left", leftWhy(err)
 		}
 		out = append(out, one)
+	}
+	if len(out) == 0 {
+		return nil, nil, usagef("the file has no memory with such an id (8 digits or more)")
 	}
 	return out, wrong, nil
 }
@@ -168,7 +185,10 @@ func (a *app) takeOpen(ctx context.Context, b *proposals.Box, t taking, ids []st
 			one.Was, one.From, one.Time = string(item.Slug), npub(item.Proposer), stamp(item.CreatedAt)
 		} else if slug, targetErr := item.Target(); targetErr != nil || t.dryRun {
 			one.Slug, one.Status, err = string(slug), "open", targetErr
-		} else {
+		} else if one.Corrects, err = b.Corrects(ctx, item); len(ids) == 0 && err == nil && one.Corrects {
+			one.Slug, one.Status = string(slug), "open"
+		} else if err == nil {
+			one.Corrects = false
 			var done proposals.Accepted
 			done, err = b.AcceptItem(ctx, item, t.o)
 			one.Slug, one.Again, one.Status = string(done.Slug), done.Again, "taken"

@@ -92,6 +92,7 @@ it, in at most 9,500 characters:
 
   the core, 4,000 characters of it
   the narrative, the agent's story of itself (mem/narrative), 1,500
+  a line for each of both that rests on something superseded
   the memory of the project that the working folder is of, 1,500
   the intentions that are due, 800
   what waits: episodes that are not consolidated, plans that were begun, or that wait

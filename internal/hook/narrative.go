@@ -40,3 +40,11 @@ func Narrative(m Measure, text string, c Copy) Section {
 	title := "[Agent Memory — narrative" + c.mark() + "]\n"
 	return Section{Text: title + body, Budget: m(title) + NarrativeBudget, Rest: "memory_read of " + NarrativeSlug + " gives all of it"}
 }
+
+// Rests is the section with lines about what core and narrative rest on.
+func Rests(lines string, c Copy) Section {
+	if lines == "" {
+		return Section{}
+	}
+	return Section{Text: "[Agent Memory — superseded" + c.mark() + "]\n" + lines}
+}

@@ -23,6 +23,8 @@ type Unit struct {
 	Slug    string
 	Text    string
 	Updated time.Time
+	// Note says how it stands, beside its slug; "" for nothing.
+	Note string
 }
 
 // Memory is what is known of a project on this machine.
@@ -97,8 +99,8 @@ func Project(m Measure, p Memory) (Section, []Unit) {
 	more := 0
 	for _, u := range shown {
 		d := unit.Parse(u.Text)
-		text := "## " + u.Slug + "\n" + lines(d.Body()) + "\n"
-		short := titled(u.Slug, d)
+		text := "## " + u.named() + "\n" + lines(d.Body()) + "\n"
+		short := titled(u, d)
 		switch {
 		case m(text) <= left-m(moreLine(len(shown))):
 			body.WriteString(text)
@@ -131,7 +133,7 @@ func Titles(p Memory) string {
 	fmt.Fprintf(&out, "[Agent Memory — project %s%s]\nWhat is remembered, by title; memory_read gives a text, memory_recall answers questions.\n", p.Project, unconfirmed(p.AsOf, p.Stale))
 	more := 0
 	for _, u := range shown {
-		l := titled(u.Slug, unit.Parse(u.Text))
+		l := titled(u, unit.Parse(u.Text))
 		if out.Len()+len(l)+len(moreLine(len(shown))) > TitlesBudget {
 			more++
 			continue
@@ -147,7 +149,14 @@ func Titles(p Memory) string {
 // maxTitle is how much of a title is shown, in characters.
 const maxTitle = 80
 
-func titled(slug string, d unit.Doc) string { return slug + ": " + d.Heading(maxTitle) + "\n" }
+func titled(u Unit, d unit.Doc) string { return u.named() + ": " + d.Heading(maxTitle) + "\n" }
+
+func (u Unit) named() string {
+	if u.Note == "" {
+		return u.Slug
+	}
+	return u.Slug + " (" + u.Note + ")"
+}
 
 func moreLine(n int) string { return fmt.Sprintf("(%d more: memory_list shows them)\n", n) }
 

@@ -24,6 +24,8 @@ type Episode struct {
 	When       time.Time
 	// Weight is salience × activation.
 	Weight float64
+	// Note says how it stands, beside its slug; "" for nothing.
+	Note string
 }
 
 // Alive orders episodes by their weight, the most alive first.
@@ -56,7 +58,11 @@ func Replay(m Measure, episodes []Episode, c Copy, budget int) (Section, []Unit)
 	}
 	var all []shown
 	for _, e := range episodes[:min(len(episodes), MaxReplay)] {
-		head := "## " + e.Slug + " (" + stamp(e.When) + ")\n"
+		head := "## " + e.Slug + " (" + stamp(e.When)
+		if e.Note != "" {
+			head += "; " + e.Note
+		}
+		head += ")\n"
 		body := lines(unit.Parse(e.Text).Body())
 		short := m.cut(body, episodeBudget, "memory_read gives all of it")
 		if text := head + short; body != "" && m(text) <= left {

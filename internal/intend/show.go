@@ -40,6 +40,8 @@ type Item struct {
 	Occurrence
 	May   bool    // by its trigger
 	Share float64 // of the trigger, that the text says
+	// Superseded names what took the place of what it rests on.
+	Superseded []string
 }
 
 // Look returns what comes up: what is open, the longest first, and then what may
@@ -70,7 +72,11 @@ func Look(v recollect.View, a Ask) []Item {
 		return cmp.Or(a.Intention.Due.Compare(b.Intention.Due), strings.Compare(a.Slug, b.Slug))
 	})
 	slices.SortFunc(may, func(a, b Item) int { return cmp.Or(cmp.Compare(b.Share, a.Share), strings.Compare(a.Slug, b.Slug)) })
-	return append(due, may[:min(len(may), maxMay)]...)
+	all := append(due, may[:min(len(may), maxMay)]...)
+	for i := range all {
+		all[i].Superseded = v.Index().Standing(all[i].Slug).PartlySupersededBy
+	}
+	return all
 }
 
 // each calls do with the intentions that a filter allows, by slug.
@@ -127,7 +133,13 @@ func (i Item) Line() string {
 }
 
 // head is what stands before its text.
-func (i Item) head() string { return fmt.Sprintf("- %s (%s): ", i.Slug, i.Why()) }
+func (i Item) head() string {
+	why := i.Why()
+	if len(i.Superseded) > 0 {
+		why += "; rests on what was superseded by " + strings.Join(i.Superseded, ", ")
+	}
+	return fmt.Sprintf("- %s (%s): ", i.Slug, why)
+}
 
 // Why says why it comes up.
 func (i Item) Why() string {

@@ -39,6 +39,8 @@ type foundOut struct {
 	State        string   `json:"state"`
 	When         string   `json:"when,omitempty" jsonschema:"what it is of"`
 	SupersededBy []string `json:"superseded_by,omitempty"`
+	Partly       []string `json:"partly_superseded_by,omitempty"`
+	Contradicts  []string `json:"contradicts,omitempty"`
 	Words        []string `json:"words,omitempty" jsonschema:"of the query, that it has"`
 }
 
@@ -139,7 +141,7 @@ func (s *Server) rerank(ctx context.Context, q *recollect.Query) (failed bool, e
 
 func foundOf(h recollect.Hit) foundOut {
 	out := foundOut{brief: brief{Slug: h.Slug, Title: h.Title, Size: h.Size, UpdatedAt: stamp(h.UpdatedAt)}, Type: string(h.Type), Project: h.Project,
-		Trust: h.Trust.String(), State: string(h.State), SupersededBy: h.SupersededBy, Words: h.Words}
+		Trust: h.Trust.String(), State: string(h.State), SupersededBy: h.SupersededBy, Partly: h.PartlySupersededBy, Contradicts: h.Contradicts, Words: h.Words}
 	if !h.When.IsZero() {
 		out.When = h.When.Format(time.RFC3339)
 	}

@@ -37,6 +37,12 @@ type Unit struct {
 	Feedback Feedback
 	// Held says why it may never be archived; "" where it may.
 	Held string
+	// Corrects are superseded units in whose place it stands: it is as active as they
+	// are.
+	Corrects []Unit
+	// After are slugs that are archived before it or not without it: what would be
+	// found in its place.
+	After []string
 }
 
 // Use says how often a memory was used, and when last.
@@ -52,8 +58,16 @@ type Feedback struct{ Useful, Wrong int64 }
 func Tokens(bytes int) int { return max(1, bytes/tokenBytes) }
 
 // Activation says how likely a unit is to be needed: what it was used, what it
-// says, and a little for being new.
+// says, and a little for being new; or what it corrects, if that is more.
 func (u Unit) Activation(now time.Time) float64 {
+	most := u.own(now)
+	for _, c := range u.Corrects {
+		most = max(most, c.own(now))
+	}
+	return most
+}
+
+func (u Unit) own(now time.Time) float64 {
 	return math.Log2(1+u.used(now)) + u.Information + share(u.Salience) + u.Feedback.bias() + freshness*faded(age(u.Created, now))
 }
 

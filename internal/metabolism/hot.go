@@ -54,22 +54,40 @@ func HotSet(units []Unit, budget int, now time.Time) []Active {
 
 // Candidates returns the units that could be archived so that the rest fit into
 // so many tokens, the largest and least active first; none if all do. What is
-// held is never one of them, so that the rest may still be too much.
+// held is never one of them, so that the rest may still be too much. A correction
+// follows all that would be found in its place, or is none of them.
 func Candidates(units []Unit, budget int, now time.Time) []Active {
 	total := Total(units)
 	if total <= budget {
 		return nil
 	}
 	ranked := Ranked(units, now)
+	there := make(map[string]bool, len(ranked))
+	for _, u := range ranked {
+		there[u.Slug] = true
+	}
 	var all []Active
+	waits := map[string][]Active{} // by what has to go first
+	var take func(u Active)
+	take = func(u Active) {
+		if total <= budget || !there[u.Slug] || slices.ContainsFunc(u.After, func(s string) bool { return there[s] }) {
+			return
+		}
+		there[u.Slug] = false
+		total -= u.Tokens
+		all = append(all, u)
+		for _, w := range waits[u.Slug] {
+			take(w)
+		}
+	}
 	for _, u := range slices.Backward(ranked) {
-		if total <= budget {
-			break
+		if u.Held != "" {
+			continue
 		}
-		if u.Held == "" {
-			total -= u.Tokens
-			all = append(all, u)
+		for _, s := range u.After {
+			waits[s] = append(waits[s], u)
 		}
+		take(u)
 	}
 	return all
 }

@@ -41,9 +41,17 @@ func NewReader(k Known, says map[string]float64, core string) Reader {
 func (r Reader) Unit(t Text) (Unit, bool) {
 	d := unit.Parse(t.Text)
 	f := d.Fields()
-	if f.State != unit.Active {
-		return Unit{}, false
-	}
+	return r.unit(t, d, f), f.State == unit.Active
+}
+
+// Superseded makes one of a text that is superseded; false if it is not.
+func (r Reader) Superseded(t Text) (Unit, bool) {
+	d := unit.Parse(t.Text)
+	f := d.Fields()
+	return r.unit(t, d, f), f.State == unit.Superseded
+}
+
+func (r Reader) unit(t Text, d unit.Doc, f unit.Fields) Unit {
 	u := Unit{Slug: t.Slug, Tokens: Tokens(len(t.Text)), Created: f.Created.Time, Uses: r.known.Uses[t.Slug], Information: r.says[t.Slug],
 		Feedback: r.known.Feedback[t.Slug], Held: r.held(t.Slug, f, d.Trust())}
 	if u.Created.IsZero() {
@@ -52,7 +60,7 @@ func (r Reader) Unit(t Text) (Unit, bool) {
 	if f.HasSalience {
 		u.Salience = f.Salience
 	}
-	return u, true
+	return u
 }
 
 // held says why a unit is never archived, "" if it may be.

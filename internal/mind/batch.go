@@ -25,7 +25,9 @@ func (b *batch) show(s *seen, role Role, alike ...Alike) bool {
 		return true
 	}
 	text, ok := b.view.Text(s.slug)
-	u := Shown{Slug: s.slug, Hash: s.hash, Role: role, Alike: alike}
+	standing := b.view.Index().Standing(s.slug)
+	standing.Contradicts = nil // Alike says it
+	u := Shown{Slug: s.slug, Hash: s.hash, Role: role, Alike: alike, Note: strings.Join(standing.Notes(), "; ")}
 	size := len(u.written(text))
 	if !ok || size > b.left {
 		return false

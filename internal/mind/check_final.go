@@ -20,6 +20,9 @@ func (c *checker) final() error {
 		if archived > MaxArchived && c.plan.Kind != Archive {
 			return c.fail(i, "one plan archives %d units at most", MaxArchived)
 		}
+		if other := c.leaves(d); other != "" {
+			return c.fail(i, "%s corrects what %s says, which would be found in its place: archive that too", d.slug, other)
+		}
 		if d.consider && d.state != unit.Active && !c.stands(d.slug) {
 			return c.fail(i, "%s would be neither active nor in derived_from of a unit that is: write what follows from it first", d.slug)
 		}
@@ -30,6 +33,20 @@ func (c *checker) final() error {
 		}
 	}
 	return c.oneNarrative()
+}
+
+// leaves returns what would be found in place of a unit that is archived; "" for
+// nothing.
+func (c *checker) leaves(d *draft) string {
+	if d.state != unit.Archived || d.fields.State == unit.Archived {
+		return ""
+	}
+	for _, slug := range c.o.View.Index().Holds(d.slug) {
+		if other := c.drafts[slug]; other == nil || other.state == unit.Active {
+			return slug
+		}
+	}
+	return ""
 }
 
 // stands reports whether a unit that is active after the plan is derived from an

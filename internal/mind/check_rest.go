@@ -112,8 +112,8 @@ func (c *checker) archive(i int, op Op) error {
 	head, _, _ := c.text(core)
 	f := &d.fields
 	switch {
-	case d.role != Episode && d.role != Stale:
-		return c.fail(i, "only episodes of this plan are archived, and units that it shows as stale: %s is neither", d.slug)
+	case d.role != Episode && d.role != Stale && d.role != Outdated:
+		return c.fail(i, "only episodes of this plan are archived, and units that it shows as stale or outdated: %s is none of them", d.slug)
 	case f.State == unit.Archived || f.State == unit.Superseded:
 		return c.fail(i, "%s is %s already", d.slug, f.State)
 	case f.Trust == unit.Told:

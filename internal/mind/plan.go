@@ -27,6 +27,7 @@ type Role string
 const (
 	Episode       Role = "episode"   // waits to be consolidated
 	Beside        Role = "beside"    // looks like an episode, or contradicts a unit
+	Outdated      Role = "outdated"  // it rests on what is superseded
 	Stale         Role = "stale"     // old and not used: it may be archived
 	Orphan        Role = "orphan"    // nothing links to it, and it links to nothing
 	NarrativeRole Role = "narrative" // who the agent is
@@ -39,6 +40,8 @@ type Shown struct {
 	Hash  string  `json:"hash"` // of the whole text: see Hash
 	Role  Role    `json:"role"`
 	Alike []Alike `json:"alike,omitempty"`
+	// Note says what took the place of it, or of what it rests on.
+	Note string `json:"note,omitempty"`
 }
 
 // Alike is a unit that looks like another one, or says that it contradicts it.

@@ -66,6 +66,7 @@ func Prepare(v recollect.View, o PrepareOptions) (Plan, error) {
 	b.narrative()
 	b.contradictions(b.left / 8)
 	b.episodes(line[:min(len(line), o.MaxEpisodes)], b.left*4/5)
+	b.aside(m.outdated(o), Outdated)
 	b.aside(m.stale(o), Stale)
 	b.aside(m.orphans(o), Orphan)
 	return Plan{

@@ -31,6 +31,7 @@ type memory struct {
 	slugs  []string
 	inward map[string]bool // something links there
 	core   map[string]bool // the core does
+	own    *seen           // the core itself; nil without one
 }
 
 // scan reads every unit once. What is reserved takes no part: it is not the
@@ -42,7 +43,7 @@ func scan(v recollect.View) *memory {
 		switch {
 		case !ok || recollect.Reserved(h.Slug):
 		case h.Slug == core:
-			m.core = linkedFrom(text)
+			m.core, m.own = linkedFrom(text), &seen{slug: core, hash: Hash(text), written: time.Unix(h.UpdatedAt, 0).UTC()}
 		default:
 			m.add(h, text)
 		}
@@ -131,16 +132,29 @@ func (m *memory) line(offered map[string]int) []*seen {
 // use it takes those that were not written for long and that nothing links to.
 func (m *memory) stale(o PrepareOptions) []*seen {
 	return m.some(o, func(s *seen) bool {
-		f := &s.fields
+		f, holds := &s.fields, m.view.Index().Holds
 		switch {
 		case f.State != unit.Active, f.Trust == unit.Told, f.Pin, m.core[s.slug], s.waits(),
 			f.Type == unit.Narrative, f.Type == unit.Prospective:
 			return false
 		case o.Stale != nil:
-			return o.Stale(s.slug)
+			return o.Stale(s.slug) && holds(s.slug) == nil
 		}
-		return o.Now.Sub(s.written) >= staleAfter && !m.inward[s.slug]
+		return o.Now.Sub(s.written) >= staleAfter && !m.inward[s.slug] && holds(s.slug) == nil
 	})
+}
+
+// outdated returns the core, and other units that rest on what is superseded.
+func (m *memory) outdated(o PrepareOptions) []*seen {
+	all := m.view.Index().Outdated()
+	found := m.some(o, func(s *seen) bool {
+		_, ok := slices.BinarySearch(all, s.slug)
+		return ok && !s.waits()
+	})
+	if _, ok := slices.BinarySearch(all, core); ok && m.own != nil {
+		found = append([]*seen{m.own}, found...)
+	}
+	return found
 }
 
 // orphans returns facts that have no link to or from anything that is there.

@@ -22,13 +22,14 @@ const (
 )
 
 // roles in the order in which units stand in the text, each with its heading.
-var roles = []Role{Episode, Drawn, Beside, NarrativeRole, Stale, Orphan}
+var roles = []Role{Episode, Drawn, Beside, NarrativeRole, Outdated, Stale, Orphan}
 
 var headings = map[Role]string{
 	Episode:       "Episodes that wait",
 	Drawn:         "Drawn at random",
 	Beside:        "What is known beside them",
 	NarrativeRole: "Narrative",
+	Outdated:      "Outdated: what they rest on was superseded",
 	Stale:         "Stale: hardly used, may be archived",
 	Orphan:        "Orphans: nothing links to them",
 }
@@ -96,6 +97,9 @@ func (u Shown) written(text string) string {
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "### %s (%s)\n", u.Slug, strings.Join(about, "; "))
+	if u.Note != "" {
+		out.WriteString("(" + u.Note + ")\n")
+	}
 	for _, a := range u.Alike {
 		out.WriteString(a.line())
 	}
@@ -145,7 +149,7 @@ func (u Shown) most(body string) (shown string, rest int) {
 	switch u.Role {
 	case NarrativeRole:
 		room = maxNarrated
-	case Stale, Orphan:
+	case Outdated, Stale, Orphan:
 		room = maxAsideText
 	}
 	at := 0

@@ -77,7 +77,7 @@ func (b *Box) AcceptItem(ctx context.Context, item Item, o AcceptOptions) (done 
 // relay, and answers nobody. Errors are those of AcceptItem, and ErrForbidden for a
 // key that is not listed.
 func (b *Box) Take(ctx context.Context, p Proposal, o AcceptOptions) (done Accepted, err error) {
-	item := Item{Proposal: p, FromOwner: p.Proposer == b.o.Memory.Owner(), Name: b.listed[p.Proposer]}
+	item := b.Item(p)
 	done.Item = item
 	if !item.FromOwner && item.Name == "" {
 		return done, fmt.Errorf("%w: it is by a key that is not listed", ErrForbidden)
@@ -92,6 +92,11 @@ func (b *Box) Take(ctx context.Context, p Proposal, o AcceptOptions) (done Accep
 	return done, err
 }
 
+// Item is a proposal as this Box has it.
+func (b *Box) Item(p Proposal) Item {
+	return Item{Proposal: p, FromOwner: p.Proposer == b.o.Memory.Owner(), Name: b.listed[p.Proposer]}
+}
+
 // NameOf returns what a key is called here; "" for one that is neither the owner's
 // nor listed.
 func (b *Box) NameOf(key string) string {
@@ -104,10 +109,11 @@ func (b *Box) NameOf(key string) string {
 // write does what is proposed, or finds it done.
 func (b *Box) write(ctx context.Context, done *Accepted, o AcceptOptions) error {
 	item, slug := done.Item, done.Slug
-	text, source, err := b.text(ctx, done)
+	text, opened, err := b.text(ctx, done)
 	if err != nil {
 		return err
 	}
+	source := opened.Source
 	head, status, err := b.o.Memory.Get(ctx, slug)
 	done.Status = status
 	if err != nil && !errors.Is(err, client.ErrNotFound) && !errors.Is(err, client.ErrTombstone) {
@@ -118,6 +124,11 @@ func (b *Box) write(ctx context.Context, done *Accepted, o AcceptOptions) error 
 			done.Entry, done.Again, done.Trust = head, true, unit.Parse(head.Text).Trust()
 			return nil
 		}
+		if item.Base == client.BaseNone && opened.corrects(head.Text) {
+			item.Base = head.Hash
+		}
+	}
+	if !at(head, item.Base) || item.removedSince(head) {
 		conflict := &client.ConflictError{Reason: "the proposal was made for another text"}
 		if head.ID != "" {
 			conflict.Theirs = &head
@@ -170,21 +181,23 @@ func (b *Box) unwritten(done *Accepted, err error) error {
 
 // text returns what is proposed, before anything is stamped: the text of a write
 // or an edit, that of an old version, or none.
-func (b *Box) text(ctx context.Context, done *Accepted) (text, source string, err error) {
+func (b *Box) text(ctx context.Context, done *Accepted) (text string, opened Opened, err error) {
 	item := done.Item
 	switch {
 	case item.Act == Restore:
 		old, status, err := b.o.Memory.At(ctx, item.Slug, client.When{ID: item.Version})
 		done.Status = status
 		if err != nil {
-			return "", "", fmt.Errorf("the version to restore: %w", err)
+			return "", opened, fmt.Errorf("the version to restore: %w", err)
 		}
-		return old.Text, item.source(), nil
+		return old.Text, Opened{Source: item.source()}, nil
 	case item.Origin == nil:
-		return item.Text, item.source(), nil
+		return item.Text, Opened{Source: item.source()}, nil
 	}
-	opened, err := b.opened(ctx, item)
-	return opened.Text, opened.Source, err
+	if opened, err = b.opened(ctx, item); err == nil {
+		text, err = item.marked(opened)
+	}
+	return text, opened, err
 }
 
 // Text returns the whole text that a proposal brings, as it is to be read before it

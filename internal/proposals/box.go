@@ -67,6 +67,9 @@ type Near struct {
 type Opened struct {
 	Text   string // with what says where it is from, beside what accepting stamps
 	Source string
+	// D and CreatedAt are the address and the time of the event; D may be "".
+	D         string
+	CreatedAt int64
 }
 
 // Options are what a Box is made of.

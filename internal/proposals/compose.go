@@ -54,7 +54,23 @@ func (i Item) source() string {
 // dropped are the fields that others' texts have not: they would decide over the
 // agent's own memory, or have it do something.
 var dropped = []string{"supersedes", "pin", "path", "due", "every", "until", "snoozed", "trigger", "where", "action", "state",
-	"propose", "slug", "base", "version", "why", "vouch"}
+	"propose", "slug", "base", "version", "why", "vouch", originKey}
+
+// plain returns a text of others without the fields that it has not. What an agent
+// has signed keeps its state: what holds no more there is not made to hold here.
+func (i Item) plain(d unit.Doc) (unit.Doc, error) {
+	changes := make([]unit.Change, 0, len(dropped)+1)
+	for _, key := range dropped {
+		if i.Origin == nil || key != "state" && key != originKey {
+			changes = append(changes, unit.Remove(key))
+		}
+	}
+	if d.Fields().Type == unit.Prospective || d.Fields().Type == unit.Narrative {
+		changes = append(changes, unit.Remove("type"))
+	}
+	text, err := d.Edit(changes...)
+	return unit.Parse(text), err
+}
 
 // composed returns the text that a proposed one becomes in the place of old (""
 // for none).
@@ -70,18 +86,11 @@ func (i Item) composed(slug nipae.Slug, old, text, source string, now time.Time)
 	}
 	switch {
 	case !i.FromOwner || i.Origin != nil:
-		changes := make([]unit.Change, 0, len(dropped)+1)
-		for _, key := range dropped {
-			changes = append(changes, unit.Remove(key))
-		}
-		if d.Fields().Type == unit.Prospective || d.Fields().Type == unit.Narrative {
-			changes = append(changes, unit.Remove("type"))
-		}
-		plain, err := d.Edit(changes...)
+		plain, err := i.plain(d)
 		if err != nil {
 			return "", err
 		}
-		d, stamp.Most = unit.Parse(plain), unit.External
+		d, stamp.Most = plain, unit.External
 	case i.Act == Write || i.Vouch:
 		// What the owner calls less than told himself is not raised.
 		stamp.Most, stamp.Reset = unit.Told, true
@@ -125,7 +134,11 @@ func (i Item) same(slug nipae.Slug, head, text, source string) bool {
 
 // unstamped returns a text without the fields that accepting sets.
 func unstamped(text string) string {
-	plain, err := unit.Parse(text).Edit(unit.Remove("created"), unit.Remove("source"), unit.Remove("session"), unit.Remove("consolidated"), unit.Remove("trust"))
+	changes := make([]unit.Change, 0, len(stamped))
+	for _, key := range stamped {
+		changes = append(changes, unit.Remove(key))
+	}
+	plain, err := unit.Parse(text).Edit(changes...)
 	if err != nil {
 		return text
 	}

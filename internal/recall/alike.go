@@ -23,7 +23,7 @@ func (x *Index) collapse(hits []Hit, texts Texts) []Found {
 		text, ok := texts(h.Slug)
 		set := x.stems(text)
 		at := slices.IndexFunc(sets, func(o map[string]bool) bool { return common(o, set) >= duplicate })
-		if !ok || at < 0 {
+		if !ok || at < 0 || h.marked() || all[at].marked() {
 			all, sets = append(all, Found{Hit: h}), append(sets, set)
 			continue
 		}

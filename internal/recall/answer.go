@@ -44,24 +44,24 @@ type Alike struct {
 // Recall returns the best that a query finds by a reason of their own, best first,
 // with all its phrases, near duplicates beside the best of them.
 func (x *Index) Recall(q Query, w Weights, texts Texts) []Found {
-	hits := x.fitting(q, w, texts)
-	for i := range hits {
-		hits[i].SupersededBy = x.supersededBy(&hits[i])
-	}
-	return x.collapse(hits, texts)
+	a, s, hits := x.fitting(q, w, texts)
+	return x.collapse(x.settle(&a, &s, hits), texts)
 }
 
 // Fitting is how many Recall finds, near duplicates counted each.
-func (x *Index) Fitting(q Query, w Weights, texts Texts) int { return len(x.fitting(q, w, texts)) }
+func (x *Index) Fitting(q Query, w Weights, texts Texts) int {
+	_, _, hits := x.fitting(q, w, texts)
+	return len(hits)
+}
 
-func (x *Index) fitting(q Query, w Weights, texts Texts) []Hit {
-	a := x.read(q, w)
+func (x *Index) fitting(q Query, w Weights, texts Texts) (a asked, s scored, hits []Hit) {
+	a = x.read(q, w)
 	most := maxHits
 	if a.phrases != nil {
 		most = maxPhrased
 	}
-	s := x.words(a.terms, w)
-	hits := x.rank(q, w, &a, &s, most)
+	s = x.words(&a, w)
+	hits = x.rank(q, w, &a, &s, most)
 	if a.phrases != nil {
 		hits = slices.DeleteFunc(hits, func(h Hit) bool {
 			text, ok := texts(h.Slug)
@@ -70,7 +70,7 @@ func (x *Index) fitting(q Query, w Weights, texts Texts) []Hit {
 	}
 	hits = cutTail(hits[:min(len(hits), maxHits)])
 	judge(hits, &a)
-	return hits
+	return a, s, hits
 }
 
 // cutTail leaves out what is much worse than the best.
@@ -81,22 +81,4 @@ func cutTail(hits []Hit) []Hit {
 		}
 		return h.Score < tail*hits[0].Score
 	})
-}
-
-// supersededBy returns the slugs that say that they replace a document which is
-// not active any more.
-func (x *Index) supersededBy(h *Hit) []string {
-	if h.State == "active" {
-		return nil
-	}
-	var by []string
-	for i := range x.docs {
-		for _, l := range x.docs[i].links {
-			if l.supersedes && l.target == h.Slug && !slices.Contains(by, x.docs[i].slug) {
-				by = append(by, x.docs[i].slug)
-			}
-		}
-	}
-	slices.Sort(by)
-	return by
 }

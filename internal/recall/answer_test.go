@@ -14,7 +14,7 @@ type library map[string]string
 
 func (l library) texts(slug string) (string, bool) { text, ok := l[slug]; return text, ok }
 
-func (l library) index(t *testing.T) *Index {
+func (l library) index(t testing.TB) *Index {
 	t.Helper()
 	var docs []Document
 	for slug, text := range l {

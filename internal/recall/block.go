@@ -96,12 +96,10 @@ func (f *Found) about() []string {
 	if f.Project != "" {
 		all = append([]string{"project " + f.Project}, all...)
 	}
-	if f.State != unit.Active {
+	if f.State != unit.Active && (f.State != unit.Superseded || len(f.SupersededBy) == 0) {
 		all = append(all, string(f.State))
 	}
-	if len(f.SupersededBy) > 0 {
-		all = append(all, "by "+strings.Join(f.SupersededBy, ", "))
-	}
+	all = append(all, f.Notes()...)
 	if !f.When.IsZero() {
 		all = append(all, f.When.Format(time.DateOnly))
 	}
@@ -114,12 +112,15 @@ func (f *Found) about() []string {
 
 // line is what is left of a unit that does not fit.
 func (f *Found) line(d unit.Doc) string {
-	title, slug := d.Heading(maxTitle), f.Slug
-	if f.Project != "" {
-		slug += " (project " + f.Project + ")"
-	}
+	title, about := d.Heading(maxTitle), f.Notes()
 	if f.Trust == unit.External {
-		return fmt.Sprintf("%s (external: somebody else's words): %q\n", slug, title)
+		title, about = fmt.Sprintf("%q", title), append([]string{"external: somebody else's words"}, about...)
 	}
-	return fmt.Sprintf("%s: %s\n", slug, title)
+	if f.Project != "" {
+		about = append([]string{"project " + f.Project}, about...)
+	}
+	if len(about) > 0 {
+		return fmt.Sprintf("%s (%s): %s\n", f.Slug, strings.Join(about, "; "), title)
+	}
+	return fmt.Sprintf("%s: %s\n", f.Slug, title)
 }

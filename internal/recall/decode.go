@@ -112,7 +112,7 @@ func (x *Index) decodeDocument(d *decoder) {
 		}
 	}
 	for range d.count(maxLinks) {
-		doc.links = append(doc.links, edge{d.text(), d.float(), d.number(bitSupersedes) == bitSupersedes})
+		doc.links = append(doc.links, edge{d.text(), d.float(), relation(d.number(uint64(contradicts)))})
 	}
 	x.docs = append(x.docs, doc)
 	x.bySlug[doc.slug] = id

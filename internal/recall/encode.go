@@ -31,8 +31,7 @@ const (
 	bitTimely = 1 << iota
 	bitAsks
 
-	bitEmotion    = 1
-	bitSupersedes = 1
+	bitEmotion = 1
 )
 
 // Encode returns the index as one blob, which Decode reads. It tidies up first:
@@ -100,11 +99,7 @@ func (x *Index) encodeDocument(e *encoder, d *document) {
 	for _, l := range d.links {
 		e.text(l.target)
 		e.float(l.strength)
-		bits := uint64(0)
-		if l.supersedes {
-			bits = bitSupersedes
-		}
-		e.number(bits)
+		e.number(uint64(l.kind))
 	}
 }
 

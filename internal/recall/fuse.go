@@ -41,7 +41,7 @@ func (x *Index) nearest(q Query, w Weights, a *asked) []best {
 	near := make([]best, len(x.docs))
 	for id := range x.docs {
 		doc := &x.docs[id]
-		if !x.may(q, a, doc) {
+		if !x.may(a, int32(id)) {
 			continue
 		}
 		var b best

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"engramd/nips/nipae"
 	"engramd/nips/unit"
 )
 
@@ -25,6 +27,8 @@ type Index struct {
 	older           bool // an older version divided its words
 	// langs counts the sections of each language.
 	langs [len(languages)]int
+	// follows is what follows from what is superseded; nil: not known yet.
+	follows atomic.Pointer[truth]
 }
 
 // posting is a section and how often it has the term, at most 255.
@@ -81,9 +85,9 @@ type document struct {
 }
 
 type edge struct {
-	target     string
-	strength   float32
-	supersedes bool
+	target   string
+	strength float32
+	kind     relation
 }
 
 // New returns an empty index.
@@ -124,6 +128,7 @@ func (x *Index) Put(d Document) error {
 	id := int32(len(x.docs))
 	x.docs = append(x.docs, doc)
 	x.bySlug[d.Slug] = id
+	x.follows.Store(nil)
 	head := spokenWords(naming(d.Slug) + "\n" + d.Description)
 	for _, text := range parts {
 		words := append(spokenWords(text), head...)
@@ -152,9 +157,17 @@ func keep(d Document) document {
 	}
 	doc.by, doc.tagged = peopleOf(d)
 	for _, l := range d.Links[:min(len(d.Links), maxLinks)] {
-		doc.links = append(doc.links, edge{strings.Clone(l.Target), share(l.Strength), l.Relation == "supersedes"})
+		doc.links = append(doc.links, edge{targetOf(l.Target), share(l.Strength), relationOf(l.Relation)})
 	}
 	return doc
+}
+
+// targetOf is the slug that a link names, which may lack mem/.
+func targetOf(name string) string {
+	if slug, err := nipae.NormalizeSlug(name); err == nil {
+		return strings.Clone(string(slug))
+	}
+	return strings.Clone(name)
 }
 
 // share is a number as a share, 0 to 1.
@@ -269,6 +282,7 @@ func (x *Index) Remove(slug string) bool {
 	}
 	x.docs[id] = document{}
 	delete(x.bySlug, slug)
+	x.follows.Store(nil)
 	if dead := len(x.sections) - x.live; dead > 1024 && dead > x.live/2 {
 		x.repack()
 	}

@@ -50,7 +50,7 @@ func (x *Index) follow(q Query, w Weights, a *asked, found []best) {
 	}
 	for id, g := range gain {
 		doc := &x.docs[id]
-		if g <= 0 || !x.may(q, a, doc) {
+		if g <= 0 || !x.may(a, id) {
 			continue
 		}
 		b := &found[id]

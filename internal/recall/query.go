@@ -41,6 +41,8 @@ type Filter struct {
 	Since, Until time.Time    // of When; Until is not in it
 	States       []unit.State // active if empty
 	MinTrust     unit.Trust
+	// Holds leaves out what is stale: see Index.Stale. Matching and Count do not.
+	Holds bool
 	// Slugs says which slugs may be found; nil for all.
 	Slugs func(slug string) bool
 	// Within says whose memory may be found; nil for all.
@@ -73,12 +75,15 @@ type asked struct {
 	dates   []date
 	time    bool            // it asks for a time
 	only    map[string]bool // slugs that may hold the phrases; nil without any
+	open    []bool          // documents that the filter lets through
 }
 
 // read takes a query apart.
-func (x *Index) read(q Query, w Weights) asked {
+func (x *Index) read(q Query, w Weights) asked { return x.readOpen(q, w, x.open(&q.Filter)) }
+
+func (x *Index) readOpen(q Query, w Weights, open []bool) asked {
 	text := strings.ToValidUTF8(q.Text[:min(len(q.Text), MaxQuery)], "")
-	a := asked{dates: datesIn(text, q.Now), time: asksTime(wordsOf(text))}
+	a := asked{dates: datesIn(text, q.Now), time: asksTime(wordsOf(text)), open: open}
 	lang := languageIn(text)
 	if a.phrases = phrasesIn(text); a.phrases != nil {
 		a.only = x.holding(a.phrases, lang)

@@ -18,14 +18,14 @@ type Hit struct {
 	// are vectors.
 	Covered, Cosine float64
 	// Fit says how well the memory fits the query.
-	Fit          Fit
-	Words        []string // of the query that the section has
-	Why          Reasons
-	Type         unit.Type
-	Trust        unit.Trust
-	State        unit.State
-	When         time.Time
-	SupersededBy []string // slugs that say so
+	Fit   Fit
+	Words []string // of the query that the section has
+	Why   Reasons
+	Type  unit.Type
+	Trust unit.Trust
+	State unit.State
+	When  time.Time
+	Standing
 
 	doc   int32
 	signs signs
@@ -69,7 +69,7 @@ type best struct {
 // many, whatever the budget and however little they fit.
 func (x *Index) Rank(q Query, w Weights, most int) []Hit {
 	a := x.read(q, w)
-	s := x.words(a.terms, w)
+	s := x.words(&a, w)
 	return x.rank(q, w, &a, &s, most)
 }
 
@@ -100,7 +100,7 @@ func (x *Index) sectionsOf(q Query, w Weights, a *asked, s *scored) []best {
 	found := make([]best, len(x.docs))
 	for id := range x.docs {
 		doc := &x.docs[id]
-		if !x.may(q, a, doc) {
+		if !x.may(a, int32(id)) {
 			continue
 		}
 		is := a.who != "" && (slices.Contains(doc.by, a.who) || slices.Contains(doc.tagged, a.who))
@@ -124,8 +124,8 @@ func (x *Index) sectionsOf(q Query, w Weights, a *asked, s *scored) []best {
 }
 
 // may reports whether a document is there and may be found.
-func (x *Index) may(q Query, a *asked, d *document) bool {
-	return d.to > d.from && q.allows(d) && (a.only == nil || a.only[d.slug])
+func (x *Index) may(a *asked, id int32) bool {
+	return a.open[id] && (a.only == nil || a.only[x.docs[id].slug])
 }
 
 // section is one section before trust and emotion. It is found by a reason of its

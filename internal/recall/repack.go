@@ -41,6 +41,7 @@ func (x *Index) repack() {
 		}
 	}
 	x.sections, x.docs = parts, kept
+	x.follows.Store(nil)
 	x.repost(moved)
 }
 

@@ -13,8 +13,9 @@ type scored struct {
 	idf   []float64 // by term of the query
 }
 
-// words scores all sections and groups by the terms of a query.
-func (x *Index) words(terms []term, w Weights) scored {
+// words scores the sections of open documents, and groups, by the terms of a query.
+func (x *Index) words(a *asked, w Weights) scored {
+	terms := a.terms
 	s := scored{own: make([]float64, len(x.sections)), mask: make([]uint64, len(x.sections)),
 		group: make([]float64, len(x.groups.all)), idf: make([]float64, len(terms))}
 	groups := newTally(&x.groups, s.group)
@@ -45,6 +46,10 @@ func (x *Index) words(terms []term, w Weights) scored {
 		}
 		for _, at := range with {
 			sec := &x.sections[at]
+			if !a.open[sec.doc] {
+				count[at], weight[at] = 0, 0
+				continue
+			}
 			norm := w.K1 * (1 - w.BSection + w.BSection*float64(sec.words)/average)
 			s.own[at] += share * weight[at] * s.idf[i] * count[at] * (w.K1 + 1) / (count[at] + norm)
 			s.mask[at] |= 1 << i

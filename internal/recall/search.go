@@ -16,7 +16,7 @@ const maxSearched = 1000
 func (x *Index) Search(q Query, w Weights, texts Texts) []Hit {
 	q.parts = true
 	a := x.read(q, w)
-	s := x.words(a.terms, w)
+	s := x.words(&a, w)
 	hits := x.rank(q, w, &a, &s, maxSearched)
 	hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.Why&(ByTime|ByPerson) == 0 && !x.hasWord(&s, h.doc) && a.phrases == nil })
 	if a.phrases != nil {
@@ -25,10 +25,7 @@ func (x *Index) Search(q Query, w Weights, texts Texts) []Hit {
 			return !ok || !says(text, a.phrases)
 		})
 	}
-	for i := range hits {
-		hits[i].SupersededBy = x.supersededBy(&hits[i])
-	}
-	return hits
+	return x.settle(&a, &s, hits)
 }
 
 // hasWord reports whether one of the words stands in a document.

@@ -23,7 +23,22 @@ func (x *Index) Told(q Query, w Weights, texts Texts) []Found {
 	if len(parts) > 1 {
 		parts = append(parts, q.Text)
 	}
-	likely, hits := x.likeliest(q, w, parts)
+	likely, hits := map[int32]float64{}, map[int32]Hit{}
+	open := x.open(&q.Filter)
+	var a asked
+	var s scored
+	for _, part := range parts { // the last is the whole
+		q.Text = part
+		a = x.readOpen(q, w, open)
+		s = x.words(&a, w)
+		all := x.rank(q, w, &a, &s, MostTold)
+		for _, h := range all {
+			if p := h.likely(all[0].Score); h.bears() && p > likely[h.doc] {
+				h.Fit = Strong
+				likely[h.doc], hits[h.doc] = p, h
+			}
+		}
+	}
 	var told []Hit
 	for doc, h := range hits {
 		if likely[doc] >= tellFirst {
@@ -39,29 +54,9 @@ func (x *Index) Told(q Query, w Weights, texts Texts) []Found {
 			break
 		}
 	}
-	return x.collapse(told, texts)
+	return x.collapse(x.settle(&a, &s, told), texts)
 }
 
-// likeliest returns how likely memories bear on the best of some parts of a query,
-// with the hits by which they do.
-func (x *Index) likeliest(q Query, w Weights, parts []string) (likely map[int32]float64, hits map[int32]Hit) {
-	likely, hits = map[int32]float64{}, map[int32]Hit{}
-	for _, part := range parts {
-		q.Text = part
-		a := x.read(q, w)
-		s := x.words(a.terms, w)
-		all := x.rank(q, w, &a, &s, MostTold)
-		for _, h := range all {
-			p := h.likely(all[0].Score)
-			if h.Cosine >= fitsMeaning {
-				p = max(p, strong)
-			}
-			if !h.own() || h.signs[signPlain] == 1 && h.Why&ByMeaning == 0 || p <= likely[h.doc] {
-				continue
-			}
-			h.Fit = Strong
-			likely[h.doc], hits[h.doc] = p, h
-		}
-	}
-	return likely, hits
-}
+// bears reports whether a hit has a reason to be told that nothing asked for: more
+// than words that everybody uses, or what stands beside it.
+func (h *Hit) bears() bool { return h.own() && (h.signs[signPlain] == 0 || h.Why&ByMeaning != 0) }

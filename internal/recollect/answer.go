@@ -28,17 +28,17 @@ type Answer struct {
 // Hit is a memory that was found.
 type Hit struct {
 	Head
-	Title        string
-	Type         unit.Type
-	Trust        unit.Trust
-	State        unit.State
-	Project      string // whose it is, what another project than the asker's is called; "" for none
-	When         time.Time
-	Why          []string // words, meaning, link, time, person
-	Words        []string // of the query, that it has
-	SupersededBy []string
-	Alike        []recall.Alike // near duplicates, which are not listed; without the words of somebody else
-	Whole        bool           // its text is in the block
+	Title   string
+	Type    unit.Type
+	Trust   unit.Trust
+	State   unit.State
+	Project string // whose it is, what another project than the asker's is called; "" for none
+	When    time.Time
+	Why     []string // words, meaning, link, time, person
+	Words   []string // of the query, that it has
+	recall.Standing
+	Alike []recall.Alike // near duplicates, which are not listed; without the words of somebody else
+	Whole bool           // its text is in the block
 }
 
 // Recall returns what fits a query as one block. Its error is a Mistake.
@@ -103,7 +103,7 @@ func Title(d unit.Doc) string {
 }
 
 func hitOf(v View, f *recall.Hit, texts recall.Texts) Hit {
-	h := Hit{Type: f.Type, Trust: f.Trust, State: f.State, When: f.When, Words: f.Words, SupersededBy: f.SupersededBy}
+	h := Hit{Type: f.Type, Trust: f.Trust, State: f.State, When: f.When, Words: f.Words, Standing: f.Standing}
 	h.Head, _ = v.Head(f.Slug)
 	h.Slug = f.Slug
 	if text, ok := texts(f.Slug); ok {

@@ -28,6 +28,7 @@ type Query struct {
 	Prefix       string   // of the slug; mem/ may be left out
 	Since, Until string   // a day, an instant, or "last week"; until its end
 	MinTrust     string
+	Holds        bool // without what is stale: what it rests on is superseded
 	Emotion      map[string]float64
 	// Near gives meaning beside words, where there are vectors: see recall.Query.
 	Near func(slug string, section int) (cosine float64, ok bool)
@@ -79,6 +80,7 @@ func (q *Query) read(now time.Time) (recall.Query, error) {
 }
 
 func (q *Query) filter(now time.Time) (f recall.Filter, err error) {
+	f.Holds = q.Holds
 	f.Slugs = func(slug string) bool {
 		return !Reserved(slug) && Begins(slug, q.Prefix)
 	}

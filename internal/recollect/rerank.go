@@ -91,4 +91,5 @@ func (q *Query) reorder(found []recall.Found) {
 		}
 		return 0
 	})
+	recall.Settle(found)
 }

@@ -21,11 +21,29 @@ func Units(v View, k metabolism.Known) []metabolism.Unit {
 		if !ok {
 			continue
 		}
-		if u, ok := r.Unit(metabolism.Text{Slug: h.Slug, Text: text, Written: time.Unix(h.UpdatedAt, 0).UTC()}); ok {
+		if u, ok := Unit(v, r, h.Slug, text, time.Unix(h.UpdatedAt, 0).UTC()); ok {
 			all = append(all, u)
 		}
 	}
 	return all
+}
+
+// Unit makes a unit of an active memory, with what it corrects and what has to be
+// archived before it; false if it is not active.
+func Unit(v View, r metabolism.Reader, slug, text string, written time.Time) (metabolism.Unit, bool) {
+	u, ok := r.Unit(metabolism.Text{Slug: slug, Text: text, Written: written})
+	if !ok {
+		return u, false
+	}
+	u.After = v.Index().Holds(slug)
+	for _, old := range v.Index().Corrects(slug) {
+		text, _ := v.Text(old)
+		h, _ := v.Head(old)
+		if c, ok := r.Superseded(metabolism.Text{Slug: old, Text: text, Written: time.Unix(h.UpdatedAt, 0).UTC()}); ok {
+			u.Corrects = append(u.Corrects, c)
+		}
+	}
+	return u, true
 }
 
 // Uses returns how often memories were used by all writers that say so in the

@@ -1,6 +1,7 @@
 package wake
 
 import (
+	"strings"
 	"time"
 
 	"engramd/internal/hook"
@@ -11,12 +12,17 @@ import (
 func Project(v recollect.View, p hook.Memory) hook.Memory {
 	p.Units, p.AsOf, p.Stale = nil, v.State().AsOf, v.State().Stale || v.State().Unfinished
 	for _, head := range v.Under(hook.Prefix + p.Project) {
-		if !hook.Own(head.Slug, p.Project) {
+		if !hook.Own(head.Slug, p.Project) || v.Index().Stale(head.Slug) {
 			continue
 		}
 		if text, ok := v.Text(head.Slug); ok {
-			p.Units = append(p.Units, hook.Unit{Slug: head.Slug, Text: text, Updated: time.Unix(head.UpdatedAt, 0)})
+			p.Units = append(p.Units, hook.Unit{Slug: head.Slug, Text: text, Updated: time.Unix(head.UpdatedAt, 0), Note: note(v, head.Slug)})
 		}
 	}
 	return p
+}
+
+// note says how a memory stands, "" for nothing.
+func note(v recollect.View, slug string) string {
+	return strings.Join(v.Index().Standing(slug).Notes(), "; ")
 }

@@ -20,6 +20,8 @@ import (
 	"engramd/nips/unit"
 )
 
+const core = "core"
+
 // Options say what is looked for, and where.
 type Options struct {
 	Now time.Time
@@ -46,6 +48,7 @@ type Options struct {
 // Start is what a session begins with, beside the core and the project's memory.
 type Start struct {
 	Narrative string // its whole text; "" if there is none that may be shown
+	Rests     string // a line for each of core and narrative that rests on what was superseded
 	Episodes  []hook.Episode
 	Due       []intend.Item
 	Counts    hook.Counts
@@ -59,6 +62,11 @@ func Of(ctx context.Context, v recollect.View, o Options) Start {
 	s := Start{From: o.From, Copy: hook.Copy{AsOf: v.State().AsOf, Stale: v.State().Stale || v.State().Unfinished}}
 	if text, ok := v.Text(hook.NarrativeSlug); ok && hook.Narrates(text) {
 		s.Narrative = text
+	}
+	for _, slug := range []string{core, hook.NarrativeSlug} {
+		if by := v.Index().Standing(slug).PartlySupersededBy; len(by) > 0 && (slug != hook.NarrativeSlug || s.Narrative != "") {
+			s.Rests += slug + " rests in part on what was superseded by " + strings.Join(by, ", ") + ".\n"
+		}
 	}
 	s.Due = intend.Look(v, intend.Ask{Now: o.Now, Place: intend.Place{Project: o.Project, Linked: o.Linked}, Seen: o.Seen})
 	s.episodes(ctx, v, o)
@@ -98,11 +106,11 @@ func (s *Start) episodes(ctx context.Context, v recollect.View, o Options) {
 		} else if f.Trust != unit.External {
 			s.consolidated(f.Consolidated.Time, o.Now)
 		}
-		if f.Trust == unit.External || !within.Has(l.Slug) {
+		if f.Trust == unit.External || !within.Has(l.Slug) || v.Index().Stale(l.Slug) {
 			continue
 		}
-		if u, ok := alive.Unit(metabolism.Text{Slug: l.Slug, Text: text, Written: l.When}); ok {
-			s.keep(hook.Episode{Slug: l.Slug, Text: text, When: l.When, Weight: f.Salience * u.Activation(o.Now)})
+		if u, ok := recollect.Unit(v, alive, l.Slug, text, l.When); ok {
+			s.keep(hook.Episode{Slug: l.Slug, Text: text, When: l.When, Weight: f.Salience * u.Activation(o.Now), Note: note(v, l.Slug)})
 		}
 	}
 }

@@ -1,0 +1,105 @@
+package recall
+
+import (
+	"slices"
+
+	"engramd/nips/unit"
+)
+
+const (
+	// maxChain is how many documents of a chain of corrections are looked at, and
+	// maxSteps how many edges.
+	maxChain = 32
+	maxSteps = 256
+)
+
+// grounds are the units that one was derived from.
+type grounds struct {
+	trust unit.Trust // the least
+	last  int64      // when the latest of them was
+	any   bool
+}
+
+func (x *Index) groundsOf(d *document) *grounds {
+	g := &grounds{trust: unit.Told}
+	for _, l := range d.links {
+		if l.kind != derivedFrom {
+			continue
+		}
+		id, ok := x.bySlug[l.target]
+		if !ok {
+			return &grounds{trust: unit.External}
+		}
+		g.trust, g.last, g.any = min(g.trust, x.docs[id].trust), max(g.last, x.docs[id].when), true
+	}
+	return g
+}
+
+// outranks reports whether a document may take the place of another one: it has at
+// least its trust, or it was derived from what was observed, later than that.
+func (g *grounds) outranks(by, old *document) bool {
+	return by.trust >= old.trust ||
+		by.trust == unit.Derived && old.trust == unit.Observed && g.any && g.trust >= unit.Observed && g.last > old.when
+}
+
+// corrected returns the documents in whose place one stands, also through others.
+func (x *Index) corrected(id int32) []int32 {
+	var all []int32
+	steps := 0
+	for next := []int32{id}; len(next) > 0 && len(all) < maxChain; next = next[1:] {
+		doc := &x.docs[next[0]]
+		var g *grounds
+		for _, l := range doc.links {
+			if l.kind != supersedes {
+				continue
+			}
+			if steps++; steps > maxSteps {
+				return all
+			}
+			to, ok := x.bySlug[l.target]
+			if !ok || to == id || slices.Contains(all, to) {
+				continue
+			}
+			if g == nil {
+				g = x.groundsOf(doc)
+			}
+			if g.outranks(doc, &x.docs[to]) {
+				all, next = append(all, to), append(next, to)
+			}
+		}
+	}
+	return all
+}
+
+// newest returns the ends of the chains of what superseded some documents: those
+// that are active, else the last ones.
+func (x *Index) newest(t *truth, of []int32) []int32 {
+	seen := slices.Clone(of)
+	var active, last []int32
+	for next := slices.Clone(of); len(next) > 0 && len(seen) < maxChain; next = next[1:] {
+		for _, id := range t.by[next[0]] {
+			switch {
+			case slices.Contains(seen, id):
+				continue
+			case x.docs[id].state == unit.Active:
+				active = append(active, id)
+			case t.by[id] == nil:
+				last = append(last, id)
+			default:
+				next = append(next, id)
+			}
+			seen = append(seen, id)
+		}
+	}
+	if len(active) == 0 {
+		active = last
+	}
+	if len(active) == 0 { // a ring
+		for _, id := range of {
+			active = append(active, t.by[id]...)
+		}
+	}
+	slices.SortFunc(active, x.weightier)
+	active = slices.Compact(active)
+	return active[:min(len(active), maxBeside)]
+}
