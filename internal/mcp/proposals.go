@@ -57,7 +57,7 @@ type proposedOut struct {
 	Why   string `json:"why,omitempty"`
 	Vouch bool   `json:"vouch,omitempty" jsonschema:"the whole text becomes told by the owner"`
 	At    string `json:"at"`
-	Text  string `json:"text,omitempty" jsonschema:"behind | the owner's words, behind > another's"`
+	Text  string `json:"text,omitempty" jsonschema:"behind |; another's behind >"`
 	Cut   bool   `json:"cut,omitempty" jsonschema:"there is more of the text"`
 }
 
@@ -109,7 +109,7 @@ func (s *Server) proposedOf(ctx context.Context, i proposals.Item, most int) pro
 	if len(out.Text) > most {
 		out.Text, out.Cut = strings.ToValidUTF8(out.Text[:most], ""), true
 	}
-	out.Text = quote.Text(out.Text, i.Name != "")
+	out.Text = strings.TrimSuffix(quote.Text(out.Text, !i.FromOwner), "\n")
 	return out
 }
 

@@ -90,14 +90,14 @@ func TestProposals(t *testing.T) {
 		t.Errorf("%d proposals, %+v", len(got.Proposals), got)
 	}
 	first := got.Proposals[0]
-	if first.By != "ana" || first.Slug != "mem/from/ana/tea" || !first.Cut || len(first.Text) > maxProposed || strings.Contains(first.Text, "\uFFFD") || first.Why != "a b" || !strings.HasPrefix(first.Key, "npub1") || got.Proposals[1].By != "owner" {
+	if first.By != "ana" || first.Slug != "mem/from/ana/tea" || !first.Cut || len(first.Text) > maxProposed+2 || !strings.HasPrefix(first.Text, "> ä") || strings.Contains(first.Text, "\uFFFD") || first.Why != "a b" || !strings.HasPrefix(first.Key, "npub1") || got.Proposals[1].By != "owner" {
 		t.Errorf("%+v", first)
 	}
-	if got.Proposals[2].Text != `opened: "another's event"` {
+	if got.Proposals[2].Text != `| opened: "another's event"` {
 		t.Errorf("of another agent's event is shown %q", got.Proposals[2].Text)
 	}
 	one := ask[proposalsOut](p, "memory_proposals", args{"id": " " + first.ID[:8]})
-	if len(one.Proposals) != 1 || one.Proposals[0].Text != long || one.Proposals[0].Cut {
+	if len(one.Proposals) != 1 || one.Proposals[0].Text != "> "+long || one.Proposals[0].Cut {
 		t.Errorf("%+v", one)
 	}
 	f.accepted = proposals.Accepted{Item: f.inbox.Items[1], Slug: "mem/p/1", Entry: entryOf("mem/p/1", long), Trust: unit.Told,

@@ -11,6 +11,7 @@ import (
 	"engramd/internal/hook"
 	"engramd/internal/metabolism"
 	"engramd/internal/mind"
+	"engramd/internal/quote"
 	"engramd/internal/recollect"
 )
 
