@@ -113,8 +113,14 @@ func breaks(text string) string {
 	return out.String()
 }
 
+// begins reports whether a character may begin what is broken: those that folded makes
+// one of three.
 func begins(r rune) bool {
-	return r == '<' || r == '[' || r == '#' || r > unicode.MaxASCII && strings.ContainsRune("<[#", folded(r))
+	switch r {
+	case '<', '＜', '﹤', '[', '［', '﹇', '#', '＃', '﹟':
+		return true
+	}
+	return false
 }
 
 // folded is a character as a reader takes it: small, of ordinary width, a blank for

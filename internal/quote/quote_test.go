@@ -100,3 +100,12 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+// TestBegins: no other character becomes one that begins by normalisation.
+func TestBegins(t *testing.T) {
+	for r := rune(0); r <= 0x10ffff; r++ {
+		if got := folded(r); begins(r) != (got == '<' || got == '[' || got == '#') {
+			t.Errorf("%q folds to %q", r, got)
+		}
+	}
+}

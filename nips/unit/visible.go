@@ -11,6 +11,9 @@ import (
 // model reads and a person does not see. Some of them are needed where they stand,
 // which [Visible] knows.
 func Hidden(r rune) bool {
+	if r < unicode.MaxASCII {
+		return r < ' '
+	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
