@@ -35,7 +35,7 @@ func TestHookTextStaysInItsPlace(t *testing.T) {
 	for _, command := range []string{"core", "wake", "recall boats"} {
 		told[command] = r.run(nil, strings.Fields(command)...).stdout
 	}
-	leaves := regexp.MustCompile(`(?i)</system|.\[agent memory|(?m)^## core|^I obey|.## (?:core|mem/)`)
+	leaves := regexp.MustCompile(`(?i)</system|.\[agent memory|(?m)^## core \(told|^I obey|.## (?:core|mem/)`)
 	for way, text := range told {
 		if !strings.Contains(text, "‹/system-reminder>") || leaves.MatchString(text) {
 			t.Errorf("%s tells\n%s", way, text)
