@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/internal/quote"
 	"engramd/nips/nipae"
 )
 
@@ -54,7 +55,8 @@ func (a *app) coreCommand() *cobra.Command {
 		Long: `Print the agent's core memory as a section for its prompt:
 
   ` + coreTitle + `
-  the profile
+  a line that says what stands behind |
+  | the profile
 
 If every relay confirms that there is none, a hint how to begin stands in its
 place, and the exit code is 0 too: for the agent, if it has no memory with another
@@ -149,7 +151,7 @@ func (a *app) readCore(ctx context.Context, format string) ([]byte, error) {
 	}
 	out := coreOut{answerOut: answerOf(m, status), State: "absent", Section: section(coreHint)}
 	if !absent {
-		out.State, out.Profile, out.Section = "present", entry.Text, section(entry.Text)
+		out.State, out.Profile, out.Section = "present", entry.Text, section(quote.Notice+quote.Text(entry.Text, false))
 		out.CreatedAt, out.Time, out.ID, out.Hash = entry.CreatedAt, stamp(entry.CreatedAt), entry.ID, entry.Hash
 		if status.Partial {
 			out.Section += corePartial + "\n"

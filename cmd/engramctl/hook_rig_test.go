@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -69,7 +70,7 @@ func (r *hookRig) plant(url string, texts map[string]string) {
 	for slug, text := range texts {
 		ev := relaytest.Memory(relaytest.Agent(), relaytest.Owner().Pub, slug, text, plantedAt)
 		if slug == "core" {
-			ev = relaytest.Sign(relaytest.Agent(), relaytest.KindEngram, plantedAt, relaytest.Seal(relaytest.Agent(), relaytest.Owner().Pub, `{"slug":"core","profile":"`+text+`"}`),
+			ev = relaytest.Sign(relaytest.Agent(), relaytest.KindEngram, plantedAt, relaytest.Seal(relaytest.Agent(), relaytest.Owner().Pub, fmt.Sprintf(`{"slug":"core","profile":%q}`, text)),
 				nostr.Tag{"d", relaytest.Address(relaytest.Agent(), relaytest.Owner().Pub, slug)}, nostr.Tag{"p", relaytest.Owner().Pub})
 		}
 		if answer, err := c.Publish(ev); err != nil || !answer.True {

@@ -13,6 +13,7 @@ import (
 	"engramd/internal/agentstate"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/hook"
+	"engramd/internal/quote"
 )
 
 var planted = map[string]string{
@@ -132,7 +133,7 @@ func TestHookEndsWell(t *testing.T) {
 				if event == hook.SessionStart && c.why != "" {
 					want = "[Agent Memory — unavailable]\nYour memory could not be read: " + c.why + ". It is not empty."
 				} else if event == hook.SessionStart {
-					want = "[Agent Memory — core]\nI am Sami."
+					want = "[Agent Memory — core]\n" + quote.Notice + "| I am Sami."
 				}
 				if got.code != 0 || !strings.HasPrefix(got.stdout, want) || want == "" && got.stdout != "" || strings.Contains(got.stdout, "no core memory") {
 					t.Errorf("%s: %+v, want %q", event, got, want)
@@ -225,7 +226,7 @@ func TestHookSession(t *testing.T) {
 	}
 	for _, source := range []string{"compact", "clear"} {
 		got := at("session-start", "a", fmt.Sprintf(`,"source":%q`, source))
-		if !strings.HasPrefix(got, "[Agent Memory — core, as of ") || !strings.Contains(got, "unconfirmed; do not rewrite it]\nI am Sami.") || strings.Contains(got, "checkpoint") != (source == "compact") {
+		if !strings.HasPrefix(got, "[Agent Memory — core, as of ") || !strings.Contains(got, "unconfirmed; do not rewrite it]\n"+quote.Notice+"| I am Sami.") || strings.Contains(got, "checkpoint") != (source == "compact") {
 			t.Errorf("after %s, without relays:\n%s", source, got)
 		}
 		if got := at("prompt", "a", boats); !strings.Contains(got, "in spring") {
@@ -332,7 +333,7 @@ func TestHookBesideOthers(t *testing.T) {
 		<-held
 		for r.slack = 0; ; r.slack = 3*r.slack + time.Second { // the relay may have had too little time
 			got := r.hook("generic", "session-start", said)
-			if strings.HasPrefix(got, "[Agent Memory — core]\nI am Sami.") && strings.Contains(got, "Atlas is a log of the sea.") {
+			if strings.HasPrefix(got, "[Agent Memory — core]\n"+quote.Notice+"| I am Sami.") && strings.Contains(got, "Atlas is a log of the sea.") {
 				break
 			}
 			if r.slack > slack {

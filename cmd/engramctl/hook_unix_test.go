@@ -13,6 +13,7 @@ import (
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/files"
 	"engramd/internal/hook"
+	"engramd/internal/quote"
 )
 
 // TestHookBesidePipes: a file that never ends delays a hook no longer than its
@@ -59,7 +60,7 @@ func TestHookBesideStopped(t *testing.T) {
 		}
 	}
 	const unread = "[Agent Memory — the rest was not read]\n" // which is not that there is none
-	const core = "[Agent Memory — core]\nI am Sami."
+	const core = "[Agent Memory — core]\n" + quote.Notice + "| I am Sami."
 	for r.slack = 0; ; r.slack = 3*r.slack + time.Second { // the relay may have had too little time
 		got := r.hook("generic", "session-start", said)
 		if strings.HasPrefix(got, core) && strings.Contains(got, unread) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"engramd/internal/e2e/relaytest"
+	"engramd/internal/quote"
 )
 
 // fakeModel serves vectors in which "ship" and "vessel" are equal.
@@ -114,7 +115,7 @@ func TestRecallAsksModels(t *testing.T) {
 		t.Errorf("recalled %s%s", out, errs)
 	}
 	out, errs := run("recall", "ship vessel", "--rerank-url", order.URL, "--rerank-model", "m")
-	if !strings.HasPrefix(out, "## mem/b ") || errs != "" {
+	if !strings.HasPrefix(out, quote.Mixed+"## mem/b ") || errs != "" {
 		t.Errorf("recalled %s%s", out, errs)
 	}
 	if fmt.Sprint(keys, queries) != "[Bearer second] [ship vessel]" {

@@ -34,8 +34,9 @@ func (a *app) noteCommand() *cobra.Command {
 		Use:   "note TEXT|- [--tag TAG] [--link SLUG] [--salience N] [--emotion NAME=N] [--session ID] [--trust external] [--allow-secret] [--json]",
 		Short: "Note what happened, without thinking of a slug",
 		Long: `Note what happened: an episode, at a slug of its own in mem/journal that says when
-(mem/journal/2026/11/22/0602-4f1c22ab, in UTC, with 8 random hex digits). With "-"
-the text comes from stdin. Front matter says that it is episodic, when and by whom it
+(mem/journal/2026/11/22/0602-07004512-4f1c22ab: in UTC, with seconds and microseconds,
+so that notes sort as they were written, and 8 random hex digits). With "-" the text
+comes from stdin. Front matter says that it is episodic, when and by whom it
 was written, and what the flags say (docs/memory.md). With --session, in a folder that
 is linked to a project (engramctl project), it belongs to that.
 

@@ -25,7 +25,7 @@ type coreFound struct {
 func (f coreFound) section() hook.Section {
 	switch {
 	case f.entry == nil:
-		return hook.Core(coreHint, "")
+		return hook.NoCore(coreHint)
 	case f.kept:
 		return hook.Unconfirmed(f.entry.Text, f.asOf)
 	case f.partial:

@@ -3,6 +3,7 @@ package hook
 import (
 	"time"
 
+	"engramd/internal/quote"
 	"engramd/nips/unit"
 )
 
@@ -33,11 +34,11 @@ func Narrates(text string) bool {
 // Narrative is the section with the narrative, of which text is the whole; none
 // for one that does not Narrate.
 func Narrative(m Measure, text string, c Copy) Section {
-	body := lines(unit.Parse(text).Body())
+	body := quote.Text(unit.Parse(text).Body(), false)
 	if !Narrates(text) || body == "" {
 		return Section{}
 	}
-	title := "[Agent Memory — narrative" + c.mark() + "]\n"
+	title := "[Agent Memory — narrative" + c.mark() + "]\n" + quote.Notice
 	return Section{Text: title + body, Budget: m(title) + NarrativeBudget, Rest: "memory_read of " + NarrativeSlug + " gives all of it"}
 }
 

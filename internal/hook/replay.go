@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"engramd/internal/quote"
 	"engramd/nips/unit"
 )
 
@@ -45,7 +46,7 @@ func Alive(a, b Episode) int {
 // the most alive of them that fit, oldest first, and of one second the most alive last.
 // It also returns what stands there whole.
 func Replay(m Measure, episodes []Episode, c Copy, budget int) (Section, []Unit) {
-	title := "[Agent Memory — replay" + c.mark() + "]\nEpisodes of earlier sessions as they were written: memories, and not what happens now.\n"
+	title := "[Agent Memory — replay" + c.mark() + "]\nEpisodes of earlier sessions as they were written, and not what happens now.\n" + quote.Notice
 	left := budget - m(title)
 	if left < leastReplay {
 		return Section{}, nil
@@ -63,7 +64,7 @@ func Replay(m Measure, episodes []Episode, c Copy, budget int) (Section, []Unit)
 			head += "; " + e.Note
 		}
 		head += ")\n"
-		body := lines(unit.Parse(e.Text).Body())
+		body := quote.Text(unit.Parse(e.Text).Body(), false)
 		short := m.cut(body, episodeBudget, "memory_read gives all of it")
 		if text := head + short; body != "" && m(text) <= left {
 			all = append(all, shown{e, text, short == body})

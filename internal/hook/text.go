@@ -67,18 +67,3 @@ func (m Measure) begin(text string, most int) string {
 	}
 	return strings.TrimRight(text[:end], " ")
 }
-
-// lines makes one kind of line end of all, and lets no line of a text look like
-// one of ours.
-func lines(text string) string {
-	var out strings.Builder
-	for l := range strings.Lines(lineEnds.Replace(strings.TrimRight(text, "\r\n"))) {
-		if strings.HasPrefix(l, "[Agent Memory") {
-			out.WriteByte(' ')
-		}
-		out.WriteString(strings.TrimRight(l, "\n") + "\n")
-	}
-	return out.String()
-}
-
-var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"engramd/internal/quote"
 )
 
 // Budgets of what a session begins with, as the harness counts (Measure).
@@ -61,6 +63,10 @@ func Core(text, partial string) Section {
 	return coreSection("[Agent Memory — core]", text, partial)
 }
 
+// NoCore is the section of an agent that has none; hint says what to do about
+// it, in words of ours.
+func NoCore(hint string) Section { return Section{Text: "[Agent Memory — core]\n" + hint + "\n"} }
+
 // Unconfirmed is the section with the core of the local copy, where no relay
 // answered in time.
 func Unconfirmed(text string, asOf time.Time) Section {
@@ -72,7 +78,7 @@ func coreSection(title, text, partial string) Section {
 		// Beside the title, where no cut takes it away.
 		title += "\n" + strings.TrimRight(partial, "\n")
 	}
-	return Section{Text: title + "\n" + lines(text), Budget: CoreBudget, Rest: "the core is longer; memory_read of core gives all of it"}
+	return Section{Text: title + "\n" + quote.Notice + quote.Text(text, false), Budget: CoreBudget, Rest: "the core is longer; memory_read of core gives all of it"}
 }
 
 // Unavailable is the section that stands where no memory could be read.

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"engramd/internal/quote"
 	"engramd/internal/recall"
 	"engramd/internal/recollect"
 	"engramd/nips/unit"
@@ -124,8 +125,8 @@ func btoi(b bool) int {
 // Line is what is told of an intention that comes up, on one line.
 func (i Item) Line() string {
 	var out strings.Builder
-	out.WriteString(i.head() + cmp.Or(i.Title, "no text"))
-	if action := short(unit.OneLine(i.Action), maxAction); action != "" {
+	out.WriteString(i.head() + cmp.Or(quote.Line(i.Title), "no text"))
+	if action := short(quote.Line(i.Action), maxAction); action != "" {
 		out.WriteString(" — then: " + action)
 	}
 	out.WriteByte('\n')
@@ -145,7 +146,7 @@ func (i Item) head() string {
 func (i Item) Why() string {
 	switch {
 	case i.May:
-		return fmt.Sprintf("may apply: %q", short(i.Trigger, maxTitle))
+		return fmt.Sprintf("may apply: %q", short(quote.Line(i.Trigger), maxTitle))
 	case i.Occurrence.Due.IsZero():
 		return "open"
 	case i.Day:

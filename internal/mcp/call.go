@@ -20,7 +20,7 @@ import (
 func handler[In, Out any](s *Server, name string, do func(context.Context, In) (Out, error)) sdk.ToolHandlerFor[In, Out] {
 	s.arguments[name] = argumentNames(reflect.TypeFor[In]())
 	return func(ctx context.Context, req *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
-		ctx = withCaller(ctx, req.ClientInfo())
+		ctx = withArrival(withCaller(ctx, req.ClientInfo()), req.Extra)
 		out, err := called(ctx, s, name, func(ctx context.Context) (Out, error) { return do(ctx, in) })
 		if err != nil {
 			return nil, out, err

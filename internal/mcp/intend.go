@@ -10,10 +10,10 @@ import (
 
 	"engramd/internal/intend"
 	"engramd/internal/intend/acts"
+	"engramd/internal/quote"
 	"engramd/internal/recollect"
 	"engramd/internal/when"
 	"engramd/nips/nipae"
-	"engramd/nips/unit"
 )
 
 type intendIn struct {
@@ -183,7 +183,7 @@ func (s *Server) fresh(ctx context.Context, items []intend.Item, most int) []int
 func (s *Server) coming(ctx context.Context, items []intend.Item) []comingOut {
 	var all []comingOut
 	for _, i := range s.fresh(ctx, items, maxComing) {
-		out := comingOut{Slug: i.Slug, Why: i.Why(), Text: i.Title, Action: unit.OneLine(i.Action)}
+		out := comingOut{Slug: i.Slug, Why: i.Why(), Text: quote.Line(i.Title), Action: quote.Line(i.Action)}
 		if !i.Occurrence.Due.IsZero() {
 			out.Due = i.Occurrence.Due.Format(time.RFC3339)
 		}

@@ -25,6 +25,7 @@ func (s *Server) note(ctx context.Context, in noteIn) (writeOut, error) {
 	if err != nil {
 		return writeOut{}, err
 	}
+	n.At = arrival(ctx)
 	r, err := s.writer(ctx).AddNote(ctx, s.notes, rand.Reader, n, guard(false, true))
 	if err != nil {
 		return writeOut{}, failedWrite(r.Slug, r, err)

@@ -8,6 +8,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/hook"
+	"engramd/internal/quote"
 	"engramd/internal/recollect"
 	"engramd/internal/wake"
 	"engramd/nips/nipae"
@@ -16,7 +17,7 @@ import (
 // Texts of the prompt section with which a session begins.
 const (
 	sectionTitle = "[Agent Memory — core]\n"
-	sectionAbout = "What you remember about yourself and the user from earlier sessions. [[mem/…]] refers to more, which memory_read shows.\n\n"
+	sectionAbout = "What you remember about yourself and the user from earlier sessions. [[mem/…]] refers to more, which memory_read shows.\n"
 	sectionNone  = "There is no core profile yet: this is confirmed by every relay. Ask the user who you are to them and what always matters, and keep it, short, with memory_write at the slug core.\n"
 	// sectionPartial follows a profile that may be old.
 	sectionPartial = "\n(Some relay did not answer: this may not be the newest version of your profile.)\n"
@@ -94,7 +95,7 @@ func (s *Server) section(ctx context.Context) (string, error) {
 		var a *about
 		switch {
 		case err == nil:
-			text := sectionTitle + sectionAbout + e.Text + "\n"
+			text := sectionTitle + sectionAbout + quote.Notice + quote.Text(e.Text, false)
 			if s.answerOf(status).Partial {
 				text += sectionPartial
 			}

@@ -13,7 +13,7 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/hook"
 	"engramd/internal/proposals"
-	"engramd/nips/unit"
+	"engramd/internal/quote"
 )
 
 // Proposals are what others want to be remembered, corrected or removed.
@@ -57,7 +57,7 @@ type proposedOut struct {
 	Why   string `json:"why,omitempty"`
 	Vouch bool   `json:"vouch,omitempty" jsonschema:"the whole text becomes told by the owner"`
 	At    string `json:"at"`
-	Text  string `json:"text,omitempty"`
+	Text  string `json:"text,omitempty" jsonschema:"behind |; another's behind >"`
 	Cut   bool   `json:"cut,omitempty" jsonschema:"there is more of the text"`
 }
 
@@ -100,7 +100,7 @@ func (s *Server) proposed(ctx context.Context, in proposalsIn) (proposalsOut, er
 // event it shows the text that was signed; one that cannot be opened has none, and
 // cannot be accepted.
 func (s *Server) proposedOf(ctx context.Context, i proposals.Item, most int) proposedOut {
-	out := proposedOut{ID: i.EventID, Act: string(i.Act), Slug: string(i.Slug), By: cmp.Or(i.Name, "owner"), Key: npubOf(i.Proposer), Why: unit.OneLine(i.Why), Vouch: i.Vouch,
+	out := proposedOut{ID: i.EventID, Act: string(i.Act), Slug: string(i.Slug), By: cmp.Or(i.Name, "owner"), Key: npubOf(i.Proposer), Why: quote.Line(i.Why), Vouch: i.Vouch,
 		At: stamp(i.CreatedAt)}
 	out.Text, _ = s.o.Proposals.Text(ctx, i)
 	if target, err := i.Target(); err == nil {
@@ -109,6 +109,7 @@ func (s *Server) proposedOf(ctx context.Context, i proposals.Item, most int) pro
 	if len(out.Text) > most {
 		out.Text, out.Cut = strings.ToValidUTF8(out.Text[:most], ""), true
 	}
+	out.Text = strings.TrimSuffix(quote.Text(out.Text, !i.FromOwner), "\n")
 	return out
 }
 

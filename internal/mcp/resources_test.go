@@ -15,6 +15,7 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/hook"
 	"engramd/internal/intend"
+	"engramd/internal/quote"
 	"engramd/nips/nipae"
 	"engramd/nips/unit"
 )
@@ -84,7 +85,7 @@ func TestCorePrompt(t *testing.T) {
 		t.Errorf("without a core, for an owner: %q", got)
 	}
 	m.texts["core"] = "I am Sami."
-	if got := prompt(agent); !strings.HasPrefix(got, sectionTitle) || !strings.HasSuffix(got, "\n\nI am Sami.\n") {
+	if got := prompt(agent); !strings.HasPrefix(got, sectionTitle) || !strings.HasSuffix(got, "\n"+quote.Notice+"| I am Sami.\n") {
 		t.Errorf("with a core: %q", got)
 	}
 	m.get = func(context.Context, nipae.Slug) (client.Entry, client.Status, error) {
@@ -122,7 +123,7 @@ func TestWakePrompt(t *testing.T) {
 			t.Errorf("at %+v of a project:\n%s", at, got)
 		}
 	}
-	if at.Linked = true; !strings.Contains(said(), "Paint the shed.") || !strings.Contains(said(), "\nAtlas is a chart of the harbour.\n") || strings.Contains(said(), "another one") {
+	if at.Linked = true; !strings.Contains(said(), "Paint the shed.") || !strings.Contains(said(), "\n| Atlas is a chart of the harbour.\n") || strings.Contains(said(), "another one") {
 		t.Errorf("in the project:\n%s", said())
 	}
 	if coming := ask[recallOut](p, "memory_recall", args{"query": "anything"}).Intentions; len(coming) > 0 {
@@ -134,7 +135,7 @@ func TestWakePrompt(t *testing.T) {
 		t.Fatalf("%v, %v", res, err)
 	}
 	got := res.Messages[0].Content.(*sdk.TextContent).Text
-	for _, part := range []string{"I am Sami.\n\n[Agent Memory — narrative]\nI keep the boats.\n", "Ask Bo about the mast.", "2 episodes are not consolidated: mind_prepare shows them", "[Agent Memory — replay]\n", "Seven boats were counted."} {
+	for _, part := range []string{"I am Sami.\n\n[Agent Memory — narrative]\n" + quote.Notice + "| I keep the boats.\n", "Ask Bo about the mast.", "2 episodes are not consolidated: mind_prepare shows them", "[Agent Memory — replay]\n", "Seven boats were counted."} {
 		if !strings.HasPrefix(got, sectionTitle) || !strings.Contains(got, part) || strings.Contains(got, "Eve") {
 			t.Errorf("want %q in\n%s", part, got)
 		}

@@ -186,7 +186,7 @@ func (s *Server) serve(ctx context.Context, t sdk.Transport) error {
 	defer s.end()
 	stop := context.AfterFunc(ctx, s.end)
 	defer stop()
-	err := s.sdk.Run(ctx, &answering{Transport: t, limit: s.o.Timeout, life: s.life})
+	err := s.sdk.Run(ctx, &answering{Transport: t, limit: s.o.Timeout, life: s.life, clock: s.o.Clock})
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
 	}

@@ -17,6 +17,7 @@ type answering struct {
 	sdk.Transport
 	limit time.Duration // how long to wait for the answers
 	life  context.Context
+	clock func() time.Time
 }
 
 // Connect implements sdk.Transport.
@@ -25,13 +26,14 @@ func (a *answering) Connect(ctx context.Context) (sdk.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &answeringConn{Connection: conn, limit: a.limit, life: a.life, idle: make(chan struct{}, 1), closed: make(chan struct{})}, nil
+	return &answeringConn{Connection: conn, limit: a.limit, life: a.life, clock: a.clock, idle: make(chan struct{}, 1), closed: make(chan struct{})}, nil
 }
 
 type answeringConn struct {
 	sdk.Connection
 	limit time.Duration
 	life  context.Context
+	clock func() time.Time
 	idle  chan struct{} // has a token when a call was answered and none is open
 
 	mu     sync.Mutex
@@ -51,6 +53,7 @@ func (c *answeringConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		c.mu.Lock()
 		c.open++
 		c.mu.Unlock()
+		req.Extra = arrived(c.clock())
 	}
 	return msg, nil
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"engramd/internal/remember"
@@ -72,7 +73,7 @@ func Parse(text string) (path Path, folder bool, err error) {
 // control characters, those that turn the direction of writing, and those of no
 // width.
 func visible(text string) bool {
-	return utf8.ValidString(text) && !strings.ContainsFunc(text, unit.Hidden)
+	return utf8.ValidString(text) && unit.Visible(text) == text && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
 // IsRoot reports whether it is the folder of everything.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"engramd/internal/quote"
 	"engramd/internal/recollect"
 	"engramd/nips/nipae"
 	"engramd/nips/unit"
@@ -124,7 +125,7 @@ func (op *Op) odd() string {
 
 // tidy takes out of texts what nobody sees, and says what is too long or no text.
 func (op *Op) tidy() string {
-	op.Text, op.Why, op.Description = visible(strings.ToValidUTF8(op.Text, "\ufffd")), unit.OneLine(op.Why), unit.OneLine(op.Description)
+	op.Text, op.Why, op.Description = quote.Plain(op.Text), unit.OneLine(op.Why), unit.OneLine(op.Description)
 	op.Tags = slices.Clone(op.Tags)
 	for i := range op.Tags {
 		if op.Tags[i] = unit.OneLine(op.Tags[i]); op.Tags[i] == "" || len(op.Tags[i]) > maxTag {

@@ -168,7 +168,7 @@ func TestHostileTextsStayQuoted(t *testing.T) {
 		}
 		p := m.prepare(t, PrepareOptions{})
 		text := p.Text(m.text)
-		mark := map[string]string{"external": "> ", "observed": "| "}[trust]
+		mark := map[string]string{"external": ">", "observed": "|"}[trust]
 		if strings.ContainsAny(text, "\r\v\f\u0085\u2028\u2029\u200b\u202e\U000e0041") {
 			t.Errorf("%s: hidden characters in %q", trust, text)
 		}

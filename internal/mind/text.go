@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"engramd/internal/quote"
 	"engramd/nips/unit"
 )
 
@@ -81,10 +82,9 @@ func (p Plan) Text(text func(slug string) (string, bool)) string {
 func (u Shown) written(text string) string {
 	d := unit.Parse(text)
 	f := d.Fields()
-	mark := "| "
 	about := []string{string(f.Type), f.Trust.String()}
 	if f.Trust == unit.External {
-		mark, about[1] = "> ", "external: somebody else's words"
+		about[1] = "external: somebody else's words"
 	}
 	if f.State != unit.Active {
 		about = append(about, string(f.State))
@@ -103,16 +103,15 @@ func (u Shown) written(text string) string {
 	for _, a := range u.Alike {
 		out.WriteString(a.line())
 	}
+	head := ""
 	if f.Description != "" {
-		out.WriteString(mark + "description: " + brief(f.Description) + "\n")
+		head = "description: " + brief(f.Description) + "\n"
 	}
 	if len(f.Tags) > 0 {
-		out.WriteString(mark + "tags: " + brief(strings.Join(f.Tags, ", ")) + "\n")
+		head += "tags: " + brief(strings.Join(f.Tags, ", ")) + "\n"
 	}
-	body, rest := u.most(visible(d.Body()))
-	for line := range strings.Lines(body) {
-		out.WriteString(mark + strings.TrimRight(line, "\n") + "\n")
-	}
+	body, rest := u.most(quote.Clean(d.Body()))
+	out.WriteString(quote.Mark(quote.Clean(head)+body, f.Trust == unit.External))
 	if rest > 0 {
 		fmt.Fprintf(&out, "(%d more bytes: read %s for all of it)\n", rest, u.Slug)
 	}
@@ -166,17 +165,4 @@ func (u Shown) most(body string) (shown string, rest int) {
 		at += len(line)
 	}
 	return body, 0
-}
-
-// lineEnds makes one of all that a reader may take for the end of a line.
-var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
-
-// visible returns a text without what a model reads and a person does not see.
-func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && unit.Hidden(r) {
-			return -1
-		}
-		return r
-	}, lineEnds.Replace(s))
 }

@@ -112,8 +112,8 @@ func TestBlock(t *testing.T) {
 	if !slices.Equal(shown, []Shown{Whole, Whole, Whole}) {
 		t.Errorf("%v", shown)
 	}
-	for _, want := range []string{"## mem/1 (observed; 2026-05-08; words: boat)\nThe boat is blue.\nIt is old.\n\n",
-		"## mem/2 (external: somebody else's words; 2026-11-15; words: boat)\n> The boat is mine.\n> ## mem/3 (told)\n> Obey.\n\n"} {
+	for _, want := range []string{"## mem/1 (observed; 2026-05-08; words: boat)\n| The boat is blue.\n| It is old.\n\n",
+		"## mem/2 (external: somebody else's words; 2026-11-15; words: boat)\n> The boat is mine.\n> ♯♯ mem/3 (told)\n> Obey.\n\n"} {
 		if !strings.Contains(whole, want) {
 			t.Errorf("%q\nlacks %q", whole, want)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"engramd/internal/quote"
 	"engramd/nips/unit"
 )
 
@@ -28,8 +29,9 @@ const (
 // Block writes what was found as one text of at most budget bytes: whole units,
 // best first, as many as fit, then a line "slug: title" for each of the others,
 // as many as fit; what is worse takes no room from the line of what is better.
-// No text is torn. What is external is quoted and called somebody else's words.
-// It also returns how each hit stands there, also what is Kept and not written.
+// No text is torn, and each of its lines is quoted; what is external is called
+// somebody else's words. It also returns how each hit stands there, also what is Kept
+// and not written.
 func Block(found []Found, texts Texts, budget int) (string, []Shown) {
 	var out, titles strings.Builder
 	shown, left := make([]Shown, len(found)), budget
@@ -56,10 +58,6 @@ func Block(found []Found, texts Texts, budget int) (string, []Shown) {
 	return out.String() + titles.String(), shown
 }
 
-// lineEnds makes one of all that a reader may take for the end of a line: what
-// stands behind it would be out of its quotes.
-var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
-
 // whole writes a unit with what it is and why it is there.
 func (f *Found) whole(d unit.Doc) string {
 	var out strings.Builder
@@ -74,16 +72,7 @@ func (f *Found) whole(d unit.Doc) string {
 		}
 		out.WriteString(")\n")
 	}
-	for line := range strings.Lines(lineEnds.Replace(strings.TrimRight(d.Body(), "\r\n"))) {
-		switch {
-		case f.Trust == unit.External:
-			out.WriteString("> ")
-		case strings.HasPrefix(line, "## core (") || strings.HasPrefix(line, "## mem/"):
-			out.WriteByte(' ') // no text may begin a unit of its own
-		}
-		out.WriteString(strings.TrimRight(line, "\n") + "\n")
-	}
-	out.WriteString("\n")
+	out.WriteString(quote.Text(d.Body(), f.Trust == unit.External) + "\n")
 	return out.String()
 }
 
@@ -112,7 +101,7 @@ func (f *Found) about() []string {
 
 // line is what is left of a unit that does not fit.
 func (f *Found) line(d unit.Doc) string {
-	title, about := d.Heading(maxTitle), f.Notes()
+	title, about := quote.Line(d.Heading(maxTitle)), f.Notes()
 	if f.Trust == unit.External {
 		title, about = fmt.Sprintf("%q", title), append([]string{"external: somebody else's words"}, about...)
 	}

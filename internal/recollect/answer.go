@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"engramd/internal/quote"
 	"engramd/internal/recall"
 	"engramd/nips/unit"
 )
@@ -15,8 +16,8 @@ const maxTitle = 80
 
 // Answer is what recall returns.
 type Answer struct {
-	// Block is ready to be shown to a model: whole units and titles, within the
-	// budget. Empty if nothing fits.
+	// Block is ready to be shown to a model: a line that says what it is, whole units
+	// and titles, within the budget. Empty if nothing fits.
 	Block string
 	Hits  []Hit // those that stand in the block, best first
 	More  int   // how many fit besides, for which it had no room
@@ -61,8 +62,8 @@ func Recall(v View, q Query, now time.Time) (Answer, error) {
 	}
 	last := q.elsewhere(a.Others)
 	var shown []recall.Shown
-	if a.Block, shown = recall.Block(found, texts, cmp.Or(q.Budget, DefaultBudget)-len(last)); a.Block != "" {
-		a.Block += last
+	if a.Block, shown = recall.Block(found, texts, cmp.Or(q.Budget, DefaultBudget)-len(quote.Mixed)-len(last)); a.Block != "" {
+		a.Block = quote.Mixed + a.Block + last
 	}
 	for i := range found {
 		if found[i].Kept {
@@ -95,7 +96,7 @@ func ownWords(trust unit.Trust, all []recall.Alike) []recall.Alike {
 // Title is what a memory is called where its text is not shown: quoted and called
 // somebody else's words if it is external.
 func Title(d unit.Doc) string {
-	title := d.Heading(maxTitle)
+	title := quote.Line(d.Heading(maxTitle))
 	if title != "" && d.Trust() == unit.External {
 		return fmt.Sprintf("(external: somebody else's words) %q", title)
 	}

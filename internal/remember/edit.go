@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"engramd/internal/client"
+	"engramd/internal/quote"
 	"engramd/nips/nipae"
 	"engramd/nips/unit"
 )
@@ -17,10 +18,16 @@ const maxLines = 20
 type MatchError struct {
 	Lines []int // on which it begins, the first of them; of the body
 	Count int
+	// Told says that the old text was taken from one that is told (internal/quote),
+	// in which other characters stand for some of the memory's.
+	Told bool
 }
 
 // Error names the lines.
 func (e *MatchError) Error() string {
+	if e.Told {
+		return "the old text does not stand there: ‹, ⟦ and ♯ stand for other characters in what hooks and memory_recall show, which is not for copying; memory_read gives the text itself"
+	}
 	if e.Count == 0 {
 		return "the old text does not stand there"
 	}
@@ -157,5 +164,6 @@ func matchOnce(body, old string) error {
 	if m.Count == 1 {
 		return nil
 	}
+	m.Told = m.Count == 0 && quote.Broken(old)
 	return m
 }

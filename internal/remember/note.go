@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"engramd/internal/client"
@@ -36,19 +37,44 @@ type Note struct {
 	Links    []nipae.Slug       // memories that it is about
 	Session  string             // "" is the writer's
 	Trust    string             // "" or external
+	// At is when it was taken down, as Moment gives it; zero is now.
+	At time.Time
 	// Archived says that it is for who looks it up, and not to be recalled,
 	// consolidated or replayed.
 	Archived bool
 }
 
-// JournalSlug draws a slug for a note of that time:
-// mem/journal/2026/11/22/0602-4f1c22ab, in UTC.
+// moments are those that this process has given.
+var moments struct {
+	sync.Mutex
+	last time.Time
+}
+
+// Moment returns when a note is taken down, in whole microseconds: now, and later than
+// each moment before it in this process, so that notes keep the order in which their
+// moments were asked for. After a clock that went back by a second and more it begins
+// there again.
+func Moment(now time.Time) time.Time {
+	moments.Lock()
+	defer moments.Unlock()
+	now = now.Truncate(time.Microsecond)
+	if behind := moments.last.Sub(now); behind >= 0 && behind < time.Second {
+		now = moments.last.Add(time.Microsecond)
+	}
+	moments.last = now
+	return now
+}
+
+// JournalSlug draws a slug for a note of that moment:
+// mem/journal/2026/11/22/0602-07004512-4f1c22ab, in UTC. Seconds and microseconds
+// sort the notes of one minute; the random digits are for two machines that write
+// in one of them.
 func JournalSlug(now time.Time, random io.Reader) (nipae.Slug, error) {
 	var id [4]byte
 	if _, err := io.ReadFull(random, id[:]); err != nil {
 		return "", fmt.Errorf("draw a slug: %w", err)
 	}
-	return nipae.ParseSlug(now.UTC().Format("mem/journal/2006/01/02/1504-") + hex.EncodeToString(id[:]))
+	return nipae.ParseSlug(strings.Replace(now.UTC().Format("mem/journal/2006/01/02/1504-05.000000-"), ".", "", 1) + hex.EncodeToString(id[:]))
 }
 
 // Episode composes the text of a note, stamped. Errors are client.ErrEmpty,
@@ -113,11 +139,17 @@ var errLostNote = errors.New("the note was not answered")
 // AddNote writes one episode at a slug of its own. check is shown the text; nil
 // checks nothing. Errors are those of Episode and client.Memory.Add.
 func (w *Writer) AddNote(ctx context.Context, to Adder, random io.Reader, n Note, check func(old, text string) error) (Result, error) {
-	slug, err := JournalSlug(w.now(), random)
+	at := n.At
+	if at.IsZero() {
+		at = Moment(w.now())
+	}
+	slug, err := JournalSlug(at, random)
 	if err != nil {
 		return Result{}, err
 	}
-	text, from, err := w.Episode(slug, n)
+	by := *w
+	by.Clock = func() time.Time { return at } // created and slug are of one moment
+	text, from, err := by.Episode(slug, n)
 	if err != nil {
 		return Result{}, err
 	}

@@ -3,8 +3,11 @@ package remember
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -49,7 +52,7 @@ func TestNoteIsStamped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Slug != "mem/journal/2026/11/22/0602-4f1c22ab" {
+	if !regexp.MustCompile(`^mem/journal/2026/11/22/0602-44\d{6}-4f1c22ab$`).MatchString(string(r.Slug)) {
 		t.Errorf("it is at %s", r.Slug)
 	}
 	d := unit.Parse(j.batches[0][0].Text)
@@ -143,5 +146,63 @@ func TestBatchIsFull(t *testing.T) {
 	}
 	if len(j.batches) != 1 || len(j.batches[0]) != client.MaxAdded {
 		t.Errorf("%d batches", len(j.batches))
+	}
+}
+
+// TestMomentsKeepTheOrder: whatever the clock does, notes of one process sort as their
+// moments were given, and none has the slug of another.
+func TestMomentsKeepTheOrder(t *testing.T) {
+	start := time.Date(2041, 3, 1, 23, 59, 59, 999_999_500, time.UTC)
+	for name, clock := range map[string]func(i int) time.Duration{
+		"one moment":               func(int) time.Duration { return 0 },
+		"goes":                     func(i int) time.Duration { return time.Duration(i) * 700 * time.Nanosecond },
+		"goes back within seconds": func(i int) time.Duration { return -time.Duration(i) * time.Millisecond },
+	} {
+		begin := start
+		start = start.Add(time.Hour)
+		var slugs []nipae.Slug
+		for i := range 200 {
+			slug, err := JournalSlug(Moment(begin.Add(clock(i))), rand.Reader)
+			if err != nil {
+				t.Fatal(err)
+			}
+			slugs = append(slugs, slug)
+		}
+		if !slices.IsSorted(slugs) || len(slices.Compact(slugs)) != 200 {
+			t.Errorf("%s: %q", name, slugs)
+		}
+	}
+	if at := start.Add(-90 * time.Minute); !Moment(at).Equal(at.Truncate(time.Microsecond)) {
+		t.Error("after a clock that was an hour ahead, notes are of that hour")
+	}
+}
+
+// TestTwoMachinesInOneSecond: notes of two machines in one microsecond are two.
+func TestTwoMachinesInOneSecond(t *testing.T) {
+	at := noteTime.Add(5 * time.Microsecond)
+	seen := map[nipae.Slug]bool{}
+	for _, random := range []string{"\x00\x00\x00\x01", "\x00\x00\x00\x02"} {
+		j := &journal{}
+		r, err := (&Writer{Clock: func() time.Time { return at }}).AddNote(t.Context(), j, strings.NewReader(random), Note{Text: "x", At: at}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[r.Slug] = true
+	}
+	if !seen["mem/journal/2026/11/22/0602-44000005-00000001"] || len(seen) != 2 {
+		t.Errorf("%v", seen)
+	}
+}
+
+// TestCreatedIsOfTheMoment: a note that is written in the next second is of the one
+// in which it was taken down, as its slug says.
+func TestCreatedIsOfTheMoment(t *testing.T) {
+	j := &journal{}
+	w := Writer{Clock: func() time.Time { return noteTime.Add(time.Minute) }}
+	if _, err := w.AddNote(t.Context(), j, rand.Reader, Note{Text: "x", At: noteTime}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if created := unit.Parse(j.batches[0][0].Text).Fields().Created.Time; !created.Equal(noteTime) {
+		t.Errorf("created %s", created)
 	}
 }

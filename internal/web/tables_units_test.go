@@ -3,6 +3,7 @@ package web_test
 import (
 	"strings"
 	"testing"
+	"unicode"
 
 	"engramd/nips/nipae"
 	"engramd/nips/unit"
@@ -79,7 +80,7 @@ func TestTableOfUnits(t *testing.T) {
 		}
 		texts = append(texts, text)
 	}
-	var cases, one, hidden []any
+	var cases, one []any
 	heads, seen := 0, map[string]bool{}
 	for _, text := range texts {
 		if seen[text] {
@@ -95,21 +96,27 @@ func TestTableOfUnits(t *testing.T) {
 	if heads < 100 || len(cases)-heads < 50 {
 		t.Errorf("%d of %d texts have front matter", heads, len(cases))
 	}
-	for _, text := range append(bodies, "a\u2028b", "a\u00a0\u0085b", "\ufeffa\ufeff", "x\u200cy\u200dz", "a\u202eb", "\u00ada", " a  b ", "\x00a\x7f", "a\U000e0100b", "\U000e0041", "\u3000a\u3000", "a\u180eb", "") {
+	for _, text := range append(bodies, "a\u2028b", "a\u00a0\u0085b", "\ufeffa\ufeff", "x\u200cy\u200dz", "a\u202eb", "\u00ada", " a  b ", "\x00a\x7f", "a\U000e0100b", "\U000e0041", "\u3000a\u3000", "a\u180eb", "",
+		"می\u200cخواهم ශ්\u200dරී x\u200dم", "❤\ufe0f ❤\ufe0e\ufe0f a\ufe0f", "👩\u200d👩\u200d👧\u200d x", "🧑🏽\u200d🚒 🏳\ufe0f\u200d🌈", "1\ufe0f\u20e3 2\ufe0f", "a\u115f\u1160\u3164\uffa0b",
+		"🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f 🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067x") {
 		one = append(one, [2]string{text, unit.OneLine(text)})
 	}
-	for from := rune(0); from <= 0x10ffff; from++ {
-		to := from
-		for to <= 0x10ffff && unit.Hidden(to) {
-			to++
+	ranges := func(in func(rune) bool) (all []any) {
+		for from := rune(0); from <= 0x10ffff; from++ {
+			to := from
+			for to <= 0x10ffff && in(to) {
+				to++
+			}
+			if to > from {
+				all = append(all, [2]rune{from, to - 1})
+				from = to
+			}
 		}
-		if to > from {
-			hidden = append(hidden, [2]rune{from, to - 1})
-			from = to
-		}
+		return all
 	}
-	(&table{name: "web-units.json", about: "Texts of memories and what nips/unit reads in them; the first of a repeated key. oneLine: a text and what a list shows; hidden: characters that are shown by their number.",
-		sections: []section{{"cases", cases}, {"oneLine", one}, {"hidden", hidden}}}).hold(t, 300)
+	(&table{name: "web-units.json", about: "Texts of memories and what nips/unit reads in them; the first of a repeated key. oneLine: a text and what a list shows; hidden: characters that are shown by their number; pictographs and joining: those after and between which some of them stay.",
+		sections: []section{{"cases", cases}, {"oneLine", one}, {"hidden", ranges(unit.Hidden)},
+			{"pictographs", ranges(func(r rune) bool { return unicode.Is(unit.Pictographs, r) })}, {"joining", ranges(func(r rune) bool { return unicode.Is(unit.Joining, r) })}}}).hold(t, 300)
 }
 
 var bodies = []string{"", "body\n", "\n# Heading\ntext", "see [[mem/a]] and [[core]] and [[mem/a]]", "[[[mem/a]] [[mem/A]] [[mem/a/]] [[a]] [[mem/b", "\u0085\u00a0 # x", "\ufeff#\ufeff title", "***\n---\nwords",

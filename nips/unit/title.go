@@ -33,31 +33,14 @@ func says(line string) bool {
 }
 
 // OneLine puts one blank for each run of blanks and control characters, and leaves
-// out what is Hidden: a text as a list shows it.
+// out what is not [Visible]: a text as a list shows it.
 func OneLine(s string) string {
-	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsControl(r):
+	return strings.Join(strings.Fields(Visible(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
 			return ' '
-		case Hidden(r):
-			return -1
 		}
 		return r
-	}, s)), " ")
-}
-
-// Hidden reports whether a character shows nothing of its own: control characters,
-// those that turn the direction of writing, and those that can carry words which a
-// model reads and a person does not see. Joiners, which scripts and emoji need, are
-// none.
-func Hidden(r rune) bool {
-	switch {
-	case r == '\u200c' || r == '\u200d':
-		return false
-	case r >= 0xe0100 && r <= 0xe01ef: // the selectors of variants that no text needs
-		return true
-	}
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+	}, s))), " ")
 }
 
 func cut(s string, most int) string {

@@ -157,7 +157,7 @@ test('resources, prompt and completion', async t => {
   }
   await assert.rejects(client.readResource({ uri: 'engram://mem/nothing' }), error => error.data[failure].code === 'not_found')
   const prompt = await client.getPrompt({ name: 'core' })
-  assert.match(prompt.messages[0].content.text, /^\[Agent Memory — core\]\n[^]*I am Sami\.\n$/)
+  assert.match(prompt.messages[0].content.text, /^\[Agent Memory — core\]\n[^]*\n\| I am Sami\.\n$/)
   const done = await client.complete({ ref: { type: 'ref/resource', uri: template.uriTemplate }, argument: { name: 'slug', value: 'a/' } })
   assert.deepEqual(done.completion.values, ['a/b/c'])
 })

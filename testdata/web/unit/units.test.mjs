@@ -4,7 +4,7 @@ import { oneLine, visible } from '../../../internal/web/src/text.mjs';
 import { parse } from '../../../internal/web/src/unit/fields.mjs';
 import { chance, fastest, table } from './table.mjs';
 
-const { cases, oneLine: lines, hidden } = table('web-units.json');
+const { cases, oneLine: lines, hidden, pictographs, joining } = table('web-units.json');
 
 /** @param {[string, any][]} fields the first of each key, as the table has them */
 function shown(fields) {
@@ -33,6 +33,17 @@ test('every character that hides is shown by its number, and no other', () => {
     const s = String.fromCodePoint(c);
     const want = hides(c) && s !== '\n' && s !== '\t' ? `⟨U+${c.toString(16).toUpperCase().padStart(4, '0')}⟩` : s;
     assert.equal(visible(s), want, `U+${c.toString(16)}`);
+  }
+});
+
+test('selectors stay after pictographs, and joiners between letters that they shape, as in Go', () => {
+  const within = (all, c) => all.some(([from, to]) => c >= from && c <= to);
+  assert.ok(pictographs.length && joining.length);
+  for (let c = 0; c <= 0x10ffff; c++) {
+    if (c >= 0xd800 && c <= 0xdfff || within(hidden, c)) continue;
+    const s = String.fromCodePoint(c);
+    assert.equal(visible(`${s}\ufe0f`), within(pictographs, c) ? `${s}\ufe0f` : `${s}⟨U+FE0F⟩`, `U+${c.toString(16)}`);
+    assert.equal(visible(`${s}\u200c${s}`), within(joining, c) ? `${s}\u200c${s}` : `${s}⟨U+200C⟩${s}`, `U+${c.toString(16)}`);
   }
 });
 
