@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,31 +40,30 @@ func (a *app) serveSession(ctx context.Context, state *agentstate.State, o *mcp.
 	if err := state.Serve(ctx, v); err != nil {
 		o.Log.Warn("which session this is may not be known to hooks", "error", err)
 	}
-	serves := func(ctx context.Context) string {
+	served := func(ctx context.Context) (agentstate.Session, bool) {
 		s, ok, err := state.Serves(ctx, v)
 		if err != nil {
 			o.Log.Warn("which session this is is not known", "error", err)
 		}
-		if !ok {
-			return ""
-		}
+		return s, ok && s.ID != ""
+	}
+	o.Current = func(ctx context.Context) string {
+		s, _ := served(ctx)
 		return s.ID
 	}
-	o.Current = serves
 	o.Wrote = func(ctx context.Context, slugs []string) {
-		id := serves(ctx)
-		if id == "" {
+		one, ok := served(ctx)
+		if !ok {
 			return
 		}
-		own := func(project string) bool {
-			for _, slug := range slugs {
-				if hook.Own(slug, project) {
-					return true
-				}
+		links := ""
+		if one.Folder != "" && slices.ContainsFunc(slugs, func(slug string) bool { return hook.Own(slug, one.Project) }) {
+			if o.Settle != nil {
+				o.Settle(ctx)
 			}
-			return false
+			links = writeLinks(ctx, state, o.Copy, one.Folder, slugs)
 		}
-		if err := state.Wrote(ctx, id, own); err != nil {
+		if err := state.Wrote(ctx, one.ID, func(string) string { return links }); err != nil {
 			o.Log.Warn("a write is not counted", "error", err)
 		}
 	}

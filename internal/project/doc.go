@@ -32,9 +32,9 @@ type Project struct {
 	// Old is the name that earlier versions gave a folder with a remote, one level;
 	// other remotes may have it too. "" without one.
 	Old string
-	// Doubt is why the folder's .git was not believed, so that the name is that of a
-	// folder without a remote; "" if it was, or there is none.
-	Doubt string
+	// Doubt is why the .git of the folder DoubtAt was not believed, so that the name is
+	// that of a folder without a remote; "" if it was, or there is none.
+	Doubt, DoubtAt string
 }
 
 // Of returns the project of a folder that is there. A .git file is believed if it
@@ -53,7 +53,7 @@ func of(folder string, vouched bool) (Project, error) {
 		return Project{}, err
 	}
 	if elsewhere(folder) && !vouched {
-		return local(repository{top: folder, doubt: "it is a network path"}), nil
+		return local(repository{top: folder, doubt: "it is a network path", doubtAt: folder}), nil
 	}
 	if folder, err = filepath.EvalSymlinks(folder); err != nil {
 		return Project{}, err
@@ -78,5 +78,5 @@ func local(r repository) Project {
 	if r.clone == "" {
 		r.clone = r.top
 	}
-	return Project{Folder: r.top, Clone: r.clone, Name: last + "-" + digest(r.top), Last: last, Doubt: r.doubt}
+	return Project{Folder: r.top, Clone: r.clone, Name: last + "-" + digest(r.top), Last: last, Doubt: r.doubt, DoubtAt: r.doubtAt}
 }

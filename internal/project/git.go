@@ -20,7 +20,8 @@ type repository struct {
 	dir    string // the git directory of this work tree; "" without one, or in doubt
 	config string
 	clone  string
-	doubt  string
+	// doubt is why the .git at doubtAt is not believed.
+	doubt, doubtAt string
 }
 
 // find looks for the repository that a folder lies in. vouched believes what stands
@@ -31,7 +32,7 @@ func find(folder string, vouched bool) repository {
 		git := filepath.Join(at, ".git")
 		if info, err := os.Lstat(git); err == nil {
 			if !vouched && !(owned(info) && ownedAt(at)) {
-				return repository{top: folder, doubt: "its .git is another user's"}
+				return repository{top: folder, doubt: "its .git is another user's", doubtAt: at}
 			}
 			if vouched {
 				info, err = os.Stat(git)
@@ -42,7 +43,7 @@ func find(folder string, vouched bool) repository {
 			if r, ok := treeAt(at, git, vouched); ok {
 				return r
 			}
-			return repository{top: at, doubt: "its .git leads elsewhere"}
+			return repository{top: at, doubt: "its .git leads elsewhere", doubtAt: at}
 		}
 		above := filepath.Dir(at)
 		if above == at {

@@ -37,13 +37,18 @@ func Own(slug string, names ...string) bool {
 	})
 }
 
-// Last returns the last level of a name without its hash.
-func Last(name string) string {
-	name = name[strings.LastIndexByte(name, '/')+1:]
-	if marked(name) {
-		return name[:len(name)-hashed-1]
+// In returns the name of the project of which a slug is, as far as a slug shows it:
+// three levels that end in a hash, else one; "" of no project.
+func In(slug string) string {
+	rest, ok := strings.CutPrefix(slug, Prefix)
+	if !ok {
+		return ""
 	}
-	return name
+	levels := strings.SplitN(rest, "/", 4)
+	if len(levels) > 2 && marked(levels[2]) && !marked(levels[0]) {
+		return strings.Join(levels[:3], "/")
+	}
+	return levels[0]
 }
 
 // split takes host and path out of a remote's URL; both are "" of what is on this

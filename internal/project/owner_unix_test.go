@@ -3,6 +3,7 @@
 package project
 
 import (
+	"engramd/internal/e2e/notrun"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +14,7 @@ import (
 // vouches for it.
 func TestOthersFolders(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root gives files away")
+		notrun.Skip(t, "only root gives files away")
 	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -27,7 +28,7 @@ func TestOthersFolders(t *testing.T) {
 	}
 	for _, given := range []string{dir, filepath.Join(dir, ".git")} {
 		if err := os.Chown(given, 12345, 12345); err != nil {
-			t.Skip(err)
+			notrun.Skip(t, "files cannot be given away here: "+err.Error())
 		}
 		if p := at(t, mine); p.Folder != mine || p.Remote != "" || !strings.Contains(p.Doubt, "another user") {
 			t.Errorf("%s is another user's, and it is %+v", given, p)

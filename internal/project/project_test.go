@@ -2,6 +2,7 @@ package project
 
 import (
 	"cmp"
+	"engramd/internal/e2e/notrun"
 	"os"
 	"path/filepath"
 	"strings"
@@ -226,6 +227,21 @@ func mkdir(t *testing.T, dir string) {
 	}
 }
 
+func TestIn(t *testing.T) {
+	for slug, want := range map[string]string{
+		"mem/projects/h-org/o/n-12345678/x":           "h-org/o/n-12345678",
+		"mem/projects/h-org/o/n-12345678":             "h-org/o/n-12345678",
+		"mem/projects/atlas/a/b/c":                    "atlas",
+		"mem/projects/atlas":                          "atlas",
+		"mem/projects/plain-12345678/x/note-12345678": "plain-12345678",
+		"mem/atlas": "",
+	} {
+		if got := In(slug); got != want {
+			t.Errorf("%s is of %q, want %q", slug, got, want)
+		}
+	}
+}
+
 // TestPointers: a .git file names something only if both sides say so, a person
 // vouches for it, or the repository around it has it as a submodule.
 func TestPointers(t *testing.T) {
@@ -239,7 +255,7 @@ func TestPointers(t *testing.T) {
 	write(t, filepath.Join(repo, "worktrees", "w", "gitdir"), filepath.Join(dir, "mine", ".git")+"\n")
 	write(t, filepath.Join(repo, "modules", "m", "config"), "[remote \"origin\"]\nurl = https://x.org/ana/sub\n")
 	if err := os.Symlink(filepath.Join(dir, "repo"), filepath.Join(dir, "link")); err != nil {
-		t.Skip(err)
+		notrun.Skip(t, "there are no symbolic links here: "+err.Error())
 	}
 	for name, c := range map[string]struct{ pointer, vouched string }{
 		"mine":        {filepath.Join(repo, "worktrees", "w"), "atlas"},

@@ -24,9 +24,10 @@ import (
 type Options struct {
 	Now time.Time
 	// Project is that of the folder in which the session works, and Linked that the
-	// folder is known to be its. Episodes of other projects do not come unasked.
-	Project string
-	Linked  bool
+	// folder is known to be its. Episodes of other projects do not come unasked. Old is
+	// as in hook.Memory.
+	Project, Old string
+	Linked       bool
 	// Known is what this machine knows of how memories were used, and Writer as
 	// whom it says so in the memory.
 	Known  metabolism.Known
@@ -59,7 +60,7 @@ func Of(ctx context.Context, v recollect.View, o Options) Start {
 	if text, ok := v.Text(hook.NarrativeSlug); ok && hook.Narrates(text) {
 		s.Narrative = text
 	}
-	s.Due = intend.Look(v, intend.Ask{Now: o.Now, Place: intend.Place{Project: o.Project, Linked: o.Linked}, Seen: o.Seen})
+	s.Due = intend.Look(v, intend.Ask{Now: o.Now, Place: intend.Place{Project: o.Project, Old: o.Old, Linked: o.Linked}, Seen: o.Seen})
 	s.episodes(ctx, v, o)
 	s.plans(ctx, v, o.Now)
 	s.Counts.Dream = o.Dreamt != nil && ctx.Err() == nil && dreams(v, o)
@@ -160,7 +161,7 @@ func dreams(v recollect.View, o Options) bool {
 
 // comes reports whether an episode may come unasked into a session of a folder.
 func comes(slug string, o Options) bool {
-	return !strings.HasPrefix(slug, hook.Prefix) || o.Linked && hook.Own(slug, o.Project)
+	return !strings.HasPrefix(slug, hook.Prefix) || o.Linked && hook.Own(slug, o.Project, o.Old)
 }
 
 // Waits reports whether anything waits for somebody.
