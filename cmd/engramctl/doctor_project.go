@@ -33,7 +33,7 @@ func (d *doctor) projects(ctx context.Context, memory bool) {
 	if err == nil && here.Remote+here.Doubt != "" {
 		d.linked(here)
 	}
-	count := func(string) int { return 0 }
+	count := func(string) int { return -1 } // not known
 	if copy, err := d.openCopy(ctx, c, m, func(string) {}); memory && err == nil {
 		defer func() { _ = copy.Close() }()
 		count = func(name string) int { return unitsOf(ctx, copy.source(), name) }
@@ -69,9 +69,9 @@ func (d *doctor) oldNames(ctx context.Context, state *agentstate.State, folders 
 			n, said[s.Old] = count(s.Old), true
 		}
 		switch old := hook.Prefix + s.Old; {
-		case len(s.shared) > 0:
-			d.add("project", warned, "engramctl project migrate FOLDER, with the one whose memory it is", "%s is the old name of several projects, in %s; none of them is told the %s there", old,
-				strings.Join(append([]string{s.Folder}, s.shared...), ", "), counted(n, "text", "texts"))
+		case len(s.shared) > 0 && n != 0:
+			d.add("project", warned, "engramctl project migrate FOLDER, with the one whose memory it is", "%s is the old name of several projects, in %s; none of them is told what is there", old,
+				strings.Join(append([]string{s.Folder}, s.shared...), ", "))
 		case n > 0:
 			d.add("project", warned, "engramctl project migrate, in "+s.Folder, "%s at %s, the old name of %s%s", counted(n, "text is", "texts are"), old, hook.Prefix, s.Name)
 		}

@@ -11,7 +11,6 @@ import (
 	"engramd/internal/agentstate"
 	"engramd/internal/hook"
 	"engramd/internal/mcp"
-	"engramd/internal/project"
 )
 
 // maxSession is how long a session's id is kept as the harness gives it.
@@ -34,8 +33,9 @@ func sessionName(id string) string {
 // where that is known, and count what is written in it.
 func (a *app) serveSession(ctx context.Context, state *agentstate.State, o *mcp.Options) {
 	v := agentstate.Server{Session: sessionName(a.env["CLAUDE_CODE_SESSION_ID"]), Ancestors: idsOf(a.ancestors())}
-	if p, err := project.Of(a.folder()); err == nil {
-		v.Folder = p.Folder
+	s, err := standingOf(ctx, state, a.folder())
+	if v.Folder = s.Folder; err == nil && (s.linked || s.Remote != "") {
+		o.Project = hook.Prefix + s.Name
 	}
 	if err := state.Serve(ctx, v); err != nil {
 		o.Log.Warn("which session this is may not be known to hooks", "error", err)
