@@ -58,10 +58,7 @@ func (a *app) serveSession(ctx context.Context, state *agentstate.State, o *mcp.
 		}
 		links := ""
 		if one.Folder != "" && slices.ContainsFunc(slugs, func(slug string) bool { return hook.Own(slug, one.Project) }) {
-			if o.Settle != nil {
-				o.Settle(ctx)
-			}
-			links = writeLinks(ctx, state, o.Copy, one.Folder, slugs)
+			links = writeLinks(ctx, state, o, one.Folder, slugs)
 		}
 		if err := state.Wrote(ctx, one.ID, func(string) string { return links }); err != nil {
 			o.Log.Warn("a write is not counted", "error", err)

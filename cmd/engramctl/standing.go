@@ -9,6 +9,7 @@ import (
 	"engramd/internal/agentstate"
 	"engramd/internal/hook"
 	"engramd/internal/intend"
+	"engramd/internal/mcp"
 	"engramd/internal/project"
 	"engramd/internal/recollect"
 )
@@ -119,10 +120,15 @@ func (s standing) unwritten(ctx context.Context, copy recollect.Source, slugs []
 // writeLinks returns the clone that a write of the agent links to its project: one
 // whose project no other folder of this machine has, and that had no memory; "" for
 // none.
-func writeLinks(ctx context.Context, state *agentstate.State, copy recollect.Source, folder string, slugs []string) string {
+func writeLinks(ctx context.Context, state *agentstate.State, o *mcp.Options, folder string, slugs []string) string {
 	s, err := standingOf(ctx, state, folder)
-	if err != nil || s.linked || len(s.others)+len(s.shared) > 0 || !slices.ContainsFunc(slugs, func(slug string) bool { return hook.Own(slug, s.Name) }) ||
-		!s.unwritten(ctx, copy, slugs) {
+	if err != nil || s.linked || len(s.others)+len(s.shared) > 0 || !slices.ContainsFunc(slugs, func(slug string) bool { return hook.Own(slug, s.Name) }) {
+		return ""
+	}
+	if o.Settle != nil {
+		o.Settle(ctx)
+	}
+	if o.Copy == nil || !s.unwritten(ctx, o.Copy, slugs) {
 		return ""
 	}
 	return s.Clone
