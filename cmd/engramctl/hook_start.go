@@ -62,7 +62,7 @@ func (w *waking) know(ctx context.Context) {
 	if w.project = known; known.linked && known.before {
 		// Whoever has the old name later does not change it. What is not kept now is
 		// found out again.
-		_ = w.state.Link(ctx, known.Clone, known.Name)
+		_ = w.state.Link(ctx, known.Clone, known.Name, known.Old)
 	}
 }
 

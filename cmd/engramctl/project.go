@@ -67,7 +67,7 @@ to another user or leads elsewhere.`,
 			return err
 		}
 		return a.withState(ctx, func(state *agentstate.State) error {
-			if err := state.Link(ctx, p.Clone, p.Name); err != nil {
+			if err := state.Link(ctx, p.Clone, p.Name, p.Old); err != nil {
 				return err
 			}
 			s, err := standingOf(ctx, state, folder)

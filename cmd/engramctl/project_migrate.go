@@ -104,7 +104,7 @@ func (a *app) migrate(ctx context.Context, m *client.Memory, state *agentstate.S
 		return out, fmt.Errorf("%w: nothing of %s was migrated on this machine", client.ErrNotFound, out.To)
 	}
 	if !undo {
-		if err := state.Link(ctx, s.Clone, s.Name); err != nil {
+		if err := state.Link(ctx, s.Clone, s.Name, s.Old); err != nil {
 			return out, err
 		}
 	}

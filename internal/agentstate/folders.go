@@ -14,15 +14,27 @@ type Folder struct {
 	Since         time.Time
 }
 
-// Link notes that a folder is of a project.
-func (s *State) Link(ctx context.Context, folder, project string) error {
+// Link notes that a folder is of a project, which had another name before; "" for
+// none.
+func (s *State) Link(ctx context.Context, folder, project, old string) error {
 	if err := fits(project); err != nil {
 		return err
 	}
-	if folder == "" || len(folder) > maxPath {
+	if err := fitting(folder, old); err != nil {
+		return err
+	}
+	if folder == "" {
 		return ErrTooLarge
 	}
-	return s.write(ctx, func(tx *sealedfile.Tx) error { return s.link(tx, folder, project) })
+	return s.write(ctx, func(tx *sealedfile.Tx) error {
+		if err := s.place(tx, Session{Clone: folder, Project: project, Old: old}); err != nil {
+			return err
+		}
+		if err := tx.Exec("DELETE FROM folders WHERE folder = ? AND project = ?", folder, old); err != nil {
+			return err
+		}
+		return s.link(tx, folder, project)
+	})
 }
 
 func (s *State) link(tx *sealedfile.Tx, folder, project string) error {
@@ -80,8 +92,9 @@ func (s *State) Standing(ctx context.Context, folder, clone, name, old string) (
 		}, folder, clone, name, old); err != nil {
 			return err
 		}
-		return tx.Each(`SELECT DISTINCT folder FROM (SELECT folder, project FROM folders UNION SELECT folder, project FROM places UNION SELECT folder, old FROM places)
-			WHERE folder NOT IN (?1, ?2) AND project <> '' AND project IN (?3, ?4) ORDER BY folder LIMIT ?5`, func(r sealedfile.Row) error {
+		return tx.Each(`SELECT DISTINCT folder FROM (SELECT folder, project FROM folders UNION SELECT folder, project FROM places UNION SELECT folder, old FROM places
+			UNION SELECT folder, project FROM sessions)
+			WHERE folder NOT IN (?1, ?2, '') AND project <> '' AND project IN (?3, ?4) ORDER BY folder LIMIT ?5`, func(r sealedfile.Row) error {
 			st.Others = append(st.Others, r.Text(0))
 			return nil
 		}, folder, clone, name, old, maxOthers)

@@ -173,7 +173,7 @@ func TestFolders(t *testing.T) {
 	if !linked("/w", "atlas") || linked("/w", "other") || linked("/v", "atlas") {
 		t.Error("a write to the project links this folder and project alone")
 	}
-	must(t, s.Link(t.Context(), "/v", "atlas"))
+	must(t, s.Link(t.Context(), "/v", "atlas", ""))
 	all, err := s.Folders(t.Context())
 	must(t, err)
 	if want := []Folder{{"/v", "atlas", testTime}, {"/w", "atlas", testTime}}; !reflect.DeepEqual(all, want) {
@@ -184,7 +184,7 @@ func TestFolders(t *testing.T) {
 			t.Errorf("unlinked: %v, %v", was, err)
 		}
 	}
-	if err := s.Link(t.Context(), strings.Repeat("x", maxPath+1), "atlas"); err == nil {
+	if err := s.Link(t.Context(), strings.Repeat("x", maxPath+1), "atlas", ""); err == nil {
 		t.Error("a folder beyond the bound is taken")
 	}
 }
@@ -200,15 +200,16 @@ func TestStanding(t *testing.T) {
 	}
 	begin("a", "/a/tree", "/a", "x/a/b-1", "x-a-b")
 	begin("b", "/b", "/b", "x/a-b/x-2", "x-a-b")
-	must(t, s.Link(t.Context(), "/a", "x-a-b"))
-	must(t, s.Link(t.Context(), "/c", "x/a/b-1"))
+	must(t, s.Link(t.Context(), "/a", "x-a-b", ""))
+	must(t, s.Link(t.Context(), "/c", "x/a/b-1", "x-a-b"))
+	begin("a", "/a/tree", "/a", "x/a/b-1", "x-a-b") // linked by an earlier version, and seen by this one
 	for _, tt := range []struct {
 		folder, clone, name, old string
 		want                     Standing
 	}{
 		{"/a/tree", "/a", "x/a/b-1", "x-a-b", Standing{Before: true, Others: []string{"/b", "/c"}}},
-		{"/b", "/b", "x/a-b/x-2", "x-a-b", Standing{Others: []string{"/a"}}},
-		{"/c", "/c", "x/a/b-1", "x-a-b", Standing{Linked: true, Others: []string{"/a", "/b"}}},
+		{"/b", "/b", "x/a-b/x-2", "x-a-b", Standing{Others: []string{"/a", "/c"}}},
+		{"/c", "/c", "x/a/b-1", "x-a-b", Standing{Linked: true, Others: []string{"/a", "/a/tree", "/b"}}},
 		{"/d", "/d", "d-1", "", Standing{}},
 	} {
 		got, err := s.Standing(t.Context(), tt.folder, tt.clone, tt.name, tt.old)
@@ -217,8 +218,12 @@ func TestStanding(t *testing.T) {
 		}
 	}
 	begin("b", "/b", "/b", "x/other/y-3", "x-other-y") // it has another remote now
-	if got, _ := s.Standing(t.Context(), "/a", "/a", "x/a/b-1", "x-a-b"); !reflect.DeepEqual(got.Others, []string{"/c"}) {
+	if got, _ := s.Standing(t.Context(), "/a", "/a", "x/a/b-1", "x-a-b"); !reflect.DeepEqual(got.Others, []string{"/a/tree", "/c"}) {
 		t.Errorf("others are %v", got.Others)
+	}
+	must(t, s.Link(t.Context(), "/a", "x/a/b-1", "x-a-b"))
+	if got, _ := s.Standing(t.Context(), "/a", "/a", "x/a/b-1", "x-a-b"); !got.Linked || got.Before {
+		t.Errorf("linked by both names: %+v", got)
 	}
 	must(t, s.Migrate(t.Context(), "x/a/b-1", []byte("one")))
 	must(t, s.Migrate(t.Context(), "x/a/b-1", []byte("two")))
