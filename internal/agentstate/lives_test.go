@@ -237,14 +237,21 @@ func TestStanding(t *testing.T) {
 	if err := s.Migrate(t.Context(), "x", make([]byte, MaxPlan+1)); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("a migration of any size is taken: %v", err)
 	}
-	for i := range MaxFolders + 3 {
-		r.now = r.now.Add(time.Millisecond)
-		must(t, s.write(t.Context(), func(tx *sealedfile.Tx) error {
-			return s.place(tx, Session{Clone: fmt.Sprint("/p", i), Project: "many"})
-		}))
-	}
-	if got, _ := s.Standing(t.Context(), "", "", "many", ""); len(got.Others) != maxOthers {
-		t.Errorf("%d others are told", len(got.Others))
+	n := 0
+	must(t, s.write(t.Context(), func(tx *sealedfile.Tx) error {
+		for i := range MaxFolders + 3 {
+			if err := tx.Exec("INSERT INTO places VALUES (?, 'many', '', ?)", fmt.Sprint("/p", i), i); err != nil {
+				return err
+			}
+		}
+		if err := s.place(tx, Session{Clone: "/new", Project: "many"}); err != nil {
+			return err
+		}
+		_, err := tx.One("SELECT count(*) FROM places", func(r sealedfile.Row) error { n = int(r.Int(0)); return nil })
+		return err
+	}))
+	if got, _ := s.Standing(t.Context(), "", "", "many", ""); len(got.Others) != maxOthers || n != MaxFolders {
+		t.Errorf("%d others are told, of %d", len(got.Others), n)
 	}
 }
 
