@@ -22,7 +22,7 @@ func (a *app) projectCommand() *cobra.Command {
 What an agent remembers of a project stands at mem/projects/NAME and below. NAME is
 host, owner and name of the git remote "origin" of the folder in which a session works,
 one level each, and 8 hex digits where that is not all (github-com/ana/atlas-1a2b3c4d);
-or, without one, the folder's name with 8 hex digits of its path. Since whoever makes a
+or, without one, the folder's name with 8 hex digits of its path. Since the maker of a
 folder chooses its remote, the hooks of a folder that is new here show only how many
 texts there are, until a person links it. A write of the agent links it if there was
 nothing of the project and no other folder of this machine has it. Further git work
@@ -52,8 +52,8 @@ func (a *app) projectLinkCommand() *cobra.Command {
 		Short: "Have the hooks show a project's memory in a folder",
 		Long: `Have the hooks show the memory of its project in a folder (default: this one), and in
 all git work trees of its clone. Another remote later is another project, and not
-linked. Whoever links a folder vouches for what its .git says, also where that belongs
-to another user or leads elsewhere.`,
+linked. Who links a folder vouches for what its .git says, also where that belongs to
+another user or leads elsewhere.`,
 		Example: `  engramctl project link
   engramctl project link ~/src/atlas`,
 		Args: cobra.MaximumNArgs(1),

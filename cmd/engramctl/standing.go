@@ -23,7 +23,7 @@ type standing struct {
 	// reads is the old name, if the folder reads its memory; "" otherwise.
 	reads string
 	// others are folders of other clones that have the project, and shared are those of
-	// other projects that had its old name: then nobody reads that.
+	// other projects that had its old name: then none reads that.
 	others, shared []string
 }
 
@@ -46,7 +46,7 @@ func standingOf(ctx context.Context, state *agentstate.State, folder string) (s 
 	for _, other := range known.Others {
 		switch o, err := project.Of(other); {
 		case errors.Is(err, fs.ErrNotExist) || err == nil && o.Clone == s.Clone:
-		case err == nil && o.Name == s.Name:
+		case err == nil && (o.Name == s.Name || o.Doubt != ""): // a person may have vouched for it
 			s.others = append(s.others, other)
 		case s.Old != "" && (err != nil || o.Old == s.Old):
 			s.shared = append(s.shared, other)

@@ -36,7 +36,7 @@ type Memory struct {
 	// Unsure says that it could not be found out in time whether it is.
 	Unsure bool
 	// Shared is an old name that other projects of this machine had too, if there is
-	// something at it, which is nobody's until a person says whose.
+	// something at it, of which none is told until a person says whose it is.
 	Shared string
 	// Others says that a further folder of this machine has the project, so that a
 	// write does not link this one.

@@ -80,7 +80,7 @@ func treeAt(at, git string, vouched bool) (r repository, ok bool) {
 }
 
 // near reports whether a folder, which is this user's, is reached from another one
-// without a symbolic link or another file system: looking at what somebody names
+// without a symbolic link or another file system: looking at what a folder names
 // may mount it, and tell who looks.
 func near(from, to string) bool {
 	base, err := os.Lstat(from)
