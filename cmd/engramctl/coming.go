@@ -11,7 +11,6 @@ import (
 	"engramd/internal/hook"
 	"engramd/internal/intend"
 	"engramd/internal/mcp"
-	"engramd/internal/project"
 )
 
 // seenBy says which intentions a session was shown.
@@ -52,19 +51,6 @@ func freshItems(ctx context.Context, state *agentstate.State, id, harness string
 		all = append(all, byKey[s])
 	}
 	return all, err
-}
-
-// placeOf is where a folder is, for intentions; a state says whether it is linked.
-func placeOf(ctx context.Context, state *agentstate.State, folder string) (at intend.Place) {
-	where, err := project.Of(folder)
-	if err != nil {
-		return at // of no project
-	}
-	at.Project = where.Name
-	if state != nil {
-		at.Linked, _ = state.Linked(ctx, where.Folder, where.Name) // not known: it is not
-	}
-	return at
 }
 
 // folder is where the command works; "" if that is not known.

@@ -43,12 +43,14 @@ func (a *app) doctorCommand() *cobra.Command {
 		Long: `Look at everything that can be wrong between an agent and its memory, and say what to
 do: the programs in PATH and their versions, profile and key, each relay (does it answer,
 with this key, does it take what this key writes, is its clock right, which version is
-it), the agent's list of relays, the core, the copy and the state on this machine, the
+it), the agent's list of relays, the core, the copy and the state on this machine, whether
+the working folder is linked to its project, projects that still have an older name, the
 settings of each harness, and how fast its hooks and its MCP server are.
 
 Nothing is changed. Whether a relay takes writes is asked by sending it what it has
 already; of an agent that has remembered nothing yet that is not known, and --write sends
-an event that relays pass on and do not keep. No key, slug or text is printed.
+an event that relays pass on and do not keep. No key or text is printed, and no
+slug but that of a project.
 
 The exit code is 0 if nothing failed, warnings or not; else it is that of the first
 failure, as the command that needs it would have it.`,

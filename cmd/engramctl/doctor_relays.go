@@ -50,12 +50,14 @@ func (d *doctor) memory(ctx context.Context, s settings) {
 			d.add(check, untried, "", "no relay answers this key")
 		}
 		d.state(ctx, s)
+		d.projects(ctx, false)
 		return
 	}
 	d.list(ctx)
 	d.core(ctx)
 	d.copy(ctx)
 	d.state(ctx, s)
+	d.projects(ctx, true)
 }
 
 // relay looks at one relay: what it says of itself, whether it answers this key,

@@ -13,7 +13,6 @@ import (
 	"engramd/internal/hook"
 	"engramd/internal/intend"
 	"engramd/internal/mirror"
-	"engramd/internal/project"
 	"engramd/internal/recollect"
 	"engramd/internal/wake"
 	"engramd/nips/unit"
@@ -50,8 +49,8 @@ func (a *app) hookPrompt(ctx context.Context, h hook.Harness, in hook.Input) (st
 			kept, err = a.lying(ctx)
 		}
 	}()
-	where, _ := project.Of(in.Folder) // of no project: nothing is known of it
-	counted := state.Prompted(ctx, agentstate.Session{ID: id, Harness: string(h), Folder: where.Folder, Project: where.Name})
+	where, unsure := standingOf(ctx, state, in.Folder) // of no project: nothing is known of it
+	counted := state.Prompted(ctx, where.session(agentstate.Session{ID: id, Harness: string(h)}))
 	kept := <-opened
 	if kept == nil || err != nil || counted != nil {
 		return "", cmp.Or(err, counted)
@@ -60,13 +59,12 @@ func (a *app) hookPrompt(ctx context.Context, h hook.Harness, in hook.Input) (st
 	told := telling{state: state, copy: lyingSource(kept, c), session: id, harness: string(h), question: question,
 		prompt: cmp.Or(question, in.Prompt)}
 	if where.Name != "" {
-		linked, err := state.Linked(ctx, where.Folder, where.Name)
-		if err != nil {
-			return "", err
+		if unsure != nil {
+			return "", unsure
 		}
-		told.place = intend.Place{Project: where.Name, Linked: linked}
+		told.place = where.place()
 	}
-	if told.scope, err = toldScope(ctx, state, in.Folder, question); err != nil {
+	if told.scope, err = toldScope(ctx, state, where, question); err != nil {
 		return "", err
 	}
 	if told.seen, err = state.Shown(ctx, id); err != nil {
@@ -191,9 +189,8 @@ func hashOf(text string) string {
 
 // hookSubagent tells titles of the project's memory.
 func (a *app) hookSubagent(ctx context.Context, h hook.Harness, in hook.Input) (text string, err error) {
-	where, err := project.Of(in.Folder)
-	if err != nil || !h.Injects(hook.SubagentStart) {
-		return "", err
+	if !h.Injects(hook.SubagentStart) {
+		return "", nil
 	}
 	c, m, err := a.open(ctx)
 	if err != nil {
@@ -205,8 +202,8 @@ func (a *app) hookSubagent(ctx context.Context, h hook.Harness, in hook.Input) (
 		return "", nil
 	}
 	a.later(func() { _ = state.Close() })
-	p := hook.Memory{Project: where.Name}
-	if p.Linked, err = state.Linked(ctx, where.Folder, where.Name); err != nil || !p.Linked {
+	where, err := standingOf(ctx, state, in.Folder)
+	if err != nil || !where.linked {
 		return "", err
 	}
 	kept, err := a.lying(ctx)
@@ -215,7 +212,7 @@ func (a *app) hookSubagent(ctx context.Context, h hook.Harness, in hook.Input) (
 	}
 	a.later(func() { _ = kept.Leave() })
 	err = lyingSource(kept, c).Read(ctx, func(v recollect.View) error {
-		text = hook.Titles(wake.Project(v, p))
+		text = hook.Titles(wake.Project(v, where.memory(false)))
 		return nil
 	})
 	return text, err

@@ -30,7 +30,7 @@ type hookRig struct {
 }
 
 const (
-	testProject = "github-com-ana-atlas"
+	testProject = "github-com/ana/atlas-d0cc24a2"
 	plantedAt   = 1795240000 // 2026-11-21
 )
 

@@ -34,7 +34,7 @@ func (w *waking) begin(ctx context.Context) {
 	}
 	var err error
 	if id := sessionName(w.in.Session); id != "" {
-		err = w.state.Begin(ctx, agentstate.Session{ID: id, Harness: string(w.h), Process: harnessAbove(w.a.ancestors()), Folder: w.project.Folder, Project: w.project.Name},
+		err = w.state.Begin(ctx, w.project.session(agentstate.Session{ID: id, Harness: string(w.h), Process: harnessAbove(w.a.ancestors())}),
 			w.h.Alone(), w.in.Source == hook.Clear)
 		if err == nil && (w.in.Source == hook.Compact || w.in.Source == hook.Clear) {
 			err = w.state.Forget(ctx, id)
@@ -53,10 +53,16 @@ func (w *waking) know(ctx context.Context) {
 	if w.unsure = w.state == nil; w.unsure {
 		return
 	}
-	var err error
-	if w.linked, err = w.state.Linked(ctx, w.project.Folder, w.project.Name); err != nil {
+	known, err := standingOf(ctx, w.state, w.in.Folder)
+	if err != nil {
 		w.unsure = true
 		w.a.note("whether the folder is the project's is not known: %v", err)
+		return
+	}
+	if w.project = known; known.linked && known.before {
+		// Whoever has the old name later does not change it. What is not kept now is
+		// found out again.
+		_ = w.state.Link(ctx, known.Clone, known.Name, known.Old)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/intend/acts"
-	"engramd/internal/project"
 	"engramd/nips/nipae"
 )
 
@@ -57,15 +56,13 @@ slug, size and hash, as mem set does. docs/mind.md says more.`,
 				return err
 			}
 		}
-		if d.Where == "project" {
-			p, err := project.Of(a.folder())
-			if err != nil {
-				return usagef("--where project: this folder is of none: %w", err)
-			}
-			d.Where = p.Name
-		}
 		now := time.Now()
 		return a.actOn(ctx, asJSON, d.Slug, func(ctx context.Context, m *client.Memory) (acts.Written, error) {
+			if d.Where == "project" {
+				if d.Where = a.placeFor(ctx, m).Project; d.Where == "" {
+					return acts.Written{}, usagef("--where project: this folder is of none")
+				}
+			}
 			return acts.Make(ctx, a.writer(ctx, m), rand.Reader, d, now, guard(allow))
 		})
 	}))

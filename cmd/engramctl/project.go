@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agentstate"
 	"engramd/internal/client"
 	"engramd/internal/hook"
-	"engramd/internal/project"
 )
 
 func (a *app) projectCommand() *cobra.Command {
@@ -23,12 +21,15 @@ func (a *app) projectCommand() *cobra.Command {
 
 What an agent remembers of a project stands at mem/projects/NAME and below. NAME is
 host, owner and name of the git remote "origin" of the folder in which a session works,
-or, without one, the folder's name with 8 hex digits of its path. Since whoever makes a
+one level each, and 8 hex digits where that is not all (github-com/ana/atlas-1a2b3c4d);
+or, without one, the folder's name with 8 hex digits of its path. Since the maker of a
 folder chooses its remote, the hooks of a folder that is new here show only how many
-texts there are, until the agent has written there or somebody has linked it.`,
+texts there are, until a person links it. A write of the agent links it if there was
+nothing of the project and no other folder of this machine has it. Further git work
+trees are linked with their clone.`,
 		Example: `  engramctl project link
   engramctl project ls`,
-	}, a.projectLinkCommand(), a.projectUnlinkCommand(), a.projectLsCommand()))
+	}, a.projectLinkCommand(), a.projectShowCommand(), a.projectMigrateCommand(), a.projectUnlinkCommand(), a.projectLsCommand()))
 }
 
 // foldersOut is `project ls --json`.
@@ -36,12 +37,12 @@ type foldersOut struct {
 	Folders []linkedOut `json:"folders"`
 }
 
-// linkedOut is one of them, and `project link --json`.
+// linkedOut is one of them.
 type linkedOut struct {
 	Folder  string `json:"folder"`
 	Project string `json:"project"`
 	Prefix  string `json:"slug"` // of its memory
-	Since   string `json:"since,omitempty"`
+	Since   string `json:"since"`
 }
 
 func (a *app) projectLinkCommand() *cobra.Command {
@@ -49,22 +50,31 @@ func (a *app) projectLinkCommand() *cobra.Command {
 	c := a.command(&cobra.Command{
 		Use:   "link [FOLDER] [--json]",
 		Short: "Have the hooks show a project's memory in a folder",
-		Long: `Have the hooks show the memory of its project in a folder (default: this one). The
-folder is the top of its git work tree. Another remote later is another project, and
-not linked.`,
+		Long: `Have the hooks show the memory of its project in a folder (default: this one), and in
+all git work trees of its clone. Another remote later is another project, and not
+linked. Who links a folder vouches for what its .git says, also where that belongs to
+another user or leads elsewhere.`,
 		Example: `  engramctl project link
   engramctl project link ~/src/atlas`,
 		Args: cobra.MaximumNArgs(1),
 	}, func(ctx context.Context, args []string) error {
-		p, err := a.projectAt(args)
+		folder, err := a.folderArg(args)
+		if err != nil {
+			return err
+		}
+		p, err := vouched(folder)
 		if err != nil {
 			return err
 		}
 		return a.withState(ctx, func(state *agentstate.State) error {
-			if err := state.Link(ctx, p.Folder, p.Name); err != nil {
+			if err := state.Link(ctx, p.Clone, p.Name, p.Old); err != nil {
 				return err
 			}
-			return a.printFolder(p, asJSON)
+			s, err := standingOf(ctx, state, folder)
+			if err != nil {
+				return err
+			}
+			return a.printStanding(s, asJSON)
 		})
 	})
 	jsonFlag(c, &asJSON)
@@ -75,21 +85,25 @@ func (a *app) projectUnlinkCommand() *cobra.Command {
 	return a.command(&cobra.Command{
 		Use:   "unlink [FOLDER]",
 		Short: "Have the hooks show no project's memory in a folder",
-		Long: `Have the hooks show no project's memory in a folder (default: this one), but how many
-texts there are. What is remembered stays. A folder that is gone is named as project ls
+		Long: `Have the hooks show no project's memory in a folder (default: this one) and the work
+trees of its clone, but how many texts there are. What is remembered stays. A folder that is gone is named as project ls
 prints it. Exit code 1 if the folder was not linked.`,
 		Example: `  engramctl project unlink ~/src/atlas`,
 		Args:    cobra.MaximumNArgs(1),
 	}, func(ctx context.Context, args []string) error {
-		p, err := a.projectAt(args)
+		folder, err := a.folderArg(args)
+		if err != nil {
+			return err
+		}
+		p, err := vouched(folder)
 		if errors.Is(err, fs.ErrNotExist) && len(args) > 0 {
-			p, err = project.Project{Folder: a.path(args[0])}, nil
+			p.Folder, p.Clone, err = folder, folder, nil
 		}
 		if err != nil {
 			return err
 		}
 		return a.withState(ctx, func(state *agentstate.State) error {
-			was, err := state.Unlink(ctx, p.Folder)
+			was, err := state.Unlink(ctx, p.Folder, p.Clone)
 			if err == nil && !was {
 				err = fmt.Errorf("%s: %w: it is not linked", p.Folder, client.ErrNotFound)
 			}
@@ -128,32 +142,6 @@ func (a *app) projectLsCommand() *cobra.Command {
 	})
 	jsonFlag(c, &asJSON)
 	return c
-}
-
-// projectAt returns the project of the folder that is named, or of this one.
-func (a *app) projectAt(args []string) (project.Project, error) {
-	folder := a.Dir
-	if len(args) > 0 {
-		folder = a.path(args[0])
-	}
-	if folder == "" {
-		var err error
-		if folder, err = os.Getwd(); err != nil {
-			return project.Project{}, err
-		}
-	}
-	p, err := project.Of(folder)
-	if err != nil {
-		return p, usageError{err}
-	}
-	return p, nil
-}
-
-func (a *app) printFolder(p project.Project, asJSON bool) error {
-	if asJSON {
-		return a.printJSON(linkedOut{Folder: p.Folder, Project: p.Name, Prefix: hook.Prefix + p.Name})
-	}
-	return a.print("%s is %s%s\n", p.Folder, hook.Prefix, p.Name)
 }
 
 // withState runs do on what this machine knows of the pair. No relay is asked.

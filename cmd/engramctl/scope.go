@@ -21,7 +21,7 @@ const maxRemotes = 256
 // scopeOf is whose memory is told in a folder. Without a state nothing is known of
 // folders, and all is told to an agent that asks. named says of which projects it
 // matters what their repositories are called, since other folders may be slow.
-func scopeOf(ctx context.Context, state *agentstate.State, folder string, named func(project string) bool) (s recollect.Scope, err error) {
+func scopeOf(ctx context.Context, state *agentstate.State, where standing, named func(project string) bool) (s recollect.Scope, err error) {
 	if state == nil {
 		return s, nil
 	}
@@ -29,9 +29,11 @@ func scopeOf(ctx context.Context, state *agentstate.State, folder string, named 
 	if err != nil {
 		return s, err
 	}
-	where, err := project.Of(folder) // of no project: it is linked to none
-	if err == nil && slices.ContainsFunc(all, func(f agentstate.Folder) bool { return f.Path == where.Folder && f.Project == where.Name }) {
-		s.Own, s.Remote, s.Last = []string{where.Name}, where.Remote, where.Last
+	if where.linked {
+		s.Own, s.Remote, s.Last = append(s.Own, where.Name), where.Remote, where.Last
+		if where.reads != "" {
+			s.Own = append(s.Own, where.reads)
+		}
 	}
 	at, left := map[string]int{}, maxRemotes
 	for _, f := range all {
@@ -48,17 +50,25 @@ func scopeOf(ctx context.Context, state *agentstate.State, folder string, named 
 			continue
 		}
 		left--
-		if p, err := project.Of(f.Path); err == nil && p.Name == f.Project { // by now it may have another
-			s.Others[i].Remote, s.Others[i].Last = p.Remote, p.Last
+		p, err := project.Of(f.Path)
+		if err != nil || p.Name != f.Project && p.Old != f.Project { // by now it may have another
+			continue
+		}
+		s.Others[i].Remote, s.Others[i].Last = p.Remote, p.Last
+		if other := p.Old; other != "" && !slices.Contains(s.Own, other) {
+			if _, known := at[other]; !known {
+				at[other] = len(s.Others)
+				s.Others = append(s.Others, recall.Project{Name: other, Remote: p.Remote, Last: p.Last})
+			}
 		}
 	}
 	return s, nil
 }
 
 // toldScope is what a hook may tell at a prompt.
-func toldScope(ctx context.Context, state *agentstate.State, folder, prompt string) (recollect.Scope, error) {
+func toldScope(ctx context.Context, state *agentstate.State, where standing, prompt string) (recollect.Scope, error) {
 	prompt = strings.ToLower(prompt)
-	s, err := scopeOf(ctx, state, folder, func(name string) bool {
+	s, err := scopeOf(ctx, state, where, func(name string) bool {
 		words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_/", r) })
 		last := words[max(0, len(words)-2):] // the last may be a hash
 		return strings.Contains(prompt, "/") && slices.ContainsFunc(last, func(w string) bool { return strings.Contains(prompt, w) })
@@ -71,7 +81,11 @@ func toldScope(ctx context.Context, state *agentstate.State, folder, prompt stri
 // all of it if every says so. Where it is not known which folders are linked, it is
 // all, and said.
 func (a *app) askedScope(ctx context.Context, state *agentstate.State, every bool, say func(format string, args ...any)) recollect.Scope {
-	s, err := scopeOf(ctx, state, a.folder(), func(string) bool { return true })
+	where, err := standingOf(ctx, state, a.folder())
+	if err != nil { // of no project: it is linked to none
+		where = standing{}
+	}
+	s, err := scopeOf(ctx, state, where, func(string) bool { return true })
 	if err != nil {
 		say("which project this is is not known, so all are looked through: %v", err)
 	}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"time"
 
 	"engramd/internal/agentstate"
 	"engramd/internal/hook"
 	"engramd/internal/mcp"
-	"engramd/internal/project"
 )
 
 // maxSession is how long a session's id is kept as the harness gives it.
@@ -33,37 +33,34 @@ func sessionName(id string) string {
 // where that is known, and count what is written in it.
 func (a *app) serveSession(ctx context.Context, state *agentstate.State, o *mcp.Options) {
 	v := agentstate.Server{Session: sessionName(a.env["CLAUDE_CODE_SESSION_ID"]), Ancestors: idsOf(a.ancestors())}
-	if p, err := project.Of(a.folder()); err == nil {
-		v.Folder = p.Folder
+	s, err := standingOf(ctx, state, a.folder())
+	if v.Folder = s.Folder; err == nil && (s.linked || s.Remote != "") {
+		o.Project = hook.Prefix + s.Name
 	}
 	if err := state.Serve(ctx, v); err != nil {
 		o.Log.Warn("which session this is may not be known to hooks", "error", err)
 	}
-	serves := func(ctx context.Context) string {
+	served := func(ctx context.Context) (agentstate.Session, bool) {
 		s, ok, err := state.Serves(ctx, v)
 		if err != nil {
 			o.Log.Warn("which session this is is not known", "error", err)
 		}
-		if !ok {
-			return ""
-		}
+		return s, ok && s.ID != ""
+	}
+	o.Current = func(ctx context.Context) string {
+		s, _ := served(ctx)
 		return s.ID
 	}
-	o.Current = serves
 	o.Wrote = func(ctx context.Context, slugs []string) {
-		id := serves(ctx)
-		if id == "" {
+		one, ok := served(ctx)
+		if !ok {
 			return
 		}
-		own := func(project string) bool {
-			for _, slug := range slugs {
-				if hook.Own(slug, project) {
-					return true
-				}
-			}
-			return false
+		links := ""
+		if one.Folder != "" && slices.ContainsFunc(slugs, func(slug string) bool { return hook.Own(slug, one.Project) }) {
+			links = writeLinks(ctx, state, o, one.Folder, slugs)
 		}
-		if err := state.Wrote(ctx, id, own); err != nil {
+		if err := state.Wrote(ctx, one.ID, func(string) string { return links }); err != nil {
 			o.Log.Warn("a write is not counted", "error", err)
 		}
 	}

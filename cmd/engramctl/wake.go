@@ -167,7 +167,7 @@ func (a *app) wake(ctx context.Context, asJSON bool) error {
 // out gives the parts.
 func (w *waking) out(p wake.Parts, text string) wakeOut {
 	s := p.Start
-	out := wakeOut{Agent: p.Who.Agent, Owner: p.Who.Owner, Text: text, Core: w.core.out(), Project: w.project.Name, Linked: w.linked,
+	out := wakeOut{Agent: p.Who.Agent, Owner: p.Who.Owner, Text: text, Core: w.core.out(), Project: w.project.Name, Linked: w.project.linked,
 		Replay: []wakeEpisodeOut{}, Due: []wakeDueOut{}, Stale: s.Copy.Stale || p.Unread, Unread: p.Unread,
 		Waits: wakeWaitsOut{s.Counts.Episodes, s.Counts.AtLeast, append([]string{}, s.Counts.Open...), append([]string{}, s.Counts.Proposed...), s.Counts.Dream}}
 	if s.Narrative != "" {

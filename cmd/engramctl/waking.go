@@ -12,7 +12,6 @@ import (
 	"engramd/internal/hook"
 	"engramd/internal/metabolism"
 	"engramd/internal/mind"
-	"engramd/internal/project"
 	"engramd/internal/wake"
 )
 
@@ -44,8 +43,7 @@ type waking struct {
 	m       *client.Memory
 	kept    *localCopy // nil: none can be had
 	state   *agentstate.State
-	project project.Project
-	linked  bool
+	project standing
 	unsure  bool // whether it is linked could not be found out
 	look    wake.Options
 	core    coreFound
@@ -61,7 +59,7 @@ func (a *app) wakeUp(ctx context.Context, h hook.Harness, in hook.Input) (*wakin
 	}
 	a.later(c.Close)
 	w := &waking{a: a, h: h, in: in, c: c, m: m}
-	w.project, _ = project.Of(in.Folder) // none: nothing is told of one
+	w.project, _ = standingOf(ctx, nil, in.Folder) // none: nothing is told of one
 	began := time.Now()
 	local, stop := context.WithTimeout(ctx, a.allow(wakeBudget))
 	defer stop()
@@ -130,7 +128,8 @@ func (w *waking) aside(ctx context.Context, do func(context.Context)) {
 // options are what the copy is looked through for.
 func (w *waking) options(ctx context.Context) {
 	w.look = w.a.wakeOptions(ctx, w.state, sessionName(w.in.Session))
-	w.look.Now, w.look.Project, w.look.Linked, w.look.Last = time.Now(), w.project.Name, w.linked, w.project.Last
+	at := w.project.place()
+	w.look.Now, w.look.Project, w.look.Old, w.look.Linked, w.look.Last = time.Now(), at.Project, at.Old, at.Linked, w.project.Last
 }
 
 // wakeOptions are what a machine knows that counts at the start of a session. What

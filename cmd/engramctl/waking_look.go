@@ -63,7 +63,7 @@ func (w *waking) find(ctx, local, enough context.Context) (lookedUp, error) {
 
 // lookThrough reads what the local copy has.
 func (w *waking) lookThrough(ctx, enough context.Context) lookedUp {
-	p := hook.Memory{Project: w.project.Name, Linked: w.linked, Unsure: w.unsure}
+	p := w.project.memory(w.unsure)
 	nothing := lookedUp{project: p}
 	if w.kept == nil {
 		return nothing

@@ -43,7 +43,8 @@ const (
 	MaxMarks      = 64      // logs of one relay
 	MaxMarked     = 64      // relays with marks
 	MaxTakers     = 62      // relays of which is kept what they took: bits of a number
-	MaxPlan       = 1 << 20 // bytes of one
+	MaxPlan       = 1 << 20 // bytes of one, or of a migration
+	maxOthers     = 64      // folders of one name that are told
 	maxName       = 1 << 10 // bytes of a slug, session, harness or plan's id
 	maxPath       = 4 << 10 // bytes of a folder
 	maxAtOnce     = 4096    // slugs that one call is about
@@ -130,6 +131,9 @@ CREATE TABLE attested (n INTEGER PRIMARY KEY, session TEXT NOT NULL, process TEX
 CREATE TABLE takers (bit INTEGER PRIMARY KEY, relay TEXT NOT NULL UNIQUE) STRICT;
 ALTER TABLE links ADD COLUMN took INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE links ADD COLUMN d BLOB;
+`, `
+CREATE TABLE places (folder TEXT PRIMARY KEY, project TEXT NOT NULL, old TEXT NOT NULL, since INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE migrations (project TEXT PRIMARY KEY, data BLOB NOT NULL, at INTEGER NOT NULL) STRICT;
 `}
 
 // Open opens the state of a pair, or begins it.

@@ -14,7 +14,7 @@ func (s *State) Begin(ctx context.Context, one Session, alone, cleared bool) err
 	if err := fits(one.ID, one.Harness); err != nil {
 		return err
 	}
-	if err := fitting(one.Folder, one.Process, one.Project); err != nil {
+	if err := fitting(one.Folder, one.Process, one.Project, one.Old); err != nil {
 		return err
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
@@ -22,6 +22,9 @@ func (s *State) Begin(ctx context.Context, one Session, alone, cleared bool) err
 			return err
 		}
 		if err := tx.Exec("UPDATE sessions SET process = ?2, folder = ?3, project = ?4, follower = '', ended = 0 WHERE id = ?1", one.ID, one.Process, one.Folder, one.Project); err != nil {
+			return err
+		}
+		if err := s.place(tx, one); err != nil {
 			return err
 		}
 		if one.Process == "" || !alone && !cleared {
@@ -51,7 +54,7 @@ func (s *State) Prompted(ctx context.Context, one Session) error {
 	if err := fits(one.ID, one.Harness); err != nil {
 		return err
 	}
-	if err := fitting(one.Folder, one.Project); err != nil {
+	if err := fitting(one.Folder, one.Project, one.Old); err != nil {
 		return err
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
@@ -61,13 +64,16 @@ func (s *State) Prompted(ctx context.Context, one Session) error {
 		if err := tx.Exec("UPDATE sessions SET folder = ?2, project = ?3 WHERE id = ?1 AND folder = '' AND project = ''", one.ID, one.Folder, one.Project); err != nil {
 			return err
 		}
+		if err := s.place(tx, one); err != nil {
+			return err
+		}
 		return tx.Exec("UPDATE sessions SET prompts = prompts + 1 WHERE id = ?", one.ID)
 	})
 }
 
-// Wrote counts a write of a session that is known. own reports whether a slug is
-// its project's: then the folder is one of that project from now on.
-func (s *State) Wrote(ctx context.Context, id string, own func(project string) bool) error {
+// Wrote counts a write of a session that is known. links returns the folder that is
+// of the session's project from now on because of it, "" for none.
+func (s *State) Wrote(ctx context.Context, id string, links func(project string) string) error {
 	if err := fits(id); err != nil {
 		return err
 	}
@@ -82,10 +88,14 @@ func (s *State) Wrote(ctx context.Context, id string, own func(project string) b
 		if _, err := tx.One("SELECT "+sessionColumns+" FROM sessions WHERE id = ?", func(r sealedfile.Row) error { one = sessionOf(r); return nil }, id); err != nil {
 			return err
 		}
-		if one.Folder == "" || one.Project == "" || !own(one.Project) {
+		if one.Folder == "" || one.Project == "" {
 			return nil
 		}
-		return s.link(tx, one.Folder, one.Project)
+		folder := links(one.Project)
+		if folder == "" || len(folder) > maxPath {
+			return nil
+		}
+		return s.link(tx, folder, one.Project)
 	})
 }
 

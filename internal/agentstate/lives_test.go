@@ -126,7 +126,7 @@ func TestAskedOnce(t *testing.T) {
 				must(t, s.Prompted(t.Context(), Session{ID: "s", Harness: "claude"}))
 			}
 			if c.write {
-				must(t, s.Wrote(t.Context(), "s", func(string) bool { return false }))
+				must(t, s.Wrote(t.Context(), "s", func(string) string { return "" }))
 			}
 			if c.end {
 				must(t, s.End(t.Context(), "s"))
@@ -160,20 +160,20 @@ func TestFolders(t *testing.T) {
 	s := r.open(testPair)
 	linked := func(folder, project string) bool {
 		t.Helper()
-		yes, err := s.Linked(t.Context(), folder, project)
+		st, err := s.Standing(t.Context(), folder, folder, project, "")
 		must(t, err)
-		return yes
+		return st.Linked
 	}
 	must(t, s.Begin(t.Context(), Session{ID: "s", Harness: "claude", Process: "p", Folder: "/w", Project: "atlas"}, true, false))
-	must(t, s.Wrote(t.Context(), "s", func(p string) bool { return p == "other" }))
+	must(t, s.Wrote(t.Context(), "s", func(string) string { return "" }))
 	if linked("/w", "atlas") {
 		t.Error("a write elsewhere links the folder")
 	}
-	must(t, s.Wrote(t.Context(), "s", func(p string) bool { return p == "atlas" }))
+	must(t, s.Wrote(t.Context(), "s", func(p string) string { return map[string]string{"atlas": "/w"}[p] }))
 	if !linked("/w", "atlas") || linked("/w", "other") || linked("/v", "atlas") {
 		t.Error("a write to the project links this folder and project alone")
 	}
-	must(t, s.Link(t.Context(), "/v", "atlas"))
+	must(t, s.Link(t.Context(), "/v", "atlas", ""))
 	all, err := s.Folders(t.Context())
 	must(t, err)
 	if want := []Folder{{"/v", "atlas", testTime}, {"/w", "atlas", testTime}}; !reflect.DeepEqual(all, want) {
@@ -184,8 +184,74 @@ func TestFolders(t *testing.T) {
 			t.Errorf("unlinked: %v, %v", was, err)
 		}
 	}
-	if err := s.Link(t.Context(), strings.Repeat("x", maxPath+1), "atlas"); err == nil {
+	if err := s.Link(t.Context(), strings.Repeat("x", maxPath+1), "atlas", ""); err == nil {
 		t.Error("a folder beyond the bound is taken")
+	}
+}
+
+// TestStanding: who has a project's name, or had its old one, is known whether it is
+// linked or not, and a clone is linked with its work trees.
+func TestStanding(t *testing.T) {
+	r := newRig(t)
+	s := r.open(testPair)
+	begin := func(id, folder, clone, name, old string) {
+		t.Helper()
+		must(t, s.Begin(t.Context(), Session{ID: id, Harness: "claude", Folder: folder, Clone: clone, Project: name, Old: old}, false, false))
+	}
+	begin("a", "/a/tree", "/a", "x/a/b-1", "x-a-b")
+	begin("b", "/b", "/b", "x/a-b/x-2", "x-a-b")
+	must(t, s.Link(t.Context(), "/a", "x-a-b", ""))
+	must(t, s.Link(t.Context(), "/c", "x/a/b-1", "x-a-b"))
+	begin("a", "/a/tree", "/a", "x/a/b-1", "x-a-b") // linked by an earlier version, and seen by this one
+	for _, tt := range []struct {
+		folder, clone, name, old string
+		want                     Standing
+	}{
+		{"/a/tree", "/a", "x/a/b-1", "x-a-b", Standing{Before: true, Others: []string{"/b", "/c"}}},
+		{"/b", "/b", "x/a-b/x-2", "x-a-b", Standing{Others: []string{"/a", "/c"}}},
+		{"/c", "/c", "x/a/b-1", "x-a-b", Standing{Linked: true, Others: []string{"/a", "/a/tree", "/b"}}},
+		{"/d", "/d", "d-1", "", Standing{}},
+	} {
+		got, err := s.Standing(t.Context(), tt.folder, tt.clone, tt.name, tt.old)
+		if !reflect.DeepEqual(got, tt.want) || err != nil {
+			t.Errorf("%s is %+v, %v", tt.folder, got, err)
+		}
+	}
+	begin("b", "/b", "/b", "x/other/y-3", "x-other-y") // it has another remote now
+	if got, _ := s.Standing(t.Context(), "/a", "/a", "x/a/b-1", "x-a-b"); !reflect.DeepEqual(got.Others, []string{"/a/tree", "/c"}) {
+		t.Errorf("others are %v", got.Others)
+	}
+	must(t, s.Link(t.Context(), "/a", "x/a/b-1", "x-a-b"))
+	if got, _ := s.Standing(t.Context(), "/a", "/a", "x/a/b-1", "x-a-b"); !got.Linked || got.Before {
+		t.Errorf("linked by both names: %+v", got)
+	}
+	must(t, s.Migrate(t.Context(), "x/a/b-1", []byte("one")))
+	must(t, s.Migrate(t.Context(), "x/a/b-1", []byte("two")))
+	if data, err := s.Migrated(t.Context(), "x/a/b-1"); string(data) != "two" || err != nil {
+		t.Errorf("kept is %q, %v", data, err)
+	}
+	must(t, s.Migrate(t.Context(), "x/a/b-1", nil))
+	if data, err := s.Migrated(t.Context(), "x/a/b-1"); data != nil || err != nil {
+		t.Errorf("kept is %q, %v", data, err)
+	}
+	if err := s.Migrate(t.Context(), "x", make([]byte, MaxPlan+1)); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("a migration of any size is taken: %v", err)
+	}
+	n := 0
+	must(t, s.write(t.Context(), func(tx *sealedfile.Tx) error {
+		for i := range MaxFolders + 3 {
+			if err := tx.Exec("INSERT INTO places VALUES (?, 'many', '', ?)", fmt.Sprint("/p", i), i); err != nil {
+				return err
+			}
+		}
+		if err := s.place(tx, Session{Clone: "/new", Project: "many"}); err != nil {
+			return err
+		}
+		_, err := tx.One("SELECT count(*) FROM places", func(r sealedfile.Row) error { n = int(r.Int(0)); return nil })
+		return err
+	}))
+	if got, _ := s.Standing(t.Context(), "", "", "many", ""); len(got.Others) != maxOthers || n != MaxFolders {
+		t.Errorf("%d others are told, of %d", len(got.Others), n)
 	}
 }
 
@@ -231,11 +297,13 @@ func TestRecallCountsWhatIsFresh(t *testing.T) {
 // and one whose start was is of that folder for good.
 func TestPromptSaysWhereASessionIs(t *testing.T) {
 	s := newRig(t).open(testPair)
-	own := func(project string) bool { return project == "atlas" }
+	folder := ""
+	own := func(project string) string { return map[string]string{"atlas": folder}[project] }
 	must(t, s.Prompted(t.Context(), Session{ID: "late", Harness: "claude", Folder: "/atlas", Project: "atlas"}))
 	must(t, s.Begin(t.Context(), Session{ID: "begun", Harness: "claude", Folder: "/home", Project: "home"}, false, false))
 	must(t, s.Prompted(t.Context(), Session{ID: "begun", Harness: "claude", Folder: "/elsewhere", Project: "atlas"}))
 	for _, id := range []string{"late", "begun"} {
+		folder = "/" + map[string]string{"late": "atlas", "begun": "elsewhere"}[id]
 		must(t, s.Wrote(t.Context(), id, own))
 	}
 	all, err := s.Folders(t.Context())

@@ -16,6 +16,9 @@ type Session struct {
 	// is not known. Folder is where the session works, and Project what that is of.
 	Process, Folder, Project string
 	Prompts, Writes          int64
+	// Clone and Old are the folder's as internal/project says; they are taken in, and
+	// not given back.
+	Clone, Old string
 }
 
 // Shown is a text that stood in a session's context: a slug, and the hash of its

@@ -78,7 +78,7 @@ func Read(slug string, d unit.Doc) (i Intention, ok bool) {
 	i.Snoozed, _ = i.moment(d, keySnoozed)
 	i.first, _ = i.moment(d, keyFirst)
 	i.every(d)
-	if i.Where == whereProject && projectOf(slug) == "" {
+	if i.Where == whereProject && !ofProject(slug) {
 		i.fault("where: it names no project")
 	}
 	return i, true

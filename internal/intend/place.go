@@ -1,42 +1,38 @@
 package intend
 
-import "strings"
+import (
+	"strings"
 
-const (
-	// whereProject stands in a unit below its project's slug, in place of the name.
-	whereProject   = "project"
-	projectsPrefix = "mem/projects/"
+	"engramd/internal/project"
 )
+
+// whereProject stands in a unit below its project's slug, in place of the name.
+const whereProject = "project"
 
 // Place is where a session works.
 type Place struct {
 	Project string // as internal/project names it; "" is none
+	// Old is the name that earlier versions gave it, if the folder reads what is there;
+	// "" otherwise.
+	Old string
 	// Linked says that the folder is known to be that project's. Otherwise nothing of
 	// it comes unasked: who made the folder chose the name.
 	Linked bool
 }
 
-// projectOf returns the project of which a slug is, "" for none.
-func projectOf(slug string) string {
-	rest, _ := strings.CutPrefix(slug, projectsPrefix)
-	if rest == slug {
-		return ""
-	}
-	name, _, _ := strings.Cut(rest, "/")
-	return name
-}
+// ofProject reports whether a slug is of any project.
+func ofProject(slug string) bool { return strings.HasPrefix(slug, project.Prefix) }
 
 // Here reports whether an intention may come up at a place: that which it names, and
 // that of which it is.
 func (i *Intention) Here(at Place) bool {
-	of, where := projectOf(i.Slug), i.Where
-	if where == whereProject {
-		if where = of; where == "" {
-			return false
-		}
+	if ofProject(i.Slug) {
+		return at.Linked && project.Own(i.Slug, at.Project, at.Old) && (i.Where == whereProject || at.named(i.Where))
 	}
-	return (where == "" || at.has(where)) && (of == "" || at.has(of))
+	return at.named(i.Where)
 }
 
-// has reports whether a place is known to be a project's.
-func (p Place) has(project string) bool { return p.Linked && p.Project == project }
+// named reports whether an intention that names a project, or none, may come up.
+func (p Place) named(where string) bool {
+	return where == "" || p.Linked && (where == p.Project || where == p.Old)
+}

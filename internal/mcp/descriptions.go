@@ -1,5 +1,7 @@
 package mcp
 
+import "strings"
+
 // A model reads these texts before it calls anything. Golden files in testdata
 // contain everything that a client is told; see docs/mcp.md.
 
@@ -27,18 +29,28 @@ func (s *Server) instructions() string {
 	if s.o.Contracts != nil && !s.o.ReadOnly {
 		words += instructionsForContracts
 	}
-	return words
+	named := strings.Replace(words, exampleSlug, s.o.Project+"/decisions for this project", 1)
+	if s.o.Project == "" || len(named) > maxInstructions {
+		return words
+	}
+	return named
 }
 
 const instructionsForAgent = `This is your long-term memory: it survives this session, on any machine. Only you write it; only you and your owner read it.
 `
+
+// maxInstructions is how many bytes clients take: they cut what is longer.
+const maxInstructions = 2000
+
+// exampleSlug stands where the slug of the project's memory is not known.
+const exampleSlug = "mem/boats/engine"
 
 const instructionsForAgentUse = `
 Use
 - Begin by reading the slug core: who you are to the user and what always matters. Then follow its [[mem/…]] links that bear on the task.
 - memory_search before you say that you do not know something about the user, a project or an earlier decision, and before you write.
 - Write at once what will matter in another session: preferences, decisions with reasons, facts hard to find, unfinished work. No secrets, nothing easily looked up.
-- One topic, one memory, under 4000 bytes, at a slug from general to special: mem/projects/atlas/decisions. Link [[mem/people/ana]] where one needs another. Keep core under 2000 bytes.
+- One topic, one memory, under 4000 bytes, at a slug from general to special: ` + exampleSlug + `. Link [[mem/people/ana]] where one needs another. Keep core under 2000 bytes.
 - memory_edit changes a part, memory_append adds a line, memory_write replaces the whole. Correct or delete what is wrong; memory_history and memory_restore undo.
 `
 

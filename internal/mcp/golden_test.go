@@ -192,10 +192,14 @@ func TestInstructionsFit(t *testing.T) {
 		for _, files := range []Files{NoFiles, FilesBeside, FilesAlone} {
 			for _, contracts := range []Contracts{nil, &fakeContracts{}} {
 				for _, owner := range []bool{false, true} {
-					words := connect(t, New(Options{Memory: newFake(), Mind: mind, Files: files, Contracts: contracts, ReadOnly: owner})).InitializeResult().Instructions
+					project := "mem/projects/github-com/" + strings.Repeat("x", 40) + "/atlas-1a2b3c4d"
+					words := connect(t, New(Options{Memory: newFake(), Mind: mind, Files: files, Contracts: contracts, ReadOnly: owner, Project: project})).InitializeResult().Instructions
 					name := fmt.Sprintf("mind %v, files %v, contracts %v, owner %v", mind, files, contracts != nil, owner)
 					if len(words) > maxInstructions {
 						t.Errorf("%s: %d bytes", name, len(words))
+					}
+					if notes := strings.Contains(words, "One topic, one memory"); strings.Contains(words, project+"/decisions for this project.") != notes {
+						t.Errorf("%s: which project it is: %s", name, words)
 					}
 					if strings.Contains(words, "mind_") != (mind != nil && !owner) || strings.Contains(words, "contract_") != (contracts != nil && !owner) {
 						t.Errorf("%s: the instructions are about other tools: %s", name, words)
@@ -204,13 +208,14 @@ func TestInstructionsFit(t *testing.T) {
 			}
 		}
 	}
+	if words := connect(t, New(Options{Memory: newFake(), Project: "mem/projects/" + strings.Repeat("x", 600)})).InitializeResult().Instructions; len(words) > maxInstructions {
+		t.Errorf("with a long project: %d bytes", len(words))
+	}
 }
 
 const (
-	// maxInstructions and maxTools bound what clients take: they cut instructions,
-	// and tools are in every context.
-	maxInstructions = 1900
-	maxTools        = 10 << 10
+	// maxTools bounds what clients take: tools are in every context.
+	maxTools = 10 << 10
 	// maxMindTools is the same for memory and mind together.
 	maxMindTools = 15 << 10
 

@@ -70,6 +70,9 @@ type Options struct {
 	// Wrote is told after each write that succeeded which slugs it was about; nil
 	// is told nothing.
 	Wrote func(ctx context.Context, slugs []string)
+	// Project is the slug of the memory of the project in whose folder the server runs;
+	// "" names none to the agent.
+	Project string
 	// Place returns where the session works, for intentions of a project; nil does
 	// not know. Fresh returns the first of some intentions that the session was not
 	// shown before, at most that many, and notes that it is now; known says that the

@@ -65,7 +65,7 @@ func readClaudeCode(r *reader) {
 			r.leave(f.name, "the index of the files beside it, which are read themselves")
 		default:
 			h := hooks[linked(f.name)]
-			d := &draft{file: f.name, at: f.at, slug: append(slices.Clone(f.group), segmentsOf(f.rest)...), text: text, description: h.line}
+			d := &draft{file: f.name, at: f.at, slug: append(slices.Clone(f.group), foldersOf(f.rest)...), text: text, description: h.line}
 			if name := unit.Parse(text).Fields().Name; name != "" {
 				d.names = append(d.names, name)
 			}
@@ -103,12 +103,24 @@ func claudePlace(place, name string) (claudeFile, bool) {
 	for i := len(all) - 2; i >= 1; i-- {
 		switch {
 		case all[i] == "memory" && i >= 2 && all[i-2] == "projects":
-			return claudeFile{name, []string{all[i-1]}, path.Join(all[i+1:]...), path.Join(all[i-2:]...)}, true
+			return claudeFile{name, []string{projectOf(all[i-1])}, path.Join(all[i+1:]...), path.Join(all[i-2:]...)}, true
 		case (all[i-1] == "agent-memory" || all[i-1] == "agent-memory-local") && i < len(all)-1:
-			return claudeFile{name, []string{"agents", all[i]}, path.Join(all[i+1:]...), path.Join(all[i-1:]...)}, true
+			return claudeFile{name, []string{subagents, folderName("", all[i])}, path.Join(all[i+1:]...), path.Join(all[i-1:]...)}, true
 		}
 	}
 	return claudeFile{}, false
+}
+
+// subagents is where their memory goes.
+const subagents = "agents"
+
+// projectOf makes a part of a slug of a project's folder, whose name is a path with
+// a dash for each slash, and for much else.
+func projectOf(name string) string {
+	if out := folderName("-", name); out != subagents {
+		return out
+	}
+	return subagents + "-" + hashOf(name)
 }
 
 // hook is what an index says of a file.

@@ -24,7 +24,7 @@ func readHermes(r *reader) {
 		}
 		var group []string
 		if all := strings.Split(name, "/"); len(all) > 2 && all[0] == "profiles" {
-			group = []string{all[1]}
+			group = []string{folderName("", all[1])}
 		}
 		kind := strings.ToLower(stem(name))
 		seen := map[string]bool{}

@@ -47,7 +47,7 @@ func readLetta(r *reader) {
 		case isNote(name):
 			if text, ok := r.text(name); ok {
 				group, rest := lettaFolder(name)
-				d := &draft{file: name, slug: append(group, segmentsOf(rest)...), text: text, names: []string{rest}}
+				d := &draft{file: name, slug: append(group, foldersOf(rest)...), text: text, names: []string{rest}}
 				if first, _, below := strings.Cut(rest, "/"); below && (first == "system" || first == "user") {
 					d.tags = []string{first}
 				} else if below && first == "skills" {
@@ -68,7 +68,9 @@ func lettaFolder(name string) (group []string, rest string) {
 		return nil, name
 	}
 	if before = strings.Trim(before, "/"); before != "" {
-		group = strings.Split(before, "/")
+		for folder := range strings.SplitSeq(before, "/") {
+			group = append(group, folderName("", folder))
+		}
 	}
 	return group, rest
 }

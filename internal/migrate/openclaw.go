@@ -14,7 +14,7 @@ func readOpenClaw(r *reader) {
 	}, func(name string) {
 		group, rest := []string(nil), name
 		if top, below, ok := strings.Cut(name, "/"); ok && strings.HasPrefix(top, "workspace") {
-			group, rest = []string{top}, below
+			group, rest = []string{folderName("", top)}, below
 		}
 		named := func(names ...string) []string { return append(group, names...) }
 		switch {
@@ -28,7 +28,7 @@ func readOpenClaw(r *reader) {
 			}
 		case strings.HasPrefix(rest, "memory/") && isNote(rest):
 			if text, ok := r.text(name); ok {
-				d := &draft{file: name, slug: named(segmentsOf(strings.TrimPrefix(rest, "memory/"))...), text: text}
+				d := &draft{file: name, slug: named(foldersOf(strings.TrimPrefix(rest, "memory/"))...), text: text}
 				if d.daily(stem(rest)); d.when != "" {
 					d.slug = named("days", stem(rest))
 				}

@@ -3,6 +3,7 @@ package migrate
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"regexp"
 	"strings"
 
 	"engramd/nips/nipae"
@@ -27,6 +28,33 @@ func segment(name string) string {
 	}
 	return out + "-" + hashOf(name)
 }
+
+// folderName makes a part of a slug of a folder's name, such that two folders have
+// two: the name itself where it is one in the letters of a slug, and before's if
+// that was taken off, and else with 8 hex digits of its hash. before is what such
+// names begin with, "" for nothing.
+func folderName(before, name string) string {
+	out, _ := plain(name)
+	if before+out == name && len(out) <= maxSegment && !hashEnd.MatchString(out) {
+		return out
+	}
+	if out = cut(out, maxSegment-9); out == "" {
+		return hashOf(name)
+	}
+	return out + "-" + hashOf(name)
+}
+
+// foldersOf is segmentsOf, and keeps distinct folders distinct.
+func foldersOf(name string) []string {
+	parts := segmentsOf(name)
+	for i, folder := range parts[:len(parts)-1] {
+		parts[i] = folderName("", folder)
+	}
+	return parts
+}
+
+// hashEnd is how a name ends that has a hash.
+var hashEnd = regexp.MustCompile(`(^|-)[0-9a-f]{8}$`)
 
 // plain is a name in the letters of a slug, and whether others were lost.
 func plain(name string) (out string, lost bool) {

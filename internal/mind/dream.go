@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"engramd/internal/project"
 	"engramd/internal/recollect"
 	"engramd/nips/unit"
 )
@@ -119,9 +120,10 @@ func (c candidate) shares(o candidate) bool {
 	return slices.ContainsFunc(c.topics, func(t string) bool { return slices.Contains(o.topics, t) })
 }
 
-// Topics are what a unit is about, as far as where it stands says it: the parts of
-// its slug but the last, two at most and none that counts or dates; of a slug with
-// one part alone its first word; and each of its tags.
+// Topics are what a unit is about, as far as where it stands says it: the project
+// that has a name of several levels; else the parts of its slug but the last, two at
+// most and none that counts or dates; of a slug with one part alone its first word;
+// and each of its tags.
 func Topics(slug string, tags []string) []string {
 	var parts []string
 	for _, part := range strings.Split(strings.TrimPrefix(slug, "mem/"), "/") {
@@ -129,7 +131,9 @@ func Topics(slug string, tags []string) []string {
 			parts = append(parts, part)
 		}
 	}
-	if n := len(parts); n > 1 {
+	if name := project.In(slug); strings.Contains(name, "/") {
+		parts = []string{"projects", name}
+	} else if n := len(parts); n > 1 {
 		parts = parts[:min(n-1, 2)]
 	} else if n == 1 && !strings.Contains(strings.TrimPrefix(slug, "mem/"), "/") {
 		parts[0], _, _ = strings.Cut(parts[0], "-")

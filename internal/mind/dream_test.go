@@ -264,6 +264,8 @@ func TestTopics(t *testing.T) {
 	}{
 		{"mem/projects/atlas/storage", nil, "projects/atlas"},
 		{"mem/projects/atlas/storage/why", nil, "projects/atlas"},
+		{"mem/projects/x-org/ana/atlas-1a2b3c4d/storage/why", nil, "projects/x-org/ana/atlas-1a2b3c4d"},
+		{"mem/projects/x-org/ana/boats-1a2b3c4d/paint", nil, "projects/x-org/ana/boats-1a2b3c4d"},
 		{"mem/people/ana", nil, "people"},
 		{"mem/tea", nil, "tea"},
 		{"mem/atlas-storage", []string{"#DB", " cost "}, "atlas,db,cost"},

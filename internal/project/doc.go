@@ -1,18 +1,16 @@
 // Package project says which project a folder is of, by a name that may stand in
-// a slug: host, owner and name of its git remote "origin", or the name of the
-// folder with a hash of its path.
+// a slug: host, owner and name of its git remote "origin", one level each, or the
+// name of the folder with a hash of its path.
 //
 // It reads .git/config itself and runs nothing: no include is followed, no
 // program of the folder is started, and every file that it looks at is a regular
 // one, of which a bounded part is read. Whoever made the folder chooses what is in
 // there, and so can take the name of any project: a name is a claim, and proves
-// nothing.
+// nothing. What lies elsewhere is looked at only where it proves that it belongs
+// to the folder: see Of.
 package project
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"path"
 	"path/filepath"
 	"strings"
 )
@@ -20,68 +18,65 @@ import (
 // Project is what a folder is of.
 type Project struct {
 	Folder string // its top, absolute, without symbolic links
-	Name   string // its name in slugs: 1 to 64 of a-z, 0-9 and -; it begins and ends with a letter or digit
-	Remote string // host/path of its repository, as github.com/ana/atlas; "" without one
-	Last   string // the last level of Remote, or the folder's name
+	// Clone is what a link is kept for: the top of the clone of which the folder is a
+	// further work tree, else Folder.
+	Clone string
+	// Name is the path of the memory below Prefix: three levels of a remote, one of a
+	// folder without. Two remotes never have one name, and no name lies below another.
+	Name string
+	// Remote is host and path of the remote, as they are but for the case where that
+	// says nothing; "" without one.
+	Remote string
+	// Last is the last level as people write it, in letters of a slug.
+	Last string
+	// Old is the name that earlier versions gave a folder with a remote, one level;
+	// other remotes may have it too. "" without one.
+	Old string
+	// Doubt is why the .git of the folder DoubtAt was not believed, so that the name is
+	// that of a folder without a remote; "" if it was, or there is none.
+	Doubt, DoubtAt string
 }
 
-// maxName is how long a name may be; a longer one is cut to kept and a hash.
-const (
-	maxName = 64
-	kept    = 55
-	hashed  = 8 // hex digits
-)
+// Of returns the project of a folder that is there. A .git file is believed if it
+// leads to a git directory that names the folder as its work tree, or to a
+// submodule of the repository around it; and a .git if it belongs to this user. No
+// symbolic link, network path or other file system is gone through for that.
+func Of(folder string) (Project, error) { return of(folder, false) }
 
-// Of returns the project of a folder that is there.
-func Of(folder string) (Project, error) {
+// Claimed is Of, and believes what the folder says of itself: for a folder that a
+// person has vouched for.
+func Claimed(folder string) (Project, error) { return of(folder, true) }
+
+func of(folder string, vouched bool) (Project, error) {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
 		return Project{}, err
 	}
+	if elsewhere(folder) && !vouched {
+		return local(repository{top: folder, doubt: "it is a network path", doubtAt: folder}), nil
+	}
 	if folder, err = filepath.EvalSymlinks(folder); err != nil {
 		return Project{}, err
 	}
-	top, config := repository(folder)
-	p := Project{Folder: top, Last: filepath.Base(top)}
-	if p.Name, p.Remote = named(originOf(config)); p.Name == "" {
-		p.Name = local(top)
-	} else {
-		p.Last = path.Base(p.Remote)
+	r := find(folder, vouched)
+	url := originOf(r.config)
+	remote := remoteOf(url)
+	if remote == "" {
+		return local(r), nil
 	}
+	p := Project{Folder: r.top, Clone: r.clone, Remote: remote, Old: oldNamed(url)}
+	p.Name, p.Last = named(remote)
 	return p, nil
 }
 
 // local names a folder that has no remote.
-func local(folder string) string {
-	name := clean(filepath.Base(folder))
-	if name = strings.TrimRight(name[:min(len(name), kept)], "-"); name == "" {
-		name = "folder"
+func local(r repository) Project {
+	last := clean(filepath.Base(r.top))
+	if last = strings.TrimRight(last[:min(len(last), kept)], "-"); last == "" {
+		last = "folder"
 	}
-	return name + "-" + digest(folder)
-}
-
-// bounded cuts a name that is too long, so that it stays one of its own.
-func bounded(name string) string {
-	if len(name) <= maxName {
-		return name
+	if r.clone == "" {
+		r.clone = r.top
 	}
-	return strings.TrimRight(name[:kept], "-") + "-" + digest(name)
-}
-
-func digest(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:])[:hashed]
-}
-
-// clean makes lower-case letters, digits and dashes of a text.
-func clean(s string) string {
-	return strings.Trim(strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		}
-		return '-'
-	}, s), "-")
+	return Project{Folder: r.top, Clone: r.clone, Name: last + "-" + digest(r.top), Last: last, Doubt: r.doubt, DoubtAt: r.doubtAt}
 }

@@ -14,22 +14,36 @@ const (
 	maxPointer = 4 << 10   // bytes of a .git file, or of commondir
 )
 
-// repository returns the top of the work tree that a folder lies in, and its
-// config; the folder itself and "" if it lies in none.
-func repository(folder string) (top, config string) {
+// repository is where a folder's git is.
+type repository struct {
+	top    string // of the work tree; the folder itself where there is none
+	dir    string // the git directory of this work tree; "" without one, or in doubt
+	config string
+	clone  string
+	// doubt is why the .git at doubtAt is not believed.
+	doubt, doubtAt string
+}
+
+// find looks for the repository that a folder lies in. vouched believes what stands
+// there.
+func find(folder string, vouched bool) repository {
 	at := folder
 	for range maxUp {
 		git := filepath.Join(at, ".git")
-		if info, err := os.Stat(git); err == nil {
-			if info.IsDir() {
-				return at, filepath.Join(git, "config")
+		if info, err := os.Lstat(git); err == nil {
+			if !vouched && !(owned(info) && ownedAt(at)) {
+				return repository{top: folder, doubt: "its .git is another user's", doubtAt: at}
 			}
-			if dir, ok := pointed(git, at, "gitdir: "); ok { // of a further work tree, or a submodule
-				if common, ok := pointed(filepath.Join(dir, "commondir"), dir, ""); ok {
-					dir = common
-				}
-				return at, filepath.Join(dir, "config")
+			if vouched {
+				info, err = os.Stat(git)
 			}
+			if err == nil && info.IsDir() {
+				return repository{top: at, dir: git, config: filepath.Join(git, "config"), clone: at}
+			}
+			if r, ok := treeAt(at, git, vouched); ok {
+				return r
+			}
+			return repository{top: at, doubt: "its .git leads elsewhere", doubtAt: at}
 		}
 		above := filepath.Dir(at)
 		if above == at {
@@ -37,10 +51,68 @@ func repository(folder string) (top, config string) {
 		}
 		at = above
 	}
-	return folder, ""
+	return repository{top: folder}
 }
 
-// pointed reads a file that holds one path, after a prefix.
+// treeAt follows a .git file: of a further work tree, or of a submodule.
+func treeAt(at, git string, vouched bool) (r repository, ok bool) {
+	dir, ok := pointed(git, at, "gitdir: ")
+	if !ok {
+		return r, false
+	}
+	r = repository{top: at, dir: dir, config: filepath.Join(dir, "config"), clone: at}
+	common := filepath.Dir(filepath.Dir(dir))
+	if filepath.Dir(dir) == filepath.Join(common, "worktrees") && strings.HasSuffix(common, ".git") && near(at, dir) && ownedAt(common) {
+		// It is this clone's if both say so.
+		if back, ok := pointed(filepath.Join(dir, "gitdir"), dir, ""); ok && back == git {
+			r.config, r.clone = filepath.Join(common, "config"), strings.TrimSuffix(common, string(filepath.Separator)+".git")
+			return r, true
+		}
+	}
+	if vouched {
+		if common, ok := pointed(filepath.Join(dir, "commondir"), dir, ""); ok {
+			r.config = filepath.Join(common, "config")
+		}
+		return r, true
+	}
+	around := find(filepath.Dir(at), false)
+	return r, around.dir != "" && strings.HasPrefix(dir, filepath.Join(around.dir, "modules")+string(filepath.Separator)) && near(at, dir)
+}
+
+// near reports whether a folder, which is this user's, is reached from another one
+// without a symbolic link or another file system: looking at what a folder names
+// may mount it, and tell who looks.
+func near(from, to string) bool {
+	base, err := os.Lstat(from)
+	rel, err2 := filepath.Rel(from, to)
+	if err != nil || err2 != nil {
+		return false
+	}
+	var info os.FileInfo
+	at := from
+	for _, part := range strings.Split(rel, string(filepath.Separator)) {
+		if at = filepath.Join(at, part); part == ".." {
+			continue // a folder above, through which one came
+		}
+		if info, err = os.Lstat(at); err != nil || !info.IsDir() || !sameDevice(base, info) {
+			return false
+		}
+	}
+	return info != nil && owned(info)
+}
+
+// ownedAt reports whether what is at a path is this user's.
+func ownedAt(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && owned(info)
+}
+
+// elsewhere reports whether a path names a machine of the network.
+func elsewhere(path string) bool {
+	return len(path) > 1 && strings.ContainsRune(`/\`, rune(path[0])) && strings.ContainsRune(`/\`, rune(path[1]))
+}
+
+// pointed reads a file that holds one path of this machine, after a prefix.
 func pointed(file, base, prefix string) (string, bool) {
 	text, ok := read(file, maxPointer)
 	if !ok {
@@ -48,22 +120,22 @@ func pointed(file, base, prefix string) (string, bool) {
 	}
 	path, ok := strings.CutPrefix(text, prefix)
 	path = strings.TrimRight(path, "\r\n")
-	if !ok || path == "" || strings.ContainsAny(path, "\x00\n\r") {
+	if !ok || path == "" || strings.ContainsAny(path, "\x00\n\r") || elsewhere(path) {
 		return "", false
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(base, path)
 	}
-	return path, true
+	return filepath.Clean(path), true
 }
 
 // read returns a regular file of at most that many bytes. What is no file might
-// never end.
+// never end, and a symbolic link may lead anywhere.
 func read(path string, most int64) (string, bool) {
 	if path == "" {
 		return "", false
 	}
-	info, err := os.Stat(path)
+	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > most {
 		return "", false
 	}
@@ -112,45 +184,4 @@ func unquoted(value string) string {
 		}
 	}
 	return strings.TrimSpace(out.String())
-}
-
-// named makes host-owner-name of a remote's URL; "" of what is on this machine,
-// or nothing of that kind. A password in it goes nowhere.
-func named(url string) (name, remote string) {
-	scheme, rest, ok := strings.Cut(url, "://")
-	var host, path string
-	if ok {
-		if strings.EqualFold(scheme, "file") {
-			return "", ""
-		}
-		host, path, ok = strings.Cut(rest, "/")
-		if at := strings.LastIndexByte(host, '@'); at >= 0 {
-			host = host[at+1:]
-		}
-		host = withoutPort(host)
-	} else {
-		// user@host:owner/name; a path has a slash before any colon, and a drive one
-		// letter.
-		host, path, ok = strings.Cut(url, ":")
-		if strings.ContainsAny(host, `/\`) || len(host) < 2 {
-			return "", ""
-		}
-		if at := strings.LastIndexByte(host, '@'); at >= 0 {
-			host = host[at+1:]
-		}
-	}
-	path = strings.TrimSuffix(strings.Trim(path, "/"), ".git")
-	remote = strings.ToLower(host) + "/" + strings.ToLower(path)
-	host, path = clean(host), clean(path)
-	if !ok || host == "" || path == "" {
-		return "", ""
-	}
-	return bounded(host + "-" + path), remote
-}
-
-func withoutPort(host string) string {
-	if at := strings.LastIndexByte(host, ':'); at >= 0 && !strings.HasSuffix(host, "]") {
-		return host[:at]
-	}
-	return host
 }

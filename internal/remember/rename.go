@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -177,26 +178,43 @@ func (w *Writer) mend(ctx context.Context, out *Renamed, from, to nipae.Slug) {
 	}
 }
 
+// linked finds the [[slug]] links of a body.
+var linked = regexp.MustCompile(`\[\[(mem/[a-z0-9_/-]+)\]\]`)
+
 // mended returns a text with its links and relations to one slug changed.
 func (w *Writer) mended(slug nipae.Slug, text string, from, to nipae.Slug) (string, error) {
-	link := strings.NewReplacer("[["+string(from)+"]]", "[["+string(to)+"]]")
+	return w.relinked(slug, text, func(slug string) (string, bool) { return string(to), slug == string(from) })
+}
+
+// relinked returns a text with its links and relations changed; to returns the new
+// target of one, and false for one that stays.
+func (w *Writer) relinked(slug nipae.Slug, text string, to func(slug string) (string, bool)) (string, error) {
+	follow := func(body string) string {
+		return linked.ReplaceAllStringFunc(body, func(link string) string {
+			if new, ok := to(link[2 : len(link)-2]); ok {
+				return "[[" + new + "]]"
+			}
+			return link
+		})
+	}
 	if slug.IsCore() {
-		return link.Replace(text), nil
+		return follow(text), nil
 	}
 	d := unit.Parse(text)
 	var changes []unit.Change
 	for _, key := range append(slices.Clone(unit.Relations), "who") {
-		v, ok := d.Value(key)
-		if items := v.Items(); ok && slices.ContainsFunc(items, func(i string) bool { return target(i) == string(from) }) {
-			for i, item := range items {
-				if target(item) == string(from) {
-					items[i] = strings.Replace(item, string(from), string(to), 1)
-				}
+		v, _ := d.Value(key)
+		items, any := v.Items(), false
+		for i, item := range items {
+			if new, ok := to(target(item)); ok {
+				items[i], any = strings.Replace(item, target(item), new, 1), true
 			}
+		}
+		if any {
 			changes = append(changes, unit.Set(key, unit.Strings(items...)))
 		}
 	}
-	body := link.Replace(d.Body())
+	body := follow(d.Body())
 	if len(changes) == 0 && body == d.Body() {
 		return text, nil
 	}

@@ -26,10 +26,10 @@ const core = "core"
 type Options struct {
 	Now time.Time
 	// Project is that of the folder in which the session works, and Linked that the
-	// folder is known to be its. Episodes of other projects do not come unasked.
-	Project string
-	Linked  bool
-	Last    string // of its repository: see recall.Scope
+	// folder is known to be its. Episodes of other projects do not come unasked. Old is
+	// as in hook.Memory, and Last of the repository: see recall.Scope.
+	Project, Old, Last string
+	Linked             bool
 	// Known is what this machine knows of how memories were used, and Writer as
 	// whom it says so in the memory.
 	Known  metabolism.Known
@@ -68,7 +68,7 @@ func Of(ctx context.Context, v recollect.View, o Options) Start {
 			s.Rests += slug + " rests in part on what was superseded by " + strings.Join(by, ", ") + ".\n"
 		}
 	}
-	s.Due = intend.Look(v, intend.Ask{Now: o.Now, Place: intend.Place{Project: o.Project, Linked: o.Linked}, Seen: o.Seen})
+	s.Due = intend.Look(v, intend.Ask{Now: o.Now, Place: intend.Place{Project: o.Project, Old: o.Old, Linked: o.Linked}, Seen: o.Seen})
 	s.episodes(ctx, v, o)
 	s.plans(ctx, v, o.Now)
 	s.Counts.Dream = o.Dreamt != nil && ctx.Err() == nil && dreams(v, o)
@@ -89,6 +89,9 @@ func (s *Start) episodes(ctx context.Context, v recollect.View, o Options) {
 	here := recall.Scope{Told: true}
 	if o.Linked {
 		here.Own, here.Last = []string{o.Project}, o.Last
+		if o.Old != "" {
+			here.Own = append(here.Own, o.Old)
+		}
 	}
 	within := v.Index().Within(here, "")
 	for _, l := range all {

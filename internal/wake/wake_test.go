@@ -150,7 +150,7 @@ func TestTextFits(t *testing.T) {
 				t.Errorf("%s, %s: %d characters", name, h, n)
 			}
 			at := -1
-			for _, title := range []string{"core]", "narrative, as of 2026-11-22 12:00 UTC, unconfirmed]", "project atlas]", "what waits]", "checkpoint]"} {
+			for _, title := range []string{"core]", "narrative, as of 2026-11-22 12:00 UTC, unconfirmed]", "project mem/projects/atlas]", "what waits]", "checkpoint]"} {
 				i := strings.Index(got, "\n[Agent Memory — "+title)
 				if title == "core]" {
 					i = strings.Index(got, "[Agent Memory — core]")

@@ -26,15 +26,15 @@ func threeSessions(t testing.TB) {
 	}
 
 	// The first: the memory is empty. The harness tells the server the session.
-	has("a first start", m.hook("session-start", "one", map[string]any{"source": "startup"}), "[Agent Memory — core]\nYou have no core memory yet", "belongs at mem/projects/x-org-ana-atlas and below")
+	has("a first start", m.hook("session-start", "one", map[string]any{"source": "startup"}), "[Agent Memory — core]\nYou have no core memory yet", "belongs at mem/projects/x-org/ana/atlas-fcaac045 and below")
 	a := m.serve("CLAUDE_CODE_SESSION_ID=one")
 	if got := m.hook("prompt", "one", map[string]any{"prompt": "How is Atlas backed up, by the way?"}); got != "" {
 		t.Errorf("nothing is known, and told is %s", got)
 	}
 	a.call("memory_write", map[string]any{"slug": "core", "text": "I am Sami. I help Ana."})
-	a.call("memory_write", map[string]any{"slug": "mem/projects/x-org-ana-atlas/backups", "text": "Atlas is backed up by copying its one file to the shed every night."})
+	a.call("memory_write", map[string]any{"slug": "mem/projects/x-org/ana/atlas-fcaac045/backups", "text": "Atlas is backed up by copying its one file to the shed every night."})
 	a.call("memory_note", map[string]any{"text": "Ana wants short answers."})
-	has("a stamp", a.call("memory_read", map[string]any{"slug": "mem/projects/x-org-ana-atlas/backups"}), "claude-code:one")
+	has("a stamp", a.call("memory_read", map[string]any{"slug": "mem/projects/x-org/ana/atlas-fcaac045/backups"}), "claude-code:one")
 	for range 9 {
 		m.hook("prompt", "one", map[string]any{"prompt": "go on"})
 	}
@@ -80,7 +80,7 @@ func threeSessions(t testing.TB) {
 	// new: once it is linked to the project, the project's memory is shown at a
 	// prompt that concerns it.
 	n := newMachine(t, relay.URL)
-	has("a third start", n.hook("session-start", "three", map[string]any{"source": "startup"}), "I am Sami. I help Ana.", "1 text is at mem/projects/x-org-ana-atlas and below, not shown", "!copying")
+	has("a third start", n.hook("session-start", "three", map[string]any{"source": "startup"}), "I am Sami. I help Ana.", "1 text is at mem/projects/x-org/ana/atlas-fcaac045 and below, not shown", "!copying")
 	relay.Stop()
 	has("a prompt in a folder that is new", n.hook("prompt", "three", map[string]any{"prompt": "Before we release: how is Atlas backed up?"}), "!shed", "!short answers")
 	link := exec.CommandContext(t.Context(), n.ctl, "project", "link")

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"engramd/internal/agentstate"
+	"engramd/internal/hook"
+	"engramd/internal/recollect"
+)
+
+// maxProjects is how many of this machine's folders are looked at.
+const maxProjects = 256
+
+// projects looks whether the working folder is linked to its project, and for old
+// names of those that are known here. memory says that the relays answer.
+func (d *doctor) projects(ctx context.Context, memory bool) {
+	c, m, err := d.open(ctx)
+	if err != nil {
+		return // others have said so
+	}
+	defer c.Close()
+	state := d.stateOf(ctx, m, func(string) {})
+	if state == nil {
+		return
+	}
+	defer state.Close()
+	all, err := state.Folders(ctx)
+	if err != nil {
+		return
+	}
+	here, err := standingOf(ctx, state, d.folder())
+	if err == nil && here.Remote+here.Doubt != "" {
+		d.linked(here)
+	}
+	count := func(string) int { return -1 } // not known
+	if copy, err := d.openCopy(ctx, c, m, func(string) {}); memory && err == nil {
+		defer func() { _ = copy.Close() }()
+		count = func(name string) int { return unitsOf(ctx, copy.source(), name) }
+	}
+	d.oldNames(ctx, state, append([]agentstate.Folder{{Path: d.folder()}}, all...), count)
+}
+
+// linked says whether the working folder is linked.
+func (d *doctor) linked(s standing) {
+	const link = "engramctl project link, if this folder is that project"
+	switch at := hook.Prefix + s.Name; {
+	case s.linked:
+		d.add("project", fine, "", "%s is %s", s.Folder, at)
+	case s.Doubt != "" && s.Remote == "":
+		d.add("project", warned, link, "%s is %s: the .git in %s is not believed, since %s", s.Folder, at, s.DoubtAt, s.Doubt)
+	case len(s.others) > 0:
+		d.add("project", warned, link, "%s is %s as %s is, and not linked: its sessions are told nothing of that memory", s.Folder, at, strings.Join(s.others, ", "))
+	default:
+		d.add("project", warned, link, "%s is %s and not linked: its sessions are told nothing that is there; if nothing is, the agent's first write links it", s.Folder, at)
+	}
+}
+
+// oldNames says which memories still have an old name, and whose that may be.
+func (d *doctor) oldNames(ctx context.Context, state *agentstate.State, folders []agentstate.Folder, count func(name string) int) {
+	said := map[string]bool{"": true}
+	for _, f := range folders[:min(len(folders), maxProjects)] {
+		s, err := standingOf(ctx, state, f.Path)
+		if err != nil || said[s.Old] {
+			continue
+		}
+		n := 0
+		if len(s.shared) > 0 || s.linked {
+			n, said[s.Old] = count(s.Old), true
+		}
+		switch old := hook.Prefix + s.Old; {
+		case len(s.shared) > 0 && n != 0:
+			d.add("project", warned, "engramctl project migrate FOLDER, with the one whose memory it is", "%s is the old name of several projects, in %s; none of them is told what is there", old,
+				strings.Join(append([]string{s.Folder}, s.shared...), ", "))
+		case n > 0:
+			d.add("project", warned, "engramctl project migrate, in "+s.Folder, "%s at %s, the old name of %s%s", counted(n, "text is", "texts are"), old, hook.Prefix, s.Name)
+		}
+	}
+}
+
+// unitsOf counts what a copy has of a project.
+func unitsOf(ctx context.Context, copy recollect.Source, name string) (n int) {
+	_ = copy.Read(ctx, func(v recollect.View) error { // what cannot be read was said
+		for _, head := range v.Under(hook.Prefix + name) {
+			if hook.Own(head.Slug, name) {
+				n++
+			}
+		}
+		return nil
+	})
+	return n
+}

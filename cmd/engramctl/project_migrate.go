@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/agentstate"
+	"engramd/internal/client"
+	"engramd/internal/hook"
+	"engramd/internal/project"
+	"engramd/internal/remember"
+	"engramd/nips/nipae"
+)
+
+// migratedOut is `project migrate --json`.
+type migratedOut struct {
+	Folder   string   `json:"folder"`
+	From     string   `json:"from"`
+	To       string   `json:"to"`
+	Moved    []string `json:"moved"`
+	Mended   []string `json:"mended"`
+	Unmended []string `json:"unmended"`
+}
+
+// migration is what the state keeps of one: the old name, the slugs that memories
+// had below it, and the memories in which the name was changed.
+type migration struct {
+	Old   string
+	Moved []nipae.Slug
+	Named []nipae.Slug
+}
+
+func (a *app) projectMigrateCommand() *cobra.Command {
+	var asJSON, undo bool
+	c := a.command(&cobra.Command{
+		Use:   "migrate [FOLDER] [--undo] [--json]",
+		Short: "Give a project's memory the name that it has now",
+		Long: `Give the memory of a folder's project (default: this one) the name that it has now:
+earlier versions named it mem/projects/HOST-OWNER-NAME, which several projects may have
+had. Memories are written at their new slugs, links, relations and names in all others
+are changed, and then the old ones are removed. The folder is linked to the project.
+Where other folders of this machine have projects that had the same name, FOLDER must be
+given: it says whose memory it is.
+
+A run that broke off is taken up by the next one. That takes a few writes for each memory,
+so raise --timeout where there are many. Exit code 5, and nothing is written, if something
+else is at a new slug. --undo takes back what was migrated on this machine.`,
+		Example: `  engramctl project migrate
+  engramctl project migrate ~/src/atlas --undo`,
+		Args: cobra.MaximumNArgs(1),
+	}, func(ctx context.Context, args []string) error {
+		folder, err := a.folderArg(args)
+		if err != nil {
+			return err
+		}
+		return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
+			state, err := a.openState(ctx, m, a.noteLine)
+			if err != nil {
+				return err
+			}
+			defer state.Close()
+			s, err := standingOf(ctx, state, folder)
+			switch {
+			case err != nil:
+				return usageError{err}
+			case s.Old == "":
+				return usagef("%s has no git remote that is believed, and so no older name", s.Folder)
+			case len(s.shared) > 0 && len(args) == 0 && !undo:
+				return usagef("%s%s may also be the memory of %s: name the folder whose it is", hook.Prefix, s.Old, strings.Join(s.shared, ", "))
+			}
+			out, err := a.migrate(ctx, m, state, s, undo)
+			if err != nil {
+				return err
+			}
+			return a.printMigrated(out, asJSON)
+		})
+	})
+	jsonFlag(c, &asJSON)
+	c.Flags().BoolVar(&undo, "undo", false, "take back what was migrated on this machine")
+	return c
+}
+
+// migrate renames a project's memory, or takes that back, and keeps in the state what
+// that needs before anything is written.
+func (a *app) migrate(ctx context.Context, m *client.Memory, state *agentstate.State, s standing, undo bool) (out migratedOut, err error) {
+	out = migratedOut{Folder: s.Folder, From: hook.Prefix + s.Old, To: hook.Prefix + s.Name}
+	data, err := state.Migrated(ctx, s.Name)
+	if err != nil {
+		return out, err
+	}
+	kept := migration{Old: s.Old}
+	if data != nil {
+		if err := json.Unmarshal(data, &kept); err != nil {
+			return out, fmt.Errorf("what was migrated: %w", err)
+		}
+	}
+	if kept.Old != s.Old || undo && data == nil {
+		return out, fmt.Errorf("%w: nothing of %s was migrated on this machine", client.ErrNotFound, out.To)
+	}
+	if !undo {
+		if err := state.Link(ctx, s.Clone, s.Name, s.Old); err != nil {
+			return out, err
+		}
+	}
+	r := kept.forth(out, func(k migration) error {
+		data, err := json.Marshal(k)
+		if err != nil {
+			return err
+		}
+		return state.Migrate(ctx, s.Name, data)
+	})
+	if undo {
+		out.From, out.To = out.To, out.From
+		r = kept.back(out)
+	}
+	r.Check = guard(false)
+	done, err := a.writer(ctx, m).Relocate(ctx, r)
+	out.took(done)
+	if errors.Is(err, remember.ErrTaken) {
+		err = &client.ConflictError{Reason: err.Error() + "; nothing was written: rename it or what is to come there (engramctl mem mv)"}
+	}
+	if err == nil && undo {
+		err = state.Migrate(ctx, s.Name, nil)
+	}
+	return out, understood(err)
+}
+
+// forth renames all that is at the old name.
+func (k migration) forth(out migratedOut, keep func(migration) error) remember.Relocation {
+	old, name := strings.TrimPrefix(out.From, hook.Prefix), strings.TrimPrefix(out.To, hook.Prefix)
+	return remember.Relocation{
+		To: func(slug string) (string, bool) {
+			return out.To + strings.TrimPrefix(slug, out.From), project.Own(slug, old)
+		},
+		Named: func(_ nipae.Slug, now string) (string, bool) { return name, now == old },
+		Planned: func(moved, named []nipae.Slug) error {
+			for _, slug := range moved {
+				if !slices.Contains(k.Moved, slug) {
+					k.Moved = append(k.Moved, slug)
+				}
+			}
+			for _, slug := range named {
+				if !slices.Contains(k.Named, slug) {
+					k.Named = append(k.Named, slug)
+				}
+			}
+			return keep(k)
+		},
+	}
+}
+
+// back renames what a migration has renamed, and nothing that was written since.
+func (k migration) back(out migratedOut) remember.Relocation {
+	was := map[string]string{}
+	for _, slug := range k.Moved {
+		was[out.From+strings.TrimPrefix(string(slug), out.To)] = string(slug)
+	}
+	return remember.Relocation{
+		To: func(slug string) (string, bool) { old, ok := was[slug]; return old, ok },
+		Named: func(at nipae.Slug, now string) (string, bool) {
+			return k.Old, hook.Prefix+now == out.From && slices.Contains(k.Named, at)
+		},
+	}
+}
+
+func (out *migratedOut) took(done remember.Relocated) {
+	out.Moved, out.Mended, out.Unmended = []string{}, []string{}, []string{}
+	for _, slug := range done.Moved {
+		out.Moved = append(out.Moved, string(slug))
+	}
+	for _, slug := range done.Mended {
+		out.Mended = append(out.Mended, string(slug))
+	}
+	for _, at := range done.Unmended {
+		out.Unmended = append(out.Unmended, string(at.Slug))
+	}
+}
+
+func (a *app) printMigrated(out migratedOut, asJSON bool) error {
+	for _, slug := range out.Unmended {
+		a.note("%s names %s as before", slug, out.From)
+	}
+	if asJSON {
+		return a.printJSON(out)
+	}
+	return a.print("%s -> %s: %s renamed, links of %s changed\n", out.From, out.To, counted(len(out.Moved), "memory", "memories"), counted(len(out.Mended), "other", "others"))
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/agentstate"
+	"engramd/internal/hook"
+	"engramd/internal/project"
+)
+
+// projectOut is `project show --json` and `project link --json`.
+type projectOut struct {
+	Folder  string `json:"folder"`
+	Project string `json:"project"`
+	Prefix  string `json:"slug"` // of its memory
+	Remote  string `json:"remote,omitempty"`
+	Linked  bool   `json:"linked"`
+	// Old is the slug that the memory had under an earlier version's name, and Reads
+	// that the folder is told what is there.
+	Old   string `json:"old_slug,omitempty"`
+	Reads bool   `json:"reads_old"`
+	// Others are folders with the same project, and Shared those of other projects with
+	// the same old name.
+	Others []string `json:"others"`
+	Shared []string `json:"shared"`
+	Doubt  string   `json:"doubt,omitempty"`
+}
+
+func (a *app) projectShowCommand() *cobra.Command {
+	var asJSON bool
+	c := a.command(&cobra.Command{
+		Use:   "show [FOLDER] [--json]",
+		Short: "Show which project a folder is of, and whether it is linked",
+		Long: `Show which project a folder (default: this one) is of, the slug of its memory, and
+whether hooks show that memory there. Nothing is changed.`,
+		Example: `  engramctl project show
+  engramctl project show ~/src/atlas --json | jq -r .slug`,
+		Args: cobra.MaximumNArgs(1),
+	}, func(ctx context.Context, args []string) error {
+		folder, err := a.folderArg(args)
+		if err != nil {
+			return err
+		}
+		return a.withState(ctx, func(state *agentstate.State) error {
+			s, err := standingOf(ctx, state, folder)
+			if err != nil {
+				return usageError{err}
+			}
+			return a.printStanding(s, asJSON)
+		})
+	})
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// folderArg is the folder that is named, or this one.
+func (a *app) folderArg(args []string) (string, error) {
+	if len(args) > 0 {
+		return a.path(args[0]), nil
+	}
+	if a.Dir != "" {
+		return a.Dir, nil
+	}
+	return os.Getwd()
+}
+
+// vouched returns the project of a folder that a person names. What the folder says
+// of itself is believed then, and noted for where it was in doubt.
+func vouched(folder string) (project.Project, error) {
+	p, err := project.Of(folder)
+	if err == nil && p.Doubt != "" {
+		at := p.DoubtAt
+		p, err = project.Claimed(folder)
+		p.Clone = at
+	}
+	if err != nil {
+		return p, usageError{err}
+	}
+	return p, nil
+}
+
+func (a *app) printStanding(s standing, asJSON bool) error {
+	out := projectOut{Folder: s.Folder, Project: s.Name, Prefix: hook.Prefix + s.Name, Remote: s.Remote, Linked: s.linked, Reads: s.reads != "",
+		Others: append([]string{}, s.others...), Shared: append([]string{}, s.shared...), Doubt: s.Doubt}
+	if s.Old != "" {
+		out.Old = hook.Prefix + s.Old
+	}
+	if asJSON {
+		return a.printJSON(out)
+	}
+	said := ""
+	if !s.linked {
+		said = ", not linked: engramctl project link"
+	}
+	if err := a.print("%s is %s%s\n", s.Folder, out.Prefix, said); err != nil {
+		return err
+	}
+	for _, f := range s.others {
+		a.note("%s is of the same project", f)
+	}
+	if s.Doubt != "" && s.Remote == "" {
+		a.note("%s: %s; engramctl project link believes it", filepath.Join(s.DoubtAt, ".git"), s.Doubt)
+	}
+	for _, f := range s.shared {
+		a.note("%s had the same old name, %s: engramctl project migrate FOLDER says whose memory that is", f, out.Old)
+	}
+	return nil
+}
