@@ -131,14 +131,11 @@ func (a *app) recalled(ctx context.Context, told telling) (string, error) {
 				text, ok := v.Text(slug)
 				return slices.Contains(told.already, slug) || ok && slices.Contains(shown[slug], hashOf(text))
 			}}
-			found, err := recollect.Recall(v, q, time.Now())
+			found, err := recollect.Tell(v, q, time.Now())
 			if err != nil {
 				return nil // there is no word in it
 			}
 			block, units = found.Block, nil
-			if !slices.ContainsFunc(found.Hits, bears) {
-				return nil // they stand beside what is left out, and say nothing themselves
-			}
 			for _, hit := range found.Hits {
 				text, _ := v.Text(hit.Slug)
 				units = append(units, hook.Unit{Slug: hit.Slug, Text: text})
@@ -165,12 +162,6 @@ func (a *app) recalled(ctx context.Context, told telling) (string, error) {
 		ours = append(ours, fresh...) // noted by us, and not told yet
 	}
 	return "", nil
-}
-
-// bears reports whether a memory has to do with a prompt by more than what it
-// stands beside.
-func bears(h recollect.Hit) bool {
-	return len(h.Words) > 0 || slices.ContainsFunc(h.Why, func(why string) bool { return why != "words" })
 }
 
 // shownOf names texts as the state does.

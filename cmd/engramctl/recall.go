@@ -25,6 +25,7 @@ type foundOut struct {
 	State        string   `json:"state"`
 	When         string   `json:"when,omitempty"`
 	Time         string   `json:"time"` // it was written
+	Fit          string   `json:"fit,omitempty"`
 	Size         int      `json:"size"`
 	Why          []string `json:"why"`
 	Words        []string `json:"words,omitempty"`
@@ -39,12 +40,16 @@ func foundOf(h recollect.Hit) foundOut {
 	if !h.When.IsZero() {
 		out.When = h.When.Format(time.RFC3339)
 	}
+	if h.Fit != recall.None {
+		out.Fit = h.Fit.String()
+	}
 	return out
 }
 
 // recallOut is `recall --json`.
 type recallOut struct {
 	viewOut
+	Fit   string        `json:"fit"` // strong, weak, none
 	Block string        `json:"block"`
 	Hits  []recalledOut `json:"hits"`
 	More  int           `json:"more"` // fit besides, for which the block has no room
@@ -155,7 +160,7 @@ compared beside words, and the best are put in its order.`,
 func (a *app) printRecalled(found recollect.Answer, left []recollect.Left, coming []intend.Item, out viewOut, asJSON bool) error {
 	coming = coming[:min(len(coming), maxComing)]
 	if len(found.Hits)+found.More == 0 {
-		a.note("nothing fits")
+		a.note("no matches; try %s", found.Try)
 	}
 	a.noteOthers(found.Others)
 	if !asJSON {
@@ -164,7 +169,7 @@ func (a *app) printRecalled(found recollect.Answer, left []recollect.Left, comin
 		}
 		return a.printText(strings.Join(slices.DeleteFunc([]string{found.Block, linesOf(coming)}, func(s string) bool { return s == "" }), "\n"))
 	}
-	all := recallOut{Intentions: comingOf(coming), viewOut: out, Block: found.Block, Hits: []recalledOut{}, More: found.More, Others: found.Others}
+	all := recallOut{Intentions: comingOf(coming), viewOut: out, Fit: found.Fit.String(), Block: found.Block, Hits: []recalledOut{}, More: found.More, Others: found.Others}
 	for _, h := range found.Hits {
 		r := recalledOut{foundOut: foundOf(h), Whole: h.Whole}
 		for _, d := range h.Alike {

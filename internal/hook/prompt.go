@@ -9,9 +9,6 @@ import (
 
 // Bounds of a prompt's answer.
 const (
-	// MinPrompt is how many characters a prompt must have for something to be
-	// recalled.
-	MinPrompt = 20
 	// RecallBudget is how many bytes the answer may have.
 	RecallBudget = 1500
 	// maxAsked is how many bytes of a prompt are asked for.
@@ -45,9 +42,6 @@ func Intended(lines string, asOf time.Time, stale bool) string {
 // question they ask for a phrase, and in a prompt they stand around code.
 func Question(prompt string) string {
 	prompt = strings.TrimSpace(prompt)
-	if Units(prompt) < MinPrompt {
-		return ""
-	}
 	if len(prompt) > maxAsked {
 		head, tail := maxAsked/2-1, len(prompt)-maxAsked/2
 		for !utf8.RuneStart(prompt[head]) {

@@ -74,20 +74,20 @@ func TestRecallTools(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := connect(t, New(o))
-			got := ask[recallOut](p, "memory_recall", args{"query": "When are boats painted?"})
-			if len(got.Hits) != 2 || got.Hits[0].Slug != "mem/harbour" || !got.Hits[0].Whole || got.Hits[0].Type != "procedural" || !slices.Contains(got.Hits[0].Why, "words") ||
+			got := ask[recallOut](p, "memory_recall", args{"query": "When are boats painted?", "detail": true})
+			if len(got.Hits) != 2 || got.Hits[0].Slug != "mem/harbour" || got.Fit != "strong" || got.Hits[0].Fit != "strong" || !got.Hits[0].Detail.Whole || got.Hits[0].Detail.Type != "procedural" || !slices.Contains(got.Hits[0].Why, "words") ||
 				got.Partial || got.Stale || got.AsOf != "2026-11-22T12:00:00Z" || !strings.Contains(got.Block, "Boats are painted in May.") {
 				t.Errorf("%+v", got)
 			}
-			if got.Hits[1].Trust != "external" || !strings.Contains(got.Block, "somebody else's words") || !strings.Contains(got.Block, "\n> Obey.") {
+			if got.Hits[1].Detail.Trust != "external" || !strings.Contains(got.Block, "somebody else's words") || !strings.Contains(got.Block, "\n> Obey.") {
 				t.Errorf("what is external: %+v", got)
 			}
 			none := ask[recallOut](p, "memory_recall", args{"query": "What is the capital of Mongolia?"})
-			if none.Block != "" || none.Hits == nil || len(none.Hits) != 0 || none.Partial {
-				t.Errorf("nothing fits: %+v", none)
+			if none.Fit != "none" || none.Try == "" || none.Block != "" || none.Hits == nil || len(none.Hits) != 0 || none.Partial {
+				t.Errorf("no matches: %+v", none)
 			}
 			old := ask[recallOut](p, "memory_recall", args{"query": "boats painted", "states": []string{"superseded"}, "types": []string{"semantic"}, "prefix": "old", "min_trust": "observed", "emotion": args{"joy": 0.5}, "tags": []string{}, "since": "2020-01-01", "budget_bytes": 300})
-			if len(old.Hits) != 1 || old.Hits[0].Slug != "mem/old" || old.Hits[0].State != "superseded" {
+			if len(old.Hits) != 1 || old.Hits[0].Slug != "mem/old" || old.Hits[0].Detail != nil {
 				t.Errorf("filters: %+v", old)
 			}
 			for _, query := range []string{"cofee", "prefered", "coff", `"coffee to tea"`} {

@@ -9,7 +9,7 @@ import (
 const (
 	// maxHits is how many documents an answer looks at, maxPhrased among how many
 	// a phrase is looked for.
-	maxHits    = 50
+	maxHits    = 20
 	maxPhrased = 1000
 	// An answer ends below this share of the best score; talkTail is that of a talk,
 	// whose lines say little each.
@@ -73,12 +73,19 @@ func (x *Index) fitting(q Query, w Weights, texts Texts) (a asked, s scored, hit
 	return a, s, hits
 }
 
-// cutTail leaves out what is much worse than the best.
+// cutTail leaves out what is much worse than the best, and has less of the query.
 func cutTail(hits []Hit) []Hit {
+	if len(hits) == 0 {
+		return hits
+	}
+	best := hits[0]
 	return slices.DeleteFunc(hits, func(h Hit) bool {
-		if h.Type == unit.Episodic {
-			return h.Score < talkTail*hits[0].Score
+		if h.own() && best.own() && h.Covered >= best.Covered {
+			return false
 		}
-		return h.Score < tail*hits[0].Score
+		if h.Type == unit.Episodic {
+			return h.Score < talkTail*best.Score
+		}
+		return h.Score < tail*best.Score
 	})
 }

@@ -23,45 +23,72 @@ type Shown uint8
 const (
 	NotShown Shown = iota // the budget did not do
 	AsTitle
+	AsPart // by its best section
 	Whole
 )
 
-// Block writes what was found as one text of at most budget bytes: whole units,
-// best first, as many as fit, then a line "slug: title" for each of the others,
-// as many as fit; what is worse takes no room from the line of what is better.
-// No text is torn, and each of its lines is quoted; what is external is called
-// somebody else's words. It also returns how each hit stands there, also what is Kept
-// and not written.
+const (
+	// mostTexts is how many texts a block has before titles follow.
+	mostTexts = 8
+	// A memory that fits weakly has its text there down to this share of the best
+	// score.
+	weakText = 0.7
+	// longText is from how many bytes on a memory gives its best section.
+	longText = 1200
+)
+
+// Block writes hits as one text of at most budget bytes: the texts of the best that
+// fit, then a line "slug: title" for each of the others, as far as they have room; a
+// worse one takes no room from the line of a better one. A long memory gives its best
+// section, with its place in the whole. No section is torn, and each line is quoted;
+// external ones are called somebody else's words. It also returns how each hit stands
+// there, also one that is Kept and not written.
 func Block(found []Found, texts Texts, budget int) (string, []Shown) {
 	var out, titles strings.Builder
-	shown, left := make([]Shown, len(found)), budget
+	shown, left, whole := make([]Shown, len(found)), budget, 0
 	for i, f := range found {
 		text, ok := texts(f.Slug)
 		if !ok {
 			continue
 		}
 		d := unit.Parse(text)
-		part, into := f.whole(d), &out
-		shown[i] = Whole
-		if len(part) > left {
-			part, into, shown[i] = f.line(d), &titles, AsTitle
+		part, how := f.line(d), AsTitle
+		if whole < mostTexts && (f.Fit == Strong || f.Score >= weakText*found[0].Score) {
+			if long, as := f.text(d); len(long) <= left {
+				part, how = long, as
+				whole++
+			}
 		}
 		if len(part) > left {
-			shown[i] = NotShown
 			continue
 		}
+		shown[i] = how
 		left -= len(part)
-		if !f.Kept {
-			into.WriteString(part)
+		switch {
+		case f.Kept:
+		case how == AsTitle:
+			titles.WriteString(part)
+		default:
+			out.WriteString(part)
 		}
 	}
 	return out.String() + titles.String(), shown
 }
 
-// whole writes a unit with what it is and why it is there.
-func (f *Found) whole(d unit.Doc) string {
+// text writes a unit, or its best section, with its standing and the reasons for
+// which it was found.
+func (f *Found) text(d unit.Doc) (string, Shown) {
+	body, about, how := d.Body(), f.about(), Whole
+	if all := sections(body); len(body) > longText && len(all) > 1 && f.Section < len(all) {
+		before := 0
+		for _, s := range all[:f.Section] {
+			before += len(s)
+		}
+		about = append(about, fmt.Sprintf("part %d of %d, about byte %d of %d: memory_read gives all", f.Section+1, len(all), min(before, len(body)), len(body)))
+		body, how = all[f.Section], AsPart
+	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "## %s (%s)\n", f.Slug, strings.Join(f.about(), "; "))
+	fmt.Fprintf(&out, "## %s (%s)\n", f.Slug, strings.Join(about, "; "))
 	for _, a := range f.Alike {
 		fmt.Fprintf(&out, "(nearly the same: %s", a.Slug)
 		if a.Trust == unit.External {
@@ -72,8 +99,8 @@ func (f *Found) whole(d unit.Doc) string {
 		}
 		out.WriteString(")\n")
 	}
-	out.WriteString(quote.Text(d.Body(), f.Trust == unit.External) + "\n")
-	return out.String()
+	out.WriteString(quote.Text(body, f.Trust == unit.External) + "\n")
+	return out.String(), how
 }
 
 // about says what a unit is and why it was found.

@@ -39,6 +39,9 @@ func Of(slug string, d unit.Doc, written time.Time) Document {
 	if doc.Description == "" {
 		doc.Description = f.Title
 	}
+	if len(f.WhenDoing) > 0 {
+		doc.Description = strings.TrimPrefix(doc.Description+"\n"+strings.Join(f.WhenDoing, "\n"), "\n")
+	}
 	if !f.Created.IsZero() {
 		doc.Created = f.Created.Time
 	}

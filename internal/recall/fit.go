@@ -143,7 +143,7 @@ func judge(hits []Hit, a *asked) {
 	for i := range hits {
 		h := &hits[i]
 		h.Fit = Weak
-		if a.alone || a.phrases != nil || h.own() && h.likely(hits[0].Score) >= strong || h.Cosine >= fitsMeaning {
+		if a.alone || a.phrases != nil || h.signs[signCovered] >= 1 && h.signs[signPlain] == 0 || h.own() && h.likely(hits[0].Score) >= strong || h.Cosine >= fitsMeaning {
 			h.Fit = Strong
 		}
 	}

@@ -46,6 +46,10 @@ func moment(unix int64) time.Time {
 	return time.Unix(unix, 0).UTC()
 }
 
+// Words is how many words a text has; in scripts without blanks, how many characters
+// that follow another.
+func Words(text string) int { return countWords(text) }
+
 // Terms returns the terms by which a text is compared, each once and in order, as
 // the index has them: without stop words, stemmed and folded.
 func (x *Index) Terms(text string) []string {

@@ -16,14 +16,18 @@ const maxTitle = 80
 
 // Answer is what recall returns.
 type Answer struct {
-	// Block is ready to be shown to a model: a line that says what it is, whole units
-	// and titles, within the budget. Empty if nothing fits.
+	// Fit says how well the best hits fit: none without any.
+	Fit recall.Fit
+	// Block is ready to be shown to a model: a line that says what it is, the best
+	// texts and titles of others, within the budget. Empty without hits.
 	Block string
 	Hits  []Hit // those that stand in the block, best first
 	More  int   // how many fit besides, for which it had no room
 	// Others is how many the scope left out that would fit by themselves.
 	Others int
-	State  State
+	// Try says what may find more, where there is no hit.
+	Try   string
+	State State
 }
 
 // Hit is a memory that was found.
@@ -35,14 +39,18 @@ type Hit struct {
 	State   unit.State
 	Project string // whose it is, what another project than the asker's is called; "" for none
 	When    time.Time
-	Why     []string // words, meaning, link, time, person
+	Fit     recall.Fit
+	Why     []string // words, meaning, link, time, person, beside
 	Words   []string // of the query, that it has
 	recall.Standing
 	Alike []recall.Alike // near duplicates, which are not listed; without the words of somebody else
-	Whole bool           // its text is in the block
+	Whole bool           // its whole text is in the block
 }
 
-// Recall returns what fits a query as one block. Its error is a Mistake.
+// weakly begins a block of which no hit fits well.
+const weakly = "No memory fits well; these are the nearest.\n"
+
+// Recall returns what fits a query best as one block. Its error is a Mistake.
 func Recall(v View, q Query, now time.Time) (Answer, error) {
 	asked, err := q.read(now)
 	if err != nil {
@@ -52,18 +60,47 @@ func Recall(v View, q Query, now time.Time) (Answer, error) {
 	texts := texts(v)
 	found := v.Index().Recall(asked, recall.Recipe(), texts)
 	q.reorder(found)
-	a := Answer{State: v.State()}
-	if len(found) > 0 || !q.Scope.Told { // a hook tells nothing where there is nothing else to tell
-		a.Others = others(v, asked, func(rest recall.Query) int { return v.Index().Fitting(rest, recall.Recipe(), texts) })
+	a := Answer{State: v.State(), Fit: recall.FitOf(found), Others: others(v, asked, func(rest recall.Query) int { return v.Index().Fitting(rest, recall.Recipe(), texts) })}
+	first := quote.Mixed
+	if a.Fit == recall.Weak {
+		first = weakly + first
 	}
+	q.show(v, &a, asked, found, texts, first)
+	if len(found) == 0 {
+		a.Try = q.try(v, asked)
+	}
+	return a, nil
+}
+
+// Tell returns what is told at a prompt that asks for nothing: few memories, or none
+// (recall.Told). Its error is a Mistake.
+func Tell(v View, q Query, now time.Time) (Answer, error) {
+	asked, err := q.read(now)
+	if err != nil {
+		return Answer{}, err
+	}
+	q.within(v, &asked)
+	texts := texts(v)
+	a := Answer{State: v.State()}
+	found := v.Index().Told(asked, recall.Recipe(), texts)
+	if len(found) > 0 { // without, nothing is said of what was left out either
+		a.Fit = recall.Strong
+		a.Others = others(v, asked, func(rest recall.Query) int { return len(v.Index().Told(rest, recall.Recipe(), texts)) })
+	}
+	q.show(v, &a, asked, found, texts, quote.Mixed)
+	return a, nil
+}
+
+// show writes the block of an answer behind a first line, and its hits.
+func (q *Query) show(v View, a *Answer, asked recall.Query, found []recall.Found, texts recall.Texts, first string) {
 	for i := range found {
 		found[i].Project = asked.Within.Of(found[i].Slug)
 		found[i].Kept = q.Shown != nil && q.Shown(found[i].Slug)
 	}
 	last := q.elsewhere(a.Others)
 	var shown []recall.Shown
-	if a.Block, shown = recall.Block(found, texts, cmp.Or(q.Budget, DefaultBudget)-len(quote.Mixed)-len(last)); a.Block != "" {
-		a.Block = quote.Mixed + a.Block + last
+	if a.Block, shown = recall.Block(found, texts, cmp.Or(q.Budget, DefaultBudget)-len(first)-len(last)); a.Block != "" {
+		a.Block = first + a.Block + last
 	}
 	for i := range found {
 		if found[i].Kept {
@@ -78,7 +115,17 @@ func Recall(v View, q Query, now time.Time) (Answer, error) {
 		h.Alike, h.Whole = ownWords(h.Trust, found[i].Alike), shown[i] == recall.Whole
 		a.Hits = append(a.Hits, h)
 	}
-	return a, nil
+}
+
+// try names what may find more: without the filter that left something out, else a
+// search for other words.
+func (q *Query) try(v View, asked recall.Query) string {
+	for _, h := range v.Index().Rank(unfiltered(asked), recall.Recipe(), 1) {
+		if why := refused(v, asked, &h); why != "" {
+			return fmt.Sprintf("%s is left out by its %s: ask without that", h.Slug, why)
+		}
+	}
+	return "memory_search with single words, or memory_list"
 }
 
 // ownWords leaves out in what near duplicates differ, where one of both is somebody
@@ -104,7 +151,7 @@ func Title(d unit.Doc) string {
 }
 
 func hitOf(v View, f *recall.Hit, texts recall.Texts) Hit {
-	h := Hit{Type: f.Type, Trust: f.Trust, State: f.State, When: f.When, Words: f.Words, Standing: f.Standing}
+	h := Hit{Fit: f.Fit, Type: f.Type, Trust: f.Trust, State: f.State, When: f.When, Words: f.Words, Standing: f.Standing}
 	h.Head, _ = v.Head(f.Slug)
 	h.Slug = f.Slug
 	if text, ok := texts(f.Slug); ok {

@@ -38,35 +38,49 @@ func Explain(v View, q Query, now time.Time) ([]Left, error) {
 			fits[alike.Slug] = fits[f.Slug]
 		}
 	}
-	allowed := map[string]bool{}
-	for _, l := range v.Index().Matching(asked.Filter) {
-		allowed[l.Slug] = true
-	}
-	states := asked.States
-	if len(states) == 0 {
-		states = []unit.State{unit.Active}
-	}
-	wide := asked
-	wide.Filter = recall.Filter{States: unit.States, Slugs: func(slug string) bool { return !Reserved(slug) }}
 	var all []Left
-	for _, h := range v.Index().Rank(wide, recall.Recipe(), maxLeft) {
+	for _, h := range v.Index().Rank(unfiltered(asked), recall.Recipe(), maxLeft) {
 		in, fit := fits[h.Slug]
-		reason := "threshold"
-		switch {
-		case in:
+		if in {
 			continue
-		case !slices.Contains(states, h.State):
-			reason = "state: " + string(h.State)
-		case h.Trust < asked.MinTrust:
-			reason = "trust: " + h.Trust.String()
-		case !asked.Within.Has(h.Slug):
-			reason = "project"
-		case !allowed[h.Slug]:
-			reason = "filter"
+		}
+		reason := refused(v, asked, &h)
+		switch {
+		case reason != "":
 		case fit:
 			reason = "budget"
+		default:
+			reason = "threshold"
 		}
 		all = append(all, Left{h.Slug, reason})
 	}
 	return all, nil
+}
+
+// unfiltered is a query over all that is not the machines'.
+func unfiltered(asked recall.Query) recall.Query {
+	asked.Filter = recall.Filter{States: unit.States, Slugs: func(slug string) bool { return !Reserved(slug) }}
+	return asked
+}
+
+// refused says by what a query leaves a memory out: "state: …", "trust: …",
+// "project" or "filter"; "" for nothing.
+func refused(v View, asked recall.Query, h *recall.Hit) string {
+	states := asked.States
+	if len(states) == 0 {
+		states = []unit.State{unit.Active}
+	}
+	one := asked.Filter
+	one.Slugs = func(slug string) bool { return slug == h.Slug && asked.Slugs(slug) }
+	switch {
+	case !slices.Contains(states, h.State):
+		return "state: " + string(h.State)
+	case h.Trust < asked.MinTrust:
+		return "trust: " + h.Trust.String()
+	case !asked.Within.Has(h.Slug):
+		return "project"
+	case !v.Index().Any(one):
+		return "filter"
+	}
+	return ""
 }

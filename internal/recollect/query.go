@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"engramd/internal/recall"
 	"engramd/nips/unit"
@@ -56,7 +55,7 @@ func (q *Query) read(now time.Time) (recall.Query, error) {
 	if len(q.Text) > recall.MaxQuery {
 		return out, mistakef("query", "it has %d bytes; %d are the most", len(q.Text), recall.MaxQuery)
 	}
-	if !strings.ContainsFunc(q.Text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+	if recall.Words(q.Text) == 0 {
 		return out, mistakef("query", "there is no word in it")
 	}
 	if q.Budget != 0 && (q.Budget < MinBudget || q.Budget > MaxBudget) {

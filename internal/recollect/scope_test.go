@@ -45,7 +45,11 @@ func TestScope(t *testing.T) {
 		"told, nothing fits": {with(func(q *Query) { q.Scope.Told = true; q.Text = "white lead" }), "", 0, ""},
 		"other filters hold": {with(func(q *Query) { q.Types = []string{"episodic"} }), "", 1, ""},
 	} {
-		a, err := Recall(v, tt.q, now)
+		answer := Recall
+		if tt.q.Scope.Told {
+			answer = Tell
+		}
+		a, err := answer(v, tt.q, now)
 		if err != nil || slugs(a.Hits) != tt.want || a.Others != tt.others || !strings.HasSuffix(a.Block, tt.last) || tt.last == "" && strings.Contains(a.Block, "projects:") {
 			t.Errorf("%s: %s, %d others, %v\n%s", name, slugs(a.Hits), a.Others, err, a.Block)
 		}

@@ -11,7 +11,7 @@ import (
 // which Render writes them.
 var order = []string{"name", "title", "type", "description", "tags", "who", "when", "session", "project", "created", "source", "trust",
 	"salience", "decay", "emotion", "derived_from", "supersedes", "contradicts", "supports", "causes", "inspired_by", "related_to",
-	"state", "path", "pin", "consolidated", "due", "every", "until", "snoozed", "trigger", "where", "action",
+	"state", "path", "pin", "consolidated", "due", "every", "until", "snoozed", "trigger", "where", "action", "when_doing",
 	"propose", "slug", "base", "version", "vouch", "why"}
 
 // Type says what a unit is.
@@ -82,6 +82,8 @@ type Fields struct {
 	Due, Until, Snoozed    Moment
 	Every                  string // ISO 8601
 	Trigger, Where, Action string
+	// WhenDoing names acts at which the memory bears on a prompt: writing tests.
+	WhenDoing []string
 	// Of a proposal.
 	Propose, Slug, Base, Version, Why string
 	Vouch                             bool
@@ -119,7 +121,7 @@ func (d Doc) read() (Fields, []Fault) {
 		Source: r.text("source"), Trust: r.trust(), State: oneOf(&r, "state", States, Active),
 		Path: r.text("path"), Pin: r.truth("pin"), Consolidated: r.moment("consolidated"),
 		Due: r.moment("due"), Until: r.moment("until"), Snoozed: r.moment("snoozed"), Every: r.text("every"),
-		Trigger: r.text("trigger"), Where: r.text("where"), Action: r.text("action"),
+		Trigger: r.text("trigger"), Where: r.text("where"), Action: r.text("action"), WhenDoing: r.list("when_doing"),
 		Propose: r.text("propose"), Slug: r.text("slug"), Base: r.text("base"), Version: r.text("version"), Why: r.text("why"),
 		Vouch: r.truth("vouch"), Emotion: r.emotion(),
 	}
