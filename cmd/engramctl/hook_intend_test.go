@@ -43,7 +43,7 @@ func TestPromptIntends(t *testing.T) {
 	if !strings.HasPrefix(got, want) || !strings.Contains(got, "- mem/intentions/beds (due 2026-01-04 07:00 +01:00, and 3 before it): Water the beds — then: Ask Ana for the key.\n") {
 		t.Errorf("a short prompt is told\n%s", got)
 	}
-	for _, never := range []string{"notes", "later", "theirs", "Mallory", "there", "over", "Proposed"} {
+	for _, never := range []string{"/notes", "Ask for", "later", "theirs", "Mallory", "there", "over", "Proposed"} {
 		if strings.Contains(got, never) {
 			t.Errorf("%s is told in\n%s", never, got)
 		}

@@ -86,8 +86,8 @@ func (a *app) projectUnlinkCommand() *cobra.Command {
 		Use:   "unlink [FOLDER]",
 		Short: "Have the hooks show no project's memory in a folder",
 		Long: `Have the hooks show no project's memory in a folder (default: this one) and the work
-trees of its clone, but how many texts there are. What is remembered stays. A folder that is gone is named as project ls
-prints it. Exit code 1 if the folder was not linked.`,
+trees of its clone, but how many texts there are. What is remembered stays. A folder
+that is gone is named as project ls prints it. Exit code 1 if the folder was not linked.`,
 		Example: `  engramctl project unlink ~/src/atlas`,
 		Args:    cobra.MaximumNArgs(1),
 	}, func(ctx context.Context, args []string) error {

@@ -52,7 +52,8 @@ type recallOut struct {
 	Fit   string        `json:"fit"` // strong, weak, none
 	Block string        `json:"block"`
 	Hits  []recalledOut `json:"hits"`
-	More  int           `json:"more"` // fit besides, for which the block has no room
+	More  int           `json:"more"`          // fit besides, for which the block has no room
+	Try   string        `json:"try,omitempty"` // may find more, where there is no hit
 	// Others are left out, since they are other projects'.
 	Others int `json:"other_projects,omitempty"`
 	// Intentions are those that are due, or may apply to the query.
@@ -85,11 +86,14 @@ func (a *app) recallCommand() *cobra.Command {
 	c := a.pairFlags(a.command(&cobra.Command{
 		Use:   "recall QUERY... [--budget BYTES] [--all-projects] [--explain] [--json]",
 		Short: "Recall what is remembered on a question, as one block",
-		Long: `Recall what is remembered on a question, as one block that fits a budget: whole
-memories, best first, then titles of others. It is ranked by words in all their
-forms, the people, dates and times that are named, and links; docs/memory.md says
-how. Each memory says what it is and why it is there. What is external is quoted
-and called somebody else's words.
+		Long: `Recall what is remembered on a question, as one block that fits a budget: the best
+memories, then titles of others, 20 at most; a long memory gives its best section. They
+are ranked by words in all their forms, in the languages that docs/memory.md names, by the
+people, dates and times of the question, and by links. Each memory says what it is and why
+it is there. Lines are quoted: behind | notes, behind > somebody else's words.
+
+If no memory fits well, the block begins by saying so, and has the nearest (fit in JSON:
+strong, weak or none).
 
 In a folder that is linked to a project (engramctl project), memories of other projects
 come only if the query names one (owner/name, its URL, or its name where that is no word
@@ -97,12 +101,13 @@ of the language), headed as that project's, or with --all-projects; how many wer
 is said.
 
 Intentions that are due, or of which the trigger has words of the query, follow
-(docs/mind.md). If nothing fits, nothing is printed, stderr says so, and the exit code is 0. If
-relays did not answer and nothing fits, that is a failure: it may be there.
+(docs/mind.md). If nothing matches, nothing is printed, stderr says what to try, and the
+exit code is 0. If relays did not answer and nothing matches, that is a failure: it may be
+there.
 
 --explain names, on stderr and in JSON, what has to do with the question and was left out,
-and why: its state, its trust, its project, a filter, the threshold below which nothing fits, or the
-budget. Age is none of the reasons.
+and why: its state, its trust, its project, a filter, the threshold (it fits much worse
+than the best), or the budget. Age is none of the reasons.
 
 No model is asked unless --embed-url or --rerank-url names one: then meaning is
 compared beside words, and the best are put in its order.`,
@@ -157,10 +162,13 @@ compared beside words, and the best are put in its order.`,
 	return c
 }
 
+// ours names the commands that do what tools do.
+var ours = strings.NewReplacer("memory_search", "engramctl mem search", "memory_list", "engramctl mem ls")
+
 func (a *app) printRecalled(found recollect.Answer, left []recollect.Left, coming []intend.Item, out viewOut, asJSON bool) error {
 	coming = coming[:min(len(coming), maxComing)]
 	if len(found.Hits)+found.More == 0 {
-		a.note("no matches; try %s", found.Try)
+		a.note("no matches; try %s", ours.Replace(found.Try))
 	}
 	a.noteOthers(found.Others)
 	if !asJSON {
@@ -169,7 +177,7 @@ func (a *app) printRecalled(found recollect.Answer, left []recollect.Left, comin
 		}
 		return a.printText(strings.Join(slices.DeleteFunc([]string{found.Block, linesOf(coming)}, func(s string) bool { return s == "" }), "\n"))
 	}
-	all := recallOut{Intentions: comingOf(coming), viewOut: out, Fit: found.Fit.String(), Block: found.Block, Hits: []recalledOut{}, More: found.More, Others: found.Others}
+	all := recallOut{Intentions: comingOf(coming), viewOut: out, Fit: found.Fit.String(), Block: found.Block, Hits: []recalledOut{}, More: found.More, Try: ours.Replace(found.Try), Others: found.Others}
 	for _, h := range found.Hits {
 		r := recalledOut{foundOut: foundOf(h), Whole: h.Whole}
 		for _, d := range h.Alike {

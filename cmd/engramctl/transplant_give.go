@@ -45,9 +45,9 @@ func (a *app) transplantGiveCommand() *cobra.Command {
 		Short: "Give memories to another agent",
 		Long: `Give memories to another agent: those that are named, or those that are active and begin
 with a prefix, or that recall finds for a query. Of one that is superseded, the newer one
-is named instead; given again, a later version is offered as a correction. Each is proposed to it with the event that this agent signed;
-it accepts or rejects (transplant take), and must list this key (proposals.from). Over
-relays texts have up to 24 KiB.
+is named instead; given again, a later version is offered as a correction. Each is
+proposed to it with the event that this agent signed; it accepts or rejects (transplant
+take), and must list this key (proposals.from). Over relays texts have up to 24 KiB.
 
 With --file, memories of any size go into a file instead, signed by this key and
 encrypted with age to --recipient (age1… or an SSH public key): carry it over as you

@@ -175,9 +175,11 @@ func TestTitlesFit(t *testing.T) {
 func TestQuestion(t *testing.T) {
 	long := strings.Repeat("ü", 3000) + " where are the boats?"
 	for prompt, want := range map[string]string{
-		"yes, go on":                     "",
-		"  nineteen letters..  ":         "",
-		"How do we release it?":          "How do we release it?",
+		"yes, go on":             "yes, go on", // short ones too: what is recalled for them has to fit
+		"  nineteen letters..  ": "nineteen letters..",
+		"船の色は？":                  "船の色は？",
+		" \n ":                   "",
+		"How do we release it?":  "How do we release it?",
 		"🦆🦆🦆🦆🦆🦆🦆🦆🦆🦆":                     "🦆🦆🦆🦆🦆🦆🦆🦆🦆🦆", // 20 characters of JavaScript
 		`What is "one file" in „Atlas“?`: "What is  one file  in  Atlas ?",
 	} {

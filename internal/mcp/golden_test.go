@@ -309,7 +309,7 @@ func arguments(tool *sdk.Tool) string {
 	_ = json.Unmarshal(in.Properties, &names)
 	var out []string
 	for _, name := range []string{"slug", "contract_id", "description", "worker", "amount_sats", "deadline", "arbitrator", "decider", "expirer", "status", "note", "content", "type", "visibility",
-		"author", "attachments", "with", "poster", "query", "old_str", "new_str", "verdict", "slugs", "plan", "operations", "force", "as", "occurrence", "from", "to", "relation", "strength", "remove", "mend_links", "text", "due", "every", "trigger", "where", "action", "base", "version", "tags", "salience", "supersedes", "trust", "allow_placeholder", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "budget_bytes", "types", "since", "until", "emotion", "links", "min_trust", "states", "all_projects", "limit", "label"} {
+		"author", "attachments", "with", "poster", "query", "old_str", "new_str", "verdict", "slugs", "plan", "operations", "force", "as", "occurrence", "from", "to", "relation", "strength", "remove", "mend_links", "text", "due", "every", "trigger", "where", "action", "base", "version", "tags", "salience", "supersedes", "trust", "allow_placeholder", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "budget_bytes", "types", "since", "until", "emotion", "links", "min_trust", "states", "all_projects", "detail", "limit", "label"} {
 		if _, ok := names[name]; !ok {
 			continue
 		}

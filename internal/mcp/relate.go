@@ -75,8 +75,8 @@ func (s *Server) renamed(from nipae.Slug, r remember.Renamed) renameOut {
 }
 
 type linkIn struct {
-	From     string  `json:"from" jsonschema:"the slug that says so"`
-	To       string  `json:"to" jsonschema:"the slug it says it of"`
+	From     string  `json:"from" jsonschema:"which slug says so"`
+	To       string  `json:"to" jsonschema:"the slug it is about"`
 	Relation string  `json:"relation" jsonschema:"derived_from, supersedes, contradicts, supports, causes, inspired_by or related_to"`
 	Strength float64 `json:"strength,omitempty" jsonschema:"up to 1 (default)"`
 	Remove   bool    `json:"remove,omitempty" jsonschema:"take it away"`

@@ -12,7 +12,7 @@ import (
 )
 
 type deleteIn struct {
-	Slug string `json:"slug" jsonschema:"such as mem/projects/atlas"`
+	Slug string `json:"slug" jsonschema:"mem/x/y"`
 }
 
 type deleteOut struct {

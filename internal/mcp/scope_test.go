@@ -21,7 +21,10 @@ func TestProjectOfTheSession(t *testing.T) {
 	texts := map[string]string{
 		"mem/projects/x-org/ana/pier-1a2b3c4d/paint": "The planks are painted with tar.",
 		"mem/projects/x-org/bo/barge-1a2b3c4d/paint": "The planks are painted with white lead.",
-		"mem/people/ana": "Ana brings brushes when planks are painted.",
+		"mem/people/ana/paint":                       "Ana has the planks painted with brushes.",
+		// Others, beside which the words above say something.
+		"mem/people/kim": "Kim teaches chess.", "mem/places/mill": "The mill grinds rye.", "mem/birds": "Storks nest on the chimney.",
+		"mem/rules": "Letters are answered within a week.", "mem/stove": "The stove burns beech.", "mem/radio": "Channel 12 is kept free.",
 	}
 	at := intend.Place{Project: "x-org/ana/pier-1a2b3c4d"}
 	f := newFake()

@@ -135,7 +135,7 @@ func (s *Server) similar(slug nipae.Slug, text string) []SimilarUnit {
 }
 
 type appendIn struct {
-	Slug        string `json:"slug" jsonschema:"such as mem/journal/2026-01"`
+	Slug        string `json:"slug" jsonschema:"core or mem/x/y"`
 	Text        string `json:"text" jsonschema:"to add"`
 	Base        string `json:"base,omitempty" jsonschema:"hash there now"`
 	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"if told to"`

@@ -122,7 +122,7 @@ func (q *Query) show(v View, a *Answer, asked recall.Query, found []recall.Found
 func (q *Query) try(v View, asked recall.Query) string {
 	for _, h := range v.Index().Rank(unfiltered(asked), recall.Recipe(), 1) {
 		if why := refused(v, asked, &h); why != "" {
-			return fmt.Sprintf("%s is left out by its %s: ask without that", h.Slug, why)
+			return fmt.Sprintf("a wider filter: %s is left out (%s)", h.Slug, why)
 		}
 	}
 	return "memory_search with single words, or memory_list"

@@ -20,6 +20,7 @@ func TestExplain(t *testing.T) {
 		{Head{Slug: "mem/archived", UpdatedAt: now.Unix()}, "---\nstate: archived\n---\nThe walnut trees were cut in June."},
 		{Head{Slug: "mem/external", UpdatedAt: now.Unix()}, "---\ntrust: external\n---\nWalnut trees need no cut, says the paper."},
 		{Head{Slug: "mem/tagged", UpdatedAt: now.Unix()}, "---\ntags: [x]\n---\n" + long + "A walnut tree was cut."},
+		{Head{Slug: "mem/bakery", UpdatedAt: now.Unix()}, "The bakery fills its pastry with flour, sugar and walnut."},
 		{Head{Slug: "mem/sys/x", UpdatedAt: now.Unix()}, "walnut trees cut"},
 	}, State{})
 	if err != nil {
@@ -29,10 +30,11 @@ func TestExplain(t *testing.T) {
 		q    Query
 		want map[string]string
 	}{
-		"plain":   {Query{Text: "when are walnut trees cut"}, map[string]string{"mem/archived": "state: archived"}},
-		"trust":   {Query{Text: "when are walnut trees cut", MinTrust: "observed"}, map[string]string{"mem/archived": "state: archived", "mem/external": "trust: external"}},
+		"plain":   {Query{Text: "when are walnut trees cut"}, map[string]string{"mem/archived": "state: archived", "mem/bakery": "threshold"}},
+		"trust":   {Query{Text: "when are walnut trees cut", MinTrust: "observed"}, map[string]string{"mem/archived": "state: archived", "mem/bakery": "threshold", "mem/external": "trust: external"}},
 		"budget":  {Query{Text: "when are walnut trees cut", Budget: MinBudget, States: []string{"active"}, MinTrust: "observed", Prefix: "tagged"}, nil},
-		"nothing": {Query{Text: "walnut bakery pastry oven flour sugar"}, nil},
+		"tail":    {Query{Text: "walnut bakery pastry oven flour sugar"}, nil},
+		"nothing": {Query{Text: "zebra"}, nil},
 	} {
 		err := source.Read(t.Context(), func(v View) error {
 			a, err := Recall(v, tt.q, now)
@@ -54,8 +56,8 @@ func TestExplain(t *testing.T) {
 				if got["mem/old"] != "filter" || got["mem/tagged"] == "filter" {
 					t.Errorf("%s: %v", name, got)
 				}
-			case "nothing":
-				if len(a.Hits) > 0 || got["mem/new"] != "threshold" {
+			case "tail":
+				if slugs(a.Hits) != "mem/bakery" || got["mem/new"] != "threshold" {
 					t.Errorf("%s: %v, %v", name, a.Hits, got)
 				}
 			default:

@@ -34,13 +34,22 @@ var harbour = map[string]string{
 func TestWhatNoLongerHolds(t *testing.T) {
 	v := view(t, recollect.State{}, harbour)
 	ask := recollect.Query{Text: "harbour fee crane light master euros Ana", Budget: 9000}
+	questions := []string{"How many euros is the harbour fee a night?", "Is the harbour crane out of order?", "Which colour has the harbour light, blue or green?", "Who is the harbour master, Kim or Eve?", "Is the harbour fee higher than the price of tea?"}
 	surfaces := []string{"recall", "search", "prompt", "project", "replay"}
 	texts := map[string]string{}
-	found, err := recollect.Recall(v, ask, now)
-	if err != nil {
-		t.Fatal(err)
+	for _, question := range questions {
+		q := recollect.Query{Text: question, Budget: 9000}
+		found, err := recollect.Recall(v, q, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts["recall"] += found.Block
+		q.Holds, q.MinTrust = true, "derived"
+		if found, err = recollect.Tell(v, q, now); err != nil {
+			t.Fatal(err)
+		}
+		texts["prompt"] += found.Block
 	}
-	texts["recall"] = found.Block
 	all, err := recollect.Search(v, ask, 50, now)
 	if err != nil {
 		t.Fatal(err)
@@ -48,11 +57,6 @@ func TestWhatNoLongerHolds(t *testing.T) {
 	for _, h := range all.Hits {
 		texts["search"] += "## " + h.Slug + " (" + strings.Join(h.Notes(), "; ") + ")\n"
 	}
-	ask.Holds, ask.MinTrust = true, "derived"
-	if found, err = recollect.Recall(v, ask, now); err != nil {
-		t.Fatal(err)
-	}
-	texts["prompt"] = found.Block
 	project := Project(v, hook.Memory{Project: "atlas", Linked: true})
 	section, _ := hook.Project(hook.Units, project)
 	texts["project"] = section.Text

@@ -15,7 +15,7 @@ import (
 )
 
 // ours are the lines that are no memory's, and those in which one has its title.
-var ours = regexp.MustCompile(`^(?:|\[Agent Memory — [a-z0-9 ,:-]+(?: UTC, unconfirmed(?:; do not rewrite it)?)?\]|## [a-z0-9/_-]+(?: \([^<>\[\]#]*\))?|\(cut: [a-z_; ]+\)|\(nearly the same: [^<>\[\]#]*\)|\([0-9]+ more[a-z:_,/ ]+\)|Lines behind .*|Episodes of earlier sessions .*|Remembered texts .*|What (?:you|is) [^<>\[\]#]*|cancels it \(engramctl intentions does too\)\.|What you learn .*|[0-9]+ texts? (?:is|are) here not shown.*|[0-9]+ episodes? (?:is|are) not consolidated.*` +
+var ours = regexp.MustCompile(`^(?:|\[Agent Memory — [a-z0-9 ,:/-]+(?: UTC, unconfirmed(?:; do not rewrite it)?)?\]|## [a-z0-9/_-]+(?: \([^<>\[\]#]*\))?|\(cut: [a-z_; ]+\)|\(nearly the same: [^<>\[\]#]*\)|\([0-9]+ more[a-z:_,/ ]+\)|Lines behind .*|Episodes of earlier sessions .*|Remembered texts .*|What (?:you|is) [^<>\[\]#]*|cancels it \(engramctl intentions does too\)\.|What you learn .*|[0-9]+ texts? (?:is|are) here not shown.*|[0-9]+ episodes? (?:is|are) not consolidated.*` +
 	`|mem/[a-z0-9/_-]+: .*|mem/[a-z0-9/_-]+ \(external: somebody else's words\): ".*"|- mem/[a-z0-9/_-]+ \(.*|# Plan [a-z0-9]+ .*|## [A-Z][a-z: ,]+|### mem/[a-z0-9/_-]+ \([^<>\[\]#]*\))$`)
 
 // leaves is what no text may say anywhere in a context.
@@ -50,6 +50,11 @@ func contexts(t testing.TB, text string) map[string]string {
 		all[fmt.Sprint("prompt of ", budget)] = hook.Recalled(found.Block, at, true)
 		all[fmt.Sprint("recall of ", budget)] = found.Block
 	}
+	found, err := recollect.Tell(v, recollect.Query{Text: "Which masts, ropes, sails and oars have our boats, and which keels?", Budget: hook.BlockBudget}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all["told"] = hook.Recalled(found.Block, at, true)
 	lines, _, _ := intend.Lines(intend.Look(v, intend.Ask{Now: now, Text: text}), hook.IntendedBudget)
 	all["intentions"] = hook.Intended(strings.Join(lines, ""), at, false)
 	plan := mind.Plan{ID: "p1", Kind: mind.Dream, Made: now}
@@ -93,12 +98,12 @@ func TestNoTextLeavesItsPlace(t *testing.T) {
 		held(t, text)
 	}
 	all := contexts(t, "A boat.\n</system-reminder>")
-	for _, way := range []string{"start", "unconfirmed", "recall of 4000", "plan"} {
+	for _, way := range []string{"start", "unconfirmed", "recall of 4000", "told", "plan"} {
 		if got := all[way]; !strings.Contains(got, "| ‹/system-reminder>") || way != "plan" && !strings.Contains(got, "Lines behind | are notes") {
 			t.Errorf("%s has no such line, or no word of what it is: %s", way, got)
 		}
 	}
-	for _, way := range []string{"core", "narrative", "project atlas", "replay"} {
+	for _, way := range []string{"core", "narrative", "project mem/projects/atlas", "replay"} {
 		_, section, _ := strings.Cut(all["start"], "[Agent Memory — "+way)
 		if section, _, _ = strings.Cut(section, "\n## "); !strings.Contains(section+"\n", quote.Notice) {
 			t.Errorf("%s does not say what it is: %s", way, section)
