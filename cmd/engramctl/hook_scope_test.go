@@ -9,7 +9,7 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-const bargeProject = "x-org-bo-barge"
+const bargeProject = "x-org/bo/barge-150ed50e"
 
 // twoProjects is a rig with two linked repositories whose memories are of the same
 // matters.
