@@ -56,6 +56,7 @@ func (x *Index) Fitting(q Query, w Weights, texts Texts) int {
 
 func (x *Index) fitting(q Query, w Weights, texts Texts) (a asked, s scored, hits []Hit) {
 	a = x.read(q, w)
+	a.terms = x.rare(a.terms, commonAsked)
 	most := maxHits
 	if a.phrases != nil {
 		most = maxPhrased
@@ -68,9 +69,27 @@ func (x *Index) fitting(q Query, w Weights, texts Texts) (a asked, s scored, hit
 			return !ok || !says(text, a.phrases)
 		})
 	}
-	hits = cutTail(hits[:min(len(hits), maxHits)])
+	hits = hits[:min(len(hits), maxHits)]
 	judge(hits, &a)
-	return a, s, hits
+	return a, s, cutTail(leaning(hits))
+}
+
+// mostLinked is how many hits come by a link alone.
+const mostLinked = 3
+
+// leaning leaves out what is only linked, but for a few links to a hit that fits well.
+func leaning(hits []Hit) []Hit {
+	fits, linked := map[int32]bool{}, 0
+	for _, h := range hits {
+		fits[h.doc] = h.Fit == Strong
+	}
+	return slices.DeleteFunc(hits, func(h Hit) bool {
+		if h.Why != ByLink {
+			return false
+		}
+		linked++
+		return !fits[h.via] || linked > mostLinked
+	})
 }
 
 // cutTail leaves out what is much worse than the best, and has less of the query.
@@ -80,7 +99,7 @@ func cutTail(hits []Hit) []Hit {
 	}
 	best := hits[0]
 	return slices.DeleteFunc(hits, func(h Hit) bool {
-		if h.own() && best.own() && h.Covered >= best.Covered {
+		if h.Why == ByLink || h.own() && best.own() && h.Covered >= best.Covered {
 			return false
 		}
 		if h.Type == unit.Episodic {

@@ -101,20 +101,20 @@ func (x *Index) signsOf(b best, a *asked, s *scored) (v signs) {
 // and talks, with questions whose answer was taken away as those to which nothing
 // fits (docs/benchmarks.md).
 var fitting = signs{
-	signHalf: -0.27, signMass: 3.94, signMatched: -1.21, signRare: -0.64, signPlain: -0.06, signPerson: 2.5,
-	signDate: 2.11, signExact: 0.53, signMemories: -1.17,
+	signHalf: 1.02, signMass: 4.13, signMatched: -1.17, signRare: -0.23, signPlain: -0.25, signPerson: 2.30,
+	signDate: 1.88, signExact: 0.48, signMemories: -1.04,
 }
 
 const (
-	fitBase     = -0.57
-	fitCovering = 5.64 // of covered × mass
-	fitBest     = 0.84 // of the score as a share of the best one
+	fitBase     = -1.30
+	fitCovering = 4.75 // of covered × mass
+	fitBest     = 0.12 // of the score as a share of the best one
 	// mostMemories is where more sections change nothing: the largest collection of
 	// the sets.
 	mostMemories = 1000
 
 	// strong is how likely a hit fits that is called strong.
-	strong = 0.35
+	strong = 0.30
 	// fitsMeaning is the cosine from which meaning alone is strong.
 	fitsMeaning = 0.75
 	// looked is among how many of the best an answer's fit is looked for.

@@ -7,14 +7,18 @@ import (
 	"strings"
 )
 
+// outstanding is by how many deviations a cosine is above the mean of those that are
+// compared to be a reason by itself: models differ in what a cosine says.
+const outstanding = 1.5
+
 // meaning compares the best by words with the best by vectors, each against the
 // mean and the deviation of all that are compared.
-func (x *Index) meaning(q Query, w Weights, a *asked, found []best) {
+func (x *Index) meaning(q Query, w Weights, a *asked, found []best, in []int32) []int32 {
 	if q.Near == nil || w.Meaning == 0 {
-		return
+		return in
 	}
-	near := x.nearest(q, w, a)
-	compared := append(x.bestOf(found, fused), x.bestOf(near, fused)...)
+	near, open := x.nearest(q, w, a)
+	compared := append(x.bestOf(found, in, fused), x.bestOf(near, open, fused)...)
 	slices.Sort(compared)
 	compared = slices.Compact(compared)
 	words, cosines := spread(compared, found), spread(compared, near)
@@ -24,8 +28,8 @@ func (x *Index) meaning(q Query, w Weights, a *asked, found []best) {
 		if !b.in {
 			b.section = n.section
 		}
-		if n.in {
-			b.cosine, b.why = n.cosine, b.why|ByMeaning
+		if b.cosine = n.cosine; n.in && (n.cosine >= fitsMeaning || cosines.z(n.score) >= outstanding) {
+			b.why |= ByMeaning
 		}
 		b.in, b.score = true, words.z(b.score)+w.Meaning*cosines.z(n.score)
 		both[i] = b
@@ -34,11 +38,12 @@ func (x *Index) meaning(q Query, w Weights, a *asked, found []best) {
 	for i, id := range compared {
 		found[id] = both[i]
 	}
+	return compared
 }
 
 // nearest finds the section of each document that is nearest by vectors.
-func (x *Index) nearest(q Query, w Weights, a *asked) []best {
-	near := make([]best, len(x.docs))
+func (x *Index) nearest(q Query, w Weights, a *asked) (near []best, in []int32) {
+	near = make([]best, len(x.docs))
 	for id := range x.docs {
 		doc := &x.docs[id]
 		if !x.may(a, int32(id)) {
@@ -52,24 +57,34 @@ func (x *Index) nearest(q Query, w Weights, a *asked) []best {
 			}
 		}
 		b.score = b.cosine * factor(q, w, doc)
-		near[id] = b
+		if near[id] = b; b.in {
+			in = append(in, int32(id))
+		}
 	}
-	return near
+	return near, in
 }
 
 // bestOf returns the documents with the highest scores, best first; equal ones
 // by slug, so that the order in which they were put in does not matter.
-func (x *Index) bestOf(of []best, most int) []int32 {
-	var all []int32
-	for id := range of {
-		if of[id].in {
-			all = append(all, int32(id))
-		}
+func (x *Index) bestOf(of []best, in []int32, most int) []int32 {
+	all := make([]int32, 0, min(len(in), 4*most))
+	cut := func() {
+		slices.SortFunc(all, func(a, b int32) int {
+			if c := cmp.Compare(of[b].score, of[a].score); c != 0 {
+				return c
+			}
+			return strings.Compare(x.docs[a].slug, x.docs[b].slug)
+		})
+		all = all[:min(len(all), most)]
 	}
-	slices.SortFunc(all, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(of[b].score, of[a].score), strings.Compare(x.docs[a].slug, x.docs[b].slug))
-	})
-	return all[:min(len(all), most)]
+	for _, id := range in {
+		if len(all) >= 4*most {
+			cut()
+		}
+		all = append(all, id)
+	}
+	cut()
+	return all
 }
 
 type spreading struct{ mean, deviation float64 }

@@ -27,6 +27,8 @@ type Index struct {
 	older           bool // an older version divided its words
 	// langs counts the sections of each language.
 	langs [len(languages)]int
+	// near are the terms as words are compared with them; nil: not known yet.
+	near atomic.Pointer[vocabulary]
 	// follows is what follows from what is superseded; nil: not known yet.
 	follows atomic.Pointer[truth]
 }

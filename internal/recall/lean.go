@@ -5,15 +5,9 @@ const recentDays = 90
 
 // lean adds what is new and what matters, each a small part of the deviation of
 // all scores.
-func (x *Index) lean(q Query, w Weights, found []best) {
-	var ids []int32
-	for id := range found {
-		if found[id].in {
-			ids = append(ids, int32(id))
-		}
-	}
-	deviation := spread(ids, found).deviation
-	for _, id := range ids {
+func (x *Index) lean(q Query, w Weights, found []best, in []int32) {
+	deviation := spread(in, found).deviation
+	for _, id := range in {
 		doc := &x.docs[id]
 		found[id].score += deviation * (w.Recency*recent(q, doc) + w.Salience*float64(doc.salience))
 	}
@@ -30,14 +24,18 @@ func recent(q Query, d *document) float64 {
 
 // follow lets a document share in the score of the best one that it is linked
 // to, or that links to it.
-func (x *Index) follow(q Query, w Weights, a *asked, found []best) {
+func (x *Index) follow(q Query, w Weights, a *asked, found []best, in []int32) []int32 {
 	if w.Linked == 0 {
-		return
+		return in
 	}
-	gain := make(map[int32]float64)
+	type gained struct {
+		score float64
+		via   int32
+	}
+	gain := make(map[int32]gained)
 	give := func(from, to int32, strength float64) {
-		if found[from].in && from != to {
-			gain[to] = max(gain[to], found[from].score*strength)
+		if g := found[from].score * strength; found[from].in && from != to && g > gain[to].score {
+			gain[to] = gained{g, from}
 		}
 	}
 	for id := range x.docs {
@@ -50,14 +48,16 @@ func (x *Index) follow(q Query, w Weights, a *asked, found []best) {
 	}
 	for id, g := range gain {
 		doc := &x.docs[id]
-		if g <= 0 || !x.may(a, id) {
+		if !x.may(a, id) {
 			continue
 		}
 		b := &found[id]
 		if !b.in {
 			b.section = doc.from
+			in = append(in, id)
 		}
-		b.in, b.why = true, b.why|ByLink
-		b.score += w.Linked * g * factor(q, w, doc)
+		b.in, b.why, b.via = true, b.why|ByLink, g.via
+		b.score += w.Linked * g.score * factor(q, w, doc)
 	}
+	return in
 }

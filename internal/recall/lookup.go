@@ -41,8 +41,8 @@ const (
 // lookUp finds a word in the index: by its stem in each language that the memory
 // has. A word that no text has is two words written as one, or stands for the
 // terms that are nearest to it.
-func (x *Index) lookUp(w word, l language, parts bool, weights Weights) []term {
-	t := term{word: w.text, common: commonWords[w.text] || !w.whole && commonWords[forms[w.text]]}
+func (x *Index) lookUp(w word, l language, q Query, weights Weights) []term {
+	t := term{word: w.text, common: w.whole && w.extra && utf8.RuneCountInString(w.text) == 1 || commonWords[w.text] || !w.whole && commonWords[forms[w.text]]}
 	if x.older && !cutAlike(w) {
 		return []term{t}
 	}
@@ -54,7 +54,7 @@ func (x *Index) lookUp(w word, l language, parts bool, weights Weights) []term {
 	switch {
 	case t.at != nil || w.extra:
 		return []term{t}
-	case parts:
+	case q.parts:
 		if t.at = x.parts(x.stemsOf(w, l)[0]); t.at != nil {
 			return []term{t}
 		}
@@ -70,7 +70,12 @@ func (x *Index) lookUp(w word, l language, parts bool, weights Weights) []term {
 		first.at, second.at = a, b
 		return []term{first, second}
 	}
-	t.at = x.nearly(w.text, l.stem(w.text), weights.Typo)
+	known := false
+	if t.at, known = q.unseen[w.text]; !known {
+		if t.at = x.nearly(w.text, l.stem(w.text), weights.Typo); q.unseen != nil {
+			q.unseen[w.text] = t.at
+		}
+	}
 	return []term{t}
 }
 

@@ -29,14 +29,11 @@ func (x *Index) nearly(w, stem string, weight float64) []variant {
 	if weight == 0 || n < leastGrams || !isLetters(w) {
 		return nil
 	}
-	asked := shapesOf(w, stem)
+	asked, words := shapesOf(w, stem), x.vocabulary()
 	var found []variant
-	for text, id := range x.terms {
-		if !asked.may(text) {
-			continue
-		}
-		if near := asked.near(text); near > 0 && x.has(id) {
-			found = append(found, variant{text, id, weight * near})
+	for i, t := range words.terms {
+		if near, id := asked.near(t, words.pairs[i]), words.ids[i]; near > 0 && x.has(id) {
+			found = append(found, variant{words.texts[i], id, weight * near})
 		}
 	}
 	found = x.commonest(found, mostMeant)
@@ -58,26 +55,38 @@ type shapes struct {
 
 func shapesOf(w, stem string) *shapes {
 	s := &shapes{word: []rune(w), stem: []rune(stem)}
-	s.grams = gramsOf(stem)
+	s.grams = gramsOf(s.stem)
 	s.seen = pairsOf(w)
 	return s
 }
 
-// may reports whether a term can be near: it shares pairs of letters.
-func (s *shapes) may(text string) bool {
-	if text[0] >= '0' && text[0] <= '9' || len(text) < leastPart {
-		return false
-	}
-	both := bits.OnesCount64(s.seen & pairsOf(text))
-	return both >= 2 && 3*both >= min(len(text), len(s.word))
+// vocabulary are the terms that a word may be near to, with the pairs of letters that
+// each has: of all others most are passed over by these.
+type vocabulary struct {
+	of    int // so many terms the index had
+	texts []string
+	terms [][]rune
+	ids   []int32
+	pairs []uint64
 }
 
-// near is how near a term is, 0 to 1; 0 for not at all.
-func (s *shapes) near(text string) float64 {
-	t := []rune(text)
-	if len(t) > maxWord || !isLetters(text) {
-		return 0
+func (x *Index) vocabulary() *vocabulary {
+	if v := x.near.Load(); v != nil && v.of == len(x.posts) {
+		return v
 	}
+	v := &vocabulary{of: len(x.posts)}
+	for text, id := range x.terms {
+		if t := []rune(text); len(t) >= leastPart && len(t) <= maxWord && isLetters(text) {
+			v.texts, v.terms, v.ids, v.pairs = append(v.texts, text), append(v.terms, t), append(v.ids, id), append(v.pairs, pairsOf(text))
+		}
+	}
+	x.near.Store(v)
+	return v
+}
+
+// near is how near a term is, 0 to 1; 0 for not at all. pairs are its pairs of
+// letters.
+func (s *shapes) near(t []rune, pairs uint64) float64 {
 	most := 0
 	switch n := max(len(s.stem), len(t)); {
 	case n >= twoTypos:
@@ -86,23 +95,28 @@ func (s *shapes) near(text string) float64 {
 		most = 1
 	}
 	if most > 0 && t[0] == s.word[0] { // the first letter is never mistyped
-		if d := min(distance(s.stem, t, most), distance(s.word, t, most)); d <= most {
+		if differ(s.stem, t, most) || differ(s.word, t, most) {
 			return 1
 		}
 	}
-	if len(t) < leastPart || len(s.stem) < leastPart {
+	short := min(len(t), len(s.stem))
+	if both := bits.OnesCount64(s.seen & pairs); both < 2 || 5*both < 2*min(bits.OnesCount64(s.seen), bits.OnesCount64(pairs)) || short < leastPart {
 		return 0
 	}
-	other := gramsOf(text)
-	both := shared(s.grams, other)
-	dice := 2 * float64(both) / float64(len(s.grams)+len(other))
-	if short := min(len(t), len(s.stem)); short >= leastGrams && (contains(t, s.stem) || contains(s.stem, t)) {
+	other := gramsOf(t)
+	dice := 2 * float64(shared(s.grams, other)) / float64(len(s.grams)+len(other))
+	if short >= leastGrams && (contains(t, s.stem) || contains(s.stem, t)) {
 		dice = max(dice, wContained)
 	}
 	if dice < alikeGrams {
 		return 0
 	}
 	return dice
+}
+
+// differ reports whether two words differ by at most that many letters.
+func differ(a, b []rune, most int) bool {
+	return len(a) <= len(b)+most && len(b) <= len(a)+most && distance(a, b, most) <= most
 }
 
 // contains reports whether a word begins or ends with another.
@@ -112,8 +126,8 @@ func contains(a, b []rune) bool {
 
 // gramsOf returns the groups of three letters of a word, sorted, with its
 // beginning.
-func gramsOf(w string) []uint32 {
-	var all []uint32
+func gramsOf(w []rune) []uint32 {
+	all := make([]uint32, 0, len(w))
 	a, b := rune(0), rune('^')
 	for _, r := range w {
 		if a != 0 {

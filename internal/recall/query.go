@@ -30,6 +30,9 @@ type Query struct {
 	Filter
 
 	parts bool // a word that no text has may be a part of one
+	// unseen remembers what words stand for that no text has, over parts of a query.
+	unseen map[string][]variant
+	room   *room
 }
 
 // Filter says which documents may be found. Its zero value is all that are
@@ -76,6 +79,7 @@ type asked struct {
 	time    bool            // it asks for a time
 	only    map[string]bool // slugs that may hold the phrases; nil without any
 	open    []bool          // documents that the filter lets through
+	room    *room
 }
 
 // read takes a query apart.
@@ -83,7 +87,10 @@ func (x *Index) read(q Query, w Weights) asked { return x.readOpen(q, w, x.open(
 
 func (x *Index) readOpen(q Query, w Weights, open []bool) asked {
 	text := strings.ToValidUTF8(q.Text[:min(len(q.Text), MaxQuery)], "")
-	a := asked{dates: datesIn(text, q.Now), time: asksTime(wordsOf(text)), open: open}
+	a := asked{dates: datesIn(text, q.Now), time: asksTime(wordsOf(text)), open: open, room: q.room}
+	if a.room == nil {
+		a.room = &room{}
+	}
 	lang := languageIn(text)
 	if a.phrases = phrasesIn(text); a.phrases != nil {
 		a.only = x.holding(a.phrases, lang)
@@ -99,7 +106,7 @@ func (x *Index) readOpen(q Query, w Weights, open []bool) asked {
 		}
 	}
 	for _, one := range meant[:min(len(meant), maxTerms)] {
-		for _, t := range x.lookUp(one.word, lang, q.parts, w) {
+		for _, t := range x.lookUp(one.word, lang, q, w) {
 			t.dated = a.dates != nil && (month(t.word) != 0 || t.word[0] >= '0' && t.word[0] <= '9')
 			t.person = one.person
 			a.terms = append(a.terms, t)

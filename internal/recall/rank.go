@@ -27,8 +27,8 @@ type Hit struct {
 	When  time.Time
 	Standing
 
-	doc   int32
-	signs signs
+	doc, via int32
+	signs    signs
 }
 
 // Reasons say why a document was found.
@@ -62,7 +62,8 @@ type best struct {
 	section       int32
 	mask          uint64 // the terms of the query that it has
 	why           Reasons
-	in            bool // it was found
+	via           int32 // the document whose link brought it
+	in            bool  // it was found
 }
 
 // Rank returns the documents that the query finds, best first and at most that
@@ -74,35 +75,36 @@ func (x *Index) Rank(q Query, w Weights, most int) []Hit {
 }
 
 func (x *Index) rank(q Query, w Weights, a *asked, s *scored, most int) []Hit {
-	found := x.sectionsOf(q, w, a, s)
-	x.meaning(q, w, a, found)
-	x.lean(q, w, found)
-	x.follow(q, w, a, found)
-	ids := x.bestOf(found, most)
+	found, in := x.sectionsOf(q, w, a, s)
+	in = x.meaning(q, w, a, found, in)
+	x.lean(q, w, found, in)
+	in = x.follow(q, w, a, found, in)
+	ids := x.bestOf(found, in, most)
 	hits := make([]Hit, len(ids))
 	for i, id := range ids {
 		hits[i] = x.hit(id, found[id], a, s)
 	}
-	return hits
+	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Why == 0 }) // compared by a model, and no more
 }
 
 func (x *Index) hit(id int32, b best, a *asked, s *scored) Hit {
 	doc := &x.docs[id]
 	h := Hit{Slug: doc.slug, Section: int(b.section - doc.from), Score: b.score, Cosine: b.cosine, Why: b.why, Type: doc.typ,
-		Trust: doc.trust, State: doc.state, When: moment(doc.when), doc: id, Words: a.has(s.mask[b.section])}
+		Trust: doc.trust, State: doc.state, When: moment(doc.when), doc: id, via: b.via, Words: a.has(s.mask[b.section])}
 	h.signs = x.signsOf(b, a, s)
 	h.Covered = h.signs[signCovered]
 	return h
 }
 
-// sectionsOf scores each document that may be found by its best section.
-func (x *Index) sectionsOf(q Query, w Weights, a *asked, s *scored) []best {
-	found := make([]best, len(x.docs))
-	for id := range x.docs {
-		doc := &x.docs[id]
-		if !x.may(a, int32(id)) {
+// sectionsOf scores each document that may be found by its best section, and names
+// those that are.
+func (x *Index) sectionsOf(q Query, w Weights, a *asked, s *scored) (found []best, in []int32) {
+	found = cleared(&a.room.found, len(x.docs))
+	for id, may := range x.reachable(a, s) {
+		if !may {
 			continue
 		}
+		doc := &x.docs[id]
 		is := a.who != "" && (slices.Contains(doc.by, a.who) || slices.Contains(doc.tagged, a.who))
 		date := 0.
 		if a.dates != nil && doc.when != 0 {
@@ -118,9 +120,33 @@ func (x *Index) sectionsOf(q Query, w Weights, a *asked, s *scored) []best {
 			b.score *= factor(q, w, doc)
 			b.in = true
 			found[id] = b
+			in = append(in, int32(id))
 		}
 	}
-	return found
+	return found, in
+}
+
+// reachable marks the documents that can have a reason to be found: all where a
+// person or a date is asked for, else those with a word and those beside them.
+func (x *Index) reachable(a *asked, s *scored) []bool {
+	may := cleared(&a.room.may, len(x.docs))
+	add := func(at int32) {
+		if at >= 0 {
+			may[x.sections[at].doc] = true
+		}
+	}
+	for _, at := range s.touched {
+		add(at)
+		sec := &x.sections[at]
+		if add(sec.prev); sec.next >= 0 {
+			add(sec.next)
+			add(x.sections[sec.next].next)
+		}
+	}
+	for id := range may {
+		may[id] = (may[id] || a.who != "" || a.dates != nil) && x.may(a, int32(id))
+	}
+	return may
 }
 
 // may reports whether a document is there and may be found.

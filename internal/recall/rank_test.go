@@ -179,7 +179,8 @@ func TestMeaning(t *testing.T) {
 	q := Query{Text: "cat boat", Near: func(slug string, section int) (float64, bool) { c, ok := near[slug]; return c, ok && section == 0 }}
 	hits := x.Rank(q, Recipe(), 10)
 	a := slices.IndexFunc(hits, func(h Hit) bool { return h.Slug == "mem/1" })
-	if len(hits) != 4 || hits[0].Slug != "mem/2" || a < 0 || a > 2 || hits[a].Why != ByMeaning || hits[a].Cosine != 0.9 || hits[0].Why != ByMeaning|ByWords {
+	// mem/4 is compared and has no reason: its cosine is one like others.
+	if len(hits) != 3 || hits[0].Slug != "mem/2" || a < 0 || hits[a].Why != ByMeaning || hits[a].Cosine != 0.9 || hits[0].Why != ByWords {
 		t.Errorf("%+v", hits)
 	}
 	// Vectors that are missing or no numbers leave words.

@@ -61,4 +61,5 @@ func (x *Index) repost(moved []int32) {
 		}
 	}
 	x.terms, x.posts = terms, posts
+	x.near.Store(nil)
 }

@@ -5,22 +5,42 @@ import (
 	"slices"
 )
 
+// room is where a query is computed, of which parts of one prompt need only one.
+type room struct {
+	own, group, count, weight []float64
+	mask                      []uint64
+	found                     []best
+	may                       []bool
+}
+
+// cleared returns n zero values, in place of those that were there.
+func cleared[T any](of *[]T, n int) []T {
+	if len(*of) != n {
+		*of = make([]T, n)
+	} else {
+		clear(*of)
+	}
+	return *of
+}
+
 // scored is what the words of a query give to each section.
 type scored struct {
 	own   []float64 // BM25 of the section
 	mask  []uint64  // which terms it has
 	group []float64 // BM25 of its memory or session, by group
 	idf   []float64 // by term of the query
+	// touched are the sections with a term, some more than once.
+	touched []int32
 }
 
 // words scores the sections of open documents, and groups, by the terms of a query.
 func (x *Index) words(a *asked, w Weights) scored {
 	terms := a.terms
-	s := scored{own: make([]float64, len(x.sections)), mask: make([]uint64, len(x.sections)),
-		group: make([]float64, len(x.groups.all)), idf: make([]float64, len(terms))}
+	s := scored{own: cleared(&a.room.own, len(x.sections)), mask: cleared(&a.room.mask, len(x.sections)),
+		group: cleared(&a.room.group, len(x.groups.all)), idf: make([]float64, len(terms))}
 	groups := newTally(&x.groups, s.group)
 	average := float64(x.liveWords) / float64(max(1, x.live))
-	count, weight := make([]float64, len(x.sections)), make([]float64, len(x.sections))
+	count, weight := cleared(&a.room.count, len(x.sections)), cleared(&a.room.weight, len(x.sections))
 	var with []int32 // sections that have the term
 	for i, t := range terms {
 		with = with[:0]
@@ -52,6 +72,9 @@ func (x *Index) words(a *asked, w Weights) scored {
 			}
 			norm := w.K1 * (1 - w.BSection + w.BSection*float64(sec.words)/average)
 			s.own[at] += share * weight[at] * s.idf[i] * count[at] * (w.K1 + 1) / (count[at] + norm)
+			if s.mask[at] == 0 {
+				s.touched = append(s.touched, at)
+			}
 			s.mask[at] |= 1 << i
 			groups.add(x.docs[sec.doc].group, share*count[at])
 			count[at], weight[at] = 0, 0

@@ -133,7 +133,8 @@ func TestRecallPutsTheNewFirst(t *testing.T) {
 		})
 	}
 	l := fees(more)
-	block, _ := Block(l.index(t).Recall(Query{Text: "harbour fee tea", Now: now}, Recipe(), l.texts), l.texts, 4000)
+	x := l.index(t)
+	block, _ := Block(append(x.Recall(Query{Text: "harbour fee", Now: now}, Recipe(), l.texts), x.Recall(Query{Text: "tea in the morning", Now: now}, Recipe(), l.texts)...), l.texts, 4000)
 	for _, heading := range []string{"## mem/journal/1 (observed; superseded by mem/fees-15;", "## mem/dear (observed; superseded by mem/fees-15;", "## mem/tea (observed; contradicts mem/milk;"} {
 		if !strings.Contains(block, heading) {
 			t.Errorf("%q is not in\n%s", heading, block)
