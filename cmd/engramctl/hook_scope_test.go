@@ -19,13 +19,18 @@ func twoProjects(t *testing.T) (r *hookRig, at map[string]string) {
 	r.write("barge/.git/config", "[remote \"origin\"]\n\turl = https://x.org/bo/barge.git\n")
 	r.write("plain/x", "")
 	r.plant(url, map[string]string{
-		"mem/projects/" + testProject + "/launch":    "Launching: open the sluice first, then let the cradle slide. Watch the tide table afterwards.",
-		"mem/projects/" + testProject + "/tides":     "Tide tables come from the harbour office each Monday.",
-		"mem/projects/" + bargeProject + "/launch":   "Launching: tow it to the crane and lift it in. There is no sluice; watch the crane afterwards.",
-		"mem/projects/barge/keel":                    "The keel of the barge is of oak, bolted in nine places.",
-		"mem/projects/raft/keel":                     "The keel of the raft is of pine, bolted nowhere.",
-		"mem/journal/2026/11/20/0900-0a1b2c3d":       "---\ntype: episodic\nproject: " + bargeProject + "\n---\nThe crane for launching was repaired, with a new chain.",
-		"mem/people/ana":                             "Ana signs off each launching, and wants to be called before the launching begins.",
+		"mem/projects/" + testProject + "/launch":  "Launching: open the sluice first, then let the cradle slide. Watch the tide table afterwards.",
+		"mem/projects/" + testProject + "/tides":   "Tide tables come from the harbour office each Monday.",
+		"mem/projects/" + bargeProject + "/launch": "Launching: tow it to the crane and lift it in. There is no sluice; watch the crane afterwards.",
+		"mem/projects/barge/keel":                  "The keel of the barge is of oak, bolted in nine places.",
+		"mem/projects/raft/keel":                   "The keel of the raft is of pine, bolted nowhere.",
+		"mem/journal/2026/11/20/0900-0a1b2c3d":     "---\ntype: episodic\nproject: " + bargeProject + "\n---\nAt the last launching a gauge had to be watched afterwards: the crane was repaired, with a new chain.",
+		"mem/people/ana":                           "Ana signs off each launching, watches the tide, and wants to be called afterwards.",
+		// Beside others the words of a launching say something.
+		"mem/people/kim": "Kim teaches chess to her cousins.", "mem/places/mill": "The mill grinds rye and wheat.",
+		"mem/birds": "Storks nest on the chimney.", "mem/rules": "Letters are answered within a week.",
+		"mem/tools/printer": "The printer takes A4 from the lower tray.", "mem/tools/radio": "Channel 12 is kept free.",
+		"mem/tools/stove": "The stove burns beech, never pine.", "mem/places/bakery": "Bread is sold until noon.",
 		"mem/projects/" + bargeProject + "/versions": "Versions of the barge are counted by year and month.",
 	})
 	at = map[string]string{"atlas": r.folder, "barge": filepath.Join(r.dir, "barge"), "plain": filepath.Join(r.dir, "plain")}
@@ -44,7 +49,7 @@ func twoProjects(t *testing.T) (r *hookRig, at map[string]string) {
 func TestPromptIsToldItsProject(t *testing.T) {
 	r, at := twoProjects(t)
 	const ask, named = "How does the launching go here, and what do I watch afterwards?", "How does the launching go in bo/barge, and what do I watch afterwards?"
-	const who = "Who signs off each launching, and wants to be called before it begins?"
+	const who = "Who signs off each launching, and wants to be called afterwards?"
 	atlas, barge, note := "## mem/projects/"+testProject+"/launch (", "## mem/projects/"+bargeProject+"/launch (", "0900-0a1b2c3d"
 	for i, tt := range []struct {
 		name, in, prompt string
@@ -55,7 +60,7 @@ func TestPromptIsToldItsProject(t *testing.T) {
 		{"atlas, after its start", "atlas", ask, true, []string{"## mem/people/ana"}, []string{bargeProject, note, atlas}},
 		{"barge, a new session", "barge", ask, false, []string{barge, note, "(1 in other projects: all_projects)\n"}, []string{testProject}},
 		{"barge, after its start", "barge", ask, true, []string{"## mem/people/ana"}, []string{testProject, barge}},
-		{"the other one is named", "atlas", named, false, []string{barge[:len(barge)-1] + "(project x.org/bo/barge; ", note + " (project x.org/bo/barge; "}, []string{"all_projects"}},
+		{"the other one is named", "atlas", named, false, []string{barge[:len(barge)-1] + "(project x.org/bo/barge; "}, []string{"all_projects"}},
 		{"a folder of no project", "plain", who, false, []string{"## mem/people/ana"}, []string{"mem/projects/", note}},
 		{"there it helps nothing to name it", "plain", who + " I mean x.org/bo/barge.", false, []string{"## mem/people/ana"}, []string{"mem/projects/", note}},
 		{"a name without a folder that is the repository's", "barge", "Of what wood is the keel of it, and in how many places is it bolted?", false, []string{"mem/projects/barge/keel"}, []string{"raft"}},

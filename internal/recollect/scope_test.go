@@ -44,7 +44,7 @@ func TestScope(t *testing.T) {
 		last   string
 	}{
 		"asked":              {with(func(*Query) {}), home, 2, "(2 in other projects: all_projects)\n"},
-		"told":               {with(func(q *Query) { q.Scope.Told = true }), "mem/projects/pier/paint", 3, "(3 in other projects: all_projects)\n"},
+		"told":               {with(func(q *Query) { q.Scope.Told = true }), "mem/people/ana mem/projects/pier/paint", 3, "(3 in other projects: all_projects)\n"},
 		"asked for all":      {with(func(q *Query) { q.Scope.All = true }), every, 0, ""},
 		"named":              {with(func(q *Query) { q.Text = "How are the planks of bo/barge painted?" }), every, 0, ""},
 		"by its prefix":      {with(func(q *Query) { q.Prefix = "projects/barge" }), "mem/projects/barge/paint", 0, ""},
