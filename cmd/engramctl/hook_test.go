@@ -315,6 +315,25 @@ func TestPromptIsSilentInTime(t *testing.T) {
 	}
 }
 
+// TestShortPromptsAreAnswered: a prompt is counted in words, and where they have no
+// blanks between them in characters; one that bears on nothing is told nothing.
+func TestShortPromptsAreAnswered(t *testing.T) {
+	url := relaytest.Start(t, relaytest.Options{}).URL
+	r := newHookRig(t, url)
+	r.plant(url, planted)
+	r.plant(url, map[string]string{
+		"mem/zh": "渡轮每天早上七点从码头出发。", "mem/ja": "合言葉は冷蔵庫の扉に貼ってある。", "mem/ko": "예비 열쇠는 화분 밑에 있다.",
+		"mem/stove": "The stove burns beech, never pine.", "mem/birds": "Storks nest on the chimney.",
+	})
+	r.asked("session-start", "zero", "") // fills the copy
+	for i, tt := range [][2]string{{"渡轮几点出发？", "七点"}, {"合言葉はどこ？", "冷蔵庫"}, {"예비 열쇠 어디?", "화분"}, {"Stove: beech?", "pine"}, {"好的，谢谢", ""}, {"はい", ""}, {"네, 계속", ""}, {"yes", ""}, {"?!", ""}} {
+		got := r.asked("prompt", fmt.Sprint("s", i), tt[0])
+		if tt[1] == "" && got != "" || !strings.Contains(got, tt[1]) {
+			t.Errorf("%s is told\n%s", tt[0], got)
+		}
+	}
+}
+
 // TestHookBesideOthers: while another process holds the state locked,
 // session-start still prints the core, and a prompt hook waits no longer than
 // it may and then prints nothing.
