@@ -27,7 +27,7 @@ const (
 	signMatched         // log(1 + how many terms the hit has)
 	signTerms           // log(1 + how many terms were asked)
 	signRare            // mass of the rarest term that the hit has, in the same units
-	signPlain           // 1 if it has no term but common and near ones
+	signPlain           // 1 if it has no term to the letter but one common word
 	signPerson          // 1 if it is of the person who is named
 	signDate            // 1 if it is of the date that is named
 	signExact           // share of its terms that it has to the letter
@@ -37,7 +37,7 @@ const (
 
 // signsOf reads the signs of the best section of a document.
 func (x *Index) signsOf(b best, a *asked, s *scored) (v signs) {
-	unit := idf(0, max(x.live, 2))
+	unit := idf(0, max(a.live, 2))
 	var has, total, half, known, exact, matched, terms float64
 	plain := 1.
 	for i, t := range a.terms {
@@ -70,7 +70,7 @@ func (x *Index) signsOf(b best, a *asked, s *scored) (v signs) {
 		v[signRare] = max(v[signRare], mass*near/unit)
 		if near == 1 {
 			exact++
-			if !t.common {
+			if !t.common || exact > 1 {
 				plain = 0
 			}
 		}
@@ -92,7 +92,7 @@ func (x *Index) signsOf(b best, a *asked, s *scored) (v signs) {
 	if matched > 0 {
 		v[signExact] = exact / matched
 	}
-	v[signMemories] = math.Log1p(float64(min(x.live, mostMemories)))
+	v[signMemories] = math.Log1p(float64(min(a.live, mostMemories)))
 	return v
 }
 

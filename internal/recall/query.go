@@ -79,6 +79,7 @@ type asked struct {
 	time    bool            // it asks for a time
 	only    map[string]bool // slugs that may hold the phrases; nil without any
 	open    []bool          // documents that the filter lets through
+	live    int             // their sections: how rare a word is counts among these
 	room    *room
 }
 
@@ -90,6 +91,14 @@ func (x *Index) readOpen(q Query, w Weights, open []bool) asked {
 	a := asked{dates: datesIn(text, q.Now), time: asksTime(wordsOf(text)), open: open, room: q.room}
 	if a.room == nil {
 		a.room = &room{}
+	}
+	for id, yes := range open {
+		if yes {
+			a.live += int(x.docs[id].to - x.docs[id].from)
+		}
+	}
+	if a.dates != nil && x.allOf(a.dates) {
+		a.dates = nil
 	}
 	lang := languageIn(text)
 	if a.phrases = phrasesIn(text); a.phrases != nil {
@@ -167,6 +176,18 @@ func (x *Index) split(text string, lang language) (words []said, named []string)
 	})
 	end()
 	return words, named
+}
+
+// allOf reports whether more than half of the documents are of some dates, which then
+// tell none from another: on the first day all are of today.
+func (x *Index) allOf(dates []date) bool {
+	of := 0
+	for i := range x.docs {
+		if when := x.docs[i].when; when != 0 && near(time.Unix(when, 0).UTC(), dates) > 0 {
+			of++
+		}
+	}
+	return of > 1 && 2*of > len(x.bySlug)
 }
 
 // everybody reports whether nearly all documents are of a person, whose name then

@@ -122,7 +122,7 @@ func TestNeighbours(t *testing.T) {
 		}
 		return 0
 	}
-	if !(score("mem/3") > score("mem/2") && score("mem/2") > 0 && score("mem/4") > score("mem/5") && score("mem/5") > 0) || score("mem/6") != 0 || score("mem/1") != 0 {
+	if !(score("mem/3") > score("mem/2") && score("mem/2") > 0 && score("mem/3") > score("mem/5") && score("mem/4") > 0 && score("mem/5") > 0) || score("mem/6") != 0 || score("mem/1") != 0 {
 		t.Errorf("%v", x.Rank(Query{Text: "engine"}, w, 10))
 	}
 	before := score("mem/4")

@@ -47,7 +47,7 @@ func (x *Index) words(a *asked, w Weights) scored {
 		for _, v := range t.at {
 			for _, p := range x.posts[v.id] {
 				at := p.section()
-				if x.sections[at].doc < 0 {
+				if doc := x.sections[at].doc; doc < 0 || !a.open[doc] {
 					continue
 				}
 				if count[at] == 0 {
@@ -57,7 +57,7 @@ func (x *Index) words(a *asked, w Weights) scored {
 				weight[at] = max(weight[at], v.weight)
 			}
 		}
-		s.idf[i] = idf(len(with), x.live)
+		s.idf[i] = idf(len(with), a.live)
 		share := 1.
 		if t.person != "" {
 			share = w.Name
@@ -66,10 +66,6 @@ func (x *Index) words(a *asked, w Weights) scored {
 		}
 		for _, at := range with {
 			sec := &x.sections[at]
-			if !a.open[sec.doc] {
-				count[at], weight[at] = 0, 0
-				continue
-			}
 			norm := w.K1 * (1 - w.BSection + w.BSection*float64(sec.words)/average)
 			s.own[at] += share * weight[at] * s.idf[i] * count[at] * (w.K1 + 1) / (count[at] + norm)
 			if s.mask[at] == 0 {

@@ -9,8 +9,8 @@ import (
 const (
 	// tellFirst is how likely the best memory fits a prompt before it is told, and
 	// tellMore the same of a second and third one.
-	tellFirst = 0.26
-	tellMore  = 0.42
+	tellFirst = 0.20
+	tellMore  = 0.38
 	// MostTold is how many memories a prompt is told.
 	MostTold = 3
 )

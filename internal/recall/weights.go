@@ -6,9 +6,9 @@ const (
 	k1        = 1.0 // how soon a term that is repeated counts no more
 	bSection  = 0.4 // how much a long section is held back
 	bGroup    = 0.5 // the same of a whole memory or session
-	wPrevious = 0.25
-	wAnswer   = 0.8 // in place of it where the previous section is a question
-	wEarlier  = 0.2 // two sections before
+	wPrevious = 0.15
+	wAnswer   = 0.8  // in place of it where the previous section is a question
+	wEarlier  = 0.25 // two sections before
 	wNext     = 0.3
 	wGroup    = 0.7
 	wWho      = 4
