@@ -16,6 +16,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/proposals"
+	"engramd/internal/recall"
 	"engramd/internal/recollect"
 	"engramd/internal/remember"
 	"engramd/internal/secrets"
@@ -44,8 +45,8 @@ func (a *app) transplantGiveCommand() *cobra.Command {
 		Use:   "give --to PUBKEY [SLUG...] [--prefix PREFIX] [--query WORDS] [--file FILE --recipient AGE] [--dry-run] [--json]",
 		Short: "Give memories to another agent",
 		Long: `Give memories to another agent: those that are named, or those that are active and begin
-with a prefix, or that recall finds for a query. Of one that is superseded, the newer one
-is named instead; given again, a later version is offered as a correction. Each is
+with a prefix, or that fit a query strongly (recall). Of one that is superseded, the newer
+one is named instead; given again, a later version is offered as a correction. Each is
 proposed to it with the event that this agent signed; it accepts or rejects (transplant
 take), and must list this key (proposals.from). Over relays texts have up to 24 KiB.
 
@@ -62,7 +63,7 @@ The receiver learns of each memory its text, its fields, slug and owner, its add
 	f := c.Flags()
 	f.StringVar(&g.to, "to", "", "`pubkey` (npub or hex) of the agent that gets them")
 	f.StringVar(&g.prefix, "prefix", "", "give all whose slug begins with it")
-	f.StringVar(&g.query, "query", "", "give what recall finds for these words")
+	f.StringVar(&g.query, "query", "", "give what fits these words strongly")
 	f.StringVar(&g.file, "file", "", "write a `file` instead of asking relays to carry them")
 	f.StringVar(&g.recipient, "recipient", "", "age `key` of the receiver, for --file")
 	f.StringVar(&g.why, "why", "", "the `reason`, one line, for the receiver")
@@ -149,7 +150,9 @@ func (a *app) wanted(ctx context.Context, g giving, named []string) (slugs []nip
 	err = a.withView(ctx, 0, func(v recollect.View) (seen, error) {
 		found, err := recollect.Recall(v, recollect.Query{Text: g.query, Holds: true}, time.Now())
 		for _, h := range found.Hits {
-			slugs = append(slugs, nipae.Slug(h.Slug))
+			if h.Fit == recall.Strong { // the nearest of what does not fit is not for others to read
+				slugs = append(slugs, nipae.Slug(h.Slug))
+			}
 		}
 		return seen{len(found.Hits), func(viewOut) error { return nil }}, err
 	})
