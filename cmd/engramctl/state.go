@@ -7,6 +7,7 @@ import (
 	"engramd/internal/agentstate"
 	"engramd/internal/client"
 	"engramd/internal/mcp"
+	"engramd/internal/recall"
 	"engramd/internal/recollect"
 	"engramd/internal/wake"
 	"engramd/nips/nipae"
@@ -89,7 +90,9 @@ func (a *app) countRecalled(ctx context.Context, m *client.Memory, hits []recoll
 	defer state.Close()
 	var slugs []string
 	for _, h := range hits {
-		slugs = append(slugs, h.Slug)
+		if h.Fit == recall.Strong { // the nearest of what does not fit was of no use yet
+			slugs = append(slugs, h.Slug)
+		}
 	}
 	if err := state.Count(ctx, agentstate.Recalled, slugs...); err != nil {
 		a.note("uses of memories are not counted: %v", err)

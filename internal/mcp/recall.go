@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"engramd/internal/intend"
+	"engramd/internal/recall"
 	"engramd/internal/recollect"
 	"engramd/nips/unit"
 )
@@ -138,7 +139,9 @@ func (s *Server) recall(ctx context.Context, in recallIn) (recallOut, error) {
 	out.Intentions = s.coming(ctx, coming)
 	var slugs []string
 	for _, h := range out.Hits {
-		slugs = append(slugs, h.Slug)
+		if h.Fit == recall.Strong.String() { // the nearest of what does not fit was of no use yet
+			slugs = append(slugs, h.Slug)
+		}
 	}
 	s.used(ctx, false, slugs...)
 	return out, nil

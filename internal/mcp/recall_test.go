@@ -214,6 +214,10 @@ func TestUsesAreCounted(t *testing.T) {
 	o.Memory.(*fake).texts["core"] = "I am Sami."
 	p := connect(t, New(o))
 	ask[recallOut](p, "memory_recall", args{"query": "boats"})
+	weak := ask[recallOut](p, "memory_recall", args{"query": "Which tea is grown behind the pumping station by the gardeners' neighbours?"})
+	if weak.Fit != "weak" || len(weak.Hits) != 1 || weak.Hits[0].Slug != "mem/people/ana" {
+		t.Errorf("%+v", weak) // it is of no use until it is read
+	}
 	ask[searchOut](p, "memory_search", args{"query": "coffee"})
 	ask[readOut](p, "memory_read", args{"slug": "core"})
 	if s := ask[statsOut](p, "memory_stats", args{}); s.NeverUsed == nil || *s.NeverUsed != 2 || *s.Unread != 4 {
