@@ -60,7 +60,7 @@ func TestPromptIsToldItsProject(t *testing.T) {
 		{"atlas, after its start", "atlas", ask, true, []string{"## mem/people/ana"}, []string{bargeProject, note, atlas}},
 		{"barge, a new session", "barge", ask, false, []string{barge, note, "(1 in other projects: all_projects)\n"}, []string{testProject}},
 		{"barge, after its start", "barge", ask, true, []string{"## mem/people/ana"}, []string{testProject, barge}},
-		{"the other one is named", "atlas", named, false, []string{barge[:len(barge)-1] + "(project x.org/bo/barge; "}, []string{"all_projects"}},
+		{"the other one is named", "atlas", named, false, []string{barge[:len(barge)-1] + "(project x.org/bo/barge; "}, []string{"keel"}},
 		{"a folder of no project", "plain", who, false, []string{"## mem/people/ana"}, []string{"mem/projects/", note}},
 		{"there it helps nothing to name it", "plain", who + " I mean x.org/bo/barge.", false, []string{"## mem/people/ana"}, []string{"mem/projects/", note}},
 		{"a name without a folder that is the repository's", "barge", "Of what wood is the keel of it, and in how many places is it bolted?", false, []string{"mem/projects/barge/keel"}, []string{"raft"}},

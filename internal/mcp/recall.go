@@ -124,6 +124,9 @@ func (s *Server) recall(ctx context.Context, in recallIn) (recallOut, error) {
 		for _, h := range a.Hits {
 			out.Hits = append(out.Hits, recalledOf(h, in.Detail))
 		}
+		if a.Fit != recall.Strong {
+			return 0, nil // what fits may be at relays
+		}
 		return len(a.Hits) + a.More, nil
 	})
 	if err != nil {

@@ -123,6 +123,10 @@ func TestStaleCopy(t *testing.T) {
 		m := newFake()
 		m.texts["mem/far"] = "only at relays"
 		p := connect(t, New(Options{Memory: m, Copy: copyOf(t, tt.state, shelved)}))
+		weakly := ask[recallOut](p, "memory_recall", args{"query": "Which tea is only grown behind the relays' pumping station?"})
+		if tt.state.Unfinished && (len(weakly.Hits) == 0 || weakly.Hits[0].Slug != "mem/far") || !tt.state.Unfinished && (weakly.Fit != "weak" || !weakly.Partial) {
+			t.Errorf("what fits weakly in %+v: %+v", tt.state, weakly)
+		}
 		for tool, partial := range map[string]func(query string) (bool, bool, []string){
 			"recall": func(q string) (bool, bool, []string) {
 				out := ask[recallOut](p, "memory_recall", args{"query": q})
