@@ -159,7 +159,10 @@ func (x *Index) may(a *asked, id int32) bool {
 func (x *Index) section(at int32, doc *document, w Weights, a *asked, s *scored, is bool, date float64) best {
 	sec := &x.sections[at]
 	b := best{section: at, mask: s.mask[at]}
-	lacks := min(1, shortText/float64(max(1, sec.words)))
+	lacks := 1.
+	if doc.typ == unit.Episodic {
+		lacks = min(1, shortText/float64(max(1, sec.words)))
+	}
 	beside := lacks * x.beside(sec, doc, w, s)
 	if b.mask != 0 {
 		b.why |= ByWords
@@ -197,8 +200,8 @@ func (x *Index) section(at int32, doc *document, w Weights, a *asked, s *scored,
 // mostAsking is how many terms a section has that does nothing but ask.
 const mostAsking = 14
 
-// shortText is how many terms a text may have that gets all of what lies beside it,
-// and its session, have: a longer one lacks less.
+// shortText is how many terms a line of a talk may have to get all that lies beside
+// it and its session have: a longer one lacks less.
 const shortText = 40.
 
 // beside is what the neighbours of a section give it. Most it has of the one
