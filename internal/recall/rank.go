@@ -159,7 +159,11 @@ func (x *Index) may(a *asked, id int32) bool {
 func (x *Index) section(at int32, doc *document, w Weights, a *asked, s *scored, is bool, date float64) best {
 	sec := &x.sections[at]
 	b := best{section: at, mask: s.mask[at]}
-	beside := x.beside(sec, doc, w, s)
+	lacks := 1.
+	if doc.typ == unit.Episodic {
+		lacks = min(1, shortText/float64(max(1, sec.words)))
+	}
+	beside := lacks * x.beside(sec, doc, w, s)
 	if b.mask != 0 {
 		b.why |= ByWords
 	}
@@ -180,7 +184,7 @@ func (x *Index) section(at int32, doc *document, w Weights, a *asked, s *scored,
 	}
 	b.score += s.own[at] + beside
 	if doc.typ == unit.Episodic {
-		b.score += w.Group * s.group[doc.group]
+		b.score += lacks * w.Group * s.group[doc.group]
 	} else { // a fact stands by itself, and no lower than a line of a talk
 		b.score += w.Group * s.own[at]
 	}
@@ -195,6 +199,10 @@ func (x *Index) section(at int32, doc *document, w Weights, a *asked, s *scored,
 
 // mostAsking is how many terms a section has that does nothing but ask.
 const mostAsking = 14
+
+// shortText is how many terms a line of a talk may have to get all that lies beside
+// it and its session have: a longer one lacks less.
+const shortText = 40.
 
 // beside is what the neighbours of a section give it. Most it has of the one
 // before, above all where another person asks there what it answers.
