@@ -113,10 +113,10 @@ func found(t *testing.T, s *Source, query string) (slugs []string) {
 }
 
 func TestMeaningBesideWords(t *testing.T) {
-	m, put := copyOf(t, map[string]string{"mem/a": "The vessel was repaired in May.", "mem/b": "A kitten sleeps.", "mem/c": "Paint dries slowly."})
+	m, put := copyOf(t, map[string]string{"mem/a": "The vessel was repaired in May.", "mem/b": "A kitten sleeps.", "mem/c": "Paint dries slowly.", "mem/d": "Rye grows.", "mem/e": "Storks nest here."})
 	model := &words{name: "m"}
 	s := New(m, model)
-	if n, err := s.Fill(t.Context()); n != 3 || err != nil {
+	if n, err := s.Fill(t.Context()); n != 5 || err != nil {
 		t.Fatalf("filled %d, %v", n, err)
 	}
 	if got := found(t, s, "ships"); len(got) == 0 || got[0] != "mem/a" {
@@ -133,7 +133,7 @@ func TestMeaningBesideWords(t *testing.T) {
 	}
 	// Another model makes its own.
 	other := New(m, &words{name: "other"})
-	if n, err := other.Fill(t.Context()); n != 3 || err != nil {
+	if n, err := other.Fill(t.Context()); n != 5 || err != nil {
 		t.Errorf("another model filled %d, %v", n, err)
 	}
 	near, err := s.Near(t.Context(), "ships")
@@ -147,7 +147,7 @@ func TestMeaningBesideWords(t *testing.T) {
 // server is not asked again, and they come back with the text.
 func TestArchivedTextsHaveNoVectors(t *testing.T) {
 	const text, archived = "The vessel was repaired in May.", "---\nstate: archived\n---\nThe vessel was repaired in May."
-	m, put := copyOf(t, map[string]string{"mem/a": text, "mem/b": "A kitten sleeps.", "mem/old": "---\nstate: archived\n---\nOld boats."})
+	m, put := copyOf(t, map[string]string{"mem/a": text, "mem/b": "A kitten sleeps.", "mem/c": "Paint dries slowly.", "mem/d": "Rye grows.", "mem/e": "Storks nest here.", "mem/old": "---\nstate: archived\n---\nOld boats."})
 	model := &words{name: "m"}
 	s := New(m, model)
 	fill := func(want int) {
@@ -180,13 +180,13 @@ func TestArchivedTextsHaveNoVectors(t *testing.T) {
 	}
 	// One that an earlier program filled goes.
 	must(t, m.PutVectors(t.Context(), s.name, hash("mem/old"), []mirror.Vector{{1, 2, 3, 4, 5}}))
-	fill(2)
-	if got := vectors(); !slices.Equal(got, []string{"mem/a", "mem/b"}) {
+	fill(5)
+	if got := vectors(); !slices.Equal(got, []string{"mem/a", "mem/b", "mem/c", "mem/d", "mem/e"}) {
 		t.Errorf("vectors of %q", got)
 	}
 	put("mem/a", archived)
 	fill(0)
-	if got := vectors(); !slices.Equal(got, []string{"mem/b"}) {
+	if got := vectors(); !slices.Equal(got, []string{"mem/b", "mem/c", "mem/d", "mem/e"}) {
 		t.Errorf("vectors of %q", got)
 	}
 	near, err := s.Near(t.Context(), "ships")
