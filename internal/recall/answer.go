@@ -13,7 +13,7 @@ const (
 	maxPhrased = 1000
 	// An answer ends below this share of the best score; talkTail is that of a talk,
 	// whose lines say little each.
-	tail     = 0.4
+	tail     = 0.35
 	talkTail = 0.25
 )
 
