@@ -99,7 +99,7 @@ func cutTail(hits []Hit) []Hit {
 	}
 	best := hits[0]
 	return slices.DeleteFunc(hits, func(h Hit) bool {
-		if h.Why == ByLink || h.own() && best.own() && h.Covered >= best.Covered {
+		if h.Why == ByLink || h.Fit == Strong && h.Why&ByMeaning != 0 || h.own() && best.own() && h.Covered >= best.Covered {
 			return false
 		}
 		if h.Type == unit.Episodic {

@@ -23,12 +23,13 @@ func (x *Index) meaning(q Query, w Weights, a *asked, found []best, in []int32) 
 	compared = slices.Compact(compared)
 	words, cosines := spread(compared, found), spread(compared, near)
 	both := make([]best, len(compared))
+	furthest := 0.9 * math.Sqrt(float64(len(compared)-1)) // no deviation is larger among so few
 	for i, id := range compared {
 		b, n := found[id], near[id]
 		if !b.in {
 			b.section = n.section
 		}
-		if b.cosine = n.cosine; n.in && (n.cosine >= fitsMeaning || cosines.z(n.score) >= outstanding) {
+		if b.cosine = n.cosine; n.in && (n.cosine >= fitsMeaning || cosines.z(n.score) >= min(outstanding, furthest)) {
 			b.why |= ByMeaning
 		}
 		b.in, b.score = true, words.z(b.score)+w.Meaning*cosines.z(n.score)
