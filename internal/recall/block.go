@@ -45,7 +45,7 @@ const (
 // there, also one that is Kept and not written.
 func Block(found []Found, texts Texts, budget int) (string, []Shown) {
 	var out, titles strings.Builder
-	shown, left, whole := make([]Shown, len(found)), budget, 0
+	shown, left, tried := make([]Shown, len(found)), budget, 0
 	for i, f := range found {
 		text, ok := texts(f.Slug)
 		if !ok {
@@ -53,10 +53,10 @@ func Block(found []Found, texts Texts, budget int) (string, []Shown) {
 		}
 		d := unit.Parse(text)
 		part, how := f.line(d), AsTitle
-		if whole < mostTexts && (f.Fit == Strong || f.Score >= weakText*found[0].Score) {
+		if tried < mostTexts && (f.Fit == Strong || f.Score >= weakText*found[0].Score) {
+			tried++ // dividing a long text costs, also one that does not fit
 			if long, as := f.text(d); len(long) <= left {
 				part, how = long, as
-				whole++
 			}
 		}
 		if len(part) > left {

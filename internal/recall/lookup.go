@@ -51,30 +51,51 @@ func (x *Index) lookUp(w word, l language, q Query, weights Weights) []term {
 			t.at = append(t.at, variant{text, id, 1})
 		}
 	}
-	switch {
-	case t.at != nil || w.extra:
+	if t.at != nil || w.extra && !q.parts {
 		return []term{t}
-	case q.parts:
-		if t.at = x.parts(x.stemsOf(w, l)[0]); t.at != nil {
+	}
+	found, known := q.unseen[w.text]
+	if !known && len(q.unseen) <= max(leastUnseen, mostCompared/(1+len(x.terms))) {
+		found = x.unseen(t, w, l, q.parts, weights)
+		q.unseen[w.text] = found
+	}
+	if found == nil {
+		return []term{t}
+	}
+	return slices.Clone(found)
+}
+
+const (
+	// mostCompared bounds how often words of a query that no text has are compared with
+	// terms: so many words times terms, but at least leastUnseen words.
+	mostCompared = 1_500_000
+	leastUnseen  = 8
+	// longestUnseen is how many characters such a word may have: longer ones are data.
+	longestUnseen = 32
+)
+
+// unseen takes a word that no text has for what it may be: a part of terms, a
+// character of pairs, two words, or a term nearly alike.
+func (x *Index) unseen(t term, w word, l language, parts bool, weights Weights) []term {
+	n := utf8.RuneCountInString(w.text)
+	if parts {
+		if t.at = x.parts(x.stemsOf(w, l)[0]); t.at != nil || w.extra {
 			return []term{t}
 		}
 	}
-	if w.whole {
-		if utf8.RuneCountInString(w.text) == 1 && unbroken([]rune(w.text)[0]) {
+	switch {
+	case n > longestUnseen:
+	case w.whole:
+		if n == 1 && unbroken([]rune(w.text)[0]) {
 			t.at = x.pairsWith(w.text)
 		}
-		return []term{t}
-	}
-	if a, b, ok := x.compound(w.text, l); ok {
-		first, second := t, t
-		first.at, second.at = a, b
-		return []term{first, second}
-	}
-	known := false
-	if t.at, known = q.unseen[w.text]; !known {
-		if t.at = x.nearly(w.text, l.stem(w.text), weights.Typo); q.unseen != nil {
-			q.unseen[w.text] = t.at
+	default:
+		if a, b, ok := x.compound(w.text, l); ok {
+			first, second := t, t
+			first.at, second.at = a, b
+			return []term{first, second}
 		}
+		t.at = x.nearly(w.text, l.stem(w.text), weights.Typo)
 	}
 	return []term{t}
 }
@@ -117,8 +138,10 @@ func (x *Index) compound(w string, l language) (a, b []variant, ok bool) {
 		if utf8.RuneCountInString(w[:i]) < leastPart || utf8.RuneCountInString(w[i:]) < leastPart {
 			continue
 		}
-		a, b = x.known(w[:i], l), x.known(w[i:], l)
-		if a != nil && b != nil {
+		if a = x.known(w[:i], l); a == nil {
+			continue
+		}
+		if b = x.known(w[i:], l); b != nil {
 			return a, b, true
 		}
 	}

@@ -31,9 +31,13 @@ func (x *Index) nearly(w, stem string, weight float64) []variant {
 	}
 	asked, words := shapesOf(w, stem), x.vocabulary()
 	var found []variant
-	for i, t := range words.terms {
-		if near, id := asked.near(t, words.pairs[i]), words.ids[i]; near > 0 && x.has(id) {
-			found = append(found, variant{words.texts[i], id, weight * near})
+	for i, text := range words.texts {
+		shares := asked.shares(words.pairs[i])
+		if !shares && !asked.mistyped(text) {
+			continue
+		}
+		if near, id := asked.near([]rune(text), shares), words.ids[i]; near > 0 && x.has(id) {
+			found = append(found, variant{text, id, weight * near})
 		}
 	}
 	found = x.commonest(found, mostMeant)
@@ -51,10 +55,12 @@ type shapes struct {
 	stem  []rune
 	grams []uint32 // of the stem, sorted
 	seen  uint64   // bits of the pairs of letters of the word
+	first byte     // of the word
+	bytes int      // of the word
 }
 
 func shapesOf(w, stem string) *shapes {
-	s := &shapes{word: []rune(w), stem: []rune(stem)}
+	s := &shapes{word: []rune(w), stem: []rune(stem), first: w[0], bytes: len(w)}
 	s.grams = gramsOf(s.stem)
 	s.seen = pairsOf(w)
 	return s
@@ -65,7 +71,6 @@ func shapesOf(w, stem string) *shapes {
 type vocabulary struct {
 	of    int // so many terms the index had
 	texts []string
-	terms [][]rune
 	ids   []int32
 	pairs []uint64
 }
@@ -76,17 +81,30 @@ func (x *Index) vocabulary() *vocabulary {
 	}
 	v := &vocabulary{of: len(x.posts)}
 	for text, id := range x.terms {
-		if t := []rune(text); len(t) >= leastPart && len(t) <= maxWord && isLetters(text) {
-			v.texts, v.terms, v.ids, v.pairs = append(v.texts, text), append(v.terms, t), append(v.ids, id), append(v.pairs, pairsOf(text))
+		if len(text) >= leastPart && len(text) <= maxWord && isLetters(text) {
+			v.texts, v.ids, v.pairs = append(v.texts, text), append(v.ids, id), append(v.pairs, pairsOf(text))
 		}
 	}
 	x.near.Store(v)
 	return v
 }
 
-// near is how near a term is, 0 to 1; 0 for not at all. pairs are its pairs of
-// letters.
-func (s *shapes) near(t []rune, pairs uint64) float64 {
+// mistyped reports whether a word may be a term that was mistyped: it begins alike,
+// and is about as long.
+func (s *shapes) mistyped(text string) bool {
+	return text[0] == s.first && len(text) <= s.bytes+2*utf8.UTFMax && s.bytes <= len(text)+2*utf8.UTFMax
+}
+
+// shares reports whether a term with these pairs of letters has enough of the word's to
+// be like it.
+func (s *shapes) shares(pairs uint64) bool {
+	both := bits.OnesCount64(s.seen & pairs)
+	return both >= 2 && 5*both >= 2*min(bits.OnesCount64(s.seen), bits.OnesCount64(pairs))
+}
+
+// near is how near a term is, 0 to 1; 0 for not at all. One that shares too few pairs
+// can only be mistyped.
+func (s *shapes) near(t []rune, shares bool) float64 {
 	most := 0
 	switch n := max(len(s.stem), len(t)); {
 	case n >= twoTypos:
@@ -99,14 +117,17 @@ func (s *shapes) near(t []rune, pairs uint64) float64 {
 			return 1
 		}
 	}
-	short := min(len(t), len(s.stem))
-	if both := bits.OnesCount64(s.seen & pairs); both < 2 || 5*both < 2*min(bits.OnesCount64(s.seen), bits.OnesCount64(pairs)) || short < leastPart {
+	short, long := min(len(t), len(s.stem)), max(len(t), len(s.stem))
+	if short < leastPart || !shares {
 		return 0
 	}
-	other := gramsOf(t)
-	dice := 2 * float64(shared(s.grams, other)) / float64(len(s.grams)+len(other))
+	dice := 0.
 	if short >= leastGrams && (contains(t, s.stem) || contains(s.stem, t)) {
-		dice = max(dice, wContained)
+		dice = wContained
+	}
+	if 3*short >= long { // else they cannot have half of their groups in common
+		other := gramsOf(t)
+		dice = max(dice, 2*float64(shared(s.grams, other))/float64(len(s.grams)+len(other)))
 	}
 	if dice < alikeGrams {
 		return 0

@@ -13,8 +13,10 @@ import (
 const (
 	// MaxQuery is how much of a query is read, in bytes.
 	MaxQuery = 4 << 10
-	// maxTerms is how many terms of a query count.
+	// maxTerms is how many terms of a query count, mostRead how many words are read to
+	// find them: some are left out.
 	maxTerms   = 64
+	mostRead   = 4 * maxTerms
 	maxPhrases = 8
 )
 
@@ -31,7 +33,7 @@ type Query struct {
 
 	parts bool // a word that no text has may be a part of one
 	// unseen remembers what words stand for that no text has, over parts of a query.
-	unseen map[string][]variant
+	unseen map[string][]term
 	room   *room
 }
 
@@ -104,6 +106,9 @@ func (x *Index) readOpen(q Query, w Weights, open []bool) asked {
 	if a.phrases = phrasesIn(text); a.phrases != nil {
 		a.only = x.holding(a.phrases, lang)
 	}
+	if q.unseen == nil {
+		q.unseen = map[string][]term{}
+	}
 	words, people := x.split(text, lang)
 	if len(people) == 1 {
 		a.who = people[0]
@@ -154,12 +159,17 @@ func (x *Index) split(text string, lang language) (words []said, named []string)
 		}
 		run = nil
 	}
+	seen := map[string]bool{}
 	add := func(w word, key string) {
-		if !slices.ContainsFunc(words, func(o said) bool { return x.key(o.word, lang) == key }) {
+		if !seen[key] {
+			seen[key] = true
 			words = append(words, said{word: w})
 		}
 	}
 	eachWord(text, func(w word) {
+		if len(words) >= mostRead {
+			return
+		}
 		folded := fold(w.text)
 		key := lang.term(w)
 		if !w.whole && x.people.byWord[folded] != nil && (key != "" || w.upper) {

@@ -118,9 +118,9 @@ func pieces(p string, words int) []piece {
 				if rest == "" {
 					break // without blanks: as it is
 				}
-				all = append(all, piece{head, countWords(head)})
-				sentence = rest
-				n = countWords(sentence)
+				words := countWords(head) // the rest is not counted again: a line may be long
+				all = append(all, piece{head, words})
+				sentence, n = rest, n-words
 			}
 			all = append(all, piece{sentence, n})
 		}

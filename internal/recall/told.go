@@ -25,7 +25,7 @@ func (x *Index) Told(q Query, w Weights, texts Texts) []Found {
 	}
 	likely, hits := map[int32]float64{}, map[int32]Hit{}
 	open := x.open(&q.Filter)
-	q.unseen, q.room = map[string][]variant{}, &room{}
+	q.unseen, q.room = map[string][]term{}, &room{}
 	var a asked
 	var s scored
 	for _, part := range parts { // the last is the whole

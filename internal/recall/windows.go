@@ -48,11 +48,12 @@ func windows(text string) []string {
 // splitLong divides a sentence of more than mostWindow words.
 func splitLong(sentence string) []string {
 	var all []string
-	for countWords(sentence) > mostWindow {
+	for n := countWords(sentence); n > mostWindow; {
 		head, rest := splitWords(sentence, mostWindow)
 		if rest == "" {
 			break
 		}
+		n -= countWords(head)
 		all, sentence = append(all, head), rest
 	}
 	return append(all, sentence)

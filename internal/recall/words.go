@@ -145,6 +145,9 @@ func emit(s, full string, f func(word)) {
 	}
 	first, _ := utf8.DecodeRuneInString(s)
 	w := word{text: normal(s), upper: unicode.IsUpper(first)}
+	if len(w.text) > maxWord || unicode.IsMark(first) && fold(w.text) == "" { // some characters become many; marks alone are no word
+		return
+	}
 	if full != "" {
 		w.full = strings.ReplaceAll(strings.ToLower(full), "’", "'")
 	}
