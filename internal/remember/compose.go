@@ -16,6 +16,7 @@ import (
 var ErrReserved = errors.New("the slug is reserved")
 
 const (
+	memPrefix      = "mem/"
 	journalPrefix  = "mem/journal/"
 	projectsPrefix = "mem/projects/"
 )

@@ -3,6 +3,7 @@ package remember
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"engramd/internal/client"
 	"engramd/nips/nipae"
@@ -15,8 +16,9 @@ type Relocation struct {
 	// To returns the new slug of a slug; ok is false for one that stays. Links and
 	// relations follow it, also those to what is not there.
 	To func(slug string) (to string, ok bool)
-	// Named returns the new value of a front matter key that names a project
-	// (nameKeys), of the memory at a slug; ok is false for one that stays.
+	// Named returns the new name of a project, where a front matter key (nameKeys) of
+	// the memory at a slug has that name, or the slug of it; ok is false for one that
+	// stays.
 	Named func(at nipae.Slug, name string) (to string, ok bool)
 	// Planned is shown the slugs that are moved, and those whose names are changed,
 	// before anything is written; its error ends the call.
@@ -139,8 +141,10 @@ func (w *Writer) followed(e client.Entry, r Relocation) (text string, named bool
 	for _, key := range nameKeys {
 		v, _ := d.Value(key)
 		if name, ok := v.Scalar(); ok {
-			if to, ok := r.Named(e.Slug, name); ok {
-				changes = append(changes, unit.Set(key, unit.String(to)))
+			now := strings.Trim(strings.TrimPrefix(strings.TrimSpace(name), projectsPrefix), "/")
+			if to, ok := r.Named(e.Slug, now); ok && now != "" {
+				at := strings.LastIndex(name, now) // behind what a slug begins with
+				changes = append(changes, unit.Set(key, unit.String(name[:at]+to+name[at+len(now):])))
 			}
 		}
 	}

@@ -140,3 +140,25 @@ func TestRelocateRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestRelocateShortForms: relations that lack mem/ follow, and keys that name a project
+// by its slug; each keeps the form that it had.
+func TestRelocateShortForms(t *testing.T) {
+	s := newShelf("mem/projects/old/ci", "A runner.", "mem/a", "---\nderived_from: projects/old/ci\nsupports: [\"[[projects/old/ci]] 0.5\", projects/older]\nwho: [projects/old]\nproject: mem/projects/old\nwhere: old/\n---\nx",
+		"mem/b", "---\nproject: projects/old\nwhere: mem/projects/older\n---\nx")
+	for _, way := range [][2]string{{"old", "x-org/pro"}, {"x-org/pro", "old"}} {
+		r := relocated("projects/"+way[0], "projects/"+way[1])
+		r.Named = func(_ nipae.Slug, name string) (string, bool) { return way[1], name == way[0] }
+		if out, err := s.writer().Relocate(t.Context(), r); err != nil || !slices.Equal(out.Mended, []nipae.Slug{"mem/a"}) {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		for _, line := range []string{"derived_from: [projects/%/ci]", "where: %/", "project: mem/projects/%", "who: [projects/old]"} {
+			if line = strings.ReplaceAll(line, "%", way[1]); !hasLine(s.texts["mem/a"], line) {
+				t.Errorf("no line %s:\n%s", line, s.texts["mem/a"])
+			}
+		}
+		if !strings.Contains(s.texts["mem/a"], "[[projects/"+way[1]+"/ci]] 0.5") || !strings.Contains(s.texts["mem/a"], "projects/older") {
+			t.Errorf("%s", s.texts["mem/a"])
+		}
+	}
+}

@@ -206,7 +206,12 @@ func (w *Writer) relinked(slug nipae.Slug, text string, to func(slug string) (st
 		v, _ := d.Value(key)
 		items, any := v.Items(), false
 		for i, item := range items {
-			if new, ok := to(target(item)); ok {
+			new, ok := to(target(item))
+			if short := target(item); !ok && key != "who" { // a relation may lack mem/, and keeps that
+				new, ok = to(memPrefix + short)
+				new = strings.TrimPrefix(new, memPrefix)
+			}
+			if ok {
 				items[i], any = strings.Replace(item, target(item), new, 1), true
 			}
 		}

@@ -17,7 +17,7 @@ var errDown = errors.New("a relay is down")
 func TestRenameInSteps(t *testing.T) {
 	start := func() *shelf {
 		return newShelf("core", "See [[mem/a]].", "mem/a", stampedText("tags: [t]\n", "external", "text, not [[mem/a]]"), "mem/b", "[[mem/a]] [[mem/ab]]",
-			"mem/c", "---\nsupports: [\"mem/a 0.5\", mem/ab]\nwho: [mem/a]\n---\nx", "mem/d", "mem/a is a word")
+			"mem/c", "---\nsupports: [\"mem/a 0.5\", mem/ab]\nderived_from: [a]\nwho: [mem/a, a]\n---\nx", "mem/d", "mem/a is a word")
 	}
 	s := start()
 	r, err := s.writer().Rename(t.Context(), "mem/a", "mem/new", true, nil)
@@ -31,7 +31,7 @@ func TestRenameInSteps(t *testing.T) {
 	s.is(t, "mem/new", stampedText("tags: [t]\n", "external", "text, not [[mem/new]]"))
 	s.is(t, "mem/b", stampedText("", "observed", "[[mem/new]] [[mem/ab]]"))
 	s.is(t, "mem/d", "mem/a is a word")
-	if got := s.texts["mem/c"]; !hasLine(got, `supports: [mem/new 0.5, mem/ab]`) || !hasLine(got, "who: [mem/new]") {
+	if got := s.texts["mem/c"]; !hasLine(got, `supports: [mem/new 0.5, mem/ab]`) || !hasLine(got, "who: [mem/new, a]") || !hasLine(got, "derived_from: [new]") {
 		t.Errorf("mem/c is %q", got)
 	}
 
