@@ -13,20 +13,39 @@ import (
 // the local copy: the one that is open, or one that lies there. Where there is
 // none, or it cannot be read, nothing is known.
 func (a *app) copied(ctx context.Context) remember.Copied {
-	return func(text string) (string, bool) {
-		if l := a.wrote.Load(); l != nil {
-			return a.copiedIn(l.source())(text)
-		}
-		kept, err := a.lying(ctx)
-		if err != nil && a.flags.verbose {
-			a.note("whether the words are another's is not known: %v", err)
-		}
-		if err != nil || kept == nil {
-			return "", false
-		}
-		defer func() { _ = kept.Close() }() // nothing was written
-		return a.copiedIn(recollect.Local(kept, func() ([]string, bool) { return nil, false }))(text)
+	return func(text string) (slug string, ok bool) {
+		a.beside(ctx, "whether the words are another's", func(s recollect.Source) { slug, ok = a.copiedIn(s)(text) })
+		return slug, ok
 	}
+}
+
+// holds finds in the same copy what would be found in place of a memory if it were
+// archived.
+func (a *app) holds(ctx context.Context, slug string) (all []string) {
+	a.beside(ctx, "what would be found in its place", func(s recollect.Source) {
+		ctx, cancel := context.WithTimeout(ctx, a.allow(compareTime))
+		defer cancel()
+		all = recollect.Holds(ctx, s, slug)
+	})
+	return all
+}
+
+// beside shows do the local copy that is open, or that lies there; what says what is
+// not known without.
+func (a *app) beside(ctx context.Context, what string, do func(recollect.Source)) {
+	if l := a.wrote.Load(); l != nil {
+		do(l.source())
+		return
+	}
+	kept, err := a.lying(ctx)
+	if err != nil && a.flags.verbose {
+		a.note("%s is not known: %v", what, err)
+	}
+	if err != nil || kept == nil {
+		return
+	}
+	defer func() { _ = kept.Close() }() // nothing was written
+	do(recollect.Local(kept, func() ([]string, bool) { return nil, false }))
 }
 
 // lying opens the local copy that lies there, nil if there is none. It must be

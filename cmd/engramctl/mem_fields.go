@@ -25,7 +25,7 @@ func (a *app) writer(ctx context.Context, m *client.Memory) *remember.Writer {
 // writerIn is the writer for a session, "" for none: what it writes in a linked
 // folder belongs to the project.
 func (a *app) writerIn(ctx context.Context, m *client.Memory, session string) *remember.Writer {
-	w := &remember.Writer{Memory: m, Source: source, Clock: time.Now, Copied: a.copied(ctx)}
+	w := &remember.Writer{Memory: m, Source: source, Clock: time.Now, Copied: a.copied(ctx), Holds: a.holds}
 	if session == "" {
 		return w
 	}
@@ -59,6 +59,11 @@ func (a *app) asItStands(ctx context.Context, slug nipae.Slug, check func(old, t
 		}
 		if err != nil {
 			return usagef("%w; leave it out, or keep what the memory has (mem edit and the flags of mem set stamp it)", err)
+		}
+		if m := a.memory.Load(); m != nil {
+			if err := (&remember.Writer{Memory: m, Holds: a.holds}).Keeps(ctx, slug, old, text); err != nil {
+				return err
+			}
 		}
 		if slug.IsCore() {
 			from, _ := a.copied(ctx)(text)

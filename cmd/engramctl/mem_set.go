@@ -159,6 +159,9 @@ func (a *app) write(ctx context.Context, asJSON bool, slug nipae.Slug, do func(c
 		if err := a.report(status, about(slug, entry, explained(understood(err)))); err != nil {
 			return err
 		}
+		for _, old := range (&remember.Writer{Memory: m}).Unmarked(ctx, entry.Text) {
+			a.note("%s is still active: engramctl mem set %s --supersedes %s marks it as superseded", old, slug, old)
+		}
 		a.tellUsesBeside(ctx, m)
 		if asJSON {
 			return a.printJSON(wroteOut{answerOf(m, status), entryFor(entry)})

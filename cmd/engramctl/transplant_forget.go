@@ -82,7 +82,9 @@ func (a *app) forget(ctx context.Context, m *client.Memory, key string, derived,
 	one := func(slug string, isDerived bool) error {
 		f := forgottenOut{Slug: slug, Derived: isDerived}
 		if !dryRun && (!isDerived || derived) {
-			r, err := a.writer(ctx, m).Mark(ctx, nipae.Slug(slug), remember.Archive, client.SetOptions{})
+			w := a.writer(ctx, m)
+			w.Holds = nil // all that came from there goes
+			r, err := w.Mark(ctx, nipae.Slug(slug), remember.Archive, client.SetOptions{})
 			if stops(err) {
 				return a.report(r.Status, err)
 			}

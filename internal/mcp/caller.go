@@ -7,6 +7,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"engramd/internal/recollect"
 	"engramd/internal/remember"
 )
 
@@ -47,6 +48,9 @@ func (s *Server) writer(ctx context.Context) *remember.Writer {
 		source += ":" + session
 	}
 	w := &remember.Writer{Memory: s.o.Memory, Source: source, Session: session, Clock: s.o.Clock, Copied: s.copied}
+	if s.o.Copy != nil {
+		w.Holds = func(ctx context.Context, slug string) []string { return recollect.Holds(ctx, s.o.Copy, slug) }
+	}
 	if at := s.place(ctx); at.Linked {
 		w.Project = at.Project
 	}

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"slices"
 
 	"engramd/internal/client"
 	"engramd/internal/remember"
@@ -105,6 +106,18 @@ func (s *Server) link(ctx context.Context, in linkIn) (writeOut, error) {
 		if err != nil {
 			return writeOut{}, failedWrite(from, r, err)
 		}
-		return s.wrote(from, r), nil
+		out := s.wrote(from, r)
+		s.unmarked(ctx, &out, r.Text, to)
+		return out, nil
 	})
+}
+
+// unmarked warns of what a memory supersedes and is not marked so: of one of those
+// slugs, or, without, of any.
+func (s *Server) unmarked(ctx context.Context, out *writeOut, text string, of ...nipae.Slug) {
+	for _, old := range s.writer(ctx).Unmarked(ctx, text) {
+		if len(of) == 0 || slices.Contains(of, old) {
+			out.warn("%s is still active: memory_write with slug %s and supersedes [%s], without text, marks it as superseded", old, out.Slug, old)
+		}
+	}
 }

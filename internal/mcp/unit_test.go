@@ -9,6 +9,7 @@ import (
 
 	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/client"
+	"engramd/internal/recollect"
 	"engramd/nips/nipae"
 	"engramd/nips/unit"
 )
@@ -316,4 +317,31 @@ func TestPlaceholdersAndHalves(t *testing.T) {
 	if out := ask[writeOut](p, "memory_write", args{"slug": "x", "text": "Short.", "base": client.Hash(m.texts["mem/x"])}); len(out.Warnings) > 0 {
 		t.Errorf("with a base: %+v", out)
 	}
+}
+
+// TestCorrectionsHide: a relation marks nothing, and the answer says what does; a
+// correction is not archived while what it corrects is active.
+func TestCorrectionsHide(t *testing.T) {
+	texts := map[string]string{"mem/old": "The fee is 12 euros.", "mem/new": "---\nsupersedes: [mem/old]\n---\nThe fee is 15 euros."}
+	p := unitServer(t, newFake(), func(o *Options) { o.Copy = copyOf(t, recollect.State{}, texts) })
+	ask[writeOut](p, "memory_write", args{"slug": "old", "text": texts["mem/old"]})
+	out := ask[writeOut](p, "memory_write", args{"slug": "new", "text": texts["mem/new"]})
+	hint := "mem/old is still active: memory_write with slug mem/new and supersedes [mem/old], without text, marks it as superseded"
+	if !slices.Contains(out.Warnings, hint) {
+		t.Errorf("%+v", out)
+	}
+	if out := ask[writeOut](p, "memory_link", args{"from": "new", "to": "old", "relation": "supersedes"}); !slices.Contains(out.Warnings, hint) {
+		t.Errorf("%+v", out)
+	}
+	archived := args{"slug": "new", "text": "---\nsupersedes: [mem/old]\nstate: archived\n---\nThe fee is 15 euros."}
+	if f, _ := p.refused("memory_write", archived); f.Code != CodeInvalid || !strings.Contains(f.Message, "mem/new corrects what mem/old says") {
+		t.Errorf("%+v", f)
+	}
+	if out := ask[writeOut](p, "memory_write", args{"slug": "new", "supersedes": []string{"mem/old"}}); !slices.Equal(out.Superseded, []string{"mem/old"}) || len(out.Warnings) > 0 {
+		t.Errorf("%+v", out)
+	}
+	if out := ask[writeOut](p, "memory_link", args{"from": "new", "to": "old", "relation": "supersedes"}); len(out.Warnings) > 0 {
+		t.Errorf("%+v", out)
+	}
+	ask[writeOut](p, "memory_write", archived) // the copy has not heard yet that the old one is marked
 }

@@ -78,6 +78,9 @@ func (s *Server) write(ctx context.Context, in writeIn) (writeOut, error) {
 		for _, slug := range marked {
 			out.Superseded = append(out.Superseded, string(slug))
 		}
+		if len(in.Supersedes) == 0 {
+			s.unmarked(ctx, &out, r.Text)
+		}
 		for _, f := range failed {
 			out.warn("%s is not marked as superseded (%s): call again with the same arguments", f.Slug, s.failure(failedWrite(slug, r, f)).Code)
 		}

@@ -1,6 +1,7 @@
 package recollect
 
 import (
+	"context"
 	"time"
 
 	"engramd/internal/metabolism"
@@ -44,6 +45,16 @@ func Unit(v View, r metabolism.Reader, slug, text string, written time.Time) (me
 		}
 	}
 	return u, true
+}
+
+// Holds returns the active memories that would be found in place of one if it were
+// archived; nothing where the source cannot be read.
+func Holds(ctx context.Context, source Source, slug string) (all []string) {
+	_ = source.Read(ctx, func(v View) error {
+		all = v.Index().Holds(slug)
+		return nil
+	})
+	return all
 }
 
 // Uses returns how often memories were used by all writers that say so in the

@@ -31,6 +31,9 @@ type Writer struct {
 	Project string           // stamped into new episodes; "" for none
 	Clock   func() time.Time // nil means time.Now
 	Copied  Copied           // nil: nothing is known to be copied
+	// Holds returns the active memories that would be found in place of one if it were
+	// archived; nil knows none.
+	Holds func(ctx context.Context, slug string) []string
 }
 
 // Outcome says what a write has done.
@@ -159,6 +162,9 @@ func (w *Writer) put(ctx context.Context, r Result, slug nipae.Slug, old string,
 	check := o.Check
 	for range tries {
 		new, err := compose(old)
+		if err == nil {
+			err = w.Keeps(ctx, slug, old, new.text)
+		}
 		if err != nil {
 			return r, err
 		}
