@@ -106,8 +106,8 @@ exit code is 0. If relays did not answer and nothing matches, that is a failure:
 there.
 
 --explain names, on stderr and in JSON, what has to do with the question and was left out,
-and why: its state, its trust, its project, a filter, the threshold (it fits much worse
-than the best), or the budget. Age is none of the reasons.
+and why: its state, its trust, its project, a filter by name, the budget, or "threshold":
+it fits much worse than the best. Age is none of the reasons.
 
 No model is asked unless --embed-url or --rerank-url names one: then meaning is
 compared beside words, and the best are put in its order.`,
@@ -154,7 +154,7 @@ compared beside words, and the best are put in its order.`,
 	waitFlag(c, &wait)
 	c.Flags().BoolVar(&explain, "explain", false, "name what was left out, and why")
 	allProjectsFlag(c, &every)
-	c.Flags().IntVar(&q.Budget, "budget", recall.DefaultBudget, "how many `BYTES` the block may have, 100 to 65536")
+	c.Flags().IntVar(&q.Budget, "budget", recall.DefaultBudget, "how many `BYTES` the block may have, 400 to 65536")
 	c.Flags().StringToStringVar(&feelings, "emotion", nil, "favour what felt alike, for example `joy=0.8`")
 	c.Flags().BoolVar(&a.flags.strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
 	filterFlags(c, &q)
@@ -167,8 +167,11 @@ var ours = strings.NewReplacer("memory_search", "engramctl mem search", "memory_
 
 func (a *app) printRecalled(found recollect.Answer, left []recollect.Left, coming []intend.Item, out viewOut, asJSON bool) error {
 	coming = coming[:min(len(coming), maxComing)]
-	if len(found.Hits)+found.More == 0 {
+	switch {
+	case len(found.Hits)+found.More == 0:
 		a.note("no matches; try %s", ours.Replace(found.Try))
+	case found.Try != "":
+		a.note("try %s", found.Try)
 	}
 	a.noteOthers(found.Others)
 	if !asJSON {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -45,10 +46,11 @@ func (a *app) transplantGiveCommand() *cobra.Command {
 		Use:   "give --to PUBKEY [SLUG...] [--prefix PREFIX] [--query WORDS] [--file FILE --recipient AGE] [--dry-run] [--json]",
 		Short: "Give memories to another agent",
 		Long: `Give memories to another agent: those that are named, or those that are active and begin
-with a prefix, or that fit a query strongly (recall). Of one that is superseded, the newer
-one is named instead; given again, a later version is offered as a correction. Each is
-proposed to it with the event that this agent signed; it accepts or rejects (transplant
-take), and must list this key (proposals.from). Over relays texts have up to 24 KiB.
+with a prefix, or that fit a query strongly (recall). Of one that is superseded, or rests
+on what is, the newer one is named instead; one that is archived or done is not given
+either. Given again, a later version is offered as a correction. Each is proposed to it
+with the event that this agent signed; it accepts or rejects (transplant take), and must
+list this key (proposals.from). Over relays texts have up to 24 KiB.
 
 With --file, memories of any size go into a file instead, signed by this key and
 encrypted with age to --recipient (age1… or an SSH public key): carry it over as you
@@ -169,15 +171,23 @@ func (a *app) gathered(ctx context.Context, m *client.Memory, g giving, wanted [
 	if g.prefix != "" {
 		prefix = "mem/" + strings.TrimPrefix(g.prefix, "mem/")
 	}
+	against, err := holding(ctx, l)
+	if err != nil {
+		return nil, err
+	}
 	ids := map[string]client.Entry{}
 	for _, e := range l.Memories {
 		picked := slices.Contains(wanted, e.Slug)
-		state := unit.Parse(e.Text).Fields().State
-		if picked && state == unit.Superseded {
-			return nil, a.superseded(l, e.Slug)
+		if !picked && (prefix == "" || !strings.HasPrefix(string(e.Slug), prefix) || remember.Reserved(e.Slug)) {
+			continue
 		}
-		if picked || prefix != "" && strings.HasPrefix(string(e.Slug), prefix) && !remember.Reserved(e.Slug) && state == unit.Active {
+		switch why := against(e.Slug); {
+		case why == "":
 			ids[e.ID] = e
+		case picked:
+			return nil, usagef("%s %s: what is active and holds is given", e.Slug, why)
+		case unit.Parse(e.Text).Fields().State == unit.Active:
+			a.note("left out: %s %s", e.Slug, why)
 		}
 		if picked {
 			wanted = slices.DeleteFunc(wanted, func(s nipae.Slug) bool { return s == e.Slug })
@@ -216,22 +226,35 @@ func (a *app) gathered(ctx context.Context, m *client.Memory, g giving, wanted [
 	return units, nil
 }
 
-// superseded says that a memory is not given, and which one took its place.
-func (a *app) superseded(l client.Listing, slug nipae.Slug) error {
+// holding reads which memories do not hold: it returns what is said against the one at
+// a slug, "" for one that is active and rests on nothing that is superseded.
+func holding(ctx context.Context, l client.Listing) (against func(slug nipae.Slug) string, err error) {
 	held := make([]recollect.Held, 0, len(l.Memories))
+	states := map[nipae.Slug]unit.State{}
 	for _, e := range l.Memories {
 		held = append(held, recollect.Held{Head: recollect.Head{Slug: string(e.Slug), UpdatedAt: e.CreatedAt}, Text: e.Text})
+		states[e.Slug] = unit.Parse(e.Text).Fields().State
 	}
-	newer := "nothing that is there"
-	if all, err := recollect.Load(held, recollect.State{}); err == nil {
-		_ = all.Read(context.Background(), func(v recollect.View) error { // texts in memory
-			if by := v.Index().Standing(string(slug)).SupersededBy; len(by) > 0 {
-				newer = strings.Join(by, ", ")
+	all, err := recollect.Load(held, recollect.State{})
+	if err != nil {
+		return nil, err
+	}
+	err = all.Read(ctx, func(v recollect.View) error { // texts in memory: it stays
+		against = func(slug nipae.Slug) string {
+			newer := strings.Join(v.Index().Standing(string(slug)).SupersededBy, ", ")
+			switch {
+			case v.Index().Stale(string(slug)):
+				return "rests on what is superseded by " + newer
+			case states[slug] == unit.Superseded:
+				return "is superseded by " + cmp.Or(newer, "nothing that is there")
+			case states[slug] != unit.Active:
+				return "is " + string(states[slug])
 			}
-			return nil
-		})
-	}
-	return usagef("%s is superseded by %s: what holds is given", slug, newer)
+			return ""
+		}
+		return nil
+	})
+	return against, err
 }
 
 // signed makes the origin of one memory; what it proves must be what is there.

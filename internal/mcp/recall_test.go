@@ -86,7 +86,7 @@ func TestRecallTools(t *testing.T) {
 			if none.Fit != "none" || none.Try == "" || none.Block != "" || none.Hits == nil || len(none.Hits) != 0 || none.Partial {
 				t.Errorf("no matches: %+v", none)
 			}
-			old := ask[recallOut](p, "memory_recall", args{"query": "boats painted", "states": []string{"superseded"}, "types": []string{"semantic"}, "prefix": "old", "min_trust": "observed", "emotion": args{"joy": 0.5}, "tags": []string{}, "since": "2020-01-01", "budget_bytes": 300})
+			old := ask[recallOut](p, "memory_recall", args{"query": "boats painted", "states": []string{"superseded"}, "types": []string{"semantic"}, "prefix": "old", "min_trust": "observed", "emotion": args{"joy": 0.5}, "tags": []string{}, "since": "2020-01-01", "budget_bytes": 400})
 			if len(old.Hits) != 1 || old.Hits[0].Slug != "mem/old" || old.Hits[0].Detail != nil {
 				t.Errorf("filters: %+v", old)
 			}

@@ -25,7 +25,7 @@ type Answer struct {
 	More  int   // how many fit besides, for which it had no room
 	// Others is how many the scope left out that would fit by themselves.
 	Others int
-	// Try says what may find more, where there is no hit.
+	// Try says what may give more, where there is no hit.
 	Try   string
 	State State
 }
@@ -66,8 +66,11 @@ func Recall(v View, q Query, now time.Time) (Answer, error) {
 		first = weakly + first
 	}
 	q.show(v, &a, asked, found, texts, first)
-	if len(found) == 0 {
+	switch {
+	case len(found) == 0:
 		a.Try = q.try(v, asked)
+	case len(a.Hits) == 0 && a.More > 0:
+		a.Try = "a larger budget: the best has no room"
 	}
 	return a, nil
 }

@@ -15,7 +15,8 @@ const maxLeft = 50
 // Left is a memory that has to do with a query and is not in the answer.
 type Left struct {
 	Slug string
-	// Reason is "state: …", "trust: …", "project", "filter", "threshold" or "budget".
+	// Reason is "state: …", "trust: …", "project", "filter: …", "threshold" (it fits much
+	// worse than the best) or "budget".
 	Reason string
 }
 
@@ -64,7 +65,7 @@ func unfiltered(asked recall.Query) recall.Query {
 }
 
 // refused says by what a query leaves a memory out: "state: …", "trust: …",
-// "project" or "filter"; "" for nothing.
+// "project" or "filter: …"; "" for nothing.
 func refused(v View, asked recall.Query, h *recall.Hit) string {
 	states := asked.States
 	if len(states) == 0 {
@@ -80,7 +81,7 @@ func refused(v View, asked recall.Query, h *recall.Hit) string {
 	case !asked.Within.Has(h.Slug):
 		return "project"
 	case !v.Index().Any(one):
-		return "filter"
+		return "filter: " + filtered(v, asked, h.Slug)
 	}
 	return ""
 }

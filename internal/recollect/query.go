@@ -12,7 +12,7 @@ import (
 
 // Bounds of a query.
 const (
-	MinBudget     = 100
+	MinBudget     = 400 // what says what a block is, and a line of a title
 	DefaultBudget = recall.DefaultBudget
 	MaxBudget     = 64 << 10
 	maxFilters    = 32 // words in one filter

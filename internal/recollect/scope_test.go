@@ -96,7 +96,7 @@ func TestScope(t *testing.T) {
 // The count stands within the budget, and a title says whose it is.
 func TestScopeWithinTheBudget(t *testing.T) {
 	v := over(t, State{AsOf: now}, harbour)
-	for budget := MinBudget; budget < 600; budget++ {
+	for budget := MinBudget; budget < 900; budget++ {
 		q := Query{Text: "How are the planks painted?", Budget: budget, Scope: onPier}
 		a, err := Recall(v, q, now)
 		if err != nil || len(a.Block) > budget || len(a.Hits)+a.More != 3 || a.Block != "" && !strings.HasSuffix(a.Block, "\n(2 in other projects: all_projects)\n") {
@@ -113,7 +113,7 @@ func TestScopeWithinTheBudget(t *testing.T) {
 // not come in its place, neither in the order nor in the room.
 func TestShownKeepsItsPlace(t *testing.T) {
 	v := over(t, State{AsOf: now}, harbour)
-	for budget := MinBudget; budget < 600; budget++ {
+	for budget := MinBudget; budget < 900; budget++ {
 		q := Query{Text: "How are the planks painted?", Budget: budget}
 		before, err := Recall(v, q, now)
 		if err != nil {

@@ -69,10 +69,25 @@ func TestFit(t *testing.T) {
 			}
 		}
 	}
-	for budget := MinBudget; budget < 600; budget++ { // the line counts too
+	for budget := MinBudget; budget < 900; budget++ { // the line counts too
 		if a, err := Recall(v, Query{Text: "Is the shed painted before winter, by the neighbours or their children?", Budget: budget}, now); err != nil || len(a.Block) > budget {
 			t.Fatalf("%d bytes of %d: %v", len(a.Block), budget, err)
 		}
+	}
+}
+
+// TestSmallestBudget: the smallest budget has room for a short text behind the lines
+// that say what it is, and where a title is too long for it, the answer says so.
+func TestSmallestBudget(t *testing.T) {
+	v := over(t, State{AsOf: now}, household)
+	for _, text := range []string{"Which wood does the stove burn?", "Is the shed painted before winter, by the neighbours or their children?"} {
+		if a, err := Recall(v, Query{Text: text, Budget: MinBudget}, now); err != nil || len(a.Hits) == 0 || len(a.Block) > MinBudget || a.Try != "" {
+			t.Errorf("%s: %+v, %v", text, a, err)
+		}
+	}
+	v = over(t, State{AsOf: now}, map[string]string{"mem/" + strings.Repeat("stove-", 40): "The stove burns 白樺 " + strings.Repeat("木", 80)})
+	if a, err := Recall(v, Query{Text: "Which wood does the stove burn?", Budget: MinBudget}, now); err != nil || len(a.Hits) > 0 || a.More != 1 || a.Try != "a larger budget: the best has no room" {
+		t.Errorf("%+v, %v", a, err)
 	}
 }
 
@@ -85,7 +100,11 @@ func TestTry(t *testing.T) {
 		want string
 	}{
 		"a state":   {Query{Text: "What does the harbour charge?"}, "a wider filter: mem/harbour is left out (state: archived)"},
-		"a type":    {Query{Text: "Which wood does the stove burn?", Types: []string{"episodic"}}, "a wider filter: mem/tools/stove is left out (filter)"},
+		"a type":    {Query{Text: "Which wood does the stove burn?", Types: []string{"episodic"}}, "a wider filter: mem/tools/stove is left out (filter: types)"},
+		"a tag":     {Query{Text: "Which wood does the stove burn?", Tags: []string{"x"}}, "a wider filter: mem/tools/stove is left out (filter: tags)"},
+		"a prefix":  {Query{Text: "Which wood does the stove burn?", Prefix: "people"}, "a wider filter: mem/tools/stove is left out (filter: prefix)"},
+		"a day":     {Query{Text: "Which wood does the stove burn?", Since: "2030-01-01"}, "a wider filter: mem/tools/stove is left out (filter: since)"},
+		"its end":   {Query{Text: "Which wood does the stove burn?", Until: "2001-01-01"}, "a wider filter: mem/tools/stove is left out (filter: until)"},
 		"a trust":   {Query{Text: "Which wood does the stove burn?", MinTrust: "told"}, "a wider filter: mem/tools/stove is left out (trust: observed)"},
 		"a project": {Query{Text: "white lead", Scope: onPier}, "a wider filter: mem/projects/barge/paint is left out (project)"},
 		"no word":   {Query{Text: "Quantum chromodynamics"}, "memory_search with single words, or memory_list"},
