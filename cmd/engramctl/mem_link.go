@@ -22,7 +22,10 @@ func (a *app) memLinkCommand() *cobra.Command {
 ` + strings.Join(unit.Relations[:4], ", ") + `,
 ` + strings.Join(unit.Relations[4:], ", ") + `. Both memories must exist. One that is there already gets the
 strength. --remove takes it away; then TO need not exist. A mere mention is [[slug]] in
-the text instead, and so is every link from the core, which has no fields.`,
+the text instead, and so is every link from the core, which has no fields.
+
+supersedes says so and changes nothing at TO: while that is active it is recalled as
+before, and stderr names the command that marks it (mem set FROM --supersedes TO).`,
 		Example: `  engramctl mem link projects/atlas derived_from journal/2026-11 --strength 0.8
   engramctl mem link projects/atlas derived_from journal/2026-11 --remove`,
 		Args:              arguments("FROM", "RELATION", "TO"),

@@ -52,7 +52,9 @@ other byte of it changes; text and history stay, mem get and mem search --state 
 find it, mem ls --archived lists it, and mem unarchive brings it back.
 
 The core, the narrative, intentions that are not done and what is pinned are not
-archived (exit code 2).`, `  engramctl mem archive journal/2024/05/minutes`)
+archived (exit code 2). Nor is a correction while what it corrects is active, which would
+be found in its place: archive that first. Local copies are asked for it; where this
+machine has none, stderr names what the memory supersedes and is active.`, `  engramctl mem archive journal/2024/05/minutes`)
 }
 
 func (a *app) memUnarchiveCommand() *cobra.Command {

@@ -74,7 +74,7 @@ another user or leads elsewhere.`,
 			if err != nil {
 				return err
 			}
-			return a.printStanding(s, asJSON)
+			return a.printStanding(ctx, state, s, asJSON)
 		})
 	})
 	jsonFlag(c, &asJSON)

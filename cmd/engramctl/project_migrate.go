@@ -191,3 +191,17 @@ func (a *app) printMigrated(out migratedOut, asJSON bool) error {
 	}
 	return a.print("%s -> %s: %s renamed, links of %s changed\n", out.From, out.To, counted(len(out.Moved), "memory", "memories"), counted(len(out.Mended), "other", "others"))
 }
+
+// decided reports whether a person has said on this machine whose memory is at the
+// old name that several projects had: it was migrated.
+func decided(ctx context.Context, state *agentstate.State, s standing) bool {
+	return slices.ContainsFunc(append([]string{s.Folder}, s.shared...), func(folder string) bool {
+		p, err := project.Of(folder)
+		if err != nil {
+			return false
+		}
+		var done migration
+		data, err := state.Migrated(ctx, p.Name)
+		return err == nil && data != nil && json.Unmarshal(data, &done) == nil && done.Old == s.Old
+	})
+}

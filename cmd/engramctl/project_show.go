@@ -50,7 +50,7 @@ whether hooks show that memory there. Nothing is changed.`,
 			if err != nil {
 				return usageError{err}
 			}
-			return a.printStanding(s, asJSON)
+			return a.printStanding(ctx, state, s, asJSON)
 		})
 	})
 	jsonFlag(c, &asJSON)
@@ -83,7 +83,7 @@ func vouched(folder string) (project.Project, error) {
 	return p, nil
 }
 
-func (a *app) printStanding(s standing, asJSON bool) error {
+func (a *app) printStanding(ctx context.Context, state *agentstate.State, s standing, asJSON bool) error {
 	out := projectOut{Folder: s.Folder, Project: s.Name, Prefix: hook.Prefix + s.Name, Remote: s.Remote, Linked: s.linked, Reads: s.reads != "",
 		Others: append([]string{}, s.others...), Shared: append([]string{}, s.shared...), Doubt: s.Doubt}
 	if s.Old != "" {
@@ -104,6 +104,9 @@ func (a *app) printStanding(s standing, asJSON bool) error {
 	}
 	if s.Doubt != "" && s.Remote == "" {
 		a.note("%s: %s; engramctl project link believes it", filepath.Join(s.DoubtAt, ".git"), s.Doubt)
+	}
+	if len(s.shared) > 0 && decided(ctx, state, s) {
+		return nil
 	}
 	for _, f := range s.shared {
 		a.note("%s had the same old name, %s: engramctl project migrate FOLDER says whose memory that is", f, out.Old)

@@ -7,7 +7,7 @@
 // texts. It changes in place ([Index.Put], [Index.Remove]), and is written to and
 // read from one blob ([Index.Encode], [Decode]). [Index.Rank] scores all sections
 // by the recipe of [Weights]; [Index.Recall] also takes the filters, quoted
-// phrases, the threshold below which nothing fits, near duplicates and the
+// phrases, how well it fits, near duplicates and the
 // budget into account.
 //
 // Any number of goroutines may read an index at once; who changes it must be
