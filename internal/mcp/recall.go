@@ -14,7 +14,7 @@ import (
 
 type recallIn struct {
 	Query   string             `json:"query" jsonschema:"a question; quoted words must occur"`
-	Budget  int                `json:"budget_bytes,omitempty" jsonschema:"400 to 65536, default 4000"`
+	Budget  int                `json:"budget_bytes,omitempty" jsonschema:"default 4000, min 400"`
 	Types   []string           `json:"types,omitempty" jsonschema:"as memory_write's"`
 	Tags    []string           `json:"tags,omitempty" jsonschema:"all of these"`
 	Since   string             `json:"since,omitempty" jsonschema:"a day, last week"`
