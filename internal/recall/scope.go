@@ -135,6 +135,15 @@ func (w *Within) find(slug, project string) (at int, name string, known bool) {
 	return 0, name, false
 }
 
+// owns reports whether a document is of the project of the folder in which is asked.
+func (w *Within) owns(slug string) bool {
+	if w == nil {
+		return false
+	}
+	at, _, known := w.find(slug, w.index.project(slug))
+	return known && at == ownProject
+}
+
 // Has reports whether the document at a slug is among it.
 func (w *Within) Has(slug string) bool { return w == nil || w.has(slug, w.index.project(slug)) }
 
