@@ -8,10 +8,11 @@ import (
 )
 
 const (
-	// tellFirst is how likely the best memory fits a prompt before it is told, and
-	// tellMore the same of a second and third one.
-	tellFirst = 0.20
-	tellMore  = 0.38
+	// tellFirst is how likely the best memory fits a prompt before it is told, tellMore
+	// the same of a second and third one, and tellAlone of one by a single word.
+	tellFirst = 0.16
+	tellMore  = 0.27
+	tellAlone = 0.38
 	// oneTerm is signMatched of a single one.
 	oneTerm = math.Ln2
 	// MostTold is how many memories a prompt is told.
@@ -48,7 +49,7 @@ func (x *Index) Told(q Query, w Weights, texts Texts) []Found {
 	for doc, h := range hits {
 		least := tellFirst
 		if h.signs[signExact] > 0 && h.signs[signMatched] <= oneTerm && h.signs[signCovered] < 0.5 && !q.Within.owns(h.Slug) {
-			least = tellMore // one word among many has other meanings, but for what a project is about
+			least = tellAlone // one word among many has other meanings, but for what a project is about
 		}
 		if likely[doc] >= least {
 			told = append(told, h)
