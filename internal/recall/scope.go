@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -65,7 +64,10 @@ type Within struct {
 	rest  bool           // what the scope leaves out
 }
 
-const ownProject = -1
+const (
+	ownProject = -1
+	noFolders  = -2 // no folder of this machine has it
+)
 
 // Within reads which projects a question names: by owner/name or the URL of the
 // repository, and where it was asked also by the last level alone, if that is no
@@ -105,13 +107,13 @@ func (w *Within) has(slug, project string) bool {
 }
 
 func (w *Within) tells(slug, project string) bool {
-	at, name, known := w.find(slug, project)
+	at, name := w.find(slug, project)
 	switch s := &w.scope; {
-	case name == "" || s.All || known && at == ownProject:
+	case name == "" || s.All || at == ownProject:
 		return true
-	case known:
+	case at != noFolders:
 		return w.named[at] || len(s.Own) == 0 && !s.Told
-	case !s.Told: // no folder of this machine has that name
+	case !s.Told:
 		return true
 	default: // as our own instructions named slugs: mem/projects/atlas
 		first, _, _ := strings.Cut(name, "/")
@@ -121,18 +123,18 @@ func (w *Within) tells(slug, project string) bool {
 
 // find returns the project of a document, with what follows in its slug, "" for
 // none; and which it is of those that folders have: the longest name that begins it.
-func (w *Within) find(slug, project string) (at int, name string, known bool) {
+func (w *Within) find(slug, project string) (at int, name string) {
 	if name = project; name == "" {
-		if name, known = strings.CutPrefix(slug, projectsPrefix); !known {
-			return 0, "", false
+		if rest, ok := strings.CutPrefix(slug, projectsPrefix); ok {
+			name = rest
 		}
 	}
 	for end := len(name); end > 0; end = strings.LastIndexByte(name[:end], '/') {
-		if at, known = w.at[name[:end]]; known {
-			return at, name, true
+		if at, known := w.at[name[:end]]; known {
+			return at, name
 		}
 	}
-	return 0, name, false
+	return noFolders, name
 }
 
 // Has reports whether the document at a slug is among it.
@@ -144,7 +146,7 @@ func (w *Within) Of(slug string) string {
 	if w == nil {
 		return ""
 	}
-	if at, _, known := w.find(slug, w.index.project(slug)); known && at != ownProject {
+	if at, _ := w.find(slug, w.index.project(slug)); at >= 0 {
 		return w.scope.Others[at].title()
 	}
 	return ""
@@ -155,11 +157,6 @@ func (x *Index) project(slug string) string {
 		return x.docs[id].project
 	}
 	return ""
-}
-
-// Any reports whether a filter allows a document.
-func (x *Index) Any(f Filter) bool {
-	return slices.ContainsFunc(x.docs, func(d document) bool { return d.to > d.from && f.allows(&d) })
 }
 
 // mentions reports whether a text has the owner/name or the URL of a repository.
@@ -205,11 +202,11 @@ func (w *Within) lastSaid(text string, i int) bool {
 	}
 	elsewhere := 0
 	for slug := range x.holding([][]word{plainWords(last)}, theEnglish) {
-		at, _, known := w.find(slug, x.project(slug))
-		if known && at == ownProject {
+		switch at, _ := w.find(slug, x.project(slug)); at {
+		case ownProject:
 			return false
-		}
-		if !known || at != i {
+		case i:
+		default:
 			elsewhere++
 		}
 	}

@@ -39,20 +39,12 @@ func (x *Index) Stale(slug string) bool {
 	return ok && len(x.truth().stale[id]) > 0
 }
 
-// Outdated returns the stale documents, and those that rest in part on what is
-// superseded and are never stale: the core, narratives and intentions. By slug.
-func (x *Index) Outdated() (all []string) {
+// Outdated reports whether the document at a slug is stale, or rests in part on what is
+// superseded and is never stale: the core, a narrative or an intention.
+func (x *Index) Outdated(slug string) bool {
+	id, ok := x.bySlug[slug]
 	t := x.truth()
-	for id := range t.stale {
-		all = append(all, x.docs[id].slug)
-	}
-	for id := range t.partly {
-		if x.docs[id].typ != unit.Episodic {
-			all = append(all, x.docs[id].slug)
-		}
-	}
-	slices.Sort(all)
-	return all
+	return ok && (len(t.stale[id]) > 0 || len(t.partly[id]) > 0 && x.docs[id].typ != unit.Episodic)
 }
 
 // Corrects returns the slugs of the documents in whose place the one at a slug
