@@ -128,15 +128,7 @@ func named(remote string) (name, last string) {
 
 // level makes one level of a slug, of at most maxLevel bytes.
 func level(s string) string {
-	out := strings.TrimLeft(strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '_', r == '-':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		}
-		return '-'
-	}, s), "-_")
+	out := strings.TrimLeft(dashed(s, "_"), "-_")
 	if out = out[:min(len(out), maxLevel)]; out != s {
 		out = strings.TrimRight(out, "-_")
 	}
@@ -173,14 +165,18 @@ func oldNamed(url string) string {
 }
 
 // clean makes lower-case letters, digits and dashes of a text.
-func clean(s string) string {
-	return strings.Trim(strings.Map(func(r rune) rune {
+func clean(s string) string { return strings.Trim(dashed(s, ""), "-") }
+
+// dashed puts a dash for all but ASCII letters, which become lower case, digits and
+// what else may stay.
+func dashed(s, also string) string {
+	return strings.Map(func(r rune) rune {
 		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', strings.ContainsRune(also, r):
 			return r
 		case r >= 'A' && r <= 'Z':
 			return r + 'a' - 'A'
 		}
 		return '-'
-	}, s), "-")
+	}, s)
 }
