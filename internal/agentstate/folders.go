@@ -1,6 +1,7 @@
 package agentstate
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -17,10 +18,7 @@ type Folder struct {
 // Link notes that a folder is of a project, which had another name before; "" for
 // none.
 func (s *State) Link(ctx context.Context, folder, project, old string) error {
-	if err := fits(project); err != nil {
-		return err
-	}
-	if err := fitting(folder, old); err != nil {
+	if err := cmp.Or(fits(project), fitting(folder, old)); err != nil {
 		return err
 	}
 	if folder == "" {

@@ -104,22 +104,18 @@ func named(remote string) (name, last string) {
 	host, path, _ := strings.Cut(remote, "/")
 	levels := strings.Split(path, "/")
 	n := len(levels)
-	owner, changed := "x", n != 2
+	owner := "x"
 	if n > 1 {
 		owner = strings.Join(levels[:n-1], "-")
 	}
-	for _, l := range []struct{ from, to *string }{{&host, &host}, {&owner, &owner}, {&levels[n-1], &last}} {
-		now := level(*l.from)
-		changed = changed || now != *l.from
-		*l.to = now
-	}
+	h, o, last := level(host), level(owner), level(levels[n-1])
 	// An old name has a dash, as has a folder without a remote, which ends in a hash:
 	// neither is a host, nor is a name with such a host without one.
-	changed = changed || strings.Contains(host, "-")
-	if marked(host) {
-		host += "-host"
+	changed := n != 2 || h != host || o != owner || last != levels[n-1] || strings.Contains(h, "-")
+	if marked(h) {
+		h += "-host"
 	}
-	name = host + "/" + owner + "/" + last
+	name = h + "/" + o + "/" + last
 	if changed || marked(last) {
 		name = strings.TrimRight(name, "-_") + "-" + digest(remote)
 	}
