@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"engramd/internal/agentstate"
-	"engramd/internal/project"
 	"engramd/internal/mcp"
+	"engramd/internal/project"
 )
 
 // maxSession is how long a session's id is kept as the harness gives it.
