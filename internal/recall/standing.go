@@ -94,12 +94,7 @@ func (x *Index) instead(t *truth, id int32) []int32 {
 	return t.said[id]
 }
 
-// marked reports whether anything is said: such a document stands by itself.
-func (s *Standing) marked() bool {
-	return len(s.SupersededBy)+len(s.PartlySupersededBy)+len(s.Contradicts) > 0
-}
-
-// Notes says it in words, each naming slugs.
+// Notes says it in words, each naming slugs; nil for nothing.
 func (s Standing) Notes() (all []string) {
 	for _, one := range []struct {
 		what  string
