@@ -25,17 +25,15 @@ func (a *app) hookPrompt(ctx context.Context, h hook.Harness, in hook.Input) (st
 	if id == "" {
 		return "", nil // what was shown would not be known
 	}
-	c, m, err := a.open(ctx)
-	if err != nil {
-		return "", err
-	}
-	a.later(c.Close)
-	state := a.stateOf(ctx, m, a.noteLine)
-	if state == nil {
-		return "", nil
-	}
-	a.later(func() { _ = state.Close() })
+	return a.inState(ctx, func(c *client.Client, state *agentstate.State) (string, error) {
+		return a.prompted(ctx, c, state, h, in, id)
+	})
+}
+
+// prompted is hookPrompt with what this machine knows of the pair.
+func (a *app) prompted(ctx context.Context, c *client.Client, state *agentstate.State, h hook.Harness, in hook.Input, id string) (string, error) {
 	// The copy is opened while the prompt is counted: each waits for the disk.
+	var err error
 	opened := make(chan *mirror.Mirror, 1)
 	question := hook.Question(in.Prompt)
 	if !h.Injects(hook.Prompt) {
@@ -151,13 +149,12 @@ func (a *app) recalled(ctx context.Context, told telling) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if !slices.ContainsFunc(shownOf(units), func(u agentstate.Shown) bool { return !slices.Contains(fresh, u) && !slices.Contains(ours, u) }) {
+		old := slices.DeleteFunc(shownOf(units), func(u agentstate.Shown) bool { return slices.Contains(fresh, u) || slices.Contains(ours, u) })
+		if len(old) == 0 {
 			return hook.Recalled(block, as.AsOf, as.Stale || as.Unfinished), nil
 		}
-		for _, u := range shownOf(units) {
-			if !slices.Contains(fresh, u) && !slices.Contains(ours, u) {
-				shown[u.Slug] = append(shown[u.Slug], u.Hash)
-			}
+		for _, u := range old {
+			shown[u.Slug] = append(shown[u.Slug], u.Hash)
 		}
 		ours = append(ours, fresh...) // noted by us, and not told yet
 	}
@@ -179,34 +176,26 @@ func hashOf(text string) string {
 }
 
 // hookSubagent tells titles of the project's memory.
-func (a *app) hookSubagent(ctx context.Context, h hook.Harness, in hook.Input) (text string, err error) {
+func (a *app) hookSubagent(ctx context.Context, h hook.Harness, in hook.Input) (string, error) {
 	if !h.Injects(hook.SubagentStart) {
 		return "", nil
 	}
-	c, m, err := a.open(ctx)
-	if err != nil {
-		return "", err
-	}
-	a.later(c.Close)
-	state := a.stateOf(ctx, m, a.noteLine)
-	if state == nil {
-		return "", nil
-	}
-	a.later(func() { _ = state.Close() })
-	where, err := standingOf(ctx, state, in.Folder)
-	if err != nil || !where.linked {
-		return "", err
-	}
-	kept, err := a.lying(ctx)
-	if err != nil || kept == nil {
-		return "", err
-	}
-	a.later(func() { _ = kept.Leave() })
-	err = lyingSource(kept, c).Read(ctx, func(v recollect.View) error {
-		text = hook.Titles(wake.Project(v, where.memory(false)))
-		return nil
+	return a.inState(ctx, func(c *client.Client, state *agentstate.State) (text string, err error) {
+		where, err := standingOf(ctx, state, in.Folder)
+		if err != nil || !where.linked {
+			return "", err
+		}
+		kept, err := a.lying(ctx)
+		if err != nil || kept == nil {
+			return "", err
+		}
+		a.later(func() { _ = kept.Leave() })
+		err = lyingSource(kept, c).Read(ctx, func(v recollect.View) error {
+			text = hook.Titles(wake.Project(v, where.memory(false)))
+			return nil
+		})
+		return text, err
 	})
-	return text, err
 }
 
 // hookStop asks a session once what it wants to remember.
@@ -215,7 +204,7 @@ func (a *app) hookStop(ctx context.Context, _ hook.Harness, in hook.Input) (stri
 	if id == "" || in.Active {
 		return "", nil
 	}
-	return a.inState(ctx, func(state *agentstate.State) (string, error) {
+	return a.inState(ctx, func(_ *client.Client, state *agentstate.State) (string, error) {
 		yes, err := state.Ask(ctx, id, hook.MinPrompts)
 		if !yes || err != nil {
 			return "", err
@@ -230,11 +219,11 @@ func (a *app) hookEnd(ctx context.Context, _ hook.Harness, in hook.Input) (strin
 	if id == "" {
 		return "", nil
 	}
-	return a.inState(ctx, func(state *agentstate.State) (string, error) { return "", state.End(ctx, id) })
+	return a.inState(ctx, func(_ *client.Client, state *agentstate.State) (string, error) { return "", state.End(ctx, id) })
 }
 
 // inState runs do on the pair's state, if there is one.
-func (a *app) inState(ctx context.Context, do func(*agentstate.State) (string, error)) (string, error) {
+func (a *app) inState(ctx context.Context, do func(*client.Client, *agentstate.State) (string, error)) (string, error) {
 	c, m, err := a.open(ctx)
 	if err != nil {
 		return "", err
@@ -245,5 +234,5 @@ func (a *app) inState(ctx context.Context, do func(*agentstate.State) (string, e
 		return "", nil
 	}
 	a.later(func() { _ = state.Close() })
-	return do(state)
+	return do(c, state)
 }

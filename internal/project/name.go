@@ -104,22 +104,18 @@ func named(remote string) (name, last string) {
 	host, path, _ := strings.Cut(remote, "/")
 	levels := strings.Split(path, "/")
 	n := len(levels)
-	owner, changed := "x", n != 2
+	owner := "x"
 	if n > 1 {
 		owner = strings.Join(levels[:n-1], "-")
 	}
-	for _, l := range []struct{ from, to *string }{{&host, &host}, {&owner, &owner}, {&levels[n-1], &last}} {
-		now := level(*l.from)
-		changed = changed || now != *l.from
-		*l.to = now
-	}
+	h, o, last := level(host), level(owner), level(levels[n-1])
 	// An old name has a dash, as has a folder without a remote, which ends in a hash:
 	// neither is a host, nor is a name with such a host without one.
-	changed = changed || strings.Contains(host, "-")
-	if marked(host) {
-		host += "-host"
+	changed := n != 2 || h != host || o != owner || last != levels[n-1] || strings.Contains(h, "-")
+	if marked(h) {
+		h += "-host"
 	}
-	name = host + "/" + owner + "/" + last
+	name = h + "/" + o + "/" + last
 	if changed || marked(last) {
 		name = strings.TrimRight(name, "-_") + "-" + digest(remote)
 	}
@@ -128,15 +124,7 @@ func named(remote string) (name, last string) {
 
 // level makes one level of a slug, of at most maxLevel bytes.
 func level(s string) string {
-	out := strings.TrimLeft(strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '_', r == '-':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		}
-		return '-'
-	}, s), "-_")
+	out := strings.TrimLeft(dashed(s, "_"), "-_")
 	if out = out[:min(len(out), maxLevel)]; out != s {
 		out = strings.TrimRight(out, "-_")
 	}
@@ -173,14 +161,18 @@ func oldNamed(url string) string {
 }
 
 // clean makes lower-case letters, digits and dashes of a text.
-func clean(s string) string {
-	return strings.Trim(strings.Map(func(r rune) rune {
+func clean(s string) string { return strings.Trim(dashed(s, ""), "-") }
+
+// dashed puts a dash for all but ASCII letters, which become lower case, digits and
+// what else may stay.
+func dashed(s, also string) string {
+	return strings.Map(func(r rune) rune {
 		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', strings.ContainsRune(also, r):
 			return r
 		case r >= 'A' && r <= 'Z':
 			return r + 'a' - 'A'
 		}
 		return '-'
-	}, s), "-")
+	}, s)
 }

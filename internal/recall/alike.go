@@ -23,7 +23,7 @@ func (x *Index) collapse(hits []Hit, texts Texts) []Found {
 		text, ok := texts(h.Slug)
 		set := x.stems(text)
 		at := slices.IndexFunc(sets, func(o map[string]bool) bool { return common(o, set) >= duplicate })
-		if !ok || at < 0 || h.marked() || all[at].marked() {
+		if !ok || at < 0 || h.Notes() != nil || all[at].Notes() != nil { // what is said of one is said beside it
 			all, sets = append(all, Found{Hit: h}), append(sets, set)
 			continue
 		}

@@ -25,11 +25,9 @@ func relationOf(name string) relation {
 	return relation(max(0, slices.Index([]string{"", "supersedes", "derived_from", "contradicts"}, name)))
 }
 
-const (
-	// maxBeside is how many documents are kept as what stands against one, and how
-	// many are named beside it.
-	maxBeside = 3
-)
+// maxBeside is how many documents are kept as what stands against one, and how many
+// are named beside it.
+const maxBeside = 3
 
 // truth is what follows from what is superseded and contradicted, for one state of
 // the index. All of it is by document; each list has at most maxBeside, the most
@@ -61,7 +59,6 @@ func (x *Index) truth() *truth {
 // claims notes what a document supersedes and contradicts.
 func (x *Index) claims(t *truth, id int32) {
 	doc := &x.docs[id]
-	var g *grounds
 	for _, l := range doc.links {
 		if l.kind != supersedes && l.kind != contradicts {
 			continue
@@ -77,10 +74,7 @@ func (x *Index) claims(t *truth, id int32) {
 			x.note(t.against, id, to)
 		case l.kind == supersedes && old.state != unit.Active:
 			x.note(t.said, to, id)
-			if g == nil {
-				g = x.groundsOf(doc)
-			}
-			if old.state == unit.Superseded && g.outranks(doc, old) {
+			if old.state == unit.Superseded && x.outranks(doc, old) {
 				x.note(t.by, to, id)
 			}
 		}

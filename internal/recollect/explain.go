@@ -79,7 +79,7 @@ func refused(v View, asked recall.Query, h *recall.Hit) string {
 		return "trust: " + h.Trust.String()
 	case !asked.Within.Has(h.Slug):
 		return "project"
-	case !v.Index().Any(one):
+	case v.Index().Count(one) == 0:
 		return "filter"
 	}
 	return ""
