@@ -31,3 +31,24 @@ func TestPromptTellsEachSection(t *testing.T) {
 		}
 	}
 }
+
+// TestTitleIsNoText: of which a prompt was told the title alone, the text comes later.
+func TestTitleIsNoText(t *testing.T) {
+	relay := relaytest.Start(t, relaytest.Options{})
+	r := newHookRig(t, relay.URL)
+	tall := strings.Repeat("o\n", 220) // each line stands behind a mark
+	r.plant(relay.URL, map[string]string{"mem/a": "The kettle of the harbour boils at noon.\n" + tall, "mem/b": "The kettle of the harbour was bought by Greta at the fair.\n" + tall})
+	r.hook("generic", "session-start", fmt.Sprintf(`{"session_id":"a","cwd":%q}`, r.folder))
+	told := func(prompt string) string {
+		return r.hook("generic", "prompt", fmt.Sprintf(`{"session_id":"a","cwd":%q,"prompt":%q}`, r.folder, prompt))
+	}
+	both := told("When does the kettle of the harbour boil, and was the kettle of the harbour bought by Greta?")
+	if strings.Count(both, "| The kettle of the harbour ") != 1 || strings.Count(both, ": The kettle of the harbour ") != 1 {
+		t.Fatalf("%q", both)
+	}
+	for text, prompt := range map[string]string{"boils at noon": "What boils at noon in the harbour, the kettle?", "was bought by Greta": "Who bought it at the fair, was it Greta?"} {
+		if shown := strings.Contains(both, "| The kettle of the harbour "+text); shown == strings.Contains(told(prompt), "| The kettle of the harbour "+text) {
+			t.Errorf("%s: shown before: %v, and now the same", text, shown)
+		}
+	}
+}
