@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"time"
 
@@ -121,35 +122,39 @@ func (a *app) recalled(ctx context.Context, told telling) (string, error) {
 	var ours []agentstate.Shown
 	for range 3 { // another hook of the session may show the same meanwhile
 		var block string
-		var units []hook.Unit
+		var units []agentstate.Shown
 		var as recollect.State
 		err := told.copy.Read(ctx, func(v recollect.View) error {
 			as = v.State()
-			q := recollect.Query{Text: told.question, Budget: told.left, MinTrust: unit.Derived.String(), Holds: true, Scope: told.scope, Shown: func(slug string) bool {
+			q := recollect.Query{Text: told.question, Budget: told.left, MinTrust: unit.Derived.String(), Holds: true, Scope: told.scope, Shown: func(slug string, section int) bool {
 				text, ok := v.Text(slug)
-				return slices.Contains(told.already, slug) || ok && slices.Contains(shown[slug], hashOf(text))
+				return slices.Contains(told.already, slug) || ok && (slices.Contains(shown[slug], hashOf(text)) || slices.Contains(shown[slug], partOf(text, section)))
 			}}
 			found, err := recollect.Tell(v, q, time.Now())
 			if err != nil {
 				return nil // there is no word in it
 			}
 			block, units = found.Block, nil
-			for _, hit := range found.Hits {
-				text, _ := v.Text(hit.Slug)
-				units = append(units, hook.Unit{Slug: hit.Slug, Text: text})
+			for _, hit := range found.Hits { // of which a title stands there was not told
+				switch text, _ := v.Text(hit.Slug); {
+				case hit.Whole:
+					units = append(units, agentstate.Shown{Slug: hit.Slug, Hash: hashOf(text)})
+				case hit.Part >= 0:
+					units = append(units, agentstate.Shown{Slug: hit.Slug, Hash: partOf(text, hit.Part)})
+				}
 			}
 			return nil
 		})
-		if err != nil || len(units) == 0 || ctx.Err() != nil {
+		if err != nil || block == "" || ctx.Err() != nil {
 			return "", cmp.Or(err, ctx.Err())
 		}
 		a.telling.Store(true)
 		// What waits for another process ends in time, and notes nothing.
-		fresh, err := told.state.Recall(ctx, told.session, told.harness, shownOf(units))
+		fresh, err := told.state.Recall(ctx, told.session, told.harness, units)
 		if err != nil {
 			return "", err
 		}
-		old := slices.DeleteFunc(shownOf(units), func(u agentstate.Shown) bool { return slices.Contains(fresh, u) || slices.Contains(ours, u) })
+		old := slices.DeleteFunc(slices.Clone(units), func(u agentstate.Shown) bool { return slices.Contains(fresh, u) || slices.Contains(ours, u) })
 		if len(old) == 0 {
 			return hook.Recalled(block, as.AsOf, as.Stale || as.Unfinished), nil
 		}
@@ -169,6 +174,9 @@ func shownOf(units []hook.Unit) []agentstate.Shown {
 	}
 	return all
 }
+
+// partOf names a section of a text as hashOf names the whole.
+func partOf(text string, section int) string { return fmt.Sprintf("%s %d", hashOf(text), section) }
 
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))

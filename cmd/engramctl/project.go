@@ -21,7 +21,7 @@ func (a *app) projectCommand() *cobra.Command {
 
 What an agent remembers of a project stands at mem/projects/NAME and below. NAME is
 host, owner and name of the git remote "origin" of the folder in which a session works,
-one level each, and 8 hex digits where that is not all (github-com/ana/atlas-1a2b3c4d);
+one level each, and 8 hex digits of a hash (github-com/ana/atlas-1a2b3c4d);
 or, without one, the folder's name with 8 hex digits of its path. Since the maker of a
 folder chooses its remote, the hooks of a folder that is new here show only how many
 texts there are, until a person links it. A write of the agent links it if there was

@@ -97,29 +97,19 @@ func remoteOf(url string) string {
 	return host + "/" + path
 }
 
-// named makes a name of a remote, host, owner and name, and its last level. Where
-// a level is not as the remote has it, or might be taken for such a one, a hash of
-// the remote follows.
+// named makes a name of a remote, host, owner and name, and its last level. A hash of
+// the remote follows: without one, a name of a host without a dot could be taken for
+// what an agent chose to call a project.
 func named(remote string) (name, last string) {
 	host, path, _ := strings.Cut(remote, "/")
 	levels := strings.Split(path, "/")
 	n := len(levels)
-	owner := "x"
-	if n > 1 {
-		owner = strings.Join(levels[:n-1], "-")
+	host, last = level(host), level(levels[n-1])
+	if marked(host) { // as a folder without a remote is
+		host += "-host"
 	}
-	h, o, last := level(host), level(owner), level(levels[n-1])
-	// An old name has a dash, as has a folder without a remote, which ends in a hash:
-	// neither is a host, nor is a name with such a host without one.
-	changed := n != 2 || h != host || o != owner || last != levels[n-1] || strings.Contains(h, "-")
-	if marked(h) {
-		h += "-host"
-	}
-	name = h + "/" + o + "/" + last
-	if changed || marked(last) {
-		name = strings.TrimRight(name, "-_") + "-" + digest(remote)
-	}
-	return name, last
+	name = host + "/" + level(strings.Join(levels[:n-1], "-")) + "/" + last
+	return strings.TrimRight(name, "-_") + "-" + digest(remote), last
 }
 
 // level makes one level of a slug, of at most maxLevel bytes.

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"engramd/internal/quote"
 	"engramd/nips/unit"
 )
 
@@ -58,8 +59,8 @@ func differing(a, b map[string]bool) []string {
 	var words []string
 	for _, pair := range [][2]map[string]bool{{a, b}, {b, a}} {
 		for _, t := range slices.Sorted(maps.Keys(pair[0])) {
-			if !pair[1][t] && len(words) < maxDiffers {
-				words = append(words, t)
+			if shown := quote.Line(t); shown != "" && !pair[1][t] && len(words) < maxDiffers {
+				words = append(words, shown)
 			}
 		}
 	}

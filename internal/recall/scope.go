@@ -121,9 +121,9 @@ func (w *Within) tells(slug, project string) bool {
 		return w.named[at] || len(s.Own) == 0 && !s.Told
 	case !s.Told:
 		return true
-	default: // as our own instructions named slugs: mem/projects/atlas
-		first, _, _ := strings.Cut(name, "/")
-		return len(s.Own) > 0 && s.Last != "" && strings.EqualFold(first, s.Last)
+	default: // as our own instructions named slugs: mem/projects/atlas, but no host/owner/name
+		first, below, _ := strings.Cut(name, "/")
+		return len(s.Own) > 0 && s.Last != "" && strings.EqualFold(first, s.Last) && !strings.Contains(below, "/")
 	}
 }
 

@@ -153,7 +153,11 @@ func (x *Index) settle(a *asked, s *scored, hits []Hit) []Hit {
 			} else {
 				continue
 			}
-			h.Score, h.Fit = max(h.Score, by.Score), max(h.Fit, by.Fit)
+			if h.Trust == unit.External { // it fits as well as its own words do
+				h.Fit = max(h.Fit, Weak)
+			} else {
+				h.Score, h.Fit = max(h.Score, by.Score), max(h.Fit, by.Fit)
+			}
 			place(h)
 		}
 	}

@@ -56,7 +56,8 @@ func (x *Index) truth() *truth {
 	return t
 }
 
-// claims notes what a document supersedes and contradicts.
+// claims notes what a document supersedes and contradicts. What is external claims
+// nothing of the agent's own: its slug would stand beside that.
 func (x *Index) claims(t *truth, id int32) {
 	doc := &x.docs[id]
 	for _, l := range doc.links {
@@ -64,7 +65,7 @@ func (x *Index) claims(t *truth, id int32) {
 			continue
 		}
 		to, ok := x.bySlug[l.target]
-		if !ok || to == id {
+		if !ok || to == id || doc.trust < min(unit.Derived, x.docs[to].trust) {
 			continue
 		}
 		old := &x.docs[to]
