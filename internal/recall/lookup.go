@@ -51,9 +51,9 @@ type lookups struct {
 // among the documents that are open. A word that none of them has is two words
 // written as one, or stands for the terms that are nearest to it.
 func (x *Index) lookUp(w word, l language, q Query, weights Weights) []term {
-	key := w.text
+	key := languages[l].code + " " + w.text
 	if w.whole {
-		key = " " + key
+		key = w.text
 	}
 	found, known := q.looked.terms[key]
 	if !known {
