@@ -5,8 +5,9 @@ import (
 	"strings"
 
 	"engramd/internal/agentstate"
-	"engramd/internal/hook"
+	"engramd/internal/project"
 	"engramd/internal/recollect"
+	"engramd/internal/wake"
 )
 
 // maxProjects is how many of this machine's folders are looked at.
@@ -36,7 +37,13 @@ func (d *doctor) projects(ctx context.Context, memory bool) {
 	count := func(string) int { return -1 } // not known
 	if copy, err := d.openCopy(ctx, c, m, func(string) {}); memory && err == nil {
 		defer func() { _ = copy.Close() }()
-		count = func(name string) int { return unitsOf(ctx, copy.source(), name) }
+		count = func(name string) (n int) {
+			_ = copy.source().Read(ctx, func(v recollect.View) error { // what cannot be read was said
+				n = len(wake.Heads(v, name))
+				return nil
+			})
+			return n
+		}
 	}
 	d.oldNames(ctx, state, append([]agentstate.Folder{{Path: d.folder()}}, all...), count)
 }
@@ -44,7 +51,7 @@ func (d *doctor) projects(ctx context.Context, memory bool) {
 // linked says whether the working folder is linked.
 func (d *doctor) linked(s standing) {
 	const link = "engramctl project link, if this folder is that project"
-	switch at := hook.Prefix + s.Name; {
+	switch at := project.Prefix + s.Name; {
 	case s.linked:
 		d.add("project", fine, "", "%s is %s", s.Folder, at)
 	case s.Doubt != "" && s.Remote == "":
@@ -68,25 +75,12 @@ func (d *doctor) oldNames(ctx context.Context, state *agentstate.State, folders 
 		if len(s.shared) > 0 || s.linked {
 			n, said[s.Old] = count(s.Old), true
 		}
-		switch old := hook.Prefix + s.Old; {
+		switch old := project.Prefix + s.Old; {
 		case len(s.shared) > 0 && n != 0:
 			d.add("project", warned, "engramctl project migrate FOLDER, with the one whose memory it is", "%s is the old name of several projects, in %s; none of them is told what is there", old,
 				strings.Join(append([]string{s.Folder}, s.shared...), ", "))
 		case n > 0:
-			d.add("project", warned, "engramctl project migrate, in "+s.Folder, "%s at %s, the old name of %s%s", counted(n, "text is", "texts are"), old, hook.Prefix, s.Name)
+			d.add("project", warned, "engramctl project migrate, in "+s.Folder, "%s at %s, the old name of %s%s", counted(n, "text is", "texts are"), old, project.Prefix, s.Name)
 		}
 	}
-}
-
-// unitsOf counts what a copy has of a project.
-func unitsOf(ctx context.Context, copy recollect.Source, name string) (n int) {
-	_ = copy.Read(ctx, func(v recollect.View) error { // what cannot be read was said
-		for _, head := range v.Under(hook.Prefix + name) {
-			if hook.Own(head.Slug, name) {
-				n++
-			}
-		}
-		return nil
-	})
-	return n
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"time"
 
@@ -25,17 +26,15 @@ func (a *app) hookPrompt(ctx context.Context, h hook.Harness, in hook.Input) (st
 	if id == "" {
 		return "", nil // what was shown would not be known
 	}
-	c, m, err := a.open(ctx)
-	if err != nil {
-		return "", err
-	}
-	a.later(c.Close)
-	state := a.stateOf(ctx, m, a.noteLine)
-	if state == nil {
-		return "", nil
-	}
-	a.later(func() { _ = state.Close() })
+	return a.inState(ctx, func(c *client.Client, state *agentstate.State) (string, error) {
+		return a.prompted(ctx, c, state, h, in, id)
+	})
+}
+
+// prompted is hookPrompt with what this machine knows of the pair.
+func (a *app) prompted(ctx context.Context, c *client.Client, state *agentstate.State, h hook.Harness, in hook.Input, id string) (string, error) {
 	// The copy is opened while the prompt is counted: each waits for the disk.
+	var err error
 	opened := make(chan *mirror.Mirror, 1)
 	question := hook.Question(in.Prompt)
 	if !h.Injects(hook.Prompt) {
@@ -123,41 +122,44 @@ func (a *app) recalled(ctx context.Context, told telling) (string, error) {
 	var ours []agentstate.Shown
 	for range 3 { // another hook of the session may show the same meanwhile
 		var block string
-		var units []hook.Unit
+		var units []agentstate.Shown
 		var as recollect.State
 		err := told.copy.Read(ctx, func(v recollect.View) error {
 			as = v.State()
-			q := recollect.Query{Text: told.question, Budget: told.left, MinTrust: unit.Derived.String(), Holds: true, Scope: told.scope, Shown: func(slug string) bool {
+			q := recollect.Query{Text: told.question, Budget: told.left, MinTrust: unit.Derived.String(), Holds: true, Scope: told.scope, Shown: func(slug string, section int) bool {
 				text, ok := v.Text(slug)
-				return slices.Contains(told.already, slug) || ok && slices.Contains(shown[slug], hashOf(text))
+				return slices.Contains(told.already, slug) || ok && (slices.Contains(shown[slug], hashOf(text)) || slices.Contains(shown[slug], partOf(text, section)))
 			}}
 			found, err := recollect.Tell(v, q, time.Now())
 			if err != nil {
 				return nil // there is no word in it
 			}
 			block, units = found.Block, nil
-			for _, hit := range found.Hits {
-				text, _ := v.Text(hit.Slug)
-				units = append(units, hook.Unit{Slug: hit.Slug, Text: text})
+			for _, hit := range found.Hits { // of which a title stands there was not told
+				switch text, _ := v.Text(hit.Slug); {
+				case hit.Whole:
+					units = append(units, agentstate.Shown{Slug: hit.Slug, Hash: hashOf(text)})
+				case hit.Part >= 0:
+					units = append(units, agentstate.Shown{Slug: hit.Slug, Hash: partOf(text, hit.Part)})
+				}
 			}
 			return nil
 		})
-		if err != nil || len(units) == 0 || ctx.Err() != nil {
+		if err != nil || block == "" || ctx.Err() != nil {
 			return "", cmp.Or(err, ctx.Err())
 		}
 		a.telling.Store(true)
 		// What waits for another process ends in time, and notes nothing.
-		fresh, err := told.state.Recall(ctx, told.session, told.harness, shownOf(units))
+		fresh, err := told.state.Recall(ctx, told.session, told.harness, units)
 		if err != nil {
 			return "", err
 		}
-		if !slices.ContainsFunc(shownOf(units), func(u agentstate.Shown) bool { return !slices.Contains(fresh, u) && !slices.Contains(ours, u) }) {
+		old := slices.DeleteFunc(slices.Clone(units), func(u agentstate.Shown) bool { return slices.Contains(fresh, u) || slices.Contains(ours, u) })
+		if len(old) == 0 {
 			return hook.Recalled(block, as.AsOf, as.Stale || as.Unfinished), nil
 		}
-		for _, u := range shownOf(units) {
-			if !slices.Contains(fresh, u) && !slices.Contains(ours, u) {
-				shown[u.Slug] = append(shown[u.Slug], u.Hash)
-			}
+		for _, u := range old {
+			shown[u.Slug] = append(shown[u.Slug], u.Hash)
 		}
 		ours = append(ours, fresh...) // noted by us, and not told yet
 	}
@@ -173,40 +175,35 @@ func shownOf(units []hook.Unit) []agentstate.Shown {
 	return all
 }
 
+// partOf names a section of a text as hashOf names the whole.
+func partOf(text string, section int) string { return fmt.Sprintf("%s %d", hashOf(text), section) }
+
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
 
 // hookSubagent tells titles of the project's memory.
-func (a *app) hookSubagent(ctx context.Context, h hook.Harness, in hook.Input) (text string, err error) {
+func (a *app) hookSubagent(ctx context.Context, h hook.Harness, in hook.Input) (string, error) {
 	if !h.Injects(hook.SubagentStart) {
 		return "", nil
 	}
-	c, m, err := a.open(ctx)
-	if err != nil {
-		return "", err
-	}
-	a.later(c.Close)
-	state := a.stateOf(ctx, m, a.noteLine)
-	if state == nil {
-		return "", nil
-	}
-	a.later(func() { _ = state.Close() })
-	where, err := standingOf(ctx, state, in.Folder)
-	if err != nil || !where.linked {
-		return "", err
-	}
-	kept, err := a.lying(ctx)
-	if err != nil || kept == nil {
-		return "", err
-	}
-	a.later(func() { _ = kept.Leave() })
-	err = lyingSource(kept, c).Read(ctx, func(v recollect.View) error {
-		text = hook.Titles(wake.Project(v, where.memory(false)))
-		return nil
+	return a.inState(ctx, func(c *client.Client, state *agentstate.State) (text string, err error) {
+		where, err := standingOf(ctx, state, in.Folder)
+		if err != nil || !where.linked {
+			return "", err
+		}
+		kept, err := a.lying(ctx)
+		if err != nil || kept == nil {
+			return "", err
+		}
+		a.later(func() { _ = kept.Leave() })
+		err = lyingSource(kept, c).Read(ctx, func(v recollect.View) error {
+			text = hook.Titles(wake.Project(v, where.memory(false)))
+			return nil
+		})
+		return text, err
 	})
-	return text, err
 }
 
 // hookStop asks a session once what it wants to remember.
@@ -215,7 +212,7 @@ func (a *app) hookStop(ctx context.Context, _ hook.Harness, in hook.Input) (stri
 	if id == "" || in.Active {
 		return "", nil
 	}
-	return a.inState(ctx, func(state *agentstate.State) (string, error) {
+	return a.inState(ctx, func(_ *client.Client, state *agentstate.State) (string, error) {
 		yes, err := state.Ask(ctx, id, hook.MinPrompts)
 		if !yes || err != nil {
 			return "", err
@@ -230,11 +227,11 @@ func (a *app) hookEnd(ctx context.Context, _ hook.Harness, in hook.Input) (strin
 	if id == "" {
 		return "", nil
 	}
-	return a.inState(ctx, func(state *agentstate.State) (string, error) { return "", state.End(ctx, id) })
+	return a.inState(ctx, func(_ *client.Client, state *agentstate.State) (string, error) { return "", state.End(ctx, id) })
 }
 
 // inState runs do on the pair's state, if there is one.
-func (a *app) inState(ctx context.Context, do func(*agentstate.State) (string, error)) (string, error) {
+func (a *app) inState(ctx context.Context, do func(*client.Client, *agentstate.State) (string, error)) (string, error) {
 	c, m, err := a.open(ctx)
 	if err != nil {
 		return "", err
@@ -245,5 +242,5 @@ func (a *app) inState(ctx context.Context, do func(*agentstate.State) (string, e
 		return "", nil
 	}
 	a.later(func() { _ = state.Close() })
-	return do(state)
+	return do(c, state)
 }

@@ -25,6 +25,7 @@ func twoProjects(t *testing.T) (r *hookRig, at map[string]string) {
 		"mem/projects/barge/keel":                  "The keel of the barge is of oak, bolted in nine places.",
 		"mem/projects/raft/keel":                   "The keel of the raft is of pine, bolted nowhere.",
 		"mem/journal/2026/11/20/0900-0a1b2c3d":     "---\ntype: episodic\nproject: " + bargeProject + "\n---\nAt the last launching a gauge had to be watched afterwards: the crane was repaired, with a new chain.",
+		"mem/journal/2026/11/20/0910-0a1b2c3d":     "---\ntype: episodic\nproject: barge/acme/secret\n---\nThe vault opens with a brass key.", // of a host that is called barge
 		"mem/people/ana":                           "Ana signs off each launching, watches the tide, and wants to be called afterwards.",
 		// Beside others the words of a launching say something.
 		"mem/people/kim": "Kim teaches chess to her cousins.", "mem/places/mill": "The mill grinds rye and wheat.",
@@ -94,6 +95,9 @@ func TestReplayIsOfTheProject(t *testing.T) {
 		got := r.hook("generic", "session-start", fmt.Sprintf(`{"session_id":"r-%s","cwd":%q}`, name, at[name]))
 		if strings.Contains(got, "with a new chain") != want {
 			t.Errorf("in %s:\n%s", name, got)
+		}
+		if strings.Contains(got, "brass key") {
+			t.Errorf("in %s another host's is told:\n%s", name, got)
 		}
 	}
 }

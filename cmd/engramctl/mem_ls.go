@@ -153,11 +153,8 @@ func listingOut(m *client.Memory, l client.Listing, s client.Status, all bool) l
 
 func (a *app) printListing(l client.Listing, all bool) error {
 	entries := l.Memories
-	if all && l.Core != nil {
-		entries = append([]client.Entry{*l.Core}, entries...)
-	}
 	if all {
-		entries = append(entries, l.Tombstones...)
+		entries = append(l.Texts(), l.Tombstones...)
 	}
 	w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
 	for _, e := range entries {

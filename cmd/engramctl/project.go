@@ -10,7 +10,7 @@ import (
 
 	"engramd/internal/agentstate"
 	"engramd/internal/client"
-	"engramd/internal/hook"
+	"engramd/internal/project"
 )
 
 func (a *app) projectCommand() *cobra.Command {
@@ -21,7 +21,7 @@ func (a *app) projectCommand() *cobra.Command {
 
 What an agent remembers of a project stands at mem/projects/NAME and below. NAME is
 host, owner and name of the git remote "origin" of the folder in which a session works,
-one level each, and 8 hex digits where that is not all (github-com/ana/atlas-1a2b3c4d);
+one level each, and 8 hex digits of a hash (github-com/ana/atlas-1a2b3c4d);
 or, without one, the folder's name with 8 hex digits of its path. Since the maker of a
 folder chooses its remote, the hooks of a folder that is new here show only how many
 texts there are, until a person links it. A write of the agent links it if there was
@@ -47,7 +47,7 @@ type linkedOut struct {
 
 func (a *app) projectLinkCommand() *cobra.Command {
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.folderCommand(&cobra.Command{
 		Use:   "link [FOLDER] [--json]",
 		Short: "Have the hooks show a project's memory in a folder",
 		Long: `Have the hooks show the memory of its project in a folder (default: this one), and in
@@ -56,12 +56,7 @@ linked. Who links a folder vouches for what its .git says, also where that belon
 another user or leads elsewhere.`,
 		Example: `  engramctl project link
   engramctl project link ~/src/atlas`,
-		Args: cobra.MaximumNArgs(1),
-	}, func(ctx context.Context, args []string) error {
-		folder, err := a.folderArg(args)
-		if err != nil {
-			return err
-		}
+	}, func(ctx context.Context, folder string, _ bool) error {
 		p, err := vouched(folder)
 		if err != nil {
 			return err
@@ -82,21 +77,16 @@ another user or leads elsewhere.`,
 }
 
 func (a *app) projectUnlinkCommand() *cobra.Command {
-	return a.command(&cobra.Command{
+	return a.folderCommand(&cobra.Command{
 		Use:   "unlink [FOLDER]",
 		Short: "Have the hooks show no project's memory in a folder",
 		Long: `Have the hooks show no project's memory in a folder (default: this one) and the work
 trees of its clone, but how many texts there are. What is remembered stays. A folder
 that is gone is named as project ls prints it. Exit code 1 if the folder was not linked.`,
 		Example: `  engramctl project unlink ~/src/atlas`,
-		Args:    cobra.MaximumNArgs(1),
-	}, func(ctx context.Context, args []string) error {
-		folder, err := a.folderArg(args)
-		if err != nil {
-			return err
-		}
+	}, func(ctx context.Context, folder string, given bool) error {
 		p, err := vouched(folder)
-		if errors.Is(err, fs.ErrNotExist) && len(args) > 0 {
+		if errors.Is(err, fs.ErrNotExist) && given {
 			p.Folder, p.Clone, err = folder, folder, nil
 		}
 		if err != nil {
@@ -127,7 +117,7 @@ func (a *app) projectLsCommand() *cobra.Command {
 			}
 			out := foldersOut{Folders: []linkedOut{}}
 			for _, f := range all {
-				out.Folders = append(out.Folders, linkedOut{f.Path, f.Project, hook.Prefix + f.Project, stamp(f.Since.Unix())})
+				out.Folders = append(out.Folders, linkedOut{f.Path, f.Project, project.Prefix + f.Project, stamp(f.Since.Unix())})
 			}
 			if asJSON {
 				return a.printJSON(out)

@@ -12,7 +12,6 @@ import (
 
 	"engramd/internal/agentstate"
 	"engramd/internal/client"
-	"engramd/internal/hook"
 	"engramd/internal/project"
 	"engramd/internal/remember"
 	"engramd/nips/nipae"
@@ -20,12 +19,12 @@ import (
 
 // migratedOut is `project migrate --json`.
 type migratedOut struct {
-	Folder   string   `json:"folder"`
-	From     string   `json:"from"`
-	To       string   `json:"to"`
-	Moved    []string `json:"moved"`
-	Mended   []string `json:"mended"`
-	Unmended []string `json:"unmended"`
+	Folder   string       `json:"folder"`
+	From     string       `json:"from"`
+	To       string       `json:"to"`
+	Moved    []nipae.Slug `json:"moved"`
+	Mended   []nipae.Slug `json:"mended"`
+	Unmended []nipae.Slug `json:"unmended"`
 }
 
 // migration is what the state keeps of one: the old name, the slugs that memories
@@ -38,7 +37,7 @@ type migration struct {
 
 func (a *app) projectMigrateCommand() *cobra.Command {
 	var asJSON, undo bool
-	c := a.command(&cobra.Command{
+	c := a.folderCommand(&cobra.Command{
 		Use:   "migrate [FOLDER] [--undo] [--json]",
 		Short: "Give a project's memory the name that it has now",
 		Long: `Give the memory of a folder's project (default: this one) the name that it has now:
@@ -53,12 +52,7 @@ so raise --timeout where there are many. Exit code 5, and nothing is written, if
 else is at a new slug. --undo takes back what was migrated on this machine.`,
 		Example: `  engramctl project migrate
   engramctl project migrate ~/src/atlas --undo`,
-		Args: cobra.MaximumNArgs(1),
-	}, func(ctx context.Context, args []string) error {
-		folder, err := a.folderArg(args)
-		if err != nil {
-			return err
-		}
+	}, func(ctx context.Context, folder string, given bool) error {
 		return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
 			state, err := a.openState(ctx, m, a.noteLine)
 			if err != nil {
@@ -71,8 +65,8 @@ else is at a new slug. --undo takes back what was migrated on this machine.`,
 				return usageError{err}
 			case s.Old == "":
 				return usagef("%s has no git remote that is believed, and so no older name", s.Folder)
-			case len(s.shared) > 0 && len(args) == 0 && !undo:
-				return usagef("%s%s may also be the memory of %s: name the folder whose it is", hook.Prefix, s.Old, strings.Join(s.shared, ", "))
+			case len(s.shared) > 0 && !given && !undo:
+				return usagef("%s%s may also be the memory of %s: name the folder whose it is", project.Prefix, s.Old, strings.Join(s.shared, ", "))
 			}
 			out, err := a.migrate(ctx, m, state, s, undo)
 			if err != nil {
@@ -89,7 +83,7 @@ else is at a new slug. --undo takes back what was migrated on this machine.`,
 // migrate renames a project's memory, or takes that back, and keeps in the state what
 // that needs before anything is written.
 func (a *app) migrate(ctx context.Context, m *client.Memory, state *agentstate.State, s standing, undo bool) (out migratedOut, err error) {
-	out = migratedOut{Folder: s.Folder, From: hook.Prefix + s.Old, To: hook.Prefix + s.Name}
+	out = migratedOut{Folder: s.Folder, From: project.Prefix + s.Old, To: project.Prefix + s.Name, Moved: []nipae.Slug{}, Mended: []nipae.Slug{}, Unmended: []nipae.Slug{}}
 	data, err := state.Migrated(ctx, s.Name)
 	if err != nil {
 		return out, err
@@ -121,7 +115,10 @@ func (a *app) migrate(ctx context.Context, m *client.Memory, state *agentstate.S
 	}
 	r.Check = guard(false)
 	done, err := a.writer(ctx, m).Relocate(ctx, r)
-	out.took(done)
+	out.Moved, out.Mended = append(out.Moved, done.Moved...), append(out.Mended, done.Mended...)
+	for _, at := range done.Unmended {
+		out.Unmended = append(out.Unmended, at.Slug)
+	}
 	if errors.Is(err, remember.ErrTaken) {
 		err = &client.ConflictError{Reason: err.Error() + "; nothing was written: rename it or what is to come there (engramctl mem mv)"}
 	}
@@ -133,26 +130,22 @@ func (a *app) migrate(ctx context.Context, m *client.Memory, state *agentstate.S
 
 // forth renames all that is at the old name.
 func (k migration) forth(out migratedOut, keep func(migration) error) remember.Relocation {
-	old, name := strings.TrimPrefix(out.From, hook.Prefix), strings.TrimPrefix(out.To, hook.Prefix)
+	old, name := strings.TrimPrefix(out.From, project.Prefix), strings.TrimPrefix(out.To, project.Prefix)
 	return remember.Relocation{
 		To: func(slug string) (string, bool) {
 			return out.To + strings.TrimPrefix(slug, out.From), project.Own(slug, old)
 		},
 		Named: func(_ nipae.Slug, now string) (string, bool) { return name, now == old },
 		Planned: func(moved, named []nipae.Slug) error {
-			for _, slug := range moved {
-				if !slices.Contains(k.Moved, slug) {
-					k.Moved = append(k.Moved, slug)
-				}
-			}
-			for _, slug := range named {
-				if !slices.Contains(k.Named, slug) {
-					k.Named = append(k.Named, slug)
-				}
-			}
+			k.Moved, k.Named = united(k.Moved, moved), united(k.Named, named)
 			return keep(k)
 		},
 	}
+}
+
+// united are the slugs of two lists, each once.
+func united(a, b []nipae.Slug) []nipae.Slug {
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }
 
 // back renames what a migration has renamed, and nothing that was written since.
@@ -164,21 +157,8 @@ func (k migration) back(out migratedOut) remember.Relocation {
 	return remember.Relocation{
 		To: func(slug string) (string, bool) { old, ok := was[slug]; return old, ok },
 		Named: func(at nipae.Slug, now string) (string, bool) {
-			return k.Old, hook.Prefix+now == out.From && slices.Contains(k.Named, at)
+			return k.Old, project.Prefix+now == out.From && slices.Contains(k.Named, at)
 		},
-	}
-}
-
-func (out *migratedOut) took(done remember.Relocated) {
-	out.Moved, out.Mended, out.Unmended = []string{}, []string{}, []string{}
-	for _, slug := range done.Moved {
-		out.Moved = append(out.Moved, string(slug))
-	}
-	for _, slug := range done.Mended {
-		out.Mended = append(out.Mended, string(slug))
-	}
-	for _, at := range done.Unmended {
-		out.Unmended = append(out.Unmended, string(at.Slug))
 	}
 }
 

@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agentstate"
-	"engramd/internal/hook"
 	"engramd/internal/project"
 )
 
@@ -32,19 +30,14 @@ type projectOut struct {
 
 func (a *app) projectShowCommand() *cobra.Command {
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.folderCommand(&cobra.Command{
 		Use:   "show [FOLDER] [--json]",
 		Short: "Show which project a folder is of, and whether it is linked",
 		Long: `Show which project a folder (default: this one) is of, the slug of its memory, and
 whether hooks show that memory there. Nothing is changed.`,
 		Example: `  engramctl project show
   engramctl project show ~/src/atlas --json | jq -r .slug`,
-		Args: cobra.MaximumNArgs(1),
-	}, func(ctx context.Context, args []string) error {
-		folder, err := a.folderArg(args)
-		if err != nil {
-			return err
-		}
+	}, func(ctx context.Context, folder string, _ bool) error {
 		return a.withState(ctx, func(state *agentstate.State) error {
 			s, err := standingOf(ctx, state, folder)
 			if err != nil {
@@ -57,15 +50,15 @@ whether hooks show that memory there. Nothing is changed.`,
 	return c
 }
 
-// folderArg is the folder that is named, or this one.
-func (a *app) folderArg(args []string) (string, error) {
-	if len(args) > 0 {
-		return a.path(args[0]), nil
-	}
-	if a.Dir != "" {
-		return a.Dir, nil
-	}
-	return os.Getwd()
+// folderCommand is a command on the folder that is given, or this one.
+func (a *app) folderCommand(c *cobra.Command, run func(ctx context.Context, folder string, given bool) error) *cobra.Command {
+	c.Args = cobra.MaximumNArgs(1)
+	return a.command(c, func(ctx context.Context, args []string) error {
+		if len(args) > 0 {
+			return run(ctx, a.path(args[0]), true)
+		}
+		return run(ctx, a.folder(), false)
+	})
 }
 
 // vouched returns the project of a folder that a person names. What the folder says
@@ -84,10 +77,10 @@ func vouched(folder string) (project.Project, error) {
 }
 
 func (a *app) printStanding(ctx context.Context, state *agentstate.State, s standing, asJSON bool) error {
-	out := projectOut{Folder: s.Folder, Project: s.Name, Prefix: hook.Prefix + s.Name, Remote: s.Remote, Linked: s.linked, Reads: s.reads != "",
+	out := projectOut{Folder: s.Folder, Project: s.Name, Prefix: project.Prefix + s.Name, Remote: s.Remote, Linked: s.linked, Reads: s.reads != "",
 		Others: append([]string{}, s.others...), Shared: append([]string{}, s.shared...), Doubt: s.Doubt}
 	if s.Old != "" {
-		out.Old = hook.Prefix + s.Old
+		out.Old = project.Prefix + s.Old
 	}
 	if asJSON {
 		return a.printJSON(out)

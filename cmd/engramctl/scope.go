@@ -36,17 +36,20 @@ func scopeOf(ctx context.Context, state *agentstate.State, where standing, named
 		}
 	}
 	at, left := map[string]int{}, maxRemotes
+	other := func(p recall.Project) *recall.Project { // the one of that name, or this
+		i, known := at[p.Name]
+		if !known {
+			i = len(s.Others)
+			at[p.Name], s.Others = i, append(s.Others, p)
+		}
+		return &s.Others[i]
+	}
 	for _, f := range all {
 		if slices.Contains(s.Own, f.Project) {
 			continue
 		}
-		i, known := at[f.Project]
-		if !known {
-			i = len(s.Others)
-			at[f.Project] = i
-			s.Others = append(s.Others, recall.Project{Name: f.Project})
-		}
-		if s.Others[i].Remote != "" || left == 0 || !named(f.Project) {
+		o := other(recall.Project{Name: f.Project})
+		if o.Remote != "" || left == 0 || !named(f.Project) {
 			continue
 		}
 		left--
@@ -54,12 +57,9 @@ func scopeOf(ctx context.Context, state *agentstate.State, where standing, named
 		if err != nil || p.Name != f.Project && p.Old != f.Project { // by now it may have another
 			continue
 		}
-		s.Others[i].Remote, s.Others[i].Last = p.Remote, p.Last
-		if other := p.Old; other != "" && !slices.Contains(s.Own, other) {
-			if _, known := at[other]; !known {
-				at[other] = len(s.Others)
-				s.Others = append(s.Others, recall.Project{Name: other, Remote: p.Remote, Last: p.Last})
-			}
+		o.Remote, o.Last = p.Remote, p.Last
+		if p.Old != "" && !slices.Contains(s.Own, p.Old) {
+			other(recall.Project{Name: p.Old, Remote: p.Remote, Last: p.Last})
 		}
 	}
 	return s, nil

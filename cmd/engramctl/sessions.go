@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"engramd/internal/agentstate"
-	"engramd/internal/hook"
 	"engramd/internal/mcp"
+	"engramd/internal/project"
 )
 
 // maxSession is how long a session's id is kept as the harness gives it.
@@ -35,7 +35,7 @@ func (a *app) serveSession(ctx context.Context, state *agentstate.State, o *mcp.
 	v := agentstate.Server{Session: sessionName(a.env["CLAUDE_CODE_SESSION_ID"]), Ancestors: idsOf(a.ancestors())}
 	s, err := standingOf(ctx, state, a.folder())
 	if v.Folder = s.Folder; err == nil && (s.linked || s.Remote != "") {
-		o.Project = hook.Prefix + s.Name
+		o.Project = project.Prefix + s.Name
 	}
 	if err := state.Serve(ctx, v); err != nil {
 		o.Log.Warn("which session this is may not be known to hooks", "error", err)
@@ -57,7 +57,7 @@ func (a *app) serveSession(ctx context.Context, state *agentstate.State, o *mcp.
 			return
 		}
 		links := ""
-		if one.Folder != "" && slices.ContainsFunc(slugs, func(slug string) bool { return hook.Own(slug, one.Project) }) {
+		if one.Folder != "" && slices.ContainsFunc(slugs, func(slug string) bool { return project.Own(slug, one.Project) }) {
 			links = writeLinks(ctx, state, o, one.Folder, slugs)
 		}
 		if err := state.Wrote(ctx, one.ID, func(string) string { return links }); err != nil {

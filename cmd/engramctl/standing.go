@@ -12,6 +12,7 @@ import (
 	"engramd/internal/mcp"
 	"engramd/internal/project"
 	"engramd/internal/recollect"
+	"engramd/internal/wake"
 )
 
 // standing is a folder's project, and what this machine knows of it.
@@ -103,15 +104,8 @@ func (s standing) session(one agentstate.Session) agentstate.Session {
 func (s standing) unwritten(ctx context.Context, copy recollect.Source, slugs []string) (yes bool) {
 	err := copy.Read(ctx, func(v recollect.View) error {
 		as := v.State()
-		yes = !as.Stale && !as.Unfinished
-		for _, name := range []string{s.Name, s.Old} {
-			if name == "" {
-				continue
-			}
-			for _, head := range v.Under(hook.Prefix + name) {
-				yes = yes && (!hook.Own(head.Slug, s.Name, s.Old) || slices.Contains(slugs, head.Slug))
-			}
-		}
+		yes = !as.Stale && !as.Unfinished &&
+			!slices.ContainsFunc(wake.Heads(v, s.Name, s.Old), func(h recollect.Head) bool { return !slices.Contains(slugs, h.Slug) })
 		return nil
 	})
 	return yes && err == nil
@@ -122,7 +116,7 @@ func (s standing) unwritten(ctx context.Context, copy recollect.Source, slugs []
 // none.
 func writeLinks(ctx context.Context, state *agentstate.State, o *mcp.Options, folder string, slugs []string) string {
 	s, err := standingOf(ctx, state, folder)
-	if err != nil || s.linked || len(s.others)+len(s.shared) > 0 || !slices.ContainsFunc(slugs, func(slug string) bool { return hook.Own(slug, s.Name) }) {
+	if err != nil || s.linked || len(s.others)+len(s.shared) > 0 || !slices.ContainsFunc(slugs, func(slug string) bool { return project.Own(slug, s.Name) }) {
 		return ""
 	}
 	if o.Settle != nil {

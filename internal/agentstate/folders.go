@@ -1,6 +1,7 @@
 package agentstate
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -17,10 +18,7 @@ type Folder struct {
 // Link notes that a folder is of a project, which had another name before; "" for
 // none.
 func (s *State) Link(ctx context.Context, folder, project, old string) error {
-	if err := fits(project); err != nil {
-		return err
-	}
-	if err := fitting(folder, old); err != nil {
+	if err := cmp.Or(fits(project), fitting(folder, old)); err != nil {
 		return err
 	}
 	if folder == "" {
@@ -44,18 +42,13 @@ func (s *State) link(tx *sealedfile.Tx, folder, project string) error {
 	return tx.Exec("DELETE FROM folders WHERE (folder, project) IN (SELECT folder, project FROM folders ORDER BY since DESC, folder, project LIMIT -1 OFFSET ?)", MaxFolders)
 }
 
-// Unlink forgets that any of some folders is of any project, and reports whether one
-// was.
-func (s *State) Unlink(ctx context.Context, folders ...string) (was bool, err error) {
+// Unlink forgets that a folder or the clone that it belongs to is of any project, and
+// reports whether one was.
+func (s *State) Unlink(ctx context.Context, folder, clone string) (was bool, err error) {
 	err = s.write(ctx, func(tx *sealedfile.Tx) error {
-		was = false
-		for _, folder := range folders {
-			if err := tx.Exec("DELETE FROM folders WHERE folder = ?", folder); err != nil {
-				return err
-			}
-			was = was || tx.Changed() > 0
-		}
-		return nil
+		err := tx.Exec("DELETE FROM folders WHERE folder IN (?, ?)", folder, clone)
+		was = tx.Changed() > 0
+		return err
 	})
 	return was, err
 }

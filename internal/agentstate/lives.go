@@ -1,6 +1,7 @@
 package agentstate
 
 import (
+	"cmp"
 	"context"
 
 	"engramd/internal/sealedfile"
@@ -11,10 +12,7 @@ import (
 // one takes the place of those that it had; otherwise it does so only if cleared
 // says that it follows the last one of its folder.
 func (s *State) Begin(ctx context.Context, one Session, alone, cleared bool) error {
-	if err := fits(one.ID, one.Harness); err != nil {
-		return err
-	}
-	if err := fitting(one.Folder, one.Process, one.Project, one.Old); err != nil {
+	if err := cmp.Or(fits(one.ID, one.Harness), fitting(one.Folder, one.Process, one.Project, one.Old)); err != nil {
 		return err
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
@@ -51,10 +49,7 @@ func (s *State) End(ctx context.Context, id string) error {
 // project are noted where no Begin has: it had no time, or the harness told nobody
 // of the start.
 func (s *State) Prompted(ctx context.Context, one Session) error {
-	if err := fits(one.ID, one.Harness); err != nil {
-		return err
-	}
-	if err := fitting(one.Folder, one.Project, one.Old); err != nil {
+	if err := cmp.Or(fits(one.ID, one.Harness), fitting(one.Folder, one.Project, one.Old)); err != nil {
 		return err
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error {

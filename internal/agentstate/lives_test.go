@@ -180,7 +180,7 @@ func TestFolders(t *testing.T) {
 		t.Errorf("folders %v", all)
 	}
 	for _, want := range []bool{true, false} {
-		if was, err := s.Unlink(t.Context(), "/v"); was != want || err != nil {
+		if was, err := s.Unlink(t.Context(), "/v", "/v"); was != want || err != nil {
 			t.Errorf("unlinked: %v, %v", was, err)
 		}
 	}

@@ -113,6 +113,14 @@ type Listing struct {
 	Unreadable int     // addresses at which nothing can be read; their slugs are unknown
 }
 
+// Texts returns all that have a text, the core first.
+func (l Listing) Texts() []Entry {
+	if l.Core == nil {
+		return l.Memories
+	}
+	return append([]Entry{*l.Core}, l.Memories...)
+}
+
 // ListAll returns the head of every address. Errors are as of List; it is empty
 // without an error only if every relay answered and has nothing at all.
 func (m *Memory) ListAll(ctx context.Context) (Listing, Status, error) {

@@ -3,6 +3,7 @@ package mcp
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"engramd/internal/client"
@@ -112,16 +113,7 @@ func title(text string) string { return recollect.Title(unit.Parse(text)) }
 // heads returns the records of a listing that have a text, core first, without
 // those that are a program's own matter.
 func heads(l client.Listing) []client.Entry {
-	var entries []client.Entry
-	if l.Core != nil {
-		entries = append(entries, *l.Core)
-	}
-	for _, e := range l.Memories {
-		if !remember.Reserved(e.Slug) {
-			entries = append(entries, e)
-		}
-	}
-	return entries
+	return slices.DeleteFunc(slices.Clone(l.Texts()), func(e client.Entry) bool { return remember.Reserved(e.Slug) })
 }
 
 // stamp returns a time in the form that results show, which may also name a

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -56,8 +58,17 @@ func bounded[Out any](ctx context.Context, s *Server, do func(context.Context) (
 	defer cancel()
 	stop := context.AfterFunc(s.life, cancel)
 	defer stop()
+	defer func() { // what a panic says may be a memory's
+		if r := recover(); r != nil {
+			s.o.Log.Error("a call broke", "type", fmt.Sprintf("%T", r), "stack", string(debug.Stack()))
+			err = errBroke
+		}
+	}()
 	return do(ctx)
 }
+
+// errBroke is what a call answers that panicked: the server serves on.
+var errBroke = errors.New("a fault of the program")
 
 // reading runs a call that asks the relays.
 func reading[Out any](ctx context.Context, s *Server, do func(context.Context) (Out, error)) (out Out, err error) {

@@ -32,8 +32,7 @@ type seen struct {
 }
 
 func newExternals() *externals {
-	index := recall.New()
-	return &externals{index: index}
+	return &externals{index: recall.New()}
 }
 
 // note keeps a memory in mind if it is external, and forgets it if it no longer

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/client"
@@ -34,6 +37,29 @@ func failing(err error, status client.Status) *fake {
 		return client.Entry{}, status, err
 	}
 	return m
+}
+
+// TestPanic: a call that panics fails, says nothing of what was in it, and the server
+// serves on.
+func TestPanic(t *testing.T) {
+	var log safeBuffer
+	m := newFake()
+	m.get = func(context.Context, nipae.Slug) (client.Entry, client.Status, error) { panic("walnut") }
+	p := connect(t, New(Options{Memory: m, Log: slog.New(slog.NewTextHandler(&log, nil))}))
+	for range 2 {
+		if f, _ := p.refused("memory_read", args{"slug": "x"}); f.Code != CodeInternal || strings.Contains(f.Message, "walnut") {
+			t.Errorf("%+v", f)
+		}
+	}
+	if _, err := p.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "engram://mem/x"}); err == nil {
+		t.Error("a resource broke, and was read")
+	}
+	if err := p.Ping(t.Context(), nil); err != nil {
+		t.Errorf("the server is gone: %v", err)
+	}
+	if got := log.String(); strings.Contains(got, "walnut") || !strings.Contains(got, "TestPanic") || !strings.Contains(got, "outcome=internal") {
+		t.Errorf("the log:\n%s", got)
+	}
 }
 
 // everyCall returns a valid call of every tool.

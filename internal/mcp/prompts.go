@@ -56,9 +56,9 @@ func (s *Server) beginning(ctx context.Context) (string, error) {
 		o = s.o.Wake(ctx)
 	}
 	at := s.place(ctx)
-	o.Now, o.Project, o.Linked, o.Last = s.o.Clock(), at.Project, at.Linked, s.scope(ctx, false).Last
+	o.Now, o.Project, o.Old, o.Linked, o.Last = s.o.Clock(), at.Project, at.Old, at.Linked, s.scope(ctx, false).Last
 	var start wake.Start
-	known := hook.Memory{Project: at.Project, Linked: at.Linked}
+	known := hook.Memory{Project: at.Project, Old: at.Old, Linked: at.Linked}
 	_, _, err = s.view(ctx, func(v recollect.View) (int, error) {
 		start = wake.Of(ctx, v, o)
 		if known.Project != "" {

@@ -38,20 +38,17 @@ func NewReader(k Known, says map[string]float64, core string) Reader {
 }
 
 // Unit makes a unit of a text; false if it is not active.
-func (r Reader) Unit(t Text) (Unit, bool) {
-	d := unit.Parse(t.Text)
-	f := d.Fields()
-	return r.unit(t, d, f), f.State == unit.Active
-}
+func (r Reader) Unit(t Text) (Unit, bool) { return r.unit(t, unit.Active) }
 
 // Superseded makes one of a text that is superseded; false if it is not.
-func (r Reader) Superseded(t Text) (Unit, bool) {
+func (r Reader) Superseded(t Text) (Unit, bool) { return r.unit(t, unit.Superseded) }
+
+func (r Reader) unit(t Text, state unit.State) (Unit, bool) {
 	d := unit.Parse(t.Text)
 	f := d.Fields()
-	return r.unit(t, d, f), f.State == unit.Superseded
-}
-
-func (r Reader) unit(t Text, d unit.Doc, f unit.Fields) Unit {
+	if f.State != state {
+		return Unit{}, false
+	}
 	u := Unit{Slug: t.Slug, Tokens: Tokens(len(t.Text)), Created: f.Created.Time, Uses: r.known.Uses[t.Slug], Information: r.says[t.Slug],
 		Feedback: r.known.Feedback[t.Slug], Held: r.held(t.Slug, f, d.Trust())}
 	if u.Created.IsZero() {
@@ -60,7 +57,7 @@ func (r Reader) unit(t Text, d unit.Doc, f unit.Fields) Unit {
 	if f.HasSalience {
 		u.Salience = f.Salience
 	}
-	return u
+	return u, true
 }
 
 // held says why a unit is never archived, "" if it may be.

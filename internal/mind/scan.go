@@ -146,12 +146,9 @@ func (m *memory) stale(o PrepareOptions) []*seen {
 
 // outdated returns the core, and other units that rest on what is superseded.
 func (m *memory) outdated(o PrepareOptions) []*seen {
-	all := m.view.Index().Outdated()
-	found := m.some(o, func(s *seen) bool {
-		_, ok := slices.BinarySearch(all, s.slug)
-		return ok && !s.waits()
-	})
-	if _, ok := slices.BinarySearch(all, core); ok && m.own != nil {
+	outdated := m.view.Index().Outdated
+	found := m.some(o, func(s *seen) bool { return outdated(s.slug) && !s.waits() })
+	if m.own != nil && outdated(core) {
 		found = append([]*seen{m.own}, found...)
 	}
 	return found

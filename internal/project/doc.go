@@ -22,7 +22,8 @@ type Project struct {
 	// further work tree, else Folder.
 	Clone string
 	// Name is the path of the memory below Prefix: three levels of a remote, one of a
-	// folder without. Two remotes never have one name, and no name lies below another.
+	// folder without. 32 bits of a hash tell two remotes apart, which is against chance,
+	// and no proof: a name is a claim. No name lies below another.
 	Name string
 	// Remote is host and path of the remote, as they are but for the case where that
 	// says nothing; "" without one.

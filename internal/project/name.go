@@ -97,46 +97,24 @@ func remoteOf(url string) string {
 	return host + "/" + path
 }
 
-// named makes a name of a remote, host, owner and name, and its last level. Where
-// a level is not as the remote has it, or might be taken for such a one, a hash of
-// the remote follows.
+// named makes a name of a remote, host, owner and name, and its last level. A hash of
+// the remote follows: without one, a name of a host without a dot could be taken for
+// what an agent chose to call a project.
 func named(remote string) (name, last string) {
 	host, path, _ := strings.Cut(remote, "/")
 	levels := strings.Split(path, "/")
 	n := len(levels)
-	owner, changed := "x", n != 2
-	if n > 1 {
-		owner = strings.Join(levels[:n-1], "-")
-	}
-	for _, l := range []struct{ from, to *string }{{&host, &host}, {&owner, &owner}, {&levels[n-1], &last}} {
-		now := level(*l.from)
-		changed = changed || now != *l.from
-		*l.to = now
-	}
-	// An old name has a dash, as has a folder without a remote, which ends in a hash:
-	// neither is a host, nor is a name with such a host without one.
-	changed = changed || strings.Contains(host, "-")
-	if marked(host) {
+	host, last = level(host), level(levels[n-1])
+	if marked(host) { // as a folder without a remote is
 		host += "-host"
 	}
-	name = host + "/" + owner + "/" + last
-	if changed || marked(last) {
-		name = strings.TrimRight(name, "-_") + "-" + digest(remote)
-	}
-	return name, last
+	name = host + "/" + level(strings.Join(levels[:n-1], "-")) + "/" + last
+	return strings.TrimRight(name, "-_") + "-" + digest(remote), last
 }
 
 // level makes one level of a slug, of at most maxLevel bytes.
 func level(s string) string {
-	out := strings.TrimLeft(strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '_', r == '-':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		}
-		return '-'
-	}, s), "-_")
+	out := strings.TrimLeft(dashed(s, "_"), "-_")
 	if out = out[:min(len(out), maxLevel)]; out != s {
 		out = strings.TrimRight(out, "-_")
 	}
@@ -173,14 +151,18 @@ func oldNamed(url string) string {
 }
 
 // clean makes lower-case letters, digits and dashes of a text.
-func clean(s string) string {
-	return strings.Trim(strings.Map(func(r rune) rune {
+func clean(s string) string { return strings.Trim(dashed(s, ""), "-") }
+
+// dashed puts a dash for all but ASCII letters, which become lower case, digits and
+// what else may stay.
+func dashed(s, also string) string {
+	return strings.Map(func(r rune) rune {
 		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', strings.ContainsRune(also, r):
 			return r
 		case r >= 'A' && r <= 'Z':
 			return r + 'a' - 'A'
 		}
 		return '-'
-	}, s), "-")
+	}, s)
 }

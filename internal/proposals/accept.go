@@ -294,8 +294,8 @@ func (b *Box) answer(ctx context.Context, item Item, a Answer) (client.Status, e
 }
 
 // AcceptOwners accepts what the owner proposes, the oldest first, at most so many.
-// What cannot be accepted stays open, however much that is, and the rest is accepted
-// all the same: errs says why, by event id. The error is that of List.
+// What cannot be accepted stays open, however much that is, and what Corrects, and the
+// rest is accepted all the same: errs says why, by event id. The error is that of List.
 func (b *Box) AcceptOwners(ctx context.Context, most int, o AcceptOptions) (all []Accepted, errs map[string]error, err error) {
 	in, _, err := b.List(ctx)
 	if err != nil {
@@ -306,7 +306,14 @@ func (b *Box) AcceptOwners(ctx context.Context, most int, o AcceptOptions) (all 
 		if !in.Items[i].FromOwner {
 			continue
 		}
-		done, err := b.AcceptItem(ctx, in.Items[i], o)
+		asks, err := b.Corrects(ctx, in.Items[i])
+		if asks {
+			err = ErrCorrects
+		}
+		var done Accepted
+		if err == nil {
+			done, err = b.AcceptItem(ctx, in.Items[i], o)
+		}
 		if err != nil {
 			if errs[in.Items[i].EventID] = err; ctx.Err() != nil {
 				break

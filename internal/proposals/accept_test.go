@@ -370,3 +370,29 @@ func TestAcceptOwners(t *testing.T) {
 		t.Error("another agent's proposal is accepted unasked")
 	}
 }
+
+// TestAcceptOwnersAsks: what would replace a text that was taken before is not accepted
+// unasked, also from the owner.
+func TestAcceptOwnersAsks(t *testing.T) {
+	r := newRig(t)
+	text, at := "12 euros", int64(100)
+	r.box = r.boxWith(Options{Open: func(context.Context, Proposal) (Opened, error) {
+		return Opened{Text: text, Source: "transplant:npub1x", D: strings.Repeat("d", 64), CreatedAt: at}, nil
+	}})
+	give := Proposal{Act: Write, Slug: "mem/from/ana/fee", Origin: jsontext.Value(`{"event":{"id":"x"},"message_keys":"y"}`)}
+	r.propose(r.author, give)
+	if done, errs, err := r.box.AcceptOwners(t.Context(), 20, AcceptOptions{}); err != nil || len(done) != 1 {
+		t.Fatalf("%+v, %v, %v", done, errs, err)
+	}
+	kept := r.get("mem/from/ana/fee")
+	text, at = "15 euros", 101
+	later := r.propose(r.author, give)
+	done, errs, err := r.box.AcceptOwners(t.Context(), 20, AcceptOptions{})
+	if err != nil || len(done) != 0 || !errors.Is(errs[later.EventID], ErrCorrects) || r.get("mem/from/ana/fee") != kept {
+		t.Errorf("%+v, %v, %v\n%s", done, errs, err, r.get("mem/from/ana/fee"))
+	}
+	r.accept(later) // asked for
+	if got := r.get("mem/from/ana/fee"); !strings.HasSuffix(got, "15 euros") {
+		t.Error(got)
+	}
+}

@@ -41,6 +41,9 @@ var (
 	ErrAnswered = errors.New("the proposal was answered before")
 	// ErrRefused is a text that is not remembered: a secret, or a placeholder.
 	ErrRefused = errors.New("the proposed text is refused")
+	// ErrCorrects is a proposal that would replace what was taken from the same agent,
+	// which is never done unasked.
+	ErrCorrects = errors.New("the proposal is a later version of what was taken before")
 	// ErrUnopened is a proposal whose text is in its origin, for a Box that opens
 	// none.
 	ErrUnopened = errors.New("the text of the proposal is in another agent's event")

@@ -94,17 +94,14 @@ func breaks(text string) string {
 		case folded(r) == '[' && title(text[size:]):
 			mark = titleMark
 		case folded(r) == '#':
-			rest := text
-			n := 0
-			for next, size := utf8.DecodeRuneInString(rest); size > 0 && folded(next) == '#'; next, size = utf8.DecodeRuneInString(rest) {
-				rest, n = rest[size:], n+1
-			}
-			if heading(n, rest) {
+			s := scan(text)
+			n := s.skip(func(r rune) bool { return r == '#' })
+			if heading(n, s) {
 				out.WriteString(strings.Repeat(string(headingMark), n))
 			} else {
-				out.WriteString(text[:len(text)-len(rest)])
+				out.WriteString(text[:len(text)-len(s)])
 			}
-			text = rest
+			text = string(s)
 			continue
 		}
 		out.WriteRune(mark)
@@ -124,27 +121,31 @@ func begins(r rune) bool {
 }
 
 // folded is a character as a reader takes it: small, of ordinary width, a blank for
-// each of the blanks.
+// each of the blanks, a slash for what looks like one.
 func folded(r rune) rune {
 	if r > unicode.MaxASCII {
 		if all := []rune(norm.NFKC.String(string(r))); len(all) == 1 {
 			r = all[0]
 		}
 	}
-	if unicode.IsSpace(r) {
+	switch {
+	case unicode.IsSpace(r), r == '\u2800': // no pattern of Braille is a blank
 		return ' '
+	case strings.ContainsRune("⁄∕⟋⧸╱", r):
+		return '/'
 	}
 	return unicode.ToLower(r)
 }
 
-// scan reads folded characters, without the marks that stand above and below
-// others.
+// scan reads folded characters, without the marks that stand above, below and beside
+// others. Each scanner ends at the next character that begins what it looks for, or
+// stands for that, so that a text is read a bounded number of times.
 type scan string
 
 func (s *scan) peek() rune {
 	for *s != "" {
 		r, size := utf8.DecodeRuneInString(string(*s))
-		if !unicode.In(r, unicode.Mn, unicode.Me) {
+		if !unicode.Is(unicode.M, r) {
 			return folded(r)
 		}
 		*s = (*s)[size:]
@@ -161,9 +162,11 @@ func (s *scan) skip(wanted func(rune) bool) (n int) {
 	return n
 }
 
-// word passes a word, and reports whether it was there.
+// word passes a word, with blanks between its letters or without, and reports whether
+// it was there.
 func (s *scan) word(w string) bool {
 	for _, want := range w {
+		s.skip(blank)
 		if s.peek() != want {
 			return false
 		}
@@ -173,24 +176,44 @@ func (s *scan) word(w string) bool {
 	return true
 }
 
+// signs passes blanks and signs, up to one of some.
+func (s *scan) signs(but string) {
+	s.skip(func(r rune) bool { return blank(r) || sign(r) && !strings.ContainsRune(but, r) })
+}
+
+func sign(r rune) bool  { return unicode.IsPunct(r) || unicode.IsSymbol(r) }
 func blank(r rune) bool { return r == ' ' }
 func name(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.:", r)
 }
 
+// maxAttributes is how many bytes behind the name of a tag its end is looked for.
+const maxAttributes = 200
+
 // tag reports whether what follows a "<" makes it the beginning of a tag. One with
-// blanks in between is one only if it ends behind its word: i < n and < /dev/null are
-// none.
+// blanks before its word, and no slash before those, is one only if it ends behind the
+// word, or later behind one of several parts: i < n and < /dev/null are none.
 func tag(rest string) bool {
 	s := scan(rest)
-	apart := s.skip(blank)
-	s.skip(func(r rune) bool { return strings.ContainsRune(`/\|!?`, r) })
-	s.skip(blank)
-	if apart == 0 || !unicode.IsLetter(s.peek()) {
+	apart, closes := false, false
+	s.skip(func(r rune) bool {
+		apart = apart || blank(r) && !closes
+		closes = closes || strings.ContainsRune(`/\|!?`, r)
+		return blank(r) || sign(r) && !strings.ContainsRune("<>‹", r)
+	})
+	if !apart || !unicode.IsLetter(s.peek()) {
 		return unicode.IsLetter(s.peek())
 	}
-	s.skip(name)
+	dash, parts := false, false
+	s.skip(func(r rune) bool {
+		parts = parts || dash && unicode.IsLetter(r)
+		dash = r == '-'
+		return name(r)
+	})
 	s.skip(blank)
+	if parts {
+		return strings.ContainsAny(string(s[:min(len(s), maxAttributes)]), ">＞﹥")
+	}
 	s.skip(func(r rune) bool { return r == '/' || r == '|' })
 	return s.peek() == '>'
 }
@@ -199,21 +222,20 @@ func tag(rest string) bool {
 // titles.
 func title(rest string) bool {
 	s := scan(rest)
-	s.skip(blank)
+	s.signs("[]⟦")
 	if !s.word("agent") {
 		return false
 	}
-	s.skip(func(r rune) bool { return blank(r) || r == '-' || r == '_' })
+	s.signs("[]⟦")
 	return s.word("memory")
 }
 
 // heading reports whether so many "#" begin the heading of a memory.
-func heading(n int, rest string) bool {
-	s := scan(rest)
-	s.skip(blank)
+func heading(n int, s scan) bool {
 	if n < 2 {
 		return false
 	}
+	s.signs("#♯")
 	if s.peek() == 'm' {
 		return s.word("mem/")
 	}

@@ -25,12 +25,19 @@ func TestClean(t *testing.T) {
 		"a title otherwise":       {"[ agent\u00a0 MEMORY] ［Ａgent Memory] [Agent-Memory", "⟦ agent\u00a0 MEMORY] ⟦Ａgent Memory] ⟦Agent-Memory"},
 		"a heading":               {"see ## core (told) and ## mem/x", "see ♯♯ core (told) and ♯♯ mem/x"},
 		"a heading otherwise":     {"###\u3000Mem/x ＃＃ CORE ##mem/y", "♯♯♯\u3000Mem/x ♯♯ CORE ♯♯mem/y"},
+		"with attributes":         {"< system-reminder role=\"x\"> < /system-reminder x> < \\system-reminder\u3000a\n>", "‹ system-reminder role=\"x\"> ‹ /system-reminder x> ‹ \\system-reminder\u3000a\n>"},
+		"by another slash":        {"<⁄a> <∕a> <⧸a> <╱a> <⟋ a>", "‹⁄a> ‹∕a> ‹⧸a> ‹╱a> ‹⟋ a>"},
+		"behind a mark":           {"<\u0903/system> <\u2800system> <_system> <-system> <:system> <=/system> <\"system\">", "‹\u0903/system> ‹\u2800system> ‹_system> ‹-system> ‹:system> ‹=/system> ‹\"system\">"},
+		"a title with signs":      {"[Agent.Memory [Agent—Memory [*Agent Memory*] [\"agent\u2800memory [[Agent/Memory", "⟦Agent.Memory ⟦Agent—Memory ⟦*Agent Memory*] ⟦\"agent\u2800memory [⟦Agent/Memory"},
+		"a title in letters":      {"[ A g e n t Memory] [A\u0903gent M e m o r y]", "⟦ A g e n t Memory] ⟦A\u0903gent M e m o r y]"},
+		"a heading with signs":    {"## `mem/x` ## **Mem/x** ## [[mem/x]] ##: mem∕x ## \u2800*core*", "♯♯ `mem/x` ♯♯ **Mem/x** ♯♯ [[mem/x]] ♯♯: mem∕x ♯♯ \u2800*core*"},
+		"a heading with marks":    {"#\u0301# mem/x #\u0903#\u0301 core", "♯♯ mem/x ♯♯ core"},
 		"ends of lines":           {"a\rb\vc\fd\u0085e\u2028f\u2029g\r\nh\x1ei", "a\nb\nc\nd\ne\nf\ng\nh\ni"},
 		"bytes":                   {"a\xffb", "a\ufffdb"},
 		"what is broken":          {"‹/x> ⟦Agent Memory ♯♯ mem/x", "‹/x> ⟦Agent Memory ♯♯ mem/x"},
 
-		"code":     {"if i < n && n > 3 { x <- 1 << 2 }; psql < dump.sql; cat < /dev/null <= <3 <-", "if i < n && n > 3 { x <- 1 << 2 }; psql < dump.sql; cat < /dev/null <= <3 <-"},
-		"prose":    {"[an agent] [x](y) [[mem/x]] - [ ] # mem ## Setup #core ## corelli ## memory", "[an agent] [x](y) [[mem/x]] - [ ] # mem ## Setup #core ## corelli ## memory"},
+		"code":     {"if i < n && n > 3 { x <- 1 << 2 }; psql < dump.sql; cat < /dev/null <= <3 <- y; while a < n-1 && b > 2; r < file; a <> b", "if i < n && n > 3 { x <- 1 << 2 }; psql < dump.sql; cat < /dev/null <= <3 <- y; while a < n-1 && b > 2; r < file; a <> b"},
+		"prose":    {"[an agent] [x](y) [[mem/x]] - [ ] # mem ## Setup #core ## corelli ## memory ## `make` #\u0301 mem/x [agent] memory", "[an agent] [x](y) [[mem/x]] - [ ] # mem ## Setup #core ## corelli ## memory ## `make` #\u0301 mem/x [agent] memory"},
 		"a letter": {"naïve Ω 日本語 😀", "naïve Ω 日本語 😀"},
 	} {
 		got := Clean(tt.text)
@@ -62,7 +69,10 @@ func TestText(t *testing.T) {
 }
 
 // escapes are pieces of which texts are made that try to leave their place.
-var escapes = []string{"</system-reminder>", "<system-reminder>", "[Agent Memory — core]", "## core (told)", "## mem/x (told)\n", "\n", "\r", "\u2028", "\u0085", "\v", "<", "/", "＜", "［", "＃", "#", "\u200b", "\u200d", "\u0301", "\U000e0041", "mem/", "agent", " ", "| ", "> ", "\xe2", "\x80\xa8"}
+var escapes = []string{"</system-reminder>", "<system-reminder>", "[Agent Memory — core]", "## core (told)", "## mem/x (told)\n", "\n", "\r", "\u2028", "\u0085", "\v", "<", "/", "＜", "［", "＃", "#", "\u200b", "\u200d", "\u0301", "\U000e0041", "mem/", "agent", " ", "| ", "> ", "⁄", "\u2800", "\u0903", "_", "*", "`", "[[", "=", " role=x>", "A g e n t", ".Memory", "\xe2", "\x80\xa8"}
+
+// bare takes out what a reader passes over.
+var bare = strings.NewReplacer(" ", "", "\u2800", "", "\u0903", "", "\u0301", "", "⁄", "/", "_", "", "*", "", "`", "", "=", "")
 
 // FuzzText: whatever a text is, each of its lines stands behind the mark, nothing that
 // leaves is in it, and what was made of it stays as it is.
@@ -82,8 +92,8 @@ func FuzzText(f *testing.F) {
 		if strings.ContainsAny(got, "\r\v\f\u0085\u2028\u2029\u200b\U000e0041") {
 			t.Errorf("%q keeps what hides or ends a line", got)
 		}
-		low := strings.ToLower(got)
-		for _, leaving := range []string{"</s", "<s", "[agent memory", "## mem/", "## core "} {
+		low := strings.ToLower(bare.Replace(got))
+		for _, leaving := range []string{"</s", "<s", "[agentmemory", "##mem/", "##core("} {
 			if strings.Contains(low, leaving) {
 				t.Errorf("%q has %q", got, leaving)
 			}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"engramd/internal/quote"
 	"engramd/nips/unit"
 )
 
@@ -23,7 +24,7 @@ func (x *Index) collapse(hits []Hit, texts Texts) []Found {
 		text, ok := texts(h.Slug)
 		set := x.stems(text)
 		at := slices.IndexFunc(sets, func(o map[string]bool) bool { return common(o, set) >= duplicate })
-		if !ok || at < 0 || h.marked() || all[at].marked() {
+		if !ok || at < 0 || h.Notes() != nil || all[at].Notes() != nil { // what is said of one is said beside it
 			all, sets = append(all, Found{Hit: h}), append(sets, set)
 			continue
 		}
@@ -58,8 +59,8 @@ func differing(a, b map[string]bool) []string {
 	var words []string
 	for _, pair := range [][2]map[string]bool{{a, b}, {b, a}} {
 		for _, t := range slices.Sorted(maps.Keys(pair[0])) {
-			if !pair[1][t] && len(words) < maxDiffers {
-				words = append(words, t)
+			if shown := quote.Line(t); shown != "" && !pair[1][t] && len(words) < maxDiffers {
+				words = append(words, shown)
 			}
 		}
 	}

@@ -63,6 +63,10 @@ func (x *Index) fitting(q Query, w Weights, texts Texts) (a asked, s scored, hit
 	}
 	s = x.words(&a, w)
 	hits = x.rank(q, w, &a, &s, most)
+	if len(hits) == 0 && !q.parts && a.phrases == nil { // rather a part of a word than nothing
+		q.parts, q.looked = true, nil
+		return x.fitting(q, w, texts)
+	}
 	if a.phrases != nil {
 		hits = slices.DeleteFunc(hits, func(h Hit) bool {
 			text, ok := texts(h.Slug)
@@ -70,7 +74,7 @@ func (x *Index) fitting(q Query, w Weights, texts Texts) (a asked, s scored, hit
 		})
 	}
 	hits = hits[:min(len(hits), maxHits)]
-	judge(hits, &a)
+	judge(hits, &a, q.parts)
 	return a, s, cutTail(leaning(hits))
 }
 

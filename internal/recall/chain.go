@@ -13,33 +13,24 @@ const (
 	maxSteps = 256
 )
 
-// grounds are the units that one was derived from.
-type grounds struct {
-	trust unit.Trust // the least
-	last  int64      // when the latest of them was
-	any   bool
-}
-
-func (x *Index) groundsOf(d *document) *grounds {
-	g := &grounds{trust: unit.Told}
-	for _, l := range d.links {
+// outranks reports whether a document may take the place of another one: it has at
+// least its trust, or it was derived from what was observed, later than that.
+func (x *Index) outranks(by, old *document) bool {
+	if by.trust >= old.trust || by.trust != unit.Derived || old.trust != unit.Observed {
+		return by.trust >= old.trust
+	}
+	later := false
+	for _, l := range by.links {
 		if l.kind != derivedFrom {
 			continue
 		}
 		id, ok := x.bySlug[l.target]
-		if !ok {
-			return &grounds{trust: unit.External}
+		if !ok || x.docs[id].trust < unit.Observed {
+			return false
 		}
-		g.trust, g.last, g.any = min(g.trust, x.docs[id].trust), max(g.last, x.docs[id].when), true
+		later = later || x.docs[id].when > old.when
 	}
-	return g
-}
-
-// outranks reports whether a document may take the place of another one: it has at
-// least its trust, or it was derived from what was observed, later than that.
-func (g *grounds) outranks(by, old *document) bool {
-	return by.trust >= old.trust ||
-		by.trust == unit.Derived && old.trust == unit.Observed && g.any && g.trust >= unit.Observed && g.last > old.when
+	return later
 }
 
 // corrected returns the documents in whose place one stands, also through others.
@@ -48,7 +39,6 @@ func (x *Index) corrected(id int32) []int32 {
 	steps := 0
 	for next := []int32{id}; len(next) > 0 && len(all) < maxChain; next = next[1:] {
 		doc := &x.docs[next[0]]
-		var g *grounds
 		for _, l := range doc.links {
 			if l.kind != supersedes {
 				continue
@@ -60,10 +50,7 @@ func (x *Index) corrected(id int32) []int32 {
 			if !ok || to == id || slices.Contains(all, to) {
 				continue
 			}
-			if g == nil {
-				g = x.groundsOf(doc)
-			}
-			if g.outranks(doc, &x.docs[to]) {
+			if x.outranks(doc, &x.docs[to]) {
 				all, next = append(all, to), append(next, to)
 			}
 		}

@@ -169,7 +169,7 @@ func counted(w string) int {
 }
 
 // near returns how near a time is to the nearest of the dates, 0 to 1: 1 in the
-// month, or from the day before a day to three days after it; 0.6 up to two
+// month or on the day, 0.9 from the day before to three days after it; 0.6 up to two
 // weeks after a day; 0.5 in the year; 0.4 in the first ten days of the month
 // that follows. People tell of things after they happened.
 func near(t time.Time, dates []date) float64 {
@@ -178,6 +178,14 @@ func near(t time.Time, dates []date) float64 {
 		best = max(best, d.near(t))
 	}
 	return best
+}
+
+// holds reports whether a time is of the day, month, year or span itself.
+func (d date) holds(t time.Time) bool {
+	if !d.from.IsZero() {
+		return !t.Before(d.from) && t.Before(d.until)
+	}
+	return (d.year == 0 || d.year == t.Year()) && (d.month == 0 || d.month == int(t.Month())) && (d.day == 0 || d.day == t.Day())
 }
 
 func (d date) near(t time.Time) float64 {
@@ -196,8 +204,10 @@ func (d date) near(t time.Time) float64 {
 		}
 	case d.day > 0:
 		after := t.Sub(time.Date(y, time.Month(d.month), d.day, 0, 0, 0, 0, time.UTC)).Hours() / 24
-		if after >= -1 && after < 4 {
+		if after >= 0 && after < 1 {
 			return 1
+		} else if after >= -1 && after < 4 {
+			return 0.9
 		} else if after >= 4 && after < 15 {
 			return 0.6
 		}

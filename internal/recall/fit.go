@@ -27,7 +27,7 @@ const (
 	signMatched         // log(1 + how many terms the hit has)
 	signTerms           // log(1 + how many terms were asked)
 	signRare            // mass of the rarest term that the hit has, in the same units
-	signPlain           // 1 if it has no term to the letter but one common word
+	signPlain           // 1 if it has no term to the letter but common words
 	signPerson          // 1 if it is of the person who is named
 	signDate            // 1 if it is of the date that is named
 	signExact           // share of its terms that it has to the letter
@@ -39,16 +39,21 @@ const (
 func (x *Index) signsOf(b best, a *asked, s *scored) (v signs) {
 	unit := idf(0, max(a.live, 2))
 	var has, total, half, known, exact, matched, terms float64
-	plain := 1.
+	plain, whole := 1., true // has all of a date
+	for i, t := range a.terms {
+		whole = whole && (!t.dated || b.mask>>i&1 == 1)
+	}
 	for i, t := range a.terms {
 		mass := s.idf[i]
 		if t.common {
 			mass *= wCommon
 		}
-		if t.dated {
-			if b.why&ByTime != 0 {
-				continue
-			}
+		if t.dated && b.why&ByTime != 0 {
+			continue
+		}
+		if t.dated && !whole { // a number of another date
+			t.common = true
+			mass *= wCommon
 		}
 		terms++
 		total += mass
@@ -70,7 +75,7 @@ func (x *Index) signsOf(b best, a *asked, s *scored) (v signs) {
 		v[signRare] = max(v[signRare], mass*near/unit)
 		if near == 1 {
 			exact++
-			if !t.common || exact > 1 {
+			if !t.common {
 				plain = 0
 			}
 		}
@@ -138,11 +143,14 @@ func (h *Hit) likely(best float64) float64 {
 func (h *Hit) own() bool { return h.Why&^(ByLink|ByBeside) != 0 }
 
 // judge says of each hit how well it fits. A phrase and a person alone were asked
-// for as they are.
-func judge(hits []Hit, a *asked) {
+// for as they are; parts of words never fit well.
+func judge(hits []Hit, a *asked, parts bool) {
 	for i := range hits {
 		h := &hits[i]
 		h.Fit = Weak
+		if parts {
+			continue
+		}
 		if a.alone || a.phrases != nil || h.signs[signCovered] >= 1 && h.signs[signPlain] == 0 || h.own() && h.likely(hits[0].Score) >= strong || h.Cosine >= fitsMeaning {
 			h.Fit = Strong
 		}

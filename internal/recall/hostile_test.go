@@ -60,13 +60,13 @@ func TestUnseenWordsAreBounded(t *testing.T) {
 	for range 400 {
 		words = append(words, made(9))
 	}
-	q := Query{Text: strings.Join(words, " "), Now: now, unseen: map[string][]term{}}
+	q := Query{Text: strings.Join(words, " "), Now: now, looked: &lookups{terms: map[string][]term{}}}
 	for _, part := range append(windows(q.Text), q.Text) {
 		q.Text = part
 		x.read(q, Recipe())
 	}
-	if most := max(leastUnseen, mostCompared/len(x.terms)) + 1; len(q.unseen) > most || len(q.unseen) < leastUnseen {
-		t.Errorf("%d words are compared with %d terms, at most %d may be", len(q.unseen), len(x.terms), most)
+	if most := max(leastUnseen, mostCompared/len(x.terms)) + 1; q.looked.unseen > most || q.looked.unseen < leastUnseen {
+		t.Errorf("%d words are compared with %d terms, at most %d may be", q.looked.unseen, len(x.terms), most)
 	}
 	if words, _ := x.split(q.Text, theEnglish); len(words) > mostRead {
 		t.Errorf("%d words are read", len(words))

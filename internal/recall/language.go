@@ -65,7 +65,7 @@ var (
 	forms = formsOf(formText)
 	// commonWords are English words by which people ask for anything. A hook tells
 	// no memory for them alone.
-	commonWords = setOf(commonText)
+	commonWords = commonOf(commonText)
 	// charStops are characters and pairs of them that say nothing, of scripts
 	// without blanks.
 	charStops = joined(stops["zh"], stops["ja"], stops["ko"])
@@ -108,16 +108,14 @@ func languageIn(text string) language { return languageOf(spokenWords(text), tex
 // without any.
 func languageOf(words []word, text string) language {
 	var count [len(languages)]float64
+	counted := map[string]bool{} // a name that is written again says no more
 	for _, w := range words {
-		if w.whole {
-			continue
-		}
-		for _, l := range votes[w.text] {
-			count[l]++
-		}
-		if w.full != "" {
-			for _, l := range votes[w.full] {
-				count[l]++
+		for _, form := range []string{w.text, w.full} {
+			if of := votes[form]; of != nil && !w.whole && !counted[form] {
+				counted[form] = true
+				for _, l := range of {
+					count[l]++
+				}
 			}
 		}
 	}
@@ -231,6 +229,20 @@ func votesOf() map[string][]language {
 		}
 	}
 	return all
+}
+
+// commonOf are words with their English stems.
+func commonOf(text string) map[string]bool {
+	set := setOf(text)
+	for w := range setOf(text) {
+		set[theEnglish.stem(w)] = true
+	}
+	return set
+}
+
+// isCommon reports whether a word, in any form, is one by which people ask.
+func isCommon(w word) bool {
+	return !w.whole && (commonWords[w.text] || commonWords[theEnglish.stem(w.text)])
 }
 
 func joined(sets ...map[string]bool) map[string]bool {

@@ -32,43 +32,59 @@ const (
 	mostParts = 16
 	// leastPart is how many letters a part of a compound has.
 	leastPart = 3
+	// rareLanguage is of how many sections one at least must be in a language for its
+	// stems to be looked for.
+	rareLanguage = 200
 	// wPart is the weight of a term of which a word is a part.
 	wPart = 0.5
 	// wCompound is the weight of the two parts of a word that no text has.
 	wCompound = 0.8
 )
 
-// lookUp finds a word in the index: by its stem in each language that the memory
-// has. A word that no text has is two words written as one, or stands for the
-// terms that are nearest to it.
+// lookups remember what words of a query stand for, over the parts of a prompt.
+type lookups struct {
+	terms  map[string][]term
+	unseen int // how many were compared with the terms of the index
+}
+
+// lookUp finds a word in the index, by its stem in each language that the memory has,
+// among the documents that are open. A word that none of them has is two words
+// written as one, or stands for the terms that are nearest to it.
 func (x *Index) lookUp(w word, l language, q Query, weights Weights) []term {
-	t := term{word: w.text, common: w.whole && w.extra && utf8.RuneCountInString(w.text) == 1 || commonWords[w.text] || !w.whole && commonWords[forms[w.text]]}
+	key := languages[l].code + " " + w.text
+	if w.whole {
+		key = w.text
+	}
+	found, known := q.looked.terms[key]
+	if !known {
+		found = x.find(w, l, q, weights)
+		q.looked.terms[key] = found
+	}
+	return slices.Clone(found)
+}
+
+func (x *Index) find(w word, l language, q Query, weights Weights) []term {
+	t := term{word: w.text, common: w.whole && w.extra && utf8.RuneCountInString(w.text) == 1 || isCommon(w)}
 	if x.older && !cutAlike(w) {
 		return []term{t}
 	}
 	for _, text := range x.stemsOf(w, l) {
-		if id, ok := x.terms[text]; ok && x.has(id) {
+		if id, ok := x.terms[text]; ok && x.has(id, q.open) {
 			t.at = append(t.at, variant{text, id, 1})
+			t.common = t.common || !w.whole && commonWords[text]
 		}
 	}
-	if t.at != nil || w.extra && !q.parts {
+	if t.at != nil || w.extra && !q.parts || q.looked.unseen > max(leastUnseen, mostCompared/(1+len(x.terms))) {
 		return []term{t}
 	}
-	found, known := q.unseen[w.text]
-	if !known && len(q.unseen) <= max(leastUnseen, mostCompared/(1+len(x.terms))) {
-		found = x.unseen(t, w, l, q.parts, weights)
-		q.unseen[w.text] = found
-	}
-	if found == nil {
-		return []term{t}
-	}
-	return slices.Clone(found)
+	q.looked.unseen++
+	return x.unseen(t, w, l, q, weights)
 }
 
 const (
 	// mostCompared bounds how often words of a query that no text has are compared with
 	// terms: so many words times terms, but at least leastUnseen words.
-	mostCompared = 1_500_000
+	mostCompared = 600_000
 	leastUnseen  = 8
 	// longestUnseen is how many characters such a word may have: longer ones are data.
 	longestUnseen = 32
@@ -76,10 +92,15 @@ const (
 
 // unseen takes a word that no text has for what it may be: a part of terms, a
 // character of pairs, two words, or a term nearly alike.
-func (x *Index) unseen(t term, w word, l language, parts bool, weights Weights) []term {
+func (x *Index) unseen(t term, w word, l language, q Query, weights Weights) []term {
 	n := utf8.RuneCountInString(w.text)
-	if parts {
-		if t.at = x.parts(x.stemsOf(w, l)[0]); t.at != nil || w.extra {
+	if q.parts {
+		for _, stem := range x.stemsOf(w, l) {
+			if t.at = x.parts(stem, q.open); t.at != nil {
+				return []term{t}
+			}
+		}
+		if w.extra {
 			return []term{t}
 		}
 	}
@@ -87,15 +108,15 @@ func (x *Index) unseen(t term, w word, l language, parts bool, weights Weights) 
 	case n > longestUnseen:
 	case w.whole:
 		if n == 1 && unbroken([]rune(w.text)[0]) {
-			t.at = x.pairsWith(w.text)
+			t.at = x.pairsWith(w.text, q.open)
 		}
 	default:
-		if a, b, ok := x.compound(w.text, l); ok {
+		if a, b, ok := x.compound(w.text, l, q.open); ok {
 			first, second := t, t
 			first.at, second.at = a, b
 			return []term{first, second}
 		}
-		t.at = x.nearly(w.text, l.stem(w.text), weights.Typo)
+		t.at = x.nearly(w.text, l, q.open, weights.Typo)
 	}
 	return []term{t}
 }
@@ -108,8 +129,8 @@ func (x *Index) stemsOf(w word, l language) []string {
 	}
 	all := []string{l.stem(w.text)}
 	for other, sections := range x.langs {
-		if sections == 0 || l == language(other) {
-			continue
+		if sections*rareLanguage <= x.live && sections < x.live || l == language(other) {
+			continue // hardly spoken: a text taken for another's
 		}
 		if s := language(other).stem(w.text); !slices.Contains(all, s) {
 			all = append(all, s)
@@ -127,21 +148,25 @@ func cutAlike(w word) bool {
 	return isLetters(w.text) && fold(w.text) == w.text && w.text[0] < utf8.RuneSelf
 }
 
-// has reports whether a live section has a term.
-func (x *Index) has(id int32) bool {
-	return slices.ContainsFunc(x.posts[id], func(p posting) bool { return x.sections[p.section()].doc >= 0 })
+// has reports whether a document that is open has a term: what a query may not see
+// does not count.
+func (x *Index) has(id int32, open []bool) bool {
+	return slices.ContainsFunc(x.posts[id], func(p posting) bool {
+		doc := x.sections[p.section()].doc
+		return doc >= 0 && open[doc]
+	})
 }
 
 // compound takes a word for two that memories have.
-func (x *Index) compound(w string, l language) (a, b []variant, ok bool) {
+func (x *Index) compound(w string, l language, open []bool) (a, b []variant, ok bool) {
 	for i := range w {
 		if utf8.RuneCountInString(w[:i]) < leastPart || utf8.RuneCountInString(w[i:]) < leastPart {
 			continue
 		}
-		if a = x.known(w[:i], l); a == nil {
+		if a = x.known(w[:i], l, open); a == nil {
 			continue
 		}
-		if b = x.known(w[i:], l); b != nil {
+		if b = x.known(w[i:], l, open); b != nil {
 			return a, b, true
 		}
 	}
@@ -149,19 +174,19 @@ func (x *Index) compound(w string, l language) (a, b []variant, ok bool) {
 }
 
 // known returns the term that a part of a compound is.
-func (x *Index) known(w string, l language) []variant {
+func (x *Index) known(w string, l language, open []bool) []variant {
 	s := l.stem(w)
-	if id, ok := x.terms[s]; ok && x.has(id) {
+	if id, ok := x.terms[s]; ok && x.has(id, open) {
 		return []variant{{s, id, wCompound}}
 	}
 	return nil
 }
 
 // pairsWith returns the pairs of characters that one character stands in.
-func (x *Index) pairsWith(one string) []variant {
+func (x *Index) pairsWith(one string, open []bool) []variant {
 	var all []variant
 	for text, id := range x.terms {
-		if len(text) > len(one) && len(text) <= len(one)+utf8.UTFMax && strings.Contains(text, one) && x.has(id) {
+		if len(text) > len(one) && len(text) <= len(one)+utf8.UTFMax && strings.Contains(text, one) && x.has(id, open) {
 			all = append(all, variant{text, id, wPart})
 		}
 	}
@@ -171,14 +196,14 @@ func (x *Index) pairsWith(one string) []variant {
 // parts returns the terms of the index that a word is the beginning of, else
 // those that it stands in, the commonest first. Of a stem only its beginning is
 // known: a longer word is compared up to there.
-func (x *Index) parts(of string) []variant {
+func (x *Index) parts(of string, open []bool) []variant {
 	if utf8.RuneCountInString(of) < leastPart {
 		return nil
 	}
 	var begins, inside []variant
 	for text, id := range x.terms {
 		at := strings.Index(text, of)
-		if at < 0 || !x.has(id) {
+		if at < 0 || !x.has(id, open) {
 			continue
 		}
 		if at == 0 {

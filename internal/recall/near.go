@@ -23,21 +23,25 @@ const (
 
 // nearly returns the terms of the index that are nearest to a word which no text
 // has: mistyped, inflected, part of a compound, or of a language beside its own.
-func (x *Index) nearly(w, stem string, weight float64) []variant {
-	w = fold(w)
-	n := utf8.RuneCountInString(w)
-	if weight == 0 || n < leastGrams || !isLetters(w) {
+func (x *Index) nearly(w string, l language, open []bool, weight float64) []variant {
+	folded := fold(w)
+	if n := utf8.RuneCountInString(folded); weight == 0 || n < leastGrams || !isLetters(folded) {
 		return nil
 	}
-	asked, words := shapesOf(w, stem), x.vocabulary()
+	words, stems := x.vocabulary(), []*shapes{shapesOf(folded, l.stem(w))}
+	if main := x.mainLanguage(); main != l && main.stem(w) != l.stem(w) {
+		stems = append(stems, shapesOf(folded, main.stem(w)))
+	}
 	var found []variant
 	for i, text := range words.texts {
-		shares := asked.shares(words.pairs[i])
-		if !shares && !asked.mistyped(text) {
-			continue
+		near := 0.
+		for _, s := range stems {
+			if shares := s.shares(words.pairs[i]); shares || s.mistyped(text) {
+				near = max(near, s.near([]rune(text), shares))
+			}
 		}
-		if near, id := asked.near([]rune(text), shares), words.ids[i]; near > 0 && x.has(id) {
-			found = append(found, variant{text, id, weight * near})
+		if near > 0 && x.has(words.ids[i], open) {
+			found = append(found, variant{text, words.ids[i], weight * near})
 		}
 	}
 	found = x.commonest(found, mostMeant)
@@ -47,6 +51,17 @@ func (x *Index) nearly(w, stem string, weight float64) []variant {
 		}
 	}
 	return found
+}
+
+// mainLanguage is that of most sections.
+func (x *Index) mainLanguage() language {
+	main := theEnglish
+	for l, n := range x.langs {
+		if n > x.langs[main] {
+			main = language(l)
+		}
+	}
+	return main
 }
 
 // shapes is a word in the forms in which it is compared.

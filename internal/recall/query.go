@@ -32,8 +32,10 @@ type Query struct {
 	Filter
 
 	parts bool // a word that no text has may be a part of one
-	// unseen remembers what words stand for that no text has, over parts of a query.
-	unseen map[string][]term
+	// What parts of a prompt share: the documents that the filter lets through, what
+	// words stand for, and where it is computed.
+	open   []bool
+	looked *lookups
 	room   *room
 }
 
@@ -99,16 +101,14 @@ func (x *Index) readOpen(q Query, w Weights, open []bool) asked {
 			a.live += int(x.docs[id].to - x.docs[id].from)
 		}
 	}
-	if a.dates != nil && x.allOf(a.dates) {
-		a.dates = nil
-	}
 	lang := languageIn(text)
 	if a.phrases = phrasesIn(text); a.phrases != nil {
 		a.only = x.holding(a.phrases, lang)
 	}
-	if q.unseen == nil {
-		q.unseen = map[string][]term{}
+	if q.looked == nil {
+		q.looked = &lookups{terms: map[string][]term{}}
 	}
+	q.open = open
 	words, people := x.split(text, lang)
 	if len(people) == 1 {
 		a.who = people[0]
@@ -127,7 +127,10 @@ func (x *Index) readOpen(q Query, w Weights, open []bool) asked {
 		}
 	}
 	a.terms = a.terms[:min(len(a.terms), maxTerms)]
-	x.together(meant, a.terms)
+	x.together(meant, a.terms, open)
+	if x.allOf(a.dates, open) && slices.ContainsFunc(a.terms, func(t term) bool { return !t.dated }) {
+		a.dates = nil
+	}
 	return a
 }
 
@@ -185,19 +188,32 @@ func (x *Index) split(text string, lang language) (words []said, named []string)
 		}
 	})
 	end()
+	if len(words) > 0 {
+		return words, named
+	}
+	eachWord(text, func(w word) { // stop words alone: a name, a letter, a character may be meant
+		if key := x.key(w, theEnglish); len(words) < mostRead && (!w.whole && x.knows(key) || w.whole && unbroken([]rune(w.text)[0])) {
+			add(w, key)
+		}
+	})
 	return words, named
 }
 
 // allOf reports whether more than half of the documents are of some dates, which then
 // tell none from another: on the first day all are of today.
-func (x *Index) allOf(dates []date) bool {
-	of := 0
+func (x *Index) allOf(dates []date, open []bool) bool {
+	of, all := 0, 0
 	for i := range x.docs {
-		if when := x.docs[i].when; when != 0 && near(time.Unix(when, 0).UTC(), dates) > 0 {
+		if dates == nil || !open[i] {
+			continue
+		}
+		all++
+		when := moment(x.docs[i].when)
+		if slices.ContainsFunc(dates, func(d date) bool { return d.holds(when) }) {
 			of++
 		}
 	}
-	return of > 1 && 2*of > len(x.bySlug)
+	return of > 1 && 2*of > all
 }
 
 // everybody reports whether nearly all documents are of a person, whose name then
@@ -222,13 +238,13 @@ func (x *Index) key(w word, lang language) string {
 
 // together lets two words that follow each other also stand for the one word that
 // they are in a memory: rule book, rulebook.
-func (x *Index) together(words []said, terms []term) {
+func (x *Index) together(words []said, terms []term, open []bool) {
 	for i := 1; i < len(words) && len(terms) == len(words); i++ {
 		a, b := words[i-1], words[i]
 		if a.whole || b.whole {
 			continue
 		}
-		for _, v := range x.known(a.text+b.text, theEnglish) {
+		for _, v := range x.known(a.text+b.text, theEnglish, open) {
 			terms[i-1].at, terms[i].at = append(terms[i-1].at, v), append(terms[i].at, v)
 		}
 	}

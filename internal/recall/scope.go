@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,6 +14,10 @@ const (
 	// name has at least that stands alone.
 	maxElsewhere = 2
 	leastName    = 3
+	// mostLevels is how many levels of a name are looked at, and mostNamed how many
+	// projects of which the last level stands in a question.
+	mostLevels = 4
+	mostNamed  = 16
 )
 
 // Scope says where a question is asked, and so of which projects it is answered.
@@ -63,9 +66,14 @@ type Within struct {
 	at    map[string]int // by name: ownProject, or which of scope.Others
 	named []bool         // of scope.Others: the question names it
 	rest  bool           // what the scope leaves out
+
+	looked int // how many last levels were looked up
 }
 
-const ownProject = -1
+const (
+	ownProject = -1
+	noFolders  = -2 // no folder of this machine has it
+)
 
 // Within reads which projects a question names: by owner/name or the URL of the
 // repository, and where it was asked also by the last level alone, if that is no
@@ -105,34 +113,52 @@ func (w *Within) has(slug, project string) bool {
 }
 
 func (w *Within) tells(slug, project string) bool {
-	at, name, known := w.find(slug, project)
+	at, name := w.find(slug, project)
 	switch s := &w.scope; {
-	case name == "" || s.All || known && at == ownProject:
+	case name == "" || s.All || at == ownProject:
 		return true
-	case known:
+	case at != noFolders:
 		return w.named[at] || len(s.Own) == 0 && !s.Told
-	case !s.Told: // no folder of this machine has that name
+	case !s.Told:
 		return true
-	default: // as our own instructions named slugs: mem/projects/atlas
-		first, _, _ := strings.Cut(name, "/")
-		return len(s.Own) > 0 && s.Last != "" && strings.EqualFold(first, s.Last)
+	default: // as our own instructions named slugs: mem/projects/atlas, but no host/owner/name
+		first, below, _ := strings.Cut(name, "/")
+		return len(s.Own) > 0 && s.Last != "" && strings.EqualFold(first, s.Last) && !strings.Contains(below, "/")
 	}
 }
 
 // find returns the project of a document, with what follows in its slug, "" for
 // none; and which it is of those that folders have: the longest name that begins it.
-func (w *Within) find(slug, project string) (at int, name string, known bool) {
+func (w *Within) find(slug, project string) (at int, name string) {
 	if name = project; name == "" {
-		if name, known = strings.CutPrefix(slug, projectsPrefix); !known {
-			return 0, "", false
+		if rest, ok := strings.CutPrefix(slug, projectsPrefix); ok {
+			name = rest
 		}
 	}
-	for end := len(name); end > 0; end = strings.LastIndexByte(name[:end], '/') {
-		if at, known = w.at[name[:end]]; known {
-			return at, name, true
+	end := len(name)
+	for i, levels := 0, 0; i < len(name); i++ { // names have few levels, and a key may have any number
+		if name[i] == '/' {
+			if levels++; levels == mostLevels {
+				end = i
+				break
+			}
 		}
 	}
-	return 0, name, false
+	for ; end > 0; end = strings.LastIndexByte(name[:end], '/') {
+		if at, known := w.at[name[:end]]; known {
+			return at, name
+		}
+	}
+	return noFolders, name
+}
+
+// owns reports whether a document is of the project of the folder in which is asked.
+func (w *Within) owns(slug string) bool {
+	if w == nil {
+		return false
+	}
+	at, _ := w.find(slug, w.index.project(slug))
+	return at == ownProject
 }
 
 // Has reports whether the document at a slug is among it.
@@ -144,7 +170,7 @@ func (w *Within) Of(slug string) string {
 	if w == nil {
 		return ""
 	}
-	if at, _, known := w.find(slug, w.index.project(slug)); known && at != ownProject {
+	if at, _ := w.find(slug, w.index.project(slug)); at >= 0 {
 		return w.scope.Others[at].title()
 	}
 	return ""
@@ -155,11 +181,6 @@ func (x *Index) project(slug string) string {
 		return x.docs[id].project
 	}
 	return ""
-}
-
-// Any reports whether a filter allows a document.
-func (x *Index) Any(f Filter) bool {
-	return slices.ContainsFunc(x.docs, func(d document) bool { return d.to > d.from && f.allows(&d) })
 }
 
 // mentions reports whether a text has the owner/name or the URL of a repository.
@@ -200,18 +221,21 @@ func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r
 // that are not of that project.
 func (w *Within) lastSaid(text string, i int) bool {
 	last, x := strings.ToLower(w.scope.Others[i].Last), w.index
-	if len(last) < leastName || strings.EqualFold(last, w.scope.Last) || !mentioned(strings.ReplaceAll(text, "/", "_"), last, "") || generic(last) || len(x.Terms(last)) == 0 {
+	if len(last) < leastName || strings.EqualFold(last, w.scope.Last) || !mentioned(strings.ReplaceAll(text, "/", "_"), last, "") || generic(last) || len(x.Terms(last)) == 0 || w.looked >= mostNamed {
 		return false
 	}
+	w.looked++
 	elsewhere := 0
 	for slug := range x.holding([][]word{plainWords(last)}, theEnglish) {
-		at, _, known := w.find(slug, x.project(slug))
-		if known && at == ownProject {
+		switch at, _ := w.find(slug, x.project(slug)); at {
+		case ownProject:
 			return false
-		}
-		if !known || at != i {
-			elsewhere++
+		case i:
+		default:
+			if elsewhere++; elsewhere > maxElsewhere {
+				return false
+			}
 		}
 	}
-	return elsewhere <= maxElsewhere
+	return true
 }

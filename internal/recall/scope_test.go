@@ -24,13 +24,14 @@ func TestScope(t *testing.T) {
 	x := indexOf(t, memory("mem/projects/"+atlas+"/db", "SQLite"))
 	told := func(s Scope) Scope { s.Told = true; return s }
 	every := func(s Scope) Scope { s.All = true; return s }
-	const none, own, old, other, nested, gone, stray, last = "none", "own", "old", "other", "nested", "gone", "stray", "last"
+	const none, own, old, other, nested, gone, stray, last, host = "none", "own", "old", "other", "nested", "gone", "stray", "last", "host"
 	docs := map[string]struct{ slug, project string }{
 		none: {"mem/people/ana", ""}, "a name that begins alike": {"mem/projects", ""},
 		own: {"mem/projects/" + atlas + "/db", ""}, old: {"mem/projects/github-com-ana-atlas", ""}, other: {"mem/projects/" + kiln + "/db", ""},
 		"its note": {"mem/journal/1", atlas}, "another's note": {"mem/journal/2", kiln}, "another's note among its own": {"mem/projects/" + atlas + "/x", kiln},
 		nested: {"mem/projects/" + atlas + "/sub/db", ""}, gone: {"mem/projects/gone-0a1b2c3d/db", ""},
 		stray: {"mem/projects/boats/db", ""}, last: {"mem/projects/atlas/db", ""}, "a note of a stray name": {"mem/journal/3", "boats"},
+		host: {"mem/projects/atlas/acme/secret", ""}, "a note of a host": {"mem/journal/4", "atlas/acme/secret"}, "below one": {"mem/projects/Atlas/acme/secret/db", ""},
 		"a name that only begins like the own one": {"mem/projects/" + atlas + "e/db", ""},
 	}
 	all := []string{}
@@ -38,7 +39,7 @@ func TestScope(t *testing.T) {
 		all = append(all, name)
 	}
 	home := []string{none, "a name that begins alike", own, old, "its note"}
-	unknown := []string{stray, last, "a note of a stray name", "a name that only begins like the own one"}
+	unknown := []string{stray, last, "a note of a stray name", "a name that only begins like the own one", host, "a note of a host", "below one"}
 	for name, tt := range map[string]struct {
 		scope Scope
 		text  string

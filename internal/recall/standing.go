@@ -39,20 +39,12 @@ func (x *Index) Stale(slug string) bool {
 	return ok && len(x.truth().stale[id]) > 0
 }
 
-// Outdated returns the stale documents, and those that rest in part on what is
-// superseded and are never stale: the core, narratives and intentions. By slug.
-func (x *Index) Outdated() (all []string) {
+// Outdated reports whether the document at a slug is stale, or rests in part on what is
+// superseded and is never stale: the core, a narrative or an intention.
+func (x *Index) Outdated(slug string) bool {
+	id, ok := x.bySlug[slug]
 	t := x.truth()
-	for id := range t.stale {
-		all = append(all, x.docs[id].slug)
-	}
-	for id := range t.partly {
-		if x.docs[id].typ != unit.Episodic {
-			all = append(all, x.docs[id].slug)
-		}
-	}
-	slices.Sort(all)
-	return all
+	return ok && (len(t.stale[id]) > 0 || len(t.partly[id]) > 0 && x.docs[id].typ != unit.Episodic)
 }
 
 // Corrects returns the slugs of the documents in whose place the one at a slug
@@ -102,12 +94,7 @@ func (x *Index) instead(t *truth, id int32) []int32 {
 	return t.said[id]
 }
 
-// marked reports whether anything is said: such a document stands by itself.
-func (s *Standing) marked() bool {
-	return len(s.SupersededBy)+len(s.PartlySupersededBy)+len(s.Contradicts) > 0
-}
-
-// Notes says it in words, each naming slugs.
+// Notes says it in words, each naming slugs; nil for nothing.
 func (s Standing) Notes() (all []string) {
 	for _, one := range []struct {
 		what  string
@@ -166,7 +153,11 @@ func (x *Index) settle(a *asked, s *scored, hits []Hit) []Hit {
 			} else {
 				continue
 			}
-			h.Score, h.Fit = max(h.Score, by.Score), max(h.Fit, by.Fit)
+			if h.Trust == unit.External { // it fits as well as its own words do
+				h.Fit = max(h.Fit, Weak)
+			} else {
+				h.Score, h.Fit = max(h.Score, by.Score), max(h.Fit, by.Fit)
+			}
 			place(h)
 		}
 	}

@@ -2,15 +2,19 @@ package recall
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 )
 
 const (
-	// tellFirst is how likely the best memory fits a prompt before it is told, and
-	// tellMore the same of a second and third one.
-	tellFirst = 0.20
-	tellMore  = 0.38
+	// tellFirst is how likely the best memory fits a prompt before it is told, tellMore
+	// the same of a second and third one, and tellAlone of one by a single word.
+	tellFirst = 0.16
+	tellMore  = 0.27
+	tellAlone = 0.38
+	// oneTerm is signMatched of a single one.
+	oneTerm = math.Ln2
 	// MostTold is how many memories a prompt is told.
 	MostTold = 3
 )
@@ -25,7 +29,7 @@ func (x *Index) Told(q Query, w Weights, texts Texts) []Found {
 	}
 	likely, hits := map[int32]float64{}, map[int32]Hit{}
 	open := x.open(&q.Filter)
-	q.unseen, q.room = map[string][]term{}, &room{}
+	q.looked, q.room = &lookups{terms: map[string][]term{}}, &room{}
 	var a asked
 	var s scored
 	for _, part := range parts { // the last is the whole
@@ -43,7 +47,11 @@ func (x *Index) Told(q Query, w Weights, texts Texts) []Found {
 	}
 	var told []Hit
 	for doc, h := range hits {
-		if likely[doc] >= tellFirst {
+		least := tellFirst
+		if h.signs[signExact] > 0 && h.signs[signMatched] <= oneTerm && h.signs[signCovered] < 0.5 && !q.Within.owns(h.Slug) {
+			least = tellAlone // one word among many has other meanings, but for what a project is about
+		}
+		if likely[doc] >= least {
 			told = append(told, h)
 		}
 	}
@@ -93,4 +101,9 @@ func (x *Index) rare(terms []term, in int) []term {
 
 // bears reports whether a hit has a reason to be told that nothing asked for: more
 // than words that everybody uses, or what stands beside it.
-func (h *Hit) bears() bool { return h.own() && (h.signs[signPlain] == 0 || h.Why&ByMeaning != 0) }
+func (h *Hit) bears() bool {
+	if h.Why&^(ByTime|ByLink|ByBeside) == 0 { // of a date: only where nothing else was said
+		return h.Why&ByTime != 0 && h.signs[signTerms] == 0
+	}
+	return h.signs[signPlain] == 0 || h.Why&ByMeaning != 0
+}

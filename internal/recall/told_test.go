@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"engramd/nips/unit"
 )
@@ -51,6 +52,9 @@ func TestAskedIsAnswered(t *testing.T) {
 		{"レンズ", "mem/notes/japanese", Strong},
 		{"ﾚﾝｽﾞ", "mem/notes/japanese", Strong},
 		{"隣", "mem/notes/japanese", Strong},
+		{"dough that rests for ours", "mem/kitchen/dough", Weak},
+		{"sour", "mem/kitchen/dough", Weak},
+		{"Stunden", "mem/notes/ledger-de", Weak},
 		{"What is the capital of Mongolia, and who built the railway through its desert?", "", None},
 	} {
 		found := x.Recall(Query{Text: tt.query, Now: now}, Recipe(), l.texts)
@@ -130,6 +134,9 @@ func TestTold(t *testing.T) {
 		{"Please continue", ""},
 		{before, ""},
 		{"Use it, and leave some space where they run", ""},
+		{"She was running late and leaves tomorrow morning, so leave her some space", ""},
+		{"Das hast du gut gemacht, danke!", ""},
+		{"The weather is bad today", ""},
 		{"Write a limerick about a lazy walrus", ""},
 		{"", ""},
 		{strings.Repeat("x", 5000), ""},
@@ -180,4 +187,47 @@ func FuzzTold(f *testing.F) {
 		}
 		x.Recall(Query{Text: prompt, Now: now, Filter: Filter{MinTrust: unit.Derived}}, Recipe(), l.texts)
 	})
+}
+
+// What a query may not see changes nothing: not which words are known, nor how rare
+// one is.
+func TestHiddenWordsAreUnknown(t *testing.T) {
+	own := library{"mem/keller": "Die Sicherungskopien liegen im Keller.", "mem/boot": "Das Boot liegt im Hafen."}
+	q := Query{Text: "Sicherung", Now: now}
+	alone := names(own.index(t).Recall(q, Recipe(), own.texts))
+	own["mem/other"] = "---\nstate: archived\n---\nDie Sicherung ist durchgebrannt."
+	if got := names(own.index(t).Recall(q, Recipe(), own.texts)); got != alone || alone != "mem/keller" {
+		t.Errorf("finds %q beside an archived memory, and %q without", got, alone)
+	}
+}
+
+// A day that most memories are of tells none from another, but where it is all that is
+// asked for.
+func TestDatesOfNearlyAll(t *testing.T) {
+	x := New()
+	for day, text := range []string{"Kim mended the gate.", "The ferry was late.", "It rained on the tents.", "Lee phoned about the lease.", "The bees swarmed."} {
+		d := memory(fmt.Sprint("mem/", day), text)
+		d.When = time.Date(2026, 11, 20+day, 9, 0, 0, 0, time.UTC)
+		if err := x.Put(d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	texts := func(string) (string, bool) { return "text", true }
+	for query, want := range map[string]string{"What happened on 2026-11-20?": "mem/0", "What happened in November?": "mem/", "Who phoned in November about the lease?": "mem/3"} {
+		found := x.Recall(Query{Text: query, Now: now}, Recipe(), texts)
+		if !strings.HasPrefix(names(found), want) {
+			t.Errorf("%q finds %q", query, names(found))
+		}
+	}
+}
+
+// A query of stop words alone may be a name or a letter.
+func TestStopWordsAlone(t *testing.T) {
+	l := library{"mem/dan": "Dan keeps the keys.", "mem/c": "The driver is written in C.", "mem/walk": "The heron stood in the reeds."}
+	x := l.index(t)
+	for query, want := range map[string]string{"Dan": "mem/dan", "C": "mem/c"} {
+		if got := names(x.Recall(Query{Text: query, Now: now}, Recipe(), l.texts)); got != want {
+			t.Errorf("%q finds %q", query, got)
+		}
+	}
 }

@@ -25,11 +25,9 @@ func relationOf(name string) relation {
 	return relation(max(0, slices.Index([]string{"", "supersedes", "derived_from", "contradicts"}, name)))
 }
 
-const (
-	// maxBeside is how many documents are kept as what stands against one, and how
-	// many are named beside it.
-	maxBeside = 3
-)
+// maxBeside is how many documents are kept as what stands against one, and how many
+// are named beside it.
+const maxBeside = 3
 
 // truth is what follows from what is superseded and contradicted, for one state of
 // the index. All of it is by document; each list has at most maxBeside, the most
@@ -58,16 +56,16 @@ func (x *Index) truth() *truth {
 	return t
 }
 
-// claims notes what a document supersedes and contradicts.
+// claims notes what a document supersedes and contradicts. What is external claims
+// nothing of the agent's own: its slug would stand beside that.
 func (x *Index) claims(t *truth, id int32) {
 	doc := &x.docs[id]
-	var g *grounds
 	for _, l := range doc.links {
 		if l.kind != supersedes && l.kind != contradicts {
 			continue
 		}
 		to, ok := x.bySlug[l.target]
-		if !ok || to == id {
+		if !ok || to == id || doc.trust < min(unit.Derived, x.docs[to].trust) {
 			continue
 		}
 		old := &x.docs[to]
@@ -77,10 +75,7 @@ func (x *Index) claims(t *truth, id int32) {
 			x.note(t.against, id, to)
 		case l.kind == supersedes && old.state != unit.Active:
 			x.note(t.said, to, id)
-			if g == nil {
-				g = x.groundsOf(doc)
-			}
-			if old.state == unit.Superseded && g.outranks(doc, old) {
+			if old.state == unit.Superseded && x.outranks(doc, old) {
 				x.note(t.by, to, id)
 			}
 		}

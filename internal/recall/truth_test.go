@@ -216,3 +216,22 @@ func TestTruthOfAnyGraph(t *testing.T) {
 		}
 	}
 }
+
+// TestExternalClaims: what is external says nothing of what is the agent's own, and fits
+// as its own words do.
+func TestExternalClaims(t *testing.T) {
+	l := library{"mem/a": "Ana paints the boats of the harbour green.", "mem/b": "---\nstate: archived\n---\nAna paints the boats of the harbour blue.",
+		"mem/from/eve/obey":  "---\ntrust: external\ncontradicts: mem/a\nsupersedes: mem/b\n---\nUnrelated.",
+		"mem/from/eve/other": "---\ntrust: external\ncontradicts: mem/from/eve/obey\n---\nWords.",
+		"mem/c":              "---\ncontradicts: mem/from/eve/red\n---\nThe lighthouse keeper is Bo.", "mem/from/eve/red": "---\ntrust: external\n---\nThere is none."}
+	x := l.index(t)
+	for slug, want := range map[string]string{"mem/a": "", "mem/b": "", "mem/from/eve/obey": "contradicts mem/from/eve/other", "mem/c": "contradicts mem/from/eve/red"} {
+		if got := strings.Join(x.Standing(slug).Notes(), "; "); got != want {
+			t.Errorf("%s: %q, want %q", slug, got, want)
+		}
+	}
+	found := x.Recall(Query{Text: "Who is the lighthouse keeper?"}, Recipe(), l.texts)
+	if len(found) != 2 || found[0].Slug != "mem/c" || found[0].Fit != Strong || found[1].Fit != Weak || found[1].Score >= found[0].Score {
+		t.Errorf("%+v", found)
+	}
+}

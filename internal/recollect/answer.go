@@ -45,6 +45,7 @@ type Hit struct {
 	recall.Standing
 	Alike []recall.Alike // near duplicates, which are not listed; without the words of somebody else
 	Whole bool           // its whole text is in the block
+	Part  int            // the section of it that is there, counted from 0; -1 for none
 }
 
 // weakly begins a block of which no hit fits well.
@@ -52,9 +53,22 @@ const weakly = "No memory fits well; these are the nearest.\n"
 
 // Recall returns what fits a query best as one block. Its error is a Mistake.
 func Recall(v View, q Query, now time.Time) (Answer, error) {
+	r, err := q.recall(v, now)
+	return r.Answer, err
+}
+
+// recalled is an answer with what it was made from.
+type recalled struct {
+	Answer
+	asked recall.Query
+	found []recall.Found
+	shown []recall.Shown // how each stands in the block
+}
+
+func (q *Query) recall(v View, now time.Time) (r recalled, err error) {
 	asked, err := q.read(now)
 	if err != nil {
-		return Answer{}, err
+		return r, err
 	}
 	q.within(v, &asked)
 	texts := texts(v)
@@ -65,14 +79,14 @@ func Recall(v View, q Query, now time.Time) (Answer, error) {
 	if a.Fit == recall.Weak {
 		first = weakly + first
 	}
-	q.show(v, &a, asked, found, texts, first)
+	shown := q.show(v, &a, asked, found, texts, first)
 	switch {
 	case len(found) == 0:
 		a.Try = q.try(v, asked)
 	case len(a.Hits) == 0 && a.More > 0:
 		a.Try = "a larger budget: the best has no room"
 	}
-	return a, nil
+	return recalled{a, asked, found, shown}, nil
 }
 
 // Tell returns what is told at a prompt that asks for nothing: few memories, or none
@@ -94,14 +108,14 @@ func Tell(v View, q Query, now time.Time) (Answer, error) {
 	return a, nil
 }
 
-// show writes the block of an answer behind a first line, and its hits.
-func (q *Query) show(v View, a *Answer, asked recall.Query, found []recall.Found, texts recall.Texts, first string) {
+// show writes the block of an answer behind a first line, and its hits, and says how
+// each stands there.
+func (q *Query) show(v View, a *Answer, asked recall.Query, found []recall.Found, texts recall.Texts, first string) (shown []recall.Shown) {
 	for i := range found {
 		found[i].Project = asked.Within.Of(found[i].Slug)
-		found[i].Kept = q.Shown != nil && q.Shown(found[i].Slug)
+		found[i].Kept = q.Shown != nil && q.Shown(found[i].Slug, found[i].Section)
 	}
 	last := q.elsewhere(a.Others)
-	var shown []recall.Shown
 	if a.Block, shown = recall.Block(found, texts, cmp.Or(q.Budget, DefaultBudget)-len(first)-len(last)); a.Block != "" {
 		a.Block = first + a.Block + last
 	}
@@ -115,9 +129,13 @@ func (q *Query) show(v View, a *Answer, asked recall.Query, found []recall.Found
 		}
 		h := hitOf(v, &found[i].Hit, texts)
 		h.Project = found[i].Project
-		h.Alike, h.Whole = ownWords(h.Trust, found[i].Alike), shown[i] == recall.Whole
+		h.Alike, h.Whole, h.Part = ownWords(h.Trust, found[i].Alike), shown[i] == recall.Whole, -1
+		if shown[i] == recall.AsPart {
+			h.Part = found[i].Section
+		}
 		a.Hits = append(a.Hits, h)
 	}
+	return shown
 }
 
 // try names what may find more: without the filter that left something out, else a

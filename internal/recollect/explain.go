@@ -1,7 +1,6 @@
 package recollect
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -23,18 +22,13 @@ type Left struct {
 // Explain returns what Recall leaves out of what has to do with a query, the best
 // first, and why. Its error is a Mistake.
 func Explain(v View, q Query, now time.Time) ([]Left, error) {
-	asked, err := q.read(now)
+	r, err := q.recall(v, now)
 	if err != nil {
 		return nil, err
 	}
-	q.within(v, &asked)
-	texts := texts(v)
-	found := v.Index().Recall(asked, recall.Recipe(), texts)
-	q.reorder(found)
-	_, shown := recall.Block(found, texts, cmp.Or(q.Budget, DefaultBudget))
-	fits := map[string]bool{} // and whether it is in the answer
-	for i, f := range found {
-		fits[f.Slug] = shown[i] != recall.NotShown
+	asked, fits := r.asked, map[string]bool{} // and whether it is in the answer
+	for i, f := range r.found {
+		fits[f.Slug] = r.shown[i] != recall.NotShown
 		for _, alike := range f.Alike {
 			fits[alike.Slug] = fits[f.Slug]
 		}
@@ -80,7 +74,7 @@ func refused(v View, asked recall.Query, h *recall.Hit) string {
 		return "trust: " + h.Trust.String()
 	case !asked.Within.Has(h.Slug):
 		return "project"
-	case !v.Index().Any(one):
+	case v.Index().Count(one) == 0:
 		return "filter: " + filtered(v, asked, h.Slug)
 	}
 	return ""

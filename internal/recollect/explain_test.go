@@ -79,3 +79,28 @@ func TestExplain(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestExplainMeasuresTheAnswer: at every budget a memory is in the answer, or left out
+// for it.
+func TestExplainMeasuresTheAnswer(t *testing.T) {
+	v := over(t, State{AsOf: now}, harbour)
+	for budget := MinBudget; budget < 600; budget++ {
+		for _, text := range []string{"How are the planks painted?", "Is a plank painted by the neighbours, or by their children in winter?"} {
+			q := Query{Text: text, Budget: budget, Scope: onPier}
+			a, err := Recall(v, q, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, err := Explain(v, q, now)
+			left := 0
+			for _, l := range all {
+				if l.Reason == "budget" {
+					left++
+				}
+			}
+			if err != nil || left != a.More {
+				t.Fatalf("%d bytes, %s: %d are left out, and %d are named: %v, %v", budget, text, a.More, left, all, err)
+			}
+		}
+	}
+}

@@ -20,7 +20,7 @@ func filtered(v View, asked recall.Query, slug string) string {
 		{"since", recall.Filter{Since: asked.Since}},
 	} {
 		one.States, one.Slugs = unit.States, func(other string) bool { return other == slug }
-		if !v.Index().Any(one.Filter) {
+		if v.Index().Count(one.Filter) == 0 {
 			return one.name
 		}
 	}

@@ -33,9 +33,9 @@ type Query struct {
 	Near func(slug string, section int) (cosine float64, ok bool)
 	// Scope says whose memory is looked through; its zero value is all.
 	Scope Scope
-	// Shown names what the asker has seen: it keeps its place in the answer, and does
-	// not stand there again. nil is nothing.
-	Shown func(slug string) bool
+	// Shown says what the asker has seen, whole or that section of it: it keeps its
+	// place in the answer, and does not stand there again. nil is nothing.
+	Shown func(slug string, section int) bool
 
 	scores map[string]float64 // of Rerank, by slug; nil without
 }

@@ -26,7 +26,7 @@ func (q *Query) within(v View, asked *recall.Query) {
 // others counts what the scope of a query leaves out and find finds.
 func others(v View, asked recall.Query, find func(recall.Query) int) int {
 	rest, some := asked.Within.Rest()
-	if asked.Within = rest; !some || !v.Index().Any(asked.Filter) {
+	if asked.Within = rest; !some || v.Index().Count(asked.Filter) == 0 {
 		return 0
 	}
 	return find(asked)

@@ -120,7 +120,7 @@ func TestShownKeepsItsPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range before.Hits {
-			q.Shown = func(slug string) bool { return slug == before.Hits[i].Slug }
+			q.Shown = func(slug string, _ int) bool { return slug == before.Hits[i].Slug }
 			a, err := Recall(v, q, now)
 			want := append(append([]Hit{}, before.Hits[:i]...), before.Hits[i+1:]...)
 			if err != nil || slugs(a.Hits) != slugs(want) || a.More != before.More || strings.Contains(a.Block, before.Hits[i].Slug) {
@@ -128,7 +128,7 @@ func TestShownKeepsItsPlace(t *testing.T) {
 			}
 		}
 	}
-	q := Query{Text: "How are the planks painted?", Shown: func(string) bool { return true }}
+	q := Query{Text: "How are the planks painted?", Shown: func(string, int) bool { return true }}
 	if a, err := Recall(v, q, now); err != nil || a.Block != "" || len(a.Hits) != 0 || a.More != 0 {
 		t.Errorf("all was shown: %+v, %v", a, err)
 	}

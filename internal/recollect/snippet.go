@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"engramd/internal/quote"
 	"engramd/internal/recall"
 	"engramd/nips/unit"
 )
@@ -18,7 +19,7 @@ const (
 
 // Snippet is a part of a text.
 type Snippet struct {
-	Text   string // on one line, behind "> " if it is somebody else's
+	Text   string // on one line, as quote.Line has it, behind "> " if it is somebody else's
 	Offset int    // where it begins in the whole text
 }
 
@@ -60,7 +61,7 @@ func densest(places []recall.Place) (middle int, terms []int) {
 	return middle, terms
 }
 
-// part returns the text around a place on one line, cut between words if
+// part returns the text around a place on one quoted line, cut between words if
 // possible, and where it begins.
 func part(text string, middle int) (string, int) {
 	for middle > 0 && !utf8.RuneStart(text[middle]) {
@@ -84,7 +85,7 @@ func part(text string, middle int) (string, int) {
 			end = middle + i
 		}
 	}
-	shown := unit.OneLine(text[start:end])
+	shown := quote.Line(text[start:end])
 	if start > 0 {
 		shown = "…" + shown
 	}

@@ -84,10 +84,7 @@ func (w *Writer) Relocate(ctx context.Context, r Relocation) (out Relocated, err
 // relocations finds what is to be moved and mended.
 func (w *Writer) relocations(l client.Listing, r Relocation, out *Relocated) (moves, mends []relocation, err error) {
 	there := map[nipae.Slug]string{}
-	all := l.Memories
-	if l.Core != nil {
-		all = append([]client.Entry{*l.Core}, all...)
-	}
+	all := l.Texts()
 	for _, e := range all {
 		there[e.Slug] = e.Text
 	}

@@ -145,11 +145,7 @@ func (w *Writer) mend(ctx context.Context, out *Renamed, from, to nipae.Slug) {
 	if status.Partial {
 		out.MendErr = client.ErrPartial
 	}
-	entries := l.Memories
-	if l.Core != nil {
-		entries = append([]client.Entry{*l.Core}, entries...)
-	}
-	for _, e := range entries {
+	for _, e := range l.Texts() {
 		if e.Slug == from || e.Text == "" {
 			continue
 		}
