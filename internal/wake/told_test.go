@@ -42,7 +42,7 @@ func contexts(t testing.TB, text string) map[string]string {
 	known := Project(v, hook.Memory{Project: "atlas", Linked: true})
 	told := Tell(Parts{Measure: hook.Units, Ways: hook.WaysOf(true, true), Core: hook.Core(text, ""), Project: known, Start: start})
 	all := map[string]string{"start": told.Text, "subagent": hook.Titles(known), "unconfirmed": hook.Wake(hook.Units, hook.Unconfirmed(text, at))}
-	for _, budget := range []int{300, hook.BlockBudget, recollect.DefaultBudget} {
+	for _, budget := range []int{recollect.MinBudget, hook.BlockBudget, recollect.DefaultBudget} {
 		found, err := recollect.Recall(v, recollect.Query{Text: "boats", Budget: budget}, now)
 		if err != nil {
 			t.Fatal(err)
