@@ -96,7 +96,7 @@ func breaks(text string) string {
 		case folded(r) == '#':
 			s := scan(text)
 			n := s.skip(func(r rune) bool { return r == '#' })
-			if heading(n, s) {
+			if heading(n, s) || n == 1 && apart(s) {
 				out.WriteString(strings.Repeat(string(headingMark), n))
 			} else {
 				out.WriteString(text[:len(text)-len(s)])
@@ -228,6 +228,18 @@ func title(rest string) bool {
 	}
 	s.signs("[]⟦")
 	return s.word("memory")
+}
+
+// apart reports whether what follows one "#" is, behind blanks of its line, another
+// with which it begins the heading of a memory.
+func apart(s scan) bool {
+	rest := string(s)
+	s.skip(blank)
+	if strings.Contains(rest[:len(rest)-len(s)], "\n") {
+		return false
+	}
+	n := s.skip(func(r rune) bool { return r == '#' })
+	return n > 0 && heading(1+n, s)
 }
 
 // heading reports whether so many "#" begin the heading of a memory.

@@ -78,6 +78,7 @@ var bare = strings.NewReplacer(" ", "", "\u2800", "", "\u0903", "", "\u0301", ""
 // leaves is in it, and what was made of it stays as it is.
 func FuzzText(f *testing.F) {
 	f.Add("", false)
+	f.Add("# #Core(", true)
 	for i, e := range escapes {
 		f.Add(e+escapes[(i*7+3)%len(escapes)]+e, i%2 == 0)
 	}
