@@ -1,8 +1,9 @@
-// Command sizes prints how much Go there is, in lines: of the product, of its
-// tests and what only they use, of engram-load and of its tests; and which
-// types of the product have the most methods.
+// Command sizes counts the lines of the repository by part and wing, and the
+// methods of the largest types. The parts are frozen: a file that moves stays in
+// its part.
 //
 //	make lines
+//	go run ./internal/layout/sizes FOLDER
 package main
 
 import (
@@ -16,53 +17,73 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// The parts that lines are counted for, in the order in which they are printed.
+// Parts, in the order in which they are printed. The product is the Go code of
+// all modules that are shipped; the page is the sources of the owner's page.
 const (
-	product   = "product"
-	tests     = "product tests"
-	load      = "engram-load"
-	loadTests = "engram-load tests"
-	peers     = "peers"
+	product = "product"
+	page    = "page"
+	tests   = "tests"
+	bench   = "bench"
 )
 
-var parts = []string{product, tests, load, loadTests, peers}
+var parts = []string{product, page, tests, bench}
 
-// support are packages that only tests and measurements use, beside those of
-// which the name ends in test.
-var support = []string{"internal/e2e/", "internal/gate/oracle/", "internal/layout/", "internal/recall/measure/"}
+// Folders of code that no shipped program contains, with their names before and
+// after the packages moved into wings.
+var (
+	testFolders = []string{
+		"internal/e2e/", "internal/layout/", "internal/repocheck/",
+		"internal/gate/oracle/", "internal/relay/gate/oracle/",
+		"internal/contracts/contracttest/",
+	}
+	benchFolders = []string{
+		"cmd/engram-load/", "testdata/peers/", "internal/e2e/siege/",
+		"internal/recall/measure/", "internal/memory/recall/measure/",
+	}
+)
 
-// mostTypes is how many types are printed.
-const mostTypes = 5
+// Larger packages and types are listed.
+const (
+	maxPackage = 6000
+	maxMethods = 30
+)
+
+const pageFolder = "internal/web/src/"
 
 func main() {
-	if err := run(os.Stdout, "."); err != nil {
+	root := "."
+	if len(os.Args) > 1 {
+		root = os.Args[1]
+	}
+	if err := run(os.Stdout, root); err != nil {
 		fmt.Fprintln(os.Stderr, "sizes:", err)
 		os.Exit(1)
 	}
 }
 
-// run prints the sizes of what lies in a folder of the sources.
+// run prints the sizes of the sources in a folder.
 func run(out io.Writer, root string) error {
-	c := count{files: map[string]int{}, lines: map[string]int{}, methods: map[string]int{}}
-	if err := fs.WalkDir(os.DirFS(root), ".", func(path string, d fs.DirEntry, err error) error {
+	c := count{files: map[string]int{}, lines: map[string]int{}, wings: map[string]int{}, packages: map[string]int{}, methods: map[string]int{}}
+	if err := fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "bin" || len(d.Name()) > 1 && d.Name()[0] == '.'):
 			return fs.SkipDir
-		case d.IsDir() || filepath.Ext(path) != ".go":
+		case d.IsDir() || partOf(name) == "":
 			return nil
 		}
-		text, err := os.ReadFile(filepath.Join(root, path))
+		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			return err
 		}
-		return c.add(path, text)
+		return c.add(name, text)
 	}); err != nil {
 		return err
 	}
@@ -70,46 +91,67 @@ func run(out io.Writer, root string) error {
 	return nil
 }
 
-// count is what was found.
+// count is the lines and files of each part, and for the product the lines of
+// each wing and package and the methods of each type.
 type count struct {
-	files, lines map[string]int // by part
-	methods      map[string]int // of the product, by folder and type
+	files, lines    map[string]int
+	wings, packages map[string]int
+	methods         map[string]int
 }
 
-func (c *count) add(path string, text []byte) error {
-	part := partOf(path)
+func (c *count) add(name string, text []byte) error {
+	part, lines := partOf(name), bytes.Count(text, []byte("\n"))
 	c.files[part]++
-	c.lines[part] += bytes.Count(text, []byte("\n"))
+	c.lines[part] += lines
 	if part != product {
 		return nil
 	}
-	file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
+	c.wings[wingOf(name)] += lines
+	c.packages[path.Dir(name)] += lines
+	file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
 	if err != nil {
 		return err
 	}
 	for _, decl := range file.Decls {
 		if f, ok := decl.(*ast.FuncDecl); ok && f.Recv != nil {
-			c.methods[filepath.Dir(path)+"."+receiver(f.Recv.List[0].Type)]++
+			c.methods[path.Dir(name)+"."+receiver(f.Recv.List[0].Type)]++
 		}
 	}
 	return nil
 }
 
-// partOf returns the part that a file belongs to.
-func partOf(path string) string {
-	test := strings.HasSuffix(path, "_test.go")
+// partOf returns the part of a file, "" for one that is not counted.
+func partOf(name string) string {
+	in := func(folders []string) bool {
+		return slices.ContainsFunc(folders, func(f string) bool { return strings.HasPrefix(name, f) })
+	}
+	ext := path.Ext(name)
 	switch {
-	case strings.HasPrefix(path, "testdata/peers/"):
-		return peers
-	case strings.HasPrefix(path, "cmd/engram-load/") && test:
-		return loadTests
-	case strings.HasPrefix(path, "cmd/engram-load/"):
-		return load
-	case test, strings.HasSuffix(filepath.Dir(path), "test"),
-		slices.ContainsFunc(support, func(s string) bool { return strings.HasPrefix(path, s) }):
+	case strings.HasPrefix(name, pageFolder):
+		if slices.Contains([]string{".mjs", ".css", ".html"}, ext) {
+			return page
+		}
+		return ""
+	case ext != ".go":
+		return ""
+	case strings.HasSuffix(name, "_test.go"):
+		return tests
+	case in(benchFolders):
+		return bench
+	case in(testFolders), strings.HasSuffix(path.Dir(name), "test"), strings.HasPrefix(name, "testdata/"):
 		return tests
 	}
 	return product
+}
+
+// wingOf returns the first folder of a file, or the first two below internal.
+func wingOf(name string) string {
+	first, rest, _ := strings.Cut(name, "/")
+	if first == "internal" {
+		second, _, _ := strings.Cut(rest, "/")
+		return first + "/" + second
+	}
+	return first
 }
 
 // receiver returns the name of a method's type.
@@ -129,12 +171,23 @@ func receiver(e ast.Expr) string {
 
 func (c *count) print(out io.Writer) {
 	for _, part := range parts {
-		fmt.Fprintf(out, "%-17s %7d lines in %4d files\n", part, c.lines[part], c.files[part])
+		fmt.Fprintf(out, "%-8s %7d lines in %4d files\n", part, c.lines[part], c.files[part])
 	}
-	largest := slices.SortedFunc(maps.Keys(c.methods), func(a, b string) int {
-		return cmp.Or(c.methods[b]-c.methods[a], strings.Compare(a, b))
+	for _, wing := range largest(c.wings, 0) {
+		fmt.Fprintf(out, "%16d %s\n", c.wings[wing], wing)
+	}
+	for _, name := range largest(c.packages, maxPackage) {
+		fmt.Fprintf(out, "%d lines: package %s\n", c.packages[name], name)
+	}
+	for _, name := range largest(c.methods, maxMethods) {
+		fmt.Fprintf(out, "%d methods: type %s\n", c.methods[name], name)
+	}
+}
+
+// largest returns the names with more than a number, the largest first.
+func largest(of map[string]int, than int) []string {
+	names := slices.DeleteFunc(slices.Collect(maps.Keys(of)), func(n string) bool { return of[n] <= than })
+	return slices.SortedFunc(slices.Values(names), func(a, b string) int {
+		return cmp.Or(of[b]-of[a], strings.Compare(a, b))
 	})
-	for _, name := range largest[:min(mostTypes, len(largest))] {
-		fmt.Fprintf(out, "%7d methods of %s\n", c.methods[name], name)
-	}
 }

@@ -14,6 +14,11 @@ func TestSizes(t *testing.T) {
 		"internal/a/a_test.go":                 "package a\n",
 		"internal/a/atest/b.go":                "package atest\n\ntype Many int\n\nfunc (Many) M() {}\n",
 		"internal/e2e/siege/main.go":           "package main\n",
+		"internal/e2e/rig/rig.go":              "package rig\n",
+		"internal/gate/oracle/oracle.go":       "package oracle\n",
+		"internal/web/src/app.mjs":             "x\n",
+		"internal/web/src/icon.svg":            "x\n",
+		"internal/web/dist/app.js":             "x\n",
 		"cmd/engram-load/main.go":              "package main\n",
 		"cmd/engram-load/internal/x/x_test.go": "package x\n",
 		"testdata/peers/main.go":               "package main\n",
@@ -32,12 +37,11 @@ func TestSizes(t *testing.T) {
 	if err := run(&out, root); err != nil {
 		t.Fatal(err)
 	}
-	const want = `product                 6 lines in    1 files
-product tests           7 lines in    3 files
-engram-load             1 lines in    1 files
-engram-load tests       1 lines in    1 files
-peers                   1 lines in    1 files
-      2 methods of internal/a.T
+	const want = `product        6 lines in    1 files
+page           1 lines in    1 files
+tests          9 lines in    5 files
+bench          3 lines in    3 files
+               6 internal/a
 `
 	if out.String() != want {
 		t.Errorf("got:\n%s", out.String())
