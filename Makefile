@@ -53,14 +53,14 @@ E2E   = $(filter-out $(QUIET:./%=engramd/%),$(shell $(GO) list ./internal/e2e/..
 QUIET := ./internal/e2e/hostile
 # These start no goroutine, nor do their tests: there is nothing for the race detector to
 # find, and under it they would take five to ten times as long (TestAloneIsAlone).
-ALONE := internal/gate internal/harness internal/keyfile internal/layout internal/migrate internal/recall internal/schnorr/many internal/secrets internal/wire nips/disclose nips/kind nips/nip01 nips/nip77 nips/nipae nips/niptemp nips/unit
+ALONE := internal/relay/gate internal/agent/harness internal/relay/keys/keyfile internal/repocheck internal/memory/foreign internal/memory/recall internal/protocol/schnorr/batch internal/secrets internal/protocol/wire nips/disclose nips/kind nips/nip01 nips/nip77 nips/nipae nips/niptemp nips/frontmatter
 RACED = $(filter-out $(E2E) $(QUIET:./%=engramd/%) $(ALONE:%=engramd/%),$(shell $(GO) list ./...))
 # Once more without the race detector, which has memory of its own and takes twice the
 # processor: what bounds how much is held, and the long form of what goes through a great
 # many states one after the other, of which the raced run sees a few.
 # TestShortenedIsRunAgain says which tests these are.
 AGAIN      = Allocations|SearchGoesOn|TestPagesAreBounded|TestListsAreBounded|LongThread|ManyEntriesInASecond|ImportInAnyOrder|TestEveryMove|TestRetentionOfWhatIsNamed|TestRetentionByNumber|TestNumbersComeToAnOldDatabase|TestTiesAreExact|TestOlderDatabasesAreRead|TestExport$$|TestSearchTakesTheSame|TestListsCostLinearly|CutAndAddedBytes|Footprint|IdleConnections|WeightOfMessages|LargeBundle|EveryFlippedByte|ReadTheProcess|AgainstModel|EndedAreWhole|BytesOnDisk|TestNumbering|EitherWay|CommandsGiveTheSameRows|OneOrderGivesTheSameRows|RandomContracts|SearchTakesTurns|AnyOrderOfImport|TestPermissions$$|FiveThousand|TestTargets|TestLatency|TestOperationsBreakNoPromise|TestNoThinkerDoesHarm|TwoHundredDreams|TestTwoMachines|ProcessesAreKilled|KilledAndKilledAgain|ChangedWhileDead|Histories$$
-AGAIN_PKGS = ./internal/chain ./internal/contracts ./internal/contracts/api ./internal/memory ./internal/mind ./internal/mind/plans ./internal/mirror ./internal/recollect ./internal/session ./internal/snapshot/bundle ./internal/store/sqlite/contracts ./internal/store/sqlite/events
+AGAIN_PKGS = ./internal/protocol/writerlog ./internal/relay/contracts ./internal/relay/contracts/api ./internal/relay/memlimit ./internal/memory/consolidation ./internal/memory/consolidation/plans ./internal/memory/localcopy ./internal/memory/recall/answer ./internal/relay/websocket ./internal/snapshot/bundle ./internal/relay/store/sqlite/contracts ./internal/relay/store/sqlite/events
 
 # Many tests wait, for relays that hang or for the disk, and the last package of a run
 # leaves a processor idle: what has the race detector and what has not run side by side,
@@ -125,7 +125,7 @@ cluster-figures: cluster-programs ## how fast nodes are beside the single proces
 # with what rests on it, and its scripts, beside a relay that is built with cgo; the
 # rest is the source that make test runs (TestPortableIsTested).
 PORTABLE := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
-WITHOUT_CGO := internal/schnorr internal/wire cmd/engramctl
+WITHOUT_CGO := internal/protocol/schnorr internal/protocol/wire cmd/engramctl
 CLIENT    = $(shell CGO_ENABLED=0 $(GO) list -deps ./cmd/engramctl | grep '^engramd/')
 
 # What is published: engramctl for six platforms, and engramd as one file that needs
@@ -230,13 +230,13 @@ lint: ## format and vet, with the build tags and without
 	cd packaging && $(GO) vet ./...
 
 lines: ## how much of what there is
-	@$(GO) run ./internal/layout/sizes
+	@$(GO) run ./internal/repocheck/sizes
 
 fuzz: ## every fuzz target for FUZZTIME, two side by side (TURN=0/2: every second one)
 	TAGS="$(TAGS)" TURN="$(TURN)" .ci/fuzz $(FUZZTIME)
 
 api-fuzz: ## requests generated from the served OpenAPI document, good and spoiled; needs nothing but go
-	ENGRAMD_API_FUZZ=$(API_REQUESTS) ENGRAMD_API_SEED=$$(date +%s) $(GO) test $(GOTAGS) -count 1 -v -run GeneratedRequests ./internal/contracts/api
+	ENGRAMD_API_FUZZ=$(API_REQUESTS) ENGRAMD_API_SEED=$$(date +%s) $(GO) test $(GOTAGS) -count 1 -v -run GeneratedRequests ./internal/relay/contracts/api
 
 # BENCH=quick takes a few minutes and leaves docs alone. BENCH_FLAGS=--resume goes on
 # after an end that was not planned. The cache takes about 10 GB.
@@ -256,7 +256,7 @@ microbench: ## go test -bench of all packages
 soak: ## crash rounds, the whole table of the gate, attacks that last, random contracts, writers with one base and relays in a ring, at full length
 	ENGRAMD_SOAK=1 ENGRAMD_CRASH_ROUNDS=$(ROUNDS) $(GO) test $(GOTAGS) -race -count 1 -v -timeout 3h -run 'Crash|Restore|Reader|Hostile|Session|RandomContracts' ./internal/e2e/crash ./internal/e2e/hostile ./internal/e2e/contracts
 	ENGRAMD_SOAK=1 ENGRAMD_RACE=1 $(GO) test $(GOTAGS) -count 1 -v -timeout 1h -run 'TestGate|Attack|Siege|RevertKilled' ./internal/e2e/gate ./internal/e2e/hostile ./internal/e2e/snapshots
-	ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -count 1 -timeout 2h -run 'RandomContracts' ./internal/contracts
+	ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -count 1 -timeout 2h -run 'RandomContracts' ./internal/relay/contracts
 	ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -race -count 1 -v -timeout 1h -run 'OneWriterWins' ./internal/client
 	ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -race -count 3 -v -timeout 1h -run 'TestRing' ./internal/e2e/replica
 
@@ -265,7 +265,7 @@ siege: ## a client beside 200 attacking connections, attack by attack, and the t
 	$(GO) run $(GOTAGS) ./internal/e2e/siege $(if $(filter short,$(SIEGE)),-short -tries 3 $(SIEGE_FLAGS),-page docs/benchmarks.md)
 
 releases: ## the last release of every linked module, from the module proxy into docs/dependencies.md
-	$(GO) test -count 1 -run DependenciesAreListed ./internal/layout -update
+	$(GO) test -count 1 -run DependenciesAreListed ./internal/repocheck -update
 
 demo: ## a relay with real events, walked through as agent, owner, stranger and nobody
 	$(GO) run $(GOTAGS) ./internal/e2e/demo

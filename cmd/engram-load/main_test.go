@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"engramd/cmd/engram-load/internal/load"
-	"engramd/internal/bridge/bridgetest"
+	"engramd/internal/relay/http/bridgetest"
 )
 
 // command runs a command line and returns its exit code and output.

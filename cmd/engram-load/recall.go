@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"engramd/cmd/engram-load/internal/recalled"
-	"engramd/internal/recall/measure"
+	"engramd/internal/memory/recall/measure"
 )
 
 // recallOptions are the flags of `engram-load recall`.

@@ -6,9 +6,9 @@ import (
 	"math"
 	"os"
 
-	"engramd/internal/embed"
-	"engramd/internal/recall"
-	"engramd/internal/recall/measure"
+	"engramd/internal/memory/recall"
+	"engramd/internal/memory/recall/measure"
+	"engramd/internal/memory/vectors/embed"
 )
 
 // vectors are what a model makes of a set: of its sections beforehand, of a

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"engramd/cmd/engram-load/internal/recalled"
-	"engramd/internal/recall/measure"
+	"engramd/internal/memory/recall/measure"
 )
 
 func TestRecallCommand(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"engramd/internal/admin"
+	"engramd/internal/relay/management"
 )
 
 // TestAdminSpeaksEveryMethod: a method that the server learns has to be learnt

@@ -8,12 +8,12 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/spf13/cobra"
 
-	"engramd/internal/agentstate"
-	"engramd/internal/attestation"
-	"engramd/internal/chain"
 	"engramd/internal/client"
-	"engramd/internal/snapshot/remote"
-	"engramd/internal/wire"
+	"engramd/internal/memory/snapshots"
+	"engramd/internal/memory/state"
+	"engramd/internal/memory/verify/attestation"
+	"engramd/internal/protocol/wire"
+	"engramd/internal/protocol/writerlog"
 )
 
 func (a *app) attestCommand() *cobra.Command {

@@ -11,13 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/agentstate"
+	"engramd/internal/agent/briefing"
+	"engramd/internal/agent/hook"
+	"engramd/internal/agent/mcp"
 	"engramd/internal/client"
-	"engramd/internal/hook"
-	"engramd/internal/mcp"
-	"engramd/internal/recollect"
-	"engramd/internal/remember"
-	"engramd/internal/wake"
+	"engramd/internal/memory/recall/answer"
+	"engramd/internal/memory/state"
+	"engramd/internal/memory/write"
 )
 
 // attestFlag is --attest.

@@ -7,7 +7,7 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip19"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 )
 
 // eventID sets VAR to the id of the event in the last output, VAR_NOTE to the same

@@ -14,11 +14,11 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip19"
 	"github.com/spf13/cobra"
 
-	"engramd/internal/attestation"
-	"engramd/internal/chain"
 	"engramd/internal/client"
+	"engramd/internal/memory/snapshots"
+	"engramd/internal/memory/verify/attestation"
+	"engramd/internal/protocol/writerlog"
 	"engramd/internal/snapshot"
-	"engramd/internal/snapshot/remote"
 	"engramd/nips/nipae"
 )
 

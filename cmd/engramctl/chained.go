@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"sync"
 
-	"engramd/internal/agentstate"
-	"engramd/internal/chain/writer"
 	"engramd/internal/client"
+	"engramd/internal/memory/state"
+	"engramd/internal/memory/verify/writer"
 )
 
 // logs are the writer's logs of one run, each opened at the first write for its

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"engramd/internal/agentstate"
+	"engramd/internal/agent/hook"
+	"engramd/internal/agent/mcp"
 	"engramd/internal/client"
-	"engramd/internal/hook"
-	"engramd/internal/intend"
-	"engramd/internal/mcp"
+	"engramd/internal/memory/intentions"
+	"engramd/internal/memory/state"
 )
 
 // seenBy says which intentions a session was shown.

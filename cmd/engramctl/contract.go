@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/internal/protocol/wire"
 	"engramd/internal/secrets"
-	"engramd/internal/wire"
 	"engramd/nips/nipae"
 	"engramd/nips/niptemp"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/when"
+	"engramd/internal/platform/timeparse"
 )
 
 func (a *app) contractNewCommand() *cobra.Command {

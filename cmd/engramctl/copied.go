@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 
-	"engramd/internal/mirror"
-	"engramd/internal/recollect"
-	"engramd/internal/remember"
+	"engramd/internal/memory/localcopy"
+	"engramd/internal/memory/recall/answer"
+	"engramd/internal/memory/write"
 	"engramd/nips/nipae"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/quote"
+	"engramd/internal/memory/quote"
 	"engramd/nips/nipae"
 )
 

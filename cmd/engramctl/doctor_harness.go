@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"engramd/internal/harness"
-	"engramd/internal/hook"
+	"engramd/internal/agent/harness"
+	"engramd/internal/agent/hook"
 )
 
 const (

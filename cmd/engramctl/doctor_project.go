@@ -4,10 +4,10 @@ import (
 	"context"
 	"strings"
 
-	"engramd/internal/agentstate"
-	"engramd/internal/project"
-	"engramd/internal/recollect"
-	"engramd/internal/wake"
+	"engramd/internal/agent/briefing"
+	"engramd/internal/memory/project"
+	"engramd/internal/memory/recall/answer"
+	"engramd/internal/memory/state"
 )
 
 // maxProjects is how many of this machine's folders are looked at.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/harness"
-	"engramd/internal/hook"
+	"engramd/internal/agent/harness"
+	"engramd/internal/agent/hook"
 )
 
 // TestDoctorRunsWhatIsInstalled: slow, silent, broken and hanging hooks and

@@ -8,19 +8,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/attestation"
 	"engramd/internal/client"
 	"engramd/internal/client/evidence"
-	"engramd/internal/intend"
-	"engramd/internal/mind"
-	"engramd/internal/mind/plans"
-	"engramd/internal/mind/think"
-	"engramd/internal/proposals"
-	"engramd/internal/remember"
+	"engramd/internal/memory/consolidation"
+	"engramd/internal/memory/consolidation/plans"
+	"engramd/internal/memory/consolidation/thinker"
+	"engramd/internal/memory/intentions"
+	"engramd/internal/memory/proposals"
+	"engramd/internal/memory/snapshots"
+	"engramd/internal/memory/transplant"
+	"engramd/internal/memory/verify/attestation"
+	"engramd/internal/memory/write"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
-	"engramd/internal/snapshot/remote"
-	"engramd/internal/transplant"
 	"engramd/nips/nipae"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/folder"
+	"engramd/internal/memory/folder"
 )
 
 func (a *app) exportCommand() *cobra.Command {

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/agentstate"
+	"engramd/internal/agent/mcp"
 	"engramd/internal/client"
-	"engramd/internal/mcp"
-	"engramd/internal/metabolism"
+	"engramd/internal/memory/activity"
+	"engramd/internal/memory/state"
 	"engramd/nips/nipae"
 )
 

@@ -9,13 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/files"
-	"engramd/internal/folder"
-	"engramd/internal/mirror"
-	"engramd/internal/recollect"
-	"engramd/internal/remember"
+	"engramd/internal/memory/folder"
+	"engramd/internal/memory/localcopy"
+	"engramd/internal/memory/recall/answer"
+	"engramd/internal/memory/write"
+	"engramd/internal/platform/files"
+	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
-	"engramd/nips/unit"
 )
 
 // folderFlags are those of export, import and sync of a folder.

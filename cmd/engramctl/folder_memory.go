@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"engramd/internal/client"
-	"engramd/internal/folder"
+	"engramd/internal/memory/folder"
+	"engramd/internal/memory/snapshots"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
-	"engramd/internal/snapshot/remote"
 	"engramd/nips/nipae"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"engramd/internal/client"
-	"engramd/internal/folder"
+	"engramd/internal/memory/folder"
 )
 
 // folderOut is what export, import and sync of a folder print as JSON.

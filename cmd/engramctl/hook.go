@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/hook"
+	"engramd/internal/agent/hook"
 )
 
 const (

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"engramd/internal/agentstate"
-	"engramd/internal/hook"
-	"engramd/internal/intend"
-	"engramd/internal/recollect"
+	"engramd/internal/agent/hook"
+	"engramd/internal/memory/intentions"
+	"engramd/internal/memory/recall/answer"
+	"engramd/internal/memory/state"
 )
 
 // intended is what is told of intentions at a prompt, noted as shown, and which they

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/agent/hook"
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/hook"
 )
 
 // asked returns what a hook prints at an event of a session.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/quote"
+	"engramd/internal/memory/quote"
 )
 
 // TestHookTextStaysInItsPlace: a memory that holds the end of the harness's reminder

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"engramd/internal/agentstate"
-	"engramd/internal/hook"
+	"engramd/internal/agent/hook"
+	"engramd/internal/memory/state"
 )
 
 // maxHookLog is how large the log of hooks grows before it is begun anew; the one

@@ -9,14 +9,14 @@ import (
 	"slices"
 	"time"
 
-	"engramd/internal/agentstate"
+	"engramd/internal/agent/briefing"
+	"engramd/internal/agent/hook"
 	"engramd/internal/client"
-	"engramd/internal/hook"
-	"engramd/internal/intend"
-	"engramd/internal/mirror"
-	"engramd/internal/recollect"
-	"engramd/internal/wake"
-	"engramd/nips/unit"
+	"engramd/internal/memory/intentions"
+	"engramd/internal/memory/localcopy"
+	"engramd/internal/memory/recall/answer"
+	"engramd/internal/memory/state"
+	"engramd/nips/frontmatter"
 )
 
 // hookPrompt tells what was intended and is due, and recalls what bears on a prompt,

@@ -13,8 +13,8 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/agentstate"
 	"engramd/internal/e2e/relaytest"
+	"engramd/internal/memory/state"
 )
 
 // hookRig runs hooks as one process of a harness does, in a project's folder.

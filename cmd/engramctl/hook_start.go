@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 
-	"engramd/internal/agentstate"
-	"engramd/internal/hook"
-	"engramd/internal/wake"
+	"engramd/internal/agent/briefing"
+	"engramd/internal/agent/hook"
+	"engramd/internal/memory/state"
 )
 
 // hookWake tells what a session begins with: see hook.Wake.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/agentstate"
+	"engramd/internal/agent/hook"
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/hook"
-	"engramd/internal/quote"
+	"engramd/internal/memory/quote"
+	"engramd/internal/memory/state"
 )
 
 var planted = map[string]string{

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/agent/hook"
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/files"
-	"engramd/internal/hook"
-	"engramd/internal/quote"
+	"engramd/internal/memory/quote"
+	"engramd/internal/platform/files"
 )
 
 // TestHookBesidePipes: a file that never ends delays a hook no longer than its

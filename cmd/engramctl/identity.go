@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"engramd/internal/client"
-	"engramd/internal/files"
-	"engramd/internal/keychain"
+	"engramd/internal/platform/files"
+	"engramd/internal/platform/keychain"
 )
 
 // maxKeyFile is more than any key file has, in bytes.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/folder"
+	"engramd/internal/memory/folder"
 )
 
 func (a *app) importCommand() *cobra.Command {

@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/migrate"
-	"engramd/internal/remember"
+	"engramd/internal/memory/foreign"
+	"engramd/internal/memory/write"
 	"engramd/internal/secrets"
+	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
-	"engramd/nips/unit"
 )
 
 // fromFlags are what engramctl import --from is told.

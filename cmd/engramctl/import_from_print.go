@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"engramd/internal/client"
-	"engramd/internal/migrate"
+	"engramd/internal/memory/foreign"
 )
 
 // show prints what was found and what became of it.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
-	"engramd/internal/migrate"
+	"engramd/internal/memory/foreign"
 )
 
 // perSecond is how many memories are dated in one second at most: of a second

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"engramd/internal/client"
-	"engramd/internal/folder"
-	"engramd/internal/remember"
+	"engramd/internal/memory/folder"
+	"engramd/internal/memory/write"
 	"engramd/nips/nipae"
 )
 

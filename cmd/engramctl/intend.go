@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/intend/acts"
+	"engramd/internal/memory/intentions/acts"
 	"engramd/nips/nipae"
 )
 

@@ -11,12 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/intend"
-	"engramd/internal/intend/acts"
-	"engramd/internal/recollect"
-	"engramd/internal/when"
+	"engramd/internal/memory/intentions"
+	"engramd/internal/memory/intentions/acts"
+	"engramd/internal/memory/recall/answer"
+	"engramd/internal/platform/timeparse"
+	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
-	"engramd/nips/unit"
 )
 
 // intentionsOut is `intentions --json`.

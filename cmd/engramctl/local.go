@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"engramd/internal/client"
-	"engramd/internal/mirror"
-	"engramd/internal/mirror/follow"
+	"engramd/internal/memory/localcopy"
+	"engramd/internal/memory/localcopy/follow"
 	"engramd/nips/nipae"
 )
 

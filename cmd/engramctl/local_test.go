@@ -13,7 +13,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/mirror"
+	"engramd/internal/memory/localcopy"
 	"engramd/nips/nipae"
 )
 

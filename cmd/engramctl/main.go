@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"engramd/internal/keychain"
-	"engramd/internal/service"
+	"engramd/internal/platform/keychain"
+	"engramd/internal/platform/service"
 )
 
 // unreleased is the version of a build that was given none.

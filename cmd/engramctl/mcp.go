@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/mcp"
 	"engramd/internal/client"
-	"engramd/internal/mcp"
 	"engramd/internal/snapshot/bundle"
 )
 

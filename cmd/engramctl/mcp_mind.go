@@ -4,9 +4,9 @@ import (
 	"context"
 	"sync"
 
-	"engramd/internal/agentstate"
+	"engramd/internal/agent/mcp"
 	"engramd/internal/client"
-	"engramd/internal/mcp"
+	"engramd/internal/memory/state"
 )
 
 // serveMind has a server make plans, and finish those that this machine has begun;

@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/agentstate"
 	"engramd/internal/client"
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/mind"
-	"engramd/internal/mind/plans"
-	"engramd/internal/recollect"
+	"engramd/internal/memory/consolidation"
+	"engramd/internal/memory/consolidation/plans"
+	"engramd/internal/memory/recall/answer"
+	"engramd/internal/memory/state"
 	"engramd/nips/nipae"
 )
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"sync"
 
+	"engramd/internal/agent/mcp"
 	"engramd/internal/client"
-	"engramd/internal/mcp"
-	"engramd/internal/proposals"
-	"engramd/internal/recollect"
+	"engramd/internal/memory/proposals"
+	"engramd/internal/memory/recall/answer"
 )
 
 // acceptedAtStart is how many of the owner's proposals a server accepts at its

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"engramd/internal/agent/mcp"
 	"engramd/internal/client"
-	"engramd/internal/mcp"
+	"engramd/internal/memory/snapshots"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
-	"engramd/internal/snapshot/remote"
 )
 
 // snapshotTaker returns what the server keeps the agent's memory with: as

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/embed"
-	"engramd/internal/meaning"
-	"engramd/internal/mirror"
-	"engramd/internal/recollect"
+	"engramd/internal/memory/localcopy"
+	"engramd/internal/memory/recall/answer"
+	"engramd/internal/memory/vectors"
+	"engramd/internal/memory/vectors/embed"
 )
 
 // lookAgain is how often a server looks for texts without vectors.

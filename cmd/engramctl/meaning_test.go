@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/quote"
+	"engramd/internal/memory/quote"
 )
 
 // fakeModel serves vectors in which "ship" and "vessel" are equal.

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/remember"
+	"engramd/internal/memory/write"
+	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
-	"engramd/nips/unit"
 )
 
 // source is what is stamped into memories that engramctl writes.

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/remember"
-	"engramd/nips/unit"
+	"engramd/internal/memory/write"
+	"engramd/nips/frontmatter"
 )
 
 func (a *app) memLinkCommand() *cobra.Command {

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/remember"
-	"engramd/internal/when"
-	"engramd/nips/unit"
+	"engramd/internal/memory/write"
+	"engramd/internal/platform/timeparse"
+	"engramd/nips/frontmatter"
 )
 
 // listOut is `mem ls --json`.

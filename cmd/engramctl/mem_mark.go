@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/remember"
+	"engramd/internal/memory/write"
 )
 
 // memMarkCommand is one of pin, unpin, archive and unarchive.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/recollect"
+	"engramd/internal/memory/recall/answer"
 )
 
 // searchOut is `mem search --json`.

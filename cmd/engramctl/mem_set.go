@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/remember"
+	"engramd/internal/memory/write"
 	"engramd/nips/nipae"
 )
 

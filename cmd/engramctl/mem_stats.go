@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/recollect"
+	"engramd/internal/memory/recall/answer"
 )
 
 // statsOut is `mem stats --json`.

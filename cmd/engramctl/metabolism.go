@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/metabolism"
-	"engramd/internal/recollect"
+	"engramd/internal/memory/activity"
+	"engramd/internal/memory/recall/answer"
 	"engramd/internal/snapshot/bundle"
-	"engramd/nips/unit"
+	"engramd/nips/frontmatter"
 )
 
 // metabolismFlags are those of engramctl metabolism.

@@ -9,9 +9,9 @@ import (
 	"os"
 	"time"
 
-	"engramd/internal/mind"
+	"engramd/internal/memory/consolidation"
 	"engramd/internal/secrets"
-	"engramd/nips/unit"
+	"engramd/nips/frontmatter"
 )
 
 // coldOut is a line of the cold file.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"engramd/internal/metabolism"
+	"engramd/internal/memory/activity"
 	"engramd/internal/snapshot/bundle"
 )
 

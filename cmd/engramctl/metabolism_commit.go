@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"engramd/internal/mcp"
-	"engramd/internal/mind"
-	"engramd/internal/mind/plans"
+	"engramd/internal/agent/mcp"
+	"engramd/internal/memory/consolidation"
+	"engramd/internal/memory/consolidation/plans"
 	"engramd/internal/snapshot/bundle"
 )
 

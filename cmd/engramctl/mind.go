@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/agentstate"
 	"engramd/internal/client"
-	"engramd/internal/mind"
-	"engramd/internal/mind/plans"
-	"engramd/internal/recollect"
+	"engramd/internal/memory/consolidation"
+	"engramd/internal/memory/consolidation/plans"
+	"engramd/internal/memory/recall/answer"
+	"engramd/internal/memory/state"
 )
 
 func (a *app) mindCommand() *cobra.Command {

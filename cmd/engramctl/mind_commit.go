@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/mind"
-	"engramd/internal/mind/plans"
-	"engramd/internal/mind/think"
-	"engramd/nips/unit"
+	"engramd/internal/memory/consolidation"
+	"engramd/internal/memory/consolidation/plans"
+	"engramd/internal/memory/consolidation/thinker"
+	"engramd/nips/frontmatter"
 )
 
 // committedOut is what the commands that carry a plan out print as JSON.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/mind"
-	"engramd/internal/mind/plans"
+	"engramd/internal/memory/consolidation"
+	"engramd/internal/memory/consolidation/plans"
 )
 
 func (a *app) mindDreamCommand() *cobra.Command {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/mind"
-	"engramd/internal/mind/plans"
+	"engramd/internal/memory/consolidation"
+	"engramd/internal/memory/consolidation/plans"
 )
 
 // recordOut is what is known of a recorded plan, in JSON.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/mind"
-	"engramd/internal/mind/plans"
+	"engramd/internal/memory/consolidation"
+	"engramd/internal/memory/consolidation/plans"
 	"engramd/internal/snapshot"
-	"engramd/nips/unit"
+	"engramd/nips/frontmatter"
 )
 
 // reviewOut is `mind review --json`.

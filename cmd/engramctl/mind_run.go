@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/mind"
-	"engramd/internal/mind/plans"
-	"engramd/internal/mind/think"
+	"engramd/internal/memory/consolidation"
+	"engramd/internal/memory/consolidation/plans"
+	"engramd/internal/memory/consolidation/thinker"
 )
 
 // soonest is the least time between two runs.

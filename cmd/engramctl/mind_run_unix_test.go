@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/mind/think"
+	"engramd/internal/memory/consolidation/thinker"
 )
 
 // heard is a writer that reports when its text contains a given one.

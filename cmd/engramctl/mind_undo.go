@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/mind/plans"
-	"engramd/nips/unit"
+	"engramd/internal/memory/consolidation/plans"
+	"engramd/nips/frontmatter"
 )
 
 // undoneOut is `mind undo --json`.

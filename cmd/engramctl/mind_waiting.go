@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 
-	"engramd/internal/mind"
-	"engramd/internal/recollect"
+	"engramd/internal/memory/consolidation"
+	"engramd/internal/memory/recall/answer"
 )
 
 // noteWaiting says how many episodes wait to be consolidated, if another batch of

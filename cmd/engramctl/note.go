@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/remember"
-	"engramd/nips/unit"
+	"engramd/internal/memory/write"
+	"engramd/nips/frontmatter"
 )
 
 // noteFlags are what engramctl note is told beside the text.

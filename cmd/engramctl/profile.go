@@ -14,7 +14,7 @@ import (
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
 
-	"engramd/internal/mind"
+	"engramd/internal/memory/consolidation"
 )
 
 // profiles is the configuration file.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/agentstate"
 	"engramd/internal/client"
-	"engramd/internal/project"
+	"engramd/internal/memory/project"
+	"engramd/internal/memory/state"
 )
 
 func (a *app) projectCommand() *cobra.Command {

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/agentstate"
 	"engramd/internal/client"
-	"engramd/internal/project"
-	"engramd/internal/remember"
+	"engramd/internal/memory/project"
+	"engramd/internal/memory/state"
+	"engramd/internal/memory/write"
 	"engramd/nips/nipae"
 )
 

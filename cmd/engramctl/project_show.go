@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/agentstate"
-	"engramd/internal/project"
+	"engramd/internal/memory/project"
+	"engramd/internal/memory/state"
 )
 
 // projectOut is `project show --json` and `project link --json`.

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/proposals"
-	"engramd/nips/unit"
+	"engramd/internal/memory/proposals"
+	"engramd/nips/frontmatter"
 )
 
 func (a *app) proposalsCommand() *cobra.Command {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/proposals"
+	"engramd/internal/memory/proposals"
 )
 
 // nearOut is a memory that an accepted text is to be compared with, in JSON.

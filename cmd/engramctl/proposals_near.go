@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"engramd/internal/proposals"
-	"engramd/internal/recollect"
-	"engramd/nips/unit"
+	"engramd/internal/memory/proposals"
+	"engramd/internal/memory/recall/answer"
+	"engramd/nips/frontmatter"
 )
 
 // nearLine is a memory to compare with, in words.

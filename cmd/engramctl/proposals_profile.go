@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"engramd/internal/proposals"
+	"engramd/internal/memory/proposals"
 )
 
 // proposalsFile is what a profile says of proposals.

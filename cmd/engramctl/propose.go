@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/proposals"
+	"engramd/internal/memory/proposals"
 	"engramd/nips/nipae"
 )
 

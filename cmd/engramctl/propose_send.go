@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"engramd/internal/client"
-	"engramd/internal/proposals"
+	"engramd/internal/memory/proposals"
 	"engramd/nips/nipae"
 )
 

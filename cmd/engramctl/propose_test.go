@@ -11,7 +11,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/proposals"
+	"engramd/internal/memory/proposals"
 )
 
 // TestVouchingIsAsked: at a terminal a person must confirm that the whole text

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/intend"
-	"engramd/internal/recall"
-	"engramd/internal/recollect"
-	"engramd/nips/unit"
+	"engramd/internal/memory/intentions"
+	"engramd/internal/memory/recall"
+	"engramd/internal/memory/recall/answer"
+	"engramd/nips/frontmatter"
 )
 
 // foundOut is a memory that was found, in JSON.

@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/agentstate"
 	"engramd/internal/client"
-	"engramd/internal/project"
-	"engramd/internal/recall"
-	"engramd/internal/recollect"
+	"engramd/internal/memory/project"
+	"engramd/internal/memory/recall"
+	"engramd/internal/memory/recall/answer"
+	"engramd/internal/memory/state"
 )
 
 // maxRemotes is in how many folders it is looked up what their repositories are

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"engramd/internal/agentstate"
-	"engramd/internal/mcp"
-	"engramd/internal/project"
+	"engramd/internal/agent/mcp"
+	"engramd/internal/memory/project"
+	"engramd/internal/memory/state"
 )
 
 // maxSession is how long a session's id is kept as the harness gives it.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"engramd/internal/mind"
+	"engramd/internal/memory/consolidation"
 	"engramd/nips/nipae"
 )
 

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"engramd/internal/files"
+	"engramd/internal/platform/files"
 )
 
 // replaceFile writes a file anew, as a whole: whoever reads it sees the old text or

@@ -7,8 +7,8 @@ import (
 	"runtime"
 	"strings"
 
-	"engramd/internal/harness"
-	"engramd/internal/service"
+	"engramd/internal/agent/harness"
+	"engramd/internal/platform/service"
 )
 
 // harnessNames are those that can be named.

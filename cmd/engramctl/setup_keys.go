@@ -8,7 +8,7 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip49"
 
 	"engramd/internal/client"
-	"engramd/internal/keychain"
+	"engramd/internal/platform/keychain"
 )
 
 // agentKey makes the agent's key, unless it is there.

@@ -15,9 +15,9 @@ import (
 	"strings"
 	"time"
 
-	"engramd/internal/agentstate"
 	"engramd/internal/client"
-	"engramd/internal/service"
+	"engramd/internal/memory/state"
+	"engramd/internal/platform/service"
 )
 
 const (

@@ -12,8 +12,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/keychain"
-	"engramd/internal/service"
+	"engramd/internal/platform/keychain"
+	"engramd/internal/platform/service"
 )
 
 type keysKey struct{}

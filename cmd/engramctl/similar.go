@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"engramd/internal/mcp"
-	"engramd/internal/recollect"
-	"engramd/internal/remember"
+	"engramd/internal/agent/mcp"
+	"engramd/internal/memory/recall/answer"
+	"engramd/internal/memory/write"
 )
 
 // compareTime bounds how long a write waits for a look at the local copy.

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/files"
+	"engramd/internal/platform/files"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
 )

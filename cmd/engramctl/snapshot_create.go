@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/internal/memory/snapshots"
+	"engramd/internal/platform/timeparse"
 	"engramd/internal/secrets"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
-	"engramd/internal/snapshot/remote"
-	"engramd/internal/when"
 )
 
 // createOptions are what a snapshot is made with.

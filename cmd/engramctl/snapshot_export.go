@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/memory/snapshots"
 	"engramd/internal/secrets"
 	"engramd/internal/snapshot/bundle"
-	"engramd/internal/snapshot/remote"
 )
 
 // exportedOut is one record of a plaintext export.

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/internal/memory/snapshots"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
-	"engramd/internal/snapshot/remote"
 )
 
 type restoreOptions struct {

@@ -6,13 +6,13 @@ import (
 	"io/fs"
 	"slices"
 
-	"engramd/internal/agentstate"
-	"engramd/internal/hook"
-	"engramd/internal/intend"
-	"engramd/internal/mcp"
-	"engramd/internal/project"
-	"engramd/internal/recollect"
-	"engramd/internal/wake"
+	"engramd/internal/agent/briefing"
+	"engramd/internal/agent/hook"
+	"engramd/internal/agent/mcp"
+	"engramd/internal/memory/intentions"
+	"engramd/internal/memory/project"
+	"engramd/internal/memory/recall/answer"
+	"engramd/internal/memory/state"
 )
 
 // standing is a folder's project, and what this machine knows of it.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	"engramd/internal/agentstate"
+	"engramd/internal/agent/briefing"
+	"engramd/internal/agent/mcp"
 	"engramd/internal/client"
-	"engramd/internal/mcp"
-	"engramd/internal/recall"
-	"engramd/internal/recollect"
-	"engramd/internal/wake"
+	"engramd/internal/memory/recall"
+	"engramd/internal/memory/recall/answer"
+	"engramd/internal/memory/state"
 	"engramd/nips/nipae"
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/folder"
-	"engramd/internal/when"
+	"engramd/internal/memory/folder"
+	"engramd/internal/platform/timeparse"
 	"engramd/nips/nipae"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/folder"
-	"engramd/internal/mirror"
+	"engramd/internal/memory/folder"
+	"engramd/internal/memory/localcopy"
 )
 
 // How sync --watch waits.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/folder"
+	"engramd/internal/memory/folder"
 )
 
 // watchRig is a home with a key, machines that use it, and a write of another.

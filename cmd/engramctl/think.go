@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/agentstate"
-	"engramd/internal/mind/think"
-	"engramd/internal/modelserver"
+	"engramd/internal/memory/consolidation/thinker"
+	"engramd/internal/memory/model"
+	"engramd/internal/memory/state"
 )
 
 // defaultRuns is how often thinkers are asked in a day.

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/proposals"
-	"engramd/internal/transplant"
+	"engramd/internal/memory/proposals"
+	"engramd/internal/memory/transplant"
 )
 
 func (a *app) transplantCommand() *cobra.Command {

@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/proposals"
-	"engramd/internal/remember"
-	"engramd/internal/transplant"
+	"engramd/internal/memory/proposals"
+	"engramd/internal/memory/transplant"
+	"engramd/internal/memory/write"
 	"engramd/nips/nipae"
 )
 

@@ -16,15 +16,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/proposals"
-	"engramd/internal/recall"
-	"engramd/internal/recollect"
-	"engramd/internal/remember"
+	"engramd/internal/memory/proposals"
+	"engramd/internal/memory/recall"
+	"engramd/internal/memory/recall/answer"
+	"engramd/internal/memory/transplant"
+	"engramd/internal/memory/write"
 	"engramd/internal/secrets"
 	"engramd/internal/snapshot/bundle"
-	"engramd/internal/transplant"
+	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
-	"engramd/nips/unit"
 )
 
 // giving says what is given, to whom and how.

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/proposals"
+	"engramd/internal/memory/proposals"
+	"engramd/internal/memory/transplant"
 	"engramd/internal/snapshot/bundle"
-	"engramd/internal/transplant"
 	"engramd/nips/nipae"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/proposals"
-	"engramd/internal/transplant"
+	"engramd/internal/memory/proposals"
+	"engramd/internal/memory/transplant"
 	"engramd/nips/nipae"
 )
 

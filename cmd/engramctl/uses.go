@@ -6,11 +6,11 @@ import (
 	"sync"
 	"time"
 
-	"engramd/internal/agentstate"
+	"engramd/internal/agent/mcp"
 	"engramd/internal/client"
-	"engramd/internal/mcp"
-	"engramd/internal/metabolism"
-	"engramd/internal/recollect"
+	"engramd/internal/memory/activity"
+	"engramd/internal/memory/recall/answer"
+	"engramd/internal/memory/state"
 	"engramd/nips/nipae"
 )
 

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"engramd/internal/agentstate"
-	"engramd/internal/chain"
-	"engramd/internal/chain/audit"
 	"engramd/internal/client"
+	"engramd/internal/memory/state"
+	"engramd/internal/memory/verify"
+	"engramd/internal/protocol/writerlog"
 )
 
 // logOut is one writer's log, in JSON.

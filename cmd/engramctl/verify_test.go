@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/chain"
 	"engramd/internal/client"
 	"engramd/internal/e2e/relaytest"
+	"engramd/internal/protocol/writerlog"
 	"engramd/nips/nipae"
 )
 

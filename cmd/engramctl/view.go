@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/recollect"
+	"engramd/internal/memory/recall/answer"
 )
 
 // viewOut stands in every JSON answer about the memory as a whole.

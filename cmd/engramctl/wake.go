@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/briefing"
+	"engramd/internal/agent/hook"
 	"engramd/internal/client"
-	"engramd/internal/hook"
-	"engramd/internal/wake"
+	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
-	"engramd/nips/unit"
 )
 
 // wakeOut is `wake --json`.

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"time"
 
-	"engramd/internal/agentstate"
+	"engramd/internal/agent/briefing"
+	"engramd/internal/agent/harness"
+	"engramd/internal/agent/hook"
 	"engramd/internal/client"
-	"engramd/internal/harness"
-	"engramd/internal/hook"
-	"engramd/internal/metabolism"
-	"engramd/internal/mind"
-	"engramd/internal/wake"
+	"engramd/internal/memory/activity"
+	"engramd/internal/memory/consolidation"
+	"engramd/internal/memory/state"
 )
 
 // wakeBudget is how long relays are asked at the start of a session.

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"engramd/internal/agent/hook"
 	"engramd/internal/client"
-	"engramd/internal/hook"
-	"engramd/internal/mirror/follow"
+	"engramd/internal/memory/localcopy/follow"
 	"engramd/nips/nipae"
 )
 

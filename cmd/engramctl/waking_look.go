@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
+	"engramd/internal/agent/briefing"
+	"engramd/internal/agent/hook"
 	"engramd/internal/client"
-	"engramd/internal/hook"
-	"engramd/internal/recollect"
-	"engramd/internal/wake"
+	"engramd/internal/memory/recall/answer"
 	"engramd/nips/nipae"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"engramd/internal/config"
+	"engramd/internal/relay/config"
 )
 
 // TestAgrees: a node whose shared options differ from the cluster's is told

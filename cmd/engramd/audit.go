@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"time"
 
-	"engramd/internal/config"
-	"engramd/internal/store"
-	"engramd/internal/when"
+	"engramd/internal/platform/timeparse"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/store"
 )
 
 // auditCommand is `engramd audit`: the calls of the management API.

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"engramd/internal/config"
-	"engramd/internal/contracts/vault"
-	"engramd/internal/control"
-	"engramd/internal/relaykey"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/contracts/vault"
+	"engramd/internal/relay/control"
+	"engramd/internal/relay/keys"
 )
 
 // backupCommand is `engramd backup FILE`.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/config"
-	"engramd/internal/events"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/notify"
 )
 
 // brokerGrace bounds how long the end of the daemon waits for the events

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"engramd/internal/config"
-	"engramd/internal/contracts/vault"
-	"engramd/internal/relaykey"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/contracts/vault"
+	"engramd/internal/relay/keys"
 )
 
 // checkCommand is `engramd check`.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/cluster"
-	"engramd/internal/cluster/jetstream"
-	"engramd/internal/config"
-	"engramd/internal/store"
+	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/cluster/jetstream"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/store"
 	"engramd/nips/nip01"
 )
 

@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"engramd/internal/cluster"
-	"engramd/internal/cluster/jetstream"
-	"engramd/internal/config"
-	"engramd/internal/keyfile"
+	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/cluster/jetstream"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/keys/keyfile"
 )
 
 // clusterCommand is `engramd cluster VERB`.

@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"engramd/internal/cluster"
-	"engramd/internal/keyfile"
+	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/keys/keyfile"
 )
 
 // clusterFile says in a data folder which node of which cluster it is. It is no

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"engramd/internal/cluster"
+	"engramd/internal/relay/cluster"
 )
 
 // joinLog makes the node that goes on behind what the database has executed.

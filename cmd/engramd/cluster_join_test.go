@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"engramd/internal/cluster"
-	"engramd/internal/store"
+	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/store"
 )
 
 // A start waits for a server that is behind, and refuses a log that does not

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"engramd/internal/keyfile"
+	"engramd/internal/relay/keys/keyfile"
 )
 
 // leave makes the database one that stands alone. The folder is no node's before

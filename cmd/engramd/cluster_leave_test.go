@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/cluster"
-	"engramd/internal/config"
+	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/config"
 )
 
 // nodeFolder makes a data folder of a node that has executed something.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"engramd/internal/cluster"
-	"engramd/internal/config"
-	"engramd/internal/control"
+	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/control"
 )
 
 // The orders of engramd cluster to a running node.

@@ -5,9 +5,9 @@ import (
 	"sync"
 	"testing"
 
-	"engramd/internal/cluster"
-	"engramd/internal/config"
-	"engramd/internal/metrics"
+	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/metrics"
 )
 
 // The log changes who is blocked while the surfaces start: they learn of every

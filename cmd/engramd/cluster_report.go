@@ -3,8 +3,8 @@ package main
 import (
 	"time"
 
-	"engramd/internal/metrics"
-	"engramd/internal/status"
+	"engramd/internal/relay/metrics"
+	"engramd/internal/relay/status"
 )
 
 // clusterMetrics is read at every scrape.

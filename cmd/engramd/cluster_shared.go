@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"sync"
 
-	"engramd/internal/config"
-	"engramd/internal/gate"
-	"engramd/internal/store"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/store"
 )
 
 // shared is the configuration with the options that all nodes share as they are

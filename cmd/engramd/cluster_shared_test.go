@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"testing"
 
-	"engramd/internal/cluster"
-	"engramd/internal/config"
+	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/config"
 )
 
 // during is a log that calls a function for each line.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"engramd/internal/config"
+	"engramd/internal/relay/config"
 )
 
 // A node's boot numbers ascend, whatever ended it, and a changed file is

@@ -7,9 +7,9 @@ import (
 	"net"
 	"net/netip"
 
-	"engramd/internal/config"
-	"engramd/internal/policy"
 	"engramd/internal/relay"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/policy"
 )
 
 // configCommand is `engramd config [--check FILE | --defaults]`.

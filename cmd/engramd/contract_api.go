@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"engramd/internal/contracts"
-	"engramd/internal/contracts/api"
-	"engramd/internal/contracts/identity"
+	"engramd/internal/relay/contracts"
+	"engramd/internal/relay/contracts/api"
+	"engramd/internal/relay/contracts/identity"
 )
 
 // openContracts puts the contract memory API together, over the relay, the

@@ -7,10 +7,10 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/contracts/identity"
-	"engramd/internal/contracts/outbox"
-	"engramd/internal/contracts/vault"
-	"engramd/internal/metrics"
+	"engramd/internal/relay/contracts/identity"
+	"engramd/internal/relay/contracts/outbox"
+	"engramd/internal/relay/contracts/vault"
+	"engramd/internal/relay/metrics"
 	"engramd/nips/niptemp"
 )
 

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"engramd/internal/store/sqlite"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // This file chooses the store: no other one of this package knows which it is.

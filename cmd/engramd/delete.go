@@ -11,11 +11,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"engramd/internal/admin"
-	"engramd/internal/config"
-	"engramd/internal/control"
-	"engramd/internal/gate"
-	"engramd/internal/store"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/control"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/management"
+	"engramd/internal/relay/store"
 )
 
 // deleteCommand is `engramd delete`: what filters match goes for good.

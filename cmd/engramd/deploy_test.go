@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"engramd/internal/config"
+	"engramd/internal/relay/config"
 )
 
 func read(t *testing.T, path string) string {

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"engramd/internal/admin"
-	"engramd/internal/config"
-	"engramd/internal/gate"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/management"
 )
 
 // exportCommand is `engramd export`: every event under the operator's own

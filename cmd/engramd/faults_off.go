@@ -5,7 +5,7 @@ package main
 import (
 	"time"
 
-	"engramd/internal/cluster"
+	"engramd/internal/relay/cluster"
 )
 
 // clusterFaults are none: only a program that was built to be broken, for the

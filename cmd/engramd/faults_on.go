@@ -5,7 +5,7 @@ package main
 import (
 	"time"
 
-	"engramd/internal/cluster"
+	"engramd/internal/relay/cluster"
 )
 
 // clusterFaults are what ENGRAM_FAULT names: one fault, by which this node breaks

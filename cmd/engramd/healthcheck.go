@@ -9,7 +9,7 @@ import (
 	"net/netip"
 	"time"
 
-	"engramd/internal/config"
+	"engramd/internal/relay/config"
 )
 
 // healthcheckCommand is `engramd healthcheck`, for container images that have

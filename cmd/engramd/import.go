@@ -10,11 +10,11 @@ import (
 	"os"
 	"time"
 
-	"engramd/internal/config"
-	"engramd/internal/control"
-	"engramd/internal/importer"
-	"engramd/internal/policy"
 	"engramd/internal/relay"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/control"
+	"engramd/internal/relay/ingest"
+	"engramd/internal/relay/policy"
 )
 
 // importCommand is `engramd import [--replace] [FILE|-]`.

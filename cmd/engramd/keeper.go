@@ -9,8 +9,8 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/importer"
-	"engramd/internal/snapshot/operator"
+	"engramd/internal/relay/ingest"
+	"engramd/internal/relay/snapshots"
 )
 
 // keeper runs the daemon's own work on snapshots: retention and the schedule.

@@ -18,7 +18,7 @@ import (
 
 	"golang.org/x/term"
 
-	"engramd/internal/config"
+	"engramd/internal/relay/config"
 )
 
 // version is set by the linker: -ldflags "-X main.version=v1.2.3".

@@ -11,10 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"engramd/internal/admin"
-	"engramd/internal/gate"
-	"engramd/internal/metrics"
-	"engramd/internal/store"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/management"
+	"engramd/internal/relay/metrics"
+	"engramd/internal/relay/store"
 	"engramd/nips/nip01"
 )
 

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"engramd/internal/config"
-	"engramd/internal/contracts/identity"
-	"engramd/internal/contracts/vault"
-	"engramd/internal/control"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/contracts/identity"
+	"engramd/internal/relay/contracts/vault"
+	"engramd/internal/relay/control"
 )
 
 // masterKeyCommand is `engramd master-key rotate`.

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"engramd/internal/config"
-	"engramd/internal/control"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/control"
 )
 
 // order does what writes to the database: by the daemon that holds the folder,

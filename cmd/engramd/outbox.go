@@ -9,9 +9,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"engramd/internal/config"
-	"engramd/internal/control"
-	"engramd/internal/store"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/control"
+	"engramd/internal/relay/store"
 )
 
 // outboxCommand is `engramd outbox ls|drop`.

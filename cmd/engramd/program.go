@@ -10,10 +10,10 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/config"
-	"engramd/internal/program"
 	"engramd/internal/relay"
-	"engramd/internal/share"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/fairness"
+	"engramd/internal/relay/plugin"
 )
 
 // programOptions returns those of the write policy program.

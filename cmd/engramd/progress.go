@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"engramd/internal/replica"
+	"engramd/internal/relay/replica"
 )
 
 // progressEach is how often a pass tells how far it is.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"engramd/internal/config"
+	"engramd/internal/relay/config"
 )
 
 // openBeside opens the database for reading, whether a daemon runs or not. One

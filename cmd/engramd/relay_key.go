@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"engramd/internal/client"
-	"engramd/internal/config"
-	"engramd/internal/contracts/vault"
-	"engramd/internal/relaykey"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/contracts/vault"
+	"engramd/internal/relay/keys"
 )
 
 // relayKeyOptions say where the relay's identity key is.

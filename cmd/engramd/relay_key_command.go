@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"engramd/internal/config"
-	"engramd/internal/control"
-	"engramd/internal/relaykey"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/control"
+	"engramd/internal/relay/keys"
 )
 
 // relayKeyCommand is `engramd relay-key VERB`.

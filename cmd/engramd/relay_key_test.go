@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"engramd/internal/config"
-	"engramd/internal/contracts/vault"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/contracts/vault"
 )
 
 // A node starts with its cluster's master key only, even if nothing is sealed

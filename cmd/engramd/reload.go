@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"engramd/internal/config"
-	"engramd/internal/policy"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/policy"
 )
 
 // reload reads the configuration again and puts what can change live into

@@ -16,16 +16,16 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip19"
 
-	"engramd/internal/admin"
 	"engramd/internal/client"
-	"engramd/internal/config"
-	"engramd/internal/gate"
-	"engramd/internal/keyfile"
-	"engramd/internal/metrics"
-	"engramd/internal/policy"
+	"engramd/internal/protocol/wire"
 	"engramd/internal/relay"
-	"engramd/internal/replica"
-	"engramd/internal/wire"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/keys/keyfile"
+	"engramd/internal/relay/management"
+	"engramd/internal/relay/metrics"
+	"engramd/internal/relay/policy"
+	"engramd/internal/relay/replica"
 )
 
 // This file connects the relays that this one follows.

@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"engramd/internal/admin"
-	"engramd/internal/config"
-	"engramd/internal/policy"
 	"engramd/internal/relay"
-	"engramd/internal/replay"
-	"engramd/internal/snapshot/managed"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/httpauth"
+	"engramd/internal/relay/management"
+	"engramd/internal/relay/policy"
+	"engramd/internal/relay/snapshots/managed"
 )
 
 // This file puts into force what the configuration and the management API

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"engramd/internal/contracts/vault"
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/relaykey"
+	"engramd/internal/relay/contracts/vault"
+	"engramd/internal/relay/keys"
 
 	"github.com/mattn/go-sqlite3"
 	"github.com/nbd-wtf/go-nostr"

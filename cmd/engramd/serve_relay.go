@@ -6,10 +6,10 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/gate"
-	"engramd/internal/metrics"
 	"engramd/internal/relay"
-	"engramd/internal/share"
+	"engramd/internal/relay/fairness"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/metrics"
 )
 
 // openRelay makes the relay, opens the database, and puts the one with its

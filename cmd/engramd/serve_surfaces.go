@@ -8,10 +8,10 @@ import (
 	"net/http"
 	"net/netip"
 
-	"engramd/internal/bridge"
-	"engramd/internal/gate"
 	"engramd/internal/relay"
-	"engramd/internal/session"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/http"
+	"engramd/internal/relay/websocket"
 	"engramd/internal/web"
 )
 

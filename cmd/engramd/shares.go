@@ -3,8 +3,8 @@ package main
 import (
 	"time"
 
-	"engramd/internal/config"
-	"engramd/internal/share"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/fairness"
 )
 
 // openShares makes the book that says whom work is charged to. What the rules

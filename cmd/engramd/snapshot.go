@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"engramd/internal/config"
-	"engramd/internal/events"
-	"engramd/internal/relaykey"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/keys"
+	"engramd/internal/relay/notify"
+	"engramd/internal/relay/snapshots"
 	"engramd/internal/snapshot/bundle"
-	"engramd/internal/snapshot/operator"
 )
 
 // snapshotCommand is `engramd snapshot VERB`.

@@ -6,10 +6,10 @@ import (
 	"os"
 	"time"
 
-	"engramd/internal/config"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/snapshots"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
-	"engramd/internal/snapshot/operator"
 )
 
 // snapshotSettings returns the part of the configuration that a reload may

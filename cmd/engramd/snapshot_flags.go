@@ -13,9 +13,9 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip19"
 
+	"engramd/internal/platform/timeparse"
 	"engramd/internal/secrets"
 	"engramd/internal/snapshot/bundle"
-	"engramd/internal/when"
 )
 
 // snapshotFlags are the flags of all verbs; a verb takes some of them.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"engramd/internal/control"
+	"engramd/internal/relay/control"
+	"engramd/internal/relay/snapshots"
 	"engramd/internal/snapshot"
-	"engramd/internal/snapshot/operator"
 )
 
 // The orders of `engramd snapshot` to a running daemon.

@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"engramd/internal/control"
+	"engramd/internal/relay/control"
+	"engramd/internal/relay/snapshots"
 	"engramd/internal/snapshot"
-	"engramd/internal/snapshot/operator"
 )
 
 func (c *snapshotCommand) restore(ctx context.Context) error {

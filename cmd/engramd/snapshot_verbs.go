@@ -9,9 +9,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"engramd/internal/relay/snapshots"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
-	"engramd/internal/snapshot/operator"
 )
 
 func (c *snapshotCommand) create(ctx context.Context) error {

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"engramd/internal/config"
-	"engramd/internal/control"
-	"engramd/internal/status"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/control"
+	"engramd/internal/relay/status"
 )
 
 // statusCommand is `engramd status`: who is connected to the running daemon,

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"engramd/internal/session"
+	"engramd/internal/relay/websocket"
 )
 
 // grace returns the part of timeouts.shutdown that is kept for closing the

@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"engramd/internal/admin"
-	"engramd/internal/config"
-	"engramd/internal/control"
-	"engramd/internal/gate"
-	"engramd/internal/policy"
-	"engramd/internal/replica"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/control"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/management"
+	"engramd/internal/relay/policy"
+	"engramd/internal/relay/replica"
 )
 
 // syncCommand is `engramd sync URL`: one pass of what [[replica]] does.

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"engramd/internal/policy"
-	"engramd/internal/replica"
+	"engramd/internal/relay/policy"
+	"engramd/internal/relay/replica"
 )
 
 // TestSyncMissed: a single pass fails when an event that the relay shows did

@@ -15,17 +15,17 @@ import (
 	"syscall"
 	"time"
 
-	"engramd/internal/bridge"
-	"engramd/internal/config"
-	"engramd/internal/gate"
-	"engramd/internal/loglimit"
-	"engramd/internal/policy"
 	"engramd/internal/relay"
-	"engramd/internal/retention"
-	"engramd/internal/session"
-	"engramd/internal/share"
-	"engramd/internal/store"
-	"engramd/internal/trace"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/fairness"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/http"
+	"engramd/internal/relay/logging"
+	"engramd/internal/relay/logging/redact"
+	"engramd/internal/relay/policy"
+	"engramd/internal/relay/retention"
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/websocket"
 )
 
 // This file translates the configuration into what each package takes.

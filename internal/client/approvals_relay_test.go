@@ -5,7 +5,7 @@ package client
 import (
 	"testing"
 
-	"engramd/internal/bridge/bridgetest"
+	"engramd/internal/relay/http/bridgetest"
 )
 
 // The list is what the relay's write policy reads.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/bridge/bridgetest"
+	"engramd/internal/relay/http/bridgetest"
 )
 
 func TestApprovals(t *testing.T) {

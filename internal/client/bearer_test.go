@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/client"
-	"engramd/internal/contracts/contracttest"
+	"engramd/internal/e2e/inprocess"
+	"engramd/internal/relay/http/bridgetest"
 )
 
 // tokenOf is contract memory by a bearer token.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/bridge/bridgetest"
+	"engramd/internal/relay/http/bridgetest"
 )
 
 // sharedClock is the clock of several writers, each with a client of its own as

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/bridge/bridgetest"
+	"engramd/internal/relay/http/bridgetest"
 )
 
 // burstClock is a clock that waiting moves.

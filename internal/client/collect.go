@@ -11,7 +11,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 )
 
 // errStray means that an event does not fit the filter that it answers.

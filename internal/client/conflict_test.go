@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/bridge/bridgetest"
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
+	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/nipae"
 )
 

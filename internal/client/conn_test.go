@@ -13,9 +13,9 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/e2e/testkeys"
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
+	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/nipae"
 )
 

@@ -15,10 +15,10 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip19"
 
-	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/client"
-	"engramd/internal/contracts/contracttest"
+	"engramd/internal/e2e/inprocess"
 	"engramd/internal/e2e/testkeys"
+	"engramd/internal/relay/http/bridgetest"
 )
 
 // contractsOf returns the contract memory client of a named identity.

@@ -15,8 +15,8 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip19"
 
 	"engramd/internal/client"
-	"engramd/internal/contracts/contracttest"
-	"engramd/internal/store/sqlite/storetest"
+	"engramd/internal/e2e/inprocess"
+	"engramd/internal/relay/store/sqlite/storetest"
 )
 
 // TestEverybodyReadsAllMoves: whoever may read a thread over the API reads all

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"engramd/internal/client"
-	"engramd/internal/contracts/contracttest"
-	"engramd/internal/store/sqlite/storetest"
+	"engramd/internal/e2e/inprocess"
+	"engramd/internal/relay/store/sqlite/storetest"
 	"engramd/nips/niptemp"
 )
 

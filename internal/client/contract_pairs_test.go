@@ -10,10 +10,10 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/client"
-	"engramd/internal/contracts/contracttest"
+	"engramd/internal/e2e/inprocess"
 	"engramd/internal/e2e/testkeys"
+	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/niptemp"
 )
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/client"
-	"engramd/internal/contracts/contracttest"
+	"engramd/internal/e2e/inprocess"
+	"engramd/internal/relay/http/bridgetest"
 )
 
 // TestRenewToken: only the operator renews the token of a kept key.

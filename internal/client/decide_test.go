@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"engramd/internal/bridge/bridgetest"
+	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/nipae"
 )
 

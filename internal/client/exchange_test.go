@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/chain"
+	"engramd/internal/protocol/writerlog"
 	"engramd/nips/nipae"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/bridge/bridgetest"
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
+	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/nipae"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 )
 
 // fakeRelay is a websocket server whose answers a test writes.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 )
 
 const (

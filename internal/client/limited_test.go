@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 )
 
 // limiting is a relay that refuses an event as rate-limited a number of times

@@ -9,7 +9,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/chain"
+	"engramd/internal/protocol/writerlog"
 	"engramd/nips/nipae"
 )
 
@@ -23,7 +23,7 @@ const (
 	Unknown             // a relay did not answer
 )
 
-// Links chain what is written for one pair into a writer's log (internal/chain).
+// Links chain what is written for one pair into a writer's log (internal/protocol/writerlog).
 type Links interface {
 	// Ready is called before a write, while the head is read: numbers whose fate
 	// is not known are looked up, a log is begun. What does not succeed in time

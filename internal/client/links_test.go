@@ -8,7 +8,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/chain"
+	"engramd/internal/protocol/writerlog"
 	"engramd/nips/nipae"
 )
 

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"testing"
 
-	"engramd/internal/bridge/bridgetest"
 	"engramd/internal/client"
+	"engramd/internal/relay/http/bridgetest"
 )
 
 // TestManageWithoutAPI: a relay without the management API is told apart from

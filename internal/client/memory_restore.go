@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"engramd/internal/when"
+	"engramd/internal/platform/timeparse"
 	"engramd/nips/nipae"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 )
 
 // pastRelay serves /history as a test says.

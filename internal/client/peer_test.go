@@ -13,8 +13,8 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/bridge/bridgetest"
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
+	"engramd/internal/relay/http/bridgetest"
 )
 
 func peerFor(t testing.TB, id Identity, url string, change func(*Options)) *Peer {

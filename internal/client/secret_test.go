@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/bridge/bridgetest"
+	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/nipae"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 )
 
 // A relay that shows contracts to strangers is not told the ids of another

@@ -7,7 +7,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/bridge/bridgetest"
+	"engramd/internal/relay/http/bridgetest"
 )
 
 // A withdrawn entry has no current version that could differ. Its versions are

@@ -8,8 +8,8 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/gate"
-	"engramd/internal/store/sqlite/storetest"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/store/sqlite/storetest"
 )
 
 const challenge = "0123456789abcdef0123456789abcdef"

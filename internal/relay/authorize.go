@@ -6,7 +6,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/gate"
+	"engramd/internal/relay/gate"
 	"engramd/nips/nip01"
 )
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync"
 
-	"engramd/internal/share"
-	"engramd/internal/store"
+	"engramd/internal/relay/fairness"
+	"engramd/internal/relay/store"
 )
 
 // maxBacklog is how many bytes of committed events may wait for delivery, and

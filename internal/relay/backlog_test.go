@@ -9,9 +9,9 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/share"
-	"engramd/internal/store"
-	"engramd/internal/store/sqlite/storetest"
+	"engramd/internal/relay/fairness"
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/storetest"
 )
 
 // While live delivery stands still, who floods waits before the store, and what

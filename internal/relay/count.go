@@ -3,7 +3,7 @@ package relay
 import (
 	"context"
 
-	"engramd/internal/store"
+	"engramd/internal/relay/store"
 )
 
 // Count returns the exact number of distinct events that the filters match and

@@ -3,8 +3,8 @@ package relay
 import (
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/gate"
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
+	"engramd/internal/relay/gate"
 )
 
 // passOn delivers an ephemeral event that was taken here to this relay's

@@ -9,11 +9,11 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/gate"
-	"engramd/internal/gate/gatetest"
-	"engramd/internal/gate/oracle"
-	"engramd/internal/store/sqlite/storetest"
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/gate/gatetest"
+	"engramd/internal/relay/gate/oracle"
+	"engramd/internal/relay/store/sqlite/storetest"
 )
 
 // ephemeralRules gate ephemeral kinds beside the one that is built in.

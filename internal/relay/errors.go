@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"engramd/internal/store"
+	"engramd/internal/relay/store"
 	"engramd/nips/nip01"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"engramd/internal/gate"
-	"engramd/internal/store"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/store"
 	"engramd/nips/nip01"
 )
 

@@ -3,9 +3,9 @@ package relay
 import (
 	"context"
 
-	"engramd/internal/gate"
-	"engramd/internal/share"
-	"engramd/internal/store"
+	"engramd/internal/relay/fairness"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/store"
 	"engramd/nips/nip01"
 )
 

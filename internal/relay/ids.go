@@ -3,7 +3,7 @@ package relay
 import (
 	"context"
 
-	"engramd/internal/store"
+	"engramd/internal/relay/store"
 	"engramd/nips/nip77"
 )
 

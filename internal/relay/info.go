@@ -6,7 +6,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr/nip11"
 
-	"engramd/internal/retention"
+	"engramd/internal/relay/retention"
 )
 
 // Info is what the operator says of the relay in its NIP-11 document.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/gate"
-	"engramd/internal/store/sqlite/storetest"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/store/sqlite/storetest"
 )
 
 var errLog = errors.New("the log did not answer")
@@ -38,7 +38,7 @@ func TestEveryReadIsTheLatest(t *testing.T) {
 		case surface == gate.SurfacePast:
 			ask = past
 		case surface >= gate.SurfaceContracts:
-			continue // of the API: the table in internal/contracts/api has them
+			continue // of the API: the table in internal/relay/contracts/api has them
 		}
 		r, s := open(t)
 		spy := &readSpy{Store: s}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/gate"
-	"engramd/internal/store"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/store"
 )
 
 // Delivery is one event on its way to live subscriptions. JSON is shared by

@@ -9,8 +9,8 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/store"
-	"engramd/internal/store/sqlite/storetest"
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/storetest"
 )
 
 // patience is how long a test waits for what must come.

@@ -26,10 +26,10 @@ import (
 	"github.com/fiatjaf/khatru"
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/gate"
-	"engramd/internal/metrics"
-	"engramd/internal/share"
-	"engramd/internal/store"
+	"engramd/internal/relay/fairness"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/metrics"
+	"engramd/internal/relay/store"
 )
 
 // Config is what a relay is made of.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/gate"
-	"engramd/internal/store"
-	"engramd/internal/store/sqlite/storetest"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/storetest"
 )
 
 // TestNoAnswerIsOfTwoStates rolls the memory back between two pages of an

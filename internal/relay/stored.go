@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"engramd/internal/store"
+	"engramd/internal/relay/store"
 )
 
 // Stream gives the stored events of one request page by page: first those of

@@ -13,11 +13,11 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/gate"
-	"engramd/internal/store"
-	"engramd/internal/store/sqlite"
-	"engramd/internal/store/sqlite/storetest"
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/storetest"
 )
 
 // open makes a relay over a fresh store.

@@ -5,9 +5,9 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/gate"
-	"engramd/internal/share"
-	"engramd/internal/store"
+	"engramd/internal/relay/fairness"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/store"
 	"engramd/nips/nip01"
 )
 

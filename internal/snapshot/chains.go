@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"engramd/internal/chain"
+	"engramd/internal/protocol/writerlog"
 	"engramd/internal/snapshot/bundle"
 	"engramd/nips/nipae"
 )

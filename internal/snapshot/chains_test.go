@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"engramd/internal/chain"
+	"engramd/internal/protocol/writerlog"
 	"engramd/internal/snapshot/bundle"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"engramd/internal/files"
+	"engramd/internal/platform/files"
 	"engramd/internal/snapshot/bundle"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"engramd/internal/files"
+	"engramd/internal/platform/files"
 )
 
 var (

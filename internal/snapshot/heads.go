@@ -10,7 +10,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/chain"
+	"engramd/internal/protocol/writerlog"
 	"engramd/internal/snapshot/bundle"
 	"engramd/nips/nipae"
 )

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"engramd/internal/files"
+	"engramd/internal/platform/files"
 )
 
 const (

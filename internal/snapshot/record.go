@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"engramd/internal/files"
+	"engramd/internal/platform/files"
 )
 
 const recordExtension = ".json"

@@ -15,7 +15,7 @@ import (
 // TestPackageIsPure: no I/O, no clock, no randomness and no state of its own.
 func TestPackageIsPure(t *testing.T) {
 	forbidden := []string{"os", "net/http", "io/fs", "crypto/rand", "math/rand", "math/rand/v2", "context", "sync", "log",
-		"encoding/json", "engramd/internal/wire", "database/sql"}
+		"encoding/json", "engramd/internal/protocol/wire", "database/sql"}
 	calls := []string{"time.Now", "time.Since", "time.Sleep", "net.Dial", "net.LookupHost", "slog.Info", "slog.Default", "nostr.Now"}
 	files := token.NewFileSet()
 	entries, err := fs.Glob(os.DirFS("."), "*.go")

@@ -8,7 +8,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 	"engramd/nips/niptemp"
 )
 

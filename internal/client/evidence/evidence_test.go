@@ -18,8 +18,8 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip44"
 
 	"engramd/internal/client"
-	"engramd/internal/store/sqlite/storetest"
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
+	"engramd/internal/relay/store/sqlite/storetest"
 	"engramd/nips/disclose"
 	"engramd/nips/niptemp"
 )

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 	"engramd/nips/niptemp"
 )
 

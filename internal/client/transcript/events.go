@@ -7,7 +7,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 )
 
 // Signed returns the events of a thread in the order of its record, in which a

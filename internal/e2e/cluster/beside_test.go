@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/cluster/jetstream"
 	"engramd/internal/e2e/cluster/rig"
+	"engramd/internal/relay/cluster/jetstream"
 )
 
 // What one node publishes reaches the others, and does not come back to it.

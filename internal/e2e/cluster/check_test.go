@@ -12,8 +12,8 @@ import (
 
 	nats "github.com/nats-io/nats.go/jetstream"
 
-	"engramd/internal/cluster/jetstream"
 	"engramd/internal/e2e/cluster/rig"
+	"engramd/internal/relay/cluster/jetstream"
 )
 
 // refused fails unless an error is a refusal that names the settings.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"engramd/internal/cluster"
 	"engramd/internal/e2e/cluster/rig"
+	"engramd/internal/relay/cluster"
 )
 
 // No server tells a client, or another server, of a way around the proxies.

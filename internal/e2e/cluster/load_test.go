@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"engramd/internal/cluster"
-	"engramd/internal/cluster/jetstream"
+	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/cluster/jetstream"
 )
 
 // load appends without a pause, with many in flight, until it is stopped.

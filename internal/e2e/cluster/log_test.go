@@ -10,9 +10,9 @@ import (
 
 	nats "github.com/nats-io/nats.go/jetstream"
 
-	"engramd/internal/cluster"
-	"engramd/internal/cluster/jetstream"
 	"engramd/internal/e2e/cluster/rig"
+	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/cluster/jetstream"
 )
 
 // Without faults the log does what cluster.Log promises.

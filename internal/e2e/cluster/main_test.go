@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/cluster"
-	"engramd/internal/cluster/jetstream"
 	"engramd/internal/e2e/cluster/rig"
+	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/cluster/jetstream"
 )
 
 // wait bounds every wait of a test: elections take 4 to 9 s, and the machine

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/cluster"
-	"engramd/internal/cluster/jetstream"
 	"engramd/internal/e2e/cluster/rig"
+	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/cluster/jetstream"
 )
 
 // grow waits until more appends of a load are acknowledged.

@@ -13,11 +13,11 @@ import (
 	"strings"
 	"testing"
 
-	"engramd/internal/contracts/contracttest/model"
+	"engramd/internal/e2e/inprocess/model"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
+	"engramd/internal/protocol/wire"
 	"engramd/internal/snapshot/bundle"
-	"engramd/internal/wire"
 
 	"github.com/nbd-wtf/go-nostr"
 )

@@ -15,7 +15,7 @@ import (
 // A SIGKILL does not lose the page cache, so the crash test cannot tell a relay
 // that syncs from one that does not. These tests can: they see each fsync of
 // the daemon through a preloaded library. That journal_mode and synchronous are
-// what they should be is read from the live writer in internal/store/sqlite/events.
+// what they should be is read from the live writer in internal/relay/store/sqlite/events.
 
 // eachKind returns one event for every path of the writer that answers OK true.
 func eachKind(agent, owner relaytest.Key, at int64) []*nostr.Event {

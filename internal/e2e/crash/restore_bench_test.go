@@ -13,8 +13,8 @@ import (
 
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
+	"engramd/internal/protocol/wire"
 	"engramd/internal/snapshot/bundle"
-	"engramd/internal/wire"
 )
 
 // BenchmarkSnapshot makes, verifies and restores a snapshot of 100,000 engrams and

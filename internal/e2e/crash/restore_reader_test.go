@@ -16,9 +16,9 @@ import (
 
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
+	"engramd/internal/protocol/wire"
+	"engramd/internal/relay/snapshots"
 	"engramd/internal/snapshot/bundle"
-	"engramd/internal/snapshot/operator"
-	"engramd/internal/wire"
 )
 
 // state is a set of ids.

@@ -18,11 +18,11 @@ import (
 
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
-	"engramd/internal/gate"
+	"engramd/internal/protocol/wire"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite"
 	"engramd/internal/snapshot/bundle"
-	"engramd/internal/store"
-	"engramd/internal/store/sqlite"
-	"engramd/internal/wire"
 )
 
 // folder is a data folder that no daemon has open.

@@ -14,8 +14,8 @@ import (
 
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
-	"engramd/internal/gate"
-	"engramd/internal/gate/oracle"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/gate/oracle"
 	"engramd/nips/nip01"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/gate"
+	"engramd/internal/relay/gate"
 )
 
 // knownGrants are the places where scopes come from and where requests enter,
@@ -19,18 +19,18 @@ import (
 // without a scope, so that a new way of reading shows up here: give it a
 // gate.Surface and a driver in surfaces_test.go before its number.
 var knownGrants = map[string]int{
-	"internal/relay: ScopeFor":                       1, // Authorize, by surface
-	"internal/relay: gate.Party":                     2, // History and Past
-	"internal/replica: gate.Party":                   1, // what a followed relay is told of
-	"internal/replica: gate.Operator":                1, // which of the ids that it names are here, for this relay itself
-	"internal/session: Authorize":                    1, // REQ (stored, search, live) and COUNT
-	"internal/bridge: Authorize":                     1, // POST /query and /count
-	"internal/contracts: ScopeFor":                   1, // whether a contract may be asked for by its id
-	"cmd/engramd: gate.Operator":                     3, // export and delete, the operator's own
-	"internal/store/sqlite/events: gate.Operator":    1, // delete, the same
-	"internal/store/sqlite/storetest: gate.Operator": 1, // what a test finds in its own store
-	"internal/contracts/identity: gate.Operator":     1, // when its own agent last signed
-	"internal/snapshot/operator: gate.Operator":      3, // the operator's own
+	"internal/relay: ScopeFor":                             1, // Authorize, by surface
+	"internal/relay: gate.Party":                           2, // History and Past
+	"internal/relay/replica: gate.Party":                   1, // what a followed relay is told of
+	"internal/relay/replica: gate.Operator":                1, // which of the ids that it names are here, for this relay itself
+	"internal/relay/websocket: Authorize":                  1, // REQ (stored, search, live) and COUNT
+	"internal/relay/http: Authorize":                       1, // POST /query and /count
+	"internal/relay/contracts: ScopeFor":                   1, // whether a contract may be asked for by its id
+	"cmd/engramd: gate.Operator":                           3, // export and delete, the operator's own
+	"internal/relay/store/sqlite/events: gate.Operator":    1, // delete, the same
+	"internal/relay/store/sqlite/storetest: gate.Operator": 1, // what a test finds in its own store
+	"internal/relay/contracts/identity: gate.Operator":     1, // when its own agent last signed
+	"internal/relay/snapshots: gate.Operator":              3, // the operator's own
 }
 
 // TestGateGrants reads the sources: every call that makes a scope, or asks for
@@ -50,7 +50,7 @@ func TestGateGrants(t *testing.T) {
 			return err
 		}
 		if d.IsDir() {
-			if name == "internal/gate" || name == "internal/e2e" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".git") {
+			if name == "internal/relay/gate" || name == "internal/e2e" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".git") {
 				return filepath.SkipDir
 			}
 			return nil

@@ -136,7 +136,7 @@ func moreEntries(t *testing.T, entries ...string) string {
 		t.Fatal(err)
 	}
 	const last = "\n}\n\n// entry is "
-	path := filepath.Join(root, "internal/gate/kinds.go")
+	path := filepath.Join(root, "internal/relay/gate/kinds.go")
 	table, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

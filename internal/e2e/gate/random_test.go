@@ -10,8 +10,8 @@ import (
 
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
-	"engramd/internal/gate/gatetest"
-	"engramd/internal/gate/oracle"
+	"engramd/internal/relay/gate/gatetest"
+	"engramd/internal/relay/gate/oracle"
 )
 
 // gateSeedVar names the seed of a failure, to run it alone.

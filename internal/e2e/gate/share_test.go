@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"engramd/internal/e2e/rig"
-	"engramd/internal/gate"
-	"engramd/internal/gate/oracle"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/gate/oracle"
 )
 
 // gateShares is which share of the questions one relay is asked on the surfaces

@@ -11,8 +11,8 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/gate"
-	"engramd/internal/gate/oracle"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/gate/oracle"
 )
 
 // gateDriver asks questions on one surface.

@@ -10,8 +10,8 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/gate"
-	"engramd/internal/gate/oracle"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/gate/oracle"
 	"engramd/nips/nip01"
 	"engramd/nips/nip77"
 )

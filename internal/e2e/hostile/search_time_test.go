@@ -7,13 +7,13 @@ import (
 
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 )
 
 // TestSearch_TimeTellsNothing: a search in contracts takes as long for a word
 // that others' entries are full of as for one that is nowhere. Otherwise its
 // time would tell a stranger how often they use a word.
-// internal/store/sqlite/events counts the steps of each search; this is what a
+// internal/relay/store/sqlite/events counts the steps of each search; this is what a
 // client can measure: the shortest of many.
 func TestSearch_TimeTellsNothing(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{Build: rig.Plain})

@@ -13,8 +13,8 @@ import (
 
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
-	"engramd/internal/gate"
-	"engramd/internal/store/sqlite/storetest"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/store/sqlite/storetest"
 )
 
 // readAttacks are clients whose requests cost the relay most and themselves

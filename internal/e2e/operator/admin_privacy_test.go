@@ -12,7 +12,7 @@ import (
 
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 )
 
 // TestAdmin_SeesNothingOfMemory: whatever a managing key asks about an agent

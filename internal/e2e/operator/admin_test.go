@@ -11,7 +11,7 @@ import (
 
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 )
 
 const done = `{"result":true}`

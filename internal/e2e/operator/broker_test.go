@@ -13,7 +13,7 @@ import (
 
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
-	"engramd/internal/events/natstest"
+	"engramd/internal/relay/notify/natstest"
 )
 
 // TestBroker: writes to an agent's memory are published after they are durable,

@@ -10,9 +10,9 @@ import (
 
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
-	"engramd/internal/gate"
-	"engramd/internal/store/sqlite/storetest"
-	frames "engramd/internal/wire"
+	frames "engramd/internal/protocol/wire"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/store/sqlite/storetest"
 )
 
 // TestSyncIsCheap: when 100 of 100,000 events differ between two relays, or 20

@@ -7,10 +7,10 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/gate"
-	"engramd/internal/store"
-	"engramd/internal/store/sqlite"
-	"engramd/internal/store/sqlite/storetest"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/storetest"
 )
 
 // DataOf makes a data folder of a relay with that gate, with those events in it.

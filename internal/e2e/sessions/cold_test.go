@@ -16,7 +16,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/mirror"
+	"engramd/internal/memory/localcopy"
 )
 
 // TestColdPrompt: the time that a prompt waits for its hook, from the start of

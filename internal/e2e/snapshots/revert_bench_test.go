@@ -9,7 +9,7 @@ import (
 
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 )
 
 // BenchmarkRevert goes back to a snapshot of 5,000 memories, all of which have changed,

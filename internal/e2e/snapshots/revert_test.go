@@ -18,9 +18,9 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
+	"engramd/internal/memory/snapshots"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
-	"engramd/internal/snapshot/remote"
 	"engramd/nips/nipae"
 )
 

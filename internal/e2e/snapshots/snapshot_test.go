@@ -11,9 +11,9 @@ import (
 
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
+	"engramd/internal/protocol/wire"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
-	"engramd/internal/wire"
 	"engramd/nips/nipae"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"filippo.io/age"
 
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 )
 
 // Bundle is a verified bundle, with the parents that it rests on.

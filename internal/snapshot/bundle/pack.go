@@ -14,7 +14,7 @@ import (
 
 	"filippo.io/age"
 
-	"engramd/internal/files"
+	"engramd/internal/platform/files"
 )
 
 // Names of the files in the staging folder.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"engramd/internal/files"
+	"engramd/internal/platform/files"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 	"engramd/nips/nipae"
 )
 

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 	"engramd/nips/nipae"
 )
 

@@ -1,5 +1,5 @@
 // The texts of proposals and of their answers (docs/proposals.md), written and read
-// as internal/proposals does it in Go. testdata/vectors/web-proposals.json holds both
+// as internal/memory/proposals does it in Go. testdata/vectors/web-proposals.json holds both
 // to it.
 import { MAX_BODY } from './nipae/body.mjs';
 import { validSlug } from './nipae/slug.mjs';
@@ -53,7 +53,7 @@ function fault({ propose, slug, base, version, why, text }) {
 
 const yaml = ['true', 'false', 'yes', 'no', 'on', 'off', 'y', 'n', 'null'];
 
-/** A scalar as front matter has it (nips/unit): plain where every reader takes it for this text. @param {string} s */
+/** A scalar as front matter has it (nips/frontmatter): plain where every reader takes it for this text. @param {string} s */
 export function written(s) {
   if (/^[A-Za-z][A-Za-z0-9./_-]*(?: [A-Za-z0-9./_-]+)*$/.test(s) && !yaml.includes(s.toLowerCase())) return s;
   const inside = s.replace(/["\\\n\t\p{Cc}\u2028\u2029\ufeff]/gu, (c) => {

@@ -1,8 +1,8 @@
 // Texts as a person may be shown them: what turns the direction of writing, or
-// shows nothing of its own, is shown by its number (nips/unit, Hidden).
+// shows nothing of its own, is shown by its number (nips/frontmatter, Hidden).
 
 // What shapes letters or belongs to an emoji stays where it does so (Visible). The
-// ranges are those of nips/unit: testdata/vectors/web-units.json has them.
+// ranges are those of nips/frontmatter: testdata/vectors/web-units.json has them.
 const PICTOGRAPHS = '\\u{a9}\\u{ae}\\u{203c}\\u{2049}\\u{2122}\\u{2139}\\u{2194}-\\u{21aa}\\u{231a}-\\u{23ff}\\u{24c2}\\u{25a0}-\\u{27bf}\\u{2934}\\u{2935}\\u{2b05}-\\u{2b55}\\u{3030}\\u{303d}\\u{3297}\\u{3299}\\u{1f000}-\\u{1f0ff}\\u{1f170}-\\u{1f1e5}\\u{1f201}-\\u{1faff}';
 const JOINING = '\\u{620}-\\u{7ff}\\u{840}-\\u{109f}\\u{1780}-\\u{18af}\\u{1a20}-\\u{1c4f}\\u{a800}-\\u{a82f}\\u{a840}-\\u{a8ff}\\u{a930}-\\u{a9ff}\\u{aa00}-\\u{aadf}\\u{aae0}-\\u{abff}\\u{fb50}-\\u{fdff}\\u{fe70}-\\u{fefc}\\u{10a00}-\\u{10fff}\\u{11000}-\\u{11fff}\\u{1e900}-\\u{1e95f}';
 const EMOJI = `[${PICTOGRAPHS}][\\ufe0e\\ufe0f\\u{1f3fb}-\\u{1f3ff}]?`;

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 	"engramd/nips/nipae"
 )
 

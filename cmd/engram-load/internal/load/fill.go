@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 )
 
 // fillWorkload publishes the corpus, for relays that cannot import a file.

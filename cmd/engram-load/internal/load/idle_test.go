@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 )
 
 // idleRelay is the environment variable that makes the test binary a relay in a

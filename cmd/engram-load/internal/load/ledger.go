@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 )
 
 // ledger knows the events that are going to be published, when each was, and

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 )
 
 // limiter refuses each event twice as rate-limited before it accepts it. The

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 )
 
 const someID = "ffe1eb1ccb8fa8f4eb04bc5b2bc57ea6a27d8c2cfd8d1c7ee4fab43ca39b2b2e"

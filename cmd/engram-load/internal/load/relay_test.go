@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"engramd/internal/bridge/bridgetest"
+	"engramd/internal/relay/http/bridgetest"
 )
 
 // engramd answers every workload correctly that does not look at its process.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 )
 
 // A correct answer gives a figure, whatever its formatting and fragments.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 )
 
 // finding makes a fake relay answer COUNT and search.

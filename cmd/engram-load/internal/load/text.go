@@ -10,7 +10,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip44"
 
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 	"engramd/nips/nipae"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 )
 
 // eventID returns the id, in hex, of an event in the layout of

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/wire"
+	"engramd/internal/protocol/wire"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"engramd/internal/recall"
-	"engramd/internal/recall/measure"
+	"engramd/internal/memory/recall"
+	"engramd/internal/memory/recall/measure"
 )
 
 const (

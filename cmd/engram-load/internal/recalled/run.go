@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"engramd/internal/recall"
-	"engramd/internal/recall/measure"
+	"engramd/internal/memory/recall"
+	"engramd/internal/memory/recall/measure"
 )
 
 // Result is what one way reaches on one set.

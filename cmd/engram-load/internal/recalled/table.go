@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"engramd/internal/recall/measure"
+	"engramd/internal/memory/recall/measure"
 )
 
 // Print writes results as tables of Markdown: recall@5 and @10 of each set by each

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"engramd/internal/recall/measure"
+	"engramd/internal/memory/recall/measure"
 )
 
 // talk stands before a question where a set has none of its own.

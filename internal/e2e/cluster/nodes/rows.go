@@ -14,7 +14,7 @@ import (
 
 	_ "github.com/mattn/go-sqlite3" // the driver
 
-	"engramd/internal/cluster"
+	"engramd/internal/relay/cluster"
 )
 
 // local is what is a node's own: tables, and rows of the table meta.

@@ -35,7 +35,7 @@ type mutation struct {
 }
 
 // The fault of a sequence number that a redo uses up is not here: the tests of
-// internal/store/sqlite/events find it, which execute a recorded stream with
+// internal/relay/store/sqlite/events find it, which execute a recorded stream with
 // failures in between.
 var mutations = []mutation{
 	{fault: "ok-before-append", nodes: []int{0}, run: acknowledgeNothing, says: "lost: "},

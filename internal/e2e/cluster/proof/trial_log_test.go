@@ -8,7 +8,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"engramd/internal/cluster"
+	"engramd/internal/relay/cluster"
 )
 
 // stream is the log's name, which is the default of cluster.stream.

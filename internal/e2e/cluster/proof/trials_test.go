@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"time"
 
-	"engramd/internal/cluster"
 	"engramd/internal/e2e/cluster/rig"
 	"engramd/internal/e2e/cluster/work"
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/store"
+	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/store"
 )
 
 // acknowledgeNothing writes at a node that reaches no server, and kills it.

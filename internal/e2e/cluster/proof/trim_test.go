@@ -8,15 +8,15 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/cluster/jetstream"
 	"engramd/internal/e2e/cluster/nodes"
 	"engramd/internal/e2e/relaytest"
+	"engramd/internal/relay/cluster/jetstream"
 )
 
 // TestDeletedTextLeavesTheServers: after the log is trimmed past a deleted
 // text, no file of its servers contains the text. A node trims messages that
 // are an hour old by the servers' clock; here the log is trimmed at once, by
-// the same call. internal/cluster tests that nodes wait for the hour, and trim
+// the same call. internal/relay/cluster tests that nodes wait for the hour, and trim
 // no more than all have executed. Servers discard what they copied among
 // themselves some minutes later, so the test is part of the soak.
 func TestDeletedTextLeavesTheServers(t *testing.T) {

@@ -1,7 +1,7 @@
 package rig
 
 import (
-	"engramd/internal/cluster/jetstream"
+	"engramd/internal/relay/cluster/jetstream"
 )
 
 // Client is one client's way to the servers: a proxy to each.

@@ -1,7 +1,7 @@
 // Package section keeps the sections of the page of benchmarks that engram-load
 // does not make of its own results: what a siege has shown, which siege writes,
 // how well recall finds, which a person takes from `engram-load recall`, what
-// the local copy costs, from a test of internal/mirror, and what several nodes do,
+// the local copy costs, from a test of internal/memory/localcopy, and what several nodes do,
 // from make cluster-figures. Each has a file beside the page's plots, and is put in
 // when the page is made anew.
 package section

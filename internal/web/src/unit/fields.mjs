@@ -1,5 +1,5 @@
 // The fields of a memory, with the defaults for what its text does not say
-// (nips/unit, Fields).
+// (nips/frontmatter, Fields).
 import { references } from '../nipae/references.mjs';
 import { oneLine, trim } from '../text.mjs';
 import { split } from './parse.mjs';

@@ -1,5 +1,5 @@
 // What a memory says of itself: the front matter at the top of its text, read as
-// nips/unit does it in Go. It never fails: what is no front matter is body.
+// nips/frontmatter does it in Go. It never fails: what is no front matter is body.
 import { trim } from '../text.mjs';
 import { parseBlock, parseInline } from './value.mjs';
 

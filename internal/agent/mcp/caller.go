@@ -1,0 +1,67 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"engramd/internal/memory/recall/answer"
+	"engramd/internal/memory/write"
+)
+
+// maxCaller is the longest name of a caller that is stamped.
+const maxCaller = 40
+
+type callerKey struct{}
+
+// withCaller keeps the name of the program that calls, which is stamped into
+// what it writes. It is the program's word, in letters, digits and . _ -.
+func withCaller(ctx context.Context, info *sdk.Implementation) context.Context {
+	name := "mcp"
+	if info != nil {
+		name = strings.Trim(strings.Map(func(r rune) rune {
+			switch {
+			case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
+				return r
+			case r >= 'A' && r <= 'Z':
+				return r + 'a' - 'A'
+			}
+			return '-'
+		}, info.Name[:min(len(info.Name), maxCaller)]), "-._")
+	}
+	if name == "" {
+		name = "mcp"
+	}
+	return context.WithValue(ctx, callerKey{}, name)
+}
+
+// writer writes for the caller.
+func (s *Server) writer(ctx context.Context) *remember.Writer {
+	source, _ := ctx.Value(callerKey{}).(string)
+	session := s.o.Session
+	if s.o.Current != nil {
+		session = cmp.Or(s.o.Current(ctx), session)
+	}
+	if session != "" {
+		source += ":" + session
+	}
+	w := &remember.Writer{Memory: s.o.Memory, Source: source, Session: session, Clock: s.o.Clock, Copied: s.copied}
+	if s.o.Copy != nil {
+		w.Holds = func(ctx context.Context, slug string) []string { return recollect.Holds(ctx, s.o.Copy, slug) }
+	}
+	if at := s.place(ctx); at.Linked {
+		w.Project = at.Project
+	}
+	return w
+}
+
+// copied finds the external memory that a text was taken from: among those that
+// this process has seen, then where the caller of the server looks.
+func (s *Server) copied(text string) (string, bool) {
+	if from, ok := s.external.copied(text); ok || s.o.Copied == nil {
+		return from, ok
+	}
+	return s.o.Copied(text)
+}

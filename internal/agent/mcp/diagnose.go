@@ -1,0 +1,296 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr/nip19"
+
+	"engramd/internal/client"
+	"engramd/internal/memory/write"
+	"engramd/internal/secrets"
+	"engramd/nips/frontmatter"
+	"engramd/nips/nipae"
+)
+
+// about is an error of an operation, with its circumstances.
+type about struct {
+	error
+	slug   nipae.Slug // "" for the memory as a whole
+	status client.Status
+	// entry came with the error: a tombstone.
+	entry   client.Entry
+	version bool // the caller named a version
+	write   bool
+	found   bool          // there is a text, though perhaps not the newest
+	others  client.Others // set if there is no core
+}
+
+// Unwrap gives errors.Is the cause.
+func (a *about) Unwrap() error { return a.error }
+
+// failure turns any error of a call into a Failure.
+func (s *Server) failure(err error) *Failure {
+	var f *Failure
+	if errors.As(err, &f) {
+		return f
+	}
+	a := &about{error: err}
+	errors.As(err, &a)
+	f = s.diagnose(a)
+	f.Slug, f.cause = string(a.slug), err
+	if f.Relays == nil {
+		f.Relays = complaints(a.status)
+	}
+	if f.Code == CodeUnreachable || f.Code == CodePartial || f.Code == CodeKeyRefused {
+		s.memoryCalls.doubt()
+	}
+	return f
+}
+
+// diagnose classifies an error. The order matters for an error that is several
+// things at once: failure comes before absence.
+func (s *Server) diagnose(a *about) *Failure {
+	var conflict *client.ConflictError
+	var poisoned *client.PoisonedError
+	var secret *secrets.Error
+	is := func(target error) bool { return errors.Is(a.error, target) }
+	sent := len(a.status.Published) > 0
+	switch {
+	case is(client.ErrUnverified), sent && is(client.ErrNoRelay):
+		return unconfirmed(a)
+	case is(client.ErrUnreadable):
+		return s.unreadable(a)
+	case errors.As(a.error, &secret):
+		return &Failure{Code: CodeSecret, Message: fmt.Sprintf("In the text, %v. Nothing was written: what is stored once cannot be taken back, since every version is kept.", secret),
+			Action: "Leave the value out and write where it is kept instead. Only if it is no secret, or the user wants it stored all the same, call again with allow_secret true."}
+	case is(remember.ErrTaken):
+		return &Failure{Code: CodeConflict, Theirs: theirsOf(&a.entry), Message: "There is a memory already where it should be renamed to. Nothing was written.",
+			Action: "Choose another slug; or read both, merge them with memory_write into one, and memory_delete the other."}
+	case errors.As(a.error, &poisoned):
+		return &Failure{Code: CodeClock, Message: fmt.Sprintf("The version at %s is dated %s, too far ahead of this machine's clock to be superseded. Nothing was written.", name(a.slug), stamp(poisoned.Head)),
+			Action: "Do not retry. Tell the user that the clock of this machine, or of the one that wrote last, is wrong."}
+	case errors.As(a.error, &conflict):
+		return conflicting(a, conflict)
+	case is(client.ErrPartial):
+		return s.partial(a)
+	case a.version && (is(client.ErrTombstone) || is(client.ErrNotFound)):
+		return noVersion(a)
+	case is(client.ErrTombstone):
+		return s.removed(a)
+	case is(client.ErrNotFound):
+		return s.notFound(a)
+	case is(client.ErrAuth):
+		return &Failure{Code: CodeKeyRefused, Message: "The relays refuse the key that this server runs with, so nothing is known about " + name(a.slug) + ". It may well exist." + nothingWritten(a),
+			Action: "Retrying does not help. Tell the user what the relays say; the owner may have to approve this agent (engramctl agents allow), or another key or relay must be configured."}
+	case is(client.ErrNoRelay), is(client.ErrTimeout), is(client.ErrMisbehaved):
+		return &Failure{Code: CodeUnreachable, Message: "No relay answered. This says nothing about what is remembered: " + name(a.slug) + " may well exist." + nothingWritten(a),
+			Action: "Try again in a moment, a few times at most. If it goes on, tell the user that the memory cannot be reached, and keep what should be remembered until it can."}
+	case is(client.ErrRefused):
+		return &Failure{Code: CodeRefused, Message: "The relays refused the request." + nothingWritten(a),
+			Action: "Read what they say below. Wait and retry once if it is about rate or load; otherwise retrying does not help: tell the user."}
+	}
+	return plain(a.error)
+}
+
+// unwritable returns the Failure of a text that must not be written as it is,
+// nil for another error.
+func unwritable(err error) *Failure {
+	var claim *remember.ClaimError
+	var match *remember.MatchError
+	var placeholder *remember.PlaceholderError
+	is := func(target error) bool { return errors.Is(err, target) }
+	switch {
+	case errors.As(err, &placeholder):
+		return &Failure{Code: CodePlaceholder, Message: fmt.Sprintf("In the text, %v: what it stands for would be lost, since memory_write replaces the whole text. Nothing was written.", placeholder),
+			Action: "Use memory_edit to change a part, or write the whole text. Only if the line is meant as it stands, call again with allow_placeholder true."}
+	case errors.As(err, &match):
+		f := &Failure{Code: CodeMatch, Message: fmt.Sprintf("Nothing was written: %v.", match), Action: "Give more of the text around it as old_str, so that it stands there exactly once."}
+		if match.Count == 0 {
+			f.Action = "Read the memory with memory_read and copy old_str from its text, letter by letter."
+		}
+		return f
+	case errors.As(err, &claim):
+		return &Failure{Code: CodeClaim, Message: fmt.Sprintf("Nothing was written: %v.", claim), Action: "Leave these lines out of the text."}
+	case is(remember.ErrReserved):
+		return &Failure{Code: CodeReserved, Message: "mem/sys, mem/proposals and mem/proposals-answers are kept by programs. Nothing was written.", Action: "Use another slug."}
+	case is(remember.ErrField), is(unit.ErrHead), is(unit.ErrValue):
+		return &Failure{Code: CodeInvalid, Message: fmt.Sprintf("Nothing was written: %v.", err), Action: "Correct the arguments and call again."}
+	}
+	return nil
+}
+
+// plain returns the Failure of an error that is not about relays.
+func plain(err error) *Failure {
+	if f := unwritable(err); f != nil {
+		return f
+	}
+	is := func(target error) bool { return errors.Is(err, target) }
+	switch {
+	case is(client.ErrTooLarge):
+		return &Failure{Code: CodeTooLarge, Message: fmt.Sprintf("The text does not fit into one memory, which takes about %d bytes, less for every character that JSON escapes. Nothing was written.", maxText),
+			Action: "Split it into several memories by topic, each with a slug of its own, and refer to them as [[mem/…]]; or write a shorter text."}
+	case is(client.ErrEmpty):
+		return &Failure{Code: CodeEmpty, Message: "The text is empty. Nothing was written.",
+			Action: "Use memory_delete to remove a memory; write a text to keep one."}
+	case is(client.ErrCore):
+		return &Failure{Code: CodeCore, Message: "The core profile cannot be deleted.",
+			Action: "Write a new, short profile with memory_write at the slug core instead."}
+	case is(client.ErrReadOnly):
+		return &Failure{Code: CodeReadOnly, Message: "This server reads the memory of another agent as its owner; only the agent can write it.",
+			Action: "Do not retry. Tell the user."}
+	case is(client.ErrReversed):
+		return &Failure{Code: CodeReadOnly, Message: "This is what an owner writes to his agent: nothing is read or written here but proposals.",
+			Action: "Do not retry. Tell the user: the keys of the owner and the agent have changed places."}
+	case is(client.ErrWhen):
+		return &Failure{Code: CodeInvalid, Message: "The version is neither an id nor a time, or several versions begin with that id.",
+			Action: "Take the id of a version from memory_history, or a time such as 2026-01-31T12:00:00Z."}
+	case is(ErrNothing):
+		return &Failure{Code: CodeNotFound, Message: "There is no memory to make a snapshot of: every relay answered, and none has any. None was made.",
+			Action: "Go on if that is what you expect. Otherwise change nothing and tell the user: it may be the wrong key or relay."}
+	case is(ErrInUse):
+		return &Failure{Code: CodeBusy, Message: "Another program is at the snapshots of this memory. None was made.",
+			Action: "Call again in a moment; do not begin the risky change before a snapshot is made."}
+	case is(errBusy), is(errWaited):
+		return &Failure{Code: CodeBusy, Message: "Too many calls are under way; this one was not begun. This says nothing about what is remembered.",
+			Action: "Wait for the other calls to end, then call again; make fewer calls at once."}
+	case is(context.Canceled), is(context.DeadlineExceeded):
+		return &Failure{Code: CodeCancelled, Message: "The call was given up before it had an answer. This says nothing about what is remembered.",
+			Action: "Call again if the answer is still needed."}
+	}
+	return &Failure{Code: CodeInternal, Message: "The server could not do this: " + quoted(err.Error()) + " This says nothing about what is remembered.",
+		Action: "Try once more; if it happens again, tell the user."}
+}
+
+func unconfirmed(a *about) *Failure {
+	return &Failure{Code: CodeUnconfirmed, Message: "The change to " + name(a.slug) + " was sent, and it is not certain that it is stored.",
+		Action: "Read " + name(a.slug) + " with memory_read before anything else. Repeat the change only if it is not there; never repeat an append without having looked."}
+}
+
+func conflicting(a *about, c *client.ConflictError) *Failure {
+	f := &Failure{Code: CodeConflict, Theirs: theirsOf(c.Theirs), Message: "The memory at " + name(a.slug) + " is another version than the change was made for. Nothing was written."}
+	if c.Sent || len(a.status.Published) > 0 {
+		f.Message = "Somebody else changed " + name(a.slug) + " at the same time, and their version counts, not yours."
+	}
+	f.Action = "Do not write over it. Read " + name(a.slug) + " with memory_read, make your change to the text that is there, and write that with its hash as base."
+	if c.Theirs != nil && c.Theirs.Tombstone {
+		f.Action = "It was deleted. Look at memory_history if you need the text; call memory_write without base if it should exist again."
+	} else if c.Theirs == nil {
+		f.Action = "Read " + name(a.slug) + " with memory_read first. If it does not exist, write without base; else make your change to what is there and give its hash as base."
+	}
+	return f
+}
+
+func (s *Server) partial(a *about) *Failure {
+	f := &Failure{Code: CodePartial, Message: "Nothing was found for " + name(a.slug) + ", but not every relay answered: it may well exist." + nothingWritten(a),
+		Action: "Do not take it for missing. Try again later; if it goes on, tell the user which relays fail."}
+	if a.found {
+		f.Message = "There is a text for " + name(a.slug) + ", but not every relay answered: one that did not may have a newer text." + nothingWritten(a)
+		f.Action = "Try again later; if it goes on, tell the user which relays fail. Only if the user says so, read it and write it whole with memory_write."
+		return f
+	}
+	if !s.o.ReadOnly {
+		f.Action += " Only if the user says so, create it anew with memory_write."
+	}
+	return f
+}
+
+func (s *Server) unreadable(a *about) *Failure {
+	f := &Failure{Code: CodeUnreadable, Message: "What the relays have for " + name(a.slug) + " cannot be read: damaged, or encrypted for another pair of keys. It is not missing." + nothingWritten(a),
+		Action: "Do not write over it. Tell the user."}
+	if a.slug != "" {
+		f.Action += " memory_history may show an earlier version that can be read"
+		if !s.o.ReadOnly {
+			f.Action += ", and memory_restore brings one back"
+		}
+		f.Action += "."
+	}
+	return f
+}
+
+// noVersion returns the Failure for a named version that does not exist or has
+// no text.
+func noVersion(a *about) *Failure {
+	if errors.Is(a.error, client.ErrTombstone) {
+		return &Failure{Code: CodeRemoved, Message: "That version of " + name(a.slug) + " is its deletion: there is no text in it.",
+			Action: "Choose another version from memory_history."}
+	}
+	return &Failure{Code: CodeNotFound, Message: "No relay keeps such a version of " + name(a.slug) + ", and every relay answered. Relays drop old versions.",
+		Action: "Choose one of the versions that memory_history shows."}
+}
+
+func (s *Server) removed(a *about) *Failure {
+	f := &Failure{Code: CodeRemoved, Message: "The memory at " + name(a.slug) + " was deleted.", Action: "Look for it under another slug with memory_search. memory_history shows what it said before"}
+	if a.entry.CreatedAt > 0 {
+		f.Message = fmt.Sprintf("The memory at %s was deleted at %s.", name(a.slug), stamp(a.entry.CreatedAt))
+	}
+	if !s.o.ReadOnly {
+		f.Action += ", memory_restore brings that back, memory_write starts anew"
+	}
+	f.Action += "."
+	return f
+}
+
+func (s *Server) notFound(a *about) *Failure {
+	f := &Failure{Code: CodeNotFound, Message: "There is no memory at " + name(a.slug) + ": every relay answered, and none has it.",
+		Action: "Find the right slug with memory_list or memory_search."}
+	switch {
+	case len(a.others.Keys) > 0:
+		return s.wrongPair(a)
+	case a.slug.IsCore():
+		f.Message = "There is no core profile yet: every relay answered, and none has it."
+		f.Action = "Tell the user, and go on without one."
+		if !s.o.ReadOnly {
+			f.Action = "Ask the user who you are to them and what always matters, then write that, short, with memory_write at the slug core."
+		}
+	case !s.o.ReadOnly:
+		f.Action += " If it should exist, create it with memory_write."
+	}
+	return f
+}
+
+// wrongPair returns the Failure for a key that finds nothing here but has
+// memory with others.
+func (s *Server) wrongPair(a *about) *Failure {
+	of, by := "for the owner that is configured", "for other owners"
+	if s.o.ReadOnly {
+		of, by = "by the agent that is configured, for this key", "by other agents"
+	}
+	return &Failure{Code: CodeNotFound, Message: fmt.Sprintf("There is no memory at all %s: every relay answered. There is some %s (%s), so most likely the wrong key, owner or agent is configured.",
+		of, by, strings.Join(npubs(a.others.Keys), ", ")), Action: "Do not begin a memory anew. Tell the user."}
+}
+
+// npubs returns a few public keys in the form that people know.
+func npubs(keys []string) []string {
+	const most = 5
+	var out []string
+	for _, key := range keys[:min(most, len(keys))] {
+		npub, err := nip19.EncodePublicKey(key)
+		if err != nil {
+			npub = key
+		}
+		out = append(out, npub)
+	}
+	if len(keys) > most {
+		out = append(out, fmt.Sprintf("and %d more", len(keys)-most))
+	}
+	return out
+}
+
+// nothingWritten returns the end of the message for a write that did not begin.
+func nothingWritten(a *about) string {
+	if a.write {
+		return " Nothing was written."
+	}
+	return ""
+}
+
+// name returns a slug as a sentence names it.
+func name(slug nipae.Slug) string {
+	if slug == "" {
+		return "this agent's memory"
+	}
+	return string(slug)
+}

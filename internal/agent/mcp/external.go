@@ -1,0 +1,103 @@
+package mcp
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"engramd/internal/client"
+	"engramd/internal/memory/recall"
+	"engramd/nips/frontmatter"
+)
+
+const (
+	// maxExternal and maxExternalBytes bound the external memories that a
+	// server keeps in mind; the one that was seen first goes.
+	maxExternal      = 256
+	maxExternalBytes = 2 << 20
+)
+
+// externals are the external memories that this process has seen, so that their
+// words stay external when they are written again.
+type externals struct {
+	mu    sync.Mutex
+	index *recall.Index
+	seen  []seen
+	bytes int
+}
+
+type seen struct {
+	slug, hash, text string
+}
+
+func newExternals() *externals {
+	return &externals{index: recall.New()}
+}
+
+// note keeps a memory in mind if it is external, and forgets it if it no longer
+// is.
+func (x *externals) note(e client.Entry) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.take(e)
+	for len(x.seen) > maxExternal || x.bytes > maxExternalBytes {
+		x.forget(x.seen[0].slug)
+	}
+}
+
+// noteAll is note for a whole listing: those for which there is no room are left
+// out, so that a large memory is not indexed again with every question.
+func (x *externals) noteAll(entries []client.Entry) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, e := range entries {
+		if len(x.seen) < maxExternal && x.bytes+len(e.Text) <= maxExternalBytes || x.at(string(e.Slug)) >= 0 {
+			x.take(e)
+		}
+	}
+	for x.bytes > maxExternalBytes { // one of them has grown
+		x.forget(x.seen[0].slug)
+	}
+}
+
+func (x *externals) take(e client.Entry) {
+	if at := x.at(string(e.Slug)); at >= 0 && x.seen[at].hash == e.Hash {
+		return
+	}
+	x.forget(string(e.Slug))
+	if e.Slug.IsCore() || !strings.HasPrefix(e.Text, "---") {
+		return // most texts: nothing is external without front matter
+	}
+	d := unit.Parse(e.Text)
+	if d.Trust() > unit.External || x.index.Put(recall.Of(string(e.Slug), d, time.Unix(e.CreatedAt, 0))) != nil {
+		return // a text that the index does not take is longer than any memory
+	}
+	x.seen = append(x.seen, seen{string(e.Slug), e.Hash, e.Text})
+	x.bytes += len(e.Text)
+}
+
+func (x *externals) at(slug string) int {
+	return slices.IndexFunc(x.seen, func(s seen) bool { return s.slug == slug })
+}
+
+func (x *externals) forget(slug string) {
+	at := x.at(slug)
+	if at < 0 {
+		return
+	}
+	x.bytes -= len(x.seen[at].text)
+	x.seen = slices.Delete(x.seen, at, at+1)
+	x.index.Remove(slug)
+}
+
+func (x *externals) copied(text string) (string, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.index.CopiedFrom(text, func(slug string) (string, bool) {
+		if at := x.at(slug); at >= 0 {
+			return x.seen[at].text, true
+		}
+		return "", false
+	})
+}

@@ -1,0 +1,327 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+var update = flag.Bool("update", false, "write the golden files and the generated part of docs/mcp.md")
+
+// offer is everything that a client is told about a server.
+type offer struct {
+	Server       *sdk.Implementation     `json:"server"`
+	Capabilities *sdk.ServerCapabilities `json:"capabilities"`
+	Instructions []string                `json:"instructions"` // by line
+	Tools        []*sdk.Tool             `json:"tools"`
+	Resources    []*sdk.Resource         `json:"resources"`
+	Templates    []*sdk.ResourceTemplate `json:"resourceTemplates"`
+	Prompts      []*sdk.Prompt           `json:"prompts"`
+}
+
+func offered(t *testing.T, o Options) offer {
+	t.Helper()
+	o.Memory, o.Contracts, o.Proposals = newFake(), &fakeContracts{}, &fakeProposals{}
+	o.Snapshot = func(context.Context, string) (Snapshot, error) { return Snapshot{}, ErrNothing }
+	p := connect(t, New(o))
+	init := p.InitializeResult()
+	tools, err1 := p.ListTools(t.Context(), nil)
+	resources, err2 := p.ListResources(t.Context(), nil)
+	templates, err3 := p.ListResourceTemplates(t.Context(), nil)
+	prompts, err4 := p.ListPrompts(t.Context(), nil)
+	for _, err := range []error{err1, err2, err3, err4} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return offer{Server: init.ServerInfo, Capabilities: init.Capabilities, Instructions: strings.Split(init.Instructions, "\n"),
+		Tools: tools.Tools, Resources: resources.Resources, Templates: templates.ResourceTemplates, Prompts: prompts.Prompts}
+}
+
+// TestOffer compares what a model reads with the golden files: a change of it
+// is a change of behaviour.
+func TestOffer(t *testing.T) {
+	for name, o := range map[string]Options{"agent": {}, "mind": {Mind: anyMind()}, "owner": {ReadOnly: true}} {
+		var got bytes.Buffer
+		enc := json.NewEncoder(&got)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		all := offered(t, o)
+		if name == "mind" { // the rest is the agent's
+			all = beside(all, offered(t, Options{}))
+		}
+		if err := enc.Encode(all); err != nil {
+			t.Fatal(err)
+		}
+		path := "testdata/" + name + ".golden.json"
+		if *update {
+			if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.String() != string(want) {
+			t.Errorf("%s is not what the server offers: run go test ./internal/agent/mcp -run 'Offer|Docs' -update and read the difference", path)
+		}
+	}
+}
+
+// beside returns what one offer has and another lacks.
+func beside(more, less offer) offer {
+	told := func(v any) string {
+		b, _ := json.Marshal(v)
+		return string(b)
+	}
+	known := map[string]bool{}
+	for _, tool := range less.Tools {
+		known[told(tool)] = true
+	}
+	return offer{Instructions: more.Instructions, Tools: slices.DeleteFunc(more.Tools, func(tool *sdk.Tool) bool { return known[told(tool)] })}
+}
+
+// TestTools: the properties that every tool needs so that a model can use it.
+func TestTools(t *testing.T) {
+	writes := map[string]*sdk.ToolAnnotations{
+		"memory_write": {IdempotentHint: true}, "memory_append": {}, "memory_note": {}, "memory_edit": {}, "memory_rename": {}, "memory_link": {IdempotentHint: true}, "memory_delete": {IdempotentHint: true}, "memory_restore": {}, "memory_snapshot": {}, "memory_accept": {IdempotentHint: true}, "memory_reject": {IdempotentHint: true},
+		"memory_intend": {}, "memory_done": {}, "memory_feedback": {},
+		"mind_commit": {IdempotentHint: true}, "mind_undo": {IdempotentHint: true},
+		"contract_new": {}, "contract_move": {IdempotentHint: true}, "contract_say": {},
+	}
+	for _, o := range []Options{{}, {Mind: anyMind()}, {ReadOnly: true}, {ReadOnly: true, Mind: anyMind()}} {
+		all := offered(t, o)
+		if text := strings.Join(all.Instructions, "\n"); !strings.Contains(text, "data") || len(text) > maxInstructions {
+			t.Errorf("instructions of %d bytes", len(text))
+		}
+		for _, tool := range all.Tools {
+			a, w := tool.Annotations, writes[tool.Name]
+			switch {
+			case a == nil || (a.DestructiveHint == nil) != a.ReadOnlyHint:
+				t.Errorf("%s: hints are missing or wrong", tool.Name)
+			case a.ReadOnlyHint != (w == nil):
+				t.Errorf("%s: readOnlyHint is %v", tool.Name, a.ReadOnlyHint)
+			case w != nil && *a.DestructiveHint != (!slices.Contains([]string{"memory_append", "memory_note", "memory_intend", "memory_feedback", "memory_snapshot", "contract_new", "contract_say"}, tool.Name)):
+				t.Errorf("%s: destructiveHint is %v", tool.Name, *a.DestructiveHint)
+			case a.IdempotentHint != (w != nil && w.IdempotentHint):
+				t.Errorf("%s: idempotentHint is %v", tool.Name, a.IdempotentHint)
+			case w != nil && o.ReadOnly:
+				t.Errorf("%s is for owners too", tool.Name)
+			}
+			if w == nil && !strings.Contains(tool.Description, "data") {
+				t.Errorf("%s gives out texts and does not say that they are data", tool.Name)
+			}
+			if len(tool.Description) < 100 || len(tool.Description) > 1200 || tool.Title == "" {
+				t.Errorf("%s: %d bytes of description, title %q", tool.Name, len(tool.Description), tool.Title)
+			}
+			for i, schema := range []any{tool.InputSchema, tool.OutputSchema} {
+				s := decode[struct {
+					Type       string
+					Properties map[string]struct{ Description string }
+					Additional any `json:"additionalProperties"`
+				}](t, schema)
+				if s.Type != "object" || (s.Additional == nil) != (i == 0) { // TestOtherArguments checks inputs
+					t.Errorf("%s: schema %v", tool.Name, schema)
+				}
+			}
+			in := decode[struct {
+				Properties map[string]struct{ Description string }
+			}](t, tool.InputSchema)
+			for name, property := range in.Properties {
+				if property.Description == "" {
+					t.Errorf("%s: %s is not described", tool.Name, name)
+				}
+			}
+		}
+	}
+}
+
+// TestOfferFits: the default offer costs a client little, and none of it is
+// cut.
+func TestOfferFits(t *testing.T) {
+	var sizes []string
+	for name, o := range map[string]Options{"memory": {Memory: newFake()}, "both": {Memory: newFake(), Contracts: &fakeContracts{}},
+		"owner": {Memory: newFake(), ReadOnly: true}, "contracts": {Contracts: &fakeContracts{}}, "mind": {Memory: newFake(), Mind: anyMind()}} {
+		o.Snapshot = func(context.Context, string) (Snapshot, error) { return Snapshot{}, ErrNothing }
+		if o.Memory != nil {
+			o.Proposals = &fakeProposals{}
+		}
+		p := connect(t, New(o))
+		words := p.InitializeResult().Instructions
+		if len(words) > maxInstructions {
+			t.Errorf("%s: instructions of %d bytes", name, len(words))
+		}
+		if rules := strings.Index(words, "Only not_found and removed"); rules < 0 || rules > 700 {
+			t.Errorf("%s: the rules begin at %d", name, rules)
+		}
+		if strings.Contains(words, "contract_") != (o.Contracts != nil) {
+			t.Errorf("%s: the instructions are not about the tools that there are", name)
+		}
+		tools, err := p.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range tools.Tools {
+			tool.OutputSchema = nil
+			one, _ := json.Marshal(tool)
+			sizes = append(sizes, fmt.Sprintf("%s %d", tool.Name, len(one)))
+		}
+		all, err := json.Marshal(tools)
+		if most := map[string]int{"memory": maxTools, "mind": maxMindTools}[name]; err != nil || most > 0 && len(all) > most {
+			t.Errorf("tools/list of %s has %d bytes, %v: %v", name, len(all), err, sizes)
+		}
+		t.Logf("%s: instructions %d bytes, tools/list %d bytes without output schemas", name, len(words), len(all))
+	}
+}
+
+// TestInstructionsFit: in every combination of tools the instructions are
+// short, and mention only the tools that exist.
+func TestInstructionsFit(t *testing.T) {
+	for _, mind := range []*Mind{nil, anyMind(), {Alone: true, Plans: anyMind().Plans}} {
+		for _, files := range []Files{NoFiles, FilesBeside, FilesAlone} {
+			for _, contracts := range []Contracts{nil, &fakeContracts{}} {
+				for _, owner := range []bool{false, true} {
+					project := "mem/projects/github-com/" + strings.Repeat("x", 40) + "/atlas-1a2b3c4d"
+					words := connect(t, New(Options{Memory: newFake(), Mind: mind, Files: files, Contracts: contracts, ReadOnly: owner, Project: project})).InitializeResult().Instructions
+					name := fmt.Sprintf("mind %v, files %v, contracts %v, owner %v", mind, files, contracts != nil, owner)
+					if len(words) > maxInstructions {
+						t.Errorf("%s: %d bytes", name, len(words))
+					}
+					if notes := strings.Contains(words, "One topic, one memory"); strings.Contains(words, project+"/decisions for this project.") != notes {
+						t.Errorf("%s: which project it is: %s", name, words)
+					}
+					if strings.Contains(words, "mind_") != (mind != nil && !owner) || strings.Contains(words, "contract_") != (contracts != nil && !owner) {
+						t.Errorf("%s: the instructions are about other tools: %s", name, words)
+					}
+				}
+			}
+		}
+	}
+	if words := connect(t, New(Options{Memory: newFake(), Project: "mem/projects/" + strings.Repeat("x", 600)})).InitializeResult().Instructions; len(words) > maxInstructions {
+		t.Errorf("with a long project: %d bytes", len(words))
+	}
+}
+
+const (
+	// maxTools bounds what clients take: tools are in every context.
+	maxTools = 10 << 10
+	// maxMindTools is the same for memory and mind together.
+	maxMindTools = 15 << 10
+
+	docsPath  = "../../../docs/mcp.md"
+	docsBegin = "<!-- generated: go test ./internal/agent/mcp -run Docs -update -->\n"
+	docsEnd   = "<!-- end -->\n"
+)
+
+// TestDocs: the tables in docs/mcp.md are generated from the server's offer.
+func TestDocs(t *testing.T) {
+	text, err := os.ReadFile(docsPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), docsBegin)
+	generated, after, ended := strings.Cut(rest, docsEnd)
+	if !found || !ended {
+		t.Fatalf("%s has no generated part", docsPath)
+	}
+	want := tables(offered(t, Options{Mind: anyMind()}), offered(t, Options{}), offered(t, Options{ReadOnly: true}))
+	if *update {
+		if err := os.WriteFile(docsPath, []byte(before+docsBegin+want+docsEnd+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if generated != want {
+		t.Errorf("%s is not what the server offers: run go test ./internal/agent/mcp -run Docs -update", docsPath)
+	}
+	for _, code := range codes() {
+		if !strings.Contains(after, "| `"+code+"` | ") {
+			t.Errorf("the code %s is not in the table of %s", code, docsPath)
+		}
+	}
+}
+
+func codes() []string {
+	return []string{CodeInvalid, CodeNotFound, CodeRemoved, CodePartial, CodeUnreadable, CodeConflict, CodeClock, CodeUnconfirmed, CodeUnreachable,
+		CodeKeyRefused, CodeRefused, CodeTooLarge, CodeEmpty, CodeSecret, CodePlaceholder, CodeMatch, CodeReserved, CodeClaim, CodeCore, CodeNoAPI, CodeReadOnly, CodeBusy, CodeCancelled, CodeInternal}
+}
+
+// tables returns the generated part of the page.
+func tables(agent, plain, owner offer) string {
+	forOwner, forAll := map[string]bool{}, map[string]bool{}
+	for _, tool := range owner.Tools {
+		forOwner[tool.Name] = true
+	}
+	for _, tool := range plain.Tools {
+		forAll[tool.Name] = true
+	}
+	var b strings.Builder
+	b.WriteString("| tool | for | arguments | what |\n|---|---|---|---|\n")
+	for _, tool := range agent.Tools {
+		who := "agent"
+		if forOwner[tool.Name] {
+			who = "agent, owner"
+		}
+		if !forAll[tool.Name] {
+			who = "agent, with `mind`"
+		}
+		first, _, _ := strings.Cut(tool.Description, ". ")
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s. |\n", tool.Name, who, arguments(tool), strings.TrimSuffix(first, "."))
+	}
+	b.WriteString("\n| resource, prompt | what |\n|---|---|\n")
+	for _, r := range agent.Resources {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", r.URI, r.Description)
+	}
+	for _, r := range agent.Templates {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", r.URITemplate, r.Description)
+	}
+	for _, p := range agent.Prompts {
+		fmt.Fprintf(&b, "| prompt `%s` | %s |\n", p.Name, p.Description)
+	}
+	return b.String()
+}
+
+// arguments lists a tool's arguments; those in brackets may be left out.
+func arguments(tool *sdk.Tool) string {
+	// Only the JSON of the schema keeps their order.
+	raw, _ := json.Marshal(tool.InputSchema)
+	in := struct {
+		Properties json.RawMessage
+		Required   []string
+	}{}
+	_ = json.Unmarshal(raw, &in)
+	required := map[string]bool{}
+	for _, name := range in.Required {
+		required[name] = true
+	}
+	var names map[string]any
+	_ = json.Unmarshal(in.Properties, &names)
+	var out []string
+	for _, name := range []string{"slug", "contract_id", "description", "worker", "amount_sats", "deadline", "arbitrator", "decider", "expirer", "status", "note", "content", "type", "visibility",
+		"author", "attachments", "with", "poster", "query", "old_str", "new_str", "verdict", "slugs", "plan", "operations", "force", "as", "occurrence", "from", "to", "relation", "strength", "remove", "mend_links", "text", "due", "every", "trigger", "where", "action", "base", "version", "tags", "salience", "supersedes", "trust", "allow_placeholder", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "budget_bytes", "types", "since", "until", "emotion", "links", "min_trust", "states", "all_projects", "detail", "limit", "label"} {
+		if _, ok := names[name]; !ok {
+			continue
+		}
+		delete(names, name)
+		if required[name] {
+			out = append(out, "`"+name+"`")
+		} else {
+			out = append(out, "[`"+name+"`]")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		out = append(out, "?"+name) // the list above lacks it
+	}
+	return strings.Join(out, " ")
+}

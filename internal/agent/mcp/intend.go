@@ -1,0 +1,193 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"strings"
+	"time"
+
+	"engramd/internal/memory/intentions"
+	"engramd/internal/memory/intentions/acts"
+	"engramd/internal/memory/quote"
+	"engramd/internal/memory/recall/answer"
+	"engramd/internal/platform/timeparse"
+	"engramd/nips/nipae"
+)
+
+type intendIn struct {
+	Text    string `json:"text" jsonschema:"what you mean to do"`
+	Due     string `json:"due,omitempty" jsonschema:"2026-12-01T09:00:00+01:00, tomorrow 9:00, in 2 hours"`
+	Every   string `json:"every,omitempty" jsonschema:"P1D, P1W, PT4H: again from due on"`
+	Until   string `json:"until,omitempty" jsonschema:"the last time"`
+	Trigger string `json:"trigger,omitempty" jsonschema:"when a release of Atlas is planned: compared with prompts by its words"`
+	Where   string `json:"where,omitempty" jsonschema:"project: only in this one"`
+	Action  string `json:"action,omitempty" jsonschema:"what to do then"`
+	Slug    string `json:"slug,omitempty" jsonschema:"left out: one is made"`
+}
+
+type intentionOut struct {
+	writeOut
+	State string `json:"state" jsonschema:"active, or done"`
+	Next  string `json:"next,omitempty" jsonschema:"when it is open next"`
+}
+
+const describeIntend = `Remember to do something later: at a time, again and again, or when a prompt is about something. It is shown in sessions from then on, until memory_done. Without due and trigger: from now on.`
+
+func (s *Server) intend(ctx context.Context, in intendIn) (intentionOut, error) {
+	if err := checkText(in.Text); err != nil {
+		return intentionOut{}, err
+	}
+	d := acts.Draft{Text: in.Text, Due: in.Due, Every: in.Every, Until: in.Until, Trigger: in.Trigger, Where: in.Where, Action: in.Action}
+	at := nipae.Slug("mem/intentions")
+	if in.Slug != "" {
+		slug, err := parseOwn(in.Slug)
+		if err != nil {
+			return intentionOut{}, err
+		}
+		d.Slug, at = slug, slug
+	}
+	if strings.TrimSpace(d.Where) == "project" {
+		if d.Where = s.place(ctx).Project; d.Where == "" {
+			return intentionOut{}, invalidf("where: it is not known which project this session works on. Give the project's name.")
+		}
+	}
+	return writing(ctx, s, []nipae.Slug{at}, func(ctx context.Context) (intentionOut, error) {
+		w, err := acts.Make(ctx, s.writer(ctx), rand.Reader, d, s.o.Clock(), guard(false, true))
+		if err != nil {
+			return intentionOut{}, failedWrite(cmp.Or(w.Slug, d.Slug), w.Result, err)
+		}
+		return s.intended(w), nil
+	})
+}
+
+func (s *Server) intended(w acts.Written) intentionOut {
+	out := intentionOut{writeOut: s.wrote(w.Slug, w.Result), State: string(w.Intention.State)}
+	if !w.Next.IsZero() {
+		out.Next = w.Next.Format(time.RFC3339)
+	}
+	return out
+}
+
+type doneIn struct {
+	Slug       string `json:"slug" jsonschema:"as it was shown"`
+	As         string `json:"as,omitempty" jsonschema:"done (default), snooze, cancel"`
+	Until      string `json:"until,omitempty" jsonschema:"of snooze: tomorrow 9:00, in 2 hours"`
+	Occurrence string `json:"occurrence,omitempty" jsonschema:"the due that you were shown"`
+}
+
+const describeDone = `Close an intention: done (one that repeats comes again at its next time), snooze until a time, or cancel for good. If somebody else was faster, it says who.`
+
+func (s *Server) done(ctx context.Context, in doneIn) (intentionOut, error) {
+	slug, err := parseOwn(in.Slug)
+	if err != nil {
+		return intentionOut{}, err
+	}
+	as, now := cmp.Or(strings.ToLower(strings.TrimSpace(in.As)), "done"), s.o.Clock()
+	var until, occurrence time.Time
+	switch {
+	case as != "done" && as != "snooze" && as != "cancel":
+		return intentionOut{}, invalidf("as is done, snooze or cancel.")
+	case (as == "snooze") != (in.Until != ""):
+		return intentionOut{}, invalidf("until says how long to snooze: snooze needs it, and nothing else takes it.")
+	case in.Occurrence != "" && as != "done":
+		return intentionOut{}, invalidf("occurrence is for done only.")
+	}
+	if in.Until != "" {
+		if until, err = when.Parse(in.Until, when.Begin, now); err != nil {
+			return intentionOut{}, invalidf("until: %v.", err)
+		}
+	}
+	if in.Occurrence != "" {
+		if occurrence, err = when.Parse(in.Occurrence, when.Begin, now); err != nil {
+			return intentionOut{}, invalidf("occurrence: %v.", err)
+		}
+	}
+	return writing(ctx, s, []nipae.Slug{slug}, func(ctx context.Context) (intentionOut, error) {
+		w := acts.Written{}
+		switch as {
+		case "done":
+			w, err = acts.Done(ctx, s.writer(ctx), slug, occurrence, now, rand.Reader)
+		case "snooze":
+			w, err = acts.Snooze(ctx, s.writer(ctx), slug, until, now, rand.Reader)
+		default:
+			w, err = acts.Cancel(ctx, s.writer(ctx), slug, now, rand.Reader)
+		}
+		if f := unclosed(err); f != nil {
+			f.Slug = string(slug)
+			return intentionOut{}, f
+		}
+		if err != nil {
+			return intentionOut{}, failedWrite(slug, w.Result, err)
+		}
+		return s.intended(w), nil
+	})
+}
+
+// unclosed is the Failure of an intention that cannot be closed like that, nil for
+// another error.
+func unclosed(err error) *Failure {
+	switch {
+	case errors.Is(err, intend.ErrClosed):
+		return &Failure{Code: CodeConflict, Message: "Nothing was written: " + quoted(err.Error()), Action: "Do not do it again. To close an occurrence that is still to come, give it as occurrence.", cause: err}
+	case errors.Is(err, intend.ErrNotOpen):
+		return &Failure{Code: CodeInvalid, Message: "Nothing was written: " + quoted(err.Error()), Action: "Wait until it is due; or, to close it before, give its due as occurrence, or cancel it.", cause: err}
+	case errors.Is(err, intend.ErrWhen):
+		return &Failure{Code: CodeInvalid, Message: "Nothing was written: " + quoted(err.Error()), Action: "Correct the time and call again.", cause: err}
+	case errors.Is(err, acts.ErrNotIntention):
+		return &Failure{Code: CodeInvalid, Message: "Nothing was written: " + err.Error() + ".", Action: "Give the slug of an intention: memory_list with the prefix mem/intentions shows some.", cause: err}
+	}
+	return nil
+}
+
+// place is where the session works.
+func (s *Server) place(ctx context.Context) intend.Place {
+	if s.o.Place == nil {
+		return intend.Place{}
+	}
+	return s.o.Place(ctx)
+}
+
+// scope is in which project the session asks.
+func (s *Server) scope(ctx context.Context, all bool) (in recollect.Scope) {
+	if s.o.Scope != nil {
+		in = s.o.Scope(ctx)
+	}
+	in.All = all
+	return in
+}
+
+// comingOut is an intention that comes up with an answer.
+type comingOut struct {
+	Slug   string `json:"slug"`
+	Why    string `json:"why" jsonschema:"due, open, or may apply, with the trigger"`
+	Text   string `json:"text"`
+	Action string `json:"action,omitempty" jsonschema:"what you meant to do then"`
+	Due    string `json:"due,omitempty" jsonschema:"memory_done takes it as occurrence"`
+}
+
+// fresh returns the first items that the session was not shown before, at most that
+// many, and notes that it is now.
+func (s *Server) fresh(ctx context.Context, items []intend.Item, most int) []intend.Item {
+	if s.o.Fresh != nil && len(items) > 0 {
+		if fresh, known := s.o.Fresh(ctx, items, most); known {
+			return fresh
+		}
+	}
+	return s.shown.fresh(items, most)
+}
+
+// coming returns the intentions that come up beside a query, those that the session
+// was not shown yet.
+func (s *Server) coming(ctx context.Context, items []intend.Item) []comingOut {
+	var all []comingOut
+	for _, i := range s.fresh(ctx, items, maxComing) {
+		out := comingOut{Slug: i.Slug, Why: i.Why(), Text: quote.Line(i.Title), Action: quote.Line(i.Action)}
+		if !i.Occurrence.Due.IsZero() {
+			out.Due = i.Occurrence.Due.Format(time.RFC3339)
+		}
+		all = append(all, out)
+	}
+	return all
+}

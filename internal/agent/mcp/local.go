@@ -1,0 +1,101 @@
+package mcp
+
+import (
+	"context"
+	"time"
+
+	"engramd/internal/client"
+	"engramd/internal/memory/recall/answer"
+)
+
+// fresh is a part of every result that a local copy may have given.
+type fresh struct {
+	AsOf  string `json:"as_of,omitempty" jsonschema:"when relays were last asked; left out if they never were"`
+	Stale bool   `json:"stale" jsonschema:"true if not every relay has confirmed lately what is here"`
+}
+
+// view calls do with the memory at this moment: the local copy, or, where there
+// is none, or one that was never whole and has nothing that fits, what the relays
+// have. do returns how many things it found; it may be called again. A copy that is
+// not whole yet is waited for: what is there is not final, and relays would be asked
+// twice for what is on its way.
+func (s *Server) view(ctx context.Context, do func(recollect.View) (found int, err error)) (answer, fresh, error) {
+	if s.o.Copy != nil {
+		var a answer
+		var f fresh
+		var failed error // of do: not of the copy
+		lacks, unfinished := false, false
+		read := func(v recollect.View) error {
+			n, err := do(v)
+			unfinished = v.State().Unfinished
+			if failed = err; err == nil {
+				a, f = s.answerFrom(v.State(), n), freshOf(v.State())
+				lacks = n == 0 && unfinished
+			}
+			return err
+		}
+		err := s.o.Copy.Read(ctx, read)
+		if err == nil && unfinished && s.o.Settle != nil {
+			s.o.Settle(ctx)
+			err = s.o.Copy.Read(ctx, read)
+		}
+		switch {
+		case failed != nil || ctx.Err() != nil || err == nil && !lacks:
+			return a, f, err
+		case err != nil:
+			// The copy may be deleted at any time; the memory is at the relays.
+			s.o.Log.Warn("the local copy cannot be read: relays are asked instead", "error", err)
+		}
+	}
+	l, status, err := s.everything(ctx)
+	if err != nil {
+		return answer{}, fresh{}, err
+	}
+	source, err := recollect.Load(heldOf(l), recollect.State{AsOf: s.o.Clock(), Stale: status.Partial, Unreadable: l.Unreadable})
+	if err != nil {
+		return answer{}, fresh{}, err
+	}
+	var f fresh
+	err = source.Read(ctx, func(v recollect.View) error {
+		f = freshOf(v.State())
+		_, err := do(v)
+		return err
+	})
+	return s.answerOf(status), f, err
+}
+
+// answerFrom says how far an answer of the local copy can be trusted.
+func (s *Server) answerFrom(state recollect.State, found int) answer {
+	a := answer{Partial: state.Partial(found)}
+	switch {
+	case state.Unfinished:
+		a.Warnings = append(a.Warnings, "the local copy of the memory is not whole yet: what is missing here may exist")
+	case state.Stale:
+		a.Warnings = append(a.Warnings, "not every relay has confirmed the local copy of the memory lately: what other machines wrote since as_of may be missing")
+	}
+	return a
+}
+
+func freshOf(state recollect.State) fresh {
+	f := fresh{Stale: state.Stale || state.Unfinished}
+	if !state.AsOf.IsZero() {
+		f.AsOf = state.AsOf.UTC().Format(time.RFC3339)
+	}
+	return f
+}
+
+// heldOf returns the texts of a listing, core first.
+func heldOf(l client.Listing) []recollect.Held {
+	var all []recollect.Held
+	for _, e := range heads(l) {
+		all = append(all, recollect.Held{Head: recollect.Head{Slug: string(e.Slug), Size: e.Size, UpdatedAt: e.CreatedAt}, Text: e.Text})
+	}
+	return all
+}
+
+// used tells the counters which memories were shown.
+func (s *Server) used(ctx context.Context, read bool, slugs ...string) {
+	if s.o.Used != nil && len(slugs) > 0 {
+		s.o.Used(ctx, read, slugs)
+	}
+}

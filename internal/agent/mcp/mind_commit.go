@@ -1,0 +1,149 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"engramd/internal/memory/consolidation"
+	"engramd/internal/memory/consolidation/plans"
+	"engramd/nips/frontmatter"
+	"engramd/nips/nipae"
+)
+
+// commitTool takes its operations as they stand in the message, since what a model
+// means must not depend on who reads it.
+const commitTool = "mind_commit"
+
+type commitIn struct {
+	Plan       string           `json:"plan" jsonschema:"id of the plan"`
+	Operations []map[string]any `json:"operations" jsonschema:"as the plan's rules say; [] if nothing is worth it"`
+}
+
+type commitOut struct {
+	Plan    string      `json:"plan" jsonschema:"for mind_undo; empty if nothing was to be written"`
+	Status  string      `json:"status,omitempty" jsonschema:"done, or proposed: it waits for the user"`
+	Written []changeOut `json:"written"`
+	Left    []leftOut   `json:"left,omitempty" jsonschema:"what somebody else changed meanwhile: it is as they wrote it"`
+	Again   bool        `json:"again,omitempty" jsonschema:"true if this had been done before"`
+	answer
+}
+
+type changeOut struct {
+	Slug      string `json:"slug"`
+	What      string `json:"what" jsonschema:"created, replaced, superseded, archived, consolidated or linked"`
+	Operation int    `json:"operation" jsonschema:"by which, counted from 1"`
+	Note      string `json:"note,omitempty" jsonschema:"what became of it instead, and why"`
+}
+
+type leftOut struct {
+	Slug string `json:"slug"`
+	Why  string `json:"why"`
+}
+
+const describeCommit = `Carry out operations on a plan, all of them or none: they are checked first, and a failure names the one that is wrong. No operation deletes; mind_undo takes all of it back.`
+
+func (s *Server) mindCommit(ctx context.Context, in commitIn) (commitOut, error) {
+	ops, err := operationsOf(ctx, in)
+	if err != nil {
+		return commitOut{}, mindFailure(err)
+	}
+	r, err := unbroken(ctx, s, s.memoryCalls, plansLock, func(ctx context.Context) (plans.Result, error) {
+		return s.plans(ctx).Commit(ctx, strings.TrimSpace(in.Plan), ops)
+	})
+	if err != nil {
+		return commitOut{}, mindFailure(err)
+	}
+	out := commitOut{Plan: r.ID, Status: string(r.Status), Written: []changeOut{}, Left: leftOf(r.Left), Again: r.Again, answer: behind(r.Behind)}
+	var slugs []nipae.Slug
+	for _, c := range r.Changes {
+		if slices.ContainsFunc(r.Left, func(l plans.Left) bool { return l.Slug == c.Slug }) {
+			continue
+		}
+		out.Written = append(out.Written, changeOut{Slug: c.Slug, What: c.What(), Operation: c.Op + 1, Note: c.Note})
+		slugs = append(slugs, nipae.Slug(c.Slug))
+	}
+	if !r.Again && len(slugs) > 0 {
+		s.changed(ctx, slugs...)
+	}
+	return out, nil
+}
+
+// plansLock has plans of this server wait for each other before they wait for those
+// of other processes.
+const plansLock = nipae.Slug("mem/sys/plans")
+
+type operationsKey struct{}
+
+// withOperations takes the operations out of the arguments of mind_commit, before
+// the SDK validates them: as a list, as an object around one, as a text that is one
+// of these, or as one operation alone.
+func withOperations(ctx context.Context, arguments json.RawMessage) (context.Context, json.RawMessage, error) {
+	var given map[string]json.RawMessage
+	if json.Unmarshal(arguments, &given) != nil || given["operations"] == nil {
+		return ctx, arguments, nil
+	}
+	raw := []byte(given["operations"])
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		raw = bytes.TrimSpace([]byte(text))
+	}
+	var one struct {
+		Op json.RawMessage `json:"op"`
+	}
+	if bytes.HasPrefix(raw, []byte("{")) && json.Unmarshal(raw, &one) == nil && one.Op != nil {
+		raw = slices.Concat([]byte("["), raw, []byte("]"))
+	}
+	ops, err := mind.ParseOps(bytes.NewReader(raw))
+	if err != nil {
+		return ctx, nil, mindFailure(err)
+	}
+	given["operations"] = json.RawMessage("[]")
+	rest, err := json.Marshal(given)
+	return context.WithValue(ctx, operationsKey{}, ops), rest, err
+}
+
+// operationsOf are those of a call.
+func operationsOf(ctx context.Context, in commitIn) ([]mind.Op, error) {
+	if ops, ok := ctx.Value(operationsKey{}).([]mind.Op); ok {
+		return ops, nil
+	}
+	raw, err := json.Marshal(in.Operations)
+	if err != nil {
+		return nil, err
+	}
+	return mind.ParseOps(bytes.NewReader(raw))
+}
+
+func leftOf(all []plans.Left) []leftOut {
+	var out []leftOut
+	for _, l := range all {
+		out = append(out, leftOut{Slug: l.Slug, Why: unit.OneLine(l.Why)})
+	}
+	return out
+}
+
+// leftSlugs names what was left.
+func leftSlugs(all []plans.Left) string {
+	const most = 10
+	var names []string
+	for _, l := range all[:min(most, len(all))] {
+		names = append(names, l.Slug)
+	}
+	if more := len(all) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// behind warns of relays that did not take all of it.
+func behind(relays []string) answer {
+	var a answer
+	for _, url := range relays[:min(len(relays), maxWarnings)] {
+		a.warn("%s did not take all of it", quoted(url))
+	}
+	return a
+}

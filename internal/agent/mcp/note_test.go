@@ -1,0 +1,62 @@
+package mcp
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"engramd/internal/client"
+	"engramd/internal/memory/write"
+	"engramd/nips/frontmatter"
+)
+
+func (f *fake) Add(ctx context.Context, texts []client.NewText) (all []client.Added, err error) {
+	for _, t := range texts {
+		var a client.Added
+		a.Entry, a.Status, a.Err = f.Set(ctx, t.Slug, t.Text, client.SetOptions{Base: client.BaseNone})
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+func TestNote(t *testing.T) {
+	f := newFake()
+	p := connect(t, New(Options{Memory: f, Session: "8c35adc1"}))
+	out := ask[writeOut](p, "memory_note", args{"content": "---\ntags: [atlas]\nemotion: {joy: 0.5}\nrelated_to: [mem/people/ana]\ntrust: told\n---\nAna chose SQLite."})
+	if !strings.HasPrefix(out.Slug, "mem/journal/20") || out.Outcome != string(remember.Created) || out.StoredOn != 1 || out.Trust != "observed" || len(f.texts) != 1 {
+		t.Errorf("answered %+v", out)
+	}
+	for _, text := range f.texts {
+		fields := unit.Parse(text).Fields()
+		if fields.Type != unit.Episodic || fields.Session != "8c35adc1" || !strings.HasSuffix(fields.Source, ":8c35adc1") || len(fields.Relations) != 1 {
+			t.Errorf("written: %s", text)
+		}
+	}
+	// Fields as arguments, as memory_write has them, are in no schema and are
+	// accepted.
+	ask[writeOut](p, "memory_note", args{"text": "Ana chose WAL.", "tags": []string{"atlas", "db"}, "salience": 0.7, "emotion": args{"joy": 0.5}, "links": []string{"people/ana"}, "session": nil})
+	found := false
+	for slug, text := range f.texts {
+		if fields := unit.Parse(text).Fields(); strings.HasSuffix(text, "WAL.") {
+			found = len(fields.Tags) == 2 && fields.Salience == 0.7 && fields.Emotion[0] == 0.5 && fields.Relations[0].Target == "mem/people/ana"
+			delete(f.texts, slug)
+		}
+	}
+	if !found {
+		t.Error("fields as arguments are lost")
+	}
+	for name, in := range map[string]args{
+		"tags":        {"text": "x", "tags": 7},
+		"links":       {"text": "x", "links": []string{"No Slug"}},
+		"joy":         {"text": "x", "emotion": args{"joy": 7}},
+		"no text":     {"text": ""},
+		"emotion":     {"text": "---\nemotion: {joy: 7}\n---\nx"},
+		"salience":    {"text": "---\nsalience: much\n---\nx"},
+		"a secret":    {"text": "nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5"},
+		"another key": {"text": "x", "source": "owner"},
+	} {
+		if p.refused("memory_note", in); len(f.texts) != 1 {
+			t.Errorf("%s: it was written", name)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"engramd/internal/agent/briefing"
+	"engramd/internal/agent/hook"
+	"engramd/internal/client"
+	"engramd/internal/memory/quote"
+	"engramd/internal/memory/recall/answer"
+	"engramd/nips/nipae"
+)
+
+// Texts of the prompt section with which a session begins.
+const (
+	sectionTitle = "[Agent Memory — core]\n"
+	sectionAbout = "What you remember about yourself and the user from earlier sessions. [[mem/…]] refers to more, which memory_read shows.\n"
+	sectionNone  = "There is no core profile yet: this is confirmed by every relay. Ask the user who you are to them and what always matters, and keep it, short, with memory_write at the slug core.\n"
+	// sectionPartial follows a profile that may be old.
+	sectionPartial = "\n(Some relay did not answer: this may not be the newest version of your profile.)\n"
+	sectionBare    = "The agent has no core profile: this is confirmed by every relay.\n"
+)
+
+func (s *Server) addPrompts() {
+	s.sdk.AddPrompt(&sdk.Prompt{Name: "core", Title: "Core memory",
+		Description: "Begin a session with the agent's core profile, or, if every relay confirms that there is none, with a hint to make one. Fails if the profile cannot be read: a session must not begin as if there were no memory."}, s.core)
+}
+
+// addWake adds the prompt that begins a session as a harness's hook does.
+func (s *Server) addWake() {
+	s.sdk.AddPrompt(&sdk.Prompt{Name: "wake", Title: "Waking",
+		Description: "Begin a session with all that it should begin with: the core profile, the agent's narrative, intentions that are due, what waits, and a replay of episodes. For programs that run no hooks. Fails as the prompt core does."}, s.wake)
+}
+
+func (s *Server) wake(ctx context.Context, _ *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+	text, err := called(ctx, s, "prompt", s.beginning)
+	if err != nil {
+		return nil, asError(err, coreURI)
+	}
+	return &sdk.GetPromptResult{Description: "What a session begins with",
+		Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}}}, nil
+}
+
+// beginning is the core section, and what else a session begins with as far as it
+// can be had: the core does not depend on it.
+func (s *Server) beginning(ctx context.Context) (string, error) {
+	core, err := s.section(ctx)
+	if err != nil {
+		return "", err
+	}
+	o := wake.Options{}
+	if s.o.Wake != nil {
+		o = s.o.Wake(ctx)
+	}
+	at := s.place(ctx)
+	o.Now, o.Project, o.Old, o.Linked, o.Last = s.o.Clock(), at.Project, at.Old, at.Linked, s.scope(ctx, false).Last
+	var start wake.Start
+	known := hook.Memory{Project: at.Project, Old: at.Old, Linked: at.Linked}
+	_, _, err = s.view(ctx, func(v recollect.View) (int, error) {
+		start = wake.Of(ctx, v, o)
+		if known.Project != "" {
+			known = wake.Project(v, known)
+		}
+		return 1, nil
+	})
+	if err != nil {
+		s.o.Log.Warn("a session begins with its core alone", "error", err)
+		return core + "\n" + hook.Wake(hook.Units, hook.Unread()), nil
+	}
+	start.Counts.Offers = s.offers(ctx)
+	told := wake.Tell(wake.Parts{Measure: hook.Units, Ways: hook.WaysOf(s.consolidates(), s.o.Proposals != nil), Project: known, Start: start})
+	s.fresh(ctx, told.Due, len(told.Due)) // they do not come with an answer of recall again
+	if told.Text != "" {
+		core += "\n" + told.Text
+	}
+	return core, nil
+}
+
+func (s *Server) core(ctx context.Context, _ *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+	text, err := called(ctx, s, "prompt", s.section)
+	if err != nil {
+		return nil, asError(err, coreURI)
+	}
+	return &sdk.GetPromptResult{Description: "The agent's core profile",
+		Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}}}, nil
+}
+
+// section returns the core profile as a section of a prompt.
+func (s *Server) section(ctx context.Context) (string, error) {
+	return reading(ctx, s, func(ctx context.Context) (string, error) {
+		e, status, err := s.entry(ctx, nipae.Core, nil)
+		var a *about
+		switch {
+		case err == nil:
+			text := sectionTitle + sectionAbout + quote.Notice + quote.Text(e.Text, false)
+			if s.answerOf(status).Partial {
+				text += sectionPartial
+			}
+			return text, nil
+		case errors.As(err, &a) && len(a.others.Keys) > 0:
+			return "", err
+		case errors.Is(err, client.ErrNotFound) && s.o.ReadOnly:
+			return sectionTitle + sectionBare, nil
+		case errors.Is(err, client.ErrNotFound):
+			return sectionTitle + sectionNone, nil
+		}
+		return "", err
+	})
+}

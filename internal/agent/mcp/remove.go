@@ -1,0 +1,69 @@
+package mcp
+
+import (
+	"context"
+	"strings"
+
+	"engramd/internal/client"
+	"engramd/internal/memory/write"
+	"engramd/internal/secrets"
+	"engramd/nips/frontmatter"
+	"engramd/nips/nipae"
+)
+
+type deleteIn struct {
+	Slug string `json:"slug" jsonschema:"mem/x/y"`
+}
+
+type deleteOut struct {
+	Slug     string `json:"slug"`
+	Deleted  bool   `json:"deleted"`
+	StoredOn int    `json:"stored_on" jsonschema:"how many relays took the deletion"`
+	answer
+}
+
+func (s *Server) remove(ctx context.Context, in deleteIn) (deleteOut, error) {
+	slug, err := parseOwn(in.Slug)
+	if err != nil {
+		return deleteOut{}, err
+	}
+	if slug.IsCore() {
+		return deleteOut{}, client.ErrCore
+	}
+	return writing(ctx, s, []nipae.Slug{slug}, func(ctx context.Context) (deleteOut, error) {
+		e, status, err := s.o.Memory.Remove(ctx, slug, false)
+		if err != nil {
+			return deleteOut{}, &about{error: err, slug: slug, status: status, entry: e, write: true}
+		}
+		return deleteOut{Slug: string(slug), Deleted: true, StoredOn: stored(status), answer: s.answerOf(status)}, nil
+	})
+}
+
+type restoreIn struct {
+	Slug        string `json:"slug" jsonschema:"core or mem/x/y"`
+	Version     string `json:"version" jsonschema:"id of memory_history, or a time"`
+	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"if told to"`
+}
+
+func (s *Server) restore(ctx context.Context, in restoreIn) (writeOut, error) {
+	slug, err := parseOwn(in.Slug)
+	if err != nil {
+		return writeOut{}, err
+	}
+	at, err := client.ParseWhen(strings.TrimSpace(in.Version), s.o.Clock())
+	if err != nil {
+		return writeOut{}, err
+	}
+	return writing(ctx, s, []nipae.Slug{slug}, func(ctx context.Context) (writeOut, error) {
+		e, status, err := s.o.Memory.Restore(ctx, slug, at, secrets.Guard(in.AllowSecret, nil))
+		if err != nil {
+			return writeOut{}, &about{error: err, slug: slug, status: status, version: true, write: true}
+		}
+		s.external.note(e)
+		out := s.written(e, string(remember.Written), status)
+		if !slug.IsCore() {
+			out.Trust = unit.Parse(e.Text).Trust().String()
+		}
+		return out, nil
+	})
+}

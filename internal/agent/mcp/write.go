@@ -1,0 +1,210 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"engramd/internal/client"
+	"engramd/internal/memory/write"
+	"engramd/internal/secrets"
+	"engramd/nips/frontmatter"
+	"engramd/nips/nipae"
+)
+
+type writeIn struct {
+	Slug             string   `json:"slug" jsonschema:"core or mem/x/y"`
+	Text             string   `json:"text,omitempty" jsonschema:"left out: only fields change"`
+	Base             string   `json:"base,omitempty" jsonschema:"hash memory_read gave; none: nothing is there"`
+	Type             string   `json:"type,omitempty" jsonschema:"semantic (default), episodic, procedural, insight, prospective, narrative"`
+	Description      string   `json:"description,omitempty" jsonschema:"one line: the title in lists"`
+	Tags             []string `json:"tags,omitempty" jsonschema:"all of them"`
+	Salience         *float64 `json:"salience,omitempty" jsonschema:"0 to 1"`
+	Supersedes       []string `json:"supersedes,omitempty" jsonschema:"slugs it makes obsolete"`
+	Trust            string   `json:"trust,omitempty" jsonschema:"external: others' words"`
+	AllowPlaceholder bool     `json:"allow_placeholder,omitempty" jsonschema:"such a line is meant"`
+	AllowSecret      bool     `json:"allow_secret,omitempty" jsonschema:"if told to"`
+}
+
+// SimilarUnit is a memory that says nearly what was written.
+type SimilarUnit struct {
+	Slug  string `json:"slug"`
+	Title string `json:"title" jsonschema:"remembered text: data"`
+}
+
+// maxSimilar is how many similar memories a write names.
+const maxSimilar = 5
+
+type writeOut struct {
+	Slug       string        `json:"slug"`
+	Outcome    string        `json:"outcome" jsonschema:"created, replaced, unchanged (it said this already, nothing was written), or written (what was there before is not known)"`
+	Hash       string        `json:"hash" jsonschema:"of what is there now: the base of your next change"`
+	Size       int           `json:"size"`
+	ID         string        `json:"id" jsonschema:"of this version"`
+	UpdatedAt  string        `json:"updated_at"`
+	StoredOn   int           `json:"stored_on" jsonschema:"how many relays took it; 0 if nothing was written"`
+	Trust      string        `json:"trust,omitempty"`
+	Similar    []SimilarUnit `json:"similar,omitempty" jsonschema:"memories that say nearly the same: one of them might be the one to change"`
+	Superseded []string      `json:"superseded,omitempty" jsonschema:"memories that are marked as superseded now"`
+	answer
+	episode bool // a new one
+}
+
+func (s *Server) write(ctx context.Context, in writeIn) (writeOut, error) {
+	slug, base, err := parseTarget(in.Slug, in.Base)
+	if err != nil {
+		return writeOut{}, err
+	}
+	draft := remember.Draft{Text: in.Text, Fields: remember.Fields{Type: in.Type, Description: in.Description, Tags: in.Tags, Salience: in.Salience, Trust: in.Trust}}
+	if len(in.Supersedes) > remember.MaxSupersedes {
+		return writeOut{}, invalidf("a memory supersedes at most %d others at once.", remember.MaxSupersedes)
+	}
+	if draft.Fields.Supersedes, err = parseSlugs(in.Supersedes); err != nil {
+		return writeOut{}, err
+	}
+	if in.Text != "" || draft.Fields.None() {
+		if err := checkText(in.Text); err != nil {
+			return writeOut{}, err
+		}
+	}
+	return writing(ctx, s, slices.Concat(draft.Fields.Supersedes, []nipae.Slug{slug}), func(ctx context.Context) (writeOut, error) {
+		o := client.SetOptions{Base: base, Check: guard(in.AllowSecret, in.AllowPlaceholder)}
+		r, marked, failed, err := s.writer(ctx).Supersede(ctx, slug, draft, o)
+		if err != nil {
+			return writeOut{}, failedWrite(slug, r, err)
+		}
+		out := s.wrote(slug, r)
+		for _, slug := range marked {
+			out.Superseded = append(out.Superseded, string(slug))
+		}
+		if len(in.Supersedes) == 0 {
+			s.unmarked(ctx, &out, r.Text)
+		}
+		for _, f := range failed {
+			out.warn("%s is not marked as superseded (%s): call again with the same arguments", f.Slug, s.failure(failedWrite(slug, r, f)).Code)
+		}
+		if now := len(remember.Body(slug, r.Text)); base == "" && r.Outcome == remember.Replaced && r.Was >= minHalved && now < r.Was/2 {
+			out.warn("the text had %d bytes and has %d now, written without base: if something was lost, memory_history and memory_restore bring it back", r.Was, now)
+		}
+		if s.o.Similar != nil && r.Outcome != remember.Unchanged {
+			out.Similar = s.similar(slug, r.Text)
+		}
+		return out, nil
+	})
+}
+
+// minHalved is the size of a text, in bytes, from which on it is worth a warning
+// that it was halved.
+const minHalved = 200
+
+// guard refuses secrets, texts that do not fit, and, unless they are allowed,
+// lines that stand for text left out.
+func guard(secret, placeholder bool) func(old, text string) error {
+	secrets := secrets.Guard(secret, nil)
+	return func(old, text string) error {
+		if len(text) > maxText {
+			return client.ErrTooLarge
+		}
+		if !placeholder {
+			if err := remember.Placeholder(old, unit.Parse(text).Body()); err != nil {
+				return err
+			}
+		}
+		if secrets == nil {
+			return nil
+		}
+		if err := secrets(old, unit.Parse(text).Body()); err != nil {
+			return err // its lines are those that the caller counts
+		}
+		return secrets(old, text)
+	}
+}
+
+// similar returns memories that say nearly what was written at a slug.
+func (s *Server) similar(slug nipae.Slug, text string) []SimilarUnit {
+	var all []SimilarUnit
+	for _, u := range s.o.Similar(string(slug), text) {
+		if u.Slug != string(slug) && len(all) < maxSimilar {
+			most := 80
+			if strings.HasPrefix(u.Title, "(external: ") {
+				most = 400 // the mark, and a quoted title
+			}
+			u.Title = unit.Parse(u.Title).Heading(most)
+			all = append(all, u)
+		}
+	}
+	return all
+}
+
+type appendIn struct {
+	Slug        string `json:"slug" jsonschema:"core or mem/x/y"`
+	Text        string `json:"text" jsonschema:"to add"`
+	Base        string `json:"base,omitempty" jsonschema:"hash there now"`
+	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"if told to"`
+}
+
+func (s *Server) append(ctx context.Context, in appendIn) (writeOut, error) {
+	slug, base, err := parseTarget(in.Slug, in.Base)
+	if err == nil {
+		err = checkText(in.Text)
+	}
+	if err != nil {
+		return writeOut{}, err
+	}
+	return writing(ctx, s, []nipae.Slug{slug}, func(ctx context.Context) (writeOut, error) {
+		r, err := s.writer(ctx).Append(ctx, slug, in.Text, client.SetOptions{Base: base, Check: guard(in.AllowSecret, true)})
+		if err != nil {
+			failed := failedWrite(slug, r, err)
+			failed.found = r.Outcome != remember.Written
+			return writeOut{}, failed
+		}
+		return s.wrote(slug, r), nil
+	})
+}
+
+// failedWrite is the error of a write with its circumstances.
+func failedWrite(slug nipae.Slug, r remember.Result, err error) *about {
+	var absent *remember.AbsentError
+	if errors.As(err, &absent) {
+		return &about{error: absent.Unwrap(), slug: absent.Slug, status: r.Status, write: true}
+	}
+	return &about{error: err, slug: slug, status: r.Status, entry: r.Entry, write: true}
+}
+
+// wrote is the answer of a write.
+func (s *Server) wrote(slug nipae.Slug, r remember.Result) writeOut {
+	out := s.written(r.Entry, string(r.Outcome), r.Status)
+	if r.Outcome == remember.Unchanged {
+		out.StoredOn = 0
+	}
+	if !slug.IsCore() {
+		out.Trust = unit.Parse(r.Text).Trust().String()
+	}
+	switch {
+	case r.From == "":
+	case slug.IsCore():
+		out.warn("the words are those of %s, which is external, and core cannot say so: what stands in core is believed in every session", quoted(r.From))
+	default:
+		out.warn("the words are those of %s, which is external, and so is this memory now", quoted(r.From))
+	}
+	s.external.note(r.Entry)
+	out.episode = r.Outcome == remember.Created && unit.Parse(r.Text).Fields().Type == unit.Episodic
+	return out
+}
+
+func (s *Server) written(e client.Entry, outcome string, status client.Status) writeOut {
+	out := writeOut{Slug: string(e.Slug), Outcome: outcome, Hash: e.Hash, Size: e.Size, ID: e.ID, UpdatedAt: stamp(e.CreatedAt), answer: s.answerOf(status)}
+	out.StoredOn = stored(status)
+	return out
+}
+
+// stored counts the relays that took the write.
+func stored(status client.Status) (n int) {
+	for _, p := range status.Published {
+		if p.Accepted {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,141 @@
+package mind
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"engramd/internal/memory/recall/answer"
+	"engramd/nips/frontmatter"
+)
+
+// MaxArchived is how many units one plan archives that is not about archiving.
+const MaxArchived = 5
+
+// Texts gives the text that is at a slug now, and its hash; false if there is none.
+type Texts func(slug string) (head, hash string, ok bool)
+
+// CheckOptions are what operations are judged by, beside the plan.
+type CheckOptions struct {
+	Now             time.Time
+	Source, Session string         // stamped; a source of "" is that of the plan
+	View            recollect.View // what else the memory holds: whose words a text has, what is like it
+	// Meaning compares what an insight says with what is there; nil without a model.
+	Meaning Meaning
+}
+
+// Check judges operations on a plan as a whole, and returns the writes that follow
+// from them, what adds before what takes away. No operation means no change. The
+// error is ErrPlan, or an *OpError, with ErrChanged beneath it if a unit is not what
+// the plan showed.
+func Check(p Plan, ops []Op, text Texts, o CheckOptions) ([]Change, error) {
+	switch {
+	case o.View == nil:
+		return nil, errors.New("operations are judged against a memory, and none was given")
+	case !slices.Contains([]Kind{Consolidate, Dream, Archive}, p.Kind), p.Identify().ID != p.ID:
+		return nil, ErrPlan
+	case len(ops) == 0:
+		return nil, nil
+	case len(ops) > MaxOps && p.Kind != Archive:
+		return nil, &OpError{Index: -1, Reason: fmt.Sprintf("%d operations, and one answer has %d at most", len(ops), MaxOps)}
+	}
+	ops, err := normal(p.Kind, ops)
+	if err != nil {
+		return nil, err
+	}
+	if p.Kind == Dream {
+		if err := checkDream(p, ops, text, o); err != nil {
+			return nil, err
+		}
+	}
+	o.Source = cmp.Or(o.Source, "mind:"+p.ID)
+	c := &checker{plan: p, ops: ops, text: text, o: o, drafts: map[string]*draft{}, aims: map[string]int{}}
+	for _, pass := range []func() error{c.writes, c.others, c.final} {
+		if err := pass(); err != nil {
+			return nil, err
+		}
+	}
+	return c.changes()
+}
+
+// checker judges the operations of one plan.
+type checker struct {
+	plan   Plan
+	ops    []Op
+	text   Texts
+	o      CheckOptions
+	drafts map[string]*draft
+	order  []*draft
+	aims   map[string]int // which operation decides over a unit
+}
+
+// draft is a unit that operations name, as it will be.
+type draft struct {
+	slug       string
+	head, base string // what is there, "" for a new one
+	doc        unit.Doc
+	fields     unit.Fields
+	when       time.Time
+	role       Role
+
+	op       int // the first that names it
+	write    *Op // what it is written anew by; nil: its words stay
+	sources  []*draft
+	trust    unit.Trust
+	edges    []unit.Relation
+	state    unit.State
+	consider bool // it is an episode, and thought over
+	note     string
+}
+
+func (c *checker) fail(i int, format string, args ...any) error {
+	return &OpError{Index: i, Op: c.ops[i].Op, Reason: fmt.Sprintf(format, args...)}
+}
+
+// shown returns a unit that the plan showed and that is what it was.
+func (c *checker) shown(i int, slug string) (*draft, error) {
+	if d := c.drafts[slug]; d != nil && d.base != "" {
+		return d, nil
+	}
+	u, ok := c.plan.Find(slug)
+	if !ok {
+		return nil, c.fail(i, "the plan does not show %s: name only units that it shows", slug)
+	}
+	head, hash, ok := c.text(slug)
+	if !ok || hash != u.Hash {
+		return nil, &OpError{Index: i, Op: c.ops[i].Op, Reason: slug + " has changed since the plan was made: prepare anew", err: ErrChanged}
+	}
+	d := &draft{slug: slug, head: head, base: hash, doc: unit.Parse(head), role: u.Role, op: i}
+	d.fields = d.doc.Fields()
+	d.trust, d.state = d.fields.Trust, d.fields.State
+	h, _ := c.o.View.Head(slug)
+	d.when = momentOf(d.fields, time.Unix(h.UpdatedAt, 0).UTC())
+	c.add(d)
+	return d, nil
+}
+
+func (c *checker) add(d *draft) {
+	c.drafts[d.slug] = d
+	c.order = append(c.order, d)
+}
+
+// named is shown for an operation by which an episode counts as thought over.
+func (c *checker) named(i int, slug string) (*draft, error) {
+	d, err := c.shown(i, slug)
+	if err != nil {
+		return nil, err
+	}
+	d.consider = d.consider || d.role == Episode
+	return d, nil
+}
+
+// aim takes a unit for the one operation that decides what becomes of it.
+func (c *checker) aim(i int, slug string) error {
+	if first, ok := c.aims[slug]; ok {
+		return c.fail(i, "operation %d is about %s too: say one thing of each unit", first+1, slug)
+	}
+	c.aims[slug] = i
+	return nil
+}

@@ -1,0 +1,245 @@
+package plans
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"engramd/internal/client"
+	"engramd/internal/memory/consolidation"
+	"engramd/internal/memory/state"
+	"engramd/nips/frontmatter"
+)
+
+// TestCommitAndUndo: what a commit changes, what its record says, and that taking it
+// back gives every byte back although no relay has any history.
+func TestCommitAndUndo(t *testing.T) {
+	before := memory()
+	r := newRelay(before)
+	m := newMachine(t, "one", r)
+	p, _ := m.start()
+	plan := shown(before)
+	must(t, p.Keep(t.Context(), plan))
+	out, err := p.Commit(t.Context(), plan.ID, answer())
+	must(t, err)
+	if out.ID != plan.ID || out.Status != Done || len(out.Changes) != 6 || len(out.Left) != 0 {
+		t.Fatalf("%+v", out)
+	}
+	after := r.texts()
+	if got := strings.Join(differ(before, after), " "); got != "mem/facts/new mem/facts/old mem/journal/e1 mem/journal/e2 mem/journal/e3 mem/journal/e4" {
+		t.Errorf("changed: %s", got)
+	}
+	for slug, state := range map[string]unit.State{"mem/facts/new": unit.Active, "mem/facts/old": unit.Superseded, "mem/journal/e3": unit.Archived, "mem/journal/e1": unit.Active} {
+		if f := unit.Parse(after[slug]).Fields(); f.State != state {
+			t.Errorf("%s is %s", slug, f.State)
+		}
+	}
+	if f := unit.Parse(after["mem/facts/new"]).Fields(); f.Source != "mind:"+plan.ID || f.Trust != unit.Derived {
+		t.Errorf("from %q, %s", f.Source, f.Trust)
+	}
+	again, err := p.Commit(t.Context(), plan.ID, answer())
+	if err != nil || !again.Again || again.ID != out.ID || !same(after, r.texts()) {
+		t.Errorf("made twice: %+v, %v", again, err)
+	}
+	if _, err := p.Commit(t.Context(), plan.ID, answer()[:1]); !errors.Is(err, ErrNoPlan) {
+		t.Errorf("another answer: %v", err)
+	}
+	m.now = m.now.Add(60 * 24 * time.Hour) // weeks later, on another machine
+	other, _ := newMachine(t, "two", r).start()
+	undone, err := other.Undo(t.Context(), out.ID, false)
+	must(t, err)
+	if len(undone.Back) != 6 || len(undone.Left) != 0 || !same(before, r.texts()) {
+		t.Errorf("%+v: %v differ", undone, differ(before, r.texts()))
+	}
+	if _, err := other.Undo(t.Context(), out.ID, false); !errors.Is(err, ErrStatus) {
+		t.Errorf("taken back twice: %v", err)
+	}
+	// The same showing is the same plan: it has a second record.
+	must(t, p.Keep(t.Context(), plan))
+	out, err = p.Commit(t.Context(), plan.ID, answer())
+	if err != nil || out.ID != plan.ID+"-2" {
+		t.Errorf("%s, %v", out.ID, err)
+	}
+	if again, err := p.Commit(t.Context(), plan.ID, answer()); err != nil || !again.Again || again.ID != out.ID {
+		t.Errorf("the second one made twice: %+v, %v", again, err)
+	}
+	if next, text, err := p.Prepare(t.Context(), mind.Consolidate, PrepareOptions{}); err != nil || next.Waiting != 0 || strings.Contains(text, prefix) {
+		t.Errorf("records are thought over: %d wait, %v\n%s", next.Waiting, err, text)
+	}
+	if all := m.settled(); len(all) != 2 || all[0].Status != Done || all[1].Status != TakenBack || all[0].Machine != "one" {
+		t.Errorf("%+v", all)
+	}
+}
+
+// TestNothingIsWritten of what is wrong, too late, or nothing.
+func TestNothingIsWritten(t *testing.T) {
+	before := memory()
+	for name, c := range map[string]struct {
+		ops  []mind.Op
+		with func(*machine, *Plans, mind.Plan)
+		want error
+	}{
+		"nothing to do":   {ops: nil},
+		"one wrong":       {ops: append(answer(), mind.Op{Op: mind.OpArchive, Slug: "mem/facts/told", Why: "x"}), want: &mind.OpError{}},
+		"changed":         {ops: answer(), with: func(m *machine, _ *Plans, _ mind.Plan) { m.relay.set("mem/journal/e2", "Another day.") }, want: mind.ErrChanged},
+		"taken meanwhile": {ops: answer(), with: func(m *machine, _ *Plans, _ mind.Plan) { m.relay.set("mem/facts/new", "Here.") }, want: &mind.OpError{}},
+		"closed": {ops: answer(), with: func(m *machine, p *Plans, plan mind.Plan) {
+			must(m.t, p.State.ClosePlan(m.t.Context(), plan.ID))
+		}, want: ErrNoPlan},
+		"relay missing": {ops: answer(), with: func(_ *machine, p *Plans, _ mind.Plan) {
+			p.Memory.(*door).deny = func(what string) error {
+				if what == "get mem/facts/new" {
+					return fmt.Errorf("wss://two: %w", client.ErrPartial)
+				}
+				return nil
+			}
+		}, want: client.ErrPartial},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRelay(before)
+			m := newMachine(t, "one", r)
+			p, _ := m.start()
+			plan := shown(before)
+			must(t, p.Keep(t.Context(), plan))
+			if c.with != nil {
+				c.with(m, p, plan)
+			}
+			n := r.n
+			_, err := p.Commit(t.Context(), plan.ID, c.ops)
+			var wrong *mind.OpError
+			if c.want == nil && err != nil || c.want != nil && !errors.Is(err, c.want) && !(errors.As(c.want, &wrong) && errors.As(err, &wrong)) {
+				t.Errorf("%v", err)
+			}
+			if r.n != n {
+				t.Errorf("%d writes", r.n-n)
+			}
+		})
+	}
+}
+
+// TestLineMovesOn: what was shown and not named is counted, what was named is not.
+func TestLineMovesOn(t *testing.T) {
+	before := memory()
+	r := newRelay(before)
+	m := newMachine(t, "one", r)
+	p, _ := m.start()
+	plan := shown(before)
+	for range 2 {
+		must(t, p.Keep(t.Context(), plan))
+		_, err := p.Commit(t.Context(), plan.ID, nil)
+		must(t, err)
+	}
+	must(t, p.Keep(t.Context(), plan))
+	_, err := p.Commit(t.Context(), plan.ID, []mind.Op{{Op: mind.OpKeep, Slug: "journal/e1"}})
+	must(t, err)
+	all, err := p.State.Tallies(t.Context(), agentstate.Offered)
+	must(t, err)
+	if _, ok := all["mem/journal/e1"]; ok || all["mem/journal/e2"].N != 3 || len(all) != 3 {
+		t.Errorf("%v", all)
+	}
+}
+
+// TestPrepare by the state of the agent: expiry, dreams, and room for what was shown
+// last.
+func TestPrepare(t *testing.T) {
+	texts := memory()
+	for i := range 12 {
+		texts[fmt.Sprintf("mem/f%d/unit", i)] = a("type: semantic\n", fmt.Sprintf("Fact %d about topic %d.", i, i))
+	}
+	r := newRelay(texts)
+	m := newMachine(t, "one", r)
+	s, err := agentstate.Open(t.Context(), agentstate.Pair{Agent: strings.Repeat("a", 64), Owner: strings.Repeat("b", 64), Conversation: [32]byte{7}},
+		agentstate.Options{Dir: t.TempDir(), Now: func() time.Time { return m.now }, Machine: func() (string, error) { return "one", nil }})
+	must(t, err)
+	defer s.Close()
+	m.state = s
+	p, _ := m.start()
+	n := r.n
+	plan, text, err := p.Prepare(t.Context(), mind.Consolidate, PrepareOptions{})
+	must(t, err)
+	if len(plan.Units) == 0 || !strings.Contains(text, "PostgreSQL 17") || r.n != n {
+		t.Fatalf("%+v\n%s", plan, text)
+	}
+	drawn := map[string]bool{}
+	for i := range 70 {
+		m.now = m.now.Add(time.Second)
+		dream, _, err := p.Prepare(t.Context(), mind.Dream, PrepareOptions{})
+		must(t, err)
+		if drawn[dream.ID] && i < 3 {
+			t.Errorf("dream %d was there before", i)
+		}
+		drawn[dream.ID] = true
+	}
+	if all, err := s.Tallies(t.Context(), agentstate.Dreamt); err != nil || len(all) < 12 {
+		t.Errorf("drawn: %v, %v", all, err)
+	}
+	if _, err := p.Commit(t.Context(), plan.ID, nil); !errors.Is(err, ErrNoPlan) {
+		t.Errorf("the oldest of too many: %v", err)
+	}
+	plan, _, err = p.Prepare(t.Context(), mind.Consolidate, PrepareOptions{})
+	must(t, err)
+	m.now = m.now.Add(Lasts)
+	if _, err := p.Commit(t.Context(), plan.ID, nil); !errors.Is(err, ErrNoPlan) {
+		t.Errorf("expired: %v", err)
+	}
+	if _, _, err := p.Prepare(t.Context(), mind.Archive, PrepareOptions{}); err == nil {
+		t.Error("plans of archiving are not made here")
+	}
+}
+
+// TestRecordIsBounded: bodies of at most 48 KiB as they are encrypted, of anything
+// that a text may hold; and more than 512 KiB is refused before anything is written.
+func TestRecordIsBounded(t *testing.T) {
+	before := memory()
+	for i, filler := range []string{"\"", "\\", "\n", "<", "é", "𝄞", "a"} {
+		slug := fmt.Sprintf("mem/journal/big%d", i)
+		before[slug] = a("type: episodic\n", strings.Repeat(filler, 5000))
+	}
+	commit := func(texts map[string]string) (*relay, *machine, Result, error) {
+		roles, ops := map[string]mind.Role{}, []mind.Op{}
+		for slug := range texts {
+			if strings.HasPrefix(slug, "mem/journal/big") {
+				roles[slug] = mind.Episode
+				ops = append(ops, mind.Op{Op: mind.OpKeep, Slug: slug})
+			}
+		}
+		slices.SortFunc(ops, func(a, b mind.Op) int { return strings.Compare(a.Slug, b.Slug) })
+		r := newRelay(texts)
+		m := newMachine(t, "one", r)
+		plan := planOf(mind.Consolidate, texts, roles)
+		m.keep(plan)
+		p, _ := m.start()
+		out, err := p.Commit(t.Context(), plan.ID, ops)
+		return r, m, out, err
+	}
+	r, m, out, err := commit(before)
+	must(t, err)
+	parts := 0
+	for slug, h := range r.heads {
+		if strings.HasPrefix(slug, prefix) {
+			parts++
+			if cost(h.text) > maxBody {
+				t.Errorf("%s has %d bytes", slug, cost(h.text))
+			}
+		}
+	}
+	if parts < 4 {
+		t.Errorf("%d bodies", parts)
+	}
+	p, _ := m.start()
+	if _, err := p.Undo(t.Context(), out.ID, false); err != nil || !same(before, r.texts()) {
+		t.Errorf("%v: %v differ", err, differ(before, r.texts()))
+	}
+	large := maps.Clone(before)
+	for i := range 10 {
+		large[fmt.Sprintf("mem/journal/bigger%d", i)] = a("type: episodic\n", strings.Repeat("b", 40_000))
+	}
+	r, _, _, err = commit(large)
+	if !errors.Is(err, ErrTooLarge) || r.n != len(large) {
+		t.Errorf("%d writes, %v", r.n-len(large), err)
+	}
+}

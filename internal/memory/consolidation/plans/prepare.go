@@ -1,0 +1,197 @@
+package plans
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"engramd/internal/memory/consolidation"
+	"engramd/internal/memory/recall/answer"
+	"engramd/internal/memory/state"
+)
+
+// PrepareOptions say what a plan may show.
+type PrepareOptions struct {
+	MaxEpisodes, MaxBytes int                    // see mind.PrepareOptions
+	Stale                 func(slug string) bool // likewise
+	Seed                  uint64                 // of a dream; 0 draws one
+}
+
+// Prepare makes a plan and keeps it for a commit. The text is for whoever thinks.
+// Nothing is written to the memory. A plan without units has nothing to think about,
+// and is not kept. mind.ErrDreamless says that there is nothing to dream of.
+//
+// Plans of archiving are made by who counts uses: see Keep.
+func (p *Plans) Prepare(ctx context.Context, kind mind.Kind, o PrepareOptions) (mind.Plan, string, error) {
+	prepare := p.consolidation
+	switch kind {
+	case mind.Consolidate:
+	case mind.Dream:
+		prepare = p.dream
+	default:
+		return mind.Plan{}, "", fmt.Errorf("plans of the kind %q are made elsewhere", kind)
+	}
+	from, err := prepare(ctx, o)
+	if err != nil {
+		return mind.Plan{}, "", err
+	}
+	var plan mind.Plan
+	var text string
+	err = p.Source.Read(ctx, func(v recollect.View) error {
+		if plan, err = from(v); err == nil {
+			text = plan.Text(v.Text)
+		}
+		return err
+	})
+	if err != nil || len(plan.Units) == 0 {
+		return plan, text, err
+	}
+	if err := p.Keep(ctx, plan); err != nil {
+		return plan, text, err
+	}
+	var drawn []string
+	for _, u := range plan.Units {
+		if u.Role == mind.Drawn {
+			drawn = append(drawn, u.Slug)
+		}
+	}
+	return plan, text, p.State.Tally(ctx, agentstate.Dreamt, drawn...)
+}
+
+// maker makes a plan of a memory.
+type maker func(recollect.View) (mind.Plan, error)
+
+func (p *Plans) consolidation(ctx context.Context, o PrepareOptions) (maker, error) {
+	tallies, err := p.State.Tallies(ctx, agentstate.Offered)
+	if err != nil {
+		return nil, err
+	}
+	offered := map[string]int{}
+	for slug, t := range tallies {
+		offered[slug] = int(t.N)
+	}
+	return func(v recollect.View) (mind.Plan, error) {
+		return mind.Prepare(v, mind.PrepareOptions{Now: p.now(), Offered: offered, MaxEpisodes: o.MaxEpisodes, MaxBytes: o.MaxBytes, Stale: o.Stale})
+	}, nil
+}
+
+func (p *Plans) dream(ctx context.Context, o PrepareOptions) (maker, error) {
+	tallies, err := p.State.Tallies(ctx, agentstate.Dreamt)
+	if err != nil {
+		return nil, err
+	}
+	dreamt := map[string]mind.Dreamt{}
+	for slug, t := range tallies {
+		dreamt[slug] = mind.Dreamt{Times: t.N, Last: t.Last}
+	}
+	seed := o.Seed
+	for seed == 0 {
+		var b [8]byte
+		if err := p.draw(b[:]); err != nil {
+			return nil, err
+		}
+		seed = binary.BigEndian.Uint64(b[:])
+	}
+	return func(v recollect.View) (mind.Plan, error) {
+		return mind.PrepareDream(v, mind.DreamOptions{Now: p.now(), Seed: seed, Dreamt: dreamt})
+	}, nil
+}
+
+// draw fills b at random.
+func (p *Plans) draw(b []byte) error {
+	random := p.Random
+	if random == nil {
+		random = rand.Reader
+	}
+	if _, err := io.ReadFull(random, b); err != nil {
+		return fmt.Errorf("draw at random: %w", err)
+	}
+	return nil
+}
+
+// Keep keeps a plan that somebody else made and showed, so that it can be committed.
+// When there is no room, the one that expires first makes it.
+func (p *Plans) Keep(ctx context.Context, plan mind.Plan) error {
+	if !mind.IsID(plan.ID) {
+		return ErrID
+	}
+	data, err := json.Marshal(plan)
+	if err != nil {
+		return fmt.Errorf("keep the plan: %w", err)
+	}
+	return p.put(ctx, agentstate.Plan{ID: plan.ID, Data: data, Expires: p.now().Add(Lasts)}, "")
+}
+
+// put has the state keep something. When there is no room, the plan that expires
+// first makes it, but for one that is needed.
+func (p *Plans) put(ctx context.Context, one agentstate.Plan, needed string) error {
+	err := p.State.PutPlan(ctx, one)
+	if !errors.Is(err, agentstate.ErrFull) {
+		return err
+	}
+	all, err := p.State.Plans(ctx)
+	if err != nil {
+		return err
+	}
+	for _, old := range all {
+		if !strings.HasPrefix(old.ID, openPrefix) && old.ID != needed {
+			if err := p.close(ctx, old.ID); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	return p.State.PutPlan(ctx, one)
+}
+
+// kept returns a plan that was shown here.
+func (p *Plans) kept(ctx context.Context, id string) (plan mind.Plan, err error) {
+	if !mind.IsID(id) {
+		return plan, ErrID
+	}
+	one, err := p.State.Plan(ctx, id)
+	if errors.Is(err, agentstate.ErrNoPlan) {
+		return plan, ErrNoPlan
+	}
+	if err == nil {
+		err = json.Unmarshal(one.Data, &plan)
+	}
+	return plan, err
+}
+
+// close ends what the state has, if it has it.
+func (p *Plans) close(ctx context.Context, id string) error {
+	if err := p.State.ClosePlan(ctx, id); err != nil && !errors.Is(err, agentstate.ErrNoPlan) {
+		return err
+	}
+	return nil
+}
+
+// settle notes in the state that an answer to a plan was taken: which episodes it
+// named, and that nobody waits for another one.
+func (p *Plans) settle(ctx context.Context, plan mind.Plan, ops []mind.Op) error {
+	named := namedBy(ops)
+	var did, ignored []string
+	for _, u := range plan.Units {
+		if u.Role != mind.Episode {
+			continue
+		}
+		if named[u.Slug] {
+			did = append(did, u.Slug)
+		} else {
+			ignored = append(ignored, u.Slug)
+		}
+	}
+	if err := p.State.Untally(ctx, agentstate.Offered, did...); err != nil {
+		return err
+	}
+	if err := p.State.Tally(ctx, agentstate.Offered, ignored...); err != nil {
+		return err
+	}
+	return p.close(ctx, plan.ID)
+}

@@ -1,0 +1,149 @@
+package plans
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"engramd/internal/memory/consolidation"
+)
+
+// Review returns what a record says: each operation, and what it changes. Of a
+// proposal it says whether it could be accepted now.
+func (p *Plans) Review(ctx context.Context, id string) (Proposal, error) {
+	w := &writer{memory: p.Memory}
+	r, err := p.load(ctx, w, id)
+	if err != nil {
+		return Proposal{}, err
+	}
+	out := Proposal{Record: r.named(), Plan: r.content.Plan}
+	for _, op := range r.content.Operations {
+		out.Steps = append(out.Steps, Step{Op: op})
+	}
+	for _, ch := range r.content.Changes {
+		out.Steps[ch.Op].Changes = append(out.Steps[ch.Op].Changes, ch)
+	}
+	if r.Status == Proposed {
+		_, _, out.Err = p.check(ctx, w, r.content.Plan, r.content.Operations)
+	}
+	return out, nil
+}
+
+// Accept carries out a proposal: the operations of those indexes, all if there is no
+// list. They are judged anew by what is there now, and errors are those of Commit;
+// the proposal stays then. ErrStatus says that it is none, or not any more.
+func (p *Plans) Accept(ctx context.Context, id string, which []int) (out Result, err error) {
+	err = p.locked(ctx, p.wait(), func() error {
+		w := &writer{memory: p.Memory}
+		r, err := p.proposed(ctx, w, id)
+		if err != nil {
+			return err
+		}
+		ops, err := chosen(r.content.Operations, which)
+		if err != nil {
+			return err
+		}
+		changes, old, err := p.check(ctx, w, r.content.Plan, ops)
+		if err != nil {
+			return err
+		}
+		out, err = p.accept(ctx, w, r, content{Plan: r.content.Plan, Operations: ops, Changes: changes}, old)
+		return err
+	})
+	return out, err
+}
+
+// Reject closes a proposal without carrying anything out.
+func (p *Plans) Reject(ctx context.Context, id string) error {
+	return p.locked(ctx, p.wait(), func() error {
+		w := &writer{memory: p.Memory}
+		r, err := p.loadHead(ctx, w, id)
+		if err != nil {
+			return err
+		}
+		if r.Status != Proposed {
+			return notProposed(r)
+		}
+		next, now := r.head, p.now()
+		next.Status, next.Closed = Rejected, &now
+		return p.turn(ctx, w, r, next)
+	})
+}
+
+func notProposed(r *record) error {
+	return fmt.Errorf("%w: %s is %s, and not a proposal", ErrStatus, r.id, r.Status)
+}
+
+func (p *Plans) proposed(ctx context.Context, w *writer, id string) (*record, error) {
+	if err := p.resumeRecord(ctx, id); err != nil {
+		return nil, err
+	}
+	r, err := p.loadHead(ctx, w, id)
+	if err != nil {
+		return nil, err
+	}
+	if r.Status != Proposed {
+		return nil, notProposed(r)
+	}
+	return r, p.loadContent(ctx, w, r)
+}
+
+// chosen returns the operations of those indexes, in their order.
+func chosen(ops []mind.Op, which []int) ([]mind.Op, error) {
+	if which == nil {
+		return ops, nil
+	}
+	var some []mind.Op
+	for _, i := range which {
+		if i < 0 || i >= len(ops) {
+			return nil, fmt.Errorf("%w: there is no operation %d, but %d of them", ErrStatus, i+1, len(ops))
+		}
+	}
+	for i, op := range ops {
+		if slices.Contains(which, i) {
+			some = append(some, op)
+		}
+	}
+	return some, nil
+}
+
+// accept claims a proposal by its head, writes what is to be carried out behind the
+// parts of the proposal, and carries it out.
+func (p *Plans) accept(ctx context.Context, w *writer, r *record, c content, old []string) (Result, error) {
+	parts, err := split(c)
+	if err != nil {
+		return Result{}, err
+	}
+	next := r.head
+	next.Before = &proposal{layout: r.layout, Ops: r.Ops, Old: r.Old}
+	next.Status, next.Machine, next.Old, next.layout = Writing, p.machine(), old, laid(r.From+len(r.Parts), parts)
+	if next.Ops, err = opsHash(c.Operations); err != nil {
+		return Result{}, err
+	}
+	if next.Nonce, err = p.nonce(); err != nil {
+		return Result{}, err
+	}
+	if err := p.reclaim(ctx, w, r, next); err != nil {
+		return Result{}, err
+	}
+	r.content = c
+	if err := p.fill(ctx, w, r, parts, Open); err != nil {
+		return Result{}, err
+	}
+	return p.carry(ctx, w, r)
+}
+
+// resumeRecord finishes a record if this machine has it open.
+func (p *Plans) resumeRecord(ctx context.Context, id string) error {
+	open, err := p.opened(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, o := range open {
+		if o.id == id {
+			_, _, err := p.resumeNoted(ctx, o)
+			return err
+		}
+	}
+	return nil
+}

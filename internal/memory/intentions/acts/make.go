@@ -1,0 +1,172 @@
+// Package acts writes intentions: new ones, and what is done, snoozed or cancelled,
+// for engramctl and the MCP server alike. Of several writers who close the same
+// occurrence the first one wins, and the others are told who it was.
+package acts
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"engramd/internal/client"
+	"engramd/internal/memory/intentions"
+	"engramd/internal/memory/write"
+	"engramd/internal/platform/timeparse"
+	"engramd/nips/frontmatter"
+	"engramd/nips/nipae"
+)
+
+// Bounds of what an intention may say in its front matter, in bytes.
+const (
+	MaxTrigger = 500
+	MaxAction  = 2000
+	maxWhere   = 200
+)
+
+// Draft is an intention in the words of who has it.
+type Draft struct {
+	Text string
+	Slug nipae.Slug // "" draws one from the text
+	// Due and Until are times as package when reads them; in the answer to a clock's
+	// zone, which they keep.
+	Due, Until, Every      string
+	Trigger, Where, Action string
+	Tags                   []string
+	Trust                  string // "" or external
+}
+
+// Written is what came of a write.
+type Written struct {
+	remember.Result
+	Intention intend.Intention // as it is now
+	Next      time.Time        // when something of it is open next; zero: never again, or nothing says when
+}
+
+// Make writes a new intention. check is shown the text; nil checks nothing. Errors
+// are client.ErrEmpty, remember.ErrField, unit.ErrHead and those of
+// remember.Writer.Write; a slug that is taken is a conflict.
+func Make(ctx context.Context, w *remember.Writer, random io.Reader, d Draft, now time.Time, check func(old, text string) error) (Written, error) {
+	text, err := d.text(now)
+	if err != nil {
+		return Written{}, err
+	}
+	if d.Slug == "" {
+		if d.Slug, err = newSlug(d.Text, random); err != nil {
+			return Written{}, err
+		}
+	}
+	if d.Slug.IsCore() {
+		return Written{}, remember.ErrCore
+	}
+	draft := remember.Draft{Text: text, Whole: true, Fields: remember.Fields{Trust: d.Trust}}
+	r, err := w.Write(ctx, d.Slug, draft, client.SetOptions{Base: client.BaseNone, Check: check})
+	if err != nil {
+		return Written{Result: r}, err
+	}
+	return written(r, now), nil
+}
+
+func written(r remember.Result, now time.Time) Written {
+	out := Written{Result: r}
+	out.Intention, _ = intend.Read(string(r.Slug), unit.Parse(r.Text))
+	if next, ok := out.Intention.Next(now); ok {
+		out.Next = next
+	}
+	return out
+}
+
+// text composes the unit.
+func (d Draft) text(now time.Time) (string, error) {
+	if strings.TrimSpace(d.Text) == "" {
+		return "", client.ErrEmpty
+	}
+	for key, long := range map[string]bool{"trigger": len(d.Trigger) > MaxTrigger, "action": len(d.Action) > MaxAction, "where": len(d.Where) > maxWhere} {
+		if long {
+			return "", fmt.Errorf("%w: %s is too long: %d bytes of a trigger, %d of an action and %d of a place are the most", remember.ErrField, key, MaxTrigger, MaxAction, maxWhere)
+		}
+	}
+	fields := []unit.Field{{Key: "type", Value: unit.String(string(unit.Prospective))}}
+	add := func(key, value string) {
+		if value = strings.TrimSpace(value); value != "" {
+			fields = append(fields, unit.Field{Key: key, Value: unit.String(value)})
+		}
+	}
+	if len(d.Tags) > 0 {
+		fields = append(fields, unit.Field{Key: "tags", Value: unit.Strings(d.Tags...)})
+	}
+	for _, t := range []struct {
+		key, text string
+		use       when.Use
+	}{{"due", d.Due, when.Begin}, {"until", d.Until, when.Until}} {
+		if strings.TrimSpace(t.text) == "" {
+			continue
+		}
+		at, err := when.Parse(t.text, t.use, now)
+		if err != nil {
+			return "", fmt.Errorf("%w: %s: %w", remember.ErrField, t.key, err)
+		}
+		fields = append(fields, unit.Field{Key: t.key, Value: unit.Moment{Time: at}.Value()})
+	}
+	add("every", d.Every)
+	add("trigger", d.Trigger)
+	add("where", d.Where)
+	add("action", d.Action)
+	text, err := unit.Render(fields, d.Text)
+	if err != nil {
+		return "", err
+	}
+	return text, fit(text, d)
+}
+
+// fit refuses what an intention could not be kept by.
+func fit(text string, d Draft) error {
+	slug := string(cmp.Or(d.Slug, "mem/intentions/new"))
+	i, _ := intend.Read(slug, unit.Parse(text))
+	if faults := unit.Parse(text).Faults(); len(faults) > 0 {
+		return fmt.Errorf("%w: %s: %s", remember.ErrField, faults[0].Key, faults[0].Reason)
+	}
+	switch {
+	case len(i.Faults) > 0:
+		return fmt.Errorf("%w: %s", remember.ErrField, i.Faults[0])
+	case !i.Until.IsZero() && i.Until.Before(i.Due):
+		return fmt.Errorf("%w: until is before due", remember.ErrField)
+	case d.Trigger != "" && !strings.ContainsFunc(d.Trigger, letter):
+		return fmt.Errorf("%w: trigger: there is no word in it", remember.ErrField)
+	}
+	return nil
+}
+
+func letter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0x80 }
+
+// Words of a text that stand in its slug.
+const (
+	slugWords = 5
+	slugBytes = 40
+)
+
+// newSlug draws mem/intentions/<words>-<4 hex> for a text.
+func newSlug(text string, random io.Reader) (nipae.Slug, error) {
+	var id [2]byte
+	if _, err := io.ReadFull(random, id[:]); err != nil {
+		return "", fmt.Errorf("draw a slug: %w", err)
+	}
+	words := strings.FieldsFunc(strings.ToLower(text[:min(len(text), 400)]), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+	name := ""
+	for _, w := range words[:min(len(words), slugWords)] {
+		if len(name)+1+len(w) > slugBytes {
+			break
+		}
+		name += w + "-"
+	}
+	return nipae.ParseSlug("mem/intentions/" + cmp.Or(name, "intention-") + hex.EncodeToString(id[:]))
+}
+
+// ErrNotIntention is a memory of another type.
+var ErrNotIntention = errors.New("it is no intention: its type is not prospective")

@@ -1,0 +1,155 @@
+package follow
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
+	"engramd/internal/memory/localcopy"
+	"engramd/internal/relay/http/bridgetest"
+	"engramd/nips/nipae"
+)
+
+// toldStore is a store that says when something was put into it.
+type toldStore struct {
+	*mirror.Mirror
+	put chan struct{} // holds one, which stands for any number
+}
+
+func (s toldStore) Put(ctx context.Context, relay string, events []*nostr.Event) (mirror.Changes, error) {
+	defer func() {
+		select {
+		case s.put <- struct{}{}:
+		default:
+		}
+	}()
+	return s.Mirror.Put(ctx, relay, events)
+}
+
+// found waits until the copy has a version of a slug.
+func (s toldStore) found(t *testing.T, slug, id string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
+	defer cancel()
+	for {
+		has := false
+		err := s.Read(ctx, func(v *mirror.View) error {
+			h, ok := v.Head(slug)
+			has = ok && h.ID == id && (h.Tombstone || v.Index().Has(slug))
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if has {
+			return
+		}
+		select {
+		case <-s.put:
+		case <-ctx.Done():
+			t.Fatalf("%s is not there", slug)
+		}
+	}
+}
+
+// TestAnotherMachinesWrite is in the index of a running server within a second,
+// beside a relay that hangs.
+func TestAnotherMachinesWrite(t *testing.T) {
+	home := bridgetest.Start(t).URL
+	w := newWorld(t, 1)
+	w.relays[0].turn(hangs)
+	c, m := memory(t, enough, nil, home, w.relays[0].url)
+	kept := toldStore{open(t, m, t.TempDir(), nil), make(chan struct{}, 1)}
+	f := New(Options{Filter: nipae.ListFilter(m.Agent(), m.Owner()), Store: kept, Sources: Of(c)})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); f.Run(ctx) }()
+	defer func() { cancel(); <-done }()
+	_, elsewhere := memory(t, enough, nil, home)
+	best := enough
+	for try := 0; try < 50 && (try < 3 || best > time.Second); try++ {
+		start := time.Now()
+		ev, _, err := elsewhere.Set(t.Context(), nipae.Slug(fmt.Sprint("mem/n", try)), "from another machine", client.SetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept.found(t, string(ev.Slug), ev.ID)
+		best = min(best, time.Since(start))
+	}
+	if best > time.Second {
+		t.Errorf("the fastest of fifty took %v", best)
+	}
+	t.Logf("written and findable after %v", best)
+}
+
+// What is written here is there before the write is answered, and a removal too.
+func TestOwnWrites(t *testing.T) {
+	home := bridgetest.Start(t).URL
+	var f *Follower
+	c, m := memory(t, enough, nil, home)
+	kept := open(t, m, t.TempDir(), nil)
+	f = followerOf(c, m, kept, time.Now)
+	_, writer := memory(t, enough, f.Wrote, home)
+	has := func(slug string, id string) bool {
+		ok := false
+		shown(t, kept, func(h mirror.Head) { ok = ok || h.Slug == slug && h.ID == id })
+		return ok
+	}
+	first, _, err := writer.Set(t.Context(), "mem/a", "first", client.SetOptions{})
+	if err != nil || !has("mem/a", first.ID) {
+		t.Errorf("written: %v", err)
+	}
+	second, _, err := writer.Set(t.Context(), "mem/a", "second", client.SetOptions{Base: first.Hash})
+	if err != nil || !has("mem/a", second.ID) {
+		t.Errorf("replaced: %v", err)
+	}
+	back, _, err := writer.Restore(t.Context(), "mem/a", client.When{ID: first.ID}, nil)
+	if err != nil || !has("mem/a", back.ID) {
+		t.Errorf("restored: %v", err)
+	}
+	gone, _, err := writer.Remove(t.Context(), "mem/a", false)
+	if err != nil || !has("mem/a", gone.ID) {
+		t.Errorf("removed: %v", err)
+	}
+	if out, err := f.CatchUp(t.Context(), Ask{}); err != nil || out[0].Err != nil || out[0].Took > 0 {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// A relay of engramd's is compared by NIP-77, across a restart of the follower,
+// with writes and deletions in between.
+func TestAtARelay(t *testing.T) {
+	home := bridgetest.Start(t).URL
+	dir := t.TempDir()
+	_, writer := memory(t, enough, nil, home)
+	write := func(slug, text string) {
+		t.Helper()
+		if _, _, err := writer.Set(t.Context(), nipae.Slug(slug), text, client.SetOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for round := range 3 {
+		for i := range 5 {
+			write(fmt.Sprint("mem/s", round+i), fmt.Sprint("round ", round))
+		}
+		c, m := memory(t, enough, nil, home)
+		kept := open(t, m, dir, nil)
+		f := followerOf(c, m, kept, time.Now)
+		out, err := f.CatchUp(t.Context(), Ask{Depth: Depth(round)})
+		if err != nil || out[0].Err != nil || out[0].Took != 5 {
+			t.Errorf("round %d: %+v, %v", round, out, err)
+		}
+		l, _, err := writer.ListAll(t.Context())
+		if got := shown(t, kept, func(mirror.Head) {}); err != nil || got != told(l) {
+			t.Errorf("round %d, %v: the copy says\n%s\nthe relay\n%s", round, err, got, told(l))
+		}
+		if state, err := f.Freshness(t.Context()); err != nil || !state.Whole() {
+			t.Errorf("round %d: %+v, %v", round, state, err)
+		}
+		kept.Close()
+	}
+}

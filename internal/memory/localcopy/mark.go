@@ -1,0 +1,185 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"engramd/internal/memory/state/sealedfile"
+)
+
+// Mark is how far a relay was seen.
+type Mark struct {
+	// Newest is the created_at of the newest event that it showed, Unix seconds.
+	Newest int64
+	// Confirmed is when it last said that nothing else is there; Compared when all
+	// that it has was last compared.
+	Confirmed, Compared time.Time
+	// Complete says that all that it has is here; false while the mirror is built.
+	Complete bool
+
+	// Life tells what was noted from what is noted once the relay was forgotten,
+	// or another file has begun; 0 is of neither: see Begin.
+	Life int64
+}
+
+// ErrForgotten means that what was noted of a relay is gone since it was read,
+// and what the mirror had from it too.
+var ErrForgotten = errors.New("what the relay has was forgotten meanwhile")
+
+// Begin is Mark for who compares a relay and then notes how far it was seen: if
+// the relay is forgotten in between, or another file begins, SetMark of that
+// mark fails with ErrForgotten.
+func (m *Mirror) Begin(ctx context.Context, relay string) (mark Mark, err error) {
+	if mark, err = m.Mark(ctx, relay); err != nil || mark.Life != 0 {
+		return mark, err
+	}
+	err = m.write(ctx, func(w *writing) error {
+		r, err := w.relay(relay)
+		if err == nil { // one of before there were lives has none
+			err = w.tx.Exec("UPDATE relays SET life = "+newLife+" WHERE r = ? AND life = 0", r)
+		}
+		if err == nil {
+			mark, err = m.markAt(w.tx, relay)
+		}
+		return err
+	}, &Changes{})
+	return mark, err
+}
+
+// newLife is a number that is not 0, and hardly ever twice the same.
+const newLife = "(random() | 1)"
+
+// Mark returns what was noted of a relay; the zero Mark if nothing was.
+func (m *Mirror) Mark(ctx context.Context, relay string) (mark Mark, err error) {
+	err = m.mended(ctx, func() error {
+		return m.file.Read(ctx, func(tx *sealedfile.Tx) error {
+			mark, err = m.markAt(tx, relay)
+			return err
+		})
+	})
+	return mark, err
+}
+
+// SetMark notes how far a relay was seen, in place of what was noted. A mark that
+// Begin gave, or one made from it, is noted only in its place.
+func (m *Mirror) SetMark(ctx context.Context, relay string, mark Mark) error {
+	return m.write(ctx, func(w *writing) error { return w.mark(relay, mark) }, &Changes{})
+}
+
+func (w *writing) mark(relay string, mark Mark) error {
+	url := canonical(relay)
+	if mark.Life != 0 {
+		found, err := w.tx.One("SELECT 1 FROM relays WHERE url = ? AND life = ?", func(sealedfile.Row) error { return nil }, url, mark.Life)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return ErrForgotten
+		}
+	}
+	newest, confirmed, compared, complete := mark.Newest, milli(mark.Confirmed), milli(mark.Compared), int64(0)
+	if mark.Complete {
+		complete = 1
+	}
+	mac := w.m.seal.mac("mark", []byte(url), numbers(newest, confirmed, compared, complete))
+	return w.tx.Exec(`INSERT INTO relays (url, newest, confirmed, compared, complete, mac, life) VALUES (?, ?, ?, ?, ?, ?, `+newLife+`)
+		ON CONFLICT (url) DO UPDATE SET newest = excluded.newest, confirmed = excluded.confirmed, compared = excluded.compared, complete = excluded.complete, mac = excluded.mac`,
+		url, newest, confirmed, compared, complete, mac)
+}
+
+func (m *Mirror) markAt(tx *sealedfile.Tx, relay string) (mark Mark, err error) {
+	url := canonical(relay)
+	_, err = tx.One("SELECT newest, confirmed, compared, complete, mac, life FROM relays WHERE url = ?", func(r sealedfile.Row) error {
+		if !m.seal.holds(r.Raw(4), "mark", []byte(url), numbers(r.Int(0), r.Int(1), r.Int(2), r.Int(3))) {
+			return damaged("a mark")
+		}
+		mark = Mark{Newest: r.Int(0), Confirmed: fromMilli(r.Int(1)), Compared: fromMilli(r.Int(2)), Complete: r.Int(3) == 1, Life: r.Int(5)}
+		return nil
+	}, url)
+	return mark, err
+}
+
+// Relays returns the URLs of all relays that are noted, in their canonical form.
+func (m *Mirror) Relays(ctx context.Context) (urls []string, err error) {
+	err = m.mended(ctx, func() error {
+		urls = nil
+		return m.file.Read(ctx, func(tx *sealedfile.Tx) error {
+			return tx.Each("SELECT url FROM relays ORDER BY url", func(r sealedfile.Row) error {
+				urls = append(urls, r.Text(0))
+				return nil
+			})
+		})
+	})
+	return urls, err
+}
+
+// FreshFor is how long what a relay confirmed counts as what it has.
+const FreshFor = time.Minute
+
+// Freshness is how far a mirror can be believed.
+type Freshness struct {
+	// AsOf is when all relays had confirmed what is here; zero if one never has.
+	AsOf time.Time
+	// Latest is when one of them last did.
+	Latest time.Time
+	// Stale says that not every relay has confirmed it within FreshFor.
+	Stale bool
+	// Unfinished says that all of what some relay has was never here: the mirror
+	// is being built.
+	Unfinished bool
+}
+
+// Whole reports whether what the mirror does not have may be said not to be
+// there, as far as any list can say that.
+func (f Freshness) Whole() bool { return !f.Stale && !f.Unfinished }
+
+// Freshness judges the mirror by the relays that are asked. Without any it is
+// stale.
+func (m *Mirror) Freshness(ctx context.Context, relays []string) (f Freshness, err error) {
+	err = m.mended(ctx, func() error {
+		return m.file.Read(ctx, func(tx *sealedfile.Tx) error {
+			f, err = m.freshness(tx, relays)
+			return err
+		})
+	})
+	return f, err
+}
+
+func (m *Mirror) freshness(tx *sealedfile.Tx, relays []string) (Freshness, error) {
+	f := Freshness{Stale: len(relays) == 0, Unfinished: len(relays) == 0}
+	now := m.now()
+	for i, relay := range relays {
+		mark, err := m.markAt(tx, relay)
+		if err != nil {
+			return Freshness{Stale: true, Unfinished: true}, err
+		}
+		at := mark.Confirmed
+		if at.After(now.Add(FreshFor)) { // the clock was wrong then, or is now
+			at = time.Time{}
+		}
+		if i == 0 || at.Before(f.AsOf) {
+			f.AsOf = at
+		}
+		if at.After(f.Latest) {
+			f.Latest = at
+		}
+		f.Stale = f.Stale || now.Sub(at) > FreshFor
+		f.Unfinished = f.Unfinished || !mark.Complete
+	}
+	return f, nil
+}
+
+func milli(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func fromMilli(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(n)
+}

@@ -1,0 +1,212 @@
+package mirror
+
+import (
+	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"engramd/internal/memory/recall"
+	"engramd/internal/memory/state/sealedfile"
+	"engramd/nips/nipae"
+)
+
+// ErrPair is a pair that is none.
+var ErrPair = errors.New("not a pair of keys")
+
+// Pair is whose memory a mirror holds.
+type Pair struct {
+	Agent, Owner string // public keys, 64 lower-case hex digits
+	Conversation nipae.ConversationKey
+	// Reversed is what an owner writes to his agent: proposals and answers to
+	// them are kept, and what else can be read is rejected.
+	Reversed bool
+}
+
+// Options say where a mirror lies. The zero value is the user's cache folder.
+type Options struct {
+	// Dir is the folder of all mirrors; "" is Dir().
+	Dir string
+	// NoDisk keeps the mirror in memory; nothing is read from or written to a
+	// disk.
+	NoDisk bool
+	// Now is the clock; nil is the system's.
+	Now func() time.Time
+	// Warn is told in one line that a file could not be used and a new one
+	// begins; nil drops it.
+	Warn func(string)
+	// Older takes an index that an older version kept as it is, for a reader without
+	// the time to make a new one: it finds by words that both versions divide alike.
+	Older bool
+	// MaxBytes bounds the file; 0 is without a bound.
+	MaxBytes int64
+}
+
+// Dir returns the folder in which mirrors lie if nobody says otherwise: engramd
+// in the user's cache folder, $XDG_CACHE_HOME where that is used.
+func Dir() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("the local copy has no place: %w", err)
+	}
+	return filepath.Join(cache, "engramd"), nil
+}
+
+// Mirror is an open mirror. Any number of goroutines may use it.
+type Mirror struct {
+	agent, owner string
+	address      func(slug string) [32]byte
+	open         opener
+	seal         sealer
+	now          func() time.Time
+	older        bool
+	file         *sealedfile.File
+
+	// mu guards what follows: shared to read the index, alone to change it.
+	mu       sync.RWMutex
+	index    *recall.Index // nil: not loaded
+	at       int64         // the change up to which the index is
+	outdated bool          // the kept index is of another version
+	round    int           // counts the files that the mirror had
+	sealed   time.Time     // when the index was last kept, or tried to be
+}
+
+// LogValue implements slog.LogValuer: a mirror holds keys and texts.
+func (m *Mirror) LogValue() slog.Value { return slog.StringValue("mirror") }
+
+// keepAside is how many files that could not be used stay.
+const keepAside = 2
+
+// Open opens the mirror of a pair, or begins an empty one. A file that is
+// damaged, or of another pair or version, is moved aside first. The caller
+// closes the mirror.
+func Open(ctx context.Context, p Pair, o Options) (*Mirror, error) {
+	for _, key := range []string{p.Agent, p.Owner} {
+		if _, ok := decodeID(key); !ok {
+			return nil, fmt.Errorf("%w: two public keys of 64 lower-case hex digits are needed", ErrPair)
+		}
+	}
+	keys, err := keysOf(p)
+	if err != nil {
+		return nil, err
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	path := ""
+	if !o.NoDisk {
+		if o.Dir == "" {
+			if o.Dir, err = Dir(); err != nil {
+				return nil, err
+			}
+		}
+		path = filepath.Join(o.Dir, keys.name+".mirror")
+	}
+	m := &Mirror{agent: p.Agent, owner: p.Owner, now: o.Now, older: o.Older, seal: sealer{func() []byte { return keys.mac[:] }}, sealed: o.Now()}
+	m.open, m.address = openerOf(p), addressOf(p)
+	m.file, err = sealedfile.Open(ctx, path, keys.file, sealedfile.Options{
+		What: "the local copy", Application: application, Schema: schema, Keep: keepAside, MaxBytes: o.MaxBytes, Warn: o.Warn, Now: o.Now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Close keeps the index, if much has changed since it was kept, and ends the
+// mirror's use.
+func (m *Mirror) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	// An index that is not kept is made anew: no failure of closing.
+	_ = m.keepIndex(ctx, worthClosing)
+	return m.file.Close()
+}
+
+// Leave ends the mirror's use at once, and leaves the index as it was kept.
+func (m *Mirror) Leave() error { return m.file.Close() }
+
+// closeTime is the longest that Close works on the index.
+const closeTime = 30 * time.Second
+
+// keys are what is derived from a pair, each for one use.
+type keys struct {
+	file, mac [32]byte
+	name      string
+}
+
+// label names what keys are derived for. Both parties have the same conversation
+// key, and a pair may be turned around: who is the agent belongs to each key.
+const label = "engramd/mirror/v1"
+
+func keysOf(p Pair) (keys, error) {
+	var k keys
+	derive := func(use string, size int) ([]byte, error) {
+		if p.Reversed {
+			use += "/reversed" // another file than that of the keys before it was known
+		}
+		out, err := hkdf.Key(sha256.New, p.Conversation[:], nil, label+use+"\x00"+p.Agent+"\x00"+p.Owner, size)
+		if err != nil {
+			return nil, fmt.Errorf("derive the keys of the local copy: %w", err)
+		}
+		return out, nil
+	}
+	file, err := derive("", len(k.file))
+	if err != nil {
+		return k, err
+	}
+	mac, err := derive("/mac", len(k.mac))
+	if err != nil {
+		return k, err
+	}
+	name, err := derive("/name", 16)
+	if err != nil {
+		return k, err
+	}
+	copy(k.file[:], file)
+	copy(k.mac[:], mac)
+	k.name = hex.EncodeToString(name)
+	return k, nil
+}
+
+// mended runs a use of the file, and once more on a new file if it finds the one
+// that is there unusable.
+func (m *Mirror) mended(ctx context.Context, use func() error) error {
+	m.mu.RLock()
+	round := m.round
+	m.mu.RUnlock()
+	err := use()
+	if !errors.Is(err, sealedfile.ErrDamaged) && !errors.Is(err, sealedfile.ErrMoved) {
+		return err
+	}
+	if err := m.reopen(ctx, round, err); err != nil {
+		return err
+	}
+	return use()
+}
+
+// reopen begins anew after what was found in a round, unless somebody has.
+func (m *Mirror) reopen(ctx context.Context, round int, reason error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if round != m.round {
+		return nil
+	}
+	if err := m.file.Reopen(ctx, reason); err != nil {
+		return err
+	}
+	m.round, m.index, m.at = m.round+1, nil, 0
+	return nil
+}
+
+// damaged is an error that says what does not hold.
+func damaged(what string) error {
+	return fmt.Errorf("%w: %s is not what was written", sealedfile.ErrDamaged, what)
+}

@@ -1,0 +1,198 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+
+	"engramd/internal/memory/state/sealedfile"
+)
+
+// MaxDim is the most numbers that a vector has here.
+const MaxDim = 8192
+
+// ErrVectors are vectors that cannot be kept: of different lengths, too long, or
+// with what is no number.
+var ErrVectors = errors.New("not vectors of one model")
+
+// Vector is a section's meaning, each number scaled to -127 to 127: the cosine of
+// two vectors does not depend on their lengths.
+type Vector []int8
+
+// Quantized returns a vector of a model as it is kept.
+func Quantized(v []float32) (Vector, error) {
+	most := 0.0
+	for _, f := range v {
+		if a := math.Abs(float64(f)); math.IsNaN(a) || math.IsInf(a, 0) {
+			return nil, fmt.Errorf("%w: one has what is no number", ErrVectors)
+		} else if a > most {
+			most = a
+		}
+	}
+	if len(v) == 0 || len(v) > MaxDim || most == 0 {
+		return nil, fmt.Errorf("%w: one is empty, too long or all zero", ErrVectors)
+	}
+	out := make(Vector, len(v))
+	for i, f := range v {
+		out[i] = int8(math.RoundToEven(float64(f) / most * 127))
+	}
+	return out, nil
+}
+
+// Cosine returns the cosine of two vectors, 0 if their lengths differ.
+func (v Vector) Cosine(o Vector) float64 {
+	if len(v) != len(o) {
+		return 0
+	}
+	var dot, a, b int64
+	for i, x := range v {
+		y := int64(o[i])
+		dot += int64(x) * y
+		a += int64(x) * int64(x)
+		b += y * y
+	}
+	if a == 0 || b == 0 {
+		return 0
+	}
+	return float64(dot) / math.Sqrt(float64(a)*float64(b))
+}
+
+// PutVectors keeps the vectors of a text's sections, by the model's name and the
+// text's hash (Head.Hash), in place of those that are there.
+func (m *Mirror) PutVectors(ctx context.Context, model, hash string, sections []Vector) error {
+	id, ok := decodeID(hash)
+	if !ok || model == "" || len(sections) == 0 {
+		return fmt.Errorf("%w: a model, a hash and vectors are needed", ErrVectors)
+	}
+	dim := len(sections[0])
+	if dim == 0 || dim > MaxDim {
+		return fmt.Errorf("%w: one is empty or too long", ErrVectors)
+	}
+	blob := make([]byte, 0, 2+dim*len(sections))
+	blob = append(blob, byte(dim), byte(dim>>8))
+	for _, v := range sections {
+		if len(v) != dim {
+			return fmt.Errorf("%w: their lengths differ", ErrVectors)
+		}
+		for _, x := range v {
+			blob = append(blob, byte(x))
+		}
+	}
+	return m.mended(ctx, func() error {
+		return m.file.Write(ctx, func(tx *sealedfile.Tx) error {
+			if err := tx.Exec("INSERT OR IGNORE INTO models (name) VALUES (?)", model); err != nil {
+				return err
+			}
+			return tx.Exec("INSERT OR REPLACE INTO vectors (m, hash, mac, sections) VALUES ((SELECT m FROM models WHERE name = ?), ?, ?, ?)",
+				model, id[:], m.seal.mac("vectors", []byte(model), id[:], blob), blob)
+		})
+	})
+}
+
+// OnlyModel forgets the vectors of all other models.
+func (m *Mirror) OnlyModel(ctx context.Context, model string) error {
+	return m.mended(ctx, func() error {
+		return m.file.Write(ctx, func(tx *sealedfile.Tx) error {
+			if err := tx.Exec("DELETE FROM vectors WHERE m NOT IN (SELECT m FROM models WHERE name = ?)", model); err != nil {
+				return err
+			}
+			return tx.Exec("DELETE FROM models WHERE name <> ?", model)
+		})
+	})
+}
+
+// VectorsAt tells one state of texts and vectors from the next, for who keeps
+// vectors in memory.
+func (v *View) VectorsAt() (state [2]int64) {
+	if v.err != nil {
+		return state
+	}
+	v.fail(v.tx.Each("SELECT (SELECT seq FROM counter), (SELECT coalesce(max(rowid), 0) FROM vectors)", func(r sealedfile.Row) error {
+		state = [2]int64{r.Int(0), r.Int(1)}
+		return nil
+	}))
+	return state
+}
+
+const vectorsOf = " JOIN vectors v ON v.hash = e.hash AND v.m = (SELECT m FROM models WHERE name = ?) "
+
+// Vectors returns the vectors of a model for the text at a slug, one for each
+// section; false if there are none yet.
+func (v *View) Vectors(model, slug string) (sections []Vector, ok bool) {
+	d := v.m.address(slug)
+	for _, sections := range v.vectors(model, "SELECT p.slug, v.hash, v.mac, v.sections FROM places p JOIN events e ON e.n = p.head"+vectorsOf+"WHERE p.d = ?", model, d[:]) {
+		return sections, true
+	}
+	return nil, false
+}
+
+// AllVectors returns those of all texts that have them.
+func (v *View) AllVectors(model string) iter.Seq2[string, []Vector] {
+	return v.vectors(model, "SELECT p.slug, v.hash, v.mac, v.sections FROM places p JOIN events e ON e.n = p.head"+vectorsOf, model)
+}
+
+func (v *View) vectors(model, sql string, args ...any) iter.Seq2[string, []Vector] {
+	return func(yield func(string, []Vector) bool) {
+		if v.err != nil {
+			return
+		}
+		err := v.tx.Each(sql, func(r sealedfile.Row) error {
+			blob := r.Raw(3)
+			if !v.m.seal.holds(r.Raw(2), "vectors", []byte(model), r.Raw(1), blob) {
+				return damaged("a vector")
+			}
+			sections, ok := parseVectors(blob)
+			if !ok {
+				return damaged("a vector")
+			}
+			if !yield(r.Text(0), sections) {
+				return errStop
+			}
+			return nil
+		}, args...)
+		if err != errStop {
+			v.fail(err)
+		}
+	}
+}
+
+// parseVectors reads what PutVectors wrote.
+func parseVectors(blob []byte) ([]Vector, bool) {
+	if len(blob) < 2 {
+		return nil, false
+	}
+	dim := int(blob[0]) | int(blob[1])<<8
+	blob = blob[2:]
+	if dim == 0 || dim > MaxDim || len(blob) == 0 || len(blob)%dim != 0 {
+		return nil, false
+	}
+	all := make(Vector, len(blob))
+	for i, b := range blob {
+		all[i] = int8(b)
+	}
+	sections := make([]Vector, 0, len(all)/dim)
+	for ; len(all) > 0; all = all[dim:] {
+		sections = append(sections, all[:dim:dim])
+	}
+	return sections, true
+}
+
+// Lacking returns slugs and hashes of texts that have no vectors of a model, at
+// most that many, by slug. Reserved and archived ones need none.
+func (v *View) Lacking(model string, most int) []Head {
+	var out []Head
+	archived := v.archived()
+	const sql = headQuery + `WHERE e.state = 0 AND p.slug <> '' AND NOT EXISTS (
+		SELECT 1 FROM vectors v WHERE v.hash = e.hash AND v.m = (SELECT m FROM models WHERE name = ?)) ORDER BY p.slug`
+	for h := range v.heads(sql, model) {
+		if len(out) >= most {
+			break
+		}
+		if !Reserved(h.Slug) && !archived[h.Slug] {
+			out = append(out, h)
+		}
+	}
+	return out
+}

@@ -1,0 +1,195 @@
+package mirror
+
+import (
+	"context"
+	"iter"
+	"strings"
+
+	"engramd/internal/memory/recall"
+	"engramd/internal/memory/state/sealedfile"
+)
+
+// Head is what stands at an address.
+type Head struct {
+	Slug      string // "" if nothing at the address was ever readable
+	ID        string // of the event, 64 hex digits
+	CreatedAt int64  // Unix seconds
+	Tombstone bool
+	Size      int    // of the text, in bytes
+	Hash      string // of the text, SHA-256 in hex; "" without one
+	// Unreadable is why nothing at the address can be read; "" if it can.
+	Unreadable string
+	// Doubtful is how many events there claim to be newer and cannot be read.
+	Doubtful int
+	Relays   []string // that have this event, by URL
+}
+
+// View is one state of a mirror. It is valid while the function runs that it was
+// given to, on the goroutine of that.
+type View struct {
+	m     *Mirror
+	tx    *sealedfile.Tx
+	urls  map[int64]string // of relays
+	err   error            // the first failure: then nothing is told any more
+	index *recall.Index
+}
+
+// Read runs a function on one state of the mirror, with an index that fits it.
+// It must not call the mirror's own methods, nor wait for anything. If the file
+// turns out to be damaged, the function is called once more, on an empty mirror.
+func (m *Mirror) Read(ctx context.Context, do func(*View) error) error {
+	return m.mended(ctx, func() error {
+		if done, err := m.readShared(ctx, do); done {
+			return err
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return m.file.Read(ctx, func(tx *sealedfile.Tx) error {
+			if err := m.advance(ctx, tx); err != nil {
+				return err
+			}
+			return m.show(tx, do)
+		})
+	})
+}
+
+// readShared is Read beside others, if the index is that of the file.
+func (m *Mirror) readShared(ctx context.Context, do func(*View) error) (done bool, err error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if m.index == nil {
+		return false, nil
+	}
+	err = m.file.Read(ctx, func(tx *sealedfile.Tx) error {
+		c, err := counterOf(tx)
+		if err != nil || c.seq != m.at {
+			return err
+		}
+		done = true
+		return m.show(tx, do)
+	})
+	return done || err != nil, err
+}
+
+func (m *Mirror) show(tx *sealedfile.Tx, do func(*View) error) error {
+	v := &View{m: m, tx: tx, index: m.index}
+	err := do(v)
+	if v.err != nil {
+		return v.err // what do made of it does not count
+	}
+	return err
+}
+
+// Index returns the index of all texts but those of Reserved. It is for reading.
+func (v *View) Index() *recall.Index { return v.index }
+
+// Freshness is Mirror.Freshness of this state.
+func (v *View) Freshness(relays []string) Freshness {
+	f, err := v.m.freshness(v.tx, relays)
+	v.fail(err)
+	return f
+}
+
+const headQuery = "SELECT " + eventColumns + ", p.doubtful, (SELECT group_concat(h.r) FROM held h WHERE h.n = e.n) FROM places p JOIN events e ON e.n = p.head "
+
+// Head returns what stands at a slug; false if nothing is known of one.
+func (v *View) Head(slug string) (h Head, ok bool) {
+	d := v.m.address(slug)
+	for h = range v.heads(headQuery+"WHERE p.d = ?", d[:]) {
+		return h, true
+	}
+	return Head{}, false
+}
+
+// Heads returns what can be read at slugs that begin with a prefix, by slug:
+// texts and tombstones, reserved ones too.
+func (v *View) Heads(prefix string) iter.Seq[Head] {
+	return func(yield func(Head) bool) {
+		// No slug has a byte above "z".
+		for h := range v.heads(headQuery+"WHERE p.slug <> '' AND p.slug >= ? AND p.slug < ? ORDER BY p.slug", prefix, prefix+"\x7f") {
+			if h.Unreadable == "" && !yield(h) {
+				return
+			}
+		}
+	}
+}
+
+// Unreadable returns the addresses at which nothing can be read, in the order of
+// their d tags.
+func (v *View) Unreadable() iter.Seq[Head] {
+	// The state stands there as a number, so that its index serves: every search asks this.
+	return v.heads(headQuery + "WHERE e.state = 2 AND p.a = e.a ORDER BY p.d")
+}
+
+func (v *View) heads(sql string, args ...any) iter.Seq[Head] {
+	return func(yield func(Head) bool) {
+		if v.err == nil && v.urls == nil {
+			v.fail(v.relays())
+		}
+		if v.err != nil {
+			return
+		}
+		err := v.tx.Each(sql, func(r sealedfile.Row) error {
+			e, err := v.m.readEvent(r)
+			if err != nil {
+				return err
+			}
+			if !yield(v.head(e, r)) {
+				return errStop
+			}
+			return nil
+		}, args...)
+		if err != errStop {
+			v.fail(err)
+		}
+	}
+}
+
+func (v *View) head(e event, r sealedfile.Row) Head {
+	h := Head{Slug: e.slug, ID: hexID(e.id), CreatedAt: e.created, Tombstone: e.state == tombstone, Size: e.size, Unreadable: e.reason, Doubtful: int(r.Int(11))}
+	if e.state == withText {
+		h.Hash = hexID([32]byte(e.hash))
+	}
+	if e.state == unreadable {
+		h.Slug, h.Doubtful = r.Text(5), 0
+	}
+	for n := range strings.SplitSeq(r.Text(12), ",") {
+		if url := v.urls[number(n)]; url != "" {
+			h.Relays = append(h.Relays, url)
+		}
+	}
+	return h
+}
+
+func (v *View) relays() error {
+	v.urls = map[int64]string{}
+	return v.tx.Each("SELECT r, url FROM relays", func(r sealedfile.Row) error { v.urls[r.Int(0)] = r.Text(1); return nil })
+}
+
+// Text returns the text at a slug, whole; false if there is none. It is a
+// recall.Texts.
+func (v *View) Text(slug string) (text string, ok bool) {
+	if v.err != nil {
+		return "", false
+	}
+	d := v.m.address(slug)
+	_, err := v.tx.One("SELECT "+eventColumns+", t.text FROM places p JOIN events e ON e.n = p.head JOIN texts t ON t.n = e.n WHERE p.d = ?", func(r sealedfile.Row) error {
+		e, err := v.m.readEvent(r)
+		if err != nil {
+			return err
+		}
+		if text, err = textOf(e, r.Raw(11)); err == nil {
+			ok = true
+		}
+		return err
+	}, d[:])
+	v.fail(err)
+	return text, ok && err == nil
+}
+
+// fail keeps the first failure.
+func (v *View) fail(err error) {
+	if v.err == nil {
+		v.err = err
+	}
+}

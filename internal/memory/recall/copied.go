@@ -1,0 +1,183 @@
+package recall
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"engramd/nips/frontmatter"
+)
+
+const (
+	// leastCopied is how many distinct stems a text needs before it can be told
+	// to be a copy, and copied the share of them that one section has.
+	leastCopied = 12
+	copied      = 0.8
+	// likeThere is the share of the runs of three stems that a part of a text must have
+	// in common with what it was taken from, if the text was taken from several
+	// sections: there the same words alone say little, since notes of one form share
+	// them. maxCandidates is how many units a part is compared with, maxOrigins how
+	// many in all.
+	likeThere     = 0.65
+	maxCandidates = 8
+	maxOrigins    = 32
+)
+
+// CopiedFrom returns the external unit that a text was taken from, as far as
+// words can tell: 80 % of its stems, and there are at least 12, stand in one
+// section of that unit, or 80 % of the text are parts of which that is true and that
+// follow each other as there. Whoever writes such a text writes external words,
+// under whatever name.
+func (x *Index) CopiedFrom(text string, texts Texts) (slug string, ok bool) {
+	if !slices.ContainsFunc(x.docs, func(d document) bool { return d.from < d.to && d.trust == unit.External }) {
+		return "", false
+	}
+	body := unit.Parse(text).Body()
+	if docs := x.origins(x.set(body), 1); len(docs) > 0 {
+		return x.docs[docs[0]].slug, true
+	}
+	if doc := x.originOfParts(sections(body), texts); doc >= 0 {
+		return x.docs[doc].slug, true
+	}
+	return "", false
+}
+
+// stretch is part of a text: so many sections that they have enough stems together.
+type stretch struct {
+	sections []string
+	stems    map[string]bool
+}
+
+func (x *Index) stretches(sections []string) []stretch {
+	var all []stretch
+	for _, s := range sections {
+		set := x.set(s)
+		n := len(all)
+		if n == 0 || len(all[n-1].stems) >= leastCopied {
+			all = append(all, stretch{[]string{s}, set})
+			continue
+		}
+		all[n-1].sections = append(all[n-1].sections, s)
+		maps.Copy(all[n-1].stems, set)
+	}
+	if n := len(all); n > 1 && len(all[n-1].stems) < leastCopied { // too few by themselves
+		all[n-2].sections = append(all[n-2].sections, all[n-1].sections...)
+		maps.Copy(all[n-2].stems, all[n-1].stems)
+		all = all[:n-1]
+	}
+	return all
+}
+
+// originOfParts returns the external document that most of a text is from, which
+// was taken from several sections, -1 if there is none. Those need not begin and
+// end where the parts do: a part is looked for in one section more than it has.
+func (x *Index) originOfParts(sections []string, texts Texts) int32 {
+	if len(sections) < 2 {
+		return -1
+	}
+	known := make(map[int32]map[run]bool) // the runs of documents
+	all, taken, from := 0, 0, make(map[int32]int)
+	for _, p := range x.stretches(sections) {
+		all += len(p.stems)
+		docs := x.origins(p.stems, int32(len(p.sections))+1)
+		if doc := x.inOrder(strings.Join(p.sections, "\n\n"), docs, texts, known); doc >= 0 {
+			taken += len(p.stems)
+			from[doc] += len(p.stems)
+		}
+	}
+	best := int32(-1)
+	for doc, n := range from {
+		if best < 0 || cmp.Or(cmp.Compare(n, from[best]), cmp.Compare(best, doc)) > 0 {
+			best = doc
+		}
+	}
+	if float64(taken) < copied*float64(all) {
+		return -1
+	}
+	return best
+}
+
+// run is three stems, one behind the other.
+type run [3]string
+
+func (x *Index) runs(text string) map[run]bool {
+	terms, all := termsOf(text), make(map[run]bool)
+	for i := 2; i < len(terms); i++ {
+		all[run(terms[i-2:])] = true
+	}
+	return all
+}
+
+// inOrder returns the first of the documents that has a part's words in the order
+// in which they stand there, -1 for none. One whose text is not to be had is
+// believed to.
+func (x *Index) inOrder(part string, docs []int32, texts Texts, known map[int32]map[run]bool) int32 {
+	if len(docs) == 0 {
+		return -1
+	}
+	own := x.runs(part)
+	for _, doc := range docs {
+		there, ok := known[doc]
+		if !ok && len(known) < maxOrigins {
+			text, readable := texts(x.docs[doc].slug)
+			if !readable {
+				return doc
+			}
+			there = x.runs(unit.Parse(text).Body())
+			known[doc] = there
+		}
+		both := 0
+		for r := range own {
+			if there[r] {
+				both++
+			}
+		}
+		if float64(both) >= likeThere*float64(len(own)) {
+			return doc
+		}
+	}
+	return -1
+}
+
+// origins returns the external documents that have most of these stems, of at least
+// 12, within that many sections that follow each other; those that have more of them
+// first.
+func (x *Index) origins(stems map[string]bool, window int32) []int32 {
+	if len(stems) < leastCopied {
+		return nil
+	}
+	counts := make(map[int32]int) // by the first section
+	for t := range stems {
+		id, ok := x.terms[t]
+		if !ok {
+			continue
+		}
+		last := int32(-1) // counted for this stem
+		for _, p := range x.posts[id] {
+			at := p.section()
+			doc := x.sections[at].doc
+			if doc < 0 || x.docs[doc].trust != unit.External {
+				continue
+			}
+			for first := max(at-window+1, x.docs[doc].from, last+1); first <= at; first++ {
+				counts[first]++
+				last = first
+			}
+		}
+	}
+	var found []int32
+	for at, n := range counts {
+		if float64(n) >= copied*float64(len(stems)) {
+			found = append(found, at)
+		}
+	}
+	slices.SortFunc(found, func(a, b int32) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
+	var docs []int32
+	for _, at := range found {
+		if doc := x.sections[at].doc; len(docs) < maxCandidates && !slices.Contains(docs, doc) {
+			docs = append(docs, doc)
+		}
+	}
+	return docs
+}

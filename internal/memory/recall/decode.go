@@ -1,0 +1,222 @@
+package recall
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"slices"
+	"strings"
+
+	"engramd/nips/frontmatter"
+)
+
+const (
+	// maxBlob is the largest blob that is read.
+	maxBlob = 128 << 20
+	// maxSectionWords is more than any section has: a body is at most maxBody.
+	maxSectionWords = maxBody + 4<<10
+)
+
+// ErrBlob is a blob that is damaged or of another version: the index is made
+// anew then.
+var ErrBlob = errors.New("not an index of recall")
+
+// Decode reads what Encode wrote. It takes no more memory than some multiple of
+// the blob, whatever that says.
+func Decode(blob []byte) (*Index, error) {
+	x, err := decode(blob)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBlob, err)
+	}
+	return x, nil
+}
+
+func decode(blob []byte) (*Index, error) {
+	const sum = 4
+	if len(blob) > maxBlob || len(blob) < len(magic)+sum || string(blob[:len(magic)]) != magic {
+		return nil, errors.New("it does not begin like one, or is too long")
+	}
+	body := blob[:len(blob)-sum]
+	if crc32.ChecksumIEEE(body) != binary.LittleEndian.Uint32(blob[len(body):]) {
+		return nil, errors.New("the checksum is wrong")
+	}
+	d := decoder{in: body[len(magic):]}
+	v := d.number(math.MaxInt32)
+	if d.err == nil && v != version && v != older {
+		return nil, fmt.Errorf("version %d, and only %d and %d are read", v, older, version)
+	}
+	if v == older && d.text() != "english" {
+		d.fail("it is for another language")
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	x := New()
+	x.older = v == older
+	for range d.count(maxPlaces) {
+		x.decodeDocument(&d)
+	}
+	for before, n := "", d.count(math.MaxInt32); n > 0 && d.err == nil; n-- {
+		before = x.decodeTerm(&d, before)
+	}
+	if d.err == nil && len(d.in) > 0 {
+		d.fail("something follows the end")
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	x.restore()
+	return x, nil
+}
+
+func (x *Index) decodeDocument(d *decoder) {
+	doc := document{slug: d.text(), from: int32(len(x.sections))}
+	id := int32(len(x.docs))
+	n := d.count(maxSections)
+	if doc.slug == "" || n == 0 || x.Has(doc.slug) || len(x.sections)+n > maxPlaces {
+		d.fail("a document without a slug of its own or without sections")
+	}
+	if d.err != nil {
+		return
+	}
+	for range n {
+		sec := section{doc: id, words: int32(d.number(maxSectionWords)), prev: -1, next: -1}
+		bits := d.number(bitTimely | bitAsks)
+		sec.timely, sec.asks = bits&bitTimely != 0, bits&bitAsks != 0
+		if !x.older {
+			sec.lang = language(d.number(uint64(len(languages) - 1)))
+		}
+		x.sections = append(x.sections, sec)
+	}
+	doc.to = int32(len(x.sections))
+	doc.when = d.signed()
+	doc.created = doc.when + d.signed()
+	doc.typ = unitTypes[d.number(uint64(len(unitTypes)-1))]
+	doc.state = unitStates[d.number(uint64(len(unitStates)-1))]
+	doc.trust = unit.Trust(d.number(uint64(unit.Told)))
+	doc.salience = d.float()
+	if d.number(bitEmotion) == bitEmotion {
+		for i := range doc.emotion {
+			doc.emotion[i] = d.float()
+		}
+	}
+	doc.session = d.text()
+	if !x.older {
+		doc.project = d.text()
+	}
+	for _, list := range []*[]string{&doc.tags, &doc.by, &doc.tagged} {
+		if s := d.text(); s != "" {
+			*list = strings.Split(s, "\x00")
+		}
+	}
+	for range d.count(maxLinks) {
+		doc.links = append(doc.links, edge{d.text(), d.float(), relation(d.number(uint64(contradicts)))})
+	}
+	x.docs = append(x.docs, doc)
+	x.bySlug[doc.slug] = id
+}
+
+// decodeTerm reads a term and its postings. Terms ascend, and sections in each.
+func (x *Index) decodeTerm(d *decoder, before string) string {
+	t := d.text()
+	if t <= before {
+		d.fail("terms are not in order")
+	}
+	n := d.count(len(x.sections))
+	list := make([]posting, 0, n)
+	at := uint64(0)
+	for i := range n {
+		step, count := d.number(maxPlaces), d.number(maxCount)
+		if at += step; i > 0 && step == 0 || count == 0 || at >= uint64(len(x.sections)) {
+			d.fail("a posting of no section")
+		}
+		if d.err != nil {
+			return t
+		}
+		list = append(list, posting(at)<<8|posting(count))
+	}
+	x.terms[t] = int32(len(x.posts))
+	x.posts = append(x.posts, list)
+	return t
+}
+
+// restore makes what is not in the blob: groups, their order, and people.
+func (x *Index) restore() {
+	order := make([]int32, len(x.docs))
+	for id := range x.docs {
+		doc := &x.docs[id]
+		doc.group = x.groups.take(groupName(*doc))
+		x.count(int32(id), 1)
+		order[id] = int32(id)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return before(&x.docs[a], &x.docs[b]) })
+	for _, id := range order { // each comes last in its group
+		x.arrange(id)
+	}
+}
+
+// decoder reads what encoder writes, and nothing after the first fault.
+type decoder struct {
+	in  []byte
+	err error
+}
+
+func (d *decoder) fail(why string) {
+	if d.err == nil {
+		d.err = errors.New(why)
+	}
+	d.in = nil
+}
+
+// number reads a number that is at most that.
+func (d *decoder) number(most uint64) uint64 {
+	n, size := binary.Uvarint(d.in)
+	if size <= 0 || n > most {
+		d.fail("a number is cut or too large")
+		return 0
+	}
+	d.in = d.in[size:]
+	return n
+}
+
+// count reads how many things follow, each of which takes a byte at least.
+func (d *decoder) count(most int) int {
+	n := d.number(uint64(most))
+	if n > uint64(len(d.in)) {
+		d.fail("more is announced than there is")
+		return 0
+	}
+	return int(n)
+}
+
+func (d *decoder) signed() int64 {
+	n, size := binary.Varint(d.in)
+	if size <= 0 {
+		d.fail("a time is cut")
+		return 0
+	}
+	d.in = d.in[size:]
+	return n
+}
+
+// float reads a share, 0 to 1.
+func (d *decoder) float() float32 {
+	if len(d.in) < 4 {
+		d.fail("a share is cut")
+		return 0
+	}
+	f := math.Float32frombits(binary.LittleEndian.Uint32(d.in))
+	if d.in = d.in[4:]; !(f >= 0 && f <= 1) {
+		d.fail("a share is not from 0 to 1")
+	}
+	return f
+}
+
+func (d *decoder) text() string {
+	n := d.count(maxBlob)
+	s := string(d.in[:n])
+	d.in = d.in[n:]
+	return s
+}

@@ -1,0 +1,177 @@
+package recall
+
+import (
+	"cmp"
+	"slices"
+
+	"engramd/nips/frontmatter"
+	"engramd/nips/nipae"
+)
+
+const core = string(nipae.Core)
+
+// relation is what kind of link an edge is, as far as the index tells them apart.
+type relation uint8
+
+const (
+	otherRelation relation = iota
+	supersedes
+	derivedFrom
+	contradicts
+)
+
+// relationOf returns the kind of a relation by its name.
+func relationOf(name string) relation {
+	return relation(max(0, slices.Index([]string{"", "supersedes", "derived_from", "contradicts"}, name)))
+}
+
+// maxBeside is how many documents are kept as what stands against one, and how many
+// are named beside it.
+const maxBeside = 3
+
+// truth is what follows from what is superseded and contradicted, for one state of
+// the index. All of it is by document; each list has at most maxBeside, the most
+// trusted and then the newest first.
+type truth struct {
+	by      map[int32][]int32 // superseded ones: what superseded them
+	said    map[int32][]int32 // those that are not active: what says so, with whatever trust
+	stale   map[int32][]int32 // active ones that do not hold any more: the superseded ones
+	partly  map[int32][]int32 // active ones of which a part does not: likewise
+	against map[int32][]int32 // active ones: active ones that contradict them
+}
+
+// truth returns what follows, found out once for each state of the index.
+func (x *Index) truth() *truth {
+	if t := x.follows.Load(); t != nil {
+		return t
+	}
+	t := &truth{by: map[int32][]int32{}, said: map[int32][]int32{}, stale: map[int32][]int32{}, partly: map[int32][]int32{}, against: map[int32][]int32{}}
+	for id := range x.docs {
+		x.claims(t, int32(id))
+	}
+	if len(t.by) > 0 {
+		x.rests(t)
+	}
+	x.follows.Store(t)
+	return t
+}
+
+// claims notes what a document supersedes and contradicts. What is external claims
+// nothing of the agent's own: its slug would stand beside that.
+func (x *Index) claims(t *truth, id int32) {
+	doc := &x.docs[id]
+	for _, l := range doc.links {
+		if l.kind != supersedes && l.kind != contradicts {
+			continue
+		}
+		to, ok := x.bySlug[l.target]
+		if !ok || to == id || doc.trust < min(unit.Derived, x.docs[to].trust) {
+			continue
+		}
+		old := &x.docs[to]
+		switch {
+		case l.kind == contradicts && doc.state == unit.Active && old.state == unit.Active:
+			x.note(t.against, to, id)
+			x.note(t.against, id, to)
+		case l.kind == supersedes && old.state != unit.Active:
+			x.note(t.said, to, id)
+			if old.state == unit.Superseded && x.outranks(doc, old) {
+				x.note(t.by, to, id)
+			}
+		}
+	}
+}
+
+// note adds a document to those of another one.
+func (x *Index) note(to map[int32][]int32, of, id int32) { to[of] = x.with(to[of], id) }
+
+// with returns a list with a document more, if it is among the first.
+func (x *Index) with(list []int32, id int32) []int32 {
+	at, found := slices.BinarySearchFunc(list, id, x.weightier)
+	if found || at == maxBeside {
+		return list
+	}
+	list = slices.Insert(list, at, id)
+	return list[:min(len(list), maxBeside)]
+}
+
+// weightier orders documents by trust and time, highest first.
+func (x *Index) weightier(a, b int32) int {
+	return cmp.Or(cmp.Compare(x.docs[b].trust, x.docs[a].trust), before(&x.docs[b], &x.docs[a]))
+}
+
+// uses counts what was derived from an episode.
+type uses struct {
+	all, gone int
+	by        []int32 // of those that are gone
+}
+
+// rests notes what rests on superseded documents.
+func (x *Index) rests(t *truth) {
+	of := map[int32]*uses{} // of episodes of which something is gone
+	for id := range t.by {
+		for _, l := range x.docs[id].links {
+			if to, ok := x.bySlug[l.target]; ok && l.kind == derivedFrom && of[to] == nil {
+				of[to] = &uses{}
+			}
+		}
+	}
+	for id := range x.docs {
+		doc := &x.docs[id]
+		if doc.from < doc.to {
+			x.restsOn(t, int32(id), of)
+		}
+	}
+	for episode, u := range of {
+		switch {
+		case u.gone == 0:
+		case u.gone == u.all:
+			t.stale[episode] = u.by
+		default:
+			t.partly[episode] = u.by
+		}
+	}
+}
+
+func (x *Index) restsOn(t *truth, id int32, of map[int32]*uses) {
+	doc := &x.docs[id]
+	var corrects []int32 // what is corrected by the document itself does not make it stale
+	for _, l := range doc.links {
+		if l.kind != derivedFrom && (doc.slug != core || l.kind == supersedes) {
+			continue
+		}
+		to, ok := x.bySlug[l.target]
+		if !ok || to == id {
+			continue
+		}
+		on := &x.docs[to]
+		if u := of[to]; u != nil && on.typ == unit.Episodic && on.state == unit.Active && doc.counts(on) {
+			u.all++
+			if t.by[id] != nil {
+				u.gone++
+				u.by = x.with(u.by, id)
+			}
+		}
+		if t.by[to] == nil || doc.state != unit.Active {
+			continue
+		}
+		switch {
+		case doc.slug == core, doc.typ == unit.Narrative, doc.typ == unit.Prospective:
+			x.note(t.partly, id, to)
+		case doc.typ != unit.Episodic:
+			if corrects == nil {
+				corrects = append(x.corrected(id), id)
+			}
+			if !slices.Contains(corrects, to) {
+				x.note(t.stale, id, to)
+			}
+		}
+	}
+}
+
+// counts reports whether a document that was derived from an episode says what has
+// become of that: the story of the agent does not, and nothing external of what is
+// the agent's own.
+func (d *document) counts(episode *document) bool {
+	return d.slug != core && d.typ != unit.Narrative && d.trust >= min(unit.Derived, episode.trust)
+}

@@ -1,0 +1,80 @@
+package agentstate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"engramd/internal/memory/state/sealedfile"
+)
+
+// Use is what somebody did with a memory.
+type Use int
+
+// The uses that are counted.
+const (
+	Recalled Use = iota // it was found and shown
+	Read                // it was asked for by its slug
+)
+
+// Counter says how often a memory was used on this machine, ever.
+type Counter struct {
+	Slug           string
+	Recalled, Read int64
+	Last           time.Time
+}
+
+// Count notes a use of memories.
+func (s *State) Count(ctx context.Context, use Use, slugs ...string) error {
+	if err := fits(slugs...); err != nil {
+		return err
+	}
+	if len(slugs) > maxAtOnce {
+		return fmt.Errorf("%w: %d slugs at once", ErrTooLarge, len(slugs))
+	}
+	return s.write(ctx, func(tx *sealedfile.Tx) error { return s.count(tx, use, slugs) })
+}
+
+// count is Count within a transaction.
+func (s *State) count(tx *sealedfile.Tx, use Use, slugs []string) error {
+	recalled, read := 1, 0
+	if use == Read {
+		recalled, read = 0, 1
+	}
+	for _, slug := range slugs {
+		if err := tx.Exec(`INSERT INTO counters (slug, recalled, read, last) VALUES (?, ?, ?, ?) ON CONFLICT (slug) DO UPDATE
+			SET recalled = recalled + excluded.recalled, read = read + excluded.read, last = max(last, excluded.last)`,
+			slug, recalled, read, s.now().UnixMilli()); err != nil {
+			return err
+		}
+	}
+	return tx.Exec("DELETE FROM counters WHERE slug IN (SELECT slug FROM counters ORDER BY last DESC, slug LIMIT -1 OFFSET ?)", MaxCounters)
+}
+
+// Counters returns all counters, and how many of them have counted something
+// that no relay was told (Flushed).
+func (s *State) Counters(ctx context.Context) (all []Counter, unflushed int, err error) {
+	err = s.read(ctx, func(tx *sealedfile.Tx) error {
+		all, unflushed = nil, 0
+		return tx.Each("SELECT slug, recalled, read, last, recalled > flushed_recalled OR read > flushed_read FROM counters ORDER BY slug", func(r sealedfile.Row) error {
+			all = append(all, Counter{Slug: r.Text(0), Recalled: r.Int(1), Read: r.Int(2), Last: time.UnixMilli(r.Int(3)).UTC()})
+			unflushed += int(r.Int(4))
+			return nil
+		})
+	})
+	return all, unflushed, err
+}
+
+// Flushed notes that relays were told of these counters as they are given. What
+// was counted since then stays unflushed.
+func (s *State) Flushed(ctx context.Context, told []Counter) error {
+	return s.write(ctx, func(tx *sealedfile.Tx) error {
+		for _, c := range told {
+			if err := tx.Exec(`UPDATE counters SET flushed_recalled = max(flushed_recalled, min(recalled, ?2)), flushed_read = max(flushed_read, min(read, ?3)) WHERE slug = ?1`,
+				c.Slug, c.Recalled, c.Read); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,255 @@
+// Package agentstate is what an agent's machine knows and no relay has: who
+// writes here and its log, the sessions and what was shown in them, how often memories were
+// used or offered, and plans that are open. Unlike the local copy it cannot be built again,
+// so it is never deleted: one that cannot be used is set aside.
+//
+// There is one file for each pair of agent and owner, sealed under a key from
+// their conversation (internal/memory/state/sealedfile), and any number of processes use it
+// at once. It is bound to its place, which is machine, user and folder: a copy
+// of it is not the same writer, and found elsewhere it is set aside. Once a
+// method has returned without an error, what it wrote outlasts the process and a
+// loss of power.
+package agentstate
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"engramd/internal/memory/state/sealedfile"
+)
+
+// Bounds. What is beyond them is dropped, the oldest first, but for open plans,
+// which nobody drops in silence.
+const (
+	MaxSessions   = 200
+	SessionsLast  = 24 * time.Hour
+	MaxServers    = 400
+	ServersLast   = 30 * 24 * time.Hour
+	MaxFolders    = 4096
+	MaxShown      = 4000    // in a session
+	MaxCounters   = 20_000  // memories
+	MaxTallies    = 20_000  // memories of one kind of tally
+	MaxPlans      = 64      // that are open
+	MaxChecked    = 100_000 // signatures that need not be checked again
+	MaxMarks      = 64      // logs of one relay
+	MaxMarked     = 64      // relays with marks
+	MaxTakers     = 62      // relays of which is kept what they took: bits of a number
+	MaxPlan       = 1 << 20 // bytes of one, or of a migration
+	maxOthers     = 64      // folders of one name that are told
+	maxName       = 1 << 10 // bytes of a slug, session, harness or plan's id
+	maxPath       = 4 << 10 // bytes of a folder
+	maxAtOnce     = 4096    // slugs that one call is about
+	label         = "engramd/state/v1"
+	nameLabel     = "engramd/state/name/v1"
+	application   = 0x656e7374
+	writerIDBytes = 16
+)
+
+// What methods fail with.
+var (
+	// ErrTooLarge is an argument beyond a bound.
+	ErrTooLarge = errors.New("too large for the state")
+	// ErrFull means that too many plans are open.
+	ErrFull = errors.New("too many plans are open")
+	// ErrNoPlan is a plan that is not open, or not any more.
+	ErrNoPlan = errors.New("no such plan is open")
+)
+
+// Pair says whose state it is: public keys in hex, and what the two share.
+type Pair struct {
+	Agent, Owner string
+	Conversation [32]byte
+}
+
+// Options say where the state is.
+type Options struct {
+	Dir  string           // see Dir
+	Warn func(string)     // takes one line when a state is set aside; nil drops it
+	Now  func() time.Time // nil is the system's clock
+	Rand io.Reader        // nil is the system's
+	// Machine names this machine; nil asks the system: see Machine.
+	Machine func() (string, error)
+}
+
+// State is the open state of a pair. Any number of goroutines may use it.
+type State struct {
+	file *sealedfile.File
+	now  func() time.Time
+}
+
+var schema = []string{`
+CREATE TABLE self (one INTEGER PRIMARY KEY CHECK (one = 1), place BLOB NOT NULL, writer BLOB NOT NULL) STRICT;
+CREATE TABLE sessions (id TEXT PRIMARY KEY, harness TEXT NOT NULL, started INTEGER NOT NULL, seen INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_seen ON sessions (seen);
+CREATE TABLE shown (n INTEGER PRIMARY KEY, session TEXT NOT NULL REFERENCES sessions ON DELETE CASCADE, slug TEXT NOT NULL, hash TEXT NOT NULL,
+  UNIQUE (session, slug, hash)) STRICT;
+CREATE TABLE counters (slug TEXT PRIMARY KEY, recalled INTEGER NOT NULL, read INTEGER NOT NULL, last INTEGER NOT NULL,
+  flushed_recalled INTEGER NOT NULL DEFAULT 0, flushed_read INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
+CREATE INDEX counters_last ON counters (last);
+CREATE TABLE plans (id TEXT PRIMARY KEY, data BLOB NOT NULL, expires INTEGER NOT NULL) STRICT;
+`, `
+ALTER TABLE sessions ADD COLUMN process TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN folder TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN project TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN follower TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN prompts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN writes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN asked INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX sessions_process ON sessions (process);
+CREATE TABLE servers (process TEXT NOT NULL, folder TEXT NOT NULL, session TEXT NOT NULL, seen INTEGER NOT NULL, PRIMARY KEY (process, folder, session)) STRICT, WITHOUT ROWID;
+CREATE TABLE folders (folder TEXT NOT NULL, project TEXT NOT NULL, since INTEGER NOT NULL, PRIMARY KEY (folder, project)) STRICT, WITHOUT ROWID;
+`, `
+CREATE TABLE tallies (kind TEXT NOT NULL, slug TEXT NOT NULL, n INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (kind, slug)) STRICT, WITHOUT ROWID;
+CREATE INDEX tallies_last ON tallies (kind, last);
+`, `
+CREATE TABLE feedback (slug TEXT PRIMARY KEY, useful INTEGER NOT NULL, wrong INTEGER NOT NULL, last INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE INDEX feedback_last ON feedback (last);
+CREATE TABLE earned (day TEXT NOT NULL, slug TEXT NOT NULL, PRIMARY KEY (day, slug)) STRICT, WITHOUT ROWID;
+CREATE TABLE flushes (one INTEGER PRIMARY KEY CHECK (one = 1), at INTEGER NOT NULL) STRICT;
+`, `
+CREATE TABLE log (one INTEGER PRIMARY KEY CHECK (one = 1), w TEXT NOT NULL, next INTEGER NOT NULL, units INTEGER NOT NULL, first TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
+CREATE TABLE links (w TEXT NOT NULL, n INTEGER NOT NULL, id BLOB NOT NULL UNIQUE, at INTEGER NOT NULL, taken INTEGER NOT NULL, fate INTEGER NOT NULL, named INTEGER, event TEXT,
+  PRIMARY KEY (w, n)) STRICT, WITHOUT ROWID;
+CREATE INDEX links_open ON links (w, fate, named) WHERE fate <> 1;
+CREATE TABLE tree (w TEXT NOT NULL, i INTEGER NOT NULL, hash BLOB NOT NULL, PRIMARY KEY (w, i)) STRICT, WITHOUT ROWID;
+`, `
+CREATE TABLE checked (id BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
+CREATE TABLE marks (relay TEXT NOT NULL, w TEXT NOT NULL, n INTEGER NOT NULL, id TEXT NOT NULL, d TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (relay, w)) STRICT, WITHOUT ROWID;
+`, `
+CREATE TABLE attested (n INTEGER PRIMARY KEY, session TEXT NOT NULL, process TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
+`, `
+CREATE TABLE takers (bit INTEGER PRIMARY KEY, relay TEXT NOT NULL UNIQUE) STRICT;
+ALTER TABLE links ADD COLUMN took INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE links ADD COLUMN d BLOB;
+`, `
+CREATE TABLE places (folder TEXT PRIMARY KEY, project TEXT NOT NULL, old TEXT NOT NULL, since INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE migrations (project TEXT PRIMARY KEY, data BLOB NOT NULL, at INTEGER NOT NULL) STRICT;
+`}
+
+// Open opens the state of a pair, or begins it.
+func Open(ctx context.Context, p Pair, o Options) (*State, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	if o.Machine == nil {
+		o.Machine = Machine
+	}
+	if !filepath.IsAbs(o.Dir) {
+		return nil, errors.New("the agent's state has no place: neither HOME nor XDG_STATE_HOME names a folder")
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("the state: %w", err)
+	}
+	path, key, err := p.file(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	place, err := placeOf(path, o.Machine)
+	if err != nil {
+		return nil, fmt.Errorf("the state: %w", err)
+	}
+	s := &State{now: o.Now}
+	s.file, err = sealedfile.Open(ctx, path, key, sealedfile.Options{What: "the agent's state", Application: application, Schema: schema,
+		Durable: true, RefuseNewer: true, Warn: o.Warn, Now: o.Now,
+		Check: func(tx *sealedfile.Tx) error { return settle(tx, place, o.Rand) }})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// file returns the path and the key of a pair's file. The name tells nobody
+// whose it is.
+func (p Pair) file(dir string) (path string, key [32]byte, err error) {
+	if key, err = sealedfile.Key(p.Conversation, label); err != nil {
+		return "", key, err
+	}
+	naming, err := sealedfile.Key(p.Conversation, nameLabel)
+	if err != nil {
+		return "", key, err
+	}
+	// Two agents who own each other share a conversation.
+	name := hmac.New(sha256.New, naming[:])
+	fmt.Fprintf(name, "%s|%s", p.Agent, p.Owner)
+	return filepath.Join(dir, hex.EncodeToString(name.Sum(nil)[:16])+".state"), key, nil
+}
+
+// settle makes a new state one of this place, and refuses one of another.
+func settle(tx *sealedfile.Tx, place []byte, random io.Reader) error {
+	var at, writer []byte
+	found, err := tx.One("SELECT place, writer FROM self", func(r sealedfile.Row) error {
+		at, writer = r.Blob(0), r.Blob(1)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if found && (!hmac.Equal(at, place) || len(writer) != writerIDBytes) {
+		return fmt.Errorf("%w: it was copied from another machine, user or folder", sealedfile.ErrForeign)
+	}
+	if found {
+		return nil
+	}
+	writer = make([]byte, writerIDBytes)
+	if _, err := io.ReadFull(random, writer); err != nil {
+		return fmt.Errorf("draw a writer's id: %w", err)
+	}
+	return tx.Exec("INSERT INTO self VALUES (1, ?, ?)", place, writer)
+}
+
+// Writer returns the id of this installation as a writer of the pair: random,
+// and made with the state.
+func (s *State) Writer(ctx context.Context) (id [writerIDBytes]byte, err error) {
+	err = s.read(ctx, func(tx *sealedfile.Tx) error {
+		_, err := tx.One("SELECT writer FROM self", func(r sealedfile.Row) error { copy(id[:], r.Raw(0)); return nil })
+		return err
+	})
+	return id, err
+}
+
+// Close ends the use of the state.
+func (s *State) Close() error { return s.file.Close() }
+
+func (s *State) read(ctx context.Context, do func(*sealedfile.Tx) error) error {
+	return s.again(ctx, s.file.Read, do)
+}
+
+func (s *State) write(ctx context.Context, do func(*sealedfile.Tx) error) error {
+	return s.again(ctx, s.file.Write, do)
+}
+
+// again runs a transaction, and once more in the state that follows if this one
+// was found damaged or gone.
+func (s *State) again(ctx context.Context, run func(context.Context, func(*sealedfile.Tx) error) error, do func(*sealedfile.Tx) error) error {
+	err := run(ctx, do)
+	if !errors.Is(err, sealedfile.ErrDamaged) && !errors.Is(err, sealedfile.ErrMoved) {
+		return err
+	}
+	if err := s.file.Reopen(ctx, err); err != nil {
+		return fmt.Errorf("the agent's state: %w", err)
+	}
+	return run(ctx, do)
+}
+
+// fits refuses names beyond the bound.
+func fits(names ...string) error {
+	for _, n := range names {
+		if n == "" || len(n) > maxName {
+			return fmt.Errorf("%w: a name of %d bytes, of 1 to %d", ErrTooLarge, len(n), maxName)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package agentstate
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"engramd/internal/memory/state/sealedfile"
+)
+
+// Folder is one that is known to be of a project: the agent wrote there, or a
+// person said so.
+type Folder struct {
+	Path, Project string
+	Since         time.Time
+}
+
+// Link notes that a folder is of a project, which had another name before; "" for
+// none.
+func (s *State) Link(ctx context.Context, folder, project, old string) error {
+	if err := cmp.Or(fits(project), fitting(folder, old)); err != nil {
+		return err
+	}
+	if folder == "" {
+		return ErrTooLarge
+	}
+	return s.write(ctx, func(tx *sealedfile.Tx) error {
+		if err := s.place(tx, Session{Clone: folder, Project: project, Old: old}); err != nil {
+			return err
+		}
+		if err := tx.Exec("DELETE FROM folders WHERE folder = ? AND project = ?", folder, old); err != nil {
+			return err
+		}
+		return s.link(tx, folder, project)
+	})
+}
+
+func (s *State) link(tx *sealedfile.Tx, folder, project string) error {
+	if err := tx.Exec("INSERT INTO folders VALUES (?, ?, ?) ON CONFLICT DO NOTHING", folder, project, s.now().UnixMilli()); err != nil {
+		return err
+	}
+	return tx.Exec("DELETE FROM folders WHERE (folder, project) IN (SELECT folder, project FROM folders ORDER BY since DESC, folder, project LIMIT -1 OFFSET ?)", MaxFolders)
+}
+
+// Unlink forgets that a folder or the clone that it belongs to is of any project, and
+// reports whether one was.
+func (s *State) Unlink(ctx context.Context, folder, clone string) (was bool, err error) {
+	err = s.write(ctx, func(tx *sealedfile.Tx) error {
+		err := tx.Exec("DELETE FROM folders WHERE folder IN (?, ?)", folder, clone)
+		was = tx.Changed() > 0
+		return err
+	})
+	return was, err
+}
+
+// place notes what a clone is of, whether it is linked or not.
+func (s *State) place(tx *sealedfile.Tx, one Session) error {
+	if one.Clone == "" || len(one.Clone) > maxPath {
+		return nil
+	}
+	if err := tx.Exec(`INSERT INTO places VALUES (?1, ?2, ?3, ?4) ON CONFLICT (folder) DO UPDATE SET project = ?2, old = ?3 WHERE project <> ?2 OR old <> ?3`,
+		one.Clone, one.Project, one.Old, s.now().UnixMilli()); err != nil {
+		return err
+	}
+	return tx.Exec("DELETE FROM places WHERE folder IN (SELECT folder FROM places ORDER BY since DESC, folder LIMIT -1 OFFSET ?)", MaxFolders)
+}
+
+// Standing is what is known of a folder and the names of its project.
+type Standing struct {
+	Linked bool // by its name
+	Before bool // by its old name
+	// Others are further folders that are, or were, of one of both names: at most
+	// maxOthers, by path.
+	Others []string
+}
+
+// Standing returns what is known of a folder, and of the clone that it belongs to,
+// by a project's name and its old one, "" for none.
+func (s *State) Standing(ctx context.Context, folder, clone, name, old string) (st Standing, err error) {
+	err = s.read(ctx, func(tx *sealedfile.Tx) error {
+		st = Standing{}
+		if err := tx.Each("SELECT project FROM folders WHERE folder IN (?1, ?2) AND project IN (?3, ?4)", func(r sealedfile.Row) error {
+			st.Linked, st.Before = st.Linked || r.Text(0) == name, st.Before || r.Text(0) == old
+			return nil
+		}, folder, clone, name, old); err != nil {
+			return err
+		}
+		return tx.Each(`SELECT DISTINCT folder FROM (SELECT folder, project FROM folders UNION SELECT folder, project FROM places UNION SELECT folder, old FROM places
+			UNION SELECT folder, project FROM sessions)
+			WHERE folder NOT IN (?1, ?2, '') AND project <> '' AND project IN (?3, ?4) ORDER BY folder LIMIT ?5`, func(r sealedfile.Row) error {
+			st.Others = append(st.Others, r.Text(0))
+			return nil
+		}, folder, clone, name, old, maxOthers)
+	})
+	return st, err
+}
+
+// Folders returns all that are known, by path.
+func (s *State) Folders(ctx context.Context) (all []Folder, err error) {
+	err = s.read(ctx, func(tx *sealedfile.Tx) error {
+		all = nil
+		return tx.Each("SELECT folder, project, since FROM folders ORDER BY folder, project", func(r sealedfile.Row) error {
+			all = append(all, Folder{r.Text(0), r.Text(1), time.UnixMilli(r.Int(2)).UTC()})
+			return nil
+		})
+	})
+	return all, err
+}
+
+// Migrate keeps what is needed to undo that a project's memory was renamed, at most
+// MaxPlan bytes; nil drops it.
+func (s *State) Migrate(ctx context.Context, project string, data []byte) error {
+	if err := fits(project); err != nil {
+		return err
+	}
+	if len(data) > MaxPlan {
+		return ErrTooLarge
+	}
+	return s.write(ctx, func(tx *sealedfile.Tx) error {
+		if data == nil {
+			return tx.Exec("DELETE FROM migrations WHERE project = ?", project)
+		}
+		return tx.Exec("INSERT INTO migrations VALUES (?1, ?2, ?3) ON CONFLICT (project) DO UPDATE SET data = ?2, at = ?3", project, data, s.now().UnixMilli())
+	})
+}
+
+// Migrated returns what Migrate keeps of a project; nil for nothing.
+func (s *State) Migrated(ctx context.Context, project string) (data []byte, err error) {
+	err = s.read(ctx, func(tx *sealedfile.Tx) error {
+		_, err := tx.One("SELECT data FROM migrations WHERE project = ?", func(r sealedfile.Row) error { data = r.Blob(0); return nil }, project)
+		return err
+	})
+	return data, err
+}

@@ -1,0 +1,333 @@
+package agentstate
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"engramd/internal/memory/state/sealedfile"
+	"engramd/internal/protocol/writerlog"
+)
+
+// Fate is what became of an event that a number of the log was taken for.
+type Fate int
+
+// The fates. Only Stored is for good.
+const (
+	Sending Fate = iota // it is being sent, or whoever sent it was killed
+	Stored              // a relay said that it has it
+	Unknown             // it was sent, and a relay did not answer
+	Void                // every relay said that it does not have it
+)
+
+// Log is this writer's log.
+type Log struct {
+	W     string // "" while nothing was written
+	Next  int64  // the number that is taken next
+	Units int64  // log units that were written
+	At    int64  // the greatest created_at of its events, in Unix seconds
+}
+
+// Link is a number that was taken.
+type Link struct {
+	W     string
+	N     int64
+	ID    string // of the event: 64 lower-case hex digits
+	Taken time.Time
+	Fate  Fate
+	Event []byte // as it was signed, while its fate is open; nil then
+}
+
+// Sealed is an event that takes a number.
+type Sealed struct {
+	ID    string // 64 lower-case hex digits; "" takes no number
+	D     string // its address, 64 lower-case hex digits; "" is not kept
+	At    int64  // created_at, in Unix seconds
+	Event []byte // as it was signed
+}
+
+// ErrNoLog says that the log was not begun.
+var ErrNoLog = errors.New("the writer's log is not begun")
+
+// Log returns the log that this writer writes now.
+func (s *State) Log(ctx context.Context) (log Log, err error) {
+	err = s.read(ctx, func(tx *sealedfile.Tx) error {
+		var err error
+		log, _, err = readLog(tx)
+		return err
+	})
+	return log, err
+}
+
+func readLog(tx *sealedfile.Tx) (log Log, first string, err error) {
+	_, err = tx.One("SELECT w, next, units, first, at FROM log", func(r sealedfile.Row) error {
+		log, first = Log{W: r.Text(0), Next: r.Int(1), Units: r.Int(2), At: r.Int(4)}, r.Text(3)
+		return nil
+	})
+	return log, first, err
+}
+
+// BeginLog begins a new log, if the present one is still the one named ("" for
+// none). What its first link is to come after is kept until that is written.
+func (s *State) BeginLog(ctx context.Context, instead string, after []chain.Head, random io.Reader) error {
+	var w [4]byte
+	if _, err := io.ReadFull(random, w[:]); err != nil {
+		return fmt.Errorf("draw a log's name: %w", err)
+	}
+	first, err := json.Marshal(after)
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, func(tx *sealedfile.Tx) error {
+		log, _, err := readLog(tx)
+		if err != nil || log.W != instead {
+			return err
+		}
+		if err := tx.Exec("DELETE FROM tree"); err != nil {
+			return err
+		}
+		return tx.Exec("INSERT INTO log VALUES (1, ?1, 0, 0, ?2, 0) ON CONFLICT (one) DO UPDATE SET w = ?1, next = 0, units = 0, first = ?2, at = 0",
+			hex.EncodeToString(w[:]), string(first))
+	})
+}
+
+// TakeLinks takes a number for each of the events that seal makes, in their
+// order, and keeps them, all or none of them; seal is given a link that lacks T
+// alone. The error is seal's, or ErrNoLog.
+func (s *State) TakeLinks(ctx context.Context, count int, seal func(i int, l chain.Link) (Sealed, error)) error {
+	return s.write(ctx, func(tx *sealedfile.Tx) error {
+		log, first, err := readLog(tx)
+		if err != nil {
+			return err
+		}
+		if log.W == "" {
+			return ErrNoLog
+		}
+		t := taking{tx: tx, w: log.W, next: log.Next, from: log.Next, now: s.now().UnixMilli()}
+		if err := json.Unmarshal([]byte(first), &t.after); err != nil {
+			return fmt.Errorf("what the log comes after: %w", err)
+		}
+		if err := tx.Each(openNumbers, func(r sealedfile.Row) error {
+			t.open = append(t.open, r.Int(0))
+			return nil
+		}, log.W); err != nil {
+			return err
+		}
+		for i := range count {
+			if err := t.one(i, seal); err != nil {
+				return err
+			}
+		}
+		return tx.Exec("UPDATE log SET next = ?, at = max(at, ?)", t.next, t.at)
+	})
+}
+
+// links_open has no number that is stored, and SQLite must be told to use it: it
+// takes w for the better choice, of which all numbers are.
+
+// openNumbers are those of which a later event may not say that they are settled.
+const openNumbers = `SELECT n FROM links INDEXED BY links_open WHERE fate <> 1 AND w = ?1 AND (fate <> 3 OR named IS NULL OR
+	named IN (SELECT n FROM links WHERE fate <> 1 AND w = ?1)) ORDER BY n`
+
+// taking is TakeLinks within its transaction.
+type taking struct {
+	tx    *sealedfile.Tx
+	w     string
+	next  int64
+	now   int64
+	at    int64 // the greatest created_at
+	after []chain.Head
+	from  int64   // the first number of this transaction
+	open  []int64 // numbers before it that are neither stored, nor named as void by an event that is
+}
+
+func (t *taking) one(i int, seal func(int, chain.Link) (Sealed, error)) error {
+	l := chain.Link{W: t.w, N: t.next}
+	if l.N == 0 {
+		l.After = t.after
+	} else if _, err := t.tx.One("SELECT id FROM links WHERE w = ? AND n = ?", func(r sealedfile.Row) error {
+		l.Prev = hex.EncodeToString(r.Raw(0))
+		return nil
+	}, t.w, t.next-1); err != nil {
+		return err
+	}
+	tree := storedTree{t.tx, t.w}
+	root, err := tlog.TreeHash(t.next, tree)
+	if err != nil {
+		return err
+	}
+	l.Root = root
+	if err := t.tx.Each("SELECT n, id FROM links INDEXED BY links_open WHERE fate <> 1 AND fate = 3 AND named IS NULL AND w = ?1 ORDER BY n LIMIT ?2", func(r sealedfile.Row) error {
+		l.Void = append(l.Void, chain.Num{N: r.Int(0), ID: hex.EncodeToString(r.Raw(1))})
+		return nil
+	}, t.w, chain.MaxVoid); err != nil {
+		return err
+	}
+	l.Open = t.unknown(l.Void)
+	e, err := seal(i, l)
+	if err != nil || e.ID == "" {
+		return err
+	}
+	raw, ok := chain.ParseID(e.ID)
+	if !ok {
+		return fmt.Errorf("an event's id of %d bytes", len(e.ID))
+	}
+	var d any
+	if at, ok := chain.ParseID(e.D); ok {
+		d = at[:]
+	}
+	for _, v := range l.Void {
+		if err := t.tx.Exec("UPDATE links SET named = ? WHERE w = ? AND n = ?", l.N, t.w, v.N); err != nil {
+			return err
+		}
+	}
+	if err := t.tx.Exec("INSERT INTO links VALUES (?, ?, ?, ?, ?, 0, NULL, ?, 0, ?)", t.w, l.N, raw[:], e.At, t.now, string(e.Event), d); err != nil {
+		return err
+	}
+	more, err := tlog.StoredHashesForRecordHash(t.next, chain.Leaf(raw), tree)
+	if err != nil {
+		return err
+	}
+	for k, h := range more {
+		if err := t.tx.Exec("INSERT INTO tree VALUES (?, ?, ?)", t.w, tlog.StoredHashIndex(0, t.next)+int64(k), h[:]); err != nil {
+			return err
+		}
+	}
+	t.next++
+	t.at = max(t.at, e.At)
+	return nil
+}
+
+// unknown returns the numbers that are neither stored, nor named as void by an
+// event that is, but for those that the next link names; those that were taken in
+// this transaction are among them.
+func (t *taking) unknown(void []chain.Num) []chain.Span {
+	spans := chain.Spans(slices.DeleteFunc(slices.Clone(t.open), func(n int64) bool {
+		return slices.ContainsFunc(void, func(v chain.Num) bool { return v.N == n })
+	}))
+	if t.next == t.from {
+		return spans
+	}
+	if k := len(spans) - 1; k >= 0 && (spans[k].To+1 == t.from || k+1 == chain.MaxOpen) {
+		spans[k].To = t.next - 1
+		return spans
+	}
+	return append(spans, chain.Span{From: t.from, To: t.next - 1})
+}
+
+// storedTree reads the hashes of a tree.
+type storedTree struct {
+	tx *sealedfile.Tx
+	w  string
+}
+
+// ReadHashes implements tlog.HashReader.
+func (t storedTree) ReadHashes(at []int64) ([]tlog.Hash, error) {
+	out := make([]tlog.Hash, len(at))
+	for k, i := range at {
+		found, err := t.tx.One("SELECT hash FROM tree WHERE w = ? AND i = ?", func(r sealedfile.Row) error { copy(out[k][:], r.Raw(0)); return nil }, t.w, i)
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			return nil, errors.New("a hash of the log's tree is missing")
+		}
+	}
+	return out, nil
+}
+
+// Settle notes what became of events, by their ids. What is stored stays so, and
+// what a void event has named as void is to be named again. Ids that are not of
+// a log are left.
+func (s *State) Settle(ctx context.Context, fate Fate, ids ...string) error {
+	if len(ids) > maxAtOnce {
+		return fmt.Errorf("%w: %d events at once", ErrTooLarge, len(ids))
+	}
+	return s.write(ctx, func(tx *sealedfile.Tx) error {
+		for _, id := range ids {
+			raw, ok := chain.ParseID(id)
+			if !ok {
+				continue
+			}
+			if err := tx.Exec("UPDATE links SET fate = ?1, event = CASE WHEN ?1 IN (0, 2) THEN event END WHERE id = ?2 AND fate <> 1", int(fate), raw[:]); err != nil {
+				return err
+			}
+			if fate != Void || tx.Changed() == 0 {
+				continue
+			}
+			if err := tx.Exec("UPDATE links SET named = NULL WHERE fate <> 1 AND fate = 3 AND (w, named) IN (SELECT w, n FROM links WHERE id = ?)", raw[:]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// OpenLinks returns numbers whose events may be stored or not: those of Unknown
+// fate, and those that were taken before a time and that nobody has settled since;
+// the oldest first, at most maxAtOnce.
+func (s *State) OpenLinks(ctx context.Context, before time.Time) ([]Link, error) {
+	return s.links(ctx, "fate = 2 OR fate = 0 AND taken < ?1", before.UnixMilli())
+}
+
+// VoidLinks returns the numbers that are void and that no event names as that,
+// of the present log.
+func (s *State) VoidLinks(ctx context.Context) ([]Link, error) {
+	return s.links(ctx, "fate = 3 AND named IS NULL AND ?1 = 0 AND w = (SELECT w FROM log)", 0)
+}
+
+func (s *State) links(ctx context.Context, which string, arg any) (all []Link, err error) {
+	err = s.read(ctx, func(tx *sealedfile.Tx) error {
+		all = nil
+		return tx.Each("SELECT w, n, id, taken, fate, event FROM links INDEXED BY links_open WHERE fate <> 1 AND ("+which+") ORDER BY w, n LIMIT ?2", func(r sealedfile.Row) error {
+			l := Link{W: r.Text(0), N: r.Int(1), ID: hex.EncodeToString(r.Raw(2)), Taken: time.UnixMilli(r.Int(3)).UTC(), Fate: Fate(r.Int(4))}
+			if !r.Null(5) {
+				l.Event = []byte(r.Text(5))
+			}
+			all = append(all, l)
+			return nil
+		}, arg, maxAtOnce)
+	})
+	return all, err
+}
+
+// NamedVoid notes that a log unit names numbers of the present log as void.
+func (s *State) NamedVoid(ctx context.Context, numbers []int64) error {
+	return s.write(ctx, func(tx *sealedfile.Tx) error {
+		for _, n := range numbers {
+			if err := tx.Exec("UPDATE links SET named = -1 WHERE fate = 3 AND n = ? AND w = (SELECT w FROM log)", n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// LinkIDs returns the ids of a log's numbers from one on, with their fates, at
+// most that many.
+func (s *State) LinkIDs(ctx context.Context, w string, from int64, most int) (ids []chain.Hash, fates []Fate, err error) {
+	err = s.read(ctx, func(tx *sealedfile.Tx) error {
+		ids, fates = nil, nil
+		return tx.Each("SELECT id, fate FROM links WHERE w = ? AND n >= ? ORDER BY n LIMIT ?", func(r sealedfile.Row) error {
+			var id chain.Hash
+			copy(id[:], r.Raw(0))
+			ids, fates = append(ids, id), append(fates, Fate(r.Int(1)))
+			return nil
+		}, w, from, most)
+	})
+	return ids, fates, err
+}
+
+// UnitWritten notes that the log's units before k are written.
+func (s *State) UnitWritten(ctx context.Context, w string, k int64) error {
+	return s.write(ctx, func(tx *sealedfile.Tx) error {
+		return tx.Exec("UPDATE log SET units = max(units, ?) WHERE w = ?", k, w)
+	})
+}

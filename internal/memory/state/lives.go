@@ -1,0 +1,115 @@
+package agentstate
+
+import (
+	"cmp"
+	"context"
+
+	"engramd/internal/memory/state/sealedfile"
+)
+
+// Begin notes that a session starts, or goes on, in a process, folder and
+// project. alone says that the process has one session at a time, so that this
+// one takes the place of those that it had; otherwise it does so only if cleared
+// says that it follows the last one of its folder.
+func (s *State) Begin(ctx context.Context, one Session, alone, cleared bool) error {
+	if err := cmp.Or(fits(one.ID, one.Harness), fitting(one.Folder, one.Process, one.Project, one.Old)); err != nil {
+		return err
+	}
+	return s.write(ctx, func(tx *sealedfile.Tx) error {
+		if err := s.touch(tx, one.ID, one.Harness); err != nil {
+			return err
+		}
+		if err := tx.Exec("UPDATE sessions SET process = ?2, folder = ?3, project = ?4, follower = '', ended = 0 WHERE id = ?1", one.ID, one.Process, one.Folder, one.Project); err != nil {
+			return err
+		}
+		if err := s.place(tx, one); err != nil {
+			return err
+		}
+		if one.Process == "" || !alone && !cleared {
+			return nil
+		}
+		before := "SELECT id FROM sessions WHERE process = ?2 AND id <> ?1"
+		args := []any{one.ID, one.Process}
+		if !alone {
+			before += " AND folder = ?3 AND follower = '' ORDER BY seen DESC, id LIMIT 1"
+			args = append(args, one.Folder)
+		}
+		// What led to one of those leads to this one, so that one step always does.
+		return tx.Exec("UPDATE sessions SET follower = ?1 WHERE id <> ?1 AND (id IN ("+before+") OR follower IN ("+before+"))", args...)
+	})
+}
+
+// End notes that a session is over. What follows it in the same process still
+// does.
+func (s *State) End(ctx context.Context, id string) error {
+	return s.write(ctx, func(tx *sealedfile.Tx) error { return tx.Exec("UPDATE sessions SET ended = 1 WHERE id = ?", id) })
+}
+
+// Prompted counts a prompt of a session, which is seen by that. Its folder and
+// project are noted where no Begin has: it had no time, or the harness told nobody
+// of the start.
+func (s *State) Prompted(ctx context.Context, one Session) error {
+	if err := cmp.Or(fits(one.ID, one.Harness), fitting(one.Folder, one.Project, one.Old)); err != nil {
+		return err
+	}
+	return s.write(ctx, func(tx *sealedfile.Tx) error {
+		if err := s.touch(tx, one.ID, one.Harness); err != nil {
+			return err
+		}
+		if err := tx.Exec("UPDATE sessions SET folder = ?2, project = ?3 WHERE id = ?1 AND folder = '' AND project = ''", one.ID, one.Folder, one.Project); err != nil {
+			return err
+		}
+		if err := s.place(tx, one); err != nil {
+			return err
+		}
+		return tx.Exec("UPDATE sessions SET prompts = prompts + 1 WHERE id = ?", one.ID)
+	})
+}
+
+// Wrote counts a write of a session that is known. links returns the folder that is
+// of the session's project from now on because of it, "" for none.
+func (s *State) Wrote(ctx context.Context, id string, links func(project string) string) error {
+	if err := fits(id); err != nil {
+		return err
+	}
+	return s.write(ctx, func(tx *sealedfile.Tx) error {
+		if err := s.touch(tx, id, "mcp"); err != nil {
+			return err
+		}
+		if err := tx.Exec("UPDATE sessions SET writes = writes + 1 WHERE id = ?", id); err != nil {
+			return err
+		}
+		var one Session
+		if _, err := tx.One("SELECT "+sessionColumns+" FROM sessions WHERE id = ?", func(r sealedfile.Row) error { one = sessionOf(r); return nil }, id); err != nil {
+			return err
+		}
+		if one.Folder == "" || one.Project == "" {
+			return nil
+		}
+		folder := links(one.Project)
+		if folder == "" || len(folder) > maxPath {
+			return nil
+		}
+		return s.link(tx, folder, one.Project)
+	})
+}
+
+// Ask reports whether a session is to be asked what it wants to remember: once,
+// after that many prompts, if nothing was written in it and a server serves it,
+// so that this is known. Of several processes that ask at once, one is told so.
+func (s *State) Ask(ctx context.Context, id string, prompts int64) (yes bool, err error) {
+	err = s.write(ctx, func(tx *sealedfile.Tx) error {
+		yes = false
+		var one Session
+		found, err := tx.One("SELECT "+sessionColumns+" FROM sessions WHERE id = ? AND asked = 0 AND writes = 0 AND ended = 0 AND prompts >= ?",
+			func(r sealedfile.Row) error { one = sessionOf(r); return nil }, id, prompts)
+		if !found || err != nil {
+			return err
+		}
+		if yes, err = served(tx, one); !yes || err != nil {
+			return err
+		}
+		return tx.Exec("UPDATE sessions SET asked = 1 WHERE id = ?", id)
+	})
+	return yes && err == nil, err
+}

@@ -1,0 +1,85 @@
+package agentstate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"engramd/internal/memory/state/sealedfile"
+)
+
+// Plan is something that was prepared and is to be carried out, in the words of
+// whoever prepared it.
+type Plan struct {
+	ID      string
+	Data    []byte
+	Expires time.Time
+}
+
+// PutPlan keeps a plan open, in place of the one with its id. ErrFull says that
+// there are too many.
+func (s *State) PutPlan(ctx context.Context, p Plan) error {
+	if err := fits(p.ID); err != nil {
+		return err
+	}
+	if len(p.Data) > MaxPlan {
+		return fmt.Errorf("%w: a plan of %d bytes", ErrTooLarge, len(p.Data))
+	}
+	return s.write(ctx, func(tx *sealedfile.Tx) error {
+		if err := tx.Exec("DELETE FROM plans WHERE expires <= ?", s.now().UnixMilli()); err != nil {
+			return err
+		}
+		if err := tx.Exec("INSERT INTO plans VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET data = excluded.data, expires = excluded.expires",
+			p.ID, append([]byte{}, p.Data...), p.Expires.UnixMilli()); err != nil {
+			return err
+		}
+		var open int64
+		if _, err := tx.One("SELECT count(*) FROM plans", func(r sealedfile.Row) error { open = r.Int(0); return nil }); err != nil {
+			return err
+		}
+		if open > MaxPlans {
+			return ErrFull
+		}
+		return nil
+	})
+}
+
+// Plan returns an open plan, or ErrNoPlan.
+func (s *State) Plan(ctx context.Context, id string) (Plan, error) {
+	all, err := s.plans(ctx, id)
+	if err != nil {
+		return Plan{}, err
+	}
+	if len(all) == 0 {
+		return Plan{}, ErrNoPlan
+	}
+	return all[0], nil
+}
+
+// Plans returns the open plans; the first to expire comes first.
+func (s *State) Plans(ctx context.Context) ([]Plan, error) { return s.plans(ctx, "") }
+
+func (s *State) plans(ctx context.Context, id string) (all []Plan, err error) {
+	err = s.read(ctx, func(tx *sealedfile.Tx) error {
+		all = nil
+		return tx.Each("SELECT id, data, expires FROM plans WHERE expires > ?1 AND ?2 IN ('', id) ORDER BY expires, id", func(r sealedfile.Row) error {
+			all = append(all, Plan{ID: r.Text(0), Data: r.Blob(1), Expires: time.UnixMilli(r.Int(2)).UTC()})
+			return nil
+		}, s.now().UnixMilli(), id)
+	})
+	return all, err
+}
+
+// ClosePlan ends a plan. Of several who close it one succeeds, the others get
+// ErrNoPlan.
+func (s *State) ClosePlan(ctx context.Context, id string) error {
+	return s.write(ctx, func(tx *sealedfile.Tx) error {
+		if err := tx.Exec("DELETE FROM plans WHERE id = ? AND expires > ?", id, s.now().UnixMilli()); err != nil {
+			return err
+		}
+		if tx.Changed() == 0 {
+			return ErrNoPlan
+		}
+		return nil
+	})
+}

@@ -1,0 +1,135 @@
+package agentstate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"engramd/internal/memory/state/sealedfile"
+)
+
+// Session is one conversation of an agent in its harness.
+type Session struct {
+	ID, Harness   string
+	Started, Seen time.Time
+	// Process is the harness's, by a name that is good for as long as it runs; ""
+	// is not known. Folder is where the session works, and Project what that is of.
+	Process, Folder, Project string
+	Prompts, Writes          int64
+	// Clone and Old are the folder's as internal/memory/project says; they are taken in, and
+	// not given back.
+	Clone, Old string
+}
+
+// Shown is a text that stood in a session's context: a slug, and the hash of its
+// text at that time.
+type Shown struct{ Slug, Hash string }
+
+// Seen notes that a session is there, and begins it if it is new.
+func (s *State) Seen(ctx context.Context, id, harness string) error {
+	if err := fits(id, harness); err != nil {
+		return err
+	}
+	return s.write(ctx, func(tx *sealedfile.Tx) error { return s.touch(tx, id, harness) })
+}
+
+// touch is Seen within a transaction. A session that was begun keeps its
+// harness, and no session is seen earlier than it was.
+func (s *State) touch(tx *sealedfile.Tx, id, harness string) error {
+	now := s.now()
+	if err := tx.Exec(`INSERT INTO sessions (id, harness, started, seen) VALUES (?1, ?2, ?3, ?3) ON CONFLICT (id) DO UPDATE SET seen = max(seen, excluded.seen)`, id, harness, now.UnixMilli()); err != nil {
+		return err
+	}
+	if err := tx.Exec("DELETE FROM sessions WHERE seen < ? AND id <> ?", now.Add(-SessionsLast).UnixMilli(), id); err != nil {
+		return err
+	}
+	return tx.Exec("DELETE FROM sessions WHERE id <> ?1 AND id IN (SELECT id FROM sessions ORDER BY seen DESC, id LIMIT -1 OFFSET ?2)", id, MaxSessions)
+}
+
+const sessionColumns = "id, harness, started, seen, process, folder, project, prompts, writes"
+
+func sessionOf(r sealedfile.Row) Session {
+	return Session{ID: r.Text(0), Harness: r.Text(1), Started: time.UnixMilli(r.Int(2)).UTC(), Seen: time.UnixMilli(r.Int(3)).UTC(),
+		Process: r.Text(4), Folder: r.Text(5), Project: r.Text(6), Prompts: r.Int(7), Writes: r.Int(8)}
+}
+
+// Sessions returns the sessions, seen last first.
+func (s *State) Sessions(ctx context.Context) (all []Session, err error) {
+	err = s.read(ctx, func(tx *sealedfile.Tx) error {
+		all = nil
+		return tx.Each("SELECT "+sessionColumns+" FROM sessions ORDER BY seen DESC, id", func(r sealedfile.Row) error {
+			all = append(all, sessionOf(r))
+			return nil
+		})
+	})
+	return all, err
+}
+
+// Show notes what is about to be shown in a session, which is seen by that, and
+// returns what of it has not been shown there before: of several processes that
+// show the same at once, one is told so.
+func (s *State) Show(ctx context.Context, id, harness string, texts []Shown) (fresh []Shown, err error) {
+	return s.show(ctx, id, harness, texts, false)
+}
+
+// Recall is Show, and counts what is fresh as Recalled.
+func (s *State) Recall(ctx context.Context, id, harness string, texts []Shown) (fresh []Shown, err error) {
+	return s.show(ctx, id, harness, texts, true)
+}
+
+func (s *State) show(ctx context.Context, id, harness string, texts []Shown, counted bool) (fresh []Shown, err error) {
+	if err := fits(id, harness); err != nil {
+		return nil, err
+	}
+	if len(texts) > maxAtOnce {
+		return nil, fmt.Errorf("%w: %d texts at once", ErrTooLarge, len(texts))
+	}
+	for _, t := range texts {
+		if err := fits(t.Slug, t.Hash); err != nil {
+			return nil, err
+		}
+	}
+	err = s.write(ctx, func(tx *sealedfile.Tx) error {
+		fresh = nil
+		if err := s.touch(tx, id, harness); err != nil {
+			return err
+		}
+		for _, t := range texts {
+			if err := tx.Exec("INSERT INTO shown (session, slug, hash) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", id, t.Slug, t.Hash); err != nil {
+				return err
+			}
+			if tx.Changed() > 0 {
+				fresh = append(fresh, t)
+			}
+		}
+		if counted {
+			var slugs []string
+			for _, t := range fresh {
+				slugs = append(slugs, t.Slug)
+			}
+			if err := s.count(tx, Recalled, slugs); err != nil {
+				return err
+			}
+		}
+		return tx.Exec("DELETE FROM shown WHERE n IN (SELECT n FROM shown WHERE session = ? ORDER BY n DESC LIMIT -1 OFFSET ?)", id, MaxShown)
+	})
+	return fresh, err
+}
+
+// Shown returns what was shown in a session, in that order.
+func (s *State) Shown(ctx context.Context, id string) (all []Shown, err error) {
+	err = s.read(ctx, func(tx *sealedfile.Tx) error {
+		all = nil
+		return tx.Each("SELECT slug, hash FROM shown WHERE session = ? ORDER BY n", func(r sealedfile.Row) error {
+			all = append(all, Shown{r.Text(0), r.Text(1)})
+			return nil
+		}, id)
+	})
+	return all, err
+}
+
+// Forget drops what was shown in a session: its context is a new one, as after a
+// harness has compacted it.
+func (s *State) Forget(ctx context.Context, id string) error {
+	return s.write(ctx, func(tx *sealedfile.Tx) error { return tx.Exec("DELETE FROM shown WHERE session = ?", id) })
+}

@@ -1,0 +1,282 @@
+// Package writer is one writer's side of its log (internal/protocol/writerlog): it takes
+// numbers in the agent's state, finds out what became of events without an
+// answer, begins a new log where the state is behind what relays show, and
+// writes log units.
+package writer
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
+	"engramd/internal/memory/state"
+	"engramd/internal/protocol/writerlog"
+	"engramd/nips/nipae"
+)
+
+const (
+	// sendingLasts is after what time an event that somebody was sending has no
+	// answer any more.
+	sendingLasts = time.Minute
+	// lookback is how much older than the log's newest event another one of it
+	// may be dated: clocks differ, and a burst runs ahead.
+	lookback = 15 * 60
+	// lookupsAtOnce is how many events are asked for in one question.
+	lookupsAtOnce = 200
+)
+
+// State is what a log is kept in; *agentstate.State implements it.
+type State interface {
+	Log(ctx context.Context) (agentstate.Log, error)
+	BeginLog(ctx context.Context, instead string, after []chain.Head, random io.Reader) error
+	TakeLinks(ctx context.Context, count int, seal func(i int, l chain.Link) (agentstate.Sealed, error)) error
+	Settle(ctx context.Context, fate agentstate.Fate, ids ...string) error
+	Took(ctx context.Context, took map[string][]string) error
+	OpenLinks(ctx context.Context, before time.Time) ([]agentstate.Link, error)
+	VoidLinks(ctx context.Context) ([]agentstate.Link, error)
+	LinkIDs(ctx context.Context, w string, from int64, most int) ([]chain.Hash, []agentstate.Fate, error)
+	NamedVoid(ctx context.Context, numbers []int64) error
+	UnitWritten(ctx context.Context, w string, k int64) error
+}
+
+var _ State = (*agentstate.State)(nil)
+
+// Memory is the pair's memory; *client.Memory implements it.
+type Memory interface {
+	Since(ctx context.Context, at int64) ([]nipae.Engram, bool, error)
+	Lookup(ctx context.Context, ids []string) (found map[string][]string, whole bool, err error)
+	Set(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error)
+}
+
+// Options are what a Log is made of.
+type Options struct {
+	State  State
+	Memory Memory           // whose writes are in no log (client.Memory.Unchained)
+	Warn   func(string)     // takes a line when something is left undone; nil drops it
+	Now    func() time.Time // nil is the system's clock
+	Rand   io.Reader        // nil is the system's
+}
+
+// Log writes one pair's log. It implements client.Links; any number of
+// goroutines may use it.
+type Log struct {
+	o Options
+
+	mu     sync.Mutex // held while Ready runs
+	looked bool       // every relay was asked what it shows of this log
+	broken bool       // the state cannot be used
+}
+
+var _ client.Links = (*Log)(nil)
+
+// New makes a Log.
+func New(o Options) *Log {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	if o.Warn == nil {
+		o.Warn = func(string) {}
+	}
+	return &Log{o: o}
+}
+
+// Ready implements client.Links.
+func (l *Log) Ready(ctx context.Context) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	log, err := l.o.State.Log(ctx)
+	if err != nil {
+		l.fails(ctx, err)
+		return
+	}
+	if log, err = l.begun(ctx, log); err != nil {
+		l.fails(ctx, err)
+		return
+	}
+	for _, step := range []func(context.Context, agentstate.Log) error{l.settleOpen, l.nameVoid, l.writeUnits} {
+		if err := step(ctx, log); err != nil {
+			return // the next write tries again
+		}
+	}
+}
+
+// fails says once that nothing can be chained. A deadline says nothing of the
+// state.
+func (l *Log) fails(ctx context.Context, err error) {
+	if ctx.Err() == nil && !l.broken {
+		l.broken = true
+		l.o.Warn("what is written is in no log: " + err.Error())
+	}
+}
+
+// begun looks once whether relays show more of the log than the state has, which
+// a restored state has not, and begins one where there is none or this one may
+// not be gone on with. Relays that do not answer are asked again at the next
+// write.
+func (l *Log) begun(ctx context.Context, log agentstate.Log) (agentstate.Log, error) {
+	if l.looked {
+		return log, nil
+	}
+	since := max(0, log.At-lookback)
+	seen, whole, err := l.o.Memory.Since(ctx, since)
+	if err != nil && log.W != "" {
+		return log, nil // no relay answers: the write will fail as well, or this was too slow
+	}
+	foreign, err := l.foreign(ctx, log, seen)
+	if err != nil {
+		return log, err
+	}
+	l.looked = whole || foreign
+	if log.W != "" && !foreign {
+		return log, nil
+	}
+	if since > 0 { // what it comes after are all logs
+		if seen, _, err = l.o.Memory.Since(ctx, 0); err != nil {
+			return log, err
+		}
+	}
+	if err := l.o.State.BeginLog(ctx, log.W, chain.Newest(seen), l.o.Rand); err != nil {
+		return log, err
+	}
+	return l.o.State.Log(ctx)
+}
+
+// foreign reports whether something tells of a number of the log that the state
+// does not have.
+func (l *Log) foreign(ctx context.Context, log agentstate.Log, seen []nipae.Engram) (bool, error) {
+	for _, e := range seen {
+		link, ok := chain.Of(e)
+		if !ok {
+			continue
+		}
+		told := slices.DeleteFunc(slices.Clone(link.After), func(h chain.Head) bool { return h.W != log.W })
+		if link.W == log.W {
+			told = append(told, chain.Head{W: link.W, N: link.N, ID: e.Event.ID})
+		}
+		for _, h := range told {
+			if h.N >= log.Next {
+				return true, nil
+			}
+			ids, _, err := l.o.State.LinkIDs(ctx, log.W, h.N, 1)
+			if err != nil {
+				return false, err
+			}
+			if id, ok := chain.ParseID(h.ID); !ok || len(ids) == 0 || ids[0] != id {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// settleOpen looks up events of unknown fate by their ids.
+func (l *Log) settleOpen(ctx context.Context, _ agentstate.Log) error {
+	open, err := l.o.State.OpenLinks(ctx, l.o.Now().Add(-sendingLasts))
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	open = open[:min(len(open), lookupsAtOnce)]
+	var ids []string
+	for _, o := range open {
+		ids = append(ids, o.ID)
+	}
+	found, whole, err := l.o.Memory.Lookup(ctx, ids)
+	if err != nil {
+		return err
+	}
+	if err := l.o.State.Took(ctx, found); err != nil || !whole {
+		return err
+	}
+	void := slices.DeleteFunc(ids, func(id string) bool { return len(found[id]) > 0 })
+	return l.o.State.Settle(ctx, agentstate.Void, void...)
+}
+
+// nameVoid writes a unit of void numbers if links have no room for all of them.
+func (l *Log) nameVoid(ctx context.Context, log agentstate.Log) error {
+	void, err := l.o.State.VoidLinks(ctx)
+	if err != nil || len(void) <= chain.MaxVoid {
+		return err
+	}
+	u := chain.Unit{W: log.W, First: void[0].N}
+	var numbers []int64
+	for _, v := range void[:min(len(void), chain.UnitSize)] {
+		u.Void = append(u.Void, chain.Num{N: v.N, ID: v.ID})
+		numbers = append(numbers, v.N)
+	}
+	if _, _, err := l.o.Memory.Set(ctx, chain.VoidSlug(u.W, u.First), u.Text(), client.SetOptions{}); err != nil {
+		return err
+	}
+	return l.o.State.NamedVoid(ctx, numbers)
+}
+
+// writeUnits writes the first log unit that is due.
+func (l *Log) writeUnits(ctx context.Context, log agentstate.Log) error {
+	if log.Next < (log.Units+1)*chain.UnitSize {
+		return nil
+	}
+	u := chain.Unit{W: log.W, First: log.Units * chain.UnitSize}
+	var err error
+	if u.IDs, _, err = l.o.State.LinkIDs(ctx, log.W, u.First, chain.UnitSize); err != nil || len(u.IDs) < chain.UnitSize {
+		return err
+	}
+	if _, _, err := l.o.Memory.Set(ctx, chain.UnitSlug(u.W, log.Units), u.Text(), client.SetOptions{}); err != nil {
+		return err
+	}
+	return l.o.State.UnitWritten(ctx, log.W, log.Units+1)
+}
+
+// Take implements client.Links.
+func (l *Log) Take(ctx context.Context, count int, seal func(i int, link chain.Link) (*nostr.Event, error)) (bool, error) {
+	var sealing error
+	take := func() error { return l.take(ctx, count, seal, &sealing) }
+	err := take()
+	if errors.Is(err, agentstate.ErrNoLog) { // the relays are slow: no other log is known of
+		if err = l.o.State.BeginLog(ctx, "", nil, l.o.Rand); err == nil {
+			err = take()
+		}
+	}
+	if sealing != nil {
+		return false, sealing
+	}
+	if err != nil {
+		l.o.Warn("what is written is in no log: " + err.Error())
+		return false, nil
+	}
+	return true, nil
+}
+
+func (l *Log) take(ctx context.Context, count int, seal func(i int, link chain.Link) (*nostr.Event, error), sealing *error) error {
+	return l.o.State.TakeLinks(ctx, count, func(i int, link chain.Link) (agentstate.Sealed, error) {
+		ev, err := seal(i, link)
+		if err != nil || ev == nil {
+			*sealing = err
+			return agentstate.Sealed{}, err
+		}
+		text, err := json.Marshal(ev)
+		return agentstate.Sealed{ID: ev.ID, D: ev.Tags.GetD(), At: int64(ev.CreatedAt), Event: text}, err
+	})
+}
+
+// Sent implements client.Links.
+func (l *Log) Sent(ctx context.Context, id string, fate client.Fate, took []string) {
+	// What is not noted is looked up later.
+	switch fate {
+	case client.Stored:
+		_ = l.o.State.Took(ctx, map[string][]string{id: took})
+	case client.Refused:
+		_ = l.o.State.Settle(ctx, agentstate.Void, id)
+	default:
+		_ = l.o.State.Settle(ctx, agentstate.Unknown, id)
+	}
+}

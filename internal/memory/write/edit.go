@@ -1,0 +1,169 @@
+package remember
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"engramd/internal/client"
+	"engramd/internal/memory/quote"
+	"engramd/nips/frontmatter"
+	"engramd/nips/nipae"
+)
+
+// maxLines is how many lines a MatchError names.
+const maxLines = 20
+
+// MatchError is a text to be replaced that stands nowhere, or several times.
+type MatchError struct {
+	Lines []int // on which it begins, the first of them; of the body
+	Count int
+	// Told says that the old text was taken from one that is told (internal/memory/quote),
+	// in which other characters stand for some of the memory's.
+	Told bool
+}
+
+// Error names the lines.
+func (e *MatchError) Error() string {
+	if e.Told {
+		return "the old text does not stand there: ‹, ⟦ and ♯ stand for other characters in what hooks and memory_recall show, which is not for copying; memory_read gives the text itself"
+	}
+	if e.Count == 0 {
+		return "the old text does not stand there"
+	}
+	numbers := strings.Trim(strings.ReplaceAll(fmt.Sprint(e.Lines), " ", ", "), "[]")
+	if e.Count > len(e.Lines) {
+		numbers += fmt.Sprintf(" and %d more", e.Count-len(e.Lines))
+	}
+	return fmt.Sprintf("the old text stands there %d times, on lines %s", e.Count, numbers)
+}
+
+// Edit replaces the one occurrence of a text in the body. Errors are those of
+// Rewrite and *MatchError.
+func (w *Writer) Edit(ctx context.Context, slug nipae.Slug, old, new string, o client.SetOptions) (Result, error) {
+	return w.Rewrite(ctx, slug, func(head client.Entry, body string) (string, string, error) {
+		if err := matchOnce(body, old); err != nil {
+			return "", "", err
+		}
+		if body = strings.Replace(body, old, new, 1); body == "" {
+			return "", "", client.ErrEmpty
+		}
+		return body, new, nil
+	}, o)
+}
+
+// Rewrite puts what change makes of the body in its place, and leaves the fields;
+// arrived are the words that are new in it. The version that change was shown is
+// the base of the write, and the same body writes nothing. Errors are those of
+// Write and of change, and ErrNotFound and ErrTombstone.
+func (w *Writer) Rewrite(ctx context.Context, slug nipae.Slug, change func(head client.Entry, body string) (changed, arrived string, err error), o client.SetOptions) (Result, error) {
+	if Reserved(slug) {
+		return Result{}, ErrReserved
+	}
+	head, status, err := w.Memory.Get(ctx, slug)
+	body := Body(slug, head.Text)
+	r := Result{Entry: head, Status: status, Outcome: Replaced, Was: len(body)}
+	if err != nil {
+		return r, err
+	}
+	if o.Base != "" && o.Base != head.Hash {
+		return r, conflictWith(head, Replaced)
+	}
+	changed, arrived, err := change(head, body)
+	if err != nil {
+		return r, err
+	}
+	if changed == body {
+		r.Outcome = Unchanged
+		return r, nil
+	}
+	o.Base = head.Hash
+	text := changed
+	if !slug.IsCore() {
+		text = withBody(unit.Parse(head.Text), changed)
+	}
+	return w.put(ctx, r, slug, head.Text, o, func(at string) (composed, error) {
+		return w.compose(slug, at, Draft{Text: text, Whole: true, arrived: []string{arrived}})
+	})
+}
+
+// Create writes a body, whatever it looks like, where nothing may be (ErrTaken);
+// every relay must say so (ErrPartial). path is where the writer has it, "" for
+// nowhere else than the slug says. Other errors are those of Write.
+func (w *Writer) Create(ctx context.Context, slug nipae.Slug, body, path string, o client.SetOptions) (Result, error) {
+	if Reserved(slug) {
+		return Result{}, ErrReserved
+	}
+	r, head, err := w.before(ctx, slug)
+	if err != nil {
+		return r, err
+	}
+	if r.Outcome == Replaced {
+		r.Entry = head
+		return r, ErrTaken
+	}
+	text := body
+	if !slug.IsCore() {
+		if text, err = pathed(unit.Parse(withBody(unit.Doc{}, body)), path); err != nil {
+			return r, err
+		}
+	}
+	o.Base, o.Whole = client.BaseNone, true
+	return w.put(ctx, r, slug, "", o, func(at string) (composed, error) {
+		return w.compose(slug, at, Draft{Text: text, Whole: true})
+	})
+}
+
+// withBody returns the text with another body, which may be empty: then its fields
+// say something, since a text that is empty is none.
+func withBody(d unit.Doc, body string) string {
+	if text := d.WithBody(body); text != "" {
+		return text
+	}
+	text, _ := d.Edit(unit.Set("type", unit.String(string(unit.Semantic)))) // fits
+	return text
+}
+
+// pathed returns the text with that path, without one for "".
+func pathed(d unit.Doc, path string) (string, error) {
+	if path == "" {
+		return d.Edit(unit.Remove("path"))
+	}
+	return d.Edit(unit.Set("path", unit.String(path)))
+}
+
+// Body returns the text without its front matter, which core has none of
+// whatever it looks like.
+func Body(slug nipae.Slug, text string) string {
+	if slug.IsCore() {
+		return text
+	}
+	return unit.Parse(text).Body()
+}
+
+// matchOnce reports where old stands in a body, unless that is exactly once.
+func matchOnce(body, old string) error {
+	if old == "" {
+		return fmt.Errorf("%w: the old text is empty", ErrField)
+	}
+	m := &MatchError{}
+	line, from := 1, 0
+	for {
+		i := strings.Index(body[from:], old)
+		if i < 0 {
+			break
+		}
+		line += strings.Count(body[from:from+i], "\n")
+		if m.Count++; len(m.Lines) < maxLines {
+			m.Lines = append(m.Lines, line)
+		}
+		// The next one may overlap: then it is not clear which is meant either.
+		line += strings.Count(body[from+i:from+i+1], "\n")
+		from += i + 1
+	}
+	if m.Count == 1 {
+		return nil
+	}
+	m.Told = m.Count == 0 && quote.Broken(old)
+	return m
+}

@@ -1,0 +1,93 @@
+package remember
+
+import (
+	"context"
+	"fmt"
+
+	"engramd/internal/client"
+	"engramd/nips/frontmatter"
+	"engramd/nips/nipae"
+)
+
+// Mark is what Writer.Mark makes of a unit.
+type Mark string
+
+// The marks.
+const (
+	Pin       Mark = "pin"
+	Unpin     Mark = "unpin"
+	Archive   Mark = "archive"
+	Unarchive Mark = "unarchive"
+)
+
+// Mark changes the one line of the front matter that a mark is about, and no
+// other byte: it says nothing that the unit does not say, so nothing is stamped.
+// What has the mark already is left. Errors are those of client.Memory.Get and
+// Set, ErrReserved, and ErrField for a unit that cannot have the mark.
+func (w *Writer) Mark(ctx context.Context, slug nipae.Slug, m Mark, o client.SetOptions) (Result, error) {
+	if Reserved(slug) {
+		return Result{}, ErrReserved
+	}
+	if slug.IsCore() {
+		return Result{}, fmt.Errorf("%w: the core is always shown, and has no front matter to %s it by", ErrField, m)
+	}
+	head, status, err := w.Memory.Get(ctx, slug)
+	r := Result{Entry: head, Status: status, Outcome: Replaced, Was: len(Body(slug, head.Text))}
+	if err != nil {
+		return r, err
+	}
+	if o.Base != "" && o.Base != head.Hash {
+		return r, conflictWith(head, Replaced)
+	}
+	compose := func(old string) (composed, error) {
+		text, err := m.Of(slug, unit.Parse(old))
+		return composed{text: text}, err
+	}
+	new, err := compose(head.Text)
+	if err != nil {
+		return r, err
+	}
+	if new.text == head.Text && !status.Partial {
+		r.Outcome = Unchanged
+		return r, nil
+	}
+	return w.put(ctx, r, slug, head.Text, o, compose)
+}
+
+// Of returns the text of a unit with the mark. The error is ErrField for one that
+// cannot have it.
+func (m Mark) Of(slug nipae.Slug, d unit.Doc) (string, error) {
+	f := d.Fields()
+	switch m {
+	case Pin:
+		if !f.Pin {
+			return d.Edit(unit.Set("pin", unit.Truth(true)))
+		}
+	case Unpin:
+		return d.Edit(unit.Remove("pin"))
+	case Archive:
+		switch {
+		case f.State == unit.Archived:
+		case f.State != unit.Active:
+			return "", fmt.Errorf("%w: %s is %s already, and is not recalled", ErrField, slug, f.State)
+		case f.Pin:
+			return "", fmt.Errorf("%w: %s is pinned, and is not archived before it is unpinned", ErrField, slug)
+		case f.Type == unit.Narrative:
+			return "", fmt.Errorf("%w: %s is the narrative, and is not archived", ErrField, slug)
+		case f.Type == unit.Prospective:
+			return "", fmt.Errorf("%w: %s is an intention that is not done, and is not archived", ErrField, slug)
+		default:
+			return d.Edit(unit.Set("state", unit.String(string(unit.Archived))))
+		}
+	case Unarchive:
+		if f.State != unit.Active && f.State != unit.Archived {
+			return "", fmt.Errorf("%w: %s is %s, not archived", ErrField, slug, f.State)
+		}
+		if f.State == unit.Archived {
+			return d.Edit(unit.Remove("state"))
+		}
+	default:
+		return "", fmt.Errorf("%w: no mark %q", ErrField, m)
+	}
+	return d.Text(), nil
+}

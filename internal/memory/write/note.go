@@ -1,0 +1,169 @@
+package remember
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"engramd/internal/client"
+	"engramd/nips/frontmatter"
+	"engramd/nips/nipae"
+)
+
+// Adder is where notes go; *client.Memory implements it.
+type Adder interface {
+	Add(ctx context.Context, texts []client.NewText) ([]client.Added, error)
+}
+
+var _ Adder = (*client.Memory)(nil)
+
+// MaxLinks is how many memories a note may be related to.
+const MaxLinks = 32
+
+// Note is an episode: what happened, without a slug to think of.
+type Note struct {
+	Text     string
+	Tags     []string
+	Salience *float64
+	Emotion  map[string]float64 // by unit.Emotions, each 0 to 1
+	Links    []nipae.Slug       // memories that it is about
+	Session  string             // "" is the writer's
+	Trust    string             // "" or external
+	// At is when it was taken down, as Moment gives it; zero is now.
+	At time.Time
+	// Archived says that it is for who looks it up, and not to be recalled,
+	// consolidated or replayed.
+	Archived bool
+}
+
+// moments are those that this process has given.
+var moments struct {
+	sync.Mutex
+	last time.Time
+}
+
+// Moment returns when a note is taken down, in whole microseconds: now, and later than
+// each moment before it in this process, so that notes keep the order in which their
+// moments were asked for. After a clock that went back by a second and more it begins
+// there again.
+func Moment(now time.Time) time.Time {
+	moments.Lock()
+	defer moments.Unlock()
+	now = now.Truncate(time.Microsecond)
+	if behind := moments.last.Sub(now); behind >= 0 && behind < time.Second {
+		now = moments.last.Add(time.Microsecond)
+	}
+	moments.last = now
+	return now
+}
+
+// JournalSlug draws a slug for a note of that moment:
+// mem/journal/2026/11/22/0602-07004512-4f1c22ab, in UTC. Seconds and microseconds
+// sort the notes of one minute; the random digits are for two machines that write
+// in one of them.
+func JournalSlug(now time.Time, random io.Reader) (nipae.Slug, error) {
+	var id [4]byte
+	if _, err := io.ReadFull(random, id[:]); err != nil {
+		return "", fmt.Errorf("draw a slug: %w", err)
+	}
+	return nipae.ParseSlug(strings.Replace(now.UTC().Format("mem/journal/2006/01/02/1504-05.000000-"), ".", "", 1) + hex.EncodeToString(id[:]))
+}
+
+// Episode composes the text of a note, stamped. Errors are client.ErrEmpty,
+// ErrField and unit.ErrHead.
+func (w *Writer) Episode(slug nipae.Slug, n Note) (text, from string, err error) {
+	if strings.TrimSpace(n.Text) == "" {
+		return "", "", client.ErrEmpty
+	}
+	by := *w
+	if n.Session != "" {
+		by.Session = n.Session
+	}
+	fields := Fields{Type: string(unit.Episodic), Tags: n.Tags, Salience: n.Salience, Trust: n.Trust}
+	if n.Archived {
+		fields.state = unit.Archived
+	}
+	c, err := by.compose(slug, "", Draft{Text: n.Text, Fields: fields})
+	if err != nil {
+		return "", "", err
+	}
+	if faults := unit.Parse(c.text).Faults(); len(faults) > 0 {
+		return "", "", fmt.Errorf("%w: %s: %s", ErrField, faults[0].Key, faults[0].Reason)
+	}
+	changes, err := n.changes(unit.Parse(c.text))
+	if err != nil {
+		return "", "", err
+	}
+	text, err = unit.Parse(c.text).Edit(changes...)
+	return text, c.from, err
+}
+
+// changes are those of the fields that only notes have.
+func (n Note) changes(d unit.Doc) ([]unit.Change, error) {
+	var all []unit.Change
+	if len(n.Emotion) > 0 {
+		var pairs []unit.Pair
+		for _, name := range slices.Sorted(maps.Keys(n.Emotion)) {
+			felt := n.Emotion[name]
+			if !slices.Contains(unit.Emotions[:], name) || !(felt >= 0 && felt <= 1) {
+				return nil, fmt.Errorf("%w: emotion has %s, each from 0 to 1", ErrField, strings.Join(unit.Emotions[:], ", "))
+			}
+			pairs = append(pairs, unit.Pair{Key: name, Value: strconv.FormatFloat(felt, 'f', -1, 64)})
+		}
+		all = append(all, unit.Set("emotion", unit.Mapping(pairs...)))
+	}
+	if len(n.Links) > MaxLinks {
+		return nil, fmt.Errorf("%w: a note is related to at most %d memories", ErrField, MaxLinks)
+	}
+	if len(n.Links) > 0 {
+		v, _ := d.Value("related_to")
+		items := v.Items()
+		for _, s := range n.Links {
+			items = append(items, string(s))
+		}
+		all = append(all, unit.Set("related_to", unit.Strings(distinct(items)...)))
+	}
+	return all, nil
+}
+
+var errLostNote = errors.New("the note was not answered")
+
+// AddNote writes one episode at a slug of its own. check is shown the text; nil
+// checks nothing. Errors are those of Episode and client.Memory.Add.
+func (w *Writer) AddNote(ctx context.Context, to Adder, random io.Reader, n Note, check func(old, text string) error) (Result, error) {
+	at := n.At
+	if at.IsZero() {
+		at = Moment(w.now())
+	}
+	slug, err := JournalSlug(at, random)
+	if err != nil {
+		return Result{}, err
+	}
+	by := *w
+	by.Clock = func() time.Time { return at } // created and slug are of one moment
+	text, from, err := by.Episode(slug, n)
+	if err != nil {
+		return Result{}, err
+	}
+	if check != nil {
+		if err := check("", text); err != nil {
+			return Result{}, err
+		}
+	}
+	added, err := to.Add(ctx, []client.NewText{{Slug: slug, Text: text}})
+	if err != nil {
+		return Result{}, err
+	}
+	if len(added) != 1 {
+		return Result{}, errLostNote
+	}
+	return Result{Entry: added[0].Entry, Status: added[0].Status, Outcome: Created, From: from}, added[0].Err
+}

@@ -1,0 +1,192 @@
+package remember
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"engramd/internal/client"
+	"engramd/nips/frontmatter"
+	"engramd/nips/nipae"
+)
+
+// Memory is what is written to; *client.Memory implements it.
+type Memory interface {
+	Get(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error)
+	ListAll(ctx context.Context) (client.Listing, client.Status, error)
+	Set(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error)
+	RemoveVersion(ctx context.Context, slug nipae.Slug, base string) (client.Entry, client.Status, error)
+}
+
+var _ Memory = (*client.Memory)(nil)
+
+// Writer writes for one agent in one session.
+type Writer struct {
+	Memory  Memory
+	Source  string           // who writes: stamped
+	Session string           // stamped; "" for none
+	Project string           // stamped into new episodes; "" for none
+	Clock   func() time.Time // nil means time.Now
+	Copied  Copied           // nil: nothing is known to be copied
+	// Holds returns the active memories that would be found in place of one if it were
+	// archived; nil knows none.
+	Holds func(ctx context.Context, slug string) []string
+}
+
+// Outcome says what a write has done.
+type Outcome string
+
+// The outcomes.
+const (
+	Created   Outcome = "created"
+	Replaced  Outcome = "replaced"
+	Unchanged Outcome = "unchanged" // it said this already, and nothing was written
+	Written   Outcome = "written"   // what was there before is not known
+)
+
+// Result is what came of a write. The Status is set also beside an error.
+type Result struct {
+	client.Entry
+	Status  client.Status
+	Outcome Outcome
+	Was     int    // the size of the body that was replaced
+	From    string // the external memory that the words are from, "" if none
+}
+
+// tries is how often a text is composed anew because another one was there in
+// the moment of writing.
+const tries = 4
+
+// Write writes a draft. Errors are those of client.Memory.Get and Set, of which
+// ErrNotFound and ErrTombstone are none, client.ErrEmpty, ErrField, ErrReserved,
+// those of unit.Doc.Edit, and *ClaimError for the core.
+func (w *Writer) Write(ctx context.Context, slug nipae.Slug, in Draft, o client.SetOptions) (Result, error) {
+	if Reserved(slug) {
+		return Result{}, ErrReserved
+	}
+	r, head, err := w.before(ctx, slug)
+	blind := o.Base == "" && !o.Whole && in.Text != ""
+	switch {
+	case err == nil:
+	case errors.Is(err, client.ErrPartial) && blind, errors.Is(err, client.ErrUnreadable) && o.OverUnreadable && blind:
+	default:
+		return r, err
+	}
+	compose := func(old string) (composed, error) { return w.compose(slug, old, in) }
+	new, err := compose(head.Text)
+	if err != nil {
+		return r, err
+	}
+	if r.Outcome == Replaced && new.text == head.Text && !r.Status.Partial {
+		// This holds also if the base is the version before: the call was made
+		// before.
+		r.Entry, r.Outcome = head, Unchanged
+		return r, nil
+	}
+	if o.Base != "" && head.Hash != o.Base && !(o.Base == client.BaseNone && head.Hash == "") {
+		return r, conflictWith(head, r.Outcome)
+	}
+	return w.put(ctx, r, slug, head.Text, o, compose)
+}
+
+// Append adds text at the end, on a new line, to the newest version that every
+// relay knows. Errors are those of Write.
+func (w *Writer) Append(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (Result, error) {
+	if Reserved(slug) {
+		return Result{}, ErrReserved
+	}
+	r, head, err := w.before(ctx, slug)
+	if err != nil {
+		return r, err
+	}
+	// A relay that failed may have a newer text than the one that was read.
+	o.Base, o.Whole = cmp.Or(o.Base, head.Hash, client.BaseNone), true
+	return w.put(ctx, r, slug, head.Text, o, func(old string) (composed, error) {
+		d := unit.Parse(old)
+		if slug.IsCore() { // it has no front matter, whatever it looks like
+			return w.compose(slug, old, Draft{Text: joined(old, text), Whole: true})
+		}
+		if old == "" {
+			return w.compose(slug, old, Draft{Text: text})
+		}
+		return w.compose(slug, old, Draft{Text: d.WithBody(joined(d.Body(), text)), Whole: true, arrived: []string{text}})
+	})
+}
+
+func joined(body, text string) string {
+	if body != "" && !strings.HasSuffix(body, "\n") {
+		body += "\n"
+	}
+	return body + text
+}
+
+// before reads what a write is about to replace. It is not an error if there is
+// nothing; the text is "" then.
+func (w *Writer) before(ctx context.Context, slug nipae.Slug) (Result, client.Entry, error) {
+	head, status, err := w.Memory.Get(ctx, slug)
+	r := Result{Status: status, Outcome: Written}
+	switch {
+	case err == nil:
+		r.Outcome, r.Was = Replaced, len(Body(slug, head.Text))
+		return r, head, nil
+	case errors.Is(err, client.ErrPartial):
+		return r, client.Entry{}, err
+	case errors.Is(err, client.ErrNotFound), errors.Is(err, client.ErrTombstone):
+		r.Outcome = Created
+		head.Text, head.Hash = "", ""
+		return r, head, nil
+	}
+	return r, client.Entry{}, err
+}
+
+func conflictWith(head client.Entry, outcome Outcome) error {
+	conflict := &client.ConflictError{Reason: "the text is not the one that the change was made for"}
+	if outcome == Replaced || head.Tombstone {
+		conflict.Theirs = &head
+	}
+	return conflict
+}
+
+// movedError is another text in the moment of writing than the one that was
+// composed for.
+type movedError struct{ now string }
+
+func (*movedError) Error() string { return "another text is there by now" }
+
+// put writes what is composed of the text that is there. With a base it is a
+// conflict if that is another one by now; without, it is composed again.
+func (w *Writer) put(ctx context.Context, r Result, slug nipae.Slug, old string, o client.SetOptions, compose func(old string) (composed, error)) (Result, error) {
+	check := o.Check
+	for range tries {
+		new, err := compose(old)
+		if err == nil {
+			err = w.Keeps(ctx, slug, old, new.text)
+		}
+		if err != nil {
+			return r, err
+		}
+		o.Check = func(now, text string) error {
+			if now != old {
+				return &movedError{now}
+			}
+			if check == nil {
+				return nil
+			}
+			return check(now, text)
+		}
+		e, status, err := w.Memory.Set(ctx, slug, new.text, o)
+		r.Entry, r.Status, r.From = e, status, new.from
+		var moved *movedError
+		if !errors.As(err, &moved) {
+			return r, err
+		}
+		if o.Base != "" {
+			return r, &client.ConflictError{Reason: moved.Error()}
+		}
+		old = moved.now
+	}
+	return r, &client.ConflictError{Reason: fmt.Sprintf("another text was there each of %d times", tries)}
+}

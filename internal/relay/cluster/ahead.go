@@ -1,0 +1,98 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"engramd/internal/relay/store"
+)
+
+// errThere ends a Read.
+var errThere = errors.New("there")
+
+// lookAhead looks for a Void of what is still to be executed, up to where the
+// log ended at the start: a node that could not execute a command, and was started again,
+// finds behind it that it shall be skipped. s is a state that may be spoiled.
+func (n *Node) lookAhead(ctx context.Context, s *state, last uint64) error {
+	from := s.following()
+	if last < from {
+		return nil
+	}
+	next, index := s.number+1, 0
+	if s.left > 0 {
+		next, index = s.number, s.next
+	}
+	err := n.log.Read(ctx, from, func(m Message) error {
+		for _, c := range s.voidsIn(m) {
+			at := store.LogPlace{Number: c.Number, Index: c.Index}
+			if c.Number > next || c.Number == next && (c.Index >= index || index == 0) {
+				n.mu.Lock()
+				n.voids[at] = true
+				n.mu.Unlock()
+			}
+		}
+		if m.Number >= last {
+			return errThere
+		}
+		return nil
+	})
+	if errors.Is(err, errThere) {
+		return nil
+	}
+	return err
+}
+
+// voidsIn follows a message, and returns what it says is to be skipped. What is
+// skipped makes no difference to that.
+func (s *state) voidsIn(m Message) (out []Void) {
+	msg, err := parseMessage(m.Data)
+	if err != nil || msg.cluster != s.cluster {
+		s.pass(m.Number, m.At.UnixNano())
+		return nil
+	}
+	h := msg.header()
+	if s.left == 0 && s.Take(h, m.Number, m.At.UnixNano()) != taken {
+		return nil
+	}
+	for i := s.next; i < len(msg.items); i++ {
+		it := msg.items[i]
+		if !s.Next(it.epoch) {
+			continue
+		}
+		if c, ok := it.own.(Void); ok {
+			if s.wants(c) {
+				out = append(out, c)
+			}
+		} else if it.own != nil {
+			s.Apply(h, it.own)
+		}
+	}
+	return out
+}
+
+// bounds asks where the log ends, and whether it begins early enough. A database that is ahead of it
+// belongs to another log, or that one has lost what it had: this is looked at
+// again for a while, because the server that answered may be behind.
+func (n *Node) bounds(ctx context.Context, s *state) (last uint64, err error) {
+	for began := n.o.Clock(); ; {
+		first, last, err := n.log.Bounds(ctx)
+		late := n.o.Clock().Sub(began) >= n.o.Patience
+		switch {
+		case ctx.Err() != nil:
+			return 0, ctx.Err()
+		case err == nil && last >= s.number && first > s.following():
+			return 0, ErrTrimmed
+		case err == nil && last >= s.number:
+			return last, nil
+		case err == nil && late:
+			return 0, fmt.Errorf("%w: it has executed %d, and the log ends with %d", ErrAhead, s.number, last)
+		}
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(n.o.Patience / 20):
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"engramd/internal/relay/store"
+)
+
+// Answer is what became of a command of the cluster.
+type Answer struct {
+	Refused string // why it was, "" if it was not
+	Epoch   uint64 // of the lease that is in force, answering Lease
+}
+
+func refused(format string, args ...any) Answer { return Answer{Refused: fmt.Sprintf(format, args...)} }
+
+// Apply executes a command of the cluster, at the time of the last message.
+func (s *state) Apply(from header, c Command) Answer {
+	i, found := s.find(from.node)
+	if !found { // struck out by a command before in its own batch
+		return refused("its sender is no member")
+	}
+	m := &s.members[i]
+	switch c := c.(type) {
+	case Join:
+		m.name, m.version = c.Name, c.Version
+		if c.Version < s.version {
+			return refused("the cluster is at version %d", s.version)
+		}
+	case Strike:
+		return s.strike(c.Node)
+	case Lease:
+		return s.renew(from, c.Epoch)
+	case Report:
+		s.chain.report(from.node, c)
+	case Void:
+		return s.void(c)
+	case Configure:
+		s.text = c.Text
+	case Raise:
+		return s.raise(c.Version)
+	case Heartbeat:
+		m.version, m.durable = c.Version, max(m.durable, c.Durable)
+	}
+	return Answer{}
+}
+
+func (s *state) strike(id NodeID) Answer {
+	i, found := s.find(id)
+	if !found {
+		return refused("no member")
+	}
+	if quiet := time.Duration(s.time - s.members[i].heard); quiet < strikeTime {
+		return refused("it was heard %s ago", quiet.Round(time.Second))
+	}
+	s.members = slices.Delete(s.members, i, i+1)
+	s.struck = append(s.struck, id)
+	s.struck = s.struck[max(0, len(s.struck)-mostStruck):]
+	return Answer{}
+}
+
+// renew prolongs the lease of its holder, or gives it to another one. The epoch
+// that was asked for says what the sender knew: what came late changes nothing.
+func (s *state) renew(from header, epoch uint64) Answer {
+	l := &s.lease
+	same := l.epoch > 0 && l.holder == from.node
+	switch {
+	case same && l.boot == from.boot && epoch == l.epoch:
+	case epoch == l.epoch+1 && (same || s.time >= l.until):
+		*l = leaseState{holder: from.node, boot: from.boot, epoch: epoch}
+	default:
+		return Answer{Refused: "another one has the lease", Epoch: l.epoch}
+	}
+	l.until = s.time + int64(leaseTime)
+	return Answer{Epoch: l.epoch}
+}
+
+func (s *state) raise(version uint64) Answer {
+	if version <= s.version {
+		return refused("the cluster is at version %d", s.version)
+	}
+	for _, m := range s.members {
+		if m.version < version {
+			return refused("%s can go up to version %d", m.name, m.version)
+		}
+	}
+	s.version = version
+	return Answer{}
+}
+
+// void is refused where what it names was not skipped: a node that finds itself
+// there has executed it.
+func (s *state) void(c Void) Answer {
+	if !s.wants(c) {
+		return refused("all members have executed message %d", c.Number)
+	}
+	if !slices.Contains(s.voided, store.LogPlace{Number: c.Number, Index: c.Index}) {
+		return refused("message %d, command %d was not skipped", c.Number, c.Index)
+	}
+	return Answer{}
+}
+
+// wants reports whether a Void can be of use: a member has not reported that it
+// is behind what it names. Else it does nothing, on any node.
+func (s *state) wants(c Void) bool {
+	return c.Number < s.number && slices.ContainsFunc(s.members, func(m member) bool { return m.durable < c.Number })
+}
+
+// honour notes that a place was skipped because of a Void further on.
+func (s *state) honour(at store.LogPlace) {
+	s.voided = append(s.voided, at)
+	s.voided = s.voided[max(0, len(s.voided)-mostVoided):]
+}

@@ -1,0 +1,135 @@
+package cluster
+
+import (
+	"context"
+	"time"
+
+	"engramd/internal/relay/store"
+)
+
+// Member is a node that takes part, as far as the log was read here.
+type Member struct {
+	ID      NodeID
+	Name    string
+	Version uint64    // up to which cluster version it can go
+	Heard   time.Time // by the log's time
+	Durable uint64    // up to which message its database is durable, as it reported
+}
+
+// Members returns all members, in the order of their ids.
+func (n *Node) Members() []Member { return n.members(func(member) bool { return true }) }
+
+// Live returns the members that were heard in the last 30 s.
+func (n *Node) Live() []Member {
+	now := n.Clock().UnixNano()
+	return n.members(func(m member) bool { return now-m.heard < int64(liveTime) })
+}
+
+func (n *Node) members(want func(member) bool) (out []Member) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, m := range n.seen.members {
+		if want(m) {
+			out = append(out, Member{m.id, m.name, m.version, time.Unix(0, m.heard), m.durable})
+		}
+	}
+	return out
+}
+
+// Clock is the time of the last message, carried on by the machine's clock. It
+// may go back by as long as a message takes to come here.
+func (n *Node) Clock() time.Time {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.clock()
+}
+
+func (n *Node) clock() time.Time {
+	if n.seen.time == 0 {
+		return n.o.Clock()
+	}
+	return time.Unix(0, n.seen.time).Add(n.o.Clock().Sub(n.base))
+}
+
+// Leads implements store.Sequencer: this boot of the node holds the lease, and
+// has executed everything that came before it did.
+func (n *Node) Leads() bool { return n.leaseEpoch() != noLease }
+
+// leaseKey is the key of a context's epoch; noLease is the epoch where this node
+// does not lead.
+type leaseKey struct{}
+
+const noLease = ^uint64(0)
+
+// Lease returns a context under which commands are appended that only the leader
+// may give: where another one leads when they come, they fail with ErrLease and
+// do nothing.
+func (n *Node) Lease(ctx context.Context) context.Context {
+	return context.WithValue(ctx, leaseKey{}, n.leaseEpoch())
+}
+
+func (n *Node) leaseEpoch() uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.err != nil || n.durable.lease.epoch != n.seen.lease.epoch || !n.seen.leads(n.o.NodeID, n.o.Boot, n.clock().UnixNano()) {
+		return noLease
+	}
+	return n.seen.lease.epoch
+}
+
+// Applied returns up to which message everything is executed here, and the time
+// of the last one that was read.
+func (n *Node) Applied() (number uint64, at time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.applied(), time.Unix(0, n.seen.time)
+}
+
+// Configuration returns the shared configuration that is in force here, "" if
+// none was proposed, and the version of the cluster.
+func (n *Node) Configuration() (text string, version uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.durable.text, n.durable.version
+}
+
+// Place is where a database stands that belongs to a cluster.
+type Place struct {
+	Cluster ClusterID
+	At      store.LogPlace // of the last command that was executed
+	Whole   bool           // the message has no more commands
+	Count   uint64         // commands of the store that were executed
+	Hash    [32]byte       // over their outcomes
+	Members []NodeID
+	// Configuration is the shared one in force there, "" if none was proposed.
+	Configuration string
+}
+
+// Inspect reads a state that is stored with a database.
+func Inspect(stored []byte) (Place, error) {
+	s, err := unmarshalState(stored)
+	if err != nil {
+		return Place{}, err
+	}
+	p := Place{Cluster: s.cluster, At: store.LogPlace{Number: s.number, Index: s.next - 1}, Whole: s.left == 0, Count: s.chain.count, Hash: s.chain.hash, Configuration: s.text}
+	for _, m := range s.members {
+		p.Members = append(p.Members, m.id)
+	}
+	return p, nil
+}
+
+// Leader returns which member has the lease, as far as the log was read here, or
+// had it last; the zero id if none ever did.
+func (n *Node) Leader() NodeID {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.seen.lease.holder
+}
+
+// Compared returns the number of the last command of the store up to which a
+// majority of the members reported the outcomes that this node has too.
+func (n *Node) Compared() (count uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.durable.compared()
+}

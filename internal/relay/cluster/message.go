@@ -1,0 +1,159 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"engramd/internal/relay/store"
+)
+
+// A message is one batch: the format's version, the cluster, the node, its boot,
+// the batch's counter, and the commands, each with the epoch of the lease under
+// which it was given, a byte that says whose it is, and its length. Integers are
+// varints in their shortest form: a batch has exactly one encoding.
+
+// messageFormat is the version of what this program writes and reads.
+const messageFormat = 1
+
+const (
+	// maxCommands is how many commands a batch may have.
+	maxCommands = 512
+	// maxBatch is how many bytes its commands may have, if they are several.
+	maxBatch = 512 << 10
+	// envelope is more than a message has beside its commands.
+	envelope = 64
+)
+
+// message is a batch of commands, or a mark: that has counter 0 and none.
+type message struct {
+	cluster       ClusterID
+	node          NodeID
+	boot, counter uint64
+	items         []item
+}
+
+// item is a command of a batch: one of the store, or one of the cluster.
+type item struct {
+	epoch uint64 // of the lease under which it was given, 0 for none
+	store store.Command
+	own   Command
+}
+
+// Whose command it is.
+const (
+	ofStore   = 0
+	ofCluster = 1
+)
+
+// errMessage means that bytes are not a message that this program can read.
+var errMessage = errors.New("not a message of this program")
+
+// encode returns the encoding of a command in a batch.
+func (i item) encode() (raw []byte, err error) {
+	whose := byte(ofStore)
+	if i.own != nil {
+		whose = ofCluster
+		raw, err = appendCommand(nil, i.own)
+	} else {
+		raw, err = store.AppendCommand(nil, store.Executed{Command: i.store})
+	}
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, 0, len(raw)+21)
+	b = append(binary.AppendUvarint(b, i.epoch), whose)
+	return appendText(b, raw), nil
+}
+
+// appendHeader appends what stands before the commands of a batch.
+func appendHeader(b []byte, m message, commands int) []byte {
+	b = append(b, messageFormat)
+	b = append(b, m.cluster[:]...)
+	b = append(b, m.node[:]...)
+	b = binary.AppendUvarint(b, m.boot)
+	b = binary.AppendUvarint(b, m.counter)
+	return binary.AppendUvarint(b, uint64(commands))
+}
+
+// Batch returns a message for the log: the commands of a node that takes no part
+// otherwise, under the next boot of that node and the first counter. It is how
+// an operator's program tells nodes that are stopped.
+func Batch(cluster ClusterID, node NodeID, boot uint64, commands ...Command) ([]byte, error) {
+	if len(commands) == 0 || len(commands) > maxCommands || boot == 0 {
+		return nil, fmt.Errorf("%w: %d commands of boot %d", errMessage, len(commands), boot)
+	}
+	b := appendHeader(nil, message{cluster: cluster, node: node, boot: boot, counter: 1}, len(commands))
+	for _, c := range commands {
+		raw, err := item{own: c}.encode()
+		if err != nil {
+			return nil, err
+		}
+		b = append(b, raw...)
+	}
+	return b, nil
+}
+
+// parseMessage reads a message, and refuses bytes that would not have been
+// written. The memory that it takes is bounded by a multiple of the length.
+func parseMessage(b []byte) (m message, err error) {
+	r := &reader{left: b}
+	if format := r.byte(); r.bad || format != messageFormat {
+		return m, fmt.Errorf("%w: format %d", errMessage, format)
+	}
+	copy(m.cluster[:], r.take(uint64(len(m.cluster))))
+	m.node = r.nodeID()
+	m.boot, m.counter = r.uvarint(), r.uvarint()
+	n := r.count(maxCommands)
+	if r.bad || m.boot == 0 || (m.counter == 0) != (n == 0) || n > len(r.left) {
+		return message{}, fmt.Errorf("%w: malformed", errMessage)
+	}
+	if n > 0 {
+		m.items = make([]item, 0, n)
+	}
+	for i := range n {
+		it, err := r.item()
+		if err != nil {
+			return message{}, fmt.Errorf("%w: command %d: %w", errMessage, i, err)
+		}
+		m.items = append(m.items, it)
+	}
+	if !r.ended() {
+		return message{}, fmt.Errorf("%w: malformed", errMessage)
+	}
+	return m, nil
+}
+
+func (r *reader) item() (it item, err error) {
+	it.epoch = r.uvarint()
+	whose := r.byte()
+	raw := r.take(r.uvarint())
+	switch {
+	case r.bad:
+		return item{}, errMessage
+	case whose == ofCluster:
+		it.own, err = parseCommand(raw)
+		return it, err
+	case whose != ofStore:
+		return item{}, errMessage
+	}
+	e, err := store.ParseCommand(raw)
+	if err == nil && e.At != 0 {
+		err = errMessage
+	}
+	it.store = e.Command
+	return it, err
+}
+
+// encode returns the encoding of a message.
+func (m message) encode() ([]byte, error) {
+	b := appendHeader(nil, m, len(m.items))
+	for _, it := range m.items {
+		raw, err := it.encode()
+		if err != nil {
+			return nil, err
+		}
+		b = append(b, raw...)
+	}
+	return b, nil
+}

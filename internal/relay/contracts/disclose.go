@@ -1,0 +1,100 @@
+package contracts
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"engramd/internal/protocol/wire"
+	"engramd/internal/relay/store"
+	"engramd/nips/disclose"
+)
+
+// Disclosure is one sealed entry that a party opens to somebody else: its
+// signed event, with the message keys of its payload (NIP-44), which open no
+// other entry.
+type Disclosure struct {
+	Event json.RawMessage `json:"event"`
+	Keys  string          `json:"keys"` // 152 hex digits
+}
+
+// Disclose returns the disclosure of a sealed entry to a party whose key the
+// server holds. The party decides to whom to hand it.
+func (s *Service) Disclose(ctx context.Context, c Caller, id, entryID string) (Disclosure, error) {
+	if c.Nobody() {
+		return Disclosure{}, errNobody()
+	}
+	v, t, err := s.reading(ctx, c, id, "")
+	switch {
+	case err != nil:
+		return Disclosure{}, err
+	case v.role == stranger:
+		return Disclosure{}, errNotFound("entry")
+	case !v.role.party():
+		return Disclosure{}, Refuse(Forbidden, "only the poster and the worker open what they have sealed")
+	case !c.Provisioned:
+		return Disclosure{}, Refuse(Forbidden, "the server does not hold your key: engramctl contract disclose does it with yours")
+	}
+	row, err := s.store.ThreadEntry(ctx, t, entryID)
+	if err != nil {
+		return Disclosure{}, err
+	}
+	if row == nil {
+		return Disclosure{}, errNotFound("entry")
+	}
+	if row.Form != store.EntrySealed {
+		return Disclosure{}, Refuse(Conflict, "the entry is not sealed: there is nothing to disclose")
+	}
+	if err := c.spend(ctx); err != nil {
+		return Disclosure{}, err
+	}
+	keys, err := s.messageKeys(ctx, c, row)
+	return Disclosure{Event: row.Data, Keys: keys}, err
+}
+
+// messageKeys returns the message keys of a sealed entry, in hex.
+func (s *Service) messageKeys(ctx context.Context, c Caller, row *store.ThreadEntry) (string, error) {
+	other := row.Author
+	if other == c.PubKey {
+		other = row.Other
+	}
+	conversation, err := s.signer.Conversation(ctx, c.PubKey, other)
+	if err != nil {
+		return "", err
+	}
+	ev, err := wire.ParseEvent(row.Data)
+	if err != nil {
+		return "", err
+	}
+	keys, err := disclose.KeysOf(conversation, ev.Content)
+	if err == nil {
+		_, err = disclose.Open(ev.Content, keys)
+	}
+	if err != nil {
+		return "", Refuse(Conflict, "the entry does not open: it was not sealed between its author and you")
+	}
+	return keys.Hex(), nil
+}
+
+// Sealed is what an arbitrator sees of an entry that is sealed between the
+// parties: enough to recognise it when one of them discloses it.
+type Sealed struct {
+	Bytes  int    `json:"bytes"`
+	SHA256 string `json:"sha256"` // of the payload, in hex
+}
+
+// unread strips an entry down to what a reader may know for whom it was not
+// sealed.
+func (v *view) unread(e *Entry, row *store.ThreadEntry) {
+	if row.Form != store.EntrySealed || v.role.party() {
+		return
+	}
+	e.Sealed = sealedOf(e.Content)
+	e.Content, e.Attachments, e.NostrEventID, e.Event = "", []string{}, nil, nil
+}
+
+func sealedOf(payload string) *Sealed {
+	sum := sha256.Sum256([]byte(payload))
+	return &Sealed{Bytes: len(payload), SHA256: hex.EncodeToString(sum[:])}
+}

@@ -1,0 +1,77 @@
+package contracts
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/protocol/wire"
+	"engramd/internal/relay/store"
+	"engramd/nips/niptemp"
+)
+
+// Bounds of what an answer shows of an order: of a longer one the signature
+// alone, and of more gaps the first ones.
+const (
+	orderBytes = 4 << 20
+	orderGaps  = 10_000
+)
+
+// Order returns the order of arrival of a thread, signed with the relay's key,
+// to callers who may read all of the thread.
+func (s *Service) Order(ctx context.Context, c Caller, id string) (Order, error) {
+	if c.Nobody() {
+		return Order{}, errNobody()
+	}
+	v, t, err := s.reading(ctx, c, id, "")
+	if err != nil {
+		return Order{}, err
+	}
+	if !v.whole() {
+		return Order{}, errNotFound("contract")
+	}
+	if s.relayKeys == nil {
+		return Order{}, Refuse(Unavailable, "this relay has no key to sign the order with")
+	}
+	out := Order{ContractID: v.Contract, Gaps: []Gap{}}
+	sum, lines := sha256.New(), []byte{}
+	err = s.store.ThreadOrder(ctx, t, func(i store.OrderItem) error {
+		line := niptemp.OrderLine(i.N, i.ReceivedAt, i.ID)
+		sum.Write(line)
+		if len(lines) <= orderBytes {
+			lines = append(lines, line...)
+		}
+		if i.Gap != nil && len(out.Gaps) < orderGaps {
+			out.Gaps = append(out.Gaps, gap(i))
+		}
+		return nil
+	})
+	if err != nil {
+		return Order{}, err
+	}
+	ev := niptemp.OrderEvent(v.Contract, hex.EncodeToString(sum.Sum(nil)), nostr.Timestamp(s.clock().Unix()))
+	if err := s.relayKeys.Sign(&ev); err != nil {
+		return Order{}, fmt.Errorf("sign the order of a thread: %w", err)
+	}
+	out.Event = wire.AppendEvent(nil, &ev)
+	if len(lines) <= orderBytes {
+		out.Lines = string(lines)
+	}
+	return out, nil
+}
+
+func gap(i store.OrderItem) Gap {
+	g := Gap{
+		N: i.N, ReceivedAt: unix(i.ReceivedAt), Type: i.Gap.Type, Role: i.Gap.Role,
+		Status: niptemp.Status(i.Gap.Status), PreviousStatus: niptemp.Status(i.Gap.Previous),
+	}
+	if i.Gap.CreatedAt != 0 {
+		at := time.Unix(i.Gap.CreatedAt, 0).UTC()
+		g.CreatedAt = &at
+	}
+	return g
+}

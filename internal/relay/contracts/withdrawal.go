@@ -1,0 +1,77 @@
+package contracts
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+
+	"engramd/internal/relay/store"
+)
+
+// requestBytes bounds the signed requests that one answer shows in full; it
+// names further ones by their ids.
+const requestBytes = 256 << 10
+
+// withdrawals adds to withdrawn entries when and how they were withdrawn;
+// rows[i] belongs to entries[i].
+func (s *Service) withdrawals(ctx context.Context, v *view, rows []store.ThreadEntry, entries []Entry) error {
+	r := s.requests(v)
+	for i := range rows {
+		w, err := r.of(ctx, rows[i].Withdrawn, rows[i].Request)
+		if err != nil {
+			return err
+		}
+		entries[i].Withdrawn = w
+	}
+	return nil
+}
+
+// withdrawnMoves does the same for moves.
+func (s *Service) withdrawnMoves(ctx context.Context, v *view, rows []store.ThreadMove, moves []Transition) error {
+	r := s.requests(v)
+	for i := range rows {
+		w, err := r.of(ctx, rows[i].Withdrawn, rows[i].Request)
+		if err != nil {
+			return err
+		}
+		moves[i].Withdrawn = w
+	}
+	return nil
+}
+
+// requests are the deletion requests that one answer shows.
+type requests struct {
+	s     *Service
+	v     *view
+	left  int                        // bytes that may still be shown
+	known map[string]json.RawMessage // by id
+}
+
+func (s *Service) requests(v *view) *requests {
+	return &requests{s: s, v: v, left: requestBytes, known: map[string]json.RawMessage{}}
+}
+
+// of returns the withdrawal at a time by a request; nil for none.
+func (r *requests) of(ctx context.Context, at int64, request []byte) (*Withdrawal, error) {
+	if at == 0 {
+		return nil, nil
+	}
+	w := &Withdrawal{At: unix(at), Event: json.RawMessage("null")}
+	id := hex.EncodeToString(request)
+	if id == "" {
+		return w, nil
+	}
+	signed, asked := r.known[id]
+	if !asked {
+		var err error
+		if signed, err = r.s.store.Withdrawal(ctx, r.v.Contract, request); err != nil {
+			return nil, err
+		}
+		r.known[id] = signed
+	}
+	w.Event = json.RawMessage(`"` + id + `"`)
+	if signed != nil && len(signed) <= r.left {
+		w.Event, r.left = signed, r.left-len(signed)
+	}
+	return w, nil
+}

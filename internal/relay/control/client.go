@@ -1,0 +1,104 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http/httputil"
+
+	"engramd/internal/relay/ingest"
+)
+
+// Import sends the input to the daemon that holds the folder, and passes its
+// reports on to p.
+func Import(ctx context.Context, dir string, replace bool, in io.Reader, p importer.Replacing) (importer.Tally, error) {
+	at, release, err := socketAddress(dir)
+	if err != nil {
+		return importer.Tally{}, err
+	}
+	defer release()
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", at)
+	if err != nil {
+		return importer.Tally{}, fmt.Errorf("it takes no imports: %w", err)
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	sent := make(chan error, 1)
+	go func() { sent <- sendImport(conn.(*net.UnixConn), replace, in) }()
+	last, err := readReplies(conn, p)
+	if ctx.Err() != nil {
+		return last, context.Cause(ctx)
+	}
+	if errors.Is(err, errGone) {
+		// A failure to send explains more than an answer that ended.
+		select {
+		case e := <-sent:
+			err = errors.Join(err, e)
+		default:
+		}
+	}
+	return last, err
+}
+
+func sendImport(conn *net.UnixConn, replace bool, in io.Reader) error {
+	command, out := cmdImport, io.WriteCloser(nopCloser{conn})
+	if replace {
+		command, out = cmdReplace, httputil.NewChunkedWriter(conn)
+	}
+	line, err := requestLine(request{Command: command}, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := conn.Write(line); err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		_ = conn.Close() // half an input must not look complete
+		return fmt.Errorf("read input: %w", err)
+	}
+	if err := out.Close(); err != nil {
+		return err
+	}
+	return conn.CloseWrite()
+}
+
+type nopCloser struct{ io.Writer }
+
+// Close does nothing: the connection stays open.
+func (nopCloser) Close() error { return nil }
+
+var errGone = errors.New("the daemon went away before the end; run the import again")
+
+// readReplies passes the daemon's reports on to p until the daemon is done.
+func readReplies(conn io.Reader, p importer.Replacing) (importer.Tally, error) {
+	var last importer.Tally
+	dec := json.NewDecoder(conn)
+	for {
+		var r reply
+		if err := dec.Decode(&r); err != nil {
+			return last, errGone
+		}
+		var err error
+		switch {
+		case r.Skipped != nil:
+			err = p.Skip(*r.Skipped)
+		case r.Agent != nil:
+			err = p.Agent(*r.Agent)
+		case r.Progress != nil:
+			last = *r.Progress
+			err = p.Tick(last)
+		case r.Done != nil && r.Done.Error != "":
+			return r.Done.Tally, errors.New(r.Done.Error)
+		case r.Done != nil:
+			return r.Done.Tally, nil
+		}
+		if err != nil {
+			return last, err
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package share_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"engramd/internal/relay/fairness"
+)
+
+func of(name string) share.Who { return share.Who{Share: name} }
+
+// enter starts one who waits for a place, and sends it to out.
+func enter(s *share.Slots, who share.Who, out chan<- *share.Place) {
+	go func() {
+		if p, err := s.Enter(context.Background(), who); err == nil {
+			out <- p
+		}
+	}()
+	synctest.Wait()
+}
+
+// TestSlotsLeaveRoomForOthers: whatever many shares hold, one who comes new
+// finds a place without waiting.
+func TestSlotsLeaveRoomForOthers(t *testing.T) {
+	for _, attackers := range []int{1, 2, 10, 100} {
+		synctest.Test(t, func(t *testing.T) {
+			s := share.NewSlots(share.SlotLimits{Places: 256, Waiting: 1 << 20, WaitingPerShare: 1 << 20, Patience: time.Minute})
+			places := make(chan *share.Place, 1<<12)
+			for i := range 2000 {
+				enter(s, of(fmt.Sprint(i%attackers)), places)
+			}
+			most := 256 - 256/(attackers+1)
+			if n := s.Used(); n > most || n < most/2 {
+				t.Errorf("%d shares hold %d places, want about %d", attackers, n, most)
+			}
+			start := time.Now()
+			if _, err := s.Enter(t.Context(), of("victim")); err != nil || time.Since(start) > 0 {
+				t.Errorf("beside %d shares: %v after %v", attackers, err, time.Since(start))
+			}
+			if len(places) > most {
+				t.Errorf("%d shares got %d places", attackers, len(places))
+			}
+			time.Sleep(time.Minute) // those that wait give up
+			synctest.Wait()
+			if n := s.Waiting(); n != 0 {
+				t.Errorf("%d still wait", n)
+			}
+		})
+	}
+}
+
+// TestSlotsServeWhoHasLeast: a place that comes free goes to the share that
+// holds least, and of those to the one that was served longest ago.
+func TestSlotsServeWhoHasLeast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share.NewSlots(share.SlotLimits{Places: 4, Waiting: 100, WaitingPerShare: 100, Patience: time.Hour})
+		got := make(chan string, 100)
+		places := make(chan *share.Place, 100)
+		enter := func(who share.Who, name string) {
+			go func() {
+				if p, err := s.Enter(context.Background(), who); err == nil {
+					got <- name
+					places <- p
+				}
+			}()
+			synctest.Wait()
+		}
+		for i := range 4 {
+			enter(of(fmt.Sprint("party", i)), "party")
+		}
+		for range 10 {
+			enter(share.Who{Share: "many", Part: "one"}, "many, one")
+		}
+		enter(share.Who{Share: "many", Part: "two"}, "many, two")
+		enter(of("few"), "few")
+		for range 4 {
+			<-got
+		}
+		// The last place is left to those who hold none.
+		for i, turn := range []struct {
+			back int
+			want string
+		}{{1, "many, one"}, {1, "few"}, {2, "many, two"}} {
+			for range turn.back {
+				(<-places).Leave()
+				synctest.Wait()
+			}
+			if name := <-got; name != turn.want {
+				t.Errorf("turn %d is that of %s, want %s", i, name, turn.want)
+			}
+		}
+		for s.Waiting() > 0 {
+			(<-places).Leave()
+			synctest.Wait()
+		}
+	})
+}
+
+// TestSlotsRefuse: too many of one share, too many in all, too long, and a
+// context that ends; who is refused leaves nothing behind.
+func TestSlotsRefuse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share.NewSlots(share.SlotLimits{Places: 8, PerShare: 1, Waiting: 4, WaitingPerShare: 2, Patience: 5 * time.Second})
+		first, err := s.Enter(t.Context(), of("a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var refused sync.Map
+		wait := func(who share.Who, name string) {
+			go func() {
+				p, err := s.Enter(context.Background(), who)
+				refused.Store(name, err)
+				p.Leave()
+			}()
+			synctest.Wait()
+		}
+		want := func(name string, want error) {
+			t.Helper()
+			if err, there := refused.Load(name); !there || err == nil != (want == nil) || want != nil && !errors.Is(err.(error), want) {
+				t.Errorf("%s: %v (%t), want %v", name, err, there, want)
+			}
+		}
+		wait(of("a"), "second")
+		wait(of("a"), "third")
+		wait(of("a"), "fourth")
+		want("fourth", share.ErrCrowded)
+		wait(of("b"), "of another share")
+		want("of another share", nil)
+		for i := range 3 { // Local and who is exempt have no bound of their own
+			wait(share.Who{Share: share.Local}, fmt.Sprint("local ", i))
+			want(fmt.Sprint("local ", i), nil)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			<-time.After(time.Second)
+			cancel()
+		}()
+		if _, err := s.Again(ctx, of("a")); !errors.Is(err, context.Canceled) {
+			t.Errorf("a context that ends: %v", err)
+		}
+		time.Sleep(4 * time.Second)
+		synctest.Wait()
+		want("second", share.ErrPatience)
+		want("third", share.ErrPatience)
+		first.Leave()
+		first.Leave()
+		if s.Used() != 0 || s.Waiting() != 0 {
+			t.Errorf("%d used, %d wait", s.Used(), s.Waiting())
+		}
+		s.SetLimits(share.SlotLimits{})
+		if _, err := s.Enter(t.Context(), of("a")); !errors.Is(err, share.ErrCrowded) {
+			t.Errorf("without places: %v", err)
+		}
+	})
+}
+
+// TestRoomLeavesSomeForOthers: neither a share nor a part of one takes all.
+func TestRoomLeavesSomeForOthers(t *testing.T) {
+	r := share.NewRoom(1000)
+	take := func(who share.Who, n int64) (got int64) {
+		for r.Take(who, n) {
+			got += n
+		}
+		return got
+	}
+	if n := take(of("a"), 10); n != 500 {
+		t.Errorf("one share has %d", n)
+	}
+	if n := take(of("b"), 10); n != 250 {
+		t.Errorf("the second has %d", n)
+	}
+	if r.Take(of("c"), 200) || !r.Take(of("c"), 100) {
+		t.Error("the third has too much or nothing")
+	}
+	r.Give(of("c"), 100)
+	r.Give(of("b"), 250)
+	r.Give(of("a"), 500)
+	book := share.NewBook(share.Rules{})
+	one, two := book.Enter(netip.MustParseAddr("2001:db8:1:1::1")), book.Enter(netip.MustParseAddr("2001:db8:1:2::1"))
+	if n := take(one, 1); n != 333 {
+		t.Errorf("one /64 has %d", n)
+	}
+	if n := take(two, 1); n < 80 {
+		t.Errorf("the /64 beside it has %d", n)
+	}
+	if n := take(of("a"), 1); n < 200 {
+		t.Errorf("another share has %d", n)
+	}
+}

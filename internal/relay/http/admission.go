@@ -1,0 +1,248 @@
+package bridge
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"engramd/internal/relay"
+	"engramd/internal/relay/fairness"
+	"engramd/internal/relay/gate"
+	"engramd/nips/nip01"
+)
+
+// call is one request that is being admitted, or was.
+type call struct {
+	*http.Request // its context says who is asking, and which share is charged
+	w             http.ResponseWriter
+	body          []byte
+	signed        signed
+	limits        *Limits
+
+	pools *pools
+	slots *share.Slots // the pool in which it has a place, or had one
+	place *share.Place // nil while it has none
+	held  int64        // bytes of room
+	leave func()       // its key's share
+}
+
+// admission says how requests of one kind are admitted. Its steps are taken in
+// the order of the fields.
+type admission struct {
+	// identify finds out from the header alone who is asking; if it fails the
+	// body is not read.
+	identify func(r *http.Request, path string) (signed, error)
+	body     int  // largest, in bytes
+	reads    bool // the relay shows the key what it may read
+	slots    func(signed) *share.Slots
+	// check compares the body with the proof.
+	check func(c *call) error
+	// last decides when the request has its place; nil admits it.
+	last func(c *call) error
+}
+
+// serveCall admits a request, serves it, and answers what went wrong. A panic
+// ends this request and nothing else.
+func (h *Handler) serveCall(w http.ResponseWriter, r *http.Request, path string, a admission, serve func(*call) error) {
+	sw := &startedWriter{ResponseWriter: w}
+	c := &call{Request: r, w: sw, limits: h.pools.limits.Load(), pools: &h.pools}
+	defer c.end()
+	err := func() (err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
+					panic(v)
+				}
+				h.log.Error("panic in a request", "path", path, "panic", v)
+				err = refused(nip01.PrefixError, "the relay failed to answer")
+			}
+		}()
+		if err := h.admit(c, path, a); err != nil {
+			return err
+		}
+		return serve(c)
+	}()
+	if err == nil {
+		return
+	}
+	if sw.started {
+		// Half an answer must not look like a whole one.
+		panic(http.ErrAbortHandler)
+	}
+	refusedFor(r, err)
+	h.answerProblem(w, err)
+}
+
+// admit finds out who is asking, reads the body, and waits for a place.
+func (h *Handler) admit(c *call, path string, a admission) (err error) {
+	if h.draining.Load() {
+		return refused(nip01.PrefixError, errDraining.Error())
+	}
+	if c.ContentLength > maxBody {
+		return tooLarge(maxBody)
+	}
+	c.signed, err = a.identify(c.Request, path)
+	signedBy(c.Request, c.signed.pubkey)
+	if err != nil {
+		return err
+	}
+	ctx := c.Context()
+	if key := c.signed.pubkey; key != "" { // without a proof the body is not read: nothing that is allowed then needs one
+		who, leave := h.shares.Prove(ctx, share.From(ctx), key)
+		c.leave = leave
+		ctx = share.With(ctx, who)
+		if a.reads {
+			ctx = relay.WithReader(ctx, gate.NewReader(key))
+		}
+		c.Request = c.WithContext(ctx)
+		if err := h.readBody(c, a.body); err != nil {
+			return err
+		}
+	}
+	if err := a.check(c); err != nil {
+		return err
+	}
+	c.slots = a.slots(c.signed)
+	if c.place, err = c.slots.Enter(ctx, share.From(ctx)); err != nil {
+		c.place = nil
+		return h.noPlace(err)
+	}
+	if a.last == nil {
+		return nil
+	}
+	return a.last(c)
+}
+
+// hold charges the call with a total of bytes, and reports whether there is
+// room for them.
+func (c *call) hold(bytes int64) bool {
+	more := bytes - c.held
+	if more <= 0 {
+		return true
+	}
+	if !c.pools.room.Take(share.From(c.Context()), more) {
+		return false
+	}
+	c.held = bytes
+	return true
+}
+
+// yield gives the place back while bytes are on their way to the client, at the
+// client's pace, and reports whether it did. If there is no room for the bytes
+// the call keeps its place; the places of each share are bounded.
+func (c *call) yield(bytes int) bool {
+	if !c.hold(c.held + int64(bytes)) {
+		return false
+	}
+	c.pause()
+	return true
+}
+
+// pause gives the place back for a while.
+func (c *call) pause() {
+	c.place.Leave()
+	c.place = nil
+}
+
+// again waits for a place after the call has given its own back.
+func (c *call) again() (err error) {
+	if c.place != nil {
+		return nil
+	}
+	if c.place, err = c.slots.Again(c.Context(), share.From(c.Context())); err != nil {
+		c.place = nil
+	}
+	return err
+}
+
+// end gives everything back.
+func (c *call) end() {
+	c.place.Leave()
+	c.pools.room.Give(share.From(c.Context()), c.held)
+	c.held = 0
+	if c.leave != nil {
+		c.leave()
+	}
+}
+
+// signedAdmission is for requests that must be signed (NIP-98).
+func (h *Handler) signedAdmission() admission {
+	return admission{
+		identify: func(r *http.Request, path string) (by signed, err error) {
+			if err := h.blocked(r); err != nil {
+				return by, err
+			}
+			err = h.compute(r.Context(), h.pools.checking, func() error {
+				if by, err = h.signatures.check(r.Header.Values("Authorization"), r.Method, path, r.URL.RawQuery); err != nil {
+					return refused(nip01.PrefixAuthRequired, err.Error())
+				}
+				return nil
+			})
+			return by, err
+		},
+		body:  maxBody,
+		reads: true,
+		slots: func(signed) *share.Slots { return h.pools.proved },
+		check: func(c *call) error {
+			return h.covered(c, h.pools.checking, func(err error) error { return refused(nip01.PrefixAuthRequired, err.Error()) })
+		},
+	}
+}
+
+// latest waits until everything is here that any node acknowledged before the
+// request came. It is for requests that read otherwise than through Backend, and
+// is asked before anything is read for them.
+func (h *Handler) latest(r *http.Request) error {
+	err := h.relay.Latest(r.Context())
+	switch {
+	case err == nil:
+		return nil
+	case r.Context().Err() == nil:
+		h.metrics.HTTPRefused("behind")
+	}
+	return failed(err)
+}
+
+// covered checks that the body is the one that was signed.
+func (h *Handler) covered(c *call, places *share.Slots, answer func(error) error) error {
+	return h.compute(c.Context(), places, func() error {
+		if err := c.signed.covers(c.body); err != nil {
+			return answer(err)
+		}
+		return nil
+	})
+}
+
+// blocked refuses requests from a blocked address (NIP-86).
+func (h *Handler) blocked(r *http.Request) error {
+	if h.backend == nil || !h.backend.RejectsConnection(r) {
+		return nil
+	}
+	h.metrics.HTTPRefused("blocked")
+	return refused(nip01.PrefixBlocked, "connection refused")
+}
+
+// open serves a document that needs no proof. The document is made in a place
+// of the pool for requests without proof, and sent without a place.
+func (h *Handler) open(w http.ResponseWriter, r *http.Request, made func(http.Header, *http.Request) ([]byte, error)) {
+	var body []byte
+	err := h.blocked(r)
+	if err == nil {
+		err = h.compute(r.Context(), h.pools.unproved, func() (err error) {
+			body, err = made(w.Header(), r)
+			return err
+		})
+	}
+	var p *Problem
+	switch {
+	case err == nil:
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		_, _ = w.Write(body) // a client that has gone needs no document
+	case errors.As(err, &p):
+		refusedFor(r, err)
+		h.answerProblem(w, p)
+	default:
+		h.log.Error("a document could not be made", "err", err)
+		writeError(w, http.StatusInternalServerError, "error: the document could not be made")
+	}
+}

@@ -1,0 +1,148 @@
+package bridge
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"engramd/internal/protocol/wire"
+	"engramd/internal/relay"
+	"engramd/nips/nip01"
+)
+
+// Problem is an answer other than success.
+type Problem struct {
+	Status int
+	// Why may have no prefix, if the API's users know the text as it is.
+	Why    nip01.Refusal
+	Fields map[string]string // of the request, and what is wrong with each; may be nil
+}
+
+// Error returns the text of the answer.
+func (p *Problem) Error() string {
+	if p.Why.Prefix == "" {
+		return p.Why.Text
+	}
+	return p.Why.Error()
+}
+
+// statusOf returns the status for a prefix; 403 for an unknown one, which only
+// an operator's own hook can have made up.
+func statusOf(prefix string) int {
+	switch prefix {
+	case nip01.PrefixInvalid, nip01.PrefixPoW:
+		return http.StatusBadRequest
+	case nip01.PrefixAuthRequired:
+		return http.StatusUnauthorized
+	case nip01.PrefixConflict:
+		return http.StatusConflict
+	case nip01.PrefixRateLimited:
+		return http.StatusTooManyRequests
+	case nip01.PrefixError:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusForbidden
+}
+
+// problemOf returns the answer to a refusal; nil is a refusal without a text.
+func problemOf(why *nip01.Refusal) *Problem {
+	if why == nil {
+		return &Problem{Status: http.StatusForbidden}
+	}
+	return &Problem{Status: statusOf(why.Prefix), Why: *why}
+}
+
+// refused returns the answer to a refusal by the bridge itself.
+func refused(prefix, text string) *Problem {
+	return problemOf(&nip01.Refusal{Prefix: prefix, Text: text})
+}
+
+// failed returns the answer to an error of the relay.
+func failed(err error) *Problem { return problemOf(relay.RefusalOf(err)) }
+
+// api adds a signed endpoint at its path, and below every path that the relay
+// has in a public URL, for proxies that pass it on.
+func (h *Handler) api(base, path, method string, serve func(*call) error) {
+	endpoint := strings.TrimPrefix(path, "/")
+	h.handle(base+path, func(w http.ResponseWriter, r *http.Request) {
+		h.counted(w, endpoint, func(w http.ResponseWriter) {
+			apiHeaders(w.Header(), method)
+			switch r.Method {
+			case http.MethodOptions:
+				w.Header().Set("Access-Control-Max-Age", "86400")
+				w.WriteHeader(http.StatusNoContent)
+			case method:
+				h.serveCall(w, r, path, h.signedAdmission(), serve)
+			default:
+				w.Header().Set("Allow", method+", OPTIONS")
+				writeError(w, http.StatusMethodNotAllowed, "invalid: this path is asked with "+method)
+			}
+		})
+	})
+}
+
+// apiHeaders lets pages of any origin send requests and read answers: only the
+// signature counts, never a cookie.
+func apiHeaders(hdr http.Header, method string) {
+	allowCORS(hdr)
+	hdr.Set("Access-Control-Allow-Methods", method+", OPTIONS")
+	hdr.Set("Access-Control-Expose-Headers", truncated+", Retry-After, WWW-Authenticate")
+	hdr.Set("Cache-Control", "no-store")
+}
+
+func (h *Handler) answerProblem(w http.ResponseWriter, err error) {
+	var p *Problem
+	if !errors.As(err, &p) {
+		p = failed(err)
+	}
+	h.renew(w)
+	switch p.Status {
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", "Nostr")
+	case http.StatusTooManyRequests:
+		w.Header().Set("Retry-After", "1")
+	}
+	if len(p.Fields) > 0 {
+		w.Header().Set("Cache-Control", "no-store")
+		writeJSON(w, p.Status, "application/json", map[string]any{"error": p.Error(), "fields": p.Fields})
+		return
+	}
+	writeError(w, p.Status, p.Error())
+}
+
+func tooLarge(most int) *Problem {
+	return &Problem{Status: http.StatusRequestEntityTooLarge, Why: *nip01.Refuse(nip01.PrefixInvalid, "at most %d bytes are taken", most)}
+}
+
+// renew gives the client one stall's time for the next write.
+func (h *Handler) renew(w http.ResponseWriter) {
+	deadline := time.Now().Add(h.pools.limits.Load().Stall)
+	_ = http.NewResponseController(w).SetWriteDeadline(deadline) // a recorder in tests has none
+}
+
+// wireLimits returns the limits of the parser.
+func (l *Limits) wireLimits() wire.Limits {
+	return wire.Limits{FilterValues: l.FilterValues, Filters: l.Filters}
+}
+
+// startedWriter knows whether an answer has begun.
+type startedWriter struct {
+	http.ResponseWriter
+	started bool
+}
+
+// WriteHeader notes that the answer has begun.
+func (w *startedWriter) WriteHeader(status int) {
+	w.started = true
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write notes that the answer has begun.
+func (w *startedWriter) Write(b []byte) (int, error) {
+	w.started = true
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController find the connection.
+func (w *startedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

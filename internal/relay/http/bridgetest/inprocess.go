@@ -1,0 +1,92 @@
+//go:build cgo
+
+package bridgetest
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"testing"
+	"time"
+
+	"engramd/internal/relay"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/http"
+	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/storetest"
+	"engramd/internal/relay/websocket"
+)
+
+// patience is how long the sessions may take to end.
+const patience = time.Minute
+
+// Server is a relay on a loopback socket, by its real clock.
+type Server struct {
+	URL   string // ws://127.0.0.1:PORT
+	Relay *relay.Relay
+	Store *sqlite.Store
+
+	listener net.Listener
+}
+
+// Start serves the relay with its websocket and its HTTP endpoints until the
+// test ends.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	s := Prepare(t)
+	s.Serve(t, bridge.Options{}, nil)
+	return s
+}
+
+// Prepare makes a relay over a new store and takes a port for it, which Serve
+// serves.
+func Prepare(t testing.TB) *Server {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := relay.NewNames(nil, netip.MustParseAddrPort(l.Addr().String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := storetest.MustTable(t, gate.Options{})
+	rel, err := relay.New(relay.Config{Names: names, Info: relay.Info{Sync: true}}, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Cleanups run last to first: the sessions end, the store commits its last
+	// batch, then the relay's dispatcher ends.
+	t.Cleanup(rel.Close)
+	s := storetest.MustOpen(t, func(o *sqlite.Options) {
+		o.OnCommit, o.Clock, o.Table, o.Versions = rel.Committed, time.Now, table, 100
+	})
+	if err := rel.Attach(s); err != nil {
+		t.Fatal(err)
+	}
+	return &Server{URL: "ws://" + l.Addr().String(), Relay: rel, Store: s, listener: l}
+}
+
+// Serve serves until the test ends, with what o adds to the relay itself. change
+// may be nil; it is given what a request meets before the relay does.
+func (s *Server) Serve(t testing.TB, o bridge.Options, change func(http.Handler) http.Handler) {
+	t.Helper()
+	socket := session.New(s.Relay, session.Options{EOSEHints: true})
+	o.Relay, o.Socket, o.URLs, o.Backend, o.Names = s.Relay, socket, []string{s.URL}, bridge.Over(s.Relay), s.Relay.Names()
+	handler := bridge.New(o)
+	server := bridge.NewServer(handler, patience, slog.New(slog.DiscardHandler))
+	if change != nil {
+		server.Handler = change(handler)
+	}
+	go server.Serve(s.listener)
+	t.Cleanup(func() {
+		server.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := socket.Shutdown(ctx); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+	})
+}

@@ -1,0 +1,253 @@
+package bridge
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/protocol/wire"
+	"engramd/internal/relay"
+	"engramd/internal/relay/gate"
+	"engramd/nips/nip01"
+)
+
+// eventAnswer is the answer of POST /events for an event that the relay has.
+type eventAnswer struct {
+	EventID  string `json:"event_id"`
+	Accepted bool   `json:"accepted"` // always true: a refusal has a status of its own
+	Message  string `json:"message"`  // "", or "duplicate: …"
+	// Base repeats the request's base: the write was a compare-and-set. A relay
+	// without compare-and-set ignores the parameter and does not repeat it.
+	Base *string `json:"base,omitempty"`
+}
+
+// events takes one event. The signer of the request need not be its author,
+// unless the event is protected (NIP-70). An event that the relay has, or has a
+// newer version of, is accepted with a message that starts "duplicate:".
+//
+// With ?base=ID the event is stored only if the named event is the head of its
+// address; an empty ID stands for no head. Any other head, also a newer one, is
+// answered 409. Only the event's author may set a base: to others, the answer
+// would reveal heads.
+func (h *Handler) events(c *call) error {
+	if len(c.body) > c.limits.EventBytes {
+		return tooLarge(c.limits.EventBytes)
+	}
+	var ev *nostr.Event
+	err := h.compute(c.Context(), h.pools.checking, func() (err error) {
+		if ev, err = wire.ParseEvent(c.body); err == nil {
+			err = wire.Verify(ev)
+		}
+		if err != nil {
+			return refused(nip01.PrefixInvalid, err.Error())
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	ctx, base, err := withBase(c, ev)
+	if err != nil {
+		return err
+	}
+	ctx = relay.WithAttestations(ctx, relay.AttestationIn(c.Header.Values(relay.AttestationHeader), ev.PubKey))
+	answer := h.backend.Submit(ctx, ev)
+	if !answer.OK && !answer.Why.Has(nip01.PrefixDuplicate) {
+		return problemOf(answer.Why)
+	}
+	return h.answer(c, http.StatusOK, eventAnswer{ev.ID, true, answer.Message(), base})
+}
+
+// withBase reads the base of a compare-and-set from the query string; nil if
+// there is none.
+func withBase(c *call, ev *nostr.Event) (context.Context, *string, error) {
+	if c.URL.RawQuery == "" {
+		return c.Context(), nil, nil
+	}
+	values, err := url.ParseQuery(c.URL.RawQuery)
+	if err != nil || len(values) != 1 || len(values["base"]) != 1 {
+		return nil, nil, refused(nip01.PrefixInvalid, "the query string takes base alone, once")
+	}
+	var id [32]byte
+	base := values["base"][0]
+	if n, err := hex.Decode(id[:], []byte(base)[:min(len(base), 64)]); base != "" && (err != nil || n != 32 || !lowerHex64(base)) {
+		return nil, nil, refused(nip01.PrefixInvalid, "base must be an event id, 64 lower-case hex digits, or empty")
+	}
+	switch {
+	case !nostr.IsReplaceableKind(ev.Kind) && !nostr.IsAddressableKind(ev.Kind):
+		return nil, nil, refused(nip01.PrefixInvalid, "base goes with replaceable and addressable kinds")
+	case ev.PubKey != c.signed.pubkey:
+		return nil, nil, refused(nip01.PrefixRestricted, "only its author may publish an event with a base")
+	}
+	return relay.WithBase(c.Context(), id), &base, nil
+}
+
+// query streams the events that an array of filters asks for.
+func (h *Handler) query(c *call) error {
+	granted, err := h.granted(c, gate.SurfaceQuery)
+	if err != nil {
+		return err
+	}
+	return h.stream(c, h.backend.Stored(granted))
+}
+
+// count answers how many distinct events an array of filters asks for (NIP-45:
+// exact, without regard to limit).
+func (h *Handler) count(c *call) error {
+	granted, err := h.granted(c, gate.SurfaceHTTPCount)
+	if err != nil {
+		return err
+	}
+	n, err := h.backend.Count(c.Context(), granted)
+	if err != nil {
+		return h.failure(c, err)
+	}
+	return h.answer(c, http.StatusOK, map[string]int64{"count": n})
+}
+
+// granted reads the filters and asks the gate.
+func (h *Handler) granted(c *call, surface gate.Surface) ([]relay.Granted, error) {
+	if h.pressed() {
+		h.metrics.HTTPRefused("memory")
+		return nil, refused(nip01.PrefixError, "the relay is short of memory, try again later")
+	}
+	var filters []nostr.Filter
+	err := h.compute(c.Context(), h.pools.checking, func() (err error) {
+		if filters, err = wire.ParseFilters(c.body, c.limits.wireLimits()); err != nil {
+			return refused(nip01.PrefixInvalid, err.Error())
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	granted, err := h.backend.Authorize(c.Context(), surface, filters)
+	if err != nil {
+		return nil, failed(err)
+	}
+	return granted, nil
+}
+
+// history streams superseded versions.
+func (h *Handler) history(c *call) error {
+	if isPast(c.URL.RawQuery) {
+		return h.past(c)
+	}
+	q, err := historyQuery(c.URL.RawQuery)
+	if err != nil {
+		return refused(nip01.PrefixInvalid, err.Error())
+	}
+	versions, err := h.backend.History(c.Context(), q)
+	if err != nil {
+		return failed(err)
+	}
+	return h.stream(c, versions)
+}
+
+// historyQuery reads kind and author, and d, until and limit if they are given.
+// An unknown or repeated parameter is an error: a misspelt until must not
+// answer another question.
+func historyQuery(raw string) (q relay.HistoryQuery, err error) {
+	given := map[string]bool{}
+	err = eachParameter(raw, func(name, value string) error {
+		given[name] = true
+		return setParameter(&q, name, value)
+	})
+	if err != nil {
+		return q, err
+	}
+	for _, name := range []string{"kind", "author"} {
+		if !given[name] {
+			return q, errors.New("the query string needs " + name)
+		}
+	}
+	return q, nil
+}
+
+// eachParameter calls set for each parameter of a query string, none of which
+// may be given twice.
+func eachParameter(raw string, set func(name, value string) error) error {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return errors.New("the query string does not parse")
+	}
+	for name, given := range values {
+		if len(given) != 1 {
+			return errors.New("parameter " + name + " is given twice")
+		}
+		if err := set(name, given[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func setParameter(q *relay.HistoryQuery, name, value string) error {
+	switch name {
+	case "kind":
+		n, ok := plainNumber(value, 16)
+		q.Kind = int(n)
+		if !ok {
+			return errors.New("parameter kind must be a number from 0 to 65535")
+		}
+	case "author":
+		q.Author = value
+		if !lowerHex64(value) {
+			return errors.New("parameter author must be a pubkey, 64 lower-case hex digits")
+		}
+	case "d":
+		q.D = &value
+	case "until":
+		n, ok := plainNumber(value, 63)
+		until := nostr.Timestamp(n)
+		q.Until = &until
+		if !ok {
+			return errors.New("parameter until must be a time in seconds")
+		}
+	case "before":
+		q.Before = value
+		if !lowerHex64(value) {
+			return errors.New("parameter before must be an event id, 64 lower-case hex digits")
+		}
+	case "arrival":
+		q.Arrivals = value == "true"
+		if value != "true" && value != "false" {
+			return errors.New("parameter arrival must be true or false")
+		}
+	case "limit":
+		n, ok := plainNumber(value, 31)
+		q.Limit = int(n)
+		if !ok || n == 0 {
+			return errors.New("parameter limit must be a number from 1 on")
+		}
+	default:
+		return errors.New("the query string has an unknown parameter; it takes kind, author, d, until, before, arrival and limit")
+	}
+	return nil
+}
+
+// plainNumber reads decimal digits without sign or leading zeros.
+func plainNumber(text string, bits int) (uint64, bool) {
+	n, err := strconv.ParseUint(text, 10, bits)
+	return n, err == nil && strconv.FormatUint(n, 10) == text
+}
+
+func lowerHex64(text string) bool {
+	return len(text) == 64 && strings.Trim(text, "0123456789abcdef") == ""
+}
+
+// failure returns the answer to a read that failed; the store's own words go to
+// the log.
+func (h *Handler) failure(c *call, err error) *Problem {
+	p := failed(err)
+	if p.Status == http.StatusServiceUnavailable && c.Context().Err() == nil {
+		h.log.Error("a read over HTTP failed", "err", err)
+	}
+	return p
+}

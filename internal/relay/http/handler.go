@@ -1,0 +1,329 @@
+package bridge
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"html/template"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr/nip11"
+
+	"engramd/internal/relay"
+	"engramd/internal/relay/fairness"
+	"engramd/internal/relay/httpauth"
+	"engramd/internal/relay/logging/redact"
+	"engramd/internal/relay/metrics"
+)
+
+// Relay is what the bridge needs of the relay; *relay.Relay implements it.
+type Relay interface {
+	// Info returns the NIP-11 document, true at the moment of the request.
+	Info(r *http.Request) nip11.RelayInformationDocument
+	// Self returns the relay's own key, 64 hex digits, which is "self" in
+	// NIP-11; "" for none.
+	Self() string
+	// Keeps is how many superseded versions are kept for each address, 0 for none,
+	// and for how many days, 0 for ever.
+	Keeps() (versions, days int)
+	// Ready returns nil when the database takes writes.
+	Ready(ctx context.Context) error
+	// Latest returns when everything is here that any node acknowledged before
+	// the call. Backend's reads wait by themselves.
+	Latest(ctx context.Context) error
+}
+
+var _ Relay = (*relay.Relay)(nil)
+
+// Options configure a Handler. Relay and Socket are required.
+type Options struct {
+	Relay   Relay
+	Socket  http.Handler // takes websocket upgrades; relay.AddrFrom finds the client's address
+	URLs    []string     // ws:// or wss:// URLs that clients are told to use, the preferred one first
+	Proxy   Proxy
+	Pending PendingLimits
+
+	// Backend answers signed requests (NIP-98). Nil serves none of their paths.
+	Backend    Backend
+	Names      relay.Names   // the URLs that a signature may be for
+	HTTPWindow time.Duration // how old or early a signature may be; 0 means a minute
+	Limits     Limits        // of signed requests
+
+	// Management answers calls of NIP-86; nil serves none. Used remembers the
+	// signatures of calls that change something; Management needs it.
+	Management Management
+	Used       *replay.Memory
+	// UsedElsewhere notes such a signature where all nodes see it, and is
+	// replay.ErrUsed if another one came first; nil where there are none.
+	UsedElsewhere func(ctx context.Context, id, key string) error
+
+	// Shares says which share a request is charged to; nil means a book of
+	// default rules.
+	Shares *share.Book
+
+	// Pressed reports whether the process is short of memory: then nothing is
+	// queried or counted. nil means never.
+	Pressed func() bool
+
+	// API is served below /api/; nil serves nothing there.
+	API API
+
+	// Web is served below /app/; nil serves nothing there.
+	Web Web
+
+	Clock   func() time.Time // nil means time.Now
+	Log     *slog.Logger     // nil means none
+	Tags    *trace.Tags      // how the log names keys; nil names none
+	Access  bool             // see SetAccess
+	Metrics *metrics.Metrics // nil-safe
+}
+
+// Handler serves everything on the relay's port. Make one with New.
+type Handler struct {
+	relay    Relay
+	socket   http.Handler
+	urls     []string
+	mux      *http.ServeMux
+	taken    map[string]bool // patterns of mux
+	proxy    atomic.Pointer[Proxy]
+	draining atomic.Bool
+	probe    probe
+	pending  *pending
+	backend  Backend
+	template *template.Template // of the page
+	shares   *share.Book
+	pools    pools
+	log      *slog.Logger
+	tags     *trace.Tags
+	access   atomic.Bool // log every request
+	metrics  *metrics.Metrics
+
+	signatures signatures
+	management Management
+	used       *replay.Memory
+
+	usedElsewhere func(ctx context.Context, id, key string) error
+	further       API // below /api/
+	web           Web // below /app/
+	pressed       func() bool
+}
+
+// New makes the handler. The relay's page and its websocket are at / and at
+// the path of every URL that has one, for proxies that pass it on.
+func New(o Options) *Handler {
+	h := &Handler{relay: o.Relay, socket: o.Socket, urls: o.URLs, log: o.Log, tags: o.Tags, metrics: o.Metrics}
+	h.mux, h.taken = http.NewServeMux(), map[string]bool{}
+	if h.log == nil {
+		h.log = slog.New(slog.DiscardHandler)
+	}
+	h.probe.clock = o.Clock
+	if h.probe.clock == nil {
+		h.probe.clock = time.Now
+	}
+	h.SetAccess(o.Access)
+	h.SetProxy(o.Proxy)
+	h.shares = o.Shares
+	if h.shares == nil {
+		h.shares = share.NewBook(share.Rules{Exempt: true})
+	}
+	h.pending = newPending(h.unbounded, o.Metrics, h.log)
+	h.SetPending(o.Pending)
+	h.backend = o.Backend
+	h.management, h.used, h.usedElsewhere = o.Management, o.Used, o.UsedElsewhere
+	h.further, h.web = o.API, o.Web
+	if h.pressed = o.Pressed; h.pressed == nil {
+		h.pressed = func() bool { return false }
+	}
+	h.signatures = signatures{o.Names, cmp.Or(o.HTTPWindow, time.Minute), h.probe.clock}
+	h.template = template.Must(template.New("page").Parse(pageHTML)) // it is part of the program, and tested
+	h.pools = newPools()
+	h.SetLimits(o.Limits)
+	h.routes(o.URLs)
+	return h
+}
+
+// routes adds all endpoints.
+func (h *Handler) routes(urls []string) {
+	h.route("/healthz", "healthz", h.healthz)
+	h.route("/readyz", "readyz", h.readyz)
+	for _, base := range basePaths(urls) {
+		if h.backend != nil {
+			h.api(base, "/events", http.MethodPost, h.events)
+			h.api(base, "/query", http.MethodPost, h.query)
+			h.api(base, "/count", http.MethodPost, h.count)
+			h.api(base, "/history", http.MethodGet, h.history)
+		}
+		if h.further != nil {
+			h.mount(base, "/api/", h.further)
+		}
+		h.handle(base+"/{$}", h.root)
+		if base != "" {
+			h.handle(base, h.root)
+		}
+	}
+	if h.web != nil {
+		h.serveWeb(urls)
+	}
+	h.handle("/", h.notFound)
+}
+
+// basePaths returns the paths of the relay itself, without their last slash: ""
+// and those of the public URLs.
+func basePaths(urls []string) []string {
+	paths := []string{""}
+	for _, raw := range urls {
+		u, err := url.Parse(raw)
+		if err != nil || strings.ContainsAny(u.Path, "{}") {
+			continue
+		}
+		path := strings.TrimRight("/"+strings.Trim(u.Path, "/"), "/")
+		if !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// handle adds a pattern unless it is taken: a public URL with an endpoint's
+// path must not keep the relay from starting.
+func (h *Handler) handle(pattern string, serve http.HandlerFunc) {
+	if !h.taken[pattern] {
+		h.taken[pattern] = true
+		h.mux.HandleFunc(pattern, serve)
+	}
+}
+
+// route adds an endpoint that is read with GET or HEAD.
+func (h *Handler) route(path, endpoint string, serve http.HandlerFunc) {
+	h.handle(path, func(w http.ResponseWriter, r *http.Request) {
+		h.counted(w, endpoint, func(w http.ResponseWriter) {
+			if readOnly(w, r) {
+				serve(w, r)
+			}
+		})
+	})
+}
+
+// Drain makes /readyz fail from now on, so that a load balancer sends no
+// further clients.
+func (h *Handler) Drain() { h.draining.Store(true) }
+
+// SetProxy replaces the trusted forwarding headers, for requests to come.
+func (h *Handler) SetProxy(p Proxy) { h.proxy.Store(&p) }
+
+// unbounded reports whether the bounds of an address do not apply to a socket's
+// address: it is a trusted proxy's, exempt, or one of those that cannot be told
+// apart.
+func (h *Handler) unbounded(addr netip.Addr) bool {
+	who := h.shares.Enter(addr)
+	return who.Exempt || who.Share == share.Local || h.proxy.Load().trusts(addr)
+}
+
+// SetPending replaces the bounds of connections that are not websockets.
+func (h *Handler) SetPending(l PendingLimits) { h.pending.limits.Store(&l) }
+
+// ServeHTTP resolves the client's address and finds the endpoint.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	addr := h.proxy.Load().ClientAddr(r)
+	w, r, done := h.watched(w, r, addr)
+	defer done()
+	if r.ContentLength != 0 && !upgrade(r) {
+		expectNoBody(w)
+		defer leaveBody(w)
+	}
+	// ServeMux would redirect a path with // or .. in it.
+	if clean := r.URL.Path; !strings.HasPrefix(clean, "/") || strings.Contains(clean, "//") || strings.Contains(clean, "/.") {
+		h.notFound(w, r)
+		return
+	}
+	ctx := relay.WithAddr(r.Context(), addr)
+	h.mux.ServeHTTP(w, r.WithContext(share.With(ctx, h.who(ctx, addr))))
+}
+
+// who returns the share that a request is charged to. A trusted proxy that does
+// not name its client may ask for anybody.
+func (h *Handler) who(ctx context.Context, addr netip.Addr) share.Who {
+	who := h.shares.Enter(addr)
+	if conn, ok := ctx.Value(connKey{}).(uint64); ok {
+		who.Conn = conn
+	}
+	if h.proxy.Load().trusts(addr) {
+		who.Share, who.Part = share.Local, ""
+	}
+	return who
+}
+
+// root is the relay's own URL: websocket, management, NIP-11, or the page.
+func (h *Handler) root(w http.ResponseWriter, r *http.Request) {
+	if upgrade(r) {
+		if err := h.blocked(r); err != nil {
+			refusedFor(r, err)
+			h.counted(w, "websocket", func(w http.ResponseWriter) { h.answerProblem(w, err) })
+			return
+		}
+		sw := &statusWriter{ResponseWriter: w, status: http.StatusSwitchingProtocols}
+		at(w, "websocket")
+		h.socket.ServeHTTP(sw, r)
+		h.metrics.HTTPDone("websocket", sw.status)
+		return
+	}
+	if h.management != nil && isManagement(r) {
+		h.manage(w, r)
+		return
+	}
+	endpoint, made := "page", h.page
+	if r.Method == http.MethodOptions || wantsInfo(r) {
+		endpoint, made = "info", h.info
+	}
+	h.counted(w, endpoint, func(w http.ResponseWriter) {
+		if r.Method == http.MethodOptions {
+			preflight(w, h.management != nil)
+		} else if readOnly(w, r) {
+			h.open(w, r, made)
+		}
+	})
+}
+
+func (h *Handler) notFound(w http.ResponseWriter, r *http.Request) {
+	h.counted(w, "other", func(w http.ResponseWriter) {
+		writeError(w, http.StatusNotFound, "invalid: there is nothing at this path; the relay is at /")
+	})
+}
+
+// counted runs serve and counts the status it answers with.
+func (h *Handler) counted(w http.ResponseWriter, endpoint string, serve func(http.ResponseWriter)) {
+	sw := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+	at(w, endpoint)
+	defer func() { h.metrics.HTTPDone(endpoint, sw.status) }() // also when the answer is cut off
+	serve(sw)
+}
+
+// statusWriter remembers the status for the metrics.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+	taken  bool // by the session, which logs the request itself
+}
+
+// WriteHeader passes the status on.
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Hijack lets the session take over the connection.
+func (w *statusWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	w.taken = true
+	return http.NewResponseController(w.ResponseWriter).Hijack()
+}
+
+// Unwrap lets http.ResponseController find the connection.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

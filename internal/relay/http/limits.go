@@ -1,0 +1,124 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"engramd/internal/relay/fairness"
+	"engramd/nips/nip01"
+)
+
+// Limits bound what requests can make the relay do. Zero fields mean the
+// defaults.
+type Limits struct {
+	Requests     int           // with proof, served at the same time; default 256
+	PerShare     int           // of these for one share; default 32, negative is no limit
+	Patience     time.Duration // how long a request waits for its turn; default 5 s
+	EventBytes   int           // largest event; default and maximum maxBody
+	Filters      int           // in one request; default 16
+	FilterValues int           // in one filter; default 2,000
+	Stall        time.Duration // a write without progress for this long ends the answer; default 10 s
+	SmallBody    time.Duration // for a body of up to smallBody bytes to arrive; default 5 s
+	LargeBody    time.Duration // for any other body to arrive; default 30 s
+}
+
+func (l Limits) withDefaults() Limits {
+	number := func(n *int, def int) {
+		if *n == 0 {
+			*n = def
+		}
+	}
+	number(&l.Requests, 256)
+	number(&l.PerShare, 32)
+	number(&l.EventBytes, maxBody)
+	number(&l.Filters, 16)
+	number(&l.FilterValues, 2000)
+	l.EventBytes = min(l.EventBytes, maxBody)
+	wait := func(d *time.Duration, def time.Duration) {
+		if *d <= 0 {
+			*d = def
+		}
+	}
+	wait(&l.Patience, 5*time.Second)
+	wait(&l.Stall, 10*time.Second)
+	wait(&l.SmallBody, 5*time.Second)
+	wait(&l.LargeBody, 30*time.Second)
+	return l
+}
+
+const (
+	// roomBytes bounds the bodies and answers that wait for their clients.
+	roomBytes = 64 << 20
+	// managerSlots is the number of places for calls by managing keys.
+	managerSlots = 8
+	// maxChecking bounds how many requests wait to be checked; there cannot be
+	// more than connections.
+	maxChecking = 1 << 16
+)
+
+// pools hold the places that requests compete for. A request has a place in one
+// of the first three while the relay works for it, and none while it waits for
+// its client. It has one in checking or managers while it occupies a processor.
+type pools struct {
+	limits atomic.Pointer[Limits]
+
+	managing *share.Slots // calls by managing keys
+	proved   *share.Slots // requests with a proof
+	unproved *share.Slots // all other requests: few
+	checking *share.Slots // signatures, hashes, JSON
+	managers *share.Slots // signatures that claim to be by managing keys
+	room     *share.Room  // bytes of bodies, and of answers on their way
+}
+
+func newPools() pools {
+	processors := share.Processors()
+	checks := share.SlotLimits{Places: 2 * processors, Waiting: maxChecking, WaitingPerShare: maxChecking, Patience: 5 * time.Second}
+	few := checks
+	few.Places = 2
+	slots := share.SlotLimits{}
+	return pools{
+		managing: share.NewSlots(share.SlotLimits{Places: managerSlots, Waiting: 16 * managerSlots, WaitingPerShare: 16 * managerSlots, Patience: 5 * time.Second}),
+		proved:   share.NewSlots(slots), unproved: share.NewSlots(slots),
+		checking: share.NewSlots(checks), managers: share.NewSlots(few),
+		room: share.NewRoom(roomBytes),
+	}
+}
+
+// SetLimits replaces the limits, for requests to come.
+func (h *Handler) SetLimits(l Limits) {
+	l = l.withDefaults()
+	h.pools.limits.Store(&l)
+	slots := share.SlotLimits{
+		Places: l.Requests, PerShare: max(l.PerShare, 0), Waiting: 4 * l.Requests, WaitingPerShare: max(l.Requests/2, 1), Patience: l.Patience,
+	}
+	h.pools.proved.SetLimits(slots)
+	slots.Places = max(l.Requests/8, 4)
+	slots.PerShare /= 4
+	slots.Waiting, slots.WaitingPerShare = 4*slots.Places, slots.Places
+	h.pools.unproved.SetLimits(slots)
+}
+
+// compute runs fn while this request has one of the places.
+func (h *Handler) compute(ctx context.Context, places *share.Slots, fn func() error) error {
+	place, err := places.Enter(ctx, share.From(ctx))
+	if err != nil {
+		return h.noPlace(err)
+	}
+	defer place.Leave()
+	return fn()
+}
+
+// noPlace returns the answer to an error of Slots.
+func (h *Handler) noPlace(err error) error {
+	switch {
+	case errors.Is(err, share.ErrCrowded):
+		h.metrics.HTTPRefused("crowded")
+		return refused(nip01.PrefixRateLimited, "too many requests at once; retry in 1s")
+	case errors.Is(err, share.ErrPatience):
+		h.metrics.HTTPRefused("late")
+		return refused(nip01.PrefixRateLimited, "too many requests at once, and none was done in time; retry in 1s")
+	}
+	return failed(err)
+}

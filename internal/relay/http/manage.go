@@ -1,0 +1,117 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"mime"
+	"net/http"
+	"net/netip"
+
+	"engramd/internal/relay"
+	"engramd/internal/relay/fairness"
+	"engramd/internal/relay/httpauth"
+	"engramd/nips/nip01"
+)
+
+// managementType is the Content-Type of NIP-86 calls.
+const managementType = "application/nostr+json+rpc"
+
+// maxManagement is the largest call in bytes.
+const maxManagement = 64 << 10
+
+// Management executes NIP-86 calls.
+type Management interface {
+	// Manages reports whether a key may make calls at all.
+	Manages(key string) bool
+	// Manage executes one call by such a key. auth is the id of the NIP-98
+	// event that signed it, body the call. The text of an error starts with a
+	// prefix.
+	Manage(ctx context.Context, key, auth string, addr netip.Addr, body []byte) (result any, err error)
+}
+
+// isManagement reports whether a request to the relay's URL is a call of NIP-86.
+func isManagement(r *http.Request) bool {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return r.Method == http.MethodPost && err == nil && kind == managementType
+}
+
+// manage answers {"result": …}, or {"error": "prefix: text"} with the status of
+// every other signed request.
+func (h *Handler) manage(w http.ResponseWriter, r *http.Request) {
+	h.counted(w, "management", func(w http.ResponseWriter) {
+		apiHeaders(w.Header(), "GET, HEAD, POST")
+		h.serveCall(w, r, "", h.managerAdmission(), func(c *call) error {
+			result, err := h.management.Manage(c.Context(), c.signed.pubkey, c.signed.id, relay.AddrFrom(c.Context()), c.body)
+			if err != nil {
+				return failed(err)
+			}
+			return h.answer(c, http.StatusOK, map[string]any{"result": result})
+		})
+	})
+}
+
+// managerAdmission admits calls by managing keys: signed with their payload for
+// this relay, now, and for the first time. The key is checked before the body,
+// so that the body of a stranger is not read. A blocked address does not
+// matter: a signature proves more than an address, and somebody must be able to
+// lift a block. What the lists say is as new as the call.
+func (h *Handler) managerAdmission() admission {
+	return admission{
+		identify: h.identifyManager,
+		body:     maxManagement,
+		slots:    func(signed) *share.Slots { return h.pools.managing },
+		check:    func(c *call) error { return h.covered(c, h.pools.managers, h.noManager) },
+		last:     func(c *call) error { return h.once(c.Context(), c.signed) },
+	}
+}
+
+func (h *Handler) noManager(err error) error {
+	h.metrics.AdminRefused("unauthorized")
+	return refused(nip01.PrefixAuthRequired, err.Error())
+}
+
+// identifyManager finds out whether a managing key signed. Signatures that
+// claim to be by one have places of their own, so that others do not delay
+// them. The answer does not confirm the claim before it is proved.
+func (h *Handler) identifyManager(r *http.Request, path string) (by signed, err error) {
+	headers, places := r.Header.Values("Authorization"), h.pools.checking
+	if ev, err := authorizationEvent(headers); err == nil && h.management.Manages(ev.PubKey) {
+		places = h.pools.managers
+	}
+	err = h.compute(r.Context(), places, func() error {
+		if by, err = h.signatures.check(headers, r.Method, path, r.URL.RawQuery); err != nil {
+			return h.noManager(err)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return by, err
+	case !h.management.Manages(by.pubkey):
+		h.metrics.AdminRefused("stranger")
+		return by, refused(nip01.PrefixRestricted, "this key does not manage this relay")
+	case by.payload == nil:
+		return by, h.noManager(errNoPayload)
+	}
+	return by, h.latest(r)
+}
+
+var errNoPayload = errors.New("there is no payload tag with the SHA-256 of the body")
+
+// once accepts a signature a single time. Every call that changes something,
+// other than by publishing an event, asks it last.
+func (h *Handler) once(ctx context.Context, by signed) error {
+	err := h.used.Use(by.id, by.pubkey)
+	if err == nil && h.usedElsewhere != nil {
+		err = h.usedElsewhere(ctx, by.id, by.pubkey)
+	}
+	switch {
+	case errors.Is(err, replay.ErrUsed):
+		h.metrics.AdminRefused("replayed")
+		return refused(nip01.PrefixAuthRequired, err.Error())
+	case err != nil:
+		h.metrics.AdminRefused("busy")
+		return refused(nip01.PrefixRateLimited, err.Error())
+	}
+	return nil
+}

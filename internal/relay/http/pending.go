@@ -1,0 +1,111 @@
+package bridge
+
+import (
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+
+	"engramd/internal/relay/fairness"
+	"engramd/internal/relay/metrics"
+)
+
+// PendingLimits bound connections that are not websockets (yet): silent ones,
+// and those that send HTTP requests. The session counts websockets itself.
+type PendingLimits struct {
+	Total      int // 0 or less is no limit
+	PerAddress int // from one IPv4 address or IPv6 /64; not for trusted proxies, or addresses that are exempt or cannot be told apart (package share); 0 or less is no limit
+}
+
+// pending counts those connections, so that a flood of silent ones leaves files
+// and memory for everybody else: no share has more connections than it leaves
+// for others. A connection over a bound is closed at once.
+type pending struct {
+	limits  atomic.Pointer[PendingLimits]
+	exempt  func(netip.Addr) bool
+	metrics *metrics.Metrics
+	log     *slog.Logger
+
+	mu     sync.Mutex
+	total  int
+	from   map[netip.Prefix]int
+	shares map[string]int
+	conns  map[net.Conn]netip.Prefix
+}
+
+func newPending(exempt func(netip.Addr) bool, m *metrics.Metrics, log *slog.Logger) *pending {
+	p := &pending{exempt: exempt, metrics: m, log: log, from: map[netip.Prefix]int{}, shares: map[string]int{}, conns: map[net.Conn]netip.Prefix{}}
+	p.limits.Store(&PendingLimits{})
+	return p
+}
+
+// connState is the http.Server's ConnState hook.
+func (p *pending) connState(conn net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		if reason := p.enter(conn); reason != "" {
+			p.metrics.ConnectionRefused(reason)
+			p.log.Debug("connection refused", "addr", parseAddr(conn.RemoteAddr().String()), "reason", "too many that are no websockets: "+reason)
+			_ = conn.Close() // the server sees it and says StateClosed
+		}
+	case http.StateHijacked, http.StateClosed:
+		p.leave(conn)
+	}
+}
+
+// enter counts a connection and returns the bound that it exceeds, if any.
+func (p *pending) enter(conn net.Conn) (reason string) {
+	limits := p.limits.Load()
+	addr := parseAddr(conn.RemoteAddr().String())
+	network := networkOf(addr)
+	free := p.exempt(addr)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.conns[conn] = network
+	p.total++
+	p.from[network]++
+	of, _ := share.OfAddr(network.Addr())
+	p.shares[of]++
+	switch {
+	case limits.Total > 0 && p.total > limits.Total:
+		return "total"
+	case limits.PerAddress > 0 && p.from[network] > limits.PerAddress && !free:
+		return "address"
+	case limits.Total > 0 && p.shares[of] > limits.Total-p.total && !free:
+		return "address"
+	}
+	return ""
+}
+
+func (p *pending) leave(conn net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	network, ok := p.conns[conn]
+	if !ok {
+		return
+	}
+	delete(p.conns, conn)
+	p.total--
+	if p.from[network]--; p.from[network] == 0 {
+		delete(p.from, network)
+	}
+	of, _ := share.OfAddr(network.Addr())
+	if p.shares[of]--; p.shares[of] == 0 {
+		delete(p.shares, of)
+	}
+}
+
+// networkOf returns the network that counts as one address.
+func networkOf(addr netip.Addr) netip.Prefix {
+	bits := 32
+	if addr.Is6() {
+		bits = 64
+	}
+	network, err := addr.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return network
+}

@@ -1,0 +1,83 @@
+package importer
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/nbd-wtf/go-nostr"
+	"github.com/nbd-wtf/go-nostr/nip40"
+
+	"engramd/internal/protocol/schnorr/batch"
+	"engramd/internal/protocol/wire"
+)
+
+// parseAll is a worker. It checks the shape, id and signature of events, and
+// applies the rules.
+func (im *Importer) parseAll(ctx context.Context, work <-chan *batch) {
+	for b := range work {
+		if ctx.Err() == nil {
+			im.parse(ctx, b)
+		}
+		close(b.done)
+	}
+}
+
+// parse decides about the lines of a batch as far as possible without the
+// store.
+func (im *Importer) parse(ctx context.Context, b *batch) {
+	var of []*item
+	var events []*nostr.Event
+	for i := range b.items {
+		it := &b.items[i]
+		if it.text == nil {
+			continue
+		}
+		ev, err := wire.ParseEvent(it.text)
+		if err != nil {
+			it.refuse(err)
+			continue
+		}
+		of, events = append(of, it), append(events, ev)
+	}
+	for i, err := range im.signatures.VerifyAll(events, many.Hold) {
+		if err != nil {
+			of[i].refuse(err)
+			continue
+		}
+		of[i].text = nil
+		im.admit(ctx, of[i], events[i])
+	}
+}
+
+// refuse records why a line is not a valid event.
+func (it *item) refuse(err error) {
+	it.refusal, it.author = "invalid: "+err.Error(), claimedAuthor(it.text)
+	it.text = nil
+}
+
+// admit applies the rules to a verified event.
+func (im *Importer) admit(ctx context.Context, it *item, ev *nostr.Event) {
+	it.author = ev.PubKey
+	if nostr.IsEphemeralKind(ev.Kind) {
+		it.refusal = "invalid: ephemeral events are not stored"
+		return
+	}
+	if reject, reason := im.rules(ctx, ev); reject {
+		ends := nip40.GetExpiration(ev.Tags)
+		it.refusal, it.over = reason, ends > 0 && ends <= nostr.Now()
+		return
+	}
+	it.event = ev
+}
+
+// claimedAuthor returns the author that an unverified line names; "" if it
+// names none.
+func claimedAuthor(text []byte) string {
+	var says struct {
+		PubKey string `json:"pubkey"`
+	}
+	if json.Unmarshal(text, &says) != nil || !nostr.IsValid32ByteHex(says.PubKey) {
+		return ""
+	}
+	return says.PubKey
+}

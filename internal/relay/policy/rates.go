@@ -1,0 +1,115 @@
+package policy
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/relay/fairness"
+)
+
+// Budgets that an event is charged to.
+const (
+	shareEvents uint8 = iota
+	shareRows
+	keyRows
+	keyEvents
+)
+
+func (r Rates) any() bool {
+	return r.Key.PerSecond > 0 || r.Share.PerSecond > 0 || r.Rows.PerSecond > 0
+}
+
+// rejectRate charges an event to who sends it and to its author, if both can
+// pay. It comes last: what another rule refuses costs nothing.
+func (p *Policy) rejectRate(r Rates) Hook {
+	messages := [...]string{
+		shareEvents: rateText("one address", r.Share, "events"),
+		shareRows:   rateText("one address", r.Rows, "indexed tags"),
+		keyRows:     rateText("one key", r.Rows, "indexed tags"),
+		keyEvents:   rateText("one key", r.Key, "events"),
+	}
+	return func(ctx context.Context, ev *nostr.Event) (bool, string) {
+		if p.isOwn(ev) {
+			return false, ""
+		}
+		charges := r.charges(share.From(ctx), ev, p.payer(ctx, ev))
+		refused := p.memory.rates.Take(p.clock(), charges[:]...)
+		if refused < 0 {
+			return false, ""
+		}
+		return true, messages[charges[refused].What]
+	}
+}
+
+// payer returns the key whose budget pays for an event. An event that is not
+// stored cannot be told from one that somebody sends once more: only a sender
+// who has proved the author's key uses up what the author may write; anybody
+// else uses up what their share may deliver of that author.
+func (p *Policy) payer(ctx context.Context, ev *nostr.Event) string {
+	who := share.From(ctx)
+	if p.rates.Key.PerSecond <= 0 || !nostr.IsEphemeralKind(ev.Kind) || who == (share.Who{}) || p.reader(ctx).Has(ev.PubKey) {
+		return ev.PubKey
+	}
+	return ev.PubKey + " by " + who.Share
+}
+
+// charges returns what an event costs; the author's come last.
+func (r Rates) charges(who share.Who, ev *nostr.Event, payer string) [4]share.Charge {
+	if who.Exempt || who == (share.Who{}) {
+		r = Rates{Key: r.Key}
+	}
+	rows := indexRows(ev)
+	return [4]share.Charge{
+		{What: shareEvents, Name: who.Share, N: 1, Rate: r.Share},
+		{What: shareRows, Name: who.Share, N: rows, Rate: r.Rows},
+		{What: keyRows, Name: ev.PubKey, N: rows, Rate: r.Rows},
+		{What: keyEvents, Name: payer, N: 1, Rate: r.Key},
+	}
+}
+
+// SetPart divides all rates by the number of nodes that take events, also for
+// the policies that take p's place (share.Rates.SetPart).
+func (p *Policy) SetPart(nodes int) { p.memory.rates.SetPart(nodes) }
+
+// SetPart is the current policy's.
+func (l *Live) SetPart(nodes int) {
+	if p := l.current.Load(); p != nil {
+		p.SetPart(nodes)
+	}
+}
+
+// NotStored gives an author back what was charged for an event that the relay
+// did not store: anybody may send an author's events once more, and must not
+// use up what the author may write. The sender has paid.
+func (p *Policy) NotStored(who share.Who, ev *nostr.Event) {
+	if p.isOwn(ev) {
+		return // it was charged nothing
+	}
+	charges := p.rates.charges(who, ev, ev.PubKey)
+	for _, c := range charges[2:] {
+		if c.Rate.PerSecond > 0 {
+			p.memory.rates.Give(c)
+		}
+	}
+}
+
+func rateText(who string, r share.Rate, what string) string {
+	return "rate-limited: " + who + " may write " + strconv.FormatFloat(r.PerSecond, 'g', -1, 64) + " " + what + " per second, " +
+		strconv.Itoa(r.Burst) + " at once, here; slow down"
+}
+
+// indexRows returns how many rows of the tag index an event makes at most: one
+// for each single-letter tag with a value, and none if it is not stored.
+func indexRows(ev *nostr.Event) (n int) {
+	if nostr.IsEphemeralKind(ev.Kind) {
+		return 0
+	}
+	for _, t := range ev.Tags {
+		if len(t) >= 2 && len(t[0]) == 1 && (t[0][0]|0x20 >= 'a' && t[0][0]|0x20 <= 'z') {
+			n++
+		}
+	}
+	return n
+}

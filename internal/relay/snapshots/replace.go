@@ -1,0 +1,81 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/relay/store"
+	"engramd/internal/snapshot"
+	"engramd/internal/snapshot/bundle"
+)
+
+// Replace is the mode of Service.Replace.
+const Replace snapshot.Mode = "replace"
+
+// ReplaceRequest asks that an agent's heads (engrams, relay list) become those
+// given.
+type ReplaceRequest struct {
+	Tenant, Agent string
+	// AsOf is when what is given was all there was: superseded versions that are
+	// newer go to quarantine where the address has no head among them.
+	AsOf time.Time
+	// Events gives every event to add: verified ones that the relay takes, each
+	// with its part. There is one head at most for an address.
+	Events func(add func(store.Part, *nostr.Event) error) error
+}
+
+// MayReplace returns ErrNotAllowed unless the settings allow newer heads to be
+// taken away.
+func (s *Service) MayReplace() error { return s.allowed(snapshot.Rollback) }
+
+// Replace does a rollback to events that come from no bundle: it keeps the
+// state before in a bundle, and switches in one transaction. Newer heads, and
+// those of addresses that are not among the events, go to quarantine. Nothing
+// is changed unless the error is nil. It is ErrNotAllowed if the settings allow
+// no rollback.
+func (s *Service) Replace(ctx context.Context, q ReplaceRequest) (out Restored, err error) {
+	began := s.clock()
+	defer func() { s.counted(string(Replace), began, err) }()
+	if err := s.MayReplace(); err != nil {
+		return Restored{}, err
+	}
+	err = s.locked(ctx, q.Tenant, q.Agent, func(l *snapshot.Lock) error {
+		out, err = s.replace(ctx, l, q)
+		return err
+	})
+	if err != nil {
+		return Restored{}, err
+	}
+	s.tell(out)
+	return out, nil
+}
+
+func (s *Service) replace(ctx context.Context, l *snapshot.Lock, q ReplaceRequest) (Restored, error) {
+	out := Restored{Tenant: q.Tenant, Agent: q.Agent, Mode: Replace}
+	pre, err := s.create(ctx, l, CreateRequest{
+		Tenant: q.Tenant, Agent: q.Agent, Label: "auto:pre-import-replace", By: bundle.ByAutoPreRestore,
+	}, "")
+	if err != nil && !errors.Is(err, bundle.ErrEmpty) { // an empty memory need not be kept
+		return out, fmt.Errorf("the snapshot of the state before: %w", err)
+	}
+	out.PreSnapshot = pre.ID
+	o := store.RestoreOptions{
+		Mode: store.Rollback, Agent: q.Agent, AsOf: q.AsOf.Unix(),
+		// Two agents of one file may be replaced in the same millisecond.
+		Name: s.quarantineName("replace-" + q.Agent[:16]),
+	}
+	done, err := s.switchIn(ctx, o, func(r store.Restoration) error {
+		return q.Events(func(p store.Part, ev *nostr.Event) error { return r.Add(ctx, p, ev) })
+	})
+	if err != nil {
+		return out, err
+	}
+	if out.take(done); out.Quarantined > 0 {
+		out.Quarantine = o.Name
+	}
+	return out, nil
+}

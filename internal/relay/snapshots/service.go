@@ -1,0 +1,149 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/relay/metrics"
+	"engramd/internal/relay/notify"
+	"engramd/internal/snapshot"
+	"engramd/internal/snapshot/bundle"
+)
+
+var (
+	// ErrNotAllowed means that the configuration allows no rollback.
+	ErrNotAllowed = errors.New("taking newer heads away is allowed only with ENGRAMD_RESTORE_ALLOW=true in the environment of the process that does it")
+	// ErrEmpty means that a bundle holds no engram, so that a rollback takes all
+	// away.
+	ErrEmpty = errors.New("the snapshot holds no memory: a rollback to it takes all away (--allow-empty)")
+	// ErrFuture means that an instant to rebuild has not come yet.
+	ErrFuture = errors.New("that time has not come yet")
+	// ErrPartial means that a bundle holds only a part of the agent's memory, so
+	// that nothing can be taken away by it.
+	ErrPartial = errors.New("the snapshot holds only what one owner may read, or what those relays had that answered: it can repair, and not roll back")
+	// ErrNotHere means that the request cannot be told from another's snapshots.
+	ErrNotHere = errors.New("which snapshot? An id or a file is needed")
+)
+
+// Settings are what may change while a daemon runs.
+type Settings struct {
+	Recipients   bundle.Recipients // of bundles, unless a request says otherwise
+	Identities   bundle.Identities // tried for encrypted bundles beside those of a request
+	LockTimeout  time.Duration
+	Trusted      []string // pubkeys whose signatures are believed beside the relay's own
+	RestoreAllow bool
+	Policy       snapshot.Policy
+	GCInterval   time.Duration // between sweeps; 0 is never
+	Every        time.Duration // between scheduled bundles; 0 is never
+	Agents       []string      // of the schedule; empty: all with engrams
+}
+
+// Rules reports whether the relay refuses an event, whoever brings it, and why.
+// It has the signature of khatru's RejectEvent.
+type Rules = func(ctx context.Context, ev *nostr.Event) (reject bool, reason string)
+
+// Options configure a Service. Bundles is required; Store is for everything
+// that reads or writes the database, Rules for everything that writes.
+type Options struct {
+	Bundles *snapshot.Store
+	Store   Store
+	Rules   Rules
+	Sign    bundle.Signer // by the relay's identity; nil: only requests that bring a Signer make signed bundles
+	// Trusted are the relay's own keys, present and former; nil: none is known.
+	Trusted  func(ctx context.Context) ([]string, error)
+	Process  string // what this process is, in "… of the process that does it: Process"
+	Settings Settings
+	Software string            // "engramd 1.2.3", for manifests
+	Events   *events.Publisher // nil tells nobody
+	Metrics  *metrics.Metrics  // nil counts nothing
+	Log      *slog.Logger      // nil logs nothing
+	Clock    func() time.Time  // nil means time.Now
+}
+
+// Service executes operations on snapshots. Its methods may be called
+// concurrently; those on the same agent take turns by the agent's lock, also
+// across processes, and fail with a *snapshot.HeldError if that takes too long.
+type Service struct {
+	bundles  *snapshot.Store
+	store    Store
+	rules    Rules
+	sign     bundle.Signer
+	trusted  func(ctx context.Context) ([]string, error)
+	process  string
+	settings atomic.Pointer[Settings]
+	changed  chan struct{} // wakes the Worker
+	software string
+	events   *events.Publisher
+	metrics  *metrics.Metrics
+	log      *slog.Logger
+	clock    func() time.Time
+}
+
+// New returns a Service.
+func New(o Options) *Service {
+	s := &Service{
+		bundles: o.Bundles, store: o.Store, rules: o.Rules, software: o.Software, sign: o.Sign, trusted: o.Trusted, process: o.Process,
+		events: o.Events, metrics: o.Metrics, log: o.Log, clock: o.Clock,
+		changed: make(chan struct{}, 1),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.clock == nil {
+		s.clock = time.Now
+	}
+	s.settings.Store(&o.Settings)
+	return s
+}
+
+// Configure replaces the settings, for operations that begin from now on.
+func (s *Service) Configure(n Settings) {
+	s.settings.Store(&n)
+	s.wakeWorker()
+}
+
+// wakeWorker has the worker look at what it is to do.
+func (s *Service) wakeWorker() {
+	select {
+	case s.changed <- struct{}{}:
+	default: // it has not yet looked at the settings before
+	}
+}
+
+// Settings returns the settings in force.
+func (s *Service) Settings() Settings { return *s.settings.Load() }
+
+// locked runs work with the agent's lock.
+func (s *Service) locked(ctx context.Context, tenant, agent string, work func(*snapshot.Lock) error) error {
+	lock, err := s.bundles.Lock(ctx, tenant, agent, s.settings.Load().LockTimeout)
+	if err != nil {
+		return err
+	}
+	return errors.Join(work(lock), lock.Unlock())
+}
+
+// counted counts an operation that began at a time.
+func (s *Service) counted(operation string, began time.Time, err error) {
+	now := s.clock()
+	s.metrics.SnapshotDone(operation, outcome(err), now, now.Sub(began))
+}
+
+// outcome returns an error's name in the metrics.
+func outcome(err error) string {
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.Is(err, errUnchanged), errors.Is(err, bundle.ErrEmpty):
+		return "unchanged"
+	case errors.Is(err, bundle.ErrInvalid), errors.Is(err, bundle.ErrChanged):
+		return "invalid"
+	case errors.Is(err, snapshot.ErrHeld):
+		return "busy"
+	}
+	return "failed"
+}

@@ -1,0 +1,60 @@
+package store
+
+import (
+	"time"
+
+	"engramd/internal/relay/retention"
+)
+
+// Live holds the options that may change while the store is open.
+type Live struct {
+	Versions     int   // superseded versions kept per address of a gated kind; default 100, negative keeps none
+	Days         int   // days they are kept; default 365, negative for ever
+	ContractDays int   // days contract history is kept after the final state; 0 for ever
+	MaxBytes     int64 // largest size of the database file (page limit), 0 none
+	// QueryTimeout bounds every read: as the work that takes about this long
+	// when nobody else reads. Counts and searches are bounded by the clock too,
+	// with the time that they wait for their turn. Default 10 s; negative means
+	// no bound.
+	QueryTimeout time.Duration
+	StrictIDs    bool // a new contract needs an id that cannot be guessed (NIP-TEMP)
+	Quota        Quota
+	Retention    []retention.Rule // applied at open, at a change, and every hour
+}
+
+// Quota bounds what one author may keep in events and history together. Zero
+// means unlimited. A bound that was not configured (Default…) spares authors
+// who are above it already: see Check.
+type Quota struct {
+	Events        int64
+	Bytes         int64 // of stored JSON
+	DefaultEvents bool
+	DefaultBytes  bool
+}
+
+// Observer is notified of what the store did; *metrics.Metrics is one. Its
+// methods are called from the store's goroutines and must not block.
+type Observer interface {
+	// CommitDone reports one write transaction: its time up to the end of the
+	// fsync, how many events shared it, and whether it was made durable.
+	CommitDone(took time.Duration, events int, ok bool)
+	// QueryDone reports one call of a read method ("query", "count", "search",
+	// "history", "export") and how it failed: "" (it did not), "timeout",
+	// "ended" (in favour of others), "canceled" or "error".
+	QueryDone(operation string, took time.Duration, failure string)
+	// ReadWaited reports that a read had to wait for its turn, "look_up" or
+	// "scan".
+	ReadWaited(effort string, took time.Duration)
+	// Removed reports events and superseded versions that were removed, with
+	// the reason: "deletion", "vanish", "expiry", "history", "ban", "operator"
+	// or "retention".
+	Removed(reason string, n int)
+	// NoRoom reports events that could not be stored because the disk is full
+	// or the database has reached its size.
+	NoRoom(events int)
+	// Retired reports how many heads and regular events of one gate class were
+	// removed by retention.
+	Retired(class string, n int)
+	// QueueAdd moves the depth of the writer's queue ("store_writer") by n.
+	QueueAdd(queue string, n int)
+}

@@ -1,0 +1,83 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/column"
+	"engramd/internal/relay/store/sqlite/engine"
+)
+
+const (
+	sqlAudit = `INSERT INTO admin_audit(at, key, auth, address, method, params, digest, outcome, detail)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	sqlAuditRead = `SELECT n, at, key, auth, address, method, params, digest, outcome, detail FROM admin_audit
+		WHERE n IN (SELECT n FROM admin_audit WHERE at >= ? ORDER BY n DESC LIMIT ?) ORDER BY n`
+	sqlAuditUsed = `SELECT auth, key, at FROM admin_audit WHERE at >= ? ORDER BY at, n`
+)
+
+// audit adds one row to the audit table.
+func (w *Writer) audit(c store.AdminCall) error {
+	who, ok1 := column.Hex32(c.Key)
+	auth, ok2 := column.Hex32(c.Auth)
+	if !ok1 || !ok2 {
+		return errors.New("a call is recorded with a pubkey and an event id")
+	}
+	var params engine.Value
+	if c.Params != nil {
+		params = *c.Params
+	}
+	_, err := w.Exec(sqlAudit, w.Now, who, auth, c.Address, c.Method, params, c.Digest[:], c.Outcome, c.Detail)
+	return err
+}
+
+// AdminAudit gives fn the newest calls since a time in Unix seconds, at most
+// limit of them (0: all), oldest first.
+func (s *Store) AdminAudit(ctx context.Context, since int64, limit int, fn func(store.AdminCall) error) error {
+	most := int64(limit)
+	if limit <= 0 {
+		most = -1
+	}
+	return s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlAuditRead, []engine.Value{since, most}, func(v []engine.Value) error {
+			call, err := scanCall(v)
+			if err != nil {
+				return err
+			}
+			return fn(call)
+		})
+	})
+}
+
+func scanCall(v []engine.Value) (c store.AdminCall, err error) {
+	digest, ok := v[7].([]byte)
+	if !ok || len(digest) != 32 {
+		return c, fmt.Errorf("audit row %v: %w", v[0], column.ErrDamaged)
+	}
+	c = store.AdminCall{Key: column.HexOf(v[2]), Auth: column.HexOf(v[3]), Digest: [32]byte(digest)}
+	c.N, _ = v[0].(int64)
+	c.At, _ = v[1].(int64)
+	c.Address, _ = v[4].(string)
+	c.Method, _ = v[5].(string)
+	if params, ok := v[6].(string); ok {
+		c.Params = &params
+	}
+	c.Outcome, _ = v[8].(string)
+	c.Detail, _ = v[9].(string)
+	return c, nil
+}
+
+// AdminUsed gives fn the ids of NIP-98 events that signed calls since a time in
+// Unix seconds, whose they were and when, in the order of that time: what the
+// memory against replays has to know after a restart.
+func (s *Store) AdminUsed(ctx context.Context, since int64, fn func(id, key string, at int64)) error {
+	return s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlAuditUsed, []engine.Value{since}, func(v []engine.Value) error {
+			at, _ := v[2].(int64)
+			fn(column.HexOf(v[0]), column.HexOf(v[1]), at)
+			return nil
+		})
+	})
+}

@@ -1,0 +1,159 @@
+package contracts
+
+import (
+	"context"
+	"errors"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/column"
+	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/nips/niptemp"
+)
+
+const (
+	sqlAddEntry = `INSERT INTO contract_entries(contract, author, other, created_at, id, form, type, entry, arrived_at, data, n, k, thread)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	sqlWaiting = `SELECT data FROM contract_entries WHERE seq IS NULL AND form < 2 ORDER BY arrived_at, n`
+)
+
+// AddPrivateEntry keeps a private entry, sealed in e.Data, for its author:
+// e.Author, e.Other, e.CreatedAt, e.Type and e.Entry are used. The pair must be
+// in no final state, or the error is ErrContractMoved; others are ErrEntryTaken
+// and, when the author has most in this contract already, ErrEntriesFull.
+func (s *Store) AddPrivateEntry(ctx context.Context, contract string, e store.ThreadEntry, most int) error {
+	return s.orders.Tell(ctx, store.AddPrivateEntry{Contract: contract, Entry: e, Most: most})
+}
+
+func (w *Writer) addPrivate(contract string, e store.ThreadEntry, most int) error {
+	author, other, err := entryKeys(e)
+	if err != nil {
+		return err
+	}
+	a, b, err := standIns(w.c, contract, author, other)
+	if err != nil {
+		return err
+	}
+	row, err := w.c.One(sqlContractState, contract, a, b)
+	if err != nil {
+		return err
+	}
+	if row == nil || niptemp.Status(row[1].(string)).Final() {
+		return store.ErrContractMoved
+	}
+	taken, err := w.c.Exists(sqlEntryTaken, contract, e.Entry, author, other, []byte(nil))
+	if err != nil || taken {
+		return errors.Join(err, store.ErrEntryTaken)
+	}
+	n, err := w.c.Number(sqlPrivateCount, contract, author)
+	if err != nil {
+		return err
+	}
+	if n >= int64(most) {
+		return store.ErrEntriesFull
+	}
+	return w.addEntry(contract, author, other, e, store.EntryPrivate)
+}
+
+// AddWaitingEntry keeps the signed event of a shared entry that the relay has
+// not taken, until it does. One that is here already is no error.
+func (s *Store) AddWaitingEntry(ctx context.Context, contract string, e store.ThreadEntry) error {
+	return s.orders.Tell(ctx, store.AddWaitingEntry{Contract: contract, Entry: e})
+}
+
+func (w *Writer) addWaiting(contract string, e store.ThreadEntry) error {
+	author, other, err := entryKeys(e)
+	if err != nil {
+		return err
+	}
+	have, err := w.c.Exists(sqlOneEntry, contract, author, other, e.CreatedAt, e.ID)
+	if err != nil || have {
+		return err
+	}
+	return w.addEntry(contract, author, other, e, e.Form)
+}
+
+// addEntry gives an entry that is no event of the relay's, or not yet, its
+// place.
+func (w *threads) addEntry(contract string, author, other []byte, e store.ThreadEntry, form store.EntryForm) error {
+	thread, err := w.thread(contract, author, other)
+	if err != nil {
+		return err
+	}
+	var n, k int64
+	if form != store.EntryPrivate {
+		n, err = w.next(thread)
+	} else if n, err = w.lastNumber(thread); err == nil {
+		k, err = w.c.Number(sqlPrivateK, author, contract)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = w.Exec(sqlAddEntry, contract, author, other, e.CreatedAt, e.ID, int64(form), e.Type, e.Entry, w.Now, e.Data, n, k, thread)
+	return err
+}
+
+func entryKeys(e store.ThreadEntry) (author, other []byte, err error) {
+	author, ok1 := column.Hex32(e.Author)
+	other, ok2 := column.Hex32(e.Other)
+	if !ok1 || !ok2 || len(e.ID) == 0 {
+		return nil, nil, errors.New("a contract entry names no keys or no id")
+	}
+	return author, other, nil
+}
+
+// EntryTaken reports whether the thread between two keys has another entry with
+// this id.
+func (s *Store) EntryTaken(ctx context.Context, contract, author, other, entry string, id []byte) (taken bool, err error) {
+	who, ok1 := column.Hex32(author)
+	to, ok2 := column.Hex32(other)
+	if !ok1 || !ok2 {
+		return false, errors.New("the parties are no pubkeys")
+	}
+	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
+		taken, err = c.Exists(sqlEntryTaken, contract, entry, who, to, id)
+		return err
+	})
+	return taken, err
+}
+
+// PlaceEntry fills in what an entry, found by its author, counterparty, time
+// and id, got when it came: whether the relay has its event, as head or as
+// history, its numbers and the time. It reports whether it is here.
+func (s *Store) PlaceEntry(ctx context.Context, contract string, e *store.ThreadEntry) (here bool, err error) {
+	author, other, err := entryKeys(*e)
+	if err != nil {
+		return false, err
+	}
+	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
+		row, err := c.One(sqlOneEntry, contract, author, other, e.CreatedAt, e.ID)
+		if err != nil || row == nil {
+			return err
+		}
+		here, e.Published = true, row[0] != nil
+		e.N, _ = row[1].(int64)
+		e.K, _ = row[2].(int64)
+		e.ArrivedAt, _ = row[3].(int64)
+		return nil
+	})
+	return here, err
+}
+
+// WaitingEntries gives fn the events that the relay has not taken, in the order
+// in which they came.
+func (s *Store) WaitingEntries(ctx context.Context, fn func(*nostr.Event) error) error {
+	var all []*nostr.Event
+	err := s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlWaiting, nil, func(v []engine.Value) error {
+			json, _ := v[0].([]byte)
+			ev, err := column.Event(json)
+			all = append(all, ev)
+			return err
+		})
+	})
+	for i := 0; i < len(all) && err == nil; i++ {
+		err = fn(all[i])
+	}
+	return err
+}

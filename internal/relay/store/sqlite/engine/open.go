@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"engramd/internal/relay/store"
+)
+
+// New returns a database that is not open yet. What it is told before Open waits
+// for that.
+func New(o Options) *DB {
+	o.complete()
+	return &DB{
+		o: o, path: o.Path, closing: make(chan struct{}), stopped: make(chan struct{}),
+		queue: newQueue(o.MaxQueue, o.MaxQueueBytes, o.Observe),
+	}
+}
+
+// Open opens the database, creating it if there is none, applies the migrations
+// that are missing, has a prepare it, and starts the writer. The folder must
+// exist; the caller holds its Lock. After an error there is nothing to close.
+//
+// The error wraps ErrNewer when a newer program wrote the database, ErrForeign
+// when it is no engramd database.
+func (db *DB) Open(ctx context.Context, a Applier) error {
+	db.applier = a
+	if db.o.ReadOnly {
+		return db.startReading(ctx)
+	}
+	if err := createFile(db.path); err != nil {
+		return err
+	}
+	c, err := connect(db.path, writerDSN(), writerPragmas(db.o.CacheBytes))
+	if err != nil {
+		return err
+	}
+	if err := db.start(ctx, c); err != nil {
+		return errors.Join(err, c.Close())
+	}
+	return nil
+}
+
+// start prepares the database on the writer's connection and brings the actors
+// up.
+func (db *DB) start(ctx context.Context, c *Conn) error {
+	if err := migrate(ctx, c, db.path, db.o.Log); err != nil {
+		return err
+	}
+	w, err := db.newWriter(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := db.openReaders(); err != nil {
+		return err
+	}
+	db.writer = w
+	go w.run(db.o.After)
+	return nil
+}
+
+func (db *DB) openReaders() (err error) {
+	db.readers, err = openReaders(db.path, db.o.Readers, db.o.CacheBytes/4, db.o.Pacing)
+	return err
+}
+
+// startReading opens the readers alone.
+func (db *DB) startReading(ctx context.Context) error {
+	if _, err := os.Stat(db.path); err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	if err := db.openToRead(ctx); err != nil {
+		if db.readers != nil {
+			err = errors.Join(err, db.readers.close())
+		}
+		return errors.Join(err, db.scratch.remove())
+	}
+	db.queue.close(store.ErrReadOnly)
+	close(db.stopped)
+	return nil
+}
+
+// openToRead opens the readers, on a copy if the database is of an older
+// version and there may be one.
+func (db *DB) openToRead(ctx context.Context) (err error) {
+	if err := db.openReaders(); err != nil {
+		return err
+	}
+	if db.older, err = db.behind(ctx); err != nil || db.older == 0 || db.o.AsIs {
+		return err
+	}
+	if db.o.Scratch == "" {
+		return fmt.Errorf("%w: %s", ErrOlder, db.path)
+	}
+	if err := db.rehearse(ctx); err != nil {
+		return err
+	}
+	if err := db.readers.close(); err != nil {
+		return err
+	}
+	return db.openReaders()
+}
+
+// behind is the version of a database that lacks migrations; 0 when none is
+// missing.
+func (db *DB) behind(ctx context.Context) (version int64, err error) {
+	err = db.Read(ctx, LookUp, func(_ context.Context, c *Conn) error {
+		missing, err := pending(c, db.path)
+		if err == nil && len(missing) > 0 {
+			version = max(1, int64(missing[0].Version)-1) // a file without tables is as good as one of version 1
+		}
+		return err
+	})
+	return version, err
+}
+
+// Close refuses further members, applies and answers those that wait, ends the
+// reads, and checkpoints the log into the database file. It may be called more
+// than once.
+func (db *DB) Close() error {
+	db.once.Do(func() {
+		db.queue.close(store.ErrClosed)
+		<-db.stopped
+		close(db.closing)
+		db.err = errors.Join(db.readers.close(), db.scratch.remove())
+		if db.writer != nil {
+			db.err = errors.Join(db.err, db.writer.close())
+		}
+	})
+	<-db.stopped
+	return db.err
+}

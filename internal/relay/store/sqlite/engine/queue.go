@@ -1,0 +1,180 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"engramd/internal/relay/fairness"
+	"engramd/internal/relay/store"
+)
+
+// queue holds what waits for the writer, and gives it out fairly: by share,
+// then by connection, and what one connection sent in its order. It is bounded
+// in members and in cost; what a share may have waiting is less
+// the more others have.
+type queue struct {
+	mu       sync.Mutex
+	items    share.Queue[*Member]
+	maxItems int // of one share while no other has any
+	maxBytes int
+	closed   error         // why nothing more is taken in, nil while open
+	room     chan struct{} // closed, and made anew, when something was taken
+	wake     chan struct{} // holds one token while items wait
+	observe  store.Observer
+}
+
+func newQueue(maxItems, maxBytes int, observe store.Observer) *queue {
+	return &queue{
+		maxItems: maxItems, maxBytes: maxBytes, observe: observe,
+		room: make(chan struct{}), wake: make(chan struct{}, 1),
+	}
+}
+
+// push takes m in as soon as there is room.
+func (q *queue) push(ctx context.Context, m *Member) error {
+	m.who = share.From(ctx)
+	for {
+		q.mu.Lock()
+		if q.closed != nil {
+			q.mu.Unlock()
+			return q.closed
+		}
+		if q.fits(m) {
+			q.items.Push(m.who, m, float64(m.cost))
+			q.mu.Unlock()
+			q.observe.QueueAdd("store_writer", 1)
+			q.signal()
+			return nil
+		}
+		room := q.room
+		q.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// fits reports whether there is room for m. A connection may always have one
+// waiting, however full the queue is: it would be held in memory all the
+// same.
+func (q *queue) fits(m *Member) bool {
+	if !q.items.Has(m.who) {
+		return true
+	}
+	n, bytes := q.items.Of(m.who.Share)
+	otherN, otherBytes := q.items.Len()-n, q.items.Cost()-bytes
+	return n+1 <= q.maxItems-otherN/2 && bytes+float64(m.cost) <= float64(q.maxBytes)-otherBytes/2
+}
+
+// take removes up to n items with up to size bytes, at least one if any waits.
+// Commands other than events come alone.
+func (q *queue) take(n, size int) []*Member {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.items.Len() == 0 {
+		return nil
+	}
+	var out []*Member
+	bytes := 0
+	for len(out) < n {
+		m, _, ok := q.items.Next()
+		if !ok || len(out) > 0 && (m.alone != nil || bytes+m.cost > size) {
+			break
+		}
+		if len(out) == 0 {
+			size = min(size, q.batchBytes(m))
+			out = make([]*Member, 0, min(n, q.items.Len()))
+		}
+		q.items.Pop()
+		bytes += m.cost
+		if out = append(out, m); m.alone != nil {
+			break
+		}
+	}
+	if q.items.Len() > 0 {
+		q.signal()
+	}
+	close(q.room)
+	q.room = make(chan struct{})
+	q.observe.QueueAdd("store_writer", -len(out))
+	return out
+}
+
+// putBack puts items that were taken, and not applied, back in front of the
+// others of their connections.
+func (q *queue) putBack(list []*Member) {
+	if len(list) == 0 {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, m := range slices.Backward(list) {
+		q.items.PutBack(m.who, m, float64(m.cost))
+	}
+	q.observe.QueueAdd("store_writer", len(list))
+	q.signal()
+}
+
+// wants reports whether somebody of another share than one waits.
+func (q *queue) wants(share string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n, _ := q.items.Of(share)
+	return q.items.Len() > n
+}
+
+// What a transaction may cost while others wait, so that whoever comes next
+// waits for some tens of milliseconds, and of clients alone; imports and a
+// relay of one's own have maxBatchBytes.
+const (
+	sharedBatchBytes = 512 << 10
+	clientBatchBytes = 1 << 20
+)
+
+// batchBytes is what a transaction that begins with m may cost.
+func (q *queue) batchBytes(m *Member) int {
+	switch {
+	case q.items.Shares() > 1:
+		return sharedBatchBytes
+	case m.who.Exempt || m.who == (share.Who{}):
+		return maxBatchBytes
+	}
+	return clientBatchBytes
+}
+
+// len reports how many items wait.
+func (q *queue) len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.items.Len()
+}
+
+// close refuses further items with an error, the first one given; those that
+// wait are still taken.
+func (q *queue) close(why error) {
+	q.mu.Lock()
+	if q.closed == nil {
+		q.closed = why
+	}
+	close(q.room)
+	q.room = make(chan struct{})
+	q.mu.Unlock()
+	q.signal()
+}
+
+func (q *queue) signal() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// done reports whether the queue is closed and empty.
+func (q *queue) done() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.closed != nil && q.items.Len() == 0
+}

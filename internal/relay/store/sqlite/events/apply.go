@@ -1,0 +1,137 @@
+package events
+
+import (
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/nips/nip01"
+	"engramd/nips/niptemp"
+)
+
+// whyExpired answers an event whose NIP-40 time came between the policy's look
+// at it and the writer's.
+var whyExpired = nip01.Refuse(nip01.PrefixInvalid, "the event has expired")
+
+// apply decides what becomes of one event, in this order: expired, banned, this
+// very event, deleted before, the contract's lifecycle, a newer head, quota. What
+// it changed is undone when it fails or refuses.
+//
+// The lifecycle comes after "deleted" and before "newer": sending an accepted
+// event again is a duplicate and no second move, while a move that comes too
+// late must not be answered as if it had been taken.
+func (w *writer) apply(p *Pending) (store.Result, error) {
+	r := p.rec
+	if r.expires != 0 && r.expires <= w.Now {
+		return store.Result{Outcome: store.Refused, Why: whyExpired}, nil
+	}
+	if p.asked {
+		if refusal, err := w.admit(p); err != nil || refusal != nil {
+			return store.Result{Outcome: store.Refused, Why: refusal}, err
+		}
+	}
+	if banned, err := w.others.Admin.Banned(r.id); err != nil || banned {
+		return store.Result{Outcome: store.Deleted, Why: store.WhyBanned}, err
+	}
+	opts := p.opts
+	opts.Import = opts.Import || opts.Replica
+	request, withdrawn, before, err := w.met(r, opts.Import)
+	if err == nil && opts.Past && before.Outcome == store.Duplicate {
+		if past, err := w.isPast(r); err != nil || past {
+			return store.Result{Outcome: store.Replaced}, err
+		}
+	}
+	if err != nil || before.Outcome != 0 {
+		return before, err
+	}
+	if conflict, err := w.misses(r, p.opts.Base); err != nil || conflict {
+		return store.Result{Outcome: store.Conflict, Why: store.WhyConflict}, err
+	}
+	usage, err := w.usageBefore(r)
+	if err != nil {
+		return store.Result{}, err
+	}
+	if refusal := w.surelyOverQuota(r, usage, &p.opts); refusal != nil {
+		return store.Result{Outcome: store.Refused, Why: refusal}, nil
+	}
+	if refusal, err := w.judgeContract(r, opts); err != nil || refusal != nil {
+		return store.Result{Outcome: store.Refused, Why: refusal}, err
+	}
+	if err := w.effects(r); err != nil {
+		return store.Result{}, err
+	}
+	var result store.Result
+	switch {
+	case opts.Replica:
+		result, err = w.placeCopy(r, opts.Past, withdrawn, request)
+	case withdrawn:
+		result, err = store.Result{Outcome: store.Stored}, w.keepWithdrawn(r, request)
+	default:
+		result, err = w.place(r)
+	}
+	if err != nil {
+		return store.Result{}, err
+	}
+	if result.Outcome == store.Stale && r.ev.Kind == niptemp.KindEntry && !p.opts.Import {
+		result = w.said(r)
+	}
+	if refusal := w.overQuota(r, usage, &p.opts); refusal != nil {
+		return store.Result{Outcome: store.Refused, Why: refusal}, nil
+	}
+	if len(p.opts.Forward) > 0 && isContract(r.ev.Kind) {
+		err = w.others.Outbox.Forward(r.ev, r.json, p.opts.Forward)
+	}
+	return result, err
+}
+
+// effects does what an event asks for that is about to be stored: before that,
+// so that a deletion finds room in a full database.
+func (w *writer) effects(r *record) error {
+	switch r.ev.Kind {
+	case kindDeletion:
+		return w.delete(r)
+	case kindVanish:
+		return w.vanish(r, w.seq+1)
+	}
+	return nil
+}
+
+// judgeContract has contract memory judged before it is stored, in the
+// transaction that stores it. A refusal is for the client.
+func (w *writer) judgeContract(r *record, opts store.PutOptions) (*nip01.Refusal, error) {
+	if !isContract(r.ev.Kind) {
+		return nil, nil
+	}
+	return w.others.Contracts.Judge(r.ev, opts)
+}
+
+// Apply applies an event.
+func (w *writer) Apply(m *engine.Member) (store.Result, error) {
+	w.current = m.Of.(*Pending)
+	defer func() { w.current = nil }()
+	r, err := w.apply(w.current)
+	if w.s.several != nil && err == nil {
+		w.executedAt(w.current.place, r.Outcome, [32]byte(w.current.rec.id))
+	}
+	return r, err
+}
+
+// Risky reports whether an event may be refused after it changed something: by
+// a quota that is only known to be exceeded when it is clear what the write
+// frees.
+func (w *writer) Risky(m *engine.Member) bool {
+	r := m.Of.(*Pending).rec
+	return (r.d != nil || r.ev.Kind == kindDeletion) && w.mayExceed(r)
+}
+
+// Applied records an event that is durable.
+func (w *writer) Applied(m *engine.Member) {
+	if w.s.executed == nil {
+		return
+	}
+	p := m.Of.(*Pending)
+	o := &p.opts
+	if o.Replica {
+		w.record(p.At(), store.PutCopy{Event: p.rec.json, Past: o.Past})
+		return
+	}
+	w.record(p.At(), store.PutEvent{Event: p.rec.json, Import: o.Import, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly})
+}

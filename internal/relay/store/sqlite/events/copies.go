@@ -1,0 +1,183 @@
+package events
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/column"
+	"engramd/internal/relay/store/sqlite/engine"
+)
+
+// What a followed relay brings (PutOptions.Replica).
+
+// placeCopy is place for it.
+func (w *writer) placeCopy(r *record, past, withdrawn bool, request []byte) (store.Result, error) {
+	switch {
+	case withdrawn:
+		// It was a head there, so what is older is none.
+		if _, err := w.overtake(r); err != nil {
+			return store.Result{}, err
+		}
+		return store.Result{Outcome: store.Stored}, w.keepWithdrawn(r, request)
+	case past && !isContract(r.ev.Kind):
+		return w.placePast(r)
+	}
+	result, err := w.place(r)
+	if err != nil || result.Outcome != store.Stale || result.Why != store.WhyStale || isContract(r.ev.Kind) {
+		return result, err
+	}
+	return w.keepCopy(r)
+}
+
+// placePast stores a version that is superseded where it comes from. The source
+// alone is not believed in that: where nothing that its author signed shows that
+// the version is superseded, the newest one that is known is the head.
+func (w *writer) placePast(r *record) (store.Result, error) {
+	if !w.keepsVersions(r) {
+		return store.Result{Outcome: store.Stale, Why: store.WhyStale}, nil
+	}
+	if removed, err := w.belowFloor(r); err != nil || removed {
+		return store.Result{Outcome: store.Stale, Why: store.WhyRemoved}, err
+	}
+	head, err := w.head(r)
+	if err != nil {
+		return store.Result{}, err
+	}
+	if !head.exists || !head.beats(r) {
+		if superseded, err := w.superseded(r); err != nil || !superseded {
+			if err != nil {
+				return store.Result{}, err
+			}
+			return w.place(r)
+		}
+	}
+	overtaken, err := w.overtake(r)
+	if err != nil {
+		return store.Result{}, err
+	}
+	result, err := w.keepCopy(r)
+	if overtaken {
+		result.Outcome = store.Replaced
+	}
+	return result, err
+}
+
+// isPast makes history of the head that the record is itself, because it is
+// superseded where it comes from, and its author's signature says so.
+func (w *writer) isPast(r *record) (done bool, err error) {
+	if isContract(r.ev.Kind) || !w.keepsVersions(r) {
+		return false, nil
+	}
+	head, err := w.head(r)
+	if err != nil || !head.exists || !bytes.Equal(head.id, r.id) {
+		return false, err
+	}
+	if superseded, err := w.superseded(r); err != nil || !superseded {
+		return false, err
+	}
+	return true, w.withdrawHead(head.seq)
+}
+
+// superseded reports whether something that the record's author signed shows
+// that it is no head any more: a newer version in history, or a later request to
+// delete something that may have been one.
+func (w *writer) superseded(r *record) (bool, error) {
+	if newer, err := w.newerInHistory(r); err != nil || newer {
+		return newer, err
+	}
+	if !w.known.deletedIDs {
+		return false, nil
+	}
+	found, tags, bytes := false, 0, 0
+	err := w.c.Each(sqlRequestsSince, []engine.Value{r.pubkey, r.created, requestsRead}, func(row []engine.Value) error {
+		json, _ := row[0].([]byte)
+		if bytes += len(json); found || tags > requestTags || bytes > requestBytes {
+			return nil
+		}
+		ev, err := column.Event(json)
+		if err != nil {
+			return fmt.Errorf("deletion request: %w", err)
+		}
+		for _, t := range ev.Tags {
+			if len(t) < 2 || t[0] != "e" {
+				continue
+			}
+			id, ok := column.Hex32(t[1])
+			if tags++; !ok || tags > requestTags {
+				continue
+			}
+			if found, err = w.c.Exists(sqlMayHaveBeen, id, r.pubkey, int64(r.class)); err != nil || found {
+				return err
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// Bounds of what is looked at for one version.
+const (
+	requestsRead = int64(100)
+	requestTags  = 500
+	requestBytes = 256 << 10
+)
+
+const (
+	sqlRequestsSince = `SELECT json FROM events WHERE author = ` + numOf + ` AND kind = 5 AND created_at >= ? ORDER BY created_at LIMIT ?`
+	// What was deleted before it came may have been of any class.
+	sqlMayHaveBeen = `SELECT 1 FROM deleted_ids AS d WHERE id = ?1 AND pubkey = ?2 AND (class IS NULL OR class = ?3)
+		AND NOT EXISTS (SELECT 1 FROM events WHERE id = d.id) AND NOT EXISTS (SELECT 1 FROM history WHERE id = d.id)`
+)
+
+// overtake makes history of a head that is older than the record.
+func (w *writer) overtake(r *record) (done bool, err error) {
+	head, err := w.head(r)
+	if err != nil || !head.exists || head.beats(r) {
+		return false, err
+	}
+	return true, w.withdrawHead(head.seq)
+}
+
+// keepCopy stores a version of a gated kind as history, if any is kept.
+func (w *writer) keepCopy(r *record) (store.Result, error) {
+	if !w.keepsVersions(r) {
+		return store.Result{Outcome: store.Stale, Why: store.WhyStale}, nil
+	}
+	if err := w.keepVersion(r); err != nil {
+		return store.Result{}, err
+	}
+	return store.Result{Outcome: store.Stored}, w.pruneAddress(r)
+}
+
+func (w *writer) keepsVersions(r *record) bool {
+	return hasHistory(r) && (isContract(r.ev.Kind) || w.s.live.Load().Versions >= 0)
+}
+
+// followedKey begins the keys of the table meta that say how far another relay
+// was followed.
+const followedKey = "followed "
+
+func (w *writer) followed(c store.Followed) error {
+	return w.SetMeta(followedKey+c.Source, fmt.Sprintf("%d %d", c.To.Number, c.To.Time))
+}
+
+// Follow notes how far a relay was followed, by a name of the caller's.
+func (s *Store) Follow(ctx context.Context, source string, to store.Place) error {
+	return s.tell(ctx, store.Followed{Source: source, To: to})
+}
+
+// FollowedTo is what Follow noted last, the zero Place for nothing. Errors are
+// as of Query.
+func (s *Store) FollowedTo(ctx context.Context, source string) (to store.Place, err error) {
+	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
+		text, err := c.Meta(followedKey + source)
+		if err != nil || text == "" {
+			return err
+		}
+		_, err = fmt.Sscanf(text, "%d %d", &to.Number, &to.Time)
+		return err
+	})
+	return to, err
+}

@@ -1,0 +1,196 @@
+package events
+
+import (
+	"strconv"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/store/sqlite/column"
+	"engramd/internal/relay/store/sqlite/engine"
+)
+
+// deleting is a deletion request on its way. What it removes may be much more
+// than itself: what is beyond removalCost goes in further transactions, with
+// others' writes in between, and the answer comes after the last. The return of
+// everything is barred by the first. A crash in between is made good when the
+// store opens.
+type deleting struct {
+	rec     *record
+	request int64 // its seq
+	at      int64 // when it was executed: what later steps write is of that time too
+	next    int   // tag
+	noted   bool  // as unfinished, in the table meta
+}
+
+// unfinishedDeletion is the key in the table meta, before the request's seq;
+// its successor ends the range of such keys.
+const (
+	unfinishedDeletion    = "deletion:"
+	sqlDeletionUnfinished = `SELECT value FROM meta WHERE key >= 'deletion:' AND key < 'deletion;' ORDER BY value`
+	sqlDeletionRequest    = `SELECT json, arrived_at FROM events WHERE seq = ? AND kind = 5`
+)
+
+func (d *deleting) key() string { return unfinishedDeletion + strconv.FormatInt(d.request, 10) }
+
+// step removes some of what the request names and reports whether there is
+// more.
+func (d *deleting) step(rm *remover) (more bool, err error) {
+	defer func(now int64) { rm.Now = now }(rm.Now)
+	rm.Now = d.at
+	waiting, err := rm.others.Contracts.Waiting(d.rec.pubkey)
+	if err != nil {
+		return false, err
+	}
+	start, tags := rm.Extra, d.rec.ev.Tags
+	for ; d.next < len(tags); d.next++ {
+		if rm.Extra-start > removalCost {
+			return true, nil
+		}
+		t := tags[d.next]
+		if len(t) < 2 {
+			continue
+		}
+		switch t[0] {
+		case "e":
+			err = rm.deleteID(d.rec, t[1], waiting)
+		case "a":
+			err = rm.deleteAddress(d.rec, t[1])
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	if d.noted {
+		err = rm.DropMeta(d.key())
+	}
+	return false, err
+}
+
+func (d *deleting) job(rm *remover, m *engine.Member) *engine.Job {
+	step := func() (bool, error) { return d.step(rm) }
+	return &engine.Job{Member: m, Step: step, Save: func() func() { was := *d; return func() { *d = was } }}
+}
+
+// goOn has the rest done after the commit, and bars now what it is to remove.
+func (d *deleting) goOn(rm *remover) error {
+	for _, t := range d.rec.ev.Tags[d.next:] {
+		if len(t) < 2 {
+			continue
+		}
+		var err error
+		switch t[0] {
+		case "e":
+			err = rm.barID(d.rec, t[1])
+		case "a":
+			err = rm.barAddress(d.rec, t[1])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := rm.SetMeta(d.key(), d.request); err != nil {
+		return err
+	}
+	d.noted = true
+	rm.StartJob(d.job(rm, rm.member()))
+	return nil
+}
+
+// barID keeps an id out, of which an event may be here yet.
+func (rm *remover) barID(r *record, target string) error {
+	id, ok := column.Hex32(target)
+	if !ok {
+		return nil
+	}
+	row, err := rm.c.One(sqlOwnEvent, id, r.pubkey)
+	if err != nil || row != nil && !deletable(int(row[1].(int64))) {
+		return err
+	}
+	rm.known.deletedIDs = true
+	if row == nil {
+		_, err = rm.Exec(sqlDeletedID, id, r.pubkey, nil, r.id)
+		return err
+	}
+	_, err = rm.Exec(sqlDeletedID, id, r.pubkey, row[2], r.id)
+	return err
+}
+
+// barAddress keeps out what the request deletes of an address.
+func (rm *remover) barAddress(r *record, target string) error {
+	kind, d, ok := ownAddress(target, r.ev.PubKey)
+	if !ok {
+		return nil
+	}
+	rm.known.deletedAddresses = true
+	_, err := rm.Exec(sqlDeletedAddress, int64(kind), r.pubkey, d, r.created, r.id)
+	return err
+}
+
+// openDeletions makes jobs of the requests that were left unfinished.
+func (rm *remover) openDeletions() (left []unfinished, err error) {
+	err = rm.c.Each(sqlDeletionUnfinished, nil, func(row []engine.Value) error {
+		d := &deleting{request: row[0].(int64), noted: true}
+		left = append(left, unfinished{d.request, d.job(rm, nil)})
+		found, err := rm.c.One(sqlDeletionRequest, d.request)
+		if err != nil {
+			return err
+		}
+		if found == nil { // its author has vanished, and with him what he wrote
+			d.rec = &record{ev: &nostr.Event{}}
+			return nil
+		}
+		d.at = found[1].(int64)
+		ev, err := column.Event(found[0].([]byte))
+		if err != nil {
+			return err
+		}
+		d.rec, err = newRecord(ev, gate.Open)
+		return err
+	})
+	return left, err
+}
+
+// delete does what a deletion request asks for. Only what its author wrote is
+// concerned; whether it is here or not, the tombstone is, and the answer is the
+// same. See deleting for what takes more than one transaction.
+func (rm *remover) delete(r *record) error {
+	if err := rm.judge(r); err != nil {
+		return err
+	}
+	d := &deleting{rec: r, request: rm.seq + 1, at: rm.Now}
+	more, err := d.step(rm)
+	if err == nil && more {
+		err = d.goOn(rm)
+	}
+	return err
+}
+
+// judge classes a deletion request by what the ids that it names are here,
+// before it removes that: it is open only if each is an open event of its
+// author. The verdict, which cannot be made again, is kept as the class.
+func (rm *remover) judge(r *record) error {
+	open := true
+	for _, t := range r.ev.Tags {
+		if len(t) < 2 || t[0] != "e" || !open {
+			continue
+		}
+		var err error
+		if open, err = rm.foundOpen(r, t[1]); err != nil {
+			return err
+		}
+	}
+	r.setClass(rm.table().ClassifyDeletion(r.ev, open))
+	return nil
+}
+
+// foundOpen reports whether the id is that of an open event of r's author, here
+// or deleted before.
+func (rm *remover) foundOpen(r *record, target string) (bool, error) {
+	id, ok := column.Hex32(target)
+	if !ok {
+		return false, nil
+	}
+	row, err := rm.c.One(sqlFoundClass, id, r.pubkey, rm.Now)
+	return err == nil && row != nil && row[0] == engine.Value(int64(gate.Open)), err
+}

@@ -1,0 +1,180 @@
+package events
+
+import (
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/column"
+	"engramd/internal/relay/store/sqlite/engine"
+)
+
+const (
+	sqlIsDeletedID      = `SELECT request FROM deleted_ids WHERE id = ? AND pubkey = ?`
+	sqlIsDeletedAddress = `SELECT request FROM deleted_addresses WHERE kind = ? AND pubkey = ? AND d = ? AND until >= ?`
+	sqlDeletedID        = `INSERT INTO deleted_ids(id, pubkey, class, request) VALUES (?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET class = coalesce(class, excluded.class), request = coalesce(request, excluded.request)`
+	sqlDeletedAddress = `INSERT INTO deleted_addresses(kind, pubkey, d, until, request) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (kind, pubkey, d) DO UPDATE SET until = max(until, excluded.until),
+			request = CASE WHEN excluded.until > until THEN excluded.request ELSE request END`
+	sqlOwnEvent       = `SELECT seq, kind, class FROM events WHERE id = ? AND pubkey = ?`
+	sqlOwnVersion     = `SELECT seq, kind, length(json) FROM history WHERE id = ? AND pubkey = ?`
+	sqlOwnHead        = `SELECT seq, id, class FROM events WHERE kind = ? AND author = ` + numOf + ` AND d = ? AND created_at <= ?`
+	sqlAddressHistory = `SELECT seq, pubkey, length(json) FROM history
+		WHERE kind = ? AND pubkey = ? AND d = ? AND created_at <= ?`
+
+	// The class of an author's event, or the one that it had when it was
+	// deleted. What has expired is not there, whether it is swept already or
+	// not.
+	sqlFoundClass = `SELECT class FROM events WHERE id = ?1 AND pubkey = ?2 AND (expires_at IS NULL OR expires_at > ?3)
+		UNION ALL SELECT class FROM deleted_ids WHERE id = ?1 AND pubkey = ?2 LIMIT 1`
+)
+
+// met decides about an event that the relay has, or that may not come back: its
+// author had it deleted (NIP-09) or asked to vanish, or it is a gift wrap to
+// somebody who did (NIP-62). The zero Outcome is for all others. Contract
+// memory that its author took back comes in by import and restore, as
+// withdrawn, with the request where it is known.
+func (rm *remover) met(r *record, imported bool) (request []byte, withdrawn bool, res store.Result, err error) {
+	request, gone, err := rm.takenBack(r)
+	if err != nil {
+		return nil, false, res, err
+	}
+	deleted := store.Result{Outcome: store.Deleted, Why: store.WhyDeleted}
+	withdrawn = gone && isContract(r.ev.Kind)
+	if withdrawn && !imported {
+		return nil, false, deleted, nil // it may be here, but not for who asks for it
+	}
+	if seq, have, err := rm.have(r); err != nil || have {
+		return nil, false, store.Result{Outcome: store.Duplicate, Seq: seq, Why: store.WhyDuplicate}, err
+	}
+	if rm.known.vanished {
+		if vanished, err := rm.hasVanished(r); err != nil || vanished {
+			return nil, false, deleted, err
+		}
+	}
+	if gone && !withdrawn {
+		return nil, false, deleted, nil
+	}
+	return request, withdrawn, res, nil
+}
+
+// takenBack reports whether a deletion request of the event's author is here
+// that came before it, and its id where it is known.
+func (rm *remover) takenBack(r *record) (request []byte, gone bool, err error) {
+	if !deletable(r.ev.Kind) {
+		return nil, false, nil
+	}
+	var row []engine.Value
+	if rm.known.deletedIDs {
+		row, err = rm.c.One(sqlIsDeletedID, r.id, r.pubkey)
+	}
+	if err == nil && row == nil && rm.known.deletedAddresses && r.d != nil {
+		row, err = rm.c.One(sqlIsDeletedAddress, int64(r.ev.Kind), r.pubkey, r.d, r.created)
+	}
+	if err != nil || row == nil {
+		return nil, false, err
+	}
+	request, _ = row[0].([]byte)
+	return request, true, nil
+}
+
+// deleteID removes one event or one version in history, or withdraws it.
+// Versions before it stay what they are: history.
+func (rm *remover) deleteID(r *record, target string, waiting bool) error {
+	id, ok := column.Hex32(target)
+	if !ok {
+		return nil
+	}
+	row, err := rm.c.One(sqlOwnEvent, id, r.pubkey)
+	if err != nil {
+		return err
+	}
+	var class engine.Value // that it had, NULL when it is not here
+	if row != nil {
+		if !deletable(int(row[1].(int64))) {
+			return nil
+		}
+		class = row[2]
+		err = rm.deleteOwn(r, int(row[1].(int64)), row[0].(int64))
+	} else if rm.known.history {
+		err = rm.deleteVersion(r, id)
+	}
+	if err == nil && waiting {
+		err = rm.others.Contracts.WithdrawnWaiting(r.id, r.pubkey, id)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := rm.unquarantine(sqlUnquarantineID, id, r.pubkey); err != nil {
+		return err
+	}
+	rm.known.deletedIDs = true
+	_, err = rm.Exec(sqlDeletedID, id, r.pubkey, class, r.id)
+	return err
+}
+
+// deleteOwn removes or withdraws an event of r's author.
+func (rm *remover) deleteOwn(r *record, kind int, seq int64) error {
+	if err := rm.deleteHead(kind, seq); err != nil || !isContract(kind) {
+		return err
+	}
+	return rm.others.Contracts.Withdrawn(r.id, seq)
+}
+
+// deleteVersion removes a version in history of r's author, or withdraws it.
+func (rm *remover) deleteVersion(r *record, id []byte) error {
+	row, err := rm.c.One(sqlOwnVersion, id, r.pubkey)
+	if err != nil || row == nil {
+		return err
+	}
+	seq := row[0].(int64)
+	if isContract(int(row[1].(int64))) {
+		return rm.others.Contracts.Withdrawn(r.id, seq)
+	}
+	return rm.dropVersion(byDeletion, seq, author(r.pubkey), row[2].(int64))
+}
+
+// deleteAddress removes all versions of an address up to the request's time, or
+// withdraws those of contract memory, and blocks their return; a later write
+// revives it.
+func (rm *remover) deleteAddress(r *record, target string) error {
+	kind, d, ok := ownAddress(target, r.ev.PubKey)
+	if !ok {
+		return nil
+	}
+	row, err := rm.c.One(sqlOwnHead, int64(kind), r.pubkey, d, r.created)
+	if err != nil {
+		return err
+	}
+	if row != nil {
+		if err := rm.deleteHead(kind, row[0].(int64)); err != nil {
+			return err
+		}
+		// A later request may name it by its id.
+		rm.known.deletedIDs = true
+		if _, err := rm.Exec(sqlDeletedID, row[1], r.pubkey, row[2], r.id); err != nil {
+			return err
+		}
+	}
+	if isContract(kind) {
+		err = rm.others.Contracts.WithdrawnAddress(r.id, r.pubkey, kind, d, r.created)
+	} else if rm.known.history {
+		_, err = rm.removeHistory(byDeletion, sqlAddressHistory, int64(kind), r.pubkey, d, r.created)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := rm.unquarantine(sqlUnquarantineAddress, r.pubkey, int64(kind), d, r.created); err != nil {
+		return err
+	}
+	rm.known.deletedAddresses = true
+	_, err = rm.Exec(sqlDeletedAddress, int64(kind), r.pubkey, d, r.created, r.id)
+	return err
+}
+
+// deleteHead takes an event out of what readers see: contract memory becomes
+// history, all else goes.
+func (rm *remover) deleteHead(kind int, seq int64) error {
+	if isContract(kind) {
+		return rm.withdrawHead(seq)
+	}
+	return rm.removeEvent(seq, byDeletion)
+}

@@ -1,0 +1,42 @@
+package events
+
+import (
+	"fmt"
+
+	"engramd/internal/relay/store"
+)
+
+// execute does what a command says, within a transaction.
+func (w *writer) execute(c store.Command) (answer any, err error) {
+	switch c := c.(type) {
+	case store.Configure:
+		return nil, w.configure(c.Live)
+	case store.Stage:
+		return nil, w.stageEvents(c)
+	case store.Unstage:
+		return w.unstage(c.Restore)
+	case store.SwitchState:
+		return w.switchStaged(c)
+	case store.ReleaseQuarantine:
+		return w.releaseQuarantine(c.Name)
+	case store.DropQuarantine:
+		return nil, w.dropQuarantine(c.Name)
+	case store.RemoveRows:
+		return w.removeRows(c.Rows)
+	case store.Retire:
+		return w.retireSome(c.Events)
+	case store.GoOn:
+		return w.GoOn()
+	case store.Housekeep:
+		return w.housekeep(c)
+	case store.Followed:
+		return nil, w.followed(c)
+	case store.Tighten:
+		return w.tightenStep(looseChunk)
+	}
+	answer, handled, err := w.others.execute(c)
+	if !handled {
+		return nil, fmt.Errorf("%T is no command that is executed here", c) // a PutEvent or PutCopy is a member with a record
+	}
+	return answer, err
+}

@@ -1,0 +1,125 @@
+package events_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/events"
+	"engramd/internal/relay/store/sqlite/storetest"
+)
+
+func expires(at int64) nostr.Tag {
+	return nostr.Tag{"expiration", fmt.Sprint(storetest.Start.Unix() + at)}
+}
+
+func TestSweepRemovesWhatHasExpired(t *testing.T) {
+	clock := storetest.NewClock()
+	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Clock = clock.Now })
+	put(t, s, alice.Note(0, "stays"), store.Stored)
+	put(t, s, alice.Note(1, "later", expires(100), nostr.Tag{"t", "x"}), store.Stored)
+	put(t, s, alice.Note(2, "soon", expires(10), nostr.Tag{"t", "x"}), store.Stored)
+	version := alice.Fake(30174, 0, storetest.Payload("x"), nostr.Tag{"d", "x"}, nostr.Tag{"p", bob.Pub}, expires(10))
+	put(t, s, version, store.Stored)
+	put(t, s, alice.Fake(30174, 1, storetest.Payload("y"), nostr.Tag{"d", "x"}, nostr.Tag{"p", bob.Pub}), store.Replaced)
+
+	clock.Add(9 * time.Second)
+	if err := s.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := rows(t, s, "events"); n != 4 {
+		t.Fatalf("%d events before anything expired", n)
+	}
+	clock.Add(time.Second)
+	if err := s.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n, tags, past := rows(t, s, "events"), rows(t, s, "tags WHERE name = 't'"), rows(t, s, "history"); n != 3 || tags != 1 || past != 0 {
+		t.Errorf("%d events, %d tags, %d versions after one of each expired", n, tags, past)
+	}
+	wantWhole(t, s)
+}
+
+func TestSweepTakesMoreThanOneChunk(t *testing.T) {
+	clock := storetest.NewClock()
+	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Clock = clock.Now })
+	for i := range int64(events.SweepChunk + 10) {
+		if _, err := s.Begin(t.Context(), alice.Note(i, "x", expires(10)), store.PutOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clock.Add(time.Minute)
+	if err := s.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := rows(t, s, "events"); n != 0 {
+		t.Errorf("%d events left", n)
+	}
+}
+
+// An expired head that the sweeper has not reached yet does not keep an older
+// version out: it is gone.
+func TestAnExpiredHeadDoesNotBlock(t *testing.T) {
+	clock := storetest.NewClock()
+	s := storetest.MustOpen(t, func(o *sqlite.Options) {
+		o.Clock = clock.Now
+		o.After = func(time.Duration) <-chan time.Time { return nil }
+	})
+	head := alice.Fake(30023, 20, "x", nostr.Tag{"d", "x"}, expires(30))
+	put(t, s, head, store.Stored)
+	put(t, s, alice.Fake(30023, 10, "y", nostr.Tag{"d", "x"}), store.Stale)
+	clock.Add(30 * time.Second)
+	put(t, s, alice.Fake(30023, 10, "y", nostr.Tag{"d", "x"}), store.Stored)
+	if isHead(t, s, head) {
+		t.Error("the expired head is still there")
+	}
+	wantWhole(t, s)
+}
+
+func TestAnEventThatExpiredOnItsWayIsRefused(t *testing.T) {
+	s := storetest.MustOpen(t)
+	r := put(t, s, alice.Note(-10, "x", expires(0)), store.Refused)
+	if r.Message() != "invalid: the event has expired" {
+		t.Errorf("message %q", r.Message())
+	}
+}
+
+// The sweeper comes by itself when the earliest expiry is due.
+func TestExpiryWakesTheWriter(t *testing.T) {
+	clock := storetest.NewClock()
+	tick, asked := make(chan time.Time), make(chan time.Duration, 100)
+	removed := &counter{changed: make(chan struct{}, 100)}
+	s := storetest.MustOpen(t, func(o *sqlite.Options) {
+		o.Clock, o.Observe = clock.Now, removed
+		o.After = func(d time.Duration) <-chan time.Time {
+			asked <- d
+			return tick
+		}
+	})
+	put(t, s, alice.Note(0, "x", expires(40)), store.Stored)
+	for d := range asked {
+		if d == 40*time.Second {
+			break
+		}
+	}
+	clock.Add(40 * time.Second)
+	tick <- clock.Now()
+	removed.wait(t, "expiry", 1)
+	if n := rows(t, s, "events"); n != 0 {
+		t.Errorf("%d events left", n)
+	}
+}
+
+func TestBadExpirationsAreNone(t *testing.T) {
+	s := storetest.MustOpen(t)
+	for i, v := range []string{"", "soon", "1e9", "-5", "0", "99999999999999999999", "1700000000.5"} {
+		put(t, s, alice.Note(int64(i), v, nostr.Tag{"expiration", v}), store.Stored)
+	}
+	if n := rows(t, s, "events WHERE expires_at IS NOT NULL"); n != 0 {
+		t.Errorf("%d of them count", n)
+	}
+}

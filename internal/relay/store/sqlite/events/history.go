@@ -1,0 +1,78 @@
+package events
+
+import (
+	"time"
+
+	"engramd/internal/relay/store/sqlite/column"
+	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/nips/niptemp"
+)
+
+const (
+	sqlBeyondVersions = `SELECT seq, pubkey, length(json) FROM history WHERE kind = ? AND pubkey = ? AND d = ?
+		ORDER BY created_at DESC, id LIMIT -1 OFFSET ?`
+	// The kinds are those of the partial index history_age.
+	sqlBeyondDays = `SELECT seq, pubkey, length(json) FROM history WHERE kind NOT IN (30090, 30091) AND superseded_at <= ?
+		ORDER BY superseded_at LIMIT ?`
+	sqlContractHistory = `SELECT seq, pubkey, length(json) FROM history
+		WHERE kind = ?1 AND pubkey = ?2 AND d = ?3 AND readers = ?4`
+	sqlDeleteHistory = `DELETE FROM history WHERE seq = ?`
+)
+
+// pruneAddress removes the versions of the record's address beyond
+// history.versions. Contract memory has no such limit.
+func (a *archive) pruneAddress(r *record) error {
+	if isContract(r.ev.Kind) {
+		return nil
+	}
+	_, err := a.removeHistory(byPruning, sqlBeyondVersions, int64(r.ev.Kind), r.pubkey, r.d, int64(a.live().Versions))
+	return err
+}
+
+// removeHistory removes the versions that a query selects as seq, pubkey,
+// length(json), and reports how many.
+func (a *archive) removeHistory(why reason, text string, args ...engine.Value) (int, error) {
+	n := 0
+	err := a.c.Each(text, args, func(row []engine.Value) error {
+		n++
+		return a.dropVersion(why, row[0].(int64), author(row[1].([]byte)), row[2].(int64))
+	})
+	return n, err
+}
+
+// dropVersion removes one version of size bytes from history.
+func (a *archive) dropVersion(why reason, seq int64, of author, size int64) error {
+	a.stage.seqGone = true
+	if _, err := a.Exec(sqlDeleteHistory, seq); err != nil {
+		return err
+	}
+	if err := a.others.Contracts.Removed(column.AnyKind, seq); err != nil {
+		return err
+	}
+	a.count(of, -1, -size)
+	a.removed(why, 1)
+	return nil
+}
+
+// pruneDays removes up to limit versions superseded longer ago than
+// history.days.
+func (a *archive) pruneDays(limit int) (int, error) {
+	days := a.live().Days
+	if days < 0 {
+		return 0, nil
+	}
+	return a.removeHistory(byPruning, sqlBeyondDays, a.Now-int64(days)*secondsPerDay, int64(limit))
+}
+
+// RemoveBetween removes what history holds of a contract by one key that is
+// addressed to another.
+func (a *archive) RemoveBetween(contract string, from, to []byte) error {
+	for _, kind := range []int64{niptemp.KindEntry, niptemp.KindState} {
+		if _, err := a.removeHistory(byPruning, sqlContractHistory, kind, from, column.Of(contract), to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const secondsPerDay = int64(24 * time.Hour / time.Second)

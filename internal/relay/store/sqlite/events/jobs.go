@@ -1,0 +1,122 @@
+package events
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"engramd/internal/relay/store"
+)
+
+// Work does one step of what is to be done besides the queue and reports
+// whether there was any: the oldest job, else building the full-text index,
+// else housekeeping that is due, else keys that nothing may name any more, in
+// indexes and contracts, else texts that are to leave the full-text index. A
+// store that follows does what is its own only: all else is commands of
+// another's.
+func (w *writer) Work() bool {
+	if w.Busy() && !w.s.follows {
+		if _, err := w.issue(store.GoOn{}); err != nil {
+			w.s.log.Error("work on the database failed", "err", err)
+			w.GiveUp(err)
+		}
+		return true
+	}
+	if w.building {
+		more, err := w.Step(w.buildStep)
+		if err != nil {
+			w.s.log.Error("building the full-text index failed", "err", err)
+		}
+		w.building = more && err == nil
+		return true
+	}
+	if w.s.follows {
+		return w.purge()
+	}
+	if !w.chores.due(w.s.clock().Unix()) {
+		tightened := w.tightenSome()
+		forgot := w.forgetSome()
+		return w.purge() || tightened || forgot
+	}
+	more, err := w.issue(w.due())
+	if err != nil {
+		w.s.log.Error("housekeeping failed", "err", err)
+		w.chores.postpone(w.s.clock().Unix())
+		return false
+	}
+	return more
+}
+
+// tightenSome does one step of it between batches and reports whether it did
+// anything.
+func (w *writer) tightenSome() bool {
+	if !w.loose {
+		return false
+	}
+	_, err := w.issue(store.Tighten{})
+	if err != nil { // what is left is taken up with the next removal, or at the next start
+		w.loose = false
+		w.s.log.Error("forgetting keys failed", "err", err)
+	}
+	return err == nil
+}
+
+// forgetSome does one step of forgetting the parties of contracts and reports
+// whether it did anything.
+func (w *writer) forgetSome() bool {
+	if !w.others.Contracts.Forgetting() {
+		return false
+	}
+	more, err := w.issue(store.ForgetParties{})
+	if err != nil {
+		w.others.Contracts.PutOff()
+		w.s.log.Error("forgetting parties of contracts failed", "err", err)
+	}
+	return err == nil && more
+}
+
+// Idle is how long there is nothing to do.
+func (w *writer) Idle() time.Duration { return w.chores.wait(w.s.clock().Unix()) }
+
+// finishOwn has the store's own command executed until there is no more to do.
+func (w *writer) finishOwn(ctx context.Context, c store.Command) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if more, err := w.issue(c); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// finishJobs ends what was left unfinished, before anybody can read; a store
+// that follows leaves that to the commands that come.
+func (w *writer) finishJobs(ctx context.Context) error {
+	vanishes, err := w.openVanishes()
+	if err != nil {
+		return err
+	}
+	deletions, err := w.openDeletions()
+	if err != nil {
+		return err
+	}
+	left := append(vanishes, deletions...)
+	slices.SortFunc(left, func(a, b unfinished) int { return cmp.Compare(a.request, b.request) })
+	for _, u := range left {
+		w.ResumeJob(u.job)
+	}
+	if w.s.several != nil {
+		return w.endJobs(ctx)
+	}
+	if w.s.follows {
+		return nil
+	}
+	for w.Busy() {
+		if err := w.finishOwn(ctx, store.GoOn{}); err != nil {
+			return err
+		}
+	}
+	return w.finishOwn(ctx, store.Unstage{})
+}

@@ -1,0 +1,240 @@
+package events
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/retention"
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/column"
+	"engramd/internal/relay/store/sqlite/engine"
+)
+
+// match is a row that a filter of the operator matches.
+type match struct {
+	place shelf
+	seq   int64 // num in quarantine
+	id    []byte
+	kind  int
+	cost  int // as record.cost
+	spare bool
+}
+
+// eachMatching gives fn what any of the filters matches, each row once, in
+// pieces, holding nothing open meanwhile: events first, so that what is
+// superseded while they are read is found in history.
+func (s *Store) eachMatching(ctx context.Context, scope gate.Scope, filters []nostr.Filter, fn func([]match) error) error {
+	if !scope.All() {
+		return fmt.Errorf("%w: removing is the operator's", store.ErrFilter)
+	}
+	for _, f := range filters {
+		if f.Search != "" || f.Limit != 0 || f.LimitZero {
+			return fmt.Errorf("%w: it has a search or a limit", store.ErrFilter)
+		}
+	}
+	for _, walk := range []func(context.Context, []nostr.Filter, int, func([]match) error) error{s.matchingEvents, s.matchingVersions, s.matchingQuarantine} {
+		for i := range filters {
+			if err := walk(ctx, filters, i, fn); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// matchingEvents walks the events that filters[i] matches, newest first.
+func (s *Store) matchingEvents(ctx context.Context, filters []nostr.Filter, i int, fn func([]match) error) error {
+	ask := store.Ask{Scope: gate.Operator(), Filter: filters[i]}
+	for {
+		page, err := s.Query(ctx, ask)
+		if err != nil {
+			return err
+		}
+		var found []match
+		for _, row := range page.Rows {
+			if found, err = judged(found, filters, i, match{place: inEvents, seq: row.Seq, id: row.ID[:]}, row.JSON); err != nil {
+				return err
+			}
+		}
+		if err := fn(found); err != nil || !page.More || len(page.Rows) == 0 {
+			return err
+		}
+		last := page.Rows[len(page.Rows)-1]
+		ask.After = &store.Position{CreatedAt: last.CreatedAt, ID: last.ID}
+	}
+}
+
+// judged appends a row that filters[i] matches to found, unless it is another
+// filter's: the first that matches it and may touch it has it, or if none may,
+// the first that matches it.
+func judged(found []match, filters []nostr.Filter, i int, m match, json []byte) ([]match, error) {
+	var err error
+	if m.kind, err = storedKind(json); err != nil {
+		return found, err
+	}
+	m.cost = len(json) + rowCost*bytes.Count(json, []byte(`["`))
+	may := func(f *nostr.Filter) bool { return f.Kinds != nil || !retention.MustBeNamed(m.kind) }
+	m.spare = !may(&filters[i])
+	if len(filters) > 1 {
+		ev, err := column.Event(json)
+		if err != nil {
+			return found, err
+		}
+		for j := range filters {
+			if f := &filters[j]; j != i && f.Matches(ev) && (may(f) && (m.spare || j < i) || m.spare && j < i) {
+				return found, nil
+			}
+		}
+	}
+	return append(found, m), nil
+}
+
+// storedKind is the kind in stored JSON, whose members have one order.
+func storedKind(json []byte) (int, error) {
+	if len(json) > pubkeyEnd {
+		if rest, ok := bytes.CutPrefix(json[pubkeyEnd:], []byte(`","created_at":`)); ok {
+			_, rest, _ = bytes.Cut(rest, []byte(`,"kind":`))
+			digits, _, _ := bytes.Cut(rest, []byte(`,`))
+			if kind, err := strconv.ParseUint(string(digits), 10, 16); err == nil {
+				return int(kind), nil
+			}
+		}
+	}
+	return 0, column.ErrDamaged
+}
+
+// versionWindow is how far one read of history goes, in seq.
+const versionWindow = 1 << 16
+
+const sqlLastVersion = `SELECT max(seq) FROM history`
+
+// matchingVersions walks the superseded versions that filters[i] matches: those
+// of ids by their index, else all of history once, in windows that bound each
+// read.
+func (s *Store) matchingVersions(ctx context.Context, filters []nostr.Filter, i int, fn func([]match) error) error {
+	var last int64
+	err := s.db.Read(ctx, engine.Scan, func(_ context.Context, c *engine.Conn) (err error) {
+		last, err = c.Number(sqlLastVersion)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	window := int64(versionWindow)
+	if filters[i].IDs != nil {
+		window = last
+	}
+	for from := int64(0); from < last; from += window {
+		if err := s.matchingRows(ctx, inHistory, filters, i, from, min(from+window, last), fn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// matchingQuarantine walks what lies in quarantine.
+func (s *Store) matchingQuarantine(ctx context.Context, filters []nostr.Filter, i int, fn func([]match) error) error {
+	return s.matchingRows(ctx, inQuarantine, filters, i, 0, 1<<62, fn)
+}
+
+// matchingRows walks rows of history or quarantine whose number is above from
+// and not above to.
+func (s *Store) matchingRows(ctx context.Context, p shelf, filters []nostr.Filter, i int, from, to int64, fn func([]match) error) error {
+	want, err := compile(filters[i])
+	if err != nil || want.none {
+		return err
+	}
+	table, num := "history", "seq"
+	if p == inQuarantine {
+		table, num = "quarantine", "num"
+	}
+	for {
+		w := want.rowsWhere(table, num, from, to)
+		var found []match
+		n, size := 0, 0
+		err := s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+			return c.Query(ctx, w.sql.String(), w.args, func(v []engine.Value) (err error) {
+				json, ok := v[2].([]byte)
+				id, ok2 := v[1].([]byte)
+				if !ok || !ok2 {
+					return column.ErrDamaged
+				}
+				from = v[0].(int64)
+				n, size = n+1, size+len(json)
+				if found, err = want.judgedVersion(found, filters, i, match{place: p, seq: from, id: id}, json); err == nil && size >= exportBytes {
+					n = exportRows
+					err = engine.ErrStop
+				}
+				return err
+			})
+		})
+		if err != nil {
+			return err
+		}
+		if err := fn(found); err != nil || n < exportRows {
+			return err
+		}
+	}
+}
+
+// judgedVersion is judged for a row of which only the columns have been
+// compared.
+func (w *wanted) judgedVersion(found []match, filters []nostr.Filter, i int, m match, json []byte) ([]match, error) {
+	if len(w.tags) > 0 {
+		ev, err := column.Event(json)
+		if err != nil || !filters[i].Matches(ev) {
+			return found, err
+		}
+	}
+	return judged(found, filters, i, m, json)
+}
+
+// rowsWhere selects rows of a table that has no tag index by the filter's other
+// conditions.
+func (want *wanted) rowsWhere(table, num string, from, to int64) *where {
+	w := &where{}
+	w.text("SELECT " + num + ",id,json FROM " + table + " AS e")
+	if want.ids == nil {
+		w.text(" NOT INDEXED")
+	}
+	w.text(" WHERE ")
+	w.and(num+">? AND "+num+"<=?", from, to)
+	want.columns(w)
+	w.text(" ORDER BY 1 LIMIT ?", int64(exportRows))
+	return w
+}
+
+// columns adds the conditions on columns that events, history and quarantine
+// have in common.
+func (want *wanted) columns(w *where) {
+	w.and("e.created_at>=? AND e.created_at<=?", want.since, want.until)
+	if want.ids != nil {
+		w.andIn("e.id", want.ids)
+	}
+	if want.kinds != nil {
+		w.andIn("e.kind", want.kinds)
+	}
+	if want.authors != nil {
+		w.andIn("e.pubkey", want.authors)
+	}
+}
+
+// Bounds of one read of Export.
+const (
+	exportRows  = 512
+	exportBytes = 4 << 20
+)
+
+// shelf says where a row lies.
+type shelf int
+
+const (
+	inEvents shelf = iota
+	inHistory
+	inQuarantine
+)

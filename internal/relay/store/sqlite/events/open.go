@@ -1,0 +1,104 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/engine"
+)
+
+// Open opens a database and what it is kept by, which is for what knows no event
+// (sqlite.Open). with returns what participants do for it, who read in the
+// database when it is open and have their commands executed.
+func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) Parts) (*Store, *engine.DB, error) {
+	if err := o.complete(); err != nil {
+		return nil, nil, err
+	}
+	s := &Store{
+		clock: o.Clock, after: o.After, log: o.Log, observe: o.Observe, onCommit: o.OnCommit, executed: o.executed, follows: o.follows,
+	}
+	var halt func(error)
+	if o.Sequenced {
+		s.follows, s.several = true, &sequence{admit: o.Admit, changed: o.Changed}
+		halt = s.several.halt
+		o.MaxBytes = 0 // a full file would end the store
+	}
+	s.live.Store(&o.Live)
+	s.table.Store(o.Table)
+	s.writer = newWriter(s)
+	s.db = engine.New(engine.Options{
+		Path: o.Path, Readers: o.Readers, ReadOnly: o.ReadOnly, Scratch: o.Scratch, AsIs: o.AsIs,
+		Clock: o.Clock, After: o.After, MaxBatch: o.MaxBatch, MaxQueue: o.MaxQueue, MaxQueueBytes: o.MaxQueueBytes,
+		CacheBytes: o.CacheBytes, MaxLogBytes: o.MaxLogBytes, Log: o.Log, Observe: o.Observe, Pacing: o.pacing,
+		Halt:         halt,
+		QueryTimeout: func() time.Duration { return s.live.Load().QueryTimeout },
+	})
+	s.parts = with(s.db, s.order)
+	if err := s.db.Open(ctx, s.writer); err != nil {
+		return nil, nil, err
+	}
+	switch _, older := s.db.Older(); {
+	case o.ReadOnly && older && o.AsIs: // nothing of it can be read
+	case o.ReadOnly:
+		if err := s.lookAround(ctx); err != nil {
+			return nil, nil, errors.Join(err, s.db.Close())
+		}
+	case !s.follows:
+		s.startRetainer(o.After)
+	}
+	return s, s.db, nil
+}
+
+// lookAround reads what a store that only reads has to know.
+func (s *Store) lookAround(ctx context.Context) error {
+	return s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
+		last, err := lastSeq(c)
+		if err != nil {
+			return err
+		}
+		s.lastSeq.Store(last)
+		complete, err := searchIsComplete(c)
+		s.search.Store(complete)
+		return err
+	})
+}
+
+// complete fills in the defaults.
+func (o *Options) complete() error {
+	if o.Path == "" || o.Table == nil {
+		return errors.New("store: Path and Table are required")
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.After == nil {
+		o.After = time.After
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Observe == nil {
+		o.Observe = engine.Nobody{}
+	}
+	if o.OnCommit == nil {
+		o.OnCommit = func([]store.Committed) {}
+	}
+	completeLive(&o.Live)
+	return nil
+}
+
+// LastSeq is the highest sequence number that every reader can see. It only
+// grows.
+func (s *Store) LastSeq() int64 { return s.lastSeq.Load() }
+
+// Close refuses further writes, commits and answers those that wait, ends the
+// reads, and checkpoints the log into the database file. It may be called more
+// than once.
+func (s *Store) Close() error {
+	s.retainer.stop()
+	s.several.stop()
+	return s.db.Close()
+}

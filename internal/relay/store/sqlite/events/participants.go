@@ -1,0 +1,161 @@
+package events
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/nips/nip01"
+)
+
+// What has tables of its own beside events takes part in their transactions: it
+// executes the commands that are about it, and is told what becomes of events.
+
+// A Participant is what each of them does.
+type Participant interface {
+	// Open reads what it has to know of its tables, before the first write.
+	Open() error
+	// Execute does what a command of its own says. handled is false for all
+	// others.
+	Execute(c store.Command) (answer any, handled bool, err error)
+	// Vanished forgets an author who asked to vanish, as of a time, and reports
+	// whether there may be more to forget: then it is called again.
+	Vanished(author []byte, until int64) (more bool, err error)
+}
+
+// ContractMemory is what becomes of events of contract memory beside events.
+type ContractMemory interface {
+	Participant
+	// Judge judges an event before it is stored, in the transaction that stores
+	// it. A refusal is for the client.
+	Judge(ev *nostr.Event, opts store.PutOptions) (*nip01.Refusal, error)
+	// Stored is told what is stored under seq, as an event or in history.
+	Stored(ev *nostr.Event, class gate.Class, seq int64) error
+	// Removed is told that it is gone for good. For what history held, kind may
+	// be column.AnyKind.
+	Removed(kind int, seq int64) error
+	// Withdrawn is told that its author took back what is stored under seq, with
+	// the request's id where it is known; WithdrawnAddress, what has an address,
+	// up to a time; WithdrawnWaiting, what is no event here yet. Waiting reports
+	// whether an author has any of that.
+	Withdrawn(request []byte, seq int64) error
+	WithdrawnAddress(request, author []byte, kind int, d engine.Value, until int64) error
+	WithdrawnWaiting(request, author, id []byte) error
+	Waiting(author []byte) (bool, error)
+	// Prune removes what history holds of up to limit contracts that ended too
+	// long ago, and returns of how many; Done is the last that it went through.
+	Prune(limit int, after store.FinalPair) (int, error)
+	Done() store.FinalPair
+	// Forgetting reports whether store.ForgetParties may have anything to do,
+	// PutOff that it failed.
+	Forgetting() bool
+	PutOff()
+}
+
+// Banning says which events the operator has banned.
+type Banning interface {
+	Participant
+	Banned(id []byte) (bool, error)
+}
+
+// Naming says who is who.
+type Naming interface {
+	Participant
+	// Provisioned reports whether the operator had a key made for an agent.
+	Provisioned(key []byte) (bool, error)
+}
+
+// Forwarding queues what is to be sent on, in the transaction that stores it.
+type Forwarding interface {
+	Participant
+	Forward(ev *nostr.Event, json []byte, targets []string) error
+}
+
+// Participants are all of them. When an author vanishes, they forget in this
+// order.
+type Participants struct {
+	Admin      Banning
+	Outbox     Forwarding
+	Identities Naming
+	Contracts  ContractMemory
+}
+
+// Parts are what participants do for a store.
+type Parts struct {
+	// Write returns what takes part in the writer's transactions, and may ask h.
+	// It is called before the first of them.
+	Write func(w *engine.Writer, h Host) Participants
+	// Checks are their parts of Store.Check.
+	Checks []func(ctx context.Context, c *engine.Conn, report *store.Report) error
+	// Arrivals adds to versions of contract memory their numbers and when they
+	// came.
+	Arrivals func(ctx context.Context, rows []store.Row) error
+}
+
+// Host is what participants may ask of events, in a transaction.
+type Host interface {
+	// Live are the options in force, Log what is logged to.
+	Live() *store.Live
+	Log() *slog.Logger
+	// NextSeq is the number that the event at hand gets when it is stored.
+	NextSeq() int64
+	// SomeVanished reports whether anybody asked to vanish, and EverVanished
+	// whether a key did, at whatever time.
+	SomeVanished() bool
+	EverVanished(key []byte) (bool, error)
+	// RemoveBetween removes what history holds of a contract by one key that is
+	// addressed to another.
+	RemoveBetween(contract string, from, to []byte) error
+	// RemoveBanned takes an event out of the database.
+	RemoveBanned(id []byte) error
+}
+
+var _ Host = (*writer)(nil)
+
+// Live are the options in force.
+func (w *writer) Live() *store.Live { return w.s.live.Load() }
+
+// Log is what is logged to.
+func (w *writer) Log() *slog.Logger { return w.s.log }
+
+// NextSeq is the number that the event at hand gets when it is stored.
+func (w *writer) NextSeq() int64 { return w.seq + 1 }
+
+func (p *Participants) all() []Participant {
+	return []Participant{p.Admin, p.Outbox, p.Identities, p.Contracts}
+}
+
+// open opens all of them.
+func (p *Participants) open() error {
+	for _, one := range p.all() {
+		if err := one.Open(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// execute has a command executed by the one that it is about.
+func (p *Participants) execute(c store.Command) (answer any, handled bool, err error) {
+	for _, one := range p.all() {
+		if answer, handled, err = one.Execute(c); handled {
+			return answer, true, err
+		}
+	}
+	return nil, false, nil
+}
+
+// vanished has all of them forget an author, and reports whether there may be
+// more to forget.
+func (p *Participants) vanished(author []byte, until int64) (more bool, err error) {
+	for _, one := range p.all() {
+		if more, err = one.Vanished(author, until); err != nil || more {
+			return more, err
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,243 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/column"
+	"engramd/internal/relay/store/sqlite/engine"
+)
+
+// Restoration is a snapshot's events on their way into the store. They are
+// staged first, beside other writers, and then switched in by one transaction:
+// readers see the old state or the new one. Use it from one goroutine.
+type Restoration struct {
+	s     *Store
+	o     store.RestoreOptions
+	num   int64
+	batch []store.Staged
+	size  int
+}
+
+// restorations says what restores of one store do. Who changes what readers see
+// sets active before, and done before active is cleared.
+type restorations struct {
+	last   atomic.Int64 // number given to a Restoration
+	active atomic.Int64 // switches under way
+	done   atomic.Int64 // switches that took effect, ever; the table meta has it too
+}
+
+// stageBytes is how much JSON one transaction stages: some milliseconds.
+const stageBytes = 256 << 10
+
+// BeginRestore starts staging. End it with Switch or Drop; a process that dies
+// leaves nothing.
+func (s *Store) BeginRestore(o store.RestoreOptions) (store.Restoration, error) {
+	if _, ok := column.Hex32(o.Agent); !ok {
+		return nil, errors.New("restore: the agent is no pubkey")
+	}
+	if o.Mode == store.Rollback && o.Name == "" {
+		return nil, errors.New("restore: a rollback needs a name")
+	}
+	return &Restoration{s: s, o: o, num: s.restores.last.Add(1)}, nil
+}
+
+// Add stages one event of the snapshot. It must have been checked as for Begin;
+// an event given twice counts once.
+func (r *Restoration) Add(ctx context.Context, p store.Part, ev *nostr.Event) error {
+	rec, err := newRecord(ev, r.s.table.Load().Classify(ev))
+	if err != nil {
+		return err
+	}
+	r.batch = append(r.batch, store.Staged{Part: p, Event: rec.json})
+	if r.size += len(rec.json); r.size < stageBytes {
+		return nil
+	}
+	return r.Flush(ctx)
+}
+
+const sqlStage = `INSERT OR IGNORE INTO staged(restore, part, created_at, id, kind, pubkey, d, json) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+
+// Flush writes to disk what Add collected. Switch does it too.
+func (r *Restoration) Flush(ctx context.Context) error {
+	rows := r.batch
+	r.batch, r.size = nil, 0
+	return r.s.tell(ctx, store.Stage{Restore: r.num, Events: rows})
+}
+
+func (w *writer) stageEvents(c store.Stage) error {
+	for _, row := range c.Events {
+		r, err := w.recordOf(row.Event)
+		if err != nil {
+			return err
+		}
+		_, err = w.Exec(sqlStage, c.Restore, int64(applyOrder(row.Part)), r.created, r.id, int64(r.ev.Kind), r.pubkey, r.d, r.json)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordOf is the record of an event as JSON.
+func (w *writer) recordOf(json []byte) (*record, error) {
+	ev, err := column.Event(json)
+	if err != nil {
+		return nil, err
+	}
+	return newRecord(ev, w.s.table.Load().Classify(ev))
+}
+
+// applyOrder is when a part is applied: what blocks others first, then versions
+// before the heads that superseded them.
+func applyOrder(p store.Part) int {
+	switch p {
+	case store.Deletions:
+		return 0
+	case store.Versions:
+		return 1
+	case store.Heads:
+		return 2
+	case store.Relays:
+		return 3
+	default:
+		return 4
+	}
+}
+
+// Drop forgets what was staged. It does nothing after Switch.
+func (r *Restoration) Drop(ctx context.Context) error {
+	r.batch = nil
+	for more := true; more; {
+		var err error
+		if more, err = store.Answer[bool](ctx, r.s.order, store.Unstage{Restore: r.num}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const sqlUnstage = `DELETE FROM staged WHERE (restore, part, created_at, id) IN (SELECT restore, part, created_at, id FROM staged`
+
+// unstage removes some of what was staged for a restore, 0 for all, and reports
+// whether there may be more.
+func (w *writer) unstage(restore int64) (more bool, err error) {
+	text, args := sqlUnstage+" LIMIT ?)", []engine.Value{int64(sweepChunk)}
+	if restore != 0 {
+		text, args = sqlUnstage+" WHERE restore = ? LIMIT ?)", []engine.Value{restore, int64(sweepChunk)}
+	}
+	n, err := w.Exec(text, args...)
+	return n >= sweepChunk, err
+}
+
+// Switch makes what was staged the state that readers see, in one transaction,
+// and removes it from staging. Other writers wait for that transaction, about
+// 25 µs for each event that is new here.
+func (r *Restoration) Switch(ctx context.Context) (store.Restored, error) {
+	if err := r.Flush(ctx); err != nil {
+		return store.Restored{}, err
+	}
+	out, err := r.s.switchState(ctx, store.SwitchState{Restore: r.num, Options: r.o})
+	if err != nil {
+		return store.Restored{}, fmt.Errorf("restore: %w", err)
+	}
+	return out, r.Drop(ctx)
+}
+
+func (w *writer) switchStaged(c store.SwitchState) (store.Restored, error) {
+	agent, ok := column.Hex32(c.Options.Agent)
+	if !ok {
+		return store.Restored{}, errors.New("the agent is no pubkey")
+	}
+	return w.switchState(&switching{w: w, staged: true, num: c.Restore, agent: agent, o: c.Options}, (*switching).run)
+}
+
+const metaRestores = "restores"
+
+// switchState has a command executed that puts an agent's memory into another
+// state at once.
+func (s *Store) switchState(ctx context.Context, c store.Command) (store.Restored, error) {
+	s.restores.active.Add(1)
+	defer s.restores.active.Add(-1)
+	return store.Answer[store.Restored](ctx, s.order, c)
+}
+
+// switchState runs that work, and then shows the state to live readers.
+func (w *writer) switchState(sw *switching, work func(*switching) error) (store.Restored, error) {
+	from, count := w.seq, w.s.restores.done.Load()+1
+	if err := w.SetMeta(metaRestores, count); err != nil {
+		return store.Restored{}, err
+	}
+	if err := work(sw); err != nil {
+		return store.Restored{}, err
+	}
+	w.After(func() {
+		w.s.restores.done.Store(count)
+		w.announce(from, w.seq)
+	})
+	return sw.done, nil
+}
+
+// countRestores reads the count of restores at open.
+func (w *writer) countRestores() error {
+	n, err := w.c.Number(`SELECT value FROM meta WHERE key = ?`, metaRestores)
+	w.s.restores.done.Store(n)
+	return err
+}
+
+// Restores counts the restores and rollbacks that took effect. Who reads an
+// answer in several pages takes it before the first one.
+func (s *Store) Restores() int64 { return s.restores.done.Load() }
+
+// RestoredSince reports, after a page was read, whether the page may be of a
+// later state than before: a restore took effect since Restores was called. It
+// may be asked by everybody and tells of no event. Errors are as of Query.
+func (s *Store) RestoredSince(ctx context.Context, before int64) (bool, error) {
+	if s.restores.done.Load() != before {
+		return true, nil
+	}
+	if s.restores.active.Load() == 0 && s.restores.done.Load() == before {
+		return false, nil
+	}
+	// One is under way. Whether it has taken effect, only the database knows.
+	var now int64
+	err := s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) (err error) {
+		now, err = c.Number(`SELECT value FROM meta WHERE key = ?`, metaRestores)
+		return err
+	})
+	return now != before, err
+}
+
+// announce gives what a restore stored to OnCommit, after the commit and in
+// pieces, so that a large one takes no more memory than a small one.
+func (w *writer) announce(after, last int64) {
+	for after < last {
+		var piece []store.Committed
+		err := w.c.Query(context.Background(), sqlAnnounce, []engine.Value{after, last, int64(sweepChunk)}, func(row []engine.Value) error {
+			after = row[0].(int64)
+			json, class := row[1].([]byte), gate.Class(row[2].(int64))
+			ev, err := column.Event(json)
+			if err != nil {
+				return err
+			}
+			piece = append(piece, store.Committed{Event: ev, JSON: json, Seq: after, Class: class})
+			return nil
+		})
+		if err != nil {
+			w.s.log.Error("restored events were not sent to live readers", "err", err)
+			return
+		}
+		if len(piece) == 0 {
+			return
+		}
+		w.s.onCommit(piece)
+	}
+}
+
+const sqlAnnounce = `SELECT seq, json, class FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`

@@ -1,0 +1,150 @@
+package events
+
+import (
+	"context"
+	"fmt"
+
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/store/sqlite/column"
+	"engramd/internal/relay/store/sqlite/engine"
+)
+
+// Building takes this many events per transaction; up to this many are done
+// before the store is open, more while it works, with search switched off until
+// then.
+const (
+	buildChunk  = 1000
+	buildAtOpen = 20 * buildChunk
+)
+
+// openSearch finds out whether this program has FTS5 and how far the index is.
+// A program without it marks the index as behind, because it writes events that
+// are not in it.
+func (f *fullText) openSearch(ctx context.Context) error {
+	f.upTo = -1
+	has, err := f.c.Exists(sqlHasFTS5)
+	if err != nil {
+		return err
+	}
+	if !has {
+		f.log.Warn("full-text search is not available: built without the tag sqlite_fts5")
+		if _, err := f.Exec(sqlForgetGone); err != nil {
+			return err
+		}
+		return f.SetMeta(metaSearchVersion, "")
+	}
+	version, err := f.c.Meta(metaSearchVersion)
+	if err != nil {
+		return err
+	}
+	if version != searchVersion {
+		if err := f.c.Transaction(f.clearSearch); err != nil {
+			return fmt.Errorf("prepare full-text index: %w", err)
+		}
+	}
+	if f.purging, err = f.c.Exists(sqlAnyGone); err != nil {
+		return err
+	}
+	if f.upTo, err = f.c.Number(`SELECT value FROM meta WHERE key = ?`, metaSearch); err != nil {
+		return err
+	}
+	if f.upTo == searchComplete {
+		f.on.Store(true)
+		return nil
+	}
+	return f.buildSearch(ctx)
+}
+
+// searchIsComplete reports whether the index can be used as it lies in the
+// database.
+func searchIsComplete(c *engine.Conn) (bool, error) {
+	has, err := c.Exists(sqlHasFTS5)
+	if err != nil || !has {
+		return false, err
+	}
+	return c.Exists(`SELECT 1 FROM meta AS m, meta AS v WHERE m.key = ? AND m.value = ? AND v.key = ? AND v.value = ?`,
+		metaSearch, searchComplete, metaSearchVersion, searchVersion)
+}
+
+// clearSearch makes an empty index that is built up to nothing.
+func (f *fullText) clearSearch() error {
+	for _, table := range []string{searchOpen, searchEntries} {
+		if err := f.emptyIndex(table); err != nil {
+			return err
+		}
+	}
+	if _, err := f.Exec(sqlForgetGone); err != nil {
+		return err
+	}
+	if err := f.SetMeta(metaSearch, int64(0)); err != nil {
+		return err
+	}
+	return f.SetMeta(metaSearchVersion, searchVersion)
+}
+
+// emptyIndex leaves one table without rows; one that is too damaged to be
+// emptied is made anew.
+func (f *fullText) emptyIndex(table string) error {
+	statements := indexStatements(table)
+	has, err := f.c.Exists(sqlHasSearch, table)
+	if err != nil {
+		return err
+	}
+	if has {
+		err := f.InSavepoint(func() error { return f.c.Script(statements.clear) })
+		if err == nil || engine.OutOfRoom(err) || f.Lost() {
+			return err
+		}
+		if err := f.c.Script("DROP TABLE " + table); err != nil {
+			return err
+		}
+	}
+	return f.c.Script(statements.create)
+}
+
+func (f *fullText) buildSearch(ctx context.Context) error {
+	for range buildAtOpen / buildChunk {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		more, err := f.Step(f.buildStep)
+		if err != nil || !more {
+			return err
+		}
+	}
+	f.log.Info("building the full-text index; search is off until it is done")
+	f.building = true
+	return nil
+}
+
+// buildStep enters the next events into the index.
+func (f *fullText) buildStep() (more bool, err error) {
+	last, n := f.upTo, 0
+	err = f.c.Each(sqlSearchable, []engine.Value{last, int64(buildChunk)}, func(row []engine.Value) error {
+		ev, err := column.Event(row[1].([]byte))
+		if err != nil {
+			return err
+		}
+		n++
+		last = row[0].(int64)
+		class := gate.Class(row[2].(int64))
+		if text := searchText(class, ev); text != "" {
+			f.changes = append(f.changes, indexChange{seq: last, class: class, text: text})
+		}
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	if n < buildChunk {
+		last = searchComplete
+	}
+	if err := f.SetMeta(metaSearch, last); err != nil {
+		return false, err
+	}
+	f.After(func() {
+		f.upTo = last
+		f.on.Store(last == searchComplete)
+	})
+	return last != searchComplete, nil
+}

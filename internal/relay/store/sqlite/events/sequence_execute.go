@@ -1,0 +1,223 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/column"
+	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/nips/nip01"
+)
+
+// Execute has commands executed in their order, behind those of earlier calls,
+// and returns when they are queued: their tickets, and the Sequencer, are told
+// when they are durable. It is called from one goroutine. A command that cannot
+// be executed halts the store (store.Sequencer), and so does one of the
+// operator's own mistakes never: what it answers is the same everywhere.
+func (s *Store) Execute(ctx context.Context, list []store.Placed) error {
+	for _, p := range list {
+		if err := s.several.execute(ctx, p); err != nil {
+			return fmt.Errorf("command %d of message %d: %w", p.Place.Index, p.Place.Number, err)
+		}
+	}
+	return nil
+}
+
+func (q *sequence) execute(ctx context.Context, p store.Placed) error {
+	a, _ := p.Ticket.(*awaited)
+	if a != nil && a.own != nil {
+		return q.push(ctx, a.own, p)
+	}
+	own, err := q.pending(p.Command)
+	if err != nil {
+		return err
+	}
+	if own != nil {
+		return q.push(ctx, own, p)
+	}
+	if a == nil {
+		a = &awaited{done: make(chan struct{})}
+	}
+	var answer any
+	return q.s.db.DoLater(ctx, func() (err error) {
+		answer, err = q.s.writer.executePlaced(p)
+		return err
+	}, func(err error) {
+		r := store.Result{}
+		if err != nil {
+			r = store.Result{Outcome: store.Failed, Err: err}
+		}
+		a.finish(r, answer)
+	})
+}
+
+func (q *sequence) push(ctx context.Context, own *Pending, p store.Placed) error {
+	own.place = p.Place
+	own.Stamp(p.At)
+	return q.s.db.Push(ctx, &own.Member)
+}
+
+// pending is an event that another store was given, nil for any other command.
+func (q *sequence) pending(c store.Command) (*Pending, error) {
+	p := &Pending{}
+	var event []byte
+	switch c := c.(type) {
+	case store.SubmitEvent:
+		event, p.asked = c.Event, true
+		p.opts = store.PutOptions{Base: c.Base, Forward: c.Forward, KnownOnly: c.KnownOnly, Vouched: c.Vouched}
+	case store.PutEvent:
+		event, p.opts = c.Event, store.PutOptions{Import: c.Import, Base: c.Base, Forward: c.Forward, KnownOnly: c.KnownOnly}
+	case store.PutCopy:
+		event, p.opts = c.Event, store.PutOptions{Replica: true, Past: c.Past}
+	default:
+		return nil, nil
+	}
+	ev, err := column.Event(event)
+	if err == nil {
+		p.rec, err = newRecord(ev, q.s.table.Load().Classify(ev))
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.Init(p, p.rec.cost())
+	return p, nil
+}
+
+// executePlaced executes a command that is no event, in a transaction of its
+// own. What the database or the program failed at halts the store; any other
+// error is the command's answer everywhere, and its place is noted.
+func (w *writer) executePlaced(p store.Placed) (answer any, err error) {
+	switch p.Command.(type) {
+	case store.SwitchState, store.ReleaseQuarantine:
+		w.s.restores.active.Add(1)
+		defer w.s.restores.active.Add(-1)
+	}
+	sum, err := digest(p.Command)
+	if err != nil {
+		w.Halt(err)
+		return nil, err
+	}
+	step := func(outcome store.Outcome, work func() error) error {
+		_, err := w.Step(func() (bool, error) {
+			w.Now = p.At
+			if err := work(); err != nil {
+				return false, err
+			}
+			w.executedAt(p.Place, outcome, sum)
+			return false, nil
+		})
+		return err
+	}
+	refused := step(store.Stored, func() (err error) {
+		if p.Command != nil {
+			answer, err = w.execute(p.Command)
+		}
+		return err
+	})
+	if refused != nil && !broken(refused) {
+		answer = nil
+		if err := step(store.Refused, func() error { return nil }); err != nil {
+			refused = err
+		}
+	}
+	if broken(refused) {
+		w.Halt(refused)
+		return nil, refused
+	}
+	if changed := w.s.several.changed; refused == nil && changed != nil {
+		changed(p.Command)
+	}
+	return answer, refused
+}
+
+func broken(err error) bool { return engine.Broken(err) || errors.Is(err, errNoState) }
+
+// executedAt notes what was executed in the transaction under way.
+func (w *writer) executedAt(place store.LogPlace, outcome store.Outcome, sum [32]byte) {
+	w.stage.done = append(w.stage.done, store.Done{Place: place, Outcome: outcome, Digest: sum})
+}
+
+// metaState is what the Sequencer has stored with each transaction, in the table
+// meta.
+const metaState = "cluster.state"
+
+// standsAlone refuses a database that is one of several, unless it is opened as
+// one.
+func (w *writer) standsAlone() error {
+	if w.s.several != nil {
+		return nil
+	}
+	shared, err := w.c.Exists(`SELECT 1 FROM meta WHERE key = ?`, metaState)
+	if err == nil && shared {
+		err = store.ErrShared
+	}
+	return err
+}
+
+// LeaveSequence makes the database one that stands alone again. The store must
+// be opened anew.
+func (s *Store) LeaveSequence(ctx context.Context) error {
+	return s.db.Apart(ctx, func(w *engine.Writer) error {
+		for _, name := range []string{metaState, metaLive} {
+			if err := w.DropMeta(name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// noteState stores it with what was executed.
+func (w *writer) noteState() error {
+	if len(w.stage.done) == 0 {
+		return nil
+	}
+	state := w.s.several.to.State(w.stage.done)
+	if state == nil {
+		return errNoState
+	}
+	return w.SetMeta(metaState, state)
+}
+
+// errNoState means that the Sequencer will not have a transaction committed.
+var errNoState = errors.New("what was executed is not what came next")
+
+// endJobs finishes what a crash left of the last command, before anybody reads.
+func (w *writer) endJobs(ctx context.Context) error {
+	for w.Busy() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if _, err := w.Step(w.GoOn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// admit asks what the lists say of a client's event.
+func (w *writer) admit(p *Pending) (*nip01.Refusal, error) {
+	if w.s.several == nil || w.s.several.admit == nil {
+		return nil, nil
+	}
+	return w.s.several.admit(p.rec.ev, p.opts.Vouched, admitting{w})
+}
+
+// admitting shows an Admission what is stored at the place of an event.
+type admitting struct{ w *writer }
+
+var _ store.Admitting = admitting{}
+
+func (a admitting) Approved(owners []string, agent string) (bool, error) {
+	return approved(a.w.c, owners, agent, a.w.Now)
+}
+
+func (a admitting) Provisioned(key string) (bool, error) {
+	blob, ok := column.Hex32(key)
+	if !ok {
+		return false, nil
+	}
+	return a.w.others.Identities.Provisioned(blob)
+}

@@ -1,0 +1,187 @@
+package events
+
+import (
+	"context"
+	"time"
+
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/engine"
+)
+
+// metaLive is the last Configure of a store that is one of several, in the table
+// meta: it holds after a restart, whatever the store is opened with.
+const metaLive = "cluster.live"
+
+// keepLive stores options that came with a command. What is each store's own is
+// not changed by it: how long reads may take, and that its file has no limit.
+func (w *writer) keepLive(l *store.Live) error {
+	b, err := store.AppendCommand(nil, store.Executed{Command: store.Configure{Live: *l}})
+	if err != nil {
+		return err
+	}
+	now := w.s.live.Load()
+	l.QueryTimeout, l.MaxBytes = now.QueryTimeout, now.MaxBytes
+	return w.SetMeta(metaLive, b)
+}
+
+// openLive puts the last options that came with a command into force.
+func (w *writer) openLive() error {
+	if w.s.several == nil {
+		return nil
+	}
+	row, err := w.c.One(`SELECT value FROM meta WHERE key = ?`, metaLive)
+	if err != nil || row == nil {
+		return err
+	}
+	b, _ := row[0].([]byte)
+	e, err := store.ParseCommand(b)
+	if err != nil {
+		return err
+	}
+	if c, ok := e.Command.(store.Configure); ok {
+		now := w.s.live.Load()
+		c.Live.QueryTimeout, c.Live.MaxBytes = now.QueryTimeout, now.MaxBytes
+		w.s.live.Store(&c.Live)
+	}
+	return nil
+}
+
+// ownLive changes those options that are each store's own.
+func (s *Store) ownLive(l store.Live) {
+	for {
+		was := s.live.Load()
+		now := *was
+		now.QueryTimeout = l.QueryTimeout
+		if s.live.CompareAndSwap(was, &now) {
+			return
+		}
+	}
+}
+
+// leads reports whether this store gives the commands that nobody asks for.
+func (s *Store) leads() bool { return s.several == nil || s.several.to.Leads() }
+
+// lease is the context to give them in.
+func (s *Store) lease(ctx context.Context) context.Context {
+	if s.several == nil {
+		return ctx
+	}
+	return s.several.to.Lease(ctx)
+}
+
+// houseEvery is how often a store that leads others looks at what is due.
+const houseEvery = time.Second
+
+// keepHouse gives the commands of housekeeping while this store leads.
+func (s *Store) keepHouse(ctx context.Context) {
+	var left stages
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.after(houseEvery):
+		}
+		if s.several.to.Leads() {
+			if err := s.forgetStages(s.several.to.Lease(ctx), &left); err != nil && ctx.Err() == nil {
+				s.log.Warn("what restores left is not forgotten", "err", err)
+			}
+		}
+		for more := true; more && s.several.to.Leads() && ctx.Err() == nil; {
+			var err error
+			if more, err = s.houseStep(s.several.to.Lease(ctx)); err != nil && ctx.Err() == nil {
+				s.log.Warn("housekeeping is put off", "err", err)
+			}
+		}
+	}
+}
+
+// houseStep gives the commands that are due now, a step of each, and reports
+// whether there may be more.
+func (s *Store) houseStep(ctx context.Context) (more bool, err error) {
+	var due []store.Command
+	err = s.db.Do(ctx, func() error {
+		due = s.writer.dueCommands()
+		return s.writer.Halted()
+	})
+	for _, c := range due {
+		if err != nil {
+			return false, err
+		}
+		var again bool
+		again, err = store.Answer[bool](ctx, s.order, c)
+		more = more || again
+	}
+	return more && err == nil, err
+}
+
+func (w *writer) dueCommands() (due []store.Command) {
+	if w.chores.due(w.s.clock().Unix()) {
+		c := w.due()
+		c.After = w.others.Contracts.Done()
+		due = append(due, c)
+	}
+	if w.loose {
+		due = append(due, store.Tighten{})
+	}
+	if w.others.Contracts.Forgetting() {
+		due = append(due, store.ForgetParties{})
+	}
+	return due
+}
+
+// A restore that its store began and never ended, because it was killed, leaves
+// what it staged. Nobody else knows, so the leading store forgets what it has
+// seen lie there for staleAfter: no restore takes as long.
+const (
+	staleAfter = 24 * time.Hour
+	lookEvery  = time.Hour
+	sqlStages  = `SELECT DISTINCT restore FROM staged LIMIT 1000`
+)
+
+// stages is what the leading store has seen of restores: since when.
+type stages struct {
+	seen map[int64]time.Time
+	next time.Time // to look
+}
+
+// stale returns which of the restores that have something staged now are to be
+// forgotten.
+func (k *stages) stale(now time.Time, staged []int64) (out []int64) {
+	seen := map[int64]time.Time{}
+	for _, n := range staged {
+		since, known := k.seen[n]
+		if !known {
+			since = now
+		}
+		if seen[n] = since; now.Sub(since) >= staleAfter {
+			out = append(out, n)
+		}
+	}
+	k.seen, k.next = seen, now.Add(lookEvery)
+	return out
+}
+
+// forgetStages gives commands that forget what dead stores have staged.
+func (s *Store) forgetStages(ctx context.Context, k *stages) error {
+	if s.clock().Before(k.next) {
+		return nil
+	}
+	var staged []int64
+	err := s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlStages, nil, func(v []engine.Value) error {
+			staged = append(staged, v[0].(int64))
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	for _, n := range k.stale(s.clock(), staged) {
+		for more := true; more; {
+			if more, err = store.Answer[bool](ctx, s.order, store.Unstage{Restore: n}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

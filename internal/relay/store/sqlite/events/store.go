@@ -1,0 +1,36 @@
+package events
+
+import (
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/engine"
+)
+
+// Store is one open database: what events do to it and how they are found, on
+// the engine's writer and readers.
+type Store struct {
+	db       *engine.DB
+	clock    func() time.Time
+	after    func(time.Duration) <-chan time.Time
+	log      *slog.Logger
+	observe  store.Observer
+	onCommit func([]store.Committed)
+	live     atomic.Pointer[store.Live]
+	table    atomic.Pointer[gate.Table]
+	lastSeq  atomic.Int64
+	search   atomic.Bool // the full-text index exists
+	restores restorations
+	executed func(store.Executed)
+	follows  bool
+	several  *sequence // nil: the store is alone
+
+	parts     Parts
+	writer    *writer
+	retainer  *retainer  // nil when open for reading alone
+	retaining sync.Mutex // one round of retention at a time
+}

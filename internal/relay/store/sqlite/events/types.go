@@ -1,0 +1,77 @@
+package events
+
+import (
+	"log/slog"
+	"time"
+
+	"engramd/internal/relay/fairness"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/engine"
+)
+
+// Options say how a store is opened. Path and Table are required; a zero
+// elsewhere means the default named there.
+type Options struct {
+	Path    string // the database file; its folder must exist
+	Readers int    // how many read at a time; default 4
+	// ReadOnly opens an existing database beside the process that writes it,
+	// for export, check and backup: no write, no migration, writes answer
+	// ErrReadOnly, LastSeq stands still. A database of an older version is
+	// ErrOlder, unless Scratch or AsIs says otherwise.
+	ReadOnly bool
+	// Scratch is a folder in which a database of an older version is copied, to
+	// be read there once the copy is up to date. Close removes it. It needs 2.5
+	// times the size of the database.
+	Scratch       string
+	AsIs          bool                                 // an older version is good for Backup, and for nothing else
+	Table         *gate.Table                          // read rules: they class every event that is stored
+	Clock         func() time.Time                     // default time.Now
+	After         func(time.Duration) <-chan time.Time // wakes housekeeping; default time.After
+	MaxBatch      int                                  // events in one transaction; default 2048
+	MaxQueue      int                                  // events of one share waiting for the writer; default 2 × MaxBatch
+	MaxQueueBytes int                                  // cost of them, about bytes of JSON; default 8 MiB; of all shares at most twice as much
+	CacheBytes    int64                                // page cache of the writer and of each reader; default 64 MiB and 16 MiB
+	MaxLogBytes   int64                                // size of the write-ahead log beyond which scans are ended for it; default 128 MiB
+	Log           *slog.Logger                         // default: discard
+	Observe       store.Observer                       // default: none
+	// OnCommit gets what was stored, in seq order, after the commit is durable
+	// and LastSeq moved and before anybody's Wait returns. It runs on the
+	// writer's goroutine: it must not block and must not call the store's write
+	// methods.
+	OnCommit   func([]store.Committed)
+	store.Live // what SetOptions may change later
+
+	// Sequenced says that the store is one of several: what is written is handed
+	// to the Sequencer that Join is given, and executed by Execute.
+	Sequenced bool
+	// Admit decides what the lists say of clients' events of a store that is one
+	// of several, on the writer's goroutine; nil lets all pass.
+	Admit store.Admission
+	// Changed is told of each command of the operator's lists (Administer) that is
+	// durable, on the writer's goroutine and before the next is executed; nil
+	// tells nobody.
+	Changed func(store.Command)
+
+	pacing   engine.Pacing
+	executed func(store.Executed) // told of each command that is durable, in order, on the writer's goroutine; nil tells nobody
+	follows  bool                 // commands are another's to give: none of the store's own
+}
+
+// Pending is an event on its way to disk.
+type Pending struct {
+	engine.Member
+	rec   *record
+	opts  store.PutOptions
+	asked bool      // SubmitEvent: the lists are asked
+	sent  share.Who // by whom, of a store that is one of several: its turn came before
+	place store.LogPlace
+}
+
+// who sent it.
+func (p *Pending) who() share.Who {
+	if p.sent != (share.Who{}) {
+		return p.sent
+	}
+	return p.Who()
+}

@@ -1,0 +1,155 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/relay/store/sqlite/column"
+	"engramd/internal/relay/store/sqlite/engine"
+)
+
+// opened is a store that was opened by whom it is put together by.
+type opened interface{ inside() *Store }
+
+func (s *Store) inside() *Store { return s }
+
+// OnWriter runs statements on the live writer's connection, in a savepoint like
+// any event, and returns the first column of the last one's rows.
+func OnWriter(o opened, statements ...string) (out []engine.Value, err error) {
+	s := o.inside()
+	err = s.apart(context.Background(), func(w *writer) error {
+		for _, text := range statements {
+			out = nil
+			err := w.c.Query(context.Background(), text, nil, func(v []engine.Value) error {
+				out = append(out, v[0])
+				return nil
+			})
+			if err != nil {
+				return fmt.Errorf("%s: %w", text, err)
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// FailOnWriter queues work that changes something and then fails.
+func FailOnWriter(o opened) error {
+	s := o.inside()
+	return s.apart(context.Background(), func(w *writer) error {
+		if err := w.SetMeta("test", "left behind"); err != nil {
+			return err
+		}
+		return errors.New("failed on purpose")
+	})
+}
+
+// PanicOnWriter queues work that panics.
+func PanicOnWriter(o opened) error {
+	s := o.inside()
+	return s.apart(context.Background(), func(*writer) error { panic("on purpose") })
+}
+
+// HoldWriter keeps the writer busy until release is called; what is queued
+// meanwhile shares the next transaction.
+func HoldWriter(o opened) (release func()) {
+	s := o.inside()
+	held, free := make(chan struct{}), make(chan struct{})
+	go func() {
+		_ = s.apart(context.Background(), func(*writer) error {
+			close(held)
+			<-free
+			return nil
+		})
+	}()
+	<-held
+	return func() { close(free) }
+}
+
+// OnReader runs a query on a pooled reader.
+func OnReader(ctx context.Context, o opened, text string) (out []engine.Value, err error) {
+	s := o.inside()
+	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, text, nil, func(v []engine.Value) error {
+			out = append(out, v[0])
+			return nil
+		})
+	})
+	return out, err
+}
+
+// VanishChunk and other bounds that tests have to go beyond.
+const (
+	VanishChunk = vanishChunk
+	SweepChunk  = sweepChunk
+	BuildAtOpen = buildAtOpen
+)
+
+// WaitClosing waits until Close has been called.
+func WaitClosing(ctx context.Context, o opened) error { return o.inside().db.Refusing(ctx) }
+
+// UsageOf returns what the writer knows of an author's usage, without asking
+// the tables of events.
+func UsageOf(o opened, pubkey string) (events, bytes int64) {
+	s := o.inside()
+	_ = s.apart(context.Background(), func(w *writer) error {
+		k, _ := column.Hex32(pubkey)
+		a, err := w.usageBefore(&record{pubkey: k})
+		events, bytes = a.events, a.bytes
+		return err
+	})
+	return events, bytes
+}
+
+// BreakCommits makes every COMMIT fail until allow is called.
+func BreakCommits(o opened) (allow func()) { return o.inside().db.BreakCommits() }
+
+// BeginBroken queues an event whose record makes the writer fail after it has
+// changed something: with an "error" or a "panic".
+func BeginBroken(ctx context.Context, o opened, ev *nostr.Event, how string) (*Pending, error) {
+	s := o.inside()
+	rec, err := newRecord(ev, s.table.Load().Classify(ev))
+	if err != nil {
+		return nil, err
+	}
+	switch how {
+	case "error":
+		rec.tags = append(rec.tags, tagRow{name: "x", value: struct{}{}}) // the driver cannot bind it
+	case "panic":
+		rec.tags = append(rec.tags, tagRow{name: "p", value: make([]byte, 31)}) // too short for a key
+	}
+	p := &Pending{rec: rec}
+	p.Init(p, len(rec.json))
+	return p, s.db.Push(ctx, &p.Member)
+}
+
+// OwnAddress is ownAddress with d as text.
+func OwnAddress(target, pubkey string) (kind int, d string, ok bool) {
+	kind, k, ok := ownAddress(target, pubkey)
+	if !ok {
+		return 0, "", false
+	}
+	d, err := column.Text(k)
+	return kind, d, err == nil
+}
+
+// ThroughKey returns a value as it comes back from its key, and whether the key
+// is a BLOB.
+func ThroughKey(value string) (again string, blob bool, err error) {
+	k := column.Of(value)
+	_, blob = k.([]byte)
+	again, err = column.Text(k)
+	return again, blob, err
+}
+
+// TagRows lists the rows of the tag index as name and value.
+func TagRows(tags nostr.Tags) (out [][2]string) {
+	for _, r := range tagRows(tags) {
+		value, _ := column.Text(r.value)
+		out = append(out, [2]string{r.name, value})
+	}
+	return out
+}

@@ -1,0 +1,91 @@
+package identities
+
+import (
+	"context"
+
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/column"
+	"engramd/internal/relay/store/sqlite/engine"
+)
+
+const (
+	sqlAgentsPage = `SELECT ` + agentColumns + ` FROM contract_agents AS a ORDER BY a.agent_id LIMIT ? OFFSET ?`
+	sqlIsMade     = `SELECT 1 FROM contract_agents WHERE pubkey = ? AND provisioned = 1`
+)
+
+// AgentPage lists identities by their names, and says how many there are in
+// all.
+func (s *Store) AgentPage(ctx context.Context, limit, offset int) (page []store.Agent, total int, err error) {
+	err = s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		page, total = nil, 0
+		n, err := c.Number(sqlAgents)
+		if err != nil {
+			return err
+		}
+		total = int(n)
+		return c.Query(ctx, sqlAgentsPage, []engine.Value{int64(limit), int64(offset)}, func(v []engine.Value) error {
+			a, err := scanAgent(v)
+			if err == nil {
+				page = append(page, *a)
+			}
+			return err
+		})
+	})
+	return page, total, err
+}
+
+// AgentProvisioned reports whether the operator had the identity of a key (64
+// hex digits) made.
+func (s *Store) AgentProvisioned(ctx context.Context, pubkey string) (made bool, err error) {
+	blob, ok := column.Hex32(pubkey)
+	if !ok {
+		return false, nil
+	}
+	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
+		made, err = c.Exists(sqlIsMade, blob)
+		return err
+	})
+	return made, err
+}
+
+// DropAgent forgets an identity: its name is free again, its tokens are void,
+// and a key that is kept is gone for good. The error is ErrNoAgent, or
+// ErrKeyKept where a key would be lost that the caller has not said he means.
+func (s *Store) DropAgent(ctx context.Context, id string, withKey bool) error {
+	return s.orders.Tell(ctx, store.DropAgent{ID: id, WithKey: withKey})
+}
+
+func (w *Writer) dropAgent(id string, withKey bool) error {
+	a, err := w.agent(sqlAgent, id)
+	switch {
+	case err != nil:
+		return err
+	case a == nil:
+		return store.ErrNoAgent
+	case a.Sealed != nil && !withKey:
+		return store.ErrKeyKept
+	}
+	if _, err := w.Exec(sqlDropTokens, id); err != nil {
+		return err
+	}
+	_, err = w.Exec(sqlDropAgent, id)
+	return err
+}
+
+// DropTokens makes the tokens of an identity whose key is kept worth nothing.
+// The error is ErrNotHeld when there is none.
+func (s *Store) DropTokens(ctx context.Context, id string) error {
+	return s.orders.Tell(ctx, store.DropTokens{ID: id})
+}
+
+func (w *Writer) dropTokens(id string) error {
+	a, err := w.agent(sqlAgent, id)
+	if err != nil {
+		return err
+	}
+	if a == nil || a.Sealed == nil {
+		return store.ErrNotHeld
+	}
+	_, err = w.Exec(sqlDropTokens, id)
+	return err
+}

@@ -1,0 +1,26 @@
+package outbox_test
+
+import (
+	"testing"
+
+	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/outbox"
+	"engramd/internal/relay/store/sqlite/storetest"
+)
+
+var (
+	alice = storetest.NewKey("alice")
+	bob   = storetest.NewKey("bob")
+)
+
+var (
+	put           = storetest.Put
+	wantWhole     = storetest.WantWhole
+	contractEvent = storetest.ContractEvent
+)
+
+// rows counts the rows of a table under a condition.
+func rows(t *testing.T, s *sqlite.Store, from string, args ...any) int {
+	t.Helper()
+	return storetest.Rows(t, outbox.DB(s), from, args...)
+}

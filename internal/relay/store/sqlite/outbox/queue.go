@@ -1,0 +1,302 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/protocol/wire"
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/column"
+	"engramd/internal/relay/store/sqlite/engine"
+)
+
+// maxOutbox bounds the events that wait for further relays.
+const maxOutbox = 1_000_000
+
+const (
+	sqlOutboxHas   = `SELECT n FROM contract_outbox WHERE id = ?`
+	sqlOutboxCount = `SELECT count(*) FROM contract_outbox`
+	sqlOutboxAdd   = `INSERT INTO contract_outbox(id, author, contract, created_at, queued_at, json) VALUES (?, ?, ?, ?, ?, ?)`
+	sqlOutboxTime  = `SELECT max(created_at) FROM contract_outbox WHERE contract = ? AND author = ?`
+	sqlOutboxLast  = `SELECT last_insert_rowid()`
+	sqlOutboxFor   = `INSERT INTO contract_outbox_for(target, n) VALUES (?, ?) ON CONFLICT DO NOTHING`
+	sqlOutboxPage  = `SELECT o.n, o.contract, o.author, o.queued_at, o.json,
+		f.target <> '' AND EXISTS (SELECT 1 FROM contract_outbox_for AS l WHERE l.target = '' AND l.n = f.n)
+		FROM contract_outbox_for AS f JOIN contract_outbox AS o ON o.n = f.n WHERE f.target = ? AND f.n > ? ORDER BY f.n LIMIT ?`
+	sqlOutboxDone  = `DELETE FROM contract_outbox_for WHERE target = ? AND n = ?`
+	sqlOutboxDrop  = `DELETE FROM contract_outbox_for WHERE n = ?`
+	sqlOutboxClean = `DELETE FROM contract_outbox WHERE n = ?1 AND NOT EXISTS (SELECT 1 FROM contract_outbox_for WHERE n = ?1)`
+	sqlOutboxLoose = `SELECT DISTINCT target FROM contract_outbox_for`
+	sqlOutboxLeave = `DELETE FROM contract_outbox_for WHERE target = ?`
+	sqlOutboxSweep = `DELETE FROM contract_outbox WHERE NOT EXISTS (SELECT 1 FROM contract_outbox_for AS f WHERE f.n = contract_outbox.n)`
+	sqlOutboxSome  = `SELECT n FROM contract_outbox_for WHERE target = ? AND n <= ? ORDER BY n LIMIT ?`
+	sqlOutboxEnd   = `SELECT max(n) FROM contract_outbox_for WHERE target = ?`
+	sqlOutboxLag   = `SELECT f.target, count(*), min(o.queued_at) FROM contract_outbox_for AS f JOIN contract_outbox AS o ON o.n = f.n GROUP BY f.target`
+	// What an author who vanishes has on its way goes nowhere any more.
+	sqlVanishOutboxFor = `DELETE FROM contract_outbox_for WHERE n IN (SELECT n FROM contract_outbox WHERE author = ? AND created_at <= ?)`
+	sqlVanishOutbox    = `DELETE FROM contract_outbox WHERE author = ? AND created_at <= ?`
+	sqlOutboxWaits     = `SELECT 1 FROM contract_outbox AS o JOIN contract_outbox_for AS f ON f.n = o.n AND f.target = ''
+		WHERE o.contract = ? AND o.author = ? LIMIT 1`
+)
+
+// QueueEvent puts a signed contract event into the outbox for each of the
+// targets, behind all that was put there before. An event that is in it keeps
+// its place. The error is ErrOutboxFull, which does not hold for this relay
+// itself.
+func (s *Store) QueueEvent(ctx context.Context, ev *nostr.Event, targets []string) error {
+	return s.orders.Tell(ctx, store.QueueEvent{Event: wire.AppendEvent(nil, ev), Targets: targets})
+}
+
+func (w *Writer) queue(c store.QueueEvent) error {
+	ev, err := column.Event(c.Event)
+	if err != nil {
+		return err
+	}
+	row, err := outboxRow(ev, c.Event)
+	if err != nil {
+		return err
+	}
+	return w.queueEvent(row, c.Targets)
+}
+
+// outboxRow is the columns of sqlOutboxAdd but for queued_at.
+func outboxRow(ev *nostr.Event, json []byte) ([]engine.Value, error) {
+	id, ok1 := column.Hex32(ev.ID)
+	author, ok2 := column.Hex32(ev.PubKey)
+	if !ok1 || !ok2 {
+		return nil, errors.New("the outbox takes signed events")
+	}
+	return []engine.Value{id, author, ev.Tags.GetD(), int64(ev.CreatedAt), nil, json}, nil
+}
+
+// queueEvent puts a row of the outbox on the targets' lists.
+func (w *Writer) queueEvent(row []engine.Value, targets []string) error {
+	n, err := w.c.Number(sqlOutboxHas, row[0])
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		if n, err = w.addToOutbox(row, targets); err != nil {
+			return err
+		}
+	}
+	for _, target := range targets {
+		if _, err := w.Exec(sqlOutboxFor, target, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Forward queues a record that is being stored for further relays, in the same
+// transaction. A full outbox keeps no event out: it is stored and not queued.
+func (w *Writer) Forward(ev *nostr.Event, json []byte, targets []string) error {
+	row, err := outboxRow(ev, json)
+	if err != nil {
+		return err
+	}
+	err = w.queueEvent(row, targets)
+	if errors.Is(err, store.ErrOutboxFull) {
+		w.log.Error("too much waits for further relays: an entry is not published there")
+		return nil
+	}
+	return err
+}
+
+func (w *Writer) addToOutbox(row []engine.Value, targets []string) (n int64, err error) {
+	waiting, err := w.c.Number(sqlOutboxCount)
+	if err != nil {
+		return 0, err
+	}
+	if waiting >= maxOutbox && !slices.Contains(targets, store.OutboxLocal) {
+		return 0, store.ErrOutboxFull
+	}
+	row[4] = w.Now
+	if _, err := w.Exec(sqlOutboxAdd, row...); err != nil {
+		return 0, err
+	}
+	return w.c.Number(sqlOutboxLast)
+}
+
+// Outbox reads what waits for a target, in order, after a number and at most
+// limit events.
+func (s *Store) Outbox(ctx context.Context, target string, after int64, limit int) (items []store.OutboxItem, err error) {
+	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlOutboxPage, []engine.Value{target, after, int64(limit)}, func(v []engine.Value) error {
+			var it store.OutboxItem
+			var ok bool
+			it.N, _ = v[0].(int64)
+			it.Contract, _ = v[1].(string)
+			it.Author = column.HexOf(v[2])
+			it.Queued, _ = v[3].(int64)
+			if it.JSON, ok = v[4].([]byte); !ok {
+				return fmt.Errorf("outbox row: %w", column.ErrDamaged)
+			}
+			it.Ahead = v[5] == int64(1)
+			items = append(items, it)
+			return nil
+		})
+	})
+	return items, err
+}
+
+// OutboxDone takes events off the list of a target: it has them. An event that
+// no other waits for is forgotten.
+func (s *Store) OutboxDone(ctx context.Context, target string, numbers []int64) error {
+	return s.orders.Tell(ctx, store.OutboxDone{Target: target, Numbers: numbers})
+}
+
+func (w *Writer) removeFromOutbox(target string, numbers []int64) error {
+	for _, n := range numbers {
+		if _, err := w.Exec(sqlTakenAfter, target, n); err != nil {
+			return err
+		}
+		if _, err := w.Exec(sqlOutboxDone, target, n); err != nil {
+			return err
+		}
+		if _, err := w.Exec(sqlOutboxClean, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetChunk is how many events OutboxForget takes off a list in one
+// transaction.
+const forgetChunk = 500
+
+// OutboxForget takes off the list of a further relay what is on it now, and
+// returns how many events that were, also when it ends with an error. target may
+// not be this relay itself.
+func (s *Store) OutboxForget(ctx context.Context, target string) (gone int64, err error) {
+	if target == store.OutboxLocal {
+		return 0, errors.New("what waits for this relay itself is not given up")
+	}
+	for some := (store.Forgotten{Until: -1, More: true}); some.More; {
+		if some, err = store.Answer[store.Forgotten](ctx, s.orders, store.OutboxForget{Target: target, Until: some.Until}); err != nil {
+			return gone, err
+		}
+		gone += some.Events
+	}
+	return gone, nil
+}
+
+func (w *Writer) forgetOutbox(target string, until int64) (out store.Forgotten, err error) {
+	if until < 0 {
+		if until, err = w.c.Number(sqlOutboxEnd, target); err != nil {
+			return out, err
+		}
+	}
+	var numbers []int64
+	err = w.c.Query(context.Background(), sqlOutboxSome, []engine.Value{target, until, int64(forgetChunk)}, func(v []engine.Value) error {
+		n, _ := v[0].(int64)
+		numbers = append(numbers, n)
+		return nil
+	})
+	if err != nil {
+		return out, err
+	}
+	return store.Forgotten{Events: int64(len(numbers)), Until: until, More: len(numbers) == forgetChunk}, w.removeFromOutbox(target, numbers)
+}
+
+// OutboxWithdraw takes an event off all lists, by its id in hex: it is not to
+// be published after all.
+func (s *Store) OutboxWithdraw(ctx context.Context, eventID string) error {
+	return s.orders.Tell(ctx, store.OutboxWithdraw{EventID: eventID})
+}
+
+func (w *Writer) withdrawFromOutbox(eventID string) error {
+	id, ok := column.Hex32(eventID)
+	if !ok {
+		return nil
+	}
+	n, err := w.c.Number(sqlOutboxHas, id)
+	if err != nil || n == 0 {
+		return err
+	}
+	if _, err := w.Exec(sqlOutboxDrop, n); err != nil {
+		return err
+	}
+	_, err = w.Exec(sqlOutboxClean, n)
+	return err
+}
+
+// OutboxKeep forgets what waits for targets that are not among these; this
+// relay always is.
+func (s *Store) OutboxKeep(ctx context.Context, targets []string) error {
+	return s.orders.Tell(ctx, store.OutboxKeep{Targets: targets})
+}
+
+func (w *Writer) keepOutbox(targets []string) error {
+	var gone []string
+	err := w.c.Query(context.Background(), sqlOutboxLoose, nil, func(v []engine.Value) error {
+		target, _ := v[0].(string)
+		if target != store.OutboxLocal && !slices.Contains(targets, target) {
+			gone = append(gone, target)
+		}
+		return nil
+	})
+	if err != nil || len(gone) == 0 {
+		return err
+	}
+	for _, target := range gone {
+		if _, err := w.Exec(sqlOutboxLeave, target); err != nil {
+			return err
+		}
+		if _, err := w.Exec(sqlRefusalGone, target); err != nil {
+			return err
+		}
+	}
+	_, err = w.Exec(sqlOutboxSweep)
+	return err
+}
+
+// OutboxWaits reports whether an event of an author, in hex, for the contract
+// waits for this relay.
+func (s *Store) OutboxWaits(ctx context.Context, contract, author string) (waits bool, err error) {
+	blob, ok := column.Hex32(author)
+	if !ok {
+		return false, nil
+	}
+	err = s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlOutboxWaits, []engine.Value{contract, blob}, func([]engine.Value) error {
+			waits = true
+			return nil
+		})
+	})
+	return waits, err
+}
+
+// OutboxNewest is the greatest created_at of what an author, in hex, has
+// waiting for a contract; 0 for nothing.
+func (s *Store) OutboxNewest(ctx context.Context, contract, author string) (at int64, err error) {
+	blob, ok := column.Hex32(author)
+	if !ok {
+		return 0, nil
+	}
+	err = s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlOutboxTime, []engine.Value{contract, blob}, func(v []engine.Value) error {
+			at, _ = v[0].(int64)
+			return nil
+		})
+	})
+	return at, err
+}
+
+// OutboxLag says for each target how many events wait, and since when the
+// oldest does, in Unix seconds. Targets that nothing waits for are not in it.
+func (s *Store) OutboxLag(ctx context.Context, fn func(target string, waiting, oldest int64)) error {
+	return s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		return c.Query(ctx, sqlOutboxLag, nil, func(v []engine.Value) error {
+			target, _ := v[0].(string)
+			n, _ := v[1].(int64)
+			oldest, _ := v[2].(int64)
+			fn(target, n, oldest)
+			return nil
+		})
+	})
+}

@@ -1,0 +1,51 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"engramd/internal/relay/store/sqlite/engine"
+)
+
+// OnWriter runs statements on the connection that writes, in a transaction, and
+// returns the first column of the last one's rows. The database is what a
+// package on top of the engine tells its own tests.
+func OnWriter(db *engine.DB, statements ...string) (out []engine.Value, err error) {
+	err = db.Apart(context.Background(), func(w *engine.Writer) error {
+		for _, text := range statements {
+			if out, err = firstColumn(context.Background(), w.Conn(), text); err != nil {
+				return fmt.Errorf("%s: %w", text, err)
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// OnReader runs a query on a pooled reader and returns the first column.
+func OnReader(ctx context.Context, db *engine.DB, text string) (out []engine.Value, err error) {
+	err = db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		out, err = firstColumn(ctx, c, text)
+		return err
+	})
+	return out, err
+}
+
+func firstColumn(ctx context.Context, c *engine.Conn, text string) (out []engine.Value, err error) {
+	err = c.Query(ctx, text, nil, func(v []engine.Value) error {
+		out = append(out, v[0])
+		return nil
+	})
+	return out, err
+}
+
+// Rows counts the rows of a table under a condition.
+func Rows(t *testing.T, db *engine.DB, from string, args ...any) int {
+	t.Helper()
+	out, err := OnReader(t.Context(), db, fmt.Sprintf("SELECT count(*) FROM "+from, args...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(out[0].(int64))
+}

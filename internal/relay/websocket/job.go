@@ -1,0 +1,68 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"sync/atomic"
+
+	"engramd/internal/protocol/wire"
+)
+
+// job is one message on its way from the reader through the inbox to effects.
+type job struct {
+	raw   []byte // until it is parsed
+	size  int    // what it counts in the inbox
+	fault string // what is wrong with the message itself, with its prefix; raw is then its beginning
+
+	// The following are set by the pool or by effects, before parsed.
+	frame wire.Frame
+	err   error // of parsing: *wire.FrameError
+	sig   error // of verification; for EVENT only
+
+	owner  *conn       // whose it is, for the pool
+	work   func()      // what the pool is to do instead of parsing
+	pooled bool        // the verification pool parses it
+	parsed atomic.Bool // the fields above may be read
+}
+
+// jobBytes is what a message holds beside its text.
+const jobBytes = 256
+
+// weight returns the most that a message holds in memory, in bytes: its text,
+// and what becomes of it when it is parsed, where a string takes 16 bytes and a
+// list 24, however short they are.
+func (j *job) weight() int {
+	strings := bytes.Count(j.raw, []byte{'"'}) / 2
+	lists := bytes.Count(j.raw, []byte{'['})
+	n := jobBytes + len(j.raw) + 16*strings + 24*lists
+	return n + n/8 // lists have room to grow
+}
+
+// parse reads the frame and, when it is an EVENT, checks id and signature.
+func (j *job) parse(lim wire.Limits, v *wire.Verifier) {
+	j.frame, j.err = wire.ParseFrame(j.raw, lim)
+	j.raw = nil
+	if j.err == nil && j.frame.Label == wire.LabelEvent {
+		j.sig = v.Verify(j.frame.Event)
+	}
+}
+
+// looksLikeEvent reports whether a message starts as EVENTs are usually
+// written. It only decides where the message is parsed, so it may err.
+func looksLikeEvent(raw []byte) bool {
+	rest := bytes.TrimLeft(raw, " \t\r\n")
+	if len(rest) == 0 || rest[0] != '[' {
+		return false
+	}
+	return bytes.HasPrefix(bytes.TrimLeft(rest[1:], " \t\r\n"), []byte(`"EVENT"`))
+}
+
+// label returns what kind of frame it is, or was meant to be; "" when that is
+// unknown.
+func (j *job) label() string {
+	var f *wire.FrameError
+	if errors.As(j.err, &f) {
+		return f.Label
+	}
+	return j.frame.Label
+}

@@ -1,0 +1,107 @@
+package session
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"engramd/internal/relay"
+	"engramd/internal/relay/logging/redact"
+)
+
+// record is what a connection leaves in the log and in Server.Status. Whoever
+// works for the connection writes it, anybody reads it.
+type record struct {
+	number uint64 // of the connections of this run
+	addr   netip.Addr
+	opened time.Time
+
+	framesIn, framesOut atomic.Int64
+	keys                atomic.Pointer[string] // tags of the proved ones
+	why                 atomic.Pointer[string] // it ended; the first reason that was given
+}
+
+// because notes why the connection ends, unless something did before.
+func (c *conn) because(why string) {
+	if why != "" {
+		c.record.why.CompareAndSwap(nil, &why)
+	}
+}
+
+// nobody is who has proved no key.
+const nobody = "nobody"
+
+// who returns the tags of the keys that the client has proved.
+func (r *record) who() string {
+	if keys := r.keys.Load(); keys != nil {
+		return *keys
+	}
+	return nobody
+}
+
+func (r *record) reason() string {
+	if why := r.why.Load(); why != nil {
+		return *why
+	}
+	return "the client went away"
+}
+
+// debugs reports whether lines at level debug are wanted: what is logged for
+// single messages is not even put together otherwise.
+func (s *Server) debugs() bool { return s.log.Enabled(context.Background(), slog.LevelDebug) }
+
+// opened and ended are the two lines of a connection; the second one may be
+// wanted in the access log, too.
+func (c *conn) logOpened() {
+	if c.srv.debugs() {
+		c.srv.log.Debug("connection opened", "conn", c.record.number, "addr", c.record.addr)
+	}
+}
+
+func (c *conn) logEnded() {
+	r, debug, access := &c.record, c.srv.debugs(), c.srv.access.Load()
+	if !debug && !access {
+		return
+	}
+	took := c.srv.now().Sub(r.opened).Round(time.Millisecond)
+	in, out := c.net.in.Load(), c.net.out.Load()
+	if access {
+		c.srv.log.Info(trace.Access, "addr", r.addr, "who", r.who(), "method", "GET", "endpoint", "websocket", "status", 101,
+			"bytes_in", in, "bytes", out, "took", took)
+	}
+	if debug {
+		c.srv.log.Debug("connection closed", "conn", r.number, "addr", r.addr, "who", r.who(), "why", r.reason(), "took", took,
+			"frames_in", r.framesIn.Load(), "frames_out", r.framesOut.Load(), "bytes_in", in, "bytes_out", out)
+	}
+}
+
+// logRefused tells of a message that was answered with a refusal.
+func (c *conn) logRefused(label, text string) {
+	if c.srv.debugs() {
+		c.srv.log.Debug("refused", "conn", c.record.number, "addr", c.record.addr, "who", c.record.who(), "what", label, "reason", trace.Reason(text))
+	}
+}
+
+// logAuth tells how an AUTH went.
+func (c *conn) logAuth(tag string, err error) {
+	if !c.srv.debugs() {
+		return
+	}
+	if err != nil {
+		c.srv.log.Debug("AUTH refused", "conn", c.record.number, "addr", c.record.addr, "who", c.record.who(), "reason", trace.Reason(err.Error()))
+		return
+	}
+	c.srv.log.Debug("AUTH", "conn", c.record.number, "addr", c.record.addr, "key", tag)
+}
+
+// SetAccess turns the access log on or off, for connections that end from now
+// on.
+func (s *Server) SetAccess(on bool) { s.access.Store(on) }
+
+// proved brings the tags of who is asking up to date.
+func (c *conn) proved(ctx context.Context) {
+	tags := c.srv.tags.List(relay.ReaderFrom(ctx).Keys())
+	c.record.keys.Store(&tags)
+}

@@ -1,0 +1,316 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"engramd/internal/protocol/wire"
+	"engramd/internal/relay"
+	"engramd/internal/relay/fairness"
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/logging/redact"
+)
+
+// Options are how a Server is made. Every field may be zero.
+type Options struct {
+	Limits      Limits
+	Compression bool // offer permessage-deflate, without context takeover (RFC 7692)
+	EOSEHints   bool // say "finish" or "more" with EOSE (NIP-67)
+	// Addr tells a request's client address; nil means the socket's. Behind a
+	// proxy it reads that proxy's header.
+	Addr   func(*http.Request) netip.Addr
+	Shares *share.Book // whom work is charged to; nil means a book of default rules
+	// Pressed tells that the process is short of memory: then no REQ, COUNT or
+	// NEG-OPEN is served. nil means never.
+	Pressed func() bool
+	// Replica tells readers that mirror this relay: Limits.Sync has a bound of
+	// their own for what they reconcile. nil means that there are none.
+	Replica func(gate.Reader) bool
+	// Waits says that the relay may wait for other nodes before it answers what
+	// a request is granted (relay.Config.Latest).
+	Waits   bool
+	Metrics Metrics          // nil counts nothing
+	Log     *slog.Logger     // nil discards
+	Tags    *trace.Tags      // how the log and Status name keys; nil names none
+	Access  bool             // see SetAccess
+	Now     func() time.Time // nil means time.Now
+	Rand    io.Reader        // of challenges; nil means crypto/rand
+}
+
+// Server serves the websocket connections of one relay: an http.Handler for
+// upgrades, and the taker of the relay's live events.
+type Server struct {
+	backend     Backend
+	compression bool
+	eoseHints   bool
+	addr        func(*http.Request) netip.Addr
+	shares      *share.Book
+	metrics     Metrics
+	log         *slog.Logger
+	tags        *trace.Tags
+	access      atomic.Bool // log connections that end
+	now         func() time.Time
+	rand        io.Reader
+
+	limits        atomic.Pointer[Limits]
+	admission     admission
+	live          *index
+	filters       *share.Pot   // bytes of live filters
+	messages      *share.Pot   // bytes of messages being read, and read and not yet answered
+	claims        atomic.Int64 // claimPatience
+	syncing       *share.Pot   // bytes of the sets of reconciliations
+	replica       func(gate.Reader) bool
+	waits         bool         // before it is known what is granted
+	seats         *share.Seats // for who computes
+	behind        behind
+	backlog       atomic.Int64 // bytes of events that some connection has still to look at
+	pressed       func() bool
+	verifier      *verifier
+	signatures    wire.Verifier
+	writers       writers
+	scratch       scratch
+	deflaters     deflaters
+	queued        atomic.Int64  // bytes in all outboxes
+	queues        queues        // the same by share
+	queuedSeen    atomic.Int64  // what of that the metrics know
+	subscriptions atomic.Uint64 // made so far
+	connections   atomic.Uint64 // the same
+	panics        atomic.Int64
+
+	mu       sync.Mutex
+	conns    map[*conn]netip.Addr
+	draining bool
+	blocked  func(netip.Addr) bool // see SetBlocked
+	empty    chan struct{}         // closed when draining and no connection is left
+}
+
+// New makes a server for the relay and becomes the taker of its live events.
+// End it with Shutdown.
+func New(r *relay.Relay, o Options) *Server { return newServer(overRelay{r}, o) }
+
+func newServer(b Backend, o Options) *Server {
+	s := &Server{
+		backend: b, compression: o.Compression, eoseHints: o.EOSEHints, addr: o.Addr, shares: o.Shares,
+		metrics: o.Metrics, log: o.Log, tags: o.Tags, now: o.Now, rand: o.Rand,
+		live: newIndex(), filters: share.NewPot(share.PotLimits{}), messages: share.NewPot(share.PotLimits{}), pressed: o.Pressed,
+		syncing: share.NewPot(share.PotLimits{}), replica: o.Replica, waits: o.Waits,
+		seats: share.NewSeats(share.Processors()),
+		conns: make(map[*conn]netip.Addr), empty: make(chan struct{}),
+	}
+	if s.addr == nil {
+		s.addr = socketAddr
+	}
+	if s.shares == nil {
+		s.shares = share.NewBook(share.Rules{Exempt: true})
+	}
+	if s.metrics == nil {
+		s.metrics = noMetrics{}
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.rand == nil {
+		s.rand = rand.Reader
+	}
+	if s.replica == nil {
+		s.replica = func(gate.Reader) bool { return false }
+	}
+	if s.pressed == nil {
+		s.pressed = func() bool { return false }
+	}
+	s.claims.Store(int64(claimPatience))
+	s.SetLimits(o.Limits)
+	s.SetAccess(o.Access)
+	// A worker that is in the library for long loses its place among the Go
+	// threads. With two for each, commits get larger and cost less.
+	s.verifier = newVerifier(2*share.Processors(), s.wireLimits)
+	b.OnDelivery(s.deliver, s.lost)
+	return s
+}
+
+// SetLimits replaces the limits. Connections that are open keep their frame
+// rate and the library's message cap; everything else holds from now on.
+func (s *Server) SetLimits(l Limits) {
+	l = l.withDefaults()
+	s.limits.Store(&l)
+	s.filters.SetLimits(share.PotLimits{Conn: l.LiveBytes, Share: l.LiveShare, Total: l.LiveTotal})
+	s.messages.SetLimits(share.PotLimits{Share: l.WaitingShare, Total: l.WaitingTotal})
+	s.syncing.SetLimits(share.PotLimits{Share: l.Sync.Share, Total: l.Sync.Total, Kept: l.Sync.Total / 2})
+}
+
+func (s *Server) wireLimits() wire.Limits {
+	lim := s.limits.Load()
+	return wire.Limits{Filters: lim.Filters, FilterValues: lim.FilterValues}
+}
+
+// socketAddr returns the address of the other end of the socket.
+func socketAddr(r *http.Request) netip.Addr {
+	ap, _ := netip.ParseAddrPort(r.RemoteAddr)
+	return ap.Addr()
+}
+
+// ServeHTTP upgrades a request and leaves the connection to its own goroutines.
+// A refused upgrade is answered with 503 (too many connections, shutting down),
+// 429 (too many from this address) or 403 (a RejectConnection hook: the address
+// is blocked).
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	addr := s.addr(r)
+	refuse := func(status int, reason, text string) {
+		s.metrics.ConnectionRefused(reason)
+		s.log.Debug("connection refused", "addr", addr, "reason", text)
+		refuseUpgrade(w, status, text)
+	}
+	if s.isDraining() {
+		refuse(http.StatusServiceUnavailable, "draining", "error: the relay is shutting down")
+		return
+	}
+	who := s.shares.Enter(addr)
+	switch s.admission.enter(who, s.limits.Load()) {
+	case "total":
+		refuse(http.StatusServiceUnavailable, "total", "error: too many connections")
+		return
+	case "address":
+		refuse(http.StatusTooManyRequests, "address", "rate-limited: too many connections from your address")
+		return
+	}
+	kept := false
+	defer func() {
+		if !kept {
+			s.admission.leave(who)
+		}
+	}()
+	if s.backend.RejectsConnection(r) {
+		refuse(http.StatusForbidden, "hook", "blocked: connection refused")
+		return
+	}
+	kept = s.upgrade(w, r, addr, who)
+}
+
+// refuseUpgrade answers as all HTTP on the port does: with a JSON error.
+func refuseUpgrade(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, "{\"error\":%q}\n", text) // the texts are ours and plain ASCII
+}
+
+// upgrade answers the handshake and starts the connection.
+func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, addr netip.Addr, who share.Who) (kept bool) {
+	lim := s.limits.Load()
+	t := &transport{silence: lim.Silence, stall: lim.Stall}
+	up := websocket.Upgrader{
+		HandshakeTimeout:  lim.Handshake,
+		ReadBufferSize:    readBufferBytes,
+		WriteBufferPool:   &sync.Pool{}, // the library writes nothing after the handshake
+		CheckOrigin:       func(*http.Request) bool { return true },
+		EnableCompression: s.compression,
+	}
+	challenge := make([]byte, 16)
+	if _, err := io.ReadFull(s.rand, challenge); err != nil {
+		s.log.Error("no randomness for a challenge", "err", err)
+		refuseUpgrade(w, http.StatusServiceUnavailable, "error: no randomness")
+		return false
+	}
+	ws, err := up.Upgrade(&hijacker{w, t}, r, nil)
+	if err != nil {
+		s.metrics.ConnectionRefused("handshake")
+		return false
+	}
+	t.started = true
+	ws.SetReadLimit(int64(lim.hardCap()))
+	c := newConn(s, ws, t, addr, who, hex.EncodeToString(challenge))
+	if !s.add(c, addr) {
+		t.abort()
+		s.live.leave(&c.feed)
+		s.queues.leave(c.out.share)
+		return false
+	}
+	go c.serve()
+	return true
+}
+
+// readBufferBytes is what each connection has for reading, idle ones too.
+const readBufferBytes = 2 << 10
+
+func (s *Server) isDraining() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.draining
+}
+
+func (s *Server) add(c *conn, addr netip.Addr) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining || s.isBlocked(addr) {
+		return false
+	}
+	s.conns[c] = addr
+	s.metrics.ConnectionOpened()
+	return true
+}
+
+// remove forgets a connection that has ended.
+func (s *Server) remove(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.conns[c]; !ok {
+		return
+	}
+	delete(s.conns, c)
+	s.countQueued()
+	s.admission.leave(c.entered)
+	s.metrics.ConnectionClosed()
+	if s.draining && len(s.conns) == 0 {
+		close(s.empty)
+	}
+}
+
+// Shutdown refuses new connections and reads no more frames; EVENTs that were
+// read are committed and answered, and every client is told that the relay goes
+// away (1001). It returns nil when all connections have ended; when ctx ends
+// first, those that are left are cut off and ctx's error is returned. Close the
+// store after it, not before. A second call waits like the first.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	first := !s.draining
+	s.draining = true
+	conns := make([]*conn, 0, len(s.conns))
+	for c := range s.conns {
+		conns = append(conns, c)
+	}
+	if first && len(conns) == 0 {
+		close(s.empty)
+	}
+	s.mu.Unlock()
+	for _, c := range conns {
+		c.because("the relay is shutting down")
+		c.draining.Store(true)
+		c.stop(websocket.CloseGoingAway)
+	}
+	defer s.verifier.close()
+	select {
+	case <-s.empty:
+		return nil
+	case <-ctx.Done():
+		for _, c := range conns {
+			c.kill()
+		}
+		return ctx.Err()
+	}
+}
+
+// Panics returns the number of connections that a panic has ended.
+func (s *Server) Panics() int64 { return s.panics.Load() }

@@ -1,0 +1,113 @@
+package layout
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// needCgo are the files that are left out where engramctl is built without cgo:
+// tests that need the relay itself in their process. They run in make test.
+var needCgo = map[string][]string{
+	"cmd/engramctl": {"admin_methods_test.go"}, // compares with internal/relay/management
+	// These look into the relay's store, serve its contract API, or leave an API
+	// out.
+	"internal/client":          {"approvals_relay_test.go", "bearer_test.go", "contract_api_test.go", "contract_moves_test.go", "contract_owner_test.go", "contract_pairs_test.go", "contract_token_test.go", "manage_relay_test.go"},
+	"internal/client/evidence": {"evidence_test.go"}, // signs with the keys of the store's tests
+	"internal/agent/mcp":       {"contract_life_test.go"},
+}
+
+// another are further reasons for leaving a file out: another system, another
+// build. Go code replaces libsecp256k1 where it is missing.
+var another = []string{"//go:build race\n", "//go:build libsecp256k1", "//go:build !linux\n", "//go:build unix && !linux\n", "//go:build unix\n"}
+
+// TestEngramctlNeedsNoCgo: without cgo no file of engramctl, nor a test, is
+// left out except those above, and none for an unknown reason.
+func TestEngramctlNeedsNoCgo(t *testing.T) {
+	left := map[string][]string{}
+	for _, pkg := range withoutCgo(t) {
+		name := strings.TrimPrefix(pkg.ImportPath, "engramd/")
+		for _, file := range append(pkg.IgnoredGoFiles, pkg.CgoFiles...) {
+			text, err := os.ReadFile("../../" + name + "/" + file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			known := slices.ContainsFunc(another, func(line string) bool { return strings.Contains(string(text), line) })
+			if strings.Contains(string(text), "//go:build cgo\n") {
+				left[name] = append(left[name], file)
+			} else if !known && !strings.HasSuffix(file, "_windows.go") && !strings.HasSuffix(file, "_darwin.go") {
+				t.Errorf("%s/%s is left out without cgo", name, file)
+			}
+		}
+	}
+	if !maps.EqualFunc(left, needCgo, slices.Equal) {
+		t.Errorf("left out without cgo:\n%v, and this test lists\n%v", left, needCgo)
+	}
+}
+
+// TestPortableIsTested: make portable tests each package of engramctl whose
+// source differs without cgo.
+func TestPortableIsTested(t *testing.T) {
+	tested := fromMakefile(t, "WITHOUT_CGO")
+	t.Setenv("GOOS", "linux")
+	sources := func(cgo string) map[string]string {
+		t.Setenv("CGO_ENABLED", cgo)
+		all := map[string]string{}
+		args := []string{"-deps", "-f", "{{.ImportPath}}\t{{.GoFiles}} {{.CgoFiles}}", "engramd/cmd/engramctl"}
+		for line := range strings.Lines(goList(t, product, args...)) {
+			if path, files, _ := strings.Cut(line, "\t"); strings.HasPrefix(path, "engramd/") {
+				all[strings.TrimPrefix(path, "engramd/")] = files
+			}
+		}
+		return all
+	}
+	with, without := sources("1"), sources("0")
+	differ := 0
+	for name, files := range without {
+		if files == with[name] {
+			continue
+		}
+		if differ++; !slices.Contains(tested, name) {
+			t.Errorf("%s is other source without cgo: make portable has to test it", name)
+		}
+	}
+	if differ == 0 || !slices.Contains(tested, "cmd/engramctl") {
+		t.Errorf("%d packages differ, %v are tested", differ, tested)
+	}
+}
+
+// ignoring is what a package leaves out, as go list reports it.
+type ignoring struct {
+	ImportPath               string
+	IgnoredGoFiles, CgoFiles []string
+}
+
+// withoutCgo returns the packages of engramctl as they are built for Linux
+// without cgo.
+func withoutCgo(t *testing.T) (all []ignoring) {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,IgnoredGoFiles,CgoFiles", "engramd/cmd/engramctl")
+	cmd.Dir = "../.."
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dec := json.NewDecoder(strings.NewReader(string(out))); dec.More(); {
+		var pkg ignoring
+		if err := dec.Decode(&pkg); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(pkg.ImportPath, "engramd/") {
+			all = append(all, pkg)
+		}
+	}
+	if len(all) < 5 {
+		t.Fatalf("go list named %d packages only", len(all))
+	}
+	return all
+}
