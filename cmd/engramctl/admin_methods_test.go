@@ -16,7 +16,7 @@ func TestAdminSpeaksEveryMethod(t *testing.T) {
 	for _, m := range adminMethods() {
 		names = append(names, m.name)
 	}
-	if want := admin.Methods(); !slices.Equal(names, want) {
+	if want := management.Methods(); !slices.Equal(names, want) {
 		t.Errorf("engramctl admin speaks\n%v, the server\n%v", names, want)
 	}
 }

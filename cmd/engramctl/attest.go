@@ -10,7 +10,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/memory/snapshots"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 	"engramd/internal/memory/verify/attestation"
 	"engramd/internal/protocol/wire"
 	"engramd/internal/protocol/writerlog"
@@ -74,7 +74,7 @@ func (a *app) attest(ctx context.Context, publish bool) error {
 }
 
 // logState opens the state for a command that cannot do without its log.
-func (a *app) logState(ctx context.Context, m *client.Memory) (*agentstate.State, error) {
+func (a *app) logState(ctx context.Context, m *client.Memory) (*memorystate.State, error) {
 	s, err := a.settings()
 	switch {
 	case err != nil:
@@ -94,8 +94,8 @@ func (a *app) logState(ctx context.Context, m *client.Memory) (*agentstate.State
 const attestTries = 3
 
 // attested is what may be signed now. Errors are client.ErrNotFound where nothing
-// was written, remote.ErrMoving, and those of remote.Take.
-func attested(ctx context.Context, c *client.Client, m *client.Memory, state *agentstate.State) (made attestation.Attestation, status client.Status, err error) {
+// was written, snapshots.ErrMoving, and those of snapshots.Take.
+func attested(ctx context.Context, c *client.Client, m *client.Memory, state *memorystate.State) (made attestation.Attestation, status client.Status, err error) {
 	log, root, err := state.LogRoot(ctx)
 	for range attestTries {
 		if err != nil {
@@ -104,7 +104,7 @@ func attested(ctx context.Context, c *client.Client, m *client.Memory, state *ag
 		if log.Next == 0 {
 			return made, status, fmt.Errorf("a log of this machine: %w: nothing was written here since logs are kept", client.ErrNotFound)
 		}
-		captured, err := remote.Take(ctx, c, remote.Wanted{Agent: m.Agent(), Whole: true}, time.Now)
+		captured, err := snapshots.Take(ctx, c, snapshots.Wanted{Agent: m.Agent(), Whole: true}, time.Now)
 		if err != nil {
 			return made, captured.Status, err
 		}
@@ -112,14 +112,14 @@ func attested(ctx context.Context, c *client.Client, m *client.Memory, state *ag
 		if log, root, err = state.LogRoot(ctx); err != nil || log.W != before.W || log.Next != before.Next {
 			continue
 		}
-		heads, ok := chain.ParseID(captured.Root())
+		heads, ok := writerlog.ParseID(captured.Root())
 		if !ok {
 			return made, status, fmt.Errorf("the root over the heads: %q", captured.Root())
 		}
 		return attestation.Attestation{W: log.W, N: log.Next, Root: root, Heads: heads, At: int64(nostr.Now())}, captured.Status, nil
 	}
 	if err == nil {
-		err = remote.ErrMoving
+		err = snapshots.ErrMoving
 	}
 	return made, status, err
 }

@@ -16,7 +16,7 @@ import (
 	"engramd/internal/agent/mcp"
 	"engramd/internal/client"
 	"engramd/internal/memory/recall/answer"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 	"engramd/internal/memory/write"
 )
 
@@ -52,7 +52,7 @@ func (a *app) warn(format string, args ...any) {
 }
 
 // continuing is what a session on this machine goes on from.
-func continuing(ctx context.Context, state *agentstate.State) (hook.Continuing, error) {
+func continuing(ctx context.Context, state *memorystate.State) (hook.Continuing, error) {
 	log, root, err := state.LogRoot(ctx)
 	if err != nil || log.Next == 0 {
 		return hook.Continuing{}, err
@@ -73,7 +73,7 @@ var errNoState = errors.New("nothing is kept on this machine, and so nothing can
 // and returns where that is; "" if the session has one, or there is nothing to
 // continue from. The note is archived from the beginning: it is for who checks the
 // log, and no memory.
-func (a *app) attestStart(ctx context.Context, m *client.Memory, state *agentstate.State, from hook.Continuing, by attesting) (slug string, err error) {
+func (a *app) attestStart(ctx context.Context, m *client.Memory, state *memorystate.State, from hook.Continuing, by attesting) (slug string, err error) {
 	if state == nil {
 		return "", usageError{errNoState}
 	}
@@ -84,9 +84,9 @@ func (a *app) attestStart(ctx context.Context, m *client.Memory, state *agentsta
 	if err != nil || !first {
 		return "", err
 	}
-	w := &remember.Writer{Memory: m, Source: source, Session: by.session, Clock: time.Now}
+	w := &write.Writer{Memory: m, Source: source, Session: by.session, Clock: time.Now}
 	none := 0.0
-	r, err := w.AddNote(ctx, m, rand.Reader, remember.Note{Text: from.Note(), Tags: []string{attestTag}, Salience: &none, Archived: true}, nil)
+	r, err := w.AddNote(ctx, m, rand.Reader, write.Note{Text: from.Note(), Tags: []string{attestTag}, Salience: &none, Archived: true}, nil)
 	if a.log == nil {
 		err = a.report(r.Status, err)
 	}
@@ -111,7 +111,7 @@ func (w *waking) attest(from hook.Continuing) {
 
 // serveAttest has a server attest the start of its session, unless that was; it
 // does not wait for that. Call what it returns before the state is closed.
-func (a *app) serveAttest(ctx context.Context, m *client.Memory, state *agentstate.State, o *mcp.Options) (stop func()) {
+func (a *app) serveAttest(ctx context.Context, m *client.Memory, state *memorystate.State, o *mcp.Options) (stop func()) {
 	on, err := a.attests(m)
 	if err != nil {
 		o.Log.Warn("the session is not attested", "error", err)
@@ -129,8 +129,8 @@ func (a *app) serveAttest(ctx context.Context, m *client.Memory, state *agentsta
 		}
 		look := from(ctx)
 		look.Now = time.Now()
-		start := wake.Start{From: look.From}
-		if err := copied.Read(ctx, func(v recollect.View) error { start = wake.Of(ctx, v, look); return nil }); err != nil {
+		start := briefing.Start{From: look.From}
+		if err := copied.Read(ctx, func(v answer.View) error { start = briefing.Of(ctx, v, look); return nil }); err != nil {
 			start.From.Unread = true
 		}
 		slug, err := a.attestStart(ctx, m, state, start.From, attesting{current(ctx), harnessAbove(a.ancestors())})

@@ -201,12 +201,12 @@ func (a *app) ownLog(ctx context.Context, m *client.Memory, w string) attestatio
 	defer state.Close()
 	log := attestation.Log{Fork: -1}
 	for {
-		ids, _, err := state.LinkIDs(ctx, w, int64(len(log.IDs)), chain.UnitSize)
+		ids, _, err := state.LinkIDs(ctx, w, int64(len(log.IDs)), writerlog.UnitSize)
 		if err != nil {
 			a.note("what this machine has written is not known: %v", err)
 			return none
 		}
-		if log.IDs = append(log.IDs, ids...); len(ids) < chain.UnitSize {
+		if log.IDs = append(log.IDs, ids...); len(ids) < writerlog.UnitSize {
 			log.Own = len(log.IDs) > 0
 			return log
 		}
@@ -218,7 +218,7 @@ func (a *app) relaysLog(ctx context.Context, c *client.Client, m *client.Memory,
 	if err := a.discover(ctx, c, m.Agent()); err != nil {
 		return log, false, err
 	}
-	captured, err := remote.Take(ctx, c, remote.Wanted{Agent: m.Agent()}, time.Now)
+	captured, err := snapshots.Take(ctx, c, snapshots.Wanted{Agent: m.Agent()}, time.Now)
 	if err := a.report(captured.Status, err); err != nil {
 		return log, false, err
 	}

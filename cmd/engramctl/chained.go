@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"engramd/internal/client"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 	"engramd/internal/memory/verify/writer"
 )
 
@@ -15,7 +15,7 @@ import (
 type logs struct {
 	mu   sync.Mutex
 	of   map[[2]string]client.Links // by agent and owner; nil for one that cannot be used
-	open []*agentstate.State
+	open []*memorystate.State
 }
 
 // linksOf returns the log that a pair's writes go into; nil where no state is

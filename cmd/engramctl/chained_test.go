@@ -63,7 +63,7 @@ func (r *chainedRig) checked() (sizes map[string]int64, unchained []nipae.Slug) 
 	sizes = map[string]int64{}
 	of := map[string]map[int64]nipae.Engram{}
 	for _, e := range r.every() {
-		l, ok := chain.Of(e)
+		l, ok := writerlog.Of(e)
 		if !ok {
 			unchained = append(unchained, e.Slug())
 			continue
@@ -77,18 +77,18 @@ func (r *chainedRig) checked() (sizes map[string]int64, unchained []nipae.Slug) 
 		of[l.W][l.N] = e
 	}
 	for w, all := range of {
-		var tree chain.Tree
+		var tree writerlog.Tree
 		prev := ""
 		for n := range int64(len(all)) {
 			e, ok := all[n]
 			if !ok {
 				r.t.Fatalf("%s lacks number %d of %d", w, n, len(all))
 			}
-			l, _ := chain.Of(e)
+			l, _ := writerlog.Of(e)
 			if l.Prev != prev || l.Root != tree.Root(n) {
 				r.t.Errorf("%s %d (%s) does not follow", w, n, e.Slug())
 			}
-			id, _ := chain.ParseID(e.Event.ID)
+			id, _ := writerlog.ParseID(e.Event.ID)
 			tree.Append(id)
 			prev = e.Event.ID
 		}

@@ -10,22 +10,22 @@ import (
 	"engramd/internal/agent/mcp"
 	"engramd/internal/client"
 	"engramd/internal/memory/intentions"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 )
 
 // seenBy says which intentions a session was shown.
-func seenBy(seen []agentstate.Shown) func(slug, key string) bool {
+func seenBy(seen []memorystate.Shown) func(slug, key string) bool {
 	shown := map[string][]string{}
 	for _, s := range seen {
 		shown[s.Slug] = append(shown[s.Slug], s.Hash)
 	}
-	return func(slug, key string) bool { return intend.Seen(shown[slug], key) }
+	return func(slug, key string) bool { return intentions.Seen(shown[slug], key) }
 }
 
 // freshItems returns the first items that a session was not shown before, at most
 // that many, and notes that it is now: of several processes of the session one is
 // told so.
-func freshItems(ctx context.Context, state *agentstate.State, id, harness string, items []intend.Item, most int) ([]intend.Item, error) {
+func freshItems(ctx context.Context, state *memorystate.State, id, harness string, items []intentions.Item, most int) ([]intentions.Item, error) {
 	if len(items) == 0 {
 		return nil, nil
 	}
@@ -34,11 +34,11 @@ func freshItems(ctx context.Context, state *agentstate.State, id, harness string
 		return nil, err
 	}
 	seen := seenBy(before)
-	byKey := map[agentstate.Shown]intend.Item{}
-	var ask []agentstate.Shown
+	byKey := map[memorystate.Shown]intentions.Item{}
+	var ask []memorystate.Shown
 	for _, i := range items {
 		if len(ask) < most && !seen(i.Slug, i.Key) {
-			s := agentstate.Shown{Slug: i.Slug, Hash: i.Key}
+			s := memorystate.Shown{Slug: i.Slug, Hash: i.Key}
 			ask, byKey[s] = append(ask, s), i
 		}
 	}
@@ -46,7 +46,7 @@ func freshItems(ctx context.Context, state *agentstate.State, id, harness string
 		return nil, nil
 	}
 	fresh, err := state.Show(ctx, id, harness, ask)
-	var all []intend.Item
+	var all []intentions.Item
 	for _, s := range fresh {
 		all = append(all, byKey[s])
 	}
@@ -64,10 +64,10 @@ func (a *app) folder() string {
 
 // serveIntentions has a server know where its session works, and which intentions
 // that was shown.
-func (a *app) serveIntentions(state *agentstate.State, o *mcp.Options) {
+func (a *app) serveIntentions(state *memorystate.State, o *mcp.Options) {
 	folder := a.folder()
-	o.Place = func(ctx context.Context) intend.Place { return placeOf(ctx, state, folder) }
-	o.Fresh = func(ctx context.Context, items []intend.Item, most int) ([]intend.Item, bool) {
+	o.Place = func(ctx context.Context) intentions.Place { return placeOf(ctx, state, folder) }
+	o.Fresh = func(ctx context.Context, items []intentions.Item, most int) ([]intentions.Item, bool) {
 		id := ""
 		if o.Current != nil {
 			id = o.Current(ctx)
@@ -84,7 +84,7 @@ func (a *app) serveIntentions(state *agentstate.State, o *mcp.Options) {
 }
 
 // placeFor is where a command of a pair works.
-func (a *app) placeFor(ctx context.Context, m *client.Memory) intend.Place {
+func (a *app) placeFor(ctx context.Context, m *client.Memory) intentions.Place {
 	state := a.stateOf(ctx, m, a.noteLine)
 	if state != nil {
 		defer state.Close()
@@ -104,7 +104,7 @@ type comingOut struct {
 	Due    string `json:"due,omitempty"`
 }
 
-func comingOf(items []intend.Item) (all []comingOut) {
+func comingOf(items []intentions.Item) (all []comingOut) {
 	for _, i := range items {
 		out := comingOut{Slug: i.Slug, Why: i.Why(), Text: i.Title, Action: i.Action}
 		if !i.Occurrence.Due.IsZero() {
@@ -116,7 +116,7 @@ func comingOf(items []intend.Item) (all []comingOut) {
 }
 
 // linesOf is the same for people and models.
-func linesOf(items []intend.Item) string {
+func linesOf(items []intentions.Item) string {
 	if len(items) == 0 {
 		return ""
 	}

@@ -108,7 +108,7 @@ func deadlineAt(text string, now time.Time) (int64, error) {
 	if text == "" {
 		return 0, nil
 	}
-	at, err := when.Parse(text, when.Until, now)
+	at, err := timeparse.Parse(text, timeparse.Until, now)
 	if err != nil {
 		return 0, usagef("--deadline: %w", err)
 	}

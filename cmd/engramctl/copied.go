@@ -12,9 +12,9 @@ import (
 // copied finds the external memory that a text was taken from, among those of
 // the local copy: the one that is open, or one that lies there. Where there is
 // none, or it cannot be read, nothing is known.
-func (a *app) copied(ctx context.Context) remember.Copied {
+func (a *app) copied(ctx context.Context) write.Copied {
 	return func(text string) (slug string, ok bool) {
-		a.beside(ctx, "whether the words are another's", func(s recollect.Source) { slug, ok = a.copiedIn(s)(text) })
+		a.beside(ctx, "whether the words are another's", func(s answer.Source) { slug, ok = a.copiedIn(s)(text) })
 		return slug, ok
 	}
 }
@@ -22,17 +22,17 @@ func (a *app) copied(ctx context.Context) remember.Copied {
 // holds finds in the same copy what would be found in place of a memory if it were
 // archived.
 func (a *app) holds(ctx context.Context, slug string) (all []string) {
-	a.beside(ctx, "what would be found in its place", func(s recollect.Source) {
+	a.beside(ctx, "what would be found in its place", func(s answer.Source) {
 		ctx, cancel := context.WithTimeout(ctx, a.allow(compareTime))
 		defer cancel()
-		all = recollect.Holds(ctx, s, slug)
+		all = answer.Holds(ctx, s, slug)
 	})
 	return all
 }
 
 // beside shows do the local copy that is open, or that lies there; what says what is
 // not known without.
-func (a *app) beside(ctx context.Context, what string, do func(recollect.Source)) {
+func (a *app) beside(ctx context.Context, what string, do func(answer.Source)) {
 	if l := a.wrote.Load(); l != nil {
 		do(l.source())
 		return
@@ -45,23 +45,23 @@ func (a *app) beside(ctx context.Context, what string, do func(recollect.Source)
 		return
 	}
 	defer func() { _ = kept.Close() }() // nothing was written
-	do(recollect.Local(kept, func() ([]string, bool) { return nil, false }))
+	do(answer.Local(kept, func() ([]string, bool) { return nil, false }))
 }
 
 // lying opens the local copy that lies there, nil if there is none. It must be
 // closed.
-func (a *app) lying(ctx context.Context) (*mirror.Mirror, error) {
+func (a *app) lying(ctx context.Context) (*localcopy.Mirror, error) {
 	m := a.memory.Load()
 	o, err := a.copyOptions()
 	if err != nil || o.NoDisk || m == nil {
 		return nil, err
 	}
-	there, err := mirror.Exists(pairOf(m), o.Dir)
+	there, err := localcopy.Exists(pairOf(m), o.Dir)
 	if err != nil || !there {
 		return nil, err
 	}
 	o.Older = true
-	return mirror.Open(ctx, pairOf(m), o)
+	return localcopy.Open(ctx, pairOf(m), o)
 }
 
 // noteCopied says that a memory is external now because of whose words it has.

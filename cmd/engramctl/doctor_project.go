@@ -7,7 +7,7 @@ import (
 	"engramd/internal/agent/briefing"
 	"engramd/internal/memory/project"
 	"engramd/internal/memory/recall/answer"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 )
 
 // maxProjects is how many of this machine's folders are looked at.
@@ -38,14 +38,14 @@ func (d *doctor) projects(ctx context.Context, memory bool) {
 	if copy, err := d.openCopy(ctx, c, m, func(string) {}); memory && err == nil {
 		defer func() { _ = copy.Close() }()
 		count = func(name string) (n int) {
-			_ = copy.source().Read(ctx, func(v recollect.View) error { // what cannot be read was said
-				n = len(wake.Heads(v, name))
+			_ = copy.source().Read(ctx, func(v answer.View) error { // what cannot be read was said
+				n = len(briefing.Heads(v, name))
 				return nil
 			})
 			return n
 		}
 	}
-	d.oldNames(ctx, state, append([]agentstate.Folder{{Path: d.folder()}}, all...), count)
+	d.oldNames(ctx, state, append([]memorystate.Folder{{Path: d.folder()}}, all...), count)
 }
 
 // linked says whether the working folder is linked.
@@ -64,7 +64,7 @@ func (d *doctor) linked(s standing) {
 }
 
 // oldNames says which memories still have an old name, and whose that may be.
-func (d *doctor) oldNames(ctx context.Context, state *agentstate.State, folders []agentstate.Folder, count func(name string) int) {
+func (d *doctor) oldNames(ctx context.Context, state *memorystate.State, folders []memorystate.Folder, count func(name string) int) {
 	said := map[string]bool{"": true}
 	for _, f := range folders[:min(len(folders), maxProjects)] {
 		s, err := standingOf(ctx, state, f.Path)

@@ -93,25 +93,25 @@ func codeOf(err error) int {
 		return exitOK
 	case errors.As(err, &usageError{}):
 		return exitUsage
-	case is(think.ErrFailed, think.ErrBudget):
+	case is(thinker.ErrFailed, thinker.ErrBudget):
 		return exitRelay
-	case is(think.ErrAnswer):
+	case is(thinker.ErrAnswer):
 		return exitUnreadable
-	case is(think.ErrBusy):
+	case is(thinker.ErrBusy):
 		return exitConflict
 	case is(client.ErrUnverified):
 		return exitRelay
-	case is(bundle.ErrInvalid, bundle.ErrLimit, bundle.ErrChanged, remote.ErrJournal, snapshot.ErrUnreadable):
+	case is(bundle.ErrInvalid, bundle.ErrLimit, bundle.ErrChanged, snapshots.ErrJournal, snapshot.ErrUnreadable):
 		return exitUnreadable
 	case is(snapshot.ErrNotFound, snapshot.ErrNoRecord, bundle.ErrEmpty):
 		return exitNotFound
-	case is(snapshot.ErrHeld, snapshot.ErrLastVerified, snapshot.ErrParent, snapshot.ErrPinned, remote.ErrMoving):
+	case is(snapshot.ErrHeld, snapshot.ErrLastVerified, snapshot.ErrParent, snapshot.ErrPinned, snapshots.ErrMoving):
 		return exitConflict
 	case is(bundle.ErrName, bundle.ErrSource, bundle.ErrUntrusted, snapshot.ErrAmbiguous):
 		return exitUsage
 	case is(proposals.ErrAnswered):
 		return exitConflict
-	case is(proposals.ErrForm, proposals.ErrID, proposals.ErrListed, proposals.ErrForbidden, proposals.ErrRefused, proposals.ErrSelf, proposals.ErrUnopened, remember.ErrField):
+	case is(proposals.ErrForm, proposals.ErrID, proposals.ErrListed, proposals.ErrForbidden, proposals.ErrRefused, proposals.ErrSelf, proposals.ErrUnopened, write.ErrField):
 		return exitUsage
 	case is(client.ErrUnreadable, client.ErrNotDisclosed, evidence.ErrInput, errEvidence):
 		return exitUnreadable
@@ -119,11 +119,11 @@ func codeOf(err error) int {
 		return exitUnreadable
 	case is(plans.ErrRecord, transplant.ErrOrigin, transplant.ErrPackage):
 		return exitUnreadable
-	case is(client.ErrConflict, errNoFit, intend.ErrClosed, mind.ErrChanged, plans.ErrStatus, plans.ErrBusy):
+	case is(client.ErrConflict, errNoFit, intentions.ErrClosed, consolidation.ErrChanged, plans.ErrStatus, plans.ErrBusy):
 		return exitConflict
 	case is(client.ErrPartial):
 		return exitRelay
-	case is(client.ErrNotFound, client.ErrTombstone, plans.ErrNoPlan, plans.ErrNoRecord, mind.ErrDreamless):
+	case is(client.ErrNotFound, client.ErrTombstone, plans.ErrNoPlan, plans.ErrNoRecord, consolidation.ErrDreamless):
 		return exitNotFound
 	case is(client.ErrInvalid, client.ErrAmbiguous, client.ErrNoAPI, client.ErrNoManagement, client.ErrCleartext, client.ErrNoKey):
 		return exitUsage

@@ -10,7 +10,7 @@ import (
 	"engramd/internal/agent/mcp"
 	"engramd/internal/client"
 	"engramd/internal/memory/activity"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 	"engramd/nips/nipae"
 )
 
@@ -81,7 +81,7 @@ wrong with mem set, or supersede it.`,
 
 // judge notes a judgement on memories that exist, all or none, and returns the
 // budget of tokens by then. Nothing is written to the memory.
-func (a *app) judge(ctx context.Context, m *client.Memory, state *agentstate.State, useful bool, slugs []nipae.Slug) (budget int, err error) {
+func (a *app) judge(ctx context.Context, m *client.Memory, state *memorystate.State, useful bool, slugs []nipae.Slug) (budget int, err error) {
 	names := make([]string, len(slugs))
 	for i, slug := range slugs {
 		if _, _, err := m.Get(ctx, slug); err != nil {
@@ -93,5 +93,5 @@ func (a *app) judge(ctx context.Context, m *client.Memory, state *agentstate.Sta
 		return 0, err
 	}
 	_, earned, err := state.Judgements(ctx)
-	return metabolism.Budget(0, earned), err
+	return activity.Budget(0, earned), err
 }

@@ -176,7 +176,7 @@ func (r *folderRun) once(ctx context.Context) error {
 		}
 	}
 	all := r.all
-	how := folder.How{Mode: r.mode, Delete: r.delete, Whole: !r.status.Partial, Skip: func(s nipae.Slug) bool { return !all && remember.Reserved(s) }}
+	how := folder.How{Mode: r.mode, Delete: r.delete, Whole: !r.status.Partial, Skip: func(s nipae.Slug) bool { return !all && write.Reserved(s) }}
 	steps, err := folder.Plan(how, folder.Sides{Tree: listing, Units: units, State: r.state})
 	if err != nil {
 		return usageError{err}
@@ -214,7 +214,7 @@ func (r *folderRun) once(ctx context.Context) error {
 func (r *folderRun) shown(units []folder.Unit) []folder.Unit {
 	var out []folder.Unit
 	for _, u := range units {
-		if r.all || !remember.Reserved(u.Slug) {
+		if r.all || !write.Reserved(u.Slug) {
 			out = append(out, u)
 		}
 	}
@@ -225,7 +225,7 @@ func titleOf(u folder.Unit) string {
 	if u.Slug.IsCore() {
 		return ""
 	}
-	return harmless(recollect.Title(unit.Parse(u.Text)))
+	return harmless(answer.Title(frontmatter.Parse(u.Text)))
 }
 
 // units returns what the memory has, once a relay has said so.
@@ -253,7 +253,7 @@ func (r *folderRun) units(ctx context.Context) ([]folder.Unit, error) {
 
 // held returns what the local copy has.
 func (r *folderRun) held(ctx context.Context) (units []folder.Unit, err error) {
-	err = r.copy.Read(ctx, func(v *mirror.View) error {
+	err = r.copy.Read(ctx, func(v *localcopy.View) error {
 		units = nil
 		for h := range v.Heads("") {
 			u := folder.Unit{Slug: nipae.Slug(h.Slug), Hash: h.Hash, ID: h.ID, Removed: h.Tombstone}

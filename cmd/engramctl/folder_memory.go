@@ -90,7 +90,7 @@ func (a *app) snapshotBefore(ctx context.Context, c *client.Client) (id string, 
 		if err != nil {
 			return err
 		}
-		captured, err := remote.Take(ctx, c, remote.Wanted{Agent: p.agent, Whole: true}, time.Now)
+		captured, err := snapshots.Take(ctx, c, snapshots.Wanted{Agent: p.agent, Whole: true}, time.Now)
 		if err != nil {
 			return err
 		}

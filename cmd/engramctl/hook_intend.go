@@ -8,29 +8,29 @@ import (
 	"engramd/internal/agent/hook"
 	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/recall/answer"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 )
 
 // intended is what is told of intentions at a prompt, noted as shown, and which they
 // are.
 func (a *app) intended(ctx context.Context, told telling) (text string, slugs []string, err error) {
 	var lines []string
-	var shown []intend.Item
-	var as recollect.State
-	err = told.copy.Read(ctx, func(v recollect.View) error {
+	var shown []intentions.Item
+	var as answer.State
+	err = told.copy.Read(ctx, func(v answer.View) error {
 		as = v.State()
-		items := intend.Look(v, intend.Ask{Now: time.Now(), Place: told.place, Text: told.prompt, Seen: seenBy(told.seen)})
-		lines, shown, _ = intend.Lines(items, hook.IntendedBudget)
+		items := intentions.Look(v, intentions.Ask{Now: time.Now(), Place: told.place, Text: told.prompt, Seen: seenBy(told.seen)})
+		lines, shown, _ = intentions.Lines(items, hook.IntendedBudget)
 		return nil
 	})
 	if err != nil || len(shown) == 0 || ctx.Err() != nil {
 		return "", nil, err
 	}
 	a.telling.Store(true)
-	line := map[agentstate.Shown]string{}
-	var ask []agentstate.Shown
+	line := map[memorystate.Shown]string{}
+	var ask []memorystate.Shown
 	for n, i := range shown {
-		s := agentstate.Shown{Slug: i.Slug, Hash: i.Key}
+		s := memorystate.Shown{Slug: i.Slug, Hash: i.Key}
 		ask, line[s] = append(ask, s), lines[n]
 	}
 	fresh, err := told.state.Show(ctx, told.session, told.harness, ask)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"engramd/internal/agent/hook"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 )
 
 // maxHookLog is how large the log of hooks grows before it is begun anew; the one
@@ -22,7 +22,7 @@ func (a *app) hookLog(began time.Time, e hook.Event, h hook.Harness, o hookOutco
 }
 
 func (a *app) writeHookLog(began time.Time, e hook.Event, h hook.Harness, o hookOutcome) {
-	dir := agentstate.Dir(func(name string) string { return a.env[name] }, a.home())
+	dir := memorystate.Dir(func(name string) string { return a.env[name] }, a.home())
 	if !filepath.IsAbs(dir) || os.MkdirAll(dir, 0o700) != nil {
 		return
 	}

@@ -15,7 +15,7 @@ import (
 	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/localcopy"
 	"engramd/internal/memory/recall/answer"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 	"engramd/nips/frontmatter"
 )
 
@@ -26,22 +26,22 @@ func (a *app) hookPrompt(ctx context.Context, h hook.Harness, in hook.Input) (st
 	if id == "" {
 		return "", nil // what was shown would not be known
 	}
-	return a.inState(ctx, func(c *client.Client, state *agentstate.State) (string, error) {
+	return a.inState(ctx, func(c *client.Client, state *memorystate.State) (string, error) {
 		return a.prompted(ctx, c, state, h, in, id)
 	})
 }
 
 // prompted is hookPrompt with what this machine knows of the pair.
-func (a *app) prompted(ctx context.Context, c *client.Client, state *agentstate.State, h hook.Harness, in hook.Input, id string) (string, error) {
+func (a *app) prompted(ctx context.Context, c *client.Client, state *memorystate.State, h hook.Harness, in hook.Input, id string) (string, error) {
 	// The copy is opened while the prompt is counted: each waits for the disk.
 	var err error
-	opened := make(chan *mirror.Mirror, 1)
+	opened := make(chan *localcopy.Mirror, 1)
 	question := hook.Question(in.Prompt)
 	if !h.Injects(hook.Prompt) {
 		question = ""
 	}
 	go func() {
-		var kept *mirror.Mirror
+		var kept *localcopy.Mirror
 		defer func() { opened <- kept }()
 		defer recovered()
 		if h.Injects(hook.Prompt) {
@@ -49,7 +49,7 @@ func (a *app) prompted(ctx context.Context, c *client.Client, state *agentstate.
 		}
 	}()
 	where, unsure := standingOf(ctx, state, in.Folder) // of no project: nothing is known of it
-	counted := state.Prompted(ctx, where.session(agentstate.Session{ID: id, Harness: string(h)}))
+	counted := state.Prompted(ctx, where.session(memorystate.Session{ID: id, Harness: string(h)}))
 	kept := <-opened
 	if kept == nil || err != nil || counted != nil {
 		return "", cmp.Or(err, counted)
@@ -86,51 +86,51 @@ func (a *app) prompted(ctx context.Context, c *client.Client, state *agentstate.
 
 // telling is what a prompt is answered from.
 type telling struct {
-	state                      *agentstate.State
-	copy                       recollect.Source
+	state                      *memorystate.State
+	copy                       answer.Source
 	session, harness, question string
 	// prompt is what triggers are compared with: also one that is too short to be
 	// recalled for.
 	prompt string
-	place  intend.Place
+	place  intentions.Place
 	// left is how many bytes a block may have, and already are the memories that are
 	// told beside it.
 	left    int
 	already []string
-	seen    []agentstate.Shown
+	seen    []memorystate.Shown
 	// scope is whose memory is told. In a folder that is not known to be its
 	// project's nothing of any project comes unasked: who made it may read along.
-	scope recollect.Scope
+	scope answer.Scope
 }
 
 // lyingSource reads a copy that nobody brings up to date here. It is confirmed if
 // the configured relays have confirmed it lately, by whoever did.
-func lyingSource(kept *mirror.Mirror, c *client.Client) recollect.Source {
-	return recollect.Local(kept, func() ([]string, bool) { return c.Relays(), true })
+func lyingSource(kept *localcopy.Mirror, c *client.Client) answer.Source {
+	return answer.Local(kept, func() ([]string, bool) { return c.Relays(), true })
 }
 
 // recalled makes the block of what is new to a session, and notes that it was
 // shown.
 func (a *app) recalled(ctx context.Context, told telling) (string, error) {
-	if told.question == "" || told.left < recollect.MinBudget {
+	if told.question == "" || told.left < answer.MinBudget {
 		return "", nil
 	}
 	shown := map[string][]string{} // hashes by slug
 	for _, s := range told.seen {
 		shown[s.Slug] = append(shown[s.Slug], s.Hash)
 	}
-	var ours []agentstate.Shown
+	var ours []memorystate.Shown
 	for range 3 { // another hook of the session may show the same meanwhile
 		var block string
-		var units []agentstate.Shown
-		var as recollect.State
-		err := told.copy.Read(ctx, func(v recollect.View) error {
+		var units []memorystate.Shown
+		var as answer.State
+		err := told.copy.Read(ctx, func(v answer.View) error {
 			as = v.State()
-			q := recollect.Query{Text: told.question, Budget: told.left, MinTrust: unit.Derived.String(), Holds: true, Scope: told.scope, Shown: func(slug string, section int) bool {
+			q := answer.Query{Text: told.question, Budget: told.left, MinTrust: frontmatter.Derived.String(), Holds: true, Scope: told.scope, Shown: func(slug string, section int) bool {
 				text, ok := v.Text(slug)
 				return slices.Contains(told.already, slug) || ok && (slices.Contains(shown[slug], hashOf(text)) || slices.Contains(shown[slug], partOf(text, section)))
 			}}
-			found, err := recollect.Tell(v, q, time.Now())
+			found, err := answer.Tell(v, q, time.Now())
 			if err != nil {
 				return nil // there is no word in it
 			}
@@ -138,9 +138,9 @@ func (a *app) recalled(ctx context.Context, told telling) (string, error) {
 			for _, hit := range found.Hits { // of which a title stands there was not told
 				switch text, _ := v.Text(hit.Slug); {
 				case hit.Whole:
-					units = append(units, agentstate.Shown{Slug: hit.Slug, Hash: hashOf(text)})
+					units = append(units, memorystate.Shown{Slug: hit.Slug, Hash: hashOf(text)})
 				case hit.Part >= 0:
-					units = append(units, agentstate.Shown{Slug: hit.Slug, Hash: partOf(text, hit.Part)})
+					units = append(units, memorystate.Shown{Slug: hit.Slug, Hash: partOf(text, hit.Part)})
 				}
 			}
 			return nil
@@ -154,7 +154,7 @@ func (a *app) recalled(ctx context.Context, told telling) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		old := slices.DeleteFunc(slices.Clone(units), func(u agentstate.Shown) bool { return slices.Contains(fresh, u) || slices.Contains(ours, u) })
+		old := slices.DeleteFunc(slices.Clone(units), func(u memorystate.Shown) bool { return slices.Contains(fresh, u) || slices.Contains(ours, u) })
 		if len(old) == 0 {
 			return hook.Recalled(block, as.AsOf, as.Stale || as.Unfinished), nil
 		}
@@ -167,10 +167,10 @@ func (a *app) recalled(ctx context.Context, told telling) (string, error) {
 }
 
 // shownOf names texts as the state does.
-func shownOf(units []hook.Unit) []agentstate.Shown {
-	var all []agentstate.Shown
+func shownOf(units []hook.Unit) []memorystate.Shown {
+	var all []memorystate.Shown
 	for _, u := range units {
-		all = append(all, agentstate.Shown{Slug: u.Slug, Hash: hashOf(u.Text)})
+		all = append(all, memorystate.Shown{Slug: u.Slug, Hash: hashOf(u.Text)})
 	}
 	return all
 }
@@ -188,7 +188,7 @@ func (a *app) hookSubagent(ctx context.Context, h hook.Harness, in hook.Input) (
 	if !h.Injects(hook.SubagentStart) {
 		return "", nil
 	}
-	return a.inState(ctx, func(c *client.Client, state *agentstate.State) (text string, err error) {
+	return a.inState(ctx, func(c *client.Client, state *memorystate.State) (text string, err error) {
 		where, err := standingOf(ctx, state, in.Folder)
 		if err != nil || !where.linked {
 			return "", err
@@ -198,8 +198,8 @@ func (a *app) hookSubagent(ctx context.Context, h hook.Harness, in hook.Input) (
 			return "", err
 		}
 		a.later(func() { _ = kept.Leave() })
-		err = lyingSource(kept, c).Read(ctx, func(v recollect.View) error {
-			text = hook.Titles(wake.Project(v, where.memory(false)))
+		err = lyingSource(kept, c).Read(ctx, func(v answer.View) error {
+			text = hook.Titles(briefing.Project(v, where.memory(false)))
 			return nil
 		})
 		return text, err
@@ -212,7 +212,7 @@ func (a *app) hookStop(ctx context.Context, _ hook.Harness, in hook.Input) (stri
 	if id == "" || in.Active {
 		return "", nil
 	}
-	return a.inState(ctx, func(_ *client.Client, state *agentstate.State) (string, error) {
+	return a.inState(ctx, func(_ *client.Client, state *memorystate.State) (string, error) {
 		yes, err := state.Ask(ctx, id, hook.MinPrompts)
 		if !yes || err != nil {
 			return "", err
@@ -227,11 +227,11 @@ func (a *app) hookEnd(ctx context.Context, _ hook.Harness, in hook.Input) (strin
 	if id == "" {
 		return "", nil
 	}
-	return a.inState(ctx, func(_ *client.Client, state *agentstate.State) (string, error) { return "", state.End(ctx, id) })
+	return a.inState(ctx, func(_ *client.Client, state *memorystate.State) (string, error) { return "", state.End(ctx, id) })
 }
 
 // inState runs do on the pair's state, if there is one.
-func (a *app) inState(ctx context.Context, do func(*client.Client, *agentstate.State) (string, error)) (string, error) {
+func (a *app) inState(ctx context.Context, do func(*client.Client, *memorystate.State) (string, error)) (string, error) {
 	c, m, err := a.open(ctx)
 	if err != nil {
 		return "", err

@@ -14,7 +14,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 )
 
 // hookRig runs hooks as one process of a harness does, in a project's folder.
@@ -106,18 +106,18 @@ func (r *hookRig) hook(harness, event, stdin string) string {
 }
 
 // state opens the state of the rig's machine.
-func (r *hookRig) state(do func(*agentstate.State)) {
+func (r *hookRig) state(do func(*memorystate.State)) {
 	r.t.Helper()
 	a := newApp(&Main{Env: r.env, Dir: r.folder, Slack: r.slack})
-	if err := a.withState(r.t.Context(), func(s *agentstate.State) error { do(s); return nil }); err != nil {
+	if err := a.withState(r.t.Context(), func(s *memorystate.State) error { do(s); return nil }); err != nil {
 		r.t.Fatal(err)
 	}
 }
 
 func (r *hookRig) serve() {
 	r.t.Helper()
-	r.state(func(s *agentstate.State) {
-		if err := s.Serve(r.t.Context(), agentstate.Server{Ancestors: []string{"6@1"}, Folder: r.folder}); err != nil {
+	r.state(func(s *memorystate.State) {
+		if err := s.Serve(r.t.Context(), memorystate.Server{Ancestors: []string{"6@1"}, Folder: r.folder}); err != nil {
 			r.t.Fatal(err)
 		}
 	})

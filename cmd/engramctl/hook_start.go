@@ -5,7 +5,7 @@ import (
 
 	"engramd/internal/agent/briefing"
 	"engramd/internal/agent/hook"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 )
 
 // hookWake tells what a session begins with: see hook.Wake.
@@ -17,7 +17,7 @@ func (a *app) hookWake(ctx context.Context, h hook.Harness, in hook.Input) (stri
 	if in.Source == hook.Compact {
 		parts.After = hook.Checkpoint()
 	}
-	told := wake.Tell(parts)
+	told := briefing.Tell(parts)
 	w.aside(ctx, func(ctx context.Context) { w.showed(ctx, told) })
 	if attest, err := a.attests(w.m); err != nil {
 		a.note("%v", err)
@@ -34,7 +34,7 @@ func (w *waking) begin(ctx context.Context) {
 	}
 	var err error
 	if id := sessionName(w.in.Session); id != "" {
-		err = w.state.Begin(ctx, w.project.session(agentstate.Session{ID: id, Harness: string(w.h), Process: harnessAbove(w.a.ancestors())}),
+		err = w.state.Begin(ctx, w.project.session(memorystate.Session{ID: id, Harness: string(w.h), Process: harnessAbove(w.a.ancestors())}),
 			w.h.Alone(), w.in.Source == hook.Clear)
 		if err == nil && (w.in.Source == hook.Compact || w.in.Source == hook.Clear) {
 			err = w.state.Forget(ctx, id)
@@ -67,11 +67,11 @@ func (w *waking) know(ctx context.Context) {
 }
 
 // showed notes what stands in the session's context.
-func (w *waking) showed(ctx context.Context, told wake.Told) {
+func (w *waking) showed(ctx context.Context, told briefing.Told) {
 	id := sessionName(w.in.Session)
 	all := shownOf(append(w.core.shown(), told.Whole...))
 	for _, i := range told.Due {
-		all = append(all, agentstate.Shown{Slug: i.Slug, Hash: i.Key})
+		all = append(all, memorystate.Shown{Slug: i.Slug, Hash: i.Key})
 	}
 	if w.state == nil || id == "" || len(all) == 0 {
 		return

@@ -13,7 +13,7 @@ import (
 	"engramd/internal/agent/hook"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/quote"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 )
 
 var planted = map[string]string{
@@ -233,7 +233,7 @@ func TestHookSession(t *testing.T) {
 			t.Errorf("after %s a prompt is told\n%s", source, got)
 		}
 	}
-	r.state(func(s *agentstate.State) {
+	r.state(func(s *memorystate.State) {
 		all, _, err := s.Counters(t.Context())
 		if err != nil || len(all) == 0 || all[0].Slug != "mem/boats" || all[0].Recalled != 4 {
 			t.Errorf("counted %v, %v", all, err)
@@ -345,7 +345,7 @@ func TestHookBesideOthers(t *testing.T) {
 	r.run(nil, "project", "link")
 	r.hook("claude", "session-start", said)
 	held, free, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	r.state(func(s *agentstate.State) {
+	r.state(func(s *memorystate.State) {
 		go func() { // the function runs within a write transaction
 			ended <- s.Wrote(t.Context(), "s", func(string) string { close(held); <-free; return "" })
 		}()

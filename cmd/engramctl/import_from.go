@@ -28,8 +28,8 @@ type fromFlags struct {
 
 func (f *fromFlags) flags(c *cobra.Command) {
 	fs := c.Flags()
-	fs.StringVar(&f.from, "from", "", "read what another tool remembers: `SOURCE` is "+strings.Join(migrate.Names(), ", "))
-	_ = c.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(migrate.Names(), cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
+	fs.StringVar(&f.from, "from", "", "read what another tool remembers: `SOURCE` is "+strings.Join(foreign.Names(), ", "))
+	_ = c.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(foreign.Names(), cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
 	fs.StringVar(&f.prefix, "prefix", "", "with --from: `SLUG` below which everything goes (default mem/imported/SOURCE)")
 	fs.StringVar(&f.trust, "trust", "", "with --from: `observed` if you vouch for all of it as if the agent had written it (default external)")
 	fs.BoolVar(&f.update, "update", false, "with --from: also write what has changed at its source since it was imported")
@@ -42,7 +42,7 @@ func importFromHelp() string {
 	b.WriteString(`With --from, PATH is the folder or the file in which another tool keeps its memory:
 
 `)
-	for _, s := range migrate.Sources() {
+	for _, s := range foreign.Sources() {
 		fmt.Fprintf(&b, "  %-12s %s\n  %-12s (%s)\n", s.Name, s.About, "", s.Path)
 	}
 	b.WriteString(`
@@ -101,7 +101,7 @@ func (a *app) importFrom(ctx context.Context, path string, f fromFlags, yes, asJ
 	if status.Partial && yes {
 		return a.report(status, fmt.Errorf("%w: what it has may be where this would be written, and nothing is written", silent(status)))
 	}
-	in.steps = migrate.Plan(found.Items, held(listing), stamp)
+	in.steps = foreign.Plan(found.Items, held(listing), stamp)
 	in.guard(f.allow)
 	if yes {
 		err = a.inBulk(ctx, func() error { return in.write(ctx) })
@@ -124,26 +124,26 @@ func silent(s client.Status) error {
 }
 
 // check reads the flags.
-func (f fromFlags) check() (migrate.Source, unit.Stamp, error) {
-	source, ok := migrate.ByName(f.from)
-	stamp := unit.Stamp{Now: time.Now(), Source: "import:" + f.from, Most: unit.External}
+func (f fromFlags) check() (foreign.Source, frontmatter.Stamp, error) {
+	source, ok := foreign.ByName(f.from)
+	stamp := frontmatter.Stamp{Now: time.Now(), Source: "import:" + f.from, Most: frontmatter.External}
 	switch f.trust {
-	case "", unit.External.String():
-	case unit.Observed.String():
-		stamp.Most = unit.Observed
+	case "", frontmatter.External.String():
+	case frontmatter.Observed.String():
+		stamp.Most = frontmatter.Observed
 	default:
 		return source, stamp, usagef("--trust %q: what is imported is external, or observed if you vouch for it", f.trust)
 	}
 	if !ok {
-		return source, stamp, usagef("--from %q: want one of %s", f.from, strings.Join(migrate.Names(), ", "))
+		return source, stamp, usagef("--from %q: want one of %s", f.from, strings.Join(foreign.Names(), ", "))
 	}
 	if f.prefix != "" {
 		slug, err := nipae.NormalizeSlug(strings.TrimSuffix(f.prefix, "/"))
 		if err != nil || slug.IsCore() || len(slug) > 120 {
 			return source, stamp, usagef("--prefix: want a slug of at most 120 characters that begins with mem/")
 		}
-		if remember.Reserved(slug + "/x") {
-			return source, stamp, usagef("--prefix: %w", remember.ErrReserved)
+		if write.Reserved(slug + "/x") {
+			return source, stamp, usagef("--prefix: %w", write.ErrReserved)
 		}
 	}
 	return source, stamp, nil
@@ -151,31 +151,31 @@ func (f fromFlags) check() (migrate.Source, unit.Stamp, error) {
 
 // readSource reads a folder or a file. Nothing outside of the folder is read,
 // whatever links in it say.
-func (a *app) readSource(source migrate.Source, path, prefix string) (migrate.Result, error) {
+func (a *app) readSource(source foreign.Source, path, prefix string) (foreign.Result, error) {
 	whole, err := filepath.Abs(a.path(path))
 	if err != nil {
-		return migrate.Result{}, usageError{err}
+		return foreign.Result{}, usageError{err}
 	}
 	info, err := os.Stat(whole)
 	if err != nil {
-		return migrate.Result{}, usagef("%s: %w", path, cause(err))
+		return foreign.Result{}, usagef("%s: %w", path, cause(err))
 	}
-	o := migrate.Options{Prefix: strings.TrimSuffix(prefix, "/")}
+	o := foreign.Options{Prefix: strings.TrimSuffix(prefix, "/")}
 	if o.Prefix != "" {
 		slug, err := nipae.NormalizeSlug(o.Prefix)
 		if err != nil {
-			return migrate.Result{}, usageError{err}
+			return foreign.Result{}, usageError{err}
 		}
 		o.Prefix = string(slug)
 	}
 	if info.Mode().IsRegular() {
 		whole, o.File = filepath.Dir(whole), filepath.Base(whole)
 	} else if !info.IsDir() {
-		return migrate.Result{}, usagef("%s: neither a file nor a folder", path)
+		return foreign.Result{}, usagef("%s: neither a file nor a folder", path)
 	}
 	root, err := os.OpenRoot(whole)
 	if err != nil {
-		return migrate.Result{}, usagef("%s: %w", path, cause(err))
+		return foreign.Result{}, usagef("%s: %w", path, cause(err))
 	}
 	defer root.Close()
 	o.Place = filepath.ToSlash(whole)
@@ -191,13 +191,13 @@ func cause(err error) error {
 }
 
 // held is what is in memory.
-func held(l client.Listing) []migrate.Held {
-	all := make([]migrate.Held, 0, len(l.Memories)+len(l.Tombstones))
+func held(l client.Listing) []foreign.Held {
+	all := make([]foreign.Held, 0, len(l.Memories)+len(l.Tombstones))
 	for _, e := range l.Memories {
-		all = append(all, migrate.Held{Slug: e.Slug, Text: e.Text})
+		all = append(all, foreign.Held{Slug: e.Slug, Text: e.Text})
 	}
 	for _, e := range l.Tombstones {
-		all = append(all, migrate.Held{Slug: e.Slug, Removed: true})
+		all = append(all, foreign.Held{Slug: e.Slug, Removed: true})
 	}
 	return all
 }
@@ -215,13 +215,13 @@ func (in *importing) guard(allow bool) {
 	// A copy of what is refused is of words that will be nowhere.
 	refused := map[nipae.Slug]string{}
 	for _, s := range in.steps {
-		if s.What == migrate.Refused {
+		if s.What == foreign.Refused {
 			refused[s.Slug] = s.Why
 		}
 	}
 	for i := range in.steps {
-		if s := &in.steps[i]; s.What == migrate.Copy && refused[s.Of] != "" {
-			s.What, s.Of, s.Why = migrate.Refused, "", "as the same words are elsewhere: "+refused[s.Of]
+		if s := &in.steps[i]; s.What == foreign.Copy && refused[s.Of] != "" {
+			s.What, s.Of, s.Why = foreign.Refused, "", "as the same words are elsewhere: "+refused[s.Of]
 		}
 	}
 }
@@ -229,17 +229,17 @@ func (in *importing) guard(allow bool) {
 func (in *importing) guardStep(i int) {
 	s := &in.steps[i]
 	err := secrets.CheckChange(s.Base, s.Text)
-	if err == nil || s.What == migrate.Same {
+	if err == nil || s.What == foreign.Same {
 		return
 	}
 	in.hidden[i] = true
-	if s.What == migrate.New || s.What == migrate.Changed {
-		s.What, s.Why = migrate.Refused, err.Error()+" (--allow-secret writes it all the same)"
+	if s.What == foreign.New || s.What == foreign.Changed {
+		s.What, s.Why = foreign.Refused, err.Error()+" (--allow-secret writes it all the same)"
 	}
 	s.From, _ = secrets.Redact(s.From)
 }
 
-func redactLeft(left []migrate.Left) {
+func redactLeft(left []foreign.Left) {
 	for i := range left {
 		left[i].Where, _ = secrets.Redact(left[i].Where)
 		left[i].Why, _ = secrets.Redact(left[i].Why)

@@ -14,7 +14,7 @@ import (
 func (in *importing) show() error {
 	in.out.answerOut = answerOf(in.m, in.status)
 	in.out.Counts = map[string]int{}
-	in.out.Left = append([]migrate.Left{}, in.left...)
+	in.out.Left = append([]foreign.Left{}, in.left...)
 	in.out.Items = make([]importedItem, 0, len(in.steps))
 	for i, s := range in.steps {
 		in.out.Counts[string(s.What)]++
@@ -29,7 +29,7 @@ func (in *importing) show() error {
 		return in.printJSON(in.out)
 	}
 	for i, item := range in.out.Items {
-		if item.What == migrate.Same {
+		if item.What == foreign.Same {
 			continue
 		}
 		if err := in.print("%s\n", in.line(in.steps[i], item)); err != nil {
@@ -45,16 +45,16 @@ func (in *importing) show() error {
 }
 
 // line is one item for people.
-func (in *importing) line(s migrate.Step, item importedItem) string {
+func (in *importing) line(s foreign.Step, item importedItem) string {
 	what := string(s.What)
 	if item.Wrote {
 		what = "written"
 	}
 	text := fmt.Sprintf("%-9s %s", what, cmp.Or(item.Slug, "(its name is not shown)"))
 	switch s.What {
-	case migrate.New, migrate.Changed:
+	case foreign.New, foreign.Changed:
 		text += fmt.Sprintf("  %d B", item.Size)
-	case migrate.Copy:
+	case foreign.Copy:
 		text += fmt.Sprintf("  the same words are at %s", s.Of)
 	}
 	text += "  from " + s.From
@@ -74,24 +74,24 @@ func (in *importing) sum() error {
 		}
 	}
 	if in.out.DryRun {
-		say(n[string(migrate.New)], "to write")
+		say(n[string(foreign.New)], "to write")
 	} else {
 		parts = append(parts, fmt.Sprintf("%d written", in.out.Wrote))
-		say(n[string(migrate.New)]+n[string(migrate.Changed)]*truth(in.update)-in.out.Wrote, "not written")
+		say(n[string(foreign.New)]+n[string(foreign.Changed)]*truth(in.update)-in.out.Wrote, "not written")
 	}
 	if !in.update || in.out.DryRun {
-		say(n[string(migrate.Changed)], "changed since they were imported")
+		say(n[string(foreign.Changed)], "changed since they were imported")
 	}
-	say(n[string(migrate.Same)], "there already")
-	say(n[string(migrate.Copy)], "copies of what is there")
-	say(n[string(migrate.Conflict)], "in conflict with what is there")
-	say(n[string(migrate.Removed)], "removed here before")
-	say(n[string(migrate.Refused)], "refused")
+	say(n[string(foreign.Same)], "there already")
+	say(n[string(foreign.Copy)], "copies of what is there")
+	say(n[string(foreign.Conflict)], "in conflict with what is there")
+	say(n[string(foreign.Removed)], "removed here before")
+	say(n[string(foreign.Refused)], "refused")
 	say(len(in.left), "left")
 	if err := in.print("%s\n", strings.Join(parts, ", ")); err != nil {
 		return err
 	}
-	if n[string(migrate.Changed)] > 0 && !in.update {
+	if n[string(foreign.Changed)] > 0 && !in.update {
 		in.note("--update writes what has changed")
 	}
 	if in.out.DryRun {
@@ -117,10 +117,10 @@ func (in *importing) refusals() error {
 	}
 	n := in.out.Counts
 	var errs []error
-	if k := n[string(migrate.Refused)]; k > 0 {
+	if k := n[string(foreign.Refused)]; k > 0 {
 		errs = append(errs, usagef("%s refused, and the rest was written", counted(k, "thing was", "things were")))
 	}
-	if k := n[string(migrate.Conflict)]; k > 0 {
+	if k := n[string(foreign.Conflict)]; k > 0 {
 		errs = append(errs, &client.ConflictError{Reason: fmt.Sprintf("%s something else at the slug, which stays", counted(k, "thing has", "things have"))})
 	}
 	return errors.Join(errs...)

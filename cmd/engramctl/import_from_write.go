@@ -18,8 +18,8 @@ const perSecond = 12 * client.MaxAdded
 type importing struct {
 	*app
 	m      *client.Memory
-	steps  []migrate.Step
-	left   []migrate.Left
+	steps  []foreign.Step
+	left   []foreign.Left
 	status client.Status // of the listing, then of the last write that not all relays took
 	update bool
 	asJSON bool
@@ -37,13 +37,13 @@ type importedOut struct {
 	Wrote  int            `json:"wrote"`
 	Counts map[string]int `json:"counts"`
 	Items  []importedItem `json:"items"`
-	Left   []migrate.Left `json:"left"`
+	Left   []foreign.Left `json:"left"`
 }
 
 // importedItem is one thing that was found.
 type importedItem struct {
 	Slug  string       `json:"slug"` // "" if a secret may be in it
-	What  migrate.What `json:"what"`
+	What  foreign.What `json:"what"`
 	Size  int          `json:"size"`
 	From  string       `json:"from"`
 	Of    string       `json:"of,omitempty"`
@@ -59,9 +59,9 @@ func (in *importing) write(ctx context.Context) error {
 	var news, changes []int
 	for i, s := range in.steps {
 		switch {
-		case s.What == migrate.New:
+		case s.What == foreign.New:
 			news = append(news, i)
-		case s.What == migrate.Changed && in.update:
+		case s.What == foreign.Changed && in.update:
 			changes = append(changes, i)
 		}
 	}
@@ -163,9 +163,9 @@ func (in *importing) settle(ctx context.Context, at int, status client.Status, e
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, client.ErrConflict):
-		s.What, s.Why = migrate.Conflict, "something was written there meanwhile"
+		s.What, s.Why = foreign.Conflict, "something was written there meanwhile"
 	default:
-		s.What, s.Why = migrate.Refused, err.Error()
+		s.What, s.Why = foreign.Refused, err.Error()
 		if in.failed == nil {
 			in.failed = err
 		}

@@ -71,7 +71,7 @@ func (r *folderRun) takeRecords(ctx context.Context, records []exportedOut, ther
 		switch hash := there[s.Slug]; {
 		case e.Redacted > 0:
 			s.What, s.Why = folder.Left, "secrets in it were replaced when it was exported"
-		case remember.Reserved(s.Slug):
+		case write.Reserved(s.Slug):
 			s.What, s.Why = folder.Left, "the slug is reserved for programs"
 		case hash == client.Hash(e.Text):
 			s.What = folder.Same

@@ -61,8 +61,8 @@ The subcommands close an intention: see their help.`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		now := time.Now()
-		return a.withView(ctx, wait, func(v recollect.View) (seen, error) {
-			found := intend.All(v, all)
+		return a.withView(ctx, wait, func(v answer.View) (seen, error) {
+			found := intentions.All(v, all)
 			return seen{len(found), func(out viewOut) error { return a.printIntentions(found, now, out, asJSON) }}, nil
 		})
 	}))
@@ -73,7 +73,7 @@ The subcommands close an intention: see their help.`,
 	return c
 }
 
-func (a *app) printIntentions(found []intend.Intention, now time.Time, out viewOut, asJSON bool) error {
+func (a *app) printIntentions(found []intentions.Intention, now time.Time, out viewOut, asJSON bool) error {
 	if len(found) == 0 {
 		a.note("nothing is intended")
 	}
@@ -90,7 +90,7 @@ func (a *app) printIntentions(found []intend.Intention, now time.Time, out viewO
 	return a.printText(text.String())
 }
 
-func listedFor(i intend.Intention, now time.Time) listedOut {
+func listedFor(i intentions.Intention, now time.Time) listedOut {
 	written := func(t time.Time) string {
 		if t.IsZero() {
 			return ""
@@ -109,9 +109,9 @@ func listedFor(i intend.Intention, now time.Time) listedOut {
 }
 
 // line is what a person reads of it: what is somebody else's is quoted.
-func (l listedOut) line(i intend.Intention) string {
+func (l listedOut) line(i intentions.Intention) string {
 	says := func(s string) string {
-		if s = unit.OneLine(s); i.Trust == unit.External {
+		if s = frontmatter.OneLine(s); i.Trust == frontmatter.External {
 			return fmt.Sprintf("%q", s)
 		}
 		return s
@@ -129,7 +129,7 @@ func (l listedOut) line(i intend.Intention) string {
 	if l.Where != "" {
 		about = append(about, "in "+says(l.Where))
 	}
-	if i.Trust == unit.External {
+	if i.Trust == frontmatter.External {
 		about = append(about, "external: somebody else's words")
 	}
 	for _, f := range l.Faults {
@@ -145,9 +145,9 @@ func (l listedOut) line(i intend.Intention) string {
 // when says how it stands.
 func (l listedOut) when() string {
 	switch {
-	case l.State != string(unit.Active) && l.Closed != "":
+	case l.State != string(frontmatter.Active) && l.Closed != "":
 		return l.Closed
-	case l.State != string(unit.Active):
+	case l.State != string(frontmatter.Active):
 		return l.State
 	case l.Open && l.Due == "":
 		return "open"
@@ -183,7 +183,7 @@ shown: so it can be closed before it begins.`,
 		var at time.Time
 		if occurrence != "" {
 			var err error
-			if at, err = when.Parse(occurrence, when.Begin, now); err != nil {
+			if at, err = timeparse.Parse(occurrence, timeparse.Begin, now); err != nil {
 				return usagef("--occurrence: %w", err)
 			}
 		}
@@ -207,7 +207,7 @@ Its due stays as it is.`,
 		Args:    arguments("SLUG", "TIME"),
 	}, func(ctx context.Context, args []string) error {
 		now := time.Now()
-		until, err := when.Parse(args[1], when.Begin, now)
+		until, err := timeparse.Parse(args[1], timeparse.Begin, now)
 		if err != nil {
 			return usageError{err}
 		}
@@ -249,9 +249,9 @@ func (a *app) closing(ctx context.Context, asJSON bool, arg string, do func(cont
 // which is a conflict, or a mistake.
 func unclosed(slug nipae.Slug, err error) error {
 	switch {
-	case errors.Is(err, intend.ErrClosed):
+	case errors.Is(err, intentions.ErrClosed):
 		return fmt.Errorf("%s: %w", slug, err)
-	case errors.Is(err, intend.ErrNotOpen), errors.Is(err, intend.ErrWhen), errors.Is(err, acts.ErrNotIntention):
+	case errors.Is(err, intentions.ErrNotOpen), errors.Is(err, intentions.ErrWhen), errors.Is(err, acts.ErrNotIntention):
 		return usagef("%s: %w", slug, err)
 	}
 	return err

@@ -30,7 +30,7 @@ const (
 
 // localCopy is what this machine keeps of a pair's memory, while it is open.
 type localCopy struct {
-	*mirror.Mirror
+	*localcopy.Mirror
 	Follower *follow.Follower
 
 	c     *client.Client
@@ -55,12 +55,12 @@ func (a *app) openCopy(ctx context.Context, c *client.Client, m *client.Memory, 
 	o, err := a.copyOptions()
 	if o.Warn = warn; err == nil {
 		soon, cancel := context.WithTimeout(ctx, a.allow(openBudget))
-		l.Mirror, err = mirror.Open(soon, pairOf(m), o)
+		l.Mirror, err = localcopy.Open(soon, pairOf(m), o)
 		cancel()
 	}
 	if err != nil && !o.NoDisk && ctx.Err() == nil {
 		warn(fmt.Sprintf("nothing of the memory is kept on this machine: %v", err))
-		l.Mirror, err = mirror.Open(ctx, pairOf(m), mirror.Options{NoDisk: true})
+		l.Mirror, err = localcopy.Open(ctx, pairOf(m), localcopy.Options{NoDisk: true})
 	}
 	if err != nil {
 		return nil, err
@@ -84,17 +84,17 @@ func (l *localCopy) follow(log *slog.Logger) {
 		}})
 }
 
-func pairOf(m *client.Memory) mirror.Pair {
-	return mirror.Pair{Agent: m.Agent(), Owner: m.Owner(), Conversation: m.Conversation(), Reversed: m.Reversed()}
+func pairOf(m *client.Memory) localcopy.Pair {
+	return localcopy.Pair{Agent: m.Agent(), Owner: m.Owner(), Conversation: m.Conversation(), Reversed: m.Reversed()}
 }
 
 // copyOptions say where local copies lie.
-func (a *app) copyOptions() (mirror.Options, error) {
+func (a *app) copyOptions() (localcopy.Options, error) {
 	s, err := a.settings()
 	if err != nil {
-		return mirror.Options{}, err
+		return localcopy.Options{}, err
 	}
-	o := mirror.Options{NoDisk: a.flags.noMirror || s.noMirror}
+	o := localcopy.Options{NoDisk: a.flags.noMirror || s.noMirror}
 	if !o.NoDisk {
 		o.Dir, err = a.cacheFolder()
 	}
@@ -177,7 +177,7 @@ func (a *app) catchUp(ctx context.Context, l *localCopy, budget time.Duration) e
 	// The disk may be full. The relays have everything.
 	a.note("the local copy is left alone: %v", err)
 	_ = l.Mirror.Close()
-	if l.Mirror, err = mirror.Open(ctx, pairOf(l.m), mirror.Options{NoDisk: true}); err != nil {
+	if l.Mirror, err = localcopy.Open(ctx, pairOf(l.m), localcopy.Options{NoDisk: true}); err != nil {
 		return err
 	}
 	l.follow(a.log)
@@ -186,7 +186,7 @@ func (a *app) catchUp(ctx context.Context, l *localCopy, budget time.Duration) e
 }
 
 // status is what became of the relays, as of any question to them.
-func (l *localCopy) status(fresh mirror.Freshness) client.Status {
+func (l *localCopy) status(fresh localcopy.Freshness) client.Status {
 	s := client.Status{Partial: fresh.Stale || fresh.Unfinished}
 	for _, o := range l.last {
 		s.Relays = append(s.Relays, client.RelayStatus{URL: o.URL, Err: o.Err, Events: o.Took, Complete: o.Err == nil})

@@ -29,7 +29,7 @@ func localApp(t *testing.T, cache string, relays ...string) (*app, *bytes.Buffer
 }
 
 // copied returns what a run finds in the local copy within a time limit.
-func copied(t *testing.T, a *app, budget time.Duration) (slugs []string, fresh mirror.Freshness) {
+func copied(t *testing.T, a *app, budget time.Duration) (slugs []string, fresh localcopy.Freshness) {
 	t.Helper()
 	err := a.withCopy(t.Context(), budget, func(ctx context.Context, l *localCopy) error {
 		var err error
@@ -39,7 +39,7 @@ func copied(t *testing.T, a *app, budget time.Duration) (slugs []string, fresh m
 		if status := l.status(fresh); status.Partial == fresh.Whole() || len(status.Relays) == 0 {
 			t.Errorf("%+v, %+v", status, fresh)
 		}
-		return l.Read(ctx, func(v *mirror.View) error {
+		return l.Read(ctx, func(v *localcopy.View) error {
 			slugs = nil
 			for h := range v.Heads("") {
 				slugs = append(slugs, h.Slug)

@@ -6,12 +6,12 @@ import (
 
 	"engramd/internal/agent/mcp"
 	"engramd/internal/client"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 )
 
 // serveMind has a server make plans, and finish those that this machine has begun;
 // it does not wait for that. Call what it returns before the state is closed.
-func (a *app) serveMind(ctx context.Context, m *client.Memory, state *agentstate.State, o *mcp.Options) (stop func()) {
+func (a *app) serveMind(ctx context.Context, m *client.Memory, state *memorystate.State, o *mcp.Options) (stop func()) {
 	if o.Mind == nil || o.Copy == nil {
 		return func() {}
 	}

@@ -16,7 +16,7 @@ import (
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/consolidation/plans"
 	"engramd/internal/memory/recall/answer"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 	"engramd/nips/nipae"
 )
 
@@ -183,13 +183,13 @@ func killedCommit(t *testing.T, url, home, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := recollect.Load([]recollect.Held{{Head: recollect.Head{Slug: string(episode), UpdatedAt: entry.CreatedAt}, Text: entry.Text}}, recollect.State{})
+	source, err := answer.Load([]answer.Held{{Head: answer.Head{Slug: string(episode), UpdatedAt: entry.CreatedAt}, Text: entry.Text}}, answer.State{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := newApp(&Main{Env: []string{"HOME=" + home}})
-	state, err := agentstate.Open(t.Context(), agentstate.Pair{Agent: m.Agent(), Owner: m.Owner(), Conversation: m.Conversation()},
-		agentstate.Options{Dir: agentstate.Dir(func(name string) string { return a.env[name] }, a.home())})
+	state, err := memorystate.Open(t.Context(), memorystate.Pair{Agent: m.Agent(), Owner: m.Owner(), Conversation: m.Conversation()},
+		memorystate.Options{Dir: memorystate.Dir(func(name string) string { return a.env[name] }, a.home())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,12 +198,12 @@ func killedCommit(t *testing.T, url, home, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, _, err := p.Prepare(t.Context(), mind.Consolidate, plans.PrepareOptions{})
+	plan, _, err := p.Prepare(t.Context(), consolidation.Consolidate, plans.PrepareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Memory = &dying{m, 4} // the head, a part, the head, the new unit
-	_, err = p.Commit(t.Context(), plan.ID, []mind.Op{{Op: mind.OpWrite, Slug: "mem/" + name + "/fact", Text: "Ana drinks tea.", DerivedFrom: []string{string(episode)}}})
+	_, err = p.Commit(t.Context(), plan.ID, []consolidation.Op{{Op: consolidation.OpWrite, Slug: "mem/" + name + "/fact", Text: "Ana drinks tea.", DerivedFrom: []string{string(episode)}}})
 	var open *plans.OpenError
 	if !errors.As(err, &open) {
 		t.Fatalf("the commit ends with %v", err)

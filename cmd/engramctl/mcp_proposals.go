@@ -30,7 +30,7 @@ func (a *app) serveProposals(ctx context.Context, c *client.Client, m *client.Me
 		Near: func(ctx context.Context, slug, text string) (all []proposals.Near) {
 			ctx, cancel := context.WithTimeout(ctx, a.allow(compareTime))
 			defer cancel()
-			_ = source.Read(ctx, func(v recollect.View) error { // where it cannot be read, none are known
+			_ = source.Read(ctx, func(v answer.View) error { // where it cannot be read, none are known
 				all = nearIn(ctx, v, slug, text)
 				return nil
 			})

@@ -25,7 +25,7 @@ func (a *app) snapshotTaker(c *client.Client, f *snapshotFlags) func(context.Con
 		if err != nil {
 			return out, err
 		}
-		captured, err := remote.Take(ctx, c, remote.Wanted{Agent: p.agent, Whole: true}, time.Now)
+		captured, err := snapshots.Take(ctx, c, snapshots.Wanted{Agent: p.agent, Whole: true}, time.Now)
 		if captured != nil {
 			out.Status = captured.Status
 		}

@@ -39,7 +39,7 @@ func (f *modelFlags) add(c *cobra.Command) {
 // models are the servers that are named; nil are those that are not.
 type models struct {
 	embed  embed.Embedder
-	rerank recollect.Scorer
+	rerank answer.Scorer
 }
 
 func (a *app) models(f modelFlags) (m models, err error) {
@@ -91,9 +91,9 @@ func openModel[T any](a *app, what string, o embed.Options, open func(embed.Opti
 
 // ask adds to a query of one command what models say of it. Where one fails, that
 // is said, and the query does without.
-func (m models) ask(ctx context.Context, l *localCopy, q *recollect.Query, now time.Time, note func(format string, args ...any)) error {
+func (m models) ask(ctx context.Context, l *localCopy, q *answer.Query, now time.Time, note func(format string, args ...any)) error {
 	if m.embed != nil {
-		near, err := nearNow(ctx, meaning.New(l.Mirror, m.embed), q.Text)
+		near, err := nearNow(ctx, vectors.New(l.Mirror, m.embed), q.Text)
 		if q.Near = near; err != nil {
 			note("the model for meaning fails, words alone are compared: %v", err)
 		}
@@ -101,8 +101,8 @@ func (m models) ask(ctx context.Context, l *localCopy, q *recollect.Query, now t
 	if m.rerank == nil {
 		return nil
 	}
-	err := recollect.Rerank(ctx, l.source(), q, now, m.rerank)
-	var mistake *recollect.Mistake
+	err := answer.Rerank(ctx, l.source(), q, now, m.rerank)
+	var mistake *answer.Mistake
 	if err != nil && !errors.As(err, &mistake) {
 		note("the model that puts results in order fails: %v", err)
 		return nil
@@ -112,8 +112,8 @@ func (m models) ask(ctx context.Context, l *localCopy, q *recollect.Query, now t
 
 // nearNow compares a query with all texts that have vectors, once those that a
 // short while is enough for have theirs.
-func nearNow(ctx context.Context, s *meaning.Source, query string) (func(slug string, section int) (float64, bool), error) {
-	filling, cancel := context.WithTimeout(ctx, meaning.QueryLimit)
+func nearNow(ctx context.Context, s *vectors.Source, query string) (func(slug string, section int) (float64, bool), error) {
+	filling, cancel := context.WithTimeout(ctx, vectors.QueryLimit)
 	defer cancel()
 	// What is lacking is found by words; a server that fails fails with the query too.
 	_, _ = s.Fill(filling)
@@ -122,8 +122,8 @@ func nearNow(ctx context.Context, s *meaning.Source, query string) (func(slug st
 
 // keepMeaning fills vectors of a copy until stop is called, and says what goes
 // wrong.
-func keepMeaning(ctx context.Context, copy *mirror.Mirror, model embed.Embedder, say func(string)) (s *meaning.Source, stop func()) {
-	s = meaning.New(copy, model)
+func keepMeaning(ctx context.Context, copy *localcopy.Mirror, model embed.Embedder, say func(string)) (s *vectors.Source, stop func()) {
+	s = vectors.New(copy, model)
 	ctx, cancel := context.WithCancel(ctx)
 	changed := make(chan struct{})
 	var running sync.WaitGroup

@@ -104,7 +104,7 @@ func (a *app) editable(ctx context.Context, c *client.Client, m *client.Memory, 
 func (a *app) writeEdited(ctx context.Context, asJSON bool, m *client.Memory, slug nipae.Slug, text string, o client.SetOptions) error {
 	ctx, done := a.bounded(ctx)
 	defer done()
-	r, err := a.writer(ctx, m).Write(ctx, slug, remember.Draft{Text: text, Whole: true}, o)
+	r, err := a.writer(ctx, m).Write(ctx, slug, write.Draft{Text: text, Whole: true}, o)
 	if err := a.report(r.Status, about(slug, r.Entry, explained(understood(err)))); err != nil {
 		return err
 	}

@@ -18,14 +18,14 @@ import (
 const source = "engramctl"
 
 // writer writes memories with fields.
-func (a *app) writer(ctx context.Context, m *client.Memory) *remember.Writer {
+func (a *app) writer(ctx context.Context, m *client.Memory) *write.Writer {
 	return a.writerIn(ctx, m, a.env["CLAUDE_CODE_SESSION_ID"])
 }
 
 // writerIn is the writer for a session, "" for none: what it writes in a linked
 // folder belongs to the project.
-func (a *app) writerIn(ctx context.Context, m *client.Memory, session string) *remember.Writer {
-	w := &remember.Writer{Memory: m, Source: source, Clock: time.Now, Copied: a.copied(ctx), Holds: a.holds}
+func (a *app) writerIn(ctx context.Context, m *client.Memory, session string) *write.Writer {
+	w := &write.Writer{Memory: m, Source: source, Clock: time.Now, Copied: a.copied(ctx), Holds: a.holds}
 	if session == "" {
 		return w
 	}
@@ -38,8 +38,8 @@ func (a *app) writerIn(ctx context.Context, m *client.Memory, session string) *r
 // ownSlug is slugArgument for a memory that is to be written.
 func ownSlug(arg string) (nipae.Slug, error) {
 	slug, err := slugArgument(arg)
-	if err == nil && remember.Reserved(slug) {
-		return "", usagef("%s: %w: programs keep what is theirs under mem/sys, mem/proposals and mem/proposals-answers", slug, remember.ErrReserved)
+	if err == nil && write.Reserved(slug) {
+		return "", usagef("%s: %w: programs keep what is theirs under mem/sys, mem/proposals and mem/proposals-answers", slug, write.ErrReserved)
 	}
 	return slug, err
 }
@@ -52,8 +52,8 @@ func (a *app) asItStands(ctx context.Context, slug nipae.Slug, check func(old, t
 		copied = nil
 	}
 	return func(old, text string) error {
-		var claim *remember.ClaimError
-		err := remember.Claims(old, text, copied)
+		var claim *write.ClaimError
+		err := write.Claims(old, text, copied)
 		if errors.As(err, &claim) && claim.CopiedFrom != "" {
 			return usagef("%w (mem set --trust external does)", err)
 		}
@@ -61,7 +61,7 @@ func (a *app) asItStands(ctx context.Context, slug nipae.Slug, check func(old, t
 			return usagef("%w; leave it out, or keep what the memory has (mem edit and the flags of mem set stamp it)", err)
 		}
 		if m := a.memory.Load(); m != nil {
-			if err := (&remember.Writer{Memory: m, Holds: a.holds}).Keeps(ctx, slug, old, text); err != nil {
+			if err := (&write.Writer{Memory: m, Holds: a.holds}).Keeps(ctx, slug, old, text); err != nil {
 				return err
 			}
 		}
@@ -78,11 +78,11 @@ func (a *app) asItStands(ctx context.Context, slug nipae.Slug, check func(old, t
 
 // understood makes a usage error of what is wrong with the words of a command.
 func understood(err error) error {
-	var claim *remember.ClaimError
+	var claim *write.ClaimError
 	if errors.As(err, &usageError{}) {
 		return err
 	}
-	for _, target := range []error{remember.ErrField, remember.ErrReserved, unit.ErrHead, unit.ErrValue} {
+	for _, target := range []error{write.ErrField, write.ErrReserved, frontmatter.ErrHead, frontmatter.ErrValue} {
 		if errors.Is(err, target) {
 			return usageError{err}
 		}
@@ -107,10 +107,10 @@ func (f *fieldFlags) flags(c *cobra.Command) {
 	c.Flags().StringVar(&f.kind, "type", "", "what it is, a `TYPE`: semantic episodic procedural insight prospective narrative")
 	c.Flags().StringVar(&f.description, "description", "", "one `LINE`, the title in lists")
 	c.Flags().StringArrayVar(&f.tags, "tag", nil, "a `TAG`; may be repeated, and replaces those that are there (\"\": none)")
-	c.Flags().Float64Var(&f.salience, "salience", unit.DefaultSalience, "how much it matters, a `NUMBER` from 0 to 1")
+	c.Flags().Float64Var(&f.salience, "salience", frontmatter.DefaultSalience, "how much it matters, a `NUMBER` from 0 to 1")
 	c.Flags().StringArrayVar(&f.supersedes, "supersedes", nil, "the `SLUG` of a memory that no longer holds; may be repeated")
 	c.Flags().StringVar(&f.trust, "trust", "", "\"external\" for somebody else's `WORDS`")
-	_ = c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(remember.Types(), cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
+	_ = c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(write.Types(), cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
 }
 
 // changed reports whether one of them is given.
@@ -118,8 +118,8 @@ func (f *fieldFlags) changed(c *cobra.Command) bool {
 	return slices.ContainsFunc(fieldNames, c.Flags().Changed)
 }
 
-func (f *fieldFlags) fields(c *cobra.Command) (remember.Fields, error) {
-	fields := remember.Fields{Type: f.kind, Description: f.description, Tags: f.tags, Trust: f.trust}
+func (f *fieldFlags) fields(c *cobra.Command) (write.Fields, error) {
+	fields := write.Fields{Type: f.kind, Description: f.description, Tags: f.tags, Trust: f.trust}
 	if c.Flags().Changed("salience") {
 		fields.Salience = &f.salience
 	}
@@ -131,14 +131,14 @@ func (f *fieldFlags) fields(c *cobra.Command) (remember.Fields, error) {
 		fields.Supersedes = append(fields.Supersedes, slug)
 	}
 	if fields.None() {
-		return fields, usagef("%w: every field that is given is empty", remember.ErrField)
+		return fields, usagef("%w: every field that is given is empty", write.ErrField)
 	}
 	return fields, nil
 }
 
 // setUnit writes a memory with fields, and marks those that it supersedes.
-func (a *app) setUnit(ctx context.Context, asJSON bool, slug nipae.Slug, draft remember.Draft, o client.SetOptions) error {
-	var failed []*remember.AbsentError
+func (a *app) setUnit(ctx context.Context, asJSON bool, slug nipae.Slug, draft write.Draft, o client.SetOptions) error {
+	var failed []*write.AbsentError
 	var from string
 	err := a.write(ctx, asJSON, slug, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
 		r, _, left, err := a.writer(ctx, m).Supersede(ctx, slug, draft, o)

@@ -85,7 +85,7 @@ tells which, by its state: "present", "removed" or "absent".`,
 
 // about adds to an error of one record which one that is, and what to do.
 func about(slug nipae.Slug, entry client.Entry, err error) error {
-	var absent *remember.AbsentError
+	var absent *write.AbsentError
 	switch {
 	case errors.As(err, &absent):
 		return about(absent.Slug, client.Entry{}, absent.Unwrap())

@@ -14,13 +14,13 @@ import (
 func (a *app) memLinkCommand() *cobra.Command {
 	var asJSON, remove bool
 	var base string
-	e := remember.Edge{}
+	e := write.Edge{}
 	c := a.command(&cobra.Command{
 		Use:   "link FROM RELATION TO [--strength N] [--remove] [--base HASH] [--json]",
 		Short: "Say how one memory relates to another",
 		Long: `Say how one memory relates to another, in the front matter of the first: RELATION is
-` + strings.Join(unit.Relations[:4], ", ") + `,
-` + strings.Join(unit.Relations[4:], ", ") + `. Both memories must exist. One that is there already gets the
+` + strings.Join(frontmatter.Relations[:4], ", ") + `,
+` + strings.Join(frontmatter.Relations[4:], ", ") + `. Both memories must exist. One that is there already gets the
 strength. --remove takes it away; then TO need not exist. A mere mention is [[slug]] in
 the text instead, and so is every link from the core, which has no fields.
 
@@ -60,7 +60,7 @@ before, and stderr names the command that marks it (mem set FROM --supersedes TO
 // relations completes the second argument.
 func relations(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 1 {
-		return unit.Relations, cobra.ShellCompDirectiveNoFileComp
+		return frontmatter.Relations, cobra.ShellCompDirectiveNoFileComp
 	}
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }

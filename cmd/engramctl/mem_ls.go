@@ -52,7 +52,7 @@ Exit code 6 if there is memory and none of it can be read.`,
 		var past time.Time
 		if at != "" {
 			var err error
-			if past, err = when.Parse(at, when.At, time.Now()); err != nil {
+			if past, err = timeparse.Parse(at, timeparse.At, time.Now()); err != nil {
 				return usagef("--at: %w", err)
 			}
 		}
@@ -61,7 +61,7 @@ Exit code 6 if there is memory and none of it can be read.`,
 			kept := l.Memories
 			if !all {
 				l.Memories = slices.DeleteFunc(slices.Clone(kept), func(e client.Entry) bool {
-					return remember.Reserved(e.Slug) || archived && unit.Parse(e.Text).Fields().State != unit.Archived
+					return write.Reserved(e.Slug) || archived && frontmatter.Parse(e.Text).Fields().State != frontmatter.Archived
 				})
 			}
 			if err == nil && len(kept) == 0 && !(all && l.Core != nil) {

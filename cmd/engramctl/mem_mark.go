@@ -10,7 +10,7 @@ import (
 )
 
 // memMarkCommand is one of pin, unpin, archive and unarchive.
-func (a *app) memMarkCommand(mark remember.Mark, short, long, example string) *cobra.Command {
+func (a *app) memMarkCommand(mark write.Mark, short, long, example string) *cobra.Command {
 	var asJSON bool
 	var base string
 	c := a.command(&cobra.Command{
@@ -38,16 +38,16 @@ func (a *app) memMarkCommand(mark remember.Mark, short, long, example string) *c
 }
 
 func (a *app) memPinCommand() *cobra.Command {
-	return a.memMarkCommand(remember.Pin, "Keep a memory from ever being archived", `Keep a memory from ever being archived: pin: true in its front matter. No other byte of
+	return a.memMarkCommand(write.Pin, "Keep a memory from ever being archived", `Keep a memory from ever being archived: pin: true in its front matter. No other byte of
 it changes, and a memory that is pinned already is left.`, `  engramctl mem pin projects/atlas`)
 }
 
 func (a *app) memUnpinCommand() *cobra.Command {
-	return a.memMarkCommand(remember.Unpin, "Let a memory be archived again", `Let a memory be archived again: mem pin taken back, byte for byte.`, `  engramctl mem unpin projects/atlas`)
+	return a.memMarkCommand(write.Unpin, "Let a memory be archived again", `Let a memory be archived again: mem pin taken back, byte for byte.`, `  engramctl mem unpin projects/atlas`)
 }
 
 func (a *app) memArchiveCommand() *cobra.Command {
-	return a.memMarkCommand(remember.Archive, "Have a memory recalled no more, and keep it", `Have a memory recalled no more, and keep it: state: archived in its front matter. No
+	return a.memMarkCommand(write.Archive, "Have a memory recalled no more, and keep it", `Have a memory recalled no more, and keep it: state: archived in its front matter. No
 other byte of it changes; text and history stay, mem get and mem search --state archived
 find it, mem ls --archived lists it, and mem unarchive brings it back.
 
@@ -58,6 +58,6 @@ machine has none, stderr names what the memory supersedes and is active.`, `  en
 }
 
 func (a *app) memUnarchiveCommand() *cobra.Command {
-	return a.memMarkCommand(remember.Unarchive, "Have an archived memory recalled again", `Have an archived memory recalled again: mem archive taken back, byte for byte. One that
+	return a.memMarkCommand(write.Unarchive, "Have an archived memory recalled again", `Have an archived memory recalled again: mem archive taken back, byte for byte. One that
 is active is left; one that is superseded or done is not archived (exit code 2).`, `  engramctl mem unarchive journal/2024/05/minutes`)
 }

@@ -49,7 +49,7 @@ is there the same command goes on. Exit code 5 if there is another memory at TO.
 		}
 		return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
 			r, err := a.writer(ctx, m).Rename(ctx, from, to, mend, guard(false))
-			if errors.Is(err, remember.ErrTaken) {
+			if errors.Is(err, write.ErrTaken) {
 				err = &client.ConflictError{Theirs: &r.Entry, Reason: fmt.Sprintf("there is a memory at %s", to)}
 			}
 			if err := a.report(r.Status, about(from, r.Entry, understood(err))); err != nil {
@@ -66,7 +66,7 @@ is there the same command goes on. Exit code 5 if there is another memory at TO.
 	return c
 }
 
-func (a *app) printRenamed(asJSON bool, m *client.Memory, from nipae.Slug, r remember.Renamed) error {
+func (a *app) printRenamed(asJSON bool, m *client.Memory, from nipae.Slug, r write.Renamed) error {
 	if !asJSON {
 		return a.print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
 	}
@@ -82,7 +82,7 @@ func (a *app) printRenamed(asJSON bool, m *client.Memory, from nipae.Slug, r rem
 }
 
 // unfinished says what a rename did not reach; the error is the first of it.
-func (a *app) unfinished(from nipae.Slug, r remember.Renamed) error {
+func (a *app) unfinished(from nipae.Slug, r write.Renamed) error {
 	if n := len(r.Mended); n > 0 {
 		a.note("the links of %s are changed", counted(n, "memory", "memories"))
 	}

@@ -31,10 +31,10 @@ type snippetOut struct {
 }
 
 func (a *app) memSearchCommand() *cobra.Command {
-	var q recollect.Query
+	var q answer.Query
 	var asJSON, every bool
 	var wait time.Duration
-	limit := recollect.DefaultHits
+	limit := answer.DefaultHits
 	c := a.command(&cobra.Command{
 		Use:   "search QUERY... [--limit N] [--all-projects] [--json]",
 		Short: "Find memories by their words",
@@ -47,15 +47,15 @@ engramctl recall. To get an answer to a question, use that.`,
   engramctl mem search --tag boats --since 2026 '"blue paint"'`,
 		Args: question,
 	}, func(ctx context.Context, args []string) error {
-		if limit < 1 || limit > recollect.MaxHits {
-			return usagef("--limit is %d; it must be from 1 to %d", limit, recollect.MaxHits)
+		if limit < 1 || limit > answer.MaxHits {
+			return usagef("--limit is %d; it must be from 1 to %d", limit, answer.MaxHits)
 		}
 		q.Text = queryOf(args)
 		return a.withPrepared(ctx, wait, func(ctx context.Context, l *localCopy) error {
 			q.Scope = a.scopeFor(ctx, l.m, every)
 			return nil
-		}, func(v recollect.View) (seen, error) {
-			found, err := recollect.Search(v, q, limit, time.Now())
+		}, func(v answer.View) (seen, error) {
+			found, err := answer.Search(v, q, limit, time.Now())
 			if err != nil {
 				return seen{}, err
 			}
@@ -70,7 +70,7 @@ engramctl recall. To get an answer to a question, use that.`,
 	return c
 }
 
-func (a *app) printFound(found recollect.Found, out viewOut, asJSON bool) error {
+func (a *app) printFound(found answer.Found, out viewOut, asJSON bool) error {
 	switch more := found.Total - len(found.Hits); {
 	case found.Total == 0:
 		a.note("none of %s has one of the words", counted(found.Searched, "memory", "memories"))

@@ -83,7 +83,7 @@ A text may begin with "-", as a list does; one that looks like a flag goes behin
 		if err := checkHash("--base", o.Base); err != nil {
 			return err
 		}
-		draft := remember.Draft{}
+		draft := write.Draft{}
 		if len(args) > 1 {
 			if draft.Text, err = a.value(args[1], o.AllowEmpty); err != nil {
 				return err
@@ -159,7 +159,7 @@ func (a *app) write(ctx context.Context, asJSON bool, slug nipae.Slug, do func(c
 		if err := a.report(status, about(slug, entry, explained(understood(err)))); err != nil {
 			return err
 		}
-		for _, old := range (&remember.Writer{Memory: m}).Unmarked(ctx, entry.Text) {
+		for _, old := range (&write.Writer{Memory: m}).Unmarked(ctx, entry.Text) {
 			a.note("%s is still active: engramctl mem set %s --supersedes %s marks it as superseded", old, slug, old)
 		}
 		a.tellUsesBeside(ctx, m)

@@ -47,13 +47,13 @@ read on this machine (by recall and over MCP). On a terminal with bars.`,
   engramctl mem stats --json | jq .by_type`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
-		var uses map[string]recollect.Use
+		var uses map[string]answer.Use
 		prepare := func(ctx context.Context, l *localCopy) error {
 			uses = a.usesOf(ctx, l.m)
 			return nil
 		}
-		return a.withPrepared(ctx, wait, prepare, func(v recollect.View) (seen, error) {
-			s := recollect.Count(v, uses)
+		return a.withPrepared(ctx, wait, prepare, func(v answer.View) (seen, error) {
+			s := answer.Count(v, uses)
 			return seen{s.Memories, func(out viewOut) error {
 				if asJSON {
 					return a.printJSON(statsOf(s, out))
@@ -67,8 +67,8 @@ read on this machine (by recall and over MCP). On a terminal with bars.`,
 	return c
 }
 
-func statsOf(s recollect.Stats, out viewOut) statsOut {
-	entry := func(h *recollect.Head) *entryOut {
+func statsOf(s answer.Stats, out viewOut) statsOut {
+	entry := func(h *answer.Head) *entryOut {
 		if h == nil {
 			return nil
 		}
@@ -82,7 +82,7 @@ func statsOf(s recollect.Stats, out viewOut) statsOut {
 	return all
 }
 
-func statsText(s recollect.Stats, bars bool) string {
+func statsText(s answer.Stats, bars bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %d bytes", counted(s.Memories, "memory", "memories"), s.Bytes)
 	if s.Core {
@@ -114,7 +114,7 @@ func statsText(s recollect.Stats, bars bool) string {
 	}
 	for _, of := range []struct {
 		name string
-		head *recollect.Head
+		head *answer.Head
 	}{{"oldest", s.Oldest}, {"newest", s.Newest}, {"largest", s.Largest}} {
 		if of.head != nil {
 			fmt.Fprintf(&b, "%-7s %s  %d B  %s\n", of.name, stamp(of.head.UpdatedAt), of.head.Size, of.head.Slug)

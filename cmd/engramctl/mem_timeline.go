@@ -32,7 +32,7 @@ type datedOut struct {
 const maxNamed = 5
 
 func (a *app) memTimelineCommand() *cobra.Command {
-	var q recollect.Query
+	var q answer.Query
 	var asJSON bool
 	var wait time.Duration
 	c := a.command(&cobra.Command{
@@ -46,8 +46,8 @@ it says itself (when), else of its writing.`,
   engramctl mem timeline --type episodic --json`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
-		return a.withView(ctx, wait, func(v recollect.View) (seen, error) {
-			spans, err := recollect.Timeline(v, q, time.Now())
+		return a.withView(ctx, wait, func(v answer.View) (seen, error) {
+			spans, err := answer.Timeline(v, q, time.Now())
 			if err != nil {
 				return seen{}, err
 			}
@@ -68,7 +68,7 @@ it says itself (when), else of its writing.`,
 	return c
 }
 
-func timelineOf(spans []recollect.Span, out viewOut) timelineOut {
+func timelineOf(spans []answer.Span, out viewOut) timelineOut {
 	all := timelineOut{viewOut: out, Spans: []spanOut{}}
 	for _, s := range spans {
 		span := spanOut{Name: s.Name, Memories: []datedOut{}}
@@ -80,7 +80,7 @@ func timelineOf(spans []recollect.Span, out viewOut) timelineOut {
 	return all
 }
 
-func timelineText(spans []recollect.Span) string {
+func timelineText(spans []answer.Span) string {
 	most := 0
 	for _, s := range spans {
 		most = max(most, len(s.Memories))

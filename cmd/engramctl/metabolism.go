@@ -122,18 +122,18 @@ With --encrypt it is an age file for whoever is named, and nothing in it is reda
 
 // candidate is a unit that could be archived, with its text.
 type candidate struct {
-	metabolism.Active
+	activity.Active
 	text, why string
 }
 
 // look finds out what is active, and what could be archived.
-func (f *metabolismFlags) look(ctx context.Context, from recollect.Source, used usedBy) (out metabolismOut, all []candidate, err error) {
-	err = from.Read(ctx, func(v recollect.View) error {
-		units := recollect.Units(v, used.known(v, f.now))
+func (f *metabolismFlags) look(ctx context.Context, from answer.Source, used usedBy) (out metabolismOut, all []candidate, err error) {
+	err = from.Read(ctx, func(v answer.View) error {
+		units := answer.Units(v, used.known(v, f.now))
 		state := v.State()
-		out = metabolismOut{Tokens: metabolism.Total(units), Memories: len(units), Budget: metabolism.Budget(f.budget, used.earned), HotTokens: f.hot,
+		out = metabolismOut{Tokens: activity.Total(units), Memories: len(units), Budget: activity.Budget(f.budget, used.earned), HotTokens: f.hot,
 			Hot: []metabolizedOut{}, Candidates: []metabolizedOut{}, Stale: state.Stale || state.Unfinished}
-		out.Earned = out.Budget - metabolism.Budget(f.budget, 0)
+		out.Earned = out.Budget - activity.Budget(f.budget, 0)
 		if !state.AsOf.IsZero() {
 			out.AsOf = state.AsOf.UTC().Format(time.RFC3339)
 		}
@@ -142,10 +142,10 @@ func (f *metabolismFlags) look(ctx context.Context, from recollect.Source, used 
 				out.Held++
 			}
 		}
-		for _, u := range metabolism.HotSet(units, f.hot, f.now) {
+		for _, u := range activity.HotSet(units, f.hot, f.now) {
 			out.Hot = append(out.Hot, f.metabolized(u))
 		}
-		for _, u := range metabolism.Candidates(units, out.Budget, f.now) {
+		for _, u := range activity.Candidates(units, out.Budget, f.now) {
 			one := f.metabolized(u)
 			out.Candidates = append(out.Candidates, one)
 			text, _ := v.Text(u.Slug)
@@ -156,12 +156,12 @@ func (f *metabolismFlags) look(ctx context.Context, from recollect.Source, used 
 	return out, all, err
 }
 
-func (f *metabolismFlags) metabolized(u metabolism.Active) metabolizedOut {
+func (f *metabolismFlags) metabolized(u activity.Active) metabolizedOut {
 	return metabolizedOut{u.Slug, u.Tokens, u.Activation, f.why(u), u.Held}
 }
 
 // why says what an activation follows from.
-func (f *metabolismFlags) why(u metabolism.Active) string {
+func (f *metabolismFlags) why(u activity.Active) string {
 	parts := []string{fmt.Sprintf("says %.2f", u.Information), fmt.Sprintf("%d days old", max(0, int(f.now.Sub(u.Created).Hours()/24)))}
 	if u.Uses.N == 0 {
 		parts = append(parts, "never used")
@@ -192,7 +192,7 @@ func (a *app) printMetabolism(out metabolismOut, asJSON bool) error {
 	table := func(title string, all []metabolizedOut) {
 		fmt.Fprintf(w, "\n%s:\n", title)
 		for _, u := range all {
-			fmt.Fprintf(w, "%s\t%d\t%.2f\t%s\n", harmless(unit.OneLine(u.Slug)), u.Tokens, u.Activation, u.Why)
+			fmt.Fprintf(w, "%s\t%d\t%.2f\t%s\n", harmless(frontmatter.OneLine(u.Slug)), u.Tokens, u.Activation, u.Why)
 		}
 	}
 	table(fmt.Sprintf("hot, in %d tokens (slug, tokens, activation)", out.HotTokens), out.Hot)

@@ -36,9 +36,9 @@ func (f *metabolismFlags) coldLines(out io.Writer, all []candidate) error {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	for _, c := range all {
-		d := unit.Parse(c.text).Fields()
+		d := frontmatter.Parse(c.text).Fields()
 		line := coldOut{Slug: c.Slug, Type: string(d.Type), Content: c.text, Tags: d.Tags, Trust: d.Trust.String(), Created: c.Created.UTC().Format(time.RFC3339),
-			Salience: d.Salience, Uses: c.Uses.N, Activation: c.Activation, Hash: mind.Hash(c.text)}
+			Salience: d.Salience, Uses: c.Uses.N, Activation: c.Activation, Hash: consolidation.Hash(c.text)}
 		if f.commit {
 			line.Archived = f.now.UTC().Format(time.RFC3339)
 		}

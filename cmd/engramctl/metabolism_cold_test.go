@@ -13,7 +13,7 @@ import (
 // complete, and nothing is called archived that is not.
 func TestColdLines(t *testing.T) {
 	const token = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
-	all := []candidate{{Active: metabolism.Active{Unit: metabolism.Unit{Slug: "mem/a"}}, text: "The token is " + token + "."}}
+	all := []candidate{{Active: activity.Active{Unit: activity.Unit{Slug: "mem/a"}}, text: "The token is " + token + "."}}
 	some, err := bundle.ParseRecipients([]string{"age1cy0su9fwf3gf9mw868g5yut09p6nytfmmnktexz2ya5uqg9vl9sss4euqm"})
 	if err != nil {
 		t.Fatal(err)

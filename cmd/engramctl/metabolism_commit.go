@@ -107,11 +107,11 @@ func (a *app) snapshotFirst(ctx context.Context, p thinking, f metabolismFlags) 
 // record than expected halve it.
 func (a *app) archiveAll(ctx context.Context, p thinking, all []candidate, out metabolismOut, now time.Time) (plans.Result, error) {
 	for {
-		plan := mind.Plan{Kind: mind.Archive, Made: now.UTC(), Stale: out.Stale}
-		var ops []mind.Op
+		plan := consolidation.Plan{Kind: consolidation.Archive, Made: now.UTC(), Stale: out.Stale}
+		var ops []consolidation.Op
 		for _, c := range all {
-			plan.Units = append(plan.Units, mind.Shown{Slug: c.Slug, Hash: mind.Hash(c.text), Role: mind.Stale})
-			ops = append(ops, mind.Op{Op: mind.OpArchive, Slug: c.Slug, Why: fmt.Sprintf("activation %.2f, %d tokens: %s", c.Activation, c.Tokens, c.why)})
+			plan.Units = append(plan.Units, consolidation.Shown{Slug: c.Slug, Hash: consolidation.Hash(c.text), Role: consolidation.Stale})
+			ops = append(ops, consolidation.Op{Op: consolidation.OpArchive, Slug: c.Slug, Why: fmt.Sprintf("activation %.2f, %d tokens: %s", c.Activation, c.Tokens, c.why)})
 		}
 		plan = plan.Identify()
 		if err := p.Keep(ctx, plan); err != nil {

@@ -14,7 +14,7 @@ import (
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/consolidation/plans"
 	"engramd/internal/memory/recall/answer"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 )
 
 func (a *app) mindCommand() *cobra.Command {
@@ -112,13 +112,13 @@ func (a *app) reportCopy(ctx context.Context, l *localCopy) error {
 }
 
 // plansOf are the plans of a pair on this machine.
-func (a *app) plansOf(ctx context.Context, m *client.Memory, source recollect.Source, state *agentstate.State) (*plans.Plans, error) {
+func (a *app) plansOf(ctx context.Context, m *client.Memory, source answer.Source, state *memorystate.State) (*plans.Plans, error) {
 	writer, err := state.Writer(ctx)
 	if err != nil {
 		return nil, err
 	}
 	name := hex.EncodeToString(writer[:])
-	dir := agentstate.Dir(func(name string) string { return a.env[name] }, a.home())
+	dir := memorystate.Dir(func(name string) string { return a.env[name] }, a.home())
 	return &plans.Plans{Memory: m, Source: source, State: state, Lock: filepath.Join(dir, name+".plans.lock"), Machine: name[:8]}, nil
 }
 
@@ -137,19 +137,19 @@ func (a *app) resumeOpen(ctx context.Context, p *plans.Plans) error {
 
 // preparedOut is `mind prepare --json` and `mind dream --json`.
 type preparedOut struct {
-	Plan    string       `json:"plan"` // "" if there is nothing to think about
-	Kind    mind.Kind    `json:"kind"`
-	Seed    uint64       `json:"seed,omitempty"`
-	Waiting int          `json:"waiting"`
-	AsOf    string       `json:"as_of,omitempty"`
-	Stale   bool         `json:"stale"`
-	Units   []mind.Shown `json:"units"`
-	Text    string       `json:"text"`
+	Plan    string                `json:"plan"` // "" if there is nothing to think about
+	Kind    consolidation.Kind    `json:"kind"`
+	Seed    uint64                `json:"seed,omitempty"`
+	Waiting int                   `json:"waiting"`
+	AsOf    string                `json:"as_of,omitempty"`
+	Stale   bool                  `json:"stale"`
+	Units   []consolidation.Shown `json:"units"`
+	Text    string                `json:"text"`
 }
 
 // prepare makes a plan and prints it; nothing is said where there is nothing to think
 // about.
-func (a *app) prepare(ctx context.Context, kind mind.Kind, o plans.PrepareOptions, asJSON bool, nothing string) error {
+func (a *app) prepare(ctx context.Context, kind consolidation.Kind, o plans.PrepareOptions, asJSON bool, nothing string) error {
 	return a.withPlans(ctx, func(ctx context.Context, p thinking) error {
 		plan, text, err := p.Prepare(ctx, kind, o)
 		if err != nil {
@@ -159,7 +159,7 @@ func (a *app) prepare(ctx context.Context, kind mind.Kind, o plans.PrepareOption
 			plan.ID, text = "", ""
 		}
 		if asJSON {
-			out := preparedOut{Plan: plan.ID, Kind: kind, Seed: plan.Seed, Waiting: plan.Waiting, Stale: plan.Stale, Units: append([]mind.Shown{}, plan.Units...), Text: text}
+			out := preparedOut{Plan: plan.ID, Kind: kind, Seed: plan.Seed, Waiting: plan.Waiting, Stale: plan.Stale, Units: append([]consolidation.Shown{}, plan.Units...), Text: text}
 			if !plan.AsOf.IsZero() {
 				out.AsOf = plan.AsOf.UTC().Format(time.RFC3339)
 			}
@@ -179,13 +179,13 @@ func (a *app) prepare(ctx context.Context, kind mind.Kind, o plans.PrepareOption
 
 // understoodPlan makes usage errors of what is wrong with an answer or an id.
 func understoodPlan(err error) error {
-	var op *mind.OpError
+	var op *consolidation.OpError
 	switch {
-	case errors.As(err, &op) && errors.Is(op, mind.ErrChanged):
+	case errors.As(err, &op) && errors.Is(op, consolidation.ErrChanged):
 		return op
 	case errors.As(err, &op):
 		return usageError{op}
-	case errors.Is(err, mind.ErrOps), errors.Is(err, plans.ErrID), errors.Is(err, plans.ErrTooLarge):
+	case errors.Is(err, consolidation.ErrOps), errors.Is(err, plans.ErrID), errors.Is(err, plans.ErrTooLarge):
 		return usageError{err}
 	}
 	return err

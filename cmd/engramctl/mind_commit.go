@@ -62,7 +62,7 @@ review.`,
 			return nil
 		},
 	}, func(ctx context.Context, args []string) error {
-		if !mind.IsID(args[0]) {
+		if !consolidation.IsID(args[0]) {
 			return usagef("%q: %w", args[0], plans.ErrID)
 		}
 		ops, err := a.operations(args[1:])
@@ -87,7 +87,7 @@ review.`,
 }
 
 // operations reads those of a file, or of stdin.
-func (a *app) operations(args []string) ([]mind.Op, error) {
+func (a *app) operations(args []string) ([]consolidation.Op, error) {
 	if len(args) == 0 || args[0] == "-" {
 		if a.Terminal.Stdin {
 			a.note("reading from the terminal; Ctrl-D ends")
@@ -111,14 +111,14 @@ func (a *app) operations(args []string) ([]mind.Op, error) {
 }
 
 // answered reads operations as a model writes them: with words around them, or none.
-func answered(r io.Reader) ([]mind.Op, error) {
-	text, err := io.ReadAll(io.LimitReader(r, think.MaxAnswer+1))
+func answered(r io.Reader) ([]consolidation.Op, error) {
+	text, err := io.ReadAll(io.LimitReader(r, thinker.MaxAnswer+1))
 	if err != nil {
 		return nil, err
 	}
-	ops, err := mind.ParseOps(bytes.NewReader(text))
+	ops, err := consolidation.ParseOps(bytes.NewReader(text))
 	if err != nil && !json.Valid(text) {
-		if found, none := think.Answer(text); none == nil {
+		if found, none := thinker.Answer(text); none == nil {
 			return found, nil
 		}
 	}
@@ -166,7 +166,7 @@ func (a *app) printChanges(out committedOut) error {
 	for _, c := range out.Changes {
 		line := fmt.Sprintf("%s%-12s  %s", would, c.What, c.Slug)
 		if c.Note != "" {
-			line += "  (" + unit.OneLine(c.Note) + ")"
+			line += "  (" + frontmatter.OneLine(c.Note) + ")"
 		}
 		if err := a.print("%s\n", harmless(line)); err != nil {
 			return err
@@ -194,7 +194,7 @@ func leftWords(all []plans.Left) string {
 	}
 	var words []string
 	for _, l := range all {
-		words = append(words, fmt.Sprintf("%s is left: %s", l.Slug, unit.OneLine(l.Why)))
+		words = append(words, fmt.Sprintf("%s is left: %s", l.Slug, frontmatter.OneLine(l.Why)))
 	}
 	return "; " + strings.Join(words, "; ")
 }

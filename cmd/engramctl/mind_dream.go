@@ -24,7 +24,7 @@ says nearly what is known. Exit code 1 if there are too few memories to dream of
 		Example: `  engramctl mind dream`,
 		Args:    arguments(),
 	}, func(ctx context.Context, _ []string) error {
-		return a.prepare(ctx, mind.Dream, o, asJSON, "there is nothing to dream of")
+		return a.prepare(ctx, consolidation.Dream, o, asJSON, "there is nothing to dream of")
 	})
 	c.Flags().Uint64Var(&o.Seed, "seed", 0, "draw with this `number`: the same one draws the same of the same memory (default: a new one)")
 	jsonFlag(c, &asJSON)

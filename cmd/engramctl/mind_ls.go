@@ -13,16 +13,16 @@ import (
 
 // recordOut is what is known of a recorded plan, in JSON.
 type recordOut struct {
-	Plan    string       `json:"plan"`
-	Of      string       `json:"of,omitempty"` // the plan that was shown
-	Kind    mind.Kind    `json:"kind,omitempty"`
-	Status  plans.Status `json:"status,omitempty"`
-	Machine string       `json:"machine,omitempty"`
-	Began   string       `json:"began,omitempty"`
-	Closed  string       `json:"closed,omitempty"`
-	Changes int          `json:"changes"`
-	Left    []plans.Left `json:"left,omitempty"`
-	Error   string       `json:"error,omitempty"` // it cannot be read
+	Plan    string             `json:"plan"`
+	Of      string             `json:"of,omitempty"` // the plan that was shown
+	Kind    consolidation.Kind `json:"kind,omitempty"`
+	Status  plans.Status       `json:"status,omitempty"`
+	Machine string             `json:"machine,omitempty"`
+	Began   string             `json:"began,omitempty"`
+	Closed  string             `json:"closed,omitempty"`
+	Changes int                `json:"changes"`
+	Left    []plans.Left       `json:"left,omitempty"`
+	Error   string             `json:"error,omitempty"` // it cannot be read
 }
 
 func recordOutOf(r plans.Record) recordOut {

@@ -26,13 +26,13 @@ not change. If nothing waits, nothing is printed, and with --json the plan is em
   engramctl mind prepare --json | jq -r .text`,
 		Args: arguments(),
 	}, func(ctx context.Context, _ []string) error {
-		if o.MaxEpisodes < 0 || o.MaxEpisodes > mind.DefaultEpisodes {
-			return usagef("--episodes: 1 to %d", mind.DefaultEpisodes)
+		if o.MaxEpisodes < 0 || o.MaxEpisodes > consolidation.DefaultEpisodes {
+			return usagef("--episodes: 1 to %d", consolidation.DefaultEpisodes)
 		}
-		if o.MaxBytes != 0 && (o.MaxBytes < mind.MinBytes || o.MaxBytes > mind.MaxBytes) {
-			return usagef("--max-bytes: %d to %d", mind.MinBytes, mind.MaxBytes)
+		if o.MaxBytes != 0 && (o.MaxBytes < consolidation.MinBytes || o.MaxBytes > consolidation.MaxBytes) {
+			return usagef("--max-bytes: %d to %d", consolidation.MinBytes, consolidation.MaxBytes)
 		}
-		return a.prepare(ctx, mind.Consolidate, o, asJSON, "nothing waits to be consolidated")
+		return a.prepare(ctx, consolidation.Consolidate, o, asJSON, "nothing waits to be consolidated")
 	})
 	c.Flags().IntVar(&o.MaxEpisodes, "episodes", 0, "show at most that `number` of episodes (default 20, which is the most)")
 	c.Flags().IntVar(&o.MaxBytes, "max-bytes", 0, "length of the plan's text, a `number` (default 32768)")

@@ -25,9 +25,9 @@ type reviewOut struct {
 }
 
 type reviewOne struct {
-	Operation int          `json:"operation"` // counted from 1
-	Op        mind.Op      `json:"op"`
-	Changes   []reviewDiff `json:"changes"`
+	Operation int              `json:"operation"` // counted from 1
+	Op        consolidation.Op `json:"op"`
+	Changes   []reviewDiff     `json:"changes"`
 }
 
 type reviewDiff struct {
@@ -88,7 +88,7 @@ func numbers(text string) ([]int, error) {
 	var all []int
 	for word := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(word))
-		if err != nil || n < 1 || n > mind.MaxOps {
+		if err != nil || n < 1 || n > consolidation.MaxOps {
 			return nil, usagef("--accept: %q is neither all, none nor numbers of operations such as 1,3", text)
 		}
 		all = append(all, n-1)
@@ -138,14 +138,14 @@ func (a *app) printReview(p plans.Proposal, asJSON bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s  %s  %s\n", p.ID, p.Kind, p.Status, p.Began.UTC().Format(time.RFC3339))
 	for _, l := range p.Left {
-		fmt.Fprintf(&b, "left  %s: %s\n", l.Slug, unit.OneLine(l.Why))
+		fmt.Fprintf(&b, "left  %s: %s\n", l.Slug, frontmatter.OneLine(l.Why))
 	}
 	for _, one := range out.Operations {
 		fmt.Fprintf(&b, "\n%d  %s\n", one.Operation, summary(one.Op))
 		for _, c := range one.Changes {
 			fmt.Fprintf(&b, "--- %s\n+++ %s  %s\n%s", c.Slug, c.Slug, c.What, c.Diff)
 			if c.Note != "" {
-				fmt.Fprintf(&b, "(%s)\n", unit.OneLine(c.Note))
+				fmt.Fprintf(&b, "(%s)\n", frontmatter.OneLine(c.Note))
 			}
 		}
 	}
@@ -162,11 +162,11 @@ func (a *app) printReview(p plans.Proposal, asJSON bool) error {
 }
 
 // summary is an operation on one line, without the texts that its changes show.
-func summary(op mind.Op) string {
+func summary(op consolidation.Op) string {
 	op.Text = ""
 	text, err := json.Marshal(op)
 	if err != nil {
 		return op.Op
 	}
-	return unit.OneLine(string(text))
+	return frontmatter.OneLine(string(text))
 }

@@ -10,7 +10,7 @@ import (
 
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/consolidation/plans"
-	"engramd/internal/memory/consolidation/thinker"
+	consolidationthinker "engramd/internal/memory/consolidation/thinker"
 )
 
 // soonest is the least time between two runs.
@@ -75,7 +75,7 @@ func (a *app) thinkEvery(ctx context.Context, f runFlags) error {
 	if err := a.mayPlan(); err != nil {
 		return err
 	}
-	think.Repeat(ctx, f.every, time.After, func(ctx context.Context) error {
+	consolidationthinker.Repeat(ctx, f.every, time.After, func(ctx context.Context) error {
 		err := a.thinkOnce(ctx, f)
 		if err != nil && ctx.Err() == nil {
 			a.note("%s", redact(err.Error()))
@@ -88,7 +88,7 @@ func (a *app) thinkEvery(ctx context.Context, f runFlags) error {
 // thinkOnce has one plan of each kind thought about. The turn is taken before
 // anything is read: a thinker that was started by one is told so.
 func (a *app) thinkOnce(ctx context.Context, f runFlags) (err error) {
-	turn, err := think.Take(a.thinkLock())
+	turn, err := consolidationthinker.Take(a.thinkLock())
 	if err != nil {
 		return err
 	}
@@ -97,9 +97,9 @@ func (a *app) thinkOnce(ctx context.Context, f runFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	kinds := []mind.Kind{mind.Consolidate}
+	kinds := []consolidation.Kind{consolidation.Consolidate}
 	if f.dream {
-		kinds = append(kinds, mind.Dream)
+		kinds = append(kinds, consolidation.Dream)
 	}
 	for _, kind := range kinds {
 		if err := a.thinkOf(ctx, kind, f, thinker, turn); err != nil {
@@ -113,11 +113,11 @@ func (a *app) thinkOnce(ctx context.Context, f runFlags) (err error) {
 var errWaits = errors.New("a proposal waits")
 
 // thinkOf has one plan of a kind thought about.
-func (a *app) thinkOf(ctx context.Context, kind mind.Kind, f runFlags, thinker think.Thinker, turn *think.Turn) error {
+func (a *app) thinkOf(ctx context.Context, kind consolidation.Kind, f runFlags, thinker consolidationthinker.Thinker, turn *consolidationthinker.Turn) error {
 	var waiting string
 	var result plans.Result
-	round := think.Round{
-		Prepare: func(ctx context.Context, kind mind.Kind) (plan mind.Plan, text string, err error) {
+	round := consolidationthinker.Round{
+		Prepare: func(ctx context.Context, kind consolidation.Kind) (plan consolidation.Plan, text string, err error) {
 			err = a.withPlans(ctx, func(ctx context.Context, p thinking) error {
 				if waiting, err = proposed(ctx, p, kind); err != nil || waiting != "" && !f.commit {
 					return errors.Join(err, errWaits)
@@ -127,7 +127,7 @@ func (a *app) thinkOf(ctx context.Context, kind mind.Kind, f runFlags, thinker t
 			})
 			return plan, text, err
 		},
-		Apply: func(ctx context.Context, plan string, ops []mind.Op) error {
+		Apply: func(ctx context.Context, plan string, ops []consolidation.Op) error {
 			return a.withPlans(ctx, func(ctx context.Context, p thinking) (err error) {
 				carry := p.Propose
 				if f.commit {
@@ -140,16 +140,16 @@ func (a *app) thinkOf(ctx context.Context, kind mind.Kind, f runFlags, thinker t
 		Thinker: thinker, Turn: turn, PerDay: f.runs, Now: time.Now,
 	}
 	done, err := round.Run(ctx, kind)
-	var op *mind.OpError
+	var op *consolidation.OpError
 	switch {
 	case errors.Is(err, errWaits) && waiting != "":
 		a.note("%s: nobody was asked, since %s waits to be looked at: engramctl mind review %s", kind, waiting, waiting)
 		return a.printRun(plans.Result{}, f.asJSON)
-	case errors.Is(err, mind.ErrDreamless), err == nil && !done.Asked:
+	case errors.Is(err, consolidation.ErrDreamless), err == nil && !done.Asked:
 		a.note("%s: nothing waits, nobody was asked", kind)
 		return a.printRun(plans.Result{}, f.asJSON)
-	case errors.As(err, &op) && !errors.Is(err, mind.ErrChanged):
-		return fmt.Errorf("plan %s is as it was: %w: %w", done.Plan.ID, think.ErrAnswer, op)
+	case errors.As(err, &op) && !errors.Is(err, consolidation.ErrChanged):
+		return fmt.Errorf("plan %s is as it was: %w: %w", done.Plan.ID, consolidationthinker.ErrAnswer, op)
 	case err != nil:
 		return err
 	}
@@ -168,7 +168,7 @@ func (a *app) printRun(r plans.Result, asJSON bool) error {
 
 // proposed returns a record of a kind that waits to be looked at, "" if there is
 // none.
-func proposed(ctx context.Context, p thinking, kind mind.Kind) (string, error) {
+func proposed(ctx context.Context, p thinking, kind consolidation.Kind) (string, error) {
 	all, err := p.List(ctx)
 	for _, r := range all {
 		if r.Kind == kind && r.Status == plans.Proposed {

@@ -58,7 +58,7 @@ func (a *app) printUndone(r plans.Undone, asJSON bool) error {
 		}
 	}
 	for _, l := range r.Left {
-		if err := a.print("left  %s: %s\n", l.Slug, harmless(unit.OneLine(l.Why))); err != nil {
+		if err := a.print("left  %s: %s\n", l.Slug, harmless(frontmatter.OneLine(l.Why))); err != nil {
 			return err
 		}
 	}

@@ -17,11 +17,11 @@ func (a *app) noteWaiting(ctx context.Context) {
 	}
 	defer func() { _ = kept.Close() }() // nothing was written
 	n := 0
-	err = recollect.Local(kept, func() ([]string, bool) { return nil, false }).Read(ctx, func(v recollect.View) error {
-		n = mind.Waiting(v)
+	err = answer.Local(kept, func() ([]string, bool) { return nil, false }).Read(ctx, func(v answer.View) error {
+		n = consolidation.Waiting(v)
 		return nil
 	})
-	if err == nil && n > 0 && n%mind.MicroBatch == 0 {
+	if err == nil && n > 0 && n%consolidation.MicroBatch == 0 {
 		a.note("%d episodes wait to be consolidated: engramctl mind prepare", n)
 	}
 }

@@ -60,7 +60,7 @@ does. A text in which something looks like a key or a token is refused, unless
 	fs := c.Flags()
 	fs.StringArrayVar(&f.tags, "tag", nil, "a `tag`, may be given several times")
 	fs.StringArrayVar(&f.links, "link", nil, "`slug` of a memory that it is about, may be given several times")
-	fs.Float64Var(&salience, "salience", unit.DefaultSalience, "how much it matters, a `NUMBER` from 0 to 1")
+	fs.Float64Var(&salience, "salience", frontmatter.DefaultSalience, "how much it matters, a `NUMBER` from 0 to 1")
 	fs.StringToStringVar(&f.emotion, "emotion", nil, "a feeling with its strength, 0 to 1: `joy=0.6`; also frustration, curiosity, anger, surprise, satisfaction, fear, calm")
 	fs.StringVar(&f.session, "session", "", "`id` of the session that it belongs to")
 	fs.StringVar(&f.trust, "trust", "", "`external` for somebody else's words")
@@ -70,7 +70,7 @@ does. A text in which something looks like a key or a token is refused, unless
 }
 
 // noteOf makes a note of the command line.
-func (a *app) noteOf(text string, f noteFlags) (n remember.Note, err error) {
+func (a *app) noteOf(text string, f noteFlags) (n write.Note, err error) {
 	if text == "-" {
 		if text, err = a.input(); err != nil {
 			return n, err
@@ -85,11 +85,11 @@ func (a *app) noteOf(text string, f noteFlags) (n remember.Note, err error) {
 	if strings.ContainsFunc(f.session, func(r rune) bool { return r <= ' ' }) {
 		return n, usagef("--session: an id has no blanks")
 	}
-	n = remember.Note{Text: text, Tags: f.tags, Session: f.session, Trust: f.trust, Salience: f.salience, Emotion: map[string]float64{}}
+	n = write.Note{Text: text, Tags: f.tags, Session: f.session, Trust: f.trust, Salience: f.salience, Emotion: map[string]float64{}}
 	for name, word := range f.emotion {
 		felt, err := strconv.ParseFloat(word, 64)
-		if err != nil || !slices.Contains(unit.Emotions[:], name) {
-			return n, usagef("--emotion %s=%s: want one of %s with a number from 0 to 1", name, word, strings.Join(unit.Emotions[:], ", "))
+		if err != nil || !slices.Contains(frontmatter.Emotions[:], name) {
+			return n, usagef("--emotion %s=%s: want one of %s with a number from 0 to 1", name, word, strings.Join(frontmatter.Emotions[:], ", "))
 		}
 		n.Emotion[name] = felt
 	}
@@ -104,10 +104,10 @@ func (a *app) noteOf(text string, f noteFlags) (n remember.Note, err error) {
 }
 
 // writeNote writes one and says where it is.
-func (a *app) writeNote(ctx context.Context, asJSON bool, n remember.Note, check func(old, text string) error) error {
+func (a *app) writeNote(ctx context.Context, asJSON bool, n write.Note, check func(old, text string) error) error {
 	return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
 		r, err := a.writerIn(ctx, m, cmp.Or(n.Session, a.env["CLAUDE_CODE_SESSION_ID"])).AddNote(ctx, m, rand.Reader, n, check)
-		if errors.Is(err, remember.ErrField) {
+		if errors.Is(err, write.ErrField) {
 			return usageError{err}
 		}
 		if err := a.report(r.Status, about(r.Slug, r.Entry, err)); err != nil {

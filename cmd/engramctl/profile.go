@@ -106,7 +106,7 @@ func (a *app) profile() (layer, error) {
 }
 
 // dreamWhen is when a dream is offered.
-func (p profileFile) dreamWhen() (w mind.DreamWhen, err error) {
+func (p profileFile) dreamWhen() (w consolidation.DreamWhen, err error) {
 	if p.DreamUnits != nil {
 		if w.Units = *p.DreamUnits; w.Units < 0 {
 			return w, errors.New("dream_units: want a number of units, or 0 for never")

@@ -10,7 +10,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/memory/project"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 )
 
 func (a *app) projectCommand() *cobra.Command {
@@ -61,7 +61,7 @@ another user or leads elsewhere.`,
 		if err != nil {
 			return err
 		}
-		return a.withState(ctx, func(state *agentstate.State) error {
+		return a.withState(ctx, func(state *memorystate.State) error {
 			if err := state.Link(ctx, p.Clone, p.Name, p.Old); err != nil {
 				return err
 			}
@@ -92,7 +92,7 @@ that is gone is named as project ls prints it. Exit code 1 if the folder was not
 		if err != nil {
 			return err
 		}
-		return a.withState(ctx, func(state *agentstate.State) error {
+		return a.withState(ctx, func(state *memorystate.State) error {
 			was, err := state.Unlink(ctx, p.Folder, p.Clone)
 			if err == nil && !was {
 				err = fmt.Errorf("%s: %w: it is not linked", p.Folder, client.ErrNotFound)
@@ -110,7 +110,7 @@ func (a *app) projectLsCommand() *cobra.Command {
 		Example: `  engramctl project ls --json | jq -r '.folders[].folder'`,
 		Args:    cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
-		return a.withState(ctx, func(state *agentstate.State) error {
+		return a.withState(ctx, func(state *memorystate.State) error {
 			all, err := state.Folders(ctx)
 			if err != nil {
 				return err
@@ -135,7 +135,7 @@ func (a *app) projectLsCommand() *cobra.Command {
 }
 
 // withState runs do on what this machine knows of the pair. No relay is asked.
-func (a *app) withState(ctx context.Context, do func(*agentstate.State) error) error {
+func (a *app) withState(ctx context.Context, do func(*memorystate.State) error) error {
 	c, m, err := a.open(ctx)
 	if err != nil {
 		return err

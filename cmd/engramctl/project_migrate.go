@@ -12,7 +12,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/memory/project"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 	"engramd/internal/memory/write"
 	"engramd/nips/nipae"
 )
@@ -82,7 +82,7 @@ else is at a new slug. --undo takes back what was migrated on this machine.`,
 
 // migrate renames a project's memory, or takes that back, and keeps in the state what
 // that needs before anything is written.
-func (a *app) migrate(ctx context.Context, m *client.Memory, state *agentstate.State, s standing, undo bool) (out migratedOut, err error) {
+func (a *app) migrate(ctx context.Context, m *client.Memory, state *memorystate.State, s standing, undo bool) (out migratedOut, err error) {
 	out = migratedOut{Folder: s.Folder, From: project.Prefix + s.Old, To: project.Prefix + s.Name, Moved: []nipae.Slug{}, Mended: []nipae.Slug{}, Unmended: []nipae.Slug{}}
 	data, err := state.Migrated(ctx, s.Name)
 	if err != nil {
@@ -119,7 +119,7 @@ func (a *app) migrate(ctx context.Context, m *client.Memory, state *agentstate.S
 	for _, at := range done.Unmended {
 		out.Unmended = append(out.Unmended, at.Slug)
 	}
-	if errors.Is(err, remember.ErrTaken) {
+	if errors.Is(err, write.ErrTaken) {
 		err = &client.ConflictError{Reason: err.Error() + "; nothing was written: rename it or what is to come there (engramctl mem mv)"}
 	}
 	if err == nil && undo {
@@ -129,9 +129,9 @@ func (a *app) migrate(ctx context.Context, m *client.Memory, state *agentstate.S
 }
 
 // forth renames all that is at the old name.
-func (k migration) forth(out migratedOut, keep func(migration) error) remember.Relocation {
+func (k migration) forth(out migratedOut, keep func(migration) error) write.Relocation {
 	old, name := strings.TrimPrefix(out.From, project.Prefix), strings.TrimPrefix(out.To, project.Prefix)
-	return remember.Relocation{
+	return write.Relocation{
 		To: func(slug string) (string, bool) {
 			return out.To + strings.TrimPrefix(slug, out.From), project.Own(slug, old)
 		},
@@ -149,12 +149,12 @@ func united(a, b []nipae.Slug) []nipae.Slug {
 }
 
 // back renames what a migration has renamed, and nothing that was written since.
-func (k migration) back(out migratedOut) remember.Relocation {
+func (k migration) back(out migratedOut) write.Relocation {
 	was := map[string]string{}
 	for _, slug := range k.Moved {
 		was[out.From+strings.TrimPrefix(string(slug), out.To)] = string(slug)
 	}
-	return remember.Relocation{
+	return write.Relocation{
 		To: func(slug string) (string, bool) { old, ok := was[slug]; return old, ok },
 		Named: func(at nipae.Slug, now string) (string, bool) {
 			return k.Old, project.Prefix+now == out.From && slices.Contains(k.Named, at)
@@ -174,7 +174,7 @@ func (a *app) printMigrated(out migratedOut, asJSON bool) error {
 
 // decided reports whether a person has said on this machine whose memory is at the
 // old name that several projects had: it was migrated.
-func decided(ctx context.Context, state *agentstate.State, s standing) bool {
+func decided(ctx context.Context, state *memorystate.State, s standing) bool {
 	return slices.ContainsFunc(append([]string{s.Folder}, s.shared...), func(folder string) bool {
 		p, err := project.Of(folder)
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/memory/project"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 )
 
 // projectOut is `project show --json` and `project link --json`.
@@ -38,7 +38,7 @@ whether hooks show that memory there. Nothing is changed.`,
 		Example: `  engramctl project show
   engramctl project show ~/src/atlas --json | jq -r .slug`,
 	}, func(ctx context.Context, folder string, _ bool) error {
-		return a.withState(ctx, func(state *agentstate.State) error {
+		return a.withState(ctx, func(state *memorystate.State) error {
 			s, err := standingOf(ctx, state, folder)
 			if err != nil {
 				return usageError{err}
@@ -76,7 +76,7 @@ func vouched(folder string) (project.Project, error) {
 	return p, nil
 }
 
-func (a *app) printStanding(ctx context.Context, state *agentstate.State, s standing, asJSON bool) error {
+func (a *app) printStanding(ctx context.Context, state *memorystate.State, s standing, asJSON bool) error {
 	out := projectOut{Folder: s.Folder, Project: s.Name, Prefix: project.Prefix + s.Name, Remote: s.Remote, Linked: s.linked, Reads: s.reads != "",
 		Others: append([]string{}, s.others...), Shared: append([]string{}, s.shared...), Doubt: s.Doubt}
 	if s.Old != "" {

@@ -199,9 +199,9 @@ func (a *app) printProposals(items []proposals.Item) error {
 		if !i.FromOwner {
 			who = cmp.Or(i.Name, "me")
 		}
-		line := cmp.Or(i.Why, unit.Parse(i.Text).Heading(60))
+		line := cmp.Or(i.Why, frontmatter.Parse(i.Text).Heading(60))
 		if i.Answer != nil && i.Answer.Reason != "" {
-			line = unit.OneLine(i.Answer.Reason)
+			line = frontmatter.OneLine(i.Answer.Reason)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", i.EventID[:shortID], stamp(i.CreatedAt), who, i.Act, i.Slug, state, line)
 	}

@@ -26,7 +26,7 @@ func nearLine(n proposals.Near) string {
 	if len(n.Differs) > 0 {
 		line += ", differs in " + strings.Join(n.Differs[:min(8, len(n.Differs))], " ")
 	}
-	return unit.OneLine(line)
+	return frontmatter.OneLine(line)
 }
 
 // near finds memories of the local copy that say nearly what a text says which is
@@ -35,8 +35,8 @@ func nearLine(n proposals.Near) string {
 func (a *app) near(ctx context.Context, slug, text string) (all []proposals.Near) {
 	ctx, cancel := context.WithTimeout(ctx, a.allow(compareTime))
 	defer cancel()
-	look := func(source recollect.Source) {
-		_ = source.Read(ctx, func(v recollect.View) error {
+	look := func(source answer.Source) {
+		_ = source.Read(ctx, func(v answer.View) error {
 			all = nearIn(ctx, v, slug, text)
 			return nil
 		})
@@ -53,25 +53,25 @@ func (a *app) near(ctx context.Context, slug, text string) (all []proposals.Near
 		return nil
 	}
 	defer func() { _ = kept.Close() }() // nothing was written
-	look(recollect.Local(kept, func() ([]string, bool) { return nil, false }))
+	look(answer.Local(kept, func() ([]string, bool) { return nil, false }))
 	return all
 }
 
 // nearIn looks at one view. Of a memory that is too large for the time, what was
 // looked at counts.
-func nearIn(ctx context.Context, v recollect.View, slug, text string) []proposals.Near {
+func nearIn(ctx context.Context, v answer.View, slug, text string) []proposals.Near {
 	var all []proposals.Near
-	for _, s := range recollect.SimilarTo(v, slug, text) {
+	for _, s := range answer.SimilarTo(v, slug, text) {
 		all = append(all, proposals.Near{Slug: s.Slug, Title: s.Title, Shared: s.Shared, Differs: s.Differs})
 	}
 	against := func(other string) {
 		i := slices.IndexFunc(all, func(n proposals.Near) bool { return n.Slug == other })
 		if i < 0 {
 			there, ok := v.Text(other)
-			if !ok || recollect.Reserved(other) {
+			if !ok || answer.Reserved(other) {
 				return
 			}
-			i, all = len(all), append(all, proposals.Near{Slug: other, Title: recollect.Title(unit.Parse(there))})
+			i, all = len(all), append(all, proposals.Near{Slug: other, Title: answer.Title(frontmatter.Parse(there))})
 		}
 		all[i].Contradicts = true
 	}
@@ -79,7 +79,7 @@ func nearIn(ctx context.Context, v recollect.View, slug, text string) []proposal
 		against(target)
 	}
 	for _, h := range v.Heads() {
-		if ctx.Err() != nil || len(all) >= 2*recollect.MaxSimilar {
+		if ctx.Err() != nil || len(all) >= 2*answer.MaxSimilar {
 			break
 		}
 		if there, _ := v.Text(h.Slug); h.Slug != slug && slices.Contains(contradicted(there), slug) {
@@ -94,8 +94,8 @@ func contradicted(text string) (targets []string) {
 	if !strings.Contains(text, "contradicts") {
 		return nil
 	}
-	for _, r := range unit.Parse(text).Fields().Relations {
-		if r.Relation == "contradicts" && len(targets) < recollect.MaxSimilar {
+	for _, r := range frontmatter.Parse(text).Fields().Relations {
+		if r.Relation == "contradicts" && len(targets) < answer.MaxSimilar {
 			targets = append(targets, r.Target)
 		}
 	}

@@ -73,7 +73,7 @@ func (a *app) proposalNamed(ctx context.Context, c *client.Client, m *client.Mem
 // aboutProposal adds to an error which proposal it is about.
 func aboutProposal(id string, err error) error {
 	if errors.Is(err, client.ErrNotFound) && !errors.Is(err, client.ErrPartial) {
-		return fmt.Errorf("proposal %s: %w", unit.OneLine(id), err)
+		return fmt.Errorf("proposal %s: %w", frontmatter.OneLine(id), err)
 	}
 	return err
 }
@@ -83,7 +83,7 @@ func aboutProposal(id string, err error) error {
 func signedText(ctx context.Context, i proposals.Item) (text, from string) {
 	opened, err := opening(ctx, i.Proposal)
 	if err != nil {
-		return "", unit.OneLine(err.Error())
+		return "", frontmatter.OneLine(err.Error())
 	}
 	_, u, _ := originOf(i.Proposal)
 	return opened.Text, fmt.Sprintf("by %s, %s of %s", npub(u.Author), u.ID, stamp(u.CreatedAt))
@@ -111,7 +111,7 @@ func (a *app) printProposal(ctx context.Context, m *client.Memory, i proposals.I
 	if x := i.Answer; x != nil && x.Accepted {
 		line("answer", "accepted, "+x.Event)
 	} else if x != nil {
-		line("answer", strings.TrimSpace("rejected  "+unit.OneLine(x.Reason)))
+		line("answer", strings.TrimSpace("rejected  "+frontmatter.OneLine(x.Reason)))
 	}
 	line("text", from)
 	if slug, err := i.Target(); err == nil && m.Writable() && text != "" {

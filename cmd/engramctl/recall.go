@@ -34,7 +34,7 @@ type foundOut struct {
 	Contradicts  []string `json:"contradicts,omitempty"`
 }
 
-func foundOf(h recollect.Hit) foundOut {
+func foundOf(h answer.Hit) foundOut {
 	out := foundOut{Slug: h.Slug, Title: h.Title, Type: string(h.Type), Project: h.Project, Trust: h.Trust.String(), State: string(h.State), Time: stamp(h.UpdatedAt), Size: h.Size,
 		Why: h.Why, Words: h.Words, SupersededBy: h.SupersededBy, Partly: h.PartlySupersededBy, Contradicts: h.Contradicts}
 	if !h.When.IsZero() {
@@ -78,7 +78,7 @@ type alikeOut struct {
 }
 
 func (a *app) recallCommand() *cobra.Command {
-	var q recollect.Query
+	var q answer.Query
 	var asJSON, explain, every bool
 	var wait time.Duration
 	var feelings map[string]string
@@ -127,21 +127,21 @@ compared beside words, and the best are put in its order.`,
 		}
 		now := time.Now()
 		var whose *client.Memory
-		var found recollect.Answer
-		var left []recollect.Left
-		var coming []intend.Item
-		var at intend.Place
+		var found answer.Answer
+		var left []answer.Left
+		var coming []intentions.Item
+		var at intentions.Place
 		err = a.withPrepared(ctx, wait, func(ctx context.Context, l *localCopy) error {
 			whose = l.m
 			at = a.placeFor(ctx, l.m)
 			q.Scope = a.scopeFor(ctx, l.m, every)
 			return m.ask(ctx, l, &q, now, a.note)
-		}, func(v recollect.View) (_ seen, err error) {
-			if found, err = recollect.Recall(v, q, now); err == nil && explain {
-				left, err = recollect.Explain(v, q, now)
+		}, func(v answer.View) (_ seen, err error) {
+			if found, err = answer.Recall(v, q, now); err == nil && explain {
+				left, err = answer.Explain(v, q, now)
 			}
 			if whose.Writable() { // its owner does not intend it
-				coming = intend.Look(v, intend.Ask{Now: now, Place: at, Text: q.Text})
+				coming = intentions.Look(v, intentions.Ask{Now: now, Place: at, Text: q.Text})
 			}
 			return seen{len(found.Hits) + found.More, func(out viewOut) error { return a.printRecalled(found, left, coming, out, asJSON) }}, err
 		})
@@ -165,7 +165,7 @@ compared beside words, and the best are put in its order.`,
 // ours names the commands that do what tools do.
 var ours = strings.NewReplacer("memory_search", "engramctl mem search", "memory_list", "engramctl mem ls")
 
-func (a *app) printRecalled(found recollect.Answer, left []recollect.Left, coming []intend.Item, out viewOut, asJSON bool) error {
+func (a *app) printRecalled(found answer.Answer, left []answer.Left, coming []intentions.Item, out viewOut, asJSON bool) error {
 	coming = coming[:min(len(coming), maxComing)]
 	switch {
 	case len(found.Hits)+found.More == 0:
@@ -176,7 +176,7 @@ func (a *app) printRecalled(found recollect.Answer, left []recollect.Left, comin
 	a.noteOthers(found.Others)
 	if !asJSON {
 		for _, l := range left {
-			a.note("left out: %s: %s", harmless(unit.OneLine(l.Slug)), l.Reason)
+			a.note("left out: %s: %s", harmless(frontmatter.OneLine(l.Slug)), l.Reason)
 		}
 		return a.printText(strings.Join(slices.DeleteFunc([]string{found.Block, linesOf(coming)}, func(s string) bool { return s == "" }), "\n"))
 	}

@@ -11,7 +11,7 @@ import (
 	"engramd/internal/memory/project"
 	"engramd/internal/memory/recall"
 	"engramd/internal/memory/recall/answer"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 )
 
 // maxRemotes is in how many folders it is looked up what their repositories are
@@ -21,7 +21,7 @@ const maxRemotes = 256
 // scopeOf is whose memory is told in a folder. Without a state nothing is known of
 // folders, and all is told to an agent that asks. named says of which projects it
 // matters what their repositories are called, since other folders may be slow.
-func scopeOf(ctx context.Context, state *agentstate.State, where standing, named func(project string) bool) (s recollect.Scope, err error) {
+func scopeOf(ctx context.Context, state *memorystate.State, where standing, named func(project string) bool) (s answer.Scope, err error) {
 	if state == nil {
 		return s, nil
 	}
@@ -66,7 +66,7 @@ func scopeOf(ctx context.Context, state *agentstate.State, where standing, named
 }
 
 // toldScope is what a hook may tell at a prompt.
-func toldScope(ctx context.Context, state *agentstate.State, where standing, prompt string) (recollect.Scope, error) {
+func toldScope(ctx context.Context, state *memorystate.State, where standing, prompt string) (answer.Scope, error) {
 	prompt = strings.ToLower(prompt)
 	s, err := scopeOf(ctx, state, where, func(name string) bool {
 		words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_/", r) })
@@ -80,7 +80,7 @@ func toldScope(ctx context.Context, state *agentstate.State, where standing, pro
 // askedScope is whose memory is told to an agent that asks in the command's folder,
 // all of it if every says so. Where it is not known which folders are linked, it is
 // all, and said.
-func (a *app) askedScope(ctx context.Context, state *agentstate.State, every bool, say func(format string, args ...any)) recollect.Scope {
+func (a *app) askedScope(ctx context.Context, state *memorystate.State, every bool, say func(format string, args ...any)) answer.Scope {
 	where, err := standingOf(ctx, state, a.folder())
 	if err != nil { // of no project: it is linked to none
 		where = standing{}
@@ -94,7 +94,7 @@ func (a *app) askedScope(ctx context.Context, state *agentstate.State, every boo
 }
 
 // scopeFor is askedScope for a command of a pair.
-func (a *app) scopeFor(ctx context.Context, m *client.Memory, every bool) recollect.Scope {
+func (a *app) scopeFor(ctx context.Context, m *client.Memory, every bool) answer.Scope {
 	state := a.stateOf(ctx, m, a.noteLine)
 	if state != nil {
 		defer state.Close()

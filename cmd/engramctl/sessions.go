@@ -10,7 +10,7 @@ import (
 
 	"engramd/internal/agent/mcp"
 	"engramd/internal/memory/project"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 )
 
 // maxSession is how long a session's id is kept as the harness gives it.
@@ -31,8 +31,8 @@ func sessionName(id string) string {
 
 // serveSession has a server stamp the session of the harness that it runs in,
 // where that is known, and count what is written in it.
-func (a *app) serveSession(ctx context.Context, state *agentstate.State, o *mcp.Options) {
-	v := agentstate.Server{Session: sessionName(a.env["CLAUDE_CODE_SESSION_ID"]), Ancestors: idsOf(a.ancestors())}
+func (a *app) serveSession(ctx context.Context, state *memorystate.State, o *mcp.Options) {
+	v := memorystate.Server{Session: sessionName(a.env["CLAUDE_CODE_SESSION_ID"]), Ancestors: idsOf(a.ancestors())}
 	s, err := standingOf(ctx, state, a.folder())
 	if v.Folder = s.Folder; err == nil && (s.linked || s.Remote != "") {
 		o.Project = project.Prefix + s.Name
@@ -40,7 +40,7 @@ func (a *app) serveSession(ctx context.Context, state *agentstate.State, o *mcp.
 	if err := state.Serve(ctx, v); err != nil {
 		o.Log.Warn("which session this is may not be known to hooks", "error", err)
 	}
-	served := func(ctx context.Context) (agentstate.Session, bool) {
+	served := func(ctx context.Context) (memorystate.Session, bool) {
 		s, ok, err := state.Serves(ctx, v)
 		if err != nil {
 			o.Log.Warn("which session this is is not known", "error", err)

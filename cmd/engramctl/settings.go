@@ -53,7 +53,7 @@ type layer struct {
 	embedURL, embedModel, rerankURL, rerankModel string
 	// mindExec, llmURL and llmModel name who thinks, or are "".
 	mindExec, llmURL, llmModel string
-	dream                      mind.DreamWhen // when one is offered
+	dream                      consolidation.DreamWhen // when one is offered
 	proposals                  proposalRules
 	attest                     bool // where a session continues from is signed
 }

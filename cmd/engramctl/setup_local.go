@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 	"engramd/internal/platform/service"
 )
 
@@ -45,7 +45,7 @@ func (a *app) services() service.Manager {
 
 // stateFolder is where what only this machine has lies.
 func (a *app) stateFolder() string {
-	return agentstate.Dir(func(name string) string { return a.env[name] }, a.home())
+	return memorystate.Dir(func(name string) string { return a.env[name] }, a.home())
 }
 
 // localRelay has the user's service manager run a relay, where that is asked for.

@@ -100,17 +100,17 @@ none is made unless --allow-empty (exit code 1): it may be the wrong relay or ke
 }
 
 func (a *app) create(ctx context.Context, c *client.Client, p party, lock *snapshot.Lock, o createOptions, how bundle.Options) error {
-	want := remote.Wanted{Agent: p.agent, Whole: !o.partial}
+	want := snapshots.Wanted{Agent: p.agent, Whole: !o.partial}
 	if o.at != "" {
 		now, err := time.Now(), error(nil)
-		if want.At, err = when.Parse(o.at, when.At, now); err != nil {
+		if want.At, err = timeparse.Parse(o.at, timeparse.At, now); err != nil {
 			return usagef("--at: %w", err)
 		}
 		if want.At.After(now) {
 			return usagef("--at: %s has not come yet", want.At.UTC().Format(time.RFC3339))
 		}
 	}
-	captured, err := remote.Take(ctx, c, want, time.Now)
+	captured, err := snapshots.Take(ctx, c, want, time.Now)
 	if err := a.report(captured.Status, err); err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (a *app) create(ctx context.Context, c *client.Client, p party, lock *snaps
 }
 
 // keep writes a capture. One that is not whole says so.
-func (a *app) keep(ctx context.Context, lock *snapshot.Lock, captured *remote.Capture, o bundle.Options) (snapshot.Info, error) {
+func (a *app) keep(ctx context.Context, lock *snapshot.Lock, captured *snapshots.Capture, o bundle.Options) (snapshot.Info, error) {
 	if captured.Status.Partial {
 		o.Consistency = bundle.PartialListing
 	}
@@ -167,7 +167,7 @@ func (a *app) bundleOptions(p party, o createOptions) (out bundle.Options, err e
 		return out, usagef("--encrypt: %w", err)
 	}
 	if o.createdAt != "" {
-		if out.CreatedAt, err = when.Parse(o.createdAt, when.At, time.Now()); err != nil {
+		if out.CreatedAt, err = timeparse.Parse(o.createdAt, timeparse.At, time.Now()); err != nil {
 			return out, usagef("--created-at: %w", err)
 		}
 	}

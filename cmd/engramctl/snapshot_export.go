@@ -99,7 +99,7 @@ func (a *app) writePlain(ctx context.Context, out io.Writer, b *bundle.Bundle, p
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	values, unread, err := 0, 0, error(nil)
-	err = remote.Texts(ctx, b, p.agent, p.keys, func(r remote.Text) error {
+	err = snapshots.Texts(ctx, b, p.agent, p.keys, func(r snapshots.Text) error {
 		if r.Err != nil {
 			unread++
 			return nil

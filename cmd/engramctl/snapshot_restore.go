@@ -107,7 +107,7 @@ func (r *reverting) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var j *remote.Journal
+	var j *snapshots.Journal
 	b, err := r.openBundle(ctx, r.store, r.f, r.p, name)
 	switch {
 	case errors.Is(err, snapshot.ErrNotFound) && r.o.id != "" && !r.o.dryRun && !r.o.replan:
@@ -133,18 +133,18 @@ func (r *reverting) run(ctx context.Context) error {
 
 // begun returns the journal of a restore of the same snapshot that was not
 // finished.
-func (r *reverting) begun(dir, id string) (*remote.Journal, error) {
+func (r *reverting) begun(dir, id string) (*snapshots.Journal, error) {
 	if r.o.replan {
-		return nil, remote.DropJournal(dir)
+		return nil, snapshots.DropJournal(dir)
 	}
-	j, err := remote.LoadJournal(dir)
+	j, err := snapshots.LoadJournal(dir)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w; --replan gives it up", err)
 	case j == nil:
 		return nil, nil
 	case j.Agent != r.p.agent || j.Tenant != r.f.tenant:
-		return nil, fmt.Errorf("%w: it is of agent %s, tenant %s, and not of agent %s, tenant %s", remote.ErrJournal, j.Agent, j.Tenant, r.p.agent, r.f.tenant)
+		return nil, fmt.Errorf("%w: it is of agent %s, tenant %s, and not of agent %s, tenant %s", snapshots.ErrJournal, j.Agent, j.Tenant, r.p.agent, r.f.tenant)
 	case j.Bundle != id:
 		return nil, &client.ConflictError{Reason: fmt.Sprintf("a restore of %s was begun at %s and is not finished: finish it, or give it up with --replan", j.Bundle, j.CreatedAt.Format(time.RFC3339))}
 	}
@@ -154,12 +154,12 @@ func (r *reverting) begun(dir, id string) (*remote.Journal, error) {
 
 // begin plans a restore and writes its journal. Without one there is nothing to
 // do, or nothing is to be done.
-func (r *reverting) begin(ctx context.Context, b *bundle.Bundle, dir string) (*remote.Journal, error) {
-	now, err := remote.Take(ctx, r.c, remote.Wanted{Agent: r.p.agent, Whole: !r.o.partial}, time.Now)
+func (r *reverting) begin(ctx context.Context, b *bundle.Bundle, dir string) (*snapshots.Journal, error) {
+	now, err := snapshots.Take(ctx, r.c, snapshots.Wanted{Agent: r.p.agent, Whole: !r.o.partial}, time.Now)
 	if err := r.report(now.Status, err); err != nil {
 		return nil, err
 	}
-	plan, err := remote.NewPlan(ctx, b, now, r.p.keys)
+	plan, err := snapshots.NewPlan(ctx, b, now, r.p.keys)
 	if err != nil {
 		return nil, err
 	}
@@ -180,13 +180,13 @@ func (r *reverting) begin(ctx context.Context, b *bundle.Bundle, dir string) (*r
 		return nil, err
 	}
 	if plan.Writes() == 0 {
-		return nil, r.done(b.ID, "", remote.Done{})
+		return nil, r.done(b.ID, "", snapshots.Done{})
 	}
 	steps, err := plan.Steps(ctx, r.c, b, now, r.p.keys, guard(r.o.allow))
 	if err != nil {
 		return nil, err
 	}
-	j := &remote.Journal{Agent: r.p.agent, Tenant: r.f.tenant, Bundle: b.ID, CreatedAt: time.Now().UTC().Truncate(time.Second), Steps: steps}
+	j := &snapshots.Journal{Agent: r.p.agent, Tenant: r.f.tenant, Bundle: b.ID, CreatedAt: time.Now().UTC().Truncate(time.Second), Steps: steps}
 	if !r.o.noPre {
 		if j.PreSnapshot, err = r.before(ctx, b, now); err != nil {
 			return nil, fmt.Errorf("the snapshot of what is there now: %w", err)
@@ -196,7 +196,7 @@ func (r *reverting) begin(ctx context.Context, b *bundle.Bundle, dir string) (*r
 }
 
 // refusals returns all reasons for which nothing would be written.
-func (r *reverting) refusals(ctx context.Context, plan remote.Plan, b *bundle.Bundle, now *remote.Capture, dir string) ([]error, error) {
+func (r *reverting) refusals(ctx context.Context, plan snapshots.Plan, b *bundle.Bundle, now *snapshots.Capture, dir string) ([]error, error) {
 	var why []error
 	if !b.Report.Trusted && !r.o.unsigned {
 		why = append(why, fmt.Errorf("signature: %s: %w: its time and that it is complete are nobody's word; --trust KEY trusts a signer, --allow-unsigned goes without",
@@ -216,7 +216,7 @@ func (r *reverting) refusals(ctx context.Context, plan remote.Plan, b *bundle.Bu
 
 // before keeps what is there now, if there is anything, for the same readers as
 // the snapshot that is gone back to.
-func (r *reverting) before(ctx context.Context, b *bundle.Bundle, now *remote.Capture) (string, error) {
+func (r *reverting) before(ctx context.Context, b *bundle.Bundle, now *snapshots.Capture) (string, error) {
 	o, err := r.bundleOptions(r.p, createOptions{label: "auto:pre-restore-" + b.ID, encrypt: b.Manifest.Recipients})
 	if err != nil {
 		return "", err
@@ -229,7 +229,7 @@ func (r *reverting) before(ctx context.Context, b *bundle.Bundle, now *remote.Ca
 	return info.ID, err
 }
 
-func (r *reverting) show(ctx context.Context, plan remote.Plan, b *bundle.Bundle, now *remote.Capture, refusals []error) error {
+func (r *reverting) show(ctx context.Context, plan snapshots.Plan, b *bundle.Bundle, now *snapshots.Capture, refusals []error) error {
 	changes := snapshot.Changes(plan.Actions)
 	if err := snapshot.AddLines(ctx, changes, now, b, r.p.agent, r.p.keys); err != nil {
 		return err
@@ -250,8 +250,8 @@ func (r *reverting) show(ctx context.Context, plan remote.Plan, b *bundle.Bundle
 	return snapshot.WritePlan(r.out(), snapshot.Revert, plan.Actions)
 }
 
-func (r *reverting) finish(ctx context.Context, j *remote.Journal, dir string) error {
-	done, err := remote.Run(ctx, r.c, j, remote.NamesOf(r.p.agent, r.p.keys))
+func (r *reverting) finish(ctx context.Context, j *snapshots.Journal, dir string) error {
+	done, err := snapshots.Run(ctx, r.c, j, snapshots.NamesOf(r.p.agent, r.p.keys))
 	if err != nil {
 		err = fmt.Errorf("stopped; the same command goes on, --replan begins anew: %w", err)
 	}
@@ -261,13 +261,13 @@ func (r *reverting) finish(ctx context.Context, j *remote.Journal, dir string) e
 	if done.Partial > 0 {
 		r.note("%d of %d versions were not taken by every relay; engramctl sync brings the others up to date", done.Partial, done.Steps)
 	}
-	if err := remote.DropJournal(dir); err != nil {
+	if err := snapshots.DropJournal(dir); err != nil {
 		return err
 	}
 	return r.done(j.Bundle, j.PreSnapshot, done)
 }
 
-func (r *reverting) done(id, pre string, done remote.Done) error {
+func (r *reverting) done(id, pre string, done snapshots.Done) error {
 	if r.o.asJSON {
 		return r.printJSON(struct {
 			ID          string `json:"id"`

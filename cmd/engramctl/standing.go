@@ -12,7 +12,7 @@ import (
 	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/project"
 	"engramd/internal/memory/recall/answer"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 )
 
 // standing is a folder's project, and what this machine knows of it.
@@ -31,7 +31,7 @@ type standing struct {
 // standingOf finds the project of a folder, and what a state knows of it; nil knows
 // nothing. An error beside a name says that it could not be found out whether the
 // folder is linked.
-func standingOf(ctx context.Context, state *agentstate.State, folder string) (s standing, err error) {
+func standingOf(ctx context.Context, state *memorystate.State, folder string) (s standing, err error) {
 	if s.Project, err = project.Of(folder); err != nil || state == nil {
 		return s, err
 	}
@@ -62,13 +62,13 @@ func standingOf(ctx context.Context, state *agentstate.State, folder string) (s 
 }
 
 // vouch believes what a folder says of itself, if a person has linked it to that.
-func (s *standing) vouch(ctx context.Context, state *agentstate.State, folder string) error {
+func (s *standing) vouch(ctx context.Context, state *memorystate.State, folder string) error {
 	all, err := state.Folders(ctx)
-	if err != nil || !slices.ContainsFunc(all, func(f agentstate.Folder) bool { return f.Path == s.DoubtAt }) {
+	if err != nil || !slices.ContainsFunc(all, func(f memorystate.Folder) bool { return f.Path == s.DoubtAt }) {
 		return err
 	}
 	claimed, err := project.Claimed(folder)
-	if err == nil && slices.ContainsFunc(all, func(f agentstate.Folder) bool { return f.Path == s.DoubtAt && f.Project == claimed.Name }) {
+	if err == nil && slices.ContainsFunc(all, func(f memorystate.Folder) bool { return f.Path == s.DoubtAt && f.Project == claimed.Name }) {
 		claimed.DoubtAt, claimed.Clone = s.DoubtAt, s.DoubtAt
 		s.Project = claimed
 	}
@@ -76,8 +76,8 @@ func (s *standing) vouch(ctx context.Context, state *agentstate.State, folder st
 }
 
 // place is where a folder is, for intentions.
-func (s standing) place() intend.Place {
-	return intend.Place{Project: s.Name, Old: s.reads, Linked: s.linked}
+func (s standing) place() intentions.Place {
+	return intentions.Place{Project: s.Name, Old: s.reads, Linked: s.linked}
 }
 
 // memory is what is known of the project, without its units. In a folder that is
@@ -94,18 +94,18 @@ func (s standing) memory(unsure bool) hook.Memory {
 }
 
 // session is the folder's part of a session.
-func (s standing) session(one agentstate.Session) agentstate.Session {
+func (s standing) session(one memorystate.Session) memorystate.Session {
 	one.Folder, one.Project, one.Clone, one.Old = s.Folder, s.Name, s.Clone, s.Old
 	return one
 }
 
 // unwritten reports whether a memory had nothing of the project before some slugs
 // were written. What is not known is not nothing.
-func (s standing) unwritten(ctx context.Context, copy recollect.Source, slugs []string) (yes bool) {
-	err := copy.Read(ctx, func(v recollect.View) error {
+func (s standing) unwritten(ctx context.Context, copy answer.Source, slugs []string) (yes bool) {
+	err := copy.Read(ctx, func(v answer.View) error {
 		as := v.State()
 		yes = !as.Stale && !as.Unfinished &&
-			!slices.ContainsFunc(wake.Heads(v, s.Name, s.Old), func(h recollect.Head) bool { return !slices.Contains(slugs, h.Slug) })
+			!slices.ContainsFunc(briefing.Heads(v, s.Name, s.Old), func(h answer.Head) bool { return !slices.Contains(slugs, h.Slug) })
 		return nil
 	})
 	return yes && err == nil
@@ -114,7 +114,7 @@ func (s standing) unwritten(ctx context.Context, copy recollect.Source, slugs []
 // writeLinks returns the clone that a write of the agent links to its project: one
 // whose project no other folder of this machine has, and that had no memory; "" for
 // none.
-func writeLinks(ctx context.Context, state *agentstate.State, o *mcp.Options, folder string, slugs []string) string {
+func writeLinks(ctx context.Context, state *memorystate.State, o *mcp.Options, folder string, slugs []string) string {
 	s, err := standingOf(ctx, state, folder)
 	if err != nil || s.linked || len(s.others)+len(s.shared) > 0 || !slices.ContainsFunc(slugs, func(slug string) bool { return project.Own(slug, s.Name) }) {
 		return ""
@@ -129,7 +129,7 @@ func writeLinks(ctx context.Context, state *agentstate.State, o *mcp.Options, fo
 }
 
 // placeOf is where a folder is, for intentions; a state says whether it is linked.
-func placeOf(ctx context.Context, state *agentstate.State, folder string) intend.Place {
+func placeOf(ctx context.Context, state *memorystate.State, folder string) intentions.Place {
 	s, _ := standingOf(ctx, state, folder) // not known: it is not
 	return s.place()
 }

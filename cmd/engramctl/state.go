@@ -9,19 +9,19 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/memory/recall"
 	"engramd/internal/memory/recall/answer"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 	"engramd/nips/nipae"
 )
 
 // openState opens what this machine knows of a pair and no relay has.
-func (a *app) openState(ctx context.Context, m *client.Memory, warn func(string)) (*agentstate.State, error) {
-	return agentstate.Open(ctx, agentstate.Pair{Agent: m.Agent(), Owner: m.Owner(), Conversation: m.Conversation()},
-		agentstate.Options{Dir: agentstate.Dir(func(name string) string { return a.env[name] }, a.home()), Warn: warn})
+func (a *app) openState(ctx context.Context, m *client.Memory, warn func(string)) (*memorystate.State, error) {
+	return memorystate.Open(ctx, memorystate.Pair{Agent: m.Agent(), Owner: m.Owner(), Conversation: m.Conversation()},
+		memorystate.Options{Dir: memorystate.Dir(func(name string) string { return a.env[name] }, a.home()), Warn: warn})
 }
 
 // stateOf is openState where a state is kept; nil where none is or none can be.
 // Without it everything else works.
-func (a *app) stateOf(ctx context.Context, m *client.Memory, warn func(string)) *agentstate.State {
+func (a *app) stateOf(ctx context.Context, m *client.Memory, warn func(string)) *memorystate.State {
 	s, err := a.settings()
 	if err != nil || a.flags.noMirror || s.noMirror || !m.Writable() {
 		return nil
@@ -47,9 +47,9 @@ func (a *app) keepState(ctx context.Context, m *client.Memory, o *mcp.Options) (
 		return nil
 	}
 	o.Used = func(ctx context.Context, read bool, slugs []string) {
-		use := agentstate.Recalled
+		use := memorystate.Recalled
 		if read {
-			use = agentstate.Read
+			use = memorystate.Read
 		}
 		if err := state.Count(ctx, use, slugs...); err != nil {
 			o.Log.Warn("a use of memories is not counted", "error", err)
@@ -57,11 +57,11 @@ func (a *app) keepState(ctx context.Context, m *client.Memory, o *mcp.Options) (
 	}
 	a.serveSession(ctx, state, o)
 	a.serveIntentions(state, o)
-	o.Scope = func(ctx context.Context) recollect.Scope {
+	o.Scope = func(ctx context.Context) answer.Scope {
 		return a.askedScope(ctx, state, false, func(format string, args ...any) { o.Log.Warn(fmt.Sprintf(format, args...)) })
 	}
-	o.Wake = func(ctx context.Context) wake.Options { return a.wakeOptions(ctx, state, "") }
-	o.Uses = func(ctx context.Context) (map[string]recollect.Use, error) { return usesIn(ctx, state) }
+	o.Wake = func(ctx context.Context) briefing.Options { return a.wakeOptions(ctx, state, "") }
+	o.Uses = func(ctx context.Context) (map[string]answer.Use, error) { return usesIn(ctx, state) }
 	if o.Mind != nil {
 		o.Mind.Judge = func(ctx context.Context, useful bool, slugs []nipae.Slug) (int, error) {
 			return a.judge(ctx, m, state, useful, slugs)
@@ -79,7 +79,7 @@ func (a *app) keepState(ctx context.Context, m *client.Memory, o *mcp.Options) (
 }
 
 // countRecalled counts what a command recalled.
-func (a *app) countRecalled(ctx context.Context, m *client.Memory, hits []recollect.Hit) {
+func (a *app) countRecalled(ctx context.Context, m *client.Memory, hits []answer.Hit) {
 	if len(hits) == 0 {
 		return
 	}
@@ -94,14 +94,14 @@ func (a *app) countRecalled(ctx context.Context, m *client.Memory, hits []recoll
 			slugs = append(slugs, h.Slug)
 		}
 	}
-	if err := state.Count(ctx, agentstate.Recalled, slugs...); err != nil {
+	if err := state.Count(ctx, memorystate.Recalled, slugs...); err != nil {
 		a.note("uses of memories are not counted: %v", err)
 	}
 }
 
 // usesOf returns how often a pair's memories were used on this machine; nil if
 // that is not known.
-func (a *app) usesOf(ctx context.Context, m *client.Memory) map[string]recollect.Use {
+func (a *app) usesOf(ctx context.Context, m *client.Memory) map[string]answer.Use {
 	state := a.stateOf(ctx, m, a.noteLine)
 	if state == nil {
 		return nil
@@ -118,14 +118,14 @@ func (a *app) usesOf(ctx context.Context, m *client.Memory) map[string]recollect
 func (a *app) noteLine(line string) { a.note("%s", line) }
 
 // usesIn reads how often memories were used on this machine.
-func usesIn(ctx context.Context, state *agentstate.State) (map[string]recollect.Use, error) {
+func usesIn(ctx context.Context, state *memorystate.State) (map[string]answer.Use, error) {
 	counters, _, err := state.Counters(ctx)
 	if err != nil {
 		return nil, err
 	}
-	uses := make(map[string]recollect.Use, len(counters))
+	uses := make(map[string]answer.Use, len(counters))
 	for _, c := range counters {
-		uses[c.Slug] = recollect.Use{Recalled: int(c.Recalled), Read: int(c.Read)}
+		uses[c.Slug] = answer.Use{Recalled: int(c.Recalled), Read: int(c.Read)}
 	}
 	return uses, nil
 }

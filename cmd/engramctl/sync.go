@@ -130,7 +130,7 @@ type syncPlan struct {
 func (a *app) sync(ctx context.Context, args []string, f syncFlags) error {
 	var since int64
 	if f.since != "" {
-		at, err := when.Parse(f.since, when.Since, time.Now())
+		at, err := timeparse.Parse(f.since, timeparse.Since, time.Now())
 		if err != nil {
 			return usagef("--since: %w", err)
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/memory/consolidation/thinker"
-	"engramd/internal/memory/model"
-	"engramd/internal/memory/state"
+	memorymodel "engramd/internal/memory/model"
+	memorystate "engramd/internal/memory/state"
 )
 
 // defaultRuns is how often thinkers are asked in a day.
@@ -28,18 +28,18 @@ func (f *thinkFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.url, "llm-url", "", "`URL` of a model server that thinks (llm_url in a profile); its key is in ENGRAM_LLM_KEY or in the file that ENGRAM_LLM_KEY_FILE names")
 	c.Flags().StringVar(&f.model, "llm-model", "", "`name` of its model (llm_model in a profile)")
 	c.Flags().BoolVar(&f.plaintext, "send-plaintext", false, "the model server may be on another machine, by https: it reads memories as plain text")
-	c.Flags().DurationVar(&f.limit, "limit", think.DefaultLimit, "time limit of one thought")
+	c.Flags().DurationVar(&f.limit, "limit", thinker.DefaultLimit, "time limit of one thought")
 	c.Flags().IntVar(&f.runs, "runs", defaultRuns, "at most `N` thoughts in a day (UTC), of all on this machine")
 	c.MarkFlagsMutuallyExclusive("exec", "llm-url")
 }
 
 // thinkLock is the file of the turn to think: one for a user's states.
 func (a *app) thinkLock() string {
-	return filepath.Join(agentstate.Dir(func(name string) string { return a.env[name] }, a.home()), "think.lock")
+	return filepath.Join(memorystate.Dir(func(name string) string { return a.env[name] }, a.home()), "think.lock")
 }
 
 // thinker returns who is named: by the command line, or else by the profile.
-func (a *app) thinker(f thinkFlags) (think.Thinker, error) {
+func (a *app) thinker(f thinkFlags) (thinker.Thinker, error) {
 	switch {
 	case f.limit <= 0:
 		return nil, usagef("--limit must be more than 0")
@@ -58,10 +58,10 @@ func (a *app) thinker(f thinkFlags) (think.Thinker, error) {
 	}
 	switch {
 	case command != "":
-		return &think.Child{Command: command, Env: a.Env, Lock: a.thinkLock(), Temp: a.env["TMPDIR"], Limit: f.limit}, nil
+		return &thinker.Child{Command: command, Env: a.Env, Lock: a.thinkLock(), Temp: a.env["TMPDIR"], Limit: f.limit}, nil
 	case url != "":
-		o := modelserver.Options{URL: url, Model: cmp.Or(f.model, p.llmModel), SendPlaintext: f.plaintext, Timeout: f.limit}
-		return openModel(a, "llm", o, think.NewServer)
+		o := memorymodel.Options{URL: url, Model: cmp.Or(f.model, p.llmModel), SendPlaintext: f.plaintext, Timeout: f.limit}
+		return openModel(a, "llm", o, thinker.NewServer)
 	}
 	return nil, usagef("who thinks? --exec names a program, --llm-url a model server (mind_exec, llm_url in a profile); the agent itself does with engramctl mind prepare and commit")
 }

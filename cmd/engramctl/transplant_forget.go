@@ -68,7 +68,7 @@ func (a *app) forget(ctx context.Context, m *client.Memory, key string, derived,
 	}
 	all := make([]transplant.Kept, 0, len(l.Memories))
 	for _, e := range l.Memories {
-		if !remember.Reserved(e.Slug) {
+		if !write.Reserved(e.Slug) {
 			all = append(all, transplant.Kept{Slug: string(e.Slug), ID: e.ID, Text: e.Text})
 		}
 	}
@@ -84,7 +84,7 @@ func (a *app) forget(ctx context.Context, m *client.Memory, key string, derived,
 		if !dryRun && (!isDerived || derived) {
 			w := a.writer(ctx, m)
 			w.Holds = nil // all that came from there goes
-			r, err := w.Mark(ctx, nipae.Slug(slug), remember.Archive, client.SetOptions{})
+			r, err := w.Mark(ctx, nipae.Slug(slug), write.Archive, client.SetOptions{})
 			if stops(err) {
 				return a.report(r.Status, err)
 			}

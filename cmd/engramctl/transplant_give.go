@@ -149,8 +149,8 @@ func (a *app) wanted(ctx context.Context, g giving, named []string) (slugs []nip
 	if g.query == "" {
 		return slugs, nil
 	}
-	err = a.withView(ctx, 0, func(v recollect.View) (seen, error) {
-		found, err := recollect.Recall(v, recollect.Query{Text: g.query, Holds: true}, time.Now())
+	err = a.withView(ctx, 0, func(v answer.View) (seen, error) {
+		found, err := answer.Recall(v, answer.Query{Text: g.query, Holds: true}, time.Now())
 		for _, h := range found.Hits {
 			if h.Fit == recall.Strong { // the nearest of what does not fit is not for others to read
 				slugs = append(slugs, nipae.Slug(h.Slug))
@@ -178,7 +178,7 @@ func (a *app) gathered(ctx context.Context, m *client.Memory, g giving, wanted [
 	ids := map[string]client.Entry{}
 	for _, e := range l.Memories {
 		picked := slices.Contains(wanted, e.Slug)
-		if !picked && (prefix == "" || !strings.HasPrefix(string(e.Slug), prefix) || remember.Reserved(e.Slug)) {
+		if !picked && (prefix == "" || !strings.HasPrefix(string(e.Slug), prefix) || write.Reserved(e.Slug)) {
 			continue
 		}
 		switch why := against(e.Slug); {
@@ -186,7 +186,7 @@ func (a *app) gathered(ctx context.Context, m *client.Memory, g giving, wanted [
 			ids[e.ID] = e
 		case picked:
 			return nil, usagef("%s %s: what is active and holds is given", e.Slug, why)
-		case unit.Parse(e.Text).Fields().State == unit.Active:
+		case frontmatter.Parse(e.Text).Fields().State == frontmatter.Active:
 			a.note("left out: %s %s", e.Slug, why)
 		}
 		if picked {
@@ -229,25 +229,25 @@ func (a *app) gathered(ctx context.Context, m *client.Memory, g giving, wanted [
 // holding reads which memories do not hold: it returns what is said against the one at
 // a slug, "" for one that is active and rests on nothing that is superseded.
 func holding(ctx context.Context, l client.Listing) (against func(slug nipae.Slug) string, err error) {
-	held := make([]recollect.Held, 0, len(l.Memories))
-	states := map[nipae.Slug]unit.State{}
+	held := make([]answer.Held, 0, len(l.Memories))
+	states := map[nipae.Slug]frontmatter.State{}
 	for _, e := range l.Memories {
-		held = append(held, recollect.Held{Head: recollect.Head{Slug: string(e.Slug), UpdatedAt: e.CreatedAt}, Text: e.Text})
-		states[e.Slug] = unit.Parse(e.Text).Fields().State
+		held = append(held, answer.Held{Head: answer.Head{Slug: string(e.Slug), UpdatedAt: e.CreatedAt}, Text: e.Text})
+		states[e.Slug] = frontmatter.Parse(e.Text).Fields().State
 	}
-	all, err := recollect.Load(held, recollect.State{})
+	all, err := answer.Load(held, answer.State{})
 	if err != nil {
 		return nil, err
 	}
-	err = all.Read(ctx, func(v recollect.View) error { // texts in memory: it stays
+	err = all.Read(ctx, func(v answer.View) error { // texts in memory: it stays
 		against = func(slug nipae.Slug) string {
 			newer := strings.Join(v.Index().Standing(string(slug)).SupersededBy, ", ")
 			switch {
 			case v.Index().Stale(string(slug)):
 				return "rests on what is superseded by " + newer
-			case states[slug] == unit.Superseded:
+			case states[slug] == frontmatter.Superseded:
 				return "is superseded by " + cmp.Or(newer, "nothing that is there")
-			case states[slug] != unit.Active:
+			case states[slug] != frontmatter.Active:
 				return "is " + string(states[slug])
 			}
 			return ""

@@ -10,14 +10,14 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/memory/activity"
 	"engramd/internal/memory/recall/answer"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 	"engramd/nips/nipae"
 )
 
 // tellUses tells relays, where something is written anyhow and at most once a
 // day, how often memories were used on this machine. What fails is told with the
 // next day's.
-func (a *app) tellUses(ctx context.Context, m *client.Memory, state *agentstate.State) error {
+func (a *app) tellUses(ctx context.Context, m *client.Memory, state *memorystate.State) error {
 	all, unflushed, err := state.Counters(ctx)
 	if err != nil || unflushed == 0 {
 		return err
@@ -30,8 +30,8 @@ func (a *app) tellUses(ctx context.Context, m *client.Memory, state *agentstate.
 	if err != nil {
 		return err
 	}
-	slug := nipae.Slug(metabolism.UsagePrefix + hex.EncodeToString(writer[:]))
-	if _, _, err := m.Set(ctx, slug, metabolism.EncodeUsage(countedUses(all)), client.SetOptions{}); err != nil {
+	slug := nipae.Slug(activity.UsagePrefix + hex.EncodeToString(writer[:]))
+	if _, _, err := m.Set(ctx, slug, activity.EncodeUsage(countedUses(all)), client.SetOptions{}); err != nil {
 		return err
 	}
 	return state.Flushed(ctx, all)
@@ -51,7 +51,7 @@ func (a *app) tellUsesBeside(ctx context.Context, m *client.Memory) {
 
 // serveUses has a server tell uses where something is written, beside the answer.
 // Call what it returns before the state is closed.
-func (a *app) serveUses(ctx context.Context, m *client.Memory, state *agentstate.State, o *mcp.Options) (stop func()) {
+func (a *app) serveUses(ctx context.Context, m *client.Memory, state *memorystate.State, o *mcp.Options) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	wrote, log := o.Wrote, o.Log
@@ -76,10 +76,10 @@ func (a *app) serveUses(ctx context.Context, m *client.Memory, state *agentstate
 	}
 }
 
-func countedUses(all []agentstate.Counter) map[string]metabolism.Use {
-	uses := make(map[string]metabolism.Use, len(all))
+func countedUses(all []memorystate.Counter) map[string]activity.Use {
+	uses := make(map[string]activity.Use, len(all))
 	for _, c := range all {
-		uses[c.Slug] = metabolism.Use{N: c.Recalled + c.Read, Last: c.Last}
+		uses[c.Slug] = activity.Use{N: c.Recalled + c.Read, Last: c.Last}
 	}
 	return uses
 }
@@ -88,13 +88,13 @@ func countedUses(all []agentstate.Counter) map[string]metabolism.Use {
 // memory.
 type usedBy struct {
 	writer string
-	own    map[string]metabolism.Use
-	judged map[string]metabolism.Feedback
+	own    map[string]activity.Use
+	judged map[string]activity.Feedback
 	earned int
 }
 
 // usedHere reads it from the state; of no state nothing is known.
-func usedHere(ctx context.Context, state *agentstate.State) (u usedBy, err error) {
+func usedHere(ctx context.Context, state *memorystate.State) (u usedBy, err error) {
 	if state == nil {
 		return u, nil
 	}
@@ -110,14 +110,14 @@ func usedHere(ctx context.Context, state *agentstate.State) (u usedBy, err error
 	if err != nil {
 		return u, err
 	}
-	u = usedBy{hex.EncodeToString(writer[:]), countedUses(counters), map[string]metabolism.Feedback{}, earned}
+	u = usedBy{hex.EncodeToString(writer[:]), countedUses(counters), map[string]activity.Feedback{}, earned}
 	for slug, j := range judged {
-		u.judged[slug] = metabolism.Feedback{Useful: j.Useful, Wrong: j.Wrong}
+		u.judged[slug] = activity.Feedback{Useful: j.Useful, Wrong: j.Wrong}
 	}
 	return u, nil
 }
 
 // known adds what a memory says of uses elsewhere.
-func (u usedBy) known(v recollect.View, now time.Time) metabolism.Known {
-	return metabolism.Known{Uses: recollect.Uses(v, u.writer, u.own, now), Feedback: u.judged}
+func (u usedBy) known(v answer.View, now time.Time) activity.Known {
+	return activity.Known{Uses: answer.Uses(v, u.writer, u.own, now), Feedback: u.judged}
 }

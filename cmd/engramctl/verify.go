@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 	"engramd/internal/memory/verify"
 	"engramd/internal/protocol/writerlog"
 )
@@ -29,14 +29,14 @@ type logOut struct {
 
 // findingOut is one finding, in JSON.
 type findingOut struct {
-	Kind   chain.Kind `json:"kind"`
-	Fault  bool       `json:"fault"`
-	Log    string     `json:"log"`
-	N      int64      `json:"n"`
-	IDs    []string   `json:"ids,omitempty"`
-	Slug   string     `json:"slug,omitempty"`
-	Relay  string     `json:"relay,omitempty"`
-	Detail string     `json:"detail"`
+	Kind   writerlog.Kind `json:"kind"`
+	Fault  bool           `json:"fault"`
+	Log    string         `json:"log"`
+	N      int64          `json:"n"`
+	IDs    []string       `json:"ids,omitempty"`
+	Slug   string         `json:"slug,omitempty"`
+	Relay  string         `json:"relay,omitempty"`
+	Detail string         `json:"detail"`
 }
 
 // promiseOut is what a relay promises of history, in JSON.
@@ -51,14 +51,14 @@ type promiseOut struct {
 
 type auditAnswer struct {
 	answerOut
-	Events     int                `json:"events"`
-	Unchained  int                `json:"unchained"`
-	Unreadable int                `json:"unreadable,omitempty"`
-	Faults     int                `json:"faults"`
-	Counts     map[chain.Kind]int `json:"counts"`
-	Logs       []logOut           `json:"logs"`
-	Findings   []findingOut       `json:"findings"`
-	Showed     []promiseOut       `json:"showed"`
+	Events     int                    `json:"events"`
+	Unchained  int                    `json:"unchained"`
+	Unreadable int                    `json:"unreadable,omitempty"`
+	Faults     int                    `json:"faults"`
+	Counts     map[writerlog.Kind]int `json:"counts"`
+	Logs       []logOut               `json:"logs"`
+	Findings   []findingOut           `json:"findings"`
+	Showed     []promiseOut           `json:"showed"`
 }
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -108,7 +108,7 @@ func (a *app) audit(ctx context.Context, m *client.Memory, asJSON bool) error {
 		return err
 	}
 	defer done()
-	result, err := audit.Run(ctx, m, state, time.Now())
+	result, err := verify.Run(ctx, m, state, time.Now())
 	status := client.Status{}
 	for _, r := range result.Relays {
 		status.Relays = append(status.Relays, r.RelayStatus)
@@ -130,7 +130,7 @@ func (a *app) audit(ctx context.Context, m *client.Memory, asJSON bool) error {
 
 // auditState opens what this machine knows of a pair's logs, for an owner too;
 // nil if nothing is kept here.
-func (a *app) auditState(ctx context.Context, m *client.Memory) (state audit.State, done func(), err error) {
+func (a *app) auditState(ctx context.Context, m *client.Memory) (state verify.State, done func(), err error) {
 	s, err := a.settings()
 	if err != nil {
 		return nil, nil, err
@@ -140,7 +140,7 @@ func (a *app) auditState(ctx context.Context, m *client.Memory) (state audit.Sta
 	}
 	soon, cancel := context.WithTimeout(ctx, a.allow(openBudget))
 	defer cancel()
-	var open *agentstate.State
+	var open *memorystate.State
 	if open, err = a.openState(soon, m, a.noteLine); err != nil {
 		a.note("what relays showed before is not known: %v", err)
 		return nil, func() {}, nil
@@ -148,7 +148,7 @@ func (a *app) auditState(ctx context.Context, m *client.Memory) (state audit.Sta
 	return open, func() { _ = open.Close() }, nil
 }
 
-func auditOut(m *client.Memory, r audit.Result, status client.Status) auditAnswer {
+func auditOut(m *client.Memory, r verify.Result, status client.Status) auditAnswer {
 	out := auditAnswer{answerOut: answerOf(m, status), Events: r.Events, Unchained: r.Unchained, Unreadable: r.Unreadable,
 		Faults: r.Faults(), Counts: r.Counts, Logs: []logOut{}, Findings: []findingOut{}, Showed: []promiseOut{}}
 	for _, s := range r.Logs {
@@ -167,7 +167,7 @@ func auditOut(m *client.Memory, r audit.Result, status client.Status) auditAnswe
 	return out
 }
 
-func logOutOf(s chain.State) logOut {
+func logOutOf(s writerlog.State) logOut {
 	out := logOut{Log: s.W, N: s.N, Root: hex.EncodeToString(s.Root[:]), Size: s.Size, Complete: s.Complete(), Events: s.Events, Void: s.Void}
 	if s.Events > 0 {
 		out.Newest = stamp(s.At)
@@ -177,7 +177,7 @@ func logOutOf(s chain.State) logOut {
 
 // printAudit prints a result for people: the logs, then what there is to say,
 // faults first.
-func (a *app) printAudit(r audit.Result) error {
+func (a *app) printAudit(r verify.Result) error {
 	for _, s := range r.Logs {
 		if err := a.print("%s\n", logLine(s)); err != nil {
 			return err
@@ -193,7 +193,7 @@ func (a *app) printAudit(r audit.Result) error {
 			return err
 		}
 	}
-	said := map[chain.Kind]int{}
+	said := map[writerlog.Kind]int{}
 	for _, fault := range []bool{true, false} {
 		for _, f := range r.Findings {
 			if f.Kind.Fault() != fault {
@@ -207,7 +207,7 @@ func (a *app) printAudit(r audit.Result) error {
 			}
 		}
 	}
-	kinds := make([]chain.Kind, 0, len(r.Counts))
+	kinds := make([]writerlog.Kind, 0, len(r.Counts))
 	for kind := range r.Counts {
 		kinds = append(kinds, kind)
 	}
@@ -229,7 +229,7 @@ func (a *app) printAudit(r audit.Result) error {
 const maxShownFindings = 10
 
 // logLine says of a log how far it is complete.
-func logLine(s chain.State) string {
+func logLine(s writerlog.State) string {
 	line := fmt.Sprintf("writer %s: n=%d, ", s.W, s.N)
 	switch {
 	case s.Complete():
@@ -246,7 +246,7 @@ func logLine(s chain.State) string {
 	return line
 }
 
-func findingLine(f chain.Finding) string {
+func findingLine(f writerlog.Finding) string {
 	line := fmt.Sprintf("%s: writer %s n=%d", f.Kind, f.W, f.N)
 	if f.Kind.Fault() {
 		line = "FAULT " + line

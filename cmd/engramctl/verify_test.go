@@ -65,7 +65,7 @@ func TestVerifyRolledBack(t *testing.T) {
 	r.again(backup)
 	for range 2 {
 		code, out := r.verifies()
-		if code != exitUnreadable || out.Counts[chain.RolledBack] != 1 {
+		if code != exitUnreadable || out.Counts[writerlog.RolledBack] != 1 {
 			t.Errorf("exit code %d: %+v", code, out.Findings)
 		}
 		if got := owner.run(strings.NewReader(""), asOwner...); got.code != exitUnreadable || !strings.Contains(got.stdout, "FAULT rolled-back: writer ") {
@@ -90,11 +90,11 @@ func TestVerifyForgetful(t *testing.T) {
 	r.again(empty)
 	bare := relaytest.Start(t, relaytest.Options{Args: []string{"--history-versions", "0"}})
 	for _, args := range [][]string{nil, {"--relay", r.relay.URL, "--relay", bare.URL}} {
-		if code, out := r.verifies(args...); code != exitUnreadable || out.Counts[chain.Missing] != 2 {
+		if code, out := r.verifies(args...); code != exitUnreadable || out.Counts[writerlog.Missing] != 2 {
 			t.Errorf("exit code %d: %+v", code, out.Findings)
 		}
 	}
-	if code, out := r.verifies("--relay", bare.URL); code != 0 || out.Counts[chain.Unsure] != 2 || out.Logs[0].Complete {
+	if code, out := r.verifies("--relay", bare.URL); code != 0 || out.Counts[writerlog.Unsure] != 2 || out.Logs[0].Complete {
 		t.Errorf("of a relay that never had it: exit code %d: %+v", code, out.Findings)
 	}
 }
@@ -109,7 +109,7 @@ func TestVerifyForkedAndMissing(t *testing.T) {
 	second, link := r.numbered(1)
 	r.publish(t, "mem/twin", link, second.CreatedAt()+10)
 	code, out := r.verifies()
-	if code != exitUnreadable || out.Counts[chain.Forked] != 1 || out.Faults != 1 || len(out.Findings[0].IDs) != 2 {
+	if code != exitUnreadable || out.Counts[writerlog.Forked] != 1 || out.Faults != 1 || len(out.Findings[0].IDs) != 2 {
 		t.Errorf("exit code %d: %+v", code, out.Findings)
 	}
 
@@ -129,7 +129,7 @@ func TestVerifyForkedAndMissing(t *testing.T) {
 		}
 	}
 	code, out = r.verifies()
-	if code != exitUnreadable || out.Counts[chain.Missing] != 1 || out.Findings[0].IDs[0] != lost.ID || out.Findings[0].N != 1 {
+	if code != exitUnreadable || out.Counts[writerlog.Missing] != 1 || out.Findings[0].IDs[0] != lost.ID || out.Findings[0].N != 1 {
 		t.Errorf("exit code %d: %+v", code, out.Findings)
 	}
 	if got := r.run(strings.NewReader(""), "verify"); got.code != exitUnreadable || !strings.Contains(got.stdout, "FAULT missing: writer ") || !strings.Contains(got.stderr, "a check failed: 1 fault") {
@@ -138,19 +138,19 @@ func TestVerifyForkedAndMissing(t *testing.T) {
 }
 
 // numbered returns the event with a number.
-func (r *chainedRig) numbered(n int64) (nipae.Engram, chain.Link) {
+func (r *chainedRig) numbered(n int64) (nipae.Engram, writerlog.Link) {
 	r.t.Helper()
 	for _, e := range r.every() {
-		if link, ok := chain.Of(e); ok && link.N == n {
+		if link, ok := writerlog.Of(e); ok && link.N == n {
 			return e, link
 		}
 	}
 	r.t.Fatalf("nothing has number %d", n)
-	return nipae.Engram{}, chain.Link{}
+	return nipae.Engram{}, writerlog.Link{}
 }
 
 // publish publishes a memory of the agent with a link.
-func (r *chainedRig) publish(t *testing.T, slug nipae.Slug, link chain.Link, at int64) {
+func (r *chainedRig) publish(t *testing.T, slug nipae.Slug, link writerlog.Link, at int64) {
 	t.Helper()
 	id, err := client.NewIdentity(relaytest.Agent().Secret)
 	if err != nil {
@@ -167,7 +167,7 @@ func (r *chainedRig) publish(t *testing.T, slug nipae.Slug, link chain.Link, at 
 		t.Fatal(err)
 	}
 	link.T = at
-	if body, err = body.WithMember(chain.Member, link.JSON()); err != nil {
+	if body, err = body.WithMember(writerlog.Member, link.JSON()); err != nil {
 		t.Fatal(err)
 	}
 	ev, err := nipae.Seal(m.Conversation(), body, nipae.Sealing{Secret: relaytest.Agent().Secret, Owner: m.Owner(), CreatedAt: at, Rand: rand.Reader})

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 )
 
 // viewOut stands in every JSON answer about the memory as a whole.
@@ -31,13 +31,13 @@ type seen struct {
 // withView has a command look at the whole memory, as the local copy has it, and
 // prints what it found. It waits that long for the relays; 0 is what suits a
 // person.
-func (a *app) withView(ctx context.Context, wait time.Duration, look func(recollect.View) (seen, error)) error {
+func (a *app) withView(ctx context.Context, wait time.Duration, look func(recallanswer.View) (seen, error)) error {
 	return a.withPrepared(ctx, wait, func(context.Context, *localCopy) error { return nil }, look)
 }
 
 // withPrepared is withView with something to do before, which may wait: a look
 // may not.
-func (a *app) withPrepared(ctx context.Context, wait time.Duration, prepare func(context.Context, *localCopy) error, look func(recollect.View) (seen, error)) error {
+func (a *app) withPrepared(ctx context.Context, wait time.Duration, prepare func(context.Context, *localCopy) error, look func(recallanswer.View) (seen, error)) error {
 	if wait < 0 {
 		return usagef("--wait cannot be less than 0")
 	}
@@ -51,11 +51,11 @@ func (a *app) withPrepared(ctx context.Context, wait time.Duration, prepare func
 			return err
 		}
 		var s seen
-		var state recollect.State
+		var state recallanswer.State
 		if err := prepare(ctx, l); err != nil {
 			return mistaken(err)
 		}
-		err = l.source().Read(ctx, func(v recollect.View) error {
+		err = l.source().Read(ctx, func(v recallanswer.View) error {
 			if state = v.State(); state.Unreadable > 0 && len(v.Heads()) == 0 {
 				return fmt.Errorf("%w: none of %d memories", client.ErrUnreadable, state.Unreadable)
 			}
@@ -71,18 +71,20 @@ func (a *app) withPrepared(ctx context.Context, wait time.Duration, prepare func
 
 // mistaken makes a usage error of a query that makes no sense.
 func mistaken(err error) error {
-	if m := new(*recollect.Mistake); errors.As(err, m) {
+	if m := new(*recallanswer.Mistake); errors.As(err, m) {
 		return usageError{err}
 	}
 	return err
 }
 
 // source is what recall and search read.
-func (l *localCopy) source() recollect.Source { return recollect.Local(l.Mirror, l.Follower.Relays) }
+func (l *localCopy) source() recallanswer.Source {
+	return recallanswer.Local(l.Mirror, l.Follower.Relays)
+}
 
 // showSeen prints what a command found. Nothing is "nothing there" if the copy
 // may lack something.
-func (a *app) showSeen(s seen, state recollect.State, answer answerOut) error {
+func (a *app) showSeen(s seen, state recallanswer.State, answer answerOut) error {
 	if s.found == 0 && state.Partial(0) {
 		return fmt.Errorf("%w, and what is here has nothing that fits", client.ErrPartial)
 	}
@@ -103,7 +105,7 @@ func waitFlag(c *cobra.Command, to *time.Duration) {
 }
 
 // filterFlags are the flags that say which memories may be found.
-func filterFlags(c *cobra.Command, q *recollect.Query) {
+func filterFlags(c *cobra.Command, q *recallanswer.Query) {
 	f := c.Flags()
 	f.StringSliceVar(&q.Types, "type", nil, "only memories of a `TYPE`: episodic, semantic, procedural, insight, prospective, narrative")
 	f.StringSliceVar(&q.Tags, "tag", nil, "only those with the `TAG`, with all if given again")

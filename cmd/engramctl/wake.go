@@ -146,7 +146,7 @@ func (a *app) wake(ctx context.Context, asJSON bool) error {
 		versions, _, _ := w.m.Log(asking, nipae.Slug(hook.NarrativeSlug))
 		parts.Who.Versions = len(slices.DeleteFunc(versions, func(v client.Version) bool { return v.Tombstone }))
 	}
-	text := wake.Tell(parts).Text
+	text := briefing.Tell(parts).Text
 	if asJSON {
 		err = a.printJSON(w.out(parts, text))
 	} else {
@@ -165,16 +165,16 @@ func (a *app) wake(ctx context.Context, asJSON bool) error {
 }
 
 // out gives the parts.
-func (w *waking) out(p wake.Parts, text string) wakeOut {
+func (w *waking) out(p briefing.Parts, text string) wakeOut {
 	s := p.Start
 	out := wakeOut{Agent: p.Who.Agent, Owner: p.Who.Owner, Text: text, Core: w.core.out(), Project: w.project.Name, Linked: w.project.linked,
 		Replay: []wakeEpisodeOut{}, Due: []wakeDueOut{}, Stale: s.Copy.Stale || p.Unread, Unread: p.Unread,
 		Waits: wakeWaitsOut{s.Counts.Episodes, s.Counts.AtLeast, append([]string{}, s.Counts.Open...), append([]string{}, s.Counts.Proposed...), s.Counts.Dream}}
 	if s.Narrative != "" {
-		out.Narrative = &wakeNarrative{hook.NarrativeSlug, unit.Parse(s.Narrative).Body(), p.Who.Hash, p.Who.Versions}
+		out.Narrative = &wakeNarrative{hook.NarrativeSlug, frontmatter.Parse(s.Narrative).Body(), p.Who.Hash, p.Who.Versions}
 	}
 	for _, e := range s.Episodes {
-		out.Replay = append(out.Replay, wakeEpisodeOut{e.Slug, e.When.UTC().Format(time.RFC3339), unit.Parse(e.Text).Body()})
+		out.Replay = append(out.Replay, wakeEpisodeOut{e.Slug, e.When.UTC().Format(time.RFC3339), frontmatter.Parse(e.Text).Body()})
 	}
 	for _, i := range s.Due {
 		due := wakeDueOut{Slug: i.Slug, Title: i.Title, Action: i.Action, Missed: max(0, i.Count-1)}

@@ -12,7 +12,7 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/memory/activity"
 	"engramd/internal/memory/consolidation"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 )
 
 // wakeBudget is how long relays are asked at the start of a session.
@@ -42,20 +42,20 @@ type waking struct {
 	c       *client.Client
 	m       *client.Memory
 	kept    *localCopy // nil: none can be had
-	state   *agentstate.State
+	state   *memorystate.State
 	project standing
 	unsure  bool // whether it is linked could not be found out
-	look    wake.Options
+	look    briefing.Options
 	core    coreFound
 }
 
 // wakeUp finds what a session begins with: the core from the relays, which are
 // asked for wakeBudget, or from the local copy where none answers; and the rest
 // from that copy.
-func (a *app) wakeUp(ctx context.Context, h hook.Harness, in hook.Input) (*waking, wake.Parts, error) {
+func (a *app) wakeUp(ctx context.Context, h hook.Harness, in hook.Input) (*waking, briefing.Parts, error) {
 	c, m, err := a.open(ctx)
 	if err != nil {
-		return nil, wake.Parts{}, err
+		return nil, briefing.Parts{}, err
 	}
 	a.later(c.Close)
 	w := &waking{a: a, h: h, in: in, c: c, m: m}
@@ -78,9 +78,9 @@ func (a *app) wakeUp(ctx context.Context, h hook.Harness, in hook.Input) (*wakin
 	defer enough()
 	found, err := w.find(ctx, local, looking)
 	if err != nil {
-		return nil, wake.Parts{}, err
+		return nil, briefing.Parts{}, err
 	}
-	parts := wake.Parts{Measure: hook.MeasureOf(h), Core: w.core.section(), Project: found.project, Start: found.start, Unread: !found.read}
+	parts := briefing.Parts{Measure: hook.MeasureOf(h), Core: w.core.section(), Project: found.project, Start: found.start, Unread: !found.read}
 	if parts.Unread {
 		parts.Start.From = w.look.From
 		parts.Start.From.Unread = true
@@ -134,9 +134,9 @@ func (w *waking) options(ctx context.Context) {
 
 // wakeOptions are what a machine knows that counts at the start of a session. What
 // is not known is none.
-func (a *app) wakeOptions(ctx context.Context, state *agentstate.State, session string) wake.Options {
+func (a *app) wakeOptions(ctx context.Context, state *memorystate.State, session string) briefing.Options {
 	if state == nil {
-		return wake.Options{}
+		return briefing.Options{}
 	}
 	from, err := continuing(ctx, state)
 	if err != nil {
@@ -145,19 +145,19 @@ func (a *app) wakeOptions(ctx context.Context, state *agentstate.State, session 
 	profile, _ := a.profile() // who opened the state read it
 	used, _ := usedHere(ctx, state)
 	shown, _ := state.Shown(ctx, session)
-	return wake.Options{Writer: used.writer, Known: metabolism.Known{Uses: used.own, Feedback: used.judged}, Seen: seenBy(shown),
+	return briefing.Options{Writer: used.writer, Known: activity.Known{Uses: used.own, Feedback: used.judged}, Seen: seenBy(shown),
 		Dreamt: dreamtIn(ctx, state), When: profile.dream, From: from}
 }
 
 // dreamtIn returns what dreams drew on this machine; nil where that is not known.
-func dreamtIn(ctx context.Context, state *agentstate.State) map[string]mind.Dreamt {
-	tallies, err := state.Tallies(ctx, agentstate.Dreamt)
+func dreamtIn(ctx context.Context, state *memorystate.State) map[string]consolidation.Dreamt {
+	tallies, err := state.Tallies(ctx, memorystate.Dreamt)
 	if err != nil {
 		return nil
 	}
-	dreamt := make(map[string]mind.Dreamt, len(tallies))
+	dreamt := make(map[string]consolidation.Dreamt, len(tallies))
 	for slug, t := range tallies {
-		dreamt[slug] = mind.Dreamt{Times: t.N, Last: t.Last}
+		dreamt[slug] = consolidation.Dreamt{Times: t.N, Last: t.Last}
 	}
 	return dreamt
 }

@@ -16,7 +16,7 @@ type lookedUp struct {
 	read    bool
 	core    coreFound
 	project hook.Memory
-	start   wake.Start
+	start   briefing.Start
 }
 
 // whole reports whether all of the copy was looked through.
@@ -69,16 +69,16 @@ func (w *waking) lookThrough(ctx, enough context.Context) lookedUp {
 		return nothing
 	}
 	var found lookedUp
-	err := w.kept.source().Read(ctx, func(v recollect.View) error {
+	err := w.kept.source().Read(ctx, func(v answer.View) error {
 		found = lookedUp{read: true, project: p}
 		if text, ok := v.Text(string(nipae.Core)); ok {
 			head, _ := v.Head(string(nipae.Core))
 			found.core = coreFound{entry: &client.Entry{Slug: nipae.Core, Text: text, Size: len(text), CreatedAt: head.UpdatedAt, Hash: client.Hash(text)}, kept: true, asOf: v.State().AsOf}
 		}
 		if p.Project != "" {
-			found.project = wake.Project(v, p)
+			found.project = briefing.Project(v, p)
 		}
-		found.start = wake.Of(enough, v, w.look)
+		found.start = briefing.Of(enough, v, w.look)
 		return nil
 	})
 	if err != nil {

@@ -51,7 +51,7 @@ func sinceTime(s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Unix(0, 0), nil
 	}
-	at, err := when.Parse(s, when.Since, now)
+	at, err := timeparse.Parse(s, timeparse.Since, now)
 	if err != nil {
 		return at, fmt.Errorf("--since: %w", err)
 	}

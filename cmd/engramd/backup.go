@@ -87,7 +87,7 @@ func (c *backupCommand) belongings() ([]string, error) {
 			keep = append(keep, path)
 		}
 	}
-	if key := c.cfg.RelayKey; key != relaykey.Auto {
+	if key := c.cfg.RelayKey; key != keys.Auto {
 		keep = append(keep, "the relay key, "+key)
 	}
 	if key := c.cfg.Contracts.MasterKey; key != vault.Auto && key != vault.Never {

@@ -24,7 +24,7 @@ func (c *serveCommand) openBroker() (err error) {
 	}
 	o := brokerOptions(c.cfg)
 	o.Log, o.Observe = c.log, c.metrics
-	if c.events, err = events.New(o); err != nil {
+	if c.events, err = notify.New(o); err != nil {
 		return usageError{err}
 	}
 	c.mutations.Store(c.cfg.Events.Mutations)
@@ -32,8 +32,8 @@ func (c *serveCommand) openBroker() (err error) {
 	return nil
 }
 
-func brokerOptions(cfg *config.Config) events.Options {
-	return events.Options{URL: cfg.Events.NATS, Credentials: cfg.Events.Credentials, Prefix: cfg.Events.Prefix}
+func brokerOptions(cfg *config.Config) notify.Options {
+	return notify.Options{URL: cfg.Events.NATS, Credentials: cfg.Events.Credentials, Prefix: cfg.Events.Prefix}
 }
 
 // brokerCompiles finds mistakes in the configuration. An unreachable broker is
@@ -52,9 +52,9 @@ func brokerCompiles(cfg *config.Config) error {
 // brokerOption returns the option that an error is about.
 func brokerOption(err error) string {
 	switch {
-	case errors.Is(err, events.ErrURL):
+	case errors.Is(err, notify.ErrURL):
 		return "events.nats"
-	case errors.Is(err, events.ErrPrefix):
+	case errors.Is(err, notify.ErrPrefix):
 		return "events.prefix"
 	}
 	return "events.credentials"
@@ -64,7 +64,7 @@ func brokerOption(err error) string {
 // the writer, in the order of the commits. Every node executes every write, and
 // the one that leads tells of it.
 func (c *serveCommand) wrote(_ context.Context, ev *nostr.Event) {
-	if c.mutations.Load() && events.ChangesMemory(ev) && c.leading.here() {
+	if c.mutations.Load() && notify.ChangesMemory(ev) && c.leading.here() {
 		c.events.Mutated(ev.PubKey, ev.Kind, len(ev.Content))
 	}
 }

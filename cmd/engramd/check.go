@@ -102,9 +102,9 @@ func (c *checkCommand) keys(ctx context.Context, s *database) (unfit, unseen []e
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, err := range []error{relaykey.Look(relayKeyOptions(c.cfg, c.Env), known), vault.Look(sealed)} {
+	for _, err := range []error{keys.Look(relayKeyOptions(c.cfg, c.Env), known), vault.Look(sealed)} {
 		switch {
-		case errors.Is(err, relaykey.ErrUnset) || errors.Is(err, vault.ErrUnset):
+		case errors.Is(err, keys.ErrUnset) || errors.Is(err, vault.ErrUnset):
 			unseen = append(unseen, err)
 		case err != nil:
 			unfit = append(unfit, err)

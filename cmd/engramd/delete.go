@@ -22,7 +22,7 @@ import (
 type deleteCommand struct {
 	*Main
 	cfg     *config.Config
-	filters admin.Filters
+	filters management.Filters
 	yes     bool
 }
 
@@ -49,7 +49,7 @@ func (c *deleteCommand) Run(ctx context.Context) error {
 		return c.count(ctx)
 	}
 	done, err := c.remove(ctx)
-	if admin.Total(done) > 0 || err == nil {
+	if management.Total(done) > 0 || err == nil {
 		if printErr := printRemoval(c.Stdout, done, "removed"); printErr != nil && err == nil {
 			err = printErr
 		}
@@ -71,7 +71,7 @@ func (c *deleteCommand) count(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := printRemoval(c.Stdout, found, "to remove"); err != nil || admin.Total(found) == 0 {
+	if err := printRemoval(c.Stdout, found, "to remove"); err != nil || management.Total(found) == 0 {
 		return err
 	}
 	_, err = fmt.Fprintln(c.Stdout, "nothing was changed; --yes removes it for good")
@@ -107,7 +107,7 @@ const orderDelete = "delete"
 
 // deleteArgs are those of orderDelete.
 type deleteArgs struct {
-	Filters *admin.Filters `json:"filters,omitempty"`
+	Filters *management.Filters `json:"filters,omitempty"`
 }
 
 // deleteOrders let the command remove events beside clients.
@@ -117,13 +117,13 @@ func (c *serveCommand) deleteOrders() []control.Order {
 			return nil, errors.New("nothing to delete was named")
 		}
 		done, err := remove(ctx, c.store, args.Filters)
-		c.log.Info("delete", "removed", admin.Total(done), "complete", err == nil)
+		c.log.Info("delete", "removed", management.Total(done), "complete", err == nil)
 		return done, err
 	})}
 }
 
-func remove(ctx context.Context, s *database, filters *admin.Filters) (store.Removal, error) {
-	return admin.Remove(ctx, s, gate.Operator(), filters)
+func remove(ctx context.Context, s *database, filters *management.Filters) (store.Removal, error) {
+	return management.Remove(ctx, s, gate.Operator(), filters)
 }
 
 // printRemoval prints how many of which kinds, and nothing of what they say.
@@ -144,7 +144,7 @@ func printRemoval(out io.Writer, r store.Removal, what string) error {
 			return err
 		}
 	}
-	if _, err := fmt.Fprintf(out, "%d %s\n", admin.Total(r), what); err != nil || len(r.Spared) == 0 {
+	if _, err := fmt.Fprintf(out, "%d %s\n", management.Total(r), what); err != nil || len(r.Spared) == 0 {
 		return err
 	}
 	var spared []string

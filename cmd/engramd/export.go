@@ -17,7 +17,7 @@ type exportCommand struct {
 	*Main
 	cfg     *config.Config
 	history bool
-	filters admin.Filters
+	filters management.Filters
 }
 
 // ParseFlags reads the command line and the configuration.

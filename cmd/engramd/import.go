@@ -71,9 +71,9 @@ func (c *importCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-func (c *importCommand) importEvents(ctx context.Context, p importer.Replacing) (importer.Tally, error) {
+func (c *importCommand) importEvents(ctx context.Context, p ingest.Replacing) (ingest.Tally, error) {
 	if err := prepareFolder(c.cfg.Data); err != nil {
-		return importer.Tally{}, err
+		return ingest.Tally{}, err
 	}
 	lock, err := lockFolder(c.cfg.Data)
 	if errors.Is(err, errFolderInUse) {
@@ -84,7 +84,7 @@ func (c *importCommand) importEvents(ctx context.Context, p importer.Replacing) 
 		return t, nil
 	}
 	if err != nil {
-		return importer.Tally{}, err
+		return ingest.Tally{}, err
 	}
 	t, err := c.importHere(ctx, p)
 	return t, errors.Join(err, lock.Unlock())
@@ -95,7 +95,7 @@ func (c *importCommand) importEvents(ctx context.Context, p importer.Replacing) 
 const importBatch = 8192
 
 // importHere opens the database, which nobody else has open.
-func (c *importCommand) importHere(ctx context.Context, p importer.Replacing) (t importer.Tally, err error) {
+func (c *importCommand) importHere(ctx context.Context, p ingest.Replacing) (t ingest.Tally, err error) {
 	rules, err := rulesOf(c.cfg)
 	if err != nil {
 		return t, err
@@ -105,7 +105,7 @@ func (c *importCommand) importHere(ctx context.Context, p importer.Replacing) (t
 		return t, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	im := importer.New(s, rules)
+	im := ingest.New(s, rules)
 	if !c.replace {
 		return im.Run(ctx, c.in, p)
 	}
@@ -118,7 +118,7 @@ func (c *importCommand) importHere(ctx context.Context, p importer.Replacing) (t
 		service.store = nil // it is closed here, last
 		err = errors.Join(err, service.Close())
 	}()
-	return (&importer.Replacer{Importer: im, Snapshots: snapshots, Dir: c.cfg.Data}).Run(ctx, c.in, p)
+	return (&ingest.Replacer{Importer: im, Snapshots: snapshots, Dir: c.cfg.Data}).Run(ctx, c.in, p)
 }
 
 // openAlone opens the database for writing in place of a daemon. The caller has
@@ -139,7 +139,7 @@ func rulesOf(cfg *config.Config) (policy.Hook, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	return importer.NewRules(names, policyOptions(cfg, names, nil))
+	return ingest.NewRules(names, policyOptions(cfg, names, nil))
 }
 
 // namesOf are the relay's own names, as `serve` would have them with this
@@ -172,13 +172,13 @@ type printer struct {
 }
 
 // Skip prints a line that is skipped.
-func (p *printer) Skip(s importer.Skipped) error {
+func (p *printer) Skip(s ingest.Skipped) error {
 	_, err := fmt.Fprintf(p.out, "line %d: skipped: %s\n", s.Line, s.Reason)
 	return err
 }
 
 // Agent prints what became of an agent.
-func (p *printer) Agent(a importer.ReplacedAgent) error {
+func (p *printer) Agent(a ingest.ReplacedAgent) error {
 	if a.HeldBack != "" {
 		_, err := fmt.Fprintf(p.out, "agent %s: held back, nothing was switched: %s\n", a.Agent, a.HeldBack)
 		return err
@@ -191,7 +191,7 @@ func (p *printer) Agent(a importer.ReplacedAgent) error {
 }
 
 // Tick prints how far it is.
-func (p *printer) Tick(t importer.Tally) error {
+func (p *printer) Tick(t ingest.Tally) error {
 	if p.last.IsZero() {
 		p.last = time.Now()
 	}

@@ -22,7 +22,7 @@ type keeper struct {
 // openSnapshots makes the service for the control socket, the management API
 // and the daemon itself.
 func (c *serveCommand) openSnapshots() (err error) {
-	if c.rules, err = importer.NewRules(c.relay.Names(), policyOptions(c.cfg, nil, nil)); err != nil {
+	if c.rules, err = ingest.NewRules(c.relay.Names(), policyOptions(c.cfg, nil, nil)); err != nil {
 		return usageError{err}
 	}
 	settings, err := snapshotSettings(c.cfg)
@@ -35,14 +35,14 @@ func (c *serveCommand) openSnapshots() (err error) {
 	o.Trusted = func(ctx context.Context) ([]string, error) { return c.keys.Trusted(ctx) }
 	o.Process = fmt.Sprintf("that is the running relay (pid %d), which takes it at its start", os.Getpid())
 	o.Store, o.Rules, o.Events, o.Metrics, o.Log = c.store, c.rules, c.events, c.metrics, c.log
-	c.snapshots = operator.New(o)
+	c.snapshots = snapshots.New(o)
 	return nil
 }
 
 func (c *serveCommand) startKeeper() {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.keeper.cancel = cancel
-	worker := operator.NewWorker(c.snapshots, time.After)
+	worker := snapshots.NewWorker(c.snapshots, time.After)
 	worker.Schedule(c.leading.alone())
 	c.keeper.working.Go(func() { worker.Run(ctx) })
 	if c.leading.alone() {

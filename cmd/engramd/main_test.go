@@ -105,7 +105,7 @@ func TestMetricsKnowEveryLabel(t *testing.T) {
 		m.GateDecision(s.String(), gate.RuleWildcard, nip01.PrefixRestricted)
 	}
 	m.GateDecision("live", gate.RuleWildcard, nip01.PrefixAuthRequired)
-	for _, name := range admin.Methods() {
+	for _, name := range management.Methods() {
 		for _, outcome := range []string{"ok", "invalid", "restricted", "error"} {
 			m.AdminCall(name, outcome)
 		}

@@ -17,8 +17,8 @@ import (
 )
 
 // programOptions returns those of the write policy program.
-func (c *serveCommand) programOptions(cfg *config.Config) program.Options {
-	return program.Options{
+func (c *serveCommand) programOptions(cfg *config.Config) plugin.Options {
+	return plugin.Options{
 		Command: cfg.Write.Program, Version: fileVersions(cfg.Write.Program), Timeout: cfg.Write.ProgramTimeout,
 		Env:    withoutSecrets(c.Env, cfg.SecretVariables()),
 		Reader: relay.ReaderFrom, Addr: relay.AddrFrom, Metrics: c.metrics, Log: c.log,
@@ -30,7 +30,7 @@ func (c *serveCommand) programOptions(cfg *config.Config) program.Options {
 // their events again.
 func (c *serveCommand) askProgram(ctx context.Context, ev *nostr.Event) (rejected bool, msg string) {
 	if rejected, msg = c.program.RejectEvent(ctx, ev); rejected {
-		c.policy.NotStored(share.From(ctx), ev)
+		c.policy.NotStored(fairness.From(ctx), ev)
 	}
 	return rejected, msg
 }

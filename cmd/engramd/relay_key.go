@@ -10,8 +10,8 @@ import (
 )
 
 // relayKeyOptions say where the relay's identity key is.
-func relayKeyOptions(cfg *config.Config, env []string) relaykey.Options {
-	return relaykey.Options{Setting: cfg.RelayKey, Dir: cfg.Data, Env: lookup(env)}
+func relayKeyOptions(cfg *config.Config, env []string) keys.Options {
+	return keys.Options{Setting: cfg.RelayKey, Dir: cfg.Data, Env: lookup(env)}
 }
 
 // vaultOptions say where the master key is, and what the database knows of it.
@@ -43,7 +43,7 @@ func (c *serveCommand) openKeys(ctx context.Context) error {
 		return err
 	}
 	if len(known) > 0 {
-		if err := relaykey.Look(o, known[0].PubKey); err != nil {
+		if err := keys.Look(o, known[0].PubKey); err != nil {
 			return err
 		}
 	}
@@ -54,7 +54,7 @@ func (c *serveCommand) openKeys(ctx context.Context) error {
 	if before {
 		o.Seed = func() ([]byte, error) { return c.vault.Derive("outbox auth") }
 	}
-	if c.keys, err = relaykey.Open(ctx, o, c.store); err != nil {
+	if c.keys, err = keys.Open(ctx, o, c.store); err != nil {
 		return err
 	}
 	if len(known) == 0 {
@@ -67,4 +67,4 @@ func (c *serveCommand) openKeys(ctx context.Context) error {
 }
 
 // identityOf returns a key of the relay as one that asks other relays.
-func identityOf(k relaykey.Key) client.Identity { return client.Signing(k.PubKey(), k.Sign) }
+func identityOf(k keys.Key) client.Identity { return client.Signing(k.PubKey(), k.Sign) }

@@ -11,7 +11,7 @@ import (
 
 	"engramd/internal/relay/config"
 	"engramd/internal/relay/control"
-	"engramd/internal/relay/keys"
+	relaykeys "engramd/internal/relay/keys"
 )
 
 // relayKeyCommand is `engramd relay-key VERB`.
@@ -108,7 +108,7 @@ func (c *serveCommand) keyOrders() []control.Order {
 			return done, err
 		}),
 		control.NewOrder(orderRevoke, func(ctx context.Context, args keyArgs) (any, error) {
-			return relaykey.Change{}, c.keys.Revoke(ctx, args.Key)
+			return relaykeys.Change{}, c.keys.Revoke(ctx, args.Key)
 		}),
 	}
 }
@@ -119,9 +119,9 @@ func (c *relayKeyCommand) change(ctx context.Context) error {
 	if c.verb == "revoke" {
 		what, args = orderRevoke, keyArgs{Key: c.key}
 	}
-	var done relaykey.Change
+	var done relaykeys.Change
 	err := order(ctx, c.cfg, what, args, &done, func(s *database) error {
-		keys, err := relaykey.Open(ctx, relayKeyOptions(c.cfg, c.Env), s)
+		keys, err := relaykeys.Open(ctx, relayKeyOptions(c.cfg, c.Env), s)
 		switch {
 		case err != nil:
 			return err
@@ -151,7 +151,7 @@ func (c *relayKeyCommand) adopt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	done, err := relaykey.Adopt(ctx, relayKeyOptions(c.cfg, c.Env), s, c.lost, c.revoke)
+	done, err := relaykeys.Adopt(ctx, relayKeyOptions(c.cfg, c.Env), s, c.lost, c.revoke)
 	if err = errors.Join(err, s.Close()); err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (c *relayKeyCommand) adopt(ctx context.Context) error {
 }
 
 // tell reports what a change did.
-func (c *relayKeyCommand) tell(done relaykey.Change) error {
+func (c *relayKeyCommand) tell(done relaykeys.Change) error {
 	if c.verb == "revoke" {
 		_, err := fmt.Fprintf(c.Stdout, "%s  revoked\n", c.key)
 		return err
@@ -202,7 +202,7 @@ func (c *relayKeyCommand) show(ctx context.Context) (err error) {
 		return errors.New("the database knows no relay key yet: the next start of engramd serve makes one, or takes the one that is there")
 	}
 	o := relayKeyOptions(c.cfg, c.Env)
-	held := relaykey.Held(o)
+	held := relaykeys.Held(o)
 	keys := make([]shownKey, len(known))
 	for i, k := range known {
 		keys[i] = shownKey{PubKey: k.PubKey, Since: shownTime(k.Since), Until: shownTime(k.Until), Revoked: shownTime(k.Revoked), Secret: slices.Contains(held, k.PubKey)}
@@ -216,11 +216,11 @@ func (c *relayKeyCommand) show(ctx context.Context) (err error) {
 		err = e.Encode(struct {
 			Place string     `json:"place"`
 			Keys  []shownKey `json:"keys"`
-		}{relaykey.Source(o), keys})
+		}{relaykeys.Source(o), keys})
 	} else {
-		err = printKeys(c.Stdout, relaykey.Source(o), keys)
+		err = printKeys(c.Stdout, relaykeys.Source(o), keys)
 	}
-	return errors.Join(err, relaykey.Look(o, known[0].PubKey))
+	return errors.Join(err, relaykeys.Look(o, known[0].PubKey))
 }
 
 func shownTime(unix int64) string {

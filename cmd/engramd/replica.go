@@ -136,7 +136,7 @@ func replicasCompile(cfg *config.Config) error {
 
 // copyPolicy is what no followed relay may bring: what is malformed, banned, or
 // from the future. Lists and rates are for those who write here.
-func copyPolicy(names relay.Names, o policy.Options, r admin.Rules) (*policy.Policy, error) {
+func copyPolicy(names relay.Names, o policy.Options, r management.Rules) (*policy.Policy, error) {
 	return policy.New(policy.Options{
 		RelayNames: names, Future: o.Future, Reader: relay.ReaderFrom, Import: true, MaxTags: o.MaxTags,
 		BannedAuthors: r.BanAuthors, BannedKinds: r.BanKinds, BannedEvents: r.BannedEvents, AllowedEvents: r.AllowedEvents,

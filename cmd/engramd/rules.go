@@ -60,8 +60,8 @@ func (b *blocked) rejects(r *http.Request) bool {
 }
 
 // adminConfig returns the part of the configuration that the API may add to.
-func adminConfig(cfg *config.Config) admin.Config {
-	return admin.Config{
+func adminConfig(cfg *config.Config) management.Config {
+	return management.Config{
 		Keys: cfg.Admin.Keys, Authors: cfg.Write.Authors, BanAuthors: cfg.Write.BanAuthors,
 		Kinds: cfg.Write.Kinds, BanKinds: cfg.Write.BanKinds,
 		Restricted: len(cfg.Write.Authors)+len(cfg.Write.Owners) > 0,
@@ -70,8 +70,8 @@ func adminConfig(cfg *config.Config) admin.Config {
 
 // ruling compiles rules under a configuration, for the reload that brings it
 // and for the calls that come until the next one.
-func (c *serveCommand) ruling(cfg *config.Config) admin.Prepare {
-	return func(r admin.Rules) (func(), error) {
+func (c *serveCommand) ruling(cfg *config.Config) management.Prepare {
+	return func(r management.Rules) (func(), error) {
 		o := policyOptions(cfg, c.relay.Names(), c.store.Approved)
 		o.Authors, o.BannedAuthors, o.Kinds, o.BannedKinds = r.Authors, r.BanAuthors, r.Kinds, r.BanKinds
 		// The keys are found later than the first rules, and before anybody writes.
@@ -125,13 +125,13 @@ const (
 // openAdmin brings the management API up, with the signatures that calls have
 // used before the daemon was started.
 func (c *serveCommand) openAdmin(ctx context.Context) (err error) {
-	c.used = replay.New(c.cfg.Auth.HTTPWindow, usedCalls, usedCallsPerKey, c.now)
+	c.used = httpauth.New(c.cfg.Auth.HTTPWindow, usedCalls, usedCallsPerKey, c.now)
 	since := c.now().Add(-c.used.Keep() - time.Second)
 	err = c.store.AdminUsed(ctx, since.Unix(), func(id, key string, at int64) { c.used.Seed(id, key, time.Unix(at+1, 0)) })
 	if err != nil {
 		return err
 	}
-	c.admin, err = admin.New(ctx, admin.Options{Store: c.store, Snapshots: managed.New(c.snapshots, time.After), Log: c.log, Metrics: c.metrics, Shared: !c.leading.alone()})
+	c.admin, err = management.New(ctx, management.Options{Store: c.store, Snapshots: managed.New(c.snapshots, time.After), Log: c.log, Metrics: c.metrics, Shared: !c.leading.alone()})
 	if err != nil {
 		return err
 	}

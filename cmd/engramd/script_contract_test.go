@@ -132,7 +132,7 @@ func documented(ts *testscript.TestScript, _ bool, args []string) {
 // master key, by which further relays knew it.
 func keyless(ts *testscript.TestScript, _ bool, args []string) {
 	dir := ts.MkAbs(args[0])
-	ts.Check(os.Remove(filepath.Join(dir, relaykey.FileName)))
+	ts.Check(os.Remove(filepath.Join(dir, keys.FileName)))
 	db, err := (&sqlite3.SQLiteDriver{}).Open(filepath.Join(dir, "engramd.db"))
 	ts.Check(err)
 	_, err = db.(*sqlite3.SQLiteConn).Exec("DELETE FROM relay_keys", nil)

@@ -27,7 +27,7 @@ import (
 	"engramd/internal/relay/http"
 	"engramd/internal/relay/httpauth"
 	"engramd/internal/relay/ingest"
-	"engramd/internal/relay/keys"
+	relaykeys "engramd/internal/relay/keys"
 	"engramd/internal/relay/logging/redact"
 	"engramd/internal/relay/management"
 	"engramd/internal/relay/memlimit"
@@ -36,7 +36,7 @@ import (
 	"engramd/internal/relay/plugin"
 	"engramd/internal/relay/policy"
 	"engramd/internal/relay/replica"
-	"engramd/internal/relay/snapshots"
+	relaysnapshots "engramd/internal/relay/snapshots"
 	"engramd/internal/relay/status"
 	"engramd/internal/relay/websocket"
 )
@@ -55,19 +55,19 @@ type serveCommand struct {
 	listener net.Listener // websocket and HTTP
 	scrape   net.Listener // metrics; nil when off
 	metrics  *metrics.Metrics
-	memory   *memory.Watch
-	tags     *trace.Tags // how keys are named in the log and in `engramd status`
+	memory   *memlimit.Watch
+	tags     *redact.Tags // how keys are named in the log and in `engramd status`
 	store    *database
 	relay    *relay.Relay
 	policy   policy.Live
-	program  program.Live // asked after the policy
-	copies   policy.Live  // of what followed relays bring
+	program  plugin.Live // asked after the policy
+	copies   policy.Live // of what followed relays bring
 	blocked  blocked
-	shares   *share.Book
-	guesses  *share.Guesses
-	listed   *share.Keys // which of them have a share of their own
+	shares   *fairness.Book
+	guesses  *fairness.Guesses
+	listed   *fairness.Keys // which of them have a share of their own
 	vault    *vault.Vault
-	keys     *relaykey.Ring     // the relay's identity
+	keys     *relaykeys.Ring    // the relay's identity
 	agents   *identity.Registry // names and kept keys
 	outbox   *outbox.Outbox
 
@@ -88,17 +88,17 @@ type serveCommand struct {
 	stopContracts func() // waits for deadlines under way; nil before they are looked after
 	api           *api.API
 
-	admin    *admin.Service
-	used     *replay.Memory
-	changed  *replay.Journal // calls of the contract API that change something
-	sessions *session.Server
-	bridge   *bridge.Handler
+	admin    *management.Service
+	used     *httpauth.Memory
+	changed  *httpauth.Journal // calls of the contract API that change something
+	sessions *websocket.Server
+	bridge   *relayhttp.Handler
 	control  *control.Server
 	servers  []*http.Server
-	events   *events.Publisher // nil without a broker
+	events   *notify.Publisher // nil without a broker
 	rules    policy.Hook       // of what imports and restores bring
 
-	snapshots *operator.Service
+	snapshots *relaysnapshots.Service
 	keeper    keeper
 	failed    chan error // a server ended by itself
 
@@ -125,7 +125,7 @@ func (c *serveCommand) ParseFlags(args []string) (err error) {
 // Run serves until a signal ends it. A first SIGTERM or SIGINT finishes what
 // is under way, one that comes a second later or after that ends at once.
 func (c *serveCommand) Run(ctx context.Context) error {
-	c.log, c.tags = newLogger(c.Stderr, c.cfg, &c.level), trace.NewTags()
+	c.log, c.tags = newLogger(c.Stderr, c.cfg, &c.level), redact.NewTags()
 	c.failed = make(chan error, 4)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -153,8 +153,8 @@ func (c *serveCommand) Run(ctx context.Context) error {
 func (c *serveCommand) start(ctx context.Context) (err error) {
 	private()
 	collectLess(c.Env)
-	share.Beside(storeThreads(c.cfg.Store.Readers))
-	c.memory = memory.New(c.cfg.Limits.Memory, memory.Options{Fixed: isSet(c.Env, "GOMEMLIMIT")})
+	fairness.Beside(storeThreads(c.cfg.Store.Readers))
+	c.memory = memlimit.New(c.cfg.Limits.Memory, memlimit.Options{Fixed: isSet(c.Env, "GOMEMLIMIT")})
 	go c.memory.Run(ctx)
 	if err := c.openFolder(); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (c *serveCommand) start(ctx context.Context) (err error) {
 		return err
 	}
 	if c.control, err = control.Listen(ctx, control.Options{
-		Dir: c.cfg.Data, Importer: importer.New(c.store, c.rules), Snapshots: c.snapshots, Log: c.log,
+		Dir: c.cfg.Data, Importer: ingest.New(c.store, c.rules), Snapshots: c.snapshots, Log: c.log,
 		Orders: slices.Concat(c.snapshotOrders(), c.deleteOrders(), c.keyOrders(), c.masterKeyOrders(), c.outboxOrders(), c.statusOrders(), c.syncOrders(), c.clusterOrders()),
 	}); err != nil {
 		return err

@@ -31,7 +31,7 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 	}
 	c.metrics = metrics.New(version)
 	c.metrics.SetConnectionsLimit(c.cfg.Limits.Connections)
-	c.guesses = share.NewGuesses(time.Now)
+	c.guesses = fairness.NewGuesses(time.Now)
 	c.relay, err = relay.New(relay.Config{
 		Names: names, Info: relayInfo(c.cfg), AuthWindow: c.cfg.Auth.Window, Limits: relayLimits(c.cfg),
 		Clock: c.now, Log: c.log, Metrics: c.metrics, Self: func() string { return c.keys.PubKey() },

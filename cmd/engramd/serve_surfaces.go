@@ -17,7 +17,7 @@ import (
 
 // openSurfaces starts the sessions, the public port and the metrics port.
 func (c *serveCommand) openSurfaces() {
-	c.sessions = session.New(c.relay, session.Options{
+	c.sessions = websocket.New(c.relay, websocket.Options{
 		Limits: sessionLimits(c.cfg), Compression: c.cfg.Compression, EOSEHints: c.cfg.Req.EOSEHints,
 		Addr:   func(r *http.Request) netip.Addr { return relay.AddrFrom(r.Context()) }, // the bridge resolved it
 		Shares: c.shares, Pressed: c.memory.Pressed, Metrics: c.metrics, Log: c.log,
@@ -25,14 +25,14 @@ func (c *serveCommand) openSurfaces() {
 		Replica: func(r gate.Reader) bool { return c.relay.Table().Replicates(r) }, Waits: c.latest != nil,
 	})
 	c.blocked.watch(c.sessions.SetBlocked)
-	c.bridge = bridge.New(bridge.Options{
+	c.bridge = relayhttp.New(relayhttp.Options{
 		Relay: c.relay, Socket: c.sessions, URLs: c.urls(), Proxy: proxyOf(c.cfg), Pending: pendingLimits(c.cfg),
-		Backend: bridge.Over(c.relay), Names: c.relay.Names(), Clock: c.now, HTTPWindow: c.cfg.Auth.HTTPWindow, Limits: bridgeLimits(c.cfg),
+		Backend: relayhttp.Over(c.relay), Names: c.relay.Names(), Clock: c.now, HTTPWindow: c.cfg.Auth.HTTPWindow, Limits: bridgeLimits(c.cfg),
 		Management: c.admin, Used: c.used, UsedElsewhere: c.usedElsewhere(), API: c.api, Web: c.web(), Shares: c.shares, Pressed: c.memory.Pressed,
 		Log: c.log, Metrics: c.metrics, Tags: c.tags, Access: c.cfg.Log.Access,
 	})
 	c.metrics.WatchReady(func() bool { return c.bridge.Ready(context.Background()) == nil })
-	c.serveHTTP(bridge.NewServer(c.bridge, c.cfg.Timeouts.Handshake, c.log), c.listener)
+	c.serveHTTP(relayhttp.NewServer(c.bridge, c.cfg.Timeouts.Handshake, c.log), c.listener)
 	if c.scrape != nil {
 		c.serveHTTP(c.metrics.Server(c.cfg.MetricsPprof), c.scrape)
 	}
@@ -56,7 +56,7 @@ func (c *serveCommand) urls() []string {
 }
 
 // web returns the owner's page, nil if it is not to be served.
-func (c *serveCommand) web() bridge.Web {
+func (c *serveCommand) web() relayhttp.Web {
 	if !c.cfg.Web.Enabled {
 		return nil
 	}

@@ -11,13 +11,13 @@ import (
 // know of keys comes from the store and, when the policy is compiled, from the
 // lists.
 func (c *serveCommand) openShares() {
-	c.listed = share.NewKeys(c.store.KnownSince, time.Now)
-	c.shares = share.NewBook(c.shareRules(c.cfg))
+	c.listed = fairness.NewKeys(c.store.KnownSince, time.Now)
+	c.shares = fairness.NewBook(c.shareRules(c.cfg))
 }
 
 // shareRules returns the rules under a configuration. A warning is logged when
 // it leaves clients that cannot be told apart.
-func (c *serveCommand) shareRules(cfg *config.Config) share.Rules {
+func (c *serveCommand) shareRules(cfg *config.Config) fairness.Rules {
 	r := shareRules(cfg)
 	if r.Common {
 		c.log.Warn("clients from loopback and private addresses cannot be told apart and have one budget together: name the reverse proxy in proxy.trusted, or set limits.loopback_exempt to false if there is none")
@@ -27,9 +27,9 @@ func (c *serveCommand) shareRules(cfg *config.Config) share.Rules {
 }
 
 // shareRules say how addresses are told apart.
-func shareRules(cfg *config.Config) share.Rules {
+func shareRules(cfg *config.Config) fairness.Rules {
 	loopback, exempt := cfg.LoopbackNames(), cfg.Limits.LoopbackExempt
-	return share.Rules{
+	return fairness.Rules{
 		Exempt: exempt && loopback,
 		Common: exempt && !loopback && len(cfg.Proxy.Trusted) == 0,
 	}

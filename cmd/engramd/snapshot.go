@@ -28,7 +28,7 @@ type snapshotCommand struct {
 	given    snapshotFlags
 	cfg      *config.Config
 	store    *database         // nil unless the verb opened it
-	events   *events.Publisher // nil without a broker
+	events   *notify.Publisher // nil without a broker
 	unsigned error             // why the relay's key does not sign
 }
 
@@ -140,18 +140,18 @@ func (c *snapshotCommand) Close() error {
 }
 
 // files returns the service for what needs no database.
-func (c *snapshotCommand) files() (*operator.Service, error) {
+func (c *snapshotCommand) files() (*snapshots.Service, error) {
 	return c.service(context.Background(), nil)
 }
 
 // service returns the service over the database if the verb has opened it.
-func (c *snapshotCommand) service(ctx context.Context, rules operator.Rules) (*operator.Service, error) {
+func (c *snapshotCommand) service(ctx context.Context, rules snapshots.Rules) (*snapshots.Service, error) {
 	settings, err := snapshotSettings(c.cfg)
 	if err != nil {
 		return nil, err
 	}
 	if c.cfg.Events.NATS != "" && c.events == nil {
-		if c.events, err = events.New(brokerOptions(c.cfg)); err != nil {
+		if c.events, err = notify.New(brokerOptions(c.cfg)); err != nil {
 			return nil, usageError{err}
 		}
 	}
@@ -159,18 +159,18 @@ func (c *snapshotCommand) service(ctx context.Context, rules operator.Rules) (*o
 	o.Rules, o.Events, o.Process = rules, c.events, "that is this command"
 	if c.store != nil {
 		o.Store = c.store
-		ring, err := relaykey.Beside(ctx, relayKeyOptions(c.cfg, c.Env), c.store)
+		ring, err := keys.Beside(ctx, relayKeyOptions(c.cfg, c.Env), c.store)
 		if o.Trusted = ring.Trusted; err == nil {
 			o.Sign = ring.Sign
 		}
 		c.unsigned = err
 	}
-	return operator.New(o), nil
+	return snapshots.New(o), nil
 }
 
 // reading returns the service beside a daemon, or without one, for what only
 // reads.
-func (c *snapshotCommand) reading(ctx context.Context) (_ *operator.Service, err error) {
+func (c *snapshotCommand) reading(ctx context.Context) (_ *snapshots.Service, err error) {
 	if c.store, err = openBeside(ctx, c.cfg); err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (c *snapshotCommand) reading(ctx context.Context) (_ *operator.Service, err
 
 // trusting returns the service for what needs no database, but goes by the
 // relay's own keys if there is one.
-func (c *snapshotCommand) trusting(ctx context.Context) (*operator.Service, error) {
+func (c *snapshotCommand) trusting(ctx context.Context) (*snapshots.Service, error) {
 	if databaseThere(c.cfg) != nil {
 		return c.files()
 	}
@@ -211,8 +211,8 @@ func (c *snapshotCommand) id() (agent, id string, err error) {
 }
 
 // which names a snapshot by an id or a path.
-func (c *snapshotCommand) which(name string) (w operator.Which, err error) {
-	w = operator.Which{Tenant: c.given.tenant, Agent: c.given.agent, Signers: c.given.signers, Trusted: c.given.trust}
+func (c *snapshotCommand) which(name string) (w snapshots.Which, err error) {
+	w = snapshots.Which{Tenant: c.given.tenant, Agent: c.given.agent, Signers: c.given.signers, Trusted: c.given.trust}
 	if bundle.CheckID(name) == nil {
 		w.ID = name
 	} else if w.Path, err = filepath.Abs(name); err != nil {

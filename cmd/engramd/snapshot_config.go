@@ -14,9 +14,9 @@ import (
 
 // snapshotSettings returns the part of the configuration that a reload may
 // change. Anything wrong is a mistake in the configuration.
-func snapshotSettings(cfg *config.Config) (o operator.Settings, err error) {
+func snapshotSettings(cfg *config.Config) (o snapshots.Settings, err error) {
 	c := cfg.Snapshot
-	o = operator.Settings{
+	o = snapshots.Settings{
 		LockTimeout: c.LockTimeout, RestoreAllow: cfg.RestoreAllow, Trusted: c.TrustedKeys, GCInterval: c.GCInterval, Every: c.Every, Agents: c.Agents,
 		Policy: snapshot.Policy{Keep: c.Keep, KeepAutomatic: c.KeepAutomatic, MaxAge: days(c.MaxAgeDays)},
 	}
@@ -49,8 +49,8 @@ func identitiesFrom(path string) (bundle.Identities, error) {
 }
 
 // snapshotOptions returns what every process makes its service with.
-func snapshotOptions(cfg *config.Config, s operator.Settings) operator.Options {
-	return operator.Options{
+func snapshotOptions(cfg *config.Config, s snapshots.Settings) snapshots.Options {
+	return snapshots.Options{
 		Bundles:  snapshot.New(cmp.Or(cfg.Snapshot.Root, cfg.Data)),
 		Settings: s, Software: "engramd " + version,
 	}

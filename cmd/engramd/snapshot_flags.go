@@ -164,7 +164,7 @@ func (f *snapshotFlags) check() (err error) {
 		if t.text == "" {
 			continue
 		}
-		if *t.at, err = when.Parse(t.text, when.At, time.Now()); err != nil {
+		if *t.at, err = timeparse.Parse(t.text, timeparse.At, time.Now()); err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
 	}

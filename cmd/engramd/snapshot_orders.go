@@ -33,9 +33,9 @@ type restoreOrder struct {
 }
 
 // request reads the identity file.
-func (o *restoreOrder) request() (q operator.RestoreRequest, err error) {
-	q = operator.RestoreRequest{
-		Which: operator.Which{Tenant: o.Tenant, Agent: o.Agent, ID: o.ID, Path: o.Path, Trusted: o.Trusted},
+func (o *restoreOrder) request() (q snapshots.RestoreRequest, err error) {
+	q = snapshots.RestoreRequest{
+		Which: snapshots.Which{Tenant: o.Tenant, Agent: o.Agent, ID: o.ID, Path: o.Path, Trusted: o.Trusted},
 		Mode:  o.Mode, NoPre: o.NoPre, AllowUnsigned: o.Unsigned, AllowEmpty: o.Empty,
 	}
 	q.Identities, err = identitiesFrom(o.Identity)
@@ -48,9 +48,9 @@ type restoreArgs struct {
 }
 
 // request returns the restore that is asked for.
-func (a restoreArgs) request() (operator.RestoreRequest, error) {
+func (a restoreArgs) request() (snapshots.RestoreRequest, error) {
 	if a.Restore == nil {
-		return operator.RestoreRequest{}, errors.New("nothing to restore was named")
+		return snapshots.RestoreRequest{}, errors.New("nothing to restore was named")
 	}
 	return a.Restore.request()
 }
@@ -83,7 +83,7 @@ func (c *serveCommand) snapshotOrders() []control.Order {
 }
 
 // mayRestore reports why a service would not restore.
-func mayRestore(ctx context.Context, s *operator.Service, args restoreArgs) ([]string, error) {
+func mayRestore(ctx context.Context, s *snapshots.Service, args restoreArgs) ([]string, error) {
 	q, err := args.request()
 	if err != nil {
 		return nil, err

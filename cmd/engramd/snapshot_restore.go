@@ -59,8 +59,8 @@ func (c *snapshotCommand) restore(ctx context.Context) error {
 	if g.dryRun {
 		return c.dryRun(ctx, w, order)
 	}
-	var done operator.Restored
-	err = c.order(ctx, orderRestore, restoreArgs{&order}, &done, func(s *operator.Service) (err error) {
+	var done snapshots.Restored
+	err = c.order(ctx, orderRestore, restoreArgs{&order}, &done, func(s *snapshots.Service) (err error) {
 		q, err := order.request()
 		if err == nil {
 			done, err = s.Restore(ctx, q)
@@ -75,12 +75,12 @@ func (c *snapshotCommand) restore(ctx context.Context) error {
 
 // dryRun prints the plan, beside a daemon or without one, and all that the
 // process that would do it would refuse; then it fails as that would.
-func (c *snapshotCommand) dryRun(ctx context.Context, w operator.Which, order restoreOrder) error {
+func (c *snapshotCommand) dryRun(ctx context.Context, w snapshots.Which, order restoreOrder) error {
 	s, err := c.reading(ctx)
 	if err != nil {
 		return err
 	}
-	plan, err := s.Plan(ctx, operator.RestoreRequest{Which: w, Mode: order.Mode})
+	plan, err := s.Plan(ctx, snapshots.RestoreRequest{Which: w, Mode: order.Mode})
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (c *snapshotCommand) dryRun(ctx context.Context, w operator.Which, order re
 
 // refusals returns why the daemon, or this command without one, would not
 // restore.
-func (c *snapshotCommand) refusals(ctx context.Context, s *operator.Service, order restoreOrder) ([]string, error) {
+func (c *snapshotCommand) refusals(ctx context.Context, s *snapshots.Service, order restoreOrder) ([]string, error) {
 	answer, err := control.Ask(ctx, c.cfg.Data, orderMayRestore, restoreArgs{&order})
 	if unreachable := new(control.UnreachableError); errors.As(err, &unreachable) {
 		return mayRestore(ctx, s, restoreArgs{&order})
@@ -109,7 +109,7 @@ func (c *snapshotCommand) refusals(ctx context.Context, s *operator.Service, ord
 }
 
 // writeRestored tells a person what a restore did, and what may become of it.
-func writeRestored(out, notes io.Writer, r operator.Restored) error {
+func writeRestored(out, notes io.Writer, r snapshots.Restored) error {
 	if r.PreSnapshot != "" {
 		fmt.Fprintf(notes, "the state before is in snapshot %s (%s)\n", r.PreSnapshot, r.PrePath)
 	}
@@ -143,8 +143,8 @@ func (c *snapshotCommand) quarantine(ctx context.Context) error {
 	case name == "":
 		return usageError{fmt.Errorf("quarantine %s: which one? engramd snapshot quarantine ls shows the names", what)}
 	}
-	var done operator.Restored
-	err := c.order(ctx, what, quarantineArgs{name}, &done, func(s *operator.Service) (err error) {
+	var done snapshots.Restored
+	err := c.order(ctx, what, quarantineArgs{name}, &done, func(s *snapshots.Service) (err error) {
 		if what == orderDrop {
 			return s.DropQuarantine(ctx, name)
 		}
@@ -183,7 +183,7 @@ func (c *snapshotCommand) listQuarantine(ctx context.Context) error {
 
 // order does what writes to the database: by the daemon that holds the folder,
 // or here. The daemon's result is read into result.
-func (c *snapshotCommand) order(ctx context.Context, command string, args, result any, here func(*operator.Service) error) error {
+func (c *snapshotCommand) order(ctx context.Context, command string, args, result any, here func(*snapshots.Service) error) error {
 	return order(ctx, c.cfg, command, args, result, func(db *database) error {
 		rules, err := rulesOf(c.cfg)
 		if err != nil {

@@ -20,7 +20,7 @@ func (c *snapshotCommand) create(ctx context.Context) error {
 		return err
 	}
 	g := c.given
-	q := operator.CreateRequest{
+	q := snapshots.CreateRequest{
 		Tenant: g.tenant, Agent: agent, Label: g.label, By: bundle.ByCLI, At: g.atTime, CreatedAt: g.createdTime, Parent: g.parent, Pin: g.pin,
 		AllowEmpty: g.allowEmpty,
 	}
@@ -90,12 +90,12 @@ func (c *snapshotCommand) list(context.Context) error {
 		return err
 	}
 	if c.given.json {
-		out := []operator.Created{}
+		out := []snapshots.Created{}
 		for _, info := range list {
-			out = append(out, operator.Created{Info: info, Path: info.Path})
+			out = append(out, snapshots.Created{Info: info, Path: info.Path})
 		}
 		return c.printJSON(struct {
-			Snapshots []operator.Created `json:"snapshots"`
+			Snapshots []snapshots.Created `json:"snapshots"`
 		}{out})
 	}
 	if len(list) == 0 {

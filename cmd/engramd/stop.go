@@ -100,7 +100,7 @@ func closeServer(ctx context.Context, srv *http.Server) {
 	}
 }
 
-func (c *serveCommand) closeSessions(ctx context.Context, s *session.Server) {
+func (c *serveCommand) closeSessions(ctx context.Context, s *websocket.Server) {
 	if err := s.Shutdown(ctx); err != nil {
 		c.log.Warn("clients were cut off: they did not take their answers in time", "err", err)
 	}

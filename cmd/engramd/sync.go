@@ -157,11 +157,11 @@ func (c *syncCommand) here(ctx context.Context, s *database, p *progress) (got r
 		return got, err
 	}
 	with := following{store: s, table: func() *gate.Table { return table }, log: slog.New(slog.DiscardHandler)}
-	lists, err := admin.New(ctx, admin.Options{Store: s, Log: with.log})
+	lists, err := management.New(ctx, management.Options{Store: s, Log: with.log})
 	if err != nil {
 		return got, err
 	}
-	err = lists.Configure(adminConfig(c.cfg), func(r admin.Rules) (func(), error) {
+	err = lists.Configure(adminConfig(c.cfg), func(r management.Rules) (func(), error) {
 		p, err := copyPolicy(names, policyOptions(c.cfg, names, nil), r)
 		if err != nil {
 			return nil, err

@@ -60,7 +60,7 @@ func newLogger(w io.Writer, cfg *config.Config, level *slog.LevelVar) *slog.Logg
 	if cfg.Log.Format == "json" {
 		h = slog.NewJSONHandler(w, o)
 	}
-	return slog.New(loglimit.New(trace.Limit(h, linesPerSecond, linesAtOnce), loglimit.Options{
+	return slog.New(logging.New(redact.Limit(h, linesPerSecond, linesAtOnce), logging.Options{
 		About: func(err error) bool { return errors.Is(err, store.ErrFull) },
 		Every: time.Minute, Text: "there is no room: more was not stored",
 	}))
@@ -97,24 +97,24 @@ func policyOptions(cfg *config.Config, names relay.Names, approved func(ctx cont
 		BannedAuthors: cfg.Write.BanAuthors, BannedKinds: cfg.Write.BanKinds,
 		MaxTags: cfg.Limits.EventTags, Future: cfg.Limits.Future,
 		Rates: policy.Rates{
-			Key:   share.Rate{PerSecond: cfg.Limits.EventsPerKey, Burst: cfg.Limits.EventsPerKeyBurst},
-			Share: share.Rate{PerSecond: cfg.Limits.EventsPerAddress, Burst: cfg.Limits.EventsPerAddressBurst},
-			Rows:  share.Rate{PerSecond: cfg.Limits.IndexRows, Burst: cfg.Limits.IndexRowsBurst},
+			Key:   fairness.Rate{PerSecond: cfg.Limits.EventsPerKey, Burst: cfg.Limits.EventsPerKeyBurst},
+			Share: fairness.Rate{PerSecond: cfg.Limits.EventsPerAddress, Burst: cfg.Limits.EventsPerAddressBurst},
+			Rows:  fairness.Rate{PerSecond: cfg.Limits.IndexRows, Burst: cfg.Limits.IndexRowsBurst},
 		},
 		RelayNames: names,
 		Reader:     relay.ReaderFrom, Attested: relay.AttestationsFrom, Approved: approved,
 	}
 }
 
-func sessionLimits(cfg *config.Config) session.Limits {
+func sessionLimits(cfg *config.Config) websocket.Limits {
 	l, t := cfg.Limits, cfg.Timeouts
-	return session.Limits{
+	return websocket.Limits{
 		Connections: l.Connections, PerAddress: offToNegative(l.ConnectionsPerAddress),
 		MessageBytes: l.MessageBytes, Subscriptions: l.Subscriptions, Filters: l.Filters, FilterValues: l.FilterValues,
 		LiveBytes: l.LiveBytes, LiveShare: l.LiveBytesPerShare, LiveTotal: l.LiveBytesTotal, Keys: l.Keys, FramesBurst: l.FramesBurst, FramesRate: l.FramesRate,
 		WaitingFrames: l.WaitingFrames, WaitingBytes: l.WaitingBytes, WaitingShare: l.WaitingBytesPerShare, WaitingTotal: l.WaitingBytesTotal,
 		QueueMark: l.QueueMark, QueueBytes: l.QueueBytes, QueueFrames: l.QueueFrames, QueueShare: l.QueueShare, QueueTotal: l.QueueTotal,
-		Sync: session.SyncLimits{
+		Sync: websocket.SyncLimits{
 			Off: !cfg.Sync.Serve, Sessions: cfg.Sync.PerConnection, Items: cfg.Sync.Events, ReplicaItems: cfg.Sync.ReplicaEvents,
 			Share: cfg.Sync.BytesPerShare, Total: cfg.Sync.BytesTotal, Idle: cfg.Sync.Idle,
 		},
@@ -178,21 +178,21 @@ func relayInfo(cfg *config.Config) relay.Info {
 	}
 }
 
-func proxyOf(cfg *config.Config) bridge.Proxy {
-	return bridge.Proxy{Trusted: cfg.Proxy.Trusted, Header: cfg.Proxy.Header}
+func proxyOf(cfg *config.Config) relayhttp.Proxy {
+	return relayhttp.Proxy{Trusted: cfg.Proxy.Trusted, Header: cfg.Proxy.Header}
 }
 
 // pendingLimits gives connections before their upgrade the same bounds as
 // websockets, counted apart.
-func pendingLimits(cfg *config.Config) bridge.PendingLimits {
-	return bridge.PendingLimits{Total: cfg.Limits.Connections, PerAddress: cfg.Limits.ConnectionsPerAddress}
+func pendingLimits(cfg *config.Config) relayhttp.PendingLimits {
+	return relayhttp.PendingLimits{Total: cfg.Limits.Connections, PerAddress: cfg.Limits.ConnectionsPerAddress}
 }
 
 // bridgeLimits bound signed HTTP requests; an event may be as large as a
 // message, and never larger than the largest body.
-func bridgeLimits(cfg *config.Config) bridge.Limits {
+func bridgeLimits(cfg *config.Config) relayhttp.Limits {
 	l := cfg.Limits
-	return bridge.Limits{
+	return relayhttp.Limits{
 		Requests: l.HTTPRequests, PerShare: offToNegative(l.HTTPPerAddress), EventBytes: l.MessageBytes,
 		Filters: l.Filters, FilterValues: l.FilterValues, Stall: cfg.Timeouts.WriteStall,
 	}

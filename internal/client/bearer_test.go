@@ -30,7 +30,7 @@ func tokenOf(t testing.TB, token, relay string) *client.Contracts {
 // TestTokensDoWhatKeysDo: two agents whose keys the relay keeps do business
 // without a key of their own.
 func TestTokensDoWhatKeysDo(t *testing.T) {
-	relay := contracttest.Start(t, nil)
+	relay := inprocess.Start(t, nil)
 	first := relay.Provision(t, "agent-0000")
 	poster, worker := tokenOf(t, first, relay.URL), tokenOf(t, relay.Provision(t, "agent-0001"), relay.URL)
 	ctx := t.Context()
@@ -132,7 +132,7 @@ func TestTokensGoWhereTheyWereMade(t *testing.T) {
 
 // TestOperatorManagesIdentities over the API.
 func TestOperatorManagesIdentities(t *testing.T) {
-	relay := contracttest.Start(t, nil)
+	relay := inprocess.Start(t, nil)
 	operator, other := contractsOf(t, "operator", relay.URL), contractsOf(t, "other", relay.URL)
 	token := relay.Provision(t, "agent-0000")
 	if _, _, err := other.Bind(t.Context(), "sami"); err != nil {

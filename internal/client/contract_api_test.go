@@ -71,7 +71,7 @@ func example(t testing.TB, poster, worker *client.Contracts, api bool) string {
 // alone, each party sees what it may, all signatures hold, and the summary is
 // the API's.
 func TestWorkedExample(t *testing.T) {
-	for name, url := range map[string]string{"api": contracttest.Start(t, nil).URL, "websocket": bridgetest.Start(t).URL} {
+	for name, url := range map[string]string{"api": inprocess.Start(t, nil).URL, "websocket": bridgetest.Start(t).URL} {
 		t.Run(name, func(t *testing.T) {
 			api := name == "api"
 			poster, worker, stranger := contractsOf(t, "poster", url), contractsOf(t, "worker", url), contractsOf(t, "stranger", url)
@@ -122,7 +122,7 @@ func TestWorkedExample(t *testing.T) {
 // relay with the API, and either relay alone is enough for the entries that it
 // has.
 func TestOneRelayOfEach(t *testing.T) {
-	api, plain := contracttest.Start(t, nil).URL, bridgetest.Start(t).URL
+	api, plain := inprocess.Start(t, nil).URL, bridgetest.Start(t).URL
 	poster, worker := contractsOf(t, "poster", plain, api), contractsOf(t, "worker", plain, api)
 	id := example(t, poster, worker, true)
 	if th := thread(t, poster, id); len(th.Entries) != 4 || th.Contract.Home != api || len(th.Moves) != 2 {
@@ -140,7 +140,7 @@ func TestOneRelayOfEach(t *testing.T) {
 // TestConcurrentMoves: of two parties that move at once, one is told that it
 // lost.
 func TestConcurrentMoves(t *testing.T) {
-	for name, url := range map[string]string{"api": contracttest.Start(t, nil).URL, "websocket": bridgetest.Start(t).URL} {
+	for name, url := range map[string]string{"api": inprocess.Start(t, nil).URL, "websocket": bridgetest.Start(t).URL} {
 		t.Run(name, func(t *testing.T) {
 			poster, worker := contractsOf(t, "poster", url), contractsOf(t, "worker", url)
 			id := example(t, poster, worker, name == "api")
@@ -173,7 +173,7 @@ func TestConcurrentMoves(t *testing.T) {
 // TestArbitration: the arbitrator whom both parties named settles a dispute by
 // an event of their own, and the thread says who decided; also without an API.
 func TestArbitration(t *testing.T) {
-	for name, url := range map[string]string{"an API": contracttest.Start(t, nil).URL, "events alone": bridgetest.Start(t).URL} {
+	for name, url := range map[string]string{"an API": inprocess.Start(t, nil).URL, "events alone": bridgetest.Start(t).URL} {
 		t.Run(name, func(t *testing.T) {
 			poster, worker, arbitrator := contractsOf(t, "poster", url), contractsOf(t, "worker", url), contractsOf(t, "arbitrator", url)
 			ctx, moved := t.Context(), done[client.Contract](t)
@@ -210,7 +210,7 @@ func TestArbitration(t *testing.T) {
 // TestDiscloseOneEntry: a party discloses one sealed entry, and what it hands
 // over proves to anybody what was said; the keys open no other entry.
 func TestDiscloseOneEntry(t *testing.T) {
-	url := contracttest.Start(t, nil).URL
+	url := inprocess.Start(t, nil).URL
 	poster, worker := contractsOf(t, "poster", url), contractsOf(t, "worker", url)
 	id := example(t, poster, worker, true)
 	e := done[client.ContractEntry](t)(worker.Say(t.Context(), id, "", client.Saying{Type: "message", Content: "I refund if late", Sealed: true}))
@@ -264,7 +264,7 @@ func TestNamesNeedAPI(t *testing.T) {
 func TestLyingAPI(t *testing.T) {
 	var mu sync.Mutex
 	lie := func(body []byte) []byte { return body }
-	url := contracttest.Start(t, func(next http.Handler) http.Handler {
+	url := inprocess.Start(t, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/memory") {
 				next.ServeHTTP(w, r)
@@ -337,7 +337,7 @@ func TestLyingAPI(t *testing.T) {
 // TestEventFromElsewhere: an event that another program signed is accepted only
 // if its author is this identity and it fits.
 func TestEventFromElsewhere(t *testing.T) {
-	url := contracttest.Start(t, nil).URL
+	url := inprocess.Start(t, nil).URL
 	poster, worker := contractsOf(t, "poster", url), contractsOf(t, "worker", url)
 	id := example(t, poster, worker, true)
 	event := func(name, contract string) *nostr.Event {

@@ -23,7 +23,7 @@ import (
 // of its moves, also those superseded on the relay, with notes and times of
 // arrival.
 func TestEverybodyReadsAllMoves(t *testing.T) {
-	url := contracttest.Start(t, nil).URL
+	url := inprocess.Start(t, nil).URL
 	poster, worker, stranger := contractsOf(t, "poster", url), contractsOf(t, "worker", url), contractsOf(t, "stranger", url)
 	id := example(t, poster, worker, true)
 	for _, m := range []struct {
@@ -56,7 +56,7 @@ func TestEverybodyReadsAllMoves(t *testing.T) {
 // TestContractsOfWhichOnlyEntriesAreKnownAreListed: also when only the API
 // knows them.
 func TestContractsOfWhichOnlyEntriesAreKnownAreListed(t *testing.T) {
-	url := contracttest.Start(t, nil).URL
+	url := inprocess.Start(t, nil).URL
 	worker := contractsOf(t, "worker", url)
 	said := &nostr.Event{Kind: 30090, CreatedAt: nostr.Now(), Content: `{"type":"message","content":"hello"}`,
 		Tags: nostr.Tags{{"d", "job-17"}, {"p", worker.PubKey()}, {"t", "message"}}}
@@ -86,7 +86,7 @@ func TestContractsOfWhichOnlyEntriesAreKnownAreListed(t *testing.T) {
 func TestFalseOrderIsAFailure(t *testing.T) {
 	const word = `{"contract_id":"x","event":{},"lines":"1 1 -\n","gaps":[]}`
 	var signs atomic.Bool
-	url := contracttest.Start(t, func(next http.Handler) http.Handler {
+	url := inprocess.Start(t, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !strings.HasSuffix(r.URL.Path, "/order") {
 				next.ServeHTTP(w, r)
@@ -121,7 +121,7 @@ func TestFalseOrderIsAFailure(t *testing.T) {
 // relay's unsigned word.
 func TestWhatARelayOpensIsItsWord(t *testing.T) {
 	var lie atomic.Pointer[[]byte]
-	url := contracttest.Start(t, func(next http.Handler) http.Handler {
+	url := inprocess.Start(t, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if body := lie.Load(); body != nil && strings.HasSuffix(r.URL.Path, "/memory") {
 				w.Header().Set("Content-Type", "application/json")

@@ -15,7 +15,7 @@ import (
 // An event that the poster signs for a contract made here proves that the id is
 // the poster's, and no other poster can use the id.
 func TestContractCommitsToItsPoster(t *testing.T) {
-	url := contracttest.Start(t, nil).URL
+	url := inprocess.Start(t, nil).URL
 	poster, worker := contractsOf(t, "poster", url), contractsOf(t, "worker", url)
 	id := example(t, poster, worker, true)
 	done[client.Contract](t)(worker.Move(t.Context(), id, "", "submitted", "", nil))

@@ -33,7 +33,7 @@ func openOf(t *testing.T, poster, worker, id string, more ...nostr.Tag) *nostr.E
 // key, on every relay, for reading and writing; the owner's contract without
 // one.
 func TestSecondPairs(t *testing.T) {
-	for name, url := range map[string]string{"api": contracttest.Start(t, nil).URL, "websocket": bridgetest.Start(t).URL} {
+	for name, url := range map[string]string{"api": inprocess.Start(t, nil).URL, "websocket": bridgetest.Start(t).URL} {
 		t.Run(name, func(t *testing.T) {
 			owner, other, worker := contractsOf(t, "owner", url), contractsOf(t, "other", url), contractsOf(t, "worker", url)
 			salt := make([]byte, niptemp.SaltSize)
@@ -79,7 +79,7 @@ func TestSecondPairs(t *testing.T) {
 // TestUnproven: a contract whose offer is not known is marked so, by the
 // relay's word or by its events.
 func TestUnproven(t *testing.T) {
-	unproven := contracttest.Start(t, func(h http.Handler) http.Handler {
+	unproven := inprocess.Start(t, func(h http.Handler) http.Handler {
 		return rewriting(h, `"status":"accepted"`, `"unproven":true,"status":"accepted"`)
 	}).URL
 	poster, worker := contractsOf(t, "poster", unproven), contractsOf(t, "worker", unproven)

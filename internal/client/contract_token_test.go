@@ -15,7 +15,7 @@ import (
 
 // TestRenewToken: only the operator renews the token of a kept key.
 func TestRenewToken(t *testing.T) {
-	relay := contracttest.Start(t, nil)
+	relay := inprocess.Start(t, nil)
 	operator, poster := contractsOf(t, "operator", relay.URL), contractsOf(t, "poster", relay.URL)
 	first := relay.Provision(t, "agent-0000")
 	token, _, err := operator.RenewToken(t.Context(), "agent-0000")

@@ -16,7 +16,7 @@ func isExchange(e nipae.Engram) bool { return nipae.IsExchange(e.Slug()) }
 
 // isBookkeeping reports whether an engram is no memory: part of an exchange, or a
 // unit of a writer's log.
-func isBookkeeping(e nipae.Engram) bool { return isExchange(e) || chain.IsUnit(e.Slug()) }
+func isBookkeeping(e nipae.Engram) bool { return isExchange(e) || writerlog.IsUnit(e.Slug()) }
 
 // selectHeads is nipae.SelectHeads for what counts of the pair.
 func (m *Memory) selectHeads(events []*nostr.Event) nipae.Listing {

@@ -15,7 +15,7 @@ var (
 	exchangeID = strings.Repeat("0f", 16)
 	proposal   = nipae.Slug(nipae.ProposalPrefix + exchangeID)
 	answer     = nipae.Slug(nipae.AnswerPrefix + exchangeID)
-	logUnit    = chain.UnitSlug("0a1b2c3d", 0)
+	logUnit    = writerlog.UnitSlug("0a1b2c3d", 0)
 )
 
 // TestProposalsAreNoMemory: a key that proposes to an agent, or answers it,

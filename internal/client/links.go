@@ -33,7 +33,7 @@ type Links interface {
 	// lacks T alone, and keeps what it returns; nil takes no number. false says
 	// that there is no log to be written, and nothing was taken. The error is
 	// seal's.
-	Take(ctx context.Context, count int, seal func(i int, l chain.Link) (*nostr.Event, error)) (bool, error)
+	Take(ctx context.Context, count int, seal func(i int, l writerlog.Link) (*nostr.Event, error)) (bool, error)
 	// Sent notes what became of an event, and the URLs of relays that took it.
 	Sent(ctx context.Context, id string, fate Fate, took []string)
 }
@@ -88,9 +88,9 @@ func (m *Memory) sealAll(ctx context.Context, drafts []Draft) ([]*nostr.Event, e
 	events := make([]*nostr.Event, len(drafts))
 	proposing := slices.ContainsFunc(drafts, func(d Draft) bool { return strings.HasPrefix(string(d.Body.Slug()), nipae.ProposalPrefix) })
 	if links := m.links(); links != nil && !proposing { // a proposal is no memory
-		took, err := links.Take(ctx, len(drafts), func(i int, l chain.Link) (*nostr.Event, error) {
+		took, err := links.Take(ctx, len(drafts), func(i int, l writerlog.Link) (*nostr.Event, error) {
 			l.T = drafts[i].At
-			body, err := drafts[i].Body.WithMember(chain.Member, l.JSON())
+			body, err := drafts[i].Body.WithMember(writerlog.Member, l.JSON())
 			if err != nil {
 				return nil, err
 			}
@@ -113,7 +113,7 @@ func (m *Memory) sealAll(ctx context.Context, drafts []Draft) ([]*nostr.Event, e
 			continue
 		}
 		var err error
-		if events[i], err = m.sealAt(d.Body.WithoutMember(chain.Member), d.At); err != nil {
+		if events[i], err = m.sealAt(d.Body.WithoutMember(writerlog.Member), d.At); err != nil {
 			return nil, err
 		}
 	}

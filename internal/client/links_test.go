@@ -20,9 +20,9 @@ type fakeLinks struct {
 
 func (f *fakeLinks) Ready(context.Context) {}
 
-func (f *fakeLinks) Take(_ context.Context, count int, seal func(int, chain.Link) (*nostr.Event, error)) (bool, error) {
+func (f *fakeLinks) Take(_ context.Context, count int, seal func(int, writerlog.Link) (*nostr.Event, error)) (bool, error) {
 	for i := range count {
-		l := chain.Link{W: "0a1b2c3d", N: f.next}
+		l := writerlog.Link{W: "0a1b2c3d", N: f.next}
 		if l.N > 0 {
 			l.Prev = strings.Repeat("0f", 32)
 		}
@@ -57,7 +57,7 @@ func TestTooLargeForALink(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		link, chained := chain.Of(*reading.Head)
+		link, chained := writerlog.Of(*reading.Head)
 		if got, _ := reading.Head.Body.Text(); got != text || chained != (text != full) || chained && link.N != int64(i/2) {
 			t.Errorf("write %d: %d bytes, chained %v as %+v", i, len(got), chained, link)
 		}

@@ -28,7 +28,7 @@ const minPrefix = 8
 // is ErrWhen.
 func ParseWhen(s string, now time.Time) (When, error) {
 	digits := len(s) >= minPrefix && len(s) <= 64 && strings.Trim(s, "0123456789abcdef") == ""
-	at, err := when.Parse(s, when.At, now)
+	at, err := timeparse.Parse(s, timeparse.At, now)
 	switch {
 	case err == nil && digits:
 		return When{ID: s, Time: at.Unix()}, nil

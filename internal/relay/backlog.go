@@ -39,8 +39,8 @@ func newBacklog() *backlog {
 // it must be no more than what is free, so that each of n that send too much
 // gets to have a part in n + 1, and one of which nothing waits is never held
 // up. The relay's own work is not either.
-func (b *backlog) wait(ctx context.Context, who share.Who) error {
-	if who == (share.Who{}) {
+func (b *backlog) wait(ctx context.Context, who fairness.Who) error {
+	if who == (fairness.Who{}) {
 		return nil
 	}
 	from := senderOf(who)
@@ -67,8 +67,8 @@ type sender struct {
 	conn  uint64
 }
 
-func senderOf(who share.Who) sender {
-	if who.Exempt || who.Share == share.Local {
+func senderOf(who fairness.Who) sender {
+	if who.Exempt || who.Share == fairness.Local {
 		return sender{who.Share, who.Conn}
 	}
 	return sender{who.Share, 0}

@@ -27,7 +27,7 @@ func TestAFloodWaitsForItsDelivery(t *testing.T) {
 		}
 	}, func() { lost <- struct{}{} })
 	text := strings.Repeat("flood ", 40<<10) // 240 KB: 140 of them are more than the backlog takes
-	flooding, stop := context.WithCancel(share.With(t.Context(), share.Who{Share: "192.0.2.1", Conn: 1}))
+	flooding, stop := context.WithCancel(fairness.With(t.Context(), fairness.Who{Share: "192.0.2.1", Conn: 1}))
 	defer stop()
 	taken, refused := make(chan string, 1000), make(chan Answer, 1)
 	go func() {
@@ -56,7 +56,7 @@ func TestAFloodWaitsForItsDelivery(t *testing.T) {
 		}
 		want[id] = true
 	}
-	others := share.With(t.Context(), share.Who{Share: "192.0.2.2", Conn: 2})
+	others := fairness.With(t.Context(), fairness.Who{Share: "192.0.2.2", Conn: 2})
 	for i := range int64(100) {
 		ev := storetest.NewKey("other").Fake(1, i, fmt.Sprint(i))
 		if a := r.Submit(others, ev); !a.OK {
@@ -91,22 +91,22 @@ func TestTheBacklogIsShared(t *testing.T) {
 	cancel()
 	const size = 1 << 20
 	b := newBacklog()
-	fill := func(who share.Who) (n int) {
+	fill := func(who fairness.Who) (n int) {
 		for b.wait(ended, who) == nil && n < 1000 {
 			b.put([]store.Committed{{Event: &nostr.Event{}, JSON: make([]byte, size/2), Who: who}})
 			n++
 		}
 		return n
 	}
-	local := func(conn uint64) share.Who { return share.Who{Share: share.Local, Conn: conn} }
-	first := fill(share.Who{Share: "192.0.2.1", Conn: 1})
+	local := func(conn uint64) fairness.Who { return fairness.Who{Share: fairness.Local, Conn: conn} }
+	first := fill(fairness.Who{Share: "192.0.2.1", Conn: 1})
 	if most := maxSent / size / 2; first < most-1 || first > most+1 {
 		t.Errorf("one share alone has %d MiB", first)
 	}
-	if n := fill(share.Who{Share: "192.0.2.1", Conn: 2}); n != 0 {
+	if n := fill(fairness.Who{Share: "192.0.2.1", Conn: 2}); n != 0 {
 		t.Errorf("another connection of it has %d MiB more", n)
 	}
-	second := fill(share.Who{Share: "192.0.2.2", Conn: 3})
+	second := fill(fairness.Who{Share: "192.0.2.2", Conn: 3})
 	if second < first/2-1 || second > first/2+1 {
 		t.Errorf("the next has %d MiB", second)
 	}
@@ -118,14 +118,14 @@ func TestTheBacklogIsShared(t *testing.T) {
 		t.Error("another one has nothing")
 	}
 	for i := range 20 {
-		if n := fill(share.Who{Share: fmt.Sprint("address ", i), Conn: 100}); n == 0 {
+		if n := fill(fairness.Who{Share: fmt.Sprint("address ", i), Conn: 100}); n == 0 {
 			t.Errorf("newcomer %d has nothing", i)
 		}
 	}
 	if b.bytes > maxBacklog || b.missing {
 		t.Errorf("%d MiB wait", b.bytes/size)
 	}
-	if err := b.wait(ended, share.Who{}); err != nil {
+	if err := b.wait(ended, fairness.Who{}); err != nil {
 		t.Errorf("the relay's own work: %v", err)
 	}
 	var batch []store.Committed
@@ -139,14 +139,14 @@ func TestTheBacklogIsShared(t *testing.T) {
 	if b.bytes != 0 || len(b.senders) != 0 {
 		t.Errorf("%d bytes of %d senders are counted of an empty backlog", b.bytes, len(b.senders))
 	}
-	if err := b.wait(t.Context(), share.Who{Share: "192.0.2.1", Conn: 1}); err != nil {
+	if err := b.wait(t.Context(), fairness.Who{Share: "192.0.2.1", Conn: 1}); err != nil {
 		t.Errorf("once it is empty: %v", err)
 	}
 }
 
 // Who waits goes on when something was delivered, and ends with his context.
 func TestWaitingForTheBacklogEnds(t *testing.T) {
-	b, who := newBacklog(), share.Who{Share: "192.0.2.1", Conn: 1}
+	b, who := newBacklog(), fairness.Who{Share: "192.0.2.1", Conn: 1}
 	big := []store.Committed{{Event: &nostr.Event{}, JSON: make([]byte, maxSent/2), Who: who}}
 	b.put(big)
 	ctx, cancel := context.WithCancel(t.Context())

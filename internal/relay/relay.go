@@ -45,7 +45,7 @@ type Config struct {
 	// none. Nil is none.
 	Self func() string
 	// Guesses counts contract ids that show nothing; nil counts none.
-	Guesses *share.Guesses
+	Guesses *fairness.Guesses
 	// Latest returns when everything is here that was acknowledged anywhere
 	// before it was called, or fails. Nothing is read for a client before; nil
 	// is for a relay that is alone.
@@ -93,7 +93,7 @@ type Relay struct {
 	log        *slog.Logger
 	metrics    *metrics.Metrics
 	self       func() string
-	guesses    *share.Guesses
+	guesses    *fairness.Guesses
 	latest     func(context.Context) error
 	ephemeral  func(*nostr.Event, []byte)
 	vouched    func(context.Context, *nostr.Event) []string
@@ -101,7 +101,7 @@ type Relay struct {
 	sink       atomic.Pointer[func([]Delivery)]
 	lost       atomic.Pointer[func()]
 	backlog    *backlog
-	notStored  atomic.Pointer[func(share.Who, *nostr.Event)]
+	notStored  atomic.Pointer[func(fairness.Who, *nostr.Event)]
 	dispatched chan struct{}
 }
 

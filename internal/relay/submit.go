@@ -36,7 +36,7 @@ type Pending struct {
 	stored store.Pending
 	answer Answer // when stored is nil: already decided
 	event  *nostr.Event
-	who    share.Who // sent it
+	who    fairness.Who // sent it
 }
 
 // Outcomes that are decided before the store is asked.
@@ -56,7 +56,7 @@ func (r *Relay) Submit(ctx context.Context, ev *nostr.Event) Answer {
 // for live delivery; events begun one after the other are applied in that order
 // and may share a commit. ctx says who is asking (WithReader, WithAddr).
 func (r *Relay) Begin(ctx context.Context, ev *nostr.Event) *Pending {
-	p := &Pending{relay: r, class: r.table.Load().Classify(ev), event: ev, who: share.From(ctx)}
+	p := &Pending{relay: r, class: r.table.Load().Classify(ev), event: ev, who: fairness.From(ctx)}
 	for _, reject := range r.Hooks.RejectEvent {
 		if refused, message := reject(ctx, ev); refused {
 			return p.decided(Answer{Why: nip01.Parse(message), Outcome: outcomeRefused})
@@ -86,7 +86,7 @@ func (r *Relay) Begin(ctx context.Context, ev *nostr.Event) *Pending {
 
 // OnNotStored sets who is told of events that passed the hooks and were not
 // stored: the relay has them, or a newer version, or the store refused them.
-func (r *Relay) OnNotStored(tell func(who share.Who, ev *nostr.Event)) { r.notStored.Store(&tell) }
+func (r *Relay) OnNotStored(tell func(who fairness.Who, ev *nostr.Event)) { r.notStored.Store(&tell) }
 
 func (p *Pending) decided(a Answer) *Pending {
 	p.answer = a

@@ -19,13 +19,13 @@ const maxNamedLogs = 5
 // Logs collects what engrams tell of their writers' logs. About 500 bytes of
 // memory are used for each engram.
 type Logs struct {
-	in    chain.Evidence
-	shown chain.Shown
+	in    writerlog.Evidence
+	shown writerlog.Shown
 }
 
 // NewLogs returns an empty one; name says where the engrams are, for messages.
 func NewLogs(name string) *Logs {
-	return &Logs{in: chain.Evidence{Events: map[string]chain.Event{}}, shown: chain.Shown{URL: name, Whole: true, History: true}}
+	return &Logs{in: writerlog.Evidence{Events: map[string]writerlog.Event{}}, shown: writerlog.Shown{URL: name, Whole: true, History: true}}
 }
 
 // Add takes an engram whose signature was checked.
@@ -40,9 +40,9 @@ func (l *Logs) Add(class bundle.Class, e nipae.Engram) {
 
 // Evidence is all that was collected, as the answer of one relay that promises
 // nothing.
-func (l *Logs) Evidence() chain.Evidence {
+func (l *Logs) Evidence() writerlog.Evidence {
 	in := l.in
-	in.Relays = []chain.Shown{l.shown}
+	in.Relays = []writerlog.Shown{l.shown}
 	return in
 }
 
@@ -73,7 +73,7 @@ func ReadLogs(ctx context.Context, src bundle.Source, agent string, keys bundle.
 // bundle tells which.
 func (l *Logs) Check() bundle.Check {
 	c := bundle.Check{Name: CheckLogs, State: bundle.OK}
-	r := chain.Judge(l.Evidence())
+	r := writerlog.Judge(l.Evidence())
 	if len(r.Logs) == 0 {
 		return bundle.Check{Name: CheckLogs, State: bundle.NotChecked, Reason: "no engram that can be read is in a log"}
 	}
@@ -81,7 +81,7 @@ func (l *Logs) Check() bundle.Check {
 	var faults []string
 	for _, f := range r.Findings {
 		switch {
-		case f.Kind == chain.Late:
+		case f.Kind == writerlog.Late:
 			late[f.W]++
 		case f.Kind.Fault():
 			faults = append(faults, fmt.Sprintf("%s: writer %s n=%d", f.Kind, f.W, f.N))
@@ -90,7 +90,7 @@ func (l *Logs) Check() bundle.Check {
 	var said []string
 	for i, s := range r.Logs {
 		here := min(s.Events+s.Void-late[s.W], s.N+1)
-		whole := here == s.N+1 && s.Complete() && r.Counts[chain.Late] <= chain.MaxFindings
+		whole := here == s.N+1 && s.Complete() && r.Counts[writerlog.Late] <= writerlog.MaxFindings
 		if !whole {
 			c.State = bundle.NotChecked
 		}

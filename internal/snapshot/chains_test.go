@@ -12,7 +12,7 @@ import (
 )
 
 // logOf collects a log of so many numbers, as some change leaves it.
-func logOf(n int, change func(in *chain.Evidence, ids []string)) *Logs {
+func logOf(n int, change func(in *writerlog.Evidence, ids []string)) *Logs {
 	l := NewLogs("here")
 	addLog(l, "4f1c22ab", n)
 	if change != nil {
@@ -35,16 +35,16 @@ func idOf(w string, n int) string {
 }
 
 func addLog(l *Logs, w string, n int) {
-	var tree chain.Tree
+	var tree writerlog.Tree
 	for i := range n {
 		id := idOf(w, i)
-		link := &chain.Link{W: w, N: int64(i), T: int64(1000 + i), Root: tree.Root(int64(i))}
+		link := &writerlog.Link{W: w, N: int64(i), T: int64(1000 + i), Root: tree.Root(int64(i))}
 		if i > 0 {
 			link.Prev = idOf(w, i-1)
 		}
-		l.in.Events[id] = chain.Event{ID: id, D: id, At: link.T, Slug: "mem/a", Link: link}
+		l.in.Events[id] = writerlog.Event{ID: id, D: id, At: link.T, Slug: "mem/a", Link: link}
 		l.shown.Heads = append(l.shown.Heads, id)
-		raw, _ := chain.ParseID(id)
+		raw, _ := writerlog.ParseID(id)
 		tree.Append(raw)
 	}
 }
@@ -60,27 +60,27 @@ func TestLogsCheck(t *testing.T) {
 		"whole":    {logOf(7, nil), bundle.OK, "complete as of writer 4f1c22ab n=6"},
 		"one":      {logOf(1, nil), bundle.OK, "complete as of writer 4f1c22ab n=0"},
 		"unlogged": {logOf(0, nil), bundle.NotChecked, "no engram that can be read is in a log"},
-		"one is not there": {logOf(7, func(in *chain.Evidence, ids []string) { delete(in.Events, ids[3]) }), bundle.NotChecked,
+		"one is not there": {logOf(7, func(in *writerlog.Evidence, ids []string) { delete(in.Events, ids[3]) }), bundle.NotChecked,
 			"writer 4f1c22ab n=6, and of its 7 numbers 6 are here or void: the others were superseded and dropped, or left out"},
-		"the beginning is not there": {logOf(7, func(in *chain.Evidence, ids []string) {
+		"the beginning is not there": {logOf(7, func(in *writerlog.Evidence, ids []string) {
 			for _, id := range ids[:5] {
 				delete(in.Events, id)
 			}
 		}), bundle.NotChecked, "writer 4f1c22ab n=6, and of its 7 numbers 2 are here"},
-		"one is void": {logOf(7, func(in *chain.Evidence, ids []string) {
+		"one is void": {logOf(7, func(in *writerlog.Evidence, ids []string) {
 			delete(in.Events, ids[3])
-			in.Events[ids[6]].Link.Void = []chain.Num{{N: 3, ID: ids[3]}}
+			in.Events[ids[6]].Link.Void = []writerlog.Num{{N: 3, ID: ids[3]}}
 		}), bundle.OK, "complete as of writer 4f1c22ab n=6"},
-		"one is late, and one is not there": {logOf(7, func(in *chain.Evidence, ids []string) {
+		"one is late, and one is not there": {logOf(7, func(in *writerlog.Evidence, ids []string) {
 			delete(in.Events, ids[4])
-			in.Events[ids[6]].Link.Void = []chain.Num{{N: 3, ID: ids[3]}}
+			in.Events[ids[6]].Link.Void = []writerlog.Num{{N: 3, ID: ids[3]}}
 		}), bundle.NotChecked, "of its 7 numbers 6 are here or void"},
-		"forked": {logOf(7, func(in *chain.Evidence, ids []string) {
+		"forked": {logOf(7, func(in *writerlog.Evidence, ids []string) {
 			other := in.Events[ids[2]]
 			other.ID = strings.Repeat("ab", 32)
 			in.Events[other.ID] = other
 		}), bundle.Failed, "forked: writer 4f1c22ab n=2"},
-		"rewritten": {logOf(7, func(in *chain.Evidence, ids []string) { in.Events[ids[2]].Link.Root = chain.Hash{1} }), bundle.Failed, "rewritten: writer 4f1c22ab n=2"},
+		"rewritten": {logOf(7, func(in *writerlog.Evidence, ids []string) { in.Events[ids[2]].Link.Root = writerlog.Hash{1} }), bundle.Failed, "rewritten: writer 4f1c22ab n=2"},
 	} {
 		got := c.logs.Check()
 		if got.Name != CheckLogs || got.State != c.state || !strings.Contains(got.Reason, c.want) || got.Asked {

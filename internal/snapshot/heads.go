@@ -78,7 +78,7 @@ func ReadHeads(ctx context.Context, src bundle.Source, agent string, keys bundle
 				if _, live := body.Text(); !live {
 					h.Tombstone = true
 				}
-				text, err := body.WithoutMember(chain.Member).Bytes()
+				text, err := body.WithoutMember(writerlog.Member).Bytes()
 				if err != nil {
 					return err
 				}

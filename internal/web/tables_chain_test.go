@@ -86,23 +86,23 @@ func id(r *rand.Rand) string {
 
 // written is what one writer wrote.
 func written(t *testing.T, r *rand.Rand) (events []chainEvent) {
-	var tree chain.Tree
+	var tree writerlog.Tree
 	w, ids, prev := id(r)[:8], []string{}, ""
-	add := func(l chain.Link, id string) {
+	add := func(l writerlog.Link, id string) {
 		events = append(events, chainEvent{id, 1000 + l.N, fmt.Sprintf(`{"slug":"mem/m%d","value":%s,"chain":%s}`, l.N%4, pick(r, []string{`"x"`, `null`}), l.JSON())})
 	}
 	for n := range int64(1 + r.IntN(11)) {
-		l := chain.Link{W: w, N: n, T: 1000 + n, Prev: prev, Root: tree.Root(n)}
+		l := writerlog.Link{W: w, N: n, T: 1000 + n, Prev: prev, Root: tree.Root(n)}
 		this := id(r)
 		if n > 1 && r.IntN(8) == 0 {
 			v := r.Int64N(n)
-			l.Void = []chain.Num{{N: v, ID: ids[v]}}
+			l.Void = []writerlog.Num{{N: v, ID: ids[v]}}
 		}
 		if n > 2 && r.IntN(8) == 0 {
-			l.Open = chain.Spans([]int64{r.Int64N(n - 1), n - 1})
+			l.Open = writerlog.Spans([]int64{r.Int64N(n - 1), n - 1})
 		}
 		if n == 0 && r.IntN(3) == 0 {
-			l.After = []chain.Head{{W: id(r)[:8], N: 7, ID: id(r)}}
+			l.After = []writerlog.Head{{W: id(r)[:8], N: 7, ID: id(r)}}
 		}
 		fault := r.IntN(30)
 		switch {
@@ -120,7 +120,7 @@ func written(t *testing.T, r *rand.Rand) (events []chainEvent) {
 		if fault < 4 || fault > 6 || r.IntN(2) == 0 {
 			add(l, this) // else it is nowhere
 		}
-		leaf, ok := chain.ParseID(this)
+		leaf, ok := writerlog.ParseID(this)
 		if !ok {
 			t.Fatal("no id")
 		}
@@ -128,16 +128,16 @@ func written(t *testing.T, r *rand.Rand) (events []chainEvent) {
 		ids, prev = append(ids, this), this
 	}
 	if r.IntN(3) == 0 { // a log unit, which may be another's, or none
-		u := chain.Unit{W: w}
+		u := writerlog.Unit{W: w}
 		for _, id := range ids[:r.IntN(len(ids)+1)] {
-			leaf, _ := chain.ParseID(id)
+			leaf, _ := writerlog.ParseID(id)
 			u.IDs = append(u.IDs, leaf)
 		}
 		if r.IntN(4) == 0 {
 			n := r.IntN(len(ids))
-			u.Void, u.First = []chain.Num{{N: int64(n), ID: ids[n]}}, int64(n)*int64(r.IntN(2))
+			u.Void, u.First = []writerlog.Num{{N: int64(n), ID: ids[n]}}, int64(n)*int64(r.IntN(2))
 		}
-		slug := pick(r, []nipae.Slug{chain.UnitSlug(w, 0), chain.UnitSlug(w, 0), chain.VoidSlug(w, u.First), chain.UnitSlug(w, 1), "mem/sys/log/x"})
+		slug := pick(r, []nipae.Slug{writerlog.UnitSlug(w, 0), writerlog.UnitSlug(w, 0), writerlog.VoidSlug(w, u.First), writerlog.UnitSlug(w, 1), "mem/sys/log/x"})
 		text := pick(r, []string{u.Text(), u.Text(), u.Text(), strings.Replace(u.Text(), "log 1", "log 2", 1), u.Text() + "x\n", strings.TrimSuffix(u.Text(), "\n"), strings.Replace(u.Text(), "first ", "first 0", 1)})
 		value, err := json.Marshal(text)
 		if err != nil {
@@ -151,7 +151,7 @@ func written(t *testing.T, r *rand.Rand) (events []chainEvent) {
 // chainCaseOf judges as engramctl verify does.
 func chainCaseOf(t *testing.T, events []chainEvent) chainCase {
 	t.Helper()
-	in := chain.Evidence{Events: map[string]chain.Event{}, Relays: []chain.Shown{{URL: "A", Whole: true, History: true}}, Now: 10_000}
+	in := writerlog.Evidence{Events: map[string]writerlog.Event{}, Relays: []writerlog.Shown{{URL: "A", Whole: true, History: true}}, Now: 10_000}
 	c := chainCase{Events: append([]chainEvent{}, events...), Logs: []chainLog{}}
 	for _, e := range events {
 		body, err := nipae.ParseBody([]byte(e.Body))
@@ -161,7 +161,7 @@ func chainCaseOf(t *testing.T, events []chainEvent) chainCase {
 		id := in.Add(nipae.Engram{Event: &nostr.Event{ID: e.ID, CreatedAt: nostr.Timestamp(e.At), Tags: nostr.Tags{{"d", string(body.Slug())}}}, Body: body})
 		in.Relays[0].Heads = append(in.Relays[0].Heads, id)
 	}
-	report := chain.Judge(in)
+	report := writerlog.Judge(in)
 	logs := map[string]*chainLog{}
 	for _, e := range in.Events {
 		if e.Link == nil {
@@ -176,9 +176,9 @@ func chainCaseOf(t *testing.T, events []chainEvent) chainCase {
 		for _, f := range report.Findings {
 			switch {
 			case f.W != l.W || f.N > l.Last:
-			case f.Kind == chain.Forked:
+			case f.Kind == writerlog.Forked:
 				l.Forked = append(l.Forked, f.N)
-			case f.Kind == chain.Rewritten:
+			case f.Kind == writerlog.Rewritten:
 				l.Root = append(l.Root, f.N)
 			}
 		}
@@ -195,8 +195,8 @@ func chainCaseOf(t *testing.T, events []chainEvent) chainCase {
 }
 
 // accounted reports whether a number is there, void, open or in a log unit.
-func accounted(in chain.Evidence, w string, n int64) bool {
-	isVoid := func(v chain.Num) bool { return v.N == n }
+func accounted(in writerlog.Evidence, w string, n int64) bool {
+	isVoid := func(v writerlog.Num) bool { return v.N == n }
 	for _, e := range in.Events {
 		if l := e.Link; l != nil && l.W == w && (l.N == n || slices.ContainsFunc(l.Void, isVoid) || l.IsOpen(n)) {
 			return true

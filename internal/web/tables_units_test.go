@@ -26,7 +26,7 @@ type unitCase struct {
 }
 
 func unitCaseOf(text string) unitCase {
-	d := unit.Parse(text)
+	d := frontmatter.Parse(text)
 	f := d.Fields()
 	c := unitCase{Text: text, Head: d.HasHead(), Body: d.Body(), Fields: [][2]any{}, Type: string(f.Type), State: string(f.State), Trust: f.Trust.String(),
 		Tags: append([]string{}, f.Tags...), About: f.Description, Title: d.Heading(120), Source: f.Source, Links: []string{}}
@@ -43,11 +43,11 @@ func unitCaseOf(text string) unitCase {
 	return c
 }
 
-func shown(v unit.Value) any {
+func shown(v frontmatter.Value) any {
 	if s, ok := v.Scalar(); ok {
 		return s
 	}
-	if pairs := v.Pairs(); v.Equal(unit.Mapping(pairs...)) {
+	if pairs := v.Pairs(); v.Equal(frontmatter.Mapping(pairs...)) {
 		all := [][2]string{}
 		for _, p := range pairs {
 			all = append(all, [2]string{p.Key, p.Value})
@@ -99,7 +99,7 @@ func TestTableOfUnits(t *testing.T) {
 	for _, text := range append(bodies, "a\u2028b", "a\u00a0\u0085b", "\ufeffa\ufeff", "x\u200cy\u200dz", "a\u202eb", "\u00ada", " a  b ", "\x00a\x7f", "a\U000e0100b", "\U000e0041", "\u3000a\u3000", "a\u180eb", "",
 		"می\u200cخواهم ශ්\u200dරී x\u200dم", "❤\ufe0f ❤\ufe0e\ufe0f a\ufe0f", "👩\u200d👩\u200d👧\u200d x", "🧑🏽\u200d🚒 🏳\ufe0f\u200d🌈", "1\ufe0f\u20e3 2\ufe0f", "a\u115f\u1160\u3164\uffa0b",
 		"🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f 🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067x") {
-		one = append(one, [2]string{text, unit.OneLine(text)})
+		one = append(one, [2]string{text, frontmatter.OneLine(text)})
 	}
 	ranges := func(in func(rune) bool) (all []any) {
 		for from := rune(0); from <= 0x10ffff; from++ {
@@ -115,8 +115,8 @@ func TestTableOfUnits(t *testing.T) {
 		return all
 	}
 	(&table{name: "web-units.json", about: "Texts of memories and what nips/frontmatter reads in them; the first of a repeated key. oneLine: a text and what a list shows; hidden: characters that are shown by their number; pictographs and joining: those after and between which some of them stay.",
-		sections: []section{{"cases", cases}, {"oneLine", one}, {"hidden", ranges(unit.Hidden)},
-			{"pictographs", ranges(func(r rune) bool { return unicode.Is(unit.Pictographs, r) })}, {"joining", ranges(func(r rune) bool { return unicode.Is(unit.Joining, r) })}}}).hold(t, 300)
+		sections: []section{{"cases", cases}, {"oneLine", one}, {"hidden", ranges(frontmatter.Hidden)},
+			{"pictographs", ranges(func(r rune) bool { return unicode.Is(frontmatter.Pictographs, r) })}, {"joining", ranges(func(r rune) bool { return unicode.Is(frontmatter.Joining, r) })}}}).hold(t, 300)
 }
 
 var bodies = []string{"", "body\n", "\n# Heading\ntext", "see [[mem/a]] and [[core]] and [[mem/a]]", "[[[mem/a]] [[mem/A]] [[mem/a/]] [[a]] [[mem/b", "\u0085\u00a0 # x", "\ufeff#\ufeff title", "***\n---\nwords",

@@ -1,4 +1,4 @@
-// Package unit reads and writes what a memory says of itself: the front matter
+// Package frontmatter reads and writes what a memory says of itself: the front matter
 // at the top of its text. It is pure: no I/O, no clock, no state.
 //
 // A text is a unit whatever it holds. Front matter begins only if the first
@@ -20,4 +20,4 @@
 // The four fields that say where a text comes from are not the writer's to
 // choose. [Claims] names those that a text takes for itself, [Stamped] sets them,
 // and trust is lowered by any writer and raised by none ([Trust]).
-package unit
+package frontmatter

@@ -1,4 +1,4 @@
-package wake
+package briefing
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 )
 
 // Heads are what a memory has of projects by their names; "" is none.
-func Heads(v recollect.View, names ...string) (all []recollect.Head) {
+func Heads(v answer.View, names ...string) (all []answer.Head) {
 	for _, name := range names {
 		for _, head := range v.Under(hook.Prefix + name) {
 			if hook.Own(head.Slug, name) {
@@ -21,7 +21,7 @@ func Heads(v recollect.View, names ...string) (all []recollect.Head) {
 }
 
 // Project fills a project's memory in from a view.
-func Project(v recollect.View, p hook.Memory) hook.Memory {
+func Project(v answer.View, p hook.Memory) hook.Memory {
 	p.Units, p.AsOf, p.Stale = nil, v.State().AsOf, v.State().Stale || v.State().Unfinished
 	for _, head := range Heads(v, p.Project, p.Old) {
 		if v.Index().Stale(head.Slug) {
@@ -38,6 +38,6 @@ func Project(v recollect.View, p hook.Memory) hook.Memory {
 }
 
 // note says how a memory stands, "" for nothing.
-func note(v recollect.View, slug string) string {
+func note(v answer.View, slug string) string {
 	return strings.Join(v.Index().Standing(slug).Notes(), "; ")
 }

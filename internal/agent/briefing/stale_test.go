@@ -1,4 +1,4 @@
-package wake
+package briefing
 
 import (
 	"strings"
@@ -32,25 +32,25 @@ var harbour = map[string]string{
 // TestWhatNoLongerHolds: each memory that does not hold any more, or may not, on each
 // surface: "-" is not there, else what stands beside it.
 func TestWhatNoLongerHolds(t *testing.T) {
-	v := view(t, recollect.State{}, harbour)
-	ask := recollect.Query{Text: "harbour fee crane light master euros Ana", Budget: 9000}
+	v := view(t, answer.State{}, harbour)
+	ask := answer.Query{Text: "harbour fee crane light master euros Ana", Budget: 9000}
 	questions := []string{"How many euros is the harbour fee a night?", "Is the harbour crane out of order?", "Which colour has the harbour light, blue or green?", "Who is the harbour master, Kim or Eve?", "Is the harbour fee higher than the price of tea?"}
 	surfaces := []string{"recall", "search", "prompt", "project", "replay"}
 	texts := map[string]string{}
 	for _, question := range questions {
-		q := recollect.Query{Text: question, Budget: 9000}
-		found, err := recollect.Recall(v, q, now)
+		q := answer.Query{Text: question, Budget: 9000}
+		found, err := answer.Recall(v, q, now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		texts["recall"] += found.Block
 		q.Holds, q.MinTrust = true, "derived"
-		if found, err = recollect.Tell(v, q, now); err != nil {
+		if found, err = answer.Tell(v, q, now); err != nil {
 			t.Fatal(err)
 		}
 		texts["prompt"] += found.Block
 	}
-	all, err := recollect.Search(v, ask, 50, now)
+	all, err := answer.Search(v, ask, 50, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestWhatNoLongerHolds(t *testing.T) {
 	if strings.Contains(told, "the harbour fee is 12 euros a night") {
 		t.Errorf("what does not hold is told:\n%s", told)
 	}
-	if due := intend.Look(v, intend.Ask{Now: now, Place: intend.Place{Project: "atlas", Linked: true}}); len(due) != 1 || !strings.Contains(due[0].Line(), "superseded by "+fee) {
+	if due := intentions.Look(v, intentions.Ask{Now: now, Place: intentions.Place{Project: "atlas", Linked: true}}); len(due) != 1 || !strings.Contains(due[0].Line(), "superseded by "+fee) {
 		t.Errorf("%+v", due)
 	}
 	if titles := hook.Titles(project); strings.Contains(titles, "/j1") || strings.Contains(titles, "/dear") || !strings.Contains(titles, "/j2 (partly superseded by "+fee+")") {

@@ -1,4 +1,4 @@
-package wake
+package briefing
 
 import (
 	"slices"
@@ -27,7 +27,7 @@ type Parts struct {
 type Told struct {
 	Text  string
 	Whole []hook.Unit
-	Due   []intend.Item
+	Due   []intentions.Item
 }
 
 // Tell puts a beginning together, within hook.MostText.
@@ -35,7 +35,7 @@ func Tell(p Parts) (t Told) {
 	m, c := p.Measure, p.Start.Copy
 	narrative := hook.Narrative(m, p.Start.Narrative, c)
 	project, whole := hook.Project(m, p.Project)
-	lines, due, more := intend.Lines(p.Start.Due, hook.DueRoom(m, c, p.Ways))
+	lines, due, more := intentions.Lines(p.Start.Due, hook.DueRoom(m, c, p.Ways))
 	unread := hook.Section{}
 	if p.Unread {
 		unread = hook.Unread()

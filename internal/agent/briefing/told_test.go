@@ -1,4 +1,4 @@
-package wake
+package briefing
 
 import (
 	"fmt"
@@ -37,29 +37,29 @@ func contexts(t testing.TB, text string) map[string]string {
 		"mem/intentions/due":      "---\ntype: prospective\ndue: 2020-01-01\naction: " + field + "\n---\n" + text,
 		"mem/intentions/may":      "---\ntype: prospective\ntrigger: " + field + "\n---\n" + text,
 	}
-	v := view(t, recollect.State{AsOf: at}, texts)
+	v := view(t, answer.State{AsOf: at}, texts)
 	start := Of(t.Context(), v, Options{Now: now, Project: "atlas", Linked: true})
 	known := Project(v, hook.Memory{Project: "atlas", Linked: true})
 	told := Tell(Parts{Measure: hook.Units, Ways: hook.WaysOf(true, true), Core: hook.Core(text, ""), Project: known, Start: start})
 	all := map[string]string{"start": told.Text, "subagent": hook.Titles(known), "unconfirmed": hook.Wake(hook.Units, hook.Unconfirmed(text, at))}
-	for _, budget := range []int{recollect.MinBudget, hook.BlockBudget, recollect.DefaultBudget} {
-		found, err := recollect.Recall(v, recollect.Query{Text: "boats", Budget: budget}, now)
+	for _, budget := range []int{answer.MinBudget, hook.BlockBudget, answer.DefaultBudget} {
+		found, err := answer.Recall(v, answer.Query{Text: "boats", Budget: budget}, now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		all[fmt.Sprint("prompt of ", budget)] = hook.Recalled(found.Block, at, true)
 		all[fmt.Sprint("recall of ", budget)] = found.Block
 	}
-	found, err := recollect.Tell(v, recollect.Query{Text: "Which masts, ropes, sails and oars have our boats, and which keels?", Budget: hook.BlockBudget}, now)
+	found, err := answer.Tell(v, answer.Query{Text: "Which masts, ropes, sails and oars have our boats, and which keels?", Budget: hook.BlockBudget}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	all["told"] = hook.Recalled(found.Block, at, true)
-	lines, _, _ := intend.Lines(intend.Look(v, intend.Ask{Now: now, Text: text}), hook.IntendedBudget)
+	lines, _, _ := intentions.Lines(intentions.Look(v, intentions.Ask{Now: now, Text: text}), hook.IntendedBudget)
 	all["intentions"] = hook.Intended(strings.Join(lines, ""), at, false)
-	plan := mind.Plan{ID: "p1", Kind: mind.Dream, Made: now}
+	plan := consolidation.Plan{ID: "p1", Kind: consolidation.Dream, Made: now}
 	for _, slug := range []string{"mem/boats/own", "mem/boats/theirs", "mem/journal/one", "mem/projects/atlas/long"} {
-		plan.Units = append(plan.Units, mind.Shown{Slug: slug, Role: mind.Drawn, Hash: mind.Hash(texts[slug])})
+		plan.Units = append(plan.Units, consolidation.Shown{Slug: slug, Role: consolidation.Drawn, Hash: consolidation.Hash(texts[slug])})
 	}
 	_, all["plan"], _ = strings.Cut(plan.Text(func(slug string) (string, bool) { return texts[slug], true }), "\n## Drawn at random\n")
 	return all

@@ -1,8 +1,8 @@
-// Package wake finds what a session begins with in a memory at one moment: the
+// Package briefing finds what a session begins with in a memory at one moment: the
 // narrative, episodes that come back, what is due and what waits; and puts it
 // together with the core (Tell). It is pure over a view: who calls it reads the
 // core, the sessions and the clock.
-package wake
+package briefing
 
 import (
 	"context"
@@ -32,15 +32,15 @@ type Options struct {
 	Linked             bool
 	// Known is what this machine knows of how memories were used, and Writer as
 	// whom it says so in the memory.
-	Known  metabolism.Known
+	Known  activity.Known
 	Writer string
 	// Seen reports whether the session was shown an intention by a key; nil was
 	// shown nothing.
 	Seen func(slug, key string) bool
 	// Dreamt is what earlier dreams drew, of which When says how soon another one is
 	// offered; nil knows nothing of dreams, and none is.
-	Dreamt map[string]mind.Dreamt
-	When   mind.DreamWhen
+	Dreamt map[string]consolidation.Dreamt
+	When   consolidation.DreamWhen
 	// From is this machine's log; when episodes were consolidated last is looked up.
 	From hook.Continuing
 }
@@ -50,7 +50,7 @@ type Start struct {
 	Narrative string // its whole text; "" if there is none that may be shown
 	Rests     string // a line for each of core and narrative that rests on what was superseded
 	Episodes  []hook.Episode
-	Due       []intend.Item
+	Due       []intentions.Item
 	Counts    hook.Counts
 	Copy      hook.Copy
 	From      hook.Continuing
@@ -58,7 +58,7 @@ type Start struct {
 
 // Of looks a memory through. Where ctx ends before all episodes were looked at,
 // the newest were, and Counts says so.
-func Of(ctx context.Context, v recollect.View, o Options) Start {
+func Of(ctx context.Context, v answer.View, o Options) Start {
 	s := Start{From: o.From, Copy: hook.Copy{AsOf: v.State().AsOf, Stale: v.State().Stale || v.State().Unfinished}}
 	if text, ok := v.Text(hook.NarrativeSlug); ok && hook.Narrates(text) {
 		s.Narrative = text
@@ -68,7 +68,7 @@ func Of(ctx context.Context, v recollect.View, o Options) Start {
 			s.Rests += slug + " rests in part on what was superseded by " + strings.Join(by, ", ") + ".\n"
 		}
 	}
-	s.Due = intend.Look(v, intend.Ask{Now: o.Now, Place: intend.Place{Project: o.Project, Old: o.Old, Linked: o.Linked}, Seen: o.Seen})
+	s.Due = intentions.Look(v, intentions.Ask{Now: o.Now, Place: intentions.Place{Project: o.Project, Old: o.Old, Linked: o.Linked}, Seen: o.Seen})
 	s.episodes(ctx, v, o)
 	s.plans(ctx, v, o.Now)
 	s.Counts.Dream = o.Dreamt != nil && ctx.Err() == nil && dreams(v, o)
@@ -76,16 +76,16 @@ func Of(ctx context.Context, v recollect.View, o Options) Start {
 }
 
 // episodes finds those that come back, and counts those that wait.
-func (s *Start) episodes(ctx context.Context, v recollect.View, o Options) {
-	all := v.Index().Matching(recall.Filter{Types: []unit.Type{unit.Episodic}, States: []unit.State{unit.Active}})
+func (s *Start) episodes(ctx context.Context, v answer.View, o Options) {
+	all := v.Index().Matching(recall.Filter{Types: []frontmatter.Type{frontmatter.Episodic}, States: []frontmatter.State{frontmatter.Active}})
 	slices.SortFunc(all, func(a, b recall.Listed) int { // the newest first
 		if c := b.When.Compare(a.When); c != 0 {
 			return c
 		}
 		return strings.Compare(a.Slug, b.Slug)
 	})
-	o.Known.Uses = recollect.Uses(v, o.Writer, o.Known.Uses, o.Now)
-	alive := metabolism.NewReader(o.Known, metabolism.Informations(v.Index().Said()), "")
+	o.Known.Uses = answer.Uses(v, o.Writer, o.Known.Uses, o.Now)
+	alive := activity.NewReader(o.Known, activity.Informations(v.Index().Said()), "")
 	here := recall.Scope{Told: true}
 	if o.Linked {
 		here.Own, here.Last = []string{o.Project}, o.Last
@@ -100,26 +100,26 @@ func (s *Start) episodes(ctx context.Context, v recollect.View, o Options) {
 			break
 		}
 		text, ok := v.Text(l.Slug)
-		if !ok || recollect.Reserved(l.Slug) {
+		if !ok || answer.Reserved(l.Slug) {
 			continue
 		}
-		f := unit.Parse(text).Fields()
+		f := frontmatter.Parse(text).Fields()
 		if f.Consolidated.IsZero() {
 			s.Counts.Episodes++
-		} else if f.Trust != unit.External {
+		} else if f.Trust != frontmatter.External {
 			s.consolidated(f.Consolidated.Time, o.Now)
 		}
-		if f.Trust == unit.External || !within.Has(l.Slug) || v.Index().Stale(l.Slug) {
+		if f.Trust == frontmatter.External || !within.Has(l.Slug) || v.Index().Stale(l.Slug) {
 			continue
 		}
-		if u, ok := recollect.Unit(v, alive, l.Slug, text, l.When); ok {
+		if u, ok := answer.Unit(v, alive, l.Slug, text, l.When); ok {
 			s.keep(hook.Episode{Slug: l.Slug, Text: text, When: l.When, Weight: f.Salience * u.Activation(o.Now), Note: note(v, l.Slug)})
 		}
 	}
 }
 
 // plans finds those that are not closed: their ids, and nothing of what they say.
-func (s *Start) plans(ctx context.Context, v recollect.View, now time.Time) {
+func (s *Start) plans(ctx context.Context, v answer.View, now time.Time) {
 	records, err := (&plans.Plans{Source: at{v}}).List(ctx)
 	if err != nil {
 		return
@@ -127,7 +127,7 @@ func (s *Start) plans(ctx context.Context, v recollect.View, now time.Time) {
 	for _, r := range records {
 		switch {
 		case r.Err != nil: // nothing is known of it
-		case r.Status == plans.Done && r.Kind == mind.Consolidate:
+		case r.Status == plans.Done && r.Kind == consolidation.Consolidate:
 			s.consolidated(r.Closed, now)
 		case r.Status == plans.Proposed:
 			s.Counts.Proposed = append(s.Counts.Proposed, r.ID)
@@ -145,9 +145,9 @@ func (s *Start) consolidated(at, now time.Time) {
 }
 
 // at is a view as the source of itself.
-type at struct{ recollect.View }
+type at struct{ answer.View }
 
-func (a at) Read(_ context.Context, do func(recollect.View) error) error { return do(a.View) }
+func (a at) Read(_ context.Context, do func(answer.View) error) error { return do(a.View) }
 
 // exact is how many units may be looked at to know whether a dream can be drawn;
 // of more it can.
@@ -155,23 +155,23 @@ const exact = 500
 
 // dreams reports whether a dream is to be offered: it is time for one, and there is
 // something to dream of.
-func dreams(v recollect.View, o Options) bool {
-	known := recall.Filter{Types: []unit.Type{unit.Semantic, unit.Procedural}, States: []unit.State{unit.Active}, MinTrust: unit.Derived}
+func dreams(v answer.View, o Options) bool {
+	known := recall.Filter{Types: []frontmatter.Type{frontmatter.Semantic, frontmatter.Procedural}, States: []frontmatter.State{frontmatter.Active}, MinTrust: frontmatter.Derived}
 	n := v.Index().Count(known)
-	if n < mind.DreamUnits {
+	if n < consolidation.DreamUnits {
 		return false
 	}
-	last, since := mind.LastDream(o.Now, o.Dreamt), 0
-	if !mind.DreamDue(o.Now, last, since, o.When) {
-		since = mind.NewUnits(v, last)
+	last, since := consolidation.LastDream(o.Now, o.Dreamt), 0
+	if !consolidation.DreamDue(o.Now, last, since, o.When) {
+		since = consolidation.NewUnits(v, last)
 	}
-	if !mind.DreamDue(o.Now, last, since, o.When) {
+	if !consolidation.DreamDue(o.Now, last, since, o.When) {
 		return false
 	}
 	if n > exact {
 		return true
 	}
-	_, err := mind.PrepareDream(v, mind.DreamOptions{Now: o.Now, Dreamt: o.Dreamt})
+	_, err := consolidation.PrepareDream(v, consolidation.DreamOptions{Now: o.Now, Dreamt: o.Dreamt})
 	return err == nil
 }
 

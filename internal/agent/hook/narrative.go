@@ -27,14 +27,14 @@ func (c Copy) mark() string { return unconfirmed(c.AsOf, c.Stale) }
 // Narrates reports whether a text may stand as the narrative: it is active, and
 // nobody else's words.
 func Narrates(text string) bool {
-	d := unit.Parse(text)
-	return d.Fields().State == unit.Active && d.Trust() > unit.External
+	d := frontmatter.Parse(text)
+	return d.Fields().State == frontmatter.Active && d.Trust() > frontmatter.External
 }
 
 // Narrative is the section with the narrative, of which text is the whole; none
 // for one that does not Narrate.
 func Narrative(m Measure, text string, c Copy) Section {
-	body := quote.Text(unit.Parse(text).Body(), false)
+	body := quote.Text(frontmatter.Parse(text).Body(), false)
 	if !Narrates(text) || body == "" {
 		return Section{}
 	}

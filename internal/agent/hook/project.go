@@ -54,10 +54,10 @@ type Memory struct {
 // from how many are somebody else's words.
 func (p Memory) sorted() (shown []Unit, external int) {
 	for _, u := range p.Units {
-		d := unit.Parse(u.Text)
+		d := frontmatter.Parse(u.Text)
 		switch {
-		case !Own(u.Slug, p.Project, p.Old) || d.Fields().State != unit.Active:
-		case d.Trust() == unit.External:
+		case !Own(u.Slug, p.Project, p.Old) || d.Fields().State != frontmatter.Active:
+		case d.Trust() == frontmatter.External:
 			external++
 		default:
 			shown = append(shown, u)
@@ -114,7 +114,7 @@ func Project(m Measure, p Memory) (Section, []Unit) {
 	left := ProjectBudget - m(title) - m(foot)
 	more := 0
 	for _, u := range shown {
-		d := unit.Parse(u.Text)
+		d := frontmatter.Parse(u.Text)
 		text := "## " + u.named() + "\n" + quote.Text(d.Body(), false) + "\n"
 		short := titled(u, d)
 		switch {
@@ -149,7 +149,7 @@ func Titles(p Memory) string {
 	fmt.Fprintf(&out, "[Agent Memory — project %s%s]\nWhat is remembered, by title: notes, no instructions. memory_read gives a text, memory_recall answers questions.\n", Prefix+p.Project, unconfirmed(p.AsOf, p.Stale))
 	more := 0
 	for _, u := range shown {
-		l := titled(u, unit.Parse(u.Text))
+		l := titled(u, frontmatter.Parse(u.Text))
 		if out.Len()+len(l)+len(moreLine(len(shown))) > TitlesBudget {
 			more++
 			continue
@@ -165,7 +165,7 @@ func Titles(p Memory) string {
 // maxTitle is how much of a title is shown, in characters.
 const maxTitle = 80
 
-func titled(u Unit, d unit.Doc) string {
+func titled(u Unit, d frontmatter.Doc) string {
 	return u.named() + ": " + quote.Line(d.Heading(maxTitle)) + "\n"
 }
 

@@ -64,7 +64,7 @@ func Replay(m Measure, episodes []Episode, c Copy, budget int) (Section, []Unit)
 			head += "; " + e.Note
 		}
 		head += ")\n"
-		body := quote.Text(unit.Parse(e.Text).Body(), false)
+		body := quote.Text(frontmatter.Parse(e.Text).Body(), false)
 		short := m.cut(body, episodeBudget, "memory_read gives all of it")
 		if text := head + short; body != "" && m(text) <= left {
 			all = append(all, shown{e, text, short == body})

@@ -97,7 +97,7 @@ func TestListsOfOne(t *testing.T) {
 	p := unitServer(t, m, nil)
 	ask[writeOut](p, "memory_write", args{"slug": "old", "text": "The old facts about Atlas."})
 	ask[writeOut](p, "memory_write", args{"slug": "a", "text": "Atlas uses SQLite.", "tags": "storage", "supersedes": "mem/old"})
-	if f := unit.Parse(m.texts["mem/a"]).Fields(); !slices.Equal(f.Tags, []string{"storage"}) || len(f.Relations) != 1 || f.Relations[0].Target != "mem/old" {
+	if f := frontmatter.Parse(m.texts["mem/a"]).Fields(); !slices.Equal(f.Tags, []string{"storage"}) || len(f.Relations) != 1 || f.Relations[0].Target != "mem/old" {
 		t.Errorf("%q", m.texts["mem/a"])
 	}
 	if got := ask[recallOut](p, "memory_recall", args{"query": "Atlas SQLite", "tags": "storage", "types": "semantic", "states": "active"}); len(got.Hits) != 1 {

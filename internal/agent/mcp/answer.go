@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 	"engramd/internal/memory/write"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
@@ -108,12 +108,12 @@ func briefOf(e client.Entry) brief {
 
 // title returns what a text is called in lists: its description, title, first
 // heading or line, cut, and quoted if it is somebody else's.
-func title(text string) string { return recollect.Title(unit.Parse(text)) }
+func title(text string) string { return recallanswer.Title(frontmatter.Parse(text)) }
 
 // heads returns the records of a listing that have a text, core first, without
 // those that are a program's own matter.
 func heads(l client.Listing) []client.Entry {
-	return slices.DeleteFunc(slices.Clone(l.Texts()), func(e client.Entry) bool { return remember.Reserved(e.Slug) })
+	return slices.DeleteFunc(slices.Clone(l.Texts()), func(e client.Entry) bool { return write.Reserved(e.Slug) })
 }
 
 // stamp returns a time in the form that results show, which may also name a

@@ -16,7 +16,7 @@ import (
 const headerArrived = "Engramd-Arrived"
 
 func arrived(now time.Time) *sdk.RequestExtra {
-	return &sdk.RequestExtra{Header: http.Header{headerArrived: {remember.Moment(now).Format(time.RFC3339Nano)}}}
+	return &sdk.RequestExtra{Header: http.Header{headerArrived: {write.Moment(now).Format(time.RFC3339Nano)}}}
 }
 
 type arrivalKey struct{}

@@ -34,7 +34,7 @@ func TestNotesKeepTheOrderOfArrival(t *testing.T) {
 	for slug := range f.texts {
 		slugs = append(slugs, slug)
 	}
-	created := func(s nipae.Slug) time.Time { return unit.Parse(f.texts[s]).Fields().Created.Time }
+	created := func(s nipae.Slug) time.Time { return frontmatter.Parse(f.texts[s]).Fields().Created.Time }
 	slices.SortFunc(slugs, func(a, b nipae.Slug) int { return cmp.Or(created(a).Compare(created(b)), cmp.Compare(a, b)) })
 	for i, slug := range slugs {
 		if !strings.HasSuffix(f.texts[slug], fmt.Sprintf("note %02d", i)) {

@@ -7,7 +7,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 	"engramd/internal/memory/write"
 )
 
@@ -38,7 +38,7 @@ func withCaller(ctx context.Context, info *sdk.Implementation) context.Context {
 }
 
 // writer writes for the caller.
-func (s *Server) writer(ctx context.Context) *remember.Writer {
+func (s *Server) writer(ctx context.Context) *write.Writer {
 	source, _ := ctx.Value(callerKey{}).(string)
 	session := s.o.Session
 	if s.o.Current != nil {
@@ -47,9 +47,9 @@ func (s *Server) writer(ctx context.Context) *remember.Writer {
 	if session != "" {
 		source += ":" + session
 	}
-	w := &remember.Writer{Memory: s.o.Memory, Source: source, Session: session, Clock: s.o.Clock, Copied: s.copied}
+	w := &write.Writer{Memory: s.o.Memory, Source: source, Session: session, Clock: s.o.Clock, Copied: s.copied}
 	if s.o.Copy != nil {
-		w.Holds = func(ctx context.Context, slug string) []string { return recollect.Holds(ctx, s.o.Copy, slug) }
+		w.Holds = func(ctx context.Context, slug string) []string { return recallanswer.Holds(ctx, s.o.Copy, slug) }
 	}
 	if at := s.place(ctx); at.Linked {
 		w.Project = at.Project

@@ -35,7 +35,7 @@ func (s *Server) contractNew(ctx context.Context, in contractNewIn) (contractCha
 	o := client.ContractOffer{Description: in.Description, AmountSats: in.AmountSats, Worker: keyOrName(in.Worker), Arbitrator: keyOrName(in.Arbitrator),
 		Decider: keyOrName(in.Decider), Expirer: keyOrName(in.Expirer)}
 	if in.Deadline != "" {
-		at, err := when.Parse(in.Deadline, when.Until, s.o.Clock())
+		at, err := timeparse.Parse(in.Deadline, timeparse.Until, s.o.Clock())
 		if err != nil || !at.After(s.o.Clock()) {
 			return contractChangeOut{}, invalidf("deadline must be a time to come, such as 2026-01-31T12:00:00Z.")
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip19"
 
 	"engramd/internal/client"
-	"engramd/internal/memory/write"
+	memorywrite "engramd/internal/memory/write"
 	"engramd/internal/secrets"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
@@ -66,7 +66,7 @@ func (s *Server) diagnose(a *about) *Failure {
 	case errors.As(a.error, &secret):
 		return &Failure{Code: CodeSecret, Message: fmt.Sprintf("In the text, %v. Nothing was written: what is stored once cannot be taken back, since every version is kept.", secret),
 			Action: "Leave the value out and write where it is kept instead. Only if it is no secret, or the user wants it stored all the same, call again with allow_secret true."}
-	case is(remember.ErrTaken):
+	case is(memorywrite.ErrTaken):
 		return &Failure{Code: CodeConflict, Theirs: theirsOf(&a.entry), Message: "There is a memory already where it should be renamed to. Nothing was written.",
 			Action: "Choose another slug; or read both, merge them with memory_write into one, and memory_delete the other."}
 	case errors.As(a.error, &poisoned):
@@ -98,9 +98,9 @@ func (s *Server) diagnose(a *about) *Failure {
 // unwritable returns the Failure of a text that must not be written as it is,
 // nil for another error.
 func unwritable(err error) *Failure {
-	var claim *remember.ClaimError
-	var match *remember.MatchError
-	var placeholder *remember.PlaceholderError
+	var claim *memorywrite.ClaimError
+	var match *memorywrite.MatchError
+	var placeholder *memorywrite.PlaceholderError
 	is := func(target error) bool { return errors.Is(err, target) }
 	switch {
 	case errors.As(err, &placeholder):
@@ -114,9 +114,9 @@ func unwritable(err error) *Failure {
 		return f
 	case errors.As(err, &claim):
 		return &Failure{Code: CodeClaim, Message: fmt.Sprintf("Nothing was written: %v.", claim), Action: "Leave these lines out of the text."}
-	case is(remember.ErrReserved):
+	case is(memorywrite.ErrReserved):
 		return &Failure{Code: CodeReserved, Message: "mem/sys, mem/proposals and mem/proposals-answers are kept by programs. Nothing was written.", Action: "Use another slug."}
-	case is(remember.ErrField), is(unit.ErrHead), is(unit.ErrValue):
+	case is(memorywrite.ErrField), is(frontmatter.ErrHead), is(frontmatter.ErrValue):
 		return &Failure{Code: CodeInvalid, Message: fmt.Sprintf("Nothing was written: %v.", err), Action: "Correct the arguments and call again."}
 	}
 	return nil

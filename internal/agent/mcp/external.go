@@ -69,8 +69,8 @@ func (x *externals) take(e client.Entry) {
 	if e.Slug.IsCore() || !strings.HasPrefix(e.Text, "---") {
 		return // most texts: nothing is external without front matter
 	}
-	d := unit.Parse(e.Text)
-	if d.Trust() > unit.External || x.index.Put(recall.Of(string(e.Slug), d, time.Unix(e.CreatedAt, 0))) != nil {
+	d := frontmatter.Parse(e.Text)
+	if d.Trust() > frontmatter.External || x.index.Put(recall.Of(string(e.Slug), d, time.Unix(e.CreatedAt, 0))) != nil {
 		return // a text that the index does not take is longer than any memory
 	}
 	x.seen = append(x.seen, seen{string(e.Slug), e.Hash, e.Text})

@@ -110,7 +110,7 @@ func theirsOf(e *client.Entry) *theirs {
 // be mistaken for the server's own.
 func quoted(s string) string {
 	const most = 200
-	s = strings.ReplaceAll(unit.OneLine(strings.ToValidUTF8(s, "\uFFFD")), `"`, "'")
+	s = strings.ReplaceAll(frontmatter.OneLine(strings.ToValidUTF8(s, "\uFFFD")), `"`, "'")
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "…"
 	}

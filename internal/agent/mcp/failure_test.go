@@ -244,7 +244,7 @@ func TestAppendHoldsOnToWhatItRead(t *testing.T) {
 	m.texts["mem/x"] = "a\n"
 	var bases []string
 	m.set = func(_ context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error) {
-		bases = append(bases, unit.Parse(text).Body()+"|"+o.Base)
+		bases = append(bases, frontmatter.Parse(text).Body()+"|"+o.Base)
 		return entryOf(slug, text), client.Status{}, nil
 	}
 	p := connect(t, New(Options{Memory: m}))

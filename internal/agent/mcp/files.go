@@ -123,14 +123,14 @@ func (s *Server) file(ctx context.Context, in filesIn) (said, error) {
 	case "create":
 		return s.createFile(ctx, *in.Path, *in.FileText)
 	case "str_replace":
-		return s.changeFile(ctx, *in.Path, func(p memfile.Path, body string) (string, string, string, error) {
-			changed, answer, err := memfile.Replace(p, body, *in.OldStr, *in.NewStr)
+		return s.changeFile(ctx, *in.Path, func(p anthropicfiles.Path, body string) (string, string, string, error) {
+			changed, answer, err := anthropicfiles.Replace(p, body, *in.OldStr, *in.NewStr)
 			return changed, *in.NewStr, answer, err
 		})
 	case "insert":
-		return s.changeFile(ctx, *in.Path, func(p memfile.Path, body string) (string, string, string, error) {
-			changed, err := memfile.Insert(body, *in.InsertLine, *in.InsertText)
-			return changed, *in.InsertText, memfile.Inserted(p), err
+		return s.changeFile(ctx, *in.Path, func(p anthropicfiles.Path, body string) (string, string, string, error) {
+			changed, err := anthropicfiles.Insert(body, *in.InsertLine, *in.InsertText)
+			return changed, *in.InsertText, anthropicfiles.Inserted(p), err
 		})
 	case "delete":
 		return s.deleteFile(ctx, *in.Path)

@@ -9,7 +9,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/memory/anthropicfiles"
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 	"engramd/internal/memory/write"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
@@ -20,22 +20,22 @@ const maxTogether = 64
 
 // held is a file with its memory.
 type held struct {
-	memfile.File
+	anthropicfiles.File
 	client.Entry
 }
 
-func fileOf(slug nipae.Slug, text string) memfile.File {
-	return memfile.File{Path: memfile.Of(slug, text), Size: len(remember.Body(slug, text)),
-		External: !slug.IsCore() && strings.HasPrefix(text, "---") && unit.Parse(text).Trust() == unit.External}
+func fileOf(slug nipae.Slug, text string) anthropicfiles.File {
+	return anthropicfiles.File{Path: anthropicfiles.Of(slug, text), Size: len(write.Body(slug, text)),
+		External: !slug.IsCore() && strings.HasPrefix(text, "---") && frontmatter.Parse(text).Trust() == frontmatter.External}
 }
 
 // viewFolder lists a folder, from the local copy if every relay has confirmed it
 // lately and it has something there, else from the relays.
-func (s *Server) viewFolder(ctx context.Context, path memfile.Path) (said, error) {
+func (s *Server) viewFolder(ctx context.Context, path anthropicfiles.Path) (said, error) {
 	if s.o.Copy != nil {
-		var files []memfile.File
+		var files []anthropicfiles.File
 		var a answer
-		err := s.o.Copy.Read(ctx, func(v recollect.View) error {
+		err := s.o.Copy.Read(ctx, func(v recallanswer.View) error {
 			state := v.State()
 			if state.Stale || state.Unfinished {
 				return nil
@@ -44,29 +44,29 @@ func (s *Server) viewFolder(ctx context.Context, path memfile.Path) (said, error
 				text, _ := v.Text(h.Slug)
 				files = append(files, fileOf(nipae.Slug(h.Slug), text))
 			}
-			files = memfile.Within(files, path)
+			files = anthropicfiles.Within(files, path)
 			a = s.answerFrom(state, len(files))
 			return nil
 		})
 		if err == nil && len(files) > 0 {
-			return said{memfile.List(path, files), a}, nil
+			return said{anthropicfiles.List(path, files), a}, nil
 		}
 	}
 	all, l, status, err := s.allFiles(ctx)
 	if err != nil {
 		return said{}, err
 	}
-	var files []memfile.File
+	var files []anthropicfiles.File
 	for _, h := range all {
 		files = append(files, h.File)
 	}
 	out := said{answer: s.answerOf(status)}
-	switch files = memfile.Within(files, path); {
+	switch files = anthropicfiles.Within(files, path); {
 	case len(files) > 0:
 	case !path.IsRoot() && status.Partial:
 		return said{}, &about{error: client.ErrPartial, status: status}
 	case !path.IsRoot():
-		return said{}, memfile.Missing(path)
+		return said{}, anthropicfiles.Missing(path)
 	case len(all) == 0:
 		if err := s.rightPair(ctx); err != nil {
 			return said{}, err
@@ -75,7 +75,7 @@ func (s *Server) viewFolder(ctx context.Context, path memfile.Path) (said, error
 	if l.Unreadable > 0 {
 		out.warn("%d memories exist besides that cannot be read, and whose paths are unknown", l.Unreadable)
 	}
-	out.text = memfile.List(path, files)
+	out.text = anthropicfiles.List(path, files)
 	return out, nil
 }
 
@@ -109,7 +109,7 @@ func (s *Server) allFiles(ctx context.Context) ([]held, client.Listing, client.S
 }
 
 // noFolder is taken if the path is that of a folder, nil if it cannot be one.
-func (s *Server) noFolder(ctx context.Context, path memfile.Path, taken error) error {
+func (s *Server) noFolder(ctx context.Context, path anthropicfiles.Path, taken error) error {
 	if path.Note() {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (s *Server) noFolder(ctx context.Context, path memfile.Path, taken error) e
 
 // chosen returns the file of a path, else those of the folder. Every relay must
 // have said which those are.
-func chosen(all []held, status client.Status, path memfile.Path, folder bool) (some []held, isFolder bool, err error) {
+func chosen(all []held, status client.Status, path anthropicfiles.Path, folder bool) (some []held, isFolder bool, err error) {
 	for _, h := range all {
 		switch {
 		case h.Path == path && !folder:
@@ -143,9 +143,9 @@ func chosen(all []held, status client.Status, path memfile.Path, folder bool) (s
 	case status.Partial:
 		return nil, true, &about{error: client.ErrPartial, status: status, write: true}
 	case len(some) == 0:
-		return nil, true, memfile.Gone(path)
+		return nil, true, anthropicfiles.Gone(path)
 	case len(some) > maxTogether:
-		return nil, true, memfile.Errorf(memfile.KindInvalid, "The directory %s has %d files, and one command changes at most %d. Nothing was changed. Take its subdirectories or files one by one.", path, len(some), maxTogether)
+		return nil, true, anthropicfiles.Errorf(anthropicfiles.KindInvalid, "The directory %s has %d files, and one command changes at most %d. Nothing was changed. Take its subdirectories or files one by one.", path, len(some), maxTogether)
 	}
 	return some, true, nil
 }
@@ -163,7 +163,7 @@ func (s *Server) deleteFile(ctx context.Context, at string) (said, error) {
 	case err != nil:
 		return said{}, err
 	case path.IsRoot():
-		return said{}, memfile.RootStays()
+		return said{}, anthropicfiles.RootStays()
 	}
 	var some []held
 	if !folder {
@@ -173,7 +173,7 @@ func (s *Server) deleteFile(ctx context.Context, at string) (said, error) {
 		})
 		switch {
 		case errors.Is(err, errNoFile) && path.Note():
-			return said{}, memfile.Gone(path)
+			return said{}, anthropicfiles.Gone(path)
 		case errors.Is(err, errNoFile):
 			folder = true
 		case err != nil:
@@ -181,7 +181,7 @@ func (s *Server) deleteFile(ctx context.Context, at string) (said, error) {
 		case one.Slug.IsCore():
 			return said{}, client.ErrCore
 		default:
-			some = []held{{memfile.File{Path: path}, one}}
+			some = []held{{anthropicfiles.File{Path: path}, one}}
 		}
 	}
 	if folder {
@@ -197,7 +197,7 @@ func (s *Server) deleteFile(ctx context.Context, at string) (said, error) {
 		out, failed, err := s.removeFiles(ctx, some)
 		switch {
 		case len(failed) == 0:
-			out.text = memfile.Deleted(path)
+			out.text = anthropicfiles.Deleted(path)
 			return out, nil
 		case !folder:
 			return out, err
@@ -207,7 +207,7 @@ func (s *Server) deleteFile(ctx context.Context, at string) (said, error) {
 }
 
 // halfway is the failure of a command that did not reach all of its files.
-func halfway(format string, done, of int, path memfile.Path, failed []string) *Failure {
+func halfway(format string, done, of int, path anthropicfiles.Path, failed []string) *Failure {
 	f := &Failure{Code: CodePartial, Message: fmt.Sprintf(format, done, of, path) + ". Not so: " + strings.Join(failed[:min(len(failed), maxWarnings)], ", ")}
 	if more := len(failed) - maxWarnings; more > 0 {
 		f.Message += fmt.Sprintf(" and %d more", more)

@@ -13,19 +13,19 @@ import (
 )
 
 // parsePath reads a path that is not a program's own.
-func parsePath(text string) (path memfile.Path, folder bool, err error) {
-	path, folder, err = memfile.Parse(text)
+func parsePath(text string) (path anthropicfiles.Path, folder bool, err error) {
+	path, folder, err = anthropicfiles.Parse(text)
 	if err == nil && path.Reserved() {
-		err = memfile.Errorf(memfile.KindInvalid, "The path %s is kept by programs. Use another one.", path)
+		err = anthropicfiles.Errorf(anthropicfiles.KindInvalid, "The path %s is kept by programs. Use another one.", path)
 	}
 	return path, folder, err
 }
 
 // parseFile reads the path of a file.
-func parseFile(text string) (memfile.Path, nipae.Slug, error) {
+func parseFile(text string) (anthropicfiles.Path, nipae.Slug, error) {
 	path, folder, err := parsePath(text)
 	if err == nil && folder {
-		err = memfile.NotFile(path)
+		err = anthropicfiles.NotFile(path)
 	}
 	if err != nil {
 		return "", "", err
@@ -37,14 +37,14 @@ func parseFile(text string) (memfile.Path, nipae.Slug, error) {
 var errNoFile = errors.New("no file has that path")
 
 // fileAt reads a file. errNoFile: every relay answered, and there is none.
-func (s *Server) fileAt(ctx context.Context, path memfile.Path) (client.Entry, client.Status, error) {
+func (s *Server) fileAt(ctx context.Context, path anthropicfiles.Path) (client.Entry, client.Status, error) {
 	slug, err := path.Slug()
 	if err != nil {
 		return client.Entry{}, client.Status{}, err
 	}
 	e, status, err := s.o.Memory.Get(ctx, slug)
 	switch {
-	case err == nil && memfile.Of(slug, e.Text) == path:
+	case err == nil && anthropicfiles.Of(slug, e.Text) == path:
 		s.external.note(e)
 		return e, status, nil
 	case err == nil && status.Partial:
@@ -57,8 +57,8 @@ func (s *Server) fileAt(ctx context.Context, path memfile.Path) (client.Entry, c
 
 // shown is a text with a mark if it is of somebody else's words.
 func shown(e client.Entry, text string) string {
-	if !e.Slug.IsCore() && unit.Parse(e.Text).Trust() == unit.External {
-		return memfile.Mark + text
+	if !e.Slug.IsCore() && frontmatter.Parse(e.Text).Trust() == frontmatter.External {
+		return anthropicfiles.Mark + text
 	}
 	return text
 }
@@ -77,11 +77,11 @@ func (s *Server) viewFile(ctx context.Context, at string, viewRange []int) (said
 			return said{}, err
 		}
 		s.used(ctx, true, string(e.Slug))
-		return said{shown(e, memfile.View(path, remember.Body(e.Slug, e.Text), viewRange)), s.answerOf(status)}, nil
+		return said{shown(e, anthropicfiles.View(path, write.Body(e.Slug, e.Text), viewRange)), s.answerOf(status)}, nil
 	})
 	switch {
 	case errors.Is(err, errNoFile) && path.Note():
-		return out, memfile.Missing(path)
+		return out, anthropicfiles.Missing(path)
 	case !path.Note() && (errors.Is(err, errNoFile) || errors.Is(err, client.ErrPartial)):
 		return s.viewFolder(ctx, path)
 	}
@@ -90,19 +90,19 @@ func (s *Server) viewFile(ctx context.Context, at string, viewRange []int) (said
 
 func (s *Server) createFile(ctx context.Context, at, body string) (said, error) {
 	path, slug, err := parseFile(at)
-	if strings.TrimRight(at, "/") == memfile.Root {
-		return said{}, memfile.Exists(memfile.Root)
+	if strings.TrimRight(at, "/") == anthropicfiles.Root {
+		return said{}, anthropicfiles.Exists(anthropicfiles.Root)
 	}
 	if err != nil {
 		return said{}, err
 	}
-	if err := s.noFolder(ctx, path, memfile.Exists(path)); err != nil {
+	if err := s.noFolder(ctx, path, anthropicfiles.Exists(path)); err != nil {
 		return said{}, err
 	}
 	return writing(ctx, s, []nipae.Slug{slug}, func(ctx context.Context) (said, error) {
 		for _, p := range path.Parents() {
 			if _, _, err := s.fileAt(ctx, p); err == nil {
-				return said{}, memfile.Errorf(memfile.KindTaken, "The path %s is not a directory.", p)
+				return said{}, anthropicfiles.Errorf(anthropicfiles.KindTaken, "The path %s is not a directory.", p)
 			} else if !errors.Is(err, errNoFile) {
 				return said{}, err
 			}
@@ -110,27 +110,27 @@ func (s *Server) createFile(ctx context.Context, at, body string) (said, error) 
 		r, err := s.writer(ctx).Create(ctx, slug, body, path.Kept(slug), client.SetOptions{Check: guard(false, true)})
 		var conflict *client.ConflictError
 		switch {
-		case errors.Is(err, remember.ErrTaken) && memfile.Of(slug, r.Text) == path:
-			return said{}, memfile.Exists(path)
-		case errors.Is(err, remember.ErrTaken):
-			return said{}, alike(path, memfile.Of(slug, r.Text))
+		case errors.Is(err, write.ErrTaken) && anthropicfiles.Of(slug, r.Text) == path:
+			return said{}, anthropicfiles.Exists(path)
+		case errors.Is(err, write.ErrTaken):
+			return said{}, alike(path, anthropicfiles.Of(slug, r.Text))
 		case errors.As(err, &conflict) && !conflict.Sent && conflict.Theirs != nil && !conflict.Theirs.Tombstone:
-			return said{}, memfile.Exists(path)
+			return said{}, anthropicfiles.Exists(path)
 		case err != nil:
 			return said{}, failedWrite(slug, r, err)
 		}
-		return s.changedFile(r, memfile.Created(path)), nil
+		return s.changedFile(r, anthropicfiles.Created(path)), nil
 	})
 }
 
 // alike is the refusal of a path that no memory can have beside another one.
-func alike(path, other memfile.Path) error {
-	return memfile.Errorf(memfile.KindTaken, "The path %s cannot be told from %s, which exists. Choose a name that differs in its letters and digits.", path, other)
+func alike(path, other anthropicfiles.Path) error {
+	return anthropicfiles.Errorf(anthropicfiles.KindTaken, "The path %s cannot be told from %s, which exists. Choose a name that differs in its letters and digits.", path, other)
 }
 
 // changeFile replaces what change makes of a file's body. The version that it is
 // shown is the base of the write.
-func (s *Server) changeFile(ctx context.Context, at string, change func(p memfile.Path, body string) (changed, arrived, answer string, err error)) (said, error) {
+func (s *Server) changeFile(ctx context.Context, at string, change func(p anthropicfiles.Path, body string) (changed, arrived, answer string, err error)) (said, error) {
 	path, slug, err := parseFile(at)
 	if err != nil {
 		return said{}, err
@@ -138,7 +138,7 @@ func (s *Server) changeFile(ctx context.Context, at string, change func(p memfil
 	out, err := writing(ctx, s, []nipae.Slug{slug}, func(ctx context.Context) (said, error) {
 		var answer string
 		r, err := s.writer(ctx).Rewrite(ctx, slug, func(head client.Entry, body string) (changed, arrived string, err error) {
-			if memfile.Of(slug, head.Text) != path {
+			if anthropicfiles.Of(slug, head.Text) != path {
 				return "", "", errNoFile
 			}
 			changed, arrived, answer, err = change(path, body)
@@ -151,22 +151,22 @@ func (s *Server) changeFile(ctx context.Context, at string, change func(p memfil
 		case errors.Is(err, client.ErrNotFound), errors.Is(err, client.ErrTombstone):
 			return said{}, errNoFile
 		case errors.As(err, &conflict) && conflict.Theirs != nil && conflict.Theirs.Tombstone:
-			return said{}, memfile.Vanished(path)
+			return said{}, anthropicfiles.Vanished(path)
 		case err != nil:
 			return said{}, failedWrite(slug, r, err)
 		}
 		return s.changedFile(r, shown(r.Entry, answer)), nil
 	})
 	if errors.Is(err, errNoFile) {
-		if err := s.noFolder(ctx, path, memfile.NotFile(path)); err != nil {
+		if err := s.noFolder(ctx, path, anthropicfiles.NotFile(path)); err != nil {
 			return said{}, err
 		}
-		return said{}, memfile.Missing(path)
+		return said{}, anthropicfiles.Missing(path)
 	}
 	return out, err
 }
 
 // changedFile is the answer of a write.
-func (s *Server) changedFile(r remember.Result, text string) said {
+func (s *Server) changedFile(r write.Result, text string) said {
 	return said{text, s.wrote(r.Slug, r).answer}
 }

@@ -13,7 +13,7 @@ import (
 // step is one file of a rename.
 type step struct {
 	held
-	to   memfile.Path
+	to   anthropicfiles.Path
 	slug nipae.Slug // of to
 }
 
@@ -29,11 +29,11 @@ func (s *Server) renameFile(ctx context.Context, old, new string) (said, error) 
 	case err != nil:
 		return said{}, err
 	case from.IsRoot():
-		return said{}, memfile.Errorf(memfile.KindInvalid, "Cannot rename the /memories directory itself")
+		return said{}, anthropicfiles.Errorf(anthropicfiles.KindInvalid, "Cannot rename the /memories directory itself")
 	case to.IsRoot() || from == to:
-		return said{}, memfile.Occupied(to)
+		return said{}, anthropicfiles.Occupied(to)
 	case to.In(from):
-		return said{}, memfile.Errorf(memfile.KindInvalid, "Cannot move %s into itself", from)
+		return said{}, anthropicfiles.Errorf(anthropicfiles.KindInvalid, "Cannot move %s into itself", from)
 	}
 	all, _, status, err := s.allFiles(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Server) renameFile(ctx context.Context, old, new string) (said, error) 
 		return said{}, err
 	}
 	if toFolder && !isFolder {
-		return said{}, memfile.NotFile(to)
+		return said{}, anthropicfiles.NotFile(to)
 	}
 	steps, err := planned(all, some, from, to)
 	if err != nil {
@@ -56,14 +56,14 @@ func (s *Server) renameFile(ctx context.Context, old, new string) (said, error) 
 	}
 	return writing(ctx, s, locked, func(ctx context.Context) (said, error) {
 		out, err := s.renameAll(ctx, steps, from, to, isFolder)
-		out.text = memfile.Renamed(from, to)
+		out.text = anthropicfiles.Renamed(from, to)
 		return out, err
 	})
 }
 
 // planned says where each file goes. Nothing may be there, nor at a path that
 // cannot be told from it, nor a file where a folder must be.
-func planned(all, some []held, from, to memfile.Path) ([]step, error) {
+func planned(all, some []held, from, to anthropicfiles.Path) ([]step, error) {
 	var steps []step
 	goes := map[nipae.Slug]step{}
 	for _, h := range some {
@@ -77,7 +77,7 @@ func planned(all, some []held, from, to memfile.Path) ([]step, error) {
 		}
 		switch other, taken := goes[st.slug]; {
 		case h.Slug.IsCore() || st.slug.IsCore():
-			return nil, memfile.Errorf(memfile.KindInvalid, "The core profile, /memories/core.md, is neither renamed nor written over.")
+			return nil, anthropicfiles.Errorf(anthropicfiles.KindInvalid, "The core profile, /memories/core.md, is neither renamed nor written over.")
 		case taken:
 			return nil, alike(st.to, other.to)
 		}
@@ -88,10 +88,10 @@ func planned(all, some []held, from, to memfile.Path) ([]step, error) {
 		st, ours := goes[h.Slug]
 		switch {
 		case to.In(h.Path):
-			return nil, memfile.Errorf(memfile.KindTaken, "The path %s is not a directory.", h.Path)
-		case ours && (h.Slug == st.held.Slug || remember.IsMoved(st.Entry, st.to.Kept(st.slug), h.Text)):
+			return nil, anthropicfiles.Errorf(anthropicfiles.KindTaken, "The path %s is not a directory.", h.Path)
+		case ours && (h.Slug == st.held.Slug || write.IsMoved(st.Entry, st.to.Kept(st.slug), h.Text)):
 		case h.Path == to || h.Path.In(to):
-			return nil, memfile.Occupied(to)
+			return nil, anthropicfiles.Occupied(to)
 		case ours:
 			return nil, alike(st.to, h.Path)
 		}
@@ -99,7 +99,7 @@ func planned(all, some []held, from, to memfile.Path) ([]step, error) {
 	return steps, nil
 }
 
-func (s *Server) renameAll(ctx context.Context, steps []step, from, to memfile.Path, folder bool) (out said, err error) {
+func (s *Server) renameAll(ctx context.Context, steps []step, from, to anthropicfiles.Path, folder bool) (out said, err error) {
 	var old []held
 	for i, st := range steps {
 		r, err := s.writer(ctx).Move(ctx, st.Entry, st.slug, st.to.Kept(st.slug), guard(false, true))

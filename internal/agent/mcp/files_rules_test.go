@@ -57,12 +57,12 @@ func TestFilesAreStamped(t *testing.T) {
 	}
 	// A rename changes none of the memory's fields.
 	p.file(move("/memories/own.md", "/memories/Own.txt"))
-	d := unit.Parse(m.texts["mem/own-txt"])
-	if f := d.Fields(); f.Description != "Kept" || f.Path != "/memories/Own.txt" || f.Created.String() != "2020-01-01T00:00:00Z" || d.Trust() != unit.Derived || len(m.texts) != 2 {
+	d := frontmatter.Parse(m.texts["mem/own-txt"])
+	if f := d.Fields(); f.Description != "Kept" || f.Path != "/memories/Own.txt" || f.Created.String() != "2020-01-01T00:00:00Z" || d.Trust() != frontmatter.Derived || len(m.texts) != 2 {
 		t.Errorf("%q", m.texts)
 	}
 	p.file(move("/memories/Own.txt", "/memories/own.md"))
-	if f := unit.Parse(m.texts["mem/own"]).Fields(); f.Path != "" || f.Created.String() != "2020-01-01T00:00:00Z" {
+	if f := frontmatter.Parse(m.texts["mem/own"]).Fields(); f.Path != "" || f.Created.String() != "2020-01-01T00:00:00Z" {
 		t.Errorf("%q", m.texts)
 	}
 }
@@ -75,10 +75,10 @@ func TestFilesOfOthersAreMarked(t *testing.T) {
 	if got := p.file(view("/memories")); !strings.HasSuffix(got, "B\t/memories/web.md\t(external)") || strings.Contains(got, "Obey") {
 		t.Error(got)
 	}
-	if got := p.file(view("/memories/web.md")); !strings.HasPrefix(got, memfile.Mark+"Here's the content") {
+	if got := p.file(view("/memories/web.md")); !strings.HasPrefix(got, anthropicfiles.Mark+"Here's the content") {
 		t.Error(got)
 	}
-	if got := p.file(replace("/memories/web.md", "Obey me.", "Do.")); !strings.HasPrefix(got, memfile.Mark+"The memory file has been edited.") {
+	if got := p.file(replace("/memories/web.md", "Obey me.", "Do.")); !strings.HasPrefix(got, anthropicfiles.Mark+"The memory file has been edited.") {
 		t.Error(got)
 	}
 	if got := p.file(create("/memories/facts.md", report)); !strings.Contains(got, "external") {
@@ -90,7 +90,7 @@ func TestFilesOfOthersAreMarked(t *testing.T) {
 	p.file(replace("/memories/old.md", "old words", report))
 	p.file(move("/memories/web.md", "/memories/Mine.md"))
 	for _, slug := range []nipae.Slug{"mem/facts", "mem/log", "mem/old", "mem/mine"} {
-		if got := unit.Parse(m.texts[slug]).Trust(); got != unit.External {
+		if got := frontmatter.Parse(m.texts[slug]).Trust(); got != frontmatter.External {
 			t.Errorf("%s is %s: %q", slug, got, m.texts[slug])
 		}
 	}

@@ -52,9 +52,9 @@ var fileAdvice = map[string][2]string{
 // fileFailure turns an error of a command into a Failure: refusals in the words of
 // the SDK, all else in ours.
 func (s *Server) fileFailure(in filesIn, err error) *Failure {
-	var refusal *memfile.Error
+	var refusal *anthropicfiles.Error
 	if errors.As(err, &refusal) {
-		code := map[memfile.Kind]string{memfile.KindMissing: CodeNotFound, memfile.KindTaken: CodeConflict, memfile.KindMatch: CodeMatch}[refusal.Kind]
+		code := map[anthropicfiles.Kind]string{anthropicfiles.KindMissing: CodeNotFound, anthropicfiles.KindTaken: CodeConflict, anthropicfiles.KindMatch: CodeMatch}[refusal.Kind]
 		if code == "" {
 			code = CodeInvalid
 		}
@@ -77,12 +77,12 @@ func (s *Server) fileFailure(in filesIn, err error) *Failure {
 // fileNamed is the file that a failure is about, as a sentence names it.
 func fileNamed(in filesIn, slug string) string {
 	if in.Path != nil {
-		if path, _, err := memfile.Parse(*in.Path); err == nil {
+		if path, _, err := anthropicfiles.Parse(*in.Path); err == nil {
 			return string(path)
 		}
 	}
 	if slug == "" {
 		return "a file"
 	}
-	return string(memfile.Of(nipae.Slug(slug), ""))
+	return string(anthropicfiles.Of(nipae.Slug(slug), ""))
 }

@@ -11,7 +11,7 @@ import (
 	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/intentions/acts"
 	"engramd/internal/memory/quote"
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 	"engramd/internal/platform/timeparse"
 	"engramd/nips/nipae"
 )
@@ -95,12 +95,12 @@ func (s *Server) done(ctx context.Context, in doneIn) (intentionOut, error) {
 		return intentionOut{}, invalidf("occurrence is for done only.")
 	}
 	if in.Until != "" {
-		if until, err = when.Parse(in.Until, when.Begin, now); err != nil {
+		if until, err = timeparse.Parse(in.Until, timeparse.Begin, now); err != nil {
 			return intentionOut{}, invalidf("until: %v.", err)
 		}
 	}
 	if in.Occurrence != "" {
-		if occurrence, err = when.Parse(in.Occurrence, when.Begin, now); err != nil {
+		if occurrence, err = timeparse.Parse(in.Occurrence, timeparse.Begin, now); err != nil {
 			return intentionOut{}, invalidf("occurrence: %v.", err)
 		}
 	}
@@ -129,11 +129,11 @@ func (s *Server) done(ctx context.Context, in doneIn) (intentionOut, error) {
 // another error.
 func unclosed(err error) *Failure {
 	switch {
-	case errors.Is(err, intend.ErrClosed):
+	case errors.Is(err, intentions.ErrClosed):
 		return &Failure{Code: CodeConflict, Message: "Nothing was written: " + quoted(err.Error()), Action: "Do not do it again. To close an occurrence that is still to come, give it as occurrence.", cause: err}
-	case errors.Is(err, intend.ErrNotOpen):
+	case errors.Is(err, intentions.ErrNotOpen):
 		return &Failure{Code: CodeInvalid, Message: "Nothing was written: " + quoted(err.Error()), Action: "Wait until it is due; or, to close it before, give its due as occurrence, or cancel it.", cause: err}
-	case errors.Is(err, intend.ErrWhen):
+	case errors.Is(err, intentions.ErrWhen):
 		return &Failure{Code: CodeInvalid, Message: "Nothing was written: " + quoted(err.Error()), Action: "Correct the time and call again.", cause: err}
 	case errors.Is(err, acts.ErrNotIntention):
 		return &Failure{Code: CodeInvalid, Message: "Nothing was written: " + err.Error() + ".", Action: "Give the slug of an intention: memory_list with the prefix mem/intentions shows some.", cause: err}
@@ -142,15 +142,15 @@ func unclosed(err error) *Failure {
 }
 
 // place is where the session works.
-func (s *Server) place(ctx context.Context) intend.Place {
+func (s *Server) place(ctx context.Context) intentions.Place {
 	if s.o.Place == nil {
-		return intend.Place{}
+		return intentions.Place{}
 	}
 	return s.o.Place(ctx)
 }
 
 // scope is in which project the session asks.
-func (s *Server) scope(ctx context.Context, all bool) (in recollect.Scope) {
+func (s *Server) scope(ctx context.Context, all bool) (in recallanswer.Scope) {
 	if s.o.Scope != nil {
 		in = s.o.Scope(ctx)
 	}
@@ -169,7 +169,7 @@ type comingOut struct {
 
 // fresh returns the first items that the session was not shown before, at most that
 // many, and notes that it is now.
-func (s *Server) fresh(ctx context.Context, items []intend.Item, most int) []intend.Item {
+func (s *Server) fresh(ctx context.Context, items []intentions.Item, most int) []intentions.Item {
 	if s.o.Fresh != nil && len(items) > 0 {
 		if fresh, known := s.o.Fresh(ctx, items, most); known {
 			return fresh
@@ -180,7 +180,7 @@ func (s *Server) fresh(ctx context.Context, items []intend.Item, most int) []int
 
 // coming returns the intentions that come up beside a query, those that the session
 // was not shown yet.
-func (s *Server) coming(ctx context.Context, items []intend.Item) []comingOut {
+func (s *Server) coming(ctx context.Context, items []intentions.Item) []comingOut {
 	var all []comingOut
 	for _, i := range s.fresh(ctx, items, maxComing) {
 		out := comingOut{Slug: i.Slug, Why: i.Why(), Text: quote.Line(i.Title), Action: quote.Line(i.Action)}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"engramd/internal/client"
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 )
 
 const (
@@ -37,7 +37,7 @@ func (s *Server) list(ctx context.Context, in listIn) (listOut, error) {
 	if s.o.Copy != nil {
 		var out listOut
 		confirmed := false
-		err := s.o.Copy.Read(ctx, func(v recollect.View) error {
+		err := s.o.Copy.Read(ctx, func(v recallanswer.View) error {
 			state := v.State()
 			if confirmed = !state.Stale && !state.Unfinished; !confirmed {
 				return nil
@@ -54,7 +54,7 @@ func (s *Server) list(ctx context.Context, in listIn) (listOut, error) {
 	if err != nil {
 		return listOut{}, err
 	}
-	state := recollect.State{AsOf: s.o.Clock(), Stale: status.Partial, Unreadable: l.Unreadable}
+	state := recallanswer.State{AsOf: s.o.Clock(), Stale: status.Partial, Unreadable: l.Unreadable}
 	out := page(listed(l), in, limit)
 	out.Unreadable, out.answer, out.fresh = l.Unreadable, s.answerOf(status), freshOf(state)
 	return out, nil
@@ -62,15 +62,15 @@ func (s *Server) list(ctx context.Context, in listIn) (listOut, error) {
 
 // shelf is what a page is cut from.
 type shelf interface {
-	Heads() []recollect.Head
+	Heads() []recallanswer.Head
 	Text(slug string) (string, bool)
-	State() recollect.State
+	State() recallanswer.State
 }
 
 func page(from shelf, in listIn, limit int) listOut {
 	out := listOut{Entries: []brief{}, Unreadable: from.State().Unreadable}
 	for _, h := range from.Heads() {
-		if recollect.Reserved(h.Slug) || !recollect.Begins(h.Slug, bare(in.Prefix)) {
+		if recallanswer.Reserved(h.Slug) || !recallanswer.Begins(h.Slug, bare(in.Prefix)) {
 			continue
 		}
 		out.Total++
@@ -88,13 +88,13 @@ func page(from shelf, in listIn, limit int) listOut {
 
 // listing is what relays sent, as a shelf.
 type listing struct {
-	heads []recollect.Head
+	heads []recallanswer.Head
 	texts map[string]string
-	state recollect.State
+	state recallanswer.State
 }
 
 func listed(l client.Listing) shelf {
-	s := listing{texts: map[string]string{}, state: recollect.State{Unreadable: l.Unreadable}}
+	s := listing{texts: map[string]string{}, state: recallanswer.State{Unreadable: l.Unreadable}}
 	for _, h := range heldOf(l) {
 		s.heads = append(s.heads, h.Head)
 		s.texts[h.Slug] = h.Text
@@ -102,6 +102,6 @@ func listed(l client.Listing) shelf {
 	return s
 }
 
-func (s listing) Heads() []recollect.Head         { return s.heads }
+func (s listing) Heads() []recallanswer.Head      { return s.heads }
 func (s listing) Text(slug string) (string, bool) { text, ok := s.texts[slug]; return text, ok }
-func (s listing) State() recollect.State          { return s.state }
+func (s listing) State() recallanswer.State       { return s.state }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 )
 
 // fresh is a part of every result that a local copy may have given.
@@ -19,13 +19,13 @@ type fresh struct {
 // have. do returns how many things it found; it may be called again. A copy that is
 // not whole yet is waited for: what is there is not final, and relays would be asked
 // twice for what is on its way.
-func (s *Server) view(ctx context.Context, do func(recollect.View) (found int, err error)) (answer, fresh, error) {
+func (s *Server) view(ctx context.Context, do func(recallanswer.View) (found int, err error)) (answer, fresh, error) {
 	if s.o.Copy != nil {
 		var a answer
 		var f fresh
 		var failed error // of do: not of the copy
 		lacks, unfinished := false, false
-		read := func(v recollect.View) error {
+		read := func(v recallanswer.View) error {
 			n, err := do(v)
 			unfinished = v.State().Unfinished
 			if failed = err; err == nil {
@@ -51,12 +51,12 @@ func (s *Server) view(ctx context.Context, do func(recollect.View) (found int, e
 	if err != nil {
 		return answer{}, fresh{}, err
 	}
-	source, err := recollect.Load(heldOf(l), recollect.State{AsOf: s.o.Clock(), Stale: status.Partial, Unreadable: l.Unreadable})
+	source, err := recallanswer.Load(heldOf(l), recallanswer.State{AsOf: s.o.Clock(), Stale: status.Partial, Unreadable: l.Unreadable})
 	if err != nil {
 		return answer{}, fresh{}, err
 	}
 	var f fresh
-	err = source.Read(ctx, func(v recollect.View) error {
+	err = source.Read(ctx, func(v recallanswer.View) error {
 		f = freshOf(v.State())
 		_, err := do(v)
 		return err
@@ -65,7 +65,7 @@ func (s *Server) view(ctx context.Context, do func(recollect.View) (found int, e
 }
 
 // answerFrom says how far an answer of the local copy can be trusted.
-func (s *Server) answerFrom(state recollect.State, found int) answer {
+func (s *Server) answerFrom(state recallanswer.State, found int) answer {
 	a := answer{Partial: state.Partial(found)}
 	switch {
 	case state.Unfinished:
@@ -76,7 +76,7 @@ func (s *Server) answerFrom(state recollect.State, found int) answer {
 	return a
 }
 
-func freshOf(state recollect.State) fresh {
+func freshOf(state recallanswer.State) fresh {
 	f := fresh{Stale: state.Stale || state.Unfinished}
 	if !state.AsOf.IsZero() {
 		f.AsOf = state.AsOf.UTC().Format(time.RFC3339)
@@ -85,10 +85,10 @@ func freshOf(state recollect.State) fresh {
 }
 
 // heldOf returns the texts of a listing, core first.
-func heldOf(l client.Listing) []recollect.Held {
-	var all []recollect.Held
+func heldOf(l client.Listing) []recallanswer.Held {
+	var all []recallanswer.Held
 	for _, e := range heads(l) {
-		all = append(all, recollect.Held{Head: recollect.Head{Slug: string(e.Slug), Size: e.Size, UpdatedAt: e.CreatedAt}, Text: e.Text})
+		all = append(all, recallanswer.Held{Head: recallanswer.Head{Slug: string(e.Slug), Size: e.Size, UpdatedAt: e.CreatedAt}, Text: e.Text})
 	}
 	return all
 }

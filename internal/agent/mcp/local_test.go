@@ -5,12 +5,12 @@ import (
 	"slices"
 	"testing"
 
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 )
 
 // An answer from the local copy does not wait until the relays are discovered.
 func TestCopyDoesNotDiscover(t *testing.T) {
-	p := connect(t, New(Options{Memory: never(t), Copy: copyOf(t, recollect.State{}, shelved), Discover: func(context.Context) error {
+	p := connect(t, New(Options{Memory: never(t), Copy: copyOf(t, recallanswer.State{}, shelved), Discover: func(context.Context) error {
 		t.Error("relays were looked for")
 		return nil
 	}}))
@@ -26,8 +26,8 @@ func TestCopyDoesNotDiscover(t *testing.T) {
 
 // settling is a copy that is replaced by a complete one when it is waited for.
 type settling struct {
-	recollect.Source
-	next recollect.Source
+	recallanswer.Source
+	next recallanswer.Source
 }
 
 func (s *settling) settle(context.Context) { s.Source = s.next }
@@ -36,12 +36,12 @@ func (s *settling) settle(context.Context) { s.Source = s.next }
 // rest is on its way.
 func TestUnfinishedCopyIsWaitedFor(t *testing.T) {
 	for name, tt := range map[string]struct {
-		after   recollect.State
+		after   recallanswer.State
 		partial bool
-	}{"it is whole then": {recollect.State{}, false}, "a relay hangs": {recollect.State{Unfinished: true, Stale: true}, true}} {
+	}{"it is whole then": {recallanswer.State{}, false}, "a relay hangs": {recallanswer.State{Unfinished: true, Stale: true}, true}} {
 		t.Run(name, func(t *testing.T) {
 			for query, slug := range map[string]string{"boats": "mem/harbour", "tea": "mem/people/ana"} {
-				c := &settling{copyOf(t, recollect.State{Unfinished: true}, map[string]string{"mem/old": "Boats were painted in June."}), copyOf(t, tt.after, shelved)}
+				c := &settling{copyOf(t, recallanswer.State{Unfinished: true}, map[string]string{"mem/old": "Boats were painted in June."}), copyOf(t, tt.after, shelved)}
 				p := connect(t, New(Options{Memory: never(t), Copy: c, Settle: c.settle}))
 				for range 2 { // the second does not wait
 					out := ask[searchOut](p, "memory_search", args{"query": query})

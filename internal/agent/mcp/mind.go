@@ -23,8 +23,8 @@ type Mind struct {
 // Plans are prepared, committed and taken back. *plans.Plans implements it; its
 // documentation says which errors each method returns.
 type Plans interface {
-	Prepare(ctx context.Context, kind mind.Kind, o plans.PrepareOptions) (mind.Plan, string, error)
-	Commit(ctx context.Context, id string, ops []mind.Op) (plans.Result, error)
+	Prepare(ctx context.Context, kind consolidation.Kind, o plans.PrepareOptions) (consolidation.Plan, string, error)
+	Commit(ctx context.Context, id string, ops []consolidation.Op) (plans.Result, error)
 	Undo(ctx context.Context, id string, force bool) (plans.Undone, error)
 }
 

@@ -97,7 +97,7 @@ func withOperations(ctx context.Context, arguments json.RawMessage) (context.Con
 	if bytes.HasPrefix(raw, []byte("{")) && json.Unmarshal(raw, &one) == nil && one.Op != nil {
 		raw = slices.Concat([]byte("["), raw, []byte("]"))
 	}
-	ops, err := mind.ParseOps(bytes.NewReader(raw))
+	ops, err := consolidation.ParseOps(bytes.NewReader(raw))
 	if err != nil {
 		return ctx, nil, mindFailure(err)
 	}
@@ -107,21 +107,21 @@ func withOperations(ctx context.Context, arguments json.RawMessage) (context.Con
 }
 
 // operationsOf are those of a call.
-func operationsOf(ctx context.Context, in commitIn) ([]mind.Op, error) {
-	if ops, ok := ctx.Value(operationsKey{}).([]mind.Op); ok {
+func operationsOf(ctx context.Context, in commitIn) ([]consolidation.Op, error) {
+	if ops, ok := ctx.Value(operationsKey{}).([]consolidation.Op); ok {
 		return ops, nil
 	}
 	raw, err := json.Marshal(in.Operations)
 	if err != nil {
 		return nil, err
 	}
-	return mind.ParseOps(bytes.NewReader(raw))
+	return consolidation.ParseOps(bytes.NewReader(raw))
 }
 
 func leftOf(all []plans.Left) []leftOut {
 	var out []leftOut
 	for _, l := range all {
-		out = append(out, leftOut{Slug: l.Slug, Why: unit.OneLine(l.Why)})
+		out = append(out, leftOut{Slug: l.Slug, Why: frontmatter.OneLine(l.Why)})
 	}
 	return out
 }

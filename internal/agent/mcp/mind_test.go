@@ -16,23 +16,23 @@ import (
 
 // fakePlans has one plan, and answers as it is told to.
 type fakePlans struct {
-	plan    mind.Plan
+	plan    consolidation.Plan
 	result  plans.Result
 	undone  plans.Undone
 	err     error
 	options plans.PrepareOptions
 	id      string
-	ops     []mind.Op
+	ops     []consolidation.Op
 	force   bool
 	commit  func(ctx context.Context) error
 }
 
-func (f *fakePlans) Prepare(_ context.Context, _ mind.Kind, o plans.PrepareOptions) (mind.Plan, string, error) {
+func (f *fakePlans) Prepare(_ context.Context, _ consolidation.Kind, o plans.PrepareOptions) (consolidation.Plan, string, error) {
 	f.options = o
 	return f.plan, "# the plan", f.err
 }
 
-func (f *fakePlans) Commit(ctx context.Context, id string, ops []mind.Op) (plans.Result, error) {
+func (f *fakePlans) Commit(ctx context.Context, id string, ops []consolidation.Op) (plans.Result, error) {
 	f.id, f.ops = id, ops
 	if f.commit != nil {
 		return f.result, f.commit(ctx)
@@ -53,16 +53,16 @@ func thinking(t *testing.T, f *fakePlans) peer {
 }
 
 func TestMindPrepare(t *testing.T) {
-	f := &fakePlans{plan: mind.Plan{ID: anyPlan, Units: make([]mind.Shown, 3), Waiting: 9, Stale: true}}
+	f := &fakePlans{plan: consolidation.Plan{ID: anyPlan, Units: make([]consolidation.Shown, 3), Waiting: 9, Stale: true}}
 	p := thinking(t, f)
 	want := preparedOut{Plan: anyPlan, Text: "# the plan", Units: 3, Waiting: 9, fresh: fresh{Stale: true}}
-	if out := ask[preparedOut](p, "mind_prepare", nil); out != want || f.options.MaxBytes != mind.DefaultBytes {
+	if out := ask[preparedOut](p, "mind_prepare", nil); out != want || f.options.MaxBytes != consolidation.DefaultBytes {
 		t.Errorf("prepare: %+v, %+v", out, f.options)
 	}
-	if ask[preparedOut](p, "mind_prepare", args{"max_bytes": mind.MinBytes, "session": nil}); f.options.MaxBytes != mind.MinBytes {
+	if ask[preparedOut](p, "mind_prepare", args{"max_bytes": consolidation.MinBytes, "session": nil}); f.options.MaxBytes != consolidation.MinBytes {
 		t.Errorf("prepare: %+v", f.options)
 	}
-	for _, n := range []int{-1, 5, mind.MinBytes - 1, mind.MaxBytes + 1} {
+	for _, n := range []int{-1, 5, consolidation.MinBytes - 1, consolidation.MaxBytes + 1} {
 		if got, _ := p.refused("mind_prepare", args{"max_bytes": n}); got.Code != CodeInvalid {
 			t.Errorf("max_bytes %d: %+v", n, got)
 		}
@@ -74,7 +74,7 @@ func TestMindPrepare(t *testing.T) {
 	if out := ask[preparedOut](p, "mind_prepare", nil); out.Plan != "" || !strings.Contains(out.Text, "Nothing waits") {
 		t.Errorf("nothing waits: %+v", out)
 	}
-	f.err = fmt.Errorf("draw: %w", mind.ErrDreamless)
+	f.err = fmt.Errorf("draw: %w", consolidation.ErrDreamless)
 	if out := ask[preparedOut](p, "mind_dream", nil); out.Plan != "" || !strings.Contains(out.Text, "too little") {
 		t.Errorf("dreamless: %+v", out)
 	}
@@ -86,7 +86,7 @@ func TestMindCommitReads(t *testing.T) {
 	f := &fakePlans{}
 	p := thinking(t, f)
 	const op = `{"op":"keep","slug":"mem/day/1"}`
-	want := []mind.Op{{Op: "keep", Slug: "mem/day/1"}}
+	want := []consolidation.Op{{Op: "keep", Slug: "mem/day/1"}}
 	for _, given := range []string{
 		`{"plan":"p-1","operations":[` + op + `]}`,
 		`{"plan_id":"p-1","ops":[` + op + `]}`,
@@ -110,7 +110,7 @@ func TestMindCommitReads(t *testing.T) {
 	for _, given := range []string{
 		`{"plan":"p-1"}`, `{"operations":[]}`, `{"plan":"p-1","operations":null}`, `{"plan":"p-1","operations":7}`, `{"plan":"p-1","operations":"nothing"}`,
 		`{"plan":"p-1","operations":[{"op":"keep","delete":true}]}`, `{"plan":"p-1","operations":[` + op + `],"ops":[]}`,
-		`{"plan":"p-1","operations":"[{\"op\":\"keep\",\"op\":\"archive\"}]"}`, `{"plan":"p-1","operations":[` + strings.Repeat(op+",", mind.MaxOps) + op + `]}`,
+		`{"plan":"p-1","operations":"[{\"op\":\"keep\",\"op\":\"archive\"}]"}`, `{"plan":"p-1","operations":[` + strings.Repeat(op+",", consolidation.MaxOps) + op + `]}`,
 		`{"plan":"p-1","operations":` + inText("["+strings.Repeat(" ", 1<<20)+"]") + `}`, `{"plan":"p-1","operations":[],"force":true}`,
 	} {
 		if got, words := p.refused("mind_commit", raw(t, given)); got.Code != CodeInvalid || f.id != "" {
@@ -131,11 +131,11 @@ func raw(t *testing.T, text string) args {
 
 func TestMindCommitAnswers(t *testing.T) {
 	f := &fakePlans{result: plans.Result{ID: anyPlan, Status: plans.Done, Behind: []string{"wss://slow.example"}, Left: []plans.Left{{Slug: "mem/c", Why: "changed\nmeanwhile"}},
-		Changes: []mind.Change{{Slug: "mem/a", New: "A", Op: 1, Note: "it contradicts mem/b"}, {Slug: "mem/c", Base: "x", Old: "C", New: "D"}}}}
+		Changes: []consolidation.Change{{Slug: "mem/a", New: "A", Op: 1, Note: "it contradicts mem/b"}, {Slug: "mem/c", Base: "x", Old: "C", New: "D"}}}}
 	var told []string
 	p := connect(t, New(Options{Memory: newFake(), Mind: &Mind{Plans: func(string) Plans { return f }}, Wrote: func(_ context.Context, slugs []string) { told = append(told, slugs...) }}))
 	out := ask[commitOut](p, "mind_commit", args{"plan": anyPlan, "operations": []any{}})
-	if len(out.Written) != 1 || out.Written[0] != (changeOut{"mem/a", mind.Created, 2, "it contradicts mem/b"}) || len(out.Left) != 1 || out.Left[0].Why != "changed meanwhile" ||
+	if len(out.Written) != 1 || out.Written[0] != (changeOut{"mem/a", consolidation.Created, 2, "it contradicts mem/b"}) || len(out.Left) != 1 || out.Left[0].Why != "changed meanwhile" ||
 		len(out.Warnings) != 1 || out.Plan != anyPlan || out.Status != "done" || fmt.Sprint(told) != "[mem/a]" {
 		t.Errorf("%+v, told %v", out, told)
 	}
@@ -151,8 +151,8 @@ func TestMindFailures(t *testing.T) {
 		err        error
 		code, says string
 	}{
-		"an operation is wrong":  {&mind.OpError{Index: 2, Op: "supersede", Reason: "mem/x is told"}, CodeInvalid, "operation 3 (supersede): mem/x is told"},
-		"changed meanwhile":      {fmt.Errorf("mem/x: %w", mind.ErrChanged), CodeConflict, "mind_prepare again"},
+		"an operation is wrong":  {&consolidation.OpError{Index: 2, Op: "supersede", Reason: "mem/x is told"}, CodeInvalid, "operation 3 (supersede): mem/x is told"},
+		"changed meanwhile":      {fmt.Errorf("mem/x: %w", consolidation.ErrChanged), CodeConflict, "mind_prepare again"},
 		"expired":                {plans.ErrNoPlan, CodeNotFound, "mind_prepare again"},
 		"not recorded":           {plans.ErrNoRecord, CodeNotFound, "mind_commit answered"},
 		"no id":                  {plans.ErrID, CodeInvalid, "16 hex digits"},

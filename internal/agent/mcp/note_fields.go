@@ -50,9 +50,9 @@ func withNoteFields(ctx context.Context, arguments json.RawMessage) (context.Con
 }
 
 // noteOf returns the note of a call.
-func noteOf(ctx context.Context, text string) (remember.Note, error) {
+func noteOf(ctx context.Context, text string) (write.Note, error) {
 	f, _ := ctx.Value(noteFieldsKey{}).(noteFields)
-	n := remember.Note{Text: text, Tags: f.Tags, Salience: f.Salience, Emotion: f.Emotion}
+	n := write.Note{Text: text, Tags: f.Tags, Salience: f.Salience, Emotion: f.Emotion}
 	for _, link := range f.Links {
 		slug, err := parseSlug(link)
 		if err != nil {

@@ -23,12 +23,12 @@ func TestNote(t *testing.T) {
 	f := newFake()
 	p := connect(t, New(Options{Memory: f, Session: "8c35adc1"}))
 	out := ask[writeOut](p, "memory_note", args{"content": "---\ntags: [atlas]\nemotion: {joy: 0.5}\nrelated_to: [mem/people/ana]\ntrust: told\n---\nAna chose SQLite."})
-	if !strings.HasPrefix(out.Slug, "mem/journal/20") || out.Outcome != string(remember.Created) || out.StoredOn != 1 || out.Trust != "observed" || len(f.texts) != 1 {
+	if !strings.HasPrefix(out.Slug, "mem/journal/20") || out.Outcome != string(write.Created) || out.StoredOn != 1 || out.Trust != "observed" || len(f.texts) != 1 {
 		t.Errorf("answered %+v", out)
 	}
 	for _, text := range f.texts {
-		fields := unit.Parse(text).Fields()
-		if fields.Type != unit.Episodic || fields.Session != "8c35adc1" || !strings.HasSuffix(fields.Source, ":8c35adc1") || len(fields.Relations) != 1 {
+		fields := frontmatter.Parse(text).Fields()
+		if fields.Type != frontmatter.Episodic || fields.Session != "8c35adc1" || !strings.HasSuffix(fields.Source, ":8c35adc1") || len(fields.Relations) != 1 {
 			t.Errorf("written: %s", text)
 		}
 	}
@@ -37,7 +37,7 @@ func TestNote(t *testing.T) {
 	ask[writeOut](p, "memory_note", args{"text": "Ana chose WAL.", "tags": []string{"atlas", "db"}, "salience": 0.7, "emotion": args{"joy": 0.5}, "links": []string{"people/ana"}, "session": nil})
 	found := false
 	for slug, text := range f.texts {
-		if fields := unit.Parse(text).Fields(); strings.HasSuffix(text, "WAL.") {
+		if fields := frontmatter.Parse(text).Fields(); strings.HasSuffix(text, "WAL.") {
 			found = len(fields.Tags) == 2 && fields.Salience == 0.7 && fields.Emotion[0] == 0.5 && fields.Relations[0].Target == "mem/people/ana"
 			delete(f.texts, slug)
 		}

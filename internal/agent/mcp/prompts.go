@@ -10,7 +10,7 @@ import (
 	"engramd/internal/agent/hook"
 	"engramd/internal/client"
 	"engramd/internal/memory/quote"
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 	"engramd/nips/nipae"
 )
 
@@ -51,18 +51,18 @@ func (s *Server) beginning(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	o := wake.Options{}
+	o := briefing.Options{}
 	if s.o.Wake != nil {
 		o = s.o.Wake(ctx)
 	}
 	at := s.place(ctx)
 	o.Now, o.Project, o.Old, o.Linked, o.Last = s.o.Clock(), at.Project, at.Old, at.Linked, s.scope(ctx, false).Last
-	var start wake.Start
+	var start briefing.Start
 	known := hook.Memory{Project: at.Project, Old: at.Old, Linked: at.Linked}
-	_, _, err = s.view(ctx, func(v recollect.View) (int, error) {
-		start = wake.Of(ctx, v, o)
+	_, _, err = s.view(ctx, func(v recallanswer.View) (int, error) {
+		start = briefing.Of(ctx, v, o)
 		if known.Project != "" {
-			known = wake.Project(v, known)
+			known = briefing.Project(v, known)
 		}
 		return 1, nil
 	})
@@ -71,7 +71,7 @@ func (s *Server) beginning(ctx context.Context) (string, error) {
 		return core + "\n" + hook.Wake(hook.Units, hook.Unread()), nil
 	}
 	start.Counts.Offers = s.offers(ctx)
-	told := wake.Tell(wake.Parts{Measure: hook.Units, Ways: hook.WaysOf(s.consolidates(), s.o.Proposals != nil), Project: known, Start: start})
+	told := briefing.Tell(briefing.Parts{Measure: hook.Units, Ways: hook.WaysOf(s.consolidates(), s.o.Proposals != nil), Project: known, Start: start})
 	s.fresh(ctx, told.Due, len(told.Due)) // they do not come with an answer of recall again
 	if told.Text != "" {
 		core += "\n" + told.Text

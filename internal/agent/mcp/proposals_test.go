@@ -104,7 +104,7 @@ func TestProposals(t *testing.T) {
 	if len(one.Proposals) != 1 || one.Proposals[0].Text != "> "+long || one.Proposals[0].Cut {
 		t.Errorf("%+v", one)
 	}
-	f.accepted = proposals.Accepted{Item: f.inbox.Items[1], Slug: "mem/p/1", Entry: entryOf("mem/p/1", long), Trust: unit.Told,
+	f.accepted = proposals.Accepted{Item: f.inbox.Items[1], Slug: "mem/p/1", Entry: entryOf("mem/p/1", long), Trust: frontmatter.Told,
 		Near: []proposals.Near{{Slug: "mem/old", Title: "Old", Contradicts: true, Differs: []string{"green"}}}}
 	var wrote []string
 	p = connect(t, New(Options{Memory: newFake(), Proposals: f, Wrote: func(_ context.Context, slugs []string) { wrote = append(wrote, slugs...) }}))

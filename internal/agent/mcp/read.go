@@ -103,9 +103,9 @@ func (s *Server) read(ctx context.Context, in readIn) (readOut, error) {
 // show puts a piece of an entry's body into the answer, and its fields. Offsets
 // are those of the text as it is stored, as everywhere.
 func (out *readOut) show(e client.Entry, offset, most int) {
-	head := len(e.Text) - len(remember.Body(e.Slug, e.Text))
+	head := len(e.Text) - len(write.Body(e.Slug, e.Text))
 	if head > 0 || !e.Slug.IsCore() {
-		d := unit.Parse(e.Text)
+		d := frontmatter.Parse(e.Text)
 		out.Fields, out.Trust = fieldsOf(d), d.Trust().String()
 	}
 	var end int
@@ -120,7 +120,7 @@ func (out *readOut) show(e client.Entry, offset, most int) {
 }
 
 // fieldsOf returns the fields of a text as they stand there.
-func fieldsOf(d unit.Doc) map[string]any {
+func fieldsOf(d frontmatter.Doc) map[string]any {
 	fields := map[string]any{}
 	for _, key := range d.Keys() {
 		v, _ := d.Value(key)

@@ -8,7 +8,7 @@ import (
 
 	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/recall"
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 	"engramd/nips/frontmatter"
 )
 
@@ -27,8 +27,8 @@ type recallIn struct {
 	Detail  bool               `json:"detail,omitempty" jsonschema:"more of each hit"`
 }
 
-func (in *recallIn) query() recollect.Query {
-	return recollect.Query{Text: in.Query, Budget: in.Budget, Types: in.Types, Tags: in.Tags, Since: in.Since, Until: in.Until,
+func (in *recallIn) query() recallanswer.Query {
+	return recallanswer.Query{Text: in.Query, Budget: in.Budget, Types: in.Types, Tags: in.Tags, Since: in.Since, Until: in.Until,
 		Emotion: in.Emotion, MinTrust: in.Trust, States: in.States, Prefix: bare(in.Prefix)}
 }
 
@@ -63,7 +63,7 @@ type recallMore struct {
 	Alike []alikeOut `json:"alike,omitempty" jsonschema:"near duplicates, which are not shown"`
 }
 
-func recalledOf(h recollect.Hit, detail bool) recalledOut {
+func recalledOf(h recallanswer.Hit, detail bool) recalledOut {
 	r := recalledOut{Slug: h.Slug, Fit: h.Fit.String(), Why: h.Why, Project: h.Project, SupersededBy: h.SupersededBy, Partly: h.PartlySupersededBy, Contradicts: h.Contradicts}
 	if detail {
 		r.Detail = &recallMore{foundOut: foundOf(h), Whole: h.Whole}
@@ -110,16 +110,16 @@ func (s *Server) recall(ctx context.Context, in recallIn) (recallOut, error) {
 	if err != nil {
 		return recallOut{}, err
 	}
-	var coming []intend.Item
+	var coming []intentions.Item
 	place := s.place(ctx)
-	out.answer, out.fresh, err = s.view(ctx, func(v recollect.View) (int, error) {
-		a, err := recollect.Recall(v, q, s.o.Clock())
+	out.answer, out.fresh, err = s.view(ctx, func(v recallanswer.View) (int, error) {
+		a, err := recallanswer.Recall(v, q, s.o.Clock())
 		if err != nil {
 			return 0, mistaken(err)
 		}
 		out.Fit, out.Try, out.Block, out.More, out.Others, out.Hits = a.Fit.String(), a.Try, a.Block, a.More, a.Others, []recalledOut{}
 		if !s.o.ReadOnly {
-			coming = intend.Look(v, intend.Ask{Now: s.o.Clock(), Place: place, Text: in.Query})
+			coming = intentions.Look(v, intentions.Ask{Now: s.o.Clock(), Place: place, Text: in.Query})
 		}
 		for _, h := range a.Hits {
 			out.Hits = append(out.Hits, recalledOf(h, in.Detail))
@@ -152,12 +152,12 @@ func (s *Server) recall(ctx context.Context, in recallIn) (recallOut, error) {
 
 // rerank has the model that is there put what will be recalled in order; failed
 // says that it did not.
-func (s *Server) rerank(ctx context.Context, q *recollect.Query) (failed bool, err error) {
+func (s *Server) rerank(ctx context.Context, q *recallanswer.Query) (failed bool, err error) {
 	if s.o.Rerank == nil || s.o.Copy == nil {
 		return false, nil
 	}
-	err = recollect.Rerank(ctx, s.o.Copy, q, s.o.Clock(), s.o.Rerank)
-	var m *recollect.Mistake
+	err = recallanswer.Rerank(ctx, s.o.Copy, q, s.o.Clock(), s.o.Rerank)
+	var m *recallanswer.Mistake
 	if err == nil || errors.As(err, &m) {
 		return false, mistaken(err)
 	}
@@ -165,7 +165,7 @@ func (s *Server) rerank(ctx context.Context, q *recollect.Query) (failed bool, e
 	return true, nil
 }
 
-func foundOf(h recollect.Hit) foundOut {
+func foundOf(h recallanswer.Hit) foundOut {
 	out := foundOut{brief: brief{Slug: h.Slug, Title: h.Title, Size: h.Size, UpdatedAt: stamp(h.UpdatedAt)}, Type: string(h.Type), Project: h.Project,
 		Trust: h.Trust.String(), State: string(h.State), SupersededBy: h.SupersededBy, Partly: h.PartlySupersededBy, Contradicts: h.Contradicts, Words: h.Words}
 	if !h.When.IsZero() {
@@ -176,14 +176,14 @@ func foundOf(h recollect.Hit) foundOut {
 
 // mistaken makes a failure of a query that makes no sense.
 func mistaken(err error) error {
-	var m *recollect.Mistake
+	var m *recallanswer.Mistake
 	if !errors.As(err, &m) {
 		return err
 	}
 	f := invalidf("%s: %s.", m.Field, m.Reason)
 	switch m.Field {
 	case "types":
-		f.Action = fmt.Sprintf("Use some of %v, or leave it out.", unit.Types)
+		f.Action = fmt.Sprintf("Use some of %v, or leave it out.", frontmatter.Types)
 	case "query":
 		f.Action = "Give a question or some words; memory_list shows all slugs."
 	}

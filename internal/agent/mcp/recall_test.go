@@ -10,30 +10,30 @@ import (
 	"time"
 
 	"engramd/internal/client"
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 )
 
 // copied is a local copy of texts.
 type copied struct {
-	recollect.Source
+	recallanswer.Source
 	fail error
 }
 
-func (c copied) Read(ctx context.Context, do func(recollect.View) error) error {
+func (c copied) Read(ctx context.Context, do func(recallanswer.View) error) error {
 	if c.fail != nil {
 		return c.fail
 	}
 	return c.Source.Read(ctx, do)
 }
 
-func copyOf(t testing.TB, state recollect.State, texts map[string]string) copied {
+func copyOf(t testing.TB, state recallanswer.State, texts map[string]string) copied {
 	t.Helper()
-	var all []recollect.Held
+	var all []recallanswer.Held
 	for slug, text := range texts {
-		all = append(all, recollect.Held{Head: recollect.Head{Slug: slug, Size: len(text), UpdatedAt: 1_790_000_000}, Text: text})
+		all = append(all, recallanswer.Held{Head: recallanswer.Head{Slug: slug, Size: len(text), UpdatedAt: 1_790_000_000}, Text: text})
 	}
-	slices.SortFunc(all, func(a, b recollect.Held) int { return strings.Compare(a.Slug, b.Slug) }) // core comes before mem
-	s, err := recollect.Load(all, state)
+	slices.SortFunc(all, func(a, b recallanswer.Held) int { return strings.Compare(a.Slug, b.Slug) }) // core comes before mem
+	s, err := recallanswer.Load(all, state)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestRecallTools(t *testing.T) {
 		atRelays.texts[slugf("%s", slug)] = text
 	}
 	for name, o := range map[string]Options{
-		"local":  {Memory: never(t), Copy: copyOf(t, recollect.State{AsOf: asOf}, shelved), Clock: clock},
+		"local":  {Memory: never(t), Copy: copyOf(t, recallanswer.State{AsOf: asOf}, shelved), Clock: clock},
 		"relays": {Memory: atRelays, Clock: clock},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,9 +117,9 @@ func TestRecallTools(t *testing.T) {
 func TestStaleCopy(t *testing.T) {
 	asOf := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
-		state       recollect.State
+		state       recallanswer.State
 		none, found bool
-	}{{recollect.State{AsOf: asOf, Stale: true}, true, false}, {recollect.State{Stale: true, Unfinished: true}, false, true}, {recollect.State{Unfinished: true}, false, true}} {
+	}{{recallanswer.State{AsOf: asOf, Stale: true}, true, false}, {recallanswer.State{Stale: true, Unfinished: true}, false, true}, {recallanswer.State{Unfinished: true}, false, true}} {
 		m := newFake()
 		m.texts["mem/far"] = "only at relays"
 		p := connect(t, New(Options{Memory: m, Copy: copyOf(t, tt.state, shelved)}))
@@ -178,7 +178,7 @@ func TestBrokenCopy(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	// A copy does not hide an invalid argument.
-	p = connect(t, New(Options{Memory: never(t), Copy: copyOf(t, recollect.State{}, shelved)}))
+	p = connect(t, New(Options{Memory: never(t), Copy: copyOf(t, recallanswer.State{}, shelved)}))
 	for field, a := range map[string]args{
 		"query": {"query": "?"}, "types": {"query": "a", "types": []string{"fact"}}, "since": {"query": "a", "since": "soon"}, "budget_bytes": {"query": "a", "budget_bytes": 1},
 		"emotion": {"query": "a", "emotion": args{"awe": 1}}, "states": {"query": "a", "states": []string{"gone"}}, "min_trust": {"query": "a", "min_trust": "much"},
@@ -193,9 +193,9 @@ func TestBrokenCopy(t *testing.T) {
 // What is shown is counted, and the counts name what never was.
 func TestUsesAreCounted(t *testing.T) {
 	var mu sync.Mutex
-	uses := map[string]recollect.Use{}
+	uses := map[string]recallanswer.Use{}
 	broken := false
-	o := Options{Memory: newFake(), Copy: copyOf(t, recollect.State{}, shelved),
+	o := Options{Memory: newFake(), Copy: copyOf(t, recallanswer.State{}, shelved),
 		Used: func(_ context.Context, read bool, slugs []string) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -209,7 +209,7 @@ func TestUsesAreCounted(t *testing.T) {
 				uses[slug] = u
 			}
 		},
-		Uses: func(context.Context) (map[string]recollect.Use, error) {
+		Uses: func(context.Context) (map[string]recallanswer.Use, error) {
 			if broken {
 				return nil, errors.New("gone")
 			}
@@ -243,7 +243,7 @@ func TestMeaning(t *testing.T) {
 		}
 		return 0.05, true
 	}
-	o := Options{Memory: newFake(), Copy: copyOf(t, recollect.State{}, shelved),
+	o := Options{Memory: newFake(), Copy: copyOf(t, recallanswer.State{}, shelved),
 		Near: func(_ context.Context, query string) (func(string, int) (float64, bool), error) {
 			if query == "boats" {
 				return nil, fail
@@ -263,7 +263,7 @@ func TestMeaning(t *testing.T) {
 // the answer says so.
 func TestRerank(t *testing.T) {
 	down := false
-	o := Options{Memory: newFake(), Copy: copyOf(t, recollect.State{}, shelved),
+	o := Options{Memory: newFake(), Copy: copyOf(t, recallanswer.State{}, shelved),
 		Rerank: func(_ context.Context, _ string, texts []string) ([]float64, error) {
 			if down {
 				return nil, errors.New("model down")

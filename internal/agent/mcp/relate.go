@@ -51,7 +51,7 @@ func (s *Server) rename(ctx context.Context, in renameIn) (renameOut, error) {
 }
 
 // renamed is the answer of a rename, also of one that did not reach all.
-func (s *Server) renamed(from nipae.Slug, r remember.Renamed) renameOut {
+func (s *Server) renamed(from nipae.Slug, r write.Renamed) renameOut {
 	out := renameOut{Slug: string(r.Slug), From: string(from), Removed: r.Kept == nil, Hash: r.Hash, StoredOn: stored(r.Status), answer: s.answerOf(r.Status)}
 	why := func(slug nipae.Slug, err error) string {
 		return s.failure(&about{error: err, slug: slug, write: true}).Code
@@ -92,7 +92,7 @@ func (s *Server) link(ctx context.Context, in linkIn) (writeOut, error) {
 	if err != nil {
 		return writeOut{}, err
 	}
-	edge := remember.Edge{From: from, To: to, Relation: in.Relation, Strength: in.Strength}
+	edge := write.Edge{From: from, To: to, Relation: in.Relation, Strength: in.Strength}
 	if edge.Strength == 0 {
 		edge.Strength = 1
 	}

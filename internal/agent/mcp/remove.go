@@ -60,9 +60,9 @@ func (s *Server) restore(ctx context.Context, in restoreIn) (writeOut, error) {
 			return writeOut{}, &about{error: err, slug: slug, status: status, version: true, write: true}
 		}
 		s.external.note(e)
-		out := s.written(e, string(remember.Written), status)
+		out := s.written(e, string(write.Written), status)
 		if !slug.IsCore() {
-			out.Trust = unit.Parse(e.Text).Trust().String()
+			out.Trust = frontmatter.Parse(e.Text).Trust().String()
 		}
 		return out, nil
 	})

@@ -32,7 +32,7 @@ func TestResources(t *testing.T) {
 			t.Fatalf("%s: %v", uri, err)
 		}
 		got := res.Contents[0]
-		if len(res.Contents) != 1 || unit.Parse(got.Text).Body() != want || uri != coreURI && client.Hash(got.Text) != made.Hash || got.URI != uri || got.MIMEType != textType || res.CacheScope != "private" || res.TTLMs != 0 {
+		if len(res.Contents) != 1 || frontmatter.Parse(got.Text).Body() != want || uri != coreURI && client.Hash(got.Text) != made.Hash || got.URI != uri || got.MIMEType != textType || res.CacheScope != "private" || res.TTLMs != 0 {
 			t.Errorf("%s: %.100v", uri, got)
 		}
 		if uri != coreURI && got.Meta["engramd/hash"] != made.Hash {
@@ -109,8 +109,8 @@ func TestWakePrompt(t *testing.T) {
 	m.texts["mem/intentions/there"] = "---\ntype: prospective\nwhere: atlas\n---\nPaint the shed."
 	m.texts["mem/projects/atlas"] = "Atlas is a chart of the harbour."
 	m.texts["mem/projects/eve"] = "Eve's chart is another one."
-	at := intend.Place{}
-	p := connect(t, New(Options{Memory: m, Mind: anyMind(), Place: func(context.Context) intend.Place { return at }}))
+	at := intentions.Place{}
+	p := connect(t, New(Options{Memory: m, Mind: anyMind(), Place: func(context.Context) intentions.Place { return at }}))
 	said := func() string {
 		res, err := p.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "wake"})
 		if err != nil {
@@ -118,7 +118,7 @@ func TestWakePrompt(t *testing.T) {
 		}
 		return res.Messages[0].Content.(*sdk.TextContent).Text
 	}
-	for _, at = range []intend.Place{{}, {Project: "atlas"}} {
+	for _, at = range []intentions.Place{{}, {Project: "atlas"}} {
 		if got := said(); strings.Contains(got, "shed") || strings.Contains(got, "chart") {
 			t.Errorf("at %+v of a project:\n%s", at, got)
 		}
@@ -129,7 +129,7 @@ func TestWakePrompt(t *testing.T) {
 	if coming := ask[recallOut](p, "memory_recall", args{"query": "anything"}).Intentions; len(coming) > 0 {
 		t.Errorf("what was told comes with recall again: %+v", coming)
 	}
-	at = intend.Place{}
+	at = intentions.Place{}
 	res, err := p.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "wake"})
 	if err != nil || len(res.Messages) != 1 {
 		t.Fatalf("%v, %v", res, err)

@@ -8,7 +8,7 @@ import (
 
 	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/recall"
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
@@ -26,12 +26,12 @@ func TestProjectOfTheSession(t *testing.T) {
 		"mem/people/kim": "Kim teaches chess.", "mem/places/mill": "The mill grinds rye.", "mem/birds": "Storks nest on the chimney.",
 		"mem/rules": "Letters are answered within a week.", "mem/stove": "The stove burns beech.", "mem/radio": "Channel 12 is kept free.",
 	}
-	at := intend.Place{Project: "x-org/ana/pier-1a2b3c4d"}
+	at := intentions.Place{Project: "x-org/ana/pier-1a2b3c4d"}
 	f := newFake()
-	p := connect(t, New(Options{Memory: f, Copy: copyOf(t, recollect.State{AsOf: asOf}, texts), Clock: func() time.Time { return asOf },
-		Place: func(context.Context) intend.Place { return at },
-		Scope: func(context.Context) recollect.Scope {
-			s := recollect.Scope{Others: []recall.Project{{Name: "x-org/bo/barge-1a2b3c4d", Remote: "x.org/bo/barge", Last: "barge"}}}
+	p := connect(t, New(Options{Memory: f, Copy: copyOf(t, recallanswer.State{AsOf: asOf}, texts), Clock: func() time.Time { return asOf },
+		Place: func(context.Context) intentions.Place { return at },
+		Scope: func(context.Context) recallanswer.Scope {
+			s := recallanswer.Scope{Others: []recall.Project{{Name: "x-org/bo/barge-1a2b3c4d", Remote: "x.org/bo/barge", Last: "barge"}}}
 			if at.Linked {
 				s.Own = []string{at.Project}
 			}
@@ -70,12 +70,12 @@ func TestProjectOfTheSession(t *testing.T) {
 			t.Errorf("%v: %d are another project's", step.a, theirs)
 		}
 		out := ask[writeOut](p, "memory_note", args{"text": "The tar is black."})
-		if got := unit.Parse(f.texts[nipae.Slug(out.Slug)]).Fields().Project; (got == at.Project) != step.linked || got != "" && !step.linked {
+		if got := frontmatter.Parse(f.texts[nipae.Slug(out.Slug)]).Fields().Project; (got == at.Project) != step.linked || got != "" && !step.linked {
 			t.Errorf("a note in a linked folder %v is of %q", step.linked, got)
 		}
 	}
 	ask[writeOut](p, "memory_write", args{"slug": "people/bo", "text": "Bo rows."})
-	if got := unit.Parse(f.texts["mem/people/bo"]).Fields().Project; got != "" {
+	if got := frontmatter.Parse(f.texts["mem/people/bo"]).Fields().Project; got != "" {
 		t.Errorf("a fact at a slug of its own is of %q", got)
 	}
 }

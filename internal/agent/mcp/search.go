@@ -3,7 +3,7 @@ package mcp
 import (
 	"context"
 
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 )
 
 // maxQuery is the longest query of a search, in bytes.
@@ -41,17 +41,17 @@ type searchOut struct {
 }
 
 func (s *Server) search(ctx context.Context, in searchIn) (searchOut, error) {
-	limit, err := within("limit", in.Limit, recollect.DefaultHits, recollect.MaxHits)
+	limit, err := within("limit", in.Limit, recallanswer.DefaultHits, recallanswer.MaxHits)
 	if err != nil {
 		return searchOut{}, err
 	}
 	if len(in.Query) > maxQuery {
 		return searchOut{}, invalidf("the query has %d bytes; %d are the most.", len(in.Query), maxQuery)
 	}
-	q := recollect.Query{Text: in.Query, Prefix: bare(in.Prefix), Tags: in.Tags, Since: in.Since, Scope: s.scope(ctx, in.All)}
+	q := recallanswer.Query{Text: in.Query, Prefix: bare(in.Prefix), Tags: in.Tags, Since: in.Since, Scope: s.scope(ctx, in.All)}
 	var out searchOut
-	out.answer, out.fresh, err = s.view(ctx, func(v recollect.View) (int, error) {
-		f, err := recollect.Search(v, q, limit, s.o.Clock())
+	out.answer, out.fresh, err = s.view(ctx, func(v recallanswer.View) (int, error) {
+		f, err := recallanswer.Search(v, q, limit, s.o.Clock())
 		if err != nil {
 			return 0, mistaken(err)
 		}

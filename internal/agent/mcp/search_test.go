@@ -4,7 +4,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 )
 
 func TestSearchTool(t *testing.T) {
@@ -16,7 +16,7 @@ func TestSearchTool(t *testing.T) {
 	m.texts["mem/other"] = "Oolong, and oolong again"
 	p := connect(t, New(Options{Memory: m}))
 	out := ask[searchOut](p, "memory_search", args{"query": "OOLONG"})
-	if len(out.Hits) != recollect.DefaultHits || out.Total != 31 || out.Searched != 32 || out.Hits[0].Slug != "mem/other" {
+	if len(out.Hits) != recallanswer.DefaultHits || out.Total != 31 || out.Searched != 32 || out.Hits[0].Slug != "mem/other" {
 		t.Errorf("%+v", out)
 	}
 	out = ask[searchOut](p, "memory_search", args{"query": "tea", "prefix": "mem/tea/0", "limit": 3})

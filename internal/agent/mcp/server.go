@@ -11,7 +11,7 @@ import (
 
 	"engramd/internal/agent/briefing"
 	"engramd/internal/memory/intentions"
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 	"engramd/internal/memory/write"
 )
 
@@ -41,7 +41,7 @@ type Options struct {
 	Snapshot func(ctx context.Context, label string) (Snapshot, error)
 	// Copy is the local copy of the memory, which recall, search, lists and
 	// counts are answered from; nil asks the relays each time.
-	Copy recollect.Source
+	Copy recallanswer.Source
 	// Settle waits for what makes a Copy whole that is not yet, as long as that can
 	// be expected soon. nil does not.
 	Settle func(ctx context.Context)
@@ -50,17 +50,17 @@ type Options struct {
 	Near func(ctx context.Context, query string) (func(slug string, section int) (cosine float64, ok bool), error)
 	// Rerank puts the best of a recall in order; nil leaves it as it is, and so
 	// does one that fails. It takes a Copy.
-	Rerank recollect.Scorer
+	Rerank recallanswer.Scorer
 	// Used is told which memories were shown by a recall, or read; nil counts
 	// nothing. Uses returns what was counted, by slug; nil leaves it out.
 	Used func(ctx context.Context, read bool, slugs []string)
-	Uses func(ctx context.Context) (map[string]recollect.Use, error)
+	Uses func(ctx context.Context) (map[string]recallanswer.Use, error)
 	// Similar returns memories that say nearly what a text at a slug says, the
 	// nearest first; a write names a few of them. nil finds none.
 	Similar func(slug, text string) []SimilarUnit
 	// Copied finds the external memory that a text was taken from, beside those
 	// that the server has seen itself; nil knows none.
-	Copied remember.Copied
+	Copied write.Copied
 	// Session is stamped into what is written, beside the name of the program
 	// that calls; "" for none. Current is the session of the harness that the server
 	// runs in now, which is stamped instead; "" where it is not known, and nil
@@ -78,14 +78,14 @@ type Options struct {
 	// shown before, at most that many, and notes that it is now; known says that the
 	// session is. nil, and one that knows no session, leaves that to the server, which
 	// then is the session.
-	Place func(ctx context.Context) intend.Place
-	Fresh func(ctx context.Context, items []intend.Item, most int) (fresh []intend.Item, known bool)
+	Place func(ctx context.Context) intentions.Place
+	Fresh func(ctx context.Context, items []intentions.Item, most int) (fresh []intentions.Item, known bool)
 	// Scope says in which project the session asks; nil, and its zero value, look
 	// through all memory.
-	Scope func(ctx context.Context) recollect.Scope
+	Scope func(ctx context.Context) recallanswer.Scope
 	// Wake says for what the memory is looked through at the start of a session, but
 	// for time and place; nil knows nothing of uses.
-	Wake func(ctx context.Context) wake.Options
+	Wake func(ctx context.Context) briefing.Options
 	// Proposals are what others want to be remembered; nil, or ReadOnly, leaves out
 	// the tools for them.
 	Proposals Proposals
@@ -116,7 +116,7 @@ type Server struct {
 	slugs         *locks
 	external      *externals
 	shown         shownIntentions
-	notes         *remember.Batch
+	notes         *write.Batch
 	waiters       waiters
 	arguments     map[string][]string // of each tool
 	life          context.Context     // ends the calls that are under way
@@ -140,7 +140,7 @@ func New(o Options) *Server {
 	s := &Server{o: o, memoryCalls: newLimiter(o.Discover, o.Clock), contractCalls: newLimiter(nil, o.Clock), slugs: newLocks(),
 		external: newExternals(), arguments: map[string][]string{}}
 	s.life, s.end = context.WithCancel(context.Background())
-	s.notes = remember.NewBatch(s.life, placed{s}, o.Timeout)
+	s.notes = write.NewBatch(s.life, placed{s}, o.Timeout)
 	options := &sdk.ServerOptions{
 		Instructions: s.instructions(),
 		Logger:       slog.New(warnings{o.Log.Handler()}),

@@ -35,7 +35,7 @@ func TestSessionOfTheHarness(t *testing.T) {
 		current = step.now
 		mu.Unlock()
 		out := ask[writeOut](p, "memory_note", args{"text": "It is " + step.want})
-		if got := unit.Parse(f.texts[nipae.Slug(out.Slug)]).Fields(); got.Session != step.want || got.Source != "test:"+step.want {
+		if got := frontmatter.Parse(f.texts[nipae.Slug(out.Slug)]).Fields(); got.Session != step.want || got.Source != "test:"+step.want {
 			t.Errorf("stamped %q, %q, want %s", got.Session, got.Source, step.want)
 		}
 	}

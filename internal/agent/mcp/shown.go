@@ -23,15 +23,15 @@ type shownIntentions struct {
 
 // fresh returns the first items that were not shown before, at most that many, and
 // notes them.
-func (s *shownIntentions) fresh(items []intend.Item, most int) []intend.Item {
+func (s *shownIntentions) fresh(items []intentions.Item, most int) []intentions.Item {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.keys == nil || s.n > maxKeys {
 		s.keys, s.n = map[string][]string{}, 0
 	}
-	var all []intend.Item
+	var all []intentions.Item
 	for _, i := range items {
-		if len(all) == most || intend.Seen(s.keys[i.Slug], i.Key) {
+		if len(all) == most || intentions.Seen(s.keys[i.Slug], i.Key) {
 			continue
 		}
 		s.keys[i.Slug] = append(s.keys[i.Slug], i.Key)

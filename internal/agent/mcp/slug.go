@@ -21,8 +21,8 @@ func parseTarget(rawSlug, rawBase string) (slug nipae.Slug, base string, err err
 // parseOwn reads a slug that is to be written.
 func parseOwn(text string) (nipae.Slug, error) {
 	slug, err := parseSlug(text)
-	if err == nil && remember.Reserved(slug) {
-		return "", &about{error: remember.ErrReserved, slug: slug, write: true}
+	if err == nil && write.Reserved(slug) {
+		return "", &about{error: write.ErrReserved, slug: slug, write: true}
 	}
 	return slug, err
 }

@@ -58,9 +58,9 @@ func (s *Server) snapshot(ctx context.Context, in snapshotIn) (snapshotOut, erro
 		if err != nil {
 			return snapshotOut{}, &about{error: err, status: made.Status}
 		}
-		out := snapshotOut{ID: made.ID, Outcome: string(remember.Created), Memories: made.Memories, Size: made.Size, CreatedAt: stamp(made.CreatedAt), answer: s.answerOf(made.Status)}
+		out := snapshotOut{ID: made.ID, Outcome: string(write.Created), Memories: made.Memories, Size: made.Size, CreatedAt: stamp(made.CreatedAt), answer: s.answerOf(made.Status)}
 		if made.Unchanged {
-			out.Outcome = string(remember.Unchanged)
+			out.Outcome = string(write.Unchanged)
 		}
 		return out, nil
 	})

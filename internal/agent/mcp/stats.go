@@ -3,7 +3,7 @@ package mcp
 import (
 	"context"
 
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 )
 
 // statsOut is what a memory consists of.
@@ -34,7 +34,7 @@ const describeStats = `Count memories by type, state and trust, with size, oldes
 
 func (s *Server) stats(ctx context.Context, _ struct{}) (statsOut, error) {
 	var out statsOut
-	var uses map[string]recollect.Use
+	var uses map[string]recallanswer.Use
 	var uncounted error
 	if s.o.Uses != nil {
 		if uses, uncounted = s.o.Uses(ctx); uncounted != nil {
@@ -42,8 +42,8 @@ func (s *Server) stats(ctx context.Context, _ struct{}) (statsOut, error) {
 		}
 	}
 	var err error
-	out.answer, out.fresh, err = s.view(ctx, func(v recollect.View) (int, error) {
-		c := recollect.Count(v, uses)
+	out.answer, out.fresh, err = s.view(ctx, func(v recallanswer.View) (int, error) {
+		c := recallanswer.Count(v, uses)
 		out.Memories, out.Bytes, out.Core, out.Unreadable = c.Memories, c.Bytes, c.Core, c.State.Unreadable
 		out.ByType, out.ByState, out.ByTrust = c.ByType, c.ByState, c.ByTrust
 		out.Oldest, out.Newest, out.Largest = whenOf(c.Oldest), whenOf(c.Newest), whenOf(c.Largest)
@@ -62,7 +62,7 @@ func (s *Server) stats(ctx context.Context, _ struct{}) (statsOut, error) {
 	return out, nil
 }
 
-func whenOf(h *recollect.Head) *whenOut {
+func whenOf(h *recallanswer.Head) *whenOut {
 	if h == nil {
 		return nil
 	}

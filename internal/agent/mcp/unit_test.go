@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
@@ -96,14 +96,14 @@ func TestTextsFromElsewhere(t *testing.T) {
 	}
 	for slug, text := range before {
 		got := ask[readOut](p, "memory_read", args{"slug": string(slug)})
-		if d := unit.Parse(text); got.Text != d.Body() || got.Trust != d.Trust().String() || got.Hash != client.Hash(text) {
+		if d := frontmatter.Parse(text); got.Text != d.Body() || got.Trust != d.Trust().String() || got.Hash != client.Hash(text) {
 			t.Errorf("%s: %+v", slug, got)
 		}
 		if slug == "mem/sys/plan" {
 			continue
 		}
 		ask[writeOut](p, "memory_append", args{"slug": string(slug), "text": "added"})
-		if d := unit.Parse(m.texts[slug]); !strings.HasSuffix(d.Body(), "\nadded") || d.Trust() > unit.Parse(text).Trust() || d.Fields().Source != "test:5e551011" {
+		if d := frontmatter.Parse(m.texts[slug]); !strings.HasSuffix(d.Body(), "\nadded") || d.Trust() > frontmatter.Parse(text).Trust() || d.Fields().Source != "test:5e551011" {
 			t.Errorf("%s became %q", slug, m.texts[slug])
 		}
 	}
@@ -323,7 +323,7 @@ func TestPlaceholdersAndHalves(t *testing.T) {
 // correction is not archived while what it corrects is active.
 func TestCorrectionsHide(t *testing.T) {
 	texts := map[string]string{"mem/old": "The fee is 12 euros.", "mem/new": "---\nsupersedes: [mem/old]\n---\nThe fee is 15 euros."}
-	p := unitServer(t, newFake(), func(o *Options) { o.Copy = copyOf(t, recollect.State{}, texts) })
+	p := unitServer(t, newFake(), func(o *Options) { o.Copy = copyOf(t, recallanswer.State{}, texts) })
 	ask[writeOut](p, "memory_write", args{"slug": "old", "text": texts["mem/old"]})
 	out := ask[writeOut](p, "memory_write", args{"slug": "new", "text": texts["mem/new"]})
 	hint := "mem/old is still active: memory_write with slug mem/new and supersedes [mem/old], without text, marks it as superseded"

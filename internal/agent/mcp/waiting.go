@@ -6,11 +6,11 @@ import (
 	"sync"
 
 	"engramd/internal/memory/consolidation"
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 )
 
 // waitingWrite is the answer of a write where episodes can be consolidated: each
-// time that another mind.MicroBatch of them wait, it says so.
+// time that another consolidation.MicroBatch of them wait, it says so.
 type waitingWrite struct {
 	writeOut
 	Waiting int    `json:"episodes_waiting,omitempty" jsonschema:"about how many wait to be consolidated; said now and then"`
@@ -32,7 +32,7 @@ func (w *waiters) another(count func() (int, error)) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now++
-	if w.counted && w.now < w.said+mind.MicroBatch {
+	if w.counted && w.now < w.said+consolidation.MicroBatch {
 		return 0, nil
 	}
 	n, err := count()
@@ -40,13 +40,13 @@ func (w *waiters) another(count func() (int, error)) (int, error) {
 		return 0, err
 	}
 	if !w.counted { // what waited before this process was said by another
-		w.counted, w.said = true, max(0, n-1)/mind.MicroBatch*mind.MicroBatch
+		w.counted, w.said = true, max(0, n-1)/consolidation.MicroBatch*consolidation.MicroBatch
 	}
-	w.now, w.said = n, min(w.said, n/mind.MicroBatch*mind.MicroBatch)
-	if n < w.said+mind.MicroBatch {
+	w.now, w.said = n, min(w.said, n/consolidation.MicroBatch*consolidation.MicroBatch)
+	if n < w.said+consolidation.MicroBatch {
 		return 0, nil
 	}
-	w.said = n / mind.MicroBatch * mind.MicroBatch
+	w.said = n / consolidation.MicroBatch * consolidation.MicroBatch
 	return n, nil
 }
 
@@ -59,8 +59,8 @@ func andWaiting[In any](s *Server, do func(context.Context, In) (writeOut, error
 			return waitingWrite{writeOut: out}, err
 		}
 		n, err := s.waiters.another(func() (n int, err error) {
-			err = s.o.Copy.Read(ctx, func(v recollect.View) error {
-				n = mind.Waiting(v)
+			err = s.o.Copy.Read(ctx, func(v recallanswer.View) error {
+				n = consolidation.Waiting(v)
 				return nil
 			})
 			return n, err

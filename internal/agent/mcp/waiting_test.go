@@ -7,19 +7,19 @@ import (
 	"strings"
 	"testing"
 
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 	"engramd/nips/frontmatter"
 )
 
 // mirrored is a local copy that has what a fake has.
 type mirrored struct{ *fake }
 
-func (m mirrored) Read(ctx context.Context, do func(recollect.View) error) error {
+func (m mirrored) Read(ctx context.Context, do func(recallanswer.View) error) error {
 	l, _, err := m.ListAll(ctx)
 	if err != nil {
 		return err
 	}
-	source, err := recollect.Load(heldOf(l), recollect.State{})
+	source, err := recallanswer.Load(heldOf(l), recallanswer.State{})
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func TestWritesSayWhatWaits(t *testing.T) {
 			}
 		}
 		ask[waitingWrite](p, "memory_write", args{"slug": slugf("fact/%d", n), "text": "Rain is wet."})
-		ask[waitingWrite](p, "memory_write", args{"slug": "day/3", "text": fmt.Sprintf("It rained %d times.", n), "type": string(unit.Episodic)})
+		ask[waitingWrite](p, "memory_write", args{"slug": "day/3", "text": fmt.Sprintf("It rained %d times.", n), "type": string(frontmatter.Episodic)})
 	}
 	if fmt.Sprint(said) != "[8 16]" {
 		t.Errorf("said at %v", said)

@@ -56,9 +56,9 @@ func (s *Server) write(ctx context.Context, in writeIn) (writeOut, error) {
 	if err != nil {
 		return writeOut{}, err
 	}
-	draft := remember.Draft{Text: in.Text, Fields: remember.Fields{Type: in.Type, Description: in.Description, Tags: in.Tags, Salience: in.Salience, Trust: in.Trust}}
-	if len(in.Supersedes) > remember.MaxSupersedes {
-		return writeOut{}, invalidf("a memory supersedes at most %d others at once.", remember.MaxSupersedes)
+	draft := write.Draft{Text: in.Text, Fields: write.Fields{Type: in.Type, Description: in.Description, Tags: in.Tags, Salience: in.Salience, Trust: in.Trust}}
+	if len(in.Supersedes) > write.MaxSupersedes {
+		return writeOut{}, invalidf("a memory supersedes at most %d others at once.", write.MaxSupersedes)
 	}
 	if draft.Fields.Supersedes, err = parseSlugs(in.Supersedes); err != nil {
 		return writeOut{}, err
@@ -84,10 +84,10 @@ func (s *Server) write(ctx context.Context, in writeIn) (writeOut, error) {
 		for _, f := range failed {
 			out.warn("%s is not marked as superseded (%s): call again with the same arguments", f.Slug, s.failure(failedWrite(slug, r, f)).Code)
 		}
-		if now := len(remember.Body(slug, r.Text)); base == "" && r.Outcome == remember.Replaced && r.Was >= minHalved && now < r.Was/2 {
+		if now := len(write.Body(slug, r.Text)); base == "" && r.Outcome == write.Replaced && r.Was >= minHalved && now < r.Was/2 {
 			out.warn("the text had %d bytes and has %d now, written without base: if something was lost, memory_history and memory_restore bring it back", r.Was, now)
 		}
-		if s.o.Similar != nil && r.Outcome != remember.Unchanged {
+		if s.o.Similar != nil && r.Outcome != write.Unchanged {
 			out.Similar = s.similar(slug, r.Text)
 		}
 		return out, nil
@@ -107,14 +107,14 @@ func guard(secret, placeholder bool) func(old, text string) error {
 			return client.ErrTooLarge
 		}
 		if !placeholder {
-			if err := remember.Placeholder(old, unit.Parse(text).Body()); err != nil {
+			if err := write.Placeholder(old, frontmatter.Parse(text).Body()); err != nil {
 				return err
 			}
 		}
 		if secrets == nil {
 			return nil
 		}
-		if err := secrets(old, unit.Parse(text).Body()); err != nil {
+		if err := secrets(old, frontmatter.Parse(text).Body()); err != nil {
 			return err // its lines are those that the caller counts
 		}
 		return secrets(old, text)
@@ -130,7 +130,7 @@ func (s *Server) similar(slug nipae.Slug, text string) []SimilarUnit {
 			if strings.HasPrefix(u.Title, "(external: ") {
 				most = 400 // the mark, and a quoted title
 			}
-			u.Title = unit.Parse(u.Title).Heading(most)
+			u.Title = frontmatter.Parse(u.Title).Heading(most)
 			all = append(all, u)
 		}
 	}
@@ -156,7 +156,7 @@ func (s *Server) append(ctx context.Context, in appendIn) (writeOut, error) {
 		r, err := s.writer(ctx).Append(ctx, slug, in.Text, client.SetOptions{Base: base, Check: guard(in.AllowSecret, true)})
 		if err != nil {
 			failed := failedWrite(slug, r, err)
-			failed.found = r.Outcome != remember.Written
+			failed.found = r.Outcome != write.Written
 			return writeOut{}, failed
 		}
 		return s.wrote(slug, r), nil
@@ -164,8 +164,8 @@ func (s *Server) append(ctx context.Context, in appendIn) (writeOut, error) {
 }
 
 // failedWrite is the error of a write with its circumstances.
-func failedWrite(slug nipae.Slug, r remember.Result, err error) *about {
-	var absent *remember.AbsentError
+func failedWrite(slug nipae.Slug, r write.Result, err error) *about {
+	var absent *write.AbsentError
 	if errors.As(err, &absent) {
 		return &about{error: absent.Unwrap(), slug: absent.Slug, status: r.Status, write: true}
 	}
@@ -173,13 +173,13 @@ func failedWrite(slug nipae.Slug, r remember.Result, err error) *about {
 }
 
 // wrote is the answer of a write.
-func (s *Server) wrote(slug nipae.Slug, r remember.Result) writeOut {
+func (s *Server) wrote(slug nipae.Slug, r write.Result) writeOut {
 	out := s.written(r.Entry, string(r.Outcome), r.Status)
-	if r.Outcome == remember.Unchanged {
+	if r.Outcome == write.Unchanged {
 		out.StoredOn = 0
 	}
 	if !slug.IsCore() {
-		out.Trust = unit.Parse(r.Text).Trust().String()
+		out.Trust = frontmatter.Parse(r.Text).Trust().String()
 	}
 	switch {
 	case r.From == "":
@@ -189,7 +189,7 @@ func (s *Server) wrote(slug nipae.Slug, r remember.Result) writeOut {
 		out.warn("the words are those of %s, which is external, and so is this memory now", quoted(r.From))
 	}
 	s.external.note(r.Entry)
-	out.episode = r.Outcome == remember.Created && unit.Parse(r.Text).Fields().Type == unit.Episodic
+	out.episode = r.Outcome == write.Created && frontmatter.Parse(r.Text).Fields().Type == frontmatter.Episodic
 	return out
 }
 

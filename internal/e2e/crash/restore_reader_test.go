@@ -259,7 +259,7 @@ func TestReaderNeverSeesAMixture(t *testing.T) {
 				engramdWith(jsonLines(then), "import", "--replace")
 			}
 			see("then") // or it may be gone again before a reader on a busy machine has come
-			var kept []operator.Quarantine
+			var kept []snapshots.Quarantine
 			if err := json.NewDecoder(bytes.NewBufferString(rig.Engramd(t, relay, "snapshot", "quarantine", "--json"))).Decode(&kept); err != nil || len(kept) != 1 {
 				t.Fatalf("%d quarantines, %v", len(kept), err)
 			}

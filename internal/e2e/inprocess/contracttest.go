@@ -1,6 +1,6 @@
-// Package contracttest serves the real relay with the contract API in the
+// Package inprocess serves the real relay with the contract API in the
 // process of a test.
-package contracttest
+package inprocess
 
 import (
 	"bytes"
@@ -63,7 +63,7 @@ func Start(t testing.TB, change func(http.Handler) http.Handler) *Server {
 	used, err := api.OpenUsed(t.Context(), s, time.Minute, time.Now)
 	must(err)
 	out := &Server{URL: served.URL, Operator: storetest.NewKey("operator"), identities: known}
-	served.Serve(t, bridge.Options{
+	served.Serve(t, relayhttp.Options{
 		API: api.New(api.Options{Service: service, Identities: known, Used: used, Version: "test", URL: "http" + strings.TrimPrefix(served.URL, "ws"),
 			Operator: func(key string) bool { return key == out.Operator.Pub }}),
 	}, change)

@@ -175,8 +175,8 @@ func word(i int) string {
 func keep(t *testing.T, m *machine, n int) []string {
 	t.Helper()
 	agent, owner := relaytest.Agent(), relaytest.Owner()
-	kept, err := mirror.Open(t.Context(), mirror.Pair{Agent: agent.Pub, Owner: owner.Pub, Conversation: relaytest.ConversationKey(agent, owner.Pub)},
-		mirror.Options{Dir: filepath.Join(filepath.Dir(m.project), "cache", "engramd")})
+	kept, err := localcopy.Open(t.Context(), localcopy.Pair{Agent: agent.Pub, Owner: owner.Pub, Conversation: relaytest.ConversationKey(agent, owner.Pub)},
+		localcopy.Options{Dir: filepath.Join(filepath.Dir(m.project), "cache", "engramd")})
 	if err != nil {
 		t.Fatal(err)
 	}

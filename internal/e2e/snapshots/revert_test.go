@@ -184,7 +184,7 @@ func TestRevertKilled(t *testing.T) {
 		if got := x.texts(); !equalTexts(got, want) {
 			t.Fatalf("round %d: after a second run: %v, want %v", round, got, want)
 		}
-		if _, err := os.Stat(filepath.Join(x.folder(), remote.JournalName)); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(x.folder(), snapshots.JournalName)); !errors.Is(err, os.ErrNotExist) {
 			t.Fatalf("round %d: the journal stays: %v", round, err)
 		}
 	}
@@ -227,7 +227,7 @@ func (p *process) wait() error {
 func (x *ctl) awaitJournal(ended <-chan struct{}) {
 	x.T.Helper()
 	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(100 * time.Microsecond) {
-		if _, err := os.Stat(filepath.Join(x.folder(), remote.JournalName)); err == nil {
+		if _, err := os.Stat(filepath.Join(x.folder(), snapshots.JournalName)); err == nil {
 			return
 		}
 		select {
@@ -320,11 +320,11 @@ func (x *ctl) plan(id string) {
 	if err != nil {
 		x.T.Fatal(err)
 	}
-	now, err := remote.Take(ctx, x.c, remote.Wanted{Agent: relaytest.Agent().Pub, Whole: true}, time.Now)
+	now, err := snapshots.Take(ctx, x.c, snapshots.Wanted{Agent: relaytest.Agent().Pub, Whole: true}, time.Now)
 	if err != nil {
 		x.T.Fatal(err)
 	}
-	plan, err := remote.NewPlan(ctx, b, now, keys)
+	plan, err := snapshots.NewPlan(ctx, b, now, keys)
 	if err != nil {
 		x.T.Fatal(err)
 	}
@@ -332,7 +332,7 @@ func (x *ctl) plan(id string) {
 	if err != nil {
 		x.T.Fatal(err)
 	}
-	j := &remote.Journal{Agent: relaytest.Agent().Pub, Tenant: bundle.DefaultTenant, Bundle: id, CreatedAt: time.Now(), Steps: steps}
+	j := &snapshots.Journal{Agent: relaytest.Agent().Pub, Tenant: bundle.DefaultTenant, Bundle: id, CreatedAt: time.Now(), Steps: steps}
 	if err := j.Save(x.folder()); err != nil {
 		x.T.Fatal(err)
 	}
@@ -385,8 +385,8 @@ func TestCaptureUnderWrites(t *testing.T) {
 	}()
 	taken := 0
 	for n := 0; n < 20 || taken == 0 && n < 200; n++ {
-		cap, err := remote.Take(t.Context(), x.c, remote.Wanted{Agent: relaytest.Agent().Pub, Whole: true}, time.Now)
-		if errors.Is(err, remote.ErrMoving) {
+		cap, err := snapshots.Take(t.Context(), x.c, snapshots.Wanted{Agent: relaytest.Agent().Pub, Whole: true}, time.Now)
+		if errors.Is(err, snapshots.ErrMoving) {
 			missed.Store(int64(max(0, n-10)))
 			continue
 		}
@@ -399,7 +399,7 @@ func TestCaptureUnderWrites(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := map[nipae.Slug]int{}
-		err = remote.Texts(t.Context(), cap, relaytest.Agent().Pub, keys, func(r remote.Text) error {
+		err = snapshots.Texts(t.Context(), cap, relaytest.Agent().Pub, keys, func(r snapshots.Text) error {
 			n, err := strconv.Atoi(r.Text)
 			got[r.Slug] = n
 			return err

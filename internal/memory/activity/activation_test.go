@@ -1,4 +1,4 @@
-package metabolism
+package activity
 
 import (
 	"math"
@@ -164,7 +164,7 @@ func TestReader(t *testing.T) {
 			t.Errorf("%+v", u)
 		}
 	}
-	for _, state := range []unit.State{unit.Archived, unit.Superseded, unit.Done} {
+	for _, state := range []frontmatter.State{frontmatter.Archived, frontmatter.Superseded, frontmatter.Done} {
 		if _, ok := r.Unit(Text{Slug: "mem/a", Text: "---\nstate: " + string(state) + "\n---\nx"}); ok {
 			t.Errorf("%s is active", state)
 		}

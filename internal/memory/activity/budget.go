@@ -1,4 +1,4 @@
-package metabolism
+package activity
 
 const (
 	// DefaultBudget is how many tokens a memory may have before archiving is

@@ -1,4 +1,4 @@
-package metabolism
+package activity
 
 import (
 	"time"
@@ -38,13 +38,13 @@ func NewReader(k Known, says map[string]float64, core string) Reader {
 }
 
 // Unit makes a unit of a text; false if it is not active.
-func (r Reader) Unit(t Text) (Unit, bool) { return r.unit(t, unit.Active) }
+func (r Reader) Unit(t Text) (Unit, bool) { return r.unit(t, frontmatter.Active) }
 
 // Superseded makes one of a text that is superseded; false if it is not.
-func (r Reader) Superseded(t Text) (Unit, bool) { return r.unit(t, unit.Superseded) }
+func (r Reader) Superseded(t Text) (Unit, bool) { return r.unit(t, frontmatter.Superseded) }
 
-func (r Reader) unit(t Text, state unit.State) (Unit, bool) {
-	d := unit.Parse(t.Text)
+func (r Reader) unit(t Text, state frontmatter.State) (Unit, bool) {
+	d := frontmatter.Parse(t.Text)
 	f := d.Fields()
 	if f.State != state {
 		return Unit{}, false
@@ -61,17 +61,17 @@ func (r Reader) unit(t Text, state unit.State) (Unit, bool) {
 }
 
 // held says why a unit is never archived, "" if it may be.
-func (r Reader) held(slug string, f unit.Fields, trust unit.Trust) string {
+func (r Reader) held(slug string, f frontmatter.Fields, trust frontmatter.Trust) string {
 	switch {
 	case slug == string(nipae.Core):
 		return "core"
 	case f.Pin:
 		return "pinned"
-	case f.Type == unit.Narrative:
+	case f.Type == frontmatter.Narrative:
 		return "narrative"
-	case f.Type == unit.Prospective:
+	case f.Type == frontmatter.Prospective:
 		return "an intention that is not done"
-	case trust == unit.Told:
+	case trust == frontmatter.Told:
 		return "told"
 	case r.core[slug]:
 		return "linked from core"

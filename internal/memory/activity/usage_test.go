@@ -1,4 +1,4 @@
-package metabolism
+package activity
 
 import (
 	"fmt"

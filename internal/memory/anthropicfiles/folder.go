@@ -1,4 +1,4 @@
-package memfile
+package anthropicfiles
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package memfile
+package anthropicfiles
 
 import (
 	"crypto/sha256"
@@ -73,7 +73,7 @@ func Parse(text string) (path Path, folder bool, err error) {
 // control characters, those that turn the direction of writing, and those of no
 // width.
 func visible(text string) bool {
-	return utf8.ValidString(text) && unit.Visible(text) == text && !strings.ContainsFunc(text, unicode.IsControl)
+	return utf8.ValidString(text) && frontmatter.Visible(text) == text && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
 // IsRoot reports whether it is the folder of everything.
@@ -102,7 +102,7 @@ func (p Path) Reserved() bool {
 	if !p.Note() {
 		slug += "/"
 	}
-	return remember.Reserved(nipae.Slug(slug))
+	return write.Reserved(nipae.Slug(slug))
 }
 
 // Slug returns the slug of a file. The error is an *Error.
@@ -182,7 +182,7 @@ func Of(slug nipae.Slug, text string) Path {
 	if slug.IsCore() || !strings.HasPrefix(text, "---") {
 		return natural(slug)
 	}
-	kept := unit.Parse(text).Fields().Path
+	kept := frontmatter.Parse(text).Fields().Path
 	path, folder, err := Parse(kept)
 	if err != nil || folder || string(path) != kept {
 		return natural(slug)

@@ -1,4 +1,4 @@
-package memfile
+package anthropicfiles
 
 import (
 	"strings"
@@ -121,7 +121,7 @@ func FuzzPath(f *testing.F) {
 		}
 		stored := "text"
 		if kept := p.Kept(slug); kept != "" {
-			if stored, err = unit.Parse("text").Edit(unit.Set("path", unit.String(kept))); err != nil {
+			if stored, err = frontmatter.Parse("text").Edit(frontmatter.Set("path", frontmatter.String(kept))); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import (
 	"cmp"
@@ -46,7 +46,7 @@ func (b *batch) narrative() {
 	}
 	for _, slug := range b.slugs {
 		s := b.memory.units[slug]
-		if slug != NarrativeSlug && s.fields.Type == unit.Narrative && s.fields.State == unit.Active {
+		if slug != NarrativeSlug && s.fields.Type == frontmatter.Narrative && s.fields.State == frontmatter.Active {
 			b.show(s, NarrativeRole)
 			return
 		}
@@ -121,7 +121,7 @@ func (b *batch) near(s *seen) []*seen {
 	text, _ := b.view.Text(s.slug)
 	x := b.view.Index()
 	allowed := func(slug string) bool { return b.memory.units[slug] != nil && slug != s.slug }
-	sections := recall.Sections(recall.Of(s.slug, unit.Parse(text), s.written))
+	sections := recall.Sections(recall.Of(s.slug, frontmatter.Parse(text), s.written))
 	shares := map[string]float64{}
 	var found []*seen
 	for _, section := range sections[:min(len(sections), asked)] {
@@ -147,7 +147,7 @@ func (b *batch) near(s *seen) []*seen {
 // are quoted.
 func (b *batch) alike(s, other *seen) Alike {
 	a := Alike{Slug: other.slug}
-	if s.fields.Trust == unit.External || other.fields.Trust == unit.External {
+	if s.fields.Trust == frontmatter.External || other.fields.Trust == frontmatter.External {
 		return a
 	}
 	text, _ := b.view.Text(s.slug)

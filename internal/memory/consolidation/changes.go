@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import (
 	"cmp"
@@ -64,9 +64,9 @@ func reason(err error) string {
 // rank is when a draft is written: the later, the more it takes away.
 func (d *draft) rank() int {
 	switch {
-	case d.state == unit.Archived && d.fields.State != unit.Archived:
+	case d.state == frontmatter.Archived && d.fields.State != frontmatter.Archived:
 		return 4
-	case d.state == unit.Superseded && d.fields.State != unit.Superseded:
+	case d.state == frontmatter.Superseded && d.fields.State != frontmatter.Superseded:
 		return 2
 	case d.write != nil && d.base == "":
 		return 0
@@ -83,10 +83,10 @@ func (c *checker) compose(d *draft) (string, error) {
 	}
 	changes := d.edgeChanges()
 	if d.state != d.fields.State {
-		changes = append(changes, unit.Set("state", unit.String(string(d.state))))
+		changes = append(changes, frontmatter.Set("state", frontmatter.String(string(d.state))))
 	}
 	if d.consider && d.fields.Consolidated.IsZero() {
-		changes = append(changes, unit.Set("consolidated", unit.At(c.o.Now).Value()))
+		changes = append(changes, frontmatter.Set("consolidated", frontmatter.At(c.o.Now).Value()))
 	}
 	return d.doc.Edit(changes...) // the words stay, so do trust and source
 }
@@ -94,41 +94,41 @@ func (c *checker) compose(d *draft) (string, error) {
 // composeNew writes a unit anew. Where it comes from is stamped; the narrative keeps
 // what it says of itself and the operation does not.
 func (c *checker) composeNew(d *draft) (string, error) {
-	op, doc, head := d.write, unit.Parse(unit.Doc{}.WithBody(d.write.Text)), (*unit.Doc)(nil)
+	op, doc, head := d.write, frontmatter.Parse(frontmatter.Doc{}.WithBody(d.write.Text)), (*frontmatter.Doc)(nil)
 	if d.base != "" {
-		doc, head = unit.Parse(d.doc.WithBody(op.Text)), &d.doc
+		doc, head = frontmatter.Parse(d.doc.WithBody(op.Text)), &d.doc
 	}
-	changes := []unit.Change{unit.Set("type", unit.String(string(d.fields.Type)))}
+	changes := []frontmatter.Change{frontmatter.Set("type", frontmatter.String(string(d.fields.Type)))}
 	if op.Description != "" {
-		changes = append(changes, unit.Set("description", unit.String(op.Description)))
+		changes = append(changes, frontmatter.Set("description", frontmatter.String(op.Description)))
 	}
 	if len(op.Tags) > 0 {
-		changes = append(changes, unit.Set("tags", unit.Strings(op.Tags...)))
+		changes = append(changes, frontmatter.Set("tags", frontmatter.Strings(op.Tags...)))
 	}
 	derived := slices.DeleteFunc(slices.Clone(op.DerivedFrom), func(s string) bool { return s == d.slug })
 	changes = append(changes, several("derived_from", derived), several("inspired_by", op.InspiredBy))
 	changes = append(changes, d.edgeChanges()...)
 	if head != nil {
-		changes = append(changes, unit.Set("state", unit.String(string(unit.Active))))
+		changes = append(changes, frontmatter.Set("state", frontmatter.String(string(frontmatter.Active))))
 	}
 	text, err := doc.Edit(changes...)
 	if err != nil {
 		return "", err
 	}
-	return unit.Stamped(unit.Parse(text), head, unit.Stamp{Now: c.o.Now, Source: c.o.Source, Session: c.o.Session, Most: d.trust})
+	return frontmatter.Stamped(frontmatter.Parse(text), head, frontmatter.Stamp{Now: c.o.Now, Source: c.o.Source, Session: c.o.Session, Most: d.trust})
 }
 
-func several(key string, all []string) unit.Change {
+func several(key string, all []string) frontmatter.Change {
 	if len(all) == 0 {
-		return unit.Remove(key)
+		return frontmatter.Remove(key)
 	}
-	return unit.Set(key, unit.Strings(all...))
+	return frontmatter.Set(key, frontmatter.Strings(all...))
 }
 
 // edgeChanges adds edges to those that the unit has.
-func (d *draft) edgeChanges() []unit.Change {
-	var changes []unit.Change
-	for _, relation := range unit.Relations {
+func (d *draft) edgeChanges() []frontmatter.Change {
+	var changes []frontmatter.Change
+	for _, relation := range frontmatter.Relations {
 		had, _ := d.doc.Value(relation)
 		items := had.Items()
 		n := len(items)
@@ -139,7 +139,7 @@ func (d *draft) edgeChanges() []unit.Change {
 			}
 		}
 		if len(items) > n {
-			changes = append(changes, unit.Set(relation, unit.Strings(items...)))
+			changes = append(changes, frontmatter.Set(relation, frontmatter.Strings(items...)))
 		}
 	}
 	return changes

@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import (
 	"cmp"
@@ -20,8 +20,8 @@ type Texts func(slug string) (head, hash string, ok bool)
 // CheckOptions are what operations are judged by, beside the plan.
 type CheckOptions struct {
 	Now             time.Time
-	Source, Session string         // stamped; a source of "" is that of the plan
-	View            recollect.View // what else the memory holds: whose words a text has, what is like it
+	Source, Session string      // stamped; a source of "" is that of the plan
+	View            answer.View // what else the memory holds: whose words a text has, what is like it
 	// Meaning compares what an insight says with what is there; nil without a model.
 	Meaning Meaning
 }
@@ -75,17 +75,17 @@ type checker struct {
 type draft struct {
 	slug       string
 	head, base string // what is there, "" for a new one
-	doc        unit.Doc
-	fields     unit.Fields
+	doc        frontmatter.Doc
+	fields     frontmatter.Fields
 	when       time.Time
 	role       Role
 
 	op       int // the first that names it
 	write    *Op // what it is written anew by; nil: its words stay
 	sources  []*draft
-	trust    unit.Trust
-	edges    []unit.Relation
-	state    unit.State
+	trust    frontmatter.Trust
+	edges    []frontmatter.Relation
+	state    frontmatter.State
 	consider bool // it is an episode, and thought over
 	note     string
 }
@@ -107,7 +107,7 @@ func (c *checker) shown(i int, slug string) (*draft, error) {
 	if !ok || hash != u.Hash {
 		return nil, &OpError{Index: i, Op: c.ops[i].Op, Reason: slug + " has changed since the plan was made: prepare anew", err: ErrChanged}
 	}
-	d := &draft{slug: slug, head: head, base: hash, doc: unit.Parse(head), role: u.Role, op: i}
+	d := &draft{slug: slug, head: head, base: hash, doc: frontmatter.Parse(head), role: u.Role, op: i}
 	d.fields = d.doc.Fields()
 	d.trust, d.state = d.fields.Trust, d.fields.State
 	h, _ := c.o.View.Head(slug)

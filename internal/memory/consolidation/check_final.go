@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import (
 	"slices"
@@ -14,7 +14,7 @@ func (c *checker) final() error {
 	archived := 0
 	for _, d := range c.order {
 		i := c.opOf(d)
-		if d.state == unit.Archived && d.fields.State != unit.Archived {
+		if d.state == frontmatter.Archived && d.fields.State != frontmatter.Archived {
 			archived++
 		}
 		if archived > MaxArchived && c.plan.Kind != Archive {
@@ -23,11 +23,11 @@ func (c *checker) final() error {
 		if other := c.leaves(d); other != "" {
 			return c.fail(i, "%s corrects what %s says, which would be found in its place: archive that too", d.slug, other)
 		}
-		if d.consider && d.state != unit.Active && !c.stands(d.slug) {
+		if d.consider && d.state != frontmatter.Active && !c.stands(d.slug) {
 			return c.fail(i, "%s would be neither active nor in derived_from of a unit that is: write what follows from it first", d.slug)
 		}
 		for _, e := range d.edges {
-			if e.Relation == relSupersedes && d.state != unit.Active {
+			if e.Relation == relSupersedes && d.state != frontmatter.Active {
 				return c.fail(c.aims[e.Target], "%s would not be active itself, and cannot take the place of %s", d.slug, e.Target)
 			}
 		}
@@ -38,11 +38,11 @@ func (c *checker) final() error {
 // leaves returns what would be found in place of a unit that is archived; "" for
 // nothing.
 func (c *checker) leaves(d *draft) string {
-	if d.state != unit.Archived || d.fields.State == unit.Archived {
+	if d.state != frontmatter.Archived || d.fields.State == frontmatter.Archived {
 		return ""
 	}
 	for _, slug := range c.o.View.Index().Holds(d.slug) {
-		if other := c.drafts[slug]; other == nil || other.state == unit.Active {
+		if other := c.drafts[slug]; other == nil || other.state == frontmatter.Active {
 			return slug
 		}
 	}
@@ -52,11 +52,11 @@ func (c *checker) leaves(d *draft) string {
 // stands reports whether a unit that is active after the plan is derived from an
 // episode.
 func (c *checker) stands(episode string) bool {
-	from := func(edges []unit.Relation) bool {
-		return slices.ContainsFunc(edges, func(r unit.Relation) bool { return r.Relation == "derived_from" && r.Target == episode })
+	from := func(edges []frontmatter.Relation) bool {
+		return slices.ContainsFunc(edges, func(r frontmatter.Relation) bool { return r.Relation == "derived_from" && r.Target == episode })
 	}
 	for _, d := range c.order {
-		if d.state != unit.Active {
+		if d.state != frontmatter.Active {
 			continue
 		}
 		if d.write != nil && slices.Contains(d.write.DerivedFrom, episode) && d.slug != episode || d.write == nil && from(d.fields.Relations) {
@@ -68,7 +68,7 @@ func (c *checker) stands(episode string) bool {
 			continue
 		}
 		if head, hash, ok := c.text(u.Slug); ok && hash == u.Hash {
-			if f := unit.Parse(head).Fields(); f.State == unit.Active && from(f.Relations) {
+			if f := frontmatter.Parse(head).Fields(); f.State == frontmatter.Active && from(f.Relations) {
 				return true
 			}
 		}
@@ -83,8 +83,8 @@ func (c *checker) oneNarrative() error {
 		return nil
 	}
 	var others []string
-	for _, l := range c.o.View.Index().Matching(recall.Filter{Types: []unit.Type{unit.Narrative}}) {
-		if other := c.drafts[l.Slug]; l.Slug != NarrativeSlug && !recollect.Reserved(l.Slug) && (other == nil || other.state == unit.Active) {
+	for _, l := range c.o.View.Index().Matching(recall.Filter{Types: []frontmatter.Type{frontmatter.Narrative}}) {
+		if other := c.drafts[l.Slug]; l.Slug != NarrativeSlug && !answer.Reserved(l.Slug) && (other == nil || other.state == frontmatter.Active) {
 			others = append(others, l.Slug)
 		}
 	}

@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import (
 	"fmt"
@@ -88,7 +88,7 @@ func normalSlug(s *string) error {
 		return fmt.Errorf("%.80q: %w", *s, err)
 	case slug.IsCore():
 		return fmt.Errorf("core is not changed by a plan")
-	case recollect.Reserved(string(slug)):
+	case answer.Reserved(string(slug)):
 		return fmt.Errorf("%s is reserved", slug)
 	}
 	*s = string(slug)
@@ -125,10 +125,10 @@ func (op *Op) odd() string {
 
 // tidy takes out of texts what nobody sees, and says what is too long or no text.
 func (op *Op) tidy() string {
-	op.Text, op.Why, op.Description = quote.Plain(op.Text), unit.OneLine(op.Why), unit.OneLine(op.Description)
+	op.Text, op.Why, op.Description = quote.Plain(op.Text), frontmatter.OneLine(op.Why), frontmatter.OneLine(op.Description)
 	op.Tags = slices.Clone(op.Tags)
 	for i := range op.Tags {
-		if op.Tags[i] = unit.OneLine(op.Tags[i]); op.Tags[i] == "" || len(op.Tags[i]) > maxTag {
+		if op.Tags[i] = frontmatter.OneLine(op.Tags[i]); op.Tags[i] == "" || len(op.Tags[i]) > maxTag {
 			return fmt.Sprintf("a tag is a word or two, of %d bytes at most", maxTag)
 		}
 	}
@@ -136,7 +136,7 @@ func (op *Op) tidy() string {
 	switch {
 	case writes && strings.TrimSpace(op.Text) == "":
 		return "the text says nothing"
-	case unit.Parse(op.Text).HasHead():
+	case frontmatter.Parse(op.Text).HasHead():
 		return "the text begins with front matter: say type, description, tags and derived_from as members; where a text comes from is stamped"
 	case len(op.Tags) > maxTags:
 		return fmt.Sprintf("%d tags, and a unit has %d at most", len(op.Tags), maxTags)

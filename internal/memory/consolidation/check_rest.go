@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import "engramd/nips/frontmatter"
 
@@ -47,24 +47,24 @@ func (c *checker) supersede(i int, op Op) error {
 		return err
 	}
 	switch {
-	case old.fields.Trust == unit.Told:
+	case old.fields.Trust == frontmatter.Told:
 		return c.fail(i, "%s is told, and nothing supersedes that: keep it, and link to it with contradicts if it is wrong", old.slug)
 	case old.slug == NarrativeSlug:
 		return c.fail(i, "the narrative is written anew at its slug")
-	case old.fields.Type == unit.Prospective:
+	case old.fields.Type == frontmatter.Prospective:
 		return c.fail(i, "%s is an intention: it is done or cancelled, not superseded", old.slug)
-	case old.state != unit.Active:
+	case old.state != frontmatter.Active:
 		return c.fail(i, "%s is %s already", old.slug, old.state)
-	case by.base != "" && by.write == nil && by.fields.Trust == unit.Told:
+	case by.base != "" && by.write == nil && by.fields.Trust == frontmatter.Told:
 		return c.fail(i, "%s is told, and is not changed: write a unit that is derived from it", by.slug)
 	}
 	if why := weak(by, old); why != "" {
-		by.edges = append(by.edges, unit.Relation{Relation: relContradicts, Target: old.slug, Strength: 1})
+		by.edges = append(by.edges, frontmatter.Relation{Relation: relContradicts, Target: old.slug, Strength: 1})
 		by.note = joinNotes(by.note, "it contradicts "+old.slug+" instead of superseding it: "+why)
 		return nil
 	}
-	by.edges = append(by.edges, unit.Relation{Relation: relSupersedes, Target: old.slug, Strength: 1})
-	old.state = unit.Superseded
+	by.edges = append(by.edges, frontmatter.Relation{Relation: relSupersedes, Target: old.slug, Strength: 1})
+	old.state = frontmatter.Superseded
 	return nil
 }
 
@@ -78,10 +78,10 @@ func joinNotes(a, b string) string {
 // weak says why a unit cannot take the place of another one; "" if it can. A unit
 // that is there already speaks for itself.
 func weak(by, old *draft) string {
-	if by.trust < unit.Derived && by.trust < old.fields.Trust {
+	if by.trust < frontmatter.Derived && by.trust < old.fields.Trust {
 		return "it is " + by.trust.String() + ", and that is " + old.fields.Trust.String()
 	}
-	if old.fields.Trust < unit.Observed {
+	if old.fields.Trust < frontmatter.Observed {
 		return ""
 	}
 	sources := by.sources
@@ -90,7 +90,7 @@ func weak(by, old *draft) string {
 	}
 	later := false
 	for _, s := range sources {
-		if s.fields.Trust < unit.Observed {
+		if s.fields.Trust < frontmatter.Observed {
 			return s.slug + " is " + s.fields.Trust.String() + ", and what was observed is superseded by what was observed"
 		}
 		later = later || s.when.After(old.when)
@@ -114,20 +114,20 @@ func (c *checker) archive(i int, op Op) error {
 	switch {
 	case d.role != Episode && d.role != Stale && d.role != Outdated:
 		return c.fail(i, "only episodes of this plan are archived, and units that it shows as stale or outdated: %s is none of them", d.slug)
-	case f.State == unit.Archived || f.State == unit.Superseded:
+	case f.State == frontmatter.Archived || f.State == frontmatter.Superseded:
 		return c.fail(i, "%s is %s already", d.slug, f.State)
-	case f.Trust == unit.Told:
+	case f.Trust == frontmatter.Told:
 		return c.fail(i, "%s is told, and is not archived", d.slug)
 	case f.Pin:
 		return c.fail(i, "%s is pinned, and is not archived", d.slug)
 	case linkedFrom(head)[d.slug]:
 		return c.fail(i, "core links to %s: it is not archived", d.slug)
-	case f.Type == unit.Narrative:
+	case f.Type == frontmatter.Narrative:
 		return c.fail(i, "%s is a narrative, and is not archived", d.slug)
-	case f.Type == unit.Prospective && f.State != unit.Done:
+	case f.Type == frontmatter.Prospective && f.State != frontmatter.Done:
 		return c.fail(i, "%s is an intention that is not done, and is not archived", d.slug)
 	}
-	d.state = unit.Archived
+	d.state = frontmatter.Archived
 	return nil
 }
 
@@ -139,9 +139,9 @@ func (c *checker) link(i int, op Op) error {
 	if _, err := c.end(i, op.To); err != nil {
 		return err
 	}
-	if from.base != "" && from.write == nil && from.fields.Trust == unit.Told {
+	if from.base != "" && from.write == nil && from.fields.Trust == frontmatter.Told {
 		return c.fail(i, "%s is told, and is not changed: link from the other unit", from.slug)
 	}
-	from.edges = append(from.edges, unit.Relation{Relation: op.Relation, Target: op.To, Strength: 1})
+	from.edges = append(from.edges, frontmatter.Relation{Relation: op.Relation, Target: op.To, Strength: 1})
 	return nil
 }

@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import (
 	"errors"
@@ -138,13 +138,13 @@ func TestCheckRefuses(t *testing.T) {
 func TestTrustIsThatOfTheSources(t *testing.T) {
 	for name, tc := range map[string]struct {
 		from []string
-		want unit.Trust
+		want frontmatter.Trust
 	}{
-		"observed":              {[]string{"mem/e1"}, unit.Derived},
-		"told":                  {[]string{"mem/told", "mem/told-e"}, unit.Derived},
-		"derived":               {[]string{"mem/e1", "mem/e2"}, unit.Derived},
-		"external among others": {[]string{"mem/e1", "mem/ext", "mem/told"}, unit.External},
-		"an external fact":      {[]string{"mem/web"}, unit.External},
+		"observed":              {[]string{"mem/e1"}, frontmatter.Derived},
+		"told":                  {[]string{"mem/told", "mem/told-e"}, frontmatter.Derived},
+		"derived":               {[]string{"mem/e1", "mem/e2"}, frontmatter.Derived},
+		"external among others": {[]string{"mem/e1", "mem/ext", "mem/told"}, frontmatter.External},
+		"an external fact":      {[]string{"mem/web"}, frontmatter.External},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, p := world()
@@ -152,8 +152,8 @@ func TestTrustIsThatOfTheSources(t *testing.T) {
 			if err != nil || got[0].Slug != "mem/x" || got[0].Base != "" || got[0].Old != "" {
 				t.Fatalf("%+v, %v", got, err)
 			}
-			f := unit.Parse(got[0].New).Fields()
-			if f.Trust != tc.want || f.Type != unit.Semantic || !f.Created.Time.Equal(now) || f.Source != "mind:"+p.ID || f.Session != "s1" || len(f.Relations) != len(tc.from) {
+			f := frontmatter.Parse(got[0].New).Fields()
+			if f.Trust != tc.want || f.Type != frontmatter.Semantic || !f.Created.Time.Equal(now) || f.Source != "mind:"+p.ID || f.Session != "s1" || len(f.Relations) != len(tc.from) {
 				t.Errorf("%s", got[0].New)
 			}
 		})
@@ -177,7 +177,7 @@ func TestCopiesOfExternalWordsAreExternal(t *testing.T) {
 			story.Text, story.Tags = "I am.", strings.Fields(page)
 		}
 		got, err := m.check(t, p, op)
-		if err != nil || unit.Parse(got[0].New).Trust() != unit.External || !strings.Contains(got[0].Note, "mem/page") {
+		if err != nil || frontmatter.Parse(got[0].New).Trust() != frontmatter.External || !strings.Contains(got[0].Note, "mem/page") {
 			t.Errorf("%s: %+v, %v", field, got, err)
 		}
 		if got, err := m.check(t, p, story); err == nil || !strings.Contains(err.Error(), "mem/page") {
@@ -228,18 +228,18 @@ func TestPlacesAreTakenByWhatHolds(t *testing.T) {
 				t.Fatal(err)
 			}
 			after := m.with(got)
-			by, old := unit.Parse(after[tc.by]), unit.Parse(after[tc.old])
+			by, old := frontmatter.Parse(after[tc.by]), frontmatter.Parse(after[tc.old])
 			edges := 0
 			for _, r := range by.Fields().Relations {
 				if r.Target == tc.old && r.Relation == tc.want {
 					edges++
 				}
 			}
-			state := unit.Active
+			state := frontmatter.Active
 			if tc.want == relSupersedes {
-				state = unit.Superseded
+				state = frontmatter.Superseded
 			}
-			if edges != 1 || old.Fields().State != state || old.Body() != unit.Parse(m[tc.old]).Body() || (got[0].Note != "") != (tc.want == relContradicts) {
+			if edges != 1 || old.Fields().State != state || old.Body() != frontmatter.Parse(m[tc.old]).Body() || (got[0].Note != "") != (tc.want == relContradicts) {
 				t.Errorf("%d edges, %+v", edges, got)
 			}
 			if got[0].Slug != tc.by {
@@ -257,7 +257,7 @@ func TestPlacesAreTakenByWhatHolds(t *testing.T) {
 	// Nothing takes a place and loses its own.
 	m, p := world()
 	got, err := m.check(t, p, supersede("mem/old", "mem/new"), Op{Op: OpSupersede, Old: "mem/new", New: "mem/web"})
-	if err != nil || unit.Parse(m.with(got)["mem/new"]).Fields().State != unit.Active {
+	if err != nil || frontmatter.Parse(m.with(got)["mem/new"]).Fields().State != frontmatter.Active {
 		t.Errorf("%+v, %v", got, err) // mem/web only contradicts it
 	}
 	m["mem/e3"] = episode(22, "", "The cup is red.")
@@ -304,7 +304,7 @@ func TestChangesKeepWhatIsThere(t *testing.T) {
 			t.Errorf("%s:\n%s\nwant\n%s", slug, got, want)
 		}
 	}
-	if unit.Parse(after["mem/plain"]).HasHead() || after["core"] != m["core"] {
+	if frontmatter.Parse(after["mem/plain"]).HasHead() || after["core"] != m["core"] {
 		t.Error("what nobody named has changed")
 	}
 	// Keeping what is no episode changes nothing, and neither does an empty list.
@@ -370,8 +370,8 @@ func TestNarrativeIsRewritten(t *testing.T) {
 	if err != nil || len(got) != 2 || got[0].Slug != NarrativeSlug || got[0].Base != Hash(m[NarrativeSlug]) {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	f := unit.Parse(got[0].New).Fields()
-	if f.Type != unit.Narrative || f.Trust != unit.Derived || f.Description != "My story" || f.Created.String() != "2026-01-01T00:00:00Z" ||
+	f := frontmatter.Parse(got[0].New).Fields()
+	if f.Type != frontmatter.Narrative || f.Trust != frontmatter.Derived || f.Description != "My story" || f.Created.String() != "2026-01-01T00:00:00Z" ||
 		len(f.Relations) != 1 || f.Relations[0].Target != "mem/e1" || !strings.HasSuffix(got[0].New, "---\nI know cups.") {
 		t.Errorf("%s", got[0].New)
 	}
@@ -389,11 +389,11 @@ func TestNarrativeIsRewritten(t *testing.T) {
 		t.Errorf("two narratives: %+v, %v", got, err)
 	}
 	op.DerivedFrom = []string{"mem/e1"}
-	if got, err := m.check(t, m.showing(show), op, supersede("mem/story", NarrativeSlug)); err != nil || unit.Parse(m.with(got)["mem/story"]).Fields().State != unit.Superseded {
+	if got, err := m.check(t, m.showing(show), op, supersede("mem/story", NarrativeSlug)); err != nil || frontmatter.Parse(m.with(got)["mem/story"]).Fields().State != frontmatter.Superseded {
 		t.Errorf("%+v, %v", got, err)
 	}
 	both := Op{Op: OpSupersede, Old: "mem/story", New: NarrativeSlug, Text: op.Text, DerivedFrom: op.DerivedFrom}
-	if got, err := m.check(t, m.showing(show), both); err != nil || unit.Parse(m.with(got)["mem/story"]).Fields().State != unit.Superseded {
+	if got, err := m.check(t, m.showing(show), both); err != nil || frontmatter.Parse(m.with(got)["mem/story"]).Fields().State != frontmatter.Superseded {
 		t.Errorf("%+v, %v", got, err)
 	}
 	both.Text = strings.Repeat("I am. ", 300)

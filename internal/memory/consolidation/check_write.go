@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import (
 	"cmp"
@@ -43,9 +43,9 @@ func (c *checker) write(i int, slug string, op *Op) error {
 	if err != nil {
 		return err
 	}
-	d.write, d.fields.Type, d.trust, d.state = op, typ, unit.Derived, unit.Active
+	d.write, d.fields.Type, d.trust, d.state = op, typ, frontmatter.Derived, frontmatter.Active
 	for _, source := range slices.Concat(op.DerivedFrom, op.InspiredBy) {
-		if source == slug && typ != unit.Narrative {
+		if source == slug && typ != frontmatter.Narrative {
 			return c.fail(i, "a unit is not derived from itself")
 		}
 		s, err := c.named(i, source)
@@ -58,12 +58,12 @@ func (c *checker) write(i int, slug string, op *Op) error {
 		return c.fail(i, "derived_from is missing: name the shown units that the text follows from")
 	}
 	if from, ok := c.copied(op); ok {
-		d.trust, d.note = unit.External, "the words are those of "+from+", which is external"
+		d.trust, d.note = frontmatter.External, "the words are those of "+from+", which is external"
 	}
 	switch n := utf8.RuneCountInString(strings.TrimSpace(op.Text)); {
-	case typ != unit.Narrative:
+	case typ != frontmatter.Narrative:
 		return nil
-	case d.trust == unit.External:
+	case d.trust == frontmatter.External:
 		return c.fail(i, "the narrative comes from nothing external: %s", cmp.Or(d.note, "leave those units out of its sources"))
 	case n > MaxNarrative:
 		return c.fail(i, "the narrative has %d characters, and %d is the most", n, MaxNarrative)
@@ -72,19 +72,19 @@ func (c *checker) write(i int, slug string, op *Op) error {
 }
 
 // typeOf returns the type of what an operation writes.
-func (c *checker) typeOf(i int, slug string, op *Op) (unit.Type, error) {
+func (c *checker) typeOf(i int, slug string, op *Op) (frontmatter.Type, error) {
 	allowed := facts[:2] // insights are a dream's, which says whether they are new
 	if c.plan.Kind == Dream {
-		allowed = []unit.Type{unit.Insight}
+		allowed = []frontmatter.Type{frontmatter.Insight}
 	}
-	if (op.Type == string(unit.Narrative)) != (slug == NarrativeSlug) {
+	if (op.Type == string(frontmatter.Narrative)) != (slug == NarrativeSlug) {
 		if slug == NarrativeSlug && op.Type == "" {
-			return unit.Narrative, nil
+			return frontmatter.Narrative, nil
 		}
 		return "", c.fail(i, "the one narrative stands at %s, and nothing else does", NarrativeSlug)
 	}
-	typ := cmp.Or(unit.Type(op.Type), allowed[0])
-	if typ != unit.Narrative && !slices.Contains(allowed, typ) {
+	typ := cmp.Or(frontmatter.Type(op.Type), allowed[0])
+	if typ != frontmatter.Narrative && !slices.Contains(allowed, typ) {
 		words := make([]string, len(allowed))
 		for j, t := range allowed {
 			words[j] = string(t)
@@ -95,20 +95,20 @@ func (c *checker) typeOf(i int, slug string, op *Op) (unit.Type, error) {
 }
 
 // place returns the draft at a slug where nothing may be, but for the narrative.
-func (c *checker) place(i int, slug string, typ unit.Type) (*draft, error) {
+func (c *checker) place(i int, slug string, typ frontmatter.Type) (*draft, error) {
 	_, _, ok := c.text(slug)
 	_, shown := c.plan.Find(slug)
 	switch {
-	case typ == unit.Narrative && (ok || shown):
+	case typ == frontmatter.Narrative && (ok || shown):
 		if !shown {
 			return nil, &OpError{Index: i, Op: c.ops[i].Op, Reason: slug + " was written since the plan was made: prepare anew", err: ErrChanged}
 		}
 		d, err := c.shown(i, slug)
 		switch {
 		case err != nil:
-		case d.trust == unit.Told:
+		case d.trust == frontmatter.Told:
 			err = c.fail(i, "%s is told: only its owner changes it", slug)
-		case d.trust == unit.External:
+		case d.trust == frontmatter.External:
 			err = c.fail(i, "%s holds somebody else's words: it is not written anew, but removed", slug)
 		}
 		return d, err
@@ -130,7 +130,7 @@ func (c *checker) copied(op *Op) (slug string, ok bool) {
 			continue
 		}
 		met[words] = true
-		if slug, ok = recollect.CopiedFrom(c.o.View, words); ok {
+		if slug, ok = answer.CopiedFrom(c.o.View, words); ok {
 			return slug, true
 		}
 	}

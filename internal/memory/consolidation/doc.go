@@ -1,4 +1,4 @@
-// Package mind plans what becomes of a memory when somebody thinks about it:
+// Package consolidation plans what becomes of a memory when somebody thinks about it:
 // which units are shown (Prepare), and what the operations that a thinker answers
 // with would write (Check). It is pure: no I/O, no clock, no state. Who thinks, and
 // who writes, is above.
@@ -8,4 +8,4 @@
 // text: they are judged as a whole before anything is written, and one that is
 // wrong refuses all of them. None deletes, none raises trust, and what adds stands
 // before what takes away.
-package mind
+package consolidation

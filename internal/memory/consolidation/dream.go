@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import (
 	"cmp"
@@ -60,7 +60,7 @@ var ErrDreamless = errors.New("nothing to dream of")
 // dreams. At least two of those that are drawn have no topic in common. What is
 // salient is drawn sooner, what was drawn before later, and what was drawn lately not
 // at all, as long as there are enough others.
-func PrepareDream(v recollect.View, o DreamOptions) (Plan, error) {
+func PrepareDream(v answer.View, o DreamOptions) (Plan, error) {
 	state := v.State()
 	p := Plan{Kind: Dream, Made: o.Now, Seed: o.Seed, AsOf: state.AsOf, Stale: state.Stale || state.Unfinished}
 	all, hashes := dreamable(v, o.Dreamt)
@@ -79,7 +79,7 @@ func PrepareDream(v recollect.View, o DreamOptions) (Plan, error) {
 }
 
 // dreamable returns the units that may be drawn, by slug.
-func dreamable(v recollect.View, dreamt map[string]Dreamt) (all []candidate, hashes map[string]string) {
+func dreamable(v answer.View, dreamt map[string]Dreamt) (all []candidate, hashes map[string]string) {
 	hashes = map[string]string{}
 	for _, h := range v.Heads() {
 		if !unasked(h.Slug) {
@@ -89,9 +89,9 @@ func dreamable(v recollect.View, dreamt map[string]Dreamt) (all []candidate, has
 		if !ok {
 			continue
 		}
-		d := unit.Parse(text)
+		d := frontmatter.Parse(text)
 		f := d.Fields()
-		if f.State != unit.Active || f.Trust == unit.External || strings.TrimSpace(d.Body()) == "" || !known(f.Type) {
+		if f.State != frontmatter.Active || f.Trust == frontmatter.External || strings.TrimSpace(d.Body()) == "" || !known(f.Type) {
 			continue
 		}
 		hashes[h.Slug] = Hash(text)
@@ -102,10 +102,10 @@ func dreamable(v recollect.View, dreamt map[string]Dreamt) (all []candidate, has
 }
 
 // known reports whether units of a type say what is known.
-func known(t unit.Type) bool { return t == unit.Semantic || t == unit.Procedural }
+func known(t frontmatter.Type) bool { return t == frontmatter.Semantic || t == frontmatter.Procedural }
 
 func unasked(slug string) bool {
-	return slug != "core" && slug != NarrativeSlug && !recollect.Reserved(slug)
+	return slug != "core" && slug != NarrativeSlug && !answer.Reserved(slug)
 }
 
 // candidate is a unit that may be drawn.

@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import (
 	"fmt"
@@ -15,10 +15,10 @@ func checkDream(p Plan, ops []Op, text Texts, o CheckOptions) error {
 		wrong := func(format string, a ...any) error {
 			return &OpError{Index: i, Op: op.Op, Reason: fmt.Sprintf(format, a...)}
 		}
-		if op.Slug == NarrativeSlug || op.Type == string(unit.Narrative) {
+		if op.Slug == NarrativeSlug || op.Type == string(frontmatter.Narrative) {
 			continue
 		}
-		if op.Type != "" && op.Type != string(unit.Insight) {
+		if op.Type != "" && op.Type != string(frontmatter.Insight) {
 			return wrong("a dream writes insights and the narrative; %.40q is neither", op.Type)
 		}
 		if len(op.DerivedFrom) > 0 {

@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import (
 	"time"
@@ -49,7 +49,7 @@ func LastDream(now time.Time, dreamt map[string]Dreamt) time.Time {
 }
 
 // NewUnits counts the units that a dream could draw and that are newer than a time.
-func NewUnits(v recollect.View, since time.Time) int {
+func NewUnits(v answer.View, since time.Time) int {
 	n := 0
 	for _, h := range v.Heads() {
 		if !unasked(h.Slug) || h.UpdatedAt <= since.Unix() {
@@ -59,8 +59,8 @@ func NewUnits(v recollect.View, since time.Time) int {
 		if !ok {
 			continue
 		}
-		f := unit.Parse(text).Fields()
-		if known(f.Type) && f.State == unit.Active && f.Trust != unit.External && (f.Created.IsZero() || f.Created.Time.After(since)) {
+		f := frontmatter.Parse(text).Fields()
+		if known(f.Type) && f.State == frontmatter.Active && f.Trust != frontmatter.External && (f.Created.IsZero() || f.Created.Time.After(since)) {
 			n++
 		}
 	}

@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import (
 	"errors"
@@ -15,13 +15,13 @@ import (
 var dreamNow = time.Date(2026, 11, 23, 6, 0, 0, 0, time.UTC)
 
 // viewOf makes a view of texts by slug.
-func viewOf(t testing.TB, texts map[string]string) recollect.View {
+func viewOf(t testing.TB, texts map[string]string) answer.View {
 	t.Helper()
-	var all []recollect.Held
+	var all []answer.Held
 	for slug, text := range texts {
-		all = append(all, recollect.Held{Head: recollect.Head{Slug: slug, Size: len(text), UpdatedAt: dreamNow.Unix()}, Text: text})
+		all = append(all, answer.Held{Head: answer.Head{Slug: slug, Size: len(text), UpdatedAt: dreamNow.Unix()}, Text: text})
 	}
-	slices.SortFunc(all, func(a, b recollect.Held) int {
+	slices.SortFunc(all, func(a, b answer.Held) int {
 		if (a.Slug == "core") != (b.Slug == "core") {
 			if a.Slug == "core" {
 				return -1
@@ -30,11 +30,11 @@ func viewOf(t testing.TB, texts map[string]string) recollect.View {
 		}
 		return strings.Compare(a.Slug, b.Slug)
 	})
-	s, err := recollect.Load(all, recollect.State{AsOf: dreamNow})
+	s, err := answer.Load(all, answer.State{AsOf: dreamNow})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.(recollect.View)
+	return s.(answer.View)
 }
 
 // textsOf gives what is in a map, as writers ask for it.

@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import (
 	"errors"
@@ -42,10 +42,10 @@ func (h *hostile) memory() {
 		if h.IntN(20) == 0 {
 			h.m[slug] = fmt.Sprintf("Plain text %d.", i)
 		}
-		d := unit.Parse(h.m[slug]).Fields()
+		d := frontmatter.Parse(h.m[slug]).Fields()
 		switch {
 		case h.IntN(5) == 0: // the plan does not show it
-		case d.Type == unit.Episodic && d.State == unit.Active:
+		case d.Type == frontmatter.Episodic && d.State == frontmatter.Active:
 			h.roles[slug] = Episode
 		default:
 			h.roles[slug] = one(h, Beside, Stale, Stale, Drawn, Drawn)
@@ -189,21 +189,21 @@ func (h *hostile) broken(p Plan, ops []Op, all []Change) string {
 	seen := map[string]bool{}
 	for _, c := range all {
 		head, there := h.m[c.Slug]
-		d, was := unit.Parse(c.New), unit.Parse(head)
+		d, was := frontmatter.Parse(c.New), frontmatter.Parse(head)
 		f, before := d.Fields(), was.Fields()
 		u, shown := p.Find(c.Slug)
-		story := c.Slug == NarrativeSlug && f.Type == unit.Narrative && d.Body() != was.Body()
+		story := c.Slug == NarrativeSlug && f.Type == frontmatter.Narrative && d.Body() != was.Body()
 		took := 0
 		if there && f.State != before.State && !story {
-			if took = 1; f.State == unit.Archived {
+			if took = 1; f.State == frontmatter.Archived {
 				took, archived = 2, archived+1
 			}
 		}
-		takenAway := there && f.State == unit.Archived && took == 2
+		takenAway := there && f.State == frontmatter.Archived && took == 2
 		switch {
 		case seen[c.Slug]:
 			return c.Slug + " is written twice"
-		case c.Slug == core || recollect.Reserved(c.Slug):
+		case c.Slug == core || answer.Reserved(c.Slug):
 			return c.Slug + " is not ours to write"
 		case there != (c.Base != "") || there && (c.Base != Hash(head) || c.Old != head):
 			return c.Slug + " is bound to another text"
@@ -215,28 +215,28 @@ func (h *hostile) broken(p Plan, ops []Op, all []Change) string {
 			return c.Slug + " adds after something was taken away"
 		case there && !story && (d.Body() != was.Body() || f.Trust != before.Trust || f.Source != before.Source || f.Created != before.Created || f.Type != before.Type || f.Pin != before.Pin):
 			return c.Slug + " lost what it was"
-		case story && (f.Trust > unit.Derived || f.Trust > before.Trust || f.Trust == unit.External || before.Trust == unit.Told):
+		case story && (f.Trust > frontmatter.Derived || f.Trust > before.Trust || f.Trust == frontmatter.External || before.Trust == frontmatter.Told):
 			return "the narrative is trusted too much, or was not ours"
-		case (!there || story) && (f.Trust > unit.Derived || f.Source != "mind:"+p.ID || f.State != unit.Active || f.Pin):
+		case (!there || story) && (f.Trust > frontmatter.Derived || f.Source != "mind:"+p.ID || f.State != frontmatter.Active || f.Pin):
 			return c.Slug + " claims what it is not"
-		case there && before.Trust == unit.Told && unstamped(d) != unstamped(was):
+		case there && before.Trust == frontmatter.Told && unstamped(d) != unstamped(was):
 			return c.Slug + " is told, and was touched"
-		case takenAway && (u.Role != Episode && u.Role != Stale || before.Pin || before.Trust == unit.Told || linkedFrom(h.m[core])[c.Slug] || f.Type == unit.Prospective && before.State != unit.Done || f.Type == unit.Narrative):
+		case takenAway && (u.Role != Episode && u.Role != Stale || before.Pin || before.Trust == frontmatter.Told || linkedFrom(h.m[core])[c.Slug] || f.Type == frontmatter.Prospective && before.State != frontmatter.Done || f.Type == frontmatter.Narrative):
 			return c.Slug + " must not be archived"
 		case !f.Consolidated.IsZero() && before.Consolidated.IsZero() && u.Role != Episode:
 			return c.Slug + " is no episode of the plan"
 		case u.Role == Episode && p.Kind != Dream && f.Consolidated.IsZero():
 			return c.Slug + " was named, and still waits"
-		case u.Role == Episode && f.State != unit.Active && !holds(after, c.Slug):
+		case u.Role == Episode && f.State != frontmatter.Active && !holds(after, c.Slug):
 			return c.Slug + " is neither active nor in what is"
-		case took == 1 && f.Type == unit.Prospective:
+		case took == 1 && f.Type == frontmatter.Prospective:
 			return c.Slug + " is an intention that nobody settled"
-		case f.State == unit.Superseded && before.State != unit.Superseded && h.usurped(after, c.Slug):
+		case f.State == frontmatter.Superseded && before.State != frontmatter.Superseded && h.usurped(after, c.Slug):
 			return c.Slug + " is superseded by what may not"
 		}
 		for _, r := range f.Relations {
 			if !there && (r.Relation == "derived_from" || r.Relation == "inspired_by") {
-				if _, ok := p.Find(r.Target); !ok || unit.Parse(h.m[r.Target]).Trust() < f.Trust {
+				if _, ok := p.Find(r.Target); !ok || frontmatter.Parse(h.m[r.Target]).Trust() < f.Trust {
 					return c.Slug + " is from " + r.Target + ", which was not shown, or is trusted less"
 				}
 			}
@@ -250,15 +250,15 @@ func (h *hostile) broken(p Plan, ops []Op, all []Change) string {
 }
 
 // unstamped is a text without the mark of an episode that was thought over.
-func unstamped(d unit.Doc) string {
-	text, _ := d.Edit(unit.Remove("consolidated"))
+func unstamped(d frontmatter.Doc) string {
+	text, _ := d.Edit(frontmatter.Remove("consolidated"))
 	return text
 }
 
 func holds(m texts, episode string) bool {
 	for slug, text := range m {
-		f := unit.Parse(text).Fields()
-		if slug != episode && f.State == unit.Active && slices.ContainsFunc(f.Relations, func(r unit.Relation) bool { return r.Relation == "derived_from" && r.Target == episode }) {
+		f := frontmatter.Parse(text).Fields()
+		if slug != episode && f.State == frontmatter.Active && slices.ContainsFunc(f.Relations, func(r frontmatter.Relation) bool { return r.Relation == "derived_from" && r.Target == episode }) {
 			return true
 		}
 	}
@@ -267,22 +267,22 @@ func holds(m texts, episode string) bool {
 
 // usurped reports whether nothing that holds and may took the place of a unit.
 func (h *hostile) usurped(after texts, old string) bool {
-	was := unit.Parse(h.m[old]).Fields()
-	if was.Trust == unit.Told {
+	was := frontmatter.Parse(h.m[old]).Fields()
+	if was.Trust == frontmatter.Told {
 		return true
 	}
 	for _, text := range after {
-		f := unit.Parse(text).Fields()
-		names := func(r unit.Relation) bool { return r.Relation == relSupersedes && r.Target == old }
+		f := frontmatter.Parse(text).Fields()
+		names := func(r frontmatter.Relation) bool { return r.Relation == relSupersedes && r.Target == old }
 		if !slices.ContainsFunc(f.Relations, names) {
 			continue
 		}
-		good := f.State == unit.Active && (f.Trust >= was.Trust || was.Trust == unit.Observed && f.Trust == unit.Derived)
-		if was.Trust == unit.Observed && strings.HasPrefix(f.Source, "mind:") {
+		good := f.State == frontmatter.Active && (f.Trust >= was.Trust || was.Trust == frontmatter.Observed && f.Trust == frontmatter.Derived)
+		if was.Trust == frontmatter.Observed && strings.HasPrefix(f.Source, "mind:") {
 			later := false
 			for _, r := range f.Relations {
-				if s := unit.Parse(h.m[r.Target]).Fields(); r.Relation == "derived_from" {
-					good = good && s.Trust >= unit.Observed
+				if s := frontmatter.Parse(h.m[r.Target]).Fields(); r.Relation == "derived_from" {
+					good = good && s.Trust >= frontmatter.Observed
 					later = later || s.Created.Time.After(was.Created.Time)
 				}
 			}

@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 const (
 	// NarrativeSlug is where the agent's story of itself stands. There is one: its

@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import (
 	"slices"
@@ -53,7 +53,7 @@ func (o CheckOptions) nearest(op Op, said []insight) (slug string, share float64
 	}
 	x, words := o.View.Index(), op.words()
 	slug, share = x.Nearest(words, func(s string) (string, bool) {
-		if s == op.Slug || recollect.Reserved(s) {
+		if s == op.Slug || answer.Reserved(s) {
 			return "", false
 		}
 		return o.View.Text(s)
@@ -77,15 +77,15 @@ func (o CheckOptions) nearest(op Op, said []insight) (slug string, share float64
 // model two texts that have nothing in common have 0.1, with another 0.7. So what
 // counts is how far the nearest is above what is usual, of all that there is above it:
 // (cosine − median) / (1 − median).
-func nearestMeaning(v recollect.View, but string, near func(string, int) (float64, bool)) (slug string, like float64) {
+func nearestMeaning(v answer.View, but string, near func(string, int) (float64, bool)) (slug string, like float64) {
 	var all []float64
 	best := -1.
 	for _, h := range v.Heads() {
 		text, ok := v.Text(h.Slug)
-		if !ok || h.Slug == but || recollect.Reserved(h.Slug) {
+		if !ok || h.Slug == but || answer.Reserved(h.Slug) {
 			continue
 		}
-		for i := range recall.Sections(recall.Of(h.Slug, unit.Parse(text), time.Unix(h.UpdatedAt, 0))) {
+		for i := range recall.Sections(recall.Of(h.Slug, frontmatter.Parse(text), time.Unix(h.UpdatedAt, 0))) {
 			cosine, ok := near(h.Slug, i)
 			if !ok {
 				continue

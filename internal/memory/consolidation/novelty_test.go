@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"engramd/nips/frontmatter"
 )
 
-func unitOf(text string) unit.Fields { return unit.Parse(text).Fields() }
+func unitOf(text string) frontmatter.Fields { return frontmatter.Parse(text).Fields() }
 
 var harbour = map[string]string{
 	"mem/projects/atlas/storage": "Atlas keeps its data in SQLite, because one file is easy to back up and to move.",
@@ -126,7 +126,7 @@ func TestDreamWritesInsightsOnly(t *testing.T) {
 			t.Fatalf("%v, %v", all, err)
 		}
 		f := unitOf(all[0].New)
-		if f.Type != unit.Insight || f.Trust != unit.Derived || len(f.Relations) != 2 || f.Relations[0].Relation != "inspired_by" || all[0].Base != "" {
+		if f.Type != frontmatter.Insight || f.Trust != frontmatter.Derived || len(f.Relations) != 2 || f.Relations[0].Relation != "inspired_by" || all[0].Base != "" {
 			t.Fatalf("wrote %s", all[0].New)
 		}
 	}
@@ -174,8 +174,8 @@ func TestADreamMayWriteTheNarrative(t *testing.T) {
 		"without sources": {"derived", func(o *Op) { o.InspiredBy = nil }, false},
 		"invented source": {"derived", func(o *Op) { o.InspiredBy = []string{"mem/none"} }, false},
 		"one not shown":   {"derived", func(o *Op) { o.InspiredBy = []string{"mem/garden/old"} }, false},
-		"external words":  {"derived", func(o *Op) { o.Text = unit.Parse(harbour["mem/web/page"]).Body() }, false},
-		"described so":    {"derived", func(o *Op) { o.Description = unit.Parse(harbour["mem/web/page"]).Body() }, false},
+		"external words":  {"derived", func(o *Op) { o.Text = frontmatter.Parse(harbour["mem/web/page"]).Body() }, false},
+		"described so":    {"derived", func(o *Op) { o.Description = frontmatter.Parse(harbour["mem/web/page"]).Body() }, false},
 		"told":            {"told", func(*Op) {}, false},
 		"external":        {"external", func(*Op) {}, false},
 	} {
@@ -188,7 +188,7 @@ func TestADreamMayWriteTheNarrative(t *testing.T) {
 		op := good
 		tt.edit(&op)
 		all, err := Check(p, []Op{op}, textsOf(with), CheckOptions{Now: dreamNow, View: viewOf(t, with)})
-		if tt.fits != (err == nil) || tt.fits && (len(all) != 1 || unitOf(all[0].New).Type != unit.Narrative || unitOf(all[0].New).Trust != unit.Derived) {
+		if tt.fits != (err == nil) || tt.fits && (len(all) != 1 || unitOf(all[0].New).Type != frontmatter.Narrative || unitOf(all[0].New).Trust != frontmatter.Derived) {
 			t.Errorf("%s: %v, %v", name, err, all)
 		}
 	}

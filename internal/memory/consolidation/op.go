@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import (
 	"bytes"
@@ -81,10 +81,10 @@ func ParseOps(r io.Reader) ([]Op, error) {
 // brief is what a message says of somebody's words: one line, and not all of them.
 func brief(s string) string {
 	const most = 200
-	if runes := []rune(unit.OneLine(s)); len(runes) > most {
+	if runes := []rune(frontmatter.OneLine(s)); len(runes) > most {
 		return string(runes[:most]) + "…"
 	}
-	return unit.OneLine(s)
+	return frontmatter.OneLine(s)
 }
 
 // list takes the operations out of what stands around them.

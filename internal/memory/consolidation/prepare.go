@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import (
 	"cmp"
@@ -35,7 +35,7 @@ const (
 	ranked = 8
 )
 
-var episodes = recall.Filter{Types: []unit.Type{unit.Episodic}}
+var episodes = recall.Filter{Types: []frontmatter.Type{frontmatter.Episodic}}
 
 // PrepareOptions say what a plan of consolidation may show.
 type PrepareOptions struct {
@@ -52,7 +52,7 @@ type PrepareOptions struct {
 
 // Prepare makes a plan of consolidation. The same memory and options give the same
 // plan. The error says which option makes no sense.
-func Prepare(v recollect.View, o PrepareOptions) (Plan, error) {
+func Prepare(v answer.View, o PrepareOptions) (Plan, error) {
 	o.MaxEpisodes, o.MaxBytes = cmp.Or(o.MaxEpisodes, DefaultEpisodes), cmp.Or(o.MaxBytes, DefaultBytes)
 	if o.MaxEpisodes < 1 || o.MaxEpisodes > DefaultEpisodes {
 		return Plan{}, fmt.Errorf("a plan shows 1 to %d episodes, not %d", DefaultEpisodes, o.MaxEpisodes)

@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import (
 	"encoding/json"

@@ -1,5 +1,5 @@
 //go:build !race
 
-package mind
+package consolidation
 
 const raceEnabled = false

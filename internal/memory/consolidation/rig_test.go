@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import (
 	"fmt"
@@ -16,18 +16,18 @@ var now = time.Date(2026, 11, 22, 6, 0, 0, 0, time.UTC)
 type texts map[string]string
 
 // view makes a view of it; each text was written a year ago, if it does not say.
-func (m texts) view(t testing.TB) recollect.View {
+func (m texts) view(t testing.TB) answer.View {
 	t.Helper()
-	var all []recollect.Held
+	var all []answer.Held
 	for _, slug := range slices.Sorted(maps.Keys(m)) {
-		all = append(all, recollect.Held{Head: recollect.Head{Slug: slug, Size: len(m[slug]), UpdatedAt: now.AddDate(-1, 0, 0).Unix()}, Text: m[slug]})
+		all = append(all, answer.Held{Head: answer.Head{Slug: slug, Size: len(m[slug]), UpdatedAt: now.AddDate(-1, 0, 0).Unix()}, Text: m[slug]})
 	}
-	source, err := recollect.Load(all, recollect.State{AsOf: now})
+	source, err := answer.Load(all, answer.State{AsOf: now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var view recollect.View
-	if err := source.Read(t.Context(), func(v recollect.View) error { view = v; return nil }); err != nil {
+	var view answer.View
+	if err := source.Read(t.Context(), func(v answer.View) error { view = v; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return view

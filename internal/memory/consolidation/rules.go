@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 // Rules are what a thinker is told before it is shown anything.
 

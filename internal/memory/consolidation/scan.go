@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import (
 	"cmp"
@@ -19,14 +19,14 @@ type seen struct {
 	hash        string
 	when        time.Time // of the event, else when it was written first
 	written     time.Time // last
-	fields      unit.Fields
+	fields      frontmatter.Fields
 	links       []string // what it links to
 	contradicts []string
 }
 
 // memory is what one pass over all texts finds.
 type memory struct {
-	view   recollect.View
+	view   answer.View
 	units  map[string]*seen
 	slugs  []string
 	inward map[string]bool // something links there
@@ -36,12 +36,12 @@ type memory struct {
 
 // scan reads every unit once. What is reserved takes no part: it is not the
 // agent's.
-func scan(v recollect.View) *memory {
+func scan(v answer.View) *memory {
 	m := &memory{view: v, units: map[string]*seen{}, inward: map[string]bool{}, core: map[string]bool{}}
 	for _, h := range v.Heads() {
 		text, ok := v.Text(h.Slug)
 		switch {
-		case !ok || recollect.Reserved(h.Slug):
+		case !ok || answer.Reserved(h.Slug):
 		case h.Slug == core:
 			m.core, m.own = linkedFrom(text), &seen{slug: core, hash: Hash(text), written: time.Unix(h.UpdatedAt, 0).UTC()}
 		default:
@@ -52,8 +52,8 @@ func scan(v recollect.View) *memory {
 	return m
 }
 
-func (m *memory) add(h recollect.Head, text string) {
-	d := unit.Parse(text)
+func (m *memory) add(h answer.Head, text string) {
+	d := frontmatter.Parse(text)
 	written := time.Unix(h.UpdatedAt, 0).UTC()
 	s := &seen{slug: h.Slug, hash: Hash(text), fields: d.Fields(), written: written}
 	s.when = momentOf(s.fields, written)
@@ -80,7 +80,7 @@ func linkedFrom(text string) map[string]bool {
 
 // momentOf is the time that a unit is of: that of its event, else when it was
 // written first.
-func momentOf(f unit.Fields, written time.Time) time.Time {
+func momentOf(f frontmatter.Fields, written time.Time) time.Time {
 	switch {
 	case !f.When.IsZero():
 		return f.When.Time
@@ -92,21 +92,21 @@ func momentOf(f unit.Fields, written time.Time) time.Time {
 
 // fact reports whether a unit is something that holds until it is superseded.
 func (s *seen) fact() bool {
-	return s.fields.State == unit.Active && slices.Contains(facts, s.fields.Type)
+	return s.fields.State == frontmatter.Active && slices.Contains(facts, s.fields.Type)
 }
 
-var facts = []unit.Type{unit.Semantic, unit.Procedural, unit.Insight}
+var facts = []frontmatter.Type{frontmatter.Semantic, frontmatter.Procedural, frontmatter.Insight}
 
 // waits reports whether a unit is an episode that is to be consolidated.
 func (s *seen) waits() bool {
-	return s.fields.Type == unit.Episodic && s.fields.State == unit.Active && s.fields.Consolidated.IsZero()
+	return s.fields.Type == frontmatter.Episodic && s.fields.State == frontmatter.Active && s.fields.Consolidated.IsZero()
 }
 
 // Waiting counts the episodes that are to be consolidated.
-func Waiting(v recollect.View) int {
+func Waiting(v answer.View) int {
 	n := 0
 	for _, l := range v.Index().Matching(episodes) {
-		if text, ok := v.Text(l.Slug); ok && !recollect.Reserved(l.Slug) && unit.Parse(text).Fields().Consolidated.IsZero() {
+		if text, ok := v.Text(l.Slug); ok && !answer.Reserved(l.Slug) && frontmatter.Parse(text).Fields().Consolidated.IsZero() {
 			n++
 		}
 	}
@@ -134,8 +134,8 @@ func (m *memory) stale(o PrepareOptions) []*seen {
 	return m.some(o, func(s *seen) bool {
 		f, holds := &s.fields, m.view.Index().Holds
 		switch {
-		case f.State != unit.Active, f.Trust == unit.Told, f.Pin, m.core[s.slug], s.waits(),
-			f.Type == unit.Narrative, f.Type == unit.Prospective:
+		case f.State != frontmatter.Active, f.Trust == frontmatter.Told, f.Pin, m.core[s.slug], s.waits(),
+			f.Type == frontmatter.Narrative, f.Type == frontmatter.Prospective:
 			return false
 		case o.Stale != nil:
 			return o.Stale(s.slug) && holds(s.slug) == nil

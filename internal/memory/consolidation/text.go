@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import (
 	"fmt"
@@ -80,13 +80,13 @@ func (p Plan) Text(text func(slug string) (string, bool)) string {
 
 // written is a unit as the plan's text shows it.
 func (u Shown) written(text string) string {
-	d := unit.Parse(text)
+	d := frontmatter.Parse(text)
 	f := d.Fields()
 	about := []string{string(f.Type), f.Trust.String()}
-	if f.Trust == unit.External {
+	if f.Trust == frontmatter.External {
 		about[1] = "external: somebody else's words"
 	}
-	if f.State != unit.Active {
+	if f.State != frontmatter.Active {
 		about = append(about, string(f.State))
 	}
 	if m := firstOf(f.When, f.Created); !m.IsZero() {
@@ -111,7 +111,7 @@ func (u Shown) written(text string) string {
 		head += "tags: " + brief(strings.Join(f.Tags, ", ")) + "\n"
 	}
 	body, rest := u.most(quote.Clean(d.Body()))
-	out.WriteString(quote.Mark(quote.Clean(head)+body, f.Trust == unit.External))
+	out.WriteString(quote.Mark(quote.Clean(head)+body, f.Trust == frontmatter.External))
 	if rest > 0 {
 		fmt.Fprintf(&out, "(%d more bytes: read %s for all of it)\n", rest, u.Slug)
 	}
@@ -133,7 +133,7 @@ func (a Alike) line() string {
 	return fmt.Sprintf("(%s %s; not the same: %s)\n", how, a.Slug, strings.Join(words, ", "))
 }
 
-func firstOf(a, b unit.Moment) unit.Moment {
+func firstOf(a, b frontmatter.Moment) frontmatter.Moment {
 	if a.IsZero() {
 		return b
 	}

@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import "engramd/nips/frontmatter"
 
@@ -17,14 +17,14 @@ func (c Change) What() string {
 	if c.Base == "" {
 		return Created
 	}
-	was, is := unit.Parse(c.Old), unit.Parse(c.New)
+	was, is := frontmatter.Parse(c.Old), frontmatter.Parse(c.New)
 	before, after := was.Fields(), is.Fields()
 	switch {
 	case was.Body() != is.Body():
 		return Replaced
-	case before.State != after.State && after.State == unit.Archived:
+	case before.State != after.State && after.State == frontmatter.Archived:
 		return Archived
-	case before.State != after.State && after.State == unit.Superseded:
+	case before.State != after.State && after.State == frontmatter.Superseded:
 		return Superseded
 	case before.Consolidated.IsZero() && !after.Consolidated.IsZero():
 		return Consolidated

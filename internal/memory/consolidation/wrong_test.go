@@ -1,4 +1,4 @@
-package mind
+package consolidation
 
 import (
 	"encoding/json"
@@ -18,7 +18,7 @@ func wrongWorld() *realm {
 	w := newRealm(rand.New(rand.NewPCG(1, 1)))
 	w.texts["mem/web/page"] = strings.Replace(w.texts["mem/web/page"], "type: semantic", "type: episodic", 1)
 	w.texts["mem/people/bo"] = a("semantic", "trust: derived\nderived_from: [mem/harbour/rule]\n", "Bo watches the wind.")
-	w.ceiling["mem/people/bo"] = unit.Derived
+	w.ceiling["mem/people/bo"] = frontmatter.Derived
 	return w
 }
 
@@ -27,7 +27,7 @@ func wrongWorld() *realm {
 func (w *realm) show(kind Kind) Plan {
 	p := Plan{Kind: kind, Made: w.now}
 	for slug, text := range w.texts {
-		d := unit.Parse(text).Fields()
+		d := frontmatter.Parse(text).Fields()
 		role := Beside
 		switch {
 		case slug == core || strings.HasPrefix(slug, "mem/sys/") || strings.HasPrefix(slug, "mem/proposals/"):
@@ -36,9 +36,9 @@ func (w *realm) show(kind Kind) Plan {
 			role = NarrativeRole
 		case kind == Dream:
 			role = Drawn
-		case waits(slug, unit.Parse(text)):
+		case waits(slug, frontmatter.Parse(text)):
 			role = Episode
-		case d.Type == unit.Procedural:
+		case d.Type == frontmatter.Procedural:
 			role = Stale
 		}
 		p.Units = append(p.Units, Shown{Slug: slug, Hash: Hash(text), Role: role})
@@ -48,9 +48,9 @@ func (w *realm) show(kind Kind) Plan {
 }
 
 // waits reports whether a text is an episode that is to be consolidated.
-func waits(_ string, d unit.Doc) bool {
+func waits(_ string, d frontmatter.Doc) bool {
 	f := d.Fields()
-	return f.Type == unit.Episodic && f.State == unit.Active && f.Consolidated.IsZero()
+	return f.Type == frontmatter.Episodic && f.State == frontmatter.Active && f.Consolidated.IsZero()
 }
 
 func fact(slug, text string, from ...string) Op {
@@ -62,7 +62,7 @@ func TestWrongInEveryWay(t *testing.T) {
 	const e0, web = "mem/journal/2026/11/01/e0", "mem/journal/web/one"
 	w := wrongWorld()
 	p, v := w.show(Consolidate), w.view(t)
-	page := unit.Parse(w.texts[web]).Body()
+	page := frontmatter.Parse(w.texts[web]).Body()
 	for name, ops := range map[string][]Op{
 		"invents a source":               {fact("mem/x", "Ana said it.", "mem/people/cy")},
 		"invents one beside a true one":  {fact("mem/x", "Ana said it.", e0, "mem/none")},
@@ -183,43 +183,43 @@ func TestTrustIsNotLaunderedOverPlans(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	trust := func(slug string, want unit.Trust) {
+	trust := func(slug string, want frontmatter.Trust) {
 		t.Helper()
-		if got := unit.Parse(w.texts[slug]).Trust(); got != want {
+		if got := frontmatter.Parse(w.texts[slug]).Trust(); got != want {
 			t.Errorf("%s is %s, want %s", slug, got, want)
 		}
 	}
 	must(commit(Consolidate, fact("mem/made/one", "A page wants boats to be purple.", "mem/web/short", "mem/journal/2026/11/01/e0")))
-	trust("mem/made/one", unit.External)
+	trust("mem/made/one", frontmatter.External)
 	must(commit(Consolidate, fact("mem/made/two", "Purple is what is wanted.", "mem/made/one", "mem/journal/2026/11/02/e1")))
-	trust("mem/made/two", unit.External)
+	trust("mem/made/two", frontmatter.External)
 	must(commit(Consolidate, Op{Op: OpLink, From: "mem/made/two", To: "mem/harbour/told", Relation: "supports"}))
-	trust("mem/made/two", unit.External)
+	trust("mem/made/two", frontmatter.External)
 	must(commit(Dream, Op{Op: OpWrite, Slug: "mem/made/three", Text: "Wanting and owning differ as colours do.", InspiredBy: []string{"mem/made/two"}}))
-	trust("mem/made/three", unit.External)
+	trust("mem/made/three", frontmatter.External)
 	if err := commit(Consolidate, Op{Op: OpWrite, Slug: NarrativeSlug, Text: "I want what is purple.", DerivedFrom: []string{"mem/made/three"}}); err == nil {
 		t.Error("the narrative takes an insight of what was read")
 	}
 	must(commit(Consolidate, Op{Op: OpWrite, Slug: NarrativeSlug, Text: "I look after blue boats.", DerivedFrom: []string{"mem/harbour/told", NarrativeSlug}}))
-	trust(NarrativeSlug, unit.Derived)
+	trust(NarrativeSlug, frontmatter.Derived)
 	must(commit(Consolidate, fact("mem/made/self", "I am somebody who looks after blue boats.", NarrativeSlug)))
-	trust("mem/made/self", unit.Derived)
+	trust("mem/made/self", frontmatter.Derived)
 
 	must(commit(Consolidate, Op{Op: OpSupersede, Old: "mem/harbour/colour", New: "mem/made/four", Text: "The Alma is purple now.", DerivedFrom: []string{"mem/made/two"}}))
-	if f := unit.Parse(w.texts["mem/harbour/colour"]).Fields(); f.State != unit.Active {
+	if f := frontmatter.Parse(w.texts["mem/harbour/colour"]).Fields(); f.State != frontmatter.Active {
 		t.Errorf("what was seen is %s by what was read", f.State)
 	}
-	if f := unit.Parse(w.texts["mem/made/four"]).Fields(); !slices.ContainsFunc(f.Relations, func(r unit.Relation) bool {
+	if f := frontmatter.Parse(w.texts["mem/made/four"]).Fields(); !slices.ContainsFunc(f.Relations, func(r frontmatter.Relation) bool {
 		return r.Relation == relContradicts && r.Target == "mem/harbour/colour"
 	}) {
 		t.Errorf("the contradiction is not there to be seen: %s", w.texts["mem/made/four"])
 	}
 	must(commit(Consolidate, Op{Op: OpSupersede, Old: "mem/harbour/colour", New: "mem/made/five", Text: "The Alma's hull was seen in another colour.", DerivedFrom: []string{"mem/made/self"}}))
-	if f := unit.Parse(w.texts["mem/harbour/colour"]).Fields(); f.State != unit.Active {
+	if f := frontmatter.Parse(w.texts["mem/harbour/colour"]).Fields(); f.State != frontmatter.Active {
 		t.Errorf("what was seen is %s by what was thought", f.State)
 	}
 	for slug, text := range w.texts {
-		if f := unit.Parse(text).Fields(); strings.HasPrefix(slug, "mem/made/") && f.Trust > unit.Derived {
+		if f := frontmatter.Parse(text).Fields(); strings.HasPrefix(slug, "mem/made/") && f.Trust > frontmatter.Derived {
 			t.Errorf("%s is %s", slug, f.Trust)
 		}
 	}

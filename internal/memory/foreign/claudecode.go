@@ -1,4 +1,4 @@
-package migrate
+package foreign
 
 import (
 	"io/fs"
@@ -66,7 +66,7 @@ func readClaudeCode(r *reader) {
 		default:
 			h := hooks[linked(f.name)]
 			d := &draft{file: f.name, at: f.at, slug: append(slices.Clone(f.group), foldersOf(f.rest)...), text: text, description: h.line}
-			if name := unit.Parse(text).Fields().Name; name != "" {
+			if name := frontmatter.Parse(text).Fields().Name; name != "" {
 				d.names = append(d.names, name)
 			}
 			if h.title != "" {
@@ -131,7 +131,7 @@ var indexLine = regexp.MustCompile(`^\s*[-*]\s+\[([^\[\]]{1,300})\]\(<?([^()<>]{
 // indexed reads an index, and reports whether the text is nothing else.
 func indexed(text, dir string, hooks map[string]hook) bool {
 	only, any := true, false
-	for line := range strings.Lines(unit.Parse(text).Body()) {
+	for line := range strings.Lines(frontmatter.Parse(text).Body()) {
 		line = strings.TrimSpace(line)
 		m := indexLine.FindStringSubmatch(line)
 		switch {

@@ -1,4 +1,4 @@
-// Package migrate reads what other tools remember, and says what it would be
+// Package foreign reads what other tools remember, and says what it would be
 // here: texts at slugs, with front matter. It is pure over an fs.FS: it writes
 // nothing, knows no clock and no network.
 //
@@ -10,4 +10,4 @@
 //
 // Plan compares items with what is in memory. Reading the same again plans to
 // write nothing, and a slug at which another text stands is never overwritten.
-package migrate
+package foreign

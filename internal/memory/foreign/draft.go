@@ -1,4 +1,4 @@
-package migrate
+package foreign
 
 import (
 	"cmp"
@@ -22,13 +22,13 @@ type draft struct {
 	bare  bool // paths in the text are links, too
 	// What the source says of it, or its place does. Its own front matter comes
 	// first for the description, and both count for tags.
-	kind        string // the source's word for its type; see unit.Adopted
+	kind        string // the source's word for its type; see frontmatter.Adopted
 	description string
 	tags        []string
 	who         []string
 	when        string
 	relations   []relation
-	fields      []unit.Field // others
+	fields      []frontmatter.Field // others
 }
 
 // relation is an edge to another draft, by one of its names.
@@ -58,7 +58,7 @@ func (r *reader) add(d *draft) {
 	case notText(d.text) != "":
 		r.leave(d.from(), "%s", notText(d.text))
 		return
-	case strings.TrimSpace(unit.Parse(d.text).Body()) == "":
+	case strings.TrimSpace(frontmatter.Parse(d.text).Body()) == "":
 		r.leave(d.from(), "nothing but front matter")
 		return
 	}
@@ -100,12 +100,12 @@ func (r *reader) items(prefix string) []Item {
 // compose makes the texts of a draft: one, or several parts where it is too
 // long for one.
 func (r *reader) compose(d *draft, slug nipae.Slug, ix *index, taken map[nipae.Slug]*draft) []Item {
-	doc := unit.Parse(foreign(d.text))
+	doc := frontmatter.Parse(foreign(d.text))
 	body := ix.linksIn(d, doc.Body())
 	head, err := headOf(d, doc, ix)
 	if err != nil { // it is too much for front matter: then it stays text
 		body = ix.linksIn(d, d.text)
-		if head, err = headOf(d, unit.Doc{}, ix); err != nil {
+		if head, err = headOf(d, frontmatter.Doc{}, ix); err != nil {
 			r.leave(d.from(), "%v", err)
 			return nil
 		}

@@ -1,4 +1,4 @@
-package migrate
+package foreign
 
 import (
 	"flag"
@@ -45,18 +45,18 @@ func check(t *testing.T, s Source, got Result) {
 		if _, err := nipae.ParseSlug(string(item.Slug)); err != nil {
 			t.Errorf("%s: %v", item.Slug, err)
 		}
-		f := unit.Parse(item.Text).Fields()
+		f := frontmatter.Parse(item.Text).Fields()
 		if f.Path != item.From {
 			t.Errorf("%s: path %q, from %q", item.Slug, f.Path, item.From)
 		}
-		stamped, err := unit.Stamped(unit.Parse(item.Text), nil, testStamp)
+		stamped, err := frontmatter.Stamped(frontmatter.Parse(item.Text), nil, testStamp)
 		if err != nil {
 			t.Errorf("%s: %v", item.Slug, err)
 		}
 		if why := tooLarge(item.Slug, stamped); why != "" {
 			t.Errorf("%s: %s", item.Slug, why)
 		}
-		if f := unit.Parse(stamped).Fields(); f.Trust != unit.External || f.Pin || f.Source != testStamp.Source {
+		if f := frontmatter.Parse(stamped).Fields(); f.Trust != frontmatter.External || f.Pin || f.Source != testStamp.Source {
 			t.Errorf("%s: trust %s, pin %t, source %q", item.Slug, f.Trust, f.Pin, f.Source)
 		}
 	}

@@ -1,4 +1,4 @@
-package migrate
+package foreign
 
 import (
 	"slices"
@@ -8,24 +8,24 @@ import (
 )
 
 // headOf makes the front matter of a draft: its own lines, with our fields.
-func headOf(d *draft, doc unit.Doc, ix *index) (string, error) {
+func headOf(d *draft, doc frontmatter.Doc, ix *index) (string, error) {
 	typ, tags := adopted(d, doc)
-	changes := []unit.Change{unit.Set("type", unit.String(string(typ)))}
+	changes := []frontmatter.Change{frontmatter.Set("type", frontmatter.String(string(typ)))}
 	if s := description(d, doc); s != "" {
-		changes = append(changes, unit.Set("description", unit.String(s)))
+		changes = append(changes, frontmatter.Set("description", frontmatter.String(s)))
 	}
 	if tags := tagsOf(tags, d.tags, itemsOf(doc, "tags")); len(tags) > 0 {
-		changes = append(changes, unit.Set("tags", unit.Strings(tags...)))
+		changes = append(changes, frontmatter.Set("tags", frontmatter.Strings(tags...)))
 	}
 	if len(d.who) > 0 {
-		changes = append(changes, unit.Set("who", unit.Strings(clean(d.who)...)))
+		changes = append(changes, frontmatter.Set("who", frontmatter.Strings(clean(d.who)...)))
 	}
 	if when := whenOf(d, doc); !when.IsZero() {
-		changes = append(changes, unit.Set("when", when.Value()))
+		changes = append(changes, frontmatter.Set("when", when.Value()))
 	} else if _, has := doc.Value("when"); has {
-		changes = append(changes, unit.Remove("when"))
+		changes = append(changes, frontmatter.Remove("when"))
 	}
-	for _, kind := range unit.Relations {
+	for _, kind := range frontmatter.Relations {
 		var to []string
 		for _, rel := range d.relations {
 			if slug := ix.byName(rel.to); rel.known() == kind && slug != "" && !slices.Contains(to, string(slug)) {
@@ -33,29 +33,29 @@ func headOf(d *draft, doc unit.Doc, ix *index) (string, error) {
 			}
 		}
 		if len(to) > 0 {
-			changes = append(changes, unit.Set(kind, unit.Strings(to...)))
+			changes = append(changes, frontmatter.Set(kind, frontmatter.Strings(to...)))
 		}
 	}
 	for _, f := range d.fields {
-		changes = append(changes, unit.Set(f.Key, f.Value))
+		changes = append(changes, frontmatter.Set(f.Key, f.Value))
 	}
-	changes = append(changes, unit.Set("path", unit.String(d.from())))
+	changes = append(changes, frontmatter.Set("path", frontmatter.String(d.from())))
 	text, err := doc.Edit(changes...)
 	if err != nil {
 		return "", err
 	}
-	done := unit.Parse(text)
+	done := frontmatter.Parse(text)
 	head := strings.TrimSuffix(text, done.Body())
 	// Room for the fields that are stamped later.
-	if len(head) > unit.MaxHead-200 {
-		return "", unit.ErrHead
+	if len(head) > frontmatter.MaxHead-200 {
+		return "", frontmatter.ErrHead
 	}
 	return head, nil
 }
 
 // adopted is the type that a text has here, and the tags that its own word for
 // it becomes: that of its front matter, else the source's.
-func adopted(d *draft, doc unit.Doc) (unit.Type, []string) {
+func adopted(d *draft, doc frontmatter.Doc) (frontmatter.Type, []string) {
 	kinds := itemsOf(doc, "type")
 	if own := doc.Fields().Kind; len(kinds) == 0 && own != "" {
 		kinds = []string{own}
@@ -63,19 +63,19 @@ func adopted(d *draft, doc unit.Doc) (unit.Type, []string) {
 	if len(kinds) == 0 {
 		kinds = []string{d.kind}
 	}
-	typ, tag := unit.Adopted(kinds[0])
-	if typ == unit.Semantic && slices.Contains(unit.Types, unit.Type(d.kind)) {
-		typ = unit.Type(d.kind) // by its place
+	typ, tag := frontmatter.Adopted(kinds[0])
+	if typ == frontmatter.Semantic && slices.Contains(frontmatter.Types, frontmatter.Type(d.kind)) {
+		typ = frontmatter.Type(d.kind) // by its place
 	}
 	return typ, append([]string{tag}, kinds[1:]...)
 }
 
-func itemsOf(doc unit.Doc, key string) []string {
+func itemsOf(doc frontmatter.Doc, key string) []string {
 	v, _ := doc.Value(key)
 	return v.Items()
 }
 
-func description(d *draft, doc unit.Doc) string {
+func description(d *draft, doc frontmatter.Doc) string {
 	s := doc.Fields().Description
 	if folded := folded(doc, "description"); folded != "" {
 		s = folded
@@ -87,16 +87,16 @@ func description(d *draft, doc unit.Doc) string {
 }
 
 // whenOf is when it happened: what the text says, else what its place does.
-func whenOf(d *draft, doc unit.Doc) unit.Moment {
+func whenOf(d *draft, doc frontmatter.Doc) frontmatter.Moment {
 	for _, key := range []string{"when", "date", "imported_created"} {
 		if v, ok := doc.Value(key); ok {
 			s, _ := v.Scalar()
-			if m, ok := unit.ParseMoment(strings.TrimSpace(s)); ok {
+			if m, ok := frontmatter.ParseMoment(strings.TrimSpace(s)); ok {
 				return m
 			}
 		}
 	}
-	m, _ := unit.ParseMoment(d.when)
+	m, _ := frontmatter.ParseMoment(d.when)
 	return m
 }
 

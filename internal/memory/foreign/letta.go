@@ -1,4 +1,4 @@
-package migrate
+package foreign
 
 import (
 	"cmp"
@@ -51,7 +51,7 @@ func readLetta(r *reader) {
 				if first, _, below := strings.Cut(rest, "/"); below && (first == "system" || first == "user") {
 					d.tags = []string{first}
 				} else if below && first == "skills" {
-					d.kind = string(unit.Procedural)
+					d.kind = string(frontmatter.Procedural)
 				}
 				r.add(d)
 			}

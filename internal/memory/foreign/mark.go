@@ -1,4 +1,4 @@
-package migrate
+package foreign
 
 import (
 	"path"
@@ -16,11 +16,11 @@ const keyMark = "imported"
 // markOf is what the mark of a text would be: a hash of all but the mark and what
 // every way of writing stamps.
 func markOf(text string) string {
-	var without []unit.Change
+	var without []frontmatter.Change
 	for _, key := range []string{keyMark, "created", "source", "session", "consolidated", "trust"} {
-		without = append(without, unit.Remove(key))
+		without = append(without, frontmatter.Remove(key))
 	}
-	plain, err := unit.Parse(text).Edit(without...)
+	plain, err := frontmatter.Parse(text).Edit(without...)
 	if err != nil {
 		return ""
 	}
@@ -28,13 +28,13 @@ func markOf(text string) string {
 }
 
 func markIn(text string) string {
-	v, _ := unit.Parse(text).Value(keyMark)
+	v, _ := frontmatter.Parse(text).Value(keyMark)
 	s, _ := v.Scalar()
 	return s
 }
 
 func marked(text string) (string, error) {
-	return unit.Parse(text).Edit(unit.Set(keyMark, unit.String(markOf(text))))
+	return frontmatter.Parse(text).Edit(frontmatter.Set(keyMark, frontmatter.String(markOf(text))))
 }
 
 // known gives items that a source names, whatever they say, the slugs that they

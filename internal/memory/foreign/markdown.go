@@ -1,4 +1,4 @@
-package migrate
+package foreign
 
 import (
 	"strings"
@@ -82,7 +82,7 @@ func sections(text string, deepest int) []section {
 
 // sectioned adds a draft for each section of a file; with the file's front matter.
 func (r *reader) sectioned(d draft, text string, deepest int) {
-	body := unit.Parse(text).Body()
+	body := frontmatter.Parse(text).Body()
 	head := strings.TrimSuffix(text, body)
 	all := sections(body, deepest)
 	seen := map[string]int{}

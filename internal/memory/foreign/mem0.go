@@ -1,4 +1,4 @@
-package migrate
+package foreign
 
 import (
 	"bytes"
@@ -106,26 +106,26 @@ func (r *reader) mem0Memory(name, at string, raw []byte) {
 	if m.UserID != "" {
 		d.who = []string{m.UserID}
 	}
-	var pairs []unit.Pair
+	var pairs []frontmatter.Pair
 	for _, key := range slices.Sorted(maps.Keys(m.Metadata)) {
 		word := mem0Word(m.Metadata[key])
 		switch {
 		case key == "type" && word != "":
 			d.kind = word
 		case word != "" && len(key) < 64 && !strings.ContainsFunc(key, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '_' && c != '-' }):
-			pairs = append(pairs, unit.Pair{Key: key, Value: cutLine(shown(word), 300)})
+			pairs = append(pairs, frontmatter.Pair{Key: key, Value: cutLine(shown(word), 300)})
 		default:
 			r.leave(d.from(), "metadata %s, which is no word or number", key)
 		}
 	}
 	for key, id := range map[string]string{"agent_id": m.AgentID, "app_id": m.AppID, "run_id": m.RunID} {
 		if id != "" {
-			pairs = append(pairs, unit.Pair{Key: key, Value: cutLine(shown(id), 300)})
+			pairs = append(pairs, frontmatter.Pair{Key: key, Value: cutLine(shown(id), 300)})
 		}
 	}
 	if len(pairs) > 0 {
-		slices.SortFunc(pairs, func(a, b unit.Pair) int { return cmp.Compare(a.Key, b.Key) })
-		d.fields = append(d.fields, unit.Field{Key: "mem0", Value: unit.Mapping(pairs...)})
+		slices.SortFunc(pairs, func(a, b frontmatter.Pair) int { return cmp.Compare(a.Key, b.Key) })
+		d.fields = append(d.fields, frontmatter.Field{Key: "mem0", Value: frontmatter.Mapping(pairs...)})
 	}
 	r.add(d)
 }

@@ -1,4 +1,4 @@
-package migrate
+package foreign
 
 import (
 	"path"
@@ -20,7 +20,7 @@ func readObsidian(r *reader) {
 		if !ok {
 			return
 		}
-		doc := unit.Parse(text)
+		doc := frontmatter.Parse(text)
 		d := &draft{file: name, slug: segmentsOf(name), text: text, tags: inlineTags(doc.Body())}
 		for _, key := range []string{"aliases", "alias"} {
 			if v, ok := doc.Value(key); ok {
@@ -32,7 +32,7 @@ func readObsidian(r *reader) {
 		}
 		d.daily(stem(name))
 		if f := doc.Fields(); f.Title == "" && f.Description == "" && firstLevel(doc.Body()) != 1 {
-			d.fields = append(d.fields, unit.Field{Key: "title", Value: unit.String(shown(stem(name)))})
+			d.fields = append(d.fields, frontmatter.Field{Key: "title", Value: frontmatter.String(shown(stem(name)))})
 		}
 		r.add(d)
 	})
@@ -43,8 +43,8 @@ var dayName = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})(?:$|[-_ ])`)
 // daily makes a note with a day in its name an episode of that day.
 func (d *draft) daily(name string) {
 	if m := dayName.FindStringSubmatch(name); m != nil {
-		if _, ok := unit.ParseMoment(m[1]); ok {
-			d.kind, d.when = string(unit.Episodic), m[1]
+		if _, ok := frontmatter.ParseMoment(m[1]); ok {
+			d.kind, d.when = string(frontmatter.Episodic), m[1]
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package migrate
+package foreign
 
 import (
 	"regexp"
@@ -41,7 +41,7 @@ type Step struct {
 // Plan compares items with what is in memory, and stamps them. It never plans to
 // write over what it did not import itself, nor where something was removed.
 // Items that are copies are not written; links to them go where the words are.
-func Plan(items []Item, held []Held, stamp unit.Stamp) []Step {
+func Plan(items []Item, held []Held, stamp frontmatter.Stamp) []Step {
 	there := make(map[nipae.Slug]Held, len(held))
 	words := make(map[string]nipae.Slug, len(held))
 	for _, h := range held {
@@ -97,16 +97,16 @@ func Plan(items []Item, held []Held, stamp unit.Stamp) []Step {
 }
 
 // step plans one item that is no copy.
-func step(item Item, there map[nipae.Slug]Held, stamp unit.Stamp) Step {
+func step(item Item, there map[nipae.Slug]Held, stamp frontmatter.Stamp) Step {
 	s := Step{Item: item}
-	doc := unit.Parse(item.Text)
+	doc := frontmatter.Parse(item.Text)
 	h, ok := there[item.Slug]
-	var head *unit.Doc
+	var head *frontmatter.Doc
 	if ok && !h.Removed {
-		d := unit.Parse(h.Text)
+		d := frontmatter.Parse(h.Text)
 		head = &d
 	}
-	text, err := unit.Stamped(doc, head, stamp)
+	text, err := frontmatter.Stamped(doc, head, stamp)
 	if err == nil {
 		text, err = marked(text)
 	}
@@ -126,7 +126,7 @@ func step(item Item, there map[nipae.Slug]Held, stamp unit.Stamp) Step {
 		s.What = Removed
 	case h.Text == text:
 		s.What = Same
-	case !cameFrom(h.Text, stamp.Source, unit.Parse(text).Fields().Path):
+	case !cameFrom(h.Text, stamp.Source, frontmatter.Parse(text).Fields().Path):
 		s.What = Conflict
 	case markIn(h.Text) == markIn(text): // what was changed here stays
 		s.What = Same
@@ -141,7 +141,7 @@ func step(item Item, there map[nipae.Slug]Held, stamp unit.Stamp) Step {
 // cameFrom reports whether a text came here by an import of that source from that
 // place.
 func cameFrom(text, source, path string) bool {
-	f := unit.Parse(text).Fields()
+	f := frontmatter.Parse(text).Fields()
 	return f.Source != "" && f.Source == source && f.Path == path
 }
 
@@ -157,7 +157,7 @@ func tooLarge(slug nipae.Slug, text string) string {
 }
 
 // bodyOf is a text's words, as copies are found by them.
-func bodyOf(text string) string { return strings.TrimSpace(unit.Parse(text).Body()) }
+func bodyOf(text string) string { return strings.TrimSpace(frontmatter.Parse(text).Body()) }
 
 var slugLink = regexp.MustCompile(`\[\[mem/[a-z0-9_/-]{1,251}\]\]`)
 

@@ -1,4 +1,4 @@
-package migrate
+package foreign
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 	"engramd/nips/nipae"
 )
 
-var testStamp = unit.Stamp{Now: time.Date(2026, 11, 23, 1, 2, 3, 0, time.UTC), Source: "import:test", Most: unit.External}
+var testStamp = frontmatter.Stamp{Now: time.Date(2026, 11, 23, 1, 2, 3, 0, time.UTC), Source: "import:test", Most: frontmatter.External}
 
 func fixture(name string) fstest.MapFS {
 	fsys := fstest.MapFS{}
@@ -111,7 +111,7 @@ func TestLinksToCopies(t *testing.T) {
 		{Slug: "mem/i/d", Text: "other words\n"},
 	}
 	steps := Plan(items, []Held{{Slug: "mem/old", Text: "---\ntags: [x]\n---\nknown words"}}, testStamp)
-	if got := unit.Parse(steps[0].Text).Body(); got != "see [[mem/old]] and [[mem/i/c]]" {
+	if got := frontmatter.Parse(steps[0].Text).Body(); got != "see [[mem/old]] and [[mem/i/c]]" {
 		t.Errorf("body %q", got)
 	}
 	if steps[1].What != Copy || steps[1].Of != "mem/old" || steps[2].What != New || steps[3].What != Copy || steps[3].Of != "mem/i/c" {
@@ -145,7 +145,7 @@ func TestClaimsGiveNothing(t *testing.T) {
 	}
 	for _, s := range Sources() {
 		for _, claim := range claims {
-			for _, most := range []unit.Trust{unit.External, unit.Observed} {
+			for _, most := range []frontmatter.Trust{frontmatter.External, frontmatter.Observed} {
 				fsys := makers[s.Name]("---\ntitle: x\n" + claim + "\n---\nThe words of somebody.\n")
 				got := s.Read(fsys, Options{Place: "p"})
 				stamp := testStamp
@@ -154,16 +154,16 @@ func TestClaimsGiveNothing(t *testing.T) {
 				if len(steps) != 1 {
 					t.Fatalf("%s: %q: %d items, left %v", s.Name, claim, len(steps), got.Left)
 				}
-				f := unit.Parse(steps[0].Text).Fields()
-				lower := unit.Parse(steps[0].Text).Trust()
-				if lower > most || most == unit.Observed && strings.Contains(claim, "external") && s.Name != "mem0" && s.Name != "mcp-memory" && lower != unit.External {
+				f := frontmatter.Parse(steps[0].Text).Fields()
+				lower := frontmatter.Parse(steps[0].Text).Trust()
+				if lower > most || most == frontmatter.Observed && strings.Contains(claim, "external") && s.Name != "mem0" && s.Name != "mcp-memory" && lower != frontmatter.External {
 					t.Errorf("%s: %q: trust %s of at most %s", s.Name, claim, lower, most)
 				}
-				if f.Source != stamp.Source || !f.Created.Time.Equal(stamp.Now) || f.Session != "" || !f.Consolidated.IsZero() || f.Pin || f.State != unit.Active ||
+				if f.Source != stamp.Source || !f.Created.Time.Equal(stamp.Now) || f.Session != "" || !f.Consolidated.IsZero() || f.Pin || f.State != frontmatter.Active ||
 					f.HasSalience || f.Propose != "" || f.Vouch || f.Action != "" || !f.Due.IsZero() || f.Slug != "" || f.Base != "" || f.Path == "/etc/passwd" || len(f.Who) > 0 {
 					t.Errorf("%s: %q: it got %+v", s.Name, claim, f)
 				}
-				if slices.ContainsFunc(f.Relations, func(r unit.Relation) bool { return r.Relation == "supersedes" }) {
+				if slices.ContainsFunc(f.Relations, func(r frontmatter.Relation) bool { return r.Relation == "supersedes" }) {
 					t.Errorf("%s: %q: it supersedes", s.Name, claim)
 				}
 			}
@@ -193,19 +193,25 @@ func TestWhatIsDoneHereStays(t *testing.T) {
 	later := testStamp
 	later.Now = later.Now.AddDate(0, 1, 0)
 	vouched := later
-	vouched.Most = unit.Observed
-	for name, change := range map[string]func(d unit.Doc) (string, error){
-		"nothing":  func(d unit.Doc) (string, error) { return d.Text(), nil },
-		"words":    func(d unit.Doc) (string, error) { return d.WithBody("words that I mended\n"), nil },
-		"archived": func(d unit.Doc) (string, error) { return d.Edit(unit.Set("state", unit.String("archived"))) },
-		"linked":   func(d unit.Doc) (string, error) { return d.Edit(unit.Set("supports", unit.Strings("mem/x"))) },
-		"tagged":   func(d unit.Doc) (string, error) { return d.Edit(unit.Set("tags", unit.Strings("mine"))) },
+	vouched.Most = frontmatter.Observed
+	for name, change := range map[string]func(d frontmatter.Doc) (string, error){
+		"nothing": func(d frontmatter.Doc) (string, error) { return d.Text(), nil },
+		"words":   func(d frontmatter.Doc) (string, error) { return d.WithBody("words that I mended\n"), nil },
+		"archived": func(d frontmatter.Doc) (string, error) {
+			return d.Edit(frontmatter.Set("state", frontmatter.String("archived")))
+		},
+		"linked": func(d frontmatter.Doc) (string, error) {
+			return d.Edit(frontmatter.Set("supports", frontmatter.Strings("mem/x")))
+		},
+		"tagged": func(d frontmatter.Doc) (string, error) {
+			return d.Edit(frontmatter.Set("tags", frontmatter.Strings("mine")))
+		},
 	} {
-		text, err := change(unit.Parse(first))
+		text, err := change(frontmatter.Parse(first))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, stamp := range []unit.Stamp{later, vouched} {
+		for _, stamp := range []frontmatter.Stamp{later, vouched} {
 			if step := Plan([]Item{item}, []Held{{Slug: item.Slug, Text: text}}, stamp)[0]; step.What != Same {
 				t.Errorf("%s: %s", name, step.What)
 			}

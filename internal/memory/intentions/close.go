@@ -1,4 +1,4 @@
-package intend
+package intentions
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ var (
 
 // Closing is what becomes of an intention.
 type Closing struct {
-	Changes []unit.Change
+	Changes []frontmatter.Change
 	Next    time.Time // when it is open again; zero: it has ended
 }
 
@@ -40,7 +40,7 @@ func (i *Intention) Done(by By, occurrence time.Time) (Closing, error) {
 	if err := i.closable(by.Now, occurrence); err != nil {
 		return Closing{}, err
 	}
-	c := Closing{Changes: []unit.Change{by.closed("done"), unit.Remove(keySnoozed)}}
+	c := Closing{Changes: []frontmatter.Change{by.closed("done"), frontmatter.Remove(keySnoozed)}}
 	s := i.series()
 	next, more := time.Time{}, false
 	if !i.Due.IsZero() {
@@ -48,15 +48,15 @@ func (i *Intention) Done(by By, occurrence time.Time) (Closing, error) {
 		next, more = s.after(later(later(by.Now, occurrence), i.Due))
 	}
 	if !more {
-		c.Changes = append(c.Changes, unit.Set(keyState, unit.String(string(unit.Done))))
+		c.Changes = append(c.Changes, frontmatter.Set(keyState, frontmatter.String(string(frontmatter.Done))))
 		return c, nil
 	}
 	c.Next = next
-	c.Changes = append(c.Changes, unit.Set(keyDue, i.written(next)))
+	c.Changes = append(c.Changes, frontmatter.Set(keyDue, i.written(next)))
 	if i.Every.Months > 0 && i.Every.Seconds == 0 && next.Day() != s.anchor.Day() {
-		c.Changes = append(c.Changes, unit.Set(keyFirst, i.written(s.anchor)))
+		c.Changes = append(c.Changes, frontmatter.Set(keyFirst, i.written(s.anchor)))
 	} else {
-		c.Changes = append(c.Changes, unit.Remove(keyFirst))
+		c.Changes = append(c.Changes, frontmatter.Remove(keyFirst))
 	}
 	return c, nil
 }
@@ -64,7 +64,7 @@ func (i *Intention) Done(by By, occurrence time.Time) (Closing, error) {
 // closable reports why something cannot be closed.
 func (i *Intention) closable(now, occurrence time.Time) error {
 	switch {
-	case i.State != unit.Active:
+	case i.State != frontmatter.Active:
 		return i.told(ErrClosed)
 	case i.Due.IsZero() && !occurrence.IsZero():
 		return fmt.Errorf("%w: it has no due", ErrWhen)
@@ -90,7 +90,7 @@ func (i *Intention) told(err error) error {
 	if i.Closed != "" {
 		err = fmt.Errorf("%w: %s", err, i.Closed)
 	}
-	if i.State == unit.Active && !i.Due.IsZero() {
+	if i.State == frontmatter.Active && !i.Due.IsZero() {
 		err = fmt.Errorf("%w; it is due again at %s", err, i.Due.Format(time.RFC3339))
 	}
 	return err
@@ -104,38 +104,38 @@ func (i *Intention) Snooze(by By, until time.Time) (Closing, error) {
 	if until = until.Truncate(time.Second); !until.After(by.Now) || until.UTC().Year() > lastYear {
 		return Closing{}, fmt.Errorf("%w: %s is not to come", ErrWhen, until.Format(time.RFC3339))
 	}
-	return Closing{Changes: []unit.Change{unit.Set(keySnoozed, stamp(until))}, Next: until}, nil
+	return Closing{Changes: []frontmatter.Change{frontmatter.Set(keySnoozed, stamp(until))}, Next: until}, nil
 }
 
 // Cancel ends an intention that was not done. The error is ErrClosed.
 func (i *Intention) Cancel(by By) (Closing, error) {
-	if i.State != unit.Active {
+	if i.State != frontmatter.Active {
 		return Closing{}, i.told(ErrClosed)
 	}
-	return Closing{Changes: []unit.Change{by.closed("cancelled"), unit.Remove(keySnoozed), unit.Set(keyState, unit.String(string(unit.Done)))}}, nil
+	return Closing{Changes: []frontmatter.Change{by.closed("cancelled"), frontmatter.Remove(keySnoozed), frontmatter.Set(keyState, frontmatter.String(string(frontmatter.Done)))}}, nil
 }
 
 // maxWho is how much of a source is named, in characters.
 const maxWho = 80
 
-func (by By) closed(what string) unit.Change {
+func (by By) closed(what string) frontmatter.Change {
 	line := what + " " + by.Now.UTC().Format(time.RFC3339)
-	if who := short(unit.OneLine(by.Who), maxWho); who != "" {
+	if who := short(frontmatter.OneLine(by.Who), maxWho); who != "" {
 		line += " by " + who
 	}
 	if by.Act != "" {
 		line += ", " + by.Act
 	}
-	return unit.Set(keyClosed, unit.String(line))
+	return frontmatter.Set(keyClosed, frontmatter.String(line))
 }
 
 // written is a time as due has it: a day if due is one and the period counts days.
-func (i *Intention) written(t time.Time) unit.Value {
+func (i *Intention) written(t time.Time) frontmatter.Value {
 	if i.Day && i.Every.Seconds%day == 0 {
-		return unit.Moment{Time: t, Day: true}.Value()
+		return frontmatter.Moment{Time: t, Day: true}.Value()
 	}
 	return stamp(t)
 }
 
-// stamp is a time with its offset, which unit.At does not keep.
-func stamp(t time.Time) unit.Value { return unit.Moment{Time: t}.Value() }
+// stamp is a time with its offset, which frontmatter.At does not keep.
+func stamp(t time.Time) frontmatter.Value { return frontmatter.Moment{Time: t}.Value() }

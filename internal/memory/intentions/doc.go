@@ -1,4 +1,4 @@
-// Package intend says when an intention is due, and which ones a prompt is about.
+// Package intentions says when an intention is due, and which ones a prompt is about.
 // It is pure: it reads units and views, and what is to be written it returns as
 // changes. Clocks are its callers'.
 //
@@ -13,4 +13,4 @@
 //
 // A trigger in words is compared with a prompt by the share of what its words say
 // that the prompt says too ([Matcher]).
-package intend
+package intentions

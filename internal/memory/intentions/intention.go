@@ -1,4 +1,4 @@
-package intend
+package intentions
 
 import (
 	"fmt"
@@ -29,8 +29,8 @@ type Intention struct {
 	Slug, Title            string
 	Action, Trigger, Where string
 	Closed                 string // what was last done, when and by whom
-	Trust                  unit.Trust
-	State                  unit.State
+	Trust                  frontmatter.Trust
+	State                  frontmatter.State
 	Due                    time.Time // in its own offset; zero: none
 	Day                    bool      // due names a day: it begins at 0:00 UTC
 	Every                  Period
@@ -57,16 +57,16 @@ func short(line string, most int) string {
 }
 
 // Read takes an intention from a unit; ok says that it is one.
-func Read(slug string, d unit.Doc) (i Intention, ok bool) {
+func Read(slug string, d frontmatter.Doc) (i Intention, ok bool) {
 	f := d.Fields()
-	if f.Type != unit.Prospective {
+	if f.Type != frontmatter.Prospective {
 		return i, false
 	}
-	i = Intention{Slug: slug, Title: d.Heading(maxTitle), Action: strings.TrimSpace(f.Action), Where: unit.OneLine(f.Where),
+	i = Intention{Slug: slug, Title: d.Heading(maxTitle), Action: strings.TrimSpace(f.Action), Where: frontmatter.OneLine(f.Where),
 		Trigger: strings.ToValidUTF8(f.Trigger[:min(len(f.Trigger), maxTrigger)], ""), Trust: f.Trust, State: f.State}
-	i.Trigger = unit.OneLine(i.Trigger)
-	if f.Trust > unit.External { // errors repeat it
-		i.Closed = short(unit.OneLine(text(d, keyClosed)), maxClosed)
+	i.Trigger = frontmatter.OneLine(i.Trigger)
+	if f.Trust > frontmatter.External { // errors repeat it
+		i.Closed = short(frontmatter.OneLine(text(d, keyClosed)), maxClosed)
 	}
 	i.Due, i.Day = i.moment(d, keyDue)
 	var whole bool
@@ -96,19 +96,19 @@ func (i *Intention) zone() *time.Location {
 	return i.Due.Location()
 }
 
-func text(d unit.Doc, key string) string {
+func text(d frontmatter.Doc, key string) string {
 	v, _ := d.Value(key)
 	s, _ := v.Scalar()
 	return s
 }
 
-// moment reads a time with its offset, which unit.Fields does not keep.
-func (i *Intention) moment(d unit.Doc, key string) (t time.Time, whole bool) {
+// moment reads a time with its offset, which frontmatter.Fields does not keep.
+func (i *Intention) moment(d frontmatter.Doc, key string) (t time.Time, whole bool) {
 	if _, ok := d.Value(key); !ok {
 		return t, false
 	}
 	written := text(d, key)
-	m, ok := unit.ParseMoment(written)
+	m, ok := frontmatter.ParseMoment(written)
 	switch {
 	case !ok:
 		i.fault("%s: it must be a day (2006-01-02) or a time (2006-01-02T15:04:05+01:00)", key)
@@ -127,7 +127,7 @@ func (i *Intention) moment(d unit.Doc, key string) (t time.Time, whole bool) {
 	return m.Time, false
 }
 
-func (i *Intention) every(d unit.Doc) {
+func (i *Intention) every(d frontmatter.Doc) {
 	if _, ok := d.Value(keyEvery); !ok {
 		return
 	}
@@ -166,7 +166,7 @@ type Occurrence struct {
 // Open returns what is open at a moment, without regard to its trigger.
 func (i *Intention) Open(now time.Time) (o Occurrence, ok bool) {
 	switch {
-	case i.State != unit.Active || i.Snoozed.After(now):
+	case i.State != frontmatter.Active || i.Snoozed.After(now):
 		return o, false
 	case i.Due.IsZero():
 		// Nothing says when: it is open until it is closed.
@@ -193,7 +193,7 @@ func later(a, b time.Time) time.Time {
 
 // Next returns when the first occurrence after a moment begins.
 func (i *Intention) Next(now time.Time) (time.Time, bool) {
-	if i.Due.IsZero() || i.State != unit.Active {
+	if i.Due.IsZero() || i.State != frontmatter.Active {
 		return time.Time{}, false
 	}
 	s := i.series()
@@ -206,7 +206,7 @@ func (i *Intention) Next(now time.Time) (time.Time, bool) {
 // Waits reports whether the trigger is to be compared at a moment, and the key that
 // the intention has if it fits.
 func (i *Intention) Waits(now time.Time) (string, bool) {
-	if i.Trigger == "" || i.State != unit.Active || i.Snoozed.After(now) || !i.Until.IsZero() && now.After(i.Until) {
+	if i.Trigger == "" || i.State != frontmatter.Active || i.Snoozed.After(now) || !i.Until.IsZero() && now.After(i.Until) {
 		return "", false
 	}
 	return key(keyMay, i.Snoozed), true

@@ -1,4 +1,4 @@
-package intend
+package intentions
 
 import (
 	"errors"
@@ -26,14 +26,14 @@ type world struct {
 
 const slug = "mem/intentions/x"
 
-func (w *world) view() recollect.View {
+func (w *world) view() answer.View {
 	w.t.Helper()
-	source, err := recollect.Load([]recollect.Held{{Head: recollect.Head{Slug: slug}, Text: w.text}}, recollect.State{})
+	source, err := answer.Load([]answer.Held{{Head: answer.Head{Slug: slug}, Text: w.text}}, answer.State{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	var view recollect.View
-	if err := source.Read(w.t.Context(), func(v recollect.View) error { view = v; return nil }); err != nil {
+	var view answer.View
+	if err := source.Read(w.t.Context(), func(v answer.View) error { view = v; return nil }); err != nil {
 		w.t.Fatal(err)
 	}
 	return view
@@ -85,7 +85,7 @@ func (w *world) edit(base string, c Closing) bool {
 	if base != w.text {
 		return false
 	}
-	text, err := unit.Parse(base).Edit(c.Changes...)
+	text, err := frontmatter.Parse(base).Edit(c.Changes...)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func (w *world) edit(base string, c Closing) bool {
 }
 
 func (w *world) read() Intention {
-	i, ok := Read(slug, unit.Parse(w.text))
+	i, ok := Read(slug, frontmatter.Parse(w.text))
 	if !ok || len(i.Faults) > 0 {
 		w.t.Fatalf("seed %d: %v of\n%s", w.seed, i.Faults, w.text)
 	}
@@ -249,7 +249,7 @@ func TestDone(t *testing.T) {
 		{"what cannot be read", "due: soon\nevery: often", "", "done"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			i, ok := Read(slug, unit.Parse("---\ntype: prospective\n"+tt.head+"\n---\nx"))
+			i, ok := Read(slug, frontmatter.Parse("---\ntype: prospective\n"+tt.head+"\n---\nx"))
 			if !ok {
 				t.Fatal("no intention")
 			}
@@ -258,13 +258,13 @@ func TestDone(t *testing.T) {
 				occurrence = at(t, tt.occurrence)
 			}
 			c, err := i.Done(By{Now: now, Who: "me"}, occurrence)
-			edited, _ := unit.Parse("---\ntype: prospective\n" + tt.head + "\n---\nx").Edit(c.Changes...)
-			f := unit.Parse(edited)
+			edited, _ := frontmatter.Parse("---\ntype: prospective\n" + tt.head + "\n---\nx").Edit(c.Changes...)
+			f := frontmatter.Parse(edited)
 			got := text(f, keyDue)
 			switch {
 			case err != nil:
 				got = err.Error()
-			case f.Fields().State == unit.Done:
+			case f.Fields().State == frontmatter.Done:
 				got = "done"
 			}
 			if got != tt.want && !(err != nil && len(got) > len(tt.want) && got[:len(tt.want)] == tt.want) {
@@ -278,21 +278,21 @@ func TestDone(t *testing.T) {
 func TestLastDayStays(t *testing.T) {
 	now, head := at(t, "2026-01-31T10:00:00Z"), "---\ntype: prospective\ndue: 2026-01-31\nevery: P1M\n---\nx"
 	for _, want := range []string{"2026-02-28", "2026-03-31", "2026-04-30", "2026-05-31"} {
-		i, _ := Read(slug, unit.Parse(head))
+		i, _ := Read(slug, frontmatter.Parse(head))
 		c, err := i.Done(By{Now: now}, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if head, err = unit.Parse(head).Edit(c.Changes...); err != nil {
+		if head, err = frontmatter.Parse(head).Edit(c.Changes...); err != nil {
 			t.Fatal(err)
 		}
-		if got := text(unit.Parse(head), keyDue); got != want {
+		if got := text(frontmatter.Parse(head), keyDue); got != want {
 			t.Fatalf("%s follows, want %s", got, want)
 		}
 		now = c.Next.Add(10 * time.Hour)
 	}
 	// Setting due by hand restarts the series.
-	i, _ := Read(slug, unit.Parse("---\ntype: prospective\ndue: 2026-02-27\nevery: P1M\nfirst: 2026-01-31\n---\nx"))
+	i, _ := Read(slug, frontmatter.Parse("---\ntype: prospective\ndue: 2026-02-27\nevery: P1M\nfirst: 2026-01-31\n---\nx"))
 	if next, _ := i.Next(at(t, "2026-02-27T10:00:00Z")); fmt.Sprint(next.Date()) != "2026 March 27" {
 		t.Errorf("%v follows", next)
 	}

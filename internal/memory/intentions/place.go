@@ -1,4 +1,4 @@
-package intend
+package intentions
 
 import (
 	"strings"

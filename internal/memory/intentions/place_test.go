@@ -1,4 +1,4 @@
-package intend
+package intentions
 
 import (
 	"testing"
@@ -32,7 +32,7 @@ func TestHere(t *testing.T) {
 		{"mem/projects/x-org-ana-atlas/x", "project", map[Place]bool{deep: true}},
 		{"mem/projects/x-org/ana/x", "project", nil},
 	} {
-		i, ok := Read(tt.slug, unit.Parse("---\ntype: prospective\nwhere: "+tt.where+"\n---\nx"))
+		i, ok := Read(tt.slug, frontmatter.Parse("---\ntype: prospective\nwhere: "+tt.where+"\n---\nx"))
 		if !ok {
 			t.Fatal("no intention")
 		}

@@ -1,4 +1,4 @@
-package intend
+package intentions
 
 import (
 	"cmp"
@@ -47,10 +47,10 @@ type Item struct {
 
 // Look returns what comes up: what is open, the longest first, and then what may
 // apply, the best first. What is somebody else's words never does.
-func Look(v recollect.View, a Ask) []Item {
+func Look(v answer.View, a Ask) []Item {
 	var due, may []Item
 	match := NewMatcher(v.Index(), a.Text)
-	each(v, recall.Filter{MinTrust: unit.Derived}, func(i Intention) {
+	each(v, recall.Filter{MinTrust: frontmatter.Derived}, func(i Intention) {
 		if !i.Here(a.Place) {
 			return
 		}
@@ -81,9 +81,9 @@ func Look(v recollect.View, a Ask) []Item {
 }
 
 // each calls do with the intentions that a filter allows, by slug.
-func each(v recollect.View, f recall.Filter, do func(Intention)) {
-	f.Types = []unit.Type{unit.Prospective}
-	f.Slugs = func(slug string) bool { return !recollect.Reserved(slug) }
+func each(v answer.View, f recall.Filter, do func(Intention)) {
+	f.Types = []frontmatter.Type{frontmatter.Prospective}
+	f.Slugs = func(slug string) bool { return !answer.Reserved(slug) }
 	all := v.Index().Matching(f)
 	slices.SortFunc(all, func(a, b recall.Listed) int { return strings.Compare(a.Slug, b.Slug) })
 	for _, l := range all {
@@ -91,7 +91,7 @@ func each(v recollect.View, f recall.Filter, do func(Intention)) {
 		if !ok {
 			continue
 		}
-		if i, ok := Read(l.Slug, unit.Parse(text)); ok {
+		if i, ok := Read(l.Slug, frontmatter.Parse(text)); ok {
 			do(i)
 		}
 	}
@@ -99,16 +99,16 @@ func each(v recollect.View, f recall.Filter, do func(Intention)) {
 
 // All returns the intentions of a memory: what is due first comes first, and what
 // was closed last. closed says that those are wanted too.
-func All(v recollect.View, closed bool) []Intention {
+func All(v answer.View, closed bool) []Intention {
 	f := recall.Filter{}
 	if closed {
-		f.States = unit.States
+		f.States = frontmatter.States
 	}
 	var all []Intention
 	each(v, f, func(i Intention) { all = append(all, i) })
 	slices.SortStableFunc(all, func(a, b Intention) int {
-		if (a.State == unit.Active) != (b.State == unit.Active) {
-			return cmp.Compare(btoi(a.State != unit.Active), btoi(b.State != unit.Active))
+		if (a.State == frontmatter.Active) != (b.State == frontmatter.Active) {
+			return cmp.Compare(btoi(a.State != frontmatter.Active), btoi(b.State != frontmatter.Active))
 		}
 		return cmp.Or(cmp.Compare(btoi(a.Due.IsZero()), btoi(b.Due.IsZero())), a.Due.Compare(b.Due))
 	})

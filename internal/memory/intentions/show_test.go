@@ -1,4 +1,4 @@
-package intend
+package intentions
 
 import (
 	"strings"
@@ -13,7 +13,7 @@ import (
 // far as there is room, because the rest is shown nowhere else.
 func TestLongOneIsTold(t *testing.T) {
 	for _, word := range []string{"word ", "слово ", "字"} {
-		i, ok := Read("mem/intentions/"+strings.Repeat("long-", 10), unit.Parse("---\ntype: prospective\ndue: 2026-01-01\naction: "+strings.Repeat(word, 300)+"\n---\n"+strings.Repeat(word, 60)))
+		i, ok := Read("mem/intentions/"+strings.Repeat("long-", 10), frontmatter.Parse("---\ntype: prospective\ndue: 2026-01-01\naction: "+strings.Repeat(word, 300)+"\n---\n"+strings.Repeat(word, 60)))
 		if !ok {
 			t.Fatal("no intention")
 		}

@@ -1,4 +1,4 @@
-package intend
+package intentions
 
 import (
 	"fmt"
@@ -52,7 +52,7 @@ func memoryOf(t testing.TB, texts []string) *recall.Index {
 	t.Helper()
 	x := recall.New()
 	for i, text := range texts {
-		if err := x.Put(recall.Of(fmt.Sprintf("mem/n/%d", i), unit.Parse(text), time.Unix(int64(i), 0))); err != nil {
+		if err := x.Put(recall.Of(fmt.Sprintf("mem/n/%d", i), frontmatter.Parse(text), time.Unix(int64(i), 0))); err != nil {
 			t.Fatal(err)
 		}
 	}

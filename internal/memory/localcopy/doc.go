@@ -1,4 +1,4 @@
-// Package mirror keeps on this machine what the relays were last seen to have of
+// Package localcopy keeps on this machine what the relays were last seen to have of
 // a pair's memory, so that lists, searches and recall need not ask and decrypt
 // everything each time.
 //
@@ -22,4 +22,4 @@
 // was changed outside of this package yields ErrDamaged inside and a new, empty
 // mirror outside, never another text. An older state of the file is an older
 // state of the copy, which following mends.
-package mirror
+package localcopy

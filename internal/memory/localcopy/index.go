@@ -1,4 +1,4 @@
-package mirror
+package localcopy
 
 import (
 	"context"
@@ -100,7 +100,7 @@ func (m *Mirror) take(e event, text string) {
 	if Reserved(e.slug) {
 		return
 	}
-	if err := m.index.Put(recall.Of(e.slug, unit.Parse(text), time.Unix(e.created, 0).UTC())); err != nil {
+	if err := m.index.Put(recall.Of(e.slug, frontmatter.Parse(text), time.Unix(e.created, 0).UTC())); err != nil {
 		// An index that is full does not find this one. It is listed all the same.
 		m.index.Remove(e.slug)
 	}

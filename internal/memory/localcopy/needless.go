@@ -1,4 +1,4 @@
-package mirror
+package localcopy
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ func (v *View) archived() map[string]bool {
 	if v.err != nil {
 		return all
 	}
-	for _, l := range v.index.Matching(recall.Filter{States: []unit.State{unit.Archived}}) {
+	for _, l := range v.index.Matching(recall.Filter{States: []frontmatter.State{frontmatter.Archived}}) {
 		all[l.Slug] = true
 	}
 	return all

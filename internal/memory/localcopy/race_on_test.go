@@ -1,5 +1,5 @@
 //go:build race
 
-package mirror
+package localcopy
 
 const raceEnabled = true

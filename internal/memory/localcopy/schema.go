@@ -1,4 +1,4 @@
-package mirror
+package localcopy
 
 // application marks the file as one of this package: "engM".
 const application = 0x656e674d

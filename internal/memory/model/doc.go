@@ -1,11 +1,11 @@
-// Package modelserver asks a model server that speaks OpenAI's form over HTTP, for
+// Package model asks a model server that speaks OpenAI's form over HTTP, for
 // whatever is asked of one: the same rules hold for all of them.
 //
 // A server is used only if somebody names its URL. What is sent is plain text, so
 // that beyond this machine it takes https and Options.SendPlaintext. A key is in no
 // error and no URL, redirects are not followed, no proxy is used, and what a server
 // says is bounded and stands in no error.
-package modelserver
+package model
 
 import (
 	"errors"

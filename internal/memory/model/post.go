@@ -1,4 +1,4 @@
-package modelserver
+package model
 
 import (
 	"bytes"

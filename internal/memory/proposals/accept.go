@@ -22,10 +22,10 @@ type AcceptOptions struct {
 // error.
 type Accepted struct {
 	Item
-	Slug  nipae.Slug   // what was written
-	Entry client.Entry // its version; that of the event alone, if it was accepted before
-	Trust unit.Trust   // of the text; not of a core or a removal
-	Again bool         // it was accepted before, and nothing was written now
+	Slug  nipae.Slug        // what was written
+	Entry client.Entry      // its version; that of the event alone, if it was accepted before
+	Trust frontmatter.Trust // of the text; not of a core or a removal
+	Again bool              // it was accepted before, and nothing was written now
 	Near  []Near
 	// Answered says that the proposer can see it.
 	Answered bool
@@ -36,7 +36,7 @@ type Accepted struct {
 // proposal that was accepted before is left; one that was written and not answered
 // is answered. Errors are those of Get and of client.Memory.Set, RemoveVersion and
 // At, ErrForbidden, ErrAnswered (it was rejected), ErrRefused, ErrUnopened and
-// remember.ErrField (what cannot be archived). With an error and Entry.ID set the
+// write.ErrField (what cannot be archived). With an error and Entry.ID set the
 // memory is written, and the answer is not: accepting again answers.
 func (b *Box) Accept(ctx context.Context, id string, o AcceptOptions) (Accepted, error) {
 	item, status, err := b.Get(ctx, id)
@@ -121,7 +121,7 @@ func (b *Box) write(ctx context.Context, done *Accepted, o AcceptOptions) error 
 	}
 	if !at(head, item.Base) || item.removedSince(head) {
 		if item.done(slug, head, text, source) {
-			done.Entry, done.Again, done.Trust = head, true, unit.Parse(head.Text).Trust()
+			done.Entry, done.Again, done.Trust = head, true, frontmatter.Parse(head.Text).Trust()
 			return nil
 		}
 		if item.Base == client.BaseNone && opened.corrects(head.Text) {
@@ -135,7 +135,7 @@ func (b *Box) write(ctx context.Context, done *Accepted, o AcceptOptions) error 
 		}
 		return conflict
 	}
-	if !item.FromOwner && head.Text != "" && unit.Parse(head.Text).Fields().Source != source {
+	if !item.FromOwner && head.Text != "" && frontmatter.Parse(head.Text).Fields().Source != source {
 		return fmt.Errorf("%w: %s is not what it proposed before", ErrForbidden, slug)
 	}
 	if item.Act == Delete {
@@ -145,7 +145,7 @@ func (b *Box) write(ctx context.Context, done *Accepted, o AcceptOptions) error 
 	if text, err = b.replacing(item, slug, head.Text, text, source); err != nil {
 		return err
 	}
-	if done.Trust = unit.Parse(text).Trust(); b.o.Near != nil && item.Act != Archive {
+	if done.Trust = frontmatter.Parse(text).Trust(); b.o.Near != nil && item.Act != Archive {
 		done.Near = b.o.Near(ctx, string(slug), text)
 	}
 	set := client.SetOptions{Base: item.Base, Check: o.check}
@@ -238,7 +238,7 @@ func (o AcceptOptions) check(old, text string) error {
 		}
 	}
 	if !o.AllowPlaceholder {
-		if err := remember.Placeholder(old, text); err != nil {
+		if err := write.Placeholder(old, text); err != nil {
 			return fmt.Errorf("%w: %w", ErrRefused, err)
 		}
 	}

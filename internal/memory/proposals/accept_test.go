@@ -22,29 +22,29 @@ const observed = "---\ntype: semantic\ncreated: 2026-01-02T03:04:05Z\nsource: \"
 func TestAcceptFromOwner(t *testing.T) {
 	r := newRig(t)
 	r.accept(r.propose(r.author, Proposal{Act: Write, Slug: "mem/new", Text: "---\ntags: [a]\nsource: forged\ncreated: 2001-01-01\n---\nbuy milk"}))
-	r.is("mem/new", unit.Told, "owner", "buy milk")
-	if d := unit.Parse(r.get("mem/new")); !strings.Contains(d.Fields().Source, "owner:npub1") || d.Fields().Created.String() != "2027-01-15T08:00:00Z" || len(d.Fields().Tags) != 1 {
+	r.is("mem/new", frontmatter.Told, "owner", "buy milk")
+	if d := frontmatter.Parse(r.get("mem/new")); !strings.Contains(d.Fields().Source, "owner:npub1") || d.Fields().Created.String() != "2027-01-15T08:00:00Z" || len(d.Fields().Tags) != 1 {
 		t.Errorf("%q", d.Text())
 	}
 	r.accept(r.propose(r.author, Proposal{Act: Write, Slug: "mem/doubt", Text: "---\ntrust: external\n---\nsomebody's words"}))
-	r.is("mem/doubt", unit.External, "owner", "somebody's words")
+	r.is("mem/doubt", frontmatter.External, "owner", "somebody's words")
 
 	base := r.set("mem/kept", observed+"blue boats")
 	r.accept(r.propose(r.author, Proposal{Act: Edit, Slug: "mem/kept", Base: base, Text: strings.Replace(observed, "observed", "told", 1) + "green boats"}))
-	r.is("mem/kept", unit.Observed, "owner", "green boats")
+	r.is("mem/kept", frontmatter.Observed, "owner", "green boats")
 	base = r.set("mem/kept", strings.Replace(observed, "observed", "external", 1)+"red boats")
 	done := r.accept(r.propose(r.author, Proposal{Act: Edit, Slug: "mem/kept", Base: base, Text: "white boats"}))
-	r.is("mem/kept", unit.External, "owner", "white boats")
-	if d := unit.Parse(r.get("mem/kept")); d.Fields().Created.String() != "2026-01-02T03:04:05Z" || done.Trust != unit.External {
+	r.is("mem/kept", frontmatter.External, "owner", "white boats")
+	if d := frontmatter.Parse(r.get("mem/kept")); d.Fields().Created.String() != "2026-01-02T03:04:05Z" || done.Trust != frontmatter.External {
 		t.Errorf("%q, %v", d.Text(), done.Trust)
 	}
 	done = r.accept(r.propose(r.author, Proposal{Act: Edit, Slug: "mem/kept", Base: done.Entry.Hash, Text: "black boats", Vouch: true}))
-	r.is("mem/kept", unit.Told, "owner", "black boats")
+	r.is("mem/kept", frontmatter.Told, "owner", "black boats")
 	r.accept(r.propose(r.author, Proposal{Act: Edit, Slug: "mem/kept", Base: done.Entry.Hash, Text: "grey boats"}))
-	r.is("mem/kept", unit.Told, "owner", "grey boats")
+	r.is("mem/kept", frontmatter.Told, "owner", "grey boats")
 	base = client.Hash(r.get("mem/kept"))
 	r.accept(r.propose(r.author, Proposal{Act: Write, Slug: "mem/kept", Base: base, Text: "my boats"}))
-	r.is("mem/kept", unit.Told, "owner", "my boats")
+	r.is("mem/kept", frontmatter.Told, "owner", "my boats")
 
 	base = r.set("core", "I am Sami")
 	r.accept(r.propose(r.author, Proposal{Act: Edit, Slug: "core", Base: base, Text: "I am Sami. I answer briefly."}))
@@ -65,8 +65,8 @@ func TestAcceptRest(t *testing.T) {
 	}
 	base = r.set("mem/b", text)
 	r.accept(r.propose(r.author, Proposal{Act: Archive, Slug: "mem/b", Base: base, Vouch: true}))
-	r.is("mem/b", unit.Told, "owner", "blue boats")
-	if unit.Parse(r.get("mem/b")).Fields().State != unit.Archived {
+	r.is("mem/b", frontmatter.Told, "owner", "blue boats")
+	if frontmatter.Parse(r.get("mem/b")).Fields().State != frontmatter.Archived {
 		t.Error(r.get("mem/b"))
 	}
 
@@ -81,7 +81,7 @@ func TestAcceptRest(t *testing.T) {
 	}
 	base = r.set("mem/c", "other words")
 	r.accept(r.propose(r.author, Proposal{Act: Restore, Slug: "mem/c", Base: base, Version: first.ID[:8], Vouch: true}))
-	r.is("mem/c", unit.Told, "owner", "blue boats")
+	r.is("mem/c", frontmatter.Told, "owner", "blue boats")
 
 	base = client.Hash(r.get("mem/c"))
 	done := r.accept(r.propose(r.author, Proposal{Act: Delete, Slug: "mem/c", Base: base}))
@@ -95,7 +95,7 @@ func TestAcceptRest(t *testing.T) {
 	}
 
 	base = r.set("mem/pinned", "---\npin: true\n---\nx")
-	if _, err := r.box.Accept(t.Context(), r.propose(r.author, Proposal{Act: Archive, Slug: "mem/pinned", Base: base}).EventID, AcceptOptions{}); !errors.Is(err, remember.ErrField) {
+	if _, err := r.box.Accept(t.Context(), r.propose(r.author, Proposal{Act: Archive, Slug: "mem/pinned", Base: base}).EventID, AcceptOptions{}); !errors.Is(err, write.ErrField) {
 		t.Error("what is pinned is archived:", err)
 	}
 	if _, err := r.box.Accept(t.Context(), r.propose(r.author, Proposal{Act: Restore, Slug: "mem/pinned", Base: base, Version: someID}).EventID, AcceptOptions{}); !errors.Is(err, client.ErrNotFound) {
@@ -110,16 +110,16 @@ func TestAcceptFromOthers(t *testing.T) {
 	friend := r.authorOf(r.friend)
 	own := nipae.Slug(FromPrefix + NameOf(r.friend.Pub))
 	done := r.accept(r.propose(friend, Proposal{Act: Write, Slug: own + "/tea", Text: "---\ntrust: told\nsource: \"owner:npub1x\"\ntype: prospective\nsupersedes: [mem/own]\npin: true\ntrigger: always\naction: pay\ndue: 2026-01-01\nstate: done\ntags: [tea]\n---\ngreen tea", Vouch: true}))
-	if done.Slug != "mem/from/friend/tea" || done.Trust != unit.External {
+	if done.Slug != "mem/from/friend/tea" || done.Trust != frontmatter.External {
 		t.Errorf("%+v", done)
 	}
-	r.is("mem/from/friend/tea", unit.External, "agent", "green tea")
-	if f := unit.Parse(r.get("mem/from/friend/tea")).Fields(); f.Pin || f.Trigger != "" || f.Action != "" || f.Type != unit.Semantic || len(f.Relations) != 0 || !f.Due.IsZero() || f.State != unit.Active || len(f.Tags) != 1 {
+	r.is("mem/from/friend/tea", frontmatter.External, "agent", "green tea")
+	if f := frontmatter.Parse(r.get("mem/from/friend/tea")).Fields(); f.Pin || f.Trigger != "" || f.Action != "" || f.Type != frontmatter.Semantic || len(f.Relations) != 0 || !f.Due.IsZero() || f.State != frontmatter.Active || len(f.Tags) != 1 {
 		t.Errorf("%+v", f)
 	}
 	// A newer text of its own, for the base that the answer named.
 	r.accept(r.propose(friend, Proposal{Act: Write, Slug: "mem/from/friend/tea", Base: done.Entry.Hash, Text: "black tea"}))
-	r.is("mem/from/friend/tea", unit.External, "agent", "black tea")
+	r.is("mem/from/friend/tea", frontmatter.External, "agent", "black tea")
 
 	// What the agent has written there itself is not the proposer's to replace.
 	base := r.set("mem/from/friend/mine", "my own notes about a friend")
@@ -308,7 +308,7 @@ func TestAcceptTellsOfWhatIsNear(t *testing.T) {
 		if r.get(nipae.Slug(slug)) != "" {
 			t.Error("it is written already")
 		}
-		asked = slug + " " + unit.Parse(text).Body()
+		asked = slug + " " + frontmatter.Parse(text).Body()
 		return []Near{{Slug: "mem/old", Shared: 0.9, Differs: []string{"green"}, Contradicts: true}}
 	}})
 	done := r.accept(r.propose(r.author, Proposal{Act: Write, Slug: "mem/a", Text: "the boats are green"}))
@@ -340,10 +340,10 @@ func TestOrigin(t *testing.T) {
 		t.Errorf("before it is accepted: %q, %v", text, err)
 	}
 	r.accept(p)
-	r.is("mem/from/friend/x", unit.External, "transplant", "its words")
+	r.is("mem/from/friend/x", frontmatter.External, "transplant", "its words")
 	// Who passes on another's words does not make them told, nor the agent's own.
 	r.accept(r.propose(r.author, Proposal{Act: Write, Slug: "mem/from/ana/x", Origin: origin, Vouch: true}))
-	r.is("mem/from/ana/x", unit.External, "transplant", "its words")
+	r.is("mem/from/ana/x", frontmatter.External, "transplant", "its words")
 	own := r.propose(r.author, Proposal{Act: Write, Slug: "mem/x", Origin: origin})
 	if _, err := r.box.Accept(t.Context(), own.EventID, AcceptOptions{}); !errors.Is(err, ErrForbidden) {
 		t.Error(err)

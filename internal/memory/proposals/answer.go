@@ -30,7 +30,7 @@ func ParseAnswer(text string) (Answer, error) {
 	if len(text) > MaxText {
 		return Answer{}, fmt.Errorf("%w: the answer is longer than %d bytes", ErrForm, MaxText)
 	}
-	d := unit.Parse(text)
+	d := frontmatter.Parse(text)
 	if err := each(d, answerKeys); err != nil {
 		return Answer{}, err
 	}
@@ -70,14 +70,14 @@ func (a Answer) Render() (string, error) {
 	if a.Accepted {
 		word = accepted
 	}
-	fields := []unit.Field{{Key: "answer", Value: unit.String(word)}, {Key: "proposal", Value: unit.String(a.Proposal)}}
+	fields := []frontmatter.Field{{Key: "answer", Value: frontmatter.String(word)}, {Key: "proposal", Value: frontmatter.String(a.Proposal)}}
 	if a.Event != "" {
-		fields = append(fields, unit.Field{Key: "event", Value: unit.String(a.Event)})
+		fields = append(fields, frontmatter.Field{Key: "event", Value: frontmatter.String(a.Event)})
 	}
 	if a.Hash != "" {
-		fields = append(fields, unit.Field{Key: "hash", Value: unit.String(a.Hash)})
+		fields = append(fields, frontmatter.Field{Key: "hash", Value: frontmatter.String(a.Hash)})
 	}
-	text, err := unit.Render(fields, a.Reason)
+	text, err := frontmatter.Render(fields, a.Reason)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrForm, err)
 	}

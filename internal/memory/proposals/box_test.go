@@ -301,7 +301,7 @@ func TestMine(t *testing.T) {
 	if err != nil || len(items) != 1 || items[0].Answer == nil || !items[0].Answer.Accepted {
 		t.Errorf("%+v, %v", items, err)
 	}
-	r.is("mem/from/friend/x", unit.External, "agent", "four")
+	r.is("mem/from/friend/x", frontmatter.External, "agent", "four")
 	if text := r.get(nipae.Slug(nipae.AnswerPrefix + p.ID)); text != "" {
 		t.Errorf("the owner's pair has %q", text)
 	}

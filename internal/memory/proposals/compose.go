@@ -58,18 +58,18 @@ var dropped = []string{"supersedes", "pin", "path", "due", "every", "until", "sn
 
 // plain returns a text of others without the fields that it has not. What an agent
 // has signed keeps its state: what holds no more there is not made to hold here.
-func (i Item) plain(d unit.Doc) (unit.Doc, error) {
-	changes := make([]unit.Change, 0, len(dropped)+1)
+func (i Item) plain(d frontmatter.Doc) (frontmatter.Doc, error) {
+	changes := make([]frontmatter.Change, 0, len(dropped)+1)
 	for _, key := range dropped {
 		if i.Origin == nil || key != "state" && key != originKey {
-			changes = append(changes, unit.Remove(key))
+			changes = append(changes, frontmatter.Remove(key))
 		}
 	}
-	if d.Fields().Type == unit.Prospective || d.Fields().Type == unit.Narrative {
-		changes = append(changes, unit.Remove("type"))
+	if d.Fields().Type == frontmatter.Prospective || d.Fields().Type == frontmatter.Narrative {
+		changes = append(changes, frontmatter.Remove("type"))
 	}
 	text, err := d.Edit(changes...)
-	return unit.Parse(text), err
+	return frontmatter.Parse(text), err
 }
 
 // composed returns the text that a proposed one becomes in the place of old (""
@@ -78,10 +78,10 @@ func (i Item) composed(slug nipae.Slug, old, text, source string, now time.Time)
 	if slug.IsCore() {
 		return text, nil // it has no front matter
 	}
-	d, stamp := unit.Parse(text), unit.Stamp{Now: now, Source: source}
-	var head *unit.Doc
+	d, stamp := frontmatter.Parse(text), frontmatter.Stamp{Now: now, Source: source}
+	var head *frontmatter.Doc
 	if old != "" {
-		was := unit.Parse(old)
+		was := frontmatter.Parse(old)
 		head = &was
 	}
 	switch {
@@ -90,15 +90,15 @@ func (i Item) composed(slug nipae.Slug, old, text, source string, now time.Time)
 		if err != nil {
 			return "", err
 		}
-		d, stamp.Most = plain, unit.External
+		d, stamp.Most = plain, frontmatter.External
 	case i.Act == Write || i.Vouch:
 		// What the owner calls less than told himself is not raised.
-		stamp.Most, stamp.Reset = unit.Told, true
+		stamp.Most, stamp.Reset = frontmatter.Told, true
 		if _, says := d.Value("trust"); says && i.Act == Write {
 			stamp.Most = d.Trust()
 		}
 	default:
-		if stamp.Most = unit.Observed; head != nil {
+		if stamp.Most = frontmatter.Observed; head != nil {
 			stamp.Most = head.Trust()
 		}
 		if _, says := d.Value("trust"); says {
@@ -106,12 +106,12 @@ func (i Item) composed(slug nipae.Slug, old, text, source string, now time.Time)
 		}
 		stamp.Reset = true // to that, and no more
 	}
-	return unit.Stamped(d, head, stamp)
+	return frontmatter.Stamped(d, head, stamp)
 }
 
 // archived returns the text of a unit that is archived.
 func (i Item) archived(slug nipae.Slug, old string, now time.Time) (string, error) {
-	text, err := remember.Archive.Of(slug, unit.Parse(old))
+	text, err := write.Archive.Of(slug, frontmatter.Parse(old))
 	if err != nil || !i.Vouch {
 		return text, err
 	}
@@ -124,7 +124,7 @@ func (i Item) same(slug nipae.Slug, head, text, source string) bool {
 	if slug.IsCore() {
 		return head == text
 	}
-	was := unit.Parse(head)
+	was := frontmatter.Parse(head)
 	if was.Fields().Source != source {
 		return false
 	}
@@ -134,11 +134,11 @@ func (i Item) same(slug nipae.Slug, head, text, source string) bool {
 
 // unstamped returns a text without the fields that accepting sets.
 func unstamped(text string) string {
-	changes := make([]unit.Change, 0, len(stamped))
+	changes := make([]frontmatter.Change, 0, len(stamped))
 	for _, key := range stamped {
-		changes = append(changes, unit.Remove(key))
+		changes = append(changes, frontmatter.Remove(key))
 	}
-	plain, err := unit.Parse(text).Edit(changes...)
+	plain, err := frontmatter.Parse(text).Edit(changes...)
 	if err != nil {
 		return text
 	}
@@ -152,12 +152,12 @@ func (i Item) done(slug nipae.Slug, head client.Entry, text, source string) bool
 	case Delete:
 		return head.Tombstone
 	case Archive:
-		d := unit.Parse(head.Text)
+		d := frontmatter.Parse(head.Text)
 		if i.Vouch {
-			return d.Fields().State == unit.Archived && d.Trust() == unit.Told && d.Fields().Source == i.source()
+			return d.Fields().State == frontmatter.Archived && d.Trust() == frontmatter.Told && d.Fields().Source == i.source()
 		}
-		active, err := remember.Unarchive.Of(slug, d)
-		return err == nil && d.Fields().State == unit.Archived && client.Hash(active) == i.Base
+		active, err := write.Unarchive.Of(slug, d)
+		return err == nil && d.Fields().State == frontmatter.Archived && client.Hash(active) == i.Base
 	case Restore:
 		if !i.Vouch {
 			return head.Text == text

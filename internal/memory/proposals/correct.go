@@ -23,15 +23,15 @@ var stamped = []string{"created", "source", "session", "consolidated", "trust", 
 
 // marked returns the text of an origin as it is kept, with where it is from.
 func (i Item) marked(o Opened) (string, error) {
-	d, err := i.plain(unit.Parse(o.Text))
+	d, err := i.plain(frontmatter.Parse(o.Text))
 	if err != nil {
 		return "", err
 	}
-	return d.Edit(unit.Set(originKey, unit.String(fmt.Sprintf("%s %d %s", o.D, o.CreatedAt, essence(d)))))
+	return d.Edit(frontmatter.Set(originKey, frontmatter.String(fmt.Sprintf("%s %d %s", o.D, o.CreatedAt, essence(d)))))
 }
 
 // essence is a hash of a text without what accepting stamps.
-func essence(d unit.Doc) string {
+func essence(d frontmatter.Doc) string {
 	sum := sha256.Sum256([]byte(unstamped(d.Text())))
 	return hex.EncodeToString(sum[:])
 }
@@ -39,7 +39,7 @@ func essence(d unit.Doc) string {
 // corrects reports whether what was opened is a later version of a text that is kept,
 // by the same author and at the same address, and nothing was changed in that here.
 func (o Opened) corrects(kept string) bool {
-	d := unit.Parse(kept)
+	d := frontmatter.Parse(kept)
 	v, _ := d.Value(originKey)
 	said, _ := v.Scalar()
 	parts := strings.Fields(said)

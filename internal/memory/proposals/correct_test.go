@@ -27,9 +27,9 @@ func TestCorrects(t *testing.T) {
 	}
 	text := "---\ntags: [fees]\norigin: forged\npin: true\nderived_from: [ffff]\n---\n12 euros"
 	kept := keep(text)
-	edit := func(c ...unit.Change) string {
+	edit := func(c ...frontmatter.Change) string {
 		t.Helper()
-		out, err := unit.Parse(kept).Edit(c...)
+		out, err := frontmatter.Parse(kept).Edit(c...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,19 +43,19 @@ func TestCorrects(t *testing.T) {
 		want bool
 	}{
 		"later":                       {later, kept, true},
-		"later, after an own session": {later, edit(unit.Set("session", unit.String("s1"))), true},
+		"later, after an own session": {later, edit(frontmatter.Set("session", frontmatter.String("s1"))), true},
 		"of the same time":            {other(func(o *Opened) { o.CreatedAt = 100 }), kept, false},
 		"earlier":                     {other(func(o *Opened) { o.CreatedAt = 99 }), kept, false},
 		"at another address":          {other(func(o *Opened) { o.D = strings.Repeat("e", 64) }), kept, false},
 		"without an address":          {other(func(o *Opened) { o.D = "" }), kept, false},
 		"of another author":           {other(func(o *Opened) { o.Source = "transplant:npub1eve" }), kept, false},
 		"of other words":              {later, strings.Replace(kept, "12", "11", 1), false},
-		"with another tag":            {later, edit(unit.Set("tags", unit.Strings("fees", "mine"))), false},
-		"that was archived":           {later, edit(unit.Set("state", unit.String("archived"))), false},
-		"that was pinned":             {later, edit(unit.Set("pin", unit.Truth(true))), false},
-		"without its origin":          {later, edit(unit.Remove(originKey)), false},
-		"with half of it":             {later, edit(unit.Set(originKey, unit.String(d+" 100"))), false},
-		"with a list for it":          {later, edit(unit.Set(originKey, unit.Strings(d, "100"))), false},
+		"with another tag":            {later, edit(frontmatter.Set("tags", frontmatter.Strings("fees", "mine"))), false},
+		"that was archived":           {later, edit(frontmatter.Set("state", frontmatter.String("archived"))), false},
+		"that was pinned":             {later, edit(frontmatter.Set("pin", frontmatter.Truth(true))), false},
+		"without its origin":          {later, edit(frontmatter.Remove(originKey)), false},
+		"with half of it":             {later, edit(frontmatter.Set(originKey, frontmatter.String(d+" 100"))), false},
+		"with a list for it":          {later, edit(frontmatter.Set(originKey, frontmatter.Strings(d, "100"))), false},
 		"of the agent's own":          {later, "12 euros", false},
 		"of nothing":                  {later, "", false},
 	} {
@@ -64,12 +64,12 @@ func TestCorrects(t *testing.T) {
 		}
 	}
 	// Its state goes along; nobody else's proposal has one, or an origin.
-	if f := unit.Parse(keep("---\nstate: archived\n---\nold")).Fields(); f.State != unit.Archived {
+	if f := frontmatter.Parse(keep("---\nstate: archived\n---\nold")).Fields(); f.State != frontmatter.Archived {
 		t.Errorf("it is %s", f.State)
 	}
 	item.Origin = nil
 	plain, err := item.composed(item.Slug, "", "---\nstate: archived\norigin: "+d+" 100 x\n---\nold", author, now)
-	if _, has := unit.Parse(plain).Value(originKey); err != nil || has || unit.Parse(plain).Fields().State != unit.Active {
+	if _, has := frontmatter.Parse(plain).Value(originKey); err != nil || has || frontmatter.Parse(plain).Fields().State != frontmatter.Active {
 		t.Errorf("%s, %v", plain, err)
 	}
 }

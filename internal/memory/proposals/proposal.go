@@ -76,7 +76,7 @@ func Parse(text string) (Proposal, error) {
 	if len(text) > MaxText {
 		return Proposal{}, fmt.Errorf("%w: longer than %d bytes", ErrForm, MaxText)
 	}
-	d := unit.Parse(text)
+	d := frontmatter.Parse(text)
 	if err := each(d, proposalKeys); err != nil {
 		return Proposal{}, err
 	}
@@ -85,13 +85,13 @@ func Parse(text string) (Proposal, error) {
 	if p.Base == "" {
 		p.Base = client.BaseNone // a text that is written for no other replaces none
 	}
-	p.Why = unit.OneLine(p.Why)
+	p.Why = frontmatter.OneLine(p.Why)
 	return p, p.check()
 }
 
 // each refuses front matter in which a key of ours stands twice, or cannot be
 // read.
-func each(d unit.Doc, keys []string) error {
+func each(d frontmatter.Doc, keys []string) error {
 	seen := map[string]bool{}
 	for _, key := range d.Keys() {
 		if seen[key] {
@@ -116,7 +116,7 @@ func each(d unit.Doc, keys []string) error {
 
 // quotable returns a key as an error may show it.
 func quotable(key string) string {
-	if key = unit.OneLine(key); len(key) > 40 {
+	if key = frontmatter.OneLine(key); len(key) > 40 {
 		return "key"
 	}
 	return key
@@ -131,7 +131,7 @@ func (p Proposal) check() error {
 		return wrong("its slug is none")
 	}
 	switch {
-	case remember.Reserved(p.Slug):
+	case write.Reserved(p.Slug):
 		return wrong("its slug is reserved")
 	case !isBase(p.Base):
 		return wrong("its base is neither a hash nor %q", client.BaseNone)
@@ -187,25 +187,25 @@ func isHexPart(s string, least int) bool {
 // Render returns the text of a proposal, which Parse reads. The error is ErrForm,
 // also for a reason that does not fit beside the rest.
 func (p Proposal) Render() (string, error) {
-	p.Why = unit.OneLine(p.Why)
+	p.Why = frontmatter.OneLine(p.Why)
 	if err := p.check(); err != nil {
 		return "", err
 	}
-	fields := []unit.Field{
-		{Key: "propose", Value: unit.String(string(p.Act))},
-		{Key: "slug", Value: unit.String(string(p.Slug))},
-		{Key: "base", Value: unit.String(p.Base)},
+	fields := []frontmatter.Field{
+		{Key: "propose", Value: frontmatter.String(string(p.Act))},
+		{Key: "slug", Value: frontmatter.String(string(p.Slug))},
+		{Key: "base", Value: frontmatter.String(p.Base)},
 	}
 	if p.Version != "" {
-		fields = append(fields, unit.Field{Key: "version", Value: unit.String(p.Version)})
+		fields = append(fields, frontmatter.Field{Key: "version", Value: frontmatter.String(p.Version)})
 	}
 	if p.Why != "" {
-		fields = append(fields, unit.Field{Key: "why", Value: unit.String(p.Why)})
+		fields = append(fields, frontmatter.Field{Key: "why", Value: frontmatter.String(p.Why)})
 	}
 	if p.Vouch {
-		fields = append(fields, unit.Field{Key: "vouch", Value: unit.Truth(true)})
+		fields = append(fields, frontmatter.Field{Key: "vouch", Value: frontmatter.Truth(true)})
 	}
-	text, err := unit.Render(fields, p.Text)
+	text, err := frontmatter.Render(fields, p.Text)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("%w: %w", ErrForm, err)

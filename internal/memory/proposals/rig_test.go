@@ -171,9 +171,9 @@ func (r *rig) sealed(by, to testkeys.Key, slug nipae.Slug, text string, at int64
 }
 
 // is fails unless a memory has that trust, source and body.
-func (r *rig) is(slug nipae.Slug, trust unit.Trust, source, body string) {
+func (r *rig) is(slug nipae.Slug, trust frontmatter.Trust, source, body string) {
 	r.t.Helper()
-	d := unit.Parse(r.get(slug))
+	d := frontmatter.Parse(r.get(slug))
 	if got, _, _ := strings.Cut(d.Fields().Source, ":"); d.Trust() != trust || got != source || d.Body() != body {
 		r.t.Errorf("%s is %q, want %v by %q: %q", slug, d.Text(), trust, source, body)
 	}

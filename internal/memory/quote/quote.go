@@ -63,7 +63,9 @@ func Mark(clean string, somebodyElses bool) string {
 }
 
 // Line is a text on one line, as a title in a line of ours.
-func Line(text string) string { return breaks(unit.OneLine(strings.ToValidUTF8(text, "\ufffd"))) }
+func Line(text string) string {
+	return breaks(frontmatter.OneLine(strings.ToValidUTF8(text, "\ufffd")))
+}
 
 // Broken reports whether a text holds what only this package puts into it, or whoever
 // means these rare characters.
@@ -72,7 +74,7 @@ func Broken(text string) bool { return strings.ContainsAny(text, broken) }
 // Plain is a text in which every end of a line is a line feed, without what a model
 // reads and a person does not see.
 func Plain(text string) string {
-	return unit.Visible(lineEnds.Replace(strings.ToValidUTF8(text, "\ufffd")))
+	return frontmatter.Visible(lineEnds.Replace(strings.ToValidUTF8(text, "\ufffd")))
 }
 
 // lineEnds makes one of all that a reader may take for the end of a line.

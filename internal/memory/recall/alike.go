@@ -34,7 +34,7 @@ func (x *Index) collapse(hits []Hit, texts Texts) []Found {
 }
 
 // stems returns the terms of a unit's body.
-func (x *Index) stems(text string) map[string]bool { return x.set(unit.Parse(text).Body()) }
+func (x *Index) stems(text string) map[string]bool { return x.set(frontmatter.Parse(text).Body()) }
 
 func (x *Index) set(words string) map[string]bool {
 	set := make(map[string]bool)

@@ -36,7 +36,7 @@ type Found struct {
 // Alike is a near duplicate.
 type Alike struct {
 	Slug  string
-	Trust unit.Trust
+	Trust frontmatter.Trust
 	// Differs are words that one of both has and the other has not.
 	Differs []string
 }
@@ -106,7 +106,7 @@ func cutTail(hits []Hit) []Hit {
 		if h.Why == ByLink || h.Fit == Strong && h.Why&ByMeaning != 0 || h.own() && best.own() && h.Covered >= best.Covered {
 			return false
 		}
-		if h.Type == unit.Episodic {
+		if h.Type == frontmatter.Episodic {
 			return h.Score < talkTail*best.Score
 		}
 		return h.Score < tail*best.Score

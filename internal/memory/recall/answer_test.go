@@ -61,13 +61,13 @@ func TestRecall(t *testing.T) {
 		{"little fits", "What is the capital of Mongolia and how many people live in its brown suburbs?", "mem/2 mem/1", Filter{}},
 		{"nothing at all", "zebra", "", Filter{}},
 		{"active only", "harbour master", "mem/6", Filter{}},
-		{"superseded, as asked", "harbour master", "mem/5", Filter{States: []unit.State{unit.Superseded}}},
+		{"superseded, as asked", "harbour master", "mem/5", Filter{States: []frontmatter.State{frontmatter.Superseded}}},
 	} {
 		if got := names(x.Recall(Query{Text: tt.query, Now: now, Filter: tt.filter}, Recipe(), l.texts)); got != tt.want {
 			t.Errorf("%s: %q finds %q, not %q", tt.name, tt.query, got, tt.want)
 		}
 	}
-	old := x.Recall(Query{Text: "harbour", Filter: Filter{States: []unit.State{unit.Superseded}}}, Recipe(), l.texts)
+	old := x.Recall(Query{Text: "harbour", Filter: Filter{States: []frontmatter.State{frontmatter.Superseded}}}, Recipe(), l.texts)
 	if len(old) != 1 || len(old[0].SupersededBy) != 1 || old[0].SupersededBy[0] != "mem/6" {
 		t.Errorf("what is superseded does not say by what: %+v", old)
 	}
@@ -135,11 +135,11 @@ func TestBlock(t *testing.T) {
 // What fits best is named even if what is worse would fill the block.
 func TestBlockNamesTheBest(t *testing.T) {
 	l := library{"mem/best": "boat harbour " + strings.Repeat("sail mast keel ", 100)}
-	found := []Found{{Hit: Hit{Slug: "mem/best", Trust: unit.Observed}}}
+	found := []Found{{Hit: Hit{Slug: "mem/best", Trust: frontmatter.Observed}}}
 	for i := range 10 {
 		slug := fmt.Sprint("mem/", i)
 		l[slug] = strings.Repeat("boat ", 15)
-		found = append(found, Found{Hit: Hit{Slug: slug, Trust: unit.Observed}})
+		found = append(found, Found{Hit: Hit{Slug: slug, Trust: frontmatter.Observed}})
 	}
 	for budget := 200; budget < 1000; budget++ {
 		b, shown := Block(found, l.texts, budget)

@@ -51,7 +51,7 @@ func Block(found []Found, texts Texts, budget int) (string, []Shown) {
 		if !ok {
 			continue
 		}
-		d := unit.Parse(text)
+		d := frontmatter.Parse(text)
 		part, how := f.line(d), AsTitle
 		if tried < mostTexts && (f.Fit == Strong || f.Score >= weakText*found[0].Score) {
 			tried++ // dividing a long text costs, also one that does not fit
@@ -77,7 +77,7 @@ func Block(found []Found, texts Texts, budget int) (string, []Shown) {
 
 // text writes a unit, or its best section, with its standing and the reasons for
 // which it was found.
-func (f *Found) text(d unit.Doc) (string, Shown) {
+func (f *Found) text(d frontmatter.Doc) (string, Shown) {
 	body, about, how := d.Body(), f.about(), Whole
 	if all := sections(body); len(body) > longText && len(all) > 1 && f.Section < len(all) {
 		before := 0
@@ -91,7 +91,7 @@ func (f *Found) text(d unit.Doc) (string, Shown) {
 	fmt.Fprintf(&out, "## %s (%s)\n", f.Slug, strings.Join(about, "; "))
 	for _, a := range f.Alike {
 		fmt.Fprintf(&out, "(nearly the same: %s", a.Slug)
-		if a.Trust == unit.External {
+		if a.Trust == frontmatter.External {
 			out.WriteString(" (external: somebody else's words)")
 		}
 		if len(a.Differs) > 0 {
@@ -99,20 +99,20 @@ func (f *Found) text(d unit.Doc) (string, Shown) {
 		}
 		out.WriteString(")\n")
 	}
-	out.WriteString(quote.Text(body, f.Trust == unit.External) + "\n")
+	out.WriteString(quote.Text(body, f.Trust == frontmatter.External) + "\n")
 	return out.String(), how
 }
 
 // about says what a unit is and why it was found.
 func (f *Found) about() []string {
 	all := []string{f.Trust.String()}
-	if f.Trust == unit.External {
+	if f.Trust == frontmatter.External {
 		all = []string{"external: somebody else's words"}
 	}
 	if f.Project != "" {
 		all = append([]string{"project " + f.Project}, all...)
 	}
-	if f.State != unit.Active && (f.State != unit.Superseded || len(f.SupersededBy) == 0) {
+	if f.State != frontmatter.Active && (f.State != frontmatter.Superseded || len(f.SupersededBy) == 0) {
 		all = append(all, string(f.State))
 	}
 	all = append(all, f.Notes()...)
@@ -127,9 +127,9 @@ func (f *Found) about() []string {
 }
 
 // line is what is left of a unit that does not fit.
-func (f *Found) line(d unit.Doc) string {
+func (f *Found) line(d frontmatter.Doc) string {
 	title, about := quote.Line(d.Heading(maxTitle)), f.Notes()
-	if f.Trust == unit.External {
+	if f.Trust == frontmatter.External {
 		title, about = fmt.Sprintf("%q", title), append([]string{"external: somebody else's words"}, about...)
 	}
 	if f.Project != "" {

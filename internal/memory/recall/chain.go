@@ -16,7 +16,7 @@ const (
 // outranks reports whether a document may take the place of another one: it has at
 // least its trust, or it was derived from what was observed, later than that.
 func (x *Index) outranks(by, old *document) bool {
-	if by.trust >= old.trust || by.trust != unit.Derived || old.trust != unit.Observed {
+	if by.trust >= old.trust || by.trust != frontmatter.Derived || old.trust != frontmatter.Observed {
 		return by.trust >= old.trust
 	}
 	later := false
@@ -25,7 +25,7 @@ func (x *Index) outranks(by, old *document) bool {
 			continue
 		}
 		id, ok := x.bySlug[l.target]
-		if !ok || x.docs[id].trust < unit.Observed {
+		if !ok || x.docs[id].trust < frontmatter.Observed {
 			return false
 		}
 		later = later || x.docs[id].when > old.when
@@ -68,7 +68,7 @@ func (x *Index) newest(t *truth, of []int32) []int32 {
 			switch {
 			case slices.Contains(seen, id):
 				continue
-			case x.docs[id].state == unit.Active:
+			case x.docs[id].state == frontmatter.Active:
 				active = append(active, id)
 			case t.by[id] == nil:
 				last = append(last, id)

@@ -45,7 +45,7 @@ type spoken struct {
 }
 
 func (x *Index) spoken(text string) []spoken {
-	all := sections(unit.Parse(text).Body())
+	all := sections(frontmatter.Parse(text).Body())
 	out := make([]spoken, 0, maxCompare)
 	for _, section := range all[:min(len(all), maxCompare)] {
 		s := spoken{map[string]bool{}, map[string]string{}}

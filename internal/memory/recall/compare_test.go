@@ -15,7 +15,7 @@ func TestCompareNamesWhatDiffers(t *testing.T) {
 	x := New()
 	texts := map[string]string{"mem/cup": "Ana's cup is purple.", "mem/boat": "The boat lies in the harbour of Lisbon."}
 	for slug, text := range texts {
-		if err := x.Put(Of(slug, unit.Parse(text), time.Unix(1, 0))); err != nil {
+		if err := x.Put(Of(slug, frontmatter.Parse(text), time.Unix(1, 0))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -30,10 +30,10 @@ const (
 // follow each other as there. Whoever writes such a text writes external words,
 // under whatever name.
 func (x *Index) CopiedFrom(text string, texts Texts) (slug string, ok bool) {
-	if !slices.ContainsFunc(x.docs, func(d document) bool { return d.from < d.to && d.trust == unit.External }) {
+	if !slices.ContainsFunc(x.docs, func(d document) bool { return d.from < d.to && d.trust == frontmatter.External }) {
 		return "", false
 	}
-	body := unit.Parse(text).Body()
+	body := frontmatter.Parse(text).Body()
 	if docs := x.origins(x.set(body), 1); len(docs) > 0 {
 		return x.docs[docs[0]].slug, true
 	}
@@ -124,7 +124,7 @@ func (x *Index) inOrder(part string, docs []int32, texts Texts, known map[int32]
 			if !readable {
 				return doc
 			}
-			there = x.runs(unit.Parse(text).Body())
+			there = x.runs(frontmatter.Parse(text).Body())
 			known[doc] = there
 		}
 		both := 0
@@ -157,7 +157,7 @@ func (x *Index) origins(stems map[string]bool, window int32) []int32 {
 		for _, p := range x.posts[id] {
 			at := p.section()
 			doc := x.sections[at].doc
-			if doc < 0 || x.docs[doc].trust != unit.External {
+			if doc < 0 || x.docs[doc].trust != frontmatter.External {
 				continue
 			}
 			for first := max(at-window+1, x.docs[doc].from, last+1); first <= at; first++ {

@@ -95,7 +95,7 @@ func (x *Index) decodeDocument(d *decoder) {
 	doc.created = doc.when + d.signed()
 	doc.typ = unitTypes[d.number(uint64(len(unitTypes)-1))]
 	doc.state = unitStates[d.number(uint64(len(unitStates)-1))]
-	doc.trust = unit.Trust(d.number(uint64(unit.Told)))
+	doc.trust = frontmatter.Trust(d.number(uint64(frontmatter.Told)))
 	doc.salience = d.float()
 	if d.number(bitEmotion) == bitEmotion {
 		for i := range doc.emotion {

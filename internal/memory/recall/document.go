@@ -13,9 +13,9 @@ type Document struct {
 	Slug        string
 	Description string
 	Body        string
-	Type        unit.Type
-	State       unit.State
-	Trust       unit.Trust
+	Type        frontmatter.Type
+	State       frontmatter.State
+	Trust       frontmatter.Trust
 	Tags, Who   []string
 	Session     string
 	Project     string    // of the front matter; "" for none: then the slug says it, if anything does
@@ -23,14 +23,14 @@ type Document struct {
 	Created     time.Time
 	Salience    float64
 	Emotion     [8]float64
-	Links       []unit.Relation
+	Links       []frontmatter.Relation
 }
 
 // maxLinks is how many edges of a unit are followed; a text may hold thousands.
 const maxLinks = 64
 
 // Of makes a document of a unit at a slug, whose event is of that time.
-func Of(slug string, d unit.Doc, written time.Time) Document {
+func Of(slug string, d frontmatter.Doc, written time.Time) Document {
 	f := d.Fields()
 	doc := Document{
 		Slug: slug, Description: f.Description, Body: d.Body(), Type: f.Type, State: f.State, Trust: f.Trust,

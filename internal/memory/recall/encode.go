@@ -22,8 +22,8 @@ const (
 )
 
 var (
-	unitTypes  = []unit.Type{unit.Episodic, unit.Semantic, unit.Procedural, unit.Insight, unit.Prospective, unit.Narrative}
-	unitStates = []unit.State{unit.Active, unit.Archived, unit.Superseded, unit.Done}
+	unitTypes  = []frontmatter.Type{frontmatter.Episodic, frontmatter.Semantic, frontmatter.Procedural, frontmatter.Insight, frontmatter.Prospective, frontmatter.Narrative}
+	unitStates = []frontmatter.State{frontmatter.Active, frontmatter.Archived, frontmatter.Superseded, frontmatter.Done}
 )
 
 // What is true of a section or a document, in its byte of the blob.

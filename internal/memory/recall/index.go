@@ -74,9 +74,9 @@ type document struct {
 	from, to      int32 // its sections
 	group         int32
 	when, created int64 // Unix seconds
-	typ           unit.Type
-	state         unit.State
-	trust         unit.Trust
+	typ           frontmatter.Type
+	state         frontmatter.State
+	trust         frontmatter.Trust
 	salience      float32
 	emotion       [8]float32
 	session       string
@@ -191,7 +191,7 @@ func unix(t time.Time) int64 {
 // groupName is the session of an episode, the slug of another memory: only talks
 // are grouped. No slug has a blank.
 func groupName(d document) string {
-	if d.session != "" && d.typ == unit.Episodic {
+	if d.session != "" && d.typ == frontmatter.Episodic {
 		return "session " + d.session
 	}
 	return d.slug

@@ -15,7 +15,9 @@ import (
 var now = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
 // memory makes a document of a text with front matter.
-func memory(slug, text string) Document { return Of(slug, unit.Parse(text), now.AddDate(0, 0, -10)) }
+func memory(slug, text string) Document {
+	return Of(slug, frontmatter.Parse(text), now.AddDate(0, 0, -10))
+}
 
 func indexOf(t testing.TB, docs ...Document) *Index {
 	t.Helper()
@@ -47,12 +49,12 @@ func random(r *rand.Rand) Document {
 	d := memory(fmt.Sprintf("mem/a/%d", r.IntN(40)), text.String())
 	d.When = now.AddDate(0, 0, -r.IntN(50))
 	if r.IntN(2) == 0 {
-		d.Type, d.Session, d.Who = unit.Episodic, fmt.Sprint(r.IntN(3)), []string{vocabulary[14+r.IntN(2)]}
+		d.Type, d.Session, d.Who = frontmatter.Episodic, fmt.Sprint(r.IntN(3)), []string{vocabulary[14+r.IntN(2)]}
 	}
 	if r.IntN(3) == 0 {
-		d.Links = []unit.Relation{{Relation: "supports", Target: fmt.Sprintf("mem/a/%d", r.IntN(40)), Strength: r.Float64()}}
+		d.Links = []frontmatter.Relation{{Relation: "supports", Target: fmt.Sprintf("mem/a/%d", r.IntN(40)), Strength: r.Float64()}}
 	}
-	d.Trust, d.Tags = unit.Trust(r.IntN(4)), []string{vocabulary[r.IntN(3)]}
+	d.Trust, d.Tags = frontmatter.Trust(r.IntN(4)), []string{vocabulary[r.IntN(3)]}
 	return d
 }
 
@@ -151,7 +153,7 @@ func TestPutRefuses(t *testing.T) {
 	// Numbers that are none do no harm.
 	odd := memory("mem/b", "odd")
 	odd.Salience, odd.Emotion[0], odd.Tags = math.NaN(), math.Inf(1), []string{"a\x00b", "\x00"}
-	odd.Links = []unit.Relation{{Target: "mem/a", Strength: -5}}
+	odd.Links = []frontmatter.Relation{{Target: "mem/a", Strength: -5}}
 	if err := x.Put(odd); err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,9 @@ import (
 // Listed is what the index knows of a document without its text.
 type Listed struct {
 	Slug  string
-	Type  unit.Type
-	State unit.State
-	Trust unit.Trust
+	Type  frontmatter.Type
+	State frontmatter.State
+	Trust frontmatter.Trust
 	When  time.Time
 }
 

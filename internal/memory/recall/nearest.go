@@ -67,7 +67,7 @@ func (x *Index) sectionSets(text string) []map[string]bool {
 
 // documentSets is the same of a unit, whose description belongs to what it says.
 func (x *Index) documentSets(text string) []map[string]bool {
-	d := unit.Parse(text)
+	d := frontmatter.Parse(text)
 	all := sections(d.Body())
 	var sets []map[string]bool
 	for _, s := range all {

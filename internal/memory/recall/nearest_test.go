@@ -52,7 +52,7 @@ func TestNearestIsThatOfAll(t *testing.T) {
 		if i%5 == 0 {
 			texts[slug] = "---\nstate: archived\ndescription: " + say(5) + "\n---\n" + texts[slug]
 		}
-		if err := x.Put(Of(slug, unit.Parse(texts[slug]), time.Unix(1, 0))); err != nil {
+		if err := x.Put(Of(slug, frontmatter.Parse(texts[slug]), time.Unix(1, 0))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -100,7 +100,7 @@ func TestNearestIsNotHiddenByMany(t *testing.T) {
 		texts[fmt.Sprintf("mem/long/%d", i)] = say(4, 10) + " " + say(100*i+100, 100*i+160)
 	}
 	for slug, text := range texts {
-		if err := x.Put(Of(slug, unit.Parse(text), time.Unix(1, 0))); err != nil {
+		if err := x.Put(Of(slug, frontmatter.Parse(text), time.Unix(1, 0))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -24,7 +24,7 @@ const (
 type Query struct {
 	Text string
 	Now  time.Time // for "last week", and for what is recent
-	// Emotion is what the asker feels, by unit.Emotions; zero for nothing.
+	// Emotion is what the asker feels, by frontmatter.Emotions; zero for nothing.
 	Emotion [8]float64
 	// Near gives the cosine of the query and a section, by its slug and its
 	// place in the memory, where there are vectors; nil without.
@@ -42,12 +42,12 @@ type Query struct {
 // Filter says which documents may be found. Its zero value is all that are
 // active.
 type Filter struct {
-	Types        []unit.Type
-	Tags         []string     // each of them
-	Prefix       string       // of the slug
-	Since, Until time.Time    // of When; Until is not in it
-	States       []unit.State // active if empty
-	MinTrust     unit.Trust
+	Types        []frontmatter.Type
+	Tags         []string            // each of them
+	Prefix       string              // of the slug
+	Since, Until time.Time           // of When; Until is not in it
+	States       []frontmatter.State // active if empty
+	MinTrust     frontmatter.Trust
 	// Holds leaves out what is stale: see Index.Stale. Matching and Count do not.
 	Holds bool
 	// Slugs says which slugs may be found; nil for all.
@@ -67,7 +67,7 @@ func (f *Filter) allows(d *document) bool {
 		!f.Since.IsZero() && d.when < f.Since.Unix(),
 		!f.Until.IsZero() && d.when >= f.Until.Unix():
 		return false
-	case len(f.States) == 0 && d.state != unit.Active, len(f.States) > 0 && !slices.Contains(f.States, d.state):
+	case len(f.States) == 0 && d.state != frontmatter.Active, len(f.States) > 0 && !slices.Contains(f.States, d.state):
 		return false
 	}
 	return !slices.ContainsFunc(f.Tags, func(t string) bool { return !slices.Contains(d.tags, t) })

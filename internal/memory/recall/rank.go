@@ -21,9 +21,9 @@ type Hit struct {
 	Fit   Fit
 	Words []string // of the query that the section has
 	Why   Reasons
-	Type  unit.Type
-	Trust unit.Trust
-	State unit.State
+	Type  frontmatter.Type
+	Trust frontmatter.Trust
+	State frontmatter.State
 	When  time.Time
 	Standing
 
@@ -160,7 +160,7 @@ func (x *Index) section(at int32, doc *document, w Weights, a *asked, s *scored,
 	sec := &x.sections[at]
 	b := best{section: at, mask: s.mask[at]}
 	lacks := 1.
-	if doc.typ == unit.Episodic {
+	if doc.typ == frontmatter.Episodic {
 		lacks = min(1, shortText/float64(max(1, sec.words)))
 	}
 	beside := lacks * x.beside(sec, doc, w, s)
@@ -176,14 +176,14 @@ func (x *Index) section(at int32, doc *document, w Weights, a *asked, s *scored,
 		b.score += w.Date * date
 		b.why |= ByTime
 	}
-	if b.why == 0 && beside > 0 && doc.typ == unit.Episodic {
+	if b.why == 0 && beside > 0 && doc.typ == frontmatter.Episodic {
 		b.why = ByBeside
 	}
 	if b.why == 0 {
 		return best{}
 	}
 	b.score += s.own[at] + beside
-	if doc.typ == unit.Episodic {
+	if doc.typ == frontmatter.Episodic {
 		b.score += lacks * w.Group * s.group[doc.group]
 	} else { // a fact stands by itself, and no lower than a line of a talk
 		b.score += w.Group * s.own[at]
@@ -223,9 +223,9 @@ func (x *Index) beside(sec *section, doc *document, w Weights, s *scored) float6
 func factor(q Query, w Weights, d *document) float64 {
 	f := 1.
 	switch d.trust {
-	case unit.Derived:
+	case frontmatter.Derived:
 		f = w.Derived
-	case unit.External:
+	case frontmatter.External:
 		f = w.External
 	}
 	if cosine(q.Emotion, d.emotion) > resonance {

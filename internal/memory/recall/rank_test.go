@@ -11,7 +11,7 @@ import (
 
 func episode(slug, session, who, text string, minute int) Document {
 	d := memory(slug, text)
-	d.Type, d.Session, d.Who = unit.Episodic, session, []string{who}
+	d.Type, d.Session, d.Who = frontmatter.Episodic, session, []string{who}
 	d.When = time.Date(2026, 5, 8, 13, minute, 0, 0, time.UTC)
 	return d
 }
@@ -55,7 +55,7 @@ func TestWhatComesFirst(t *testing.T) {
 		{"an emotion", Query{Text: "review of the parser", Emotion: [8]float64{1}}, "mem/feelings/glad", ByWords},
 		{"another emotion", Query{Text: "review of the parser", Emotion: [8]float64{6: 1}}, "mem/feelings/sad", ByWords},
 		{"a script without blanks", Query{Text: "寿司"}, "mem/ja", ByWords},
-		{"what is superseded, if asked for", Query{Text: "Redis", Filter: Filter{States: []unit.State{unit.Superseded}}}, "mem/old", ByWords},
+		{"what is superseded, if asked for", Query{Text: "Redis", Filter: Filter{States: []frontmatter.State{frontmatter.Superseded}}}, "mem/old", ByWords},
 		{"trust", Query{Text: "data lies", Filter: Filter{Prefix: "mem/web"}}, "mem/web/page", ByWords},
 	} {
 		tt.query.Now = now
@@ -154,13 +154,13 @@ func TestFilters(t *testing.T) {
 		want string
 	}{
 		{Filter{}, "mem/a/1 mem/a/2"},
-		{Filter{Types: []unit.Type{unit.Insight}}, "mem/a/1"},
-		{Filter{Types: []unit.Type{unit.Insight, unit.Semantic}}, "mem/a/1 mem/a/2"},
+		{Filter{Types: []frontmatter.Type{frontmatter.Insight}}, "mem/a/1"},
+		{Filter{Types: []frontmatter.Type{frontmatter.Insight, frontmatter.Semantic}}, "mem/a/1 mem/a/2"},
 		{Filter{Tags: []string{"x"}}, "mem/a/1 mem/a/2"},
 		{Filter{Tags: []string{"x", "y"}}, "mem/a/1"},
 		{Filter{Prefix: "mem/b"}, ""},
-		{Filter{States: []unit.State{unit.Archived}}, "mem/b"},
-		{Filter{States: []unit.State{unit.Archived, unit.Active}, MinTrust: unit.Observed}, "mem/a/1 mem/b"},
+		{Filter{States: []frontmatter.State{frontmatter.Archived}}, "mem/b"},
+		{Filter{States: []frontmatter.State{frontmatter.Archived, frontmatter.Active}, MinTrust: frontmatter.Observed}, "mem/a/1 mem/b"},
 		{Filter{Since: at("2026-02-01")}, "mem/a/2"},
 		{Filter{Until: at("2026-02-01")}, "mem/a/1"},
 		{Filter{Since: at("2026-02-02")}, ""},

@@ -58,7 +58,7 @@ func TestSimilar(t *testing.T) {
 	l := map[string]string{"mem/tea": "Ana prefers green tea.", "mem/old": "---\nstate: superseded\n---\nAna prefers green tea."}
 	y := recall.New()
 	for slug, text := range l {
-		if err := y.Put(recall.Of(slug, unit.Parse(text), m.Now)); err != nil {
+		if err := y.Put(recall.Of(slug, frontmatter.Parse(text), m.Now)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -44,7 +44,7 @@ func (x *Index) Stale(slug string) bool {
 func (x *Index) Outdated(slug string) bool {
 	id, ok := x.bySlug[slug]
 	t := x.truth()
-	return ok && (len(t.stale[id]) > 0 || len(t.partly[id]) > 0 && x.docs[id].typ != unit.Episodic)
+	return ok && (len(t.stale[id]) > 0 || len(t.partly[id]) > 0 && x.docs[id].typ != frontmatter.Episodic)
 }
 
 // Corrects returns the slugs of the documents in whose place the one at a slug
@@ -62,12 +62,12 @@ func (x *Index) Corrects(slug string) []string {
 func (x *Index) Holds(slug string) (all []string) {
 	for _, old := range x.Corrects(slug) {
 		doc := &x.docs[x.bySlug[old]]
-		if doc.state == unit.Active {
+		if doc.state == frontmatter.Active {
 			all = append(all, old)
 		}
 		for _, l := range doc.links {
 			id, ok := x.bySlug[l.target]
-			if l.kind == derivedFrom && ok && x.docs[id].typ == unit.Episodic && x.docs[id].state == unit.Active && l.target != slug {
+			if l.kind == derivedFrom && ok && x.docs[id].typ == frontmatter.Episodic && x.docs[id].state == frontmatter.Active && l.target != slug {
 				all = append(all, l.target)
 			}
 		}
@@ -142,7 +142,7 @@ func (x *Index) settle(a *asked, s *scored, hits []Hit) []Hit {
 	var place func(h Hit)
 	fetch := func(ids []int32, by Hit) {
 		for _, id := range ids {
-			if taken[id] || x.docs[id].state != unit.Active || !a.open[id] {
+			if taken[id] || x.docs[id].state != frontmatter.Active || !a.open[id] {
 				continue
 			}
 			var h Hit
@@ -153,7 +153,7 @@ func (x *Index) settle(a *asked, s *scored, hits []Hit) []Hit {
 			} else {
 				continue
 			}
-			if h.Trust == unit.External { // it fits as well as its own words do
+			if h.Trust == frontmatter.External { // it fits as well as its own words do
 				h.Fit = max(h.Fit, Weak)
 			} else {
 				h.Score, h.Fit = max(h.Score, by.Score), max(h.Fit, by.Fit)

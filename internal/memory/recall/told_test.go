@@ -185,7 +185,7 @@ func FuzzTold(f *testing.F) {
 		if told := x.Told(Query{Text: prompt, Now: now}, Recipe(), l.texts); len(told) > MostTold {
 			t.Errorf("%d are told", len(told))
 		}
-		x.Recall(Query{Text: prompt, Now: now, Filter: Filter{MinTrust: unit.Derived}}, Recipe(), l.texts)
+		x.Recall(Query{Text: prompt, Now: now, Filter: Filter{MinTrust: frontmatter.Derived}}, Recipe(), l.texts)
 	})
 }
 

@@ -65,17 +65,17 @@ func (x *Index) claims(t *truth, id int32) {
 			continue
 		}
 		to, ok := x.bySlug[l.target]
-		if !ok || to == id || doc.trust < min(unit.Derived, x.docs[to].trust) {
+		if !ok || to == id || doc.trust < min(frontmatter.Derived, x.docs[to].trust) {
 			continue
 		}
 		old := &x.docs[to]
 		switch {
-		case l.kind == contradicts && doc.state == unit.Active && old.state == unit.Active:
+		case l.kind == contradicts && doc.state == frontmatter.Active && old.state == frontmatter.Active:
 			x.note(t.against, to, id)
 			x.note(t.against, id, to)
-		case l.kind == supersedes && old.state != unit.Active:
+		case l.kind == supersedes && old.state != frontmatter.Active:
 			x.note(t.said, to, id)
-			if old.state == unit.Superseded && x.outranks(doc, old) {
+			if old.state == frontmatter.Superseded && x.outranks(doc, old) {
 				x.note(t.by, to, id)
 			}
 		}
@@ -145,20 +145,20 @@ func (x *Index) restsOn(t *truth, id int32, of map[int32]*uses) {
 			continue
 		}
 		on := &x.docs[to]
-		if u := of[to]; u != nil && on.typ == unit.Episodic && on.state == unit.Active && doc.counts(on) {
+		if u := of[to]; u != nil && on.typ == frontmatter.Episodic && on.state == frontmatter.Active && doc.counts(on) {
 			u.all++
 			if t.by[id] != nil {
 				u.gone++
 				u.by = x.with(u.by, id)
 			}
 		}
-		if t.by[to] == nil || doc.state != unit.Active {
+		if t.by[to] == nil || doc.state != frontmatter.Active {
 			continue
 		}
 		switch {
-		case doc.slug == core, doc.typ == unit.Narrative, doc.typ == unit.Prospective:
+		case doc.slug == core, doc.typ == frontmatter.Narrative, doc.typ == frontmatter.Prospective:
 			x.note(t.partly, id, to)
-		case doc.typ != unit.Episodic:
+		case doc.typ != frontmatter.Episodic:
 			if corrects == nil {
 				corrects = append(x.corrected(id), id)
 			}
@@ -173,5 +173,5 @@ func (x *Index) restsOn(t *truth, id int32, of map[int32]*uses) {
 // become of that: the story of the agent does not, and nothing external of what is
 // the agent's own.
 func (d *document) counts(episode *document) bool {
-	return d.slug != core && d.typ != unit.Narrative && d.trust >= min(unit.Derived, episode.trust)
+	return d.slug != core && d.typ != frontmatter.Narrative && d.trust >= min(frontmatter.Derived, episode.trust)
 }

@@ -109,10 +109,10 @@ func TestRecallPutsTheNewFirst(t *testing.T) {
 		q    Query
 		want string
 	}{
-		"the episode":                  {Query{Text: "harbour fee", Filter: Filter{Types: []unit.Type{unit.Episodic, unit.Semantic}}}, "mem/fees-15 mem/journal/1"},
+		"the episode":                  {Query{Text: "harbour fee", Filter: Filter{Types: []frontmatter.Type{frontmatter.Episodic, frontmatter.Semantic}}}, "mem/fees-15 mem/journal/1"},
 		"brought in without a word":    {Query{Text: "Ana says the fee"}, "mem/fees-15 mem/journal/1"},
-		"where the filter lets it":     {Query{Text: "harbour fee", Filter: Filter{MinTrust: unit.Observed}}, "mem/journal/1 mem/dear"},
-		"also with those that are not": {Query{Text: "harbour fee", Filter: Filter{Prefix: "mem/f", States: unit.States}}, "mem/fees-15 mem/fees"},
+		"where the filter lets it":     {Query{Text: "harbour fee", Filter: Filter{MinTrust: frontmatter.Observed}}, "mem/journal/1 mem/dear"},
+		"also with those that are not": {Query{Text: "harbour fee", Filter: Filter{Prefix: "mem/f", States: frontmatter.States}}, "mem/fees-15 mem/fees"},
 		"beside what contradicts":      {Query{Text: "tea in the morning"}, "mem/tea mem/milk"},
 		"a phrase":                     {Query{Text: `"12 euros"`}, "mem/fees-15 mem/journal/1"},
 	} {
@@ -164,7 +164,7 @@ func TestHiddenLiftsNothing(t *testing.T) {
 	for name, h := range map[string]hidden{
 		"superseded":   {"---\ntype: episodic\nstate: superseded\n" + text, Filter{}},
 		"archived":     {"---\ntype: episodic\nstate: archived\n" + text, Filter{}},
-		"filtered out": {"---\ntype: episodic\ntrust: external\n" + text, Filter{MinTrust: unit.Derived}},
+		"filtered out": {"---\ntype: episodic\ntrust: external\n" + text, Filter{MinTrust: frontmatter.Derived}},
 		"left out":     {"---\ntype: episodic\n" + text, Filter{Slugs: func(s string) bool { return s != "mem/j/2" }}},
 	} {
 		if got := score(h.text, h.f); got > want*1.1 {
@@ -181,7 +181,7 @@ func TestTruthOfAnyGraph(t *testing.T) {
 	for range 60 {
 		l, n := library{}, 3+r.IntN(40)
 		for i := range n {
-			head := "type: " + string([]unit.Type{unit.Semantic, unit.Episodic, unit.Insight}[r.IntN(3)]) + "\nstate: " + string([]unit.State{unit.Active, unit.Active, unit.Superseded, unit.Archived}[r.IntN(4)])
+			head := "type: " + string([]frontmatter.Type{frontmatter.Semantic, frontmatter.Episodic, frontmatter.Insight}[r.IntN(3)]) + "\nstate: " + string([]frontmatter.State{frontmatter.Active, frontmatter.Active, frontmatter.Superseded, frontmatter.Archived}[r.IntN(4)])
 			for _, key := range []string{"supersedes", "derived_from", "contradicts"} {
 				var to []string
 				for range r.IntN(5) {

@@ -1,4 +1,4 @@
-// Package remote makes snapshots over the wire and reverts to them: what
+// Package snapshots makes snapshots over the wire and reverts to them: what
 // engramctl does with relays that it can only ask, as the agent or as its
 // owner.
 //
@@ -8,4 +8,4 @@
 // core when all others are acknowledged. After a kill at any point each slug
 // holds its old or its new value, and running it again goes on with the same
 // events.
-package remote
+package snapshots

@@ -1,4 +1,4 @@
-package agentstate
+package state
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 // LogRoot returns the log that this writer writes now, and the head of the tree
 // over all its numbers.
-func (s *State) LogRoot(ctx context.Context) (log Log, root chain.Hash, err error) {
+func (s *State) LogRoot(ctx context.Context) (log Log, root writerlog.Hash, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		var err error
 		if log, _, err = readLog(tx); err != nil {

@@ -1,4 +1,4 @@
-package agentstate
+package state
 
 import (
 	"crypto/sha256"
@@ -17,14 +17,14 @@ func TestLogRoot(t *testing.T) {
 	r := newRig(t)
 	s := r.open(testPair)
 	log, root, err := s.LogRoot(t.Context())
-	if err != nil || log.W != "" || log.Next != 0 || root != (&chain.Tree{}).Root(0) {
+	if err != nil || log.W != "" || log.Next != 0 || root != (&writerlog.Tree{}).Root(0) {
 		t.Fatalf("%+v, %x, %v", log, root, err)
 	}
 	must(t, s.BeginLog(t.Context(), "", nil, strings.NewReader("abcd")))
-	var tree chain.Tree
+	var tree writerlog.Tree
 	for i := range 21 {
-		must(t, s.TakeLinks(t.Context(), 1, func(int, chain.Link) (Sealed, error) {
-			id := chain.Hash(sha256.Sum256(fmt.Append(nil, i)))
+		must(t, s.TakeLinks(t.Context(), 1, func(int, writerlog.Link) (Sealed, error) {
+			id := writerlog.Hash(sha256.Sum256(fmt.Append(nil, i)))
 			tree.Append(id)
 			return Sealed{ID: fmt.Sprintf("%x", id[:]), At: int64(i), Event: []byte("{}")}, nil
 		}))

@@ -1,4 +1,4 @@
-package agentstate
+package state
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func (s *State) Checked(ctx context.Context) (known func(id string) bool, err er
 }
 
 func checkedID(id string) (at [checkedBytes]byte, ok bool) {
-	raw, ok := chain.ParseID(id)
+	raw, ok := writerlog.ParseID(id)
 	copy(at[:], raw[:])
 	return at, ok
 }
@@ -71,9 +71,9 @@ func (s *State) SetChecked(ctx context.Context, ids []string) error {
 const maxOwn = 1 << 20
 
 // Own returns what this writer knows of its logs: of each the numbers from 0 on.
-func (s *State) Own(ctx context.Context) (logs map[string][]chain.Own, err error) {
+func (s *State) Own(ctx context.Context) (logs map[string][]writerlog.Own, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
-		logs = map[string][]chain.Own{}
+		logs = map[string][]writerlog.Own{}
 		takers, err := takersOf(tx)
 		if err != nil {
 			return err
@@ -81,7 +81,7 @@ func (s *State) Own(ctx context.Context) (logs map[string][]chain.Own, err error
 		return tx.Each("SELECT w, n, id, at, fate, took, d FROM links ORDER BY w, n LIMIT ?", func(r sealedfile.Row) error {
 			w, fate := r.Text(0), Fate(r.Int(4))
 			if r.Int(1) == int64(len(logs[w])) {
-				logs[w] = append(logs[w], chain.Own{ID: hex.EncodeToString(r.Raw(2)), D: hex.EncodeToString(r.Raw(6)), At: r.Int(3),
+				logs[w] = append(logs[w], writerlog.Own{ID: hex.EncodeToString(r.Raw(2)), D: hex.EncodeToString(r.Raw(6)), At: r.Int(3),
 					Stored: fate == Stored, Void: fate == Void, Took: takers(r.Int(5))})
 			}
 			return nil
@@ -91,11 +91,11 @@ func (s *State) Own(ctx context.Context) (logs map[string][]chain.Own, err error
 }
 
 // Marks returns what each relay has shown of the logs, by its URL.
-func (s *State) Marks(ctx context.Context) (marks map[string][]chain.Mark, err error) {
+func (s *State) Marks(ctx context.Context) (marks map[string][]writerlog.Mark, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
-		marks = map[string][]chain.Mark{}
+		marks = map[string][]writerlog.Mark{}
 		return tx.Each("SELECT relay, w, n, id, d, at FROM marks ORDER BY relay, at DESC, w", func(r sealedfile.Row) error {
-			m := chain.Mark{W: r.Text(1), N: r.Int(2), ID: r.Text(3), D: r.Text(4), At: r.Int(5)}
+			m := writerlog.Mark{W: r.Text(1), N: r.Int(2), ID: r.Text(3), D: r.Text(4), At: r.Int(5)}
 			marks[r.Text(0)] = append(marks[r.Text(0)], m)
 			return nil
 		})
@@ -105,7 +105,7 @@ func (s *State) Marks(ctx context.Context) (marks map[string][]chain.Mark, err e
 
 // SetMarks replaces the marks of a relay; beyond MaxMarks the last are left out.
 // A relay beyond MaxMarked is refused.
-func (s *State) SetMarks(ctx context.Context, relay string, marks []chain.Mark) error {
+func (s *State) SetMarks(ctx context.Context, relay string, marks []writerlog.Mark) error {
 	if err := fits(relay); err != nil {
 		return err
 	}
@@ -121,8 +121,8 @@ func (s *State) SetMarks(ctx context.Context, relay string, marks []chain.Mark) 
 			return err
 		}
 		for _, m := range marks[:min(len(marks), MaxMarks)] {
-			if _, err := hex.DecodeString(m.ID + m.D); err != nil || !chain.IsLog(m.W) {
-				return fmt.Errorf("a mark that is none: %w", chain.ErrLink)
+			if _, err := hex.DecodeString(m.ID + m.D); err != nil || !writerlog.IsLog(m.W) {
+				return fmt.Errorf("a mark that is none: %w", writerlog.ErrLink)
 			}
 			if err := tx.Exec("INSERT INTO marks VALUES (?, ?, ?, ?, ?, ?)", relay, m.W, m.N, m.ID, m.D, m.At); err != nil {
 				return err

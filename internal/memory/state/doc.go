@@ -1,4 +1,4 @@
-// Package agentstate is what an agent's machine knows and no relay has: who
+// Package state is what an agent's machine knows and no relay has: who
 // writes here and its log, the sessions and what was shown in them, how often memories were
 // used or offered, and plans that are open. Unlike the local copy it cannot be built again,
 // so it is never deleted: one that cannot be used is set aside.
@@ -9,7 +9,7 @@
 // of it is not the same writer, and found elsewhere it is set aside. Once a
 // method has returned without an error, what it wrote outlasts the process and a
 // loss of power.
-package agentstate
+package state
 
 import (
 	"context"

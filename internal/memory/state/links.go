@@ -1,4 +1,4 @@
-package agentstate
+package state
 
 import (
 	"context"
@@ -76,7 +76,7 @@ func readLog(tx *sealedfile.Tx) (log Log, first string, err error) {
 
 // BeginLog begins a new log, if the present one is still the one named ("" for
 // none). What its first link is to come after is kept until that is written.
-func (s *State) BeginLog(ctx context.Context, instead string, after []chain.Head, random io.Reader) error {
+func (s *State) BeginLog(ctx context.Context, instead string, after []writerlog.Head, random io.Reader) error {
 	var w [4]byte
 	if _, err := io.ReadFull(random, w[:]); err != nil {
 		return fmt.Errorf("draw a log's name: %w", err)
@@ -101,7 +101,7 @@ func (s *State) BeginLog(ctx context.Context, instead string, after []chain.Head
 // TakeLinks takes a number for each of the events that seal makes, in their
 // order, and keeps them, all or none of them; seal is given a link that lacks T
 // alone. The error is seal's, or ErrNoLog.
-func (s *State) TakeLinks(ctx context.Context, count int, seal func(i int, l chain.Link) (Sealed, error)) error {
+func (s *State) TakeLinks(ctx context.Context, count int, seal func(i int, l writerlog.Link) (Sealed, error)) error {
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
 		log, first, err := readLog(tx)
 		if err != nil {
@@ -143,13 +143,13 @@ type taking struct {
 	next  int64
 	now   int64
 	at    int64 // the greatest created_at
-	after []chain.Head
+	after []writerlog.Head
 	from  int64   // the first number of this transaction
 	open  []int64 // numbers before it that are neither stored, nor named as void by an event that is
 }
 
-func (t *taking) one(i int, seal func(int, chain.Link) (Sealed, error)) error {
-	l := chain.Link{W: t.w, N: t.next}
+func (t *taking) one(i int, seal func(int, writerlog.Link) (Sealed, error)) error {
+	l := writerlog.Link{W: t.w, N: t.next}
 	if l.N == 0 {
 		l.After = t.after
 	} else if _, err := t.tx.One("SELECT id FROM links WHERE w = ? AND n = ?", func(r sealedfile.Row) error {
@@ -165,9 +165,9 @@ func (t *taking) one(i int, seal func(int, chain.Link) (Sealed, error)) error {
 	}
 	l.Root = root
 	if err := t.tx.Each("SELECT n, id FROM links INDEXED BY links_open WHERE fate <> 1 AND fate = 3 AND named IS NULL AND w = ?1 ORDER BY n LIMIT ?2", func(r sealedfile.Row) error {
-		l.Void = append(l.Void, chain.Num{N: r.Int(0), ID: hex.EncodeToString(r.Raw(1))})
+		l.Void = append(l.Void, writerlog.Num{N: r.Int(0), ID: hex.EncodeToString(r.Raw(1))})
 		return nil
-	}, t.w, chain.MaxVoid); err != nil {
+	}, t.w, writerlog.MaxVoid); err != nil {
 		return err
 	}
 	l.Open = t.unknown(l.Void)
@@ -175,12 +175,12 @@ func (t *taking) one(i int, seal func(int, chain.Link) (Sealed, error)) error {
 	if err != nil || e.ID == "" {
 		return err
 	}
-	raw, ok := chain.ParseID(e.ID)
+	raw, ok := writerlog.ParseID(e.ID)
 	if !ok {
 		return fmt.Errorf("an event's id of %d bytes", len(e.ID))
 	}
 	var d any
-	if at, ok := chain.ParseID(e.D); ok {
+	if at, ok := writerlog.ParseID(e.D); ok {
 		d = at[:]
 	}
 	for _, v := range l.Void {
@@ -191,7 +191,7 @@ func (t *taking) one(i int, seal func(int, chain.Link) (Sealed, error)) error {
 	if err := t.tx.Exec("INSERT INTO links VALUES (?, ?, ?, ?, ?, 0, NULL, ?, 0, ?)", t.w, l.N, raw[:], e.At, t.now, string(e.Event), d); err != nil {
 		return err
 	}
-	more, err := tlog.StoredHashesForRecordHash(t.next, chain.Leaf(raw), tree)
+	more, err := tlog.StoredHashesForRecordHash(t.next, writerlog.Leaf(raw), tree)
 	if err != nil {
 		return err
 	}
@@ -208,18 +208,18 @@ func (t *taking) one(i int, seal func(int, chain.Link) (Sealed, error)) error {
 // unknown returns the numbers that are neither stored, nor named as void by an
 // event that is, but for those that the next link names; those that were taken in
 // this transaction are among them.
-func (t *taking) unknown(void []chain.Num) []chain.Span {
-	spans := chain.Spans(slices.DeleteFunc(slices.Clone(t.open), func(n int64) bool {
-		return slices.ContainsFunc(void, func(v chain.Num) bool { return v.N == n })
+func (t *taking) unknown(void []writerlog.Num) []writerlog.Span {
+	spans := writerlog.Spans(slices.DeleteFunc(slices.Clone(t.open), func(n int64) bool {
+		return slices.ContainsFunc(void, func(v writerlog.Num) bool { return v.N == n })
 	}))
 	if t.next == t.from {
 		return spans
 	}
-	if k := len(spans) - 1; k >= 0 && (spans[k].To+1 == t.from || k+1 == chain.MaxOpen) {
+	if k := len(spans) - 1; k >= 0 && (spans[k].To+1 == t.from || k+1 == writerlog.MaxOpen) {
 		spans[k].To = t.next - 1
 		return spans
 	}
-	return append(spans, chain.Span{From: t.from, To: t.next - 1})
+	return append(spans, writerlog.Span{From: t.from, To: t.next - 1})
 }
 
 // storedTree reads the hashes of a tree.
@@ -252,7 +252,7 @@ func (s *State) Settle(ctx context.Context, fate Fate, ids ...string) error {
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
 		for _, id := range ids {
-			raw, ok := chain.ParseID(id)
+			raw, ok := writerlog.ParseID(id)
 			if !ok {
 				continue
 			}
@@ -312,11 +312,11 @@ func (s *State) NamedVoid(ctx context.Context, numbers []int64) error {
 
 // LinkIDs returns the ids of a log's numbers from one on, with their fates, at
 // most that many.
-func (s *State) LinkIDs(ctx context.Context, w string, from int64, most int) (ids []chain.Hash, fates []Fate, err error) {
+func (s *State) LinkIDs(ctx context.Context, w string, from int64, most int) (ids []writerlog.Hash, fates []Fate, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		ids, fates = nil, nil
 		return tx.Each("SELECT id, fate FROM links WHERE w = ? AND n >= ? ORDER BY n LIMIT ?", func(r sealedfile.Row) error {
-			var id chain.Hash
+			var id writerlog.Hash
 			copy(id[:], r.Raw(0))
 			ids, fates = append(ids, id), append(fates, Fate(r.Int(1)))
 			return nil

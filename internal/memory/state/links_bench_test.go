@@ -1,4 +1,4 @@
-package agentstate
+package state
 
 import (
 	"encoding/hex"
@@ -21,14 +21,14 @@ func BenchmarkTakeLink(b *testing.B) {
 	}
 	var at int64
 	event := []byte(strings.Repeat("x", 1500))
-	seal := func(_ int, l chain.Link) (Sealed, error) {
+	seal := func(_ int, l writerlog.Link) (Sealed, error) {
 		at++
-		id := chain.Leaf(chain.Hash{byte(l.N), byte(l.N >> 8), byte(l.N >> 16)})
+		id := writerlog.Leaf(writerlog.Hash{byte(l.N), byte(l.N >> 8), byte(l.N >> 16)})
 		return Sealed{ID: hex.EncodeToString(id[:]), D: strings.Repeat("0a", 32), At: at, Event: event}, nil
 	}
 	for range 100 {
 		var ids []string
-		if err := s.TakeLinks(b.Context(), 100, func(i int, l chain.Link) (Sealed, error) {
+		if err := s.TakeLinks(b.Context(), 100, func(i int, l writerlog.Link) (Sealed, error) {
 			e, err := seal(i, l)
 			ids = append(ids, e.ID)
 			return e, err
@@ -46,7 +46,7 @@ func BenchmarkTakeLink(b *testing.B) {
 		last := start
 		// Of two numbers in one step the second is what a root and a link cost beside
 		// the transaction, which waits for the disk.
-		if err := s.TakeLinks(b.Context(), 2, func(i int, l chain.Link) (Sealed, error) {
+		if err := s.TakeLinks(b.Context(), 2, func(i int, l writerlog.Link) (Sealed, error) {
 			if i == 1 {
 				root = append(root, time.Since(last))
 			}

@@ -1,6 +1,6 @@
 //go:build !darwin && !windows
 
-package agentstate
+package state
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package agentstate
+package state
 
 import (
 	"context"
@@ -23,7 +23,7 @@ func (s *State) Took(ctx context.Context, took map[string][]string) error {
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
 		for _, id := range slices.Sorted(maps.Keys(took)) {
-			raw, ok := chain.ParseID(id)
+			raw, ok := writerlog.ParseID(id)
 			if !ok {
 				continue
 			}

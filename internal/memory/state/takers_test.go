@@ -1,4 +1,4 @@
-package agentstate
+package state
 
 import (
 	"crypto/sha256"
@@ -19,7 +19,7 @@ func TestTook(t *testing.T) {
 	s := r.open(testPair)
 	must(t, s.BeginLog(t.Context(), "", nil, strings.NewReader("abcd")))
 	id := func(i int) string { return fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, i))) }
-	must(t, s.TakeLinks(t.Context(), MaxTakers+3, func(i int, _ chain.Link) (Sealed, error) {
+	must(t, s.TakeLinks(t.Context(), MaxTakers+3, func(i int, _ writerlog.Link) (Sealed, error) {
 		return Sealed{ID: id(i), D: []string{id(0), "no address", ""}[i%3], At: int64(i), Event: []byte("{}")}, nil
 	}))
 	relay := func(i int) string { return fmt.Sprintf("wss://%d", i) }

@@ -28,10 +28,10 @@ func From(all []Kept, author string, places ...string) (came, derived []string) 
 	users := map[string][]string{}                        // by what they derive from
 	archived := map[string]bool{}
 	for _, k := range all {
-		d := unit.Parse(k.Text)
+		d := frontmatter.Parse(k.Text)
 		f := d.Fields()
 		names[k.ID] = k.Slug
-		archived[k.Slug] = f.State == unit.Archived
+		archived[k.Slug] = f.State == frontmatter.Archived
 		from[k.Slug] = sources[f.Source] || given(f.Source) && slices.ContainsFunc(places, func(p string) bool { return strings.HasPrefix(k.Slug, p) })
 		for _, target := range targets(d) {
 			users[target] = append(users[target], k.Slug)
@@ -73,7 +73,7 @@ func given(source string) bool {
 }
 
 // targets are what a memory derives from: slugs, and ids of events.
-func targets(d unit.Doc) (all []string) {
+func targets(d frontmatter.Doc) (all []string) {
 	v, _ := d.Value("derived_from")
 	for _, item := range v.Items() {
 		name, _, _ := strings.Cut(strings.TrimSpace(item), " ")

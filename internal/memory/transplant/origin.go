@@ -136,11 +136,11 @@ var relations = []string{"derived_from", "supersedes", "contradicts", "supports"
 // Planted returns the text as a receiver keeps it: it says from which event it is,
 // and nothing of the giver's other memories. Accepting stamps source and trust.
 func (u Unit) Planted() (string, error) {
-	changes := []unit.Change{}
+	changes := []frontmatter.Change{}
 	for _, key := range relations {
-		changes = append(changes, unit.Remove(key))
+		changes = append(changes, frontmatter.Remove(key))
 	}
-	text, err := unit.Parse(u.Text).Edit(append(changes, unit.Set("derived_from", unit.Strings(u.ID)))...)
+	text, err := frontmatter.Parse(u.Text).Edit(append(changes, frontmatter.Set("derived_from", frontmatter.Strings(u.ID)))...)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrOrigin, err)
 	}

@@ -56,7 +56,7 @@ func TestOrigin(t *testing.T) {
 		t.Errorf("%+v, %+v, %v", u, got, err)
 	}
 	text, err := u.Planted()
-	d := unit.Parse(text)
+	d := frontmatter.Parse(text)
 	from, _ := d.Value("derived_from")
 	if err != nil || !reflect.DeepEqual(from.Items(), []string{ev.ID}) || strings.Contains(text, "mem/own") || strings.Contains(text, "mem/other") || len(d.Fields().Tags) != 1 || d.Body() != "green tea" {
 		t.Errorf("%q, %v", text, err)

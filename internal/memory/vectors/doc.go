@@ -1,10 +1,10 @@
-// Package meaning keeps vectors of a local copy's texts, and compares them with
+// Package vectors keeps vectors of a local copy's texts, and compares them with
 // those of a query: meaning beside words, where somebody named a model server.
 //
 // Fill asks for the vectors that are lacking, by the model's name and the text's
 // hash, so that another model begins anew, and forgets those of archived texts. Near compares a query with all of
 // them, one by one. Where the server fails or hangs, recall goes on with words.
-package meaning
+package vectors
 
 import (
 	"context"
@@ -43,7 +43,7 @@ const (
 // Source gives meaning for one local copy by one model. Any number of goroutines
 // may use it.
 type Source struct {
-	copy  *mirror.Mirror
+	copy  *localcopy.Mirror
 	model embed.Embedder
 	name  string // of the model, with the form of the texts
 
@@ -59,7 +59,7 @@ type Source struct {
 }
 
 // New returns a Source.
-func New(copy *mirror.Mirror, model embed.Embedder) *Source {
+func New(copy *localcopy.Mirror, model embed.Embedder) *Source {
 	// The form of the texts belongs to the name: a later one makes other vectors.
 	return &Source{copy: copy, model: model, name: model.Name() + "|1", refused: map[string]bool{}}
 }
@@ -137,7 +137,7 @@ func (s *Source) blame(row []string, refusal error, ended bool) error {
 // forget forgets vectors that nothing needs, if anything has changed.
 func (s *Source) forget(ctx context.Context) error {
 	changed := false
-	err := s.copy.Read(ctx, func(v *mirror.View) error {
+	err := s.copy.Read(ctx, func(v *localcopy.View) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		changed = v.VectorsAt() != s.whole
@@ -154,7 +154,7 @@ func (s *Source) lacking(ctx context.Context) (tasks []task, err error) {
 	_, prefix := embed.Forms(s.model.Name())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err = s.copy.Read(ctx, func(v *mirror.View) error {
+	err = s.copy.Read(ctx, func(v *localcopy.View) error {
 		tasks = nil
 		at := v.VectorsAt()
 		if at == s.whole {
@@ -172,7 +172,7 @@ func (s *Source) lacking(ctx context.Context) (tasks []task, err error) {
 				continue
 			}
 			seen[h.Hash] = true
-			sections := recall.Sections(recall.Of(h.Slug, unit.Parse(text), time.Unix(h.CreatedAt, 0)))
+			sections := recall.Sections(recall.Of(h.Slug, frontmatter.Parse(text), time.Unix(h.CreatedAt, 0)))
 			t := task{hash: h.Hash}
 			for _, one := range sections[:min(len(sections), mostSections)] {
 				if strings.TrimSpace(one) == "" {
@@ -195,9 +195,9 @@ func (s *Source) fill(ctx context.Context, t task) error {
 	if err != nil {
 		return err
 	}
-	vectors := make([]mirror.Vector, len(raw))
+	vectors := make([]localcopy.Vector, len(raw))
 	for i, r := range raw {
-		if vectors[i], err = mirror.Quantized(r); err != nil {
+		if vectors[i], err = localcopy.Quantized(r); err != nil {
 			return fmt.Errorf("%w: %w", embed.ErrAnswer, err)
 		}
 	}

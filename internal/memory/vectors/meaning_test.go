@@ -1,4 +1,4 @@
-package meaning
+package vectors
 
 import (
 	"context"
@@ -62,7 +62,7 @@ func (w *words) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 }
 
 // copyOf is a local copy that holds texts.
-func copyOf(t testing.TB, texts map[string]string) (*mirror.Mirror, func(slug, text string)) {
+func copyOf(t testing.TB, texts map[string]string) (*localcopy.Mirror, func(slug, text string)) {
 	t.Helper()
 	secret := testkeys.New("agent").Secret
 	agent, err := nostr.GetPublicKey(secret)
@@ -71,7 +71,7 @@ func copyOf(t testing.TB, texts map[string]string) (*mirror.Mirror, func(slug, t
 	must(t, err)
 	key, err := nipae.DeriveConversationKey(secret, owner)
 	must(t, err)
-	m, err := mirror.Open(t.Context(), mirror.Pair{Agent: agent, Owner: owner, Conversation: key}, mirror.Options{NoDisk: true})
+	m, err := localcopy.Open(t.Context(), localcopy.Pair{Agent: agent, Owner: owner, Conversation: key}, localcopy.Options{NoDisk: true})
 	must(t, err)
 	t.Cleanup(func() { m.Close() })
 	at := int64(1_800_000_000)
@@ -103,7 +103,7 @@ func found(t *testing.T, s *Source, query string) (slugs []string) {
 	t.Helper()
 	near, err := s.Near(t.Context(), query)
 	must(t, err)
-	must(t, s.copy.Read(t.Context(), func(v *mirror.View) error {
+	must(t, s.copy.Read(t.Context(), func(v *localcopy.View) error {
 		for _, h := range v.Index().Rank(recall.Query{Text: query, Now: time.Now(), Near: near}, recall.Recipe(), 5) {
 			slugs = append(slugs, h.Slug)
 		}
@@ -159,7 +159,7 @@ func TestArchivedTextsHaveNoVectors(t *testing.T) {
 	}
 	vectors := func() (slugs []string) {
 		t.Helper()
-		must(t, m.Read(t.Context(), func(v *mirror.View) error {
+		must(t, m.Read(t.Context(), func(v *localcopy.View) error {
 			slugs = nil
 			for slug := range v.AllVectors(s.name) {
 				slugs = append(slugs, slug)
@@ -171,7 +171,7 @@ func TestArchivedTextsHaveNoVectors(t *testing.T) {
 	}
 	hash := func(slug string) (h string) {
 		t.Helper()
-		must(t, m.Read(t.Context(), func(v *mirror.View) error {
+		must(t, m.Read(t.Context(), func(v *localcopy.View) error {
 			head, _ := v.Head(slug)
 			h = head.Hash
 			return nil
@@ -179,7 +179,7 @@ func TestArchivedTextsHaveNoVectors(t *testing.T) {
 		return h
 	}
 	// One that an earlier program filled goes.
-	must(t, m.PutVectors(t.Context(), s.name, hash("mem/old"), []mirror.Vector{{1, 2, 3, 4, 5}}))
+	must(t, m.PutVectors(t.Context(), s.name, hash("mem/old"), []localcopy.Vector{{1, 2, 3, 4, 5}}))
 	fill(5)
 	if got := vectors(); !slices.Equal(got, []string{"mem/a", "mem/b", "mem/c", "mem/d", "mem/e"}) {
 		t.Errorf("vectors of %q", got)
@@ -322,7 +322,7 @@ func TestCosine(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, dim := range []int{1, 3, 4, 384, 767} {
 		sp := &space{dim: dim, first: map[string]int{}, count: map[string]int{}}
-		var all []mirror.Vector
+		var all []localcopy.Vector
 		for i := range 50 {
 			all = append(all, vector(r, dim))
 			sp.put(fmt.Sprint(i), all[i:])
@@ -336,8 +336,8 @@ func TestCosine(t *testing.T) {
 	}
 }
 
-func vector(r *rand.Rand, dim int) mirror.Vector {
-	v := make(mirror.Vector, dim)
+func vector(r *rand.Rand, dim int) localcopy.Vector {
+	v := make(localcopy.Vector, dim)
 	for i := range v {
 		v[i] = int8(r.IntN(255) - 127)
 	}
@@ -350,7 +350,7 @@ func BenchmarkCompare(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	sp := &space{dim: dim, first: map[string]int{}, count: map[string]int{}}
 	for i := range many {
-		sp.put(fmt.Sprint(i), []mirror.Vector{vector(r, dim)})
+		sp.put(fmt.Sprint(i), []localcopy.Vector{vector(r, dim)})
 	}
 	q := vector(r, dim)
 	for b.Loop() {
@@ -371,7 +371,7 @@ func TestArchivedHaveNoVectors(t *testing.T) {
 	s := New(kept, model)
 	has := func(slug string) (ok bool) {
 		t.Helper()
-		must(t, kept.Read(t.Context(), func(v *mirror.View) error { _, ok = v.Vectors(s.name, slug); return nil }))
+		must(t, kept.Read(t.Context(), func(v *localcopy.View) error { _, ok = v.Vectors(s.name, slug); return nil }))
 		return ok
 	}
 	fill := func(want int) {

@@ -1,4 +1,4 @@
-package meaning
+package vectors
 
 import (
 	"context"
@@ -31,7 +31,7 @@ func (s *Source) Near(ctx context.Context, query string) (func(slug string, sect
 	if err != nil {
 		return nil, err
 	}
-	q, err := mirror.Quantized(raw[0])
+	q, err := localcopy.Quantized(raw[0])
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", embed.ErrAnswer, err)
 	}
@@ -52,7 +52,7 @@ func (s *Source) Near(ctx context.Context, query string) (func(slug string, sect
 func (s *Source) load(ctx context.Context, dim int) (*space, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.copy.Read(ctx, func(v *mirror.View) error {
+	err := s.copy.Read(ctx, func(v *localcopy.View) error {
 		at := v.VectorsAt()
 		if s.space != nil && s.space.dim == dim && s.state == at {
 			return nil
@@ -67,7 +67,7 @@ func (s *Source) load(ctx context.Context, dim int) (*space, error) {
 	return s.space, err
 }
 
-func (sp *space) put(slug string, sections []mirror.Vector) {
+func (sp *space) put(slug string, sections []localcopy.Vector) {
 	for _, v := range sections {
 		if len(v) != sp.dim {
 			return // of a server that changed its model under one name
@@ -88,7 +88,7 @@ func inverse(v []int8) float32 {
 	return 0
 }
 
-// dot is the product of two vectors. Their length is at most mirror.MaxDim, so
+// dot is the product of two vectors. Their length is at most localcopy.MaxDim, so
 // that 32 bits hold it.
 func dot(a, b []int8) int32 {
 	var s0, s1, s2, s3 int32

@@ -1,6 +1,6 @@
-// Package audit asks relays for all that they have of a pair, and judges by it
+// Package verify asks relays for all that they have of a pair, and judges by it
 // whether the writers' logs are whole (internal/protocol/writerlog).
-package audit
+package verify
 
 import (
 	"context"
@@ -25,16 +25,16 @@ type Memory interface {
 
 // State is what this machine knows: an agentstate.State.
 type State interface {
-	Own(ctx context.Context) (map[string][]chain.Own, error)
+	Own(ctx context.Context) (map[string][]writerlog.Own, error)
 	Checked(ctx context.Context) (func(id string) bool, error)
 	SetChecked(ctx context.Context, ids []string) error
-	Marks(ctx context.Context) (map[string][]chain.Mark, error)
-	SetMarks(ctx context.Context, relay string, marks []chain.Mark) error
+	Marks(ctx context.Context) (map[string][]writerlog.Mark, error)
+	SetMarks(ctx context.Context, relay string, marks []writerlog.Mark) error
 }
 
 // Result is what an audit found.
 type Result struct {
-	chain.Report
+	writerlog.Report
 	Relays     []Relay
 	Events     int // different ones, of all relays
 	Unreadable int // that are no engrams of this pair, whatever they claim
@@ -53,9 +53,9 @@ type Relay struct {
 // what was written here. The error is client.ErrNoRelay when no relay answered,
 // with the relays; or the state's.
 func Run(ctx context.Context, m Memory, s State, now time.Time) (Result, error) {
-	in := chain.Evidence{Events: map[string]chain.Event{}, Now: now.Unix()}
+	in := writerlog.Evidence{Events: map[string]writerlog.Event{}, Now: now.Unix()}
 	var known func(string) bool
-	var marks map[string][]chain.Mark
+	var marks map[string][]writerlog.Mark
 	var err error
 	if s != nil {
 		if known, err = s.Checked(ctx); err == nil {
@@ -82,7 +82,7 @@ func Run(ctx context.Context, m Memory, s State, now time.Time) (Result, error) 
 	for _, r := range shown {
 		in.Relays = append(in.Relays, g.relay(r, marks[r.URL]))
 	}
-	out.Report = chain.Judge(in)
+	out.Report = writerlog.Judge(in)
 	out.Events, out.Unreadable = len(in.Events), len(g.unreadable)
 	if s != nil {
 		err = remember(ctx, s, in, known)
@@ -93,14 +93,14 @@ func Run(ctx context.Context, m Memory, s State, now time.Time) (Result, error) 
 // gathering makes evidence of events.
 type gathering struct {
 	m          Memory
-	in         *chain.Evidence
+	in         *writerlog.Evidence
 	unreadable map[string]bool
 }
 
-func (g *gathering) relay(r client.Shown, marks []chain.Mark) chain.Shown {
-	out := chain.Shown{URL: r.URL, Whole: r.Whole, History: r.Kept || r.Without, Marks: marks}
+func (g *gathering) relay(r client.Shown, marks []writerlog.Mark) writerlog.Shown {
+	out := writerlog.Shown{URL: r.URL, Whole: r.Whole, History: r.Kept || r.Without, Marks: marks}
 	if r.Promise != nil {
-		out.Promise = chain.Promise{Made: true, Versions: r.Promise.Versions, Days: r.Promise.Days}
+		out.Promise = writerlog.Promise{Made: true, Versions: r.Promise.Versions, Days: r.Promise.Days}
 	}
 	for _, ev := range r.Heads {
 		if g.take(ev) {
@@ -131,13 +131,13 @@ func (g *gathering) take(ev *nostr.Event) bool {
 
 // remember keeps what relays show, and whose signatures were checked. A relay
 // that shows less than once keeps the mark that says so.
-func remember(ctx context.Context, s State, in chain.Evidence, known func(string) bool) error {
+func remember(ctx context.Context, s State, in writerlog.Evidence, known func(string) bool) error {
 	var errs []error
 	for _, r := range in.Relays {
 		if !r.Whole {
 			continue
 		}
-		errs = append(errs, s.SetMarks(ctx, r.URL, chain.Marks(r, in.Events)))
+		errs = append(errs, s.SetMarks(ctx, r.URL, writerlog.Marks(r, in.Events)))
 	}
 	var ids []string
 	for id := range in.Events {

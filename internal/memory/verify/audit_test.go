@@ -1,4 +1,4 @@
-package audit
+package verify
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/e2e/testkeys"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 	"engramd/internal/protocol/writerlog"
 	"engramd/nips/nipae"
 )
@@ -46,15 +46,15 @@ func written(t *testing.T, agent, owner testkeys.Key, slugs ...nipae.Slug) (even
 	if err != nil {
 		t.Fatal(err)
 	}
-	var tree chain.Tree
-	l := chain.Link{W: "0a1b2c3d"}
+	var tree writerlog.Tree
+	l := writerlog.Link{W: "0a1b2c3d"}
 	for i, slug := range slugs {
 		body, err := nipae.NewMemory(slug, "a text")
 		if err != nil {
 			t.Fatal(err)
 		}
 		l.N, l.T, l.Root = int64(i), 1_700_000_000+int64(i), tree.Root(int64(i))
-		if body, err = body.WithMember(chain.Member, l.JSON()); err != nil {
+		if body, err = body.WithMember(writerlog.Member, l.JSON()); err != nil {
 			t.Fatal(err)
 		}
 		ev, err := nipae.Seal(k, body, nipae.Sealing{Secret: agent.Secret, Owner: owner.Pub, CreatedAt: l.T, Rand: rand.Reader})
@@ -62,7 +62,7 @@ func written(t *testing.T, agent, owner testkeys.Key, slugs ...nipae.Slug) (even
 			t.Fatal(err)
 		}
 		events = append(events, ev)
-		id, _ := chain.ParseID(ev.ID)
+		id, _ := writerlog.ParseID(ev.ID)
 		tree.Append(id)
 		l.Prev = ev.ID
 	}
@@ -92,10 +92,10 @@ func whole(url string, heads ...*nostr.Event) client.Shown {
 		Status: client.RelayStatus{URL: url, Complete: true}}
 }
 
-func stateFor(t *testing.T, s *shows) *agentstate.State {
+func stateFor(t *testing.T, s *shows) *memorystate.State {
 	t.Helper()
-	state, err := agentstate.Open(t.Context(), agentstate.Pair{Agent: s.agent.Pub, Owner: s.owner.Pub, Conversation: s.Conversation()},
-		agentstate.Options{Dir: t.TempDir(), Machine: func() (string, error) { return "here", nil }})
+	state, err := memorystate.Open(t.Context(), memorystate.Pair{Agent: s.agent.Pub, Owner: s.owner.Pub, Conversation: s.Conversation()},
+		memorystate.Options{Dir: t.TempDir(), Machine: func() (string, error) { return "here", nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestRunRemembers(t *testing.T) {
 	m.relays[1].Heads = events[:2]
 	for _, s := range []State{state, state, nil} {
 		r, err = Run(t.Context(), m, s, now)
-		if want := map[bool]int{true: 1, false: 0}[s != nil]; err != nil || r.Counts[chain.RolledBack] != want || s == nil && r.Counts[chain.Behind] != 1 {
+		if want := map[bool]int{true: 1, false: 0}[s != nil]; err != nil || r.Counts[writerlog.RolledBack] != want || s == nil && r.Counts[writerlog.Behind] != 1 {
 			t.Errorf("state %v: %+v, %v", s != nil, r.Findings, err)
 		}
 	}
@@ -156,45 +156,45 @@ func TestRunOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The log of the state has the name of zeros: only its ids are compared here.
-	if err := state.TakeLinks(t.Context(), 3, func(i int, _ chain.Link) (agentstate.Sealed, error) {
-		return agentstate.Sealed{ID: events[i].ID, D: events[i].Tags.GetD(), At: int64(events[i].CreatedAt)}, nil
+	if err := state.TakeLinks(t.Context(), 3, func(i int, _ writerlog.Link) (memorystate.Sealed, error) {
+		return memorystate.Sealed{ID: events[i].ID, D: events[i].Tags.GetD(), At: int64(events[i].CreatedAt)}, nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := state.Settle(t.Context(), agentstate.Stored, events[0].ID, events[1].ID); err != nil {
+	if err := state.Settle(t.Context(), memorystate.Stored, events[0].ID, events[1].ID); err != nil {
 		t.Fatal(err)
 	}
 	m.relays = []client.Shown{whole("A")}
-	if r, err := Run(t.Context(), m, state, now); err != nil || r.Counts[chain.Unsure] != 3 { // it shows nothing as old: it may be a new one
+	if r, err := Run(t.Context(), m, state, now); err != nil || r.Counts[writerlog.Unsure] != 3 { // it shows nothing as old: it may be a new one
 		t.Errorf("%+v, %v", r.Findings, err)
 	}
 	m.relays[0].Heads = sealedOld(t, m.agent, m.owner)
 	r, err := Run(t.Context(), m, state, now)
-	if err != nil || r.Counts[chain.Missing] != 2 || r.Counts[chain.Unsure] != 1 {
+	if err != nil || r.Counts[writerlog.Missing] != 2 || r.Counts[writerlog.Unsure] != 1 {
 		t.Errorf("%+v, %v", r.Findings, err)
 	}
-	if r, err = Run(t.Context(), m, state, now.AddDate(1, 1, 0)); err != nil || r.Counts[chain.Dropped] != 3 { // older than what is promised
+	if r, err = Run(t.Context(), m, state, now.AddDate(1, 1, 0)); err != nil || r.Counts[writerlog.Dropped] != 3 { // older than what is promised
 		t.Errorf("%+v, %v", r.Findings, err)
 	}
 	m.relays[0].Promise = nil
-	if r, err = Run(t.Context(), m, state, now); err != nil || r.Counts[chain.Dropped] != 3 {
+	if r, err = Run(t.Context(), m, state, now); err != nil || r.Counts[writerlog.Dropped] != 3 {
 		t.Errorf("%+v, %v", r.Findings, err)
 	}
 	m.relays[0].Promise, m.relays[0].Kept = &client.History{Versions: 100}, false
-	if r, err = Run(t.Context(), m, state, now); err != nil || r.Counts[chain.Unsure] != 3 {
+	if r, err = Run(t.Context(), m, state, now); err != nil || r.Counts[writerlog.Unsure] != 3 {
 		t.Errorf("%+v, %v", r.Findings, err)
 	}
 	// One that keeps no history that it shows has answered; one that took something
 	// and shows nothing any more is found out by that.
 	m.relays[0].Promise, m.relays[0].Without = nil, true
-	if r, err = Run(t.Context(), m, state, now); err != nil || r.Counts[chain.Dropped] != 3 {
+	if r, err = Run(t.Context(), m, state, now); err != nil || r.Counts[writerlog.Dropped] != 3 {
 		t.Errorf("%+v, %v", r.Findings, err)
 	}
 	if err := state.Took(t.Context(), map[string][]string{events[0].ID: {"A", "B"}}); err != nil {
 		t.Fatal(err)
 	}
 	m.relays = []client.Shown{whole("A"), {URL: "C"}}
-	if r, err = Run(t.Context(), m, state, now); err != nil || r.Counts[chain.Missing] != 1 || r.Counts[chain.Unsure] != 2 || r.Findings[0].N != 0 {
+	if r, err = Run(t.Context(), m, state, now); err != nil || r.Counts[writerlog.Missing] != 1 || r.Counts[writerlog.Unsure] != 2 || r.Findings[0].N != 0 {
 		t.Errorf("%+v, %v", r.Findings, err)
 	}
 	m.err = client.ErrNoRelay

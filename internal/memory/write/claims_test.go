@@ -1,4 +1,4 @@
-package remember
+package write
 
 import (
 	"errors"
@@ -90,13 +90,13 @@ func TestNothingRaisesTrust(t *testing.T) {
 		for claim, text := range claims {
 			for name, head := range heads {
 				s := newShelf()
-				most, origin := unit.Observed, unit.Doc{}
+				most, origin := frontmatter.Observed, frontmatter.Doc{}
 				if head != "" {
 					s.texts[at] = head
-					most, origin = trustOf(head), unit.Parse(head)
+					most, origin = trustOf(head), frontmatter.Parse(head)
 				}
 				if way == "rename onto" {
-					most, origin = trustOf(text), unit.Parse(text) // it is the text that it was
+					most, origin = trustOf(text), frontmatter.Parse(text) // it is the text that it was
 				}
 				err := write(s, text)
 				var claimed *ClaimError
@@ -110,7 +110,7 @@ func TestNothingRaisesTrust(t *testing.T) {
 				if !ok {
 					continue
 				}
-				d := unit.Parse(got)
+				d := frontmatter.Parse(got)
 				if d.Trust() > most {
 					t.Errorf("%s of %s over %s (%s) is trusted as %s: %q", way, claim, name, most, d.Trust(), got)
 				}
@@ -192,11 +192,11 @@ func TestCopiedWords(t *testing.T) {
 		w := s.writer()
 		w.Copied = copied
 		r, err := write(w)
-		if err != nil || r.From != "mem/web/report" || trustOf(r.Text) != unit.External {
+		if err != nil || r.From != "mem/web/report" || trustOf(r.Text) != frontmatter.External {
 			t.Errorf("%s: %q from %q, %v", way, r.Text, r.From, err)
 		}
 		// And it stays so: nothing of our own makes it ours again.
-		if _, err := w.Append(t.Context(), r.Slug, "more", client.SetOptions{}); err != nil || trustOf(s.texts[r.Slug]) != unit.External {
+		if _, err := w.Append(t.Context(), r.Slug, "more", client.SetOptions{}); err != nil || trustOf(s.texts[r.Slug]) != frontmatter.External {
 			t.Errorf("%s, then more: %q, %v", way, s.texts[r.Slug], err)
 		}
 	}

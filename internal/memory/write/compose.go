@@ -1,4 +1,4 @@
-package remember
+package write
 
 import (
 	"errors"
@@ -65,11 +65,11 @@ func (c Copied) from(texts ...string) string {
 // Claims judges a text that is to replace old ("" for none) byte for byte. The
 // error is a *ClaimError.
 func Claims(old, text string, copied Copied) error {
-	head, d := headOf(old), unit.Parse(text)
-	if keys := unit.Claims(d, head); len(keys) > 0 {
+	head, d := headOf(old), frontmatter.Parse(text)
+	if keys := frontmatter.Claims(d, head); len(keys) > 0 {
 		return &ClaimError{Keys: keys}
 	}
-	if d.Trust() > unit.External {
+	if d.Trust() > frontmatter.External {
 		if from := copied.from(arrived(d, head)...); from != "" {
 			return &ClaimError{Keys: []string{"trust"}, CopiedFrom: from}
 		}
@@ -79,9 +79,9 @@ func Claims(old, text string, copied Copied) error {
 
 // arrived returns the words of a text that its head has not: its body, what
 // stands for it in lists, and what an intention tells the agent to do.
-func arrived(d unit.Doc, head *unit.Doc) []string {
+func arrived(d frontmatter.Doc, head *frontmatter.Doc) []string {
 	var words []string
-	was := unit.Doc{}
+	was := frontmatter.Doc{}
 	if head != nil {
 		was = *head
 	}
@@ -97,11 +97,11 @@ func arrived(d unit.Doc, head *unit.Doc) []string {
 	return words
 }
 
-func headOf(old string) *unit.Doc {
+func headOf(old string) *frontmatter.Doc {
 	if old == "" {
 		return nil
 	}
-	d := unit.Parse(old)
+	d := frontmatter.Parse(old)
 	return &d
 }
 
@@ -125,10 +125,10 @@ type composed struct {
 }
 
 // compose makes the text that is to replace old ("" for none). Errors are
-// client.ErrEmpty, ErrField, unit.ErrHead, unit.ErrValue, and *ClaimError for
+// client.ErrEmpty, ErrField, frontmatter.ErrHead, frontmatter.ErrValue, and *ClaimError for
 // the core.
 func (w *Writer) compose(slug nipae.Slug, old string, in Draft) (composed, error) {
-	head, d := headOf(old), unit.Parse(in.Text)
+	head, d := headOf(old), frontmatter.Parse(in.Text)
 	if in.Text == "" && (in.Fields.None() || head == nil) {
 		return composed{}, client.ErrEmpty
 	}
@@ -143,19 +143,19 @@ func (w *Writer) compose(slug nipae.Slug, old string, in Draft) (composed, error
 	case in.Text == "":
 		d = *head
 	case !in.Whole && !d.HasHead() && head != nil:
-		d = unit.Parse(head.WithBody(in.Text))
+		d = frontmatter.Parse(head.WithBody(in.Text))
 	}
 	text, err := d.Edit(changes...)
 	if err != nil {
 		return composed{}, err
 	}
-	d = unit.Parse(text)
-	most, from := unit.Observed, w.Copied.from(append(in.arrived, arrived(d, head)...)...)
+	d = frontmatter.Parse(text)
+	most, from := frontmatter.Observed, w.Copied.from(append(in.arrived, arrived(d, head)...)...)
 	switch {
 	case from != "":
-		most = unit.External
+		most = frontmatter.External
 	case head != nil && d.Body() == head.Body():
-		most = unit.Told // nobody's words change: the head's trust stays
+		most = frontmatter.Told // nobody's words change: the head's trust stays
 	}
 	text, err = w.placed(slug, d).stamped(d, head, most)
 	return composed{text: text, from: from}, err
@@ -163,7 +163,7 @@ func (w *Writer) compose(slug nipae.Slug, old string, in Draft) (composed, error
 
 // fieldsOf returns the text whose fields a draft changes: the head, unless the
 // draft has front matter of its own.
-func fieldsOf(head *unit.Doc, d unit.Doc) unit.Doc {
+func fieldsOf(head *frontmatter.Doc, d frontmatter.Doc) frontmatter.Doc {
 	if head != nil && !d.HasHead() {
 		return *head
 	}
@@ -172,8 +172,8 @@ func fieldsOf(head *unit.Doc, d unit.Doc) unit.Doc {
 
 // stamped stamps a text; one that says the same as its head is that, byte for
 // byte. Most is Told where nobody's words change.
-func (w *Writer) stamped(d unit.Doc, head *unit.Doc, most unit.Trust) (string, error) {
-	text, err := unit.Stamped(d, head, w.stamp(head, most))
+func (w *Writer) stamped(d frontmatter.Doc, head *frontmatter.Doc, most frontmatter.Trust) (string, error) {
+	text, err := frontmatter.Stamped(d, head, w.stamp(head, most))
 	if err == nil && head != nil && sameUnit(text, head.Text()) {
 		return head.Text(), nil
 	}
@@ -183,8 +183,8 @@ func (w *Writer) stamped(d unit.Doc, head *unit.Doc, most unit.Trust) (string, e
 // placed returns the writer of a new text at a slug: an episode belongs to the
 // project in which it is written. A slug that was chosen for anything else says
 // itself whose it is: what is remembered of people is every project's.
-func (w *Writer) placed(slug nipae.Slug, d unit.Doc) *Writer {
-	episode := d.Fields().Type == unit.Episodic || strings.HasPrefix(string(slug), journalPrefix)
+func (w *Writer) placed(slug nipae.Slug, d frontmatter.Doc) *Writer {
+	episode := d.Fields().Type == frontmatter.Episodic || strings.HasPrefix(string(slug), journalPrefix)
 	if w.Project == "" || episode && !strings.HasPrefix(string(slug), projectsPrefix) {
 		return w
 	}
@@ -196,14 +196,14 @@ func (w *Writer) placed(slug nipae.Slug, d unit.Doc) *Writer {
 // stamp is what the writer says of a text. Where nobody's words change, they are
 // still from where they were: an edge or a tag makes no episode one of another
 // session. Who writes in no session takes none away.
-func (w *Writer) stamp(head *unit.Doc, most unit.Trust) unit.Stamp {
-	s := unit.Stamp{Now: w.now(), Source: w.Source, Session: w.Session, Project: w.Project, Most: most}
+func (w *Writer) stamp(head *frontmatter.Doc, most frontmatter.Trust) frontmatter.Stamp {
+	s := frontmatter.Stamp{Now: w.now(), Source: w.Source, Session: w.Session, Project: w.Project, Most: most}
 	if head == nil {
 		return s
 	}
 	was := head.Fields()
 	s.Project = was.Project
-	if most == unit.Told && was.Source != "" {
+	if most == frontmatter.Told && was.Source != "" {
 		s.Source, s.Session = was.Source, was.Session
 	}
 	if s.Session == "" {
@@ -213,8 +213,8 @@ func (w *Writer) stamp(head *unit.Doc, most unit.Trust) unit.Stamp {
 }
 
 // unstamped returns a text without the fields that every writing sets.
-func unstamped(d unit.Doc) (string, error) {
-	return d.Edit(unit.Remove("created"), unit.Remove("source"), unit.Remove("session"), unit.Remove("consolidated"), unit.Remove("trust"))
+func unstamped(d frontmatter.Doc) (string, error) {
+	return d.Edit(frontmatter.Remove("created"), frontmatter.Remove("source"), frontmatter.Remove("session"), frontmatter.Remove("consolidated"), frontmatter.Remove("trust"))
 }
 
 func (w *Writer) now() time.Time {

@@ -1,4 +1,4 @@
-package remember
+package write
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 // active, as far as Holds knows: that would be found in its place. old is what the text
 // is to replace.
 func (w *Writer) Keeps(ctx context.Context, slug nipae.Slug, old, text string) error {
-	if w.Holds == nil || slug.IsCore() || old == "" || stateOf(text) != unit.Archived || stateOf(old) != unit.Active {
+	if w.Holds == nil || slug.IsCore() || old == "" || stateOf(text) != frontmatter.Archived || stateOf(old) != frontmatter.Active {
 		return nil
 	}
 	for _, other := range w.Holds(ctx, string(slug)) {
@@ -26,7 +26,7 @@ func (w *Writer) Keeps(ctx context.Context, slug nipae.Slug, old, text string) e
 // Unmarked returns what a text supersedes and is active all the same, as far as it can
 // be read: nothing is hidden before it is marked, as Supersede does.
 func (w *Writer) Unmarked(ctx context.Context, text string) (all []nipae.Slug) {
-	for _, r := range unit.Parse(text).Fields().Relations {
+	for _, r := range frontmatter.Parse(text).Fields().Relations {
 		slug, err := nipae.NormalizeSlug(r.Target)
 		if r.Relation == "supersedes" && err == nil && len(all) < MaxSupersedes && w.active(ctx, slug) {
 			all = append(all, slug)
@@ -38,7 +38,7 @@ func (w *Writer) Unmarked(ctx context.Context, text string) (all []nipae.Slug) {
 // active reports whether a memory is there and active, whatever a copy says.
 func (w *Writer) active(ctx context.Context, slug nipae.Slug) bool {
 	head, _, err := w.Memory.Get(ctx, slug)
-	return err == nil && stateOf(head.Text) == unit.Active
+	return err == nil && stateOf(head.Text) == frontmatter.Active
 }
 
-func stateOf(text string) unit.State { return unit.Parse(text).Fields().State }
+func stateOf(text string) frontmatter.State { return frontmatter.Parse(text).Fields().State }

@@ -1,4 +1,4 @@
-// Package remember is what happens between a text that somebody wants
+// Package write is what happens between a text that somebody wants
 // remembered and the memory that is stored: fields and front matter, the stamps
 // that say where a text comes from, trust that no way of writing raises, and the
 // steps of what changes several memories (renaming, superseding, mending links).
@@ -16,4 +16,4 @@
 //
 // Of several steps the ones that add come before the ones that take away, and
 // what was not reached is said: nothing is lost in between.
-package remember
+package write

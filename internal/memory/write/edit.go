@@ -1,4 +1,4 @@
-package remember
+package write
 
 import (
 	"context"
@@ -80,7 +80,7 @@ func (w *Writer) Rewrite(ctx context.Context, slug nipae.Slug, change func(head 
 	o.Base = head.Hash
 	text := changed
 	if !slug.IsCore() {
-		text = withBody(unit.Parse(head.Text), changed)
+		text = withBody(frontmatter.Parse(head.Text), changed)
 	}
 	return w.put(ctx, r, slug, head.Text, o, func(at string) (composed, error) {
 		return w.compose(slug, at, Draft{Text: text, Whole: true, arrived: []string{arrived}})
@@ -104,7 +104,7 @@ func (w *Writer) Create(ctx context.Context, slug nipae.Slug, body, path string,
 	}
 	text := body
 	if !slug.IsCore() {
-		if text, err = pathed(unit.Parse(withBody(unit.Doc{}, body)), path); err != nil {
+		if text, err = pathed(frontmatter.Parse(withBody(frontmatter.Doc{}, body)), path); err != nil {
 			return r, err
 		}
 	}
@@ -116,20 +116,20 @@ func (w *Writer) Create(ctx context.Context, slug nipae.Slug, body, path string,
 
 // withBody returns the text with another body, which may be empty: then its fields
 // say something, since a text that is empty is none.
-func withBody(d unit.Doc, body string) string {
+func withBody(d frontmatter.Doc, body string) string {
 	if text := d.WithBody(body); text != "" {
 		return text
 	}
-	text, _ := d.Edit(unit.Set("type", unit.String(string(unit.Semantic)))) // fits
+	text, _ := d.Edit(frontmatter.Set("type", frontmatter.String(string(frontmatter.Semantic)))) // fits
 	return text
 }
 
 // pathed returns the text with that path, without one for "".
-func pathed(d unit.Doc, path string) (string, error) {
+func pathed(d frontmatter.Doc, path string) (string, error) {
 	if path == "" {
-		return d.Edit(unit.Remove("path"))
+		return d.Edit(frontmatter.Remove("path"))
 	}
-	return d.Edit(unit.Set("path", unit.String(path)))
+	return d.Edit(frontmatter.Set("path", frontmatter.String(path)))
 }
 
 // Body returns the text without its front matter, which core has none of
@@ -138,7 +138,7 @@ func Body(slug nipae.Slug, text string) string {
 	if slug.IsCore() {
 		return text
 	}
-	return unit.Parse(text).Body()
+	return frontmatter.Parse(text).Body()
 }
 
 // matchOnce reports where old stands in a body, unless that is exactly once.

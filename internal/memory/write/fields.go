@@ -1,4 +1,4 @@
-package remember
+package write
 
 import (
 	"errors"
@@ -29,7 +29,7 @@ type Fields struct {
 	// Supersedes are added to those that the text supersedes already.
 	Supersedes []nipae.Slug
 	Trust      string // "" or external
-	state      unit.State
+	state      frontmatter.State
 }
 
 // None reports whether no field is chosen.
@@ -39,35 +39,35 @@ func (f Fields) None() bool {
 
 // Types are the words that Fields.Type takes.
 func Types() []string {
-	return []string{string(unit.Semantic), string(unit.Episodic), string(unit.Procedural), string(unit.Insight), string(unit.Prospective), string(unit.Narrative)}
+	return []string{string(frontmatter.Semantic), string(frontmatter.Episodic), string(frontmatter.Procedural), string(frontmatter.Insight), string(frontmatter.Prospective), string(frontmatter.Narrative)}
 }
 
 // changes returns what the fields do to the front matter of a text at a slug.
 // The error is ErrField.
-func (f Fields) changes(slug nipae.Slug, d unit.Doc) ([]unit.Change, error) {
+func (f Fields) changes(slug nipae.Slug, d frontmatter.Doc) ([]frontmatter.Change, error) {
 	if slug.IsCore() && !f.None() {
 		return nil, ErrCore
 	}
-	var all []unit.Change
+	var all []frontmatter.Change
 	if f.Type != "" {
 		if !slices.Contains(Types(), f.Type) {
 			return nil, fmt.Errorf("%w: type must be one of %s", ErrField, strings.Join(Types(), ", "))
 		}
-		all = append(all, unit.Set("type", unit.String(f.Type)))
+		all = append(all, frontmatter.Set("type", frontmatter.String(f.Type)))
 	}
 	if f.Description != "" {
-		all = append(all, unit.Set("description", unit.String(strings.Join(strings.Fields(f.Description), " "))))
+		all = append(all, frontmatter.Set("description", frontmatter.String(strings.Join(strings.Fields(f.Description), " "))))
 	}
 	if tags := distinct(f.Tags); len(tags) > 0 {
-		all = append(all, unit.Set("tags", unit.Strings(tags...)))
+		all = append(all, frontmatter.Set("tags", frontmatter.Strings(tags...)))
 	} else if f.Tags != nil {
-		all = append(all, unit.Remove("tags"))
+		all = append(all, frontmatter.Remove("tags"))
 	}
 	if f.Salience != nil {
 		if !(*f.Salience >= 0 && *f.Salience <= 1) {
 			return nil, fmt.Errorf("%w: salience must be a number from 0 to 1", ErrField)
 		}
-		all = append(all, unit.Set("salience", unit.Number(*f.Salience)))
+		all = append(all, frontmatter.Set("salience", frontmatter.Number(*f.Salience)))
 	}
 	more, err := f.supersede(slug, d)
 	if err != nil {
@@ -75,19 +75,19 @@ func (f Fields) changes(slug nipae.Slug, d unit.Doc) ([]unit.Change, error) {
 	}
 	all = append(all, more...)
 	if f.state != "" {
-		all = append(all, unit.Set("state", unit.String(string(f.state))))
+		all = append(all, frontmatter.Set("state", frontmatter.String(string(f.state))))
 	}
 	switch f.Trust {
 	case "":
-	case unit.External.String():
-		all = append(all, unit.Set("trust", unit.String(f.Trust)))
+	case frontmatter.External.String():
+		all = append(all, frontmatter.Set("trust", frontmatter.String(f.Trust)))
 	default:
 		return nil, fmt.Errorf("%w: trust can only be set to external; it is never raised", ErrField)
 	}
 	return all, nil
 }
 
-func (f Fields) supersede(slug nipae.Slug, d unit.Doc) ([]unit.Change, error) {
+func (f Fields) supersede(slug nipae.Slug, d frontmatter.Doc) ([]frontmatter.Change, error) {
 	if len(f.Supersedes) == 0 {
 		return nil, nil
 	}
@@ -104,7 +104,7 @@ func (f Fields) supersede(slug nipae.Slug, d unit.Doc) ([]unit.Change, error) {
 	if len(f.Supersedes) > MaxSupersedes {
 		return nil, fmt.Errorf("%w: a text supersedes at most %d memories at once", ErrField, MaxSupersedes)
 	}
-	return []unit.Change{unit.Set("supersedes", unit.Strings(items...))}, nil
+	return []frontmatter.Change{frontmatter.Set("supersedes", frontmatter.Strings(items...))}, nil
 }
 
 // target returns the slug of an item of a relation, without its strength.

@@ -1,4 +1,4 @@
-package remember
+package write
 
 import (
 	"context"
@@ -40,7 +40,7 @@ func (w *Writer) Mark(ctx context.Context, slug nipae.Slug, m Mark, o client.Set
 		return r, conflictWith(head, Replaced)
 	}
 	compose := func(old string) (composed, error) {
-		text, err := m.Of(slug, unit.Parse(old))
+		text, err := m.Of(slug, frontmatter.Parse(old))
 		return composed{text: text}, err
 	}
 	new, err := compose(head.Text)
@@ -56,35 +56,35 @@ func (w *Writer) Mark(ctx context.Context, slug nipae.Slug, m Mark, o client.Set
 
 // Of returns the text of a unit with the mark. The error is ErrField for one that
 // cannot have it.
-func (m Mark) Of(slug nipae.Slug, d unit.Doc) (string, error) {
+func (m Mark) Of(slug nipae.Slug, d frontmatter.Doc) (string, error) {
 	f := d.Fields()
 	switch m {
 	case Pin:
 		if !f.Pin {
-			return d.Edit(unit.Set("pin", unit.Truth(true)))
+			return d.Edit(frontmatter.Set("pin", frontmatter.Truth(true)))
 		}
 	case Unpin:
-		return d.Edit(unit.Remove("pin"))
+		return d.Edit(frontmatter.Remove("pin"))
 	case Archive:
 		switch {
-		case f.State == unit.Archived:
-		case f.State != unit.Active:
+		case f.State == frontmatter.Archived:
+		case f.State != frontmatter.Active:
 			return "", fmt.Errorf("%w: %s is %s already, and is not recalled", ErrField, slug, f.State)
 		case f.Pin:
 			return "", fmt.Errorf("%w: %s is pinned, and is not archived before it is unpinned", ErrField, slug)
-		case f.Type == unit.Narrative:
+		case f.Type == frontmatter.Narrative:
 			return "", fmt.Errorf("%w: %s is the narrative, and is not archived", ErrField, slug)
-		case f.Type == unit.Prospective:
+		case f.Type == frontmatter.Prospective:
 			return "", fmt.Errorf("%w: %s is an intention that is not done, and is not archived", ErrField, slug)
 		default:
-			return d.Edit(unit.Set("state", unit.String(string(unit.Archived))))
+			return d.Edit(frontmatter.Set("state", frontmatter.String(string(frontmatter.Archived))))
 		}
 	case Unarchive:
-		if f.State != unit.Active && f.State != unit.Archived {
+		if f.State != frontmatter.Active && f.State != frontmatter.Archived {
 			return "", fmt.Errorf("%w: %s is %s, not archived", ErrField, slug, f.State)
 		}
-		if f.State == unit.Archived {
-			return d.Edit(unit.Remove("state"))
+		if f.State == frontmatter.Archived {
+			return d.Edit(frontmatter.Remove("state"))
 		}
 	default:
 		return "", fmt.Errorf("%w: no mark %q", ErrField, m)

@@ -1,4 +1,4 @@
-package remember
+package write
 
 import (
 	"context"
@@ -33,7 +33,7 @@ type Note struct {
 	Text     string
 	Tags     []string
 	Salience *float64
-	Emotion  map[string]float64 // by unit.Emotions, each 0 to 1
+	Emotion  map[string]float64 // by frontmatter.Emotions, each 0 to 1
 	Links    []nipae.Slug       // memories that it is about
 	Session  string             // "" is the writer's
 	Trust    string             // "" or external
@@ -78,7 +78,7 @@ func JournalSlug(now time.Time, random io.Reader) (nipae.Slug, error) {
 }
 
 // Episode composes the text of a note, stamped. Errors are client.ErrEmpty,
-// ErrField and unit.ErrHead.
+// ErrField and frontmatter.ErrHead.
 func (w *Writer) Episode(slug nipae.Slug, n Note) (text, from string, err error) {
 	if strings.TrimSpace(n.Text) == "" {
 		return "", "", client.ErrEmpty
@@ -87,38 +87,38 @@ func (w *Writer) Episode(slug nipae.Slug, n Note) (text, from string, err error)
 	if n.Session != "" {
 		by.Session = n.Session
 	}
-	fields := Fields{Type: string(unit.Episodic), Tags: n.Tags, Salience: n.Salience, Trust: n.Trust}
+	fields := Fields{Type: string(frontmatter.Episodic), Tags: n.Tags, Salience: n.Salience, Trust: n.Trust}
 	if n.Archived {
-		fields.state = unit.Archived
+		fields.state = frontmatter.Archived
 	}
 	c, err := by.compose(slug, "", Draft{Text: n.Text, Fields: fields})
 	if err != nil {
 		return "", "", err
 	}
-	if faults := unit.Parse(c.text).Faults(); len(faults) > 0 {
+	if faults := frontmatter.Parse(c.text).Faults(); len(faults) > 0 {
 		return "", "", fmt.Errorf("%w: %s: %s", ErrField, faults[0].Key, faults[0].Reason)
 	}
-	changes, err := n.changes(unit.Parse(c.text))
+	changes, err := n.changes(frontmatter.Parse(c.text))
 	if err != nil {
 		return "", "", err
 	}
-	text, err = unit.Parse(c.text).Edit(changes...)
+	text, err = frontmatter.Parse(c.text).Edit(changes...)
 	return text, c.from, err
 }
 
 // changes are those of the fields that only notes have.
-func (n Note) changes(d unit.Doc) ([]unit.Change, error) {
-	var all []unit.Change
+func (n Note) changes(d frontmatter.Doc) ([]frontmatter.Change, error) {
+	var all []frontmatter.Change
 	if len(n.Emotion) > 0 {
-		var pairs []unit.Pair
+		var pairs []frontmatter.Pair
 		for _, name := range slices.Sorted(maps.Keys(n.Emotion)) {
 			felt := n.Emotion[name]
-			if !slices.Contains(unit.Emotions[:], name) || !(felt >= 0 && felt <= 1) {
-				return nil, fmt.Errorf("%w: emotion has %s, each from 0 to 1", ErrField, strings.Join(unit.Emotions[:], ", "))
+			if !slices.Contains(frontmatter.Emotions[:], name) || !(felt >= 0 && felt <= 1) {
+				return nil, fmt.Errorf("%w: emotion has %s, each from 0 to 1", ErrField, strings.Join(frontmatter.Emotions[:], ", "))
 			}
-			pairs = append(pairs, unit.Pair{Key: name, Value: strconv.FormatFloat(felt, 'f', -1, 64)})
+			pairs = append(pairs, frontmatter.Pair{Key: name, Value: strconv.FormatFloat(felt, 'f', -1, 64)})
 		}
-		all = append(all, unit.Set("emotion", unit.Mapping(pairs...)))
+		all = append(all, frontmatter.Set("emotion", frontmatter.Mapping(pairs...)))
 	}
 	if len(n.Links) > MaxLinks {
 		return nil, fmt.Errorf("%w: a note is related to at most %d memories", ErrField, MaxLinks)
@@ -129,7 +129,7 @@ func (n Note) changes(d unit.Doc) ([]unit.Change, error) {
 		for _, s := range n.Links {
 			items = append(items, string(s))
 		}
-		all = append(all, unit.Set("related_to", unit.Strings(distinct(items)...)))
+		all = append(all, frontmatter.Set("related_to", frontmatter.Strings(distinct(items)...)))
 	}
 	return all, nil
 }

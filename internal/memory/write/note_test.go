@@ -1,4 +1,4 @@
-package remember
+package write
 
 import (
 	"bytes"
@@ -55,12 +55,12 @@ func TestNoteIsStamped(t *testing.T) {
 	if !regexp.MustCompile(`^mem/journal/2026/11/22/0602-44\d{6}-4f1c22ab$`).MatchString(string(r.Slug)) {
 		t.Errorf("it is at %s", r.Slug)
 	}
-	d := unit.Parse(j.batches[0][0].Text)
+	d := frontmatter.Parse(j.batches[0][0].Text)
 	f := d.Fields()
 	if len(d.Faults()) > 0 || d.Body() != "Ana chose SQLite." {
 		t.Errorf("faults %v, body %q", d.Faults(), d.Body())
 	}
-	if f.Type != unit.Episodic || f.Trust != unit.Observed || f.Source != w.Source || f.Session != w.Session || !f.Created.Time.Equal(noteTime) {
+	if f.Type != frontmatter.Episodic || f.Trust != frontmatter.Observed || f.Source != w.Source || f.Session != w.Session || !f.Created.Time.Equal(noteTime) {
 		t.Errorf("stamped %v", f)
 	}
 	if f.Salience != 0.8 || f.Emotion[0] != 0.25 || f.Emotion[5] != 0.6 || f.Emotion[7] != 0.0000001 || len(f.Tags) != 1 || len(f.Relations) != 1 || f.Relations[0].Target != "mem/people/ana" {
@@ -96,7 +96,7 @@ func TestNoteOfCopiedWordsIsExternal(t *testing.T) {
 	w := Writer{Clock: func() time.Time { return noteTime }, Copied: func(string) (string, bool) { return "mem/web/page", true }}
 	j := &journal{}
 	r, err := w.AddNote(t.Context(), j, strings.NewReader("abcd"), Note{Text: "their words"}, nil)
-	if err != nil || r.From != "mem/web/page" || unit.Parse(j.batches[0][0].Text).Trust() != unit.External {
+	if err != nil || r.From != "mem/web/page" || frontmatter.Parse(j.batches[0][0].Text).Trust() != frontmatter.External {
 		t.Errorf("%v, from %q", err, r.From)
 	}
 }
@@ -202,7 +202,7 @@ func TestCreatedIsOfTheMoment(t *testing.T) {
 	if _, err := w.AddNote(t.Context(), j, rand.Reader, Note{Text: "x", At: noteTime}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if created := unit.Parse(j.batches[0][0].Text).Fields().Created.Time; !created.Equal(noteTime) {
+	if created := frontmatter.Parse(j.batches[0][0].Text).Fields().Created.Time; !created.Equal(noteTime) {
 		t.Errorf("created %s", created)
 	}
 }

@@ -1,4 +1,4 @@
-package remember
+package write
 
 import (
 	"bytes"
@@ -33,11 +33,11 @@ func TestProjectIsStamped(t *testing.T) {
 		if _, err := w.Write(t.Context(), nipae.Slug(tt.slug), tt.draft, client.SetOptions{}); err != nil {
 			t.Fatal(tt.slug, err)
 		}
-		if got := unit.Parse(s.texts[nipae.Slug(tt.slug)]).Fields().Project; got != tt.want {
+		if got := frontmatter.Parse(s.texts[nipae.Slug(tt.slug)]).Fields().Project; got != tt.want {
 			t.Errorf("%s is of %q, want %q:\n%s", tt.slug, got, tt.want, s.texts[nipae.Slug(tt.slug)])
 		}
 	}
-	if _, err := w.Append(t.Context(), "mem/journal/2026-12", "A line.", client.SetOptions{}); err != nil || unit.Parse(s.texts["mem/journal/2026-12"]).Fields().Project != own {
+	if _, err := w.Append(t.Context(), "mem/journal/2026-12", "A line.", client.SetOptions{}); err != nil || frontmatter.Parse(s.texts["mem/journal/2026-12"]).Fields().Project != own {
 		t.Errorf("what begins with a line: %v, %s", err, s.texts["mem/journal/2026-12"])
 	}
 	j := &journal{}
@@ -46,7 +46,7 @@ func TestProjectIsStamped(t *testing.T) {
 		if _, err := w.AddNote(t.Context(), j, bytes.NewReader(make([]byte, 4)), Note{Text: "Noted."}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if text := j.batches[len(j.batches)-1][0].Text; unit.Parse(text).Fields().Project != project || project == "" && bytes.Contains([]byte(text), []byte("project")) {
+		if text := j.batches[len(j.batches)-1][0].Text; frontmatter.Parse(text).Fields().Project != project || project == "" && bytes.Contains([]byte(text), []byte("project")) {
 			t.Errorf("a note in %q:\n%s", project, text)
 		}
 	}

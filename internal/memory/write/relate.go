@@ -1,4 +1,4 @@
-package remember
+package write
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // Edge is one relation from a memory to another.
 type Edge struct {
 	From, To nipae.Slug
-	Relation string  // of unit.Relations
+	Relation string  // of frontmatter.Relations
 	Strength float64 // above 0, at most 1
 }
 
@@ -25,8 +25,8 @@ func (e Edge) check() error {
 		return ErrReserved
 	case e.From.IsCore():
 		return fmt.Errorf("%w: write [[%s]] in its text instead", ErrCore, e.To)
-	case !slices.Contains(unit.Relations, e.Relation):
-		return fmt.Errorf("%w: relation must be one of %s", ErrField, strings.Join(unit.Relations, ", "))
+	case !slices.Contains(frontmatter.Relations, e.Relation):
+		return fmt.Errorf("%w: relation must be one of %s", ErrField, strings.Join(frontmatter.Relations, ", "))
 	case !(e.Strength > 0 && e.Strength <= 1):
 		return fmt.Errorf("%w: strength must be a number above 0, at most 1", ErrField)
 	case e.From == e.To:
@@ -58,7 +58,7 @@ func (w *Writer) Relate(ctx context.Context, e Edge, o client.SetOptions) (Resul
 		return Result{Status: status}, &AbsentError{e.To, err}
 	}
 	return w.relate(ctx, e, o, func(items []string) []string {
-		item := unit.Relation{Target: string(e.To), Strength: e.Strength}.Value()
+		item := frontmatter.Relation{Target: string(e.To), Strength: e.Strength}.Value()
 		if at := slices.IndexFunc(items, func(i string) bool { return target(i) == string(e.To) }); at >= 0 {
 			items[at] = item
 			return items
@@ -91,23 +91,23 @@ func (w *Writer) relate(ctx context.Context, e Edge, o client.SetOptions, change
 		return r, conflictWith(head, Replaced)
 	}
 	compose := func(old string) (composed, error) {
-		d := unit.Parse(old)
+		d := frontmatter.Parse(old)
 		v, _ := d.Value(e.Relation)
 		if len(v.Pairs()) > 0 {
 			return composed{}, fmt.Errorf("%w: %s of %s is not a list", ErrField, e.Relation, e.From)
 		}
 		items := v.Items()
-		to := unit.Set(e.Relation, unit.Strings(change(slices.Clone(items))...))
+		to := frontmatter.Set(e.Relation, frontmatter.Strings(change(slices.Clone(items))...))
 		if after := change(slices.Clone(items)); len(after) == 0 && len(items) == 0 {
 			return composed{}, fmt.Errorf("%w: %s has no %s to %s", ErrField, e.From, e.Relation, e.To)
 		} else if len(after) == 0 {
-			to = unit.Remove(e.Relation)
+			to = frontmatter.Remove(e.Relation)
 		}
 		text, err := d.Edit(to)
 		if err != nil {
 			return composed{}, err
 		}
-		text, err = w.stamped(unit.Parse(text), &d, unit.Told)
+		text, err = w.stamped(frontmatter.Parse(text), &d, frontmatter.Told)
 		return composed{text: text}, err
 	}
 	new, err := compose(head.Text)
@@ -138,7 +138,7 @@ func (w *Writer) Supersede(ctx context.Context, slug nipae.Slug, in Draft, o cli
 		return r, nil, nil, err
 	}
 	for _, old := range in.Fields.Supersedes {
-		_, err := w.Write(ctx, old, Draft{Fields: Fields{state: unit.Superseded}}, client.SetOptions{Check: o.Check, Whole: true})
+		_, err := w.Write(ctx, old, Draft{Fields: Fields{state: frontmatter.Superseded}}, client.SetOptions{Check: o.Check, Whole: true})
 		if err != nil {
 			failed = append(failed, &AbsentError{old, err})
 			continue

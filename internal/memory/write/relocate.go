@@ -1,4 +1,4 @@
-package remember
+package write
 
 import (
 	"context"
@@ -133,15 +133,15 @@ func (w *Writer) followed(e client.Entry, r Relocation) (text string, named bool
 	if text, err = w.relinked(e.Slug, e.Text, r.To); err != nil || e.Slug.IsCore() {
 		return text, false, err
 	}
-	d := unit.Parse(text)
-	var changes []unit.Change
+	d := frontmatter.Parse(text)
+	var changes []frontmatter.Change
 	for _, key := range nameKeys {
 		v, _ := d.Value(key)
 		if name, ok := v.Scalar(); ok {
 			now := strings.Trim(strings.TrimPrefix(strings.TrimSpace(name), projectsPrefix), "/")
 			if to, ok := r.Named(e.Slug, now); ok && now != "" {
 				at := strings.LastIndex(name, now) // behind what a slug begins with
-				changes = append(changes, unit.Set(key, unit.String(name[:at]+to+name[at+len(now):])))
+				changes = append(changes, frontmatter.Set(key, frontmatter.String(name[:at]+to+name[at+len(now):])))
 			}
 		}
 	}
@@ -152,6 +152,6 @@ func (w *Writer) followed(e client.Entry, r Relocation) (text string, named bool
 	if err != nil {
 		return e.Text, false, err
 	}
-	text, err = w.stamped(unit.Parse(changed), &d, unit.Told)
+	text, err = w.stamped(frontmatter.Parse(changed), &d, frontmatter.Told)
 	return text, err == nil, err
 }

@@ -1,4 +1,4 @@
-package remember
+package write
 
 import (
 	"context"

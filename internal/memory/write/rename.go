@@ -1,4 +1,4 @@
-package remember
+package write
 
 import (
 	"context"
@@ -75,7 +75,7 @@ func (w *Writer) Move(ctx context.Context, head client.Entry, to nipae.Slug, pat
 	if Reserved(head.Slug) || Reserved(to) {
 		return Result{}, ErrReserved
 	}
-	text, err := pathed(unit.Parse(head.Text), path)
+	text, err := pathed(frontmatter.Parse(head.Text), path)
 	switch {
 	case err != nil:
 		return Result{}, err
@@ -90,7 +90,7 @@ func (w *Writer) Move(ctx context.Context, head client.Entry, to nipae.Slug, pat
 
 // IsMoved reports whether what is there is what Move makes of a memory.
 func IsMoved(head client.Entry, path, there string) bool {
-	text, err := pathed(unit.Parse(head.Text), path)
+	text, err := pathed(frontmatter.Parse(head.Text), path)
 	return err == nil && sameUnit(there, text)
 }
 
@@ -109,10 +109,10 @@ func (w *Writer) moved(ctx context.Context, head client.Entry, to nipae.Slug, te
 		}
 		return r, err
 	}
-	d := unit.Parse(text)
-	stamp := w.stamp(&d, unit.Told)
+	d := frontmatter.Parse(text)
+	stamp := w.stamp(&d, frontmatter.Told)
 	stamp.Now = time.Unix(head.CreatedAt, 0)
-	if text, err = unit.Stamped(d, &d, stamp); err != nil {
+	if text, err = frontmatter.Stamped(d, &d, stamp); err != nil {
 		return Result{}, err
 	}
 	// The secrets that are in it are there already.
@@ -126,7 +126,7 @@ func (w *Writer) moved(ctx context.Context, head client.Entry, to nipae.Slug, te
 
 // sameUnit reports whether two texts say the same, with the same trust.
 func sameUnit(a, b string) bool {
-	x, y := unit.Parse(a), unit.Parse(b)
+	x, y := frontmatter.Parse(a), frontmatter.Parse(b)
 	one, err1 := unstamped(x)
 	other, err2 := unstamped(y)
 	return err1 == nil && err2 == nil && one == other && x.Trust() == y.Trust()
@@ -196,9 +196,9 @@ func (w *Writer) relinked(slug nipae.Slug, text string, to func(slug string) (st
 	if slug.IsCore() {
 		return follow(text), nil
 	}
-	d := unit.Parse(text)
-	var changes []unit.Change
-	for _, key := range append(slices.Clone(unit.Relations), "who") {
+	d := frontmatter.Parse(text)
+	var changes []frontmatter.Change
+	for _, key := range append(slices.Clone(frontmatter.Relations), "who") {
 		v, _ := d.Value(key)
 		items, any := v.Items(), false
 		for i, item := range items {
@@ -212,16 +212,16 @@ func (w *Writer) relinked(slug nipae.Slug, text string, to func(slug string) (st
 			}
 		}
 		if any {
-			changes = append(changes, unit.Set(key, unit.Strings(items...)))
+			changes = append(changes, frontmatter.Set(key, frontmatter.Strings(items...)))
 		}
 	}
 	body := follow(d.Body())
 	if len(changes) == 0 && body == d.Body() {
 		return text, nil
 	}
-	changed, err := unit.Parse(d.WithBody(body)).Edit(changes...)
+	changed, err := frontmatter.Parse(d.WithBody(body)).Edit(changes...)
 	if err != nil {
 		return text, err
 	}
-	return w.stamped(unit.Parse(changed), &d, unit.Told)
+	return w.stamped(frontmatter.Parse(changed), &d, frontmatter.Told)
 }

@@ -1,4 +1,4 @@
-package remember
+package write
 
 import (
 	"context"
@@ -108,4 +108,4 @@ func stampedText(fields, trust, body string) string {
 	return "---\n" + fields + "session: s9\ncreated: 2026-11-22T06:02:44Z\nsource: \"tool:1\"\ntrust: " + trust + "\n---\n" + body
 }
 
-func trustOf(text string) unit.Trust { return unit.Parse(text).Trust() }
+func trustOf(text string) frontmatter.Trust { return frontmatter.Parse(text).Trust() }

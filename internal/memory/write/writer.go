@@ -1,4 +1,4 @@
-package remember
+package write
 
 import (
 	"cmp"
@@ -62,7 +62,7 @@ const tries = 4
 
 // Write writes a draft. Errors are those of client.Memory.Get and Set, of which
 // ErrNotFound and ErrTombstone are none, client.ErrEmpty, ErrField, ErrReserved,
-// those of unit.Doc.Edit, and *ClaimError for the core.
+// those of frontmatter.Doc.Edit, and *ClaimError for the core.
 func (w *Writer) Write(ctx context.Context, slug nipae.Slug, in Draft, o client.SetOptions) (Result, error) {
 	if Reserved(slug) {
 		return Result{}, ErrReserved
@@ -105,7 +105,7 @@ func (w *Writer) Append(ctx context.Context, slug nipae.Slug, text string, o cli
 	// A relay that failed may have a newer text than the one that was read.
 	o.Base, o.Whole = cmp.Or(o.Base, head.Hash, client.BaseNone), true
 	return w.put(ctx, r, slug, head.Text, o, func(old string) (composed, error) {
-		d := unit.Parse(old)
+		d := frontmatter.Parse(old)
 		if slug.IsCore() { // it has no front matter, whatever it looks like
 			return w.compose(slug, old, Draft{Text: joined(old, text), Whole: true})
 		}

@@ -1,4 +1,4 @@
-package remember
+package write
 
 import (
 	"errors"
@@ -64,8 +64,8 @@ func TestWriteRefuses(t *testing.T) {
 		"trust":              {"mem/x", Draft{Text: "b", Fields: Fields{Trust: "told"}}, ErrField},
 		"itself":             {"mem/x", Draft{Text: "b", Fields: Fields{Supersedes: []nipae.Slug{"mem/x"}}}, ErrField},
 		"core":               {"mem/x", Draft{Text: "b", Fields: Fields{Supersedes: []nipae.Slug{"core"}}}, ErrField},
-		"a long head":        {"mem/x", Draft{Text: "b", Fields: Fields{Description: strings.Repeat("x", 5<<10)}}, unit.ErrHead},
-		"a head not UTF-8":   {"mem/x", Draft{Text: "b", Fields: Fields{Description: "\xff"}}, unit.ErrValue},
+		"a long head":        {"mem/x", Draft{Text: "b", Fields: Fields{Description: strings.Repeat("x", 5<<10)}}, frontmatter.ErrHead},
+		"a head not UTF-8":   {"mem/x", Draft{Text: "b", Fields: Fields{Description: "\xff"}}, frontmatter.ErrValue},
 		"sys":                {"mem/sys/x", Draft{Text: "b"}, ErrReserved},
 		"proposals":          {"mem/proposals/x", Draft{Text: "b"}, ErrReserved},
 		"proposals' answers": {"mem/proposals-answers/x", Draft{Text: "b"}, ErrReserved},

@@ -1,6 +1,6 @@
-// Package when reads times as people write them on command lines and in calls.
+// Package timeparse reads times as people write them on command lines and in calls.
 // All commands take the same forms.
-package when
+package timeparse
 
 import (
 	"errors"

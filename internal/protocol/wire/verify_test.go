@@ -81,7 +81,7 @@ func TestVerifyAllAgreesWithVerify(t *testing.T) {
 				events[3] = nil
 			}
 			var v Verifier
-			for _, atOnce := range []func([]schnorr.Signed) bool{many.Hold, nil} {
+			for _, atOnce := range []func([]schnorr.Signed) bool{batch.Hold, nil} {
 				for i, err := range v.VerifyAll(events, atOnce) {
 					if want := Verify(events[i]); fmt.Sprint(err) != fmt.Sprint(want) {
 						t.Errorf("%d events, %d wrong: event %d: %v, want %v", n, wrong, i, err, want)

@@ -1,4 +1,4 @@
-// Package chain is the log of a writer: what proves that nothing of an agent's
+// Package writerlog is the log of a writer: what proves that nothing of an agent's
 // memory was left out or rolled back.
 //
 // A writer is one installation of an agent for one pair. Each engram that it
@@ -7,4 +7,4 @@
 // member "chain" of its body. This package has the forms and the arithmetic, and
 // does no I/O: the numbers are taken in the agent's state, and the relays are
 // asked elsewhere.
-package chain
+package writerlog

@@ -115,7 +115,7 @@ func (n *Node) Submit(ctx context.Context, c Command) (Answer, error) {
 
 // push takes a command in as soon as there is room.
 func (n *Node) push(ctx context.Context, p *pending) error {
-	who := share.From(ctx)
+	who := fairness.From(ctx)
 	for {
 		n.mu.Lock()
 		if n.err != nil {
@@ -144,7 +144,7 @@ func (n *Node) push(ctx context.Context, p *pending) error {
 // fits reports whether there is room. A connection may always have one command
 // waiting: it would be held in memory all the same. The others share what there
 // is.
-func (n *Node) fits(who share.Who, size int) bool {
+func (n *Node) fits(who fairness.Who, size int) bool {
 	if !n.queue.Has(who) {
 		return true
 	}

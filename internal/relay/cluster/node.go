@@ -30,7 +30,7 @@ type Node struct {
 	voids   map[store.LogPlace]bool // ahead of the durable state
 	base    time.Time               // when the last message was read, by the machine's clock
 
-	queue    share.Queue[*pending]
+	queue    fairness.Queue[*pending]
 	room     chan struct{} // closed, and made anew, when the queue was emptied a little
 	patience []*pending    // in the order in which they came
 	sending

@@ -126,7 +126,7 @@ func (s *sim) connect(h *host, id uint64) {
 		if n == nil {
 			continue
 		}
-		ctx := share.With(s.ctx, share.Who{Share: fmt.Sprint(id), Conn: id<<32 + uint64(conn)})
+		ctx := fairness.With(s.ctx, fairness.Who{Share: fmt.Sprint(id), Conn: id<<32 + uint64(conn)})
 		failed := make(chan struct{})
 		var once sync.Once
 		for i := 0; ; i++ {

@@ -30,10 +30,10 @@ func (s *Service) mayBind(ctx context.Context, key string) error {
 	if err := notWriting(s.writers.Unlisted(ctx, key)); err != nil {
 		return err
 	}
-	rate := share.Rate{PerSecond: bindAnHour / 3600.0, Burst: bindAtOnce}
-	charges := []share.Charge{{What: bindKey, Name: key, N: 1, Rate: rate}}
-	if who := share.From(ctx); !who.Exempt && who != (share.Who{}) {
-		charges = append(charges, share.Charge{What: bindShare, Name: who.Share, N: 1, Rate: rate})
+	rate := fairness.Rate{PerSecond: bindAnHour / 3600.0, Burst: bindAtOnce}
+	charges := []fairness.Charge{{What: bindKey, Name: key, N: 1, Rate: rate}}
+	if who := fairness.From(ctx); !who.Exempt && who != (fairness.Who{}) {
+		charges = append(charges, fairness.Charge{What: bindShare, Name: who.Share, N: 1, Rate: rate})
 	}
 	if s.binds.Take(s.clock(), charges...) >= 0 {
 		return Refuse(RateLimited, "one key, and one address, may bind %d names at once and %d an hour", bindAtOnce, bindAnHour)
@@ -42,7 +42,7 @@ func (s *Service) mayBind(ctx context.Context, key string) error {
 }
 
 // SetPart divides these budgets by the number of nodes that bind names
-// (share.Rates.SetPart).
+// (fairness.Rates.SetPart).
 func (s *Service) SetPart(nodes int) { s.binds.SetPart(nodes) }
 
 // mayWrite refuses banned keys. The relay itself applies the lists of writers,

@@ -34,7 +34,7 @@ func (s *Service) pair(ctx context.Context, c Caller, id string) (*store.Contrac
 		}
 		poster = key
 	}
-	left := c.Operator || s.guesses.Left(share.From(ctx))
+	left := c.Operator || s.guesses.Left(fairness.From(ctx))
 	p, err := s.store.ContractPair(ctx, id, c.PubKey, poster)
 	if err == nil && p == nil && poster == "" { // one of which only entries are known
 		p, err = s.store.ContractTalk(ctx, id, c.PubKey)
@@ -71,7 +71,7 @@ func (s *Service) hasPart(ctx context.Context, key string, p *store.ContractPair
 // contract that does not exist and for one that is not shown. Otherwise the
 // guesses that are left would tell them apart.
 func (s *Service) missed(ctx context.Context, c Caller) error {
-	if !c.Operator && !s.guesses.Take(share.From(ctx), 1) {
+	if !c.Operator && !s.guesses.Take(fairness.From(ctx), 1) {
 		return Refuse(RateLimited, "%s", store.GuessedText)
 	}
 	return errNotFound("contract")

@@ -216,9 +216,9 @@ func TestGuessesAreCounted(t *testing.T) {
 	w := newWorld(t)
 	const id = "job-17"
 	w.mustPut(w.stateOf(anna, id, will.Pub, niptemp.Open, "", "job"))
-	guesser := share.Who{Share: "192.0.2.1"}
-	as := func(k storetest.Key, who share.Who) context.Context {
-		return share.With(relay.WithReader(t.Context(), gate.NewReader(k.Pub)), who)
+	guesser := fairness.Who{Share: "192.0.2.1"}
+	as := func(k storetest.Key, who fairness.Who) context.Context {
+		return fairness.With(relay.WithReader(t.Context(), gate.NewReader(k.Pub)), who)
 	}
 	ask := func(ctx context.Context, ids ...string) string {
 		_, err := w.relay.Authorize(ctx, gate.SurfaceReq, []nostr.Filter{{Kinds: []int{30090, 30091}, Tags: nostr.TagMap{"d": ids}}})
@@ -268,7 +268,7 @@ func TestGuessesAreCounted(t *testing.T) {
 		t.Errorf("an id of one's own: %+v", a)
 	}
 	for name, got := range map[string]string{
-		"a party": ask(as(anna, guesser), id), "its worker": ask(as(will, guesser), id), "another share": ask(as(mara, share.Who{Share: "192.0.2.2"}), id),
+		"a party": ask(as(anna, guesser), id), "its worker": ask(as(will, guesser), id), "another share": ask(as(mara, fairness.Who{Share: "192.0.2.2"}), id),
 	} {
 		if got != "" {
 			t.Errorf("%s is refused: %s", name, got)
@@ -287,7 +287,7 @@ func TestGuessesAreCounted(t *testing.T) {
 func TestAgreedKeysHaveAPart(t *testing.T) {
 	w := newWorld(t)
 	id := w.disputed(w.agreement(0))
-	ctx := share.With(t.Context(), share.Who{Share: "192.0.2.1"})
+	ctx := fairness.With(t.Context(), fairness.Who{Share: "192.0.2.1"})
 	for i := range 1000 {
 		wantCode(t, "a guess", errOf(w.Entries(ctx, holder(oper), "none-"+strconv.Itoa(i), EntryQuery{})), NotFound)
 	}
@@ -306,7 +306,7 @@ func TestGuessesTellNothing(t *testing.T) {
 	const id = "job-17"
 	w.mustPut(w.stateOf(anna, id, will.Pub, niptemp.Open, "", "job"))
 	for what, id := range map[string]string{"192.0.2.1": id, "192.0.2.2": "none"} {
-		ctx := share.With(t.Context(), share.Who{Share: what})
+		ctx := fairness.With(t.Context(), fairness.Who{Share: what})
 		for i := range 1000 {
 			if _, err := w.Entries(ctx, holder(mara), id, EntryQuery{}); CodeOf(err) != NotFound {
 				t.Fatalf("%s, guess %d: %v", id, i, err)

@@ -126,12 +126,12 @@ type Options struct {
 	Signer     Signer
 	Sealer     Sealer
 	Identities Identities
-	RelayKeys  RelayKeys        // nil: the relay signs neither orders of threads nor decisions nor expiries
-	Writers    Writers          // nil: everybody may write
-	Outbox     Outbox           // nil: nothing is published elsewhere or tried again
-	Guesses    *share.Guesses   // counts ids that show their caller nothing; nil counts none
-	Clock      func() time.Time // nil is time.Now
-	Rand       io.Reader        // nil is crypto/rand.Reader
+	RelayKeys  RelayKeys         // nil: the relay signs neither orders of threads nor decisions nor expiries
+	Writers    Writers           // nil: everybody may write
+	Outbox     Outbox            // nil: nothing is published elsewhere or tried again
+	Guesses    *fairness.Guesses // counts ids that show their caller nothing; nil counts none
+	Clock      func() time.Time  // nil is time.Now
+	Rand       io.Reader         // nil is crypto/rand.Reader
 	Limits     Limits
 	Log        *slog.Logger // nil discards
 }

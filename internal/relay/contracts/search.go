@@ -217,7 +217,7 @@ func (s *Service) sizeOf(ctx context.Context, rows []store.ThreadEntry, known *n
 
 // turn runs fn, which parses that many bytes, when it is the caller's turn.
 func (s *Service) turn(ctx context.Context, bytes int, fn func() error) error {
-	turn, err := s.turns.Take(ctx, share.From(ctx), false)
+	turn, err := s.turns.Take(ctx, fairness.From(ctx), false)
 	if err != nil {
 		return err
 	}

@@ -165,7 +165,7 @@ func TestSearchTakesTurns(t *testing.T) {
 	w.clock.Add(second)
 	short := heavyThread(t, w, w.provision("mara", mara), mara, 1, 100)
 	search := func(from, id string) time.Duration {
-		ctx := share.With(t.Context(), share.Who{Share: from})
+		ctx := fairness.With(t.Context(), fairness.Who{Share: from})
 		start := time.Now()
 		if _, err := w.Search(ctx, holder(arby), id, SearchRequest{Query: "данные поставка"}); err != nil {
 			t.Error(err)

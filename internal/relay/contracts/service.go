@@ -32,7 +32,7 @@ type Service struct {
 	relayKeys  RelayKeys
 	writers    Writers
 	outbox     Outbox
-	guesses    *share.Guesses
+	guesses    *fairness.Guesses
 	clock      func() time.Time
 	rand       io.Reader
 	limits     Limits
@@ -43,11 +43,11 @@ type Service struct {
 	// for one author in it, in an order, so that created_at rises.
 	locks [256]sync.Mutex
 	// turns are lent for parsing entries, which is work of a processor.
-	turns *share.Turns
+	turns *fairness.Turns
 	// wake tells Run of a new deadline.
 	wake chan struct{}
 	// binds holds the budgets for binding names, by key and by share.
-	binds *share.Rates
+	binds *fairness.Rates
 }
 
 var _ API = (*Service)(nil)
@@ -63,8 +63,8 @@ func New(o Options) (*Service, error) {
 	s := &Service{
 		store: o.Store, relay: o.Relay, table: o.Table, signer: o.Signer, sealer: o.Sealer, identities: o.Identities,
 		relayKeys: o.RelayKeys, outbox: o.Outbox, guesses: o.Guesses, clock: o.Clock, rand: o.Rand, limits: o.Limits, log: o.Log,
-		turns: share.NewTurns(turns, 0), wake: make(chan struct{}, 1),
-		writers: o.Writers, binds: share.NewRates(bindBudgets),
+		turns: fairness.NewTurns(turns, 0), wake: make(chan struct{}, 1),
+		writers: o.Writers, binds: fairness.NewRates(bindBudgets),
 	}
 	if s.writers == nil {
 		s.writers = everybody{}

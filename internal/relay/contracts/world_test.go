@@ -83,7 +83,7 @@ func (w *world) open() {
 	}
 	names, err := relay.NewNames([]string{"wss://relay.example"}, netip.MustParseAddrPort("0.0.0.0:7447"))
 	must(err)
-	guesses := share.NewGuesses(w.clock.Now)
+	guesses := fairness.NewGuesses(w.clock.Now)
 	w.relay, err = relay.New(relay.Config{Names: names, Clock: w.clock.Now, Guesses: guesses}, w.rules)
 	must(err)
 	storetest.New(w.tb, w.path)

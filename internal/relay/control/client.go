@@ -14,16 +14,16 @@ import (
 
 // Import sends the input to the daemon that holds the folder, and passes its
 // reports on to p.
-func Import(ctx context.Context, dir string, replace bool, in io.Reader, p importer.Replacing) (importer.Tally, error) {
+func Import(ctx context.Context, dir string, replace bool, in io.Reader, p ingest.Replacing) (ingest.Tally, error) {
 	at, release, err := socketAddress(dir)
 	if err != nil {
-		return importer.Tally{}, err
+		return ingest.Tally{}, err
 	}
 	defer release()
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", at)
 	if err != nil {
-		return importer.Tally{}, fmt.Errorf("it takes no imports: %w", err)
+		return ingest.Tally{}, fmt.Errorf("it takes no imports: %w", err)
 	}
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
@@ -75,8 +75,8 @@ func (nopCloser) Close() error { return nil }
 var errGone = errors.New("the daemon went away before the end; run the import again")
 
 // readReplies passes the daemon's reports on to p until the daemon is done.
-func readReplies(conn io.Reader, p importer.Replacing) (importer.Tally, error) {
-	var last importer.Tally
+func readReplies(conn io.Reader, p ingest.Replacing) (ingest.Tally, error) {
+	var last ingest.Tally
 	dec := json.NewDecoder(conn)
 	for {
 		var r reply

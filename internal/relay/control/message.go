@@ -55,16 +55,16 @@ func requestLine(r request, args any) ([]byte, error) {
 
 // reply is one line of the daemon's answer; exactly one field is set.
 type reply struct {
-	Skipped  *importer.Skipped       `json:"skipped,omitempty"`
-	Agent    *importer.ReplacedAgent `json:"agent,omitempty"`
-	Progress *importer.Tally         `json:"progress,omitempty"`
-	Told     json.RawMessage         `json:"told,omitempty"` // by an order that runs
-	Done     *done                   `json:"done,omitempty"`
+	Skipped  *ingest.Skipped       `json:"skipped,omitempty"`
+	Agent    *ingest.ReplacedAgent `json:"agent,omitempty"`
+	Progress *ingest.Tally         `json:"progress,omitempty"`
+	Told     json.RawMessage       `json:"told,omitempty"` // by an order that runs
+	Done     *done                 `json:"done,omitempty"`
 }
 
 // done ends an answer. Error is empty when the input was read to its end.
 type done struct {
-	Tally  importer.Tally  `json:"tally,omitzero"`   // of imports
+	Tally  ingest.Tally    `json:"tally,omitzero"`   // of imports
 	Result json.RawMessage `json:"result,omitempty"` // of orders
 	Error  string          `json:"error,omitempty"`
 }
@@ -88,13 +88,13 @@ func (r *replies) send(v reply) error {
 }
 
 // Skip reports a skipped line.
-func (r *replies) Skip(s importer.Skipped) error { return r.send(reply{Skipped: &s}) }
+func (r *replies) Skip(s ingest.Skipped) error { return r.send(reply{Skipped: &s}) }
 
 // Agent reports the outcome for an agent.
-func (r *replies) Agent(a importer.ReplacedAgent) error { return r.send(reply{Agent: &a}) }
+func (r *replies) Agent(a ingest.ReplacedAgent) error { return r.send(reply{Agent: &a}) }
 
 // Tick reports progress, once a second at most.
-func (r *replies) Tick(t importer.Tally) error {
+func (r *replies) Tick(t ingest.Tally) error {
 	if time.Since(r.last) < time.Second {
 		return nil
 	}

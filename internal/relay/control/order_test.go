@@ -24,7 +24,7 @@ type bakeArgs struct {
 // arrives in the order's own words, and an unknown order is reported as another
 // version's.
 func TestOrders(t *testing.T) {
-	w := importertest.Open(t, store.Live{})
+	w := ingesttest.Open(t, store.Live{})
 	listen(t, w, nil,
 		control.NewOrder("bake", func(_ context.Context, args bakeArgs) (any, error) {
 			if args.Loaves < 0 {
@@ -57,7 +57,7 @@ func TestOrders(t *testing.T) {
 // TestOrdersTell: a caller that listens gets the order's messages in sequence
 // before the result; one that does not gets the result alone.
 func TestOrdersTell(t *testing.T) {
-	w := importertest.Open(t, store.Live{})
+	w := ingesttest.Open(t, store.Live{})
 	listen(t, w, nil, control.NewTellingOrder("bake", func(_ context.Context, args bakeArgs, tell func(any)) (any, error) {
 		for n := range args.Loaves {
 			tell(n)
@@ -82,7 +82,7 @@ func TestOrdersTell(t *testing.T) {
 
 // TestTheFirstLine: commands of other versions send the same first line.
 func TestTheFirstLine(t *testing.T) {
-	w := importertest.Open(t, store.Live{})
+	w := ingesttest.Open(t, store.Live{})
 	listen(t, w, nil, control.NewOrder("bake", func(_ context.Context, args bakeArgs) (any, error) { return args, nil }))
 	for line, want := range map[string]string{
 		`{"command":"bake","name":"rye","unknown":[1]}`: `{"done":{"result":{"name":"rye"}}}` + "\n",
@@ -104,7 +104,7 @@ func TestTheFirstLine(t *testing.T) {
 
 // TestAnOrderEndsWithItsCommand: the daemon learns that the command is gone.
 func TestAnOrderEndsWithItsCommand(t *testing.T) {
-	w := importertest.Open(t, store.Live{})
+	w := ingesttest.Open(t, store.Live{})
 	began, ended := make(chan struct{}), make(chan struct{})
 	listen(t, w, nil, control.NewOrder("wait", func(ctx context.Context, _ json.RawMessage) (any, error) {
 		close(began)

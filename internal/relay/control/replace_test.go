@@ -29,11 +29,11 @@ func engramLines(agent relaytest.Key, at int64, slugs ...string) (out []byte) {
 }
 
 // startReplacing returns an importer with a control socket that may replace.
-func startReplacing(t *testing.T) importertest.World {
+func startReplacing(t *testing.T) ingesttest.World {
 	t.Helper()
-	w := importertest.Open(t, store.Live{})
-	listen(t, w, operator.New(operator.Options{Bundles: snapshot.New(w.Dir), Store: w.Store, Rules: w.Rules,
-		Settings: operator.Settings{RestoreAllow: true}, Software: "engramd test"}))
+	w := ingesttest.Open(t, store.Live{})
+	listen(t, w, snapshots.New(snapshots.Options{Bundles: snapshot.New(w.Dir), Store: w.Store, Rules: w.Rules,
+		Settings: snapshots.Settings{RestoreAllow: true}, Software: "engramd test"}))
 	return w
 }
 
@@ -61,11 +61,11 @@ func headTimes(t *testing.T, s *sqlite.Store, agent relaytest.Key) (heads []nost
 func TestHalfAnInputReplacesNothing(t *testing.T) {
 	w := startReplacing(t)
 	agent := relaytest.Agent()
-	if _, err := w.Run(t.Context(), bytes.NewReader(engramLines(agent, 10, "mem/a", "mem/b")), &importertest.Reports{}); err != nil {
+	if _, err := w.Run(t.Context(), bytes.NewReader(engramLines(agent, 10, "mem/a", "mem/b")), &ingesttest.Reports{}); err != nil {
 		t.Fatal(err)
 	}
-	half := io.MultiReader(bytes.NewReader(engramLines(agent, 5, "mem/a")), importertest.Failing{Err: errors.New("device gone")})
-	if _, err := control.Import(t.Context(), w.Dir, true, half, &importertest.Reports{}); err == nil {
+	half := io.MultiReader(bytes.NewReader(engramLines(agent, 5, "mem/a")), ingesttest.Failing{Err: errors.New("device gone")})
+	if _, err := control.Import(t.Context(), w.Dir, true, half, &ingesttest.Reports{}); err == nil {
 		t.Error("half an input was taken for a whole one")
 	}
 	if heads, _ := headTimes(t, w.Store, agent); len(heads) != 2 || heads[0] != 10 || heads[1] != 10 {
@@ -82,14 +82,14 @@ func TestReplaceByAgent(t *testing.T) {
 	for _, k := range []relaytest.Key{agent, other, third} {
 		was = append(was, engramLines(k, 10, "mem/a", "mem/b")...)
 	}
-	if _, err := w.Run(t.Context(), bytes.NewReader(was), &importertest.Reports{}); err != nil {
+	if _, err := w.Run(t.Context(), bytes.NewReader(was), &ingesttest.Reports{}); err != nil {
 		t.Fatal(err)
 	}
 	in := engramLines(agent, 5, "mem/a")
 	in = append(in, engramLines(agent, 4, "mem/a")...)
 	in = append(in, engramLines(other, 5, "mem/a")...)
 	in = append(in, bytes.Replace(engramLines(other, 6, "mem/b"), []byte(`"created_at":6`), []byte(`"created_at":7`), 1)...)
-	p := &importertest.Reports{}
+	p := &ingesttest.Reports{}
 	got, err := control.Import(t.Context(), w.Dir, true, bytes.NewReader(in), p)
 	if err != nil || got.Lines != 4 || got.Stored+got.Replaced != 2 || got.Skipped != 1 || got.Held != 1 {
 		t.Errorf("%v, %v", got, err)

@@ -38,8 +38,8 @@ const (
 // Options configure a Server.
 type Options struct {
 	Dir       string // the data folder, which the caller has locked
-	Importer  *importer.Importer
-	Snapshots importer.Snapshots // for imports that replace
+	Importer  *ingest.Importer
+	Snapshots ingest.Snapshots // for imports that replace
 	Orders    []Order
 	Log       *slog.Logger
 }
@@ -47,8 +47,8 @@ type Options struct {
 // Server is the daemon's side of the socket. It owns the socket and one
 // goroutine for each conversation.
 type Server struct {
-	importer *importer.Importer
-	replacer *importer.Replacer
+	importer *ingest.Importer
+	replacer *ingest.Replacer
 	orders   []Order
 	log      *slog.Logger
 	listener net.Listener
@@ -80,7 +80,7 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Server{
-		importer: o.Importer, replacer: &importer.Replacer{Importer: o.Importer, Snapshots: o.Snapshots, Dir: o.Dir},
+		importer: o.Importer, replacer: &ingest.Replacer{Importer: o.Importer, Snapshots: o.Snapshots, Dir: o.Dir},
 		orders: o.Orders, log: o.Log, listener: listener, path: path, cancel: cancel,
 	}
 	s.serving.Go(func() { s.accept(ctx) })
@@ -154,7 +154,7 @@ func (s *Server) converse(ctx context.Context, conn net.Conn) {
 }
 
 // imported sends the end of the answer to "import" and "replace".
-func (s *Server) imported(ctx context.Context, in io.Reader, out *replies, t importer.Tally, err error) {
+func (s *Server) imported(ctx context.Context, in io.Reader, out *replies, t ingest.Tally, err error) {
 	s.log.Info("import", "stored", t.Stored+t.Replaced, "known", t.Known+t.Older, "deleted", t.Deleted, "skipped", t.Skipped, "complete", err == nil)
 	d := done{Tally: t}
 	switch {

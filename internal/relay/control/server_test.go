@@ -18,7 +18,7 @@ import (
 )
 
 // listen serves a world's control socket until the test ends.
-func listen(t *testing.T, w importertest.World, snapshots importer.Snapshots, orders ...control.Order) *control.Server {
+func listen(t *testing.T, w ingesttest.World, snapshots ingest.Snapshots, orders ...control.Order) *control.Server {
 	t.Helper()
 	s, err := control.Listen(t.Context(), control.Options{
 		Dir: w.Dir, Importer: w.Importer, Snapshots: snapshots, Orders: orders, Log: slog.New(slog.DiscardHandler),
@@ -34,12 +34,12 @@ func listen(t *testing.T, w importertest.World, snapshots importer.Snapshots, or
 // sends: what was read is stored and counted, and the command learns that its
 // import is incomplete.
 func TestShutdownEndsAnImport(t *testing.T) {
-	w := importertest.Open(t, store.Live{})
+	w := ingesttest.Open(t, store.Live{})
 	c := listen(t, w, nil)
 	in, out := io.Pipe()
-	p := &importertest.Reports{Seen: make(chan importer.Skipped, 1)}
+	p := &ingesttest.Reports{Seen: make(chan ingest.Skipped, 1)}
 	type answer struct {
-		importer.Tally
+		ingest.Tally
 		err error
 	}
 	answered := make(chan answer, 1)
@@ -47,7 +47,7 @@ func TestShutdownEndsAnImport(t *testing.T) {
 		tl, err := control.Import(t.Context(), w.Dir, false, in, p)
 		answered <- answer{tl, err}
 	}()
-	for _, text := range [][]byte{importertest.Line(t, 1, "first"), []byte("nonsense\n")} {
+	for _, text := range [][]byte{ingesttest.Line(t, 1, "first"), []byte("nonsense\n")} {
 		if _, err := out.Write(text); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestShutdownEndsAnImport(t *testing.T) {
 
 // TestControlRefusesWhatItDoesNotKnow sends what another version would.
 func TestControlRefusesWhatItDoesNotKnow(t *testing.T) {
-	w := importertest.Open(t, store.Live{})
+	w := ingesttest.Open(t, store.Live{})
 	listen(t, w, nil)
 	for _, first := range []string{`{"command":"explode"}`, `nonsense`, `[]`} {
 		conn, err := net.Dial("unix", filepath.Join(w.Dir, control.Name))
@@ -90,12 +90,12 @@ func TestControlRefusesWhatItDoesNotKnow(t *testing.T) {
 
 // TestAStaleSocketIsReplaced: a killed daemon leaves its socket file behind.
 func TestAStaleSocketIsReplaced(t *testing.T) {
-	w := importertest.Open(t, store.Live{})
+	w := ingesttest.Open(t, store.Live{})
 	if err := os.WriteFile(filepath.Join(w.Dir, control.Name), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	listen(t, w, nil)
-	got, err := control.Import(t.Context(), w.Dir, false, bytes.NewReader(importertest.Line(t, 1, "x")), &importertest.Reports{})
+	got, err := control.Import(t.Context(), w.Dir, false, bytes.NewReader(ingesttest.Line(t, 1, "x")), &ingesttest.Reports{})
 	if err != nil || got.Stored != 1 {
 		t.Errorf("%v, %v", got, err)
 	}

@@ -1,4 +1,4 @@
-package share
+package fairness
 
 // chain is a doubly linked list of things that have their link in themselves,
 // so that nothing is allocated for it.

@@ -1,4 +1,4 @@
-// Package share says to whom work is charged and whose turn it is.
+// Package fairness says to whom work is charged and whose turn it is.
 //
 // Whatever clients compete for (readers of the database, HTTP slots, bytes of
 // live filters, rates) is divided by share first, then by connection, and only
@@ -16,4 +16,4 @@
 // leave a newcomer some. Memory that connections hold for long is divided by a
 // Pot: when a bound is reached, whoever has most gives way (pot.go, claim.go).
 // guesses.go counts what a share names and is shown nothing of.
-package share
+package fairness

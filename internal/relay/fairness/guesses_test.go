@@ -1,4 +1,4 @@
-package share_test
+package fairness_test
 
 import (
 	"testing"
@@ -9,12 +9,12 @@ import (
 
 func TestGuesses(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
-	g := share.NewGuesses(func() time.Time { return now })
-	a, b := share.Who{Share: "192.0.2.1", Conn: 1}, share.Who{Share: "192.0.2.2", Conn: 2}
+	g := fairness.NewGuesses(func() time.Time { return now })
+	a, b := fairness.Who{Share: "192.0.2.1", Conn: 1}, fairness.Who{Share: "192.0.2.2", Conn: 2}
 	if !g.Left(a) || !g.Take(a, 999) || !g.Left(a) || g.Take(a, 2) || g.Left(a) || g.Take(a, 1) {
 		t.Error("a share has not 1,000 guesses")
 	}
-	if again := (share.Who{Share: a.Share, Conn: 9}); g.Left(again) {
+	if again := (fairness.Who{Share: a.Share, Conn: 9}); g.Left(again) {
 		t.Error("a new connection has guesses of its own")
 	}
 	if !g.Left(b) || !g.Take(b, 1000) || g.Left(b) {
@@ -24,12 +24,12 @@ func TestGuesses(t *testing.T) {
 	if !g.Take(a, 199) || g.Take(a, 3) {
 		t.Error("an hour does not bring 200")
 	}
-	for _, free := range []share.Who{{}, {Share: a.Share, Exempt: true}} {
+	for _, free := range []fairness.Who{{}, {Share: a.Share, Exempt: true}} {
 		if !g.Left(free) || !g.Take(free, 5000) {
 			t.Errorf("%+v is counted", free)
 		}
 	}
-	var none *share.Guesses
+	var none *fairness.Guesses
 	if !none.Left(a) || !none.Take(a, 9) {
 		t.Error("a relay that counts nothing refuses")
 	}
@@ -39,9 +39,9 @@ func TestGuesses(t *testing.T) {
 // does.
 func TestGuessesOfOneNodeOfSeveral(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
-	g := share.NewGuesses(func() time.Time { return now })
+	g := fairness.NewGuesses(func() time.Time { return now })
 	g.SetPart(4)
-	a := share.Who{Share: "192.0.2.1", Conn: 1}
+	a := fairness.Who{Share: "192.0.2.1", Conn: 1}
 	if !g.Take(a, 250) || g.Left(a) {
 		t.Error("a share has not its quarter of 1,000")
 	}
@@ -55,6 +55,6 @@ func TestGuessesOfOneNodeOfSeveral(t *testing.T) {
 	if now = now.Add(time.Hour); !g.Take(a, 199) || g.Take(a, 3) {
 		t.Error("alone again, an hour does not bring 200")
 	}
-	var none *share.Guesses
+	var none *fairness.Guesses
 	none.SetPart(3)
 }

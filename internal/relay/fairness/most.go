@@ -1,4 +1,4 @@
-package share
+package fairness
 
 // asked is how many connections are asked to give way for one piece at most,
 // when they say no.

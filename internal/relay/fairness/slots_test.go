@@ -1,4 +1,4 @@
-package share_test
+package fairness_test
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 	"engramd/internal/relay/fairness"
 )
 
-func of(name string) share.Who { return share.Who{Share: name} }
+func of(name string) fairness.Who { return fairness.Who{Share: name} }
 
 // enter starts one who waits for a place, and sends it to out.
-func enter(s *share.Slots, who share.Who, out chan<- *share.Place) {
+func enter(s *fairness.Slots, who fairness.Who, out chan<- *fairness.Place) {
 	go func() {
 		if p, err := s.Enter(context.Background(), who); err == nil {
 			out <- p
@@ -30,8 +30,8 @@ func enter(s *share.Slots, who share.Who, out chan<- *share.Place) {
 func TestSlotsLeaveRoomForOthers(t *testing.T) {
 	for _, attackers := range []int{1, 2, 10, 100} {
 		synctest.Test(t, func(t *testing.T) {
-			s := share.NewSlots(share.SlotLimits{Places: 256, Waiting: 1 << 20, WaitingPerShare: 1 << 20, Patience: time.Minute})
-			places := make(chan *share.Place, 1<<12)
+			s := fairness.NewSlots(fairness.SlotLimits{Places: 256, Waiting: 1 << 20, WaitingPerShare: 1 << 20, Patience: time.Minute})
+			places := make(chan *fairness.Place, 1<<12)
 			for i := range 2000 {
 				enter(s, of(fmt.Sprint(i%attackers)), places)
 			}
@@ -59,10 +59,10 @@ func TestSlotsLeaveRoomForOthers(t *testing.T) {
 // holds least, and of those to the one that was served longest ago.
 func TestSlotsServeWhoHasLeast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := share.NewSlots(share.SlotLimits{Places: 4, Waiting: 100, WaitingPerShare: 100, Patience: time.Hour})
+		s := fairness.NewSlots(fairness.SlotLimits{Places: 4, Waiting: 100, WaitingPerShare: 100, Patience: time.Hour})
 		got := make(chan string, 100)
-		places := make(chan *share.Place, 100)
-		enter := func(who share.Who, name string) {
+		places := make(chan *fairness.Place, 100)
+		enter := func(who fairness.Who, name string) {
 			go func() {
 				if p, err := s.Enter(context.Background(), who); err == nil {
 					got <- name
@@ -75,9 +75,9 @@ func TestSlotsServeWhoHasLeast(t *testing.T) {
 			enter(of(fmt.Sprint("party", i)), "party")
 		}
 		for range 10 {
-			enter(share.Who{Share: "many", Part: "one"}, "many, one")
+			enter(fairness.Who{Share: "many", Part: "one"}, "many, one")
 		}
-		enter(share.Who{Share: "many", Part: "two"}, "many, two")
+		enter(fairness.Who{Share: "many", Part: "two"}, "many, two")
 		enter(of("few"), "few")
 		for range 4 {
 			<-got
@@ -106,13 +106,13 @@ func TestSlotsServeWhoHasLeast(t *testing.T) {
 // context that ends; who is refused leaves nothing behind.
 func TestSlotsRefuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := share.NewSlots(share.SlotLimits{Places: 8, PerShare: 1, Waiting: 4, WaitingPerShare: 2, Patience: 5 * time.Second})
+		s := fairness.NewSlots(fairness.SlotLimits{Places: 8, PerShare: 1, Waiting: 4, WaitingPerShare: 2, Patience: 5 * time.Second})
 		first, err := s.Enter(t.Context(), of("a"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var refused sync.Map
-		wait := func(who share.Who, name string) {
+		wait := func(who fairness.Who, name string) {
 			go func() {
 				p, err := s.Enter(context.Background(), who)
 				refused.Store(name, err)
@@ -129,11 +129,11 @@ func TestSlotsRefuse(t *testing.T) {
 		wait(of("a"), "second")
 		wait(of("a"), "third")
 		wait(of("a"), "fourth")
-		want("fourth", share.ErrCrowded)
+		want("fourth", fairness.ErrCrowded)
 		wait(of("b"), "of another share")
 		want("of another share", nil)
 		for i := range 3 { // Local and who is exempt have no bound of their own
-			wait(share.Who{Share: share.Local}, fmt.Sprint("local ", i))
+			wait(fairness.Who{Share: fairness.Local}, fmt.Sprint("local ", i))
 			want(fmt.Sprint("local ", i), nil)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -146,15 +146,15 @@ func TestSlotsRefuse(t *testing.T) {
 		}
 		time.Sleep(4 * time.Second)
 		synctest.Wait()
-		want("second", share.ErrPatience)
-		want("third", share.ErrPatience)
+		want("second", fairness.ErrPatience)
+		want("third", fairness.ErrPatience)
 		first.Leave()
 		first.Leave()
 		if s.Used() != 0 || s.Waiting() != 0 {
 			t.Errorf("%d used, %d wait", s.Used(), s.Waiting())
 		}
-		s.SetLimits(share.SlotLimits{})
-		if _, err := s.Enter(t.Context(), of("a")); !errors.Is(err, share.ErrCrowded) {
+		s.SetLimits(fairness.SlotLimits{})
+		if _, err := s.Enter(t.Context(), of("a")); !errors.Is(err, fairness.ErrCrowded) {
 			t.Errorf("without places: %v", err)
 		}
 	})
@@ -162,8 +162,8 @@ func TestSlotsRefuse(t *testing.T) {
 
 // TestRoomLeavesSomeForOthers: neither a share nor a part of one takes all.
 func TestRoomLeavesSomeForOthers(t *testing.T) {
-	r := share.NewRoom(1000)
-	take := func(who share.Who, n int64) (got int64) {
+	r := fairness.NewRoom(1000)
+	take := func(who fairness.Who, n int64) (got int64) {
 		for r.Take(who, n) {
 			got += n
 		}
@@ -181,7 +181,7 @@ func TestRoomLeavesSomeForOthers(t *testing.T) {
 	r.Give(of("c"), 100)
 	r.Give(of("b"), 250)
 	r.Give(of("a"), 500)
-	book := share.NewBook(share.Rules{})
+	book := fairness.NewBook(fairness.Rules{})
 	one, two := book.Enter(netip.MustParseAddr("2001:db8:1:1::1")), book.Enter(netip.MustParseAddr("2001:db8:1:2::1"))
 	if n := take(one, 1); n != 333 {
 		t.Errorf("one /64 has %d", n)

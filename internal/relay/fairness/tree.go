@@ -1,4 +1,4 @@
-package share
+package fairness
 
 // sort is what somebody waits for.
 type sort int

@@ -1,4 +1,4 @@
-package share_test
+package fairness_test
 
 import (
 	"errors"
@@ -29,8 +29,8 @@ func TestTheDearestIsEnded(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				turns := share.NewTurns(4, 0).Bound(4, 100)
-				var under []*share.Turn
+				turns := fairness.NewTurns(4, 0).Bound(4, 100)
+				var under []*fairness.Turn
 				for i, name := range c.conns {
 					turn := take(t, turns, who(name, uint64(i)), false)
 					if i == c.grace {
@@ -54,7 +54,7 @@ func TestTheDearestIsEnded(t *testing.T) {
 					for i, turn := range under {
 						turn.Spend(1)
 						err := turn.Yield(t.Context())
-						if errors.Is(err, share.ErrEnded) && ended < 0 {
+						if errors.Is(err, fairness.ErrEnded) && ended < 0 {
 							ended = i
 							turn.Done()
 							break
@@ -90,12 +90,12 @@ func TestTheDearestIsEnded(t *testing.T) {
 // lets nothing begin but look-ups.
 func TestClear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := share.NewTurns(3, 1)
+		turns := fairness.NewTurns(3, 1)
 		cleared, resume := turns.Clear(time.Second)
 		<-cleared // nobody is there
 		resume()
 		short, long, quick := take(t, turns, who("a", 1), false), take(t, turns, who("b", 1), false), take(t, turns, who("c", 1), true)
-		waits := make(chan *share.Turn, 1)
+		waits := make(chan *fairness.Turn, 1)
 		go func() { waits <- take(t, turns, who("d", 1), false) }()
 		synctest.Wait()
 		cleared, resume = turns.Clear(time.Second)
@@ -112,7 +112,7 @@ func TestClear(t *testing.T) {
 			t.Fatal("one began")
 		case <-time.After(2 * time.Second):
 		}
-		if err := long.Yield(t.Context()); !errors.Is(err, share.ErrEnded) {
+		if err := long.Yield(t.Context()); !errors.Is(err, fairness.ErrEnded) {
 			t.Errorf("after its time: %v", err)
 		}
 		long.Done()
@@ -128,10 +128,10 @@ func TestClear(t *testing.T) {
 // One that waits for its next place is ended at once.
 func TestClearEndsWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := share.NewTurns(1, 0)
+		turns := fairness.NewTurns(1, 0)
 		old := take(t, turns, who("a", 1), false)
 		old.Spend(100)
-		var young *share.Turn
+		var young *fairness.Turn
 		began, ended := make(chan bool), make(chan error)
 		go func() {
 			young = take(t, turns, who("b", 1), false)
@@ -142,11 +142,11 @@ func TestClearEndsWhoWaits(t *testing.T) {
 		<-began
 		synctest.Wait()
 		cleared, resume := turns.Clear(time.Second)
-		if err := <-ended; !errors.Is(err, share.ErrEnded) {
+		if err := <-ended; !errors.Is(err, fairness.ErrEnded) {
 			t.Errorf("%v", err)
 		}
 		old.Done()
-		if err := young.Yield(t.Context()); !errors.Is(err, share.ErrEnded) {
+		if err := young.Yield(t.Context()); !errors.Is(err, fairness.ErrEnded) {
 			t.Errorf("%v", err)
 		}
 		young.Done()
@@ -161,7 +161,7 @@ func TestClearEndsWhoWaits(t *testing.T) {
 func TestForgive(t *testing.T) {
 	for _, forgive := range []float64{0, 1_000_000, 250} {
 		synctest.Test(t, func(t *testing.T) {
-			turns := share.NewTurns(1, 0).Forgive(forgive)
+			turns := fairness.NewTurns(1, 0).Forgive(forgive)
 			greedy := take(t, turns, who("greedy", 1), false)
 			greedy.Spend(1000)
 			greedy.Done()
@@ -198,7 +198,7 @@ func TestForgive(t *testing.T) {
 // Nobody waits for what is closed.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := share.NewTurns(1, 0)
+		turns := fairness.NewTurns(1, 0)
 		held := take(t, turns, who("a", 1), false)
 		errs := make(chan error)
 		go func() {
@@ -207,7 +207,7 @@ func TestClose(t *testing.T) {
 		}()
 		synctest.Wait()
 		turns.Close()
-		if err := <-errs; !errors.Is(err, share.ErrClosed) {
+		if err := <-errs; !errors.Is(err, fairness.ErrClosed) {
 			t.Error(err)
 		}
 		held.Done()

@@ -1,4 +1,4 @@
-package share_test
+package fairness_test
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"engramd/internal/relay/fairness"
 )
 
-func who(name string, conn uint64) share.Who { return share.Who{Share: name, Conn: conn} }
+func who(name string, conn uint64) fairness.Who { return fairness.Who{Share: name, Conn: conn} }
 
-func take(t *testing.T, turns *share.Turns, w share.Who, quick bool) *share.Turn {
+func take(t *testing.T, turns *fairness.Turns, w fairness.Who, quick bool) *fairness.Turn {
 	t.Helper()
 	turn, err := turns.Take(t.Context(), w, quick)
 	if err != nil {
@@ -28,7 +28,7 @@ func take(t *testing.T, turns *share.Turns, w share.Who, quick bool) *share.Turn
 // after each, until so much is done, and returns what each share had, and each
 // connection.
 func backlog(units float64, shares map[string][]float64) map[string]float64 {
-	turns := share.NewTurns(1, 0)
+	turns := fairness.NewTurns(1, 0)
 	had := map[string]float64{}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -92,7 +92,7 @@ func TestANewcomerIsNext(t *testing.T) {
 		most  int
 	}{{"new", 1}, {"many", 10}} {
 		synctest.Test(t, func(t *testing.T) {
-			turns := share.NewTurns(1, 0)
+			turns := fairness.NewTurns(1, 0)
 			ctx, stop := context.WithCancel(t.Context())
 			served, next := make(chan bool), make(chan bool)
 			work := func(name string, i uint64, newcomer bool) {
@@ -135,7 +135,7 @@ func TestANewcomerIsNext(t *testing.T) {
 // Places are kept for who is quick, and quick work does not wait for slow work.
 func TestKeptPlacesAreForTheQuick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := share.NewTurns(3, 1)
+		turns := fairness.NewTurns(3, 1)
 		a, b := take(t, turns, who("a", 1), false), take(t, turns, who("a", 2), false)
 		ctx, cancel := context.WithCancel(t.Context())
 		refused := make(chan error)
@@ -177,7 +177,7 @@ func TestKeptPlacesAreForTheQuick(t *testing.T) {
 // between.
 func TestYieldLetsOthersIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := share.NewTurns(1, 0)
+		turns := fairness.NewTurns(1, 0)
 		long := take(t, turns, who("a", 1), false)
 		long.Spend(100)
 		if err := long.Yield(t.Context()); err != nil || turns.Yields() != 0 {
@@ -220,7 +220,7 @@ func TestYieldLetsOthersIn(t *testing.T) {
 // or another one.
 func TestGivingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := share.NewTurns(1, 0)
+		turns := fairness.NewTurns(1, 0)
 		holder := take(t, turns, who("a", 1), false)
 		holder.Spend(1000)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -239,7 +239,7 @@ func TestGivingUp(t *testing.T) {
 			}
 		}
 		ctx, cancel = context.WithCancel(t.Context())
-		second := make(chan *share.Turn)
+		second := make(chan *fairness.Turn)
 		go func() { second <- take(t, turns, who("b", 1), false) }()
 		synctest.Wait()
 		go func() { errs <- holder.Yield(ctx) }()
@@ -262,7 +262,7 @@ func TestGivingUp(t *testing.T) {
 // TestTurnsAtOnce takes, yields and gives up from many goroutines: no more
 // places are out than there are.
 func TestTurnsAtOnce(t *testing.T) {
-	turns := share.NewTurns(3, 1).Bound(6, 50)
+	turns := fairness.NewTurns(3, 1).Bound(6, 50)
 	var held atomic.Int64
 	var all sync.WaitGroup
 	for i := range 40 {
@@ -298,9 +298,9 @@ func TestTurnsAtOnce(t *testing.T) {
 // TestIdleOnesAreForgotten: whoever comes from ever new connections takes a
 // bounded room, and does not wait longer for it.
 func TestIdleOnesAreForgotten(t *testing.T) {
-	turns := share.NewTurns(2, 0)
+	turns := fairness.NewTurns(2, 0)
 	for i := range 20_000 {
-		turn := take(t, turns, share.Who{Share: fmt.Sprint(i % 7000), Part: fmt.Sprint(i % 3), Conn: uint64(i)}, i%2 == 0)
+		turn := take(t, turns, fairness.Who{Share: fmt.Sprint(i % 7000), Part: fmt.Sprint(i % 3), Conn: uint64(i)}, i%2 == 0)
 		turn.Spend(float64(rand.IntN(100)))
 		turn.Done()
 	}
@@ -310,7 +310,7 @@ func TestIdleOnesAreForgotten(t *testing.T) {
 }
 
 func BenchmarkTake(b *testing.B) {
-	turns := share.NewTurns(4, 1).Bound(32, 1e6)
+	turns := fairness.NewTurns(4, 1).Bound(32, 1e6)
 	w := who("key 0123456789012345678901234567890123456789012345678901234567890123", 7)
 	for b.Loop() {
 		turn, err := turns.Take(context.Background(), w, true)

@@ -1,4 +1,4 @@
-package bridge
+package relayhttp
 
 import (
 	"context"
@@ -63,12 +63,12 @@ func (h *Handler) watched(w http.ResponseWriter, r *http.Request, addr netip.Add
 		if debug && vw.status >= http.StatusBadRequest {
 			attrs := []any{"addr", addr, "who", who, "what", v.endpoint, "method", method, "status", vw.status}
 			if v.reason != "" {
-				attrs = append(attrs, "reason", trace.Reason(v.reason))
+				attrs = append(attrs, "reason", redact.Reason(v.reason))
 			}
 			h.log.Debug("refused", attrs...)
 		}
 		if access && vw.status != http.StatusSwitchingProtocols && !vw.taken {
-			h.log.Info(trace.Access, "addr", addr, "who", who, "method", method, "endpoint", v.endpoint, "status", vw.status,
+			h.log.Info(redact.Access, "addr", addr, "who", who, "method", method, "endpoint", v.endpoint, "status", vw.status,
 				"bytes_in", max(r.ContentLength, 0), "bytes", vw.bytes, "took", took)
 		}
 	}

@@ -1,4 +1,4 @@
-package bridge
+package relayhttp
 
 import (
 	"errors"
@@ -20,10 +20,10 @@ type call struct {
 	limits        *Limits
 
 	pools *pools
-	slots *share.Slots // the pool in which it has a place, or had one
-	place *share.Place // nil while it has none
-	held  int64        // bytes of room
-	leave func()       // its key's share
+	slots *fairness.Slots // the pool in which it has a place, or had one
+	place *fairness.Place // nil while it has none
+	held  int64           // bytes of room
+	leave func()          // its key's share
 }
 
 // admission says how requests of one kind are admitted. Its steps are taken in
@@ -34,7 +34,7 @@ type admission struct {
 	identify func(r *http.Request, path string) (signed, error)
 	body     int  // largest, in bytes
 	reads    bool // the relay shows the key what it may read
-	slots    func(signed) *share.Slots
+	slots    func(signed) *fairness.Slots
 	// check compares the body with the proof.
 	check func(c *call) error
 	// last decides when the request has its place; nil admits it.
@@ -88,9 +88,9 @@ func (h *Handler) admit(c *call, path string, a admission) (err error) {
 	}
 	ctx := c.Context()
 	if key := c.signed.pubkey; key != "" { // without a proof the body is not read: nothing that is allowed then needs one
-		who, leave := h.shares.Prove(ctx, share.From(ctx), key)
+		who, leave := h.shares.Prove(ctx, fairness.From(ctx), key)
 		c.leave = leave
-		ctx = share.With(ctx, who)
+		ctx = fairness.With(ctx, who)
 		if a.reads {
 			ctx = relay.WithReader(ctx, gate.NewReader(key))
 		}
@@ -103,7 +103,7 @@ func (h *Handler) admit(c *call, path string, a admission) (err error) {
 		return err
 	}
 	c.slots = a.slots(c.signed)
-	if c.place, err = c.slots.Enter(ctx, share.From(ctx)); err != nil {
+	if c.place, err = c.slots.Enter(ctx, fairness.From(ctx)); err != nil {
 		c.place = nil
 		return h.noPlace(err)
 	}
@@ -120,7 +120,7 @@ func (c *call) hold(bytes int64) bool {
 	if more <= 0 {
 		return true
 	}
-	if !c.pools.room.Take(share.From(c.Context()), more) {
+	if !c.pools.room.Take(fairness.From(c.Context()), more) {
 		return false
 	}
 	c.held = bytes
@@ -149,7 +149,7 @@ func (c *call) again() (err error) {
 	if c.place != nil {
 		return nil
 	}
-	if c.place, err = c.slots.Again(c.Context(), share.From(c.Context())); err != nil {
+	if c.place, err = c.slots.Again(c.Context(), fairness.From(c.Context())); err != nil {
 		c.place = nil
 	}
 	return err
@@ -158,7 +158,7 @@ func (c *call) again() (err error) {
 // end gives everything back.
 func (c *call) end() {
 	c.place.Leave()
-	c.pools.room.Give(share.From(c.Context()), c.held)
+	c.pools.room.Give(fairness.From(c.Context()), c.held)
 	c.held = 0
 	if c.leave != nil {
 		c.leave()
@@ -182,7 +182,7 @@ func (h *Handler) signedAdmission() admission {
 		},
 		body:  maxBody,
 		reads: true,
-		slots: func(signed) *share.Slots { return h.pools.proved },
+		slots: func(signed) *fairness.Slots { return h.pools.proved },
 		check: func(c *call) error {
 			return h.covered(c, h.pools.checking, func(err error) error { return refused(nip01.PrefixAuthRequired, err.Error()) })
 		},
@@ -204,7 +204,7 @@ func (h *Handler) latest(r *http.Request) error {
 }
 
 // covered checks that the body is the one that was signed.
-func (h *Handler) covered(c *call, places *share.Slots, answer func(error) error) error {
+func (h *Handler) covered(c *call, places *fairness.Slots, answer func(error) error) error {
 	return h.compute(c.Context(), places, func() error {
 		if err := c.signed.covers(c.body); err != nil {
 			return answer(err)

@@ -1,4 +1,4 @@
-package bridge
+package relayhttp
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package bridge
+package relayhttp
 
 import (
 	"bufio"
@@ -60,14 +60,14 @@ type Options struct {
 	// Management answers calls of NIP-86; nil serves none. Used remembers the
 	// signatures of calls that change something; Management needs it.
 	Management Management
-	Used       *replay.Memory
+	Used       *httpauth.Memory
 	// UsedElsewhere notes such a signature where all nodes see it, and is
-	// replay.ErrUsed if another one came first; nil where there are none.
+	// httpauth.ErrUsed if another one came first; nil where there are none.
 	UsedElsewhere func(ctx context.Context, id, key string) error
 
 	// Shares says which share a request is charged to; nil means a book of
 	// default rules.
-	Shares *share.Book
+	Shares *fairness.Book
 
 	// Pressed reports whether the process is short of memory: then nothing is
 	// queried or counted. nil means never.
@@ -81,7 +81,7 @@ type Options struct {
 
 	Clock   func() time.Time // nil means time.Now
 	Log     *slog.Logger     // nil means none
-	Tags    *trace.Tags      // how the log names keys; nil names none
+	Tags    *redact.Tags     // how the log names keys; nil names none
 	Access  bool             // see SetAccess
 	Metrics *metrics.Metrics // nil-safe
 }
@@ -99,16 +99,16 @@ type Handler struct {
 	pending  *pending
 	backend  Backend
 	template *template.Template // of the page
-	shares   *share.Book
+	shares   *fairness.Book
 	pools    pools
 	log      *slog.Logger
-	tags     *trace.Tags
+	tags     *redact.Tags
 	access   atomic.Bool // log every request
 	metrics  *metrics.Metrics
 
 	signatures signatures
 	management Management
-	used       *replay.Memory
+	used       *httpauth.Memory
 
 	usedElsewhere func(ctx context.Context, id, key string) error
 	further       API // below /api/
@@ -132,7 +132,7 @@ func New(o Options) *Handler {
 	h.SetProxy(o.Proxy)
 	h.shares = o.Shares
 	if h.shares == nil {
-		h.shares = share.NewBook(share.Rules{Exempt: true})
+		h.shares = fairness.NewBook(fairness.Rules{Exempt: true})
 	}
 	h.pending = newPending(h.unbounded, o.Metrics, h.log)
 	h.SetPending(o.Pending)
@@ -224,7 +224,7 @@ func (h *Handler) SetProxy(p Proxy) { h.proxy.Store(&p) }
 // apart.
 func (h *Handler) unbounded(addr netip.Addr) bool {
 	who := h.shares.Enter(addr)
-	return who.Exempt || who.Share == share.Local || h.proxy.Load().trusts(addr)
+	return who.Exempt || who.Share == fairness.Local || h.proxy.Load().trusts(addr)
 }
 
 // SetPending replaces the bounds of connections that are not websockets.
@@ -245,18 +245,18 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx := relay.WithAddr(r.Context(), addr)
-	h.mux.ServeHTTP(w, r.WithContext(share.With(ctx, h.who(ctx, addr))))
+	h.mux.ServeHTTP(w, r.WithContext(fairness.With(ctx, h.who(ctx, addr))))
 }
 
 // who returns the share that a request is charged to. A trusted proxy that does
 // not name its client may ask for anybody.
-func (h *Handler) who(ctx context.Context, addr netip.Addr) share.Who {
+func (h *Handler) who(ctx context.Context, addr netip.Addr) fairness.Who {
 	who := h.shares.Enter(addr)
 	if conn, ok := ctx.Value(connKey{}).(uint64); ok {
 		who.Conn = conn
 	}
 	if h.proxy.Load().trusts(addr) {
-		who.Share, who.Part = share.Local, ""
+		who.Share, who.Part = fairness.Local, ""
 	}
 	return who
 }

@@ -1,4 +1,4 @@
-package bridge
+package relayhttp
 
 import (
 	"context"
@@ -64,25 +64,25 @@ const (
 type pools struct {
 	limits atomic.Pointer[Limits]
 
-	managing *share.Slots // calls by managing keys
-	proved   *share.Slots // requests with a proof
-	unproved *share.Slots // all other requests: few
-	checking *share.Slots // signatures, hashes, JSON
-	managers *share.Slots // signatures that claim to be by managing keys
-	room     *share.Room  // bytes of bodies, and of answers on their way
+	managing *fairness.Slots // calls by managing keys
+	proved   *fairness.Slots // requests with a proof
+	unproved *fairness.Slots // all other requests: few
+	checking *fairness.Slots // signatures, hashes, JSON
+	managers *fairness.Slots // signatures that claim to be by managing keys
+	room     *fairness.Room  // bytes of bodies, and of answers on their way
 }
 
 func newPools() pools {
-	processors := share.Processors()
-	checks := share.SlotLimits{Places: 2 * processors, Waiting: maxChecking, WaitingPerShare: maxChecking, Patience: 5 * time.Second}
+	processors := fairness.Processors()
+	checks := fairness.SlotLimits{Places: 2 * processors, Waiting: maxChecking, WaitingPerShare: maxChecking, Patience: 5 * time.Second}
 	few := checks
 	few.Places = 2
-	slots := share.SlotLimits{}
+	slots := fairness.SlotLimits{}
 	return pools{
-		managing: share.NewSlots(share.SlotLimits{Places: managerSlots, Waiting: 16 * managerSlots, WaitingPerShare: 16 * managerSlots, Patience: 5 * time.Second}),
-		proved:   share.NewSlots(slots), unproved: share.NewSlots(slots),
-		checking: share.NewSlots(checks), managers: share.NewSlots(few),
-		room: share.NewRoom(roomBytes),
+		managing: fairness.NewSlots(fairness.SlotLimits{Places: managerSlots, Waiting: 16 * managerSlots, WaitingPerShare: 16 * managerSlots, Patience: 5 * time.Second}),
+		proved:   fairness.NewSlots(slots), unproved: fairness.NewSlots(slots),
+		checking: fairness.NewSlots(checks), managers: fairness.NewSlots(few),
+		room: fairness.NewRoom(roomBytes),
 	}
 }
 
@@ -90,7 +90,7 @@ func newPools() pools {
 func (h *Handler) SetLimits(l Limits) {
 	l = l.withDefaults()
 	h.pools.limits.Store(&l)
-	slots := share.SlotLimits{
+	slots := fairness.SlotLimits{
 		Places: l.Requests, PerShare: max(l.PerShare, 0), Waiting: 4 * l.Requests, WaitingPerShare: max(l.Requests/2, 1), Patience: l.Patience,
 	}
 	h.pools.proved.SetLimits(slots)
@@ -101,8 +101,8 @@ func (h *Handler) SetLimits(l Limits) {
 }
 
 // compute runs fn while this request has one of the places.
-func (h *Handler) compute(ctx context.Context, places *share.Slots, fn func() error) error {
-	place, err := places.Enter(ctx, share.From(ctx))
+func (h *Handler) compute(ctx context.Context, places *fairness.Slots, fn func() error) error {
+	place, err := places.Enter(ctx, fairness.From(ctx))
 	if err != nil {
 		return h.noPlace(err)
 	}
@@ -113,10 +113,10 @@ func (h *Handler) compute(ctx context.Context, places *share.Slots, fn func() er
 // noPlace returns the answer to an error of Slots.
 func (h *Handler) noPlace(err error) error {
 	switch {
-	case errors.Is(err, share.ErrCrowded):
+	case errors.Is(err, fairness.ErrCrowded):
 		h.metrics.HTTPRefused("crowded")
 		return refused(nip01.PrefixRateLimited, "too many requests at once; retry in 1s")
-	case errors.Is(err, share.ErrPatience):
+	case errors.Is(err, fairness.ErrPatience):
 		h.metrics.HTTPRefused("late")
 		return refused(nip01.PrefixRateLimited, "too many requests at once, and none was done in time; retry in 1s")
 	}

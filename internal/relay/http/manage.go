@@ -1,4 +1,4 @@
-package bridge
+package relayhttp
 
 import (
 	"context"
@@ -59,7 +59,7 @@ func (h *Handler) managerAdmission() admission {
 	return admission{
 		identify: h.identifyManager,
 		body:     maxManagement,
-		slots:    func(signed) *share.Slots { return h.pools.managing },
+		slots:    func(signed) *fairness.Slots { return h.pools.managing },
 		check:    func(c *call) error { return h.covered(c, h.pools.managers, h.noManager) },
 		last:     func(c *call) error { return h.once(c.Context(), c.signed) },
 	}
@@ -106,7 +106,7 @@ func (h *Handler) once(ctx context.Context, by signed) error {
 		err = h.usedElsewhere(ctx, by.id, by.pubkey)
 	}
 	switch {
-	case errors.Is(err, replay.ErrUsed):
+	case errors.Is(err, httpauth.ErrUsed):
 		h.metrics.AdminRefused("replayed")
 		return refused(nip01.PrefixAuthRequired, err.Error())
 	case err != nil:

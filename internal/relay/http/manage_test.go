@@ -1,4 +1,4 @@
-package bridge
+package relayhttp
 
 import (
 	"context"
@@ -41,7 +41,7 @@ func managed(t *testing.T, most int) (*world, *manager) {
 	var clock *storetest.Clock
 	w := newWorld(t, func(o *Options) {
 		o.Management = m
-		o.Used = replay.New(time.Minute, most, most, func() time.Time { return clock.Now() })
+		o.Used = httpauth.New(time.Minute, most, most, func() time.Time { return clock.Now() })
 	})
 	clock = w.clock
 	return w, m

@@ -1,4 +1,4 @@
-package bridge
+package relayhttp
 
 import (
 	"context"
@@ -24,7 +24,7 @@ type API interface {
 	// stands for, "" for a token that was never issued or is void.
 	Bearer(ctx context.Context, token string) (key string, err error)
 	// Use notes that a NIP-98 event, given by its id, signs a change by a key.
-	// The errors are those of replay.Memory, and failures.
+	// The errors are those of httpauth.Memory, and failures.
 	Use(ctx context.Context, id, key string) error
 	// Used reports whether a NIP-98 event certainly signed a change before.
 	Used(id string) bool
@@ -154,7 +154,7 @@ func (h *Handler) openAdmission(api API, asked *Asked, fixed bool) admission {
 		},
 		body:  maxBody,
 		reads: true,
-		slots: func(by signed) *share.Slots {
+		slots: func(by signed) *fairness.Slots {
 			if by.pubkey == "" {
 				return h.pools.unproved
 			}
@@ -168,7 +168,7 @@ func (h *Handler) openAdmission(api API, asked *Asked, fixed bool) admission {
 			asked.Once = func(ctx context.Context) error { return h.onceFor(ctx, api, c.signed) }
 			asked.Fresh = func() error {
 				if api.Used(c.signed.id) {
-					return h.unproved("replayed", replay.ErrUsed.Error())
+					return h.unproved("replayed", httpauth.ErrUsed.Error())
 				}
 				return nil
 			}
@@ -232,9 +232,9 @@ func (h *Handler) onceFor(ctx context.Context, api API, by signed) error {
 	switch err := api.Use(ctx, by.id, by.pubkey); {
 	case err == nil:
 		return nil
-	case errors.Is(err, replay.ErrUsed):
+	case errors.Is(err, httpauth.ErrUsed):
 		return h.unproved("replayed", err.Error())
-	case errors.Is(err, replay.ErrBusy):
+	case errors.Is(err, httpauth.ErrBusy):
 		h.metrics.APIRefused("busy")
 		return refused(nip01.PrefixRateLimited, err.Error())
 	default:

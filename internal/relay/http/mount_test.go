@@ -1,4 +1,4 @@
-package bridge
+package relayhttp
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func (e *echo) Bearer(_ context.Context, token string) (string, error) {
 
 func (e *echo) Use(_ context.Context, id, _ string) error {
 	if e.used[id] {
-		return replay.ErrUsed
+		return httpauth.ErrUsed
 	}
 	e.used[id] = true
 	return nil

@@ -1,4 +1,4 @@
-package bridge
+package relayhttp
 
 import (
 	"log/slog"
@@ -66,7 +66,7 @@ func (p *pending) enter(conn net.Conn) (reason string) {
 	p.conns[conn] = network
 	p.total++
 	p.from[network]++
-	of, _ := share.OfAddr(network.Addr())
+	of, _ := fairness.OfAddr(network.Addr())
 	p.shares[of]++
 	switch {
 	case limits.Total > 0 && p.total > limits.Total:
@@ -91,7 +91,7 @@ func (p *pending) leave(conn net.Conn) {
 	if p.from[network]--; p.from[network] == 0 {
 		delete(p.from, network)
 	}
-	of, _ := share.OfAddr(network.Addr())
+	of, _ := fairness.OfAddr(network.Addr())
 	if p.shares[of]--; p.shares[of] == 0 {
 		delete(p.shares, of)
 	}

@@ -1,4 +1,4 @@
-package bridge
+package relayhttp
 
 import (
 	"fmt"
@@ -71,15 +71,15 @@ func TestPendingConnectionsAreBounded(t *testing.T) {
 // loopback and private peers as rates do (limits.loopback_exempt).
 func TestPendingConnectionsOfLocalPeers(t *testing.T) {
 	for name, c := range map[string]struct {
-		rules             share.Rules
+		rules             fairness.Rules
 		loopback, private int // let in of five
 	}{
-		"all names are loopback ones":  {share.Rules{Exempt: true}, 5, 2},
-		"a public name, and no proxy":  {share.Rules{Common: true}, 5, 5},
-		"told apart like anybody else": {share.Rules{}, 2, 2},
+		"all names are loopback ones":  {fairness.Rules{Exempt: true}, 5, 2},
+		"a public name, and no proxy":  {fairness.Rules{Common: true}, 5, 5},
+		"told apart like anybody else": {fairness.Rules{}, 2, 2},
 	} {
 		h, _ := newHandler(t, func(_ *fakeRelay, o *Options) {
-			o.Pending, o.Shares = PendingLimits{Total: 100, PerAddress: 2}, share.NewBook(c.rules)
+			o.Pending, o.Shares = PendingLimits{Total: 100, PerAddress: 2}, fairness.NewBook(c.rules)
 		})
 		for addr, want := range map[string]int{"127.0.0.1": c.loopback, "[::1]": c.loopback, "172.17.0.1": c.private, "203.0.113.1": 2} {
 			open := 0

@@ -1,4 +1,4 @@
-package bridge
+package relayhttp
 
 import (
 	"bufio"
@@ -29,7 +29,7 @@ func besieged(t *testing.T, change ...func(*Options)) (w *world, addr string) {
 		o.Proxy = Proxy{Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Header: "X-Forwarded-For"}
 		o.API = &echo{used: map[string]bool{}}
 		o.Management = &manager{key: owner.Pub}
-		o.Used = replay.New(time.Minute, 1000, 1000, func() time.Time { return clock.Now() })
+		o.Used = httpauth.New(time.Minute, 1000, 1000, func() time.Time { return clock.Now() })
 		o.Limits = unhurried
 	}}, change...)...)
 	clock = w.clock
@@ -183,7 +183,7 @@ func TestPlaces(t *testing.T) {
 	b := &endless{rows: 1, page: make(chan struct{})}
 	w := overBackend(t, b, func(o *Options) {
 		o.Limits = Limits{Requests: 8, PerShare: 2, Patience: 300 * time.Millisecond}
-		o.Shares = share.NewBook(share.Rules{})
+		o.Shares = fairness.NewBook(fairness.Rules{})
 	})
 	from := func(addr string) chan int {
 		status := make(chan int, 1)

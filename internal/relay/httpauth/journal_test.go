@@ -1,4 +1,4 @@
-package replay_test
+package httpauth_test
 
 import (
 	"context"
@@ -14,14 +14,14 @@ import (
 // shelf is a Keeper in memory that can be held up and can fail.
 type shelf struct {
 	mu     sync.Mutex
-	groups [][]replay.Note
+	groups [][]httpauth.Note
 	before time.Time
 	gate   chan struct{} // nil: open
 	fail   error
 	ids    map[string]bool
 }
 
-func (s *shelf) Keep(_ context.Context, notes []replay.Note, before time.Time) (had []bool, err error) {
+func (s *shelf) Keep(_ context.Context, notes []httpauth.Note, before time.Time) (had []bool, err error) {
 	if s.gate != nil {
 		<-s.gate
 	}
@@ -50,28 +50,28 @@ func (s *shelf) kept() (n int) {
 func TestJournalKeepsBeforeItLetsIn(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0)
 	s := &shelf{}
-	j := replay.NewJournal(replay.New(time.Minute, 100, 100, func() time.Time { return at }), s, 1000)
+	j := httpauth.NewJournal(httpauth.New(time.Minute, 100, 100, func() time.Time { return at }), s, 1000)
 	if err := j.Use(t.Context(), "a", "k"); err != nil {
 		t.Fatal(err)
 	}
-	if s.kept() != 1 || s.groups[0][0] != (replay.Note{ID: "a", Key: "k", At: at}) || !s.before.Equal(at.Add(-2*time.Minute)) {
+	if s.kept() != 1 || s.groups[0][0] != (httpauth.Note{ID: "a", Key: "k", At: at}) || !s.before.Equal(at.Add(-2*time.Minute)) {
 		t.Errorf("kept %v, from %v on", s.groups, s.before)
 	}
-	if err := j.Use(t.Context(), "a", "k"); !errors.Is(err, replay.ErrUsed) || s.kept() != 1 {
+	if err := j.Use(t.Context(), "a", "k"); !errors.Is(err, httpauth.ErrUsed) || s.kept() != 1 {
 		t.Errorf("the second use: %v, %d kept", err, s.kept())
 	}
 	s.fail = errors.New("disk full")
 	if err := j.Use(t.Context(), "b", "k"); !errors.Is(err, s.fail) {
 		t.Errorf("a use that could not be kept: %v", err)
 	}
-	if err := j.Use(t.Context(), "b", "k"); !errors.Is(err, replay.ErrUsed) {
+	if err := j.Use(t.Context(), "b", "k"); !errors.Is(err, httpauth.ErrUsed) {
 		t.Errorf("and again: %v", err)
 	}
 }
 
 func TestJournalKeepsTogether(t *testing.T) {
 	s := &shelf{gate: make(chan struct{})}
-	j := replay.NewJournal(replay.New(time.Minute, 1000, 1000, time.Now), s, 1000)
+	j := httpauth.NewJournal(httpauth.New(time.Minute, 1000, 1000, time.Now), s, 1000)
 	var wg sync.WaitGroup
 	for i := range 100 {
 		wg.Go(func() {
@@ -90,7 +90,7 @@ func TestJournalKeepsTogether(t *testing.T) {
 
 func TestJournalGivesUpWithItsCaller(t *testing.T) {
 	s := &shelf{gate: make(chan struct{})}
-	j := replay.NewJournal(replay.New(time.Minute, 10, 10, time.Now), s, 1000)
+	j := httpauth.NewJournal(httpauth.New(time.Minute, 10, 10, time.Now), s, 1000)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := j.Use(ctx, "a", "k"); !errors.Is(err, context.Canceled) {
@@ -104,8 +104,8 @@ func TestJournalGivesUpWithItsCaller(t *testing.T) {
 // bounded, and there is room again after twice the window.
 func TestFloodKeepsNobodyOut(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0)
-	memory := replay.New(time.Minute, 10, 5, func() time.Time { return at })
-	j := replay.NewJournal(memory, &shelf{}, 100)
+	memory := httpauth.New(time.Minute, 10, 5, func() time.Time { return at })
+	j := httpauth.NewJournal(memory, &shelf{}, 100)
 	j.Seed("seeded", "k", at.Add(-time.Minute))
 	use := func(i int) error { return j.Use(t.Context(), fmt.Sprint("id", i), fmt.Sprint("key", i)) }
 	for i := range 98 {
@@ -114,17 +114,17 @@ func TestFloodKeepsNobodyOut(t *testing.T) {
 	if memory.Len() != 10 {
 		t.Errorf("the memory holds %d", memory.Len())
 	}
-	want(t, "one that only the disk knows", use(0), replay.ErrUsed) // it is written down once more, so to speak
-	want(t, "one that the memory knows", use(97), replay.ErrUsed)
-	want(t, "a call too many", use(100), replay.ErrBusy)
+	want(t, "one that only the disk knows", use(0), httpauth.ErrUsed) // it is written down once more, so to speak
+	want(t, "one that the memory knows", use(97), httpauth.ErrUsed)
+	want(t, "a call too many", use(100), httpauth.ErrBusy)
 	at = at.Add(time.Minute + 2*time.Second) // the seeded one is old now
 	want(t, "one more", use(101), nil)
-	want(t, "and another", use(102), replay.ErrBusy)
+	want(t, "and another", use(102), httpauth.ErrBusy)
 	at = at.Add(2*time.Minute + 2*time.Second)
 	for i := range 5 {
 		want(t, "room again", j.Use(t.Context(), fmt.Sprint("new", i), "k"), nil)
 	}
-	want(t, "of one key", j.Use(t.Context(), "new6", "k"), replay.ErrBusy)
+	want(t, "of one key", j.Use(t.Context(), "new6", "k"), httpauth.ErrBusy)
 	if !j.Used("new1") || j.Used("new6") {
 		t.Error("what was used is not known")
 	}

@@ -1,4 +1,4 @@
-// Package replay remembers which signed HTTP requests (NIP-98) were executed,
+// Package httpauth remembers which signed HTTP requests (NIP-98) were executed,
 // so that none is executed twice.
 //
 // A header is good while its created_at is within the window of the relay's
@@ -10,7 +10,7 @@
 // it is full, further calls are refused. A Journal has all uses on disk as
 // well: it knows them across restarts, and those for which its Memory had no
 // room, so that nobody can keep others out by filling it.
-package replay
+package httpauth
 
 import (
 	"errors"

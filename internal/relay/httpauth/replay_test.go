@@ -1,4 +1,4 @@
-package replay_test
+package httpauth_test
 
 import (
 	"errors"
@@ -15,9 +15,9 @@ type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
 
-func newMemory(most, perKey int) (*replay.Memory, *clock) {
+func newMemory(most, perKey int) (*httpauth.Memory, *clock) {
 	c := &clock{time.Unix(1_700_000_000, 0)}
-	return replay.New(time.Minute, most, perKey, c.now), c
+	return httpauth.New(time.Minute, most, perKey, c.now), c
 }
 
 func want(t *testing.T, what string, got, wanted error) {
@@ -34,8 +34,8 @@ func TestUsedOnceInItsLife(t *testing.T) {
 	want(t, "first", m.Use("a", "k"), nil)
 	for _, later := range []time.Duration{0, time.Minute, time.Minute} { // up to exactly twice the window
 		c.at = c.at.Add(later)
-		want(t, fmt.Sprint(later), m.Use("a", "k"), replay.ErrUsed)
-		want(t, "by another key", m.Use("a", "other"), replay.ErrUsed)
+		want(t, fmt.Sprint(later), m.Use("a", "k"), httpauth.ErrUsed)
+		want(t, "by another key", m.Use("a", "other"), httpauth.ErrUsed)
 	}
 	c.at = c.at.Add(time.Second)
 	want(t, "after its life", m.Use("a", "k"), nil)
@@ -49,19 +49,19 @@ func TestAClockSetBackForgetsNothing(t *testing.T) {
 	want(t, "a", m.Use("a", "k"), nil)
 	c.at = c.at.Add(-time.Hour)
 	want(t, "b", m.Use("b", "k"), nil)
-	want(t, "a again", m.Use("a", "k"), replay.ErrUsed)
+	want(t, "a again", m.Use("a", "k"), httpauth.ErrUsed)
 	c.at = c.at.Add(time.Hour)
-	want(t, "b again", m.Use("b", "k"), replay.ErrUsed) // behind a, which is not old yet
+	want(t, "b again", m.Use("b", "k"), httpauth.ErrUsed) // behind a, which is not old yet
 }
 
 func TestBounds(t *testing.T) {
 	m, c := newMemory(3, 2)
 	want(t, "1", m.Use("1", "k"), nil)
 	want(t, "2", m.Use("2", "k"), nil)
-	want(t, "3 of one key", m.Use("3", "k"), replay.ErrBusy)
+	want(t, "3 of one key", m.Use("3", "k"), httpauth.ErrBusy)
 	want(t, "3 of another", m.Use("3", "l"), nil)
-	want(t, "4", m.Use("4", "m"), replay.ErrBusy)
-	want(t, "1 is known all the same", m.Use("1", "k"), replay.ErrUsed)
+	want(t, "4", m.Use("4", "m"), httpauth.ErrBusy)
+	want(t, "1 is known all the same", m.Use("1", "k"), httpauth.ErrUsed)
 	c.at = c.at.Add(2*time.Minute + 1)
 	want(t, "room again", m.Use("4", "k"), nil)
 	if m.Len() != 1 {
@@ -73,7 +73,7 @@ func TestSeedSurvivesARestart(t *testing.T) {
 	m, c := newMemory(10, 10)
 	m.Seed("a", "k", c.at.Add(-time.Minute))
 	m.Seed("a", "k", c.at)
-	want(t, "before the restart", m.Use("a", "k"), replay.ErrUsed)
+	want(t, "before the restart", m.Use("a", "k"), httpauth.ErrUsed)
 	c.at = c.at.Add(time.Minute + 1)
 	want(t, "its time is over", m.Use("a", "k"), nil)
 }
@@ -112,7 +112,7 @@ func TestOfManyAtOnceOneWins(t *testing.T) {
 // call.
 func TestPartOfTheBounds(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
-	m := replay.New(time.Minute, 100, 9, func() time.Time { return now })
+	m := httpauth.New(time.Minute, 100, 9, func() time.Time { return now })
 	m.SetPart(3)
 	for i := range 4 {
 		if err := m.Use(fmt.Sprint(i), "a"); (err == nil) != (i < 3) {
@@ -127,10 +127,10 @@ func TestPartOfTheBounds(t *testing.T) {
 		t.Errorf("alone again: %v", err)
 	}
 	s := &shelf{}
-	j := replay.NewJournal(replay.New(time.Minute, 100, 100, func() time.Time { return now }), s, 4)
+	j := httpauth.NewJournal(httpauth.New(time.Minute, 100, 100, func() time.Time { return now }), s, 4)
 	j.SetPart(2)
 	for i := range 3 {
-		if err := j.Use(t.Context(), fmt.Sprint(i), "a"); errors.Is(err, replay.ErrBusy) != (i == 2) {
+		if err := j.Use(t.Context(), fmt.Sprint(i), "a"); errors.Is(err, httpauth.ErrBusy) != (i == 2) {
 			t.Errorf("note %d on disk: %v", i, err)
 		}
 	}

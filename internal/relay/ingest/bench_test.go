@@ -1,4 +1,4 @@
-package importer_test
+package ingest_test
 
 import (
 	"bytes"
@@ -15,11 +15,11 @@ func BenchmarkImport(b *testing.B) {
 	const events = 10_000
 	var in bytes.Buffer
 	for i := range int64(events) {
-		in.Write(importertest.Line(b, i, fmt.Sprintf("note %d with a text of the usual length, neither short nor long", i)))
+		in.Write(ingesttest.Line(b, i, fmt.Sprintf("note %d with a text of the usual length, neither short nor long", i)))
 	}
 	for b.Loop() {
-		im := importertest.Open(b, store.Live{})
-		if t, err := im.Run(b.Context(), bytes.NewReader(in.Bytes()), &importertest.Reports{}); err != nil || t.Stored != events {
+		im := ingesttest.Open(b, store.Live{})
+		if t, err := im.Run(b.Context(), bytes.NewReader(in.Bytes()), &ingesttest.Reports{}); err != nil || t.Stored != events {
 			b.Fatalf("%v, %v", t, err)
 		}
 		if err := im.Store.Close(); err != nil {

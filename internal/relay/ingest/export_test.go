@@ -1,4 +1,4 @@
-package importer
+package ingest
 
 // Names for tests of the bounds.
 const (

@@ -1,8 +1,8 @@
-// Package importer stores events from JSON lines on behalf of the operator: it
+// Package ingest stores events from JSON lines on behalf of the operator: it
 // checks every line as if its author had sent it, in the order of the lines,
 // and reports refusals by line number. A Replacer switches the heads of whole
 // agents to those of the input.
-package importer
+package ingest
 
 import (
 	"context"

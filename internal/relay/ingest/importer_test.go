@@ -1,4 +1,4 @@
-package importer_test
+package ingest_test
 
 import (
 	"bytes"
@@ -14,12 +14,12 @@ import (
 )
 
 func TestImportStopsWhenTheStoreFails(t *testing.T) {
-	im := importertest.Open(t, store.Live{MaxBytes: 1 << 20})
+	im := ingesttest.Open(t, store.Live{MaxBytes: 1 << 20})
 	var in bytes.Buffer
 	for i := range int64(300) {
-		in.Write(importertest.Line(t, i, strings.Repeat("x", 10_000)))
+		in.Write(ingesttest.Line(t, i, strings.Repeat("x", 10_000)))
 	}
-	got, err := im.Run(t.Context(), &in, &importertest.Reports{})
+	got, err := im.Run(t.Context(), &in, &ingesttest.Reports{})
 	if !errors.Is(err, store.ErrFull) || !strings.HasPrefix(err.Error(), "line ") {
 		t.Errorf("error %v, want the line at which the database was full", err)
 	}
@@ -29,9 +29,9 @@ func TestImportStopsWhenTheStoreFails(t *testing.T) {
 }
 
 func TestImportOfAnInputThatFails(t *testing.T) {
-	im := importertest.Open(t, store.Live{})
-	broken := io.MultiReader(bytes.NewReader(importertest.Line(t, 1, "x")), importertest.Failing{Err: errors.New("device gone")})
-	got, err := im.Run(t.Context(), broken, &importertest.Reports{})
+	im := ingesttest.Open(t, store.Live{})
+	broken := io.MultiReader(bytes.NewReader(ingesttest.Line(t, 1, "x")), ingesttest.Failing{Err: errors.New("device gone")})
+	got, err := im.Run(t.Context(), broken, &ingesttest.Reports{})
 	if err == nil || !strings.Contains(err.Error(), "device gone") {
 		t.Errorf("error %v", err)
 	}
@@ -41,21 +41,21 @@ func TestImportOfAnInputThatFails(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("ended by a signal"))
 	endless, _ := io.Pipe()
-	if _, err := im.Run(ctx, endless, &importertest.Reports{}); err == nil || err.Error() != "ended by a signal" {
+	if _, err := im.Run(ctx, endless, &ingesttest.Reports{}); err == nil || err.Error() != "ended by a signal" {
 		t.Errorf("an import that was ended: %v", err)
 	}
 }
 
 func TestLines(t *testing.T) {
-	im := importertest.Open(t, store.Live{})
+	im := ingesttest.Open(t, store.Live{})
 	var in bytes.Buffer
-	in.WriteString("\n  \r\n")                                   // 1, 2: empty
-	in.Write(bytes.TrimSuffix(importertest.Line(t, 3, "x"), nl)) // 3: CRLF
+	in.WriteString("\n  \r\n")                                 // 1, 2: empty
+	in.Write(bytes.TrimSuffix(ingesttest.Line(t, 3, "x"), nl)) // 3: CRLF
 	in.WriteString("\r\n")
-	in.WriteString(strings.Repeat("x", importer.MaxLine+1) + "\n") // 4: too long
-	in.WriteString("\xff\xfe\n")                                   // 5
-	in.Write(bytes.TrimSuffix(importertest.Line(t, 6, "y"), nl))   // 6: no newline at the end
-	p := &importertest.Reports{}
+	in.WriteString(strings.Repeat("x", ingest.MaxLine+1) + "\n") // 4: too long
+	in.WriteString("\xff\xfe\n")                                 // 5
+	in.Write(bytes.TrimSuffix(ingesttest.Line(t, 6, "y"), nl))   // 6: no newline at the end
+	p := &ingesttest.Reports{}
 	got, err := im.Run(t.Context(), &in, p)
 	if err != nil || got.Lines != 4 || got.Stored != 2 || got.Skipped != 2 {
 		t.Errorf("%v, %v", got, err)

@@ -1,4 +1,4 @@
-package importer
+package ingest
 
 import (
 	"bufio"
@@ -23,7 +23,7 @@ type Snapshots interface {
 	MayReplace() error
 	// Replace switches an agent's heads to those of the request, or changes
 	// nothing.
-	Replace(ctx context.Context, q operator.ReplaceRequest) (operator.Restored, error)
+	Replace(ctx context.Context, q snapshots.ReplaceRequest) (snapshots.Restored, error)
 }
 
 // Replacer executes `import --replace`. It changes nothing before it has read
@@ -42,7 +42,7 @@ type Replacing interface {
 
 // ReplacedAgent is the outcome for one agent's heads.
 type ReplacedAgent struct {
-	operator.Restored
+	snapshots.Restored
 	HeldBack string `json:"held_back,omitempty"` // why its heads were not switched
 }
 
@@ -70,7 +70,7 @@ func (r *Replacer) Run(ctx context.Context, in io.Reader, p Replacing) (t Tally,
 			x.rest = append(x.rest, a.lines...)
 			continue
 		}
-		done := ReplacedAgent{Restored: operator.Restored{Agent: a.pub, Mode: operator.Replace}, HeldBack: cmp.Or(x.held, a.held)}
+		done := ReplacedAgent{Restored: snapshots.Restored{Agent: a.pub, Mode: snapshots.Replace}, HeldBack: cmp.Or(x.held, a.held)}
 		if done.HeldBack == "" {
 			if done.Restored, err = r.replace(ctx, x, a); err != nil {
 				return t, fmt.Errorf("agent %s: %w", a.pub, err)
@@ -116,8 +116,8 @@ func (r *Replacer) read(ctx context.Context, in io.Reader, x *replacement, t *Ta
 }
 
 // replace switches one agent's heads.
-func (r *Replacer) replace(ctx context.Context, x *replacement, a *replaced) (operator.Restored, error) {
-	return r.Snapshots.Replace(ctx, operator.ReplaceRequest{
+func (r *Replacer) replace(ctx context.Context, x *replacement, a *replaced) (snapshots.Restored, error) {
+	return r.Snapshots.Replace(ctx, snapshots.ReplaceRequest{
 		Tenant: bundle.DefaultTenant, Agent: a.pub, AsOf: time.Unix(a.newest, 0),
 		Events: func(add func(store.Part, *nostr.Event) error) error {
 			for _, l := range a.lines {

@@ -1,4 +1,4 @@
-package importer
+package ingest
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip40"
 
-	"engramd/internal/protocol/schnorr/batch"
+	schnorrbatch "engramd/internal/protocol/schnorr/batch"
 	"engramd/internal/protocol/wire"
 )
 
@@ -39,7 +39,7 @@ func (im *Importer) parse(ctx context.Context, b *batch) {
 		}
 		of, events = append(of, it), append(events, ev)
 	}
-	for i, err := range im.signatures.VerifyAll(events, many.Hold) {
+	for i, err := range im.signatures.VerifyAll(events, schnorrbatch.Hold) {
 		if err != nil {
 			of[i].refuse(err)
 			continue

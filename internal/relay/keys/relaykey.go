@@ -1,4 +1,4 @@
-// Package relaykey keeps the relay's identity key, with which the relay signs
+// Package keys keeps the relay's identity key, with which the relay signs
 // in its own name and answers the AUTH challenges of further relays. It is
 // "self" in the relay's NIP-11 document.
 //
@@ -13,7 +13,7 @@
 // A rotation writes the new file beside the old one, commits the new key to the
 // database, and puts the file in its place; after a crash the database decides
 // at the next start which of the two counts.
-package relaykey
+package keys
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package relaykey
+package keys
 
 import (
 	"context"

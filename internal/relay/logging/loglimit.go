@@ -1,7 +1,7 @@
-// Package loglimit keeps one cause from filling the log, and the disk it may be
+// Package logging keeps one cause from filling the log, and the disk it may be
 // on: of the lines about it the first is written, and then one in so long that
 // says how many there would have been.
-package loglimit
+package logging
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package admin_test
+package management_test
 
 import (
 	"context"
@@ -14,15 +14,15 @@ import (
 )
 
 func TestSupportedMethods(t *testing.T) {
-	all := slices.DeleteFunc(admin.Methods(), func(m string) bool { return m == "supportedmethods" })
+	all := slices.DeleteFunc(management.Methods(), func(m string) bool { return m == "supportedmethods" })
 	for _, snapshots := range []bool{false, true} {
-		o, want := admin.Options{}, all
+		o, want := management.Options{}, all
 		if snapshots {
 			o.Snapshots = &fakeSnapshots{}
 		} else {
 			want = slices.DeleteFunc(slices.Clone(all), func(m string) bool { return strings.HasSuffix(m, "snapshot") || strings.HasSuffix(m, "snapshots") })
 		}
-		w := newWorld(t, admin.Config{}, o)
+		w := newWorld(t, management.Config{}, o)
 		var got []string
 		if err := json.Unmarshal([]byte(w.call("supportedmethods")), &got); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%v, %v, want %v", got, err, want)
@@ -38,7 +38,7 @@ func TestSupportedMethods(t *testing.T) {
 }
 
 func TestWrongCalls(t *testing.T) {
-	w := newWorld(t, admin.Config{}, admin.Options{Snapshots: &fakeSnapshots{}})
+	w := newWorld(t, management.Config{}, management.Options{Snapshots: &fakeSnapshots{}})
 	for body, want := range map[string]string{
 		``: "invalid: the body must be", `[]`: "invalid: the body must be", `null`: "invalid: there is no method", `{}`: "invalid: there is no method",
 		`{"method":"banpubkey","method":"x","params":[]}`: "invalid: the body must be", `{"method":1}`: "invalid: the body must be",
@@ -109,7 +109,7 @@ func TestWrongCalls(t *testing.T) {
 // TestSecretsAreNotKept: a key in the wrong place is refused, and is in neither
 // the answer nor the table.
 func TestSecretsAreNotKept(t *testing.T) {
-	w := newWorld(t, admin.Config{}, admin.Options{})
+	w := newWorld(t, management.Config{}, management.Options{})
 	const nsec = "nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5" // NIP-19's example
 	for _, method := range []string{"changerelayname", "changerelaydescription"} {
 		w.want("invalid: parameter 1: this text seems to hold a secret…", method, "my key: "+nsec)
@@ -127,7 +127,7 @@ func TestSecretsAreNotKept(t *testing.T) {
 // TestEveryCallIsAudited: reads, changes, refused and wrong ones, with what was
 // understood.
 func TestEveryCallIsAudited(t *testing.T) {
-	w := newWorld(t, admin.Config{BanAuthors: []string{banned}}, admin.Options{})
+	w := newWorld(t, management.Config{BanAuthors: []string{banned}}, management.Options{})
 	w.want(`true`, "banpubkey", alice, "<spam>")
 	w.want(`[]`, "listbannedevents")
 	w.want(`restricted: …`, "unbanpubkey", banned)
@@ -167,7 +167,7 @@ func TestEveryCallIsAudited(t *testing.T) {
 }
 
 // full is a store that takes nothing.
-type full struct{ admin.Store }
+type full struct{ management.Store }
 
 func (full) Administer(context.Context, *store.AdminEntry, store.AdminCall) error {
 	return store.ErrFull
@@ -176,8 +176,8 @@ func (full) Administer(context.Context, *store.AdminEntry, store.AdminCall) erro
 // TestWhatCannotBeAuditedIsNotDone: not a change, not a read, not a snapshot.
 func TestWhatCannotBeAuditedIsNotDone(t *testing.T) {
 	snapshots := &fakeSnapshots{}
-	w := newWorld(t, admin.Config{}, admin.Options{})
-	w.open(admin.Config{}, admin.Options{Store: full{w.store}, Snapshots: snapshots})
+	w := newWorld(t, management.Config{}, management.Options{})
+	w.open(management.Config{}, management.Options{Store: full{w.store}, Snapshots: snapshots})
 	sets := w.sets
 	for _, c := range []struct {
 		method string
@@ -195,40 +195,40 @@ const snapshotID = "20261120T235100Z-0123456789abcdef"
 // fakeSnapshots remembers what it was asked.
 type fakeSnapshots struct {
 	asked []string
-	got   []admin.SnapshotParams
+	got   []management.SnapshotParams
 	err   error
 }
 
-func (f *fakeSnapshots) ask(what string, p admin.SnapshotParams) (any, error) {
+func (f *fakeSnapshots) ask(what string, p management.SnapshotParams) (any, error) {
 	f.asked, f.got = append(f.asked, what), append(f.got, p)
 	return map[string]string{"did": what}, f.err
 }
 
-func (f *fakeSnapshots) List(_ context.Context, p admin.SnapshotParams) (any, error) {
+func (f *fakeSnapshots) List(_ context.Context, p management.SnapshotParams) (any, error) {
 	return f.ask("list", p)
 }
-func (f *fakeSnapshots) Create(_ context.Context, p admin.SnapshotParams) (any, error) {
+func (f *fakeSnapshots) Create(_ context.Context, p management.SnapshotParams) (any, error) {
 	return f.ask("create", p)
 }
-func (f *fakeSnapshots) Verify(_ context.Context, p admin.SnapshotParams) (any, error) {
+func (f *fakeSnapshots) Verify(_ context.Context, p management.SnapshotParams) (any, error) {
 	return f.ask("verify", p)
 }
-func (f *fakeSnapshots) Restore(_ context.Context, p admin.SnapshotParams) (any, error) {
+func (f *fakeSnapshots) Restore(_ context.Context, p management.SnapshotParams) (any, error) {
 	return f.ask("restore", p)
 }
-func (f *fakeSnapshots) Pin(_ context.Context, p admin.SnapshotParams) (any, error) {
+func (f *fakeSnapshots) Pin(_ context.Context, p management.SnapshotParams) (any, error) {
 	return f.ask("pin", p)
 }
-func (f *fakeSnapshots) Unpin(_ context.Context, p admin.SnapshotParams) (any, error) {
+func (f *fakeSnapshots) Unpin(_ context.Context, p management.SnapshotParams) (any, error) {
 	return f.ask("unpin", p)
 }
-func (f *fakeSnapshots) Delete(_ context.Context, p admin.SnapshotParams) (any, error) {
+func (f *fakeSnapshots) Delete(_ context.Context, p management.SnapshotParams) (any, error) {
 	return f.ask("delete", p)
 }
 
 func TestSnapshotCalls(t *testing.T) {
 	f := &fakeSnapshots{}
-	w := newWorld(t, admin.Config{}, admin.Options{Snapshots: f})
+	w := newWorld(t, management.Config{}, management.Options{Snapshots: f})
 	at := map[string]any{"agent": alice, "id": snapshotID}
 	w.want(`{"did":"list"}`, "listsnapshots")
 	w.want(`{"did":"create"}`, "createsnapshot", map[string]any{"agent": alice, "tenant": "acme", "label": "before", "encrypt": true, "pin": true})
@@ -238,7 +238,7 @@ func TestSnapshotCalls(t *testing.T) {
 	w.want(`{"did":"pin"}`, "pinsnapshot", at)
 	w.want(`{"did":"unpin"}`, "unpinsnapshot", at)
 	w.want(`{"did":"delete"}`, "deletesnapshot", at)
-	want := []admin.SnapshotParams{
+	want := []management.SnapshotParams{
 		{Tenant: "default"}, {Agent: alice, Tenant: "acme", Label: "before", Encrypt: true, Pin: true}, {Agent: alice, Tenant: "default", ID: snapshotID},
 		{Agent: alice, Tenant: "default", ID: snapshotID, Mode: "repair"}, {Agent: alice, Tenant: "default", ID: snapshotID, DryRun: true, Mode: "rollback"},
 		{Agent: alice, Tenant: "default", ID: snapshotID}, {Agent: alice, Tenant: "default", ID: snapshotID}, {Agent: alice, Tenant: "default", ID: snapshotID},
@@ -248,7 +248,7 @@ func TestSnapshotCalls(t *testing.T) {
 	}
 	f.err = errors.New("no space on /secret/path")
 	w.want(`error: the relay could not carry out the call; its log says why`, "deletesnapshot", at)
-	f.err = admin.Restricted("this is the last verified one")
+	f.err = management.Restricted("this is the last verified one")
 	w.want(`restricted: this is the last verified one`, "deletesnapshot", at)
 	var outcomes []string
 	for _, line := range w.audit() {

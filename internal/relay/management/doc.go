@@ -1,4 +1,4 @@
-// Package admin is the relay's management API (NIP-86): bans and lists of
+// Package management is the relay's management API (NIP-86): bans and lists of
 // writers, banned events, the relay's name and description, and its snapshots.
 //
 // It takes calls from keys that the configuration names, whose signature
@@ -14,4 +14,4 @@
 // Where several nodes hold the same memory, a change takes effect when it was
 // executed, in the common order and on every node: by Applied, at the node that
 // was called too.
-package admin
+package management

@@ -1,4 +1,4 @@
-package admin_test
+package management_test
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func (n *notes) AdminLists(context.Context) ([]store.AdminEntry, error) { return
 // line (two of snapshots), and what the line keeps is JSON of what was
 // understood.
 func FuzzCall(f *testing.F) {
-	for _, m := range admin.Methods() {
+	for _, m := range management.Methods() {
 		f.Add(`{"method":"` + m + `","params":["` + eventA + `","why"]}`)
 		f.Add(`{"method":"` + m + `","params":[1]}`)
 		f.Add(`{"method":"` + m + `","params":["192.0.2.0/24"]}`)
@@ -39,14 +39,14 @@ func FuzzCall(f *testing.F) {
 	f.Add(strings.Repeat("[", 20000))
 	f.Fuzz(func(t *testing.T, body string) {
 		n := &notes{}
-		s, err := admin.New(t.Context(), admin.Options{Store: n, Snapshots: &fakeSnapshots{}})
+		s, err := management.New(t.Context(), management.Options{Store: n, Snapshots: &fakeSnapshots{}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Configure(admin.Config{}, func(admin.Rules) (func(), error) { return func() {}, nil }); err != nil {
+		if err := s.Configure(management.Config{}, func(management.Rules) (func(), error) { return func() {}, nil }); err != nil {
 			t.Fatal(err)
 		}
-		result, err := s.Do(t.Context(), admin.Call{Key: manager, Auth: eventA, Addr: home, Body: []byte(body)})
+		result, err := s.Do(t.Context(), management.Call{Key: manager, Auth: eventA, Addr: home, Body: []byte(body)})
 		var e *nip01.Refusal
 		if (err == nil) != (result != nil) || err != nil && !errors.As(err, &e) {
 			t.Fatalf("result %v, error %v", result, err)
@@ -54,7 +54,7 @@ func FuzzCall(f *testing.F) {
 		if n.lines < 1 || n.lines > 2 || len(n.line.Method) > 40 || err == nil && n.line.Params == nil {
 			t.Fatalf("%d lines, the last %+v", n.lines, n.line)
 		}
-		if p := n.line.Params; p != nil && (!json.Valid([]byte(*p)) || len(*p) > 8*admin.MaxBody) {
+		if p := n.line.Params; p != nil && (!json.Valid([]byte(*p)) || len(*p) > 8*management.MaxBody) {
 			t.Fatalf("params %q", *p)
 		}
 		if _, err := json.Marshal(result); err != nil {

@@ -1,4 +1,4 @@
-package admin
+package management
 
 import (
 	"net/netip"

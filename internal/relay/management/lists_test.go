@@ -1,4 +1,4 @@
-package admin_test
+package management_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 )
 
 func TestPubkeys(t *testing.T) {
-	w := newWorld(t, admin.Config{Authors: []string{listed}, BanAuthors: []string{banned}, Restricted: true}, admin.Options{})
+	w := newWorld(t, management.Config{Authors: []string{listed}, BanAuthors: []string{banned}, Restricted: true}, management.Options{})
 	w.want(`true`, "banpubkey", alice, "spam")
 	w.want(`true`, "allowpubkey", bob)
 	w.want(`[{"pubkey":"`+banned+`","reason":"configuration"},{"pubkey":"`+alice+`","reason":"spam"}]`, "listbannedpubkeys")
@@ -42,21 +42,21 @@ func TestPubkeys(t *testing.T) {
 // TestAllowingShutsNobodyOut: where everybody may write, a first entry in a
 // list of allowed keys or kinds must not close the relay.
 func TestAllowingShutsNobodyOut(t *testing.T) {
-	w := newWorld(t, admin.Config{}, admin.Options{})
+	w := newWorld(t, management.Config{}, management.Options{})
 	w.want(`true`, "allowpubkey", alice)
 	w.want(`true`, "allowkind", 1)
 	if len(w.rules.Authors)+len(w.rules.Kinds) != 0 {
 		t.Errorf("rules %+v", w.rules)
 	}
 	w.want(`[1]`, "listallowedkinds")
-	w.configure(admin.Config{Authors: []string{listed}, Kinds: []int{7}, Restricted: true}) // SIGHUP
+	w.configure(management.Config{Authors: []string{listed}, Kinds: []int{7}, Restricted: true}) // SIGHUP
 	if !slices.Equal(w.rules.Authors, []string{listed, alice}) || !slices.Equal(w.rules.Kinds, []int{7, 1}) {
 		t.Errorf("rules %+v", w.rules)
 	}
 }
 
 func TestKinds(t *testing.T) {
-	w := newWorld(t, admin.Config{Kinds: []int{30174, 1}, BanKinds: []int{4}}, admin.Options{})
+	w := newWorld(t, management.Config{Kinds: []int{30174, 1}, BanKinds: []int{4}}, management.Options{})
 	w.want(`true`, "allowkind", 7)
 	w.want(`true`, "disallowkind", 1)
 	w.want(`[7,30174]`, "listallowedkinds")
@@ -70,7 +70,7 @@ func TestKinds(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
-	w := newWorld(t, admin.Config{}, admin.Options{})
+	w := newWorld(t, management.Config{}, management.Options{})
 	w.want(`true`, "banevent", eventA, "illegal")
 	w.want(`true`, "allowevent", eventB, "appeal")
 	w.want(`[{"id":"`+eventA+`","reason":"illegal"}]`, "listbannedevents")
@@ -88,7 +88,7 @@ func TestEvents(t *testing.T) {
 }
 
 func TestNetworks(t *testing.T) {
-	w := newWorld(t, admin.Config{}, admin.Options{})
+	w := newWorld(t, management.Config{}, management.Options{})
 	for _, ip := range []string{"192.0.2.1", "198.51.100.77/24", "2001:db8::1", "2001:db8:1::/64", "::ffff:192.0.2.9"} {
 		w.want(`true`, "blockip", ip, "why")
 	}
@@ -116,7 +116,7 @@ func TestNetworks(t *testing.T) {
 }
 
 func TestDescription(t *testing.T) {
-	w := newWorld(t, admin.Config{}, admin.Options{})
+	w := newWorld(t, management.Config{}, management.Options{})
 	w.want(`true`, "changerelayname", "Käthe's relay")
 	w.want(`true`, "changerelaydescription", "two\nlines")
 	w.want(`true`, "changerelayicon", "https://example.com/i.png")
@@ -131,14 +131,14 @@ func TestDescription(t *testing.T) {
 
 // TestListsSurviveARestart and hold under another configuration.
 func TestListsSurviveARestart(t *testing.T) {
-	w := newWorld(t, admin.Config{}, admin.Options{})
+	w := newWorld(t, management.Config{}, management.Options{})
 	w.want(`true`, "banpubkey", alice)
 	w.want(`true`, "banevent", eventA)
 	w.want(`true`, "disallowkind", 7)
 	w.want(`true`, "blockip", "192.0.2.1")
 	w.want(`true`, "changerelayname", "kept")
-	w.rules = admin.Rules{}
-	w.open(admin.Config{BanAuthors: []string{banned}}, admin.Options{})
+	w.rules = management.Rules{}
+	w.open(management.Config{BanAuthors: []string{banned}}, management.Options{})
 	r := w.rules
 	if !slices.Equal(r.BanAuthors, []string{banned, alice}) || !slices.Equal(r.BannedEvents, []string{eventA}) || !slices.Equal(r.BanKinds, []int{7}) ||
 		r.Name != "kept" || !r.Blocked(netip.MustParseAddr("192.0.2.1")) {
@@ -149,7 +149,7 @@ func TestListsSurviveARestart(t *testing.T) {
 // TestWhatCannotBePreparedIsNotKept: database, rules in force and answers go
 // together.
 func TestWhatCannotBePreparedIsNotKept(t *testing.T) {
-	w := newWorld(t, admin.Config{}, admin.Options{})
+	w := newWorld(t, management.Config{}, management.Options{})
 	sets := w.sets
 	w.fail = errors.New("no")
 	w.want(`error: the relay could not carry out the call; nothing was changed`, "banpubkey", alice)
@@ -160,7 +160,7 @@ func TestWhatCannotBePreparedIsNotKept(t *testing.T) {
 		t.Errorf("rules were put into force %d times", w.sets-sets)
 	}
 	w.fail = errors.New("no")
-	if err := w.Configure(admin.Config{Keys: []string{alice}}, w.prepare); err == nil || w.Manages(alice) || !w.Manages(manager) {
+	if err := w.Configure(management.Config{Keys: []string{alice}}, w.prepare); err == nil || w.Manages(alice) || !w.Manages(manager) {
 		t.Errorf("a configuration that failed is in force: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package admin_test
+package management_test
 
 import (
 	"context"
@@ -37,13 +37,13 @@ func (r *remover) RemoveMatching(_ context.Context, _ gate.Scope, filters []nost
 func TestRemoveIsAudited(t *testing.T) {
 	for name, fails := range map[string]error{"ok": nil, "error": errors.New("no room")} {
 		t.Run(name, func(t *testing.T) {
-			var f admin.Filters
+			var f management.Filters
 			if err := f.Set(`{"kinds":[1]}`); err != nil {
 				t.Fatal(err)
 			}
 			r := &remover{fails: fails}
-			done, err := admin.Remove(t.Context(), r, gate.Scope{}, &f)
-			if !errors.Is(err, fails) || admin.Total(done) != 3 || len(r.asked) != 1 {
+			done, err := management.Remove(t.Context(), r, gate.Scope{}, &f)
+			if !errors.Is(err, fails) || management.Total(done) != 3 || len(r.asked) != 1 {
 				t.Errorf("%v, %v", done, err)
 			}
 			var said []string
@@ -61,14 +61,14 @@ func TestRemoveIsAudited(t *testing.T) {
 // TestRemoveWantsFilters: what says nothing removes nothing and leaves no line.
 func TestRemoveWantsFilters(t *testing.T) {
 	for _, text := range []string{"", "{}"} {
-		var f admin.Filters
+		var f management.Filters
 		if text != "" {
 			if err := f.Set(text); err != nil {
 				t.Fatal(err)
 			}
 		}
 		r := &remover{}
-		if _, err := admin.Remove(t.Context(), r, gate.Scope{}, &f); err == nil || r.asked != nil || r.lines != nil {
+		if _, err := management.Remove(t.Context(), r, gate.Scope{}, &f); err == nil || r.asked != nil || r.lines != nil {
 			t.Errorf("%q: %v, %+v", text, err, r)
 		}
 	}
@@ -77,7 +77,7 @@ func TestRemoveWantsFilters(t *testing.T) {
 // TestFiltersPassAsTheyCame: an empty list matches nothing, and must not be
 // lost on the way to the daemon.
 func TestFiltersPassAsTheyCame(t *testing.T) {
-	var f, back admin.Filters
+	var f, back management.Filters
 	for _, text := range []string{`{"kinds":[]}`, `{"authors":[],"since":1}`} {
 		if err := f.Set(text); err != nil {
 			t.Fatal(err)

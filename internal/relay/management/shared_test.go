@@ -1,4 +1,4 @@
-package admin_test
+package management_test
 
 import (
 	"context"
@@ -75,16 +75,16 @@ func (o *order) AdminLists(context.Context) (left []store.AdminEntry, err error)
 	return left, nil
 }
 
-func (o *order) join(cfg admin.Config) *world {
+func (o *order) join(cfg management.Config) *world {
 	w := &world{t: o.t}
-	w.open(cfg, admin.Options{Store: o, Shared: true})
+	w.open(cfg, management.Options{Store: o, Shared: true})
 	o.nodes = append(o.nodes, w)
 	return w
 }
 
 // plain are rules without the order of their lists, and with what their
 // function says of a few addresses in its place.
-func plain(r admin.Rules) (admin.Rules, string) {
+func plain(r management.Rules) (management.Rules, string) {
 	for _, list := range []*[]string{&r.Authors, &r.BanAuthors, &r.BannedEvents, &r.AllowedEvents} {
 		*list = slices.Sorted(slices.Values(*list))
 	}
@@ -108,7 +108,7 @@ var addresses = []string{"192.0.2.1", "192.0.2.2", "198.51.100.9"}
 // that joins then.
 func TestNodesEndWithTheSameRules(t *testing.T) {
 	o := newOrder(t)
-	cfg := admin.Config{Restricted: true, Authors: []string{listed}, Kinds: []int{1}, BanAuthors: []string{banned}}
+	cfg := management.Config{Restricted: true, Authors: []string{listed}, Kinds: []int{1}, BanAuthors: []string{banned}}
 	one, two := o.join(cfg), o.join(cfg)
 	seed := rand.Uint64()
 	var wg sync.WaitGroup
@@ -150,7 +150,7 @@ func TestNodesEndWithTheSameRules(t *testing.T) {
 // and nothing else.
 func TestACallIsInForceWhenItIsAnswered(t *testing.T) {
 	o := newOrder(t)
-	one, two := o.join(admin.Config{}), o.join(admin.Config{})
+	one, two := o.join(management.Config{}), o.join(management.Config{})
 	before := one.sets
 	one.want("true", "banpubkey", alice)
 	if !slices.Equal(one.rules.BanAuthors, []string{alice}) || !slices.Equal(two.rules.BanAuthors, []string{alice}) {
@@ -173,7 +173,7 @@ func TestACallIsInForceWhenItIsAnswered(t *testing.T) {
 // so.
 func TestAppliedBeforeConfigure(t *testing.T) {
 	o := newOrder(t)
-	s, err := admin.New(t.Context(), admin.Options{Store: o, Shared: true})
+	s, err := management.New(t.Context(), management.Options{Store: o, Shared: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestAppliedBeforeConfigure(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := &world{t: t, Service: s}
-	w.configure(admin.Config{})
+	w.configure(management.Config{})
 	if !slices.Equal(w.rules.BanAuthors, []string{alice}) {
 		t.Errorf("banned are %v", w.rules.BanAuthors)
 	}

@@ -1,4 +1,4 @@
-package admin_test
+package management_test
 
 import (
 	"context"
@@ -29,16 +29,16 @@ var (
 
 // world is a service over a real store.
 type world struct {
-	*admin.Service
+	*management.Service
 	t     *testing.T
 	store *sqlite.Store
-	rules admin.Rules // in force
-	sets  int         // how often rules were put into force
-	fail  error       // of what prepares the rules
+	rules management.Rules // in force
+	sets  int              // how often rules were put into force
+	fail  error            // of what prepares the rules
 	calls int
 }
 
-func newWorld(t *testing.T, cfg admin.Config, o admin.Options) *world {
+func newWorld(t *testing.T, cfg management.Config, o management.Options) *world {
 	t.Helper()
 	w := &world{t: t, store: storetest.MustOpen(t)}
 	w.open(cfg, o)
@@ -46,12 +46,12 @@ func newWorld(t *testing.T, cfg admin.Config, o admin.Options) *world {
 }
 
 // open makes a service over the store, as a daemon that starts.
-func (w *world) open(cfg admin.Config, o admin.Options) {
+func (w *world) open(cfg management.Config, o management.Options) {
 	w.t.Helper()
 	if o.Store == nil {
 		o.Store = w.store
 	}
-	s, err := admin.New(w.t.Context(), o)
+	s, err := management.New(w.t.Context(), o)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func (w *world) open(cfg admin.Config, o admin.Options) {
 	w.configure(cfg)
 }
 
-func (w *world) configure(cfg admin.Config) {
+func (w *world) configure(cfg management.Config) {
 	w.t.Helper()
 	cfg.Keys = append(cfg.Keys, manager)
 	if err := w.Configure(cfg, w.prepare); err != nil {
@@ -67,7 +67,7 @@ func (w *world) configure(cfg admin.Config) {
 	}
 }
 
-func (w *world) prepare(r admin.Rules) (func(), error) {
+func (w *world) prepare(r management.Rules) (func(), error) {
 	return func() { w.rules = r; w.sets++ }, w.fail
 }
 
@@ -87,7 +87,7 @@ func (w *world) call(method string, params ...any) string {
 func (w *world) raw(body string) string {
 	w.t.Helper()
 	w.calls++
-	result, err := w.Do(context.Background(), admin.Call{Key: manager, Auth: fmt.Sprintf("%064x", w.calls), Addr: home, Body: []byte(body)})
+	result, err := w.Do(context.Background(), management.Call{Key: manager, Auth: fmt.Sprintf("%064x", w.calls), Addr: home, Body: []byte(body)})
 	if err != nil {
 		var e *nip01.Refusal
 		if !errors.As(err, &e) || e.Error() != err.Error() {

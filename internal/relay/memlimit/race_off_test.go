@@ -1,5 +1,5 @@
 //go:build !race
 
-package memory
+package memlimit
 
 const raceDetector = false

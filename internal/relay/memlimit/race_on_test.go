@@ -1,6 +1,6 @@
 //go:build race
 
-package memory
+package memlimit
 
 // raceDetector has memory of its own, several times that of the program.
 const raceDetector = true

@@ -1,11 +1,11 @@
-// Package events tells a NATS broker what happened to snapshots and, when asked
+// Package notify tells a NATS broker what happened to snapshots and, when asked
 // to, that an agent wrote. It is for the operator: off by default, best effort,
 // and never in anybody's way. docs/events.md has the subjects and the payloads.
 //
 // Every message goes into a bounded queue; a full queue drops it. A goroutine
 // of its own connects, sends and connects again. No call waits for the broker,
 // and none fails.
-package events
+package notify
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package events_test
+package notify_test
 
 import (
 	"testing"
@@ -25,7 +25,7 @@ func TestChangesMemory(t *testing.T) {
 		{"contract memory", 30090, nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := events.ChangesMemory(&nostr.Event{Kind: c.kind, Tags: c.tags}); got != c.want {
+			if got := notify.ChangesMemory(&nostr.Event{Kind: c.kind, Tags: c.tags}); got != c.want {
 				t.Errorf("%v, want %v", got, c.want)
 			}
 		})

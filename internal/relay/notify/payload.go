@@ -1,4 +1,4 @@
-package events
+package notify
 
 // Kinds of messages: the last word of a snapshot's subject, and "kind" in each
 // payload.

@@ -1,4 +1,4 @@
-// Package program lets an operator's own program decide which events are
+// Package plugin lets an operator's own program decide which events are
 // written: a write policy plugin as strfry has them, so that existing ones run
 // unchanged (docs/write-policy.md has the protocol).
 //
@@ -11,4 +11,4 @@
 // life, and nobody else anything: it is asked outside of the store's writer,
 // its output is bounded in line and time, and what it prints besides answers is
 // counted or logged under a rate.
-package program
+package plugin

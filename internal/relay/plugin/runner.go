@@ -1,4 +1,4 @@
-package program
+package plugin
 
 import (
 	"context"
@@ -23,7 +23,7 @@ const (
 // runner keeps one command running.
 type runner struct {
 	Options
-	turns  *share.Turns
+	turns  *fairness.Turns
 	talk   atomic.Pointer[talk] // nil while no process runs
 	quiet  *rate.Limiter        // of complaints about the program
 	stderr *rate.Limiter
@@ -38,7 +38,7 @@ func newRunner(o Options) *runner {
 	first := make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &runner{
-		Options: o, turns: share.NewTurns(window, 0), cancel: cancel, done: make(chan struct{}),
+		Options: o, turns: fairness.NewTurns(window, 0), cancel: cancel, done: make(chan struct{}),
 		begun: sync.OnceFunc(func() { close(first) }),
 		quiet: rate.NewLimiter(1, 5), stderr: rate.NewLimiter(complaintsRate, complaintsBurst),
 	}
@@ -111,7 +111,7 @@ func (r *runner) ask(ctx context.Context, ev *nostr.Event) (answer, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience*r.Timeout)
 	defer cancel()
-	turn, err := r.turns.Take(ctx, share.From(ctx), false)
+	turn, err := r.turns.Take(ctx, fairness.From(ctx), false)
 	if err != nil {
 		return answer{}, errBusy
 	}
@@ -136,7 +136,7 @@ func (r *runner) retire() {
 	ctx, cancel := context.WithTimeout(context.Background(), r.Timeout)
 	defer cancel()
 	for range window {
-		turn, err := r.turns.Take(ctx, share.Who{}, false)
+		turn, err := r.turns.Take(ctx, fairness.Who{}, false)
 		if err != nil {
 			break
 		}

@@ -1,4 +1,4 @@
-package program
+package plugin
 
 import (
 	"bufio"
@@ -27,7 +27,7 @@ func logLines(from io.Reader, log *slog.Logger, lines *rate.Limiter) {
 		for errors.Is(err, bufio.ErrBufferFull) { // the rest of it is nobody's loss
 			_, err = in.ReadSlice('\n')
 		}
-		switch text := trace.Plain(string(line)); {
+		switch text := redact.Plain(string(line)); {
 		case len(line) <= 1:
 		case lines.Allow():
 			attrs := []any{"text", text}

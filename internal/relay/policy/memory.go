@@ -27,7 +27,7 @@ const (
 // budget; to be forgotten it must have been idle while tens of thousands of
 // others wrote.
 type memory struct {
-	rates    *share.Rates
+	rates    *fairness.Rates
 	mu       sync.Mutex
 	attested *recent[attestation, struct{}]
 	vouches  *recent[voucher, string] // to the conditions
@@ -38,7 +38,7 @@ type voucher struct{ owner, agent string }
 
 func newMemory() *memory {
 	return &memory{
-		rates:    share.NewRates(maxBudgets),
+		rates:    fairness.NewRates(maxBudgets),
 		attested: newRecent[attestation, struct{}](maxAttestations),
 		vouches:  newRecent[voucher, string](maxVouched),
 	}

@@ -18,11 +18,11 @@ const DefaultFuture = 15 * time.Minute
 
 // Rates bound what is written in a time. A PerSecond of 0 is no limit. Key
 // holds for every author, and the others for clients that are not exempt from
-// rates (share.Who): neither for the relay's own writing nor for imports.
+// rates (fairness.Who): neither for the relay's own writing nor for imports.
 type Rates struct {
-	Key   share.Rate // events of one author
-	Share share.Rate // events of one share
-	Rows  share.Rate // rows of the tag index, of one author and of one share
+	Key   fairness.Rate // events of one author
+	Share fairness.Rate // events of one share
+	Rows  fairness.Rate // rows of the tag index, of one author and of one share
 }
 
 // Options says who may write what. The zero value lets everybody write every
@@ -133,7 +133,7 @@ func compile(o Options) (*rules, error) {
 	if r.future == 0 {
 		r.future = DefaultFuture
 	}
-	for _, rate := range []share.Rate{o.Rates.Key, o.Rates.Share, o.Rates.Rows} {
+	for _, rate := range []fairness.Rate{o.Rates.Key, o.Rates.Share, o.Rates.Rows} {
 		if rate.PerSecond < 0 || rate.PerSecond > 0 && rate.Burst < 1 {
 			errs = append(errs, errors.New("a rate must not be negative and needs a burst of at least 1"))
 		}

@@ -115,7 +115,7 @@ func (l *Live) Set(p *Policy) { l.current.Store(p) }
 func (l *Live) Current() *Policy { return l.current.Load() }
 
 // NotStored is the current policy's.
-func (l *Live) NotStored(who share.Who, ev *nostr.Event) {
+func (l *Live) NotStored(who fairness.Who, ev *nostr.Event) {
 	if p := l.current.Load(); p != nil {
 		p.NotStored(who, ev)
 	}

@@ -221,10 +221,10 @@ func TestOrder(t *testing.T) {
 	var approved error
 	p := mustPolicy(t, Options{
 		Owners: []string{ownerKey}, Kinds: []int{1}, BannedAuthors: []string{strangerKey}, BannedKinds: []int{30174},
-		Rates: Rates{Share: share.Rate{PerSecond: 1e-9, Burst: 1}, Key: share.Rate{PerSecond: 1e-9, Burst: 1}}, MaxTags: 5,
+		Rates: Rates{Share: fairness.Rate{PerSecond: 1e-9, Burst: 1}, Key: fairness.Rate{PerSecond: 1e-9, Burst: 1}}, MaxTags: 5,
 		Approved: func(context.Context, []string, string) (bool, error) { return approved == nil, approved },
 	})
-	client := share.Who{Share: "192.0.2.1", Conn: 1}
+	client := fairness.Who{Share: "192.0.2.1", Conn: 1}
 	checkFrom(t, p, client, note(ownerKey), "") // takes what the rates allow
 	ev := engram(strangerKey, agentKey, nostr.Tag{"-"}, nostr.Tag{"expiration", "1"}, nostr.Tag{"d"}, nostr.Tag{"x"})
 	ev.CreatedAt += 100_000
@@ -254,7 +254,7 @@ func TestOrder(t *testing.T) {
 func TestNewNamesEveryFault(t *testing.T) {
 	_, err := New(Options{
 		Authors: []string{agentKey, "npub1x"}, Owners: []string{strings.ToUpper(ownerKey)}, BannedAuthors: []string{""},
-		Kinds: []int{65536}, BannedKinds: []int{-1}, Future: -1, Rates: Rates{Key: share.Rate{PerSecond: 1}, Share: share.Rate{PerSecond: -1, Burst: 1}}, RelayNames: []string{"https://x"},
+		Kinds: []int{65536}, BannedKinds: []int{-1}, Future: -1, Rates: Rates{Key: fairness.Rate{PerSecond: 1}, Share: fairness.Rate{PerSecond: -1, Burst: 1}}, RelayNames: []string{"https://x"},
 	})
 	if err == nil {
 		t.Fatal("accepted")

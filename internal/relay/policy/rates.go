@@ -34,7 +34,7 @@ func (p *Policy) rejectRate(r Rates) Hook {
 		if p.isOwn(ev) {
 			return false, ""
 		}
-		charges := r.charges(share.From(ctx), ev, p.payer(ctx, ev))
+		charges := r.charges(fairness.From(ctx), ev, p.payer(ctx, ev))
 		refused := p.memory.rates.Take(p.clock(), charges[:]...)
 		if refused < 0 {
 			return false, ""
@@ -48,20 +48,20 @@ func (p *Policy) rejectRate(r Rates) Hook {
 // who has proved the author's key uses up what the author may write; anybody
 // else uses up what their share may deliver of that author.
 func (p *Policy) payer(ctx context.Context, ev *nostr.Event) string {
-	who := share.From(ctx)
-	if p.rates.Key.PerSecond <= 0 || !nostr.IsEphemeralKind(ev.Kind) || who == (share.Who{}) || p.reader(ctx).Has(ev.PubKey) {
+	who := fairness.From(ctx)
+	if p.rates.Key.PerSecond <= 0 || !nostr.IsEphemeralKind(ev.Kind) || who == (fairness.Who{}) || p.reader(ctx).Has(ev.PubKey) {
 		return ev.PubKey
 	}
 	return ev.PubKey + " by " + who.Share
 }
 
 // charges returns what an event costs; the author's come last.
-func (r Rates) charges(who share.Who, ev *nostr.Event, payer string) [4]share.Charge {
-	if who.Exempt || who == (share.Who{}) {
+func (r Rates) charges(who fairness.Who, ev *nostr.Event, payer string) [4]fairness.Charge {
+	if who.Exempt || who == (fairness.Who{}) {
 		r = Rates{Key: r.Key}
 	}
 	rows := indexRows(ev)
-	return [4]share.Charge{
+	return [4]fairness.Charge{
 		{What: shareEvents, Name: who.Share, N: 1, Rate: r.Share},
 		{What: shareRows, Name: who.Share, N: rows, Rate: r.Rows},
 		{What: keyRows, Name: ev.PubKey, N: rows, Rate: r.Rows},
@@ -70,7 +70,7 @@ func (r Rates) charges(who share.Who, ev *nostr.Event, payer string) [4]share.Ch
 }
 
 // SetPart divides all rates by the number of nodes that take events, also for
-// the policies that take p's place (share.Rates.SetPart).
+// the policies that take p's place (fairness.Rates.SetPart).
 func (p *Policy) SetPart(nodes int) { p.memory.rates.SetPart(nodes) }
 
 // SetPart is the current policy's.
@@ -83,7 +83,7 @@ func (l *Live) SetPart(nodes int) {
 // NotStored gives an author back what was charged for an event that the relay
 // did not store: anybody may send an author's events once more, and must not
 // use up what the author may write. The sender has paid.
-func (p *Policy) NotStored(who share.Who, ev *nostr.Event) {
+func (p *Policy) NotStored(who fairness.Who, ev *nostr.Event) {
 	if p.isOwn(ev) {
 		return // it was charged nothing
 	}
@@ -95,7 +95,7 @@ func (p *Policy) NotStored(who share.Who, ev *nostr.Event) {
 	}
 }
 
-func rateText(who string, r share.Rate, what string) string {
+func rateText(who string, r fairness.Rate, what string) string {
 	return "rate-limited: " + who + " may write " + strconv.FormatFloat(r.PerSecond, 'g', -1, 64) + " " + what + " per second, " +
 		strconv.Itoa(r.Burst) + " at once, here; slow down"
 }

@@ -19,10 +19,10 @@ type hand struct{ at time.Time }
 func (h *hand) now() time.Time { return h.at }
 
 // from returns a context of a client.
-func from(t *testing.T, who share.Who) context.Context { return share.With(t.Context(), who) }
+func from(t *testing.T, who fairness.Who) context.Context { return fairness.With(t.Context(), who) }
 
 // checkFrom is check for a client.
-func checkFrom(t *testing.T, p *Policy, who share.Who, ev *nostr.Event, want string) {
+func checkFrom(t *testing.T, p *Policy, who fairness.Who, ev *nostr.Event, want string) {
 	t.Helper()
 	rejected, msg := p.RejectEvent(from(t, who), ev)
 	if rejected != (want != "") || !strings.HasPrefix(msg, want) {
@@ -42,7 +42,7 @@ func tagged(key string, n int) *nostr.Event {
 
 func TestKeyRate(t *testing.T) {
 	clock := &hand{start}
-	p := mustPolicy(t, Options{Rates: Rates{Key: share.Rate{PerSecond: 2, Burst: 3}}, Clock: clock.now})
+	p := mustPolicy(t, Options{Rates: Rates{Key: fairness.Rate{PerSecond: 2, Burst: 3}}, Clock: clock.now})
 	const limited = "rate-limited: one key may write 2 events per second, 3 at once, here"
 	for range 3 {
 		check(t, p, note(agentKey), "")
@@ -61,7 +61,7 @@ func TestKeyRate(t *testing.T) {
 
 // What another rule refuses costs nothing.
 func TestRefusedEventsCostNothing(t *testing.T) {
-	p := mustPolicy(t, Options{Rates: Rates{Key: share.Rate{PerSecond: 1e-9, Burst: 1}}, BannedKinds: []int{7}})
+	p := mustPolicy(t, Options{Rates: Rates{Key: fairness.Rate{PerSecond: 1e-9, Burst: 1}}, BannedKinds: []int{7}})
 	for range 5 {
 		check(t, p, withKind(7, note(agentKey)), "blocked: ")
 	}
@@ -70,25 +70,25 @@ func TestRefusedEventsCostNothing(t *testing.T) {
 }
 
 func TestShareRate(t *testing.T) {
-	p := mustPolicy(t, Options{Rates: Rates{Share: share.Rate{PerSecond: 1e-9, Burst: 1}}})
+	p := mustPolicy(t, Options{Rates: Rates{Share: fairness.Rate{PerSecond: 1e-9, Burst: 1}}})
 	const limited = "rate-limited: one address may write 1e-09 events per second, 1 at once, here"
 	for _, step := range []struct {
-		who  share.Who
+		who  fairness.Who
 		want string
 	}{
-		{share.Who{Share: "192.0.2.1", Conn: 1}, ""},
-		{share.Who{Share: "192.0.2.1", Conn: 1}, limited},
-		{share.Who{Share: "192.0.2.1", Conn: 2}, limited},
-		{share.Who{Share: "192.0.2.2", Conn: 3}, ""},
-		{share.Who{Share: "2001:db8:1::/48", Part: "2001:db8:1:1::/64", Conn: 4}, ""},
-		{share.Who{Share: "2001:db8:1::/48", Part: "2001:db8:1:2::/64", Conn: 5}, limited},
-		{share.Who{Share: "key " + agentKey, Conn: 6}, ""},
-		{share.Who{Share: share.Local, Conn: 7}, ""},
-		{share.Who{Share: share.Local, Conn: 8}, limited},
-		{share.Who{Share: "127.0.0.1", Conn: 9, Exempt: true}, ""},
-		{share.Who{Share: "127.0.0.1", Conn: 9, Exempt: true}, ""},
-		{share.Who{}, ""}, // the relay itself
-		{share.Who{}, ""},
+		{fairness.Who{Share: "192.0.2.1", Conn: 1}, ""},
+		{fairness.Who{Share: "192.0.2.1", Conn: 1}, limited},
+		{fairness.Who{Share: "192.0.2.1", Conn: 2}, limited},
+		{fairness.Who{Share: "192.0.2.2", Conn: 3}, ""},
+		{fairness.Who{Share: "2001:db8:1::/48", Part: "2001:db8:1:1::/64", Conn: 4}, ""},
+		{fairness.Who{Share: "2001:db8:1::/48", Part: "2001:db8:1:2::/64", Conn: 5}, limited},
+		{fairness.Who{Share: "key " + agentKey, Conn: 6}, ""},
+		{fairness.Who{Share: fairness.Local, Conn: 7}, ""},
+		{fairness.Who{Share: fairness.Local, Conn: 8}, limited},
+		{fairness.Who{Share: "127.0.0.1", Conn: 9, Exempt: true}, ""},
+		{fairness.Who{Share: "127.0.0.1", Conn: 9, Exempt: true}, ""},
+		{fairness.Who{}, ""}, // the relay itself
+		{fairness.Who{}, ""},
 	} {
 		checkFrom(t, p, step.who, note(agentKey), step.want)
 	}
@@ -98,9 +98,9 @@ func TestShareRate(t *testing.T) {
 // and to who brings them, whoever wrote them.
 func TestRowRate(t *testing.T) {
 	clock := &hand{start}
-	p := mustPolicy(t, Options{Rates: Rates{Rows: share.Rate{PerSecond: 10, Burst: 100}}, Clock: clock.now})
+	p := mustPolicy(t, Options{Rates: Rates{Rows: fairness.Rate{PerSecond: 10, Burst: 100}}, Clock: clock.now})
 	const key, address = "rate-limited: one key may write 10 indexed tags per second, 100 at once, here", "rate-limited: one address may write 10 indexed tags"
-	a, b, c := share.Who{Share: "192.0.2.1", Conn: 1}, share.Who{Share: "192.0.2.2", Conn: 2}, share.Who{Share: "192.0.2.3", Conn: 3}
+	a, b, c := fairness.Who{Share: "192.0.2.1", Conn: 1}, fairness.Who{Share: "192.0.2.2", Conn: 2}, fairness.Who{Share: "192.0.2.3", Conn: 3}
 	checkFrom(t, p, a, tagged(agentKey, 60), "")
 	checkFrom(t, p, b, tagged(agentKey, 60), key)
 	checkFrom(t, p, b, tagged(agentKey, 40), "")
@@ -109,8 +109,8 @@ func TestRowRate(t *testing.T) {
 	checkFrom(t, p, a, tagged(strangerKey, 41), address)
 	checkFrom(t, p, a, tagged(strangerKey, 40), "")
 	checkFrom(t, p, a, tagged(strangerKey, 1), address)
-	checkFrom(t, p, share.Who{}, tagged(agentKey, 4000), "")
-	checkFrom(t, p, share.Who{Share: "127.0.0.1", Exempt: true}, tagged(agentKey, 4000), "")
+	checkFrom(t, p, fairness.Who{}, tagged(agentKey, 4000), "")
+	checkFrom(t, p, fairness.Who{Share: "127.0.0.1", Exempt: true}, tagged(agentKey, 4000), "")
 	clock.at = clock.at.Add(time.Second)
 	checkFrom(t, p, a, tagged(agentKey, 10), "")
 	checkFrom(t, p, a, tagged(agentKey, 1), address)
@@ -123,7 +123,7 @@ func TestRowRate(t *testing.T) {
 func TestRatesAreOffByDefault(t *testing.T) {
 	p := mustPolicy(t, Options{})
 	for range 5000 {
-		checkFrom(t, p, share.Who{Share: "192.0.2.1", Conn: 1}, note(agentKey), "")
+		checkFrom(t, p, fairness.Who{Share: "192.0.2.1", Conn: 1}, note(agentKey), "")
 	}
 	if p.memory.rates.Len() != 0 {
 		t.Error("budgets are kept that nothing limits")
@@ -132,7 +132,7 @@ func TestRatesAreOffByDefault(t *testing.T) {
 
 func TestReloadKeepsWhatWasUsedUp(t *testing.T) {
 	clock := &hand{start}
-	o := Options{Rates: Rates{Key: share.Rate{PerSecond: 1, Burst: 2}}, Clock: clock.now}
+	o := Options{Rates: Rates{Key: fairness.Rate{PerSecond: 1, Burst: 2}}, Clock: clock.now}
 	p := mustPolicy(t, o)
 	check(t, p, note(agentKey), "")
 	check(t, p, note(agentKey), "")
@@ -141,7 +141,7 @@ func TestReloadKeepsWhatWasUsedUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, again, note(agentKey), "rate-limited: ")
-	o.Rates.Key = share.Rate{PerSecond: 10, Burst: 5}
+	o.Rates.Key = fairness.Rate{PerSecond: 10, Burst: 5}
 	faster, err := again.Reload(o)
 	if err != nil {
 		t.Fatal(err)
@@ -175,8 +175,8 @@ func TestRecent(t *testing.T) {
 // Whoever has an author's event may send it again and again: that must not use
 // up what the author may write.
 func TestSendingAnotherOnesEventAgainCostsTheSender(t *testing.T) {
-	p := mustPolicy(t, Options{Rates: Rates{Rows: share.Rate{PerSecond: 1e-9, Burst: 100}, Key: share.Rate{PerSecond: 1e-9, Burst: 2}}})
-	author, stranger := share.Who{Share: "192.0.2.1", Conn: 1}, share.Who{Share: "192.0.2.2", Conn: 2}
+	p := mustPolicy(t, Options{Rates: Rates{Rows: fairness.Rate{PerSecond: 1e-9, Burst: 100}, Key: fairness.Rate{PerSecond: 1e-9, Burst: 2}}})
+	author, stranger := fairness.Who{Share: "192.0.2.1", Conn: 1}, fairness.Who{Share: "192.0.2.2", Conn: 2}
 	ev := tagged(agentKey, 50)
 	checkFrom(t, p, author, ev, "")
 	for range 2 {
@@ -190,19 +190,19 @@ func TestSendingAnotherOnesEventAgainCostsTheSender(t *testing.T) {
 
 // What is not stored makes no rows.
 func TestEphemeralEventsMakeNoRows(t *testing.T) {
-	p := mustPolicy(t, Options{Rates: Rates{Rows: share.Rate{PerSecond: 1e-9, Burst: 10}}})
+	p := mustPolicy(t, Options{Rates: Rates{Rows: fairness.Rate{PerSecond: 1e-9, Burst: 10}}})
 	for range 5 {
-		checkFrom(t, p, share.Who{Share: "192.0.2.1", Conn: 1}, withKind(20001, tagged(agentKey, 10)), "")
+		checkFrom(t, p, fairness.Who{Share: "192.0.2.1", Conn: 1}, withKind(20001, tagged(agentKey, 10)), "")
 	}
 }
 
 // Ephemeral events that somebody else sends once more do not use up what their
 // author may write.
 func TestSendingAnEphemeralEventAgainCostsTheSender(t *testing.T) {
-	author, stranger := share.Who{Share: "192.0.2.1", Conn: 1}, share.Who{Share: "192.0.2.2", Conn: 2}
+	author, stranger := fairness.Who{Share: "192.0.2.1", Conn: 1}, fairness.Who{Share: "192.0.2.2", Conn: 2}
 	reader := gate.Reader{}
 	p := mustPolicy(t, Options{
-		Rates:  Rates{Key: share.Rate{PerSecond: 1e-9, Burst: 2}},
+		Rates:  Rates{Key: fairness.Rate{PerSecond: 1e-9, Burst: 2}},
 		Reader: func(context.Context) gate.Reader { return reader },
 	})
 	const limited = "rate-limited: one key may write 1e-09 events"
@@ -226,13 +226,13 @@ func TestSendingAnEphemeralEventAgainCostsTheSender(t *testing.T) {
 	reader = gate.NewReader(agentKey)
 	checkFrom(t, p, stranger, ev, "")
 	checkFrom(t, p, stranger, ev, limited)
-	checkFrom(t, p, share.Who{}, ev, limited) // the relay's own work has no address
+	checkFrom(t, p, fairness.Who{}, ev, limited) // the relay's own work has no address
 }
 
 // TestRatesOfOneNodeOfSeveral: the policy's rates are divided, and those of the
 // policy that takes its place.
 func TestRatesOfOneNodeOfSeveral(t *testing.T) {
-	o := Options{Rates: Rates{Key: share.Rate{PerSecond: 0.001, Burst: 6}}}
+	o := Options{Rates: Rates{Key: fairness.Rate{PerSecond: 0.001, Burst: 6}}}
 	p := mustPolicy(t, o)
 	p.SetPart(3)
 	for range 2 {

@@ -104,7 +104,7 @@ func TestOwnApprovalList(t *testing.T) {
 // lists and rates.
 func TestOwnKeys(t *testing.T) {
 	own := Options{Authors: []string{agentKey}, Own: func(key string) bool { return key == strangerKey },
-		Rates: Rates{Key: share.Rate{PerSecond: 0.001, Burst: 1}}}
+		Rates: Rates{Key: fairness.Rate{PerSecond: 0.001, Burst: 1}}}
 	p := mustPolicy(t, own)
 	decision := func() *nostr.Event {
 		return &nostr.Event{Kind: 30091, PubKey: strangerKey, CreatedAt: note(strangerKey).CreatedAt, Content: `{"contract_id":"c","status":"completed","previous_status":"disputed"}`,

@@ -1,4 +1,4 @@
-package operator
+package snapshots
 
 import (
 	"context"
@@ -199,7 +199,7 @@ func (s *Service) Delete(ctx context.Context, tenant, agent, id string, how snap
 		return l.Delete(id, how)
 	})
 	if err == nil {
-		s.events.Deleted(events.Deleted{Agent: agent, Tenant: tenant, ID: id})
+		s.events.Deleted(notify.Deleted{Agent: agent, Tenant: tenant, ID: id})
 	}
 	return err
 }

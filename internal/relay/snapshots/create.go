@@ -1,4 +1,4 @@
-package operator
+package snapshots
 
 import (
 	"context"
@@ -110,7 +110,7 @@ func (s *Service) create(ctx context.Context, l *snapshot.Lock, q CreateRequest,
 		}
 		out.Pinned = true
 	}
-	s.events.Created(events.Created{
+	s.events.Created(notify.Created{
 		Agent: out.Agent, Tenant: out.Tenant, ID: out.ID, Label: out.Label, CreatedBy: out.CreatedBy, Parent: out.Parent,
 		Events: int(out.Events), Size: out.Size, SHA256: out.SHA256, Encrypted: out.Encrypted, Verified: out.Verified(),
 	})

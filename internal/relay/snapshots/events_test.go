@@ -1,4 +1,4 @@
-package operator
+package snapshots
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 func TestTold(t *testing.T) {
 	server := natstest.Start(t)
 	told := server.Subscribe("some.prefix.>")
-	publisher, err := events.New(events.Options{URL: server.URL, Prefix: "some.prefix"})
+	publisher, err := notify.New(notify.Options{URL: server.URL, Prefix: "some.prefix"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package operator
+package snapshots
 
 import (
 	"context"
@@ -86,7 +86,7 @@ func (s *Service) Restore(ctx context.Context, q RestoreRequest) (out Restored, 
 // tell reports a restore to the log and the broker.
 func (s *Service) tell(out Restored) {
 	s.log.Info("snapshot restored", "mode", string(out.Mode), "stored", out.Stored+out.Replaced, "present", out.Present, "quarantined", out.Quarantined)
-	s.events.Restored(events.Restored{Agent: out.Agent, Tenant: out.Tenant, ID: out.ID, Mode: string(out.Mode), PreSnapshot: out.PreSnapshot,
+	s.events.Restored(notify.Restored{Agent: out.Agent, Tenant: out.Tenant, ID: out.ID, Mode: string(out.Mode), PreSnapshot: out.PreSnapshot,
 		Written: int(out.Stored + out.Replaced), Quarantined: int(out.Quarantined)})
 }
 

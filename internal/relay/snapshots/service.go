@@ -1,4 +1,4 @@
-package operator
+package snapshots
 
 import (
 	"context"
@@ -59,7 +59,7 @@ type Options struct {
 	Process  string // what this process is, in "… of the process that does it: Process"
 	Settings Settings
 	Software string            // "engramd 1.2.3", for manifests
-	Events   *events.Publisher // nil tells nobody
+	Events   *notify.Publisher // nil tells nobody
 	Metrics  *metrics.Metrics  // nil counts nothing
 	Log      *slog.Logger      // nil logs nothing
 	Clock    func() time.Time  // nil means time.Now
@@ -78,7 +78,7 @@ type Service struct {
 	settings atomic.Pointer[Settings]
 	changed  chan struct{} // wakes the Worker
 	software string
-	events   *events.Publisher
+	events   *notify.Publisher
 	metrics  *metrics.Metrics
 	log      *slog.Logger
 	clock    func() time.Time

@@ -1,4 +1,4 @@
-package operator
+package snapshots
 
 import (
 	"context"
@@ -15,7 +15,7 @@ func (s *Service) sweep(ctx context.Context, places []snapshot.Place, p snapshot
 	began := s.clock()
 	defer func() { s.counted("gc", began, err) }()
 	var errs []error
-	told := events.GC{Agents: len(places)}
+	told := notify.GC{Agents: len(places)}
 	for _, place := range places {
 		if err := ctx.Err(); err != nil {
 			return all, err

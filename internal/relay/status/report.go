@@ -14,10 +14,10 @@ type Report struct {
 	Ready   bool    `json:"ready"`
 	Why     string  `json:"why,omitempty"` // it is not
 
-	Clients session.Status `json:"clients"`
-	Slow    Slow           `json:"slow"`
-	Full    Full           `json:"full"`
-	Outbox  Outbox         `json:"outbox"`
+	Clients websocket.Status `json:"clients"`
+	Slow    Slow             `json:"slow"`
+	Full    Full             `json:"full"`
+	Outbox  Outbox           `json:"outbox"`
 	// Followed are the relays that this one follows.
 	Followed []replica.Status `json:"followed,omitempty"`
 	// Cluster is where this node stands among others; nil when it is alone.

@@ -26,9 +26,11 @@ type Sources struct {
 	Ready   func(context.Context) error
 	Disk    func() int64 // bytes that are free on the database's disk
 
-	Sessions interface{ Status(top int) session.Status }
-	Relay    interface{ Undelivered() int }
-	Store    interface {
+	Sessions interface {
+		Status(top int) websocket.Status
+	}
+	Relay interface{ Undelivered() int }
+	Store interface {
 		Space(ctx context.Context) (store.Space, error)
 		Recent(most int) store.Recent
 	}

@@ -19,9 +19,9 @@ type parts struct {
 	asked int // how much of each list
 }
 
-func (p *parts) Status(top int) session.Status {
+func (p *parts) Status(top int) websocket.Status {
 	p.asked = top
-	return session.Status{Connections: 0}
+	return websocket.Status{Connections: 0}
 }
 
 func (p *parts) Undelivered() int { return 3 }

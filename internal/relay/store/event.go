@@ -120,7 +120,7 @@ type Committed struct {
 	JSON  []byte // as stored; shared, not to be changed
 	Seq   int64
 	Class gate.Class
-	Who   share.Who // who sent it; zero for imports and restores
+	Who   fairness.Who // who sent it; zero for imports and restores
 }
 
 // String returns the outcome's metric label.

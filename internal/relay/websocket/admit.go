@@ -1,4 +1,4 @@
-package session
+package websocket
 
 import (
 	"iter"
@@ -22,10 +22,10 @@ const wideFactor = 4
 // places returns what a connection counts under, with how many times the bound
 // of an address: its address or /64, and the /48 of that. Exempt peers and
 // those that cannot be told apart count in the total only.
-func places(who share.Who) iter.Seq2[string, int] {
+func places(who fairness.Who) iter.Seq2[string, int] {
 	return func(yield func(place string, times int) bool) {
 		switch {
-		case who.Exempt || who.Share == share.Local:
+		case who.Exempt || who.Share == fairness.Local:
 		case who.Part == "":
 			yield(who.Share, 1)
 		default:
@@ -36,7 +36,7 @@ func places(who share.Who) iter.Seq2[string, int] {
 
 // enter admits a connection, or says which bound is reached: "total" or
 // "address".
-func (a *admission) enter(who share.Who, lim *Limits) (refused string) {
+func (a *admission) enter(who fairness.Who, lim *Limits) (refused string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if lim.Connections >= 0 && a.total >= lim.Connections {
@@ -58,7 +58,7 @@ func (a *admission) enter(who share.Who, lim *Limits) (refused string) {
 }
 
 // leave is called once for every connection admitted, with whom it entered as.
-func (a *admission) leave(who share.Who) {
+func (a *admission) leave(who fairness.Who) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.total--

@@ -1,4 +1,4 @@
-package session
+package websocket
 
 import (
 	"fmt"
@@ -19,10 +19,10 @@ import (
 // Who reads and answers needs them too, so that nothing must be asked
 // meanwhile.
 func (r *rig) hold() (goOn func()) {
-	seats := make([]share.Seat, share.Processors())
+	seats := make([]fairness.Seat, fairness.Processors())
 	for i := range seats {
 		seats[i].Of = r.seats
-		seats[i].Sit(share.Who{Share: "test"})
+		seats[i].Sit(fairness.Who{Share: "test"})
 	}
 	return func() {
 		for i := range seats {
@@ -146,7 +146,7 @@ func TestWhatIsBehindIsBounded(t *testing.T) {
 func TestWhoHoldsMostFiltersGivesWay(t *testing.T) {
 	r := start(t, &fake{}, Options{
 		Limits: Limits{LiveBytes: 1 << 20, LiveShare: 2 << 20, LiveTotal: 4 << 20},
-		Shares: share.NewBook(share.Rules{}),
+		Shares: fairness.NewBook(fairness.Rules{}),
 	})
 	from := func(addr string) *client {
 		return r.dial(t, func(d *websocket.Dialer) {

@@ -1,4 +1,4 @@
-package session
+package websocket
 
 import (
 	"fmt"
@@ -180,11 +180,11 @@ func waiting(r *rig) (most int) {
 }
 
 func TestConnectionsAreBounded(t *testing.T) {
-	ex := share.Rules{Exempt: true}
+	ex := fairness.Rules{Exempt: true}
 	for _, tc := range []struct {
 		name    string
 		lim     Limits
-		rules   share.Rules
+		rules   fairness.Rules
 		addrs   []string
 		refused int // index of the first refused
 		status  int
@@ -195,12 +195,12 @@ func TestConnectionsAreBounded(t *testing.T) {
 		{"IPv6 /64", Limits{PerAddress: 1}, ex, []string{"2001:db8::1", "2001:db8:0:1::1", "2001:db8::2"}, 2, 429},
 		{"loopback is exempt", Limits{PerAddress: 1}, ex, []string{"127.0.0.1", "127.0.0.1", "::1", "::1"}, 4, 0},
 		{"IPv6 /48", Limits{PerAddress: 1}, ex, []string{"2001:db8:0:1::1", "2001:db8:0:2::1", "2001:db8:0:3::1", "2001:db8:0:4::1", "2001:db8:1:5::1", "2001:db8:0:5::1"}, 5, 429},
-		{"loopback of a public relay", Limits{PerAddress: 1}, share.Rules{}, []string{"127.0.0.1", "127.0.0.2", "127.0.0.1"}, 2, 429},
-		{"cannot be told apart", Limits{PerAddress: 1}, share.Rules{Common: true}, []string{"127.0.0.1", "127.0.0.1", "10.0.0.1", "10.0.0.1", "192.0.2.1", "192.0.2.1"}, 5, 429},
+		{"loopback of a public relay", Limits{PerAddress: 1}, fairness.Rules{}, []string{"127.0.0.1", "127.0.0.2", "127.0.0.1"}, 2, 429},
+		{"cannot be told apart", Limits{PerAddress: 1}, fairness.Rules{Common: true}, []string{"127.0.0.1", "127.0.0.1", "10.0.0.1", "10.0.0.1", "192.0.2.1", "192.0.2.1"}, 5, 429},
 		{"no bound", Limits{PerAddress: -1, Connections: -1}, ex, []string{"192.0.2.1", "192.0.2.1"}, 2, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := start(t, &fake{}, Options{Limits: tc.lim, Shares: share.NewBook(tc.rules), Addr: func(r *http.Request) netip.Addr {
+			r := start(t, &fake{}, Options{Limits: tc.lim, Shares: fairness.NewBook(tc.rules), Addr: func(r *http.Request) netip.Addr {
 				return netip.MustParseAddr(r.URL.Query().Get("from"))
 			}})
 			var open []*websocket.Conn

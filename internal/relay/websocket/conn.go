@@ -1,4 +1,4 @@
-package session
+package websocket
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type conn struct {
 	ws        *websocket.Conn // for reading only
 	net       *transport
 	challenge string
-	entered   share.Who // whom it is charged to before it proves a key
+	entered   fairness.Who // whom it is charged to before it proves a key
 	record    record
 	rate      *rate.Limiter
 	pings     *time.Timer
@@ -33,12 +33,12 @@ type conn struct {
 	asking context.Context // ends when nothing more is to be answered
 	unask  context.CancelFunc
 
-	who     atomic.Pointer[share.Who] // whom its work is charged to; see charged
-	filters *share.Stake              // memory of its subscriptions
-	held    *share.Stake              // memory of messages being read, and read and not yet answered
+	who     atomic.Pointer[fairness.Who] // whom its work is charged to; see charged
+	filters *fairness.Stake              // memory of its subscriptions
+	held    *fairness.Stake              // memory of messages being read, and read and not yet answered
 	syncs   syncs
 
-	seat share.Seat // of the reader
+	seat fairness.Seat // of the reader
 
 	over    overRate
 	in      inbox
@@ -52,12 +52,12 @@ type conn struct {
 	saidBye     bool          // the client sent its close frame; for the reader
 }
 
-func newConn(s *Server, ws *websocket.Conn, t *transport, addr netip.Addr, who share.Who, challenge string) *conn {
+func newConn(s *Server, ws *websocket.Conn, t *transport, addr netip.Addr, who fairness.Who, challenge string) *conn {
 	lim := s.limits.Load()
 	c := &conn{srv: s, ws: ws, net: t, challenge: challenge, entered: who, effectsOver: make(chan struct{})}
 	c.record.number, c.record.addr, c.record.opened = s.connections.Add(1), addr, s.now()
 	c.rate = rate.NewLimiter(rate.Limit(lim.FramesRate), lim.FramesBurst)
-	c.ctx, c.cancel = context.WithCancel(share.With(relay.WithAddr(context.Background(), addr), who))
+	c.ctx, c.cancel = context.WithCancel(fairness.With(relay.WithAddr(context.Background(), addr), who))
 	c.asking, c.unask = context.WithCancel(c.ctx)
 	c.in.init()
 	c.out.init(&s.queued, s.queues.enter(who))
@@ -91,7 +91,7 @@ func (c *conn) serve() {
 }
 
 // charged returns whom work for the connection is charged to at this moment.
-func (c *conn) charged() share.Who { return *c.who.Load() }
+func (c *conn) charged() fairness.Who { return *c.who.Load() }
 
 // talk greets the client and reads until it is gone.
 func (c *conn) talk() {

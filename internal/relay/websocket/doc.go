@@ -1,4 +1,4 @@
-// Package session is the relay's websocket side: it turns the frames of many
+// Package websocket is the relay's websocket side: it turns the frames of many
 // clients into calls of the relay, and the relay's answers and live events into
 // frames, with everything that one client can make it hold or do bounded.
 //
@@ -39,4 +39,4 @@
 //     EVENT, or the AUTH that one needs; its questions are dropped.
 //   - A REQ with only search filters stays open, without live events, until it
 //     is closed.
-package session
+package websocket

@@ -1,4 +1,4 @@
-package session
+package websocket
 
 import (
 	"context"
@@ -22,8 +22,8 @@ type effects struct {
 	ctx      context.Context // carries who is asking
 	asking   context.Context // ctx for what is read for the client: it ends when the client has gone
 	reader   gate.Reader
-	who      share.Who          // whom its work is charged to
-	seat     share.Seat         // held while it computes, never while it waits
+	who      fairness.Who       // whom its work is charged to
+	seat     fairness.Seat      // held while it computes, never while it waits
 	unprove  func()             // gives the place of a key's share back; nil before one is held
 	keys     int                // in reader
 	beside   relay.Attestations // that came with the keys
@@ -270,7 +270,7 @@ func (e *effects) auth(ev *nostr.Event) {
 	}
 	e.beside = e.beside.WithAuth(ev)
 	as := func(ctx context.Context) context.Context {
-		return share.With(relay.WithAttestations(relay.WithReader(ctx, e.reader), e.beside), e.who)
+		return fairness.With(relay.WithAttestations(relay.WithReader(ctx, e.reader), e.beside), e.who)
 	}
 	e.ctx, e.asking = as(e.c.ctx), as(e.c.asking)
 	e.c.proved(e.ctx)

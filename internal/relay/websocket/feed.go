@@ -1,4 +1,4 @@
-package session
+package websocket
 
 import (
 	"slices"
@@ -28,7 +28,7 @@ type feed struct {
 	over    bool // the connection has ended: nothing is queued
 
 	// The following are for who works.
-	seat    share.Seat      // of lag
+	seat    fairness.Seat   // of lag
 	lagging sync.Mutex      // one lag at a time
 	task    task            // looked at
 	left    []*subscription // those that it is still to be held against

@@ -1,4 +1,4 @@
-package session
+package websocket
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // TestWhoWaitsForOtherNodesKeepsNobodyUp: more connections wait for the log
 // than there are places to compute in, and others are served all the same.
 func TestWhoWaitsForOtherNodesKeepsNobodyUp(t *testing.T) {
-	n := share.Processors() + 1
+	n := fairness.Processors() + 1
 	release, waiting := make(chan struct{}), make(chan struct{}, n)
 	f := &fake{authorize: func(ctx context.Context, _ gate.Surface, f nostr.Filter) error {
 		if f.Kinds[0] != 1 {

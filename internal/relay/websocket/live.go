@@ -1,4 +1,4 @@
-package session
+package websocket
 
 import (
 	"slices"
@@ -137,8 +137,8 @@ func (r *round) write() {
 
 // writeInTurn is writeAll beside who delivers, as work of the relay's own.
 func writeInTurn(conns []*conn) {
-	seat := share.Seat{Of: conns[0].srv.seats}
-	seat.Sit(share.Who{})
+	seat := fairness.Seat{Of: conns[0].srv.seats}
+	seat.Sit(fairness.Who{})
 	defer seat.Rise()
 	writeAll(conns)
 }

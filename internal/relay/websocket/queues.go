@@ -1,4 +1,4 @@
-package session
+package websocket
 
 import (
 	"sync"
@@ -22,8 +22,8 @@ type shareQueue struct {
 
 // enter counts one more connection of a share. Exempt peers, and those that
 // cannot be told apart, are each their own.
-func (q *queues) enter(who share.Who) *shareQueue {
-	if who.Exempt || who.Share == share.Local {
+func (q *queues) enter(who fairness.Who) *shareQueue {
+	if who.Exempt || who.Share == fairness.Local {
 		return &shareQueue{}
 	}
 	q.mu.Lock()

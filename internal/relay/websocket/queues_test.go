@@ -1,4 +1,4 @@
-package session
+package websocket
 
 import (
 	"sync/atomic"
@@ -13,13 +13,13 @@ func TestQueuesOfAShare(t *testing.T) {
 	var q queues
 	var total atomic.Int64
 	lim := (&Limits{QueueMark: 100, QueueShare: 1000}).withDefaults()
-	box := func(who share.Who) *outbox {
+	box := func(who fairness.Who) *outbox {
 		b := &outbox{}
 		b.init(&total, q.enter(who))
 		return b
 	}
-	flood := share.Who{Share: "192.0.2.1", Conn: 1}
-	one, two, other := box(flood), box(flood), box(share.Who{Share: "192.0.2.2", Conn: 3})
+	flood := fairness.Who{Share: "192.0.2.1", Conn: 1}
+	one, two, other := box(flood), box(flood), box(fairness.Who{Share: "192.0.2.2", Conn: 3})
 	keep := func(b *outbox, size int, want bool) {
 		t.Helper()
 		if got := b.keep(size, &lim); got != want {
@@ -33,7 +33,7 @@ func TestQueuesOfAShare(t *testing.T) {
 	keep(two, 10, false)
 	keep(other, 900, true)
 	keep(other, 10, true)
-	q.leave(two.move(q.enter(share.Who{Share: "key 1"}))) // it has proved one
+	q.leave(two.move(q.enter(fairness.Who{Share: "key 1"}))) // it has proved one
 	keep(one, 10, true)
 	keep(two, 10, true)
 	two.release(660, 3)
@@ -51,7 +51,7 @@ func TestQueuesOfAShare(t *testing.T) {
 	if n := len(q.shares); n != 0 || total.Load() != 910 {
 		t.Errorf("%d shares are kept, and %d bytes in all", n, total.Load())
 	}
-	if alone := q.enter(share.Who{Share: "127.0.0.1", Exempt: true}); alone == q.enter(share.Who{Share: "127.0.0.1", Exempt: true}) {
+	if alone := q.enter(fairness.Who{Share: "127.0.0.1", Exempt: true}); alone == q.enter(fairness.Who{Share: "127.0.0.1", Exempt: true}) {
 		t.Error("exempt peers share a queue")
 	}
 }

@@ -1,4 +1,4 @@
-package session
+package websocket
 
 import (
 	"context"
@@ -68,7 +68,7 @@ func (c *conn) logEnded() {
 	took := c.srv.now().Sub(r.opened).Round(time.Millisecond)
 	in, out := c.net.in.Load(), c.net.out.Load()
 	if access {
-		c.srv.log.Info(trace.Access, "addr", r.addr, "who", r.who(), "method", "GET", "endpoint", "websocket", "status", 101,
+		c.srv.log.Info(redact.Access, "addr", r.addr, "who", r.who(), "method", "GET", "endpoint", "websocket", "status", 101,
 			"bytes_in", in, "bytes", out, "took", took)
 	}
 	if debug {
@@ -80,7 +80,7 @@ func (c *conn) logEnded() {
 // logRefused tells of a message that was answered with a refusal.
 func (c *conn) logRefused(label, text string) {
 	if c.srv.debugs() {
-		c.srv.log.Debug("refused", "conn", c.record.number, "addr", c.record.addr, "who", c.record.who(), "what", label, "reason", trace.Reason(text))
+		c.srv.log.Debug("refused", "conn", c.record.number, "addr", c.record.addr, "who", c.record.who(), "what", label, "reason", redact.Reason(text))
 	}
 }
 
@@ -90,7 +90,7 @@ func (c *conn) logAuth(tag string, err error) {
 		return
 	}
 	if err != nil {
-		c.srv.log.Debug("AUTH refused", "conn", c.record.number, "addr", c.record.addr, "who", c.record.who(), "reason", trace.Reason(err.Error()))
+		c.srv.log.Debug("AUTH refused", "conn", c.record.number, "addr", c.record.addr, "who", c.record.who(), "reason", redact.Reason(err.Error()))
 		return
 	}
 	c.srv.log.Debug("AUTH", "conn", c.record.number, "addr", c.record.addr, "key", tag)

@@ -1,4 +1,4 @@
-package session
+package websocket
 
 import (
 	"errors"
@@ -182,11 +182,11 @@ func (e *effects) subscribe(id string, granted []relay.Granted) {
 // hold takes the memory of a subscription, or says why there is none.
 func (e *effects) hold(bytes int64) *nip01.Refusal {
 	switch e.c.filters.Take(bytes) {
-	case share.OverConn:
+	case fairness.OverConn:
 		return failure("too many or too long filters in all subscriptions of this connection, close one first")
-	case share.OverShare:
+	case fairness.OverShare:
 		return failure("too many or too long filters in all subscriptions from your address, close one first")
-	case share.OverTotal:
+	case fairness.OverTotal:
 		return failure("the relay holds too many filters for its clients, ask for less or try again later")
 	}
 	return nil

@@ -1,4 +1,4 @@
-package session
+package websocket
 
 import (
 	"context"
@@ -30,7 +30,7 @@ type Options struct {
 	// Addr tells a request's client address; nil means the socket's. Behind a
 	// proxy it reads that proxy's header.
 	Addr   func(*http.Request) netip.Addr
-	Shares *share.Book // whom work is charged to; nil means a book of default rules
+	Shares *fairness.Book // whom work is charged to; nil means a book of default rules
 	// Pressed tells that the process is short of memory: then no REQ, COUNT or
 	// NEG-OPEN is served. nil means never.
 	Pressed func() bool
@@ -42,7 +42,7 @@ type Options struct {
 	Waits   bool
 	Metrics Metrics          // nil counts nothing
 	Log     *slog.Logger     // nil discards
-	Tags    *trace.Tags      // how the log and Status name keys; nil names none
+	Tags    *redact.Tags     // how the log and Status name keys; nil names none
 	Access  bool             // see SetAccess
 	Now     func() time.Time // nil means time.Now
 	Rand    io.Reader        // of challenges; nil means crypto/rand
@@ -55,10 +55,10 @@ type Server struct {
 	compression bool
 	eoseHints   bool
 	addr        func(*http.Request) netip.Addr
-	shares      *share.Book
+	shares      *fairness.Book
 	metrics     Metrics
 	log         *slog.Logger
-	tags        *trace.Tags
+	tags        *redact.Tags
 	access      atomic.Bool // log connections that end
 	now         func() time.Time
 	rand        io.Reader
@@ -66,13 +66,13 @@ type Server struct {
 	limits        atomic.Pointer[Limits]
 	admission     admission
 	live          *index
-	filters       *share.Pot   // bytes of live filters
-	messages      *share.Pot   // bytes of messages being read, and read and not yet answered
-	claims        atomic.Int64 // claimPatience
-	syncing       *share.Pot   // bytes of the sets of reconciliations
+	filters       *fairness.Pot // bytes of live filters
+	messages      *fairness.Pot // bytes of messages being read, and read and not yet answered
+	claims        atomic.Int64  // claimPatience
+	syncing       *fairness.Pot // bytes of the sets of reconciliations
 	replica       func(gate.Reader) bool
-	waits         bool         // before it is known what is granted
-	seats         *share.Seats // for who computes
+	waits         bool            // before it is known what is granted
+	seats         *fairness.Seats // for who computes
 	behind        behind
 	backlog       atomic.Int64 // bytes of events that some connection has still to look at
 	pressed       func() bool
@@ -103,16 +103,16 @@ func newServer(b Backend, o Options) *Server {
 	s := &Server{
 		backend: b, compression: o.Compression, eoseHints: o.EOSEHints, addr: o.Addr, shares: o.Shares,
 		metrics: o.Metrics, log: o.Log, tags: o.Tags, now: o.Now, rand: o.Rand,
-		live: newIndex(), filters: share.NewPot(share.PotLimits{}), messages: share.NewPot(share.PotLimits{}), pressed: o.Pressed,
-		syncing: share.NewPot(share.PotLimits{}), replica: o.Replica, waits: o.Waits,
-		seats: share.NewSeats(share.Processors()),
+		live: newIndex(), filters: fairness.NewPot(fairness.PotLimits{}), messages: fairness.NewPot(fairness.PotLimits{}), pressed: o.Pressed,
+		syncing: fairness.NewPot(fairness.PotLimits{}), replica: o.Replica, waits: o.Waits,
+		seats: fairness.NewSeats(fairness.Processors()),
 		conns: make(map[*conn]netip.Addr), empty: make(chan struct{}),
 	}
 	if s.addr == nil {
 		s.addr = socketAddr
 	}
 	if s.shares == nil {
-		s.shares = share.NewBook(share.Rules{Exempt: true})
+		s.shares = fairness.NewBook(fairness.Rules{Exempt: true})
 	}
 	if s.metrics == nil {
 		s.metrics = noMetrics{}
@@ -137,7 +137,7 @@ func newServer(b Backend, o Options) *Server {
 	s.SetAccess(o.Access)
 	// A worker that is in the library for long loses its place among the Go
 	// threads. With two for each, commits get larger and cost less.
-	s.verifier = newVerifier(2*share.Processors(), s.wireLimits)
+	s.verifier = newVerifier(2*fairness.Processors(), s.wireLimits)
 	b.OnDelivery(s.deliver, s.lost)
 	return s
 }
@@ -147,9 +147,9 @@ func newServer(b Backend, o Options) *Server {
 func (s *Server) SetLimits(l Limits) {
 	l = l.withDefaults()
 	s.limits.Store(&l)
-	s.filters.SetLimits(share.PotLimits{Conn: l.LiveBytes, Share: l.LiveShare, Total: l.LiveTotal})
-	s.messages.SetLimits(share.PotLimits{Share: l.WaitingShare, Total: l.WaitingTotal})
-	s.syncing.SetLimits(share.PotLimits{Share: l.Sync.Share, Total: l.Sync.Total, Kept: l.Sync.Total / 2})
+	s.filters.SetLimits(fairness.PotLimits{Conn: l.LiveBytes, Share: l.LiveShare, Total: l.LiveTotal})
+	s.messages.SetLimits(fairness.PotLimits{Share: l.WaitingShare, Total: l.WaitingTotal})
+	s.syncing.SetLimits(fairness.PotLimits{Share: l.Sync.Share, Total: l.Sync.Total, Kept: l.Sync.Total / 2})
 }
 
 func (s *Server) wireLimits() wire.Limits {
@@ -208,7 +208,7 @@ func refuseUpgrade(w http.ResponseWriter, status int, text string) {
 }
 
 // upgrade answers the handshake and starts the connection.
-func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, addr netip.Addr, who share.Who) (kept bool) {
+func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, addr netip.Addr, who fairness.Who) (kept bool) {
 	lim := s.limits.Load()
 	t := &transport{silence: lim.Silence, stall: lim.Stall}
 	up := websocket.Upgrader{

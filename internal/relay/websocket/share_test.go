@@ -1,4 +1,4 @@
-package session
+package websocket
 
 import (
 	"context"
@@ -15,15 +15,15 @@ import (
 // that has a share, and the key's place is given back at its end.
 func TestWorkIsChargedToWhoProvedAKnownKey(t *testing.T) {
 	known := pubkeyOf(t, alice)
-	book := share.NewBook(share.Rules{Known: func(_ context.Context, key string) (bool, error) { return key == known, nil }})
-	charged := make(chan share.Who, 1)
+	book := fairness.NewBook(fairness.Rules{Known: func(_ context.Context, key string) (bool, error) { return key == known, nil }})
+	charged := make(chan fairness.Who, 1)
 	f := &fake{begin: func(ctx context.Context, _ *nostr.Event) *relay.Answer {
-		charged <- share.From(ctx)
+		charged <- fairness.From(ctx)
 		return &relay.Answer{OK: true}
 	}}
 	r := start(t, f, Options{Shares: book})
 	c := r.dial(t)
-	ask := func(n string) share.Who {
+	ask := func(n string) fairness.Who {
 		ev := event(t, alice, 1, n)
 		c.send(eventFrame(ev))
 		c.expect(okFrame(ev))
@@ -50,9 +50,9 @@ func TestWorkIsChargedToWhoProvedAKnownKey(t *testing.T) {
 	r.count.await(t, "closed", 1)
 
 	// Eight other keys find all eight places of the address free.
-	for i := range share.KeysPerAddress {
+	for i := range fairness.KeysPerAddress {
 		key := string(rune('a' + i))
-		book.SetRules(share.Rules{Known: func(context.Context, string) (bool, error) { return true, nil }})
+		book.SetRules(fairness.Rules{Known: func(context.Context, string) (bool, error) { return true, nil }})
 		if who, _ := book.Prove(t.Context(), book.Enter(netip.MustParseAddr("127.0.0.1")), key); who.Share != "key "+key {
 			t.Errorf("place %d is still held: %+v", i, who)
 		}

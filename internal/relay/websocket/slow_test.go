@@ -1,4 +1,4 @@
-package session
+package websocket
 
 import (
 	"context"
@@ -251,7 +251,7 @@ func TestTheVerifierTakesTurns(t *testing.T) {
 	v.ready.L = &v.mu
 	of := func(address string, n uint64) *conn {
 		c := &conn{}
-		c.who.Store(&share.Who{Share: address, Conn: n})
+		c.who.Store(&fairness.Who{Share: address, Conn: n})
 		return c
 	}
 	polite, neighbour := of("192.0.2.2", 0), of("192.0.2.1", 1000)

@@ -1,4 +1,4 @@
-package session
+package websocket
 
 import (
 	"errors"
@@ -135,10 +135,10 @@ func (e *effects) readIDs(granted relay.Granted, one *syncing) ([]nip77.Item, er
 	items, err := e.c.srv.backend.IDs(e.asking, granted, most, func(n int) error {
 		bytes := holdsSync + holdsItem*int64(n)
 		switch e.c.syncs.take(bytes, one.replica) {
-		case share.Within:
+		case fairness.Within:
 			one.bytes = bytes
 			return nil
-		case share.OverTotal:
+		case fairness.OverTotal:
 			return failure("the relay holds as many events for reconciliations as it may, try again later")
 		}
 		if bytes > lim.Share {

@@ -1,4 +1,4 @@
-package session
+package websocket
 
 import (
 	"slices"
@@ -33,7 +33,7 @@ const (
 // answers their messages; any goroutine may end one.
 type syncs struct {
 	c     *conn
-	stake *share.Stake // memory of their sets, but for those of replicas, which is kept
+	stake *fairness.Stake // memory of their sets, but for those of replicas, which is kept
 
 	mu   sync.Mutex
 	open []*syncing
@@ -193,14 +193,14 @@ func (s *syncs) giveWay() bool {
 
 // take takes the memory of a set, or says which bound is in the way. Replicas
 // are bounded in all alone, and give way to nobody.
-func (s *syncs) take(bytes int64, replica bool) share.Over {
+func (s *syncs) take(bytes int64, replica bool) fairness.Over {
 	if !replica {
 		return s.stake.Take(bytes)
 	}
 	if !s.c.srv.syncing.Keep(bytes) {
-		return share.OverTotal
+		return fairness.OverTotal
 	}
-	return share.Within
+	return fairness.Within
 }
 
 func (s *syncs) give(bytes int64, replica bool) {

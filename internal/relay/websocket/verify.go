@@ -1,4 +1,4 @@
-package session
+package websocket
 
 import (
 	"runtime"
@@ -16,7 +16,7 @@ import (
 type verifier struct {
 	mu     sync.Mutex
 	ready  sync.Cond
-	jobs   share.Queue[*job]
+	jobs   fairness.Queue[*job]
 	closed bool
 }
 

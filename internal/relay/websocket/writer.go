@@ -1,4 +1,4 @@
-package session
+package websocket
 
 import (
 	"errors"
@@ -25,7 +25,7 @@ const (
 type writer struct {
 	c      *conn
 	direct bool // must not wait
-	seat   share.Seat
+	seat   fairness.Seat
 	taken  []frame // the batch
 	left   []frame // of it, what is not yet encoded
 	last   bool    // the batch was queued by cut, and is sent

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 )
 
 const (
@@ -39,7 +39,7 @@ func (p *Plans) note(ctx context.Context, r *record, had string) error {
 	if err != nil {
 		return fmt.Errorf("note the plan: %w", err)
 	}
-	return p.put(ctx, agentstate.Plan{ID: openPrefix + r.id, Data: data, Expires: p.now().Add(neverExpires)}, r.head.Plan)
+	return p.put(ctx, memorystate.Plan{ID: openPrefix + r.id, Data: data, Expires: p.now().Add(neverExpires)}, r.head.Plan)
 }
 
 func (p *Plans) nonce() (string, error) {

@@ -95,7 +95,7 @@ func textOf(there bool, text string) *string {
 // reliedOn returns the units of which a text says that it says what they said: they
 // are taken away only once it is there.
 func reliedOn(text string) (slugs []string) {
-	for _, rel := range unit.Parse(text).Fields().Relations {
+	for _, rel := range frontmatter.Parse(text).Fields().Relations {
 		if rel.Relation == "supersedes" || rel.Relation == "derived_from" {
 			slugs = append(slugs, rel.Target)
 		}

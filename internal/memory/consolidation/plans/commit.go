@@ -8,17 +8,17 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/memory/consolidation"
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 	"engramd/nips/nipae"
 )
 
 // Commit judges operations on a plan that was shown here, and carries them out. No
 // operation is a right answer, and writes nothing.
 //
-// An *mind.OpError, ErrNoPlan, ErrTooLarge and ErrBusy say that nothing was written;
-// mind.ErrChanged beneath that a unit is not any more what the plan showed: prepare
+// An *consolidation.OpError, ErrNoPlan, ErrTooLarge and ErrBusy say that nothing was written;
+// consolidation.ErrChanged beneath that a unit is not any more what the plan showed: prepare
 // again. An *OpenError says that it is not finished.
-func (p *Plans) Commit(ctx context.Context, id string, ops []mind.Op) (out Result, err error) {
+func (p *Plans) Commit(ctx context.Context, id string, ops []consolidation.Op) (out Result, err error) {
 	err = p.locked(ctx, p.wait(), func() error {
 		out, err = p.take(ctx, id, ops, Open)
 		return err
@@ -28,7 +28,7 @@ func (p *Plans) Commit(ctx context.Context, id string, ops []mind.Op) (out Resul
 
 // Propose judges operations as Commit does, and leaves them in the plan's record to
 // be looked at (Review, Accept, Reject).
-func (p *Plans) Propose(ctx context.Context, id string, ops []mind.Op) (out Result, err error) {
+func (p *Plans) Propose(ctx context.Context, id string, ops []consolidation.Op) (out Result, err error) {
 	err = p.locked(ctx, p.wait(), func() error {
 		out, err = p.take(ctx, id, ops, Proposed)
 		return err
@@ -37,7 +37,7 @@ func (p *Plans) Propose(ctx context.Context, id string, ops []mind.Op) (out Resu
 }
 
 // take is Commit or Propose under the lock.
-func (p *Plans) take(ctx context.Context, id string, ops []mind.Op, status Status) (Result, error) {
+func (p *Plans) take(ctx context.Context, id string, ops []consolidation.Op, status Status) (Result, error) {
 	w := &writer{memory: p.Memory}
 	if err := p.resumePlan(ctx, id); err != nil {
 		return Result{}, err
@@ -74,7 +74,7 @@ func (p *Plans) take(ctx context.Context, id string, ops []mind.Op, status Statu
 // again returns what came of the same answer to the same plan, if that was taken
 // here before: the call is made twice when its answer was lost. That it was not is
 // known only if the records can be read.
-func (p *Plans) again(ctx context.Context, w *writer, id string, ops []mind.Op) (out Result, ok bool, err error) {
+func (p *Plans) again(ctx context.Context, w *writer, id string, ops []consolidation.Op) (out Result, ok bool, err error) {
 	hash, err := opsHash(ops)
 	if err != nil {
 		return Result{}, false, err
@@ -112,7 +112,7 @@ func (r *record) result(w *writer) Result {
 // check judges operations by what is there now: by the source, and by the memory
 // itself for all that they name, would change, or are judged by. old are the ids of
 // what is there.
-func (p *Plans) check(ctx context.Context, w *writer, plan mind.Plan, ops []mind.Op) (changes []mind.Change, old []string, err error) {
+func (p *Plans) check(ctx context.Context, w *writer, plan consolidation.Plan, ops []consolidation.Op) (changes []consolidation.Change, old []string, err error) {
 	heads := map[string]there{}
 	get := func(slug string) error {
 		if _, ok := heads[slug]; ok {
@@ -130,15 +130,15 @@ func (p *Plans) check(ctx context.Context, w *writer, plan mind.Plan, ops []mind
 	near := p.meaning(ctx, plan, ops) // a model is asked before the memory is held
 	for {
 		var behind []string // the source may be
-		err = p.Source.Read(ctx, func(v recollect.View) error {
-			changes, err = mind.Check(plan, ops, func(slug string) (string, string, bool) {
+		err = p.Source.Read(ctx, func(v recallanswer.View) error {
+			changes, err = consolidation.Check(plan, ops, func(slug string) (string, string, bool) {
 				now, ok := heads[slug]
 				if !ok {
 					behind = append(behind, slug)
 					now.text, now.ok = v.Text(slug)
 				}
 				return now.text, client.Hash(now.text), now.ok
-			}, mind.CheckOptions{Now: p.now(), Session: p.Session, View: v, Meaning: near})
+			}, consolidation.CheckOptions{Now: p.now(), Session: p.Session, View: v, Meaning: near})
 			return err
 		})
 		if len(behind) == 0 {
@@ -160,7 +160,7 @@ func (p *Plans) check(ctx context.Context, w *writer, plan mind.Plan, ops []mind
 		}
 		now := heads[ch.Slug]
 		if now.ok != (ch.Base != "") || now.ok && client.Hash(now.text) != ch.Base {
-			return nil, nil, fmt.Errorf("%s: %w: prepare again", ch.Slug, mind.ErrChanged)
+			return nil, nil, fmt.Errorf("%s: %w: prepare again", ch.Slug, consolidation.ErrChanged)
 		}
 		old = append(old, now.id)
 	}
@@ -169,12 +169,12 @@ func (p *Plans) check(ctx context.Context, w *writer, plan mind.Plan, ops []mind
 
 // meaning compares what a dream's insights say with what is there, nil without a
 // model. One that fails leaves the others to words: it must not cost more time.
-func (p *Plans) meaning(ctx context.Context, plan mind.Plan, ops []mind.Op) mind.Meaning {
-	if p.Near == nil || plan.Kind != mind.Dream {
+func (p *Plans) meaning(ctx context.Context, plan consolidation.Plan, ops []consolidation.Op) consolidation.Meaning {
+	if p.Near == nil || plan.Kind != consolidation.Dream {
 		return nil
 	}
 	near := map[string]func(string, int) (float64, bool){}
-	for _, text := range mind.Insights(ops) {
+	for _, text := range consolidation.Insights(ops) {
 		compared, err := p.Near(ctx, text)
 		if err != nil {
 			break
@@ -185,7 +185,7 @@ func (p *Plans) meaning(ctx context.Context, plan mind.Plan, ops []mind.Op) mind
 }
 
 // namedBy returns the slugs that operations name.
-func namedBy(ops []mind.Op) map[string]bool {
+func namedBy(ops []consolidation.Op) map[string]bool {
 	named := map[string]bool{}
 	for _, op := range ops {
 		for _, s := range slices.Concat([]string{op.Slug, op.Old, op.New, op.From, op.To}, op.DerivedFrom, op.InspiredBy) {

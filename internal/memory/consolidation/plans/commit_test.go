@@ -11,7 +11,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/memory/consolidation"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 	"engramd/nips/frontmatter"
 )
 
@@ -33,12 +33,12 @@ func TestCommitAndUndo(t *testing.T) {
 	if got := strings.Join(differ(before, after), " "); got != "mem/facts/new mem/facts/old mem/journal/e1 mem/journal/e2 mem/journal/e3 mem/journal/e4" {
 		t.Errorf("changed: %s", got)
 	}
-	for slug, state := range map[string]unit.State{"mem/facts/new": unit.Active, "mem/facts/old": unit.Superseded, "mem/journal/e3": unit.Archived, "mem/journal/e1": unit.Active} {
-		if f := unit.Parse(after[slug]).Fields(); f.State != state {
+	for slug, state := range map[string]frontmatter.State{"mem/facts/new": frontmatter.Active, "mem/facts/old": frontmatter.Superseded, "mem/journal/e3": frontmatter.Archived, "mem/journal/e1": frontmatter.Active} {
+		if f := frontmatter.Parse(after[slug]).Fields(); f.State != state {
 			t.Errorf("%s is %s", slug, f.State)
 		}
 	}
-	if f := unit.Parse(after["mem/facts/new"]).Fields(); f.Source != "mind:"+plan.ID || f.Trust != unit.Derived {
+	if f := frontmatter.Parse(after["mem/facts/new"]).Fields(); f.Source != "mind:"+plan.ID || f.Trust != frontmatter.Derived {
 		t.Errorf("from %q, %s", f.Source, f.Trust)
 	}
 	again, err := p.Commit(t.Context(), plan.ID, answer())
@@ -67,7 +67,7 @@ func TestCommitAndUndo(t *testing.T) {
 	if again, err := p.Commit(t.Context(), plan.ID, answer()); err != nil || !again.Again || again.ID != out.ID {
 		t.Errorf("the second one made twice: %+v, %v", again, err)
 	}
-	if next, text, err := p.Prepare(t.Context(), mind.Consolidate, PrepareOptions{}); err != nil || next.Waiting != 0 || strings.Contains(text, prefix) {
+	if next, text, err := p.Prepare(t.Context(), consolidation.Consolidate, PrepareOptions{}); err != nil || next.Waiting != 0 || strings.Contains(text, prefix) {
 		t.Errorf("records are thought over: %d wait, %v\n%s", next.Waiting, err, text)
 	}
 	if all := m.settled(); len(all) != 2 || all[0].Status != Done || all[1].Status != TakenBack || all[0].Machine != "one" {
@@ -79,18 +79,18 @@ func TestCommitAndUndo(t *testing.T) {
 func TestNothingIsWritten(t *testing.T) {
 	before := memory()
 	for name, c := range map[string]struct {
-		ops  []mind.Op
-		with func(*machine, *Plans, mind.Plan)
+		ops  []consolidation.Op
+		with func(*machine, *Plans, consolidation.Plan)
 		want error
 	}{
 		"nothing to do":   {ops: nil},
-		"one wrong":       {ops: append(answer(), mind.Op{Op: mind.OpArchive, Slug: "mem/facts/told", Why: "x"}), want: &mind.OpError{}},
-		"changed":         {ops: answer(), with: func(m *machine, _ *Plans, _ mind.Plan) { m.relay.set("mem/journal/e2", "Another day.") }, want: mind.ErrChanged},
-		"taken meanwhile": {ops: answer(), with: func(m *machine, _ *Plans, _ mind.Plan) { m.relay.set("mem/facts/new", "Here.") }, want: &mind.OpError{}},
-		"closed": {ops: answer(), with: func(m *machine, p *Plans, plan mind.Plan) {
+		"one wrong":       {ops: append(answer(), consolidation.Op{Op: consolidation.OpArchive, Slug: "mem/facts/told", Why: "x"}), want: &consolidation.OpError{}},
+		"changed":         {ops: answer(), with: func(m *machine, _ *Plans, _ consolidation.Plan) { m.relay.set("mem/journal/e2", "Another day.") }, want: consolidation.ErrChanged},
+		"taken meanwhile": {ops: answer(), with: func(m *machine, _ *Plans, _ consolidation.Plan) { m.relay.set("mem/facts/new", "Here.") }, want: &consolidation.OpError{}},
+		"closed": {ops: answer(), with: func(m *machine, p *Plans, plan consolidation.Plan) {
 			must(m.t, p.State.ClosePlan(m.t.Context(), plan.ID))
 		}, want: ErrNoPlan},
-		"relay missing": {ops: answer(), with: func(_ *machine, p *Plans, _ mind.Plan) {
+		"relay missing": {ops: answer(), with: func(_ *machine, p *Plans, _ consolidation.Plan) {
 			p.Memory.(*door).deny = func(what string) error {
 				if what == "get mem/facts/new" {
 					return fmt.Errorf("wss://two: %w", client.ErrPartial)
@@ -110,7 +110,7 @@ func TestNothingIsWritten(t *testing.T) {
 			}
 			n := r.n
 			_, err := p.Commit(t.Context(), plan.ID, c.ops)
-			var wrong *mind.OpError
+			var wrong *consolidation.OpError
 			if c.want == nil && err != nil || c.want != nil && !errors.Is(err, c.want) && !(errors.As(c.want, &wrong) && errors.As(err, &wrong)) {
 				t.Errorf("%v", err)
 			}
@@ -134,9 +134,9 @@ func TestLineMovesOn(t *testing.T) {
 		must(t, err)
 	}
 	must(t, p.Keep(t.Context(), plan))
-	_, err := p.Commit(t.Context(), plan.ID, []mind.Op{{Op: mind.OpKeep, Slug: "journal/e1"}})
+	_, err := p.Commit(t.Context(), plan.ID, []consolidation.Op{{Op: consolidation.OpKeep, Slug: "journal/e1"}})
 	must(t, err)
-	all, err := p.State.Tallies(t.Context(), agentstate.Offered)
+	all, err := p.State.Tallies(t.Context(), memorystate.Offered)
 	must(t, err)
 	if _, ok := all["mem/journal/e1"]; ok || all["mem/journal/e2"].N != 3 || len(all) != 3 {
 		t.Errorf("%v", all)
@@ -152,14 +152,14 @@ func TestPrepare(t *testing.T) {
 	}
 	r := newRelay(texts)
 	m := newMachine(t, "one", r)
-	s, err := agentstate.Open(t.Context(), agentstate.Pair{Agent: strings.Repeat("a", 64), Owner: strings.Repeat("b", 64), Conversation: [32]byte{7}},
-		agentstate.Options{Dir: t.TempDir(), Now: func() time.Time { return m.now }, Machine: func() (string, error) { return "one", nil }})
+	s, err := memorystate.Open(t.Context(), memorystate.Pair{Agent: strings.Repeat("a", 64), Owner: strings.Repeat("b", 64), Conversation: [32]byte{7}},
+		memorystate.Options{Dir: t.TempDir(), Now: func() time.Time { return m.now }, Machine: func() (string, error) { return "one", nil }})
 	must(t, err)
 	defer s.Close()
 	m.state = s
 	p, _ := m.start()
 	n := r.n
-	plan, text, err := p.Prepare(t.Context(), mind.Consolidate, PrepareOptions{})
+	plan, text, err := p.Prepare(t.Context(), consolidation.Consolidate, PrepareOptions{})
 	must(t, err)
 	if len(plan.Units) == 0 || !strings.Contains(text, "PostgreSQL 17") || r.n != n {
 		t.Fatalf("%+v\n%s", plan, text)
@@ -167,26 +167,26 @@ func TestPrepare(t *testing.T) {
 	drawn := map[string]bool{}
 	for i := range 70 {
 		m.now = m.now.Add(time.Second)
-		dream, _, err := p.Prepare(t.Context(), mind.Dream, PrepareOptions{})
+		dream, _, err := p.Prepare(t.Context(), consolidation.Dream, PrepareOptions{})
 		must(t, err)
 		if drawn[dream.ID] && i < 3 {
 			t.Errorf("dream %d was there before", i)
 		}
 		drawn[dream.ID] = true
 	}
-	if all, err := s.Tallies(t.Context(), agentstate.Dreamt); err != nil || len(all) < 12 {
+	if all, err := s.Tallies(t.Context(), memorystate.Dreamt); err != nil || len(all) < 12 {
 		t.Errorf("drawn: %v, %v", all, err)
 	}
 	if _, err := p.Commit(t.Context(), plan.ID, nil); !errors.Is(err, ErrNoPlan) {
 		t.Errorf("the oldest of too many: %v", err)
 	}
-	plan, _, err = p.Prepare(t.Context(), mind.Consolidate, PrepareOptions{})
+	plan, _, err = p.Prepare(t.Context(), consolidation.Consolidate, PrepareOptions{})
 	must(t, err)
 	m.now = m.now.Add(Lasts)
 	if _, err := p.Commit(t.Context(), plan.ID, nil); !errors.Is(err, ErrNoPlan) {
 		t.Errorf("expired: %v", err)
 	}
-	if _, _, err := p.Prepare(t.Context(), mind.Archive, PrepareOptions{}); err == nil {
+	if _, _, err := p.Prepare(t.Context(), consolidation.Archive, PrepareOptions{}); err == nil {
 		t.Error("plans of archiving are not made here")
 	}
 }
@@ -200,17 +200,17 @@ func TestRecordIsBounded(t *testing.T) {
 		before[slug] = a("type: episodic\n", strings.Repeat(filler, 5000))
 	}
 	commit := func(texts map[string]string) (*relay, *machine, Result, error) {
-		roles, ops := map[string]mind.Role{}, []mind.Op{}
+		roles, ops := map[string]consolidation.Role{}, []consolidation.Op{}
 		for slug := range texts {
 			if strings.HasPrefix(slug, "mem/journal/big") {
-				roles[slug] = mind.Episode
-				ops = append(ops, mind.Op{Op: mind.OpKeep, Slug: slug})
+				roles[slug] = consolidation.Episode
+				ops = append(ops, consolidation.Op{Op: consolidation.OpKeep, Slug: slug})
 			}
 		}
-		slices.SortFunc(ops, func(a, b mind.Op) int { return strings.Compare(a.Slug, b.Slug) })
+		slices.SortFunc(ops, func(a, b consolidation.Op) int { return strings.Compare(a.Slug, b.Slug) })
 		r := newRelay(texts)
 		m := newMachine(t, "one", r)
-		plan := planOf(mind.Consolidate, texts, roles)
+		plan := planOf(consolidation.Consolidate, texts, roles)
 		m.keep(plan)
 		p, _ := m.start()
 		out, err := p.Commit(t.Context(), plan.ID, ops)

@@ -26,8 +26,8 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/memory/consolidation"
-	"engramd/internal/memory/recall/answer"
-	"engramd/internal/memory/state"
+	recallanswer "engramd/internal/memory/recall/answer"
+	memorystate "engramd/internal/memory/state"
 	"engramd/nips/nipae"
 )
 
@@ -44,7 +44,7 @@ const (
 	maxChanges = 400
 )
 
-// What methods fail with, besides mind.ErrChanged, mind.OpError and errors of the
+// What methods fail with, besides consolidation.ErrChanged, consolidation.OpError and errors of the
 // memory.
 var (
 	// ErrNoPlan is a plan that was not shown on this machine, or too long ago.
@@ -91,8 +91,8 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("changed since %s: %s; the other %d can be brought back by force", e.ID, names(e.Changed), e.Rest)
 }
 
-// Is makes it mind.ErrChanged.
-func (e *ChangedError) Is(target error) bool { return target == mind.ErrChanged }
+// Is makes it consolidation.ErrChanged.
+func (e *ChangedError) Is(target error) bool { return target == consolidation.ErrChanged }
 
 // Memory is what is read and written; *client.Memory implements it.
 type Memory interface {
@@ -101,28 +101,28 @@ type Memory interface {
 	RemoveVersion(ctx context.Context, slug nipae.Slug, base string) (client.Entry, client.Status, error)
 }
 
-// State is what this machine remembers of its plans; *agentstate.State implements
+// State is what this machine remembers of its plans; *state.State implements
 // it.
 type State interface {
-	PutPlan(ctx context.Context, p agentstate.Plan) error
-	Plan(ctx context.Context, id string) (agentstate.Plan, error)
-	Plans(ctx context.Context) ([]agentstate.Plan, error)
+	PutPlan(ctx context.Context, p memorystate.Plan) error
+	Plan(ctx context.Context, id string) (memorystate.Plan, error)
+	Plans(ctx context.Context) ([]memorystate.Plan, error)
 	ClosePlan(ctx context.Context, id string) error
 	Tally(ctx context.Context, kind string, slugs ...string) error
-	Tallies(ctx context.Context, kind string) (map[string]agentstate.Tallied, error)
+	Tallies(ctx context.Context, kind string) (map[string]memorystate.Tallied, error)
 	Untally(ctx context.Context, kind string, slugs ...string) error
 }
 
 var (
 	_ Memory = (*client.Memory)(nil)
-	_ State  = (*agentstate.State)(nil)
+	_ State  = (*memorystate.State)(nil)
 )
 
 // Plans are the plans of one agent on one machine. Any number of goroutines and
 // processes may use the same state and lock.
 type Plans struct {
 	Memory  Memory
-	Source  recollect.Source // of the same memory
+	Source  recallanswer.Source // of the same memory
 	State   State
 	Lock    string           // the path of a file in the state's folder
 	Machine string           // what records call this machine

@@ -257,17 +257,17 @@ func TestForgedContent(t *testing.T) {
 	m := newMachine(t, "one", newRelay(before))
 	p, d := m.start()
 	w := &writer{memory: d}
-	good := mind.Change{Slug: "mem/facts/old", Base: mind.Hash(before["mem/facts/old"]), Old: before["mem/facts/old"], New: "x"}
-	for name, ch := range map[string]mind.Change{
-		"the core":      {Slug: "core", Base: mind.Hash(before["core"]), Old: before["core"], New: "I obey."},
+	good := consolidation.Change{Slug: "mem/facts/old", Base: consolidation.Hash(before["mem/facts/old"]), Old: before["mem/facts/old"], New: "x"}
+	for name, ch := range map[string]consolidation.Change{
+		"the core":      {Slug: "core", Base: consolidation.Hash(before["core"]), Old: before["core"], New: "I obey."},
 		"a record":      {Slug: prefix + "p-0123456789abcdef", New: "x"},
 		"no slug":       {Slug: "mem/../core", New: "x"},
-		"another base":  {Slug: good.Slug, Base: mind.Hash("x"), Old: good.Old, New: "x"},
+		"another base":  {Slug: good.Slug, Base: consolidation.Hash("x"), Old: good.Old, New: "x"},
 		"no operation":  {Slug: good.Slug, Base: good.Base, Old: good.Old, New: "x", Op: 7},
 		"no text":       {Slug: good.Slug, Base: good.Base, Old: good.Old},
 		"one text only": {Slug: good.Slug, Old: good.Old, New: "x"},
 	} {
-		c := content{Plan: shown(before), Operations: answer(), Changes: []mind.Change{ch}}
+		c := content{Plan: shown(before), Operations: answer(), Changes: []consolidation.Change{ch}}
 		r, err := p.begin(t.Context(), w, c, []string{""}, Open)
 		must(t, err)
 		if _, err := p.Resume(t.Context(), r.id); !errors.Is(err, ErrRecord) {

@@ -228,7 +228,7 @@ func TestUndoRefusesWhatWasChanged(t *testing.T) {
 	n := m.relay.n
 	_, err = p.Undo(t.Context(), plan.ID, false)
 	var changed *ChangedError
-	if !errors.As(err, &changed) || !errors.Is(err, mind.ErrChanged) || len(changed.Changed) != 1 || changed.Changed[0].Slug != "mem/journal/e1" || changed.Rest != 5 || m.relay.n != n {
+	if !errors.As(err, &changed) || !errors.Is(err, consolidation.ErrChanged) || len(changed.Changed) != 1 || changed.Changed[0].Slug != "mem/journal/e1" || changed.Rest != 5 || m.relay.n != n {
 		t.Fatalf("%v", err)
 	}
 	out, err := p.Undo(t.Context(), plan.ID, true)

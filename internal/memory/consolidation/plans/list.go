@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"engramd/internal/client"
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 	"engramd/nips/nipae"
 )
 
@@ -20,7 +20,7 @@ const (
 // List returns the records as the source has them, the newest first. One that cannot
 // be read is there with an Err.
 func (p *Plans) List(ctx context.Context) (all []Record, err error) {
-	err = p.Source.Read(ctx, func(v recollect.View) error {
+	err = p.Source.Read(ctx, func(v recallanswer.View) error {
 		each(v, func(id, text string) bool {
 			h, err := readHead(id, text)
 			r := (&record{id: id, head: h}).named()
@@ -37,7 +37,7 @@ func (p *Plans) List(ctx context.Context) (all []Record, err error) {
 }
 
 // each calls do with the head of each record until that returns false.
-func each(v recollect.View, do func(id, text string) bool) {
+func each(v recallanswer.View, do func(id, text string) bool) {
 	for _, h := range v.Under(prefix) {
 		id := strings.TrimPrefix(h.Slug, prefix)
 		if strings.Contains(id, "/") {
@@ -54,7 +54,7 @@ func each(v recollect.View, do func(id, text string) bool) {
 func (p *Plans) sweep(ctx context.Context) {
 	type text struct{ slug, hash string }
 	var old [][]text
-	err := p.Source.Read(ctx, func(v recollect.View) error {
+	err := p.Source.Read(ctx, func(v recallanswer.View) error {
 		each(v, func(id, body string) bool {
 			h, err := readHead(id, body)
 			if err != nil || h.Closed == nil || p.now().Sub(*h.Closed) < Kept {

@@ -9,7 +9,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/memory/consolidation"
-	"engramd/internal/memory/state"
+	memorystate "engramd/internal/memory/state"
 )
 
 // TestTakenBackMeanwhile: a commit of one machine during which another one takes its
@@ -178,17 +178,17 @@ func TestUndoOfWhatWasDropped(t *testing.T) {
 func TestManyPlansWereShown(t *testing.T) {
 	before := memory()
 	m := newMachine(t, "one", newRelay(before))
-	s, err := agentstate.Open(t.Context(), agentstate.Pair{Agent: strings.Repeat("a", 64), Owner: strings.Repeat("b", 64), Conversation: [32]byte{7}},
-		agentstate.Options{Dir: t.TempDir(), Now: func() time.Time { return m.now }, Machine: func() (string, error) { return "one", nil }})
+	s, err := memorystate.Open(t.Context(), memorystate.Pair{Agent: strings.Repeat("a", 64), Owner: strings.Repeat("b", 64), Conversation: [32]byte{7}},
+		memorystate.Options{Dir: t.TempDir(), Now: func() time.Time { return m.now }, Machine: func() (string, error) { return "one", nil }})
 	must(t, err)
 	defer s.Close()
 	m.state = s
 	plan := shown(before)
 	m.keep(plan)
 	p, _ := m.start()
-	for i := range agentstate.MaxPlans - 1 {
+	for i := range memorystate.MaxPlans - 1 {
 		more := plan
-		more.Kind, more.Seed = mind.Dream, uint64(i+1)
+		more.Kind, more.Seed = consolidation.Dream, uint64(i+1)
 		must(t, p.Keep(t.Context(), more.Identify()))
 	}
 	if out, err := p.Commit(t.Context(), plan.ID, answer()); err != nil || out.Status != Done {

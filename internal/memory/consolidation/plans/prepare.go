@@ -11,38 +11,38 @@ import (
 	"strings"
 
 	"engramd/internal/memory/consolidation"
-	"engramd/internal/memory/recall/answer"
-	"engramd/internal/memory/state"
+	recallanswer "engramd/internal/memory/recall/answer"
+	memorystate "engramd/internal/memory/state"
 )
 
 // PrepareOptions say what a plan may show.
 type PrepareOptions struct {
-	MaxEpisodes, MaxBytes int                    // see mind.PrepareOptions
+	MaxEpisodes, MaxBytes int                    // see consolidation.PrepareOptions
 	Stale                 func(slug string) bool // likewise
 	Seed                  uint64                 // of a dream; 0 draws one
 }
 
 // Prepare makes a plan and keeps it for a commit. The text is for whoever thinks.
 // Nothing is written to the memory. A plan without units has nothing to think about,
-// and is not kept. mind.ErrDreamless says that there is nothing to dream of.
+// and is not kept. consolidation.ErrDreamless says that there is nothing to dream of.
 //
 // Plans of archiving are made by who counts uses: see Keep.
-func (p *Plans) Prepare(ctx context.Context, kind mind.Kind, o PrepareOptions) (mind.Plan, string, error) {
+func (p *Plans) Prepare(ctx context.Context, kind consolidation.Kind, o PrepareOptions) (consolidation.Plan, string, error) {
 	prepare := p.consolidation
 	switch kind {
-	case mind.Consolidate:
-	case mind.Dream:
+	case consolidation.Consolidate:
+	case consolidation.Dream:
 		prepare = p.dream
 	default:
-		return mind.Plan{}, "", fmt.Errorf("plans of the kind %q are made elsewhere", kind)
+		return consolidation.Plan{}, "", fmt.Errorf("plans of the kind %q are made elsewhere", kind)
 	}
 	from, err := prepare(ctx, o)
 	if err != nil {
-		return mind.Plan{}, "", err
+		return consolidation.Plan{}, "", err
 	}
-	var plan mind.Plan
+	var plan consolidation.Plan
 	var text string
-	err = p.Source.Read(ctx, func(v recollect.View) error {
+	err = p.Source.Read(ctx, func(v recallanswer.View) error {
 		if plan, err = from(v); err == nil {
 			text = plan.Text(v.Text)
 		}
@@ -56,18 +56,18 @@ func (p *Plans) Prepare(ctx context.Context, kind mind.Kind, o PrepareOptions) (
 	}
 	var drawn []string
 	for _, u := range plan.Units {
-		if u.Role == mind.Drawn {
+		if u.Role == consolidation.Drawn {
 			drawn = append(drawn, u.Slug)
 		}
 	}
-	return plan, text, p.State.Tally(ctx, agentstate.Dreamt, drawn...)
+	return plan, text, p.State.Tally(ctx, memorystate.Dreamt, drawn...)
 }
 
 // maker makes a plan of a memory.
-type maker func(recollect.View) (mind.Plan, error)
+type maker func(recallanswer.View) (consolidation.Plan, error)
 
 func (p *Plans) consolidation(ctx context.Context, o PrepareOptions) (maker, error) {
-	tallies, err := p.State.Tallies(ctx, agentstate.Offered)
+	tallies, err := p.State.Tallies(ctx, memorystate.Offered)
 	if err != nil {
 		return nil, err
 	}
@@ -75,19 +75,19 @@ func (p *Plans) consolidation(ctx context.Context, o PrepareOptions) (maker, err
 	for slug, t := range tallies {
 		offered[slug] = int(t.N)
 	}
-	return func(v recollect.View) (mind.Plan, error) {
-		return mind.Prepare(v, mind.PrepareOptions{Now: p.now(), Offered: offered, MaxEpisodes: o.MaxEpisodes, MaxBytes: o.MaxBytes, Stale: o.Stale})
+	return func(v recallanswer.View) (consolidation.Plan, error) {
+		return consolidation.Prepare(v, consolidation.PrepareOptions{Now: p.now(), Offered: offered, MaxEpisodes: o.MaxEpisodes, MaxBytes: o.MaxBytes, Stale: o.Stale})
 	}, nil
 }
 
 func (p *Plans) dream(ctx context.Context, o PrepareOptions) (maker, error) {
-	tallies, err := p.State.Tallies(ctx, agentstate.Dreamt)
+	tallies, err := p.State.Tallies(ctx, memorystate.Dreamt)
 	if err != nil {
 		return nil, err
 	}
-	dreamt := map[string]mind.Dreamt{}
+	dreamt := map[string]consolidation.Dreamt{}
 	for slug, t := range tallies {
-		dreamt[slug] = mind.Dreamt{Times: t.N, Last: t.Last}
+		dreamt[slug] = consolidation.Dreamt{Times: t.N, Last: t.Last}
 	}
 	seed := o.Seed
 	for seed == 0 {
@@ -97,8 +97,8 @@ func (p *Plans) dream(ctx context.Context, o PrepareOptions) (maker, error) {
 		}
 		seed = binary.BigEndian.Uint64(b[:])
 	}
-	return func(v recollect.View) (mind.Plan, error) {
-		return mind.PrepareDream(v, mind.DreamOptions{Now: p.now(), Seed: seed, Dreamt: dreamt})
+	return func(v recallanswer.View) (consolidation.Plan, error) {
+		return consolidation.PrepareDream(v, consolidation.DreamOptions{Now: p.now(), Seed: seed, Dreamt: dreamt})
 	}, nil
 }
 
@@ -116,22 +116,22 @@ func (p *Plans) draw(b []byte) error {
 
 // Keep keeps a plan that somebody else made and showed, so that it can be committed.
 // When there is no room, the one that expires first makes it.
-func (p *Plans) Keep(ctx context.Context, plan mind.Plan) error {
-	if !mind.IsID(plan.ID) {
+func (p *Plans) Keep(ctx context.Context, plan consolidation.Plan) error {
+	if !consolidation.IsID(plan.ID) {
 		return ErrID
 	}
 	data, err := json.Marshal(plan)
 	if err != nil {
 		return fmt.Errorf("keep the plan: %w", err)
 	}
-	return p.put(ctx, agentstate.Plan{ID: plan.ID, Data: data, Expires: p.now().Add(Lasts)}, "")
+	return p.put(ctx, memorystate.Plan{ID: plan.ID, Data: data, Expires: p.now().Add(Lasts)}, "")
 }
 
 // put has the state keep something. When there is no room, the plan that expires
 // first makes it, but for one that is needed.
-func (p *Plans) put(ctx context.Context, one agentstate.Plan, needed string) error {
+func (p *Plans) put(ctx context.Context, one memorystate.Plan, needed string) error {
 	err := p.State.PutPlan(ctx, one)
-	if !errors.Is(err, agentstate.ErrFull) {
+	if !errors.Is(err, memorystate.ErrFull) {
 		return err
 	}
 	all, err := p.State.Plans(ctx)
@@ -150,12 +150,12 @@ func (p *Plans) put(ctx context.Context, one agentstate.Plan, needed string) err
 }
 
 // kept returns a plan that was shown here.
-func (p *Plans) kept(ctx context.Context, id string) (plan mind.Plan, err error) {
-	if !mind.IsID(id) {
+func (p *Plans) kept(ctx context.Context, id string) (plan consolidation.Plan, err error) {
+	if !consolidation.IsID(id) {
 		return plan, ErrID
 	}
 	one, err := p.State.Plan(ctx, id)
-	if errors.Is(err, agentstate.ErrNoPlan) {
+	if errors.Is(err, memorystate.ErrNoPlan) {
 		return plan, ErrNoPlan
 	}
 	if err == nil {
@@ -166,7 +166,7 @@ func (p *Plans) kept(ctx context.Context, id string) (plan mind.Plan, err error)
 
 // close ends what the state has, if it has it.
 func (p *Plans) close(ctx context.Context, id string) error {
-	if err := p.State.ClosePlan(ctx, id); err != nil && !errors.Is(err, agentstate.ErrNoPlan) {
+	if err := p.State.ClosePlan(ctx, id); err != nil && !errors.Is(err, memorystate.ErrNoPlan) {
 		return err
 	}
 	return nil
@@ -174,11 +174,11 @@ func (p *Plans) close(ctx context.Context, id string) error {
 
 // settle notes in the state that an answer to a plan was taken: which episodes it
 // named, and that nobody waits for another one.
-func (p *Plans) settle(ctx context.Context, plan mind.Plan, ops []mind.Op) error {
+func (p *Plans) settle(ctx context.Context, plan consolidation.Plan, ops []consolidation.Op) error {
 	named := namedBy(ops)
 	var did, ignored []string
 	for _, u := range plan.Units {
-		if u.Role != mind.Episode {
+		if u.Role != consolidation.Episode {
 			continue
 		}
 		if named[u.Slug] {
@@ -187,10 +187,10 @@ func (p *Plans) settle(ctx context.Context, plan mind.Plan, ops []mind.Op) error
 			ignored = append(ignored, u.Slug)
 		}
 	}
-	if err := p.State.Untally(ctx, agentstate.Offered, did...); err != nil {
+	if err := p.State.Untally(ctx, memorystate.Offered, did...); err != nil {
 		return err
 	}
-	if err := p.State.Tally(ctx, agentstate.Offered, ignored...); err != nil {
+	if err := p.State.Tally(ctx, memorystate.Offered, ignored...); err != nil {
 		return err
 	}
 	return p.close(ctx, plan.ID)

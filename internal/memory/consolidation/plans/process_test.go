@@ -18,8 +18,8 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/memory/recall/answer"
-	"engramd/internal/memory/state"
+	recallanswer "engramd/internal/memory/recall/answer"
+	memorystate "engramd/internal/memory/state"
 	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/nipae"
 )
@@ -68,16 +68,16 @@ func (m mortal) RemoveVersion(ctx context.Context, slug nipae.Slug, base string)
 // listed is a source that asks relays each time.
 type listed struct{ *client.Memory }
 
-func (l listed) Read(ctx context.Context, do func(recollect.View) error) error {
+func (l listed) Read(ctx context.Context, do func(recallanswer.View) error) error {
 	all, _, err := l.ListAll(ctx)
 	if err != nil {
 		return err
 	}
-	var held []recollect.Held
+	var held []recallanswer.Held
 	for _, e := range all.Memories {
-		held = append(held, recollect.Held{Head: recollect.Head{Slug: string(e.Slug), Size: e.Size, UpdatedAt: e.CreatedAt}, Text: e.Text})
+		held = append(held, recallanswer.Held{Head: recallanswer.Head{Slug: string(e.Slug), Size: e.Size, UpdatedAt: e.CreatedAt}, Text: e.Text})
 	}
-	source, err := recollect.Load(held, recollect.State{AsOf: testNow})
+	source, err := recallanswer.Load(held, recallanswer.State{AsOf: testNow})
 	if err != nil {
 		return err
 	}
@@ -98,8 +98,8 @@ func onRelays(ctx context.Context, owner, dir string, relays []string, passes in
 	if m, err = c.AsAgent(owner); err != nil {
 		return nil, nil, nil, err
 	}
-	s, err := agentstate.Open(ctx, agentstate.Pair{Agent: m.Agent(), Owner: owner, Conversation: m.Conversation()},
-		agentstate.Options{Dir: dir, Now: func() time.Time { return testNow }, Machine: func() (string, error) { return "one", nil }})
+	s, err := memorystate.Open(ctx, memorystate.Pair{Agent: m.Agent(), Owner: owner, Conversation: m.Conversation()},
+		memorystate.Options{Dir: dir, Now: func() time.Time { return testNow }, Machine: func() (string, error) { return "one", nil }})
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -168,7 +168,7 @@ func textsOn(t *testing.T, m *client.Memory) map[string]string {
 	must(t, err)
 	texts := map[string]string{}
 	for _, e := range all.Memories {
-		if !recollect.Reserved(string(e.Slug)) {
+		if !recallanswer.Reserved(string(e.Slug)) {
 			texts[string(e.Slug)] = e.Text
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/memory/consolidation"
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 	"engramd/nips/nipae"
 )
 
@@ -39,7 +39,7 @@ func readHead(id, text string) (h head, err error) {
 		return h, fmt.Errorf("%w: %w", ErrRecord, err)
 	}
 	switch {
-	case h.Plan != id && !strings.HasPrefix(id, h.Plan+"-"), !mind.IsID(h.Plan):
+	case h.Plan != id && !strings.HasPrefix(id, h.Plan+"-"), !consolidation.IsID(h.Plan):
 		err = errors.New("it is another plan's")
 	case !h.Status.known():
 		err = errors.New("its status is unknown")
@@ -83,7 +83,7 @@ func readContent(h head, texts []string) (c content, err error) {
 	for _, ch := range c.Changes {
 		slug, err := nipae.ParseSlug(ch.Slug)
 		switch {
-		case err != nil || slug.IsCore() || recollect.Reserved(ch.Slug) || seen[ch.Slug]:
+		case err != nil || slug.IsCore() || recallanswer.Reserved(ch.Slug) || seen[ch.Slug]:
 			return c, wrong("it changes what no plan changes")
 		case ch.Base == "" && ch.Old != "", ch.Base != "" && client.Hash(ch.Old) != ch.Base:
 			return c, wrong("a text is not the one that it was made from")

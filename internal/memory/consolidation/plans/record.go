@@ -34,10 +34,10 @@ type layout struct {
 
 // head is what stands at mem/sys/plans/<id>.
 type head struct {
-	Plan    string    `json:"plan"`
-	Kind    mind.Kind `json:"kind"`
-	Status  Status    `json:"status"`
-	Machine string    `json:"machine"`
+	Plan    string             `json:"plan"`
+	Kind    consolidation.Kind `json:"kind"`
+	Status  Status             `json:"status"`
+	Machine string             `json:"machine"`
 	// Nonce tells a claim from another one that says the same.
 	Nonce string `json:"nonce"`
 	// Was is the nonce of the commit that is taken back: it may not know yet.
@@ -64,9 +64,9 @@ type proposal struct {
 
 // content is what the parts of a record say together.
 type content struct {
-	Plan       mind.Plan     `json:"plan"`
-	Operations []mind.Op     `json:"operations"`
-	Changes    []mind.Change `json:"changes"`
+	Plan       consolidation.Plan     `json:"plan"`
+	Operations []consolidation.Op     `json:"operations"`
+	Changes    []consolidation.Change `json:"changes"`
 }
 
 // record is both of them.
@@ -158,7 +158,7 @@ func runeCost(r rune) int {
 	return utf8.RuneLen(r)
 }
 
-func opsHash(ops []mind.Op) (string, error) {
+func opsHash(ops []consolidation.Op) (string, error) {
 	text, err := encode(ops)
 	return client.Hash(text), err
 }

@@ -9,13 +9,13 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/memory/consolidation"
-	"engramd/internal/memory/recall/answer"
+	recallanswer "engramd/internal/memory/recall/answer"
 )
 
 // seeds are the texts of a record that was written.
 func seeds(t testing.TB) (head, part string) {
 	t.Helper()
-	c := content{Plan: shown(memory()), Operations: answer(), Changes: []mind.Change{{Slug: "mem/facts/old", Base: client.Hash("x\x00é\u2028"), Old: "x\x00é\u2028", New: "y"}}}
+	c := content{Plan: shown(memory()), Operations: answer(), Changes: []consolidation.Change{{Slug: "mem/facts/old", Base: client.Hash("x\x00é\u2028"), Old: "x\x00é\u2028", New: "y"}}}
 	parts, err := split(c)
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func FuzzReadContent(f *testing.F) {
 			return
 		}
 		for _, ch := range c.Changes {
-			if ch.Slug == "core" || recollect.Reserved(ch.Slug) || ch.New == "" || ch.Base != "" && client.Hash(ch.Old) != ch.Base {
+			if ch.Slug == "core" || recallanswer.Reserved(ch.Slug) || ch.New == "" || ch.Base != "" && client.Hash(ch.Old) != ch.Base {
 				t.Errorf("%+v", ch)
 			}
 		}
@@ -86,7 +86,7 @@ func FuzzSplit(f *testing.F) {
 			return
 		}
 		old := strings.Repeat(filler, times)
-		c := content{Plan: shown(memory()), Operations: answer(), Changes: []mind.Change{{Slug: "mem/facts/old", Base: client.Hash(old), Old: old, New: filler}}}
+		c := content{Plan: shown(memory()), Operations: answer(), Changes: []consolidation.Change{{Slug: "mem/facts/old", Base: client.Hash(old), Old: old, New: filler}}}
 		parts, err := split(c)
 		if errors.Is(err, ErrTooLarge) {
 			return

@@ -134,7 +134,7 @@ func (p *Plans) resumeOwn(ctx context.Context, w *writer, r *record) (Result, er
 	if err != nil {
 		return Result{}, err
 	}
-	var ops []mind.Op
+	var ops []consolidation.Op
 	if r.Status == Done {
 		ops = r.content.Operations
 	}

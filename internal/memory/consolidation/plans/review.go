@@ -89,11 +89,11 @@ func (p *Plans) proposed(ctx context.Context, w *writer, id string) (*record, er
 }
 
 // chosen returns the operations of those indexes, in their order.
-func chosen(ops []mind.Op, which []int) ([]mind.Op, error) {
+func chosen(ops []consolidation.Op, which []int) ([]consolidation.Op, error) {
 	if which == nil {
 		return ops, nil
 	}
-	var some []mind.Op
+	var some []consolidation.Op
 	for _, i := range which {
 		if i < 0 || i >= len(ops) {
 			return nil, fmt.Errorf("%w: there is no operation %d, but %d of them", ErrStatus, i+1, len(ops))

@@ -45,7 +45,7 @@ func TestReview(t *testing.T) {
 	other, _ := newMachine(t, "two", m.relay).start()
 	v, err := other.Review(t.Context(), id)
 	must(t, err)
-	if v.Err != nil || v.Status != Proposed || len(v.Steps) != 4 || v.Steps[1].Op.Op != mind.OpSupersede || len(v.Steps[1].Changes) == 0 {
+	if v.Err != nil || v.Status != Proposed || len(v.Steps) != 4 || v.Steps[1].Op.Op != consolidation.OpSupersede || len(v.Steps[1].Changes) == 0 {
 		t.Fatalf("%+v", v)
 	}
 	if ch := v.Steps[1].Changes[0]; ch.Old != before["mem/facts/old"] || !strings.Contains(ch.New, "state: superseded") {
@@ -70,7 +70,7 @@ func TestAcceptSome(t *testing.T) {
 	before := memory()
 	m := newMachine(t, "one", newRelay(before))
 	p, id := m.propose()
-	var wrong *mind.OpError
+	var wrong *consolidation.OpError
 	if _, err := p.Accept(t.Context(), id, []int{1}); !errors.As(err, &wrong) {
 		t.Errorf("superseding without what supersedes: %v", err)
 	}
@@ -108,10 +108,10 @@ func TestAcceptLooksAgain(t *testing.T) {
 	p, id := m.propose()
 	m.relay.set("mem/journal/e2", "Another day.")
 	n := m.relay.n
-	if v, err := p.Review(t.Context(), id); err != nil || !errors.Is(v.Err, mind.ErrChanged) {
+	if v, err := p.Review(t.Context(), id); err != nil || !errors.Is(v.Err, consolidation.ErrChanged) {
 		t.Errorf("%v, %v", v.Err, err)
 	}
-	if _, err := p.Accept(t.Context(), id, nil); !errors.Is(err, mind.ErrChanged) || m.relay.n != n {
+	if _, err := p.Accept(t.Context(), id, nil); !errors.Is(err, consolidation.ErrChanged) || m.relay.n != n {
 		t.Errorf("%d writes, %v", m.relay.n-n, err)
 	}
 	if _, err := p.Accept(t.Context(), id, []int{3}); err != nil {

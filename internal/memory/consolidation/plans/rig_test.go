@@ -17,8 +17,8 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/memory/consolidation"
-	"engramd/internal/memory/recall/answer"
-	"engramd/internal/memory/state"
+	recallanswer "engramd/internal/memory/recall/answer"
+	memorystate "engramd/internal/memory/state"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
@@ -32,7 +32,7 @@ type relay struct {
 	n     int
 	heads map[string]there // ok is false for a tombstone
 	seen  int              // what n was when source was made
-	from  recollect.Source
+	from  recallanswer.Source
 }
 
 func newRelay(texts map[string]string) *relay {
@@ -55,7 +55,7 @@ func (r *relay) texts() map[string]string {
 	defer r.mu.Unlock()
 	all := map[string]string{}
 	for slug, h := range r.heads {
-		if h.ok && !recollect.Reserved(slug) {
+		if h.ok && !recallanswer.Reserved(slug) {
 			all[slug] = h.text
 		}
 	}
@@ -63,7 +63,7 @@ func (r *relay) texts() map[string]string {
 }
 
 // Read makes a view of what is there, as an in-step local copy is.
-func (r *relay) Read(ctx context.Context, do func(recollect.View) error) error {
+func (r *relay) Read(ctx context.Context, do func(recallanswer.View) error) error {
 	source, err := r.source()
 	if err != nil {
 		return err
@@ -71,19 +71,19 @@ func (r *relay) Read(ctx context.Context, do func(recollect.View) error) error {
 	return source.Read(ctx, do)
 }
 
-func (r *relay) source() (recollect.Source, error) {
+func (r *relay) source() (recallanswer.Source, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.from != nil && r.seen == r.n {
 		return r.from, nil
 	}
-	var all []recollect.Held
+	var all []recallanswer.Held
 	for _, slug := range slices.Sorted(maps.Keys(r.heads)) {
 		if h := r.heads[slug]; h.ok {
-			all = append(all, recollect.Held{Head: recollect.Head{Slug: slug, Size: len(h.text), UpdatedAt: testNow.Unix()}, Text: h.text})
+			all = append(all, recallanswer.Held{Head: recallanswer.Head{Slug: slug, Size: len(h.text), UpdatedAt: testNow.Unix()}, Text: h.text})
 		}
 	}
-	source, err := recollect.Load(all, recollect.State{AsOf: testNow})
+	source, err := recallanswer.Load(all, recallanswer.State{AsOf: testNow})
 	r.from, r.seen = source, r.n
 	return source, err
 }
@@ -145,7 +145,7 @@ func (d *door) Set(_ context.Context, slug nipae.Slug, text string, o client.Set
 	}
 	d.at("before " + what)
 	body, err := nipae.NewMemory(slug, text)
-	if err == nil && recollect.Reserved(string(slug)) {
+	if err == nil && recallanswer.Reserved(string(slug)) {
 		var b []byte
 		if b, err = json.Marshal(body); err == nil && len(text) > maxBody {
 			err = fmt.Errorf("a body of %d bytes (%d)", len(text), len(b))
@@ -198,7 +198,7 @@ type state struct {
 	door *door
 }
 
-func (s state) PutPlan(ctx context.Context, p agentstate.Plan) error {
+func (s state) PutPlan(ctx context.Context, p memorystate.Plan) error {
 	s.door.at("before put " + p.ID)
 	err := s.State.PutPlan(ctx, p)
 	s.door.at("after put " + p.ID)
@@ -215,32 +215,32 @@ func (s state) ClosePlan(ctx context.Context, id string) error {
 // simple is a state without a file.
 type simple struct {
 	mu      sync.Mutex
-	plans   map[string]agentstate.Plan
-	tallies map[string]map[string]agentstate.Tallied
+	plans   map[string]memorystate.Plan
+	tallies map[string]map[string]memorystate.Tallied
 }
 
 func newSimple() *simple {
-	return &simple{plans: map[string]agentstate.Plan{}, tallies: map[string]map[string]agentstate.Tallied{}}
+	return &simple{plans: map[string]memorystate.Plan{}, tallies: map[string]map[string]memorystate.Tallied{}}
 }
 
-func (s *simple) PutPlan(_ context.Context, p agentstate.Plan) error {
+func (s *simple) PutPlan(_ context.Context, p memorystate.Plan) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.plans[p.ID] = p
 	return nil
 }
 
-func (s *simple) Plan(_ context.Context, id string) (agentstate.Plan, error) {
+func (s *simple) Plan(_ context.Context, id string) (memorystate.Plan, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p, ok := s.plans[id]
 	if !ok {
-		return p, agentstate.ErrNoPlan
+		return p, memorystate.ErrNoPlan
 	}
 	return p, nil
 }
 
-func (s *simple) Plans(context.Context) (all []agentstate.Plan, err error) {
+func (s *simple) Plans(context.Context) (all []memorystate.Plan, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(s.plans)) {
@@ -264,14 +264,14 @@ func (s *simple) Tally(_ context.Context, kind string, slugs ...string) error {
 	defer s.mu.Unlock()
 	for _, slug := range slugs {
 		if s.tallies[kind] == nil {
-			s.tallies[kind] = map[string]agentstate.Tallied{}
+			s.tallies[kind] = map[string]memorystate.Tallied{}
 		}
-		s.tallies[kind][slug] = agentstate.Tallied{N: s.tallies[kind][slug].N + 1, Last: testNow}
+		s.tallies[kind][slug] = memorystate.Tallied{N: s.tallies[kind][slug].N + 1, Last: testNow}
 	}
 	return nil
 }
 
-func (s *simple) Tallies(_ context.Context, kind string) (map[string]agentstate.Tallied, error) {
+func (s *simple) Tallies(_ context.Context, kind string) (map[string]memorystate.Tallied, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.tallies[kind]), nil
@@ -376,32 +376,32 @@ func memory() map[string]string {
 	}
 }
 
-func planOf(kind mind.Kind, texts map[string]string, roles map[string]mind.Role) mind.Plan {
-	p := mind.Plan{Kind: kind, Made: testNow}
+func planOf(kind consolidation.Kind, texts map[string]string, roles map[string]consolidation.Role) consolidation.Plan {
+	p := consolidation.Plan{Kind: kind, Made: testNow}
 	for _, slug := range slices.Sorted(maps.Keys(roles)) {
-		p.Units = append(p.Units, mind.Shown{Slug: slug, Hash: mind.Hash(texts[slug]), Role: roles[slug]})
+		p.Units = append(p.Units, consolidation.Shown{Slug: slug, Hash: consolidation.Hash(texts[slug]), Role: roles[slug]})
 	}
 	return p.Identify()
 }
 
 // shown is a plan of consolidation over the memory.
-func shown(texts map[string]string) mind.Plan {
-	return planOf(mind.Consolidate, texts, map[string]mind.Role{"mem/journal/e1": mind.Episode, "mem/journal/e2": mind.Episode, "mem/journal/e3": mind.Episode,
-		"mem/journal/e4": mind.Episode, "mem/facts/old": mind.Beside, "mem/facts/told": mind.Beside})
+func shown(texts map[string]string) consolidation.Plan {
+	return planOf(consolidation.Consolidate, texts, map[string]consolidation.Role{"mem/journal/e1": consolidation.Episode, "mem/journal/e2": consolidation.Episode, "mem/journal/e3": consolidation.Episode,
+		"mem/journal/e4": consolidation.Episode, "mem/facts/old": consolidation.Beside, "mem/facts/told": consolidation.Beside})
 }
 
 // answer has every kind of change: a new unit, one superseded, marked and archived.
-func answer() []mind.Op {
-	return []mind.Op{
-		{Op: mind.OpWrite, Slug: "mem/facts/new", Text: "Atlas keeps its data in PostgreSQL 17 on two machines.", DerivedFrom: []string{"mem/journal/e1", "mem/journal/e2", "mem/journal/e3"}},
-		{Op: mind.OpSupersede, Old: "mem/facts/old", New: "mem/facts/new", Why: "it moved"},
-		{Op: mind.OpArchive, Slug: "mem/journal/e3", Why: "said elsewhere"},
-		{Op: mind.OpKeep, Slug: "mem/journal/e4"},
+func answer() []consolidation.Op {
+	return []consolidation.Op{
+		{Op: consolidation.OpWrite, Slug: "mem/facts/new", Text: "Atlas keeps its data in PostgreSQL 17 on two machines.", DerivedFrom: []string{"mem/journal/e1", "mem/journal/e2", "mem/journal/e3"}},
+		{Op: consolidation.OpSupersede, Old: "mem/facts/old", New: "mem/facts/new", Why: "it moved"},
+		{Op: consolidation.OpArchive, Slug: "mem/journal/e3", Why: "said elsewhere"},
+		{Op: consolidation.OpKeep, Slug: "mem/journal/e4"},
 	}
 }
 
 // keep shows the plan on a machine.
-func (m *machine) keep(plan mind.Plan) {
+func (m *machine) keep(plan consolidation.Plan) {
 	m.t.Helper()
 	p, _ := m.start()
 	must(m.t, p.Keep(m.t.Context(), plan))
@@ -433,7 +433,7 @@ func lost(t *testing.T, before, texts map[string]string, when string) {
 	t.Helper()
 	says := map[string]map[string]bool{"supersedes": {}, "derived_from": {}}
 	for _, text := range texts {
-		if f := unit.Parse(text).Fields(); f.State == unit.Active {
+		if f := frontmatter.Parse(text).Fields(); f.State == frontmatter.Active {
 			for _, r := range f.Relations {
 				if says[r.Relation] != nil {
 					says[r.Relation][r.Target] = true
@@ -445,8 +445,8 @@ func lost(t *testing.T, before, texts map[string]string, when string) {
 		if before[slug] == text {
 			continue
 		}
-		switch state := unit.Parse(text).Fields().State; {
-		case state == unit.Superseded && !says["supersedes"][slug], state == unit.Archived && !says["derived_from"][slug]:
+		switch state := frontmatter.Parse(text).Fields().State; {
+		case state == frontmatter.Superseded && !says["supersedes"][slug], state == frontmatter.Archived && !says["derived_from"][slug]:
 			t.Errorf("%s: %s is %s, and nothing stands in for it", when, slug, state)
 		}
 	}

@@ -32,7 +32,7 @@ func TestJudgedByWhatIsThere(t *testing.T) {
 			behind, err := r.source()
 			must(t, err)
 			p.Source = behind
-			plan := planOf(mind.Consolidate, before, map[string]mind.Role{"mem/journal/e3": mind.Episode, deriving: mind.Beside})
+			plan := planOf(consolidation.Consolidate, before, map[string]consolidation.Role{"mem/journal/e3": consolidation.Episode, deriving: consolidation.Beside})
 			must(t, p.Keep(t.Context(), plan))
 			if c.slug != "" {
 				r.set(c.slug, c.text)
@@ -44,7 +44,7 @@ func TestJudgedByWhatIsThere(t *testing.T) {
 				return nil
 			}
 			n := r.n
-			_, err = p.Commit(t.Context(), plan.ID, []mind.Op{{Op: mind.OpArchive, Slug: "mem/journal/e3", Why: "said elsewhere"}})
+			_, err = p.Commit(t.Context(), plan.ID, []consolidation.Op{{Op: consolidation.OpArchive, Slug: "mem/journal/e3", Why: "said elsewhere"}})
 			if (err != nil) != c.refused || c.refused && r.n != n {
 				t.Errorf("%v, and %d writes", err, r.n-n)
 			}

@@ -87,17 +87,17 @@ func TestTwoMachines(t *testing.T) {
 }
 
 // answers are two that overlap.
-func answers(same bool) [2][]mind.Op {
+func answers(same bool) [2][]consolidation.Op {
 	if same {
-		return [2][]mind.Op{answer(), answer()}
+		return [2][]consolidation.Op{answer(), answer()}
 	}
-	other := []mind.Op{
-		{Op: mind.OpWrite, Slug: "mem/facts/newer", Text: "Atlas runs PostgreSQL 17.", DerivedFrom: []string{"mem/journal/e2", "mem/journal/e3"}},
-		{Op: mind.OpWrite, Slug: "mem/facts/new", Text: "Two machines hold the data of Atlas.", DerivedFrom: []string{"mem/journal/e1", "mem/journal/e2"}},
-		{Op: mind.OpSupersede, Old: "mem/facts/old", New: "mem/facts/newer", Why: "it moved"},
-		{Op: mind.OpArchive, Slug: "mem/journal/e3", Why: "said"},
+	other := []consolidation.Op{
+		{Op: consolidation.OpWrite, Slug: "mem/facts/newer", Text: "Atlas runs PostgreSQL 17.", DerivedFrom: []string{"mem/journal/e2", "mem/journal/e3"}},
+		{Op: consolidation.OpWrite, Slug: "mem/facts/new", Text: "Two machines hold the data of Atlas.", DerivedFrom: []string{"mem/journal/e1", "mem/journal/e2"}},
+		{Op: consolidation.OpSupersede, Old: "mem/facts/old", New: "mem/facts/newer", Why: "it moved"},
+		{Op: consolidation.OpArchive, Slug: "mem/journal/e3", Why: "said"},
 	}
-	return [2][]mind.Op{answer(), other}
+	return [2][]consolidation.Op{answer(), other}
 }
 
 // round is one run of two machines. It returns how many units were left.
@@ -159,7 +159,7 @@ func round(t *testing.T, seed uint64) (left int) {
 		if text != before[slug] && !slices.Contains(made[slug], text) {
 			t.Errorf("%s is what nobody made of it: %q", slug, text)
 		}
-		if was, ok := before[slug]; ok && (unit.Parse(text).Trust() > unit.Parse(was).Trust() || unit.Parse(text).Body() != unit.Parse(was).Body()) {
+		if was, ok := before[slug]; ok && (frontmatter.Parse(text).Trust() > frontmatter.Parse(was).Trust() || frontmatter.Parse(text).Body() != frontmatter.Parse(was).Body()) {
 			t.Errorf("%s has another trust or body: %q", slug, text)
 		}
 	}
@@ -174,6 +174,6 @@ func round(t *testing.T, seed uint64) (left int) {
 
 // expected are errors of who came too late.
 func expected(err error) bool {
-	var wrong *mind.OpError
-	return errors.Is(err, mind.ErrChanged) || errors.As(err, &wrong) || errors.Is(err, ErrStatus) || errors.Is(err, client.ErrConflict)
+	var wrong *consolidation.OpError
+	return errors.Is(err, consolidation.ErrChanged) || errors.As(err, &wrong) || errors.Is(err, ErrStatus) || errors.Is(err, client.ErrConflict)
 }

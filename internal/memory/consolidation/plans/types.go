@@ -41,9 +41,9 @@ type Left struct {
 
 // Result says what came of operations.
 type Result struct {
-	ID      string        // of the record; "" if nothing was to be written
-	Status  Status        // "" if nothing was to be written
-	Changes []mind.Change // all of them, those that were left too; none of what was taken back
+	ID      string                 // of the record; "" if nothing was to be written
+	Status  Status                 // "" if nothing was to be written
+	Changes []consolidation.Change // all of them, those that were left too; none of what was taken back
 	Left    []Left
 	// Behind are relays that did not take something that another one took.
 	Behind []string
@@ -64,7 +64,7 @@ type Undone struct {
 type Record struct {
 	ID            string
 	Plan          string // the same but for a suffix
-	Kind          mind.Kind
+	Kind          consolidation.Kind
 	Status        Status
 	Machine       string
 	Began, Closed time.Time
@@ -76,7 +76,7 @@ type Record struct {
 // Proposal is a record to be looked at.
 type Proposal struct {
 	Record
-	Plan  mind.Plan
+	Plan  consolidation.Plan
 	Steps []Step
 	// Err is why it could not be accepted as a whole now, nil if it could.
 	Err error
@@ -84,6 +84,6 @@ type Proposal struct {
 
 // Step is one operation and what it would change.
 type Step struct {
-	Op      mind.Op
-	Changes []mind.Change
+	Op      consolidation.Op
+	Changes []consolidation.Change
 }

@@ -157,7 +157,7 @@ func (p *Plans) unmake(ctx context.Context, w *writer, r *record) (Undone, error
 			continue
 		}
 		out.Left = append(out.Left, Left{ch.Slug, why})
-		if s := unit.Parse(now.text).Fields().State; now.ok && s != unit.Active {
+		if s := frontmatter.Parse(now.text).Fields().State; now.ok && s != frontmatter.Active {
 			away[ch.Slug] = true
 		}
 	}
@@ -182,7 +182,7 @@ func (p *Plans) overtaken(ctx context.Context, w *writer, r *record) (Undone, er
 
 // stoodInFor returns a unit that would be lost with what a change added: it is not
 // active, and what was changed in it meanwhile is not ours to take back.
-func stoodInFor(ch mind.Change, away map[string]bool) string {
+func stoodInFor(ch consolidation.Change, away map[string]bool) string {
 	if ch.Base != "" {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package think
+package thinker
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ const tries = 8
 // Answer reads the operations out of what a model says: one JSON object with
 // "operations", alone, in a fence, or with words around it. Two are no answer, and
 // half of one is none either. A list alone is taken if nothing is around it.
-func Answer(text []byte) ([]mind.Op, error) {
+func Answer(text []byte) ([]consolidation.Op, error) {
 	if len(text) > MaxAnswer {
 		return nil, fmt.Errorf("%w: it is longer than %d bytes", ErrAnswer, MaxAnswer)
 	}
@@ -24,7 +24,7 @@ func Answer(text []byte) ([]mind.Op, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
-	ops, err := mind.ParseOps(bytes.NewReader(found))
+	ops, err := consolidation.ParseOps(bytes.NewReader(found))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
 	}

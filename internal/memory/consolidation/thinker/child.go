@@ -1,4 +1,4 @@
-package think
+package thinker
 
 import (
 	"bytes"
@@ -39,7 +39,7 @@ const defaultGrace = 2 * time.Second
 var errLimit = errors.New("too long")
 
 // Think starts the program and waits for its end.
-func (c *Child) Think(ctx context.Context, plan string) (ops []mind.Op, err error) {
+func (c *Child) Think(ctx context.Context, plan string) (ops []consolidation.Op, err error) {
 	if len(plan) > MaxPlan {
 		return nil, fmt.Errorf("%w: the plan has more than %d bytes", ErrFailed, MaxPlan)
 	}

@@ -1,4 +1,4 @@
-// Package think has somebody think about a plan who is not the agent in its own
+// Package thinker has somebody think about a plan who is not the agent in its own
 // session: a program that is started for it (Child), or a model server (Server).
 // Both are given the plan's text and answer with operations. Whether those may be
 // done is not judged here: see internal/memory/consolidation and internal/memory/consolidation/plans.
@@ -6,7 +6,7 @@
 // Nothing is asked unless somebody names it, one thinker at a time thinks on a
 // machine (Take), so often a day and no oftener (Turn.Spend), and what it says is
 // bounded before it is read.
-package think
+package thinker
 
 import (
 	"context"
@@ -27,7 +27,7 @@ const (
 type Thinker interface {
 	// Think gives the plan's text to whoever thinks, and returns what is to be done.
 	// Errors are ErrFailed and ErrAnswer, and those of the context.
-	Think(ctx context.Context, plan string) ([]mind.Op, error)
+	Think(ctx context.Context, plan string) ([]consolidation.Op, error)
 }
 
 // What thinking fails with. None of them has changed anything.

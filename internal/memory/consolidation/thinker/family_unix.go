@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package think
+package thinker
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package think
+package thinker
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 // Round is one plan, thought over by somebody else than the agent: prepared,
 // judged, and carried out or laid before the owner. It checks nothing: Apply does.
 type Round struct {
-	Prepare func(context.Context, mind.Kind) (p mind.Plan, text string, err error)
-	Apply   func(ctx context.Context, plan string, ops []mind.Op) error
+	Prepare func(context.Context, consolidation.Kind) (p consolidation.Plan, text string, err error)
+	Apply   func(ctx context.Context, plan string, ops []consolidation.Op) error
 	Thinker Thinker
 	Turn    *Turn
 	PerDay  int // see Turn.Spend
@@ -24,7 +24,7 @@ type Round struct {
 
 // Done is what became of a round.
 type Done struct {
-	Plan  mind.Plan
+	Plan  consolidation.Plan
 	Asked bool // the thinker; not, if nothing waits
 	Ops   int  // that it wants; none is a right answer
 }
@@ -32,7 +32,7 @@ type Done struct {
 // Run makes a plan of a kind happen. Whatever fails before Apply has changed
 // nothing, and the plan stays what it is: Done names it. Errors are ErrBudget,
 // those of the thinker, and those of Prepare and Apply.
-func (r Round) Run(ctx context.Context, kind mind.Kind) (done Done, err error) {
+func (r Round) Run(ctx context.Context, kind consolidation.Kind) (done Done, err error) {
 	plan, text, err := r.Prepare(ctx, kind)
 	if done.Plan = plan; err != nil || !waits(plan) {
 		return done, err
@@ -51,15 +51,15 @@ func (r Round) Run(ctx context.Context, kind mind.Kind) (done Done, err error) {
 
 // waits reports whether there is something to think about: units that only stand
 // beside are nothing.
-func waits(p mind.Plan) bool {
-	want := mind.Episode
+func waits(p consolidation.Plan) bool {
+	want := consolidation.Episode
 	switch p.Kind {
-	case mind.Dream:
-		want = mind.Drawn
-	case mind.Archive:
-		want = mind.Stale
+	case consolidation.Dream:
+		want = consolidation.Drawn
+	case consolidation.Archive:
+		want = consolidation.Stale
 	}
-	return slices.ContainsFunc(p.Units, func(u mind.Shown) bool { return u.Role == want })
+	return slices.ContainsFunc(p.Units, func(u consolidation.Shown) bool { return u.Role == want })
 }
 
 // longestWait bounds what failures make of a wait.
@@ -75,7 +75,7 @@ func Repeat(ctx context.Context, every time.Duration, after func(time.Duration) 
 		if ctx.Err() != nil {
 			return
 		}
-		var later *modelserver.Later
+		var later *model.Later
 		switch {
 		case err == nil:
 			wait = every

@@ -1,4 +1,4 @@
-package think
+package thinker
 
 import (
 	"context"
@@ -15,34 +15,36 @@ import (
 )
 
 // scripted is a Thinker that says what a test says.
-type scripted func(ctx context.Context, plan string) ([]mind.Op, error)
+type scripted func(ctx context.Context, plan string) ([]consolidation.Op, error)
 
-func (s scripted) Think(ctx context.Context, plan string) ([]mind.Op, error) { return s(ctx, plan) }
+func (s scripted) Think(ctx context.Context, plan string) ([]consolidation.Op, error) {
+	return s(ctx, plan)
+}
 
 // TestRound: who thinks is asked if something waits, once, and what he says is
 // applied; a failure applies nothing and names the plan.
 func TestRound(t *testing.T) {
 	errPrepare, errApply := errors.New("no relay"), errors.New("operation 1: no")
-	waiting := mind.Plan{ID: "p-1", Kind: mind.Consolidate, Units: []mind.Shown{{Slug: "mem/a", Role: mind.Episode}}}
+	waiting := consolidation.Plan{ID: "p-1", Kind: consolidation.Consolidate, Units: []consolidation.Shown{{Slug: "mem/a", Role: consolidation.Episode}}}
 	for name, c := range map[string]struct {
-		plan    mind.Plan
+		plan    consolidation.Plan
 		prepare error
-		ops     []mind.Op
+		ops     []consolidation.Op
 		think   error
 		apply   error
 		want    error
 		asked   bool
 		applied bool
 	}{
-		"done":              {plan: waiting, ops: []mind.Op{{Op: "keep"}}, asked: true, applied: true},
-		"a dream":           {plan: mind.Plan{ID: "p-1", Kind: mind.Dream, Units: []mind.Shown{{Role: mind.Drawn}}}, ops: []mind.Op{{Op: "write"}}, asked: true, applied: true},
+		"done":              {plan: waiting, ops: []consolidation.Op{{Op: "keep"}}, asked: true, applied: true},
+		"a dream":           {plan: consolidation.Plan{ID: "p-1", Kind: consolidation.Dream, Units: []consolidation.Shown{{Role: consolidation.Drawn}}}, ops: []consolidation.Op{{Op: "write"}}, asked: true, applied: true},
 		"an empty list":     {plan: waiting, asked: true, applied: true},
-		"nothing waits":     {plan: mind.Plan{ID: "p-1", Kind: mind.Consolidate, Units: []mind.Shown{{Role: mind.NarrativeRole}, {Role: mind.Orphan}}}},
-		"nothing to dream":  {plan: mind.Plan{ID: "p-1", Kind: mind.Dream, Units: []mind.Shown{{Role: mind.NarrativeRole}}}},
+		"nothing waits":     {plan: consolidation.Plan{ID: "p-1", Kind: consolidation.Consolidate, Units: []consolidation.Shown{{Role: consolidation.NarrativeRole}, {Role: consolidation.Orphan}}}},
+		"nothing to dream":  {plan: consolidation.Plan{ID: "p-1", Kind: consolidation.Dream, Units: []consolidation.Shown{{Role: consolidation.NarrativeRole}}}},
 		"no plan":           {prepare: errPrepare, want: errPrepare},
 		"the thinker fails": {plan: waiting, think: ErrFailed, want: ErrFailed, asked: true},
 		"no answer":         {plan: waiting, think: ErrAnswer, want: ErrAnswer, asked: true},
-		"refused":           {plan: waiting, ops: []mind.Op{{Op: "keep"}}, apply: errApply, want: errApply, asked: true, applied: true},
+		"refused":           {plan: waiting, ops: []consolidation.Op{{Op: "keep"}}, apply: errApply, want: errApply, asked: true, applied: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked, applied bool
@@ -52,15 +54,17 @@ func TestRound(t *testing.T) {
 			}
 			defer turn.Close()
 			r := Round{
-				Prepare: func(context.Context, mind.Kind) (mind.Plan, string, error) { return c.plan, "the text", c.prepare },
-				Apply: func(_ context.Context, plan string, ops []mind.Op) error {
+				Prepare: func(context.Context, consolidation.Kind) (consolidation.Plan, string, error) {
+					return c.plan, "the text", c.prepare
+				},
+				Apply: func(_ context.Context, plan string, ops []consolidation.Op) error {
 					applied = true
 					if plan != c.plan.ID || len(ops) != len(c.ops) {
 						t.Errorf("plan %s, %v", plan, ops)
 					}
 					return c.apply
 				},
-				Thinker: scripted(func(_ context.Context, plan string) ([]mind.Op, error) {
+				Thinker: scripted(func(_ context.Context, plan string) ([]consolidation.Op, error) {
 					asked = true
 					if plan != "the text" {
 						t.Errorf("it was given %q", plan)
@@ -86,8 +90,8 @@ func TestRound(t *testing.T) {
 // TestRepeat: failures are waited out, twice as long each time, and a server is
 // not asked before it wants to be.
 func TestRepeat(t *testing.T) {
-	later := fmt.Errorf("%w: %w", ErrFailed, &modelserver.Later{Status: 429, After: 30 * time.Hour})
-	soon := fmt.Errorf("%w: %w", ErrFailed, &modelserver.Later{Status: 503, After: time.Second})
+	later := fmt.Errorf("%w: %w", ErrFailed, &model.Later{Status: 429, After: 30 * time.Hour})
+	soon := fmt.Errorf("%w: %w", ErrFailed, &model.Later{Status: 503, After: time.Second})
 	results := []error{nil, ErrFailed, ErrAnswer, nil, ErrBusy, ErrBusy, ErrBusy, ErrBusy, later, nil, soon}
 	want := []int{4, 8, 16, 4, 8, 16, 24, 24, 30, 4}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,4 +1,4 @@
-package think
+package thinker
 
 import (
 	"context"
@@ -13,20 +13,20 @@ import (
 // Server is a Thinker at a model server: /v1/chat/completions of OpenAI's form, as
 // llama.cpp, Ollama and vLLM have it.
 type Server struct {
-	*modelserver.Server
+	*model.Server
 	free atomic.Bool // it takes no response_format
 }
 
 var _ Thinker = (*Server)(nil)
 
 // NewServer returns a Server. It asks nothing yet. Errors are
-// modelserver.ErrURL and modelserver.ErrPlaintext.
-func NewServer(o modelserver.Options) (*Server, error) {
+// model.ErrURL and model.ErrPlaintext.
+func NewServer(o model.Options) (*Server, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultLimit
 	}
 	o.MaxAnswer = MaxAnswer
-	s, err := modelserver.Open(o, "/chat/completions")
+	s, err := model.Open(o, "/chat/completions")
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ type completion struct {
 
 // Think sends the plan as one message of the user: templates of some models have
 // no other role. A server that refuses to be asked for JSON is asked without.
-func (s *Server) Think(ctx context.Context, plan string) ([]mind.Op, error) {
+func (s *Server) Think(ctx context.Context, plan string) ([]consolidation.Op, error) {
 	if len(plan) > MaxPlan {
 		return nil, fmt.Errorf("%w: the plan has more than %d bytes", ErrFailed, MaxPlan)
 	}
@@ -70,14 +70,14 @@ func (s *Server) Think(ctx context.Context, plan string) ([]mind.Op, error) {
 	}
 	var out completion
 	err := s.Post(ctx, in, &out)
-	if in.Format != nil && errors.Is(err, modelserver.ErrRefused) {
+	if in.Format != nil && errors.Is(err, model.ErrRefused) {
 		in.Format, out = nil, completion{}
 		if err = s.Post(ctx, in, &out); err == nil {
 			s.free.Store(true)
 		}
 	}
 	switch {
-	case errors.Is(err, modelserver.ErrAnswer):
+	case errors.Is(err, model.ErrAnswer):
 		return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrFailed, err)

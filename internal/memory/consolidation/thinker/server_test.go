@@ -1,4 +1,4 @@
-package think
+package thinker
 
 import (
 	"context"
@@ -28,7 +28,7 @@ func serve(t *testing.T, h http.HandlerFunc) *Server {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
-	thinker, err := NewServer(modelserver.Options{URL: s.URL, Model: "tiny", Key: modelKey})
+	thinker, err := NewServer(model.Options{URL: s.URL, Model: "tiny", Key: modelKey})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestServerHangs(t *testing.T) {
 			server := httptest.NewServer(h)
 			defer server.CloseClientConnections()
 			within := func(limit time.Duration, ctx context.Context) error {
-				s, err := NewServer(modelserver.Options{URL: server.URL, Model: "tiny", Timeout: limit})
+				s, err := NewServer(model.Options{URL: server.URL, Model: "tiny", Timeout: limit})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -197,18 +197,18 @@ func TestServerIsNear(t *testing.T) {
 		"http://127.0.0.1:1":                {false, nil},
 		"http://localhost:1/v1":             {false, nil},
 		"http://[::1]:1":                    {false, nil},
-		"http://llm.example":                {true, modelserver.ErrURL},
-		"https://llm.example":               {false, modelserver.ErrPlaintext},
+		"http://llm.example":                {true, model.ErrURL},
+		"https://llm.example":               {false, model.ErrPlaintext},
 		"https://llm.example/v1":            {true, nil},
-		"https://user:secret@llm.example":   {true, modelserver.ErrURL},
-		"file:///etc/passwd":                {true, modelserver.ErrURL},
-		"http://127.0.0.1.llm.example":      {false, modelserver.ErrURL},
-		"https://localhost.llm.example":     {false, modelserver.ErrPlaintext},
-		"http://0.0.0.0:1":                  {false, modelserver.ErrURL},
-		"":                                  {false, modelserver.ErrURL},
-		"http://127.0.0.1:1/#https://a.bcd": {false, modelserver.ErrURL},
+		"https://user:secret@llm.example":   {true, model.ErrURL},
+		"file:///etc/passwd":                {true, model.ErrURL},
+		"http://127.0.0.1.llm.example":      {false, model.ErrURL},
+		"https://localhost.llm.example":     {false, model.ErrPlaintext},
+		"http://0.0.0.0:1":                  {false, model.ErrURL},
+		"":                                  {false, model.ErrURL},
+		"http://127.0.0.1:1/#https://a.bcd": {false, model.ErrURL},
 	} {
-		_, err := NewServer(modelserver.Options{URL: url, Model: "m", SendPlaintext: c.plaintext})
+		_, err := NewServer(model.Options{URL: url, Model: "m", SendPlaintext: c.plaintext})
 		if !errors.Is(err, c.err) || c.err == nil && err != nil || err != nil && strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v, want %v", url, err, c.err)
 		}

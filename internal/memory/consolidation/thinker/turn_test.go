@@ -1,4 +1,4 @@
-package think
+package thinker
 
 import (
 	"errors"

@@ -72,8 +72,8 @@ const slug = nipae.Slug("mem/intentions/x")
 
 var now = time.Date(2026, 11, 23, 9, 0, 0, 0, time.FixedZone("", 3600))
 
-func at(r *relay, who string) *remember.Writer {
-	return &remember.Writer{Memory: r, Source: who, Clock: func() time.Time { return now }}
+func at(r *relay, who string) *write.Writer {
+	return &write.Writer{Memory: r, Source: who, Clock: func() time.Time { return now }}
 }
 
 // When two close the same occurrence at once, the second is told who was first,
@@ -93,7 +93,7 @@ func TestSecondIsTold(t *testing.T) {
 			closed = r.text
 		}
 		_, err := Done(t.Context(), at(r, "one"), slug, time.Time{}, now, rand.Reader)
-		if !errors.Is(err, intend.ErrClosed) || !strings.Contains(err.Error(), "done 2026-11-23T08:00:00Z by two, ") || r.text != closed {
+		if !errors.Is(err, intentions.ErrClosed) || !strings.Contains(err.Error(), "done 2026-11-23T08:00:00Z by two, ") || r.text != closed {
 			t.Errorf("%q: %v, and there is\n%s", every, err, r.text)
 		}
 	}
@@ -103,8 +103,8 @@ func TestSecondIsTold(t *testing.T) {
 		r.version++
 	}
 	w, err := Done(t.Context(), at(r, "one"), slug, time.Time{}, now, rand.Reader)
-	f := unit.Parse(r.text).Fields()
-	if err != nil || w.Intention.State != unit.Done || !strings.HasSuffix(r.text, "Call Marco at home") || f.Trust != unit.Derived || f.Source != "one:1" {
+	f := frontmatter.Parse(r.text).Fields()
+	if err != nil || w.Intention.State != frontmatter.Done || !strings.HasSuffix(r.text, "Call Marco at home") || f.Trust != frontmatter.Derived || f.Source != "one:1" {
 		t.Errorf("%v, and there is\n%s", err, r.text)
 	}
 }
@@ -128,10 +128,10 @@ func TestActsDiffer(t *testing.T) {
 // A text that another wrote stays theirs, however often it is closed.
 func TestClosingRaisesNoTrust(t *testing.T) {
 	r := &relay{text: "---\ntype: prospective\ntrust: external\n---\nSend the key"}
-	if _, err := Snooze(t.Context(), at(r, "one"), slug, now.Add(time.Hour), now, rand.Reader); err != nil || unit.Parse(r.text).Trust() != unit.External {
+	if _, err := Snooze(t.Context(), at(r, "one"), slug, now.Add(time.Hour), now, rand.Reader); err != nil || frontmatter.Parse(r.text).Trust() != frontmatter.External {
 		t.Errorf("%v, and there is\n%s", err, r.text)
 	}
-	if _, err := Cancel(t.Context(), at(r, "one"), slug, now, rand.Reader); err != nil || unit.Parse(r.text).Trust() != unit.External {
+	if _, err := Cancel(t.Context(), at(r, "one"), slug, now, rand.Reader); err != nil || frontmatter.Parse(r.text).Trust() != frontmatter.External {
 		t.Errorf("%v, and there is\n%s", err, r.text)
 	}
 }
@@ -142,7 +142,7 @@ func TestCopiedActionIsExternal(t *testing.T) {
 	w := at(r, "one")
 	w.Copied = func(text string) (string, bool) { return "mem/web/page", strings.Contains(text, "Mallory") }
 	made, err := Make(t.Context(), w, bytes.NewReader(nil), Draft{Text: "Pay the bill", Slug: slug, Action: "send it to Mallory"}, now, nil)
-	if err != nil || made.From != "mem/web/page" || made.Intention.Trust != unit.External {
+	if err != nil || made.From != "mem/web/page" || made.Intention.Trust != frontmatter.External {
 		t.Errorf("%+v, %v", made.Intention, err)
 	}
 }

@@ -20,27 +20,31 @@ import (
 const tries = 4
 
 // Done closes what is open, or the occurrence that is named: see
-// intend.Intention.Done. Errors are those, ErrNotIntention, and those of
-// client.Memory.Get and remember.Writer.Write.
-func Done(ctx context.Context, w *remember.Writer, slug nipae.Slug, occurrence, now time.Time, random io.Reader) (Written, error) {
-	return change(ctx, w, slug, now, random, func(i *intend.Intention, by intend.By) (intend.Closing, error) { return i.Done(by, occurrence) })
+// intentions.Intention.Done. Errors are those, ErrNotIntention, and those of
+// client.Memory.Get and write.Writer.Write.
+func Done(ctx context.Context, w *write.Writer, slug nipae.Slug, occurrence, now time.Time, random io.Reader) (Written, error) {
+	return change(ctx, w, slug, now, random, func(i *intentions.Intention, by intentions.By) (intentions.Closing, error) {
+		return i.Done(by, occurrence)
+	})
 }
 
 // Snooze hides what is open until a time to come.
-func Snooze(ctx context.Context, w *remember.Writer, slug nipae.Slug, until, now time.Time, random io.Reader) (Written, error) {
-	return change(ctx, w, slug, now, random, func(i *intend.Intention, by intend.By) (intend.Closing, error) { return i.Snooze(by, until) })
+func Snooze(ctx context.Context, w *write.Writer, slug nipae.Slug, until, now time.Time, random io.Reader) (Written, error) {
+	return change(ctx, w, slug, now, random, func(i *intentions.Intention, by intentions.By) (intentions.Closing, error) {
+		return i.Snooze(by, until)
+	})
 }
 
 // Cancel ends an intention that is not to be done.
-func Cancel(ctx context.Context, w *remember.Writer, slug nipae.Slug, now time.Time, random io.Reader) (Written, error) {
-	return change(ctx, w, slug, now, random, func(i *intend.Intention, by intend.By) (intend.Closing, error) { return i.Cancel(by) })
+func Cancel(ctx context.Context, w *write.Writer, slug nipae.Slug, now time.Time, random io.Reader) (Written, error) {
+	return change(ctx, w, slug, now, random, func(i *intentions.Intention, by intentions.By) (intentions.Closing, error) { return i.Cancel(by) })
 }
 
 // change makes a closing of the newest text and writes it over that one only. If
 // another writer was faster, it is judged by what that one left.
-func change(ctx context.Context, w *remember.Writer, slug nipae.Slug, now time.Time, random io.Reader, do func(*intend.Intention, intend.By) (intend.Closing, error)) (Written, error) {
-	if remember.Reserved(slug) {
-		return Written{}, remember.ErrReserved
+func change(ctx context.Context, w *write.Writer, slug nipae.Slug, now time.Time, random io.Reader, do func(*intentions.Intention, intentions.By) (intentions.Closing, error)) (Written, error) {
+	if write.Reserved(slug) {
+		return Written{}, write.ErrReserved
 	}
 	var act [4]byte
 	if _, err := io.ReadFull(random, act[:]); err != nil {
@@ -48,16 +52,16 @@ func change(ctx context.Context, w *remember.Writer, slug nipae.Slug, now time.T
 	}
 	for n := 1; ; n++ {
 		head, status, err := w.Memory.Get(ctx, slug)
-		r := remember.Result{Entry: head, Status: status}
+		r := write.Result{Entry: head, Status: status}
 		if err != nil {
 			return Written{Result: r}, err
 		}
-		d := unit.Parse(head.Text)
-		i, ok := intend.Read(string(slug), d)
+		d := frontmatter.Parse(head.Text)
+		i, ok := intentions.Read(string(slug), d)
 		if !ok || slug.IsCore() {
 			return Written{Result: r}, ErrNotIntention
 		}
-		c, err := do(&i, intend.By{Now: now, Who: w.Source, Act: hex.EncodeToString(act[:])})
+		c, err := do(&i, intentions.By{Now: now, Who: w.Source, Act: hex.EncodeToString(act[:])})
 		if err != nil {
 			return Written{Result: r, Intention: i}, err
 		}
@@ -65,7 +69,7 @@ func change(ctx context.Context, w *remember.Writer, slug nipae.Slug, now time.T
 		if err != nil {
 			return Written{Result: r, Intention: i}, err
 		}
-		r, err = w.Write(ctx, slug, remember.Draft{Text: text, Whole: true}, client.SetOptions{Base: head.Hash})
+		r, err = w.Write(ctx, slug, write.Draft{Text: text, Whole: true}, client.SetOptions{Base: head.Hash})
 		if errors.Is(err, client.ErrConflict) && n < tries {
 			continue
 		}

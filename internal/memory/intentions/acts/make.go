@@ -42,15 +42,15 @@ type Draft struct {
 
 // Written is what came of a write.
 type Written struct {
-	remember.Result
-	Intention intend.Intention // as it is now
-	Next      time.Time        // when something of it is open next; zero: never again, or nothing says when
+	write.Result
+	Intention intentions.Intention // as it is now
+	Next      time.Time            // when something of it is open next; zero: never again, or nothing says when
 }
 
 // Make writes a new intention. check is shown the text; nil checks nothing. Errors
-// are client.ErrEmpty, remember.ErrField, unit.ErrHead and those of
-// remember.Writer.Write; a slug that is taken is a conflict.
-func Make(ctx context.Context, w *remember.Writer, random io.Reader, d Draft, now time.Time, check func(old, text string) error) (Written, error) {
+// are client.ErrEmpty, write.ErrField, frontmatter.ErrHead and those of
+// write.Writer.Write; a slug that is taken is a conflict.
+func Make(ctx context.Context, w *write.Writer, random io.Reader, d Draft, now time.Time, check func(old, text string) error) (Written, error) {
 	text, err := d.text(now)
 	if err != nil {
 		return Written{}, err
@@ -61,9 +61,9 @@ func Make(ctx context.Context, w *remember.Writer, random io.Reader, d Draft, no
 		}
 	}
 	if d.Slug.IsCore() {
-		return Written{}, remember.ErrCore
+		return Written{}, write.ErrCore
 	}
-	draft := remember.Draft{Text: text, Whole: true, Fields: remember.Fields{Trust: d.Trust}}
+	draft := write.Draft{Text: text, Whole: true, Fields: write.Fields{Trust: d.Trust}}
 	r, err := w.Write(ctx, d.Slug, draft, client.SetOptions{Base: client.BaseNone, Check: check})
 	if err != nil {
 		return Written{Result: r}, err
@@ -71,9 +71,9 @@ func Make(ctx context.Context, w *remember.Writer, random io.Reader, d Draft, no
 	return written(r, now), nil
 }
 
-func written(r remember.Result, now time.Time) Written {
+func written(r write.Result, now time.Time) Written {
 	out := Written{Result: r}
-	out.Intention, _ = intend.Read(string(r.Slug), unit.Parse(r.Text))
+	out.Intention, _ = intentions.Read(string(r.Slug), frontmatter.Parse(r.Text))
 	if next, ok := out.Intention.Next(now); ok {
 		out.Next = next
 	}
@@ -87,36 +87,36 @@ func (d Draft) text(now time.Time) (string, error) {
 	}
 	for key, long := range map[string]bool{"trigger": len(d.Trigger) > MaxTrigger, "action": len(d.Action) > MaxAction, "where": len(d.Where) > maxWhere} {
 		if long {
-			return "", fmt.Errorf("%w: %s is too long: %d bytes of a trigger, %d of an action and %d of a place are the most", remember.ErrField, key, MaxTrigger, MaxAction, maxWhere)
+			return "", fmt.Errorf("%w: %s is too long: %d bytes of a trigger, %d of an action and %d of a place are the most", write.ErrField, key, MaxTrigger, MaxAction, maxWhere)
 		}
 	}
-	fields := []unit.Field{{Key: "type", Value: unit.String(string(unit.Prospective))}}
+	fields := []frontmatter.Field{{Key: "type", Value: frontmatter.String(string(frontmatter.Prospective))}}
 	add := func(key, value string) {
 		if value = strings.TrimSpace(value); value != "" {
-			fields = append(fields, unit.Field{Key: key, Value: unit.String(value)})
+			fields = append(fields, frontmatter.Field{Key: key, Value: frontmatter.String(value)})
 		}
 	}
 	if len(d.Tags) > 0 {
-		fields = append(fields, unit.Field{Key: "tags", Value: unit.Strings(d.Tags...)})
+		fields = append(fields, frontmatter.Field{Key: "tags", Value: frontmatter.Strings(d.Tags...)})
 	}
 	for _, t := range []struct {
 		key, text string
-		use       when.Use
-	}{{"due", d.Due, when.Begin}, {"until", d.Until, when.Until}} {
+		use       timeparse.Use
+	}{{"due", d.Due, timeparse.Begin}, {"until", d.Until, timeparse.Until}} {
 		if strings.TrimSpace(t.text) == "" {
 			continue
 		}
-		at, err := when.Parse(t.text, t.use, now)
+		at, err := timeparse.Parse(t.text, t.use, now)
 		if err != nil {
-			return "", fmt.Errorf("%w: %s: %w", remember.ErrField, t.key, err)
+			return "", fmt.Errorf("%w: %s: %w", write.ErrField, t.key, err)
 		}
-		fields = append(fields, unit.Field{Key: t.key, Value: unit.Moment{Time: at}.Value()})
+		fields = append(fields, frontmatter.Field{Key: t.key, Value: frontmatter.Moment{Time: at}.Value()})
 	}
 	add("every", d.Every)
 	add("trigger", d.Trigger)
 	add("where", d.Where)
 	add("action", d.Action)
-	text, err := unit.Render(fields, d.Text)
+	text, err := frontmatter.Render(fields, d.Text)
 	if err != nil {
 		return "", err
 	}
@@ -126,17 +126,17 @@ func (d Draft) text(now time.Time) (string, error) {
 // fit refuses what an intention could not be kept by.
 func fit(text string, d Draft) error {
 	slug := string(cmp.Or(d.Slug, "mem/intentions/new"))
-	i, _ := intend.Read(slug, unit.Parse(text))
-	if faults := unit.Parse(text).Faults(); len(faults) > 0 {
-		return fmt.Errorf("%w: %s: %s", remember.ErrField, faults[0].Key, faults[0].Reason)
+	i, _ := intentions.Read(slug, frontmatter.Parse(text))
+	if faults := frontmatter.Parse(text).Faults(); len(faults) > 0 {
+		return fmt.Errorf("%w: %s: %s", write.ErrField, faults[0].Key, faults[0].Reason)
 	}
 	switch {
 	case len(i.Faults) > 0:
-		return fmt.Errorf("%w: %s", remember.ErrField, i.Faults[0])
+		return fmt.Errorf("%w: %s", write.ErrField, i.Faults[0])
 	case !i.Until.IsZero() && i.Until.Before(i.Due):
-		return fmt.Errorf("%w: until is before due", remember.ErrField)
+		return fmt.Errorf("%w: until is before due", write.ErrField)
 	case d.Trigger != "" && !strings.ContainsFunc(d.Trigger, letter):
-		return fmt.Errorf("%w: trigger: there is no word in it", remember.ErrField)
+		return fmt.Errorf("%w: trigger: there is no word in it", write.ErrField)
 	}
 	return nil
 }

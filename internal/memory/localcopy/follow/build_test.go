@@ -38,7 +38,7 @@ func TestFirstBuild(t *testing.T) {
 			t.Fatalf("%+v, %v, %d %%", out, err, last)
 		}
 		heads := 0
-		shown(t, kept, func(mirror.Head) { heads++ })
+		shown(t, kept, func(localcopy.Head) { heads++ })
 		if built = time.Since(start); heads != n {
 			t.Errorf("%d heads", heads)
 		}

@@ -85,7 +85,7 @@ func (p *pass) lose(ctx context.Context, ids [][32]byte) error {
 }
 
 // since takes what was written since the last pass, and counts.
-func (p *pass) since(ctx context.Context, mark mirror.Mark) error {
+func (p *pass) since(ctx context.Context, mark localcopy.Mark) error {
 	filter := p.f.o.Filter
 	filter.Since = new(nostr.Timestamp(max(0, mark.Newest-int64(slack/time.Second))))
 	for range 2 { // something may have been written in between

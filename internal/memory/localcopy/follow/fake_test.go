@@ -205,7 +205,7 @@ type fakeCopy struct {
 	mu     sync.Mutex
 	now    func() time.Time
 	held   map[string]map[[32]byte]*nostr.Event
-	marks  map[string]mirror.Mark
+	marks  map[string]localcopy.Mark
 	lives  int64
 	broken error
 	forgot []string
@@ -213,13 +213,13 @@ type fakeCopy struct {
 }
 
 func newCopy() *fakeCopy {
-	return &fakeCopy{now: time.Now, held: map[string]map[[32]byte]*nostr.Event{}, marks: map[string]mirror.Mark{}}
+	return &fakeCopy{now: time.Now, held: map[string]map[[32]byte]*nostr.Event{}, marks: map[string]localcopy.Mark{}}
 }
 
 // useless is what the copy does not keep.
 func useless(ev *nostr.Event) bool { return ev.Tags.GetD() == "useless" }
 
-func (c *fakeCopy) Put(_ context.Context, relay string, events []*nostr.Event) (ch mirror.Changes, err error) {
+func (c *fakeCopy) Put(_ context.Context, relay string, events []*nostr.Event) (ch localcopy.Changes, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.puts++
@@ -248,7 +248,7 @@ func (c *fakeCopy) Holds(_ context.Context, relay string) (out []nip77.Item, err
 	return out, c.broken
 }
 
-func (c *fakeCopy) Lost(_ context.Context, relay string, ids [][32]byte) (ch mirror.Changes, err error) {
+func (c *fakeCopy) Lost(_ context.Context, relay string, ids [][32]byte) (ch localcopy.Changes, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, id := range ids {
@@ -257,13 +257,13 @@ func (c *fakeCopy) Lost(_ context.Context, relay string, ids [][32]byte) (ch mir
 	return ch, c.broken
 }
 
-func (c *fakeCopy) Mark(_ context.Context, relay string) (mirror.Mark, error) {
+func (c *fakeCopy) Mark(_ context.Context, relay string) (localcopy.Mark, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.marks[relay], c.broken
 }
 
-func (c *fakeCopy) Begin(_ context.Context, relay string) (mirror.Mark, error) {
+func (c *fakeCopy) Begin(_ context.Context, relay string) (localcopy.Mark, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := c.marks[relay]
@@ -275,11 +275,11 @@ func (c *fakeCopy) Begin(_ context.Context, relay string) (mirror.Mark, error) {
 	return m, c.broken
 }
 
-func (c *fakeCopy) SetMark(_ context.Context, relay string, m mirror.Mark) error {
+func (c *fakeCopy) SetMark(_ context.Context, relay string, m localcopy.Mark) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if m.Life != 0 && m.Life != c.marks[relay].Life {
-		return mirror.ErrForgotten
+		return localcopy.ErrForgotten
 	}
 	c.marks[relay] = m
 	return c.broken
@@ -294,7 +294,7 @@ func (c *fakeCopy) Relays(context.Context) (out []string, err error) {
 	return out, c.broken
 }
 
-func (c *fakeCopy) Forget(_ context.Context, relay string) (ch mirror.Changes, err error) {
+func (c *fakeCopy) Forget(_ context.Context, relay string) (ch localcopy.Changes, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.marks, relay)
@@ -303,7 +303,7 @@ func (c *fakeCopy) Forget(_ context.Context, relay string) (ch mirror.Changes, e
 	return ch, c.broken
 }
 
-func (c *fakeCopy) Freshness(_ context.Context, relays []string) (f mirror.Freshness, err error) {
+func (c *fakeCopy) Freshness(_ context.Context, relays []string) (f localcopy.Freshness, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, relay := range relays {
@@ -314,7 +314,7 @@ func (c *fakeCopy) Freshness(_ context.Context, relays []string) (f mirror.Fresh
 	return f, c.broken
 }
 
-func (c *fakeCopy) mark(r *fakeRelay) mirror.Mark {
+func (c *fakeCopy) mark(r *fakeRelay) localcopy.Mark {
 	m, _ := c.Mark(context.Background(), r.Canonical())
 	return m
 }

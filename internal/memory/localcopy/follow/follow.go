@@ -27,18 +27,18 @@ type Source interface {
 	Live(ctx context.Context, f nostr.Filter, take func(*nostr.Event) error, stored func()) error
 }
 
-// Store is the local copy; *mirror.Mirror is one. Relays are named by their
+// Store is the local copy; *localcopy.Mirror is one. Relays are named by their
 // canonical URLs.
 type Store interface {
-	Put(ctx context.Context, relay string, events []*nostr.Event) (mirror.Changes, error)
+	Put(ctx context.Context, relay string, events []*nostr.Event) (localcopy.Changes, error)
 	Holds(ctx context.Context, relay string) ([]nip77.Item, error)
-	Lost(ctx context.Context, relay string, ids [][32]byte) (mirror.Changes, error)
-	Begin(ctx context.Context, relay string) (mirror.Mark, error)
-	Mark(ctx context.Context, relay string) (mirror.Mark, error)
-	SetMark(ctx context.Context, relay string, m mirror.Mark) error
+	Lost(ctx context.Context, relay string, ids [][32]byte) (localcopy.Changes, error)
+	Begin(ctx context.Context, relay string) (localcopy.Mark, error)
+	Mark(ctx context.Context, relay string) (localcopy.Mark, error)
+	SetMark(ctx context.Context, relay string, m localcopy.Mark) error
 	Relays(ctx context.Context) ([]string, error)
-	Forget(ctx context.Context, relay string) (mirror.Changes, error)
-	Freshness(ctx context.Context, relays []string) (mirror.Freshness, error)
+	Forget(ctx context.Context, relay string) (localcopy.Changes, error)
+	Freshness(ctx context.Context, relays []string) (localcopy.Freshness, error)
 }
 
 // Options are what a memory is followed with.
@@ -107,7 +107,7 @@ func (f *Follower) Relays() (urls []string, whole bool) {
 }
 
 // Freshness says how current the copy is, by all relays that are asked.
-func (f *Follower) Freshness(ctx context.Context) (mirror.Freshness, error) {
+func (f *Follower) Freshness(ctx context.Context) (localcopy.Freshness, error) {
 	relays, all := f.Relays()
 	fresh, err := f.o.Store.Freshness(ctx, relays)
 	fresh.Stale = fresh.Stale || !all

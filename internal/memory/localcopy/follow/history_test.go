@@ -79,7 +79,7 @@ func history(t *testing.T, r *rand.Rand, steps int) (fresh, compared int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := shown(t, kept, func(h mirror.Head) {
+		got := shown(t, kept, func(h localcopy.Head) {
 			if !w.all[h.ID] {
 				t.Fatalf("nobody signed %s", h.ID)
 			}
@@ -180,7 +180,7 @@ func TestBesideABadRelay(t *testing.T) {
 				}
 			}
 			heads := map[string]string{}
-			shown(t, kept, func(h mirror.Head) { heads[h.Slug] = h.ID })
+			shown(t, kept, func(h localcopy.Head) { heads[h.Slug] = h.ID })
 			if len(heads) != 21 || heads["mem/s3"] == "" {
 				t.Errorf("%d heads", len(heads))
 			}

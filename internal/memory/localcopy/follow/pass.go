@@ -39,15 +39,15 @@ const (
 var (
 	errUnsettled = errors.New("its answers do not agree with one another")
 	errCut       = errors.New("it may have more than it showed")
-	errForgotten = fmt.Errorf("%w: begin again", mirror.ErrForgotten)
+	errForgotten = fmt.Errorf("%w: begin again", localcopy.ErrForgotten)
 )
 
 // pass brings what the copy has from one relay up to date.
 type pass struct {
 	f       *Follower
 	src     Source
-	relay   string      // canonical
-	mark    mirror.Mark // as the pass began
+	relay   string         // canonical
+	mark    localcopy.Mark // as the pass began
 	tell    func(done, of int)
 	alive   func() // called with each event that comes; nil tells nobody
 	done    int
@@ -178,7 +178,7 @@ func (p *pass) confirm(ctx context.Context, began time.Time, held []nip77.Item, 
 	if full {
 		m.Compared = began
 	}
-	if err := p.f.o.Store.SetMark(ctx, p.relay, m); !errors.Is(err, mirror.ErrForgotten) {
+	if err := p.f.o.Store.SetMark(ctx, p.relay, m); !errors.Is(err, localcopy.ErrForgotten) {
 		return broken(err)
 	}
 	return errForgotten

@@ -41,7 +41,7 @@ func beChild(t *testing.T, dir string) {
 		} else {
 			f.Await(t.Context(), 0)
 		}
-		shown(t, kept, func(mirror.Head) {})
+		shown(t, kept, func(localcopy.Head) {})
 		fmt.Println("turn")
 	}
 }
@@ -146,7 +146,7 @@ func TestEightProcesses(t *testing.T) {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	l, _, err := m.ListAll(t.Context())
-	if got := shown(t, kept, func(mirror.Head) {}); err != nil || got != told(l) {
+	if got := shown(t, kept, func(localcopy.Head) {}); err != nil || got != told(l) {
 		t.Errorf("%v: the copy says\n%s\nthe relays\n%s", err, got, told(l))
 	}
 	kept.Close()

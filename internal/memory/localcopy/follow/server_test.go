@@ -16,11 +16,11 @@ import (
 
 // toldStore is a store that says when something was put into it.
 type toldStore struct {
-	*mirror.Mirror
+	*localcopy.Mirror
 	put chan struct{} // holds one, which stands for any number
 }
 
-func (s toldStore) Put(ctx context.Context, relay string, events []*nostr.Event) (mirror.Changes, error) {
+func (s toldStore) Put(ctx context.Context, relay string, events []*nostr.Event) (localcopy.Changes, error) {
 	defer func() {
 		select {
 		case s.put <- struct{}{}:
@@ -37,7 +37,7 @@ func (s toldStore) found(t *testing.T, slug, id string) {
 	defer cancel()
 	for {
 		has := false
-		err := s.Read(ctx, func(v *mirror.View) error {
+		err := s.Read(ctx, func(v *localcopy.View) error {
 			h, ok := v.Head(slug)
 			has = ok && h.ID == id && (h.Tombstone || v.Index().Has(slug))
 			return nil
@@ -96,7 +96,7 @@ func TestOwnWrites(t *testing.T) {
 	_, writer := memory(t, enough, f.Wrote, home)
 	has := func(slug string, id string) bool {
 		ok := false
-		shown(t, kept, func(h mirror.Head) { ok = ok || h.Slug == slug && h.ID == id })
+		shown(t, kept, func(h localcopy.Head) { ok = ok || h.Slug == slug && h.ID == id })
 		return ok
 	}
 	first, _, err := writer.Set(t.Context(), "mem/a", "first", client.SetOptions{})
@@ -144,7 +144,7 @@ func TestAtARelay(t *testing.T) {
 			t.Errorf("round %d: %+v, %v", round, out, err)
 		}
 		l, _, err := writer.ListAll(t.Context())
-		if got := shown(t, kept, func(mirror.Head) {}); err != nil || got != told(l) {
+		if got := shown(t, kept, func(localcopy.Head) {}); err != nil || got != told(l) {
 			t.Errorf("round %d, %v: the copy says\n%s\nthe relay\n%s", round, err, got, told(l))
 		}
 		if state, err := f.Freshness(t.Context()); err != nil || !state.Whole() {

@@ -87,10 +87,10 @@ func (w *world) urls() (urls []string) {
 }
 
 // open opens the copy in a folder, "" for one in memory.
-func open(t testing.TB, m *client.Memory, dir string, now func() time.Time) *mirror.Mirror {
+func open(t testing.TB, m *client.Memory, dir string, now func() time.Time) *localcopy.Mirror {
 	t.Helper()
-	kept, err := mirror.Open(t.Context(), mirror.Pair{Agent: m.Agent(), Owner: m.Owner(), Conversation: m.Conversation()},
-		mirror.Options{Dir: dir, NoDisk: dir == "", Now: now, Warn: func(line string) { t.Error(line) }})
+	kept, err := localcopy.Open(t.Context(), localcopy.Pair{Agent: m.Agent(), Owner: m.Owner(), Conversation: m.Conversation()},
+		localcopy.Options{Dir: dir, NoDisk: dir == "", Now: now, Warn: func(line string) { t.Error(line) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func open(t testing.TB, m *client.Memory, dir string, now func() time.Time) *mir
 	return kept
 }
 
-func followerOf(c *client.Client, m *client.Memory, kept *mirror.Mirror, now func() time.Time) *Follower {
+func followerOf(c *client.Client, m *client.Memory, kept *localcopy.Mirror, now func() time.Time) *Follower {
 	return New(Options{Filter: nipae.ListFilter(m.Agent(), m.Owner()), Store: kept, Sources: Of(c), Clock: now})
 }
 
@@ -113,10 +113,10 @@ func told(l client.Listing) string {
 	return strings.Join(lines, "\n")
 }
 
-func shown(t testing.TB, kept *mirror.Mirror, each func(h mirror.Head)) string {
+func shown(t testing.TB, kept *localcopy.Mirror, each func(h localcopy.Head)) string {
 	t.Helper()
 	var lines []string
-	err := kept.Read(t.Context(), func(v *mirror.View) error {
+	err := kept.Read(t.Context(), func(v *localcopy.View) error {
 		n := 0
 		lines = nil
 		for range v.Unreadable() {

@@ -1,4 +1,4 @@
-package recollect
+package answer
 
 import (
 	"cmp"
@@ -34,9 +34,9 @@ type Answer struct {
 type Hit struct {
 	Head
 	Title   string
-	Type    unit.Type
-	Trust   unit.Trust
-	State   unit.State
+	Type    frontmatter.Type
+	Trust   frontmatter.Trust
+	State   frontmatter.State
 	Project string // whose it is, what another project than the asker's is called; "" for none
 	When    time.Time
 	Fit     recall.Fit
@@ -151,10 +151,10 @@ func (q *Query) try(v View, asked recall.Query) string {
 
 // ownWords leaves out in what near duplicates differ, where one of both is somebody
 // else's: nothing beside those words would say so.
-func ownWords(trust unit.Trust, all []recall.Alike) []recall.Alike {
+func ownWords(trust frontmatter.Trust, all []recall.Alike) []recall.Alike {
 	all = slices.Clone(all)
 	for i := range all {
-		if trust == unit.External || all[i].Trust == unit.External {
+		if trust == frontmatter.External || all[i].Trust == frontmatter.External {
 			all[i].Differs = nil
 		}
 	}
@@ -163,9 +163,9 @@ func ownWords(trust unit.Trust, all []recall.Alike) []recall.Alike {
 
 // Title is what a memory is called where its text is not shown: quoted and called
 // somebody else's words if it is external.
-func Title(d unit.Doc) string {
+func Title(d frontmatter.Doc) string {
 	title := quote.Line(d.Heading(maxTitle))
-	if title != "" && d.Trust() == unit.External {
+	if title != "" && d.Trust() == frontmatter.External {
 		return fmt.Sprintf("(external: somebody else's words) %q", title)
 	}
 	return title
@@ -176,7 +176,7 @@ func hitOf(v View, f *recall.Hit, texts recall.Texts) Hit {
 	h.Head, _ = v.Head(f.Slug)
 	h.Slug = f.Slug
 	if text, ok := texts(f.Slug); ok {
-		h.Title = Title(unit.Parse(text))
+		h.Title = Title(frontmatter.Parse(text))
 	}
 	h.Why = f.Why.Names()
 	return h

@@ -1,4 +1,4 @@
-package recollect
+package answer
 
 import (
 	"slices"
@@ -25,14 +25,14 @@ func TestNoCorrectionIsArchivedAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var units []metabolism.Unit
+	var units []activity.Unit
 	if err := source.Read(t.Context(), func(v View) error {
-		units = Units(v, metabolism.Known{Uses: map[string]metabolism.Use{"mem/ana/tea": {N: 40, Last: now}}})
+		units = Units(v, activity.Known{Uses: map[string]activity.Use{"mem/ana/tea": {N: 40, Last: now}}})
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	by := map[string]metabolism.Unit{}
+	by := map[string]activity.Unit{}
 	for _, u := range units {
 		by[u.Slug] = u
 	}
@@ -44,10 +44,10 @@ func TestNoCorrectionIsArchivedAlone(t *testing.T) {
 			units[i].Corrects, units[i].Feedback.Wrong = nil, 1000
 		}
 	}
-	total := metabolism.Total(units)
+	total := activity.Total(units)
 	for budget := range total {
 		var gone []string
-		for _, u := range metabolism.Candidates(units, budget, now) {
+		for _, u := range activity.Candidates(units, budget, now) {
 			gone = append(gone, u.Slug)
 		}
 		coffee, tea := slices.Index(gone, "mem/ana/coffee"), slices.Index(gone, "mem/j/tea")

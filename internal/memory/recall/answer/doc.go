@@ -1,4 +1,4 @@
-// Package recollect answers questions to a memory: recall as one block that
+// Package answer answers questions to a memory: recall as one block that
 // fits a budget, search with snippets, lists, counts by month, and what is
 // similar to a text that is being written.
 //
@@ -7,4 +7,4 @@
 // empty means that nothing fits only if State.Silent does not say otherwise: a
 // copy that no relay has confirmed lately, or that is not whole yet, may lack
 // what was asked for.
-package recollect
+package answer

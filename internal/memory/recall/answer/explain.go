@@ -1,4 +1,4 @@
-package recollect
+package answer
 
 import (
 	"slices"
@@ -54,7 +54,7 @@ func Explain(v View, q Query, now time.Time) ([]Left, error) {
 
 // unfiltered is a query over all that is not the machines'.
 func unfiltered(asked recall.Query) recall.Query {
-	asked.Filter = recall.Filter{States: unit.States, Slugs: func(slug string) bool { return !Reserved(slug) }}
+	asked.Filter = recall.Filter{States: frontmatter.States, Slugs: func(slug string) bool { return !Reserved(slug) }}
 	return asked
 }
 
@@ -63,7 +63,7 @@ func unfiltered(asked recall.Query) recall.Query {
 func refused(v View, asked recall.Query, h *recall.Hit) string {
 	states := asked.States
 	if len(states) == 0 {
-		states = []unit.State{unit.Active}
+		states = []frontmatter.State{frontmatter.Active}
 	}
 	one := asked.Filter
 	one.Slugs = func(slug string) bool { return slug == h.Slug && asked.Slugs(slug) }

@@ -1,4 +1,4 @@
-package recollect
+package answer
 
 import (
 	"slices"
@@ -32,7 +32,7 @@ func TestExternalIsMarkedEverywhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	index, held := recall.Found{Hit: recall.Hit{Slug: "mem/mine"}, Alike: []recall.Alike{{Slug: "mem/web", Trust: unit.External, Differs: []string{"obey"}}}}, map[string]string{"mem/mine": "Boats."}
+	index, held := recall.Found{Hit: recall.Hit{Slug: "mem/mine"}, Alike: []recall.Alike{{Slug: "mem/web", Trust: frontmatter.External, Differs: []string{"obey"}}}}, map[string]string{"mem/mine": "Boats."}
 	block, _ := recall.Block([]recall.Found{index}, func(slug string) (string, bool) { s, ok := held[slug]; return s, ok }, 4000)
 	if !strings.Contains(block, "mem/web (external: somebody else's words), but for [\"obey\"])") {
 		t.Errorf("near duplicates: %s", block)

@@ -1,4 +1,4 @@
-package recollect
+package answer
 
 import (
 	"engramd/internal/memory/recall"
@@ -19,7 +19,7 @@ func filtered(v View, asked recall.Query, slug string) string {
 		{"tags", recall.Filter{Tags: asked.Tags}},
 		{"since", recall.Filter{Since: asked.Since}},
 	} {
-		one.States, one.Slugs = unit.States, func(other string) bool { return other == slug }
+		one.States, one.Slugs = frontmatter.States, func(other string) bool { return other == slug }
 		if v.Index().Count(one.Filter) == 0 {
 			return one.name
 		}

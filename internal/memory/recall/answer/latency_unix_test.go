@@ -1,6 +1,6 @@
 //go:build unix
 
-package recollect
+package answer
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package recollect
+package answer
 
 import (
 	"context"
@@ -9,18 +9,18 @@ import (
 // Local makes a source of a local copy. relays are those that are asked now:
 // what they confirmed is how fresh an answer is; whole says that all of them are
 // known.
-func Local(m *mirror.Mirror, relays func() (urls []string, whole bool)) Source {
+func Local(m *localcopy.Mirror, relays func() (urls []string, whole bool)) Source {
 	return &local{m, relays}
 }
 
 type local struct {
-	mirror *mirror.Mirror
+	mirror *localcopy.Mirror
 	relays func() ([]string, bool)
 }
 
 func (l *local) Read(ctx context.Context, do func(View) error) error {
 	urls, whole := l.relays()
-	return l.mirror.Read(ctx, func(v *mirror.View) error {
+	return l.mirror.Read(ctx, func(v *localcopy.View) error {
 		f := v.Freshness(urls)
 		state := State{AsOf: f.AsOf, Stale: f.Stale || !whole, Unfinished: f.Unfinished}
 		for range v.Unreadable() {
@@ -32,7 +32,7 @@ func (l *local) Read(ctx context.Context, do func(View) error) error {
 
 // localView is one state of a local copy.
 type localView struct {
-	*mirror.View
+	*localcopy.View
 	state State
 }
 
@@ -58,4 +58,4 @@ func (v *localView) Under(prefix string) []Head {
 	return all
 }
 
-func headOf(h mirror.Head) Head { return Head{Slug: h.Slug, Size: h.Size, UpdatedAt: h.CreatedAt} }
+func headOf(h localcopy.Head) Head { return Head{Slug: h.Slug, Size: h.Size, UpdatedAt: h.CreatedAt} }

@@ -1,4 +1,4 @@
-package recollect
+package answer
 
 import (
 	"crypto/rand"
@@ -16,14 +16,14 @@ import (
 const relayURL = "wss://one.example"
 
 // keptCopy is a local copy of texts, as it stands at a time.
-func keptCopy(t testing.TB, texts map[string]string, more ...*nostr.Event) *mirror.Mirror {
+func keptCopy(t testing.TB, texts map[string]string, more ...*nostr.Event) *localcopy.Mirror {
 	t.Helper()
 	agent, owner := testkeys.New("agent"), testkeys.New("owner")
 	key, err := nipae.DeriveConversationKey(agent.Secret, owner.Pub)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := mirror.Open(t.Context(), mirror.Pair{Agent: agent.Pub, Owner: owner.Pub, Conversation: key}, mirror.Options{Dir: t.TempDir(), Now: func() time.Time { return now }})
+	m, err := localcopy.Open(t.Context(), localcopy.Pair{Agent: agent.Pub, Owner: owner.Pub, Conversation: key}, localcopy.Options{Dir: t.TempDir(), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func keptCopy(t testing.TB, texts map[string]string, more ...*nostr.Event) *mirr
 	if _, err := m.Put(t.Context(), relayURL, events); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.SetMark(t.Context(), relayURL, mirror.Mark{Confirmed: now, Compared: now, Complete: true}); err != nil {
+	if err := m.SetMark(t.Context(), relayURL, localcopy.Mark{Confirmed: now, Compared: now, Complete: true}); err != nil {
 		t.Fatal(err)
 	}
 	return m

@@ -1,4 +1,4 @@
-package recollect
+package answer
 
 import (
 	"fmt"
@@ -66,9 +66,9 @@ func (q *Query) read(now time.Time) (recall.Query, error) {
 		return out, err
 	}
 	for name, share := range q.Emotion {
-		at := slices.Index(unit.Emotions[:], strings.ToLower(strings.TrimSpace(name)))
+		at := slices.Index(frontmatter.Emotions[:], strings.ToLower(strings.TrimSpace(name)))
 		if at < 0 {
-			return out, mistakef("emotion", "%q is none of %s", name, strings.Join(unit.Emotions[:], ", "))
+			return out, mistakef("emotion", "%q is none of %s", name, strings.Join(frontmatter.Emotions[:], ", "))
 		}
 		if !(share >= 0 && share <= 1) {
 			return out, mistakef("emotion", "%s is %v; it must be from 0 to 1", name, share)
@@ -89,15 +89,15 @@ func (q *Query) filter(now time.Time) (f recall.Filter, err error) {
 	for _, t := range q.Tags {
 		f.Tags = append(f.Tags, strings.TrimPrefix(strings.TrimSpace(t), "#"))
 	}
-	if f.Types, err = words("types", q.Types, unit.Types); err != nil {
+	if f.Types, err = words("types", q.Types, frontmatter.Types); err != nil {
 		return f, err
 	}
-	if f.States, err = words("states", q.States, unit.States); err != nil {
+	if f.States, err = words("states", q.States, frontmatter.States); err != nil {
 		return f, err
 	}
 	if q.MinTrust != "" {
 		var ok bool
-		if f.MinTrust, ok = unit.ParseTrust(strings.ToLower(strings.TrimSpace(q.MinTrust))); !ok {
+		if f.MinTrust, ok = frontmatter.ParseTrust(strings.ToLower(strings.TrimSpace(q.MinTrust))); !ok {
 			return f, mistakef("min_trust", "%q is none of external, derived, observed, told", q.MinTrust)
 		}
 	}

@@ -1,5 +1,5 @@
 //go:build !race
 
-package recollect
+package answer
 
 const raceEnabled = false

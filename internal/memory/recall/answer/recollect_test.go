@@ -1,4 +1,4 @@
-package recollect
+package answer
 
 import (
 	"cmp"
@@ -99,11 +99,11 @@ func TestRecall(t *testing.T) {
 	for _, h := range a.Hits {
 		switch h.Slug {
 		case "mem/boats/old":
-			if !slices.Equal(h.SupersededBy, []string{"mem/boats/new"}) || h.State != unit.Superseded {
+			if !slices.Equal(h.SupersededBy, []string{"mem/boats/new"}) || h.State != frontmatter.Superseded {
 				t.Errorf("%+v", h)
 			}
 		case "mem/boats/two":
-			if h.Trust != unit.External || !strings.Contains(a.Block, "\n> Obey.") || !slices.Contains(h.Why, "words") || h.Words[0] != "boat" {
+			if h.Trust != frontmatter.External || !strings.Contains(a.Block, "\n> Obey.") || !slices.Contains(h.Why, "words") || h.Words[0] != "boat" {
 				t.Errorf("%+v\n%s", h, a.Block)
 			}
 		}

@@ -1,4 +1,4 @@
-package recollect
+package answer
 
 import (
 	"context"
@@ -67,7 +67,7 @@ func Rerank(ctx context.Context, from Source, q *Query, now time.Time, score Sco
 // section is what a scorer sees of a memory: the section by which it was found,
 // below the description.
 func section(f recall.Found, text string) string {
-	all := recall.Sections(recall.Of(f.Slug, unit.Parse(text), time.Time{}))
+	all := recall.Sections(recall.Of(f.Slug, frontmatter.Parse(text), time.Time{}))
 	if f.Section >= len(all) {
 		return ""
 	}

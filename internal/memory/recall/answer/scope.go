@@ -1,4 +1,4 @@
-package recollect
+package answer
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package recollect
+package answer
 
 import (
 	"cmp"
@@ -49,10 +49,10 @@ func Search(v View, q Query, limit int, now time.Time) (Found, error) {
 		h := SearchHit{Hit: hitOf(v, &hits[i], texts)}
 		h.Project = asked.Within.Of(h.Slug)
 		if text, ok := texts(h.Slug); ok {
-			h.Snippets = snippets(unit.Parse(text), finder)
+			h.Snippets = snippets(frontmatter.Parse(text), finder)
 		}
 		for i := range h.Snippets {
-			if h.Trust == unit.External {
+			if h.Trust == frontmatter.External {
 				h.Snippets[i].Text = "> " + h.Snippets[i].Text
 			}
 		}

@@ -1,4 +1,4 @@
-package recollect
+package answer
 
 import "engramd/nips/frontmatter"
 
@@ -18,7 +18,7 @@ func SimilarTo(v View, slug, text string) []Similar {
 	var all []Similar
 	for _, s := range v.Index().Similar(slug, text, texts(v), MaxSimilar) {
 		other, _ := v.Text(s.Slug)
-		all = append(all, Similar{Slug: s.Slug, Title: Title(unit.Parse(other)), Shared: s.Shared, Differs: s.Differs})
+		all = append(all, Similar{Slug: s.Slug, Title: Title(frontmatter.Parse(other)), Shared: s.Shared, Differs: s.Differs})
 	}
 	return all
 }

@@ -1,4 +1,4 @@
-package recollect
+package answer
 
 import (
 	"slices"
@@ -26,7 +26,7 @@ type Snippet struct {
 // snippets returns the parts of a text that have most of what was searched for:
 // first the one with most of the words, then those with words that it has not.
 // Front matter is not shown.
-func snippets(d unit.Doc, f recall.Finder) []Snippet {
+func snippets(d frontmatter.Doc, f recall.Finder) []Snippet {
 	body := d.Body()
 	before := len(d.Text()) - len(body)
 	places := f.Places(body)

@@ -1,4 +1,4 @@
-package recollect
+package answer
 
 import (
 	"cmp"
@@ -54,7 +54,7 @@ func Count(v View, uses map[string]Use) Stats {
 			}
 		}
 	}
-	every := recall.Filter{States: unit.States, Slugs: func(slug string) bool { return !Reserved(slug) }}
+	every := recall.Filter{States: frontmatter.States, Slugs: func(slug string) bool { return !Reserved(slug) }}
 	for _, l := range v.Index().Matching(every) {
 		s.ByType[string(l.Type)]++
 		s.ByState[string(l.State)]++

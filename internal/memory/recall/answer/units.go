@@ -1,4 +1,4 @@
-package recollect
+package answer
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 
 // Units returns the active units of a memory with what their activation follows
 // from, without those that machines keep.
-func Units(v View, k metabolism.Known) []metabolism.Unit {
+func Units(v View, k activity.Known) []activity.Unit {
 	core, _ := v.Text(string(nipae.Core))
-	r := metabolism.NewReader(k, metabolism.Informations(v.Index().Said()), core)
-	var all []metabolism.Unit
+	r := activity.NewReader(k, activity.Informations(v.Index().Said()), core)
+	var all []activity.Unit
 	for _, h := range v.Heads() {
 		if Reserved(h.Slug) {
 			continue
@@ -31,8 +31,8 @@ func Units(v View, k metabolism.Known) []metabolism.Unit {
 
 // Unit makes a unit of an active memory, with what it corrects and what has to be
 // archived before it; false if it is not active.
-func Unit(v View, r metabolism.Reader, slug, text string, written time.Time) (metabolism.Unit, bool) {
-	u, ok := r.Unit(metabolism.Text{Slug: slug, Text: text, Written: written})
+func Unit(v View, r activity.Reader, slug, text string, written time.Time) (activity.Unit, bool) {
+	u, ok := r.Unit(activity.Text{Slug: slug, Text: text, Written: written})
 	if !ok {
 		return u, false
 	}
@@ -40,7 +40,7 @@ func Unit(v View, r metabolism.Reader, slug, text string, written time.Time) (me
 	for _, old := range v.Index().Corrects(slug) {
 		text, _ := v.Text(old)
 		h, _ := v.Head(old)
-		if c, ok := r.Superseded(metabolism.Text{Slug: old, Text: text, Written: time.Unix(h.UpdatedAt, 0).UTC()}); ok {
+		if c, ok := r.Superseded(activity.Text{Slug: old, Text: text, Written: time.Unix(h.UpdatedAt, 0).UTC()}); ok {
 			u.Corrects = append(u.Corrects, c)
 		}
 	}
@@ -60,23 +60,23 @@ func Holds(ctx context.Context, source Source, slug string) (all []string) {
 // Uses returns how often memories were used by all writers that say so in the
 // memory: of each writer the most that it said, and of the own one also what it
 // counted since.
-func Uses(v View, writer string, own map[string]metabolism.Use, now time.Time) map[string]metabolism.Use {
-	all, n := map[string]metabolism.Use{}, 0
-	for _, h := range v.Under(metabolism.UsagePrefix) {
+func Uses(v View, writer string, own map[string]activity.Use, now time.Time) map[string]activity.Use {
+	all, n := map[string]activity.Use{}, 0
+	for _, h := range v.Under(activity.UsagePrefix) {
 		text, ok := v.Text(h.Slug)
-		if !ok || h.Slug == metabolism.UsagePrefix+writer {
+		if !ok || h.Slug == activity.UsagePrefix+writer {
 			continue
 		}
-		if n++; n > metabolism.MaxWriters {
+		if n++; n > activity.MaxWriters {
 			break
 		}
-		metabolism.AddUses(all, metabolism.DecodeUsage(text, now))
+		activity.AddUses(all, activity.DecodeUsage(text, now))
 	}
-	text, _ := v.Text(metabolism.UsagePrefix + writer)
-	mine := metabolism.DecodeUsage(text, now)
+	text, _ := v.Text(activity.UsagePrefix + writer)
+	mine := activity.DecodeUsage(text, now)
 	for slug, u := range own {
-		mine[slug] = metabolism.Most(mine[slug], u)
+		mine[slug] = activity.Most(mine[slug], u)
 	}
-	metabolism.AddUses(all, mine)
+	activity.AddUses(all, mine)
 	return all
 }

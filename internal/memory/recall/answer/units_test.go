@@ -1,4 +1,4 @@
-package recollect
+package answer
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ import (
 func TestUnitsAndUses(t *testing.T) {
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 	usage := func(n int64, slug string) string {
-		return metabolism.EncodeUsage(map[string]metabolism.Use{slug: {N: n, Last: now}})
+		return activity.EncodeUsage(map[string]activity.Use{slug: {N: n, Last: now}})
 	}
 	held := []Held{
 		{Head{Slug: "core", UpdatedAt: now.Unix()}, "I am. [[mem/linked]]"},
@@ -28,12 +28,12 @@ func TestUnitsAndUses(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = source.Read(t.Context(), func(v View) error {
-		uses := Uses(v, "me", map[string]metabolism.Use{"mem/a": {N: 8, Last: now}, "mem/linked": {N: 1, Last: now}}, now)
+		uses := Uses(v, "me", map[string]activity.Use{"mem/a": {N: 8, Last: now}, "mem/linked": {N: 1, Last: now}}, now)
 		if uses["mem/a"].N != 17 || uses["mem/linked"].N != 1 || len(uses) != 2 {
 			t.Errorf("%v", uses)
 		}
-		units := map[string]metabolism.Unit{}
-		for _, u := range Units(v, metabolism.Known{Uses: uses}) {
+		units := map[string]activity.Unit{}
+		for _, u := range Units(v, activity.Known{Uses: uses}) {
 			units[u.Slug] = u
 		}
 		if len(units) != 3 || units["core"].Held != "core" || units["mem/linked"].Held != "linked from core" || units["mem/a"].Salience != 0.9 || units["mem/a"].Uses.N != 17 || units["mem/a"].Information <= 0 {

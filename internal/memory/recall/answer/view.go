@@ -1,4 +1,4 @@
-package recollect
+package answer
 
 import (
 	"context"
@@ -53,7 +53,7 @@ func (s State) Partial(found int) bool { return s.Unfinished || s.Stale && found
 
 // Reserved reports whether a slug belongs to machines: ordinary answers leave it
 // out.
-func Reserved(slug string) bool { return remember.Reserved(nipae.Slug(slug)) }
+func Reserved(slug string) bool { return write.Reserved(nipae.Slug(slug)) }
 
 // texts leaves out what is reserved, and reads each text once.
 func texts(v View) recall.Texts {

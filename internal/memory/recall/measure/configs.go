@@ -57,7 +57,7 @@ func Returned(name string, w recall.Weights) Config {
 // Told is what the hook at a prompt tells.
 func Told(name string, w recall.Weights) Config {
 	return answering(name, w, func(x *recall.Index, q recall.Query, w recall.Weights, texts recall.Texts) []recall.Found {
-		q.MinTrust = unit.Derived
+		q.MinTrust = frontmatter.Derived
 		return x.Told(q, w, texts)
 	})
 }
@@ -76,7 +76,7 @@ func answering(name string, w recall.Weights, ask func(*recall.Index, recall.Que
 			for i, f := range found {
 				if shown[i] != recall.NotShown {
 					hits = append(hits, Hit{Slug: f.Slug, Strong: f.Fit == recall.Strong, Whole: shown[i] == recall.Whole,
-						Marked: f.State != unit.Active || len(f.SupersededBy) > 0})
+						Marked: f.State != frontmatter.Active || len(f.SupersededBy) > 0})
 				}
 			}
 			return hits

@@ -44,7 +44,7 @@ type Forgotten struct {
 
 // unitUsed is a document with every use of it.
 type unitUsed struct {
-	metabolism.Unit
+	activity.Unit
 	at     []time.Time
 	degree int
 	drawn  float64
@@ -92,7 +92,7 @@ var ways = []keeps{
 	{"activation without information", func(u *unitUsed, now time.Time) float64 { return u.Activation(now) - u.Information }, true},
 	{"activation without uses", func(u *unitUsed, now time.Time) float64 {
 		v := u.Unit
-		v.Uses = metabolism.Use{}
+		v.Uses = activity.Use{}
 		return v.Activation(now)
 	}, true},
 }
@@ -180,10 +180,10 @@ func found(x *recall.Index, m *Memory, questions []Question) (sum float64) {
 // used returns a memory's units as they are after questions were asked one after
 // the other.
 func (m *Memory) used(x *recall.Index, questions []Question) []unitUsed {
-	says := metabolism.Informations(x.Said())
+	says := activity.Informations(x.Said())
 	units, bySlug := make([]unitUsed, len(m.Documents)), map[string]int{}
 	for i, d := range m.Documents {
-		units[i] = unitUsed{Unit: metabolism.Unit{Slug: d.Slug, Tokens: metabolism.Tokens(len(d.Body)), Created: d.Created, Information: says[d.Slug]}, degree: len(d.Links)}
+		units[i] = unitUsed{Unit: activity.Unit{Slug: d.Slug, Tokens: activity.Tokens(len(d.Body)), Created: d.Created, Information: says[d.Slug]}, degree: len(d.Links)}
 		bySlug[d.Slug] = i
 	}
 	for _, d := range m.Documents {
@@ -198,7 +198,7 @@ func (m *Memory) used(x *recall.Index, questions []Question) []unitUsed {
 		for _, h := range x.Rank(recall.Query{Text: q.Text, Now: m.Now}, recall.Recipe(), shown) {
 			u := &units[bySlug[h.Slug]]
 			u.at = append(u.at, at)
-			u.Uses = metabolism.Use{N: int64(len(u.at)), Last: at}
+			u.Uses = activity.Use{N: int64(len(u.at)), Last: at}
 		}
 	}
 	return units
@@ -214,7 +214,7 @@ func (m *Memory) keep(units []unitUsed, way keeps, kept float64, now time.Time) 
 	for i := range units {
 		worth := way.of(&units[i], now)
 		if way.each {
-			worth = metabolism.Worth(worth, units[i].Tokens)
+			worth = activity.Worth(worth, units[i].Tokens)
 		}
 		order[i] = ranked{i, worth}
 		total += units[i].Tokens

@@ -203,7 +203,7 @@ func (w *written) document(front string, at time.Time) (recall.Document, error) 
 	if front != "" {
 		text = "---\n" + front + "---\n" + text
 	}
-	d := recall.Of(w.Slug, unit.Parse(text), at)
+	d := recall.Of(w.Slug, frontmatter.Parse(text), at)
 	d.Session = w.Session
 	return d, nil
 }

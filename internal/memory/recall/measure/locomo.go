@@ -117,8 +117,8 @@ func (t *turn) document(slug, session string, at time.Time) recall.Document {
 	if t.Caption != "" {
 		text += "\n" + t.Caption
 	}
-	return recall.Document{Slug: slug, Body: text, Type: unit.Episodic, State: unit.Active, Trust: unit.Observed, Who: []string{t.Speaker},
-		Session: session, When: at, Created: at, Salience: unit.DefaultSalience}
+	return recall.Document{Slug: slug, Body: text, Type: frontmatter.Episodic, State: frontmatter.Active, Trust: frontmatter.Observed, Who: []string{t.Speaker},
+		Session: session, When: at, Created: at, Salience: frontmatter.DefaultSalience}
 }
 
 var diaID = regexp.MustCompile(`D\d+:\d+`)

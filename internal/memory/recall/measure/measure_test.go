@@ -39,7 +39,7 @@ func TestReadLoCoMo(t *testing.T) {
 		{Slug: "mem/3-0000", Body: "We sailed.", Who: []string{"Bo"}, Session: "session_3", When: june, Created: june},
 	}
 	for i := range want {
-		want[i].Type, want[i].State, want[i].Trust, want[i].Salience = unit.Episodic, unit.Active, unit.Observed, unit.DefaultSalience
+		want[i].Type, want[i].State, want[i].Trust, want[i].Salience = frontmatter.Episodic, frontmatter.Active, frontmatter.Observed, frontmatter.DefaultSalience
 	}
 	if !reflect.DeepEqual(m.Documents, want) || !m.Now.Equal(june) || m.Name != "c1" {
 		t.Errorf("%+v", m.Documents)

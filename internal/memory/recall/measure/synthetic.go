@@ -80,7 +80,7 @@ func (k *maker) mistyped(name string) string {
 // put writes a memory some hours after the one before.
 func (k *maker) put(slug, text string, change ...func(*recall.Document)) string {
 	k.at = k.at.Add(time.Duration(1+k.rnd.IntN(5)) * time.Hour)
-	d := recall.Of("mem/"+strings.ToLower(slug), unit.Parse(text), k.at)
+	d := recall.Of("mem/"+strings.ToLower(slug), frontmatter.Parse(text), k.at)
 	for _, c := range change {
 		c(&d)
 	}
@@ -99,7 +99,7 @@ func (k *maker) facts(project, person string) {
 	filler := strings.Repeat("It has tests, a readme and a nightly build, like every project here. ", 6)
 	slug := k.put("projects/"+project, fmt.Sprintf("---\ndescription: What %s is\n---\n# Purpose\n\n%s counts parcels. %s\n\n# Storage\n\n%s keeps its database in %s, because %s. %s\n\n# Hosting\n\nThe servers stand in %s. %s\n",
 		project, project, filler, project, store, reason, filler, k.one(cities), filler))
-	k.put("web/"+project, fmt.Sprintf("%s keeps its database in %s, says a page.", project, k.one(stores)), func(d *recall.Document) { d.Trust = unit.External })
+	k.put("web/"+project, fmt.Sprintf("%s keeps its database in %s, says a page.", project, k.one(stores)), func(d *recall.Document) { d.Trust = frontmatter.External })
 	k.put("ideas/"+project, "Where data is kept matters less than how it is backed up.")
 	k.asked("Where does "+project+" keep its database?", "fact", slug)
 	k.asked("where are the servers of "+strings.ToLower(project)+" standing", "fact", slug)
@@ -141,7 +141,7 @@ func (k *maker) episodes(i int, project, person string) {
 	turn := func(who, text string) string {
 		n++
 		return k.put(fmt.Sprintf("journal/s%04d-%02d", i, n), text, func(d *recall.Document) {
-			d.Type, d.Who, d.Session = unit.Episodic, []string{who}, fmt.Sprintf("s%04d", i)
+			d.Type, d.Who, d.Session = frontmatter.Episodic, []string{who}, fmt.Sprintf("s%04d", i)
 			d.When, d.Created = day, day.Add(time.Duration(n)*time.Minute)
 		})
 	}

@@ -12,7 +12,7 @@ import (
 
 // Client is an Embedder that asks a server.
 type Client struct {
-	*modelserver.Server
+	*model.Server
 	dim atomic.Int64
 }
 
@@ -21,7 +21,7 @@ var _ Embedder = (*Client)(nil)
 // New returns a Client for an embeddings endpoint. It asks nothing yet. Errors
 // are ErrURL and ErrPlaintext.
 func New(o Options) (*Client, error) {
-	s, err := modelserver.Open(o, "/embeddings")
+	s, err := model.Open(o, "/embeddings")
 	if err != nil {
 		return nil, err
 	}
@@ -118,11 +118,11 @@ func bounded(texts []string) []string {
 }
 
 // Reranker asks a server how well texts answer a query.
-type Reranker struct{ *modelserver.Server }
+type Reranker struct{ *model.Server }
 
 // NewReranker returns a Reranker. It asks nothing yet.
 func NewReranker(o Options) (*Reranker, error) {
-	s, err := modelserver.Open(o, "/rerank")
+	s, err := model.Open(o, "/rerank")
 	if err != nil {
 		return nil, err
 	}

@@ -31,12 +31,12 @@ const (
 
 // What asking fails with: see internal/memory/model.
 var (
-	ErrURL       = modelserver.ErrURL
-	ErrPlaintext = modelserver.ErrPlaintext
-	ErrFailed    = modelserver.ErrFailed
-	ErrRefused   = modelserver.ErrRefused
-	ErrAnswer    = modelserver.ErrAnswer
+	ErrURL       = model.ErrURL
+	ErrPlaintext = model.ErrPlaintext
+	ErrFailed    = model.ErrFailed
+	ErrRefused   = model.ErrRefused
+	ErrAnswer    = model.ErrAnswer
 )
 
 // Options say which server is asked, and how.
-type Options = modelserver.Options
+type Options = model.Options

@@ -34,11 +34,11 @@ var (
 
 // Attestation is what is signed, and nothing beside it.
 type Attestation struct {
-	W     string     // the writer's log: 8 lower-case hex digits
-	N     int64      // how many numbers it has, at least 1
-	Root  chain.Hash // the head of the tree over these
-	Heads chain.Hash // heads_root of the agent's memory (docs/snapshots.md)
-	At    int64      // created_at, in Unix seconds
+	W     string         // the writer's log: 8 lower-case hex digits
+	N     int64          // how many numbers it has, at least 1
+	Root  writerlog.Hash // the head of the tree over these
+	Heads writerlog.Hash // heads_root of the agent's memory (docs/snapshots.md)
+	At    int64          // created_at, in Unix seconds
 
 	ID    string // of the event; "" before it is signed
 	Agent string // who signed it, in hex
@@ -85,7 +85,7 @@ func Of(ev *nostr.Event) (Attestation, error) {
 	a := Attestation{At: int64(ev.CreatedAt), ID: ev.ID, Agent: ev.PubKey}
 	var found, whole, heads bool
 	a.W, found = strings.CutPrefix(values[0], prefix)
-	if !found || !chain.IsLog(a.W) {
+	if !found || !writerlog.IsLog(a.W) {
 		return bad("d does not name a writer's log")
 	}
 	n, err := strconv.ParseInt(values[1], 10, 64)
@@ -93,8 +93,8 @@ func Of(ev *nostr.Event) (Attestation, error) {
 		return bad("n is no size of a log")
 	}
 	a.N = n
-	a.Root, whole = chain.ParseID(values[2])
-	if a.Heads, heads = chain.ParseID(values[3]); !whole || !heads {
+	a.Root, whole = writerlog.ParseID(values[2])
+	if a.Heads, heads = writerlog.ParseID(values[3]); !whole || !heads {
 		return bad("a root is not 64 lower-case hex digits")
 	}
 	if err := wire.Verify(ev); err != nil {

@@ -113,15 +113,15 @@ func TestSignature(t *testing.T) {
 }
 
 // ids are made-up ids of events.
-func ids(n int) (all []chain.Hash) {
+func ids(n int) (all []writerlog.Hash) {
 	for i := range n {
 		all = append(all, sha256.Sum256(fmt.Append(nil, i)))
 	}
 	return all
 }
 
-func rootOf(all []chain.Hash) chain.Hash {
-	var tree chain.Tree
+func rootOf(all []writerlog.Hash) writerlog.Hash {
+	var tree writerlog.Tree
 	for _, id := range all {
 		tree.Append(id)
 	}
@@ -168,15 +168,15 @@ func TestCheck(t *testing.T) {
 func TestKnown(t *testing.T) {
 	all := ids(12)
 	text := func(i int) string { return hex.EncodeToString(all[i][:]) }
-	events := map[string]chain.Event{
-		text(0): {Link: &chain.Link{W: "4f1c22ab", N: 0}},
-		text(2): {Link: &chain.Link{W: "4f1c22ab", N: 2, Prev: text(1)}},
-		text(5): {Link: &chain.Link{W: "4f1c22ab", N: 5, Prev: text(4), Void: []chain.Num{{N: 3, ID: text(3)}}}},
-		text(8): {Link: &chain.Link{W: "00000000", N: 1, Prev: text(9)}}, // another log
-		text(9): {Link: &chain.Link{W: "00000000", N: 0, After: []chain.Head{{W: "4f1c22ab", N: 6, ID: text(6)}}}},
+	events := map[string]writerlog.Event{
+		text(0): {Link: &writerlog.Link{W: "4f1c22ab", N: 0}},
+		text(2): {Link: &writerlog.Link{W: "4f1c22ab", N: 2, Prev: text(1)}},
+		text(5): {Link: &writerlog.Link{W: "4f1c22ab", N: 5, Prev: text(4), Void: []writerlog.Num{{N: 3, ID: text(3)}}}},
+		text(8): {Link: &writerlog.Link{W: "00000000", N: 1, Prev: text(9)}}, // another log
+		text(9): {Link: &writerlog.Link{W: "00000000", N: 0, After: []writerlog.Head{{W: "4f1c22ab", N: 6, ID: text(6)}}}},
 		text(7): {}, // in no log
 	}
-	units := []chain.Unit{{W: "00000000", First: 0, IDs: all[7:8]}}
+	units := []writerlog.Unit{{W: "00000000", First: 0, IDs: all[7:8]}}
 	if got := Known("4f1c22ab", events, units); !slices.Equal(got.IDs, all[:7]) || got.Fork != -1 || got.Own {
 		t.Errorf("%d ids, fork %d", len(got.IDs), got.Fork)
 	}
@@ -187,11 +187,11 @@ func TestKnown(t *testing.T) {
 	if got := Known("4f1c22ab", events, nil); len(got.IDs) != 3 {
 		t.Errorf("behind a gap: %d ids", len(got.IDs))
 	}
-	units = []chain.Unit{{W: "4f1c22ab", First: 0, IDs: all[:5]}, {W: "4f1c22ab", First: 5, Void: []chain.Num{{N: 5, ID: text(5)}}}}
+	units = []writerlog.Unit{{W: "4f1c22ab", First: 0, IDs: all[:5]}, {W: "4f1c22ab", First: 5, Void: []writerlog.Num{{N: 5, ID: text(5)}}}}
 	if got := Known("4f1c22ab", nil, units); !slices.Equal(got.IDs, all[:6]) {
 		t.Errorf("from units: %d ids", len(got.IDs))
 	}
-	far := map[string]chain.Event{text(0): {Link: &chain.Link{W: "4f1c22ab", N: 1 << 52, Prev: text(1)}}}
+	far := map[string]writerlog.Event{text(0): {Link: &writerlog.Link{W: "4f1c22ab", N: 1 << 52, Prev: text(1)}}}
 	if got := Known("4f1c22ab", far, nil); len(got.IDs) != 0 {
 		t.Errorf("a number far ahead gives %d ids", len(got.IDs))
 	}

@@ -20,8 +20,8 @@ var (
 
 // Log is what is known of a writer's log now.
 type Log struct {
-	IDs  []chain.Hash // of numbers 0 on, as far as they are known without a gap
-	Fork int64        // the first number that two ids are known of; -1: none
+	IDs  []writerlog.Hash // of numbers 0 on, as far as they are known without a gap
+	Fork int64            // the first number that two ids are known of; -1: none
 	// Own says that it is the writer's own record: there are no numbers behind IDs.
 	Own bool
 }
@@ -29,16 +29,16 @@ type Log struct {
 // Known returns what events and log units tell of a log. Those must be the
 // agent's; what one event says of another (prev, void) counts too. It takes no
 // time for numbers that are claimed and not told of.
-func Known(w string, events map[string]chain.Event, units []chain.Unit) Log {
-	of, log := map[int64]chain.Hash{}, Log{Fork: -1}
-	know := func(n int64, id chain.Hash) {
+func Known(w string, events map[string]writerlog.Event, units []writerlog.Unit) Log {
+	of, log := map[int64]writerlog.Hash{}, Log{Fork: -1}
+	know := func(n int64, id writerlog.Hash) {
 		if was, ok := of[n]; ok && was != id && (log.Fork < 0 || n < log.Fork) {
 			log.Fork = n
 		}
 		of[n] = id
 	}
 	say := func(n int64, digits string) {
-		if id, ok := chain.ParseID(digits); ok {
+		if id, ok := writerlog.ParseID(digits); ok {
 			know(n, id)
 		}
 	}
@@ -87,7 +87,7 @@ func Known(w string, events map[string]chain.Event, units []chain.Unit) Log {
 // consistency (RFC 6962, 2.1.2), and returns the root of all that is known of it,
 // in hex. The error is ErrInconsistent or ErrUnknown.
 func Check(a Attestation, log Log) (root string, err error) {
-	var tree chain.Tree
+	var tree writerlog.Tree
 	for _, id := range log.IDs {
 		tree.Append(id)
 	}
@@ -106,7 +106,7 @@ func Check(a Attestation, log Log) (root string, err error) {
 	if err != nil {
 		return root, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	if err := chain.CheckProof(proof, size, now, a.N, a.Root); err != nil {
+	if err := writerlog.CheckProof(proof, size, now, a.N, a.Root); err != nil {
 		return root, fmt.Errorf("%w: its first %d numbers have another root", ErrInconsistent, a.N)
 	}
 	return root, nil

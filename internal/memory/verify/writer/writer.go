@@ -33,21 +33,21 @@ const (
 	lookupsAtOnce = 200
 )
 
-// State is what a log is kept in; *agentstate.State implements it.
+// State is what a log is kept in; *state.State implements it.
 type State interface {
-	Log(ctx context.Context) (agentstate.Log, error)
-	BeginLog(ctx context.Context, instead string, after []chain.Head, random io.Reader) error
-	TakeLinks(ctx context.Context, count int, seal func(i int, l chain.Link) (agentstate.Sealed, error)) error
-	Settle(ctx context.Context, fate agentstate.Fate, ids ...string) error
+	Log(ctx context.Context) (state.Log, error)
+	BeginLog(ctx context.Context, instead string, after []writerlog.Head, random io.Reader) error
+	TakeLinks(ctx context.Context, count int, seal func(i int, l writerlog.Link) (state.Sealed, error)) error
+	Settle(ctx context.Context, fate state.Fate, ids ...string) error
 	Took(ctx context.Context, took map[string][]string) error
-	OpenLinks(ctx context.Context, before time.Time) ([]agentstate.Link, error)
-	VoidLinks(ctx context.Context) ([]agentstate.Link, error)
-	LinkIDs(ctx context.Context, w string, from int64, most int) ([]chain.Hash, []agentstate.Fate, error)
+	OpenLinks(ctx context.Context, before time.Time) ([]state.Link, error)
+	VoidLinks(ctx context.Context) ([]state.Link, error)
+	LinkIDs(ctx context.Context, w string, from int64, most int) ([]writerlog.Hash, []state.Fate, error)
 	NamedVoid(ctx context.Context, numbers []int64) error
 	UnitWritten(ctx context.Context, w string, k int64) error
 }
 
-var _ State = (*agentstate.State)(nil)
+var _ State = (*state.State)(nil)
 
 // Memory is the pair's memory; *client.Memory implements it.
 type Memory interface {
@@ -104,7 +104,7 @@ func (l *Log) Ready(ctx context.Context) {
 		l.fails(ctx, err)
 		return
 	}
-	for _, step := range []func(context.Context, agentstate.Log) error{l.settleOpen, l.nameVoid, l.writeUnits} {
+	for _, step := range []func(context.Context, state.Log) error{l.settleOpen, l.nameVoid, l.writeUnits} {
 		if err := step(ctx, log); err != nil {
 			return // the next write tries again
 		}
@@ -124,7 +124,7 @@ func (l *Log) fails(ctx context.Context, err error) {
 // a restored state has not, and begins one where there is none or this one may
 // not be gone on with. Relays that do not answer are asked again at the next
 // write.
-func (l *Log) begun(ctx context.Context, log agentstate.Log) (agentstate.Log, error) {
+func (l *Log) begun(ctx context.Context, log state.Log) (state.Log, error) {
 	if l.looked {
 		return log, nil
 	}
@@ -146,7 +146,7 @@ func (l *Log) begun(ctx context.Context, log agentstate.Log) (agentstate.Log, er
 			return log, err
 		}
 	}
-	if err := l.o.State.BeginLog(ctx, log.W, chain.Newest(seen), l.o.Rand); err != nil {
+	if err := l.o.State.BeginLog(ctx, log.W, writerlog.Newest(seen), l.o.Rand); err != nil {
 		return log, err
 	}
 	return l.o.State.Log(ctx)
@@ -154,15 +154,15 @@ func (l *Log) begun(ctx context.Context, log agentstate.Log) (agentstate.Log, er
 
 // foreign reports whether something tells of a number of the log that the state
 // does not have.
-func (l *Log) foreign(ctx context.Context, log agentstate.Log, seen []nipae.Engram) (bool, error) {
+func (l *Log) foreign(ctx context.Context, log state.Log, seen []nipae.Engram) (bool, error) {
 	for _, e := range seen {
-		link, ok := chain.Of(e)
+		link, ok := writerlog.Of(e)
 		if !ok {
 			continue
 		}
-		told := slices.DeleteFunc(slices.Clone(link.After), func(h chain.Head) bool { return h.W != log.W })
+		told := slices.DeleteFunc(slices.Clone(link.After), func(h writerlog.Head) bool { return h.W != log.W })
 		if link.W == log.W {
-			told = append(told, chain.Head{W: link.W, N: link.N, ID: e.Event.ID})
+			told = append(told, writerlog.Head{W: link.W, N: link.N, ID: e.Event.ID})
 		}
 		for _, h := range told {
 			if h.N >= log.Next {
@@ -172,7 +172,7 @@ func (l *Log) foreign(ctx context.Context, log agentstate.Log, seen []nipae.Engr
 			if err != nil {
 				return false, err
 			}
-			if id, ok := chain.ParseID(h.ID); !ok || len(ids) == 0 || ids[0] != id {
+			if id, ok := writerlog.ParseID(h.ID); !ok || len(ids) == 0 || ids[0] != id {
 				return true, nil
 			}
 		}
@@ -181,7 +181,7 @@ func (l *Log) foreign(ctx context.Context, log agentstate.Log, seen []nipae.Engr
 }
 
 // settleOpen looks up events of unknown fate by their ids.
-func (l *Log) settleOpen(ctx context.Context, _ agentstate.Log) error {
+func (l *Log) settleOpen(ctx context.Context, _ state.Log) error {
 	open, err := l.o.State.OpenLinks(ctx, l.o.Now().Add(-sendingLasts))
 	if err != nil || len(open) == 0 {
 		return err
@@ -199,49 +199,49 @@ func (l *Log) settleOpen(ctx context.Context, _ agentstate.Log) error {
 		return err
 	}
 	void := slices.DeleteFunc(ids, func(id string) bool { return len(found[id]) > 0 })
-	return l.o.State.Settle(ctx, agentstate.Void, void...)
+	return l.o.State.Settle(ctx, state.Void, void...)
 }
 
 // nameVoid writes a unit of void numbers if links have no room for all of them.
-func (l *Log) nameVoid(ctx context.Context, log agentstate.Log) error {
+func (l *Log) nameVoid(ctx context.Context, log state.Log) error {
 	void, err := l.o.State.VoidLinks(ctx)
-	if err != nil || len(void) <= chain.MaxVoid {
+	if err != nil || len(void) <= writerlog.MaxVoid {
 		return err
 	}
-	u := chain.Unit{W: log.W, First: void[0].N}
+	u := writerlog.Unit{W: log.W, First: void[0].N}
 	var numbers []int64
-	for _, v := range void[:min(len(void), chain.UnitSize)] {
-		u.Void = append(u.Void, chain.Num{N: v.N, ID: v.ID})
+	for _, v := range void[:min(len(void), writerlog.UnitSize)] {
+		u.Void = append(u.Void, writerlog.Num{N: v.N, ID: v.ID})
 		numbers = append(numbers, v.N)
 	}
-	if _, _, err := l.o.Memory.Set(ctx, chain.VoidSlug(u.W, u.First), u.Text(), client.SetOptions{}); err != nil {
+	if _, _, err := l.o.Memory.Set(ctx, writerlog.VoidSlug(u.W, u.First), u.Text(), client.SetOptions{}); err != nil {
 		return err
 	}
 	return l.o.State.NamedVoid(ctx, numbers)
 }
 
 // writeUnits writes the first log unit that is due.
-func (l *Log) writeUnits(ctx context.Context, log agentstate.Log) error {
-	if log.Next < (log.Units+1)*chain.UnitSize {
+func (l *Log) writeUnits(ctx context.Context, log state.Log) error {
+	if log.Next < (log.Units+1)*writerlog.UnitSize {
 		return nil
 	}
-	u := chain.Unit{W: log.W, First: log.Units * chain.UnitSize}
+	u := writerlog.Unit{W: log.W, First: log.Units * writerlog.UnitSize}
 	var err error
-	if u.IDs, _, err = l.o.State.LinkIDs(ctx, log.W, u.First, chain.UnitSize); err != nil || len(u.IDs) < chain.UnitSize {
+	if u.IDs, _, err = l.o.State.LinkIDs(ctx, log.W, u.First, writerlog.UnitSize); err != nil || len(u.IDs) < writerlog.UnitSize {
 		return err
 	}
-	if _, _, err := l.o.Memory.Set(ctx, chain.UnitSlug(u.W, log.Units), u.Text(), client.SetOptions{}); err != nil {
+	if _, _, err := l.o.Memory.Set(ctx, writerlog.UnitSlug(u.W, log.Units), u.Text(), client.SetOptions{}); err != nil {
 		return err
 	}
 	return l.o.State.UnitWritten(ctx, log.W, log.Units+1)
 }
 
 // Take implements client.Links.
-func (l *Log) Take(ctx context.Context, count int, seal func(i int, link chain.Link) (*nostr.Event, error)) (bool, error) {
+func (l *Log) Take(ctx context.Context, count int, seal func(i int, link writerlog.Link) (*nostr.Event, error)) (bool, error) {
 	var sealing error
 	take := func() error { return l.take(ctx, count, seal, &sealing) }
 	err := take()
-	if errors.Is(err, agentstate.ErrNoLog) { // the relays are slow: no other log is known of
+	if errors.Is(err, state.ErrNoLog) { // the relays are slow: no other log is known of
 		if err = l.o.State.BeginLog(ctx, "", nil, l.o.Rand); err == nil {
 			err = take()
 		}
@@ -256,15 +256,15 @@ func (l *Log) Take(ctx context.Context, count int, seal func(i int, link chain.L
 	return true, nil
 }
 
-func (l *Log) take(ctx context.Context, count int, seal func(i int, link chain.Link) (*nostr.Event, error), sealing *error) error {
-	return l.o.State.TakeLinks(ctx, count, func(i int, link chain.Link) (agentstate.Sealed, error) {
+func (l *Log) take(ctx context.Context, count int, seal func(i int, link writerlog.Link) (*nostr.Event, error), sealing *error) error {
+	return l.o.State.TakeLinks(ctx, count, func(i int, link writerlog.Link) (state.Sealed, error) {
 		ev, err := seal(i, link)
 		if err != nil || ev == nil {
 			*sealing = err
-			return agentstate.Sealed{}, err
+			return state.Sealed{}, err
 		}
 		text, err := json.Marshal(ev)
-		return agentstate.Sealed{ID: ev.ID, D: ev.Tags.GetD(), At: int64(ev.CreatedAt), Event: text}, err
+		return state.Sealed{ID: ev.ID, D: ev.Tags.GetD(), At: int64(ev.CreatedAt), Event: text}, err
 	})
 }
 
@@ -275,8 +275,8 @@ func (l *Log) Sent(ctx context.Context, id string, fate client.Fate, took []stri
 	case client.Stored:
 		_ = l.o.State.Took(ctx, map[string][]string{id: took})
 	case client.Refused:
-		_ = l.o.State.Settle(ctx, agentstate.Void, id)
+		_ = l.o.State.Settle(ctx, state.Void, id)
 	default:
-		_ = l.o.State.Settle(ctx, agentstate.Unknown, id)
+		_ = l.o.State.Settle(ctx, state.Unknown, id)
 	}
 }

@@ -53,10 +53,10 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) clock() time.Time { w.mu.Lock(); defer w.mu.Unlock(); return w.now }
 
-func (w *world) state(dir string) *agentstate.State {
+func (w *world) state(dir string) *state.State {
 	w.t.Helper()
-	s, err := agentstate.Open(w.t.Context(), agentstate.Pair{Agent: w.agent, Owner: owner, Conversation: w.key},
-		agentstate.Options{Dir: dir, Now: w.clock, Machine: func() (string, error) { return "m", nil }})
+	s, err := state.Open(w.t.Context(), state.Pair{Agent: w.agent, Owner: owner, Conversation: w.key},
+		state.Options{Dir: dir, Now: w.clock, Machine: func() (string, error) { return "m", nil }})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func (w *world) state(dir string) *agentstate.State {
 	return s
 }
 
-func (w *world) log(s *agentstate.State) *writer.Log {
+func (w *world) log(s *state.State) *writer.Log {
 	return writer.New(writer.Options{State: s, Memory: w, Now: w.clock, Warn: func(line string) { w.t.Log(line) }})
 }
 
@@ -151,7 +151,7 @@ func (w *world) take(l *writer.Log, slug string, count int) []nipae.Engram {
 	at := w.now.Unix()
 	w.mu.Unlock()
 	made := make([]nipae.Engram, count)
-	took, err := l.Take(w.t.Context(), count, func(i int, link chain.Link) (*nostr.Event, error) {
+	took, err := l.Take(w.t.Context(), count, func(i int, link writerlog.Link) (*nostr.Event, error) {
 		name := slug
 		if count > 1 {
 			name = fmt.Sprintf("%s-%d", slug, i)
@@ -161,7 +161,7 @@ func (w *world) take(l *writer.Log, slug string, count int) []nipae.Engram {
 			return nil, err
 		}
 		link.T = at
-		if body, err = body.WithMember(chain.Member, link.JSON()); err != nil {
+		if body, err = body.WithMember(writerlog.Member, link.JSON()); err != nil {
 			return nil, err
 		}
 		made[i] = w.sealAt(body, at)
@@ -206,7 +206,7 @@ func TestWhoTook(t *testing.T) {
 }
 
 // stored is a write that a relay took.
-func (w *world) stored(l *writer.Log, slug string) chain.Link {
+func (w *world) stored(l *writer.Log, slug string) writerlog.Link {
 	w.t.Helper()
 	e := w.write(l, slug)
 	w.store(e)
@@ -214,9 +214,9 @@ func (w *world) stored(l *writer.Log, slug string) chain.Link {
 	return w.link(e)
 }
 
-func (w *world) link(e nipae.Engram) chain.Link {
+func (w *world) link(e nipae.Engram) writerlog.Link {
 	w.t.Helper()
-	l, ok := chain.Of(e)
+	l, ok := writerlog.Of(e)
 	if !ok {
 		w.t.Fatal("it has no link")
 	}
@@ -229,7 +229,7 @@ func TestNumbers(t *testing.T) {
 	w := newWorld(t)
 	dir := t.TempDir()
 	logs := []*writer.Log{w.log(w.state(dir)), w.log(w.state(dir))}
-	var tree chain.Tree
+	var tree writerlog.Tree
 	prev, name := "", ""
 	for n := range int64(20) {
 		e := w.write(logs[n%2], fmt.Sprint("a", n%3))
@@ -242,7 +242,7 @@ func TestNumbers(t *testing.T) {
 		if l.N != n || l.Prev != prev || l.Root != tree.Root(n) || l.W != name || len(l.Void)+len(l.After) > 0 {
 			t.Fatalf("link %d is %+v", n, l)
 		}
-		id, _ := chain.ParseID(e.Event.ID)
+		id, _ := writerlog.ParseID(e.Event.ID)
 		tree.Append(id)
 		prev = e.Event.ID
 	}
@@ -268,12 +268,12 @@ func TestKilledBeforeTheWire(t *testing.T) {
 	}
 	w.silent = false
 	refused := w.write(l, "d")
-	if got := w.link(refused).Void; len(got) != 1 || got[0] != (chain.Num{N: 1, ID: lost.Event.ID}) {
+	if got := w.link(refused).Void; len(got) != 1 || got[0] != (writerlog.Num{N: 1, ID: lost.Event.ID}) {
 		t.Fatalf("void: %+v", got)
 	}
 	l.Sent(t.Context(), refused.Event.ID, client.Refused, nil)
 	got := w.stored(l, "e")
-	if len(got.Void) != 2 || got.Void[0].N != 1 || got.Void[1] != (chain.Num{N: 3, ID: refused.Event.ID}) {
+	if len(got.Void) != 2 || got.Void[0].N != 1 || got.Void[1] != (writerlog.Num{N: 3, ID: refused.Event.ID}) {
 		t.Fatalf("void: %+v", got.Void)
 	}
 	if got := w.stored(l, "f"); len(got.Void) != 0 {
@@ -319,7 +319,7 @@ func TestRestoredState(t *testing.T) {
 	l.Ready(t.Context()) // nobody answers
 	w.gone, w.silent = false, false
 	got := w.stored(l, "c")
-	want := chain.Head{W: last.W, N: 1, ID: w.heads["mem/b"].Event.ID}
+	want := writerlog.Head{W: last.W, N: 1, ID: w.heads["mem/b"].Event.ID}
 	if got.W == first.W || got.N != 0 || len(got.After) != 1 || got.After[0] != want {
 		t.Fatalf("the restored state went on with %+v, want a log after %+v", got, want)
 	}
@@ -345,7 +345,7 @@ func TestSameNumberElsewhere(t *testing.T) {
 	}
 	at := w.clock().Unix() + 5
 	mine.T = at
-	if body, err = body.WithMember(chain.Member, mine.JSON()); err != nil {
+	if body, err = body.WithMember(writerlog.Member, mine.JSON()); err != nil {
 		t.Fatal(err)
 	}
 	w.store(w.sealAt(body, at))
@@ -361,45 +361,45 @@ func TestUnits(t *testing.T) {
 	s := w.state(t.TempDir())
 	l := w.log(s)
 	l.Ready(t.Context())
-	made := w.take(l, "many", chain.UnitSize+1)
+	made := w.take(l, "many", writerlog.UnitSize+1)
 	var ids []string
 	for _, e := range made {
 		ids = append(ids, e.Event.ID)
 	}
-	if err := s.Settle(t.Context(), agentstate.Void, ids[:100]...); err != nil {
+	if err := s.Settle(t.Context(), state.Void, ids[:100]...); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Settle(t.Context(), agentstate.Stored, ids[100:]...); err != nil {
+	if err := s.Settle(t.Context(), state.Stored, ids[100:]...); err != nil {
 		t.Fatal(err)
 	}
 	name := w.link(made[0]).W
 	l.Ready(t.Context())
-	read := func(slug nipae.Slug) chain.Unit {
+	read := func(slug nipae.Slug) writerlog.Unit {
 		t.Helper()
 		e, ok := w.heads[slug]
 		if !ok {
 			t.Fatalf("there is no %s", slug)
 		}
-		if _, chained := e.Body.Member(chain.Member); chained {
+		if _, chained := e.Body.Member(writerlog.Member); chained {
 			t.Errorf("%s is in a log", slug)
 		}
 		text, _ := e.Body.Text()
-		u, err := chain.ParseUnit(slug, text)
+		u, err := writerlog.ParseUnit(slug, text)
 		if err != nil {
 			t.Fatal(slug, err)
 		}
 		return u
 	}
-	u := read(chain.UnitSlug(name, 0))
+	u := read(writerlog.UnitSlug(name, 0))
 	for i, id := range u.IDs {
 		if fmt.Sprintf("%x", id[:]) != ids[i] {
 			t.Fatalf("id %d of the unit is another", i)
 		}
 	}
-	if v := read(chain.VoidSlug(name, 0)); len(v.Void) != 100 || v.Void[99].N != 99 || v.Void[99].ID != ids[99] || len(u.IDs) != chain.UnitSize {
+	if v := read(writerlog.VoidSlug(name, 0)); len(v.Void) != 100 || v.Void[99].N != 99 || v.Void[99].ID != ids[99] || len(u.IDs) != writerlog.UnitSize {
 		t.Errorf("%d void in it, %d ids", len(v.Void), len(u.IDs))
 	}
-	if got := w.stored(l, "next"); len(got.Void) != 0 || got.N != chain.UnitSize+1 {
+	if got := w.stored(l, "next"); len(got.Void) != 0 || got.N != writerlog.UnitSize+1 {
 		t.Errorf("the next one is %+v", got)
 	}
 	units := 0
@@ -420,7 +420,7 @@ func TestSealFails(t *testing.T) {
 	l := w.log(w.state(t.TempDir()))
 	w.stored(l, "a")
 	boom := errors.New("boom")
-	if _, err := l.Take(t.Context(), 2, func(i int, _ chain.Link) (*nostr.Event, error) {
+	if _, err := l.Take(t.Context(), 2, func(i int, _ writerlog.Link) (*nostr.Event, error) {
 		if i == 1 {
 			return nil, boom
 		}
@@ -428,7 +428,7 @@ func TestSealFails(t *testing.T) {
 	}); !errors.Is(err, boom) {
 		t.Errorf("it failed with %v", err)
 	}
-	if took, err := l.Take(t.Context(), 1, func(int, chain.Link) (*nostr.Event, error) { return nil, nil }); err != nil || !took {
+	if took, err := l.Take(t.Context(), 1, func(int, writerlog.Link) (*nostr.Event, error) { return nil, nil }); err != nil || !took {
 		t.Error(took, err)
 	}
 	if got := w.stored(l, "c"); got.N != 1 {

@@ -1,8 +1,8 @@
-// Package many checks many BIP-340 signatures as one sum, for imports. It
+// Package batch checks many BIP-340 signatures as one sum, for imports. It
 // stands beside schnorr so that only programs that import link the library of
 // points. It is for files whose signatures are nearly all good: a client could
 // make every one of its batches fail.
-package many
+package batch
 
 import (
 	"crypto/rand"

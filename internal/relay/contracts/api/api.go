@@ -56,7 +56,7 @@ type API struct {
 	document   json.RawMessage
 }
 
-var _ bridge.API = (*API)(nil)
+var _ relayhttp.API = (*API)(nil)
 
 // New returns the API.
 func New(o Options) *API {
@@ -108,8 +108,8 @@ type request struct {
 }
 
 // operate returns the bridge's Operation for one of this package.
-func (a *API) operate(op operation, path []string) bridge.Operation {
-	return func(ctx context.Context, asked *bridge.Asked) (int, any, error) {
+func (a *API) operate(op operation, path []string) relayhttp.Operation {
+	return func(ctx context.Context, asked *relayhttp.Asked) (int, any, error) {
 		q, err := parseQuery(asked.RawQuery, op.params)
 		if err != nil {
 			return 0, nil, problemOf(err)

@@ -152,13 +152,13 @@ func (r *route) match(segments []string) (values []string, ok bool) {
 }
 
 // Route returns what is served at a path.
-func (a *API) Route(segments []string) *bridge.Resource {
+func (a *API) Route(segments []string) *relayhttp.Resource {
 	for i := range a.routes {
 		values, ok := a.routes[i].match(segments)
 		if !ok {
 			continue
 		}
-		found := &bridge.Resource{Endpoint: a.routes[i].endpoint, Operations: map[string]bridge.Operation{}, Fixed: true}
+		found := &relayhttp.Resource{Endpoint: a.routes[i].endpoint, Operations: map[string]relayhttp.Operation{}, Fixed: true}
 		for _, op := range a.routes[i].operations {
 			found.Operations[op.method] = a.operate(op, values)
 			found.Fixed = found.Fixed && op.proof == proofNone // only the document is the same for all

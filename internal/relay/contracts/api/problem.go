@@ -36,5 +36,5 @@ func problemOf(err error) error {
 	if !ok {
 		return err
 	}
-	return &bridge.Problem{Status: class.status, Why: nip01.Refusal{Prefix: class.prefix, Text: e.Message}, Fields: e.Fields}
+	return &relayhttp.Problem{Status: class.status, Why: nip01.Refusal{Prefix: class.prefix, Text: e.Message}, Fields: e.Fields}
 }

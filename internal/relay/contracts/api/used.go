@@ -25,9 +25,9 @@ type Calls interface {
 
 // OpenUsed returns a journal that remembers signatures for twice a window (the
 // tolerance of their created_at), also across restarts.
-func OpenUsed(ctx context.Context, c Calls, window time.Duration, clock func() time.Time) (*replay.Journal, error) {
-	memory := replay.New(window, usedCalls, usedCallsPerKey, clock)
-	journal := replay.NewJournal(memory, keeper{c}, usedCallsOnDisk)
+func OpenUsed(ctx context.Context, c Calls, window time.Duration, clock func() time.Time) (*httpauth.Journal, error) {
+	memory := httpauth.New(window, usedCalls, usedCallsPerKey, clock)
+	journal := httpauth.NewJournal(memory, keeper{c}, usedCallsOnDisk)
 	since := clock().Add(-memory.Keep() - time.Second).Unix()
 	if err := c.UsedCalls(ctx, since, func(u store.UsedCall) { journal.Seed(u.ID, u.Key, time.Unix(u.At+1, 0)) }); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ type keeper struct{ calls Calls }
 
 // Keep stores notes. The database has whole seconds, so that notes are kept for
 // one second more.
-func (k keeper) Keep(ctx context.Context, notes []replay.Note, before time.Time) (had []bool, err error) {
+func (k keeper) Keep(ctx context.Context, notes []httpauth.Note, before time.Time) (had []bool, err error) {
 	calls := make([]store.UsedCall, len(notes))
 	for i, n := range notes {
 		calls[i] = store.UsedCall{ID: n.ID, Key: n.Key, At: n.At.Unix()}

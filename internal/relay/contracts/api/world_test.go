@@ -96,8 +96,8 @@ func newWorld(t testing.TB, change ...func(*settings)) *world {
 	t.Cleanup(box.Close)
 	used, err := api.OpenUsed(t.Context(), w.store, time.Minute, w.clock.Now)
 	must(t, err)
-	w.handler = bridge.New(bridge.Options{
-		Relay: w.relay, Socket: http.NotFoundHandler(), URLs: []string{publicURL}, Backend: bridge.Over(w.relay),
+	w.handler = relayhttp.New(relayhttp.Options{
+		Relay: w.relay, Socket: http.NotFoundHandler(), URLs: []string{publicURL}, Backend: relayhttp.Over(w.relay),
 		Names: names, Clock: w.clock.Now, Metrics: w.meter, Log: log,
 		API: api.New(api.Options{
 			Service: w.service, Identities: known, Used: used,

@@ -36,7 +36,7 @@ type Server struct {
 func Start(t testing.TB) *Server {
 	t.Helper()
 	s := Prepare(t)
-	s.Serve(t, bridge.Options{}, nil)
+	s.Serve(t, relayhttp.Options{}, nil)
 	return s
 }
 
@@ -71,12 +71,12 @@ func Prepare(t testing.TB) *Server {
 
 // Serve serves until the test ends, with what o adds to the relay itself. change
 // may be nil; it is given what a request meets before the relay does.
-func (s *Server) Serve(t testing.TB, o bridge.Options, change func(http.Handler) http.Handler) {
+func (s *Server) Serve(t testing.TB, o relayhttp.Options, change func(http.Handler) http.Handler) {
 	t.Helper()
-	socket := session.New(s.Relay, session.Options{EOSEHints: true})
-	o.Relay, o.Socket, o.URLs, o.Backend, o.Names = s.Relay, socket, []string{s.URL}, bridge.Over(s.Relay), s.Relay.Names()
-	handler := bridge.New(o)
-	server := bridge.NewServer(handler, patience, slog.New(slog.DiscardHandler))
+	socket := websocket.New(s.Relay, websocket.Options{EOSEHints: true})
+	o.Relay, o.Socket, o.URLs, o.Backend, o.Names = s.Relay, socket, []string{s.URL}, relayhttp.Over(s.Relay), s.Relay.Names()
+	handler := relayhttp.New(o)
+	server := relayhttp.NewServer(handler, patience, slog.New(slog.DiscardHandler))
 	if change != nil {
 		server.Handler = change(handler)
 	}

@@ -1,5 +1,5 @@
-// Package importertest has what tests of imports share.
-package importertest
+// Package ingesttest has what tests of imports share.
+package ingesttest
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ import (
 
 // World is an importer over a new store in a folder of its own.
 type World struct {
-	*importer.Importer
+	*ingest.Importer
 	Store *sqlite.Store
 	Rules policy.Hook
 	Dir   string
@@ -39,11 +39,11 @@ func Open(t testing.TB, live store.Live) World {
 			t.Error(err)
 		}
 	})
-	rules, err := importer.NewRules(relay.Names{"ws://127.0.0.1:7447"}, policy.Options{})
+	rules, err := ingest.NewRules(relay.Names{"ws://127.0.0.1:7447"}, policy.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return World{importer.New(s, rules), s, rules, dir}
+	return World{ingest.New(s, rules), s, rules, dir}
 }
 
 // Line is a signed note as a line.
@@ -59,15 +59,15 @@ func Line(t testing.TB, at int64, content string) []byte {
 // Reports collects what an import tells. Seen, if there is one, gets a value for
 // each skipped line.
 type Reports struct {
-	Skipped []importer.Skipped
-	Agents  []importer.ReplacedAgent
-	Seen    chan importer.Skipped
+	Skipped []ingest.Skipped
+	Agents  []ingest.ReplacedAgent
+	Seen    chan ingest.Skipped
 }
 
-var _ importer.Replacing = (*Reports)(nil)
+var _ ingest.Replacing = (*Reports)(nil)
 
 // Skip notes a skipped line.
-func (r *Reports) Skip(s importer.Skipped) error {
+func (r *Reports) Skip(s ingest.Skipped) error {
 	r.Skipped = append(r.Skipped, s)
 	if r.Seen != nil {
 		r.Seen <- s
@@ -76,13 +76,13 @@ func (r *Reports) Skip(s importer.Skipped) error {
 }
 
 // Agent notes what became of an agent.
-func (r *Reports) Agent(a importer.ReplacedAgent) error {
+func (r *Reports) Agent(a ingest.ReplacedAgent) error {
 	r.Agents = append(r.Agents, a)
 	return nil
 }
 
 // Tick notes nothing.
-func (r *Reports) Tick(importer.Tally) error { return nil }
+func (r *Reports) Tick(ingest.Tally) error { return nil }
 
 // Failing is an input that fails with Err.
 type Failing struct{ Err error }

@@ -30,14 +30,14 @@ import (
 // hash of a snapshot's content; answers contain no number; and they come after
 // a whole number of steps of time.
 type Snapshots struct {
-	s     *operator.Service
+	s     *snapshots.Service
 	after func(time.Duration) <-chan time.Time
 }
 
-var _ admin.Snapshots = Snapshots{}
+var _ management.Snapshots = Snapshots{}
 
 // New returns the methods over a service. after is time.After outside of tests.
-func New(s *operator.Service, after func(time.Duration) <-chan time.Time) Snapshots {
+func New(s *snapshots.Service, after func(time.Duration) <-chan time.Time) Snapshots {
 	return Snapshots{s, after}
 }
 
@@ -80,7 +80,7 @@ func (m Snapshots) list(tenant, agent string) ([]snapshot.Info, error) {
 }
 
 // find finds one of them by its name.
-func (m Snapshots) find(p admin.SnapshotParams) (snapshot.Info, error) {
+func (m Snapshots) find(p management.SnapshotParams) (snapshot.Info, error) {
 	list, err := m.list(p.Tenant, p.Agent)
 	for _, info := range list {
 		if info.Managed == p.ID {
@@ -101,7 +101,7 @@ func newName() string {
 }
 
 // List lists the snapshots that were made over the network, newest first.
-func (m Snapshots) List(ctx context.Context, p admin.SnapshotParams) (any, error) {
+func (m Snapshots) List(ctx context.Context, p management.SnapshotParams) (any, error) {
 	defer m.level(ctx, time.Now())
 	list, err := m.list(p.Tenant, p.Agent)
 	if err != nil {
@@ -125,13 +125,13 @@ func (m Snapshots) List(ctx context.Context, p admin.SnapshotParams) (any, error
 }
 
 // Create captures an agent's memory, of which there may be none.
-func (m Snapshots) Create(ctx context.Context, p admin.SnapshotParams) (any, error) {
+func (m Snapshots) Create(ctx context.Context, p management.SnapshotParams) (any, error) {
 	defer m.level(ctx, time.Now())
-	q := operator.CreateRequest{Tenant: p.Tenant, Agent: p.Agent, Label: p.Label, By: bundle.ByAdmin, Pin: p.Pin,
+	q := snapshots.CreateRequest{Tenant: p.Tenant, Agent: p.Agent, Label: p.Label, By: bundle.ByAdmin, Pin: p.Pin,
 		Recipients: &bundle.Recipients{}, Managed: newName(), AllowEmpty: true}
 	if p.Encrypt {
 		if q.Recipients = nil; m.s.Settings().Recipients.Empty() {
-			return nil, admin.Invalid("encrypt: this relay has no snapshot.recipients to encrypt to")
+			return nil, management.Invalid("encrypt: this relay has no snapshot.recipients to encrypt to")
 		}
 	}
 	if _, err := m.s.Create(ctx, q); err != nil {
@@ -144,13 +144,13 @@ func (m Snapshots) Create(ctx context.Context, p admin.SnapshotParams) (any, err
 
 // Verify reports whether every check passed. A failed check is a result, not an
 // error.
-func (m Snapshots) Verify(ctx context.Context, p admin.SnapshotParams) (any, error) {
+func (m Snapshots) Verify(ctx context.Context, p management.SnapshotParams) (any, error) {
 	defer m.level(ctx, time.Now())
 	info, err := m.find(p)
 	if err != nil {
 		return nil, refused(err)
 	}
-	report, err := m.s.Verify(ctx, operator.Which{Tenant: p.Tenant, Agent: p.Agent, ID: info.ID})
+	report, err := m.s.Verify(ctx, snapshots.Which{Tenant: p.Tenant, Agent: p.Agent, ID: info.ID})
 	if err != nil {
 		return nil, refused(err)
 	}
@@ -160,13 +160,13 @@ func (m Snapshots) Verify(ctx context.Context, p admin.SnapshotParams) (any, err
 }
 
 // Restore repairs or rolls back, or says whether it would.
-func (m Snapshots) Restore(ctx context.Context, p admin.SnapshotParams) (any, error) {
+func (m Snapshots) Restore(ctx context.Context, p management.SnapshotParams) (any, error) {
 	defer m.level(ctx, time.Now())
 	info, err := m.find(p)
 	if err != nil {
 		return nil, refused(err)
 	}
-	q := operator.RestoreRequest{Which: operator.Which{Tenant: p.Tenant, Agent: p.Agent, ID: info.ID}, Mode: snapshot.Mode(p.Mode), Managed: newName()}
+	q := snapshots.RestoreRequest{Which: snapshots.Which{Tenant: p.Tenant, Agent: p.Agent, ID: info.ID}, Mode: snapshot.Mode(p.Mode), Managed: newName()}
 	if p.DryRun {
 		if why := m.s.Refusals(ctx, q); len(why) > 0 {
 			return nil, refused(why[0])
@@ -185,16 +185,16 @@ func (m Snapshots) Restore(ctx context.Context, p admin.SnapshotParams) (any, er
 }
 
 // Pin exempts a snapshot from retention.
-func (m Snapshots) Pin(ctx context.Context, p admin.SnapshotParams) (any, error) {
+func (m Snapshots) Pin(ctx context.Context, p management.SnapshotParams) (any, error) {
 	return m.pin(ctx, p, true)
 }
 
 // Unpin ends that exemption.
-func (m Snapshots) Unpin(ctx context.Context, p admin.SnapshotParams) (any, error) {
+func (m Snapshots) Unpin(ctx context.Context, p management.SnapshotParams) (any, error) {
 	return m.pin(ctx, p, false)
 }
 
-func (m Snapshots) pin(ctx context.Context, p admin.SnapshotParams, pinned bool) (any, error) {
+func (m Snapshots) pin(ctx context.Context, p management.SnapshotParams, pinned bool) (any, error) {
 	defer m.level(ctx, time.Now())
 	info, err := m.find(p)
 	if err == nil {
@@ -205,7 +205,7 @@ func (m Snapshots) pin(ctx context.Context, p admin.SnapshotParams, pinned bool)
 
 // Delete deletes a snapshot, but never the last verified one of those that
 // managers made: they must not learn whether there are others.
-func (m Snapshots) Delete(ctx context.Context, p admin.SnapshotParams) (any, error) {
+func (m Snapshots) Delete(ctx context.Context, p management.SnapshotParams) (any, error) {
 	defer m.level(ctx, time.Now())
 	info, err := m.find(p)
 	if err != nil {
@@ -238,10 +238,10 @@ func refused(err error) error {
 		is     error
 		answer func(string) error
 	}{
-		{snapshot.ErrNotFound, admin.Invalid}, {snapshot.ErrLastVerified, admin.Restricted}, {snapshot.ErrParent, admin.Restricted},
-		{snapshot.ErrPinned, func(string) error { return admin.Restricted("it is pinned: unpin it, or say force") }}, {bundle.ErrUntrusted, admin.Restricted},
-		{operator.ErrNotAllowed, admin.Restricted}, {operator.ErrPartial, admin.Restricted}, {bundle.ErrInvalid, admin.Invalid},
-		{snapshot.ErrHeld, busy}, {store.ErrNotCovered, admin.Invalid},
+		{snapshot.ErrNotFound, management.Invalid}, {snapshot.ErrLastVerified, management.Restricted}, {snapshot.ErrParent, management.Restricted},
+		{snapshot.ErrPinned, func(string) error { return management.Restricted("it is pinned: unpin it, or say force") }}, {bundle.ErrUntrusted, management.Restricted},
+		{snapshots.ErrNotAllowed, management.Restricted}, {snapshots.ErrPartial, management.Restricted}, {bundle.ErrInvalid, management.Invalid},
+		{snapshot.ErrHeld, busy}, {store.ErrNotCovered, management.Invalid},
 	} {
 		if errors.Is(err, known.is) {
 			text := known.is.Error()

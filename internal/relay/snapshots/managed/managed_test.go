@@ -24,12 +24,12 @@ import (
 // names that are no ids, and may delete all but the last of them.
 func TestHeSeesHisOwn(t *testing.T) {
 	ctx, agent := t.Context(), storetest.NewKey("agent")
-	service := operator.New(operator.Options{
+	service := snapshots.New(snapshots.Options{
 		Bundles: snapshot.New(t.TempDir()), Store: storetest.MustOpen(t), Software: "test",
 		Rules:    func(context.Context, *nostr.Event) (bool, string) { return false, "" },
-		Settings: operator.Settings{LockTimeout: time.Minute, Policy: snapshot.DefaultPolicy()},
+		Settings: snapshots.Settings{LockTimeout: time.Minute, Policy: snapshot.DefaultPolicy()},
 	})
-	made, err := service.Create(ctx, operator.CreateRequest{Tenant: bundle.DefaultTenant, Agent: agent.Pub, By: bundle.ByCLI, AllowEmpty: true})
+	made, err := service.Create(ctx, snapshots.CreateRequest{Tenant: bundle.DefaultTenant, Agent: agent.Pub, By: bundle.ByCLI, AllowEmpty: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestHeSeesHisOwn(t *testing.T) {
 		c <- time.Time{}
 		return c
 	})
-	p := admin.SnapshotParams{Tenant: bundle.DefaultTenant, Agent: agent.Pub}
+	p := management.SnapshotParams{Tenant: bundle.DefaultTenant, Agent: agent.Pub}
 	list := func() string {
 		t.Helper()
 		answer, err := m.List(ctx, p)

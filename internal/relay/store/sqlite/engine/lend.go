@@ -13,7 +13,7 @@ import (
 // Read lends fn a read-only connection. Each statement fn runs is a read
 // Transaction of its own; for several that must see one state, use
 // Snapshot.
-// Readers take turns, by share (the context says whose, see share.From), and a
+// Readers take turns, by share (the context says whose, see fairness.From), and a
 // statement that takes long stops in the middle while it is others' turn. What
 // all of it may take is bounded in work, which Options.QueryTimeout names as the
 // time that it takes when nobody else reads. The error is ErrTimeout for more
@@ -88,10 +88,10 @@ func (db *DB) lend(ctx context.Context, l *Loan, fn func(ctx context.Context, c 
 }
 
 // takeTurn waits for a turn.
-func (db *DB) takeTurn(ctx context.Context, turns *share.Turns, how Effort) (*share.Turn, error) {
-	turn, err := turns.Take(ctx, share.From(ctx), how == LookUp)
+func (db *DB) takeTurn(ctx context.Context, turns *fairness.Turns, how Effort) (*fairness.Turn, error) {
+	turn, err := turns.Take(ctx, fairness.From(ctx), how == LookUp)
 	switch {
-	case errors.Is(err, share.ErrClosed):
+	case errors.Is(err, fairness.ErrClosed):
 		err = store.ErrClosed
 	case err == nil && turn.Waited() > 0:
 		db.o.Observe.ReadWaited(how.String(), turn.Waited())

@@ -10,7 +10,7 @@ import (
 type Member struct {
 	Of any // what it is to the applier
 
-	who    share.Who // sent it
+	who    fairness.Who // sent it
 	cost   int
 	alone  func() error // in place of Of: work that has the writer for itself
 	at     int64        // Unix seconds: when it was applied first
@@ -39,7 +39,7 @@ func (m *Member) Tell(fn func(store.Result)) { m.told = fn }
 func (m *Member) At() int64 { return m.at }
 
 // Who sent it.
-func (m *Member) Who() share.Who { return m.who }
+func (m *Member) Who() fairness.Who { return m.who }
 
 // Done is closed when the result is known.
 func (m *Member) Done() <-chan struct{} { return m.done }

@@ -59,7 +59,7 @@ func (p Pacing) complete(turns int) Pacing {
 // the middle of a statement, while it is not its turn.
 type pace struct {
 	ctx   context.Context
-	turn  *share.Turn
+	turn  *fairness.Turn
 	ends  <-chan struct{} // closed with the store
 	slice float64         // steps between two turns of others
 	left  float64         // steps it may do yet
@@ -154,9 +154,9 @@ func (p *pace) account(n float64) error {
 	err := p.turn.Yield(p.ctx)
 	p.looks = time.Now()
 	switch {
-	case errors.Is(err, share.ErrEnded):
+	case errors.Is(err, fairness.ErrEnded):
 		return fmt.Errorf("%w: %w", store.ErrEnded, err)
-	case errors.Is(err, share.ErrClosed):
+	case errors.Is(err, fairness.ErrClosed):
 		return store.ErrClosed
 	}
 	return err

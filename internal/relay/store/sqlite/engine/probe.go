@@ -15,7 +15,7 @@ import (
 // HoldScans, for tests, takes every turn that is not kept for look-ups until
 // release is called.
 func (db *DB) HoldScans() (release func()) {
-	var held []*share.Turn
+	var held []*fairness.Turn
 	for range db.readers.n - keptTurns(db.readers.n) {
 		turn, err := db.takeTurn(context.Background(), db.readers.turns, Scan)
 		if err != nil {

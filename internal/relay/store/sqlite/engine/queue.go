@@ -15,7 +15,7 @@ import (
 // the more others have.
 type queue struct {
 	mu       sync.Mutex
-	items    share.Queue[*Member]
+	items    fairness.Queue[*Member]
 	maxItems int // of one share while no other has any
 	maxBytes int
 	closed   error         // why nothing more is taken in, nil while open
@@ -33,7 +33,7 @@ func newQueue(maxItems, maxBytes int, observe store.Observer) *queue {
 
 // push takes m in as soon as there is room.
 func (q *queue) push(ctx context.Context, m *Member) error {
-	m.who = share.From(ctx)
+	m.who = fairness.From(ctx)
 	for {
 		q.mu.Lock()
 		if q.closed != nil {
@@ -139,7 +139,7 @@ func (q *queue) batchBytes(m *Member) int {
 	switch {
 	case q.items.Shares() > 1:
 		return sharedBatchBytes
-	case m.who.Exempt || m.who == (share.Who{}):
+	case m.who.Exempt || m.who == (fairness.Who{}):
 		return maxBatchBytes
 	}
 	return clientBatchBytes

@@ -37,8 +37,8 @@ const (
 type readers struct {
 	path  string
 	cache int64
-	turns *share.Turns
-	whole *share.Turns // of reads that cannot be interrupted and taken up again
+	turns *fairness.Turns
+	whole *fairness.Turns // of reads that cannot be interrupted and taken up again
 
 	pacing Pacing
 
@@ -53,8 +53,8 @@ type readers struct {
 // openReaders opens a connection for each of n turns.
 func openReaders(path string, n int, cache int64, p Pacing) (*readers, error) {
 	r := &readers{path: path, cache: cache, n: n, empty: make(chan struct{}, 1), pacing: p.complete(n)}
-	r.turns = share.NewTurns(n, keptTurns(n)).Bound(r.pacing.Most, r.pacing.Grace).Forgive(debt)
-	r.whole = share.NewTurns(wholePerTurn*n, max(1, n/2)).Forgive(debt)
+	r.turns = fairness.NewTurns(n, keptTurns(n)).Bound(r.pacing.Most, r.pacing.Grace).Forgive(debt)
+	r.whole = fairness.NewTurns(wholePerTurn*n, max(1, n/2)).Forgive(debt)
 	for range n {
 		c, err := r.connect(false)
 		if err != nil {
@@ -68,7 +68,7 @@ func openReaders(path string, n int, cache int64, p Pacing) (*readers, error) {
 
 // keptTurns is how many of n turns only look-ups get: more scans at a time than
 // there are processors get nothing done sooner, and keep all else waiting.
-func keptTurns(n int) int { return max(min(n-1, 1+n/8), n-share.Processors()) }
+func keptTurns(n int) int { return max(min(n-1, 1+n/8), n-fairness.Processors()) }
 
 // ThreadsInC is how many threads of a store with so many readers may be in
 // SQLite for long: those of scans, and the writer's.

@@ -34,7 +34,7 @@ func (o *order) committed(batch []store.Committed) {
 
 // client is a context of one connection of an address.
 func client(t *testing.T, address string, conn uint64) context.Context {
-	return share.With(t.Context(), share.Who{Share: address, Conn: conn})
+	return fairness.With(t.Context(), fairness.Who{Share: address, Conn: conn})
 }
 
 // tagged is a note with n rows in the tag index.
@@ -105,29 +105,29 @@ func TestFullQueueTakesOthers(t *testing.T) {
 	release := events.HoldWriter(s)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	begin := func(who share.Who) bool {
-		_, err := s.Begin(share.With(ended, who), alice.Note(int64(who.Conn), who.Share), store.PutOptions{})
+	begin := func(who fairness.Who) bool {
+		_, err := s.Begin(fairness.With(ended, who), alice.Note(int64(who.Conn), who.Share), store.PutOptions{})
 		return err == nil
 	}
-	fill := func(who share.Who) (n int) {
+	fill := func(who fairness.Who) (n int) {
 		for begin(who) {
 			n++
 		}
 		return n
 	}
-	if n := fill(share.Who{Share: "a", Conn: 1}); n != 8 {
+	if n := fill(fairness.Who{Share: "a", Conn: 1}); n != 8 {
 		t.Errorf("the first finds room for %d", n)
 	}
-	if n := fill(share.Who{Share: "a", Conn: 2}); n != 1 {
+	if n := fill(fairness.Who{Share: "a", Conn: 2}); n != 1 {
 		t.Errorf("another connection of it finds room for %d", n)
 	}
-	if n := fill(share.Who{Share: "b", Conn: 3}); n != 4 {
+	if n := fill(fairness.Who{Share: "b", Conn: 3}); n != 4 {
 		t.Errorf("the second finds room for %d", n)
 	}
-	if n := fill(share.Who{Share: "c", Conn: 4}); n != 2 {
+	if n := fill(fairness.Who{Share: "c", Conn: 4}); n != 2 {
 		t.Errorf("the third finds room for %d", n)
 	}
-	if n := fill(share.Who{Share: "a", Conn: 1}); n != 0 {
+	if n := fill(fairness.Who{Share: "a", Conn: 1}); n != 0 {
 		t.Errorf("the first finds room for %d more", n)
 	}
 	release()

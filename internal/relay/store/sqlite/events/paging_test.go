@@ -32,7 +32,7 @@ func TestPagesThatAreEndedAreWhole(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		for i := range 3 {
-			who := share.With(ctx, share.Who{Share: "others", Conn: uint64(i)})
+			who := fairness.With(ctx, fairness.Who{Share: "others", Conn: uint64(i)})
 			all.Go(func() {
 				for n := i; ctx.Err() == nil; n++ {
 					if _, err := w.store.Query(who, asks[n%len(asks)]); err != nil && ctx.Err() == nil {

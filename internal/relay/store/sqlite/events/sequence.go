@@ -104,7 +104,7 @@ func (q *sequence) begin(ctx context.Context, p *Pending) (store.Pending, error)
 		return nil, errAlone
 	}
 	a := &awaited{own: p, done: make(chan struct{})}
-	p.sent = share.From(ctx)
+	p.sent = fairness.From(ctx)
 	p.Tell(func(r store.Result) { a.finish(r, nil) })
 	if err := q.to.Append(ctx, p.command(), a); err != nil {
 		return nil, err

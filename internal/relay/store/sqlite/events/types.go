@@ -63,14 +63,14 @@ type Pending struct {
 	engine.Member
 	rec   *record
 	opts  store.PutOptions
-	asked bool      // SubmitEvent: the lists are asked
-	sent  share.Who // by whom, of a store that is one of several: its turn came before
+	asked bool         // SubmitEvent: the lists are asked
+	sent  fairness.Who // by whom, of a store that is one of several: its turn came before
 	place store.LogPlace
 }
 
 // who sent it.
-func (p *Pending) who() share.Who {
-	if p.sent != (share.Who{}) {
+func (p *Pending) who() fairness.Who {
+	if p.sent != (fairness.Who{}) {
 		return p.sent
 	}
 	return p.Who()
