@@ -51,7 +51,7 @@ func TestTableOfChains(t *testing.T) {
 	if forked < 20 || root < 20 || gap < 20 {
 		t.Errorf("%d forks, %d roots, %d gaps: too few", forked, root, gap)
 	}
-	(&table{name: "web-chain.json", about: "Versions of memories and what internal/protocol/writerlog says of the logs in them, for one relay that promises nothing.", sections: []section{{"cases", cases}}}).hold(t, 110)
+	(&table{name: "web-chain.json", about: "Versions of memories and what internal/chain says of the logs in them, for one relay that promises nothing.", sections: []section{{"cases", cases}}}).hold(t, 110)
 }
 
 // history is what one or two writers wrote, with what went wrong.

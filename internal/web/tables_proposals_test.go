@@ -126,6 +126,6 @@ func TestTableOfProposals(t *testing.T) {
 			}
 		}
 	}
-	(&table{name: "web-proposals.json", about: "What somebody wants to propose and the text for it (none: it cannot be proposed; base \"\" is none), texts and what internal/memory/proposals reads in them, and answers.",
+	(&table{name: "web-proposals.json", about: "What somebody wants to propose and the text for it (none: it cannot be proposed; base \"\" is none), texts and what internal/proposals reads in them, and answers.",
 		sections: []section{{"forms", forms}, {"texts", texts}, {"answers", answers}}}).hold(t, 450)
 }

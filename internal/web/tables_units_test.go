@@ -114,7 +114,7 @@ func TestTableOfUnits(t *testing.T) {
 		}
 		return all
 	}
-	(&table{name: "web-units.json", about: "Texts of memories and what nips/frontmatter reads in them; the first of a repeated key. oneLine: a text and what a list shows; hidden: characters that are shown by their number; pictographs and joining: those after and between which some of them stay.",
+	(&table{name: "web-units.json", about: "Texts of memories and what nips/unit reads in them; the first of a repeated key. oneLine: a text and what a list shows; hidden: characters that are shown by their number; pictographs and joining: those after and between which some of them stay.",
 		sections: []section{{"cases", cases}, {"oneLine", one}, {"hidden", ranges(frontmatter.Hidden)},
 			{"pictographs", ranges(func(r rune) bool { return unicode.Is(frontmatter.Pictographs, r) })}, {"joining", ranges(func(r rune) bool { return unicode.Is(frontmatter.Joining, r) })}}}).hold(t, 300)
 }
