@@ -1,0 +1,25 @@
+package daemon
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"engramd/internal/relay/config"
+)
+
+// TestAgrees: a node whose shared options differ from the cluster's is told
+// which, and how to go on; options of the node's own may differ.
+func TestAgrees(t *testing.T) {
+	cfg := config.Default()
+	text := config.SharedText(cfg)
+	cfg.Store.Readers = 9
+	if err := agrees(cfg, text); err != nil {
+		t.Errorf("an option of its own: %v", err)
+	}
+	cfg.History.Days, cfg.Gate.IDs = 1, "party"
+	err := agrees(cfg, text)
+	if usage := new(usageError); !errors.As(err, usage) || !strings.Contains(err.Error(), "gate.ids, history.days;") {
+		t.Errorf("%v", err)
+	}
+}

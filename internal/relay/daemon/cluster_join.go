@@ -1,0 +1,99 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"engramd/internal/relay/cluster"
+)
+
+// joinLog makes the node that goes on behind what the database has executed.
+// Nothing is executed before runLog.
+func (c *serveCommand) joinLog(ctx context.Context) error {
+	if !c.clustered() {
+		return nil
+	}
+	k := &c.cluster
+	state, err := c.store.SequenceState(ctx)
+	if err != nil {
+		return err
+	}
+	place := cluster.Place{Cluster: k.me.Cluster}
+	if state != nil {
+		if place, err = cluster.Inspect(state); err != nil {
+			return err
+		}
+	}
+	if err := k.begun(c.cfg.Data, state != nil); err != nil {
+		return err
+	}
+	if err := within(ctx, k.conn.Bounds, place, boundsTime); err != nil {
+		return err
+	}
+	text := place.Configuration
+	shared, err := sharedOver(c.cfg, text)
+	if err != nil {
+		return err
+	}
+	c.shared.set(shared, text)
+	node, err := cluster.New(cluster.Options{
+		Log: k.conn, ClusterID: k.me.Cluster, NodeID: k.me.Node, Name: k.name, Boot: k.me.Boot, Version: clusterVersion,
+		State: state, Executor: c.store, Clock: machineClock(c.Env),
+		Logger: c.log, Observe: c.metrics, Configured: c.configured, Faults: clusterFaults(c.Env),
+	})
+	if err != nil {
+		return err
+	}
+	c.metrics.WatchCluster(c.clusterMetrics)
+	c.clusterStatus = c.clusterReport
+	k.node.Store(node)
+	c.store.Join(node)
+	return nil
+}
+
+// begun refuses a database that has executed nothing where the node has: it is
+// another one, and what the log says would be executed on the wrong rows.
+func (k *clustered) begun(dir string, executed bool) error {
+	switch {
+	case executed && k.me.Fresh:
+		k.me.Fresh = false
+		return k.me.write(dir)
+	case !executed && !k.me.Fresh:
+		return errors.New("the database has executed nothing of the log, and this node had: it was lost or replaced; engramd cluster join, with an empty data folder")
+	}
+	return nil
+}
+
+// boundsTime is for how long the log may end too early: a server that was just
+// elected can be behind. boundsEvery is how often it is asked.
+const (
+	boundsTime  = 10 * time.Second
+	boundsEvery = 250 * time.Millisecond
+)
+
+// within refuses a database that the log does not continue. Every log begins with
+// what engramd cluster init said.
+func within(ctx context.Context, bounds func(context.Context) (first, last uint64, err error), place cluster.Place, patience time.Duration) error {
+	for began := time.Now(); ; {
+		first, last, err := bounds(ctx)
+		switch late := time.Since(began) >= patience; {
+		case err != nil:
+			return err
+		case place.At.Number+1 < first:
+			return fmt.Errorf("the database has executed up to message %d, and the log begins at %d: %w; engramd cluster join, with an empty data folder", place.At.Number, first, cluster.ErrTrimmed)
+		case max(place.At.Number, 1) <= last:
+			return nil
+		case late && last == 0 && place.At.Number == 0:
+			return errors.New("the log is empty: engramd cluster init was interrupted; engramd cluster leave, and then init once more")
+		case late:
+			return fmt.Errorf("the database has executed up to message %d, and the log ends at %d: it is another log, or servers lost what they had acknowledged (docs/cluster.md, Beginning again)", place.At.Number, last)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(boundsEvery):
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/config"
+)
+
+// nodeFolder makes a data folder of a node that has executed something.
+func nodeFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := prepareFolder(dir); err != nil {
+		t.Fatal(err)
+	}
+	id := nodeIdentity{Cluster: cluster.ClusterID{1}, Node: cluster.NodeID{2}, Boot: 1}
+	if err := id.write(dir); err != nil {
+		t.Fatal(err)
+	}
+	table, err := newTable(config.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := openDatabase(t.Context(), databaseOptions{Path: databaseFile(dir), Table: table, Sequenced: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := cluster.NewMemory(time.Now).Client(cluster.MemoryOptions{})
+	defer client.Close()
+	node, err := cluster.New(cluster.Options{Log: client, ClusterID: id.Cluster, NodeID: id.Node, Boot: 1, Version: 1, Executor: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Join(node)
+	end := begin(t.Context(), func(ctx context.Context) { _ = node.Run(ctx) })
+	if _, err := node.Submit(t.Context(), cluster.Heartbeat{Version: 1}); err != nil {
+		t.Error(err)
+	}
+	end()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// A leave that was interrupted can be repeated, and until then the database is
+// not taken for one that has executed nothing.
+func TestLeaveHalfWay(t *testing.T) {
+	for name, interrupted := range map[string]bool{"whole": false, "half-way": true} {
+		t.Run(name, func(t *testing.T) {
+			dir := nodeFolder(t)
+			cfg := config.Default()
+			cfg.Data = dir
+			c := &clusterCommand{Main: &Main{}, cfg: cfg}
+			file := filepath.Join(dir, clusterFile)
+			if interrupted {
+				path := databaseFile(dir)
+				aside := path + ".aside"
+				if err := errors.Join(os.Rename(path, aside), os.Mkdir(path, 0o700)); err != nil {
+					t.Fatal(err)
+				}
+				if err := c.leave(t.Context()); err == nil {
+					t.Fatal("it was not interrupted")
+				}
+				if err := errors.Join(os.Remove(path), os.Rename(aside, path)); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("it is a node's still: %v", err)
+				}
+			}
+			if err := c.leave(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := placeOf(t.Context(), databaseFile(dir)); err == nil {
+				t.Error("it has a place in a log still")
+			}
+			if err := c.leave(t.Context()); !errors.Is(err, errNoNode) {
+				t.Errorf("once more: %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,80 @@
+package daemon
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"engramd/internal/relay/config"
+)
+
+// A node's boot numbers ascend, whatever ended it, and a changed file is
+// refused.
+func TestNodeIdentity(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := nextBoot(dir); !errors.Is(err, errNoNode) {
+		t.Errorf("%v for a folder that is no node's", err)
+	}
+	id := nodeIdentity{Cluster: [16]byte{1, 2}, Node: [8]byte{3}}
+	if err := id.write(dir); err != nil {
+		t.Fatal(err)
+	}
+	for want := range uint64(3) {
+		got, err := nextBoot(dir)
+		if err != nil || got.Boot != want+1 || got.Node != id.Node || got.Cluster != id.Cluster {
+			t.Errorf("boot %d: %+v, %v", want+1, got, err)
+		}
+	}
+	path := filepath.Join(dir, clusterFile)
+	for _, text := range []string{"", "{}", `{"cluster":"01","node":"02","boot":1}`, `{"cluster":"zz"}`, "[]"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := nextBoot(dir); err == nil {
+			t.Errorf("%q was taken for %+v", text, got)
+		}
+	}
+}
+
+// A command that cannot be carried out is refused before anything changes.
+func TestClusterCommandsRefuse(t *testing.T) {
+	for args, want := range map[string]string{
+		"cluster":                       "what about it",
+		"cluster raise":                 "a number is missing",
+		"cluster raise x":               "no number",
+		"cluster void 0 --yes":          "no number",
+		"cluster void 7":                "--yes",
+		"cluster void 7 -1 --yes":       "flag",
+		"cluster init":                  "names no server",
+		"cluster join":                  "names no server",
+		"cluster leave":                 "belongs to no cluster",
+		"cluster configure":             "no relay runs",
+		"cluster raise 2":               "no relay runs",
+		"cluster void 7 --yes":          "belongs to no cluster",
+		"serve --cluster":               "cluster.urls",
+		"cluster init --cluster-urls x": "nats://",
+	} {
+		t.Run(args, func(t *testing.T) {
+			var stderr strings.Builder
+			m := &Main{Args: append(strings.Fields(args), "--data", t.TempDir()), Stdout: &strings.Builder{}, Stderr: &stderr}
+			if code := m.Main(t.Context()); code == exitOK || !strings.Contains(stderr.String(), want) {
+				t.Errorf("%d: %s", code, stderr.String())
+			}
+		})
+	}
+}
+
+// The shared options of a proposal are checked before any node is told, and the
+// error names what cannot change while nodes run.
+func TestSettledOptions(t *testing.T) {
+	now := config.Default()
+	next, err := config.WithShared(now, `gate.rules = ["1234 author"]`+"\n"+`history.days = 3`+"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(fixedIn(next, config.SharedText(now)), ","); got != "gate.rules" {
+		t.Errorf("%s", got)
+	}
+}

@@ -1,0 +1,49 @@
+//go:build engramd_faults
+
+package daemon
+
+import (
+	"time"
+
+	"engramd/internal/relay/cluster"
+)
+
+// clusterFaults are what ENGRAM_FAULT names: one fault, by which this node breaks
+// a promise, so that the tests which must notice are seen to.
+func clusterFaults(env []string) (f cluster.Faults) {
+	name, _ := lookup(env)("ENGRAM_FAULT")
+	switch name {
+	case "ok-before-append":
+		f.OKBeforeAppend = true
+	case "no-wait":
+		f.NoWaitForReads = true
+	case "skip":
+		f.SkipACommand = true
+	case "own-time":
+		f.OwnTime = true
+	case "end-from-log":
+		f.EndFromLog = true
+	case "counters":
+		f.IgnoreCounters = true
+	case "epochs":
+		f.IgnoreEpochs = true
+	}
+	return f
+}
+
+// machineClock is the machine's clock, wrong by as much as ENGRAM_CLOCK says.
+func machineClock(env []string) func() time.Time {
+	text, _ := lookup(env)("ENGRAM_CLOCK")
+	wrong, err := time.ParseDuration(text)
+	if err != nil {
+		return time.Now
+	}
+	return func() time.Time { return time.Now().Add(wrong) }
+}
+
+// bansAtOrigin reports whether lists are asked by the node that takes an event
+// only, and not where it is executed.
+func bansAtOrigin(env []string) bool {
+	name, _ := lookup(env)("ENGRAM_FAULT")
+	return name == "bans-at-origin"
+}

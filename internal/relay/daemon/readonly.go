@@ -1,0 +1,63 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"engramd/internal/relay/config"
+)
+
+// openBeside opens the database for reading, whether a daemon runs or not. One
+// of an older version is refused.
+func openBeside(ctx context.Context, cfg *config.Config) (*database, error) {
+	return openReading(ctx, cfg, func(*databaseOptions) {})
+}
+
+// openAnyVersion does the same, and reads a database of an older version on a
+// copy that it brings up to date. It says so on out.
+func openAnyVersion(ctx context.Context, cfg *config.Config, out io.Writer) (*database, error) {
+	private()
+	scratch, err := scratchFolder(cfg.Data)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openReading(ctx, cfg, func(o *databaseOptions) { o.Scratch = scratch })
+	if err != nil {
+		return nil, err
+	}
+	if version, older := s.Older(); older {
+		latest, err := schemaVersion()
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		fmt.Fprintf(out, "the database is of version %d and stays so: this is read from a copy of it, brought up to version %d as the next start of engramd serve does\n", version, latest)
+	}
+	return s, nil
+}
+
+func openReading(ctx context.Context, cfg *config.Config, change func(*databaseOptions)) (*database, error) {
+	table, err := newTable(cfg)
+	if err != nil {
+		return nil, err
+	}
+	live := storeLive(cfg)
+	live.QueryTimeout = -1 // the operator waits as long as it takes
+	if err := databaseThere(cfg); err != nil {
+		return nil, err
+	}
+	o := databaseOptions{Path: databaseFile(cfg.Data), Table: table, ReadOnly: true, Live: live}
+	change(&o)
+	return openDatabase(ctx, o)
+}
+
+// databaseThere keeps commands that need a database from making one.
+func databaseThere(cfg *config.Config) error {
+	_, err := os.Stat(databaseFile(cfg.Data))
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("there is no database in %s: give the data folder with --data, or make one with engramd serve", cfg.Data)
+	}
+	return err
+}

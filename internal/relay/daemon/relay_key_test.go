@@ -1,0 +1,39 @@
+package daemon
+
+import (
+	"path/filepath"
+	"testing"
+
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/contracts/vault"
+)
+
+// A node starts with its cluster's master key only, even if nothing is sealed
+// yet; a single process may have a new one then.
+func TestNodesHaveOneMasterKey(t *testing.T) {
+	dir := t.TempDir()
+	cfg := config.Default()
+	cfg.Data = dir
+	table, err := newTable(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := openDatabase(t.Context(), databaseOptions{Path: filepath.Join(dir, "a.db"), Table: table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.SetVaultCheck(t.Context(), []byte("the cluster's")); err != nil {
+		t.Fatal(err)
+	}
+	for _, clustered := range []bool{true, false} {
+		cfg.Cluster.Enabled = clustered
+		o, err := vaultOptions(t.Context(), cfg, nil, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := vault.Open(o); (err != nil) != clustered {
+			t.Errorf("a node: %v, %v", clustered, err)
+		}
+	}
+}
