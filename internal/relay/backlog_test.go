@@ -35,7 +35,7 @@ func TestAFloodWaitsForItsDelivery(t *testing.T) {
 		defer close(refused)
 		for i := range int64(300) {
 			ev := storetest.NewKey("flood").Fake(1, i, fmt.Sprint(text, i))
-			if a := r.Submit(flooding, ev); !a.OK {
+			if a := r.Submit(flooding, Submission{Event: ev}); !a.OK {
 				refused <- a
 				return
 			}
@@ -59,7 +59,7 @@ func TestAFloodWaitsForItsDelivery(t *testing.T) {
 	others := fairness.With(t.Context(), fairness.Who{Share: "192.0.2.2", Conn: 2})
 	for i := range int64(100) {
 		ev := storetest.NewKey("other").Fake(1, i, fmt.Sprint(i))
-		if a := r.Submit(others, ev); !a.OK {
+		if a := r.Submit(others, Submission{Event: ev}); !a.OK {
 			t.Fatalf("another address's event: %+v", a)
 		}
 		want[ev.ID] = true

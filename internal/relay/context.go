@@ -14,8 +14,6 @@ type contextKey int
 const (
 	readerKey contextKey = iota
 	addrKey
-	forwardKey
-	baseKey
 	attestationsKey
 )
 
@@ -36,28 +34,6 @@ func ReaderFrom(ctx context.Context) gate.Reader {
 // acts for a caller whose key the signature has proved.
 func AsAuthor(ctx context.Context, ev *nostr.Event) context.Context {
 	return WithReader(ctx, gate.NewReader(ev.PubKey))
-}
-
-// WithForward returns a context in which a contract event that is stored is
-// queued for further relays, by URL, in the same commit (store.PutOptions).
-func WithForward(ctx context.Context, targets []string) context.Context {
-	return context.WithValue(ctx, forwardKey, targets)
-}
-
-func forwardFrom(ctx context.Context) []string {
-	targets, _ := ctx.Value(forwardKey).([]string)
-	return targets
-}
-
-// WithBase returns a context in which an event is stored only if the event with
-// this id is the head of its address, none for the zero id (store.PutOptions).
-func WithBase(ctx context.Context, base [32]byte) context.Context {
-	return context.WithValue(ctx, baseKey, &base)
-}
-
-func baseFrom(ctx context.Context) *[32]byte {
-	base, _ := ctx.Value(baseKey).(*[32]byte)
-	return base
 }
 
 // WithAddr returns a context that carries the client's address, already

@@ -47,7 +47,7 @@ func TestEphemeralOfAnotherNode(t *testing.T) {
 		for _, kind := range ephemeralKinds() {
 			for range 20 {
 				ev := g.EventOf(kind)
-				if a := there.Submit(context.Background(), ev); !a.OK {
+				if a := there.Submit(context.Background(), Submission{Event: ev}); !a.OK {
 					t.Fatalf("kind %d: %v", kind, a.Message())
 				}
 				if len(*got) != 1 || !reflect.DeepEqual((*got)[0].Subject, (*own)[0].Subject) || string((*got)[0].JSON) != string((*own)[0].JSON) {
@@ -123,7 +123,7 @@ func TestOnlyEphemeralsAreHandedOver(t *testing.T) {
 	if handed != 0 {
 		t.Errorf("%d were handed on", handed)
 	}
-	if r.Reject(func(context.Context, *nostr.Event) (bool, string) { return true, "blocked: no" }); r.Submit(t.Context(), good).OK || handed != 0 {
+	if r.Reject(func(context.Context, *nostr.Event) (bool, string) { return true, "blocked: no" }); r.Submit(t.Context(), Submission{Event: good}).OK || handed != 0 {
 		t.Error("what was refused is handed over")
 	}
 }

@@ -31,7 +31,7 @@ func TestTheWriterNeverWaitsForDelivery(t *testing.T) {
 	answered := make(chan Answer, n)
 	go func() {
 		for i := range n {
-			answered <- r.Submit(context.Background(), storetest.NewKey("a").Fake(1, int64(i), fmt.Sprint(i)))
+			answered <- r.Submit(context.Background(), Submission{Event: storetest.NewKey("a").Fake(1, int64(i), fmt.Sprint(i))})
 		}
 	}()
 	late := time.After(patience)

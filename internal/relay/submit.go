@@ -29,13 +29,26 @@ func (a Answer) Message() string {
 	return a.Why.Error()
 }
 
-// Pending is an event on its way into the store.
+// Submission is one event and how it is to be written.
+type Submission struct {
+	// Event was parsed strictly and verified (wire.ParseEvent, wire.Verify).
+	Event *nostr.Event
+	// Base and Forward are those of store.PutOptions: the head that the event
+	// must supersede, and the further relays for which it is queued in the same
+	// commit.
+	Base    *[32]byte
+	Forward []string
+	// Class is the rule under which the event is read. Begin sets it, by the
+	// table in force.
+	Class gate.Class
+}
+
+// Pending is a submission on its way into the store.
 type Pending struct {
+	Submission
 	relay  *Relay
-	class  gate.Class
 	stored store.Pending
-	answer Answer // when stored is nil: already decided
-	event  *nostr.Event
+	answer Answer       // when stored is nil: already decided
 	who    fairness.Who // sent it
 }
 
@@ -46,17 +59,18 @@ const (
 )
 
 // Submit is Begin and Wait.
-func (r *Relay) Submit(ctx context.Context, ev *nostr.Event) Answer {
-	return r.Begin(ctx, ev).Wait()
+func (r *Relay) Submit(ctx context.Context, s Submission) Answer {
+	return r.Begin(ctx, s).Wait()
 }
 
-// Begin takes an event that was parsed strictly and verified (wire.ParseEvent,
-// wire.Verify). It runs the RejectEvent hooks now, in order, and queues the
-// store work, when the sender's share may have more waiting for the store and
-// for live delivery; events begun one after the other are applied in that order
-// and may share a commit. ctx says who is asking (WithReader, WithAddr).
-func (r *Relay) Begin(ctx context.Context, ev *nostr.Event) *Pending {
-	p := &Pending{relay: r, class: r.table.Load().Classify(ev), event: ev, who: fairness.From(ctx)}
+// Begin runs the RejectEvent hooks now, in order, and queues the store work,
+// when the sender's share may have more waiting for the store and for live
+// delivery; events begun one after the other are applied in that order and may
+// share a commit. ctx says who is asking (WithReader, WithAddr).
+func (r *Relay) Begin(ctx context.Context, s Submission) *Pending {
+	ev := s.Event
+	s.Class = r.table.Load().Classify(ev)
+	p := &Pending{Submission: s, relay: r, who: fairness.From(ctx)}
 	for _, reject := range r.Hooks.RejectEvent {
 		if refused, message := reject(ctx, ev); refused {
 			return p.decided(Answer{Why: nip01.Parse(message), Outcome: outcomeRefused})
@@ -66,14 +80,14 @@ func (r *Relay) Begin(ctx context.Context, ev *nostr.Event) *Pending {
 		for _, hook := range r.Hooks.OnEphemeralEvent {
 			hook(ctx, ev)
 		}
-		r.passOn(p.class, ev)
+		r.passOn(p.Class, ev)
 		return p.decided(Answer{OK: true, Outcome: outcomeEphemeral})
 	}
 	var stored store.Pending
 	err := r.backlog.wait(ctx, p.who)
 	if err == nil {
 		stored, err = r.store.Begin(ctx, ev, store.PutOptions{
-			Forward: forwardFrom(ctx), Base: baseFrom(ctx), KnownOnly: !r.guesses.Left(p.who), Vouched: r.vouched(ctx, ev),
+			Class: &p.Class, Forward: p.Forward, Base: p.Base, KnownOnly: !r.guesses.Left(p.who), Vouched: r.vouched(ctx, ev),
 		})
 	}
 	if err != nil {
@@ -112,10 +126,10 @@ func (p *Pending) Wait() Answer {
 			p.relay.guesses.Take(p.who, 1)
 		}
 		if tell := p.relay.notStored.Load(); tell != nil && res.Outcome != store.Stored && res.Outcome != store.Replaced {
-			(*tell)(p.who, p.event)
+			(*tell)(p.who, p.Event)
 		}
 	}
-	p.relay.metrics.EventDone(p.class.String(), answer.Outcome)
+	p.relay.metrics.EventDone(p.Class.String(), answer.Outcome)
 	return answer
 }
 

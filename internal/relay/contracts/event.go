@@ -90,11 +90,11 @@ func (s *Service) signed(ctx context.Context, pubkey string, after int64, ev nos
 // queued for the further relays in the same commit, so that no crash comes
 // between the two.
 func (s *Service) submit(ctx context.Context, ev *nostr.Event) relay.Answer {
-	ctx = relay.AsAuthor(ctx, ev)
+	sub := relay.Submission{Event: ev}
 	if s.outbox != nil {
-		ctx = relay.WithForward(ctx, s.outbox.Targets())
+		sub.Forward = s.outbox.Targets()
 	}
-	return s.relay.Submit(ctx, ev)
+	return s.relay.Submit(relay.AsAuthor(ctx, ev), sub)
 }
 
 // refusal returns the relay's refusal of an event as an Error.

@@ -243,7 +243,7 @@ func TestGuessesAreCounted(t *testing.T) {
 	}
 	// An event under another's id counts as a guess, and so does a read over the
 	// API.
-	if a := w.relay.Submit(as(mara, guesser), w.stateOf(mara, id, mara.Pub, niptemp.Open, "", "mine")); a.Message() != store.WhyTaken.Error() {
+	if a := w.relay.Submit(as(mara, guesser), relay.Submission{Event: w.stateOf(mara, id, mara.Pub, niptemp.Open, "", "mine")}); a.Message() != store.WhyTaken.Error() {
 		t.Fatalf("%+v", a)
 	}
 	wantCode(t, "a read of none", errOf(w.Entries(as(mara, guesser), holder(mara), "none", EntryQuery{})), NotFound)
@@ -257,14 +257,14 @@ func TestGuessesAreCounted(t *testing.T) {
 		}
 		_, err := w.Entries(as(mara, guesser), holder(mara), ids[0], EntryQuery{})
 		wantCode(t, what+", over the API", err, RateLimited)
-		a := w.relay.Submit(as(mara, guesser), w.stateOf(mara, ids[0], mara.Pub, niptemp.Open, "", "mine"))
+		a := w.relay.Submit(as(mara, guesser), relay.Submission{Event: w.stateOf(mara, ids[0], mara.Pub, niptemp.Open, "", "mine")})
 		if a.OK || a.Message() != limited {
 			t.Errorf("%s, taken: %+v", what, a)
 		}
 	}
 	salt := []byte("sixteen bytes of")
 	own := must[string](t)(niptemp.NewID(mara.Pub, salt))
-	if a := w.relay.Submit(as(mara, guesser), w.own(mara, salt, w.stateOf(mara, own, mara.Pub, niptemp.Open, "", "mine"))); !a.OK {
+	if a := w.relay.Submit(as(mara, guesser), relay.Submission{Event: w.own(mara, salt, w.stateOf(mara, own, mara.Pub, niptemp.Open, "", "mine"))}); !a.OK {
 		t.Errorf("an id of one's own: %+v", a)
 	}
 	for name, got := range map[string]string{

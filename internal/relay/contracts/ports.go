@@ -16,7 +16,7 @@ import (
 // Submitter takes events into the relay; *relay.Relay implements it.
 type Submitter interface {
 	// Submit takes a verified event and returns once it is durable or refused.
-	Submit(ctx context.Context, ev *nostr.Event) relay.Answer
+	Submit(ctx context.Context, s relay.Submission) relay.Answer
 }
 
 // Signer signs for the identities whose keys the server holds.
@@ -104,7 +104,7 @@ func (everybody) Unlisted(context.Context, string) string { return "" }
 // which they were queued.
 type Outbox interface {
 	// Targets returns the further relays. What this relay stores is queued for
-	// them in the same commit (relay.WithForward).
+	// them in the same commit (relay.Submission).
 	Targets() []string
 	// Rouse wakes the outbox after such a commit.
 	Rouse()

@@ -160,7 +160,7 @@ func (w *world) entryOf(k storetest.Key, id, to, kind, text string) *nostr.Event
 
 // put publishes as on the websocket.
 func (w *world) put(ev *nostr.Event) relay.Answer {
-	return w.relay.Submit(relay.WithReader(w.tb.Context(), gate.NewReader(ev.PubKey)), ev)
+	return w.relay.Submit(relay.WithReader(w.tb.Context(), gate.NewReader(ev.PubKey)), relay.Submission{Event: ev})
 }
 
 // mustPut publishes an event that must be accepted.

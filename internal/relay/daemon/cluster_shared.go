@@ -70,7 +70,7 @@ func (c *serveCommand) putInForce(ctx context.Context, cfg *config.Config, table
 		if err := c.store.SetOptions(ctx, live); err != nil { // of a node it waits for nothing
 			return err
 		}
-		if err := c.store.SetTable(table); err != nil {
+		if err := c.store.CheckTable(table); err != nil {
 			return err
 		}
 		if err := c.admin.Configure(adminConfig(cfg), c.ruling(cfg)); err != nil {
@@ -136,7 +136,7 @@ func (c *serveCommand) applyShared(cfg *config.Config) error {
 	if c.admin == nil {
 		return errors.New("they came before the lists")
 	}
-	if err := c.store.SetTable(table); err != nil {
+	if err := c.store.CheckTable(table); err != nil {
 		return err
 	}
 	if err := c.admin.Configure(adminConfig(cfg), c.ruling(cfg)); err != nil {

@@ -267,7 +267,7 @@ type failing struct {
 }
 
 func (f *failing) RejectsConnection(*http.Request) bool { return f.refuses }
-func (f *failing) Submit(context.Context, *nostr.Event) relay.Answer {
+func (f *failing) Submit(context.Context, relay.Submission) relay.Answer {
 	f.reached++
 	if f.panics {
 		panic("a fault of ours")

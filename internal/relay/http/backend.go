@@ -17,7 +17,7 @@ type Backend interface {
 	// RejectsConnection runs khatru's hooks.
 	RejectsConnection(r *http.Request) bool
 	// Submit takes a verified event and returns once it is durable or refused.
-	Submit(ctx context.Context, ev *nostr.Event) relay.Answer
+	Submit(ctx context.Context, s relay.Submission) relay.Answer
 	// Authorize grants a scope to every filter of a request, or refuses it.
 	Authorize(ctx context.Context, surface gate.Surface, filters []nostr.Filter) ([]relay.Granted, error)
 	// Stored opens the events that an authorized request finds at this moment.

@@ -1,7 +1,6 @@
 package relayhttp
 
 import (
-	"context"
 	"encoding/hex"
 	"errors"
 	"net/http"
@@ -52,23 +51,23 @@ func (h *Handler) events(c *call) error {
 	if err != nil {
 		return err
 	}
-	ctx, base, err := withBase(c, ev)
+	base, id, err := baseOf(c, ev)
 	if err != nil {
 		return err
 	}
-	ctx = relay.WithAttestations(ctx, relay.AttestationIn(c.Header.Values(relay.AttestationHeader), ev.PubKey))
-	answer := h.backend.Submit(ctx, ev)
+	ctx := relay.WithAttestations(c.Context(), relay.AttestationIn(c.Header.Values(relay.AttestationHeader), ev.PubKey))
+	answer := h.backend.Submit(ctx, relay.Submission{Event: ev, Base: id})
 	if !answer.OK && !answer.Why.Has(nip01.PrefixDuplicate) {
 		return problemOf(answer.Why)
 	}
 	return h.answer(c, http.StatusOK, eventAnswer{ev.ID, true, answer.Message(), base})
 }
 
-// withBase reads the base of a compare-and-set from the query string; nil if
-// there is none.
-func withBase(c *call, ev *nostr.Event) (context.Context, *string, error) {
+// baseOf reads the base of a compare-and-set from the query string, as text and
+// as id; nil if there is none.
+func baseOf(c *call, ev *nostr.Event) (*string, *[32]byte, error) {
 	if c.URL.RawQuery == "" {
-		return c.Context(), nil, nil
+		return nil, nil, nil
 	}
 	values, err := url.ParseQuery(c.URL.RawQuery)
 	if err != nil || len(values) != 1 || len(values["base"]) != 1 {
@@ -85,7 +84,7 @@ func withBase(c *call, ev *nostr.Event) (context.Context, *string, error) {
 	case ev.PubKey != c.signed.pubkey:
 		return nil, nil, refused(nip01.PrefixRestricted, "only its author may publish an event with a base")
 	}
-	return relay.WithBase(c.Context(), id), &base, nil
+	return &base, &id, nil
 }
 
 // query streams the events that an array of filters asks for.

@@ -20,7 +20,7 @@ func TestPast(t *testing.T) {
 	w := newWorld(t)
 	replica := storetest.NewKey("replica")
 	table := storetest.MustTable(t, gate.Options{Replicas: []string{replica.Pub}, Contracts: "parties"})
-	if err := w.store.SetTable(table); err != nil {
+	if err := w.store.CheckTable(table); err != nil {
 		t.Fatal(err)
 	}
 	w.relay.SetTable(table)

@@ -89,6 +89,9 @@ type PutOptions struct {
 	// Conflict. Only replaceable and addressable events have a base. nil asks
 	// for no comparison.
 	Base *[32]byte
+	// Class is the class of the event by a table that CheckTable has let pass;
+	// nil has the store class it.
+	Class *gate.Class
 	// Forward names further relays for which the outbox gets a contract event
 	// in the very commit in which it is stored.
 	Forward []string

@@ -63,7 +63,7 @@ type overRelay struct{ *relay.Relay }
 var _ Backend = overRelay{}
 
 func (r overRelay) Begin(ctx context.Context, ev *nostr.Event) Pending {
-	return r.Relay.Begin(ctx, ev)
+	return r.Relay.Begin(ctx, relay.Submission{Event: ev})
 }
 
 func (r overRelay) Stored(_ context.Context, granted []relay.Granted, at relay.Instant) Stream {

@@ -151,7 +151,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 					content := []string{`{"contract_id":%q,"status":"open"}`, `{"contract_id":%q,"status":"accepted","previous_status":"open"}`}[i]
 					clock.Add(1e9)
 					ev := k.Sign(30091, int64(i+1), fmt.Sprintf(content, id), nostr.Tag{"d", id}, nostr.Tag{"p", to.Pub})
-					if a := l.relay.Submit(relay.AsAuthor(t.Context(), ev), ev); !a.OK {
+					if a := l.relay.Submit(relay.AsAuthor(t.Context(), ev), relay.Submission{Event: ev}); !a.OK {
 						t.Fatal(a)
 					}
 				}

@@ -43,7 +43,7 @@ type carrier interface {
 type local struct{ relay Submitter }
 
 func (l local) carry(ctx context.Context, ev *nostr.Event) (verdict, error) {
-	a := l.relay.Submit(relay.AsAuthor(ctx, ev), ev)
+	a := l.relay.Submit(relay.AsAuthor(ctx, ev), relay.Submission{Event: ev})
 	why := cmp.Or(a.Why, &nip01.Refusal{})
 	if a.Outcome == store.Deleted.String() || why.Has(nip01.PrefixInvalid) {
 		return withdrawn, why

@@ -181,7 +181,8 @@ type ours struct {
 	ids    map[string]bool
 }
 
-func (o *ours) Submit(_ context.Context, ev *nostr.Event) relay.Answer {
+func (o *ours) Submit(_ context.Context, s relay.Submission) relay.Answer {
+	ev := s.Event
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.refuse != nil {

@@ -49,7 +49,7 @@ type Store interface {
 
 // Submitter is this relay; *relay.Relay implements it.
 type Submitter interface {
-	Submit(ctx context.Context, ev *nostr.Event) relay.Answer
+	Submit(ctx context.Context, s relay.Submission) relay.Answer
 }
 
 // Observer counts attempts; *metrics.Metrics implements it.
@@ -185,8 +185,8 @@ func (b *Outbox) Close() {
 // already. If there is no room for further relays, that is only logged.
 //
 // A crash between the relay's commit and Publish would keep an event from the
-// further relays. To rule that out, submit with relay.WithForward and Targets,
-// and call Rouse: then one commit does both.
+// further relays. To rule that out, submit with Targets as Forward and call
+// Rouse: then one commit does both.
 func (b *Outbox) Publish(ctx context.Context, ev *nostr.Event, local bool) error {
 	names := b.o.Targets
 	if local {

@@ -180,7 +180,7 @@ func (rm *remover) judge(r *record) error {
 			return err
 		}
 	}
-	r.setClass(rm.table().ClassifyDeletion(r.ev, open))
+	r.setClass(rm.table.ClassifyDeletion(r.ev, open))
 	return nil
 }
 

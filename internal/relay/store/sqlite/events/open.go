@@ -27,7 +27,7 @@ func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) Pa
 		o.MaxBytes = 0 // a full file would end the store
 	}
 	s.live.Store(&o.Live)
-	s.table.Store(o.Table)
+	s.table = o.Table
 	s.writer = newWriter(s)
 	s.db = engine.New(engine.Options{
 		Path: o.Path, Readers: o.Readers, ReadOnly: o.ReadOnly, Scratch: o.Scratch, AsIs: o.AsIs,

@@ -147,12 +147,12 @@ func TestReadOnlyNeedsAnUpToDateDatabase(t *testing.T) {
 	}
 }
 
-func TestSetTableKeepsClasses(t *testing.T) {
+func TestCheckTableKeepsClasses(t *testing.T) {
 	s := storetest.MustOpen(t)
-	if err := s.SetTable(storetest.MustTable(t, gate.Options{Wildcard: gate.WildcardExclude})); err != nil {
+	if err := s.CheckTable(storetest.MustTable(t, gate.Options{Wildcard: gate.WildcardExclude})); err != nil {
 		t.Error(err)
 	}
-	if err := s.SetTable(storetest.MustTable(t, gate.Options{Rules: []string{"30078 author"}})); !errors.Is(err, store.ErrRestart) {
+	if err := s.CheckTable(storetest.MustTable(t, gate.Options{Rules: []string{"30078 author"}})); !errors.Is(err, store.ErrRestart) {
 		t.Errorf("rules that class differently: %v", err)
 	}
 }

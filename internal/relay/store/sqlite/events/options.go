@@ -44,13 +44,11 @@ func completeLive(l *store.Live) {
 // MaxBytes is the limit of the database's size in force, 0 for none.
 func (s *Store) MaxBytes() int64 { return s.live.Load().MaxBytes }
 
-// SetTable replaces the gate rules that events are classed by. Rules that would
-// put stored events into other classes cannot change while the store is open:
-// the error is ErrRestart.
-func (s *Store) SetTable(t *gate.Table) error {
-	if t.Fingerprint() != s.table.Load().Fingerprint() {
+// CheckTable refuses rules that class events in other ways than those of
+// Options.Table, which hold while the store is open: the error is ErrRestart.
+func (s *Store) CheckTable(t *gate.Table) error {
+	if t.Fingerprint() != s.table.Fingerprint() {
 		return store.ErrRestart
 	}
-	s.table.Store(t)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 )
 
@@ -18,11 +19,17 @@ import (
 // ErrClosed, or that of a malformed event; once an event is queued, its outcome
 // comes through the Pending whatever becomes of ctx.
 func (s *Store) Begin(ctx context.Context, ev *nostr.Event, o store.PutOptions) (store.Pending, error) {
+	class := gate.Open
+	if o.Class != nil {
+		class = *o.Class
+	} else {
+		class = s.table.Classify(ev)
+	}
 	own := &struct {
 		Pending
 		record
 	}{}
-	if err := own.record.read(ev, s.table.Load().Classify(ev)); err != nil {
+	if err := own.record.read(ev, class); err != nil {
 		return nil, err
 	}
 	p := &own.Pending

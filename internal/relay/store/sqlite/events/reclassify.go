@@ -20,7 +20,7 @@ const (
 // if they differ from those it was stored under. It runs before anybody can
 // read; a crash in between leaves the old fingerprint, and it starts again.
 func (w *writer) reclassify(ctx context.Context) error {
-	want := w.s.table.Load().Fingerprint()
+	want := w.s.table.Fingerprint()
 	have, err := w.c.Meta(metaGate)
 	if err != nil || have == want {
 		return err
@@ -54,7 +54,7 @@ func (w *writer) concerned(table string) (string, error) {
 	err := w.c.Each("WITH RECURSIVE k(kind) AS (SELECT min(kind) FROM "+table+" UNION ALL SELECT (SELECT min(kind) FROM "+table+
 		" WHERE kind > k.kind) FROM k WHERE k.kind IS NOT NULL) SELECT kind FROM k WHERE kind IS NOT NULL", nil,
 		func(row []engine.Value) error {
-			if kind := row[0].(int64); w.s.table.Load().MayGate(int(kind)) {
+			if kind := row[0].(int64); w.s.table.MayGate(int(kind)) {
 				kinds = append(kinds, strconv.FormatInt(kind, 10))
 			}
 			return nil
@@ -74,9 +74,9 @@ func (w *writer) classStep(table, where string, verdicts bool, last *int64) (boo
 		if err != nil {
 			return fmt.Errorf("event %d: %w", *last, err)
 		}
-		was, is := gate.Class(row[1].(int64)), w.s.table.Load().Classify(ev)
+		was, is := gate.Class(row[1].(int64)), w.s.table.Classify(ev)
 		if verdicts {
-			is = w.s.table.Load().Reclassify(ev, was)
+			is = w.s.table.Reclassify(ev, was)
 		}
 		if was == is {
 			return nil

@@ -8,7 +8,7 @@ import (
 // remover does what authors ask to be removed, at once or in a job.
 type remover struct {
 	archive
-	table func() *gate.Table
+	table *gate.Table
 }
 
 // member is the one that is being applied, nil for a command.

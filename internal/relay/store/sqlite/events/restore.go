@@ -51,7 +51,7 @@ func (s *Store) BeginRestore(o store.RestoreOptions) (store.Restoration, error) 
 // Add stages one event of the snapshot. It must have been checked as for Begin;
 // an event given twice counts once.
 func (r *Restoration) Add(ctx context.Context, p store.Part, ev *nostr.Event) error {
-	rec, err := newRecord(ev, r.s.table.Load().Classify(ev))
+	rec, err := newRecord(ev, r.s.table.Classify(ev))
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (w *writer) recordOf(json []byte) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newRecord(ev, w.s.table.Load().Classify(ev))
+	return newRecord(ev, w.s.table.Classify(ev))
 }
 
 // applyOrder is when a part is applied: what blocks others first, then versions

@@ -26,7 +26,7 @@ var noScope = map[string]string{
 	"Withdrawal": "as Store.Withdrawal", "contracts.Check": "for the operator's report", "identities.Check": "for the operator's report",
 	"ThreadsInC": "a number of threads",
 	"Open":       "opens", "Latest": "a number of the format", "SweepScratch": "files", "TempDir": "a path", "Store.Older": "a number of the format", "Lock": "a file", "PrepareDir": "a folder", "File": "a path",
-	"Store.MaxBytes": "a bound", "Store.Close": "closes", "Store.SetOptions": "options", "Store.SetTable": "options",
+	"Store.MaxBytes": "a bound", "Store.Close": "closes", "Store.SetOptions": "options", "Store.CheckTable": "options",
 	"Store.Begin": "writes", "Store.Put": "writes", "Store.Sweep": "removes what has expired",
 	"Store.Backup": "the operator's copy of the file", "Store.Check": "the operator's report, without ids or keys",
 	"Store.KnownSince": "a yes or no for the relay itself about who is charged with work",

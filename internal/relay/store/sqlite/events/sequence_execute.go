@@ -76,7 +76,7 @@ func (q *sequence) pending(c store.Command) (*Pending, error) {
 	}
 	ev, err := column.Event(event)
 	if err == nil {
-		p.rec, err = newRecord(ev, q.s.table.Load().Classify(ev))
+		p.rec, err = newRecord(ev, q.s.table.Classify(ev))
 	}
 	if err != nil {
 		return nil, err

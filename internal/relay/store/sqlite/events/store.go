@@ -21,7 +21,7 @@ type Store struct {
 	observe  store.Observer
 	onCommit func([]store.Committed)
 	live     atomic.Pointer[store.Live]
-	table    atomic.Pointer[gate.Table]
+	table    *gate.Table // the one of Options: it does not change
 	lastSeq  atomic.Int64
 	search   atomic.Bool // the full-text index exists
 	restores restorations

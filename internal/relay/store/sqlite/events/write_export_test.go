@@ -111,7 +111,7 @@ func BreakCommits(o opened) (allow func()) { return o.inside().db.BreakCommits()
 // changed something: with an "error" or a "panic".
 func BeginBroken(ctx context.Context, o opened, ev *nostr.Event, how string) (*Pending, error) {
 	s := o.inside()
-	rec, err := newRecord(ev, s.table.Load().Classify(ev))
+	rec, err := newRecord(ev, s.table.Classify(ev))
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ type writer struct {
 
 func newWriter(s *Store) *writer {
 	w := &writer{s: s}
-	w.tx, w.table = tx{live: s.live.Load, log: s.log}, s.table.Load
+	w.tx, w.table = tx{live: s.live.Load, log: s.log}, s.table
 	w.fullText = fullText{tx: &w.tx, on: &s.search, waiting: func() int { return s.db.QueueLen() }, upTo: -1}
 	w.usage.tx, w.numbers.tx = &w.tx, &w.tx
 	w.parts = []part{&w.fullText, &w.usage, &w.numbers}
