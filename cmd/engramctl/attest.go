@@ -96,7 +96,7 @@ const attestTries = 3
 // attested is what may be signed now. Errors are client.ErrNotFound where nothing
 // was written, snapshots.ErrMoving, and those of snapshots.Take.
 func attested(ctx context.Context, c *client.Client, m *client.Memory, state *memorystate.State) (made attestation.Attestation, status client.Status, err error) {
-	log, root, err := state.LogRoot(ctx)
+	log, root, err := state.Links.Root(ctx)
 	for range attestTries {
 		if err != nil {
 			return made, status, err
@@ -109,7 +109,7 @@ func attested(ctx context.Context, c *client.Client, m *client.Memory, state *me
 			return made, captured.Status, err
 		}
 		before := log
-		if log, root, err = state.LogRoot(ctx); err != nil || log.W != before.W || log.Next != before.Next {
+		if log, root, err = state.Links.Root(ctx); err != nil || log.W != before.W || log.Next != before.Next {
 			continue
 		}
 		heads, ok := writerlog.ParseID(captured.Root())

@@ -53,7 +53,7 @@ func (a *app) warn(format string, args ...any) {
 
 // continuing is what a session on this machine goes on from.
 func continuing(ctx context.Context, state *memorystate.State) (hook.Continuing, error) {
-	log, root, err := state.LogRoot(ctx)
+	log, root, err := state.Links.Root(ctx)
 	if err != nil || log.Next == 0 {
 		return hook.Continuing{}, err
 	}
@@ -80,7 +80,7 @@ func (a *app) attestStart(ctx context.Context, m *client.Memory, state *memoryst
 	if from.N == 0 {
 		return "", nil
 	}
-	first, err := state.Attest(ctx, by.session, by.process)
+	first, err := state.Sessions.Attest(ctx, by.session, by.process)
 	if err != nil || !first {
 		return "", err
 	}
@@ -93,7 +93,7 @@ func (a *app) attestStart(ctx context.Context, m *client.Memory, state *memoryst
 	if err != nil {
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.allow(besideBudget))
 		defer cancel()
-		return "", errors.Join(err, state.Unattest(undo, by.session, by.process))
+		return "", errors.Join(err, state.Sessions.Unattest(undo, by.session, by.process))
 	}
 	return string(r.Slug), nil
 }

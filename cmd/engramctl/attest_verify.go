@@ -201,7 +201,7 @@ func (a *app) ownLog(ctx context.Context, m *client.Memory, w string) attestatio
 	defer state.Close()
 	log := attestation.Log{Fork: -1}
 	for {
-		ids, _, err := state.LinkIDs(ctx, w, int64(len(log.IDs)), writerlog.UnitSize)
+		ids, _, err := state.Links.IDs(ctx, w, int64(len(log.IDs)), writerlog.UnitSize)
 		if err != nil {
 			a.note("what this machine has written is not known: %v", err)
 			return none

@@ -53,7 +53,7 @@ func (a *app) openLog(m *client.Memory) client.Links {
 		return nil
 	}
 	a.logs.open = append(a.logs.open, state)
-	return writer.New(writer.Options{State: state, Memory: m.Unchained(), Warn: warn})
+	return writer.New(writer.Options{Links: state.Links, Memory: m.Unchained(), Warn: warn})
 }
 
 // closeLogs ends the use of the logs.

@@ -29,7 +29,7 @@ func freshItems(ctx context.Context, state *memorystate.State, id, harness strin
 	if len(items) == 0 {
 		return nil, nil
 	}
-	before, err := state.Shown(ctx, id)
+	before, err := state.Sessions.Shown(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func freshItems(ctx context.Context, state *memorystate.State, id, harness strin
 	if len(ask) == 0 {
 		return nil, nil
 	}
-	fresh, err := state.Show(ctx, id, harness, ask)
+	fresh, err := state.Sessions.Show(ctx, id, harness, ask)
 	var all []intentions.Item
 	for _, s := range fresh {
 		all = append(all, byKey[s])

@@ -226,7 +226,7 @@ func (d *doctor) state(ctx context.Context, s settings) {
 		return
 	}
 	defer state.Close()
-	if _, _, err := state.Counters(ctx); err != nil {
+	if _, _, err := state.Counters.All(ctx); err != nil {
 		d.fail("state", usageError{err}, "give this user the folder "+d.stateFolder())
 		return
 	}

@@ -26,7 +26,7 @@ func (d *doctor) projects(ctx context.Context, memory bool) {
 		return
 	}
 	defer state.Close()
-	all, err := state.Folders(ctx)
+	all, err := state.Folders.All(ctx)
 	if err != nil {
 		return
 	}

@@ -89,9 +89,9 @@ func (a *app) judge(ctx context.Context, m *client.Memory, state *memorystate.St
 		}
 		names[i] = string(slug)
 	}
-	if err := state.Judge(ctx, useful, names...); err != nil {
+	if err := state.Feedback.Judge(ctx, useful, names...); err != nil {
 		return 0, err
 	}
-	_, earned, err := state.Judgements(ctx)
+	_, earned, err := state.Feedback.All(ctx)
 	return activity.Budget(0, earned), err
 }

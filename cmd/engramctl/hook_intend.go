@@ -33,7 +33,7 @@ func (a *app) intended(ctx context.Context, told telling) (text string, slugs []
 		s := memorystate.Shown{Slug: i.Slug, Hash: i.Key}
 		ask, line[s] = append(ask, s), lines[n]
 	}
-	fresh, err := told.state.Show(ctx, told.session, told.harness, ask)
+	fresh, err := told.state.Sessions.Show(ctx, told.session, told.harness, ask)
 	if err != nil || len(fresh) == 0 {
 		return "", nil, err
 	}

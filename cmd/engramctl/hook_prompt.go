@@ -49,7 +49,7 @@ func (a *app) prompted(ctx context.Context, c *client.Client, state *memorystate
 		}
 	}()
 	where, unsure := standingOf(ctx, state, in.Folder) // of no project: nothing is known of it
-	counted := state.Prompted(ctx, where.session(memorystate.Session{ID: id, Harness: string(h)}))
+	counted := state.Sessions.Prompted(ctx, where.session(memorystate.Session{ID: id, Harness: string(h)}))
 	kept := <-opened
 	if kept == nil || err != nil || counted != nil {
 		return "", cmp.Or(err, counted)
@@ -66,7 +66,7 @@ func (a *app) prompted(ctx context.Context, c *client.Client, state *memorystate
 	if told.scope, err = toldScope(ctx, state, where, question); err != nil {
 		return "", err
 	}
-	if told.seen, err = state.Shown(ctx, id); err != nil {
+	if told.seen, err = state.Sessions.Shown(ctx, id); err != nil {
 		return "", err
 	}
 	text, slugs, err := a.intended(ctx, told)
@@ -150,7 +150,7 @@ func (a *app) recalled(ctx context.Context, told telling) (string, error) {
 		}
 		a.telling.Store(true)
 		// What waits for another process ends in time, and notes nothing.
-		fresh, err := told.state.Recall(ctx, told.session, told.harness, units)
+		fresh, err := told.state.Sessions.Recall(ctx, told.session, told.harness, units)
 		if err != nil {
 			return "", err
 		}
@@ -213,7 +213,7 @@ func (a *app) hookStop(ctx context.Context, _ hook.Harness, in hook.Input) (stri
 		return "", nil
 	}
 	return a.inState(ctx, func(_ *client.Client, state *memorystate.State) (string, error) {
-		yes, err := state.Ask(ctx, id, hook.MinPrompts)
+		yes, err := state.Sessions.Ask(ctx, id, hook.MinPrompts)
 		if !yes || err != nil {
 			return "", err
 		}
@@ -227,7 +227,9 @@ func (a *app) hookEnd(ctx context.Context, _ hook.Harness, in hook.Input) (strin
 	if id == "" {
 		return "", nil
 	}
-	return a.inState(ctx, func(_ *client.Client, state *memorystate.State) (string, error) { return "", state.End(ctx, id) })
+	return a.inState(ctx, func(_ *client.Client, state *memorystate.State) (string, error) {
+		return "", state.Sessions.End(ctx, id)
+	})
 }
 
 // inState runs do on the pair's state, if there is one.

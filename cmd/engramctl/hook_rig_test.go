@@ -117,7 +117,7 @@ func (r *hookRig) state(do func(*memorystate.State)) {
 func (r *hookRig) serve() {
 	r.t.Helper()
 	r.state(func(s *memorystate.State) {
-		if err := s.Serve(r.t.Context(), memorystate.Server{Ancestors: []string{"6@1"}, Folder: r.folder}); err != nil {
+		if err := s.Sessions.Serve(r.t.Context(), memorystate.Server{Ancestors: []string{"6@1"}, Folder: r.folder}); err != nil {
 			r.t.Fatal(err)
 		}
 	})

@@ -34,10 +34,10 @@ func (w *waking) begin(ctx context.Context) {
 	}
 	var err error
 	if id := sessionName(w.in.Session); id != "" {
-		err = w.state.Begin(ctx, w.project.session(memorystate.Session{ID: id, Harness: string(w.h), Process: harnessAbove(w.a.ancestors())}),
+		err = w.state.Sessions.Begin(ctx, w.project.session(memorystate.Session{ID: id, Harness: string(w.h), Process: harnessAbove(w.a.ancestors())}),
 			w.h.Alone(), w.in.Source == hook.Clear)
 		if err == nil && (w.in.Source == hook.Compact || w.in.Source == hook.Clear) {
-			err = w.state.Forget(ctx, id)
+			err = w.state.Sessions.Forget(ctx, id)
 		}
 	}
 	if err != nil {
@@ -62,7 +62,7 @@ func (w *waking) know(ctx context.Context) {
 	if w.project = known; known.linked && known.before {
 		// Whoever has the old name later does not change it. What is not kept now is
 		// found out again.
-		_ = w.state.Link(ctx, known.Clone, known.Name, known.Old)
+		_ = w.state.Folders.Link(ctx, known.Clone, known.Name, known.Old)
 	}
 }
 
@@ -76,7 +76,7 @@ func (w *waking) showed(ctx context.Context, told briefing.Told) {
 	if w.state == nil || id == "" || len(all) == 0 {
 		return
 	}
-	if _, err := w.state.Show(ctx, id, string(w.h), all); err != nil {
+	if _, err := w.state.Sessions.Show(ctx, id, string(w.h), all); err != nil {
 		w.a.note("what was shown is not kept: %v", err)
 	}
 }

@@ -234,7 +234,7 @@ func TestHookSession(t *testing.T) {
 		}
 	}
 	r.state(func(s *memorystate.State) {
-		all, _, err := s.Counters(t.Context())
+		all, _, err := s.Counters.All(t.Context())
 		if err != nil || len(all) == 0 || all[0].Slug != "mem/boats" || all[0].Recalled != 4 {
 			t.Errorf("counted %v, %v", all, err)
 		}
@@ -347,7 +347,7 @@ func TestHookBesideOthers(t *testing.T) {
 	held, free, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	r.state(func(s *memorystate.State) {
 		go func() { // the function runs within a write transaction
-			ended <- s.Wrote(t.Context(), "s", func(string) string { close(held); <-free; return "" })
+			ended <- s.Sessions.Wrote(t.Context(), "s", func(string) string { close(held); <-free; return "" })
 		}()
 		<-held
 		for r.slack = 0; ; r.slack = 3*r.slack + time.Second { // the relay may have had too little time

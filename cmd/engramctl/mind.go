@@ -119,7 +119,7 @@ func (a *app) plansOf(ctx context.Context, m *client.Memory, source answer.Sourc
 	}
 	name := hex.EncodeToString(writer[:])
 	dir := memorystate.Dir(func(name string) string { return a.env[name] }, a.home())
-	return &plans.Plans{Memory: m, Source: source, State: state, Lock: filepath.Join(dir, name+".plans.lock"), Machine: name[:8]}, nil
+	return &plans.Plans{Memory: m, Source: source, Open: state.Plans, Tallies: state.Tallies, Lock: filepath.Join(dir, name+".plans.lock"), Machine: name[:8]}, nil
 }
 
 // resumeOpen finishes what this machine has begun, and says so. That it cannot be

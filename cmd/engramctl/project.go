@@ -62,7 +62,7 @@ another user or leads elsewhere.`,
 			return err
 		}
 		return a.withState(ctx, func(state *memorystate.State) error {
-			if err := state.Link(ctx, p.Clone, p.Name, p.Old); err != nil {
+			if err := state.Folders.Link(ctx, p.Clone, p.Name, p.Old); err != nil {
 				return err
 			}
 			s, err := standingOf(ctx, state, folder)
@@ -93,7 +93,7 @@ that is gone is named as project ls prints it. Exit code 1 if the folder was not
 			return err
 		}
 		return a.withState(ctx, func(state *memorystate.State) error {
-			was, err := state.Unlink(ctx, p.Folder, p.Clone)
+			was, err := state.Folders.Unlink(ctx, p.Folder, p.Clone)
 			if err == nil && !was {
 				err = fmt.Errorf("%s: %w: it is not linked", p.Folder, client.ErrNotFound)
 			}
@@ -111,7 +111,7 @@ func (a *app) projectLsCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		return a.withState(ctx, func(state *memorystate.State) error {
-			all, err := state.Folders(ctx)
+			all, err := state.Folders.All(ctx)
 			if err != nil {
 				return err
 			}

@@ -84,7 +84,7 @@ else is at a new slug. --undo takes back what was migrated on this machine.`,
 // that needs before anything is written.
 func (a *app) migrate(ctx context.Context, m *client.Memory, state *memorystate.State, s standing, undo bool) (out migratedOut, err error) {
 	out = migratedOut{Folder: s.Folder, From: project.Prefix + s.Old, To: project.Prefix + s.Name, Moved: []nipae.Slug{}, Mended: []nipae.Slug{}, Unmended: []nipae.Slug{}}
-	data, err := state.Migrated(ctx, s.Name)
+	data, err := state.Folders.Migrated(ctx, s.Name)
 	if err != nil {
 		return out, err
 	}
@@ -98,7 +98,7 @@ func (a *app) migrate(ctx context.Context, m *client.Memory, state *memorystate.
 		return out, fmt.Errorf("%w: nothing of %s was migrated on this machine", client.ErrNotFound, out.To)
 	}
 	if !undo {
-		if err := state.Link(ctx, s.Clone, s.Name, s.Old); err != nil {
+		if err := state.Folders.Link(ctx, s.Clone, s.Name, s.Old); err != nil {
 			return out, err
 		}
 	}
@@ -107,7 +107,7 @@ func (a *app) migrate(ctx context.Context, m *client.Memory, state *memorystate.
 		if err != nil {
 			return err
 		}
-		return state.Migrate(ctx, s.Name, data)
+		return state.Folders.Migrate(ctx, s.Name, data)
 	})
 	if undo {
 		out.From, out.To = out.To, out.From
@@ -123,7 +123,7 @@ func (a *app) migrate(ctx context.Context, m *client.Memory, state *memorystate.
 		err = &client.ConflictError{Reason: err.Error() + "; nothing was written: rename it or what is to come there (engramctl mem mv)"}
 	}
 	if err == nil && undo {
-		err = state.Migrate(ctx, s.Name, nil)
+		err = state.Folders.Migrate(ctx, s.Name, nil)
 	}
 	return out, understood(err)
 }
@@ -181,7 +181,7 @@ func decided(ctx context.Context, state *memorystate.State, s standing) bool {
 			return false
 		}
 		var done migration
-		data, err := state.Migrated(ctx, p.Name)
+		data, err := state.Folders.Migrated(ctx, p.Name)
 		return err == nil && data != nil && json.Unmarshal(data, &done) == nil && done.Old == s.Old
 	})
 }

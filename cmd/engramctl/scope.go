@@ -25,7 +25,7 @@ func scopeOf(ctx context.Context, state *memorystate.State, where standing, name
 	if state == nil {
 		return s, nil
 	}
-	all, err := state.Folders(ctx)
+	all, err := state.Folders.All(ctx)
 	if err != nil {
 		return s, err
 	}

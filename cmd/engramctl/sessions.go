@@ -37,11 +37,11 @@ func (a *app) serveSession(ctx context.Context, state *memorystate.State, o *mcp
 	if v.Folder = s.Folder; err == nil && (s.linked || s.Remote != "") {
 		o.Project = project.Prefix + s.Name
 	}
-	if err := state.Serve(ctx, v); err != nil {
+	if err := state.Sessions.Serve(ctx, v); err != nil {
 		o.Log.Warn("which session this is may not be known to hooks", "error", err)
 	}
 	served := func(ctx context.Context) (memorystate.Session, bool) {
-		s, ok, err := state.Serves(ctx, v)
+		s, ok, err := state.Sessions.Serves(ctx, v)
 		if err != nil {
 			o.Log.Warn("which session this is is not known", "error", err)
 		}
@@ -60,7 +60,7 @@ func (a *app) serveSession(ctx context.Context, state *memorystate.State, o *mcp
 		if one.Folder != "" && slices.ContainsFunc(slugs, func(slug string) bool { return project.Own(slug, one.Project) }) {
 			links = writeLinks(ctx, state, o, one.Folder, slugs)
 		}
-		if err := state.Wrote(ctx, one.ID, func(string) string { return links }); err != nil {
+		if err := state.Sessions.Wrote(ctx, one.ID, func(string) string { return links }); err != nil {
 			o.Log.Warn("a write is not counted", "error", err)
 		}
 	}

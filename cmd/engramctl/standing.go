@@ -40,7 +40,7 @@ func standingOf(ctx context.Context, state *memorystate.State, folder string) (s
 			return s, err
 		}
 	}
-	known, err := state.Standing(ctx, s.Folder, s.Clone, s.Name, s.Old)
+	known, err := state.Folders.Standing(ctx, s.Folder, s.Clone, s.Name, s.Old)
 	if err != nil {
 		return s, err
 	}
@@ -63,7 +63,7 @@ func standingOf(ctx context.Context, state *memorystate.State, folder string) (s
 
 // vouch believes what a folder says of itself, if a person has linked it to that.
 func (s *standing) vouch(ctx context.Context, state *memorystate.State, folder string) error {
-	all, err := state.Folders(ctx)
+	all, err := state.Folders.All(ctx)
 	if err != nil || !slices.ContainsFunc(all, func(f memorystate.Folder) bool { return f.Path == s.DoubtAt }) {
 		return err
 	}

@@ -51,7 +51,7 @@ func (a *app) keepState(ctx context.Context, m *client.Memory, o *mcp.Options) (
 		if read {
 			use = memorystate.Read
 		}
-		if err := state.Count(ctx, use, slugs...); err != nil {
+		if err := state.Counters.Count(ctx, use, slugs...); err != nil {
 			o.Log.Warn("a use of memories is not counted", "error", err)
 		}
 	}
@@ -94,7 +94,7 @@ func (a *app) countRecalled(ctx context.Context, m *client.Memory, hits []answer
 			slugs = append(slugs, h.Slug)
 		}
 	}
-	if err := state.Count(ctx, memorystate.Recalled, slugs...); err != nil {
+	if err := state.Counters.Count(ctx, memorystate.Recalled, slugs...); err != nil {
 		a.note("uses of memories are not counted: %v", err)
 	}
 }
@@ -119,7 +119,7 @@ func (a *app) noteLine(line string) { a.note("%s", line) }
 
 // usesIn reads how often memories were used on this machine.
 func usesIn(ctx context.Context, state *memorystate.State) (map[string]answer.Use, error) {
-	counters, _, err := state.Counters(ctx)
+	counters, _, err := state.Counters.All(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -18,11 +18,11 @@ import (
 // day, how often memories were used on this machine. What fails is told with the
 // next day's.
 func (a *app) tellUses(ctx context.Context, m *client.Memory, state *memorystate.State) error {
-	all, unflushed, err := state.Counters(ctx)
+	all, unflushed, err := state.Counters.All(ctx)
 	if err != nil || unflushed == 0 {
 		return err
 	}
-	due, err := state.Flushing(ctx)
+	due, err := state.Counters.Flushing(ctx)
 	if err != nil || !due {
 		return err
 	}
@@ -34,7 +34,7 @@ func (a *app) tellUses(ctx context.Context, m *client.Memory, state *memorystate
 	if _, _, err := m.Set(ctx, slug, activity.EncodeUsage(countedUses(all)), client.SetOptions{}); err != nil {
 		return err
 	}
-	return state.Flushed(ctx, all)
+	return state.Counters.Flushed(ctx, all)
 }
 
 // tellUsesBeside is tellUses for a command that has written: it does not fail.
@@ -102,11 +102,11 @@ func usedHere(ctx context.Context, state *memorystate.State) (u usedBy, err erro
 	if err != nil {
 		return u, err
 	}
-	counters, _, err := state.Counters(ctx)
+	counters, _, err := state.Counters.All(ctx)
 	if err != nil {
 		return u, err
 	}
-	judged, earned, err := state.Judgements(ctx)
+	judged, earned, err := state.Feedback.All(ctx)
 	if err != nil {
 		return u, err
 	}

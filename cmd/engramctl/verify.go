@@ -130,7 +130,7 @@ func (a *app) audit(ctx context.Context, m *client.Memory, asJSON bool) error {
 
 // auditState opens what this machine knows of a pair's logs, for an owner too;
 // nil if nothing is kept here.
-func (a *app) auditState(ctx context.Context, m *client.Memory) (state verify.State, done func(), err error) {
+func (a *app) auditState(ctx context.Context, m *client.Memory) (state *memorystate.State, done func(), err error) {
 	s, err := a.settings()
 	if err != nil {
 		return nil, nil, err
@@ -140,12 +140,11 @@ func (a *app) auditState(ctx context.Context, m *client.Memory) (state verify.St
 	}
 	soon, cancel := context.WithTimeout(ctx, a.allow(openBudget))
 	defer cancel()
-	var open *memorystate.State
-	if open, err = a.openState(soon, m, a.noteLine); err != nil {
+	if state, err = a.openState(soon, m, a.noteLine); err != nil {
 		a.note("what relays showed before is not known: %v", err)
 		return nil, func() {}, nil
 	}
-	return open, func() { _ = open.Close() }, nil
+	return state, func() { _ = state.Close() }, nil
 }
 
 func auditOut(m *client.Memory, r verify.Result, status client.Status) auditAnswer {

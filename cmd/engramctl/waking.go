@@ -144,14 +144,14 @@ func (a *app) wakeOptions(ctx context.Context, state *memorystate.State, session
 	}
 	profile, _ := a.profile() // who opened the state read it
 	used, _ := usedHere(ctx, state)
-	shown, _ := state.Shown(ctx, session)
+	shown, _ := state.Sessions.Shown(ctx, session)
 	return briefing.Options{Writer: used.writer, Known: activity.Known{Uses: used.own, Feedback: used.judged}, Seen: seenBy(shown),
 		Dreamt: dreamtIn(ctx, state), When: profile.dream, From: from}
 }
 
 // dreamtIn returns what dreams drew on this machine; nil where that is not known.
 func dreamtIn(ctx context.Context, state *memorystate.State) map[string]consolidation.Dreamt {
-	tallies, err := state.Tallies(ctx, memorystate.Dreamt)
+	tallies, err := state.Tallies.Of(ctx, memorystate.Dreamt)
 	if err != nil {
 		return nil
 	}

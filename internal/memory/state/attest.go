@@ -10,9 +10,9 @@ import (
 	"engramd/internal/protocol/writerlog"
 )
 
-// LogRoot returns the log that this writer writes now, and the head of the tree
+// Root returns the log that this writer writes now, and the head of the tree
 // over all its numbers.
-func (s *State) LogRoot(ctx context.Context) (log Log, root writerlog.Hash, err error) {
+func (s Links) Root(ctx context.Context) (log Log, root writerlog.Hash, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		var err error
 		if log, _, err = readLog(tx); err != nil {
@@ -32,7 +32,7 @@ const attestedSoon = time.Minute
 // first of all that ask for it. process is the harness's, "" if that is not known,
 // and session is "" for a server that does not know its own yet; a session that
 // begins in the same process within a minute is the same.
-func (s *State) Attest(ctx context.Context, session, process string) (first bool, err error) {
+func (s Sessions) Attest(ctx context.Context, session, process string) (first bool, err error) {
 	if session == "" && process == "" {
 		return true, nil // nobody could be told that it did
 	}
@@ -61,7 +61,7 @@ func (s *State) Attest(ctx context.Context, session, process string) (first bool
 }
 
 // Unattest takes back that Attest said so: nothing was written.
-func (s *State) Unattest(ctx context.Context, session, process string) error {
+func (s Sessions) Unattest(ctx context.Context, session, process string) error {
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
 		return tx.Exec("DELETE FROM attested WHERE session = ? AND process = ?", session, process)
 	})

@@ -16,19 +16,19 @@ import (
 func TestLogRoot(t *testing.T) {
 	r := newRig(t)
 	s := r.open(testPair)
-	log, root, err := s.LogRoot(t.Context())
+	log, root, err := s.Links.Root(t.Context())
 	if err != nil || log.W != "" || log.Next != 0 || root != (&writerlog.Tree{}).Root(0) {
 		t.Fatalf("%+v, %x, %v", log, root, err)
 	}
-	must(t, s.BeginLog(t.Context(), "", nil, strings.NewReader("abcd")))
+	must(t, s.Links.Begin(t.Context(), "", nil, strings.NewReader("abcd")))
 	var tree writerlog.Tree
 	for i := range 21 {
-		must(t, s.TakeLinks(t.Context(), 1, func(int, writerlog.Link) (Sealed, error) {
+		must(t, s.Links.Take(t.Context(), 1, func(int, writerlog.Link) (Sealed, error) {
 			id := writerlog.Hash(sha256.Sum256(fmt.Append(nil, i)))
 			tree.Append(id)
 			return Sealed{ID: fmt.Sprintf("%x", id[:]), At: int64(i), Event: []byte("{}")}, nil
 		}))
-		if log, root, err = s.LogRoot(t.Context()); err != nil || log.W != "61626364" || log.Next != tree.Size() || root != tree.Root(tree.Size()) {
+		if log, root, err = s.Links.Root(t.Context()); err != nil || log.W != "61626364" || log.Next != tree.Size() || root != tree.Root(tree.Size()) {
 			t.Fatalf("after %d: %+v, %x, %v", i, log, root, err)
 		}
 	}
@@ -58,29 +58,29 @@ func TestAttest(t *testing.T) {
 		s := r.open(testPair)
 		for i, a := range asks {
 			r.now = r.now.Add(a.after)
-			if first, err := s.Attest(t.Context(), a.session, a.process); first != a.want || err != nil {
+			if first, err := s.Sessions.Attest(t.Context(), a.session, a.process); first != a.want || err != nil {
 				t.Errorf("%s: %d: %v, %v", name, i, first, err)
 			}
 		}
 	}
 	r := newRig(t)
 	s := r.open(testPair)
-	if _, err := s.Attest(t.Context(), "s", "p"); err != nil {
+	if _, err := s.Sessions.Attest(t.Context(), "s", "p"); err != nil {
 		t.Fatal(err)
 	}
-	must(t, s.Unattest(t.Context(), "s", "p"))
-	if first, err := s.Attest(t.Context(), "s", "p"); !first || err != nil {
+	must(t, s.Sessions.Unattest(t.Context(), "s", "p"))
+	if first, err := s.Sessions.Attest(t.Context(), "s", "p"); !first || err != nil {
 		t.Errorf("what was taken back: %v, %v", first, err)
 	}
-	if _, err := s.Attest(t.Context(), strings.Repeat("s", maxPath+1), "p"); !errors.Is(err, ErrTooLarge) {
+	if _, err := s.Sessions.Attest(t.Context(), strings.Repeat("s", maxPath+1), "p"); !errors.Is(err, ErrTooLarge) {
 		t.Error(err)
 	}
 	for i := range MaxSessions + 20 {
-		if _, err := s.Attest(t.Context(), fmt.Sprint(i), "p"); err != nil {
+		if _, err := s.Sessions.Attest(t.Context(), fmt.Sprint(i), "p"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if first, err := s.Attest(t.Context(), "0", "p"); !first || err != nil {
+	if first, err := s.Sessions.Attest(t.Context(), "0", "p"); !first || err != nil {
 		t.Errorf("the oldest is kept: %v, %v", first, err)
 	}
 }

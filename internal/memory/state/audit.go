@@ -14,7 +14,7 @@ const checkedBytes = 16
 
 // Checked returns a function that says of an event's id whether its signature was
 // checked before.
-func (s *State) Checked(ctx context.Context) (known func(id string) bool, err error) {
+func (s Audit) Checked(ctx context.Context) (known func(id string) bool, err error) {
 	all := map[[checkedBytes]byte]bool{}
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		clear(all)
@@ -39,7 +39,7 @@ func checkedID(id string) (at [checkedBytes]byte, ok bool) {
 
 // SetChecked notes events whose signatures were checked, by their ids. Beyond
 // MaxChecked it forgets those of before, which are checked again then.
-func (s *State) SetChecked(ctx context.Context, ids []string) error {
+func (s Audit) SetChecked(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (s *State) SetChecked(ctx context.Context, ids []string) error {
 const maxOwn = 1 << 20
 
 // Own returns what this writer knows of its logs: of each the numbers from 0 on.
-func (s *State) Own(ctx context.Context) (logs map[string][]writerlog.Own, err error) {
+func (s Links) Own(ctx context.Context) (logs map[string][]writerlog.Own, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		logs = map[string][]writerlog.Own{}
 		takers, err := takersOf(tx)
@@ -91,7 +91,7 @@ func (s *State) Own(ctx context.Context) (logs map[string][]writerlog.Own, err e
 }
 
 // Marks returns what each relay has shown of the logs, by its URL.
-func (s *State) Marks(ctx context.Context) (marks map[string][]writerlog.Mark, err error) {
+func (s Audit) Marks(ctx context.Context) (marks map[string][]writerlog.Mark, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		marks = map[string][]writerlog.Mark{}
 		return tx.Each("SELECT relay, w, n, id, d, at FROM marks ORDER BY relay, at DESC, w", func(r sealedfile.Row) error {
@@ -105,7 +105,7 @@ func (s *State) Marks(ctx context.Context) (marks map[string][]writerlog.Mark, e
 
 // SetMarks replaces the marks of a relay; beyond MaxMarks the last are left out.
 // A relay beyond MaxMarked is refused.
-func (s *State) SetMarks(ctx context.Context, relay string, marks []writerlog.Mark) error {
+func (s Audit) SetMarks(ctx context.Context, relay string, marks []writerlog.Mark) error {
 	if err := fits(relay); err != nil {
 		return err
 	}

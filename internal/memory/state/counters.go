@@ -25,18 +25,18 @@ type Counter struct {
 }
 
 // Count notes a use of memories.
-func (s *State) Count(ctx context.Context, use Use, slugs ...string) error {
+func (s Counters) Count(ctx context.Context, use Use, slugs ...string) error {
 	if err := fits(slugs...); err != nil {
 		return err
 	}
 	if len(slugs) > maxAtOnce {
 		return fmt.Errorf("%w: %d slugs at once", ErrTooLarge, len(slugs))
 	}
-	return s.write(ctx, func(tx *sealedfile.Tx) error { return s.count(tx, use, slugs) })
+	return s.write(ctx, func(tx *sealedfile.Tx) error { return count(tx, s.now(), use, slugs) })
 }
 
 // count is Count within a transaction.
-func (s *State) count(tx *sealedfile.Tx, use Use, slugs []string) error {
+func count(tx *sealedfile.Tx, now time.Time, use Use, slugs []string) error {
 	recalled, read := 1, 0
 	if use == Read {
 		recalled, read = 0, 1
@@ -44,16 +44,16 @@ func (s *State) count(tx *sealedfile.Tx, use Use, slugs []string) error {
 	for _, slug := range slugs {
 		if err := tx.Exec(`INSERT INTO counters (slug, recalled, read, last) VALUES (?, ?, ?, ?) ON CONFLICT (slug) DO UPDATE
 			SET recalled = recalled + excluded.recalled, read = read + excluded.read, last = max(last, excluded.last)`,
-			slug, recalled, read, s.now().UnixMilli()); err != nil {
+			slug, recalled, read, now.UnixMilli()); err != nil {
 			return err
 		}
 	}
 	return tx.Exec("DELETE FROM counters WHERE slug IN (SELECT slug FROM counters ORDER BY last DESC, slug LIMIT -1 OFFSET ?)", MaxCounters)
 }
 
-// Counters returns all counters, and how many of them have counted something
+// All returns all counters, and how many of them have counted something
 // that no relay was told (Flushed).
-func (s *State) Counters(ctx context.Context) (all []Counter, unflushed int, err error) {
+func (s Counters) All(ctx context.Context) (all []Counter, unflushed int, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		all, unflushed = nil, 0
 		return tx.Each("SELECT slug, recalled, read, last, recalled > flushed_recalled OR read > flushed_read FROM counters ORDER BY slug", func(r sealedfile.Row) error {
@@ -67,7 +67,7 @@ func (s *State) Counters(ctx context.Context) (all []Counter, unflushed int, err
 
 // Flushed notes that relays were told of these counters as they are given. What
 // was counted since then stays unflushed.
-func (s *State) Flushed(ctx context.Context, told []Counter) error {
+func (s Counters) Flushed(ctx context.Context, told []Counter) error {
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
 		for _, c := range told {
 			if err := tx.Exec(`UPDATE counters SET flushed_recalled = max(flushed_recalled, min(recalled, ?2)), flushed_read = max(flushed_read, min(read, ?3)) WHERE slug = ?1`,

@@ -82,9 +82,42 @@ type Options struct {
 
 // State is the open state of a pair. Any number of goroutines may use it.
 type State struct {
+	Links    Links
+	Sessions Sessions
+	Folders  Folders
+	Plans    Plans
+	Counters Counters
+	Feedback Feedback
+	Tallies  Tallies
+	Audit    Audit
+	*db
+}
+
+// db is the file that the parts of a state share.
+type db struct {
 	file *sealedfile.File
 	now  func() time.Time
 }
+
+// The parts of a state, which have tables of their own.
+type (
+	// Links are the writer's logs and the numbers that were taken of them.
+	Links struct{ *db }
+	// Sessions are the sessions of the agent, what was shown in them, and who serves them.
+	Sessions struct{ *db }
+	// Folders are those that are known to be of a project.
+	Folders struct{ *db }
+	// Plans are what was prepared and is to be carried out.
+	Plans struct{ *db }
+	// Counters say how often memories were used.
+	Counters struct{ *db }
+	// Feedback is what memories were called.
+	Feedback struct{ *db }
+	// Tallies say how often plans did something with a memory.
+	Tallies struct{ *db }
+	// Audit is what was checked of events and logs.
+	Audit struct{ *db }
+)
 
 var schema = []string{`
 CREATE TABLE self (one INTEGER PRIMARY KEY CHECK (one = 1), place BLOB NOT NULL, writer BLOB NOT NULL) STRICT;
@@ -161,14 +194,14 @@ func Open(ctx context.Context, p Pair, o Options) (*State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the state: %w", err)
 	}
-	s := &State{now: o.Now}
-	s.file, err = sealedfile.Open(ctx, path, key, sealedfile.Options{What: "the agent's state", Application: application, Schema: schema,
+	d := &db{now: o.Now}
+	d.file, err = sealedfile.Open(ctx, path, key, sealedfile.Options{What: "the agent's state", Application: application, Schema: schema,
 		Durable: true, RefuseNewer: true, Warn: o.Warn, Now: o.Now,
 		Check: func(tx *sealedfile.Tx) error { return settle(tx, place, o.Rand) }})
 	if err != nil {
 		return nil, err
 	}
-	return s, nil
+	return &State{Links{d}, Sessions{d}, Folders{d}, Plans{d}, Counters{d}, Feedback{d}, Tallies{d}, Audit{d}, d}, nil
 }
 
 // file returns the path and the key of a pair's file. The name tells nobody
@@ -223,22 +256,22 @@ func (s *State) Writer(ctx context.Context) (id [writerIDBytes]byte, err error) 
 // Close ends the use of the state.
 func (s *State) Close() error { return s.file.Close() }
 
-func (s *State) read(ctx context.Context, do func(*sealedfile.Tx) error) error {
-	return s.again(ctx, s.file.Read, do)
+func (d *db) read(ctx context.Context, do func(*sealedfile.Tx) error) error {
+	return d.again(ctx, d.file.Read, do)
 }
 
-func (s *State) write(ctx context.Context, do func(*sealedfile.Tx) error) error {
-	return s.again(ctx, s.file.Write, do)
+func (d *db) write(ctx context.Context, do func(*sealedfile.Tx) error) error {
+	return d.again(ctx, d.file.Write, do)
 }
 
 // again runs a transaction, and once more in the state that follows if this one
 // was found damaged or gone.
-func (s *State) again(ctx context.Context, run func(context.Context, func(*sealedfile.Tx) error) error, do func(*sealedfile.Tx) error) error {
+func (d *db) again(ctx context.Context, run func(context.Context, func(*sealedfile.Tx) error) error, do func(*sealedfile.Tx) error) error {
 	err := run(ctx, do)
 	if !errors.Is(err, sealedfile.ErrDamaged) && !errors.Is(err, sealedfile.ErrMoved) {
 		return err
 	}
-	if err := s.file.Reopen(ctx, err); err != nil {
+	if err := d.file.Reopen(ctx, err); err != nil {
 		return fmt.Errorf("the agent's state: %w", err)
 	}
 	return run(ctx, do)

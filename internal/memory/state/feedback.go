@@ -22,7 +22,7 @@ const FlushEvery = 24 * time.Hour
 
 // Judge notes that memories were useful, or wrong. The first time on a day that one
 // was useful adds to what is earned, MaxEarned times at most.
-func (s *State) Judge(ctx context.Context, useful bool, slugs ...string) error {
+func (s Feedback) Judge(ctx context.Context, useful bool, slugs ...string) error {
 	if err := fits(slugs...); err != nil {
 		return err
 	}
@@ -50,9 +50,9 @@ func (s *State) Judge(ctx context.Context, useful bool, slugs ...string) error {
 	})
 }
 
-// Judgements returns what memories were called, by slug, and how often that has
+// All returns what memories were called, by slug, and how often that has
 // added to the budget.
-func (s *State) Judgements(ctx context.Context) (all map[string]Judged, earned int, err error) {
+func (s Feedback) All(ctx context.Context) (all map[string]Judged, earned int, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		all, earned = map[string]Judged{}, 0
 		if _, err := tx.One("SELECT count(*) FROM earned", func(r sealedfile.Row) error { earned = int(r.Int(0)); return nil }); err != nil {
@@ -68,7 +68,7 @@ func (s *State) Judgements(ctx context.Context) (all map[string]Judged, earned i
 
 // Flushing reports whether it is time to tell relays of the counters, and takes
 // the turn: the next is FlushEvery later, whatever becomes of this one.
-func (s *State) Flushing(ctx context.Context) (due bool, err error) {
+func (s Counters) Flushing(ctx context.Context) (due bool, err error) {
 	err = s.write(ctx, func(tx *sealedfile.Tx) error {
 		now := s.now()
 		before := int64(0)

@@ -17,7 +17,7 @@ type Folder struct {
 
 // Link notes that a folder is of a project, which had another name before; "" for
 // none.
-func (s *State) Link(ctx context.Context, folder, project, old string) error {
+func (s Folders) Link(ctx context.Context, folder, project, old string) error {
 	if err := cmp.Or(fits(project), fitting(folder, old)); err != nil {
 		return err
 	}
@@ -25,18 +25,18 @@ func (s *State) Link(ctx context.Context, folder, project, old string) error {
 		return ErrTooLarge
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
-		if err := s.place(tx, Session{Clone: folder, Project: project, Old: old}); err != nil {
+		if err := place(tx, s.now(), Session{Clone: folder, Project: project, Old: old}); err != nil {
 			return err
 		}
 		if err := tx.Exec("DELETE FROM folders WHERE folder = ? AND project = ?", folder, old); err != nil {
 			return err
 		}
-		return s.link(tx, folder, project)
+		return link(tx, s.now(), folder, project)
 	})
 }
 
-func (s *State) link(tx *sealedfile.Tx, folder, project string) error {
-	if err := tx.Exec("INSERT INTO folders VALUES (?, ?, ?) ON CONFLICT DO NOTHING", folder, project, s.now().UnixMilli()); err != nil {
+func link(tx *sealedfile.Tx, now time.Time, folder, project string) error {
+	if err := tx.Exec("INSERT INTO folders VALUES (?, ?, ?) ON CONFLICT DO NOTHING", folder, project, now.UnixMilli()); err != nil {
 		return err
 	}
 	return tx.Exec("DELETE FROM folders WHERE (folder, project) IN (SELECT folder, project FROM folders ORDER BY since DESC, folder, project LIMIT -1 OFFSET ?)", MaxFolders)
@@ -44,7 +44,7 @@ func (s *State) link(tx *sealedfile.Tx, folder, project string) error {
 
 // Unlink forgets that a folder or the clone that it belongs to is of any project, and
 // reports whether one was.
-func (s *State) Unlink(ctx context.Context, folder, clone string) (was bool, err error) {
+func (s Folders) Unlink(ctx context.Context, folder, clone string) (was bool, err error) {
 	err = s.write(ctx, func(tx *sealedfile.Tx) error {
 		err := tx.Exec("DELETE FROM folders WHERE folder IN (?, ?)", folder, clone)
 		was = tx.Changed() > 0
@@ -54,12 +54,12 @@ func (s *State) Unlink(ctx context.Context, folder, clone string) (was bool, err
 }
 
 // place notes what a clone is of, whether it is linked or not.
-func (s *State) place(tx *sealedfile.Tx, one Session) error {
+func place(tx *sealedfile.Tx, now time.Time, one Session) error {
 	if one.Clone == "" || len(one.Clone) > maxPath {
 		return nil
 	}
 	if err := tx.Exec(`INSERT INTO places VALUES (?1, ?2, ?3, ?4) ON CONFLICT (folder) DO UPDATE SET project = ?2, old = ?3 WHERE project <> ?2 OR old <> ?3`,
-		one.Clone, one.Project, one.Old, s.now().UnixMilli()); err != nil {
+		one.Clone, one.Project, one.Old, now.UnixMilli()); err != nil {
 		return err
 	}
 	return tx.Exec("DELETE FROM places WHERE folder IN (SELECT folder FROM places ORDER BY since DESC, folder LIMIT -1 OFFSET ?)", MaxFolders)
@@ -76,7 +76,7 @@ type Standing struct {
 
 // Standing returns what is known of a folder, and of the clone that it belongs to,
 // by a project's name and its old one, "" for none.
-func (s *State) Standing(ctx context.Context, folder, clone, name, old string) (st Standing, err error) {
+func (s Folders) Standing(ctx context.Context, folder, clone, name, old string) (st Standing, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		st = Standing{}
 		if err := tx.Each("SELECT project FROM folders WHERE folder IN (?1, ?2) AND project IN (?3, ?4)", func(r sealedfile.Row) error {
@@ -95,8 +95,8 @@ func (s *State) Standing(ctx context.Context, folder, clone, name, old string) (
 	return st, err
 }
 
-// Folders returns all that are known, by path.
-func (s *State) Folders(ctx context.Context) (all []Folder, err error) {
+// All returns all that are known, by path.
+func (s Folders) All(ctx context.Context) (all []Folder, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		all = nil
 		return tx.Each("SELECT folder, project, since FROM folders ORDER BY folder, project", func(r sealedfile.Row) error {
@@ -109,7 +109,7 @@ func (s *State) Folders(ctx context.Context) (all []Folder, err error) {
 
 // Migrate keeps what is needed to undo that a project's memory was renamed, at most
 // MaxPlan bytes; nil drops it.
-func (s *State) Migrate(ctx context.Context, project string, data []byte) error {
+func (s Folders) Migrate(ctx context.Context, project string, data []byte) error {
 	if err := fits(project); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (s *State) Migrate(ctx context.Context, project string, data []byte) error 
 }
 
 // Migrated returns what Migrate keeps of a project; nil for nothing.
-func (s *State) Migrated(ctx context.Context, project string) (data []byte, err error) {
+func (s Folders) Migrated(ctx context.Context, project string) (data []byte, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		_, err := tx.One("SELECT data FROM migrations WHERE project = ?", func(r sealedfile.Row) error { data = r.Blob(0); return nil }, project)
 		return err

@@ -29,13 +29,13 @@ func work(name, dir string) {
 	ctx := context.Background()
 	s, err := Open(ctx, testPair, Options{Dir: dir, Machine: func() (string, error) { return "one", nil }, Warn: func(line string) { fmt.Println("warned", line) }})
 	for n := 0; err == nil; n++ {
-		if err = s.Count(ctx, Recalled, "mem/"+name); err != nil {
+		if err = s.Counters.Count(ctx, Recalled, "mem/"+name); err != nil {
 			break
 		}
-		if _, err = s.Show(ctx, name, "test", []Shown{{fmt.Sprintf("mem/%s/%d", name, n), strconv.Itoa(os.Getpid())}}); err != nil {
+		if _, err = s.Sessions.Show(ctx, name, "test", []Shown{{fmt.Sprintf("mem/%s/%d", name, n), strconv.Itoa(os.Getpid())}}); err != nil {
 			break
 		}
-		if err = s.PutPlan(ctx, Plan{ID: name, Data: make([]byte, 20_000), Expires: time.Now().Add(time.Hour)}); err == nil {
+		if err = s.Plans.Put(ctx, Plan{ID: name, Data: make([]byte, 20_000), Expires: time.Now().Add(time.Hour)}); err == nil {
 			fmt.Println("ok")
 		}
 	}
@@ -75,7 +75,7 @@ func TestEightProcessesAndKills(t *testing.T) {
 	if writer(t, s) != id {
 		t.Error("the writer changed")
 	}
-	all, _, err := s.Counters(t.Context())
+	all, _, err := s.Counters.All(t.Context())
 	must(t, err)
 	if len(all) != processes {
 		t.Fatalf("%d counters", len(all))
@@ -85,10 +85,10 @@ func TestEightProcessesAndKills(t *testing.T) {
 		if c.Recalled < int64(answered[i]) || c.Recalled > int64(answered[i]+lives) {
 			t.Errorf("%s was counted %d times; %d were answered", c.Slug, c.Recalled, answered[i])
 		}
-		if shown, err := s.Shown(t.Context(), strconv.Itoa(i)); len(shown) < answered[i] || err != nil {
+		if shown, err := s.Sessions.Shown(t.Context(), strconv.Itoa(i)); len(shown) < answered[i] || err != nil {
 			t.Errorf("session %d was shown %d texts, not %d, %v", i, len(shown), answered[i], err)
 		}
-		if p, err := s.Plan(t.Context(), strconv.Itoa(i)); len(p.Data) != 20_000 || err != nil {
+		if p, err := s.Plans.Get(t.Context(), strconv.Itoa(i)); len(p.Data) != 20_000 || err != nil {
 			t.Errorf("plan %d: %d bytes, %v", i, len(p.Data), err)
 		}
 	}

@@ -57,7 +57,7 @@ type Sealed struct {
 var ErrNoLog = errors.New("the writer's log is not begun")
 
 // Log returns the log that this writer writes now.
-func (s *State) Log(ctx context.Context) (log Log, err error) {
+func (s Links) Log(ctx context.Context) (log Log, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		var err error
 		log, _, err = readLog(tx)
@@ -74,9 +74,9 @@ func readLog(tx *sealedfile.Tx) (log Log, first string, err error) {
 	return log, first, err
 }
 
-// BeginLog begins a new log, if the present one is still the one named ("" for
+// Begin begins a new log, if the present one is still the one named ("" for
 // none). What its first link is to come after is kept until that is written.
-func (s *State) BeginLog(ctx context.Context, instead string, after []writerlog.Head, random io.Reader) error {
+func (s Links) Begin(ctx context.Context, instead string, after []writerlog.Head, random io.Reader) error {
 	var w [4]byte
 	if _, err := io.ReadFull(random, w[:]); err != nil {
 		return fmt.Errorf("draw a log's name: %w", err)
@@ -98,10 +98,10 @@ func (s *State) BeginLog(ctx context.Context, instead string, after []writerlog.
 	})
 }
 
-// TakeLinks takes a number for each of the events that seal makes, in their
+// Take takes a number for each of the events that seal makes, in their
 // order, and keeps them, all or none of them; seal is given a link that lacks T
 // alone. The error is seal's, or ErrNoLog.
-func (s *State) TakeLinks(ctx context.Context, count int, seal func(i int, l writerlog.Link) (Sealed, error)) error {
+func (s Links) Take(ctx context.Context, count int, seal func(i int, l writerlog.Link) (Sealed, error)) error {
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
 		log, first, err := readLog(tx)
 		if err != nil {
@@ -136,7 +136,7 @@ func (s *State) TakeLinks(ctx context.Context, count int, seal func(i int, l wri
 const openNumbers = `SELECT n FROM links INDEXED BY links_open WHERE fate <> 1 AND w = ?1 AND (fate <> 3 OR named IS NULL OR
 	named IN (SELECT n FROM links WHERE fate <> 1 AND w = ?1)) ORDER BY n`
 
-// taking is TakeLinks within its transaction.
+// taking is Take within its transaction.
 type taking struct {
 	tx    *sealedfile.Tx
 	w     string
@@ -246,7 +246,7 @@ func (t storedTree) ReadHashes(at []int64) ([]tlog.Hash, error) {
 // Settle notes what became of events, by their ids. What is stored stays so, and
 // what a void event has named as void is to be named again. Ids that are not of
 // a log are left.
-func (s *State) Settle(ctx context.Context, fate Fate, ids ...string) error {
+func (s Links) Settle(ctx context.Context, fate Fate, ids ...string) error {
 	if len(ids) > maxAtOnce {
 		return fmt.Errorf("%w: %d events at once", ErrTooLarge, len(ids))
 	}
@@ -270,20 +270,20 @@ func (s *State) Settle(ctx context.Context, fate Fate, ids ...string) error {
 	})
 }
 
-// OpenLinks returns numbers whose events may be stored or not: those of Unknown
+// Open returns numbers whose events may be stored or not: those of Unknown
 // fate, and those that were taken before a time and that nobody has settled since;
 // the oldest first, at most maxAtOnce.
-func (s *State) OpenLinks(ctx context.Context, before time.Time) ([]Link, error) {
-	return s.links(ctx, "fate = 2 OR fate = 0 AND taken < ?1", before.UnixMilli())
+func (s Links) Open(ctx context.Context, before time.Time) ([]Link, error) {
+	return s.list(ctx, "fate = 2 OR fate = 0 AND taken < ?1", before.UnixMilli())
 }
 
-// VoidLinks returns the numbers that are void and that no event names as that,
+// Void returns the numbers that are void and that no event names as that,
 // of the present log.
-func (s *State) VoidLinks(ctx context.Context) ([]Link, error) {
-	return s.links(ctx, "fate = 3 AND named IS NULL AND ?1 = 0 AND w = (SELECT w FROM log)", 0)
+func (s Links) Void(ctx context.Context) ([]Link, error) {
+	return s.list(ctx, "fate = 3 AND named IS NULL AND ?1 = 0 AND w = (SELECT w FROM log)", 0)
 }
 
-func (s *State) links(ctx context.Context, which string, arg any) (all []Link, err error) {
+func (s Links) list(ctx context.Context, which string, arg any) (all []Link, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		all = nil
 		return tx.Each("SELECT w, n, id, taken, fate, event FROM links INDEXED BY links_open WHERE fate <> 1 AND ("+which+") ORDER BY w, n LIMIT ?2", func(r sealedfile.Row) error {
@@ -299,7 +299,7 @@ func (s *State) links(ctx context.Context, which string, arg any) (all []Link, e
 }
 
 // NamedVoid notes that a log unit names numbers of the present log as void.
-func (s *State) NamedVoid(ctx context.Context, numbers []int64) error {
+func (s Links) NamedVoid(ctx context.Context, numbers []int64) error {
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
 		for _, n := range numbers {
 			if err := tx.Exec("UPDATE links SET named = -1 WHERE fate = 3 AND n = ? AND w = (SELECT w FROM log)", n); err != nil {
@@ -310,9 +310,9 @@ func (s *State) NamedVoid(ctx context.Context, numbers []int64) error {
 	})
 }
 
-// LinkIDs returns the ids of a log's numbers from one on, with their fates, at
+// IDs returns the ids of a log's numbers from one on, with their fates, at
 // most that many.
-func (s *State) LinkIDs(ctx context.Context, w string, from int64, most int) (ids []writerlog.Hash, fates []Fate, err error) {
+func (s Links) IDs(ctx context.Context, w string, from int64, most int) (ids []writerlog.Hash, fates []Fate, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		ids, fates = nil, nil
 		return tx.Each("SELECT id, fate FROM links WHERE w = ? AND n >= ? ORDER BY n LIMIT ?", func(r sealedfile.Row) error {
@@ -326,7 +326,7 @@ func (s *State) LinkIDs(ctx context.Context, w string, from int64, most int) (id
 }
 
 // UnitWritten notes that the log's units before k are written.
-func (s *State) UnitWritten(ctx context.Context, w string, k int64) error {
+func (s Links) UnitWritten(ctx context.Context, w string, k int64) error {
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
 		return tx.Exec("UPDATE log SET units = max(units, ?) WHERE w = ?", k, w)
 	})

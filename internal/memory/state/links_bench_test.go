@@ -16,7 +16,7 @@ import (
 func BenchmarkTakeLink(b *testing.B) {
 	r := newRig(b)
 	s := r.open(testPair)
-	if err := s.BeginLog(b.Context(), "", nil, strings.NewReader("abcd")); err != nil {
+	if err := s.Links.Begin(b.Context(), "", nil, strings.NewReader("abcd")); err != nil {
 		b.Fatal(err)
 	}
 	var at int64
@@ -28,14 +28,14 @@ func BenchmarkTakeLink(b *testing.B) {
 	}
 	for range 100 {
 		var ids []string
-		if err := s.TakeLinks(b.Context(), 100, func(i int, l writerlog.Link) (Sealed, error) {
+		if err := s.Links.Take(b.Context(), 100, func(i int, l writerlog.Link) (Sealed, error) {
 			e, err := seal(i, l)
 			ids = append(ids, e.ID)
 			return e, err
 		}); err != nil {
 			b.Fatal(err)
 		}
-		if err := s.Settle(b.Context(), Stored, ids...); err != nil {
+		if err := s.Links.Settle(b.Context(), Stored, ids...); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -46,7 +46,7 @@ func BenchmarkTakeLink(b *testing.B) {
 		last := start
 		// Of two numbers in one step the second is what a root and a link cost beside
 		// the transaction, which waits for the disk.
-		if err := s.TakeLinks(b.Context(), 2, func(i int, l writerlog.Link) (Sealed, error) {
+		if err := s.Links.Take(b.Context(), 2, func(i int, l writerlog.Link) (Sealed, error) {
 			if i == 1 {
 				root = append(root, time.Since(last))
 			}
@@ -57,7 +57,7 @@ func BenchmarkTakeLink(b *testing.B) {
 			b.Fatal(err)
 		}
 		took = append(took, time.Since(start))
-		if err := s.Settle(b.Context(), Stored, ids...); err != nil {
+		if err := s.Links.Settle(b.Context(), Stored, ids...); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // project. alone says that the process has one session at a time, so that this
 // one takes the place of those that it had; otherwise it does so only if cleared
 // says that it follows the last one of its folder.
-func (s *State) Begin(ctx context.Context, one Session, alone, cleared bool) error {
+func (s Sessions) Begin(ctx context.Context, one Session, alone, cleared bool) error {
 	if err := cmp.Or(fits(one.ID, one.Harness), fitting(one.Folder, one.Process, one.Project, one.Old)); err != nil {
 		return err
 	}
@@ -22,7 +22,7 @@ func (s *State) Begin(ctx context.Context, one Session, alone, cleared bool) err
 		if err := tx.Exec("UPDATE sessions SET process = ?2, folder = ?3, project = ?4, follower = '', ended = 0 WHERE id = ?1", one.ID, one.Process, one.Folder, one.Project); err != nil {
 			return err
 		}
-		if err := s.place(tx, one); err != nil {
+		if err := place(tx, s.now(), one); err != nil {
 			return err
 		}
 		if one.Process == "" || !alone && !cleared {
@@ -41,14 +41,14 @@ func (s *State) Begin(ctx context.Context, one Session, alone, cleared bool) err
 
 // End notes that a session is over. What follows it in the same process still
 // does.
-func (s *State) End(ctx context.Context, id string) error {
+func (s Sessions) End(ctx context.Context, id string) error {
 	return s.write(ctx, func(tx *sealedfile.Tx) error { return tx.Exec("UPDATE sessions SET ended = 1 WHERE id = ?", id) })
 }
 
 // Prompted counts a prompt of a session, which is seen by that. Its folder and
 // project are noted where no Begin has: it had no time, or the harness told nobody
 // of the start.
-func (s *State) Prompted(ctx context.Context, one Session) error {
+func (s Sessions) Prompted(ctx context.Context, one Session) error {
 	if err := cmp.Or(fits(one.ID, one.Harness), fitting(one.Folder, one.Project, one.Old)); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (s *State) Prompted(ctx context.Context, one Session) error {
 		if err := tx.Exec("UPDATE sessions SET folder = ?2, project = ?3 WHERE id = ?1 AND folder = '' AND project = ''", one.ID, one.Folder, one.Project); err != nil {
 			return err
 		}
-		if err := s.place(tx, one); err != nil {
+		if err := place(tx, s.now(), one); err != nil {
 			return err
 		}
 		return tx.Exec("UPDATE sessions SET prompts = prompts + 1 WHERE id = ?", one.ID)
@@ -68,7 +68,7 @@ func (s *State) Prompted(ctx context.Context, one Session) error {
 
 // Wrote counts a write of a session that is known. links returns the folder that is
 // of the session's project from now on because of it, "" for none.
-func (s *State) Wrote(ctx context.Context, id string, links func(project string) string) error {
+func (s Sessions) Wrote(ctx context.Context, id string, links func(project string) string) error {
 	if err := fits(id); err != nil {
 		return err
 	}
@@ -90,14 +90,14 @@ func (s *State) Wrote(ctx context.Context, id string, links func(project string)
 		if folder == "" || len(folder) > maxPath {
 			return nil
 		}
-		return s.link(tx, folder, one.Project)
+		return link(tx, s.now(), folder, one.Project)
 	})
 }
 
 // Ask reports whether a session is to be asked what it wants to remember: once,
 // after that many prompts, if nothing was written in it and a server serves it,
 // so that this is known. Of several processes that ask at once, one is told so.
-func (s *State) Ask(ctx context.Context, id string, prompts int64) (yes bool, err error) {
+func (s Sessions) Ask(ctx context.Context, id string, prompts int64) (yes bool, err error) {
 	err = s.write(ctx, func(tx *sealedfile.Tx) error {
 		yes = false
 		var one Session

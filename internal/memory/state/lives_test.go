@@ -37,18 +37,18 @@ func TestFirstVersionOpens(t *testing.T) {
 	if id := writer(t, s); string(id[:]) != "0123456789abcdef" || len(r.warned) > 0 {
 		t.Errorf("another writer %x, said %q", id, r.warned)
 	}
-	all, _, err := s.Counters(t.Context())
+	all, _, err := s.Counters.All(t.Context())
 	must(t, err)
 	if len(all) != 1 || all[0].Recalled != 3 {
 		t.Errorf("counters %v", all)
 	}
-	must(t, s.Prompted(t.Context(), Session{ID: "s", Harness: "claude"}))
-	sessions, err := s.Sessions(t.Context())
+	must(t, s.Sessions.Prompted(t.Context(), Session{ID: "s", Harness: "claude"}))
+	sessions, err := s.Sessions.All(t.Context())
 	must(t, err)
 	if len(sessions) != 1 || sessions[0].Harness != "codex" || sessions[0].Prompts != 1 {
 		t.Errorf("sessions %v", sessions)
 	}
-	must(t, s.Tally(t.Context(), Offered, "mem/a"))
+	must(t, s.Tallies.Add(t.Context(), Offered, "mem/a"))
 }
 
 // placeOfNew is the place of a file in the rig's folder, which it makes.
@@ -60,11 +60,11 @@ func placeOfNew(t *testing.T, r *rig, path string) ([]byte, error) {
 func TestWhichSessionIsServed(t *testing.T) {
 	begin := func(id, harness, process, folder string, alone, cleared bool) func(*testing.T, *State) {
 		return func(t *testing.T, s *State) {
-			must(t, s.Begin(t.Context(), Session{ID: id, Harness: harness, Process: process, Folder: folder}, alone, cleared))
+			must(t, s.Sessions.Begin(t.Context(), Session{ID: id, Harness: harness, Process: process, Folder: folder}, alone, cleared))
 		}
 	}
 	end := func(id string) func(*testing.T, *State) {
-		return func(t *testing.T, s *State) { must(t, s.End(t.Context(), id)) }
+		return func(t *testing.T, s *State) { must(t, s.Sessions.End(t.Context(), id)) }
 	}
 	for name, c := range map[string]struct {
 		before []func(*testing.T, *State)
@@ -90,7 +90,7 @@ func TestWhichSessionIsServed(t *testing.T) {
 				r.now = r.now.Add(time.Second)
 				do(t, s)
 			}
-			got, ok, err := s.Serves(t.Context(), c.server)
+			got, ok, err := s.Sessions.Serves(t.Context(), c.server)
 			must(t, err)
 			if got.ID != c.want || ok != (c.want != "") {
 				t.Errorf("serves %q (%v), want %q", got.ID, ok, c.want)
@@ -120,23 +120,23 @@ func TestAskedOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newRig(t).open(testPair)
-			must(t, s.Begin(t.Context(), Session{ID: "s", Harness: "claude", Process: "p", Folder: "/w"}, true, false))
-			must(t, s.Serve(t.Context(), c.served))
+			must(t, s.Sessions.Begin(t.Context(), Session{ID: "s", Harness: "claude", Process: "p", Folder: "/w"}, true, false))
+			must(t, s.Sessions.Serve(t.Context(), c.served))
 			for range c.prompts {
-				must(t, s.Prompted(t.Context(), Session{ID: "s", Harness: "claude"}))
+				must(t, s.Sessions.Prompted(t.Context(), Session{ID: "s", Harness: "claude"}))
 			}
 			if c.write {
-				must(t, s.Wrote(t.Context(), "s", func(string) string { return "" }))
+				must(t, s.Sessions.Wrote(t.Context(), "s", func(string) string { return "" }))
 			}
 			if c.end {
-				must(t, s.End(t.Context(), "s"))
+				must(t, s.Sessions.End(t.Context(), "s"))
 			}
 			var mu sync.Mutex
 			var wg sync.WaitGroup
 			asked := 0
 			for range 8 {
 				wg.Go(func() {
-					yes, err := s.Ask(context.Background(), "s", 8)
+					yes, err := s.Sessions.Ask(context.Background(), "s", 8)
 					mu.Lock()
 					defer mu.Unlock()
 					if err != nil {
@@ -160,31 +160,31 @@ func TestFolders(t *testing.T) {
 	s := r.open(testPair)
 	linked := func(folder, project string) bool {
 		t.Helper()
-		st, err := s.Standing(t.Context(), folder, folder, project, "")
+		st, err := s.Folders.Standing(t.Context(), folder, folder, project, "")
 		must(t, err)
 		return st.Linked
 	}
-	must(t, s.Begin(t.Context(), Session{ID: "s", Harness: "claude", Process: "p", Folder: "/w", Project: "atlas"}, true, false))
-	must(t, s.Wrote(t.Context(), "s", func(string) string { return "" }))
+	must(t, s.Sessions.Begin(t.Context(), Session{ID: "s", Harness: "claude", Process: "p", Folder: "/w", Project: "atlas"}, true, false))
+	must(t, s.Sessions.Wrote(t.Context(), "s", func(string) string { return "" }))
 	if linked("/w", "atlas") {
 		t.Error("a write elsewhere links the folder")
 	}
-	must(t, s.Wrote(t.Context(), "s", func(p string) string { return map[string]string{"atlas": "/w"}[p] }))
+	must(t, s.Sessions.Wrote(t.Context(), "s", func(p string) string { return map[string]string{"atlas": "/w"}[p] }))
 	if !linked("/w", "atlas") || linked("/w", "other") || linked("/v", "atlas") {
 		t.Error("a write to the project links this folder and project alone")
 	}
-	must(t, s.Link(t.Context(), "/v", "atlas", ""))
-	all, err := s.Folders(t.Context())
+	must(t, s.Folders.Link(t.Context(), "/v", "atlas", ""))
+	all, err := s.Folders.All(t.Context())
 	must(t, err)
 	if want := []Folder{{"/v", "atlas", testTime}, {"/w", "atlas", testTime}}; !reflect.DeepEqual(all, want) {
 		t.Errorf("folders %v", all)
 	}
 	for _, want := range []bool{true, false} {
-		if was, err := s.Unlink(t.Context(), "/v", "/v"); was != want || err != nil {
+		if was, err := s.Folders.Unlink(t.Context(), "/v", "/v"); was != want || err != nil {
 			t.Errorf("unlinked: %v, %v", was, err)
 		}
 	}
-	if err := s.Link(t.Context(), strings.Repeat("x", maxPath+1), "atlas", ""); err == nil {
+	if err := s.Folders.Link(t.Context(), strings.Repeat("x", maxPath+1), "atlas", ""); err == nil {
 		t.Error("a folder beyond the bound is taken")
 	}
 }
@@ -196,12 +196,12 @@ func TestStanding(t *testing.T) {
 	s := r.open(testPair)
 	begin := func(id, folder, clone, name, old string) {
 		t.Helper()
-		must(t, s.Begin(t.Context(), Session{ID: id, Harness: "claude", Folder: folder, Clone: clone, Project: name, Old: old}, false, false))
+		must(t, s.Sessions.Begin(t.Context(), Session{ID: id, Harness: "claude", Folder: folder, Clone: clone, Project: name, Old: old}, false, false))
 	}
 	begin("a", "/a/tree", "/a", "x/a/b-1", "x-a-b")
 	begin("b", "/b", "/b", "x/a-b/x-2", "x-a-b")
-	must(t, s.Link(t.Context(), "/a", "x-a-b", ""))
-	must(t, s.Link(t.Context(), "/c", "x/a/b-1", "x-a-b"))
+	must(t, s.Folders.Link(t.Context(), "/a", "x-a-b", ""))
+	must(t, s.Folders.Link(t.Context(), "/c", "x/a/b-1", "x-a-b"))
 	begin("a", "/a/tree", "/a", "x/a/b-1", "x-a-b") // linked by an earlier version, and seen by this one
 	for _, tt := range []struct {
 		folder, clone, name, old string
@@ -212,29 +212,29 @@ func TestStanding(t *testing.T) {
 		{"/c", "/c", "x/a/b-1", "x-a-b", Standing{Linked: true, Others: []string{"/a", "/a/tree", "/b"}}},
 		{"/d", "/d", "d-1", "", Standing{}},
 	} {
-		got, err := s.Standing(t.Context(), tt.folder, tt.clone, tt.name, tt.old)
+		got, err := s.Folders.Standing(t.Context(), tt.folder, tt.clone, tt.name, tt.old)
 		if !reflect.DeepEqual(got, tt.want) || err != nil {
 			t.Errorf("%s is %+v, %v", tt.folder, got, err)
 		}
 	}
 	begin("b", "/b", "/b", "x/other/y-3", "x-other-y") // it has another remote now
-	if got, _ := s.Standing(t.Context(), "/a", "/a", "x/a/b-1", "x-a-b"); !reflect.DeepEqual(got.Others, []string{"/a/tree", "/c"}) {
+	if got, _ := s.Folders.Standing(t.Context(), "/a", "/a", "x/a/b-1", "x-a-b"); !reflect.DeepEqual(got.Others, []string{"/a/tree", "/c"}) {
 		t.Errorf("others are %v", got.Others)
 	}
-	must(t, s.Link(t.Context(), "/a", "x/a/b-1", "x-a-b"))
-	if got, _ := s.Standing(t.Context(), "/a", "/a", "x/a/b-1", "x-a-b"); !got.Linked || got.Before {
+	must(t, s.Folders.Link(t.Context(), "/a", "x/a/b-1", "x-a-b"))
+	if got, _ := s.Folders.Standing(t.Context(), "/a", "/a", "x/a/b-1", "x-a-b"); !got.Linked || got.Before {
 		t.Errorf("linked by both names: %+v", got)
 	}
-	must(t, s.Migrate(t.Context(), "x/a/b-1", []byte("one")))
-	must(t, s.Migrate(t.Context(), "x/a/b-1", []byte("two")))
-	if data, err := s.Migrated(t.Context(), "x/a/b-1"); string(data) != "two" || err != nil {
+	must(t, s.Folders.Migrate(t.Context(), "x/a/b-1", []byte("one")))
+	must(t, s.Folders.Migrate(t.Context(), "x/a/b-1", []byte("two")))
+	if data, err := s.Folders.Migrated(t.Context(), "x/a/b-1"); string(data) != "two" || err != nil {
 		t.Errorf("kept is %q, %v", data, err)
 	}
-	must(t, s.Migrate(t.Context(), "x/a/b-1", nil))
-	if data, err := s.Migrated(t.Context(), "x/a/b-1"); data != nil || err != nil {
+	must(t, s.Folders.Migrate(t.Context(), "x/a/b-1", nil))
+	if data, err := s.Folders.Migrated(t.Context(), "x/a/b-1"); data != nil || err != nil {
 		t.Errorf("kept is %q, %v", data, err)
 	}
-	if err := s.Migrate(t.Context(), "x", make([]byte, MaxPlan+1)); !errors.Is(err, ErrTooLarge) {
+	if err := s.Folders.Migrate(t.Context(), "x", make([]byte, MaxPlan+1)); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("a migration of any size is taken: %v", err)
 	}
 	n := 0
@@ -244,13 +244,13 @@ func TestStanding(t *testing.T) {
 				return err
 			}
 		}
-		if err := s.place(tx, Session{Clone: "/new", Project: "many"}); err != nil {
+		if err := place(tx, s.now(), Session{Clone: "/new", Project: "many"}); err != nil {
 			return err
 		}
 		_, err := tx.One("SELECT count(*) FROM places", func(r sealedfile.Row) error { n = int(r.Int(0)); return nil })
 		return err
 	}))
-	if got, _ := s.Standing(t.Context(), "", "", "many", ""); len(got.Others) != maxOthers || n != MaxFolders {
+	if got, _ := s.Folders.Standing(t.Context(), "", "", "many", ""); len(got.Others) != maxOthers || n != MaxFolders {
 		t.Errorf("%d others are told, of %d", len(got.Others), n)
 	}
 }
@@ -260,7 +260,7 @@ func TestServersAreBounded(t *testing.T) {
 	s := r.open(testPair)
 	for i := range MaxServers + 10 {
 		r.now = r.now.Add(time.Second)
-		must(t, s.Serve(t.Context(), Server{Ancestors: []string{fmt.Sprint("p", i)}}))
+		must(t, s.Sessions.Serve(t.Context(), Server{Ancestors: []string{fmt.Sprint("p", i)}}))
 	}
 	var n int64
 	must(t, s.read(t.Context(), func(tx *sealedfile.Tx) error {
@@ -270,7 +270,7 @@ func TestServersAreBounded(t *testing.T) {
 	if n != MaxServers {
 		t.Errorf("%d servers are kept", n)
 	}
-	if err := s.Serve(t.Context(), Server{Ancestors: make([]string, maxAncestors+1)}); err == nil {
+	if err := s.Sessions.Serve(t.Context(), Server{Ancestors: make([]string, maxAncestors+1)}); err == nil {
 		t.Error("any number of ancestors is taken")
 	}
 }
@@ -281,12 +281,12 @@ func TestRecallCountsWhatIsFresh(t *testing.T) {
 	s := newRig(t).open(testPair)
 	a, b := Shown{"mem/a", "1"}, Shown{"mem/b", "1"}
 	for _, step := range []struct{ tell, fresh []Shown }{{[]Shown{a}, []Shown{a}}, {[]Shown{a, b}, []Shown{b}}, {[]Shown{a, b}, nil}} {
-		fresh, err := s.Recall(t.Context(), "s", "claude", step.tell)
+		fresh, err := s.Sessions.Recall(t.Context(), "s", "claude", step.tell)
 		if !reflect.DeepEqual(fresh, step.fresh) || err != nil {
 			t.Errorf("fresh are %v, %v", fresh, err)
 		}
 	}
-	all, _, err := s.Counters(t.Context())
+	all, _, err := s.Counters.All(t.Context())
 	must(t, err)
 	if len(all) != 2 || all[0].Recalled != 1 || all[1].Recalled != 1 {
 		t.Errorf("counted %v", all)
@@ -299,19 +299,19 @@ func TestPromptSaysWhereASessionIs(t *testing.T) {
 	s := newRig(t).open(testPair)
 	folder := ""
 	own := func(project string) string { return map[string]string{"atlas": folder}[project] }
-	must(t, s.Prompted(t.Context(), Session{ID: "late", Harness: "claude", Folder: "/atlas", Project: "atlas"}))
-	must(t, s.Begin(t.Context(), Session{ID: "begun", Harness: "claude", Folder: "/home", Project: "home"}, false, false))
-	must(t, s.Prompted(t.Context(), Session{ID: "begun", Harness: "claude", Folder: "/elsewhere", Project: "atlas"}))
+	must(t, s.Sessions.Prompted(t.Context(), Session{ID: "late", Harness: "claude", Folder: "/atlas", Project: "atlas"}))
+	must(t, s.Sessions.Begin(t.Context(), Session{ID: "begun", Harness: "claude", Folder: "/home", Project: "home"}, false, false))
+	must(t, s.Sessions.Prompted(t.Context(), Session{ID: "begun", Harness: "claude", Folder: "/elsewhere", Project: "atlas"}))
 	for _, id := range []string{"late", "begun"} {
 		folder = "/" + map[string]string{"late": "atlas", "begun": "elsewhere"}[id]
-		must(t, s.Wrote(t.Context(), id, own))
+		must(t, s.Sessions.Wrote(t.Context(), id, own))
 	}
-	all, err := s.Folders(t.Context())
+	all, err := s.Folders.All(t.Context())
 	must(t, err)
 	if len(all) != 1 || all[0].Path != "/atlas" || all[0].Project != "atlas" {
 		t.Errorf("folders %v", all)
 	}
-	if err := s.Prompted(t.Context(), Session{ID: "long", Harness: "claude", Folder: strings.Repeat("x", maxPath+1)}); !errors.Is(err, ErrTooLarge) {
+	if err := s.Sessions.Prompted(t.Context(), Session{ID: "long", Harness: "claude", Folder: strings.Repeat("x", maxPath+1)}); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("a path that is too long: %v", err)
 	}
 }

@@ -16,9 +16,9 @@ type Plan struct {
 	Expires time.Time
 }
 
-// PutPlan keeps a plan open, in place of the one with its id. ErrFull says that
+// Put keeps a plan open, in place of the one with its id. ErrFull says that
 // there are too many.
-func (s *State) PutPlan(ctx context.Context, p Plan) error {
+func (s Plans) Put(ctx context.Context, p Plan) error {
 	if err := fits(p.ID); err != nil {
 		return err
 	}
@@ -44,9 +44,9 @@ func (s *State) PutPlan(ctx context.Context, p Plan) error {
 	})
 }
 
-// Plan returns an open plan, or ErrNoPlan.
-func (s *State) Plan(ctx context.Context, id string) (Plan, error) {
-	all, err := s.plans(ctx, id)
+// Get returns an open plan, or ErrNoPlan.
+func (s Plans) Get(ctx context.Context, id string) (Plan, error) {
+	all, err := s.list(ctx, id)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -56,10 +56,10 @@ func (s *State) Plan(ctx context.Context, id string) (Plan, error) {
 	return all[0], nil
 }
 
-// Plans returns the open plans; the first to expire comes first.
-func (s *State) Plans(ctx context.Context) ([]Plan, error) { return s.plans(ctx, "") }
+// All returns the open plans; the first to expire comes first.
+func (s Plans) All(ctx context.Context) ([]Plan, error) { return s.list(ctx, "") }
 
-func (s *State) plans(ctx context.Context, id string) (all []Plan, err error) {
+func (s Plans) list(ctx context.Context, id string) (all []Plan, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		all = nil
 		return tx.Each("SELECT id, data, expires FROM plans WHERE expires > ?1 AND ?2 IN ('', id) ORDER BY expires, id", func(r sealedfile.Row) error {
@@ -70,9 +70,9 @@ func (s *State) plans(ctx context.Context, id string) (all []Plan, err error) {
 	return all, err
 }
 
-// ClosePlan ends a plan. Of several who close it one succeeds, the others get
+// Close ends a plan. Of several who close it one succeeds, the others get
 // ErrNoPlan.
-func (s *State) ClosePlan(ctx context.Context, id string) error {
+func (s Plans) Close(ctx context.Context, id string) error {
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
 		if err := tx.Exec("DELETE FROM plans WHERE id = ? AND expires > ?", id, s.now().UnixMilli()); err != nil {
 			return err

@@ -45,7 +45,7 @@ func fitting(folder string, processes ...string) error {
 
 // Serve notes that a server has begun: what is written in a session that it
 // serves is known to be written there.
-func (s *State) Serve(ctx context.Context, v Server) error {
+func (s Sessions) Serve(ctx context.Context, v Server) error {
 	if err := v.fits(); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (s *State) Serve(ctx context.Context, v Server) error {
 // Serves returns the session that a server serves now: the one that its harness
 // named, or what followed it in the same program, or the one of the nearest
 // process above it. It is false where no session is known, or several are.
-func (s *State) Serves(ctx context.Context, v Server) (found Session, ok bool, err error) {
+func (s Sessions) Serves(ctx context.Context, v Server) (found Session, ok bool, err error) {
 	if err := v.fits(); err != nil {
 		return Session{}, false, err
 	}

@@ -26,7 +26,7 @@ type Session struct {
 type Shown struct{ Slug, Hash string }
 
 // Seen notes that a session is there, and begins it if it is new.
-func (s *State) Seen(ctx context.Context, id, harness string) error {
+func (s Sessions) Seen(ctx context.Context, id, harness string) error {
 	if err := fits(id, harness); err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (s *State) Seen(ctx context.Context, id, harness string) error {
 
 // touch is Seen within a transaction. A session that was begun keeps its
 // harness, and no session is seen earlier than it was.
-func (s *State) touch(tx *sealedfile.Tx, id, harness string) error {
+func (s Sessions) touch(tx *sealedfile.Tx, id, harness string) error {
 	now := s.now()
 	if err := tx.Exec(`INSERT INTO sessions (id, harness, started, seen) VALUES (?1, ?2, ?3, ?3) ON CONFLICT (id) DO UPDATE SET seen = max(seen, excluded.seen)`, id, harness, now.UnixMilli()); err != nil {
 		return err
@@ -53,8 +53,8 @@ func sessionOf(r sealedfile.Row) Session {
 		Process: r.Text(4), Folder: r.Text(5), Project: r.Text(6), Prompts: r.Int(7), Writes: r.Int(8)}
 }
 
-// Sessions returns the sessions, seen last first.
-func (s *State) Sessions(ctx context.Context) (all []Session, err error) {
+// All returns the sessions, seen last first.
+func (s Sessions) All(ctx context.Context) (all []Session, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		all = nil
 		return tx.Each("SELECT "+sessionColumns+" FROM sessions ORDER BY seen DESC, id", func(r sealedfile.Row) error {
@@ -68,16 +68,16 @@ func (s *State) Sessions(ctx context.Context) (all []Session, err error) {
 // Show notes what is about to be shown in a session, which is seen by that, and
 // returns what of it has not been shown there before: of several processes that
 // show the same at once, one is told so.
-func (s *State) Show(ctx context.Context, id, harness string, texts []Shown) (fresh []Shown, err error) {
+func (s Sessions) Show(ctx context.Context, id, harness string, texts []Shown) (fresh []Shown, err error) {
 	return s.show(ctx, id, harness, texts, false)
 }
 
 // Recall is Show, and counts what is fresh as Recalled.
-func (s *State) Recall(ctx context.Context, id, harness string, texts []Shown) (fresh []Shown, err error) {
+func (s Sessions) Recall(ctx context.Context, id, harness string, texts []Shown) (fresh []Shown, err error) {
 	return s.show(ctx, id, harness, texts, true)
 }
 
-func (s *State) show(ctx context.Context, id, harness string, texts []Shown, counted bool) (fresh []Shown, err error) {
+func (s Sessions) show(ctx context.Context, id, harness string, texts []Shown, counted bool) (fresh []Shown, err error) {
 	if err := fits(id, harness); err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (s *State) show(ctx context.Context, id, harness string, texts []Shown, cou
 			for _, t := range fresh {
 				slugs = append(slugs, t.Slug)
 			}
-			if err := s.count(tx, Recalled, slugs); err != nil {
+			if err := count(tx, s.now(), Recalled, slugs); err != nil {
 				return err
 			}
 		}
@@ -117,7 +117,7 @@ func (s *State) show(ctx context.Context, id, harness string, texts []Shown, cou
 }
 
 // Shown returns what was shown in a session, in that order.
-func (s *State) Shown(ctx context.Context, id string) (all []Shown, err error) {
+func (s Sessions) Shown(ctx context.Context, id string) (all []Shown, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		all = nil
 		return tx.Each("SELECT slug, hash FROM shown WHERE session = ? ORDER BY n", func(r sealedfile.Row) error {
@@ -130,6 +130,6 @@ func (s *State) Shown(ctx context.Context, id string) (all []Shown, err error) {
 
 // Forget drops what was shown in a session: its context is a new one, as after a
 // harness has compacted it.
-func (s *State) Forget(ctx context.Context, id string) error {
+func (s Sessions) Forget(ctx context.Context, id string) error {
 	return s.write(ctx, func(tx *sealedfile.Tx) error { return tx.Exec("DELETE FROM shown WHERE session = ?", id) })
 }

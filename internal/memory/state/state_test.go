@@ -97,7 +97,7 @@ func TestElsewhere(t *testing.T) {
 			r := newRig(t)
 			s := r.open(testPair)
 			id := writer(t, s)
-			must(t, s.Count(t.Context(), Read, "core"))
+			must(t, s.Counters.Count(t.Context(), Read, "core"))
 			must(t, s.Close())
 			path := s.file.Path()
 			move(t, r, path)
@@ -107,7 +107,7 @@ func TestElsewhere(t *testing.T) {
 			if writer(t, s) == id {
 				t.Error("it is the same writer")
 			}
-			if all, _, err := s.Counters(t.Context()); len(all) != 0 || err != nil {
+			if all, _, err := s.Counters.All(t.Context()); len(all) != 0 || err != nil {
 				t.Errorf("it has counters %v, %v", all, err)
 			}
 			aside, _ := filepath.Glob(filepath.Join(r.dir, "*.aside-*[0-9]"))
@@ -126,17 +126,17 @@ func TestElsewhere(t *testing.T) {
 func TestDamagedWhileOpen(t *testing.T) {
 	r := newRig(t)
 	s := r.open(testPair)
-	must(t, s.PutPlan(t.Context(), Plan{ID: "p", Data: bytes.Repeat([]byte("x"), 500_000), Expires: testTime.Add(time.Hour)}))
+	must(t, s.Plans.Put(t.Context(), Plan{ID: "p", Data: bytes.Repeat([]byte("x"), 500_000), Expires: testTime.Add(time.Hour)}))
 	must(t, s.Close())
 	data, err := os.ReadFile(s.file.Path())
 	must(t, err)
 	data[len(data)/2] ^= 1 // a page of the plan, which opening does not read
 	must(t, os.WriteFile(s.file.Path(), data, 0o600))
 	s = r.open(testPair)
-	if _, err := s.Plan(t.Context(), "p"); !errors.Is(err, ErrNoPlan) {
+	if _, err := s.Plans.Get(t.Context(), "p"); !errors.Is(err, ErrNoPlan) {
 		t.Errorf("the plan of a damaged state: %v", err)
 	}
-	must(t, s.Count(t.Context(), Read, "core"))
+	must(t, s.Counters.Count(t.Context(), Read, "core"))
 	if len(r.warned) != 1 {
 		t.Errorf("said %q", r.warned)
 	}
@@ -162,7 +162,7 @@ func TestShowOnceInASession(t *testing.T) {
 	s := r.open(testPair)
 	show := func(session string, texts ...Shown) []Shown {
 		t.Helper()
-		fresh, err := s.Show(t.Context(), session, "claude-code", texts)
+		fresh, err := s.Sessions.Show(t.Context(), session, "claude-code", texts)
 		must(t, err)
 		return fresh
 	}
@@ -180,14 +180,14 @@ func TestShowOnceInASession(t *testing.T) {
 			t.Errorf("%s shows %v of %v, not %v", step.session, fresh, step.show, step.fresh)
 		}
 	}
-	if all, err := s.Shown(t.Context(), "s1"); !reflect.DeepEqual(all, []Shown{a, b, changed}) || err != nil {
+	if all, err := s.Sessions.Shown(t.Context(), "s1"); !reflect.DeepEqual(all, []Shown{a, b, changed}) || err != nil {
 		t.Errorf("shown: %v, %v", all, err)
 	}
-	must(t, s.Forget(t.Context(), "s1"))
+	must(t, s.Sessions.Forget(t.Context(), "s1"))
 	if fresh := show("s1", b); len(fresh) != 1 {
 		t.Error("a session that forgot does not show it again")
 	}
-	if _, err := s.Show(t.Context(), "s1", "x", []Shown{{strings.Repeat("m", 2000), "1"}}); !errors.Is(err, ErrTooLarge) {
+	if _, err := s.Sessions.Show(t.Context(), "s1", "x", []Shown{{strings.Repeat("m", 2000), "1"}}); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("a long slug: %v", err)
 	}
 	// The bound: what was shown first is forgotten first.
@@ -196,7 +196,7 @@ func TestShowOnceInASession(t *testing.T) {
 		many = append(many, Shown{fmt.Sprintf("mem/%d", i), "1"})
 	}
 	show("s2", many...)
-	if all, _ := s.Shown(t.Context(), "s2"); len(all) != MaxShown || all[0] != many[0] {
+	if all, _ := s.Sessions.Shown(t.Context(), "s2"); len(all) != MaxShown || all[0] != many[0] {
 		t.Errorf("%d shown, from %v", len(all), all[0])
 	}
 }
@@ -204,15 +204,15 @@ func TestShowOnceInASession(t *testing.T) {
 func TestSessionsAreBounded(t *testing.T) {
 	r := newRig(t)
 	s := r.open(testPair)
-	must(t, s.Seen(t.Context(), "old", "codex"))
+	must(t, s.Sessions.Seen(t.Context(), "old", "codex"))
 	r.now = r.now.Add(SessionsLast + time.Hour)
 	for i := range MaxSessions + 5 {
 		r.now = r.now.Add(time.Second)
-		must(t, s.Seen(t.Context(), fmt.Sprint("s", i), "codex"))
+		must(t, s.Sessions.Seen(t.Context(), fmt.Sprint("s", i), "codex"))
 	}
-	_, err := s.Show(t.Context(), "s7", "claude-code", []Shown{{"mem/a", "1"}})
+	_, err := s.Sessions.Show(t.Context(), "s7", "claude-code", []Shown{{"mem/a", "1"}})
 	must(t, err)
-	all, err := s.Sessions(t.Context())
+	all, err := s.Sessions.All(t.Context())
 	must(t, err)
 	if len(all) != MaxSessions {
 		t.Errorf("%d sessions", len(all))
@@ -231,18 +231,18 @@ func TestSessionsAreBounded(t *testing.T) {
 func TestCounters(t *testing.T) {
 	r := newRig(t)
 	s := r.open(testPair)
-	must(t, s.Count(t.Context(), Recalled, "mem/a", "mem/b"))
+	must(t, s.Counters.Count(t.Context(), Recalled, "mem/a", "mem/b"))
 	r.now = r.now.Add(time.Minute)
-	must(t, s.Count(t.Context(), Read, "mem/a"))
+	must(t, s.Counters.Count(t.Context(), Read, "mem/a"))
 	want := []Counter{{"mem/a", 1, 1, r.now}, {"mem/b", 1, 0, testTime}}
-	all, unflushed, err := s.Counters(t.Context())
+	all, unflushed, err := s.Counters.All(t.Context())
 	if !reflect.DeepEqual(all, want) || unflushed != 2 || err != nil {
 		t.Fatalf("%v, %d, %v", all, unflushed, err)
 	}
 	// What is counted while relays are told stays to be told.
-	must(t, s.Count(t.Context(), Read, "mem/b"))
-	must(t, s.Flushed(t.Context(), all))
-	if all, unflushed, err = s.Counters(t.Context()); unflushed != 1 || all[1].Read != 1 || err != nil {
+	must(t, s.Counters.Count(t.Context(), Read, "mem/b"))
+	must(t, s.Counters.Flushed(t.Context(), all))
+	if all, unflushed, err = s.Counters.All(t.Context()); unflushed != 1 || all[1].Read != 1 || err != nil {
 		t.Errorf("%v, %d, %v", all, unflushed, err)
 	}
 }
@@ -251,19 +251,19 @@ func TestPlans(t *testing.T) {
 	r := newRig(t)
 	s := r.open(testPair)
 	p := Plan{ID: "p1", Data: []byte("do"), Expires: testTime.Add(time.Hour)}
-	must(t, s.PutPlan(t.Context(), p))
+	must(t, s.Plans.Put(t.Context(), p))
 	p.Data = []byte("do better")
-	must(t, s.PutPlan(t.Context(), p))
-	if got, err := s.Plan(t.Context(), "p1"); !reflect.DeepEqual(got, p) || err != nil {
+	must(t, s.Plans.Put(t.Context(), p))
+	if got, err := s.Plans.Get(t.Context(), "p1"); !reflect.DeepEqual(got, p) || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
-	if err := s.PutPlan(t.Context(), Plan{ID: "big", Data: make([]byte, MaxPlan+1)}); !errors.Is(err, ErrTooLarge) {
+	if err := s.Plans.Put(t.Context(), Plan{ID: "big", Data: make([]byte, MaxPlan+1)}); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("a large plan: %v", err)
 	}
 	for i := range MaxPlans - 1 {
-		must(t, s.PutPlan(t.Context(), Plan{ID: fmt.Sprint("more", i), Expires: testTime.Add(2 * time.Hour)}))
+		must(t, s.Plans.Put(t.Context(), Plan{ID: fmt.Sprint("more", i), Expires: testTime.Add(2 * time.Hour)}))
 	}
-	if err := s.PutPlan(t.Context(), Plan{ID: "last", Expires: testTime.Add(time.Hour)}); !errors.Is(err, ErrFull) {
+	if err := s.Plans.Put(t.Context(), Plan{ID: "last", Expires: testTime.Add(time.Hour)}); !errors.Is(err, ErrFull) {
 		t.Errorf("one plan too many: %v", err)
 	}
 	var closed, refused int
@@ -271,7 +271,7 @@ func TestPlans(t *testing.T) {
 	var mu sync.Mutex
 	for range 4 {
 		wg.Go(func() {
-			err := s.ClosePlan(context.Background(), "p1")
+			err := s.Plans.Close(context.Background(), "p1")
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
@@ -286,7 +286,7 @@ func TestPlans(t *testing.T) {
 		t.Errorf("closed %d times, refused %d times", closed, refused)
 	}
 	r.now = testTime.Add(2 * time.Hour)
-	if all, err := s.Plans(t.Context()); len(all) != 0 || err != nil {
+	if all, err := s.Plans.All(t.Context()); len(all) != 0 || err != nil {
 		t.Errorf("%d plans after all expired, %v", len(all), err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // Took notes that events are stored, by their ids, and which relays said that they
 // took each of them, or showed it, by their URLs. Of relays beyond MaxTakers it is
 // not kept. Ids that are not of a log are left.
-func (s *State) Took(ctx context.Context, took map[string][]string) error {
+func (s Links) Took(ctx context.Context, took map[string][]string) error {
 	if len(took) == 0 {
 		return nil
 	}

@@ -17,20 +17,20 @@ import (
 func TestTook(t *testing.T) {
 	r := newRig(t)
 	s := r.open(testPair)
-	must(t, s.BeginLog(t.Context(), "", nil, strings.NewReader("abcd")))
+	must(t, s.Links.Begin(t.Context(), "", nil, strings.NewReader("abcd")))
 	id := func(i int) string { return fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, i))) }
-	must(t, s.TakeLinks(t.Context(), MaxTakers+3, func(i int, _ writerlog.Link) (Sealed, error) {
+	must(t, s.Links.Take(t.Context(), MaxTakers+3, func(i int, _ writerlog.Link) (Sealed, error) {
 		return Sealed{ID: id(i), D: []string{id(0), "no address", ""}[i%3], At: int64(i), Event: []byte("{}")}, nil
 	}))
 	relay := func(i int) string { return fmt.Sprintf("wss://%d", i) }
 	for i := range MaxTakers + 2 {
-		must(t, s.Took(t.Context(), map[string][]string{id(i): {relay(0), relay(i)}}))
+		must(t, s.Links.Took(t.Context(), map[string][]string{id(i): {relay(0), relay(i)}}))
 	}
-	if err := s.Took(t.Context(), map[string][]string{id(0): {strings.Repeat("x", maxName+1)}}); !errors.Is(err, ErrTooLarge) {
+	if err := s.Links.Took(t.Context(), map[string][]string{id(0): {strings.Repeat("x", maxName+1)}}); !errors.Is(err, ErrTooLarge) {
 		t.Error(err)
 	}
-	must(t, s.Took(t.Context(), map[string][]string{"no id": {relay(1)}}))
-	logs, err := s.Own(t.Context())
+	must(t, s.Links.Took(t.Context(), map[string][]string{"no id": {relay(1)}}))
+	logs, err := s.Links.Own(t.Context())
 	own := logs["61626364"]
 	if err != nil || len(own) != MaxTakers+3 {
 		t.Fatal(len(own), err)

@@ -20,8 +20,8 @@ type Tallied struct {
 	Last time.Time
 }
 
-// Tally counts one more of a kind for each of the memories.
-func (s *State) Tally(ctx context.Context, kind string, slugs ...string) error {
+// Add counts one more of a kind for each of the memories.
+func (s Tallies) Add(ctx context.Context, kind string, slugs ...string) error {
 	if err := tallied(kind, slugs); err != nil || len(slugs) == 0 {
 		return err
 	}
@@ -36,8 +36,8 @@ func (s *State) Tally(ctx context.Context, kind string, slugs ...string) error {
 	})
 }
 
-// Tallies returns what is counted of a kind, by slug.
-func (s *State) Tallies(ctx context.Context, kind string) (all map[string]Tallied, err error) {
+// Of returns what is counted of a kind, by slug.
+func (s Tallies) Of(ctx context.Context, kind string) (all map[string]Tallied, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		all = map[string]Tallied{}
 		return tx.Each("SELECT slug, n, last FROM tallies WHERE kind = ?", func(r sealedfile.Row) error {
@@ -48,8 +48,8 @@ func (s *State) Tallies(ctx context.Context, kind string) (all map[string]Tallie
 	return all, err
 }
 
-// Untally forgets what is counted of a kind for the memories.
-func (s *State) Untally(ctx context.Context, kind string, slugs ...string) error {
+// Forget forgets what is counted of a kind for the memories.
+func (s Tallies) Forget(ctx context.Context, kind string, slugs ...string) error {
 	if err := tallied(kind, slugs); err != nil || len(slugs) == 0 {
 		return err
 	}

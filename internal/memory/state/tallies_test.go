@@ -12,29 +12,29 @@ import (
 func TestTallies(t *testing.T) {
 	r := newRig(t)
 	s := r.open(testPair)
-	must(t, s.Tally(t.Context(), Offered, "mem/a", "mem/b"))
-	must(t, s.Tally(t.Context(), Dreamt, "mem/a"))
+	must(t, s.Tallies.Add(t.Context(), Offered, "mem/a", "mem/b"))
+	must(t, s.Tallies.Add(t.Context(), Dreamt, "mem/a"))
 	r.now = r.now.Add(time.Minute)
-	must(t, s.Tally(t.Context(), Offered, "mem/a"))
-	must(t, s.Tally(t.Context(), Offered))
+	must(t, s.Tallies.Add(t.Context(), Offered, "mem/a"))
+	must(t, s.Tallies.Add(t.Context(), Offered))
 	want := map[string]Tallied{"mem/a": {2, r.now}, "mem/b": {1, testTime}}
-	if all, err := s.Tallies(t.Context(), Offered); !reflect.DeepEqual(all, want) || err != nil {
+	if all, err := s.Tallies.Of(t.Context(), Offered); !reflect.DeepEqual(all, want) || err != nil {
 		t.Fatalf("%v, %v", all, err)
 	}
-	must(t, s.Untally(t.Context(), Offered, "mem/a", "mem/never"))
+	must(t, s.Tallies.Forget(t.Context(), Offered, "mem/a", "mem/never"))
 	delete(want, "mem/a")
-	if all, err := s.Tallies(t.Context(), Offered); !reflect.DeepEqual(all, want) || err != nil {
+	if all, err := s.Tallies.Of(t.Context(), Offered); !reflect.DeepEqual(all, want) || err != nil {
 		t.Errorf("%v, %v", all, err)
 	}
-	if all, err := s.Tallies(t.Context(), Dreamt); all["mem/a"].N != 1 || err != nil {
+	if all, err := s.Tallies.Of(t.Context(), Dreamt); all["mem/a"].N != 1 || err != nil {
 		t.Errorf("another kind was forgotten: %v, %v", all, err)
 	}
 	for _, slug := range []string{"", strings.Repeat("a", maxName+1)} {
-		if err := s.Tally(t.Context(), Offered, slug); !errors.Is(err, ErrTooLarge) {
+		if err := s.Tallies.Add(t.Context(), Offered, slug); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("a slug of %d bytes: %v", len(slug), err)
 		}
 	}
-	if err := s.Untally(t.Context(), Offered, make([]string, maxAtOnce+1)...); !errors.Is(err, ErrTooLarge) {
+	if err := s.Tallies.Forget(t.Context(), Offered, make([]string, maxAtOnce+1)...); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("too many at once: %v", err)
 	}
 }
@@ -43,21 +43,21 @@ func TestTallies(t *testing.T) {
 func TestTalliesAreBounded(t *testing.T) {
 	r := newRig(t)
 	s := r.open(testPair)
-	must(t, s.Tally(t.Context(), Dreamt, "mem/0"))
+	must(t, s.Tallies.Add(t.Context(), Dreamt, "mem/0"))
 	for from := 0; from <= MaxTallies; from += 4000 {
 		slugs := make([]string, 4000)
 		for i := range slugs {
 			slugs[i] = fmt.Sprintf("mem/%d", from+i)
 		}
-		must(t, s.Tally(t.Context(), Offered, slugs...))
+		must(t, s.Tallies.Add(t.Context(), Offered, slugs...))
 		r.now = r.now.Add(time.Second)
 	}
-	all, err := s.Tallies(t.Context(), Offered)
+	all, err := s.Tallies.Of(t.Context(), Offered)
 	must(t, err)
 	if _, first := all["mem/0"]; first || len(all) != MaxTallies {
 		t.Errorf("%d tallies, the first among them: %v", len(all), first)
 	}
-	if all, err := s.Tallies(t.Context(), Dreamt); len(all) != 1 || err != nil {
+	if all, err := s.Tallies.Of(t.Context(), Dreamt); len(all) != 1 || err != nil {
 		t.Errorf("another kind: %v, %v", all, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/memory/state"
 	"engramd/internal/protocol/writerlog"
 	"engramd/nips/nipae"
 )
@@ -21,15 +22,6 @@ type Memory interface {
 	Owner() string
 	Conversation() nipae.ConversationKey
 	Shows(ctx context.Context, known func(id string) bool) ([]client.Shown, error)
-}
-
-// State is what this machine knows: an agentstate.State.
-type State interface {
-	Own(ctx context.Context) (map[string][]writerlog.Own, error)
-	Checked(ctx context.Context) (func(id string) bool, error)
-	SetChecked(ctx context.Context, ids []string) error
-	Marks(ctx context.Context) (map[string][]writerlog.Mark, error)
-	SetMarks(ctx context.Context, relay string, marks []writerlog.Mark) error
 }
 
 // Result is what an audit found.
@@ -52,21 +44,21 @@ type Relay struct {
 // time; without a state (nil) nothing is known of what relays showed once, or of
 // what was written here. The error is client.ErrNoRelay when no relay answered,
 // with the relays; or the state's.
-func Run(ctx context.Context, m Memory, s State, now time.Time) (Result, error) {
+func Run(ctx context.Context, m Memory, s *state.State, now time.Time) (Result, error) {
 	in := writerlog.Evidence{Events: map[string]writerlog.Event{}, Now: now.Unix()}
 	var known func(string) bool
 	var marks map[string][]writerlog.Mark
 	var err error
 	if s != nil {
-		if known, err = s.Checked(ctx); err == nil {
-			marks, err = s.Marks(ctx)
+		if known, err = s.Audit.Checked(ctx); err == nil {
+			marks, err = s.Audit.Marks(ctx)
 		}
 		if err != nil {
 			return Result{}, fmt.Errorf("what this machine knows of the logs: %w", err)
 		}
 	}
 	if s != nil { // before the relays are asked: what is written meanwhile is not missed
-		if in.Own, err = s.Own(ctx); err != nil {
+		if in.Own, err = s.Links.Own(ctx); err != nil {
 			return Result{}, fmt.Errorf("what this machine wrote: %w", err)
 		}
 	}
@@ -131,13 +123,13 @@ func (g *gathering) take(ev *nostr.Event) bool {
 
 // remember keeps what relays show, and whose signatures were checked. A relay
 // that shows less than once keeps the mark that says so.
-func remember(ctx context.Context, s State, in writerlog.Evidence, known func(string) bool) error {
+func remember(ctx context.Context, s *state.State, in writerlog.Evidence, known func(string) bool) error {
 	var errs []error
 	for _, r := range in.Relays {
 		if !r.Whole {
 			continue
 		}
-		errs = append(errs, s.SetMarks(ctx, r.URL, writerlog.Marks(r, in.Events)))
+		errs = append(errs, s.Audit.SetMarks(ctx, r.URL, writerlog.Marks(r, in.Events)))
 	}
 	var ids []string
 	for id := range in.Events {
@@ -145,7 +137,7 @@ func remember(ctx context.Context, s State, in writerlog.Evidence, known func(st
 			ids = append(ids, id)
 		}
 	}
-	if err := errors.Join(append(errs, s.SetChecked(ctx, ids))...); err != nil {
+	if err := errors.Join(append(errs, s.Audit.SetChecked(ctx, ids))...); err != nil {
 		return fmt.Errorf("what the relays show is not kept for the next time: %w", err)
 	}
 	return nil

@@ -120,7 +120,7 @@ func TestRunRemembers(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	m.relays[1].Heads = events[:2]
-	for _, s := range []State{state, state, nil} {
+	for _, s := range []*memorystate.State{state, state, nil} {
 		r, err = Run(t.Context(), m, s, now)
 		if want := map[bool]int{true: 1, false: 0}[s != nil]; err != nil || r.Counts[writerlog.RolledBack] != want || s == nil && r.Counts[writerlog.Behind] != 1 {
 			t.Errorf("state %v: %+v, %v", s != nil, r.Findings, err)
@@ -152,16 +152,16 @@ func TestRunOwn(t *testing.T) {
 	m := &shows{agent: testkeys.New("agent"), owner: testkeys.New("owner")}
 	events := written(t, m.agent, m.owner, "mem/a", "mem/b", "mem/c")
 	state := stateFor(t, m)
-	if err := state.BeginLog(t.Context(), "", nil, zeros{}); err != nil {
+	if err := state.Links.Begin(t.Context(), "", nil, zeros{}); err != nil {
 		t.Fatal(err)
 	}
 	// The log of the state has the name of zeros: only its ids are compared here.
-	if err := state.TakeLinks(t.Context(), 3, func(i int, _ writerlog.Link) (memorystate.Sealed, error) {
+	if err := state.Links.Take(t.Context(), 3, func(i int, _ writerlog.Link) (memorystate.Sealed, error) {
 		return memorystate.Sealed{ID: events[i].ID, D: events[i].Tags.GetD(), At: int64(events[i].CreatedAt)}, nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := state.Settle(t.Context(), memorystate.Stored, events[0].ID, events[1].ID); err != nil {
+	if err := state.Links.Settle(t.Context(), memorystate.Stored, events[0].ID, events[1].ID); err != nil {
 		t.Fatal(err)
 	}
 	m.relays = []client.Shown{whole("A")}
@@ -190,7 +190,7 @@ func TestRunOwn(t *testing.T) {
 	if r, err = Run(t.Context(), m, state, now); err != nil || r.Counts[writerlog.Dropped] != 3 {
 		t.Errorf("%+v, %v", r.Findings, err)
 	}
-	if err := state.Took(t.Context(), map[string][]string{events[0].ID: {"A", "B"}}); err != nil {
+	if err := state.Links.Took(t.Context(), map[string][]string{events[0].ID: {"A", "B"}}); err != nil {
 		t.Fatal(err)
 	}
 	m.relays = []client.Shown{whole("A"), {URL: "C"}}

@@ -88,7 +88,7 @@ func TestNothingIsWritten(t *testing.T) {
 		"changed":         {ops: answer(), with: func(m *machine, _ *Plans, _ consolidation.Plan) { m.relay.set("mem/journal/e2", "Another day.") }, want: consolidation.ErrChanged},
 		"taken meanwhile": {ops: answer(), with: func(m *machine, _ *Plans, _ consolidation.Plan) { m.relay.set("mem/facts/new", "Here.") }, want: &consolidation.OpError{}},
 		"closed": {ops: answer(), with: func(m *machine, p *Plans, plan consolidation.Plan) {
-			must(m.t, p.State.ClosePlan(m.t.Context(), plan.ID))
+			must(m.t, p.Open.Close(m.t.Context(), plan.ID))
 		}, want: ErrNoPlan},
 		"relay missing": {ops: answer(), with: func(_ *machine, p *Plans, _ consolidation.Plan) {
 			p.Memory.(*door).deny = func(what string) error {
@@ -136,7 +136,7 @@ func TestLineMovesOn(t *testing.T) {
 	must(t, p.Keep(t.Context(), plan))
 	_, err := p.Commit(t.Context(), plan.ID, []consolidation.Op{{Op: consolidation.OpKeep, Slug: "journal/e1"}})
 	must(t, err)
-	all, err := p.State.Tallies(t.Context(), memorystate.Offered)
+	all, err := p.Tallies.Of(t.Context(), memorystate.Offered)
 	must(t, err)
 	if _, ok := all["mem/journal/e1"]; ok || all["mem/journal/e2"].N != 3 || len(all) != 3 {
 		t.Errorf("%v", all)
@@ -156,7 +156,7 @@ func TestPrepare(t *testing.T) {
 		memorystate.Options{Dir: t.TempDir(), Now: func() time.Time { return m.now }, Machine: func() (string, error) { return "one", nil }})
 	must(t, err)
 	defer s.Close()
-	m.state = s
+	m.open, m.tallies = s.Plans, s.Tallies
 	p, _ := m.start()
 	n := r.n
 	plan, text, err := p.Prepare(t.Context(), consolidation.Consolidate, PrepareOptions{})
@@ -174,7 +174,7 @@ func TestPrepare(t *testing.T) {
 		}
 		drawn[dream.ID] = true
 	}
-	if all, err := s.Tallies(t.Context(), memorystate.Dreamt); err != nil || len(all) < 12 {
+	if all, err := s.Tallies.Of(t.Context(), memorystate.Dreamt); err != nil || len(all) < 12 {
 		t.Errorf("drawn: %v, %v", all, err)
 	}
 	if _, err := p.Commit(t.Context(), plan.ID, nil); !errors.Is(err, ErrNoPlan) {

@@ -101,21 +101,25 @@ type Memory interface {
 	RemoveVersion(ctx context.Context, slug nipae.Slug, base string) (client.Entry, client.Status, error)
 }
 
-// State is what this machine remembers of its plans; *state.State implements
-// it.
-type State interface {
-	PutPlan(ctx context.Context, p memorystate.Plan) error
-	Plan(ctx context.Context, id string) (memorystate.Plan, error)
-	Plans(ctx context.Context) ([]memorystate.Plan, error)
-	ClosePlan(ctx context.Context, id string) error
-	Tally(ctx context.Context, kind string, slugs ...string) error
-	Tallies(ctx context.Context, kind string) (map[string]memorystate.Tallied, error)
-	Untally(ctx context.Context, kind string, slugs ...string) error
+// OpenPlans are those that are open; state.Plans implements it.
+type OpenPlans interface {
+	Put(ctx context.Context, p memorystate.Plan) error
+	Get(ctx context.Context, id string) (memorystate.Plan, error)
+	All(ctx context.Context) ([]memorystate.Plan, error)
+	Close(ctx context.Context, id string) error
+}
+
+// Tallies count what plans did with memories; state.Tallies implements it.
+type Tallies interface {
+	Add(ctx context.Context, kind string, slugs ...string) error
+	Of(ctx context.Context, kind string) (map[string]memorystate.Tallied, error)
+	Forget(ctx context.Context, kind string, slugs ...string) error
 }
 
 var (
-	_ Memory = (*client.Memory)(nil)
-	_ State  = (*memorystate.State)(nil)
+	_ Memory    = (*client.Memory)(nil)
+	_ OpenPlans = memorystate.Plans{}
+	_ Tallies   = memorystate.Tallies{}
 )
 
 // Plans are the plans of one agent on one machine. Any number of goroutines and
@@ -123,7 +127,8 @@ var (
 type Plans struct {
 	Memory  Memory
 	Source  recallanswer.Source // of the same memory
-	State   State
+	Open    OpenPlans
+	Tallies Tallies
 	Lock    string           // the path of a file in the state's folder
 	Machine string           // what records call this machine
 	Session string           // stamped on what is written; "" for none

@@ -182,7 +182,7 @@ func TestManyPlansWereShown(t *testing.T) {
 		memorystate.Options{Dir: t.TempDir(), Now: func() time.Time { return m.now }, Machine: func() (string, error) { return "one", nil }})
 	must(t, err)
 	defer s.Close()
-	m.state = s
+	m.open, m.tallies = s.Plans, s.Tallies
 	plan := shown(before)
 	m.keep(plan)
 	p, _ := m.start()

@@ -60,14 +60,14 @@ func (p *Plans) Prepare(ctx context.Context, kind consolidation.Kind, o PrepareO
 			drawn = append(drawn, u.Slug)
 		}
 	}
-	return plan, text, p.State.Tally(ctx, memorystate.Dreamt, drawn...)
+	return plan, text, p.Tallies.Add(ctx, memorystate.Dreamt, drawn...)
 }
 
 // maker makes a plan of a memory.
 type maker func(recallanswer.View) (consolidation.Plan, error)
 
 func (p *Plans) consolidation(ctx context.Context, o PrepareOptions) (maker, error) {
-	tallies, err := p.State.Tallies(ctx, memorystate.Offered)
+	tallies, err := p.Tallies.Of(ctx, memorystate.Offered)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (p *Plans) consolidation(ctx context.Context, o PrepareOptions) (maker, err
 }
 
 func (p *Plans) dream(ctx context.Context, o PrepareOptions) (maker, error) {
-	tallies, err := p.State.Tallies(ctx, memorystate.Dreamt)
+	tallies, err := p.Tallies.Of(ctx, memorystate.Dreamt)
 	if err != nil {
 		return nil, err
 	}
@@ -130,11 +130,11 @@ func (p *Plans) Keep(ctx context.Context, plan consolidation.Plan) error {
 // put has the state keep something. When there is no room, the plan that expires
 // first makes it, but for one that is needed.
 func (p *Plans) put(ctx context.Context, one memorystate.Plan, needed string) error {
-	err := p.State.PutPlan(ctx, one)
+	err := p.Open.Put(ctx, one)
 	if !errors.Is(err, memorystate.ErrFull) {
 		return err
 	}
-	all, err := p.State.Plans(ctx)
+	all, err := p.Open.All(ctx)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (p *Plans) put(ctx context.Context, one memorystate.Plan, needed string) er
 			break
 		}
 	}
-	return p.State.PutPlan(ctx, one)
+	return p.Open.Put(ctx, one)
 }
 
 // kept returns a plan that was shown here.
@@ -154,7 +154,7 @@ func (p *Plans) kept(ctx context.Context, id string) (plan consolidation.Plan, e
 	if !consolidation.IsID(id) {
 		return plan, ErrID
 	}
-	one, err := p.State.Plan(ctx, id)
+	one, err := p.Open.Get(ctx, id)
 	if errors.Is(err, memorystate.ErrNoPlan) {
 		return plan, ErrNoPlan
 	}
@@ -166,7 +166,7 @@ func (p *Plans) kept(ctx context.Context, id string) (plan consolidation.Plan, e
 
 // close ends what the state has, if it has it.
 func (p *Plans) close(ctx context.Context, id string) error {
-	if err := p.State.ClosePlan(ctx, id); err != nil && !errors.Is(err, memorystate.ErrNoPlan) {
+	if err := p.Open.Close(ctx, id); err != nil && !errors.Is(err, memorystate.ErrNoPlan) {
 		return err
 	}
 	return nil
@@ -187,10 +187,10 @@ func (p *Plans) settle(ctx context.Context, plan consolidation.Plan, ops []conso
 			ignored = append(ignored, u.Slug)
 		}
 	}
-	if err := p.State.Untally(ctx, memorystate.Offered, did...); err != nil {
+	if err := p.Tallies.Forget(ctx, memorystate.Offered, did...); err != nil {
 		return err
 	}
-	if err := p.State.Tally(ctx, memorystate.Offered, ignored...); err != nil {
+	if err := p.Tallies.Add(ctx, memorystate.Offered, ignored...); err != nil {
 		return err
 	}
 	return p.close(ctx, plan.ID)

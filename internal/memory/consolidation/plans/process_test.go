@@ -103,7 +103,7 @@ func onRelays(ctx context.Context, owner, dir string, relays []string, passes in
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	p = &Plans{Memory: mortal{m, &passes}, Source: listed{m}, State: s, Lock: filepath.Join(dir, "plans.lock"), Machine: "one", Clock: func() time.Time { return testNow }}
+	p = &Plans{Memory: mortal{m, &passes}, Source: listed{m}, Open: s.Plans, Tallies: s.Tallies, Lock: filepath.Join(dir, "plans.lock"), Machine: "one", Clock: func() time.Time { return testNow }}
 	return p, m, func() { s.Close(); c.Close() }, nil
 }
 

@@ -73,7 +73,7 @@ type noted struct {
 
 // opened returns what the state has open, of one plan or ("") of all.
 func (p *Plans) opened(ctx context.Context, plan string) (all []noted, err error) {
-	kept, err := p.State.Plans(ctx)
+	kept, err := p.Open.All(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -192,22 +192,22 @@ func (d *door) RemoveVersion(_ context.Context, slug nipae.Slug, base string) (c
 	return client.Entry{}, client.Status{}, d.answer(what)
 }
 
-// state is a machine's, of which the writes pass the process's door.
-type state struct {
-	State
+// open are a machine's plans, of which the writes pass the process's door.
+type open struct {
+	OpenPlans
 	door *door
 }
 
-func (s state) PutPlan(ctx context.Context, p memorystate.Plan) error {
+func (s open) Put(ctx context.Context, p memorystate.Plan) error {
 	s.door.at("before put " + p.ID)
-	err := s.State.PutPlan(ctx, p)
+	err := s.OpenPlans.Put(ctx, p)
 	s.door.at("after put " + p.ID)
 	return err
 }
 
-func (s state) ClosePlan(ctx context.Context, id string) error {
+func (s open) Close(ctx context.Context, id string) error {
 	s.door.at("before close " + id)
-	err := s.State.ClosePlan(ctx, id)
+	err := s.OpenPlans.Close(ctx, id)
 	s.door.at("after close " + id)
 	return err
 }
@@ -223,14 +223,14 @@ func newSimple() *simple {
 	return &simple{plans: map[string]memorystate.Plan{}, tallies: map[string]map[string]memorystate.Tallied{}}
 }
 
-func (s *simple) PutPlan(_ context.Context, p memorystate.Plan) error {
+func (s *simple) Put(_ context.Context, p memorystate.Plan) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.plans[p.ID] = p
 	return nil
 }
 
-func (s *simple) Plan(_ context.Context, id string) (memorystate.Plan, error) {
+func (s *simple) Get(_ context.Context, id string) (memorystate.Plan, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p, ok := s.plans[id]
@@ -240,7 +240,7 @@ func (s *simple) Plan(_ context.Context, id string) (memorystate.Plan, error) {
 	return p, nil
 }
 
-func (s *simple) Plans(context.Context) (all []memorystate.Plan, err error) {
+func (s *simple) All(context.Context) (all []memorystate.Plan, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(s.plans)) {
@@ -249,8 +249,8 @@ func (s *simple) Plans(context.Context) (all []memorystate.Plan, err error) {
 	return all, nil
 }
 
-func (s *simple) ClosePlan(ctx context.Context, id string) error {
-	if _, err := s.Plan(ctx, id); err != nil {
+func (s *simple) Close(ctx context.Context, id string) error {
+	if _, err := s.Get(ctx, id); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -259,7 +259,7 @@ func (s *simple) ClosePlan(ctx context.Context, id string) error {
 	return nil
 }
 
-func (s *simple) Tally(_ context.Context, kind string, slugs ...string) error {
+func (s *simple) Add(_ context.Context, kind string, slugs ...string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, slug := range slugs {
@@ -271,13 +271,13 @@ func (s *simple) Tally(_ context.Context, kind string, slugs ...string) error {
 	return nil
 }
 
-func (s *simple) Tallies(_ context.Context, kind string) (map[string]memorystate.Tallied, error) {
+func (s *simple) Of(_ context.Context, kind string) (map[string]memorystate.Tallied, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.tallies[kind]), nil
 }
 
-func (s *simple) Untally(_ context.Context, kind string, slugs ...string) error {
+func (s *simple) Forget(_ context.Context, kind string, slugs ...string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, slug := range slugs {
@@ -288,23 +288,25 @@ func (s *simple) Untally(_ context.Context, kind string, slugs ...string) error 
 
 // machine is one of those that an agent works on.
 type machine struct {
-	t     *testing.T
-	name  string
-	lock  string
-	state State
-	relay *relay
-	now   time.Time
+	t       *testing.T
+	name    string
+	lock    string
+	open    OpenPlans
+	tallies Tallies
+	relay   *relay
+	now     time.Time
 }
 
 func newMachine(t *testing.T, name string, r *relay) *machine {
-	return &machine{t: t, name: name, relay: r, state: newSimple(), now: testNow, lock: filepath.Join(t.TempDir(), name+".lock")}
+	s := newSimple()
+	return &machine{t: t, name: name, relay: r, open: s, tallies: s, now: testNow, lock: filepath.Join(t.TempDir(), name+".lock")}
 }
 
 // start starts a process, a while after the one before.
 func (m *machine) start() (*Plans, *door) {
 	m.now = m.now.Add(time.Hour)
 	d := &door{relay: m.relay}
-	return &Plans{Memory: d, Source: m.relay, State: state{m.state, d}, Lock: m.lock, Machine: m.name, Session: "s1",
+	return &Plans{Memory: d, Source: m.relay, Open: open{m.open, d}, Tallies: m.tallies, Lock: m.lock, Machine: m.name, Session: "s1",
 		Clock: func() time.Time { return m.now }}, d
 }
 
@@ -333,7 +335,7 @@ func (m *machine) until(n int, do func(*Plans) error) (err error, was bool) {
 // settled fails if the state or the memory has anything open.
 func (m *machine) settled() []Record {
 	m.t.Helper()
-	open, err := m.state.Plans(m.t.Context())
+	open, err := m.open.All(m.t.Context())
 	must(m.t, err)
 	for _, o := range open {
 		if strings.HasPrefix(o.ID, openPrefix) {

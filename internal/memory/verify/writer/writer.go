@@ -33,22 +33,6 @@ const (
 	lookupsAtOnce = 200
 )
 
-// State is what a log is kept in; *state.State implements it.
-type State interface {
-	Log(ctx context.Context) (state.Log, error)
-	BeginLog(ctx context.Context, instead string, after []writerlog.Head, random io.Reader) error
-	TakeLinks(ctx context.Context, count int, seal func(i int, l writerlog.Link) (state.Sealed, error)) error
-	Settle(ctx context.Context, fate state.Fate, ids ...string) error
-	Took(ctx context.Context, took map[string][]string) error
-	OpenLinks(ctx context.Context, before time.Time) ([]state.Link, error)
-	VoidLinks(ctx context.Context) ([]state.Link, error)
-	LinkIDs(ctx context.Context, w string, from int64, most int) ([]writerlog.Hash, []state.Fate, error)
-	NamedVoid(ctx context.Context, numbers []int64) error
-	UnitWritten(ctx context.Context, w string, k int64) error
-}
-
-var _ State = (*state.State)(nil)
-
 // Memory is the pair's memory; *client.Memory implements it.
 type Memory interface {
 	Since(ctx context.Context, at int64) ([]nipae.Engram, bool, error)
@@ -58,7 +42,7 @@ type Memory interface {
 
 // Options are what a Log is made of.
 type Options struct {
-	State  State
+	Links  state.Links
 	Memory Memory           // whose writes are in no log (client.Memory.Unchained)
 	Warn   func(string)     // takes a line when something is left undone; nil drops it
 	Now    func() time.Time // nil is the system's clock
@@ -95,7 +79,7 @@ func New(o Options) *Log {
 func (l *Log) Ready(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	log, err := l.o.State.Log(ctx)
+	log, err := l.o.Links.Log(ctx)
 	if err != nil {
 		l.fails(ctx, err)
 		return
@@ -146,10 +130,10 @@ func (l *Log) begun(ctx context.Context, log state.Log) (state.Log, error) {
 			return log, err
 		}
 	}
-	if err := l.o.State.BeginLog(ctx, log.W, writerlog.Newest(seen), l.o.Rand); err != nil {
+	if err := l.o.Links.Begin(ctx, log.W, writerlog.Newest(seen), l.o.Rand); err != nil {
 		return log, err
 	}
-	return l.o.State.Log(ctx)
+	return l.o.Links.Log(ctx)
 }
 
 // foreign reports whether something tells of a number of the log that the state
@@ -168,7 +152,7 @@ func (l *Log) foreign(ctx context.Context, log state.Log, seen []nipae.Engram) (
 			if h.N >= log.Next {
 				return true, nil
 			}
-			ids, _, err := l.o.State.LinkIDs(ctx, log.W, h.N, 1)
+			ids, _, err := l.o.Links.IDs(ctx, log.W, h.N, 1)
 			if err != nil {
 				return false, err
 			}
@@ -182,7 +166,7 @@ func (l *Log) foreign(ctx context.Context, log state.Log, seen []nipae.Engram) (
 
 // settleOpen looks up events of unknown fate by their ids.
 func (l *Log) settleOpen(ctx context.Context, _ state.Log) error {
-	open, err := l.o.State.OpenLinks(ctx, l.o.Now().Add(-sendingLasts))
+	open, err := l.o.Links.Open(ctx, l.o.Now().Add(-sendingLasts))
 	if err != nil || len(open) == 0 {
 		return err
 	}
@@ -195,16 +179,16 @@ func (l *Log) settleOpen(ctx context.Context, _ state.Log) error {
 	if err != nil {
 		return err
 	}
-	if err := l.o.State.Took(ctx, found); err != nil || !whole {
+	if err := l.o.Links.Took(ctx, found); err != nil || !whole {
 		return err
 	}
 	void := slices.DeleteFunc(ids, func(id string) bool { return len(found[id]) > 0 })
-	return l.o.State.Settle(ctx, state.Void, void...)
+	return l.o.Links.Settle(ctx, state.Void, void...)
 }
 
 // nameVoid writes a unit of void numbers if links have no room for all of them.
 func (l *Log) nameVoid(ctx context.Context, log state.Log) error {
-	void, err := l.o.State.VoidLinks(ctx)
+	void, err := l.o.Links.Void(ctx)
 	if err != nil || len(void) <= writerlog.MaxVoid {
 		return err
 	}
@@ -217,7 +201,7 @@ func (l *Log) nameVoid(ctx context.Context, log state.Log) error {
 	if _, _, err := l.o.Memory.Set(ctx, writerlog.VoidSlug(u.W, u.First), u.Text(), client.SetOptions{}); err != nil {
 		return err
 	}
-	return l.o.State.NamedVoid(ctx, numbers)
+	return l.o.Links.NamedVoid(ctx, numbers)
 }
 
 // writeUnits writes the first log unit that is due.
@@ -227,13 +211,13 @@ func (l *Log) writeUnits(ctx context.Context, log state.Log) error {
 	}
 	u := writerlog.Unit{W: log.W, First: log.Units * writerlog.UnitSize}
 	var err error
-	if u.IDs, _, err = l.o.State.LinkIDs(ctx, log.W, u.First, writerlog.UnitSize); err != nil || len(u.IDs) < writerlog.UnitSize {
+	if u.IDs, _, err = l.o.Links.IDs(ctx, log.W, u.First, writerlog.UnitSize); err != nil || len(u.IDs) < writerlog.UnitSize {
 		return err
 	}
 	if _, _, err := l.o.Memory.Set(ctx, writerlog.UnitSlug(u.W, log.Units), u.Text(), client.SetOptions{}); err != nil {
 		return err
 	}
-	return l.o.State.UnitWritten(ctx, log.W, log.Units+1)
+	return l.o.Links.UnitWritten(ctx, log.W, log.Units+1)
 }
 
 // Take implements client.Links.
@@ -242,7 +226,7 @@ func (l *Log) Take(ctx context.Context, count int, seal func(i int, link writerl
 	take := func() error { return l.take(ctx, count, seal, &sealing) }
 	err := take()
 	if errors.Is(err, state.ErrNoLog) { // the relays are slow: no other log is known of
-		if err = l.o.State.BeginLog(ctx, "", nil, l.o.Rand); err == nil {
+		if err = l.o.Links.Begin(ctx, "", nil, l.o.Rand); err == nil {
 			err = take()
 		}
 	}
@@ -257,7 +241,7 @@ func (l *Log) Take(ctx context.Context, count int, seal func(i int, link writerl
 }
 
 func (l *Log) take(ctx context.Context, count int, seal func(i int, link writerlog.Link) (*nostr.Event, error), sealing *error) error {
-	return l.o.State.TakeLinks(ctx, count, func(i int, link writerlog.Link) (state.Sealed, error) {
+	return l.o.Links.Take(ctx, count, func(i int, link writerlog.Link) (state.Sealed, error) {
 		ev, err := seal(i, link)
 		if err != nil || ev == nil {
 			*sealing = err
@@ -273,10 +257,10 @@ func (l *Log) Sent(ctx context.Context, id string, fate client.Fate, took []stri
 	// What is not noted is looked up later.
 	switch fate {
 	case client.Stored:
-		_ = l.o.State.Took(ctx, map[string][]string{id: took})
+		_ = l.o.Links.Took(ctx, map[string][]string{id: took})
 	case client.Refused:
-		_ = l.o.State.Settle(ctx, state.Void, id)
+		_ = l.o.Links.Settle(ctx, state.Void, id)
 	default:
-		_ = l.o.State.Settle(ctx, state.Unknown, id)
+		_ = l.o.Links.Settle(ctx, state.Unknown, id)
 	}
 }

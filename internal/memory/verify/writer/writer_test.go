@@ -65,7 +65,7 @@ func (w *world) state(dir string) *state.State {
 }
 
 func (w *world) log(s *state.State) *writer.Log {
-	return writer.New(writer.Options{State: s, Memory: w, Now: w.clock, Warn: func(line string) { w.t.Log(line) }})
+	return writer.New(writer.Options{Links: s.Links, Memory: w, Now: w.clock, Warn: func(line string) { w.t.Log(line) }})
 }
 
 // Since implements writer.Memory.
@@ -192,7 +192,7 @@ func TestWhoTook(t *testing.T) {
 	w.store(lost)
 	l.Sent(t.Context(), lost.Event.ID, client.Unknown, nil)
 	l.Ready(t.Context())
-	own, err := s.Own(t.Context())
+	own, err := s.Links.Own(t.Context())
 	if err != nil || len(own) != 1 {
 		t.Fatal(own, err)
 	}
@@ -366,10 +366,10 @@ func TestUnits(t *testing.T) {
 	for _, e := range made {
 		ids = append(ids, e.Event.ID)
 	}
-	if err := s.Settle(t.Context(), state.Void, ids[:100]...); err != nil {
+	if err := s.Links.Settle(t.Context(), state.Void, ids[:100]...); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Settle(t.Context(), state.Stored, ids[100:]...); err != nil {
+	if err := s.Links.Settle(t.Context(), state.Stored, ids[100:]...); err != nil {
 		t.Fatal(err)
 	}
 	name := w.link(made[0]).W
