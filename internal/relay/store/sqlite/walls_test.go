@@ -111,12 +111,17 @@ func tablesOf(t *testing.T) map[string]bool {
 	return tables
 }
 
-// literals are the texts of a package that look like SQL, by file.
+// literals are the texts of a package, and of those below it, that look like SQL, by
+// file.
 func literals(t *testing.T, pkg string) map[string][]string {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(pkg, "*.go"))
-	if err != nil {
-		t.Fatal(err)
+	var names []string
+	for _, pattern := range []string{"*.go", "*/*.go"} {
+		some, err := filepath.Glob(filepath.Join(pkg, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, some...)
 	}
 	out := map[string][]string{}
 	for _, name := range names {

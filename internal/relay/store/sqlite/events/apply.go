@@ -3,6 +3,7 @@ package events
 import (
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 	"engramd/nips/nip01"
 	"engramd/nips/niptemp"
 )
@@ -20,7 +21,7 @@ var whyExpired = nip01.Refuse(nip01.PrefixInvalid, "the event has expired")
 // late must not be answered as if it had been taken.
 func (w *writer) apply(p *Pending) (store.Result, error) {
 	r := p.rec
-	if r.expires != 0 && r.expires <= w.Now {
+	if r.Expires != 0 && r.Expires <= w.Now {
 		return store.Result{Outcome: store.Refused, Why: whyExpired}, nil
 	}
 	if p.asked {
@@ -28,7 +29,7 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 			return store.Result{Outcome: store.Refused, Why: refusal}, err
 		}
 	}
-	if banned, err := w.others.Admin.Banned(r.id); err != nil || banned {
+	if banned, err := w.others.Admin.Banned(r.ID); err != nil || banned {
 		return store.Result{Outcome: store.Deleted, Why: store.WhyBanned}, err
 	}
 	opts := p.opts
@@ -45,11 +46,11 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 	if conflict, err := w.misses(r, p.opts.Base); err != nil || conflict {
 		return store.Result{Outcome: store.Conflict, Why: store.WhyConflict}, err
 	}
-	usage, err := w.usageBefore(r)
+	usage, err := w.usage.Before(r)
 	if err != nil {
 		return store.Result{}, err
 	}
-	if refusal := w.surelyOverQuota(r, usage, &p.opts); refusal != nil {
+	if refusal := w.usage.SurelyOverQuota(r, usage, &p.opts); refusal != nil {
 		return store.Result{Outcome: store.Refused, Why: refusal}, nil
 	}
 	if refusal, err := w.judgeContract(r, opts); err != nil || refusal != nil {
@@ -70,25 +71,25 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 	if err != nil {
 		return store.Result{}, err
 	}
-	if result.Outcome == store.Stale && r.ev.Kind == niptemp.KindEntry && !p.opts.Import {
+	if result.Outcome == store.Stale && r.Event.Kind == niptemp.KindEntry && !p.opts.Import {
 		result = w.said(r)
 	}
-	if refusal := w.overQuota(r, usage, &p.opts); refusal != nil {
+	if refusal := w.usage.OverQuota(r, usage, &p.opts); refusal != nil {
 		return store.Result{Outcome: store.Refused, Why: refusal}, nil
 	}
-	if len(p.opts.Forward) > 0 && isContract(r.ev.Kind) {
-		err = w.others.Outbox.Forward(r.ev, r.json, p.opts.Forward)
+	if len(p.opts.Forward) > 0 && record.IsContract(r.Event.Kind) {
+		err = w.others.Outbox.Forward(r.Event, r.JSON, p.opts.Forward)
 	}
 	return result, err
 }
 
 // effects does what an event asks for that is about to be stored: before that,
 // so that a deletion finds room in a full database.
-func (w *writer) effects(r *record) error {
-	switch r.ev.Kind {
-	case kindDeletion:
+func (w *writer) effects(r *record.Record) error {
+	switch r.Event.Kind {
+	case record.KindDeletion:
 		return w.delete(r)
-	case kindVanish:
+	case record.KindVanish:
 		return w.vanish(r, w.seq+1)
 	}
 	return nil
@@ -96,11 +97,11 @@ func (w *writer) effects(r *record) error {
 
 // judgeContract has contract memory judged before it is stored, in the
 // transaction that stores it. A refusal is for the client.
-func (w *writer) judgeContract(r *record, opts store.PutOptions) (*nip01.Refusal, error) {
-	if !isContract(r.ev.Kind) {
+func (w *writer) judgeContract(r *record.Record, opts store.PutOptions) (*nip01.Refusal, error) {
+	if !record.IsContract(r.Event.Kind) {
 		return nil, nil
 	}
-	return w.others.Contracts.Judge(r.ev, opts)
+	return w.others.Contracts.Judge(r.Event, opts)
 }
 
 // Apply applies an event.
@@ -109,7 +110,7 @@ func (w *writer) Apply(m *engine.Member) (store.Result, error) {
 	defer func() { w.current = nil }()
 	r, err := w.apply(w.current)
 	if w.s.several != nil && err == nil {
-		w.executedAt(w.current.place, r.Outcome, [32]byte(w.current.rec.id))
+		w.executedAt(w.current.place, r.Outcome, [32]byte(w.current.rec.ID))
 	}
 	return r, err
 }
@@ -119,7 +120,7 @@ func (w *writer) Apply(m *engine.Member) (store.Result, error) {
 // frees.
 func (w *writer) Risky(m *engine.Member) bool {
 	r := m.Of.(*Pending).rec
-	return (r.d != nil || r.ev.Kind == kindDeletion) && w.mayExceed(r)
+	return (r.D != nil || r.Event.Kind == record.KindDeletion) && w.usage.MayExceed(r)
 }
 
 // Applied records an event that is durable.
@@ -130,8 +131,8 @@ func (w *writer) Applied(m *engine.Member) {
 	p := m.Of.(*Pending)
 	o := &p.opts
 	if o.Replica {
-		w.record(p.At(), store.PutCopy{Event: p.rec.json, Past: o.Past})
+		w.record(p.At(), store.PutCopy{Event: p.rec.JSON, Past: o.Past})
 		return
 	}
-	w.record(p.At(), store.PutEvent{Event: p.rec.json, Import: o.Import, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly})
+	w.record(p.At(), store.PutEvent{Event: p.rec.JSON, Import: o.Import, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly})
 }

@@ -8,13 +8,14 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 const kindAppData = nostr.KindApplicationSpecificData
 
 const sqlApproved = `SELECT 1 FROM events AS e INDEXED BY events_address CROSS JOIN tags AS t
-	ON t.name='p' AND t.value=` + numOf + ` AND t.created_at=e.created_at AND t.seq=e.seq
-	WHERE e.kind=? AND e.author=` + numOf + ` AND e.d=? AND (e.expires_at IS NULL OR e.expires_at>?)`
+	ON t.name='p' AND t.value=` + record.NumOf + ` AND t.created_at=e.created_at AND t.seq=e.seq
+	WHERE e.kind=? AND e.author=` + record.NumOf + ` AND e.d=? AND (e.expires_at IS NULL OR e.expires_at>?)`
 
 // Approved reports whether the list of approved agents of one of the owners (kind
 // 30078 with d = engramd/agents, as stored now) names the agent. All are 64

@@ -1,16 +1,21 @@
 package events
 
-import "time"
+import (
+	"time"
+
+	"engramd/internal/relay/store/sqlite/events/ledger"
+	"engramd/internal/relay/store/sqlite/events/search"
+)
 
 // archive holds the events (heads, regular ones and history) with all that
 // belongs to each: tags, the numbers of keys, what it counts for its author, its
 // words in the full-text index, its place in a thread. It stores and removes, and
 // decides nothing: that is the writer's.
 type archive struct {
-	tx
-	fullText
-	usage
-	numbers
+	ledger.Tx
+	text    search.Index
+	usage   ledger.Usage
+	keys    ledger.PubkeyIDs
 	seq     int64 // last one given out
 	known   known
 	stage   stage

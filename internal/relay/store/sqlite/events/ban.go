@@ -8,7 +8,7 @@ const (
 // RemoveBanned takes a banned event out of the database. Versions of its
 // address in history stay what they are.
 func (a *archive) RemoveBanned(id []byte) error {
-	row, err := a.c.One(sqlAnyEvent, id)
+	row, err := a.Conn().One(sqlAnyEvent, id)
 	if err != nil {
 		return err
 	}

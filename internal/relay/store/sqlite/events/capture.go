@@ -12,6 +12,7 @@ import (
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // View is one agent's memory at one instant. It is valid within the function
@@ -117,7 +118,7 @@ func (v *View) list(ctx context.Context, rebuild bool) error {
 	for _, own := range []struct {
 		part store.Part
 		kind int
-	}{{store.Deletions, kindDeletion}, {store.Deletions, kindVanish}, {store.Relays, kindRelays}} {
+	}{{store.Deletions, record.KindDeletion}, {store.Deletions, record.KindVanish}, {store.Relays, kindRelays}} {
 		args := []engine.Value{v.number, int64(own.kind), v.at, v.now}
 		err := v.c.Query(ctx, sqlCaptureOwn, args, func(row []engine.Value) error {
 			v.entries[own.part] = append(v.entries[own.part], entryAt(row[0].(int64)))
@@ -218,20 +219,11 @@ type versionsOf struct {
 }
 
 func (a *versionsOf) is(row []engine.Value) bool {
-	return a.kind == row[0].(int64) && a.author == string(row[5].([]byte)) && sameKey(a.d, row[1])
+	return a.kind == row[0].(int64) && a.author == string(row[5].([]byte)) && record.SameKey(a.d, row[1])
 }
 
 func (a *versionsOf) begin(row []engine.Value) {
 	*a = versionsOf{kind: row[0].(int64), author: string(row[5].([]byte)), d: row[1], seqs: a.seqs[:0]}
-}
-
-// sameKey compares two d columns.
-func sameKey(a, b engine.Value) bool {
-	if x, ok := a.([]byte); ok {
-		y, ok := b.([]byte)
-		return ok && string(x) == string(y)
-	}
-	return a == b
 }
 
 const sqlFullAddresses = `SELECT max(oldest) FROM (SELECT min(arrived_at) AS oldest FROM history
@@ -246,7 +238,7 @@ func (v *View) historySince(ctx context.Context, l *store.Live) (int64, error) {
 	}
 	since := int64(0)
 	if l.Days >= 0 {
-		since = max(0, v.now-int64(l.Days)*secondsPerDay)
+		since = max(0, v.now-int64(l.Days)*record.SecondsPerDay)
 	}
 	err := v.c.Query(ctx, sqlFullAddresses, []engine.Value{v.agent, int64(l.Versions)}, func(row []engine.Value) error {
 		if oldest, ok := row[0].(int64); ok {

@@ -9,6 +9,8 @@ import (
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/ledger"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // Check reads the whole database in one read transaction and reports what is
@@ -34,7 +36,7 @@ func (s *Store) Check(ctx context.Context) (store.Report, error) {
 				return err
 			}
 		}
-		k.report.Above, err = above(ctx, c, s.live.Load().Quota)
+		k.report.Above, err = ledger.Above(ctx, c, s.live.Load().Quota)
 		return err
 	})
 	return k.report, err
@@ -81,7 +83,7 @@ func (k *checker) integrity() error {
 
 func (k *checker) events() error {
 	const tagRow = `SELECT 1 FROM tags WHERE name = ? AND created_at = ? AND seq = ? AND kind = ? AND value = `
-	return k.c.Query(k.ctx, `SELECT seq, id, pubkey, kind, created_at, class, d, `+readersInFull+`, expires_at, json,
+	return k.c.Query(k.ctx, `SELECT seq, id, pubkey, kind, created_at, class, d, `+record.ReadersInFull+`, expires_at, json,
 		(SELECT key FROM pubkeys WHERE num = author), typeof(readers) = 'integer' FROM events`, nil,
 		func(v []engine.Value) error {
 			k.report.Events++
@@ -89,24 +91,24 @@ func (k *checker) events() error {
 			if r == nil {
 				return nil
 			}
-			if number, _ := v[10].([]byte); !bytes.Equal(number, r.pubkey) {
+			if number, _ := v[10].([]byte); !bytes.Equal(number, r.Pubkey) {
 				k.problem("keys", store.AdviceRebuild, "event %d: its author's number is that of another key, or of none", v[0])
 			}
-			if one := len(r.readers) == len(r.pubkey); v[5] == engine.Value(int64(r.class)) && one != (v[11] == engine.Value(int64(1))) {
+			if one := len(r.Readers) == len(r.Pubkey); v[5] == engine.Value(int64(r.Class)) && one != (v[11] == engine.Value(int64(1))) {
 				k.problem("class", store.AdviceRebuild, "event %d: column readers is not as it should be", v[0])
 			}
-			for _, t := range r.tags {
+			for _, t := range r.Tags {
 				k.tagRows++
 				text := tagRow + "?"
-				if _, numbered := t.numberedKey(); numbered {
-					text = tagRow + numOf
+				if _, numbered := t.NumberedKey(); numbered {
+					text = tagRow + record.NumOf
 				}
-				has, err := k.c.Exists(text, t.name, r.created, v[0], int64(r.ev.Kind), t.value)
+				has, err := k.c.Exists(text, t.Name, r.Created, v[0], int64(r.Event.Kind), t.Value)
 				if err != nil {
 					return err
 				}
 				if !has {
-					k.problem("tags", store.AdviceRebuild, "event %d: its tag %s is not in the tag index", v[0], t.name)
+					k.problem("tags", store.AdviceRebuild, "event %d: its tag %s is not in the tag index", v[0], t.Name)
 				}
 			}
 			return nil
@@ -124,7 +126,7 @@ func (k *checker) history() error {
 
 // row compares one row with what its JSON says, and returns the latter if it
 // can be read.
-func (k *checker) row(table string, v []engine.Value) *record {
+func (k *checker) row(table string, v []engine.Value) *record.Record {
 	seq := v[0]
 	raw, _ := v[9].([]byte)
 	ev, err := column.Event(raw)
@@ -132,31 +134,25 @@ func (k *checker) row(table string, v []engine.Value) *record {
 		k.problem("json", store.AdviceRestore, "%s %d: %v", table, seq, err)
 		return nil
 	}
-	r, err := newRecord(ev, k.table.Reclassify(ev, storedClass(v[5])))
-	if err != nil || !ev.CheckID() || string(r.json) != string(raw) {
+	r, err := record.New(ev, k.table.Reclassify(ev, record.StoredClass(v[5])))
+	if err != nil || !ev.CheckID() || string(r.JSON) != string(raw) {
 		k.problem("json", store.AdviceRestore, "%s %d: the stored JSON is not that of an event with its id", table, seq)
 		return nil
 	}
 	seen := map[string][2]engine.Value{
-		"id": {v[1], r.id}, "pubkey": {v[2], r.pubkey}, "kind": {v[3], int64(ev.Kind)}, "created_at": {v[4], r.created},
-		"d": {v[6], r.d}, "expires_at": {v[8], column.TimeOrNil(r.expires)},
+		"id": {v[1], r.ID}, "pubkey": {v[2], r.Pubkey}, "kind": {v[3], int64(ev.Kind)}, "created_at": {v[4], r.Created},
+		"d": {v[6], r.D}, "expires_at": {v[8], column.TimeOrNil(r.Expires)},
 	}
 	for column, pair := range seen {
 		if !reflect.DeepEqual(pair[0], pair[1]) {
 			k.problem("json", store.AdviceRebuild, "%s %d: column %s differs from the stored JSON", table, seq, column)
 		}
 	}
-	if v[5] != engine.Value(int64(r.class)) || !reflect.DeepEqual(v[7], column.BytesOrNil(r.readers)) {
+	if v[5] != engine.Value(int64(r.Class)) || !reflect.DeepEqual(v[7], column.BytesOrNil(r.Readers)) {
 		k.problem("class", k.classAdvice, "%s %d: stored under gate class %v, is %d (%s) under the rules in force",
-			table, seq, v[5], r.class, r.class)
+			table, seq, v[5], r.Class, r.Class)
 	}
 	return r
-}
-
-// storedClass reads the column class. What is no number counts as Open.
-func storedClass(v engine.Value) gate.Class {
-	n, _ := v.(int64)
-	return gate.Class(n)
 }
 
 // tags looks for tag rows that no event has.

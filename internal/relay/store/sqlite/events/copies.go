@@ -8,12 +8,13 @@ import (
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // What a followed relay brings (PutOptions.Replica).
 
 // placeCopy is place for it.
-func (w *writer) placeCopy(r *record, past, withdrawn bool, request []byte) (store.Result, error) {
+func (w *writer) placeCopy(r *record.Record, past, withdrawn bool, request []byte) (store.Result, error) {
 	switch {
 	case withdrawn:
 		// It was a head there, so what is older is none.
@@ -21,11 +22,11 @@ func (w *writer) placeCopy(r *record, past, withdrawn bool, request []byte) (sto
 			return store.Result{}, err
 		}
 		return store.Result{Outcome: store.Stored}, w.keepWithdrawn(r, request)
-	case past && !isContract(r.ev.Kind):
+	case past && !record.IsContract(r.Event.Kind):
 		return w.placePast(r)
 	}
 	result, err := w.place(r)
-	if err != nil || result.Outcome != store.Stale || result.Why != store.WhyStale || isContract(r.ev.Kind) {
+	if err != nil || result.Outcome != store.Stale || result.Why != store.WhyStale || record.IsContract(r.Event.Kind) {
 		return result, err
 	}
 	return w.keepCopy(r)
@@ -34,7 +35,7 @@ func (w *writer) placeCopy(r *record, past, withdrawn bool, request []byte) (sto
 // placePast stores a version that is superseded where it comes from. The source
 // alone is not believed in that: where nothing that its author signed shows that
 // the version is superseded, the newest one that is known is the head.
-func (w *writer) placePast(r *record) (store.Result, error) {
+func (w *writer) placePast(r *record.Record) (store.Result, error) {
 	if !w.keepsVersions(r) {
 		return store.Result{Outcome: store.Stale, Why: store.WhyStale}, nil
 	}
@@ -66,12 +67,12 @@ func (w *writer) placePast(r *record) (store.Result, error) {
 
 // isPast makes history of the head that the record is itself, because it is
 // superseded where it comes from, and its author's signature says so.
-func (w *writer) isPast(r *record) (done bool, err error) {
-	if isContract(r.ev.Kind) || !w.keepsVersions(r) {
+func (w *writer) isPast(r *record.Record) (done bool, err error) {
+	if record.IsContract(r.Event.Kind) || !w.keepsVersions(r) {
 		return false, nil
 	}
 	head, err := w.head(r)
-	if err != nil || !head.exists || !bytes.Equal(head.id, r.id) {
+	if err != nil || !head.exists || !bytes.Equal(head.id, r.ID) {
 		return false, err
 	}
 	if superseded, err := w.superseded(r); err != nil || !superseded {
@@ -83,7 +84,7 @@ func (w *writer) isPast(r *record) (done bool, err error) {
 // superseded reports whether something that the record's author signed shows
 // that it is no head any more: a newer version in history, or a later request to
 // delete something that may have been one.
-func (w *writer) superseded(r *record) (bool, error) {
+func (w *writer) superseded(r *record.Record) (bool, error) {
 	if newer, err := w.newerInHistory(r); err != nil || newer {
 		return newer, err
 	}
@@ -91,7 +92,7 @@ func (w *writer) superseded(r *record) (bool, error) {
 		return false, nil
 	}
 	found, tags, bytes := false, 0, 0
-	err := w.c.Each(sqlRequestsSince, []engine.Value{r.pubkey, r.created, requestsRead}, func(row []engine.Value) error {
+	err := w.Conn().Each(sqlRequestsSince, []engine.Value{r.Pubkey, r.Created, requestsRead}, func(row []engine.Value) error {
 		json, _ := row[0].([]byte)
 		if bytes += len(json); found || tags > requestTags || bytes > requestBytes {
 			return nil
@@ -108,7 +109,7 @@ func (w *writer) superseded(r *record) (bool, error) {
 			if tags++; !ok || tags > requestTags {
 				continue
 			}
-			if found, err = w.c.Exists(sqlMayHaveBeen, id, r.pubkey, int64(r.class)); err != nil || found {
+			if found, err = w.Conn().Exists(sqlMayHaveBeen, id, r.Pubkey, int64(r.Class)); err != nil || found {
 				return err
 			}
 		}
@@ -125,14 +126,14 @@ const (
 )
 
 const (
-	sqlRequestsSince = `SELECT json FROM events WHERE author = ` + numOf + ` AND kind = 5 AND created_at >= ? ORDER BY created_at LIMIT ?`
+	sqlRequestsSince = `SELECT json FROM events WHERE author = ` + record.NumOf + ` AND kind = 5 AND created_at >= ? ORDER BY created_at LIMIT ?`
 	// What was deleted before it came may have been of any class.
 	sqlMayHaveBeen = `SELECT 1 FROM deleted_ids AS d WHERE id = ?1 AND pubkey = ?2 AND (class IS NULL OR class = ?3)
 		AND NOT EXISTS (SELECT 1 FROM events WHERE id = d.id) AND NOT EXISTS (SELECT 1 FROM history WHERE id = d.id)`
 )
 
 // overtake makes history of a head that is older than the record.
-func (w *writer) overtake(r *record) (done bool, err error) {
+func (w *writer) overtake(r *record.Record) (done bool, err error) {
 	head, err := w.head(r)
 	if err != nil || !head.exists || head.beats(r) {
 		return false, err
@@ -141,7 +142,7 @@ func (w *writer) overtake(r *record) (done bool, err error) {
 }
 
 // keepCopy stores a version of a gated kind as history, if any is kept.
-func (w *writer) keepCopy(r *record) (store.Result, error) {
+func (w *writer) keepCopy(r *record.Record) (store.Result, error) {
 	if !w.keepsVersions(r) {
 		return store.Result{Outcome: store.Stale, Why: store.WhyStale}, nil
 	}
@@ -151,8 +152,8 @@ func (w *writer) keepCopy(r *record) (store.Result, error) {
 	return store.Result{Outcome: store.Stored}, w.pruneAddress(r)
 }
 
-func (w *writer) keepsVersions(r *record) bool {
-	return hasHistory(r) && (isContract(r.ev.Kind) || w.s.live.Load().Versions >= 0)
+func (w *writer) keepsVersions(r *record.Record) bool {
+	return record.HasHistory(r) && (record.IsContract(r.Event.Kind) || w.s.live.Load().Versions >= 0)
 }
 
 // followedKey begins the keys of the table meta that say how far another relay

@@ -13,6 +13,7 @@ import (
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // entry is a row as it is read, with what the second check needs.
@@ -22,26 +23,20 @@ type entry struct {
 	d     engine.Value
 }
 
-// Where id and pubkey lie in stored JSON (wire.AppendEvent).
-const (
-	idAt, idEnd         = 7, 7 + 64
-	pubkeyAt, pubkeyEnd = idEnd + len(`","pubkey":"`), idEnd + len(`","pubkey":"`) + 64
-)
-
 // scan reads the columns columnsRow or columnsD.
 func (e *entry) scan(v []engine.Value) error {
 	seq, ok1 := v[0].(int64)
 	created, ok2 := v[1].(int64)
 	class, ok3 := v[2].(int64)
 	json, ok4 := v[3].([]byte)
-	if !ok1 || !ok2 || !ok3 || !ok4 || len(json) < pubkeyEnd {
+	if !ok1 || !ok2 || !ok3 || !ok4 || len(json) < record.PubkeyEnd {
 		return column.ErrDamaged
 	}
 	*e = entry{Row: store.Row{Seq: seq, CreatedAt: created, JSON: json}, class: gate.Class(class)}
 	if int64(e.class) != class {
 		return column.ErrDamaged
 	}
-	if _, err := hex.Decode(e.ID[:], json[idAt:idEnd]); err != nil {
+	if _, err := hex.Decode(e.ID[:], json[record.IDAt:record.IDEnd]); err != nil {
 		return column.ErrDamaged
 	}
 	if len(v) > 4 {
@@ -56,8 +51,8 @@ func (e *entry) readable(scope gate.Scope) bool {
 	if e.class == gate.Open || scope.All() {
 		return true
 	}
-	head := string(e.JSON[idAt:pubkeyEnd])
-	sub := gate.Subject{Class: e.class, ID: head[:64], Author: head[pubkeyAt-idAt:]}
+	head := string(e.JSON[record.IDAt:record.PubkeyEnd])
+	sub := gate.Subject{Class: e.class, ID: head[:64], Author: head[record.PubkeyAt-record.IDAt:]}
 	if scope.CanRead(sub) {
 		return true // knowing more of an event never takes a right away
 	}

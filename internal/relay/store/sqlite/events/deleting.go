@@ -8,6 +8,7 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // deleting is a deletion request on its way. What it removes may be much more
@@ -16,7 +17,7 @@ import (
 // everything is barred by the first. A crash in between is made good when the
 // store opens.
 type deleting struct {
-	rec     *record
+	rec     *record.Record
 	request int64 // its seq
 	at      int64 // when it was executed: what later steps write is of that time too
 	next    int   // tag
@@ -38,11 +39,11 @@ func (d *deleting) key() string { return unfinishedDeletion + strconv.FormatInt(
 func (d *deleting) step(rm *remover) (more bool, err error) {
 	defer func(now int64) { rm.Now = now }(rm.Now)
 	rm.Now = d.at
-	waiting, err := rm.others.Contracts.Waiting(d.rec.pubkey)
+	waiting, err := rm.others.Contracts.Waiting(d.rec.Pubkey)
 	if err != nil {
 		return false, err
 	}
-	start, tags := rm.Extra, d.rec.ev.Tags
+	start, tags := rm.Extra, d.rec.Event.Tags
 	for ; d.next < len(tags); d.next++ {
 		if rm.Extra-start > removalCost {
 			return true, nil
@@ -74,7 +75,7 @@ func (d *deleting) job(rm *remover, m *engine.Member) *engine.Job {
 
 // goOn has the rest done after the commit, and bars now what it is to remove.
 func (d *deleting) goOn(rm *remover) error {
-	for _, t := range d.rec.ev.Tags[d.next:] {
+	for _, t := range d.rec.Event.Tags[d.next:] {
 		if len(t) < 2 {
 			continue
 		}
@@ -98,46 +99,46 @@ func (d *deleting) goOn(rm *remover) error {
 }
 
 // barID keeps an id out, of which an event may be here yet.
-func (rm *remover) barID(r *record, target string) error {
+func (rm *remover) barID(r *record.Record, target string) error {
 	id, ok := column.Hex32(target)
 	if !ok {
 		return nil
 	}
-	row, err := rm.c.One(sqlOwnEvent, id, r.pubkey)
-	if err != nil || row != nil && !deletable(int(row[1].(int64))) {
+	row, err := rm.Conn().One(sqlOwnEvent, id, r.Pubkey)
+	if err != nil || row != nil && !record.Deletable(int(row[1].(int64))) {
 		return err
 	}
 	rm.known.deletedIDs = true
 	if row == nil {
-		_, err = rm.Exec(sqlDeletedID, id, r.pubkey, nil, r.id)
+		_, err = rm.Exec(sqlDeletedID, id, r.Pubkey, nil, r.ID)
 		return err
 	}
-	_, err = rm.Exec(sqlDeletedID, id, r.pubkey, row[2], r.id)
+	_, err = rm.Exec(sqlDeletedID, id, r.Pubkey, row[2], r.ID)
 	return err
 }
 
 // barAddress keeps out what the request deletes of an address.
-func (rm *remover) barAddress(r *record, target string) error {
-	kind, d, ok := ownAddress(target, r.ev.PubKey)
+func (rm *remover) barAddress(r *record.Record, target string) error {
+	kind, d, ok := record.OwnAddress(target, r.Event.PubKey)
 	if !ok {
 		return nil
 	}
 	rm.known.deletedAddresses = true
-	_, err := rm.Exec(sqlDeletedAddress, int64(kind), r.pubkey, d, r.created, r.id)
+	_, err := rm.Exec(sqlDeletedAddress, int64(kind), r.Pubkey, d, r.Created, r.ID)
 	return err
 }
 
 // openDeletions makes jobs of the requests that were left unfinished.
 func (rm *remover) openDeletions() (left []unfinished, err error) {
-	err = rm.c.Each(sqlDeletionUnfinished, nil, func(row []engine.Value) error {
+	err = rm.Conn().Each(sqlDeletionUnfinished, nil, func(row []engine.Value) error {
 		d := &deleting{request: row[0].(int64), noted: true}
 		left = append(left, unfinished{d.request, d.job(rm, nil)})
-		found, err := rm.c.One(sqlDeletionRequest, d.request)
+		found, err := rm.Conn().One(sqlDeletionRequest, d.request)
 		if err != nil {
 			return err
 		}
 		if found == nil { // its author has vanished, and with him what he wrote
-			d.rec = &record{ev: &nostr.Event{}}
+			d.rec = &record.Record{Event: &nostr.Event{}}
 			return nil
 		}
 		d.at = found[1].(int64)
@@ -145,7 +146,7 @@ func (rm *remover) openDeletions() (left []unfinished, err error) {
 		if err != nil {
 			return err
 		}
-		d.rec, err = newRecord(ev, gate.Open)
+		d.rec, err = record.New(ev, gate.Open)
 		return err
 	})
 	return left, err
@@ -154,7 +155,7 @@ func (rm *remover) openDeletions() (left []unfinished, err error) {
 // delete does what a deletion request asks for. Only what its author wrote is
 // concerned; whether it is here or not, the tombstone is, and the answer is the
 // same. See deleting for what takes more than one transaction.
-func (rm *remover) delete(r *record) error {
+func (rm *remover) delete(r *record.Record) error {
 	if err := rm.judge(r); err != nil {
 		return err
 	}
@@ -169,9 +170,9 @@ func (rm *remover) delete(r *record) error {
 // judge classes a deletion request by what the ids that it names are here,
 // before it removes that: it is open only if each is an open event of its
 // author. The verdict, which cannot be made again, is kept as the class.
-func (rm *remover) judge(r *record) error {
+func (rm *remover) judge(r *record.Record) error {
 	open := true
-	for _, t := range r.ev.Tags {
+	for _, t := range r.Event.Tags {
 		if len(t) < 2 || t[0] != "e" || !open {
 			continue
 		}
@@ -180,17 +181,17 @@ func (rm *remover) judge(r *record) error {
 			return err
 		}
 	}
-	r.setClass(rm.table.ClassifyDeletion(r.ev, open))
+	r.SetClass(rm.table.ClassifyDeletion(r.Event, open))
 	return nil
 }
 
 // foundOpen reports whether the id is that of an open event of r's author, here
 // or deleted before.
-func (rm *remover) foundOpen(r *record, target string) (bool, error) {
+func (rm *remover) foundOpen(r *record.Record, target string) (bool, error) {
 	id, ok := column.Hex32(target)
 	if !ok {
 		return false, nil
 	}
-	row, err := rm.c.One(sqlFoundClass, id, r.pubkey, rm.Now)
+	row, err := rm.Conn().One(sqlFoundClass, id, r.Pubkey, rm.Now)
 	return err == nil && row != nil && row[0] == engine.Value(int64(gate.Open)), err
 }

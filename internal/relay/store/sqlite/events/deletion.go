@@ -4,6 +4,7 @@ import (
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 const (
@@ -16,7 +17,7 @@ const (
 			request = CASE WHEN excluded.until > until THEN excluded.request ELSE request END`
 	sqlOwnEvent       = `SELECT seq, kind, class FROM events WHERE id = ? AND pubkey = ?`
 	sqlOwnVersion     = `SELECT seq, kind, length(json) FROM history WHERE id = ? AND pubkey = ?`
-	sqlOwnHead        = `SELECT seq, id, class FROM events WHERE kind = ? AND author = ` + numOf + ` AND d = ? AND created_at <= ?`
+	sqlOwnHead        = `SELECT seq, id, class FROM events WHERE kind = ? AND author = ` + record.NumOf + ` AND d = ? AND created_at <= ?`
 	sqlAddressHistory = `SELECT seq, pubkey, length(json) FROM history
 		WHERE kind = ? AND pubkey = ? AND d = ? AND created_at <= ?`
 
@@ -32,13 +33,13 @@ const (
 // somebody who did (NIP-62). The zero Outcome is for all others. Contract
 // memory that its author took back comes in by import and restore, as
 // withdrawn, with the request where it is known.
-func (rm *remover) met(r *record, imported bool) (request []byte, withdrawn bool, res store.Result, err error) {
+func (rm *remover) met(r *record.Record, imported bool) (request []byte, withdrawn bool, res store.Result, err error) {
 	request, gone, err := rm.takenBack(r)
 	if err != nil {
 		return nil, false, res, err
 	}
 	deleted := store.Result{Outcome: store.Deleted, Why: store.WhyDeleted}
-	withdrawn = gone && isContract(r.ev.Kind)
+	withdrawn = gone && record.IsContract(r.Event.Kind)
 	if withdrawn && !imported {
 		return nil, false, deleted, nil // it may be here, but not for who asks for it
 	}
@@ -58,16 +59,16 @@ func (rm *remover) met(r *record, imported bool) (request []byte, withdrawn bool
 
 // takenBack reports whether a deletion request of the event's author is here
 // that came before it, and its id where it is known.
-func (rm *remover) takenBack(r *record) (request []byte, gone bool, err error) {
-	if !deletable(r.ev.Kind) {
+func (rm *remover) takenBack(r *record.Record) (request []byte, gone bool, err error) {
+	if !record.Deletable(r.Event.Kind) {
 		return nil, false, nil
 	}
 	var row []engine.Value
 	if rm.known.deletedIDs {
-		row, err = rm.c.One(sqlIsDeletedID, r.id, r.pubkey)
+		row, err = rm.Conn().One(sqlIsDeletedID, r.ID, r.Pubkey)
 	}
-	if err == nil && row == nil && rm.known.deletedAddresses && r.d != nil {
-		row, err = rm.c.One(sqlIsDeletedAddress, int64(r.ev.Kind), r.pubkey, r.d, r.created)
+	if err == nil && row == nil && rm.known.deletedAddresses && r.D != nil {
+		row, err = rm.Conn().One(sqlIsDeletedAddress, int64(r.Event.Kind), r.Pubkey, r.D, r.Created)
 	}
 	if err != nil || row == nil {
 		return nil, false, err
@@ -78,18 +79,18 @@ func (rm *remover) takenBack(r *record) (request []byte, gone bool, err error) {
 
 // deleteID removes one event or one version in history, or withdraws it.
 // Versions before it stay what they are: history.
-func (rm *remover) deleteID(r *record, target string, waiting bool) error {
+func (rm *remover) deleteID(r *record.Record, target string, waiting bool) error {
 	id, ok := column.Hex32(target)
 	if !ok {
 		return nil
 	}
-	row, err := rm.c.One(sqlOwnEvent, id, r.pubkey)
+	row, err := rm.Conn().One(sqlOwnEvent, id, r.Pubkey)
 	if err != nil {
 		return err
 	}
 	var class engine.Value // that it had, NULL when it is not here
 	if row != nil {
-		if !deletable(int(row[1].(int64))) {
+		if !record.Deletable(int(row[1].(int64))) {
 			return nil
 		}
 		class = row[2]
@@ -98,49 +99,49 @@ func (rm *remover) deleteID(r *record, target string, waiting bool) error {
 		err = rm.deleteVersion(r, id)
 	}
 	if err == nil && waiting {
-		err = rm.others.Contracts.WithdrawnWaiting(r.id, r.pubkey, id)
+		err = rm.others.Contracts.WithdrawnWaiting(r.ID, r.Pubkey, id)
 	}
 	if err != nil {
 		return err
 	}
-	if _, err := rm.unquarantine(sqlUnquarantineID, id, r.pubkey); err != nil {
+	if _, err := rm.unquarantine(sqlUnquarantineID, id, r.Pubkey); err != nil {
 		return err
 	}
 	rm.known.deletedIDs = true
-	_, err = rm.Exec(sqlDeletedID, id, r.pubkey, class, r.id)
+	_, err = rm.Exec(sqlDeletedID, id, r.Pubkey, class, r.ID)
 	return err
 }
 
 // deleteOwn removes or withdraws an event of r's author.
-func (rm *remover) deleteOwn(r *record, kind int, seq int64) error {
-	if err := rm.deleteHead(kind, seq); err != nil || !isContract(kind) {
+func (rm *remover) deleteOwn(r *record.Record, kind int, seq int64) error {
+	if err := rm.deleteHead(kind, seq); err != nil || !record.IsContract(kind) {
 		return err
 	}
-	return rm.others.Contracts.Withdrawn(r.id, seq)
+	return rm.others.Contracts.Withdrawn(r.ID, seq)
 }
 
 // deleteVersion removes a version in history of r's author, or withdraws it.
-func (rm *remover) deleteVersion(r *record, id []byte) error {
-	row, err := rm.c.One(sqlOwnVersion, id, r.pubkey)
+func (rm *remover) deleteVersion(r *record.Record, id []byte) error {
+	row, err := rm.Conn().One(sqlOwnVersion, id, r.Pubkey)
 	if err != nil || row == nil {
 		return err
 	}
 	seq := row[0].(int64)
-	if isContract(int(row[1].(int64))) {
-		return rm.others.Contracts.Withdrawn(r.id, seq)
+	if record.IsContract(int(row[1].(int64))) {
+		return rm.others.Contracts.Withdrawn(r.ID, seq)
 	}
-	return rm.dropVersion(byDeletion, seq, author(r.pubkey), row[2].(int64))
+	return rm.dropVersion(byDeletion, seq, record.Pubkey(r.Pubkey), row[2].(int64))
 }
 
 // deleteAddress removes all versions of an address up to the request's time, or
 // withdraws those of contract memory, and blocks their return; a later write
 // revives it.
-func (rm *remover) deleteAddress(r *record, target string) error {
-	kind, d, ok := ownAddress(target, r.ev.PubKey)
+func (rm *remover) deleteAddress(r *record.Record, target string) error {
+	kind, d, ok := record.OwnAddress(target, r.Event.PubKey)
 	if !ok {
 		return nil
 	}
-	row, err := rm.c.One(sqlOwnHead, int64(kind), r.pubkey, d, r.created)
+	row, err := rm.Conn().One(sqlOwnHead, int64(kind), r.Pubkey, d, r.Created)
 	if err != nil {
 		return err
 	}
@@ -150,30 +151,30 @@ func (rm *remover) deleteAddress(r *record, target string) error {
 		}
 		// A later request may name it by its id.
 		rm.known.deletedIDs = true
-		if _, err := rm.Exec(sqlDeletedID, row[1], r.pubkey, row[2], r.id); err != nil {
+		if _, err := rm.Exec(sqlDeletedID, row[1], r.Pubkey, row[2], r.ID); err != nil {
 			return err
 		}
 	}
-	if isContract(kind) {
-		err = rm.others.Contracts.WithdrawnAddress(r.id, r.pubkey, kind, d, r.created)
+	if record.IsContract(kind) {
+		err = rm.others.Contracts.WithdrawnAddress(r.ID, r.Pubkey, kind, d, r.Created)
 	} else if rm.known.history {
-		_, err = rm.removeHistory(byDeletion, sqlAddressHistory, int64(kind), r.pubkey, d, r.created)
+		_, err = rm.removeHistory(byDeletion, sqlAddressHistory, int64(kind), r.Pubkey, d, r.Created)
 	}
 	if err != nil {
 		return err
 	}
-	if _, err := rm.unquarantine(sqlUnquarantineAddress, r.pubkey, int64(kind), d, r.created); err != nil {
+	if _, err := rm.unquarantine(sqlUnquarantineAddress, r.Pubkey, int64(kind), d, r.Created); err != nil {
 		return err
 	}
 	rm.known.deletedAddresses = true
-	_, err = rm.Exec(sqlDeletedAddress, int64(kind), r.pubkey, d, r.created, r.id)
+	_, err = rm.Exec(sqlDeletedAddress, int64(kind), r.Pubkey, d, r.Created, r.ID)
 	return err
 }
 
 // deleteHead takes an event out of what readers see: contract memory becomes
 // history, all else goes.
 func (rm *remover) deleteHead(kind int, seq int64) error {
-	if isContract(kind) {
+	if record.IsContract(kind) {
 		return rm.withdrawHead(seq)
 	}
 	return rm.removeEvent(seq, byDeletion)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/events/ledger"
 )
 
 // execute does what a command says, within a transaction.
@@ -32,7 +33,7 @@ func (w *writer) execute(c store.Command) (answer any, err error) {
 	case store.Followed:
 		return nil, w.followed(c)
 	case store.Tighten:
-		return w.tightenStep(looseChunk)
+		return w.keys.Tighten(ledger.LooseChunk)
 	}
 	answer, handled, err := w.others.execute(c)
 	if !handled {

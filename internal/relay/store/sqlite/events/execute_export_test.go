@@ -8,6 +8,8 @@ import (
 
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/ledger"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // Recording is the option that tells of each command that is durable.
@@ -122,7 +124,7 @@ func pendingOf(w *writer, e store.Executed) (*Pending, error) {
 		return nil, err
 	}
 	p := &Pending{rec: rec, opts: o}
-	p.Init(p, rec.cost())
+	p.Init(p, rec.Cost())
 	p.Stamp(e.At)
 	return p, nil
 }
@@ -166,11 +168,11 @@ func isLocal(row string) bool {
 func Dump(ctx context.Context, o opened) (rows []string, err error) {
 	s := o.inside()
 	err = s.db.Whole(ctx, func(ctx context.Context, c *engine.Conn) error {
-		seq, err := lastSeq(c)
+		seq, err := record.LastSeq(c)
 		if err != nil {
 			return err
 		}
-		key, err := c.Number(sqlLastNumber)
+		key, err := c.Number(ledger.SQLLastNumber)
 		if err != nil {
 			return err
 		}

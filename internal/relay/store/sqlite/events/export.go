@@ -13,6 +13,7 @@ import (
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // Export gives fn the JSON of every event that the scope shows and one of the
@@ -90,7 +91,7 @@ func (e *exporting) page(ctx context.Context, last int64) (rows []store.Row, to 
 	w := e.statement(last, end)
 	n, size := 0, 0
 	err = e.s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		most, err := lastSeq(c) // before the rows: what arrives in between is for the next page
+		most, err := record.LastSeq(c) // before the rows: what arrives in between is for the next page
 		if err != nil {
 			return err
 		}

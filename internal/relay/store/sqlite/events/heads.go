@@ -7,6 +7,7 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 const (
@@ -15,10 +16,9 @@ const (
 	sqlNewerInHistory = `SELECT 1 FROM history WHERE kind = ?1 AND pubkey = ?2 AND d = ?3
 		AND (created_at > ?4 OR created_at = ?4 AND id < ?5) AND (expires_at IS NULL OR expires_at > ?6) LIMIT 1`
 	sqlHeadToHistory = `INSERT INTO history(seq, kind, created_at, class, d, readers, expires_at, arrived_at,
-		superseded_at, json) SELECT seq, kind, created_at, class, d, ` + readersInFull + `, expires_at, arrived_at, ?2, json
+		superseded_at, json) SELECT seq, kind, created_at, class, d, ` + record.ReadersInFull + `, expires_at, arrived_at, ?2, json
 		FROM events WHERE seq = ?1`
-	// readersInFull is the column readers of events as history has it.
-	readersInFull    = `CASE typeof(readers) WHEN 'integer' THEN (SELECT key FROM pubkeys WHERE num = readers) ELSE readers END`
+
 	sqlInsertHistory = `INSERT INTO history(seq, kind, created_at, class, d, readers, expires_at, arrived_at,
 		superseded_at, json) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9)`
 	sqlVictim      = `SELECT json, class, pubkey, author, created_at FROM events WHERE seq = ?`
@@ -38,22 +38,22 @@ type head struct {
 
 // beats reports whether the head stays when r comes: greater created_at, ties
 // by lowest id.
-func (h head) beats(r *record) bool {
-	if h.created != r.created {
-		return h.created > r.created
+func (h head) beats(r *record.Record) bool {
+	if h.created != r.Created {
+		return h.created > r.Created
 	}
-	return bytes.Compare(h.id, r.id) < 0
+	return bytes.Compare(h.id, r.ID) < 0
 }
 
 // head returns the head of the record's address. One that has expired counts as
 // gone, as it does for readers, and is removed, so that the outcome does not
 // depend on when the sweeper comes by.
-func (a *archive) head(r *record) (head, error) {
-	who, err := a.number(author(r.pubkey))
+func (a *archive) head(r *record.Record) (head, error) {
+	who, err := a.keys.Number(record.Pubkey(r.Pubkey))
 	if err != nil || who == 0 {
 		return head{}, err
 	}
-	row, err := a.c.One(sqlHead, int64(r.ev.Kind), who, r.d)
+	row, err := a.Conn().One(sqlHead, int64(r.Event.Kind), who, r.D)
 	if err != nil || row == nil {
 		return head{}, err
 	}
@@ -72,17 +72,17 @@ func (a *archive) head(r *record) (head, error) {
 // whose head was deleted or expired never becomes head again, and so an even
 // older version must not either. A version newer than all that is known is a
 // new write and may.
-func (a *archive) newerInHistory(r *record) (bool, error) {
+func (a *archive) newerInHistory(r *record.Record) (bool, error) {
 	if !a.known.history {
 		return false, nil
 	}
-	return a.c.Exists(sqlNewerInHistory, int64(r.ev.Kind), r.pubkey, r.d, r.created, r.id, a.Now)
+	return a.Conn().Exists(sqlNewerInHistory, int64(r.Event.Kind), r.Pubkey, r.D, r.Created, r.ID, a.Now)
 }
 
 // supersede moves the head out of r's way: into history if its kind is gated,
 // else away.
-func (a *archive) supersede(h head, r *record) error {
-	if h.class == gate.Open || a.live().Versions < 0 && !isContract(r.ev.Kind) {
+func (a *archive) supersede(h head, r *record.Record) error {
+	if h.class == gate.Open || a.Options().Versions < 0 && !record.IsContract(r.Event.Kind) {
 		return a.removeEvent(h.seq, noReason)
 	}
 	if _, err := a.Exec(sqlHeadToHistory, h.seq, a.Now); err != nil {
@@ -99,8 +99,8 @@ func (a *archive) supersede(h head, r *record) error {
 // contract memory: nothing in the conversation may be lost. Late versions of
 // other gated kinds are not kept; whoever sends them has been told that a newer
 // one is here.
-func (a *archive) keepLate(r *record) error {
-	if !isContract(r.ev.Kind) || !hasHistory(r) {
+func (a *archive) keepLate(r *record.Record) error {
+	if !record.IsContract(r.Event.Kind) || !record.HasHistory(r) {
 		return nil
 	}
 	return a.keepVersion(r)
@@ -108,10 +108,10 @@ func (a *archive) keepLate(r *record) error {
 
 // keepVersion stores the record as history, whatever else is known of its
 // address.
-func (a *archive) keepVersion(r *record) error {
+func (a *archive) keepVersion(r *record.Record) error {
 	a.seq++
-	_, err := a.Exec(sqlInsertHistory, a.seq, int64(r.ev.Kind), r.created, int64(r.class), r.d,
-		column.BytesOrNil(r.readers), column.TimeOrNil(r.expires), a.Now, r.json)
+	_, err := a.Exec(sqlInsertHistory, a.seq, int64(r.Event.Kind), r.Created, int64(r.Class), r.D,
+		column.BytesOrNil(r.Readers), column.TimeOrNil(r.Expires), a.Now, r.JSON)
 	if err != nil {
 		return err
 	}
@@ -119,23 +119,23 @@ func (a *archive) keepVersion(r *record) error {
 		return err
 	}
 	a.known.history = true
-	a.count(author(r.pubkey), 1, int64(len(r.json)))
-	a.expiresAt(r.expires)
+	a.usage.Count(record.Pubkey(r.Pubkey), 1, int64(len(r.JSON)))
+	a.expiresAt(r.Expires)
 	return nil
 }
 
 // removeEvent removes a head or regular event with all that belongs to it.
 func (a *archive) removeEvent(seq int64, why reason) error {
 	var size int64
-	var who author
+	var who record.Pubkey
 	a.stage.seqGone = a.stage.seqGone || why != noReason // else its successor has a higher number
 	err := a.dropEvent(seq, nil, true, func(row []engine.Value) {
-		size, who = int64(len(row[0].([]byte))), author(row[2].([]byte))
+		size, who = int64(len(row[0].([]byte))), record.Pubkey(row[2].([]byte))
 	})
 	if err != nil {
 		return err
 	}
-	a.count(who, -1, -size)
+	a.usage.Count(who, -1, -size)
 	a.removed(why, 1)
 	return nil
 }
@@ -143,8 +143,8 @@ func (a *archive) removeEvent(seq int64, why reason) error {
 // dropEvent deletes a row of events, its tag rows and its place in the
 // full-text index; when it is gone for good, that in its thread too. successor,
 // if any, is about to be stored by the same author. seen gets the row before.
-func (a *archive) dropEvent(seq int64, successor *record, gone bool, seen func(row []engine.Value)) error {
-	row, err := a.c.One(sqlVictim, seq)
+func (a *archive) dropEvent(seq int64, successor *record.Record, gone bool, seen func(row []engine.Value)) error {
+	row, err := a.Conn().One(sqlVictim, seq)
 	if err != nil {
 		return err
 	}
@@ -158,12 +158,12 @@ func (a *archive) dropEvent(seq int64, successor *record, gone bool, seen func(r
 	if err != nil {
 		return fmt.Errorf("event %d: %w", seq, err)
 	}
-	a.unindex(seq, gate.Class(row[1].(int64)), ev)
+	a.text.Leave(seq, gate.Class(row[1].(int64)), ev)
 	if _, err := a.Exec(sqlDeleteEvent, seq); err != nil {
 		return err
 	}
-	tags := tagRows(ev.Tags)
-	a.Extra += len(row[0].([]byte)) + rowCost*len(tags)
+	tags := record.Tags(ev.Tags)
+	a.Extra += len(row[0].([]byte)) + record.RowCost*len(tags)
 	for _, t := range tags {
 		if err := a.dropTag(&t, row[4], seq, successor); err != nil {
 			return err
@@ -177,31 +177,31 @@ func (a *archive) dropEvent(seq int64, successor *record, gone bool, seen func(r
 	if successor != nil {
 		return nil
 	}
-	return a.loosen(row[3].(int64))
+	return a.keys.Loosen(row[3].(int64))
 }
 
 // dropTag takes one row out of the tag index.
-func (a *archive) dropTag(t *tagRow, created engine.Value, seq int64, successor *record) error {
-	k, numbered := t.numberedKey()
+func (a *archive) dropTag(t *record.Tag, created engine.Value, seq int64, successor *record.Record) error {
+	k, numbered := t.NumberedKey()
 	if !numbered {
-		_, err := a.Exec(sqlDeleteTag, t.name, t.value, created, seq)
+		_, err := a.Exec(sqlDeleteTag, t.Name, t.Value, created, seq)
 		return err
 	}
-	num, err := a.number(k)
+	num, err := a.keys.Number(k)
 	if err != nil {
 		return err
 	}
-	if _, err := a.Exec(sqlDeleteTag, t.name, num, created, seq); err != nil || num == 0 || successor.names(k) {
+	if _, err := a.Exec(sqlDeleteTag, t.Name, num, created, seq); err != nil || num == 0 || successor.Names(k) {
 		return err
 	}
-	return a.loosen(num)
+	return a.keys.Loosen(num)
 }
 
 // placeContract has what is stored of contract memory under seq, as an event or
 // in history, placed in its thread.
-func (a *archive) placeContract(r *record, seq int64) error {
-	if !isContract(r.ev.Kind) {
+func (a *archive) placeContract(r *record.Record, seq int64) error {
+	if !record.IsContract(r.Event.Kind) {
 		return nil
 	}
-	return a.others.Contracts.Stored(r.ev, r.class, seq)
+	return a.others.Contracts.Stored(r.Event, r.Class, seq)
 }

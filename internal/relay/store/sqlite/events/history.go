@@ -1,10 +1,9 @@
 package events
 
 import (
-	"time"
-
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 	"engramd/nips/niptemp"
 )
 
@@ -21,11 +20,11 @@ const (
 
 // pruneAddress removes the versions of the record's address beyond
 // history.versions. Contract memory has no such limit.
-func (a *archive) pruneAddress(r *record) error {
-	if isContract(r.ev.Kind) {
+func (a *archive) pruneAddress(r *record.Record) error {
+	if record.IsContract(r.Event.Kind) {
 		return nil
 	}
-	_, err := a.removeHistory(byPruning, sqlBeyondVersions, int64(r.ev.Kind), r.pubkey, r.d, int64(a.live().Versions))
+	_, err := a.removeHistory(byPruning, sqlBeyondVersions, int64(r.Event.Kind), r.Pubkey, r.D, int64(a.Options().Versions))
 	return err
 }
 
@@ -33,15 +32,15 @@ func (a *archive) pruneAddress(r *record) error {
 // length(json), and reports how many.
 func (a *archive) removeHistory(why reason, text string, args ...engine.Value) (int, error) {
 	n := 0
-	err := a.c.Each(text, args, func(row []engine.Value) error {
+	err := a.Conn().Each(text, args, func(row []engine.Value) error {
 		n++
-		return a.dropVersion(why, row[0].(int64), author(row[1].([]byte)), row[2].(int64))
+		return a.dropVersion(why, row[0].(int64), record.Pubkey(row[1].([]byte)), row[2].(int64))
 	})
 	return n, err
 }
 
 // dropVersion removes one version of size bytes from history.
-func (a *archive) dropVersion(why reason, seq int64, of author, size int64) error {
+func (a *archive) dropVersion(why reason, seq int64, of record.Pubkey, size int64) error {
 	a.stage.seqGone = true
 	if _, err := a.Exec(sqlDeleteHistory, seq); err != nil {
 		return err
@@ -49,7 +48,7 @@ func (a *archive) dropVersion(why reason, seq int64, of author, size int64) erro
 	if err := a.others.Contracts.Removed(column.AnyKind, seq); err != nil {
 		return err
 	}
-	a.count(of, -1, -size)
+	a.usage.Count(of, -1, -size)
 	a.removed(why, 1)
 	return nil
 }
@@ -57,11 +56,11 @@ func (a *archive) dropVersion(why reason, seq int64, of author, size int64) erro
 // pruneDays removes up to limit versions superseded longer ago than
 // history.days.
 func (a *archive) pruneDays(limit int) (int, error) {
-	days := a.live().Days
+	days := a.Options().Days
 	if days < 0 {
 		return 0, nil
 	}
-	return a.removeHistory(byPruning, sqlBeyondDays, a.Now-int64(days)*secondsPerDay, int64(limit))
+	return a.removeHistory(byPruning, sqlBeyondDays, a.Now-int64(days)*record.SecondsPerDay, int64(limit))
 }
 
 // RemoveBetween removes what history holds of a contract by one key that is
@@ -74,5 +73,3 @@ func (a *archive) RemoveBetween(contract string, from, to []byte) error {
 	}
 	return nil
 }
-
-const secondsPerDay = int64(24 * time.Hour / time.Second)

@@ -12,6 +12,7 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // HistoryAfter returns superseded versions of everybody that the scope shows,
@@ -27,7 +28,7 @@ func (s *Store) HistoryAfter(ctx context.Context, scope gate.Scope, q store.Hist
 	after := max(q.After, 0)
 	end := after + min(exportWindow, math.MaxInt64-after)
 	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		newest, err := lastSeq(c) // before the rows: what comes in between is for the next page
+		newest, err := record.LastSeq(c) // before the rows: what comes in between is for the next page
 		if err != nil {
 			return err
 		}

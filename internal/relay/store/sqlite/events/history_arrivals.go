@@ -11,6 +11,7 @@ import (
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 // first, for that is the order of its thread.
 func (s *Store) arrivals(ctx context.Context, scope gate.Scope, q store.HistoryQuery, size bounds) (rows []store.Row, more bool, err error) {
 	author, _ := column.Hex32(q.Author)
-	address := []engine.Value{int64(q.Kind), author, addressKey(q.Kind, *q.D)}
+	address := []engine.Value{int64(q.Kind), author, record.AddressKey(q.Kind, *q.D)}
 	err = s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		before, err := below(&q, c, scope, address)
 		if err != nil {

@@ -7,12 +7,11 @@ import (
 	"math"
 	"time"
 
-	"github.com/nbd-wtf/go-nostr"
-
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // Bounds of one call of History.
@@ -54,7 +53,7 @@ func (s *Store) History(ctx context.Context, scope gate.Scope, q store.HistoryQu
 	}
 	ask := store.Ask{Scope: scope, After: q.After, MaxRows: size.rows, MaxBytes: size.bytes}
 	page, err := s.paged(ctx, ask, want, how, true, func(r *reading, pg *paging) error { return r.merge([]span{sp}, pg) })
-	if err == nil && isContract(q.Kind) && q.Arrivals {
+	if err == nil && record.IsContract(q.Kind) && q.Arrivals {
 		err = s.parts.Arrivals(ctx, page.Rows)
 	}
 	return page.Rows, page.More, err
@@ -76,13 +75,5 @@ func versionsAsked(q *store.HistoryQuery) (span, *wanted, error) {
 		return span{sh, []engine.Value{author, int64(q.Kind)}}, want, nil
 	}
 	sh.from, sh.lead = "history AS e INDEXED BY history_address", "e.kind=? AND e.pubkey=? AND e.d=? AND e.class<>0"
-	return span{sh, []engine.Value{int64(q.Kind), author, addressKey(q.Kind, *q.D)}}, want, nil
-}
-
-// addressKey is the column d of an event with this d tag.
-func addressKey(kind int, d string) engine.Value {
-	if nostr.IsReplaceableKind(kind) {
-		return ""
-	}
-	return column.Of(d)
+	return span{sh, []engine.Value{int64(q.Kind), author, record.AddressKey(q.Kind, *q.D)}}, want, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/search"
 )
 
 const (
@@ -56,7 +57,7 @@ func (w *writer) housekeep(c store.Housekeep) (more bool, err error) {
 // have not seen them since that time.
 func (w *writer) sweepExpired(limit int) (int, error) {
 	n := 0
-	err := w.c.Each(sqlExpired, []engine.Value{w.Now, int64(limit)}, func(row []engine.Value) error {
+	err := w.Conn().Each(sqlExpired, []engine.Value{w.Now, int64(limit)}, func(row []engine.Value) error {
 		n++
 		return w.removeEvent(row[0].(int64), byExpiry)
 	})
@@ -71,7 +72,7 @@ func (w *writer) sweepExpired(limit int) (int, error) {
 func (w *writer) findExpiry() error {
 	w.chores.expiry = 0
 	for _, text := range []string{sqlFirstExpiry, sqlFirstExpiry2} {
-		at, err := w.c.Number(text)
+		at, err := w.Conn().Number(text)
 		if err != nil {
 			return err
 		}
@@ -98,8 +99,8 @@ func (s *Store) Sweep(ctx context.Context) error {
 	}
 	for more := true; more; {
 		err := s.apart(ctx, func(w *writer) (err error) {
-			if more = w.purging; more {
-				more, err = w.purgeStep(purgeChunk)
+			if more = w.text.Purging; more {
+				more, err = w.text.PurgeStep(search.PurgeChunk)
 			}
 			return err
 		})

@@ -5,6 +5,7 @@ import (
 
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 const (
@@ -17,11 +18,11 @@ const (
 
 // misses reports whether a write was made for another head than the one that is
 // there, or would not become the head.
-func (a *archive) misses(r *record, base *[32]byte) (bool, error) {
+func (a *archive) misses(r *record.Record, base *[32]byte) (bool, error) {
 	if base == nil {
 		return false, nil
 	}
-	if r.d == nil {
+	if r.D == nil {
 		return true, nil
 	}
 	head, err := a.head(r)
@@ -39,30 +40,30 @@ func (a *archive) misses(r *record, base *[32]byte) (bool, error) {
 
 // have reports whether this very event is here, as head, regular event or
 // history, and its seq if it is not history.
-func (a *archive) have(r *record) (seq int64, have bool, err error) {
-	a.args = append(a.args[:0], r.id)
-	row, err := a.c.One(sqlHaveEvent, a.args...)
+func (a *archive) have(r *record.Record) (seq int64, have bool, err error) {
+	a.Args = append(a.Args[:0], r.ID)
+	row, err := a.Conn().One(sqlHaveEvent, a.Args...)
 	if err == nil && row != nil {
 		return row[0].(int64), true, nil
 	}
-	if err != nil || !a.known.history || r.d == nil {
+	if err != nil || !a.known.history || r.D == nil {
 		return 0, false, err
 	}
-	have, err = a.c.Exists(sqlHaveHistory, r.id)
+	have, err = a.Conn().Exists(sqlHaveHistory, r.ID)
 	return 0, have, err
 }
 
 // said is the answer to an entry that does not become head, because its author's
 // last one is of the same second or newer: it is in its thread as any other, and
 // live readers get it.
-func (a *archive) said(r *record) store.Result {
+func (a *archive) said(r *record.Record) store.Result {
 	a.committed(r, a.seq)
 	return store.Result{Outcome: store.Stored, Seq: a.seq}
 }
 
 // committed has an event sent to live readers after the commit.
-func (a *archive) committed(r *record, seq int64) {
-	c := store.Committed{Event: r.ev, JSON: r.json, Seq: seq, Class: r.class}
+func (a *archive) committed(r *record.Record, seq int64) {
+	c := store.Committed{Event: r.Event, JSON: r.JSON, Seq: seq, Class: r.Class}
 	if a.current != nil {
 		c.Who = a.current.who()
 	}
@@ -70,8 +71,8 @@ func (a *archive) committed(r *record, seq int64) {
 }
 
 // place stores the record as what it is: regular event, head, or late version.
-func (a *archive) place(r *record) (store.Result, error) {
-	if r.d == nil {
+func (a *archive) place(r *record.Record) (store.Result, error) {
+	if r.D == nil {
 		return a.insert(r)
 	}
 	head, err := a.head(r)
@@ -107,48 +108,48 @@ func (a *archive) place(r *record) (store.Result, error) {
 }
 
 // insert makes the record a head or regular event.
-func (a *archive) insert(r *record) (store.Result, error) {
+func (a *archive) insert(r *record.Record) (store.Result, error) {
 	a.seq++
 	seq := a.seq
-	who, err := a.giveAuthor(author(r.pubkey))
+	who, err := a.keys.GiveAuthor(record.Pubkey(r.Pubkey))
 	if err != nil {
 		return store.Result{}, err
 	}
-	readers, err := a.giveReaders(r.readers)
+	readers, err := a.keys.GiveReaders(r.Readers)
 	if err != nil {
 		return store.Result{}, err
 	}
-	a.args = append(a.args[:0], seq, int64(r.ev.Kind), r.created, int64(r.class), r.d,
-		readers, column.TimeOrNil(r.expires), a.Now, r.json, who)
-	if _, err = a.Exec(sqlInsertEvent, a.args...); err != nil {
+	a.Args = append(a.Args[:0], seq, int64(r.Event.Kind), r.Created, int64(r.Class), r.D,
+		readers, column.TimeOrNil(r.Expires), a.Now, r.JSON, who)
+	if _, err = a.Exec(sqlInsertEvent, a.Args...); err != nil {
 		return store.Result{}, err
 	}
-	for i := range r.tags {
-		if err := a.insertTag(r, &r.tags[i], seq); err != nil {
+	for i := range r.Tags {
+		if err := a.insertTag(r, &r.Tags[i], seq); err != nil {
 			return store.Result{}, err
 		}
 	}
 	if err := a.placeContract(r, seq); err != nil {
 		return store.Result{}, err
 	}
-	a.index(seq, r.class, r.ev)
-	a.count(author(r.pubkey), 1, int64(len(r.json)))
-	a.expiresAt(r.expires)
+	a.text.Enter(seq, r.Class, r.Event)
+	a.usage.Count(record.Pubkey(r.Pubkey), 1, int64(len(r.JSON)))
+	a.expiresAt(r.Expires)
 	a.committed(r, seq)
 	return store.Result{Outcome: store.Stored, Seq: seq}, nil
 }
 
 // insertTag enters one row into the tag index.
-func (a *archive) insertTag(r *record, t *tagRow, seq int64) error {
-	value := t.value
-	if k, ok := t.numberedKey(); ok {
-		num, err := a.giveNumber(k)
+func (a *archive) insertTag(r *record.Record, t *record.Tag, seq int64) error {
+	value := t.Value
+	if k, ok := t.NumberedKey(); ok {
+		num, err := a.keys.Give(k)
 		if err != nil {
 			return err
 		}
 		value = num
 	}
-	a.args = append(a.args[:0], t.name, value, r.created, seq, int64(r.ev.Kind))
-	_, err := a.Exec(sqlInsertTag, a.args...)
+	a.Args = append(a.Args[:0], t.Name, value, r.Created, seq, int64(r.Event.Kind))
+	_, err := a.Exec(sqlInsertTag, a.Args...)
 	return err
 }

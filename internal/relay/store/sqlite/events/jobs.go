@@ -23,21 +23,21 @@ func (w *writer) Work() bool {
 		}
 		return true
 	}
-	if w.building {
-		more, err := w.Step(w.buildStep)
+	if w.text.Building {
+		more, err := w.Step(w.text.BuildStep)
 		if err != nil {
 			w.s.log.Error("building the full-text index failed", "err", err)
 		}
-		w.building = more && err == nil
+		w.text.Building = more && err == nil
 		return true
 	}
 	if w.s.follows {
-		return w.purge()
+		return w.text.Purge()
 	}
 	if !w.chores.due(w.s.clock().Unix()) {
 		tightened := w.tightenSome()
 		forgot := w.forgetSome()
-		return w.purge() || tightened || forgot
+		return w.text.Purge() || tightened || forgot
 	}
 	more, err := w.issue(w.due())
 	if err != nil {
@@ -51,12 +51,12 @@ func (w *writer) Work() bool {
 // tightenSome does one step of it between batches and reports whether it did
 // anything.
 func (w *writer) tightenSome() bool {
-	if !w.loose {
+	if !w.keys.Loose {
 		return false
 	}
 	_, err := w.issue(store.Tighten{})
 	if err != nil { // what is left is taken up with the next removal, or at the next start
-		w.loose = false
+		w.keys.Loose = false
 		w.s.log.Error("forgetting keys failed", "err", err)
 	}
 	return err == nil

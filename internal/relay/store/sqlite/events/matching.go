@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -13,6 +12,7 @@ import (
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // match is a row that a filter of the operator matches.
@@ -74,10 +74,10 @@ func (s *Store) matchingEvents(ctx context.Context, filters []nostr.Filter, i in
 // the first that matches it.
 func judged(found []match, filters []nostr.Filter, i int, m match, json []byte) ([]match, error) {
 	var err error
-	if m.kind, err = storedKind(json); err != nil {
+	if m.kind, err = record.StoredKind(json); err != nil {
 		return found, err
 	}
-	m.cost = len(json) + rowCost*bytes.Count(json, []byte(`["`))
+	m.cost = len(json) + record.RowCost*bytes.Count(json, []byte(`["`))
 	may := func(f *nostr.Filter) bool { return f.Kinds != nil || !retention.MustBeNamed(m.kind) }
 	m.spare = !may(&filters[i])
 	if len(filters) > 1 {
@@ -92,20 +92,6 @@ func judged(found []match, filters []nostr.Filter, i int, m match, json []byte) 
 		}
 	}
 	return append(found, m), nil
-}
-
-// storedKind is the kind in stored JSON, whose members have one order.
-func storedKind(json []byte) (int, error) {
-	if len(json) > pubkeyEnd {
-		if rest, ok := bytes.CutPrefix(json[pubkeyEnd:], []byte(`","created_at":`)); ok {
-			_, rest, _ = bytes.Cut(rest, []byte(`,"kind":`))
-			digits, _, _ := bytes.Cut(rest, []byte(`,`))
-			if kind, err := strconv.ParseUint(string(digits), 10, 16); err == nil {
-				return int(kind), nil
-			}
-		}
-	}
-	return 0, column.ErrDamaged
 }
 
 // versionWindow is how far one read of history goes, in seq.

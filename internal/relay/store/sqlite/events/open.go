@@ -8,6 +8,8 @@ import (
 
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
+	"engramd/internal/relay/store/sqlite/events/search"
 )
 
 // Open opens a database and what it is kept by, which is for what knows no event
@@ -55,12 +57,12 @@ func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) Pa
 // lookAround reads what a store that only reads has to know.
 func (s *Store) lookAround(ctx context.Context) error {
 	return s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
-		last, err := lastSeq(c)
+		last, err := record.LastSeq(c)
 		if err != nil {
 			return err
 		}
 		s.lastSeq.Store(last)
-		complete, err := searchIsComplete(c)
+		complete, err := search.IsComplete(c)
 		s.search.Store(complete)
 		return err
 	})

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // where collects the conditions of one statement and the arguments they bind,
@@ -160,7 +161,7 @@ func (w *where) numbered(expr string, keys []engine.Value) {
 	case 0:
 		w.text("0")
 	case 1:
-		w.text(expr+"="+numOf, keys[0])
+		w.text(expr+"="+record.NumOf, keys[0])
 	default:
 		w.text(expr + " IN (")
 		w.numbersOf(keys)

@@ -2,22 +2,22 @@ package events
 
 import (
 	"context"
-	"fmt"
 
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // Prepare reads what the writer has to know, and ends what a crash left
 // unfinished.
 func (w *writer) Prepare(ctx context.Context, own *engine.Writer) error {
-	w.Writer, w.c = own, own.Conn()
-	s, c := w.s, w.c
+	w.Writer = own
+	s, c := w.s, own.Conn()
 	if err := w.standsAlone(); err != nil {
 		return err
 	}
 	var err error
-	if w.seq, err = lastSeq(c); err != nil {
+	if w.seq, err = record.LastSeq(c); err != nil {
 		return err
 	}
 	for table, flag := range map[string]*bool{
@@ -31,7 +31,7 @@ func (w *writer) Prepare(ctx context.Context, own *engine.Writer) error {
 	}
 	s.lastSeq.Store(w.seq)
 	w.record(s.clock().Unix(), store.Configure{Live: *s.live.Load()})
-	if err := w.numbers.open(); err != nil {
+	if err := w.keys.Open(); err != nil {
 		return err
 	}
 	for _, prepare := range []func() error{
@@ -40,7 +40,7 @@ func (w *writer) Prepare(ctx context.Context, own *engine.Writer) error {
 		func() error { return w.LimitSize(s.live.Load().MaxBytes) },
 		w.findExpiry,
 		func() error { return w.reclassify(ctx) },
-		func() error { return w.openSearch(ctx) },
+		func() error { return w.text.Open(ctx) },
 		func() error { return w.countRestores() },
 		func() error { return w.finishJobs(ctx) },
 	} {
@@ -49,18 +49,4 @@ func (w *writer) Prepare(ctx context.Context, own *engine.Writer) error {
 		}
 	}
 	return nil
-}
-
-// sqlLastSeq counts what waits to leave the full-text index too: its number
-// there must not be given out again.
-const sqlLastSeq = `SELECT max(coalesce((SELECT max(seq) FROM events), 0), coalesce((SELECT max(seq) FROM history), 0),
-	coalesce((SELECT max(seq) FROM search_gone), 0), coalesce((SELECT value FROM meta WHERE key = 'last_seq'), 0))`
-
-// lastSeq reads the highest sequence number there is.
-func lastSeq(c *engine.Conn) (int64, error) {
-	n, err := c.Number(sqlLastSeq)
-	if err != nil {
-		return 0, fmt.Errorf("read last sequence number: %w", err)
-	}
-	return n, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // Begin queues one event for the writer and returns without waiting for the
@@ -19,7 +20,7 @@ import (
 // ErrClosed, or that of a malformed event; once an event is queued, its outcome
 // comes through the Pending whatever becomes of ctx.
 func (s *Store) Begin(ctx context.Context, ev *nostr.Event, o store.PutOptions) (store.Pending, error) {
-	class := gate.Open
+	var class gate.Class
 	if o.Class != nil {
 		class = *o.Class
 	} else {
@@ -27,14 +28,14 @@ func (s *Store) Begin(ctx context.Context, ev *nostr.Event, o store.PutOptions) 
 	}
 	own := &struct {
 		Pending
-		record
+		record.Record
 	}{}
-	if err := own.record.read(ev, class); err != nil {
+	if err := own.Record.Read(ev, class); err != nil {
 		return nil, err
 	}
 	p := &own.Pending
-	p.rec, p.opts = &own.record, o
-	p.Init(p, own.cost())
+	p.rec, p.opts = &own.Record, o
+	p.Init(p, own.Cost())
 	if s.several != nil {
 		return s.several.begin(ctx, p)
 	}

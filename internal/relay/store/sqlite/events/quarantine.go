@@ -8,6 +8,7 @@ import (
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 const (
@@ -57,7 +58,7 @@ func (s *switching) release(name string) (n int, err error) {
 	for {
 		before := n
 		args := append([]engine.Value{name}, append(last, int64(sweepChunk))...)
-		err := s.w.c.Each(sqlQuarantined, args, func(row []engine.Value) error {
+		err := s.w.Conn().Each(sqlQuarantined, args, func(row []engine.Value) error {
 			n++
 			last = []engine.Value{row[1], row[2], row[0]}
 			order := applyOrder(store.Versions)
@@ -113,9 +114,9 @@ func (a *archive) unquarantine(text string, args ...engine.Value) (int, error) {
 // history.days after they were taken away.
 func (a *archive) pruneQuarantine(limit int) (int, error) {
 	n, err := a.unquarantine(sqlQuarantineExpired, a.Now, int64(limit))
-	if days := a.live().Days; err == nil && days >= 0 && n < limit {
+	if days := a.Options().Days; err == nil && days >= 0 && n < limit {
 		var more int
-		more, err = a.unquarantine(sqlQuarantineOld, a.Now-int64(days)*secondsPerDay, int64(limit-n))
+		more, err = a.unquarantine(sqlQuarantineOld, a.Now-int64(days)*record.SecondsPerDay, int64(limit-n))
 		n += more
 	}
 	return n, err

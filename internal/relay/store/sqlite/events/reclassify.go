@@ -9,6 +9,8 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
+	"engramd/internal/relay/store/sqlite/events/search"
 )
 
 const (
@@ -21,11 +23,11 @@ const (
 // read; a crash in between leaves the old fingerprint, and it starts again.
 func (w *writer) reclassify(ctx context.Context) error {
 	want := w.s.table.Fingerprint()
-	have, err := w.c.Meta(metaGate)
+	have, err := w.Conn().Meta(metaGate)
 	if err != nil || have == want {
 		return err
 	}
-	if shared, err := w.c.Exists(`SELECT 1 FROM meta WHERE key = ?`, metaState); err != nil || shared {
+	if shared, err := w.Conn().Exists(`SELECT 1 FROM meta WHERE key = ?`, metaState); err != nil || shared {
 		w.s.several.otherGate = true // stores that have executed the same class alike
 		return err
 	}
@@ -51,7 +53,7 @@ func (w *writer) reclassify(ctx context.Context) error {
 // or of a kind of which events may be.
 func (w *writer) concerned(table string) (string, error) {
 	var kinds []string
-	err := w.c.Each("WITH RECURSIVE k(kind) AS (SELECT min(kind) FROM "+table+" UNION ALL SELECT (SELECT min(kind) FROM "+table+
+	err := w.Conn().Each("WITH RECURSIVE k(kind) AS (SELECT min(kind) FROM "+table+" UNION ALL SELECT (SELECT min(kind) FROM "+table+
 		" WHERE kind > k.kind) FROM k WHERE k.kind IS NOT NULL) SELECT kind FROM k WHERE kind IS NOT NULL", nil,
 		func(row []engine.Value) error {
 			if kind := row[0].(int64); w.s.table.MayGate(int(kind)) {
@@ -66,7 +68,7 @@ func (w *writer) concerned(table string) (string, error) {
 // stored without a verdict, none is open whose ids nobody can judge any more.
 func (w *writer) classStep(table, where string, verdicts bool, last *int64) (bool, error) {
 	n := 0
-	err := w.c.Each("SELECT seq, class, json FROM "+table+" WHERE seq > ? AND "+where+" ORDER BY seq LIMIT "+
+	err := w.Conn().Each("SELECT seq, class, json FROM "+table+" WHERE seq > ? AND "+where+" ORDER BY seq LIMIT "+
 		strconv.Itoa(classifyChunk), []engine.Value{*last}, func(row []engine.Value) error {
 		n++
 		*last = row[0].(int64)
@@ -81,18 +83,18 @@ func (w *writer) classStep(table, where string, verdicts bool, last *int64) (boo
 		if was == is {
 			return nil
 		}
-		if searchText(was, ev) != searchText(is, ev) || searchTable(was) != searchTable(is) {
+		if search.Text(was, ev) != search.Text(is, ev) || search.Table(was) != search.Table(is) {
 			// The index is opened after this, and then built anew: to take out
 			// many texts would take longer.
-			if err := w.SetMeta(metaSearchVersion, ""); err != nil {
+			if err := w.SetMeta(search.MetaVersion, ""); err != nil {
 				return err
 			}
 		}
 		var readers engine.Value
 		if is != gate.Open {
-			keys := readerKeys(ev.Tags)
+			keys := record.ReaderKeys(ev.Tags)
 			if readers = keys; table == "events" {
-				if readers, err = w.giveReaders(keys); err != nil {
+				if readers, err = w.keys.GiveReaders(keys); err != nil {
 					return err
 				}
 			}

@@ -43,7 +43,7 @@ func (s *Store) CountMatching(ctx context.Context, scope gate.Scope, filters []n
 // transaction of its own with others' writes in between; after an error, what
 // had been removed is gone, and is counted. What is removed may be published
 // again, but a superseded version, or one older than a removed head, does not
-// become head (see floors.go).
+// become head (see retention_floor.go).
 //
 // It needs the operator's scope, and filters without Search and Limit:
 // ErrFilter.
@@ -124,7 +124,7 @@ func (w *writer) removeMatch(m store.MatchedRow) (from shelf, ok bool, err error
 		n, err := w.unquarantine(sqlUnquarantineRow, m.Seq, m.ID)
 		return inQuarantine, n > 0, err
 	}
-	row, err := w.c.One(sqlRemovable, m.Seq)
+	row, err := w.Conn().One(sqlRemovable, m.Seq)
 	if err != nil {
 		return 0, false, err
 	}
@@ -136,7 +136,7 @@ func (w *writer) removeMatch(m store.MatchedRow) (from shelf, ok bool, err error
 		}
 		return inEvents, true, w.removeEvent(m.Seq, byOperator)
 	}
-	if row, err = w.c.One(sqlRemovableOld, m.Seq); err != nil || row == nil {
+	if row, err = w.Conn().One(sqlRemovableOld, m.Seq); err != nil || row == nil {
 		return 0, false, err
 	}
 	if err := w.raiseFloor(row[0], row[1], row[2], row[3], []byte{}); err != nil {

@@ -12,6 +12,7 @@ import (
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // Restoration is a snapshot's events on their way into the store. They are
@@ -51,12 +52,12 @@ func (s *Store) BeginRestore(o store.RestoreOptions) (store.Restoration, error) 
 // Add stages one event of the snapshot. It must have been checked as for Begin;
 // an event given twice counts once.
 func (r *Restoration) Add(ctx context.Context, p store.Part, ev *nostr.Event) error {
-	rec, err := newRecord(ev, r.s.table.Classify(ev))
+	rec, err := record.New(ev, r.s.table.Classify(ev))
 	if err != nil {
 		return err
 	}
-	r.batch = append(r.batch, store.Staged{Part: p, Event: rec.json})
-	if r.size += len(rec.json); r.size < stageBytes {
+	r.batch = append(r.batch, store.Staged{Part: p, Event: rec.JSON})
+	if r.size += len(rec.JSON); r.size < stageBytes {
 		return nil
 	}
 	return r.Flush(ctx)
@@ -77,7 +78,7 @@ func (w *writer) stageEvents(c store.Stage) error {
 		if err != nil {
 			return err
 		}
-		_, err = w.Exec(sqlStage, c.Restore, int64(applyOrder(row.Part)), r.created, r.id, int64(r.ev.Kind), r.pubkey, r.d, r.json)
+		_, err = w.Exec(sqlStage, c.Restore, int64(applyOrder(row.Part)), r.Created, r.ID, int64(r.Event.Kind), r.Pubkey, r.D, r.JSON)
 		if err != nil {
 			return err
 		}
@@ -86,12 +87,12 @@ func (w *writer) stageEvents(c store.Stage) error {
 }
 
 // recordOf is the record of an event as JSON.
-func (w *writer) recordOf(json []byte) (*record, error) {
+func (w *writer) recordOf(json []byte) (*record.Record, error) {
 	ev, err := column.Event(json)
 	if err != nil {
 		return nil, err
 	}
-	return newRecord(ev, w.s.table.Classify(ev))
+	return record.New(ev, w.s.table.Classify(ev))
 }
 
 // applyOrder is when a part is applied: what blocks others first, then versions
@@ -186,7 +187,7 @@ func (w *writer) switchState(sw *switching, work func(*switching) error) (store.
 
 // countRestores reads the count of restores at open.
 func (w *writer) countRestores() error {
-	n, err := w.c.Number(`SELECT value FROM meta WHERE key = ?`, metaRestores)
+	n, err := w.Conn().Number(`SELECT value FROM meta WHERE key = ?`, metaRestores)
 	w.s.restores.done.Store(n)
 	return err
 }
@@ -219,7 +220,7 @@ func (s *Store) RestoredSince(ctx context.Context, before int64) (bool, error) {
 func (w *writer) announce(after, last int64) {
 	for after < last {
 		var piece []store.Committed
-		err := w.c.Query(context.Background(), sqlAnnounce, []engine.Value{after, last, int64(sweepChunk)}, func(row []engine.Value) error {
+		err := w.Conn().Query(context.Background(), sqlAnnounce, []engine.Value{after, last, int64(sweepChunk)}, func(row []engine.Value) error {
 			after = row[0].(int64)
 			json, class := row[1].([]byte), gate.Class(row[2].(int64))
 			ev, err := column.Event(json)

@@ -7,6 +7,7 @@ import (
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // switching is the transaction in which a restore takes effect.
@@ -40,7 +41,7 @@ func (s *switching) apply() error {
 	for {
 		n := 0
 		args := append([]engine.Value{s.num}, append(last, int64(sweepChunk))...)
-		err := s.w.c.Each(sqlStaged, args, func(row []engine.Value) error {
+		err := s.w.Conn().Each(sqlStaged, args, func(row []engine.Value) error {
 			n++
 			last = row[:3:3]
 			return s.take(int(row[0].(int64)), row[3].([]byte))
@@ -92,21 +93,21 @@ func (s *switching) take(order int, json []byte) error {
 }
 
 // applyImport is apply for an event that no Put brought.
-func (w *writer) applyImport(r *record) (store.Result, error) {
+func (w *writer) applyImport(r *record.Record) (store.Result, error) {
 	return w.apply(&Pending{rec: r, opts: store.PutOptions{Import: true}})
 }
 
 // applyVersion stores a superseded version as such: it never becomes head, also
 // where nothing newer is known, and no older version stays head: it was
 // superseded by this one.
-func (w *writer) applyVersion(r *record) (store.Result, error) {
-	if !hasHistory(r) {
+func (w *writer) applyVersion(r *record.Record) (store.Result, error) {
+	if !record.HasHistory(r) {
 		return w.applyImport(r)
 	}
-	if r.expires != 0 && r.expires <= w.Now {
+	if r.Expires != 0 && r.Expires <= w.Now {
 		return store.Result{Outcome: store.Refused, Why: whyExpired}, nil
 	}
-	if banned, err := w.others.Admin.Banned(r.id); err != nil || banned {
+	if banned, err := w.others.Admin.Banned(r.ID); err != nil || banned {
 		return store.Result{Outcome: store.Deleted}, err
 	}
 	request, withdrawn, before, err := w.met(r, true)
@@ -136,7 +137,7 @@ const (
 
 // target is the staged head of an address; ok is false when it has none.
 func (s *switching) target(kind, d engine.Value) (h head, ok bool, err error) {
-	row, err := s.w.c.One(sqlTarget, s.num, kind, s.agent, d)
+	row, err := s.w.Conn().One(sqlTarget, s.num, kind, s.agent, d)
 	if err != nil || row == nil {
 		return head{}, false, err
 	}
@@ -155,11 +156,11 @@ func (h head) older(created int64, id []byte) bool {
 // clearHeads takes away the heads of the agent that are newer than the staged
 // ones, or stand where none is staged.
 func (s *switching) clearHeads() error {
-	who, err := s.w.number(author(s.agent))
+	who, err := s.w.keys.Number(record.Pubkey(s.agent))
 	if err != nil || who == 0 {
 		return err
 	}
-	return s.w.c.Each(sqlHeadsOf, []engine.Value{who}, func(row []engine.Value) error {
+	return s.w.Conn().Each(sqlHeadsOf, []engine.Value{who}, func(row []engine.Value) error {
 		target, ok, err := s.target(row[1], row[2])
 		if err != nil {
 			return err
@@ -178,7 +179,7 @@ func (s *switching) clearHeads() error {
 // clearVersions takes away superseded versions that are newer than the staged
 // heads, and the staged heads themselves, which become heads again.
 func (s *switching) clearVersions() error {
-	return s.w.c.Each(sqlVersionsOf, []engine.Value{s.agent}, func(row []engine.Value) error {
+	return s.w.Conn().Each(sqlVersionsOf, []engine.Value{s.agent}, func(row []engine.Value) error {
 		target, ok, err := s.target(row[1], row[2])
 		if err != nil {
 			return err

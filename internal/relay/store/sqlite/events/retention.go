@@ -229,7 +229,7 @@ func (w *writer) retireSome(list []store.RetiredEvent) (n int, err error) {
 // address. full says that these alone were as many as one transaction takes: it
 // is to be called again.
 func (w *writer) retire(seq int64) (class gate.Class, gone, full bool, err error) {
-	row, err := w.c.One(sqlRetired, seq)
+	row, err := w.Conn().One(sqlRetired, seq)
 	if err != nil || row == nil {
 		return 0, false, false, err
 	}

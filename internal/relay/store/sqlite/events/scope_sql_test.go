@@ -62,12 +62,17 @@ var noScope = map[string]string{
 	"Store.OutboxLag": "numbers", "Store.OutboxForget": "writes", "Store.RelayKeys": "keys of the relay itself", "Store.SetRelayKey": "writes",
 	"Store.RevokeRelayKey": "writes", "Store.ContractsNaming": "a number, for the operator", "Store.OutboxRefused": "writes", "Store.ContractRefusals": "words of relays on events, which the service tells parties",
 	"Store.Join": "takes who orders commands", "Store.SequenceState": "what that one stored: places and members, no event", "Store.Execute": "writes", "Store.LeaveSequence": "writes",
+	"record.New": computes, "record.Tags": computes, "record.IndexedTag": computes, "record.ReaderKeys": computes, "record.HasHistory": computes,
+	"record.OwnAddress": computes, "record.AddressKey": computes, "record.SameKey": computes, "record.IsContract": computes, "record.Deletable": computes,
+	"record.StoredClass": computes, "record.StoredKind": computes, "search.Text": computes, "search.Table": computes, "search.StatementsOf": computes,
+	"record.LastSeq": "a number of all writes", "search.IsComplete": "yes or no", "ledger.Above": "for the operator's report",
 	"Hits.Cut": "made by Search under a scope", "Hits.Next": "made by Search under a scope, and asks with it again",
 }
 
 // Reasons for what the contract memory service reads. It asks for one pair of
 // keys, and what its callers get of that is tested there, by role.
 const (
+	computes      = "computes from what it is given, and reads nothing"
 	agentName     = "an agent's name and key, which are public; the sealed key opens under the master key alone"
 	outboxOnly    = "for the outbox, which shows no reader anything"
 	contractState = "the state of one pair, for the service that knows the caller's role in it"
@@ -115,11 +120,19 @@ func TestEveryReadTakesAScope(t *testing.T) {
 	}
 }
 
-// sources parses this package, and the one that opens it with the other parts of
-// its Store, without their tests.
+// sources parses this package, those below it, and the one that opens it with the
+// other parts of its Store, without their tests.
 func sources(t *testing.T) (files []*ast.File) {
 	t.Helper()
-	for _, dir := range []string{".", "..", "../admin", "../contracts", "../identities", "../outbox"} {
+	dirs := []string{".", "..", "../admin", "../contracts", "../identities", "../outbox"}
+	below, err := filepath.Glob("*/doc.go")
+	if err != nil || len(below) == 0 {
+		t.Fatalf("no packages below this one: %v", err)
+	}
+	for _, doc := range below {
+		dirs = append(dirs, filepath.Dir(doc))
+	}
+	for _, dir := range dirs {
 		names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(names) == 0 {
 			t.Fatalf("%s holds %v, %v", dir, names, err)

@@ -12,6 +12,7 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/search"
 )
 
 // maxWords bounds the words and phrases of one search.
@@ -85,7 +86,7 @@ func (r *reading) search(most int) ([]found, error) {
 		text, args := r.statement(columnsKey, sp)
 		best := "length(e.json)"
 		if sp.classes[0] == gate.Open {
-			best = "bm25(" + searchOpen + ")"
+			best = "bm25(" + search.OpenTable + ")"
 		}
 		text += " ORDER BY " + best + ",e.created_at DESC,e.id LIMIT ?"
 		err := r.c.Query(r.ctx, text, append(args, int64(most-len(list))), func(v []engine.Value) error {
@@ -155,7 +156,7 @@ func (r *reading) matchSpans() ([]span, error) {
 
 // indexSpan selects rows of a class by the full-text index.
 func indexSpan(class gate.Class, terms string) span {
-	table := searchTable(class)
+	table := search.Table(class)
 	return span{&shape{
 		from: table + " CROSS JOIN events AS e ON e.seq=" + table + ".rowid", lead: table + " MATCH ?", at: "e",
 		ids: true, kinds: true, authors: true, classes: []gate.Class{class},

@@ -7,6 +7,7 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/search"
 	"engramd/nips/niptemp"
 )
 
@@ -110,7 +111,7 @@ func (r *reading) matchingEntries(c gate.Clause, terms string) ([]span, error) {
 type matcher struct {
 	r     *reading
 	c     *engine.Conn
-	sql   indexSQL
+	sql   search.Statements
 	terms string
 	rows  int
 	bytes int
@@ -122,8 +123,8 @@ func newMatcher(r *reading, terms string) (*matcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &matcher{r: r, c: c, sql: indexStatements(searchEntries), terms: terms}
-	if err := c.Script(m.sql.create); err != nil {
+	m := &matcher{r: r, c: c, sql: search.StatementsOf(search.EntriesTable), terms: terms}
+	if err := c.Script(m.sql.Create); err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -140,14 +141,14 @@ func (m *matcher) row(v []engine.Value) error {
 	if err != nil {
 		return err
 	}
-	text := searchText(gate.Contract, ev)
+	text := search.Text(gate.Contract, ev)
 	if text == "" {
 		return nil
 	}
 	if err := m.r.c.Spend(float64(len(text))); err != nil {
 		return err
 	}
-	if _, err := m.c.Exec(m.sql.enter, v[0], text); err != nil {
+	if _, err := m.c.Exec(m.sql.Enter, v[0], text); err != nil {
 		return err
 	}
 	m.bytes += len(text)
@@ -159,7 +160,7 @@ func (m *matcher) row(v []engine.Value) error {
 
 // flush notes which of the rows match, and forgets them.
 func (m *matcher) flush() error {
-	err := m.c.Query(m.r.ctx, "SELECT rowid FROM "+searchEntries+" WHERE "+searchEntries+" MATCH ?", []engine.Value{m.terms},
+	err := m.c.Query(m.r.ctx, "SELECT rowid FROM "+search.EntriesTable+" WHERE "+search.EntriesTable+" MATCH ?", []engine.Value{m.terms},
 		func(v []engine.Value) error {
 			seq, _ := v[0].(int64)
 			m.found = append(m.found, seq)
@@ -169,6 +170,6 @@ func (m *matcher) flush() error {
 		return err
 	}
 	m.rows, m.bytes = 0, 0
-	_, err = m.c.Exec(m.sql.clear)
+	_, err = m.c.Exec(m.sql.Clear)
 	return err
 }

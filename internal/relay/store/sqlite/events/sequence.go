@@ -117,12 +117,12 @@ func (p *Pending) command() store.Command {
 	o := &p.opts
 	switch {
 	case o.Replica:
-		return store.PutCopy{Event: p.rec.json, Past: o.Past}
+		return store.PutCopy{Event: p.rec.JSON, Past: o.Past}
 	case o.Import:
-		return store.PutEvent{Event: p.rec.json, Import: true, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly}
+		return store.PutEvent{Event: p.rec.JSON, Import: true, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly}
 	}
 	p.asked = true
-	return store.SubmitEvent{Event: p.rec.json, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly, Vouched: o.Vouched}
+	return store.SubmitEvent{Event: p.rec.JSON, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly, Vouched: o.Vouched}
 }
 
 // order hands a command over and waits for its answer.

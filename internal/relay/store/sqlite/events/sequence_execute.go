@@ -8,6 +8,7 @@ import (
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 	"engramd/nips/nip01"
 )
 
@@ -76,12 +77,12 @@ func (q *sequence) pending(c store.Command) (*Pending, error) {
 	}
 	ev, err := column.Event(event)
 	if err == nil {
-		p.rec, err = newRecord(ev, q.s.table.Classify(ev))
+		p.rec, err = record.New(ev, q.s.table.Classify(ev))
 	}
 	if err != nil {
 		return nil, err
 	}
-	p.Init(p, p.rec.cost())
+	p.Init(p, p.rec.Cost())
 	return p, nil
 }
 
@@ -149,7 +150,7 @@ func (w *writer) standsAlone() error {
 	if w.s.several != nil {
 		return nil
 	}
-	shared, err := w.c.Exists(`SELECT 1 FROM meta WHERE key = ?`, metaState)
+	shared, err := w.Conn().Exists(`SELECT 1 FROM meta WHERE key = ?`, metaState)
 	if err == nil && shared {
 		err = store.ErrShared
 	}
@@ -202,7 +203,7 @@ func (w *writer) admit(p *Pending) (*nip01.Refusal, error) {
 	if w.s.several == nil || w.s.several.admit == nil {
 		return nil, nil
 	}
-	return w.s.several.admit(p.rec.ev, p.opts.Vouched, admitting{w})
+	return w.s.several.admit(p.rec.Event, p.opts.Vouched, admitting{w})
 }
 
 // admitting shows an Admission what is stored at the place of an event.
@@ -211,7 +212,7 @@ type admitting struct{ w *writer }
 var _ store.Admitting = admitting{}
 
 func (a admitting) Approved(owners []string, agent string) (bool, error) {
-	return approved(a.w.c, owners, agent, a.w.Now)
+	return approved(a.w.Conn(), owners, agent, a.w.Now)
 }
 
 func (a admitting) Provisioned(key string) (bool, error) {

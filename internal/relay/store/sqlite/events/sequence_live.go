@@ -29,7 +29,7 @@ func (w *writer) openLive() error {
 	if w.s.several == nil {
 		return nil
 	}
-	row, err := w.c.One(`SELECT value FROM meta WHERE key = ?`, metaLive)
+	row, err := w.Conn().One(`SELECT value FROM meta WHERE key = ?`, metaLive)
 	if err != nil || row == nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (w *writer) dueCommands() (due []store.Command) {
 		c.After = w.others.Contracts.Done()
 		due = append(due, c)
 	}
-	if w.loose {
+	if w.keys.Loose {
 		due = append(due, store.Tighten{})
 	}
 	if w.others.Contracts.Forgetting() {

@@ -5,6 +5,7 @@ import (
 
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // tagShape is what stretches of a tag of the filter have in common.
@@ -68,7 +69,7 @@ func tagged(sh shape) shape {
 func tagSpans(sh shape, name string, values []engine.Value) []span {
 	sh = tagged(sh)
 	keyed := sh
-	keyed.lead = "t.name=? AND t.value=" + numOf
+	keyed.lead = "t.name=? AND t.value=" + record.NumOf
 	out := make([]span, len(values))
 	for i, v := range values {
 		out[i] = span{&sh, []engine.Value{name, v}}
@@ -88,7 +89,7 @@ const fewKinds = 8
 // authorSpans reads per author and kind; nil kinds are all that the author has
 // events of.
 func (r *reading) authorSpans(sh shape, authors, kinds []engine.Value) ([]span, error) {
-	sh.from, sh.lead = "events AS e INDEXED BY events_author", "e.author="+numOf+" AND e.kind=?"
+	sh.from, sh.lead = "events AS e INDEXED BY events_author", "e.author="+record.NumOf+" AND e.kind=?"
 	sh.at, sh.ordered = "e", true
 	ofAuthor := sqlKindsOfAuthor
 	if len(authors) > maxCursors { // most may have no number, or nothing of these kinds

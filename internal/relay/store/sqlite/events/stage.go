@@ -15,9 +15,6 @@ type stage struct {
 	marked mark
 }
 
-// author is a pubkey as a map key.
-type author [32]byte
-
 // reason says why rows were removed; its String is a metric label.
 type reason int
 

@@ -5,10 +5,11 @@ import (
 
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 const (
-	sqlStateHead = `SELECT created_at, json FROM events WHERE kind = 30091 AND author = ` + numOf + ` AND d = ?`
+	sqlStateHead = `SELECT created_at, json FROM events WHERE kind = 30091 AND author = ` + record.NumOf + ` AND d = ?`
 	sqlStatePast = `SELECT created_at, json FROM history WHERE kind = 30091 AND pubkey = ? AND d = ? ORDER BY created_at DESC LIMIT ?`
 )
 

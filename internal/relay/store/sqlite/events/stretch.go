@@ -1,6 +1,9 @@
 package events
 
-import "engramd/internal/relay/store/sqlite/engine"
+import (
+	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
+)
 
 // stretch is what a plan reads of one index, for all of a filter's values
 // there. The planner (stretches) is the same for pages and for counts; they
@@ -22,7 +25,7 @@ func (r *reading) stretches(p plan) ([]stretch, error) {
 	}
 	switch p.access {
 	case byAddress:
-		return []stretch{fixed(headSpan(r.want)), tagStretch{furtherShape, furtherD, r.want.tag("d").values, true}}, nil
+		return []stretch{fixed(headSpan(r.want)), tagStretch{furtherShape, record.FurtherD, r.want.tag("d").values, true}}, nil
 	case byTag:
 		return []stretch{tagStretch{tagShape(p.tag.name), p.tag.name, p.tag.values, true}}, nil
 	case byAuthor:

@@ -5,7 +5,7 @@ package events
 func (w *writer) Begin() {
 	w.stage = stage{before: w.seq}
 	for _, p := range w.parts {
-		p.begin()
+		p.Begin()
 	}
 }
 
@@ -14,7 +14,7 @@ func (w *writer) Mark() {
 	s := &w.stage
 	s.marked = mark{len(s.committed), s.removed, w.seq}
 	for _, p := range w.parts {
-		p.mark()
+		p.Mark()
 	}
 }
 
@@ -24,7 +24,7 @@ func (w *writer) Undo() {
 	s, m := &w.stage, &w.stage.marked
 	s.committed, s.removed, w.seq = s.committed[:m.committed], m.removed, m.seq
 	for _, p := range w.parts {
-		p.undo()
+		p.Undo()
 	}
 }
 
@@ -33,14 +33,14 @@ func (w *writer) RolledBack() {
 	w.seq = w.stage.before
 	w.stage = stage{}
 	for _, p := range w.parts {
-		p.rolledBack()
+		p.RolledBack()
 	}
 }
 
 // End writes what a transaction has collected, at its end.
 func (w *writer) End() error {
 	for _, p := range w.parts {
-		if err := p.end(); err != nil {
+		if err := p.End(); err != nil {
 			return err
 		}
 	}
@@ -60,7 +60,7 @@ const metaLastSeq = "last_seq"
 // Durable has readers see up to the last number.
 func (w *writer) Durable() {
 	for _, p := range w.parts {
-		p.durable()
+		p.Durable()
 	}
 	w.s.lastSeq.Store(w.seq)
 	if len(w.stage.done) > 0 {
@@ -82,13 +82,13 @@ func (w *writer) Announce() {
 
 // Reclaimable reports whether texts that were deleted still take room in the
 // full-text index.
-func (w *writer) Reclaimable() bool { return w.purging }
+func (w *writer) Reclaimable() bool { return w.text.Purging }
 
 // Reclaim takes them out.
-func (w *writer) Reclaim() { w.purgeNow() }
+func (w *writer) Reclaim() { w.text.PurgeNow() }
 
 // Tight has what a deletion takes out of the full-text index leave it at once.
-func (w *writer) Tight(on bool) { w.tight = on }
+func (w *writer) Tight(on bool) { w.Tx.Tight = on }
 
 // Closing takes out what it can.
-func (w *writer) Closing() { w.purgeNow() }
+func (w *writer) Closing() { w.text.PurgeNow() }

@@ -8,6 +8,7 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // Options say how a store is opened. Path and Table are required; a zero
@@ -61,7 +62,7 @@ type Options struct {
 // Pending is an event on its way to disk.
 type Pending struct {
 	engine.Member
-	rec   *record
+	rec   *record.Record
 	opts  store.PutOptions
 	asked bool         // SubmitEvent: the lists are asked
 	sent  fairness.Who // by whom, of a store that is one of several: its turn came before

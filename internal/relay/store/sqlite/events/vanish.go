@@ -2,6 +2,7 @@ package events
 
 import (
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 const (
@@ -11,9 +12,9 @@ const (
 		ON CONFLICT (pubkey) DO UPDATE SET until = max(until, ?2), request = ?3`
 	sqlVanishDone   = `UPDATE vanished SET request = NULL WHERE pubkey = ? AND request = ?`
 	sqlVanishOpen   = `SELECT pubkey, until, request FROM vanished WHERE request IS NOT NULL`
-	sqlVanishEvents = `SELECT seq FROM events WHERE author = ` + numOf + ` AND created_at <= ? AND seq <> ? LIMIT ?`
+	sqlVanishEvents = `SELECT seq FROM events WHERE author = ` + record.NumOf + ` AND created_at <= ? AND seq <> ? LIMIT ?`
 	sqlVanishPast   = `SELECT seq, pubkey, length(json) FROM history WHERE pubkey = ? AND created_at <= ? LIMIT ?`
-	sqlVanishWraps  = `SELECT seq, created_at FROM tags WHERE name = 'p' AND value = ` + numOf + ` AND kind = 1059 AND created_at <= ?
+	sqlVanishWraps  = `SELECT seq, created_at FROM tags WHERE name = 'p' AND value = ` + record.NumOf + ` AND kind = 1059 AND created_at <= ?
 		ORDER BY created_at DESC LIMIT ?`
 )
 
@@ -30,7 +31,7 @@ const (
 // it was not called for all.
 func (rm *remover) few(text string, args []engine.Value, limit int, remove func(row []engine.Value) error) (n int, err error) {
 	start := rm.Extra
-	err = rm.c.Each(text, args, func(row []engine.Value) error {
+	err = rm.Conn().Each(text, args, func(row []engine.Value) error {
 		if n++; rm.Extra-start > vanishCost {
 			n = limit
 			return nil
@@ -42,16 +43,16 @@ func (rm *remover) few(text string, args []engine.Value, limit int, remove func(
 
 // hasVanished reports whether NIP-62 keeps the event out: its author asked to
 // vanish at its time or later, or it is a gift wrap to a key that did.
-func (rm *remover) hasVanished(r *record) (bool, error) {
-	if gone, err := rm.c.Exists(sqlVanished, r.pubkey, r.created); err != nil || gone {
+func (rm *remover) hasVanished(r *record.Record) (bool, error) {
+	if gone, err := rm.Conn().Exists(sqlVanished, r.Pubkey, r.Created); err != nil || gone {
 		return gone, err
 	}
-	if r.ev.Kind != kindGiftWrap {
+	if r.Event.Kind != record.KindGiftWrap {
 		return false, nil
 	}
-	for _, t := range r.tags {
-		if p, ok := t.value.([]byte); ok && t.name == "p" {
-			if gone, err := rm.c.Exists(sqlVanished, p, r.created); err != nil || gone {
+	for _, t := range r.Tags {
+		if p, ok := t.Value.([]byte); ok && t.Name == "p" {
+			if gone, err := rm.Conn().Exists(sqlVanished, p, r.Created); err != nil || gone {
 				return gone, err
 			}
 		}
@@ -70,12 +71,12 @@ func (rm *remover) hasVanished(r *record) (bool, error) {
 // left that names him, a hash stands for his key there (contracts). So
 // does an agent's name, which nobody else is to take and pass for him with, and
 // so do the author's tombstones, which keep what he deleted from coming back.
-func (rm *remover) vanish(r *record, seq int64) error {
-	if _, err := rm.Exec(sqlSetVanished, r.pubkey, r.created, seq); err != nil {
+func (rm *remover) vanish(r *record.Record, seq int64) error {
+	if _, err := rm.Exec(sqlSetVanished, r.Pubkey, r.Created, seq); err != nil {
 		return err
 	}
 	rm.known.vanished = true
-	v := &vanishing{pubkey: r.pubkey, until: r.created, request: seq, wrapsUntil: r.created}
+	v := &vanishing{pubkey: r.Pubkey, until: r.Created, request: seq, wrapsUntil: r.Created}
 	more, err := v.step(rm)
 	if err == nil && more {
 		rm.StartJob(v.job(rm, rm.member()))
@@ -141,7 +142,7 @@ func (rm *remover) EverVanished(key []byte) (bool, error) {
 	if !rm.known.vanished {
 		return false, nil
 	}
-	return rm.c.Exists(sqlEverVanished, key)
+	return rm.Conn().Exists(sqlEverVanished, key)
 }
 
 // SomeVanished reports whether anybody ever asked to vanish.
@@ -149,7 +150,7 @@ func (rm *remover) SomeVanished() bool { return rm.known.vanished }
 
 // openVanishes makes jobs of the requests that were left unfinished.
 func (rm *remover) openVanishes() (left []unfinished, err error) {
-	err = rm.c.Each(sqlVanishOpen, nil, func(row []engine.Value) error {
+	err = rm.Conn().Each(sqlVanishOpen, nil, func(row []engine.Value) error {
 		v := &vanishing{pubkey: row[0].([]byte), until: row[1].(int64), request: row[2].(int64), wrapsUntil: row[1].(int64)}
 		left = append(left, unfinished{v.request, v.job(rm, nil)})
 		return nil

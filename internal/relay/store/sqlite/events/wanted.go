@@ -11,6 +11,7 @@ import (
 
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // wanted is a filter in the database's terms: lists without repeats, hex
@@ -59,7 +60,7 @@ func compile(f nostr.Filter) (*wanted, error) {
 		if values == nil {
 			continue
 		}
-		if !indexedTag(nostr.Tag{name, ""}) {
+		if !record.IndexedTag(nostr.Tag{name, ""}) {
 			return nil, fmt.Errorf("%w: tag %q is not indexed", store.ErrFilter, name)
 		}
 		w.tags = append(w.tags, wantedTag{name, w.list(keysOf(values))})

@@ -1,5 +1,7 @@
 package events
 
+import "engramd/internal/relay/store/sqlite/events/record"
+
 // withdrawHead makes history of a head. What was superseded before stays what
 // it is, and does not become head.
 func (a *archive) withdrawHead(seq int64) error {
@@ -11,7 +13,7 @@ func (a *archive) withdrawHead(seq int64) error {
 }
 
 // keepWithdrawn stores what comes after the request that takes it back.
-func (a *archive) keepWithdrawn(r *record, request []byte) error {
+func (a *archive) keepWithdrawn(r *record.Record, request []byte) error {
 	if err := a.keepVersion(r); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 const (
@@ -54,8 +55,8 @@ func Withdrawal(c *engine.Conn, contract string, request []byte) ([]byte, error)
 // contract.
 func concerns(c *engine.Conn, contract string, ev *nostr.Event, t nostr.Tag) (bool, error) {
 	if t[0] == "a" {
-		kind, d, ok := ownAddress(t[1], ev.PubKey)
-		return ok && isContract(kind) && sameKey(d, column.Of(contract)), nil
+		kind, d, ok := record.OwnAddress(t[1], ev.PubKey)
+		return ok && record.IsContract(kind) && record.SameKey(d, column.Of(contract)), nil
 	}
 	id, ok := column.Hex32(t[1])
 	if !ok {

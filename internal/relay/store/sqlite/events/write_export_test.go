@@ -9,6 +9,8 @@ import (
 
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
+	"engramd/internal/relay/store/sqlite/events/search"
 )
 
 // opened is a store that was opened by whom it is put together by.
@@ -23,7 +25,7 @@ func OnWriter(o opened, statements ...string) (out []engine.Value, err error) {
 	err = s.apart(context.Background(), func(w *writer) error {
 		for _, text := range statements {
 			out = nil
-			err := w.c.Query(context.Background(), text, nil, func(v []engine.Value) error {
+			err := w.Conn().Query(context.Background(), text, nil, func(v []engine.Value) error {
 				out = append(out, v[0])
 				return nil
 			})
@@ -85,7 +87,7 @@ func OnReader(ctx context.Context, o opened, text string) (out []engine.Value, e
 const (
 	VanishChunk = vanishChunk
 	SweepChunk  = sweepChunk
-	BuildAtOpen = buildAtOpen
+	BuildAtOpen = search.BuildAtOpen
 )
 
 // WaitClosing waits until Close has been called.
@@ -97,8 +99,8 @@ func UsageOf(o opened, pubkey string) (events, bytes int64) {
 	s := o.inside()
 	_ = s.apart(context.Background(), func(w *writer) error {
 		k, _ := column.Hex32(pubkey)
-		a, err := w.usageBefore(&record{pubkey: k})
-		events, bytes = a.events, a.bytes
+		a, err := w.usage.Before(&record.Record{Pubkey: k})
+		events, bytes = a.Events, a.Bytes
 		return err
 	})
 	return events, bytes
@@ -111,24 +113,24 @@ func BreakCommits(o opened) (allow func()) { return o.inside().db.BreakCommits()
 // changed something: with an "error" or a "panic".
 func BeginBroken(ctx context.Context, o opened, ev *nostr.Event, how string) (*Pending, error) {
 	s := o.inside()
-	rec, err := newRecord(ev, s.table.Classify(ev))
+	rec, err := record.New(ev, s.table.Classify(ev))
 	if err != nil {
 		return nil, err
 	}
 	switch how {
 	case "error":
-		rec.tags = append(rec.tags, tagRow{name: "x", value: struct{}{}}) // the driver cannot bind it
+		rec.Tags = append(rec.Tags, record.Tag{Name: "x", Value: struct{}{}}) // the driver cannot bind it
 	case "panic":
-		rec.tags = append(rec.tags, tagRow{name: "p", value: make([]byte, 31)}) // too short for a key
+		rec.Tags = append(rec.Tags, record.Tag{Name: "p", Value: make([]byte, 31)}) // too short for a key
 	}
 	p := &Pending{rec: rec}
-	p.Init(p, len(rec.json))
+	p.Init(p, len(rec.JSON))
 	return p, s.db.Push(ctx, &p.Member)
 }
 
 // OwnAddress is ownAddress with d as text.
 func OwnAddress(target, pubkey string) (kind int, d string, ok bool) {
-	kind, k, ok := ownAddress(target, pubkey)
+	kind, k, ok := record.OwnAddress(target, pubkey)
 	if !ok {
 		return 0, "", false
 	}
@@ -147,9 +149,9 @@ func ThroughKey(value string) (again string, blob bool, err error) {
 
 // TagRows lists the rows of the tag index as name and value.
 func TagRows(tags nostr.Tags) (out [][2]string) {
-	for _, r := range tagRows(tags) {
-		value, _ := column.Text(r.value)
-		out = append(out, [2]string{r.name, value})
+	for _, r := range record.Tags(tags) {
+		value, _ := column.Text(r.Value)
+		out = append(out, [2]string{r.Name, value})
 	}
 	return out
 }

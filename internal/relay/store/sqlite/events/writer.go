@@ -2,6 +2,8 @@ package events
 
 import (
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/ledger"
+	"engramd/internal/relay/store/sqlite/events/search"
 )
 
 // writer says what events and commands do to the database. It lives on the
@@ -11,15 +13,15 @@ import (
 type writer struct {
 	remover
 	s     *Store
-	parts []part
+	parts []ledger.Part
 }
 
 func newWriter(s *Store) *writer {
 	w := &writer{s: s}
-	w.tx, w.table = tx{live: s.live.Load, log: s.log}, s.table
-	w.fullText = fullText{tx: &w.tx, on: &s.search, waiting: func() int { return s.db.QueueLen() }, upTo: -1}
-	w.usage.tx, w.numbers.tx = &w.tx, &w.tx
-	w.parts = []part{&w.fullText, &w.usage, &w.numbers}
+	w.Tx, w.table = ledger.Tx{Options: s.live.Load, Logger: s.log}, s.table
+	w.text = search.Index{Tx: &w.Tx, On: &s.search, Waiting: func() int { return s.db.QueueLen() }, UpTo: -1}
+	w.usage.Tx, w.keys.Tx = &w.Tx, &w.Tx
+	w.parts = []ledger.Part{&w.text, &w.usage, &w.keys}
 	return w
 }
 

@@ -1,4 +1,4 @@
-package events
+package search
 
 import (
 	"encoding/json"
@@ -11,9 +11,9 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// searchText is what of an event can be found by words: "" for nothing.
+// Text is what of an event can be found by words: "" for nothing.
 // Ciphertext, lists and reactions are left out.
-func searchText(class gate.Class, ev *nostr.Event) string {
+func Text(class gate.Class, ev *nostr.Event) string {
 	switch {
 	case class == gate.Contract && ev.Kind == niptemp.KindEntry:
 		var entry struct {

@@ -7,6 +7,7 @@ import (
 
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 const (
@@ -35,23 +36,23 @@ func (a *archive) raiseFloor(kind, pubkey, d, created engine.Value, id []byte) e
 }
 
 // belowFloor reports whether the record may not become head of its address.
-func (a *archive) belowFloor(r *record) (bool, error) {
+func (a *archive) belowFloor(r *record.Record) (bool, error) {
 	if !a.known.floors {
 		return false, nil
 	}
-	address, err := addressHash(int64(r.ev.Kind), r.pubkey, r.d)
+	address, err := addressHash(int64(r.Event.Kind), r.Pubkey, r.D)
 	if err != nil {
 		return false, err
 	}
-	return a.c.Exists(sqlBelowFloor, address, r.created, r.id)
+	return a.Conn().Exists(sqlBelowFloor, address, r.Created, r.ID)
 }
 
 // dropFloor lets the operator himself bring an address back.
-func (a *archive) dropFloor(r *record) error {
-	if !a.known.floors || r.d == nil {
+func (a *archive) dropFloor(r *record.Record) error {
+	if !a.known.floors || r.D == nil {
 		return nil
 	}
-	address, err := addressHash(int64(r.ev.Kind), r.pubkey, r.d)
+	address, err := addressHash(int64(r.Event.Kind), r.Pubkey, r.D)
 	if err == nil {
 		_, err = a.Exec(sqlDropFloor, address)
 	}

@@ -1,8 +1,9 @@
-package events
+package ledger
 
 import (
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // Authors and the keys that p tags name are numbered in the table pubkeys,
@@ -13,13 +14,8 @@ import (
 // same state of the database as the rows: a key without a number matches
 // nothing.
 const (
-	// numOf is the number of one key, for the conditions of other statements;
-	// the + keeps the column's affinity from them, under which SQLite would
-	// take the TEXT '5' of a p tag for the number 5.
-	numOf = `(SELECT +num FROM pubkeys WHERE key=?)`
-
 	sqlNumber     = `SELECT num FROM pubkeys WHERE key = ?`
-	sqlLastNumber = `SELECT max(coalesce((SELECT max(num) FROM pubkeys), 0), coalesce((SELECT value FROM meta WHERE key = 'last_key'), 0))`
+	SQLLastNumber = `SELECT max(coalesce((SELECT max(num) FROM pubkeys), 0), coalesce((SELECT value FROM meta WHERE key = 'last_key'), 0))`
 	sqlGiveNumber = `INSERT INTO pubkeys(num, key, since) VALUES (?, ?, ?)`
 	sqlKnownFrom  = `UPDATE pubkeys SET since = ?2 WHERE num = ?1 AND since IS NULL`
 
@@ -35,16 +31,16 @@ const (
 // maxNumbers bounds each half of the numbers in memory.
 const maxNumbers = 32_768
 
-// numbers is the writer's memory of keys' numbers: those used lately, at most
+// PubkeyIDs is the writer's memory of keys' numbers: those used lately, at most
 // twice maxNumbers. What is in the younger half was used since the halves
 // changed places last, so the least used are lost first.
-type numbers struct {
-	*tx
+type PubkeyIDs struct {
+	*Tx
 	last        int64 // given out
-	young, aged map[author]numbered
-	given       []author // in the transaction under way
-	taken       bool     // a number, in it
-	loose       bool     // pubkeys_gone may have rows
+	young, aged map[record.Pubkey]numbered
+	given       []record.Pubkey // in the transaction under way
+	taken       bool            // a number, in it
+	Loose       bool            // pubkeys_gone may have rows
 
 	before, marked int64 // last, when the transaction and the member began
 	kept           int   // of given, when the member began
@@ -55,33 +51,33 @@ type numbers struct {
 // use.
 const metaLastKey = "last_key"
 
-// open reads what was given out.
-func (n *numbers) open() (err error) {
-	if n.last, err = n.c.Number(sqlLastNumber); err != nil {
+// Open reads what was given out.
+func (n *PubkeyIDs) Open() (err error) {
+	if n.last, err = n.Conn().Number(SQLLastNumber); err != nil {
 		return err
 	}
-	n.loose, err = n.c.Exists(sqlAnyLoose)
+	n.Loose, err = n.Conn().Exists(sqlAnyLoose)
 	return err
 }
 
-func (n *numbers) begin() { n.given, n.taken, n.before = n.given[:0], false, n.last }
-func (n *numbers) mark()  { n.kept, n.marked = len(n.given), n.last }
+func (n *PubkeyIDs) Begin() { n.given, n.taken, n.before = n.given[:0], false, n.last }
+func (n *PubkeyIDs) Mark()  { n.kept, n.marked = len(n.given), n.last }
 
-// undo gives numbers back, so that they follow from the commands that were
+// Undo gives numbers back, so that they follow from the commands that were
 // executed and from nothing else.
-func (n *numbers) undo() {
+func (n *PubkeyIDs) Undo() {
 	n.forget(n.given[n.kept:])
 	n.given, n.last = n.given[:n.kept], n.marked
 }
 
-func (n *numbers) rolledBack() {
+func (n *PubkeyIDs) RolledBack() {
 	n.forget(n.given)
 	n.given, n.last = n.given[:0], n.before
 }
 
-func (n *numbers) durable() {}
+func (n *PubkeyIDs) Durable() {}
 
-func (n *numbers) end() error {
+func (n *PubkeyIDs) End() error {
 	if !n.taken {
 		return nil
 	}
@@ -95,7 +91,7 @@ type numbered struct {
 }
 
 // get returns what is known of a key, a zero number when it is not in memory.
-func (n *numbers) get(k author) numbered {
+func (n *PubkeyIDs) get(k record.Pubkey) numbered {
 	known, ok := n.young[k]
 	if ok {
 		return known
@@ -106,46 +102,46 @@ func (n *numbers) get(k author) numbered {
 	return known
 }
 
-func (n *numbers) set(k author, known numbered) {
+func (n *PubkeyIDs) set(k record.Pubkey, known numbered) {
 	if n.young == nil || len(n.young) >= maxNumbers {
-		n.young, n.aged = make(map[author]numbered, len(n.young)), n.young
+		n.young, n.aged = make(map[record.Pubkey]numbered, len(n.young)), n.young
 	}
 	n.young[k] = known
 }
 
-func (n *numbers) forget(list []author) {
+func (n *PubkeyIDs) forget(list []record.Pubkey) {
 	for _, k := range list {
 		delete(n.young, k)
 		delete(n.aged, k)
 	}
 }
 
-// number returns the number of a key, 0 when it has none.
-func (n *numbers) number(k author) (int64, error) {
+// Number returns the number of a key, 0 when it has none.
+func (n *PubkeyIDs) Number(k record.Pubkey) (int64, error) {
 	if known := n.get(k); known.num != 0 {
 		return known.num, nil
 	}
-	num, err := n.c.Number(sqlNumber, k[:])
+	num, err := n.Conn().Number(sqlNumber, k[:])
 	if err == nil && num != 0 {
 		n.set(k, numbered{num: num})
 	}
 	return num, err
 }
 
-// giveNumber returns the number of a key that is about to be named, a new one
+// Give returns the number of a key that is about to be named, a new one
 // if it has none.
-func (n *numbers) giveNumber(k author) (int64, error) {
-	num, err := n.number(k)
+func (n *PubkeyIDs) Give(k record.Pubkey) (int64, error) {
+	num, err := n.Number(k)
 	if err != nil || num != 0 {
 		return num, err
 	}
 	return n.newNumber(k, nil)
 }
 
-// giveAuthor is giveNumber for the author of an event that arrives; it notes
+// GiveAuthor is giveNumber for the author of an event that arrives; it notes
 // when the first one did.
-func (n *numbers) giveAuthor(k author) (int64, error) {
-	num, err := n.number(k)
+func (n *PubkeyIDs) GiveAuthor(k record.Pubkey) (int64, error) {
+	num, err := n.Number(k)
 	if err != nil || n.get(k).author {
 		return num, err
 	}
@@ -159,7 +155,7 @@ func (n *numbers) giveAuthor(k author) (int64, error) {
 	return num, nil
 }
 
-func (n *numbers) newNumber(k author, since engine.Value) (int64, error) {
+func (n *PubkeyIDs) newNumber(k record.Pubkey, since engine.Value) (int64, error) {
 	n.last++
 	num := n.last
 	if _, err := n.Exec(sqlGiveNumber, num, k[:], since); err != nil {
@@ -171,51 +167,51 @@ func (n *numbers) newNumber(k author, since engine.Value) (int64, error) {
 
 // learned keeps in memory what the transaction has changed, as long as it is
 // not undone.
-func (n *numbers) learned(k author, known numbered) {
+func (n *PubkeyIDs) learned(k record.Pubkey, known numbered) {
 	n.set(k, known)
 	n.given = append(n.given, k)
 }
 
-// giveReaders is the column readers of a head or regular event.
-func (n *numbers) giveReaders(keys []byte) (engine.Value, error) {
-	if len(keys) != len(author{}) {
+// GiveReaders is the column readers of a head or regular event.
+func (n *PubkeyIDs) GiveReaders(keys []byte) (engine.Value, error) {
+	if len(keys) != len(record.Pubkey{}) {
 		return column.BytesOrNil(keys), nil
 	}
-	return n.giveNumber(author(keys))
+	return n.Give(record.Pubkey(keys))
 }
 
-// loosen notes that an event is gone which named the key with this number.
-func (n *numbers) loosen(num int64) error {
-	if n.tight {
+// Loosen notes that an event is gone which named the key with this number.
+func (n *PubkeyIDs) Loosen(num int64) error {
+	if n.Tight {
 		return n.tighten(num)
 	}
 	if _, err := n.Exec(sqlLoosen, num); err != nil {
 		return err
 	}
-	n.loose = true // also when this is undone: then housekeeping finds nothing
+	n.Loose = true // also when this is undone: then housekeeping finds nothing
 	return nil
 }
 
 // tighten forgets the key with this number if nothing names it any more.
-func (n *numbers) tighten(num int64) error {
-	row, err := n.c.One(sqlUnnamed, num)
+func (n *PubkeyIDs) tighten(num int64) error {
+	row, err := n.Conn().One(sqlUnnamed, num)
 	if err != nil || row == nil {
 		return err
 	}
-	n.forget([]author{author(row[0].([]byte))})
+	n.forget([]record.Pubkey{record.Pubkey(row[0].([]byte))})
 	n.taken = true
 	_, err = n.Exec(sqlTakeNumber, num)
 	return err
 }
 
-// looseChunk is how many numbers are looked after at a time.
-const looseChunk = 500
+// LooseChunk is how many numbers are looked after at a time.
+const LooseChunk = 500
 
-// tightenStep looks after up to limit numbers and reports whether there may be
+// Tighten looks after up to limit numbers and reports whether there may be
 // more.
-func (n *numbers) tightenStep(limit int) (more bool, err error) {
+func (n *PubkeyIDs) Tighten(limit int) (more bool, err error) {
 	done := 0
-	err = n.c.Each(sqlLoose, []engine.Value{int64(limit)}, func(row []engine.Value) error {
+	err = n.Conn().Each(sqlLoose, []engine.Value{int64(limit)}, func(row []engine.Value) error {
 		done++
 		if err := n.tighten(row[0].(int64)); err != nil {
 			return err
@@ -224,7 +220,7 @@ func (n *numbers) tightenStep(limit int) (more bool, err error) {
 		return err
 	})
 	if err == nil {
-		n.After(func() { n.loose = done == limit })
+		n.After(func() { n.Loose = done == limit })
 	}
 	return done == limit, err
 }

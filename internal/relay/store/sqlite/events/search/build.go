@@ -1,4 +1,4 @@
-package events
+package search
 
 import (
 	"context"
@@ -14,61 +14,61 @@ import (
 // then.
 const (
 	buildChunk  = 1000
-	buildAtOpen = 20 * buildChunk
+	BuildAtOpen = 20 * buildChunk
 )
 
-// openSearch finds out whether this program has FTS5 and how far the index is.
+// Open finds out whether this program has FTS5 and how far the index is.
 // A program without it marks the index as behind, because it writes events that
 // are not in it.
-func (f *fullText) openSearch(ctx context.Context) error {
-	f.upTo = -1
-	has, err := f.c.Exists(sqlHasFTS5)
+func (f *Index) Open(ctx context.Context) error {
+	f.UpTo = -1
+	has, err := f.Conn().Exists(sqlHasFTS5)
 	if err != nil {
 		return err
 	}
 	if !has {
-		f.log.Warn("full-text search is not available: built without the tag sqlite_fts5")
+		f.Logger.Warn("full-text search is not available: built without the tag sqlite_fts5")
 		if _, err := f.Exec(sqlForgetGone); err != nil {
 			return err
 		}
-		return f.SetMeta(metaSearchVersion, "")
+		return f.SetMeta(MetaVersion, "")
 	}
-	version, err := f.c.Meta(metaSearchVersion)
+	version, err := f.Conn().Meta(MetaVersion)
 	if err != nil {
 		return err
 	}
 	if version != searchVersion {
-		if err := f.c.Transaction(f.clearSearch); err != nil {
+		if err := f.Conn().Transaction(f.clearSearch); err != nil {
 			return fmt.Errorf("prepare full-text index: %w", err)
 		}
 	}
-	if f.purging, err = f.c.Exists(sqlAnyGone); err != nil {
+	if f.Purging, err = f.Conn().Exists(sqlAnyGone); err != nil {
 		return err
 	}
-	if f.upTo, err = f.c.Number(`SELECT value FROM meta WHERE key = ?`, metaSearch); err != nil {
+	if f.UpTo, err = f.Conn().Number(`SELECT value FROM meta WHERE key = ?`, metaSearch); err != nil {
 		return err
 	}
-	if f.upTo == searchComplete {
-		f.on.Store(true)
+	if f.UpTo == searchComplete {
+		f.On.Store(true)
 		return nil
 	}
 	return f.buildSearch(ctx)
 }
 
-// searchIsComplete reports whether the index can be used as it lies in the
+// IsComplete reports whether the index can be used as it lies in the
 // database.
-func searchIsComplete(c *engine.Conn) (bool, error) {
+func IsComplete(c *engine.Conn) (bool, error) {
 	has, err := c.Exists(sqlHasFTS5)
 	if err != nil || !has {
 		return false, err
 	}
 	return c.Exists(`SELECT 1 FROM meta AS m, meta AS v WHERE m.key = ? AND m.value = ? AND v.key = ? AND v.value = ?`,
-		metaSearch, searchComplete, metaSearchVersion, searchVersion)
+		metaSearch, searchComplete, MetaVersion, searchVersion)
 }
 
 // clearSearch makes an empty index that is built up to nothing.
-func (f *fullText) clearSearch() error {
-	for _, table := range []string{searchOpen, searchEntries} {
+func (f *Index) clearSearch() error {
+	for _, table := range []string{OpenTable, EntriesTable} {
 		if err := f.emptyIndex(table); err != nil {
 			return err
 		}
@@ -79,48 +79,48 @@ func (f *fullText) clearSearch() error {
 	if err := f.SetMeta(metaSearch, int64(0)); err != nil {
 		return err
 	}
-	return f.SetMeta(metaSearchVersion, searchVersion)
+	return f.SetMeta(MetaVersion, searchVersion)
 }
 
 // emptyIndex leaves one table without rows; one that is too damaged to be
 // emptied is made anew.
-func (f *fullText) emptyIndex(table string) error {
-	statements := indexStatements(table)
-	has, err := f.c.Exists(sqlHasSearch, table)
+func (f *Index) emptyIndex(table string) error {
+	statements := StatementsOf(table)
+	has, err := f.Conn().Exists(sqlHasSearch, table)
 	if err != nil {
 		return err
 	}
 	if has {
-		err := f.InSavepoint(func() error { return f.c.Script(statements.clear) })
+		err := f.InSavepoint(func() error { return f.Conn().Script(statements.Clear) })
 		if err == nil || engine.OutOfRoom(err) || f.Lost() {
 			return err
 		}
-		if err := f.c.Script("DROP TABLE " + table); err != nil {
+		if err := f.Conn().Script("DROP TABLE " + table); err != nil {
 			return err
 		}
 	}
-	return f.c.Script(statements.create)
+	return f.Conn().Script(statements.Create)
 }
 
-func (f *fullText) buildSearch(ctx context.Context) error {
-	for range buildAtOpen / buildChunk {
+func (f *Index) buildSearch(ctx context.Context) error {
+	for range BuildAtOpen / buildChunk {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		more, err := f.Step(f.buildStep)
+		more, err := f.Step(f.BuildStep)
 		if err != nil || !more {
 			return err
 		}
 	}
-	f.log.Info("building the full-text index; search is off until it is done")
-	f.building = true
+	f.Logger.Info("building the full-text index; search is off until it is done")
+	f.Building = true
 	return nil
 }
 
-// buildStep enters the next events into the index.
-func (f *fullText) buildStep() (more bool, err error) {
-	last, n := f.upTo, 0
-	err = f.c.Each(sqlSearchable, []engine.Value{last, int64(buildChunk)}, func(row []engine.Value) error {
+// BuildStep enters the next events into the index.
+func (f *Index) BuildStep() (more bool, err error) {
+	last, n := f.UpTo, 0
+	err = f.Conn().Each(sqlSearchable, []engine.Value{last, int64(buildChunk)}, func(row []engine.Value) error {
 		ev, err := column.Event(row[1].([]byte))
 		if err != nil {
 			return err
@@ -128,7 +128,7 @@ func (f *fullText) buildStep() (more bool, err error) {
 		n++
 		last = row[0].(int64)
 		class := gate.Class(row[2].(int64))
-		if text := searchText(class, ev); text != "" {
+		if text := Text(class, ev); text != "" {
 			f.changes = append(f.changes, indexChange{seq: last, class: class, text: text})
 		}
 		return nil
@@ -143,8 +143,8 @@ func (f *fullText) buildStep() (more bool, err error) {
 		return false, err
 	}
 	f.After(func() {
-		f.upTo = last
-		f.on.Store(last == searchComplete)
+		f.UpTo = last
+		f.On.Store(last == searchComplete)
 	})
 	return last != searchComplete, nil
 }

@@ -1,4 +1,4 @@
-package events
+package search
 
 import (
 	"time"
@@ -12,55 +12,55 @@ import (
 // does; when the store closes, or somebody needs the room, as many as purgeTime
 // allows.
 const (
-	purgeChunk = 8
+	PurgeChunk = 8
 	purgeTime  = time.Second
 )
 
-// purge takes out the next texts and reports whether it did anything.
-func (f *fullText) purge() bool {
-	if !f.purging {
+// Purge takes out the next texts and reports whether it did anything.
+func (f *Index) Purge() bool {
+	if !f.Purging {
 		return false
 	}
-	limit := purgeChunk
-	if f.waiting() > 0 {
+	limit := PurgeChunk
+	if f.Waiting() > 0 {
 		limit = 1
 	}
-	more, err := f.Step(func() (bool, error) { return f.purgeStep(limit) })
+	more, err := f.Step(func() (bool, error) { return f.PurgeStep(limit) })
 	switch {
 	case err == nil:
-		f.purging = more
+		f.Purging = more
 	case engine.OutOfRoom(err):
-		f.purging = false // until something else is taken out, or the next start
+		f.Purging = false // until something else is taken out, or the next start
 	default:
 		if _, err = f.Step(func() (bool, error) { return false, f.searchFailed(err) }); err != nil {
-			f.purging = false
+			f.Purging = false
 		}
 	}
 	return err == nil
 }
 
-// purgeStep takes up to limit texts out of the full-text index and reports
+// PurgeStep takes up to limit texts out of the full-text index and reports
 // whether there may be more.
-func (f *fullText) purgeStep(limit int) (more bool, err error) {
+func (f *Index) PurgeStep(limit int) (more bool, err error) {
 	n := 0
-	err = f.c.Each(sqlGone, []engine.Value{int64(limit)}, func(row []engine.Value) error {
+	err = f.Conn().Each(sqlGone, []engine.Value{int64(limit)}, func(row []engine.Value) error {
 		n++
 		// First this, so that a full database has room for what the index
 		// writes.
 		if _, err := f.Exec(sqlWasPurged, row[0]); err != nil {
 			return err
 		}
-		remove := indexStatements(searchTable(gate.Class(row[1].(int64)))).remove
+		remove := StatementsOf(Table(gate.Class(row[1].(int64)))).remove
 		_, err := f.Exec(remove, row[0], row[2])
 		return err
 	})
 	return n == limit, err
 }
 
-// purgeNow takes out what it can in purgeTime.
-func (f *fullText) purgeNow() {
-	for end := time.Now().Add(purgeTime); f.purging && time.Now().Before(end); {
-		if !f.purge() {
+// PurgeNow takes out what it can in purgeTime.
+func (f *Index) PurgeNow() {
+	for end := time.Now().Add(purgeTime); f.Purging && time.Now().Before(end); {
+		if !f.Purge() {
 			return
 		}
 	}

@@ -1,4 +1,4 @@
-package events
+package ledger
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 	"engramd/nips/nip01"
 )
 
@@ -19,32 +20,32 @@ const (
 	sqlAbove   = `SELECT author, events, bytes FROM author_usage WHERE ?1 > 0 AND events > ?1 OR ?2 > 0 AND bytes > ?2 ORDER BY author`
 )
 
-// usage is what authors keep here, events and history together, of those that
+// Usage is what authors keep here, events and history together, of those that
 // wrote lately, and what the current transaction changes of it.
-type usage struct {
-	*tx
-	authors map[author]*tally
+type Usage struct {
+	*Tx
+	authors map[record.Pubkey]*tally
 	changed []*tally
 	counted []counted // in the transaction under way
 	kept    int       // of them, when the member began
 }
 
-func (u *usage) begin() { u.counted = u.counted[:0] }
-func (u *usage) mark()  { u.kept = len(u.counted) }
+func (u *Usage) Begin() { u.counted = u.counted[:0] }
+func (u *Usage) Mark()  { u.kept = len(u.counted) }
 
-func (u *usage) undo() {
+func (u *Usage) Undo() {
 	for _, c := range u.counted[u.kept:] {
-		u.change(c.who, amount{-c.events, -c.bytes})
+		u.change(c.who, amount{-c.Events, -c.Bytes})
 	}
 	u.counted = u.counted[:u.kept]
 }
 
-func (u *usage) rolledBack() { u.reset(true) }
-func (u *usage) durable()    { u.reset(false) }
+func (u *Usage) RolledBack() { u.reset(true) }
+func (u *Usage) Durable()    { u.reset(false) }
 
-type amount struct{ events, bytes int64 }
+type amount struct{ Events, Bytes int64 }
 
-func (a *amount) add(b amount) { a.events, a.bytes = a.events+b.events, a.bytes+b.bytes }
+func (a *amount) add(b amount) { a.Events, a.Bytes = a.Events+b.Events, a.Bytes+b.Bytes }
 
 // tally is one author's usage.
 type tally struct {
@@ -57,7 +58,7 @@ type tally struct {
 
 // counted is one change of an author's usage.
 type counted struct {
-	who author
+	who record.Pubkey
 	amount
 }
 
@@ -66,14 +67,14 @@ type counted struct {
 const maxUsage = 100_000
 
 // of is the tally of an author, a new one if it is not in memory.
-func (u *usage) of(who author) *tally {
+func (u *Usage) of(who record.Pubkey) *tally {
 	if t := u.authors[who]; t != nil {
 		return t
 	}
 	if u.authors == nil || len(u.authors) >= maxUsage {
-		u.authors = map[author]*tally{}
+		u.authors = map[record.Pubkey]*tally{}
 		for _, t := range u.changed {
-			u.authors[author(t.key.([]byte))] = t
+			u.authors[record.Pubkey(t.key.([]byte))] = t
 		}
 	}
 	t := &tally{key: bytes.Clone(who[:])}
@@ -81,7 +82,7 @@ func (u *usage) of(who author) *tally {
 	return t
 }
 
-func (u *usage) change(who author, by amount) {
+func (u *Usage) change(who record.Pubkey, by amount) {
 	t := u.of(who)
 	t.now.add(by)
 	t.by.add(by)
@@ -92,7 +93,7 @@ func (u *usage) change(who author, by amount) {
 }
 
 // reset ends the current transaction.
-func (u *usage) reset(failed bool) {
+func (u *Usage) reset(failed bool) {
 	for _, t := range u.changed {
 		t.by, t.listed = amount{}, false
 		t.known = t.known && !failed
@@ -100,23 +101,23 @@ func (u *usage) reset(failed bool) {
 	u.changed = u.changed[:0]
 }
 
-// count notes that an author has more or fewer events.
-func (u *usage) count(who author, events, bytes int64) {
+// Count notes that an author has more or fewer events.
+func (u *Usage) Count(who record.Pubkey, events, bytes int64) {
 	by := amount{events, bytes}
 	u.change(who, by)
 	u.counted = append(u.counted, counted{who, by})
 }
 
-// end puts what the transaction changed into the table.
-func (u *usage) end() error {
+// End puts what the transaction changed into the table.
+func (u *Usage) End() error {
 	for _, t := range u.changed {
 		if t.by == (amount{}) {
 			continue
 		}
-		u.args = append(u.args[:0], t.key, t.by.events, t.by.bytes)
-		_, err := u.c.Exec(sqlAddUsage, u.args...)
-		if err == nil && t.by.events < 0 {
-			_, err = u.c.Exec(sqlNoUsage, t.key)
+		u.Args = append(u.Args[:0], t.key, t.by.Events, t.by.Bytes)
+		_, err := u.Conn().Exec(sqlAddUsage, u.Args...)
+		if err == nil && t.by.Events < 0 {
+			_, err = u.Conn().Exec(sqlNoUsage, t.key)
 		}
 		if err != nil {
 			return fmt.Errorf("usage of authors: %w", err)
@@ -125,60 +126,60 @@ func (u *usage) end() error {
 	return nil
 }
 
-// usageBefore is what the record's author keeps now, if there is a quota.
-func (u *usage) usageBefore(r *record) (amount, error) {
-	if unlimited(u.live().Quota) {
+// Before is what the record's author keeps now, if there is a quota.
+func (u *Usage) Before(r *record.Record) (amount, error) {
+	if unlimited(u.Options().Quota) {
 		return amount{}, nil
 	}
-	t := u.of(author(r.pubkey))
+	t := u.of(record.Pubkey(r.Pubkey))
 	if t.known {
 		return t.now, nil
 	}
-	row, err := u.c.One(sqlUsage, r.pubkey)
+	row, err := u.Conn().One(sqlUsage, r.Pubkey)
 	if err != nil {
 		return amount{}, err
 	}
 	t.now, t.known = t.by, true
 	if row != nil {
-		t.now.add(amount{events: row[0].(int64), bytes: row[1].(int64)})
+		t.now.add(amount{Events: row[0].(int64), Bytes: row[1].(int64)})
 	}
 	return t.now, nil
 }
 
-// mayExceed reports whether storing the record may take its author over the
+// MayExceed reports whether storing the record may take its author over the
 // quota, whatever the write frees.
-func (u *usage) mayExceed(r *record) bool {
-	q := u.live().Quota
+func (u *Usage) MayExceed(r *record.Record) bool {
+	q := u.Options().Quota
 	if unlimited(q) {
 		return false
 	}
-	before, err := u.usageBefore(r)
-	return err != nil || refusal(q, before, amount{before.events + 1, before.bytes + int64(len(r.json))}) != nil
+	before, err := u.Before(r)
+	return err != nil || refusal(q, before, amount{before.Events + 1, before.Bytes + int64(len(r.JSON))}) != nil
 }
 
-// surelyOverQuota is the refusal of a write that frees nothing, made before it
+// SurelyOverQuota is the refusal of a write that frees nothing, made before it
 // changes anything; else nil.
-func (u *usage) surelyOverQuota(r *record, before amount, o *store.PutOptions) *nip01.Refusal {
-	if r.d != nil || r.ev.Kind == kindDeletion || r.ev.Kind == kindVanish || o.Import {
+func (u *Usage) SurelyOverQuota(r *record.Record, before amount, o *store.PutOptions) *nip01.Refusal {
+	if r.D != nil || r.Event.Kind == record.KindDeletion || r.Event.Kind == record.KindVanish || o.Import {
 		return nil
 	}
-	return refusal(u.quotaOf(o), before, amount{before.events + 1, before.bytes + int64(len(r.json))})
+	return refusal(u.quotaOf(o), before, amount{before.Events + 1, before.Bytes + int64(len(r.JSON))})
 }
 
-// overQuota is the refusal when the write took its author over the quota, else
+// OverQuota is the refusal when the write took its author over the quota, else
 // nil. Imports and requests to vanish are always allowed.
-func (u *usage) overQuota(r *record, before amount, o *store.PutOptions) *nip01.Refusal {
+func (u *Usage) OverQuota(r *record.Record, before amount, o *store.PutOptions) *nip01.Refusal {
 	q := u.quotaOf(o)
-	if unlimited(q) || o.Import || r.ev.Kind == kindVanish {
+	if unlimited(q) || o.Import || r.Event.Kind == record.KindVanish {
 		return nil
 	}
-	return refusal(q, before, u.of(author(r.pubkey)).now) // known since before
+	return refusal(q, before, u.of(record.Pubkey(r.Pubkey)).now) // known since before
 }
 
 // quotaOf is the quota that holds for a write: none that nobody has configured
 // for what a followed relay brings.
-func (u *usage) quotaOf(o *store.PutOptions) store.Quota {
-	q := u.live().Quota
+func (u *Usage) quotaOf(o *store.PutOptions) store.Quota {
+	q := u.Options().Quota
 	if o.Replica && q.DefaultEvents {
 		q.Events = 0
 	}
@@ -201,17 +202,17 @@ func refusal(q store.Quota, before, after amount) *nip01.Refusal {
 		return most > 0 && is > most && is > was && !(byDefault && was > most)
 	}
 	switch {
-	case over(q.Events, q.DefaultEvents, before.events, after.events):
+	case over(q.Events, q.DefaultEvents, before.Events, after.Events):
 		return nip01.Refuse(nip01.PrefixBlocked, text, q.Events, "events")
-	case over(q.Bytes, q.DefaultBytes, before.bytes, after.bytes):
+	case over(q.Bytes, q.DefaultBytes, before.Bytes, after.Bytes):
 		return nip01.Refuse(nip01.PrefixBlocked, text, q.Bytes, "bytes")
 	}
 	return nil
 }
 
-// above lists the authors whom a default quota does not hold because they are
+// Above lists the authors whom a default quota does not hold because they are
 // above it.
-func above(ctx context.Context, c *engine.Conn, q store.Quota) (out []store.Usage, err error) {
+func Above(ctx context.Context, c *engine.Conn, q store.Quota) (out []store.Usage, err error) {
 	var events, bytes int64
 	if q.DefaultEvents {
 		events = q.Events

@@ -1,4 +1,4 @@
-package events
+package search
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/ledger"
 )
 
 // The full-text index is two FTS5 tables with one column, content, and the
@@ -19,66 +20,66 @@ import (
 //
 // They hold terms only. With secure-delete set, what is taken out leaves the
 // file; FTS5 wants the text again for that (it waits in search_gone, see
-// search_purge.go), so searchText must give the same text for the same event
+// purge.go), so Text must give the same text for the same event
 // for ever: whoever changes it, or what lies in which table, changes
 // searchVersion too, and the index is built anew.
 const (
 	searchVersion = "2"
 
-	searchOpen    = "search"
-	searchEntries = "search_entries"
+	OpenTable    = "search"
+	EntriesTable = "search_entries"
 
 	sqlHasFTS5    = `SELECT 1 FROM pragma_module_list WHERE name = 'fts5'`
 	sqlHasSearch  = `SELECT 1 FROM sqlite_schema WHERE name = ?`
 	sqlSearchable = `SELECT seq, json, class FROM events WHERE seq > ? AND class IN (0, 2) ORDER BY seq LIMIT ?`
 )
 
-// indexSQL are the statements that change one of the tables.
-type indexSQL struct{ create, enter, remove, clear string }
+// Statements are the statements that change one of the tables.
+type Statements struct{ Create, Enter, remove, Clear string }
 
-func indexStatements(table string) indexSQL {
-	return indexSQL{
-		create: `CREATE VIRTUAL TABLE ` + table + ` USING fts5(content, content='', tokenize="unicode61 remove_diacritics 2");
+func StatementsOf(table string) Statements {
+	return Statements{
+		Create: `CREATE VIRTUAL TABLE ` + table + ` USING fts5(content, content='', tokenize="unicode61 remove_diacritics 2");
 			INSERT INTO ` + table + `(` + table + `, rank) VALUES ('secure-delete', 1)`,
-		enter:  `INSERT INTO ` + table + `(rowid, content) VALUES (?, ?)`,
+		Enter:  `INSERT INTO ` + table + `(rowid, content) VALUES (?, ?)`,
 		remove: `INSERT INTO ` + table + `(` + table + `, rowid, content) VALUES ('delete', ?, ?)`,
-		clear:  `INSERT INTO ` + table + `(` + table + `) VALUES ('delete-all')`,
+		Clear:  `INSERT INTO ` + table + `(` + table + `) VALUES ('delete-all')`,
 	}
 }
 
-// searchTable is where events of a class are found.
-func searchTable(class gate.Class) string {
+// Table is where events of a class are found.
+func Table(class gate.Class) string {
 	if class == gate.Open {
-		return searchOpen
+		return OpenTable
 	}
-	return searchEntries
+	return EntriesTable
 }
 
 // Keys of the table meta that say how far the index is: built up to and
 // including a seq, or complete.
 const (
-	metaSearch        = "search"
-	metaSearchVersion = "search_version"
-	searchComplete    = int64(math.MaxInt64)
+	metaSearch     = "search"
+	MetaVersion    = "search_version"
+	searchComplete = int64(math.MaxInt64)
 )
 
-// fullText keeps the index.
-type fullText struct {
-	*tx
-	on       *atomic.Bool  // it exists
-	waiting  func() int    // for the writer
+// Index keeps the index.
+type Index struct {
+	*ledger.Tx
+	On       *atomic.Bool  // it exists
+	Waiting  func() int    // for the writer
 	changes  []indexChange // applied at the end of the transaction
 	kept     int           // of them, when the member began
-	upTo     int64         // events up to this seq are in it; -1: there is none
-	building bool          // between batches
-	purging  bool          // search_gone may have rows
+	UpTo     int64         // events up to this seq are in it; -1: there is none
+	Building bool          // between batches
+	Purging  bool          // search_gone may have rows
 }
 
-func (f *fullText) begin()      { f.changes = f.changes[:0] }
-func (f *fullText) mark()       { f.kept = len(f.changes) }
-func (f *fullText) undo()       { f.changes = f.changes[:f.kept] }
-func (f *fullText) rolledBack() { f.changes = f.changes[:0] }
-func (f *fullText) durable()    {}
+func (f *Index) Begin()      { f.changes = f.changes[:0] }
+func (f *Index) Mark()       { f.kept = len(f.changes) }
+func (f *Index) Undo()       { f.changes = f.changes[:f.kept] }
+func (f *Index) RolledBack() { f.changes = f.changes[:0] }
+func (f *Index) Durable()    {}
 
 // indexChange is one row to enter into the full-text index, or to take out.
 type indexChange struct {
@@ -88,30 +89,30 @@ type indexChange struct {
 	gone  bool
 }
 
-// index notes that an event is to enter the index when the transaction ends.
-func (f *fullText) index(seq int64, class gate.Class, ev *nostr.Event) {
-	if seq <= f.upTo {
-		if text := searchText(class, ev); text != "" {
+// Enter notes that an event is to enter the index when the transaction ends.
+func (f *Index) Enter(seq int64, class gate.Class, ev *nostr.Event) {
+	if seq <= f.UpTo {
+		if text := Text(class, ev); text != "" {
 			f.changes = append(f.changes, indexChange{seq: seq, class: class, text: text})
 		}
 	}
 }
 
-// unindex notes that an event is to leave it.
-func (f *fullText) unindex(seq int64, class gate.Class, ev *nostr.Event) {
-	if seq <= f.upTo {
-		if text := searchText(class, ev); text != "" {
+// Leave notes that an event is to leave it.
+func (f *Index) Leave(seq int64, class gate.Class, ev *nostr.Event) {
+	if seq <= f.UpTo {
+		if text := Text(class, ev); text != "" {
 			f.changes = append(f.changes, indexChange{seq: seq, class: class, text: text, gone: true})
 		}
 	}
 }
 
-// end writes what was noted, once at the end of the transaction: FTS5
+// End writes what was noted, once at the end of the transaction: FTS5
 // flushes to disk at every savepoint. Search is worth less than events, so when
 // the index itself is broken it is switched off, to be built anew at the next
 // start, and the transaction goes on. The error is for a transaction that
 // cannot, for want of space or memory.
-func (f *fullText) end() error {
+func (f *Index) End() error {
 	if len(f.changes) == 0 {
 		return nil
 	}
@@ -127,27 +128,27 @@ func (f *fullText) end() error {
 
 // searchFailed switches search off with the transaction; the index is built
 // anew at the next start.
-func (f *fullText) searchFailed(err error) error {
-	f.log.Error("full-text index failed; search is off until the next start", "err", err)
+func (f *Index) searchFailed(err error) error {
+	f.Logger.Error("full-text index failed; search is off until the next start", "err", err)
 	f.After(func() {
-		f.upTo, f.purging = -1, false
-		f.on.Store(false)
+		f.UpTo, f.Purging = -1, false
+		f.On.Store(false)
 	})
-	return f.SetMeta(metaSearchVersion, "")
+	return f.SetMeta(MetaVersion, "")
 }
 
-func (f *fullText) applyIndex() error {
-	statements := map[string]indexSQL{
-		searchOpen: indexStatements(searchOpen), searchEntries: indexStatements(searchEntries),
+func (f *Index) applyIndex() error {
+	statements := map[string]Statements{
+		OpenTable: StatementsOf(OpenTable), EntriesTable: StatementsOf(EntriesTable),
 	}
 	gone := false
 	for _, c := range f.changes {
 		var err error
-		sql := statements[searchTable(c.class)]
+		sql := statements[Table(c.class)]
 		switch {
 		case !c.gone:
-			_, err = f.Exec(sql.enter, c.seq, c.text)
-		case f.tight:
+			_, err = f.Exec(sql.Enter, c.seq, c.text)
+		case f.Tight:
 			_, err = f.Exec(sql.remove, c.seq, c.text)
 		default:
 			gone = true
@@ -158,7 +159,7 @@ func (f *fullText) applyIndex() error {
 		}
 	}
 	if gone {
-		f.After(func() { f.purging = true })
+		f.After(func() { f.Purging = true })
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package events
+package record
 
 import (
 	"strconv"
@@ -10,9 +10,9 @@ import (
 	"engramd/internal/relay/store/sqlite/engine"
 )
 
-// ownAddress takes "kind:pubkey:d" apart. It is false for what is no address
+// OwnAddress takes "kind:pubkey:d" apart. It is false for what is no address
 // and for addresses of others.
-func ownAddress(a, pubkey string) (kind int, d engine.Value, ok bool) {
+func OwnAddress(a, pubkey string) (kind int, d engine.Value, ok bool) {
 	parts := strings.SplitN(a, ":", 3)
 	if len(parts) < 2 || parts[1] != pubkey {
 		return 0, nil, false
@@ -30,4 +30,21 @@ func ownAddress(a, pubkey string) (kind int, d engine.Value, ok bool) {
 		return kind, column.Of(parts[2]), true
 	}
 	return 0, nil, false
+}
+
+// SameKey compares two d columns.
+func SameKey(a, b engine.Value) bool {
+	if x, ok := a.([]byte); ok {
+		y, ok := b.([]byte)
+		return ok && string(x) == string(y)
+	}
+	return a == b
+}
+
+// AddressKey is the column d of an event with this d tag.
+func AddressKey(kind int, d string) engine.Value {
+	if nostr.IsReplaceableKind(kind) {
+		return ""
+	}
+	return column.Of(d)
 }
