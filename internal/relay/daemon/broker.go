@@ -18,7 +18,7 @@ const brokerGrace = time.Second
 
 // openBroker starts telling the events broker, if there is one in the
 // configuration.
-func (c *serveCommand) openBroker() (err error) {
+func (c *process) openBroker() (err error) {
 	if c.cfg.Events.NATS == "" {
 		return nil
 	}
@@ -63,13 +63,13 @@ func brokerOption(err error) string {
 // wrote tells of a write to an agent's memory. It runs after the commit, off
 // the writer, in the order of the commits. Every node executes every write, and
 // the one that leads tells of it.
-func (c *serveCommand) wrote(_ context.Context, ev *nostr.Event) {
+func (c *process) wrote(_ context.Context, ev *nostr.Event) {
 	if c.mutations.Load() && notify.ChangesMemory(ev) && c.leading.here() {
 		c.events.Mutated(ev.PubKey, ev.Kind, len(ev.Content))
 	}
 }
 
-func (c *serveCommand) closeBroker() {
+func (c *process) closeBroker() {
 	ctx, cancel := context.WithTimeout(context.Background(), brokerGrace)
 	defer cancel()
 	c.events.Close(ctx)

@@ -34,10 +34,10 @@ type clustered struct {
 }
 
 // clustered reports whether this process is one of several nodes.
-func (c *serveCommand) clustered() bool { return c.cfg.Cluster.Enabled }
+func (c *process) clustered() bool { return c.cfg.Cluster.Enabled }
 
 // now is the log's time, the machine's where there is no log.
-func (c *serveCommand) now() time.Time {
+func (c *process) now() time.Time {
 	if node := c.cluster.node.Load(); node != nil {
 		return node.Clock()
 	}
@@ -56,7 +56,7 @@ func logOptions(cfg *config.Config) jetstream.Options {
 // openLog connects to the log, sees that its servers are set up as they must be,
 // and says to the parts above what is different from now on. It comes before the
 // database is opened.
-func (c *serveCommand) openLog(ctx context.Context) (err error) {
+func (c *process) openLog(ctx context.Context) (err error) {
 	if !c.clustered() {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (c *serveCommand) openLog(ctx context.Context) (err error) {
 const ephemeralEvents = "ephemeral"
 
 // admit is the store's: what the lists say of an event at its place.
-func (c *serveCommand) admit(ev *nostr.Event, vouched []string, ask store.Admitting) (*nip01.Refusal, error) {
+func (c *process) admit(ev *nostr.Event, vouched []string, ask store.Admitting) (*nip01.Refusal, error) {
 	if bansAtOrigin(c.Env) {
 		return nil, nil
 	}
@@ -100,7 +100,7 @@ func (c *serveCommand) admit(ev *nostr.Event, vouched []string, ask store.Admitt
 }
 
 // listsChanged is the store's: a change of the operator's lists was executed.
-func (c *serveCommand) listsChanged(cmd store.Command) {
+func (c *process) listsChanged(cmd store.Command) {
 	a, ok := cmd.(store.Administer)
 	if !ok || c.admin == nil {
 		return
@@ -113,7 +113,7 @@ func (c *serveCommand) listsChanged(cmd store.Command) {
 
 // usedElsewhere notes the signature of a management call in the database, where
 // a call at another node finds it; nil where there are no others.
-func (c *serveCommand) usedElsewhere() func(ctx context.Context, id, key string) error {
+func (c *process) usedElsewhere() func(ctx context.Context, id, key string) error {
 	if !c.clustered() {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (c *serveCommand) usedElsewhere() func(ctx context.Context, id, key string)
 var errKeysInCluster = errors.New("all nodes of a cluster have this key: leave with one node, change it there, and begin again (docs/cluster.md)")
 
 // aloneOnly refuses what cannot be done on a node of several.
-func (c *serveCommand) aloneOnly() error {
+func (c *process) aloneOnly() error {
 	if !c.leading.alone() {
 		return errKeysInCluster
 	}
@@ -136,7 +136,7 @@ const catchUp = 10 * time.Second
 
 // runLog executes what the log says from now on, and returns when everything is
 // executed here that was acknowledged before. Lists and rules must be in force.
-func (c *serveCommand) runLog(ctx context.Context) error {
+func (c *process) runLog(ctx context.Context) error {
 	if !c.clustered() {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (c *serveCommand) runLog(ctx context.Context) error {
 }
 
 // awaitLog waits until everything is executed, however long that takes.
-func (c *serveCommand) awaitLog(ctx context.Context, node *cluster.Node) error {
+func (c *process) awaitLog(ctx context.Context, node *cluster.Node) error {
 	said := time.Now()
 	for {
 		err := node.Latest(ctx)
@@ -183,7 +183,7 @@ func (c *serveCommand) awaitLog(ctx context.Context, node *cluster.Node) error {
 }
 
 // meetNodes begins what nodes do for each other, when everything is there.
-func (c *serveCommand) meetNodes() error {
+func (c *process) meetNodes() error {
 	if !c.clustered() {
 		return nil
 	}
@@ -211,7 +211,7 @@ func (c *serveCommand) meetNodes() error {
 }
 
 // watchLead tells whoever works while this node leads when that changes.
-func (c *serveCommand) watchLead(ctx context.Context) {
+func (c *process) watchLead(ctx context.Context) {
 	tick := time.NewTicker(leadEvery)
 	defer tick.Stop()
 	led := false
@@ -237,7 +237,7 @@ const leadEvery = time.Second
 
 // closeLog ends the node. What waits is answered that nobody knows what became
 // of it. The database must be open still.
-func (c *serveCommand) closeLog() {
+func (c *process) closeLog() {
 	k := &c.cluster
 	for _, end := range k.end {
 		end()

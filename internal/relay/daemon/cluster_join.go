@@ -11,7 +11,7 @@ import (
 
 // joinLog makes the node that goes on behind what the database has executed.
 // Nothing is executed before runLog.
-func (c *serveCommand) joinLog(ctx context.Context) error {
+func (c *process) joinLog(ctx context.Context) error {
 	if !c.clustered() {
 		return nil
 	}

@@ -28,7 +28,7 @@ type clusterArgs struct {
 // errNotClustered answers orders to a relay that is alone.
 var errNotClustered = errors.New("this relay is no node of a cluster")
 
-func (c *serveCommand) clusterOrders() []control.Order {
+func (c *process) clusterOrders() []control.Order {
 	submit := func(ctx context.Context, command cluster.Command) (any, error) {
 		node := c.cluster.node.Load()
 		if node == nil {
@@ -60,7 +60,7 @@ func (c *serveCommand) clusterOrders() []control.Order {
 var settled = []string{"gate.rules", "public_url", "contracts.publish_to"}
 
 // proposed makes the command that puts other shared options into force.
-func (c *serveCommand) proposed(text string) (cluster.Configure, error) {
+func (c *process) proposed(text string) (cluster.Configure, error) {
 	node := c.cluster.node.Load()
 	if node == nil {
 		return cluster.Configure{}, errNotClustered
@@ -89,7 +89,7 @@ func fixedIn(next *config.Config, now string) (fixed []string) {
 }
 
 // fail has the process end: it cannot go on as the other nodes do.
-func (c *serveCommand) fail(err error) {
+func (c *process) fail(err error) {
 	select {
 	case c.failed <- err:
 	default:

@@ -35,7 +35,7 @@ func TestReportWhileReloading(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &serveCommand{cfg: config.Default(), metrics: metrics.New("test")}
+	c := &process{cfg: config.Default(), metrics: metrics.New("test")}
 	c.cluster.name = "a"
 	c.cluster.node.Store(node)
 	c.leading.leads = node.Leads

@@ -8,7 +8,7 @@ import (
 )
 
 // clusterMetrics is read at every scrape.
-func (c *serveCommand) clusterMetrics() metrics.Cluster {
+func (c *process) clusterMetrics() metrics.Cluster {
 	node := c.cluster.node.Load()
 	applied, _ := node.Applied()
 	return metrics.Cluster{
@@ -19,7 +19,7 @@ func (c *serveCommand) clusterMetrics() metrics.Cluster {
 
 // clusterReport is this node's part of engramd status. It does not look at c.cfg,
 // which belongs to the goroutine that handles signals.
-func (c *serveCommand) clusterReport() *status.Cluster {
+func (c *process) clusterReport() *status.Cluster {
 	node := c.cluster.node.Load()
 	applied, _ := node.Applied()
 	end, offset := c.metrics.ClusterSeen()

@@ -38,7 +38,7 @@ func (s *shared) now() (cfg *config.Config, text string) {
 }
 
 // inForce is the configuration by which lists and rules are made.
-func (c *serveCommand) inForce() *config.Config {
+func (c *process) inForce() *config.Config {
 	if cfg, _ := c.shared.now(); cfg != nil {
 		return cfg
 	}
@@ -55,7 +55,7 @@ func sharedOver(cfg *config.Config, text string) (*config.Config, error) {
 }
 
 // asShared refuses a configuration that is not as the cluster has it.
-func (c *serveCommand) asShared(cfg *config.Config) error {
+func (c *process) asShared(cfg *config.Config) error {
 	c.shared.turn.Lock()
 	defer c.shared.turn.Unlock()
 	return c.withShared(cfg, func() error { return nil })
@@ -63,7 +63,7 @@ func (c *serveCommand) asShared(cfg *config.Config) error {
 
 // putInForce puts what decides about events into force, if it is as the cluster
 // has it.
-func (c *serveCommand) putInForce(ctx context.Context, cfg *config.Config, table *gate.Table, live store.Live) error {
+func (c *process) putInForce(ctx context.Context, cfg *config.Config, table *gate.Table, live store.Live) error {
 	c.shared.turn.Lock()
 	defer c.shared.turn.Unlock()
 	return c.withShared(cfg, func() error {
@@ -83,7 +83,7 @@ func (c *serveCommand) putInForce(ctx context.Context, cfg *config.Config, table
 
 // withShared does something with a configuration that is as the cluster has it,
 // and keeps that one afterwards. The turn must be held.
-func (c *serveCommand) withShared(cfg *config.Config, do func() error) error {
+func (c *process) withShared(cfg *config.Config, do func() error) error {
 	_, text := c.shared.now()
 	if text == "" {
 		return do()
@@ -103,7 +103,7 @@ func (c *serveCommand) withShared(cfg *config.Config, do func() error) error {
 
 // configured is the node's: other shared options are in force from the next
 // command on.
-func (c *serveCommand) configured(text string) {
+func (c *process) configured(text string) {
 	c.shared.turn.Lock()
 	defer c.shared.turn.Unlock()
 	now, before := c.shared.now()
@@ -128,7 +128,7 @@ func (c *serveCommand) configured(text string) {
 
 // applyShared puts them into force. It is called while the store commits, and
 // must not wait for it.
-func (c *serveCommand) applyShared(cfg *config.Config) error {
+func (c *process) applyShared(cfg *config.Config) error {
 	table, err := newTable(cfg)
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ func TestSharedOptionsThatCannotBe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, free := &serveCommand{}, 0
+	c, free := &process{}, 0
 	c.log = slog.New(during{slog.DiscardHandler, func() {
 		if c.shared.turn.TryLock() {
 			c.shared.turn.Unlock()

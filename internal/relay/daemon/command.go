@@ -149,37 +149,19 @@ func (m *Main) run(ctx context.Context, cmd command) error {
 	defer cancel(nil)
 	done := make(chan error, 1)
 	go func() { done <- cmd.Run(ctx) }()
-	var first ending
+	var first Ending
 	for {
 		select {
 		case err := <-done:
 			return err
 		case sig := <-m.Signals:
 			err := fmt.Errorf("ended by %v", sig)
-			if first.again(time.Now()) {
+			if first.Again(time.Now()) {
 				return err
 			}
 			cancel(err)
 		}
 	}
-}
-
-// together is how soon after a first signal to end another one is taken for the
-// same: a supervisor may signal the process and its group, or the terminal the
-// group and a wrapper the process.
-const together = time.Second
-
-// ending is the first signal to end; its zero value is none.
-type ending struct{ at time.Time }
-
-// again takes a signal, and reports whether it repeats an earlier one in
-// earnest.
-func (e *ending) again(now time.Time) bool {
-	if e.at.IsZero() {
-		e.at = now
-		return false
-	}
-	return now.Sub(e.at) >= together
 }
 
 func (m *Main) usage(w io.Writer) {

@@ -50,11 +50,11 @@ func TestSignalsEndACommand(t *testing.T) {
 		if err := <-cmd.sawEnd; err == nil || !strings.Contains(err.Error(), "interrupt") {
 			t.Errorf("cause %v", err)
 		}
-		time.Sleep(together - time.Millisecond)
+		time.Sleep(Together - time.Millisecond)
 		signals <- syscall.SIGTERM
 		synctest.Wait()
 		if len(result) > 0 {
-			t.Fatalf("a signal within %v ended it: %v", together, <-result)
+			t.Fatalf("a signal within %v ended it: %v", Together, <-result)
 		}
 		time.Sleep(time.Millisecond)
 		signals <- syscall.SIGTERM

@@ -12,7 +12,7 @@ import (
 
 // openContracts puts the contract memory API together, over the relay, the
 // vault and the outbox. Its answers go out when the port is served.
-func (c *serveCommand) openContracts(ctx context.Context) (err error) {
+func (c *process) openContracts(ctx context.Context) (err error) {
 	c.contracts, err = contracts.New(contracts.Options{
 		Store: c.store, Relay: c.relay, Table: c.relay.Table, Signer: c.agents, Sealer: identity.Sealer{Vault: c.vault},
 		Identities: c.agents, RelayKeys: c.keys, Writers: &c.policy, Outbox: c.outbox, Guesses: c.guesses, Clock: c.now, Log: c.log, Limits: contracts.Limits{Event: c.cfg.Limits.MessageBytes},
@@ -35,7 +35,7 @@ func (c *serveCommand) openContracts(ctx context.Context) (err error) {
 }
 
 // runContracts looks after deadlines until stopContracts, while this node leads.
-func (c *serveCommand) runContracts() {
+func (c *process) runContracts() {
 	c.stopContracts = begin(context.Background(), func(ctx context.Context) {
 		c.leading.while(ctx, func(ctx context.Context) {
 			defer c.leading.rousing(ctx, c.contracts.Rouse)()

@@ -21,7 +21,7 @@ const lagTimeout = time.Second
 // openVault finds the master key, or makes it at the first start, and sees that
 // it is the one of this database. before says that it was in use before this
 // start.
-func (c *serveCommand) openVault(ctx context.Context) (before bool, err error) {
+func (c *process) openVault(ctx context.Context) (before bool, err error) {
 	o, err := vaultOptions(ctx, c.cfg, c.Env, c.store)
 	if err != nil {
 		return false, err
@@ -55,7 +55,7 @@ func lookup(env []string) func(name string) (string, bool) {
 }
 
 // openOutbox makes the outbox. It delivers nothing before its Start.
-func (c *serveCommand) openOutbox() {
+func (c *process) openOutbox() {
 	to := c.cfg.Contracts.PublishTo
 	c.outbox = outbox.New(outbox.Options{
 		Store: c.store, Relay: c.relay, Targets: to, Identity: identityOf(c.keys.Key()), Log: c.log, Observe: c.metrics,
@@ -80,7 +80,7 @@ func (c *serveCommand) openOutbox() {
 
 // startOutbox begins to deliver. Of several nodes the one that leads delivers
 // what any of them queued.
-func (c *serveCommand) startOutbox(ctx context.Context) error {
+func (c *process) startOutbox(ctx context.Context) error {
 	if c.leading.alone() {
 		if err := c.outbox.Start(ctx, c.delivered); err != nil {
 			return err
@@ -93,7 +93,7 @@ func (c *serveCommand) startOutbox(ctx context.Context) error {
 
 // deliver delivers until ctx ends. What cannot be tidied up before is found at
 // the next time that this node leads.
-func (c *serveCommand) deliver(ctx context.Context) {
+func (c *process) deliver(ctx context.Context) {
 	if err := c.outbox.Keep(ctx); err != nil && ctx.Err() == nil {
 		c.log.Error("what waits for relays that are no longer targets is not forgotten", "err", err)
 	}
@@ -106,7 +106,7 @@ func (c *serveCommand) deliver(ctx context.Context) {
 
 // delivered notes in its thread that the relay has an entry now. The service
 // hands it to the relay once more, which knows it.
-func (c *serveCommand) delivered(ctx context.Context, ev *nostr.Event) error {
+func (c *process) delivered(ctx context.Context, ev *nostr.Event) error {
 	if ev.Kind != niptemp.KindEntry {
 		return nil
 	}

@@ -111,7 +111,7 @@ type deleteArgs struct {
 }
 
 // deleteOrders let the command remove events beside clients.
-func (c *serveCommand) deleteOrders() []control.Order {
+func (c *process) deleteOrders() []control.Order {
 	return []control.Order{control.NewOrder(orderDelete, func(ctx context.Context, args deleteArgs) (any, error) {
 		if args.Filters == nil {
 			return nil, errors.New("nothing to delete was named")
@@ -122,6 +122,7 @@ func (c *serveCommand) deleteOrders() []control.Order {
 	})}
 }
 
+// remove removes what filters match, as the operator's own.
 func remove(ctx context.Context, s *database, filters *management.Filters) (store.Removal, error) {
 	return management.Remove(ctx, s, gate.Operator(), filters)
 }

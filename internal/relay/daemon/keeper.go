@@ -21,7 +21,7 @@ type keeper struct {
 
 // openSnapshots makes the service for the control socket, the management API
 // and the daemon itself.
-func (c *serveCommand) openSnapshots() (err error) {
+func (c *process) openSnapshots() (err error) {
 	if c.rules, err = ingest.NewRules(c.relay.Names(), policyOptions(c.cfg, nil, nil)); err != nil {
 		return usageError{err}
 	}
@@ -39,7 +39,7 @@ func (c *serveCommand) openSnapshots() (err error) {
 	return nil
 }
 
-func (c *serveCommand) startKeeper() {
+func (c *process) startKeeper() {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.keeper.cancel = cancel
 	worker := snapshots.NewWorker(c.snapshots, time.After)

@@ -45,7 +45,7 @@ func (c *masterKeyCommand) ParseFlags(args []string) (err error) {
 const orderRotateMaster = "master-key rotate"
 
 // masterKeyOrders let the command change the key of the running relay.
-func (c *serveCommand) masterKeyOrders() []control.Order {
+func (c *process) masterKeyOrders() []control.Order {
 	return []control.Order{control.NewOrder(orderRotateMaster, func(ctx context.Context, _ struct{}) (any, error) {
 		if err := c.aloneOnly(); err != nil {
 			return nil, err

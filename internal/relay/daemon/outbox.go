@@ -129,7 +129,7 @@ type dropped struct {
 }
 
 // outboxOrders let commands change what waits.
-func (c *serveCommand) outboxOrders() []control.Order {
+func (c *process) outboxOrders() []control.Order {
 	return []control.Order{control.NewOrder(orderOutboxDrop, func(ctx context.Context, args dropArgs) (any, error) {
 		n, err := c.outbox.Drop(ctx, args.Relay)
 		c.log.Info("what waited for a further relay was given up by command", "relay", args.Relay, "events", n)

@@ -4,7 +4,7 @@ package daemon
 // of so many live nodes together they use no more than of one. It may be called
 // again at any time; bounds of what a process holds, such as connections, are
 // each node's own.
-func (c *serveCommand) setPart(nodes int) {
+func (c *process) setPart(nodes int) {
 	c.policy.SetPart(nodes)
 	c.guesses.SetPart(nodes)
 	c.used.SetPart(nodes)

@@ -17,7 +17,7 @@ import (
 )
 
 // programOptions returns those of the write policy program.
-func (c *serveCommand) programOptions(cfg *config.Config) plugin.Options {
+func (c *process) programOptions(cfg *config.Config) plugin.Options {
 	return plugin.Options{
 		Command: cfg.Write.Program, Version: fileVersions(cfg.Write.Program), Timeout: cfg.Write.ProgramTimeout,
 		Env:    withoutSecrets(c.Env, cfg.SecretVariables()),
@@ -28,7 +28,7 @@ func (c *serveCommand) programOptions(cfg *config.Config) plugin.Options {
 // askProgram asks the write policy program, after the rates. What it refuses is
 // not stored, so that the author gets back what was charged: anybody may send
 // their events again.
-func (c *serveCommand) askProgram(ctx context.Context, ev *nostr.Event) (rejected bool, msg string) {
+func (c *process) askProgram(ctx context.Context, ev *nostr.Event) (rejected bool, msg string) {
 	if rejected, msg = c.program.RejectEvent(ctx, ev); rejected {
 		c.policy.NotStored(fairness.From(ctx), ev)
 	}

@@ -36,7 +36,7 @@ func vaultOptions(ctx context.Context, cfg *config.Config, env []string, s *data
 //
 // Further relays may know this one by the key that was made of the master key
 // before there was another: if that was in use, it stays.
-func (c *serveCommand) openKeys(ctx context.Context) error {
+func (c *process) openKeys(ctx context.Context) error {
 	o := relayKeyOptions(c.cfg, c.Env)
 	known, err := c.store.RelayKeys(ctx)
 	if err != nil {

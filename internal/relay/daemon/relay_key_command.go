@@ -94,7 +94,7 @@ type keyArgs struct {
 }
 
 // keyOrders let commands change the key of the running relay.
-func (c *serveCommand) keyOrders() []control.Order {
+func (c *process) keyOrders() []control.Order {
 	return []control.Order{
 		control.NewOrder(orderRotate, func(ctx context.Context, args keyArgs) (any, error) {
 			if err := c.aloneOnly(); err != nil {

@@ -13,8 +13,8 @@ import (
 // reload reads the configuration again and puts what can change live into
 // force: all of it, or, when anything in it is wrong, nothing. It runs on the
 // goroutine that handles signals, so reloads and the shutdown take turns.
-func (c *serveCommand) reload(ctx context.Context) {
-	next, err := c.options.loadToServe(c.Env)
+func (c *process) reload(ctx context.Context) {
+	next, err := c.Reload()
 	if err == nil {
 		err = c.apply(ctx, config.KeepFixed(c.cfg, next))
 	}
@@ -58,7 +58,7 @@ const applyLimit = 10 * time.Second
 
 // apply puts cfg into force. Steps that can fail come first, so that a refusal
 // leaves everything as it was.
-func (c *serveCommand) apply(ctx context.Context, cfg *config.Config) error {
+func (c *process) apply(ctx context.Context, cfg *config.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, applyLimit)
 	defer cancel()
 	if _, text := c.shared.now(); text != "" {

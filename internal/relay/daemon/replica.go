@@ -149,12 +149,12 @@ func asAuthor(p policy.Hook) policy.Hook {
 }
 
 // following are the parts of the running daemon.
-func (c *serveCommand) following() following {
+func (c *process) following() following {
 	return following{store: c.store, table: c.relay.Table, judge: asAuthor(c.copies.RejectEvent), log: c.log, metrics: c.metrics}
 }
 
 // openReplicas begins to follow, while this node leads.
-func (c *serveCommand) openReplicas() error {
+func (c *process) openReplicas() error {
 	c.replicas = replica.NewSet(c.following().follower)
 	if !c.leading.alone() {
 		c.replicas.Hold()

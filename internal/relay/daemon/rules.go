@@ -70,7 +70,7 @@ func adminConfig(cfg *config.Config) management.Config {
 
 // ruling compiles rules under a configuration, for the reload that brings it
 // and for the calls that come until the next one.
-func (c *serveCommand) ruling(cfg *config.Config) management.Prepare {
+func (c *process) ruling(cfg *config.Config) management.Prepare {
 	return func(r management.Rules) (func(), error) {
 		o := policyOptions(cfg, c.relay.Names(), c.store.Approved)
 		o.Authors, o.BannedAuthors, o.Kinds, o.BannedKinds = r.Authors, r.BanAuthors, r.Kinds, r.BanKinds
@@ -105,7 +105,7 @@ func (c *serveCommand) ruling(cfg *config.Config) management.Prepare {
 }
 
 // provisioned reports whether the operator had a key made for an agent.
-func (c *serveCommand) provisioned(ctx context.Context, key string) (bool, error) {
+func (c *process) provisioned(ctx context.Context, key string) (bool, error) {
 	return c.agents.Provisioned(ctx, key)
 }
 
@@ -124,7 +124,7 @@ const (
 
 // openAdmin brings the management API up, with the signatures that calls have
 // used before the daemon was started.
-func (c *serveCommand) openAdmin(ctx context.Context) (err error) {
+func (c *process) openAdmin(ctx context.Context) (err error) {
 	c.used = httpauth.New(c.cfg.Auth.HTTPWindow, usedCalls, usedCallsPerKey, c.now)
 	since := c.now().Add(-c.used.Keep() - time.Second)
 	err = c.store.AdminUsed(ctx, since.Unix(), func(id, key string, at int64) { c.used.Seed(id, key, time.Unix(at+1, 0)) })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -41,15 +42,30 @@ import (
 	"engramd/internal/relay/websocket"
 )
 
-// serveCommand is `engramd serve`: it brings the parts up in Run, from the
-// bottom to the top, and takes them down in shutdown (see stop.go) in the
-// opposite order.
-type serveCommand struct {
-	*Main
-	options *options
-	cfg     *config.Config // what is in force; replaced by reload
-	level   slog.LevelVar
-	log     *slog.Logger
+// Options are what Serve is given.
+type Options struct {
+	Version string
+	Env     []string                       // "NAME=value"
+	Stderr  io.Writer                      // takes the log
+	Signals <-chan os.Signal               // SIGTERM and SIGINT end, SIGHUP reloads
+	Config  *config.Config                 // that serves (Serves)
+	Reload  func() (*config.Config, error) // reads the configuration again
+}
+
+// Serve runs a relay until a signal ends it. A first SIGTERM or SIGINT finishes
+// what is under way, one that comes a second later or after that ends at once.
+func Serve(ctx context.Context, o Options) error {
+	c := &process{Options: o, cfg: o.Config}
+	return errors.Join(c.run(ctx), c.Close())
+}
+
+// process is the running relay: it brings the parts up in run, from the bottom to
+// the top, and takes them down in shutdown (see stop.go) in the opposite order.
+type process struct {
+	Options
+	cfg   *config.Config // what is in force; replaced by reload
+	level slog.LevelVar
+	log   *slog.Logger
 
 	lock     *folderLock
 	listener net.Listener // websocket and HTTP
@@ -110,21 +126,8 @@ type serveCommand struct {
 	abandoned bool // the process must end now, whatever is still open
 }
 
-// ParseFlags reads the command line and the configuration.
-func (c *serveCommand) ParseFlags(args []string) (err error) {
-	c.options = newOptions("serve")
-	if _, err = c.options.parse(args, 0); err != nil {
-		return err
-	}
-	if c.cfg, err = c.options.loadToServe(c.Env); err != nil {
-		return err
-	}
-	return serves(c.cfg) // before anything is created
-}
-
-// Run serves until a signal ends it. A first SIGTERM or SIGINT finishes what
-// is under way, one that comes a second later or after that ends at once.
-func (c *serveCommand) Run(ctx context.Context) error {
+// run serves until a signal ends it.
+func (c *process) run(ctx context.Context) error {
 	c.log, c.tags = newLogger(c.Stderr, c.cfg, &c.level), redact.NewTags()
 	c.failed = make(chan error, 4)
 	ctx, cancel := context.WithCancel(ctx)
@@ -150,7 +153,7 @@ func (c *serveCommand) Run(ctx context.Context) error {
 }
 
 // start brings everything up. Connections are taken when it returns.
-func (c *serveCommand) start(ctx context.Context) (err error) {
+func (c *process) start(ctx context.Context) (err error) {
 	private()
 	collectLess(c.Env)
 	fairness.Beside(storeThreads(c.cfg.Store.Readers))
@@ -180,7 +183,7 @@ func (c *serveCommand) start(ctx context.Context) (err error) {
 	return nil
 }
 
-func (c *serveCommand) openFolder() (err error) {
+func (c *process) openFolder() (err error) {
 	if err = prepareFolder(c.cfg.Data); err != nil {
 		return err
 	}
@@ -192,7 +195,7 @@ func (c *serveCommand) openFolder() (err error) {
 
 // listen takes the ports before the database is opened: with port 0, the
 // relay's own names depend on what it got.
-func (c *serveCommand) listen(ctx context.Context) (err error) {
+func (c *process) listen(ctx context.Context) (err error) {
 	var lc net.ListenConfig
 	if c.listener, err = lc.Listen(ctx, "tcp", c.cfg.Listen); err != nil {
 		return fmt.Errorf("listen: %w", err)
@@ -207,7 +210,7 @@ func (c *serveCommand) listen(ctx context.Context) (err error) {
 }
 
 // ready logs the line that operators and tests wait for.
-func (c *serveCommand) ready() {
+func (c *process) ready() {
 	url, metricsURL := "ws://"+c.listener.Addr().String(), "off"
 	if c.scrape != nil {
 		metricsURL = "http://" + c.scrape.Addr().String() + "/metrics"
@@ -223,7 +226,7 @@ func (c *serveCommand) ready() {
 }
 
 // wait handles signals until one ends the daemon, or a server fails.
-func (c *serveCommand) wait(ctx context.Context) error {
+func (c *process) wait(ctx context.Context) error {
 	for {
 		select {
 		case sig := <-c.Signals:
@@ -232,17 +235,17 @@ func (c *serveCommand) wait(ctx context.Context) error {
 				continue
 			}
 			c.log.Info("shutting down", "signal", sig.String(), "within", c.cfg.Timeouts.Shutdown.String())
-			return c.shutdown(ending{time.Now()})
+			return c.shutdown(Ending{time.Now()})
 		case err := <-c.failed:
-			return errors.Join(err, c.shutdown(ending{}))
+			return errors.Join(err, c.shutdown(Ending{}))
 		case <-ctx.Done():
-			return c.shutdown(ending{})
+			return c.shutdown(Ending{})
 		}
 	}
 }
 
 // sizes are read at every scrape.
-func (c *serveCommand) sizes() metrics.Sizes {
+func (c *process) sizes() metrics.Sizes {
 	dir := c.cfg.Data // c.cfg belongs to the goroutine that handles signals
 	return metrics.Sizes{
 		Database: func() int64 { database, _ := c.store.Sizes(); return database },

@@ -14,7 +14,7 @@ import (
 
 // openRelay makes the relay, opens the database, and puts the one with its
 // policies over the other.
-func (c *serveCommand) openRelay(ctx context.Context) error {
+func (c *process) openRelay(ctx context.Context) error {
 	if err := c.openLog(ctx); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (c *serveCommand) openRelay(ctx context.Context) error {
 }
 
 // openStore opens the database, and says behind which place of the log it is.
-func (c *serveCommand) openStore(ctx context.Context, table *gate.Table) error {
+func (c *process) openStore(ctx context.Context, table *gate.Table) error {
 	live, err := daemonLive(c.cfg)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (c *serveCommand) openStore(ctx context.Context, table *gate.Table) error {
 
 // openRules finds who may do what, executes what the log says under it, and finds
 // the keys.
-func (c *serveCommand) openRules(ctx context.Context) error {
+func (c *process) openRules(ctx context.Context) error {
 	c.metrics.WatchSizes(c.sizes())
 	c.metrics.WatchMemory(c.memory.Limit, c.memory.Needed)
 	c.openShares()
@@ -89,7 +89,7 @@ func (c *serveCommand) openRules(ctx context.Context) error {
 }
 
 // attachRelay puts the relay over the database, and contract memory over both.
-func (c *serveCommand) attachRelay(ctx context.Context) error {
+func (c *process) attachRelay(ctx context.Context) error {
 	c.program.Set(c.programOptions(c.cfg))
 	rejects := c.policy.RejectEvent
 	if !c.leading.alone() && !bansAtOrigin(c.Env) {
@@ -115,7 +115,7 @@ func (c *serveCommand) attachRelay(ctx context.Context) error {
 }
 
 // vouched is what goes along with events to their place, nil without other nodes.
-func (c *serveCommand) vouched() func(context.Context, *nostr.Event) []string {
+func (c *process) vouched() func(context.Context, *nostr.Event) []string {
 	if c.leading.alone() {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // openSurfaces starts the sessions, the public port and the metrics port.
-func (c *serveCommand) openSurfaces() {
+func (c *process) openSurfaces() {
 	c.sessions = websocket.New(c.relay, websocket.Options{
 		Limits: sessionLimits(c.cfg), Compression: c.cfg.Compression, EOSEHints: c.cfg.Req.EOSEHints,
 		Addr:   func(r *http.Request) netip.Addr { return relay.AddrFrom(r.Context()) }, // the bridge resolved it
@@ -38,7 +38,7 @@ func (c *serveCommand) openSurfaces() {
 	}
 }
 
-func (c *serveCommand) serveHTTP(srv *http.Server, l net.Listener) {
+func (c *process) serveHTTP(srv *http.Server, l net.Listener) {
 	c.servers = append(c.servers, srv)
 	go func() {
 		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -48,7 +48,7 @@ func (c *serveCommand) serveHTTP(srv *http.Server, l net.Listener) {
 }
 
 // urls returns the addresses that the relay's page tells people.
-func (c *serveCommand) urls() []string {
+func (c *process) urls() []string {
 	if len(c.cfg.PublicURL) > 0 {
 		return c.cfg.PublicURL
 	}
@@ -56,7 +56,7 @@ func (c *serveCommand) urls() []string {
 }
 
 // web returns the owner's page, nil if it is not to be served.
-func (c *serveCommand) web() relayhttp.Web {
+func (c *process) web() relayhttp.Web {
 	if !c.cfg.Web.Enabled {
 		return nil
 	}

@@ -10,14 +10,14 @@ import (
 // openShares makes the book that says whom work is charged to. What the rules
 // know of keys comes from the store and, when the policy is compiled, from the
 // lists.
-func (c *serveCommand) openShares() {
+func (c *process) openShares() {
 	c.listed = fairness.NewKeys(c.store.KnownSince, time.Now)
 	c.shares = fairness.NewBook(c.shareRules(c.cfg))
 }
 
 // shareRules returns the rules under a configuration. A warning is logged when
 // it leaves clients that cannot be told apart.
-func (c *serveCommand) shareRules(cfg *config.Config) fairness.Rules {
+func (c *process) shareRules(cfg *config.Config) fairness.Rules {
 	r := shareRules(cfg)
 	if r.Common {
 		c.log.Warn("clients from loopback and private addresses cannot be told apart and have one budget together: name the reverse proxy in proxy.trusted, or set limits.loopback_exempt to false if there is none")

@@ -61,7 +61,7 @@ type quarantineArgs struct {
 }
 
 // snapshotOrders restore beside clients, who see it at once.
-func (c *serveCommand) snapshotOrders() []control.Order {
+func (c *process) snapshotOrders() []control.Order {
 	return []control.Order{
 		control.NewOrder(orderRestore, func(ctx context.Context, args restoreArgs) (any, error) {
 			q, err := args.request()

@@ -78,7 +78,7 @@ type statusArgs struct {
 
 // statusOrders makes reports. They are made on the control socket's goroutines,
 // and read no configuration, which a reload replaces.
-func (c *serveCommand) statusOrders() []control.Order {
+func (c *process) statusOrders() []control.Order {
 	started, dir := time.Now(), c.cfg.Data
 	return []control.Order{control.NewOrder(orderStatus, func(ctx context.Context, args statusArgs) (any, error) {
 		if !c.up.Load() {

@@ -13,13 +13,31 @@ import (
 	"engramd/internal/relay/websocket"
 )
 
+// Together is how soon after a first signal to end another one is taken for the
+// same: a supervisor may signal the process and its group, or the terminal the
+// group and a wrapper the process.
+const Together = time.Second
+
+// Ending is the first signal to end; its zero value is none.
+type Ending struct{ at time.Time }
+
+// Again takes a signal, and reports whether it repeats an earlier one in
+// earnest.
+func (e *Ending) Again(now time.Time) bool {
+	if e.at.IsZero() {
+		e.at = now
+		return false
+	}
+	return now.Sub(e.at) >= Together
+}
+
 // grace returns the part of timeouts.shutdown that is kept for closing the
 // database.
 func grace(total time.Duration) time.Duration { return total / 5 }
 
 // shutdown ends gracefully, unless another signal than the first comes or the
 // time is over.
-func (c *serveCommand) shutdown(first ending) error {
+func (c *process) shutdown(first Ending) error {
 	total := c.cfg.Timeouts.Shutdown
 	deadline := time.NewTimer(total)
 	defer deadline.Stop()
@@ -31,7 +49,7 @@ func (c *serveCommand) shutdown(first ending) error {
 			c.stopped = true
 			return err
 		case sig := <-c.Signals:
-			if sig != syscall.SIGHUP && first.again(time.Now()) {
+			if sig != syscall.SIGHUP && first.Again(time.Now()) {
 				c.abandoned = true
 				return fmt.Errorf("ended by a second signal (%v); nothing that was acknowledged is lost", sig)
 			}
@@ -52,7 +70,7 @@ func (c *serveCommand) shutdown(first ending) error {
 //  5. the store commits what waits, checkpoints and closes
 //  6. live dispatch ends
 //  7. the events broker is told what it has not been told yet, for a second at most
-func (c *serveCommand) stop(patience time.Duration) error {
+func (c *process) stop(patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	c.bridge.Drain()
@@ -81,7 +99,7 @@ func (c *serveCommand) stop(patience time.Duration) error {
 }
 
 // endLed ends what this node does for others while it leads.
-func (c *serveCommand) endLed() {
+func (c *process) endLed() {
 	for _, end := range []func(){c.stopFollowing, c.stopOutbox} {
 		if end != nil {
 			end()
@@ -100,7 +118,7 @@ func closeServer(ctx context.Context, srv *http.Server) {
 	}
 }
 
-func (c *serveCommand) closeSessions(ctx context.Context, s *websocket.Server) {
+func (c *process) closeSessions(ctx context.Context, s *websocket.Server) {
 	if err := s.Shutdown(ctx); err != nil {
 		c.log.Warn("clients were cut off: they did not take their answers in time", "err", err)
 	}
@@ -108,7 +126,7 @@ func (c *serveCommand) closeSessions(ctx context.Context, s *websocket.Server) {
 
 // Close gives back what start took, as far as it came, when no shutdown did.
 // The end of the process frees the lock in any case.
-func (c *serveCommand) Close() error {
+func (c *process) Close() error {
 	if c.abandoned {
 		return nil
 	}

@@ -76,7 +76,7 @@ type syncArgs struct {
 }
 
 // syncOrders let commands fetch what another relay has.
-func (c *serveCommand) syncOrders() []control.Order {
+func (c *process) syncOrders() []control.Order {
 	return []control.Order{control.NewTellingOrder(orderSync, func(ctx context.Context, args syncArgs, tell func(any)) (any, error) {
 		if !c.up.Load() {
 			return nil, errStarting
