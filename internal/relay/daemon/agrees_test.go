@@ -23,3 +23,16 @@ func TestAgrees(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// The shared options of a proposal are checked before any node is told, and the
+// error names what cannot change while nodes run.
+func TestSettledOptions(t *testing.T) {
+	now := config.Default()
+	next, err := config.WithShared(now, `gate.rules = ["1234 author"]`+"\n"+`history.days = 3`+"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(fixedIn(next, config.SharedText(now)), ","); got != "gate.rules" {
+		t.Errorf("%s", got)
+	}
+}

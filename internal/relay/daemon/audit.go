@@ -37,10 +37,10 @@ func (c *auditCommand) ParseFlags(args []string) (err error) {
 		return err
 	}
 	if c.limit < 0 {
-		return usageError{errors.New("--limit must be 0 or more")}
+		return usage(errors.New("--limit must be 0 or more"))
 	}
 	if c.since, err = sinceTime(since, time.Now()); err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	c.cfg, err = o.load(c.Env)
 	return err

@@ -30,7 +30,7 @@ func (c *backupCommand) ParseFlags(args []string) error {
 		return err
 	}
 	if len(operands) == 0 {
-		return usageError{errors.New("name the FILE to write")}
+		return usage(errors.New("name the FILE to write"))
 	}
 	c.file, c.source = operands[0], o.sources(c.Env).Path()
 	c.cfg, err = o.load(c.Env)

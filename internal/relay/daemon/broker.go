@@ -25,7 +25,7 @@ func (c *process) openBroker() (err error) {
 	o := brokerOptions(c.cfg)
 	o.Log, o.Observe = c.log, c.metrics
 	if c.events, err = notify.New(o); err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	c.mutations.Store(c.cfg.Events.Mutations)
 	c.relay.Hooks.OnEventSaved = append(c.relay.Hooks.OnEventSaved, c.wrote)
@@ -44,7 +44,7 @@ func brokerCompiles(cfg *config.Config) error {
 		return nil
 	}
 	if err := o.Check(); err != nil {
-		return usageError{fmt.Errorf("%s: %w", brokerOption(err), err)}
+		return usage(fmt.Errorf("%s: %w", brokerOption(err), err))
 	}
 	return nil
 }

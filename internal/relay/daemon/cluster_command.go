@@ -66,11 +66,11 @@ func (c *clusterCommand) ParseFlags(args []string) (err error) {
 		return err
 	}
 	if c.verb == "" {
-		return usageError{errors.New("what about it? engramd cluster --help lists what there is")}
+		return usage(errors.New("what about it? engramd cluster --help lists what there is"))
 	}
 	if c.verb == "raise" || c.verb == "void" {
 		if err := c.numbers(operands); err != nil {
-			return usageError{err}
+			return usage(err)
 		}
 	}
 	c.cfg, err = o.load(c.Env)
@@ -133,7 +133,7 @@ func (c *clusterCommand) alone(work func(*folderLock) error) (err error) {
 // dial connects to the log.
 func (c *clusterCommand) dial(ctx context.Context) (*jetstream.Conn, error) {
 	if len(c.cfg.Cluster.URLs) == 0 {
-		return nil, usageError{errors.New("cluster.urls names no server of the log")}
+		return nil, usage(errors.New("cluster.urls names no server of the log"))
 	}
 	return jetstream.Open(ctx, logOptions(c.cfg))
 }

@@ -38,11 +38,17 @@ func nodeFolder(t *testing.T) string {
 		t.Fatal(err)
 	}
 	s.Join(node)
-	end := begin(t.Context(), func(ctx context.Context) { _ = node.Run(ctx) })
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = node.Run(ctx)
+	}()
 	if _, err := node.Submit(t.Context(), cluster.Heartbeat{Version: 1}); err != nil {
 		t.Error(err)
 	}
-	end()
+	cancel()
+	<-ended
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

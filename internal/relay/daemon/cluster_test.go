@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"engramd/internal/relay/config"
 )
 
 // A node's boot numbers ascend, whatever ended it, and a changed file is
@@ -63,18 +61,5 @@ func TestClusterCommandsRefuse(t *testing.T) {
 				t.Errorf("%d: %s", code, stderr.String())
 			}
 		})
-	}
-}
-
-// The shared options of a proposal are checked before any node is told, and the
-// error names what cannot change while nodes run.
-func TestSettledOptions(t *testing.T) {
-	now := config.Default()
-	next, err := config.WithShared(now, `gate.rules = ["1234 author"]`+"\n"+`history.days = 3`+"\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.Join(fixedIn(next, config.SharedText(now)), ","); got != "gate.rules" {
-		t.Errorf("%s", got)
 	}
 }

@@ -93,6 +93,9 @@ func descriptions() []description {
 // usageError is a mistake on the command line or in the configuration.
 type usageError struct{ error }
 
+// usage marks an error as a mistake of the user's.
+func usage(err error) error { return usageError{err} }
+
 // Unwrap gives errors.Is the cause.
 func (e usageError) Unwrap() error { return e.error }
 
@@ -219,7 +222,7 @@ func (o *options) parse(args []string, most int) ([]string, error) {
 			if errors.Is(err, flag.ErrHelp) {
 				return nil, err
 			}
-			return nil, usageError{err}
+			return nil, usage(err)
 		}
 		if o.fs.NArg() == 0 {
 			break
@@ -228,7 +231,7 @@ func (o *options) parse(args []string, most int) ([]string, error) {
 	}
 	operands = append(operands, rest...)
 	if len(operands) > most {
-		return nil, usageError{fmt.Errorf("unexpected argument %q", operands[most])}
+		return nil, usage(fmt.Errorf("unexpected argument %q", operands[most]))
 	}
 	return operands, nil
 }
@@ -247,7 +250,7 @@ func (o *options) loadToServe(env []string) (*config.Config, error) {
 func loaded(s config.Sources) (*config.Config, error) {
 	cfg, err := config.Load(s)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usage(err)
 	}
 	return cfg, nil
 }

@@ -29,7 +29,7 @@ func (c *configCommand) ParseFlags(args []string) error {
 		return err
 	}
 	if c.check != "" && (c.defaults || c.options.flags.File != "") {
-		return usageError{errors.New("--check stands alone: it names the file itself")}
+		return usage(errors.New("--check stands alone: it names the file itself"))
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func serves(cfg *config.Config) error {
 	}
 	addr, err := net.ResolveTCPAddr("tcp", cfg.Listen)
 	if err != nil {
-		return usageError{fmt.Errorf("listen: %w", err)}
+		return usage(fmt.Errorf("listen: %w", err))
 	}
 	if addr.Port == 0 {
 		return nil // known once it listens
@@ -83,16 +83,16 @@ func notToItself(cfg *config.Config, listening netip.AddrPort) error {
 	own := append([]string{"ws://" + listening.String()}, cfg.PublicURL...)
 	names, err := relay.NewNames(own, listening)
 	if err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	for _, url := range cfg.Contracts.PublishTo {
 		if names.Has(url) {
-			return usageError{fmt.Errorf("contracts.publish_to: %s is this relay itself; name further ones only", url)}
+			return usage(fmt.Errorf("contracts.publish_to: %s is this relay itself; name further ones only", url))
 		}
 	}
 	for _, r := range cfg.Replica {
 		if names.Has(r.URL) {
-			return usageError{fmt.Errorf("replica: %s is this relay itself", r.URL)}
+			return usage(fmt.Errorf("replica: %s is this relay itself", r.URL))
 		}
 	}
 	return nil
@@ -104,7 +104,7 @@ func compiles(cfg *config.Config) error {
 		return err
 	}
 	if _, err := policy.New(policyOptions(cfg, nil, nil)); err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	if _, err := retentionRules(cfg); err != nil {
 		return err

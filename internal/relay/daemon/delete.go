@@ -35,7 +35,7 @@ func (c *deleteCommand) ParseFlags(args []string) (err error) {
 		return err
 	}
 	if err := c.filters.Named(); err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	c.cfg, err = o.load(c.Env)
 	return err

@@ -137,7 +137,7 @@ func openAlone(ctx context.Context, cfg *config.Config) (*database, error) {
 func rulesOf(cfg *config.Config) (policy.Hook, error) {
 	names, err := namesOf(cfg)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usage(err)
 	}
 	return ingest.NewRules(names, policyOptions(cfg, names, nil))
 }

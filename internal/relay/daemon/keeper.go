@@ -23,7 +23,7 @@ type keeper struct {
 // and the daemon itself.
 func (c *process) openSnapshots() (err error) {
 	if c.rules, err = ingest.NewRules(c.relay.Names(), policyOptions(c.cfg, nil, nil)); err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	settings, err := snapshotSettings(c.cfg)
 	if err != nil {

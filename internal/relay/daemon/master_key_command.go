@@ -33,10 +33,10 @@ func (c *masterKeyCommand) ParseFlags(args []string) (err error) {
 		return err
 	}
 	if len(operands) == 0 {
-		return usageError{errors.New("what about it? engramd master-key rotate changes it")}
+		return usage(errors.New("what about it? engramd master-key rotate changes it"))
 	}
 	if operands[0] != "rotate" {
-		return usageError{fmt.Errorf("unexpected argument %q: the command is rotate", operands[0])}
+		return usage(fmt.Errorf("unexpected argument %q: the command is rotate", operands[0]))
 	}
 	c.cfg, err = o.load(c.Env)
 	return err

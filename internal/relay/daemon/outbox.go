@@ -48,7 +48,7 @@ func (c *outboxCommand) ParseFlags(args []string) (err error) {
 		return err
 	}
 	if c.verb == "drop" && c.relay == "" {
-		return usageError{errors.New("for which relay? Give --relay URL; engramd outbox ls shows them")}
+		return usage(errors.New("for which relay? Give --relay URL; engramd outbox ls shows them"))
 	}
 	c.cfg, err = o.load(c.Env)
 	return err

@@ -59,10 +59,10 @@ func (c *relayKeyCommand) ParseFlags(args []string) (err error) {
 	}
 	if c.verb == "revoke" {
 		if len(operands) == 0 {
-			return usageError{errors.New("which key? engramd relay-key show lists them")}
+			return usage(errors.New("which key? engramd relay-key show lists them"))
 		}
 		if c.key, err = publicKey("revoke", operands[0]); err != nil {
-			return usageError{err}
+			return usage(err)
 		}
 	}
 	c.cfg, err = o.load(c.Env)

@@ -43,7 +43,7 @@ func agrees(cfg *config.Config, shared string) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	return usageError{fmt.Errorf("this differs from the cluster's configuration, which all nodes share: %s; set here what it says, as engramd cluster show prints it, or propose this for all nodes (engramd cluster configure)", strings.Join(keys, ", "))}
+	return usage(fmt.Errorf("this differs from the cluster's configuration, which all nodes share: %s; set here what it says, as engramd cluster show prints it, or propose this for all nodes (engramd cluster configure)", strings.Join(keys, ", ")))
 }
 
 func listed(keys []string) string {

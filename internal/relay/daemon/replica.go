@@ -128,7 +128,7 @@ func replicaSpecs(cfg *config.Config) []replica.Spec {
 func replicasCompile(cfg *config.Config) error {
 	for _, r := range cfg.Replica {
 		if _, err := sourceFilter(r.Filter); err != nil {
-			return usageError{fmt.Errorf("replica %s: filter: %w", r.URL, err)}
+			return usage(fmt.Errorf("replica %s: filter: %w", r.URL, err))
 		}
 	}
 	return nil
@@ -162,7 +162,7 @@ func (c *process) openReplicas() error {
 	}
 	start, err := c.replicas.Prepare(replicaSpecs(c.cfg))
 	if err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	c.metrics.WatchReplicas(func() (lag []metrics.ReplicaLag) {
 		for _, s := range c.replicas.Status() {

@@ -136,7 +136,7 @@ func (c *process) openAdmin(ctx context.Context) (err error) {
 		return err
 	}
 	if err := c.admin.Configure(adminConfig(c.inForce()), c.ruling(c.inForce())); err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
-			env.Values[daemonsKey{}] = map[string]*daemon{}
+			env.Values[daemonsKey{}] = map[string]*running{}
 			env.Setenv("MANAGER", managingKey().Pub)
 			stores, err := filepath.Abs(filepath.Join("..", "..", "..", "testdata", "stores"))
 			if err != nil {
@@ -96,8 +96,8 @@ const noSleepAtExit = "atexit_sleep_ms=0"
 
 type daemonsKey struct{}
 
-// daemon is a relay started by a script.
-type daemon struct {
+// running is a relay started by a script.
+type running struct {
 	cmd  *exec.Cmd
 	log  *lockedBuffer
 	done chan struct{}
@@ -123,7 +123,7 @@ func (l *lockedBuffer) String() string {
 const patience = time.Minute
 
 // await waits for something that only the log tells.
-func (d *daemon) await(ts *testscript.TestScript, re *regexp.Regexp) []string {
+func (d *running) await(ts *testscript.TestScript, re *regexp.Regexp) []string {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	deadline := time.After(patience)
@@ -150,7 +150,7 @@ func startDaemon(ts *testscript.TestScript, _ bool, args []string) {
 	name := args[0]
 	path, err := exec.LookPath("engramd")
 	ts.Check(err)
-	d := &daemon{log: &lockedBuffer{}, done: make(chan struct{})}
+	d := &running{log: &lockedBuffer{}, done: make(chan struct{})}
 	d.cmd = exec.Command(path, append([]string{"serve", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"}, args[1:]...)...)
 	d.cmd.Dir, d.cmd.Stdout, d.cmd.Stderr = ts.MkAbs("."), d.log, d.log
 	d.cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "GORACE=" + noSleepAtExit, "MASTER=" + ts.Getenv("MASTER"), "ENGRAMD_TIMEOUTS_SHUTDOWN=50s"}
@@ -172,11 +172,11 @@ func startDaemon(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(name+"_LISTEN", strings.TrimPrefix(m[1], "ws://"))
 	ts.Setenv(name+"_METRICS", m[2])
 	ts.Setenv(name+"_PID", strconv.Itoa(d.cmd.Process.Pid))
-	ts.Value(daemonsKey{}).(map[string]*daemon)[name] = d
+	ts.Value(daemonsKey{}).(map[string]*running)[name] = d
 }
 
-func find(ts *testscript.TestScript, name string) *daemon {
-	d := ts.Value(daemonsKey{}).(map[string]*daemon)[name]
+func find(ts *testscript.TestScript, name string) *running {
+	d := ts.Value(daemonsKey{}).(map[string]*running)[name]
 	if d == nil {
 		ts.Fatalf("no daemon %q", name)
 	}

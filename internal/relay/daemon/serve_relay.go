@@ -24,7 +24,7 @@ func (c *process) openRelay(ctx context.Context) error {
 	}
 	names, err := relay.NewNames(c.cfg.PublicURL, listening(c.listener))
 	if err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	if err := notToItself(c.cfg, listening(c.listener)); err != nil {
 		return err // port 0: only now it is known

@@ -1,7 +1,10 @@
 package daemon
 
 import (
+	"flag"
 	"testing"
+
+	"engramd/internal/relay/config"
 )
 
 // Loopback peers are exempt only at a relay that has loopback names only: with
@@ -19,11 +22,12 @@ func TestShareRulesOfAConfiguration(t *testing.T) {
 		{"switched off", []string{"--limits-loopback-exempt=false"}, false, false},
 		{"switched off, public", []string{"--public-url", "wss://relay.example.com", "--limits-loopback-exempt=false"}, false, false},
 	} {
-		o := newOptions("serve")
-		if _, err := o.parse(tc.args, 0); err != nil {
+		fs := flag.NewFlagSet("serve", flag.ContinueOnError)
+		flags := config.Register(fs)
+		if err := fs.Parse(tc.args); err != nil {
 			t.Fatalf("%s: %v", tc.name, err)
 		}
-		cfg, err := o.load(nil)
+		cfg, err := config.Load(config.Sources{Flags: flags})
 		if err != nil {
 			t.Fatalf("%s: %v", tc.name, err)
 		}

@@ -96,7 +96,7 @@ func (c *snapshotCommand) ParseFlags(args []string) error {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		i := slices.IndexFunc(verbs, func(v snapshotVerb) bool { return v.name == args[0] || v.alias == args[0] })
 		if i < 0 {
-			return usageError{fmt.Errorf("unknown command %q; engramd snapshot --help lists them", args[0])}
+			return usage(fmt.Errorf("unknown command %q; engramd snapshot --help lists them", args[0]))
 		}
 		c.verb, c.named, args = verbs[i], true, args[1:]
 	}
@@ -110,7 +110,7 @@ func (c *snapshotCommand) ParseFlags(args []string) error {
 		c.given.id, c.operands = c.operands[0], c.operands[1:]
 	}
 	if err := c.given.check(); err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	if c.cfg, err = o.load(c.Env); err != nil {
 		return err
@@ -152,7 +152,7 @@ func (c *snapshotCommand) service(ctx context.Context, rules snapshots.Rules) (*
 	}
 	if c.cfg.Events.NATS != "" && c.events == nil {
 		if c.events, err = notify.New(brokerOptions(c.cfg)); err != nil {
-			return nil, usageError{err}
+			return nil, usage(err)
 		}
 	}
 	o := snapshotOptions(c.cfg, settings, c.Version)
@@ -194,7 +194,7 @@ func (c *snapshotCommand) trusting(ctx context.Context) (*snapshots.Service, err
 // agent returns the agent that must have been named.
 func (c *snapshotCommand) agent() (string, error) {
 	if c.given.agent == "" {
-		return "", usageError{errors.New("whose memory? Give --agent")}
+		return "", usage(errors.New("whose memory? Give --agent"))
 	}
 	return c.given.agent, nil
 }
@@ -205,7 +205,7 @@ func (c *snapshotCommand) id() (agent, id string, err error) {
 		return "", "", err
 	}
 	if c.given.id == "" {
-		return "", "", usageError{errors.New("which snapshot? Give its id; engramd snapshot ls shows them")}
+		return "", "", usage(errors.New("which snapshot? Give its id; engramd snapshot ls shows them"))
 	}
 	return agent, c.given.id, nil
 }

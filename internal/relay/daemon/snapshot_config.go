@@ -21,10 +21,10 @@ func snapshotSettings(cfg *config.Config) (o snapshots.Settings, err error) {
 		Policy: snapshot.Policy{Keep: c.Keep, KeepAutomatic: c.KeepAutomatic, MaxAge: days(c.MaxAgeDays)},
 	}
 	if o.Recipients, err = bundle.ParseRecipients(c.Recipients); err != nil {
-		return o, usageError{fmt.Errorf("snapshot.%w", err)} // it begins with recipients[N]
+		return o, usage(fmt.Errorf("snapshot.%w", err)) // it begins with recipients[N]
 	}
 	if o.Identities, err = identitiesFrom(c.Identity); err != nil {
-		return o, usageError{fmt.Errorf("snapshot.identity: %w", err)}
+		return o, usage(fmt.Errorf("snapshot.identity: %w", err))
 	}
 	return o, nil
 }

@@ -201,7 +201,7 @@ func (f *snapshotFlags) recipients() (*bundle.Recipients, error) {
 	}
 	r, err := bundle.ParseRecipients(list)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--encrypt: %w", err)}
+		return nil, usage(fmt.Errorf("--encrypt: %w", err))
 	}
 	return &r, nil
 }

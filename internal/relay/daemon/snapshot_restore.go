@@ -25,7 +25,7 @@ func (c *snapshotCommand) restore(ctx context.Context) error {
 		g.from = c.operands[0]
 	}
 	if (g.id == "") == (g.from == "") {
-		return usageError{errors.New("which snapshot? Give its id, or --from FILE")}
+		return usage(errors.New("which snapshot? Give its id, or --from FILE"))
 	}
 	w, err := c.which(g.id + g.from)
 	if err != nil {
@@ -139,9 +139,9 @@ func (c *snapshotCommand) quarantine(ctx context.Context) error {
 	case (what == "ls" || what == "list") && name == "":
 		return c.listQuarantine(ctx)
 	case what != orderRelease && what != orderDrop:
-		return usageError{fmt.Errorf("quarantine %q: want ls, release NAME or drop NAME", what)}
+		return usage(fmt.Errorf("quarantine %q: want ls, release NAME or drop NAME", what))
 	case name == "":
-		return usageError{fmt.Errorf("quarantine %s: which one? engramd snapshot quarantine ls shows the names", what)}
+		return usage(fmt.Errorf("quarantine %s: which one? engramd snapshot quarantine ls shows the names", what))
 	}
 	var done snapshots.Restored
 	err := c.order(ctx, what, quarantineArgs{name}, &done, func(s *snapshots.Service) (err error) {

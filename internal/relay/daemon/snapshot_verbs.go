@@ -114,7 +114,7 @@ func (c *snapshotCommand) verify(ctx context.Context) error {
 		g.bundle = c.operands[0]
 	}
 	if (g.bundle == "") == (g.id == "") || g.id != "" && g.agent == "" {
-		return usageError{errors.New("which snapshot? Give --bundle FILE, or --agent and its id")}
+		return usage(errors.New("which snapshot? Give --bundle FILE, or --agent and its id"))
 	}
 	w, err := c.which(g.bundle + g.id)
 	if err != nil {
@@ -148,7 +148,7 @@ func (c *snapshotCommand) show(ctx context.Context) error {
 		name, rest = rest[0], rest[1:]
 	}
 	if name == "" {
-		return usageError{errors.New("which snapshot? Give its id, or a file, and then the record")}
+		return usage(errors.New("which snapshot? Give its id, or a file, and then the record"))
 	}
 	w, err := c.which(name)
 	if err != nil {
@@ -191,7 +191,7 @@ func (c *snapshotCommand) diff(ctx context.Context) error {
 		return err
 	}
 	if len(c.operands) != 2 {
-		return usageError{errors.New("name two snapshots: ids, or files")}
+		return usage(errors.New("name two snapshots: ids, or files"))
 	}
 	a, err := c.which(c.operands[0])
 	if err != nil {
@@ -218,7 +218,7 @@ func (c *snapshotCommand) export(context.Context) error {
 		return err
 	}
 	if c.given.to == "" {
-		return usageError{errors.New("where to? Give --to")}
+		return usage(errors.New("where to? Give --to"))
 	}
 	s, err := c.files()
 	if err != nil {

@@ -33,7 +33,7 @@ func (c *statusCommand) ParseFlags(args []string) (err error) {
 		return err
 	}
 	if c.top < 1 || c.top > status.MostTop {
-		return usageError{fmt.Errorf("--top must be 1 to %d", status.MostTop)}
+		return usage(fmt.Errorf("--top must be 1 to %d", status.MostTop))
 	}
 	c.cfg, err = o.load(c.Env)
 	return err

@@ -46,12 +46,12 @@ func (c *syncCommand) ParseFlags(args []string) error {
 		return err
 	}
 	if len(operands) == 0 {
-		return usageError{errors.New("from which relay? Give its URL")}
+		return usage(errors.New("from which relay? Give its URL"))
 	}
 	c.spec.URL = operands[0]
 	r, err := config.CheckReplica(config.Replica(c.spec))
 	if err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	if c.spec = replica.Spec(r); c.spec.Key != "" {
 		if c.spec.Key, err = filepath.Abs(c.spec.Key); err != nil {
@@ -59,7 +59,7 @@ func (c *syncCommand) ParseFlags(args []string) error {
 		}
 	}
 	if _, err := sourceFilter(c.spec.Filter); err != nil {
-		return usageError{fmt.Errorf("--filter: %w", err)}
+		return usage(fmt.Errorf("--filter: %w", err))
 	}
 	c.cfg, err = o.load(c.Env)
 	return err
@@ -150,7 +150,7 @@ func missed(got replica.Status) error {
 func (c *syncCommand) here(ctx context.Context, s *database, p *progress) (got replica.Status, err error) {
 	names, err := namesOf(c.cfg)
 	if err != nil {
-		return got, usageError{err}
+		return got, usage(err)
 	}
 	table, err := newTable(c.cfg)
 	if err != nil {

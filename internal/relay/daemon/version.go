@@ -13,7 +13,7 @@ type versionCommand struct{ *Main }
 // ParseFlags takes nothing.
 func (c *versionCommand) ParseFlags(args []string) error {
 	if len(args) > 0 {
-		return usageError{fmt.Errorf("unexpected argument %q", args[0])}
+		return usage(fmt.Errorf("unexpected argument %q", args[0]))
 	}
 	return nil
 }

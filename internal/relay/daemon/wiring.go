@@ -86,7 +86,7 @@ func newTable(cfg *config.Config) (*gate.Table, error) {
 		AuthRequired: cfg.Read.AuthRequired,
 	})
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usage(err)
 	}
 	return t, nil
 }
@@ -128,7 +128,7 @@ func offToNegative(n int) int { return cmp.Or(n, -1) }
 
 func storeLive(cfg *config.Config) store.Live {
 	return store.Live{
-		Versions: offToNegative(cfg.History.Versions), Days: offToNegative(cfg.History.Days), ContractDays: cfg.History.ContractDays,
+		Versions: cmp.Or(cfg.History.Versions, -1), Days: cmp.Or(cfg.History.Days, -1), ContractDays: cfg.History.ContractDays,
 		MaxBytes: cfg.Store.MaxBytes, QueryTimeout: cfg.Limits.QueryTimeout, StrictIDs: !cfg.Contracts.AnyID,
 		Quota: store.Quota{
 			Events: cfg.Limits.AuthorEvents, DefaultEvents: !cfg.Said("limits.author_events"),
@@ -141,7 +141,7 @@ func storeLive(cfg *config.Config) store.Live {
 func retentionRules(cfg *config.Config) ([]retention.Rule, error) {
 	rules, err := retention.Parse(cfg.Retention.Rules)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("retention.rules: %w", err)}
+		return nil, usage(fmt.Errorf("retention.rules: %w", err))
 	}
 	return rules, nil
 }
