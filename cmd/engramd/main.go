@@ -5,10 +5,10 @@ package main
 import (
 	"os"
 
-	"engramd/internal/relay/daemon"
+	"engramd/internal/relay/daemon/command"
 )
 
 // version is set by the linker: -ldflags "-X main.version=v1.2.3".
 var version = "dev"
 
-func main() { os.Exit(daemon.Run(version)) }
+func main() { os.Exit(command.Run(version)) }

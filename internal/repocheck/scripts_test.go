@@ -37,7 +37,7 @@ func TestScriptsRunToTheirEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, dir := range []string{"../../cmd/engramctl/testdata/script", "../../internal/relay/daemon/testdata/script"} {
+	for _, dir := range []string{"../../cmd/engramctl/testdata/script", "../../internal/relay/daemon/command/testdata/script"} {
 		if found[dir] < 10 {
 			t.Errorf("%d scripts in %s: this test reads the wrong thing", found[dir], dir)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"engramd/internal/relay/config"
+	"engramd/internal/relay/daemon/wiring"
 )
 
 // TestAgrees: a node whose shared options differ from the cluster's is told
@@ -19,7 +20,7 @@ func TestAgrees(t *testing.T) {
 	}
 	cfg.History.Days, cfg.Gate.IDs = 1, "party"
 	err := agrees(cfg, text)
-	if usage := new(usageError); !errors.As(err, usage) || !strings.Contains(err.Error(), "gate.ids, history.days;") {
+	if usage := new(wiring.UsageError); !errors.As(err, usage) || !strings.Contains(err.Error(), "gate.ids, history.days;") {
 		t.Errorf("%v", err)
 	}
 }

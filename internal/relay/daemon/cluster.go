@@ -11,19 +11,15 @@ import (
 
 	"engramd/internal/relay/cluster"
 	"engramd/internal/relay/cluster/jetstream"
-	"engramd/internal/relay/config"
+	"engramd/internal/relay/daemon/membership"
 	"engramd/internal/relay/store"
 	"engramd/nips/nip01"
 )
 
-// clusterVersion is up to which version of the cluster this program can go: what
-// the log may say, and how it is executed.
-const clusterVersion = 1
-
 // clustered is what this process has of other nodes. Its zero value is a process
 // that is alone.
 type clustered struct {
-	me      nodeIdentity
+	me      membership.Identity
 	name    string // for people
 	conn    *jetstream.Conn
 	node    atomic.Pointer[cluster.Node]
@@ -44,15 +40,6 @@ func (c *process) now() time.Time {
 	return time.Now()
 }
 
-// logOptions say how the log is reached.
-func logOptions(cfg *config.Config) jetstream.Options {
-	c := &cfg.Cluster
-	return jetstream.Options{
-		URLs: c.URLs, Credentials: c.Credentials, TLSCA: c.TLSCA, TLSCert: c.TLSCert, TLSKey: c.TLSKey,
-		Stream: c.Stream, Replicas: c.Replicas, Monitor: c.Monitor, SystemCredentials: c.SystemCredentials, TrustSync: c.TrustSync,
-	}
-}
-
 // openLog connects to the log, sees that its servers are set up as they must be,
 // and says to the parts above what is different from now on. It comes before the
 // database is opened.
@@ -61,11 +48,11 @@ func (c *process) openLog(ctx context.Context) (err error) {
 		return nil
 	}
 	k := &c.cluster
-	if k.me, err = nextBoot(c.cfg.Data); err != nil {
+	if k.me, err = membership.NextBoot(c.cfg.Data); err != nil {
 		return err
 	}
-	k.name = nodeName(c.cfg)
-	o := logOptions(c.cfg)
+	k.name = membership.Name(c.cfg)
+	o := membership.LogOptions(c.cfg)
 	o.Log = c.log
 	if k.conn, err = jetstream.Open(ctx, o); err != nil {
 		return err
@@ -160,8 +147,8 @@ func (c *process) runLog(ctx context.Context) error {
 	if err := c.asShared(c.cfg); err != nil {
 		return err
 	}
-	if version > clusterVersion {
-		return fmt.Errorf("the cluster is at version %d, and this program goes up to %d", version, clusterVersion)
+	if version > membership.Version {
+		return fmt.Errorf("the cluster is at version %d, and this program goes up to %d", version, membership.Version)
 	}
 	return nil
 }

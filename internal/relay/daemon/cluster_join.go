@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/daemon/membership"
 )
 
 // joinLog makes the node that goes on behind what the database has executed.
@@ -39,7 +40,7 @@ func (c *process) joinLog(ctx context.Context) error {
 	}
 	c.shared.set(shared, text)
 	node, err := cluster.New(cluster.Options{
-		Log: k.conn, ClusterID: k.me.Cluster, NodeID: k.me.Node, Name: k.name, Boot: k.me.Boot, Version: clusterVersion,
+		Log: k.conn, ClusterID: k.me.Cluster, NodeID: k.me.Node, Name: k.name, Boot: k.me.Boot, Version: membership.Version,
 		State: state, Executor: c.store, Clock: machineClock(c.Env),
 		Logger: c.log, Observe: c.metrics, Configured: c.configured, Faults: clusterFaults(c.Env),
 	})
@@ -59,7 +60,7 @@ func (k *clustered) begun(dir string, executed bool) error {
 	switch {
 	case executed && k.me.Fresh:
 		k.me.Fresh = false
-		return k.me.write(dir)
+		return k.me.Save(dir)
 	case !executed && !k.me.Fresh:
 		return errors.New("the database has executed nothing of the log, and this node had: it was lost or replaced; engramd cluster join, with an empty data folder")
 	}

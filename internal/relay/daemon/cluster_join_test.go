@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/daemon/membership"
 	"engramd/internal/relay/store"
 )
 
@@ -49,12 +50,12 @@ func TestTheLogContinuesTheDatabase(t *testing.T) {
 // before its first command.
 func TestALostDatabaseIsNotANewOne(t *testing.T) {
 	dir := t.TempDir()
-	k := &clustered{me: nodeIdentity{Cluster: cluster.ClusterID{1}, Node: cluster.NodeID{1}, Boot: 1, Fresh: true}}
-	if err := errors.Join(k.me.write(dir), k.begun(dir, false), k.begun(dir, true)); err != nil {
+	k := &clustered{me: membership.Identity{Cluster: cluster.ClusterID{1}, Node: cluster.NodeID{1}, Boot: 1, Fresh: true}}
+	if err := errors.Join(k.me.Save(dir), k.begun(dir, false), k.begun(dir, true)); err != nil {
 		t.Fatal(err)
 	}
 	var err error
-	if k.me, err = nextBoot(dir); err != nil || k.me.Fresh {
+	if k.me, err = membership.NextBoot(dir); err != nil || k.me.Fresh {
 		t.Fatalf("%+v, %v", k.me, err)
 	}
 	if err := k.begun(dir, true); err != nil {

@@ -4,26 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"engramd/internal/relay/cluster"
 	"engramd/internal/relay/config"
 	"engramd/internal/relay/control"
+	"engramd/internal/relay/daemon/orders"
+	"engramd/internal/relay/daemon/wiring"
 )
-
-// The orders of engramd cluster to a running node.
-const (
-	orderConfigure = "cluster configure"
-	orderRaise     = "cluster raise"
-)
-
-// clusterArgs are those of these orders.
-type clusterArgs struct {
-	Text   string `json:"text,omitempty"`
-	Number uint64 `json:"number,omitempty"`
-}
 
 // errNotClustered answers orders to a relay that is alone.
 var errNotClustered = errors.New("this relay is no node of a cluster")
@@ -41,14 +30,14 @@ func (c *process) clusterOrders() []control.Order {
 		return struct{}{}, err
 	}
 	return []control.Order{
-		control.NewOrder(orderConfigure, func(ctx context.Context, a clusterArgs) (any, error) {
+		control.NewOrder(orders.Configure, func(ctx context.Context, a orders.ClusterArgs) (any, error) {
 			command, err := c.proposed(a.Text)
 			if err != nil {
 				return nil, err
 			}
 			return submit(ctx, command)
 		}),
-		control.NewOrder(orderRaise, func(ctx context.Context, a clusterArgs) (any, error) {
+		control.NewOrder(orders.Raise, func(ctx context.Context, a orders.ClusterArgs) (any, error) {
 			return submit(ctx, cluster.Raise{Version: a.Number})
 		}),
 	}
@@ -73,7 +62,7 @@ func (c *process) proposed(text string) (cluster.Configure, error) {
 	if fixed := fixedIn(next, now); len(fixed) > 0 {
 		return cluster.Configure{}, fmt.Errorf("%s cannot change while nodes run: leave and begin again (docs/cluster.md)", strings.Join(fixed, ", "))
 	}
-	live, err := daemonLive(next)
+	live, err := wiring.DaemonLive(next)
 	return cluster.Configure{Text: text, Live: live}, err
 }
 
@@ -95,65 +84,4 @@ func (c *process) fail(err error) {
 	default:
 		c.log.Error("this node ends", "err", err)
 	}
-}
-
-// tell has a running node give the command.
-func (c *clusterCommand) tell(ctx context.Context) error {
-	args := clusterArgs{Number: c.number}
-	name := orderRaise
-	if c.verb == "configure" {
-		name, args.Text = orderConfigure, config.SharedText(c.cfg)
-	}
-	lock, err := lockFolder(c.cfg.Data)
-	if errors.Is(err, errFolderInUse) {
-		_, err = control.Ask(ctx, c.cfg.Data, name, args)
-		return err
-	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(errors.New("no relay runs with this data folder, through which the nodes could be told"), lock.Unlock())
-}
-
-// void tells the log what is to be skipped: the command before which this node
-// stands, that is, the next one. A node that runs has executed it.
-func (c *clusterCommand) void(ctx context.Context) error {
-	if _, err := readIdentity(c.cfg.Data); err != nil {
-		return err
-	}
-	place, err := placeOf(ctx, databaseFile(c.cfg.Data))
-	if err != nil {
-		return err
-	}
-	next := place.At.Number < c.number
-	if place.At.Number == c.number && !place.Whole {
-		next = c.index > place.At.Index
-	}
-	if !next {
-		return fmt.Errorf("this node has executed the log up to message %d, command %d: what it has executed cannot be skipped", place.At.Number, place.At.Index)
-	}
-	conn, err := c.dial(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	if _, last, err := conn.Bounds(ctx); err != nil {
-		return err
-	} else if c.number > last {
-		return fmt.Errorf("the log ends at message %d", last)
-	}
-	id, err := nextBoot(c.cfg.Data)
-	if err != nil {
-		return err
-	}
-	return say(ctx, conn, id, cluster.Join{Name: nodeName(c.cfg), Version: clusterVersion}, cluster.Void{Number: c.number, Index: c.index})
-}
-
-// nodeName is how people know a node.
-func nodeName(cfg *config.Config) string {
-	name := cfg.Cluster.Name
-	if name == "" {
-		name, _ = os.Hostname()
-	}
-	return strings.ToValidUTF8(name[:min(len(name), 64)], "")
 }

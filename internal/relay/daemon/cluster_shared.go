@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"engramd/internal/relay/config"
+	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 )
@@ -73,7 +74,7 @@ func (c *process) putInForce(ctx context.Context, cfg *config.Config, table *gat
 		if err := c.store.CheckTable(table); err != nil {
 			return err
 		}
-		if err := c.admin.Configure(adminConfig(cfg), c.ruling(cfg)); err != nil {
+		if err := c.admin.Configure(wiring.AdminConfig(cfg), c.ruling(cfg)); err != nil {
 			return err
 		}
 		c.relay.SetTable(table)
@@ -129,7 +130,7 @@ func (c *process) configured(text string) {
 // applyShared puts them into force. It is called while the store commits, and
 // must not wait for it.
 func (c *process) applyShared(cfg *config.Config) error {
-	table, err := newTable(cfg)
+	table, err := wiring.Table(cfg)
 	if err != nil {
 		return err
 	}
@@ -139,7 +140,7 @@ func (c *process) applyShared(cfg *config.Config) error {
 	if err := c.store.CheckTable(table); err != nil {
 		return err
 	}
-	if err := c.admin.Configure(adminConfig(cfg), c.ruling(cfg)); err != nil {
+	if err := c.admin.Configure(wiring.AdminConfig(cfg), c.ruling(cfg)); err != nil {
 		return err
 	}
 	c.relay.SetTable(table)

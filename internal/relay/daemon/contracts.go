@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -10,6 +9,7 @@ import (
 	"engramd/internal/relay/contracts/identity"
 	"engramd/internal/relay/contracts/outbox"
 	"engramd/internal/relay/contracts/vault"
+	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/metrics"
 	"engramd/nips/niptemp"
 )
@@ -22,7 +22,7 @@ const lagTimeout = time.Second
 // it is the one of this database. before says that it was in use before this
 // start.
 func (c *process) openVault(ctx context.Context) (before bool, err error) {
-	o, err := vaultOptions(ctx, c.cfg, c.Env, c.store)
+	o, err := wiring.VaultOptions(ctx, c.cfg, c.Env, c.store)
 	if err != nil {
 		return false, err
 	}
@@ -40,18 +40,6 @@ func (c *process) openVault(ctx context.Context) (before bool, err error) {
 	}
 	c.agents = identity.New(identity.Options{Store: c.store, Vault: c.vault, Ahead: c.cfg.Limits.Future})
 	return before, nil
-}
-
-// lookup finds a variable in an environment.
-func lookup(env []string) func(name string) (string, bool) {
-	return func(name string) (value string, ok bool) {
-		for _, kv := range env {
-			if n, v, _ := strings.Cut(kv, "="); n == name {
-				value, ok = v, true // the last one counts
-			}
-		}
-		return value, ok
-	}
 }
 
 // openOutbox makes the outbox. It delivers nothing before its Start.

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/daemon/wiring"
 )
 
 // clusterFaults are what ENGRAM_FAULT names: one fault, by which this node breaks
 // a promise, so that the tests which must notice are seen to.
 func clusterFaults(env []string) (f cluster.Faults) {
-	name, _ := lookup(env)("ENGRAM_FAULT")
+	name, _ := wiring.Lookup(env)("ENGRAM_FAULT")
 	switch name {
 	case "ok-before-append":
 		f.OKBeforeAppend = true
@@ -33,7 +34,7 @@ func clusterFaults(env []string) (f cluster.Faults) {
 
 // machineClock is the machine's clock, wrong by as much as ENGRAM_CLOCK says.
 func machineClock(env []string) func() time.Time {
-	text, _ := lookup(env)("ENGRAM_CLOCK")
+	text, _ := wiring.Lookup(env)("ENGRAM_CLOCK")
 	wrong, err := time.ParseDuration(text)
 	if err != nil {
 		return time.Now
@@ -44,6 +45,6 @@ func machineClock(env []string) func() time.Time {
 // bansAtOrigin reports whether lists are asked by the node that takes an event
 // only, and not where it is executed.
 func bansAtOrigin(env []string) bool {
-	name, _ := lookup(env)("ENGRAM_FAULT")
+	name, _ := wiring.Lookup(env)("ENGRAM_FAULT")
 	return name == "bans-at-origin"
 }

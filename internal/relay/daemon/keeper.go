@@ -9,6 +9,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/ingest"
 	"engramd/internal/relay/snapshots"
 )
@@ -22,14 +23,14 @@ type keeper struct {
 // openSnapshots makes the service for the control socket, the management API
 // and the daemon itself.
 func (c *process) openSnapshots() (err error) {
-	if c.rules, err = ingest.NewRules(c.relay.Names(), policyOptions(c.cfg, nil, nil)); err != nil {
-		return usage(err)
+	if c.rules, err = ingest.NewRules(c.relay.Names(), wiring.PolicyOptions(c.cfg, nil, nil)); err != nil {
+		return wiring.Usage(err)
 	}
-	settings, err := snapshotSettings(c.cfg)
+	settings, err := wiring.SnapshotSettings(c.cfg)
 	if err != nil {
 		return err
 	}
-	o := snapshotOptions(c.cfg, settings, c.Version)
+	o := wiring.SnapshotOptions(c.cfg, settings, c.Version)
 	// The key is found later, before anything is asked of the service.
 	o.Sign = func(ev *nostr.Event) error { return c.keys.Sign(ev) }
 	o.Trusted = func(ctx context.Context) ([]string, error) { return c.keys.Trusted(ctx) }

@@ -4,31 +4,9 @@ import (
 	"context"
 
 	"engramd/internal/client"
-	"engramd/internal/relay/config"
-	"engramd/internal/relay/contracts/vault"
+	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/keys"
 )
-
-// relayKeyOptions say where the relay's identity key is.
-func relayKeyOptions(cfg *config.Config, env []string) keys.Options {
-	return keys.Options{Setting: cfg.RelayKey, Dir: cfg.Data, Env: lookup(env)}
-}
-
-// vaultOptions say where the master key is, and what the database knows of it.
-func vaultOptions(ctx context.Context, cfg *config.Config, env []string, s *database) (vault.Options, error) {
-	o := vault.Options{Setting: cfg.Contracts.MasterKey, Dir: cfg.Data, Env: lookup(env)}
-	var err error
-	if o.Check, err = s.VaultCheck(ctx); err != nil {
-		return o, err
-	}
-	o.Known, err = s.MasterKey(ctx)
-	if cfg.Cluster.Enabled && o.Check == nil {
-		// The other nodes run with it: what they seal must open here, though nothing is
-		// sealed yet, and none is made in its place.
-		o.Check = o.Known
-	}
-	return o, err
-}
 
 // openKeys finds the relay's identity key and the master key, or makes them at
 // the first start. Nothing is made when the first is not the one of this
@@ -37,7 +15,7 @@ func vaultOptions(ctx context.Context, cfg *config.Config, env []string, s *data
 // Further relays may know this one by the key that was made of the master key
 // before there was another: if that was in use, it stays.
 func (c *process) openKeys(ctx context.Context) error {
-	o := relayKeyOptions(c.cfg, c.Env)
+	o := wiring.RelayKeyOptions(c.cfg, c.Env)
 	known, err := c.store.RelayKeys(ctx)
 	if err != nil {
 		return err

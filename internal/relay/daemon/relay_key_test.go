@@ -6,6 +6,7 @@ import (
 
 	"engramd/internal/relay/config"
 	"engramd/internal/relay/contracts/vault"
+	"engramd/internal/relay/daemon/wiring"
 )
 
 // A node starts with its cluster's master key only, even if nothing is sealed
@@ -14,11 +15,11 @@ func TestNodesHaveOneMasterKey(t *testing.T) {
 	dir := t.TempDir()
 	cfg := config.Default()
 	cfg.Data = dir
-	table, err := newTable(cfg)
+	table, err := wiring.Table(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := openDatabase(t.Context(), databaseOptions{Path: filepath.Join(dir, "a.db"), Table: table})
+	s, err := wiring.OpenDatabase(t.Context(), wiring.DatabaseOptions{Path: filepath.Join(dir, "a.db"), Table: table})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +29,7 @@ func TestNodesHaveOneMasterKey(t *testing.T) {
 	}
 	for _, clustered := range []bool{true, false} {
 		cfg.Cluster.Enabled = clustered
-		o, err := vaultOptions(t.Context(), cfg, nil, s)
+		o, err := wiring.VaultOptions(t.Context(), cfg, nil, s)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"engramd/internal/relay/config"
+	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/policy"
 )
 
@@ -43,7 +44,7 @@ func agrees(cfg *config.Config, shared string) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	return usage(fmt.Errorf("this differs from the cluster's configuration, which all nodes share: %s; set here what it says, as engramd cluster show prints it, or propose this for all nodes (engramd cluster configure)", strings.Join(keys, ", ")))
+	return wiring.Usage(fmt.Errorf("this differs from the cluster's configuration, which all nodes share: %s; set here what it says, as engramd cluster show prints it, or propose this for all nodes (engramd cluster configure)", strings.Join(keys, ", ")))
 }
 
 func listed(keys []string) string {
@@ -66,22 +67,22 @@ func (c *process) apply(ctx context.Context, cfg *config.Config) error {
 			return err
 		}
 	}
-	table, err := newTable(cfg)
+	table, err := wiring.Table(cfg)
 	if err != nil {
 		return err
 	}
-	if _, err := policy.New(policyOptions(cfg, c.relay.Names(), c.store.Approved)); err != nil {
+	if _, err := policy.New(wiring.PolicyOptions(cfg, c.relay.Names(), c.store.Approved)); err != nil {
 		return err
 	}
-	live, err := daemonLive(cfg)
+	live, err := wiring.DaemonLive(cfg)
 	if err != nil {
 		return err
 	}
-	settings, err := snapshotSettings(cfg)
+	settings, err := wiring.SnapshotSettings(cfg)
 	if err != nil {
 		return err
 	}
-	if err := notToItself(cfg, listening(c.listener)); err != nil {
+	if err := wiring.NotToItself(cfg, listening(c.listener)); err != nil {
 		return err
 	}
 	follow, err := c.replicas.Prepare(replicaSpecs(cfg))

@@ -10,6 +10,7 @@ import (
 
 	"engramd/internal/relay"
 	"engramd/internal/relay/config"
+	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/httpauth"
 	"engramd/internal/relay/management"
 	"engramd/internal/relay/policy"
@@ -59,20 +60,11 @@ func (b *blocked) rejects(r *http.Request) bool {
 	return match != nil && match(relay.AddrFrom(r.Context()))
 }
 
-// adminConfig returns the part of the configuration that the API may add to.
-func adminConfig(cfg *config.Config) management.Config {
-	return management.Config{
-		Keys: cfg.Admin.Keys, Authors: cfg.Write.Authors, BanAuthors: cfg.Write.BanAuthors,
-		Kinds: cfg.Write.Kinds, BanKinds: cfg.Write.BanKinds,
-		Restricted: len(cfg.Write.Authors)+len(cfg.Write.Owners) > 0,
-	}
-}
-
 // ruling compiles rules under a configuration, for the reload that brings it
 // and for the calls that come until the next one.
 func (c *process) ruling(cfg *config.Config) management.Prepare {
 	return func(r management.Rules) (func(), error) {
-		o := policyOptions(cfg, c.relay.Names(), c.store.Approved)
+		o := wiring.PolicyOptions(cfg, c.relay.Names(), c.store.Approved)
 		o.Authors, o.BannedAuthors, o.Kinds, o.BannedKinds = r.Authors, r.BanAuthors, r.Kinds, r.BanKinds
 		// The keys are found later than the first rules, and before anybody writes.
 		o.Own = func(key string) bool { return c.keys.Holds(key) }
@@ -86,7 +78,7 @@ func (c *process) ruling(cfg *config.Config) management.Prepare {
 		if err != nil {
 			return nil, err
 		}
-		copies, err := copyPolicy(c.relay.Names(), o, r)
+		copies, err := wiring.CopyPolicy(c.relay.Names(), o, r)
 		if err != nil {
 			return nil, err
 		}
@@ -135,8 +127,8 @@ func (c *process) openAdmin(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := c.admin.Configure(adminConfig(c.inForce()), c.ruling(c.inForce())); err != nil {
-		return usage(err)
+	if err := c.admin.Configure(wiring.AdminConfig(c.inForce()), c.ruling(c.inForce())); err != nil {
+		return wiring.Usage(err)
 	}
 	return nil
 }

@@ -1,3 +1,5 @@
+// Package daemon is the running relay: it brings the parts up, puts a reloaded
+// configuration into force, and takes the parts down.
 package daemon
 
 import (
@@ -24,6 +26,7 @@ import (
 	"engramd/internal/relay/contracts/outbox"
 	"engramd/internal/relay/contracts/vault"
 	"engramd/internal/relay/control"
+	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/http"
 	"engramd/internal/relay/httpauth"
@@ -67,13 +70,13 @@ type process struct {
 	level slog.LevelVar
 	log   *slog.Logger
 
-	lock     *folderLock
+	lock     *wiring.FolderLock
 	listener net.Listener // websocket and HTTP
 	scrape   net.Listener // metrics; nil when off
 	metrics  *metrics.Metrics
 	memory   *memlimit.Watch
 	tags     *redact.Tags // how keys are named in the log and in `engramd status`
-	store    *database
+	store    *wiring.Database
 	relay    *relay.Relay
 	policy   policy.Live
 	program  plugin.Live // asked after the policy
@@ -154,10 +157,10 @@ func (c *process) run(ctx context.Context) error {
 
 // start brings everything up. Connections are taken when it returns.
 func (c *process) start(ctx context.Context) (err error) {
-	private()
-	collectLess(c.Env)
-	fairness.Beside(storeThreads(c.cfg.Store.Readers))
-	c.memory = memlimit.New(c.cfg.Limits.Memory, memlimit.Options{Fixed: isSet(c.Env, "GOMEMLIMIT")})
+	wiring.Private()
+	wiring.CollectLess(c.Env)
+	fairness.Beside(wiring.StoreThreads(c.cfg.Store.Readers))
+	c.memory = memlimit.New(c.cfg.Limits.Memory, memlimit.Options{Fixed: wiring.IsSet(c.Env, "GOMEMLIMIT")})
 	go c.memory.Run(ctx)
 	if err := c.openFolder(); err != nil {
 		return err
@@ -184,13 +187,13 @@ func (c *process) start(ctx context.Context) (err error) {
 }
 
 func (c *process) openFolder() (err error) {
-	if err = prepareFolder(c.cfg.Data); err != nil {
+	if err = wiring.PrepareFolder(c.cfg.Data); err != nil {
 		return err
 	}
-	if c.lock, err = lockFolder(c.cfg.Data); err != nil {
+	if c.lock, err = wiring.LockFolder(c.cfg.Data); err != nil {
 		return err
 	}
-	return sweepScratch(c.cfg.Data)
+	return wiring.SweepScratch(c.cfg.Data)
 }
 
 // listen takes the ports before the database is opened: with port 0, the

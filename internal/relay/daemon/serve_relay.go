@@ -7,6 +7,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/relay"
+	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/metrics"
@@ -18,15 +19,15 @@ func (c *process) openRelay(ctx context.Context) error {
 	if err := c.openLog(ctx); err != nil {
 		return err
 	}
-	table, err := newTable(c.cfg)
+	table, err := wiring.Table(c.cfg)
 	if err != nil {
 		return err
 	}
 	names, err := relay.NewNames(c.cfg.PublicURL, listening(c.listener))
 	if err != nil {
-		return usage(err)
+		return wiring.Usage(err)
 	}
-	if err := notToItself(c.cfg, listening(c.listener)); err != nil {
+	if err := wiring.NotToItself(c.cfg, listening(c.listener)); err != nil {
 		return err // port 0: only now it is known
 	}
 	c.metrics = metrics.New(c.Version)
@@ -51,12 +52,12 @@ func (c *process) openRelay(ctx context.Context) error {
 
 // openStore opens the database, and says behind which place of the log it is.
 func (c *process) openStore(ctx context.Context, table *gate.Table) error {
-	live, err := daemonLive(c.cfg)
+	live, err := wiring.DaemonLive(c.cfg)
 	if err != nil {
 		return err
 	}
-	c.store, err = openDatabase(ctx, databaseOptions{
-		Path: databaseFile(c.cfg.Data), Readers: c.cfg.Store.Readers, Table: table,
+	c.store, err = wiring.OpenDatabase(ctx, wiring.DatabaseOptions{
+		Path: wiring.DatabaseFile(c.cfg.Data), Readers: c.cfg.Store.Readers, Table: table,
 		MaxBatch: c.cfg.Store.MaxBatch, Log: c.log, Observe: c.metrics, OnCommit: c.relay.Committed, Live: live,
 		Clock: c.now, Sequenced: c.clustered(), Admit: c.admit, Changed: c.listsChanged,
 	})

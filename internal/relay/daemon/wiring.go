@@ -2,56 +2,24 @@ package daemon
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/netip"
-	"runtime/debug"
-	"slices"
-	"strings"
-	"syscall"
 	"time"
 
 	"engramd/internal/relay"
 	"engramd/internal/relay/config"
-	"engramd/internal/relay/fairness"
-	"engramd/internal/relay/gate"
+	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/http"
 	"engramd/internal/relay/logging"
 	"engramd/internal/relay/logging/redact"
-	"engramd/internal/relay/policy"
-	"engramd/internal/relay/retention"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/websocket"
 )
 
 // This file translates the configuration into what each package takes.
-
-// private makes every file of this process readable by its user only, SQLite's
-// temporary ones included.
-func private() { syscall.Umask(0o077) }
-
-// collectLess lets the heap grow to three times what lives before it is
-// collected, unless GOGC is set. A relay's heap is small, and signatures need
-// the processor: publishing is 4 % faster for some 20 MB (docs/benchmarks.md).
-func collectLess(env []string) { collectAt(env, 200) }
-
-// collectMore is for commands that hold an index of many events: half the heap
-// for some processor time.
-func collectMore(env []string) { collectAt(env, 50) }
-
-func collectAt(env []string, percent int) {
-	if !isSet(env, "GOGC") {
-		debug.SetGCPercent(percent)
-	}
-}
-
-func isSet(env []string, name string) bool {
-	return slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
-}
 
 func newLogger(w io.Writer, cfg *config.Config, level *slog.LevelVar) *slog.Logger {
 	setLevel(level, cfg)
@@ -78,34 +46,6 @@ func setLevel(level *slog.LevelVar, cfg *config.Config) {
 	_ = level.UnmarshalText([]byte(cfg.Log.Level))
 }
 
-// newTable compiles the read gate; what is wrong is a mistake in the
-// configuration.
-func newTable(cfg *config.Config) (*gate.Table, error) {
-	t, err := gate.NewTable(gate.Options{
-		Wildcard: cfg.Gate.Wildcard, IDs: cfg.Gate.IDs, Contracts: cfg.Gate.Contracts, Rules: cfg.Gate.Rules, Replicas: cfg.Gate.Replicas,
-		AuthRequired: cfg.Read.AuthRequired,
-	})
-	if err != nil {
-		return nil, usage(err)
-	}
-	return t, nil
-}
-
-func policyOptions(cfg *config.Config, names relay.Names, approved func(ctx context.Context, owners []string, agent string) (bool, error)) policy.Options {
-	return policy.Options{
-		Authors: cfg.Write.Authors, Owners: cfg.Write.Owners, Kinds: cfg.Write.Kinds,
-		BannedAuthors: cfg.Write.BanAuthors, BannedKinds: cfg.Write.BanKinds,
-		MaxTags: cfg.Limits.EventTags, Future: cfg.Limits.Future,
-		Rates: policy.Rates{
-			Key:   fairness.Rate{PerSecond: cfg.Limits.EventsPerKey, Burst: cfg.Limits.EventsPerKeyBurst},
-			Share: fairness.Rate{PerSecond: cfg.Limits.EventsPerAddress, Burst: cfg.Limits.EventsPerAddressBurst},
-			Rows:  fairness.Rate{PerSecond: cfg.Limits.IndexRows, Burst: cfg.Limits.IndexRowsBurst},
-		},
-		RelayNames: names,
-		Reader:     relay.ReaderFrom, Attested: relay.AttestationsFrom, Approved: approved,
-	}
-}
-
 func sessionLimits(cfg *config.Config) websocket.Limits {
 	l, t := cfg.Limits, cfg.Timeouts
 	return websocket.Limits{
@@ -126,34 +66,6 @@ func sessionLimits(cfg *config.Config) websocket.Limits {
 // packages, where negative is off.
 func offToNegative(n int) int { return cmp.Or(n, -1) }
 
-func storeLive(cfg *config.Config) store.Live {
-	return store.Live{
-		Versions: cmp.Or(cfg.History.Versions, -1), Days: cmp.Or(cfg.History.Days, -1), ContractDays: cfg.History.ContractDays,
-		MaxBytes: cfg.Store.MaxBytes, QueryTimeout: cfg.Limits.QueryTimeout, StrictIDs: !cfg.Contracts.AnyID,
-		Quota: store.Quota{
-			Events: cfg.Limits.AuthorEvents, DefaultEvents: !cfg.Said("limits.author_events"),
-			Bytes: cfg.Limits.AuthorBytes, DefaultBytes: !cfg.Said("limits.author_bytes"),
-		},
-	}
-}
-
-// retentionRules reads retention.rules.
-func retentionRules(cfg *config.Config) ([]retention.Rule, error) {
-	rules, err := retention.Parse(cfg.Retention.Rules)
-	if err != nil {
-		return nil, usage(fmt.Errorf("retention.rules: %w", err))
-	}
-	return rules, nil
-}
-
-// daemonLive is storeLive with what the daemon alone does.
-func daemonLive(cfg *config.Config) (store.Live, error) {
-	live := storeLive(cfg)
-	var err error
-	live.Retention, err = retentionRules(cfg)
-	return live, err
-}
-
 func relayLimits(cfg *config.Config) relay.Limits {
 	return relay.Limits{DefaultLimit: cfg.Limits.DefaultLimit, MaxLimit: cfg.Limits.MaxLimit}
 }
@@ -163,7 +75,7 @@ const subIDBytes = 64
 
 func relayInfo(cfg *config.Config, version string) relay.Info {
 	w := cfg.Write
-	rules, _ := retentionRules(cfg) // compiles has looked at them
+	rules, _ := wiring.Retention(cfg) // compiles has looked at them
 	return relay.Info{
 		Name: cfg.Info.Name, Description: cfg.Info.Description, PubKey: cfg.Info.Pubkey, Contact: cfg.Info.Contact, Icon: cfg.Info.Icon,
 		Version: version, MessageBytes: cfg.Limits.MessageBytes, Subscriptions: cfg.Limits.Subscriptions, SubIDBytes: subIDBytes,

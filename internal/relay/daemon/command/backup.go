@@ -1,0 +1,107 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/contracts/vault"
+	"engramd/internal/relay/control"
+	"engramd/internal/relay/daemon/wiring"
+	"engramd/internal/relay/keys"
+)
+
+// backupCommand is `engramd backup FILE`.
+type backupCommand struct {
+	*Main
+	cfg    *config.Config
+	source string // configuration file, "" without one
+	file   string
+}
+
+// ParseFlags reads the command line and the configuration.
+func (c *backupCommand) ParseFlags(args []string) error {
+	o := newOptions("backup")
+	operands, err := o.parse(args, 1)
+	if err != nil {
+		return err
+	}
+	if len(operands) == 0 {
+		return wiring.Usage(errors.New("name the FILE to write"))
+	}
+	c.file, c.source = operands[0], o.sources(c.Env).Path()
+	c.cfg, err = o.load(c.Env)
+	return err
+}
+
+// Run copies the database while others use it, verifies the copy, and says
+// what else a restore needs.
+func (c *backupCommand) Run(ctx context.Context) (err error) {
+	wiring.Private()
+	s, err := openReading(ctx, c.cfg, func(o *wiring.DatabaseOptions) { o.AsIs = true })
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := s.Backup(ctx, c.file); err != nil {
+		return err
+	}
+	info, err := os.Stat(c.file)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.Stdout, "backup: %s, %d bytes, opened again and verified\n", c.file, info.Size())
+	if version, older := s.Older(); older {
+		fmt.Fprintf(c.Stdout, "it is of version %d, as the database is: the engramd that wrote it opens it, and this one brings it up to date when it serves it\n", version)
+	}
+	keep, err := c.belongings()
+	if err != nil {
+		return err
+	}
+	for _, path := range keep {
+		fmt.Fprintf(c.Stdout, "keep with it: %s\n", path)
+	}
+	if len(keep) == 0 {
+		fmt.Fprintln(c.Stdout, "nothing else belongs to it: there are no key files in the data folder and no configuration file is in use")
+	}
+	return nil
+}
+
+// belongings returns the files that are not in the database and that a restore
+// needs: the configuration, and what else lies in the data folder, which is
+// keys.
+func (c *backupCommand) belongings() ([]string, error) {
+	entries, err := os.ReadDir(c.cfg.Data)
+	if err != nil {
+		return nil, err
+	}
+	var keep []string
+	name := filepath.Base(wiring.DatabaseFile(c.cfg.Data))
+	for _, e := range entries {
+		own := strings.HasPrefix(e.Name(), name) || strings.HasSuffix(e.Name(), ".lock") || e.Name() == control.Name
+		path := filepath.Join(c.cfg.Data, e.Name())
+		if e.Type().IsRegular() && !own && !sameFile(path, c.file) {
+			keep = append(keep, path)
+		}
+	}
+	if key := c.cfg.RelayKey; key != keys.Auto {
+		keep = append(keep, "the relay key, "+key)
+	}
+	if key := c.cfg.Contracts.MasterKey; key != vault.Auto && key != vault.Never {
+		keep = append(keep, "the master key, "+key)
+	}
+	if c.source != "" {
+		keep = append(keep, c.source)
+	}
+	return keep, nil
+}
+
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}

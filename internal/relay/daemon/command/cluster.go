@@ -1,0 +1,277 @@
+package command
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/cluster/jetstream"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/daemon/membership"
+	"engramd/internal/relay/daemon/wiring"
+	"engramd/internal/relay/keys/keyfile"
+)
+
+// clusterCommand is `engramd cluster VERB`.
+type clusterCommand struct {
+	*Main
+	cfg    *config.Config
+	verb   string
+	number uint64
+	index  int
+	yes    bool
+}
+
+const clusterUsage = `
+It has these commands (docs/cluster.md):
+  init
+        make the log, and the database in the data folder, which may be new, the first node of a cluster; the options that
+        nodes share are those of this configuration. The relay must not run
+  join
+        fetch the database of another node that runs into an empty data folder, as a further node. The relay's key and the
+        master key are copied by you
+  leave
+        make the database one that stands alone again. The relay must not run
+  show
+        print the options that the nodes share, as the cluster has them
+  configure
+        propose the shared options of this configuration (--config FILE) to all nodes, through the running relay
+  raise VERSION
+        have the cluster write at a later version, once all nodes can read it, through the running relay
+  void NUMBER [INDEX]
+        have every node skip a message of the log, or one command of it, before which all nodes stopped because none can
+        execute it. The relay must not run. What is skipped is lost: be sure
+`
+
+var clusterVerbs = map[string]int{"init": 0, "join": 0, "leave": 0, "show": 0, "configure": 0, "raise": 1, "void": 2}
+
+// ParseFlags reads the command line and the configuration.
+func (c *clusterCommand) ParseFlags(args []string) (err error) {
+	if len(args) > 0 {
+		if _, known := clusterVerbs[args[0]]; known {
+			c.verb, args = args[0], args[1:]
+		}
+	}
+	o := newOptions("cluster")
+	if c.verb == "void" {
+		o.fs.BoolVar(&c.yes, "yes", false, "skip it for good")
+	}
+	operands, err := o.parse(args, clusterVerbs[c.verb])
+	if err != nil {
+		return err
+	}
+	if c.verb == "" {
+		return wiring.Usage(errors.New("what about it? engramd cluster --help lists what there is"))
+	}
+	if c.verb == "raise" || c.verb == "void" {
+		if err := c.numbers(operands); err != nil {
+			return wiring.Usage(err)
+		}
+	}
+	c.cfg, err = o.load(c.Env)
+	return err
+}
+
+func (c *clusterCommand) numbers(operands []string) (err error) {
+	c.index = -1
+	if len(operands) == 0 {
+		return errors.New("a number is missing")
+	}
+	if c.number, err = strconv.ParseUint(operands[0], 10, 63); err != nil || c.number == 0 {
+		return fmt.Errorf("%q is no number from 1 on", operands[0])
+	}
+	if len(operands) > 1 {
+		if c.index, err = strconv.Atoi(operands[1]); err != nil || c.index < 0 {
+			return fmt.Errorf("%q is no index from 0 on", operands[1])
+		}
+	}
+	if c.verb == "void" && !c.yes {
+		return errors.New("what is skipped is lost on every node: add --yes if the log of a stopped node names this message")
+	}
+	return nil
+}
+
+// Run does what the verb says.
+func (c *clusterCommand) Run(ctx context.Context) error {
+	wiring.Private()
+	switch c.verb {
+	case "init":
+		return c.alone(func(*wiring.FolderLock) error { return c.init(ctx) })
+	case "join":
+		return c.alone(func(*wiring.FolderLock) error { return c.join(ctx) })
+	case "leave":
+		return c.alone(func(*wiring.FolderLock) error { return c.leave(ctx) })
+	case "void":
+		return c.alone(func(*wiring.FolderLock) error { return c.void(ctx) })
+	case "show":
+		return c.show(ctx)
+	}
+	return c.tell(ctx)
+}
+
+// alone does work while nobody else has the data folder.
+func (c *clusterCommand) alone(work func(*wiring.FolderLock) error) (err error) {
+	if err := wiring.PrepareFolder(c.cfg.Data); err != nil {
+		return err
+	}
+	lock, err := wiring.LockFolder(c.cfg.Data)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	return work(lock)
+}
+
+// dial connects to the log.
+func (c *clusterCommand) dial(ctx context.Context) (*jetstream.Conn, error) {
+	if len(c.cfg.Cluster.URLs) == 0 {
+		return nil, wiring.Usage(errors.New("cluster.urls names no server of the log"))
+	}
+	return jetstream.Open(ctx, membership.LogOptions(c.cfg))
+}
+
+// init makes the log and its first node.
+func (c *clusterCommand) init(ctx context.Context) error {
+	if id, err := membership.Read(c.cfg.Data); err == nil {
+		return fmt.Errorf("this data folder is node %s of cluster %s already: engramd cluster leave takes it out", id.Node, id.Cluster)
+	} else if !errors.Is(err, membership.ErrNone) {
+		return err
+	}
+	live, err := wiring.DaemonLive(c.cfg)
+	if err != nil {
+		return err
+	}
+	conn, err := c.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.Create(ctx); err != nil {
+		return err
+	}
+	if err := conn.Check(ctx); err != nil {
+		return err
+	}
+	if _, last, err := conn.Bounds(ctx); err != nil {
+		return err
+	} else if last > 0 {
+		return fmt.Errorf("the log %s has messages already: a further node joins it (engramd cluster join); another cluster needs another cluster.stream", c.cfg.Cluster.Stream)
+	}
+	var id membership.Identity
+	_, _ = rand.Read(id.Cluster[:]) // which never fails
+	_, _ = rand.Read(id.Node[:])
+	id.Boot, id.Fresh = 1, true
+	if err := id.Save(c.cfg.Data); err != nil {
+		return err
+	}
+	err = say(ctx, conn, id, cluster.Join{Name: membership.Name(c.cfg), Version: membership.Version},
+		cluster.Configure{Text: config.SharedText(c.cfg), Live: live})
+	if err != nil {
+		return errors.Join(err, keyfile.Remove(filepath.Join(c.cfg.Data, membership.File)))
+	}
+	fmt.Fprintf(c.Stdout, "cluster %s, node %s: start it with engramd serve --cluster\n", id.Cluster, id.Node)
+	return nil
+}
+
+// say appends commands for a node that takes no part otherwise.
+func say(ctx context.Context, conn *jetstream.Conn, id membership.Identity, commands ...cluster.Command) error {
+	message, err := cluster.Batch(id.Cluster, id.Node, id.Boot, commands...)
+	if err != nil {
+		return err
+	}
+	said := make(chan error, 1)
+	conn.Append(message, func(_ uint64, err error) { said <- err })
+	select {
+	case err := <-said:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// join fetches another node's database.
+func (c *clusterCommand) join(ctx context.Context) error {
+	path := wiring.DatabaseFile(c.cfg.Data)
+	for _, file := range []string{path, filepath.Join(c.cfg.Data, membership.File)} {
+		if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("%s is there already: a node joins with an empty data folder", file)
+		}
+	}
+	conn, err := c.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.Check(ctx); err != nil {
+		return err
+	}
+	temp := path + ".joining"
+	defer os.Remove(temp) //nolint:errcheck // it has another name by then
+	if err := fetchTo(ctx, conn, temp); err != nil {
+		return err
+	}
+	place, err := placeOf(ctx, temp)
+	if err != nil {
+		return err
+	}
+	id := membership.Identity{Cluster: place.Cluster}
+	_, _ = rand.Read(id.Node[:])
+	if err := os.Rename(temp, path); err != nil {
+		return err
+	}
+	if err := id.Save(c.cfg.Data); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	fmt.Fprintf(c.Stdout, "cluster %s, node %s, up to message %d: copy relay.key and master.key of another node into %s, then start it with engramd serve --cluster\n",
+		id.Cluster, id.Node, place.At.Number, c.cfg.Data)
+	return nil
+}
+
+func fetchTo(ctx context.Context, conn *jetstream.Conn, path string) (err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if err = conn.Fetch(ctx, f); err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// placeOf reads where a database stands.
+func placeOf(ctx context.Context, path string) (cluster.Place, error) {
+	table, err := wiring.Table(config.Default())
+	if err != nil {
+		return cluster.Place{}, err
+	}
+	s, err := wiring.OpenDatabase(ctx, wiring.DatabaseOptions{Path: path, Table: table, ReadOnly: true})
+	if err != nil {
+		return cluster.Place{}, err
+	}
+	state, err := s.SequenceState(ctx)
+	if err = errors.Join(err, s.Close()); err != nil {
+		return cluster.Place{}, err
+	}
+	if state == nil {
+		return cluster.Place{}, errors.New("the database is no node's of a cluster, or has executed nothing yet")
+	}
+	return cluster.Inspect(state)
+}
+
+// show prints the shared options that the database has.
+func (c *clusterCommand) show(ctx context.Context) error {
+	place, err := placeOf(ctx, wiring.DatabaseFile(c.cfg.Data))
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(c.Stdout, "# cluster "+hex.EncodeToString(place.Cluster[:])+", as of message "+
+		strconv.FormatUint(place.At.Number, 10)+"\n"+place.Configuration)
+	return err
+}

@@ -1,0 +1,97 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/daemon/membership"
+	"engramd/internal/relay/daemon/wiring"
+)
+
+// nodeFolder makes a data folder of a node that has executed something.
+func nodeFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := wiring.PrepareFolder(dir); err != nil {
+		t.Fatal(err)
+	}
+	id := membership.Identity{Cluster: cluster.ClusterID{1}, Node: cluster.NodeID{2}, Boot: 1}
+	if err := id.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	table, err := wiring.Table(config.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := wiring.OpenDatabase(t.Context(), wiring.DatabaseOptions{Path: wiring.DatabaseFile(dir), Table: table, Sequenced: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := cluster.NewMemory(time.Now).Client(cluster.MemoryOptions{})
+	defer client.Close()
+	node, err := cluster.New(cluster.Options{Log: client, ClusterID: id.Cluster, NodeID: id.Node, Boot: 1, Version: 1, Executor: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Join(node)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = node.Run(ctx)
+	}()
+	if _, err := node.Submit(t.Context(), cluster.Heartbeat{Version: 1}); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	<-ended
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// A leave that was interrupted can be repeated, and until then the database is
+// not taken for one that has executed nothing.
+func TestLeaveHalfWay(t *testing.T) {
+	for name, interrupted := range map[string]bool{"whole": false, "half-way": true} {
+		t.Run(name, func(t *testing.T) {
+			dir := nodeFolder(t)
+			cfg := config.Default()
+			cfg.Data = dir
+			c := &clusterCommand{Main: &Main{}, cfg: cfg}
+			file := filepath.Join(dir, membership.File)
+			if interrupted {
+				path := wiring.DatabaseFile(dir)
+				aside := path + ".aside"
+				if err := errors.Join(os.Rename(path, aside), os.Mkdir(path, 0o700)); err != nil {
+					t.Fatal(err)
+				}
+				if err := c.leave(t.Context()); err == nil {
+					t.Fatal("it was not interrupted")
+				}
+				if err := errors.Join(os.Remove(path), os.Rename(aside, path)); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("it is a node's still: %v", err)
+				}
+			}
+			if err := c.leave(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := placeOf(t.Context(), wiring.DatabaseFile(dir)); err == nil {
+				t.Error("it has a place in a log still")
+			}
+			if err := c.leave(t.Context()); !errors.Is(err, membership.ErrNone) {
+				t.Errorf("once more: %v", err)
+			}
+		})
+	}
+}

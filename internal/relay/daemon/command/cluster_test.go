@@ -1,0 +1,67 @@
+package command
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"engramd/internal/relay/daemon/membership"
+)
+
+// A node's boot numbers ascend, whatever ended it, and a changed file is
+// refused.
+func TestNodeIdentity(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := membership.NextBoot(dir); !errors.Is(err, membership.ErrNone) {
+		t.Errorf("%v for a folder that is no node's", err)
+	}
+	id := membership.Identity{Cluster: [16]byte{1, 2}, Node: [8]byte{3}}
+	if err := id.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	for want := range uint64(3) {
+		got, err := membership.NextBoot(dir)
+		if err != nil || got.Boot != want+1 || got.Node != id.Node || got.Cluster != id.Cluster {
+			t.Errorf("boot %d: %+v, %v", want+1, got, err)
+		}
+	}
+	path := filepath.Join(dir, membership.File)
+	for _, text := range []string{"", "{}", `{"cluster":"01","node":"02","boot":1}`, `{"cluster":"zz"}`, "[]"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := membership.NextBoot(dir); err == nil {
+			t.Errorf("%q was taken for %+v", text, got)
+		}
+	}
+}
+
+// A command that cannot be carried out is refused before anything changes.
+func TestClusterCommandsRefuse(t *testing.T) {
+	for args, want := range map[string]string{
+		"cluster":                       "what about it",
+		"cluster raise":                 "a number is missing",
+		"cluster raise x":               "no number",
+		"cluster void 0 --yes":          "no number",
+		"cluster void 7":                "--yes",
+		"cluster void 7 -1 --yes":       "flag",
+		"cluster init":                  "names no server",
+		"cluster join":                  "names no server",
+		"cluster leave":                 "belongs to no cluster",
+		"cluster configure":             "no relay runs",
+		"cluster raise 2":               "no relay runs",
+		"cluster void 7 --yes":          "belongs to no cluster",
+		"serve --cluster":               "cluster.urls",
+		"cluster init --cluster-urls x": "nats://",
+	} {
+		t.Run(args, func(t *testing.T) {
+			var stderr strings.Builder
+			m := &Main{Args: append(strings.Fields(args), "--data", t.TempDir()), Stdout: &strings.Builder{}, Stderr: &stderr}
+			if code := m.Main(t.Context()); code == exitOK || !strings.Contains(stderr.String(), want) {
+				t.Errorf("%d: %s", code, stderr.String())
+			}
+		})
+	}
+}

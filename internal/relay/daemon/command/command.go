@@ -1,0 +1,250 @@
+// Package command is the command line of engramd: the relay and its operator's
+// tools.
+package command
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/daemon"
+	"engramd/internal/relay/daemon/wiring"
+)
+
+// Exit codes of the process.
+const (
+	exitOK      = 0
+	exitFailure = 1
+	exitUsage   = 2 // bad command line or configuration
+)
+
+// Run is the program's main function: it runs the process's command line and
+// returns the exit code.
+func Run(version string) int {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	m := &Main{Version: version, Args: os.Args[1:], Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Signals: signals,
+		Terminal: term.IsTerminal(int(os.Stderr.Fd()))}
+	return m.Main(context.Background())
+}
+
+// Main is one run of the program with everything it touches.
+type Main struct {
+	Version string
+	Args    []string // without the program's name
+	Env     []string // "NAME=value"
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Signals <-chan os.Signal // SIGTERM and SIGINT end, SIGHUP reloads
+	// Terminal says that a person sits at Stderr.
+	Terminal bool
+}
+
+// command is one subcommand. Run is called if ParseFlags went well.
+type command interface {
+	// ParseFlags reads the command line; a usageError exits with 2.
+	ParseFlags(args []string) error
+	// Run does the work until it is done or ctx ends.
+	Run(ctx context.Context) error
+}
+
+// description is what `engramd help` says of a subcommand.
+type description struct {
+	name, args, summary string
+	options             bool // takes the daemon's options
+	make                func(*Main) command
+}
+
+func descriptions() []description {
+	return []description{
+		{"serve", "[OPTIONS]", "run the relay", true, func(m *Main) command { return &serveCommand{Main: m} }},
+		{"import", "[OPTIONS] [--replace] [FILE|-]", "store events from JSON lines, through the running relay if there is one; --replace makes the heads of their agents those of the file", true, func(m *Main) command { return &importCommand{Main: m} }},
+		{"export", "[OPTIONS] [--history] [--filter JSON]…", "print all events, or those that a filter matches, as JSON lines, gated ones too", true, func(m *Main) command { return &exportCommand{Main: m} }},
+		{"sync", "[OPTIONS] [--key-file FILE] [--filter JSON] [--json] URL", "fetch once what another relay has and this one has not, through the running relay if there is one", true, func(m *Main) command { return &syncCommand{Main: m} }},
+		{"delete", "[OPTIONS] --filter JSON… [--yes]", "count what filters match, and with --yes remove it for good, through the running relay if there is one", true, func(m *Main) command { return &deleteCommand{Main: m} }},
+		{"backup", "[OPTIONS] FILE", "copy the database while the relay runs, and verify the copy", true, func(m *Main) command { return &backupCommand{Main: m} }},
+		{"check", "[OPTIONS]", "check the database and say what to do", true, func(m *Main) command { return &checkCommand{Main: m} }},
+		{"snapshot", "[COMMAND] [OPTIONS]", "keep an agent's memory as of one instant, verify it, and go back to it", true, func(m *Main) command { return &snapshotCommand{Main: m} }},
+		{"relay-key", "[COMMAND] [OPTIONS]", "show, change and revoke the relay's identity key", true, func(m *Main) command { return &relayKeyCommand{Main: m} }},
+		{"cluster", "COMMAND [OPTIONS]", "run several relays over one log: the first node, further ones, what they share", true, func(m *Main) command { return &clusterCommand{Main: m} }},
+		{"master-key", "rotate [OPTIONS]", "change the master key of contract memory and seal everything anew", true, func(m *Main) command { return &masterKeyCommand{Main: m} }},
+		{"outbox", "[ls | drop --relay URL] [OPTIONS]", "show what waits for further relays, and give it up", true, func(m *Main) command { return &outboxCommand{Main: m} }},
+		{"status", "[OPTIONS] [--json] [--top N]", "say who is connected to the running relay, what is slow and how full it is", true, func(m *Main) command { return &statusCommand{Main: m} }},
+		{"audit", "[OPTIONS] [--json] [--since TIME] [--limit N]", "print who called the management API, and what became of it", true, func(m *Main) command { return &auditCommand{Main: m} }},
+		{"config", "[OPTIONS] [--check FILE | --defaults]", "print the configuration in force, or check a file", true, func(m *Main) command { return &configCommand{Main: m} }},
+		{"healthcheck", "[OPTIONS]", "ask the running relay whether it is ready", true, func(m *Main) command { return &healthcheckCommand{Main: m} }},
+		{"version", "", "print version and build", false, func(m *Main) command { return &versionCommand{Main: m} }},
+	}
+}
+
+// Main runs the subcommand that Args name and returns the exit code.
+func (m *Main) Main(ctx context.Context) int {
+	if len(m.Args) == 0 {
+		m.usage(m.Stderr)
+		return exitUsage
+	}
+	name, args := m.Args[0], m.Args[1:]
+	if slices.Contains([]string{"help", "-h", "-help", "--help"}, name) {
+		m.usage(m.Stdout)
+		return exitOK
+	}
+	all := descriptions()
+	i := slices.IndexFunc(all, func(d description) bool { return d.name == name })
+	if i < 0 {
+		fmt.Fprintf(m.Stderr, "engramd: unknown command %q\n\n", name)
+		m.usage(m.Stderr)
+		return exitUsage
+	}
+	cmd := all[i].make(m)
+	err := cmd.ParseFlags(args)
+	if errors.Is(err, flag.ErrHelp) {
+		if own, ok := cmd.(interface{ help(io.Writer) }); ok {
+			own.help(m.Stdout)
+		} else {
+			m.commandUsage(m.Stdout, all[i])
+		}
+		return exitOK
+	}
+	if err == nil {
+		err = m.run(ctx, cmd)
+	}
+	if err == nil {
+		return exitOK
+	}
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintf(m.Stderr, "engramd %s: %s\n", name, line)
+	}
+	if errors.As(err, &wiring.UsageError{}) {
+		return exitUsage
+	}
+	return exitFailure
+}
+
+// run runs a command. Signals end it by ending ctx, and at once when another
+// one comes; serve handles its signals itself.
+func (m *Main) run(ctx context.Context, cmd command) error {
+	if _, ok := cmd.(*serveCommand); ok {
+		return cmd.Run(ctx)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	done := make(chan error, 1)
+	go func() { done <- cmd.Run(ctx) }()
+	var first daemon.Ending
+	for {
+		select {
+		case err := <-done:
+			return err
+		case sig := <-m.Signals:
+			err := fmt.Errorf("ended by %v", sig)
+			if first.Again(time.Now()) {
+				return err
+			}
+			cancel(err)
+		}
+	}
+}
+
+func (m *Main) usage(w io.Writer) {
+	fmt.Fprint(w, "engramd is a Nostr relay that keeps the memory of AI agents.\n\nusage: engramd COMMAND [OPTIONS]\n\n")
+	for _, d := range descriptions() {
+		fmt.Fprintf(w, "  %-12s %s\n", d.name, d.summary)
+	}
+	fmt.Fprint(w, "\n`engramd COMMAND --help` lists a command's options. Start with: engramd serve\n")
+}
+
+func (m *Main) commandUsage(w io.Writer, d description) {
+	fmt.Fprintf(w, "usage: engramd %s %s\n\n%s.\n", d.name, d.args, strings.ToUpper(d.summary[:1])+d.summary[1:])
+	switch d.name {
+	case "relay-key":
+		fmt.Fprint(w, relayKeyUsage)
+	case "master-key":
+		fmt.Fprint(w, masterKeyUsage)
+	case "cluster":
+		fmt.Fprint(w, clusterUsage)
+	case "sync":
+		fmt.Fprint(w, syncUsage)
+	case "outbox":
+		fmt.Fprint(w, outboxUsage)
+	}
+	if !d.options {
+		return
+	}
+	fmt.Fprint(w, "\nOptions; each is also an environment variable and a key of the file that --config names:\n")
+	config.WriteHelp(w)
+}
+
+// options are the flags that every command with a configuration takes.
+type options struct {
+	fs    *flag.FlagSet
+	flags *config.Flags
+}
+
+// newOptions makes the flag set of a command; the command adds its own flags.
+func newOptions(name string) *options {
+	o := &options{fs: flag.NewFlagSet(name, flag.ContinueOnError)}
+	o.fs.SetOutput(io.Discard) // errors are returned and printed once
+	o.flags = config.Register(o.fs)
+	return o
+}
+
+// parse reads flags and operands in any order and wants at most so many
+// operands. After "--" everything is an operand.
+func (o *options) parse(args []string, most int) ([]string, error) {
+	var operands, rest []string
+	if i := slices.Index(args, "--"); i >= 0 {
+		args, rest = args[:i], args[i+1:]
+	}
+	for {
+		if err := o.fs.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return nil, err
+			}
+			return nil, wiring.Usage(err)
+		}
+		if o.fs.NArg() == 0 {
+			break
+		}
+		operands, args = append(operands, o.fs.Arg(0)), o.fs.Args()[1:]
+	}
+	operands = append(operands, rest...)
+	if len(operands) > most {
+		return nil, wiring.Usage(fmt.Errorf("unexpected argument %q", operands[most]))
+	}
+	return operands, nil
+}
+
+// load reads the configuration from the flags, the environment and the file,
+// for a command that works beside the relay or without one.
+func (o *options) load(env []string) (*config.Config, error) { return loaded(o.sources(env)) }
+
+// loadToServe does the same for the relay itself.
+func (o *options) loadToServe(env []string) (*config.Config, error) {
+	s := o.sources(env)
+	s.Serve = true
+	return loaded(s)
+}
+
+func loaded(s config.Sources) (*config.Config, error) {
+	cfg, err := config.Load(s)
+	if err != nil {
+		return nil, wiring.Usage(err)
+	}
+	return cfg, nil
+}
+
+func (o *options) sources(env []string) config.Sources {
+	return config.Sources{Flags: o.flags, Env: env}
+}

@@ -1,0 +1,64 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/daemon/wiring"
+)
+
+// openBeside opens the database for reading, whether a daemon runs or not. One
+// of an older version is refused.
+func openBeside(ctx context.Context, cfg *config.Config) (*wiring.Database, error) {
+	return openReading(ctx, cfg, func(*wiring.DatabaseOptions) {})
+}
+
+// openAnyVersion does the same, and reads a database of an older version on a
+// copy that it brings up to date. It says so on out.
+func openAnyVersion(ctx context.Context, cfg *config.Config, out io.Writer) (*wiring.Database, error) {
+	wiring.Private()
+	scratch, err := wiring.ScratchFolder(cfg.Data)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openReading(ctx, cfg, func(o *wiring.DatabaseOptions) { o.Scratch = scratch })
+	if err != nil {
+		return nil, err
+	}
+	if version, older := s.Older(); older {
+		latest, err := wiring.SchemaVersion()
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		fmt.Fprintf(out, "the database is of version %d and stays so: this is read from a copy of it, brought up to version %d as the next start of engramd serve does\n", version, latest)
+	}
+	return s, nil
+}
+
+func openReading(ctx context.Context, cfg *config.Config, change func(*wiring.DatabaseOptions)) (*wiring.Database, error) {
+	table, err := wiring.Table(cfg)
+	if err != nil {
+		return nil, err
+	}
+	live := wiring.StoreLive(cfg)
+	live.QueryTimeout = -1 // the operator waits as long as it takes
+	if err := databaseThere(cfg); err != nil {
+		return nil, err
+	}
+	o := wiring.DatabaseOptions{Path: wiring.DatabaseFile(cfg.Data), Table: table, ReadOnly: true, Live: live}
+	change(&o)
+	return wiring.OpenDatabase(ctx, o)
+}
+
+// databaseThere keeps commands that need a database from making one.
+func databaseThere(cfg *config.Config) error {
+	_, err := os.Stat(wiring.DatabaseFile(cfg.Data))
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("there is no database in %s: give the data folder with --data, or make one with engramd serve", cfg.Data)
+	}
+	return err
+}

@@ -1,0 +1,247 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/daemon/wiring"
+	"engramd/internal/relay/keys"
+	"engramd/internal/relay/notify"
+	"engramd/internal/relay/snapshots"
+	"engramd/internal/snapshot/bundle"
+)
+
+// snapshotCommand is `engramd snapshot VERB`.
+type snapshotCommand struct {
+	*Main
+	verb     snapshotVerb
+	named    bool // the verb stands on the command line
+	operands []string
+	given    snapshotFlags
+	cfg      *config.Config
+	store    *wiring.Database  // nil unless the verb opened it
+	events   *notify.Publisher // nil without a broker
+	unsigned error             // why the relay's key does not sign
+}
+
+// snapshotVerb is one thing that can be done with snapshots.
+type snapshotVerb struct {
+	name, alias, args, summary string
+	flags                      []string // that it takes beside --agent, --tenant and the options
+	operands                   int      // most
+	run                        func(*snapshotCommand, context.Context) error
+}
+
+func snapshotVerbs() []snapshotVerb {
+	open := []string{"decrypt-identity", "key-file"}
+	with := func(more ...string) []string { return append(more, open...) }
+	return []snapshotVerb{
+		{"create", "", "--agent KEY [OPTIONS]", "make a snapshot of an agent's memory; also without the word create",
+			with("label", "at", "encrypt", "parent", "incremental", "pin", "created-at", "allow-empty", "json"), 0, (*snapshotCommand).create},
+		{"ls", "list", "[--agent KEY] [--json]", "list snapshots, newest first", []string{"json"}, 0, (*snapshotCommand).list},
+		{"show", "", "--agent KEY ID|FILE [RECORD] [--key-file FILE] [--json]",
+			"show one record of a snapshot: by d tag or id, with a key also by slug, and its text; without RECORD list what there is",
+			with("id", "json"), 2, (*snapshotCommand).show},
+		{"verify", "", "--bundle FILE | --agent KEY ID [OPTIONS]",
+			"verify a snapshot, check by check; exit code 1 unless all that was asked for is ok",
+			with("bundle", "id", "signer", "trust", "json"), 1, (*snapshotCommand).verify},
+		{"diff", "", "--agent KEY A B [OPTIONS]", "show how two snapshots (ids or files) differ",
+			with("json"), 2, (*snapshotCommand).diff},
+		{"export", "", "--agent KEY ID --to FILE", "copy a snapshot out, and its .sha256 file", []string{"id", "to", "redact-secrets"}, 1, (*snapshotCommand).export},
+		{"delete", "rm", "--agent KEY ID [--force]", "delete a snapshot, but never the last verified one of the whole memory", []string{"id", "force"}, 1, (*snapshotCommand).remove},
+		{"gc", "", "[--agent KEY] [--keep N] [--keep-automatic N] [--days N] [--json]", "apply retention now",
+			[]string{"keep", "keep-automatic", "days", "json"}, 0, (*snapshotCommand).gc},
+		{"pin", "", "--agent KEY ID", "exempt a snapshot from retention", []string{"id"}, 1, (*snapshotCommand).pin},
+		{"unpin", "", "--agent KEY ID", "let retention have it again", []string{"id"}, 1, (*snapshotCommand).unpin},
+		{"restore", "", "--agent KEY ID | --from FILE [OPTIONS]",
+			"repair the relay from a snapshot, or roll an agent back to it; through the running relay if there is one",
+			with("id", "from", "rollback", "dry-run", "no-auto-pre-snapshot", "trust", "allow-unsigned", "allow-empty", "json"), 1, (*snapshotCommand).restore},
+		{"quarantine", "", "[ls | release NAME | drop NAME] [--agent KEY] [--json]", "what rollbacks took away: list it, bring it back, or forget it",
+			[]string{"json"}, 2, (*snapshotCommand).quarantine},
+	}
+}
+
+// help prints what a verb takes or, without one, which there are.
+func (c *snapshotCommand) help(w io.Writer) {
+	if !c.named {
+		fmt.Fprint(w, "usage: engramd snapshot [COMMAND] [OPTIONS]\n\nKeep an agent's memory as of one instant, verify it, and go back to it.\n\n")
+		for _, v := range snapshotVerbs() {
+			fmt.Fprintf(w, "  %-11s %s\n", v.name, v.summary)
+		}
+		fmt.Fprint(w, "\nengramd snapshot COMMAND --help says what it takes. KEY is a pubkey, hex or npub.\n")
+	} else {
+		fmt.Fprintf(w, "usage: engramd snapshot %s %s\n\n%s.\n\nOptions:\n", c.verb.name, c.verb.args, strings.ToUpper(c.verb.summary[:1])+c.verb.summary[1:])
+		fs := flag.NewFlagSet("", flag.ContinueOnError)
+		new(snapshotFlags).register(fs, c.verb.flags)
+		fs.VisitAll(func(f *flag.Flag) {
+			value, usage := flag.UnquoteUsage(f)
+			fmt.Fprintf(w, "  --%s\n        %s\n", strings.TrimSpace(f.Name+" "+value), usage)
+		})
+	}
+	fmt.Fprint(w, "\nThe relay's options, such as --data, --config and --snapshot-root, are taken too: engramd serve --help.\n")
+}
+
+// ParseFlags reads the command line and the configuration.
+func (c *snapshotCommand) ParseFlags(args []string) error {
+	verbs := snapshotVerbs()
+	c.verb = verbs[0]
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		i := slices.IndexFunc(verbs, func(v snapshotVerb) bool { return v.name == args[0] || v.alias == args[0] })
+		if i < 0 {
+			return wiring.Usage(fmt.Errorf("unknown command %q; engramd snapshot --help lists them", args[0]))
+		}
+		c.verb, c.named, args = verbs[i], true, args[1:]
+	}
+	o := newOptions("snapshot")
+	c.given.register(o.fs, c.verb.flags)
+	var err error
+	if c.operands, err = o.parse(args, c.verb.operands); err != nil {
+		return err
+	}
+	if c.takes("id") && c.given.id == "" && len(c.operands) > 0 && bundle.CheckID(c.operands[0]) == nil {
+		c.given.id, c.operands = c.operands[0], c.operands[1:]
+	}
+	if err := c.given.check(); err != nil {
+		return wiring.Usage(err)
+	}
+	if c.cfg, err = o.load(c.Env); err != nil {
+		return err
+	}
+	return wiring.Compiles(c.cfg)
+}
+
+// takes reports whether the verb has a flag.
+func (c *snapshotCommand) takes(name string) bool { return slices.Contains(c.verb.flags, name) }
+
+// Run does what the verb says.
+func (c *snapshotCommand) Run(ctx context.Context) error {
+	wiring.Private()
+	wiring.CollectMore(c.Env)
+	return errors.Join(c.verb.run(c, ctx), c.close())
+}
+
+// close ends what the verb opened.
+func (c *snapshotCommand) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), wiring.BrokerGrace)
+	defer cancel()
+	c.events.Close(ctx)
+	if c.store == nil {
+		return nil
+	}
+	return c.store.Close()
+}
+
+// files returns the service for what needs no database.
+func (c *snapshotCommand) files() (*snapshots.Service, error) {
+	return c.service(context.Background(), nil)
+}
+
+// service returns the service over the database if the verb has opened it.
+func (c *snapshotCommand) service(ctx context.Context, rules snapshots.Rules) (*snapshots.Service, error) {
+	settings, err := wiring.SnapshotSettings(c.cfg)
+	if err != nil {
+		return nil, err
+	}
+	if c.cfg.Events.NATS != "" && c.events == nil {
+		if c.events, err = notify.New(wiring.BrokerOptions(c.cfg)); err != nil {
+			return nil, wiring.Usage(err)
+		}
+	}
+	o := wiring.SnapshotOptions(c.cfg, settings, c.Version)
+	o.Rules, o.Events, o.Process = rules, c.events, "that is this command"
+	if c.store != nil {
+		o.Store = c.store
+		ring, err := keys.Beside(ctx, wiring.RelayKeyOptions(c.cfg, c.Env), c.store)
+		if o.Trusted = ring.Trusted; err == nil {
+			o.Sign = ring.Sign
+		}
+		c.unsigned = err
+	}
+	return snapshots.New(o), nil
+}
+
+// reading returns the service beside a daemon, or without one, for what only
+// reads.
+func (c *snapshotCommand) reading(ctx context.Context) (_ *snapshots.Service, err error) {
+	if c.store, err = openBeside(ctx, c.cfg); err != nil {
+		return nil, err
+	}
+	return c.service(ctx, nil)
+}
+
+// trusting returns the service for what needs no database, but goes by the
+// relay's own keys if there is one.
+func (c *snapshotCommand) trusting(ctx context.Context) (*snapshots.Service, error) {
+	if databaseThere(c.cfg) != nil {
+		return c.files()
+	}
+	s, err := c.reading(ctx)
+	if err != nil {
+		fmt.Fprintf(c.Stderr, "the relay's own keys are not known, and count as others': %v\n", err)
+		return c.files()
+	}
+	return s, nil
+}
+
+// agent returns the agent that must have been named.
+func (c *snapshotCommand) agent() (string, error) {
+	if c.given.agent == "" {
+		return "", wiring.Usage(errors.New("whose memory? Give --agent"))
+	}
+	return c.given.agent, nil
+}
+
+// id returns the agent and the id that must have been named.
+func (c *snapshotCommand) id() (agent, id string, err error) {
+	if agent, err = c.agent(); err != nil {
+		return "", "", err
+	}
+	if c.given.id == "" {
+		return "", "", wiring.Usage(errors.New("which snapshot? Give its id; engramd snapshot ls shows them"))
+	}
+	return agent, c.given.id, nil
+}
+
+// which names a snapshot by an id or a path.
+func (c *snapshotCommand) which(name string) (w snapshots.Which, err error) {
+	w = snapshots.Which{Tenant: c.given.tenant, Agent: c.given.agent, Signers: c.given.signers, Trusted: c.given.trust}
+	if bundle.CheckID(name) == nil {
+		w.ID = name
+	} else if w.Path, err = filepath.Abs(name); err != nil {
+		return w, err
+	}
+	if w.Identities, err = wiring.IdentitiesFrom(c.given.identity); err != nil {
+		return w, err
+	}
+	secret, err := c.given.secret()
+	if err == nil && secret.hex != "" {
+		w.Keys, err = bundle.KeysOf(secret.hex, secret.public)
+	}
+	return w, err
+}
+
+func (c *snapshotCommand) printJSON(v any) error {
+	e := json.NewEncoder(c.Stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// printOr prints a value as JSON if that was asked for, else by text.
+func (c *snapshotCommand) printOr(v any, text func(io.Writer) error) error {
+	if c.given.json {
+		return c.printJSON(v)
+	}
+	return text(c.Stdout)
+}
+
+const timeLayout = time.RFC3339

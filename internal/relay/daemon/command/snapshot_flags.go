@@ -1,0 +1,246 @@
+package command
+
+import (
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+	"github.com/nbd-wtf/go-nostr/nip19"
+
+	"engramd/internal/platform/timeparse"
+	"engramd/internal/relay/daemon/wiring"
+	"engramd/internal/secrets"
+	"engramd/internal/snapshot/bundle"
+)
+
+// snapshotFlags are the flags of all verbs; a verb takes some of them.
+type snapshotFlags struct {
+	agent, tenant                            string
+	label, at, createdAt, parent             string
+	encrypt                                  texts
+	incremental, pin, json                   bool
+	bundle, id, from, to                     string
+	signers, trust                           texts
+	allowEmpty, allowUnsigned, force         bool
+	identity, keyFile                        string
+	rollback, dryRun, noPre, redact          bool
+	keep, keepAutomatic, days                int
+	atTime, createdTime                      time.Time
+	keepGiven, automaticGiven, maxAgeIsGiven bool
+	tenantGiven                              bool
+}
+
+// texts is a flag that may be given several times.
+type texts []string
+
+func (t *texts) String() string { return strings.Join(*t, " ") }
+
+func (t *texts) Set(s string) error {
+	*t = append(*t, s)
+	return nil
+}
+
+// register adds the flags that a verb takes.
+func (f *snapshotFlags) register(fs *flag.FlagSet, takes []string) {
+	fs.StringVar(&f.agent, "agent", "", "the agent's `KEY`, hex or npub")
+	f.tenant = bundle.DefaultTenant
+	fs.Func("tenant", "`NAME` of the tenant (default \"default\")", func(s string) error {
+		f.tenant, f.tenantGiven = s, true
+		return nil
+	})
+	for _, name := range takes {
+		f.add(fs, name)
+	}
+}
+
+// add adds one of the flags that only some verbs take.
+func (f *snapshotFlags) add(fs *flag.FlagSet, name string) {
+	texts := map[string]struct {
+		to    *string
+		usage string
+	}{
+		"label":            {&f.label, "`TEXT` to remember it by"},
+		"at":               {&f.at, "rebuild the memory as it was here at a `TIME`, by when things arrived: 2026-11-20T23:51:00Z, 2h (ago), yesterday, or a date (the end of that day)"},
+		"created-at":       {&f.createdAt, "`TIME` to date the file with; retention (order and age) goes by it. The file still shows the memory of now, or of --at. With both times the same memory gives the same bytes"},
+		"parent":           {&f.parent, "make an incremental one on top of the one with this `ID`"},
+		"bundle":           {&f.bundle, "`FILE` of the snapshot, of anybody"},
+		"id":               {&f.id, "`ID` of the snapshot; it may be given without --id, too"},
+		"from":             {&f.from, "`FILE` of the snapshot"},
+		"to":               {&f.to, "`FILE` to make"},
+		"decrypt-identity": {&f.identity, "`FILE` with the age identity, or the SSH key, that opens an encrypted one"},
+		"key-file":         {&f.keyFile, "`FILE` with a secret key: the agent's or an owner's reads what it may; create signs with it"},
+	}
+	bools := map[string]struct {
+		to    *bool
+		usage string
+	}{
+		"incremental":          {&f.incremental, "make an incremental one on top of the newest"},
+		"pin":                  {&f.pin, "exempt it from retention"},
+		"json":                 {&f.json, "print JSON"},
+		"rollback":             {&f.rollback, "roll back: take newer heads away"},
+		"dry-run":              {&f.dryRun, "print the plan, and all that would be refused, and do nothing"},
+		"no-auto-pre-snapshot": {&f.noPre, "keep no snapshot of the state before"},
+		"redact-secrets":       {&f.redact, "cannot be done here"},
+		"allow-empty":          {&f.allowEmpty, "also of an agent without memory"},
+		"allow-unsigned":       {&f.allowUnsigned, "take it although nobody who is trusted signed it"},
+		"force":                {&f.force, "delete it also if it is pinned"},
+	}
+	counts := map[string]struct {
+		to    *int
+		given *bool
+		usage string
+	}{
+		"keep":           {&f.keep, &f.keepGiven, "`N` to keep of each kind; 0 is no limit"},
+		"keep-automatic": {&f.keepAutomatic, &f.automaticGiven, "`N` to keep of those made automatically; 0 is no limit"},
+		"days":           {&f.days, &f.maxAgeIsGiven, "`N` days to keep them; 0 is no limit"},
+	}
+	switch name {
+	case "encrypt":
+		fs.Var(&f.encrypt, name, "encrypt it to `age:RECIPIENT`, several times if need be; none: to nobody")
+	case "signer":
+		fs.Var(&f.signers, name, "ask for a signature by `KEY`")
+	case "trust":
+		fs.Var(&f.trust, name, "believe the signature of `KEY`, beside the agent's, this relay's and snapshot.trusted_keys")
+	}
+	if t, ok := texts[name]; ok {
+		fs.StringVar(t.to, name, "", t.usage)
+	}
+	if t, ok := bools[name]; ok {
+		fs.BoolVar(t.to, name, false, t.usage)
+	}
+	if t, ok := counts[name]; ok {
+		fs.Func(name, t.usage, count(t.to, t.given))
+	}
+}
+
+// count reads a number that is not negative.
+func count(at *int, given *bool) func(string) error {
+	return func(s string) error {
+		if _, err := fmt.Sscanf(s, "%d", at); err != nil || *at < 0 {
+			return errors.New("want 0 (no limit) or more")
+		}
+		*given = true
+		return nil
+	}
+}
+
+// check reads the values that have a form.
+func (f *snapshotFlags) check() (err error) {
+	if f.agent, err = publicKey("--agent", f.agent); err != nil {
+		return err
+	}
+	for name, keys := range map[string]texts{"--signer": f.signers, "--trust": f.trust} {
+		for i := range keys {
+			if keys[i], err = publicKey(name, keys[i]); err != nil {
+				return err
+			}
+		}
+	}
+	if err := bundle.CheckTenant(f.tenant); err != nil {
+		return fmt.Errorf("--tenant: %w", err)
+	}
+	if err := bundle.CheckLabel(f.label); err != nil {
+		return fmt.Errorf("--label: %w", err)
+	}
+	if err := secrets.Check(f.label); err != nil { // it is kept in clear text
+		return fmt.Errorf("--label: %w", err)
+	}
+	for name, id := range map[string]string{"--id": f.id, "--parent": f.parent} {
+		if id != "" {
+			if err := bundle.CheckID(id); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	for _, t := range []struct {
+		name, text string
+		at         *time.Time
+	}{{"--at", f.at, &f.atTime}, {"--created-at", f.createdAt, &f.createdTime}} {
+		if t.text == "" {
+			continue
+		}
+		if *t.at, err = timeparse.Parse(t.text, timeparse.At, time.Now()); err != nil {
+			return fmt.Errorf("%s: %w", t.name, err)
+		}
+	}
+	if f.redact {
+		return errors.New("--redact-secrets: what engramd has is encrypted and signed, so nothing in it is redacted; engramctl snapshot export --plain, with the agent's or an owner's key, redacts")
+	}
+	return nil
+}
+
+// publicKey reads a pubkey, hex or npub; "" stays.
+func publicKey(name, s string) (string, error) {
+	if s == "" || bundle.CheckAgent(s) == nil {
+		return s, nil
+	}
+	if strings.HasPrefix(s, "npub1") {
+		if prefix, value, err := nip19.Decode(s); err == nil && prefix == "npub" {
+			return value.(string), nil // an npub always decodes to hex
+		}
+	}
+	if low := strings.ToLower(s); bundle.CheckAgent(low) == nil {
+		return low, nil
+	}
+	return "", fmt.Errorf("%s: want a pubkey: 64 hex digits or an npub", name)
+}
+
+// recipients of a new snapshot: nil stands for those of the configuration.
+func (f *snapshotFlags) recipients() (*bundle.Recipients, error) {
+	if len(f.encrypt) == 0 {
+		return nil, nil
+	}
+	list := []string(f.encrypt)
+	if slices.Equal(list, []string{"none"}) {
+		list = nil
+	}
+	r, err := bundle.ParseRecipients(list)
+	if err != nil {
+		return nil, wiring.Usage(fmt.Errorf("--encrypt: %w", err))
+	}
+	return &r, nil
+}
+
+// keyPair is a secret key with its public half; both empty for none.
+type keyPair struct{ hex, public string }
+
+// secret reads the key file. No error repeats what is in it.
+func (f *snapshotFlags) secret() (keyPair, error) {
+	if f.keyFile == "" {
+		return keyPair{}, nil
+	}
+	info, err := os.Stat(f.keyFile)
+	if err != nil {
+		return keyPair{}, fmt.Errorf("--key-file: %w", err)
+	}
+	if !info.Mode().IsRegular() || info.Size() > 4096 {
+		return keyPair{}, fmt.Errorf("--key-file: %s is no file with a key", f.keyFile)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return keyPair{}, fmt.Errorf("--key-file: %s can be read by others: chmod 600 it, and treat the key as known to them", f.keyFile)
+	}
+	b, err := os.ReadFile(f.keyFile)
+	if err != nil {
+		return keyPair{}, fmt.Errorf("--key-file: %w", err)
+	}
+	secret := strings.ToLower(strings.TrimSpace(string(b)))
+	if strings.HasPrefix(secret, "nsec1") {
+		if prefix, value, err := nip19.Decode(secret); err == nil && prefix == "nsec" {
+			secret, _ = value.(string)
+		}
+	}
+	if raw, err := hex.DecodeString(secret); err != nil || len(raw) != 32 {
+		return keyPair{}, fmt.Errorf("--key-file: %s does not hold one secret key, nsec1… or 64 hex digits", f.keyFile)
+	}
+	public, err := nostr.GetPublicKey(secret)
+	if err != nil {
+		return keyPair{}, fmt.Errorf("--key-file: the key in %s cannot be used", f.keyFile)
+	}
+	return keyPair{secret, public}, nil
+}

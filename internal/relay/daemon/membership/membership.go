@@ -1,0 +1,113 @@
+// Package membership says which node of which cluster a data folder is, and
+// how its log is reached.
+package membership
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/cluster/jetstream"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/keys/keyfile"
+)
+
+// Version is up to which version of the cluster this program can go: what
+// the log may say, and how it is executed.
+const Version = 1
+
+// LogOptions say how the log is reached.
+func LogOptions(cfg *config.Config) jetstream.Options {
+	c := &cfg.Cluster
+	return jetstream.Options{
+		URLs: c.URLs, Credentials: c.Credentials, TLSCA: c.TLSCA, TLSCert: c.TLSCert, TLSKey: c.TLSKey,
+		Stream: c.Stream, Replicas: c.Replicas, Monitor: c.Monitor, SystemCredentials: c.SystemCredentials, TrustSync: c.TrustSync,
+	}
+}
+
+// File says in a data folder which node of which cluster it is. It is no
+// part of the database, so that nobody becomes a second one of the same node by
+// a backup.
+const File = "cluster.json"
+
+// Identity is what stands there. Boot counts the starts. Fresh is a first node
+// of which no database has executed anything yet: any other one without a place
+// in the log has lost what the log goes on from.
+type Identity struct {
+	Cluster cluster.ClusterID
+	Node    cluster.NodeID
+	Boot    uint64
+	Fresh   bool
+}
+
+type nodeText struct {
+	Cluster string `json:"cluster"`
+	Node    string `json:"node"`
+	Boot    uint64 `json:"boot"`
+	Fresh   bool   `json:"fresh,omitempty"`
+}
+
+// ErrNone means that a data folder is no node's.
+var ErrNone = errors.New("this data folder belongs to no cluster: engramd cluster init makes it the first node of one, engramd cluster join a further node (docs/cluster.md)")
+
+// Read reads the file. The error is ErrNone if there is none.
+func Read(dir string) (id Identity, err error) {
+	path := filepath.Join(dir, File)
+	text, err := keyfile.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return id, ErrNone
+	}
+	if err != nil {
+		return id, fmt.Errorf("%s: %w", path, err)
+	}
+	var t nodeText
+	if err := json.Unmarshal(text, &t); err != nil {
+		return id, fmt.Errorf("%s is not as it was written: %w", path, err)
+	}
+	a, err1 := hex.DecodeString(t.Cluster)
+	b, err2 := hex.DecodeString(t.Node)
+	if err1 != nil || err2 != nil || len(a) != len(id.Cluster) || len(b) != len(id.Node) {
+		return id, fmt.Errorf("%s names no cluster and node", path)
+	}
+	return Identity{cluster.ClusterID(a), cluster.NodeID(b), t.Boot, t.Fresh}, nil
+}
+
+// Save makes the file, or puts another in its place, durably.
+func (id Identity) Save(dir string) error {
+	text, err := json.Marshal(nodeText{id.Cluster.String(), id.Node.String(), id.Boot, id.Fresh})
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, File)
+	if err = keyfile.Create(path, append(text, '\n')); errors.Is(err, fs.ErrExist) {
+		if err = keyfile.Stage(path, append(text, '\n')); err == nil {
+			err = keyfile.Switch(path)
+		}
+	}
+	return err
+}
+
+// NextBoot counts a start, before it is used: no two of a node have one number.
+func NextBoot(dir string) (Identity, error) {
+	id, err := Read(dir)
+	if err != nil {
+		return id, err
+	}
+	id.Boot++
+	return id, id.Save(dir)
+}
+
+// Name is how people know a node.
+func Name(cfg *config.Config) string {
+	name := cfg.Cluster.Name
+	if name == "" {
+		name, _ = os.Hostname()
+	}
+	return strings.ToValidUTF8(name[:min(len(name), 64)], "")
+}

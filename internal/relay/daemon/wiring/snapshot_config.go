@@ -1,0 +1,57 @@
+package wiring
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"time"
+
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/snapshots"
+	"engramd/internal/snapshot"
+	"engramd/internal/snapshot/bundle"
+)
+
+// SnapshotSettings returns the part of the configuration that a reload may
+// change. Anything wrong is a mistake in the configuration.
+func SnapshotSettings(cfg *config.Config) (o snapshots.Settings, err error) {
+	c := cfg.Snapshot
+	o = snapshots.Settings{
+		LockTimeout: c.LockTimeout, RestoreAllow: cfg.RestoreAllow, Trusted: c.TrustedKeys, GCInterval: c.GCInterval, Every: c.Every, Agents: c.Agents,
+		Policy: snapshot.Policy{Keep: c.Keep, KeepAutomatic: c.KeepAutomatic, MaxAge: Days(c.MaxAgeDays)},
+	}
+	if o.Recipients, err = bundle.ParseRecipients(c.Recipients); err != nil {
+		return o, Usage(fmt.Errorf("snapshot.%w", err)) // it begins with recipients[N]
+	}
+	if o.Identities, err = IdentitiesFrom(c.Identity); err != nil {
+		return o, Usage(fmt.Errorf("snapshot.identity: %w", err))
+	}
+	return o, nil
+}
+
+func Days(n int) time.Duration { return time.Duration(n) * 24 * time.Hour }
+
+// IdentitiesFrom reads a file of age identities; none for "".
+func IdentitiesFrom(path string) (bundle.Identities, error) {
+	if path == "" {
+		return bundle.Identities{}, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return bundle.Identities{}, err
+	}
+	defer f.Close()
+	ids, err := bundle.ParseIdentities(f)
+	if err != nil {
+		return ids, fmt.Errorf("%s: %w", path, err)
+	}
+	return ids, nil
+}
+
+// SnapshotOptions returns what every process makes its service with.
+func SnapshotOptions(cfg *config.Config, s snapshots.Settings, version string) snapshots.Options {
+	return snapshots.Options{
+		Bundles:  snapshot.New(cmp.Or(cfg.Snapshot.Root, cfg.Data)),
+		Settings: s, Software: "engramd " + version,
+	}
+}
