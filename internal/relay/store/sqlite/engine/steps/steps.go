@@ -28,6 +28,10 @@ type Watch struct {
 	w      *C.engramdWatched
 }
 
+// connection is the type of the driver's field db, which has no exported way to
+// it. A test says so when a new driver has another one.
+const connection = "*sqlite3._Ctype_struct_sqlite3"
+
 // ErrDriver means that the driver is another than this package was made for.
 var ErrDriver = errors.New("the SQLite driver does not show its connection")
 
@@ -45,7 +49,7 @@ const every = 1000
 // notes its argument: see At.
 func New(c *sqlite3.SQLiteConn, most int, patience time.Duration, fn func(steps int64) bool) (*Watch, error) {
 	field := reflect.ValueOf(c).Elem().FieldByName("db")
-	if !field.IsValid() || field.Kind() != reflect.Pointer || field.Pointer() == 0 {
+	if !field.IsValid() || field.Type().String() != connection || field.Pointer() == 0 {
 		return nil, ErrDriver
 	}
 	w := &Watch{db: field.Pointer(), handle: cgo.NewHandle(fn), w: (*C.engramdWatched)(C.calloc(1, C.sizeof_engramdWatched))}

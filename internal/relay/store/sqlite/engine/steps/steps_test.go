@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"reflect"
 	"testing"
 	"time"
 
@@ -26,6 +27,15 @@ func open(t testing.TB) *sqlite3.SQLiteConn {
 		}
 	})
 	return c.(*sqlite3.SQLiteConn)
+}
+
+// The field that is read is where it was, of the type that it was: an update of
+// the driver that changes it fails here, and every use of a store would.
+func TestDriverHasItsConnection(t *testing.T) {
+	field, found := reflect.TypeFor[sqlite3.SQLiteConn]().FieldByName("db")
+	if !found || field.Type.String() != "*sqlite3._Ctype_struct_sqlite3" || len(field.Index) != 1 {
+		t.Errorf("the driver's SQLiteConn has its connection elsewhere: %+v; see docs/dependencies.md", field)
+	}
 }
 
 func run(c *sqlite3.SQLiteConn) (int64, error) {
