@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -17,16 +18,31 @@ type Granted struct {
 	Scope  gate.Scope
 }
 
+// reading is one request on its way through khatru's hooks. They answer with a
+// word alone: what the gate grants or refuses is left here for who asked.
+type reading struct {
+	surface gate.Surface
+	reader  gate.Reader
+	table   *gate.Table // the rules for all filters of the request
+	fresh   bool        // Config.Latest was asked
+	asked   bool        // about the filter that is decided now
+	scope   gate.Scope
+	err     error // the gate's refusal, or why it could not decide
+}
+
+func (r *Relay) reading(ctx context.Context, surface gate.Surface) *reading {
+	return &reading{surface: surface, reader: ReaderFrom(ctx), table: r.table.Load(), fresh: r.latest == nil}
+}
+
 // Authorize decides on all filters of one request: khatru's OverwriteFilter
-// hooks, then RejectFilter (for COUNT: RejectCountFilter), then the gate's
-// first check, which is told the reader's cases among the contracts that a
-// filter names; then it counts guesses. If any filter is refused the whole
-// request is, with a *nip01.Refusal; another error is a failure. What is read
-// for the request, here or by what is granted, is as new as the request
-// (Config.Latest).
+// hooks, then RejectFilter (for COUNT: RejectCountFilter), of which the gate's
+// first check is the last (gateHook); then it counts guesses. If any filter is
+// refused the whole request is, with a *nip01.Refusal; another error is a
+// failure. What is read for the request, here or by what is granted, is as new
+// as the request (Config.Latest).
 func (r *Relay) Authorize(ctx context.Context, surface gate.Surface, filters []nostr.Filter) ([]Granted, error) {
-	reader := ReaderFrom(ctx)
-	table, fresh := r.table.Load(), r.latest == nil
+	q := r.reading(ctx, surface)
+	within := context.WithValue(ctx, readingKey, q)
 	granted := make([]Granted, 0, len(filters))
 	for _, original := range filters {
 		filter := original
@@ -36,44 +52,82 @@ func (r *Relay) Authorize(ctx context.Context, surface gate.Surface, filters []n
 				overwrite(ctx, &filter)
 			}
 		}
-		if err := r.rejects(ctx, surface, filter); err != nil {
-			return nil, err
+		q.asked, q.scope, q.err = false, gate.Scope{}, nil
+		if err := r.rejects(within, surface, filter); err != nil {
+			return nil, cmp.Or(q.err, err)
 		}
-		by := surface
-		if by == gate.SurfaceReq && filter.Search != "" {
-			by = gate.SurfaceSearch
-		}
-		named := table.CasesAskedFor(reader, filter)
-		if len(named) > 0 && !fresh {
-			if err := r.Latest(ctx); err != nil {
-				return nil, err
+		if !q.asked { // the hook was taken out: the gate was not
+			if r.decide(ctx, q, filter); q.err != nil {
+				return nil, q.err
 			}
-			fresh = true
 		}
-		cases, err := r.cases(ctx, reader, named)
-		if err != nil {
-			return nil, err
-		}
-		scope, err := table.ScopeFor(reader, filter, cases...)
-		if err != nil {
-			var refusal *gate.Refusal
-			if errors.As(err, &refusal) {
-				r.metrics.GateDecision(by.String(), refusal.Rule, refusal.Prefix)
-			}
-			return nil, err
-		}
-		r.metrics.GateDecision(by.String(), scope.Rule(), decisionGranted)
-		granted = append(granted, Granted{Filter: filter, Scope: scope})
+		granted = append(granted, Granted{Filter: filter, Scope: q.scope})
 	}
-	if !fresh {
+	if !q.fresh {
 		if err := r.Latest(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if err := r.guessing(ctx, reader, granted); err != nil {
+	if err := r.guessing(ctx, q.reader, granted); err != nil {
 		return nil, err
 	}
 	return granted, nil
+}
+
+// gateHook returns the gate's first check as a hook of khatru: a filter that may
+// not be asked on the surface is rejected there. Without Authorize around it, it
+// decides about the one filter by itself.
+func (r *Relay) gateHook(surface gate.Surface) func(context.Context, nostr.Filter) (bool, string) {
+	return func(ctx context.Context, filter nostr.Filter) (bool, string) {
+		q, within := ctx.Value(readingKey).(*reading)
+		switch {
+		case !within:
+			q = r.reading(ctx, surface)
+		case q == nil: // a question with a first check of its own
+			return false, ""
+		}
+		r.decide(ctx, q, filter)
+		if q.err == nil || within { // Authorize takes the error as it is
+			return q.err != nil, ""
+		}
+		return true, RefusalOf(q.err).Error()
+	}
+}
+
+// beforeOwnCheck returns the context of a question that the gate's hook leaves
+// alone.
+func beforeOwnCheck(ctx context.Context) context.Context {
+	return context.WithValue(ctx, readingKey, (*reading)(nil))
+}
+
+// decide is the gate's first check of one filter. It is told the reader's cases
+// among the contracts that the filter names.
+func (r *Relay) decide(ctx context.Context, q *reading, filter nostr.Filter) {
+	q.asked = true
+	by := q.surface
+	if by == gate.SurfaceReq && filter.Search != "" {
+		by = gate.SurfaceSearch
+	}
+	named := q.table.CasesAskedFor(q.reader, filter)
+	if len(named) > 0 && !q.fresh {
+		if q.err = r.Latest(ctx); q.err != nil {
+			return
+		}
+		q.fresh = true
+	}
+	var cases []gate.Case
+	if cases, q.err = r.cases(ctx, q.reader, named); q.err != nil {
+		return
+	}
+	q.scope, q.err = q.table.ScopeFor(q.reader, filter, cases...)
+	if q.err == nil {
+		r.metrics.GateDecision(by.String(), q.scope.Rule(), decisionGranted)
+		return
+	}
+	var refusal *gate.Refusal
+	if errors.As(q.err, &refusal) {
+		r.metrics.GateDecision(by.String(), refusal.Rule, refusal.Prefix)
+	}
 }
 
 // cases returns those of the reader among the contracts that are named. The
@@ -91,8 +145,7 @@ const (
 	decisionWithheld = "withheld"
 )
 
-// rejects runs the operator's own hooks. The gate is not among them: what they
-// let pass still needs a scope.
+// rejects runs the hooks for a filter: the operator's own, and the gate's.
 func (r *Relay) rejects(ctx context.Context, surface gate.Surface, filter nostr.Filter) error {
 	hooks := r.Hooks.RejectFilter
 	if surface == gate.SurfaceCount || surface == gate.SurfaceHTTPCount {

@@ -15,6 +15,7 @@ const (
 	readerKey contextKey = iota
 	addrKey
 	attestationsKey
+	readingKey
 )
 
 // WithReader returns a context that carries who is asking: the set of pubkeys

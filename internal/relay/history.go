@@ -50,7 +50,7 @@ func (r *Relay) History(ctx context.Context, q HistoryQuery) (*Versions, error) 
 			Refusal: nip01.Refusal{Prefix: nip01.PrefixAuthRequired, Text: "superseded versions are for their parties; authenticate first"}, Rule: rule,
 		}
 	}
-	if err := r.rejects(ctx, gate.SurfaceHistory, q.filter()); err != nil {
+	if err := r.rejects(beforeOwnCheck(ctx), gate.SurfaceHistory, q.filter()); err != nil {
 		return nil, err
 	}
 	if err := r.Latest(ctx); err != nil {

@@ -46,7 +46,7 @@ func (r *Relay) Past(ctx context.Context, q PastQuery) (*Past, error) {
 		r.metrics.GateDecision(gate.SurfacePast.String(), refusal.Rule, refusal.Prefix)
 		return nil, refusal
 	}
-	if err := r.rejects(ctx, gate.SurfacePast, nostr.Filter{Kinds: q.Kinds, Limit: q.Limit}); err != nil {
+	if err := r.rejects(beforeOwnCheck(ctx), gate.SurfacePast, nostr.Filter{Kinds: q.Kinds, Limit: q.Limit}); err != nil {
 		return nil, err
 	}
 	if err := r.Latest(ctx); err != nil {

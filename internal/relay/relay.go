@@ -148,13 +148,15 @@ func New(cfg Config, table *gate.Table) (*Relay, error) {
 	return r, nil
 }
 
-// Attach gives the relay its store and starts live dispatch. It refuses
-// khatru hooks that nothing here would call, so that no policy is silently
-// ignored.
+// Attach gives the relay its store, sets the gate behind the policies among
+// khatru's hooks for filters, and starts live dispatch. It refuses hooks that
+// nothing here would call, so that no policy is silently ignored.
 func (r *Relay) Attach(s Store) error {
 	if err := r.unsupportedHooks(); err != nil {
 		return err
 	}
+	r.Hooks.RejectFilter = append(r.Hooks.RejectFilter, r.gateHook(gate.SurfaceReq))
+	r.Hooks.RejectCountFilter = append(r.Hooks.RejectCountFilter, r.gateHook(gate.SurfaceCount))
 	r.store = s
 	go r.dispatch()
 	return nil
