@@ -17,7 +17,7 @@ func (a *app) adminCommand() *cobra.Command {
 	for _, m := range adminMethods() {
 		subs = append(subs, a.adminMethodCommand(m))
 	}
-	return a.group(&cobra.Command{
+	return group(&cobra.Command{
 		Use:   "admin",
 		Short: "Manage a relay over the network (NIP-86)",
 		Long: `Manage a relay over the network (NIP-86): who may not write, which events are banned,

@@ -9,7 +9,7 @@ import (
 )
 
 func (a *app) agentsCommand() *cobra.Command {
-	return a.group(&cobra.Command{
+	return group(&cobra.Command{
 		Use:   "agents",
 		Short: "An owner's agents, and their approval",
 		Long: `An owner's agents, and their approval. Relays that take memory only for certain owners

@@ -14,8 +14,8 @@ type bearerToken struct{ text, relay string }
 
 // token is ENGRAM_TOKEN, for the relay that ENGRAM_TOKEN_RELAY names, and no
 // other.
-func (a *app) token() (bearerToken, error) {
-	t := bearerToken{text: strings.TrimSpace(a.env["ENGRAM_TOKEN"]), relay: a.env["ENGRAM_TOKEN_RELAY"]}
+func (e *Env) token() (bearerToken, error) {
+	t := bearerToken{text: strings.TrimSpace(e.env["ENGRAM_TOKEN"]), relay: e.env["ENGRAM_TOKEN_RELAY"]}
 	if t.text == "" {
 		return bearerToken{}, nil
 	}
@@ -33,7 +33,7 @@ func (a *app) token() (bearerToken, error) {
 	if err != nil {
 		return bearerToken{}, usagef("ENGRAM_TOKEN_RELAY %q: %w", shownURL(t.relay), err)
 	}
-	for _, named := range a.flags.relays {
+	for _, named := range e.flags.relays {
 		if other, err := nipae.CanonicalRelayURL(named); err != nil || other != canonical {
 			return bearerToken{}, usagef("--relay %s is not the relay of ENGRAM_TOKEN, %s: a token is sent to that one alone", shownURL(named), shownURL(t.relay))
 		}
@@ -44,27 +44,27 @@ func (a *app) token() (bearerToken, error) {
 // act makes a client that acts on contracts: by the token, unless the command
 // line names a key, or there is none. keyFirst is for what a key may do and a
 // token may not: then the token counts where no key is configured.
-func (a *app) act(ctx context.Context, keyFirst bool) (*client.Client, error) {
-	s, err := a.settings()
+func (e *Env) act(ctx context.Context, keyFirst bool) (*client.Client, error) {
+	s, err := e.settings()
 	if err != nil {
 		return nil, err
 	}
 	t := bearerToken{}
-	if a.flags.keyFile == "" && !(keyFirst && s.key != (keySource{})) {
-		if t, err = a.token(); err != nil {
+	if e.flags.keyFile == "" && !(keyFirst && s.key != (keySource{})) {
+		if t, err = e.token(); err != nil {
 			return nil, err
 		}
 	}
 	if t == (bearerToken{}) {
-		c, _, err := a.connect(ctx)
+		c, _, err := e.connect(ctx)
 		return c, err
 	}
-	return a.bearing(t)
+	return e.bearing(t)
 }
 
 // bearing makes a client that acts by a token.
-func (a *app) bearing(t bearerToken) (*client.Client, error) {
-	c, err := client.NewBearer(t.text, t.relay, client.Options{Timeout: a.flags.timeout, Trace: a.trace()})
+func (e *Env) bearing(t bearerToken) (*client.Client, error) {
+	c, err := client.NewBearer(t.text, t.relay, client.Options{Timeout: e.flags.timeout, Trace: e.trace()})
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -74,27 +74,27 @@ func (a *app) bearing(t bearerToken) (*client.Client, error) {
 // withContracts runs do in the name of the key or the token, at the configured
 // relays: where a contract is kept is agreed with its other party, and no list
 // of one's own says it.
-func (a *app) withContracts(ctx context.Context, do func(ctx context.Context, cs *client.Contracts) error) error {
-	poster, err := publicKey("--poster", "the command line", a.flags.poster)
+func (e *Env) withContracts(ctx context.Context, do func(ctx context.Context, cs *client.Contracts) error) error {
+	poster, err := publicKey("--poster", "the command line", e.flags.poster)
 	if err != nil {
 		return err
 	}
-	return a.acting(ctx, false, func(ctx context.Context, cs *client.Contracts) error { return do(ctx, cs.By(poster)) })
+	return e.acting(ctx, false, func(ctx context.Context, cs *client.Contracts) error { return do(ctx, cs.By(poster)) })
 }
 
 // withNames runs do, about names of agents, in the name of the key; where there
 // is none, of the token.
-func (a *app) withNames(ctx context.Context, do func(ctx context.Context, cs *client.Contracts) error) error {
-	return a.acting(ctx, true, do)
+func (e *Env) withNames(ctx context.Context, do func(ctx context.Context, cs *client.Contracts) error) error {
+	return e.acting(ctx, true, do)
 }
 
-func (a *app) acting(ctx context.Context, keyFirst bool, do func(ctx context.Context, cs *client.Contracts) error) error {
-	c, err := a.act(ctx, keyFirst)
+func (e *Env) acting(ctx context.Context, keyFirst bool, do func(ctx context.Context, cs *client.Contracts) error) error {
+	c, err := e.act(ctx, keyFirst)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	ctx, done := a.bounded(ctx)
+	ctx, done := e.bounded(ctx)
 	defer done()
 	return do(ctx, c.Contracts())
 }

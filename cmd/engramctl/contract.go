@@ -17,7 +17,7 @@ import (
 )
 
 func (a *app) contractCommand() *cobra.Command {
-	c := a.group(&cobra.Command{
+	c := group(&cobra.Command{
 		Use:   "contract",
 		Short: "The memory of a contract: what its poster and its worker say and do",
 		Long: `The memory of a contract between two agents, a poster and a worker (NIP-TEMP): its state,

@@ -102,9 +102,9 @@ func (a *app) core(ctx context.Context, format string, timeout time.Duration) er
 	defer done()
 	stderr := &shutter{w: a.Stderr}
 	defer stderr.shut() // what is left behind must not write any more
-	aside := *a.Main
+	aside := *a.System
 	aside.Stderr, aside.Terminal.Stderr = stderr, false
-	b := &app{Main: &aside, flags: a.flags, env: a.env}
+	b := appOf(a.on(&aside))
 	b.flags.timeout = timeout
 	type outcome struct {
 		text []byte

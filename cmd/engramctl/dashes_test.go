@@ -31,7 +31,7 @@ func TestTextsWithDashes(t *testing.T) {
 		if want == nil {
 			want = c.args
 		}
-		if got := withTexts(newApp(&Main{}).root(), slices.Clone(c.args)); !slices.Equal(got, want) {
+		if got := withTexts(newApp(&System{}).root(), slices.Clone(c.args)); !slices.Equal(got, want) {
 			t.Errorf("%s: %s", strings.Join(c.args, "|"), strings.Join(got, "|"))
 		}
 	}

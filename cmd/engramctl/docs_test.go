@@ -27,7 +27,7 @@ func TestDocs(t *testing.T) {
 	if !found {
 		t.Fatalf("%s has no line %s", docsPath, docsMark)
 	}
-	want := reference(newApp(&Main{}).root())
+	want := reference(newApp(&System{}).root())
 	if *update {
 		if err := os.WriteFile(docsPath, []byte(written+docsMark+want), 0o644); err != nil {
 			t.Fatal(err)
@@ -46,7 +46,7 @@ func TestDocs(t *testing.T) {
 
 // TestEveryCommandHasHelp: each command has a description and an example.
 func TestEveryCommandHasHelp(t *testing.T) {
-	walk(newApp(&Main{}).root(), func(c *cobra.Command) {
+	walk(newApp(&System{}).root(), func(c *cobra.Command) {
 		if c.Short == "" || c.Example == "" {
 			t.Errorf("%s has no short help or no example", c.CommandPath())
 		}

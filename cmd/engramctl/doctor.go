@@ -59,9 +59,9 @@ failure, as the command that needs it would have it.`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		// What the checks have to say they say in findings, and none asks anything.
-		quiet := *a.Main
+		quiet := *a.System
 		quiet.Stderr, quiet.Terminal = io.Discard, Terminal{Stdout: a.Terminal.Stdout}
-		d := &doctor{app: &app{Main: &quiet, flags: a.flags, env: a.env}, write: write}
+		d := &doctor{app: appOf(a.on(&quiet)), write: write}
 		d.all(ctx)
 		if asJSON {
 			return firstOf(d.failure(), a.printJSON(doctorOut{OK: d.failure() == nil, Findings: d.found}))

@@ -184,7 +184,7 @@ func (d *doctor) try(ctx context.Context, stdin string, line bool, program strin
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	// What ENGRAM_HOOKS switches off was said.
-	cmd.Env = append(slices.DeleteFunc(slices.Clone(d.Env), func(kv string) bool { return strings.HasPrefix(kv, "ENGRAM_HOOKS=") }), "XDG_STATE_HOME="+dir)
+	cmd.Env = append(slices.DeleteFunc(slices.Clone(d.System.Env), func(kv string) bool { return strings.HasPrefix(kv, "ENGRAM_HOOKS=") }), "XDG_STATE_HOME="+dir)
 	cmd.WaitDelay, cmd.Dir = time.Second, d.Dir
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -57,7 +57,7 @@ func (d *doctor) versionOf(ctx context.Context, path string) string {
 	ctx, cancel := context.WithTimeout(ctx, d.allow(programPatience))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "version")
-	cmd.Env, cmd.WaitDelay = d.Env, time.Second
+	cmd.Env, cmd.WaitDelay = d.System.Env, time.Second
 	out, err := cmd.Output()
 	words := strings.Fields(string(out))
 	if err != nil || len(words) < 2 || words[0] != "engramctl" {

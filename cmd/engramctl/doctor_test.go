@@ -12,7 +12,7 @@ import (
 // only returns the one finding of a check.
 func only(t *testing.T, check func(d *doctor)) finding {
 	t.Helper()
-	a := newApp(&Main{Env: []string{"PATH=" + os.Getenv("PATH")}, Slack: slack})
+	a := newApp(&System{Env: []string{"PATH=" + os.Getenv("PATH")}, Slack: slack})
 	a.flags.timeout = time.Minute
 	d := &doctor{app: a}
 	check(d)
@@ -64,7 +64,7 @@ func TestDoctorVersion(t *testing.T) {
 // TestDoctorExitCode: it is that of the first failure, whichever failures
 // follow.
 func TestDoctorExitCode(t *testing.T) {
-	d := &doctor{app: newApp(&Main{})}
+	d := &doctor{app: newApp(&System{})}
 	if d.add("a", warned, "", "b"); d.failure() != nil {
 		t.Error("a warning fails")
 	}

@@ -139,11 +139,11 @@ func codeOf(err error) int {
 }
 
 // complain says on stderr why a command failed.
-func (a *app) complain(cmd *cobra.Command, err error) {
+func (e *Env) complain(cmd *cobra.Command, err error) {
 	for line := range strings.SplitSeq(err.Error(), "\n") {
-		fmt.Fprintf(a.err(), "%s: %s\n", cmd.CommandPath(), redact(line))
+		fmt.Fprintf(e.err(), "%s: %s\n", cmd.CommandPath(), redact(line))
 	}
-	if errors.As(err, &usageError{}) && !a.started {
-		fmt.Fprintf(a.err(), "Try: %s --help\n", cmd.CommandPath())
+	if errors.As(err, &usageError{}) && !e.started {
+		fmt.Fprintf(e.err(), "Try: %s --help\n", cmd.CommandPath())
 	}
 }

@@ -40,7 +40,7 @@ func TestEveryFeatureHasARow(t *testing.T) {
 		t.Fatal("docs/memory.md has no such section")
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
-	root := newApp(&Main{}).root()
+	root := newApp(&System{}).root()
 	tools := docsPage(t, "mcp.md")
 	var first strings.Builder
 	for line := range strings.SplitSeq(section, "\n") {

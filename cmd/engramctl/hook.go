@@ -216,11 +216,11 @@ func (a *app) hook(ctx context.Context, e hook.Event, h hook.Harness) error {
 	if in.Folder == "" {
 		in.Folder, _ = os.Getwd() // "" is no project
 	}
-	aside := *a.Main
+	aside := *a.System
 	stderr := &shutter{w: a.Stderr}
 	defer stderr.shut()
 	aside.Stderr, aside.Terminal = stderr, Terminal{} // nobody is asked, and nobody watches
-	b := &app{Main: &aside, flags: a.flags, env: a.env, started: true}
+	b := appOf(a.on(&aside))
 	text, err := b.hookAnswer(ctx, e, h, in, began)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return err // who waits must not wait longer; what is open ends with the process

@@ -108,7 +108,7 @@ func (r *hookRig) hook(harness, event, stdin string) string {
 // state opens the state of the rig's machine.
 func (r *hookRig) state(do func(*memorystate.State)) {
 	r.t.Helper()
-	a := newApp(&Main{Env: r.env, Dir: r.folder, Slack: r.slack})
+	a := newApp(&System{Env: r.env, Dir: r.folder, Slack: r.slack})
 	if err := a.withState(r.t.Context(), func(s *memorystate.State) error { do(s); return nil }); err != nil {
 		r.t.Fatal(err)
 	}

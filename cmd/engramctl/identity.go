@@ -19,8 +19,8 @@ import (
 const maxKeyFile = 4 << 10
 
 // identity is who asks, from the key that the settings name.
-func (a *app) identity(ctx context.Context, s settings) (client.Identity, error) {
-	secret, err := a.secretKey(ctx, s.key)
+func (e *Env) identity(ctx context.Context, s settings) (client.Identity, error) {
+	secret, err := e.secretKey(ctx, s.key)
 	if err != nil {
 		return client.Identity{}, err
 	}
@@ -32,7 +32,7 @@ func (a *app) identity(ctx context.Context, s settings) (client.Identity, error)
 }
 
 // secretKey reads the key in 64 hex digits, decrypted.
-func (a *app) secretKey(ctx context.Context, from keySource) (string, error) {
+func (e *Env) secretKey(ctx context.Context, from keySource) (string, error) {
 	text, name := from.inline, "ENGRAM_KEY"
 	switch {
 	case from == (keySource{}):
@@ -40,7 +40,7 @@ func (a *app) secretKey(ctx context.Context, from keySource) (string, error) {
 	case from.stored != "":
 		var err error
 		name = "the key of " + from.origin + " in the system's key store"
-		text, err = a.keychain().Get(ctx, from.stored)
+		text, err = e.keychain().Get(ctx, from.stored)
 		if errors.Is(err, keychain.ErrNone) {
 			return "", usagef("%s: %w (engramctl setup --key-store file keeps one in a file)", name, err)
 		}
@@ -65,7 +65,7 @@ func (a *app) secretKey(ctx context.Context, from keySource) (string, error) {
 	if encrypted == "" {
 		return secret, nil
 	}
-	password, err := a.password(ctx, "Password of "+name+": ")
+	password, err := e.password(ctx, "Password of "+name+": ")
 	if err != nil {
 		return "", err
 	}
@@ -76,23 +76,23 @@ func (a *app) secretKey(ctx context.Context, from keySource) (string, error) {
 }
 
 // keychain is the system's key store.
-func (a *app) keychain() keychain.Store {
-	if a.Keychain != nil {
-		return a.Keychain
+func (e *Env) keychain() keychain.Store {
+	if e.Keychain != nil {
+		return e.Keychain
 	}
 	return keychain.System{}
 }
 
 // password is that of the encrypted key: from the file that
 // ENGRAM_KEY_PASSWORD_FILE names, else from the person at the terminal.
-func (a *app) password(ctx context.Context, prompt string) (string, error) {
-	if file := a.env["ENGRAM_KEY_PASSWORD_FILE"]; file != "" {
-		return a.passwordFrom(file)
+func (e *Env) password(ctx context.Context, prompt string) (string, error) {
+	if file := e.env["ENGRAM_KEY_PASSWORD_FILE"]; file != "" {
+		return e.passwordFrom(file)
 	}
-	if a.Terminal.Password == nil {
+	if e.Terminal.Password == nil {
 		return "", usagef("the key is encrypted, and there is no terminal to ask for its password: set ENGRAM_KEY_PASSWORD_FILE")
 	}
-	password, err := a.Terminal.Password(ctx, prompt)
+	password, err := e.Terminal.Password(ctx, prompt)
 	if errors.Is(err, errNoTerminal) {
 		return "", usagef("the key is encrypted, and %w to ask for its password: set ENGRAM_KEY_PASSWORD_FILE", err)
 	}
@@ -100,8 +100,8 @@ func (a *app) password(ctx context.Context, prompt string) (string, error) {
 }
 
 // passwordFrom reads a file with a password: all of it but the end of its line.
-func (a *app) passwordFrom(file string) (string, error) {
-	text, err := readPrivate("password file", a.path(file))
+func (e *Env) passwordFrom(file string) (string, error) {
+	text, err := readPrivate("password file", e.path(file))
 	if err != nil {
 		return "", usageError{err}
 	}

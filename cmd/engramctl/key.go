@@ -7,7 +7,7 @@ import (
 )
 
 func (a *app) keyCommand() *cobra.Command {
-	return a.group(&cobra.Command{
+	return group(&cobra.Command{
 		Use:   "key",
 		Short: "Make, show and encrypt keys",
 		Long: `Make, show and encrypt keys. Secret keys lie in files that only their user can read

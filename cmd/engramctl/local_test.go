@@ -21,7 +21,7 @@ import (
 func localApp(t *testing.T, cache string, relays ...string) (*app, *bytes.Buffer) {
 	t.Helper()
 	stderr := &bytes.Buffer{}
-	a := newApp(&Main{Stdout: &bytes.Buffer{}, Stderr: stderr, Env: []string{"HOME=" + t.TempDir(), "XDG_CACHE_HOME=" + cache,
+	a := newApp(&System{Stdout: &bytes.Buffer{}, Stderr: stderr, Env: []string{"HOME=" + t.TempDir(), "XDG_CACHE_HOME=" + cache,
 		"ENGRAM_KEY=" + relaytest.Agent().Secret, "ENGRAM_OWNER=" + relaytest.Owner().Pub, "ENGRAM_RELAYS=" + strings.Join(relays, ",")}})
 	a.root() // sets the flags' defaults
 	a.flags.timeout = relaytest.Patience

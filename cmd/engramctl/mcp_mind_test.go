@@ -187,7 +187,7 @@ func killedCommit(t *testing.T, url, home, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := newApp(&Main{Env: []string{"HOME=" + home}})
+	a := newApp(&System{Env: []string{"HOME=" + home}})
 	state, err := memorystate.Open(t.Context(), memorystate.Pair{Agent: m.Agent(), Owner: m.Owner(), Conversation: m.Conversation()},
 		memorystate.Options{Dir: memorystate.Dir(func(name string) string { return a.env[name] }, a.home())})
 	if err != nil {

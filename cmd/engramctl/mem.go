@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) memCommand() *cobra.Command {
-	mem := a.pairFlags(a.group(&cobra.Command{
+	mem := a.pairFlags(group(&cobra.Command{
 		Use:   "mem",
 		Short: "Read and write an agent's memory",
 		Long: `Read and write an agent's memory.
@@ -90,11 +90,11 @@ func formatFlag(c *cobra.Command, to *string, words ...string) {
 }
 
 // input reads a text that is to be remembered from stdin.
-func (a *app) input() (string, error) {
-	if a.Terminal.Stdin {
-		a.note("reading from the terminal; Ctrl-D ends")
+func (e *Env) input() (string, error) {
+	if e.Terminal.Stdin {
+		e.note("reading from the terminal; Ctrl-D ends")
 	}
-	text, err := readAtMost(a.Stdin, nipae.MaxBody)
+	text, err := readAtMost(e.Stdin, nipae.MaxBody)
 	if err != nil {
 		return "", usagef("stdin: %w", err)
 	}

@@ -145,7 +145,7 @@ func (a *app) edited(ctx context.Context, file, before string) (string, error) {
 		cmd.Stdout = a.Stdout
 	}
 	cmd.Dir = a.Dir
-	cmd.Env = slices.DeleteFunc(slices.Clone(a.Env), func(kv string) bool {
+	cmd.Env = slices.DeleteFunc(slices.Clone(a.System.Env), func(kv string) bool {
 		return strings.HasPrefix(kv, "ENGRAM_KEY=") || strings.HasPrefix(kv, "ENGRAM_TOKEN=")
 	})
 	if err := cmd.Run(); err != nil {

@@ -70,7 +70,7 @@ func TestMindRunEvery(t *testing.T) {
 			if code := <-ended; code != exitOK {
 				t.Errorf("exit code %d: %s", code, stderr.text.String())
 			}
-			turn, err := thinker.Take(newApp(m).thinkLock())
+			turn, err := thinker.Take(newApp((*System)(m)).thinkLock())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,7 +9,7 @@ import (
 )
 
 func (a *app) namesCommand() *cobra.Command {
-	return a.group(&cobra.Command{
+	return group(&cobra.Command{
 		Use:   "identity",
 		Short: "Names of agents, and keys that the relay keeps for them",
 		Long: `Names of agents in the contract memory API, and keys that the relay keeps for agents that

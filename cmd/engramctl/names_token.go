@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) identityTokenCommand() *cobra.Command {
-	return a.group(&cobra.Command{
+	return group(&cobra.Command{
 		Use:   "token",
 		Short: "Renew or void the bearer token of an agent whose key the relay keeps",
 		Long: `Renew or void the bearer token of an agent whose key the relay keeps. It is for the

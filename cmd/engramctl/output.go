@@ -86,8 +86,8 @@ func errorText(err error) string {
 func stamp(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }
 
 // printJSON writes one indented object.
-func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.out())
+func (e *Env) printJSON(v any) error {
+	enc := json.NewEncoder(e.out())
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
@@ -96,14 +96,14 @@ func (a *app) printJSON(v any) error {
 // printText writes a remembered text: as it is, so that what comes out is what
 // went in, byte for byte; only on a terminal without control characters, which
 // could make it show or do other things, and with the end of its last line.
-func (a *app) printText(text string) error {
-	if a.Terminal.Stdout {
+func (e *Env) printText(text string) error {
+	if e.Terminal.Stdout {
 		text = harmless(text)
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
 		}
 	}
-	return a.print("%s", text)
+	return e.print("%s", text)
 }
 
 // harmless replaces the control characters of a text but tabs and line ends.
@@ -128,26 +128,26 @@ func counted(n int, one, many string) string {
 }
 
 // note tells the person on stderr something that is no error.
-func (a *app) note(format string, args ...any) {
-	fmt.Fprintf(a.err(), "engramctl: %s\n", fmt.Sprintf(format, args...))
+func (e *Env) note(format string, args ...any) {
+	fmt.Fprintf(e.err(), "engramctl: %s\n", fmt.Sprintf(format, args...))
 }
 
 // print writes to stdout.
-func (a *app) print(format string, args ...any) error {
-	_, err := fmt.Fprintf(a.out(), format, args...)
+func (e *Env) print(format string, args ...any) error {
+	_, err := fmt.Fprintf(e.out(), format, args...)
 	return err
 }
 
 // out is stdout, and err is stderr, once no progress bar is in the way.
-func (a *app) out() io.Writer {
-	a.err()
-	return a.Stdout
+func (e *Env) out() io.Writer {
+	e.err()
+	return e.Stdout
 }
 
-func (a *app) err() io.Writer {
-	if a.hideBar != nil {
-		a.hideBar()
-		a.hideBar = nil
+func (e *Env) err() io.Writer {
+	if e.hideBar != nil {
+		e.hideBar()
+		e.hideBar = nil
 	}
-	return a.Stderr
+	return e.Stderr
 }

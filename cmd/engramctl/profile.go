@@ -63,12 +63,12 @@ type profileFile struct {
 
 // profile returns the layer of the profile in use, an empty one if there is
 // none.
-func (a *app) profile() (layer, error) {
-	name := a.flags.profile
+func (e *Env) profile() (layer, error) {
+	name := e.flags.profile
 	if name == "" {
-		name = a.env["ENGRAM_PROFILE"]
+		name = e.env["ENGRAM_PROFILE"]
 	}
-	path, file, err := a.readProfiles()
+	path, file, err := e.readProfiles()
 	if err != nil {
 		return layer{}, err
 	}
@@ -128,8 +128,8 @@ func (p profileFile) dreamWhen() (w consolidation.DreamWhen, err error) {
 
 // readProfiles reads the configuration file. One that is not named need not be
 // there.
-func (a *app) readProfiles() (path string, file profiles, err error) {
-	path, named := a.configPath()
+func (e *Env) readProfiles() (path string, file profiles, err error) {
+	path, named := e.configPath()
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) && !named {
 		return path, file, nil
@@ -154,23 +154,23 @@ func (a *app) readProfiles() (path string, file profiles, err error) {
 
 // configPath returns where the configuration file is, and whether somebody said
 // so.
-func (a *app) configPath() (path string, named bool) {
-	if a.flags.config != "" {
-		return a.path(a.flags.config), true
+func (e *Env) configPath() (path string, named bool) {
+	if e.flags.config != "" {
+		return e.path(e.flags.config), true
 	}
-	if a.env["ENGRAM_CONFIG"] != "" {
-		return a.path(a.env["ENGRAM_CONFIG"]), true
+	if e.env["ENGRAM_CONFIG"] != "" {
+		return e.path(e.env["ENGRAM_CONFIG"]), true
 	}
-	base := a.env["XDG_CONFIG_HOME"]
+	base := e.env["XDG_CONFIG_HOME"]
 	if !filepath.IsAbs(base) { // the XDG specification has relative ones ignored
-		base = filepath.Join(a.home(), ".config")
+		base = filepath.Join(e.home(), ".config")
 	}
 	return filepath.Join(base, "engramd", "engramctl.toml"), false
 }
 
 // completeProfiles offers the names of profiles to a shell.
-func (a *app) completeProfiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	_, file, err := a.readProfiles()
+func (e *Env) completeProfiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	_, file, err := e.readProfiles()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,24 +54,6 @@ file beside the configuration file, one on each line.`,
 	})
 	c.Flags().BoolVar(&undo, "undo", false, "ask them again")
 	return c
-}
-
-// ignoredPath returns the file of ignored relays.
-func (a *app) ignoredPath() string {
-	path, _ := a.configPath()
-	return filepath.Join(filepath.Dir(path), "ignored-relays")
-}
-
-// ignoredRelays reads it; without a file there are none.
-func (a *app) ignoredRelays() ([]string, error) {
-	text, err := os.ReadFile(a.ignoredPath())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("ignored relays: %w", err)
-	}
-	return strings.Fields(string(text)), nil
 }
 
 // writeIgnored replaces it as a whole.

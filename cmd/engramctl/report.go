@@ -10,18 +10,18 @@ import (
 // report says on stderr which relays failed, and that an answer is partial. It
 // returns the error to end with: err, or with --strict one for a partial
 // answer.
-func (a *app) report(s client.Status, err error) error {
-	return a.reportWith(s, err, "engramctl sync brings the others up to date")
+func (e *Env) report(s client.Status, err error) error {
+	return e.reportWith(s, err, "engramctl sync brings the others up to date")
 }
 
 // reportWith is report with what helps if some relays did not take what was
 // written.
-func (a *app) reportWith(s client.Status, err error, remedy string) error {
+func (e *Env) reportWith(s client.Status, err error, remedy string) error {
 	failed := map[string]bool{}
 	for _, r := range once(s.Relays) {
 		failed[r.URL] = r.Err != nil
 		if !namesRelays(err) {
-			a.reportRelay(r)
+			e.reportRelay(r)
 		}
 	}
 	accepted := 0
@@ -31,24 +31,24 @@ func (a *app) reportWith(s client.Status, err error, remedy string) error {
 			continue
 		}
 		if !namesRelays(err) && !failed[p.URL] {
-			a.note("%s did not take it: %v", p.URL, p.Err)
+			e.note("%s did not take it: %v", p.URL, p.Err)
 		}
 	}
 	switch {
 	case err != nil:
 		return err
 	case accepted < len(s.Published):
-		a.note("written to %d of %d relays; %s", accepted, len(s.Published), remedy)
+		e.note("written to %d of %d relays; %s", accepted, len(s.Published), remedy)
 	case s.Partial:
-		a.note("partial answer: not every relay answered in full, there may be more or newer memory")
+		e.note("partial answer: not every relay answered in full, there may be more or newer memory")
 	}
 	if s.Compared && s.Decider == "" {
-		a.note("no relay decided: none of them knows a compare-and-set, and so --base was best effort: who wrote at the same moment may have been told the same")
+		e.note("no relay decided: none of them knows a compare-and-set, and so --base was best effort: who wrote at the same moment may have been told the same")
 	}
 	if s.Doubtful > 0 {
-		a.note("%s", counted(s.Doubtful, "event at this place cannot be read and was left out", "events at this place cannot be read and were left out"))
+		e.note("%s", counted(s.Doubtful, "event at this place cannot be read and was left out", "events at this place cannot be read and were left out"))
 	}
-	if s.Partial && a.flags.strict {
+	if s.Partial && e.flags.strict {
 		return fmt.Errorf("%w in full, and all of them are needed here", client.ErrPartial)
 	}
 	return nil
@@ -68,18 +68,18 @@ func once(relays []client.RelayStatus) []client.RelayStatus {
 	return out
 }
 
-func (a *app) reportRelay(r client.RelayStatus) {
+func (e *Env) reportRelay(r client.RelayStatus) {
 	switch {
 	case errors.Is(r.Err, client.ErrHistoryUnasked):
-		a.note("%s was not asked for history, because only the agent's list names it: only its current version counts", r.URL)
+		e.note("%s was not asked for history, because only the agent's list names it: only its current version counts", r.URL)
 	case errors.Is(r.Err, client.ErrNoHistory):
-		a.note("%s keeps no history that it shows: only its current version counts", r.URL)
+		e.note("%s keeps no history that it shows: only its current version counts", r.URL)
 	case r.Err != nil:
-		a.note("%s failed: %v", r.URL, r.Err)
+		e.note("%s failed: %v", r.URL, r.Err)
 	case r.Rejected > 0:
-		a.note("%s sent %s", r.URL, counted(r.Rejected, "event that is wrong or was not asked for", "events that are wrong or were not asked for"))
+		e.note("%s sent %s", r.URL, counted(r.Rejected, "event that is wrong or was not asked for", "events that are wrong or were not asked for"))
 	case !r.Complete:
-		a.note("%s may have more than it sent", r.URL)
+		e.note("%s may have more than it sent", r.URL)
 	}
 }
 

@@ -53,7 +53,7 @@ func TestReport(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var stderr bytes.Buffer
-			a := newApp(&Main{Stderr: &stderr})
+			a := newApp(&System{Stderr: &stderr})
 			a.flags.strict = c.strict
 			if got := codeOf(a.report(c.status, c.err)); got != c.code {
 				t.Errorf("exit code %d, want %d", got, c.code)
@@ -67,7 +67,7 @@ func TestReport(t *testing.T) {
 
 func TestTraceIsHarmlessAndShort(t *testing.T) {
 	var stderr bytes.Buffer
-	a := newApp(&Main{Stderr: &stderr})
+	a := newApp(&System{Stderr: &stderr})
 	a.flags.verbose = true
 	trace := a.trace()
 	trace("wss://r", true, []byte("[\"REQ\"]"))

@@ -49,7 +49,7 @@ func (a *app) commands() []*cobra.Command {
 
 // root assembles the program.
 func (a *app) root() *cobra.Command {
-	root := a.group(&cobra.Command{
+	root := group(&cobra.Command{
 		Use:   "engramctl",
 		Short: "The memory of AI agents on Nostr relays",
 		Long: `engramctl reads and writes the memory of AI agents (NIP-AE engrams) on Nostr relays.
@@ -99,11 +99,11 @@ with --relay, the relays that the agent itself lists (NIP-65) are asked too.
 }
 
 // pairFlags says whose memory a command is about.
-func (a *app) pairFlags(c *cobra.Command) *cobra.Command {
+func (e *Env) pairFlags(c *cobra.Command) *cobra.Command {
 	f := c.PersistentFlags()
-	f.StringVar(&a.flags.owner, "owner", "", "`pubkey` (npub or hex) of the owner: my key is the agent's (ENGRAM_OWNER)")
-	f.StringVar(&a.flags.agent, "agent", "", "`pubkey` (npub or hex) of the agent: my key is its owner's, to read only (ENGRAM_AGENT)")
-	f.BoolVar(&a.flags.noMirror, "no-mirror", false, "keep no copy of the memory on this machine (no_mirror in a profile)")
+	f.StringVar(&e.flags.owner, "owner", "", "`pubkey` (npub or hex) of the owner: my key is the agent's (ENGRAM_OWNER)")
+	f.StringVar(&e.flags.agent, "agent", "", "`pubkey` (npub or hex) of the agent: my key is its owner's, to read only (ENGRAM_AGENT)")
+	f.BoolVar(&e.flags.noMirror, "no-mirror", false, "keep no copy of the memory on this machine (no_mirror in a profile)")
 	c.MarkFlagsMutuallyExclusive("owner", "agent")
 	return c
 }

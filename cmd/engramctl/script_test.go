@@ -410,7 +410,7 @@ func TestEveryCommandAndExitCodeHasAScript(t *testing.T) {
 			t.Errorf("no script expects exit code %d", c.code)
 		}
 	}
-	root := newApp(&Main{}).root()
+	root := newApp(&System{}).root()
 	walk(root, func(c *cobra.Command) {
 		if c.HasSubCommands() {
 			return

@@ -70,17 +70,17 @@ var discoveries = []string{"read", "write", "off"}
 // settings puts the layers together: the first that has an answer to a question
 // gives it. A profile that the command line names comes before the environment,
 // any other after it.
-func (a *app) settings() (settings, error) {
-	profile, err := a.profile()
+func (e *Env) settings() (settings, error) {
+	profile, err := e.profile()
 	if err != nil {
 		return settings{}, usageError{err}
 	}
-	flags := layer{name: "the command line", keyFile: a.flags.keyFile, relays: a.flags.relays, owner: a.flags.owner, agent: a.flags.agent}
+	flags := layer{name: "the command line", keyFile: e.flags.keyFile, relays: e.flags.relays, owner: e.flags.owner, agent: e.flags.agent}
 	if flags.keyFile != "" {
-		flags.keyFile = a.path(flags.keyFile)
+		flags.keyFile = e.path(flags.keyFile)
 	}
-	layers := []layer{flags, a.environment(), profile}
-	if a.flags.profile != "" {
+	layers := []layer{flags, e.environment(), profile}
+	if e.flags.profile != "" {
 		layers[1], layers[2] = layers[2], layers[1]
 	}
 	s := settings{named: len(flags.relays) > 0, discovery: profile.discovery, decider: profile.decider, noMirror: profile.noMirror, proposals: profile.proposals}
@@ -100,11 +100,11 @@ func (a *app) settings() (settings, error) {
 	return s, nil
 }
 
-func (a *app) environment() layer {
-	l := layer{name: "the environment", key: a.env["ENGRAM_KEY"], owner: a.env["ENGRAM_OWNER"], agent: a.env["ENGRAM_AGENT"]}
-	l.relays = strings.FieldsFunc(a.env["ENGRAM_RELAYS"], func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' })
-	if file := a.env["ENGRAM_KEY_FILE"]; file != "" {
-		l.keyFile = a.path(file)
+func (e *Env) environment() layer {
+	l := layer{name: "the environment", key: e.env["ENGRAM_KEY"], owner: e.env["ENGRAM_OWNER"], agent: e.env["ENGRAM_AGENT"]}
+	l.relays = strings.FieldsFunc(e.env["ENGRAM_RELAYS"], func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' })
+	if file := e.env["ENGRAM_KEY_FILE"]; file != "" {
+		l.keyFile = e.path(file)
 	}
 	return l
 }

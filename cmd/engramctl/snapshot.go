@@ -26,7 +26,7 @@ type snapshotFlags struct {
 
 func (a *app) snapshotCommand() *cobra.Command {
 	f := &snapshotFlags{}
-	c := a.group(&cobra.Command{
+	c := group(&cobra.Command{
 		Use:   "snapshot",
 		Short: "Keep an agent's whole memory as of one instant, and go back to it",
 		Long: `Keep an agent's whole memory as of one instant in a file that anybody can verify, and

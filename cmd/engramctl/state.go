@@ -115,7 +115,7 @@ func (a *app) usesOf(ctx context.Context, m *client.Memory) map[string]answer.Us
 	return uses
 }
 
-func (a *app) noteLine(line string) { a.note("%s", line) }
+func (e *Env) noteLine(line string) { e.note("%s", line) }
 
 // usesIn reads how often memories were used on this machine.
 func usesIn(ctx context.Context, state *memorystate.State) (map[string]answer.Use, error) {

@@ -58,7 +58,7 @@ func (a *app) thinker(f thinkFlags) (thinker.Thinker, error) {
 	}
 	switch {
 	case command != "":
-		return &thinker.Child{Command: command, Env: a.Env, Lock: a.thinkLock(), Temp: a.env["TMPDIR"], Limit: f.limit}, nil
+		return &thinker.Child{Command: command, Env: a.System.Env, Lock: a.thinkLock(), Temp: a.env["TMPDIR"], Limit: f.limit}, nil
 	case url != "":
 		o := memorymodel.Options{URL: url, Model: cmp.Or(f.model, p.llmModel), SendPlaintext: f.plaintext, Timeout: f.limit}
 		return openModel(a, "llm", o, thinker.NewServer)

@@ -11,9 +11,9 @@ const maxTrace = 4 << 10
 
 // trace returns what --verbose makes of the wire: ">" is what we send. Texts on
 // it are encrypted, and no secret key is ever sent.
-func (a *app) trace() client.Trace {
-	if !a.flags.verbose {
-		return a.progress.trace
+func (e *Env) trace() client.Trace {
+	if !e.flags.verbose {
+		return e.progress.trace
 	}
 	return func(relay string, sent bool, frame []byte) {
 		direction := "<"
@@ -24,6 +24,6 @@ func (a *app) trace() client.Trace {
 		if len(frame) > maxTrace {
 			text, rest = frame[:maxTrace], fmt.Sprintf("… (%d bytes)", len(frame))
 		}
-		fmt.Fprintf(a.Stderr, "%s %s %s%s\n", direction, relay, harmless(string(text)), rest)
+		fmt.Fprintf(e.Stderr, "%s %s %s%s\n", direction, relay, harmless(string(text)), rest)
 	}
 }
