@@ -41,7 +41,7 @@ func (d *doctor) programs(ctx context.Context) {
 		if !filepath.IsAbs(path) || err != nil || !info.Mode().IsRegular() || !runnable(info) || os.SameFile(mine, info) {
 			continue
 		}
-		if said := d.versionOf(ctx, path); said != version {
+		if said := d.versionOf(ctx, path); said != d.Version {
 			others = append(others, fmt.Sprintf("%s (%s)", path, said))
 		}
 	}

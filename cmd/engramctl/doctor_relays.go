@@ -75,7 +75,7 @@ func (d *doctor) relay(ctx context.Context, id client.Identity, s settings, url 
 		return
 	default:
 		d.add("relay", fine, "", "%s answers: %s %s", url, softwareName(info.Software), info.Version)
-		d.version(url, info, version)
+		d.version(url, info, d.Version)
 	}
 	d.clock(url, info.Date, time.Now())
 	agent, owner := id.PubKey(), s.owner

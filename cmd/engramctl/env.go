@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/client"
+	"engramd/internal/platform/keychain"
 )
 
 // Env is one run of the program as its commands see it.
@@ -46,7 +47,12 @@ const defaultTimeout = 10 * time.Second
 
 // NewEnv returns the environment of a run.
 func NewEnv(s *System) *Env {
-	e := &Env{System: s, env: make(map[string]string, len(s.Env))}
+	own := *s
+	own.Version = cmp.Or(s.Version, unreleased)
+	if s.Keychain == nil {
+		own.Keychain = keychain.System{}
+	}
+	e := &Env{System: &own, env: make(map[string]string, len(s.Env))}
 	for _, kv := range s.Env {
 		if name, value, ok := strings.Cut(kv, "="); ok {
 			e.env[name] = value
@@ -56,7 +62,9 @@ func NewEnv(s *System) *Env {
 }
 
 // on returns the same command line on another system.
-func (e *Env) on(s *System) *Env { return &Env{System: s, env: e.env, flags: e.flags, started: e.started} }
+func (e *Env) on(s *System) *Env {
+	return &Env{System: s, env: e.env, flags: e.flags, started: e.started}
+}
 
 // home returns the user's folder.
 func (e *Env) home() string { return cmp.Or(e.env["HOME"], e.env["USERPROFILE"]) } // the second is Windows's

@@ -40,7 +40,7 @@ func (e *Env) secretKey(ctx context.Context, from keySource) (string, error) {
 	case from.stored != "":
 		var err error
 		name = "the key of " + from.origin + " in the system's key store"
-		text, err = e.keychain().Get(ctx, from.stored)
+		text, err = e.Keychain.Get(ctx, from.stored)
 		if errors.Is(err, keychain.ErrNone) {
 			return "", usagef("%s: %w (engramctl setup --key-store file keeps one in a file)", name, err)
 		}
@@ -73,14 +73,6 @@ func (e *Env) secretKey(ctx context.Context, from keySource) (string, error) {
 		return "", usagef("%s: %w", name, err)
 	}
 	return secret, nil
-}
-
-// keychain is the system's key store.
-func (e *Env) keychain() keychain.Store {
-	if e.Keychain != nil {
-		return e.Keychain
-	}
-	return keychain.System{}
 }
 
 // password is that of the encrypted key: from the file that

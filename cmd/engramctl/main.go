@@ -14,11 +14,8 @@ import (
 	"golang.org/x/term"
 )
 
-// unreleased is the version of a build that was given none.
-const unreleased = "dev"
-
 // version is set by the linker: -ldflags "-X main.version=v1.2.3".
-var version = unreleased
+var version string
 
 func main() { os.Exit(runProcess(ofProcess())) }
 
@@ -35,7 +32,7 @@ func runProcess(m *Main) int {
 // ofProcess is the run that this process was started for.
 func ofProcess() *Main {
 	return &Main{
-		Args: os.Args[1:], Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Args: os.Args[1:], Env: os.Environ(), Version: version, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Terminal: Terminal{
 			Password: askPassword,
 			Line:     askLine,

@@ -94,7 +94,7 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []s
 	if a.flags.verbose {
 		level = slog.LevelDebug
 	}
-	o := mcp.Options{Version: version, Timeout: callFactor * a.flags.timeout,
+	o := mcp.Options{Version: a.Version, Timeout: callFactor * a.flags.timeout,
 		Log: slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: level})).With("component", "mcp")}
 	a.log = o.Log
 	s, err := a.settings()

@@ -78,6 +78,11 @@ func (e *Env) profile() (layer, error) {
 	if name == "" {
 		return layer{}, nil
 	}
+	return file.layer(name, path)
+}
+
+// layer returns what the profile of that name says in the file at a path.
+func (file profiles) layer(name, path string) (layer, error) {
 	p, ok := file.Profiles[name]
 	if !ok {
 		known := "it has none"
@@ -90,6 +95,7 @@ func (e *Env) profile() (layer, error) {
 		return layer{}, fmt.Errorf("key_store of profile %q in %s: %q is none of %s, %s", name, path, p.KeyStore, storeFile, storeKeychain)
 	}
 	l := layer{name: fmt.Sprintf("profile %q", name), relays: p.Relays, owner: p.Owner, agent: p.Agent, keyFile: p.KeyFile, discovery: p.Discovery, decider: p.Decider, noMirror: p.NoMirror, attest: p.Attest, embedURL: p.EmbedURL, embedModel: p.EmbedModel, rerankURL: p.RerankURL, rerankModel: p.RerankModel, mindExec: p.MindExec, llmURL: p.LLMURL, llmModel: p.LLMModel}
+	var err error
 	if l.dream, err = p.dreamWhen(); err != nil {
 		return layer{}, fmt.Errorf("profile %q in %s: %w", name, path, err)
 	}

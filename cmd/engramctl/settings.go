@@ -83,7 +83,12 @@ func (e *Env) settings() (settings, error) {
 	if e.flags.profile != "" {
 		layers[1], layers[2] = layers[2], layers[1]
 	}
-	s := settings{named: len(flags.relays) > 0, discovery: profile.discovery, decider: profile.decider, noMirror: profile.noMirror, proposals: profile.proposals}
+	return merge(layers, profile)
+}
+
+// merge puts the layers together, of which the first is the command line.
+func merge(layers []layer, profile layer) (settings, error) {
+	s := settings{named: len(layers[0].relays) > 0, discovery: profile.discovery, decider: profile.decider, noMirror: profile.noMirror, proposals: profile.proposals}
 	if s.decider != "" {
 		if _, err := nipae.CanonicalRelayURL(s.decider); err != nil {
 			return settings{}, usagef("decider %q in %s: %w", shownURL(s.decider), profile.name, err)

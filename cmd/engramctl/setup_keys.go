@@ -53,7 +53,7 @@ func (s *setup) agentKey(ctx context.Context) error {
 
 // storedKey is agentKey in the system's key store.
 func (s *setup) storedKey(ctx context.Context) error {
-	text, err := s.keychain().Get(ctx, s.name)
+	text, err := s.Keychain.Get(ctx, s.name)
 	switch {
 	case errors.Is(err, keychain.ErrNone):
 		return usagef("%w: give --key-store %s", err, storeFile)
@@ -81,7 +81,7 @@ func (s *setup) storedKey(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.keychain().Add(ctx, s.name, text); err != nil {
+	if err := s.Keychain.Add(ctx, s.name, text); err != nil {
 		return usageError{err}
 	}
 	return s.step("key", "made one in the key store, as %q: %s", s.name, npub(id.PubKey()))

@@ -153,7 +153,7 @@ func (a *app) keep(ctx context.Context, lock *snapshot.Lock, captured *snapshots
 }
 
 func (a *app) bundleOptions(p party, o createOptions) (out bundle.Options, err error) {
-	out = bundle.Options{Label: o.label, Consistency: bundle.StableListing, Software: "engramctl " + version, CreatedBy: bundle.ByCLI, Keys: p.keys, SomeEngrams: !o.empty}
+	out = bundle.Options{Label: o.label, Consistency: bundle.StableListing, Software: "engramctl " + a.Version, CreatedBy: bundle.ByCLI, Keys: p.keys, SomeEngrams: !o.empty}
 	if p.own() {
 		out.CreatedBy = bundle.ByAgent
 	}

@@ -13,6 +13,7 @@ import (
 type System struct {
 	Args     []string // without the program's name
 	Env      []string // "NAME=value"
+	Version  string   // of the program; "" is unreleased
 	Dir      string   // what relative paths are relative to; empty: the working folder
 	Stdin    io.Reader
 	Stdout   io.Writer
@@ -21,7 +22,7 @@ type System struct {
 	// KeyCost is the cost of encrypting a key: 2^KeyCost rounds of scrypt. 0 means
 	// 16, which takes 64 MiB and a fraction of a second.
 	KeyCost uint8
-	// Keychain is the system's key store; nil is the true one.
+	// Keychain is the system's key store; nil is the system's.
 	Keychain keychain.Store
 	// Self is the path of this program; "" asks the system.
 	Self string
@@ -37,6 +38,9 @@ type System struct {
 	// the system.
 	Ancestors func() []Process
 }
+
+// unreleased is the version of a build that was given none.
+const unreleased = "dev"
 
 // allow returns how long something may take that has so much time.
 func (e *Env) allow(d time.Duration) time.Duration { return d + e.Slack }

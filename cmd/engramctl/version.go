@@ -14,6 +14,6 @@ func (a *app) versionCommand() *cobra.Command {
 		Example: "  engramctl version",
 		Args:    cobra.NoArgs,
 	}, func(context.Context, []string) error {
-		return a.print("engramctl %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		return a.print("engramctl %s (%s, %s/%s)\n", a.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	})
 }

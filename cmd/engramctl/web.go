@@ -79,7 +79,7 @@ func (a *app) serveWeb(ctx context.Context, listen string) error {
 		return fmt.Errorf("%w (--listen 127.0.0.1:0 takes a free port)", err)
 	}
 	server := &http.Server{
-		Handler: webHandler(web.New(s.relays, "engramctl "+version)), ReadHeaderTimeout: 10 * time.Second,
+		Handler: webHandler(web.New(s.relays, "engramctl "+a.Version)), ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // Serve says how it ended
