@@ -77,7 +77,7 @@ func readKind(_ *app, name, text string) (any, error) {
 func readText(a *app, _, text string) (any, error) {
 	if text == "-" {
 		var err error
-		if text, err = a.input(); err != nil {
+		if text, err = input(a.Env); err != nil {
 			return nil, err
 		}
 		text = strings.TrimSuffix(text, "\n")

@@ -18,7 +18,7 @@ import (
 
 func (a *app) attestCommand() *cobra.Command {
 	var publish bool
-	c := a.pairFlags(a.command(&cobra.Command{
+	c := pairFlags(a.Env, a.command(&cobra.Command{
 		Use:   "attest [--publish]",
 		Short: "Sign what the agent's memory is now, so that it can be proved later",
 		Long: `Sign what the agent's memory is now, and print the event: the name of this machine's

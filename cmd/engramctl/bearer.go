@@ -44,7 +44,7 @@ func (e *Env) token() (bearerToken, error) {
 // act makes a client that acts on contracts: by the token, unless the command
 // line names a key, or there is none. keyFirst is for what a key may do and a
 // token may not: then the token counts where no key is configured.
-func (e *Env) act(ctx context.Context, keyFirst bool) (*client.Client, error) {
+func act(ctx context.Context, e *Env, keyFirst bool) (*client.Client, error) {
 	s, err := e.settings()
 	if err != nil {
 		return nil, err
@@ -59,11 +59,11 @@ func (e *Env) act(ctx context.Context, keyFirst bool) (*client.Client, error) {
 		c, _, err := e.connect(ctx)
 		return c, err
 	}
-	return e.bearing(t)
+	return bearing(e, t)
 }
 
 // bearing makes a client that acts by a token.
-func (e *Env) bearing(t bearerToken) (*client.Client, error) {
+func bearing(e *Env, t bearerToken) (*client.Client, error) {
 	c, err := client.NewBearer(t.text, t.relay, client.Options{Timeout: e.flags.timeout, Trace: e.trace()})
 	if err != nil {
 		return nil, usageError{err}
@@ -74,22 +74,22 @@ func (e *Env) bearing(t bearerToken) (*client.Client, error) {
 // withContracts runs do in the name of the key or the token, at the configured
 // relays: where a contract is kept is agreed with its other party, and no list
 // of one's own says it.
-func (e *Env) withContracts(ctx context.Context, do func(ctx context.Context, cs *client.Contracts) error) error {
+func withContracts(ctx context.Context, e *Env, do func(ctx context.Context, cs *client.Contracts) error) error {
 	poster, err := publicKey("--poster", "the command line", e.flags.poster)
 	if err != nil {
 		return err
 	}
-	return e.acting(ctx, false, func(ctx context.Context, cs *client.Contracts) error { return do(ctx, cs.By(poster)) })
+	return acting(ctx, e, false, func(ctx context.Context, cs *client.Contracts) error { return do(ctx, cs.By(poster)) })
 }
 
 // withNames runs do, about names of agents, in the name of the key; where there
 // is none, of the token.
-func (e *Env) withNames(ctx context.Context, do func(ctx context.Context, cs *client.Contracts) error) error {
-	return e.acting(ctx, true, do)
+func withNames(ctx context.Context, e *Env, do func(ctx context.Context, cs *client.Contracts) error) error {
+	return acting(ctx, e, true, do)
 }
 
-func (e *Env) acting(ctx context.Context, keyFirst bool, do func(ctx context.Context, cs *client.Contracts) error) error {
-	c, err := e.act(ctx, keyFirst)
+func acting(ctx context.Context, e *Env, keyFirst bool, do func(ctx context.Context, cs *client.Contracts) error) error {
+	c, err := act(ctx, e, keyFirst)
 	if err != nil {
 		return err
 	}

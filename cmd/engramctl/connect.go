@@ -22,7 +22,7 @@ func (e *Env) connect(ctx context.Context) (*client.Client, settings, error) {
 	if err != nil {
 		return nil, s, err
 	}
-	ignore, err := e.ignoredRelays()
+	ignore, err := ignoredRelays(e)
 	if err != nil {
 		return nil, s, err
 	}

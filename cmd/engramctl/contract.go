@@ -62,7 +62,7 @@ func (a *app) withThread(ctx context.Context, id, with string, do func(me string
 	if err != nil {
 		return err
 	}
-	return a.withContracts(ctx, func(ctx context.Context, cs *client.Contracts) error {
+	return withContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 		t, s, err := cs.Thread(ctx, id, with)
 		if err := a.reportWith(s, err, contractRemedy); err != nil {
 			return err
@@ -221,7 +221,7 @@ func (a *app) textArgument(arg string) (string, error) {
 	text := arg
 	if arg == "-" {
 		var err error
-		if text, err = a.input(); err != nil {
+		if text, err = input(a.Env); err != nil {
 			return "", err
 		}
 	}

@@ -29,7 +29,7 @@ ENTRY is an entry id, as contract read prints it, or an event id.`,
 		if err != nil {
 			return err
 		}
-		return a.withContracts(ctx, func(ctx context.Context, cs *client.Contracts) error {
+		return withContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			d, s, err := cs.Disclose(ctx, args[0], other, args[1])
 			if err := a.reportWith(s, err, contractRemedy); err != nil {
 				return err

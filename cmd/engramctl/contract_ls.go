@@ -28,7 +28,7 @@ entries are known, and no state, is "unknown", and your role in it is that of a 
 		if err := checkStatus("--status", status, true); err != nil {
 			return err
 		}
-		return a.withContracts(ctx, func(ctx context.Context, cs *client.Contracts) error {
+		return withContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			all, s, err := cs.List(ctx, status)
 			if err == nil && len(all) == 0 && s.Partial {
 				err = fmt.Errorf("%w, and those that did know no contract", client.ErrPartial)

@@ -73,7 +73,7 @@ func (a *app) moveContract(ctx context.Context, how moveFlags, args []string,
 	if err != nil {
 		return err
 	}
-	return a.withContracts(ctx, func(ctx context.Context, cs *client.Contracts) error {
+	return withContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 		c, s, err := move(cs, ctx, args[0], other, args[1], how.note, ev)
 		if err := a.reportWith(s, err, contractRemedy); err != nil {
 			return err

@@ -65,7 +65,7 @@ on any relay.`,
 		if o.AmountSats < 0 {
 			return usagef("--sats must not be negative")
 		}
-		return a.withContracts(ctx, func(ctx context.Context, cs *client.Contracts) error {
+		return withContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			c, s, err := cs.New(ctx, o)
 			if err := a.reportWith(s, err, contractRemedy); err != nil {
 				return err

@@ -67,7 +67,7 @@ Prints the entry's id and its event's.`,
 		if err := guardContract(allow, texts...); err != nil {
 			return err
 		}
-		return a.withContracts(ctx, func(ctx context.Context, cs *client.Contracts) error {
+		return withContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			e, status, err := cs.Say(ctx, args[0], other, s)
 			if err := a.reportWith(status, err, contractRemedy); err != nil {
 				return err

@@ -49,7 +49,7 @@ func (a *app) coreCommand() *cobra.Command {
 	var format string
 	var timeout time.Duration
 	var strict bool
-	c := a.pairFlags(a.command(&cobra.Command{
+	c := pairFlags(a.Env, a.command(&cobra.Command{
 		Use:   "core [--format text|json] [--timeout 3s] [--strict]",
 		Short: "Print the agent's core as a prompt section, for harnesses",
 		Long: `Print the agent's core memory as a section for its prompt:

@@ -37,7 +37,7 @@ type doctorOut struct {
 
 func (a *app) doctorCommand() *cobra.Command {
 	var asJSON, write bool
-	c := a.pairFlags(a.command(&cobra.Command{
+	c := pairFlags(a.Env, a.command(&cobra.Command{
 		Use:   "doctor [--write] [--json]",
 		Short: "Look at everything that can be wrong, and say what to do",
 		Long: `Look at everything that can be wrong between an agent and its memory, and say what to

@@ -139,7 +139,7 @@ func codeOf(err error) int {
 }
 
 // complain says on stderr why a command failed.
-func (e *Env) complain(cmd *cobra.Command, err error) {
+func complain(e *Env, cmd *cobra.Command, err error) {
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		fmt.Fprintf(e.err(), "%s: %s\n", cmd.CommandPath(), redact(line))
 	}

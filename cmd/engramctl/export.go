@@ -10,7 +10,7 @@ import (
 
 func (a *app) exportCommand() *cobra.Command {
 	var f folderFlags
-	c := a.pairFlags(a.command(&cobra.Command{
+	c := pairFlags(a.Env, a.command(&cobra.Command{
 		Use:   "export DIR [--yes] [--dry-run] [--delete] [--all] [--json]",
 		Short: "Write the memory into a folder of text files",
 		Long: `Write the memory into a folder, each text as it is, byte for byte: DIR/core.md,

@@ -23,7 +23,7 @@ type feedbackOut struct {
 
 func (a *app) feedbackCommand() *cobra.Command {
 	var asJSON bool
-	c := a.pairFlags(a.command(&cobra.Command{
+	c := pairFlags(a.Env, a.command(&cobra.Command{
 		Use:   "feedback useful|wrong SLUG... [--json]",
 		Short: "Say that memories were useful, or wrong",
 		Long: `Say that memories were useful, or wrong: that makes them more, or less, likely to come

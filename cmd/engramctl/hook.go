@@ -63,7 +63,7 @@ func (a *app) aside(e hook.Event, began time.Time, do func()) {
 
 func (a *app) hookCommand() *cobra.Command {
 	var harness string
-	c := a.pairFlags(a.command(&cobra.Command{
+	c := pairFlags(a.Env, a.command(&cobra.Command{
 		Use:   "hook EVENT --harness claude|codex|cursor|opencode|generic",
 		Short: "Answer an event of the program that runs the agent",
 		Long: `Answer an event of the program that runs the agent. It says on stdin, in JSON, what
@@ -173,7 +173,7 @@ func (a *app) runHook(run func() (*cobra.Command, error)) int {
 	}()
 	if cmd, err := run(); err != nil {
 		a.hookSays(h, e, a.unavailable(err))
-		a.complain(cmd, err)
+		complain(a.Env, cmd, err)
 		a.hookLog(began, e, h, hookOutcome{class: fmt.Sprintf("exit code %d", codeOf(err))})
 	}
 	return exitOK

@@ -10,14 +10,14 @@ import (
 )
 
 // ignoredPath returns the file of ignored relays.
-func (e *Env) ignoredPath() string {
+func ignoredPath(e *Env) string {
 	path, _ := e.configPath()
 	return filepath.Join(filepath.Dir(path), "ignored-relays")
 }
 
 // ignoredRelays reads it; without a file there are none.
-func (e *Env) ignoredRelays() ([]string, error) {
-	text, err := os.ReadFile(e.ignoredPath())
+func ignoredRelays(e *Env) ([]string, error) {
+	text, err := os.ReadFile(ignoredPath(e))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

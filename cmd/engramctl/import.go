@@ -12,7 +12,7 @@ import (
 func (a *app) importCommand() *cobra.Command {
 	var f fromFlags
 	var in folderFlags
-	c := a.pairFlags(a.command(&cobra.Command{
+	c := pairFlags(a.Env, a.command(&cobra.Command{
 		Use:   "import DIR|FILE.jsonl|--from SOURCE PATH [--yes] [--dry-run] [--delete] [--update] [--prefix SLUG] [--trust observed] [--allow-secret] [--json]",
 		Short: "Bring in a folder of text files, or what another tool remembers",
 		Long: `Write into the memory what was changed in a folder that engramctl export made, or any

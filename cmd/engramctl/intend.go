@@ -24,7 +24,7 @@ func (a *app) intendCommand() *cobra.Command {
 	var d acts.Draft
 	var slug string
 	var asJSON, allow bool
-	c := a.pairFlags(a.command(&cobra.Command{
+	c := pairFlags(a.Env, a.command(&cobra.Command{
 		Use:   "intend TEXT|- [--due TIME] [--every PERIOD] [--until TIME] [--trigger WORDS] [--where project|NAME] [--action TEXT] [--slug SLUG] [--tag TAG] [--trust external] [--allow-secret] [--json]",
 		Short: "Intend to do something, at a time or when something comes up",
 		Long: `Intend to do something later. It is shown in sessions of the agent (hooks, engramctl

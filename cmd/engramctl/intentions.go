@@ -47,7 +47,7 @@ type listedOut struct {
 func (a *app) intentionsCommand() *cobra.Command {
 	var asJSON, all bool
 	var wait time.Duration
-	c := a.pairFlags(a.command(&cobra.Command{
+	c := pairFlags(a.Env, a.command(&cobra.Command{
 		Use:   "intentions [--all] [--json]",
 		Short: "List what is intended, and close it: done, snooze, cancel",
 		Long: `List what is intended, what is due first: open ones, those to come, and those that wait

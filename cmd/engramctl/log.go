@@ -18,7 +18,7 @@ type writeOut struct {
 
 func (a *app) logCommand() *cobra.Command {
 	var texts bool
-	c := a.pairFlags(a.command(&cobra.Command{
+	c := pairFlags(a.Env, a.command(&cobra.Command{
 		Use:   "log [--text]",
 		Short: "Print every kept write of a memory, oldest first",
 		Long: `Print every write of a memory that the relays still have, oldest first, as one

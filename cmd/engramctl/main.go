@@ -73,6 +73,6 @@ func (m *Main) Run(ctx context.Context) int {
 	if ctx.Err() != nil {
 		code = exitInterrupted
 	}
-	a.complain(cmd, err)
+	complain(a.Env, cmd, err)
 	return code
 }

@@ -21,7 +21,7 @@ func (a *app) mcpCommand() *cobra.Command {
 	var tools []string
 	var e modelFlags
 	f := &snapshotFlags{tenant: bundle.DefaultTenant, lockTimeout: snapshotPatience}
-	c := a.pairFlags(a.command(&cobra.Command{
+	c := pairFlags(a.Env, a.command(&cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the memory to an agent over MCP, on stdin and stdout",
 		Long: `Serve the memory to an agent over the Model Context Protocol (MCP), on stdin and
@@ -196,7 +196,7 @@ func chosenTools(tools []string, pair, owner bool) ([]string, error) {
 // relays: the agent's own list says nothing of them.
 func (a *app) business(ctx context.Context, c *client.Client) (*client.Client, error) {
 	if c == nil {
-		return a.act(ctx, false)
+		return act(ctx, a.Env, false)
 	}
 	t, err := a.token()
 	if err != nil {
@@ -205,7 +205,7 @@ func (a *app) business(ctx context.Context, c *client.Client) (*client.Client, e
 	if t == (bearerToken{}) {
 		return client.New(c.Identity(), client.Options{Relays: c.Relays(), Timeout: a.flags.timeout, Trace: a.trace()}), nil
 	}
-	return a.bearing(t)
+	return bearing(a.Env, t)
 }
 
 // relayFinder returns what the server finds the agent's own relays with, nil if

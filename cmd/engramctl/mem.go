@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) memCommand() *cobra.Command {
-	mem := a.pairFlags(group(&cobra.Command{
+	mem := pairFlags(a.Env, group(&cobra.Command{
 		Use:   "mem",
 		Short: "Read and write an agent's memory",
 		Long: `Read and write an agent's memory.
@@ -90,7 +90,7 @@ func formatFlag(c *cobra.Command, to *string, words ...string) {
 }
 
 // input reads a text that is to be remembered from stdin.
-func (e *Env) input() (string, error) {
+func input(e *Env) (string, error) {
 	if e.Terminal.Stdin {
 		e.note("reading from the terminal; Ctrl-D ends")
 	}

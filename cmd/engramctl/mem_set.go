@@ -117,7 +117,7 @@ A text may begin with "-", as a list does; one that looks like a flag goes behin
 func (a *app) value(arg string, empty bool) (text string, err error) {
 	text = arg
 	if arg == "-" {
-		if text, err = a.input(); err != nil {
+		if text, err = input(a.Env); err != nil {
 			return "", err
 		}
 	}

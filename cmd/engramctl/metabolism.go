@@ -52,7 +52,7 @@ type metabolizedOut struct {
 
 func (a *app) metabolismCommand() *cobra.Command {
 	var f metabolismFlags
-	c := a.pairFlags(a.command(&cobra.Command{
+	c := pairFlags(a.Env, a.command(&cobra.Command{
 		Use:   "metabolism [--budget TOKENS] [--hot TOKENS] [--commit] [--cold FILE [--encrypt age:RECIPIENT]…] [--json]",
 		Short: "Show what of a memory is active, and archive what is not",
 		Long: `Show how many tokens a memory has (its bytes divided by 4), what of it is most active,

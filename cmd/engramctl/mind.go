@@ -18,7 +18,7 @@ import (
 )
 
 func (a *app) mindCommand() *cobra.Command {
-	return a.pairFlags(group(&cobra.Command{
+	return pairFlags(a.Env, group(&cobra.Command{
 		Use:   "mind",
 		Short: "Make knowledge of episodes, and dream",
 		Long: `Make knowledge of episodes, and dream (docs/mind.md). prepare and dream show a plan:

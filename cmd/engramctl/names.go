@@ -73,7 +73,7 @@ Exit code 3 if the key is not the operator's, 5 if the name is taken.`,
 	}, func(ctx context.Context, args []string) error {
 		var made client.AgentIdentity
 		err := a.toPrivate(args[1], func(f *privateFile) error {
-			return a.withNames(ctx, func(ctx context.Context, cs *client.Contracts) error {
+			return withNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 				id, token, s, err := cs.Provision(ctx, args[0])
 				if err := a.reportWith(s, err, contractRemedy); err != nil {
 					return err
@@ -103,7 +103,7 @@ Exit code 5 if the name is another's, or the key has another name.`,
 		Example: `  engramctl identity bind agent-0001 --key-file agent.key`,
 		Args:    arguments("AGENT_ID"),
 	}, func(ctx context.Context, args []string) error {
-		return a.withNames(ctx, func(ctx context.Context, cs *client.Contracts) error {
+		return withNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			id, s, err := cs.Bind(ctx, args[0])
 			if err := a.reportWith(s, err, contractRemedy); err != nil {
 				return err

@@ -31,7 +31,7 @@ Exit code 3 if the key is not the operator's.`,
 		if limit < 1 || limit > maxNames || offset < 0 {
 			return usagef("--limit must be 1 to %d, and --offset not negative", maxNames)
 		}
-		return a.withNames(ctx, func(ctx context.Context, cs *client.Contracts) error {
+		return withNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			all, s, err := cs.Identities(ctx, limit, offset)
 			if err := a.reportWith(s, err, contractRemedy); err != nil {
 				return err
@@ -81,7 +81,7 @@ Exit code 1 if there is no such name.`,
 				return err
 			}
 		}
-		return a.withNames(ctx, func(ctx context.Context, cs *client.Contracts) error {
+		return withNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			var id client.AgentIdentity
 			var s client.Status
 			var err error
@@ -124,7 +124,7 @@ not given.`,
 		Example: `  engramctl identity delete squatter --key-file op.key`,
 		Args:    arguments("AGENT_ID"),
 	}, func(ctx context.Context, args []string) error {
-		return a.withNames(ctx, func(ctx context.Context, cs *client.Contracts) error {
+		return withNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			id, s, err := cs.DeleteIdentity(ctx, args[0], withKey)
 			if err := a.reportWith(s, err, contractRemedy); err != nil {
 				return err

@@ -49,7 +49,7 @@ token renew gives it a new token.`,
 		Example: `  engramctl identity token void agent-0000 --key-file op.key`,
 		Args:    arguments("AGENT_ID"),
 	}, func(ctx context.Context, args []string) error {
-		return a.withNames(ctx, func(ctx context.Context, cs *client.Contracts) error {
+		return withNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			id, s, err := cs.VoidToken(ctx, args[0])
 			if err := a.reportWith(s, err, contractRemedy); err != nil {
 				return err
@@ -62,7 +62,7 @@ token renew gives it a new token.`,
 // renewToken has a token renewed into a new file.
 func (a *app) renewToken(ctx context.Context, agentID, file string) error {
 	err := a.toPrivate(file, func(f *privateFile) error {
-		return a.withNames(ctx, func(ctx context.Context, cs *client.Contracts) error {
+		return withNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			token, s, err := cs.RenewToken(ctx, agentID)
 			if err := a.reportWith(s, err, contractRemedy); err != nil {
 				return err

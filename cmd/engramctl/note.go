@@ -30,7 +30,7 @@ func (a *app) noteCommand() *cobra.Command {
 	var salience float64
 	var asJSON, allow bool
 	var c *cobra.Command
-	c = a.pairFlags(a.command(&cobra.Command{
+	c = pairFlags(a.Env, a.command(&cobra.Command{
 		Use:   "note TEXT|- [--tag TAG] [--link SLUG] [--salience N] [--emotion NAME=N] [--session ID] [--trust external] [--allow-secret] [--json]",
 		Short: "Note what happened, without thinking of a slug",
 		Long: `Note what happened: an episode, at a slug of its own in mem/journal that says when
@@ -72,7 +72,7 @@ does. A text in which something looks like a key or a token is refused, unless
 // noteOf makes a note of the command line.
 func (a *app) noteOf(text string, f noteFlags) (n write.Note, err error) {
 	if text == "-" {
-		if text, err = a.input(); err != nil {
+		if text, err = input(a.Env); err != nil {
 			return n, err
 		}
 	}

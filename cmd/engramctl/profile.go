@@ -175,7 +175,7 @@ func (e *Env) configPath() (path string, named bool) {
 }
 
 // completeProfiles offers the names of profiles to a shell.
-func (e *Env) completeProfiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+func completeProfiles(e *Env, _ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	_, file, err := e.readProfiles()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError

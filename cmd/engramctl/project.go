@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) projectCommand() *cobra.Command {
-	return a.pairFlags(group(&cobra.Command{
+	return pairFlags(a.Env, group(&cobra.Command{
 		Use:   "project",
 		Short: "Say which folders are of which project's memory",
 		Long: `Say which folders of this machine are of which project's memory.

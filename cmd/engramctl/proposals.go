@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) proposalsCommand() *cobra.Command {
-	return a.pairFlags(group(&cobra.Command{
+	return pairFlags(a.Env, group(&cobra.Command{
 		Use:   "proposals",
 		Short: "What others propose to an agent, and its answers",
 		Long: `What others propose to an agent's memory (propose), and its answers. The agent reads

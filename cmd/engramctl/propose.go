@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) proposeCommand() *cobra.Command {
-	return a.pairFlags(group(&cobra.Command{
+	return pairFlags(a.Env, group(&cobra.Command{
 		Use:   "propose",
 		Short: "Propose a change of an agent's memory",
 		Long: `Propose a change of an agent's memory, which only the agent signs: the agent accepts

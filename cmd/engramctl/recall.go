@@ -83,7 +83,7 @@ func (a *app) recallCommand() *cobra.Command {
 	var wait time.Duration
 	var feelings map[string]string
 	var named modelFlags
-	c := a.pairFlags(a.command(&cobra.Command{
+	c := pairFlags(a.Env, a.command(&cobra.Command{
 		Use:   "recall QUERY... [--budget BYTES] [--all-projects] [--explain] [--json]",
 		Short: "Recall what is remembered on a question, as one block",
 		Long: `Recall what is remembered on a question, as one block that fits a budget: the best

@@ -3,7 +3,7 @@ package main
 import "github.com/spf13/cobra"
 
 func (a *app) relaysCommand() *cobra.Command {
-	return a.pairFlags(group(&cobra.Command{
+	return pairFlags(a.Env, group(&cobra.Command{
 		Use:   "relays",
 		Short: "The relays that keep an agent's memory",
 		Long: `The relays that keep an agent's memory: the configured ones. Those of the agent's own

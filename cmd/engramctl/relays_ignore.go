@@ -27,7 +27,7 @@ file beside the configuration file, one on each line.`,
   engramctl relays ignore`,
 		Args: cobra.ArbitraryArgs,
 	}, func(_ context.Context, urls []string) error {
-		ignored, err := a.ignoredRelays()
+		ignored, err := ignoredRelays(a.Env)
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ file beside the configuration file, one on each line.`,
 
 // writeIgnored replaces it as a whole.
 func (a *app) writeIgnored(urls []string) error {
-	path := a.ignoredPath()
+	path := ignoredPath(a.Env)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("ignored relays: %w", err)
 	}

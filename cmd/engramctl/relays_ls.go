@@ -44,7 +44,7 @@ refuse the key.`,
 			a.note("looking for the agent's list of relays: %v", err)
 		} else {
 			for _, r := range c.Doubts() {
-				a.reportRelay(r)
+				reportRelay(a.Env, r)
 			}
 		}
 		answers, err := c.Ask(ctx, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.Agent()},

@@ -21,7 +21,7 @@ func (e *Env) reportWith(s client.Status, err error, remedy string) error {
 	for _, r := range once(s.Relays) {
 		failed[r.URL] = r.Err != nil
 		if !namesRelays(err) {
-			e.reportRelay(r)
+			reportRelay(e, r)
 		}
 	}
 	accepted := 0
@@ -68,7 +68,7 @@ func once(relays []client.RelayStatus) []client.RelayStatus {
 	return out
 }
 
-func (e *Env) reportRelay(r client.RelayStatus) {
+func reportRelay(e *Env, r client.RelayStatus) {
 	switch {
 	case errors.Is(r.Err, client.ErrHistoryUnasked):
 		e.note("%s was not asked for history, because only the agent's list names it: only its current version counts", r.URL)

@@ -88,7 +88,9 @@ with --relay, the relays that the agent itself lists (NIP-65) are asked too.
 	f.BoolVar(&a.flags.noDiscovery, "no-discovery", false, "ask the configured relays only, not those that the agent lists too (NIP-65); --relay implies it")
 	f.DurationVar(&a.flags.timeout, "timeout", a.allow(defaultTimeout), "time limit for everything on the network")
 	f.BoolVarP(&a.flags.verbose, "verbose", "v", false, "show the wire on stderr")
-	_ = root.RegisterFlagCompletionFunc("profile", a.completeProfiles) // cannot fail: the flag exists
+	_ = root.RegisterFlagCompletionFunc("profile", func(p1 *cobra.Command, p2 []string, p3 string) ([]string, cobra.ShellCompDirective) {
+		return completeProfiles(a.Env, p1, p2, p3)
+	}) // cannot fail: the flag exists
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if a.flags.timeout <= 0 {
 			return fmt.Errorf("--timeout must be more than 0")
@@ -99,7 +101,7 @@ with --relay, the relays that the agent itself lists (NIP-65) are asked too.
 }
 
 // pairFlags says whose memory a command is about.
-func (e *Env) pairFlags(c *cobra.Command) *cobra.Command {
+func pairFlags(e *Env, c *cobra.Command) *cobra.Command {
 	f := c.PersistentFlags()
 	f.StringVar(&e.flags.owner, "owner", "", "`pubkey` (npub or hex) of the owner: my key is the agent's (ENGRAM_OWNER)")
 	f.StringVar(&e.flags.agent, "agent", "", "`pubkey` (npub or hex) of the agent: my key is its owner's, to read only (ENGRAM_AGENT)")

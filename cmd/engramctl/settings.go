@@ -79,7 +79,7 @@ func (e *Env) settings() (settings, error) {
 	if flags.keyFile != "" {
 		flags.keyFile = e.path(flags.keyFile)
 	}
-	layers := []layer{flags, e.environment(), profile}
+	layers := []layer{flags, environment(e), profile}
 	if e.flags.profile != "" {
 		layers[1], layers[2] = layers[2], layers[1]
 	}
@@ -105,7 +105,7 @@ func merge(layers []layer, profile layer) (settings, error) {
 	return s, nil
 }
 
-func (e *Env) environment() layer {
+func environment(e *Env) layer {
 	l := layer{name: "the environment", key: e.env["ENGRAM_KEY"], owner: e.env["ENGRAM_OWNER"], agent: e.env["ENGRAM_AGENT"]}
 	l.relays = strings.FieldsFunc(e.env["ENGRAM_RELAYS"], func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' })
 	if file := e.env["ENGRAM_KEY_FILE"]; file != "" {

@@ -119,7 +119,7 @@ func (s *setup) findRelays(ctx context.Context) error {
 		relays = s.old.Relays
 	}
 	if len(relays) == 0 {
-		relays = s.environment().relays
+		relays = environment(s.app.Env).relays
 	}
 	if len(relays) == 0 {
 		text, err := s.ask(ctx, "The relay (wss://…), or Enter to run one on this machine: ", "--relay URL or --local")

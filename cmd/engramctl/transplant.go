@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) transplantCommand() *cobra.Command {
-	return a.pairFlags(group(&cobra.Command{
+	return pairFlags(a.Env, group(&cobra.Command{
 		Use:   "transplant",
 		Short: "Give memories to another agent, or take them",
 		Long: `Give memories to another agent, or take them, with proof of where they are from: each is

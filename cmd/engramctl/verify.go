@@ -63,7 +63,7 @@ type auditAnswer struct {
 
 func (a *app) verifyCommand() *cobra.Command {
 	var asJSON bool
-	c := a.pairFlags(a.command(&cobra.Command{
+	c := pairFlags(a.Env, a.command(&cobra.Command{
 		Use:   "verify [--json]",
 		Short: "Check that no memory was left out or rolled back",
 		Long: `Check what the relays show of a memory: its heads, its superseded versions, and the

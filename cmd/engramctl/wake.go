@@ -84,7 +84,7 @@ type wakeWaitsOut struct {
 
 func (a *app) wakeCommand() *cobra.Command {
 	var asJSON bool
-	c := a.pairFlags(a.command(&cobra.Command{
+	c := pairFlags(a.Env, a.command(&cobra.Command{
 		Use:   "wake [--json] [--attest]",
 		Short: "Print what a session of the agent begins with",
 		Long: `Print what a session of the agent begins with, as engramctl hook session-start tells
