@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/secrets"
 )
@@ -17,7 +19,7 @@ func (a *app) adminCommand() *cobra.Command {
 	for _, m := range adminMethods() {
 		subs = append(subs, a.adminMethodCommand(m))
 	}
-	return group(&cobra.Command{
+	return cliutil.Group(&cobra.Command{
 		Use:   "admin",
 		Short: "Manage a relay over the network (NIP-86)",
 		Long: `Manage a relay over the network (NIP-86): who may not write, which events are banned,
@@ -42,7 +44,7 @@ otherwise; 2 for what the relay calls wrong, and where a relay has no management
 func (a *app) adminMethodCommand(m adminMethod) *cobra.Command {
 	var asJSON bool
 	f := &adminFlags{}
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:     m.use(),
 		Short:   m.short,
 		Long:    m.long,
@@ -58,7 +60,7 @@ func (a *app) adminMethodCommand(m adminMethod) *cobra.Command {
 	for _, flag := range m.flags {
 		f.add(c, flag)
 	}
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
@@ -69,7 +71,7 @@ func adminArguments(m adminMethod) cobra.PositionalArgs {
 	for _, arg := range m.args {
 		names = append(names, arg.name)
 	}
-	exact := arguments(names...)
+	exact := cliutil.Arguments(names...)
 	return func(c *cobra.Command, args []string) error {
 		if missing := len(names) - len(args); missing > 0 && missing <= m.optional {
 			return nil
@@ -80,7 +82,7 @@ func adminArguments(m adminMethod) cobra.PositionalArgs {
 
 func (a *app) adminCallCommand() *cobra.Command {
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "call METHOD [PARAM…] [--json]",
 		Short: "Call any method, with parameters in JSON",
 		Long: `Call any method of a relay's management API, also one that has no command here. Each
@@ -107,7 +109,7 @@ PARAM is JSON; one that is not is taken as a text.`,
 		}
 		return a.manage(ctx, asJSON, args[0], params)
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
@@ -115,7 +117,7 @@ PARAM is JSON; one that is not is taken as a text.`,
 func guardManaged(texts ...string) error {
 	for _, text := range texts {
 		if err := secrets.Check(text); err != nil {
-			return usagef("%w: it is on the command line and would be kept by the relay; treat it as known to others", err)
+			return exit.Usagef("%w: it is on the command line and would be kept by the relay; treat it as known to others", err)
 		}
 	}
 	return nil
@@ -130,26 +132,26 @@ type managedOut struct {
 
 // manage makes a call and prints its result.
 func (a *app) manage(ctx context.Context, asJSON bool, method string, params []any) error {
-	c, s, err := a.connect(ctx)
+	c, s, err := a.Client(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	if len(s.relays) != 1 {
-		return usagef("management is of one relay, and %d are configured: name it with --relay", len(s.relays))
+	if len(s.Relays) != 1 {
+		return exit.Usagef("management is of one relay, and %d are configured: name it with --relay", len(s.Relays))
 	}
-	ctx, done := a.bounded(ctx)
+	ctx, done := a.Bounded(ctx)
 	defer done()
 	result, err := c.Manage(ctx, method, params...)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return a.printJSON(managedOut{c.Relays()[0], method, result})
+		return a.PrintJSON(managedOut{c.Relays()[0], method, result})
 	}
 	text, err := managedText(result)
 	if err != nil {
 		return fmt.Errorf("%w: its result is not JSON", client.ErrMisbehaved)
 	}
-	return a.print("%s", text)
+	return a.Print("%s", text)
 }

@@ -7,6 +7,10 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip19"
+
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 )
 
 // adminArg is one argument of a method: how it is called, and what it is as a
@@ -31,9 +35,9 @@ var (
 )
 
 func readPubkey(_ *app, name, text string) (any, error) {
-	key, err := publicKey(name, "the command line", text)
+	key, err := settings.PublicKey(name, "the command line", text)
 	if err == nil && key == "" {
-		err = usagef("%s is empty", name)
+		err = exit.Usagef("%s is empty", name)
 	}
 	return key, err
 }
@@ -56,18 +60,18 @@ func readEventID(_ *app, name, text string) (any, error) {
 				return v.ID, nil
 			}
 		}
-		return nil, usagef("%s: this note or nevent is damaged: a character is missing or mistyped", name)
+		return nil, exit.Usagef("%s: this note or nevent is damaged: a character is missing or mistyped", name)
 	}
 	if err := guardManaged(text); err != nil {
 		return nil, err
 	}
-	return nil, usagef("%s: want the id of an event, note1…, nevent1… or 64 hex digits", name)
+	return nil, exit.Usagef("%s: want the id of an event, note1…, nevent1… or 64 hex digits", name)
 }
 
 func readKind(_ *app, name, text string) (any, error) {
 	kind, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
-		return nil, usagef("%s: want a number from 0 to 65535", name)
+		return nil, exit.Usagef("%s: want a number from 0 to 65535", name)
 	}
 	return kind, nil
 }
@@ -77,7 +81,7 @@ func readKind(_ *app, name, text string) (any, error) {
 func readText(a *app, _, text string) (any, error) {
 	if text == "-" {
 		var err error
-		if text, err = input(a.Env); err != nil {
+		if text, err = cliutil.Input(a.Env); err != nil {
 			return nil, err
 		}
 		text = strings.TrimSuffix(text, "\n")

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/settings"
 )
 
 // node is a JSON value whose members keep their order.
@@ -64,7 +67,7 @@ func scalarText(token json.Token) string {
 	if token == nil {
 		return "-"
 	}
-	return plain(fmt.Sprint(token))
+	return cliutil.Plain(fmt.Sprint(token))
 }
 
 // managedText returns a result for people: true is "done", a list has a line
@@ -112,9 +115,9 @@ func (n node) write(b *strings.Builder, indent string) {
 	case '{':
 		for _, m := range n.members {
 			if m.value.form == 's' {
-				writeLine(b, indent, plain(m.name)+": "+m.shown())
+				writeLine(b, indent, cliutil.Plain(m.name)+": "+m.shown())
 			} else {
-				writeLine(b, indent, plain(m.name)+":")
+				writeLine(b, indent, cliutil.Plain(m.name)+":")
 				m.value.write(b, indent+"  ")
 			}
 		}
@@ -134,7 +137,7 @@ func (n node) flat() bool {
 // shown returns a member's value; keys are shown as people write them.
 func (m member) shown() string {
 	if (m.name == "pubkey" || m.name == "agent") && nostr.IsValid32ByteHex(m.value.text) {
-		return npub(m.value.text)
+		return settings.Npub(m.value.text)
 	}
 	return m.value.text
 }

@@ -5,11 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 )
 
 func (a *app) agentsCommand() *cobra.Command {
-	return group(&cobra.Command{
+	return cliutil.Group(&cobra.Command{
 		Use:   "agents",
 		Short: "An owner's agents, and their approval",
 		Long: `An owner's agents, and their approval. Relays that take memory only for certain owners
@@ -27,12 +30,12 @@ const approvalsRemedy = "the same command brings the others up to date once they
 // withApprovals runs do on the list of the key's owner, at the configured
 // relays: where an agent is to be let in, its own list of relays says nothing.
 func (a *app) withApprovals(ctx context.Context, do func(ctx context.Context, list *client.Approvals) error) error {
-	c, _, err := a.connect(ctx)
+	c, _, err := a.Client(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	ctx, done := a.bounded(ctx)
+	ctx, done := a.Bounded(ctx)
 	defer done()
 	return do(ctx, c.Approvals())
 }
@@ -40,27 +43,27 @@ func (a *app) withApprovals(ctx context.Context, do func(ctx context.Context, li
 // approvalCommand makes a command that changes the list by the one agent it
 // names, and prints what that is then.
 func (a *app) approvalCommand(c *cobra.Command, then string, change func(list *client.Approvals, ctx context.Context, agent string) (client.Status, error)) *cobra.Command {
-	c.Args = arguments("PUBKEY")
-	return a.command(c, func(ctx context.Context, args []string) error {
+	c.Args = cliutil.Arguments("PUBKEY")
+	return a.Command(c, func(ctx context.Context, args []string) error {
 		agent, err := agentArgument(args[0])
 		if err != nil {
 			return err
 		}
 		return a.withApprovals(ctx, func(ctx context.Context, list *client.Approvals) error {
 			status, err := change(list, ctx, agent)
-			if err := a.reportWith(status, explained(err), approvalsRemedy); err != nil {
+			if err := a.ReportWith(status, cliutil.Explained(err), approvalsRemedy); err != nil {
 				return err
 			}
-			return a.print("%s  %s\n", npub(agent), then)
+			return a.Print("%s  %s\n", settings.Npub(agent), then)
 		})
 	})
 }
 
 // agentArgument reads an agent's public key from the command line.
 func agentArgument(arg string) (string, error) {
-	key, err := publicKey("agent", "the command line", arg)
+	key, err := settings.PublicKey("agent", "the command line", arg)
 	if err == nil && key == "" {
-		err = usagef("the agent's public key is empty")
+		err = exit.Usagef("the agent's public key is empty")
 	}
 	return key, err
 }

@@ -7,12 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 )
 
 // agentOut is one agent of `agents ls --json`.
 type agentOut struct {
-	keyOut
+	cliutil.KeyOut
 	Approved   bool   `json:"approved"`
 	Core       bool   `json:"core"` // it has one
 	Memories   int    `json:"memories"`
@@ -24,7 +26,7 @@ type agentOut struct {
 
 func (a *app) agentsLsCommand() *cobra.Command {
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "ls [--json]",
 		Short: "List an owner's agents, with the size of their memory",
 		Long: `List the agents of the key's owner: those that it has approved, and those that
@@ -40,40 +42,40 @@ have is not counted: name the relays that the agents write to.`,
   engramctl agents ls --json | jq -r '.agents[] | select(.approved) | .npub'`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
-		c, _, err := a.connect(ctx)
+		c, _, err := a.Client(ctx)
 		if err != nil {
 			return err
 		}
 		defer c.Close()
-		ctx, done := a.bounded(ctx)
+		ctx, done := a.Bounded(ctx)
 		defer done()
 		agents, status, err := c.Agents(ctx)
-		if err := a.report(status, err); err != nil {
+		if err := a.Report(status, err); err != nil {
 			return err
 		}
 		if asJSON {
-			out := answerOf(nil, status)
+			out := cliutil.AnswerOf(nil, status)
 			out.Owner = c.Identity().PubKey()
-			return a.printJSON(struct {
-				answerOut
+			return a.PrintJSON(struct {
+				cliutil.AnswerOut
 				Agents []agentOut `json:"agents"`
 			}{out, agentsOut(agents)})
 		}
 		if len(agents) == 0 {
-			a.note("no agent is approved by this key (%s) or remembers anything for it", npub(c.Identity().PubKey()))
+			a.Note("no agent is approved by this key (%s) or remembers anything for it", settings.Npub(c.Identity().PubKey()))
 		}
 		return a.printAgents(agents)
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
 func agentsOut(agents []client.AgentMemory) []agentOut {
 	out := []agentOut{}
 	for _, m := range agents {
-		line := agentOut{keyOut{npub(m.Agent), m.Agent}, m.Approved, m.Core, m.Memories, m.Bytes, m.Unreadable, m.Last, ""}
+		line := agentOut{cliutil.KeyOut{Npub: settings.Npub(m.Agent), Pubkey: m.Agent}, m.Approved, m.Core, m.Memories, m.Bytes, m.Unreadable, m.Last, ""}
 		if m.Last > 0 {
-			line.Last = stamp(m.Last)
+			line.Last = cliutil.Stamp(m.Last)
 		}
 		out = append(out, line)
 	}
@@ -81,7 +83,7 @@ func agentsOut(agents []client.AgentMemory) []agentOut {
 }
 
 func (a *app) printAgents(agents []client.AgentMemory) error {
-	w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Out(), 0, 0, 2, ' ', 0)
 	for _, m := range agents {
 		state, core, last := "not approved", "no core", "never wrote"
 		if m.Approved {
@@ -91,13 +93,13 @@ func (a *app) printAgents(agents []client.AgentMemory) error {
 			core = "core"
 		}
 		if m.Last > 0 {
-			last = stamp(m.Last)
+			last = cliutil.Stamp(m.Last)
 		}
-		much := fmt.Sprintf("%s, %s", core, counted(m.Memories, "memory", "memories"))
+		much := fmt.Sprintf("%s, %s", core, cliutil.Counted(m.Memories, "memory", "memories"))
 		if m.Unreadable > 0 {
 			much += fmt.Sprintf(", %d unreadable", m.Unreadable)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d B\t%s\n", npub(m.Agent), state, much, m.Bytes, last)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d B\t%s\n", settings.Npub(m.Agent), state, much, m.Bytes, last)
 	}
 	return w.Flush()
 }

@@ -4,13 +4,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-)
 
-// Process is one of this machine.
-type Process struct {
-	ID   string // good for as long as it runs: its number and when it began
-	Name string // of its program
-}
+	"engramd/internal/cli/cliutil"
+)
 
 // maxAncestors is how far up processes are looked at: a shell or two, what starts
 // packages, and the harness.
@@ -20,7 +16,7 @@ const maxAncestors = 8
 var between = []string{"sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "busybox", "cmd", "powershell", "pwsh", "env", "nice", "timeout"}
 
 // ancestors are the processes above this one, the nearest first.
-func (a *app) ancestors() []Process {
+func (a *app) ancestors() []cliutil.Process {
 	if a.Ancestors != nil {
 		return a.Ancestors()
 	}
@@ -28,7 +24,7 @@ func (a *app) ancestors() []Process {
 }
 
 // harnessAbove is the process that started a hook; "" is not known.
-func harnessAbove(all []Process) string {
+func harnessAbove(all []cliutil.Process) string {
 	for _, p := range all {
 		name := strings.ToLower(strings.TrimSuffix(filepath.Base(p.Name), ".exe"))
 		if !slices.Contains(between, strings.TrimPrefix(name, "-")) {
@@ -38,7 +34,7 @@ func harnessAbove(all []Process) string {
 	return ""
 }
 
-func idsOf(all []Process) (ids []string) {
+func idsOf(all []cliutil.Process) (ids []string) {
 	for _, p := range all {
 		ids = append(ids, p.ID)
 	}

@@ -6,12 +6,14 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 )
 
 // app is one run: what the commands share.
 type app struct {
-	*Env
+	*cliutil.Env
 	// wrote is the local copy that is open, and memory whose memory it is that is
 	// written to.
 	wrote  atomic.Pointer[localCopy]
@@ -26,36 +28,36 @@ type app struct {
 	bulk    *bulk // collects writes for the local copy; nil: each by itself
 }
 
-func newApp(s *System) *app { return appOf(NewEnv(s)) }
+func newApp(s *cliutil.System) *app { return appOf(cliutil.New(s)) }
 
-func appOf(e *Env) *app {
+func appOf(e *cliutil.Env) *app {
 	a := &app{Env: e}
-	a.options = func(o *client.Options) { o.Stored, o.Links = a.stored, a.linksOf }
+	a.Options = func(o *client.Options) { o.Stored, o.Links = a.stored, a.linksOf }
 	return a
 }
 
 // open is connect for a pair. NIP-65 is not looked at yet: see discover.
 func (a *app) open(ctx context.Context) (*client.Client, *client.Memory, error) {
-	s, err := a.settings()
+	s, err := a.Settings()
 	if err != nil {
 		return nil, nil, err
 	}
-	if s.owner == "" && s.agent == "" {
-		return nil, nil, usagef("whose memory? An agent names its owner (--owner or ENGRAM_OWNER); an owner names the agent to read (--agent or ENGRAM_AGENT)")
+	if s.Owner == "" && s.Agent == "" {
+		return nil, nil, exit.Usagef("whose memory? An agent names its owner (--owner or ENGRAM_OWNER); an owner names the agent to read (--agent or ENGRAM_AGENT)")
 	}
-	c, s, err := a.connect(ctx)
+	c, s, err := a.Client(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	var m *client.Memory
-	if s.agent != "" {
-		m, err = c.AsOwner(s.agent)
+	if s.Agent != "" {
+		m, err = c.AsOwner(s.Agent)
 	} else {
-		m, err = c.AsAgent(s.owner)
+		m, err = c.AsAgent(s.Owner)
 	}
 	if err != nil {
 		c.Close()
-		return nil, nil, usageError{err}
+		return nil, nil, exit.BadUsage(err)
 	}
 	a.memory.Store(m)
 	return c, m, nil
@@ -82,9 +84,9 @@ func (a *app) within(ctx context.Context, write bool, do func(ctx context.Contex
 	if write && !m.Writable() {
 		return client.ErrReadOnly
 	}
-	ctx, done := a.bounded(ctx)
+	ctx, done := a.Bounded(ctx)
 	defer done()
-	if err := a.discover(ctx, c, m.Agent()); err != nil {
+	if err := a.Discover(ctx, c, m.Agent()); err != nil {
 		return err
 	}
 	return do(ctx, m)

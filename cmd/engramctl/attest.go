@@ -8,6 +8,8 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/snapshots"
 	memorystate "engramd/internal/memory/state"
@@ -18,7 +20,7 @@ import (
 
 func (a *app) attestCommand() *cobra.Command {
 	var publish bool
-	c := pairFlags(a.Env, a.command(&cobra.Command{
+	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
 		Use:   "attest [--publish]",
 		Short: "Sign what the agent's memory is now, so that it can be proved later",
 		Long: `Sign what the agent's memory is now, and print the event: the name of this machine's
@@ -44,7 +46,7 @@ docs/trust.md says what is proved, and what is not.`,
 
 // attest prints an attestation of now.
 func (a *app) attest(ctx context.Context, publish bool) error {
-	a.patient = true
+	a.Patient = true
 	c, m, err := a.open(ctx)
 	if err != nil {
 		return err
@@ -55,38 +57,38 @@ func (a *app) attest(ctx context.Context, publish bool) error {
 		return err
 	}
 	defer state.Close()
-	if err := a.discover(ctx, c, m.Agent()); err != nil {
+	if err := a.Discover(ctx, c, m.Agent()); err != nil {
 		return err
 	}
 	made, status, err := attested(ctx, c, m, state)
-	if err := a.report(status, err); err != nil {
+	if err := a.Report(status, err); err != nil {
 		return err
 	}
 	ev := made.Event()
 	if err := c.Identity().Sign(ev); err != nil {
 		return err
 	}
-	if err := a.print("%s\n", wire.AppendEvent(nil, ev)); err != nil || !publish {
+	if err := a.Print("%s\n", wire.AppendEvent(nil, ev)); err != nil || !publish {
 		return err
 	}
 	published, err := c.Publish(ctx, ev)
-	return a.reportWith(client.Status{Published: published}, err, "engramctl attest --publish makes another one for all")
+	return a.ReportWith(client.Status{Published: published}, err, "engramctl attest --publish makes another one for all")
 }
 
 // logState opens the state for a command that cannot do without its log.
 func (a *app) logState(ctx context.Context, m *client.Memory) (*memorystate.State, error) {
-	s, err := a.settings()
+	s, err := a.Settings()
 	switch {
 	case err != nil:
 		return nil, err
 	case !m.Writable():
-		return nil, usagef("this key is the owner's, and only the agent signs what it has written")
-	case a.flags.noMirror || s.noMirror:
-		return nil, usagef("nothing is kept on this machine (--no-mirror, no_mirror), and so what is written is in no log")
+		return nil, exit.Usagef("this key is the owner's, and only the agent signs what it has written")
+	case a.Flags.NoMirror || s.NoMirror:
+		return nil, exit.Usagef("nothing is kept on this machine (--no-mirror, no_mirror), and so what is written is in no log")
 	}
-	soon, cancel := context.WithTimeout(ctx, a.allow(openBudget))
+	soon, cancel := context.WithTimeout(ctx, a.Allow(openBudget))
 	defer cancel()
-	return a.openState(soon, m, a.noteLine)
+	return a.openState(soon, m, a.NoteLine)
 }
 
 // attestTries is how often the memory is looked at until nothing is written

@@ -14,6 +14,7 @@ import (
 	"engramd/internal/agent/briefing"
 	"engramd/internal/agent/hook"
 	"engramd/internal/agent/mcp"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/recall/answer"
 	memorystate "engramd/internal/memory/state"
@@ -24,7 +25,7 @@ import (
 func (a *app) attestFlag(c *cobra.Command) {
 	c.Flags().BoolFunc("attest", "sign where the session continues from, in an archived note (attest in a profile)", func(text string) error {
 		on, err := strconv.ParseBool(text)
-		a.flags.attest = &on
+		a.Flags.Attest = &on
 		return err
 	})
 }
@@ -32,14 +33,14 @@ func (a *app) attestFlag(c *cobra.Command) {
 // attests reports whether the start of a session is to be attested. Only the agent
 // can: an owner's profile that says so means nothing, and the flag is a mistake.
 func (a *app) attests(m *client.Memory) (bool, error) {
-	if a.flags.attest != nil {
-		if *a.flags.attest && !m.Writable() {
-			return false, usagef("--attest: this key is the owner's, and only the agent signs what it has written")
+	if a.Flags.Attest != nil {
+		if *a.Flags.Attest && !m.Writable() {
+			return false, exit.Usagef("--attest: this key is the owner's, and only the agent signs what it has written")
 		}
-		return *a.flags.attest, nil
+		return *a.Flags.Attest, nil
 	}
-	profile, err := a.profile()
-	return profile.attest && m.Writable(), err
+	profile, err := a.Profile()
+	return profile.Attest && m.Writable(), err
 }
 
 // warn tells of something that is no error: a server's log, or the person.
@@ -48,7 +49,7 @@ func (a *app) warn(format string, args ...any) {
 		a.log.Warn(fmt.Sprintf(format, args...))
 		return
 	}
-	a.note(format, args...)
+	a.Note(format, args...)
 }
 
 // continuing is what a session on this machine goes on from.
@@ -75,7 +76,7 @@ var errNoState = errors.New("nothing is kept on this machine, and so nothing can
 // log, and no memory.
 func (a *app) attestStart(ctx context.Context, m *client.Memory, state *memorystate.State, from hook.Continuing, by attesting) (slug string, err error) {
 	if state == nil {
-		return "", usageError{errNoState}
+		return "", exit.BadUsage(errNoState)
 	}
 	if from.N == 0 {
 		return "", nil
@@ -88,10 +89,10 @@ func (a *app) attestStart(ctx context.Context, m *client.Memory, state *memoryst
 	none := 0.0
 	r, err := w.AddNote(ctx, m, rand.Reader, write.Note{Text: from.Note(), Tags: []string{attestTag}, Salience: &none, Archived: true}, nil)
 	if a.log == nil {
-		err = a.report(r.Status, err)
+		err = a.Report(r.Status, err)
 	}
 	if err != nil {
-		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.allow(besideBudget))
+		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.Allow(besideBudget))
 		defer cancel()
 		return "", errors.Join(err, state.Sessions.Unattest(undo, by.session, by.process))
 	}
@@ -100,12 +101,12 @@ func (a *app) attestStart(ctx context.Context, m *client.Memory, state *memoryst
 
 // attest attests the start of a hook's session, once its agent was told.
 func (w *waking) attest(from hook.Continuing) {
-	ctx, cancel := context.WithTimeout(context.Background(), w.a.allow(hookTidy))
+	ctx, cancel := context.WithTimeout(context.Background(), w.a.Allow(hookTidy))
 	defer cancel()
 	defer w.a.closeLogs()
 	by := attesting{sessionName(w.in.Session), harnessAbove(w.a.ancestors())}
 	if _, err := w.a.attestStart(ctx, w.m, w.state, from, by); err != nil {
-		w.a.note("where the session continues from is not attested: %v", err)
+		w.a.Note("where the session continues from is not attested: %v", err)
 	}
 }
 
@@ -145,7 +146,7 @@ func (a *app) serveAttest(ctx context.Context, m *client.Memory, state *memoryst
 		defer cancel()
 		select { // a session that was short began, too
 		case <-done:
-		case <-time.After(a.allow(hookTidy)):
+		case <-time.After(a.Allow(hookTidy)):
 			cancel()
 			<-done
 		}

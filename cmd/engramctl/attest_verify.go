@@ -14,6 +14,9 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip19"
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/memory/snapshots"
 	"engramd/internal/memory/verify/attestation"
@@ -42,7 +45,7 @@ type attestVerifyOut struct {
 
 func (a *app) attestVerifyCommand() *cobra.Command {
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "verify EVENT [--json]",
 		Short: "Verify what an agent signed of its memory",
 		Long: `Verify what an agent signed of its memory by engramctl attest: the signature, that it
@@ -59,14 +62,14 @@ Exit code 6 unless all of it is so: also where too little of the log is known to
 4 if that is because some relay did not answer.`,
 		Example: `  engramctl attest verify attestation.json
   engramctl attest verify naddr1… --agent npub1… --key-file owner.key`,
-		Args: arguments("EVENT"),
+		Args: cliutil.Arguments("EVENT"),
 	}, func(ctx context.Context, args []string) error { return a.attestVerify(ctx, args[0], asJSON) })
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
 func (a *app) attestVerify(ctx context.Context, name string, asJSON bool) error {
-	a.patient = true
+	a.Patient = true
 	filter, fetched, err := attestedAt(name)
 	if err != nil {
 		return err
@@ -86,9 +89,9 @@ func (a *app) attestVerify(ctx context.Context, name string, asJSON bool) error 
 		return err
 	}
 	if made.Agent != m.Agent() {
-		return fmt.Errorf("%w: %s, and the memory is that of %s", attestation.ErrForeign, npub(made.Agent), npub(m.Agent()))
+		return fmt.Errorf("%w: %s, and the memory is that of %s", attestation.ErrForeign, settings.Npub(made.Agent), settings.Npub(m.Agent()))
 	}
-	out := attestVerifyOut{ID: made.ID, Agent: npub(made.Agent), Time: stamp(made.At), Writer: made.W, N: made.N, Root: hex.EncodeToString(made.Root[:]),
+	out := attestVerifyOut{ID: made.ID, Agent: settings.Npub(made.Agent), Time: cliutil.Stamp(made.At), Writer: made.W, N: made.N, Root: hex.EncodeToString(made.Root[:]),
 		HeadsRoot: hex.EncodeToString(made.Heads[:]), Signature: "ok", Consistent: "ok", From: "state"}
 	log, whole := a.ownLog(ctx, m, made.W), true
 	if short := log.Own && int64(len(log.IDs)) < made.N; !log.Own || short { // a state that was restored has less than relays
@@ -109,11 +112,11 @@ func (a *app) attestVerify(ctx context.Context, name string, asJSON bool) error 
 	} else if err != nil {
 		out.Consistent = "failed"
 	}
-	out.Reason = errorText(err)
+	out.Reason = cliutil.ErrorText(err)
 	if asJSON {
-		return firstOf(a.printJSON(out), err)
+		return cliutil.FirstOf(a.PrintJSON(out), err)
 	}
-	return firstOf(a.print("%s", out.text()), err)
+	return cliutil.FirstOf(a.Print("%s", out.text()), err)
 }
 
 func (o attestVerifyOut) text() string {
@@ -140,7 +143,7 @@ func attestedAt(name string) (nostr.Filter, bool, error) {
 		_, value, err := nip19.Decode(lower)
 		at, ok := value.(nostr.EntityPointer)
 		if err != nil || !ok || at.Kind != attestation.Kind || !nostr.IsValid32ByteHex(at.PublicKey) {
-			return nostr.Filter{}, false, usagef("this naddr is damaged, or no attestation's")
+			return nostr.Filter{}, false, exit.Usagef("this naddr is damaged, or no attestation's")
 		}
 		return nostr.Filter{Kinds: []int{at.Kind}, Authors: []string{at.PublicKey}, Tags: nostr.TagMap{"d": {at.Identifier}}}, true, nil
 	}
@@ -157,11 +160,11 @@ func attestedAt(name string) (nostr.Filter, bool, error) {
 
 // fetchAttestation asks the relays for one; the newest of its address.
 func (a *app) fetchAttestation(ctx context.Context, c *client.Client, m *client.Memory, filter nostr.Filter) (made attestation.Attestation, err error) {
-	if err := a.discover(ctx, c, m.Agent()); err != nil {
+	if err := a.Discover(ctx, c, m.Agent()); err != nil {
 		return made, err
 	}
 	found, err := c.Ask(ctx, filter)
-	if err := a.report(client.Status{Relays: found.Relays}, err); err != nil {
+	if err := a.Report(client.Status{Relays: found.Relays}, err); err != nil {
 		return made, err
 	}
 	switch {
@@ -177,16 +180,16 @@ func (a *app) fetchAttestation(ctx context.Context, c *client.Client, m *client.
 func (a *app) readAttestation(name string) (made attestation.Attestation, err error) {
 	from := a.Stdin
 	if name != "-" {
-		file, err := os.Open(a.path(name))
+		file, err := os.Open(a.Path(name))
 		if err != nil {
-			return made, usageError{err}
+			return made, exit.BadUsage(err)
 		}
 		defer file.Close()
 		from = file
 	}
 	text, err := io.ReadAll(io.LimitReader(from, attestation.MaxBytes+1))
 	if err != nil {
-		return made, usageError{err}
+		return made, exit.BadUsage(err)
 	}
 	return attestation.Parse(text)
 }
@@ -194,7 +197,7 @@ func (a *app) readAttestation(name string) (made attestation.Attestation, err er
 // ownLog is a log as this machine has written it; not Own where it has not.
 func (a *app) ownLog(ctx context.Context, m *client.Memory, w string) attestation.Log {
 	none := attestation.Log{Fork: -1}
-	state := a.stateOf(ctx, m, a.noteLine)
+	state := a.stateOf(ctx, m, a.NoteLine)
 	if state == nil {
 		return none
 	}
@@ -203,7 +206,7 @@ func (a *app) ownLog(ctx context.Context, m *client.Memory, w string) attestatio
 	for {
 		ids, _, err := state.Links.IDs(ctx, w, int64(len(log.IDs)), writerlog.UnitSize)
 		if err != nil {
-			a.note("what this machine has written is not known: %v", err)
+			a.Note("what this machine has written is not known: %v", err)
 			return none
 		}
 		if log.IDs = append(log.IDs, ids...); len(ids) < writerlog.UnitSize {
@@ -215,11 +218,11 @@ func (a *app) ownLog(ctx context.Context, m *client.Memory, w string) attestatio
 
 // relaysLog is a log as the relays show it, and whether all answered in full.
 func (a *app) relaysLog(ctx context.Context, c *client.Client, m *client.Memory, w string) (log attestation.Log, whole bool, err error) {
-	if err := a.discover(ctx, c, m.Agent()); err != nil {
+	if err := a.Discover(ctx, c, m.Agent()); err != nil {
 		return log, false, err
 	}
 	captured, err := snapshots.Take(ctx, c, snapshots.Wanted{Agent: m.Agent()}, time.Now)
-	if err := a.report(captured.Status, err); err != nil {
+	if err := a.Report(captured.Status, err); err != nil {
 		return log, false, err
 	}
 	keys := func(agent, owner string) (nipae.ConversationKey, bool) {

@@ -36,14 +36,14 @@ func (a *app) linksOf(m *client.Memory) client.Links {
 }
 
 func (a *app) openLog(m *client.Memory) client.Links {
-	s, err := a.settings()
-	if err != nil || a.flags.noMirror || s.noMirror || !m.Writable() {
+	s, err := a.Settings()
+	if err != nil || a.Flags.NoMirror || s.NoMirror || !m.Writable() {
 		return nil
 	}
 	// What is open outlasts the write that opened it.
-	soon, cancel := context.WithTimeout(context.Background(), a.allow(openBudget))
+	soon, cancel := context.WithTimeout(context.Background(), a.Allow(openBudget))
 	defer cancel()
-	warn := a.noteLine
+	warn := a.NoteLine
 	if a.log != nil {
 		warn = func(line string) { a.log.Warn(line) }
 	}

@@ -85,7 +85,7 @@ func (a *app) serveIntentions(state *memorystate.State, o *mcp.Options) {
 
 // placeFor is where a command of a pair works.
 func (a *app) placeFor(ctx context.Context, m *client.Memory) intentions.Place {
-	state := a.stateOf(ctx, m, a.noteLine)
+	state := a.stateOf(ctx, m, a.NoteLine)
 	if state != nil {
 		defer state.Close()
 	}

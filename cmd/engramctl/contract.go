@@ -9,6 +9,9 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/protocol/wire"
 	"engramd/internal/secrets"
@@ -17,7 +20,7 @@ import (
 )
 
 func (a *app) contractCommand() *cobra.Command {
-	c := group(&cobra.Command{
+	c := cliutil.Group(&cobra.Command{
 		Use:   "contract",
 		Short: "The memory of a contract: what its poster and its worker say and do",
 		Long: `The memory of a contract between two agents, a poster and a worker (NIP-TEMP): its state,
@@ -49,7 +52,7 @@ expired. While it is open only its poster writes; when it has ended, nobody.`,
 		a.contractDiscloseCommand(), a.contractDisclosedCommand(),
 		a.contractReadCommand(), a.contractSearchCommand(), a.contractSummaryCommand(), a.contractExportCommand(), a.contractVerifyCommand(),
 	)
-	c.PersistentFlags().BoolVar(&a.flags.strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
+	c.PersistentFlags().BoolVar(&a.Flags.Strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
 	return c
 }
 
@@ -58,17 +61,17 @@ const contractRemedy = "contract export and engramd import bring the others up t
 
 // withThread reads a contract and reports how that went.
 func (a *app) withThread(ctx context.Context, id, with string, do func(me string, t client.Thread, s client.Status) error) error {
-	with, err := publicKey("--with", "the command line", with)
+	with, err := settings.PublicKey("--with", "the command line", with)
 	if err != nil {
 		return err
 	}
-	return withContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
+	return cliutil.WithContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 		t, s, err := cs.Thread(ctx, id, with)
-		if err := a.reportWith(s, err, contractRemedy); err != nil {
+		if err := a.ReportWith(s, err, contractRemedy); err != nil {
 			return err
 		}
 		if t.Strangers > 0 {
-			a.note("%d events under this id are by or to other keys and were left out", t.Strangers)
+			a.Note("%d events under this id are by or to other keys and were left out", t.Strangers)
 		}
 		return do(cs.PubKey(), t, s)
 	})
@@ -78,7 +81,7 @@ func (a *app) withThread(ctx context.Context, id, with string, do func(me string
 // --poster.
 func (a *app) whichFlags(c *cobra.Command, with *string) {
 	c.Flags().StringVar(with, "with", "", "`pubkey` (npub or hex) of the other party, where several contracts have this id")
-	c.Flags().StringVar(&a.flags.poster, "poster", "", "`pubkey` of the poster, where the id is another's contract, too")
+	c.Flags().StringVar(&a.Flags.Poster, "poster", "", "`pubkey` of the poster, where the id is another's contract, too")
 }
 
 // partyOut is one side of a contract in JSON.
@@ -123,7 +126,7 @@ func termsFor(t niptemp.Terms) *termsOut {
 	}
 	out := &termsOut{Arbitrator: t.Arbitrator, Decider: t.Decider, Expirer: t.Expirer}
 	if t.Deadline != 0 {
-		out.Deadline = stamp(t.Deadline)
+		out.Deadline = cliutil.Stamp(t.Deadline)
 	}
 	return out
 }
@@ -134,7 +137,7 @@ func partyFor(p client.Party) *partyOut {
 	}
 	out := &partyOut{AgentID: p.AgentID, Pubkey: p.PubKey}
 	if p.PubKey != "" {
-		out.Npub = npub(p.PubKey)
+		out.Npub = settings.Npub(p.PubKey)
 	}
 	return out
 }
@@ -148,7 +151,7 @@ func contractFor(c client.Contract, me string) contractOut {
 	}
 	for unix, to := range map[int64]*string{c.Deadline: &out.Deadline, c.CreatedAt: &out.CreatedAt, c.UpdatedAt: &out.UpdatedAt} {
 		if unix != 0 {
-			*to = stamp(unix)
+			*to = cliutil.Stamp(unix)
 		}
 	}
 	return out
@@ -156,29 +159,8 @@ func contractFor(c client.Contract, me string) contractOut {
 
 // contractAnswer is what a change of a contract prints as JSON.
 type contractAnswer struct {
-	answerOut
+	cliutil.AnswerOut
 	Contract contractOut `json:"contract"`
-}
-
-// oneLine makes somebody else's text fit for a table.
-func oneLine(text string, most int) string {
-	text = strings.Join(strings.Fields(plain(text)), " ")
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
-}
-
-// plain returns a text of somebody else for people to read: no control
-// characters.
-func plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch r {
-		case '\u2028', '\u2029', '\u200e', '\u200f', '\u061c':
-			return '\uFFFD'
-		}
-		return r
-	}, harmless(strings.ReplaceAll(text, "\r\n", "\n")))
 }
 
 // partyText returns a party for people.
@@ -187,11 +169,11 @@ func partyText(p client.Party) string {
 	case p.PubKey == "" && p.AgentID == "":
 		return "nobody yet"
 	case p.PubKey == "":
-		return oneLine(p.AgentID, 64)
+		return cliutil.OneLine(p.AgentID, 64)
 	case p.AgentID == "" || p.AgentID == p.PubKey:
-		return npub(p.PubKey)
+		return settings.Npub(p.PubKey)
 	}
-	return fmt.Sprintf("%s (%s)", npub(p.PubKey), oneLine(p.AgentID, 64))
+	return fmt.Sprintf("%s (%s)", settings.Npub(p.PubKey), cliutil.OneLine(p.AgentID, 64))
 }
 
 // statusText returns a status for people.
@@ -210,7 +192,7 @@ func guardContract(allow bool, texts ...string) error {
 	}
 	for _, text := range texts {
 		if err := secrets.Check(text); err != nil {
-			return usagef("%w: what is said in a contract is signed, sent to others and cannot be taken back; --allow-secret sends it all the same", err)
+			return exit.Usagef("%w: what is said in a contract is signed, sent to others and cannot be taken back; --allow-secret sends it all the same", err)
 		}
 	}
 	return nil
@@ -221,11 +203,11 @@ func (a *app) textArgument(arg string) (string, error) {
 	text := arg
 	if arg == "-" {
 		var err error
-		if text, err = input(a.Env); err != nil {
+		if text, err = cliutil.Input(a.Env); err != nil {
 			return "", err
 		}
 	}
-	return text, checkText(text)
+	return text, cliutil.CheckText(text)
 }
 
 // eventFile reads a signed event; "" is none, "-" is stdin.
@@ -236,16 +218,16 @@ func (a *app) eventFile(path string) (*nostr.Event, error) {
 	var text string
 	var err error
 	if path == "-" {
-		text, err = readAtMost(a.Stdin, 2*nipae.MaxBody)
+		text, err = cliutil.ReadAtMost(a.Stdin, 2*nipae.MaxBody)
 	} else {
-		text, err = readFileAtMost(a.path(path), 2*nipae.MaxBody)
+		text, err = readFileAtMost(a.Path(path), 2*nipae.MaxBody)
 	}
 	if err != nil {
-		return nil, usagef("--event: %w", err)
+		return nil, exit.Usagef("--event: %w", err)
 	}
 	ev, err := wire.ParseEvent([]byte(strings.TrimSpace(text)))
 	if err != nil {
-		return nil, usagef("--event: %w", err)
+		return nil, exit.Usagef("--event: %w", err)
 	}
 	return ev, nil
 }

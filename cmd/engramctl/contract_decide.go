@@ -5,13 +5,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/nips/niptemp"
 )
 
 func (a *app) contractDecideCommand() *cobra.Command {
 	var how moveFlags
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "decide ID completed|cancelled [--note TEXT] [--json]",
 		Short: "End a dispute, as its arbitrator or decider",
 		Long: `End a dispute of others. The arbitrator and the decider whom both parties have agreed on
@@ -23,10 +25,10 @@ says it.
 Exit code 5 if the contract is not in dispute, or somebody else was faster; 3 if it is not
 this key's to decide.`,
 		Example: `  engramctl contract decide ID completed --note "Delivered as agreed"`,
-		Args:    arguments("ID", "STATUS"),
+		Args:    cliutil.Arguments("ID", "STATUS"),
 	}, func(ctx context.Context, args []string) error {
 		if status := niptemp.Status(args[1]); status != niptemp.Completed && status != niptemp.Cancelled {
-			return usagef("STATUS: a dispute ends completed or cancelled, not %q", args[1])
+			return exit.Usagef("STATUS: a dispute ends completed or cancelled, not %q", args[1])
 		}
 		return a.moveContract(ctx, how, args, (*client.Contracts).Decide)
 	})

@@ -7,13 +7,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
 
 func (a *app) contractDiscloseCommand() *cobra.Command {
 	var with string
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "disclose ID ENTRY",
 		Short: "Open one sealed entry to somebody else",
 		Long: `Print what opens one sealed entry to somebody who is no party, such as an arbitrator:
@@ -23,22 +26,22 @@ its author signed it (contract disclosed); hand it over accordingly.
 
 ENTRY is an entry id, as contract read prints it, or an event id.`,
 		Example: `  engramctl contract disclose ID mem_25becee1e170 > promise.json`,
-		Args:    arguments("ID", "ENTRY"),
+		Args:    cliutil.Arguments("ID", "ENTRY"),
 	}, func(ctx context.Context, args []string) error {
-		other, err := publicKey("--with", "the command line", with)
+		other, err := settings.PublicKey("--with", "the command line", with)
 		if err != nil {
 			return err
 		}
-		return withContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
+		return cliutil.WithContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			d, s, err := cs.Disclose(ctx, args[0], other, args[1])
-			if err := a.reportWith(s, err, contractRemedy); err != nil {
+			if err := a.ReportWith(s, err, contractRemedy); err != nil {
 				return err
 			}
 			line, err := json.Marshal(d)
 			if err != nil {
 				return err
 			}
-			return a.print("%s\n", line)
+			return a.Print("%s\n", line)
 		})
 	})
 	a.whichFlags(c, &with)
@@ -47,7 +50,7 @@ ENTRY is an entry id, as contract read prints it, or an event id.`,
 
 func (a *app) contractDisclosedCommand() *cobra.Command {
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "disclosed FILE|- [--json]",
 		Short: "Check and read a sealed entry that a party has opened",
 		Long: `Check what contract disclose printed, and show what the entry says: the signature of its
@@ -55,31 +58,31 @@ event, and that the message keys open its payload (the MAC, the padding and the 
 right). Asks no relay and needs no key. Exit code 6 if it proves nothing; nothing of it is
 shown then.`,
 		Example: `  engramctl contract disclosed promise.json`,
-		Args:    arguments("FILE"),
+		Args:    cliutil.Arguments("FILE"),
 	}, func(_ context.Context, args []string) error {
 		var text string
 		var err error
 		if args[0] == "-" {
-			text, err = readAtMost(a.Stdin, 2*nipae.MaxBody)
+			text, err = cliutil.ReadAtMost(a.Stdin, 2*nipae.MaxBody)
 		} else {
-			text, err = readFileAtMost(a.path(args[0]), 2*nipae.MaxBody)
+			text, err = readFileAtMost(a.Path(args[0]), 2*nipae.MaxBody)
 		}
 		if err != nil {
-			return usagef("FILE: %w", err)
+			return exit.Usagef("FILE: %w", err)
 		}
 		d, err := client.ReadDisclosure([]byte(strings.TrimSpace(text)))
 		if err != nil {
 			return err
 		}
 		if asJSON {
-			return a.printJSON(struct {
+			return a.PrintJSON(struct {
 				ContractID string `json:"contract_id"`
 				contractEntryOut
 			}{d.Event.Tags.GetD(), entryFrom(d.Entry, "")})
 		}
-		return a.print("contract %s\nby       %s\nsigned   %s, event %s\n%s", oneLine(d.Event.Tags.GetD(), 128), npub(d.Event.PubKey),
-			stamp(d.Entry.CreatedAt), d.Event.ID, indented(d.Entry.Content))
+		return a.Print("contract %s\nby       %s\nsigned   %s, event %s\n%s", cliutil.OneLine(d.Event.Tags.GetD(), 128), settings.Npub(d.Event.PubKey),
+			cliutil.Stamp(d.Entry.CreatedAt), d.Event.ID, cliutil.Indented(d.Entry.Content))
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }

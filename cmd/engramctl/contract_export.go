@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/client/evidence"
 	paper "engramd/internal/client/transcript"
@@ -27,7 +29,7 @@ const (
 func (a *app) contractExportCommand() *cobra.Command {
 	var with, to string
 	var shared, partial bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "export ID --to DIR [--shared-only] [--allow-partial]",
 		Short: "Write a contract's whole thread down, for a dispute",
 		Long: `Write the whole thread of a contract into a new folder:
@@ -51,15 +53,15 @@ would leave out is not exported, unless --allow-partial: then the transcript say
 may lack something. engramctl contract verify checks the folder.`,
 		Example: `  engramctl contract export ID --to dispute
   engramctl contract export ID --to for-the-arbitrator --shared-only`,
-		Args: arguments("ID"),
+		Args: cliutil.Arguments("ID"),
 	}, func(ctx context.Context, args []string) error {
 		if to == "" {
-			return usagef("where to? Give --to")
+			return exit.Usagef("where to? Give --to")
 		}
-		a.flags.strict = !partial
+		a.Flags.Strict = !partial
 		return a.withThread(ctx, args[0], with, func(me string, t client.Thread, s client.Status) error {
 			o := paper.Options{By: me, At: time.Now(), Notes: doubts(s)}
-			for _, r := range once(s.Relays) {
+			for _, r := range cliutil.Once(s.Relays) {
 				o.Relays = append(o.Relays, r.URL)
 			}
 			o.Relays = distinct(o.Relays)
@@ -69,10 +71,10 @@ may lack something. engramctl contract verify checks the folder.`,
 				o.Withheld -= len(t.Entries)
 				o.Closed = true
 			}
-			if err := writeExport(a.path(to), t, o); err != nil {
+			if err := writeExport(a.Path(to), t, o); err != nil {
 				return err
 			}
-			return a.print("%d entries, %d signed events: %s\n", len(t.Entries), len(paper.Signed(t)), filepath.Join(to, exportTranscript))
+			return a.Print("%d entries, %d signed events: %s\n", len(t.Entries), len(paper.Signed(t)), filepath.Join(to, exportTranscript))
 		})
 	})
 	a.whichFlags(c, &with)
@@ -85,7 +87,7 @@ may lack something. engramctl contract verify checks the folder.`,
 // doubts returns why an export may not be whole.
 func doubts(s client.Status) []string {
 	var notes []string
-	for _, r := range once(s.Relays) {
+	for _, r := range cliutil.Once(s.Relays) {
 		switch {
 		case errors.Is(r.Err, client.ErrNoHistory):
 			notes = append(notes, r.URL+" keeps no history that it shows: entries that were superseded there may be missing")
@@ -113,34 +115,25 @@ func distinct(all []string) []string {
 // writeExport makes the folder with its files, or nothing.
 func writeExport(dir string, t client.Thread, o paper.Options) (err error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return usagef("--to: %w", err)
+		return exit.Usagef("--to: %w", err)
 	}
 	defer func() {
 		if err != nil {
 			_ = os.RemoveAll(dir) // half an export looks like a whole one
 		}
 	}()
-	if err := writeNew(filepath.Join(dir, exportEvents), func(w io.Writer) error { return paper.Events(w, t) }); err != nil {
+	if err := cliutil.WriteNew(filepath.Join(dir, exportEvents), func(w io.Writer) error { return paper.Events(w, t) }); err != nil {
 		return err
 	}
 	if t.Order != nil {
-		if err := writeNew(filepath.Join(dir, exportOrder), func(w io.Writer) error { return paper.Order(w, t) }); err != nil {
+		if err := cliutil.WriteNew(filepath.Join(dir, exportOrder), func(w io.Writer) error { return paper.Order(w, t) }); err != nil {
 			return err
 		}
 	}
 	if len(paper.Unseen(t)) > 0 {
-		if err := writeNew(filepath.Join(dir, exportSealed), func(w io.Writer) error { return paper.Sealed(w, t) }); err != nil {
+		if err := cliutil.WriteNew(filepath.Join(dir, exportSealed), func(w io.Writer) error { return paper.Sealed(w, t) }); err != nil {
 			return err
 		}
 	}
-	return writeNew(filepath.Join(dir, exportTranscript), func(w io.Writer) error { return paper.Markdown(w, t, o) })
-}
-
-// writeNew writes a new file that only its user can read.
-func writeNew(path string, write func(io.Writer) error) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f), f.Sync(), f.Close())
+	return cliutil.WriteNew(filepath.Join(dir, exportTranscript), func(w io.Writer) error { return paper.Markdown(w, t, o) })
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/nips/niptemp"
 )
@@ -15,7 +17,7 @@ import (
 func (a *app) contractLsCommand() *cobra.Command {
 	var asJSON bool
 	var status string
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "ls [--status STATUS] [--json]",
 		Short: "List the key's contracts",
 		Long: `List the contracts that the key is a party of, the one changed last first: status, role,
@@ -28,32 +30,32 @@ entries are known, and no state, is "unknown", and your role in it is that of a 
 		if err := checkStatus("--status", status, true); err != nil {
 			return err
 		}
-		return withContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
+		return cliutil.WithContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			all, s, err := cs.List(ctx, status)
 			if err == nil && len(all) == 0 && s.Partial {
 				err = fmt.Errorf("%w, and those that did know no contract", client.ErrPartial)
 			}
-			if err := a.reportWith(s, err, contractRemedy); err != nil {
+			if err := a.ReportWith(s, err, contractRemedy); err != nil {
 				return err
 			}
 			if asJSON {
 				out := struct {
-					answerOut
+					cliutil.AnswerOut
 					Contracts []contractOut `json:"contracts"`
-				}{answerOf(nil, s), []contractOut{}}
+				}{cliutil.AnswerOf(nil, s), []contractOut{}}
 				for _, c := range all {
 					out.Contracts = append(out.Contracts, contractFor(c, cs.PubKey()))
 				}
-				return a.printJSON(out)
+				return a.PrintJSON(out)
 			}
-			w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
+			w := tabwriter.NewWriter(a.Out(), 0, 0, 2, ' ', 0)
 			for _, c := range all {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", statusText(c), c.Role(cs.PubKey()), stamp(c.UpdatedAt), c.ID, oneLine(c.Description, 60))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", statusText(c), c.Role(cs.PubKey()), cliutil.Stamp(c.UpdatedAt), c.ID, cliutil.OneLine(c.Description, 60))
 			}
 			return w.Flush()
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	c.Flags().StringVar(&status, "status", "", "only those in this `STATUS`")
 	_ = c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statusNames(), cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
 	return c
@@ -72,5 +74,5 @@ func checkStatus(what, status string, optional bool) error {
 	if optional && status == "" || slices.Contains(statusNames(), status) {
 		return nil
 	}
-	return usagef("%s: %q is none of %v", what, status, statusNames())
+	return exit.Usagef("%s: %q is none of %v", what, status, statusNames())
 }

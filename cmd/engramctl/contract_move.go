@@ -6,12 +6,14 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 )
 
 func (a *app) contractMoveCommand() *cobra.Command {
 	var how moveFlags
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "move ID STATUS [--note TEXT] [--json]",
 		Short: "Accept, submit, complete, dispute or cancel a contract",
 		Long: `Move a contract to another status, by an event that the key signs:
@@ -30,7 +32,7 @@ status from which that does not lead, or somebody else was faster; 3 if it is no
 key's move.`,
 		Example: `  engramctl contract move ID accepted
   engramctl contract move ID accepted --note "The sources are missing"   # as poster: a revision`,
-		Args: arguments("ID", "STATUS"),
+		Args: cliutil.Arguments("ID", "STATUS"),
 	}, func(ctx context.Context, args []string) error {
 		if err := checkStatus("STATUS", args[1], false); err != nil {
 			return err
@@ -48,8 +50,8 @@ type moveFlags struct {
 }
 
 func (f *moveFlags) flags(a *app, c *cobra.Command) {
-	jsonFlag(c, &f.asJSON)
-	secretFlag(c, &f.allow)
+	cliutil.JSONFlag(c, &f.asJSON)
+	cliutil.SecretFlag(c, &f.allow)
 	a.whichFlags(c, &f.with)
 	eventFlag(c, &f.event)
 	c.Flags().StringVar(&f.note, "note", "", "`TEXT` that says why")
@@ -59,11 +61,11 @@ func (f *moveFlags) flags(a *app, c *cobra.Command) {
 // it stands then.
 func (a *app) moveContract(ctx context.Context, how moveFlags, args []string,
 	move func(*client.Contracts, context.Context, string, string, string, string, *nostr.Event) (client.Contract, client.Status, error)) error {
-	other, err := publicKey("--with", "the command line", how.with)
+	other, err := settings.PublicKey("--with", "the command line", how.with)
 	if err != nil {
 		return err
 	}
-	if err := checkText(how.note); err != nil {
+	if err := cliutil.CheckText(how.note); err != nil {
 		return err
 	}
 	if err := guardContract(how.allow, how.note); err != nil {
@@ -73,14 +75,14 @@ func (a *app) moveContract(ctx context.Context, how moveFlags, args []string,
 	if err != nil {
 		return err
 	}
-	return withContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
+	return cliutil.WithContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 		c, s, err := move(cs, ctx, args[0], other, args[1], how.note, ev)
-		if err := a.reportWith(s, err, contractRemedy); err != nil {
+		if err := a.ReportWith(s, err, contractRemedy); err != nil {
 			return err
 		}
 		if how.asJSON {
-			return a.printJSON(contractAnswer{answerOf(nil, s), contractFor(c, cs.PubKey())})
+			return a.PrintJSON(contractAnswer{cliutil.AnswerOf(nil, s), contractFor(c, cs.PubKey())})
 		}
-		return a.print("%s  %s%s\n", c.ID, c.Status, onlyThere(c))
+		return a.Print("%s  %s%s\n", c.ID, c.Status, onlyThere(c))
 	})
 }

@@ -8,6 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/platform/timeparse"
 )
@@ -16,7 +19,7 @@ func (a *app) contractNewCommand() *cobra.Command {
 	var o client.ContractOffer
 	var worker, arbitrator, decider, expirer, deadline string
 	var asJSON, allow bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "new DESCRIPTION|- [--worker WHO] [--sats N] [--deadline TIME] [--arbitrator WHO] [--decider WHO|relay] [--expirer WHO|relay] [--json]",
 		Short: "Offer a contract",
 		Long: `Offer a contract, of which the key is the poster. It is open until its worker accepts
@@ -35,14 +38,14 @@ key and a random salt, which the key's events carry, so that it means nobody els
 on any relay.`,
 		Example: `  engramctl contract new "Summarise the filings of the last 7 days" --worker npub1… --sats 5000
   engramctl contract new - --deadline 72h < scope.txt`,
-		Args: arguments("DESCRIPTION"),
+		Args: cliutil.Arguments("DESCRIPTION"),
 	}, func(ctx context.Context, args []string) error {
 		var err error
 		if o.Description, err = a.textArgument(args[0]); err != nil {
 			return err
 		}
 		if strings.TrimSpace(o.Description) == "" {
-			return usagef("the description is empty")
+			return exit.Usagef("the description is empty")
 		}
 		if err := guardContract(allow, o.Description); err != nil {
 			return err
@@ -63,21 +66,21 @@ on any relay.`,
 			return err
 		}
 		if o.AmountSats < 0 {
-			return usagef("--sats must not be negative")
+			return exit.Usagef("--sats must not be negative")
 		}
-		return withContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
+		return cliutil.WithContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			c, s, err := cs.New(ctx, o)
-			if err := a.reportWith(s, err, contractRemedy); err != nil {
+			if err := a.ReportWith(s, err, contractRemedy); err != nil {
 				return err
 			}
 			if asJSON {
-				return a.printJSON(contractAnswer{answerOf(nil, s), contractFor(c, cs.PubKey())})
+				return a.PrintJSON(contractAnswer{cliutil.AnswerOf(nil, s), contractFor(c, cs.PubKey())})
 			}
-			return a.print("%s  %s\n", c.ID, c.Status)
+			return a.Print("%s  %s\n", c.ID, c.Status)
 		})
 	})
-	jsonFlag(c, &asJSON)
-	secretFlag(c, &allow)
+	cliutil.JSONFlag(c, &asJSON)
+	cliutil.SecretFlag(c, &allow)
 	c.Flags().StringVar(&worker, "worker", "", "`WHO` does the work")
 	c.Flags().StringVar(&arbitrator, "arbitrator", "", "`WHO` may settle a dispute, and reads the case")
 	c.Flags().StringVar(&decider, "decider", "", "`WHO` may settle a dispute too: the operator of a relay")
@@ -89,7 +92,7 @@ on any relay.`,
 
 // agentName reads a public key, or an agent id.
 func agentName(flag, text string) (string, error) {
-	key, err := publicKey(flag, "the command line", text)
+	key, err := settings.PublicKey(flag, "the command line", text)
 	if err == nil {
 		return key, nil
 	}
@@ -98,7 +101,7 @@ func agentName(flag, text string) (string, error) {
 		return "", err
 	}
 	if len(text) > 64 || strings.Trim(lower, "abcdefghijklmnopqrstuvwxyz0123456789._-") != "" {
-		return "", usagef("%s: want npub1…, 64 hex digits, or an agent id of letters, digits, '.', '_' and '-'", flag)
+		return "", exit.Usagef("%s: want npub1…, 64 hex digits, or an agent id of letters, digits, '.', '_' and '-'", flag)
 	}
 	return text, nil
 }
@@ -110,10 +113,10 @@ func deadlineAt(text string, now time.Time) (int64, error) {
 	}
 	at, err := timeparse.Parse(text, timeparse.Until, now)
 	if err != nil {
-		return 0, usagef("--deadline: %w", err)
+		return 0, exit.Usagef("--deadline: %w", err)
 	}
 	if !at.After(now) {
-		return 0, usagef("--deadline: %s is over", fmt.Sprint(at.UTC().Format(time.RFC3339)))
+		return 0, exit.Usagef("--deadline: %s is over", fmt.Sprint(at.UTC().Format(time.RFC3339)))
 	}
 	return at.Unix(), nil
 }

@@ -9,6 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 )
 
@@ -40,9 +43,9 @@ type payloadOut struct {
 
 func entryFrom(e client.ContractEntry, role string) contractEntryOut {
 	out := contractEntryOut{EntryID: e.EntryID, Author: *partyFor(e.Author), Role: role, Type: e.Type, Visibility: e.Visibility, Content: e.Content,
-		Attachments: e.Attachments, CreatedAt: stamp(e.CreatedAt), EventID: e.EventID, Signature: string(e.Signature), Sealed: e.Sealed, Unreadable: e.Unreadable}
+		Attachments: e.Attachments, CreatedAt: cliutil.Stamp(e.CreatedAt), EventID: e.EventID, Signature: string(e.Signature), Sealed: e.Sealed, Unreadable: e.Unreadable}
 	if e.ArrivedAt != 0 {
-		out.ArrivedAt = stamp(e.ArrivedAt)
+		out.ArrivedAt = cliutil.Stamp(e.ArrivedAt)
 	}
 	if e.Payload != nil {
 		out.Payload = &payloadOut{e.Payload.Bytes, e.Payload.SHA256}
@@ -66,16 +69,16 @@ func withdrawnFrom(w *client.Withdrawal) *withdrawnOut {
 	case w == nil:
 		return nil
 	case w.Event != nil:
-		return &withdrawnOut{stamp(w.At), w.Event}
+		return &withdrawnOut{cliutil.Stamp(w.At), w.Event}
 	case w.Request != "":
-		return &withdrawnOut{stamp(w.At), w.Request}
+		return &withdrawnOut{cliutil.Stamp(w.At), w.Request}
 	}
-	return &withdrawnOut{At: stamp(w.At)}
+	return &withdrawnOut{At: cliutil.Stamp(w.At)}
 }
 
 // threadOut is `contract read --json` and `contract search --json`.
 type threadOut struct {
-	answerOut
+	cliutil.AnswerOut
 	ContractID string             `json:"contract_id"`
 	Status     string             `json:"status"`
 	Entries    []contractEntryOut `json:"entries"` // in the order of arrival
@@ -96,7 +99,7 @@ func (a *app) contractReadCommand() *cobra.Command {
 	var with string
 	var asJSON bool
 	var limit, offset, last int
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "read ID [--type TYPE] [--author WHO] [--last N] [--json]",
 		Short: "Read what was said in a contract",
 		Long: `Read what was said in a contract, in the order in which it arrived at the relay that keeps
@@ -113,10 +116,10 @@ and "withdrawn" where its author took it back. The text below it is indented. Su
 entries are shown to parties only, by relays that keep them.`,
 		Example: `  engramctl contract read ID --last 10
   engramctl contract read ID --type deliverable --json | jq -r '.entries[-1].content'`,
-		Args: arguments("ID"),
+		Args: cliutil.Arguments("ID"),
 	}, func(ctx context.Context, args []string) error {
 		if limit < 0 || offset < 0 || last < 0 {
-			return usagef("--limit, --offset and --last must not be negative")
+			return exit.Usagef("--limit, --offset and --last must not be negative")
 		}
 		return a.printEntries(ctx, args[0], with, f, asJSON, func(all []client.ContractEntry) []client.ContractEntry {
 			all = all[min(offset, len(all)):]
@@ -129,7 +132,7 @@ entries are shown to parties only, by relays that keep them.`,
 			return all
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	a.whichFlags(c, &with)
 	entryFlags(c, &f)
 	c.Flags().IntVar(&limit, "limit", 0, "at most `N` entries, the first")
@@ -143,7 +146,7 @@ func (a *app) contractSearchCommand() *cobra.Command {
 	var f client.EntryFilter
 	var with string
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "search ID QUERY [--type TYPE] [--json]",
 		Short: "Find entries of a contract by their text",
 		Long: `Find entries of a contract that have every word of a query in their text or attachments,
@@ -151,15 +154,15 @@ whatever the case; private ones of your own side and those encrypted for you inc
 moves that have them in their notes, unless --type, --author or --visibility asks for
 entries. Prints them as contract read does. Exit code 1 if there is none, and every relay says so.`,
 		Example: `  engramctl contract search ID "government filings"`,
-		Args:    arguments("ID", "QUERY"),
+		Args:    cliutil.Arguments("ID", "QUERY"),
 	}, func(ctx context.Context, args []string) error {
 		f.Query = args[1]
 		if strings.TrimSpace(f.Query) == "" {
-			return usagef("the query is empty")
+			return exit.Usagef("the query is empty")
 		}
 		return a.printEntries(ctx, args[0], with, f, asJSON, nil)
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	a.whichFlags(c, &with)
 	entryFlags(c, &f)
 	return c
@@ -168,12 +171,12 @@ entries. Prints them as contract read does. Exit code 1 if there is none, and ev
 // printEntries prints those entries of a contract that fit, and of them those
 // that cut leaves.
 func (a *app) printEntries(ctx context.Context, id, with string, f client.EntryFilter, asJSON bool, cut func([]client.ContractEntry) []client.ContractEntry) error {
-	if key, err := publicKey("--author", "the command line", f.Author); err == nil {
+	if key, err := settings.PublicKey("--author", "the command line", f.Author); err == nil {
 		f.Author = key // an npub too
 	}
 	return a.withThread(ctx, id, with, func(_ string, t client.Thread, s client.Status) error {
 		entries := t.Select(f)
-		out := threadOut{answerOut: answerOf(nil, s), ContractID: t.Contract.ID, Status: t.Contract.Status, Entries: []contractEntryOut{}, Total: len(entries)}
+		out := threadOut{AnswerOut: cliutil.AnswerOf(nil, s), ContractID: t.Contract.ID, Status: t.Contract.Status, Entries: []contractEntryOut{}, Total: len(entries)}
 		var moves []client.ContractMove
 		if f.Query != "" && f.Type == "" && f.Author == "" && f.Visibility == "" {
 			moves = t.SelectMoves(f.Query)
@@ -194,7 +197,7 @@ func (a *app) printEntries(ctx context.Context, id, with string, f client.EntryF
 			if len(moves) > 0 {
 				out.Moves = movesOut(moves)
 			}
-			return a.printJSON(out)
+			return a.PrintJSON(out)
 		}
 		for _, e := range entries {
 			if err := a.printEntry(t.Contract, e); err != nil {
@@ -202,7 +205,7 @@ func (a *app) printEntries(ctx context.Context, id, with string, f client.EntryF
 			}
 		}
 		for _, m := range moves {
-			if err := a.print("%s  %s  moved to %s\n%s\n", stamp(m.CreatedAt), cmp.Or(t.Contract.Role(m.By), "unknown"), oneLine(m.To, 20), indented(m.Note)); err != nil {
+			if err := a.Print("%s  %s  moved to %s\n%s\n", cliutil.Stamp(m.CreatedAt), cmp.Or(t.Contract.Role(m.By), "unknown"), cliutil.OneLine(m.To, 20), cliutil.Indented(m.Note)); err != nil {
 				return err
 			}
 		}
@@ -214,21 +217,21 @@ func (a *app) printEntry(c client.Contract, e client.ContractEntry) error {
 	state := map[client.Signature]string{client.SignatureHolds: "signed", client.SignatureDiffers: "DIFFERS",
 		client.SignatureUnseen: "unverified", client.SignatureNone: "private"}[e.Signature]
 	if e.Withdrawn != nil {
-		state += ", withdrawn " + stamp(e.Withdrawn.At)
+		state += ", withdrawn " + cliutil.Stamp(e.Withdrawn.At)
 	}
-	err := a.print("%s%s  %s  %s  %s  %s  %s\n", number(e.N, e.K), stamp(e.CreatedAt), cmp.Or(c.Role(e.Author.PubKey), "unknown"), oneLine(e.Type, 20), oneLine(e.Visibility, 20),
-		oneLine(e.EntryID, 40), state)
+	err := a.Print("%s%s  %s  %s  %s  %s  %s\n", number(e.N, e.K), cliutil.Stamp(e.CreatedAt), cmp.Or(c.Role(e.Author.PubKey), "unknown"), cliutil.OneLine(e.Type, 20), cliutil.OneLine(e.Visibility, 20),
+		cliutil.OneLine(e.EntryID, 40), state)
 	switch {
 	case err != nil:
 		return err
 	case e.Unreadable:
-		return a.print("    (encrypted between the parties)\n\n")
+		return a.Print("    (encrypted between the parties)\n\n")
 	}
-	text := indented(e.Content)
+	text := cliutil.Indented(e.Content)
 	for _, url := range e.Attachments {
-		text += "    attached: " + oneLine(url, 2000) + "\n"
+		text += "    attached: " + cliutil.OneLine(url, 2000) + "\n"
 	}
-	return a.print("%s\n", text)
+	return a.Print("%s\n", text)
 }
 
 // number returns the number of an entry with what goes between it and the next
@@ -243,9 +246,6 @@ func number(n, k int64) string {
 	return ""
 }
 
-// lines returns those of a text, without the empty one after its last line end.
-func lines(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") }
-
 // readFileAtMost reads a file, and refuses more than so many bytes.
 func readFileAtMost(path string, most int) (string, error) {
 	f, err := os.Open(path)
@@ -253,5 +253,5 @@ func readFileAtMost(path string, most int) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	return readAtMost(f, most)
+	return cliutil.ReadAtMost(f, most)
 }

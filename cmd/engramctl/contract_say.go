@@ -7,6 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/nips/niptemp"
 )
@@ -15,7 +18,7 @@ func (a *app) contractSayCommand() *cobra.Command {
 	var s client.Saying
 	var asJSON, allow bool
 	var with, event string
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "say ID TEXT|- [--type TYPE] [--visibility WHO] [--attach URL]… [--seal] [--json]",
 		Short: "Write an entry into a contract's memory",
 		Long: `Write an entry into a contract's memory. With "-" the text comes from stdin.
@@ -37,15 +40,15 @@ Prints the entry's id and its event's.`,
   engramctl contract say ID "check this against our archive" --type note --visibility private`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if event != "" {
-				return arguments("ID")(nil, args)
+				return cliutil.Arguments("ID")(nil, args)
 			}
 			if len(args) == 1 {
 				return errors.New(`TEXT is missing: give it, or "-" to read it from stdin`)
 			}
-			return arguments("ID", "TEXT")(nil, args)
+			return cliutil.Arguments("ID", "TEXT")(nil, args)
 		},
 	}, func(ctx context.Context, args []string) error {
-		other, err := publicKey("--with", "the command line", with)
+		other, err := settings.PublicKey("--with", "the command line", with)
 		if err != nil {
 			return err
 		}
@@ -57,7 +60,7 @@ Prints the entry's id and its event's.`,
 				return err
 			}
 			if s.Content == "" {
-				return usagef("%w", client.ErrEmpty)
+				return exit.Usagef("%w", client.ErrEmpty)
 			}
 		}
 		texts := append([]string{s.Content}, s.Attachments...)
@@ -67,22 +70,22 @@ Prints the entry's id and its event's.`,
 		if err := guardContract(allow, texts...); err != nil {
 			return err
 		}
-		return withContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
+		return cliutil.WithContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			e, status, err := cs.Say(ctx, args[0], other, s)
-			if err := a.reportWith(status, err, contractRemedy); err != nil {
+			if err := a.ReportWith(status, err, contractRemedy); err != nil {
 				return err
 			}
 			if asJSON {
-				return a.printJSON(struct {
-					answerOut
+				return a.PrintJSON(struct {
+					cliutil.AnswerOut
 					Entry contractEntryOut `json:"entry"`
-				}{answerOf(nil, status), entryFrom(e, "")})
+				}{cliutil.AnswerOf(nil, status), entryFrom(e, "")})
 			}
-			return a.print("%s  %s\n", plain(e.EntryID), cmp.Or(e.EventID, e.Visibility))
+			return a.Print("%s  %s\n", cliutil.Plain(e.EntryID), cmp.Or(e.EventID, e.Visibility))
 		})
 	})
-	jsonFlag(c, &asJSON)
-	secretFlag(c, &allow)
+	cliutil.JSONFlag(c, &asJSON)
+	cliutil.SecretFlag(c, &allow)
 	a.whichFlags(c, &with)
 	eventFlag(c, &event)
 	c.Flags().StringVar(&s.Type, "type", "message", "`TYPE` of the entry")

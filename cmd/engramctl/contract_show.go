@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/nips/niptemp"
 )
@@ -15,27 +17,27 @@ import (
 func (a *app) contractShowCommand() *cobra.Command {
 	var asJSON bool
 	var with string
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "show ID [--json]",
 		Short: "Show a contract: parties, status, and how it got there",
 		Long: `Show a contract: its parties, status and terms, and the state moves that were seen, each
 with its author, its date and its number in the order of arrival, if a relay tells it, and
 what is gone for good. What the parties said is what contract read shows.`,
 		Example: `  engramctl contract show 25becee1-e170-42e3-b8aa-51d3e864ce60`,
-		Args:    arguments("ID"),
+		Args:    cliutil.Arguments("ID"),
 	}, func(ctx context.Context, args []string) error {
 		return a.withThread(ctx, args[0], with, func(me string, t client.Thread, s client.Status) error {
 			if asJSON {
-				return a.printJSON(struct {
+				return a.PrintJSON(struct {
 					contractAnswer
 					Moves   []moveOut `json:"moves"`
 					Entries int       `json:"entries"`
-				}{contractAnswer{answerOf(nil, s), contractFor(t.Contract, me)}, movesOut(t.Moves), len(t.Entries)})
+				}{contractAnswer{cliutil.AnswerOf(nil, s), contractFor(t.Contract, me)}, movesOut(t.Moves), len(t.Entries)})
 			}
 			return a.printContract(t, me)
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	a.whichFlags(c, &with)
 	return c
 }
@@ -57,9 +59,9 @@ type moveOut struct {
 func movesOut(moves []client.ContractMove) []moveOut {
 	out := []moveOut{}
 	for _, m := range moves {
-		one := moveOut{From: m.From, To: m.To, By: m.By, CreatedAt: stamp(m.CreatedAt), N: m.N, Note: m.Note, EventID: m.Event.ID, Doubt: m.Why, Withdrawn: withdrawnFrom(m.Withdrawn)}
+		one := moveOut{From: m.From, To: m.To, By: m.By, CreatedAt: cliutil.Stamp(m.CreatedAt), N: m.N, Note: m.Note, EventID: m.Event.ID, Doubt: m.Why, Withdrawn: withdrawnFrom(m.Withdrawn)}
 		if m.ArrivedAt != 0 {
-			one.ArrivedAt = stamp(m.ArrivedAt)
+			one.ArrivedAt = cliutil.Stamp(m.ArrivedAt)
 		}
 		out = append(out, one)
 	}
@@ -68,12 +70,12 @@ func movesOut(moves []client.ContractMove) []moveOut {
 
 func (a *app) printContract(t client.Thread, me string) error {
 	c := t.Contract
-	w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Out(), 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	line("contract", "%s", c.ID)
 	status := statusText(c)
 	if c.Decided != "" {
-		status += ", decided by the " + oneLine(c.Decided, 20) + onlyThere(c)
+		status += ", decided by the " + cliutil.OneLine(c.Decided, 20) + onlyThere(c)
 	}
 	line("status", "%s", status)
 	if role := c.Role(me); role != "" {
@@ -89,7 +91,7 @@ func (a *app) printContract(t client.Thread, me string) error {
 	deciding(c, line)
 	line("amount", "%d sats", c.AmountSats)
 	if c.Deadline != 0 {
-		line("deadline", "%s", stamp(c.Deadline))
+		line("deadline", "%s", cliutil.Stamp(c.Deadline))
 	}
 	if c.Home != "" {
 		line("kept by", "%s", c.Home)
@@ -98,25 +100,25 @@ func (a *app) printContract(t client.Thread, me string) error {
 	for _, m := range t.Moves {
 		text := fmt.Sprintf("%s%s by %s", number(m.N, 0), m.To, c.Role(m.By))
 		if m.Note != "" {
-			text += ": " + oneLine(m.Note, 200)
+			text += ": " + cliutil.OneLine(m.Note, 200)
 		}
 		if m.Withdrawn != nil {
-			text += ", withdrawn " + stamp(m.Withdrawn.At)
+			text += ", withdrawn " + cliutil.Stamp(m.Withdrawn.At)
 		}
 		if !m.Follows {
 			text += " (does not follow from what was seen before it)"
 		}
-		line(stamp(m.CreatedAt), "%s", text)
+		line(cliutil.Stamp(m.CreatedAt), "%s", text)
 	}
 	if t.Order != nil {
 		for _, gap := range t.Order.Gaps {
-			line(stamp(gap.ReceivedAt), "%s%s gone for good: %s", number(gap.N, 0), cmp.Or(gap.Role, "somebody"), oneLine(gap.Type, 20))
+			line(cliutil.Stamp(gap.ReceivedAt), "%s%s gone for good: %s", number(gap.N, 0), cmp.Or(gap.Role, "somebody"), cliutil.OneLine(gap.Type, 20))
 		}
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return a.print("%s", indented(c.Description))
+	return a.Print("%s", cliutil.Indented(c.Description))
 }
 
 // deciding says who decides besides the parties: what is agreed, and what is
@@ -128,24 +130,11 @@ func deciding(c client.Contract, line func(name, format string, args ...any)) {
 	} {
 		switch {
 		case who.agreed != "":
-			line(who.name, "%s", npub(who.agreed))
+			line(who.name, "%s", settings.Npub(who.agreed))
 		case who.offered != "" && c.Status == string(niptemp.Open):
-			line(who.name, "%s, once it is accepted so", npub(who.offered))
+			line(who.name, "%s, once it is accepted so", settings.Npub(who.offered))
 		case who.offered != "":
-			line(who.name, "%s was offered and not agreed", npub(who.offered))
+			line(who.name, "%s was offered and not agreed", settings.Npub(who.offered))
 		}
 	}
-}
-
-// indented is somebody else's text with every line indented: none of them can
-// be taken for a line of ours.
-func indented(text string) string {
-	if text == "" {
-		return ""
-	}
-	out := ""
-	for _, l := range lines(plain(text)) {
-		out += "    " + l + "\n"
-	}
-	return out
 }

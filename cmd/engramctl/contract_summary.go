@@ -9,45 +9,46 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 )
 
 func (a *app) contractSummaryCommand() *cobra.Command {
 	var with string
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "summary ID [--json]",
 		Short: "Count a contract's entries by type, author and visibility",
 		Long: `Count the entries of a contract that you may see, by type, author and visibility, and how
 many of them are published as signed events; and its moves, with the notes that say why.`,
 		Example: `  engramctl contract summary ID --json`,
-		Args:    arguments("ID"),
+		Args:    cliutil.Arguments("ID"),
 	}, func(ctx context.Context, args []string) error {
 		return a.withThread(ctx, args[0], with, func(_ string, t client.Thread, s client.Status) error {
 			sum := t.Summary()
 			if asJSON {
-				return a.printJSON(struct {
-					answerOut
+				return a.PrintJSON(struct {
+					cliutil.AnswerOut
 					client.ContractSummary
-				}{answerOf(nil, s), sum})
+				}{cliutil.AnswerOf(nil, s), sum})
 			}
 			return a.printSummary(t, sum)
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	a.whichFlags(c, &with)
 	return c
 }
 
 func (a *app) printSummary(t client.Thread, sum client.ContractSummary) error {
-	w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Out(), 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "status\t%s\nentries\t%d\npublished\t%d\n", statusText(t.Contract), sum.TotalEntries, sum.NostrPublished)
 	for _, part := range []struct {
 		name   string
 		counts map[string]int
 	}{{"type", sum.ByType}, {"visibility", sum.ByVisibility}, {"author", sum.ByAuthor}} {
 		for _, key := range slices.Sorted(maps.Keys(part.counts)) {
-			fmt.Fprintf(w, "%s %s\t%d\n", part.name, oneLine(key, 64), part.counts[key])
+			fmt.Fprintf(w, "%s %s\t%d\n", part.name, cliutil.OneLine(key, 64), part.counts[key])
 		}
 	}
 	if r := sum.DateRange; r != nil {
@@ -55,7 +56,7 @@ func (a *app) printSummary(t client.Thread, sum client.ContractSummary) error {
 	}
 	fmt.Fprintf(w, "moves\t%d\n", sum.TotalTransitions)
 	for _, n := range sum.Notes {
-		fmt.Fprintf(w, "%s by %s\t%s\n", oneLine(n.Status, 20), n.Role, oneLine(n.Note, 200))
+		fmt.Fprintf(w, "%s by %s\t%s\n", cliutil.OneLine(n.Status, 20), n.Role, cliutil.OneLine(n.Note, 200))
 	}
 	return w.Flush()
 }

@@ -9,18 +9,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/client/evidence"
 )
 
-// errEvidence means that something that was handed over is not what it should
-// be.
-var errEvidence = errors.New("a check failed")
-
 func (a *app) contractVerifyCommand() *cobra.Command {
 	var asJSON bool
 	var key string
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "verify DIR|FILE [--relay-key KEY] [--json]",
 		Short: "Check an export of a contract, offline",
 		Long: `Check what somebody exported of a contract, without a relay and without a key: a folder
@@ -48,15 +47,15 @@ relay-key shows it, and so does the relay's NIP-11 document, as self.
 Exit code 6 if a check failed, or if there is nothing that could be checked.`,
 		Example: `  engramctl contract verify dispute
   engramctl contract verify dispute/events.jsonl --json | jq -r '.checks[] | .check, .outcome'`,
-		Args: arguments("DIR|FILE"),
+		Args: cliutil.Arguments("DIR|FILE"),
 	}, func(_ context.Context, args []string) error {
-		relay, err := publicKey("--relay-key", "the command line", key)
+		relay, err := settings.PublicKey("--relay-key", "the command line", key)
 		if err != nil {
 			return err
 		}
-		files, err := evidence.Read(a.path(args[0]))
+		files, err := evidence.Read(a.Path(args[0]))
 		if pathError := (*fs.PathError)(nil); errors.As(err, &pathError) {
-			return usageError{err}
+			return exit.BadUsage(err)
 		}
 		if err != nil {
 			return err
@@ -66,16 +65,16 @@ Exit code 6 if a check failed, or if there is nothing that could be checked.`,
 			return err
 		}
 		if asJSON {
-			err = a.printJSON(verifyOutOf(r))
+			err = a.PrintJSON(verifyOutOf(r))
 		} else {
 			err = a.printVerified(r)
 		}
 		if err == nil && !r.Holds() {
-			err = errEvidence
+			err = exit.ErrEvidence
 		}
 		return err
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	c.Flags().StringVar(&key, "relay-key", "", "public `KEY` (npub or hex) that must have signed the order")
 	return c
 }
@@ -102,23 +101,23 @@ func roleIn(r evidence.Report, e client.ContractEntry) string {
 }
 
 func (a *app) printVerified(r evidence.Report) error {
-	w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Out(), 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
-	line("contract", "%s", oneLine(r.Contract, 128))
-	line("status", "%s", oneLine(r.Status, 20))
+	line("contract", "%s", cliutil.OneLine(r.Contract, 128))
+	line("status", "%s", cliutil.OneLine(r.Status, 20))
 	line("poster", "%s", partyText(client.Party{PubKey: r.Poster}))
 	line("worker", "%s", partyText(client.Party{PubKey: r.Worker}))
 	for _, c := range r.Checks {
-		line(string(c.Outcome), "%s: %s", c.Name, plain(c.Detail))
+		line(string(c.Outcome), "%s: %s", c.Name, cliutil.Plain(c.Detail))
 		for _, p := range c.Problems {
-			line("", "  %s", oneLine(p, 400))
+			line("", "  %s", cliutil.OneLine(p, 400))
 		}
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	for _, e := range r.Disclosed {
-		if err := a.print("\ndisclosed: event %s, %s by %s\n%s", e.EventID, oneLine(e.Type, 20), roleIn(r, e), indented(e.Content)); err != nil {
+		if err := a.Print("\ndisclosed: event %s, %s by %s\n%s", e.EventID, cliutil.OneLine(e.Type, 20), roleIn(r, e), cliutil.Indented(e.Content)); err != nil {
 			return err
 		}
 	}

@@ -23,7 +23,7 @@ func (a *app) copied(ctx context.Context) write.Copied {
 // archived.
 func (a *app) holds(ctx context.Context, slug string) (all []string) {
 	a.beside(ctx, "what would be found in its place", func(s answer.Source) {
-		ctx, cancel := context.WithTimeout(ctx, a.allow(compareTime))
+		ctx, cancel := context.WithTimeout(ctx, a.Allow(compareTime))
 		defer cancel()
 		all = answer.Holds(ctx, s, slug)
 	})
@@ -38,8 +38,8 @@ func (a *app) beside(ctx context.Context, what string, do func(answer.Source)) {
 		return
 	}
 	kept, err := a.lying(ctx)
-	if err != nil && a.flags.verbose {
-		a.note("%s is not known: %v", what, err)
+	if err != nil && a.Flags.Verbose {
+		a.Note("%s is not known: %v", what, err)
 	}
 	if err != nil || kept == nil {
 		return
@@ -69,8 +69,8 @@ func (a *app) noteCopied(slug nipae.Slug, from string) {
 	switch {
 	case from == "":
 	case slug.IsCore():
-		a.note("the words are those of %s, which is external, and core cannot say so", from)
+		a.Note("the words are those of %s, which is external, and core cannot say so", from)
 	default:
-		a.note("the words are those of %s, which is external, and so is %s now", from, slug)
+		a.Note("the words are those of %s, which is external, and so is %s now", from, slug)
 	}
 }

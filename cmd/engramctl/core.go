@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/quote"
 	"engramd/nips/nipae"
@@ -35,7 +37,7 @@ engramctl mem set core -`
 
 // coreOut is `core --format json`.
 type coreOut struct {
-	answerOut
+	cliutil.AnswerOut
 	State     string `json:"state"`   // "present" or "absent"
 	Section   string `json:"section"` // the text format
 	Profile   string `json:"profile,omitempty"`
@@ -49,7 +51,7 @@ func (a *app) coreCommand() *cobra.Command {
 	var format string
 	var timeout time.Duration
 	var strict bool
-	c := pairFlags(a.Env, a.command(&cobra.Command{
+	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
 		Use:   "core [--format text|json] [--timeout 3s] [--strict]",
 		Short: "Print the agent's core as a prompt section, for harnesses",
 		Long: `Print the agent's core memory as a section for its prompt:
@@ -79,16 +81,16 @@ network or the name service do.`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		if format != "text" && format != "json" {
-			return usagef("--format: %q is none of text, json", format)
+			return exit.Usagef("--format: %q is none of text, json", format)
 		}
 		if timeout <= 0 {
-			return usagef("--timeout must be more than 0")
+			return exit.Usagef("--timeout must be more than 0")
 		}
-		a.flags.strict = strict
+		a.Flags.Strict = strict
 		return a.core(ctx, format, timeout)
 	}))
-	formatFlag(c, &format, "text", "json")
-	c.Flags().DurationVar(&timeout, "timeout", a.allow(coreTimeout), "time limit for everything")
+	cliutil.FormatFlag(c, &format, "text", "json")
+	c.Flags().DurationVar(&timeout, "timeout", a.Allow(coreTimeout), "time limit for everything")
 	c.Flags().BoolVar(&strict, "strict", false, "a core that was found while some relay failed is a failure (exit code 4, nothing on stdout)")
 	return c
 }
@@ -104,8 +106,8 @@ func (a *app) core(ctx context.Context, format string, timeout time.Duration) er
 	defer stderr.shut() // what is left behind must not write any more
 	aside := *a.System
 	aside.Stderr, aside.Terminal.Stderr = stderr, false
-	b := appOf(a.on(&aside))
-	b.flags.timeout = timeout
+	b := appOf(a.On(&aside))
+	b.Flags.Timeout = timeout
 	type outcome struct {
 		text []byte
 		err  error
@@ -122,7 +124,7 @@ func (a *app) core(ctx context.Context, format string, timeout time.Duration) er
 		}
 		// On a terminal as mem get: its owner may be looking at what others made
 		// the agent write.
-		return a.printText(string(o.text))
+		return a.PrintText(string(o.text))
 	case <-ctx.Done():
 		if parent.Err() != nil {
 			return parent.Err()
@@ -138,7 +140,7 @@ func (a *app) readCore(ctx context.Context, format string) ([]byte, error) {
 		return nil, err
 	}
 	defer c.Close()
-	if err := a.discover(ctx, c, m.Agent()); err != nil {
+	if err := a.Discover(ctx, c, m.Agent()); err != nil {
 		return nil, err
 	}
 	entry, status, err := m.Get(ctx, nipae.Core)
@@ -146,13 +148,13 @@ func (a *app) readCore(ctx context.Context, format string) ([]byte, error) {
 	if absent {
 		err = mayBegin(ctx, m)
 	}
-	if err := a.report(status, err); err != nil {
+	if err := a.Report(status, err); err != nil {
 		return nil, err
 	}
-	out := coreOut{answerOut: answerOf(m, status), State: "absent", Section: section(coreHint)}
+	out := coreOut{AnswerOut: cliutil.AnswerOf(m, status), State: "absent", Section: section(coreHint)}
 	if !absent {
 		out.State, out.Profile, out.Section = "present", entry.Text, section(quote.Notice+quote.Text(entry.Text, false))
-		out.CreatedAt, out.Time, out.ID, out.Hash = entry.CreatedAt, stamp(entry.CreatedAt), entry.ID, entry.Hash
+		out.CreatedAt, out.Time, out.ID, out.Hash = entry.CreatedAt, cliutil.Stamp(entry.CreatedAt), entry.ID, entry.Hash
 		if status.Partial {
 			out.Section += corePartial + "\n"
 		}

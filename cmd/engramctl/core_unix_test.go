@@ -13,6 +13,10 @@ import (
 	"time"
 
 	"github.com/nbd-wtf/go-nostr/nip49"
+
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 )
 
 const (
@@ -23,7 +27,7 @@ const (
 // TestCoreEndsWhateverHangs: a call that cannot be cancelled does not delay it,
 // and writes nothing afterwards.
 func TestCoreEndsWhateverHangs(t *testing.T) {
-	encrypted, err := encrypt(testSecret, "x", 4, nip49.ClientDoesNotTrackThisData)
+	encrypted, err := settings.Encrypt(testSecret, "x", 4, nip49.ClientDoesNotTrackThisData)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,14 +46,14 @@ func TestCoreEndsWhateverHangs(t *testing.T) {
 			m := &Main{
 				Args:   []string{"core", "--timeout", "300ms", "--relay", "ws://127.0.0.1:1", "-v"},
 				Env:    []string{c.env, "ENGRAM_OWNER=" + testOwner},
-				Stdout: &stdout, Stderr: &stderr, Terminal: Terminal{Password: deaf},
+				Stdout: &stdout, Stderr: &stderr, Terminal: cliutil.Terminal{Password: deaf},
 			}
 			start := time.Now()
 			code := m.Run(t.Context())
 			if took := time.Since(start); took > time.Minute {
 				t.Errorf("it took %v", took)
 			}
-			if code != exitRelay || stdout.Len() > 0 || !strings.Contains(stderr.String(), "within 300ms") {
+			if code != exit.Relay || stdout.Len() > 0 || !strings.Contains(stderr.String(), "within 300ms") {
 				t.Errorf("exit code %d, stdout %q, stderr %q", code, &stdout, &stderr)
 			}
 		})

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"engramd/internal/cli/cliutil"
 )
 
 // TestTextsWithDashes: a word that can be no flag is an argument, wherever it
@@ -31,7 +33,7 @@ func TestTextsWithDashes(t *testing.T) {
 		if want == nil {
 			want = c.args
 		}
-		if got := withTexts(newApp(&System{}).root(), slices.Clone(c.args)); !slices.Equal(got, want) {
+		if got := withTexts(newApp(&cliutil.System{}).root(), slices.Clone(c.args)); !slices.Equal(got, want) {
 			t.Errorf("%s: %s", strings.Join(c.args, "|"), strings.Join(got, "|"))
 		}
 	}

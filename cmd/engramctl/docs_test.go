@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 )
 
 var update = flag.Bool("update", false, "write the generated part of docs/engramctl.md")
@@ -27,7 +30,7 @@ func TestDocs(t *testing.T) {
 	if !found {
 		t.Fatalf("%s has no line %s", docsPath, docsMark)
 	}
-	want := reference(newApp(&System{}).root())
+	want := reference(newApp(&cliutil.System{}).root())
 	if *update {
 		if err := os.WriteFile(docsPath, []byte(written+docsMark+want), 0o644); err != nil {
 			t.Fatal(err)
@@ -37,16 +40,16 @@ func TestDocs(t *testing.T) {
 	if generated != want {
 		t.Errorf("%s is not what the commands say: run go test ./cmd/engramctl -run Docs -update", docsPath)
 	}
-	for _, c := range exitCodes() {
-		if !strings.Contains(written, fmt.Sprintf("| %d | ", c.code)) {
-			t.Errorf("exit code %d is not in the table of %s", c.code, docsPath)
+	for _, c := range exit.Codes() {
+		if !strings.Contains(written, fmt.Sprintf("| %d | ", c.Code)) {
+			t.Errorf("exit code %d is not in the table of %s", c.Code, docsPath)
 		}
 	}
 }
 
 // TestEveryCommandHasHelp: each command has a description and an example.
 func TestEveryCommandHasHelp(t *testing.T) {
-	walk(newApp(&System{}).root(), func(c *cobra.Command) {
+	walk(newApp(&cliutil.System{}).root(), func(c *cobra.Command) {
 		if c.Short == "" || c.Example == "" {
 			t.Errorf("%s has no short help or no example", c.CommandPath())
 		}

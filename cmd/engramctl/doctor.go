@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/settings"
 )
 
 // finding is what one check found.
@@ -37,7 +40,7 @@ type doctorOut struct {
 
 func (a *app) doctorCommand() *cobra.Command {
 	var asJSON, write bool
-	c := pairFlags(a.Env, a.command(&cobra.Command{
+	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
 		Use:   "doctor [--write] [--json]",
 		Short: "Look at everything that can be wrong, and say what to do",
 		Long: `Look at everything that can be wrong between an agent and its memory, and say what to
@@ -60,15 +63,15 @@ failure, as the command that needs it would have it.`,
 	}, func(ctx context.Context, _ []string) error {
 		// What the checks have to say they say in findings, and none asks anything.
 		quiet := *a.System
-		quiet.Stderr, quiet.Terminal = io.Discard, Terminal{Stdout: a.Terminal.Stdout}
-		d := &doctor{app: appOf(a.on(&quiet)), write: write}
+		quiet.Stderr, quiet.Terminal = io.Discard, cliutil.Terminal{Stdout: a.Terminal.Stdout}
+		d := &doctor{app: appOf(a.On(&quiet)), write: write}
 		d.all(ctx)
 		if asJSON {
-			return firstOf(d.failure(), a.printJSON(doctorOut{OK: d.failure() == nil, Findings: d.found}))
+			return cliutil.FirstOf(d.failure(), a.PrintJSON(doctorOut{OK: d.failure() == nil, Findings: d.found}))
 		}
-		return firstOf(d.show(), d.failure())
+		return cliutil.FirstOf(d.show(), d.failure())
 	}))
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	c.Flags().BoolVar(&write, "write", false, "send an event that relays do not keep, where nothing else tells whether they take this key's")
 	return c
 }
@@ -93,7 +96,7 @@ func (d *doctor) all(ctx context.Context) {
 
 // add notes a finding.
 func (d *doctor) add(check string, s state, remedy, format string, args ...any) {
-	d.found = append(d.found, finding{Check: check, State: s, Text: redact(strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")), Remedy: remedy})
+	d.found = append(d.found, finding{Check: check, State: s, Text: settings.Redact(strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")), Remedy: remedy})
 }
 
 // fail notes a failure.
@@ -110,7 +113,7 @@ func (d *doctor) show() error {
 		if f.Remedy != "" {
 			line += " → " + f.Remedy
 		}
-		if err := d.print("%s\n", harmless(line)); err != nil {
+		if err := d.Print("%s\n", cliutil.Harmless(line)); err != nil {
 			return err
 		}
 	}
@@ -124,7 +127,7 @@ func (d *doctor) failure() error {
 	for _, f := range d.found {
 		if f.State == failed {
 			n++
-			first = firstOf(first, f.err, errors.New(f.Text))
+			first = cliutil.FirstOf(first, f.err, errors.New(f.Text))
 		}
 	}
 	if n == 0 {

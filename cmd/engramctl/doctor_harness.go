@@ -15,6 +15,7 @@ import (
 
 	"engramd/internal/agent/harness"
 	"engramd/internal/agent/hook"
+	"engramd/internal/cli/exit"
 )
 
 const (
@@ -32,16 +33,16 @@ func (d *doctor) harnesses(ctx context.Context) {
 	if err != nil {
 		return // programs has said so
 	}
-	_, file, _ := d.readProfiles() // what is wrong with them was said
+	_, file, _ := d.Profiles() // what is wrong with them was said
 	used := false
 	for _, h := range harness.All() {
 		e := harness.Entry{Binary: self}
-		if name := d.flags.profile; name != "" && name != file.Profile {
+		if name := d.Flags.Profile; name != "" && name != file.Profile {
 			e.Profile = name
 		}
 		s, err := h.Check(harness.Disk{}, d.roots(), e)
 		if err != nil {
-			d.fail(h.Name, usageError{err}, "mend the file, or remove it")
+			d.fail(h.Name, exit.BadUsage(err), "mend the file, or remove it")
 			continue
 		}
 		if !s.Found && len(s.Present) == 0 || h.Name == "generic" {
@@ -66,7 +67,7 @@ func (d *doctor) harness(ctx context.Context, h harness.Harness, s harness.Statu
 		d.add(h.Name, warned, remedy, "%s is used here, and has no memory", h.Title)
 		return
 	case !s.Installed:
-		d.fail(h.Name, usagef("missing from its settings: %s", strings.Join(s.Missing, ", ")), remedy)
+		d.fail(h.Name, exit.Usagef("missing from its settings: %s", strings.Join(s.Missing, ", ")), remedy)
 	case len(s.Edited) > 0:
 		d.add(h.Name, warned, remedy+" --force", "changed by hand: %s", strings.Join(s.Edited, ", "))
 		if withoutMind(s.Tools) {
@@ -80,7 +81,7 @@ func (d *doctor) harness(ctx context.Context, h harness.Harness, s harness.Statu
 		d.add(h.Name, fine, "", "MCP server and hooks are there: %s", strings.Join(s.Files, ", "))
 	}
 	if _, err := os.Stat(s.Binary); err != nil {
-		d.fail("hooks", usagef("%s runs %s, which is not there", h.Title, s.Binary), remedy)
+		d.fail("hooks", exit.Usagef("%s runs %s, which is not there", h.Title, s.Binary), remedy)
 		return
 	}
 	for _, event := range []hook.Event{hook.SessionStart, hook.Prompt} {
@@ -107,7 +108,7 @@ func ofProfile(name string) string {
 
 // hook runs a hook as its harness does, with a sample, and measures.
 func (d *doctor) hook(ctx context.Context, name string, s harness.Status, event hook.Event) {
-	sample, _ := json.Marshal(map[string]string{"session_id": "engramctl-doctor", "cwd": d.home(), "source": "startup", "prompt": "What do we know of this?"}) // texts always can be
+	sample, _ := json.Marshal(map[string]string{"session_id": "engramctl-doctor", "cwd": d.Home(), "source": "startup", "prompt": "What do we know of this?"}) // texts always can be
 	began := time.Now()
 	out, err := d.try(ctx, string(sample), false, s.Binary, ofFlag(s.Profile, "hook", string(event), "--harness", name)...)
 	took := time.Since(began).Round(time.Millisecond)
@@ -117,7 +118,7 @@ func (d *doctor) hook(ctx context.Context, name string, s harness.Status, event 
 		d.fail(check, fmt.Errorf("%s %s: %w", name, event, err), "engramctl hook "+string(event)+" --harness "+name+" shows what it says")
 	case event == hook.SessionStart && strings.Contains(out, "[Agent Memory — unavailable]"):
 		d.fail(check, fmt.Errorf("%s %s tells the agent that its memory is unavailable, after %v", name, event, took), "see the checks above")
-	case took > d.allow(hookSlow):
+	case took > d.Allow(hookSlow):
 		d.add(check, warned, "see the relays above", "%s %s took %v", name, event, took)
 	default:
 		d.add(check, fine, "", "%s %s took %v", name, event, took)
@@ -130,7 +131,7 @@ func (d *doctor) server(ctx context.Context) {
 		return
 	}
 	if self, err := d.self(); err == nil {
-		d.mcpServer(ctx, "", self, d.flags.profile, "")
+		d.mcpServer(ctx, "", self, d.Flags.Profile, "")
 	}
 }
 
@@ -180,7 +181,7 @@ func (d *doctor) try(ctx context.Context, stdin string, line bool, program strin
 		return "", err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // nothing of worth
-	ctx, cancel := context.WithTimeout(ctx, d.flags.timeout)
+	ctx, cancel := context.WithTimeout(ctx, d.Flags.Timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	// What ENGRAM_HOOKS switches off was said.
@@ -215,7 +216,7 @@ func (d *doctor) try(ctx context.Context, stdin string, line bool, program strin
 	_ = in.Close()
 	err = cmd.Wait()
 	if ctx.Err() != nil {
-		return "", fmt.Errorf("it did not end within %v", d.flags.timeout)
+		return "", fmt.Errorf("it did not end within %v", d.Flags.Timeout)
 	}
 	if err != nil && (!line || said.Len() == 0) {
 		return "", fmt.Errorf("it failed: %w", err)

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
@@ -35,7 +38,7 @@ func (d *doctor) programs(ctx context.Context) {
 		name += ".exe"
 	}
 	var others []string
-	for _, dir := range filepath.SplitList(d.env["PATH"]) {
+	for _, dir := range filepath.SplitList(d.Vars["PATH"]) {
 		path := filepath.Join(dir, name)
 		info, err := os.Stat(path)
 		if !filepath.IsAbs(path) || err != nil || !info.Mode().IsRegular() || !runnable(info) || os.SameFile(mine, info) {
@@ -54,7 +57,7 @@ func (d *doctor) programs(ctx context.Context) {
 
 // versionOf asks another engramctl for its version.
 func (d *doctor) versionOf(ctx context.Context, path string) string {
-	ctx, cancel := context.WithTimeout(ctx, d.allow(programPatience))
+	ctx, cancel := context.WithTimeout(ctx, d.Allow(programPatience))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "version")
 	cmd.Env, cmd.WaitDelay = d.System.Env, time.Second
@@ -63,15 +66,15 @@ func (d *doctor) versionOf(ctx context.Context, path string) string {
 	if err != nil || len(words) < 2 || words[0] != "engramctl" {
 		return "of no version"
 	}
-	return harmless(words[1])
+	return cliutil.Harmless(words[1])
 }
 
 // environment looks for variables that switch things off.
 func (d *doctor) environment(context.Context) {
-	switch hooks := d.env["ENGRAM_HOOKS"]; {
+	switch hooks := d.Vars["ENGRAM_HOOKS"]; {
 	case hooks == "off":
 		d.add("variables", warned, "unset ENGRAM_HOOKS where the harness starts", "ENGRAM_HOOKS is off: hooks and engramctl mcp end at once")
-	case d.env["ENGRAM_KEY"] != "":
+	case d.Vars["ENGRAM_KEY"] != "":
 		d.add("variables", warned, "engramctl setup keeps the key in a file or in the system's key store", "ENGRAM_KEY holds a key, which every program that is started from here can read")
 	default:
 		d.add("variables", fine, "", "none of them switches anything off")
@@ -79,43 +82,43 @@ func (d *doctor) environment(context.Context) {
 }
 
 // profileAndKey looks at the configuration; ok says that the relays can be asked.
-func (d *doctor) profileAndKey(ctx context.Context) (s settings, ok bool) {
-	path, _ := d.configPath()
-	s, err := d.settings()
+func (d *doctor) profileAndKey(ctx context.Context) (s settings.Settings, ok bool) {
+	path, _ := d.ConfigPath()
+	s, err := d.Settings()
 	if err != nil {
 		d.fail("profile", err, "mend "+path+", or run engramctl setup")
 		return s, false
 	}
 	switch {
-	case s.owner == "" && s.agent == "":
-		d.fail("profile", usagef("no owner: whose memory is it?"), "run engramctl setup, or give --owner")
-	case len(s.relays) == 0:
-		d.fail("profile", usagef("no relay is configured"), "run engramctl setup, or give --relay")
+	case s.Owner == "" && s.Agent == "":
+		d.fail("profile", exit.Usagef("no owner: whose memory is it?"), "run engramctl setup, or give --owner")
+	case len(s.Relays) == 0:
+		d.fail("profile", exit.Usagef("no relay is configured"), "run engramctl setup, or give --relay")
 	default:
-		d.add("profile", fine, "", "%s: owner and %s are known", path, counted(len(s.relays), "relay", "relays"))
+		d.add("profile", fine, "", "%s: owner and %s are known", path, cliutil.Counted(len(s.Relays), "relay", "relays"))
 		ok = true
 	}
 	return s, d.key(ctx, s) && ok
 }
 
 // key looks at the agent's key, and asks for no password: hooks cannot either.
-func (d *doctor) key(ctx context.Context, s settings) bool {
-	id, err := d.identity(ctx, s)
+func (d *doctor) key(ctx context.Context, s settings.Settings) bool {
+	id, err := d.Identity(ctx, s)
 	if err != nil {
 		d.fail("key", err, "engramctl setup makes one where there is none")
 		return false
 	}
 	switch {
-	case s.key.stored != "":
-		d.add("key", fine, "", "in the system's key store: %s", npub(id.PubKey()))
-	case s.key.inline != "":
-		d.add("key", fine, "", "in ENGRAM_KEY: %s", npub(id.PubKey()))
+	case s.Key.Stored != "":
+		d.add("key", fine, "", "in the system's key store: %s", settings.Npub(id.PubKey()))
+	case s.Key.Inline != "":
+		d.add("key", fine, "", "in ENGRAM_KEY: %s", settings.Npub(id.PubKey()))
 	default:
-		if err := ownFile(s.key.file); err != nil {
-			d.fail("key", usageError{err}, "chown it")
+		if err := ownFile(s.Key.File); err != nil {
+			d.fail("key", exit.BadUsage(err), "chown it")
 			return false
 		}
-		d.add("key", fine, "", "%s, for its user only: %s", s.key.file, npub(id.PubKey()))
+		d.add("key", fine, "", "%s, for its user only: %s", s.Key.File, settings.Npub(id.PubKey()))
 	}
 	return true
 }
@@ -128,11 +131,11 @@ func (d *doctor) list(ctx context.Context) {
 		return
 	}
 	defer c.Close()
-	if d.noDiscovery {
+	if d.NoDiscovery {
 		d.add("list", untried, "", "the agent's list of relays is not looked for (--relay, --no-discovery or discovery in the profile)")
 		return
 	}
-	ctx, done := d.bounded(ctx)
+	ctx, done := d.Bounded(ctx)
 	defer done()
 	configured := c.Relays()
 	if err := c.Discover(ctx, m.Agent()); err != nil {
@@ -142,7 +145,7 @@ func (d *doctor) list(ctx context.Context) {
 	doubts, left := c.Doubts(), c.LeftOut()
 	switch {
 	case len(doubts) > 0:
-		d.add("list", warned, "run engramctl relays ls", "the agent's list of relays may not be the newest: %s: %v", shownURL(doubts[0].URL), doubts[0].Err)
+		d.add("list", warned, "run engramctl relays ls", "the agent's list of relays may not be the newest: %s: %v", settings.ShownURL(doubts[0].URL), doubts[0].Err)
 	case len(left) > 0:
 		d.add("list", warned, "engramctl relays set writes the list; discovery in the profile says that this is meant", "the agent's list of relays does not name %s: clients that go by the list find nothing that is only there", strings.Join(left, " and "))
 	default:
@@ -166,7 +169,7 @@ func (d *doctor) core(ctx context.Context) {
 		case status.Partial:
 			d.add("core", warned, "see the relays above", "%d bytes, not confirmed by every relay", entry.Size)
 		default:
-			d.add("core", fine, "", "%d bytes, of %s", entry.Size, stamp(entry.CreatedAt))
+			d.add("core", fine, "", "%d bytes, of %s", entry.Size, cliutil.Stamp(entry.CreatedAt))
 		}
 		return nil
 	})
@@ -208,8 +211,8 @@ func (d *doctor) copy(ctx context.Context) {
 }
 
 // state looks at what only this machine knows.
-func (d *doctor) state(ctx context.Context, s settings) {
-	if s.noMirror || d.flags.noMirror || s.agent != "" {
+func (d *doctor) state(ctx context.Context, s settings.Settings) {
+	if s.NoMirror || d.Flags.NoMirror || s.Agent != "" {
 		d.add("state", untried, "", "none is kept")
 		return
 	}
@@ -222,12 +225,12 @@ func (d *doctor) state(ctx context.Context, s settings) {
 	var said []string
 	state, err := d.openState(ctx, m, func(line string) { said = append(said, line) })
 	if err != nil {
-		d.fail("state", usageError{err}, "give this user the folder "+d.stateFolder())
+		d.fail("state", exit.BadUsage(err), "give this user the folder "+d.stateFolder())
 		return
 	}
 	defer state.Close()
 	if _, _, err := state.Counters.All(ctx); err != nil {
-		d.fail("state", usageError{err}, "give this user the folder "+d.stateFolder())
+		d.fail("state", exit.BadUsage(err), "give this user the folder "+d.stateFolder())
 		return
 	}
 	if len(said) > 0 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"engramd/internal/agent/briefing"
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/memory/project"
 	"engramd/internal/memory/recall/answer"
 	memorystate "engramd/internal/memory/state"
@@ -80,7 +81,7 @@ func (d *doctor) oldNames(ctx context.Context, state *memorystate.State, folders
 			d.add("project", warned, "engramctl project migrate FOLDER, with the one whose memory it is", "%s is the old name of several projects, in %s; none of them is told what is there", old,
 				strings.Join(append([]string{s.Folder}, s.shared...), ", "))
 		case n > 0:
-			d.add("project", warned, "engramctl project migrate, in "+s.Folder, "%s at %s, the old name of %s%s", counted(n, "text is", "texts are"), old, project.Prefix, s.Name)
+			d.add("project", warned, "engramctl project migrate, in "+s.Folder, "%s at %s, the old name of %s%s", cliutil.Counted(n, "text is", "texts are"), old, project.Prefix, s.Name)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
@@ -23,14 +25,14 @@ const (
 )
 
 // memory looks at the relays of a pair, and at what is kept of it here.
-func (d *doctor) memory(ctx context.Context, s settings) {
-	id, err := d.identity(ctx, s)
+func (d *doctor) memory(ctx context.Context, s settings.Settings) {
+	id, err := d.Identity(ctx, s)
 	if err != nil {
 		return // profileAndKey has said so
 	}
-	results := make([][]finding, len(s.relays))
+	results := make([][]finding, len(s.Relays))
 	var running sync.WaitGroup
-	for i, url := range s.relays {
+	for i, url := range s.Relays {
 		running.Go(func() {
 			one := &doctor{app: d.app, write: d.write}
 			one.relay(ctx, id, s, url)
@@ -62,11 +64,11 @@ func (d *doctor) memory(ctx context.Context, s settings) {
 
 // relay looks at one relay: what it says of itself, whether it answers this key,
 // and whether it takes what it writes.
-func (d *doctor) relay(ctx context.Context, id client.Identity, s settings, url string) {
-	c := client.New(id, client.Options{Relays: []string{url}, Timeout: d.flags.timeout, Patient: true})
+func (d *doctor) relay(ctx context.Context, id client.Identity, s settings.Settings, url string) {
+	c := client.New(id, client.Options{Relays: []string{url}, Timeout: d.Flags.Timeout, Patient: true})
 	defer c.Close()
 	info, err := c.Info(ctx, url)
-	url = shownURL(url)
+	url = settings.ShownURL(url)
 	switch {
 	case errors.Is(err, client.ErrMisbehaved):
 		d.add("relay", warned, "is it a relay? Ask its operator", "%s says nothing of itself: %v", url, err)
@@ -78,9 +80,9 @@ func (d *doctor) relay(ctx context.Context, id client.Identity, s settings, url 
 		d.version(url, info, d.Version)
 	}
 	d.clock(url, info.Date, time.Now())
-	agent, owner := id.PubKey(), s.owner
-	if s.agent != "" {
-		agent, owner = s.agent, id.PubKey()
+	agent, owner := id.PubKey(), s.Owner
+	if s.Agent != "" {
+		agent, owner = s.Agent, id.PubKey()
 	}
 	answers, err := c.Ask(ctx, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{agent}, Tags: nostr.TagMap{"p": {owner}}, Limit: 1})
 	if err != nil {
@@ -91,7 +93,7 @@ func (d *doctor) relay(ctx context.Context, id client.Identity, s settings, url 
 		return
 	}
 	d.add("auth", fine, "", "%s answers this key", url)
-	if s.agent != "" {
+	if s.Agent != "" {
 		d.add("write", untried, "", "%s: the key is an owner's, who only reads", url)
 		return
 	}
@@ -153,7 +155,7 @@ func (d *doctor) version(url string, info client.RelayInfo, ours string) {
 		d.add("version", warned, "an engramd keeps memories from everybody else, and decides between writers", "%s is no engramd", url)
 		return
 	}
-	if theirs != ours && (theirs == unreleased || ours == unreleased) {
+	if theirs != ours && (theirs == cliutil.Unreleased || ours == cliutil.Unreleased) {
 		d.add("version", untried, "", "%s is engramd %s, and this is engramctl %s: a build that has no version is not compared", url, info.Version, ours)
 		return
 	}

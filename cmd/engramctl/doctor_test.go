@@ -6,14 +6,16 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 )
 
 // only returns the one finding of a check.
 func only(t *testing.T, check func(d *doctor)) finding {
 	t.Helper()
-	a := newApp(&System{Env: []string{"PATH=" + os.Getenv("PATH")}, Slack: slack})
-	a.flags.timeout = time.Minute
+	a := newApp(&cliutil.System{Env: []string{"PATH=" + os.Getenv("PATH")}, Slack: slack})
+	a.Flags.Timeout = time.Minute
 	d := &doctor{app: a}
 	check(d)
 	if len(d.found) != 1 {
@@ -48,9 +50,9 @@ func TestDoctorVersion(t *testing.T) {
 		software, theirs, ours string
 		want                   state
 	}{
-		{engramd, "v1.2.0", "v1.2.0", fine}, {engramd, "1.2.0", "v1.2.0", fine}, {engramd, unreleased, unreleased, fine},
+		{engramd, "v1.2.0", "v1.2.0", fine}, {engramd, "1.2.0", "v1.2.0", fine}, {engramd, cliutil.Unreleased, cliutil.Unreleased, fine},
 		{engramd, "v1.1.0", "v1.2.0", warned}, {"strfry", "v1.2.0", "v1.2.0", warned},
-		{engramd, "v1.2.0", unreleased, untried}, {engramd, unreleased, "v1.2.0", untried},
+		{engramd, "v1.2.0", cliutil.Unreleased, untried}, {engramd, cliutil.Unreleased, "v1.2.0", untried},
 	} {
 		got := only(t, func(d *doctor) {
 			d.version("wss://a.example", client.RelayInfo{Software: c.software, Version: c.theirs}, c.ours)
@@ -64,14 +66,14 @@ func TestDoctorVersion(t *testing.T) {
 // TestDoctorExitCode: it is that of the first failure, whichever failures
 // follow.
 func TestDoctorExitCode(t *testing.T) {
-	d := &doctor{app: newApp(&System{})}
+	d := &doctor{app: newApp(&cliutil.System{})}
 	if d.add("a", warned, "", "b"); d.failure() != nil {
 		t.Error("a warning fails")
 	}
 	d.fail("relay", client.ErrNoRelay, "")
-	d.fail("key", usagef("no key"), "")
+	d.fail("key", exit.Usagef("no key"), "")
 	err := d.failure()
-	if codeOf(err) != exitRelay || err.Error() != "2 of 3 checks failed" {
-		t.Errorf("%d: %v", codeOf(err), err)
+	if exit.CodeOf(err) != exit.Relay || err.Error() != "2 of 3 checks failed" {
+		t.Errorf("%d: %v", exit.CodeOf(err), err)
 	}
 }

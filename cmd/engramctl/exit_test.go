@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
@@ -15,32 +17,32 @@ func TestExitCodes(t *testing.T) {
 		err  error
 		want int
 	}{
-		{nil, exitOK},
-		{client.ErrNotFound, exitNotFound},
-		{about("mem/x", client.Entry{CreatedAt: 1}, client.ErrTombstone), exitNotFound},
-		{usagef("x: %w", client.ErrNotFound), exitUsage},
-		{client.ErrCore, exitUsage},
-		{client.ErrEmpty, exitUsage},
-		{client.ErrReadOnly, exitUsage},
-		{client.ErrWhen, exitUsage},
-		{fmt.Errorf("a: %w", nipae.ErrSlug), exitUsage},
-		{fmt.Errorf("%w: %w", client.ErrTooLarge, nipae.ErrBody), exitUsage},
-		{client.ErrAuth, exitAuth},
-		{&client.RefusalError{Message: "restricted: not you"}, exitAuth},
-		{&client.RefusalError{Message: "auth-required: who are you"}, exitAuth},
-		{&client.RefusalError{Message: "blocked: quota"}, exitAuth},
-		{&client.RefusalError{Message: "invalid: x"}, exitRelay},
-		{fmt.Errorf("%w: %w", client.ErrPartial, client.ErrNotFound), exitRelay},
-		{client.ErrNoRelay, exitRelay},
-		{fmt.Errorf("x: %w", context.DeadlineExceeded), exitRelay},
-		{fmt.Errorf("%w: %w", client.ErrUnverified, client.ErrUnreadable), exitRelay},
-		{errors.New("write /dev/stdout: no space left on device"), exitRelay},
-		{explained(&client.ConflictError{Reason: "other", Theirs: &client.Entry{}}), exitConflict},
-		{&client.PoisonedError{Head: 1}, exitConflict},
-		{fmt.Errorf("%w: hunk 1", errNoFit), exitConflict},
-		{fmt.Errorf("%w: %w", client.ErrUnreadable, nipae.ErrNothingReadable), exitUnreadable},
+		{nil, exit.OK},
+		{client.ErrNotFound, exit.NotFound},
+		{cliutil.About("mem/x", client.Entry{CreatedAt: 1}, client.ErrTombstone), exit.NotFound},
+		{exit.Usagef("x: %w", client.ErrNotFound), exit.Usage},
+		{client.ErrCore, exit.Usage},
+		{client.ErrEmpty, exit.Usage},
+		{client.ErrReadOnly, exit.Usage},
+		{client.ErrWhen, exit.Usage},
+		{fmt.Errorf("a: %w", nipae.ErrSlug), exit.Usage},
+		{fmt.Errorf("%w: %w", client.ErrTooLarge, nipae.ErrBody), exit.Usage},
+		{client.ErrAuth, exit.Auth},
+		{&client.RefusalError{Message: "restricted: not you"}, exit.Auth},
+		{&client.RefusalError{Message: "auth-required: who are you"}, exit.Auth},
+		{&client.RefusalError{Message: "blocked: quota"}, exit.Auth},
+		{&client.RefusalError{Message: "invalid: x"}, exit.Relay},
+		{fmt.Errorf("%w: %w", client.ErrPartial, client.ErrNotFound), exit.Relay},
+		{client.ErrNoRelay, exit.Relay},
+		{fmt.Errorf("x: %w", context.DeadlineExceeded), exit.Relay},
+		{fmt.Errorf("%w: %w", client.ErrUnverified, client.ErrUnreadable), exit.Relay},
+		{errors.New("write /dev/stdout: no space left on device"), exit.Relay},
+		{cliutil.Explained(&client.ConflictError{Reason: "other", Theirs: &client.Entry{}}), exit.Conflict},
+		{&client.PoisonedError{Head: 1}, exit.Conflict},
+		{fmt.Errorf("%w: hunk 1", exit.ErrNoFit), exit.Conflict},
+		{fmt.Errorf("%w: %w", client.ErrUnreadable, nipae.ErrNothingReadable), exit.Unreadable},
 	} {
-		if got := codeOf(c.err); got != c.want {
+		if got := exit.CodeOf(c.err); got != c.want {
 			t.Errorf("%v: exit code %d, want %d", c.err, got, c.want)
 		}
 	}
@@ -56,7 +58,7 @@ func TestInterrupted(t *testing.T) {
 		Stdout: discard{}, Stderr: discard{},
 	}
 	cancel()
-	if code := m.Run(ctx); code != exitInterrupted {
+	if code := m.Run(ctx); code != exit.Interrupted {
 		t.Errorf("exit code %d", code)
 	}
 }

@@ -5,12 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/memory/folder"
 )
 
 func (a *app) exportCommand() *cobra.Command {
 	var f folderFlags
-	c := pairFlags(a.Env, a.command(&cobra.Command{
+	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
 		Use:   "export DIR [--yes] [--dry-run] [--delete] [--all] [--json]",
 		Short: "Write the memory into a folder of text files",
 		Long: `Write the memory into a folder, each text as it is, byte for byte: DIR/core.md,
@@ -27,7 +28,7 @@ It is clear text: new files and folders are for their user alone, and a folder i
 work tree is warned of. docs/folders.md has more.`,
 		Example: `  engramctl export ~/memory --yes
   grep -ril atlas ~/memory`,
-		Args: arguments("DIR"),
+		Args: cliutil.Arguments("DIR"),
 	}, func(ctx context.Context, args []string) error {
 		return a.runFolder(ctx, folder.Export, args[0], f)
 	}))

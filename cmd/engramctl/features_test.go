@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"engramd/internal/cli/cliutil"
 )
 
 // named are the features that ENGRAM 0.1 names; docs/memory.md has a row for
@@ -40,7 +42,7 @@ func TestEveryFeatureHasARow(t *testing.T) {
 		t.Fatal("docs/memory.md has no such section")
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
-	root := newApp(&System{}).root()
+	root := newApp(&cliutil.System{}).root()
 	tools := docsPage(t, "mcp.md")
 	var first strings.Builder
 	for line := range strings.SplitSeq(section, "\n") {

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agent/mcp"
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/activity"
 	memorystate "engramd/internal/memory/state"
@@ -23,7 +25,7 @@ type feedbackOut struct {
 
 func (a *app) feedbackCommand() *cobra.Command {
 	var asJSON bool
-	c := pairFlags(a.Env, a.command(&cobra.Command{
+	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
 		Use:   "feedback useful|wrong SLUG... [--json]",
 		Short: "Say that memories were useful, or wrong",
 		Long: `Say that memories were useful, or wrong: that makes them more, or less, likely to come
@@ -39,15 +41,15 @@ wrong with mem set, or supersede it.`,
 			if len(args) > 1+mcp.MaxJudged {
 				return fmt.Errorf("%d memories at once are the most", mcp.MaxJudged)
 			}
-			return arguments("useful|wrong", "SLUG")(nil, args[:min(len(args), 2)])
+			return cliutil.Arguments("useful|wrong", "SLUG")(nil, args[:min(len(args), 2)])
 		},
 	}, func(ctx context.Context, args []string) error {
 		if args[0] != "useful" && args[0] != "wrong" {
-			return usagef("%q is neither useful nor wrong", args[0])
+			return exit.Usagef("%q is neither useful nor wrong", args[0])
 		}
 		var slugs []nipae.Slug
 		for _, arg := range args[1:] {
-			slug, err := ownSlug(arg)
+			slug, err := cliutil.OwnSlug(arg)
 			if err != nil {
 				return err
 			}
@@ -56,7 +58,7 @@ wrong with mem set, or supersede it.`,
 			}
 		}
 		return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
-			state, err := a.openState(ctx, m, a.noteLine)
+			state, err := a.openState(ctx, m, a.NoteLine)
 			if err != nil {
 				return err
 			}
@@ -70,12 +72,12 @@ wrong with mem set, or supersede it.`,
 				out.Slugs = append(out.Slugs, string(slug))
 			}
 			if asJSON {
-				return a.printJSON(out)
+				return a.PrintJSON(out)
 			}
-			return a.print("%s called %s; the budget is %d tokens\n", counted(len(slugs), "memory", "memories"), args[0], budget)
+			return a.Print("%s called %s; the budget is %d tokens\n", cliutil.Counted(len(slugs), "memory", "memories"), args[0], budget)
 		})
 	}))
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 

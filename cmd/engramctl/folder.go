@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/folder"
 	"engramd/internal/memory/localcopy"
@@ -33,10 +35,10 @@ func (f *folderFlags) flags(c *cobra.Command, mode folder.Mode) {
 		fs.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	}
 	if mode != folder.Export && fs.Lookup("allow-secret") == nil {
-		secretFlag(c, &f.allow)
+		cliutil.SecretFlag(c, &f.allow)
 	}
 	if fs.Lookup("json") == nil {
-		jsonFlag(c, &f.asJSON)
+		cliutil.JSONFlag(c, &f.asJSON)
 	}
 }
 
@@ -61,14 +63,14 @@ type folderRun struct {
 
 // withFolder opens a folder and the memory that it is of.
 func (a *app) withFolder(ctx context.Context, mode folder.Mode, dir string, f folderFlags, do func(context.Context, *folderRun) error) error {
-	a.patient = true
+	a.Patient = true
 	c, m, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	if mode != folder.Export && !m.Writable() {
-		return usagef("%w: with the owner's key a folder can be exported, and neither imported nor synced", client.ErrReadOnly)
+		return exit.Usagef("%w: with the owner's key a folder can be exported, and neither imported nor synced", client.ErrReadOnly)
 	}
 	r := &folderRun{app: a, folderFlags: f, mode: mode, dir: dir, c: c, m: m}
 	if err := r.openTree(); err != nil {
@@ -79,7 +81,7 @@ func (a *app) withFolder(ctx context.Context, mode folder.Mode, dir string, f fo
 			_ = r.tree.Close()
 		}
 	}()
-	if r.copy, err = a.openCopy(ctx, c, m, a.noteLine); err != nil {
+	if r.copy, err = a.openCopy(ctx, c, m, a.NoteLine); err != nil {
 		return err
 	}
 	defer func() { _ = r.copy.Close() }() // what was kept is kept; the rest comes again
@@ -89,7 +91,7 @@ func (a *app) withFolder(ctx context.Context, mode folder.Mode, dir string, f fo
 
 // openTree opens the folder and its state, and makes it if it is to be written.
 func (r *folderRun) openTree() (err error) {
-	path := r.path(r.dir)
+	path := r.Path(r.dir)
 	r.tree, err = folder.Open(path)
 	if errors.Is(err, fs.ErrNotExist) && r.mode != folder.Import {
 		if r.tree, err = nil, nil; r.yes && !r.dryRun {
@@ -97,7 +99,7 @@ func (r *folderRun) openTree() (err error) {
 		}
 	}
 	if err != nil {
-		return usagef("%s: %w", r.dir, err)
+		return exit.Usagef("%s: %w", r.dir, err)
 	}
 	if err := r.loadState(); err != nil {
 		return err
@@ -110,7 +112,7 @@ func (r *folderRun) openTree() (err error) {
 		return fmt.Errorf("%w: another engramctl is at work in %s", client.ErrConflict, r.dir)
 	}
 	if err != nil {
-		return usagef("%s: %w", r.dir, err)
+		return exit.Usagef("%s: %w", r.dir, err)
 	}
 	return r.loadState() // a run that has just ended has changed it
 }
@@ -120,14 +122,14 @@ func (r *folderRun) loadState() (err error) {
 	r.state = nil
 	if r.tree != nil {
 		if r.state, err = r.tree.LoadState(); err != nil {
-			return usageError{err}
+			return exit.BadUsage(err)
 		}
 	}
 	if r.first = r.state == nil; r.first {
 		r.state = folder.NewState(r.m.Agent(), r.m.Owner())
 	}
 	if err := r.state.Of(r.m.Agent(), r.m.Owner()); err != nil {
-		return usageError{err}
+		return exit.BadUsage(err)
 	}
 	return nil
 }
@@ -137,11 +139,11 @@ func (r *folderRun) warn() {
 	if !r.first {
 		return
 	}
-	if git := folder.InGit(r.path(r.dir)); git != "" {
-		r.note("%s lies in a git work tree: the texts are clear text, and whoever gets a copy of the repository can read them", r.dir)
+	if git := folder.InGit(r.Path(r.dir)); git != "" {
+		r.Note("%s lies in a git work tree: the texts are clear text, and whoever gets a copy of the repository can read them", r.dir)
 	}
 	if r.tree != nil && r.tree.Shared() {
-		r.note("others on this machine may look into %s (chmod 700 keeps them out)", r.dir)
+		r.Note("others on this machine may look into %s (chmod 700 keeps them out)", r.dir)
 	}
 }
 
@@ -151,7 +153,7 @@ func (a *app) runFolder(ctx context.Context, mode folder.Mode, dir string, f fol
 		r.warn()
 		err := r.once(ctx)
 		if r.asJSON && r.out.Items != nil {
-			return errors.Join(r.printJSON(r.out), err)
+			return errors.Join(r.PrintJSON(r.out), err)
 		}
 		return err
 	})
@@ -169,17 +171,17 @@ func (r *folderRun) once(ctx context.Context) error {
 	listing := &folder.Listing{}
 	if r.tree != nil {
 		if !r.first && r.tree.StateGone() {
-			return usagef("%w: %s has been removed, and nothing is taken for deleted", folder.ErrState, r.dir)
+			return exit.Usagef("%w: %s has been removed, and nothing is taken for deleted", folder.ErrState, r.dir)
 		}
 		if listing, err = r.tree.Scan(); err != nil {
-			return usagef("%s: %w", r.dir, err)
+			return exit.Usagef("%s: %w", r.dir, err)
 		}
 	}
 	all := r.all
 	how := folder.How{Mode: r.mode, Delete: r.delete, Whole: !r.status.Partial, Skip: func(s nipae.Slug) bool { return !all && write.Reserved(s) }}
 	steps, err := folder.Plan(how, folder.Sides{Tree: listing, Units: units, State: r.state})
 	if err != nil {
-		return usageError{err}
+		return exit.BadUsage(err)
 	}
 	r.begin(listing)
 	if r.out.DryRun {
@@ -204,7 +206,7 @@ func (r *folderRun) once(ctx context.Context) error {
 			err = r.tree.WriteIndex(r.state, listing, r.shown(units), titleOf)
 		}
 		if err != nil {
-			r.note("%s: %v", r.dir, err)
+			r.Note("%s: %v", r.dir, err)
 		}
 	}
 	return r.finish()
@@ -225,7 +227,7 @@ func titleOf(u folder.Unit) string {
 	if u.Slug.IsCore() {
 		return ""
 	}
-	return harmless(answer.Title(frontmatter.Parse(u.Text)))
+	return cliutil.Harmless(answer.Title(frontmatter.Parse(u.Text)))
 }
 
 // units returns what the memory has, once a relay has said so.
@@ -283,7 +285,7 @@ func (r *folderRun) secure(ctx context.Context, steps []folder.Step) error {
 		return fmt.Errorf("nothing is written, because no snapshot could be made before: %w", err)
 	}
 	if r.state.Snapshot = id; id != folder.NoSnapshot {
-		r.note("snapshot %s has the memory as it was (engramctl snapshot restore)", id)
+		r.Note("snapshot %s has the memory as it was (engramctl snapshot restore)", id)
 	}
 	return r.tree.SaveState(r.state)
 }

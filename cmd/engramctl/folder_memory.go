@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 	"engramd/internal/memory/folder"
 	"engramd/internal/memory/snapshots"
@@ -36,9 +37,9 @@ func (w *folderMemory) Set(ctx context.Context, slug nipae.Slug, text, base stri
 	if err := w.turn(ctx); err != nil {
 		return client.Entry{}, err
 	}
-	o := client.SetOptions{Base: base, Whole: base == client.BaseNone, Check: w.app.asItStands(ctx, slug, guard(w.allow))}
+	o := client.SetOptions{Base: base, Whole: base == client.BaseNone, Check: w.app.asItStands(ctx, slug, cliutil.Guard(w.allow))}
 	e, status, err := w.m.Set(ctx, slug, text, o)
-	return e, w.noted(status, about(slug, e, err))
+	return e, w.noted(status, cliutil.About(slug, e, err))
 }
 
 // Remove implements folder.Memory. What is gone is gone.
@@ -84,7 +85,7 @@ func (a *app) snapshotBefore(ctx context.Context, c *client.Client) (id string, 
 	if err != nil {
 		return "", err
 	}
-	f := &snapshotFlags{tenant: bundle.DefaultTenant, lockTimeout: a.flags.timeout}
+	f := &snapshotFlags{tenant: bundle.DefaultTenant, lockTimeout: a.Flags.Timeout}
 	err = a.withLock(ctx, f, p.agent, func(_ *snapshot.Store, lock *snapshot.Lock) error {
 		how, err := a.bundleOptions(p, createOptions{label: "before a folder was first imported"})
 		if err != nil {

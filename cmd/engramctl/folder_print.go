@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"strings"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 	"engramd/internal/memory/folder"
 )
 
 // folderOut is what export, import and sync of a folder print as JSON.
 type folderOut struct {
-	answerOut
+	cliutil.AnswerOut
 	DryRun   bool                `json:"dry_run"`
 	Snapshot string              `json:"snapshot,omitempty"` // that was made before the memory was first written
 	Counts   map[folder.What]int `json:"counts"`
@@ -28,7 +29,7 @@ func (r *folderRun) begin(l *folder.Listing) {
 	}
 	r.writer.failed, r.writer.status = nil, client.Status{}
 	for _, x := range l.Left {
-		r.note("%s is left alone: %s", harmless(x.Path), x.Why)
+		r.Note("%s is left alone: %s", cliutil.Harmless(x.Path), x.Why)
 	}
 }
 
@@ -50,11 +51,11 @@ func (r *folderRun) did(s folder.Step) {
 			to = s.Path
 		}
 	}
-	line := arrow + does + "  " + harmless(to)
+	line := arrow + does + "  " + cliutil.Harmless(to)
 	if s.Why != "" {
-		line += "  (" + strings.ReplaceAll(harmless(s.Why), "\n", " ") + ")"
+		line += "  (" + strings.ReplaceAll(cliutil.Harmless(s.Why), "\n", " ") + ")"
 	}
-	_ = r.print("%s\n", line) // the end says if nothing can be printed
+	_ = r.Print("%s\n", line) // the end says if nothing can be printed
 }
 
 // finish says how it went as a whole, and what to end with.
@@ -64,16 +65,16 @@ func (r *folderRun) finish() error {
 		status = r.status
 	}
 	status.Partial = status.Partial || r.status.Partial
-	r.out.answerOut, r.out.Snapshot = answerOf(r.m, r.status), r.state.Snapshot
-	failed := r.report(status, nil)
+	r.out.AnswerOut, r.out.Snapshot = cliutil.AnswerOf(r.m, r.status), r.state.Snapshot
+	failed := r.Report(status, nil)
 	if idle := r.quiet && len(r.out.Items) == 0; !r.asJSON && !idle {
-		if err := r.print("%s\n", r.summary()); err != nil {
+		if err := r.Print("%s\n", r.summary()); err != nil {
 			return err
 		}
 	}
 	if r.out.DryRun {
 		if !r.dryRun {
-			r.note("this is the first run with %s, and nothing was done: --yes does it", r.dir)
+			r.Note("this is the first run with %s, and nothing was done: --yes does it", r.dir)
 		}
 		return failed
 	}
@@ -82,11 +83,11 @@ func (r *folderRun) finish() error {
 		if err == nil {
 			err = errors.New("files could not be written")
 		}
-		failed = errors.Join(failed, fmt.Errorf("%s refused, the first: %w", counted(n, "text was", "texts were"), err))
+		failed = errors.Join(failed, fmt.Errorf("%s refused, the first: %w", cliutil.Counted(n, "text was", "texts were"), err))
 	}
 	if n := r.out.Counts[folder.Conflict]; n > 0 {
 		failed = errors.Join(failed, fmt.Errorf("%w: %s: the memory's text is in NAME.conflict.md beside NAME.md; make NAME.md what it should be, delete the other, and run this again",
-			client.ErrConflict, counted(n, "file differs", "files differ")))
+			client.ErrConflict, cliutil.Counted(n, "file differs", "files differ")))
 	}
 	return failed
 }

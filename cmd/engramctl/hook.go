@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agent/hook"
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 )
 
 const (
@@ -37,9 +39,9 @@ const (
 // command.
 func (a *app) hookTime(e hook.Event) time.Duration {
 	if e == hook.SessionStart {
-		return a.allow(wakeBudget + hookSpare)
+		return a.Allow(wakeBudget + hookSpare)
 	}
-	return cmp.Or(a.HookTime, a.allow(hookBudget))
+	return cmp.Or(a.HookTime, a.Allow(hookBudget))
 }
 
 // aside runs what nobody is told of, in the time that is left to an event. What
@@ -47,7 +49,7 @@ func (a *app) hookTime(e hook.Event) time.Duration {
 func (a *app) aside(e hook.Event, began time.Time, do func()) {
 	left := max(a.hookTime(e)-time.Since(began), hookLeast)
 	if e == hook.SessionStart {
-		left = max(left, a.allow(hookTidy))
+		left = max(left, a.Allow(hookTidy))
 	}
 	done := make(chan struct{})
 	go func() {
@@ -63,7 +65,7 @@ func (a *app) aside(e hook.Event, began time.Time, do func()) {
 
 func (a *app) hookCommand() *cobra.Command {
 	var harness string
-	c := pairFlags(a.Env, a.command(&cobra.Command{
+	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
 		Use:   "hook EVENT --harness claude|codex|cursor|opencode|generic",
 		Short: "Answer an event of the program that runs the agent",
 		Long: `Answer an event of the program that runs the agent. It says on stdin, in JSON, what
@@ -96,7 +98,7 @@ The key must be usable without a person. ENGRAM_HOOKS=off makes hooks, and engra
 mcp, end at once.`,
 		Example: `  engramctl hook session-start --harness claude || exit 0
   echo '{"prompt":"How do we release Atlas?","session_id":"s1"}' | engramctl hook prompt`,
-		Args: arguments("EVENT"),
+		Args: cliutil.Arguments("EVENT"),
 	}, func(ctx context.Context, args []string) error {
 		return a.hook(ctx, hook.Event(args[0]), hook.Harness(harness))
 	}))
@@ -156,12 +158,12 @@ func meant(args []string) (e hook.Event, h hook.Harness) {
 
 // hooksOff says that nothing is to be remembered by itself: hooks and the MCP
 // server end at once.
-func (a *app) hooksOff() bool { return a.env["ENGRAM_HOOKS"] == "off" }
+func (a *app) hooksOff() bool { return a.Vars["ENGRAM_HOOKS"] == "off" }
 
 // runHook runs a hook's command line. Its exit code is always 0.
 func (a *app) runHook(run func() (*cobra.Command, error)) int {
 	if a.hooksOff() {
-		return exitOK
+		return exit.OK
 	}
 	e, h := meant(a.Args)
 	began := time.Now()
@@ -173,10 +175,10 @@ func (a *app) runHook(run func() (*cobra.Command, error)) int {
 	}()
 	if cmd, err := run(); err != nil {
 		a.hookSays(h, e, a.unavailable(err))
-		complain(a.Env, cmd, err)
-		a.hookLog(began, e, h, hookOutcome{class: fmt.Sprintf("exit code %d", codeOf(err))})
+		cliutil.Complain(a.Env, cmd, err)
+		a.hookLog(began, e, h, hookOutcome{class: fmt.Sprintf("exit code %d", exit.CodeOf(err))})
 	}
-	return exitOK
+	return exit.OK
 }
 
 // errBroke is a panic, of which the text may be anything.
@@ -201,14 +203,14 @@ func (a *app) hookSays(h hook.Harness, e hook.Event, unavailable string) {
 func (a *app) hook(ctx context.Context, e hook.Event, h hook.Harness) error {
 	began := time.Now()
 	if !hook.Known(e, h) {
-		return usagef("there is no event %q, or no harness %q", e, h)
+		return exit.Usagef("there is no event %q, or no harness %q", e, h)
 	}
 	in, err := a.hookReads(ctx, h)
 	if err != nil && e != hook.SessionStart {
 		return err
 	}
 	if err != nil { // the core does not depend on it
-		a.note("%v", err)
+		a.Note("%v", err)
 	}
 	if in.Folder == "" {
 		in.Folder = a.Dir
@@ -219,8 +221,8 @@ func (a *app) hook(ctx context.Context, e hook.Event, h hook.Harness) error {
 	aside := *a.System
 	stderr := &shutter{w: a.Stderr}
 	defer stderr.shut()
-	aside.Stderr, aside.Terminal = stderr, Terminal{} // nobody is asked, and nobody watches
-	b := appOf(a.on(&aside))
+	aside.Stderr, aside.Terminal = stderr, cliutil.Terminal{} // nobody is asked, and nobody watches
+	b := appOf(a.On(&aside))
 	text, err := b.hookAnswer(ctx, e, h, in, began)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return err // who waits must not wait longer; what is open ends with the process
@@ -274,7 +276,7 @@ func (a *app) hookReads(ctx context.Context, h hook.Harness) (hook.Input, error)
 	select {
 	case r := <-done:
 		return r.in, r.err
-	case <-time.After(a.allow(hookInput)):
+	case <-time.After(a.Allow(hookInput)):
 		return hook.Input{}, fmt.Errorf("%w: it did not come within %v", hook.ErrInput, hookInput)
 	case <-ctx.Done():
 		return hook.Input{}, ctx.Err()
@@ -323,7 +325,7 @@ func (a *app) hookAnswer(ctx context.Context, e hook.Event, h hook.Harness, in h
 	select { // it is noted as told
 	case o := <-done:
 		return o.text, o.err
-	case <-time.After(a.allow(hookSpare)):
+	case <-time.After(a.Allow(hookSpare)):
 		return "", context.Cause(ctx)
 	}
 }
@@ -334,14 +336,14 @@ func (a *app) unavailable(err error) string {
 	if errors.Is(err, errBroke) {
 		why = "engramctl broke"
 	}
-	switch codeOf(err) {
-	case exitNotFound:
+	switch exit.CodeOf(err) {
+	case exit.NotFound:
 		why = "it is set up for another owner or agent than yours"
-	case exitUsage:
+	case exit.Usage:
 		why = "it is not set up rightly"
-	case exitAuth:
+	case exit.Auth:
 		why = "the relays refuse your key"
-	case exitUnreadable:
+	case exit.Unreadable:
 		why = "what is there cannot be decrypted"
 	}
 	return hook.Wake(hook.Units, hook.Unavailable(why))

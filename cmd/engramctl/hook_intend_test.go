@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"engramd/internal/agent/hook"
+	"engramd/internal/cli/exit"
 	"engramd/internal/e2e/relaytest"
 )
 
@@ -144,7 +145,7 @@ func TestTwoMachinesClose(t *testing.T) {
 		if won.code != 0 {
 			won, lost = lost, won
 		}
-		if won.code != 0 || lost.code != exitConflict || !strings.Contains(lost.stderr, "it is closed already: done 20") {
+		if won.code != 0 || lost.code != exit.Conflict || !strings.Contains(lost.stderr, "it is closed already: done 20") {
 			t.Errorf("%s: one %+v, the other %+v", slug, won, lost)
 		}
 	}

@@ -22,7 +22,7 @@ func (a *app) hookLog(began time.Time, e hook.Event, h hook.Harness, o hookOutco
 }
 
 func (a *app) writeHookLog(began time.Time, e hook.Event, h hook.Harness, o hookOutcome) {
-	dir := memorystate.Dir(func(name string) string { return a.env[name] }, a.home())
+	dir := memorystate.Dir(func(name string) string { return a.Vars[name] }, a.Home())
 	if !filepath.IsAbs(dir) || os.MkdirAll(dir, 0o700) != nil {
 		return
 	}

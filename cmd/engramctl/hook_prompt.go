@@ -239,7 +239,7 @@ func (a *app) inState(ctx context.Context, do func(*client.Client, *memorystate.
 		return "", err
 	}
 	a.later(c.Close)
-	state := a.stateOf(ctx, m, a.noteLine)
+	state := a.stateOf(ctx, m, a.NoteLine)
 	if state == nil {
 		return "", nil
 	}

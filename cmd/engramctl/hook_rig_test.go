@@ -13,6 +13,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/e2e/relaytest"
 	memorystate "engramd/internal/memory/state"
 )
@@ -23,7 +24,7 @@ type hookRig struct {
 	dir    string
 	folder string // of the project
 	env    []string
-	above  []Process
+	above  []cliutil.Process
 	// patience is how long a hook may take in a test; the machine is shared. slack
 	// is added to the time limits of what it asks, and is 0 where a relay hangs.
 	patience, slack time.Duration
@@ -40,7 +41,7 @@ func newHookRig(t *testing.T, relays ...string) *hookRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &hookRig{t: t, dir: dir, folder: filepath.Join(dir, "atlas"), above: []Process{{"7@1", "sh"}, {"6@1", "claude"}}, patience: time.Minute, slack: slack}
+	r := &hookRig{t: t, dir: dir, folder: filepath.Join(dir, "atlas"), above: []cliutil.Process{{ID: "7@1", Name: "sh"}, {ID: "6@1", Name: "claude"}}, patience: time.Minute, slack: slack}
 	r.write("agent.key", relaytest.Agent().Secret+"\n")
 	r.write("atlas/.git/config", "[remote \"origin\"]\n\turl = git@github.com:Ana/Atlas.git\n")
 	r.env = []string{"HOME=" + dir, "XDG_CACHE_HOME=" + filepath.Join(dir, "cache"), "XDG_STATE_HOME=" + filepath.Join(dir, "state"),
@@ -89,8 +90,8 @@ type hooked struct {
 func (r *hookRig) run(stdin io.Reader, args ...string) hooked {
 	r.t.Helper()
 	var stdout, stderr bytes.Buffer
-	m := &Main{Args: args, Env: r.env, Dir: r.folder, Stdin: stdin, Stdout: &stdout, Stderr: &stderr, HookTime: r.patience, Slack: r.slack, Ancestors: func() []Process { return r.above },
-		Terminal: Terminal{Password: func(context.Context, string) (string, error) { r.t.Error("somebody is asked"); return "", nil }, Stdin: true, Stderr: true}}
+	m := &Main{Args: args, Env: r.env, Dir: r.folder, Stdin: stdin, Stdout: &stdout, Stderr: &stderr, HookTime: r.patience, Slack: r.slack, Ancestors: func() []cliutil.Process { return r.above },
+		Terminal: cliutil.Terminal{Password: func(context.Context, string) (string, error) { r.t.Error("somebody is asked"); return "", nil }, Stdin: true, Stderr: true}}
 	code := m.Run(r.t.Context())
 	return hooked{code, stdout.String(), stderr.String()}
 }
@@ -108,7 +109,7 @@ func (r *hookRig) hook(harness, event, stdin string) string {
 // state opens the state of the rig's machine.
 func (r *hookRig) state(do func(*memorystate.State)) {
 	r.t.Helper()
-	a := newApp(&System{Env: r.env, Dir: r.folder, Slack: r.slack})
+	a := newApp(&cliutil.System{Env: r.env, Dir: r.folder, Slack: r.slack})
 	if err := a.withState(r.t.Context(), func(s *memorystate.State) error { do(s); return nil }); err != nil {
 		r.t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func (a *app) hookWake(ctx context.Context, h hook.Harness, in hook.Input) (stri
 	told := briefing.Tell(parts)
 	w.aside(ctx, func(ctx context.Context) { w.showed(ctx, told) })
 	if attest, err := a.attests(w.m); err != nil {
-		a.note("%v", err)
+		a.Note("%v", err)
 	} else if attest && in.Source != hook.Compact { // it goes on
 		a.later(func() { w.attest(parts.Start.From) })
 	}
@@ -29,7 +29,7 @@ func (a *app) hookWake(ctx context.Context, h hook.Harness, in hook.Input) (stri
 
 // begin notes the session in the state.
 func (w *waking) begin(ctx context.Context) {
-	if w.state = w.a.stateOf(ctx, w.m, w.a.noteLine); w.state == nil {
+	if w.state = w.a.stateOf(ctx, w.m, w.a.NoteLine); w.state == nil {
 		return
 	}
 	var err error
@@ -41,7 +41,7 @@ func (w *waking) begin(ctx context.Context) {
 		}
 	}
 	if err != nil {
-		w.a.note("what this machine knows of the session is not kept: %v", err)
+		w.a.Note("what this machine knows of the session is not kept: %v", err)
 	}
 }
 
@@ -56,7 +56,7 @@ func (w *waking) know(ctx context.Context) {
 	known, err := standingOf(ctx, w.state, w.in.Folder)
 	if err != nil {
 		w.unsure = true
-		w.a.note("whether the folder is the project's is not known: %v", err)
+		w.a.Note("whether the folder is the project's is not known: %v", err)
 		return
 	}
 	if w.project = known; known.linked && known.before {
@@ -77,7 +77,7 @@ func (w *waking) showed(ctx context.Context, told briefing.Told) {
 		return
 	}
 	if _, err := w.state.Sessions.Show(ctx, id, string(w.h), all); err != nil {
-		w.a.note("what was shown is not kept: %v", err)
+		w.a.Note("what was shown is not kept: %v", err)
 	}
 }
 

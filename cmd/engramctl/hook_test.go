@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"engramd/internal/agent/hook"
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/quote"
 	memorystate "engramd/internal/memory/state"
@@ -148,7 +150,7 @@ func TestHookEndsWell(t *testing.T) {
 			}
 		}
 		for _, args := range [][]string{{"mem", "set", "hook"}, {"-v", "recall", "hook", "--bogus"}, {"--no-discovery", "recall", "hook", "--bogus"}, {"--profile", "hook", "recall", "x"}} {
-			if got := newHookRig(t, url).run(nil, args...); got.code != exitUsage {
+			if got := newHookRig(t, url).run(nil, args...); got.code != exit.Usage {
 				t.Errorf("another command: %v: %+v", args, got)
 			}
 		}
@@ -156,14 +158,14 @@ func TestHookEndsWell(t *testing.T) {
 	t.Run("a fault of the program", func(t *testing.T) {
 		r := newHookRig(t, url)
 		var stdout, stderr bytes.Buffer
-		m := &Main{Args: []string{"hook", "session-start"}, Env: r.env, Dir: r.folder, Stdin: strings.NewReader(good), Stdout: &stdout, Stderr: &stderr, Ancestors: func() []Process { panic("secret") }}
+		m := &Main{Args: []string{"hook", "session-start"}, Env: r.env, Dir: r.folder, Stdin: strings.NewReader(good), Stdout: &stdout, Stderr: &stderr, Ancestors: func() []cliutil.Process { panic("secret") }}
 		if code := m.Run(t.Context()); code != 0 || !strings.Contains(stdout.String(), "could not be read: engramctl broke. It is not empty.") || strings.Contains(stderr.String(), "secret") {
 			t.Errorf("exit code %d, %s, %s", code, &stdout, &stderr)
 		}
 	})
 	t.Run("a stdout that is gone", func(t *testing.T) {
 		r := newHookRig(t, url)
-		m := &Main{Args: []string{"hook", "session-start"}, Env: r.env, Dir: r.folder, Stdin: strings.NewReader(good), Stdout: gone{}, Stderr: gone{}, Ancestors: func() []Process { return nil }}
+		m := &Main{Args: []string{"hook", "session-start"}, Env: r.env, Dir: r.folder, Stdin: strings.NewReader(good), Stdout: gone{}, Stderr: gone{}, Ancestors: func() []cliutil.Process { return nil }}
 		if code := m.Run(t.Context()); code != 0 {
 			t.Errorf("exit code %d", code)
 		}

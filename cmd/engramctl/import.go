@@ -6,13 +6,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/memory/folder"
 )
 
 func (a *app) importCommand() *cobra.Command {
 	var f fromFlags
 	var in folderFlags
-	c := pairFlags(a.Env, a.command(&cobra.Command{
+	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
 		Use:   "import DIR|FILE.jsonl|--from SOURCE PATH [--yes] [--dry-run] [--delete] [--update] [--prefix SLUG] [--trust observed] [--allow-secret] [--json]",
 		Short: "Bring in a folder of text files, or what another tool remembers",
 		Long: `Write into the memory what was changed in a folder that engramctl export made, or any
@@ -38,14 +40,14 @@ with --yes, by the same rules, and what is there with another text is left alone
   engramctl import --from obsidian ~/Vault --prefix mem/vault --yes`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if f.from != "" {
-				return arguments("PATH")(nil, args)
+				return cliutil.Arguments("PATH")(nil, args)
 			}
-			return arguments("DIR")(nil, args)
+			return cliutil.Arguments("DIR")(nil, args)
 		},
 	}, func(ctx context.Context, args []string) error {
 		if f.from != "" {
 			if in.delete {
-				return usagef("--delete is for a folder of text files: --from removes nothing")
+				return exit.Usagef("--delete is for a folder of text files: --from removes nothing")
 			}
 			return a.importFrom(ctx, args[0], f, in.yes && !in.dryRun, in.asJSON)
 		}
@@ -55,7 +57,7 @@ with --yes, by the same rules, and what is there with another text is left alone
 		in.allow = f.allow
 		if a.isPlain(args[0]) {
 			if in.delete {
-				return usagef("--delete is for a folder of text files")
+				return exit.Usagef("--delete is for a folder of text files")
 			}
 			return a.importPlain(ctx, args[0], in)
 		}
@@ -70,7 +72,7 @@ with --yes, by the same rules, and what is there with another text is left alone
 // alone refuses flags that are for --from only.
 func (f fromFlags) alone() error {
 	if f.prefix != "" || f.trust != "" || f.update {
-		return usageError{errors.New("--prefix, --trust and --update are for --from")}
+		return exit.BadUsage(errors.New("--prefix, --trust and --update are for --from"))
 	}
 	return nil
 }

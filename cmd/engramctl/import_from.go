@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/foreign"
 	"engramd/internal/memory/write"
@@ -33,7 +35,7 @@ func (f *fromFlags) flags(c *cobra.Command) {
 	fs.StringVar(&f.prefix, "prefix", "", "with --from: `SLUG` below which everything goes (default mem/imported/SOURCE)")
 	fs.StringVar(&f.trust, "trust", "", "with --from: `observed` if you vouch for all of it as if the agent had written it (default external)")
 	fs.BoolVar(&f.update, "update", false, "with --from: also write what has changed at its source since it was imported")
-	secretFlag(c, &f.allow)
+	cliutil.SecretFlag(c, &f.allow)
 }
 
 // importFromHelp is the help of --from.
@@ -77,11 +79,11 @@ func (a *app) importFrom(ctx context.Context, path string, f fromFlags, yes, asJ
 	if len(found.Items) == 0 {
 		redactLeft(found.Left)
 		for _, l := range found.Left {
-			a.note("%s: %s", l.Where, l.Why)
+			a.Note("%s: %s", l.Where, l.Why)
 		}
-		return usagef("nothing that %s keeps is in %s", source.Name, path)
+		return exit.Usagef("nothing that %s keeps is in %s", source.Name, path)
 	}
-	a.patient = true
+	a.Patient = true
 	c, m, err := a.open(ctx)
 	if err != nil {
 		return err
@@ -90,16 +92,16 @@ func (a *app) importFrom(ctx context.Context, path string, f fromFlags, yes, asJ
 	if !m.Writable() {
 		return client.ErrReadOnly
 	}
-	if err := a.discover(ctx, c, m.Agent()); err != nil {
+	if err := a.Discover(ctx, c, m.Agent()); err != nil {
 		return err
 	}
 	in := &importing{app: a, m: m, left: found.Left, update: f.update, out: importedOut{Source: source.Name, DryRun: !yes}, asJSON: asJSON}
 	listing, status, err := m.ListAll(ctx)
 	if in.status = status; err != nil {
-		return a.report(status, err)
+		return a.Report(status, err)
 	}
 	if status.Partial && yes {
-		return a.report(status, fmt.Errorf("%w: what it has may be where this would be written, and nothing is written", silent(status)))
+		return a.Report(status, fmt.Errorf("%w: what it has may be where this would be written, and nothing is written", silent(status)))
 	}
 	in.steps = foreign.Plan(found.Items, held(listing), stamp)
 	in.guard(f.allow)
@@ -109,7 +111,7 @@ func (a *app) importFrom(ctx context.Context, path string, f fromFlags, yes, asJ
 			err = fmt.Errorf("%w: the same command goes on where it stopped", ctx.Err())
 		}
 	}
-	return errors.Join(in.show(), a.report(in.status, nil), err, in.refusals())
+	return errors.Join(in.show(), a.Report(in.status, nil), err, in.refusals())
 }
 
 // silent is the error of an answer that is not whole, with the first relay that
@@ -132,18 +134,18 @@ func (f fromFlags) check() (foreign.Source, frontmatter.Stamp, error) {
 	case frontmatter.Observed.String():
 		stamp.Most = frontmatter.Observed
 	default:
-		return source, stamp, usagef("--trust %q: what is imported is external, or observed if you vouch for it", f.trust)
+		return source, stamp, exit.Usagef("--trust %q: what is imported is external, or observed if you vouch for it", f.trust)
 	}
 	if !ok {
-		return source, stamp, usagef("--from %q: want one of %s", f.from, strings.Join(foreign.Names(), ", "))
+		return source, stamp, exit.Usagef("--from %q: want one of %s", f.from, strings.Join(foreign.Names(), ", "))
 	}
 	if f.prefix != "" {
 		slug, err := nipae.NormalizeSlug(strings.TrimSuffix(f.prefix, "/"))
 		if err != nil || slug.IsCore() || len(slug) > 120 {
-			return source, stamp, usagef("--prefix: want a slug of at most 120 characters that begins with mem/")
+			return source, stamp, exit.Usagef("--prefix: want a slug of at most 120 characters that begins with mem/")
 		}
 		if write.Reserved(slug + "/x") {
-			return source, stamp, usagef("--prefix: %w", write.ErrReserved)
+			return source, stamp, exit.Usagef("--prefix: %w", write.ErrReserved)
 		}
 	}
 	return source, stamp, nil
@@ -152,30 +154,30 @@ func (f fromFlags) check() (foreign.Source, frontmatter.Stamp, error) {
 // readSource reads a folder or a file. Nothing outside of the folder is read,
 // whatever links in it say.
 func (a *app) readSource(source foreign.Source, path, prefix string) (foreign.Result, error) {
-	whole, err := filepath.Abs(a.path(path))
+	whole, err := filepath.Abs(a.Path(path))
 	if err != nil {
-		return foreign.Result{}, usageError{err}
+		return foreign.Result{}, exit.BadUsage(err)
 	}
 	info, err := os.Stat(whole)
 	if err != nil {
-		return foreign.Result{}, usagef("%s: %w", path, cause(err))
+		return foreign.Result{}, exit.Usagef("%s: %w", path, cause(err))
 	}
 	o := foreign.Options{Prefix: strings.TrimSuffix(prefix, "/")}
 	if o.Prefix != "" {
 		slug, err := nipae.NormalizeSlug(o.Prefix)
 		if err != nil {
-			return foreign.Result{}, usageError{err}
+			return foreign.Result{}, exit.BadUsage(err)
 		}
 		o.Prefix = string(slug)
 	}
 	if info.Mode().IsRegular() {
 		whole, o.File = filepath.Dir(whole), filepath.Base(whole)
 	} else if !info.IsDir() {
-		return foreign.Result{}, usagef("%s: neither a file nor a folder", path)
+		return foreign.Result{}, exit.Usagef("%s: neither a file nor a folder", path)
 	}
 	root, err := os.OpenRoot(whole)
 	if err != nil {
-		return foreign.Result{}, usagef("%s: %w", path, cause(err))
+		return foreign.Result{}, exit.Usagef("%s: %w", path, cause(err))
 	}
 	defer root.Close()
 	o.Place = filepath.ToSlash(whole)

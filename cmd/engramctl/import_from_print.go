@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"strings"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/foreign"
 )
 
 // show prints what was found and what became of it.
 func (in *importing) show() error {
-	in.out.answerOut = answerOf(in.m, in.status)
+	in.out.AnswerOut = cliutil.AnswerOf(in.m, in.status)
 	in.out.Counts = map[string]int{}
 	in.out.Left = append([]foreign.Left{}, in.left...)
 	in.out.Items = make([]importedItem, 0, len(in.steps))
@@ -26,18 +28,18 @@ func (in *importing) show() error {
 	}
 	in.out.Wrote = len(in.wrote)
 	if in.asJSON {
-		return in.printJSON(in.out)
+		return in.PrintJSON(in.out)
 	}
 	for i, item := range in.out.Items {
 		if item.What == foreign.Same {
 			continue
 		}
-		if err := in.print("%s\n", in.line(in.steps[i], item)); err != nil {
+		if err := in.Print("%s\n", in.line(in.steps[i], item)); err != nil {
 			return err
 		}
 	}
 	for _, l := range in.left {
-		if err := in.print("%-9s %s: %s\n", "left", l.Where, l.Why); err != nil {
+		if err := in.Print("%-9s %s: %s\n", "left", l.Where, l.Why); err != nil {
 			return err
 		}
 	}
@@ -88,14 +90,14 @@ func (in *importing) sum() error {
 	say(n[string(foreign.Removed)], "removed here before")
 	say(n[string(foreign.Refused)], "refused")
 	say(len(in.left), "left")
-	if err := in.print("%s\n", strings.Join(parts, ", ")); err != nil {
+	if err := in.Print("%s\n", strings.Join(parts, ", ")); err != nil {
 		return err
 	}
 	if n[string(foreign.Changed)] > 0 && !in.update {
-		in.note("--update writes what has changed")
+		in.Note("--update writes what has changed")
 	}
 	if in.out.DryRun {
-		in.note("nothing is written yet: --yes writes it")
+		in.Note("nothing is written yet: --yes writes it")
 	}
 	return nil
 }
@@ -118,10 +120,10 @@ func (in *importing) refusals() error {
 	n := in.out.Counts
 	var errs []error
 	if k := n[string(foreign.Refused)]; k > 0 {
-		errs = append(errs, usagef("%s refused, and the rest was written", counted(k, "thing was", "things were")))
+		errs = append(errs, exit.Usagef("%s refused, and the rest was written", cliutil.Counted(k, "thing was", "things were")))
 	}
 	if k := n[string(foreign.Conflict)]; k > 0 {
-		errs = append(errs, &client.ConflictError{Reason: fmt.Sprintf("%s something else at the slug, which stays", counted(k, "thing has", "things have"))})
+		errs = append(errs, &client.ConflictError{Reason: fmt.Sprintf("%s something else at the slug, which stays", cliutil.Counted(k, "thing has", "things have"))})
 	}
 	return errors.Join(errs...)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 	"engramd/internal/memory/foreign"
 )
@@ -31,7 +32,7 @@ type importing struct {
 
 // importedOut is what import --from prints as JSON.
 type importedOut struct {
-	answerOut
+	cliutil.AnswerOut
 	Source string         `json:"source"`
 	DryRun bool           `json:"dry_run"`
 	Wrote  int            `json:"wrote"`
@@ -87,12 +88,12 @@ func (in *importing) write(ctx context.Context) error {
 
 // bar shows how far it is on a terminal.
 func (in *importing) bar(ctx context.Context, of int) func() {
-	if !in.Terminal.Stderr || in.flags.verbose || of == 0 {
+	if !in.Terminal.Stderr || in.Flags.Verbose || of == 0 {
 		return func() {}
 	}
-	in.progress.reach(0, of)
-	in.hideBar = in.progress.show(ctx, in.Stderr, in.flags.timeout+time.Duration(of/perSecond)*time.Second)
-	return func() { in.err() }
+	in.Progress.Reach(0, of)
+	in.HideBar = in.Progress.Show(ctx, in.Stderr, in.Flags.Timeout+time.Duration(of/perSecond)*time.Second)
+	return func() { in.Err() }
 }
 
 // pacer waits for the next second when one is full.
@@ -133,7 +134,7 @@ func (in *importing) add(ctx context.Context, batch []int) error {
 	}
 	all, err := in.m.Add(ctx, texts)
 	if err != nil {
-		return fmt.Errorf("after %s: %w; the same command goes on where it stopped", counted(len(in.wrote), "memory", "memories"), err)
+		return fmt.Errorf("after %s: %w; the same command goes on where it stopped", cliutil.Counted(len(in.wrote), "memory", "memories"), err)
 	}
 	for i, added := range all {
 		if err := in.settle(ctx, batch[i], added.Status, added.Err); err != nil {
@@ -156,7 +157,7 @@ func (in *importing) settle(ctx context.Context, at int, status client.Status, e
 	switch {
 	case err == nil:
 		in.wrote[at] = true
-		in.progress.reach(len(in.wrote), int(in.progress.of.Load()))
+		in.Progress.Reach(len(in.wrote), int(in.Progress.Of.Load()))
 		if status.Partial {
 			in.status = status
 		}

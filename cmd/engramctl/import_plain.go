@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/folder"
 	"engramd/internal/memory/write"
@@ -21,31 +22,31 @@ const mostPlain = 8 * nipae.MaxBody
 
 // isPlain reports whether an argument is what snapshot export --plain wrote.
 func (a *app) isPlain(arg string) bool {
-	info, err := os.Stat(a.path(arg))
+	info, err := os.Stat(a.Path(arg))
 	return err == nil && info.Mode().IsRegular() && strings.HasSuffix(arg, ".jsonl")
 }
 
 // importPlain writes what snapshot export --plain wrote, as a folder that has
 // never been synced: what is there with another text is left alone.
 func (a *app) importPlain(ctx context.Context, file string, f folderFlags) error {
-	a.patient = true
+	a.Patient = true
 	c, m, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	if !m.Writable() {
-		return usagef("%w", client.ErrReadOnly)
+		return exit.Usagef("%w", client.ErrReadOnly)
 	}
-	records, err := readPlain(a.path(file), m.Owner())
+	records, err := readPlain(a.Path(file), m.Owner())
 	if err != nil {
-		return usagef("%s: %w", filepath.Base(file), err)
+		return exit.Usagef("%s: %w", filepath.Base(file), err)
 	}
-	if err := a.discover(ctx, c, m.Agent()); err != nil {
+	if err := a.Discover(ctx, c, m.Agent()); err != nil {
 		return err
 	}
 	l, status, err := m.ListAll(ctx)
-	if err := a.report(status, err); err != nil {
+	if err := a.Report(status, err); err != nil {
 		return err
 	}
 	if status.Partial {
@@ -90,7 +91,7 @@ func (r *folderRun) takeRecords(ctx context.Context, records []exportedOut, ther
 	}
 	err := r.finish()
 	if r.asJSON {
-		_ = r.printJSON(r.out) // what it ends with says more
+		_ = r.PrintJSON(r.out) // what it ends with says more
 	}
 	return err
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/intentions/acts"
 	"engramd/nips/nipae"
@@ -24,7 +26,7 @@ func (a *app) intendCommand() *cobra.Command {
 	var d acts.Draft
 	var slug string
 	var asJSON, allow bool
-	c := pairFlags(a.Env, a.command(&cobra.Command{
+	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
 		Use:   "intend TEXT|- [--due TIME] [--every PERIOD] [--until TIME] [--trigger WORDS] [--where project|NAME] [--action TEXT] [--slug SLUG] [--tag TAG] [--trust external] [--allow-secret] [--json]",
 		Short: "Intend to do something, at a time or when something comes up",
 		Long: `Intend to do something later. It is shown in sessions of the agent (hooks, engramctl
@@ -46,13 +48,13 @@ slug, size and hash, as mem set does. docs/mind.md says more.`,
 		Example: `  engramctl intend "Water the beds" --due 'tomorrow 7:00' --every P2D
   engramctl intend "Ask Ana for the notes" --trigger "when a release of Atlas is planned"
   engramctl intend "Clean up the fixtures" --where project`,
-		Args: arguments("TEXT"),
+		Args: cliutil.Arguments("TEXT"),
 	}, func(ctx context.Context, args []string) (err error) {
 		if d.Text, err = a.value(args[0], true); err != nil {
 			return err
 		}
 		if slug != "" {
-			if d.Slug, err = ownSlug(slug); err != nil {
+			if d.Slug, err = cliutil.OwnSlug(slug); err != nil {
 				return err
 			}
 		}
@@ -60,10 +62,10 @@ slug, size and hash, as mem set does. docs/mind.md says more.`,
 		return a.actOn(ctx, asJSON, d.Slug, func(ctx context.Context, m *client.Memory) (acts.Written, error) {
 			if d.Where == "project" {
 				if d.Where = a.placeFor(ctx, m).Project; d.Where == "" {
-					return acts.Written{}, usagef("--where project: this folder is of none")
+					return acts.Written{}, exit.Usagef("--where project: this folder is of none")
 				}
 			}
-			return acts.Make(ctx, a.writer(ctx, m), rand.Reader, d, now, guard(allow))
+			return acts.Make(ctx, a.writer(ctx, m), rand.Reader, d, now, cliutil.Guard(allow))
 		})
 	}))
 	f := c.Flags()
@@ -76,8 +78,8 @@ slug, size and hash, as mem set does. docs/mind.md says more.`,
 	f.StringVar(&slug, "slug", "", "`SLUG` of it, at which nothing may be yet")
 	f.StringArrayVar(&d.Tags, "tag", nil, "a `tag`, may be given several times")
 	f.StringVar(&d.Trust, "trust", "", "`external` for somebody else's words: it is never shown unasked")
-	jsonFlag(c, &asJSON)
-	secretFlag(c, &allow)
+	cliutil.JSONFlag(c, &asJSON)
+	cliutil.SecretFlag(c, &allow)
 	return c
 }
 
@@ -86,7 +88,7 @@ func (a *app) actOn(ctx context.Context, asJSON bool, slug nipae.Slug, do func(c
 	return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
 		w, err := do(ctx, m)
 		slug := cmp.Or(w.Slug, slug)
-		if err := a.report(w.Status, about(slug, w.Entry, explained(understood(unclosed(slug, err))))); err != nil {
+		if err := a.Report(w.Status, cliutil.About(slug, w.Entry, cliutil.Explained(cliutil.Understood(unclosed(slug, err))))); err != nil {
 			return err
 		}
 		a.noteCopied(slug, w.From)
@@ -95,12 +97,12 @@ func (a *app) actOn(ctx context.Context, asJSON bool, slug nipae.Slug, do func(c
 			next = w.Next.Format(time.RFC3339)
 		}
 		if asJSON {
-			return a.printJSON(intentionOut{wroteOut{answerOf(m, w.Status), entryFor(w.Entry)}, string(w.Intention.State), next})
+			return a.PrintJSON(intentionOut{wroteOut{cliutil.AnswerOf(m, w.Status), cliutil.EntryFor(w.Entry)}, string(w.Intention.State), next})
 		}
 		line := ""
 		if next != "" {
 			line = "  next " + next
 		}
-		return a.print("%s  %d B  hash %s  %s%s\n", w.Slug, w.Size, w.Hash, w.Intention.State, line)
+		return a.Print("%s  %d B  hash %s  %s%s\n", w.Slug, w.Size, w.Hash, w.Intention.State, line)
 	})
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/intentions/acts"
@@ -47,7 +49,7 @@ type listedOut struct {
 func (a *app) intentionsCommand() *cobra.Command {
 	var asJSON, all bool
 	var wait time.Duration
-	c := pairFlags(a.Env, a.command(&cobra.Command{
+	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
 		Use:   "intentions [--all] [--json]",
 		Short: "List what is intended, and close it: done, snooze, cancel",
 		Long: `List what is intended, what is due first: open ones, those to come, and those that wait
@@ -67,7 +69,7 @@ The subcommands close an intention: see their help.`,
 		})
 	}))
 	c.Flags().BoolVar(&all, "all", false, "also those that are closed")
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	waitFlag(c, &wait)
 	c.AddCommand(a.doneCommand(), a.snoozeCommand(), a.cancelCommand())
 	return c
@@ -75,7 +77,7 @@ The subcommands close an intention: see their help.`,
 
 func (a *app) printIntentions(found []intentions.Intention, now time.Time, out viewOut, asJSON bool) error {
 	if len(found) == 0 {
-		a.note("nothing is intended")
+		a.Note("nothing is intended")
 	}
 	all := intentionsOut{viewOut: out, Intentions: []listedOut{}}
 	var text strings.Builder
@@ -85,9 +87,9 @@ func (a *app) printIntentions(found []intentions.Intention, now time.Time, out v
 		text.WriteString(l.line(i))
 	}
 	if asJSON {
-		return a.printJSON(all)
+		return a.PrintJSON(all)
 	}
-	return a.printText(text.String())
+	return a.PrintText(text.String())
 }
 
 func listedFor(i intentions.Intention, now time.Time) listedOut {
@@ -166,7 +168,7 @@ func (l listedOut) when() string {
 func (a *app) doneCommand() *cobra.Command {
 	var asJSON bool
 	var occurrence string
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "done SLUG [--occurrence TIME] [--json]",
 		Short: "Say that an intention is done",
 		Long: `Say that an intention is done: what is open of it, with all that was missed. One that
@@ -177,68 +179,68 @@ and when), or it is not due yet. --occurrence names the due that is meant, as it
 shown: so it can be closed before it begins.`,
 		Example: `  engramctl intentions done mem/intentions/water-the-beds-3f2a
   engramctl intentions done intentions/water-the-beds-3f2a --occurrence 2026-12-01T07:00:00+01:00`,
-		Args: arguments("SLUG"),
+		Args: cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
 		now := time.Now()
 		var at time.Time
 		if occurrence != "" {
 			var err error
 			if at, err = timeparse.Parse(occurrence, timeparse.Begin, now); err != nil {
-				return usagef("--occurrence: %w", err)
+				return exit.Usagef("--occurrence: %w", err)
 			}
 		}
 		return a.closing(ctx, asJSON, args[0], func(ctx context.Context, m *client.Memory, slug nipae.Slug) (acts.Written, error) {
 			return acts.Done(ctx, a.writer(ctx, m), slug, at, now, rand.Reader)
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	c.Flags().StringVar(&occurrence, "occurrence", "", "the due that is meant: a `TIME`")
 	return c
 }
 
 func (a *app) snoozeCommand() *cobra.Command {
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "snooze SLUG TIME [--json]",
 		Short: "Hide what is open of an intention until a time",
 		Long: `Hide what is open of an intention until a time: 'tomorrow 9:00', 'in 2 hours', 2026-12-01.
 Its due stays as it is.`,
 		Example: `  engramctl intentions snooze intentions/water-the-beds-3f2a 'in 2 hours'`,
-		Args:    arguments("SLUG", "TIME"),
+		Args:    cliutil.Arguments("SLUG", "TIME"),
 	}, func(ctx context.Context, args []string) error {
 		now := time.Now()
 		until, err := timeparse.Parse(args[1], timeparse.Begin, now)
 		if err != nil {
-			return usageError{err}
+			return exit.BadUsage(err)
 		}
 		return a.closing(ctx, asJSON, args[0], func(ctx context.Context, m *client.Memory, slug nipae.Slug) (acts.Written, error) {
 			return acts.Snooze(ctx, a.writer(ctx, m), slug, until, now, rand.Reader)
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
 func (a *app) cancelCommand() *cobra.Command {
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:     "cancel SLUG [--json]",
 		Short:   "End an intention that is not to be done",
 		Long:    `End an intention that is not to be done, with all that it would repeat. Its text stays.`,
 		Example: `  engramctl intentions cancel intentions/water-the-beds-3f2a`,
-		Args:    arguments("SLUG"),
+		Args:    cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
 		now := time.Now()
 		return a.closing(ctx, asJSON, args[0], func(ctx context.Context, m *client.Memory, slug nipae.Slug) (acts.Written, error) {
 			return acts.Cancel(ctx, a.writer(ctx, m), slug, now, rand.Reader)
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
 func (a *app) closing(ctx context.Context, asJSON bool, arg string, do func(context.Context, *client.Memory, nipae.Slug) (acts.Written, error)) error {
-	slug, err := ownSlug(arg)
+	slug, err := cliutil.OwnSlug(arg)
 	if err != nil {
 		return err
 	}
@@ -252,7 +254,7 @@ func unclosed(slug nipae.Slug, err error) error {
 	case errors.Is(err, intentions.ErrClosed):
 		return fmt.Errorf("%s: %w", slug, err)
 	case errors.Is(err, intentions.ErrNotOpen), errors.Is(err, intentions.ErrWhen), errors.Is(err, acts.ErrNotIntention):
-		return usagef("%s: %w", slug, err)
+		return exit.Usagef("%s: %w", slug, err)
 	}
 	return err
 }

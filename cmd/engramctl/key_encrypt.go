@@ -5,11 +5,15 @@ import (
 
 	"github.com/nbd-wtf/go-nostr/nip49"
 	"github.com/spf13/cobra"
+
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 )
 
 func (a *app) keyEncryptCommand() *cobra.Command {
 	var passwordFile string
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "encrypt FILE [--password-file FILE]",
 		Short: "Write the key in use to a new file, encrypted",
 		Long: `Write the key in use to a new file (mode 0600), encrypted with a password as
@@ -17,28 +21,28 @@ ncryptsec (NIP-49). If the key in use is encrypted already, this changes its
 password. The old file stays: remove it once the new one works.`,
 		Example: `  engramctl key encrypt agent.ncryptsec --key-file agent.key
   engramctl key show --key-file agent.ncryptsec   # asks for the password`,
-		Args: arguments("FILE"),
+		Args: cliutil.Arguments("FILE"),
 	}, func(ctx context.Context, args []string) error {
-		s, err := a.settings()
+		s, err := a.Settings()
 		if err != nil {
 			return err
 		}
-		secret, err := a.secretKey(ctx, s.key)
+		secret, err := a.SecretKey(ctx, s.Key)
 		if err != nil {
 			return err
 		}
-		password, err := a.newPassword(ctx, passwordFile)
+		password, err := a.NewPassword(ctx, passwordFile)
 		if err != nil {
 			return err
 		}
-		text, err := encrypt(secret, password, a.KeyCost, nip49.ClientDoesNotTrackThisData)
+		text, err := settings.Encrypt(secret, password, a.KeyCost, nip49.ClientDoesNotTrackThisData)
 		if err != nil {
-			return usageError{err}
+			return exit.BadUsage(err)
 		}
-		if err := writePrivate(a.path(args[0]), text+"\n"); err != nil {
-			return usageError{err}
+		if err := settings.WritePrivate(a.Path(args[0]), text+"\n"); err != nil {
+			return exit.BadUsage(err)
 		}
-		return a.print("%s\n", args[0])
+		return a.Print("%s\n", args[0])
 	})
 	c.Flags().StringVar(&passwordFile, "password-file", "", "`file` with the new password, mode 0600")
 	return c

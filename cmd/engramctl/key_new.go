@@ -8,13 +8,16 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip49"
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 )
 
 func (a *app) keyNewCommand() *cobra.Command {
 	var asJSON, encrypted bool
 	var passwordFile string
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "new FILE [--encrypt] [--password-file FILE] [--json]",
 		Short: "Make a key",
 		Long: `Make a key and write it to a new file (mode 0600) as nsec, or with --encrypt as
@@ -23,31 +26,31 @@ is there is never written over. Keep a copy of it: who loses the key loses the
 memory.`,
 		Example: `  engramctl key new agent.key
   engramctl key new owner.key --encrypt`,
-		Args: arguments("FILE"),
+		Args: cliutil.Arguments("FILE"),
 	}, func(ctx context.Context, args []string) error {
 		id, text, err := newKey()
 		if err != nil {
 			return err
 		}
 		if encrypted || passwordFile != "" {
-			password, err := a.newPassword(ctx, passwordFile)
+			password, err := a.NewPassword(ctx, passwordFile)
 			if err != nil {
 				return err
 			}
-			secret, _, err := parseSecret(text)
+			secret, _, err := settings.ParseSecret(text)
 			if err != nil {
-				return usageError{err}
+				return exit.BadUsage(err)
 			}
-			if text, err = encrypt(secret, password, a.KeyCost, nip49.NotKnownToHaveBeenHandledInsecurely); err != nil {
-				return usageError{err}
+			if text, err = settings.Encrypt(secret, password, a.KeyCost, nip49.NotKnownToHaveBeenHandledInsecurely); err != nil {
+				return exit.BadUsage(err)
 			}
 		}
-		if err := writePrivate(a.path(args[0]), text+"\n"); err != nil {
-			return usageError{err}
+		if err := settings.WritePrivate(a.Path(args[0]), text+"\n"); err != nil {
+			return exit.BadUsage(err)
 		}
 		return a.printKey(id.PubKey(), asJSON)
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	c.Flags().BoolVar(&encrypted, "encrypt", false, "encrypt the file with a password (NIP-49)")
 	c.Flags().StringVar(&passwordFile, "password-file", "", "`file` with the password, mode 0600; implies --encrypt")
 	return c
@@ -60,6 +63,6 @@ func newKey() (client.Identity, string, error) {
 	if err != nil {
 		return id, "", errors.New("no key could be made")
 	}
-	text, err := encodeSecret(secret)
+	text, err := settings.EncodeSecret(secret)
 	return id, text, err
 }

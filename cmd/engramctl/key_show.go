@@ -4,11 +4,13 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"engramd/internal/cli/cliutil"
 )
 
 func (a *app) keyShowCommand() *cobra.Command {
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "show [--json]",
 		Short: "Print the public key of the key in use",
 		Long:  `Print the public key of the key in use, as npub and in hex. The secret key is never printed.`,
@@ -16,16 +18,16 @@ func (a *app) keyShowCommand() *cobra.Command {
   engramctl key show --profile me`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
-		s, err := a.settings()
+		s, err := a.Settings()
 		if err != nil {
 			return err
 		}
-		id, err := a.identity(ctx, s)
+		id, err := a.Identity(ctx, s)
 		if err != nil {
 			return err
 		}
 		return a.printKey(id.PubKey(), asJSON)
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }

@@ -51,10 +51,10 @@ type localCopy struct {
 // line, at any time.
 func (a *app) openCopy(ctx context.Context, c *client.Client, m *client.Memory, warn func(string)) (*localCopy, error) {
 	l := &localCopy{c: c, m: m}
-	l.found.Store(a.noDiscovery)
+	l.found.Store(a.NoDiscovery)
 	o, err := a.copyOptions()
 	if o.Warn = warn; err == nil {
-		soon, cancel := context.WithTimeout(ctx, a.allow(openBudget))
+		soon, cancel := context.WithTimeout(ctx, a.Allow(openBudget))
 		l.Mirror, err = localcopy.Open(soon, pairOf(m), o)
 		cancel()
 	}
@@ -90,11 +90,11 @@ func pairOf(m *client.Memory) localcopy.Pair {
 
 // copyOptions say where local copies lie.
 func (a *app) copyOptions() (localcopy.Options, error) {
-	s, err := a.settings()
+	s, err := a.Settings()
 	if err != nil {
 		return localcopy.Options{}, err
 	}
-	o := localcopy.Options{NoDisk: a.flags.noMirror || s.noMirror}
+	o := localcopy.Options{NoDisk: a.Flags.NoMirror || s.NoMirror}
 	if !o.NoDisk {
 		o.Dir, err = a.cacheFolder()
 	}
@@ -104,15 +104,15 @@ func (a *app) copyOptions() (localcopy.Options, error) {
 // cacheFolder is where local copies lie: XDG_CACHE_HOME, else what the system
 // has for caches.
 func (a *app) cacheFolder() (string, error) {
-	if base := a.env["XDG_CACHE_HOME"]; filepath.IsAbs(base) {
+	if base := a.Vars["XDG_CACHE_HOME"]; filepath.IsAbs(base) {
 		return filepath.Join(base, "engramd"), nil
 	}
-	base := under(a.home(), ".cache")
+	base := under(a.Home(), ".cache")
 	switch runtime.GOOS {
 	case "windows":
-		base = cmp.Or(a.env["LOCALAPPDATA"], base)
+		base = cmp.Or(a.Vars["LOCALAPPDATA"], base)
 	case "darwin":
-		base = under(a.home(), "Library/Caches")
+		base = under(a.Home(), "Library/Caches")
 	}
 	if base == "" {
 		return "", errors.New("there is no folder for caches: set XDG_CACHE_HOME, or give --no-mirror")
@@ -138,7 +138,7 @@ func (a *app) withCopy(ctx context.Context, budget time.Duration, do func(ctx co
 		return err
 	}
 	defer c.Close()
-	l, err := a.openCopy(ctx, c, m, func(line string) { a.note("%s", line) })
+	l, err := a.openCopy(ctx, c, m, func(line string) { a.Note("%s", line) })
 	if err != nil {
 		return err
 	}
@@ -152,15 +152,15 @@ func (a *app) withCopy(ctx context.Context, budget time.Duration, do func(ctx co
 // catchUp brings a copy up to date within a budget. Relays that hang are not
 // waited for longer than others take, unless everything rests on all of them.
 func (a *app) catchUp(ctx context.Context, l *localCopy, budget time.Duration) error {
-	network, done := a.bounded(ctx)
+	network, done := a.Bounded(ctx)
 	defer done()
-	ask := follow.Ask{Grace: a.allow(copyGrace), Progress: a.progress.reach}
+	ask := follow.Ask{Grace: a.Allow(copyGrace), Progress: a.Progress.Reach}
 	if budget == 0 {
 		fresh, err := l.Follower.Freshness(ctx)
-		budget = a.allow(copyBudget)
-		if all := a.flags.strict || a.patient; all || err != nil || fresh.Latest.IsZero() {
-			budget = a.flags.timeout
-			if ask.Grace = a.allow(copyBudget); all {
+		budget = a.Allow(copyBudget)
+		if all := a.Flags.Strict || a.Patient; all || err != nil || fresh.Latest.IsZero() {
+			budget = a.Flags.Timeout
+			if ask.Grace = a.Allow(copyBudget); all {
 				ask.Grace = 0
 			}
 		}
@@ -168,14 +168,14 @@ func (a *app) catchUp(ctx context.Context, l *localCopy, budget time.Duration) e
 	within, cancel := context.WithTimeout(network, budget)
 	defer cancel()
 	// What it fails with is what asking the relays fails with as well.
-	_ = a.discover(within, l.c, l.m.Agent())
+	_ = a.Discover(within, l.c, l.m.Agent())
 	l.found.Store(true)
 	var err error
 	if l.last, err = l.Follower.CatchUp(within, ask); err == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}
 	// The disk may be full. The relays have everything.
-	a.note("the local copy is left alone: %v", err)
+	a.Note("the local copy is left alone: %v", err)
 	_ = l.Mirror.Close()
 	if l.Mirror, err = localcopy.Open(ctx, pairOf(l.m), localcopy.Options{NoDisk: true}); err != nil {
 		return err

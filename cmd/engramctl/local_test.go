@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/localcopy"
@@ -21,10 +23,10 @@ import (
 func localApp(t *testing.T, cache string, relays ...string) (*app, *bytes.Buffer) {
 	t.Helper()
 	stderr := &bytes.Buffer{}
-	a := newApp(&System{Stdout: &bytes.Buffer{}, Stderr: stderr, Env: []string{"HOME=" + t.TempDir(), "XDG_CACHE_HOME=" + cache,
+	a := newApp(&cliutil.System{Stdout: &bytes.Buffer{}, Stderr: stderr, Env: []string{"HOME=" + t.TempDir(), "XDG_CACHE_HOME=" + cache,
 		"ENGRAM_KEY=" + relaytest.Agent().Secret, "ENGRAM_OWNER=" + relaytest.Owner().Pub, "ENGRAM_RELAYS=" + strings.Join(relays, ",")}})
 	a.root() // sets the flags' defaults
-	a.flags.timeout = relaytest.Patience
+	a.Flags.Timeout = relaytest.Patience
 	return a, stderr
 }
 
@@ -130,8 +132,8 @@ func TestNoMirror(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(a *app){
-		"flag":    func(a *app) { a.flags.noMirror = true },
-		"profile": func(a *app) { a.flags.config = config },
+		"flag":    func(a *app) { a.Flags.NoMirror = true },
+		"profile": func(a *app) { a.Flags.Config = config },
 	} {
 		a, _ := localApp(t, cache, relay.URL)
 		change(a)
@@ -165,7 +167,7 @@ func TestMCPKeepsACopy(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{})
 	writer, _ := localApp(t, t.TempDir(), relay.URL)
 	keepIn(t, writer, "mem/a", "one")
-	c := startMCP(t, relaytest.Agent(), "--owner", npub(relaytest.Owner().Pub), "--relay", relay.URL)
+	c := startMCP(t, relaytest.Agent(), "--owner", settings.Npub(relaytest.Owner().Pub), "--relay", relay.URL)
 	home, _ := strings.CutPrefix(c.cmd.Env[len(c.cmd.Env)-1], "HOME=")
 	cache := filepath.Join(home, ".cache")
 	silent := relaytest.Silent(t)

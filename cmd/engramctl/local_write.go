@@ -19,8 +19,8 @@ func (a *app) stored(ctx context.Context, ev *nostr.Event, relays []string) {
 		l.Follower.Wrote(ctx, ev, relays)
 		return
 	}
-	if err := a.storedLater(ctx, ev, relays); err != nil && a.flags.verbose {
-		a.note("the write is not in the local copy yet: %v", err)
+	if err := a.storedLater(ctx, ev, relays); err != nil && a.Flags.Verbose {
+		a.Note("the write is not in the local copy yet: %v", err)
 	}
 }
 
@@ -49,10 +49,10 @@ func (a *app) inBulk(ctx context.Context, do func() error) error {
 	a.bulk = b
 	err := do()
 	a.bulk = nil
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.flags.timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.Flags.Timeout)
 	defer cancel()
-	if failed := a.putBulk(ctx, b); failed != nil && a.flags.verbose {
-		a.note("the writes are not in the local copy yet: %v", failed)
+	if failed := a.putBulk(ctx, b); failed != nil && a.Flags.Verbose {
+		a.Note("the writes are not in the local copy yet: %v", failed)
 	}
 	return err
 }

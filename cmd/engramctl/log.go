@@ -6,19 +6,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 )
 
 // writeOut is one line of `log`.
 type writeOut struct {
-	entryOut
+	cliutil.EntryOut
 	Current bool   `json:"current"`
 	Error   string `json:"error,omitempty"`
 }
 
 func (a *app) logCommand() *cobra.Command {
 	var texts bool
-	c := pairFlags(a.Env, a.command(&cobra.Command{
+	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
 		Use:   "log [--text]",
 		Short: "Print every kept write of a memory, oldest first",
 		Long: `Print every write of a memory that the relays still have, oldest first, as one
@@ -31,17 +32,17 @@ mem log shows the versions of one memory, and which relays have them.`,
 		Example: `  engramctl log
   engramctl log | jq -r 'select(.removed) | .slug'
   engramctl log --text > everything.jsonl`,
-		Args: arguments(),
+		Args: cliutil.Arguments(),
 	}, func(ctx context.Context, _ []string) error {
 		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error {
 			versions, status, err := m.LogAll(ctx)
-			if err := a.report(status, err); err != nil && len(versions) == 0 {
+			if err := a.Report(status, err); err != nil && len(versions) == 0 {
 				return err
 			}
 			if len(versions) == 0 {
 				a.noteNone(ctx, m, client.Listing{}, true)
 			}
-			return firstOf(a.printWrites(versions, texts), err)
+			return cliutil.FirstOf(a.printWrites(versions, texts), err)
 		})
 	}))
 	c.Flags().BoolVar(&texts, "text", false, "print the texts too")
@@ -49,10 +50,10 @@ mem log shows the versions of one memory, and which relays have them.`,
 }
 
 func (a *app) printWrites(versions []client.Version, texts bool) error {
-	enc := json.NewEncoder(a.out())
+	enc := json.NewEncoder(a.Out())
 	enc.SetEscapeHTML(false)
 	for _, v := range versions {
-		out := writeOut{entryFor(v.Entry), v.Head, errorText(v.Err)}
+		out := writeOut{cliutil.EntryFor(v.Entry), v.Head, cliutil.ErrorText(v.Err)}
 		if texts && v.Err == nil && !v.Tombstone {
 			out.Text = &v.Text
 		}

@@ -12,6 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 )
 
 // version is set by the linker: -ldflags "-X main.version=v1.2.3".
@@ -33,9 +36,9 @@ func runProcess(m *Main) int {
 func ofProcess() *Main {
 	return &Main{
 		Args: os.Args[1:], Env: os.Environ(), Version: version, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Terminal: Terminal{
-			Password: askPassword,
-			Line:     askLine,
+		Terminal: cliutil.Terminal{
+			Password: cliutil.AskPassword,
+			Line:     cliutil.AskLine,
 			Stdin:    term.IsTerminal(int(os.Stdin.Fd())),
 			Stdout:   term.IsTerminal(int(os.Stdout.Fd())),
 			Stderr:   term.IsTerminal(int(os.Stderr.Fd())),
@@ -44,18 +47,18 @@ func ofProcess() *Main {
 }
 
 // Main is one run of the program.
-type Main System
+type Main cliutil.System
 
 // Run runs the command that Args name and returns the exit code.
 func (m *Main) Run(ctx context.Context) int {
-	a := newApp((*System)(m))
+	a := newApp((*cliutil.System)(m))
 	defer a.closeLogs()
 	root := a.root()
 	root.SetArgs(withTexts(root, m.Args))
 	execute := func() (*cobra.Command, error) {
 		cmd, err := root.ExecuteContextC(ctx)
-		if err != nil && !a.started {
-			err = usageError{err} // cobra did not get as far as the command
+		if err != nil && !a.Started {
+			err = exit.BadUsage(err) // cobra did not get as far as the command
 		}
 		return cmd, err
 	}
@@ -67,12 +70,12 @@ func (m *Main) Run(ctx context.Context) int {
 	}
 	cmd, err := execute()
 	if err == nil {
-		return exitOK
+		return exit.OK
 	}
-	code := codeOf(err)
+	code := exit.CodeOf(err)
 	if ctx.Err() != nil {
-		code = exitInterrupted
+		code = exit.Interrupted
 	}
-	complain(a.Env, cmd, err)
+	cliutil.Complain(a.Env, cmd, err)
 	return code
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agent/mcp"
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/snapshot/bundle"
 )
@@ -21,7 +23,7 @@ func (a *app) mcpCommand() *cobra.Command {
 	var tools []string
 	var e modelFlags
 	f := &snapshotFlags{tenant: bundle.DefaultTenant, lockTimeout: snapshotPatience}
-	c := pairFlags(a.Env, a.command(&cobra.Command{
+	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the memory to an agent over MCP, on stdin and stdout",
 		Long: `Serve the memory to an agent over the Model Context Protocol (MCP), on stdin and
@@ -91,18 +93,18 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []s
 		return nil
 	}
 	level := slog.LevelInfo
-	if a.flags.verbose {
+	if a.Flags.Verbose {
 		level = slog.LevelDebug
 	}
-	o := mcp.Options{Version: a.Version, Timeout: callFactor * a.flags.timeout,
+	o := mcp.Options{Version: a.Version, Timeout: callFactor * a.Flags.Timeout,
 		Log: slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: level})).With("component", "mcp")}
 	a.log = o.Log
-	s, err := a.settings()
+	s, err := a.Settings()
 	if err != nil {
 		return err
 	}
-	pair := s.owner != "" || s.agent != ""
-	if tools, err = chosenTools(tools, pair, s.agent != ""); err != nil {
+	pair := s.Owner != "" || s.Agent != ""
+	if tools, err = chosenTools(tools, pair, s.Agent != ""); err != nil {
 		return err
 	}
 	named, err := a.models(e)
@@ -123,7 +125,7 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []s
 			return err
 		}
 		defer func() { _ = kept.Close() }() // what was kept is kept
-		kept.keepCurrent(ctx, a.relayFinder(c, m), a.flags.timeout)
+		kept.keepCurrent(ctx, a.relayFinder(c, m), a.Flags.Timeout)
 		switch {
 		case files && slices.Contains(tools, memoryTools):
 			o.Files = mcp.FilesBeside
@@ -162,7 +164,7 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []s
 		o.Contracts = mcp.ContractsOf(business.Contracts())
 	}
 	if err := mcp.New(o).Run(ctx, a.Stdin, a.Stdout); err != nil {
-		return usagef("the stream to the MCP client broke: %w", err)
+		return exit.Usagef("the stream to the MCP client broke: %w", err)
 	}
 	return nil
 }
@@ -176,16 +178,16 @@ func chosenTools(tools []string, pair, owner bool) ([]string, error) {
 	case tools == nil:
 		return []string{contractTools}, nil
 	case len(tools) == 0:
-		return nil, usagef("--tools: name memory, mind, files, contracts, or several of them")
+		return nil, exit.Usagef("--tools: name memory, mind, files, contracts, or several of them")
 	}
 	for _, t := range tools {
 		switch {
 		case t != memoryTools && t != mindTools && t != fileTools && t != contractTools:
-			return nil, usagef("--tools: %q is none of memory, mind, files, contracts", t)
+			return nil, exit.Usagef("--tools: %q is none of memory, mind, files, contracts", t)
 		case t != contractTools && !pair:
-			return nil, usagef("--tools %s: whose memory? Name the owner or the agent (--owner, --agent)", t)
+			return nil, exit.Usagef("--tools %s: whose memory? Name the owner or the agent (--owner, --agent)", t)
 		case (t == contractTools || t == mindTools) && owner:
-			return nil, usagef("--tools %s: an owner's server only reads memory", t)
+			return nil, exit.Usagef("--tools %s: an owner's server only reads memory", t)
 		}
 	}
 	return tools, nil
@@ -196,27 +198,27 @@ func chosenTools(tools []string, pair, owner bool) ([]string, error) {
 // relays: the agent's own list says nothing of them.
 func (a *app) business(ctx context.Context, c *client.Client) (*client.Client, error) {
 	if c == nil {
-		return act(ctx, a.Env, false)
+		return cliutil.Acting(ctx, a.Env, false)
 	}
-	t, err := a.token()
+	t, err := a.BearerToken()
 	if err != nil {
 		return nil, err
 	}
-	if t == (bearerToken{}) {
-		return client.New(c.Identity(), client.Options{Relays: c.Relays(), Timeout: a.flags.timeout, Trace: a.trace()}), nil
+	if t == (cliutil.Token{}) {
+		return client.New(c.Identity(), client.Options{Relays: c.Relays(), Timeout: a.Flags.Timeout, Trace: a.Trace()}), nil
 	}
-	return bearing(a.Env, t)
+	return cliutil.Bearing(a.Env, t)
 }
 
 // relayFinder returns what the server finds the agent's own relays with, nil if
 // it is not to look for them.
 func (a *app) relayFinder(c *client.Client, m *client.Memory) func(context.Context) error {
-	if a.noDiscovery {
+	if a.NoDiscovery {
 		return nil
 	}
 	return func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, a.flags.timeout)
+		ctx, cancel := context.WithTimeout(ctx, a.Flags.Timeout)
 		defer cancel()
-		return a.discover(ctx, c, m.Agent())
+		return a.Discover(ctx, c, m.Agent())
 	}
 }

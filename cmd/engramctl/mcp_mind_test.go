@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/consolidation"
@@ -35,8 +38,8 @@ func reply(t *testing.T, text string) map[string]any {
 func TestMCPMind(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{})
 	agent, owner := relaytest.Agent(), relaytest.Owner()
-	c := startMCP(t, agent, "--owner", npub(owner.Pub), "--relay", relay.URL, "--tools", "mind,memory")
-	other := startMCP(t, agent, "--owner", npub(owner.Pub), "--relay", relay.URL)
+	c := startMCP(t, agent, "--owner", settings.Npub(owner.Pub), "--relay", relay.URL, "--tools", "mind,memory")
+	other := startMCP(t, agent, "--owner", settings.Npub(owner.Pub), "--relay", relay.URL)
 	var days []string
 	for n := 1; n <= 8; n++ {
 		out := reply(t, c.call("memory_note", map[string]any{"text": fmt.Sprintf("Ana measured Atlas for the time no. %d.", n)}, false))
@@ -143,7 +146,7 @@ func TestMCPResumes(t *testing.T) {
 		id := killedCommit(t, relay.URL, home, by)
 		env := []string{"HOME=" + home}
 		if by == "mcp" {
-			c := startMCPIn(t, agent, env, "--owner", npub(owner.Pub), "--relay", relay.URL, "--tools", "memory,mind")
+			c := startMCPIn(t, agent, env, "--owner", settings.Npub(owner.Pub), "--relay", relay.URL, "--tools", "memory,mind")
 			c.stderr.await(t, "a plan that had begun was finished")
 			if said := c.stderr.String(); !strings.Contains(said, id) || !strings.Contains(said, "status=done") {
 				t.Errorf("it says %s", said)
@@ -158,8 +161,8 @@ func TestMCPResumes(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out, said transcript
-		m := &Main{Args: []string{"mind", "prepare", "--key-file", key, "--owner", npub(owner.Pub), "--relay", relay.URL}, Env: env, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &said, Slack: slack}
-		if code := m.Run(t.Context()); code != exitOK || !strings.Contains(said.String(), id+" had begun and is done now") {
+		m := &Main{Args: []string{"mind", "prepare", "--key-file", key, "--owner", settings.Npub(owner.Pub), "--relay", relay.URL}, Env: env, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &said, Slack: slack}
+		if code := m.Run(t.Context()); code != exit.OK || !strings.Contains(said.String(), id+" had begun and is done now") {
 			t.Errorf("exit code %d, it says %s", code, said.String())
 		}
 	}
@@ -187,9 +190,9 @@ func killedCommit(t *testing.T, url, home, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := newApp(&System{Env: []string{"HOME=" + home}})
+	a := newApp(&cliutil.System{Env: []string{"HOME=" + home}})
 	state, err := memorystate.Open(t.Context(), memorystate.Pair{Agent: m.Agent(), Owner: m.Owner(), Conversation: m.Conversation()},
-		memorystate.Options{Dir: memorystate.Dir(func(name string) string { return a.env[name] }, a.home())})
+		memorystate.Options{Dir: memorystate.Dir(func(name string) string { return a.Vars[name] }, a.Home())})
 	if err != nil {
 		t.Fatal(err)
 	}

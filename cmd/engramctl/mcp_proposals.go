@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"engramd/internal/agent/mcp"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/proposals"
 	"engramd/internal/memory/recall/answer"
@@ -21,14 +22,14 @@ func (a *app) serveProposals(ctx context.Context, c *client.Client, m *client.Me
 	if !m.Writable() {
 		return func() {}, nil
 	}
-	s, err := a.settings()
+	s, err := a.Settings()
 	if err != nil {
 		return nil, err
 	}
 	source := o.Copy
-	box, err := proposals.NewBox(proposals.Options{Client: c, Memory: m, Listed: s.proposals.listed, Open: opening,
+	box, err := proposals.NewBox(proposals.Options{Client: c, Memory: m, Listed: s.Proposals.Listed, Open: opening,
 		Near: func(ctx context.Context, slug, text string) (all []proposals.Near) {
-			ctx, cancel := context.WithTimeout(ctx, a.allow(compareTime))
+			ctx, cancel := context.WithTimeout(ctx, a.Allow(compareTime))
 			defer cancel()
 			_ = source.Read(ctx, func(v answer.View) error { // where it cannot be read, none are known
 				all = nearIn(ctx, v, slug, text)
@@ -37,10 +38,10 @@ func (a *app) serveProposals(ctx context.Context, c *client.Client, m *client.Me
 			return all
 		}})
 	if err != nil {
-		return nil, usageError{err}
+		return nil, exit.BadUsage(err)
 	}
 	o.Proposals = box
-	if !s.proposals.accept {
+	if !s.Proposals.Accept {
 		return func() {}, nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -50,7 +51,7 @@ func (a *app) serveProposals(ctx context.Context, c *client.Client, m *client.Me
 		if settle != nil {
 			settle(ctx) // until then relays may not be found
 		}
-		ctx, done := context.WithTimeout(ctx, callFactor*a.flags.timeout)
+		ctx, done := context.WithTimeout(ctx, callFactor*a.Flags.Timeout)
 		defer done()
 		accepted, left, err := box.AcceptOwners(ctx, acceptedAtStart, proposals.AcceptOptions{})
 		if len(accepted)+len(left) > 0 {

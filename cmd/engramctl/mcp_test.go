@@ -17,6 +17,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"engramd/internal/cli/settings"
 	"engramd/internal/e2e/relaytest"
 )
 
@@ -153,7 +154,7 @@ func (c *mcpChild) ended(secrets ...string) {
 		}
 	}
 	agent := relaytest.Agent().Secret
-	if nsec, err := encodeSecret(agent); err != nil || strings.Contains(c.stderr.String()+c.stdout.String(), agent) || strings.Contains(c.stderr.String()+c.stdout.String(), nsec) {
+	if nsec, err := settings.EncodeSecret(agent); err != nil || strings.Contains(c.stderr.String()+c.stdout.String(), agent) || strings.Contains(c.stderr.String()+c.stdout.String(), nsec) {
 		c.t.Error("the secret key is in the output")
 	}
 }
@@ -164,7 +165,7 @@ func TestMCPServer(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{})
 	agent, owner := relaytest.Agent(), relaytest.Owner()
 	snapshots := t.TempDir()
-	c := startMCP(t, agent, "--owner", npub(owner.Pub), "--relay", relay.URL, "--snapshot-root", snapshots)
+	c := startMCP(t, agent, "--owner", settings.Npub(owner.Pub), "--relay", relay.URL, "--snapshot-root", snapshots)
 	expect := func(text string, wanted ...string) {
 		t.Helper()
 		for _, want := range wanted {
@@ -213,7 +214,7 @@ func TestMCPServer(t *testing.T) {
 	wantKept(t, relay.URL, snapshots, kept.ID)
 	expect(c.stderr.String(), "name=memory_write outcome=conflict")
 
-	o := startMCP(t, owner, "--agent", npub(agent.Pub), "--relay", relay.URL)
+	o := startMCP(t, owner, "--agent", settings.Npub(agent.Pub), "--relay", relay.URL)
 	expect(o.call("memory_read", args{"slug": "core"}, false), "I am Sami.")
 	tools, err := o.session.ListTools(t.Context(), nil)
 	if err != nil || len(tools.Tools) != 6 {

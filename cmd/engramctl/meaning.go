@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/exit"
 	"engramd/internal/memory/localcopy"
 	"engramd/internal/memory/recall/answer"
 	"engramd/internal/memory/vectors"
@@ -43,18 +44,18 @@ type models struct {
 }
 
 func (a *app) models(f modelFlags) (m models, err error) {
-	p, err := a.profile()
+	p, err := a.Profile()
 	if err != nil {
-		return m, usageError{err}
+		return m, exit.BadUsage(err)
 	}
-	if url := cmp.Or(f.embedURL, p.embedURL); url != "" {
-		o := embed.Options{URL: url, Model: cmp.Or(f.embedModel, p.embedModel), SendPlaintext: f.plaintext}
+	if url := cmp.Or(f.embedURL, p.EmbedURL); url != "" {
+		o := embed.Options{URL: url, Model: cmp.Or(f.embedModel, p.EmbedModel), SendPlaintext: f.plaintext}
 		if m.embed, err = openModel(a, "embed", o, embed.New); err != nil {
 			return m, err
 		}
 	}
-	if url := cmp.Or(f.rerankURL, p.rerankURL); url != "" {
-		o := embed.Options{URL: url, Model: cmp.Or(f.rerankModel, p.rerankModel), SendPlaintext: f.plaintext}
+	if url := cmp.Or(f.rerankURL, p.RerankURL); url != "" {
+		o := embed.Options{URL: url, Model: cmp.Or(f.rerankModel, p.RerankModel), SendPlaintext: f.plaintext}
 		r, err := openModel(a, "rerank", o, embed.NewReranker)
 		if err != nil {
 			return m, err
@@ -68,23 +69,23 @@ func (a *app) models(f modelFlags) (m models, err error) {
 // another's.
 func openModel[T any](a *app, what string, o embed.Options, open func(embed.Options) (T, error)) (t T, err error) {
 	name := "ENGRAM_" + strings.ToUpper(what) + "_KEY"
-	o.Key = a.env[name]
-	if file := a.env[name+"_FILE"]; file != "" {
+	o.Key = a.Vars[name]
+	if file := a.Vars[name+"_FILE"]; file != "" {
 		if o.Key != "" {
-			return t, usagef("the environment has two keys for the model: unset %s or %s_FILE", name, name)
+			return t, exit.Usagef("the environment has two keys for the model: unset %s or %s_FILE", name, name)
 		}
-		text, err := os.ReadFile(a.path(file))
+		text, err := os.ReadFile(a.Path(file))
 		if err != nil {
-			return t, usagef("the model's key: %w", err)
+			return t, exit.Usagef("the model's key: %w", err)
 		}
 		o.Key = strings.TrimSpace(string(text))
 	}
 	t, err = open(o)
 	if errors.Is(err, embed.ErrPlaintext) {
-		return t, usagef("--%s-url: %w: --send-plaintext allows that", what, err)
+		return t, exit.Usagef("--%s-url: %w: --send-plaintext allows that", what, err)
 	}
 	if err != nil {
-		return t, usagef("--%s-url, --%s-model: %w", what, what, err)
+		return t, exit.Usagef("--%s-url, --%s-model: %w", what, what, err)
 	}
 	return t, nil
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/cli/settings"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/quote"
 )
@@ -39,7 +40,7 @@ func fakeModel(t *testing.T) (url string, asked *atomic.Int32) {
 func TestMCPComparesMeaning(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{}).URL
 	url, asked := fakeModel(t)
-	owner := npub(relaytest.Owner().Pub)
+	owner := settings.Npub(relaytest.Owner().Pub)
 	c := startMCP(t, relaytest.Agent(), "--owner", owner, "--relay", relay, "--embed-url", url, "--embed-model", "m")
 	c.call("memory_write", map[string]any{"slug": "mem/a", "text": "The vessel was repaired in May."}, false)
 	c.call("memory_write", map[string]any{"slug": "mem/b", "text": "The cat sleeps."}, false)
@@ -64,7 +65,7 @@ func TestMCPWithoutItsModel(t *testing.T) {
 	relay := relaytest.Start(t, relaytest.Options{}).URL
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	c := startMCP(t, relaytest.Agent(), "--owner", npub(relaytest.Owner().Pub), "--relay", relay, "--embed-url", gone.URL, "--embed-model", "m")
+	c := startMCP(t, relaytest.Agent(), "--owner", settings.Npub(relaytest.Owner().Pub), "--relay", relay, "--embed-url", gone.URL, "--embed-model", "m")
 	c.call("memory_write", map[string]any{"slug": "mem/b", "text": "The cat sleeps."}, false)
 	if got := c.call("memory_recall", map[string]any{"query": "cat"}, false); !strings.Contains(got, `"degraded":true`) || !strings.Contains(got, "mem/b") {
 		t.Errorf("recalled %s", got)
@@ -95,7 +96,7 @@ func TestRecallAsksModels(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 
-	pair := []string{"--owner", npub(relaytest.Owner().Pub), "--relay", relay}
+	pair := []string{"--owner", settings.Npub(relaytest.Owner().Pub), "--relay", relay}
 	env := []string{"ENGRAM_KEY=" + relaytest.Agent().Secret, "ENGRAM_EMBED_KEY=first", "ENGRAM_RERANK_KEY=second", "XDG_CACHE_HOME=" + t.TempDir(), "XDG_STATE_HOME=" + t.TempDir()}
 	run := func(args ...string) (stdout, stderr string) {
 		t.Helper()

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/snapshot"
 	"engramd/nips/nipae"
@@ -14,16 +16,16 @@ import (
 
 // diffOut is `mem diff --json`.
 type diffOut struct {
-	answerOut
-	Slug string   `json:"slug"`
-	From entryOut `json:"from"`
-	To   entryOut `json:"to"`
-	Diff string   `json:"diff"` // unified, without file names
+	cliutil.AnswerOut
+	Slug string           `json:"slug"`
+	From cliutil.EntryOut `json:"from"`
+	To   cliutil.EntryOut `json:"to"`
+	Diff string           `json:"diff"` // unified, without file names
 }
 
 func (a *app) memDiffCommand() *cobra.Command {
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "diff SLUG [FROM [TO]] [--json]",
 		Short: "Show how two versions of a memory differ",
 		Long: `Show how two versions of a memory differ, line by line. FROM and TO are ids or
@@ -35,12 +37,12 @@ diff -u; nothing is printed if the texts are the same.`,
   engramctl mem diff notes 5f1b8e0c9a3d2e44 2c9d01aa5b7e6f10`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) > 3 {
-				return arguments("SLUG", "FROM", "TO")(nil, args)
+				return cliutil.Arguments("SLUG", "FROM", "TO")(nil, args)
 			}
 			return nil
 		},
 	}, func(ctx context.Context, args []string) error {
-		slug, err := slugArgument(args[0])
+		slug, err := cliutil.SlugArgument(args[0])
 		if err != nil {
 			return err
 		}
@@ -48,36 +50,36 @@ diff -u; nothing is printed if the texts are the same.`,
 		for _, arg := range args[1:] {
 			when, err := client.ParseWhen(arg, time.Now())
 			if err != nil {
-				return usagef("%q: %w", arg, err)
+				return exit.Usagef("%q: %w", arg, err)
 			}
 			whens = append(whens, when)
 		}
 		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error {
 			from, to, status, err := m.Between(ctx, slug, whens...)
-			if err := a.report(status, about(slug, client.Entry{}, err)); err != nil {
+			if err := a.Report(status, cliutil.About(slug, client.Entry{}, err)); err != nil {
 				return err
 			}
 			return a.printDiff(m, slug, from, to, status, asJSON)
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
 func (a *app) printDiff(m *client.Memory, slug nipae.Slug, from, to client.Entry, status client.Status, asJSON bool) error {
 	diff := snapshot.Unified(from.Text, to.Text)
 	if asJSON {
-		return a.printJSON(diffOut{answerOf(m, status), string(slug), entryFor(from), entryFor(to), diff})
+		return a.PrintJSON(diffOut{cliutil.AnswerOf(m, status), string(slug), cliutil.EntryFor(from), cliutil.EntryFor(to), diff})
 	}
 	if diff == "" {
-		a.note("%s says the same in both versions", slug)
+		a.Note("%s says the same in both versions", slug)
 		return nil
 	}
 	name := func(e client.Entry) string {
 		if e.ID == "" {
 			return "nothing"
 		}
-		return fmt.Sprintf("%s  %s  %s", slug, stamp(e.CreatedAt), e.ID[:shortID])
+		return fmt.Sprintf("%s  %s  %s", slug, cliutil.Stamp(e.CreatedAt), e.ID[:cliutil.ShortID])
 	}
-	return a.printText(fmt.Sprintf("--- %s\n+++ %s\n%s", name(from), name(to), diff))
+	return a.PrintText(fmt.Sprintf("--- %s\n+++ %s\n%s", name(from), name(to), diff))
 }

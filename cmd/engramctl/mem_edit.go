@@ -15,6 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/write"
 	"engramd/nips/nipae"
@@ -22,7 +24,7 @@ import (
 
 func (a *app) memEditCommand() *cobra.Command {
 	var asJSON, allow bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "edit SLUG [--allow-secret] [--json]",
 		Short: "Change a memory in an editor",
 		Long: `Change a memory in an editor ($VISUAL, $EDITOR, else vi): its whole text, with front
@@ -34,16 +36,16 @@ If somebody else wrote meanwhile, or it cannot be written for another reason, no
 is, and stderr says where the file with your text is. Without a change nothing is
 written.`,
 		Example: `  EDITOR=nano engramctl mem edit projects/atlas`,
-		Args:    arguments("SLUG"),
+		Args:    cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
-		slug, err := ownSlug(args[0])
+		slug, err := cliutil.OwnSlug(args[0])
 		if err != nil {
 			return err
 		}
-		return a.memEdit(ctx, asJSON, slug, guard(allow))
+		return a.memEdit(ctx, asJSON, slug, cliutil.Guard(allow))
 	})
-	jsonFlag(c, &asJSON)
-	secretFlag(c, &allow)
+	cliutil.JSONFlag(c, &asJSON)
+	cliutil.SecretFlag(c, &allow)
 	return c
 }
 
@@ -77,7 +79,7 @@ func (a *app) inEditor(ctx context.Context, slug nipae.Slug, old, unchanged stri
 	case err != nil && untouched(file, old):
 		return errors.Join(err, os.RemoveAll(filepath.Dir(file)))
 	case err == nil && text == old:
-		a.note("%s: %s", slug, unchanged)
+		a.Note("%s: %s", slug, unchanged)
 	case err == nil:
 		err = do(text)
 	}
@@ -89,35 +91,35 @@ func (a *app) inEditor(ctx context.Context, slug nipae.Slug, old, unchanged stri
 
 // editable reads what is to be edited; nothing is an empty text.
 func (a *app) editable(ctx context.Context, c *client.Client, m *client.Memory, slug nipae.Slug) (client.Entry, error) {
-	ctx, done := a.bounded(ctx)
+	ctx, done := a.Bounded(ctx)
 	defer done()
-	if err := a.discover(ctx, c, m.Agent()); err != nil {
+	if err := a.Discover(ctx, c, m.Agent()); err != nil {
 		return client.Entry{}, err
 	}
 	head, status, err := m.Get(ctx, slug)
 	if errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrTombstone) {
 		return client.Entry{}, nil
 	}
-	return head, a.report(status, about(slug, head, err))
+	return head, a.Report(status, cliutil.About(slug, head, err))
 }
 
 func (a *app) writeEdited(ctx context.Context, asJSON bool, m *client.Memory, slug nipae.Slug, text string, o client.SetOptions) error {
-	ctx, done := a.bounded(ctx)
+	ctx, done := a.Bounded(ctx)
 	defer done()
 	r, err := a.writer(ctx, m).Write(ctx, slug, write.Draft{Text: text, Whole: true}, o)
-	if err := a.report(r.Status, about(slug, r.Entry, explained(understood(err)))); err != nil {
+	if err := a.Report(r.Status, cliutil.About(slug, r.Entry, cliutil.Explained(cliutil.Understood(err)))); err != nil {
 		return err
 	}
 	a.noteCopied(slug, r.From)
 	if asJSON {
-		return a.printJSON(wroteOut{answerOf(m, r.Status), entryFor(r.Entry)})
+		return a.PrintJSON(wroteOut{cliutil.AnswerOf(m, r.Status), cliutil.EntryFor(r.Entry)})
 	}
-	return a.print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
+	return a.Print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
 }
 
 // draftFile makes a file with a text that nobody else reads.
 func (a *app) draftFile(slug nipae.Slug, text string) (string, error) {
-	dir, err := os.MkdirTemp(a.env["TMPDIR"], "engramctl-edit-") // 0700
+	dir, err := os.MkdirTemp(a.Vars["TMPDIR"], "engramctl-edit-") // 0700
 	if err != nil {
 		return "", err
 	}
@@ -134,10 +136,10 @@ func untouched(file, text string) bool {
 // edited has a person edit a file and returns what is in it then. A line end
 // that an editor adds at the end of what had none is no change.
 func (a *app) edited(ctx context.Context, file, before string) (string, error) {
-	editor := cmp.Or(a.env["VISUAL"], a.env["EDITOR"], "vi")
+	editor := cmp.Or(a.Vars["VISUAL"], a.Vars["EDITOR"], "vi")
 	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", file)
 	if runtime.GOOS == "windows" {
-		words := strings.Fields(cmp.Or(a.env["VISUAL"], a.env["EDITOR"], "notepad"))
+		words := strings.Fields(cmp.Or(a.Vars["VISUAL"], a.Vars["EDITOR"], "notepad"))
 		cmd = exec.CommandContext(ctx, words[0], append(words[1:], file)...)
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Stdin, a.Stderr, a.Stderr // stdout is for what is printed
@@ -149,19 +151,19 @@ func (a *app) edited(ctx context.Context, file, before string) (string, error) {
 		return strings.HasPrefix(kv, "ENGRAM_KEY=") || strings.HasPrefix(kv, "ENGRAM_TOKEN=")
 	})
 	if err := cmd.Run(); err != nil {
-		return "", usagef("the editor %q: %w", editor, err)
+		return "", exit.Usagef("the editor %q: %w", editor, err)
 	}
 	f, err := os.Open(file)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	text, err := readAtMost(f, nipae.MaxBody)
+	text, err := cliutil.ReadAtMost(f, nipae.MaxBody)
 	if err != nil {
 		return "", err
 	}
 	if text == before+"\n" && !strings.HasSuffix(before, "\n") {
 		text = before
 	}
-	return text, checkText(text)
+	return text, cliutil.CheckText(text)
 }

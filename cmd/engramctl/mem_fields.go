@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/write"
 	"engramd/nips/frontmatter"
@@ -19,7 +21,7 @@ const source = "engramctl"
 
 // writer writes memories with fields.
 func (a *app) writer(ctx context.Context, m *client.Memory) *write.Writer {
-	return a.writerIn(ctx, m, a.env["CLAUDE_CODE_SESSION_ID"])
+	return a.writerIn(ctx, m, a.Vars["CLAUDE_CODE_SESSION_ID"])
 }
 
 // writerIn is the writer for a session, "" for none: what it writes in a linked
@@ -35,15 +37,6 @@ func (a *app) writerIn(ctx context.Context, m *client.Memory, session string) *w
 	return w
 }
 
-// ownSlug is slugArgument for a memory that is to be written.
-func ownSlug(arg string) (nipae.Slug, error) {
-	slug, err := slugArgument(arg)
-	if err == nil && write.Reserved(slug) {
-		return "", usagef("%s: %w: programs keep what is theirs under mem/sys, mem/proposals and mem/proposals-answers", slug, write.ErrReserved)
-	}
-	return slug, err
-}
-
 // asItStands also refuses a text that says more of itself than it may. The core
 // cannot say whose words it has: that is only told.
 func (a *app) asItStands(ctx context.Context, slug nipae.Slug, check func(old, text string) error) func(old, text string) error {
@@ -55,10 +48,10 @@ func (a *app) asItStands(ctx context.Context, slug nipae.Slug, check func(old, t
 		var claim *write.ClaimError
 		err := write.Claims(old, text, copied)
 		if errors.As(err, &claim) && claim.CopiedFrom != "" {
-			return usagef("%w (mem set --trust external does)", err)
+			return exit.Usagef("%w (mem set --trust external does)", err)
 		}
 		if err != nil {
-			return usagef("%w; leave it out, or keep what the memory has (mem edit and the flags of mem set stamp it)", err)
+			return exit.Usagef("%w; leave it out, or keep what the memory has (mem edit and the flags of mem set stamp it)", err)
 		}
 		if m := a.memory.Load(); m != nil {
 			if err := (&write.Writer{Memory: m, Holds: a.holds}).Keeps(ctx, slug, old, text); err != nil {
@@ -74,23 +67,6 @@ func (a *app) asItStands(ctx context.Context, slug nipae.Slug, check func(old, t
 		}
 		return check(old, text)
 	}
-}
-
-// understood makes a usage error of what is wrong with the words of a command.
-func understood(err error) error {
-	var claim *write.ClaimError
-	if errors.As(err, &usageError{}) {
-		return err
-	}
-	for _, target := range []error{write.ErrField, write.ErrReserved, frontmatter.ErrHead, frontmatter.ErrValue} {
-		if errors.Is(err, target) {
-			return usageError{err}
-		}
-	}
-	if errors.As(err, &claim) {
-		return usageError{err}
-	}
-	return err
 }
 
 // fieldFlags are the fields that mem set sets.
@@ -124,14 +100,14 @@ func (f *fieldFlags) fields(c *cobra.Command) (write.Fields, error) {
 		fields.Salience = &f.salience
 	}
 	for _, arg := range f.supersedes {
-		slug, err := ownSlug(arg)
+		slug, err := cliutil.OwnSlug(arg)
 		if err != nil {
 			return fields, err
 		}
 		fields.Supersedes = append(fields.Supersedes, slug)
 	}
 	if fields.None() {
-		return fields, usagef("%w: every field that is given is empty", write.ErrField)
+		return fields, exit.Usagef("%w: every field that is given is empty", write.ErrField)
 	}
 	return fields, nil
 }
@@ -152,7 +128,7 @@ func (a *app) setUnit(ctx context.Context, asJSON bool, slug nipae.Slug, draft w
 		return err
 	}
 	for _, f := range failed {
-		a.note("%s is written, but %s is not marked as superseded: %v", slug, f.Slug, f.Unwrap())
+		a.Note("%s is written, but %s is not marked as superseded: %v", slug, f.Slug, f.Unwrap())
 	}
 	return failed[0]
 }

@@ -3,20 +3,20 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
-	"engramd/internal/memory/write"
 	"engramd/nips/nipae"
 )
 
 // getOut is `mem get --json`.
 type getOut struct {
-	answerOut
-	entryOut
+	cliutil.AnswerOut
+	cliutil.EntryOut
 	State string `json:"state"` // one of the three below
 }
 
@@ -30,7 +30,7 @@ const (
 func (a *app) memGetCommand() *cobra.Command {
 	var asJSON bool
 	var at string
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "get SLUG [--at TIME|ID] [--json]",
 		Short: "Print a memory",
 		Long: `Print a memory: its text as it is, byte for byte, without a line end of its own
@@ -46,16 +46,16 @@ tells which, by its state: "present", "removed" or "absent".`,
 		Example: `  engramctl mem get notes
   engramctl mem get core --agent npub1…
   engramctl mem get notes --at 2026-01-31`,
-		Args: arguments("SLUG"),
+		Args: cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
-		slug, err := slugArgument(args[0])
+		slug, err := cliutil.SlugArgument(args[0])
 		if err != nil {
 			return err
 		}
 		var when client.When
 		if at != "" {
 			if when, err = client.ParseWhen(at, time.Now()); err != nil {
-				return usagef("--at: %w", err)
+				return exit.Usagef("--at: %w", err)
 			}
 		}
 		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error {
@@ -67,57 +67,41 @@ tells which, by its state: "present", "removed" or "absent".`,
 			} else {
 				entry, status, err = m.At(ctx, slug, when)
 			}
-			if err := a.report(status, about(slug, entry, err)); err != nil {
-				return firstOf(a.printAbsent(asJSON, m, slug, entry, status, err), err)
+			if err := a.Report(status, cliutil.About(slug, entry, err)); err != nil {
+				return cliutil.FirstOf(a.printAbsent(asJSON, m, slug, entry, status, err), err)
 			}
 			if asJSON {
-				out := getOut{answerOf(m, status), entryFor(entry), statePresent}
+				out := getOut{cliutil.AnswerOf(m, status), cliutil.EntryFor(entry), statePresent}
 				out.Text = &entry.Text
-				return a.printJSON(out)
+				return a.PrintJSON(out)
 			}
-			return a.printText(entry.Text)
+			return a.PrintText(entry.Text)
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	c.Flags().StringVar(&at, "at", "", "the version of `TIME` or ID")
 	return c
-}
-
-// about adds to an error of one record which one that is, and what to do.
-func about(slug nipae.Slug, entry client.Entry, err error) error {
-	var absent *write.AbsentError
-	switch {
-	case errors.As(err, &absent):
-		return about(absent.Slug, client.Entry{}, absent.Unwrap())
-	case errors.Is(err, client.ErrTombstone) && entry.CreatedAt > 0:
-		return fmt.Errorf("%s: %w at %s (engramctl mem log %[1]s shows what was before)", slug, err, stamp(entry.CreatedAt))
-	case errors.Is(err, client.ErrNotFound), errors.Is(err, client.ErrTombstone):
-		return fmt.Errorf("%s: %w", slug, err)
-	case errors.Is(err, client.ErrUnreadable):
-		return fmt.Errorf("%s: %w (engramctl mem log %[1]s shows its versions; the agent can write over it: mem set or mem rm with --over-unreadable)", slug, err)
-	}
-	return err
 }
 
 // printAbsent prints, as JSON if that is wanted, that every relay says that
 // there is nothing. Any other error prints nothing: what is there is not known.
 func (a *app) printAbsent(asJSON bool, m *client.Memory, slug nipae.Slug, entry client.Entry, status client.Status, err error) error {
 	out := struct {
-		answerOut
+		cliutil.AnswerOut
 		Slug  string `json:"slug"`
 		State string `json:"state"`
 		Time  string `json:"time,omitempty"` // of the removal
 		ID    string `json:"id,omitempty"`
-	}{answerOut: answerOf(m, status), Slug: string(slug), ID: entry.ID}
+	}{AnswerOut: cliutil.AnswerOf(m, status), Slug: string(slug), ID: entry.ID}
 	switch {
 	case !asJSON:
 		return nil
 	case errors.Is(err, client.ErrTombstone):
-		out.State, out.Time = stateRemoved, stamp(entry.CreatedAt)
+		out.State, out.Time = stateRemoved, cliutil.Stamp(entry.CreatedAt)
 	case errors.Is(err, client.ErrNotFound):
 		out.State = stateAbsent
 	default:
 		return nil
 	}
-	return a.printJSON(out)
+	return a.PrintJSON(out)
 }

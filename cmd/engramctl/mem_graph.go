@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
@@ -27,7 +29,7 @@ type edgeOut struct {
 func (a *app) memGraphCommand() *cobra.Command {
 	var format string
 	var dot, svg bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "graph [--format text|json|dot|svg | --dot | --svg]",
 		Short: "Show how memories refer to each other",
 		Long: `Show how memories refer to each other: a text refers to another with [[mem/notes]].
@@ -40,30 +42,30 @@ refers to and that do not exist. Nothing is ever removed because of it.`,
 	}, func(ctx context.Context, _ []string) error {
 		switch {
 		case dot && svg, (dot || svg) && format != "text":
-			return usagef("--dot, --svg and --format are one choice")
+			return exit.Usagef("--dot, --svg and --format are one choice")
 		case dot:
 			format = "dot"
 		case svg:
 			format = "svg"
 		}
 		render, ok := map[string]func(*client.Memory, nipae.Graph, client.Status) error{
-			"text": func(_ *client.Memory, g nipae.Graph, _ client.Status) error { return a.print("%s", graphText(g)) },
-			"json": func(m *client.Memory, g nipae.Graph, s client.Status) error { return a.printJSON(graphOut(m, g, s)) },
-			"dot":  func(_ *client.Memory, g nipae.Graph, _ client.Status) error { return a.print("%s", graphDot(g)) },
-			"svg":  func(_ *client.Memory, g nipae.Graph, _ client.Status) error { return a.print("%s", graphSVG(g)) },
+			"text": func(_ *client.Memory, g nipae.Graph, _ client.Status) error { return a.Print("%s", graphText(g)) },
+			"json": func(m *client.Memory, g nipae.Graph, s client.Status) error { return a.PrintJSON(graphOut(m, g, s)) },
+			"dot":  func(_ *client.Memory, g nipae.Graph, _ client.Status) error { return a.Print("%s", graphDot(g)) },
+			"svg":  func(_ *client.Memory, g nipae.Graph, _ client.Status) error { return a.Print("%s", graphSVG(g)) },
 		}[format]
 		if !ok {
-			return usagef("--format: %q is none of text, json, dot, svg", format)
+			return exit.Usagef("--format: %q is none of text, json, dot, svg", format)
 		}
 		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error {
 			g, status, err := m.Graph(ctx)
-			if err := a.report(status, err); err != nil {
+			if err := a.Report(status, err); err != nil {
 				return err
 			}
 			return render(m, g, status)
 		})
 	})
-	formatFlag(c, &format, "text", "json", "dot", "svg")
+	cliutil.FormatFlag(c, &format, "text", "json", "dot", "svg")
 	c.Flags().BoolVar(&dot, "dot", false, "for Graphviz: --format dot")
 	c.Flags().BoolVar(&svg, "svg", false, "a picture: --format svg")
 	return c
@@ -133,11 +135,11 @@ func graphOut(m *client.Memory, g nipae.Graph, s client.Status) any {
 		missing = append(missing, edgeOut{string(r.From), string(r.To)})
 	}
 	return struct {
-		answerOut
+		cliutil.AnswerOut
 		Nodes   []nodeOut `json:"nodes"`
 		Orphans []string  `json:"orphans"`
 		Missing []edgeOut `json:"missing"`
-	}{answerOf(m, s), nodes, slugTexts(g.Orphans), missing}
+	}{cliutil.AnswerOf(m, s), nodes, slugTexts(g.Orphans), missing}
 }
 
 func slugTexts(slugs []nipae.Slug) []string {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 	"engramd/internal/memory/write"
 	"engramd/nips/frontmatter"
@@ -15,7 +16,7 @@ func (a *app) memLinkCommand() *cobra.Command {
 	var asJSON, remove bool
 	var base string
 	e := write.Edge{}
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "link FROM RELATION TO [--strength N] [--remove] [--base HASH] [--json]",
 		Short: "Say how one memory relates to another",
 		Long: `Say how one memory relates to another, in the front matter of the first: RELATION is
@@ -28,16 +29,16 @@ supersedes says so and changes nothing at TO: while that is active it is recalle
 before, and stderr names the command that marks it (mem set FROM --supersedes TO).`,
 		Example: `  engramctl mem link projects/atlas derived_from journal/2026-11 --strength 0.8
   engramctl mem link projects/atlas derived_from journal/2026-11 --remove`,
-		Args:              arguments("FROM", "RELATION", "TO"),
+		Args:              cliutil.Arguments("FROM", "RELATION", "TO"),
 		ValidArgsFunction: relations,
 	}, func(ctx context.Context, args []string) (err error) {
-		if e.From, err = ownSlug(args[0]); err != nil {
+		if e.From, err = cliutil.OwnSlug(args[0]); err != nil {
 			return err
 		}
-		if e.To, err = slugArgument(args[2]); err != nil {
+		if e.To, err = cliutil.SlugArgument(args[2]); err != nil {
 			return err
 		}
-		if err := checkHash("--base", base); err != nil {
+		if err := cliutil.CheckHash("--base", base); err != nil {
 			return err
 		}
 		e.Relation = args[1]
@@ -46,12 +47,12 @@ before, and stderr names the command that marks it (mem set FROM --supersedes TO
 			if remove {
 				do = a.writer(ctx, m).Unrelate
 			}
-			r, err := do(ctx, e, client.SetOptions{Base: base, Whole: a.flags.strict})
+			r, err := do(ctx, e, client.SetOptions{Base: base, Whole: a.Flags.Strict})
 			return r.Entry, r.Status, err
 		})
 	})
-	jsonFlag(c, &asJSON)
-	baseFlag(c, &base)
+	cliutil.JSONFlag(c, &asJSON)
+	cliutil.BaseFlag(c, &base)
 	c.Flags().Float64Var(&e.Strength, "strength", 1, "how strong it is, a `NUMBER` above 0, at most 1")
 	c.Flags().BoolVar(&remove, "remove", false, "take the relation away")
 	return c

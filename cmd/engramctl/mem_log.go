@@ -8,23 +8,21 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 )
 
 // versionOut is one line of `mem log --json`.
 type versionOut struct {
-	entryOut
+	cliutil.EntryOut
 	Current bool     `json:"current"`
 	On      []string `json:"on"` // the relays that have it
 	Error   string   `json:"error,omitempty"`
 }
 
-// shortID is how many digits of an id a table shows; 8 or more name a version.
-const shortID = 16
-
 func (a *app) memLogCommand() *cobra.Command {
 	var asJSON, texts bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "log SLUG [--text] [--json]",
 		Short: "Show the kept versions of a memory",
 		Long: `Show the versions of a memory that the relays keep, newest first: time, id, size,
@@ -37,28 +35,28 @@ With --text, what each version says stands below it, indented.`,
 		Example: `  engramctl mem log notes
   engramctl mem log notes --text
   engramctl mem log notes --json | jq '.versions[1].id'`,
-		Args: arguments("SLUG"),
+		Args: cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
-		slug, err := slugArgument(args[0])
+		slug, err := cliutil.SlugArgument(args[0])
 		if err != nil {
 			return err
 		}
 		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error {
 			versions, status, err := m.Log(ctx, slug)
-			if err := a.report(status, about(slug, client.Entry{}, err)); err != nil {
-				return firstOf(a.printAbsent(asJSON, m, slug, client.Entry{}, status, err), err)
+			if err := a.Report(status, cliutil.About(slug, client.Entry{}, err)); err != nil {
+				return cliutil.FirstOf(a.printAbsent(asJSON, m, slug, client.Entry{}, status, err), err)
 			}
 			if asJSON {
-				return a.printJSON(struct {
-					answerOut
+				return a.PrintJSON(struct {
+					cliutil.AnswerOut
 					Slug     string       `json:"slug"`
 					Versions []versionOut `json:"versions"`
-				}{answerOf(m, status), string(slug), versionsOut(versions, texts)})
+				}{cliutil.AnswerOf(m, status), string(slug), versionsOut(versions, texts)})
 			}
 			return a.printVersions(versions, texts)
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	c.Flags().BoolVar(&texts, "text", false, "show the texts too")
 	return c
 }
@@ -66,11 +64,11 @@ With --text, what each version says stands below it, indented.`,
 func versionsOut(versions []client.Version, texts bool) []versionOut {
 	out := []versionOut{}
 	for _, v := range versions {
-		entry := entryFor(v.Entry)
+		entry := cliutil.EntryFor(v.Entry)
 		if texts && v.Err == nil && !v.Tombstone {
 			entry.Text = &v.Text
 		}
-		out = append(out, versionOut{entry, v.Head, v.Relays, errorText(v.Err)})
+		out = append(out, versionOut{entry, v.Head, v.Relays, cliutil.ErrorText(v.Err)})
 	}
 	return out
 }
@@ -89,18 +87,18 @@ func (a *app) printVersions(versions []client.Version, texts bool) error {
 		if v.Head {
 			mark = "*"
 		}
-		fmt.Fprintf(w, "%s %s\t%s\t%s\n", mark, stamp(v.CreatedAt), v.ID[:shortID], size)
+		fmt.Fprintf(w, "%s %s\t%s\t%s\n", mark, cliutil.Stamp(v.CreatedAt), v.ID[:cliutil.ShortID], size)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	i := 0
 	for line := range strings.Lines(table.String()) {
-		if err := a.print("%s", line); err != nil {
+		if err := a.Print("%s", line); err != nil {
 			return err
 		}
 		if v := versions[i]; texts && v.Err == nil && !v.Tombstone {
-			if err := a.print("%s", indented(v.Text)); err != nil {
+			if err := a.Print("%s", cliutil.Indented(v.Text)); err != nil {
 				return err
 			}
 		}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/write"
 	"engramd/internal/platform/timeparse"
@@ -18,19 +20,19 @@ import (
 
 // listOut is `mem ls --json`.
 type listOut struct {
-	answerOut
-	Memories   []entryOut `json:"memories"`
-	Core       *entryOut  `json:"core,omitempty"`       // with --all
-	Removed    []entryOut `json:"removed,omitempty"`    // with --all
-	Unreadable int        `json:"unreadable,omitempty"` // places at which nothing can be read
-	At         string     `json:"at,omitempty"`         // the instant that was asked for, by created_at
-	Unknown    int        `json:"unknown,omitempty"`    // memories of now of which no version of then is kept
+	cliutil.AnswerOut
+	Memories   []cliutil.EntryOut `json:"memories"`
+	Core       *cliutil.EntryOut  `json:"core,omitempty"`       // with --all
+	Removed    []cliutil.EntryOut `json:"removed,omitempty"`    // with --all
+	Unreadable int                `json:"unreadable,omitempty"` // places at which nothing can be read
+	At         string             `json:"at,omitempty"`         // the instant that was asked for, by created_at
+	Unknown    int                `json:"unknown,omitempty"`    // memories of now of which no version of then is kept
 }
 
 func (a *app) memLsCommand() *cobra.Command {
 	var asJSON, all, archived bool
 	var at string
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "ls [--all | --archived] [--at TIME] [--json]",
 		Short: "List memories with sizes and times",
 		Long: `List memories with sizes and times, by slug. Core, removed memories and those that
@@ -53,7 +55,7 @@ Exit code 6 if there is memory and none of it can be read.`,
 		if at != "" {
 			var err error
 			if past, err = timeparse.Parse(at, timeparse.At, time.Now()); err != nil {
-				return usagef("--at: %w", err)
+				return exit.Usagef("--at: %w", err)
 			}
 		}
 		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error {
@@ -67,17 +69,17 @@ Exit code 6 if there is memory and none of it can be read.`,
 			if err == nil && len(kept) == 0 && !(all && l.Core != nil) {
 				err = emptiness(l, status)
 			}
-			if err := a.report(status, err); err != nil {
+			if err := a.Report(status, err); err != nil {
 				return err
 			}
 			if l.Unreadable > 0 {
-				a.note("%s cannot be read; the slugs are unknown", counted(l.Unreadable, "memory", "memories"))
+				a.Note("%s cannot be read; the slugs are unknown", cliutil.Counted(l.Unreadable, "memory", "memories"))
 			}
 			switch {
 			case archived && len(l.Memories) == 0:
-				a.note("nothing is archived")
+				a.Note("nothing is archived")
 			case len(l.Memories) == 0 && len(kept) > 0:
-				a.note("no memories but %d that programs keep (--all shows them)", len(kept))
+				a.Note("no memories but %d that programs keep (--all shows them)", len(kept))
 			case len(l.Memories) == 0 && unknown == 0:
 				a.noteNone(ctx, m, l, all)
 			}
@@ -86,15 +88,15 @@ Exit code 6 if there is memory and none of it can be read.`,
 				if out.Unknown = unknown; at != "" {
 					out.At = past.UTC().Format(time.RFC3339)
 				}
-				return a.printJSON(out)
+				return a.PrintJSON(out)
 			}
 			if at != "" {
-				a.note("%s", asOf(past, unknown))
+				a.Note("%s", asOf(past, unknown))
 			}
 			return a.printListing(l, all)
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	c.Flags().StringVar(&at, "at", "", "the memory at a `time` in the past")
 	c.Flags().BoolVar(&archived, "archived", false, "those that are archived, and no others")
 	c.Flags().BoolVar(&all, "all", false, "core, removed memories and those of programs too")
@@ -118,7 +120,7 @@ func asOf(past time.Time, unknown int) string {
 	if unknown == 0 {
 		return text
 	}
-	return text + "; " + counted(unknown, "memory of now has", "memories of now have") + " no version of then that the relays keep"
+	return text + "; " + cliutil.Counted(unknown, "memory of now has", "memories of now have") + " no version of then that the relays keep"
 }
 
 // emptiness returns why a listing without any memory is not simply an empty
@@ -134,19 +136,19 @@ func emptiness(l client.Listing, s client.Status) error {
 }
 
 func listingOut(m *client.Memory, l client.Listing, s client.Status, all bool) listOut {
-	out := listOut{answerOut: answerOf(m, s), Memories: []entryOut{}, Unreadable: l.Unreadable}
+	out := listOut{AnswerOut: cliutil.AnswerOf(m, s), Memories: []cliutil.EntryOut{}, Unreadable: l.Unreadable}
 	for _, e := range l.Memories {
-		out.Memories = append(out.Memories, entryFor(e))
+		out.Memories = append(out.Memories, cliutil.EntryFor(e))
 	}
 	if !all {
 		return out
 	}
 	if l.Core != nil {
-		core := entryFor(*l.Core)
+		core := cliutil.EntryFor(*l.Core)
 		out.Core = &core
 	}
 	for _, e := range l.Tombstones {
-		out.Removed = append(out.Removed, entryFor(e))
+		out.Removed = append(out.Removed, cliutil.EntryFor(e))
 	}
 	return out
 }
@@ -156,13 +158,13 @@ func (a *app) printListing(l client.Listing, all bool) error {
 	if all {
 		entries = append(l.Texts(), l.Tombstones...)
 	}
-	w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Out(), 0, 0, 2, ' ', 0)
 	for _, e := range entries {
 		size := fmt.Sprintf("%d B", e.Size)
 		if e.Tombstone {
 			size = "removed"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", e.Slug, size, stamp(e.CreatedAt))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", e.Slug, size, cliutil.Stamp(e.CreatedAt))
 	}
 	return w.Flush()
 }
@@ -178,13 +180,13 @@ func (a *app) noteNone(ctx context.Context, m *client.Memory, l client.Listing, 
 	}
 	switch {
 	case len(hidden) > 0:
-		a.note("no memories, but %s (--all shows them)", strings.Join(hidden, " and "))
+		a.Note("no memories, but %s (--all shows them)", strings.Join(hidden, " and "))
 	case l.Core == nil && len(l.Tombstones) == 0:
 		others, _, err := m.Others(ctx)
 		if err != nil {
-			a.note("no memory; whether this key has some with others is not known: %v", err)
+			a.Note("no memory; whether this key has some with others is not known: %v", err)
 			return
 		}
-		a.note("no memory: %s", withWhom(m, others))
+		a.Note("no memory: %s", withWhom(m, others))
 	}
 }

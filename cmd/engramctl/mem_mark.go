@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 	"engramd/internal/memory/write"
 )
@@ -13,27 +14,27 @@ import (
 func (a *app) memMarkCommand(mark write.Mark, short, long, example string) *cobra.Command {
 	var asJSON bool
 	var base string
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:     string(mark) + " SLUG [--base HASH] [--json]",
 		Short:   short,
 		Long:    long,
 		Example: example,
-		Args:    arguments("SLUG"),
+		Args:    cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
-		slug, err := ownSlug(args[0])
+		slug, err := cliutil.OwnSlug(args[0])
 		if err != nil {
 			return err
 		}
-		if err := checkHash("--base", base); err != nil {
+		if err := cliutil.CheckHash("--base", base); err != nil {
 			return err
 		}
 		return a.write(ctx, asJSON, slug, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
-			r, err := a.writer(ctx, m).Mark(ctx, slug, mark, client.SetOptions{Base: base, Whole: a.flags.strict})
+			r, err := a.writer(ctx, m).Mark(ctx, slug, mark, client.SetOptions{Base: base, Whole: a.Flags.Strict})
 			return r.Entry, r.Status, err
 		})
 	})
-	jsonFlag(c, &asJSON)
-	baseFlag(c, &base)
+	cliutil.JSONFlag(c, &asJSON)
+	cliutil.BaseFlag(c, &base)
 	return c
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 	"engramd/internal/memory/write"
 	"engramd/nips/nipae"
@@ -14,8 +15,8 @@ import (
 
 // renamedOut is what mem mv prints as JSON.
 type renamedOut struct {
-	answerOut
-	entryOut
+	cliutil.AnswerOut
+	cliutil.EntryOut
 	From     string   `json:"from"`
 	Removed  bool     `json:"from_removed"`
 	Mended   []string `json:"mended,omitempty"`
@@ -25,7 +26,7 @@ type renamedOut struct {
 
 func (a *app) memMvCommand() *cobra.Command {
 	var asJSON, mend bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "mv SLUG TO [--mend-links] [--json]",
 		Short: "Give a memory another slug",
 		Long: `Give a memory another slug, where nothing may be: it is written there, then removed
@@ -37,22 +38,22 @@ What was not reached is said, and the exit code is that of the reason: then both
 may have the text, or links may still name the old one. Nothing is lost, and while SLUG
 is there the same command goes on. Exit code 5 if there is another memory at TO.`,
 		Example: `  engramctl mem mv notes projects/atlas/notes --mend-links`,
-		Args:    arguments("SLUG", "TO"),
+		Args:    cliutil.Arguments("SLUG", "TO"),
 	}, func(ctx context.Context, args []string) error {
-		from, err := ownSlug(args[0])
+		from, err := cliutil.OwnSlug(args[0])
 		if err != nil {
 			return err
 		}
-		to, err := ownSlug(args[1])
+		to, err := cliutil.OwnSlug(args[1])
 		if err != nil {
 			return err
 		}
 		return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
-			r, err := a.writer(ctx, m).Rename(ctx, from, to, mend, guard(false))
+			r, err := a.writer(ctx, m).Rename(ctx, from, to, mend, cliutil.Guard(false))
 			if errors.Is(err, write.ErrTaken) {
 				err = &client.ConflictError{Theirs: &r.Entry, Reason: fmt.Sprintf("there is a memory at %s", to)}
 			}
-			if err := a.report(r.Status, about(from, r.Entry, understood(err))); err != nil {
+			if err := a.Report(r.Status, cliutil.About(from, r.Entry, cliutil.Understood(err))); err != nil {
 				return err
 			}
 			if err := a.printRenamed(asJSON, m, from, r); err != nil {
@@ -61,16 +62,16 @@ is there the same command goes on. Exit code 5 if there is another memory at TO.
 			return a.unfinished(from, r)
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	c.Flags().BoolVar(&mend, "mend-links", false, "change the links of other memories too")
 	return c
 }
 
 func (a *app) printRenamed(asJSON bool, m *client.Memory, from nipae.Slug, r write.Renamed) error {
 	if !asJSON {
-		return a.print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
+		return a.Print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
 	}
-	out := renamedOut{answerOut: answerOf(m, r.Status), entryOut: entryFor(r.Entry), From: string(from), Removed: r.Kept == nil}
+	out := renamedOut{AnswerOut: cliutil.AnswerOf(m, r.Status), EntryOut: cliutil.EntryFor(r.Entry), From: string(from), Removed: r.Kept == nil}
 	for _, slug := range r.Mended {
 		out.Mended = append(out.Mended, string(slug))
 	}
@@ -78,13 +79,13 @@ func (a *app) printRenamed(asJSON bool, m *client.Memory, from nipae.Slug, r wri
 		out.Unmended = append(out.Unmended, string(f.Slug))
 	}
 	out.More = r.More
-	return a.printJSON(out)
+	return a.PrintJSON(out)
 }
 
 // unfinished says what a rename did not reach; the error is the first of it.
 func (a *app) unfinished(from nipae.Slug, r write.Renamed) error {
 	if n := len(r.Mended); n > 0 {
-		a.note("the links of %s are changed", counted(n, "memory", "memories"))
+		a.Note("the links of %s are changed", cliutil.Counted(n, "memory", "memories"))
 	}
 	var all []error
 	if r.Kept != nil {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 )
 
@@ -18,7 +20,7 @@ const maxPatch = 1 << 20
 func (a *app) memPatchCommand() *cobra.Command {
 	var o client.SetOptions
 	var asJSON, allow bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "patch SLUG [FILE|-] [--base HASH] [--allow-empty] [--allow-secret] [--json]",
 		Short: "Change a memory by a unified diff",
 		Long: `Change a memory by a unified diff (diff -u, git diff) from FILE or stdin. It is
@@ -39,14 +41,14 @@ secret, or makes the text claim more of itself than it may (see mem set).`,
 			if len(args) == 2 {
 				return nil
 			}
-			return arguments("SLUG")(nil, args)
+			return cliutil.Arguments("SLUG")(nil, args)
 		},
 	}, func(ctx context.Context, args []string) error {
-		slug, err := ownSlug(args[0])
+		slug, err := cliutil.OwnSlug(args[0])
 		if err != nil {
 			return err
 		}
-		if err := checkHash("--base", o.Base); err != nil {
+		if err := cliutil.CheckHash("--base", o.Base); err != nil {
 			return err
 		}
 		p, err := a.readPatch(args[1:])
@@ -54,7 +56,7 @@ secret, or makes the text claim more of itself than it may (see mem set).`,
 			return err
 		}
 		if o.Base == "" && p.blob() == "" {
-			return usagef("which version is the patch made for? Give --base (engramctl mem hash %s), or make it with git diff", slug)
+			return exit.Usagef("which version is the patch made for? Give --base (engramctl mem hash %s), or make it with git diff", slug)
 		}
 		return a.write(ctx, asJSON, slug, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
 			entry, status, err := m.Get(ctx, slug)
@@ -66,15 +68,15 @@ secret, or makes the text claim more of itself than it may (see mem set).`,
 				return entry, status, err
 			}
 			to := o
-			to.Whole = a.flags.strict
-			to.Check = a.asItStands(ctx, slug, guard(allow))
+			to.Whole = a.Flags.Strict
+			to.Check = a.asItStands(ctx, slug, cliutil.Guard(allow))
 			to.Base = entry.Hash // whoever writes in between is not written over
 			return m.Set(ctx, slug, text, to)
 		})
 	})
-	jsonFlag(c, &asJSON)
-	baseFlag(c, &o.Base)
-	secretFlag(c, &allow)
+	cliutil.JSONFlag(c, &asJSON)
+	cliutil.BaseFlag(c, &o.Base)
+	cliutil.SecretFlag(c, &allow)
 	c.Flags().BoolVar(&o.AllowEmpty, "allow-empty", false, "write also if nothing is left")
 	return c
 }
@@ -83,9 +85,9 @@ secret, or makes the text claim more of itself than it may (see mem set).`,
 func (a *app) readPatch(args []string) (patch, error) {
 	from := a.Stdin
 	if len(args) == 1 && args[0] != "-" {
-		f, err := os.Open(a.path(args[0]))
+		f, err := os.Open(a.Path(args[0]))
 		if err != nil {
-			return patch{}, usageError{err}
+			return patch{}, exit.BadUsage(err)
 		}
 		defer f.Close()
 		from = f
@@ -93,13 +95,13 @@ func (a *app) readPatch(args []string) (patch, error) {
 	text, err := io.ReadAll(io.LimitReader(from, maxPatch+1))
 	switch {
 	case err != nil:
-		return patch{}, usagef("the patch: %w", err)
+		return patch{}, exit.Usagef("the patch: %w", err)
 	case len(text) > maxPatch:
-		return patch{}, usagef("the patch is larger than %d bytes", maxPatch)
+		return patch{}, exit.Usagef("the patch is larger than %d bytes", maxPatch)
 	case len(text) == 0:
-		return patch{}, usagef("the patch is empty")
+		return patch{}, exit.Usagef("the patch is empty")
 	}
-	if err := checkText(string(text)); err != nil {
+	if err := cliutil.CheckText(string(text)); err != nil {
 		return patch{}, err
 	}
 	return parsePatch(string(text))

@@ -7,44 +7,46 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
 
 func (a *app) memRmCommand() *cobra.Command {
 	var asJSON, over bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "rm SLUG [--over-unreadable] [--json]",
 		Short: "Remove a memory",
 		Long: `Remove a memory: a tombstone is written over it. Its old text stays in the relays'
 history for a while (mem log, mem restore). The core cannot be removed, only
 written anew. Exit code 1 if there is nothing to remove.`,
 		Example: `  engramctl mem rm notes`,
-		Args:    arguments("SLUG"),
+		Args:    cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
-		slug, err := slugArgument(args[0])
+		slug, err := cliutil.SlugArgument(args[0])
 		if err != nil {
 			return err
 		}
 		if slug.IsCore() {
-			return usageError{client.ErrCore}
+			return exit.BadUsage(client.ErrCore)
 		}
 		return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
 			entry, status, err := m.Remove(ctx, slug, over)
-			if err := a.report(status, nothingToRemove(slug, entry, explained(err))); err != nil {
-				return firstOf(a.printAbsent(asJSON, m, slug, entry, status, err), err)
+			if err := a.Report(status, nothingToRemove(slug, entry, cliutil.Explained(err))); err != nil {
+				return cliutil.FirstOf(a.printAbsent(asJSON, m, slug, entry, status, err), err)
 			}
 			if asJSON {
-				return a.printJSON(struct {
-					answerOut
+				return a.PrintJSON(struct {
+					cliutil.AnswerOut
 					Slug    string `json:"slug"`
 					Removed bool   `json:"removed"`
-				}{answerOf(m, status), string(slug), true})
+				}{cliutil.AnswerOf(m, status), string(slug), true})
 			}
-			return a.print("%s  removed\n", slug)
+			return a.Print("%s  removed\n", slug)
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	overFlag(c, &over)
 	return c
 }
@@ -52,10 +54,10 @@ written anew. Exit code 1 if there is nothing to remove.`,
 // nothingToRemove is about for who wants a record gone.
 func nothingToRemove(slug nipae.Slug, entry client.Entry, err error) error {
 	if errors.Is(err, client.ErrTombstone) && entry.CreatedAt > 0 {
-		return fmt.Errorf("nothing to remove: %s was %w before, at %s", slug, err, stamp(entry.CreatedAt))
+		return fmt.Errorf("nothing to remove: %s was %w before, at %s", slug, err, cliutil.Stamp(entry.CreatedAt))
 	}
 	if errors.Is(err, client.ErrNotFound) {
 		return fmt.Errorf("nothing to remove: %s: %w", slug, err)
 	}
-	return about(slug, entry, err)
+	return cliutil.About(slug, entry, err)
 }

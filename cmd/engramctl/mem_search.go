@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/memory/recall/answer"
 )
 
@@ -35,7 +37,7 @@ func (a *app) memSearchCommand() *cobra.Command {
 	var asJSON, every bool
 	var wait time.Duration
 	limit := answer.DefaultHits
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "search QUERY... [--limit N] [--all-projects] [--json]",
 		Short: "Find memories by their words",
 		Long: `Find memories by their words: in all their forms, mistyped, or as parts of words, in
@@ -48,7 +50,7 @@ engramctl recall. To get an answer to a question, use that.`,
 		Args: question,
 	}, func(ctx context.Context, args []string) error {
 		if limit < 1 || limit > answer.MaxHits {
-			return usagef("--limit is %d; it must be from 1 to %d", limit, answer.MaxHits)
+			return exit.Usagef("--limit is %d; it must be from 1 to %d", limit, answer.MaxHits)
 		}
 		q.Text = queryOf(args)
 		return a.withPrepared(ctx, wait, func(ctx context.Context, l *localCopy) error {
@@ -62,7 +64,7 @@ engramctl recall. To get an answer to a question, use that.`,
 			return seen{found.Total, func(out viewOut) error { return a.printFound(found, out, asJSON) }}, nil
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	waitFlag(c, &wait)
 	allProjectsFlag(c, &every)
 	c.Flags().IntVar(&limit, "limit", limit, "how many memories at most, 1 to 50")
@@ -73,9 +75,9 @@ engramctl recall. To get an answer to a question, use that.`,
 func (a *app) printFound(found answer.Found, out viewOut, asJSON bool) error {
 	switch more := found.Total - len(found.Hits); {
 	case found.Total == 0:
-		a.note("none of %s has one of the words", counted(found.Searched, "memory", "memories"))
+		a.Note("none of %s has one of the words", cliutil.Counted(found.Searched, "memory", "memories"))
 	case more > 0:
-		a.note("%d more have one of the words (--limit)", more)
+		a.Note("%d more have one of the words (--limit)", more)
 	}
 	a.noteOthers(found.Others)
 	if asJSON {
@@ -87,7 +89,7 @@ func (a *app) printFound(found answer.Found, out viewOut, asJSON bool) error {
 			}
 			all.Hits = append(all.Hits, hit)
 		}
-		return a.printJSON(all)
+		return a.PrintJSON(all)
 	}
 	var b strings.Builder
 	for _, h := range found.Hits {
@@ -96,5 +98,5 @@ func (a *app) printFound(found answer.Found, out viewOut, asJSON bool) error {
 			fmt.Fprintf(&b, "    %s\n", s.Text)
 		}
 	}
-	return a.printText(b.String())
+	return a.PrintText(b.String())
 }

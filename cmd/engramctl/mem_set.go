@@ -3,10 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/write"
 	"engramd/nips/nipae"
@@ -14,8 +15,8 @@ import (
 
 // wroteOut is what a write prints as JSON.
 type wroteOut struct {
-	answerOut
-	entryOut
+	cliutil.AnswerOut
+	cliutil.EntryOut
 }
 
 func (a *app) memSetCommand() *cobra.Command {
@@ -23,7 +24,7 @@ func (a *app) memSetCommand() *cobra.Command {
 	var f fieldFlags
 	var asJSON, allow bool
 	var c *cobra.Command
-	c = a.command(&cobra.Command{
+	c = a.Command(&cobra.Command{
 		Use:   "set SLUG [VALUE|-] [--base HASH] [--type TYPE] [--description LINE] [--tag TAG]… [--salience N] [--supersedes SLUG]… [--trust external] [--allow-empty] [--allow-secret] [--json]",
 		Short: "Write a memory",
 		Long: `Write a memory, sent to every relay and read back. With "-" the text comes from
@@ -73,14 +74,14 @@ A text may begin with "-", as a list does; one that looks like a flag goes behin
 			if len(args) == 1 {
 				return errors.New(`VALUE is missing: give it, or "-" to read it from stdin`)
 			}
-			return arguments("SLUG", "VALUE")(nil, args)
+			return cliutil.Arguments("SLUG", "VALUE")(nil, args)
 		},
 	}, func(ctx context.Context, args []string) error {
-		slug, err := ownSlug(args[0])
+		slug, err := cliutil.OwnSlug(args[0])
 		if err != nil {
 			return err
 		}
-		if err := checkHash("--base", o.Base); err != nil {
+		if err := cliutil.CheckHash("--base", o.Base); err != nil {
 			return err
 		}
 		draft := write.Draft{}
@@ -89,10 +90,10 @@ A text may begin with "-", as a list does; one that looks like a flag goes behin
 				return err
 			}
 		}
-		o.Whole, o.Check = a.flags.strict, guard(allow)
+		o.Whole, o.Check = a.Flags.Strict, cliutil.Guard(allow)
 		if f.changed(c) {
 			if len(args) > 1 && draft.Text == "" {
-				return usagef("an empty text has no fields; without VALUE only fields change")
+				return exit.Usagef("an empty text has no fields; without VALUE only fields change")
 			}
 			if draft.Fields, err = f.fields(c); err != nil {
 				return err
@@ -105,9 +106,9 @@ A text may begin with "-", as a list does; one that looks like a flag goes behin
 		})
 	})
 	f.flags(c)
-	jsonFlag(c, &asJSON)
-	baseFlag(c, &o.Base)
-	secretFlag(c, &allow)
+	cliutil.JSONFlag(c, &asJSON)
+	cliutil.BaseFlag(c, &o.Base)
+	cliutil.SecretFlag(c, &allow)
 	c.Flags().BoolVar(&o.AllowEmpty, "allow-empty", false, "write also an empty text")
 	overFlag(c, &o.OverUnreadable)
 	return c
@@ -117,14 +118,14 @@ A text may begin with "-", as a list does; one that looks like a flag goes behin
 func (a *app) value(arg string, empty bool) (text string, err error) {
 	text = arg
 	if arg == "-" {
-		if text, err = input(a.Env); err != nil {
+		if text, err = cliutil.Input(a.Env); err != nil {
 			return "", err
 		}
 	}
 	if text == "" && !empty {
-		return "", usagef("%w: --allow-empty writes it all the same", client.ErrEmpty)
+		return "", exit.Usagef("%w: --allow-empty writes it all the same", client.ErrEmpty)
 	}
-	return text, checkText(text)
+	return text, cliutil.CheckText(text)
 }
 
 // overFlag is --over-unreadable.
@@ -132,64 +133,20 @@ func overFlag(c *cobra.Command, to *bool) {
 	c.Flags().BoolVar(to, "over-unreadable", false, "write also where there is something that cannot be read (exit code 6)")
 }
 
-func baseFlag(c *cobra.Command, to *string) {
-	c.Flags().StringVar(to, "base", "", "write only if the text now is the one with this `HASH` (\"none\": if there is none)")
-}
-
-// checkHash refuses what can be no hash, which would look like a conflict.
-func checkHash(flag, hash string) error {
-	if hash == "" || hash == client.BaseNone {
-		return nil
-	}
-	for _, r := range hash {
-		if (r < '0' || r > '9') && (r < 'a' || r > 'f') {
-			return usagef("%s: want a SHA-256 in 64 lower-case hex digits", flag)
-		}
-	}
-	if len(hash) != 64 {
-		return usagef("%s: want a SHA-256 in 64 lower-case hex digits", flag)
-	}
-	return nil
-}
-
 // write runs one write and says what came of it.
 func (a *app) write(ctx context.Context, asJSON bool, slug nipae.Slug, do func(context.Context, *client.Memory) (client.Entry, client.Status, error)) error {
 	return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
 		entry, status, err := do(ctx, m)
-		if err := a.report(status, about(slug, entry, explained(understood(err)))); err != nil {
+		if err := a.Report(status, cliutil.About(slug, entry, cliutil.Explained(cliutil.Understood(err)))); err != nil {
 			return err
 		}
 		for _, old := range (&write.Writer{Memory: m}).Unmarked(ctx, entry.Text) {
-			a.note("%s is still active: engramctl mem set %s --supersedes %s marks it as superseded", old, slug, old)
+			a.Note("%s is still active: engramctl mem set %s --supersedes %s marks it as superseded", old, slug, old)
 		}
 		a.tellUsesBeside(ctx, m)
 		if asJSON {
-			return a.printJSON(wroteOut{answerOf(m, status), entryFor(entry)})
+			return a.PrintJSON(wroteOut{cliutil.AnswerOf(m, status), cliutil.EntryFor(entry)})
 		}
-		return a.print("%s  %d B  hash %s\n", entry.Slug, entry.Size, entry.Hash)
+		return a.Print("%s  %d B  hash %s\n", entry.Slug, entry.Size, entry.Hash)
 	})
-}
-
-// explained adds to a conflict what is there now and what to do.
-func explained(err error) error {
-	var conflict *client.ConflictError
-	if !errors.As(err, &conflict) {
-		return err
-	}
-	text := "read it again and redo the change"
-	if conflict.Sent {
-		text += "; what was sent is in mem log"
-	}
-	if t := conflict.Theirs; t != nil {
-		return fmt.Errorf("%w; there now: %s; %s", err, describe(*t), text)
-	}
-	return fmt.Errorf("%w; %s", err, text)
-}
-
-// describe is one version in a few words.
-func describe(e client.Entry) string {
-	if e.Tombstone {
-		return fmt.Sprintf("removed at %s", stamp(e.CreatedAt))
-	}
-	return fmt.Sprintf("%d B of %s with hash %s", e.Size, stamp(e.CreatedAt), e.Hash)
 }

@@ -11,24 +11,25 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/memory/recall/answer"
 )
 
 // statsOut is `mem stats --json`.
 type statsOut struct {
 	viewOut
-	Memories   int            `json:"memories"` // with the core
-	Bytes      int            `json:"bytes"`
-	Core       bool           `json:"core"`
-	ByType     map[string]int `json:"by_type"`
-	ByState    map[string]int `json:"by_state"`
-	ByTrust    map[string]int `json:"by_trust"`
-	Oldest     *entryOut      `json:"oldest,omitempty"`
-	Newest     *entryOut      `json:"newest,omitempty"`
-	Largest    *entryOut      `json:"largest,omitempty"`
-	NeverUsed  *int           `json:"never_used,omitempty"` // on this machine, where that is counted
-	Unread     *int           `json:"unread,omitempty"`
-	Unreadable int            `json:"unreadable"`
+	Memories   int               `json:"memories"` // with the core
+	Bytes      int               `json:"bytes"`
+	Core       bool              `json:"core"`
+	ByType     map[string]int    `json:"by_type"`
+	ByState    map[string]int    `json:"by_state"`
+	ByTrust    map[string]int    `json:"by_trust"`
+	Oldest     *cliutil.EntryOut `json:"oldest,omitempty"`
+	Newest     *cliutil.EntryOut `json:"newest,omitempty"`
+	Largest    *cliutil.EntryOut `json:"largest,omitempty"`
+	NeverUsed  *int              `json:"never_used,omitempty"` // on this machine, where that is counted
+	Unread     *int              `json:"unread,omitempty"`
+	Unreadable int               `json:"unreadable"`
 }
 
 // barWidth is how long the longest bar of a picture is.
@@ -37,7 +38,7 @@ const barWidth = 40
 func (a *app) memStatsCommand() *cobra.Command {
 	var asJSON bool
 	var wait time.Duration
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "stats [--json]",
 		Short: "Count memories by type, state and trust",
 		Long: `Count memories by type, state and trust: their size, which were written longest ago
@@ -56,23 +57,23 @@ read on this machine (by recall and over MCP). On a terminal with bars.`,
 			s := answer.Count(v, uses)
 			return seen{s.Memories, func(out viewOut) error {
 				if asJSON {
-					return a.printJSON(statsOf(s, out))
+					return a.PrintJSON(statsOf(s, out))
 				}
-				return a.print("%s", statsText(s, a.Terminal.Stdout))
+				return a.Print("%s", statsText(s, a.Terminal.Stdout))
 			}}, nil
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	waitFlag(c, &wait)
 	return c
 }
 
 func statsOf(s answer.Stats, out viewOut) statsOut {
-	entry := func(h *answer.Head) *entryOut {
+	entry := func(h *answer.Head) *cliutil.EntryOut {
 		if h == nil {
 			return nil
 		}
-		return &entryOut{Slug: h.Slug, Size: h.Size, CreatedAt: h.UpdatedAt, Time: stamp(h.UpdatedAt)}
+		return &cliutil.EntryOut{Slug: h.Slug, Size: h.Size, CreatedAt: h.UpdatedAt, Time: cliutil.Stamp(h.UpdatedAt)}
 	}
 	all := statsOut{viewOut: out, Memories: s.Memories, Bytes: s.Bytes, Core: s.Core, ByType: s.ByType, ByState: s.ByState, ByTrust: s.ByTrust,
 		Oldest: entry(s.Oldest), Newest: entry(s.Newest), Largest: entry(s.Largest), Unreadable: s.State.Unreadable}
@@ -84,7 +85,7 @@ func statsOf(s answer.Stats, out viewOut) statsOut {
 
 func statsText(s answer.Stats, bars bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %d bytes", counted(s.Memories, "memory", "memories"), s.Bytes)
+	fmt.Fprintf(&b, "%s, %d bytes", cliutil.Counted(s.Memories, "memory", "memories"), s.Bytes)
 	if s.Core {
 		b.WriteString(", the core among them")
 	}
@@ -117,7 +118,7 @@ func statsText(s answer.Stats, bars bool) string {
 		head *answer.Head
 	}{{"oldest", s.Oldest}, {"newest", s.Newest}, {"largest", s.Largest}} {
 		if of.head != nil {
-			fmt.Fprintf(&b, "%-7s %s  %d B  %s\n", of.name, stamp(of.head.UpdatedAt), of.head.Size, of.head.Slug)
+			fmt.Fprintf(&b, "%-7s %s  %d B  %s\n", of.name, cliutil.Stamp(of.head.UpdatedAt), of.head.Size, of.head.Slug)
 		}
 	}
 	return b.String()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/memory/recall/answer"
 )
 
@@ -35,7 +36,7 @@ func (a *app) memTimelineCommand() *cobra.Command {
 	var q answer.Query
 	var asJSON bool
 	var wait time.Duration
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "timeline [--since TIME] [--until TIME] [--json]",
 		Short: "Draw when memories are of, by month or day",
 		Long: `Draw when memories are of, as text: a bar for each month, or for each day with the
@@ -53,16 +54,16 @@ it says itself (when), else of its writing.`,
 			}
 			return seen{len(spans), func(out viewOut) error {
 				if asJSON {
-					return a.printJSON(timelineOf(spans, out))
+					return a.PrintJSON(timelineOf(spans, out))
 				}
 				if len(spans) == 0 {
-					a.note("no memory is of that time")
+					a.Note("no memory is of that time")
 				}
-				return a.print("%s", timelineText(spans))
+				return a.Print("%s", timelineText(spans))
 			}}, nil
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	waitFlag(c, &wait)
 	filterFlags(c, &q)
 	return c

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/memory/activity"
 	"engramd/internal/memory/recall/answer"
 	"engramd/internal/snapshot/bundle"
@@ -52,7 +54,7 @@ type metabolizedOut struct {
 
 func (a *app) metabolismCommand() *cobra.Command {
 	var f metabolismFlags
-	c := pairFlags(a.Env, a.command(&cobra.Command{
+	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
 		Use:   "metabolism [--budget TOKENS] [--hot TOKENS] [--commit] [--cold FILE [--encrypt age:RECIPIENT]…] [--json]",
 		Short: "Show what of a memory is active, and archive what is not",
 		Long: `Show how many tokens a memory has (its bytes divided by 4), what of it is most active,
@@ -77,14 +79,14 @@ With --encrypt it is an age file for whoever is named, and nothing in it is reda
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		if f.budget < 0 || f.hot < 1 {
-			return usagef("--budget cannot be less than 0, and --hot less than 1")
+			return exit.Usagef("--budget cannot be less than 0, and --hot less than 1")
 		}
 		if len(f.encrypt) > 0 && f.cold == "" {
-			return usagef("--encrypt goes with --cold")
+			return exit.Usagef("--encrypt goes with --cold")
 		}
 		var err error
 		if f.recipients, err = bundle.ParseRecipients(f.encrypt); err != nil {
-			return usagef("--encrypt: %w", err)
+			return exit.Usagef("--encrypt: %w", err)
 		}
 		f.now = time.Now()
 		if f.commit || f.cold != "" {
@@ -94,7 +96,7 @@ With --encrypt it is an age file for whoever is named, and nothing in it is reda
 			if err := a.reportCopy(ctx, l); err != nil {
 				return err
 			}
-			state := a.stateOf(ctx, l.m, a.noteLine)
+			state := a.stateOf(ctx, l.m, a.NoteLine)
 			if state != nil {
 				defer state.Close()
 			}
@@ -116,7 +118,7 @@ With --encrypt it is an age file for whoever is named, and nothing in it is reda
 	fs.StringVar(&f.cold, "cold", "", "write the candidates' texts to a new `FILE`")
 	fs.StringArrayVar(&f.encrypt, "encrypt", nil, "encrypt that file to `age:RECIPIENT` (age1… or an SSH public key); may be given several times")
 	fs.StringVar(&f.root, "snapshot-root", "", "`folder` of snapshots, in which one is made before (ENGRAM_SNAPSHOTS)")
-	jsonFlag(c, &f.asJSON)
+	cliutil.JSONFlag(c, &f.asJSON)
 	return c
 }
 
@@ -182,17 +184,17 @@ func (f *metabolismFlags) why(u activity.Active) string {
 
 func (a *app) printMetabolism(out metabolismOut, asJSON bool) error {
 	if asJSON {
-		return a.printJSON(out)
+		return a.PrintJSON(out)
 	}
-	if err := a.print("%s active, %d tokens (bytes / 4), of a budget of %d (%d earned); %d never archived\n",
-		counted(out.Memories, "memory", "memories"), out.Tokens, out.Budget, out.Earned, out.Held); err != nil {
+	if err := a.Print("%s active, %d tokens (bytes / 4), of a budget of %d (%d earned); %d never archived\n",
+		cliutil.Counted(out.Memories, "memory", "memories"), out.Tokens, out.Budget, out.Earned, out.Held); err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Out(), 0, 0, 2, ' ', 0)
 	table := func(title string, all []metabolizedOut) {
 		fmt.Fprintf(w, "\n%s:\n", title)
 		for _, u := range all {
-			fmt.Fprintf(w, "%s\t%d\t%.2f\t%s\n", harmless(frontmatter.OneLine(u.Slug)), u.Tokens, u.Activation, u.Why)
+			fmt.Fprintf(w, "%s\t%d\t%.2f\t%s\n", cliutil.Harmless(frontmatter.OneLine(u.Slug)), u.Tokens, u.Activation, u.Why)
 		}
 	}
 	table(fmt.Sprintf("hot, in %d tokens (slug, tokens, activation)", out.HotTokens), out.Hot)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"engramd/internal/cli/exit"
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/secrets"
 	"engramd/nips/frontmatter"
@@ -63,10 +64,10 @@ func (f *metabolismFlags) writeCold(path string, all []candidate) error {
 	}
 	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return usagef("--cold: %s is there already, and is not written over", path)
+		return exit.Usagef("--cold: %s is there already, and is not written over", path)
 	}
 	if err != nil {
-		return usageError{err}
+		return exit.BadUsage(err)
 	}
 	if f.recipients.Empty() {
 		_, err = out.Write(lines.Bytes())

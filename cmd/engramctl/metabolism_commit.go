@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"engramd/internal/agent/mcp"
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/consolidation/plans"
 	"engramd/internal/snapshot/bundle"
@@ -23,7 +24,7 @@ const (
 // archiveCandidates is metabolism --commit, and --cold without it.
 func (a *app) archiveCandidates(ctx context.Context, f metabolismFlags) error {
 	return a.withPlans(ctx, func(ctx context.Context, p thinking) error {
-		state := a.stateOf(ctx, p.copy.m, a.noteLine)
+		state := a.stateOf(ctx, p.copy.m, a.NoteLine)
 		if state == nil {
 			return errors.New("the agent's state cannot be opened")
 		}
@@ -48,11 +49,11 @@ func (a *app) archiveCandidates(ctx context.Context, f metabolismFlags) error {
 			}
 		}
 		if f.cold != "" {
-			if err := f.writeCold(a.path(f.cold), all); err != nil {
+			if err := f.writeCold(a.Path(f.cold), all); err != nil {
 				return err
 			}
 			out.Cold = f.cold
-			a.note("%s written to %s", counted(len(all), "memory", "memories"), f.cold)
+			a.Note("%s written to %s", cliutil.Counted(len(all), "memory", "memories"), f.cold)
 		}
 		if !f.commit {
 			return a.printMetabolism(out, f.asJSON)
@@ -66,13 +67,13 @@ func (a *app) archiveCandidates(ctx context.Context, f metabolismFlags) error {
 				return err
 			}
 			if rest := len(out.Candidates) - len(r.Changes); rest > 0 {
-				a.note("%d more could be archived: run it again", rest)
+				a.Note("%d more could be archived: run it again", rest)
 			}
 			return nil
 		}
 		done := committedOf(r)
 		out.Committed = &done
-		return a.printJSON(out)
+		return a.PrintJSON(out)
 	})
 }
 
@@ -88,7 +89,7 @@ func roomFor(all []candidate, room int) []candidate {
 
 // snapshotFirst makes a snapshot where a folder for them is configured.
 func (a *app) snapshotFirst(ctx context.Context, p thinking, f metabolismFlags) (string, error) {
-	if cmp.Or(f.root, a.env["ENGRAM_SNAPSHOTS"]) == "" {
+	if cmp.Or(f.root, a.Vars["ENGRAM_SNAPSHOTS"]) == "" {
 		return "", nil
 	}
 	flags := &snapshotFlags{root: f.root, tenant: bundle.DefaultTenant, lockTimeout: time.Minute}
@@ -99,7 +100,7 @@ func (a *app) snapshotFirst(ctx context.Context, p thinking, f metabolismFlags) 
 	if err != nil {
 		return "", fmt.Errorf("a snapshot before archiving: %w; nothing was archived", err)
 	}
-	a.note("snapshot %s", made.ID)
+	a.Note("snapshot %s", made.ID)
 	return made.ID, nil
 }
 

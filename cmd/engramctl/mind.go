@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/consolidation/plans"
@@ -18,7 +20,7 @@ import (
 )
 
 func (a *app) mindCommand() *cobra.Command {
-	return pairFlags(a.Env, group(&cobra.Command{
+	return cliutil.PairFlags(a.Env, cliutil.Group(&cobra.Command{
 		Use:   "mind",
 		Short: "Make knowledge of episodes, and dream",
 		Long: `Make knowledge of episodes, and dream (docs/mind.md). prepare and dream show a plan:
@@ -62,7 +64,7 @@ func (a *app) withPlans(ctx context.Context, do func(ctx context.Context, p thin
 		if err := a.reportCopy(ctx, l); err != nil {
 			return err
 		}
-		state, err := a.openState(ctx, l.m, a.noteLine)
+		state, err := a.openState(ctx, l.m, a.NoteLine)
 		if err != nil {
 			return fmt.Errorf("plans are kept in the agent's state: %w", err)
 		}
@@ -80,14 +82,14 @@ func (a *app) withPlans(ctx context.Context, do func(ctx context.Context, p thin
 
 // mayPlan fails where plans cannot be made, whatever relays say.
 func (a *app) mayPlan() error {
-	s, err := a.settings()
+	s, err := a.Settings()
 	switch {
 	case err != nil:
 		return err
-	case s.agent != "":
+	case s.Agent != "":
 		return client.ErrReadOnly
-	case a.flags.noMirror || s.noMirror:
-		return usagef("plans are kept on this machine until they are committed: not with --no-mirror")
+	case a.Flags.NoMirror || s.NoMirror:
+		return exit.Usagef("plans are kept on this machine until they are committed: not with --no-mirror")
 	}
 	return nil
 }
@@ -108,7 +110,7 @@ func (a *app) reportCopy(ctx context.Context, l *localCopy) error {
 	if err != nil {
 		return err
 	}
-	return a.report(l.status(fresh), nil)
+	return a.Report(l.status(fresh), nil)
 }
 
 // plansOf are the plans of a pair on this machine.
@@ -118,7 +120,7 @@ func (a *app) plansOf(ctx context.Context, m *client.Memory, source answer.Sourc
 		return nil, err
 	}
 	name := hex.EncodeToString(writer[:])
-	dir := memorystate.Dir(func(name string) string { return a.env[name] }, a.home())
+	dir := memorystate.Dir(func(name string) string { return a.Vars[name] }, a.Home())
 	return &plans.Plans{Memory: m, Source: source, Open: state.Plans, Tallies: state.Tallies, Lock: filepath.Join(dir, name+".plans.lock"), Machine: name[:8]}, nil
 }
 
@@ -127,10 +129,10 @@ func (a *app) plansOf(ctx context.Context, m *client.Memory, source answer.Sourc
 func (a *app) resumeOpen(ctx context.Context, p *plans.Plans) error {
 	all, err := p.ResumeOpen(ctx)
 	for _, r := range all {
-		a.note("%s had begun and is %s now%s", r.ID, r.Status, leftWords(r.Left))
+		a.Note("%s had begun and is %s now%s", r.ID, r.Status, leftWords(r.Left))
 	}
 	if err != nil && ctx.Err() == nil {
-		a.note("a plan that has begun cannot be finished now: %v", err)
+		a.Note("a plan that has begun cannot be finished now: %v", err)
 	}
 	return ctx.Err()
 }
@@ -163,16 +165,16 @@ func (a *app) prepare(ctx context.Context, kind consolidation.Kind, o plans.Prep
 			if !plan.AsOf.IsZero() {
 				out.AsOf = plan.AsOf.UTC().Format(time.RFC3339)
 			}
-			return a.printJSON(out)
+			return a.PrintJSON(out)
 		}
 		if plan.ID == "" {
-			a.note("%s", nothing)
+			a.Note("%s", nothing)
 			return nil
 		}
-		if err := a.printText(text); err != nil {
+		if err := a.PrintText(text); err != nil {
 			return err
 		}
-		a.note("answer with: engramctl mind commit %s FILE", plan.ID)
+		a.Note("answer with: engramctl mind commit %s FILE", plan.ID)
 		return nil
 	})
 }
@@ -184,9 +186,9 @@ func understoodPlan(err error) error {
 	case errors.As(err, &op) && errors.Is(op, consolidation.ErrChanged):
 		return op
 	case errors.As(err, &op):
-		return usageError{op}
+		return exit.BadUsage(op)
 	case errors.Is(err, consolidation.ErrOps), errors.Is(err, plans.ErrID), errors.Is(err, plans.ErrTooLarge):
-		return usageError{err}
+		return exit.BadUsage(err)
 	}
 	return err
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/consolidation/plans"
@@ -37,7 +39,7 @@ type committedOne struct {
 
 func (a *app) mindCommitCommand() *cobra.Command {
 	var propose, asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "commit PLAN [FILE|-] [--propose] [--json]",
 		Short: "Check operations on a plan, and carry them out",
 		Long: `Check operations on a plan that mind prepare or mind dream has shown here, and carry
@@ -57,13 +59,13 @@ review.`,
   claude -p --tools "" < plan.md | engramctl mind commit p-5f1b8e0c9a3d2e44 --propose`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 && len(args) != 2 {
-				return arguments("PLAN", "FILE")(nil, args)
+				return cliutil.Arguments("PLAN", "FILE")(nil, args)
 			}
 			return nil
 		},
 	}, func(ctx context.Context, args []string) error {
 		if !consolidation.IsID(args[0]) {
-			return usagef("%q: %w", args[0], plans.ErrID)
+			return exit.Usagef("%q: %w", args[0], plans.ErrID)
 		}
 		ops, err := a.operations(args[1:])
 		if err != nil {
@@ -82,7 +84,7 @@ review.`,
 		})
 	})
 	c.Flags().BoolVar(&propose, "propose", false, "leave the operations to be looked at (mind review)")
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
@@ -90,22 +92,22 @@ review.`,
 func (a *app) operations(args []string) ([]consolidation.Op, error) {
 	if len(args) == 0 || args[0] == "-" {
 		if a.Terminal.Stdin {
-			a.note("reading from the terminal; Ctrl-D ends")
+			a.Note("reading from the terminal; Ctrl-D ends")
 		}
 		ops, err := answered(a.Stdin)
 		if err != nil {
-			return nil, usagef("stdin: %w", err)
+			return nil, exit.Usagef("stdin: %w", err)
 		}
 		return ops, nil
 	}
-	f, err := os.Open(a.path(args[0]))
+	f, err := os.Open(a.Path(args[0]))
 	if err != nil {
-		return nil, usageError{err}
+		return nil, exit.BadUsage(err)
 	}
 	defer f.Close()
 	ops, err := answered(f)
 	if err != nil {
-		return nil, usagef("%s: %w", args[0], err)
+		return nil, exit.Usagef("%s: %w", args[0], err)
 	}
 	return ops, nil
 }
@@ -144,16 +146,16 @@ func committedOf(r plans.Result) committedOut {
 func (a *app) printCommitted(r plans.Result, asJSON bool) error {
 	out := committedOf(r)
 	for _, url := range r.Behind {
-		a.note("%s did not take all of it; engramctl sync brings it up to date", url)
+		a.Note("%s did not take all of it; engramctl sync brings it up to date", url)
 	}
 	var err error
 	if asJSON {
-		err = a.printJSON(out)
+		err = a.PrintJSON(out)
 	} else {
 		err = a.printChanges(out)
 	}
 	if err == nil && len(r.Left) > 0 {
-		err = fmt.Errorf("%w: %s written, %s", client.ErrConflict, counted(len(out.Changes), "memory", "memories"), leftWords(r.Left))
+		err = fmt.Errorf("%w: %s written, %s", client.ErrConflict, cliutil.Counted(len(out.Changes), "memory", "memories"), leftWords(r.Left))
 	}
 	return err
 }
@@ -168,21 +170,21 @@ func (a *app) printChanges(out committedOut) error {
 		if c.Note != "" {
 			line += "  (" + frontmatter.OneLine(c.Note) + ")"
 		}
-		if err := a.print("%s\n", harmless(line)); err != nil {
+		if err := a.Print("%s\n", cliutil.Harmless(line)); err != nil {
 			return err
 		}
 	}
 	switch {
 	case out.Plan == "":
-		a.note("nothing was to be written")
+		a.Note("nothing was to be written")
 	case out.Again:
-		a.note("%s was taken before: nothing was written now", out.Plan)
+		a.Note("%s was taken before: nothing was written now", out.Plan)
 	case out.Status == plans.Proposed:
-		a.note("proposed: engramctl mind review %s", out.Plan)
+		a.Note("proposed: engramctl mind review %s", out.Plan)
 	case out.Status != plans.Done:
-		a.note("%s is %s", out.Plan, out.Status)
+		a.Note("%s is %s", out.Plan, out.Status)
 	default:
-		a.note("%s is %s; engramctl mind undo %s takes it back", out.Plan, out.Status, out.Plan)
+		a.Note("%s is %s; engramctl mind undo %s takes it back", out.Plan, out.Status, out.Plan)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/consolidation/plans"
 )
@@ -26,7 +27,7 @@ type recordOut struct {
 }
 
 func recordOutOf(r plans.Record) recordOut {
-	out := recordOut{Plan: r.ID, Of: r.Plan, Kind: r.Kind, Status: r.Status, Machine: r.Machine, Changes: r.Changes, Left: r.Left, Error: errorText(r.Err)}
+	out := recordOut{Plan: r.ID, Of: r.Plan, Kind: r.Kind, Status: r.Status, Machine: r.Machine, Changes: r.Changes, Left: r.Left, Error: cliutil.ErrorText(r.Err)}
 	if !r.Began.IsZero() {
 		out.Began = r.Began.UTC().Format(time.RFC3339)
 	}
@@ -38,7 +39,7 @@ func recordOutOf(r plans.Record) recordOut {
 
 func (a *app) mindLsCommand() *cobra.Command {
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "ls [--json]",
 		Short: "List the plans that were carried out or proposed",
 		Long: `List the plans that were carried out or proposed, the newest first: id, kind, status,
@@ -48,7 +49,7 @@ undone, rejected, or dropped (killed before anything was changed). Records go 90
 after they were closed. The agent's owner can look as well.`,
 		Example: `  engramctl mind ls
   engramctl mind ls --json | jq -r '.[] | select(.status == "proposed") | .plan'`,
-		Args: arguments(),
+		Args: cliutil.Arguments(),
 	}, func(ctx context.Context, _ []string) error {
 		return a.withRecords(ctx, func(ctx context.Context, p thinking) error {
 			all, err := p.List(ctx)
@@ -58,7 +59,7 @@ after they were closed. The agent's owner can look as well.`,
 			return a.printRecords(all, asJSON)
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
@@ -68,14 +69,14 @@ func (a *app) printRecords(all []plans.Record, asJSON bool) error {
 		out = append(out, recordOutOf(r))
 	}
 	if asJSON {
-		return a.printJSON(out)
+		return a.PrintJSON(out)
 	}
 	if len(out) == 0 {
-		a.note("no plan was carried out or proposed")
+		a.Note("no plan was carried out or proposed")
 	}
 	for _, r := range out {
-		if err := a.print("%-21s  %-11s  %-8s  %-20s  %s  %s\n", r.Plan, r.Kind, cmp.Or(string(r.Status), "damaged"), r.Began,
-			counted(r.Changes, "memory", "memories"), harmless(r.Machine)); err != nil {
+		if err := a.Print("%-21s  %-11s  %-8s  %-20s  %s  %s\n", r.Plan, r.Kind, cmp.Or(string(r.Status), "damaged"), r.Began,
+			cliutil.Counted(r.Changes, "memory", "memories"), cliutil.Harmless(r.Machine)); err != nil {
 			return err
 		}
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"engramd/internal/cli/cliutil"
 )
 
 func (a *app) mindResumeCommand() *cobra.Command {
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "resume PLAN [--json]",
 		Short: "Finish a plan that was begun and not finished",
 		Long: `Finish a plan that was begun and not finished, here or on another machine (mind ls has
@@ -18,7 +20,7 @@ that will not come back. One that is finished stays as it is.
 What was changed meanwhile is left and named (exit code 5). Exit code 1 if there is no
 record of such a plan.`,
 		Example: `  engramctl mind resume p-5f1b8e0c9a3d2e44`,
-		Args:    arguments("PLAN"),
+		Args:    cliutil.Arguments("PLAN"),
 	}, func(ctx context.Context, args []string) error {
 		return a.withPlans(ctx, func(ctx context.Context, p thinking) error {
 			r, err := p.Resume(ctx, args[0])
@@ -28,6 +30,6 @@ record of such a plan.`,
 			return a.printCommitted(r, asJSON)
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/consolidation/plans"
 	"engramd/internal/snapshot"
@@ -41,7 +43,7 @@ func (a *app) mindReviewCommand() *cobra.Command {
 	var accept string
 	var asJSON bool
 	var c *cobra.Command
-	c = a.command(&cobra.Command{
+	c = a.Command(&cobra.Command{
 		Use:   "review PLAN [--accept all|none|1,3] [--json]",
 		Short: "Show what a plan changes, and accept what was proposed",
 		Long: `Show what a plan changes: each operation with its number, and the memories that it
@@ -54,7 +56,7 @@ fails, the proposal stays (exit codes as of mind commit). Exit code 1 if there i
 such plan.`,
 		Example: `  engramctl mind review p-5f1b8e0c9a3d2e44
   engramctl mind review p-5f1b8e0c9a3d2e44 --accept 1,3`,
-		Args: arguments("PLAN"),
+		Args: cliutil.Arguments("PLAN"),
 	}, func(ctx context.Context, args []string) error {
 		if !c.Flags().Changed("accept") {
 			return a.withRecords(ctx, func(ctx context.Context, p thinking) error {
@@ -73,7 +75,7 @@ such plan.`,
 	})
 	c.Flags().StringVar(&accept, "accept", "", "`WHICH` operations to carry out: all, none, or their numbers: 1,3")
 	_ = c.RegisterFlagCompletionFunc("accept", cobra.FixedCompletions([]string{"all", "none"}, cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
@@ -89,7 +91,7 @@ func numbers(text string) ([]int, error) {
 	for word := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(word))
 		if err != nil || n < 1 || n > consolidation.MaxOps {
-			return nil, usagef("--accept: %q is neither all, none nor numbers of operations such as 1,3", text)
+			return nil, exit.Usagef("--accept: %q is neither all, none nor numbers of operations such as 1,3", text)
 		}
 		all = append(all, n-1)
 	}
@@ -103,9 +105,9 @@ func (a *app) accept(ctx context.Context, p thinking, id string, which []int, as
 			return understoodPlan(err)
 		}
 		if asJSON {
-			return a.printJSON(committedOut{Plan: id, Status: plans.Rejected, Changes: []committedOne{}})
+			return a.PrintJSON(committedOut{Plan: id, Status: plans.Rejected, Changes: []committedOne{}})
 		}
-		return a.print("%s  %s\n", id, plans.Rejected)
+		return a.Print("%s  %s\n", id, plans.Rejected)
 	}
 	if len(which) > 0 {
 		r, err := p.Review(ctx, id)
@@ -113,7 +115,7 @@ func (a *app) accept(ctx context.Context, p thinking, id string, which []int, as
 			return understoodPlan(err)
 		}
 		if most := slices.Max(which) + 1; most > len(r.Steps) {
-			return usagef("--accept: there is no operation %d, but %d of them", most, len(r.Steps))
+			return exit.Usagef("--accept: there is no operation %d, but %d of them", most, len(r.Steps))
 		}
 	}
 	r, err := p.Accept(ctx, id, which)
@@ -124,7 +126,7 @@ func (a *app) accept(ctx context.Context, p thinking, id string, which []int, as
 }
 
 func (a *app) printReview(p plans.Proposal, asJSON bool) error {
-	out := reviewOut{recordOut: recordOutOf(p.Record), Obstacle: errorText(p.Err), Operations: []reviewOne{}}
+	out := reviewOut{recordOut: recordOutOf(p.Record), Obstacle: cliutil.ErrorText(p.Err), Operations: []reviewOne{}}
 	for i, s := range p.Steps {
 		one := reviewOne{Operation: i + 1, Op: s.Op, Changes: []reviewDiff{}}
 		for _, c := range s.Changes {
@@ -133,7 +135,7 @@ func (a *app) printReview(p plans.Proposal, asJSON bool) error {
 		out.Operations = append(out.Operations, one)
 	}
 	if asJSON {
-		return a.printJSON(out)
+		return a.PrintJSON(out)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s  %s  %s\n", p.ID, p.Kind, p.Status, p.Began.UTC().Format(time.RFC3339))
@@ -149,14 +151,14 @@ func (a *app) printReview(p plans.Proposal, asJSON bool) error {
 			}
 		}
 	}
-	if err := a.printText(b.String()); err != nil {
+	if err := a.PrintText(b.String()); err != nil {
 		return err
 	}
 	switch {
 	case p.Err != nil:
-		a.note("it could not be accepted as a whole now: %v", p.Err)
+		a.Note("it could not be accepted as a whole now: %v", p.Err)
 	case p.Status == plans.Proposed:
-		a.note("accept it: engramctl mind review %s --accept all (or none, or numbers such as 1,3)", p.ID)
+		a.Note("accept it: engramctl mind review %s --accept all (or none, or numbers such as 1,3)", p.ID)
 	}
 	return nil
 }

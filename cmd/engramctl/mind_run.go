@@ -8,6 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/consolidation/plans"
 	consolidationthinker "engramd/internal/memory/consolidation/thinker"
@@ -26,7 +29,7 @@ type runFlags struct {
 
 func (a *app) mindRunCommand() *cobra.Command {
 	var f runFlags
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "run [--exec COMMAND | --llm-url URL --llm-model NAME] [--propose | --commit] [--dream] [--every DURATION] [--json]",
 		Short: "Have a program or a model server think about what waits",
 		Long: `Have a program (--exec) or a model server (--llm-url) think about the episodes that
@@ -46,7 +49,7 @@ its answer cannot be used, 5 if another thinker is at work on this machine).`,
 		Example: `  engramctl mind run --exec 'claude -p --tools "" --strict-mcp-config --setting-sources ""'
   engramctl mind run --llm-url http://127.0.0.1:8080 --llm-model qwen3-4b --dream
   engramctl mind run --every 4h`,
-		Args: arguments(),
+		Args: cliutil.Arguments(),
 	}, func(ctx context.Context, _ []string) error {
 		if f.every == 0 {
 			return a.thinkOnce(ctx, f)
@@ -59,7 +62,7 @@ its answer cannot be used, 5 if another thinker is at work on this machine).`,
 	c.Flags().BoolVar(&f.dream, "dream", false, "dream after that")
 	c.Flags().DurationVar(&f.every, "every", 0, "again each time that a `DURATION` has passed, 4h for example; without it once")
 	c.MarkFlagsMutuallyExclusive("propose", "commit")
-	jsonFlag(c, &f.asJSON)
+	cliutil.JSONFlag(c, &f.asJSON)
 	return c
 }
 
@@ -67,7 +70,7 @@ its answer cannot be used, 5 if another thinker is at work on this machine).`,
 // later; what cannot work is an error at once.
 func (a *app) thinkEvery(ctx context.Context, f runFlags) error {
 	if f.every < soonest {
-		return usagef("--every: at least %v", soonest)
+		return exit.Usagef("--every: at least %v", soonest)
 	}
 	if _, err := a.thinker(f.thinkFlags); err != nil {
 		return err
@@ -78,7 +81,7 @@ func (a *app) thinkEvery(ctx context.Context, f runFlags) error {
 	consolidationthinker.Repeat(ctx, f.every, time.After, func(ctx context.Context) error {
 		err := a.thinkOnce(ctx, f)
 		if err != nil && ctx.Err() == nil {
-			a.note("%s", redact(err.Error()))
+			a.Note("%s", settings.Redact(err.Error()))
 		}
 		return err
 	})
@@ -143,18 +146,18 @@ func (a *app) thinkOf(ctx context.Context, kind consolidation.Kind, f runFlags, 
 	var op *consolidation.OpError
 	switch {
 	case errors.Is(err, errWaits) && waiting != "":
-		a.note("%s: nobody was asked, since %s waits to be looked at: engramctl mind review %s", kind, waiting, waiting)
+		a.Note("%s: nobody was asked, since %s waits to be looked at: engramctl mind review %s", kind, waiting, waiting)
 		return a.printRun(plans.Result{}, f.asJSON)
 	case errors.Is(err, consolidation.ErrDreamless), err == nil && !done.Asked:
-		a.note("%s: nothing waits, nobody was asked", kind)
+		a.Note("%s: nothing waits, nobody was asked", kind)
 		return a.printRun(plans.Result{}, f.asJSON)
 	case errors.As(err, &op) && !errors.Is(err, consolidation.ErrChanged):
 		return fmt.Errorf("plan %s is as it was: %w: %w", done.Plan.ID, consolidationthinker.ErrAnswer, op)
 	case err != nil:
 		return err
 	}
-	a.note("%s: %s, %s shown; %s asked for", kind, counted(done.Plan.Waiting, "episode waits", "episodes wait"),
-		counted(len(done.Plan.Units), "memory was", "memories were"), counted(done.Ops, "operation was", "operations were"))
+	a.Note("%s: %s, %s shown; %s asked for", kind, cliutil.Counted(done.Plan.Waiting, "episode waits", "episodes wait"),
+		cliutil.Counted(len(done.Plan.Units), "memory was", "memories were"), cliutil.Counted(done.Ops, "operation was", "operations were"))
 	return a.printRun(result, f.asJSON)
 }
 

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/consolidation/thinker"
 )
@@ -67,10 +69,10 @@ func TestMindRunEvery(t *testing.T) {
 				t.Fatal(err)
 			}
 			cancel()
-			if code := <-ended; code != exitOK {
+			if code := <-ended; code != exit.OK {
 				t.Errorf("exit code %d: %s", code, stderr.text.String())
 			}
-			turn, err := thinker.Take(newApp((*System)(m)).thinkLock())
+			turn, err := thinker.Take(newApp((*cliutil.System)(m)).thinkLock())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/memory/consolidation/plans"
 	"engramd/nips/frontmatter"
 )
@@ -19,7 +20,7 @@ type undoneOut struct {
 
 func (a *app) mindUndoCommand() *cobra.Command {
 	var force, asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "undo PLAN [--force] [--json]",
 		Short: "Take back all that a plan wrote",
 		Long: `Take back all that a plan wrote, as one act, from any machine: every memory is as it
@@ -30,7 +31,7 @@ If something was changed since, nothing is written: it is named (exit code 5). W
 --force the rest is brought back, and what was changed stays. Exit code 1 if there is no
 record of such a plan.`,
 		Example: `  engramctl mind undo p-5f1b8e0c9a3d2e44`,
-		Args:    arguments("PLAN"),
+		Args:    cliutil.Arguments("PLAN"),
 	}, func(ctx context.Context, args []string) error {
 		return a.withPlans(ctx, func(ctx context.Context, p thinking) error {
 			r, err := p.Undo(ctx, args[0], force)
@@ -41,24 +42,24 @@ record of such a plan.`,
 		})
 	})
 	c.Flags().BoolVar(&force, "force", false, "bring back what was not changed since, and leave the rest")
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
 func (a *app) printUndone(r plans.Undone, asJSON bool) error {
 	for _, url := range r.Behind {
-		a.note("%s did not take all of it; engramctl sync brings it up to date", url)
+		a.Note("%s did not take all of it; engramctl sync brings it up to date", url)
 	}
 	if asJSON {
-		return a.printJSON(undoneOut{Plan: r.ID, Back: append([]string{}, r.Back...), Left: r.Left, Behind: r.Behind})
+		return a.PrintJSON(undoneOut{Plan: r.ID, Back: append([]string{}, r.Back...), Left: r.Left, Behind: r.Behind})
 	}
 	for _, slug := range r.Back {
-		if err := a.print("back  %s\n", slug); err != nil {
+		if err := a.Print("back  %s\n", slug); err != nil {
 			return err
 		}
 	}
 	for _, l := range r.Left {
-		if err := a.print("left  %s: %s\n", l.Slug, harmless(frontmatter.OneLine(l.Why))); err != nil {
+		if err := a.Print("left  %s: %s\n", l.Slug, cliutil.Harmless(frontmatter.OneLine(l.Why))); err != nil {
 			return err
 		}
 	}

@@ -22,6 +22,6 @@ func (a *app) noteWaiting(ctx context.Context) {
 		return nil
 	})
 	if err == nil && n > 0 && n%consolidation.MicroBatch == 0 {
-		a.note("%d episodes wait to be consolidated: engramctl mind prepare", n)
+		a.Note("%d episodes wait to be consolidated: engramctl mind prepare", n)
 	}
 }

@@ -5,11 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 )
 
 func (a *app) namesCommand() *cobra.Command {
-	return group(&cobra.Command{
+	return cliutil.Group(&cobra.Command{
 		Use:   "identity",
 		Short: "Names of agents, and keys that the relay keeps for them",
 		Long: `Names of agents in the contract memory API, and keys that the relay keeps for agents that
@@ -36,9 +38,9 @@ type identityOut struct {
 }
 
 func identityFor(id client.AgentIdentity) identityOut {
-	out := identityOut{AgentID: id.AgentID, Npub: npub(id.PubKey), Pubkey: id.PubKey, Provisioned: id.Provisioned}
+	out := identityOut{AgentID: id.AgentID, Npub: settings.Npub(id.PubKey), Pubkey: id.PubKey, Provisioned: id.Provisioned}
 	if id.CreatedAt != 0 {
-		out.CreatedAt = stamp(id.CreatedAt)
+		out.CreatedAt = cliutil.Stamp(id.CreatedAt)
 	}
 	return out
 }
@@ -46,9 +48,9 @@ func identityFor(id client.AgentIdentity) identityOut {
 func (a *app) printIdentity(id client.AgentIdentity, asJSON bool) error {
 	out := identityFor(id)
 	if asJSON {
-		return a.printJSON(out)
+		return a.PrintJSON(out)
 	}
-	return a.print("%s  %s  %s\n", plain(id.AgentID), out.Npub, keptText(id))
+	return a.Print("%s  %s  %s\n", cliutil.Plain(id.AgentID), out.Npub, keptText(id))
 }
 
 func keptText(id client.AgentIdentity) string {
@@ -60,7 +62,7 @@ func keptText(id client.AgentIdentity) string {
 
 func (a *app) identityProvisionCommand() *cobra.Command {
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "provision AGENT_ID FILE [--json]",
 		Short: "Have the relay make and keep a key for an agent",
 		Long: `Have the relay make a key for an agent that has none, keep it, and sign for the agent. The
@@ -69,13 +71,13 @@ the operator.
 
 Exit code 3 if the key is not the operator's, 5 if the name is taken.`,
 		Example: `  engramctl identity provision agent-0000 agent.token --key-file op.key`,
-		Args:    arguments("AGENT_ID", "FILE"),
+		Args:    cliutil.Arguments("AGENT_ID", "FILE"),
 	}, func(ctx context.Context, args []string) error {
 		var made client.AgentIdentity
 		err := a.toPrivate(args[1], func(f *privateFile) error {
-			return withNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
+			return cliutil.WithNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 				id, token, s, err := cs.Provision(ctx, args[0])
-				if err := a.reportWith(s, err, contractRemedy); err != nil {
+				if err := a.ReportWith(s, err, contractRemedy); err != nil {
 					return err
 				}
 				made = id
@@ -87,13 +89,13 @@ Exit code 3 if the key is not the operator's, 5 if the name is taken.`,
 		}
 		return a.printIdentity(made, asJSON)
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
 func (a *app) identityBindCommand() *cobra.Command {
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "bind AGENT_ID [--json]",
 		Short: "Bind a name to one's own key",
 		Long: `Bind a name to the key that calls, first come. The contract memory API then calls the key
@@ -101,16 +103,16 @@ by this name.
 
 Exit code 5 if the name is another's, or the key has another name.`,
 		Example: `  engramctl identity bind agent-0001 --key-file agent.key`,
-		Args:    arguments("AGENT_ID"),
+		Args:    cliutil.Arguments("AGENT_ID"),
 	}, func(ctx context.Context, args []string) error {
-		return withNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
+		return cliutil.WithNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			id, s, err := cs.Bind(ctx, args[0])
-			if err := a.reportWith(s, err, contractRemedy); err != nil {
+			if err := a.ReportWith(s, err, contractRemedy); err != nil {
 				return err
 			}
 			return a.printIdentity(id, asJSON)
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }

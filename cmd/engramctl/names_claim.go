@@ -6,13 +6,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 )
 
 func (a *app) identityClaimCommand() *cobra.Command {
 	var asJSON bool
 	var tokenFile string
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "claim AGENT_ID FILE [--token-file FILE] [--json]",
 		Short: "Take the key away that the relay keeps for an agent",
 		Long: `Take the secret key away that the relay keeps for an agent, once, by the agent's bearer
@@ -22,7 +25,7 @@ wss:// or on this machine only; no key is needed.
 
 Exit code 3 if the token is not this agent's, or not any more.`,
 		Example: `  engramctl identity claim agent-0000 agent.key --token-file agent.token`,
-		Args:    arguments("AGENT_ID", "FILE"),
+		Args:    cliutil.Arguments("AGENT_ID", "FILE"),
 	}, func(ctx context.Context, args []string) error {
 		t, err := a.claimToken(tokenFile)
 		if err != nil {
@@ -30,15 +33,15 @@ Exit code 3 if the token is not this agent's, or not any more.`,
 		}
 		var claimed client.AgentIdentity
 		err = a.toPrivate(args[1], func(f *privateFile) error {
-			nobody := client.New(client.Identity{}, client.Options{Relays: []string{t.relay}, Timeout: a.flags.timeout, Trace: a.trace()})
+			nobody := client.New(client.Identity{}, client.Options{Relays: []string{t.Relay}, Timeout: a.Flags.Timeout, Trace: a.Trace()})
 			defer nobody.Close()
-			ctx, done := a.bounded(ctx)
+			ctx, done := a.Bounded(ctx)
 			defer done()
-			secret, id, status, err := nobody.Contracts().ClaimKey(ctx, args[0], t.text)
-			if err := a.reportWith(status, err, contractRemedy); err != nil {
+			secret, id, status, err := nobody.Contracts().ClaimKey(ctx, args[0], t.Text)
+			if err := a.ReportWith(status, err, contractRemedy); err != nil {
 				return err
 			}
-			nsec, err := encodeSecret(secret)
+			nsec, err := settings.EncodeSecret(secret)
 			if err != nil {
 				return err
 			}
@@ -50,31 +53,31 @@ Exit code 3 if the token is not this agent's, or not any more.`,
 		}
 		return a.printIdentity(claimed, asJSON)
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	c.Flags().StringVar(&tokenFile, "token-file", "", "`file` with the agent's bearer token, readable by its user only")
 	return c
 }
 
 // claimToken returns the token of a file, for the one relay that is configured,
 // or that of the environment, for its relay.
-func (a *app) claimToken(file string) (bearerToken, error) {
+func (a *app) claimToken(file string) (cliutil.Token, error) {
 	if file == "" {
-		t, err := a.token()
-		if err == nil && t == (bearerToken{}) {
-			err = usagef("--token-file is missing, and ENGRAM_TOKEN is not set: the agent's bearer token proves whose key it is")
+		t, err := a.BearerToken()
+		if err == nil && t == (cliutil.Token{}) {
+			err = exit.Usagef("--token-file is missing, and ENGRAM_TOKEN is not set: the agent's bearer token proves whose key it is")
 		}
 		return t, err
 	}
-	text, err := readPrivate("token file", a.path(file))
+	text, err := settings.ReadPrivate("token file", a.Path(file))
 	if err != nil {
-		return bearerToken{}, usageError{err}
+		return cliutil.Token{}, exit.BadUsage(err)
 	}
-	s, err := a.settings()
+	s, err := a.Settings()
 	if err != nil {
-		return bearerToken{}, err
+		return cliutil.Token{}, err
 	}
-	if len(s.relays) != 1 {
-		return bearerToken{}, usagef("a token is of one relay, and %d are configured: name it with --relay", len(s.relays))
+	if len(s.Relays) != 1 {
+		return cliutil.Token{}, exit.Usagef("a token is of one relay, and %d are configured: name it with --relay", len(s.Relays))
 	}
-	return bearerToken{text: strings.TrimSpace(text), relay: s.relays[0]}, nil
+	return cliutil.Token{Text: strings.TrimSpace(text), Relay: s.Relays[0]}, nil
 }

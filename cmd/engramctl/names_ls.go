@@ -8,6 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 )
 
@@ -17,7 +20,7 @@ const maxNames = 500
 func (a *app) identityLsCommand() *cobra.Command {
 	var asJSON bool
 	var limit, offset int
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "ls [--limit N] [--offset N] [--json]",
 		Short: "List names, their keys, and which keys the relay keeps",
 		Long: `List the names that the relay knows, by name, with their keys, whether the relay keeps the
@@ -29,15 +32,15 @@ Exit code 3 if the key is not the operator's.`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		if limit < 1 || limit > maxNames || offset < 0 {
-			return usagef("--limit must be 1 to %d, and --offset not negative", maxNames)
+			return exit.Usagef("--limit must be 1 to %d, and --offset not negative", maxNames)
 		}
-		return withNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
+		return cliutil.WithNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			all, s, err := cs.Identities(ctx, limit, offset)
-			if err := a.reportWith(s, err, contractRemedy); err != nil {
+			if err := a.ReportWith(s, err, contractRemedy); err != nil {
 				return err
 			}
 			if end := offset + len(all.Page); end < all.Total && len(all.Page) > 0 {
-				a.note("%d of %d: go on with --offset %d", len(all.Page), all.Total, end)
+				a.Note("%d of %d: go on with --offset %d", len(all.Page), all.Total, end)
 			}
 			if asJSON {
 				out := struct {
@@ -47,16 +50,16 @@ Exit code 3 if the key is not the operator's.`,
 				for _, id := range all.Page {
 					out.Identities = append(out.Identities, identityFor(id))
 				}
-				return a.printJSON(out)
+				return a.PrintJSON(out)
 			}
-			w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
+			w := tabwriter.NewWriter(a.Out(), 0, 0, 2, ' ', 0)
 			for _, id := range all.Page {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", plain(id.AgentID), npub(id.PubKey), keptText(id), stamp(id.CreatedAt))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", cliutil.Plain(id.AgentID), settings.Npub(id.PubKey), keptText(id), cliutil.Stamp(id.CreatedAt))
 			}
 			return w.Flush()
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	c.Flags().IntVar(&limit, "limit", maxNames, "how many at most")
 	c.Flags().IntVar(&offset, "offset", 0, "how many to skip")
 	return c
@@ -64,7 +67,7 @@ Exit code 3 if the key is not the operator's.`,
 
 func (a *app) identityShowCommand() *cobra.Command {
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "show [AGENT_ID] [--json]",
 		Short: "Show the key behind an agent's name, or the name of a key",
 		Long: `Show the key behind an agent's name, or the name of a key (npub, nprofile or hex), and
@@ -81,7 +84,7 @@ Exit code 1 if there is no such name.`,
 				return err
 			}
 		}
-		return withNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
+		return cliutil.WithNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			var id client.AgentIdentity
 			var s client.Status
 			var err error
@@ -90,13 +93,13 @@ Exit code 1 if there is no such name.`,
 			} else {
 				id, s, err = cs.Identity(ctx, name)
 			}
-			if err := a.reportWith(s, err, contractRemedy); err != nil {
+			if err := a.ReportWith(s, err, contractRemedy); err != nil {
 				return err
 			}
 			return a.printIdentity(id, asJSON)
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
@@ -104,7 +107,7 @@ Exit code 1 if there is no such name.`,
 func nameOrKey(text string) (string, error) {
 	for _, prefix := range []string{"npub1", "nprofile1", "nsec1", "nostr:"} {
 		if strings.HasPrefix(strings.ToLower(text), prefix) {
-			return publicKey("AGENT_ID", "the command line", text)
+			return settings.PublicKey("AGENT_ID", "the command line", text)
 		}
 	}
 	return text, nil
@@ -112,7 +115,7 @@ func nameOrKey(text string) (string, error) {
 
 func (a *app) identityDeleteCommand() *cobra.Command {
 	var withKey bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "delete AGENT_ID [--with-key]",
 		Short: "Have the relay forget a name",
 		Long: `Have the relay forget a name, and its tokens; whoever comes first can have it again. A key
@@ -122,14 +125,14 @@ deleted too, for good. What the agent wrote stays. For the operator.
 Exit code 3 if the key is not the operator's, 5 if the relay keeps a key and --with-key is
 not given.`,
 		Example: `  engramctl identity delete squatter --key-file op.key`,
-		Args:    arguments("AGENT_ID"),
+		Args:    cliutil.Arguments("AGENT_ID"),
 	}, func(ctx context.Context, args []string) error {
-		return withNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
+		return cliutil.WithNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			id, s, err := cs.DeleteIdentity(ctx, args[0], withKey)
-			if err := a.reportWith(s, err, contractRemedy); err != nil {
+			if err := a.ReportWith(s, err, contractRemedy); err != nil {
 				return err
 			}
-			return a.print("%s  %s  deleted\n", plain(id.AgentID), npub(id.PubKey))
+			return a.Print("%s  %s  deleted\n", cliutil.Plain(id.AgentID), settings.Npub(id.PubKey))
 		})
 	})
 	c.Flags().BoolVar(&withKey, "with-key", false, "also a key that the relay keeps: nobody has it then")

@@ -10,11 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 )
 
 func (a *app) identityTokenCommand() *cobra.Command {
-	return group(&cobra.Command{
+	return cliutil.Group(&cobra.Command{
 		Use:   "token",
 		Short: "Renew or void the bearer token of an agent whose key the relay keeps",
 		Long: `Renew or void the bearer token of an agent whose key the relay keeps. It is for the
@@ -28,33 +30,33 @@ Exit code 3 for others, 5 if the agent has its key itself.`,
 }
 
 func (a *app) identityTokenRenewCommand() *cobra.Command {
-	return a.command(&cobra.Command{
+	return a.Command(&cobra.Command{
 		Use:   "renew AGENT_ID FILE",
 		Short: "Make a new token; the one before is void",
 		Long: `Have the relay make a new bearer token for an agent whose key it keeps, and write it to
 a new file (mode 0600). The token before is worth nothing from then on.`,
 		Example: `  engramctl identity token renew agent-0000 agent.token --key-file op.key`,
-		Args:    arguments("AGENT_ID", "FILE"),
+		Args:    cliutil.Arguments("AGENT_ID", "FILE"),
 	}, func(ctx context.Context, args []string) error {
 		return a.renewToken(ctx, args[0], args[1])
 	})
 }
 
 func (a *app) identityTokenVoidCommand() *cobra.Command {
-	return a.command(&cobra.Command{
+	return a.Command(&cobra.Command{
 		Use:   "void AGENT_ID",
 		Short: "Void all tokens of an agent",
 		Long: `Void all bearer tokens of an agent at once. Its key stays with the relay;
 token renew gives it a new token.`,
 		Example: `  engramctl identity token void agent-0000 --key-file op.key`,
-		Args:    arguments("AGENT_ID"),
+		Args:    cliutil.Arguments("AGENT_ID"),
 	}, func(ctx context.Context, args []string) error {
-		return withNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
+		return cliutil.WithNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			id, s, err := cs.VoidToken(ctx, args[0])
-			if err := a.reportWith(s, err, contractRemedy); err != nil {
+			if err := a.ReportWith(s, err, contractRemedy); err != nil {
 				return err
 			}
-			return a.print("%s  its tokens are void\n", plain(id.AgentID))
+			return a.Print("%s  its tokens are void\n", cliutil.Plain(id.AgentID))
 		})
 	})
 }
@@ -62,9 +64,9 @@ token renew gives it a new token.`,
 // renewToken has a token renewed into a new file.
 func (a *app) renewToken(ctx context.Context, agentID, file string) error {
 	err := a.toPrivate(file, func(f *privateFile) error {
-		return withNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
+		return cliutil.WithNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			token, s, err := cs.RenewToken(ctx, agentID)
-			if err := a.reportWith(s, err, contractRemedy); err != nil {
+			if err := a.ReportWith(s, err, contractRemedy); err != nil {
 				return err
 			}
 			return keepSecret(f, token, "the token was renewed and could not be written down, renew it again")
@@ -73,17 +75,17 @@ func (a *app) renewToken(ctx context.Context, agentID, file string) error {
 	if err != nil {
 		return err
 	}
-	return a.print("%s  %s\n", agentID, file)
+	return a.Print("%s  %s\n", agentID, file)
 }
 
 // toPrivate runs do with a new file that only its user can read: made first,
 // because what cannot be written down would be lost, with room for what comes,
 // and removed if nothing came.
 func (a *app) toPrivate(file string, do func(f *privateFile) error) error {
-	path := a.path(file)
+	path := a.Path(file)
 	opened, err := newPrivate(path)
 	if err != nil {
-		return usageError{err}
+		return exit.BadUsage(err)
 	}
 	f := &privateFile{File: opened}
 	if _, err = io.WriteString(f, strings.Repeat("\n", secretRoom)); err == nil {

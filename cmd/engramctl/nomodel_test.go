@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"engramd/internal/cli/settings"
 	"engramd/internal/e2e/relaytest"
 )
 
@@ -21,7 +22,7 @@ func TestNoModelUnlessNamed(t *testing.T) {
 	if err := os.WriteFile(key, []byte(relaytest.Agent().Secret), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env := []string{"HOME=" + home, "ENGRAM_KEY_FILE=" + key, "ENGRAM_OWNER=" + npub(relaytest.Owner().Pub), "ENGRAM_RELAYS=" + relay,
+	env := []string{"HOME=" + home, "ENGRAM_KEY_FILE=" + key, "ENGRAM_OWNER=" + settings.Npub(relaytest.Owner().Pub), "ENGRAM_RELAYS=" + relay,
 		"ENGRAM_EMBED_KEY=first", "ENGRAM_RERANK_KEY=second"}
 	for _, name := range []string{"ENGRAM_EMBED_URL", "ENGRAM_RERANK_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE", "OLLAMA_HOST", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"} {
 		env = append(env, name+"="+url)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/write"
 	"engramd/nips/frontmatter"
@@ -30,7 +32,7 @@ func (a *app) noteCommand() *cobra.Command {
 	var salience float64
 	var asJSON, allow bool
 	var c *cobra.Command
-	c = pairFlags(a.Env, a.command(&cobra.Command{
+	c = cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
 		Use:   "note TEXT|- [--tag TAG] [--link SLUG] [--salience N] [--emotion NAME=N] [--session ID] [--trust external] [--allow-secret] [--json]",
 		Short: "Note what happened, without thinking of a slug",
 		Long: `Note what happened: an episode, at a slug of its own in mem/journal that says when
@@ -46,7 +48,7 @@ does. A text in which something looks like a key or a token is refused, unless
 --allow-secret is given.`,
 		Example: `  engramctl note "Ana prefers answers in Portuguese" --tag people --link people/ana
   engramctl note - --salience 0.8 --emotion satisfaction=0.6 < what-happened.txt`,
-		Args: arguments("TEXT"),
+		Args: cliutil.Arguments("TEXT"),
 	}, func(ctx context.Context, args []string) error {
 		if c.Flags().Changed("salience") {
 			f.salience = &salience
@@ -55,7 +57,7 @@ does. A text in which something looks like a key or a token is refused, unless
 		if err != nil {
 			return err
 		}
-		return a.writeNote(ctx, asJSON, n, guard(allow))
+		return a.writeNote(ctx, asJSON, n, cliutil.Guard(allow))
 	}))
 	fs := c.Flags()
 	fs.StringArrayVar(&f.tags, "tag", nil, "a `tag`, may be given several times")
@@ -64,37 +66,37 @@ does. A text in which something looks like a key or a token is refused, unless
 	fs.StringToStringVar(&f.emotion, "emotion", nil, "a feeling with its strength, 0 to 1: `joy=0.6`; also frustration, curiosity, anger, surprise, satisfaction, fear, calm")
 	fs.StringVar(&f.session, "session", "", "`id` of the session that it belongs to")
 	fs.StringVar(&f.trust, "trust", "", "`external` for somebody else's words")
-	jsonFlag(c, &asJSON)
-	secretFlag(c, &allow)
+	cliutil.JSONFlag(c, &asJSON)
+	cliutil.SecretFlag(c, &allow)
 	return c
 }
 
 // noteOf makes a note of the command line.
 func (a *app) noteOf(text string, f noteFlags) (n write.Note, err error) {
 	if text == "-" {
-		if text, err = input(a.Env); err != nil {
+		if text, err = cliutil.Input(a.Env); err != nil {
 			return n, err
 		}
 	}
 	if strings.TrimSpace(text) == "" {
-		return n, usageError{client.ErrEmpty}
+		return n, exit.BadUsage(client.ErrEmpty)
 	}
-	if err := checkText(text); err != nil {
+	if err := cliutil.CheckText(text); err != nil {
 		return n, err
 	}
 	if strings.ContainsFunc(f.session, func(r rune) bool { return r <= ' ' }) {
-		return n, usagef("--session: an id has no blanks")
+		return n, exit.Usagef("--session: an id has no blanks")
 	}
 	n = write.Note{Text: text, Tags: f.tags, Session: f.session, Trust: f.trust, Salience: f.salience, Emotion: map[string]float64{}}
 	for name, word := range f.emotion {
 		felt, err := strconv.ParseFloat(word, 64)
 		if err != nil || !slices.Contains(frontmatter.Emotions[:], name) {
-			return n, usagef("--emotion %s=%s: want one of %s with a number from 0 to 1", name, word, strings.Join(frontmatter.Emotions[:], ", "))
+			return n, exit.Usagef("--emotion %s=%s: want one of %s with a number from 0 to 1", name, word, strings.Join(frontmatter.Emotions[:], ", "))
 		}
 		n.Emotion[name] = felt
 	}
 	for _, arg := range f.links {
-		slug, err := slugArgument(arg)
+		slug, err := cliutil.SlugArgument(arg)
 		if err != nil {
 			return n, err
 		}
@@ -106,19 +108,19 @@ func (a *app) noteOf(text string, f noteFlags) (n write.Note, err error) {
 // writeNote writes one and says where it is.
 func (a *app) writeNote(ctx context.Context, asJSON bool, n write.Note, check func(old, text string) error) error {
 	return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
-		r, err := a.writerIn(ctx, m, cmp.Or(n.Session, a.env["CLAUDE_CODE_SESSION_ID"])).AddNote(ctx, m, rand.Reader, n, check)
+		r, err := a.writerIn(ctx, m, cmp.Or(n.Session, a.Vars["CLAUDE_CODE_SESSION_ID"])).AddNote(ctx, m, rand.Reader, n, check)
 		if errors.Is(err, write.ErrField) {
-			return usageError{err}
+			return exit.BadUsage(err)
 		}
-		if err := a.report(r.Status, about(r.Slug, r.Entry, err)); err != nil {
+		if err := a.Report(r.Status, cliutil.About(r.Slug, r.Entry, err)); err != nil {
 			return err
 		}
 		a.noteCopied(r.Slug, r.From)
 		a.tellUsesBeside(ctx, m)
 		a.noteWaiting(ctx)
 		if asJSON {
-			return a.printJSON(wroteOut{answerOf(m, r.Status), entryFor(r.Entry)})
+			return a.PrintJSON(wroteOut{cliutil.AnswerOf(m, r.Status), cliutil.EntryFor(r.Entry)})
 		}
-		return a.print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
+		return a.Print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 )
 
@@ -30,7 +31,7 @@ func mayBegin(ctx context.Context, m *client.Memory) error {
 // memory.
 func withWhom(m *client.Memory, o client.Others) string {
 	owned := !m.Writable()
-	agent, owner := npub(m.Agent()), npub(m.Owner())
+	agent, owner := settings.Npub(m.Agent()), settings.Npub(m.Owner())
 	switch {
 	case owned && o.Begun:
 		return fmt.Sprintf("agent %s has other memory for this key, but no core", agent)
@@ -51,7 +52,7 @@ func someOf(keys []string) string {
 	const most = 5
 	var out []string
 	for _, k := range keys[:min(most, len(keys))] {
-		out = append(out, npub(k))
+		out = append(out, settings.Npub(k))
 	}
 	if len(keys) > most {
 		out = append(out, fmt.Sprintf("%d more", len(keys)-most))

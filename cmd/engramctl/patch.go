@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
+
+	"engramd/internal/cli/exit"
 )
 
 // patch is a unified diff of one text.
@@ -23,18 +25,18 @@ type patch struct {
 // lost silently. Its names and modes are ignored. Errors are of usage.
 func parsePatch(text string) (patch, error) {
 	if err := checkHunks(text); err != nil {
-		return patch{}, usagef("the patch: %w", err)
+		return patch{}, exit.Usagef("the patch: %w", err)
 	}
 	files, _, err := gitdiff.Parse(strings.NewReader(text))
 	switch {
 	case err != nil:
-		return patch{}, usagef("the patch: %w", err)
+		return patch{}, exit.Usagef("the patch: %w", err)
 	case len(files) != 1:
-		return patch{}, usagef("the patch is for %d files, and must be for one", len(files))
+		return patch{}, exit.Usagef("the patch is for %d files, and must be for one", len(files))
 	case files[0].IsBinary || files[0].BinaryFragment != nil:
-		return patch{}, usagef("the patch is a binary one")
+		return patch{}, exit.Usagef("the patch is a binary one")
 	case len(files[0].TextFragments) == 0:
-		return patch{}, usagef("the patch changes nothing")
+		return patch{}, exit.Usagef("the patch changes nothing")
 	}
 	return patch{files[0]}, nil
 }
@@ -112,7 +114,7 @@ func hunkCounts(line string) (old, new int, ok bool) {
 // names; otherwise the error is errNoFit.
 func (p patch) apply(text string) (string, error) {
 	if p.file.IsNew && text != "" {
-		return "", fmt.Errorf("%w: it makes a new file, and there is a text", errNoFit)
+		return "", fmt.Errorf("%w: it makes a new file, and there is a text", exit.ErrNoFit)
 	}
 	lines := int64(strings.Count(text, "\n"))
 	ended := text == "" || strings.HasSuffix(text, "\n")
@@ -137,11 +139,11 @@ func (p patch) apply(text string) (string, error) {
 		last := moved.OldPosition-1+moved.OldLines == lines
 		switch {
 		case newPosition != moved.OldPosition+grown:
-			return "", fmt.Errorf("%w: hunk %d names line %d of the new text, which is line %d", errNoFit, i+1, moved.NewPosition, moved.OldPosition+grown)
+			return "", fmt.Errorf("%w: hunk %d names line %d of the new text, which is line %d", exit.ErrNoFit, i+1, moved.NewPosition, moved.OldPosition+grown)
 		case moved.OldLines == 0 && last && !ended:
-			return "", fmt.Errorf("%w: hunk %d adds after a last line that has no end", errNoFit, i+1)
+			return "", fmt.Errorf("%w: hunk %d adds after a last line that has no end", exit.ErrNoFit, i+1)
 		case unended(moved.Lines, last):
-			return "", fmt.Errorf("%w: hunk %d leaves a line without an end that is not the last", errNoFit, i+1)
+			return "", fmt.Errorf("%w: hunk %d leaves a line without an end that is not the last", exit.ErrNoFit, i+1)
 		}
 		grown += moved.NewLines - moved.OldLines
 		f.TextFragments = append(f.TextFragments, &moved)
@@ -151,11 +153,11 @@ func (p patch) apply(text string) (string, error) {
 	var at *gitdiff.ApplyError
 	switch {
 	case errors.As(err, &at) && at.FragmentLine > 0:
-		return "", fmt.Errorf("%w: hunk %d, line %d of it, is not what line %d of the text is", errNoFit, at.Fragment, at.FragmentLine, at.Line)
+		return "", fmt.Errorf("%w: hunk %d, line %d of it, is not what line %d of the text is", exit.ErrNoFit, at.Fragment, at.FragmentLine, at.Line)
 	case errors.As(err, &at):
-		return "", fmt.Errorf("%w: hunk %d: %s", errNoFit, at.Fragment, strings.TrimPrefix(err.Error(), "conflict: "))
+		return "", fmt.Errorf("%w: hunk %d: %s", exit.ErrNoFit, at.Fragment, strings.TrimPrefix(err.Error(), "conflict: "))
 	case err != nil:
-		return "", fmt.Errorf("%w: %w", errNoFit, err)
+		return "", fmt.Errorf("%w: %w", exit.ErrNoFit, err)
 	}
 	return out.String(), nil
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"engramd/internal/cli/exit"
 )
 
 // TestPatchFitsExactlyOrNotAtAll: the output of diff is applied, also without
@@ -57,13 +59,13 @@ func TestPatchFitsExactlyOrNotAtAll(t *testing.T) {
 				t.Fatalf("parse: %v", err)
 			}
 			if err != nil {
-				if codeOf(err) != exitUsage {
-					t.Errorf("exit code %d of %v", codeOf(err), err)
+				if exit.CodeOf(err) != exit.Usage {
+					t.Errorf("exit code %d of %v", exit.CodeOf(err), err)
 				}
 				return
 			}
 			got, err := p.apply(c.text)
-			if errors.Is(err, errNoFit) != c.refused || (err != nil) != c.refused {
+			if errors.Is(err, exit.ErrNoFit) != c.refused || (err != nil) != c.refused {
 				t.Fatalf("apply: %v", err)
 			}
 			if got != c.want {

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"engramd/internal/cli/settings"
 )
 
 // profileName is what a profile that setup writes may be called: it stands on
@@ -23,8 +25,8 @@ var inlineProfiles = regexp.MustCompile(`(?m)^[ \t]*["']?profiles["']?[ \t]*=`)
 // withProfile returns the text of a configuration file with what a profile says,
 // every other byte as it was: a profile that is there gets the keys that it lacks.
 // Of a file without profiles the new one becomes the default.
-func withProfile(text, name string, want profileFile) (string, error) {
-	var before profiles
+func withProfile(text, name string, want settings.ProfileFile) (string, error) {
+	var before settings.Profiles
 	if _, err := toml.Decode(text, &before); err != nil {
 		return "", errors.New("it is not valid TOML")
 	}
@@ -65,7 +67,7 @@ func withProfile(text, name string, want profileFile) (string, error) {
 
 // missingKeys are the lines by which a profile comes to say what it should. The
 // error says what it says otherwise.
-func missingKeys(old, want profileFile) (lines []string, err error) {
+func missingKeys(old, want settings.ProfileFile) (lines []string, err error) {
 	for _, k := range []struct{ name, old, want string }{
 		{"key_file", old.KeyFile, want.KeyFile}, {"key_store", old.KeyStore, want.KeyStore}, {"owner", old.Owner, want.Owner},
 	} {
@@ -108,8 +110,8 @@ func underHeader(text, name, block string) (string, bool) {
 
 // says reports whether a changed file says what it said, and the profile what it
 // should.
-func says(text string, before profiles, name string, want profileFile) bool {
-	var after profiles
+func says(text string, before settings.Profiles, name string, want settings.ProfileFile) bool {
+	var after settings.Profiles
 	if meta, err := toml.Decode(text, &after); err != nil || len(meta.Undecoded()) > 0 {
 		return false
 	}
@@ -119,7 +121,7 @@ func says(text string, before profiles, name string, want profileFile) bool {
 	if lines, err := missingKeys(after.Profiles[name], want); err != nil || len(lines) > 0 {
 		return false
 	}
-	others := func(p profiles) map[string]profileFile {
+	others := func(p settings.Profiles) map[string]settings.ProfileFile {
 		all := maps.Clone(p.Profiles)
 		delete(all, name)
 		if len(all) == 0 {
@@ -132,7 +134,7 @@ func says(text string, before profiles, name string, want profileFile) bool {
 
 // sameKey reports whether two texts are one public key.
 func sameKey(a, b string) bool {
-	ka, errA := publicKey("", "", a)
-	kb, errB := publicKey("", "", b)
+	ka, errA := settings.PublicKey("", "", a)
+	kb, errB := settings.PublicKey("", "", b)
 	return errA == nil && errB == nil && ka == kb
 }

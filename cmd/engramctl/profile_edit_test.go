@@ -3,12 +3,14 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"engramd/internal/cli/settings"
 )
 
 // TestWithProfile: adding a profile to a file leaves every other byte of it.
 func TestWithProfile(t *testing.T) {
 	const owner = "npub1ccz8l9zpa47k6vz9gphftsrumpw80rjt3nhnefat4symjhrsnmjs38mnyd"
-	want := profileFile{KeyFile: "a.key", Owner: owner, Relays: []string{"wss://one.example", "wss://two.example"}}
+	want := settings.ProfileFile{KeyFile: "a.key", Owner: owner, Relays: []string{"wss://one.example", "wss://two.example"}}
 	const body = `key_file = "a.key"` + "\n" + `owner = "` + owner + `"` + "\n" + `relays = ["wss://one.example", "wss://two.example"]` + "\n"
 	others := "# mine\n[profiles.me]  # the owner\nkey_file='o.key'\nagent = \"" + owner + "\"\n"
 	for name, c := range map[string]struct{ text, want, wrong string }{
@@ -50,7 +52,7 @@ func FuzzWithProfile(f *testing.F) {
 	f.Add("profiles.x.owner = ''\n")
 	f.Add("\uFEFFprofile='y'\r\n[profiles.y]\r\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := withProfile(text, "x", profileFile{KeyFile: "a.key", Relays: []string{"wss://one.example"}})
+		got, err := withProfile(text, "x", settings.ProfileFile{KeyFile: "a.key", Relays: []string{"wss://one.example"}})
 		if err != nil {
 			return
 		}

@@ -8,13 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 	"engramd/internal/memory/project"
 	memorystate "engramd/internal/memory/state"
 )
 
 func (a *app) projectCommand() *cobra.Command {
-	return pairFlags(a.Env, group(&cobra.Command{
+	return cliutil.PairFlags(a.Env, cliutil.Group(&cobra.Command{
 		Use:   "project",
 		Short: "Say which folders are of which project's memory",
 		Long: `Say which folders of this machine are of which project's memory.
@@ -72,7 +73,7 @@ another user or leads elsewhere.`,
 			return a.printStanding(ctx, state, s, asJSON)
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
@@ -104,7 +105,7 @@ that is gone is named as project ls prints it. Exit code 1 if the folder was not
 
 func (a *app) projectLsCommand() *cobra.Command {
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:     "ls [--json]",
 		Short:   "List the folders whose project's memory hooks show",
 		Example: `  engramctl project ls --json | jq -r '.folders[].folder'`,
@@ -117,20 +118,20 @@ func (a *app) projectLsCommand() *cobra.Command {
 			}
 			out := foldersOut{Folders: []linkedOut{}}
 			for _, f := range all {
-				out.Folders = append(out.Folders, linkedOut{f.Path, f.Project, project.Prefix + f.Project, stamp(f.Since.Unix())})
+				out.Folders = append(out.Folders, linkedOut{f.Path, f.Project, project.Prefix + f.Project, cliutil.Stamp(f.Since.Unix())})
 			}
 			if asJSON {
-				return a.printJSON(out)
+				return a.PrintJSON(out)
 			}
 			for _, f := range out.Folders {
-				if err := a.print("%s  %s  %s\n", f.Project, f.Since, f.Folder); err != nil {
+				if err := a.Print("%s  %s  %s\n", f.Project, f.Since, f.Folder); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
@@ -144,7 +145,7 @@ func (a *app) withState(ctx context.Context, do func(*memorystate.State) error) 
 	if !m.Writable() {
 		return client.ErrReadOnly
 	}
-	state, err := a.openState(ctx, m, a.noteLine)
+	state, err := a.openState(ctx, m, a.NoteLine)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/project"
 	memorystate "engramd/internal/memory/state"
@@ -54,7 +56,7 @@ else is at a new slug. --undo takes back what was migrated on this machine.`,
   engramctl project migrate ~/src/atlas --undo`,
 	}, func(ctx context.Context, folder string, given bool) error {
 		return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
-			state, err := a.openState(ctx, m, a.noteLine)
+			state, err := a.openState(ctx, m, a.NoteLine)
 			if err != nil {
 				return err
 			}
@@ -62,11 +64,11 @@ else is at a new slug. --undo takes back what was migrated on this machine.`,
 			s, err := standingOf(ctx, state, folder)
 			switch {
 			case err != nil:
-				return usageError{err}
+				return exit.BadUsage(err)
 			case s.Old == "":
-				return usagef("%s has no git remote that is believed, and so no older name", s.Folder)
+				return exit.Usagef("%s has no git remote that is believed, and so no older name", s.Folder)
 			case len(s.shared) > 0 && !given && !undo:
-				return usagef("%s%s may also be the memory of %s: name the folder whose it is", project.Prefix, s.Old, strings.Join(s.shared, ", "))
+				return exit.Usagef("%s%s may also be the memory of %s: name the folder whose it is", project.Prefix, s.Old, strings.Join(s.shared, ", "))
 			}
 			out, err := a.migrate(ctx, m, state, s, undo)
 			if err != nil {
@@ -75,7 +77,7 @@ else is at a new slug. --undo takes back what was migrated on this machine.`,
 			return a.printMigrated(out, asJSON)
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	c.Flags().BoolVar(&undo, "undo", false, "take back what was migrated on this machine")
 	return c
 }
@@ -113,7 +115,7 @@ func (a *app) migrate(ctx context.Context, m *client.Memory, state *memorystate.
 		out.From, out.To = out.To, out.From
 		r = kept.back(out)
 	}
-	r.Check = guard(false)
+	r.Check = cliutil.Guard(false)
 	done, err := a.writer(ctx, m).Relocate(ctx, r)
 	out.Moved, out.Mended = append(out.Moved, done.Moved...), append(out.Mended, done.Mended...)
 	for _, at := range done.Unmended {
@@ -125,7 +127,7 @@ func (a *app) migrate(ctx context.Context, m *client.Memory, state *memorystate.
 	if err == nil && undo {
 		err = state.Folders.Migrate(ctx, s.Name, nil)
 	}
-	return out, understood(err)
+	return out, cliutil.Understood(err)
 }
 
 // forth renames all that is at the old name.
@@ -164,12 +166,12 @@ func (k migration) back(out migratedOut) write.Relocation {
 
 func (a *app) printMigrated(out migratedOut, asJSON bool) error {
 	for _, slug := range out.Unmended {
-		a.note("%s names %s as before", slug, out.From)
+		a.Note("%s names %s as before", slug, out.From)
 	}
 	if asJSON {
-		return a.printJSON(out)
+		return a.PrintJSON(out)
 	}
-	return a.print("%s -> %s: %s renamed, links of %s changed\n", out.From, out.To, counted(len(out.Moved), "memory", "memories"), counted(len(out.Mended), "other", "others"))
+	return a.Print("%s -> %s: %s renamed, links of %s changed\n", out.From, out.To, cliutil.Counted(len(out.Moved), "memory", "memories"), cliutil.Counted(len(out.Mended), "other", "others"))
 }
 
 // decided reports whether a person has said on this machine whose memory is at the

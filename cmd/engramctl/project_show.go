@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/memory/project"
 	memorystate "engramd/internal/memory/state"
 )
@@ -41,21 +43,21 @@ whether hooks show that memory there. Nothing is changed.`,
 		return a.withState(ctx, func(state *memorystate.State) error {
 			s, err := standingOf(ctx, state, folder)
 			if err != nil {
-				return usageError{err}
+				return exit.BadUsage(err)
 			}
 			return a.printStanding(ctx, state, s, asJSON)
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
 // folderCommand is a command on the folder that is given, or this one.
 func (a *app) folderCommand(c *cobra.Command, run func(ctx context.Context, folder string, given bool) error) *cobra.Command {
 	c.Args = cobra.MaximumNArgs(1)
-	return a.command(c, func(ctx context.Context, args []string) error {
+	return a.Command(c, func(ctx context.Context, args []string) error {
 		if len(args) > 0 {
-			return run(ctx, a.path(args[0]), true)
+			return run(ctx, a.Path(args[0]), true)
 		}
 		return run(ctx, a.folder(), false)
 	})
@@ -71,7 +73,7 @@ func vouched(folder string) (project.Project, error) {
 		p.Clone = at
 	}
 	if err != nil {
-		return p, usageError{err}
+		return p, exit.BadUsage(err)
 	}
 	return p, nil
 }
@@ -83,26 +85,26 @@ func (a *app) printStanding(ctx context.Context, state *memorystate.State, s sta
 		out.Old = project.Prefix + s.Old
 	}
 	if asJSON {
-		return a.printJSON(out)
+		return a.PrintJSON(out)
 	}
 	said := ""
 	if !s.linked {
 		said = ", not linked: engramctl project link"
 	}
-	if err := a.print("%s is %s%s\n", s.Folder, out.Prefix, said); err != nil {
+	if err := a.Print("%s is %s%s\n", s.Folder, out.Prefix, said); err != nil {
 		return err
 	}
 	for _, f := range s.others {
-		a.note("%s is of the same project", f)
+		a.Note("%s is of the same project", f)
 	}
 	if s.Doubt != "" && s.Remote == "" {
-		a.note("%s: %s; engramctl project link believes it", filepath.Join(s.DoubtAt, ".git"), s.Doubt)
+		a.Note("%s: %s; engramctl project link believes it", filepath.Join(s.DoubtAt, ".git"), s.Doubt)
 	}
 	if len(s.shared) > 0 && decided(ctx, state, s) {
 		return nil
 	}
 	for _, f := range s.shared {
-		a.note("%s had the same old name, %s: engramctl project migrate FOLDER says whose memory that is", f, out.Old)
+		a.Note("%s had the same old name, %s: engramctl project migrate FOLDER says whose memory that is", f, out.Old)
 	}
 	return nil
 }

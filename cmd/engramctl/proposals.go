@@ -8,13 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/memory/proposals"
 	"engramd/nips/frontmatter"
 )
 
 func (a *app) proposalsCommand() *cobra.Command {
-	return pairFlags(a.Env, group(&cobra.Command{
+	return cliutil.PairFlags(a.Env, cliutil.Group(&cobra.Command{
 		Use:   "proposals",
 		Short: "What others propose to an agent, and its answers",
 		Long: `What others propose to an agent's memory (propose), and its answers. The agent reads
@@ -39,7 +41,7 @@ type proposalOut struct {
 	Version    string         `json:"version,omitempty"`
 	Why        string         `json:"why,omitempty"`
 	Vouch      bool           `json:"vouch,omitempty"`
-	ProposedBy keyOut         `json:"proposed_by"`
+	ProposedBy cliutil.KeyOut `json:"proposed_by"`
 	Name       string         `json:"name,omitempty"` // what the agent calls a proposer that is not the owner
 	FromOwner  bool           `json:"from_owner"`
 	CreatedAt  int64          `json:"created_at"`
@@ -62,11 +64,11 @@ type proposalReply struct {
 // not known from the item.
 func proposalFor(i proposals.Item, owner string) proposalOut {
 	out := proposalOut{ID: i.EventID, Act: string(i.Act), Slug: string(i.Slug), Base: i.Base, Version: i.Version, Why: i.Why, Vouch: i.Vouch,
-		ProposedBy: keyOut{npub(i.Proposer), i.Proposer}, Name: i.Name, FromOwner: i.FromOwner || i.Proposer == owner, CreatedAt: i.CreatedAt, Time: stamp(i.CreatedAt), Size: len(i.Text)}
+		ProposedBy: cliutil.KeyOut{Npub: settings.Npub(i.Proposer), Pubkey: i.Proposer}, Name: i.Name, FromOwner: i.FromOwner || i.Proposer == owner, CreatedAt: i.CreatedAt, Time: cliutil.Stamp(i.CreatedAt), Size: len(i.Text)}
 	if x := i.Answer; x != nil {
 		out.Answer = &proposalReply{Accepted: x.Accepted, Event: x.Event, Hash: x.Hash, Reason: x.Reason}
 		if x.At > 0 {
-			out.Answer.Time = stamp(x.At)
+			out.Answer.Time = cliutil.Stamp(x.At)
 		}
 	}
 	return out
@@ -74,7 +76,7 @@ func proposalFor(i proposals.Item, owner string) proposalOut {
 
 func (a *app) proposalsLsCommand() *cobra.Command {
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "ls [--json]",
 		Short: "List proposals: as agent those that are open, as owner one's own with the answers",
 		Long: `List proposals, the newest first. The agent sees those that are open, of its owner and
@@ -92,7 +94,7 @@ in the answer of an accepted one is the base for the next.`,
 			return a.listMine(ctx, c, m, asJSON)
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
@@ -103,9 +105,9 @@ func (a *app) withProposals(ctx context.Context, do func(ctx context.Context, c 
 		return err
 	}
 	defer c.Close()
-	ctx, done := a.bounded(ctx)
+	ctx, done := a.Bounded(ctx)
 	defer done()
-	if err := a.discover(ctx, c, m.Agent()); err != nil {
+	if err := a.Discover(ctx, c, m.Agent()); err != nil {
 		return err
 	}
 	return do(ctx, c, m)
@@ -113,11 +115,11 @@ func (a *app) withProposals(ctx context.Context, do func(ctx context.Context, c 
 
 // box is what is proposed to the agent of a memory.
 func (a *app) box(c *client.Client, m *client.Memory) (*proposals.Box, error) {
-	s, err := a.settings()
+	s, err := a.Settings()
 	if err != nil {
 		return nil, err
 	}
-	return proposals.NewBox(proposals.Options{Client: c, Memory: m, Listed: s.proposals.listed, Near: a.near, Open: opening})
+	return proposals.NewBox(proposals.Options{Client: c, Memory: m, Listed: s.Proposals.Listed, Near: a.near, Open: opening})
 }
 
 func (a *app) listInbox(ctx context.Context, c *client.Client, m *client.Memory, asJSON bool) error {
@@ -126,54 +128,54 @@ func (a *app) listInbox(ctx context.Context, c *client.Client, m *client.Memory,
 		return err
 	}
 	in, status, err := b.List(ctx)
-	if err := a.report(status, err); err != nil {
+	if err := a.Report(status, err); err != nil {
 		return err
 	}
 	if in.More {
-		a.note("there are more proposals than the newest %d of the owner and of the others, which are looked at", proposals.MaxShown)
+		a.Note("there are more proposals than the newest %d of the owner and of the others, which are looked at", proposals.MaxShown)
 	}
 	if in.Malformed > 0 {
-		a.note("%s no proposal, or cannot be read", counted(in.Malformed, "record is", "records are"))
+		a.Note("%s no proposal, or cannot be read", cliutil.Counted(in.Malformed, "record is", "records are"))
 	}
 	if in.Strangers > 0 {
-		a.note("%s of keys that are not listed (proposals.from), which are not read", counted(int(in.Strangers), "record", "records"))
+		a.Note("%s of keys that are not listed (proposals.from), which are not read", cliutil.Counted(int(in.Strangers), "record", "records"))
 	}
 	if asJSON {
 		out := struct {
-			answerOut
+			cliutil.AnswerOut
 			Proposals []proposalOut `json:"proposals"`
 			Malformed int           `json:"malformed"`
 			Strangers *int64        `json:"strangers"` // null: no relay counts
 			More      bool          `json:"more"`
-		}{answerOf(m, status), proposalsFor(in.Items, m.Owner()), in.Malformed, nil, in.More}
+		}{cliutil.AnswerOf(m, status), proposalsFor(in.Items, m.Owner()), in.Malformed, nil, in.More}
 		if in.Strangers >= 0 {
 			out.Strangers = &in.Strangers
 		}
-		return a.printJSON(out)
+		return a.PrintJSON(out)
 	}
 	if len(in.Items) == 0 {
-		a.note("nothing is proposed that is open")
+		a.Note("nothing is proposed that is open")
 	}
 	return a.printProposals(in.Items)
 }
 
 func (a *app) listMine(ctx context.Context, c *client.Client, m *client.Memory, asJSON bool) error {
 	items, malformed, status, err := (&proposals.Author{Client: c}).Mine(ctx, m.Agent())
-	if err := a.report(status, err); err != nil {
+	if err := a.Report(status, err); err != nil {
 		return err
 	}
 	if malformed > 0 {
-		a.note("%s no proposal, or cannot be read", counted(malformed, "record is", "records are"))
+		a.Note("%s no proposal, or cannot be read", cliutil.Counted(malformed, "record is", "records are"))
 	}
 	if asJSON {
-		return a.printJSON(struct {
-			answerOut
+		return a.PrintJSON(struct {
+			cliutil.AnswerOut
 			Proposals []proposalOut `json:"proposals"`
 			Malformed int           `json:"malformed"`
-		}{answerOf(m, status), proposalsFor(items, ""), malformed})
+		}{cliutil.AnswerOf(m, status), proposalsFor(items, ""), malformed})
 	}
 	if len(items) == 0 {
-		a.note("this key (%s) has proposed nothing to %s", npub(m.Owner()), npub(m.Agent()))
+		a.Note("this key (%s) has proposed nothing to %s", settings.Npub(m.Owner()), settings.Npub(m.Agent()))
 	}
 	return a.printProposals(items)
 }
@@ -187,7 +189,7 @@ func proposalsFor(items []proposals.Item, owner string) []proposalOut {
 }
 
 func (a *app) printProposals(items []proposals.Item) error {
-	w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Out(), 0, 0, 2, ' ', 0)
 	for _, i := range items {
 		state := "open"
 		if i.Answer != nil {
@@ -203,7 +205,7 @@ func (a *app) printProposals(items []proposals.Item) error {
 		if i.Answer != nil && i.Answer.Reason != "" {
 			line = frontmatter.OneLine(i.Answer.Reason)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", i.EventID[:shortID], stamp(i.CreatedAt), who, i.Act, i.Slug, state, line)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", i.EventID[:cliutil.ShortID], cliutil.Stamp(i.CreatedAt), who, i.Act, i.Slug, state, line)
 	}
 	return w.Flush()
 }

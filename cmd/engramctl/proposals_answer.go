@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 	"engramd/internal/memory/proposals"
 )
@@ -24,7 +25,7 @@ type nearOut struct {
 func (a *app) proposalsAcceptCommand() *cobra.Command {
 	var asJSON bool
 	var o proposals.AcceptOptions
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "accept ID [--allow-secret] [--allow-placeholder] [--json]",
 		Short: "Accept a proposal: write what it wants, and answer",
 		Long: `Accept a proposal: write what it wants, and answer. The memory says by whom it was
@@ -37,18 +38,18 @@ them. A text in which something looks like a key or a token, or that has a line 
 stands for text that was left out, is refused. Accepting again changes nothing; after a
 crash it answers what was written.`,
 		Example: `  engramctl proposals accept 4f1c22ab`,
-		Args:    arguments("ID"),
+		Args:    cliutil.Arguments("ID"),
 	}, func(ctx context.Context, args []string) error {
 		return a.withInbox(ctx, func(ctx context.Context, m *client.Memory, b *proposals.Box) error {
 			done, err := b.Accept(ctx, args[0], o)
-			if err := a.report(done.Status, a.unaccepted(args[0], done, err)); err != nil {
+			if err := a.Report(done.Status, a.unaccepted(args[0], done, err)); err != nil {
 				return err
 			}
 			return a.printAccepted(m, done, asJSON)
 		})
 	})
-	jsonFlag(c, &asJSON)
-	secretFlag(c, &o.AllowSecret)
+	cliutil.JSONFlag(c, &asJSON)
+	cliutil.SecretFlag(c, &o.AllowSecret)
 	c.Flags().BoolVar(&o.AllowPlaceholder, "allow-placeholder", false, "write also a line that stands for text that was left out")
 	return c
 }
@@ -75,17 +76,17 @@ func (a *app) unaccepted(id string, done proposals.Accepted, err error) error {
 	case errors.Is(err, proposals.ErrRefused):
 		return fmt.Errorf("%w: --allow-secret and --allow-placeholder write it all the same; proposals reject answers", err)
 	case done.Slug == "", errors.Is(err, client.ErrConflict):
-		return aboutProposal(id, explained(err))
+		return aboutProposal(id, cliutil.Explained(err))
 	}
-	return about(done.Slug, done.Entry, err)
+	return cliutil.About(done.Slug, done.Entry, err)
 }
 
 func (a *app) printAccepted(m *client.Memory, done proposals.Accepted, asJSON bool) error {
 	for _, n := range done.Near {
-		a.note("near: %s", nearLine(n))
+		a.Note("near: %s", nearLine(n))
 	}
 	if done.Again {
-		a.note("it was accepted before")
+		a.Note("it was accepted before")
 	}
 	trust := ""
 	if done.Act != proposals.Delete && !done.Slug.IsCore() && !done.Entry.Tombstone && done.Entry.CreatedAt > 0 {
@@ -93,7 +94,7 @@ func (a *app) printAccepted(m *client.Memory, done proposals.Accepted, asJSON bo
 	}
 	if asJSON {
 		out := struct {
-			answerOut
+			cliutil.AnswerOut
 			proposalOut
 			Written string    `json:"written"` // slug
 			Event   string    `json:"event"`
@@ -101,24 +102,24 @@ func (a *app) printAccepted(m *client.Memory, done proposals.Accepted, asJSON bo
 			Trust   string    `json:"trust,omitempty"`
 			Again   bool      `json:"again,omitempty"`
 			Near    []nearOut `json:"near"`
-		}{answerOf(m, done.Status), proposalFor(done.Item, m.Owner()), string(done.Slug), done.Entry.ID, done.Entry.Hash, trust, done.Again, []nearOut{}}
+		}{cliutil.AnswerOf(m, done.Status), proposalFor(done.Item, m.Owner()), string(done.Slug), done.Entry.ID, done.Entry.Hash, trust, done.Again, []nearOut{}}
 		for _, n := range done.Near {
 			out.Near = append(out.Near, nearOut(n))
 		}
-		return a.printJSON(out)
+		return a.PrintJSON(out)
 	}
 	if done.Act == proposals.Delete {
-		return a.print("%s  removed\n", done.Slug)
+		return a.Print("%s  removed\n", done.Slug)
 	}
 	if trust != "" {
 		trust = "  " + trust
 	}
-	return a.print("%s  accepted%s  hash %s\n", done.Slug, trust, done.Entry.Hash)
+	return a.Print("%s  accepted%s  hash %s\n", done.Slug, trust, done.Entry.Hash)
 }
 
 func (a *app) proposalsRejectCommand() *cobra.Command {
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:     "reject ID [REASON] [--json]",
 		Short:   "Reject a proposal, and say why",
 		Long:    `Reject a proposal: nothing is written but the answer, with the reason if there is one.`,
@@ -127,27 +128,27 @@ func (a *app) proposalsRejectCommand() *cobra.Command {
 			if len(args) == 2 {
 				return nil
 			}
-			return arguments("ID")(nil, args)
+			return cliutil.Arguments("ID")(nil, args)
 		},
 	}, func(ctx context.Context, args []string) error {
 		reason := strings.Join(args[1:], "")
-		if err := checkText(reason); err != nil {
+		if err := cliutil.CheckText(reason); err != nil {
 			return err
 		}
 		return a.withInbox(ctx, func(ctx context.Context, m *client.Memory, b *proposals.Box) error {
 			item, status, err := b.Reject(ctx, args[0], reason)
-			if err := a.report(status, aboutProposal(args[0], explained(err))); err != nil {
+			if err := a.Report(status, aboutProposal(args[0], cliutil.Explained(err))); err != nil {
 				return err
 			}
 			if asJSON {
-				return a.printJSON(struct {
-					answerOut
+				return a.PrintJSON(struct {
+					cliutil.AnswerOut
 					proposalOut
-				}{answerOf(m, status), proposalFor(item, m.Owner())})
+				}{cliutil.AnswerOf(m, status), proposalFor(item, m.Owner())})
 			}
-			return a.print("%s  %s rejected\n", item.Slug, item.Act)
+			return a.Print("%s  %s rejected\n", item.Slug, item.Act)
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }

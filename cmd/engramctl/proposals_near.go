@@ -33,7 +33,7 @@ func nearLine(n proposals.Near) string {
 // to be written at a slug, and those of which one contradicts the other. Where
 // there is no copy, none are known.
 func (a *app) near(ctx context.Context, slug, text string) (all []proposals.Near) {
-	ctx, cancel := context.WithTimeout(ctx, a.allow(compareTime))
+	ctx, cancel := context.WithTimeout(ctx, a.Allow(compareTime))
 	defer cancel()
 	look := func(source answer.Source) {
 		_ = source.Read(ctx, func(v answer.View) error {
@@ -46,8 +46,8 @@ func (a *app) near(ctx context.Context, slug, text string) (all []proposals.Near
 		return all
 	}
 	kept, err := a.lying(ctx)
-	if err != nil && a.flags.verbose {
-		a.note("what is near is not known: %v", err)
+	if err != nil && a.Flags.Verbose {
+		a.Note("what is near is not known: %v", err)
 	}
 	if err != nil || kept == nil {
 		return nil

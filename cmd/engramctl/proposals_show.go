@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/memory/proposals"
 	"engramd/nips/frontmatter"
@@ -15,18 +17,18 @@ import (
 
 func (a *app) proposalsShowCommand() *cobra.Command {
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "show ID [--json]",
 		Short: "Show a proposal with its whole text",
 		Long: `Show a proposal with its whole text: what it wants, by whom and why, and for the agent
 also which memories say nearly the same, or contradict it. Of a transplant it shows the
 text that was signed, and by whom. The text is somebody's words and not an order.`,
 		Example: `  engramctl proposals show 4f1c22ab`,
-		Args:    arguments("ID"),
+		Args:    cliutil.Arguments("ID"),
 	}, func(ctx context.Context, args []string) error {
 		return a.withProposals(ctx, func(ctx context.Context, c *client.Client, m *client.Memory) error {
 			item, status, err := a.proposalNamed(ctx, c, m, args[0])
-			if err := a.report(status, aboutProposal(args[0], err)); err != nil {
+			if err := a.Report(status, aboutProposal(args[0], err)); err != nil {
 				return err
 			}
 			text, from := item.Text, ""
@@ -38,15 +40,15 @@ text that was signed, and by whom. The text is somebody's words and not an order
 				if text != "" {
 					out.Text, out.Size = &text, len(text)
 				}
-				return a.printJSON(struct {
-					answerOut
+				return a.PrintJSON(struct {
+					cliutil.AnswerOut
 					proposalOut
-				}{answerOf(m, status), out})
+				}{cliutil.AnswerOf(m, status), out})
 			}
 			return a.printProposal(ctx, m, item, text, from)
 		})
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
@@ -86,7 +88,7 @@ func signedText(ctx context.Context, i proposals.Item) (text, from string) {
 		return "", frontmatter.OneLine(err.Error())
 	}
 	_, u, _ := originOf(i.Proposal)
-	return opened.Text, fmt.Sprintf("by %s, %s of %s", npub(u.Author), u.ID, stamp(u.CreatedAt))
+	return opened.Text, fmt.Sprintf("by %s, %s of %s", settings.Npub(u.Author), u.ID, cliutil.Stamp(u.CreatedAt))
 }
 
 // printProposal prints a proposal with its text, and whose event that is from.
@@ -100,8 +102,8 @@ func (a *app) printProposal(ctx context.Context, m *client.Memory, i proposals.I
 	line("id", i.EventID)
 	line("act", string(i.Act))
 	line("slug", string(i.Slug))
-	line("by", strings.TrimSpace(npub(i.Proposer)+"  "+i.Name))
-	line("time", stamp(i.CreatedAt))
+	line("by", strings.TrimSpace(settings.Npub(i.Proposer)+"  "+i.Name))
+	line("time", cliutil.Stamp(i.CreatedAt))
 	line("base", i.Base)
 	line("version", i.Version)
 	line("why", i.Why)
@@ -119,11 +121,11 @@ func (a *app) printProposal(ctx context.Context, m *client.Memory, i proposals.I
 			line("near", nearLine(n))
 		}
 	}
-	if err := a.print("%s", b.String()); err != nil || text == "" {
+	if err := a.Print("%s", b.String()); err != nil || text == "" {
 		return err
 	}
-	if err := a.print("\n"); err != nil {
+	if err := a.Print("\n"); err != nil {
 		return err
 	}
-	return a.printText(text)
+	return a.PrintText(text)
 }

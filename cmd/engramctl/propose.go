@@ -7,13 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/proposals"
 	"engramd/nips/nipae"
 )
 
 func (a *app) proposeCommand() *cobra.Command {
-	return pairFlags(a.Env, group(&cobra.Command{
+	return cliutil.PairFlags(a.Env, cliutil.Group(&cobra.Command{
 		Use:   "propose",
 		Short: "Propose a change of an agent's memory",
 		Long: `Propose a change of an agent's memory, which only the agent signs: the agent accepts
@@ -50,15 +52,15 @@ func (o *proposing) flags(c *cobra.Command, vouch, text bool) {
 		c.Flags().BoolVar(&o.vouch, "vouch", false, "the agent shall treat the whole text as told by you")
 	}
 	if text {
-		secretFlag(c, &o.allow)
+		cliutil.SecretFlag(c, &o.allow)
 	}
-	jsonFlag(c, &o.asJSON)
+	cliutil.JSONFlag(c, &o.asJSON)
 }
 
 func (a *app) proposeSetCommand() *cobra.Command {
 	var o proposing
 	var base string
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "set SLUG VALUE|- [--base HASH] [--why REASON] [--allow-secret] [--json]",
 		Short: "Propose a text of your own",
 		Long: `Propose a text of your own, new or in the place of what is there: the whole text, with
@@ -69,13 +71,13 @@ agent wrote, use propose edit: that keeps the text's trust.
 --base is the hash of the text that it is made for, or "none"; else it is made for
 what is there now.`,
 		Example: `  engramctl propose set people/ana "Ana prefers Portuguese" --agent npub1… --why "she said so"`,
-		Args:    arguments("SLUG", "VALUE"),
+		Args:    cliutil.Arguments("SLUG", "VALUE"),
 	}, func(ctx context.Context, args []string) error {
-		slug, err := ownSlug(args[0])
+		slug, err := cliutil.OwnSlug(args[0])
 		if err != nil {
 			return err
 		}
-		if err := checkHash("--base", base); err != nil {
+		if err := cliutil.CheckHash("--base", base); err != nil {
 			return err
 		}
 		text, err := a.value(args[1], false)
@@ -92,13 +94,13 @@ what is there now.`,
 		})
 	})
 	o.flags(c, false, true)
-	baseFlag(c, &base)
+	cliutil.BaseFlag(c, &base)
 	return c
 }
 
 func (a *app) proposeEditCommand() *cobra.Command {
 	var o proposing
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "edit SLUG [-] [--vouch] [--why REASON] [--allow-secret] [--json]",
 		Short: "Propose a correction of a text",
 		Long: `Propose a correction of a text that is there, in an editor ($VISUAL, $EDITOR, else vi)
@@ -111,10 +113,10 @@ trust: what the agent only observed is not told because a word of it was correct
 			if len(args) == 2 && args[1] == "-" {
 				return nil
 			}
-			return arguments("SLUG")(nil, args)
+			return cliutil.Arguments("SLUG")(nil, args)
 		},
 	}, func(ctx context.Context, args []string) error {
-		slug, err := ownSlug(args[0])
+		slug, err := cliutil.OwnSlug(args[0])
 		if err != nil {
 			return err
 		}
@@ -144,14 +146,14 @@ func (a *app) proposeEdited(ctx context.Context, o proposing, slug nipae.Slug) e
 		return err
 	}
 	defer c.Close()
-	reading, done := a.bounded(ctx)
+	reading, done := a.Bounded(ctx)
 	head, err := a.proposedAbout(reading, m, slug)
 	done()
 	if err != nil {
 		return err
 	}
 	return a.inEditor(ctx, slug, head.Text, "nothing changed, and nothing is proposed", func(text string) error {
-		sending, done := a.bounded(ctx)
+		sending, done := a.Bounded(ctx)
 		defer done()
 		return a.sendProposal(sending, c, m, o, proposals.Proposal{Act: proposals.Edit, Slug: slug, Base: head.Hash, Text: text, Vouch: o.vouch})
 	})
@@ -159,12 +161,12 @@ func (a *app) proposeEdited(ctx context.Context, o proposing, slug nipae.Slug) e
 
 func (a *app) proposeArchiveCommand() *cobra.Command {
 	var o proposing
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:     "archive SLUG [--vouch] [--why REASON] [--json]",
 		Short:   "Propose to have a memory recalled no more",
 		Long:    `Propose to have a memory recalled no more, and kept (mem archive).`,
 		Example: `  engramctl propose archive journal/2024/05/minutes --agent npub1…`,
-		Args:    arguments("SLUG"),
+		Args:    cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
 		return a.proposeAct(ctx, o, proposals.Archive, args[0])
 	})
@@ -174,12 +176,12 @@ func (a *app) proposeArchiveCommand() *cobra.Command {
 
 func (a *app) proposeRmCommand() *cobra.Command {
 	var o proposing
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:     "rm SLUG [--why REASON] [--json]",
 		Short:   "Propose to remove a memory",
 		Long:    `Propose to remove a memory (mem rm). Its versions stay in the relays' history for a while.`,
 		Example: `  engramctl propose rm projects/old --agent npub1… --why "it was given up"`,
-		Args:    arguments("SLUG"),
+		Args:    cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error { return a.proposeAct(ctx, o, proposals.Delete, args[0]) })
 	o.flags(c, false, false)
 	return c
@@ -187,7 +189,7 @@ func (a *app) proposeRmCommand() *cobra.Command {
 
 // proposeAct proposes what has no text.
 func (a *app) proposeAct(ctx context.Context, o proposing, act proposals.Act, arg string) error {
-	slug, err := ownSlug(arg)
+	slug, err := cliutil.OwnSlug(arg)
 	if err != nil {
 		return err
 	}
@@ -200,21 +202,21 @@ func (a *app) proposeAct(ctx context.Context, o proposing, act proposals.Act, ar
 func (a *app) proposeRestoreCommand() *cobra.Command {
 	var o proposing
 	var at string
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "restore SLUG --at TIME|ID [--vouch] [--why REASON] [--json]",
 		Short: "Propose to go back to an old version of a memory",
 		Long: `Propose to write an old version of a memory (mem log --agent) as a new one (mem
 restore). It comes back byte for byte, with the trust that it had.`,
 		Example: `  engramctl propose restore notes --at yesterday --agent npub1…`,
-		Args:    arguments("SLUG"),
+		Args:    cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
-		slug, err := ownSlug(args[0])
+		slug, err := cliutil.OwnSlug(args[0])
 		if err != nil {
 			return err
 		}
 		when, err := client.ParseWhen(at, time.Now())
 		if err != nil {
-			return usagef("--at: %w", err)
+			return exit.Usagef("--at: %w", err)
 		}
 		return a.propose(ctx, o, slug, func(ctx context.Context, m *client.Memory) (p proposals.Proposal, err error) {
 			head, err := a.proposedFor(ctx, m, slug)
@@ -222,7 +224,7 @@ restore). It comes back byte for byte, with the trust that it had.`,
 				return p, err
 			}
 			old, status, err := m.At(ctx, slug, when)
-			if err := a.report(status, about(slug, old, err)); err != nil {
+			if err := a.Report(status, cliutil.About(slug, old, err)); err != nil {
 				return p, err
 			}
 			return proposals.Proposal{Act: proposals.Restore, Base: cmp.Or(head.Hash, client.BaseNone), Version: old.ID, Vouch: o.vouch}, nil

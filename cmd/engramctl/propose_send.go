@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/proposals"
 	"engramd/nips/nipae"
@@ -22,9 +24,9 @@ func (a *app) propose(ctx context.Context, o proposing, slug nipae.Slug, make fu
 		return err
 	}
 	defer c.Close()
-	ctx, done := a.bounded(ctx)
+	ctx, done := a.Bounded(ctx)
 	defer done()
-	if err := a.discover(ctx, c, m.Agent()); err != nil {
+	if err := a.Discover(ctx, c, m.Agent()); err != nil {
 		return err
 	}
 	p, err := make(ctx, m)
@@ -42,13 +44,13 @@ func (a *app) vouched(ctx context.Context, o proposing) error {
 	case !o.vouch:
 		return nil
 	case !a.Terminal.Stdin || a.Terminal.Line == nil:
-		a.note("--vouch: %s", means)
+		a.Note("--vouch: %s", means)
 		return nil
 	}
 	answer, err := a.Terminal.Line(ctx, "--vouch: "+means+". Go on? [y/N] ")
 	switch {
-	case errors.Is(err, errNoTerminal):
-		a.note("--vouch: %s", means)
+	case errors.Is(err, cliutil.ErrNoTerminal):
+		a.Note("--vouch: %s", means)
 		return nil
 	case err != nil:
 		return err
@@ -57,21 +59,21 @@ func (a *app) vouched(ctx context.Context, o proposing) error {
 	case "y", "yes":
 		return nil
 	}
-	return usagef("nothing was proposed")
+	return exit.Usagef("nothing was proposed")
 }
 
 // openProposing opens the memory of an agent that is another key than ours. What
 // is proposed is in no log, and in no copy: it is no memory.
 func (a *app) openProposing(ctx context.Context) (*client.Client, *client.Memory, error) {
-	a.flags.noMirror = true
+	a.Flags.NoMirror = true
 	c, m, err := a.open(ctx)
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case m.Agent() == m.Owner():
-		err = usageError{proposals.ErrSelf}
+		err = exit.BadUsage(proposals.ErrSelf)
 	case m.Writable():
-		err = usagef("whose memory? Name the agent (--agent): what is in your own, mem set and mem edit write")
+		err = exit.Usagef("whose memory? Name the agent (--agent): what is in your own, mem set and mem edit write")
 	}
 	if err != nil {
 		c.Close()
@@ -84,15 +86,15 @@ func (a *app) openProposing(ctx context.Context) (*client.Client, *client.Memory
 func (a *app) proposedFor(ctx context.Context, m *client.Memory, slug nipae.Slug) (client.Entry, error) {
 	head, status, err := m.Get(ctx, slug)
 	if errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrTombstone) {
-		return client.Entry{}, a.report(status, nil)
+		return client.Entry{}, a.Report(status, nil)
 	}
-	return head, a.report(status, about(slug, head, err))
+	return head, a.Report(status, cliutil.About(slug, head, err))
 }
 
 // proposedAbout is proposedFor of what must be there.
 func (a *app) proposedAbout(ctx context.Context, m *client.Memory, slug nipae.Slug) (client.Entry, error) {
 	head, status, err := m.Get(ctx, slug)
-	return head, a.report(status, about(slug, head, err))
+	return head, a.Report(status, cliutil.About(slug, head, err))
 }
 
 // sendProposal sends one and says how the agent names it.
@@ -103,14 +105,14 @@ func (a *app) sendProposal(ctx context.Context, c *client.Client, m *client.Memo
 	if errors.Is(err, proposals.ErrRefused) {
 		err = fmt.Errorf("%w: what is proposed is signed and cannot be redacted later; --allow-secret sends it all the same", err)
 	}
-	if err := a.reportWith(status, err, "proposing it again sends another proposal"); err != nil {
+	if err := a.ReportWith(status, err, "proposing it again sends another proposal"); err != nil {
 		return err
 	}
 	if o.asJSON {
-		return a.printJSON(struct {
-			answerOut
+		return a.PrintJSON(struct {
+			cliutil.AnswerOut
 			proposalOut
-		}{answerOf(m, status), proposalFor(proposals.Item{Proposal: p}, "")})
+		}{cliutil.AnswerOf(m, status), proposalFor(proposals.Item{Proposal: p}, "")})
 	}
-	return a.print("%s  %s proposed  id %s\n", p.Slug, p.Act, p.EventID[:shortID])
+	return a.Print("%s  %s proposed  id %s\n", p.Slug, p.Act, p.EventID[:cliutil.ShortID])
 }

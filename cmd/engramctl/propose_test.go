@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/proposals"
@@ -23,26 +26,26 @@ func TestVouchingIsAsked(t *testing.T) {
 		out.Reset()
 		m := &Main{Args: args, Dir: t.TempDir(), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Slack: slack,
 			Env: []string{"ENGRAM_KEY=" + secret, "ENGRAM_RELAYS=" + relay, "XDG_STATE_HOME=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir()},
-			Terminal: Terminal{Stdin: true, Line: func(_ context.Context, prompt string) (string, error) {
+			Terminal: cliutil.Terminal{Stdin: true, Line: func(_ context.Context, prompt string) (string, error) {
 				asked.WriteString(prompt)
 				return answer, nil
 			}}}
 		return m.Run(t.Context())
 	}
 	owner, agent := relaytest.Owner(), relaytest.Agent()
-	if code := run("", agent.Secret, "mem", "set", "notes", "buy milk", "--owner", npub(owner.Pub)); code != 0 {
+	if code := run("", agent.Secret, "mem", "set", "notes", "buy milk", "--owner", settings.Npub(owner.Pub)); code != 0 {
 		t.Fatal(out.String())
 	}
-	archive := []string{"propose", "archive", "notes", "--vouch", "--agent", npub(agent.Pub)}
+	archive := []string{"propose", "archive", "notes", "--vouch", "--agent", settings.Npub(agent.Pub)}
 	for _, answer := range []string{"", "n", "never"} {
-		if code := run(answer, owner.Secret, archive...); code != exitUsage || !strings.Contains(out.String(), "nothing was proposed") {
+		if code := run(answer, owner.Secret, archive...); code != exit.Usage || !strings.Contains(out.String(), "nothing was proposed") {
 			t.Errorf("%q: %d, %s", answer, code, out.String())
 		}
 	}
 	if !strings.Contains(asked.String(), "treats the whole text as told by you. Go on?") {
 		t.Errorf("asked %q", asked.String())
 	}
-	list := []string{"proposals", "ls", "--json", "--agent", npub(agent.Pub)}
+	list := []string{"proposals", "ls", "--json", "--agent", settings.Npub(agent.Pub)}
 	if code := run("", owner.Secret, list...); code != 0 || strings.Contains(out.String(), `"act"`) {
 		t.Errorf("%d, %s", code, out.String())
 	}
@@ -79,7 +82,7 @@ func TestWhatIsAcceptedIsChained(t *testing.T) {
 	b := propose(relaytest.Owner(), proposals.Proposal{Act: proposals.Delete, Slug: "mem/notes", Base: base})
 	f := propose(relaytest.Stranger(), proposals.Proposal{Act: proposals.Write, Slug: "mem/from/friend/x", Base: client.BaseNone, Text: "two"})
 	config := filepath.Join(r.dir, "friends.toml")
-	if err := os.WriteFile(config, []byte("profile = \"p\"\n[profiles.p.proposals.from]\n"+npub(relaytest.Stranger().Pub)+" = \"friend\"\n"), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte("profile = \"p\"\n[profiles.p.proposals.from]\n"+settings.Npub(relaytest.Stranger().Pub)+" = \"friend\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r.does("", "proposals", "accept", a)

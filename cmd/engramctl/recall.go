@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/recall"
@@ -35,7 +36,7 @@ type foundOut struct {
 }
 
 func foundOf(h answer.Hit) foundOut {
-	out := foundOut{Slug: h.Slug, Title: h.Title, Type: string(h.Type), Project: h.Project, Trust: h.Trust.String(), State: string(h.State), Time: stamp(h.UpdatedAt), Size: h.Size,
+	out := foundOut{Slug: h.Slug, Title: h.Title, Type: string(h.Type), Project: h.Project, Trust: h.Trust.String(), State: string(h.State), Time: cliutil.Stamp(h.UpdatedAt), Size: h.Size,
 		Why: h.Why, Words: h.Words, SupersededBy: h.SupersededBy, Partly: h.PartlySupersededBy, Contradicts: h.Contradicts}
 	if !h.When.IsZero() {
 		out.When = h.When.Format(time.RFC3339)
@@ -83,7 +84,7 @@ func (a *app) recallCommand() *cobra.Command {
 	var wait time.Duration
 	var feelings map[string]string
 	var named modelFlags
-	c := pairFlags(a.Env, a.command(&cobra.Command{
+	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
 		Use:   "recall QUERY... [--budget BYTES] [--all-projects] [--explain] [--json]",
 		Short: "Recall what is remembered on a question, as one block",
 		Long: `Recall what is remembered on a question, as one block that fits a budget: the best
@@ -135,7 +136,7 @@ compared beside words, and the best are put in its order.`,
 			whose = l.m
 			at = a.placeFor(ctx, l.m)
 			q.Scope = a.scopeFor(ctx, l.m, every)
-			return m.ask(ctx, l, &q, now, a.note)
+			return m.ask(ctx, l, &q, now, a.Note)
 		}, func(v answer.View) (_ seen, err error) {
 			if found, err = answer.Recall(v, q, now); err == nil && explain {
 				left, err = answer.Explain(v, q, now)
@@ -150,13 +151,13 @@ compared beside words, and the best are put in its order.`,
 		}
 		return err
 	}))
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	waitFlag(c, &wait)
 	c.Flags().BoolVar(&explain, "explain", false, "name what was left out, and why")
 	allProjectsFlag(c, &every)
 	c.Flags().IntVar(&q.Budget, "budget", recall.DefaultBudget, "how many `BYTES` the block may have, 400 to 65536")
 	c.Flags().StringToStringVar(&feelings, "emotion", nil, "favour what felt alike, for example `joy=0.8`")
-	c.Flags().BoolVar(&a.flags.strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
+	c.Flags().BoolVar(&a.Flags.Strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
 	filterFlags(c, &q)
 	named.add(c)
 	return c
@@ -169,16 +170,16 @@ func (a *app) printRecalled(found answer.Answer, left []answer.Left, coming []in
 	coming = coming[:min(len(coming), maxComing)]
 	switch {
 	case len(found.Hits)+found.More == 0:
-		a.note("no matches; try %s", ours.Replace(found.Try))
+		a.Note("no matches; try %s", ours.Replace(found.Try))
 	case found.Try != "":
-		a.note("try %s", found.Try)
+		a.Note("try %s", found.Try)
 	}
 	a.noteOthers(found.Others)
 	if !asJSON {
 		for _, l := range left {
-			a.note("left out: %s: %s", harmless(frontmatter.OneLine(l.Slug)), l.Reason)
+			a.Note("left out: %s: %s", cliutil.Harmless(frontmatter.OneLine(l.Slug)), l.Reason)
 		}
-		return a.printText(strings.Join(slices.DeleteFunc([]string{found.Block, linesOf(coming)}, func(s string) bool { return s == "" }), "\n"))
+		return a.PrintText(strings.Join(slices.DeleteFunc([]string{found.Block, linesOf(coming)}, func(s string) bool { return s == "" }), "\n"))
 	}
 	all := recallOut{Intentions: comingOf(coming), viewOut: out, Fit: found.Fit.String(), Block: found.Block, Hits: []recalledOut{}, More: found.More, Try: ours.Replace(found.Try), Others: found.Others}
 	for _, h := range found.Hits {
@@ -191,5 +192,5 @@ func (a *app) printRecalled(found answer.Answer, left []answer.Left, coming []in
 	for _, l := range left {
 		all.Left = append(all.Left, leftOutOut{l.Slug, l.Reason})
 	}
-	return a.printJSON(all)
+	return a.PrintJSON(all)
 }

@@ -1,9 +1,13 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"engramd/internal/cli/cliutil"
+)
 
 func (a *app) relaysCommand() *cobra.Command {
-	return pairFlags(a.Env, group(&cobra.Command{
+	return cliutil.PairFlags(a.Env, cliutil.Group(&cobra.Command{
 		Use:   "relays",
 		Short: "The relays that keep an agent's memory",
 		Long: `The relays that keep an agent's memory: the configured ones. Those of the agent's own

@@ -10,12 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/nips/nipae"
 )
 
 func (a *app) relaysIgnoreCommand() *cobra.Command {
 	var undo bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "ignore [URL…] [--undo]",
 		Short: "Stop asking a relay that only agents' lists name",
 		Long: `Stop asking a relay that only an agent's own list names (NIP-65): one that is gone for
@@ -27,13 +30,13 @@ file beside the configuration file, one on each line.`,
   engramctl relays ignore`,
 		Args: cobra.ArbitraryArgs,
 	}, func(_ context.Context, urls []string) error {
-		ignored, err := ignoredRelays(a.Env)
+		ignored, err := cliutil.IgnoredRelays(a.Env)
 		if err != nil {
 			return err
 		}
 		for _, url := range urls {
 			if _, err := nipae.CanonicalRelayURL(url); err != nil {
-				return usagef("relay %q: %w", shownURL(url), err)
+				return exit.Usagef("relay %q: %w", settings.ShownURL(url), err)
 			}
 			ignored = slices.DeleteFunc(ignored, func(old string) bool { return sameRelay(old, url) })
 			if !undo {
@@ -46,7 +49,7 @@ file beside the configuration file, one on each line.`,
 			}
 		}
 		for _, url := range ignored {
-			if err := a.print("%s\n", url); err != nil {
+			if err := a.Print("%s\n", url); err != nil {
 				return err
 			}
 		}
@@ -58,7 +61,7 @@ file beside the configuration file, one on each line.`,
 
 // writeIgnored replaces it as a whole.
 func (a *app) writeIgnored(urls []string) error {
-	path := ignoredPath(a.Env)
+	path := cliutil.IgnoredPath(a.Env)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("ignored relays: %w", err)
 	}

@@ -9,19 +9,20 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
 
 // relayLine is one line of `relays ls`.
 type relayLine struct {
-	relayOut
+	cliutil.RelayOut
 	Source string `json:"source"` // "configured", or "nip65": the agent's own list
 }
 
 func (a *app) relaysLsCommand() *cobra.Command {
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "ls [--json]",
 		Short: "Show which relays are asked and whether they answer",
 		Long: `Show which relays are asked, where their names come from, and whether they answer
@@ -31,30 +32,30 @@ refuse the key.`,
   engramctl relays ls --agent npub1… --json`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
-		a.patient = true
+		a.Patient = true
 		c, m, err := a.open(ctx)
 		if err != nil {
 			return err
 		}
 		defer c.Close()
-		ctx, done := a.bounded(ctx)
+		ctx, done := a.Bounded(ctx)
 		defer done()
 		configured := c.Relays()
-		if err := a.discover(ctx, c, m.Agent()); err != nil {
-			a.note("looking for the agent's list of relays: %v", err)
+		if err := a.Discover(ctx, c, m.Agent()); err != nil {
+			a.Note("looking for the agent's list of relays: %v", err)
 		} else {
 			for _, r := range c.Doubts() {
-				reportRelay(a.Env, r)
+				cliutil.ReportRelay(a.Env, r)
 			}
 		}
 		answers, err := c.Ask(ctx, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.Agent()},
 			Tags: nostr.TagMap{"p": {m.Owner()}}, Limit: 1})
 		if asJSON {
-			return firstOf(err, a.printJSON(relayLines(m, answers.Relays, configured, c.LeftOut())))
+			return cliutil.FirstOf(err, a.PrintJSON(relayLines(m, answers.Relays, configured, c.LeftOut())))
 		}
-		return firstOf(err, a.printRelays(answers.Relays, configured, c.LeftOut()))
+		return cliutil.FirstOf(err, a.printRelays(answers.Relays, configured, c.LeftOut()))
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
@@ -74,7 +75,7 @@ func sameRelay(a, b string) bool {
 
 func relayLines(m *client.Memory, relays []client.RelayStatus, configured, leftOut []string) any {
 	lines := []relayLine{}
-	for _, r := range relaysOut(relays) {
+	for _, r := range cliutil.RelaysOut(relays) {
 		lines = append(lines, relayLine{r, sourceOf(r.URL, configured)})
 	}
 	return struct {
@@ -86,7 +87,7 @@ func relayLines(m *client.Memory, relays []client.RelayStatus, configured, leftO
 }
 
 func (a *app) printRelays(relays []client.RelayStatus, configured, leftOut []string) error {
-	w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Out(), 0, 0, 2, ' ', 0)
 	for _, r := range relays {
 		state := fmt.Sprintf("answers in %d ms", r.Took.Milliseconds())
 		if r.Err != nil {
@@ -98,14 +99,4 @@ func (a *app) printRelays(relays []client.RelayStatus, configured, leftOut []str
 		fmt.Fprintf(w, "%s\t%s\t%s\n", r.URL, sourceOf(r.URL, configured), state)
 	}
 	return w.Flush()
-}
-
-// firstOf returns the first error of several that were met.
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

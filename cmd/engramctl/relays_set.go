@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
@@ -14,7 +16,7 @@ import (
 func (a *app) relaysSetCommand() *cobra.Command {
 	var read, write []string
 	var none bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "set [URL…] [--read URL…] [--write URL…] [--none]",
 		Short: "Write the agent's own list of relays",
 		Long: `Write the agent's own list of relays (NIP-65, kind 10002) anew: these entries and no
@@ -31,14 +33,14 @@ Nothing of the memory is sent anywhere: engramctl sync does that.`,
 		for marker, urls := range map[string][]string{"": args, "read": read, "write": write} {
 			for _, url := range urls {
 				if _, err := nipae.CanonicalRelayURL(url); err != nil {
-					return usagef("relay %q: %w", shownURL(url), err)
+					return exit.Usagef("relay %q: %w", settings.ShownURL(url), err)
 				}
 				entries = append(entries, client.ListedRelay{URL: url, Marker: marker})
 			}
 		}
 		slices.SortStableFunc(entries, func(x, y client.ListedRelay) int { return strings.Compare(x.Marker, y.Marker) })
 		if len(entries) == 0 != none {
-			return usagef("name the relays of the list, or --none for an empty one")
+			return exit.Usagef("name the relays of the list, or --none for an empty one")
 		}
 		return a.setRelays(ctx, entries)
 	})
@@ -58,19 +60,19 @@ func (a *app) setRelays(ctx context.Context, entries []client.ListedRelay) error
 	if !m.Writable() {
 		return client.ErrReadOnly
 	}
-	ctx, done := a.bounded(ctx)
+	ctx, done := a.Bounded(ctx)
 	defer done()
 	before, status, err := c.SetRelayList(ctx, entries)
-	if err := a.reportWith(status, err, "engramctl relays set once more reaches the others"); err != nil {
+	if err := a.ReportWith(status, err, "engramctl relays set once more reaches the others"); err != nil {
 		return err
 	}
 	for _, old := range before {
 		if !slices.ContainsFunc(entries, func(e client.ListedRelay) bool { return sameRelay(e.URL, old.URL) }) {
-			a.note("no longer on the list: %s", old.URL)
+			a.Note("no longer on the list: %s", old.URL)
 		}
 	}
 	for _, e := range entries {
-		if err := a.print("%s\n", strings.TrimSpace(e.URL+"  "+e.Marker)); err != nil {
+		if err := a.Print("%s\n", strings.TrimSpace(e.URL+"  "+e.Marker)); err != nil {
 			return err
 		}
 	}

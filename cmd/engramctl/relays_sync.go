@@ -4,22 +4,24 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"engramd/internal/cli/cliutil"
 )
 
 // relaysSyncCommand is what sync without arguments was called in the first
 // release.
 func (a *app) relaysSyncCommand() *cobra.Command {
 	var f syncFlags
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:     "sync [--json]",
 		Short:   "The former name of engramctl sync without relays",
 		Long:    `The former name of engramctl sync without relays. It does the same, prints the same, and says so.`,
 		Example: `  engramctl relays sync`,
 		Args:    cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
-		a.note("relays sync is called sync now: engramctl sync")
+		a.Note("relays sync is called sync now: engramctl sync")
 		return a.sync(ctx, nil, f)
 	})
-	jsonFlag(c, &f.asJSON)
+	cliutil.JSONFlag(c, &f.asJSON)
 	return c
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 )
 
@@ -26,36 +28,36 @@ func TestReport(t *testing.T) {
 		want   string
 		code   int
 	}{
-		{"whole", client.Status{Relays: []client.RelayStatus{good}}, nil, true, "", exitOK},
+		{"whole", client.Status{Relays: []client.RelayStatus{good}}, nil, true, "", exit.OK},
 		{"one down", client.Status{Relays: []client.RelayStatus{good, down}, Partial: true}, nil, false,
-			"engramctl: wss://down failed: connection refused\n" + partial, exitOK},
+			"engramctl: wss://down failed: connection refused\n" + partial, exit.OK},
 		{"one down, strict", client.Status{Relays: []client.RelayStatus{good, down}, Partial: true}, nil, true,
-			"engramctl: wss://down failed: connection refused\n" + partial, exitRelay},
-		{"cut", client.Status{Relays: []client.RelayStatus{cut}, Partial: true}, nil, false, "engramctl: wss://cut may have more than it sent\n" + partial, exitOK},
+			"engramctl: wss://down failed: connection refused\n" + partial, exit.Relay},
+		{"cut", client.Status{Relays: []client.RelayStatus{cut}, Partial: true}, nil, false, "engramctl: wss://cut may have more than it sent\n" + partial, exit.OK},
 		{"lies", client.Status{Relays: []client.RelayStatus{liar}, Partial: true}, nil, false,
-			"engramctl: wss://liar sent 3 events that are wrong or were not asked for\n" + partial, exitOK},
+			"engramctl: wss://liar sent 3 events that are wrong or were not asked for\n" + partial, exit.OK},
 		{"no history is no failure", client.Status{Relays: []client.RelayStatus{good, plain}}, nil, true,
-			"engramctl: wss://plain keeps no history that it shows: only its current version counts\n", exitOK},
+			"engramctl: wss://plain keeps no history that it shows: only its current version counts\n", exit.OK},
 		{"history that is not asked for", client.Status{Relays: []client.RelayStatus{good, {URL: "wss://listed", Err: client.ErrHistoryUnasked, Complete: true}}}, nil, true,
-			"engramctl: wss://listed was not asked for history, because only the agent's list names it: only its current version counts\n", exitOK},
+			"engramctl: wss://listed was not asked for history, because only the agent's list names it: only its current version counts\n", exit.OK},
 		{"an error that names the relays is enough", client.Status{Relays: []client.RelayStatus{down}, Partial: true},
-			fmt.Errorf("%w: wss://down: connection refused", client.ErrNoRelay), false, "", exitRelay},
+			fmt.Errorf("%w: wss://down: connection refused", client.ErrNoRelay), false, "", exit.Relay},
 		{"an error that does not", client.Status{Relays: []client.RelayStatus{good, down}, Partial: true},
-			&client.ConflictError{Reason: "other"}, false, "engramctl: wss://down failed: connection refused\n", exitConflict},
+			&client.ConflictError{Reason: "other"}, false, "engramctl: wss://down failed: connection refused\n", exit.Conflict},
 		{"not taken everywhere", client.Status{Relays: []client.RelayStatus{good}, Published: []client.PublishStatus{took, refused}, Partial: true}, nil, false,
-			"engramctl: wss://down did not take it: blocked: quota\nengramctl: written to 1 of 2 relays; engramctl sync brings the others up to date\n", exitOK},
+			"engramctl: wss://down did not take it: blocked: quota\nengramctl: written to 1 of 2 relays; engramctl sync brings the others up to date\n", exit.OK},
 		{"down for everything", client.Status{Relays: []client.RelayStatus{good, down, down}, Published: []client.PublishStatus{took, refused}, Partial: true}, nil, false,
-			"engramctl: wss://down failed: connection refused\nengramctl: written to 1 of 2 relays; engramctl sync brings the others up to date\n", exitOK},
+			"engramctl: wss://down failed: connection refused\nengramctl: written to 1 of 2 relays; engramctl sync brings the others up to date\n", exit.OK},
 		{"doubtful", client.Status{Relays: []client.RelayStatus{good}, Doubtful: 2}, nil, true,
-			"engramctl: 2 events at this place cannot be read and were left out\n", exitOK},
+			"engramctl: 2 events at this place cannot be read and were left out\n", exit.OK},
 		{"one doubtful", client.Status{Relays: []client.RelayStatus{good}, Doubtful: 1}, nil, true,
-			"engramctl: 1 event at this place cannot be read and was left out\n", exitOK},
+			"engramctl: 1 event at this place cannot be read and was left out\n", exit.OK},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var stderr bytes.Buffer
-			a := newApp(&System{Stderr: &stderr})
-			a.flags.strict = c.strict
-			if got := codeOf(a.report(c.status, c.err)); got != c.code {
+			a := newApp(&cliutil.System{Stderr: &stderr})
+			a.Flags.Strict = c.strict
+			if got := exit.CodeOf(a.Report(c.status, c.err)); got != c.code {
 				t.Errorf("exit code %d, want %d", got, c.code)
 			}
 			if stderr.String() != c.want {
@@ -67,17 +69,17 @@ func TestReport(t *testing.T) {
 
 func TestTraceIsHarmlessAndShort(t *testing.T) {
 	var stderr bytes.Buffer
-	a := newApp(&System{Stderr: &stderr})
-	a.flags.verbose = true
-	trace := a.trace()
+	a := newApp(&cliutil.System{Stderr: &stderr})
+	a.Flags.Verbose = true
+	trace := a.Trace()
 	trace("wss://r", true, []byte("[\"REQ\"]"))
 	trace("wss://r", false, []byte("\x1b[2Jx\u202e"))
 	if got := stderr.String(); got != "> wss://r [\"REQ\"]\n< wss://r \uFFFD[2Jx\uFFFD\n" {
 		t.Errorf("%q", got)
 	}
 	stderr.Reset()
-	trace("wss://r", false, bytes.Repeat([]byte("a"), 3*maxTrace))
-	if stderr.Len() > maxTrace+100 || !bytes.Contains(stderr.Bytes(), []byte("… (12288 bytes)")) {
+	trace("wss://r", false, bytes.Repeat([]byte("a"), 3*cliutil.MaxTrace))
+	if stderr.Len() > cliutil.MaxTrace+100 || !bytes.Contains(stderr.Bytes(), []byte("… (12288 bytes)")) {
 		t.Errorf("%d bytes", stderr.Len())
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 )
 
 // commands returns all that engramctl can do; a new one is a line here, a file
@@ -49,7 +52,7 @@ func (a *app) commands() []*cobra.Command {
 
 // root assembles the program.
 func (a *app) root() *cobra.Command {
-	root := group(&cobra.Command{
+	root := cliutil.Group(&cobra.Command{
 		Use:   "engramctl",
 		Short: "The memory of AI agents on Nostr relays",
 		Long: `engramctl reads and writes the memory of AI agents (NIP-AE engrams) on Nostr relays.
@@ -65,7 +68,7 @@ ENGRAM_KEY_PASSWORD_FILE names). Whom it is about is --owner (I am the agent) or
 --agent (I am its owner). Where is --relay, ENGRAM_RELAYS, or a profile; except
 with --relay, the relays that the agent itself lists (NIP-65) are asked too.
 
-` + exitTable(),
+` + exit.Table(),
 		Example: `  engramctl key new agent.key
   export ENGRAM_KEY_FILE=agent.key ENGRAM_OWNER=npub1… ENGRAM_RELAYS=wss://relay.example
   engramctl mem set core "I am Sami. I answer briefly."
@@ -81,31 +84,21 @@ with --relay, the relays that the agent itself lists (NIP-65) are asked too.
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	f := root.PersistentFlags()
 	f.SortFlags = false
-	f.StringVar(&a.flags.config, "config", "", "`file` with profiles (default $XDG_CONFIG_HOME/engramd/engramctl.toml)")
-	f.StringVar(&a.flags.profile, "profile", "", "`name` of a profile in it; beats the environment (ENGRAM_PROFILE does not)")
-	f.StringVar(&a.flags.keyFile, "key-file", "", "`file` with the secret key, readable by its user only (ENGRAM_KEY_FILE)")
-	f.StringArrayVar(&a.flags.relays, "relay", nil, "relay `URL`, may be given several times (ENGRAM_RELAYS: separated by commas or spaces)")
-	f.BoolVar(&a.flags.noDiscovery, "no-discovery", false, "ask the configured relays only, not those that the agent lists too (NIP-65); --relay implies it")
-	f.DurationVar(&a.flags.timeout, "timeout", a.allow(defaultTimeout), "time limit for everything on the network")
-	f.BoolVarP(&a.flags.verbose, "verbose", "v", false, "show the wire on stderr")
+	f.StringVar(&a.Flags.Config, "config", "", "`file` with profiles (default $XDG_CONFIG_HOME/engramd/engramctl.toml)")
+	f.StringVar(&a.Flags.Profile, "profile", "", "`name` of a profile in it; beats the environment (ENGRAM_PROFILE does not)")
+	f.StringVar(&a.Flags.KeyFile, "key-file", "", "`file` with the secret key, readable by its user only (ENGRAM_KEY_FILE)")
+	f.StringArrayVar(&a.Flags.Relays, "relay", nil, "relay `URL`, may be given several times (ENGRAM_RELAYS: separated by commas or spaces)")
+	f.BoolVar(&a.Flags.NoDiscovery, "no-discovery", false, "ask the configured relays only, not those that the agent lists too (NIP-65); --relay implies it")
+	f.DurationVar(&a.Flags.Timeout, "timeout", a.Allow(cliutil.DefaultTimeout), "time limit for everything on the network")
+	f.BoolVarP(&a.Flags.Verbose, "verbose", "v", false, "show the wire on stderr")
 	_ = root.RegisterFlagCompletionFunc("profile", func(p1 *cobra.Command, p2 []string, p3 string) ([]string, cobra.ShellCompDirective) {
-		return completeProfiles(a.Env, p1, p2, p3)
+		return cliutil.CompleteProfiles(a.Env, p1, p2, p3)
 	}) // cannot fail: the flag exists
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
-		if a.flags.timeout <= 0 {
+		if a.Flags.Timeout <= 0 {
 			return fmt.Errorf("--timeout must be more than 0")
 		}
 		return nil
 	}
 	return root
-}
-
-// pairFlags says whose memory a command is about.
-func pairFlags(e *Env, c *cobra.Command) *cobra.Command {
-	f := c.PersistentFlags()
-	f.StringVar(&e.flags.owner, "owner", "", "`pubkey` (npub or hex) of the owner: my key is the agent's (ENGRAM_OWNER)")
-	f.StringVar(&e.flags.agent, "agent", "", "`pubkey` (npub or hex) of the agent: my key is its owner's, to read only (ENGRAM_AGENT)")
-	f.BoolVar(&e.flags.noMirror, "no-mirror", false, "keep no copy of the memory on this machine (no_mirror in a profile)")
-	c.MarkFlagsMutuallyExclusive("owner", "agent")
-	return c
 }

@@ -95,11 +95,11 @@ func (a *app) askedScope(ctx context.Context, state *memorystate.State, every bo
 
 // scopeFor is askedScope for a command of a pair.
 func (a *app) scopeFor(ctx context.Context, m *client.Memory, every bool) answer.Scope {
-	state := a.stateOf(ctx, m, a.noteLine)
+	state := a.stateOf(ctx, m, a.NoteLine)
 	if state != nil {
 		defer state.Close()
 	}
-	return a.askedScope(ctx, state, every, a.note)
+	return a.askedScope(ctx, state, every, a.Note)
 }
 
 // allProjectsFlag is --all-projects.
@@ -110,6 +110,6 @@ func allProjectsFlag(c *cobra.Command, to *bool) {
 // noteOthers says how many memories were left out because of the project they are of.
 func (a *app) noteOthers(n int) {
 	if n > 0 {
-		a.note("%d in other projects (--all-projects)", n)
+		a.Note("%d in other projects (--all-projects)", n)
 	}
 }

@@ -22,6 +22,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/e2e/relaytest"
 	"engramd/nips/nipae"
 )
@@ -88,14 +91,14 @@ func setUpScript(env *testscript.Env) error {
 		if err := os.WriteFile(filepath.Join(env.WorkDir, name+".key"), []byte(nsec+"\n"), 0o600); err != nil {
 			return err
 		}
-		env.Setenv(strings.ToUpper(name), npub(key.Pub))
+		env.Setenv(strings.ToUpper(name), settings.Npub(key.Pub))
 		env.Setenv(strings.ToUpper(name)+"_HEX", key.Pub)
 	}
 	env.Setenv("GORACE", "atexit_sleep_ms=0") // or each program that is started sleeps for a second at its end
 	env.Setenv("ENGRAM_KEY_FILE", "agent.key")
 	env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 	env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
-	env.Setenv("ENGRAM_OWNER", npub(relaytest.Owner().Pub))
+	env.Setenv("ENGRAM_OWNER", settings.Npub(relaytest.Owner().Pub))
 	return nil
 }
 
@@ -134,12 +137,14 @@ func ctlOnce(ts *testscript.TestScript, args []string) ctlResult {
 	var stdout, stderr bytes.Buffer
 	m := &Main{
 		Args: args, Dir: ts.MkAbs("."), Stdin: strings.NewReader(stdin), Stdout: &stdout, Stderr: &stderr,
-		Terminal: Terminal{Stdout: tty, Stderr: tty},
+		Terminal: cliutil.Terminal{Stdout: tty, Stderr: tty},
 		KeyCost:  4, // the default takes seconds under the race detector
 		Slack:    slackOf(ts, args),
 		// One harness runs them all, whatever runs the test.
-		Ancestors: func() []Process { return []Process{{"3@1", "sh"}, {"2@1", "claude"}} },
-		Keychain:  ts.Value(keysKey{}).(heldKeys), Services: servicesOf(ts), Self: installed(ts),
+		Ancestors: func() []cliutil.Process {
+			return []cliutil.Process{{ID: "3@1", Name: "sh"}, {ID: "2@1", Name: "claude"}}
+		},
+		Keychain: ts.Value(keysKey{}).(heldKeys), Services: servicesOf(ts), Self: installed(ts),
 	}
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "ENGRAM_CONFIG", "ENGRAM_PROFILE", "ENGRAM_KEY", "ENGRAM_KEY_FILE",
 		"ENGRAM_KEY_PASSWORD_FILE", "ENGRAM_OWNER", "ENGRAM_AGENT", "ENGRAM_RELAYS", "ENGRAM_TOKEN", "ENGRAM_TOKEN_RELAY",
@@ -191,8 +196,8 @@ func secretsOf(ts *testscript.TestScript) []string {
 			continue
 		}
 		secrets = append(secrets, text)
-		if secret, encrypted, err := parseSecret(text); err == nil && encrypted == "" {
-			nsec, err := encodeSecret(secret)
+		if secret, encrypted, err := settings.ParseSecret(text); err == nil && encrypted == "" {
+			nsec, err := settings.EncodeSecret(secret)
 			ts.Check(err)
 			secrets = append(secrets, secret, nsec)
 		}
@@ -405,12 +410,12 @@ func TestEveryCommandAndExitCodeHasAScript(t *testing.T) {
 		}
 		all.Write(text)
 	}
-	for _, c := range exitCodes() {
-		if c.code != exitInterrupted && !regexp.MustCompile(fmt.Sprintf(`(?m)ctl %d `, c.code)).MatchString(all.String()) {
-			t.Errorf("no script expects exit code %d", c.code)
+	for _, c := range exit.Codes() {
+		if c.Code != exit.Interrupted && !regexp.MustCompile(fmt.Sprintf(`(?m)ctl %d `, c.Code)).MatchString(all.String()) {
+			t.Errorf("no script expects exit code %d", c.Code)
 		}
 	}
-	root := newApp(&System{}).root()
+	root := newApp(&cliutil.System{}).root()
 	walk(root, func(c *cobra.Command) {
 		if c.HasSubCommands() {
 			return

@@ -32,7 +32,7 @@ func sessionName(id string) string {
 // serveSession has a server stamp the session of the harness that it runs in,
 // where that is known, and count what is written in it.
 func (a *app) serveSession(ctx context.Context, state *memorystate.State, o *mcp.Options) {
-	v := memorystate.Server{Session: sessionName(a.env["CLAUDE_CODE_SESSION_ID"]), Ancestors: idsOf(a.ancestors())}
+	v := memorystate.Server{Session: sessionName(a.Vars["CLAUDE_CODE_SESSION_ID"]), Ancestors: idsOf(a.ancestors())}
 	s, err := standingOf(ctx, state, a.folder())
 	if v.Folder = s.Folder; err == nil && (s.linked || s.Remote != "") {
 		o.Project = project.Prefix + s.Name

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/snapshot"
 )
 
@@ -23,7 +25,7 @@ type setupFlags struct {
 
 func (a *app) setupCommand() *cobra.Command {
 	var f setupFlags
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "setup [HARNESS…] [--owner NPUB | --new-owner] [--relay URL… | --local] [--yes] [--dry-run] [--remove]",
 		Short: "Give the agent of a harness its memory",
 		Long: `Give the agent of a harness its memory: make the agent's key if there is none, write a
@@ -87,12 +89,12 @@ type setup struct {
 	harnesses []string
 
 	config  string // path of the configuration file
-	file    profiles
-	name    string      // of the profile
-	old     profileFile // as it is in the file
-	want    profileFile // as it is to be
-	keyFile string      // absolute; "" where the key is in the key store
-	byHand  bool        // the relay is for a person to start
+	file    settings.Profiles
+	name    string               // of the profile
+	old     settings.ProfileFile // as it is in the file
+	want    settings.ProfileFile // as it is to be
+	keyFile string               // absolute; "" where the key is in the key store
+	byHand  bool                 // the relay is for a person to start
 }
 
 // newSetup reads what is there, and checks what needs no answer.
@@ -102,29 +104,29 @@ func (a *app) newSetup(f setupFlags, args []string) (*setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.local && len(a.flags.relays) > 0 {
-		return nil, usagef("--local and --relay: is the relay to run here, or is it there?")
+	if f.local && len(a.Flags.Relays) > 0 {
+		return nil, exit.Usagef("--local and --relay: is the relay to run here, or is it there?")
 	}
-	if s.config, _ = a.configPath(); f.remove {
+	if s.config, _ = a.ConfigPath(); f.remove {
 		return s, nil // whatever the configuration says
 	}
 	if _, err := os.Stat(s.config); !errors.Is(err, fs.ErrNotExist) {
-		if _, s.file, err = a.readProfiles(); err != nil {
-			return nil, usageError{err}
+		if _, s.file, err = a.Profiles(); err != nil {
+			return nil, exit.BadUsage(err)
 		}
 	}
-	s.name = cmp.Or(a.flags.profile, a.env["ENGRAM_PROFILE"], s.file.Profile, "default")
+	s.name = cmp.Or(a.Flags.Profile, a.Vars["ENGRAM_PROFILE"], s.file.Profile, "default")
 	if !profileName.MatchString(s.name) {
-		return nil, usagef("profile %q: setup writes names of letters, digits, - and _ only", s.name)
+		return nil, exit.Usagef("profile %q: setup writes names of letters, digits, - and _ only", s.name)
 	}
 	s.old = s.file.Profiles[s.name]
 	if s.old.Agent != "" {
-		return nil, usagef("profile %q in %s is an owner's (agent): name another with --profile", s.name, s.config)
+		return nil, exit.Usagef("profile %q in %s is an owner's (agent): name another with --profile", s.name, s.config)
 	}
-	if f.keyStore != "" && f.keyStore != storeFile && f.keyStore != storeKeychain {
-		return nil, usagef("--key-store: %q is none of %s, %s", f.keyStore, storeFile, storeKeychain)
+	if f.keyStore != "" && f.keyStore != settings.StoreFile && f.keyStore != settings.StoreKeychain {
+		return nil, exit.Usagef("--key-store: %q is none of %s, %s", f.keyStore, settings.StoreFile, settings.StoreKeychain)
 	}
-	s.want = profileFile{Owner: s.old.Owner, Relays: s.old.Relays, KeyFile: s.old.KeyFile, KeyStore: s.old.KeyStore}
+	s.want = settings.ProfileFile{Owner: s.old.Owner, Relays: s.old.Relays, KeyFile: s.old.KeyFile, KeyStore: s.old.KeyStore}
 	return s, nil
 }
 
@@ -139,12 +141,12 @@ func (s *setup) run(ctx context.Context) error {
 		}
 	}
 	if s.f.dryRun {
-		return s.print("nothing was written (--dry-run)\n")
+		return s.Print("nothing was written (--dry-run)\n")
 	}
 	if s.byHand {
-		return s.print("Start the relay, then a new session of your harness: it remembers. engramctl doctor%s looks whether all is well.\n", s.profileFlag(" "))
+		return s.Print("Start the relay, then a new session of your harness: it remembers. engramctl doctor%s looks whether all is well.\n", s.profileFlag(" "))
 	}
-	return s.print("Start a new session of your harness: it remembers. engramctl doctor%s looks whether all is well.\n", s.profileFlag(" "))
+	return s.Print("Start a new session of your harness: it remembers. engramctl doctor%s looks whether all is well.\n", s.profileFlag(" "))
 }
 
 // profileFlag is how the profile is named to other commands, "" for the default
@@ -164,7 +166,7 @@ func (s *setup) isDefault() bool {
 
 // step says what a step did, in a line.
 func (s *setup) step(what, format string, args ...any) error {
-	return s.print("%-8s %s\n", what, fmt.Sprintf(format, args...))
+	return s.Print("%-8s %s\n", what, fmt.Sprintf(format, args...))
 }
 
 // would is how a step begins to say what it does: nothing, in a dry run.
@@ -179,7 +181,7 @@ func (s *setup) would(did, would string) string {
 // run it prints how it would differ. The mode of one that is there stays.
 func (s *setup) write(path, before, after string, mode os.FileMode) error {
 	if s.f.dryRun {
-		return s.print("--- %s\n+++ %s\n%s", path, path, snapshot.Unified(before, after))
+		return s.Print("--- %s\n+++ %s\n%s", path, path, snapshot.Unified(before, after))
 	}
 	return replaceFile(path, after, mode)
 }

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/nips/nipae"
 )
 
@@ -24,7 +27,7 @@ func (s *setup) answers(ctx context.Context) error {
 // fits reports whether the answers go with the profile that is there.
 func (s *setup) fits(context.Context) error {
 	if _, err := missingKeys(s.old, s.want); err != nil {
-		return usagef("profile %q in %s %w: change it by hand, or name another with --profile", s.name, s.config, err)
+		return exit.Usagef("profile %q in %s %w: change it by hand, or name another with --profile", s.name, s.config, err)
 	}
 	return nil
 }
@@ -38,21 +41,21 @@ func (s *setup) findKey(context.Context) error {
 		old = filepath.Join(dir, old)
 	}
 	switch {
-	case s.f.keyStore == storeKeychain && s.flags.keyFile != "":
-		return usagef("--key-store %s and --key-file name two places for the key", storeKeychain)
-	case s.old.KeyStore == storeKeychain && (s.f.keyStore == storeFile || s.flags.keyFile != ""):
-		return usagef("profile %q in %s has its key in the key store: name another profile with --profile", s.name, s.config)
-	case s.f.keyStore == storeKeychain || s.old.KeyStore == storeKeychain:
+	case s.f.keyStore == settings.StoreKeychain && s.Flags.KeyFile != "":
+		return exit.Usagef("--key-store %s and --key-file name two places for the key", settings.StoreKeychain)
+	case s.old.KeyStore == settings.StoreKeychain && (s.f.keyStore == settings.StoreFile || s.Flags.KeyFile != ""):
+		return exit.Usagef("profile %q in %s has its key in the key store: name another profile with --profile", s.name, s.config)
+	case s.f.keyStore == settings.StoreKeychain || s.old.KeyStore == settings.StoreKeychain:
 		if s.old.KeyFile != "" {
-			return usagef("profile %q in %s has its key in a file: name another profile with --profile", s.name, s.config)
+			return exit.Usagef("profile %q in %s has its key in a file: name another profile with --profile", s.name, s.config)
 		}
-		s.want.KeyStore = storeKeychain
-	case s.flags.keyFile != "":
-		s.keyFile = s.path(s.flags.keyFile)
+		s.want.KeyStore = settings.StoreKeychain
+	case s.Flags.KeyFile != "":
+		s.keyFile = s.Path(s.Flags.KeyFile)
 	case s.old.KeyFile != "":
 		s.keyFile = old
-	case s.env["ENGRAM_KEY_FILE"] != "":
-		s.keyFile = s.path(s.env["ENGRAM_KEY_FILE"])
+	case s.Vars["ENGRAM_KEY_FILE"] != "":
+		s.keyFile = s.Path(s.Vars["ENGRAM_KEY_FILE"])
 	default:
 		s.keyFile = filepath.Join(dir, s.name+".key")
 	}
@@ -69,8 +72,8 @@ func (s *setup) findKey(context.Context) error {
 	if s.keyFile == old {
 		s.want.KeyFile = s.old.KeyFile
 	}
-	if s.env["ENGRAM_KEY"] != "" {
-		s.note("ENGRAM_KEY is set: where it is, it is used in place of the profile's key")
+	if s.Vars["ENGRAM_KEY"] != "" {
+		s.Note("ENGRAM_KEY is set: where it is, it is used in place of the profile's key")
 	}
 	return nil
 }
@@ -85,7 +88,7 @@ func (s *setup) findOwner(ctx context.Context) error {
 		text, where = s.old.Owner, "profile "+s.name
 	}
 	if text == "" {
-		text, where = s.env["ENGRAM_OWNER"], "ENGRAM_OWNER"
+		text, where = s.Vars["ENGRAM_OWNER"], "ENGRAM_OWNER"
 	}
 	if text == "" {
 		var err error
@@ -98,11 +101,11 @@ func (s *setup) findOwner(ctx context.Context) error {
 			return nil
 		}
 	}
-	key, err := publicKey("owner", where, text)
+	key, err := settings.PublicKey("owner", where, text)
 	if err != nil {
 		return err
 	}
-	s.want.Owner = npub(key)
+	s.want.Owner = settings.Npub(key)
 	if sameKey(s.old.Owner, s.want.Owner) {
 		s.want.Owner = s.old.Owner
 	}
@@ -114,12 +117,12 @@ func (s *setup) findRelays(ctx context.Context) error {
 	if s.f.local {
 		return nil
 	}
-	relays := s.flags.relays
+	relays := s.Flags.Relays
 	if len(relays) == 0 {
 		relays = s.old.Relays
 	}
 	if len(relays) == 0 {
-		relays = environment(s.app.Env).relays
+		relays = cliutil.Environment(s.app.Env).Relays
 	}
 	if len(relays) == 0 {
 		text, err := s.ask(ctx, "The relay (wss://…), or Enter to run one on this machine: ", "--relay URL or --local")
@@ -133,7 +136,7 @@ func (s *setup) findRelays(ctx context.Context) error {
 	}
 	for _, relay := range relays {
 		if _, err := nipae.CanonicalRelayURL(relay); err != nil {
-			return usagef("relay %q: %w", shownURL(relay), err)
+			return exit.Usagef("relay %q: %w", settings.ShownURL(relay), err)
 		}
 	}
 	s.want.Relays = relays
@@ -157,17 +160,17 @@ func (s *setup) confirm(ctx context.Context) error {
 	case "", "y", "yes":
 		return nil
 	}
-	return usagef("nothing was done")
+	return exit.Usagef("nothing was done")
 }
 
 // ask asks the person at the terminal; flags are what answers without one.
 func (s *setup) ask(ctx context.Context, prompt, flags string) (string, error) {
-	missing := usagef("an answer is missing, and there is nobody to ask: give %s", flags)
+	missing := exit.Usagef("an answer is missing, and there is nobody to ask: give %s", flags)
 	if s.f.yes || s.f.dryRun || s.Terminal.Line == nil || !s.Terminal.Stdin {
 		return "", missing
 	}
 	text, err := s.Terminal.Line(ctx, prompt)
-	if errors.Is(err, errNoTerminal) {
+	if errors.Is(err, cliutil.ErrNoTerminal) {
 		return "", missing
 	}
 	return strings.TrimSpace(text), err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"engramd/internal/cli/settings"
 	"engramd/internal/platform/files"
 )
 
@@ -47,7 +48,7 @@ func keepPrivate(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	if err := writePrivate(path, text); err != nil {
+	if err := settings.WritePrivate(path, text); err != nil {
 		return err
 	}
 	return files.SyncDir(filepath.Dir(path))

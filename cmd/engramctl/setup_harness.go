@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"engramd/internal/agent/harness"
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/platform/service"
 )
 
@@ -24,7 +26,7 @@ func harnessNames() []string {
 func knownHarnesses(names []string) error {
 	for _, name := range names {
 		if _, err := harness.Named(name); err != nil {
-			return usageError{err}
+			return exit.BadUsage(err)
 		}
 	}
 	return nil
@@ -32,7 +34,7 @@ func knownHarnesses(names []string) error {
 
 // roots is where the settings of harnesses lie.
 func (a *app) roots() harness.Roots {
-	return harness.Roots{Home: a.home(), ClaudeDir: a.env["CLAUDE_CONFIG_DIR"], CodexHome: a.env["CODEX_HOME"], ConfigDir: a.env["XDG_CONFIG_HOME"],
+	return harness.Roots{Home: a.Home(), ClaudeDir: a.Vars["CLAUDE_CONFIG_DIR"], CodexHome: a.Vars["CODEX_HOME"], ConfigDir: a.Vars["XDG_CONFIG_HOME"],
 		Windows: runtime.GOOS == "windows"}
 }
 
@@ -68,8 +70,8 @@ func (s *setup) installHarnesses(context.Context) error {
 	if len(s.harnesses) == 0 {
 		return s.step("harness", "none was found: name one of %s", strings.Join(harnessNames(), ", "))
 	}
-	if path, named := s.configPath(); named {
-		s.note("the profile is in %s: the harness needs ENGRAM_CONFIG=%s in its environment", path, path)
+	if path, named := s.ConfigPath(); named {
+		s.Note("the profile is in %s: the harness needs ENGRAM_CONFIG=%s in its environment", path, path)
 	}
 	e, err := s.entry()
 	if err != nil {
@@ -78,11 +80,11 @@ func (s *setup) installHarnesses(context.Context) error {
 	for _, name := range s.harnesses {
 		h, err := harness.Named(name)
 		if err != nil {
-			return usageError{err}
+			return exit.BadUsage(err)
 		}
 		plan, err := h.Install(harness.Disk{}, s.roots(), e)
 		if err != nil {
-			return usagef("%s: %w", h.Title, err)
+			return exit.Usagef("%s: %w", h.Title, err)
 		}
 		if err := s.change(name, plan, "its MCP server and hooks are there", "MCP server and hooks are in", "put MCP server and hooks into"); err != nil {
 			return err
@@ -102,19 +104,19 @@ func (s *setup) removeHarnesses(context.Context) error {
 	for _, name := range names {
 		wrong = errors.Join(wrong, s.removeHarness(name))
 	}
-	err := s.print("Keys, data, and the profile in %s stay; so does a relay that setup started (%s).\n", s.config, s.stopLocal())
-	return firstOf(wrong, err)
+	err := s.Print("Keys, data, and the profile in %s stay; so does a relay that setup started (%s).\n", s.config, s.stopLocal())
+	return cliutil.FirstOf(wrong, err)
 }
 
 // removeHarness takes our entries out of the settings of one harness.
 func (s *setup) removeHarness(name string) error {
 	h, err := harness.Named(name)
 	if err != nil {
-		return usageError{err}
+		return exit.BadUsage(err)
 	}
 	plan, err := h.Remove(harness.Disk{}, s.roots(), harness.Entry{Force: s.f.force})
 	if err != nil {
-		return usagef("%s: %w", h.Title, err)
+		return exit.Usagef("%s: %w", h.Title, err)
 	}
 	if len(s.harnesses) == 0 && len(plan.Changes) == 0 && len(plan.Edited) == 0 {
 		return nil
@@ -143,7 +145,7 @@ func (s *setup) change(name string, plan harness.Plan, nothing, did, would strin
 		err = s.step(name, "%s", nothing)
 	case len(paths) == 0:
 	case s.f.dryRun:
-		err = firstOf(s.print("%s", harness.Diff(plan.Changes)), s.step(name, "would %s %s", would, strings.Join(paths, ", ")))
+		err = cliutil.FirstOf(s.Print("%s", harness.Diff(plan.Changes)), s.step(name, "would %s %s", would, strings.Join(paths, ", ")))
 	default:
 		if err = harness.Apply(plan.Changes); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -151,10 +153,10 @@ func (s *setup) change(name string, plan harness.Plan, nothing, did, would strin
 		err = s.step(name, "%s %s", did, strings.Join(paths, ", "))
 	}
 	for _, edited := range plan.Edited {
-		err = firstOf(err, s.step(name, "%s was changed by hand, and stays (--force takes it over)", edited))
+		err = cliutil.FirstOf(err, s.step(name, "%s was changed by hand, and stays (--force takes it over)", edited))
 	}
 	for _, note := range plan.Notes {
-		err = firstOf(err, s.step(name, "%s", note))
+		err = cliutil.FirstOf(err, s.step(name, "%s", note))
 	}
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	memorystate "engramd/internal/memory/state"
 	"engramd/internal/platform/service"
@@ -36,16 +37,16 @@ func (a *app) services() service.Manager {
 	if a.Services != nil {
 		return a.Services
 	}
-	config := a.env["XDG_CONFIG_HOME"]
+	config := a.Vars["XDG_CONFIG_HOME"]
 	if !filepath.IsAbs(config) {
-		config = filepath.Join(a.home(), ".config")
+		config = filepath.Join(a.Home(), ".config")
 	}
-	return service.System(service.Place{Home: a.home(), Config: config, State: a.stateFolder(), User: os.Getuid()})
+	return service.System(service.Place{Home: a.Home(), Config: config, State: a.stateFolder(), User: os.Getuid()})
 }
 
 // stateFolder is where what only this machine has lies.
 func (a *app) stateFolder() string {
-	return memorystate.Dir(func(name string) string { return a.env[name] }, a.home())
+	return memorystate.Dir(func(name string) string { return a.Vars[name] }, a.Home())
 }
 
 // localRelay has the user's service manager run a relay, where that is asked for.
@@ -58,7 +59,7 @@ func (s *setup) localRelay(ctx context.Context) error {
 	program, err := s.program("engramd")
 	if err != nil {
 		if none == nil {
-			return usagef("--local: %w: install engramd, or name a relay with --relay", err)
+			return exit.Usagef("--local: %w: install engramd, or name a relay with --relay", err)
 		}
 		program = "engramd"
 	}
@@ -67,14 +68,14 @@ func (s *setup) localRelay(ctx context.Context) error {
 		return err
 	}
 	if before != "" && !service.Ours(before) {
-		return usagef("--local: %s is there, and was not written by engramctl: name its relay with --relay, or move the file away", manager.File())
+		return exit.Usagef("--local: %s is there, and was not written by engramctl: name its relay with --relay, or move the file away", manager.File())
 	}
 	address, err := s.localAddress(before)
 	if err != nil {
 		return err
 	}
 	if none == nil && before == "" && s.answering(ctx, address) == nil {
-		return usagef("--local: an engramd answers at ws://%s already, and no service of setup's runs it: name it with --relay, or end it", address)
+		return exit.Usagef("--local: an engramd answers at ws://%s already, and no service of setup's runs it: name it with --relay, or end it", address)
 	}
 	data := filepath.Join(s.stateFolder(), "relay")
 	spec := service.Spec{Program: program, Args: []string{"serve", "--listen=" + address, "--data=" + data, "--metrics-listen="}}
@@ -104,7 +105,7 @@ func (s *setup) startLocal(ctx context.Context, manager service.Manager, address
 	if err := manager.Start(ctx); err != nil {
 		return fmt.Errorf("the relay is not started: %w (%s describes it)", err, manager.File())
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.allow(localPatience))
+	ctx, cancel := context.WithTimeout(ctx, s.Allow(localPatience))
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -123,7 +124,7 @@ func (s *setup) startLocal(ctx context.Context, manager service.Manager, address
 
 // answering returns nil if an engramd answers at an address.
 func (s *setup) answering(ctx context.Context, address string) error {
-	c := client.New(client.Identity{}, client.Options{Timeout: s.allow(2 * time.Second), Trace: s.trace()})
+	c := client.New(client.Identity{}, client.Options{Timeout: s.Allow(2 * time.Second), Trace: s.Trace()})
 	defer c.Close()
 	info, err := c.Info(ctx, "ws://"+address)
 	if err == nil && !strings.Contains(info.Software, "engramd") {
@@ -141,7 +142,7 @@ func (s *setup) localAddress(before string) (string, error) {
 	if len(s.old.Relays) > 0 {
 		address, local := strings.CutPrefix(s.old.Relays[0], "ws://127.0.0.1:")
 		if address = strings.TrimSuffix(address, "/"); !local || len(s.old.Relays) > 1 {
-			return "", usagef("profile %q in %s has other relays: name another profile with --profile", s.name, s.config)
+			return "", exit.Usagef("profile %q in %s has other relays: name another profile with --profile", s.name, s.config)
 		}
 		return "127.0.0.1:" + address, nil
 	}
@@ -159,7 +160,7 @@ func (a *app) program(name string) (string, error) {
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
-	dirs := filepath.SplitList(a.env["PATH"])
+	dirs := filepath.SplitList(a.Vars["PATH"])
 	if self, err := a.self(); err == nil {
 		dirs = append([]string{filepath.Dir(self)}, dirs...)
 	}
@@ -191,7 +192,7 @@ func (a *app) self() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, dir := range filepath.SplitList(a.env["PATH"]) {
+	for _, dir := range filepath.SplitList(a.Vars["PATH"]) {
 		path := filepath.Join(dir, filepath.Base(self))
 		if other, err := os.Stat(path); filepath.IsAbs(path) && err == nil && os.SameFile(info, other) {
 			return path, nil

@@ -16,7 +16,7 @@ const compareTime = time.Second
 // source that cannot be read names none: the write does not depend on it.
 func (a *app) similarIn(source answer.Source) func(slug, text string) []mcp.SimilarUnit {
 	return func(slug, text string) []mcp.SimilarUnit {
-		ctx, cancel := context.WithTimeout(context.Background(), a.allow(compareTime))
+		ctx, cancel := context.WithTimeout(context.Background(), a.Allow(compareTime))
 		defer cancel()
 		var all []mcp.SimilarUnit
 		_ = source.Read(ctx, func(v answer.View) error {
@@ -33,7 +33,7 @@ func (a *app) similarIn(source answer.Source) func(slug, text string) []mcp.Simi
 // copiedIn finds the external memory of a source that a text was taken from.
 func (a *app) copiedIn(source answer.Source) write.Copied {
 	return func(text string) (slug string, ok bool) {
-		ctx, cancel := context.WithTimeout(context.Background(), a.allow(compareTime))
+		ctx, cancel := context.WithTimeout(context.Background(), a.Allow(compareTime))
 		defer cancel()
 		_ = source.Read(ctx, func(v answer.View) error {
 			slug, ok = answer.CopiedFrom(v, text)

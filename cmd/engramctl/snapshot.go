@@ -10,6 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/platform/files"
 	"engramd/internal/snapshot"
@@ -26,7 +29,7 @@ type snapshotFlags struct {
 
 func (a *app) snapshotCommand() *cobra.Command {
 	f := &snapshotFlags{}
-	c := group(&cobra.Command{
+	c := cliutil.Group(&cobra.Command{
 		Use:   "snapshot",
 		Short: "Keep an agent's whole memory as of one instant, and go back to it",
 		Long: `Keep an agent's whole memory as of one instant in a file that anybody can verify, and
@@ -46,7 +49,7 @@ one holds the agent's lock there; others wait for --lock-timeout.`,
 		a.snapshotRestoreCommand(f), a.snapshotExportCommand(f), a.snapshotPinCommand(f, true), a.snapshotPinCommand(f, false),
 		a.snapshotDeleteCommand(f), a.snapshotGCCommand(f))
 	p := c.PersistentFlags()
-	p.StringVar(&a.flags.agent, "agent", "", "`pubkey` (npub or hex) of the agent, if the key is not its own (ENGRAM_AGENT)")
+	p.StringVar(&a.Flags.Agent, "agent", "", "`pubkey` (npub or hex) of the agent, if the key is not its own (ENGRAM_AGENT)")
 	p.StringVar(&f.tenant, "tenant", bundle.DefaultTenant, "`name` of the tenant")
 	p.StringVar(&f.root, "snapshot-root", "", "`folder` of snapshots (ENGRAM_SNAPSHOTS; default $XDG_STATE_HOME/engramd)")
 	p.StringVar(&f.root, "root", "", "") // its name before
@@ -58,18 +61,18 @@ one holds the agent's lock there; others wait for --lock-timeout.`,
 // snapshotStore returns where the snapshots lie.
 func (a *app) snapshotStore(f *snapshotFlags) (*snapshot.Store, error) {
 	if err := bundle.CheckTenant(f.tenant); err != nil {
-		return nil, usagef("--tenant: %w", err)
+		return nil, exit.Usagef("--tenant: %w", err)
 	}
 	root := f.root
-	for _, or := range []string{a.env["ENGRAM_SNAPSHOTS"], under(a.env["XDG_STATE_HOME"], "engramd"), under(a.home(), ".local/state/engramd")} {
+	for _, or := range []string{a.Vars["ENGRAM_SNAPSHOTS"], under(a.Vars["XDG_STATE_HOME"], "engramd"), under(a.Home(), ".local/state/engramd")} {
 		if root == "" {
 			root = or
 		}
 	}
 	if root == "" {
-		return nil, usagef("where are the snapshots? Give --snapshot-root, or set ENGRAM_SNAPSHOTS")
+		return nil, exit.Usagef("where are the snapshots? Give --snapshot-root, or set ENGRAM_SNAPSHOTS")
 	}
-	return snapshot.New(a.path(root)), nil
+	return snapshot.New(a.Path(root)), nil
 }
 
 func under(dir, name string) string {
@@ -100,15 +103,15 @@ func (p party) signer() (bundle.Signer, error) {
 // party finds out whose snapshots they are. A key is used if there is one, and
 // must be there if it is needed, or if nothing else names the agent.
 func (a *app) party(ctx context.Context, needed bool) (p party, err error) {
-	s, err := a.settings()
+	s, err := a.Settings()
 	if err != nil {
 		return p, err
 	}
-	p.agent = s.agent
-	if s.key == (keySource{}) && !needed && s.agent != "" {
+	p.agent = s.Agent
+	if s.Key == (settings.KeySource{}) && !needed && s.Agent != "" {
 		return p, nil
 	}
-	if p.id, err = a.identity(ctx, s); err != nil {
+	if p.id, err = a.Identity(ctx, s); err != nil {
 		return p, err
 	}
 	return p.with(p.id)
@@ -141,17 +144,17 @@ func (a *app) withLock(ctx context.Context, f *snapshotFlags, agent string, do f
 // asking gives a command a client of the agent's relays. --timeout bounds
 // each question, not all of them together: a memory may be large.
 func (a *app) asking(ctx context.Context, do func(*client.Client, party) error) error {
-	a.patient = true
-	c, s, err := a.connect(ctx)
+	a.Patient = true
+	c, s, err := a.Client(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	p, err := party{agent: s.agent}.with(c.Identity())
+	p, err := party{agent: s.Agent}.with(c.Identity())
 	if err != nil {
 		return err
 	}
-	if err := a.discover(ctx, c, p.agent); err != nil {
+	if err := a.Discover(ctx, c, p.agent); err != nil {
 		return err
 	}
 	return do(c, p)
@@ -166,20 +169,20 @@ func (a *app) identities(f *snapshotFlags) (bundle.Identities, error) {
 	if f.identity == "" {
 		return bundle.Identities{}, nil
 	}
-	file, err := os.Open(a.path(f.identity))
+	file, err := os.Open(a.Path(f.identity))
 	if err != nil {
-		return bundle.Identities{}, usagef("--decrypt-identity: %w", err)
+		return bundle.Identities{}, exit.Usagef("--decrypt-identity: %w", err)
 	}
 	defer file.Close()
 	if how, err := files.Exposed(file); err != nil || how != "" {
 		if err != nil {
-			return bundle.Identities{}, usagef("--decrypt-identity: %w", err)
+			return bundle.Identities{}, exit.Usagef("--decrypt-identity: %w", err)
 		}
-		return bundle.Identities{}, usagef("--decrypt-identity: %s %s", f.identity, how)
+		return bundle.Identities{}, exit.Usagef("--decrypt-identity: %s %s", f.identity, how)
 	}
 	ids, err := bundle.ParseIdentities(file)
 	if err != nil {
-		return ids, usagef("--decrypt-identity: %w", err)
+		return ids, exit.Usagef("--decrypt-identity: %w", err)
 	}
 	return ids, nil
 }
@@ -188,7 +191,7 @@ func (a *app) identities(f *snapshotFlags) (bundle.Identities, error) {
 // names.
 func (a *app) findBundle(store *snapshot.Store, f *snapshotFlags, agent, name string) (string, error) {
 	if bundle.CheckID(name) != nil {
-		return a.path(name), nil
+		return a.Path(name), nil
 	}
 	info, err := store.Find(f.tenant, agent, name)
 	return info.Path, err
@@ -214,7 +217,7 @@ func (f *snapshotFlags) trusted() (keys []string, err error) {
 	for _, text := range f.trust {
 		key := client.PubKeyOf(text)
 		if key == "" {
-			return nil, usagef("--trust: want a pubkey: npub1… or 64 hex digits")
+			return nil, exit.Usagef("--trust: want a pubkey: npub1… or 64 hex digits")
 		}
 		keys = append(keys, key)
 	}
@@ -258,7 +261,7 @@ func idArgument(id *string, args []string) []string {
 // noMore refuses arguments that are left.
 func noMore(args []string) error {
 	if len(args) > 0 {
-		return usagef("unexpected argument %q", args[0])
+		return exit.Usagef("unexpected argument %q", args[0])
 	}
 	return nil
 }
@@ -266,10 +269,10 @@ func noMore(args []string) error {
 // needID wants an id.
 func needID(id string) error {
 	if id == "" {
-		return usagef("which snapshot? Give its id (engramctl snapshot ls shows them)")
+		return exit.Usagef("which snapshot? Give its id (engramctl snapshot ls shows them)")
 	}
 	if err := bundle.CheckID(id); err != nil {
-		return usagef("--id: %w", err)
+		return exit.Usagef("--id: %w", err)
 	}
 	return nil
 }

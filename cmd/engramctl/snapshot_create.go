@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/snapshots"
 	"engramd/internal/platform/timeparse"
@@ -32,7 +34,7 @@ type createOptions struct {
 
 func (a *app) snapshotCreateCommand(f *snapshotFlags) *cobra.Command {
 	var o createOptions
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "create [--label TEXT] [--at TIME] [--encrypt age:RECIPIENT]… [--parent ID | --incremental] [--pin] [--json]",
 		Short: "Make a snapshot",
 		Long: `Make a snapshot of what the relays have: everything is listed, superseded versions are
@@ -57,7 +59,7 @@ none is made unless --allow-empty (exit code 1): it may be the wrong relay or ke
 	}, func(ctx context.Context, _ []string) error {
 		if o.parent != "" {
 			if err := bundle.CheckID(o.parent); err != nil {
-				return usagef("--parent: %w", err)
+				return exit.Usagef("--parent: %w", err)
 			}
 		}
 		return a.asking(ctx, func(c *client.Client, p party) error {
@@ -72,7 +74,7 @@ none is made unless --allow-empty (exit code 1): it may be the wrong relay or ke
 						return err
 					}
 					if len(list) == 0 {
-						return usagef("there is no snapshot to add to: make the first one without --incremental")
+						return exit.Usagef("there is no snapshot to add to: make the first one without --incremental")
 					}
 					o.parent = list[0].ID
 				}
@@ -95,7 +97,7 @@ none is made unless --allow-empty (exit code 1): it may be the wrong relay or ke
 	c.Flags().StringVar(&o.createdAt, "created-at", "", "`time` to date the file with; retention (order and age) goes by it. The file still shows the memory of now, or of --at. With both times the same memory gives the same bytes")
 	c.Flags().BoolVar(&o.partial, "allow-partial", false, "make it also if some relay does not answer in full")
 	identityFlag(c, f)
-	jsonFlag(c, &o.asJSON)
+	cliutil.JSONFlag(c, &o.asJSON)
 	return c
 }
 
@@ -104,21 +106,21 @@ func (a *app) create(ctx context.Context, c *client.Client, p party, lock *snaps
 	if o.at != "" {
 		now, err := time.Now(), error(nil)
 		if want.At, err = timeparse.Parse(o.at, timeparse.At, now); err != nil {
-			return usagef("--at: %w", err)
+			return exit.Usagef("--at: %w", err)
 		}
 		if want.At.After(now) {
-			return usagef("--at: %s has not come yet", want.At.UTC().Format(time.RFC3339))
+			return exit.Usagef("--at: %s has not come yet", want.At.UTC().Format(time.RFC3339))
 		}
 	}
 	captured, err := snapshots.Take(ctx, c, want, time.Now)
-	if err := a.report(captured.Status, err); err != nil {
+	if err := a.Report(captured.Status, err); err != nil {
 		return err
 	}
 	if captured.LeftOut > 0 {
-		a.note("%d events at the relays are malformed, dated ahead or were deleted elsewhere, and were left out", captured.LeftOut)
+		a.Note("%d events at the relays are malformed, dated ahead or were deleted elsewhere, and were left out", captured.LeftOut)
 	}
 	if o.at != "" {
-		a.note("%s", asOf(captured.AsOf, captured.Unknown))
+		a.Note("%s", asOf(captured.AsOf, captured.Unknown))
 	}
 	info, err := a.keep(ctx, lock, captured, how)
 	if errors.Is(err, bundle.ErrEmpty) {
@@ -134,9 +136,9 @@ func (a *app) create(ctx context.Context, c *client.Client, p party, lock *snaps
 		info.Pinned = true
 	}
 	if o.asJSON {
-		return a.printJSON(infoOut{Info: info, Path: info.Path})
+		return a.PrintJSON(infoOut{Info: info, Path: info.Path})
 	}
-	return a.print("%s  %d events  %d B  %s\n", info.ID, info.Events, info.Size, info.Kind)
+	return a.Print("%s  %d events  %d B  %s\n", info.ID, info.Events, info.Size, info.Kind)
 }
 
 // keep writes a capture. One that is not whole says so.
@@ -158,17 +160,17 @@ func (a *app) bundleOptions(p party, o createOptions) (out bundle.Options, err e
 		out.CreatedBy = bundle.ByAgent
 	}
 	if err := bundle.CheckLabel(o.label); err != nil {
-		return out, usagef("--label: %w", err)
+		return out, exit.Usagef("--label: %w", err)
 	}
 	if err := secrets.Check(o.label); err != nil { // it is kept in clear text
-		return out, usagef("--label: %w", err)
+		return out, exit.Usagef("--label: %w", err)
 	}
 	if out.Recipients, err = bundle.ParseRecipients(o.encrypt); err != nil {
-		return out, usagef("--encrypt: %w", err)
+		return out, exit.Usagef("--encrypt: %w", err)
 	}
 	if o.createdAt != "" {
 		if out.CreatedAt, err = timeparse.Parse(o.createdAt, timeparse.At, time.Now()); err != nil {
-			return out, usagef("--created-at: %w", err)
+			return out, exit.Usagef("--created-at: %w", err)
 		}
 	}
 	if out.Sign, err = p.signer(); err != nil {

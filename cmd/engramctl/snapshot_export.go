@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/memory/snapshots"
 	"engramd/internal/secrets"
 	"engramd/internal/snapshot/bundle"
@@ -30,7 +32,7 @@ func (a *app) snapshotExportCommand(f *snapshotFlags) *cobra.Command {
 	var id, to string
 	var plain bool
 	redact := true
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "export ID --to FILE [--plain [--redact-secrets=false]]",
 		Short: "Copy a snapshot out, as it is or in plain text",
 		Long: `Copy a snapshot, and its .sha256 file, to a new file. With --plain and the agent's or an
@@ -41,11 +43,11 @@ or a token is replaced by "[redacted: KIND]", unless --redact-secrets=false.`,
   engramctl snapshot export 20261120T235100Z-0123456789abcdef --plain --to memory.jsonl`,
 	}, func(ctx context.Context, args []string) error {
 		args = idArgument(&id, args)
-		if err := firstOf(noMore(args), needID(id)); err != nil {
+		if err := cliutil.FirstOf(noMore(args), needID(id)); err != nil {
 			return err
 		}
 		if to == "" {
-			return usagef("where to? Give --to")
+			return exit.Usagef("where to? Give --to")
 		}
 		p, err := a.party(ctx, plain)
 		if err != nil {
@@ -56,10 +58,10 @@ or a token is replaced by "[redacted: KIND]", unless --redact-secrets=false.`,
 			return err
 		}
 		if !plain {
-			if err := store.Export(f.tenant, p.agent, id, a.path(to)); err != nil {
+			if err := store.Export(f.tenant, p.agent, id, a.Path(to)); err != nil {
 				return err
 			}
-			return a.print("%s  exported to %s\n", id, to)
+			return a.Print("%s  exported to %s\n", id, to)
 		}
 		b, err := a.openBundle(ctx, store, f, p, id)
 		if err != nil {
@@ -76,12 +78,12 @@ or a token is replaced by "[redacted: KIND]", unless --redact-secrets=false.`,
 }
 
 func (a *app) exportPlain(ctx context.Context, b *bundle.Bundle, p party, to string, redact bool) (err error) {
-	out := a.out()
+	out := a.Out()
 	if to != "-" {
-		path := a.path(to)
+		path := a.Path(to)
 		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
-			return usagef("--to: %w", err)
+			return exit.Usagef("--to: %w", err)
 		}
 		defer func() {
 			if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
@@ -115,10 +117,10 @@ func (a *app) writePlain(ctx context.Context, out io.Writer, b *bundle.Bundle, p
 		return err
 	}
 	if values > 0 {
-		a.note("%d values that look like secrets were replaced", values)
+		a.Note("%d values that look like secrets were replaced", values)
 	}
 	if unread > 0 {
-		a.note("%d records are for other owners or cannot be read, and were left out", unread)
+		a.Note("%d records are for other owners or cannot be read, and were left out", unread)
 	}
 	return nil
 }

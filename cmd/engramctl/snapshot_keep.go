@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/snapshot"
 )
 
@@ -19,7 +21,7 @@ func (a *app) snapshotPinCommand(f *snapshotFlags, pinned bool) *cobra.Command {
 			if err := lock.Pin(id, pinned); err != nil {
 				return err
 			}
-			return a.print("%s  %sned\n", id, use)
+			return a.Print("%s  %sned\n", id, use)
 		})
 }
 
@@ -36,7 +38,7 @@ with --force.`,
 		if err := lock.Delete(id, snapshot.Deletion{Force: force, Now: time.Now()}); err != nil {
 			return err
 		}
-		return a.print("%s  deleted\n", id)
+		return a.Print("%s  deleted\n", id)
 	})
 	c.Flags().BoolVar(&force, "force", false, "delete it also if it is pinned")
 	return c
@@ -48,11 +50,11 @@ func (a *app) snapshotByID(f *snapshotFlags, c *cobra.Command, do func(lock *sna
 	var id string
 	c.Example = `  engramctl snapshot ` + c.Use + ` 20261120T235100Z-0123456789abcdef`
 	c.Use += " ID"
-	c = a.command(c, func(ctx context.Context, args []string) error {
+	c = a.Command(c, func(ctx context.Context, args []string) error {
 		if id == "" && len(args) > 0 {
 			id, args = args[0], args[1:]
 		}
-		if err := firstOf(noMore(args), needID(id)); err != nil {
+		if err := cliutil.FirstOf(noMore(args), needID(id)); err != nil {
 			return err
 		}
 		p, err := a.party(ctx, false)
@@ -67,7 +69,7 @@ func (a *app) snapshotByID(f *snapshotFlags, c *cobra.Command, do func(lock *sna
 
 func (a *app) snapshotGCCommand(f *snapshotFlags) *cobra.Command {
 	policy, days, asJSON := snapshot.DefaultPolicy(), 90, false
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "gc [--keep N] [--keep-automatic N] [--days N] [--json]",
 		Short: "Delete old snapshots, and what dead processes left",
 		Long: `Delete the oldest snapshots of the agent beyond a number and an age, and what dead
@@ -81,7 +83,7 @@ than was verified, it is named, listed as damaged, and the one before it stays i
 		Args:    cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		if days < 0 || policy.Keep < 0 || policy.KeepAutomatic < 0 {
-			return usagef("want 0 (no limit) or more")
+			return exit.Usagef("want 0 (no limit) or more")
 		}
 		p, err := a.party(ctx, false)
 		if err != nil {
@@ -94,7 +96,7 @@ than was verified, it is named, listed as damaged, and the one before it stays i
 				return err
 			}
 			if asJSON {
-				return a.printJSON(struct {
+				return a.PrintJSON(struct {
 					Deleted []string `json:"deleted"`
 					Damaged []string `json:"damaged"`
 					Staging int      `json:"staging_removed"`
@@ -102,19 +104,19 @@ than was verified, it is named, listed as damaged, and the one before it stays i
 				}{append([]string{}, swept.Deleted...), append([]string{}, swept.Damaged...), swept.Staging, swept.Litter})
 			}
 			for _, id := range swept.Damaged {
-				a.note("%s is damaged: it, or what it rests on, is another file than was verified; the one before it counts instead", id)
+				a.Note("%s is damaged: it, or what it rests on, is another file than was verified; the one before it counts instead", id)
 			}
 			for _, id := range swept.Deleted {
-				if err := a.print("%s  deleted\n", id); err != nil {
+				if err := a.Print("%s  deleted\n", id); err != nil {
 					return err
 				}
 			}
-			return a.print("%d deleted, %d left by dead processes removed\n", len(swept.Deleted), swept.Staging+swept.Litter)
+			return a.Print("%d deleted, %d left by dead processes removed\n", len(swept.Deleted), swept.Staging+swept.Litter)
 		})
 	})
 	c.Flags().IntVar(&policy.Keep, "keep", policy.Keep, "how many to keep of each kind; 0 is no limit")
 	c.Flags().IntVar(&policy.KeepAutomatic, "keep-automatic", policy.KeepAutomatic, "how many to keep of those made automatically; 0 is no limit")
 	c.Flags().IntVar(&days, "days", days, "how many days to keep them; 0 is no limit")
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }

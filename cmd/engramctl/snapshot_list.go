@@ -7,11 +7,13 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"engramd/internal/cli/cliutil"
 )
 
 func (a *app) snapshotListCommand(f *snapshotFlags) *cobra.Command {
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:     "ls [--json]",
 		Aliases: []string{"list"},
 		Short:   "List an agent's snapshots, newest first",
@@ -38,19 +40,19 @@ verified or found damaged, and its label. No relay is asked.`,
 			for _, info := range list {
 				out = append(out, infoOut{info, info.Path})
 			}
-			return a.printJSON(struct {
+			return a.PrintJSON(struct {
 				Snapshots []infoOut `json:"snapshots"`
 			}{out})
 		}
 		if len(list) == 0 {
-			a.note("no snapshots of agent %s, tenant %s", p.agent, f.tenant)
+			a.Note("no snapshots of agent %s, tenant %s", p.agent, f.tenant)
 		}
-		w := tabwriter.NewWriter(a.out(), 0, 0, 2, ' ', 0)
+		w := tabwriter.NewWriter(a.Out(), 0, 0, 2, ' ', 0)
 		for _, info := range list {
 			fmt.Fprintf(w, "%s\t%d events\t%d B\t%s\t%s\n", info.ID, info.Events, info.Size, strings.Join(info.Marks(), ","), info.Label)
 		}
 		return w.Flush()
 	})
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }

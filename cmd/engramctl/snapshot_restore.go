@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/snapshots"
 	"engramd/internal/snapshot"
@@ -22,7 +24,7 @@ type restoreOptions struct {
 
 func (a *app) snapshotRestoreCommand(f *snapshotFlags) *cobra.Command {
 	var o restoreOptions
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "restore ID | --from FILE [--dry-run] [--no-auto-pre-snapshot] [--json]",
 		Short: "Go back to a snapshot",
 		Long: `Go back to a snapshot, with the agent's key: what was remembered then is written again
@@ -47,7 +49,7 @@ changed since: then --replan begins anew from what is there.`,
 			return err
 		}
 		if (o.id == "") == (o.from == "") {
-			return usagef("which snapshot? Give its id, or --from FILE")
+			return exit.Usagef("which snapshot? Give its id, or --from FILE")
 		}
 		if o.id != "" {
 			if err := needID(o.id); err != nil {
@@ -80,10 +82,10 @@ changed since: then --replan begins anew from what is there.`,
 	c.Flags().BoolVar(&o.partial, "allow-partial", false, "go on also if some relay does not answer in full")
 	c.Flags().BoolVar(&o.unsigned, "allow-unsigned", false, "take the snapshot although nobody who is trusted signed it")
 	c.Flags().BoolVar(&o.empty, "allow-empty", false, "take it although it holds no memory, and so removes all there is")
-	secretFlag(c, &o.allow)
+	cliutil.SecretFlag(c, &o.allow)
 	identityFlag(c, f)
 	trustFlag(c, f)
-	jsonFlag(c, &o.asJSON)
+	cliutil.JSONFlag(c, &o.asJSON)
 	return c
 }
 
@@ -101,7 +103,7 @@ type reverting struct {
 func (r *reverting) run(ctx context.Context) error {
 	name := r.o.id
 	if name == "" {
-		name = r.path(r.o.from)
+		name = r.Path(r.o.from)
 	}
 	dir, err := r.store.Dir(r.f.tenant, r.p.agent)
 	if err != nil {
@@ -114,7 +116,7 @@ func (r *reverting) run(ctx context.Context) error {
 		// It may have been deleted since; the journal has all that is to be written.
 		var failed error
 		if j, failed = r.begun(dir, r.o.id); failed != nil || j == nil {
-			return firstOf(failed, err)
+			return cliutil.FirstOf(failed, err)
 		}
 	case err != nil:
 		return err
@@ -148,7 +150,7 @@ func (r *reverting) begun(dir, id string) (*snapshots.Journal, error) {
 	case j.Bundle != id:
 		return nil, &client.ConflictError{Reason: fmt.Sprintf("a restore of %s was begun at %s and is not finished: finish it, or give it up with --replan", j.Bundle, j.CreatedAt.Format(time.RFC3339))}
 	}
-	r.note("going on with the restore that was begun at %s", j.CreatedAt.Format(time.RFC3339))
+	r.Note("going on with the restore that was begun at %s", j.CreatedAt.Format(time.RFC3339))
 	return j, nil
 }
 
@@ -156,7 +158,7 @@ func (r *reverting) begun(dir, id string) (*snapshots.Journal, error) {
 // do, or nothing is to be done.
 func (r *reverting) begin(ctx context.Context, b *bundle.Bundle, dir string) (*snapshots.Journal, error) {
 	now, err := snapshots.Take(ctx, r.c, snapshots.Wanted{Agent: r.p.agent, Whole: !r.o.partial}, time.Now)
-	if err := r.report(now.Status, err); err != nil {
+	if err := r.Report(now.Status, err); err != nil {
 		return nil, err
 	}
 	plan, err := snapshots.NewPlan(ctx, b, now, r.p.keys)
@@ -164,10 +166,10 @@ func (r *reverting) begin(ctx context.Context, b *bundle.Bundle, dir string) (*s
 		return nil, err
 	}
 	if plan.Unread > 0 {
-		r.note("%d engrams cannot be read with this key", plan.Unread)
+		r.Note("%d engrams cannot be read with this key", plan.Unread)
 	}
 	if plan.Untold > 0 {
-		r.note("%d records are left as they are: the snapshot does not say whether they were there", plan.Untold)
+		r.Note("%d records are left as they are: the snapshot does not say whether they were there", plan.Untold)
 	}
 	refusals, err := r.refusals(ctx, plan, b, now, dir)
 	if err != nil {
@@ -182,7 +184,7 @@ func (r *reverting) begin(ctx context.Context, b *bundle.Bundle, dir string) (*s
 	if plan.Writes() == 0 {
 		return nil, r.done(b.ID, "", snapshots.Done{})
 	}
-	steps, err := plan.Steps(ctx, r.c, b, now, r.p.keys, guard(r.o.allow))
+	steps, err := plan.Steps(ctx, r.c, b, now, r.p.keys, cliutil.Guard(r.o.allow))
 	if err != nil {
 		return nil, err
 	}
@@ -203,14 +205,14 @@ func (r *reverting) refusals(ctx context.Context, plan snapshots.Plan, b *bundle
 			b.Report.Check(bundle.CheckSignature).Reason, bundle.ErrUntrusted))
 	}
 	if b.Manifest.Empty() && !r.o.empty {
-		why = append(why, usagef("the snapshot holds no memory: going back to it removes all there is (--allow-empty)"))
+		why = append(why, exit.Usagef("the snapshot holds no memory: going back to it removes all there is (--allow-empty)"))
 	}
 	if r.o.dryRun && !r.o.replan { // else it was looked at before
 		if _, err := r.begun(dir, b.ID); err != nil {
 			why = append(why, err)
 		}
 	}
-	secret, err := plan.Refusals(ctx, b, now, r.p.keys, guard(r.o.allow))
+	secret, err := plan.Refusals(ctx, b, now, r.p.keys, cliutil.Guard(r.o.allow))
 	return append(why, secret...), err
 }
 
@@ -240,14 +242,14 @@ func (r *reverting) show(ctx context.Context, plan snapshots.Plan, b *bundle.Bun
 		for _, why := range refusals {
 			refused = append(refused, why.Error())
 		}
-		return r.printJSON(struct {
+		return r.PrintJSON(struct {
 			ID      string            `json:"id"`
 			DryRun  bool              `json:"dry_run"`
 			Plan    []snapshot.Action `json:"plan"`
 			Refused []string          `json:"refused"` // why it would not be done
 		}{b.ID, true, append([]snapshot.Action{}, plan.Actions...), refused})
 	}
-	return snapshot.WritePlan(r.out(), snapshot.Revert, plan.Actions)
+	return snapshot.WritePlan(r.Out(), snapshot.Revert, plan.Actions)
 }
 
 func (r *reverting) finish(ctx context.Context, j *snapshots.Journal, dir string) error {
@@ -255,11 +257,11 @@ func (r *reverting) finish(ctx context.Context, j *snapshots.Journal, dir string
 	if err != nil {
 		err = fmt.Errorf("stopped; the same command goes on, --replan begins anew: %w", err)
 	}
-	if err := r.report(done.Status, err); err != nil {
+	if err := r.Report(done.Status, err); err != nil {
 		return err
 	}
 	if done.Partial > 0 {
-		r.note("%d of %d versions were not taken by every relay; engramctl sync brings the others up to date", done.Partial, done.Steps)
+		r.Note("%d of %d versions were not taken by every relay; engramctl sync brings the others up to date", done.Partial, done.Steps)
 	}
 	if err := snapshots.DropJournal(dir); err != nil {
 		return err
@@ -269,7 +271,7 @@ func (r *reverting) finish(ctx context.Context, j *snapshots.Journal, dir string
 
 func (r *reverting) done(id, pre string, done snapshots.Done) error {
 	if r.o.asJSON {
-		return r.printJSON(struct {
+		return r.PrintJSON(struct {
 			ID          string `json:"id"`
 			PreSnapshot string `json:"pre_snapshot,omitempty"`
 			Changed     int    `json:"changed"`
@@ -278,7 +280,7 @@ func (r *reverting) done(id, pre string, done snapshots.Done) error {
 		}{id, pre, done.Steps, done.Sent, done.Status.Partial})
 	}
 	if pre != "" {
-		r.note("what was there before is in snapshot %s", pre)
+		r.Note("what was there before is in snapshot %s", pre)
 	}
-	return r.print("%s  restored  %d changed\n", id, done.Steps)
+	return r.Print("%s  restored  %d changed\n", id, done.Steps)
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
 )
@@ -12,7 +14,7 @@ import (
 func (a *app) snapshotShowCommand(f *snapshotFlags) *cobra.Command {
 	var id string
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "show ID|FILE [SLUG] [--decrypt-identity FILE] [--json]",
 		Short: "Show one record of a snapshot",
 		Long: `Show one record of a snapshot: with the agent's or an owner's key its text, else its
@@ -28,7 +30,7 @@ number of each writer's log nothing is left out.`,
 			name, args = args[0], args[1:]
 		}
 		if name == "" {
-			return usagef("which snapshot? Give its id, or a file")
+			return exit.Usagef("which snapshot? Give its id, or a file")
 		}
 		record := ""
 		if len(args) > 0 {
@@ -45,7 +47,7 @@ number of each writer's log nothing is left out.`,
 	})
 	idFlag(c, &id)
 	identityFlag(c, f)
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
@@ -74,11 +76,11 @@ func (a *app) showRecord(ctx context.Context, f *snapshotFlags, p party, name, r
 	case err != nil:
 		return err
 	case asJSON:
-		return a.printJSON(shown)
+		return a.PrintJSON(shown)
 	case shown.Text != nil:
-		return a.printText(*shown.Text)
+		return a.PrintText(*shown.Text)
 	}
-	return a.print("%s\n", shown.Event)
+	return a.Print("%s\n", shown.Event)
 }
 
 // showRecords lists the records of a bundle, and says as of which number of each
@@ -94,14 +96,14 @@ func (a *app) showRecords(ctx context.Context, p party, b *bundle.Bundle, record
 		said = &c
 	}
 	if asJSON {
-		return a.printJSON(struct {
+		return a.PrintJSON(struct {
 			ID      string          `json:"id"`
 			Records []snapshot.Head `json:"records"`
 			Logs    *bundle.Check   `json:"logs,omitempty"` // left out without a key
 		}{b.ID, records, said})
 	}
 	if said != nil {
-		a.note("logs: %s: %s", said.State, said.Reason)
+		a.Note("logs: %s: %s", said.State, said.Reason)
 	}
-	return snapshot.WriteHeads(a.out(), records)
+	return snapshot.WriteHeads(a.Out(), records)
 }

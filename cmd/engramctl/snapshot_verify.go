@@ -7,6 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
 )
@@ -14,7 +17,7 @@ import (
 func (a *app) snapshotVerifyCommand(f *snapshotFlags) *cobra.Command {
 	var path, id string
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "verify ID | --bundle FILE [--decrypt-identity FILE] [--trust KEY] [--json]",
 		Short: "Verify a snapshot, check by check",
 		Long: `Verify a snapshot: the file, what it says of itself, every event's signature, that each
@@ -38,7 +41,7 @@ Exit code 6 unless all that was asked for is ok.`,
 			return err
 		}
 		if (path == "") == (id == "") {
-			return usagef("which snapshot? Give its id, or --bundle FILE")
+			return exit.Usagef("which snapshot? Give its id, or --bundle FILE")
 		}
 		if id != "" {
 			if err := needID(id); err != nil {
@@ -52,17 +55,17 @@ Exit code 6 unless all that was asked for is ok.`,
 		}
 		report.Checks = append(report.Checks, logsOf(report, logs))
 		if asJSON {
-			err = a.printJSON(report)
+			err = a.PrintJSON(report)
 		} else {
-			err = report.WriteText(a.out())
+			err = report.WriteText(a.Out())
 		}
-		return firstOf(err, report.Err())
+		return cliutil.FirstOf(err, report.Err())
 	})
 	c.Flags().StringVar(&path, "bundle", "", "`file` of the snapshot")
 	idFlag(c, &id)
 	identityFlag(c, f)
 	trustFlag(c, f)
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
@@ -88,7 +91,7 @@ func (a *app) verify(ctx context.Context, f *snapshotFlags, path, id string, log
 		return err
 	})
 	if report == nil && snapshot.CannotWrite(err) {
-		a.note("the folder cannot be written to: that it was verified is not recorded")
+		a.Note("the folder cannot be written to: that it was verified is not recorded")
 		return store.Verify(ctx, f.tenant, p.agent, id, o)
 	}
 	return report, err
@@ -108,7 +111,7 @@ func (a *app) verifyFile(ctx context.Context, f *snapshotFlags, path string, log
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.settings()
+	s, err := a.Settings()
 	if err != nil {
 		return nil, err
 	}
@@ -116,31 +119,31 @@ func (a *app) verifyFile(ctx context.Context, f *snapshotFlags, path string, log
 	if err != nil {
 		return nil, err
 	}
-	o := bundle.VerifyOptions{Agent: s.agent, Identities: ids, Trusted: trusted, Engram: logs.Add, Parent: snapshot.ParentBeside(a.path(path), nil)}
-	if s.key != (keySource{}) {
+	o := bundle.VerifyOptions{Agent: s.Agent, Identities: ids, Trusted: trusted, Engram: logs.Add, Parent: snapshot.ParentBeside(a.Path(path), nil)}
+	if s.Key != (settings.KeySource{}) {
 		p, err := a.party(ctx, true)
 		if err != nil {
 			return nil, err
 		}
 		o.Keys = p.keys
 	}
-	report, err := bundle.Verify(ctx, a.path(path), o)
+	report, err := bundle.Verify(ctx, a.Path(path), o)
 	if err != nil {
-		return nil, usagef("%w", err)
+		return nil, exit.Usagef("%w", err)
 	}
 	return report, nil
 }
 
 func (a *app) snapshotDiffCommand(f *snapshotFlags) *cobra.Command {
 	var asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "diff A B [--decrypt-identity FILE] [--json]",
 		Short: "Show how two snapshots differ",
 		Long: `Show which records differ from snapshot A to snapshot B (ids, or files): added,
 changed, removed, tombstoned. With the agent's or an owner's key by slug and line by
 line, without one by address.`,
 		Example: `  engramctl snapshot diff 20261119T235100Z-0123456789abcdef 20261120T235100Z-fedcba9876543210`,
-		Args:    arguments("A", "B"),
+		Args:    cliutil.Arguments("A", "B"),
 	}, func(ctx context.Context, args []string) error {
 		p, err := a.party(ctx, false)
 		if err != nil {
@@ -167,11 +170,11 @@ line, without one by address.`,
 			}
 		}
 		if asJSON {
-			return a.printJSON(append([]snapshot.Change{}, changes...))
+			return a.PrintJSON(append([]snapshot.Change{}, changes...))
 		}
-		return snapshot.WriteChanges(a.out(), changes)
+		return snapshot.WriteChanges(a.Out(), changes)
 	})
 	identityFlag(c, f)
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }

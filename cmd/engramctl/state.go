@@ -16,17 +16,17 @@ import (
 // openState opens what this machine knows of a pair and no relay has.
 func (a *app) openState(ctx context.Context, m *client.Memory, warn func(string)) (*memorystate.State, error) {
 	return memorystate.Open(ctx, memorystate.Pair{Agent: m.Agent(), Owner: m.Owner(), Conversation: m.Conversation()},
-		memorystate.Options{Dir: memorystate.Dir(func(name string) string { return a.env[name] }, a.home()), Warn: warn})
+		memorystate.Options{Dir: memorystate.Dir(func(name string) string { return a.Vars[name] }, a.Home()), Warn: warn})
 }
 
 // stateOf is openState where a state is kept; nil where none is or none can be.
 // Without it everything else works.
 func (a *app) stateOf(ctx context.Context, m *client.Memory, warn func(string)) *memorystate.State {
-	s, err := a.settings()
-	if err != nil || a.flags.noMirror || s.noMirror || !m.Writable() {
+	s, err := a.Settings()
+	if err != nil || a.Flags.NoMirror || s.NoMirror || !m.Writable() {
 		return nil
 	}
-	soon, cancel := context.WithTimeout(ctx, a.allow(openBudget))
+	soon, cancel := context.WithTimeout(ctx, a.Allow(openBudget))
 	defer cancel()
 	state, err := a.openState(soon, m, warn)
 	if err != nil {
@@ -83,7 +83,7 @@ func (a *app) countRecalled(ctx context.Context, m *client.Memory, hits []answer
 	if len(hits) == 0 {
 		return
 	}
-	state := a.stateOf(ctx, m, a.noteLine)
+	state := a.stateOf(ctx, m, a.NoteLine)
 	if state == nil {
 		return
 	}
@@ -95,27 +95,25 @@ func (a *app) countRecalled(ctx context.Context, m *client.Memory, hits []answer
 		}
 	}
 	if err := state.Counters.Count(ctx, memorystate.Recalled, slugs...); err != nil {
-		a.note("uses of memories are not counted: %v", err)
+		a.Note("uses of memories are not counted: %v", err)
 	}
 }
 
 // usesOf returns how often a pair's memories were used on this machine; nil if
 // that is not known.
 func (a *app) usesOf(ctx context.Context, m *client.Memory) map[string]answer.Use {
-	state := a.stateOf(ctx, m, a.noteLine)
+	state := a.stateOf(ctx, m, a.NoteLine)
 	if state == nil {
 		return nil
 	}
 	defer state.Close()
 	uses, err := usesIn(ctx, state)
 	if err != nil {
-		a.note("how often memories were used is not known: %v", err)
+		a.Note("how often memories were used is not known: %v", err)
 		return nil
 	}
 	return uses
 }
-
-func (e *Env) noteLine(line string) { e.note("%s", line) }
 
 // usesIn reads how often memories were used on this machine.
 func usesIn(ctx context.Context, state *memorystate.State) (map[string]answer.Use, error) {

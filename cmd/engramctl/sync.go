@@ -9,6 +9,9 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/memory/folder"
 	"engramd/internal/platform/timeparse"
@@ -39,7 +42,7 @@ func (a *app) syncCommand() *cobra.Command {
 	var f syncFlags
 	var in folderFlags
 	var watch bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "sync DIR|[FROM… TO] [--yes] [--delete] [--watch] [--allow-secret] [--to URL]… [--direction down|up|both] [--agent PUBKEY] [--since TIME] [--dry-run] [--json]",
 		Short: "Make a folder and the memory alike, or bring a relay up to date",
 		Long: `Make a folder and the memory alike, or bring a relay up to date. An argument that is no
@@ -86,28 +89,28 @@ something, or is not up to date in the end.`,
 	}, func(ctx context.Context, args []string) error {
 		if dir, ok := folderArgument(args); ok {
 			if f.to != nil || f.direction != "" || f.since != "" {
-				return usagef("--to, --direction and --since are for relays, and %q is a folder (a relay begins with ws:// or wss://)", dir)
+				return exit.Usagef("--to, --direction and --since are for relays, and %q is a folder (a relay begins with ws:// or wss://)", dir)
 			}
 			in.dryRun, in.asJSON = f.dryRun, f.asJSON
 			return a.syncFolder(ctx, dir, in, watch)
 		}
-		if in.delete || in.yes || in.allow || watch || a.flags.noMirror {
-			return usagef("--delete, --yes, --allow-secret, --watch and --no-mirror are for a folder, and none is named")
+		if in.delete || in.yes || in.allow || watch || a.Flags.NoMirror {
+			return exit.Usagef("--delete, --yes, --allow-secret, --watch and --no-mirror are for a folder, and none is named")
 		}
 		return a.sync(ctx, args, f)
 	})
 	fl := c.Flags()
 	fl.StringArrayVar(&f.to, "to", nil, "`URL` of a relay that gets it, may be given several times")
 	fl.StringVar(&f.direction, "direction", "", "down: to the last relay, as without it; up: from it; both: all alike")
-	fl.StringVar(&a.flags.agent, "agent", "", "only the memory of this agent, `pubkey` (npub or hex), whose owner I am, and its list of relays")
-	fl.StringVar(&a.flags.owner, "owner", "", "without relays: `pubkey` (npub or hex) of the owner: my key is the agent's (ENGRAM_OWNER)")
+	fl.StringVar(&a.Flags.Agent, "agent", "", "only the memory of this agent, `pubkey` (npub or hex), whose owner I am, and its list of relays")
+	fl.StringVar(&a.Flags.Owner, "owner", "", "without relays: `pubkey` (npub or hex) of the owner: my key is the agent's (ENGRAM_OWNER)")
 	c.MarkFlagsMutuallyExclusive("owner", "agent")
 	fl.StringVar(&f.since, "since", "", "only what was written since a `time`, a date, or a while ago (2d)")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "say what would be sent, and send nothing")
-	jsonFlag(c, &f.asJSON)
+	cliutil.JSONFlag(c, &f.asJSON)
 	in.flags(c, folder.Sync)
 	fl.BoolVar(&watch, "watch", false, "with a folder: go on, and do it again whenever something changes")
-	fl.BoolVar(&a.flags.noMirror, "no-mirror", false, "with a folder: keep no copy of the memory on this machine (no_mirror in a profile)")
+	fl.BoolVar(&a.Flags.NoMirror, "no-mirror", false, "with a folder: keep no copy of the memory on this machine (no_mirror in a profile)")
 	return c
 }
 
@@ -132,7 +135,7 @@ func (a *app) sync(ctx context.Context, args []string, f syncFlags) error {
 	if f.since != "" {
 		at, err := timeparse.Parse(f.since, timeparse.Since, time.Now())
 		if err != nil {
-			return usagef("--since: %w", err)
+			return exit.Usagef("--since: %w", err)
 		}
 		since = at.Unix()
 	}
@@ -154,17 +157,17 @@ func (a *app) sync(ctx context.Context, args []string, f syncFlags) error {
 
 // syncNamed is a sync of the relays that the command line names.
 func (a *app) syncNamed(ctx context.Context, args []string, f syncFlags, since int64) (p syncPlan, err error) {
-	s, err := a.settings()
+	s, err := a.Settings()
 	if err != nil {
 		return p, err
 	}
 	switch {
-	case s.named:
-		return p, usagef("--relay is for a sync without arguments: name the relays as arguments, the one that gets it last")
-	case a.flags.owner != "":
-		return p, usagef("--owner is for a sync without arguments: between relays that are named, everything goes that my key may see")
+	case s.Named:
+		return p, exit.Usagef("--relay is for a sync without arguments: name the relays as arguments, the one that gets it last")
+	case a.Flags.Owner != "":
+		return p, exit.Usagef("--owner is for a sync without arguments: between relays that are named, everything goes that my key may see")
 	}
-	agent, err := publicKey("--agent", "the command line", a.flags.agent)
+	agent, err := settings.PublicKey("--agent", "the command line", a.Flags.Agent)
 	if err != nil {
 		return p, err
 	}
@@ -172,7 +175,7 @@ func (a *app) syncNamed(ctx context.Context, args []string, f syncFlags, since i
 	if err != nil {
 		return p, err
 	}
-	id, err := a.identity(ctx, s)
+	id, err := a.Identity(ctx, s)
 	if err != nil {
 		return p, err
 	}
@@ -190,11 +193,11 @@ func (a *app) syncNamed(ctx context.Context, args []string, f syncFlags, since i
 		if peers[url] != nil {
 			continue
 		}
-		o := client.Options{Timeout: a.flags.timeout, Trace: a.trace(), Limits: client.Limits{Events: mostSynced}}
+		o := client.Options{Timeout: a.Flags.Timeout, Trace: a.Trace(), Limits: client.Limits{Events: mostSynced}}
 		if peers[url], err = client.NewPeer(id, url, o); err != nil {
 			delete(peers, url)
 			p.close()
-			return p, usageError{err}
+			return p, exit.BadUsage(err)
 		}
 	}
 	for _, url := range from {
@@ -210,9 +213,9 @@ func (a *app) syncNamed(ctx context.Context, args []string, f syncFlags, since i
 // configured, and those that the agent lists, which are told as little as ever.
 func (a *app) syncAlike(ctx context.Context, _ []string, f syncFlags, since int64) (p syncPlan, err error) {
 	if f.direction != "" && f.direction != directionBoth {
-		return p, usagef("--direction %s needs relays as arguments: without, all are made alike", f.direction)
+		return p, exit.Usagef("--direction %s needs relays as arguments: without, all are made alike", f.direction)
 	}
-	a.patient, a.limits.Events = true, mostSynced
+	a.Patient, a.Limits.Events = true, mostSynced
 	c, m, err := a.open(ctx)
 	if err != nil {
 		return p, err
@@ -224,7 +227,7 @@ func (a *app) syncAlike(ctx context.Context, _ []string, f syncFlags, since int6
 }
 
 func (a *app) alike(ctx context.Context, c *client.Client, m *client.Memory, since int64) (p syncPlan, err error) {
-	if err := a.discover(ctx, c, m.Agent()); err != nil {
+	if err := a.Discover(ctx, c, m.Agent()); err != nil {
 		return p, err
 	}
 	p.from, p.doubts, p.close = c.Peers(), c.Doubts(), c.Close
@@ -232,7 +235,7 @@ func (a *app) alike(ctx context.Context, c *client.Client, m *client.Memory, sin
 	if len(p.from) > 1 {
 		return p, nil
 	}
-	a.note("there is one relay, and none that it could be made like")
+	a.Note("there is one relay, and none that it could be made like")
 	first := p.filters[0]
 	first.Limit = 1
 	_, err = c.Ask(ctx, first) // whether it answers is told nevertheless
@@ -245,7 +248,7 @@ func (a *app) transfer(ctx context.Context, p syncPlan, dryRun bool) (client.Tra
 	tr := client.Transfer{Sources: p.from, Targets: p.to, DryRun: dryRun, Clock: time.Now, Filters: p.filters,
 		Progress: func(text string) {
 			if text != last {
-				a.note("%s", text)
+				a.Note("%s", text)
 			}
 			last = text
 		}}
@@ -263,16 +266,16 @@ func syncSides(args []string, f syncFlags) (from, to []string, err error) {
 		from, to = args[:len(args)-1], args[len(args)-1:]
 	}
 	if len(from) == 0 {
-		return nil, nil, usagef("name the relay that has it and, behind it, the one that gets it")
+		return nil, nil, exit.Usagef("name the relay that has it and, behind it, the one that gets it")
 	}
 	seen := map[string]bool{}
 	for _, url := range slices.Concat(from, to) {
 		canonical, err := nipae.CanonicalRelayURL(url)
 		if err != nil {
-			return nil, nil, usagef("relay %q: %w", shownURL(url), err)
+			return nil, nil, exit.Usagef("relay %q: %w", settings.ShownURL(url), err)
 		}
 		if seen[canonical] {
-			return nil, nil, usagef("relay %s is named twice", url)
+			return nil, nil, exit.Usagef("relay %s is named twice", url)
 		}
 		seen[canonical] = true
 	}
@@ -285,5 +288,5 @@ func syncSides(args []string, f syncFlags) (from, to []string, err error) {
 		all := slices.Concat(from, to)
 		return all, all, nil
 	}
-	return nil, nil, usagef("--direction %q is none of %s", f.direction, strings.Join(directions, ", "))
+	return nil, nil, exit.Usagef("--direction %q is none of %s", f.direction, strings.Join(directions, ", "))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/cli/exit"
 	"engramd/internal/memory/folder"
 	"engramd/internal/memory/localcopy"
 )
@@ -24,11 +25,11 @@ func (a *app) syncFolder(ctx context.Context, dir string, f folderFlags, watch b
 		return a.runFolder(ctx, folder.Sync, dir, f)
 	}
 	if f.dryRun || f.asJSON {
-		return usagef("--watch goes with neither --dry-run nor --json")
+		return exit.Usagef("--watch goes with neither --dry-run nor --json")
 	}
 	return a.withFolder(ctx, folder.Sync, dir, f, func(ctx context.Context, r *folderRun) error {
 		if r.out.DryRun {
-			return usagef("the first run with %s only shows what it would do: see what that is with engramctl sync %[1]s, or give --yes", dir)
+			return exit.Usagef("the first run with %s only shows what it would do: see what that is with engramctl sync %[1]s, or give --yes", dir)
 		}
 		r.warn()
 		return r.watch(ctx)
@@ -45,10 +46,10 @@ func (r *folderRun) watch(ctx context.Context) error {
 		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	wait, err := folder.Watch(ctx, r.path(r.dir), tell)
+	wait, err := folder.Watch(ctx, r.Path(r.dir), tell)
 	if err != nil {
 		cancel()
-		return usagef("%s cannot be watched: %w", r.dir, err)
+		return exit.Usagef("%s cannot be watched: %w", r.dir, err)
 	}
 	defer wait()
 	defer cancel()
@@ -57,8 +58,8 @@ func (r *folderRun) watch(ctx context.Context) error {
 	}
 	r.copy.changed = tell
 	r.copy.follow(r.log)
-	r.copy.keepCurrent(ctx, nil, r.app.flags.timeout)
-	r.note("watching %s; an interrupt ends it", r.dir)
+	r.copy.keepCurrent(ctx, nil, r.app.Flags.Timeout)
+	r.Note("watching %s; an interrupt ends it", r.dir)
 	for {
 		r.quiet = true
 		err := r.once(ctx)
@@ -66,7 +67,7 @@ func (r *folderRun) watch(ctx context.Context) error {
 			return err
 		}
 		if err != nil && ctx.Err() == nil {
-			r.note("%v", err)
+			r.Note("%v", err)
 		}
 		select {
 		case <-ctx.Done():

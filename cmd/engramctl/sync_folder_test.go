@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/cli/exit"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/folder"
 )
@@ -29,7 +30,7 @@ func watchRig(t *testing.T) (home string, machine func(name string, out io.Write
 	}
 	set = func(slug, text string) {
 		t.Helper()
-		if code := machine("other", io.Discard, "mem", "set", slug, text).Run(t.Context()); code != exitOK {
+		if code := machine("other", io.Discard, "mem", "set", slug, text).Run(t.Context()); code != exit.OK {
 			t.Fatalf("mem set: exit code %d", code)
 		}
 	}
@@ -64,11 +65,11 @@ func TestWatchedFolderIsRemoved(t *testing.T) {
 			interrupt()
 		}
 	}
-	if code := <-ended; code != exitUsage {
+	if code := <-ended; code != exit.Usage {
 		t.Errorf("exit code %d", code)
 	}
 	var out strings.Builder
-	if code := machine("other", &out, "mem", "get", "people/ana").Run(t.Context()); code != exitOK || !strings.Contains(out.String(), "likes tea") {
+	if code := machine("other", &out, "mem", "get", "people/ana").Run(t.Context()); code != exit.OK || !strings.Contains(out.String(), "likes tea") {
 		t.Errorf("exit code %d: the memory is %q", code, out.String())
 	}
 }
@@ -124,7 +125,7 @@ func TestWatchFolder(t *testing.T) {
 	interrupt()
 	for lines.Scan() { // the rest of its output
 	}
-	if code := <-ended; code != exitOK {
+	if code := <-ended; code != exit.OK {
 		t.Errorf("exit code %d", code)
 	}
 	for file, want := range map[string]string{"ana.md": "likes coffee", "ben.md": "sails"} {
@@ -210,7 +211,7 @@ func TestFolderRoundTrip(t *testing.T) {
 	}
 	for _, args := range [][]string{{"import", "here", "--yes"}, {"export", "there", "--yes"}} {
 		var out strings.Builder
-		if code := machine("this", &out, args...).Run(t.Context()); code != exitOK {
+		if code := machine("this", &out, args...).Run(t.Context()); code != exit.OK {
 			t.Fatalf("%v: exit code %d\n%s", args, code, out.String())
 		}
 	}
@@ -224,7 +225,7 @@ func TestFolderRoundTrip(t *testing.T) {
 		write("mem/claims-"+key+".md", "---\n"+key+": "+value+"\n---\ntext\n")
 	}
 	var out strings.Builder
-	if code := machine("this", &out, "import", "here").Run(t.Context()); code != exitUsage {
+	if code := machine("this", &out, "import", "here").Run(t.Context()); code != exit.Usage {
 		t.Errorf("exit code %d", code)
 	}
 	for key := range claims {

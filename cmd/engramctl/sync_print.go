@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 )
 
@@ -57,36 +58,36 @@ func (a *app) synced(r client.TransferReport, f syncFlags) error {
 	behind := a.doubts(r)
 	var err error
 	if f.asJSON {
-		err = a.printJSON(syncedJSON(r, f.dryRun, behind == nil))
+		err = a.PrintJSON(syncedJSON(r, f.dryRun, behind == nil))
 	} else {
 		for _, t := range r.Targets {
-			err = firstOf(err, a.printTarget(t, f.dryRun))
+			err = cliutil.FirstOf(err, a.printTarget(t, f.dryRun))
 		}
 	}
-	return firstOf(err, behind)
+	return cliutil.FirstOf(err, behind)
 }
 
 // doubts says on stderr how sources did, and returns an error if some target may
 // lack something in the end.
 func (a *app) doubts(r client.TransferReport) error {
 	for _, note := range r.Notes {
-		a.note("%s", note)
+		a.Note("%s", note)
 	}
 	whole := true
 	for _, s := range r.Sources {
 		whole = whole && s.Whole()
 		if s.Missing > 0 {
-			a.note("%s lists %s; what was superseded meanwhile is found by running it again", s.URL,
-				counted(s.Missing, "event that it does not deliver", "events that it does not deliver"))
+			a.Note("%s lists %s; what was superseded meanwhile is found by running it again", s.URL,
+				cliutil.Counted(s.Missing, "event that it does not deliver", "events that it does not deliver"))
 		}
 		if s.Rejected > 0 {
-			a.note("%s sent %s", s.URL, counted(s.Rejected, "event that is wrong or was not asked for", "events that are wrong or were not asked for"))
+			a.Note("%s sent %s", s.URL, cliutil.Counted(s.Rejected, "event that is wrong or was not asked for", "events that are wrong or were not asked for"))
 		}
 		if s.Cut {
-			a.note("%s may have more than it sent", s.URL)
+			a.Note("%s may have more than it sent", s.URL)
 		}
 		if s.Err != nil {
-			a.note("%s failed: %v", s.URL, s.Err)
+			a.Note("%s failed: %v", s.URL, s.Err)
 		}
 	}
 	switch {
@@ -130,7 +131,7 @@ func (a *app) printTarget(t client.TransferTarget, dryRun bool) error {
 	}
 	parts := []string{fmt.Sprintf("lacked %d", t.Lacked), fmt.Sprintf("%s %d", took, t.Sent)}
 	if t.Past > 0 {
-		parts[1] += fmt.Sprintf(" (%s)", counted(t.Past, "older version", "older versions"))
+		parts[1] += fmt.Sprintf(" (%s)", cliutil.Counted(t.Past, "older version", "older versions"))
 	}
 	for _, more := range []struct {
 		n    int
@@ -144,15 +145,15 @@ func (a *app) printTarget(t client.TransferTarget, dryRun bool) error {
 	if t.Err != nil {
 		text += ": " + t.Err.Error()
 	}
-	return firstOf(a.print("%s\n", text), firstOf(a.printMoved("refused", t.Refused), a.printMoved("not moved", t.NotMoved)))
+	return cliutil.FirstOf(a.Print("%s\n", text), cliutil.FirstOf(a.printMoved("refused", t.Refused), a.printMoved("not moved", t.NotMoved)))
 }
 
 func (a *app) printMoved(what string, moved []client.Moved) error {
 	for i, m := range moved {
 		if i == mostListed {
-			return a.print("  %-9s  and %d more, which --json lists\n", what, len(moved)-i)
+			return a.Print("  %-9s  and %d more, which --json lists\n", what, len(moved)-i)
 		}
-		if err := a.print("  %-9s  %s  kind %-5d  %s  %s\n", what, stamp(int64(m.Event.CreatedAt)), m.Event.Kind, m.Event.ID, m.Reason); err != nil {
+		if err := a.Print("  %-9s  %s  kind %-5d  %s  %s\n", what, cliutil.Stamp(int64(m.Event.CreatedAt)), m.Event.Kind, m.Event.ID, m.Reason); err != nil {
 			return err
 		}
 	}
@@ -162,12 +163,12 @@ func (a *app) printMoved(what string, moved []client.Moved) error {
 func syncedJSON(r client.TransferReport, dryRun, whole bool) syncedOut {
 	out := syncedOut{DryRun: dryRun, Whole: whole, Sources: []syncedSource{}, Targets: []syncedTarget{}, Notes: r.Notes}
 	for _, s := range r.Sources {
-		out.Sources = append(out.Sources, syncedSource{s.URL, s.Missing, s.Rejected, s.Cut, errorText(s.Err)})
+		out.Sources = append(out.Sources, syncedSource{s.URL, s.Missing, s.Rejected, s.Cut, cliutil.ErrorText(s.Err)})
 	}
 	for _, t := range r.Targets {
 		out.Whole = out.Whole && (!dryRun || t.Sent == 0)
 		out.Targets = append(out.Targets, syncedTarget{URL: t.URL, Lacked: t.Lacked, Sent: t.Sent, Older: t.Past, Newer: t.Newer, Deleted: t.Deleted, Expired: t.Expired,
-			Others: t.Others, NotMoved: movedEvents(t.NotMoved), Refused: movedEvents(t.Refused), Error: errorText(t.Err)})
+			Others: t.Others, NotMoved: movedEvents(t.NotMoved), Refused: movedEvents(t.Refused), Error: cliutil.ErrorText(t.Err)})
 	}
 	return out
 }

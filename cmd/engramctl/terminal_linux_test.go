@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"engramd/internal/cli/exit"
 )
 
 // pty opens a pseudo-terminal.
@@ -147,7 +149,7 @@ func TestInterruptedPrompt(t *testing.T) {
 	}
 	// Wait's error is the exit code, which is checked.
 	_ = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+	if code := cmd.ProcessState.ExitCode(); code != exit.Interrupted {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	awaitEcho(t, terminal, true)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/exit"
 	"engramd/internal/memory/consolidation/thinker"
 	memorymodel "engramd/internal/memory/model"
 	memorystate "engramd/internal/memory/state"
@@ -35,33 +36,33 @@ func (f *thinkFlags) add(c *cobra.Command) {
 
 // thinkLock is the file of the turn to think: one for a user's states.
 func (a *app) thinkLock() string {
-	return filepath.Join(memorystate.Dir(func(name string) string { return a.env[name] }, a.home()), "think.lock")
+	return filepath.Join(memorystate.Dir(func(name string) string { return a.Vars[name] }, a.Home()), "think.lock")
 }
 
 // thinker returns who is named: by the command line, or else by the profile.
 func (a *app) thinker(f thinkFlags) (thinker.Thinker, error) {
 	switch {
 	case f.limit <= 0:
-		return nil, usagef("--limit must be more than 0")
+		return nil, exit.Usagef("--limit must be more than 0")
 	case f.runs <= 0:
-		return nil, usagef("--runs must be more than 0")
+		return nil, exit.Usagef("--runs must be more than 0")
 	}
-	p, err := a.profile()
+	p, err := a.Profile()
 	if err != nil {
-		return nil, usageError{err}
+		return nil, exit.BadUsage(err)
 	}
 	command, url := f.exec, f.url
 	if command == "" && url == "" {
-		if command, url = p.mindExec, p.llmURL; command != "" && url != "" {
-			return nil, usagef("%s has mind_exec and llm_url: say which with --exec or --llm-url", p.name)
+		if command, url = p.MindExec, p.LLMURL; command != "" && url != "" {
+			return nil, exit.Usagef("%s has mind_exec and llm_url: say which with --exec or --llm-url", p.Name)
 		}
 	}
 	switch {
 	case command != "":
-		return &thinker.Child{Command: command, Env: a.System.Env, Lock: a.thinkLock(), Temp: a.env["TMPDIR"], Limit: f.limit}, nil
+		return &thinker.Child{Command: command, Env: a.System.Env, Lock: a.thinkLock(), Temp: a.Vars["TMPDIR"], Limit: f.limit}, nil
 	case url != "":
-		o := memorymodel.Options{URL: url, Model: cmp.Or(f.model, p.llmModel), SendPlaintext: f.plaintext, Timeout: f.limit}
+		o := memorymodel.Options{URL: url, Model: cmp.Or(f.model, p.LLMModel), SendPlaintext: f.plaintext, Timeout: f.limit}
 		return openModel(a, "llm", o, thinker.NewServer)
 	}
-	return nil, usagef("who thinks? --exec names a program, --llm-url a model server (mind_exec, llm_url in a profile); the agent itself does with engramctl mind prepare and commit")
+	return nil, exit.Usagef("who thinks? --exec names a program, --llm-url a model server (mind_exec, llm_url in a profile); the agent itself does with engramctl mind prepare and commit")
 }

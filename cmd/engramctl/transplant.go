@@ -8,13 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/memory/proposals"
 	"engramd/internal/memory/transplant"
 )
 
 func (a *app) transplantCommand() *cobra.Command {
-	return pairFlags(a.Env, group(&cobra.Command{
+	return cliutil.PairFlags(a.Env, cliutil.Group(&cobra.Command{
 		Use:   "transplant",
 		Short: "Give memories to another agent, or take them",
 		Long: `Give memories to another agent, or take them, with proof of where they are from: each is
@@ -66,7 +68,7 @@ type plantedOut struct {
 }
 
 func plantedFor(u transplant.Unit) plantedOut {
-	return plantedOut{From: npub(u.Author), Was: string(u.Slug), Event: u.ID, Time: stamp(u.CreatedAt)}
+	return plantedOut{From: settings.Npub(u.Author), Was: string(u.Slug), Event: u.ID, Time: cliutil.Stamp(u.CreatedAt)}
 }
 
 func (p plantedOut) line() string {
@@ -77,9 +79,9 @@ func (p plantedOut) line() string {
 	case p.Again:
 		return fmt.Sprintf("%s  there already, from %s", p.Slug, from)
 	case p.Corrects:
-		return fmt.Sprintf("%s  open: corrects what is there, from %s  id %s", p.Slug, from, p.ID[:shortID])
+		return fmt.Sprintf("%s  open: corrects what is there, from %s  id %s", p.Slug, from, p.ID[:cliutil.ShortID])
 	case p.Status == "open":
-		return fmt.Sprintf("%s  open, from %s  id %s", p.Slug, from, p.ID[:shortID])
+		return fmt.Sprintf("%s  open, from %s  id %s", p.Slug, from, p.ID[:cliutil.ShortID])
 	}
 	return fmt.Sprintf("%s  taken, from %s", p.Slug, from)
 }

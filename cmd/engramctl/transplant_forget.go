@@ -6,6 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/memory/proposals"
 	"engramd/internal/memory/transplant"
@@ -15,7 +18,7 @@ import (
 
 func (a *app) transplantForgetCommand() *cobra.Command {
 	var derived, dryRun, asJSON bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "forget PUBKEY [--derived] [--dry-run] [--json]",
 		Short: "Archive what came from another agent",
 		Long: `Archive what came from another agent, by transplant or by proposal, also what others
@@ -24,11 +27,11 @@ more. What derives from it (derived_from), directly or not, is listed; --derived
 archives that too. Nothing is deleted: mem unarchive brings it back.`,
 		Example: `  engramctl transplant forget npub1… --dry-run
   engramctl transplant forget npub1… --derived`,
-		Args: arguments("PUBKEY"),
+		Args: cliutil.Arguments("PUBKEY"),
 	}, func(ctx context.Context, args []string) error {
-		key, err := publicKey("PUBKEY", "", args[0])
+		key, err := settings.PublicKey("PUBKEY", "", args[0])
 		if err != nil || key == "" {
-			return usagef("whose? Name a public key (npub or hex)")
+			return exit.Usagef("whose? Name a public key (npub or hex)")
 		}
 		return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
 			return a.forget(ctx, m, key, derived, dryRun, asJSON)
@@ -36,7 +39,7 @@ archives that too. Nothing is deleted: mem unarchive brings it back.`,
 	})
 	c.Flags().BoolVar(&derived, "derived", false, "archive also what derives from it")
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be archived, and change nothing")
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
@@ -51,9 +54,9 @@ type forgottenOut struct {
 // placesOf returns below which slugs lies what a key has given: its name in the
 // profile, and that of a key without one, which it may have had before.
 func (a *app) placesOf(key string) ([]string, error) {
-	s, err := a.settings()
+	s, err := a.Settings()
 	places := []string{proposals.FromPrefix + proposals.NameOf(key) + "/"}
-	for _, l := range s.proposals.listed {
+	for _, l := range s.Proposals.Listed {
 		if l.Key == key && l.Name != "" {
 			places = append(places, proposals.FromPrefix+l.Name+"/")
 		}
@@ -63,7 +66,7 @@ func (a *app) placesOf(key string) ([]string, error) {
 
 func (a *app) forget(ctx context.Context, m *client.Memory, key string, derived, dryRun, asJSON bool) error {
 	l, status, err := m.ListAll(ctx)
-	if err := a.report(status, err); err != nil {
+	if err := a.Report(status, err); err != nil {
 		return err
 	}
 	all := make([]transplant.Kept, 0, len(l.Memories))
@@ -86,7 +89,7 @@ func (a *app) forget(ctx context.Context, m *client.Memory, key string, derived,
 			w.Holds = nil // all that came from there goes
 			r, err := w.Mark(ctx, nipae.Slug(slug), write.Archive, client.SetOptions{})
 			if stops(err) {
-				return a.report(r.Status, err)
+				return a.Report(r.Status, err)
 			}
 			if f.Archived = err == nil; err != nil { // pinned, say: the others are archived all the same
 				f.Error, failed = err.Error(), fmt.Errorf("%s: %w", slug, err)
@@ -106,10 +109,10 @@ func (a *app) forget(ctx context.Context, m *client.Memory, key string, derived,
 		}
 	}
 	if len(out) == 0 {
-		a.note("nothing that is active came from %s", npub(key))
+		a.Note("nothing that is active came from %s", settings.Npub(key))
 	}
 	if asJSON {
-		return firstOf(a.printJSON(struct {
+		return cliutil.FirstOf(a.PrintJSON(struct {
 			Memories []forgottenOut `json:"memories"`
 		}{out}), failed)
 	}
@@ -123,7 +126,7 @@ func (a *app) forget(ctx context.Context, m *client.Memory, key string, derived,
 		case !f.Archived:
 			what = "would be archived"
 		}
-		if err := a.print("%s  %s\n", f.Slug, what); err != nil {
+		if err := a.Print("%s  %s\n", f.Slug, what); err != nil {
 			return err
 		}
 	}

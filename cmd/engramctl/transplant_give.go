@@ -15,6 +15,9 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/memory/proposals"
 	"engramd/internal/memory/recall"
@@ -42,7 +45,7 @@ const maxGiven = 200
 
 func (a *app) transplantGiveCommand() *cobra.Command {
 	var g giving
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "give --to PUBKEY [SLUG...] [--prefix PREFIX] [--query WORDS] [--file FILE --recipient AGE] [--dry-run] [--json]",
 		Short: "Give memories to another agent",
 		Long: `Give memories to another agent: those that are named, or those that are active and begin
@@ -70,27 +73,27 @@ The receiver learns of each memory its text, its fields, slug and owner, its add
 	f.StringVar(&g.recipient, "recipient", "", "age `key` of the receiver, for --file")
 	f.StringVar(&g.why, "why", "", "the `reason`, one line, for the receiver")
 	f.BoolVar(&g.dryRun, "dry-run", false, "show what would be given, and give nothing")
-	secretFlag(c, &g.allow)
-	jsonFlag(c, &g.asJSON)
+	cliutil.SecretFlag(c, &g.allow)
+	cliutil.JSONFlag(c, &g.asJSON)
 	return c
 }
 
 func (a *app) give(ctx context.Context, g giving, named []string) error {
-	to, err := publicKey("--to", "", g.to)
+	to, err := settings.PublicKey("--to", "", g.to)
 	switch {
 	case err != nil:
-		return usageError{err}
+		return exit.BadUsage(err)
 	case to == "":
-		return usagef("to whom? Name the agent (--to)")
+		return exit.Usagef("to whom? Name the agent (--to)")
 	case len(named) == 0 && g.prefix == "" && g.query == "":
-		return usagef("what? Name slugs, --prefix or --query")
+		return exit.Usagef("what? Name slugs, --prefix or --query")
 	case (g.file == "") != (g.recipient == ""):
-		return usagef("--file and --recipient belong together")
+		return exit.Usagef("--file and --recipient belong together")
 	}
 	var recipients bundle.Recipients
 	if g.recipient != "" {
 		if recipients, err = bundle.ParseRecipients([]string{g.recipient}); err != nil {
-			return usagef("--recipient: %w", err)
+			return exit.Usagef("--recipient: %w", err)
 		}
 	}
 	wanted, err := a.wanted(ctx, g, named)
@@ -102,22 +105,22 @@ func (a *app) give(ctx context.Context, g giving, named []string) error {
 		return err
 	}
 	defer c.Close()
-	ctx, done := a.bounded(ctx)
+	ctx, done := a.Bounded(ctx)
 	defer done()
 	switch {
 	case !m.Writable():
 		return fmt.Errorf("%w: an agent gives what it has signed", client.ErrReadOnly)
 	case to == m.Agent():
-		return usageError{proposals.ErrSelf}
+		return exit.BadUsage(proposals.ErrSelf)
 	}
-	if err := a.discover(ctx, c, m.Agent()); err != nil {
+	if err := a.Discover(ctx, c, m.Agent()); err != nil {
 		return err
 	}
 	units, err := a.gathered(ctx, m, g, wanted)
 	if err != nil {
 		return err
 	}
-	a.note("the receiver learns of each of these its text and fields, its slug, its owner (%s), its address and its time", npub(m.Owner()))
+	a.Note("the receiver learns of each of these its text and fields, its slug, its owner (%s), its address and its time", settings.Npub(m.Owner()))
 	switch {
 	case g.dryRun:
 		return a.printGiven(g, units, nil)
@@ -137,12 +140,12 @@ type given struct {
 // found with the memories.
 func (a *app) wanted(ctx context.Context, g giving, named []string) (slugs []nipae.Slug, err error) {
 	for _, name := range named {
-		slug, err := ownSlug(name)
+		slug, err := cliutil.OwnSlug(name)
 		if err != nil {
 			return nil, err
 		}
 		if slug.IsCore() {
-			return nil, usagef("the core says who this agent is, and is not given")
+			return nil, exit.Usagef("the core says who this agent is, and is not given")
 		}
 		slugs = append(slugs, slug)
 	}
@@ -164,7 +167,7 @@ func (a *app) wanted(ctx context.Context, g giving, named []string) (slugs []nip
 // gathered finds the events of what is given, and checks each as the receiver does.
 func (a *app) gathered(ctx context.Context, m *client.Memory, g giving, wanted []nipae.Slug) ([]given, error) {
 	l, status, err := m.ListAll(ctx)
-	if err := a.report(status, err); err != nil {
+	if err := a.Report(status, err); err != nil {
 		return nil, err
 	}
 	prefix := ""
@@ -185,9 +188,9 @@ func (a *app) gathered(ctx context.Context, m *client.Memory, g giving, wanted [
 		case why == "":
 			ids[e.ID] = e
 		case picked:
-			return nil, usagef("%s %s: what is active and holds is given", e.Slug, why)
+			return nil, exit.Usagef("%s %s: what is active and holds is given", e.Slug, why)
 		case frontmatter.Parse(e.Text).Fields().State == frontmatter.Active:
-			a.note("left out: %s %s", e.Slug, why)
+			a.Note("left out: %s %s", e.Slug, why)
 		}
 		if picked {
 			wanted = slices.DeleteFunc(wanted, func(s nipae.Slug) bool { return s == e.Slug })
@@ -200,7 +203,7 @@ func (a *app) gathered(ctx context.Context, m *client.Memory, g giving, wanted [
 		return nil, fmt.Errorf("nothing fits: %w", client.ErrNotFound)
 	}
 	if most := transplant.MaxUnits; len(ids) > most || g.file == "" && len(ids) > maxGiven {
-		return nil, usagef("%d memories: over relays at most %d are given at once, in a file %d", len(ids), maxGiven, most)
+		return nil, exit.Usagef("%d memories: over relays at most %d are given at once, in a file %d", len(ids), maxGiven, most)
 	}
 	// All heads are read again: a question by ids would tell relays what is given.
 	heads, _, err := m.Since(ctx, 0)
@@ -268,7 +271,7 @@ func (a *app) signed(m *client.Memory, g giving, e client.Entry, ev *nostr.Event
 	}
 	if !g.allow {
 		if err := secrets.CheckChange("", u.Text); err != nil {
-			return given{}, usagef("%s: %w; --allow-secret gives it all the same", e.Slug, err)
+			return given{}, exit.Usagef("%s: %w; --allow-secret gives it all the same", e.Slug, err)
 		}
 	}
 	if g.file == "" && len(u.Text) > transplant.MaxOffered {
@@ -285,10 +288,10 @@ func (a *app) giveOver(ctx context.Context, c *client.Client, g giving, to strin
 		name := proposals.FromPrefix + proposals.NameOf(u.Author) + "/" + transplant.Rest(u.Slug)
 		slug, err := nipae.ParseSlug(name)
 		if err != nil {
-			return usagef("%s: its slug is too long to be given", u.Slug)
+			return exit.Usagef("%s: its slug is too long to be given", u.Slug)
 		}
 		p, status, err := by.Propose(ctx, proposals.Proposal{Agent: to, Act: proposals.Write, Slug: slug, Base: client.BaseNone, Why: g.why, Origin: u.origin.JSON()})
-		if err := a.reportWith(status, err, "giving it again sends another proposal"); err != nil {
+		if err := a.ReportWith(status, err, "giving it again sends another proposal"); err != nil {
 			return errors.Join(fmt.Errorf("%s: %w", u.Slug, err), a.printGiven(g, units[:len(made)], made))
 		}
 		made[u.ID] = p.EventID
@@ -304,13 +307,13 @@ func (a *app) giveFile(c *client.Client, m *client.Memory, g giving, to string, 
 	}
 	var plain, out bytes.Buffer
 	if err := p.Write(&plain, c.Identity().Sign); err != nil {
-		return usageError{err}
+		return exit.BadUsage(err)
 	}
 	if err := recipients.Encrypt(&out, &plain); err != nil {
-		return usageError{err}
+		return exit.BadUsage(err)
 	}
-	if err := newFile(a.path(g.file), out.Bytes()); err != nil {
-		return usagef("--file: %w", err)
+	if err := newFile(a.Path(g.file), out.Bytes()); err != nil {
+		return exit.Usagef("--file: %w", err)
 	}
 	return a.printGiven(g, units, nil)
 }
@@ -339,16 +342,16 @@ func (a *app) printGiven(g giving, units []given, made map[string]string) error 
 		out = append(out, one)
 	}
 	if g.asJSON {
-		return a.printJSON(struct {
+		return a.PrintJSON(struct {
 			Given []plantedOut `json:"given"`
 		}{out})
 	}
 	for _, one := range out {
 		line := fmt.Sprintf("%s  %s", one.Was, one.Status)
 		if one.ID != "" {
-			line += "  id " + one.ID[:shortID]
+			line += "  id " + one.ID[:cliutil.ShortID]
 		}
-		if err := a.print("%s\n", line); err != nil {
+		if err := a.Print("%s\n", line); err != nil {
 			return err
 		}
 	}

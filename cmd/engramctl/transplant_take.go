@@ -10,6 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/memory/proposals"
 	"engramd/internal/memory/transplant"
@@ -27,7 +30,7 @@ type taking struct {
 
 func (a *app) transplantTakeCommand() *cobra.Command {
 	var t taking
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "take [ID...] [--file FILE --decrypt-identity FILE] [--dry-run] [--allow-secret] [--json]",
 		Short: "Take memories that another agent gives",
 		Long: `Take memories that another agent gives: proposals with the event that it signed, those
@@ -50,8 +53,8 @@ Exit code 6 if some of it is not what an agent has signed; what was right is tak
 	c.Flags().StringVar(&t.file, "file", "", "`file` that transplant give has written")
 	identityFlag(c, &t.identity)
 	c.Flags().BoolVar(&t.dryRun, "dry-run", false, "show what is given, and take nothing")
-	secretFlag(c, &t.o.AllowSecret)
-	jsonFlag(c, &t.asJSON)
+	cliutil.SecretFlag(c, &t.o.AllowSecret)
+	cliutil.JSONFlag(c, &t.asJSON)
 	return c
 }
 
@@ -71,7 +74,7 @@ func (a *app) take(ctx context.Context, t taking, ids []string) error {
 		if err != nil && len(out) == 0 {
 			return err
 		}
-		return firstOf(a.printTaken(t, out), err, wrong)
+		return cliutil.FirstOf(a.printTaken(t, out), err, wrong)
 	})
 }
 
@@ -82,23 +85,23 @@ func (a *app) unpacked(t taking, agent string) (*transplant.Package, error) {
 		return nil, err
 	}
 	if ids.Empty() {
-		return nil, usagef("the file is encrypted: --decrypt-identity names the key that opens it")
+		return nil, exit.Usagef("the file is encrypted: --decrypt-identity names the key that opens it")
 	}
-	file, err := os.Open(a.path(t.file))
+	file, err := os.Open(a.Path(t.file))
 	if err != nil {
-		return nil, usageError{err}
+		return nil, exit.BadUsage(err)
 	}
 	defer file.Close()
 	plain, err := ids.Decrypt(file)
 	switch {
 	case errors.Is(err, bundle.ErrIdentity):
-		return nil, usageError{err}
+		return nil, exit.BadUsage(err)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", transplant.ErrPackage, err)
 	}
 	p, err := transplant.Read(plain, agent)
 	if errors.Is(err, transplant.ErrAddressee) {
-		return nil, usageError{err}
+		return nil, exit.BadUsage(err)
 	}
 	return &p, err
 }
@@ -107,7 +110,7 @@ func (a *app) unpacked(t taking, agent string) (*transplant.Package, error) {
 func (a *app) takeFile(ctx context.Context, b *proposals.Box, t taking, p *transplant.Package, ids []string) (out []plantedOut, wrong, err error) {
 	name := b.NameOf(p.Giver)
 	if name == "" {
-		return nil, nil, usagef("%s is neither the owner nor listed (proposals.from): nothing of it is taken", npub(p.Giver))
+		return nil, nil, exit.Usagef("%s is neither the owner nor listed (proposals.from): nothing of it is taken", settings.Npub(p.Giver))
 	}
 	names := func(id string) bool {
 		return slices.ContainsFunc(ids, func(part string) bool { return len(part) >= proposals.MinID && strings.HasPrefix(id, part) })
@@ -119,7 +122,7 @@ func (a *app) takeFile(ctx context.Context, b *proposals.Box, t taking, p *trans
 		u, err := o.Open()
 		if err != nil {
 			wrong = err
-			out = append(out, plantedOut{Was: "a memory", From: npub(o.Event.PubKey), Event: o.Event.ID, Status: "left", Error: leftWhy(err)})
+			out = append(out, plantedOut{Was: "a memory", From: settings.Npub(o.Event.PubKey), Event: o.Event.ID, Status: "left", Error: leftWhy(err)})
 			continue
 		}
 		one := plantedFor(u)
@@ -146,7 +149,7 @@ func (a *app) takeFile(ctx context.Context, b *proposals.Box, t taking, p *trans
 		out = append(out, one)
 	}
 	if len(out) == 0 {
-		return nil, nil, usagef("the file has no memory with such an id (8 digits or more)")
+		return nil, nil, exit.Usagef("the file has no memory with such an id (8 digits or more)")
 	}
 	return out, wrong, nil
 }
@@ -154,17 +157,17 @@ func (a *app) takeFile(ctx context.Context, b *proposals.Box, t taking, p *trans
 // takeOpen accepts proposals with an origin: those named, or all.
 func (a *app) takeOpen(ctx context.Context, b *proposals.Box, t taking, ids []string) (out []plantedOut, wrong, err error) {
 	inbox, status, err := b.List(ctx)
-	if err := a.report(status, err); err != nil {
+	if err := a.Report(status, err); err != nil {
 		return nil, nil, err
 	}
 	var items []proposals.Item
 	for _, id := range ids {
 		item, status, err := b.Get(ctx, id)
-		if err := a.report(status, aboutProposal(id, explained(err))); err != nil {
+		if err := a.Report(status, aboutProposal(id, cliutil.Explained(err))); err != nil {
 			return nil, nil, err
 		}
 		if item.Origin == nil {
-			return nil, nil, usagef("proposal %s is no transplant: proposals accept takes it", id)
+			return nil, nil, exit.Usagef("proposal %s is no transplant: proposals accept takes it", id)
 		}
 		items = append(items, item)
 	}
@@ -174,7 +177,7 @@ func (a *app) takeOpen(ctx context.Context, b *proposals.Box, t taking, ids []st
 		}
 	}
 	if len(items) == 0 {
-		a.note("nothing is given that is open")
+		a.Note("nothing is given that is open")
 	}
 	for _, item := range items {
 		_, u, err := originOf(item.Proposal)
@@ -182,7 +185,7 @@ func (a *app) takeOpen(ctx context.Context, b *proposals.Box, t taking, ids []st
 		one.ID = item.EventID
 		if err != nil {
 			wrong = err
-			one.Was, one.From, one.Time = string(item.Slug), npub(item.Proposer), stamp(item.CreatedAt)
+			one.Was, one.From, one.Time = string(item.Slug), settings.Npub(item.Proposer), cliutil.Stamp(item.CreatedAt)
 		} else if slug, targetErr := item.Target(); targetErr != nil || t.dryRun {
 			one.Slug, one.Status, err = string(slug), "open", targetErr
 		} else if one.Corrects, err = b.Corrects(ctx, item); len(ids) == 0 && err == nil && one.Corrects {
@@ -206,8 +209,8 @@ func (a *app) takeOpen(ctx context.Context, b *proposals.Box, t taking, ids []st
 
 // stops reports whether an error is about the relays, and not about one memory.
 func stops(err error) bool {
-	code := codeOf(err)
-	return err != nil && (code == exitRelay || code == exitAuth) && !errors.Is(err, transplant.ErrOrigin)
+	code := exit.CodeOf(err)
+	return err != nil && (code == exit.Relay || code == exit.Auth) && !errors.Is(err, transplant.ErrOrigin)
 }
 
 func (a *app) printTaken(t taking, out []plantedOut) error {
@@ -215,12 +218,12 @@ func (a *app) printTaken(t taking, out []plantedOut) error {
 		if out == nil {
 			out = []plantedOut{}
 		}
-		return a.printJSON(struct {
+		return a.PrintJSON(struct {
 			Taken []plantedOut `json:"memories"`
 		}{out})
 	}
 	for _, one := range out {
-		if err := a.print("%s\n", one.line()); err != nil {
+		if err := a.Print("%s\n", one.line()); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/proposals"
@@ -78,7 +79,7 @@ func TestFalseTransplants(t *testing.T) {
 	var took struct {
 		Memories []plantedOut `json:"memories"`
 	}
-	if err := json.Unmarshal([]byte(out), &took); err != nil || code != exitUnreadable {
+	if err := json.Unmarshal([]byte(out), &took); err != nil || code != exit.Unreadable {
 		t.Fatalf("exit code %d: %s%s", code, out, text)
 	}
 	status := map[string]string{}

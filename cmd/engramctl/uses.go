@@ -39,13 +39,13 @@ func (a *app) tellUses(ctx context.Context, m *client.Memory, state *memorystate
 
 // tellUsesBeside is tellUses for a command that has written: it does not fail.
 func (a *app) tellUsesBeside(ctx context.Context, m *client.Memory) {
-	state := a.stateOf(ctx, m, a.noteLine)
+	state := a.stateOf(ctx, m, a.NoteLine)
 	if state == nil {
 		return
 	}
 	defer state.Close()
 	if err := a.tellUses(ctx, m, state); err != nil {
-		a.note("other machines are not told yet how often memories were used: %v", err)
+		a.Note("other machines are not told yet how often memories were used: %v", err)
 	}
 }
 

@@ -9,6 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	memorystate "engramd/internal/memory/state"
 	"engramd/internal/memory/verify"
@@ -50,7 +53,7 @@ type promiseOut struct {
 }
 
 type auditAnswer struct {
-	answerOut
+	cliutil.AnswerOut
 	Events     int                    `json:"events"`
 	Unchained  int                    `json:"unchained"`
 	Unreadable int                    `json:"unreadable,omitempty"`
@@ -63,7 +66,7 @@ type auditAnswer struct {
 
 func (a *app) verifyCommand() *cobra.Command {
 	var asJSON bool
-	c := pairFlags(a.Env, a.command(&cobra.Command{
+	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
 		Use:   "verify [--json]",
 		Short: "Check that no memory was left out or rolled back",
 		Long: `Check what the relays show of a memory: its heads, its superseded versions, and the
@@ -92,13 +95,13 @@ Exit code 6 if there is a fault; all that is said is on stdout then too.`,
 		Example: `  engramctl verify
   engramctl verify --json | jq '.logs[] | {log, n, complete}'
   engramctl verify --key-file owner.key --agent npub1…`,
-		Args: arguments(),
+		Args: cliutil.Arguments(),
 	}, func(ctx context.Context, _ []string) error {
-		a.patient = true
+		a.Patient = true
 		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error { return a.audit(ctx, m, asJSON) })
 	}))
-	c.PersistentFlags().BoolVar(&a.flags.strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
-	jsonFlag(c, &asJSON)
+	c.PersistentFlags().BoolVar(&a.Flags.Strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
+	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
@@ -114,16 +117,16 @@ func (a *app) audit(ctx context.Context, m *client.Memory, asJSON bool) error {
 		status.Relays = append(status.Relays, r.RelayStatus)
 		status.Partial = status.Partial || r.Err != nil && !r.Whole || !r.Complete
 	}
-	if err := a.report(status, err); err != nil {
+	if err := a.Report(status, err); err != nil {
 		return err
 	}
 	if asJSON {
-		err = a.printJSON(auditOut(m, result, status))
+		err = a.PrintJSON(auditOut(m, result, status))
 	} else {
 		err = a.printAudit(result)
 	}
 	if err == nil && result.Faults() > 0 {
-		err = fmt.Errorf("%w: %s", errEvidence, counted(result.Faults(), "fault", "faults"))
+		err = fmt.Errorf("%w: %s", exit.ErrEvidence, cliutil.Counted(result.Faults(), "fault", "faults"))
 	}
 	return err
 }
@@ -131,24 +134,24 @@ func (a *app) audit(ctx context.Context, m *client.Memory, asJSON bool) error {
 // auditState opens what this machine knows of a pair's logs, for an owner too;
 // nil if nothing is kept here.
 func (a *app) auditState(ctx context.Context, m *client.Memory) (state *memorystate.State, done func(), err error) {
-	s, err := a.settings()
+	s, err := a.Settings()
 	if err != nil {
 		return nil, nil, err
 	}
-	if a.flags.noMirror || s.noMirror {
+	if a.Flags.NoMirror || s.NoMirror {
 		return nil, func() {}, nil
 	}
-	soon, cancel := context.WithTimeout(ctx, a.allow(openBudget))
+	soon, cancel := context.WithTimeout(ctx, a.Allow(openBudget))
 	defer cancel()
-	if state, err = a.openState(soon, m, a.noteLine); err != nil {
-		a.note("what relays showed before is not known: %v", err)
+	if state, err = a.openState(soon, m, a.NoteLine); err != nil {
+		a.Note("what relays showed before is not known: %v", err)
 		return nil, func() {}, nil
 	}
 	return state, func() { _ = state.Close() }, nil
 }
 
 func auditOut(m *client.Memory, r verify.Result, status client.Status) auditAnswer {
-	out := auditAnswer{answerOut: answerOf(m, status), Events: r.Events, Unchained: r.Unchained, Unreadable: r.Unreadable,
+	out := auditAnswer{AnswerOut: cliutil.AnswerOf(m, status), Events: r.Events, Unchained: r.Unchained, Unreadable: r.Unreadable,
 		Faults: r.Faults(), Counts: r.Counts, Logs: []logOut{}, Findings: []findingOut{}, Showed: []promiseOut{}}
 	for _, s := range r.Logs {
 		out.Logs = append(out.Logs, logOutOf(s))
@@ -157,7 +160,7 @@ func auditOut(m *client.Memory, r verify.Result, status client.Status) auditAnsw
 		out.Findings = append(out.Findings, findingOut{f.Kind, f.Kind.Fault(), f.W, f.N, f.IDs, f.Slug, f.Relay, f.Detail})
 	}
 	for _, s := range r.Relays {
-		one := promiseOut{URL: shownURL(s.URL), Heads: s.Heads, Past: s.Past, Whole: s.Whole && s.Kept}
+		one := promiseOut{URL: settings.ShownURL(s.URL), Heads: s.Heads, Past: s.Past, Whole: s.Whole && s.Kept}
 		if s.Promise != nil {
 			one.Versions, one.Days = s.Promise.Versions, s.Promise.Days
 		}
@@ -169,7 +172,7 @@ func auditOut(m *client.Memory, r verify.Result, status client.Status) auditAnsw
 func logOutOf(s writerlog.State) logOut {
 	out := logOut{Log: s.W, N: s.N, Root: hex.EncodeToString(s.Root[:]), Size: s.Size, Complete: s.Complete(), Events: s.Events, Void: s.Void}
 	if s.Events > 0 {
-		out.Newest = stamp(s.At)
+		out.Newest = cliutil.Stamp(s.At)
 	}
 	return out
 }
@@ -178,17 +181,17 @@ func logOutOf(s writerlog.State) logOut {
 // faults first.
 func (a *app) printAudit(r verify.Result) error {
 	for _, s := range r.Logs {
-		if err := a.print("%s\n", logLine(s)); err != nil {
+		if err := a.Print("%s\n", logLine(s)); err != nil {
 			return err
 		}
 	}
 	if r.Unchained > 0 {
-		if err := a.print("%s in no log\n", counted(r.Unchained, "version is", "versions are")); err != nil {
+		if err := a.Print("%s in no log\n", cliutil.Counted(r.Unchained, "version is", "versions are")); err != nil {
 			return err
 		}
 	}
 	if r.Unreadable > 0 {
-		if err := a.print("%s cannot be read\n", counted(r.Unreadable, "event", "events")); err != nil {
+		if err := a.Print("%s cannot be read\n", cliutil.Counted(r.Unreadable, "event", "events")); err != nil {
 			return err
 		}
 	}
@@ -201,7 +204,7 @@ func (a *app) printAudit(r verify.Result) error {
 			if said[f.Kind]++; said[f.Kind] > maxShownFindings {
 				continue
 			}
-			if err := a.print("%s\n", findingLine(f)); err != nil {
+			if err := a.Print("%s\n", findingLine(f)); err != nil {
 				return err
 			}
 		}
@@ -213,13 +216,13 @@ func (a *app) printAudit(r verify.Result) error {
 	slices.Sort(kinds)
 	for _, kind := range kinds {
 		if more := r.Counts[kind] - min(said[kind], maxShownFindings); said[kind] > maxShownFindings {
-			if err := a.print("%s: %d more (--json)\n", kind, more); err != nil {
+			if err := a.Print("%s: %d more (--json)\n", kind, more); err != nil {
 				return err
 			}
 		}
 	}
 	if r.Faults() == 0 {
-		return a.print("no fault in %s\n", counted(r.Events, "version", "versions"))
+		return a.Print("no fault in %s\n", cliutil.Counted(r.Events, "version", "versions"))
 	}
 	return nil
 }
@@ -238,9 +241,9 @@ func logLine(s writerlog.State) string {
 	default:
 		line += "its beginning is not known"
 	}
-	line += fmt.Sprintf("; %s kept", counted(int(s.Events), "version", "versions"))
+	line += fmt.Sprintf("; %s kept", cliutil.Counted(int(s.Events), "version", "versions"))
 	if s.Events > 0 {
-		line += ", the newest of " + stamp(s.At)
+		line += ", the newest of " + cliutil.Stamp(s.At)
 	}
 	return line
 }
@@ -251,13 +254,13 @@ func findingLine(f writerlog.Finding) string {
 		line = "FAULT " + line
 	}
 	if f.Slug != "" {
-		line += " " + harmless(f.Slug)
+		line += " " + cliutil.Harmless(f.Slug)
 	}
 	for _, id := range f.IDs {
-		line += " " + id[:min(len(id), shortID)]
+		line += " " + id[:min(len(id), cliutil.ShortID)]
 	}
 	if f.Relay != "" {
-		line += " at " + shownURL(f.Relay)
+		line += " at " + settings.ShownURL(f.Relay)
 	}
 	if f.Detail != "" {
 		line += ": " + f.Detail

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/protocol/writerlog"
@@ -65,10 +66,10 @@ func TestVerifyRolledBack(t *testing.T) {
 	r.again(backup)
 	for range 2 {
 		code, out := r.verifies()
-		if code != exitUnreadable || out.Counts[writerlog.RolledBack] != 1 {
+		if code != exit.Unreadable || out.Counts[writerlog.RolledBack] != 1 {
 			t.Errorf("exit code %d: %+v", code, out.Findings)
 		}
-		if got := owner.run(strings.NewReader(""), asOwner...); got.code != exitUnreadable || !strings.Contains(got.stdout, "FAULT rolled-back: writer ") {
+		if got := owner.run(strings.NewReader(""), asOwner...); got.code != exit.Unreadable || !strings.Contains(got.stdout, "FAULT rolled-back: writer ") {
 			t.Errorf("the owner: %+v", got)
 		}
 	}
@@ -90,7 +91,7 @@ func TestVerifyForgetful(t *testing.T) {
 	r.again(empty)
 	bare := relaytest.Start(t, relaytest.Options{Args: []string{"--history-versions", "0"}})
 	for _, args := range [][]string{nil, {"--relay", r.relay.URL, "--relay", bare.URL}} {
-		if code, out := r.verifies(args...); code != exitUnreadable || out.Counts[writerlog.Missing] != 2 {
+		if code, out := r.verifies(args...); code != exit.Unreadable || out.Counts[writerlog.Missing] != 2 {
 			t.Errorf("exit code %d: %+v", code, out.Findings)
 		}
 	}
@@ -109,7 +110,7 @@ func TestVerifyForkedAndMissing(t *testing.T) {
 	second, link := r.numbered(1)
 	r.publish(t, "mem/twin", link, second.CreatedAt()+10)
 	code, out := r.verifies()
-	if code != exitUnreadable || out.Counts[writerlog.Forked] != 1 || out.Faults != 1 || len(out.Findings[0].IDs) != 2 {
+	if code != exit.Unreadable || out.Counts[writerlog.Forked] != 1 || out.Faults != 1 || len(out.Findings[0].IDs) != 2 {
 		t.Errorf("exit code %d: %+v", code, out.Findings)
 	}
 
@@ -129,10 +130,10 @@ func TestVerifyForkedAndMissing(t *testing.T) {
 		}
 	}
 	code, out = r.verifies()
-	if code != exitUnreadable || out.Counts[writerlog.Missing] != 1 || out.Findings[0].IDs[0] != lost.ID || out.Findings[0].N != 1 {
+	if code != exit.Unreadable || out.Counts[writerlog.Missing] != 1 || out.Findings[0].IDs[0] != lost.ID || out.Findings[0].N != 1 {
 		t.Errorf("exit code %d: %+v", code, out.Findings)
 	}
-	if got := r.run(strings.NewReader(""), "verify"); got.code != exitUnreadable || !strings.Contains(got.stdout, "FAULT missing: writer ") || !strings.Contains(got.stderr, "a check failed: 1 fault") {
+	if got := r.run(strings.NewReader(""), "verify"); got.code != exit.Unreadable || !strings.Contains(got.stdout, "FAULT missing: writer ") || !strings.Contains(got.stderr, "a check failed: 1 fault") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -10,13 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	recallanswer "engramd/internal/memory/recall/answer"
 )
 
 // viewOut stands in every JSON answer about the memory as a whole.
 type viewOut struct {
-	answerOut
+	cliutil.AnswerOut
 	AsOf  string `json:"as_of,omitempty"` // when relays were last asked
 	Stale bool   `json:"stale"`           // not every relay has confirmed lately what is here
 }
@@ -39,7 +41,7 @@ func (a *app) withView(ctx context.Context, wait time.Duration, look func(recall
 // may not.
 func (a *app) withPrepared(ctx context.Context, wait time.Duration, prepare func(context.Context, *localCopy) error, look func(recallanswer.View) (seen, error)) error {
 	if wait < 0 {
-		return usagef("--wait cannot be less than 0")
+		return exit.Usagef("--wait cannot be less than 0")
 	}
 	return a.withCopy(ctx, wait, func(ctx context.Context, l *localCopy) error {
 		fresh, err := l.Follower.Freshness(ctx)
@@ -47,7 +49,7 @@ func (a *app) withPrepared(ctx context.Context, wait time.Duration, prepare func
 			return err
 		}
 		status := l.status(fresh)
-		if err := a.report(status, nil); err != nil {
+		if err := a.Report(status, nil); err != nil {
 			return err
 		}
 		var s seen
@@ -65,14 +67,14 @@ func (a *app) withPrepared(ctx context.Context, wait time.Duration, prepare func
 		if err != nil {
 			return mistaken(err)
 		}
-		return a.showSeen(s, state, answerOf(l.m, status))
+		return a.showSeen(s, state, cliutil.AnswerOf(l.m, status))
 	})
 }
 
 // mistaken makes a usage error of a query that makes no sense.
 func mistaken(err error) error {
 	if m := new(*recallanswer.Mistake); errors.As(err, m) {
-		return usageError{err}
+		return exit.BadUsage(err)
 	}
 	return err
 }
@@ -84,14 +86,14 @@ func (l *localCopy) source() recallanswer.Source {
 
 // showSeen prints what a command found. Nothing is "nothing there" if the copy
 // may lack something.
-func (a *app) showSeen(s seen, state recallanswer.State, answer answerOut) error {
+func (a *app) showSeen(s seen, state recallanswer.State, answer cliutil.AnswerOut) error {
 	if s.found == 0 && state.Partial(0) {
 		return fmt.Errorf("%w, and what is here has nothing that fits", client.ErrPartial)
 	}
 	if state.Unreadable > 0 {
-		a.note("%s cannot be read; the slugs are unknown", counted(state.Unreadable, "memory", "memories"))
+		a.Note("%s cannot be read; the slugs are unknown", cliutil.Counted(state.Unreadable, "memory", "memories"))
 	}
-	out := viewOut{answerOut: answer, Stale: state.Stale || state.Unfinished}
+	out := viewOut{AnswerOut: answer, Stale: state.Stale || state.Unfinished}
 	out.Partial = out.Partial || state.Partial(s.found)
 	if !state.AsOf.IsZero() {
 		out.AsOf = state.AsOf.UTC().Format(time.RFC3339)
@@ -122,7 +124,7 @@ func emotions(given map[string]string) (map[string]float64, error) {
 	for name, text := range given {
 		share, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return nil, usagef("--emotion: %q is no number", text)
+			return nil, exit.Usagef("--emotion: %q is no number", text)
 		}
 		all[name] = share
 	}

@@ -10,6 +10,7 @@ import (
 
 	"engramd/internal/agent/briefing"
 	"engramd/internal/agent/hook"
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
@@ -84,7 +85,7 @@ type wakeWaitsOut struct {
 
 func (a *app) wakeCommand() *cobra.Command {
 	var asJSON bool
-	c := pairFlags(a.Env, a.command(&cobra.Command{
+	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
 		Use:   "wake [--json] [--attest]",
 		Short: "Print what a session of the agent begins with",
 		Long: `Print what a session of the agent begins with, as engramctl hook session-start tells
@@ -115,7 +116,7 @@ Without it the line is only shown. docs/trust.md says what that proves.`,
   engramctl wake --json | jq -r .narrative.text`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error { return a.wake(ctx, asJSON) }))
-	jsonFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &asJSON)
 	a.attestFlag(c)
 	return c
 }
@@ -140,7 +141,7 @@ func (a *app) wake(ctx context.Context, asJSON bool) error {
 		return err
 	}
 	if parts.Who.Hash != "" {
-		asking, done := context.WithTimeout(ctx, a.allow(wakeBudget))
+		asking, done := context.WithTimeout(ctx, a.Allow(wakeBudget))
 		defer done()
 		// Without an answer it is not known, and left out.
 		versions, _, _ := w.m.Log(asking, nipae.Slug(hook.NarrativeSlug))
@@ -148,18 +149,18 @@ func (a *app) wake(ctx context.Context, asJSON bool) error {
 	}
 	text := briefing.Tell(parts).Text
 	if asJSON {
-		err = a.printJSON(w.out(parts, text))
+		err = a.PrintJSON(w.out(parts, text))
 	} else {
-		err = a.printText(text)
+		err = a.PrintText(text)
 	}
 	if err != nil || !attest {
 		return err
 	}
-	ctx, done := a.bounded(ctx)
+	ctx, done := a.Bounded(ctx)
 	defer done()
 	slug, err := a.attestStart(ctx, w.m, w.state, parts.Start.From, attesting{})
 	if err == nil && slug != "" {
-		a.note("attested in %s", slug)
+		a.Note("attested in %s", slug)
 	}
 	return err
 }

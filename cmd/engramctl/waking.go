@@ -9,6 +9,7 @@ import (
 	"engramd/internal/agent/briefing"
 	"engramd/internal/agent/harness"
 	"engramd/internal/agent/hook"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/memory/activity"
 	"engramd/internal/memory/consolidation"
@@ -61,7 +62,7 @@ func (a *app) wakeUp(ctx context.Context, h hook.Harness, in hook.Input) (*wakin
 	w := &waking{a: a, h: h, in: in, c: c, m: m}
 	w.project, _ = standingOf(ctx, nil, in.Folder) // none: nothing is told of one
 	began := time.Now()
-	local, stop := context.WithTimeout(ctx, a.allow(wakeBudget))
+	local, stop := context.WithTimeout(ctx, a.Allow(wakeBudget))
 	defer stop()
 	w.aside(local, w.begin)
 	w.aside(local, w.know)
@@ -69,12 +70,12 @@ func (a *app) wakeUp(ctx context.Context, h hook.Harness, in hook.Input) (*wakin
 		a.later(func() { _ = w.state.Close() })
 	}
 	w.aside(local, func(ctx context.Context) {
-		if w.kept, err = a.openCopy(ctx, c, m, a.noteLine); err == nil {
+		if w.kept, err = a.openCopy(ctx, c, m, a.NoteLine); err == nil {
 			a.later(func() { _ = w.kept.Close() }) // what was kept is kept
 		}
 	})
 	w.aside(local, w.options)
-	looking, enough := context.WithDeadline(ctx, began.Add(a.allow(wakeBudget+lookSpare)))
+	looking, enough := context.WithDeadline(ctx, began.Add(a.Allow(wakeBudget+lookSpare)))
 	defer enough()
 	found, err := w.find(ctx, local, looking)
 	if err != nil {
@@ -91,7 +92,7 @@ func (a *app) wakeUp(ctx context.Context, h hook.Harness, in hook.Input) (*wakin
 	if parts.Start.Waits() {
 		parts.Ways = a.waysOf(h)
 	}
-	parts.Who = hook.Identity{Agent: npub(m.Agent()), Owner: npub(m.Owner())}
+	parts.Who = hook.Identity{Agent: settings.Npub(m.Agent()), Owner: settings.Npub(m.Owner())}
 	if text := parts.Start.Narrative; text != "" {
 		parts.Who.Hash = client.Hash(text)
 	}
@@ -104,11 +105,11 @@ func (w *waking) offers(ctx context.Context) hook.Offers {
 	if !w.m.Writable() || w.core.kept { // no relay answered
 		return hook.Offers{}
 	}
-	ctx, done := context.WithTimeout(ctx, w.a.allow(offersBudget))
+	ctx, done := context.WithTimeout(ctx, w.a.Allow(offersBudget))
 	defer done()
 	b, err := w.a.box(w.c, w.m)
 	if err != nil {
-		w.a.note("what is proposed is not known: %v", err)
+		w.a.Note("what is proposed is not known: %v", err)
 		return hook.Offers{}
 	}
 	in, _, err := b.List(ctx)
@@ -120,7 +121,7 @@ func (w *waking) offers(ctx context.Context) hook.Offers {
 
 // aside does what the core does not depend on.
 func (w *waking) aside(ctx context.Context, do func(context.Context)) {
-	ctx, done := context.WithTimeout(ctx, w.a.allow(besideBudget))
+	ctx, done := context.WithTimeout(ctx, w.a.Allow(besideBudget))
 	defer done()
 	do(ctx)
 }
@@ -142,11 +143,11 @@ func (a *app) wakeOptions(ctx context.Context, state *memorystate.State, session
 	if err != nil {
 		a.warn("where the memory continues from is not known: %v", err)
 	}
-	profile, _ := a.profile() // who opened the state read it
+	profile, _ := a.Profile() // who opened the state read it
 	used, _ := usedHere(ctx, state)
 	shown, _ := state.Sessions.Shown(ctx, session)
 	return briefing.Options{Writer: used.writer, Known: activity.Known{Uses: used.own, Feedback: used.judged}, Seen: seenBy(shown),
-		Dreamt: dreamtIn(ctx, state), When: profile.dream, From: from}
+		Dreamt: dreamtIn(ctx, state), When: profile.Dream, From: from}
 }
 
 // dreamtIn returns what dreams drew on this machine; nil where that is not known.
@@ -167,7 +168,7 @@ func dreamtIn(ctx context.Context, state *memorystate.State) map[string]consolid
 // are always there.
 func (a *app) waysOf(h hook.Harness) hook.Ways {
 	known, err := harness.Named(string(h))
-	if err != nil || a.home() == "" {
+	if err != nil || a.Home() == "" {
 		return hook.WaysOf(false, false)
 	}
 	tools := strings.Split(known.Tools(harness.Disk{}, a.roots()), ",")

@@ -43,10 +43,10 @@ func (f coreFound) shown() []hook.Unit {
 
 // ask asks the relays for the core and what is new.
 func (w *waking) ask(ctx context.Context) error {
-	asking, done := context.WithTimeout(ctx, w.a.allow(wakeBudget-wakeBudget/10))
+	asking, done := context.WithTimeout(ctx, w.a.Allow(wakeBudget-wakeBudget/10))
 	defer done()
-	if err := w.a.discover(asking, w.c, w.m.Agent()); err != nil {
-		w.a.note("%v", err)
+	if err := w.a.Discover(asking, w.c, w.m.Agent()); err != nil {
+		w.a.Note("%v", err)
 	}
 	var both sync.WaitGroup
 	defer both.Wait()
@@ -54,7 +54,7 @@ func (w *waking) ask(ctx context.Context) error {
 		w.kept.found.Store(true)
 		both.Go(func() {
 			defer recovered()
-			_, _ = w.kept.Follower.CatchUp(asking, follow.Ask{Grace: w.a.allow(copyGrace)}) // what did not come is stale
+			_, _ = w.kept.Follower.CatchUp(asking, follow.Ask{Grace: w.a.Allow(copyGrace)}) // what did not come is stale
 		})
 	}
 	return w.getCore(asking)
@@ -67,7 +67,7 @@ func (w *waking) getCore(ctx context.Context) error {
 	if absent {
 		err = mayBegin(ctx, w.m)
 	}
-	if err := w.a.report(status, err); err != nil {
+	if err := w.a.Report(status, err); err != nil {
 		return err
 	}
 	if w.core = (coreFound{partial: status.Partial}); !absent {

@@ -6,6 +6,7 @@ import (
 
 	"engramd/internal/agent/briefing"
 	"engramd/internal/agent/hook"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/recall/answer"
 	"engramd/nips/nipae"
@@ -54,7 +55,7 @@ func (w *waking) find(ctx, local, enough context.Context) (lookedUp, error) {
 	if failed == nil {
 		return found, nil
 	}
-	if code := codeOf(failed); code != exitRelay && code != exitAuth || found.core.entry == nil {
+	if code := exit.CodeOf(failed); code != exit.Relay && code != exit.Auth || found.core.entry == nil {
 		return found, failed // they said something of it, or there is none here
 	}
 	w.core = found.core
@@ -82,7 +83,7 @@ func (w *waking) lookThrough(ctx, enough context.Context) lookedUp {
 		return nil
 	})
 	if err != nil {
-		w.a.note("what the local copy has is not known: %v", err)
+		w.a.Note("what the local copy has is not known: %v", err)
 		return nothing
 	}
 	return found

@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/web"
 )
 
@@ -23,7 +25,7 @@ const webListen = "127.0.0.1:7449"
 func (a *app) webCommand() *cobra.Command {
 	var save, listen string
 	var sum bool
-	c := a.command(&cobra.Command{
+	c := a.Command(&cobra.Command{
 		Use:   "web [--save FILE] [--sha256] [--listen HOST:PORT]",
 		Short: "Show the owner's page from this machine, or save it as one file",
 		Long: `Show the page on which an owner reads in the browser what the agents remember. The
@@ -46,14 +48,14 @@ No key is read and no relay is asked: the page does that, in the browser.`,
 		name := "page.html"
 		if save != "" {
 			name = save
-			if err := writeNew(a.path(save), writeWhole); err != nil {
-				return usageError{err}
+			if err := cliutil.WriteNew(a.Path(save), writeWhole); err != nil {
+				return exit.BadUsage(err)
 			}
 		}
 		if sum {
-			return a.print("%s  %s\n", web.Sum(), name)
+			return a.Print("%s  %s\n", web.Sum(), name)
 		}
-		return a.print("saved %s\n", name)
+		return a.Print("saved %s\n", name)
 	})
 	f := c.Flags()
 	f.StringVar(&save, "save", "", "write the page into this new `file`")
@@ -67,9 +69,9 @@ No key is read and no relay is asked: the page does that, in the browser.`,
 // serveWeb serves the page until ctx ends.
 func (a *app) serveWeb(ctx context.Context, listen string) error {
 	if !loopbackHost(listen) {
-		return usagef("--listen: %q is no address of this machine alone, such as %s", listen, webListen)
+		return exit.Usagef("--listen: %q is no address of this machine alone, such as %s", listen, webListen)
 	}
-	s, err := a.settings()
+	s, err := a.Settings()
 	if err != nil {
 		return err
 	}
@@ -79,16 +81,16 @@ func (a *app) serveWeb(ctx context.Context, listen string) error {
 		return fmt.Errorf("%w (--listen 127.0.0.1:0 takes a free port)", err)
 	}
 	server := &http.Server{
-		Handler: webHandler(web.New(s.relays, "engramctl "+a.Version)), ReadHeaderTimeout: 10 * time.Second,
+		Handler: webHandler(web.New(s.Relays, "engramctl "+a.Version)), ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // Serve says how it ended
 	defer stop()
-	if err := a.print("http://%s/app/\n", l.Addr()); err != nil {
+	if err := a.Print("http://%s/app/\n", l.Addr()); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	if len(s.relays) == 0 {
-		a.note("no relay is configured: name them on the page")
+	if len(s.Relays) == 0 {
+		a.Note("no relay is configured: name them on the page")
 	}
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"engramd/internal/cli/exit"
 	"engramd/internal/web"
 )
 
@@ -50,7 +51,7 @@ func TestWebIsServed(t *testing.T) {
 		}
 	}
 	cancel()
-	if code := <-ended; code != exitOK || stderr.Len() > 0 {
+	if code := <-ended; code != exit.OK || stderr.Len() > 0 {
 		t.Errorf("exit code %d, %s", code, &stderr)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package cliutil
 
 import (
 	"errors"
@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// ignoredPath returns the file of ignored relays.
-func ignoredPath(e *Env) string {
-	path, _ := e.configPath()
+// IgnoredPath returns the file of ignored relays.
+func IgnoredPath(e *Env) string {
+	path, _ := e.ConfigPath()
 	return filepath.Join(filepath.Dir(path), "ignored-relays")
 }
 
-// ignoredRelays reads it; without a file there are none.
-func ignoredRelays(e *Env) ([]string, error) {
-	text, err := os.ReadFile(ignoredPath(e))
+// IgnoredRelays reads it; without a file there are none.
+func IgnoredRelays(e *Env) ([]string, error) {
+	text, err := os.ReadFile(IgnoredPath(e))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

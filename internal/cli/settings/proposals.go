@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"fmt"
@@ -25,8 +25,8 @@ const (
 
 // proposalRules are proposalsFile, understood.
 type proposalRules struct {
-	accept bool // the owner's are accepted at the start of a server
-	listed []proposals.Listed
+	Accept bool // the owner's are accepted at the start of a server
+	Listed []proposals.Listed
 }
 
 // rules reads what a profile says. The errors name the key of the file.
@@ -34,7 +34,7 @@ func (f proposalsFile) rules(where string) (r proposalRules, err error) {
 	switch f.Owner {
 	case "", ownerAsk:
 	case ownerAccept:
-		r.accept = true
+		r.Accept = true
 	default:
 		return r, fmt.Errorf("proposals.owner: %q is none of %s, %s", f.Owner, ownerAsk, ownerAccept)
 	}
@@ -42,14 +42,14 @@ func (f proposalsFile) rules(where string) (r proposalRules, err error) {
 		return r, fmt.Errorf("proposals.from: at most %d keys", proposals.MaxListed)
 	}
 	for _, given := range slices.Sorted(maps.Keys(f.From)) {
-		key, err := publicKey("proposals.from", where, given)
+		key, err := PublicKey("proposals.from", where, given)
 		if err != nil {
 			return r, err
 		}
 		if key == "" {
 			return r, fmt.Errorf("proposals.from: a key is empty")
 		}
-		r.listed = append(r.listed, proposals.Listed{Key: key, Name: f.From[given]})
+		r.Listed = append(r.Listed, proposals.Listed{Key: key, Name: f.From[given]})
 	}
 	return r, nil
 }

@@ -1,4 +1,4 @@
-package main
+package cliutil
 
 import (
 	"context"
@@ -10,20 +10,20 @@ import (
 	"golang.org/x/term"
 )
 
-var errNoTerminal = errors.New("there is no terminal")
+var ErrNoTerminal = errors.New("there is no terminal")
 
-// askPassword asks at the terminal of the process, whatever stdin is, without
+// AskPassword asks at the terminal of the process, whatever stdin is, without
 // showing what is typed. When ctx ends it gives up and leaves the terminal as
 // it was.
-func askPassword(ctx context.Context, prompt string) (string, error) {
+func AskPassword(ctx context.Context, prompt string) (string, error) {
 	return askTerminal(ctx, prompt, func(in *os.File) (string, error) {
 		text, err := term.ReadPassword(int(in.Fd()))
 		return string(text), err
 	}, "\n")
 }
 
-// askLine asks there for a line that is shown as it is typed.
-func askLine(ctx context.Context, prompt string) (string, error) {
+// AskLine asks there for a line that is shown as it is typed.
+func AskLine(ctx context.Context, prompt string) (string, error) {
 	return askTerminal(ctx, prompt, readLine, "")
 }
 
@@ -50,7 +50,7 @@ func readLine(in *os.File) (string, error) {
 func askTerminal(ctx context.Context, prompt string, read func(in *os.File) (string, error), after string) (string, error) {
 	in, out, err := openTerminal()
 	if err != nil {
-		return "", errNoTerminal
+		return "", ErrNoTerminal
 	}
 	end := func() error {
 		if out == in {
@@ -61,7 +61,7 @@ func askTerminal(ctx context.Context, prompt string, read func(in *os.File) (str
 	fd := int(in.Fd())
 	before, err := term.GetState(fd)
 	if err != nil {
-		return "", errors.Join(errNoTerminal, end())
+		return "", errors.Join(ErrNoTerminal, end())
 	}
 	fmt.Fprint(out, prompt)
 	type answer struct {

@@ -1,4 +1,4 @@
-package main
+package cliutil
 
 import (
 	"context"
@@ -39,11 +39,11 @@ type System struct {
 	Ancestors func() []Process
 }
 
-// unreleased is the version of a build that was given none.
-const unreleased = "dev"
+// Unreleased is the version of a build that was given none.
+const Unreleased = "dev"
 
-// allow returns how long something may take that has so much time.
-func (e *Env) allow(d time.Duration) time.Duration { return d + e.Slack }
+// Allow returns how long something may take that has so much time.
+func (e *Env) Allow(d time.Duration) time.Duration { return d + e.Slack }
 
 // Terminal says where a person sits. The zero Terminal: nowhere.
 type Terminal struct {
@@ -52,4 +52,10 @@ type Terminal struct {
 	// Line asks for a line that is no secret; nil likewise.
 	Line                  func(ctx context.Context, prompt string) (string, error)
 	Stdin, Stdout, Stderr bool // that stream is a terminal
+}
+
+// Process is one of this machine.
+type Process struct {
+	ID   string // good for as long as it runs: its number and when it began
+	Name string // of its program
 }

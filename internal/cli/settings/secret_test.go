@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"strings"
@@ -27,7 +27,7 @@ func TestParseSecret(t *testing.T) {
 		{"encrypted, damaged", "ncryptsec1qqqq", "", "damaged"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			secret, encrypted, err := parseSecret(c.in)
+			secret, encrypted, err := ParseSecret(c.in)
 			if secret != c.secret || encrypted != "" && err == nil {
 				t.Errorf("got %q, %q", secret, encrypted)
 			}
@@ -44,23 +44,23 @@ func TestParseSecret(t *testing.T) {
 // TestEncryptedVector checks the test vector of NIP-49.
 func TestEncryptedVector(t *testing.T) {
 	const text = "ncryptsec1qgg9947rlpvqu76pj5ecreduf9jxhselq2nae2kghhvd5g7dgjtcxfqtd67p9m0w57lspw8gsq6yphnm8623nsl8xn9j4jdzz84zm3frztj3z7s35vpzmqf6ksu8r89qk5z2zxfmu5gv8th8wclt0h4p"
-	secret, encrypted, err := parseSecret(text)
+	secret, encrypted, err := ParseSecret(text)
 	if err != nil || secret != "" || encrypted != text {
 		t.Fatal(secret, encrypted, err)
 	}
-	secret, err = decrypt(encrypted, "nostr")
+	secret, err = Decrypt(encrypted, "nostr")
 	if err != nil || secret != "3501454135014541350145413501453fefb02227e449e57cf4d3a3ce05378683" {
 		t.Error(secret, err)
 	}
-	again, err := encrypt(secret, "\u212b\u2126\u1e9b\u0323", 4, nip49.ClientDoesNotTrackThisData)
+	again, err := Encrypt(secret, "\u212b\u2126\u1e9b\u0323", 4, nip49.ClientDoesNotTrackThisData)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := decrypt(again, "nostr"); err != errPassword {
+	if _, err := Decrypt(again, "nostr"); err != errPassword {
 		t.Error(err)
 	}
 	// The same password in another Unicode composition (NFKC).
-	if back, err := decrypt(again, "\u00c5\u03a9\u1e69"); err != nil || back != secret {
+	if back, err := Decrypt(again, "\u00c5\u03a9\u1e69"); err != nil || back != secret {
 		t.Error(back, err)
 	}
 }
@@ -101,7 +101,7 @@ func TestEncryptedShape(t *testing.T) {
 
 func TestRedact(t *testing.T) {
 	const nsec = "nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5"
-	got := redact("unknown command \"" + nsec + "\" or " + strings.ToUpper(nsec) + " or ncryptsec1qgg9947 but npub10xlx")
+	got := Redact("unknown command \"" + nsec + "\" or " + strings.ToUpper(nsec) + " or ncryptsec1qgg9947 but npub10xlx")
 	if got != `unknown command "[secret key]" or [secret key] or [secret key] but npub10xlx` {
 		t.Error(got)
 	}

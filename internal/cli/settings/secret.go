@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip19"
 	"github.com/nbd-wtf/go-nostr/nip49"
 
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 )
 
@@ -20,10 +21,10 @@ import (
 
 var errPassword = errors.New("the password is wrong, or the encrypted key is damaged")
 
-// parseSecret reads a secret key as people keep it: nsec or hex, which gives 64
+// ParseSecret reads a secret key as people keep it: nsec or hex, which gives 64
 // lower-case hex digits, or ncryptsec (NIP-49), which is checked and given back
 // as encrypted.
-func parseSecret(text string) (secret, encrypted string, err error) {
+func ParseSecret(text string) (secret, encrypted string, err error) {
 	text = strings.TrimSpace(text)
 	lower := strings.ToLower(text)
 	switch {
@@ -74,8 +75,8 @@ func checkEncrypted(text string) error {
 	return nil
 }
 
-// decrypt opens what checkEncrypted passed.
-func decrypt(encrypted, password string) (secret string, err error) {
+// Decrypt opens what checkEncrypted passed.
+func Decrypt(encrypted, password string) (secret string, err error) {
 	secret, err = nip49.Decrypt(encrypted, password)
 	if err != nil || len(secret) != 64 {
 		return "", errPassword
@@ -83,8 +84,8 @@ func decrypt(encrypted, password string) (secret string, err error) {
 	return secret, nil
 }
 
-// encrypt makes an ncryptsec; history is what it says of the key's past.
-func encrypt(secret, password string, cost uint8, history nip49.KeySecurityByte) (string, error) {
+// Encrypt makes an ncryptsec; history is what it says of the key's past.
+func Encrypt(secret, password string, cost uint8, history nip49.KeySecurityByte) (string, error) {
 	text, err := nip49.Encrypt(secret, password, cmp.Or(cost, keyCost), history)
 	if err != nil {
 		return "", errors.New("the key could not be encrypted")
@@ -92,8 +93,8 @@ func encrypt(secret, password string, cost uint8, history nip49.KeySecurityByte)
 	return text, nil
 }
 
-// encodeSecret writes a secret key as nsec.
-func encodeSecret(secret string) (string, error) {
+// EncodeSecret writes a secret key as nsec.
+func EncodeSecret(secret string) (string, error) {
 	text, err := nip19.EncodePrivateKey(secret)
 	if err != nil {
 		return "", client.ErrIdentity
@@ -103,42 +104,42 @@ func encodeSecret(secret string) (string, error) {
 
 var secretText = regexp.MustCompile(`(?i)n(?:crypt)?sec1[02-9ac-hj-np-z]+`)
 
-// redact takes secret keys out of a text: somebody who puts one on the command
+// Redact takes secret keys out of a text: somebody who puts one on the command
 // line should not find it in a log as well.
-func redact(text string) string { return secretText.ReplaceAllString(text, "[secret key]") }
+func Redact(text string) string { return secretText.ReplaceAllString(text, "[secret key]") }
 
-// publicKey reads a public key: npub, nprofile or hex. An empty one stays
+// PublicKey reads a public key: npub, nprofile or hex. An empty one stays
 // empty.
-func publicKey(what, where, text string) (string, error) {
+func PublicKey(what, where, text string) (string, error) {
 	lower := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), "nostr:")
 	switch {
 	case lower == "":
 		return "", nil
 	case strings.HasPrefix(lower, "nsec1"), strings.HasPrefix(lower, "ncryptsec1"):
-		return "", usagef("%s in %s: this is a secret key, and it has been seen by others now; a public one begins with npub1", what, where)
+		return "", exit.Usagef("%s in %s: this is a secret key, and it has been seen by others now; a public one begins with npub1", what, where)
 	case strings.HasPrefix(lower, "npub1"):
 		prefix, value, err := nip19.Decode(lower)
 		key, ok := value.(string)
 		if err != nil || !ok || prefix != "npub" {
-			return "", usagef("%s in %s: this npub is damaged: a character is missing or mistyped", what, where)
+			return "", exit.Usagef("%s in %s: this npub is damaged: a character is missing or mistyped", what, where)
 		}
 		return key, nil
 	case strings.HasPrefix(lower, "nprofile1"):
 		_, value, err := nip19.Decode(lower)
 		profile, ok := value.(nostr.ProfilePointer)
 		if err != nil || !ok || !nostr.IsValid32ByteHex(profile.PublicKey) {
-			return "", usagef("%s in %s: this nprofile is damaged: a character is missing or mistyped", what, where)
+			return "", exit.Usagef("%s in %s: this nprofile is damaged: a character is missing or mistyped", what, where)
 		}
 		return profile.PublicKey, nil
 	}
 	if raw, err := hex.DecodeString(lower); err == nil && len(raw) == 32 {
 		return lower, nil
 	}
-	return "", usagef("%s in %s: want a public key, npub1… or 64 hex digits", what, where)
+	return "", exit.Usagef("%s in %s: want a public key, npub1… or 64 hex digits", what, where)
 }
 
-// npub writes a public key for people.
-func npub(key string) string {
+// Npub writes a public key for people.
+func Npub(key string) string {
 	text, err := nip19.EncodePublicKey(key)
 	if err != nil {
 		return key

@@ -1,4 +1,4 @@
-package main
+package cliutil
 
 import (
 	"bytes"
@@ -24,13 +24,13 @@ type progress struct {
 	events atomic.Int64
 	bytes  atomic.Int64
 	// done and of are how much of what is known to come has come; 0: nobody knows.
-	done, of atomic.Int64
+	done, Of atomic.Int64
 }
 
-// reach says how much of what is known to come has come.
-func (p *progress) reach(done, of int) {
+// Reach says how much of what is known to come has come.
+func (p *progress) Reach(done, of int) {
 	p.done.Store(int64(done))
-	p.of.Store(int64(of))
+	p.Of.Store(int64(of))
 }
 
 var eventFrame = []byte(`["EVENT"`)
@@ -46,9 +46,9 @@ func (p *progress) trace(_ string, sent bool, frame []byte) {
 	}
 }
 
-// show draws the bar on w until the function it returns is called, which
+// Show draws the bar on w until the function it returns is called, which
 // removes it. limit is the time after which the command ends by itself.
-func (p *progress) show(ctx context.Context, w io.Writer, limit time.Duration) (stop func()) {
+func (p *progress) Show(ctx context.Context, w io.Writer, limit time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	start := time.Now()
@@ -81,7 +81,7 @@ func (p *progress) show(ctx context.Context, w io.Writer, limit time.Duration) (
 // line returns the bar at a moment.
 func (p *progress) line(took, limit time.Duration) string {
 	full := min(int(int64(progressWidth)*int64(took)/int64(limit)), progressWidth)
-	if done, of := p.done.Load(), p.of.Load(); of > 0 {
+	if done, of := p.done.Load(), p.Of.Load(); of > 0 {
 		full = min(int(progressWidth*done/of), progressWidth)
 		return fmt.Sprintf("[%s%s] %d of %d memories, %.1f s of %v", strings.Repeat("#", full), strings.Repeat(".", progressWidth-full), done, of, took.Seconds(), limit)
 	}

@@ -1,4 +1,4 @@
-package main
+package cliutil
 
 import (
 	"errors"
@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// group returns a command that only has subcommands: it shows its help on
+// Group returns a command that only has subcommands: it shows its help on
 // stderr and fails, so that a script in which the subcommand is missing does
 // not go on.
-func group(c *cobra.Command, subs ...*cobra.Command) *cobra.Command {
+func Group(c *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	c.DisableFlagsInUseLine = true
 	c.Args = cobra.ArbitraryArgs
 	c.RunE = func(cmd *cobra.Command, args []string) error {

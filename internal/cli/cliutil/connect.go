@@ -1,0 +1,55 @@
+package cliutil
+
+import (
+	"context"
+	"strings"
+
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
+	"engramd/internal/client"
+)
+
+// Client makes a client of the key and the relays that are configured. It asks
+// for the password of an encrypted key, and connects to nothing yet. Close the
+// client at the end.
+func (e *Env) Client(ctx context.Context) (*client.Client, settings.Settings, error) {
+	s, err := e.Settings()
+	if err != nil {
+		return nil, s, err
+	}
+	if len(s.Relays) == 0 {
+		return nil, s, exit.Usagef("no relay is configured: give --relay, set ENGRAM_RELAYS, or name relays in a profile")
+	}
+	id, err := e.Identity(ctx, s)
+	if err != nil {
+		return nil, s, err
+	}
+	ignore, err := IgnoredRelays(e)
+	if err != nil {
+		return nil, s, err
+	}
+	e.NoDiscovery = e.Flags.NoDiscovery || s.Named || s.Discovery == "off"
+	e.discoveryChosen = s.Discovery != ""
+	o := client.Options{Relays: s.Relays, Patient: e.Flags.Strict || e.Patient, Timeout: e.Flags.Timeout, Grace: e.Slack, Trace: e.Trace(),
+		Limits: e.Limits, Ignore: ignore, WriteListed: s.Discovery == "write", Decider: s.Decider, Owner: s.Own.Owner, Agent: s.Own.Agent}
+	if e.Options != nil {
+		e.Options(&o)
+	}
+	return client.New(id, o), s, nil
+}
+
+// Discover makes the client ask the agent's own relays (NIP-65) too, if it has
+// a list, unless the command line names the relays or says not to look.
+func (e *Env) Discover(ctx context.Context, c *client.Client, agent string) error {
+	if e.NoDiscovery {
+		return nil
+	}
+	if err := c.Discover(ctx, agent); err != nil {
+		return err
+	}
+	if left := c.LeftOut(); len(left) > 0 && !e.discoveryChosen {
+		e.Note("the agent's own list of relays (NIP-65) does not name %s: clients that go by the list find nothing that is only there (discovery in a profile says that this is meant; engramctl relays set writes the list)",
+			strings.Join(left, " and "))
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+// Package cliutil is what the commands of engramctl share: the environment of a run,
+// its clients, flags, output and reports.
+package cliutil
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/client"
+	"engramd/internal/platform/keychain"
+)
+
+// Env is one run of the program as its commands see it.
+type Env struct {
+	*System
+	Vars    map[string]string // the environment
+	Flags   Flags
+	Started bool // a command's own code has begun: what fails now is no mistyped command line
+	// Patient says that every relay is waited for: the result rests on all of them.
+	Patient  bool
+	Limits   client.Limits         // of what a relay may answer; zero: as usual
+	Options  func(*client.Options) // adds to what clients are made of; nil adds nothing
+	Progress progress
+	HideBar  func() // takes the progress bar off the terminal; nil without one
+	// NoDiscovery says not to look for the agent's own list of relays;
+	// discoveryChosen that a profile says what it is good for.
+	NoDiscovery, discoveryChosen bool
+}
+
+// DefaultTimeout bounds a command, once it has its key and its input.
+const DefaultTimeout = 10 * time.Second
+
+// New returns the environment of a run.
+func New(s *System) *Env {
+	own := *s
+	own.Version = cmp.Or(s.Version, Unreleased)
+	if s.Keychain == nil {
+		own.Keychain = keychain.System{}
+	}
+	e := &Env{System: &own, Vars: make(map[string]string, len(s.Env))}
+	for _, kv := range s.Env {
+		if name, value, ok := strings.Cut(kv, "="); ok {
+			e.Vars[name] = value
+		}
+	}
+	return e
+}
+
+// On returns the same command line on another system.
+func (e *Env) On(s *System) *Env {
+	return &Env{System: s, Vars: e.Vars, Flags: e.Flags, Started: e.Started}
+}
+
+// Home returns the user's folder.
+func (e *Env) Home() string { return cmp.Or(e.Vars["HOME"], e.Vars["USERPROFILE"]) } // the second is Windows's
+
+// Path makes a path as given absolute.
+func (e *Env) Path(p string) string {
+	if e.Dir == "" || filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(e.Dir, p)
+}
+
+// Command gives a cobra command what it does.
+func (e *Env) Command(c *cobra.Command, run func(ctx context.Context, args []string) error) *cobra.Command {
+	c.DisableFlagsInUseLine = true
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		e.Started = true
+		return run(cmd.Context(), args)
+	}
+	return c
+}
+
+// Bounded begins what is limited by --timeout, and shows on a terminal that it
+// goes on.
+func (e *Env) Bounded(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithTimeout(ctx, e.Flags.Timeout)
+	if e.Terminal.Stderr && !e.Flags.Verbose {
+		e.HideBar = e.Progress.Show(ctx, e.Stderr, e.Flags.Timeout)
+	}
+	return ctx, func() {
+		e.Err() // a command that prints nothing has had its bar too
+		cancel()
+	}
+}

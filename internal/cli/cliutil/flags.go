@@ -1,0 +1,106 @@
+package cliutil
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/cli/exit"
+	"engramd/internal/client"
+	"engramd/internal/memory/write"
+	"engramd/nips/nipae"
+)
+
+// Flags are those that commands share.
+type Flags struct {
+	Config, Profile, KeyFile string
+	Relays                   []string
+	Timeout                  time.Duration
+	Verbose, NoDiscovery     bool
+	Owner, Agent             string
+	Strict, NoMirror         bool
+	Poster                   string
+	Attest                   *bool // nil: as the profile has it
+}
+
+// SlugArgument reads a slug from a command line.
+func SlugArgument(arg string) (nipae.Slug, error) {
+	slug, err := nipae.NormalizeSlug(arg)
+	if err != nil {
+		return "", exit.Usagef("%q: %w", arg, err)
+	}
+	return slug, nil
+}
+
+// Arguments wants exactly those that are named.
+func Arguments(names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return fmt.Errorf("%s is missing", names[len(args)])
+		case len(args) > len(names):
+			return fmt.Errorf("unexpected argument %q", args[len(names)])
+		}
+		return nil
+	}
+}
+
+// JSONFlag is --json.
+func JSONFlag(c *cobra.Command, to *bool) {
+	c.Flags().BoolVar(to, "json", false, "print JSON")
+}
+
+// SecretFlag is --allow-secret.
+func SecretFlag(c *cobra.Command, to *bool) {
+	c.Flags().BoolVar(to, "allow-secret", false, "write also what looks like a key or a token")
+}
+
+// FormatFlag is --format with its words, of which the first is the default.
+func FormatFlag(c *cobra.Command, to *string, words ...string) {
+	usage := "one of `FORMAT`:"
+	for _, w := range words {
+		usage += " " + w
+	}
+	c.Flags().StringVar(to, "format", words[0], usage)
+	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
+}
+
+// OwnSlug is slugArgument for a memory that is to be written.
+func OwnSlug(arg string) (nipae.Slug, error) {
+	slug, err := SlugArgument(arg)
+	if err == nil && write.Reserved(slug) {
+		return "", exit.Usagef("%s: %w: programs keep what is theirs under mem/sys, mem/proposals and mem/proposals-answers", slug, write.ErrReserved)
+	}
+	return slug, err
+}
+
+func BaseFlag(c *cobra.Command, to *string) {
+	c.Flags().StringVar(to, "base", "", "write only if the text now is the one with this `HASH` (\"none\": if there is none)")
+}
+
+// CheckHash refuses what can be no hash, which would look like a conflict.
+func CheckHash(flag, hash string) error {
+	if hash == "" || hash == client.BaseNone {
+		return nil
+	}
+	for _, r := range hash {
+		if (r < '0' || r > '9') && (r < 'a' || r > 'f') {
+			return exit.Usagef("%s: want a SHA-256 in 64 lower-case hex digits", flag)
+		}
+	}
+	if len(hash) != 64 {
+		return exit.Usagef("%s: want a SHA-256 in 64 lower-case hex digits", flag)
+	}
+	return nil
+}
+
+// PairFlags says whose memory a command is about.
+func PairFlags(e *Env, c *cobra.Command) *cobra.Command {
+	f := c.PersistentFlags()
+	f.StringVar(&e.Flags.Owner, "owner", "", "`pubkey` (npub or hex) of the owner: my key is the agent's (ENGRAM_OWNER)")
+	f.StringVar(&e.Flags.Agent, "agent", "", "`pubkey` (npub or hex) of the agent: my key is its owner's, to read only (ENGRAM_AGENT)")
+	f.BoolVar(&e.Flags.NoMirror, "no-mirror", false, "keep no copy of the memory on this machine (no_mirror in a profile)")
+	c.MarkFlagsMutuallyExclusive("owner", "agent")
+	return c
+}

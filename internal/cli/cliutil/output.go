@@ -1,0 +1,121 @@
+package cliutil
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Stamp returns a time for people and for --at.
+func Stamp(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }
+
+// PrintJSON writes one indented object.
+func (e *Env) PrintJSON(v any) error {
+	enc := json.NewEncoder(e.Out())
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// PrintText writes a remembered text: as it is, so that what comes out is what
+// went in, byte for byte; only on a terminal without control characters, which
+// could make it show or do other things, and with the end of its last line.
+func (e *Env) PrintText(text string) error {
+	if e.Terminal.Stdout {
+		text = Harmless(text)
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+	}
+	return e.Print("%s", text)
+}
+
+// Harmless replaces the control characters of a text but tabs and line ends.
+func Harmless(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return r
+		case r < ' ', r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+			return '\uFFFD'
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// Counted returns a number of things in words.
+func Counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Note tells the person on stderr something that is no error.
+func (e *Env) Note(format string, args ...any) {
+	fmt.Fprintf(e.Err(), "engramctl: %s\n", fmt.Sprintf(format, args...))
+}
+
+// Print writes to stdout.
+func (e *Env) Print(format string, args ...any) error {
+	_, err := fmt.Fprintf(e.Out(), format, args...)
+	return err
+}
+
+// Out is stdout, and err is stderr, once no progress bar is in the way.
+func (e *Env) Out() io.Writer {
+	e.Err()
+	return e.Stdout
+}
+
+func (e *Env) Err() io.Writer {
+	if e.HideBar != nil {
+		e.HideBar()
+		e.HideBar = nil
+	}
+	return e.Stderr
+}
+
+// OneLine makes somebody else's text fit for a table.
+func OneLine(text string, most int) string {
+	text = strings.Join(strings.Fields(Plain(text)), " ")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
+// Plain returns a text of somebody else for people to read: no control
+// characters.
+func Plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case '\u2028', '\u2029', '\u200e', '\u200f', '\u061c':
+			return '\uFFFD'
+		}
+		return r
+	}, Harmless(strings.ReplaceAll(text, "\r\n", "\n")))
+}
+
+// lines returns those of a text, without the empty one after its last line end.
+func lines(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") }
+
+// Indented is somebody else's text with every line indented: none of them can
+// be taken for a line of ours.
+func Indented(text string) string {
+	if text == "" {
+		return ""
+	}
+	out := ""
+	for _, l := range lines(Plain(text)) {
+		out += "    " + l + "\n"
+	}
+	return out
+}
+
+// ShortID is how many digits of an id a table shows; 8 or more name a version.
+const ShortID = 16
+
+func (e *Env) NoteLine(line string) { e.Note("%s", line) }

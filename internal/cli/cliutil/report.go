@@ -1,0 +1,89 @@
+package cliutil
+
+import (
+	"errors"
+	"fmt"
+
+	"engramd/internal/client"
+)
+
+// Report says on stderr which relays failed, and that an answer is partial. It
+// returns the error to end with: err, or with --strict one for a partial
+// answer.
+func (e *Env) Report(s client.Status, err error) error {
+	return e.ReportWith(s, err, "engramctl sync brings the others up to date")
+}
+
+// ReportWith is report with what helps if some relays did not take what was
+// written.
+func (e *Env) ReportWith(s client.Status, err error, remedy string) error {
+	failed := map[string]bool{}
+	for _, r := range Once(s.Relays) {
+		failed[r.URL] = r.Err != nil
+		if !namesRelays(err) {
+			ReportRelay(e, r)
+		}
+	}
+	accepted := 0
+	for _, p := range s.Published {
+		if p.Accepted {
+			accepted++
+			continue
+		}
+		if !namesRelays(err) && !failed[p.URL] {
+			e.Note("%s did not take it: %v", p.URL, p.Err)
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case accepted < len(s.Published):
+		e.Note("written to %d of %d relays; %s", accepted, len(s.Published), remedy)
+	case s.Partial:
+		e.Note("partial answer: not every relay answered in full, there may be more or newer memory")
+	}
+	if s.Compared && s.Decider == "" {
+		e.Note("no relay decided: none of them knows a compare-and-set, and so --base was best effort: who wrote at the same moment may have been told the same")
+	}
+	if s.Doubtful > 0 {
+		e.Note("%s", Counted(s.Doubtful, "event at this place cannot be read and was left out", "events at this place cannot be read and were left out"))
+	}
+	if s.Partial && e.Flags.Strict {
+		return fmt.Errorf("%w in full, and all of them are needed here", client.ErrPartial)
+	}
+	return nil
+}
+
+// Once leaves out what is said again of a relay that failed: one that is down
+// fails at the question for the agent's list of relays as well.
+func Once(relays []client.RelayStatus) []client.RelayStatus {
+	var out []client.RelayStatus
+	failed := map[string]bool{}
+	for _, r := range relays {
+		if !failed[r.URL] {
+			out = append(out, r)
+		}
+		failed[r.URL] = failed[r.URL] || r.Err != nil
+	}
+	return out
+}
+
+func ReportRelay(e *Env, r client.RelayStatus) {
+	switch {
+	case errors.Is(r.Err, client.ErrHistoryUnasked):
+		e.Note("%s was not asked for history, because only the agent's list names it: only its current version counts", r.URL)
+	case errors.Is(r.Err, client.ErrNoHistory):
+		e.Note("%s keeps no history that it shows: only its current version counts", r.URL)
+	case r.Err != nil:
+		e.Note("%s failed: %v", r.URL, r.Err)
+	case r.Rejected > 0:
+		e.Note("%s sent %s", r.URL, Counted(r.Rejected, "event that is wrong or was not asked for", "events that are wrong or were not asked for"))
+	case !r.Complete:
+		e.Note("%s may have more than it sent", r.URL)
+	}
+}
+
+// namesRelays reports whether an error's text says what happened at each relay.
+func namesRelays(err error) bool {
+	return errors.Is(err, client.ErrNoRelay) || errors.Is(err, client.ErrPartial) || errors.Is(err, client.ErrAuth) || errors.Is(err, client.ErrUnverified)
+}

@@ -1,0 +1,149 @@
+// Package exit has the exit codes of engramctl and the errors they stand for.
+package exit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"engramd/internal/client"
+	"engramd/internal/client/evidence"
+	"engramd/internal/memory/consolidation"
+	"engramd/internal/memory/consolidation/plans"
+	"engramd/internal/memory/consolidation/thinker"
+	"engramd/internal/memory/intentions"
+	"engramd/internal/memory/proposals"
+	"engramd/internal/memory/snapshots"
+	"engramd/internal/memory/transplant"
+	"engramd/internal/memory/verify/attestation"
+	"engramd/internal/memory/write"
+	"engramd/internal/snapshot"
+	"engramd/internal/snapshot/bundle"
+	"engramd/nips/nipae"
+)
+
+// Exit codes of the process.
+const (
+	OK          = 0
+	NotFound    = 1
+	Usage       = 2
+	Auth        = 3
+	Relay       = 4
+	Conflict    = 5
+	Unreadable  = 6
+	Interrupted = 130 // 128 + SIGINT, as shells count
+)
+
+// Code is one line of the table in help and docs.
+type Code struct {
+	Code int
+	text string
+}
+
+func Codes() []Code {
+	return []Code{
+		{OK, "done; also a partial answer, which stderr and JSON mark as such (see --strict)"},
+		{NotFound, "not found, or removed, and every relay says so; core: not for this owner, agent or key"},
+		{Usage, "usage: command line, environment, configuration, key or input"},
+		{Auth, "the relays refuse this key, or what it writes (restricted:, blocked:)"},
+		{Relay, "relay or network: none answered, or not all and it matters; mind run: the thinker failed"},
+		{Conflict, "conflict: another version than the change was made for; a snapshot in use, or that must stay"},
+		{Unreadable, "unreadable: there is something, and it cannot be read; a check of it failed"},
+		{Interrupted, "interrupted by a signal"},
+	}
+}
+
+// Table is exitCodes as text.
+func Table() string {
+	var b strings.Builder
+	b.WriteString("Exit codes:\n")
+	for _, c := range Codes() {
+		fmt.Fprintf(&b, "  %-4d%s\n", c.Code, c.text)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// UsageError is a mistake on the command line, in the configuration, in the key
+// or in what was given to be written.
+type UsageError struct{ err error }
+
+// Error is the text of the cause.
+func (e UsageError) Error() string { return e.err.Error() }
+
+// Unwrap gives errors.Is the cause.
+func (e UsageError) Unwrap() error { return e.err }
+
+// BadUsage makes a usage error of err.
+func BadUsage(err error) error { return UsageError{err} }
+
+// Usagef makes one of a text.
+func Usagef(format string, args ...any) error { return BadUsage(fmt.Errorf(format, args...)) }
+
+// ErrNoFit means that a patch is made for another text.
+var ErrNoFit = errors.New("the patch does not fit")
+
+// CodeOf maps an error to the exit code. The order matters where errors are
+// several things at once.
+func CodeOf(err error) int {
+	is := func(targets ...error) bool {
+		for _, t := range targets {
+			if errors.Is(err, t) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case err == nil:
+		return OK
+	case errors.As(err, &UsageError{}):
+		return Usage
+	case is(thinker.ErrFailed, thinker.ErrBudget):
+		return Relay
+	case is(thinker.ErrAnswer):
+		return Unreadable
+	case is(thinker.ErrBusy):
+		return Conflict
+	case is(client.ErrUnverified):
+		return Relay
+	case is(bundle.ErrInvalid, bundle.ErrLimit, bundle.ErrChanged, snapshots.ErrJournal, snapshot.ErrUnreadable):
+		return Unreadable
+	case is(snapshot.ErrNotFound, snapshot.ErrNoRecord, bundle.ErrEmpty):
+		return NotFound
+	case is(snapshot.ErrHeld, snapshot.ErrLastVerified, snapshot.ErrParent, snapshot.ErrPinned, snapshots.ErrMoving):
+		return Conflict
+	case is(bundle.ErrName, bundle.ErrSource, bundle.ErrUntrusted, snapshot.ErrAmbiguous):
+		return Usage
+	case is(proposals.ErrAnswered):
+		return Conflict
+	case is(proposals.ErrForm, proposals.ErrID, proposals.ErrListed, proposals.ErrForbidden, proposals.ErrRefused, proposals.ErrSelf, proposals.ErrUnopened, write.ErrField):
+		return Usage
+	case is(client.ErrUnreadable, client.ErrNotDisclosed, evidence.ErrInput, ErrEvidence):
+		return Unreadable
+	case is(attestation.ErrForm, attestation.ErrSignature, attestation.ErrForeign, attestation.ErrInconsistent, attestation.ErrUnknown):
+		return Unreadable
+	case is(plans.ErrRecord, transplant.ErrOrigin, transplant.ErrPackage):
+		return Unreadable
+	case is(client.ErrConflict, ErrNoFit, intentions.ErrClosed, consolidation.ErrChanged, plans.ErrStatus, plans.ErrBusy):
+		return Conflict
+	case is(client.ErrPartial):
+		return Relay
+	case is(client.ErrNotFound, client.ErrTombstone, plans.ErrNoPlan, plans.ErrNoRecord, consolidation.ErrDreamless):
+		return NotFound
+	case is(client.ErrInvalid, client.ErrAmbiguous, client.ErrNoAPI, client.ErrNoManagement, client.ErrCleartext, client.ErrNoKey):
+		return Usage
+	case is(client.ErrAuth):
+		return Auth
+	case is(client.ErrNoRelay, client.ErrRefused, client.ErrTimeout, client.ErrMisbehaved, client.ErrNoHistory, context.DeadlineExceeded):
+		return Relay
+	case is(client.ErrIdentity, client.ErrCore, client.ErrEmpty, client.ErrTooLarge, client.ErrReadOnly, client.ErrReversed, client.ErrWhen,
+		nipae.ErrKey, nipae.ErrSlug, nipae.ErrBody):
+		return Usage
+	}
+	return Relay
+}
+
+// ErrEvidence means that something that was handed over is not what it should
+// be.
+var ErrEvidence = errors.New("a check failed")

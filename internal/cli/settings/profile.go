@@ -1,0 +1,108 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"engramd/internal/memory/consolidation"
+)
+
+// Profiles is the configuration file.
+type Profiles struct {
+	// Profile is the name of the one that counts if none is named.
+	Profile  string                 `toml:"profile"`
+	Profiles map[string]ProfileFile `toml:"profiles"`
+}
+
+// ProfileFile is one profile as it stands in the file.
+type ProfileFile struct {
+	KeyFile string `toml:"key_file"` // relative to the folder of the configuration file
+	// KeyStore is keychain where the key lies in the system's own store, under the
+	// profile's name.
+	KeyStore string   `toml:"key_store"`
+	Relays   []string `toml:"relays"`
+	Owner    string   `toml:"owner"`
+	Agent    string   `toml:"agent"`
+	// Decider is the relay that decides writes with a base.
+	Decider string `toml:"decider"`
+	// Discovery says whether relays that the agent lists are asked too (read),
+	// written to as well (write), or not looked for (off).
+	Discovery string `toml:"discovery"`
+	// NoMirror keeps no copy of the memory on this machine.
+	NoMirror bool `toml:"no_mirror"`
+	// EmbedURL and EmbedModel name a model server that compares meaning.
+	EmbedURL   string `toml:"embed_url"`
+	EmbedModel string `toml:"embed_model"`
+	// RerankURL and RerankModel name one that puts results in order.
+	RerankURL   string `toml:"rerank_url"`
+	RerankModel string `toml:"rerank_model"`
+	// MindExec is a command that thinks about plans, LLMURL and LLMModel name a model
+	// server that does.
+	MindExec string `toml:"mind_exec"`
+	LLMURL   string `toml:"llm_url"`
+	LLMModel string `toml:"llm_model"`
+	// DreamUnits and DreamEvery say after how many new units, and how long after the
+	// last one, a dream is offered; 0 is never.
+	DreamUnits *int    `toml:"dream_units"`
+	DreamEvery *string `toml:"dream_every"`
+	// Proposals say what becomes of what others propose.
+	Proposals proposalsFile `toml:"proposals"`
+	// Attest signs at the start of each session where it continues from.
+	Attest bool `toml:"attest"`
+}
+
+// Layer returns what the profile of that name says in the file at a path.
+func (file Profiles) Layer(name, path string) (Layer, error) {
+	p, ok := file.Profiles[name]
+	if !ok {
+		known := "it has none"
+		if len(file.Profiles) > 0 {
+			known = "it has " + strings.Join(slices.Sorted(maps.Keys(file.Profiles)), ", ")
+		}
+		return Layer{}, fmt.Errorf("no profile %q in %s: %s", name, path, known)
+	}
+	if p.KeyStore != "" && p.KeyStore != StoreFile && p.KeyStore != StoreKeychain {
+		return Layer{}, fmt.Errorf("key_store of profile %q in %s: %q is none of %s, %s", name, path, p.KeyStore, StoreFile, StoreKeychain)
+	}
+	l := Layer{Name: fmt.Sprintf("profile %q", name), Relays: p.Relays, Owner: p.Owner, Agent: p.Agent, KeyFile: p.KeyFile, discovery: p.Discovery, decider: p.Decider, noMirror: p.NoMirror, Attest: p.Attest, EmbedURL: p.EmbedURL, EmbedModel: p.EmbedModel, RerankURL: p.RerankURL, RerankModel: p.RerankModel, MindExec: p.MindExec, LLMURL: p.LLMURL, LLMModel: p.LLMModel}
+	var err error
+	if l.Dream, err = p.dreamWhen(); err != nil {
+		return Layer{}, fmt.Errorf("profile %q in %s: %w", name, path, err)
+	}
+	if l.proposals, err = p.Proposals.rules(l.Name); err != nil {
+		return Layer{}, fmt.Errorf("profile %q in %s: %w", name, path, err)
+	}
+	if p.KeyStore == StoreKeychain {
+		l.stored = name
+	}
+	if l.KeyFile != "" && !filepath.IsAbs(l.KeyFile) {
+		l.KeyFile = filepath.Join(filepath.Dir(path), l.KeyFile)
+	}
+	return l, nil
+}
+
+// dreamWhen is when a dream is offered.
+func (p ProfileFile) dreamWhen() (w consolidation.DreamWhen, err error) {
+	if p.DreamUnits != nil {
+		if w.Units = *p.DreamUnits; w.Units < 0 {
+			return w, errors.New("dream_units: want a number of units, or 0 for never")
+		}
+		if w.Units == 0 {
+			w.Units = -1
+		}
+	}
+	if p.DreamEvery != nil {
+		if w.Every, err = time.ParseDuration(*p.DreamEvery); err != nil || w.Every < 0 {
+			return w, errors.New(`dream_every: want a time such as "4h" or "30m", or "0" for never`)
+		}
+		if w.Every == 0 {
+			w.Every = -1
+		}
+	}
+	return w, nil
+}

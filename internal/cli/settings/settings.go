@@ -1,0 +1,147 @@
+// Package settings puts command line, environment and profile together, and reads
+// keys and profiles as people write them.
+package settings
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"engramd/internal/cli/exit"
+	"engramd/internal/memory/consolidation"
+	"engramd/nips/nipae"
+)
+
+// Settings are what a run goes by, once flags, environment and profile are put
+// together.
+type Settings struct {
+	Key    KeySource
+	Relays []string // as written, valid relay URLs
+	Named  bool     // the command line names the relays: those, and no others
+	// Discovery says what the agent's own list is good for: see discoveries.
+	Discovery string
+	Decider   string    // URL; "" is the first that can
+	Owner     string    // hex; set if the key is the agent's
+	Agent     string    // hex; set if the key is the owner's
+	Own       pairOfKey // what is known of the key
+	NoMirror  bool      // no copy of the memory is kept on this machine
+	Proposals proposalRules
+}
+
+// pairOfKey is the other key of the pair, as the place that names the key has it:
+// its owner, or its agent. Both may be "".
+type pairOfKey struct{ Owner, Agent string }
+
+// KeySource says where the secret key is: one of the three is set, or none.
+type KeySource struct {
+	File   string // absolute, or relative to the working folder
+	Inline string // ENGRAM_KEY
+	Stored string // name in the system's key store
+	Origin string // for messages
+}
+
+// Layer is what one place says.
+type Layer struct {
+	Name    string
+	KeyFile string
+	Key     string
+	stored  string // name of the key in the system's key store
+	Relays  []string
+	Owner   string
+	Agent   string
+	// discovery is one of discoveries, or ""; decider a relay, or "".
+	discovery, decider string
+	noMirror           bool
+	// EmbedURL, embedModel and so on name model servers, or are "".
+	EmbedURL, EmbedModel, RerankURL, RerankModel string
+	// MindExec, llmURL and llmModel name who thinks, or are "".
+	MindExec, LLMURL, LLMModel string
+	Dream                      consolidation.DreamWhen // when one is offered
+	proposals                  proposalRules
+	Attest                     bool // where a session continues from is signed
+}
+
+// Where a profile's key lies.
+const (
+	StoreFile     = "file"
+	StoreKeychain = "keychain"
+)
+
+// discoveries are what a profile may say of the relays that an agent lists.
+var discoveries = []string{"read", "write", "off"}
+
+// Merge puts the layers together, of which the first is the command line.
+func Merge(layers []Layer, profile Layer) (Settings, error) {
+	s := Settings{Named: len(layers[0].Relays) > 0, Discovery: profile.discovery, Decider: profile.decider, NoMirror: profile.noMirror, Proposals: profile.proposals}
+	if s.Decider != "" {
+		if _, err := nipae.CanonicalRelayURL(s.Decider); err != nil {
+			return Settings{}, exit.Usagef("decider %q in %s: %w", ShownURL(s.Decider), profile.Name, err)
+		}
+	}
+	if s.Discovery != "" && !slices.Contains(discoveries, s.Discovery) {
+		return Settings{}, exit.Usagef("discovery in %s: %q is none of %s", profile.Name, s.Discovery, strings.Join(discoveries, ", "))
+	}
+	for _, l := range layers {
+		if err := s.take(l); err != nil {
+			return Settings{}, exit.BadUsage(err)
+		}
+	}
+	return s, nil
+}
+
+// pair returns the other key of a layer's pair: no key at all if the layer names
+// two, or one that is none. Whoever needs it is told then.
+func (l Layer) pair() pairOfKey {
+	owner, err := PublicKey("owner", l.Name, l.Owner)
+	agent, err2 := PublicKey("agent", l.Name, l.Agent)
+	if err != nil || err2 != nil || owner != "" && agent != "" {
+		return pairOfKey{}
+	}
+	return pairOfKey{owner, agent}
+}
+
+// take answers from a layer what is not answered yet.
+func (s *Settings) take(l Layer) error {
+	if s.Key == (KeySource{}) {
+		if l.Key != "" && l.KeyFile != "" {
+			return exit.Usagef("%s names two keys: unset ENGRAM_KEY or ENGRAM_KEY_FILE", l.Name)
+		}
+		if l.stored != "" && l.KeyFile != "" {
+			return exit.Usagef("%s names two keys: key_file, and key_store = %q", l.Name, StoreKeychain)
+		}
+		if l.Key != "" || l.KeyFile != "" || l.stored != "" {
+			s.Key = KeySource{File: l.KeyFile, Inline: l.Key, Stored: l.stored, Origin: l.Name}
+			s.Own = l.pair()
+		}
+	}
+	if s.Owner == "" && s.Agent == "" {
+		if l.Owner != "" && l.Agent != "" {
+			return exit.Usagef("%s names an owner and an agent: as whom is the memory to be read? Name the owner if the key is the agent's, else the agent", l.Name)
+		}
+		var err error
+		if s.Owner, err = PublicKey("owner", l.Name, l.Owner); err != nil {
+			return err
+		}
+		if s.Agent, err = PublicKey("agent", l.Name, l.Agent); err != nil {
+			return err
+		}
+	}
+	if len(s.Relays) == 0 {
+		for _, relay := range l.Relays {
+			if _, err := nipae.CanonicalRelayURL(relay); err != nil {
+				return exit.Usagef("relay %q in %s: %w", ShownURL(relay), l.Name, err)
+			}
+		}
+		s.Relays = l.Relays
+	}
+	return nil
+}
+
+// ShownURL returns a URL without the password that should not be in it.
+func ShownURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "…"
+	}
+	return u.Redacted()
+}
