@@ -8,6 +8,7 @@ import (
 	"engramd/internal/relay/store/sqlite/contracts"
 	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/relay/store/sqlite/events"
+	"engramd/internal/relay/store/sqlite/events/query"
 	"engramd/internal/relay/store/sqlite/identities"
 	"engramd/internal/relay/store/sqlite/outbox"
 )
@@ -22,7 +23,7 @@ type (
 // parts makes what reads the participants' tables, and says what they do for
 // events.
 func (s *Store) parts(db *engine.DB, orders store.Orders) events.Parts {
-	s.contractStore = contracts.NewStore(db, orders, events.Withdrawal)
+	s.contractStore = contracts.NewStore(db, orders, query.Withdrawal)
 	s.identityStore = identities.NewStore(db, orders, contracts.PrivateEntries{})
 	s.outboxStore = outbox.NewStore(db, orders)
 	s.adminStore = admin.NewStore(db, orders)

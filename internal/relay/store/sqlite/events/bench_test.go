@@ -3,7 +3,6 @@ package events_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,17 +14,6 @@ import (
 	"engramd/internal/relay/store/sqlite"
 	"engramd/internal/relay/store/sqlite/storetest"
 )
-
-// prose is n bytes of words, different ones for each i.
-func prose(i, n int) string {
-	words := strings.Fields("agent memory relay engram contract note owner poster worker signed stored newer older head " +
-		"history search filter reader writer commit batch index page address slug pair scope gate rule session")
-	var b strings.Builder
-	for x := uint32(i)*2654435761 + 1; b.Len() < n; x = x*1664525 + 1013904223 {
-		fmt.Fprintf(&b, "%s%d ", words[x>>16%uint32(len(words))], x>>8%1000)
-	}
-	return b.String()[:n]
-}
 
 // What benchmarks write: events of about 500 bytes of JSON, by 200 authors.
 var workloads = []struct {

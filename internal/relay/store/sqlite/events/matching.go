@@ -12,6 +12,7 @@ import (
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/query"
 	"engramd/internal/relay/store/sqlite/events/record"
 )
 
@@ -131,8 +132,8 @@ func (s *Store) matchingQuarantine(ctx context.Context, filters []nostr.Filter, 
 // matchingRows walks rows of history or quarantine whose number is above from
 // and not above to.
 func (s *Store) matchingRows(ctx context.Context, p shelf, filters []nostr.Filter, i int, from, to int64, fn func([]match) error) error {
-	want, err := compile(filters[i])
-	if err != nil || want.none {
+	want, err := query.Compile(filters[i])
+	if err != nil || want.None {
 		return err
 	}
 	table, num := "history", "seq"
@@ -140,11 +141,11 @@ func (s *Store) matchingRows(ctx context.Context, p shelf, filters []nostr.Filte
 		table, num = "quarantine", "num"
 	}
 	for {
-		w := want.rowsWhere(table, num, from, to)
+		w := rowsWhere(want, table, num, from, to)
 		var found []match
 		n, size := 0, 0
 		err := s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-			return c.Query(ctx, w.sql.String(), w.args, func(v []engine.Value) (err error) {
+			return c.Query(ctx, w.SQL.String(), w.Args, func(v []engine.Value) (err error) {
 				json, ok := v[2].([]byte)
 				id, ok2 := v[1].([]byte)
 				if !ok || !ok2 {
@@ -152,8 +153,8 @@ func (s *Store) matchingRows(ctx context.Context, p shelf, filters []nostr.Filte
 				}
 				from = v[0].(int64)
 				n, size = n+1, size+len(json)
-				if found, err = want.judgedVersion(found, filters, i, match{place: p, seq: from, id: id}, json); err == nil && size >= exportBytes {
-					n = exportRows
+				if found, err = judgedVersion(want, found, filters, i, match{place: p, seq: from, id: id}, json); err == nil && size >= query.ExportBytes {
+					n = query.ExportRows
 					err = engine.ErrStop
 				}
 				return err
@@ -162,7 +163,7 @@ func (s *Store) matchingRows(ctx context.Context, p shelf, filters []nostr.Filte
 		if err != nil {
 			return err
 		}
-		if err := fn(found); err != nil || n < exportRows {
+		if err := fn(found); err != nil || n < query.ExportRows {
 			return err
 		}
 	}
@@ -170,8 +171,8 @@ func (s *Store) matchingRows(ctx context.Context, p shelf, filters []nostr.Filte
 
 // judgedVersion is judged for a row of which only the columns have been
 // compared.
-func (w *wanted) judgedVersion(found []match, filters []nostr.Filter, i int, m match, json []byte) ([]match, error) {
-	if len(w.tags) > 0 {
+func judgedVersion(w *query.Wanted, found []match, filters []nostr.Filter, i int, m match, json []byte) ([]match, error) {
+	if len(w.Tags) > 0 {
 		ev, err := column.Event(json)
 		if err != nil || !filters[i].Matches(ev) {
 			return found, err
@@ -182,39 +183,18 @@ func (w *wanted) judgedVersion(found []match, filters []nostr.Filter, i int, m m
 
 // rowsWhere selects rows of a table that has no tag index by the filter's other
 // conditions.
-func (want *wanted) rowsWhere(table, num string, from, to int64) *where {
-	w := &where{}
-	w.text("SELECT " + num + ",id,json FROM " + table + " AS e")
-	if want.ids == nil {
-		w.text(" NOT INDEXED")
+func rowsWhere(want *query.Wanted, table, num string, from, to int64) *query.Where {
+	w := &query.Where{}
+	w.Text("SELECT " + num + ",id,json FROM " + table + " AS e")
+	if want.IDs == nil {
+		w.Text(" NOT INDEXED")
 	}
-	w.text(" WHERE ")
-	w.and(num+">? AND "+num+"<=?", from, to)
-	want.columns(w)
-	w.text(" ORDER BY 1 LIMIT ?", int64(exportRows))
+	w.Text(" WHERE ")
+	w.And(num+">? AND "+num+"<=?", from, to)
+	want.Columns(w)
+	w.Text(" ORDER BY 1 LIMIT ?", int64(query.ExportRows))
 	return w
 }
-
-// columns adds the conditions on columns that events, history and quarantine
-// have in common.
-func (want *wanted) columns(w *where) {
-	w.and("e.created_at>=? AND e.created_at<=?", want.since, want.until)
-	if want.ids != nil {
-		w.andIn("e.id", want.ids)
-	}
-	if want.kinds != nil {
-		w.andIn("e.kind", want.kinds)
-	}
-	if want.authors != nil {
-		w.andIn("e.pubkey", want.authors)
-	}
-}
-
-// Bounds of one read of Export.
-const (
-	exportRows  = 512
-	exportBytes = 4 << 20
-)
 
 // shelf says where a row lies.
 type shelf int

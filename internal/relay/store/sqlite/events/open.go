@@ -8,6 +8,8 @@ import (
 
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/history"
+	"engramd/internal/relay/store/sqlite/events/query"
 	"engramd/internal/relay/store/sqlite/events/record"
 	"engramd/internal/relay/store/sqlite/events/search"
 )
@@ -30,7 +32,6 @@ func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) Pa
 	}
 	s.live.Store(&o.Live)
 	s.table = o.Table
-	s.writer = newWriter(s)
 	s.db = engine.New(engine.Options{
 		Path: o.Path, Readers: o.Readers, ReadOnly: o.ReadOnly, Scratch: o.Scratch, AsIs: o.AsIs,
 		Clock: o.Clock, After: o.After, MaxBatch: o.MaxBatch, MaxQueue: o.MaxQueue, MaxQueueBytes: o.MaxQueueBytes,
@@ -38,7 +39,10 @@ func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) Pa
 		Halt:         halt,
 		QueryTimeout: func() time.Duration { return s.live.Load().QueryTimeout },
 	})
+	s.Reader = &query.Reader{DB: s.db, Clock: o.Clock, Observe: o.Observe}
 	s.parts = with(s.db, s.order)
+	s.historyReader = &history.Reader{Reader: s.Reader, Options: s.live.Load, AddArrivals: s.parts.Arrivals}
+	s.writer = newWriter(s)
 	if err := s.db.Open(ctx, s.writer); err != nil {
 		return nil, nil, err
 	}
@@ -63,7 +67,7 @@ func (s *Store) lookAround(ctx context.Context) error {
 		}
 		s.lastSeq.Store(last)
 		complete, err := search.IsComplete(c)
-		s.search.Store(complete)
+		s.Indexed.Store(complete)
 		return err
 	})
 }

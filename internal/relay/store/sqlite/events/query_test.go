@@ -315,23 +315,6 @@ func TestPagesBesideWrites(t *testing.T) {
 	}
 }
 
-// pages reads an answer to its end.
-func pages(t *testing.T, s *sqlite.Store, ask store.Ask) (rows []store.Row) {
-	t.Helper()
-	for {
-		page, err := s.Query(t.Context(), ask)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows = append(rows, page.Rows...)
-		if !page.More {
-			return rows
-		}
-		last := page.Rows[len(page.Rows)-1]
-		ask.After = &store.Position{CreatedAt: last.CreatedAt, ID: last.ID}
-	}
-}
-
 // addresses counts the engrams' addresses among rows.
 func addresses(rows []store.Row) int {
 	ds := map[string]bool{}

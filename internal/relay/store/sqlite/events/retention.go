@@ -10,6 +10,7 @@ import (
 	"engramd/internal/relay/retention"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/query"
 )
 
 const (
@@ -111,7 +112,7 @@ func (s *Store) retainAll(ctx context.Context) error {
 // kindsUnder lists the kinds of a rule of which there are events.
 func (s *Store) kindsUnder(ctx context.Context, rule retention.Rule) (kinds []int64, err error) {
 	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		return c.Query(ctx, sqlKinds, nil, func(v []engine.Value) error {
+		return c.Query(ctx, query.SQLKinds, nil, func(v []engine.Value) error {
 			if kind, ok := v[0].(int64); ok && rule.Covers(int(kind)) {
 				kinds = append(kinds, kind)
 			}
@@ -149,7 +150,7 @@ func (s *Store) retireBeyond(ctx context.Context, kinds []int64, most int64) err
 		}
 	}
 	for excess > 0 {
-		var old []found
+		var old []aged
 		for _, kind := range kinds {
 			some, err := s.oldest(ctx, kind, 1<<62, min(removalRows, excess))
 			if err != nil {
@@ -160,7 +161,7 @@ func (s *Store) retireBeyond(ctx context.Context, kinds []int64, most int64) err
 		if len(old) == 0 {
 			return nil
 		}
-		slices.SortStableFunc(old, func(a, b found) int { return int(min(1, max(-1, a.createdAt-b.createdAt))) })
+		slices.SortStableFunc(old, func(a, b aged) int { return int(min(1, max(-1, a.createdAt-b.createdAt))) })
 		n, err := s.retire(ctx, old[:min(int64(len(old)), removalRows, excess)])
 		if err != nil {
 			return err
@@ -170,11 +171,14 @@ func (s *Store) retireBeyond(ctx context.Context, kinds []int64, most int64) err
 	return nil
 }
 
+// aged is an event that may have to go.
+type aged struct{ seq, createdAt, size int64 }
+
 // oldest finds the oldest events of a kind.
-func (s *Store) oldest(ctx context.Context, kind, before, most int64) (out []found, err error) {
+func (s *Store) oldest(ctx context.Context, kind, before, most int64) (out []aged, err error) {
 	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		return c.Query(ctx, sqlOldest, []engine.Value{kind, before, most}, func(v []engine.Value) error {
-			out = append(out, found{seq: v[0].(int64), createdAt: v[1].(int64), size: int(v[2].(int64))})
+			out = append(out, aged{v[0].(int64), v[1].(int64), v[2].(int64)})
 			return nil
 		})
 	})
@@ -187,13 +191,13 @@ const tagCost = 4
 
 // retire removes the first of a list, as many as one transaction may, and
 // reports how many.
-func (s *Store) retire(ctx context.Context, list []found) (n int, err error) {
+func (s *Store) retire(ctx context.Context, list []aged) (n int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
 	c := store.Retire{Events: make([]store.RetiredEvent, len(list))}
 	for i, f := range list {
-		c.Events[i] = store.RetiredEvent{Seq: f.seq, Size: int64(f.size)}
+		c.Events[i] = store.RetiredEvent{Seq: f.seq, Size: f.size}
 	}
 	return store.Answer[int](ctx, s.order, c)
 }

@@ -19,15 +19,6 @@ import (
 
 // mustSearch opens a store with a full-text index, or skips where the program
 // has none.
-func mustSearch(t *testing.T, change ...func(*sqlite.Options)) *sqlite.Store {
-	t.Helper()
-	s := storetest.MustOpen(t, change...)
-	if !s.SearchEnabled() {
-		t.Skip("built without full-text search: TestSearchWithoutFTS5 takes over")
-	}
-	return s
-}
-
 // search returns the contents of the hits in order, read in small pages, and
 // whether the limit cut them.
 func search(t *testing.T, s *sqlite.Store, ask store.Ask) (texts []string, cut bool) {

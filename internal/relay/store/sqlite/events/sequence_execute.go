@@ -8,6 +8,7 @@ import (
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/query"
 	"engramd/internal/relay/store/sqlite/events/record"
 	"engramd/nips/nip01"
 )
@@ -212,7 +213,7 @@ type admitting struct{ w *writer }
 var _ store.Admitting = admitting{}
 
 func (a admitting) Approved(owners []string, agent string) (bool, error) {
-	return approved(a.w.Conn(), owners, agent, a.w.Now)
+	return query.Approved(a.w.Conn(), owners, agent, a.w.Now)
 }
 
 func (a admitting) Provisioned(key string) (bool, error) {

@@ -9,11 +9,18 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/history"
+	"engramd/internal/relay/store/sqlite/events/query"
 )
+
+// historyReader reads superseded versions.
+type historyReader = history.Reader
 
 // Store is one open database: what events do to it and how they are found, on
 // the engine's writer and readers.
 type Store struct {
+	*query.Reader
+	*historyReader
 	db       *engine.DB
 	clock    func() time.Time
 	after    func(time.Duration) <-chan time.Time
@@ -23,7 +30,6 @@ type Store struct {
 	live     atomic.Pointer[store.Live]
 	table    *gate.Table // the one of Options: it does not change
 	lastSeq  atomic.Int64
-	search   atomic.Bool // the full-text index exists
 	restores restorations
 	executed func(store.Executed)
 	follows  bool

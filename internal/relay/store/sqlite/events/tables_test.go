@@ -23,7 +23,9 @@ var (
 	put, restore, wantRefused = storetest.Put, storetest.Restore, storetest.WantRefused
 	wantWhole, visible        = storetest.WantWhole, storetest.Visible
 	outside, ofVersion        = storetest.Outside, storetest.OfVersion
-	dispute                   = storetest.Dispute
+	dispute, prose            = storetest.Dispute, storetest.Prose
+	pages, mustSearch         = storetest.Pages, storetest.MustSearch
+	entryWith                 = storetest.EntryWith
 )
 
 // rows counts the rows of a table under a condition.

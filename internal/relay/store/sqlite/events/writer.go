@@ -19,7 +19,7 @@ type writer struct {
 func newWriter(s *Store) *writer {
 	w := &writer{s: s}
 	w.Tx, w.table = ledger.Tx{Options: s.live.Load, Logger: s.log}, s.table
-	w.text = search.Index{Tx: &w.Tx, On: &s.search, Waiting: func() int { return s.db.QueueLen() }, UpTo: -1}
+	w.text = search.Index{Tx: &w.Tx, On: &s.Indexed, Waiting: s.db.QueueLen, UpTo: -1}
 	w.usage.Tx, w.keys.Tx = &w.Tx, &w.Tx
 	w.parts = []ledger.Part{&w.text, &w.usage, &w.keys}
 	return w

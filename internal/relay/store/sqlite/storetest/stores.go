@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"database/sql/driver"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -140,4 +141,53 @@ func ContractEvent(k Key, kind int, id, to string, at int64, content string, mor
 		panic(err)
 	}
 	return ev
+}
+
+// EntryWith is an entry with any text, in a contract that is open.
+func EntryWith(t *testing.T, s *sqlite.Store, from, to Key, contract, text string) {
+	t.Helper()
+	content, err := json.Marshal(map[string]string{"type": "message", "content": text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	Put(t, s, from.State(to, 0, contract, "", "open"), store.Stored)
+	Put(t, s, from.Fake(30090, 1, string(content), nostr.Tag{"d", contract}, nostr.Tag{"p", to.Pub}, nostr.Tag{"t", "message"}), store.Stored)
+}
+
+// Pages reads an answer to its end.
+func Pages(t *testing.T, s *sqlite.Store, ask store.Ask) (rows []store.Row) {
+	t.Helper()
+	for {
+		page, err := s.Query(t.Context(), ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, page.Rows...)
+		if !page.More {
+			return rows
+		}
+		last := page.Rows[len(page.Rows)-1]
+		ask.After = &store.Position{CreatedAt: last.CreatedAt, ID: last.ID}
+	}
+}
+
+// MustSearch opens a store that has a full-text index, or skips the test.
+func MustSearch(t *testing.T, change ...func(*sqlite.Options)) *sqlite.Store {
+	t.Helper()
+	s := MustOpen(t, change...)
+	if !s.SearchEnabled() {
+		t.Skip("built without full-text search: TestSearchWithoutFTS5 takes over")
+	}
+	return s
+}
+
+// Prose is n bytes of words, different ones for each i.
+func Prose(i, n int) string {
+	words := strings.Fields("agent memory relay engram contract note owner poster worker signed stored newer older head " +
+		"history search filter reader writer commit batch index page address slug pair scope gate rule session")
+	var b strings.Builder
+	for x := uint32(i)*2654435761 + 1; b.Len() < n; x = x*1664525 + 1013904223 {
+		fmt.Fprintf(&b, "%s%d ", words[x>>16%uint32(len(words))], x>>8%1000)
+	}
+	return b.String()[:n]
 }

@@ -60,6 +60,7 @@ func (n *PubkeyIDs) Open() (err error) {
 	return err
 }
 
+// Begin is Part's, and so are those that follow.
 func (n *PubkeyIDs) Begin() { n.given, n.taken, n.before = n.given[:0], false, n.last }
 func (n *PubkeyIDs) Mark()  { n.kept, n.marked = len(n.given), n.last }
 

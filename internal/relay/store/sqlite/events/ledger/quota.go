@@ -30,6 +30,7 @@ type Usage struct {
 	kept    int       // of them, when the member began
 }
 
+// Begin is Part's, and so are those that follow.
 func (u *Usage) Begin() { u.counted = u.counted[:0] }
 func (u *Usage) Mark()  { u.kept = len(u.counted) }
 

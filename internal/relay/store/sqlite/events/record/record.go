@@ -182,6 +182,7 @@ func newRepeats(tags nostr.Tags) func(i int) bool {
 	}
 }
 
+// IndexedTag reports whether a tag is in the tag index.
 func IndexedTag(t nostr.Tag) bool {
 	return len(t) >= 2 && len(t[0]) == 1 && ('a' <= t[0][0] && t[0][0] <= 'z' || 'A' <= t[0][0] && t[0][0] <= 'Z')
 }

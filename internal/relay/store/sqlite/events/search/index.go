@@ -37,6 +37,7 @@ const (
 // Statements are the statements that change one of the tables.
 type Statements struct{ Create, Enter, remove, Clear string }
 
+// StatementsOf returns the statements that change a table.
 func StatementsOf(table string) Statements {
 	return Statements{
 		Create: `CREATE VIRTUAL TABLE ` + table + ` USING fts5(content, content='', tokenize="unicode61 remove_diacritics 2");
@@ -75,6 +76,7 @@ type Index struct {
 	Purging  bool          // search_gone may have rows
 }
 
+// Begin is ledger.Part's, and so are those that follow.
 func (f *Index) Begin()      { f.changes = f.changes[:0] }
 func (f *Index) Mark()       { f.kept = len(f.changes) }
 func (f *Index) Undo()       { f.changes = f.changes[:f.kept] }

@@ -1,0 +1,97 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/engine"
+)
+
+// paging is a page in the making. A read that is ended in favour of others
+// gives back its connection and its view of the database, waits for another
+// turn, and goes on here.
+type paging struct {
+	size bounds
+	page store.Page
+	got  int // bytes of the page
+
+	planned bool
+	merged  bool
+	spans   []span          // of a collection: those that are left
+	after   *store.Position // where a merge goes on; from the start what was asked for
+	until   int64           // where a collection goes on in its next span: a created_at
+	best    []found         // of a collection
+	full    bool            // best has as many as are wanted
+}
+
+// paged makes a page in as many turns as it takes. Who gets nowhere before
+// others want his place has twice the grace the next time, so that he gets
+// somewhere in the end; all turns together may take no more work than one
+// could.
+func (q *Reader) paged(ctx context.Context, ask store.Ask, want *Wanted, how engine.Effort, alone bool, fn func(*reading, *paging) error) (store.Page, error) {
+	pg := &paging{size: boundsOf(&ask), until: math.MaxInt64, after: ask.After}
+	l := q.DB.Loan(how)
+	for {
+		was := pg.place()
+		read := func(ctx context.Context, c *engine.Conn) error {
+			r := q.reading(ctx, c, ask, want)
+			r.after = pg.after
+			return fn(r, pg)
+		}
+		if !alone {
+			read = engine.InSnapshot(read)
+		}
+		err := q.DB.Lend(ctx, &l, read)
+		pg.page.States++
+		switch {
+		case err == nil:
+			return pg.page, nil
+		case !errors.Is(err, store.ErrEnded):
+			return store.Page{}, err
+		}
+		if pg.place() == was {
+			l.Grace *= 2
+		}
+	}
+}
+
+// Page makes a page of one span.
+func (q *Reader) Page(ctx context.Context, ask store.Ask, want *Wanted, how engine.Effort, sp span) (store.Page, error) {
+	return q.paged(ctx, ask, want, how, true, func(r *reading, pg *paging) error { return r.merge([]span{sp}, pg) })
+}
+
+// place is how far a page is.
+type place struct {
+	rows, spans int
+	planned     bool
+	after       store.Position
+	until       int64
+}
+
+func (pg *paging) place() place {
+	p := place{rows: len(pg.page.Rows), spans: len(pg.spans), planned: pg.planned, until: pg.until}
+	if pg.after != nil {
+		p.after = *pg.after
+	}
+	return p
+}
+
+// left notes where a merge was when it was ended: everything before that is in
+// the page. What one cursor has not looked at yet may come before what another
+// one has at hand.
+func (pg *paging) left(cursors []*cursor) {
+	at := int64(math.MinInt64)
+	for _, cu := range cursors {
+		at = max(at, cu.frontier())
+	}
+	if n := len(pg.page.Rows); n > 0 && pg.page.Rows[n-1].CreatedAt <= at {
+		last := &pg.page.Rows[n-1]
+		pg.after = &store.Position{CreatedAt: last.CreatedAt, ID: last.ID}
+		return
+	}
+	if pg.after == nil || at < pg.after.CreatedAt {
+		pg.after = &store.Position{CreatedAt: at} // no id is as low as this one
+	}
+}

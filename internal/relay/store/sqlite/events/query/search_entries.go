@@ -1,0 +1,175 @@
+package query
+
+import (
+	"encoding/json"
+	"slices"
+
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/store/sqlite/column"
+	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/search"
+	"engramd/nips/niptemp"
+)
+
+// Contract entries that not everybody may read are not looked for in the
+// full-text index, which holds those of all contracts: how long that takes
+// tells how often a word stands in entries that the reader does not know of.
+// Instead the entries that he may read are gone through, and matched by an
+// index in memory that holds a few of them at a time.
+
+// Bounds of what is matched at a time.
+const (
+	matchedRows  = 64
+	matchedBytes = 256 << 10
+)
+
+// entrySpans are the stretches of contract entries that match the filter but
+// for its search.
+func (r *reading) entrySpans(c gate.Clause) ([]span, error) {
+	kind := []engine.Value{int64(niptemp.KindEntry)}
+	if !among(r.want.kinds, kind[0]) {
+		return nil, nil
+	}
+	contract := []gate.Class{gate.Contract}
+	switch {
+	case namesAll(c, r.want.filter):
+		sh := tagShape("d")
+		sh.ids, sh.classes = true, contract
+		return r.presentTagSpans(sh, "d", r.want.tag("d").values)
+	case len(c.IDs) > 0 && r.want.IDs != nil:
+		sp := idSpan(r.want.IDs)
+		sp.classes = contract
+		return []span{sp}, nil
+	}
+	out, keys := []span{}, blobs(c.Keys)
+	if c.ByAuthor {
+		own, err := r.authorSpans(shape{classes: contract, ids: true, kinds: true, authors: true}, keys, kind)
+		if err != nil {
+			return nil, err
+		}
+		out = own
+	}
+	if c.ByTag {
+		out = append(out, tagSpans(shape{classes: contract, ids: true, kinds: true, authors: true}, "p", keys)...)
+	}
+	if len(c.Cases) > 0 {
+		sh := tagShape("d")
+		sh.ids, sh.classes = true, contract
+		cases, err := r.presentTagSpans(sh, "d", caseIDs(c.Cases))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, cases...)
+	}
+	return out, nil
+}
+
+// caseIDs are the contracts of cases, each once, as d values.
+func caseIDs(cases []gate.Case) []engine.Value {
+	var ids []string
+	for _, c := range cases {
+		ids = append(ids, c.Contract)
+	}
+	slices.Sort(ids)
+	return keysOf(slices.Compact(ids))
+}
+
+// matchingEntries is the span of the contract entries that match the filter,
+// its search included.
+func (r *reading) matchingEntries(c gate.Clause, terms string) ([]span, error) {
+	spans, err := r.entrySpans(c)
+	if err != nil || len(spans) == 0 {
+		return nil, err
+	}
+	m, err := newMatcher(r, terms)
+	if err != nil {
+		return nil, err
+	}
+	defer m.c.Close()
+	for _, sp := range spans {
+		text, args := r.statement("e.seq,e.json", sp)
+		if err := r.c.Query(r.ctx, text, args, m.row); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.flush(); err != nil || len(m.found) == 0 {
+		return nil, err
+	}
+	slices.Sort(m.found)
+	list, err := json.Marshal(slices.Compact(m.found))
+	if err != nil {
+		return nil, err
+	}
+	return []span{{&shape{
+		from: "events AS e NOT INDEXED", lead: "e.seq IN (SELECT value FROM json_each(?))", at: "e",
+		ids: true, kinds: true, authors: true, classes: []gate.Class{gate.Contract},
+	}, []engine.Value{string(list)}}}, nil
+}
+
+// matcher finds the entries that have all words of a search, by an index in
+// memory.
+type matcher struct {
+	r     *reading
+	c     *engine.Conn
+	sql   search.Statements
+	terms string
+	rows  int
+	bytes int
+	found []int64
+}
+
+func newMatcher(r *reading, terms string) (*matcher, error) {
+	c, err := engine.Memory()
+	if err != nil {
+		return nil, err
+	}
+	m := &matcher{r: r, c: c, sql: search.StatementsOf(search.EntriesTable), terms: terms}
+	if err := c.Script(m.sql.Create); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// row takes a row of seq and json.
+func (m *matcher) row(v []engine.Value) error {
+	stored, ok := v[1].([]byte)
+	if !ok {
+		return column.ErrDamaged
+	}
+	ev, err := column.Event(stored)
+	if err != nil {
+		return err
+	}
+	text := search.Text(gate.Contract, ev)
+	if text == "" {
+		return nil
+	}
+	if err := m.r.c.Spend(float64(len(text))); err != nil {
+		return err
+	}
+	if _, err := m.c.Exec(m.sql.Enter, v[0], text); err != nil {
+		return err
+	}
+	m.bytes += len(text)
+	if m.rows++; m.rows < matchedRows && m.bytes < matchedBytes {
+		return nil
+	}
+	return m.flush()
+}
+
+// flush notes which of the rows match, and forgets them.
+func (m *matcher) flush() error {
+	err := m.c.Query(m.r.ctx, "SELECT rowid FROM "+search.EntriesTable+" WHERE "+search.EntriesTable+" MATCH ?", []engine.Value{m.terms},
+		func(v []engine.Value) error {
+			seq, _ := v[0].(int64)
+			m.found = append(m.found, seq)
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	m.rows, m.bytes = 0, 0
+	_, err = m.c.Exec(m.sql.Clear)
+	return err
+}

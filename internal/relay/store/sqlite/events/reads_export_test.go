@@ -1,0 +1,26 @@
+package events
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"engramd/internal/relay/store/sqlite/engine"
+)
+
+// Restless makes reads give way all the time, and end in favour of each other.
+func Restless(o *Options) {
+	o.Readers, o.pacing = 2, engine.Pacing{Every: 20, Slice: 1, Grace: 1, Most: 2}
+}
+
+// HoldScans takes every turn that is not kept for look-ups until release is
+// called.
+func HoldScans(o opened) (release func()) { return o.inside().db.HoldScans() }
+
+// Charged is what a read is charged for that does fn, as time.
+func Charged(o opened, fn func()) (time.Duration, error) {
+	s := o.inside()
+	l := engine.Loan{How: engine.Scan, Grace: math.Inf(1)}
+	err := s.db.Lend(context.Background(), &l, func(context.Context, *engine.Conn) error { fn(); return nil })
+	return l.Took(), err
+}
