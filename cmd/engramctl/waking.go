@@ -116,7 +116,7 @@ func (w *waking) offers(ctx context.Context) hook.Offers {
 	if err != nil {
 		return hook.Offers{}
 	}
-	return in.Offers()
+	return hook.OffersOf(in)
 }
 
 // aside does what the core does not depend on.

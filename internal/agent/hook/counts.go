@@ -3,6 +3,8 @@ package hook
 import (
 	"fmt"
 	"strings"
+
+	"engramd/internal/memory/proposals"
 )
 
 // countsBudget is how much what waits may take.
@@ -28,6 +30,19 @@ type Counts struct {
 type Offers struct {
 	Owner, Listed int
 	Strangers     int64 // records of keys that nobody listed, which are never read
+}
+
+// OffersOf counts an inbox.
+func OffersOf(in proposals.Inbox) Offers {
+	o := Offers{Strangers: max(0, in.Strangers)}
+	for _, i := range in.Items {
+		if i.FromOwner {
+			o.Owner++
+		} else {
+			o.Listed++
+		}
+	}
+	return o
 }
 
 // line says what is proposed; "" for nothing.

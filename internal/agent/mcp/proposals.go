@@ -233,5 +233,5 @@ func (s *Server) offers(ctx context.Context) hook.Offers {
 	if err != nil {
 		return hook.Offers{}
 	}
-	return inbox.Offers()
+	return hook.OffersOf(inbox)
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/agent/hook"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
@@ -25,19 +24,6 @@ type Inbox struct {
 	// most counts them; they are never read. -1: no relay counts.
 	Strangers int64
 	More      bool // there are more than are looked at
-}
-
-// Offers counts it for the beginning of a session.
-func (in Inbox) Offers() hook.Offers {
-	o := hook.Offers{Strangers: max(0, in.Strangers)}
-	for _, i := range in.Items {
-		if i.FromOwner {
-			o.Owner++
-		} else {
-			o.Listed++
-		}
-	}
-	return o
 }
 
 // List returns what is proposed and open. Errors are client.ErrNoRelay, and
