@@ -11,7 +11,7 @@
 //
 // Work that may be interrupted takes places from Turns (turns.go), in
 // start-time fair queueing; computing, which is done a hundred thousand times a
-// second and waits for nothing, from Seats (seats.go); work that is not
+// second and waits for nothing, from Permits (permits.go); work that is not
 // interrupted from slots.go, and bytes for a moment from room.go, both of which
 // leave a newcomer some. Memory that connections hold for long is divided by a
 // Pot: when a bound is reached, whoever has most gives way (pot.go, claim.go).

@@ -27,7 +27,7 @@ func (f *feed) lag() {
 	srv.behind.add(f)
 	defer srv.behind.remove(f)
 	for f.c.ctx.Err() == nil {
-		f.seat.Sit(f.c.charged())
+		f.permit.Acquire(f.c.charged())
 		_, idle, start := f.work(comparisonsInTurn)
 		if start {
 			f.c.write()
@@ -35,7 +35,7 @@ func (f *feed) lag() {
 		if !idle && srv.now().Sub(f.task.news.at) > maxBehind {
 			f.shed(1, comparisonsInTurn)
 		}
-		f.seat.Rise()
+		f.permit.Release()
 		if idle {
 			return
 		}

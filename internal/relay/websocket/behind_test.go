@@ -15,18 +15,18 @@ import (
 	"engramd/internal/relay/fairness"
 )
 
-// hold takes all seats of those who are behind, until the test gives them back.
+// hold takes all permits of those who are behind, until the test gives them back.
 // Who reads and answers needs them too, so that nothing must be asked
 // meanwhile.
 func (r *rig) hold() (goOn func()) {
-	seats := make([]fairness.Seat, fairness.Processors())
-	for i := range seats {
-		seats[i].Of = r.seats
-		seats[i].Sit(fairness.Who{Share: "test"})
+	permits := make([]fairness.Permit, fairness.Processors())
+	for i := range permits {
+		permits[i].Of = r.permits
+		permits[i].Acquire(fairness.Who{Share: "test"})
 	}
 	return func() {
-		for i := range seats {
-			seats[i].Rise()
+		for i := range permits {
+			permits[i].Release()
 		}
 	}
 }

@@ -38,7 +38,7 @@ type conn struct {
 	held    *fairness.Stake              // memory of messages being read, and read and not yet answered
 	syncs   syncs
 
-	seat fairness.Seat // of the reader
+	permit fairness.Permit // of the reader
 
 	over    overRate
 	in      inbox
@@ -64,8 +64,8 @@ func newConn(s *Server, ws *websocket.Conn, t *transport, addr netip.Addr, who f
 	c.effects = effects{c: c, ctx: c.ctx, asking: c.asking, who: who}
 	c.who.Store(&who)
 	c.feed.c = c
-	c.seat.Of, c.effects.seat.Of, c.feed.seat.Of = s.seats, s.seats, s.seats
-	t.waits, t.works = c.seat.Rise, func() { c.seat.Sit(c.charged()) }
+	c.permit.Of, c.effects.permit.Of, c.feed.permit.Of = s.permits, s.permits, s.permits
+	t.waits, t.works = c.permit.Release, func() { c.permit.Acquire(c.charged()) }
 	c.filters = s.filters.Open(who, c.feed.giveWay)
 	c.held = s.messages.Open(who, c.outOfMemory)
 	c.syncs.c, c.syncs.stake = c, s.syncing.Open(who, c.syncs.giveWay)
@@ -99,7 +99,7 @@ func (c *conn) talk() {
 	c.srv.backend.Connected(c.ctx)
 	c.say(wire.AppendAuthChallenge(nil, c.challenge))
 	c.flush()
-	defer c.seat.Rise()
+	defer c.permit.Release()
 	c.stop(c.read())
 }
 

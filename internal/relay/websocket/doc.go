@@ -20,10 +20,10 @@
 // connection is one goroutine that waits for bytes. Signatures are checked in
 // one pool for all connections (verify.go).
 //
-// Whoever computes for a connection holds one of as many seats as there are
-// processors (share.Seats) and rises before it waits for anything; when there
-// are not enough, shares take turns. What a connection makes the relay hold is
-// taken from pots that shares divide (share.Pot).
+// Whoever computes for a connection holds one of as many permits as there are
+// processors (fairness.Permits) and releases it before it waits for anything; when
+// there are not enough, shares take turns. What a connection makes the relay hold
+// is taken from pots that shares divide (fairness.Pot).
 //
 // Live events enter at Server.deliver (live.go), find the connections they may
 // concern in an index (index.go), are held against the subscriptions of each in

@@ -23,7 +23,7 @@ type effects struct {
 	asking   context.Context // ctx for what is read for the client: it ends when the client has gone
 	reader   gate.Reader
 	who      fairness.Who       // whom its work is charged to
-	seat     fairness.Seat      // held while it computes, never while it waits
+	permit   fairness.Permit    // held while it computes, never while it waits
 	unprove  func()             // gives the place of a key's share back; nil before one is held
 	keys     int                // in reader
 	beside   relay.Attestations // that came with the keys
@@ -44,16 +44,16 @@ func (e *effects) run() {
 	over := true
 	defer func() {
 		if over { // else another goroutine may run already
-			e.seat.Rise()
+			e.permit.Release()
 			close(e.c.effectsOver)
 		}
 	}()
 	defer e.c.rescue("effects")
 	for {
-		if e.seat.Long() {
-			e.seat.Rise()
+		if e.permit.Long() {
+			e.permit.Release()
 		}
-		e.seat.Sit(e.who)
+		e.permit.Acquire(e.who)
 		e.answer(false)
 		j := e.c.in.first()
 		switch {
@@ -61,7 +61,7 @@ func (e *effects) run() {
 			return
 		case j == nil && len(e.awaiting) == 0:
 			e.flush()
-			e.seat.Rise()
+			e.permit.Release()
 			resting, finished := e.c.in.rest()
 			if resting && finished {
 				e.finish()
@@ -92,7 +92,7 @@ func (e *effects) wait() {
 		}
 		done = e.awaiting[0].pending.Done()
 	}
-	e.seat.Rise()
+	e.permit.Release()
 	select {
 	case <-done:
 	case <-e.c.in.more:
@@ -105,7 +105,7 @@ func (e *effects) wait() {
 func (e *effects) pace() (ok bool) {
 	for e.c.out.above(e.c.srv.limits.Load().QueueMark) {
 		e.flush()
-		e.seat.Rise()
+		e.permit.Release()
 		select {
 		case <-e.c.out.low:
 		case <-e.c.ctx.Done():
@@ -146,7 +146,7 @@ func (e *effects) answer(all bool) {
 					return
 				}
 				e.flush()
-				e.seat.Rise()
+				e.permit.Release()
 			}
 			a.answer = e.okay(a.id, a.pending.Wait())
 		}
@@ -196,8 +196,8 @@ func (e *effects) execute(j *job) {
 	}
 	e.answer(true)
 	e.flush() // what follows may take its time
-	e.seat.Sit(e.who)
-	defer e.seat.Rise()
+	e.permit.Acquire(e.who)
+	defer e.permit.Release()
 	defer e.flush()
 	defer e.c.answered(j.size)
 	switch {
@@ -230,8 +230,8 @@ func (e *effects) event(j *job) {
 		return
 	}
 	if !nostr.IsEphemeralKind(ev.Kind) { // those are delivered here and now
-		e.seat.Rise() // the store may be busy
-		defer e.seat.Sit(e.who)
+		e.permit.Release() // the store may be busy
+		defer e.permit.Acquire(e.who)
 	}
 	e.awaiting = append(e.awaiting, awaited{id: ev.ID, size: j.size, pending: e.c.srv.backend.Begin(e.ctx, ev)})
 }
@@ -283,7 +283,7 @@ func (e *effects) prove(pubkey string) {
 	if e.unprove != nil {
 		return
 	}
-	e.seat.Rise() // the store is asked
+	e.permit.Release() // the store is asked
 	who, leave := e.c.srv.shares.Prove(e.ctx, e.who, pubkey)
 	if who == e.who {
 		leave()

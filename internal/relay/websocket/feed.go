@@ -28,7 +28,7 @@ type feed struct {
 	over    bool // the connection has ended: nothing is queued
 
 	// The following are for who works.
-	seat    fairness.Seat   // of lag
+	permit  fairness.Permit // of lag
 	lagging sync.Mutex      // one lag at a time
 	task    task            // looked at
 	left    []*subscription // those that it is still to be held against

@@ -137,9 +137,9 @@ func (r *round) write() {
 
 // writeInTurn is writeAll beside who delivers, as work of the relay's own.
 func writeInTurn(conns []*conn) {
-	seat := fairness.Seat{Of: conns[0].srv.seats}
-	seat.Sit(fairness.Who{})
-	defer seat.Rise()
+	permit := fairness.Permit{Of: conns[0].srv.permits}
+	permit.Acquire(fairness.Who{})
+	defer permit.Release()
 	writeAll(conns)
 }
 

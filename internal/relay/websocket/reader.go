@@ -113,11 +113,11 @@ func (c *conn) claim(claimed *int64, n int64) bool {
 		return true
 	}
 	if !c.held.TryTake(more) {
-		c.seat.Rise()
+		c.permit.Release()
 		if !c.held.Await(c.in.stopped, more, time.Duration(c.srv.claims.Load())) {
 			return false
 		}
-		c.seat.Sit(c.charged())
+		c.permit.Acquire(c.charged())
 	}
 	*claimed = n
 	return true
@@ -200,14 +200,14 @@ func (c *conn) hand(j *job) bool {
 		if taken {
 			return true
 		}
-		c.seat.Rise()
+		c.permit.Release()
 		select {
 		case <-c.in.room:
 		case <-c.in.stopped:
 			c.held.Give(int64(j.size))
 			return false
 		}
-		c.seat.Sit(c.charged())
+		c.permit.Acquire(c.charged())
 	}
 }
 
@@ -226,8 +226,8 @@ func (c *conn) pace() {
 		return
 	}
 	c.srv.metrics.ReadPaused()
-	c.seat.Rise()
-	defer func() { c.seat.Sit(c.charged()) }()
+	c.permit.Release()
+	defer func() { c.permit.Acquire(c.charged()) }()
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {

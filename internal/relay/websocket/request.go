@@ -98,8 +98,8 @@ func (e *effects) ask(f wire.Frame) {
 // the store, or for other nodes, keeps nobody else from computing.
 func (e *effects) authorize(surface gate.Surface, filters []nostr.Filter) ([]relay.Granted, error) {
 	if e.c.srv.waits || slices.ContainsFunc(filters, gate.NamesContracts) {
-		e.seat.Rise()
-		defer e.seat.Sit(e.who)
+		e.permit.Release()
+		defer e.permit.Acquire(e.who)
 	}
 	return e.c.srv.backend.Authorize(e.asking, surface, filters)
 }
@@ -132,7 +132,7 @@ func (e *effects) closed(label, id string, why *nip01.Refusal) {
 }
 
 func (e *effects) count(id string, granted []relay.Granted) {
-	e.seat.Rise()
+	e.permit.Release()
 	n, err := e.c.srv.backend.Count(e.asking, granted)
 	if err != nil {
 		e.closed(wire.LabelCount, id, relay.RefusalOf(err))
@@ -209,9 +209,9 @@ func (e *effects) stored(s *subscription, granted []relay.Granted, now relay.Ins
 			return nil, errClosed
 		}
 		var rows []store.Row
-		e.seat.Rise()
+		e.permit.Release()
 		rows, done, err = st.Next(e.asking, pageRows, pageBytes)
-		e.seat.Sit(e.who)
+		e.permit.Acquire(e.who)
 		if err != nil {
 			if e.asking.Err() != nil && !e.c.draining.Load() {
 				return nil, errGone

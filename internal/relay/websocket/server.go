@@ -71,8 +71,8 @@ type Server struct {
 	claims        atomic.Int64  // claimPatience
 	syncing       *fairness.Pot // bytes of the sets of reconciliations
 	replica       func(gate.Reader) bool
-	waits         bool            // before it is known what is granted
-	seats         *fairness.Seats // for who computes
+	waits         bool              // before it is known what is granted
+	permits       *fairness.Permits // for who computes
 	behind        behind
 	backlog       atomic.Int64 // bytes of events that some connection has still to look at
 	pressed       func() bool
@@ -105,8 +105,8 @@ func newServer(b Backend, o Options) *Server {
 		metrics: o.Metrics, log: o.Log, tags: o.Tags, now: o.Now, rand: o.Rand,
 		live: newIndex(), filters: fairness.NewPot(fairness.PotLimits{}), messages: fairness.NewPot(fairness.PotLimits{}), pressed: o.Pressed,
 		syncing: fairness.NewPot(fairness.PotLimits{}), replica: o.Replica, waits: o.Waits,
-		seats: fairness.NewSeats(fairness.Processors()),
-		conns: make(map[*conn]netip.Addr), empty: make(chan struct{}),
+		permits: fairness.NewPermits(fairness.Processors()),
+		conns:   make(map[*conn]netip.Addr), empty: make(chan struct{}),
 	}
 	if s.addr == nil {
 		s.addr = socketAddr

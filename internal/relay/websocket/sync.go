@@ -125,8 +125,8 @@ func (e *effects) openSync(f wire.Frame) *nip01.Refusal {
 
 // readIDs reads the events of a reconciliation and takes the memory for them.
 func (e *effects) readIDs(granted relay.Granted, one *syncing) ([]nip77.Item, error) {
-	e.seat.Rise()
-	defer e.seat.Sit(e.who)
+	e.permit.Release()
+	defer e.permit.Acquire(e.who)
 	lim := e.c.srv.limits.Load().Sync
 	most := lim.Items
 	if one.replica {
@@ -210,8 +210,8 @@ func cost(msg []byte) float64 { return answerCost + messageCost*float64(len(msg)
 // reports false when there is nobody to do it for any more, or nobody to do it.
 func (e *effects) compute(cost float64, work func()) (done bool) {
 	e.flush()
-	e.seat.Rise()
-	defer e.seat.Sit(e.who)
+	e.permit.Release()
+	defer e.permit.Acquire(e.who)
 	e.c.srv.verifier.do(e.c, cost, func() {
 		if e.asking.Err() != nil {
 			return

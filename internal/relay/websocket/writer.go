@@ -25,7 +25,7 @@ const (
 type writer struct {
 	c      *conn
 	direct bool // must not wait
-	seat   fairness.Seat
+	permit fairness.Permit
 	taken  []frame // the batch
 	left   []frame // of it, what is not yet encoded
 	last   bool    // the batch was queued by cut, and is sent
@@ -43,7 +43,7 @@ func newWriter(c *conn) *writer {
 		w = &writer{cork: make([]byte, 0, corkBytes+corkLarge)}
 	}
 	w.c = c
-	w.seat.Of = c.srv.seats
+	w.permit.Of = c.srv.permits
 	return w
 }
 
@@ -54,7 +54,7 @@ func (w *writer) free() {
 	if cap(w.cork) > 4*corkBytes || cap(w.taken) > 1<<10 {
 		return
 	}
-	*w = writer{cork: w.cork[:0], taken: w.taken[:0], seat: w.seat} // frames were forgotten as they were sent
+	*w = writer{cork: w.cork[:0], taken: w.taken[:0], permit: w.permit} // frames were forgotten as they were sent
 	pool.Put(w)
 }
 
@@ -106,18 +106,18 @@ func (w *writer) run() {
 	resting := false
 	defer func() {
 		if !resting {
-			w.seat.Rise()
+			w.permit.Release()
 			w.fail()
 		}
 	}()
 	defer w.c.rescue("writer")
 	for {
-		w.seat.Sit(w.c.charged())
+		w.permit.Acquire(w.c.charged())
 		if err := w.write(); err != nil { // at first, what an attempt has left
 			w.stopped(err)
 			return
 		}
-		w.seat.Rise()
+		w.permit.Release()
 		w.c.srv.countQueued()
 		rests, over := w.take()
 		if over {
@@ -261,8 +261,8 @@ func (w *writer) sendAll(p []byte) error {
 	if p = p[n:]; err != nil || len(p) == 0 {
 		return err
 	}
-	w.seat.Rise()
-	defer w.seat.Sit(w.c.charged())
+	w.permit.Release()
+	defer w.permit.Acquire(w.c.charged())
 	return w.c.net.send(p)
 }
 

@@ -5,20 +5,20 @@ import (
 	"testing/synctest"
 )
 
-func TestSeats(t *testing.T) {
+func TestPermits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all := NewSeats(2)
-		a, b := &Seat{Of: all}, &Seat{Of: all}
-		a.Sit(Who{})
-		a.Sit(Who{}) // stays
-		b.Sit(Who{})
+		all := NewPermits(2)
+		a, b := &Permit{Of: all}, &Permit{Of: all}
+		a.Acquire(Who{})
+		a.Acquire(Who{}) // stays
+		b.Acquire(Who{})
 		got := make(chan string, 8)
 		greedy := func(name string) {
 			go func() {
-				s := &Seat{Of: all, had: 1e6}
-				s.Sit(Who{Share: "greedy"})
+				s := &Permit{Of: all, had: 1e6}
+				s.Acquire(Who{Share: "greedy"})
 				got <- name
-				s.Rise()
+				s.Release()
 			}()
 			synctest.Wait()
 		}
@@ -28,12 +28,12 @@ func TestSeats(t *testing.T) {
 		if all.Waiting() != 3 {
 			t.Errorf("%d wait", all.Waiting())
 		}
-		a.Rise()
+		a.Release()
 		if name := <-got; name != "first" {
 			t.Error(name)
 		}
-		b.Rise()
-		b.Rise()
+		b.Release()
+		b.Release()
 		for range 2 {
 			<-got
 		}
@@ -41,19 +41,19 @@ func TestSeats(t *testing.T) {
 		if all.free != 2 || all.Waiting() != 0 {
 			t.Errorf("%d seats are free, %d wait", all.free, all.Waiting())
 		}
-		var none Seat
-		none.Sit(Who{})
-		none.Rise()
+		var none Permit
+		none.Acquire(Who{})
+		none.Release()
 		// Of those who wait, the one that has had least is next, and of those who are level the modest.
-		b.Sit(Who{})
-		a.Sit(Who{})
+		b.Acquire(Who{})
+		a.Acquire(Who{})
 		wait := func(name string, had float64) {
 			go func() {
-				s := &Seat{Of: all, had: had}
-				s.Sit(Who{Share: name})
+				s := &Permit{Of: all, had: had}
+				s.Acquire(Who{Share: name})
 				got <- name
-				s.Sit(Who{Share: name})
-				s.Rise()
+				s.Acquire(Who{Share: name})
+				s.Release()
 			}()
 			synctest.Wait()
 		}
@@ -61,12 +61,12 @@ func TestSeats(t *testing.T) {
 			wait("greedy", 1e9+float64(i))
 		}
 		wait("modest", 1)
-		a.Rise()
+		a.Release()
 		for i, want := range []string{"modest", "greedy", "greedy", "greedy"} {
 			if name := <-got; name != want {
 				t.Errorf("turn %d went to %s, want %s", i, name, want)
 			}
 		}
-		b.Rise()
+		b.Release()
 	})
 }
