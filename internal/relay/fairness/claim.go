@@ -15,7 +15,7 @@ type claim struct {
 }
 
 // spare is what a connection that holds nothing may always take: a short
-// message, however full the pot.
+// message, however full the budget.
 const spare = 4 << 10
 
 // Await takes n bytes, waiting until there is room. When there has been none
@@ -46,7 +46,7 @@ func (s *Stake) Await(stop <-chan struct{}, n int64, patience time.Duration) boo
 // claim takes n bytes, or queues who wants them; without a claim, ok says
 // whether they are taken.
 func (s *Stake) claim(n int64) (c *claim, ok bool) {
-	p := s.pot
+	p := s.budget
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	over := s.fits(n)
@@ -60,7 +60,7 @@ func (s *Stake) claim(n int64) (c *claim, ok bool) {
 }
 
 // line has a claim wait for what it lacks.
-func (p *Pot) line(c *claim, over Over) {
+func (p *Budget) line(c *claim, over Over) {
 	c.share, c.stake.waits = nil, c
 	if over == OverConn {
 		return
@@ -72,7 +72,7 @@ func (p *Pot) line(c *claim, over Over) {
 }
 
 // unline takes a claim out of where it waits.
-func (p *Pot) unline(c *claim) {
+func (p *Budget) unline(c *claim) {
 	c.stake.waits = nil
 	if c.share == nil {
 		return
@@ -86,7 +86,7 @@ func (p *Pot) unline(c *claim) {
 
 // withdraw ends a claim; if it was granted just now, that is given back.
 func (s *Stake) withdraw(c *claim) bool {
-	p := s.pot
+	p := s.budget
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
@@ -101,7 +101,7 @@ func (s *Stake) withdraw(c *claim) bool {
 
 // inTheWay is who should give way so that n bytes can be had.
 func (s *Stake) inTheWay(n int64) *Stake {
-	p := s.pot
+	p := s.budget
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch s.fits(n) {
@@ -124,7 +124,7 @@ func (h *holder) leave() {
 
 // grant gives what a stake has given back to those who wait: to itself, and
 // then to others.
-func (p *Pot) grant(s *Stake) {
+func (p *Budget) grant(s *Stake) {
 	if c := s.waits; c != nil && c.share == nil {
 		p.settle(c, s.fits(c.n))
 	}
@@ -133,7 +133,7 @@ func (p *Pot) grant(s *Stake) {
 
 // serve gives what there is to the connection that has least, of the share that
 // has least, of those that wait in queues, as long as there is enough for it.
-func (p *Pot) serve() {
+func (p *Budget) serve() {
 	for {
 		c := p.next()
 		if c == nil || c.stake.fits(c.n) != Within {
@@ -150,7 +150,7 @@ const seen = 256
 
 // next returns the claim of the connection that has least, of the share that
 // has least, of those that could have it as far as their share goes.
-func (p *Pot) next() (next *claim) {
+func (p *Budget) next() (next *claim) {
 	if len(p.waiting) > seen {
 		p.waiting = append(p.waiting[seen:], p.waiting[:seen]...)
 	}
@@ -172,7 +172,7 @@ func (p *Pot) next() (next *claim) {
 }
 
 // settle grants a claim that fits, or lets it wait for what it lacks.
-func (p *Pot) settle(c *claim, over Over) {
+func (p *Budget) settle(c *claim, over Over) {
 	if over != Within {
 		p.line(c, over)
 		return

@@ -14,6 +14,6 @@
 // second and waits for nothing, from Permits (permits.go); work that is not
 // interrupted from slots.go, and bytes for a moment from room.go, both of which
 // leave a newcomer some. Memory that connections hold for long is divided by a
-// Pot: when a bound is reached, whoever has most gives way (pot.go, claim.go).
+// Budget: when a bound is reached, whoever has most gives way (budget.go, claim.go).
 // guesses.go counts what a share names and is shown nothing of.
 package fairness

@@ -55,14 +55,14 @@ func (g *Guesses) charge(who Who, n int) Charge {
 	return Charge{Name: who.Share, N: n, Rate: guessRate}
 }
 
-// left returns how much a budget holds.
+// left returns how much a bucket holds.
 func (r *Rates) left(now time.Time, c Charge) float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.bucket(now, c).tokens
 }
 
-// drain takes a charge, or the whole units that its budget still holds, and
+// drain takes a charge, or the whole units that its bucket still holds, and
 // returns how many.
 func (r *Rates) drain(now time.Time, c Charge) int {
 	r.mu.Lock()

@@ -7,7 +7,7 @@ const asked = 16
 // noes are the connections that had nothing to give when they were asked.
 type noes []*Stake
 
-// held is what holders have of it. The pot's lock is held.
+// held is what holders have of it. The budget's lock is held.
 func (no *noes) held() map[*holder]int64 {
 	if len(*no) == 0 {
 		return nil
@@ -89,7 +89,7 @@ func (h *holder) largest(fixed map[*holder]int64) (most *holder, has int64) {
 
 // Keep takes n bytes for one who never gives way, within what all of those may
 // have together. Whoever else has most gives way for it, however little that is.
-func (p *Pot) Keep(n int64) bool {
+func (p *Budget) Keep(n int64) bool {
 	return until(func(no *noes) (Over, *Stake) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -106,7 +106,7 @@ func (p *Pot) Keep(n int64) bool {
 }
 
 // GiveKept gives back what Keep took.
-func (p *Pot) GiveKept(n int64) {
+func (p *Budget) GiveKept(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.kept -= n

@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// TestPotKeeps: those who never give way have their part of the pot, whatever
+// TestBudgetKeeps: those who never give way have their part of the budget, whatever
 // others hold, and no more of it; among the others, who holds most gives way as
 // if they were not there.
-func TestPotKeeps(t *testing.T) {
-	p := NewPot(PotLimits{Share: 16, Total: 256, Kept: 128})
+func TestBudgetKeeps(t *testing.T) {
+	p := NewBudget(BudgetLimits{Share: 16, Total: 256, Kept: 128})
 	var others []*pouch
 	for i := range 16 {
 		h := open(p, from(fmt.Sprintf("192.0.2.%d", i), uint64(i)))
@@ -40,9 +40,9 @@ func TestPotKeeps(t *testing.T) {
 	}
 }
 
-// TestPotPassesOverWhoSaysNo: the next largest is asked, but not without end.
-func TestPotPassesOverWhoSaysNo(t *testing.T) {
-	p := NewPot(PotLimits{Total: 100})
+// TestBudgetPassesOverWhoSaysNo: the next largest is asked, but not without end.
+func TestBudgetPassesOverWhoSaysNo(t *testing.T) {
+	p := NewBudget(BudgetLimits{Total: 100})
 	stuck, loose := open(p, from("192.0.2.1", 1)), open(p, from("192.0.2.2", 2))
 	stuck.take(60)
 	stuck.stuck = true
@@ -52,7 +52,7 @@ func TestPotPassesOverWhoSaysNo(t *testing.T) {
 		t.Errorf("%v, gave %d", got, loose.gave)
 	}
 	for i := range 2 * asked {
-		p = NewPot(PotLimits{Total: int64(i+1) * 10})
+		p = NewBudget(BudgetLimits{Total: int64(i+1) * 10})
 		questions := 0
 		for n := range i {
 			p.Open(from(fmt.Sprintf("192.0.2.%d", n), uint64(n)), func() bool { questions++; return false }).Take(10)

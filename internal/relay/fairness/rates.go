@@ -23,7 +23,7 @@ func (r Rate) part(n int) Rate {
 	return Rate{r.PerSecond / float64(n), max(r.Burst/n, 1)}
 }
 
-// Charge is what one piece of work takes of one budget: N of the budget that
+// Charge is what one piece of work takes of one bucket: N of the bucket that
 // Name has for What (events, rows; a number of the caller's), which holds Rate.
 type Charge struct {
 	What uint8
@@ -38,7 +38,7 @@ type Charge struct {
 type Rates struct {
 	mu      sync.Mutex
 	most    int
-	nodes   int        // that have a part of every budget
+	nodes   int        // that have a part of every bucket
 	order   *list.List // of *bucket, latest use in front
 	buckets map[bucketKey]*list.Element
 }
@@ -55,12 +55,12 @@ type bucket struct {
 	at     time.Time
 }
 
-// NewRates remembers up to most budgets.
+// NewRates remembers up to most buckets.
 func NewRates(most int) *Rates {
 	return &Rates{most: most, order: list.New(), buckets: make(map[bucketKey]*list.Element)}
 }
 
-// Len returns how many budgets are remembered.
+// Len returns how many buckets are remembered.
 func (r *Rates) Len() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,7 +68,7 @@ func (r *Rates) Len() int {
 }
 
 // SetPart divides every rate by the number of nodes among which the work is
-// spread, from now on; budgets keep what they have left, at most their part. It
+// spread, from now on; buckets keep what they have left, at most their part. It
 // is 1 at the start.
 func (r *Rates) SetPart(nodes int) {
 	r.mu.Lock()
@@ -77,9 +77,9 @@ func (r *Rates) SetPart(nodes int) {
 }
 
 // Take takes all the charges, or none: then it returns the index of the first
-// that its budget does not hold, else -1. More than a whole burst counts as a
+// that its bucket does not hold, else -1. More than a whole burst counts as a
 // burst, so that no work is for ever too large. A change of a rate holds for
-// what a budget has left.
+// what a bucket has left.
 func (r *Rates) Take(now time.Time, charges ...Charge) (refused int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,7 +114,7 @@ func (r *Rates) Give(charges ...Charge) {
 	}
 }
 
-// bucket finds the budget of a charge, as it is now.
+// bucket finds the bucket of a charge, as it is now.
 func (r *Rates) bucket(now time.Time, c Charge) *bucket {
 	c.Rate = c.Rate.part(r.nodes)
 	if el := r.buckets[bucketKey{c.What, c.Name}]; el != nil {

@@ -23,7 +23,7 @@
 // Whoever computes for a connection holds one of as many permits as there are
 // processors (fairness.Permits) and releases it before it waits for anything; when
 // there are not enough, shares take turns. What a connection makes the relay hold
-// is taken from pots that shares divide (fairness.Pot).
+// is taken from budgets that shares divide (fairness.Budget).
 //
 // Live events enter at Server.deliver (live.go), find the connections they may
 // concern in an index (index.go), are held against the subscriptions of each in

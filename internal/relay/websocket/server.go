@@ -66,10 +66,10 @@ type Server struct {
 	limits        atomic.Pointer[Limits]
 	admission     admission
 	live          *index
-	filters       *fairness.Pot // bytes of live filters
-	messages      *fairness.Pot // bytes of messages being read, and read and not yet answered
-	claims        atomic.Int64  // claimPatience
-	syncing       *fairness.Pot // bytes of the sets of reconciliations
+	filters       *fairness.Budget // bytes of live filters
+	messages      *fairness.Budget // bytes of messages being read, and read and not yet answered
+	claims        atomic.Int64     // claimPatience
+	syncing       *fairness.Budget // bytes of the sets of reconciliations
 	replica       func(gate.Reader) bool
 	waits         bool              // before it is known what is granted
 	permits       *fairness.Permits // for who computes
@@ -103,8 +103,8 @@ func newServer(b Backend, o Options) *Server {
 	s := &Server{
 		backend: b, compression: o.Compression, eoseHints: o.EOSEHints, addr: o.Addr, shares: o.Shares,
 		metrics: o.Metrics, log: o.Log, tags: o.Tags, now: o.Now, rand: o.Rand,
-		live: newIndex(), filters: fairness.NewPot(fairness.PotLimits{}), messages: fairness.NewPot(fairness.PotLimits{}), pressed: o.Pressed,
-		syncing: fairness.NewPot(fairness.PotLimits{}), replica: o.Replica, waits: o.Waits,
+		live: newIndex(), filters: fairness.NewBudget(fairness.BudgetLimits{}), messages: fairness.NewBudget(fairness.BudgetLimits{}), pressed: o.Pressed,
+		syncing: fairness.NewBudget(fairness.BudgetLimits{}), replica: o.Replica, waits: o.Waits,
 		permits: fairness.NewPermits(fairness.Processors()),
 		conns:   make(map[*conn]netip.Addr), empty: make(chan struct{}),
 	}
@@ -147,9 +147,9 @@ func newServer(b Backend, o Options) *Server {
 func (s *Server) SetLimits(l Limits) {
 	l = l.withDefaults()
 	s.limits.Store(&l)
-	s.filters.SetLimits(fairness.PotLimits{Conn: l.LiveBytes, Share: l.LiveShare, Total: l.LiveTotal})
-	s.messages.SetLimits(fairness.PotLimits{Share: l.WaitingShare, Total: l.WaitingTotal})
-	s.syncing.SetLimits(fairness.PotLimits{Share: l.Sync.Share, Total: l.Sync.Total, Kept: l.Sync.Total / 2})
+	s.filters.SetLimits(fairness.BudgetLimits{Conn: l.LiveBytes, Share: l.LiveShare, Total: l.LiveTotal})
+	s.messages.SetLimits(fairness.BudgetLimits{Share: l.WaitingShare, Total: l.WaitingTotal})
+	s.syncing.SetLimits(fairness.BudgetLimits{Share: l.Sync.Share, Total: l.Sync.Total, Kept: l.Sync.Total / 2})
 }
 
 func (s *Server) wireLimits() wire.Limits {

@@ -18,7 +18,7 @@ type pouch struct {
 	stuck  bool
 }
 
-func open(p *Pot, who Who) *pouch {
+func open(p *Budget, who Who) *pouch {
 	h := &pouch{}
 	h.Stake = p.Open(who, func() bool {
 		if h.stuck || len(h.pieces) == 0 {
@@ -46,8 +46,8 @@ func from(addr string, conn uint64) Who {
 	return Who{Share: share, Part: part, Conn: conn}
 }
 
-func TestPotBounds(t *testing.T) {
-	p := NewPot(PotLimits{Conn: 10, Share: 15, Total: 40})
+func TestBudgetBounds(t *testing.T) {
+	p := NewBudget(BudgetLimits{Conn: 10, Share: 15, Total: 40})
 	a, b := open(p, from("192.0.2.1", 1)), open(p, from("192.0.2.1", 2))
 	for _, step := range []struct {
 		who  *pouch
@@ -73,7 +73,7 @@ func TestPotBounds(t *testing.T) {
 	if got := b.take(2); got != Within || a.gave != 1 || b.Used() != 7 || a.Used() != 8 {
 		t.Errorf("%v: %d gave way, %d and %d are held", got, a.gave, a.Used(), b.Used())
 	}
-	if got := open(NewPot(PotLimits{Share: 1}), from("192.0.2.1", 3)).take(2); got != OverShare {
+	if got := open(NewBudget(BudgetLimits{Share: 1}), from("192.0.2.1", 3)).take(2); got != OverShare {
 		t.Errorf("more than a share may have: %v", got)
 	}
 	a.Close()
@@ -84,9 +84,9 @@ func TestPotBounds(t *testing.T) {
 }
 
 // Who has few gets them while somebody else has many, by share, then by part,
-// then by connection; and the pot never holds more than it may.
-func TestPotTakesFromWhoHasMost(t *testing.T) {
-	p := NewPot(PotLimits{Conn: 100, Share: 1000, Total: 1000})
+// then by connection; and the budget never holds more than it may.
+func TestBudgetTakesFromWhoHasMost(t *testing.T) {
+	p := NewBudget(BudgetLimits{Conn: 100, Share: 1000, Total: 1000})
 	var greedy []*pouch
 	for i := range 10 {
 		h := open(p, from("192.0.2.1", uint64(i)))
@@ -126,7 +126,7 @@ func TestPotTakesFromWhoHasMost(t *testing.T) {
 		t.Errorf("who has most gets more: %v", got)
 	}
 	// Of one /48, the /64 with most gives way.
-	p = NewPot(PotLimits{Total: 100})
+	p = NewBudget(BudgetLimits{Total: 100})
 	wide, narrow := open(p, from("2001:db8:0:1::1", 1)), open(p, from("2001:db8:0:2::1", 2))
 	for range 10 {
 		wide.take(9)
@@ -141,9 +141,9 @@ func TestPotTakesFromWhoHasMost(t *testing.T) {
 }
 
 // Those that cannot be told apart, and exempt ones, are each their own share.
-func TestPotShares(t *testing.T) {
+func TestBudgetShares(t *testing.T) {
 	for _, who := range []Who{{Share: Local}, {Share: "127.0.0.1", Exempt: true}} {
-		p := NewPot(PotLimits{Share: 10})
+		p := NewBudget(BudgetLimits{Share: 10})
 		for i := range 5 {
 			who.Conn = uint64(i)
 			if got := open(p, who).take(10); got != Within {
@@ -151,7 +151,7 @@ func TestPotShares(t *testing.T) {
 			}
 		}
 	}
-	p := NewPot(PotLimits{Share: 10})
+	p := NewBudget(BudgetLimits{Share: 10})
 	moves, stays := open(p, from("192.0.2.1", 1)), open(p, from("192.0.2.1", 2))
 	moves.take(10)
 	moves.stuck = true
@@ -165,9 +165,9 @@ func TestPotShares(t *testing.T) {
 }
 
 // Who waits gets what is given back: who holds nothing first.
-func TestPotAwait(t *testing.T) {
+func TestBudgetAwait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPot(PotLimits{Conn: 50 << 10, Share: 60 << 10, Total: 100 << 10})
+		p := NewBudget(BudgetLimits{Conn: 50 << 10, Share: 60 << 10, Total: 100 << 10})
 		a, b := open(p, from("192.0.2.1", 1)), open(p, from("192.0.2.2", 2))
 		a.take(50 << 10)
 		b.take(50 << 10)
@@ -225,9 +225,9 @@ func TestPotAwait(t *testing.T) {
 }
 
 // A connection that gives nothing back for long must give way.
-func TestPotAwaitLosesPatience(t *testing.T) {
+func TestBudgetAwaitLosesPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPot(PotLimits{Total: 100 << 10})
+		p := NewBudget(BudgetLimits{Total: 100 << 10})
 		a, b := open(p, from("192.0.2.1", 1)), open(p, from("192.0.2.2", 2))
 		a.take(60 << 10)
 		a.take(40 << 10)
@@ -243,11 +243,11 @@ func TestPotAwaitLosesPatience(t *testing.T) {
 
 // Whatever is taken, awaited, moved and given back in whatever order: nothing
 // is lost and nothing waits although there is room.
-func TestPotKeepsItsAccounts(t *testing.T) {
+func TestBudgetKeepsItsAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seed := rand.Uint64()
 		rng := rand.New(rand.NewPCG(seed, 0))
-		p := NewPot(PotLimits{Conn: 40_000, Share: 60_000, Total: 100_000})
+		p := NewBudget(BudgetLimits{Conn: 40_000, Share: 60_000, Total: 100_000})
 		addrs := []string{"192.0.2.1", "192.0.2.2", "2001:db8:0:1::1", "2001:db8:0:2::1"}
 		var all []*pouch
 		for i := range 12 {

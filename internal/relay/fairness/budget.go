@@ -2,21 +2,21 @@ package fairness
 
 import "sync"
 
-// PotLimits bound what a Pot holds, in bytes. Zero or less is no bound.
-type PotLimits struct {
+// BudgetLimits bound what a Budget holds, in bytes. Zero or less is no bound.
+type BudgetLimits struct {
 	Conn  int64 // for one connection
 	Share int64 // for one share; exempt peers and those that cannot be told apart are each their own
 	Total int64
 	Kept  int64 // of Total, for those who never give way
 }
 
-// Pot is memory that connections divide: bounded for each, for each share and
+// Budget is memory that connections divide: bounded for each, for each share and
 // in all. A connection that has little gets more while another has much: when a
 // bound is reached, the connection that has most in the share that has most
 // gives way. It is safe for concurrent use.
-type Pot struct {
+type Budget struct {
 	mu      sync.Mutex
-	limits  PotLimits
+	limits  BudgetLimits
 	root    holder
 	kept    int64     // of what root has, by those who never give way
 	waiting []*holder // shares of which somebody waits
@@ -32,28 +32,28 @@ type holder struct {
 	queue []*claim // of a share: who waits
 }
 
-// NewPot makes an empty pot.
-func NewPot(l PotLimits) *Pot { return &Pot{limits: l} }
+// NewBudget makes an empty budget.
+func NewBudget(l BudgetLimits) *Budget { return &Budget{limits: l} }
 
 // SetLimits replaces the bounds. Nobody has to give way for it at once, and who
 // waits goes on to wait until something is given back.
-func (p *Pot) SetLimits(l PotLimits) {
+func (p *Budget) SetLimits(l BudgetLimits) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.limits = l
 }
 
 // Used returns what is held in all.
-func (p *Pot) Used() int64 {
+func (p *Budget) Used() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.root.used
 }
 
-// Stake is what one connection holds of a pot. Its methods are safe for
+// Stake is what one connection holds of a budget. Its methods are safe for
 // concurrent use; Close it with the connection.
 type Stake struct {
-	pot     *Pot
+	budget  *Budget
 	who     Who
 	at      *holder // nil before it holds something
 	used    int64
@@ -61,17 +61,17 @@ type Stake struct {
 	giveWay func() bool
 }
 
-// Open begins a stake. The pot calls giveWay, without a lock held and from any
+// Open begins a stake. The budget calls giveWay, without a lock held and from any
 // goroutine, to have the connection give something back; false says that there
 // is nothing to be had.
-func (p *Pot) Open(who Who, giveWay func() bool) *Stake {
-	return &Stake{pot: p, who: who, giveWay: giveWay}
+func (p *Budget) Open(who Who, giveWay func() bool) *Stake {
+	return &Stake{budget: p, who: who, giveWay: giveWay}
 }
 
 // Over says which bound was reached.
 type Over int
 
-// The bounds of a Pot.
+// The bounds of a Budget.
 const (
 	Within Over = iota
 	OverConn
@@ -81,8 +81,8 @@ const (
 
 // TryTake takes n bytes if nobody has to give way for them.
 func (s *Stake) TryTake(n int64) bool {
-	s.pot.mu.Lock()
-	defer s.pot.mu.Unlock()
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
 	if s.fits(n) != Within {
 		return false
 	}
@@ -97,25 +97,25 @@ func (s *Stake) Take(n int64) Over {
 
 // Give gives n bytes back.
 func (s *Stake) Give(n int64) {
-	s.pot.mu.Lock()
-	defer s.pot.mu.Unlock()
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
 	s.add(-min(n, s.used)) // a stake may be closed before the last is given back
 }
 
 // Used returns what the connection holds.
 func (s *Stake) Used() int64 {
-	s.pot.mu.Lock()
-	defer s.pot.mu.Unlock()
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
 	return s.used
 }
 
 // Move charges what the connection holds, and will, to another share.
 func (s *Stake) Move(who Who) {
-	s.pot.mu.Lock()
-	defer s.pot.mu.Unlock()
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
 	c := s.waits
 	if c != nil {
-		s.pot.unline(c)
+		s.budget.unline(c)
 	}
 	n := s.used
 	s.change(-n)
@@ -123,15 +123,15 @@ func (s *Stake) Move(who Who) {
 	s.who = who
 	s.change(n)
 	if c != nil {
-		s.pot.settle(c, s.fits(c.n))
+		s.budget.settle(c, s.fits(c.n))
 	}
-	s.pot.grant(s)
+	s.budget.grant(s)
 }
 
 // Close gives everything back.
 func (s *Stake) Close() {
-	s.pot.mu.Lock()
-	defer s.pot.mu.Unlock()
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
 	s.add(-s.used)
 	s.leave()
 }
@@ -139,7 +139,7 @@ func (s *Stake) Close() {
 // try takes n bytes, or says which bound is in the way and who has most of it;
 // nil if nobody has more than who asks would, but for those who said no.
 func (s *Stake) try(n int64, no *noes) (Over, *Stake) {
-	p := s.pot
+	p := s.budget
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	over := s.fits(n)
@@ -156,7 +156,7 @@ func (s *Stake) try(n int64, no *noes) (Over, *Stake) {
 
 // fits reports which bound n more bytes would break.
 func (s *Stake) fits(n int64) Over {
-	l := &s.pot.limits
+	l := &s.budget.limits
 	switch {
 	case l.Conn > 0 && s.used+n > l.Conn:
 		return OverConn
@@ -164,7 +164,7 @@ func (s *Stake) fits(n int64) Over {
 		return OverShare
 	case l.Share > 0 && s.shareUsed()+n > l.Share:
 		return OverShare
-	case l.Total > 0 && s.pot.root.used+n > l.Total:
+	case l.Total > 0 && s.budget.root.used+n > l.Total:
 		return OverTotal
 	}
 	return Within
@@ -180,7 +180,7 @@ func (s *Stake) names() [3]any {
 
 // path finds the holders of a stake that exist, wide to narrow.
 func (s *Stake) path() (path [3]*holder) {
-	at := &s.pot.root
+	at := &s.budget.root
 	for i, name := range s.names() {
 		if at = at.below[name]; at == nil {
 			break
@@ -194,7 +194,7 @@ func (s *Stake) shareUsed() int64 {
 	if s.at != nil {
 		return s.at.above.above.used
 	}
-	if at := s.pot.root.below[s.names()[0]]; at != nil {
+	if at := s.budget.root.below[s.names()[0]]; at != nil {
 		return at.used
 	}
 	return 0
@@ -204,7 +204,7 @@ func (s *Stake) shareUsed() int64 {
 // wait for when there is less. The lock is held.
 func (s *Stake) add(n int64) {
 	if s.change(n); n < 0 {
-		s.pot.grant(s)
+		s.budget.grant(s)
 	}
 }
 
@@ -241,7 +241,7 @@ func (h *holder) idle() bool {
 
 // enter makes the holders of a stake.
 func (s *Stake) enter() *holder {
-	at := &s.pot.root
+	at := &s.budget.root
 	for _, name := range s.names() {
 		at = at.child(name)
 	}
