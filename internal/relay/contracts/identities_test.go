@@ -71,9 +71,9 @@ func TestBindingIsForWhoMayWrite(t *testing.T) {
 // again costs nothing.
 func TestBindingHasLimits(t *testing.T) {
 	w := newWorld(t)
-	book := fairness.NewBook(fairness.Rules{})
+	shares := fairness.NewShares(fairness.Rules{})
 	from := func(addr string) context.Context {
-		return fairness.With(t.Context(), book.Enter(netip.MustParseAddr(addr)))
+		return fairness.With(t.Context(), shares.Enter(netip.MustParseAddr(addr)))
 	}
 	bind := func(ctx context.Context, key storetest.Key, name string) error {
 		return errOf(w.Bind(ctx, holder(key), name, key.Pub))

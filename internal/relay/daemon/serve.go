@@ -82,7 +82,7 @@ type process struct {
 	program  plugin.Live // asked after the policy
 	copies   policy.Live // of what followed relays bring
 	blocked  blocked
-	shares   *fairness.Book
+	shares   *fairness.Shares
 	guesses  *fairness.Guesses
 	listed   *fairness.Keys // which of them have a share of their own
 	vault    *vault.Vault

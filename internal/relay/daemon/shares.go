@@ -7,12 +7,12 @@ import (
 	"engramd/internal/relay/fairness"
 )
 
-// openShares makes the book that says whom work is charged to. What the rules
+// openShares makes the shares that say whom work is charged to. What the rules
 // know of keys comes from the store and, when the policy is compiled, from the
 // lists.
 func (c *process) openShares() {
 	c.listed = fairness.NewKeys(c.store.KnownSince, time.Now)
-	c.shares = fairness.NewBook(c.shareRules(c.cfg))
+	c.shares = fairness.NewShares(c.shareRules(c.cfg))
 }
 
 // shareRules returns the rules under a configuration. A warning is logged when

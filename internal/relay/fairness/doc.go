@@ -6,8 +6,8 @@
 // known for a day, else to an address: an IPv4 address, or an IPv6 /48, within
 // which its /64s divide it.
 //
-// The package knows neither store nor sockets: who knows which keys tells a
-// Book, and who has places to give asks Turns.
+// The package knows neither store nor sockets: who knows which keys tells
+// Shares, and who has places to give asks Turns.
 //
 // Work that may be interrupted takes places from Turns (turns.go), in
 // start-time fair queueing; computing, which is done a hundred thousand times a

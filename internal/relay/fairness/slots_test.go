@@ -181,8 +181,8 @@ func TestRoomLeavesSomeForOthers(t *testing.T) {
 	r.Give(of("c"), 100)
 	r.Give(of("b"), 250)
 	r.Give(of("a"), 500)
-	book := fairness.NewBook(fairness.Rules{})
-	one, two := book.Enter(netip.MustParseAddr("2001:db8:1:1::1")), book.Enter(netip.MustParseAddr("2001:db8:1:2::1"))
+	shares := fairness.NewShares(fairness.Rules{})
+	one, two := shares.Enter(netip.MustParseAddr("2001:db8:1:1::1")), shares.Enter(netip.MustParseAddr("2001:db8:1:2::1"))
 	if n := take(one, 1); n != 333 {
 		t.Errorf("one /64 has %d", n)
 	}

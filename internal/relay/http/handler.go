@@ -65,9 +65,9 @@ type Options struct {
 	// httpauth.ErrUsed if another one came first; nil where there are none.
 	UsedElsewhere func(ctx context.Context, id, key string) error
 
-	// Shares says which share a request is charged to; nil means a book of
+	// Shares says which share a request is charged to; nil means shares under
 	// default rules.
-	Shares *fairness.Book
+	Shares *fairness.Shares
 
 	// Pressed reports whether the process is short of memory: then nothing is
 	// queried or counted. nil means never.
@@ -99,7 +99,7 @@ type Handler struct {
 	pending  *pending
 	backend  Backend
 	template *template.Template // of the page
-	shares   *fairness.Book
+	shares   *fairness.Shares
 	pools    pools
 	log      *slog.Logger
 	tags     *redact.Tags
@@ -132,7 +132,7 @@ func New(o Options) *Handler {
 	h.SetProxy(o.Proxy)
 	h.shares = o.Shares
 	if h.shares == nil {
-		h.shares = fairness.NewBook(fairness.Rules{Exempt: true})
+		h.shares = fairness.NewShares(fairness.Rules{Exempt: true})
 	}
 	h.pending = newPending(h.unbounded, o.Metrics, h.log)
 	h.SetPending(o.Pending)

@@ -79,7 +79,7 @@ func TestPendingConnectionsOfLocalPeers(t *testing.T) {
 		"told apart like anybody else": {fairness.Rules{}, 2, 2},
 	} {
 		h, _ := newHandler(t, func(_ *fakeRelay, o *Options) {
-			o.Pending, o.Shares = PendingLimits{Total: 100, PerAddress: 2}, fairness.NewBook(c.rules)
+			o.Pending, o.Shares = PendingLimits{Total: 100, PerAddress: 2}, fairness.NewShares(c.rules)
 		})
 		for addr, want := range map[string]int{"127.0.0.1": c.loopback, "[::1]": c.loopback, "172.17.0.1": c.private, "203.0.113.1": 2} {
 			open := 0

@@ -183,7 +183,7 @@ func TestPlaces(t *testing.T) {
 	b := &endless{rows: 1, page: make(chan struct{})}
 	w := overBackend(t, b, func(o *Options) {
 		o.Limits = Limits{Requests: 8, PerShare: 2, Patience: 300 * time.Millisecond}
-		o.Shares = fairness.NewBook(fairness.Rules{})
+		o.Shares = fairness.NewShares(fairness.Rules{})
 	})
 	from := func(addr string) chan int {
 		status := make(chan int, 1)

@@ -146,7 +146,7 @@ func TestWhatIsBehindIsBounded(t *testing.T) {
 func TestWhoHoldsMostFiltersGivesWay(t *testing.T) {
 	r := start(t, &fake{}, Options{
 		Limits: Limits{LiveBytes: 1 << 20, LiveShare: 2 << 20, LiveTotal: 4 << 20},
-		Shares: fairness.NewBook(fairness.Rules{}),
+		Shares: fairness.NewShares(fairness.Rules{}),
 	})
 	from := func(addr string) *client {
 		return r.dial(t, func(d *websocket.Dialer) {

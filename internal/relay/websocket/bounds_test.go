@@ -200,7 +200,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		{"no bound", Limits{PerAddress: -1, Connections: -1}, ex, []string{"192.0.2.1", "192.0.2.1"}, 2, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := start(t, &fake{}, Options{Limits: tc.lim, Shares: fairness.NewBook(tc.rules), Addr: func(r *http.Request) netip.Addr {
+			r := start(t, &fake{}, Options{Limits: tc.lim, Shares: fairness.NewShares(tc.rules), Addr: func(r *http.Request) netip.Addr {
 				return netip.MustParseAddr(r.URL.Query().Get("from"))
 			}})
 			var open []*websocket.Conn

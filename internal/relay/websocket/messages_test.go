@@ -45,7 +45,7 @@ func (r *rig) beginning(t *testing.T, addr string, size int) net.Conn {
 // and short messages of others are read all the while.
 func TestMessagesBeingReadAreBounded(t *testing.T) {
 	lim := Limits{WaitingShare: 1 << 20, WaitingTotal: 2 << 20}
-	r := start(t, &fake{}, Options{Limits: lim, Shares: fairness.NewBook(fairness.Rules{})})
+	r := start(t, &fake{}, Options{Limits: lim, Shares: fairness.NewShares(fairness.Rules{})})
 	r.claims.Store(int64(time.Hour)) // those that hold what there is wait for more
 	for i := range 60 {
 		r.beginning(t, fmt.Sprintf("127.0.4.%d", 1+i%3), 200<<10)

@@ -30,7 +30,7 @@ type Options struct {
 	// Addr tells a request's client address; nil means the socket's. Behind a
 	// proxy it reads that proxy's header.
 	Addr   func(*http.Request) netip.Addr
-	Shares *fairness.Book // whom work is charged to; nil means a book of default rules
+	Shares *fairness.Shares // whom work is charged to; nil means shares under default rules
 	// Pressed tells that the process is short of memory: then no REQ, COUNT or
 	// NEG-OPEN is served. nil means never.
 	Pressed func() bool
@@ -55,7 +55,7 @@ type Server struct {
 	compression bool
 	eoseHints   bool
 	addr        func(*http.Request) netip.Addr
-	shares      *fairness.Book
+	shares      *fairness.Shares
 	metrics     Metrics
 	log         *slog.Logger
 	tags        *redact.Tags
@@ -112,7 +112,7 @@ func newServer(b Backend, o Options) *Server {
 		s.addr = socketAddr
 	}
 	if s.shares == nil {
-		s.shares = fairness.NewBook(fairness.Rules{Exempt: true})
+		s.shares = fairness.NewShares(fairness.Rules{Exempt: true})
 	}
 	if s.metrics == nil {
 		s.metrics = noMetrics{}

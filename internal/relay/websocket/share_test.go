@@ -15,13 +15,13 @@ import (
 // that has a share, and the key's place is given back at its end.
 func TestWorkIsChargedToWhoProvedAKnownKey(t *testing.T) {
 	known := pubkeyOf(t, alice)
-	book := fairness.NewBook(fairness.Rules{Known: func(_ context.Context, key string) (bool, error) { return key == known, nil }})
+	shares := fairness.NewShares(fairness.Rules{Known: func(_ context.Context, key string) (bool, error) { return key == known, nil }})
 	charged := make(chan fairness.Who, 1)
 	f := &fake{begin: func(ctx context.Context, _ *nostr.Event) *relay.Answer {
 		charged <- fairness.From(ctx)
 		return &relay.Answer{OK: true}
 	}}
-	r := start(t, f, Options{Shares: book})
+	r := start(t, f, Options{Shares: shares})
 	c := r.dial(t)
 	ask := func(n string) fairness.Who {
 		ev := event(t, alice, 1, n)
@@ -52,8 +52,8 @@ func TestWorkIsChargedToWhoProvedAKnownKey(t *testing.T) {
 	// Eight other keys find all eight places of the address free.
 	for i := range fairness.KeysPerAddress {
 		key := string(rune('a' + i))
-		book.SetRules(fairness.Rules{Known: func(context.Context, string) (bool, error) { return true, nil }})
-		if who, _ := book.Prove(t.Context(), book.Enter(netip.MustParseAddr("127.0.0.1")), key); who.Share != "key "+key {
+		shares.SetRules(fairness.Rules{Known: func(context.Context, string) (bool, error) { return true, nil }})
+		if who, _ := shares.Prove(t.Context(), shares.Enter(netip.MustParseAddr("127.0.0.1")), key); who.Share != "key "+key {
 			t.Errorf("place %d is still held: %+v", i, who)
 		}
 	}

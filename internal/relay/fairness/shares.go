@@ -26,9 +26,9 @@ type Rules struct {
 	Known func(ctx context.Context, key string) (bool, error)
 }
 
-// Book tells whose share a connection or request belongs to. It is safe for
+// Shares tell whose share a connection or request belongs to. They are safe for
 // concurrent use.
-type Book struct {
+type Shares struct {
 	rules atomic.Pointer[Rules]
 	conns atomic.Uint64
 
@@ -36,19 +36,19 @@ type Book struct {
 	keys map[string]map[string]int // shares of keys in use by address share, and by how many
 }
 
-// NewBook makes a book under rules.
-func NewBook(r Rules) *Book {
-	b := &Book{keys: make(map[string]map[string]int)}
+// NewShares makes shares under rules.
+func NewShares(r Rules) *Shares {
+	b := &Shares{keys: make(map[string]map[string]int)}
 	b.SetRules(r)
 	return b
 }
 
 // SetRules replaces the rules, for connections and requests to come.
-func (b *Book) SetRules(r Rules) { b.rules.Store(&r) }
+func (b *Shares) SetRules(r Rules) { b.rules.Store(&r) }
 
 // Enter returns whom a new connection or request of an address is charged to,
 // until it proves a key that has a share of its own.
-func (b *Book) Enter(addr netip.Addr) Who {
+func (b *Shares) Enter(addr netip.Addr) Who {
 	r := b.rules.Load()
 	who := Who{Conn: b.conns.Add(1)}
 	addr = addr.Unmap()
@@ -65,7 +65,7 @@ func (b *Book) Enter(addr netip.Addr) Who {
 // share if the relay has known it for long enough and the address has a place
 // left, else who as it was. Call leave once, when the connection or request
 // ends.
-func (b *Book) Prove(ctx context.Context, who Who, key string) (now Who, leave func()) {
+func (b *Shares) Prove(ctx context.Context, who Who, key string) (now Who, leave func()) {
 	known := b.rules.Load().Known
 	if known == nil {
 		return who, func() {}
@@ -92,7 +92,7 @@ func (b *Book) Prove(ctx context.Context, who Who, key string) (now Who, leave f
 	return Who{Share: "key " + key, Conn: who.Conn, Exempt: who.Exempt}, leave
 }
 
-func (b *Book) leave(address, key string) {
+func (b *Shares) leave(address, key string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	used := b.keys[address]
