@@ -50,11 +50,11 @@ type party struct {
 	waiting int
 	served  uint64            // when it was given its last place; 0 is never
 	parts   map[string]*party // of a share
-	queue   []*Place          // of a part
+	queue   []*Slot           // of a part
 }
 
-// Place is one that is held, or waited for.
-type Place struct {
+// Slot is a place that is held, or waited for.
+type Slot struct {
 	slots       *Slots
 	who         Who
 	share, part *party
@@ -89,9 +89,9 @@ func (s *Slots) Waiting() int {
 	return s.queued
 }
 
-// Enter waits for a place, no longer than patience lasts. The error is
-// ErrCrowded, ErrPatience or that of ctx. Give the place back with Leave.
-func (s *Slots) Enter(ctx context.Context, who Who) (*Place, error) {
+// Acquire waits for a place, no longer than patience lasts. The error is
+// ErrCrowded, ErrPatience or that of ctx. Give the place back with Release.
+func (s *Slots) Acquire(ctx context.Context, who Who) (*Slot, error) {
 	s.mu.Lock()
 	limits := s.limits
 	crowded := s.queued >= limits.Waiting
@@ -108,18 +108,18 @@ func (s *Slots) Enter(ctx context.Context, who Who) (*Place, error) {
 	return p, p.wait(ctx, limits.Patience)
 }
 
-// Again is Enter for who gave a place back to let others work meanwhile: it
+// Reacquire is Acquire for who gave a place back to let others work meanwhile: it
 // waits for as long as ctx lasts, however many do. How many come again must be
 // bounded by what they hold beside the place.
-func (s *Slots) Again(ctx context.Context, who Who) (*Place, error) {
+func (s *Slots) Reacquire(ctx context.Context, who Who) (*Slot, error) {
 	s.mu.Lock()
 	p := s.join(who)
 	s.mu.Unlock()
 	return p, p.wait(ctx, 0)
 }
 
-// Leave gives the place back. Giving it back twice, or none, does nothing.
-func (p *Place) Leave() {
+// Release gives the place back. Giving it back twice, or none, does nothing.
+func (p *Slot) Release() {
 	if p == nil || p.slots == nil {
 		return
 	}
@@ -133,7 +133,7 @@ func (p *Place) Leave() {
 // unbound reports whether the bounds of one share are not for who.
 func (w Who) unbound() bool { return w.Exempt || w.Share == Local }
 
-func (p *Place) has() bool {
+func (p *Slot) has() bool {
 	select {
 	case <-p.given:
 		return true
@@ -142,7 +142,7 @@ func (p *Place) has() bool {
 	}
 }
 
-func (p *Place) wait(ctx context.Context, patience time.Duration) error {
+func (p *Slot) wait(ctx context.Context, patience time.Duration) error {
 	if p.has() {
 		return nil
 	}
@@ -173,8 +173,8 @@ func (p *Place) wait(ctx context.Context, patience time.Duration) error {
 }
 
 // join puts a place at the end of the queue and serves who can be.
-func (s *Slots) join(who Who) *Place {
-	p := &Place{slots: s, who: who, given: make(chan struct{})}
+func (s *Slots) join(who Who) *Slot {
+	p := &Slot{slots: s, who: who, given: make(chan struct{})}
 	p.share = s.shares[who.Share]
 	if p.share == nil {
 		p.share = &party{parts: make(map[string]*party)}
@@ -216,7 +216,7 @@ func (s *Slots) serve() {
 }
 
 // next returns the one who waits and is to be served, nil for nobody.
-func (s *Slots) next() (best *Place) {
+func (s *Slots) next() (best *Slot) {
 	for _, share := range s.shares {
 		if share.waiting == 0 || best != nil && best.share.before(share) {
 			continue
@@ -231,7 +231,7 @@ func (s *Slots) next() (best *Place) {
 }
 
 // may reports whether a place would leave as many for others as its share has.
-func (s *Slots) may(p *Place) bool {
+func (s *Slots) may(p *Slot) bool {
 	if bound := s.limits.PerShare; bound > 0 && p.share.held >= bound && !p.who.unbound() {
 		return false
 	}
@@ -239,7 +239,7 @@ func (s *Slots) may(p *Place) bool {
 }
 
 // before reports whether p is served before q, which is of another part.
-func (p *Place) before(q *Place) bool {
+func (p *Slot) before(q *Slot) bool {
 	switch {
 	case p.share != q.share && p.share.before(q.share):
 		return true
@@ -260,7 +260,7 @@ func (h *party) before(o *party) bool {
 }
 
 // leave takes a place back that was given.
-func (s *Slots) leave(p *Place) {
+func (s *Slots) leave(p *Slot) {
 	s.used--
 	p.share.held--
 	p.part.held--
@@ -269,7 +269,7 @@ func (s *Slots) leave(p *Place) {
 }
 
 // drop takes out a place that was not given.
-func (s *Slots) drop(p *Place) {
+func (s *Slots) drop(p *Slot) {
 	if i := slices.Index(p.part.queue, p); i >= 0 {
 		p.part.queue = slices.Delete(p.part.queue, i, i+1)
 	}
@@ -280,7 +280,7 @@ func (s *Slots) drop(p *Place) {
 }
 
 // tidy forgets who has nothing and waits for nothing.
-func (s *Slots) tidy(p *Place) {
+func (s *Slots) tidy(p *Slot) {
 	if p.part.held+p.part.waiting == 0 {
 		delete(p.share.parts, p.who.Part)
 	}

@@ -16,9 +16,9 @@ import (
 func of(name string) fairness.Who { return fairness.Who{Share: name} }
 
 // enter starts one who waits for a place, and sends it to out.
-func enter(s *fairness.Slots, who fairness.Who, out chan<- *fairness.Place) {
+func enter(s *fairness.Slots, who fairness.Who, out chan<- *fairness.Slot) {
 	go func() {
-		if p, err := s.Enter(context.Background(), who); err == nil {
+		if p, err := s.Acquire(context.Background(), who); err == nil {
 			out <- p
 		}
 	}()
@@ -31,7 +31,7 @@ func TestSlotsLeaveRoomForOthers(t *testing.T) {
 	for _, attackers := range []int{1, 2, 10, 100} {
 		synctest.Test(t, func(t *testing.T) {
 			s := fairness.NewSlots(fairness.SlotLimits{Places: 256, Waiting: 1 << 20, WaitingPerShare: 1 << 20, Patience: time.Minute})
-			places := make(chan *fairness.Place, 1<<12)
+			places := make(chan *fairness.Slot, 1<<12)
 			for i := range 2000 {
 				enter(s, of(fmt.Sprint(i%attackers)), places)
 			}
@@ -40,7 +40,7 @@ func TestSlotsLeaveRoomForOthers(t *testing.T) {
 				t.Errorf("%d shares hold %d places, want about %d", attackers, n, most)
 			}
 			start := time.Now()
-			if _, err := s.Enter(t.Context(), of("victim")); err != nil || time.Since(start) > 0 {
+			if _, err := s.Acquire(t.Context(), of("victim")); err != nil || time.Since(start) > 0 {
 				t.Errorf("beside %d shares: %v after %v", attackers, err, time.Since(start))
 			}
 			if len(places) > most {
@@ -61,10 +61,10 @@ func TestSlotsServeWhoHasLeast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := fairness.NewSlots(fairness.SlotLimits{Places: 4, Waiting: 100, WaitingPerShare: 100, Patience: time.Hour})
 		got := make(chan string, 100)
-		places := make(chan *fairness.Place, 100)
+		places := make(chan *fairness.Slot, 100)
 		enter := func(who fairness.Who, name string) {
 			go func() {
-				if p, err := s.Enter(context.Background(), who); err == nil {
+				if p, err := s.Acquire(context.Background(), who); err == nil {
 					got <- name
 					places <- p
 				}
@@ -88,7 +88,7 @@ func TestSlotsServeWhoHasLeast(t *testing.T) {
 			want string
 		}{{1, "many, one"}, {1, "few"}, {2, "many, two"}} {
 			for range turn.back {
-				(<-places).Leave()
+				(<-places).Release()
 				synctest.Wait()
 			}
 			if name := <-got; name != turn.want {
@@ -96,7 +96,7 @@ func TestSlotsServeWhoHasLeast(t *testing.T) {
 			}
 		}
 		for s.Waiting() > 0 {
-			(<-places).Leave()
+			(<-places).Release()
 			synctest.Wait()
 		}
 	})
@@ -107,16 +107,16 @@ func TestSlotsServeWhoHasLeast(t *testing.T) {
 func TestSlotsRefuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := fairness.NewSlots(fairness.SlotLimits{Places: 8, PerShare: 1, Waiting: 4, WaitingPerShare: 2, Patience: 5 * time.Second})
-		first, err := s.Enter(t.Context(), of("a"))
+		first, err := s.Acquire(t.Context(), of("a"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var refused sync.Map
 		wait := func(who fairness.Who, name string) {
 			go func() {
-				p, err := s.Enter(context.Background(), who)
+				p, err := s.Acquire(context.Background(), who)
 				refused.Store(name, err)
-				p.Leave()
+				p.Release()
 			}()
 			synctest.Wait()
 		}
@@ -141,20 +141,20 @@ func TestSlotsRefuse(t *testing.T) {
 			<-time.After(time.Second)
 			cancel()
 		}()
-		if _, err := s.Again(ctx, of("a")); !errors.Is(err, context.Canceled) {
+		if _, err := s.Reacquire(ctx, of("a")); !errors.Is(err, context.Canceled) {
 			t.Errorf("a context that ends: %v", err)
 		}
 		time.Sleep(4 * time.Second)
 		synctest.Wait()
 		want("second", fairness.ErrPatience)
 		want("third", fairness.ErrPatience)
-		first.Leave()
-		first.Leave()
+		first.Release()
+		first.Release()
 		if s.Used() != 0 || s.Waiting() != 0 {
 			t.Errorf("%d used, %d wait", s.Used(), s.Waiting())
 		}
 		s.SetLimits(fairness.SlotLimits{})
-		if _, err := s.Enter(t.Context(), of("a")); !errors.Is(err, fairness.ErrCrowded) {
+		if _, err := s.Acquire(t.Context(), of("a")); !errors.Is(err, fairness.ErrCrowded) {
 			t.Errorf("without places: %v", err)
 		}
 	})

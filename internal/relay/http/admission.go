@@ -21,7 +21,7 @@ type call struct {
 
 	pools *pools
 	slots *fairness.Slots // the pool in which it has a place, or had one
-	place *fairness.Place // nil while it has none
+	place *fairness.Slot  // nil while it has none
 	held  int64           // bytes of room
 	leave func()          // its key's share
 }
@@ -103,7 +103,7 @@ func (h *Handler) admit(c *call, path string, a admission) (err error) {
 		return err
 	}
 	c.slots = a.slots(c.signed)
-	if c.place, err = c.slots.Enter(ctx, fairness.From(ctx)); err != nil {
+	if c.place, err = c.slots.Acquire(ctx, fairness.From(ctx)); err != nil {
 		c.place = nil
 		return h.noPlace(err)
 	}
@@ -140,7 +140,7 @@ func (c *call) yield(bytes int) bool {
 
 // pause gives the place back for a while.
 func (c *call) pause() {
-	c.place.Leave()
+	c.place.Release()
 	c.place = nil
 }
 
@@ -149,7 +149,7 @@ func (c *call) again() (err error) {
 	if c.place != nil {
 		return nil
 	}
-	if c.place, err = c.slots.Again(c.Context(), fairness.From(c.Context())); err != nil {
+	if c.place, err = c.slots.Reacquire(c.Context(), fairness.From(c.Context())); err != nil {
 		c.place = nil
 	}
 	return err
@@ -157,7 +157,7 @@ func (c *call) again() (err error) {
 
 // end gives everything back.
 func (c *call) end() {
-	c.place.Leave()
+	c.place.Release()
 	c.pools.room.Give(fairness.From(c.Context()), c.held)
 	c.held = 0
 	if c.leave != nil {

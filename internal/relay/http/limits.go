@@ -102,11 +102,11 @@ func (h *Handler) SetLimits(l Limits) {
 
 // compute runs fn while this request has one of the places.
 func (h *Handler) compute(ctx context.Context, places *fairness.Slots, fn func() error) error {
-	place, err := places.Enter(ctx, fairness.From(ctx))
+	place, err := places.Acquire(ctx, fairness.From(ctx))
 	if err != nil {
 		return h.noPlace(err)
 	}
-	defer place.Leave()
+	defer place.Release()
 	return fn()
 }
 
