@@ -42,7 +42,7 @@ func TestTheGateIsAmongTheHooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	table, meter := storetest.MustTable(t, gate.Options{}), metrics.New("test")
-	r, err := New(Config{Names: names, Metrics: meter}, table)
+	r, err := New(Config{Names: names, Metrics: meter.Relay}, table)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ type Config struct {
 	Limits     Limits
 	Clock      func() time.Time // nil means time.Now
 	Log        *slog.Logger
-	Metrics    *metrics.Metrics // nil-safe
+	Metrics    *metrics.Relay // nil-safe
 	// Self is the relay's own key, 64 hex digits, as NIP-11 tells it; "" for
 	// none. Nil is none.
 	Self func() string
@@ -91,7 +91,7 @@ type Relay struct {
 	authWindow time.Duration
 	clock      func() time.Time
 	log        *slog.Logger
-	metrics    *metrics.Metrics
+	metrics    *metrics.Relay
 	self       func() string
 	guesses    *fairness.Guesses
 	latest     func(context.Context) error

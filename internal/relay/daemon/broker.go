@@ -16,7 +16,7 @@ func (c *process) openBroker() (err error) {
 		return nil
 	}
 	o := wiring.BrokerOptions(c.cfg)
-	o.Log, o.Observe = c.log, c.metrics
+	o.Log, o.Observe = c.log, c.metrics.Broker
 	if c.events, err = notify.New(o); err != nil {
 		return wiring.Usage(err)
 	}

@@ -42,7 +42,7 @@ func (c *process) joinLog(ctx context.Context) error {
 	node, err := cluster.New(cluster.Options{
 		Log: k.conn, ClusterID: k.me.Cluster, NodeID: k.me.Node, Name: k.name, Boot: k.me.Boot, Version: membership.Version,
 		State: state, Executor: c.store, Clock: machineClock(c.Env),
-		Logger: c.log, Observe: c.metrics, Configured: c.configured, Faults: clusterFaults(c.Env),
+		Logger: c.log, Observe: c.metrics.ClusterLog, Configured: c.configured, Faults: clusterFaults(c.Env),
 	})
 	if err != nil {
 		return err

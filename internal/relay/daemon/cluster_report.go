@@ -22,7 +22,7 @@ func (c *process) clusterMetrics() metrics.Cluster {
 func (c *process) clusterReport() *status.Cluster {
 	node := c.cluster.node.Load()
 	applied, _ := node.Applied()
-	end, offset := c.metrics.ClusterSeen()
+	end, offset := c.metrics.ClusterLog.ClusterSeen()
 	_, version := node.Configuration()
 	r := &status.Cluster{
 		Name: c.cluster.name, Applied: applied, LogEnd: max(end, applied), Compared: node.Compared(), Leads: node.Leads(),

@@ -27,7 +27,7 @@ func (c *process) openContracts(ctx context.Context) (err error) {
 	c.changed = used
 	url := c.urls()[0]
 	c.api = api.New(api.Options{
-		Service: c.contracts, Identities: c.agents, Used: used, Operator: c.admin.Manages, Decided: c.metrics.GateDecision,
+		Service: c.contracts, Identities: c.agents, Used: used, Operator: c.admin.Manages, Decided: c.metrics.Relay.GateDecision,
 		Private: func() bool { return c.relay.Table().AuthRequired() },
 		Version: c.Version, URL: strings.TrimSuffix("http"+strings.TrimPrefix(url, "ws"), "/"),
 	})

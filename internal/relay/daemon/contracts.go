@@ -46,7 +46,7 @@ func (c *process) openVault(ctx context.Context) (before bool, err error) {
 func (c *process) openOutbox() {
 	to := c.cfg.Contracts.PublishTo
 	c.outbox = outbox.New(outbox.Options{
-		Store: c.store, Relay: c.relay, Targets: to, Identity: identityOf(c.keys.Key()), Log: c.log, Observe: c.metrics,
+		Store: c.store, Relay: c.relay, Targets: to, Identity: identityOf(c.keys.Key()), Log: c.log, Observe: c.metrics.Outbox,
 	})
 	c.metrics.WatchOutbox(len(to), func() (lag []metrics.OutboxLag) {
 		ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)

@@ -35,7 +35,7 @@ func (c *process) openSnapshots() (err error) {
 	o.Sign = func(ev *nostr.Event) error { return c.keys.Sign(ev) }
 	o.Trusted = func(ctx context.Context) ([]string, error) { return c.keys.Trusted(ctx) }
 	o.Process = fmt.Sprintf("that is the running relay (pid %d), which takes it at its start", os.Getpid())
-	o.Store, o.Rules, o.Events, o.Metrics, o.Log = c.store, c.rules, c.events, c.metrics, c.log
+	o.Store, o.Rules, o.Events, o.Metrics, o.Log = c.store, c.rules, c.events, c.metrics.Snapshots, c.log
 	c.snapshots = snapshots.New(o)
 	return nil
 }

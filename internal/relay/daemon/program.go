@@ -21,7 +21,7 @@ func (c *process) programOptions(cfg *config.Config) plugin.Options {
 	return plugin.Options{
 		Command: cfg.Write.Program, Version: fileVersions(cfg.Write.Program), Timeout: cfg.Write.ProgramTimeout,
 		Env:    withoutSecrets(c.Env, cfg.SecretVariables()),
-		Reader: relay.ReaderFrom, Addr: relay.AddrFrom, Metrics: c.metrics, Log: c.log,
+		Reader: relay.ReaderFrom, Addr: relay.AddrFrom, Metrics: c.metrics.Program, Log: c.log,
 	}
 }
 

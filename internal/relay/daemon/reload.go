@@ -101,7 +101,7 @@ func (c *process) apply(ctx context.Context, cfg *config.Config) error {
 	c.bridge.SetLimits(bridgeLimits(cfg))
 	c.contracts.SetEventLimit(cfg.Limits.MessageBytes)
 	c.memory.SetLimit(cfg.Limits.Memory)
-	c.metrics.SetConnectionsLimit(cfg.Limits.Connections)
+	c.metrics.Sessions.SetConnectionsLimit(cfg.Limits.Connections)
 	c.snapshots.Configure(settings)
 	c.mutations.Store(cfg.Events.Mutations)
 	c.sessions.SetAccess(cfg.Log.Access)

@@ -22,7 +22,7 @@ func replicaSpecs(cfg *config.Config) []replica.Spec {
 
 // following are the parts of the running daemon.
 func (c *process) following() wiring.Following {
-	return wiring.Following{Store: c.store, Table: c.relay.Table, Judge: wiring.AsAuthor(c.copies.RejectEvent), Log: c.log, Metrics: c.metrics}
+	return wiring.Following{Store: c.store, Table: c.relay.Table, Judge: wiring.AsAuthor(c.copies.RejectEvent), Log: c.log, Metrics: c.metrics.Replicas}
 }
 
 // openReplicas begins to follow, while this node leads.

@@ -123,7 +123,7 @@ func (c *process) openAdmin(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	c.admin, err = management.New(ctx, management.Options{Store: c.store, Snapshots: managed.New(c.snapshots, time.After), Log: c.log, Metrics: c.metrics, Shared: !c.leading.alone()})
+	c.admin, err = management.New(ctx, management.Options{Store: c.store, Snapshots: managed.New(c.snapshots, time.After), Log: c.log, Metrics: c.metrics.Admin, Shared: !c.leading.alone()})
 	if err != nil {
 		return err
 	}

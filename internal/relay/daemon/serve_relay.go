@@ -31,11 +31,11 @@ func (c *process) openRelay(ctx context.Context) error {
 		return err // port 0: only now it is known
 	}
 	c.metrics = metrics.New(c.Version)
-	c.metrics.SetConnectionsLimit(c.cfg.Limits.Connections)
+	c.metrics.Sessions.SetConnectionsLimit(c.cfg.Limits.Connections)
 	c.guesses = fairness.NewGuesses(time.Now)
 	c.relay, err = relay.New(relay.Config{
 		Names: names, Info: relayInfo(c.cfg, c.Version), AuthWindow: c.cfg.Auth.Window, Limits: relayLimits(c.cfg),
-		Clock: c.now, Log: c.log, Metrics: c.metrics, Self: func() string { return c.keys.PubKey() },
+		Clock: c.now, Log: c.log, Metrics: c.metrics.Relay, Self: func() string { return c.keys.PubKey() },
 		Guesses: c.guesses, Latest: c.latest, Ephemeral: c.ephemeral, Vouched: c.vouched(),
 	}, table)
 	if err != nil {
@@ -58,7 +58,7 @@ func (c *process) openStore(ctx context.Context, table *gate.Table) error {
 	}
 	c.store, err = wiring.OpenDatabase(ctx, wiring.DatabaseOptions{
 		Path: wiring.DatabaseFile(c.cfg.Data), Readers: c.cfg.Store.Readers, Table: table,
-		MaxBatch: c.cfg.Store.MaxBatch, Log: c.log, Observe: c.metrics, OnCommit: c.relay.Committed, Live: live,
+		MaxBatch: c.cfg.Store.MaxBatch, Log: c.log, Observe: c.metrics.Store, OnCommit: c.relay.Committed, Live: live,
 		Clock: c.now, Sequenced: c.clustered(), Admit: c.admit, Changed: c.listsChanged,
 	})
 	if err != nil {

@@ -20,7 +20,7 @@ func (c *process) openSurfaces() {
 	c.sessions = websocket.New(c.relay, websocket.Options{
 		Limits: sessionLimits(c.cfg), Compression: c.cfg.Compression, EOSEHints: c.cfg.Req.EOSEHints,
 		Addr:   func(r *http.Request) netip.Addr { return relay.AddrFrom(r.Context()) }, // the bridge resolved it
-		Shares: c.shares, Pressed: c.memory.Pressed, Metrics: c.metrics, Log: c.log,
+		Shares: c.shares, Pressed: c.memory.Pressed, Metrics: c.metrics.Sessions, Log: c.log,
 		Tags: c.tags, Access: c.cfg.Log.Access,
 		Replica: func(r gate.Reader) bool { return c.relay.Table().Replicates(r) }, Waits: c.latest != nil,
 	})

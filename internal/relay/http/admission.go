@@ -198,7 +198,7 @@ func (h *Handler) latest(r *http.Request) error {
 	case err == nil:
 		return nil
 	case r.Context().Err() == nil:
-		h.metrics.HTTPRefused("behind")
+		h.metrics.HTTP.HTTPRefused("behind")
 	}
 	return failed(err)
 }
@@ -218,7 +218,7 @@ func (h *Handler) blocked(r *http.Request) error {
 	if h.backend == nil || !h.backend.RejectsConnection(r) {
 		return nil
 	}
-	h.metrics.HTTPRefused("blocked")
+	h.metrics.HTTP.HTTPRefused("blocked")
 	return refused(nip01.PrefixBlocked, "connection refused")
 }
 

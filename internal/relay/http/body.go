@@ -53,7 +53,7 @@ func (h *Handler) readBody(c *call, most int) error {
 			size = max(r.ContentLength, smallBody)
 		}
 		if !c.hold(size) {
-			h.metrics.HTTPRefused("bytes")
+			h.metrics.HTTP.HTTPRefused("bytes")
 			return refused(nip01.PrefixRateLimited, "too many bytes of requests at once; retry in 1s")
 		}
 		if c.body == nil && r.ContentLength > 0 {
@@ -98,7 +98,7 @@ func (h *Handler) brokenBody(err error, most int) error {
 	case errors.As(err, &over):
 		return tooLarge(most)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		h.metrics.HTTPRefused("slow")
+		h.metrics.HTTP.HTTPRefused("slow")
 		return refused(nip01.PrefixInvalid, "the body did not arrive in time")
 	}
 	return refused(nip01.PrefixInvalid, "the body did not arrive as announced")

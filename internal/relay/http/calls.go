@@ -113,7 +113,7 @@ func (h *Handler) count(c *call) error {
 // granted reads the filters and asks the gate.
 func (h *Handler) granted(c *call, surface gate.Surface) ([]relay.Granted, error) {
 	if h.pressed() {
-		h.metrics.HTTPRefused("memory")
+		h.metrics.HTTP.HTTPRefused("memory")
 		return nil, refused(nip01.PrefixError, "the relay is short of memory, try again later")
 	}
 	var filters []nostr.Filter

@@ -83,7 +83,7 @@ type Options struct {
 	Log     *slog.Logger     // nil means none
 	Tags    *redact.Tags     // how the log names keys; nil names none
 	Access  bool             // see SetAccess
-	Metrics *metrics.Metrics // nil-safe
+	Metrics *metrics.Metrics // nil counts nothing
 }
 
 // Handler serves everything on the relay's port. Make one with New.
@@ -120,6 +120,9 @@ type Handler struct {
 // the path of every URL that has one, for proxies that pass it on.
 func New(o Options) *Handler {
 	h := &Handler{relay: o.Relay, socket: o.Socket, urls: o.URLs, log: o.Log, tags: o.Tags, metrics: o.Metrics}
+	if h.metrics == nil {
+		h.metrics = new(metrics.Metrics)
+	}
 	h.mux, h.taken = http.NewServeMux(), map[string]bool{}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
@@ -134,7 +137,7 @@ func New(o Options) *Handler {
 	if h.shares == nil {
 		h.shares = fairness.NewShares(fairness.Rules{Exempt: true})
 	}
-	h.pending = newPending(h.unbounded, o.Metrics, h.log)
+	h.pending = newPending(h.unbounded, h.metrics.Sessions, h.log)
 	h.SetPending(o.Pending)
 	h.backend = o.Backend
 	h.management, h.used, h.usedElsewhere = o.Management, o.Used, o.UsedElsewhere
@@ -272,7 +275,7 @@ func (h *Handler) root(w http.ResponseWriter, r *http.Request) {
 		sw := &statusWriter{ResponseWriter: w, status: http.StatusSwitchingProtocols}
 		at(w, "websocket")
 		h.socket.ServeHTTP(sw, r)
-		h.metrics.HTTPDone("websocket", sw.status)
+		h.metrics.HTTP.HTTPDone("websocket", sw.status)
 		return
 	}
 	if h.management != nil && isManagement(r) {
@@ -302,7 +305,7 @@ func (h *Handler) notFound(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) counted(w http.ResponseWriter, endpoint string, serve func(http.ResponseWriter)) {
 	sw := &statusWriter{ResponseWriter: w, status: http.StatusOK}
 	at(w, endpoint)
-	defer func() { h.metrics.HTTPDone(endpoint, sw.status) }() // also when the answer is cut off
+	defer func() { h.metrics.HTTP.HTTPDone(endpoint, sw.status) }() // also when the answer is cut off
 	serve(sw)
 }
 

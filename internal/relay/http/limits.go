@@ -114,10 +114,10 @@ func (h *Handler) compute(ctx context.Context, places *fairness.Slots, fn func()
 func (h *Handler) noPlace(err error) error {
 	switch {
 	case errors.Is(err, fairness.ErrCrowded):
-		h.metrics.HTTPRefused("crowded")
+		h.metrics.HTTP.HTTPRefused("crowded")
 		return refused(nip01.PrefixRateLimited, "too many requests at once; retry in 1s")
 	case errors.Is(err, fairness.ErrPatience):
-		h.metrics.HTTPRefused("late")
+		h.metrics.HTTP.HTTPRefused("late")
 		return refused(nip01.PrefixRateLimited, "too many requests at once, and none was done in time; retry in 1s")
 	}
 	return failed(err)

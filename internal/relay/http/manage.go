@@ -66,7 +66,7 @@ func (h *Handler) managerAdmission() admission {
 }
 
 func (h *Handler) noManager(err error) error {
-	h.metrics.AdminRefused("unauthorized")
+	h.metrics.Admin.AdminRefused("unauthorized")
 	return refused(nip01.PrefixAuthRequired, err.Error())
 }
 
@@ -88,7 +88,7 @@ func (h *Handler) identifyManager(r *http.Request, path string) (by signed, err 
 	case err != nil:
 		return by, err
 	case !h.management.Manages(by.pubkey):
-		h.metrics.AdminRefused("stranger")
+		h.metrics.Admin.AdminRefused("stranger")
 		return by, refused(nip01.PrefixRestricted, "this key does not manage this relay")
 	case by.payload == nil:
 		return by, h.noManager(errNoPayload)
@@ -107,10 +107,10 @@ func (h *Handler) once(ctx context.Context, by signed) error {
 	}
 	switch {
 	case errors.Is(err, httpauth.ErrUsed):
-		h.metrics.AdminRefused("replayed")
+		h.metrics.Admin.AdminRefused("replayed")
 		return refused(nip01.PrefixAuthRequired, err.Error())
 	case err != nil:
-		h.metrics.AdminRefused("busy")
+		h.metrics.Admin.AdminRefused("busy")
 		return refused(nip01.PrefixRateLimited, err.Error())
 	}
 	return nil

@@ -224,7 +224,7 @@ func (h *Handler) bearer(ctx context.Context, token string, api API) (key string
 }
 
 func (h *Handler) unproved(reason, text string) error {
-	h.metrics.APIRefused(reason)
+	h.metrics.HTTP.APIRefused(reason)
 	return refused(nip01.PrefixAuthRequired, text)
 }
 
@@ -235,7 +235,7 @@ func (h *Handler) onceFor(ctx context.Context, api API, by signed) error {
 	case errors.Is(err, httpauth.ErrUsed):
 		return h.unproved("replayed", err.Error())
 	case errors.Is(err, httpauth.ErrBusy):
-		h.metrics.APIRefused("busy")
+		h.metrics.HTTP.APIRefused("busy")
 		return refused(nip01.PrefixRateLimited, err.Error())
 	default:
 		return err

@@ -25,7 +25,7 @@ type PendingLimits struct {
 type pending struct {
 	limits  atomic.Pointer[PendingLimits]
 	exempt  func(netip.Addr) bool
-	metrics *metrics.Metrics
+	metrics *metrics.Sessions
 	log     *slog.Logger
 
 	mu     sync.Mutex
@@ -35,7 +35,7 @@ type pending struct {
 	conns  map[net.Conn]netip.Prefix
 }
 
-func newPending(exempt func(netip.Addr) bool, m *metrics.Metrics, log *slog.Logger) *pending {
+func newPending(exempt func(netip.Addr) bool, m *metrics.Sessions, log *slog.Logger) *pending {
 	p := &pending{exempt: exempt, metrics: m, log: log, from: map[netip.Prefix]int{}, shares: map[string]int{}, conns: map[net.Conn]netip.Prefix{}}
 	p.limits.Store(&PendingLimits{})
 	return p

@@ -55,7 +55,7 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 		t.Fatal(err)
 	}
 	table := storetest.MustTable(t, gate.Options{})
-	if w.relay, err = relay.New(relay.Config{Names: names, Clock: w.clock.Now, Metrics: w.meter}, table); err != nil {
+	if w.relay, err = relay.New(relay.Config{Names: names, Clock: w.clock.Now, Metrics: w.meter.Relay}, table); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.relay.Close) // after the store

@@ -30,9 +30,9 @@ type Prepare func(Rules) (apply func(), err error)
 // Options configure a Service. Store is required.
 type Options struct {
 	Store     Store
-	Snapshots Snapshots        // nil: there are no snapshot methods
-	Log       *slog.Logger     // nil means none
-	Metrics   *metrics.Metrics // nil-safe
+	Snapshots Snapshots      // nil: there are no snapshot methods
+	Log       *slog.Logger   // nil means none
+	Metrics   *metrics.Admin // nil-safe
 	// Shared says that other nodes change the lists too: then every change, also
 	// that of a call here, takes effect by Applied and by nothing else.
 	Shared bool
@@ -43,7 +43,7 @@ type Service struct {
 	store     Store
 	snapshots Snapshots
 	log       *slog.Logger
-	metrics   *metrics.Metrics
+	metrics   *metrics.Admin
 	methods   []method
 	keys      atomic.Pointer[[]string]
 	shared    bool

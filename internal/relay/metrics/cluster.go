@@ -16,13 +16,13 @@ type Cluster struct {
 	Leads        bool    // this node does what one of them does for all
 }
 
-// clusterSeen is what a node's messages tell. Only AppendDone and the four
-// methods behind it change it.
-type clusterSeen struct {
+// ClusterLog is what a node's messages tell.
+type ClusterLog struct {
 	appends  prometheus.Histogram
 	failures prometheus.Counter
 	again    prometheus.Counter
 	void     prometheus.Counter
+	queues   *prometheus.GaugeVec // of the store too
 
 	mu      sync.Mutex
 	end     uint64                        // of the log, as far as it is known
@@ -35,13 +35,14 @@ type clusterSeen struct {
 // each includes how long the message took to come.
 const clusterOffsets = 32
 
-// defineCluster makes what nodes of a cluster measure. It is registered by
-// WatchCluster: a process that is alone does not have it.
-func (m *Metrics) defineCluster() {
+// newClusterLog makes what nodes of a cluster measure. WatchCluster registers it:
+// a process that is alone does not have it.
+func newClusterLog(queues *prometheus.GaugeVec) *ClusterLog {
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: "engramd_cluster_" + name, Help: help})
 	}
-	m.cluster = &clusterSeen{
+	return &ClusterLog{
+		queues: queues,
 		appends: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "engramd_cluster_append_seconds",
 			Help:    "Time until a batch of commands was in the log on a majority of its servers.",
@@ -55,34 +56,33 @@ func (m *Metrics) defineCluster() {
 
 // AppendDone reports one append to the log of several nodes, and whether it was
 // acknowledged.
-func (m *Metrics) AppendDone(took time.Duration, ok bool) {
+func (s *ClusterLog) AppendDone(took time.Duration, ok bool) {
 	switch {
-	case m == nil:
+	case s == nil:
 	case ok:
-		m.cluster.appends.Observe(seconds(took))
+		s.appends.Observe(seconds(took))
 	default:
-		m.cluster.failures.Inc()
+		s.failures.Inc()
 	}
 }
 
 // SentAgain reports batches that were appended again.
-func (m *Metrics) SentAgain(batches int) {
-	if m != nil {
-		m.cluster.again.Add(float64(batches))
+func (s *ClusterLog) SentAgain(batches int) {
+	if s != nil {
+		s.again.Add(float64(batches))
 	}
 }
 
 // MessageRead reports a message of the log: its number, what became of it
 // ("taken", "mark", or why it is void), and how far this machine's clock was
 // ahead of the message's time when it came.
-func (m *Metrics) MessageRead(number uint64, became string, ahead time.Duration) {
-	if m == nil {
+func (s *ClusterLog) MessageRead(number uint64, became string, ahead time.Duration) {
+	if s == nil {
 		return
 	}
 	if became != "taken" && became != "mark" {
-		m.cluster.void.Inc()
+		s.void.Inc()
 	}
-	s := m.cluster
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.end = max(s.end, number)
@@ -90,13 +90,20 @@ func (m *Metrics) MessageRead(number uint64, became string, ahead time.Duration)
 	s.read++
 }
 
-// Executed reports up to which message everything is durable here, and how long
-// after that message.
-func (m *Metrics) Executed(number uint64, lag time.Duration) {
-	if m == nil {
+// QueueAdd moves the depth of a queue by n, as Store.QueueAdd does.
+func (s *ClusterLog) QueueAdd(queue string, n int) {
+	if s == nil {
 		return
 	}
-	s := m.cluster
+	s.queues.WithLabelValues(queueLabel().of(queue)).Add(float64(n))
+}
+
+// Executed reports up to which message everything is durable here, and how long
+// after that message.
+func (s *ClusterLog) Executed(number uint64, lag time.Duration) {
+	if s == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.end, s.lag = max(s.end, number), lag
@@ -104,16 +111,16 @@ func (m *Metrics) Executed(number uint64, lag time.Duration) {
 
 // ClusterSeen returns the number of the last message of the log that is known
 // here, and how far the machine's clock is ahead of the log's.
-func (m *Metrics) ClusterSeen() (end uint64, offset time.Duration) {
-	if m == nil {
+func (s *ClusterLog) ClusterSeen() (end uint64, offset time.Duration) {
+	if s == nil {
 		return 0, 0
 	}
-	end, _, offset = m.cluster.now()
+	end, _, offset = s.now()
 	return end, offset
 }
 
 // now returns what the gauges show.
-func (s *clusterSeen) now() (end uint64, lag, offset time.Duration) {
+func (s *ClusterLog) now() (end uint64, lag, offset time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range min(s.read, clusterOffsets) {
@@ -133,7 +140,7 @@ func (m *Metrics) WatchCluster(read func() Cluster) {
 	desc := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc("engramd_cluster_"+name, help, nil, nil)
 	}
-	c := &clusterCollector{read: read, seen: m.cluster, gauges: [...]*prometheus.Desc{
+	c := &clusterCollector{read: read, seen: m.ClusterLog, gauges: [...]*prometheus.Desc{
 		desc("applied", "Number of the last message of the log that was executed here."),
 		desc("log_end", "Number of the last message of the log that is known here."),
 		desc("lag_seconds", "Time from the last executed message to its execution here."),
@@ -143,13 +150,13 @@ func (m *Metrics) WatchCluster(read func() Cluster) {
 		desc("leads", "1 on the node that does what one does for all: deadlines, the outbox, scheduled snapshots, following other relays."),
 		desc("clock_offset_seconds", "How far this machine's clock is ahead of the log's time, at least; while messages come late, how late they come."),
 	}}
-	m.registry.MustRegister(m.cluster.appends, m.cluster.failures, m.cluster.again, m.cluster.void, c)
+	m.registry.MustRegister(m.ClusterLog.appends, m.ClusterLog.failures, m.ClusterLog.again, m.ClusterLog.void, c)
 }
 
 // clusterCollector asks once for all gauges.
 type clusterCollector struct {
 	read   func() Cluster
-	seen   *clusterSeen
+	seen   *ClusterLog
 	gauges [8]*prometheus.Desc
 }
 

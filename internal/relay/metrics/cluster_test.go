@@ -30,13 +30,13 @@ func TestClusterMetrics(t *testing.T) {
 		t.Errorf("a process that is alone has %v", got)
 	}
 	m.WatchCluster(func() Cluster { return Cluster{Applied: 7, HashCompared: 5, Members: 3, LiveMembers: 2, Leads: true} })
-	m.AppendDone(3*time.Millisecond, true)
-	m.AppendDone(2*time.Second, false)
-	m.SentAgain(4)
+	m.ClusterLog.AppendDone(3*time.Millisecond, true)
+	m.ClusterLog.AppendDone(2*time.Second, false)
+	m.ClusterLog.SentAgain(4)
 	for n, became := range []string{"taken", "mark", "counter", "no member"} {
-		m.MessageRead(uint64(n+6), became, time.Duration(n)*time.Second-500*time.Millisecond)
+		m.ClusterLog.MessageRead(uint64(n+6), became, time.Duration(n)*time.Second-500*time.Millisecond)
 	}
-	m.Executed(7, 30*time.Millisecond)
+	m.ClusterLog.Executed(7, 30*time.Millisecond)
 	got := clusterValues(t, m)
 	for name, want := range map[string]float64{
 		"applied": 7, "log_end": 9, "lag_seconds": 0.03, "hash_compared": 5, "members": 3, "live_members": 2, "leads": 1,
@@ -59,22 +59,22 @@ func TestTheClocksOffset(t *testing.T) {
 	m.WatchCluster(func() Cluster { return Cluster{} })
 	offset := func() float64 { return clusterValues(t, m)["clock_offset_seconds"] }
 	for range 100 {
-		m.MessageRead(1, "taken", time.Hour) // it catches up
+		m.ClusterLog.MessageRead(1, "taken", time.Hour) // it catches up
 	}
-	m.MessageRead(2, "taken", time.Millisecond)
+	m.ClusterLog.MessageRead(2, "taken", time.Millisecond)
 	if got := offset(); got != 0.001 {
 		t.Errorf("%v after the first that came at once", got)
 	}
 	for range clusterOffsets {
-		m.MessageRead(3, "taken", 5*time.Second)
+		m.ClusterLog.MessageRead(3, "taken", 5*time.Second)
 	}
 	if got := offset(); got != 5 {
 		t.Errorf("%v when the clock was set ahead", got)
 	}
-	var none *Metrics
-	none.AppendDone(0, true)
-	none.SentAgain(1)
-	none.MessageRead(1, "taken", 0)
-	none.Executed(1, 0)
-	none.WatchCluster(nil)
+	var none Metrics
+	none.ClusterLog.AppendDone(0, true)
+	none.ClusterLog.SentAgain(1)
+	none.ClusterLog.MessageRead(1, "taken", 0)
+	none.ClusterLog.Executed(1, 0)
+	(*Metrics)(nil).WatchCluster(nil)
 }

@@ -1,8 +1,8 @@
 // Package metrics holds the daemon's one Prometheus registry and the typed
 // methods through which the other packages count.
 //
-// Every method may be called on a nil *Metrics and does nothing then, so that
-// no package needs a registry in its tests. Label values come from closed sets
+// Every method may be called on a nil *Metrics, or on a nil part of one, and does
+// nothing then, so that no package needs a registry in its tests. Label values come from closed sets
 // (see labels.go): whatever is not listed there is counted as "other", so that
 // neither a key nor an id nor a client's text can become a label.
 package metrics
@@ -15,132 +15,100 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// Metrics is the registry with all collectors of the daemon in it. Make one
-// with New. All methods are safe for concurrent use.
+// Metrics is the registry with all collectors of the daemon in it; each part
+// counts what one part of the daemon does. Make one with New. All methods are
+// safe for concurrent use.
 type Metrics struct {
-	registry *prometheus.Registry
+	registry registry
+	reloads  *prometheus.CounterVec
 
-	connections         prometheus.Gauge
-	connectionsLimit    prometheus.Gauge
-	connectionsTotal    prometheus.Counter
-	connectionsRefused  *prometheus.CounterVec
-	subscriptions       prometheus.Gauge
-	subscriptionsClosed *prometheus.CounterVec
-	frames              *prometheus.CounterVec
-	framesRefused       *prometheus.CounterVec
-	readsPaused         prometheus.Counter
-	slowReaders         *prometheus.CounterVec
-	auths               *prometheus.CounterVec
-	eventsSent          *prometheus.CounterVec
-
-	syncs       prometheus.Gauge
-	syncBytes   prometheus.Gauge
-	syncEnds    *prometheus.CounterVec
-	syncSeconds prometheus.Histogram
-
-	events      *prometheus.CounterVec
-	gate        *prometheus.CounterVec
-	http        *prometheus.CounterVec
-	httpRefused *prometheus.CounterVec
-	queues      *prometheus.GaugeVec
-	reloads     *prometheus.CounterVec
-	queries     *prometheus.HistogramVec
-	queryErrs   *prometheus.CounterVec
-	readWaits   *prometheus.HistogramVec
-
-	adminCalls   *prometheus.CounterVec
-	adminRefused *prometheus.CounterVec
-	apiRefused   *prometheus.CounterVec
-
-	commits     prometheus.Histogram
-	commitErrs  prometheus.Counter
-	noRoom      prometheus.Counter
-	batchEvents prometheus.Histogram
-	removed     *prometheus.CounterVec
-	retired     *prometheus.CounterVec
-
-	brokerMessages *prometheus.CounterVec
-	brokerUp       prometheus.Gauge
-	brokerFailures prometheus.Counter
-
-	outbox *prometheus.CounterVec
-
-	replica *prometheus.CounterVec
-
-	cluster *clusterSeen
-
-	programAnswers *prometheus.CounterVec
-	programSeconds prometheus.Histogram
-	programEnds    prometheus.Counter
-
-	snapshots       *prometheus.CounterVec
-	snapshotSeconds *prometheus.CounterVec
-	snapshotLast    *prometheus.GaugeVec
+	Sessions   *Sessions
+	Relay      *Relay
+	HTTP       *HTTP
+	Admin      *Admin
+	Store      *Store
+	Broker     *Broker
+	Outbox     *Outbox
+	Replicas   *Replicas
+	ClusterLog *ClusterLog
+	Program    *Program
+	Snapshots  *Snapshots
 }
 
 // New makes a registry with every metric of the daemon in it, the Go runtime
 // and process collectors included. Counters with known label values start at
 // zero, so that a first increment is seen as one by rate().
 func New(version string) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry()}
-	m.defineSession()
-	m.defineSync()
-	m.defineRelay()
-	m.defineStore()
-	m.defineBroker()
-	m.defineAdmin()
-	m.defineOutbox()
-	m.defineReplicas()
-	m.defineCluster()
-	m.defineAPI()
-	m.defineSnapshot()
-	m.defineProgram()
+	r := registry{prometheus.NewRegistry()}
+	queues := newQueues(r)
 	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "engramd_build_info",
 		Help: "Always 1; the labels say which build is running.",
 	}, []string{"version", "goversion"})
 	info.WithLabelValues(version, runtime.Version()).Set(1)
-	m.registry.MustRegister(info, collectors.NewGoCollector(),
+	r.MustRegister(info, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return m
+	return &Metrics{
+		registry: r,
+		reloads: r.counterVec("engramd_config_reloads_total",
+			"Configuration reloads (SIGHUP), by outcome.", label{"outcome", []string{"ok", "refused"}}),
+		Sessions: newSessions(r, queues), Relay: newRelay(r), HTTP: newHTTP(r), Admin: newAdmin(r), Store: newStore(r, queues), Broker: newBroker(r),
+		Outbox: newOutbox(r), Replicas: newReplicas(r), ClusterLog: newClusterLog(queues), Program: newProgram(r), Snapshots: newSnapshots(r),
+	}
 }
+
+// registry makes metrics that are registered.
+type registry struct{ *prometheus.Registry }
 
 // Registry returns the registry, for the listener and for tests; nil when m is.
 func (m *Metrics) Registry() *prometheus.Registry {
 	if m == nil {
 		return nil
 	}
-	return m.registry
+	return m.registry.Registry
 }
 
 // counterVec registers a counter family and makes its children for every
 // combination of the closed label values.
-func (m *Metrics) counterVec(name, help string, labels ...label) *prometheus.CounterVec {
+func (r registry) counterVec(name, help string, labels ...label) *prometheus.CounterVec {
 	names := make([]string, len(labels))
 	for i, l := range labels {
 		names[i] = l.name
 	}
-	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, names)
-	m.registry.MustRegister(v)
+	v := r.counters(name, help, names...)
 	each(labels, nil, func(values []string) { v.WithLabelValues(values...) })
 	return v
 }
 
-func (m *Metrics) counter(name, help string) prometheus.Counter {
+// counters registers a counter family without children.
+func (r registry) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	r.MustRegister(v)
+	return v
+}
+
+func (r registry) counter(name, help string) prometheus.Counter {
 	c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-	m.registry.MustRegister(c)
+	r.MustRegister(c)
 	return c
 }
 
-func (m *Metrics) gauge(name, help string) prometheus.Gauge {
+func (r registry) gauge(name, help string) prometheus.Gauge {
 	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
-	m.registry.MustRegister(g)
+	r.MustRegister(g)
 	return g
 }
 
-func (m *Metrics) histogram(name, help string, buckets []float64) prometheus.Histogram {
+func (r registry) histogramVec(name, help string, buckets []float64, l label) *prometheus.HistogramVec {
+	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, []string{l.name})
+	r.MustRegister(v)
+	each([]label{l}, nil, func(values []string) { v.WithLabelValues(values...) })
+	return v
+}
+
+func (r registry) histogram(name, help string, buckets []float64) prometheus.Histogram {
 	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
-	m.registry.MustRegister(h)
+	r.MustRegister(h)
 	return h
 }
 

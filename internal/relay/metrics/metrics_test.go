@@ -15,40 +15,44 @@ import (
 // TestNilMetricsCountNothing calls every method on nil: packages are tested
 // without a registry.
 func TestNilMetricsCountNothing(t *testing.T) {
-	var m *Metrics
-	v := reflect.ValueOf(m)
-	for i := range v.NumMethod() {
-		name := v.Type().Method(i).Name
-		if name == "Handler" || name == "Server" {
-			continue // the listener exists only where a registry does
+	for _, part := range []any{
+		(*Metrics)(nil), (*Sessions)(nil), (*Relay)(nil), (*HTTP)(nil), (*Admin)(nil), (*Store)(nil), (*Broker)(nil),
+		(*Outbox)(nil), (*Replicas)(nil), (*ClusterLog)(nil), (*Program)(nil), (*Snapshots)(nil),
+	} {
+		v := reflect.ValueOf(part)
+		for i := range v.NumMethod() {
+			name := v.Type().Method(i).Name
+			if name == "Handler" || name == "Server" {
+				continue // the listener exists only where a registry does
+			}
+			args := make([]reflect.Value, v.Method(i).Type().NumIn())
+			for j := range args {
+				args[j] = reflect.Zero(v.Method(i).Type().In(j))
+			}
+			v.Method(i).Call(args)
 		}
-		args := make([]reflect.Value, v.Method(i).Type().NumIn())
-		for j := range args {
-			args[j] = reflect.Zero(v.Method(i).Type().In(j))
-		}
-		v.Method(i).Call(args)
 	}
 }
 
 func TestUnlistedLabelValuesBecomeOther(t *testing.T) {
 	m := New("test")
 	key := strings.Repeat("ab", 32)
-	m.EventDone(key, "stored")
-	m.EventDone("engram", key)
-	m.GateDecision(key, key, key)
-	m.FrameRead("BOGUS")
-	m.FrameRefused(key)
-	m.ConnectionRefused(key)
-	m.SlowReaderCut(key)
-	m.QueryDone(key, time.Millisecond, key)
-	m.Removed(key, 2)
-	m.Retired(key, 2)
-	m.QueueAdd(key, 1)
-	m.HTTPDone("/"+key, 200)
-	if got := testutil.ToFloat64(m.events.WithLabelValues("other", "stored")); got != 1 {
+	m.Relay.EventDone(key, "stored")
+	m.Relay.EventDone("engram", key)
+	m.Relay.GateDecision(key, key, key)
+	m.Sessions.FrameRead("BOGUS")
+	m.Sessions.FrameRefused(key)
+	m.Sessions.ConnectionRefused(key)
+	m.Sessions.SlowReaderCut(key)
+	m.Store.QueryDone(key, time.Millisecond, key)
+	m.Store.Removed(key, 2)
+	m.Store.Retired(key, 2)
+	m.Store.QueueAdd(key, 1)
+	m.HTTP.HTTPDone("/"+key, 200)
+	if got := testutil.ToFloat64(m.Relay.events.WithLabelValues("other", "stored")); got != 1 {
 		t.Errorf("events other/stored = %v, want 1", got)
 	}
-	if got := testutil.ToFloat64(m.frames.WithLabelValues("other")); got != 1 {
+	if got := testutil.ToFloat64(m.Sessions.frames.WithLabelValues("other")); got != 1 {
 		t.Errorf("frames other = %v, want 1", got)
 	}
 	if body := scrape(t, m); strings.Contains(body, key) || strings.Contains(body, "BOGUS") {
@@ -74,39 +78,39 @@ func TestCountersStartAtZero(t *testing.T) {
 
 func TestMethodsCount(t *testing.T) {
 	m := New("test")
-	m.ConnectionOpened()
-	m.ConnectionOpened()
-	m.ConnectionClosed()
-	m.SetConnectionsLimit(10)
-	m.SubscriptionsAdd(3)
-	m.SubscriptionsAdd(-1)
-	m.FrameRefused("filters")
-	m.ReadPaused()
-	m.AuthDone(true)
-	m.AuthDone(false)
-	m.StoredSent(500)
-	m.LiveSent(2)
-	m.EventDone("engram", "stored")
-	m.GateDecision("req", "engram", "restricted")
-	m.HTTPDone("healthz", 200)
-	m.HTTPDone("healthz", 0)
-	m.QueryDone("count", time.Millisecond, "")
-	m.QueryDone("count", time.Second, "timeout")
-	m.CommitDone(2*time.Millisecond, 40, true)
-	m.CommitDone(2*time.Millisecond, 40, false)
-	m.Removed("expiry", 7)
-	m.QueueAdd("store_writer", 5)
-	m.QueueAdd("store_writer", -2)
+	m.Sessions.ConnectionOpened()
+	m.Sessions.ConnectionOpened()
+	m.Sessions.ConnectionClosed()
+	m.Sessions.SetConnectionsLimit(10)
+	m.Sessions.SubscriptionsAdd(3)
+	m.Sessions.SubscriptionsAdd(-1)
+	m.Sessions.FrameRefused("filters")
+	m.Sessions.ReadPaused()
+	m.Sessions.AuthDone(true)
+	m.Sessions.AuthDone(false)
+	m.Sessions.StoredSent(500)
+	m.Sessions.LiveSent(2)
+	m.Relay.EventDone("engram", "stored")
+	m.Relay.GateDecision("req", "engram", "restricted")
+	m.HTTP.HTTPDone("healthz", 200)
+	m.HTTP.HTTPDone("healthz", 0)
+	m.Store.QueryDone("count", time.Millisecond, "")
+	m.Store.QueryDone("count", time.Second, "timeout")
+	m.Store.CommitDone(2*time.Millisecond, 40, true)
+	m.Store.CommitDone(2*time.Millisecond, 40, false)
+	m.Store.Removed("expiry", 7)
+	m.Store.QueueAdd("store_writer", 5)
+	m.Store.QueueAdd("store_writer", -2)
 	m.WatchReady(func() bool { return true })
 	m.ReloadDone(false)
-	m.SnapshotDone("rollback", "ok", time.Unix(1_700_000_000, 0), 2*time.Second)
-	m.SnapshotDone("gc", "busy", time.Unix(1_700_000_000, 0), time.Second)
-	m.OutboxTried(0, "delivered")
-	m.OutboxTried(2, "of a key")
+	m.Snapshots.SnapshotDone("rollback", "ok", time.Unix(1_700_000_000, 0), 2*time.Second)
+	m.Snapshots.SnapshotDone("gc", "busy", time.Unix(1_700_000_000, 0), time.Second)
+	m.Outbox.OutboxTried(0, "delivered")
+	m.Outbox.OutboxTried(2, "of a key")
 	m.WatchOutbox(2, func() []OutboxLag { return []OutboxLag{{}, {}, {Waiting: 3, Oldest: 61}} })
 	m.WatchSizes(Sizes{Database: func() int64 { return 4096 }})
-	m.ReadWaited("look_up", time.Millisecond)
-	m.ReadWaited("of a key", time.Millisecond)
+	m.Store.ReadWaited("look_up", time.Millisecond)
+	m.Store.ReadWaited("of a key", time.Millisecond)
 	m.WatchReads(func() Reads { return Reads{Waiting: 3, UnderWay: 4, Yields: 5, Ended: 6} })
 	body := scrape(t, m)
 	for _, want := range []string{
@@ -182,9 +186,9 @@ func scrape(t *testing.T, m *Metrics) string {
 // TestValues: counters and gauges are read by name; what is zero is left out.
 func TestValues(t *testing.T) {
 	m := New("test")
-	m.ConnectionRefused("total")
-	m.ConnectionRefused("total")
-	m.QueueAdd("verify", 3)
+	m.Sessions.ConnectionRefused("total")
+	m.Sessions.ConnectionRefused("total")
+	m.Store.QueueAdd("verify", 3)
 	got, err := m.Values([]string{"engramd_connections_refused_total", "engramd_queue_depth", "engramd_frames_refused_total", "nothing_like_it"})
 	if err != nil || len(got) != 2 || len(got["engramd_connections_refused_total"]) != 1 ||
 		got["engramd_connections_refused_total"][0] != (Value{"total", 2}) || got["engramd_queue_depth"][0] != (Value{"verify", 3}) {

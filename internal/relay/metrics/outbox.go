@@ -10,30 +10,31 @@ import (
 // relay: events that wait, and the age in seconds of the oldest.
 type OutboxLag struct{ Waiting, Oldest float64 }
 
-// defineOutbox makes what the outbox of contract memory counts.
-func (m *Metrics) defineOutbox() {
-	m.outbox = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "engramd_outbox_attempts_total",
-		Help: "Attempts to deliver contract events, to this relay (local) or to a further one (remote; relay is its place in contracts.publish_to), by outcome.",
-	}, []string{"target", "relay", "outcome"})
-	m.registry.MustRegister(m.outbox)
-	m.outboxTo(0)
+// Outbox is what the outbox of contract memory counts.
+type Outbox struct{ attempts *prometheus.CounterVec }
+
+func newOutbox(r registry) *Outbox {
+	o := &Outbox{r.counters("engramd_outbox_attempts_total",
+		"Attempts to deliver contract events, to this relay (local) or to a further one (remote; relay is its place in contracts.publish_to), by outcome.",
+		"target", "relay", "outcome")}
+	o.outboxTo(0)
+	return o
 }
 
 // outboxTo makes the counters for a relay.
-func (m *Metrics) outboxTo(relay int) {
-	each([]label{attemptLabel()}, []string{targetOf(relay), placeOf(relay)}, func(values []string) { m.outbox.WithLabelValues(values...) })
+func (o *Outbox) outboxTo(relay int) {
+	each([]label{attemptLabel()}, []string{targetOf(relay), placeOf(relay)}, func(values []string) { o.attempts.WithLabelValues(values...) })
 }
 
 // OutboxTried counts one attempt to deliver an event, to this relay (0) or to
 // one of contracts.publish_to (1, 2, …): "delivered", "known" (the relay had
 // it), "superseded" (it has a newer one and takes no older), "withdrawn",
 // "abandoned" (refused for good), "refused" or "failed".
-func (m *Metrics) OutboxTried(relay int, outcome string) {
-	if m == nil {
+func (o *Outbox) OutboxTried(relay int, outcome string) {
+	if o == nil {
 		return
 	}
-	m.outbox.WithLabelValues(targetOf(relay), placeOf(relay), attemptLabel().of(outcome)).Inc()
+	o.attempts.WithLabelValues(targetOf(relay), placeOf(relay), attemptLabel().of(outcome)).Inc()
 }
 
 // WatchOutbox registers the outbox's lag, which lag reads at every scrape: of
@@ -44,7 +45,7 @@ func (m *Metrics) WatchOutbox(relays int, lag func() []OutboxLag) {
 		return
 	}
 	for i := range relays {
-		m.outboxTo(i + 1)
+		m.Outbox.outboxTo(i + 1)
 	}
 	labels := []string{"target", "relay"}
 	m.registry.MustRegister(&outboxCollector{

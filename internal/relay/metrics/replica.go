@@ -13,26 +13,26 @@ type ReplicaLag struct {
 	Live        bool    // what arrives there is taken at once
 }
 
-// defineReplicas makes what following other relays counts.
-func (m *Metrics) defineReplicas() {
-	m.replica = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "engramd_replica_events_total",
-		Help: "Events that a followed relay (replica is its place in the configuration) brought, by what became of them, and refused ones by reason.",
-	}, []string{"replica", "outcome", "reason"})
-	m.registry.MustRegister(m.replica)
+// Replicas is what following other relays counts.
+type Replicas struct{ events *prometheus.CounterVec }
+
+func newReplicas(r registry) *Replicas {
+	return &Replicas{r.counters("engramd_replica_events_total",
+		"Events that a followed relay (replica is its place in the configuration) brought, by what became of them, and refused ones by reason.",
+		"replica", "outcome", "reason")}
 }
 
 // ReplicaEvent counts one event of the n-th followed relay: "taken", "known",
 // "deleted" or "refused", and the prefix of a refusal.
-func (m *Metrics) ReplicaEvent(n int, outcome, prefix string) {
-	if m == nil {
+func (r *Replicas) ReplicaEvent(n int, outcome, prefix string) {
+	if r == nil {
 		return
 	}
 	reason := ""
 	if prefix != "" {
 		reason = copyReasonLabel().of(prefix)
 	}
-	m.replica.WithLabelValues(strconv.Itoa(n), copyLabel().of(outcome), reason).Inc()
+	r.events.WithLabelValues(strconv.Itoa(n), copyLabel().of(outcome), reason).Inc()
 }
 
 // WatchReplicas registers the followed relays' lag, which lag reads at every

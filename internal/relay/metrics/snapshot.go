@@ -6,31 +6,39 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// defineSnapshot makes what is counted of snapshots.
-func (m *Metrics) defineSnapshot() {
-	m.snapshots = m.counterVec("engramd_snapshot_operations_total",
-		"Operations on snapshots by this process, by operation and outcome.", snapshotOperationLabel(), snapshotOutcomeLabel())
-	m.snapshotSeconds = m.counterVec("engramd_snapshot_seconds_total",
-		"Time that operations on snapshots took.", snapshotOperationLabel())
-	m.snapshotLast = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+// Snapshots is what operations on snapshots count.
+type Snapshots struct {
+	operations *prometheus.CounterVec
+	seconds    *prometheus.CounterVec
+	last       *prometheus.GaugeVec
+}
+
+func newSnapshots(r registry) *Snapshots {
+	last := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "engramd_snapshot_last_success_timestamp_seconds",
 		Help: "When an operation on snapshots last went well in this process; absent if it never did.",
 	}, []string{"operation"})
-	m.registry.MustRegister(m.snapshotLast)
+	r.MustRegister(last)
+	return &Snapshots{
+		operations: r.counterVec("engramd_snapshot_operations_total",
+			"Operations on snapshots by this process, by operation and outcome.", snapshotOperationLabel(), snapshotOutcomeLabel()),
+		seconds: r.counterVec("engramd_snapshot_seconds_total", "Time that operations on snapshots took.", snapshotOperationLabel()),
+		last:    last,
+	}
 }
 
 // SnapshotDone counts one operation on snapshots: "create", "scheduled",
 // "verify", "repair", "rollback", "replace", "delete" or "gc", with its
 // outcome: "ok", "unchanged" (nothing new to be kept), "invalid" (the bundle
 // does not verify), "busy" (somebody else had the lock) or "failed".
-func (m *Metrics) SnapshotDone(operation, outcome string, at time.Time, took time.Duration) {
-	if m == nil {
+func (s *Snapshots) SnapshotDone(operation, outcome string, at time.Time, took time.Duration) {
+	if s == nil {
 		return
 	}
 	operation = snapshotOperationLabel().of(operation)
-	m.snapshots.WithLabelValues(operation, snapshotOutcomeLabel().of(outcome)).Inc()
-	m.snapshotSeconds.WithLabelValues(operation).Add(seconds(took))
+	s.operations.WithLabelValues(operation, snapshotOutcomeLabel().of(outcome)).Inc()
+	s.seconds.WithLabelValues(operation).Add(seconds(took))
 	if outcome == "ok" || outcome == "unchanged" {
-		m.snapshotLast.WithLabelValues(operation).Set(float64(at.Unix()))
+		s.last.WithLabelValues(operation).Set(float64(at.Unix()))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/relay/gate"
+	"engramd/internal/relay/metrics"
 	"engramd/nips/kind"
 )
 
@@ -34,7 +35,7 @@ type Options struct {
 	spawn func(command, env []string) (*child, error) // for tests; nil is a process
 }
 
-// Metrics is what is counted; *metrics.Metrics is one.
+// Metrics is what is counted; *metrics.Program is one.
 type Metrics interface {
 	// ProgramAsked counts an answer, or the lack of one: "accept", "reject",
 	// "shadowReject" or "error", and how long the event was held up.
@@ -42,11 +43,6 @@ type Metrics interface {
 	// ProgramEnded counts an end that nobody asked for.
 	ProgramEnded()
 }
-
-type noMetrics struct{}
-
-func (noMetrics) ProgramAsked(string, time.Duration) {}
-func (noMetrics) ProgramEnded()                      {}
 
 func (o Options) withDefaults() Options {
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
@@ -57,7 +53,7 @@ func (o Options) withDefaults() Options {
 		o.Addr = func(context.Context) netip.Addr { return netip.Addr{} }
 	}
 	if o.Metrics == nil {
-		o.Metrics = noMetrics{}
+		o.Metrics = (*metrics.Program)(nil)
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -63,7 +63,7 @@ type Options struct {
 	Observe Observer
 }
 
-// Observer is told what comes; *metrics.Metrics is one.
+// Observer is told what comes; *metrics.Replicas is one.
 type Observer interface {
 	// ReplicaEvent counts one event of the n-th followed relay: "taken", "known",
 	// "deleted" or "refused", and the prefix of a refusal.

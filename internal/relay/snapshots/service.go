@@ -58,11 +58,11 @@ type Options struct {
 	Trusted  func(ctx context.Context) ([]string, error)
 	Process  string // what this process is, in "… of the process that does it: Process"
 	Settings Settings
-	Software string            // "engramd 1.2.3", for manifests
-	Events   *notify.Publisher // nil tells nobody
-	Metrics  *metrics.Metrics  // nil counts nothing
-	Log      *slog.Logger      // nil logs nothing
-	Clock    func() time.Time  // nil means time.Now
+	Software string             // "engramd 1.2.3", for manifests
+	Events   *notify.Publisher  // nil tells nobody
+	Metrics  *metrics.Snapshots // nil counts nothing
+	Log      *slog.Logger       // nil logs nothing
+	Clock    func() time.Time   // nil means time.Now
 }
 
 // Service executes operations on snapshots. Its methods may be called
@@ -79,7 +79,7 @@ type Service struct {
 	changed  chan struct{} // wakes the Worker
 	software string
 	events   *notify.Publisher
-	metrics  *metrics.Metrics
+	metrics  *metrics.Snapshots
 	log      *slog.Logger
 	clock    func() time.Time
 }

@@ -32,7 +32,7 @@ type Quota struct {
 	DefaultBytes  bool
 }
 
-// Observer is notified of what the store did; *metrics.Metrics is one. Its
+// Observer is notified of what the store did; *metrics.Store is one. Its
 // methods are called from the store's goroutines and must not block.
 type Observer interface {
 	// CommitDone reports one write transaction: its time up to the end of the

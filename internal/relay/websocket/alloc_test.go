@@ -45,7 +45,7 @@ func audience(tb testing.TB, r *rig, n int) relay.Delivery {
 }
 
 func TestDeliveryAllocations(t *testing.T) {
-	r := start(t, &fake{}, Options{Metrics: noMetrics{}})
+	r := start(t, &fake{}, Options{Metrics: noMetrics})
 	d := []relay.Delivery{audience(t, r, recipients)}
 	got := testing.AllocsPerRun(50, func() { r.Server.deliver(d) })
 	most := float64(maxPerEvent + recipients*maxDelivery)
@@ -88,7 +88,7 @@ func listen(c *conn, filters ...nostr.Filter) *subscription {
 // event that one of them wants.
 func crowded(tb testing.TB, n int) (*Server, []relay.Delivery) {
 	tb.Helper()
-	s := newServer(&fake{}, Options{Metrics: noMetrics{}})
+	s := newServer(&fake{}, Options{Metrics: noMetrics})
 	tb.Cleanup(s.verifier.close)
 	for i := range n {
 		listen(deafConn(s), nostr.Filter{Kinds: []int{1}, Authors: []string{fmt.Sprintf("%064x", i)}})
@@ -116,7 +116,7 @@ func TestMatchAllocations(t *testing.T) {
 
 // An answer that the socket takes costs what is queued, and no goroutine.
 func TestAnswerAllocations(t *testing.T) {
-	r := start(t, &fake{}, Options{Metrics: noMetrics{}})
+	r := start(t, &fake{}, Options{Metrics: noMetrics})
 	idleConn(t, r)
 	c := onlyConn(t, r.Server)
 	text := []byte(`["OK","` + strings.Repeat("0", 64) + `",true,""]`)

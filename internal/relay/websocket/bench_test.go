@@ -12,7 +12,7 @@ import (
 // BenchmarkPublish is one connection that publishes without waiting, over a
 // store that keeps events in memory: what the session and the signatures cost.
 func BenchmarkPublish(b *testing.B) {
-	r := start(b, &fake{}, Options{Metrics: noMetrics{}, Limits: Limits{FramesBurst: 1 << 30}})
+	r := start(b, &fake{}, Options{Metrics: noMetrics, Limits: Limits{FramesBurst: 1 << 30}})
 	c := r.dial(b)
 	frames := make([]string, 2000)
 	for i := range frames {
@@ -38,7 +38,7 @@ func BenchmarkFanOut(b *testing.B) {
 	for _, size := range []int{1, 16} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			f := &fake{}
-			r := start(b, f, Options{Metrics: noMetrics{}, Limits: Limits{QueueBytes: 1 << 30, QueueFrames: 1 << 30}})
+			r := start(b, f, Options{Metrics: noMetrics, Limits: Limits{QueueBytes: 1 << 30, QueueFrames: 1 << 30}})
 			clients := make([]*client, 100)
 			for i := range clients {
 				clients[i] = r.dial(b)

@@ -30,7 +30,7 @@ func TestIdleConnectionsAreCheap(t *testing.T) {
 // idleCost is what each of n idle connections takes, in bytes.
 func idleCost(t *testing.T, n int) int64 {
 	t.Helper()
-	r := start(t, &fake{}, Options{Limits: Limits{Connections: 2 * n}, Metrics: noMetrics{}})
+	r := start(t, &fake{}, Options{Limits: Limits{Connections: 2 * n}, Metrics: noMetrics})
 	idleConn(t, r).Close() // pools are filled, code is warm
 	before := inUse()
 	conns := make([]net.Conn, n)
@@ -109,7 +109,7 @@ func rawFrame(t testing.TB, br *bufio.Reader) string {
 // BenchmarkIdle reports what 5,000 idle connections take.
 func BenchmarkIdle(b *testing.B) {
 	const n = 5000
-	r := start(b, &fake{}, Options{Metrics: noMetrics{}})
+	r := start(b, &fake{}, Options{Metrics: noMetrics})
 	idleConn(b, r).Close()
 	for b.Loop() {
 		before := inUse()

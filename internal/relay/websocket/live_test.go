@@ -222,7 +222,7 @@ func TestTheIndexAgreesWithASlowMatcher(t *testing.T) {
 		}
 		return values
 	}
-	s := newServer(&fake{}, Options{Metrics: noMetrics{}})
+	s := newServer(&fake{}, Options{Metrics: noMetrics})
 	t.Cleanup(s.verifier.close)
 	conns := []*conn{deafConn(s), deafConn(s), deafConn(s), deafConn(s)}
 	x := s.live

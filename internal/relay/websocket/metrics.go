@@ -1,12 +1,8 @@
 package websocket
 
-import (
-	"time"
+import "time"
 
-	"engramd/internal/relay/metrics"
-)
-
-// Metrics is what sessions count; *metrics.Metrics is one.
+// Metrics is what sessions count; *metrics.Sessions is one.
 type Metrics interface {
 	ConnectionOpened()
 	ConnectionClosed()
@@ -25,28 +21,6 @@ type Metrics interface {
 	SyncEnded(reason string)
 	SyncAnswered(took time.Duration)
 }
-
-var _ Metrics = (*metrics.Metrics)(nil)
-
-// noMetrics counts nothing.
-type noMetrics struct{}
-
-func (noMetrics) ConnectionOpened()          {}
-func (noMetrics) ConnectionClosed()          {}
-func (noMetrics) ConnectionRefused(string)   {}
-func (noMetrics) SubscriptionsAdd(int)       {}
-func (noMetrics) SubscriptionClosed(string)  {}
-func (noMetrics) FrameRead(string)           {}
-func (noMetrics) FrameRefused(string)        {}
-func (noMetrics) ReadPaused()                {}
-func (noMetrics) SlowReaderCut(string)       {}
-func (noMetrics) AuthDone(bool)              {}
-func (noMetrics) StoredSent(int)             {}
-func (noMetrics) LiveSent(int)               {}
-func (noMetrics) QueueAdd(string, int)       {}
-func (noMetrics) SyncsAdd(int, int64)        {}
-func (noMetrics) SyncEnded(string)           {}
-func (noMetrics) SyncAnswered(time.Duration) {}
 
 // The queues whose depth is counted.
 const (

@@ -9,7 +9,7 @@ import (
 // frame to its EOSE, CLOSED or count: with the gate's decision, over an empty
 // store.
 func BenchmarkRequest(b *testing.B) {
-	r := startReal(b, Options{Metrics: noMetrics{}, Limits: Limits{FramesBurst: 1 << 30}})
+	r := startReal(b, Options{Metrics: noMetrics, Limits: Limits{FramesBurst: 1 << 30}})
 	c := r.dial(b)
 	auth := r.authFor(b, alice, c)
 	c.send(authFrame(auth))

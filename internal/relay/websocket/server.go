@@ -20,6 +20,7 @@ import (
 	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/logging/redact"
+	"engramd/internal/relay/metrics"
 )
 
 // Options are how a Server is made. Every field may be zero.
@@ -115,7 +116,7 @@ func newServer(b Backend, o Options) *Server {
 		s.shares = fairness.NewShares(fairness.Rules{Exempt: true})
 	}
 	if s.metrics == nil {
-		s.metrics = noMetrics{}
+		s.metrics = (*metrics.Sessions)(nil) // counts nothing
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"engramd/internal/relay/metrics"
 	"engramd/internal/relay/store/sqlite"
 )
 
@@ -26,6 +27,9 @@ type counted struct {
 	n       map[string]int
 	changed chan struct{}
 }
+
+// noMetrics counts nothing.
+var noMetrics = (*metrics.Sessions)(nil)
 
 func newCounted() *counted { return &counted{n: map[string]int{}, changed: make(chan struct{})} }
 

@@ -26,7 +26,7 @@ import (
 // that one is the relay's own.
 func BenchmarkReconcile(b *testing.B) {
 	const n = 1_000_000
-	r := startReal(b, Options{Metrics: noMetrics{}, Replica: func(gate.Reader) bool { return true }})
+	r := startReal(b, Options{Metrics: noMetrics, Replica: func(gate.Reader) bool { return true }})
 	var mine []nip77.Item
 	var pending []store.Pending
 	for i := range n {

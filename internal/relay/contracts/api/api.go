@@ -37,7 +37,7 @@ type Options struct {
 	// nil means never.
 	Private func() bool
 	// Decided is called with the decision about every read: GateDecision of a
-	// metrics.Metrics.
+	// metrics.Relay.
 	Decided func(surface, rule, decision string)
 	Version string // of the daemon, for the OpenAPI document
 	URL     string // http(s) URL of the relay, for clients

@@ -69,7 +69,7 @@ func newWorld(t testing.TB, change ...func(*settings)) *world {
 	names, err := relay.NewNames([]string{publicURL}, netip.MustParseAddrPort("0.0.0.0:7447"))
 	must(t, err)
 	table := storetest.MustTable(t, set.gate)
-	w.relay, err = relay.New(relay.Config{Names: names, Clock: w.clock.Now, Metrics: w.meter, Log: log, Latest: set.latest}, table)
+	w.relay, err = relay.New(relay.Config{Names: names, Clock: w.clock.Now, Metrics: w.meter.Relay, Log: log, Latest: set.latest}, table)
 	must(t, err)
 	t.Cleanup(w.relay.Close) // after the store
 	w.store = storetest.MustOpen(t, func(o *sqlite.Options) {

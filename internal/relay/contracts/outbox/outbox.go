@@ -52,7 +52,7 @@ type Submitter interface {
 	Submit(ctx context.Context, s relay.Submission) relay.Answer
 }
 
-// Observer counts attempts; *metrics.Metrics implements it.
+// Observer counts attempts; *metrics.Outbox implements it.
 type Observer interface {
 	// OutboxTried reports one attempt to deliver an event to this relay (0), or
 	// to a further one by its place in Options.Targets, from 1 on. The outcome

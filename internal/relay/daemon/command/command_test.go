@@ -95,24 +95,24 @@ func TestMetricsKnowEveryLabel(t *testing.T) {
 	m := metrics.New("test")
 	for c := gate.Class(0); c < 32; c++ {
 		if name := c.String(); name != "unknown" {
-			m.EventDone(name, "stored")
-			m.GateDecision("req", name, "granted")
+			m.Relay.EventDone(name, "stored")
+			m.Relay.GateDecision("req", name, "granted")
 		}
 	}
 	for o := store.Stored; o <= store.Failed; o++ {
-		m.EventDone("open", o.String())
+		m.Relay.EventDone("open", o.String())
 	}
 	for _, s := range gate.Surfaces() {
-		m.GateDecision(s.String(), gate.RuleWildcard, nip01.PrefixRestricted)
+		m.Relay.GateDecision(s.String(), gate.RuleWildcard, nip01.PrefixRestricted)
 	}
-	m.GateDecision("live", gate.RuleWildcard, nip01.PrefixAuthRequired)
+	m.Relay.GateDecision("live", gate.RuleWildcard, nip01.PrefixAuthRequired)
 	for _, name := range management.Methods() {
 		for _, outcome := range []string{"ok", "invalid", "restricted", "error"} {
-			m.AdminCall(name, outcome)
+			m.Admin.AdminCall(name, outcome)
 		}
 	}
 	for _, reason := range []string{"ban", "operator", "retention"} {
-		m.Removed(reason, 1)
+		m.Store.Removed(reason, 1)
 	}
 	families, err := m.Registry().Gather()
 	if err != nil {

@@ -68,7 +68,7 @@ type Following struct {
 	Table   func() *gate.Table
 	Judge   policy.Hook
 	Log     *slog.Logger
-	Metrics *metrics.Metrics
+	Metrics *metrics.Replicas
 }
 
 // Follower makes one.
