@@ -14,10 +14,10 @@ import (
 	"engramd/internal/secrets"
 )
 
-func (a *app) adminCommand() *cobra.Command {
+func adminCommand(env *cliutil.Env) *cobra.Command {
 	subs := []*cobra.Command{}
 	for _, m := range adminMethods() {
-		subs = append(subs, a.adminMethodCommand(m))
+		subs = append(subs, adminMethodCommand(env, m))
 	}
 	return cliutil.Group(&cobra.Command{
 		Use:   "admin",
@@ -37,25 +37,25 @@ Exit code 3 if the key does not manage the relay, or the relay's own configurati
 otherwise; 2 for what the relay calls wrong, and where a relay has no management API.`,
 		Example: `  engramctl admin banpubkey npub1… "spam" --key-file op.key --relay wss://relay.example
   engramctl admin listbannedpubkeys --json | jq -r '.result[].pubkey'`,
-	}, append(subs, a.adminCallCommand())...)
+	}, append(subs, adminCallCommand(env))...)
 }
 
 // adminMethodCommand returns the command of one method.
-func (a *app) adminMethodCommand(m adminMethod) *cobra.Command {
+func adminMethodCommand(env *cliutil.Env, m adminMethod) *cobra.Command {
 	var asJSON bool
 	f := &adminFlags{}
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:     m.use(),
 		Short:   m.short,
 		Long:    m.long,
 		Example: "  engramctl admin " + m.example,
 		Args:    adminArguments(m),
 	}, func(ctx context.Context, args []string) error {
-		params, err := m.params(a, f, args)
+		params, err := m.params(env, f, args)
 		if err != nil {
 			return err
 		}
-		return a.manage(ctx, asJSON, m.name, params)
+		return manage(ctx, env, asJSON, m.name, params)
 	})
 	for _, flag := range m.flags {
 		f.add(c, flag)
@@ -80,9 +80,9 @@ func adminArguments(m adminMethod) cobra.PositionalArgs {
 	}
 }
 
-func (a *app) adminCallCommand() *cobra.Command {
+func adminCallCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "call METHOD [PARAM…] [--json]",
 		Short: "Call any method, with parameters in JSON",
 		Long: `Call any method of a relay's management API, also one that has no command here. Each
@@ -107,7 +107,7 @@ PARAM is JSON; one that is not is taken as a text.`,
 		if err := guardManaged(args...); err != nil {
 			return err
 		}
-		return a.manage(ctx, asJSON, args[0], params)
+		return manage(ctx, env, asJSON, args[0], params)
 	})
 	cliutil.JSONFlag(c, &asJSON)
 	return c
@@ -131,8 +131,8 @@ type managedOut struct {
 }
 
 // manage makes a call and prints its result.
-func (a *app) manage(ctx context.Context, asJSON bool, method string, params []any) error {
-	c, s, err := a.Client(ctx)
+func manage(ctx context.Context, env *cliutil.Env, asJSON bool, method string, params []any) error {
+	c, s, err := env.Client(ctx)
 	if err != nil {
 		return err
 	}
@@ -140,18 +140,18 @@ func (a *app) manage(ctx context.Context, asJSON bool, method string, params []a
 	if len(s.Relays) != 1 {
 		return exit.Usagef("management is of one relay, and %d are configured: name it with --relay", len(s.Relays))
 	}
-	ctx, done := a.Bounded(ctx)
+	ctx, done := env.Bounded(ctx)
 	defer done()
 	result, err := c.Manage(ctx, method, params...)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return a.PrintJSON(managedOut{c.Relays()[0], method, result})
+		return env.PrintJSON(managedOut{c.Relays()[0], method, result})
 	}
 	text, err := managedText(result)
 	if err != nil {
 		return fmt.Errorf("%w: its result is not JSON", client.ErrMisbehaved)
 	}
-	return a.Print("%s", text)
+	return env.Print("%s", text)
 }

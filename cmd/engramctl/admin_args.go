@@ -17,7 +17,7 @@ import (
 // parameter.
 type adminArg struct {
 	name string
-	read func(a *app, name, text string) (any, error)
+	read func(env *cliutil.Env, name, text string) (any, error)
 }
 
 // member returns what an object calls it.
@@ -26,7 +26,7 @@ func (arg adminArg) member() string { return strings.ToLower(arg.name) }
 var (
 	pubkeyArg  = adminArg{"PUBKEY", readPubkey}
 	agentArg   = adminArg{"AGENT", readPubkey}
-	eventArg   = adminArg{"EVENT", readEventID}
+	eventArg   = adminArg{"EVENT", readEvent}
 	kindArg    = adminArg{"KIND", readKind}
 	networkArg = adminArg{"ADDRESS", readText}
 	idArg      = adminArg{"ID", readText}
@@ -34,7 +34,7 @@ var (
 	reasonArg  = adminArg{"REASON", readText}
 )
 
-func readPubkey(_ *app, name, text string) (any, error) {
+func readPubkey(_ *cliutil.Env, name, text string) (any, error) {
 	key, err := settings.PublicKey(name, "the command line", text)
 	if err == nil && key == "" {
 		err = exit.Usagef("%s is empty", name)
@@ -42,8 +42,12 @@ func readPubkey(_ *app, name, text string) (any, error) {
 	return key, err
 }
 
+func readEvent(_ *cliutil.Env, name, text string) (any, error) {
+	return readEventID(name, text)
+}
+
 // readEventID takes an event id as people have it: note, nevent or hex.
-func readEventID(_ *app, name, text string) (any, error) {
+func readEventID(name, text string) (string, error) {
 	lower := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), "nostr:")
 	if raw, err := hex.DecodeString(lower); err == nil && len(raw) == 32 {
 		return lower, nil
@@ -60,15 +64,15 @@ func readEventID(_ *app, name, text string) (any, error) {
 				return v.ID, nil
 			}
 		}
-		return nil, exit.Usagef("%s: this note or nevent is damaged: a character is missing or mistyped", name)
+		return "", exit.Usagef("%s: this note or nevent is damaged: a character is missing or mistyped", name)
 	}
 	if err := guardManaged(text); err != nil {
-		return nil, err
+		return "", err
 	}
-	return nil, exit.Usagef("%s: want the id of an event, note1…, nevent1… or 64 hex digits", name)
+	return "", exit.Usagef("%s: want the id of an event, note1…, nevent1… or 64 hex digits", name)
 }
 
-func readKind(_ *app, name, text string) (any, error) {
+func readKind(_ *cliutil.Env, name, text string) (any, error) {
 	kind, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
 		return nil, exit.Usagef("%s: want a number from 0 to 65535", name)
@@ -78,10 +82,10 @@ func readKind(_ *app, name, text string) (any, error) {
 
 // readText takes a text as it is, or with "-" from stdin; the relay says what
 // may be in it.
-func readText(a *app, _, text string) (any, error) {
+func readText(env *cliutil.Env, _, text string) (any, error) {
 	if text == "-" {
 		var err error
-		if text, err = cliutil.Input(a.Env); err != nil {
+		if text, err = cliutil.Input(env); err != nil {
 			return nil, err
 		}
 		text = strings.TrimSuffix(text, "\n")

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"engramd/internal/cli/cliutil"
+
 	"github.com/spf13/cobra"
 )
 
@@ -84,10 +86,10 @@ func adminSnapshotMethods() []adminMethod {
 }
 
 // params returns the parameters of a call.
-func (m adminMethod) params(a *app, f *adminFlags, args []string) ([]any, error) {
+func (m adminMethod) params(env *cliutil.Env, f *adminFlags, args []string) ([]any, error) {
 	params, object := []any{}, f.object(m.flags)
 	for i, text := range args {
-		v, err := m.args[i].read(a, m.args[i].name, text)
+		v, err := m.args[i].read(env, m.args[i].name, text)
 		if err != nil {
 			return nil, err
 		}

@@ -11,7 +11,7 @@ import (
 	"engramd/internal/client"
 )
 
-func (a *app) agentsCommand() *cobra.Command {
+func agentsCommand(env *cliutil.Env) *cobra.Command {
 	return cliutil.Group(&cobra.Command{
 		Use:   "agents",
 		Short: "An owner's agents, and their approval",
@@ -20,7 +20,7 @@ func (a *app) agentsCommand() *cobra.Command {
 owner's. The approval goes to the configured relays: name those that the agent
 writes to.`,
 		Example: `  engramctl agents allow npub1… --key-file owner.key --relay wss://relay.example`,
-	}, a.agentsAllowCommand(), a.agentsLsCommand(), a.agentsRevokeCommand())
+	}, agentsAllowCommand(env), agentsLsCommand(env), agentsRevokeCommand(env))
 }
 
 // approvalsRemedy is for relays that did not take the list: it is no memory, so
@@ -29,32 +29,32 @@ const approvalsRemedy = "the same command brings the others up to date once they
 
 // withApprovals runs do on the list of the key's owner, at the configured
 // relays: where an agent is to be let in, its own list of relays says nothing.
-func (a *app) withApprovals(ctx context.Context, do func(ctx context.Context, list *client.Approvals) error) error {
-	c, _, err := a.Client(ctx)
+func withApprovals(ctx context.Context, env *cliutil.Env, do func(ctx context.Context, list *client.Approvals) error) error {
+	c, _, err := env.Client(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	ctx, done := a.Bounded(ctx)
+	ctx, done := env.Bounded(ctx)
 	defer done()
 	return do(ctx, c.Approvals())
 }
 
 // approvalCommand makes a command that changes the list by the one agent it
 // names, and prints what that is then.
-func (a *app) approvalCommand(c *cobra.Command, then string, change func(list *client.Approvals, ctx context.Context, agent string) (client.Status, error)) *cobra.Command {
+func approvalCommand(env *cliutil.Env, c *cobra.Command, then string, change func(list *client.Approvals, ctx context.Context, agent string) (client.Status, error)) *cobra.Command {
 	c.Args = cliutil.Arguments("PUBKEY")
-	return a.Command(c, func(ctx context.Context, args []string) error {
+	return env.Command(c, func(ctx context.Context, args []string) error {
 		agent, err := agentArgument(args[0])
 		if err != nil {
 			return err
 		}
-		return a.withApprovals(ctx, func(ctx context.Context, list *client.Approvals) error {
+		return withApprovals(ctx, env, func(ctx context.Context, list *client.Approvals) error {
 			status, err := change(list, ctx, agent)
-			if err := a.ReportWith(status, cliutil.Explained(err), approvalsRemedy); err != nil {
+			if err := env.ReportWith(status, cliutil.Explained(err), approvalsRemedy); err != nil {
 				return err
 			}
-			return a.Print("%s  %s\n", settings.Npub(agent), then)
+			return env.Print("%s  %s\n", settings.Npub(agent), then)
 		})
 	})
 }

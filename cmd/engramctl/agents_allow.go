@@ -3,11 +3,12 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 )
 
-func (a *app) agentsAllowCommand() *cobra.Command {
-	return a.approvalCommand(&cobra.Command{
+func agentsAllowCommand(env *cliutil.Env) *cobra.Command {
+	return approvalCommand(env, &cobra.Command{
 		Use:   "allow PUBKEY",
 		Short: "Approve an agent",
 		Long: `Approve an agent, given by npub or hex. Approving it again changes nothing. Every

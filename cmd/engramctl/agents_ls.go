@@ -24,9 +24,9 @@ type agentOut struct {
 	Last       string `json:"last,omitempty"`
 }
 
-func (a *app) agentsLsCommand() *cobra.Command {
+func agentsLsCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "ls [--json]",
 		Short: "List an owner's agents, with the size of their memory",
 		Long: `List the agents of the key's owner: those that it has approved, and those that
@@ -42,29 +42,29 @@ have is not counted: name the relays that the agents write to.`,
   engramctl agents ls --json | jq -r '.agents[] | select(.approved) | .npub'`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
-		c, _, err := a.Client(ctx)
+		c, _, err := env.Client(ctx)
 		if err != nil {
 			return err
 		}
 		defer c.Close()
-		ctx, done := a.Bounded(ctx)
+		ctx, done := env.Bounded(ctx)
 		defer done()
 		agents, status, err := c.Agents(ctx)
-		if err := a.Report(status, err); err != nil {
+		if err := env.Report(status, err); err != nil {
 			return err
 		}
 		if asJSON {
 			out := cliutil.AnswerOf(nil, status)
 			out.Owner = c.Identity().PubKey()
-			return a.PrintJSON(struct {
+			return env.PrintJSON(struct {
 				cliutil.AnswerOut
 				Agents []agentOut `json:"agents"`
 			}{out, agentsOut(agents)})
 		}
 		if len(agents) == 0 {
-			a.Note("no agent is approved by this key (%s) or remembers anything for it", settings.Npub(c.Identity().PubKey()))
+			env.Note("no agent is approved by this key (%s) or remembers anything for it", settings.Npub(c.Identity().PubKey()))
 		}
-		return a.printAgents(agents)
+		return printAgents(env, agents)
 	})
 	cliutil.JSONFlag(c, &asJSON)
 	return c
@@ -82,8 +82,8 @@ func agentsOut(agents []client.AgentMemory) []agentOut {
 	return out
 }
 
-func (a *app) printAgents(agents []client.AgentMemory) error {
-	w := tabwriter.NewWriter(a.Out(), 0, 0, 2, ' ', 0)
+func printAgents(env *cliutil.Env, agents []client.AgentMemory) error {
+	w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
 	for _, m := range agents {
 		state, core, last := "not approved", "no core", "never wrote"
 		if m.Approved {

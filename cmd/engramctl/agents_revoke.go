@@ -3,11 +3,12 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 )
 
-func (a *app) agentsRevokeCommand() *cobra.Command {
-	return a.approvalCommand(&cobra.Command{
+func agentsRevokeCommand(env *cliutil.Env) *cobra.Command {
+	return approvalCommand(env, &cobra.Command{
 		Use:   "revoke PUBKEY",
 		Short: "Take an approval back",
 		Long: `Take an approval back. The agent's memory stays, and stays readable. A relay that

@@ -149,11 +149,11 @@ func attestedAt(name string) (nostr.Filter, bool, error) {
 	}
 	raw, err := hex.DecodeString(lower)
 	if strings.HasPrefix(lower, "note1") || strings.HasPrefix(lower, "nevent1") || err == nil && len(raw) == 32 {
-		id, err := readEventID(nil, "EVENT", name)
+		id, err := readEventID("EVENT", name)
 		if err != nil {
 			return nostr.Filter{}, false, err
 		}
-		return nostr.Filter{IDs: []string{id.(string)}}, true, nil
+		return nostr.Filter{IDs: []string{id}}, true, nil
 	}
 	return nostr.Filter{}, false, nil
 }

@@ -29,7 +29,7 @@ const (
 
 // harnesses looks at the settings of each harness that is used here.
 func (d *doctor) harnesses(ctx context.Context) {
-	self, err := d.self()
+	self, err := self(d.Env)
 	if err != nil {
 		return // programs has said so
 	}
@@ -40,7 +40,7 @@ func (d *doctor) harnesses(ctx context.Context) {
 		if name := d.Flags.Profile; name != "" && name != file.Profile {
 			e.Profile = name
 		}
-		s, err := h.Check(harness.Disk{}, d.roots(), e)
+		s, err := h.Check(harness.Disk{}, roots(d.Env), e)
 		if err != nil {
 			d.fail(h.Name, exit.BadUsage(err), "mend the file, or remove it")
 			continue
@@ -130,7 +130,7 @@ func (d *doctor) server(ctx context.Context) {
 	if slices.ContainsFunc(d.found, func(f finding) bool { return f.Check == "mcp" }) {
 		return
 	}
-	if self, err := d.self(); err == nil {
+	if self, err := self(d.Env); err == nil {
 		d.mcpServer(ctx, "", self, d.Flags.Profile, "")
 	}
 }

@@ -23,7 +23,7 @@ const programPatience = 5 * time.Second
 
 // programs looks for several engramctl in PATH.
 func (d *doctor) programs(ctx context.Context) {
-	self, err := d.self()
+	self, err := self(d.Env)
 	if err != nil {
 		d.fail("program", err, "install engramctl again")
 		return
@@ -225,17 +225,17 @@ func (d *doctor) state(ctx context.Context, s settings.Settings) {
 	var said []string
 	state, err := d.openState(ctx, m, func(line string) { said = append(said, line) })
 	if err != nil {
-		d.fail("state", exit.BadUsage(err), "give this user the folder "+d.stateFolder())
+		d.fail("state", exit.BadUsage(err), "give this user the folder "+stateFolder(d.Env))
 		return
 	}
 	defer state.Close()
 	if _, _, err := state.Counters.All(ctx); err != nil {
-		d.fail("state", exit.BadUsage(err), "give this user the folder "+d.stateFolder())
+		d.fail("state", exit.BadUsage(err), "give this user the folder "+stateFolder(d.Env))
 		return
 	}
 	if len(said) > 0 {
 		d.add("state", warned, "nothing: a new one was begun", "%s", said[0])
 		return
 	}
-	d.add("state", fine, "", "%s can be written", d.stateFolder())
+	d.add("state", fine, "", "%s can be written", stateFolder(d.Env))
 }

@@ -7,7 +7,7 @@ import (
 	"engramd/internal/cli/settings"
 )
 
-func (a *app) keyCommand() *cobra.Command {
+func keyCommand(env *cliutil.Env) *cobra.Command {
 	return cliutil.Group(&cobra.Command{
 		Use:   "key",
 		Short: "Make, show and encrypt keys",
@@ -15,13 +15,13 @@ func (a *app) keyCommand() *cobra.Command {
 (mode 0600), or in ENGRAM_KEY; they are never printed, and never taken from the
 command line.`,
 		Example: `  engramctl key new agent.key`,
-	}, a.keyNewCommand(), a.keyShowCommand(), a.keyEncryptCommand())
+	}, keyNewCommand(env), keyShowCommand(env), keyEncryptCommand(env))
 }
 
 // printKey shows a public key both ways.
-func (a *app) printKey(pubkey string, asJSON bool) error {
+func printKey(env *cliutil.Env, pubkey string, asJSON bool) error {
 	if asJSON {
-		return a.PrintJSON(cliutil.KeyOut{Npub: settings.Npub(pubkey), Pubkey: pubkey})
+		return env.PrintJSON(cliutil.KeyOut{Npub: settings.Npub(pubkey), Pubkey: pubkey})
 	}
-	return a.Print("%s\n%s\n", settings.Npub(pubkey), pubkey)
+	return env.Print("%s\n%s\n", settings.Npub(pubkey), pubkey)
 }

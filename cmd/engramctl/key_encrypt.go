@@ -11,9 +11,9 @@ import (
 	"engramd/internal/cli/settings"
 )
 
-func (a *app) keyEncryptCommand() *cobra.Command {
+func keyEncryptCommand(env *cliutil.Env) *cobra.Command {
 	var passwordFile string
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "encrypt FILE [--password-file FILE]",
 		Short: "Write the key in use to a new file, encrypted",
 		Long: `Write the key in use to a new file (mode 0600), encrypted with a password as
@@ -23,26 +23,26 @@ password. The old file stays: remove it once the new one works.`,
   engramctl key show --key-file agent.ncryptsec   # asks for the password`,
 		Args: cliutil.Arguments("FILE"),
 	}, func(ctx context.Context, args []string) error {
-		s, err := a.Settings()
+		s, err := env.Settings()
 		if err != nil {
 			return err
 		}
-		secret, err := a.SecretKey(ctx, s.Key)
+		secret, err := env.SecretKey(ctx, s.Key)
 		if err != nil {
 			return err
 		}
-		password, err := a.NewPassword(ctx, passwordFile)
+		password, err := env.NewPassword(ctx, passwordFile)
 		if err != nil {
 			return err
 		}
-		text, err := settings.Encrypt(secret, password, a.KeyCost, nip49.ClientDoesNotTrackThisData)
+		text, err := settings.Encrypt(secret, password, env.KeyCost, nip49.ClientDoesNotTrackThisData)
 		if err != nil {
 			return exit.BadUsage(err)
 		}
-		if err := settings.WritePrivate(a.Path(args[0]), text+"\n"); err != nil {
+		if err := settings.WritePrivate(env.Path(args[0]), text+"\n"); err != nil {
 			return exit.BadUsage(err)
 		}
-		return a.Print("%s\n", args[0])
+		return env.Print("%s\n", args[0])
 	})
 	c.Flags().StringVar(&passwordFile, "password-file", "", "`file` with the new password, mode 0600")
 	return c

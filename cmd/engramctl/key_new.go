@@ -14,10 +14,10 @@ import (
 	"engramd/internal/client"
 )
 
-func (a *app) keyNewCommand() *cobra.Command {
+func keyNewCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON, encrypted bool
 	var passwordFile string
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "new FILE [--encrypt] [--password-file FILE] [--json]",
 		Short: "Make a key",
 		Long: `Make a key and write it to a new file (mode 0600) as nsec, or with --encrypt as
@@ -33,7 +33,7 @@ memory.`,
 			return err
 		}
 		if encrypted || passwordFile != "" {
-			password, err := a.NewPassword(ctx, passwordFile)
+			password, err := env.NewPassword(ctx, passwordFile)
 			if err != nil {
 				return err
 			}
@@ -41,14 +41,14 @@ memory.`,
 			if err != nil {
 				return exit.BadUsage(err)
 			}
-			if text, err = settings.Encrypt(secret, password, a.KeyCost, nip49.NotKnownToHaveBeenHandledInsecurely); err != nil {
+			if text, err = settings.Encrypt(secret, password, env.KeyCost, nip49.NotKnownToHaveBeenHandledInsecurely); err != nil {
 				return exit.BadUsage(err)
 			}
 		}
-		if err := settings.WritePrivate(a.Path(args[0]), text+"\n"); err != nil {
+		if err := settings.WritePrivate(env.Path(args[0]), text+"\n"); err != nil {
 			return exit.BadUsage(err)
 		}
-		return a.printKey(id.PubKey(), asJSON)
+		return printKey(env, id.PubKey(), asJSON)
 	})
 	cliutil.JSONFlag(c, &asJSON)
 	c.Flags().BoolVar(&encrypted, "encrypt", false, "encrypt the file with a password (NIP-49)")

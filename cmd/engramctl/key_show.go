@@ -8,9 +8,9 @@ import (
 	"engramd/internal/cli/cliutil"
 )
 
-func (a *app) keyShowCommand() *cobra.Command {
+func keyShowCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "show [--json]",
 		Short: "Print the public key of the key in use",
 		Long:  `Print the public key of the key in use, as npub and in hex. The secret key is never printed.`,
@@ -18,15 +18,15 @@ func (a *app) keyShowCommand() *cobra.Command {
   engramctl key show --profile me`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
-		s, err := a.Settings()
+		s, err := env.Settings()
 		if err != nil {
 			return err
 		}
-		id, err := a.Identity(ctx, s)
+		id, err := env.Identity(ctx, s)
 		if err != nil {
 			return err
 		}
-		return a.printKey(id.PubKey(), asJSON)
+		return printKey(env, id.PubKey(), asJSON)
 	})
 	cliutil.JSONFlag(c, &asJSON)
 	return c

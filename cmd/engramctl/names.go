@@ -10,7 +10,7 @@ import (
 	"engramd/internal/client"
 )
 
-func (a *app) namesCommand() *cobra.Command {
+func namesCommand(env *cliutil.Env) *cobra.Command {
 	return cliutil.Group(&cobra.Command{
 		Use:   "identity",
 		Short: "Names of agents, and keys that the relay keeps for them",
@@ -24,8 +24,8 @@ Who asks is the key; where none is configured, ENGRAM_TOKEN. Tokens and keys go 
 		Example: `  engramctl identity provision agent-0000 agent.token --key-file op.key
   ENGRAM_TOKEN=$(cat agent.token) ENGRAM_TOKEN_RELAY=wss://relay.example engramctl contract ls
   engramctl identity ls --key-file op.key`,
-	}, a.identityProvisionCommand(), a.identityBindCommand(), a.identityLsCommand(), a.identityShowCommand(), a.identityClaimCommand(),
-		a.identityDeleteCommand(), a.identityTokenCommand())
+	}, identityProvisionCommand(env), identityBindCommand(env), identityLsCommand(env), identityShowCommand(env), identityClaimCommand(env),
+		identityDeleteCommand(env), identityTokenCommand(env))
 }
 
 // identityOut is an identity in JSON.
@@ -45,12 +45,12 @@ func identityFor(id client.AgentIdentity) identityOut {
 	return out
 }
 
-func (a *app) printIdentity(id client.AgentIdentity, asJSON bool) error {
+func printIdentity(env *cliutil.Env, id client.AgentIdentity, asJSON bool) error {
 	out := identityFor(id)
 	if asJSON {
-		return a.PrintJSON(out)
+		return env.PrintJSON(out)
 	}
-	return a.Print("%s  %s  %s\n", cliutil.Plain(id.AgentID), out.Npub, keptText(id))
+	return env.Print("%s  %s  %s\n", cliutil.Plain(id.AgentID), out.Npub, keptText(id))
 }
 
 func keptText(id client.AgentIdentity) string {
@@ -60,9 +60,9 @@ func keptText(id client.AgentIdentity) string {
 	return "has its key itself"
 }
 
-func (a *app) identityProvisionCommand() *cobra.Command {
+func identityProvisionCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "provision AGENT_ID FILE [--json]",
 		Short: "Have the relay make and keep a key for an agent",
 		Long: `Have the relay make a key for an agent that has none, keep it, and sign for the agent. The
@@ -74,10 +74,10 @@ Exit code 3 if the key is not the operator's, 5 if the name is taken.`,
 		Args:    cliutil.Arguments("AGENT_ID", "FILE"),
 	}, func(ctx context.Context, args []string) error {
 		var made client.AgentIdentity
-		err := a.toPrivate(args[1], func(f *privateFile) error {
-			return cliutil.WithNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
+		err := toPrivate(env, args[1], func(f *privateFile) error {
+			return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
 				id, token, s, err := cs.Provision(ctx, args[0])
-				if err := a.ReportWith(s, err, contractRemedy); err != nil {
+				if err := env.ReportWith(s, err, contractRemedy); err != nil {
 					return err
 				}
 				made = id
@@ -87,15 +87,15 @@ Exit code 3 if the key is not the operator's, 5 if the name is taken.`,
 		if err != nil {
 			return err
 		}
-		return a.printIdentity(made, asJSON)
+		return printIdentity(env, made, asJSON)
 	})
 	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
-func (a *app) identityBindCommand() *cobra.Command {
+func identityBindCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "bind AGENT_ID [--json]",
 		Short: "Bind a name to one's own key",
 		Long: `Bind a name to the key that calls, first come. The contract memory API then calls the key
@@ -105,12 +105,12 @@ Exit code 5 if the name is another's, or the key has another name.`,
 		Example: `  engramctl identity bind agent-0001 --key-file agent.key`,
 		Args:    cliutil.Arguments("AGENT_ID"),
 	}, func(ctx context.Context, args []string) error {
-		return cliutil.WithNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
+		return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
 			id, s, err := cs.Bind(ctx, args[0])
-			if err := a.ReportWith(s, err, contractRemedy); err != nil {
+			if err := env.ReportWith(s, err, contractRemedy); err != nil {
 				return err
 			}
-			return a.printIdentity(id, asJSON)
+			return printIdentity(env, id, asJSON)
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)

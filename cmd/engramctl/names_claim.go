@@ -12,10 +12,10 @@ import (
 	"engramd/internal/client"
 )
 
-func (a *app) identityClaimCommand() *cobra.Command {
+func identityClaimCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
 	var tokenFile string
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "claim AGENT_ID FILE [--token-file FILE] [--json]",
 		Short: "Take the key away that the relay keeps for an agent",
 		Long: `Take the secret key away that the relay keeps for an agent, once, by the agent's bearer
@@ -27,18 +27,18 @@ Exit code 3 if the token is not this agent's, or not any more.`,
 		Example: `  engramctl identity claim agent-0000 agent.key --token-file agent.token`,
 		Args:    cliutil.Arguments("AGENT_ID", "FILE"),
 	}, func(ctx context.Context, args []string) error {
-		t, err := a.claimToken(tokenFile)
+		t, err := claimToken(env, tokenFile)
 		if err != nil {
 			return err
 		}
 		var claimed client.AgentIdentity
-		err = a.toPrivate(args[1], func(f *privateFile) error {
-			nobody := client.New(client.Identity{}, client.Options{Relays: []string{t.Relay}, Timeout: a.Flags.Timeout, Trace: a.Trace()})
+		err = toPrivate(env, args[1], func(f *privateFile) error {
+			nobody := client.New(client.Identity{}, client.Options{Relays: []string{t.Relay}, Timeout: env.Flags.Timeout, Trace: env.Trace()})
 			defer nobody.Close()
-			ctx, done := a.Bounded(ctx)
+			ctx, done := env.Bounded(ctx)
 			defer done()
 			secret, id, status, err := nobody.Contracts().ClaimKey(ctx, args[0], t.Text)
-			if err := a.ReportWith(status, err, contractRemedy); err != nil {
+			if err := env.ReportWith(status, err, contractRemedy); err != nil {
 				return err
 			}
 			nsec, err := settings.EncodeSecret(secret)
@@ -51,7 +51,7 @@ Exit code 3 if the token is not this agent's, or not any more.`,
 		if err != nil {
 			return err
 		}
-		return a.printIdentity(claimed, asJSON)
+		return printIdentity(env, claimed, asJSON)
 	})
 	cliutil.JSONFlag(c, &asJSON)
 	c.Flags().StringVar(&tokenFile, "token-file", "", "`file` with the agent's bearer token, readable by its user only")
@@ -60,19 +60,19 @@ Exit code 3 if the token is not this agent's, or not any more.`,
 
 // claimToken returns the token of a file, for the one relay that is configured,
 // or that of the environment, for its relay.
-func (a *app) claimToken(file string) (cliutil.Token, error) {
+func claimToken(env *cliutil.Env, file string) (cliutil.Token, error) {
 	if file == "" {
-		t, err := a.BearerToken()
+		t, err := env.BearerToken()
 		if err == nil && t == (cliutil.Token{}) {
 			err = exit.Usagef("--token-file is missing, and ENGRAM_TOKEN is not set: the agent's bearer token proves whose key it is")
 		}
 		return t, err
 	}
-	text, err := settings.ReadPrivate("token file", a.Path(file))
+	text, err := settings.ReadPrivate("token file", env.Path(file))
 	if err != nil {
 		return cliutil.Token{}, exit.BadUsage(err)
 	}
-	s, err := a.Settings()
+	s, err := env.Settings()
 	if err != nil {
 		return cliutil.Token{}, err
 	}

@@ -17,10 +17,10 @@ import (
 // maxNames is how many identities an API lists at a time.
 const maxNames = 500
 
-func (a *app) identityLsCommand() *cobra.Command {
+func identityLsCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
 	var limit, offset int
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "ls [--limit N] [--offset N] [--json]",
 		Short: "List names, their keys, and which keys the relay keeps",
 		Long: `List the names that the relay knows, by name, with their keys, whether the relay keeps the
@@ -34,13 +34,13 @@ Exit code 3 if the key is not the operator's.`,
 		if limit < 1 || limit > maxNames || offset < 0 {
 			return exit.Usagef("--limit must be 1 to %d, and --offset not negative", maxNames)
 		}
-		return cliutil.WithNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
+		return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
 			all, s, err := cs.Identities(ctx, limit, offset)
-			if err := a.ReportWith(s, err, contractRemedy); err != nil {
+			if err := env.ReportWith(s, err, contractRemedy); err != nil {
 				return err
 			}
 			if end := offset + len(all.Page); end < all.Total && len(all.Page) > 0 {
-				a.Note("%d of %d: go on with --offset %d", len(all.Page), all.Total, end)
+				env.Note("%d of %d: go on with --offset %d", len(all.Page), all.Total, end)
 			}
 			if asJSON {
 				out := struct {
@@ -50,9 +50,9 @@ Exit code 3 if the key is not the operator's.`,
 				for _, id := range all.Page {
 					out.Identities = append(out.Identities, identityFor(id))
 				}
-				return a.PrintJSON(out)
+				return env.PrintJSON(out)
 			}
-			w := tabwriter.NewWriter(a.Out(), 0, 0, 2, ' ', 0)
+			w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
 			for _, id := range all.Page {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", cliutil.Plain(id.AgentID), settings.Npub(id.PubKey), keptText(id), cliutil.Stamp(id.CreatedAt))
 			}
@@ -65,9 +65,9 @@ Exit code 3 if the key is not the operator's.`,
 	return c
 }
 
-func (a *app) identityShowCommand() *cobra.Command {
+func identityShowCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "show [AGENT_ID] [--json]",
 		Short: "Show the key behind an agent's name, or the name of a key",
 		Long: `Show the key behind an agent's name, or the name of a key (npub, nprofile or hex), and
@@ -84,7 +84,7 @@ Exit code 1 if there is no such name.`,
 				return err
 			}
 		}
-		return cliutil.WithNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
+		return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
 			var id client.AgentIdentity
 			var s client.Status
 			var err error
@@ -93,10 +93,10 @@ Exit code 1 if there is no such name.`,
 			} else {
 				id, s, err = cs.Identity(ctx, name)
 			}
-			if err := a.ReportWith(s, err, contractRemedy); err != nil {
+			if err := env.ReportWith(s, err, contractRemedy); err != nil {
 				return err
 			}
-			return a.printIdentity(id, asJSON)
+			return printIdentity(env, id, asJSON)
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)
@@ -113,9 +113,9 @@ func nameOrKey(text string) (string, error) {
 	return text, nil
 }
 
-func (a *app) identityDeleteCommand() *cobra.Command {
+func identityDeleteCommand(env *cliutil.Env) *cobra.Command {
 	var withKey bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "delete AGENT_ID [--with-key]",
 		Short: "Have the relay forget a name",
 		Long: `Have the relay forget a name, and its tokens; whoever comes first can have it again. A key
@@ -127,12 +127,12 @@ not given.`,
 		Example: `  engramctl identity delete squatter --key-file op.key`,
 		Args:    cliutil.Arguments("AGENT_ID"),
 	}, func(ctx context.Context, args []string) error {
-		return cliutil.WithNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
+		return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
 			id, s, err := cs.DeleteIdentity(ctx, args[0], withKey)
-			if err := a.ReportWith(s, err, contractRemedy); err != nil {
+			if err := env.ReportWith(s, err, contractRemedy); err != nil {
 				return err
 			}
-			return a.Print("%s  %s  deleted\n", cliutil.Plain(id.AgentID), settings.Npub(id.PubKey))
+			return env.Print("%s  %s  deleted\n", cliutil.Plain(id.AgentID), settings.Npub(id.PubKey))
 		})
 	})
 	c.Flags().BoolVar(&withKey, "with-key", false, "also a key that the relay keeps: nobody has it then")

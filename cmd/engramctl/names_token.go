@@ -15,7 +15,7 @@ import (
 	"engramd/internal/client"
 )
 
-func (a *app) identityTokenCommand() *cobra.Command {
+func identityTokenCommand(env *cliutil.Env) *cobra.Command {
 	return cliutil.Group(&cobra.Command{
 		Use:   "token",
 		Short: "Renew or void the bearer token of an agent whose key the relay keeps",
@@ -26,11 +26,11 @@ has (ENGRAM_TOKEN).
 Exit code 3 for others, 5 if the agent has its key itself.`,
 		Example: `  engramctl identity token renew agent-0000 agent.token --key-file op.key
   engramctl identity token void agent-0000 --key-file op.key`,
-	}, a.identityTokenRenewCommand(), a.identityTokenVoidCommand())
+	}, identityTokenRenewCommand(env), identityTokenVoidCommand(env))
 }
 
-func (a *app) identityTokenRenewCommand() *cobra.Command {
-	return a.Command(&cobra.Command{
+func identityTokenRenewCommand(env *cliutil.Env) *cobra.Command {
+	return env.Command(&cobra.Command{
 		Use:   "renew AGENT_ID FILE",
 		Short: "Make a new token; the one before is void",
 		Long: `Have the relay make a new bearer token for an agent whose key it keeps, and write it to
@@ -38,12 +38,12 @@ a new file (mode 0600). The token before is worth nothing from then on.`,
 		Example: `  engramctl identity token renew agent-0000 agent.token --key-file op.key`,
 		Args:    cliutil.Arguments("AGENT_ID", "FILE"),
 	}, func(ctx context.Context, args []string) error {
-		return a.renewToken(ctx, args[0], args[1])
+		return renewToken(ctx, env, args[0], args[1])
 	})
 }
 
-func (a *app) identityTokenVoidCommand() *cobra.Command {
-	return a.Command(&cobra.Command{
+func identityTokenVoidCommand(env *cliutil.Env) *cobra.Command {
+	return env.Command(&cobra.Command{
 		Use:   "void AGENT_ID",
 		Short: "Void all tokens of an agent",
 		Long: `Void all bearer tokens of an agent at once. Its key stays with the relay;
@@ -51,22 +51,22 @@ token renew gives it a new token.`,
 		Example: `  engramctl identity token void agent-0000 --key-file op.key`,
 		Args:    cliutil.Arguments("AGENT_ID"),
 	}, func(ctx context.Context, args []string) error {
-		return cliutil.WithNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
+		return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
 			id, s, err := cs.VoidToken(ctx, args[0])
-			if err := a.ReportWith(s, err, contractRemedy); err != nil {
+			if err := env.ReportWith(s, err, contractRemedy); err != nil {
 				return err
 			}
-			return a.Print("%s  its tokens are void\n", cliutil.Plain(id.AgentID))
+			return env.Print("%s  its tokens are void\n", cliutil.Plain(id.AgentID))
 		})
 	})
 }
 
 // renewToken has a token renewed into a new file.
-func (a *app) renewToken(ctx context.Context, agentID, file string) error {
-	err := a.toPrivate(file, func(f *privateFile) error {
-		return cliutil.WithNames(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
+func renewToken(ctx context.Context, env *cliutil.Env, agentID, file string) error {
+	err := toPrivate(env, file, func(f *privateFile) error {
+		return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
 			token, s, err := cs.RenewToken(ctx, agentID)
-			if err := a.ReportWith(s, err, contractRemedy); err != nil {
+			if err := env.ReportWith(s, err, contractRemedy); err != nil {
 				return err
 			}
 			return keepSecret(f, token, "the token was renewed and could not be written down, renew it again")
@@ -75,14 +75,14 @@ func (a *app) renewToken(ctx context.Context, agentID, file string) error {
 	if err != nil {
 		return err
 	}
-	return a.Print("%s  %s\n", agentID, file)
+	return env.Print("%s  %s\n", agentID, file)
 }
 
 // toPrivate runs do with a new file that only its user can read: made first,
 // because what cannot be written down would be lost, with room for what comes,
 // and removed if nothing came.
-func (a *app) toPrivate(file string, do func(f *privateFile) error) error {
-	path := a.Path(file)
+func toPrivate(env *cliutil.Env, file string, do func(f *privateFile) error) error {
+	path := env.Path(file)
 	opened, err := newPrivate(path)
 	if err != nil {
 		return exit.BadUsage(err)

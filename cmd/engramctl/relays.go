@@ -6,8 +6,8 @@ import (
 	"engramd/internal/cli/cliutil"
 )
 
-func (a *app) relaysCommand() *cobra.Command {
-	return cliutil.PairFlags(a.Env, cliutil.Group(&cobra.Command{
+func relaysCommand(env *cliutil.Env, more ...*cobra.Command) *cobra.Command {
+	return cliutil.PairFlags(env, cliutil.Group(&cobra.Command{
 		Use:   "relays",
 		Short: "The relays that keep an agent's memory",
 		Long: `The relays that keep an agent's memory: the configured ones. Those of the agent's own
@@ -19,5 +19,5 @@ absent only if all of them say so.`,
   engramctl relays set wss://relay.example
   engramctl relays ignore wss://gone.example
   engramctl sync`,
-	}, a.relaysLsCommand(), a.relaysSetCommand(), a.relaysIgnoreCommand(), a.relaysSyncCommand()))
+	}, append(more, relaysLsCommand(env), relaysSetCommand(env), relaysIgnoreCommand(env))...))
 }

@@ -16,9 +16,9 @@ import (
 	"engramd/nips/nipae"
 )
 
-func (a *app) relaysIgnoreCommand() *cobra.Command {
+func relaysIgnoreCommand(env *cliutil.Env) *cobra.Command {
 	var undo bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "ignore [URL…] [--undo]",
 		Short: "Stop asking a relay that only agents' lists name",
 		Long: `Stop asking a relay that only an agent's own list names (NIP-65): one that is gone for
@@ -30,7 +30,7 @@ file beside the configuration file, one on each line.`,
   engramctl relays ignore`,
 		Args: cobra.ArbitraryArgs,
 	}, func(_ context.Context, urls []string) error {
-		ignored, err := cliutil.IgnoredRelays(a.Env)
+		ignored, err := cliutil.IgnoredRelays(env)
 		if err != nil {
 			return err
 		}
@@ -44,12 +44,12 @@ file beside the configuration file, one on each line.`,
 			}
 		}
 		if len(urls) > 0 {
-			if err := a.writeIgnored(ignored); err != nil {
+			if err := writeIgnored(env, ignored); err != nil {
 				return err
 			}
 		}
 		for _, url := range ignored {
-			if err := a.Print("%s\n", url); err != nil {
+			if err := env.Print("%s\n", url); err != nil {
 				return err
 			}
 		}
@@ -60,8 +60,8 @@ file beside the configuration file, one on each line.`,
 }
 
 // writeIgnored replaces it as a whole.
-func (a *app) writeIgnored(urls []string) error {
-	path := cliutil.IgnoredPath(a.Env)
+func writeIgnored(env *cliutil.Env, urls []string) error {
+	path := cliutil.IgnoredPath(env)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("ignored relays: %w", err)
 	}

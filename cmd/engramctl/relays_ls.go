@@ -20,9 +20,9 @@ type relayLine struct {
 	Source string `json:"source"` // "configured", or "nip65": the agent's own list
 }
 
-func (a *app) relaysLsCommand() *cobra.Command {
+func relaysLsCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "ls [--json]",
 		Short: "Show which relays are asked and whether they answer",
 		Long: `Show which relays are asked, where their names come from, and whether they answer
@@ -32,28 +32,28 @@ refuse the key.`,
   engramctl relays ls --agent npub1… --json`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
-		a.Patient = true
-		c, m, err := a.open(ctx)
+		env.Patient = true
+		c, m, err := env.Memory(ctx)
 		if err != nil {
 			return err
 		}
 		defer c.Close()
-		ctx, done := a.Bounded(ctx)
+		ctx, done := env.Bounded(ctx)
 		defer done()
 		configured := c.Relays()
-		if err := a.Discover(ctx, c, m.Agent()); err != nil {
-			a.Note("looking for the agent's list of relays: %v", err)
+		if err := env.Discover(ctx, c, m.Agent()); err != nil {
+			env.Note("looking for the agent's list of relays: %v", err)
 		} else {
 			for _, r := range c.Doubts() {
-				cliutil.ReportRelay(a.Env, r)
+				cliutil.ReportRelay(env, r)
 			}
 		}
 		answers, err := c.Ask(ctx, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.Agent()},
 			Tags: nostr.TagMap{"p": {m.Owner()}}, Limit: 1})
 		if asJSON {
-			return cliutil.FirstOf(err, a.PrintJSON(relayLines(m, answers.Relays, configured, c.LeftOut())))
+			return cliutil.FirstOf(err, env.PrintJSON(relayLines(m, answers.Relays, configured, c.LeftOut())))
 		}
-		return cliutil.FirstOf(err, a.printRelays(answers.Relays, configured, c.LeftOut()))
+		return cliutil.FirstOf(err, printRelays(env, answers.Relays, configured, c.LeftOut()))
 	})
 	cliutil.JSONFlag(c, &asJSON)
 	return c
@@ -86,8 +86,8 @@ func relayLines(m *client.Memory, relays []client.RelayStatus, configured, leftO
 	}{m.Agent(), m.Owner(), lines, append([]string{}, leftOut...)}
 }
 
-func (a *app) printRelays(relays []client.RelayStatus, configured, leftOut []string) error {
-	w := tabwriter.NewWriter(a.Out(), 0, 0, 2, ' ', 0)
+func printRelays(env *cliutil.Env, relays []client.RelayStatus, configured, leftOut []string) error {
+	w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
 	for _, r := range relays {
 		state := fmt.Sprintf("answers in %d ms", r.Took.Milliseconds())
 		if r.Err != nil {

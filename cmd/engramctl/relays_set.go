@@ -7,16 +7,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
 
-func (a *app) relaysSetCommand() *cobra.Command {
+func relaysSetCommand(env *cliutil.Env) *cobra.Command {
 	var read, write []string
 	var none bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "set [URL…] [--read URL…] [--write URL…] [--none]",
 		Short: "Write the agent's own list of relays",
 		Long: `Write the agent's own list of relays (NIP-65, kind 10002) anew: these entries and no
@@ -42,7 +43,7 @@ Nothing of the memory is sent anywhere: engramctl sync does that.`,
 		if len(entries) == 0 != none {
 			return exit.Usagef("name the relays of the list, or --none for an empty one")
 		}
-		return a.setRelays(ctx, entries)
+		return setRelays(ctx, env, entries)
 	})
 	f := c.Flags()
 	f.StringArrayVar(&read, "read", nil, "`URL` of a relay that the agent reads from only")
@@ -51,8 +52,8 @@ Nothing of the memory is sent anywhere: engramctl sync does that.`,
 	return c
 }
 
-func (a *app) setRelays(ctx context.Context, entries []client.ListedRelay) error {
-	c, m, err := a.open(ctx)
+func setRelays(ctx context.Context, env *cliutil.Env, entries []client.ListedRelay) error {
+	c, m, err := env.Memory(ctx)
 	if err != nil {
 		return err
 	}
@@ -60,19 +61,19 @@ func (a *app) setRelays(ctx context.Context, entries []client.ListedRelay) error
 	if !m.Writable() {
 		return client.ErrReadOnly
 	}
-	ctx, done := a.Bounded(ctx)
+	ctx, done := env.Bounded(ctx)
 	defer done()
 	before, status, err := c.SetRelayList(ctx, entries)
-	if err := a.ReportWith(status, err, "engramctl relays set once more reaches the others"); err != nil {
+	if err := env.ReportWith(status, err, "engramctl relays set once more reaches the others"); err != nil {
 		return err
 	}
 	for _, old := range before {
 		if !slices.ContainsFunc(entries, func(e client.ListedRelay) bool { return sameRelay(e.URL, old.URL) }) {
-			a.Note("no longer on the list: %s", old.URL)
+			env.Note("no longer on the list: %s", old.URL)
 		}
 	}
 	for _, e := range entries {
-		if err := a.Print("%s\n", strings.TrimSpace(e.URL+"  "+e.Marker)); err != nil {
+		if err := env.Print("%s\n", strings.TrimSpace(e.URL+"  "+e.Marker)); err != nil {
 			return err
 		}
 	}

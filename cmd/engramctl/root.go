@@ -14,9 +14,9 @@ import (
 // ./cmd/engramctl -run Docs -update`.
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
-		a.setupCommand(),
+		setupCommand(a.Env),
 		a.doctorCommand(),
-		a.keyCommand(),
+		keyCommand(a.Env),
 		a.memCommand(),
 		a.coreCommand(),
 		a.noteCommand(),
@@ -31,22 +31,22 @@ func (a *app) commands() []*cobra.Command {
 		a.logCommand(),
 		a.verifyCommand(),
 		a.attestCommand(),
-		a.agentsCommand(),
+		agentsCommand(a.Env),
 		a.proposeCommand(),
 		a.proposalsCommand(),
 		a.transplantCommand(),
-		a.webCommand(),
-		a.relaysCommand(),
+		webCommand(a.Env),
+		relaysCommand(a.Env, a.relaysSyncCommand()),
 		a.syncCommand(),
 		a.snapshotCommand(),
 		a.contractCommand(),
-		a.namesCommand(),
-		a.adminCommand(),
+		namesCommand(a.Env),
+		adminCommand(a.Env),
 		a.mcpCommand(),
 		a.wakeCommand(),
 		a.hookCommand(),
 		a.projectCommand(),
-		a.versionCommand(),
+		versionCommand(a.Env),
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
 	"engramd/internal/snapshot"
@@ -23,9 +24,9 @@ type setupFlags struct {
 	yes, dryRun, remove, force    bool
 }
 
-func (a *app) setupCommand() *cobra.Command {
+func setupCommand(env *cliutil.Env) *cobra.Command {
 	var f setupFlags
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "setup [HARNESS…] [--owner NPUB | --new-owner] [--relay URL… | --local] [--yes] [--dry-run] [--remove]",
 		Short: "Give the agent of a harness its memory",
 		Long: `Give the agent of a harness its memory: make the agent's key if there is none, write a
@@ -59,7 +60,7 @@ change in every file. --profile names the profile (default: that of the file, or
   engramctl setup --remove`,
 		Args: cobra.ArbitraryArgs,
 	}, func(ctx context.Context, args []string) error {
-		s, err := a.newSetup(f, args)
+		s, err := newSetup(env, f, args)
 		if err != nil {
 			return err
 		}
@@ -84,7 +85,7 @@ change in every file. --profile names the profile (default: that of the file, or
 
 // setup is one run of the command.
 type setup struct {
-	*app
+	env       *cliutil.Env
 	f         setupFlags
 	harnesses []string
 
@@ -98,24 +99,24 @@ type setup struct {
 }
 
 // newSetup reads what is there, and checks what needs no answer.
-func (a *app) newSetup(f setupFlags, args []string) (*setup, error) {
-	s := &setup{app: a, f: f, harnesses: args}
+func newSetup(env *cliutil.Env, f setupFlags, args []string) (*setup, error) {
+	s := &setup{env: env, f: f, harnesses: args}
 	err := knownHarnesses(args)
 	if err != nil {
 		return nil, err
 	}
-	if f.local && len(a.Flags.Relays) > 0 {
+	if f.local && len(env.Flags.Relays) > 0 {
 		return nil, exit.Usagef("--local and --relay: is the relay to run here, or is it there?")
 	}
-	if s.config, _ = a.ConfigPath(); f.remove {
+	if s.config, _ = env.ConfigPath(); f.remove {
 		return s, nil // whatever the configuration says
 	}
 	if _, err := os.Stat(s.config); !errors.Is(err, fs.ErrNotExist) {
-		if _, s.file, err = a.Profiles(); err != nil {
+		if _, s.file, err = env.Profiles(); err != nil {
 			return nil, exit.BadUsage(err)
 		}
 	}
-	s.name = cmp.Or(a.Flags.Profile, a.Vars["ENGRAM_PROFILE"], s.file.Profile, "default")
+	s.name = cmp.Or(env.Flags.Profile, env.Vars["ENGRAM_PROFILE"], s.file.Profile, "default")
 	if !profileName.MatchString(s.name) {
 		return nil, exit.Usagef("profile %q: setup writes names of letters, digits, - and _ only", s.name)
 	}
@@ -141,12 +142,12 @@ func (s *setup) run(ctx context.Context) error {
 		}
 	}
 	if s.f.dryRun {
-		return s.Print("nothing was written (--dry-run)\n")
+		return s.env.Print("nothing was written (--dry-run)\n")
 	}
 	if s.byHand {
-		return s.Print("Start the relay, then a new session of your harness: it remembers. engramctl doctor%s looks whether all is well.\n", s.profileFlag(" "))
+		return s.env.Print("Start the relay, then a new session of your harness: it remembers. engramctl doctor%s looks whether all is well.\n", s.profileFlag(" "))
 	}
-	return s.Print("Start a new session of your harness: it remembers. engramctl doctor%s looks whether all is well.\n", s.profileFlag(" "))
+	return s.env.Print("Start a new session of your harness: it remembers. engramctl doctor%s looks whether all is well.\n", s.profileFlag(" "))
 }
 
 // profileFlag is how the profile is named to other commands, "" for the default
@@ -166,7 +167,7 @@ func (s *setup) isDefault() bool {
 
 // step says what a step did, in a line.
 func (s *setup) step(what, format string, args ...any) error {
-	return s.Print("%-8s %s\n", what, fmt.Sprintf(format, args...))
+	return s.env.Print("%-8s %s\n", what, fmt.Sprintf(format, args...))
 }
 
 // would is how a step begins to say what it does: nothing, in a dry run.
@@ -181,7 +182,7 @@ func (s *setup) would(did, would string) string {
 // run it prints how it would differ. The mode of one that is there stays.
 func (s *setup) write(path, before, after string, mode os.FileMode) error {
 	if s.f.dryRun {
-		return s.Print("--- %s\n+++ %s\n%s", path, path, snapshot.Unified(before, after))
+		return s.env.Print("--- %s\n+++ %s\n%s", path, path, snapshot.Unified(before, after))
 	}
 	return replaceFile(path, after, mode)
 }

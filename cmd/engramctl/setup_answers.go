@@ -41,21 +41,21 @@ func (s *setup) findKey(context.Context) error {
 		old = filepath.Join(dir, old)
 	}
 	switch {
-	case s.f.keyStore == settings.StoreKeychain && s.Flags.KeyFile != "":
+	case s.f.keyStore == settings.StoreKeychain && s.env.Flags.KeyFile != "":
 		return exit.Usagef("--key-store %s and --key-file name two places for the key", settings.StoreKeychain)
-	case s.old.KeyStore == settings.StoreKeychain && (s.f.keyStore == settings.StoreFile || s.Flags.KeyFile != ""):
+	case s.old.KeyStore == settings.StoreKeychain && (s.f.keyStore == settings.StoreFile || s.env.Flags.KeyFile != ""):
 		return exit.Usagef("profile %q in %s has its key in the key store: name another profile with --profile", s.name, s.config)
 	case s.f.keyStore == settings.StoreKeychain || s.old.KeyStore == settings.StoreKeychain:
 		if s.old.KeyFile != "" {
 			return exit.Usagef("profile %q in %s has its key in a file: name another profile with --profile", s.name, s.config)
 		}
 		s.want.KeyStore = settings.StoreKeychain
-	case s.Flags.KeyFile != "":
-		s.keyFile = s.Path(s.Flags.KeyFile)
+	case s.env.Flags.KeyFile != "":
+		s.keyFile = s.env.Path(s.env.Flags.KeyFile)
 	case s.old.KeyFile != "":
 		s.keyFile = old
-	case s.Vars["ENGRAM_KEY_FILE"] != "":
-		s.keyFile = s.Path(s.Vars["ENGRAM_KEY_FILE"])
+	case s.env.Vars["ENGRAM_KEY_FILE"] != "":
+		s.keyFile = s.env.Path(s.env.Vars["ENGRAM_KEY_FILE"])
 	default:
 		s.keyFile = filepath.Join(dir, s.name+".key")
 	}
@@ -72,8 +72,8 @@ func (s *setup) findKey(context.Context) error {
 	if s.keyFile == old {
 		s.want.KeyFile = s.old.KeyFile
 	}
-	if s.Vars["ENGRAM_KEY"] != "" {
-		s.Note("ENGRAM_KEY is set: where it is, it is used in place of the profile's key")
+	if s.env.Vars["ENGRAM_KEY"] != "" {
+		s.env.Note("ENGRAM_KEY is set: where it is, it is used in place of the profile's key")
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (s *setup) findOwner(ctx context.Context) error {
 		text, where = s.old.Owner, "profile "+s.name
 	}
 	if text == "" {
-		text, where = s.Vars["ENGRAM_OWNER"], "ENGRAM_OWNER"
+		text, where = s.env.Vars["ENGRAM_OWNER"], "ENGRAM_OWNER"
 	}
 	if text == "" {
 		var err error
@@ -117,12 +117,12 @@ func (s *setup) findRelays(ctx context.Context) error {
 	if s.f.local {
 		return nil
 	}
-	relays := s.Flags.Relays
+	relays := s.env.Flags.Relays
 	if len(relays) == 0 {
 		relays = s.old.Relays
 	}
 	if len(relays) == 0 {
-		relays = cliutil.Environment(s.app.Env).Relays
+		relays = cliutil.Environment(s.env).Relays
 	}
 	if len(relays) == 0 {
 		text, err := s.ask(ctx, "The relay (wss://…), or Enter to run one on this machine: ", "--relay URL or --local")
@@ -166,10 +166,10 @@ func (s *setup) confirm(ctx context.Context) error {
 // ask asks the person at the terminal; flags are what answers without one.
 func (s *setup) ask(ctx context.Context, prompt, flags string) (string, error) {
 	missing := exit.Usagef("an answer is missing, and there is nobody to ask: give %s", flags)
-	if s.f.yes || s.f.dryRun || s.Terminal.Line == nil || !s.Terminal.Stdin {
+	if s.f.yes || s.f.dryRun || s.env.Terminal.Line == nil || !s.env.Terminal.Stdin {
 		return "", missing
 	}
-	text, err := s.Terminal.Line(ctx, prompt)
+	text, err := s.env.Terminal.Line(ctx, prompt)
 	if errors.Is(err, cliutil.ErrNoTerminal) {
 		return "", missing
 	}

@@ -33,14 +33,14 @@ func knownHarnesses(names []string) error {
 }
 
 // roots is where the settings of harnesses lie.
-func (a *app) roots() harness.Roots {
-	return harness.Roots{Home: a.Home(), ClaudeDir: a.Vars["CLAUDE_CONFIG_DIR"], CodexHome: a.Vars["CODEX_HOME"], ConfigDir: a.Vars["XDG_CONFIG_HOME"],
+func roots(env *cliutil.Env) harness.Roots {
+	return harness.Roots{Home: env.Home(), ClaudeDir: env.Vars["CLAUDE_CONFIG_DIR"], CodexHome: env.Vars["CODEX_HOME"], ConfigDir: env.Vars["XDG_CONFIG_HOME"],
 		Windows: runtime.GOOS == "windows"}
 }
 
 // entry is what harnesses are told to run.
 func (s *setup) entry() (harness.Entry, error) {
-	self, err := s.self()
+	self, err := self(s.env)
 	if err != nil {
 		return harness.Entry{}, fmt.Errorf("where this program is: %w", err)
 	}
@@ -57,7 +57,7 @@ func (s *setup) findHarnesses(context.Context) error {
 		return nil
 	}
 	for _, h := range harness.All() {
-		if h.Name != "generic" && h.Found(harness.Disk{}, s.roots()) {
+		if h.Name != "generic" && h.Found(harness.Disk{}, roots(s.env)) {
 			s.harnesses = append(s.harnesses, h.Name)
 		}
 	}
@@ -70,8 +70,8 @@ func (s *setup) installHarnesses(context.Context) error {
 	if len(s.harnesses) == 0 {
 		return s.step("harness", "none was found: name one of %s", strings.Join(harnessNames(), ", "))
 	}
-	if path, named := s.ConfigPath(); named {
-		s.Note("the profile is in %s: the harness needs ENGRAM_CONFIG=%s in its environment", path, path)
+	if path, named := s.env.ConfigPath(); named {
+		s.env.Note("the profile is in %s: the harness needs ENGRAM_CONFIG=%s in its environment", path, path)
 	}
 	e, err := s.entry()
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *setup) installHarnesses(context.Context) error {
 		if err != nil {
 			return exit.BadUsage(err)
 		}
-		plan, err := h.Install(harness.Disk{}, s.roots(), e)
+		plan, err := h.Install(harness.Disk{}, roots(s.env), e)
 		if err != nil {
 			return exit.Usagef("%s: %w", h.Title, err)
 		}
@@ -104,7 +104,7 @@ func (s *setup) removeHarnesses(context.Context) error {
 	for _, name := range names {
 		wrong = errors.Join(wrong, s.removeHarness(name))
 	}
-	err := s.Print("Keys, data, and the profile in %s stay; so does a relay that setup started (%s).\n", s.config, s.stopLocal())
+	err := s.env.Print("Keys, data, and the profile in %s stay; so does a relay that setup started (%s).\n", s.config, s.stopLocal())
 	return cliutil.FirstOf(wrong, err)
 }
 
@@ -114,7 +114,7 @@ func (s *setup) removeHarness(name string) error {
 	if err != nil {
 		return exit.BadUsage(err)
 	}
-	plan, err := h.Remove(harness.Disk{}, s.roots(), harness.Entry{Force: s.f.force})
+	plan, err := h.Remove(harness.Disk{}, roots(s.env), harness.Entry{Force: s.f.force})
 	if err != nil {
 		return exit.Usagef("%s: %w", h.Title, err)
 	}
@@ -126,7 +126,7 @@ func (s *setup) removeHarness(name string) error {
 
 // stopLocal is how a relay of setup --local is ended.
 func (s *setup) stopLocal() string {
-	m := s.services()
+	m := services(s.env)
 	if text, err := fileText(m.File()); err != nil || !service.Ours(text) {
 		return "there is none"
 	}
@@ -145,7 +145,7 @@ func (s *setup) change(name string, plan harness.Plan, nothing, did, would strin
 		err = s.step(name, "%s", nothing)
 	case len(paths) == 0:
 	case s.f.dryRun:
-		err = cliutil.FirstOf(s.Print("%s", harness.Diff(plan.Changes)), s.step(name, "would %s %s", would, strings.Join(paths, ", ")))
+		err = cliutil.FirstOf(s.env.Print("%s", harness.Diff(plan.Changes)), s.step(name, "would %s %s", would, strings.Join(paths, ", ")))
 	default:
 		if err = harness.Apply(plan.Changes); err != nil {
 			return fmt.Errorf("%s: %w", name, err)

@@ -55,7 +55,7 @@ func (s *setup) agentKey(ctx context.Context) error {
 
 // storedKey is agentKey in the system's key store.
 func (s *setup) storedKey(ctx context.Context) error {
-	text, err := s.Keychain.Get(ctx, s.name)
+	text, err := s.env.Keychain.Get(ctx, s.name)
 	switch {
 	case errors.Is(err, keychain.ErrNone):
 		return exit.Usagef("%w: give --key-store %s", err, settings.StoreFile)
@@ -83,7 +83,7 @@ func (s *setup) storedKey(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Keychain.Add(ctx, s.name, text); err != nil {
+	if err := s.env.Keychain.Add(ctx, s.name, text); err != nil {
 		return exit.BadUsage(err)
 	}
 	return s.step("key", "made one in the key store, as %q: %s", s.name, settings.Npub(id.PubKey()))
@@ -106,7 +106,7 @@ func (s *setup) ownerKey(ctx context.Context) error {
 		s.want.Owner = "npub1…"
 		return s.step("owner", "would make %s", path)
 	}
-	password, err := s.NewPassword(ctx, s.f.passwordFile)
+	password, err := s.env.NewPassword(ctx, s.f.passwordFile)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (s *setup) ownerKey(ctx context.Context) error {
 	if err != nil {
 		return exit.BadUsage(err)
 	}
-	if text, err = settings.Encrypt(secret, password, s.KeyCost, nip49.NotKnownToHaveBeenHandledInsecurely); err != nil {
+	if text, err = settings.Encrypt(secret, password, s.env.KeyCost, nip49.NotKnownToHaveBeenHandledInsecurely); err != nil {
 		return exit.BadUsage(err)
 	}
 	if err := keepPrivate(path, text+"\n"); err != nil {
@@ -141,9 +141,9 @@ func (s *setup) ownerThere(ctx context.Context, path string) error {
 	}
 	var password string
 	if s.f.passwordFile != "" {
-		password, err = s.PasswordFrom(s.f.passwordFile)
+		password, err = s.env.PasswordFrom(s.f.passwordFile)
 	} else {
-		password, err = s.Password(ctx, "Password of "+path+": ")
+		password, err = s.env.Password(ctx, "Password of "+path+": ")
 	}
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	memorystate "engramd/internal/memory/state"
@@ -33,20 +34,20 @@ const (
 var listenFlag = regexp.MustCompile(`--listen=(127\.0\.0\.1:[0-9]{1,5})\b`)
 
 // services is the service manager of the user.
-func (a *app) services() service.Manager {
-	if a.Services != nil {
-		return a.Services
+func services(env *cliutil.Env) service.Manager {
+	if env.Services != nil {
+		return env.Services
 	}
-	config := a.Vars["XDG_CONFIG_HOME"]
+	config := env.Vars["XDG_CONFIG_HOME"]
 	if !filepath.IsAbs(config) {
-		config = filepath.Join(a.Home(), ".config")
+		config = filepath.Join(env.Home(), ".config")
 	}
-	return service.System(service.Place{Home: a.Home(), Config: config, State: a.stateFolder(), User: os.Getuid()})
+	return service.System(service.Place{Home: env.Home(), Config: config, State: stateFolder(env), User: os.Getuid()})
 }
 
 // stateFolder is where what only this machine has lies.
-func (a *app) stateFolder() string {
-	return memorystate.Dir(func(name string) string { return a.Vars[name] }, a.Home())
+func stateFolder(env *cliutil.Env) string {
+	return memorystate.Dir(func(name string) string { return env.Vars[name] }, env.Home())
 }
 
 // localRelay has the user's service manager run a relay, where that is asked for.
@@ -54,9 +55,9 @@ func (s *setup) localRelay(ctx context.Context) error {
 	if !s.f.local {
 		return s.step("relay", "%s", strings.Join(s.want.Relays, ", "))
 	}
-	manager := s.services()
+	manager := services(s.env)
 	none := manager.Ready(ctx)
-	program, err := s.program("engramd")
+	program, err := program(s.env, "engramd")
 	if err != nil {
 		if none == nil {
 			return exit.Usagef("--local: %w: install engramd, or name a relay with --relay", err)
@@ -77,7 +78,7 @@ func (s *setup) localRelay(ctx context.Context) error {
 	if none == nil && before == "" && s.answering(ctx, address) == nil {
 		return exit.Usagef("--local: an engramd answers at ws://%s already, and no service of setup's runs it: name it with --relay, or end it", address)
 	}
-	data := filepath.Join(s.stateFolder(), "relay")
+	data := filepath.Join(stateFolder(s.env), "relay")
 	spec := service.Spec{Program: program, Args: []string{"serve", "--listen=" + address, "--data=" + data, "--metrics-listen="}}
 	s.want.Relays = []string{"ws://" + address}
 	if none != nil {
@@ -105,7 +106,7 @@ func (s *setup) startLocal(ctx context.Context, manager service.Manager, address
 	if err := manager.Start(ctx); err != nil {
 		return fmt.Errorf("the relay is not started: %w (%s describes it)", err, manager.File())
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.Allow(localPatience))
+	ctx, cancel := context.WithTimeout(ctx, s.env.Allow(localPatience))
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -124,7 +125,7 @@ func (s *setup) startLocal(ctx context.Context, manager service.Manager, address
 
 // answering returns nil if an engramd answers at an address.
 func (s *setup) answering(ctx context.Context, address string) error {
-	c := client.New(client.Identity{}, client.Options{Timeout: s.Allow(2 * time.Second), Trace: s.Trace()})
+	c := client.New(client.Identity{}, client.Options{Timeout: s.env.Allow(2 * time.Second), Trace: s.env.Trace()})
 	defer c.Close()
 	info, err := c.Info(ctx, "ws://"+address)
 	if err == nil && !strings.Contains(info.Software, "engramd") {
@@ -156,12 +157,12 @@ func (s *setup) localAddress(before string) (string, error) {
 }
 
 // program finds one of our programs: beside this one, or where the shell looks.
-func (a *app) program(name string) (string, error) {
+func program(env *cliutil.Env, name string) (string, error) {
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
-	dirs := filepath.SplitList(a.Vars["PATH"])
-	if self, err := a.self(); err == nil {
+	dirs := filepath.SplitList(env.Vars["PATH"])
+	if self, err := self(env); err == nil {
 		dirs = append([]string{filepath.Dir(self)}, dirs...)
 	}
 	for _, dir := range dirs {
@@ -180,8 +181,8 @@ func runnable(info fs.FileInfo) bool {
 
 // self is the path of this program as it is written into settings: that in PATH,
 // if it is the same file, since what it leads to may go with the next version.
-func (a *app) self() (string, error) {
-	self := a.Self
+func self(env *cliutil.Env) (string, error) {
+	self := env.Self
 	if self == "" {
 		var err error
 		if self, err = os.Executable(); err != nil {
@@ -192,7 +193,7 @@ func (a *app) self() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, dir := range filepath.SplitList(a.Vars["PATH"]) {
+	for _, dir := range filepath.SplitList(env.Vars["PATH"]) {
 		path := filepath.Join(dir, filepath.Base(self))
 		if other, err := os.Stat(path); filepath.IsAbs(path) && err == nil && os.SameFile(info, other) {
 			return path, nil

@@ -171,6 +171,6 @@ func (a *app) waysOf(h hook.Harness) hook.Ways {
 	if err != nil || a.Home() == "" {
 		return hook.WaysOf(false, false)
 	}
-	tools := strings.Split(known.Tools(harness.Disk{}, a.roots()), ",")
+	tools := strings.Split(known.Tools(harness.Disk{}, roots(a.Env)), ",")
 	return hook.WaysOf(slices.Contains(tools, "mind"), slices.Contains(tools, "memory"))
 }

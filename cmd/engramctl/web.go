@@ -22,10 +22,10 @@ import (
 // browser keeps the page's settings by its port.
 const webListen = "127.0.0.1:7449"
 
-func (a *app) webCommand() *cobra.Command {
+func webCommand(env *cliutil.Env) *cobra.Command {
 	var save, listen string
 	var sum bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "web [--save FILE] [--sha256] [--listen HOST:PORT]",
 		Short: "Show the owner's page from this machine, or save it as one file",
 		Long: `Show the page on which an owner reads in the browser what the agents remember. The
@@ -43,19 +43,19 @@ No key is read and no relay is asked: the page does that, in the browser.`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		if save == "" && !sum {
-			return a.serveWeb(ctx, listen)
+			return serveWeb(ctx, env, listen)
 		}
 		name := "page.html"
 		if save != "" {
 			name = save
-			if err := cliutil.WriteNew(a.Path(save), writeWhole); err != nil {
+			if err := cliutil.WriteNew(env.Path(save), writeWhole); err != nil {
 				return exit.BadUsage(err)
 			}
 		}
 		if sum {
-			return a.Print("%s  %s\n", web.Sum(), name)
+			return env.Print("%s  %s\n", web.Sum(), name)
 		}
-		return a.Print("saved %s\n", name)
+		return env.Print("saved %s\n", name)
 	})
 	f := c.Flags()
 	f.StringVar(&save, "save", "", "write the page into this new `file`")
@@ -67,11 +67,11 @@ No key is read and no relay is asked: the page does that, in the browser.`,
 }
 
 // serveWeb serves the page until ctx ends.
-func (a *app) serveWeb(ctx context.Context, listen string) error {
+func serveWeb(ctx context.Context, env *cliutil.Env, listen string) error {
 	if !loopbackHost(listen) {
 		return exit.Usagef("--listen: %q is no address of this machine alone, such as %s", listen, webListen)
 	}
-	s, err := a.Settings()
+	s, err := env.Settings()
 	if err != nil {
 		return err
 	}
@@ -81,16 +81,16 @@ func (a *app) serveWeb(ctx context.Context, listen string) error {
 		return fmt.Errorf("%w (--listen 127.0.0.1:0 takes a free port)", err)
 	}
 	server := &http.Server{
-		Handler: webHandler(web.New(s.Relays, "engramctl "+a.Version)), ReadHeaderTimeout: 10 * time.Second,
+		Handler: webHandler(web.New(s.Relays, "engramctl "+env.Version)), ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // Serve says how it ended
 	defer stop()
-	if err := a.Print("http://%s/app/\n", l.Addr()); err != nil {
+	if err := env.Print("http://%s/app/\n", l.Addr()); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	if len(s.Relays) == 0 {
-		a.Note("no relay is configured: name them on the page")
+		env.Note("no relay is configured: name them on the page")
 	}
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err

@@ -38,6 +38,32 @@ func (e *Env) Client(ctx context.Context) (*client.Client, settings.Settings, er
 	return client.New(id, o), s, nil
 }
 
+// Memory is Client for a pair. NIP-65 is not looked at yet: see Discover.
+func (e *Env) Memory(ctx context.Context) (*client.Client, *client.Memory, error) {
+	s, err := e.Settings()
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.Owner == "" && s.Agent == "" {
+		return nil, nil, exit.Usagef("whose memory? An agent names its owner (--owner or ENGRAM_OWNER); an owner names the agent to read (--agent or ENGRAM_AGENT)")
+	}
+	c, s, err := e.Client(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	var m *client.Memory
+	if s.Agent != "" {
+		m, err = c.AsOwner(s.Agent)
+	} else {
+		m, err = c.AsAgent(s.Owner)
+	}
+	if err != nil {
+		c.Close()
+		return nil, nil, exit.BadUsage(err)
+	}
+	return c, m, nil
+}
+
 // Discover makes the client ask the agent's own relays (NIP-65) too, if it has
 // a list, unless the command line names the relays or says not to look.
 func (e *Env) Discover(ctx context.Context, c *client.Client, agent string) error {
