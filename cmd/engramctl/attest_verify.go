@@ -149,7 +149,7 @@ func attestedAt(name string) (nostr.Filter, bool, error) {
 	}
 	raw, err := hex.DecodeString(lower)
 	if strings.HasPrefix(lower, "note1") || strings.HasPrefix(lower, "nevent1") || err == nil && len(raw) == 32 {
-		id, err := readEventID("EVENT", name)
+		id, err := cliutil.EventID("EVENT", name)
 		if err != nil {
 			return nostr.Filter{}, false, err
 		}

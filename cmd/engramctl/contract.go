@@ -56,9 +56,6 @@ expired. While it is open only its poster writes; when it has ended, nobody.`,
 	return c
 }
 
-// contractRemedy is for relays that did not take an event.
-const contractRemedy = "contract export and engramd import bring the others up to date"
-
 // withThread reads a contract and reports how that went.
 func (a *app) withThread(ctx context.Context, id, with string, do func(me string, t client.Thread, s client.Status) error) error {
 	with, err := settings.PublicKey("--with", "the command line", with)
@@ -67,7 +64,7 @@ func (a *app) withThread(ctx context.Context, id, with string, do func(me string
 	}
 	return cliutil.WithContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 		t, s, err := cs.Thread(ctx, id, with)
-		if err := a.ReportWith(s, err, contractRemedy); err != nil {
+		if err := a.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 			return err
 		}
 		if t.Strangers > 0 {

@@ -34,7 +34,7 @@ ENTRY is an entry id, as contract read prints it, or an event id.`,
 		}
 		return cliutil.WithContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			d, s, err := cs.Disclose(ctx, args[0], other, args[1])
-			if err := a.ReportWith(s, err, contractRemedy); err != nil {
+			if err := a.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 				return err
 			}
 			line, err := json.Marshal(d)

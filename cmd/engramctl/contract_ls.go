@@ -35,7 +35,7 @@ entries are known, and no state, is "unknown", and your role in it is that of a 
 			if err == nil && len(all) == 0 && s.Partial {
 				err = fmt.Errorf("%w, and those that did know no contract", client.ErrPartial)
 			}
-			if err := a.ReportWith(s, err, contractRemedy); err != nil {
+			if err := a.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 				return err
 			}
 			if asJSON {

@@ -77,7 +77,7 @@ func (a *app) moveContract(ctx context.Context, how moveFlags, args []string,
 	}
 	return cliutil.WithContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 		c, s, err := move(cs, ctx, args[0], other, args[1], how.note, ev)
-		if err := a.ReportWith(s, err, contractRemedy); err != nil {
+		if err := a.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 			return err
 		}
 		if how.asJSON {

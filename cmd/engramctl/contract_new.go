@@ -70,7 +70,7 @@ on any relay.`,
 		}
 		return cliutil.WithContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			c, s, err := cs.New(ctx, o)
-			if err := a.ReportWith(s, err, contractRemedy); err != nil {
+			if err := a.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 				return err
 			}
 			if asJSON {

@@ -72,7 +72,7 @@ Prints the entry's id and its event's.`,
 		}
 		return cliutil.WithContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
 			e, status, err := cs.Say(ctx, args[0], other, s)
-			if err := a.ReportWith(status, err, contractRemedy); err != nil {
+			if err := a.ReportWith(status, err, cliutil.ContractRemedy); err != nil {
 				return err
 			}
 			if asJSON {

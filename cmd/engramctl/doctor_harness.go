@@ -15,7 +15,9 @@ import (
 
 	"engramd/internal/agent/harness"
 	"engramd/internal/agent/hook"
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/setup"
 )
 
 const (
@@ -29,7 +31,7 @@ const (
 
 // harnesses looks at the settings of each harness that is used here.
 func (d *doctor) harnesses(ctx context.Context) {
-	self, err := self(d.Env)
+	self, err := cliutil.Self(d.Env)
 	if err != nil {
 		return // programs has said so
 	}
@@ -40,7 +42,7 @@ func (d *doctor) harnesses(ctx context.Context) {
 		if name := d.Flags.Profile; name != "" && name != file.Profile {
 			e.Profile = name
 		}
-		s, err := h.Check(harness.Disk{}, roots(d.Env), e)
+		s, err := h.Check(harness.Disk{}, cliutil.Roots(d.Env), e)
 		if err != nil {
 			d.fail(h.Name, exit.BadUsage(err), "mend the file, or remove it")
 			continue
@@ -52,7 +54,7 @@ func (d *doctor) harnesses(ctx context.Context) {
 		d.harness(ctx, h, s)
 	}
 	if !used {
-		d.add("harness", warned, "engramctl setup HARNESS, with one of "+strings.Join(harnessNames(), ", "), "no harness is used here")
+		d.add("harness", warned, "engramctl setup HARNESS, with one of "+strings.Join(setup.HarnessNames(), ", "), "no harness is used here")
 	}
 }
 
@@ -130,7 +132,7 @@ func (d *doctor) server(ctx context.Context) {
 	if slices.ContainsFunc(d.found, func(f finding) bool { return f.Check == "mcp" }) {
 		return
 	}
-	if self, err := self(d.Env); err == nil {
+	if self, err := cliutil.Self(d.Env); err == nil {
 		d.mcpServer(ctx, "", self, d.Flags.Profile, "")
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
+	"engramd/internal/cli/setup"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
@@ -23,7 +24,7 @@ const programPatience = 5 * time.Second
 
 // programs looks for several engramctl in PATH.
 func (d *doctor) programs(ctx context.Context) {
-	self, err := self(d.Env)
+	self, err := cliutil.Self(d.Env)
 	if err != nil {
 		d.fail("program", err, "install engramctl again")
 		return
@@ -41,7 +42,7 @@ func (d *doctor) programs(ctx context.Context) {
 	for _, dir := range filepath.SplitList(d.Vars["PATH"]) {
 		path := filepath.Join(dir, name)
 		info, err := os.Stat(path)
-		if !filepath.IsAbs(path) || err != nil || !info.Mode().IsRegular() || !runnable(info) || os.SameFile(mine, info) {
+		if !filepath.IsAbs(path) || err != nil || !info.Mode().IsRegular() || !cliutil.Runnable(info) || os.SameFile(mine, info) {
 			continue
 		}
 		if said := d.versionOf(ctx, path); said != d.Version {
@@ -225,17 +226,17 @@ func (d *doctor) state(ctx context.Context, s settings.Settings) {
 	var said []string
 	state, err := d.openState(ctx, m, func(line string) { said = append(said, line) })
 	if err != nil {
-		d.fail("state", exit.BadUsage(err), "give this user the folder "+stateFolder(d.Env))
+		d.fail("state", exit.BadUsage(err), "give this user the folder "+setup.StateFolder(d.Env))
 		return
 	}
 	defer state.Close()
 	if _, _, err := state.Counters.All(ctx); err != nil {
-		d.fail("state", exit.BadUsage(err), "give this user the folder "+stateFolder(d.Env))
+		d.fail("state", exit.BadUsage(err), "give this user the folder "+setup.StateFolder(d.Env))
 		return
 	}
 	if len(said) > 0 {
 		d.add("state", warned, "nothing: a new one was begun", "%s", said[0])
 		return
 	}
-	d.add("state", fine, "", "%s can be written", stateFolder(d.Env))
+	d.add("state", fine, "", "%s can be written", setup.StateFolder(d.Env))
 }

@@ -5,8 +5,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/admin"
+	"engramd/internal/cli/agents"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	cliidentity "engramd/internal/cli/identity"
+	"engramd/internal/cli/key"
+	"engramd/internal/cli/relays"
+	"engramd/internal/cli/setup"
+	cliversion "engramd/internal/cli/version"
+	"engramd/internal/cli/web"
 )
 
 // commands returns all that engramctl can do; a new one is a line here, a file
@@ -14,9 +22,9 @@ import (
 // ./cmd/engramctl -run Docs -update`.
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
-		setupCommand(a.Env),
+		setup.New(a.Env),
 		a.doctorCommand(),
-		keyCommand(a.Env),
+		key.New(a.Env),
 		a.memCommand(),
 		a.coreCommand(),
 		a.noteCommand(),
@@ -31,22 +39,22 @@ func (a *app) commands() []*cobra.Command {
 		a.logCommand(),
 		a.verifyCommand(),
 		a.attestCommand(),
-		agentsCommand(a.Env),
+		agents.New(a.Env),
 		a.proposeCommand(),
 		a.proposalsCommand(),
 		a.transplantCommand(),
-		webCommand(a.Env),
-		relaysCommand(a.Env, a.relaysSyncCommand()),
+		web.New(a.Env),
+		relays.New(a.Env, a.relaysSyncCommand()),
 		a.syncCommand(),
 		a.snapshotCommand(),
 		a.contractCommand(),
-		namesCommand(a.Env),
-		adminCommand(a.Env),
+		cliidentity.New(a.Env),
+		admin.New(a.Env),
 		a.mcpCommand(),
 		a.wakeCommand(),
 		a.hookCommand(),
 		a.projectCommand(),
-		versionCommand(a.Env),
+		cliversion.New(a.Env),
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"engramd/internal/cli/setup"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/platform/keychain"
 	"engramd/internal/platform/service"
@@ -93,7 +94,7 @@ func servicesOf(ts *testscript.TestScript) service.Manager {
 // installed returns the path of the scripts' engramctl.
 func installed(ts *testscript.TestScript) string {
 	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
-		if path := filepath.Join(dir, "engramctl"); isThere(path) {
+		if path := filepath.Join(dir, "engramctl"); setup.IsThere(path) {
 			return path
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"engramd/internal/agent/briefing"
 	"engramd/internal/agent/harness"
 	"engramd/internal/agent/hook"
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/memory/activity"
@@ -171,6 +172,6 @@ func (a *app) waysOf(h hook.Harness) hook.Ways {
 	if err != nil || a.Home() == "" {
 		return hook.WaysOf(false, false)
 	}
-	tools := strings.Split(known.Tools(harness.Disk{}, roots(a.Env)), ",")
+	tools := strings.Split(known.Tools(harness.Disk{}, cliutil.Roots(a.Env)), ",")
 	return hook.WaysOf(slices.Contains(tools, "mind"), slices.Contains(tools, "memory"))
 }

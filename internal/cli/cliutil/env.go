@@ -5,12 +5,16 @@ package cliutil
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/platform/keychain"
 )
@@ -87,5 +91,39 @@ func (e *Env) Bounded(ctx context.Context) (context.Context, func()) {
 	return ctx, func() {
 		e.Err() // a command that prints nothing has had its bar too
 		cancel()
+	}
+}
+
+// Group returns a command that only has subcommands: it shows its help on
+// stderr and fails, so that a script in which the subcommand is missing does
+// not go on.
+func Group(c *cobra.Command, subs ...*cobra.Command) *cobra.Command {
+	c.DisableFlagsInUseLine = true
+	c.Args = cobra.ArbitraryArgs
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			cmd.SetOut(cmd.ErrOrStderr())
+			return errors.Join(cmd.Help(), errors.New("a subcommand is missing"))
+		}
+		text := fmt.Sprintf("unknown command %q", args[0])
+		for edits := 1; edits <= 2; edits++ {
+			cmd.SuggestionsMinimumDistance = edits
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				return fmt.Errorf("%s: did you mean %q?", text, near[0])
+			}
+		}
+		return errors.New(text)
+	}
+	c.AddCommand(subs...)
+	return c
+}
+
+// Complain says on stderr why a command failed.
+func Complain(e *Env, cmd *cobra.Command, err error) {
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintf(e.Err(), "%s: %s\n", cmd.CommandPath(), settings.Redact(line))
+	}
+	if errors.As(err, &exit.UsageError{}) && !e.Started {
+		fmt.Fprintf(e.Err(), "Try: %s --help\n", cmd.CommandPath())
 	}
 }

@@ -1,11 +1,16 @@
 package cliutil
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"unicode/utf8"
+
+	"github.com/nbd-wtf/go-nostr"
+	"github.com/nbd-wtf/go-nostr/nip19"
 
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -60,4 +65,40 @@ func ReadAtMost(r io.Reader, most int) (string, error) {
 		return "", fmt.Errorf("%w: more than %d bytes", client.ErrTooLarge, most)
 	}
 	return string(text), nil
+}
+
+// GuardManaged refuses secrets in what a relay keeps and shows to its managers.
+func GuardManaged(texts ...string) error {
+	for _, text := range texts {
+		if err := secrets.Check(text); err != nil {
+			return exit.Usagef("%w: it is on the command line and would be kept by the relay; treat it as known to others", err)
+		}
+	}
+	return nil
+}
+
+// EventID takes an event id as people have it: note, nevent or hex.
+func EventID(name, text string) (string, error) {
+	lower := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), "nostr:")
+	if raw, err := hex.DecodeString(lower); err == nil && len(raw) == 32 {
+		return lower, nil
+	}
+	if strings.HasPrefix(lower, "note1") || strings.HasPrefix(lower, "nevent1") {
+		_, value, err := nip19.Decode(lower)
+		switch v := value.(type) {
+		case string:
+			if err == nil && nostr.IsValid32ByteHex(v) {
+				return v, nil
+			}
+		case nostr.EventPointer:
+			if err == nil && nostr.IsValid32ByteHex(v.ID) {
+				return v.ID, nil
+			}
+		}
+		return "", exit.Usagef("%s: this note or nevent is damaged: a character is missing or mistyped", name)
+	}
+	if err := GuardManaged(text); err != nil {
+		return "", err
+	}
+	return "", exit.Usagef("%s: want the id of an event, note1…, nevent1… or 64 hex digits", name)
 }

@@ -87,3 +87,6 @@ func ReportRelay(e *Env, r client.RelayStatus) {
 func namesRelays(err error) bool {
 	return errors.Is(err, client.ErrNoRelay) || errors.Is(err, client.ErrPartial) || errors.Is(err, client.ErrAuth) || errors.Is(err, client.ErrUnverified)
 }
+
+// ContractRemedy is for relays that did not take an event.
+const ContractRemedy = "contract export and engramd import bring the others up to date"

@@ -1,7 +1,17 @@
 package cliutil
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/BurntSushi/toml"
+	"github.com/spf13/cobra"
 
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
@@ -33,4 +43,75 @@ func Environment(e *Env) settings.Layer {
 		l.KeyFile = e.Path(file)
 	}
 	return l
+}
+
+// Profile returns the layer of the profile in use, an empty one if there is
+// none.
+func (e *Env) Profile() (settings.Layer, error) {
+	name := e.Flags.Profile
+	if name == "" {
+		name = e.Vars["ENGRAM_PROFILE"]
+	}
+	path, file, err := e.Profiles()
+	if err != nil {
+		return settings.Layer{}, err
+	}
+	if name == "" {
+		name = file.Profile
+	}
+	if name == "" {
+		return settings.Layer{}, nil
+	}
+	return file.Layer(name, path)
+}
+
+// Profiles reads the configuration file. One that is not named need not be
+// there.
+func (e *Env) Profiles() (path string, file settings.Profiles, err error) {
+	path, named := e.ConfigPath()
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		return path, file, nil
+	}
+	if err != nil {
+		return path, file, fmt.Errorf("configuration: %w", err)
+	}
+	meta, err := toml.Decode(string(text), &file)
+	var parse toml.ParseError
+	switch {
+	case errors.As(err, &parse):
+		// Not the text around it: somebody may have put a key there.
+		return path, file, fmt.Errorf("%s: line %d: not valid TOML, or of the wrong type", path, parse.Position.Line)
+	case err != nil:
+		return path, file, fmt.Errorf("%s: not a configuration: a value has the wrong type", path)
+	}
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		return path, file, fmt.Errorf("%s: unknown key %q: a profile has key_file, key_store, relays, owner, agent, discovery, decider, no_mirror, embed_url, embed_model, rerank_url, rerank_model, mind_exec, llm_url, llm_model, dream_units, dream_every, attest and proposals (owner, from)", path, unknown[0].String())
+	}
+	return path, file, nil
+}
+
+// ConfigPath returns where the configuration file is, and whether somebody said
+// so.
+func (e *Env) ConfigPath() (path string, named bool) {
+	if e.Flags.Config != "" {
+		return e.Path(e.Flags.Config), true
+	}
+	if e.Vars["ENGRAM_CONFIG"] != "" {
+		return e.Path(e.Vars["ENGRAM_CONFIG"]), true
+	}
+	base := e.Vars["XDG_CONFIG_HOME"]
+	if !filepath.IsAbs(base) { // the XDG specification has relative ones ignored
+		base = filepath.Join(e.Home(), ".config")
+	}
+	return filepath.Join(base, "engramd", "engramctl.toml"), false
+}
+
+// CompleteProfiles offers the names of profiles to a shell.
+func CompleteProfiles(e *Env, _ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	_, file, err := e.Profiles()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return slices.Sorted(maps.Keys(file.Profiles)), cobra.ShellCompDirectiveNoFileComp
 }

@@ -146,3 +146,14 @@ func Npub(key string) string {
 	}
 	return text
 }
+
+// NewKey makes a key, and its nsec.
+func NewKey() (client.Identity, string, error) {
+	secret := nostr.GeneratePrivateKey()
+	id, err := client.NewIdentity(secret)
+	if err != nil {
+		return id, "", errors.New("no key could be made")
+	}
+	text, err := EncodeSecret(secret)
+	return id, text, err
+}

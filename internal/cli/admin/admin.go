@@ -1,0 +1,147 @@
+// Package admin manages a relay (NIP-86): engramctl admin.
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/client"
+)
+
+func New(env *cliutil.Env) *cobra.Command {
+	subs := []*cobra.Command{}
+	for _, m := range adminMethods() {
+		subs = append(subs, adminMethodCommand(env, m))
+	}
+	return cliutil.Group(&cobra.Command{
+		Use:   "admin",
+		Short: "Manage a relay over the network (NIP-86)",
+		Long: `Manage a relay over the network (NIP-86): who may not write, which events are banned,
+what the relay calls itself, its snapshots. Each method of the API is a command of the same
+name; a relay says which it has (supportedmethods). docs/management.md says what each does.
+
+The key is a managing one: with engramd, one of admin.keys. The relay is exactly one,
+named as everywhere (--relay, ENGRAM_RELAYS or a profile). A call is signed for this relay,
+with what it asks for, and counts once.
+
+PUBKEY is npub, nprofile or 64 hex digits, EVENT is note, nevent or 64 hex digits. What is
+entered here is kept for good: texts that seem to hold a secret are refused.
+
+Exit code 3 if the key does not manage the relay, or the relay's own configuration says
+otherwise; 2 for what the relay calls wrong, and where a relay has no management API.`,
+		Example: `  engramctl admin banpubkey npub1… "spam" --key-file op.key --relay wss://relay.example
+  engramctl admin listbannedpubkeys --json | jq -r '.result[].pubkey'`,
+	}, append(subs, adminCallCommand(env))...)
+}
+
+// adminMethodCommand returns the command of one method.
+func adminMethodCommand(env *cliutil.Env, m adminMethod) *cobra.Command {
+	var asJSON bool
+	f := &adminFlags{}
+	c := env.Command(&cobra.Command{
+		Use:     m.use(),
+		Short:   m.short,
+		Long:    m.long,
+		Example: "  engramctl admin " + m.example,
+		Args:    adminArguments(m),
+	}, func(ctx context.Context, args []string) error {
+		params, err := m.params(env, f, args)
+		if err != nil {
+			return err
+		}
+		return manage(ctx, env, asJSON, m.name, params)
+	})
+	for _, flag := range m.flags {
+		f.add(c, flag)
+	}
+	cliutil.JSONFlag(c, &asJSON)
+	return c
+}
+
+// adminArguments wants the arguments of a method, of which the last may be left
+// out.
+func adminArguments(m adminMethod) cobra.PositionalArgs {
+	var names []string
+	for _, arg := range m.args {
+		names = append(names, arg.name)
+	}
+	exact := cliutil.Arguments(names...)
+	return func(c *cobra.Command, args []string) error {
+		if missing := len(names) - len(args); missing > 0 && missing <= m.optional {
+			return nil
+		}
+		return exact(c, args)
+	}
+}
+
+func adminCallCommand(env *cliutil.Env) *cobra.Command {
+	var asJSON bool
+	c := env.Command(&cobra.Command{
+		Use:   "call METHOD [PARAM…] [--json]",
+		Short: "Call any method, with parameters in JSON",
+		Long: `Call any method of a relay's management API, also one that has no command here. Each
+PARAM is JSON; one that is not is taken as a text.`,
+		Example: `  engramctl admin call allowkind 30023
+  engramctl admin call listeventsneedingmoderation`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("METHOD is missing")
+			}
+			return nil
+		},
+	}, func(ctx context.Context, args []string) error {
+		params := []any{}
+		for _, text := range args[1:] {
+			if json.Valid([]byte(text)) {
+				params = append(params, json.RawMessage(text))
+			} else {
+				params = append(params, text)
+			}
+		}
+		if err := cliutil.GuardManaged(args...); err != nil {
+			return err
+		}
+		return manage(ctx, env, asJSON, args[0], params)
+	})
+	cliutil.JSONFlag(c, &asJSON)
+	return c
+}
+
+// managedOut is a result in JSON.
+type managedOut struct {
+	Relay  string          `json:"relay"`
+	Method string          `json:"method"`
+	Result json.RawMessage `json:"result"`
+}
+
+// manage makes a call and prints its result.
+func manage(ctx context.Context, env *cliutil.Env, asJSON bool, method string, params []any) error {
+	c, s, err := env.Client(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if len(s.Relays) != 1 {
+		return exit.Usagef("management is of one relay, and %d are configured: name it with --relay", len(s.Relays))
+	}
+	ctx, done := env.Bounded(ctx)
+	defer done()
+	result, err := c.Manage(ctx, method, params...)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return env.PrintJSON(managedOut{c.Relays()[0], method, result})
+	}
+	text, err := managedText(result)
+	if err != nil {
+		return fmt.Errorf("%w: its result is not JSON", client.ErrMisbehaved)
+	}
+	return env.Print("%s", text)
+}

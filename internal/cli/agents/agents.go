@@ -1,0 +1,186 @@
+// Package agents lists the agents of an owner and keeps the list of those it allows: engramctl agents.
+package agents
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
+	"engramd/internal/client"
+)
+
+func New(env *cliutil.Env) *cobra.Command {
+	return cliutil.Group(&cobra.Command{
+		Use:   "agents",
+		Short: "An owner's agents, and their approval",
+		Long: `An owner's agents, and their approval. Relays that take memory only for certain owners
+(write.owners) take it from the agents that such an owner approves. The key is the
+owner's. The approval goes to the configured relays: name those that the agent
+writes to.`,
+		Example: `  engramctl agents allow npub1… --key-file owner.key --relay wss://relay.example`,
+	}, agentsAllowCommand(env), agentsLsCommand(env), agentsRevokeCommand(env))
+}
+
+// approvalsRemedy is for relays that did not take the list: it is no memory, so
+// that engramctl sync does not send it.
+const approvalsRemedy = "the same command brings the others up to date once they answer"
+
+// withApprovals runs do on the list of the key's owner, at the configured
+// relays: where an agent is to be let in, its own list of relays says nothing.
+func withApprovals(ctx context.Context, env *cliutil.Env, do func(ctx context.Context, list *client.Approvals) error) error {
+	c, _, err := env.Client(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ctx, done := env.Bounded(ctx)
+	defer done()
+	return do(ctx, c.Approvals())
+}
+
+// approvalCommand makes a command that changes the list by the one agent it
+// names, and prints what that is then.
+func approvalCommand(env *cliutil.Env, c *cobra.Command, then string, change func(list *client.Approvals, ctx context.Context, agent string) (client.Status, error)) *cobra.Command {
+	c.Args = cliutil.Arguments("PUBKEY")
+	return env.Command(c, func(ctx context.Context, args []string) error {
+		agent, err := agentArgument(args[0])
+		if err != nil {
+			return err
+		}
+		return withApprovals(ctx, env, func(ctx context.Context, list *client.Approvals) error {
+			status, err := change(list, ctx, agent)
+			if err := env.ReportWith(status, cliutil.Explained(err), approvalsRemedy); err != nil {
+				return err
+			}
+			return env.Print("%s  %s\n", settings.Npub(agent), then)
+		})
+	})
+}
+
+// agentArgument reads an agent's public key from the command line.
+func agentArgument(arg string) (string, error) {
+	key, err := settings.PublicKey("agent", "the command line", arg)
+	if err == nil && key == "" {
+		err = exit.Usagef("the agent's public key is empty")
+	}
+	return key, err
+}
+
+// agentOut is one agent of `agents ls --json`.
+type agentOut struct {
+	cliutil.KeyOut
+	Approved   bool   `json:"approved"`
+	Core       bool   `json:"core"` // it has one
+	Memories   int    `json:"memories"`
+	Bytes      int64  `json:"bytes"` // of all texts, core included
+	Unreadable int    `json:"unreadable,omitempty"`
+	LastAt     int64  `json:"last_at,omitempty"` // when it last wrote or removed something
+	Last       string `json:"last,omitempty"`
+}
+
+func agentsLsCommand(env *cliutil.Env) *cobra.Command {
+	var asJSON bool
+	c := env.Command(&cobra.Command{
+		Use:   "ls [--json]",
+		Short: "List an owner's agents, with the size of their memory",
+		Long: `List the agents of the key's owner: those that it has approved, and those that
+remember something for it, with how much that is (core and texts, decrypted) and
+when they last wrote or removed something. Anybody can address memory to anybody:
+an agent that is not approved is only somebody's claim to be one. Proposals, answers to
+them and the units of a writer's log are no memory and not counted. Who is named as the
+key's owner where the key is configured proposes things to it, and is none of its agents.
+
+The configured relays are asked, and what they say is united. What only other relays
+have is not counted: name the relays that the agents write to.`,
+		Example: `  engramctl agents ls --key-file owner.key --relay wss://relay.example
+  engramctl agents ls --json | jq -r '.agents[] | select(.approved) | .npub'`,
+		Args: cobra.NoArgs,
+	}, func(ctx context.Context, _ []string) error {
+		c, _, err := env.Client(ctx)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		ctx, done := env.Bounded(ctx)
+		defer done()
+		agents, status, err := c.Agents(ctx)
+		if err := env.Report(status, err); err != nil {
+			return err
+		}
+		if asJSON {
+			out := cliutil.AnswerOf(nil, status)
+			out.Owner = c.Identity().PubKey()
+			return env.PrintJSON(struct {
+				cliutil.AnswerOut
+				Agents []agentOut `json:"agents"`
+			}{out, agentsOut(agents)})
+		}
+		if len(agents) == 0 {
+			env.Note("no agent is approved by this key (%s) or remembers anything for it", settings.Npub(c.Identity().PubKey()))
+		}
+		return printAgents(env, agents)
+	})
+	cliutil.JSONFlag(c, &asJSON)
+	return c
+}
+
+func agentsOut(agents []client.AgentMemory) []agentOut {
+	out := []agentOut{}
+	for _, m := range agents {
+		line := agentOut{cliutil.KeyOut{Npub: settings.Npub(m.Agent), Pubkey: m.Agent}, m.Approved, m.Core, m.Memories, m.Bytes, m.Unreadable, m.Last, ""}
+		if m.Last > 0 {
+			line.Last = cliutil.Stamp(m.Last)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func printAgents(env *cliutil.Env, agents []client.AgentMemory) error {
+	w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
+	for _, m := range agents {
+		state, core, last := "not approved", "no core", "never wrote"
+		if m.Approved {
+			state = "approved"
+		}
+		if m.Core {
+			core = "core"
+		}
+		if m.Last > 0 {
+			last = cliutil.Stamp(m.Last)
+		}
+		much := fmt.Sprintf("%s, %s", core, cliutil.Counted(m.Memories, "memory", "memories"))
+		if m.Unreadable > 0 {
+			much += fmt.Sprintf(", %d unreadable", m.Unreadable)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d B\t%s\n", settings.Npub(m.Agent), state, much, m.Bytes, last)
+	}
+	return w.Flush()
+}
+
+func agentsAllowCommand(env *cliutil.Env) *cobra.Command {
+	return approvalCommand(env, &cobra.Command{
+		Use:   "allow PUBKEY",
+		Short: "Approve an agent",
+		Long: `Approve an agent, given by npub or hex. Approving it again changes nothing. Every
+relay must answer: one that does not may have a newer list, in which another
+agent is revoked.`,
+		Example: `  engramctl agents allow npub1… --key-file owner.key --relay wss://relay.example`,
+	}, "allowed", (*client.Approvals).Allow)
+}
+
+func agentsRevokeCommand(env *cliutil.Env) *cobra.Command {
+	return approvalCommand(env, &cobra.Command{
+		Use:   "revoke PUBKEY",
+		Short: "Take an approval back",
+		Long: `Take an approval back. The agent's memory stays, and stays readable. A relay that
+cannot be reached keeps the approval: stderr names it; revoke again once it is
+back. Exit code 1 if the agent is not approved.`,
+		Example: `  engramctl agents revoke npub1… --key-file owner.key --relay wss://relay.example`,
+	}, "revoked", (*client.Approvals).Revoke)
+}

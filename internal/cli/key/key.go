@@ -1,0 +1,135 @@
+// Package key makes, shows and encrypts secret keys: engramctl key.
+package key
+
+import (
+	"context"
+
+	"github.com/nbd-wtf/go-nostr/nip49"
+	"github.com/spf13/cobra"
+
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
+)
+
+func New(env *cliutil.Env) *cobra.Command {
+	return cliutil.Group(&cobra.Command{
+		Use:   "key",
+		Short: "Make, show and encrypt keys",
+		Long: `Make, show and encrypt keys. Secret keys lie in files that only their user can read
+(mode 0600), or in ENGRAM_KEY; they are never printed, and never taken from the
+command line.`,
+		Example: `  engramctl key new agent.key`,
+	}, keyNewCommand(env), keyShowCommand(env), keyEncryptCommand(env))
+}
+
+// printKey shows a public key both ways.
+func printKey(env *cliutil.Env, pubkey string, asJSON bool) error {
+	if asJSON {
+		return env.PrintJSON(cliutil.KeyOut{Npub: settings.Npub(pubkey), Pubkey: pubkey})
+	}
+	return env.Print("%s\n%s\n", settings.Npub(pubkey), pubkey)
+}
+
+func keyNewCommand(env *cliutil.Env) *cobra.Command {
+	var asJSON, encrypted bool
+	var passwordFile string
+	c := env.Command(&cobra.Command{
+		Use:   "new FILE [--encrypt] [--password-file FILE] [--json]",
+		Short: "Make a key",
+		Long: `Make a key and write it to a new file (mode 0600) as nsec, or with --encrypt as
+ncryptsec under a password. Prints the public key as npub and in hex. A file that
+is there is never written over. Keep a copy of it: who loses the key loses the
+memory.`,
+		Example: `  engramctl key new agent.key
+  engramctl key new owner.key --encrypt`,
+		Args: cliutil.Arguments("FILE"),
+	}, func(ctx context.Context, args []string) error {
+		id, text, err := settings.NewKey()
+		if err != nil {
+			return err
+		}
+		if encrypted || passwordFile != "" {
+			password, err := env.NewPassword(ctx, passwordFile)
+			if err != nil {
+				return err
+			}
+			secret, _, err := settings.ParseSecret(text)
+			if err != nil {
+				return exit.BadUsage(err)
+			}
+			if text, err = settings.Encrypt(secret, password, env.KeyCost, nip49.NotKnownToHaveBeenHandledInsecurely); err != nil {
+				return exit.BadUsage(err)
+			}
+		}
+		if err := settings.WritePrivate(env.Path(args[0]), text+"\n"); err != nil {
+			return exit.BadUsage(err)
+		}
+		return printKey(env, id.PubKey(), asJSON)
+	})
+	cliutil.JSONFlag(c, &asJSON)
+	c.Flags().BoolVar(&encrypted, "encrypt", false, "encrypt the file with a password (NIP-49)")
+	c.Flags().StringVar(&passwordFile, "password-file", "", "`file` with the password, mode 0600; implies --encrypt")
+	return c
+}
+
+func keyShowCommand(env *cliutil.Env) *cobra.Command {
+	var asJSON bool
+	c := env.Command(&cobra.Command{
+		Use:   "show [--json]",
+		Short: "Print the public key of the key in use",
+		Long:  `Print the public key of the key in use, as npub and in hex. The secret key is never printed.`,
+		Example: `  engramctl key show --key-file agent.key
+  engramctl key show --profile me`,
+		Args: cobra.NoArgs,
+	}, func(ctx context.Context, _ []string) error {
+		s, err := env.Settings()
+		if err != nil {
+			return err
+		}
+		id, err := env.Identity(ctx, s)
+		if err != nil {
+			return err
+		}
+		return printKey(env, id.PubKey(), asJSON)
+	})
+	cliutil.JSONFlag(c, &asJSON)
+	return c
+}
+
+func keyEncryptCommand(env *cliutil.Env) *cobra.Command {
+	var passwordFile string
+	c := env.Command(&cobra.Command{
+		Use:   "encrypt FILE [--password-file FILE]",
+		Short: "Write the key in use to a new file, encrypted",
+		Long: `Write the key in use to a new file (mode 0600), encrypted with a password as
+ncryptsec (NIP-49). If the key in use is encrypted already, this changes its
+password. The old file stays: remove it once the new one works.`,
+		Example: `  engramctl key encrypt agent.ncryptsec --key-file agent.key
+  engramctl key show --key-file agent.ncryptsec   # asks for the password`,
+		Args: cliutil.Arguments("FILE"),
+	}, func(ctx context.Context, args []string) error {
+		s, err := env.Settings()
+		if err != nil {
+			return err
+		}
+		secret, err := env.SecretKey(ctx, s.Key)
+		if err != nil {
+			return err
+		}
+		password, err := env.NewPassword(ctx, passwordFile)
+		if err != nil {
+			return err
+		}
+		text, err := settings.Encrypt(secret, password, env.KeyCost, nip49.ClientDoesNotTrackThisData)
+		if err != nil {
+			return exit.BadUsage(err)
+		}
+		if err := settings.WritePrivate(env.Path(args[0]), text+"\n"); err != nil {
+			return exit.BadUsage(err)
+		}
+		return env.Print("%s\n", args[0])
+	})
+	c.Flags().StringVar(&passwordFile, "password-file", "", "`file` with the new password, mode 0600")
+	return c
+}

@@ -1,0 +1,140 @@
+package setup
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"engramd/internal/cli/settings"
+)
+
+// profileName is what a profile that setup writes may be called: it stands on
+// command lines in the settings of harnesses.
+var profileName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// inlineProfiles is a table that TOML does not let others add to, though our own
+// reader does.
+var inlineProfiles = regexp.MustCompile(`(?m)^[ \t]*["']?profiles["']?[ \t]*=`)
+
+// withProfile returns the text of a configuration file with what a profile says,
+// every other byte as it was: a profile that is there gets the keys that it lacks.
+// Of a file without profiles the new one becomes the default.
+func withProfile(text, name string, want settings.ProfileFile) (string, error) {
+	var before settings.Profiles
+	if _, err := toml.Decode(text, &before); err != nil {
+		return "", errors.New("it is not valid TOML")
+	}
+	old, there := before.Profiles[name]
+	lines, err := missingKeys(old, want)
+	if err != nil {
+		return "", fmt.Errorf("profile %q %w: change it by hand, or name another with --profile", name, err)
+	}
+	if len(lines) == 0 && there {
+		return text, nil
+	}
+	eol := "\n"
+	if strings.Contains(text, "\r\n") {
+		eol = "\r\n"
+	}
+	block := strings.Join(lines, eol) + eol
+	out, done := text, false
+	if there {
+		out, done = underHeader(text, name, block)
+	} else {
+		bom := ""
+		if rest, has := strings.CutPrefix(text, "\uFEFF"); has {
+			bom, out = "\uFEFF", rest
+		}
+		if out != "" && !strings.HasSuffix(out, "\n") {
+			out += eol
+		}
+		if before.Profile == "" && len(before.Profiles) == 0 {
+			out = "profile = " + strconv.Quote(name) + eol + out
+		}
+		out, done = bom+out+eol+"[profiles."+name+"]"+eol+block, true
+	}
+	if !done || inlineProfiles.MatchString(text) || !says(out, before, name, want) {
+		return "", fmt.Errorf("its profiles are not tables of their own, so that setup does not change it: add to profile %q by hand\n%s", name, strings.Join(lines, "\n"))
+	}
+	return out, nil
+}
+
+// missingKeys are the lines by which a profile comes to say what it should. The
+// error says what it says otherwise.
+func missingKeys(old, want settings.ProfileFile) (lines []string, err error) {
+	for _, k := range []struct{ name, old, want string }{
+		{"key_file", old.KeyFile, want.KeyFile}, {"key_store", old.KeyStore, want.KeyStore}, {"owner", old.Owner, want.Owner},
+	} {
+		switch {
+		case k.want == "" || k.want == k.old || k.name == "owner" && sameKey(k.want, k.old):
+		case k.old != "":
+			return nil, fmt.Errorf("has another %s", k.name)
+		default:
+			lines = append(lines, k.name+" = "+strconv.Quote(k.want))
+		}
+	}
+	switch {
+	case len(want.Relays) == 0 || reflect.DeepEqual(old.Relays, want.Relays):
+	case len(old.Relays) > 0:
+		return nil, errors.New("has other relays")
+	default:
+		var quoted []string
+		for _, r := range want.Relays {
+			quoted = append(quoted, strconv.Quote(r))
+		}
+		lines = append(lines, "relays = ["+strings.Join(quoted, ", ")+"]")
+	}
+	return lines, nil
+}
+
+// underHeader puts lines behind the header of a profile's table.
+func underHeader(text, name, block string) (string, bool) {
+	quoted := regexp.QuoteMeta(name)
+	header := regexp.MustCompile(`(?m)^[ \t]*\[[ \t]*profiles[ \t]*\.[ \t]*(?:` + quoted + `|"` + quoted + `"|'` + quoted + `')[ \t]*\][^\n]*(\n|\z)`)
+	at := header.FindStringIndex(text)
+	if at == nil {
+		return "", false
+	}
+	before := text[:at[1]]
+	if !strings.HasSuffix(before, "\n") {
+		before += "\n"
+	}
+	return before + block + text[at[1]:], true
+}
+
+// says reports whether a changed file says what it said, and the profile what it
+// should.
+func says(text string, before settings.Profiles, name string, want settings.ProfileFile) bool {
+	var after settings.Profiles
+	if meta, err := toml.Decode(text, &after); err != nil || len(meta.Undecoded()) > 0 {
+		return false
+	}
+	if before.Profile != "" && after.Profile != before.Profile {
+		return false
+	}
+	if lines, err := missingKeys(after.Profiles[name], want); err != nil || len(lines) > 0 {
+		return false
+	}
+	others := func(p settings.Profiles) map[string]settings.ProfileFile {
+		all := maps.Clone(p.Profiles)
+		delete(all, name)
+		if len(all) == 0 {
+			return nil
+		}
+		return all
+	}
+	return reflect.DeepEqual(others(before), others(after))
+}
+
+// sameKey reports whether two texts are one public key.
+func sameKey(a, b string) bool {
+	ka, errA := settings.PublicKey("", "", a)
+	kb, errB := settings.PublicKey("", "", b)
+	return errA == nil && errB == nil && ka == kb
+}
