@@ -2,14 +2,29 @@ package relayhttp
 
 import (
 	"errors"
+	"log/slog"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 
 	"engramd/internal/relay"
 	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/gate"
+	"engramd/internal/relay/metrics"
 	"engramd/nips/nip01"
 )
+
+// intake admits requests to the relay's port and answers what it does not admit.
+type intake struct {
+	relay      Relay
+	backend    Backend // may be nil
+	draining   atomic.Bool
+	shares     *fairness.Shares
+	pools      pools
+	signatures signatures
+	log        *slog.Logger
+	metrics    *metrics.Metrics
+}
 
 // call is one request that is being admitted, or was.
 type call struct {
@@ -41,11 +56,19 @@ type admission struct {
 	last func(c *call) error
 }
 
+// counted runs serve and counts the status it answers with.
+func (in *intake) counted(w http.ResponseWriter, endpoint string, serve func(http.ResponseWriter)) {
+	sw := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+	at(w, endpoint)
+	defer func() { in.metrics.HTTP.HTTPDone(endpoint, sw.status) }() // also when the answer is cut off
+	serve(sw)
+}
+
 // serveCall admits a request, serves it, and answers what went wrong. A panic
 // ends this request and nothing else.
-func (h *Handler) serveCall(w http.ResponseWriter, r *http.Request, path string, a admission, serve func(*call) error) {
+func (in *intake) serveCall(w http.ResponseWriter, r *http.Request, path string, a admission, serve func(*call) error) {
 	sw := &startedWriter{ResponseWriter: w}
-	c := &call{Request: r, w: sw, limits: h.pools.limits.Load(), pools: &h.pools}
+	c := &call{Request: r, w: sw, limits: in.pools.limits.Load(), pools: &in.pools}
 	defer c.end()
 	err := func() (err error) {
 		defer func() {
@@ -53,11 +76,11 @@ func (h *Handler) serveCall(w http.ResponseWriter, r *http.Request, path string,
 				if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
 					panic(v)
 				}
-				h.log.Error("panic in a request", "path", path, "panic", v)
+				in.log.Error("panic in a request", "path", path, "panic", v)
 				err = refused(nip01.PrefixError, "the relay failed to answer")
 			}
 		}()
-		if err := h.admit(c, path, a); err != nil {
+		if err := in.admit(c, path, a); err != nil {
 			return err
 		}
 		return serve(c)
@@ -70,12 +93,12 @@ func (h *Handler) serveCall(w http.ResponseWriter, r *http.Request, path string,
 		panic(http.ErrAbortHandler)
 	}
 	refusedFor(r, err)
-	h.answerProblem(w, err)
+	in.answerProblem(w, err)
 }
 
 // admit finds out who is asking, reads the body, and waits for a place.
-func (h *Handler) admit(c *call, path string, a admission) (err error) {
-	if h.draining.Load() {
+func (in *intake) admit(c *call, path string, a admission) (err error) {
+	if in.draining.Load() {
 		return refused(nip01.PrefixError, errDraining.Error())
 	}
 	if c.ContentLength > maxBody {
@@ -88,14 +111,14 @@ func (h *Handler) admit(c *call, path string, a admission) (err error) {
 	}
 	ctx := c.Context()
 	if key := c.signed.pubkey; key != "" { // without a proof the body is not read: nothing that is allowed then needs one
-		who, leave := h.shares.Prove(ctx, fairness.From(ctx), key)
+		who, leave := in.shares.Prove(ctx, fairness.From(ctx), key)
 		c.leave = leave
 		ctx = fairness.With(ctx, who)
 		if a.reads {
 			ctx = relay.WithReader(ctx, gate.NewReader(key))
 		}
 		c.Request = c.WithContext(ctx)
-		if err := h.readBody(c, a.body); err != nil {
+		if err := in.readBody(c, a.body); err != nil {
 			return err
 		}
 	}
@@ -105,7 +128,7 @@ func (h *Handler) admit(c *call, path string, a admission) (err error) {
 	c.slots = a.slots(c.signed)
 	if c.place, err = c.slots.Acquire(ctx, fairness.From(ctx)); err != nil {
 		c.place = nil
-		return h.noPlace(err)
+		return in.noPlace(err)
 	}
 	if a.last == nil {
 		return nil
@@ -166,14 +189,14 @@ func (c *call) end() {
 }
 
 // signedAdmission is for requests that must be signed (NIP-98).
-func (h *Handler) signedAdmission() admission {
+func (in *intake) signedAdmission() admission {
 	return admission{
 		identify: func(r *http.Request, path string) (by signed, err error) {
-			if err := h.blocked(r); err != nil {
+			if err := in.blocked(r); err != nil {
 				return by, err
 			}
-			err = h.compute(r.Context(), h.pools.checking, func() error {
-				if by, err = h.signatures.check(r.Header.Values("Authorization"), r.Method, path, r.URL.RawQuery); err != nil {
+			err = in.compute(r.Context(), in.pools.checking, func() error {
+				if by, err = in.signatures.check(r.Header.Values("Authorization"), r.Method, path, r.URL.RawQuery); err != nil {
 					return refused(nip01.PrefixAuthRequired, err.Error())
 				}
 				return nil
@@ -182,9 +205,9 @@ func (h *Handler) signedAdmission() admission {
 		},
 		body:  maxBody,
 		reads: true,
-		slots: func(signed) *fairness.Slots { return h.pools.proved },
+		slots: func(signed) *fairness.Slots { return in.pools.proved },
 		check: func(c *call) error {
-			return h.covered(c, h.pools.checking, func(err error) error { return refused(nip01.PrefixAuthRequired, err.Error()) })
+			return in.covered(c, in.pools.checking, func(err error) error { return refused(nip01.PrefixAuthRequired, err.Error()) })
 		},
 	}
 }
@@ -192,20 +215,20 @@ func (h *Handler) signedAdmission() admission {
 // latest waits until everything is here that any node acknowledged before the
 // request came. It is for requests that read otherwise than through Backend, and
 // is asked before anything is read for them.
-func (h *Handler) latest(r *http.Request) error {
-	err := h.relay.Latest(r.Context())
+func (in *intake) latest(r *http.Request) error {
+	err := in.relay.Latest(r.Context())
 	switch {
 	case err == nil:
 		return nil
 	case r.Context().Err() == nil:
-		h.metrics.HTTP.HTTPRefused("behind")
+		in.metrics.HTTP.HTTPRefused("behind")
 	}
 	return failed(err)
 }
 
 // covered checks that the body is the one that was signed.
-func (h *Handler) covered(c *call, places *fairness.Slots, answer func(error) error) error {
-	return h.compute(c.Context(), places, func() error {
+func (in *intake) covered(c *call, places *fairness.Slots, answer func(error) error) error {
+	return in.compute(c.Context(), places, func() error {
 		if err := c.signed.covers(c.body); err != nil {
 			return answer(err)
 		}
@@ -214,21 +237,21 @@ func (h *Handler) covered(c *call, places *fairness.Slots, answer func(error) er
 }
 
 // blocked refuses requests from a blocked address (NIP-86).
-func (h *Handler) blocked(r *http.Request) error {
-	if h.backend == nil || !h.backend.RejectsConnection(r) {
+func (in *intake) blocked(r *http.Request) error {
+	if in.backend == nil || !in.backend.RejectsConnection(r) {
 		return nil
 	}
-	h.metrics.HTTP.HTTPRefused("blocked")
+	in.metrics.HTTP.HTTPRefused("blocked")
 	return refused(nip01.PrefixBlocked, "connection refused")
 }
 
 // open serves a document that needs no proof. The document is made in a place
 // of the pool for requests without proof, and sent without a place.
-func (h *Handler) open(w http.ResponseWriter, r *http.Request, made func(http.Header, *http.Request) ([]byte, error)) {
+func (in *intake) open(w http.ResponseWriter, r *http.Request, made func(http.Header, *http.Request) ([]byte, error)) {
 	var body []byte
-	err := h.blocked(r)
+	err := in.blocked(r)
 	if err == nil {
-		err = h.compute(r.Context(), h.pools.unproved, func() (err error) {
+		err = in.compute(r.Context(), in.pools.unproved, func() (err error) {
 			body, err = made(w.Header(), r)
 			return err
 		})
@@ -240,9 +263,9 @@ func (h *Handler) open(w http.ResponseWriter, r *http.Request, made func(http.He
 		_, _ = w.Write(body) // a client that has gone needs no document
 	case errors.As(err, &p):
 		refusedFor(r, err)
-		h.answerProblem(w, p)
+		in.answerProblem(w, p)
 	default:
-		h.log.Error("a document could not be made", "err", err)
+		in.log.Error("a document could not be made", "err", err)
 		writeError(w, http.StatusInternalServerError, "error: the document could not be made")
 	}
 }

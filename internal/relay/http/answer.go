@@ -37,9 +37,9 @@ func jsonHeaders(w http.ResponseWriter, status int, contentType string, body []b
 
 // answer answers a call with a document. The call gives its place back while
 // the answer is on its way.
-func (h *Handler) answer(c *call, status int, doc any) error {
+func (in *intake) answer(c *call, status int, doc any) error {
 	var body []byte
-	err := h.compute(c.Context(), h.pools.checking, func() error {
+	err := in.compute(c.Context(), in.pools.checking, func() error {
 		status, body = encoded(status, doc)
 		return nil
 	})
@@ -47,9 +47,9 @@ func (h *Handler) answer(c *call, status int, doc any) error {
 		return err
 	}
 	c.yield(len(body))
-	h.renew(c.w)
+	in.renew(c.w)
 	jsonHeaders(c.w, status, "application/json", body)
-	return h.write(c, body)
+	return in.write(c, body)
 }
 
 // writeError answers {"error": text}; text is "prefix: reason".

@@ -66,14 +66,14 @@ func failed(err error) *Problem { return problemOf(relay.RefusalOf(err)) }
 func (h *Handler) api(base, path, method string, serve func(*call) error) {
 	endpoint := strings.TrimPrefix(path, "/")
 	h.handle(base+path, func(w http.ResponseWriter, r *http.Request) {
-		h.counted(w, endpoint, func(w http.ResponseWriter) {
+		h.in.counted(w, endpoint, func(w http.ResponseWriter) {
 			apiHeaders(w.Header(), method)
 			switch r.Method {
 			case http.MethodOptions:
 				w.Header().Set("Access-Control-Max-Age", "86400")
 				w.WriteHeader(http.StatusNoContent)
 			case method:
-				h.serveCall(w, r, path, h.signedAdmission(), serve)
+				h.in.serveCall(w, r, path, h.in.signedAdmission(), serve)
 			default:
 				w.Header().Set("Allow", method+", OPTIONS")
 				writeError(w, http.StatusMethodNotAllowed, "invalid: this path is asked with "+method)
@@ -91,12 +91,12 @@ func apiHeaders(hdr http.Header, method string) {
 	hdr.Set("Cache-Control", "no-store")
 }
 
-func (h *Handler) answerProblem(w http.ResponseWriter, err error) {
+func (in *intake) answerProblem(w http.ResponseWriter, err error) {
 	var p *Problem
 	if !errors.As(err, &p) {
 		p = failed(err)
 	}
-	h.renew(w)
+	in.renew(w)
 	switch p.Status {
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", "Nostr")
@@ -116,8 +116,8 @@ func tooLarge(most int) *Problem {
 }
 
 // renew gives the client one stall's time for the next write.
-func (h *Handler) renew(w http.ResponseWriter) {
-	deadline := time.Now().Add(h.pools.limits.Load().Stall)
+func (in *intake) renew(w http.ResponseWriter) {
+	deadline := time.Now().Add(in.pools.limits.Load().Stall)
 	_ = http.NewResponseController(w).SetWriteDeadline(deadline) // a recorder in tests has none
 }
 

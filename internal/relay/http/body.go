@@ -33,7 +33,7 @@ func leaveBody(w http.ResponseWriter) {
 
 // readBody reads the body of a request before the request has a place: a slow
 // client holds bytes of its share, for a bounded time, and nothing else.
-func (h *Handler) readBody(c *call, most int) error {
+func (in *intake) readBody(c *call, most int) error {
 	r := c.Request
 	switch {
 	case r.ContentLength == 0:
@@ -53,7 +53,7 @@ func (h *Handler) readBody(c *call, most int) error {
 			size = max(r.ContentLength, smallBody)
 		}
 		if !c.hold(size) {
-			h.metrics.HTTP.HTTPRefused("bytes")
+			in.metrics.HTTP.HTTPRefused("bytes")
 			return refused(nip01.PrefixRateLimited, "too many bytes of requests at once; retry in 1s")
 		}
 		if c.body == nil && r.ContentLength > 0 {
@@ -61,7 +61,7 @@ func (h *Handler) readBody(c *call, most int) error {
 		}
 		switch whole, err := c.fill(src, size); {
 		case err != nil:
-			return h.brokenBody(err, most)
+			return in.brokenBody(err, most)
 		case !whole:
 			continue
 		}
@@ -92,13 +92,13 @@ func (c *call) fill(src io.Reader, size int64) (whole bool, err error) {
 	return false, nil
 }
 
-func (h *Handler) brokenBody(err error, most int) error {
+func (in *intake) brokenBody(err error, most int) error {
 	var over *http.MaxBytesError
 	switch {
 	case errors.As(err, &over):
 		return tooLarge(most)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		h.metrics.HTTP.HTTPRefused("slow")
+		in.metrics.HTTP.HTTPRefused("slow")
 		return refused(nip01.PrefixInvalid, "the body did not arrive in time")
 	}
 	return refused(nip01.PrefixInvalid, "the body did not arrive as announced")

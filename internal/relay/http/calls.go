@@ -16,6 +16,14 @@ import (
 	"engramd/nips/nip01"
 )
 
+// bridge answers signed requests for what a websocket does: it publishes events,
+// and reads them.
+type bridge struct {
+	in      *intake
+	backend Backend
+	pressed func() bool
+}
+
 // eventAnswer is the answer of POST /events for an event that the relay has.
 type eventAnswer struct {
 	EventID  string `json:"event_id"`
@@ -34,12 +42,12 @@ type eventAnswer struct {
 // address; an empty ID stands for no head. Any other head, also a newer one, is
 // answered 409. Only the event's author may set a base: to others, the answer
 // would reveal heads.
-func (h *Handler) events(c *call) error {
+func (b *bridge) events(c *call) error {
 	if len(c.body) > c.limits.EventBytes {
 		return tooLarge(c.limits.EventBytes)
 	}
 	var ev *nostr.Event
-	err := h.compute(c.Context(), h.pools.checking, func() (err error) {
+	err := b.in.compute(c.Context(), b.in.pools.checking, func() (err error) {
 		if ev, err = wire.ParseEvent(c.body); err == nil {
 			err = wire.Verify(ev)
 		}
@@ -56,11 +64,11 @@ func (h *Handler) events(c *call) error {
 		return err
 	}
 	ctx := relay.WithAttestations(c.Context(), relay.AttestationIn(c.Header.Values(relay.AttestationHeader), ev.PubKey))
-	answer := h.backend.Submit(ctx, relay.Submission{Event: ev, Base: id})
+	answer := b.backend.Submit(ctx, relay.Submission{Event: ev, Base: id})
 	if !answer.OK && !answer.Why.Has(nip01.PrefixDuplicate) {
 		return problemOf(answer.Why)
 	}
-	return h.answer(c, http.StatusOK, eventAnswer{ev.ID, true, answer.Message(), base})
+	return b.in.answer(c, http.StatusOK, eventAnswer{ev.ID, true, answer.Message(), base})
 }
 
 // baseOf reads the base of a compare-and-set from the query string, as text and
@@ -88,36 +96,36 @@ func baseOf(c *call, ev *nostr.Event) (*string, *[32]byte, error) {
 }
 
 // query streams the events that an array of filters asks for.
-func (h *Handler) query(c *call) error {
-	granted, err := h.granted(c, gate.SurfaceQuery)
+func (b *bridge) query(c *call) error {
+	granted, err := b.granted(c, gate.SurfaceQuery)
 	if err != nil {
 		return err
 	}
-	return h.stream(c, h.backend.Stored(granted))
+	return b.stream(c, b.backend.Stored(granted))
 }
 
 // count answers how many distinct events an array of filters asks for (NIP-45:
 // exact, without regard to limit).
-func (h *Handler) count(c *call) error {
-	granted, err := h.granted(c, gate.SurfaceHTTPCount)
+func (b *bridge) count(c *call) error {
+	granted, err := b.granted(c, gate.SurfaceHTTPCount)
 	if err != nil {
 		return err
 	}
-	n, err := h.backend.Count(c.Context(), granted)
+	n, err := b.backend.Count(c.Context(), granted)
 	if err != nil {
-		return h.failure(c, err)
+		return b.failure(c, err)
 	}
-	return h.answer(c, http.StatusOK, map[string]int64{"count": n})
+	return b.in.answer(c, http.StatusOK, map[string]int64{"count": n})
 }
 
 // granted reads the filters and asks the gate.
-func (h *Handler) granted(c *call, surface gate.Surface) ([]relay.Granted, error) {
-	if h.pressed() {
-		h.metrics.HTTP.HTTPRefused("memory")
+func (b *bridge) granted(c *call, surface gate.Surface) ([]relay.Granted, error) {
+	if b.pressed() {
+		b.in.metrics.HTTP.HTTPRefused("memory")
 		return nil, refused(nip01.PrefixError, "the relay is short of memory, try again later")
 	}
 	var filters []nostr.Filter
-	err := h.compute(c.Context(), h.pools.checking, func() (err error) {
+	err := b.in.compute(c.Context(), b.in.pools.checking, func() (err error) {
 		if filters, err = wire.ParseFilters(c.body, c.limits.wireLimits()); err != nil {
 			return refused(nip01.PrefixInvalid, err.Error())
 		}
@@ -126,7 +134,7 @@ func (h *Handler) granted(c *call, surface gate.Surface) ([]relay.Granted, error
 	if err != nil {
 		return nil, err
 	}
-	granted, err := h.backend.Authorize(c.Context(), surface, filters)
+	granted, err := b.backend.Authorize(c.Context(), surface, filters)
 	if err != nil {
 		return nil, failed(err)
 	}
@@ -134,19 +142,19 @@ func (h *Handler) granted(c *call, surface gate.Surface) ([]relay.Granted, error
 }
 
 // history streams superseded versions.
-func (h *Handler) history(c *call) error {
+func (b *bridge) history(c *call) error {
 	if isPast(c.URL.RawQuery) {
-		return h.past(c)
+		return b.past(c)
 	}
 	q, err := historyQuery(c.URL.RawQuery)
 	if err != nil {
 		return refused(nip01.PrefixInvalid, err.Error())
 	}
-	versions, err := h.backend.History(c.Context(), q)
+	versions, err := b.backend.History(c.Context(), q)
 	if err != nil {
 		return failed(err)
 	}
-	return h.stream(c, versions)
+	return b.stream(c, versions)
 }
 
 // historyQuery reads kind and author, and d, until and limit if they are given.
@@ -243,10 +251,10 @@ func lowerHex64(text string) bool {
 
 // failure returns the answer to a read that failed; the store's own words go to
 // the log.
-func (h *Handler) failure(c *call, err error) *Problem {
+func (b *bridge) failure(c *call, err error) *Problem {
 	p := failed(err)
 	if p.Status == http.StatusServiceUnavailable && c.Context().Err() == nil {
-		h.log.Error("a read over HTTP failed", "err", err)
+		b.in.log.Error("a read over HTTP failed", "err", err)
 	}
 	return p
 }

@@ -88,66 +88,62 @@ type Options struct {
 
 // Handler serves everything on the relay's port. Make one with New.
 type Handler struct {
-	relay    Relay
-	socket   http.Handler
-	urls     []string
-	mux      *http.ServeMux
-	taken    map[string]bool // patterns of mux
-	proxy    atomic.Pointer[Proxy]
-	draining atomic.Bool
-	probe    probe
-	pending  *pending
-	backend  Backend
-	template *template.Template // of the page
-	shares   *fairness.Shares
-	pools    pools
-	log      *slog.Logger
-	tags     *redact.Tags
-	access   atomic.Bool // log every request
-	metrics  *metrics.Metrics
+	socket  http.Handler
+	mux     *http.ServeMux
+	taken   map[string]bool // patterns of mux
+	proxy   atomic.Pointer[Proxy]
+	probe   probe
+	pending *pending
+	log     *slog.Logger
+	tags    *redact.Tags
+	access  atomic.Bool // log every request
 
-	signatures signatures
-	management Management
-	used       *httpauth.Memory
-
-	usedElsewhere func(ctx context.Context, id, key string) error
-	further       API // below /api/
-	web           Web // below /app/
-	pressed       func() bool
+	in        *intake
+	documents *documents
+	bridge    *bridge   // nil: no signed requests
+	managing  *managing // nil: no calls of NIP-86
+	further   API       // below /api/; may be nil
+	web       Web       // below /app/; may be nil
 }
 
 // New makes the handler. The relay's page and its websocket are at / and at
 // the path of every URL that has one, for proxies that pass it on.
 func New(o Options) *Handler {
-	h := &Handler{relay: o.Relay, socket: o.Socket, urls: o.URLs, log: o.Log, tags: o.Tags, metrics: o.Metrics}
-	if h.metrics == nil {
-		h.metrics = new(metrics.Metrics)
+	if o.Metrics == nil {
+		o.Metrics = new(metrics.Metrics)
 	}
-	h.mux, h.taken = http.NewServeMux(), map[string]bool{}
-	if h.log == nil {
-		h.log = slog.New(slog.DiscardHandler)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.Shares == nil {
+		o.Shares = fairness.NewShares(fairness.Rules{Exempt: true})
+	}
+	if o.Pressed == nil {
+		o.Pressed = func() bool { return false }
+	}
+	h := &Handler{
+		socket: o.Socket, mux: http.NewServeMux(), taken: map[string]bool{}, log: o.Log, tags: o.Tags,
+		further: o.API, web: o.Web, documents: &documents{relay: o.Relay, urls: o.URLs, web: o.Web != nil},
+		in: &intake{
+			relay: o.Relay, backend: o.Backend, shares: o.Shares, pools: newPools(), log: o.Log, metrics: o.Metrics,
+			signatures: signatures{o.Names, cmp.Or(o.HTTPWindow, time.Minute), o.Clock},
+		},
 	}
 	h.probe.clock = o.Clock
-	if h.probe.clock == nil {
-		h.probe.clock = time.Now
-	}
+	h.documents.template = template.Must(template.New("page").Parse(pageHTML)) // it is part of the program, and tested
 	h.SetAccess(o.Access)
 	h.SetProxy(o.Proxy)
-	h.shares = o.Shares
-	if h.shares == nil {
-		h.shares = fairness.NewShares(fairness.Rules{Exempt: true})
-	}
-	h.pending = newPending(h.unbounded, h.metrics.Sessions, h.log)
+	h.pending = newPending(h.unbounded, o.Metrics.Sessions, h.log)
 	h.SetPending(o.Pending)
-	h.backend = o.Backend
-	h.management, h.used, h.usedElsewhere = o.Management, o.Used, o.UsedElsewhere
-	h.further, h.web = o.API, o.Web
-	if h.pressed = o.Pressed; h.pressed == nil {
-		h.pressed = func() bool { return false }
+	if o.Backend != nil {
+		h.bridge = &bridge{in: h.in, backend: o.Backend, pressed: o.Pressed}
 	}
-	h.signatures = signatures{o.Names, cmp.Or(o.HTTPWindow, time.Minute), h.probe.clock}
-	h.template = template.Must(template.New("page").Parse(pageHTML)) // it is part of the program, and tested
-	h.pools = newPools()
+	if o.Management != nil {
+		h.managing = &managing{h.in, o.Management, o.Used, o.UsedElsewhere}
+	}
 	h.SetLimits(o.Limits)
 	h.routes(o.URLs)
 	return h
@@ -158,14 +154,14 @@ func (h *Handler) routes(urls []string) {
 	h.route("/healthz", "healthz", h.healthz)
 	h.route("/readyz", "readyz", h.readyz)
 	for _, base := range basePaths(urls) {
-		if h.backend != nil {
-			h.api(base, "/events", http.MethodPost, h.events)
-			h.api(base, "/query", http.MethodPost, h.query)
-			h.api(base, "/count", http.MethodPost, h.count)
-			h.api(base, "/history", http.MethodGet, h.history)
+		if h.bridge != nil {
+			h.api(base, "/events", http.MethodPost, h.bridge.events)
+			h.api(base, "/query", http.MethodPost, h.bridge.query)
+			h.api(base, "/count", http.MethodPost, h.bridge.count)
+			h.api(base, "/history", http.MethodGet, h.bridge.history)
 		}
 		if h.further != nil {
-			h.mount(base, "/api/", h.further)
+			h.mount(base, "/api/", &mounted{h.in, h.further})
 		}
 		h.handle(base+"/{$}", h.root)
 		if base != "" {
@@ -207,7 +203,7 @@ func (h *Handler) handle(pattern string, serve http.HandlerFunc) {
 // route adds an endpoint that is read with GET or HEAD.
 func (h *Handler) route(path, endpoint string, serve http.HandlerFunc) {
 	h.handle(path, func(w http.ResponseWriter, r *http.Request) {
-		h.counted(w, endpoint, func(w http.ResponseWriter) {
+		h.in.counted(w, endpoint, func(w http.ResponseWriter) {
 			if readOnly(w, r) {
 				serve(w, r)
 			}
@@ -217,7 +213,7 @@ func (h *Handler) route(path, endpoint string, serve http.HandlerFunc) {
 
 // Drain makes /readyz fail from now on, so that a load balancer sends no
 // further clients.
-func (h *Handler) Drain() { h.draining.Store(true) }
+func (h *Handler) Drain() { h.in.draining.Store(true) }
 
 // SetProxy replaces the trusted forwarding headers, for requests to come.
 func (h *Handler) SetProxy(p Proxy) { h.proxy.Store(&p) }
@@ -226,7 +222,7 @@ func (h *Handler) SetProxy(p Proxy) { h.proxy.Store(&p) }
 // address: it is a trusted proxy's, exempt, or one of those that cannot be told
 // apart.
 func (h *Handler) unbounded(addr netip.Addr) bool {
-	who := h.shares.Enter(addr)
+	who := h.in.shares.Enter(addr)
 	return who.Exempt || who.Share == fairness.Local || h.proxy.Load().trusts(addr)
 }
 
@@ -254,7 +250,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // who returns the share that a request is charged to. A trusted proxy that does
 // not name its client may ask for anybody.
 func (h *Handler) who(ctx context.Context, addr netip.Addr) fairness.Who {
-	who := h.shares.Enter(addr)
+	who := h.in.shares.Enter(addr)
 	if conn, ok := ctx.Value(connKey{}).(uint64); ok {
 		who.Conn = conn
 	}
@@ -267,46 +263,38 @@ func (h *Handler) who(ctx context.Context, addr netip.Addr) fairness.Who {
 // root is the relay's own URL: websocket, management, NIP-11, or the page.
 func (h *Handler) root(w http.ResponseWriter, r *http.Request) {
 	if upgrade(r) {
-		if err := h.blocked(r); err != nil {
+		if err := h.in.blocked(r); err != nil {
 			refusedFor(r, err)
-			h.counted(w, "websocket", func(w http.ResponseWriter) { h.answerProblem(w, err) })
+			h.in.counted(w, "websocket", func(w http.ResponseWriter) { h.in.answerProblem(w, err) })
 			return
 		}
 		sw := &statusWriter{ResponseWriter: w, status: http.StatusSwitchingProtocols}
 		at(w, "websocket")
 		h.socket.ServeHTTP(sw, r)
-		h.metrics.HTTP.HTTPDone("websocket", sw.status)
+		h.in.metrics.HTTP.HTTPDone("websocket", sw.status)
 		return
 	}
-	if h.management != nil && isManagement(r) {
-		h.manage(w, r)
+	if h.managing != nil && isManagement(r) {
+		h.managing.manage(w, r)
 		return
 	}
-	endpoint, made := "page", h.page
+	endpoint, made := "page", h.documents.page
 	if r.Method == http.MethodOptions || wantsInfo(r) {
-		endpoint, made = "info", h.info
+		endpoint, made = "info", h.documents.info
 	}
-	h.counted(w, endpoint, func(w http.ResponseWriter) {
+	h.in.counted(w, endpoint, func(w http.ResponseWriter) {
 		if r.Method == http.MethodOptions {
-			preflight(w, h.management != nil)
+			preflight(w, h.managing != nil)
 		} else if readOnly(w, r) {
-			h.open(w, r, made)
+			h.in.open(w, r, made)
 		}
 	})
 }
 
 func (h *Handler) notFound(w http.ResponseWriter, r *http.Request) {
-	h.counted(w, "other", func(w http.ResponseWriter) {
+	h.in.counted(w, "other", func(w http.ResponseWriter) {
 		writeError(w, http.StatusNotFound, "invalid: there is nothing at this path; the relay is at /")
 	})
-}
-
-// counted runs serve and counts the status it answers with.
-func (h *Handler) counted(w http.ResponseWriter, endpoint string, serve func(http.ResponseWriter)) {
-	sw := &statusWriter{ResponseWriter: w, status: http.StatusOK}
-	at(w, endpoint)
-	defer func() { h.metrics.HTTP.HTTPDone(endpoint, sw.status) }() // also when the answer is cut off
-	serve(sw)
 }
 
 // statusWriter remembers the status for the metrics.

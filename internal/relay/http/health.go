@@ -57,10 +57,10 @@ func (h *Handler) healthz(w http.ResponseWriter, _ *http.Request) {
 // Ready reports whether events would be taken: the database is writable, has
 // room for one, and the daemon is not shutting down.
 func (h *Handler) Ready(ctx context.Context) error {
-	if h.draining.Load() {
+	if h.in.draining.Load() {
 		return errDraining
 	}
-	err, news := h.probe.ready(ctx, h.relay.Ready)
+	err, news := h.probe.ready(ctx, h.in.relay.Ready)
 	if news {
 		h.log.Warn("not ready", "err", err)
 	}

@@ -3,14 +3,23 @@ package relayhttp
 import (
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"net/http"
 )
 
 const infoType = "application/nostr+json"
 
+// documents shows what the relay is, to programs and to people.
+type documents struct {
+	relay    Relay
+	urls     []string
+	web      bool // the owner's page is served
+	template *template.Template
+}
+
 // info serves the relay information document (NIP-11).
-func (h *Handler) info(hdr http.Header, r *http.Request) ([]byte, error) {
-	doc, err := infoDocument(h.relay, r)
+func (d *documents) info(hdr http.Header, r *http.Request) ([]byte, error) {
+	doc, err := infoDocument(d.relay, r)
 	if err != nil {
 		return nil, fmt.Errorf("information document: %w", err)
 	}

@@ -89,35 +89,35 @@ func newPools() pools {
 // SetLimits replaces the limits, for requests to come.
 func (h *Handler) SetLimits(l Limits) {
 	l = l.withDefaults()
-	h.pools.limits.Store(&l)
+	h.in.pools.limits.Store(&l)
 	slots := fairness.SlotLimits{
 		Places: l.Requests, PerShare: max(l.PerShare, 0), Waiting: 4 * l.Requests, WaitingPerShare: max(l.Requests/2, 1), Patience: l.Patience,
 	}
-	h.pools.proved.SetLimits(slots)
+	h.in.pools.proved.SetLimits(slots)
 	slots.Places = max(l.Requests/8, 4)
 	slots.PerShare /= 4
 	slots.Waiting, slots.WaitingPerShare = 4*slots.Places, slots.Places
-	h.pools.unproved.SetLimits(slots)
+	h.in.pools.unproved.SetLimits(slots)
 }
 
 // compute runs fn while this request has one of the places.
-func (h *Handler) compute(ctx context.Context, places *fairness.Slots, fn func() error) error {
+func (in *intake) compute(ctx context.Context, places *fairness.Slots, fn func() error) error {
 	place, err := places.Acquire(ctx, fairness.From(ctx))
 	if err != nil {
-		return h.noPlace(err)
+		return in.noPlace(err)
 	}
 	defer place.Release()
 	return fn()
 }
 
 // noPlace returns the answer to an error of Slots.
-func (h *Handler) noPlace(err error) error {
+func (in *intake) noPlace(err error) error {
 	switch {
 	case errors.Is(err, fairness.ErrCrowded):
-		h.metrics.HTTP.HTTPRefused("crowded")
+		in.metrics.HTTP.HTTPRefused("crowded")
 		return refused(nip01.PrefixRateLimited, "too many requests at once; retry in 1s")
 	case errors.Is(err, fairness.ErrPatience):
-		h.metrics.HTTP.HTTPRefused("late")
+		in.metrics.HTTP.HTTPRefused("late")
 		return refused(nip01.PrefixRateLimited, "too many requests at once, and none was done in time; retry in 1s")
 	}
 	return failed(err)

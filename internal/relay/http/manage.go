@@ -29,6 +29,14 @@ type Management interface {
 	Manage(ctx context.Context, key, auth string, addr netip.Addr, body []byte) (result any, err error)
 }
 
+// managing admits calls by managing keys and has them executed.
+type managing struct {
+	in            *intake
+	management    Management
+	used          *httpauth.Memory
+	usedElsewhere func(ctx context.Context, id, key string) error
+}
+
 // isManagement reports whether a request to the relay's URL is a call of NIP-86.
 func isManagement(r *http.Request) bool {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -37,15 +45,15 @@ func isManagement(r *http.Request) bool {
 
 // manage answers {"result": …}, or {"error": "prefix: text"} with the status of
 // every other signed request.
-func (h *Handler) manage(w http.ResponseWriter, r *http.Request) {
-	h.counted(w, "management", func(w http.ResponseWriter) {
+func (m *managing) manage(w http.ResponseWriter, r *http.Request) {
+	m.in.counted(w, "management", func(w http.ResponseWriter) {
 		apiHeaders(w.Header(), "GET, HEAD, POST")
-		h.serveCall(w, r, "", h.managerAdmission(), func(c *call) error {
-			result, err := h.management.Manage(c.Context(), c.signed.pubkey, c.signed.id, relay.AddrFrom(c.Context()), c.body)
+		m.in.serveCall(w, r, "", m.managerAdmission(), func(c *call) error {
+			result, err := m.management.Manage(c.Context(), c.signed.pubkey, c.signed.id, relay.AddrFrom(c.Context()), c.body)
 			if err != nil {
 				return failed(err)
 			}
-			return h.answer(c, http.StatusOK, map[string]any{"result": result})
+			return m.in.answer(c, http.StatusOK, map[string]any{"result": result})
 		})
 	})
 }
@@ -55,62 +63,62 @@ func (h *Handler) manage(w http.ResponseWriter, r *http.Request) {
 // so that the body of a stranger is not read. A blocked address does not
 // matter: a signature proves more than an address, and somebody must be able to
 // lift a block. What the lists say is as new as the call.
-func (h *Handler) managerAdmission() admission {
+func (m *managing) managerAdmission() admission {
 	return admission{
-		identify: h.identifyManager,
+		identify: m.identifyManager,
 		body:     maxManagement,
-		slots:    func(signed) *fairness.Slots { return h.pools.managing },
-		check:    func(c *call) error { return h.covered(c, h.pools.managers, h.noManager) },
-		last:     func(c *call) error { return h.once(c.Context(), c.signed) },
+		slots:    func(signed) *fairness.Slots { return m.in.pools.managing },
+		check:    func(c *call) error { return m.in.covered(c, m.in.pools.managers, m.noManager) },
+		last:     func(c *call) error { return m.once(c.Context(), c.signed) },
 	}
 }
 
-func (h *Handler) noManager(err error) error {
-	h.metrics.Admin.AdminRefused("unauthorized")
+func (m *managing) noManager(err error) error {
+	m.in.metrics.Admin.AdminRefused("unauthorized")
 	return refused(nip01.PrefixAuthRequired, err.Error())
 }
 
 // identifyManager finds out whether a managing key signed. Signatures that
 // claim to be by one have places of their own, so that others do not delay
 // them. The answer does not confirm the claim before it is proved.
-func (h *Handler) identifyManager(r *http.Request, path string) (by signed, err error) {
-	headers, places := r.Header.Values("Authorization"), h.pools.checking
-	if ev, err := authorizationEvent(headers); err == nil && h.management.Manages(ev.PubKey) {
-		places = h.pools.managers
+func (m *managing) identifyManager(r *http.Request, path string) (by signed, err error) {
+	headers, places := r.Header.Values("Authorization"), m.in.pools.checking
+	if ev, err := authorizationEvent(headers); err == nil && m.management.Manages(ev.PubKey) {
+		places = m.in.pools.managers
 	}
-	err = h.compute(r.Context(), places, func() error {
-		if by, err = h.signatures.check(headers, r.Method, path, r.URL.RawQuery); err != nil {
-			return h.noManager(err)
+	err = m.in.compute(r.Context(), places, func() error {
+		if by, err = m.in.signatures.check(headers, r.Method, path, r.URL.RawQuery); err != nil {
+			return m.noManager(err)
 		}
 		return nil
 	})
 	switch {
 	case err != nil:
 		return by, err
-	case !h.management.Manages(by.pubkey):
-		h.metrics.Admin.AdminRefused("stranger")
+	case !m.management.Manages(by.pubkey):
+		m.in.metrics.Admin.AdminRefused("stranger")
 		return by, refused(nip01.PrefixRestricted, "this key does not manage this relay")
 	case by.payload == nil:
-		return by, h.noManager(errNoPayload)
+		return by, m.noManager(errNoPayload)
 	}
-	return by, h.latest(r)
+	return by, m.in.latest(r)
 }
 
 var errNoPayload = errors.New("there is no payload tag with the SHA-256 of the body")
 
 // once accepts a signature a single time. Every call that changes something,
 // other than by publishing an event, asks it last.
-func (h *Handler) once(ctx context.Context, by signed) error {
-	err := h.used.Use(by.id, by.pubkey)
-	if err == nil && h.usedElsewhere != nil {
-		err = h.usedElsewhere(ctx, by.id, by.pubkey)
+func (m *managing) once(ctx context.Context, by signed) error {
+	err := m.used.Use(by.id, by.pubkey)
+	if err == nil && m.usedElsewhere != nil {
+		err = m.usedElsewhere(ctx, by.id, by.pubkey)
 	}
 	switch {
 	case errors.Is(err, httpauth.ErrUsed):
-		h.metrics.Admin.AdminRefused("replayed")
+		m.in.metrics.Admin.AdminRefused("replayed")
 		return refused(nip01.PrefixAuthRequired, err.Error())
 	case err != nil:
-		h.metrics.Admin.AdminRefused("busy")
+		m.in.metrics.Admin.AdminRefused("busy")
 		return refused(nip01.PrefixRateLimited, err.Error())
 	}
 	return nil

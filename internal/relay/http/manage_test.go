@@ -162,7 +162,7 @@ func TestManagementIsCalledOnce(t *testing.T) {
 func TestManagementIsTheLatest(t *testing.T) {
 	w, m := managed(t, 100)
 	waits := &waiting{Relay: w.relay}
-	w.Handler.relay = waits
+	w.Handler.in.relay = waits
 	call := func(k storetest.Key, what string) int {
 		return w.do("POST", "/", []byte(aCall), "Content-Type", managementType, "Authorization", w.manageAs(k, aCall, nonce(what))).Code
 	}

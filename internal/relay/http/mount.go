@@ -3,6 +3,7 @@ package relayhttp
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -61,9 +62,15 @@ type Asked struct {
 // maxBearer bounds the text of a bearer token.
 const maxBearer = 512
 
+// mounted is an API that is served below a path.
+type mounted struct {
+	in  *intake
+	api API
+}
+
 // mount adds an API below a path ("/api/"), also behind the paths that the
 // relay has in its public URLs.
-func (h *Handler) mount(base, prefix string, api API) {
+func (h *Handler) mount(base, prefix string, m *mounted) {
 	h.handle(base+prefix, func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.EscapedPath()
 		if own := (&url.URL{Path: base}).EscapedPath(); strings.HasPrefix(path, own+prefix) {
@@ -72,13 +79,13 @@ func (h *Handler) mount(base, prefix string, api API) {
 		segments, ok := segmentsOf(path)
 		var found *Resource
 		if ok {
-			found = api.Route(segments)
+			found = m.api.Route(segments)
 		}
 		if found == nil {
 			h.notFound(w, r)
 			return
 		}
-		h.counted(w, found.Endpoint, func(w http.ResponseWriter) { h.serveResource(w, r, path, found, api) })
+		h.in.counted(w, found.Endpoint, func(w http.ResponseWriter) { m.serveResource(w, r, path, found) })
 	})
 }
 
@@ -95,7 +102,7 @@ func segmentsOf(path string) (segments []string, ok bool) {
 	return segments, true
 }
 
-func (h *Handler) serveResource(w http.ResponseWriter, r *http.Request, path string, found *Resource, api API) {
+func (m *mounted) serveResource(w http.ResponseWriter, r *http.Request, path string, found *Resource) {
 	methods := []string{http.MethodOptions}
 	for m := range found.Operations {
 		methods = append(methods, m)
@@ -113,24 +120,24 @@ func (h *Handler) serveResource(w http.ResponseWriter, r *http.Request, path str
 		writeError(w, http.StatusMethodNotAllowed, "invalid: this path is asked with "+strings.Join(methods, ", "))
 	default:
 		asked := Asked{RawQuery: r.URL.RawQuery, Once: func(context.Context) error { return nil }, Fresh: func() error { return nil }}
-		h.serveCall(w, r, path, h.openAdmission(api, &asked, found.Fixed), func(c *call) error {
+		m.in.serveCall(w, r, path, m.openAdmission(&asked, found.Fixed), func(c *call) error {
 			status, doc, err := operate(c.Context(), &asked)
 			if err != nil {
-				return h.operationFailed(c, err)
+				return operationFailed(m.in.log, c, err)
 			}
-			return h.answer(c, status, doc)
+			return m.in.answer(c, status, doc)
 		})
 	}
 }
 
 // operationFailed leaves problems as they are and hides every other error.
-func (h *Handler) operationFailed(c *call, err error) error {
+func operationFailed(log *slog.Logger, c *call, err error) error {
 	var p *Problem
 	if errors.As(err, &p) {
 		return err
 	}
 	if c.Context().Err() == nil {
-		h.log.Error("a request to an API failed", "err", err)
+		log.Error("a request to an API failed", "err", err)
 	}
 	return failed(err)
 }
@@ -139,47 +146,47 @@ func (h *Handler) operationFailed(c *call, err error) error {
 // callers who claim nothing: those without their body, and to few places. All
 // that the API reads, tokens and names too, is as new as the request, unless it
 // is for what is fixed.
-func (h *Handler) openAdmission(api API, asked *Asked, fixed bool) admission {
+func (m *mounted) openAdmission(asked *Asked, fixed bool) admission {
 	return admission{
 		identify: func(r *http.Request, path string) (signed, error) {
-			if err := h.blocked(r); err != nil {
+			if err := m.in.blocked(r); err != nil {
 				return signed{}, err
 			}
 			if !fixed {
-				if err := h.latest(r); err != nil {
+				if err := m.in.latest(r); err != nil {
 					return signed{}, err
 				}
 			}
-			return h.proof(r, path, api)
+			return m.proof(r, path)
 		},
 		body:  maxBody,
 		reads: true,
 		slots: func(by signed) *fairness.Slots {
 			if by.pubkey == "" {
-				return h.pools.unproved
+				return m.in.pools.unproved
 			}
-			return h.pools.proved
+			return m.in.pools.proved
 		},
 		check: func(c *call) error {
 			asked.Key, asked.Body = c.signed.pubkey, c.body
 			if c.signed.id == "" {
 				return nil
 			}
-			asked.Once = func(ctx context.Context) error { return h.onceFor(ctx, api, c.signed) }
+			asked.Once = func(ctx context.Context) error { return m.once(ctx, c.signed) }
 			asked.Fresh = func() error {
-				if api.Used(c.signed.id) {
-					return h.unproved("replayed", httpauth.ErrUsed.Error())
+				if m.api.Used(c.signed.id) {
+					return m.unproved("replayed", httpauth.ErrUsed.Error())
 				}
 				return nil
 			}
-			return h.covered(c, h.pools.checking, func(err error) error { return h.unproved("signature", err.Error()) })
+			return m.in.covered(c, m.in.pools.checking, func(err error) error { return m.unproved("signature", err.Error()) })
 		},
 	}
 }
 
 // proof reads from the Authorization header who is asking. The id is empty for
 // nobody and for a bearer, because neither signed the request.
-func (h *Handler) proof(r *http.Request, path string, api API) (signed, error) {
+func (m *mounted) proof(r *http.Request, path string) (signed, error) {
 	headers := r.Header.Values("Authorization")
 	if len(headers) == 0 {
 		return signed{}, nil
@@ -187,21 +194,21 @@ func (h *Handler) proof(r *http.Request, path string, api API) (signed, error) {
 	scheme, rest, _ := strings.Cut(strings.TrimSpace(headers[0]), " ")
 	switch {
 	case strings.EqualFold(scheme, "Bearer") && len(headers) == 1:
-		key, err := h.bearer(r.Context(), strings.TrimSpace(rest), api)
+		key, err := m.bearer(r.Context(), strings.TrimSpace(rest))
 		if err != nil {
 			return signed{}, err
 		}
 		if key == "" {
-			return signed{}, h.unproved("token", "this bearer token is not valid here")
+			return signed{}, m.unproved("token", "this bearer token is not valid here")
 		}
 		return signed{pubkey: key}, nil
 	case !strings.EqualFold(scheme, "Nostr") && len(headers) == 1:
-		return signed{}, h.unproved("scheme", "the Authorization header is neither Nostr (NIP-98) nor Bearer")
+		return signed{}, m.unproved("scheme", "the Authorization header is neither Nostr (NIP-98) nor Bearer")
 	}
 	var by signed
-	err := h.compute(r.Context(), h.pools.checking, func() (err error) {
-		if by, err = h.signatures.check(headers, r.Method, path, r.URL.RawQuery); err != nil {
-			return h.unproved("signature", err.Error())
+	err := m.in.compute(r.Context(), m.in.pools.checking, func() (err error) {
+		if by, err = m.in.signatures.check(headers, r.Method, path, r.URL.RawQuery); err != nil {
+			return m.unproved("signature", err.Error())
 		}
 		return nil
 	})
@@ -209,13 +216,13 @@ func (h *Handler) proof(r *http.Request, path string, api API) (signed, error) {
 }
 
 // bearer looks up a token, in a place of the pool for requests without proof.
-func (h *Handler) bearer(ctx context.Context, token string, api API) (key string, err error) {
+func (m *mounted) bearer(ctx context.Context, token string) (key string, err error) {
 	if token == "" || len(token) > maxBearer {
 		return "", nil
 	}
-	err = h.compute(ctx, h.pools.unproved, func() error {
-		if key, err = api.Bearer(ctx, token); err != nil {
-			h.log.Error("a bearer token could not be looked up", "err", err)
+	err = m.in.compute(ctx, m.in.pools.unproved, func() error {
+		if key, err = m.api.Bearer(ctx, token); err != nil {
+			m.in.log.Error("a bearer token could not be looked up", "err", err)
 			return failed(err)
 		}
 		return nil
@@ -223,19 +230,19 @@ func (h *Handler) bearer(ctx context.Context, token string, api API) (key string
 	return key, err
 }
 
-func (h *Handler) unproved(reason, text string) error {
-	h.metrics.HTTP.APIRefused(reason)
+func (m *mounted) unproved(reason, text string) error {
+	m.in.metrics.HTTP.APIRefused(reason)
 	return refused(nip01.PrefixAuthRequired, text)
 }
 
-func (h *Handler) onceFor(ctx context.Context, api API, by signed) error {
-	switch err := api.Use(ctx, by.id, by.pubkey); {
+func (m *mounted) once(ctx context.Context, by signed) error {
+	switch err := m.api.Use(ctx, by.id, by.pubkey); {
 	case err == nil:
 		return nil
 	case errors.Is(err, httpauth.ErrUsed):
-		return h.unproved("replayed", err.Error())
+		return m.unproved("replayed", err.Error())
 	case errors.Is(err, httpauth.ErrBusy):
-		h.metrics.HTTP.APIRefused("busy")
+		m.in.metrics.HTTP.APIRefused("busy")
 		return refused(nip01.PrefixRateLimited, err.Error())
 	default:
 		return err

@@ -48,11 +48,11 @@ var nipNames = map[string]string{
 }
 
 // page serves a plain page for people: what the relay is and how to connect.
-func (h *Handler) page(hdr http.Header, r *http.Request) ([]byte, error) {
+func (d *documents) page(hdr http.Header, r *http.Request) ([]byte, error) {
 	var body bytes.Buffer
-	data := h.pageData(h.relay.Info(r))
-	data.Owners = h.webPath(r)
-	if err := h.template.Execute(&body, data); err != nil {
+	data := d.pageData(d.relay.Info(r))
+	data.Owners = d.webPath(r)
+	if err := d.template.Execute(&body, data); err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
 	hdr.Set("Content-Type", "text/html; charset=utf-8")
@@ -73,10 +73,10 @@ func pagePolicy() string {
 		"'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
-func (h *Handler) pageData(doc nip11.RelayInformationDocument) pageData {
+func (docs *documents) pageData(doc nip11.RelayInformationDocument) pageData {
 	d := pageData{
 		Name: doc.Name, Description: doc.Description, Contact: doc.Contact, Pubkey: doc.PubKey,
-		Software: path.Base(doc.Software), Version: doc.Version, URLs: h.urls,
+		Software: path.Base(doc.Software), Version: doc.Version, URLs: docs.urls,
 		CSS: template.CSS(pageCSS), //nolint:gosec // our own file
 	}
 	for _, scheme := range []string{"mailto:", "https:", "http:"} {
@@ -84,8 +84,8 @@ func (h *Handler) pageData(doc nip11.RelayInformationDocument) pageData {
 			d.ContactLink = true
 		}
 	}
-	if len(h.urls) > 0 {
-		d.HTTP = "http" + strings.TrimPrefix(h.urls[0], "ws")
+	if len(docs.urls) > 0 {
+		d.HTTP = "http" + strings.TrimPrefix(docs.urls[0], "ws")
 	}
 	for _, n := range doc.SupportedNIPs {
 		number := fmt.Sprintf("%02v", n)

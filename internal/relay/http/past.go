@@ -30,19 +30,19 @@ func isPast(raw string) bool {
 }
 
 // past streams everybody's superseded versions, for replicas.
-func (h *Handler) past(c *call) error {
+func (b *bridge) past(c *call) error {
 	q, err := pastQuery(c.URL.RawQuery)
 	if err != nil {
 		return refused(nip01.PrefixInvalid, err.Error())
 	}
-	now := strconv.FormatInt(h.probe.clock().Unix(), 10) // before anything is read
-	versions, at, err := h.backend.Past(c.Context(), q)
+	now := strconv.FormatInt(b.in.signatures.clock().Unix(), 10) // before anything is read
+	versions, at, err := b.backend.Past(c.Context(), q)
 	if err != nil {
 		return failed(err)
 	}
 	c.w.Header().Set(positionTime, now)
 	c.w.Header().Set(position, strconv.FormatInt(at, 10))
-	return h.stream(c, versions)
+	return b.stream(c, versions)
 }
 
 // pastQuery reads after, and kind, since, arrival and limit where they are given.

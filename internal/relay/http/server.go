@@ -21,7 +21,7 @@ func NewServer(h *Handler, handshake time.Duration, log *slog.Logger) *http.Serv
 		Handler:   h,
 		ConnState: h.pending.connState,
 		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
-			return context.WithValue(ctx, connKey{}, h.shares.Enter(netip.Addr{}).Conn)
+			return context.WithValue(ctx, connKey{}, h.in.shares.Enter(netip.Addr{}).Conn)
 		},
 		ReadHeaderTimeout: handshake,
 		ReadTimeout:       30 * time.Second,

@@ -213,15 +213,15 @@ func TestPlaces(t *testing.T) {
 	six := make(chan int, 1)
 	w.SetLimits(Limits{Requests: 8, PerShare: 2, Patience: patience})
 	go func() { six <- waits() }()
-	within(t, "a request that waits", func() bool { return w.pools.proved.Waiting() > 0 })
+	within(t, "a request that waits", func() bool { return w.in.pools.proved.Waiting() > 0 })
 	close(b.page)
 	for i, answer := range []chan int{one, two, three, four, five, six} {
 		if code := <-answer; code != 200 {
 			t.Errorf("request %d: %d", i+1, code)
 		}
 	}
-	if w.working() != 0 || w.pools.room.Used() != 0 {
-		t.Errorf("%d places and %d bytes are left", w.working(), w.pools.room.Used())
+	if w.working() != 0 || w.in.pools.room.Used() != 0 {
+		t.Errorf("%d places and %d bytes are left", w.working(), w.in.pools.room.Used())
 	}
 }
 
@@ -281,8 +281,8 @@ func TestSlowReadersHoldNoPlace(t *testing.T) {
 		auth := w.sign(stranger, "POST", "/query", []byte(anything))
 		fmt.Fprint(conn, head("POST", "/query", from, "Authorization", auth, "Content-Length", fmt.Sprint(len(anything)))+"\r\n"+anything)
 	}
-	within(t, "answers that wait for their readers, and no place held", func() bool { return b.pages.Load() > 100 && w.pools.proved.Used() == 0 })
-	held := w.pools.room.Used()
+	within(t, "answers that wait for their readers, and no place held", func() bool { return b.pages.Load() > 100 && w.in.pools.proved.Used() == 0 })
+	held := w.in.pools.room.Used()
 	if held < 10*heldBytes || held > roomBytes {
 		t.Errorf("%d bytes are held", held)
 	}
@@ -302,9 +302,9 @@ func TestPendingBytesAreBounded(t *testing.T) {
 		auth := w.sign(stranger, "POST", "/query", make([]byte, maxBody))
 		fmt.Fprint(conn, head("POST", "/query", fmt.Sprintf("198.51.100.%d", i%10), "Authorization", auth, "Content-Length", fmt.Sprint(maxBody))+"\r\nx")
 	}
-	within(t, "three quarters of the room", func() bool { return w.pools.room.Used() >= roomBytes*3/4 })
+	within(t, "three quarters of the room", func() bool { return w.in.pools.room.Used() >= roomBytes*3/4 })
 	w.everythingAnswers(t, addr, "203.0.113.7")
-	if held := w.pools.room.Used(); held >= roomBytes {
+	if held := w.in.pools.room.Used(); held >= roomBytes {
 		t.Errorf("%d bytes are held", held)
 	}
 	if body := get(w.meter.Handler(false), "GET", "/metrics").Body.String(); !strings.Contains(body, `engramd_http_refused_total{reason="bytes"}`) {

@@ -24,13 +24,13 @@ const (
 // as fast as the client takes it, without holding anything open in the store or
 // keeping a place that others wait for. An error after the first byte ends the
 // connection, so that the array never ends.
-func (h *Handler) stream(c *call, events Rows) error {
+func (b *bridge) stream(c *call, events Rows) error {
 	var held []byte
 	done := false
 	for !done && len(held) < heldBytes {
 		rows, end, err := events.Next(c.Context(), pageRows, pageBytes)
 		if err != nil {
-			return h.failure(c, err)
+			return b.failure(c, err)
 		}
 		held, done = appendRows(held, rows), end
 	}
@@ -44,11 +44,11 @@ func (h *Handler) stream(c *call, events Rows) error {
 		held = endArray(held)
 		c.yield(len(held))
 		hdr.Set("Content-Length", strconv.Itoa(len(held)))
-		return h.write(c, held)
+		return b.in.write(c, held)
 	}
 	hdr.Set("Trailer", truncated)
 	free := c.yield(cap(held))
-	if err := h.write(c, held); err != nil {
+	if err := b.in.write(c, held); err != nil {
 		return err
 	}
 	for !done {
@@ -57,7 +57,7 @@ func (h *Handler) stream(c *call, events Rows) error {
 		}
 		rows, end, err := events.Next(c.Context(), pageRows, pageBytes)
 		if err != nil {
-			return h.failure(c, err)
+			return b.failure(c, err)
 		}
 		held, done = appendRows(append(held[:0], ','), rows), end
 		if len(rows) == 0 {
@@ -66,14 +66,14 @@ func (h *Handler) stream(c *call, events Rows) error {
 		if free {
 			c.pause()
 		}
-		if err := h.write(c, held); err != nil {
+		if err := b.in.write(c, held); err != nil {
 			return err
 		}
 	}
 	if events.More() {
 		hdr.Set(truncated, "true")
 	}
-	return h.write(c, []byte("]\n"))
+	return b.in.write(c, []byte("]\n"))
 }
 
 // appendRows appends events to an array, and begins it if text is empty.
@@ -100,10 +100,10 @@ func endArray(text []byte) []byte {
 }
 
 // write sends text in pieces. Every piece must be taken within one stall.
-func (h *Handler) write(c *call, text []byte) error {
+func (in *intake) write(c *call, text []byte) error {
 	for len(text) > 0 {
 		piece := text[:min(len(text), chunk)]
-		h.renew(c.w)
+		in.renew(c.w)
 		if _, err := c.w.Write(piece); err != nil {
 			return fmt.Errorf("write to the client: %w", err)
 		}

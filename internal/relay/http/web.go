@@ -33,10 +33,10 @@ func (h *Handler) serveWeb(urls []string) {
 // waits for a place; whoever is blocked has none of them.
 func (h *Handler) webRoute(pattern string, serve http.HandlerFunc) {
 	h.handle(pattern, func(w http.ResponseWriter, r *http.Request) {
-		h.counted(w, "app", func(w http.ResponseWriter) {
-			if err := h.blocked(r); err != nil {
+		h.in.counted(w, "app", func(w http.ResponseWriter) {
+			if err := h.in.blocked(r); err != nil {
 				refusedFor(r, err)
-				h.answerProblem(w, err)
+				h.in.answerProblem(w, err)
 				return
 			}
 			serve(w, r)
@@ -46,8 +46,8 @@ func (h *Handler) webRoute(pattern string, serve http.HandlerFunc) {
 
 // webPath is where a browser that is at the relay's own URL finds the owner's
 // page: relative, so that it holds behind a proxy that takes a path away.
-func (h *Handler) webPath(r *http.Request) string {
-	if h.web == nil {
+func (d *documents) webPath(r *http.Request) string {
+	if !d.web {
 		return ""
 	}
 	at := strings.TrimPrefix(folder, "/") + "/"

@@ -204,7 +204,7 @@ func newRequest(w *world, addr string) func() int {
 // working is how many requests have a place.
 func (w *world) working() int {
 	n := 0
-	for _, s := range []*fairness.Slots{w.pools.managing, w.pools.proved, w.pools.unproved, w.pools.checking, w.pools.managers} {
+	for _, s := range []*fairness.Slots{w.in.pools.managing, w.in.pools.proved, w.in.pools.unproved, w.in.pools.checking, w.in.pools.managers} {
 		n += s.Used()
 	}
 	return n
