@@ -8,6 +8,7 @@ import (
 	"engramd/internal/cli/admin"
 	"engramd/internal/cli/agents"
 	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/contract"
 	"engramd/internal/cli/exit"
 	cliidentity "engramd/internal/cli/identity"
 	"engramd/internal/cli/key"
@@ -47,7 +48,7 @@ func (a *app) commands() []*cobra.Command {
 		relays.New(a.Env, a.relaysSyncCommand()),
 		a.syncCommand(),
 		a.snapshotCommand(),
-		a.contractCommand(),
+		contract.New(a.Env),
 		cliidentity.New(a.Env),
 		admin.New(a.Env),
 		a.mcpCommand(),

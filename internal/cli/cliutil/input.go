@@ -102,3 +102,17 @@ func EventID(name, text string) (string, error) {
 	}
 	return "", exit.Usagef("%s: want the id of an event, note1…, nevent1… or 64 hex digits", name)
 }
+
+// ReadFile reads a file, or stdin if the path is "-", and refuses more than so many
+// bytes.
+func ReadFile(e *Env, path string, most int) (string, error) {
+	if path == "-" {
+		return ReadAtMost(e.Stdin, most)
+	}
+	f, err := os.Open(e.Path(path))
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return ReadAtMost(f, most)
+}

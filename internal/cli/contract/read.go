@@ -1,10 +1,9 @@
-package main
+package contract
 
 import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,8 +14,8 @@ import (
 	"engramd/internal/client"
 )
 
-// contractEntryOut is an entry in JSON; times are RFC 3339.
-type contractEntryOut struct {
+// entryOut is an entry in JSON; times are RFC 3339.
+type entryOut struct {
 	EntryID     string        `json:"entry_id"`
 	Author      partyOut      `json:"author"`
 	Role        string        `json:"role,omitempty"` // of its author
@@ -41,8 +40,8 @@ type payloadOut struct {
 	SHA256 string `json:"sha256"`
 }
 
-func entryFrom(e client.ContractEntry, role string) contractEntryOut {
-	out := contractEntryOut{EntryID: e.EntryID, Author: *partyFor(e.Author), Role: role, Type: e.Type, Visibility: e.Visibility, Content: e.Content,
+func entryFrom(e client.ContractEntry, role string) entryOut {
+	out := entryOut{EntryID: e.EntryID, Author: *partyFor(e.Author), Role: role, Type: e.Type, Visibility: e.Visibility, Content: e.Content,
 		Attachments: e.Attachments, CreatedAt: cliutil.Stamp(e.CreatedAt), EventID: e.EventID, Signature: string(e.Signature), Sealed: e.Sealed, Unreadable: e.Unreadable}
 	if e.ArrivedAt != 0 {
 		out.ArrivedAt = cliutil.Stamp(e.ArrivedAt)
@@ -79,27 +78,22 @@ func withdrawnFrom(w *client.Withdrawal) *withdrawnOut {
 // threadOut is `contract read --json` and `contract search --json`.
 type threadOut struct {
 	cliutil.AnswerOut
-	ContractID string             `json:"contract_id"`
-	Status     string             `json:"status"`
-	Entries    []contractEntryOut `json:"entries"` // in the order of arrival
-	Total      int                `json:"total"`   // that fit, not only those shown
+	ContractID string     `json:"contract_id"`
+	Status     string     `json:"status"`
+	Entries    []entryOut `json:"entries"` // in the order of arrival
+	Total      int        `json:"total"`   // that fit, not only those shown
 	// Moves are, of a search, those whose notes have the words.
 	Moves []moveOut `json:"moves,omitempty"`
 }
 
-// entryFlags choose entries.
-func entryFlags(c *cobra.Command, f *client.EntryFilter) {
-	c.Flags().StringVar(&f.Type, "type", "", "only entries of this `TYPE`")
-	c.Flags().StringVar(&f.Visibility, "visibility", "", "only shared or private ones")
-	c.Flags().StringVar(&f.Author, "author", "", "only those of `WHO`: poster, worker, a public key or an agent id")
+type readOptions struct {
+	searchOptions
+	limit, offset, last int
 }
 
-func (a *app) contractReadCommand() *cobra.Command {
-	var f client.EntryFilter
-	var with string
-	var asJSON bool
-	var limit, offset, last int
-	c := a.Command(&cobra.Command{
+func newRead(env *cliutil.Env) *cobra.Command {
+	var o readOptions
+	c := env.Command(&cobra.Command{
 		Use:   "read ID [--type TYPE] [--author WHO] [--last N] [--json]",
 		Short: "Read what was said in a contract",
 		Long: `Read what was said in a contract, in the order in which it arrived at the relay that keeps
@@ -117,36 +111,37 @@ entries are shown to parties only, by relays that keep them.`,
 		Example: `  engramctl contract read ID --last 10
   engramctl contract read ID --type deliverable --json | jq -r '.entries[-1].content'`,
 		Args: cliutil.Arguments("ID"),
-	}, func(ctx context.Context, args []string) error {
-		if limit < 0 || offset < 0 || last < 0 {
-			return exit.Usagef("--limit, --offset and --last must not be negative")
-		}
-		return a.printEntries(ctx, args[0], with, f, asJSON, func(all []client.ContractEntry) []client.ContractEntry {
-			all = all[min(offset, len(all)):]
-			if limit > 0 {
-				all = all[:min(limit, len(all))]
-			}
-			if last > 0 {
-				all = all[max(0, len(all)-last):]
-			}
-			return all
-		})
-	})
-	cliutil.JSONFlag(c, &asJSON)
-	a.whichFlags(c, &with)
-	entryFlags(c, &f)
-	c.Flags().IntVar(&limit, "limit", 0, "at most `N` entries, the first")
-	c.Flags().IntVar(&offset, "offset", 0, "leave out the first `N`")
-	c.Flags().IntVar(&last, "last", 0, "only the newest `N`")
+	}, func(ctx context.Context, args []string) error { return runRead(ctx, env, o, args) })
+	o.flags(env, c)
+	c.Flags().IntVar(&o.limit, "limit", 0, "at most `N` entries, the first")
+	c.Flags().IntVar(&o.offset, "offset", 0, "leave out the first `N`")
+	c.Flags().IntVar(&o.last, "last", 0, "only the newest `N`")
 	c.MarkFlagsMutuallyExclusive("limit", "last")
 	return c
 }
 
-func (a *app) contractSearchCommand() *cobra.Command {
-	var f client.EntryFilter
-	var with string
-	var asJSON bool
-	c := a.Command(&cobra.Command{
+func runRead(ctx context.Context, env *cliutil.Env, o readOptions, args []string) error {
+	if o.limit < 0 || o.offset < 0 || o.last < 0 {
+		return exit.Usagef("--limit, --offset and --last must not be negative")
+	}
+	return printEntries(ctx, env, o, args[0])
+}
+
+type searchOptions struct {
+	threadOptions
+	filter client.EntryFilter
+}
+
+func (o *searchOptions) flags(env *cliutil.Env, c *cobra.Command) {
+	o.threadOptions.flags(env, c)
+	c.Flags().StringVar(&o.filter.Type, "type", "", "only entries of this `TYPE`")
+	c.Flags().StringVar(&o.filter.Visibility, "visibility", "", "only shared or private ones")
+	c.Flags().StringVar(&o.filter.Author, "author", "", "only those of `WHO`: poster, worker, a public key or an agent id")
+}
+
+func newSearch(env *cliutil.Env) *cobra.Command {
+	var o searchOptions
+	c := env.Command(&cobra.Command{
 		Use:   "search ID QUERY [--type TYPE] [--json]",
 		Short: "Find entries of a contract by their text",
 		Long: `Find entries of a contract that have every word of a query in their text or attachments,
@@ -155,57 +150,60 @@ moves that have them in their notes, unless --type, --author or --visibility ask
 entries. Prints them as contract read does. Exit code 1 if there is none, and every relay says so.`,
 		Example: `  engramctl contract search ID "government filings"`,
 		Args:    cliutil.Arguments("ID", "QUERY"),
-	}, func(ctx context.Context, args []string) error {
-		f.Query = args[1]
-		if strings.TrimSpace(f.Query) == "" {
-			return exit.Usagef("the query is empty")
-		}
-		return a.printEntries(ctx, args[0], with, f, asJSON, nil)
-	})
-	cliutil.JSONFlag(c, &asJSON)
-	a.whichFlags(c, &with)
-	entryFlags(c, &f)
+	}, func(ctx context.Context, args []string) error { return runSearch(ctx, env, o, args) })
+	o.flags(env, c)
 	return c
 }
 
-// printEntries prints those entries of a contract that fit, and of them those
-// that cut leaves.
-func (a *app) printEntries(ctx context.Context, id, with string, f client.EntryFilter, asJSON bool, cut func([]client.ContractEntry) []client.ContractEntry) error {
-	if key, err := settings.PublicKey("--author", "the command line", f.Author); err == nil {
-		f.Author = key // an npub too
+func runSearch(ctx context.Context, env *cliutil.Env, o searchOptions, args []string) error {
+	o.filter.Query = args[1]
+	if strings.TrimSpace(o.filter.Query) == "" {
+		return exit.Usagef("the query is empty")
 	}
-	return a.withThread(ctx, id, with, func(_ string, t client.Thread, s client.Status) error {
-		entries := t.Select(f)
-		out := threadOut{AnswerOut: cliutil.AnswerOf(nil, s), ContractID: t.Contract.ID, Status: t.Contract.Status, Entries: []contractEntryOut{}, Total: len(entries)}
+	return printEntries(ctx, env, readOptions{searchOptions: o}, args[0])
+}
+
+// printEntries prints those entries of a contract that fit.
+func printEntries(ctx context.Context, env *cliutil.Env, o readOptions, id string) error {
+	if key, err := settings.PublicKey("--author", "the command line", o.filter.Author); err == nil {
+		o.filter.Author = key // an npub too
+	}
+	return withThread(ctx, env, id, o.with, func(_ string, t client.Thread, s client.Status) error {
+		entries := t.Select(o.filter)
+		out := threadOut{AnswerOut: cliutil.AnswerOf(nil, s), ContractID: t.Contract.ID, Status: t.Contract.Status, Entries: []entryOut{}, Total: len(entries)}
 		var moves []client.ContractMove
-		if f.Query != "" && f.Type == "" && f.Author == "" && f.Visibility == "" {
-			moves = t.SelectMoves(f.Query)
+		if o.filter.Query != "" && o.filter.Type == "" && o.filter.Author == "" && o.filter.Visibility == "" {
+			moves = t.SelectMoves(o.filter.Query)
 		}
-		if f.Query != "" && len(entries) == 0 && len(moves) == 0 {
+		if o.filter.Query != "" && len(entries) == 0 && len(moves) == 0 {
 			if s.Partial {
 				return fmt.Errorf("%w, and those that did have no such entry", client.ErrPartial)
 			}
 			return fmt.Errorf("%w: no entry has these words", client.ErrNotFound)
 		}
-		if cut != nil {
-			entries = cut(entries)
+		entries = entries[min(o.offset, len(entries)):]
+		if o.limit > 0 {
+			entries = entries[:min(o.limit, len(entries))]
 		}
-		if asJSON {
+		if o.last > 0 {
+			entries = entries[max(0, len(entries)-o.last):]
+		}
+		if o.asJSON {
 			for _, e := range entries {
 				out.Entries = append(out.Entries, entryFrom(e, t.Contract.Role(e.Author.PubKey)))
 			}
 			if len(moves) > 0 {
 				out.Moves = movesOut(moves)
 			}
-			return a.PrintJSON(out)
+			return env.PrintJSON(out)
 		}
 		for _, e := range entries {
-			if err := a.printEntry(t.Contract, e); err != nil {
+			if err := printEntry(env, t.Contract, e); err != nil {
 				return err
 			}
 		}
 		for _, m := range moves {
-			if err := a.Print("%s  %s  moved to %s\n%s\n", cliutil.Stamp(m.CreatedAt), cmp.Or(t.Contract.Role(m.By), "unknown"), cliutil.OneLine(m.To, 20), cliutil.Indented(m.Note)); err != nil {
+			if err := env.Print("%s  %s  moved to %s\n%s\n", cliutil.Stamp(m.CreatedAt), cmp.Or(t.Contract.Role(m.By), "unknown"), cliutil.OneLine(m.To, 20), cliutil.Indented(m.Note)); err != nil {
 				return err
 			}
 		}
@@ -213,25 +211,25 @@ func (a *app) printEntries(ctx context.Context, id, with string, f client.EntryF
 	})
 }
 
-func (a *app) printEntry(c client.Contract, e client.ContractEntry) error {
+func printEntry(env *cliutil.Env, c client.Contract, e client.ContractEntry) error {
 	state := map[client.Signature]string{client.SignatureHolds: "signed", client.SignatureDiffers: "DIFFERS",
 		client.SignatureUnseen: "unverified", client.SignatureNone: "private"}[e.Signature]
 	if e.Withdrawn != nil {
 		state += ", withdrawn " + cliutil.Stamp(e.Withdrawn.At)
 	}
-	err := a.Print("%s%s  %s  %s  %s  %s  %s\n", number(e.N, e.K), cliutil.Stamp(e.CreatedAt), cmp.Or(c.Role(e.Author.PubKey), "unknown"), cliutil.OneLine(e.Type, 20), cliutil.OneLine(e.Visibility, 20),
+	err := env.Print("%s%s  %s  %s  %s  %s  %s\n", number(e.N, e.K), cliutil.Stamp(e.CreatedAt), cmp.Or(c.Role(e.Author.PubKey), "unknown"), cliutil.OneLine(e.Type, 20), cliutil.OneLine(e.Visibility, 20),
 		cliutil.OneLine(e.EntryID, 40), state)
 	switch {
 	case err != nil:
 		return err
 	case e.Unreadable:
-		return a.Print("    (encrypted between the parties)\n\n")
+		return env.Print("    (encrypted between the parties)\n\n")
 	}
 	text := cliutil.Indented(e.Content)
 	for _, url := range e.Attachments {
 		text += "    attached: " + cliutil.OneLine(url, 2000) + "\n"
 	}
-	return a.Print("%s\n", text)
+	return env.Print("%s\n", text)
 }
 
 // number returns the number of an entry with what goes between it and the next
@@ -244,14 +242,4 @@ func number(n, k int64) string {
 		return fmt.Sprintf("%d  ", n)
 	}
 	return ""
-}
-
-// readFileAtMost reads a file, and refuses more than so many bytes.
-func readFileAtMost(path string, most int) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	return cliutil.ReadAtMost(f, most)
 }

@@ -1,4 +1,4 @@
-package main
+package contract
 
 import (
 	"context"
@@ -16,10 +16,14 @@ import (
 	"engramd/internal/client/evidence"
 )
 
-func (a *app) contractVerifyCommand() *cobra.Command {
-	var asJSON bool
-	var key string
-	c := a.Command(&cobra.Command{
+type verifyOptions struct {
+	asJSON bool
+	key    string
+}
+
+func newVerify(env *cliutil.Env) *cobra.Command {
+	var o verifyOptions
+	c := env.Command(&cobra.Command{
 		Use:   "verify DIR|FILE [--relay-key KEY] [--json]",
 		Short: "Check an export of a contract, offline",
 		Long: `Check what somebody exported of a contract, without a relay and without a key: a folder
@@ -48,46 +52,48 @@ Exit code 6 if a check failed, or if there is nothing that could be checked.`,
 		Example: `  engramctl contract verify dispute
   engramctl contract verify dispute/events.jsonl --json | jq -r '.checks[] | .check, .outcome'`,
 		Args: cliutil.Arguments("DIR|FILE"),
-	}, func(_ context.Context, args []string) error {
-		relay, err := settings.PublicKey("--relay-key", "the command line", key)
-		if err != nil {
-			return err
-		}
-		files, err := evidence.Read(a.Path(args[0]))
-		if pathError := (*fs.PathError)(nil); errors.As(err, &pathError) {
-			return exit.BadUsage(err)
-		}
-		if err != nil {
-			return err
-		}
-		r, err := evidence.Verify(files, evidence.Options{Relay: relay})
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			err = a.PrintJSON(verifyOutOf(r))
-		} else {
-			err = a.printVerified(r)
-		}
-		if err == nil && !r.Holds() {
-			err = exit.ErrEvidence
-		}
-		return err
-	})
-	cliutil.JSONFlag(c, &asJSON)
-	c.Flags().StringVar(&key, "relay-key", "", "public `KEY` (npub or hex) that must have signed the order")
+	}, func(_ context.Context, args []string) error { return runVerify(env, o, args) })
+	cliutil.JSONFlag(c, &o.asJSON)
+	c.Flags().StringVar(&o.key, "relay-key", "", "public `KEY` (npub or hex) that must have signed the order")
 	return c
+}
+
+func runVerify(env *cliutil.Env, o verifyOptions, args []string) error {
+	relay, err := settings.PublicKey("--relay-key", "the command line", o.key)
+	if err != nil {
+		return err
+	}
+	files, err := evidence.Read(env.Path(args[0]))
+	if pathError := (*fs.PathError)(nil); errors.As(err, &pathError) {
+		return exit.BadUsage(err)
+	}
+	if err != nil {
+		return err
+	}
+	r, err := evidence.Verify(files, evidence.Options{Relay: relay})
+	if err != nil {
+		return err
+	}
+	if o.asJSON {
+		err = env.PrintJSON(verifyOutOf(r))
+	} else {
+		err = printVerified(env, r)
+	}
+	if err == nil && !r.Holds() {
+		err = exit.ErrEvidence
+	}
+	return err
 }
 
 // verifyOut is `contract verify --json`.
 type verifyOut struct {
 	evidence.Report
-	Holds     bool               `json:"holds"` // no check failed
-	Disclosed []contractEntryOut `json:"disclosed"`
+	Holds     bool       `json:"holds"` // no check failed
+	Disclosed []entryOut `json:"disclosed"`
 }
 
 func verifyOutOf(r evidence.Report) verifyOut {
-	out := verifyOut{Report: r, Holds: r.Holds(), Disclosed: []contractEntryOut{}}
+	out := verifyOut{Report: r, Holds: r.Holds(), Disclosed: []entryOut{}}
 	for _, e := range r.Disclosed {
 		out.Disclosed = append(out.Disclosed, entryFrom(e, roleIn(r, e)))
 	}
@@ -100,8 +106,8 @@ func roleIn(r evidence.Report, e client.ContractEntry) string {
 	return c.Role(e.Author.PubKey)
 }
 
-func (a *app) printVerified(r evidence.Report) error {
-	w := tabwriter.NewWriter(a.Out(), 0, 0, 2, ' ', 0)
+func printVerified(env *cliutil.Env, r evidence.Report) error {
+	w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	line("contract", "%s", cliutil.OneLine(r.Contract, 128))
 	line("status", "%s", cliutil.OneLine(r.Status, 20))
@@ -117,7 +123,7 @@ func (a *app) printVerified(r evidence.Report) error {
 		return err
 	}
 	for _, e := range r.Disclosed {
-		if err := a.Print("\ndisclosed: event %s, %s by %s\n%s", e.EventID, cliutil.OneLine(e.Type, 20), roleIn(r, e), cliutil.Indented(e.Content)); err != nil {
+		if err := env.Print("\ndisclosed: event %s, %s by %s\n%s", e.EventID, cliutil.OneLine(e.Type, 20), roleIn(r, e), cliutil.Indented(e.Content)); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package contract
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"engramd/internal/client"
 )
 
-func (a *app) contractMoveCommand() *cobra.Command {
-	var how moveFlags
-	c := a.Command(&cobra.Command{
+func newMove(env *cliutil.Env) *cobra.Command {
+	var o moveOptions
+	c := env.Command(&cobra.Command{
 		Use:   "move ID STATUS [--note TEXT] [--json]",
 		Short: "Accept, submit, complete, dispute or cancel a contract",
 		Long: `Move a contract to another status, by an event that the key signs:
@@ -33,56 +33,58 @@ key's move.`,
 		Example: `  engramctl contract move ID accepted
   engramctl contract move ID accepted --note "The sources are missing"   # as poster: a revision`,
 		Args: cliutil.Arguments("ID", "STATUS"),
-	}, func(ctx context.Context, args []string) error {
-		if err := checkStatus("STATUS", args[1], false); err != nil {
-			return err
-		}
-		return a.moveContract(ctx, how, args, (*client.Contracts).Move)
-	})
-	how.flags(a, c)
+	}, func(ctx context.Context, args []string) error { return runMove(ctx, env, o, args) })
+	o.flags(env, c)
 	return c
 }
 
-// moveFlags are what moves and decisions take beside the contract and its status.
-type moveFlags struct {
-	asJSON, allow     bool
-	with, note, event string
+func runMove(ctx context.Context, env *cliutil.Env, o moveOptions, args []string) error {
+	if err := checkStatus("STATUS", args[1], false); err != nil {
+		return err
+	}
+	return moveContract(ctx, env, o, args, (*client.Contracts).Move)
 }
 
-func (f *moveFlags) flags(a *app, c *cobra.Command) {
-	cliutil.JSONFlag(c, &f.asJSON)
-	cliutil.SecretFlag(c, &f.allow)
-	a.whichFlags(c, &f.with)
-	eventFlag(c, &f.event)
-	c.Flags().StringVar(&f.note, "note", "", "`TEXT` that says why")
+// moveOptions are what moves and decisions take beside the contract and its status.
+type moveOptions struct {
+	threadOptions
+	allow       bool
+	note, event string
+}
+
+func (o *moveOptions) flags(env *cliutil.Env, c *cobra.Command) {
+	o.threadOptions.flags(env, c)
+	cliutil.SecretFlag(c, &o.allow)
+	eventFlag(c, &o.event)
+	c.Flags().StringVar(&o.note, "note", "", "`TEXT` that says why")
 }
 
 // moveContract moves the contract args[0] to the status args[1] and prints where
 // it stands then.
-func (a *app) moveContract(ctx context.Context, how moveFlags, args []string,
+func moveContract(ctx context.Context, env *cliutil.Env, o moveOptions, args []string,
 	move func(*client.Contracts, context.Context, string, string, string, string, *nostr.Event) (client.Contract, client.Status, error)) error {
-	other, err := settings.PublicKey("--with", "the command line", how.with)
+	other, err := settings.PublicKey("--with", "the command line", o.with)
 	if err != nil {
 		return err
 	}
-	if err := cliutil.CheckText(how.note); err != nil {
+	if err := cliutil.CheckText(o.note); err != nil {
 		return err
 	}
-	if err := guardContract(how.allow, how.note); err != nil {
+	if err := guard(o.allow, o.note); err != nil {
 		return err
 	}
-	ev, err := a.eventFile(how.event)
+	ev, err := eventFile(env, o.event)
 	if err != nil {
 		return err
 	}
-	return cliutil.WithContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
-		c, s, err := move(cs, ctx, args[0], other, args[1], how.note, ev)
-		if err := a.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
+	return cliutil.WithContracts(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
+		c, s, err := move(cs, ctx, args[0], other, args[1], o.note, ev)
+		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 			return err
 		}
-		if how.asJSON {
-			return a.PrintJSON(contractAnswer{cliutil.AnswerOf(nil, s), contractFor(c, cs.PubKey())})
+		if o.asJSON {
+			return env.PrintJSON(answerOut{cliutil.AnswerOf(nil, s), contractFor(c, cs.PubKey())})
 		}
-		return a.Print("%s  %s%s\n", c.ID, c.Status, onlyThere(c))
+		return env.Print("%s  %s%s\n", c.ID, c.Status, onlyThere(c))
 	})
 }

@@ -1,4 +1,5 @@
-package main
+// Package contract has the commands of a contract's memory: engramctl contract.
+package contract
 
 import (
 	"cmp"
@@ -19,7 +20,8 @@ import (
 	"engramd/nips/niptemp"
 )
 
-func (a *app) contractCommand() *cobra.Command {
+// New returns the command contract.
+func New(env *cliutil.Env) *cobra.Command {
 	c := cliutil.Group(&cobra.Command{
 		Use:   "contract",
 		Short: "The memory of a contract: what its poster and its worker say and do",
@@ -48,37 +50,48 @@ expired. While it is open only its poster writes; when it has ended, nobody.`,
   engramctl contract say ID "Focus on government filings"
   engramctl contract read ID`,
 	},
-		a.contractNewCommand(), a.contractLsCommand(), a.contractShowCommand(), a.contractMoveCommand(), a.contractDecideCommand(), a.contractSayCommand(),
-		a.contractDiscloseCommand(), a.contractDisclosedCommand(),
-		a.contractReadCommand(), a.contractSearchCommand(), a.contractSummaryCommand(), a.contractExportCommand(), a.contractVerifyCommand(),
+		newNew(env), newLs(env), newShow(env), newMove(env), newDecide(env), newSay(env),
+		newDisclose(env), newDisclosed(env),
+		newRead(env), newSearch(env), newSummary(env), newExport(env), newVerify(env),
 	)
-	c.PersistentFlags().BoolVar(&a.Flags.Strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
+	c.PersistentFlags().BoolVar(&env.Flags.Strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
 	return c
 }
 
 // withThread reads a contract and reports how that went.
-func (a *app) withThread(ctx context.Context, id, with string, do func(me string, t client.Thread, s client.Status) error) error {
+func withThread(ctx context.Context, env *cliutil.Env, id, with string, do func(me string, t client.Thread, s client.Status) error) error {
 	with, err := settings.PublicKey("--with", "the command line", with)
 	if err != nil {
 		return err
 	}
-	return cliutil.WithContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
+	return cliutil.WithContracts(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
 		t, s, err := cs.Thread(ctx, id, with)
-		if err := a.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
+		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 			return err
 		}
 		if t.Strangers > 0 {
-			a.Note("%d events under this id are by or to other keys and were left out", t.Strangers)
+			env.Note("%d events under this id are by or to other keys and were left out", t.Strangers)
 		}
 		return do(cs.PubKey(), t, s)
 	})
 }
 
+// threadOptions are those of what shows a contract.
+type threadOptions struct {
+	with   string
+	asJSON bool
+}
+
+func (o *threadOptions) flags(env *cliutil.Env, c *cobra.Command) {
+	cliutil.JSONFlag(c, &o.asJSON)
+	whichFlags(env, c, &o.with)
+}
+
 // whichFlags say which contract is meant where several have its id: --with and
 // --poster.
-func (a *app) whichFlags(c *cobra.Command, with *string) {
+func whichFlags(env *cliutil.Env, c *cobra.Command, with *string) {
 	c.Flags().StringVar(with, "with", "", "`pubkey` (npub or hex) of the other party, where several contracts have this id")
-	c.Flags().StringVar(&a.Flags.Poster, "poster", "", "`pubkey` of the poster, where the id is another's contract, too")
+	c.Flags().StringVar(&env.Flags.Poster, "poster", "", "`pubkey` of the poster, where the id is another's contract, too")
 }
 
 // partyOut is one side of a contract in JSON.
@@ -154,8 +167,8 @@ func contractFor(c client.Contract, me string) contractOut {
 	return out
 }
 
-// contractAnswer is what a change of a contract prints as JSON.
-type contractAnswer struct {
+// answerOut is what a change of a contract prints as JSON.
+type answerOut struct {
 	cliutil.AnswerOut
 	Contract contractOut `json:"contract"`
 }
@@ -181,9 +194,9 @@ func statusText(c client.Contract) string {
 	return cmp.Or(c.Status, "unknown")
 }
 
-// guardContract refuses texts with a secret in them: what is signed for others
+// guard refuses texts with a secret in them: what is signed for others
 // to read cannot be taken back.
-func guardContract(allow bool, texts ...string) error {
+func guard(allow bool, texts ...string) error {
 	if allow {
 		return nil
 	}
@@ -196,29 +209,22 @@ func guardContract(allow bool, texts ...string) error {
 }
 
 // textArgument returns a text from the command line, or with "-" from stdin.
-func (a *app) textArgument(arg string) (string, error) {
-	text := arg
+func textArgument(env *cliutil.Env, arg string) (string, error) {
 	if arg == "-" {
 		var err error
-		if text, err = cliutil.Input(a.Env); err != nil {
+		if arg, err = cliutil.Input(env); err != nil {
 			return "", err
 		}
 	}
-	return text, cliutil.CheckText(text)
+	return arg, cliutil.CheckText(arg)
 }
 
 // eventFile reads a signed event; "" is none, "-" is stdin.
-func (a *app) eventFile(path string) (*nostr.Event, error) {
+func eventFile(env *cliutil.Env, path string) (*nostr.Event, error) {
 	if path == "" {
 		return nil, nil
 	}
-	var text string
-	var err error
-	if path == "-" {
-		text, err = cliutil.ReadAtMost(a.Stdin, 2*nipae.MaxBody)
-	} else {
-		text, err = readFileAtMost(a.Path(path), 2*nipae.MaxBody)
-	}
+	text, err := cliutil.ReadFile(env, path, 2*nipae.MaxBody)
 	if err != nil {
 		return nil, exit.Usagef("--event: %w", err)
 	}

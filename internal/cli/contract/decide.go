@@ -1,4 +1,4 @@
-package main
+package contract
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"engramd/nips/niptemp"
 )
 
-func (a *app) contractDecideCommand() *cobra.Command {
-	var how moveFlags
-	c := a.Command(&cobra.Command{
+func newDecide(env *cliutil.Env) *cobra.Command {
+	var o moveOptions
+	c := env.Command(&cobra.Command{
 		Use:   "decide ID completed|cancelled [--note TEXT] [--json]",
 		Short: "End a dispute, as its arbitrator or decider",
 		Long: `End a dispute of others. The arbitrator and the decider whom both parties have agreed on
@@ -26,14 +26,16 @@ Exit code 5 if the contract is not in dispute, or somebody else was faster; 3 if
 this key's to decide.`,
 		Example: `  engramctl contract decide ID completed --note "Delivered as agreed"`,
 		Args:    cliutil.Arguments("ID", "STATUS"),
-	}, func(ctx context.Context, args []string) error {
-		if status := niptemp.Status(args[1]); status != niptemp.Completed && status != niptemp.Cancelled {
-			return exit.Usagef("STATUS: a dispute ends completed or cancelled, not %q", args[1])
-		}
-		return a.moveContract(ctx, how, args, (*client.Contracts).Decide)
-	})
-	how.flags(a, c)
+	}, func(ctx context.Context, args []string) error { return runDecide(ctx, env, o, args) })
+	o.flags(env, c)
 	return c
+}
+
+func runDecide(ctx context.Context, env *cliutil.Env, o moveOptions, args []string) error {
+	if status := niptemp.Status(args[1]); status != niptemp.Completed && status != niptemp.Cancelled {
+		return exit.Usagef("STATUS: a dispute ends completed or cancelled, not %q", args[1])
+	}
+	return moveContract(ctx, env, o, args, (*client.Contracts).Decide)
 }
 
 // onlyThere says of a contract that no event says how it ended.

@@ -1,4 +1,4 @@
-package main
+package contract
 
 import (
 	"context"
@@ -13,35 +13,35 @@ import (
 	"engramd/internal/client"
 )
 
-func (a *app) contractSummaryCommand() *cobra.Command {
-	var with string
-	var asJSON bool
-	c := a.Command(&cobra.Command{
+func newSummary(env *cliutil.Env) *cobra.Command {
+	var o threadOptions
+	c := env.Command(&cobra.Command{
 		Use:   "summary ID [--json]",
 		Short: "Count a contract's entries by type, author and visibility",
 		Long: `Count the entries of a contract that you may see, by type, author and visibility, and how
 many of them are published as signed events; and its moves, with the notes that say why.`,
 		Example: `  engramctl contract summary ID --json`,
 		Args:    cliutil.Arguments("ID"),
-	}, func(ctx context.Context, args []string) error {
-		return a.withThread(ctx, args[0], with, func(_ string, t client.Thread, s client.Status) error {
-			sum := t.Summary()
-			if asJSON {
-				return a.PrintJSON(struct {
-					cliutil.AnswerOut
-					client.ContractSummary
-				}{cliutil.AnswerOf(nil, s), sum})
-			}
-			return a.printSummary(t, sum)
-		})
-	})
-	cliutil.JSONFlag(c, &asJSON)
-	a.whichFlags(c, &with)
+	}, func(ctx context.Context, args []string) error { return runSummary(ctx, env, o, args) })
+	o.flags(env, c)
 	return c
 }
 
-func (a *app) printSummary(t client.Thread, sum client.ContractSummary) error {
-	w := tabwriter.NewWriter(a.Out(), 0, 0, 2, ' ', 0)
+func runSummary(ctx context.Context, env *cliutil.Env, o threadOptions, args []string) error {
+	return withThread(ctx, env, args[0], o.with, func(_ string, t client.Thread, s client.Status) error {
+		sum := t.Summary()
+		if o.asJSON {
+			return env.PrintJSON(struct {
+				cliutil.AnswerOut
+				client.ContractSummary
+			}{cliutil.AnswerOf(nil, s), sum})
+		}
+		return printSummary(env, t, sum)
+	})
+}
+
+func printSummary(env *cliutil.Env, t client.Thread, sum client.ContractSummary) error {
+	w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "status\t%s\nentries\t%d\npublished\t%d\n", statusText(t.Contract), sum.TotalEntries, sum.NostrPublished)
 	for _, part := range []struct {
 		name   string

@@ -1,4 +1,4 @@
-package main
+package contract
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,18 +19,17 @@ import (
 	paper "engramd/internal/client/transcript"
 )
 
-// Files of an export.
-const (
-	exportEvents     = evidence.EventsFile
-	exportOrder      = evidence.OrderFile
-	exportSealed     = evidence.SealedList
-	exportTranscript = "transcript.md"
-)
+// transcriptFile is what people read of an export.
+const transcriptFile = "transcript.md"
 
-func (a *app) contractExportCommand() *cobra.Command {
-	var with, to string
-	var shared, partial bool
-	c := a.Command(&cobra.Command{
+type exportOptions struct {
+	with, to        string
+	shared, partial bool
+}
+
+func newExport(env *cliutil.Env) *cobra.Command {
+	var o exportOptions
+	c := env.Command(&cobra.Command{
 		Use:   "export ID --to DIR [--shared-only] [--allow-partial]",
 		Short: "Write a contract's whole thread down, for a dispute",
 		Long: `Write the whole thread of a contract into a new folder:
@@ -54,34 +54,36 @@ may lack something. engramctl contract verify checks the folder.`,
 		Example: `  engramctl contract export ID --to dispute
   engramctl contract export ID --to for-the-arbitrator --shared-only`,
 		Args: cliutil.Arguments("ID"),
-	}, func(ctx context.Context, args []string) error {
-		if to == "" {
-			return exit.Usagef("where to? Give --to")
-		}
-		a.Flags.Strict = !partial
-		return a.withThread(ctx, args[0], with, func(me string, t client.Thread, s client.Status) error {
-			o := paper.Options{By: me, At: time.Now(), Notes: doubts(s)}
-			for _, r := range cliutil.Once(s.Relays) {
-				o.Relays = append(o.Relays, r.URL)
-			}
-			o.Relays = distinct(o.Relays)
-			if shared {
-				o.Withheld = len(t.Entries)
-				t.Entries = t.Select(client.EntryFilter{Visibility: client.VisibilityShared})
-				o.Withheld -= len(t.Entries)
-				o.Closed = true
-			}
-			if err := writeExport(a.Path(to), t, o); err != nil {
-				return err
-			}
-			return a.Print("%d entries, %d signed events: %s\n", len(t.Entries), len(paper.Signed(t)), filepath.Join(to, exportTranscript))
-		})
-	})
-	a.whichFlags(c, &with)
-	c.Flags().StringVar(&to, "to", "", "`folder` to make")
-	c.Flags().BoolVar(&shared, "shared-only", false, "leave private entries out")
-	c.Flags().BoolVar(&partial, "allow-partial", false, "export also if some relay failed")
+	}, func(ctx context.Context, args []string) error { return runExport(ctx, env, o, args) })
+	whichFlags(env, c, &o.with)
+	c.Flags().StringVar(&o.to, "to", "", "`folder` to make")
+	c.Flags().BoolVar(&o.shared, "shared-only", false, "leave private entries out")
+	c.Flags().BoolVar(&o.partial, "allow-partial", false, "export also if some relay failed")
 	return c
+}
+
+func runExport(ctx context.Context, env *cliutil.Env, o exportOptions, args []string) error {
+	if o.to == "" {
+		return exit.Usagef("where to? Give --to")
+	}
+	env.Flags.Strict = !o.partial
+	return withThread(ctx, env, args[0], o.with, func(me string, t client.Thread, s client.Status) error {
+		p := paper.Options{By: me, At: time.Now(), Notes: doubts(s)}
+		for _, r := range cliutil.Once(s.Relays) {
+			p.Relays = append(p.Relays, r.URL)
+		}
+		p.Relays = distinct(p.Relays)
+		if o.shared {
+			p.Withheld = len(t.Entries)
+			t.Entries = t.Select(client.EntryFilter{Visibility: client.VisibilityShared})
+			p.Withheld -= len(t.Entries)
+			p.Closed = true
+		}
+		if err := writeExport(env.Path(o.to), t, p); err != nil {
+			return err
+		}
+		return env.Print("%d entries, %d signed events: %s\n", len(t.Entries), len(paper.Signed(t)), filepath.Join(o.to, transcriptFile))
+	})
 }
 
 // doubts returns why an export may not be whole.
@@ -102,12 +104,10 @@ func doubts(s client.Status) []string {
 
 func distinct(all []string) []string {
 	var out []string
-	seen := map[string]bool{}
 	for _, s := range all {
-		if !seen[s] {
+		if !slices.Contains(out, s) {
 			out = append(out, s)
 		}
-		seen[s] = true
 	}
 	return out
 }
@@ -122,18 +122,18 @@ func writeExport(dir string, t client.Thread, o paper.Options) (err error) {
 			_ = os.RemoveAll(dir) // half an export looks like a whole one
 		}
 	}()
-	if err := cliutil.WriteNew(filepath.Join(dir, exportEvents), func(w io.Writer) error { return paper.Events(w, t) }); err != nil {
+	if err := cliutil.WriteNew(filepath.Join(dir, evidence.EventsFile), func(w io.Writer) error { return paper.Events(w, t) }); err != nil {
 		return err
 	}
 	if t.Order != nil {
-		if err := cliutil.WriteNew(filepath.Join(dir, exportOrder), func(w io.Writer) error { return paper.Order(w, t) }); err != nil {
+		if err := cliutil.WriteNew(filepath.Join(dir, evidence.OrderFile), func(w io.Writer) error { return paper.Order(w, t) }); err != nil {
 			return err
 		}
 	}
 	if len(paper.Unseen(t)) > 0 {
-		if err := cliutil.WriteNew(filepath.Join(dir, exportSealed), func(w io.Writer) error { return paper.Sealed(w, t) }); err != nil {
+		if err := cliutil.WriteNew(filepath.Join(dir, evidence.SealedList), func(w io.Writer) error { return paper.Sealed(w, t) }); err != nil {
 			return err
 		}
 	}
-	return cliutil.WriteNew(filepath.Join(dir, exportTranscript), func(w io.Writer) error { return paper.Markdown(w, t, o) })
+	return cliutil.WriteNew(filepath.Join(dir, transcriptFile), func(w io.Writer) error { return paper.Markdown(w, t, o) })
 }

@@ -1,4 +1,4 @@
-package main
+package contract
 
 import (
 	"cmp"
@@ -14,10 +14,9 @@ import (
 	"engramd/nips/niptemp"
 )
 
-func (a *app) contractShowCommand() *cobra.Command {
-	var asJSON bool
-	var with string
-	c := a.Command(&cobra.Command{
+func newShow(env *cliutil.Env) *cobra.Command {
+	var o threadOptions
+	c := env.Command(&cobra.Command{
 		Use:   "show ID [--json]",
 		Short: "Show a contract: parties, status, and how it got there",
 		Long: `Show a contract: its parties, status and terms, and the state moves that were seen, each
@@ -25,21 +24,22 @@ with its author, its date and its number in the order of arrival, if a relay tel
 what is gone for good. What the parties said is what contract read shows.`,
 		Example: `  engramctl contract show 25becee1-e170-42e3-b8aa-51d3e864ce60`,
 		Args:    cliutil.Arguments("ID"),
-	}, func(ctx context.Context, args []string) error {
-		return a.withThread(ctx, args[0], with, func(me string, t client.Thread, s client.Status) error {
-			if asJSON {
-				return a.PrintJSON(struct {
-					contractAnswer
-					Moves   []moveOut `json:"moves"`
-					Entries int       `json:"entries"`
-				}{contractAnswer{cliutil.AnswerOf(nil, s), contractFor(t.Contract, me)}, movesOut(t.Moves), len(t.Entries)})
-			}
-			return a.printContract(t, me)
-		})
-	})
-	cliutil.JSONFlag(c, &asJSON)
-	a.whichFlags(c, &with)
+	}, func(ctx context.Context, args []string) error { return runShow(ctx, env, o, args) })
+	o.flags(env, c)
 	return c
+}
+
+func runShow(ctx context.Context, env *cliutil.Env, o threadOptions, args []string) error {
+	return withThread(ctx, env, args[0], o.with, func(me string, t client.Thread, s client.Status) error {
+		if o.asJSON {
+			return env.PrintJSON(struct {
+				answerOut
+				Moves   []moveOut `json:"moves"`
+				Entries int       `json:"entries"`
+			}{answerOut{cliutil.AnswerOf(nil, s), contractFor(t.Contract, me)}, movesOut(t.Moves), len(t.Entries)})
+		}
+		return printContract(env, t, me)
+	})
 }
 
 // moveOut is a state move in JSON.
@@ -68,9 +68,9 @@ func movesOut(moves []client.ContractMove) []moveOut {
 	return out
 }
 
-func (a *app) printContract(t client.Thread, me string) error {
+func printContract(env *cliutil.Env, t client.Thread, me string) error {
 	c := t.Contract
-	w := tabwriter.NewWriter(a.Out(), 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	line("contract", "%s", c.ID)
 	status := statusText(c)
@@ -118,7 +118,7 @@ func (a *app) printContract(t client.Thread, me string) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return a.Print("%s", cliutil.Indented(c.Description))
+	return env.Print("%s", cliutil.Indented(c.Description))
 }
 
 // deciding says who decides besides the parties: what is agreed, and what is

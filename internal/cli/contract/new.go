@@ -1,8 +1,7 @@
-package main
+package contract
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -15,11 +14,15 @@ import (
 	"engramd/internal/platform/timeparse"
 )
 
-func (a *app) contractNewCommand() *cobra.Command {
-	var o client.ContractOffer
-	var worker, arbitrator, decider, expirer, deadline string
-	var asJSON, allow bool
-	c := a.Command(&cobra.Command{
+type newOptions struct {
+	offer         client.ContractOffer
+	deadline      string
+	asJSON, allow bool
+}
+
+func newNew(env *cliutil.Env) *cobra.Command {
+	var o newOptions
+	c := env.Command(&cobra.Command{
 		Use:   "new DESCRIPTION|- [--worker WHO] [--sats N] [--deadline TIME] [--arbitrator WHO] [--decider WHO|relay] [--expirer WHO|relay] [--json]",
 		Short: "Offer a contract",
 		Long: `Offer a contract, of which the key is the poster. It is open until its worker accepts
@@ -39,55 +42,53 @@ on any relay.`,
 		Example: `  engramctl contract new "Summarise the filings of the last 7 days" --worker npub1… --sats 5000
   engramctl contract new - --deadline 72h < scope.txt`,
 		Args: cliutil.Arguments("DESCRIPTION"),
-	}, func(ctx context.Context, args []string) error {
-		var err error
-		if o.Description, err = a.textArgument(args[0]); err != nil {
-			return err
-		}
-		if strings.TrimSpace(o.Description) == "" {
-			return exit.Usagef("the description is empty")
-		}
-		if err := guardContract(allow, o.Description); err != nil {
-			return err
-		}
-		if o.Worker, err = agentName("--worker", worker); err != nil {
-			return err
-		}
-		if o.Arbitrator, err = agentName("--arbitrator", arbitrator); err != nil {
-			return err
-		}
-		if o.Decider, err = agentName("--decider", decider); err != nil {
-			return err
-		}
-		if o.Expirer, err = agentName("--expirer", expirer); err != nil {
-			return err
-		}
-		if o.Deadline, err = deadlineAt(deadline, time.Now()); err != nil {
-			return err
-		}
-		if o.AmountSats < 0 {
-			return exit.Usagef("--sats must not be negative")
-		}
-		return cliutil.WithContracts(ctx, a.Env, func(ctx context.Context, cs *client.Contracts) error {
-			c, s, err := cs.New(ctx, o)
-			if err := a.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
-				return err
-			}
-			if asJSON {
-				return a.PrintJSON(contractAnswer{cliutil.AnswerOf(nil, s), contractFor(c, cs.PubKey())})
-			}
-			return a.Print("%s  %s\n", c.ID, c.Status)
-		})
-	})
-	cliutil.JSONFlag(c, &asJSON)
-	cliutil.SecretFlag(c, &allow)
-	c.Flags().StringVar(&worker, "worker", "", "`WHO` does the work")
-	c.Flags().StringVar(&arbitrator, "arbitrator", "", "`WHO` may settle a dispute, and reads the case")
-	c.Flags().StringVar(&decider, "decider", "", "`WHO` may settle a dispute too: the operator of a relay")
-	c.Flags().StringVar(&expirer, "expirer", "", "`WHO` signs that the deadline is over: a relay")
-	c.Flags().Int64Var(&o.AmountSats, "sats", 0, "what is paid, in satoshis")
-	c.Flags().StringVar(&deadline, "deadline", "", "`TIME` at which it expires")
+	}, func(ctx context.Context, args []string) error { return runNew(ctx, env, o, args) })
+	cliutil.JSONFlag(c, &o.asJSON)
+	cliutil.SecretFlag(c, &o.allow)
+	c.Flags().StringVar(&o.offer.Worker, "worker", "", "`WHO` does the work")
+	c.Flags().StringVar(&o.offer.Arbitrator, "arbitrator", "", "`WHO` may settle a dispute, and reads the case")
+	c.Flags().StringVar(&o.offer.Decider, "decider", "", "`WHO` may settle a dispute too: the operator of a relay")
+	c.Flags().StringVar(&o.offer.Expirer, "expirer", "", "`WHO` signs that the deadline is over: a relay")
+	c.Flags().Int64Var(&o.offer.AmountSats, "sats", 0, "what is paid, in satoshis")
+	c.Flags().StringVar(&o.deadline, "deadline", "", "`TIME` at which it expires")
 	return c
+}
+
+func runNew(ctx context.Context, env *cliutil.Env, o newOptions, args []string) error {
+	var err error
+	if o.offer.Description, err = textArgument(env, args[0]); err != nil {
+		return err
+	}
+	if strings.TrimSpace(o.offer.Description) == "" {
+		return exit.Usagef("the description is empty")
+	}
+	if err := guard(o.allow, o.offer.Description); err != nil {
+		return err
+	}
+	for _, who := range []struct {
+		flag string
+		name *string
+	}{{"--worker", &o.offer.Worker}, {"--arbitrator", &o.offer.Arbitrator}, {"--decider", &o.offer.Decider}, {"--expirer", &o.offer.Expirer}} {
+		if *who.name, err = agentName(who.flag, *who.name); err != nil {
+			return err
+		}
+	}
+	if o.offer.Deadline, err = deadlineAt(o.deadline, time.Now()); err != nil {
+		return err
+	}
+	if o.offer.AmountSats < 0 {
+		return exit.Usagef("--sats must not be negative")
+	}
+	return cliutil.WithContracts(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
+		c, s, err := cs.New(ctx, o.offer)
+		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
+			return err
+		}
+		if o.asJSON {
+			return env.PrintJSON(answerOut{cliutil.AnswerOf(nil, s), contractFor(c, cs.PubKey())})
+		}
+		return env.Print("%s  %s\n", c.ID, c.Status)
+	})
 }
 
 // agentName reads a public key, or an agent id.
@@ -116,7 +117,7 @@ func deadlineAt(text string, now time.Time) (int64, error) {
 		return 0, exit.Usagef("--deadline: %w", err)
 	}
 	if !at.After(now) {
-		return 0, exit.Usagef("--deadline: %s is over", fmt.Sprint(at.UTC().Format(time.RFC3339)))
+		return 0, exit.Usagef("--deadline: %s is over", at.UTC().Format(time.RFC3339))
 	}
 	return at.Unix(), nil
 }

@@ -1,0 +1,84 @@
+package contract
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/client"
+	"engramd/nips/niptemp"
+)
+
+type lsOptions struct {
+	asJSON bool
+	status string
+}
+
+func newLs(env *cliutil.Env) *cobra.Command {
+	var o lsOptions
+	c := env.Command(&cobra.Command{
+		Use:   "ls [--status STATUS] [--json]",
+		Short: "List the key's contracts",
+		Long: `List the contracts that the key is a party of, the one changed last first: status, role,
+time of the last change, id, and the beginning of the description. One of which only
+entries are known, and no state, is "unknown", and your role in it is that of a party.`,
+		Example: `  engramctl contract ls --status open
+  engramctl contract ls --json | jq -r '.contracts[].contract_id'`,
+		Args: cobra.NoArgs,
+	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env, o) })
+	cliutil.JSONFlag(c, &o.asJSON)
+	c.Flags().StringVar(&o.status, "status", "", "only those in this `STATUS`")
+	_ = c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statusNames(), cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
+	return c
+}
+
+func runLs(ctx context.Context, env *cliutil.Env, o lsOptions) error {
+	if err := checkStatus("--status", o.status, true); err != nil {
+		return err
+	}
+	return cliutil.WithContracts(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
+		all, s, err := cs.List(ctx, o.status)
+		if err == nil && len(all) == 0 && s.Partial {
+			err = fmt.Errorf("%w, and those that did know no contract", client.ErrPartial)
+		}
+		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
+			return err
+		}
+		if o.asJSON {
+			out := struct {
+				cliutil.AnswerOut
+				Contracts []contractOut `json:"contracts"`
+			}{cliutil.AnswerOf(nil, s), []contractOut{}}
+			for _, c := range all {
+				out.Contracts = append(out.Contracts, contractFor(c, cs.PubKey()))
+			}
+			return env.PrintJSON(out)
+		}
+		w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
+		for _, c := range all {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", statusText(c), c.Role(cs.PubKey()), cliutil.Stamp(c.UpdatedAt), c.ID, cliutil.OneLine(c.Description, 60))
+		}
+		return w.Flush()
+	})
+}
+
+func statusNames() []string {
+	var names []string
+	for _, s := range niptemp.Statuses() {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+// checkStatus wants one of the seven statuses.
+func checkStatus(what, status string, optional bool) error {
+	if optional && status == "" || slices.Contains(statusNames(), status) {
+		return nil
+	}
+	return exit.Usagef("%s: %q is none of %v", what, status, statusNames())
+}
