@@ -244,9 +244,9 @@ func holding(ctx context.Context, l client.Listing) (against func(slug nipae.Slu
 	}
 	err = all.Read(ctx, func(v answer.View) error { // texts in memory: it stays
 		against = func(slug nipae.Slug) string {
-			newer := strings.Join(v.Index().Standing(string(slug)).SupersededBy, ", ")
+			newer := strings.Join(v.Index().Truth().Of(string(slug)).SupersededBy, ", ")
 			switch {
-			case v.Index().Stale(string(slug)):
+			case v.Index().Truth().Stale(string(slug)):
 				return "rests on what is superseded by " + newer
 			case states[slug] == frontmatter.Superseded:
 				return "is superseded by " + cmp.Or(newer, "nothing that is there")

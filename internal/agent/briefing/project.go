@@ -24,7 +24,7 @@ func Heads(v answer.View, names ...string) (all []answer.Head) {
 func Project(v answer.View, p hook.Memory) hook.Memory {
 	p.Units, p.AsOf, p.Stale = nil, v.State().AsOf, v.State().Stale || v.State().Unfinished
 	for _, head := range Heads(v, p.Project, p.Old) {
-		if v.Index().Stale(head.Slug) {
+		if v.Index().Truth().Stale(head.Slug) {
 			continue
 		}
 		if text, ok := v.Text(head.Slug); ok {
@@ -39,5 +39,5 @@ func Project(v answer.View, p hook.Memory) hook.Memory {
 
 // note says how a memory stands, "" for nothing.
 func note(v answer.View, slug string) string {
-	return strings.Join(v.Index().Standing(slug).Notes(), "; ")
+	return strings.Join(v.Index().Truth().Of(slug).Notes(), "; ")
 }

@@ -64,7 +64,7 @@ func Of(ctx context.Context, v answer.View, o Options) Start {
 		s.Narrative = text
 	}
 	for _, slug := range []string{core, hook.NarrativeSlug} {
-		if by := v.Index().Standing(slug).PartlySupersededBy; len(by) > 0 && (slug != hook.NarrativeSlug || s.Narrative != "") {
+		if by := v.Index().Truth().Of(slug).PartlySupersededBy; len(by) > 0 && (slug != hook.NarrativeSlug || s.Narrative != "") {
 			s.Rests += slug + " rests in part on what was superseded by " + strings.Join(by, ", ") + ".\n"
 		}
 	}
@@ -109,7 +109,7 @@ func (s *Start) episodes(ctx context.Context, v answer.View, o Options) {
 		} else if f.Trust != frontmatter.External {
 			s.consolidated(f.Consolidated.Time, o.Now)
 		}
-		if f.Trust == frontmatter.External || !within.Has(l.Slug) || v.Index().Stale(l.Slug) {
+		if f.Trust == frontmatter.External || !within.Has(l.Slug) || v.Index().Truth().Stale(l.Slug) {
 			continue
 		}
 		if u, ok := answer.Unit(v, alive, l.Slug, text, l.When); ok {

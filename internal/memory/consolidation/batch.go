@@ -25,7 +25,7 @@ func (b *batch) show(s *seen, role Role, alike ...Alike) bool {
 		return true
 	}
 	text, ok := b.view.Text(s.slug)
-	standing := b.view.Index().Standing(s.slug)
+	standing := b.view.Index().Truth().Of(s.slug)
 	standing.Contradicts = nil // Alike says it
 	u := Shown{Slug: s.slug, Hash: s.hash, Role: role, Alike: alike, Note: strings.Join(standing.Notes(), "; ")}
 	size := len(u.written(text))

@@ -41,7 +41,7 @@ func (c *checker) leaves(d *draft) string {
 	if d.state != frontmatter.Archived || d.fields.State == frontmatter.Archived {
 		return ""
 	}
-	for _, slug := range c.o.View.Index().Holds(d.slug) {
+	for _, slug := range c.o.View.Index().Truth().Holds(d.slug) {
 		if other := c.drafts[slug]; other == nil || other.state == frontmatter.Active {
 			return slug
 		}

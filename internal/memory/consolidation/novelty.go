@@ -51,15 +51,15 @@ func (o CheckOptions) nearest(op Op, said []insight) (slug string, share float64
 	if o.View == nil {
 		return "", 0
 	}
-	x, words := o.View.Index(), op.words()
-	slug, share = x.Nearest(words, func(s string) (string, bool) {
+	words := op.words()
+	slug, share = o.View.Index().Nearest(words, func(s string) (string, bool) {
 		if s == op.Slug || answer.Reserved(s) {
 			return "", false
 		}
 		return o.View.Text(s)
 	})
 	for _, s := range said {
-		if like := x.Likeness(words, s.text); like > share {
+		if like := recall.Likeness(words, s.text); like > share {
 			slug, share = s.slug, like
 		}
 	}

@@ -132,7 +132,7 @@ func (m *memory) line(offered map[string]int) []*seen {
 // use it takes those that were not written for long and that nothing links to.
 func (m *memory) stale(o PrepareOptions) []*seen {
 	return m.some(o, func(s *seen) bool {
-		f, holds := &s.fields, m.view.Index().Holds
+		f, holds := &s.fields, m.view.Index().Truth().Holds
 		switch {
 		case f.State != frontmatter.Active, f.Trust == frontmatter.Told, f.Pin, m.core[s.slug], s.waits(),
 			f.Type == frontmatter.Narrative, f.Type == frontmatter.Prospective:
@@ -146,7 +146,7 @@ func (m *memory) stale(o PrepareOptions) []*seen {
 
 // outdated returns the core, and other units that rest on what is superseded.
 func (m *memory) outdated(o PrepareOptions) []*seen {
-	outdated := m.view.Index().Outdated
+	outdated := m.view.Index().Truth().Outdated
 	found := m.some(o, func(s *seen) bool { return outdated(s.slug) && !s.waits() })
 	if m.own != nil && outdated(core) {
 		found = append([]*seen{m.own}, found...)

@@ -75,7 +75,7 @@ func Look(v answer.View, a Ask) []Item {
 	slices.SortFunc(may, func(a, b Item) int { return cmp.Or(cmp.Compare(b.Share, a.Share), strings.Compare(a.Slug, b.Slug)) })
 	all := append(due, may[:min(len(may), maxMay)]...)
 	for i := range all {
-		all[i].Superseded = v.Index().Standing(all[i].Slug).PartlySupersededBy
+		all[i].Superseded = v.Index().Truth().Of(all[i].Slug).PartlySupersededBy
 	}
 	return all
 }

@@ -26,10 +26,10 @@ type Matcher struct {
 // read. How much a word says is taken from the memory's own index.
 func NewMatcher(x *recall.Index, text string) *Matcher {
 	m := &Matcher{index: x, says: map[string]bool{}, idle: map[string]bool{}, worth: map[string]float64{}}
-	for _, t := range x.Terms(text[:min(len(text), recall.MaxQuery)]) {
+	for _, t := range recall.Terms(text[:min(len(text), recall.MaxQuery)]) {
 		m.says[t] = true
 	}
-	for _, t := range x.Terms(idle) {
+	for _, t := range recall.Terms(idle) {
 		m.idle[t] = true
 	}
 	return m
@@ -37,7 +37,7 @@ func NewMatcher(x *recall.Index, text string) *Matcher {
 
 // Share is how much of what a trigger says the text says too, 0 to 1.
 func (m *Matcher) Share(trigger string) float64 {
-	terms := m.index.Terms(trigger)
+	terms := recall.Terms(trigger)
 	has := false
 	for _, t := range terms {
 		has = has || m.says[t]

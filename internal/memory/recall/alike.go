@@ -17,12 +17,12 @@ const (
 
 // collapse puts near duplicates beside the best of them. Texts that only look
 // alike may differ in the one word that matters, so it is named.
-func (x *Index) collapse(hits []Hit, texts Texts) []Found {
+func collapse(hits []Hit, texts Texts) []Found {
 	var all []Found
 	var sets []map[string]bool
 	for _, h := range hits {
 		text, ok := texts(h.Slug)
-		set := x.stems(text)
+		set := stemsOf(text)
 		at := slices.IndexFunc(sets, func(o map[string]bool) bool { return common(o, set) >= duplicate })
 		if !ok || at < 0 || h.Notes() != nil || all[at].Notes() != nil { // what is said of one is said beside it
 			all, sets = append(all, Found{Hit: h}), append(sets, set)
@@ -33,10 +33,10 @@ func (x *Index) collapse(hits []Hit, texts Texts) []Found {
 	return all
 }
 
-// stems returns the terms of a unit's body.
-func (x *Index) stems(text string) map[string]bool { return x.set(frontmatter.Parse(text).Body()) }
+// stemsOf returns the terms of a unit's body.
+func stemsOf(text string) map[string]bool { return stemSet(frontmatter.Parse(text).Body()) }
 
-func (x *Index) set(words string) map[string]bool {
+func stemSet(words string) map[string]bool {
 	set := make(map[string]bool)
 	for _, t := range termsOf(words) {
 		set[t] = true

@@ -44,25 +44,25 @@ type Alike struct {
 // Recall returns the best that a query finds by a reason of their own, best first,
 // with all its phrases, near duplicates beside the best of them.
 func (x *Index) Recall(q Query, w Weights, texts Texts) []Found {
-	a, s, hits := x.fitting(q, w, texts)
-	return x.collapse(x.settle(&a, &s, hits), texts)
+	s, hits := x.fitting(q, w, texts)
+	return collapse(s.settle(hits), texts)
 }
 
 // Fitting is how many Recall finds, near duplicates counted each.
 func (x *Index) Fitting(q Query, w Weights, texts Texts) int {
-	_, _, hits := x.fitting(q, w, texts)
+	_, hits := x.fitting(q, w, texts)
 	return len(hits)
 }
 
-func (x *Index) fitting(q Query, w Weights, texts Texts) (a asked, s scored, hits []Hit) {
-	a = x.read(q, w)
+func (x *Index) fitting(q Query, w Weights, texts Texts) (s *search, hits []Hit) {
+	s = x.search(q, w)
+	a := &s.a
 	a.terms = x.rare(a.terms, commonAsked)
 	most := maxHits
 	if a.phrases != nil {
 		most = maxPhrased
 	}
-	s = x.words(&a, w)
-	hits = x.rank(q, w, &a, &s, most)
+	hits = s.score().rank(most)
 	if len(hits) == 0 && !q.parts && a.phrases == nil { // rather a part of a word than nothing
 		q.parts, q.looked = true, nil
 		return x.fitting(q, w, texts)
@@ -74,8 +74,8 @@ func (x *Index) fitting(q Query, w Weights, texts Texts) (a asked, s scored, hit
 		})
 	}
 	hits = hits[:min(len(hits), maxHits)]
-	judge(hits, &a, q.parts)
-	return a, s, cutTail(leaning(hits))
+	judge(hits, a, q.parts)
+	return s, cutTail(leaning(hits))
 }
 
 // mostLinked is how many hits come by a link alone.

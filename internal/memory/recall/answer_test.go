@@ -93,7 +93,7 @@ func TestHostileQueries(t *testing.T) {
 	for i := range 2000 {
 		many += fmt.Sprintf("word%d ", i)
 	}
-	if a := x.read(Query{Text: many}, Recipe()); len(a.terms) > maxTerms {
+	if a := x.search(Query{Text: many}, Recipe()).a; len(a.terms) > maxTerms {
 		t.Errorf("%d terms", len(a.terms))
 	}
 }

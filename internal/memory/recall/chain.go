@@ -15,7 +15,7 @@ const (
 
 // outranks reports whether a document may take the place of another one: it has at
 // least its trust, or it was derived from what was observed, later than that.
-func (x *Index) outranks(by, old *document) bool {
+func (x *documents) outranks(by, old *document) bool {
 	if by.trust >= old.trust || by.trust != frontmatter.Derived || old.trust != frontmatter.Observed {
 		return by.trust >= old.trust
 	}
@@ -34,7 +34,7 @@ func (x *Index) outranks(by, old *document) bool {
 }
 
 // corrected returns the documents in whose place one stands, also through others.
-func (x *Index) corrected(id int32) []int32 {
+func (x *documents) corrected(id int32) []int32 {
 	var all []int32
 	steps := 0
 	for next := []int32{id}; len(next) > 0 && len(all) < maxChain; next = next[1:] {
@@ -60,7 +60,7 @@ func (x *Index) corrected(id int32) []int32 {
 
 // newest returns the ends of the chains of what superseded some documents: those
 // that are active, else the last ones.
-func (x *Index) newest(t *truth, of []int32) []int32 {
+func (t *Truth) newest(of []int32) []int32 {
 	seen := slices.Clone(of)
 	var active, last []int32
 	for next := slices.Clone(of); len(next) > 0 && len(seen) < maxChain; next = next[1:] {
@@ -68,7 +68,7 @@ func (x *Index) newest(t *truth, of []int32) []int32 {
 			switch {
 			case slices.Contains(seen, id):
 				continue
-			case x.docs[id].state == frontmatter.Active:
+			case t.docs[id].state == frontmatter.Active:
 				active = append(active, id)
 			case t.by[id] == nil:
 				last = append(last, id)
@@ -86,7 +86,7 @@ func (x *Index) newest(t *truth, of []int32) []int32 {
 			active = append(active, t.by[id]...)
 		}
 	}
-	slices.SortFunc(active, x.weightier)
+	slices.SortFunc(active, t.weightier)
 	active = slices.Compact(active)
 	return active[:min(len(active), maxBeside)]
 }

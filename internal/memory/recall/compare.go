@@ -21,7 +21,7 @@ const (
 // those of the second, the rarest of each first. Texts may be alike but for the one
 // word that matters.
 func (x *Index) Compare(a, b string) (shared float64, differs []string) {
-	as, bs := x.spoken(a), x.spoken(b)
+	as, bs := spokenIn(a), spokenIn(b)
 	var own, other spoken
 	for _, s := range as {
 		for _, o := range bs {
@@ -44,7 +44,7 @@ type spoken struct {
 	words map[string]string
 }
 
-func (x *Index) spoken(text string) []spoken {
+func spokenIn(text string) []spoken {
 	all := sections(frontmatter.Parse(text).Body())
 	out := make([]spoken, 0, maxCompare)
 	for _, section := range all[:min(len(all), maxCompare)] {
@@ -62,7 +62,7 @@ func (x *Index) spoken(text string) []spoken {
 }
 
 // lacking names words of a section that another one has not.
-func (x *Index) lacking(s, other spoken) []string {
+func (x *inverted) lacking(s, other spoken) []string {
 	var terms, words []string
 	for t := range s.terms {
 		if !other.terms[t] && len(s.words[t]) <= longestNamed {

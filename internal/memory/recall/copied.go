@@ -34,13 +34,21 @@ func (x *Index) CopiedFrom(text string, texts Texts) (slug string, ok bool) {
 		return "", false
 	}
 	body := frontmatter.Parse(text).Body()
-	if docs := x.origins(x.set(body), 1); len(docs) > 0 {
+	o := &sources{x: x, texts: texts, known: map[int32]map[run]bool{}}
+	if docs := o.having(stemSet(body), 1); len(docs) > 0 {
 		return x.docs[docs[0]].slug, true
 	}
-	if doc := x.originOfParts(sections(body), texts); doc >= 0 {
+	if doc := o.ofParts(sections(body)); doc >= 0 {
 		return x.docs[doc].slug, true
 	}
 	return "", false
+}
+
+// sources are the external documents of an index that a text may be from.
+type sources struct {
+	x     *Index
+	texts Texts
+	known map[int32]map[run]bool // the runs of documents
 }
 
 // stretch is part of a text: so many sections that they have enough stems together.
@@ -49,10 +57,10 @@ type stretch struct {
 	stems    map[string]bool
 }
 
-func (x *Index) stretches(sections []string) []stretch {
+func stretches(sections []string) []stretch {
 	var all []stretch
 	for _, s := range sections {
-		set := x.set(s)
+		set := stemSet(s)
 		n := len(all)
 		if n == 0 || len(all[n-1].stems) >= leastCopied {
 			all = append(all, stretch{[]string{s}, set})
@@ -69,19 +77,18 @@ func (x *Index) stretches(sections []string) []stretch {
 	return all
 }
 
-// originOfParts returns the external document that most of a text is from, which
+// ofParts returns the external document that most of a text is from, which
 // was taken from several sections, -1 if there is none. Those need not begin and
 // end where the parts do: a part is looked for in one section more than it has.
-func (x *Index) originOfParts(sections []string, texts Texts) int32 {
+func (o *sources) ofParts(sections []string) int32 {
 	if len(sections) < 2 {
 		return -1
 	}
-	known := make(map[int32]map[run]bool) // the runs of documents
 	all, taken, from := 0, 0, make(map[int32]int)
-	for _, p := range x.stretches(sections) {
+	for _, p := range stretches(sections) {
 		all += len(p.stems)
-		docs := x.origins(p.stems, int32(len(p.sections))+1)
-		if doc := x.inOrder(strings.Join(p.sections, "\n\n"), docs, texts, known); doc >= 0 {
+		docs := o.having(p.stems, int32(len(p.sections))+1)
+		if doc := o.inOrder(strings.Join(p.sections, "\n\n"), docs); doc >= 0 {
 			taken += len(p.stems)
 			from[doc] += len(p.stems)
 		}
@@ -101,7 +108,7 @@ func (x *Index) originOfParts(sections []string, texts Texts) int32 {
 // run is three stems, one behind the other.
 type run [3]string
 
-func (x *Index) runs(text string) map[run]bool {
+func runs(text string) map[run]bool {
 	terms, all := termsOf(text), make(map[run]bool)
 	for i := 2; i < len(terms); i++ {
 		all[run(terms[i-2:])] = true
@@ -112,20 +119,20 @@ func (x *Index) runs(text string) map[run]bool {
 // inOrder returns the first of the documents that has a part's words in the order
 // in which they stand there, -1 for none. One whose text is not to be had is
 // believed to.
-func (x *Index) inOrder(part string, docs []int32, texts Texts, known map[int32]map[run]bool) int32 {
+func (o *sources) inOrder(part string, docs []int32) int32 {
 	if len(docs) == 0 {
 		return -1
 	}
-	own := x.runs(part)
+	own := runs(part)
 	for _, doc := range docs {
-		there, ok := known[doc]
-		if !ok && len(known) < maxOrigins {
-			text, readable := texts(x.docs[doc].slug)
+		there, ok := o.known[doc]
+		if !ok && len(o.known) < maxOrigins {
+			text, readable := o.texts(o.x.docs[doc].slug)
 			if !readable {
 				return doc
 			}
-			there = x.runs(frontmatter.Parse(text).Body())
-			known[doc] = there
+			there = runs(frontmatter.Parse(text).Body())
+			o.known[doc] = there
 		}
 		both := 0
 		for r := range own {
@@ -140,27 +147,27 @@ func (x *Index) inOrder(part string, docs []int32, texts Texts, known map[int32]
 	return -1
 }
 
-// origins returns the external documents that have most of these stems, of at least
+// having returns the external documents that have most of these stems, of at least
 // 12, within that many sections that follow each other; those that have more of them
 // first.
-func (x *Index) origins(stems map[string]bool, window int32) []int32 {
+func (o *sources) having(stems map[string]bool, window int32) []int32 {
 	if len(stems) < leastCopied {
 		return nil
 	}
 	counts := make(map[int32]int) // by the first section
 	for t := range stems {
-		id, ok := x.terms[t]
+		id, ok := o.x.terms[t]
 		if !ok {
 			continue
 		}
 		last := int32(-1) // counted for this stem
-		for _, p := range x.posts[id] {
+		for _, p := range o.x.posts[id] {
 			at := p.section()
-			doc := x.sections[at].doc
-			if doc < 0 || x.docs[doc].trust != frontmatter.External {
+			doc := o.x.sections[at].doc
+			if doc < 0 || o.x.docs[doc].trust != frontmatter.External {
 				continue
 			}
-			for first := max(at-window+1, x.docs[doc].from, last+1); first <= at; first++ {
+			for first := max(at-window+1, o.x.docs[doc].from, last+1); first <= at; first++ {
 				counts[first]++
 				last = first
 			}
@@ -175,7 +182,7 @@ func (x *Index) origins(stems map[string]bool, window int32) []int32 {
 	slices.SortFunc(found, func(a, b int32) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
 	var docs []int32
 	for _, at := range found {
-		if doc := x.sections[at].doc; len(docs) < maxCandidates && !slices.Contains(docs, doc) {
+		if doc := o.x.sections[at].doc; len(docs) < maxCandidates && !slices.Contains(docs, doc) {
 			docs = append(docs, doc)
 		}
 	}

@@ -56,10 +56,10 @@ func decode(blob []byte) (*Index, error) {
 	x := New()
 	x.older = v == older
 	for range d.count(maxPlaces) {
-		x.decodeDocument(&d)
+		d.document(x)
 	}
 	for before, n := "", d.count(math.MaxInt32); n > 0 && d.err == nil; n-- {
-		before = x.decodeTerm(&d, before)
+		before = d.term(x, before)
 	}
 	if d.err == nil && len(d.in) > 0 {
 		d.fail("something follows the end")
@@ -67,11 +67,12 @@ func decode(blob []byte) (*Index, error) {
 	if d.err != nil {
 		return nil, d.err
 	}
-	x.restore()
+	restore(x)
 	return x, nil
 }
 
-func (x *Index) decodeDocument(d *decoder) {
+// document reads a document into an index.
+func (d *decoder) document(x *Index) {
 	doc := document{slug: d.text(), from: int32(len(x.sections))}
 	id := int32(len(x.docs))
 	n := d.count(maxSections)
@@ -118,8 +119,8 @@ func (x *Index) decodeDocument(d *decoder) {
 	x.bySlug[doc.slug] = id
 }
 
-// decodeTerm reads a term and its postings. Terms ascend, and sections in each.
-func (x *Index) decodeTerm(d *decoder, before string) string {
+// term reads a term and its postings. Terms ascend, and sections in each.
+func (d *decoder) term(x *Index, before string) string {
 	t := d.text()
 	if t <= before {
 		d.fail("terms are not in order")
@@ -143,7 +144,7 @@ func (x *Index) decodeTerm(d *decoder, before string) string {
 }
 
 // restore makes what is not in the blob: groups, their order, and people.
-func (x *Index) restore() {
+func restore(x *Index) {
 	order := make([]int32, len(x.docs))
 	for id := range x.docs {
 		doc := &x.docs[id]

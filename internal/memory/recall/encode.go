@@ -44,7 +44,7 @@ func (x *Index) Encode() []byte {
 	e.number(version)
 	e.number(uint64(len(x.docs)))
 	for i := range x.docs {
-		x.encodeDocument(&e, &x.docs[i])
+		e.document(&x.docs[i], x.sections)
 	}
 	e.number(uint64(len(x.terms)))
 	for _, t := range slices.Sorted(maps.Keys(x.terms)) {
@@ -61,11 +61,11 @@ func (x *Index) Encode() []byte {
 	return binary.LittleEndian.AppendUint32(e.out, crc32.ChecksumIEEE(e.out))
 }
 
-func (x *Index) encodeDocument(e *encoder, d *document) {
+func (e *encoder) document(d *document, sections []section) {
 	e.text(d.slug)
 	e.number(uint64(d.to - d.from))
 	for s := d.from; s < d.to; s++ {
-		sec, bits := &x.sections[s], uint64(0)
+		sec, bits := &sections[s], uint64(0)
 		if sec.timely {
 			bits |= bitTimely
 		}

@@ -36,14 +36,14 @@ const (
 )
 
 // signsOf reads the signs of the best section of a document.
-func (x *Index) signsOf(b best, a *asked, s *scored) (v signs) {
-	unit := idf(0, max(a.live, 2))
+func (s *search) signsOf(b best) (v signs) {
+	unit := idf(0, max(s.a.live, 2))
 	var has, total, half, known, exact, matched, terms float64
 	plain, whole := 1., true // has all of a date
-	for i, t := range a.terms {
+	for i, t := range s.a.terms {
 		whole = whole && (!t.dated || b.mask>>i&1 == 1)
 	}
-	for i, t := range a.terms {
+	for i, t := range s.a.terms {
 		mass := s.idf[i]
 		if t.common {
 			mass *= wCommon
@@ -97,7 +97,7 @@ func (x *Index) signsOf(b best, a *asked, s *scored) (v signs) {
 	if matched > 0 {
 		v[signExact] = exact / matched
 	}
-	v[signMemories] = math.Log1p(float64(min(a.live, mostMemories)))
+	v[signMemories] = math.Log1p(float64(min(s.a.live, mostMemories)))
 	return v
 }
 

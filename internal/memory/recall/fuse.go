@@ -13,12 +13,12 @@ const outstanding = 1.5
 
 // meaning compares the best by words with the best by vectors, each against the
 // mean and the deviation of all that are compared.
-func (x *Index) meaning(q Query, w Weights, a *asked, found []best, in []int32) []int32 {
-	if q.Near == nil || w.Meaning == 0 {
+func (s *search) meaning(found []best, in []int32) []int32 {
+	if s.q.Near == nil || s.w.Meaning == 0 {
 		return in
 	}
-	near, open := x.nearest(q, w, a)
-	compared := append(x.bestOf(found, in, fused), x.bestOf(near, open, fused)...)
+	near, open := s.nearest()
+	compared := append(s.x.bestOf(found, in, fused), s.x.bestOf(near, open, fused)...)
 	slices.Sort(compared)
 	compared = slices.Compact(compared)
 	words, cosines := spread(compared, found), spread(compared, near)
@@ -32,7 +32,7 @@ func (x *Index) meaning(q Query, w Weights, a *asked, found []best, in []int32) 
 		if b.cosine = n.cosine; n.in && (n.cosine >= fitsMeaning || cosines.z(n.score) >= min(outstanding, furthest)) {
 			b.why |= ByMeaning
 		}
-		b.in, b.score = true, words.z(b.score)+w.Meaning*cosines.z(n.score)
+		b.in, b.score = true, words.z(b.score)+s.w.Meaning*cosines.z(n.score)
 		both[i] = b
 	}
 	clear(found)
@@ -43,21 +43,21 @@ func (x *Index) meaning(q Query, w Weights, a *asked, found []best, in []int32) 
 }
 
 // nearest finds the section of each document that is nearest by vectors.
-func (x *Index) nearest(q Query, w Weights, a *asked) (near []best, in []int32) {
-	near = make([]best, len(x.docs))
-	for id := range x.docs {
-		doc := &x.docs[id]
-		if !x.may(a, int32(id)) {
+func (s *search) nearest() (near []best, in []int32) {
+	near = make([]best, len(s.x.docs))
+	for id := range s.x.docs {
+		doc := &s.x.docs[id]
+		if !s.may(int32(id)) {
 			continue
 		}
 		var b best
 		for at := doc.from; at < doc.to; at++ {
-			c, ok := q.Near(doc.slug, int(at-doc.from))
+			c, ok := s.q.Near(doc.slug, int(at-doc.from))
 			if ok && !math.IsNaN(c) && (!b.in || c > b.cosine) {
 				b = best{in: true, section: at, cosine: max(-1, min(c, 1))}
 			}
 		}
-		b.score = b.cosine * factor(q, w, doc)
+		b.score = b.cosine * s.factor(doc)
 		if near[id] = b; b.in {
 			in = append(in, int32(id))
 		}
@@ -67,7 +67,7 @@ func (x *Index) nearest(q Query, w Weights, a *asked) (near []best, in []int32) 
 
 // bestOf returns the documents with the highest scores, best first; equal ones
 // by slug, so that the order in which they were put in does not matter.
-func (x *Index) bestOf(of []best, in []int32, most int) []int32 {
+func (x *documents) bestOf(of []best, in []int32, most int) []int32 {
 	all := make([]int32, 0, min(len(in), 4*most))
 	cut := func() {
 		slices.SortFunc(all, func(a, b int32) int {

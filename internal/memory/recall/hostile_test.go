@@ -60,15 +60,16 @@ func TestUnseenWordsAreBounded(t *testing.T) {
 	for range 400 {
 		words = append(words, made(9))
 	}
-	q := Query{Text: strings.Join(words, " "), Now: now, looked: &lookups{terms: map[string][]term{}}}
+	q := Query{Text: strings.Join(words, " "), Now: now}
+	q.looked = newLookups(x, x.open(&q.Filter), q, Recipe())
 	for _, part := range append(windows(q.Text), q.Text) {
 		q.Text = part
-		x.read(q, Recipe())
+		x.search(q, Recipe())
 	}
 	if most := max(leastUnseen, mostCompared/len(x.terms)) + 1; q.looked.unseen > most || q.looked.unseen < leastUnseen {
 		t.Errorf("%d words are compared with %d terms, at most %d may be", q.looked.unseen, len(x.terms), most)
 	}
-	if words, _ := x.split(q.Text, theEnglish); len(words) > mostRead {
+	if words, _ := split(x, q.Text, theEnglish); len(words) > mostRead {
 		t.Errorf("%d words are read", len(words))
 	}
 }

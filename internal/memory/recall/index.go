@@ -14,23 +14,33 @@ import (
 
 // Index is what is searched.
 type Index struct {
-	terms map[string]int32
-	posts [][]posting // by term; sections ascending
-	// sections and docs are never moved while the index grows; what is removed
-	// stays as dead until repack.
+	inverted
+	documents
+	older bool // an older version divided its words
+	// follows is what follows from what is superseded; nil: not known yet.
+	follows atomic.Pointer[Truth]
+}
+
+// inverted is the inverted index: sections, and in which of them each term stands.
+// Sections are never moved while it grows; what is removed stays as dead until
+// repack.
+type inverted struct {
+	terms           map[string]int32
+	posts           [][]posting // by term; sections ascending
 	sections        []section
-	docs            []document
-	bySlug          map[string]int32
-	groups          registry // sessions and memories
-	people          people
-	live, liveWords int  // sections
-	older           bool // an older version divided its words
-	// langs counts the sections of each language.
-	langs [len(languages)]int
+	live, liveWords int                 // sections
+	langs           [len(languages)]int // how many sections each language has
 	// near are the terms as words are compared with them; nil: not known yet.
 	near atomic.Pointer[vocabulary]
-	// follows is what follows from what is superseded; nil: not known yet.
-	follows atomic.Pointer[truth]
+}
+
+// documents are the memories of an index. Like its sections they are never moved
+// while it grows.
+type documents struct {
+	docs   []document
+	bySlug map[string]int32
+	groups registry // sessions and memories
+	people people
 }
 
 // posting is a section and how often it has the term, at most 255.
@@ -94,7 +104,7 @@ type edge struct {
 
 // New returns an empty index.
 func New() *Index {
-	return &Index{terms: map[string]int32{}, bySlug: map[string]int32{}, groups: newRegistry(), people: newPeople()}
+	return &Index{inverted: inverted{terms: map[string]int32{}}, documents: documents{bySlug: map[string]int32{}, groups: newRegistry(), people: newPeople()}}
 }
 
 // Len returns how many documents there are, and how many sections they have.
@@ -136,7 +146,7 @@ func (x *Index) Put(d Document) error {
 		words := append(spokenWords(text), head...)
 		lang := languageOf(words, text)
 		terms, length := lang.terms(words)
-		x.addSection(section{doc: id, words: int32(length), timely: timely(text), asks: strings.HasSuffix(strings.TrimSpace(text), "?"), lang: lang}, terms)
+		x.add(section{doc: id, words: int32(length), timely: timely(text), asks: strings.HasSuffix(strings.TrimSpace(text), "?"), lang: lang}, terms)
 	}
 	x.count(id, 1)
 	x.arrange(id)
@@ -197,7 +207,8 @@ func groupName(d document) string {
 	return d.slug
 }
 
-func (x *Index) addSection(s section, terms []string) {
+// add puts a section at the end.
+func (x *inverted) add(s section, terms []string) {
 	id := posting(len(x.sections)) << 8
 	s.prev, s.next = -1, -1
 	x.sections = append(x.sections, s)
@@ -258,7 +269,8 @@ func before(a, b *document) int {
 	return cmp.Or(cmp.Compare(a.when, b.when), cmp.Compare(a.created, b.created), strings.Compare(a.slug, b.slug))
 }
 
-func (x *Index) join(a, b int32) {
+// join makes two sections neighbours; -1 is none.
+func (x *inverted) join(a, b int32) {
 	if a >= 0 {
 		x.sections[a].next = b
 	}

@@ -1,31 +1,33 @@
 package recall
 
+import "time"
+
 // recentDays is the age at which a memory has lost 30 % of what being new gives.
 const recentDays = 90
 
 // lean adds what is new and what matters, each a small part of the deviation of
 // all scores.
-func (x *Index) lean(q Query, w Weights, found []best, in []int32) {
+func (s *search) lean(found []best, in []int32) {
 	deviation := spread(in, found).deviation
 	for _, id := range in {
-		doc := &x.docs[id]
-		found[id].score += deviation * (w.Recency*recent(q, doc) + w.Salience*float64(doc.salience))
+		doc := &s.x.docs[id]
+		found[id].score += deviation * (s.w.Recency*recent(s.q.Now, doc) + s.w.Salience*float64(doc.salience))
 	}
 }
 
 // recent is 1 for what is of now and falls slowly; nothing is ever too old.
-func recent(q Query, d *document) float64 {
-	if q.Now.IsZero() || d.when == 0 {
+func recent(now time.Time, d *document) float64 {
+	if now.IsZero() || d.when == 0 {
 		return 0
 	}
-	days := max(0, float64(q.Now.Unix()-d.when)/86400)
+	days := max(0, float64(now.Unix()-d.when)/86400)
 	return 1 / (1 + days/recentDays)
 }
 
 // follow lets a document share in the score of the best one that it is linked
 // to, or that links to it.
-func (x *Index) follow(q Query, w Weights, a *asked, found []best, in []int32) []int32 {
-	if w.Linked == 0 {
+func (s *search) follow(found []best, in []int32) []int32 {
+	if s.w.Linked == 0 {
 		return in
 	}
 	type gained struct {
@@ -38,17 +40,17 @@ func (x *Index) follow(q Query, w Weights, a *asked, found []best, in []int32) [
 			gain[to] = gained{g, from}
 		}
 	}
-	for id := range x.docs {
-		for _, l := range x.docs[id].links {
-			if target, ok := x.bySlug[l.target]; ok {
+	for id := range s.x.docs {
+		for _, l := range s.x.docs[id].links {
+			if target, ok := s.x.bySlug[l.target]; ok {
 				give(int32(id), target, float64(l.strength))
 				give(target, int32(id), float64(l.strength))
 			}
 		}
 	}
 	for id, g := range gain {
-		doc := &x.docs[id]
-		if !x.may(a, id) {
+		doc := &s.x.docs[id]
+		if !s.may(id) {
 			continue
 		}
 		b := &found[id]
@@ -57,7 +59,7 @@ func (x *Index) follow(q Query, w Weights, a *asked, found []best, in []int32) [
 			in = append(in, id)
 		}
 		b.in, b.why, b.via = true, b.why|ByLink, g.via
-		b.score += w.Linked * g.score * factor(q, w, doc)
+		b.score += s.w.Linked * g.score * s.factor(doc)
 	}
 	return in
 }

@@ -52,7 +52,7 @@ func Words(text string) int { return countWords(text) }
 
 // Terms returns the terms by which a text is compared, each once and in order, as
 // the index has them: without stop words, stemmed and folded.
-func (x *Index) Terms(text string) []string {
+func Terms(text string) []string {
 	all := termsOf(text)
 	seen := make(map[string]bool, len(all))
 	return slices.DeleteFunc(all, func(t string) bool {

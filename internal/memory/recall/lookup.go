@@ -41,44 +41,53 @@ const (
 	wCompound = 0.8
 )
 
-// lookups remember what words of a query stand for, over the parts of a prompt.
+// lookups look words of a query up among the documents that are open, and remember
+// what they stand for, over the parts of a prompt.
 type lookups struct {
+	x      *Index
+	open   []bool
+	parts  bool    // a word that no text has may be a part of one
+	typo   float64 // the weight of a term nearly alike
 	terms  map[string][]term
 	unseen int // how many were compared with the terms of the index
+}
+
+func newLookups(x *Index, open []bool, q Query, w Weights) *lookups {
+	return &lookups{x: x, open: open, parts: q.parts, typo: w.Typo, terms: map[string][]term{}}
 }
 
 // lookUp finds a word in the index, by its stem in each language that the memory has,
 // among the documents that are open. A word that none of them has is two words
 // written as one, or stands for the terms that are nearest to it.
-func (x *Index) lookUp(w word, l language, q Query, weights Weights) []term {
+func (k *lookups) lookUp(w word, l language) []term {
 	key := languages[l].code + " " + w.text
 	if w.whole {
 		key = w.text
 	}
-	found, known := q.looked.terms[key]
+	found, known := k.terms[key]
 	if !known {
-		found = x.find(w, l, q, weights)
-		q.looked.terms[key] = found
+		found = k.find(w, l)
+		k.terms[key] = found
 	}
 	return slices.Clone(found)
 }
 
-func (x *Index) find(w word, l language, q Query, weights Weights) []term {
+func (k *lookups) find(w word, l language) []term {
 	t := term{word: w.text, common: w.whole && w.extra && utf8.RuneCountInString(w.text) == 1 || isCommon(w)}
-	if x.older && !cutAlike(w) {
+	if k.x.older && !cutAlike(w) {
 		return []term{t}
 	}
-	for _, text := range x.stemsOf(w, l) {
-		if id, ok := x.terms[text]; ok && x.has(id, q.open) {
+	for _, text := range k.x.stemsOf(w, l) {
+		if id, ok := k.x.terms[text]; ok && k.has(id) {
 			t.at = append(t.at, variant{text, id, 1})
 			t.common = t.common || !w.whole && commonWords[text]
 		}
 	}
-	if t.at != nil || w.extra && !q.parts || q.looked.unseen > max(leastUnseen, mostCompared/(1+len(x.terms))) {
+	if t.at != nil || w.extra && !k.parts || k.unseen > max(leastUnseen, mostCompared/(1+len(k.x.terms))) {
 		return []term{t}
 	}
-	q.looked.unseen++
-	return x.unseen(t, w, l, q, weights)
+	k.unseen++
+	return k.guess(t, w, l)
 }
 
 const (
@@ -90,13 +99,13 @@ const (
 	longestUnseen = 32
 )
 
-// unseen takes a word that no text has for what it may be: a part of terms, a
+// guess takes a word that no text has for what it may be: a part of terms, a
 // character of pairs, two words, or a term nearly alike.
-func (x *Index) unseen(t term, w word, l language, q Query, weights Weights) []term {
+func (k *lookups) guess(t term, w word, l language) []term {
 	n := utf8.RuneCountInString(w.text)
-	if q.parts {
-		for _, stem := range x.stemsOf(w, l) {
-			if t.at = x.parts(stem, q.open); t.at != nil {
+	if k.parts {
+		for _, stem := range k.x.stemsOf(w, l) {
+			if t.at = k.partsOf(stem); t.at != nil {
 				return []term{t}
 			}
 		}
@@ -108,22 +117,22 @@ func (x *Index) unseen(t term, w word, l language, q Query, weights Weights) []t
 	case n > longestUnseen:
 	case w.whole:
 		if n == 1 && unbroken([]rune(w.text)[0]) {
-			t.at = x.pairsWith(w.text, q.open)
+			t.at = k.pairsWith(w.text)
 		}
 	default:
-		if a, b, ok := x.compound(w.text, l, q.open); ok {
+		if a, b, ok := k.compound(w.text, l); ok {
 			first, second := t, t
 			first.at, second.at = a, b
 			return []term{first, second}
 		}
-		t.at = x.nearly(w.text, l, q.open, weights.Typo)
+		t.at = k.nearly(w.text, l)
 	}
 	return []term{t}
 }
 
 // stemsOf returns the different stems of a word: first in the language of the
 // query, then in the others that the memory has.
-func (x *Index) stemsOf(w word, l language) []string {
+func (x *inverted) stemsOf(w word, l language) []string {
 	if w.whole {
 		return []string{w.text}
 	}
@@ -150,23 +159,23 @@ func cutAlike(w word) bool {
 
 // has reports whether a document that is open has a term: what a query may not see
 // does not count.
-func (x *Index) has(id int32, open []bool) bool {
-	return slices.ContainsFunc(x.posts[id], func(p posting) bool {
-		doc := x.sections[p.section()].doc
-		return doc >= 0 && open[doc]
+func (k *lookups) has(id int32) bool {
+	return slices.ContainsFunc(k.x.posts[id], func(p posting) bool {
+		doc := k.x.sections[p.section()].doc
+		return doc >= 0 && k.open[doc]
 	})
 }
 
 // compound takes a word for two that memories have.
-func (x *Index) compound(w string, l language, open []bool) (a, b []variant, ok bool) {
+func (k *lookups) compound(w string, l language) (a, b []variant, ok bool) {
 	for i := range w {
 		if utf8.RuneCountInString(w[:i]) < leastPart || utf8.RuneCountInString(w[i:]) < leastPart {
 			continue
 		}
-		if a = x.known(w[:i], l, open); a == nil {
+		if a = k.known(w[:i], l); a == nil {
 			continue
 		}
-		if b = x.known(w[i:], l, open); b != nil {
+		if b = k.known(w[i:], l); b != nil {
 			return a, b, true
 		}
 	}
@@ -174,36 +183,36 @@ func (x *Index) compound(w string, l language, open []bool) (a, b []variant, ok 
 }
 
 // known returns the term that a part of a compound is.
-func (x *Index) known(w string, l language, open []bool) []variant {
+func (k *lookups) known(w string, l language) []variant {
 	s := l.stem(w)
-	if id, ok := x.terms[s]; ok && x.has(id, open) {
+	if id, ok := k.x.terms[s]; ok && k.has(id) {
 		return []variant{{s, id, wCompound}}
 	}
 	return nil
 }
 
 // pairsWith returns the pairs of characters that one character stands in.
-func (x *Index) pairsWith(one string, open []bool) []variant {
+func (k *lookups) pairsWith(one string) []variant {
 	var all []variant
-	for text, id := range x.terms {
-		if len(text) > len(one) && len(text) <= len(one)+utf8.UTFMax && strings.Contains(text, one) && x.has(id, open) {
+	for text, id := range k.x.terms {
+		if len(text) > len(one) && len(text) <= len(one)+utf8.UTFMax && strings.Contains(text, one) && k.has(id) {
 			all = append(all, variant{text, id, wPart})
 		}
 	}
-	return x.commonest(all, mostParts)
+	return k.x.commonest(all, mostParts)
 }
 
-// parts returns the terms of the index that a word is the beginning of, else
+// partsOf returns the terms of the index that a word is the beginning of, else
 // those that it stands in, the commonest first. Of a stem only its beginning is
 // known: a longer word is compared up to there.
-func (x *Index) parts(of string, open []bool) []variant {
+func (k *lookups) partsOf(of string) []variant {
 	if utf8.RuneCountInString(of) < leastPart {
 		return nil
 	}
 	var begins, inside []variant
-	for text, id := range x.terms {
+	for text, id := range k.x.terms {
 		at := strings.Index(text, of)
-		if at < 0 || !x.has(id, open) {
+		if at < 0 || !k.has(id) {
 			continue
 		}
 		if at == 0 {
@@ -215,11 +224,11 @@ func (x *Index) parts(of string, open []bool) []variant {
 	if begins == nil {
 		begins = inside
 	}
-	return x.commonest(begins, mostParts/2)
+	return k.x.commonest(begins, mostParts/2)
 }
 
 // commonest sorts terms of one weight: the map has no order.
-func (x *Index) commonest(all []variant, most int) []variant {
+func (x *inverted) commonest(all []variant, most int) []variant {
 	slices.SortFunc(all, func(a, b variant) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), len(x.posts[b.id])-len(x.posts[a.id]), strings.Compare(a.text, b.text))
 	})

@@ -23,13 +23,13 @@ const (
 
 // nearly returns the terms of the index that are nearest to a word which no text
 // has: mistyped, inflected, part of a compound, or of a language beside its own.
-func (x *Index) nearly(w string, l language, open []bool, weight float64) []variant {
+func (k *lookups) nearly(w string, l language) []variant {
 	folded := fold(w)
-	if n := utf8.RuneCountInString(folded); weight == 0 || n < leastGrams || !isLetters(folded) {
+	if n := utf8.RuneCountInString(folded); k.typo == 0 || n < leastGrams || !isLetters(folded) {
 		return nil
 	}
-	words, stems := x.vocabulary(), []*shapes{shapesOf(folded, l.stem(w))}
-	if main := x.mainLanguage(); main != l && main.stem(w) != l.stem(w) {
+	words, stems := k.x.vocabulary(), []*shapes{shapesOf(folded, l.stem(w))}
+	if main := k.x.mainLanguage(); main != l && main.stem(w) != l.stem(w) {
 		stems = append(stems, shapesOf(folded, main.stem(w)))
 	}
 	var found []variant
@@ -40,11 +40,11 @@ func (x *Index) nearly(w string, l language, open []bool, weight float64) []vari
 				near = max(near, s.near([]rune(text), shares))
 			}
 		}
-		if near > 0 && x.has(words.ids[i], open) {
-			found = append(found, variant{text, words.ids[i], weight * near})
+		if near > 0 && k.has(words.ids[i]) {
+			found = append(found, variant{text, words.ids[i], k.typo * near})
 		}
 	}
-	found = x.commonest(found, mostMeant)
+	found = k.x.commonest(found, mostMeant)
 	for i := range found { // what is much nearer stands alone
 		if found[i].weight < 0.8*found[0].weight {
 			return found[:i]
@@ -54,7 +54,7 @@ func (x *Index) nearly(w string, l language, open []bool, weight float64) []vari
 }
 
 // mainLanguage is that of most sections.
-func (x *Index) mainLanguage() language {
+func (x *inverted) mainLanguage() language {
 	main := theEnglish
 	for l, n := range x.langs {
 		if n > x.langs[main] {
@@ -90,7 +90,7 @@ type vocabulary struct {
 	pairs []uint64
 }
 
-func (x *Index) vocabulary() *vocabulary {
+func (x *inverted) vocabulary() *vocabulary {
 	if v := x.near.Load(); v != nil && v.of == len(x.posts) {
 		return v
 	}

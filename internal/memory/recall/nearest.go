@@ -20,10 +20,10 @@ const (
 // Likeness is how much two texts share of their stems, 0 to 1: those that both have,
 // divided by the mean (the geometric one) of how many each has, in the sections that
 // are most alike. The same stems in another order are 1.
-func (x *Index) Likeness(a, b string) float64 {
+func Likeness(a, b string) float64 {
 	best := 0.
-	as := x.sectionSets(a)
-	for _, s := range x.sectionSets(b) {
+	as := sectionSets(a)
+	for _, s := range sectionSets(b) {
 		for _, o := range as {
 			best = max(best, like(s, o))
 		}
@@ -34,8 +34,8 @@ func (x *Index) Likeness(a, b string) float64 {
 // Nearest returns the document of any state that a text is most like, and the likeness;
 // "" if none has a word of it. Documents whose text is not to be had are none.
 func (x *Index) Nearest(text string, texts Texts) (slug string, likeness float64) {
-	own := x.sectionSets(text)
-	for _, c := range x.sharing(own) {
+	own := sectionSets(text)
+	for _, c := range sharing(x, own) {
 		if c.most <= likeness {
 			break
 		}
@@ -43,7 +43,7 @@ func (x *Index) Nearest(text string, texts Texts) (slug string, likeness float64
 		if !ok {
 			continue
 		}
-		for _, s := range x.documentSets(other) {
+		for _, s := range documentSets(other) {
 			for _, o := range own {
 				if l := like(s, o); l > likeness {
 					slug, likeness = x.docs[c.doc].slug, l
@@ -56,25 +56,25 @@ func (x *Index) Nearest(text string, texts Texts) (slug string, likeness float64
 
 // sectionSets returns the terms of each section of a text without front matter, at
 // most maxCompared of them.
-func (x *Index) sectionSets(text string) []map[string]bool {
+func sectionSets(text string) []map[string]bool {
 	all := sections(text)
 	var sets []map[string]bool
 	for _, s := range all[:min(len(all), maxCompared)] {
-		sets = append(sets, x.set(s))
+		sets = append(sets, stemSet(s))
 	}
 	return sets
 }
 
 // documentSets is the same of a unit, whose description belongs to what it says.
-func (x *Index) documentSets(text string) []map[string]bool {
+func documentSets(text string) []map[string]bool {
 	d := frontmatter.Parse(text)
 	all := sections(d.Body())
 	var sets []map[string]bool
 	for _, s := range all {
-		sets = append(sets, x.set(s))
+		sets = append(sets, stemSet(s))
 	}
 	if about := d.Fields().Description; about != "" {
-		sets = append(sets, x.set(about+"\n"+all[0]), x.set(about))
+		sets = append(sets, stemSet(about+"\n"+all[0]), stemSet(about))
 	}
 	return sets
 }
@@ -100,7 +100,7 @@ type sharer struct {
 
 // sharing returns the documents that have terms of a text's sections, those that can
 // be most like it first.
-func (x *Index) sharing(own []map[string]bool) []sharer {
+func sharing(x *Index, own []map[string]bool) []sharer {
 	most := map[int32]float64{}
 	for _, set := range own {
 		counts := map[int32]int{} // by section

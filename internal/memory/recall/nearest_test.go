@@ -12,7 +12,6 @@ import (
 )
 
 func TestLikeness(t *testing.T) {
-	x := New()
 	long := strings.Repeat("one boat and another harbour. ", 60)
 	for _, tt := range []struct {
 		a, b string
@@ -27,7 +26,7 @@ func TestLikeness(t *testing.T) {
 		{"a1 a2 a3 a4 a5 a6 a7 a8 a9 b1", "d1 d2", 0},
 		{"quay mole pier", long + "\n\n# Stones\n\nquay mole pier", 0.3}, // the section counts, with its heading
 	} {
-		if got := x.Likeness(tt.a, tt.b); math.Abs(got-tt.want) > 0.001 {
+		if got := Likeness(tt.a, tt.b); math.Abs(got-tt.want) > 0.001 {
 			t.Errorf("%.30q and %.30q: %.3f, want %.3f", tt.a, tt.b, got, tt.want)
 		}
 	}
@@ -64,13 +63,13 @@ func TestNearestIsThatOfAll(t *testing.T) {
 	at := func(slug string) (string, bool) { s, ok := texts[slug]; return s, ok }
 	var all []map[string]bool
 	for _, other := range texts {
-		all = append(all, x.documentSets(other)...)
+		all = append(all, documentSets(other)...)
 	}
 	for range 100 {
 		text := say(3 + r.IntN(150))
 		slug, got := x.Nearest(text, at)
 		best := 0.
-		for _, own := range x.sectionSets(text) {
+		for _, own := range sectionSets(text) {
 			for _, there := range all {
 				best = max(best, like(there, own))
 			}

@@ -36,7 +36,7 @@ func (x *Index) holding(phrases [][]word, lang language) map[string]bool {
 }
 
 // stopped reports whether a word has no term in some language of the memory.
-func (x *Index) stopped(w word) bool {
+func (x *inverted) stopped(w word) bool {
 	for l, sections := range x.langs {
 		if sections > 0 && language(l).stopped(w) {
 			return true

@@ -32,9 +32,7 @@ type Query struct {
 	Filter
 
 	parts bool // a word that no text has may be a part of one
-	// What parts of a prompt share: the documents that the filter lets through, what
-	// words stand for, and where it is computed.
-	open   []bool
+	// What parts of a prompt share: what words stand for, and where it is computed.
 	looked *lookups
 	room   *room
 }
@@ -48,7 +46,7 @@ type Filter struct {
 	Since, Until time.Time           // of When; Until is not in it
 	States       []frontmatter.State // active if empty
 	MinTrust     frontmatter.Trust
-	// Holds leaves out what is stale: see Index.Stale. Matching and Count do not.
+	// Holds leaves out what is stale: see Truth.Stale. Matching and Count do not.
 	Holds bool
 	// Slugs says which slugs may be found; nil for all.
 	Slugs func(slug string) bool
@@ -88,9 +86,7 @@ type asked struct {
 }
 
 // read takes a query apart.
-func (x *Index) read(q Query, w Weights) asked { return x.readOpen(q, w, x.open(&q.Filter)) }
-
-func (x *Index) readOpen(q Query, w Weights, open []bool) asked {
+func read(x *Index, q Query, w Weights, open []bool) asked {
 	text := strings.ToValidUTF8(q.Text[:min(len(q.Text), MaxQuery)], "")
 	a := asked{dates: datesIn(text, q.Now), time: asksTime(wordsOf(text)), open: open, room: q.room}
 	if a.room == nil {
@@ -106,10 +102,9 @@ func (x *Index) readOpen(q Query, w Weights, open []bool) asked {
 		a.only = x.holding(a.phrases, lang)
 	}
 	if q.looked == nil {
-		q.looked = &lookups{terms: map[string][]term{}}
+		q.looked = newLookups(x, open, q, w)
 	}
-	q.open = open
-	words, people := x.split(text, lang)
+	words, people := split(x, text, lang)
 	if len(people) == 1 {
 		a.who = people[0]
 	}
@@ -120,14 +115,14 @@ func (x *Index) readOpen(q Query, w Weights, open []bool) asked {
 		}
 	}
 	for _, one := range meant[:min(len(meant), maxTerms)] {
-		for _, t := range x.lookUp(one.word, lang, q, w) {
+		for _, t := range q.looked.lookUp(one.word, lang) {
 			t.dated = a.dates != nil && (month(t.word) != 0 || t.word[0] >= '0' && t.word[0] <= '9')
 			t.person = one.person
 			a.terms = append(a.terms, t)
 		}
 	}
 	a.terms = a.terms[:min(len(a.terms), maxTerms)]
-	x.together(meant, a.terms, open)
+	q.looked.together(meant, a.terms)
 	if x.allOf(a.dates, open) && slices.ContainsFunc(a.terms, func(t term) bool { return !t.dated }) {
 		a.dates = nil
 	}
@@ -142,7 +137,7 @@ type said struct {
 
 // split returns the words of a query that say something, each once, and whom they
 // name.
-func (x *Index) split(text string, lang language) (words []said, named []string) {
+func split(x *Index, text string, lang language) (words []said, named []string) {
 	var run []string // words of a name that follow each other
 	first := 0       // the first of them in words
 	end := func() {
@@ -179,7 +174,7 @@ func (x *Index) split(text string, lang language) (words []said, named []string)
 			if run = append(run, folded); len(run) == 1 {
 				first = len(words)
 			}
-			add(w, x.key(w, lang))
+			add(w, keyOf(w, lang))
 			return
 		}
 		end()
@@ -192,7 +187,7 @@ func (x *Index) split(text string, lang language) (words []said, named []string)
 		return words, named
 	}
 	eachWord(text, func(w word) { // stop words alone: a name, a letter, a character may be meant
-		if key := x.key(w, theEnglish); len(words) < mostRead && (!w.whole && x.knows(key) || w.whole && unbroken([]rune(w.text)[0])) {
+		if key := keyOf(w, theEnglish); len(words) < mostRead && (!w.whole && x.knows(key) || w.whole && unbroken([]rune(w.text)[0])) {
 			add(w, key)
 		}
 	})
@@ -201,7 +196,7 @@ func (x *Index) split(text string, lang language) (words []said, named []string)
 
 // allOf reports whether more than half of the documents are of some dates, which then
 // tell none from another: on the first day all are of today.
-func (x *Index) allOf(dates []date, open []bool) bool {
+func (x *documents) allOf(dates []date, open []bool) bool {
 	of, all := 0, 0
 	for i := range x.docs {
 		if dates == nil || !open[i] {
@@ -218,7 +213,7 @@ func (x *Index) allOf(dates []date, open []bool) bool {
 
 // everybody reports whether nearly all documents are of a person, whose name then
 // tells none from another.
-func (x *Index) everybody(name string) bool {
+func (x *documents) everybody(name string) bool {
 	return len(x.bySlug) > leastPeople && 3*x.people.count[name] > 2*len(x.bySlug)
 }
 
@@ -226,10 +221,10 @@ func (x *Index) everybody(name string) bool {
 const leastPeople = 10
 
 // knows reports whether the index has a term.
-func (x *Index) knows(text string) bool { _, ok := x.terms[text]; return ok }
+func (x *inverted) knows(text string) bool { _, ok := x.terms[text]; return ok }
 
-// key is what words of a query are the same by.
-func (x *Index) key(w word, lang language) string {
+// keyOf is what words of a query are the same by.
+func keyOf(w word, lang language) string {
 	if w.whole {
 		return w.text
 	}
@@ -238,13 +233,13 @@ func (x *Index) key(w word, lang language) string {
 
 // together lets two words that follow each other also stand for the one word that
 // they are in a memory: rule book, rulebook.
-func (x *Index) together(words []said, terms []term, open []bool) {
+func (k *lookups) together(words []said, terms []term) {
 	for i := 1; i < len(words) && len(terms) == len(words); i++ {
 		a, b := words[i-1], words[i]
 		if a.whole || b.whole {
 			continue
 		}
-		for _, v := range x.known(a.text+b.text, theEnglish, open) {
+		for _, v := range k.known(a.text+b.text, theEnglish) {
 			terms[i-1].at, terms[i].at = append(terms[i-1].at, v), append(terms[i].at, v)
 		}
 	}

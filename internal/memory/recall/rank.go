@@ -69,55 +69,77 @@ type best struct {
 // Rank returns the documents that the query finds, best first and at most that
 // many, whatever the budget and however little they fit.
 func (x *Index) Rank(q Query, w Weights, most int) []Hit {
-	a := x.read(q, w)
-	s := x.words(&a, w)
-	return x.rank(q, w, &a, &s, most)
+	return x.search(q, w).score().rank(most)
 }
 
-func (x *Index) rank(q Query, w Weights, a *asked, s *scored, most int) []Hit {
-	found, in := x.sectionsOf(q, w, a, s)
-	in = x.meaning(q, w, a, found, in)
-	x.lean(q, w, found, in)
-	in = x.follow(q, w, a, found, in)
-	ids := x.bestOf(found, in, most)
+// search is one query of an index: as it is understood, and what its words give to
+// each section.
+type search struct {
+	x *Index
+	q Query
+	w Weights
+	a asked
+	scored
+}
+
+// search reads a query.
+func (x *Index) search(q Query, w Weights) *search { return x.searchIn(q, w, x.open(&q.Filter)) }
+
+// searchIn reads a query of the documents that are open.
+func (x *Index) searchIn(q Query, w Weights, open []bool) *search {
+	return &search{x: x, q: q, w: w, a: read(x, q, w, open)}
+}
+
+// score scores the sections by the words of the query.
+func (s *search) score() *search {
+	s.scored = score(s.x, &s.a, s.w)
+	return s
+}
+
+func (s *search) rank(most int) []Hit {
+	found, in := s.sectionsOf()
+	in = s.meaning(found, in)
+	s.lean(found, in)
+	in = s.follow(found, in)
+	ids := s.x.bestOf(found, in, most)
 	hits := make([]Hit, len(ids))
 	for i, id := range ids {
-		hits[i] = x.hit(id, found[id], a, s)
+		hits[i] = s.hit(id, found[id])
 	}
 	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Why == 0 }) // compared by a model, and no more
 }
 
-func (x *Index) hit(id int32, b best, a *asked, s *scored) Hit {
-	doc := &x.docs[id]
+func (s *search) hit(id int32, b best) Hit {
+	doc := &s.x.docs[id]
 	h := Hit{Slug: doc.slug, Section: int(b.section - doc.from), Score: b.score, Cosine: b.cosine, Why: b.why, Type: doc.typ,
-		Trust: doc.trust, State: doc.state, When: moment(doc.when), doc: id, via: b.via, Words: a.has(s.mask[b.section])}
-	h.signs = x.signsOf(b, a, s)
+		Trust: doc.trust, State: doc.state, When: moment(doc.when), doc: id, via: b.via, Words: s.a.has(s.mask[b.section])}
+	h.signs = s.signsOf(b)
 	h.Covered = h.signs[signCovered]
 	return h
 }
 
 // sectionsOf scores each document that may be found by its best section, and names
 // those that are.
-func (x *Index) sectionsOf(q Query, w Weights, a *asked, s *scored) (found []best, in []int32) {
-	found = cleared(&a.room.found, len(x.docs))
-	for id, may := range x.reachable(a, s) {
+func (s *search) sectionsOf() (found []best, in []int32) {
+	found = cleared(&s.a.room.found, len(s.x.docs))
+	for id, may := range s.reachable() {
 		if !may {
 			continue
 		}
-		doc := &x.docs[id]
-		is := a.who != "" && (slices.Contains(doc.by, a.who) || slices.Contains(doc.tagged, a.who))
+		doc := &s.x.docs[id]
+		is := s.a.who != "" && (slices.Contains(doc.by, s.a.who) || slices.Contains(doc.tagged, s.a.who))
 		date := 0.
-		if a.dates != nil && doc.when != 0 {
-			date = near(time.Unix(doc.when, 0).UTC(), a.dates)
+		if s.a.dates != nil && doc.when != 0 {
+			date = near(time.Unix(doc.when, 0).UTC(), s.a.dates)
 		}
 		var b best
 		for at := doc.from; at < doc.to; at++ {
-			if one := x.section(at, doc, w, a, s, is, date); one.score > b.score {
+			if one := s.section(at, doc, is, date); one.score > b.score {
 				b = one
 			}
 		}
 		if b.score > 0 {
-			b.score *= factor(q, w, doc)
+			b.score *= s.factor(doc)
 			b.in = true
 			found[id] = b
 			in = append(in, int32(id))
@@ -128,52 +150,52 @@ func (x *Index) sectionsOf(q Query, w Weights, a *asked, s *scored) (found []bes
 
 // reachable marks the documents that can have a reason to be found: all where a
 // person or a date is asked for, else those with a word and those beside them.
-func (x *Index) reachable(a *asked, s *scored) []bool {
-	may := cleared(&a.room.may, len(x.docs))
+func (s *search) reachable() []bool {
+	may := cleared(&s.a.room.may, len(s.x.docs))
 	add := func(at int32) {
 		if at >= 0 {
-			may[x.sections[at].doc] = true
+			may[s.x.sections[at].doc] = true
 		}
 	}
 	for _, at := range s.touched {
 		add(at)
-		sec := &x.sections[at]
+		sec := &s.x.sections[at]
 		if add(sec.prev); sec.next >= 0 {
 			add(sec.next)
-			add(x.sections[sec.next].next)
+			add(s.x.sections[sec.next].next)
 		}
 	}
 	for id := range may {
-		may[id] = (may[id] || a.who != "" || a.dates != nil) && x.may(a, int32(id))
+		may[id] = (may[id] || s.a.who != "" || s.a.dates != nil) && s.may(int32(id))
 	}
 	return may
 }
 
 // may reports whether a document is there and may be found.
-func (x *Index) may(a *asked, id int32) bool {
-	return a.open[id] && (a.only == nil || a.only[x.docs[id].slug])
+func (s *search) may(id int32) bool {
+	return s.a.open[id] && (s.a.only == nil || s.a.only[s.x.docs[id].slug])
 }
 
 // section is one section before trust and emotion. It is found by a reason of its
 // own; an episode also by those beside it.
-func (x *Index) section(at int32, doc *document, w Weights, a *asked, s *scored, is bool, date float64) best {
-	sec := &x.sections[at]
+func (s *search) section(at int32, doc *document, is bool, date float64) best {
+	sec := &s.x.sections[at]
 	b := best{section: at, mask: s.mask[at]}
 	lacks := 1.
 	if doc.typ == frontmatter.Episodic {
 		lacks = min(1, shortText/float64(max(1, sec.words)))
 	}
-	beside := lacks * x.beside(sec, doc, w, s)
+	beside := lacks * s.beside(sec, doc)
 	if b.mask != 0 {
 		b.why |= ByWords
 	}
 	if is {
-		b.score += w.Who
+		b.score += s.w.Who
 		b.why |= ByPerson
-		b.mask |= a.naming(a.who)
+		b.mask |= s.a.naming(s.a.who)
 	}
 	if date > 0 {
-		b.score += w.Date * date
+		b.score += s.w.Date * date
 		b.why |= ByTime
 	}
 	if b.why == 0 && beside > 0 && doc.typ == frontmatter.Episodic {
@@ -184,15 +206,15 @@ func (x *Index) section(at int32, doc *document, w Weights, a *asked, s *scored,
 	}
 	b.score += s.own[at] + beside
 	if doc.typ == frontmatter.Episodic {
-		b.score += lacks * w.Group * s.group[doc.group]
+		b.score += lacks * s.w.Group * s.group[doc.group]
 	} else { // a fact stands by itself, and no lower than a line of a talk
-		b.score += w.Group * s.own[at]
+		b.score += s.w.Group * s.own[at]
 	}
-	if a.time && sec.timely {
-		b.score += w.Timely
+	if s.a.time && sec.timely {
+		b.score += s.w.Timely
 	}
 	if sec.asks && sec.words <= mostAsking {
-		b.score -= min(w.Asked, b.score/2) // it stays found in a small memory, where scores are low
+		b.score -= min(s.w.Asked, b.score/2) // it stays found in a small memory, where scores are low
 	}
 	return b
 }
@@ -206,30 +228,30 @@ const shortText = 40.
 
 // beside is what the neighbours of a section give it. Most it has of the one
 // before, above all where another person asks there what it answers.
-func (x *Index) beside(sec *section, doc *document, w Weights, s *scored) float64 {
-	score := w.Next * s.at(sec.next)
+func (s *search) beside(sec *section, doc *document) float64 {
+	score := s.w.Next * s.at(sec.next)
 	if sec.prev < 0 {
 		return score
 	}
-	prev := &x.sections[sec.prev]
-	score += w.Earlier * s.at(prev.prev)
-	if prev.asks && prev.words <= mostAsking && !slices.Equal(x.docs[prev.doc].by, doc.by) {
-		return score + w.Answer*s.at(sec.prev)
+	prev := &s.x.sections[sec.prev]
+	score += s.w.Earlier * s.at(prev.prev)
+	if prev.asks && prev.words <= mostAsking && !slices.Equal(s.x.docs[prev.doc].by, doc.by) {
+		return score + s.w.Answer*s.at(sec.prev)
 	}
-	return score + w.Previous*s.at(sec.prev)
+	return score + s.w.Previous*s.at(sec.prev)
 }
 
 // factor is by how much trust and emotion change a score.
-func factor(q Query, w Weights, d *document) float64 {
+func (s *search) factor(d *document) float64 {
 	f := 1.
 	switch d.trust {
 	case frontmatter.Derived:
-		f = w.Derived
+		f = s.w.Derived
 	case frontmatter.External:
-		f = w.External
+		f = s.w.External
 	}
-	if cosine(q.Emotion, d.emotion) > resonance {
-		f *= w.Emotion
+	if cosine(s.q.Emotion, d.emotion) > resonance {
+		f *= s.w.Emotion
 	}
 	return f
 }

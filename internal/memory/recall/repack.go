@@ -46,7 +46,7 @@ func (x *Index) repack() {
 }
 
 // repost renumbers the sections of all postings.
-func (x *Index) repost(moved []int32) {
+func (x *inverted) repost(moved []int32) {
 	terms, posts := make(map[string]int32, len(x.terms)), [][]posting{}
 	for t, n := range x.terms {
 		var list []posting

@@ -176,7 +176,7 @@ func (w *Within) Of(slug string) string {
 	return ""
 }
 
-func (x *Index) project(slug string) string {
+func (x *documents) project(slug string) string {
 	if id, ok := x.bySlug[slug]; ok {
 		return x.docs[id].project
 	}
@@ -221,7 +221,7 @@ func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r
 // that are not of that project.
 func (w *Within) lastSaid(text string, i int) bool {
 	last, x := strings.ToLower(w.scope.Others[i].Last), w.index
-	if len(last) < leastName || strings.EqualFold(last, w.scope.Last) || !mentioned(strings.ReplaceAll(text, "/", "_"), last, "") || generic(last) || len(x.Terms(last)) == 0 || w.looked >= mostNamed {
+	if len(last) < leastName || strings.EqualFold(last, w.scope.Last) || !mentioned(strings.ReplaceAll(text, "/", "_"), last, "") || generic(last) || len(Terms(last)) == 0 || w.looked >= mostNamed {
 		return false
 	}
 	w.looked++

@@ -33,8 +33,8 @@ type scored struct {
 	touched []int32
 }
 
-// words scores the sections of open documents, and groups, by the terms of a query.
-func (x *Index) words(a *asked, w Weights) scored {
+// score scores the sections of open documents, and groups, by the terms of a query.
+func score(x *Index, a *asked, w Weights) scored {
 	terms := a.terms
 	s := scored{own: cleared(&a.room.own, len(x.sections)), mask: cleared(&a.room.mask, len(x.sections)),
 		group: cleared(&a.room.group, len(x.groups.all)), idf: make([]float64, len(terms))}

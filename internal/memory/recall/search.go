@@ -15,22 +15,21 @@ const maxSearched = 1000
 // or lies beside it in a session, is none of them.
 func (x *Index) Search(q Query, w Weights, texts Texts) []Hit {
 	q.parts = true
-	a := x.read(q, w)
-	s := x.words(&a, w)
-	hits := x.rank(q, w, &a, &s, maxSearched)
-	hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.Why&(ByTime|ByPerson) == 0 && !x.hasWord(&s, h.doc) && a.phrases == nil })
-	if a.phrases != nil {
+	s := x.search(q, w).score()
+	hits := s.rank(maxSearched)
+	hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.Why&(ByTime|ByPerson) == 0 && !s.hasWord(h.doc) && s.a.phrases == nil })
+	if s.a.phrases != nil {
 		hits = slices.DeleteFunc(hits, func(h Hit) bool {
 			text, ok := texts(h.Slug)
-			return !ok || !says(text, a.phrases)
+			return !ok || !says(text, s.a.phrases)
 		})
 	}
-	return x.settle(&a, &s, hits)
+	return s.settle(hits)
 }
 
 // hasWord reports whether one of the words stands in a document.
-func (x *Index) hasWord(s *scored, doc int32) bool {
-	d := &x.docs[doc]
+func (s *search) hasWord(doc int32) bool {
+	d := &s.x.docs[doc]
 	for at := d.from; at < d.to; at++ {
 		if s.own[at] > 0 {
 			return true
@@ -51,7 +50,7 @@ const maxFinds = 500
 // Finder returns one for a query of Search.
 func (x *Index) Finder(q Query, w Weights) Finder {
 	q.parts = true
-	a := x.read(q, w)
+	a := x.search(q, w).a
 	f := Finder{terms: map[string]int{}}
 	add := func(text string, term int) {
 		if _, ok := f.terms[text]; !ok {

@@ -33,18 +33,18 @@ type Similar struct {
 // and at most that many: for who writes it, to change what is there instead of
 // saying it again. The unit at its own slug is none of them.
 func (x *Index) Similar(slug, text string, texts Texts, most int) []Similar {
-	own := x.stems(text)
+	own := stemsOf(text)
 	if len(own) < leastSimilar {
 		return nil
 	}
 	var found []Similar
-	for _, id := range x.candidates(slug, own) {
+	for _, id := range candidates(x, slug, own) {
 		other := x.docs[id].slug
 		text, ok := texts(other)
 		if !ok {
 			continue
 		}
-		set := x.stems(text)
+		set := stemsOf(text)
 		shared := x.said(own, set)
 		if len(set) >= leastSimilar {
 			shared = max(shared, x.said(set, own))
@@ -60,7 +60,7 @@ func (x *Index) Similar(slug, text string, texts Texts, most int) []Similar {
 }
 
 // said is the share of what the terms of a say that stand in b as well.
-func (x *Index) said(a, b map[string]bool) float64 {
+func (x *inverted) said(a, b map[string]bool) float64 {
 	total, has := 0., 0.
 	for t := range a {
 		v := idf(x.having(t), x.live)
@@ -73,7 +73,7 @@ func (x *Index) said(a, b map[string]bool) float64 {
 }
 
 // having is how many sections have a term, some of them perhaps removed.
-func (x *Index) having(term string) int {
+func (x *inverted) having(term string) int {
 	id, ok := x.terms[term]
 	if !ok {
 		return 0
@@ -83,7 +83,7 @@ func (x *Index) having(term string) int {
 
 // candidates returns the active documents that have most of a text's rarest
 // terms.
-func (x *Index) candidates(slug string, terms map[string]bool) []int32 {
+func candidates(x *Index, slug string, terms map[string]bool) []int32 {
 	type known struct {
 		id  int32
 		idf float64

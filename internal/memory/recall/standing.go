@@ -19,55 +19,54 @@ type Standing struct {
 	Contradicts []string
 }
 
-// Standing returns what is said against the document at a slug; nothing for none.
-func (x *Index) Standing(slug string) Standing {
-	id, ok := x.bySlug[slug]
+// Of returns what is said against the document at a slug; nothing for none.
+func (t *Truth) Of(slug string) Standing {
+	id, ok := t.bySlug[slug]
 	if !ok {
 		return Standing{}
 	}
-	return x.standing(x.truth(), id)
+	return t.standing(id)
 }
 
-func (x *Index) standing(t *truth, id int32) Standing {
-	return Standing{x.slugs(x.instead(t, id)), x.slugs(x.newest(t, t.partly[id])), x.slugs(t.against[id])}
+func (t *Truth) standing(id int32) Standing {
+	return Standing{t.slugs(t.instead(id)), t.slugs(t.newest(t.partly[id])), t.slugs(t.against[id])}
 }
 
 // Stale reports whether the document at a slug is active and does not hold any more,
 // since what it rests on, or all that was derived from it, is superseded.
-func (x *Index) Stale(slug string) bool {
-	id, ok := x.bySlug[slug]
-	return ok && len(x.truth().stale[id]) > 0
+func (t *Truth) Stale(slug string) bool {
+	id, ok := t.bySlug[slug]
+	return ok && len(t.stale[id]) > 0
 }
 
 // Outdated reports whether the document at a slug is stale, or rests in part on what is
 // superseded and is never stale: the core, a narrative or an intention.
-func (x *Index) Outdated(slug string) bool {
-	id, ok := x.bySlug[slug]
-	t := x.truth()
-	return ok && (len(t.stale[id]) > 0 || len(t.partly[id]) > 0 && x.docs[id].typ != frontmatter.Episodic)
+func (t *Truth) Outdated(slug string) bool {
+	id, ok := t.bySlug[slug]
+	return ok && (len(t.stale[id]) > 0 || len(t.partly[id]) > 0 && t.docs[id].typ != frontmatter.Episodic)
 }
 
 // Corrects returns the slugs of the documents in whose place the one at a slug
 // stands, also through others.
-func (x *Index) Corrects(slug string) []string {
-	id, ok := x.bySlug[slug]
+func (t *Truth) Corrects(slug string) []string {
+	id, ok := t.bySlug[slug]
 	if !ok {
 		return nil
 	}
-	return x.slugs(x.corrected(id))
+	return t.slugs(t.corrected(id))
 }
 
 // Holds returns the slugs of active documents that would be found in place of the
 // one at a slug if it were archived: what it corrects, and episodes of that.
-func (x *Index) Holds(slug string) (all []string) {
-	for _, old := range x.Corrects(slug) {
-		doc := &x.docs[x.bySlug[old]]
+func (t *Truth) Holds(slug string) (all []string) {
+	for _, old := range t.Corrects(slug) {
+		doc := &t.docs[t.bySlug[old]]
 		if doc.state == frontmatter.Active {
 			all = append(all, old)
 		}
 		for _, l := range doc.links {
-			id, ok := x.bySlug[l.target]
-			if l.kind == derivedFrom && ok && x.docs[id].typ == frontmatter.Episodic && x.docs[id].state == frontmatter.Active && l.target != slug {
+			id, ok := t.bySlug[l.target]
+			if l.kind == derivedFrom && ok && t.docs[id].typ == frontmatter.Episodic && t.docs[id].state == frontmatter.Active && l.target != slug {
 				all = append(all, l.target)
 			}
 		}
@@ -76,7 +75,7 @@ func (x *Index) Holds(slug string) (all []string) {
 	return slices.Compact(all)
 }
 
-func (x *Index) slugs(ids []int32) (all []string) {
+func (x *documents) slugs(ids []int32) (all []string) {
 	for _, id := range ids {
 		all = append(all, x.docs[id].slug)
 	}
@@ -84,12 +83,12 @@ func (x *Index) slugs(ids []int32) (all []string) {
 }
 
 // instead returns what stands in the place of a document that does not hold.
-func (x *Index) instead(t *truth, id int32) []int32 {
+func (t *Truth) instead(id int32) []int32 {
 	switch {
 	case len(t.by[id]) > 0:
-		return x.newest(t, []int32{id})
+		return t.newest([]int32{id})
 	case len(t.stale[id]) > 0:
-		return slices.DeleteFunc(x.newest(t, t.stale[id]), func(n int32) bool { return n == id })
+		return slices.DeleteFunc(t.newest(t.stale[id]), func(n int32) bool { return n == id })
 	}
 	return t.said[id]
 }
@@ -116,7 +115,7 @@ func (x *Index) open(f *Filter) []bool {
 		open[id] = d.to > d.from && f.allows(d)
 	}
 	if f.Holds {
-		for id := range x.truth().stale {
+		for id := range x.Truth().stale {
 			open[id] = false
 		}
 	}
@@ -129,8 +128,8 @@ const maxFetched = 50
 // settle says of each hit how it stands, puts what does not hold behind what holds
 // in its place, and what contradicts a hit behind it. What the filter allows of both
 // is brought in if it was not found.
-func (x *Index) settle(a *asked, s *scored, hits []Hit) []Hit {
-	t := x.truth()
+func (s *search) settle(hits []Hit) []Hit {
+	t := s.x.Truth()
 	if len(t.said)+len(t.stale)+len(t.partly)+len(t.against) == 0 {
 		return hits
 	}
@@ -142,14 +141,14 @@ func (x *Index) settle(a *asked, s *scored, hits []Hit) []Hit {
 	var place func(h Hit)
 	fetch := func(ids []int32, by Hit) {
 		for _, id := range ids {
-			if taken[id] || x.docs[id].state != frontmatter.Active || !a.open[id] {
+			if taken[id] || s.x.docs[id].state != frontmatter.Active || !s.a.open[id] {
 				continue
 			}
 			var h Hit
 			if i, ok := found[id]; ok {
 				h = hits[i]
 			} else if fetched++; fetched <= maxFetched {
-				h = x.hit(id, best{section: x.docs[id].from, why: ByLink}, a, s)
+				h = s.hit(id, best{section: s.x.docs[id].from, why: ByLink})
 			} else {
 				continue
 			}
@@ -163,8 +162,8 @@ func (x *Index) settle(a *asked, s *scored, hits []Hit) []Hit {
 	}
 	place = func(h Hit) {
 		taken[h.doc] = true
-		h.Standing = x.standing(t, h.doc)
-		fetch(x.instead(t, h.doc), h)
+		h.Standing = t.standing(h.doc)
+		fetch(t.instead(h.doc), h)
 		out = append(out, h)
 		fetch(t.against[h.doc], h)
 	}

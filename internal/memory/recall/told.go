@@ -29,15 +29,13 @@ func (x *Index) Told(q Query, w Weights, texts Texts) []Found {
 	}
 	likely, hits := map[int32]float64{}, map[int32]Hit{}
 	open := x.open(&q.Filter)
-	q.looked, q.room = &lookups{terms: map[string][]term{}}, &room{}
-	var a asked
-	var s scored
+	q.looked, q.room = newLookups(x, open, q, w), &room{}
+	s := &search{x: x}
 	for _, part := range parts { // the last is the whole
 		q.Text = part
-		a = x.readOpen(q, w, open)
-		a.terms = x.rare(a.terms, commonTold)
-		s = x.words(&a, w)
-		all := x.rank(q, w, &a, &s, MostTold)
+		s = x.searchIn(q, w, open)
+		s.a.terms = x.rare(s.a.terms, commonTold)
+		all := s.score().rank(MostTold)
 		for _, h := range all {
 			if p := h.likely(all[0].Score); h.bears() && p > likely[h.doc] {
 				h.Fit = Strong
@@ -64,7 +62,7 @@ func (x *Index) Told(q Query, w Weights, texts Texts) []Found {
 			break
 		}
 	}
-	return x.collapse(x.settle(&a, &s, told), texts)
+	return collapse(s.settle(told), texts)
 }
 
 const (
@@ -79,7 +77,7 @@ const (
 
 // rare leaves out terms that more than one section in so many has, where others
 // remain.
-func (x *Index) rare(terms []term, in int) []term {
+func (x *inverted) rare(terms []term, in int) []term {
 	if x.live < manySections {
 		return terms
 	}

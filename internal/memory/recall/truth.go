@@ -29,10 +29,11 @@ func relationOf(name string) relation {
 // are named beside it.
 const maxBeside = 3
 
-// truth is what follows from what is superseded and contradicted, for one state of
-// the index. All of it is by document; each list has at most maxBeside, the most
-// trusted and then the newest first.
-type truth struct {
+// Truth is what follows from what is superseded and contradicted, for one state of
+// the index: it is good until that changes. All of it is by document; each list has
+// at most maxBeside, the most trusted and then the newest first.
+type Truth struct {
+	documents
 	by      map[int32][]int32 // superseded ones: what superseded them
 	said    map[int32][]int32 // those that are not active: what says so, with whatever trust
 	stale   map[int32][]int32 // active ones that do not hold any more: the superseded ones
@@ -40,17 +41,17 @@ type truth struct {
 	against map[int32][]int32 // active ones: active ones that contradict them
 }
 
-// truth returns what follows, found out once for each state of the index.
-func (x *Index) truth() *truth {
+// Truth returns what follows, found out once for each state of the index.
+func (x *Index) Truth() *Truth {
 	if t := x.follows.Load(); t != nil {
 		return t
 	}
-	t := &truth{by: map[int32][]int32{}, said: map[int32][]int32{}, stale: map[int32][]int32{}, partly: map[int32][]int32{}, against: map[int32][]int32{}}
+	t := &Truth{documents: x.documents, by: map[int32][]int32{}, said: map[int32][]int32{}, stale: map[int32][]int32{}, partly: map[int32][]int32{}, against: map[int32][]int32{}}
 	for id := range x.docs {
-		x.claims(t, int32(id))
+		t.claims(int32(id))
 	}
 	if len(t.by) > 0 {
-		x.rests(t)
+		t.rests()
 	}
 	x.follows.Store(t)
 	return t
@@ -58,35 +59,35 @@ func (x *Index) truth() *truth {
 
 // claims notes what a document supersedes and contradicts. What is external claims
 // nothing of the agent's own: its slug would stand beside that.
-func (x *Index) claims(t *truth, id int32) {
-	doc := &x.docs[id]
+func (t *Truth) claims(id int32) {
+	doc := &t.docs[id]
 	for _, l := range doc.links {
 		if l.kind != supersedes && l.kind != contradicts {
 			continue
 		}
-		to, ok := x.bySlug[l.target]
-		if !ok || to == id || doc.trust < min(frontmatter.Derived, x.docs[to].trust) {
+		to, ok := t.bySlug[l.target]
+		if !ok || to == id || doc.trust < min(frontmatter.Derived, t.docs[to].trust) {
 			continue
 		}
-		old := &x.docs[to]
+		old := &t.docs[to]
 		switch {
 		case l.kind == contradicts && doc.state == frontmatter.Active && old.state == frontmatter.Active:
-			x.note(t.against, to, id)
-			x.note(t.against, id, to)
+			t.note(t.against, to, id)
+			t.note(t.against, id, to)
 		case l.kind == supersedes && old.state != frontmatter.Active:
-			x.note(t.said, to, id)
-			if old.state == frontmatter.Superseded && x.outranks(doc, old) {
-				x.note(t.by, to, id)
+			t.note(t.said, to, id)
+			if old.state == frontmatter.Superseded && t.outranks(doc, old) {
+				t.note(t.by, to, id)
 			}
 		}
 	}
 }
 
 // note adds a document to those of another one.
-func (x *Index) note(to map[int32][]int32, of, id int32) { to[of] = x.with(to[of], id) }
+func (t *Truth) note(to map[int32][]int32, of, id int32) { to[of] = t.with(to[of], id) }
 
 // with returns a list with a document more, if it is among the first.
-func (x *Index) with(list []int32, id int32) []int32 {
+func (x *documents) with(list []int32, id int32) []int32 {
 	at, found := slices.BinarySearchFunc(list, id, x.weightier)
 	if found || at == maxBeside {
 		return list
@@ -96,7 +97,7 @@ func (x *Index) with(list []int32, id int32) []int32 {
 }
 
 // weightier orders documents by trust and time, highest first.
-func (x *Index) weightier(a, b int32) int {
+func (x *documents) weightier(a, b int32) int {
 	return cmp.Or(cmp.Compare(x.docs[b].trust, x.docs[a].trust), before(&x.docs[b], &x.docs[a]))
 }
 
@@ -107,19 +108,19 @@ type uses struct {
 }
 
 // rests notes what rests on superseded documents.
-func (x *Index) rests(t *truth) {
+func (t *Truth) rests() {
 	of := map[int32]*uses{} // of episodes of which something is gone
 	for id := range t.by {
-		for _, l := range x.docs[id].links {
-			if to, ok := x.bySlug[l.target]; ok && l.kind == derivedFrom && of[to] == nil {
+		for _, l := range t.docs[id].links {
+			if to, ok := t.bySlug[l.target]; ok && l.kind == derivedFrom && of[to] == nil {
 				of[to] = &uses{}
 			}
 		}
 	}
-	for id := range x.docs {
-		doc := &x.docs[id]
+	for id := range t.docs {
+		doc := &t.docs[id]
 		if doc.from < doc.to {
-			x.restsOn(t, int32(id), of)
+			t.restsOn(int32(id), of)
 		}
 	}
 	for episode, u := range of {
@@ -133,23 +134,23 @@ func (x *Index) rests(t *truth) {
 	}
 }
 
-func (x *Index) restsOn(t *truth, id int32, of map[int32]*uses) {
-	doc := &x.docs[id]
+func (t *Truth) restsOn(id int32, of map[int32]*uses) {
+	doc := &t.docs[id]
 	var corrects []int32 // what is corrected by the document itself does not make it stale
 	for _, l := range doc.links {
 		if l.kind != derivedFrom && (doc.slug != core || l.kind == supersedes) {
 			continue
 		}
-		to, ok := x.bySlug[l.target]
+		to, ok := t.bySlug[l.target]
 		if !ok || to == id {
 			continue
 		}
-		on := &x.docs[to]
+		on := &t.docs[to]
 		if u := of[to]; u != nil && on.typ == frontmatter.Episodic && on.state == frontmatter.Active && doc.counts(on) {
 			u.all++
 			if t.by[id] != nil {
 				u.gone++
-				u.by = x.with(u.by, id)
+				u.by = t.with(u.by, id)
 			}
 		}
 		if t.by[to] == nil || doc.state != frontmatter.Active {
@@ -157,13 +158,13 @@ func (x *Index) restsOn(t *truth, id int32, of map[int32]*uses) {
 		}
 		switch {
 		case doc.slug == core, doc.typ == frontmatter.Narrative, doc.typ == frontmatter.Prospective:
-			x.note(t.partly, id, to)
+			t.note(t.partly, id, to)
 		case doc.typ != frontmatter.Episodic:
 			if corrects == nil {
-				corrects = append(x.corrected(id), id)
+				corrects = append(t.corrected(id), id)
 			}
 			if !slices.Contains(corrects, to) {
-				x.note(t.stale, id, to)
+				t.note(t.stale, id, to)
 			}
 		}
 	}

@@ -44,6 +44,6 @@ func BenchmarkTruth(b *testing.B) {
 	x, _ := ten(b)
 	for b.Loop() {
 		x.follows.Store(nil)
-		x.truth()
+		x.Truth()
 	}
 }

@@ -90,10 +90,10 @@ func TestStanding(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, x := range []*Index{x, kept} {
-				got := strings.Join(x.Standing(c.slug).Notes(), "; ")
+				got := strings.Join(x.Truth().Of(c.slug).Notes(), "; ")
 				stale := strings.HasPrefix(c.want, "superseded") && c.slug != "mem/fees"
-				if got != c.want || x.Stale(c.slug) != stale {
-					t.Errorf("%s is %q, stale %v, and not %q", c.slug, got, x.Stale(c.slug), c.want)
+				if got != c.want || x.Truth().Stale(c.slug) != stale {
+					t.Errorf("%s is %q, stale %v, and not %q", c.slug, got, x.Truth().Stale(c.slug), c.want)
 				}
 			}
 		})
@@ -201,15 +201,15 @@ func TestTruthOfAnyGraph(t *testing.T) {
 			at[f.Slug] = i
 		}
 		for slug := range l {
-			a, b := x.Standing(slug), y.Standing(slug)
-			if fmt.Sprint(a) != fmt.Sprint(b) || len(a.SupersededBy) > maxBeside || len(a.Contradicts) > maxBeside || slices.Contains(a.SupersededBy, slug) && x.Stale(slug) {
+			a, b := x.Truth().Of(slug), y.Truth().Of(slug)
+			if fmt.Sprint(a) != fmt.Sprint(b) || len(a.SupersededBy) > maxBeside || len(a.Contradicts) > maxBeside || slices.Contains(a.SupersededBy, slug) && x.Truth().Stale(slug) {
 				t.Fatalf("%s: %v and %v", slug, a, b)
 			}
 		}
 		for _, f := range found {
 			for _, by := range f.SupersededBy {
 				i, ok := at[by]
-				if ok && i > at[f.Slug] && !x.Stale(by) {
+				if ok && i > at[f.Slug] && !x.Truth().Stale(by) {
 					t.Errorf("%s stands before %s", f.Slug, by)
 				}
 			}
@@ -226,7 +226,7 @@ func TestExternalClaims(t *testing.T) {
 		"mem/c":              "---\ncontradicts: mem/from/eve/red\n---\nThe lighthouse keeper is Bo.", "mem/from/eve/red": "---\ntrust: external\n---\nThere is none."}
 	x := l.index(t)
 	for slug, want := range map[string]string{"mem/a": "", "mem/b": "", "mem/from/eve/obey": "contradicts mem/from/eve/other", "mem/c": "contradicts mem/from/eve/red"} {
-		if got := strings.Join(x.Standing(slug).Notes(), "; "); got != want {
+		if got := strings.Join(x.Truth().Of(slug).Notes(), "; "); got != want {
 			t.Errorf("%s: %q, want %q", slug, got, want)
 		}
 	}

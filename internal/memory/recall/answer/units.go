@@ -36,8 +36,8 @@ func Unit(v View, r activity.Reader, slug, text string, written time.Time) (acti
 	if !ok {
 		return u, false
 	}
-	u.After = v.Index().Holds(slug)
-	for _, old := range v.Index().Corrects(slug) {
+	u.After = v.Index().Truth().Holds(slug)
+	for _, old := range v.Index().Truth().Corrects(slug) {
 		text, _ := v.Text(old)
 		h, _ := v.Head(old)
 		if c, ok := r.Superseded(activity.Text{Slug: old, Text: text, Written: time.Unix(h.UpdatedAt, 0).UTC()}); ok {
@@ -51,7 +51,7 @@ func Unit(v View, r activity.Reader, slug, text string, written time.Time) (acti
 // archived; nothing where the source cannot be read.
 func Holds(ctx context.Context, source Source, slug string) (all []string) {
 	_ = source.Read(ctx, func(v View) error {
-		all = v.Index().Holds(slug)
+		all = v.Index().Truth().Holds(slug)
 		return nil
 	})
 	return all
