@@ -8,6 +8,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -46,18 +47,18 @@ docs/trust.md says what is proved, and what is not.`,
 
 // attest prints an attestation of now.
 func (a *app) attest(ctx context.Context, publish bool) error {
-	a.Patient = true
-	c, m, err := a.open(ctx)
+	opened, err := a.open(ctx, cliutil.Patiently)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer opened.Close()
+	c, m := opened.Client, opened.Memory
 	state, err := a.logState(ctx, m)
 	if err != nil {
 		return err
 	}
 	defer state.Close()
-	if err := a.Discover(ctx, c, m.Agent()); err != nil {
+	if err := m.Session().Discover(ctx); err != nil {
 		return err
 	}
 	made, status, err := attested(ctx, c, m, state)
@@ -76,7 +77,7 @@ func (a *app) attest(ctx context.Context, publish bool) error {
 }
 
 // logState opens the state for a command that cannot do without its log.
-func (a *app) logState(ctx context.Context, m *client.Memory) (*memorystate.State, error) {
+func (a *app) logState(ctx context.Context, m *session.Memory) (*memorystate.State, error) {
 	s, err := a.Settings()
 	switch {
 	case err != nil:
@@ -86,9 +87,9 @@ func (a *app) logState(ctx context.Context, m *client.Memory) (*memorystate.Stat
 	case a.Flags.NoMirror || s.NoMirror:
 		return nil, exit.Usagef("nothing is kept on this machine (--no-mirror, no_mirror), and so what is written is in no log")
 	}
-	soon, cancel := context.WithTimeout(ctx, a.Allow(openBudget))
+	soon, cancel := context.WithTimeout(ctx, a.Allow(session.OpenBudget))
 	defer cancel()
-	return a.openState(soon, m, a.NoteLine)
+	return m.Session().OpenState(soon, a.NoteLine)
 }
 
 // attestTries is how often the memory is looked at until nothing is written
@@ -97,7 +98,7 @@ const attestTries = 3
 
 // attested is what may be signed now. Errors are client.ErrNotFound where nothing
 // was written, snapshots.ErrMoving, and those of snapshots.Take.
-func attested(ctx context.Context, c *client.Client, m *client.Memory, state *memorystate.State) (made attestation.Attestation, status client.Status, err error) {
+func attested(ctx context.Context, c *client.Client, m *session.Memory, state *memorystate.State) (made attestation.Attestation, status client.Status, err error) {
 	log, root, err := state.Links.Root(ctx)
 	for range attestTries {
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip19"
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
@@ -69,16 +70,16 @@ Exit code 6 unless all of it is so: also where too little of the log is known to
 }
 
 func (a *app) attestVerify(ctx context.Context, name string, asJSON bool) error {
-	a.Patient = true
 	filter, fetched, err := attestedAt(name)
 	if err != nil {
 		return err
 	}
-	c, m, err := a.open(ctx)
+	opened, err := a.open(ctx, cliutil.Patiently)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer opened.Close()
+	c, m := opened.Client, opened.Memory
 	var made attestation.Attestation
 	if fetched {
 		made, err = a.fetchAttestation(ctx, c, m, filter)
@@ -159,8 +160,8 @@ func attestedAt(name string) (nostr.Filter, bool, error) {
 }
 
 // fetchAttestation asks the relays for one; the newest of its address.
-func (a *app) fetchAttestation(ctx context.Context, c *client.Client, m *client.Memory, filter nostr.Filter) (made attestation.Attestation, err error) {
-	if err := a.Discover(ctx, c, m.Agent()); err != nil {
+func (a *app) fetchAttestation(ctx context.Context, c *client.Client, m *session.Memory, filter nostr.Filter) (made attestation.Attestation, err error) {
+	if err := m.Session().Discover(ctx); err != nil {
 		return made, err
 	}
 	found, err := c.Ask(ctx, filter)
@@ -195,9 +196,9 @@ func (a *app) readAttestation(name string) (made attestation.Attestation, err er
 }
 
 // ownLog is a log as this machine has written it; not Own where it has not.
-func (a *app) ownLog(ctx context.Context, m *client.Memory, w string) attestation.Log {
+func (a *app) ownLog(ctx context.Context, m *session.Memory, w string) attestation.Log {
 	none := attestation.Log{Fork: -1}
-	state := a.stateOf(ctx, m, a.NoteLine)
+	state := m.Session().StateIfKept(ctx, a.NoteLine)
 	if state == nil {
 		return none
 	}
@@ -217,8 +218,8 @@ func (a *app) ownLog(ctx context.Context, m *client.Memory, w string) attestatio
 }
 
 // relaysLog is a log as the relays show it, and whether all answered in full.
-func (a *app) relaysLog(ctx context.Context, c *client.Client, m *client.Memory, w string) (log attestation.Log, whole bool, err error) {
-	if err := a.Discover(ctx, c, m.Agent()); err != nil {
+func (a *app) relaysLog(ctx context.Context, c *client.Client, m *session.Memory, w string) (log attestation.Log, whole bool, err error) {
+	if err := m.Session().Discover(ctx); err != nil {
 		return log, false, err
 	}
 	captured, err := snapshots.Take(ctx, c, snapshots.Wanted{Agent: m.Agent()}, time.Now)

@@ -135,12 +135,13 @@ func (a *app) core(ctx context.Context, format string, timeout time.Duration) er
 
 // readCore makes what is to be printed.
 func (a *app) readCore(ctx context.Context, format string) ([]byte, error) {
-	c, m, err := a.open(ctx)
+	opened, err := a.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close()
-	if err := a.Discover(ctx, c, m.Agent()); err != nil {
+	defer opened.Close()
+	m := opened.Memory
+	if err := m.Session().Discover(ctx); err != nil {
 		return nil, err
 	}
 	entry, status, err := m.Get(ctx, nipae.Core)

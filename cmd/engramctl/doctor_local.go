@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
-	"engramd/internal/cli/setup"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
@@ -126,13 +126,14 @@ func (d *doctor) key(ctx context.Context, s settings.Settings) bool {
 
 // list looks at the agent's own list of relays.
 func (d *doctor) list(ctx context.Context) {
-	c, m, err := d.open(ctx)
+	opened, err := d.open(ctx)
 	if err != nil {
 		d.fail("list", err, "")
 		return
 	}
-	defer c.Close()
-	if d.NoDiscovery {
+	defer opened.Close()
+	c, m := opened.Client, opened.Memory
+	if opened.Discovery() == nil {
 		d.add("list", untried, "", "the agent's list of relays is not looked for (--relay, --no-discovery or discovery in the profile)")
 		return
 	}
@@ -156,7 +157,7 @@ func (d *doctor) list(ctx context.Context) {
 
 // core looks whether the core is there and can be read.
 func (d *doctor) core(ctx context.Context) {
-	err := d.withMemory(ctx, func(ctx context.Context, m *client.Memory) error {
+	err := d.withMemory(ctx, func(ctx context.Context, m *session.Memory) error {
 		entry, status, err := m.Get(ctx, nipae.Core)
 		switch {
 		case errors.Is(err, client.ErrNotFound):
@@ -181,20 +182,20 @@ func (d *doctor) core(ctx context.Context) {
 
 // copy looks at the copy of the memory on this machine.
 func (d *doctor) copy(ctx context.Context) {
-	c, m, err := d.open(ctx)
+	opened, err := d.open(ctx)
 	if err != nil {
 		d.fail("copy", err, "")
 		return
 	}
-	defer c.Close()
+	defer opened.Close()
 	var said []string
-	l, err := d.openCopy(ctx, c, m, func(line string) { said = append(said, line) })
+	l, err := opened.Copies.Open(ctx, func(line string) { said = append(said, line) })
 	if err != nil {
 		d.fail("copy", err, "remove the folder of copies: they are made anew")
 		return
 	}
 	defer func() { _ = l.Close() }() // what was kept is kept
-	if err := d.catchUp(ctx, l, 0); err != nil {
+	if err := l.CatchUp(ctx, 0); err != nil {
 		d.fail("copy", err, "")
 		return
 	}
@@ -217,26 +218,26 @@ func (d *doctor) state(ctx context.Context, s settings.Settings) {
 		d.add("state", untried, "", "none is kept")
 		return
 	}
-	c, m, err := d.open(ctx)
+	opened, err := d.open(ctx)
 	if err != nil {
 		d.fail("state", err, "")
 		return
 	}
-	defer c.Close()
+	defer opened.Close()
 	var said []string
-	state, err := d.openState(ctx, m, func(line string) { said = append(said, line) })
+	state, err := opened.OpenState(ctx, func(line string) { said = append(said, line) })
 	if err != nil {
-		d.fail("state", exit.BadUsage(err), "give this user the folder "+setup.StateFolder(d.Env))
+		d.fail("state", exit.BadUsage(err), "give this user the folder "+cliutil.StateFolder(d.Env))
 		return
 	}
 	defer state.Close()
 	if _, _, err := state.Counters.All(ctx); err != nil {
-		d.fail("state", exit.BadUsage(err), "give this user the folder "+setup.StateFolder(d.Env))
+		d.fail("state", exit.BadUsage(err), "give this user the folder "+cliutil.StateFolder(d.Env))
 		return
 	}
 	if len(said) > 0 {
 		d.add("state", warned, "nothing: a new one was begun", "%s", said[0])
 		return
 	}
-	d.add("state", fine, "", "%s can be written", setup.StateFolder(d.Env))
+	d.add("state", fine, "", "%s can be written", cliutil.StateFolder(d.Env))
 }

@@ -8,11 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agent/mcp"
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
-	"engramd/internal/client"
-	"engramd/internal/memory/activity"
-	memorystate "engramd/internal/memory/state"
 	"engramd/nips/nipae"
 )
 
@@ -57,13 +55,13 @@ wrong with mem set, or supersede it.`,
 				slugs = append(slugs, slug)
 			}
 		}
-		return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
-			state, err := a.openState(ctx, m, a.NoteLine)
+		return a.withOwnMemory(ctx, func(ctx context.Context, m *session.Memory) error {
+			state, err := m.Session().OpenState(ctx, a.NoteLine)
 			if err != nil {
 				return err
 			}
 			defer func() { _ = state.Close() }() // each of its writes is kept already
-			budget, err := a.judge(ctx, m, state, args[0] == "useful", slugs)
+			budget, err := m.Session().Judge(ctx, state, args[0] == "useful", slugs)
 			if err != nil {
 				return err
 			}
@@ -79,21 +77,4 @@ wrong with mem set, or supersede it.`,
 	}))
 	cliutil.JSONFlag(c, &asJSON)
 	return c
-}
-
-// judge notes a judgement on memories that exist, all or none, and returns the
-// budget of tokens by then. Nothing is written to the memory.
-func (a *app) judge(ctx context.Context, m *client.Memory, state *memorystate.State, useful bool, slugs []nipae.Slug) (budget int, err error) {
-	names := make([]string, len(slugs))
-	for i, slug := range slugs {
-		if _, _, err := m.Get(ctx, slug); err != nil {
-			return 0, &mcp.JudgeError{Slug: slug, Err: err}
-		}
-		names[i] = string(slug)
-	}
-	if err := state.Feedback.Judge(ctx, useful, names...); err != nil {
-		return 0, err
-	}
-	_, earned, err := state.Feedback.All(ctx)
-	return activity.Budget(0, earned), err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -50,8 +51,8 @@ type folderRun struct {
 	dir  string // as given
 
 	c      *client.Client
-	m      *client.Memory
-	copy   *localCopy
+	m      *session.Memory
+	copy   *session.Copy
 	tree   *folder.Tree // nil if there is no folder yet
 	state  *folder.State
 	first  bool // the folder has no state yet
@@ -63,12 +64,12 @@ type folderRun struct {
 
 // withFolder opens a folder and the memory that it is of.
 func (a *app) withFolder(ctx context.Context, mode folder.Mode, dir string, f folderFlags, do func(context.Context, *folderRun) error) error {
-	a.Patient = true
-	c, m, err := a.open(ctx)
+	opened, err := a.open(ctx, cliutil.Patiently)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer opened.Close()
+	c, m := opened.Client, opened.Memory
 	if mode != folder.Export && !m.Writable() {
 		return exit.Usagef("%w: with the owner's key a folder can be exported, and neither imported nor synced", client.ErrReadOnly)
 	}
@@ -81,7 +82,7 @@ func (a *app) withFolder(ctx context.Context, mode folder.Mode, dir string, f fo
 			_ = r.tree.Close()
 		}
 	}()
-	if r.copy, err = a.openCopy(ctx, c, m, a.NoteLine); err != nil {
+	if r.copy, err = opened.Copies.Open(ctx, a.NoteLine); err != nil {
 		return err
 	}
 	defer func() { _ = r.copy.Close() }() // what was kept is kept; the rest comes again
@@ -161,7 +162,7 @@ func (a *app) runFolder(ctx context.Context, mode folder.Mode, dir string, f fol
 
 // once compares all and does what is to be done.
 func (r *folderRun) once(ctx context.Context) error {
-	if err := r.catchUp(ctx, r.copy, 0); err != nil {
+	if err := r.copy.CatchUp(ctx, 0); err != nil {
 		return err
 	}
 	units, err := r.units(ctx)
@@ -236,18 +237,15 @@ func (r *folderRun) units(ctx context.Context) ([]folder.Unit, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.status = r.copy.status(fresh)
-	answered, failed := false, []error{client.ErrNoRelay}
+	r.status = r.copy.Status(fresh)
+	failed := []error{client.ErrNoRelay}
 	for _, s := range r.status.Relays {
 		r.status.Partial = r.status.Partial || s.Err != nil
 		if s.Err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", s.URL, s.Err))
 		}
 	}
-	for _, o := range r.copy.last {
-		answered = answered || o.Err == nil
-	}
-	if !answered {
+	if !r.copy.Answered() {
 		return nil, errors.Join(failed...)
 	}
 	return r.held(ctx)

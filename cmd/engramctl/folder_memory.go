@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 	"engramd/internal/memory/folder"
@@ -19,7 +20,7 @@ import (
 // with base, and not what says more of itself than it may, or has a secret.
 type folderMemory struct {
 	app   *app
-	m     *client.Memory
+	m     *session.Memory
 	allow bool
 
 	mu     sync.Mutex
@@ -37,7 +38,7 @@ func (w *folderMemory) Set(ctx context.Context, slug nipae.Slug, text, base stri
 	if err := w.turn(ctx); err != nil {
 		return client.Entry{}, err
 	}
-	o := client.SetOptions{Base: base, Whole: base == client.BaseNone, Check: w.app.asItStands(ctx, slug, cliutil.Guard(w.allow))}
+	o := client.SetOptions{Base: base, Whole: base == client.BaseNone, Check: w.app.asItStands(ctx, w.m, slug, cliutil.Guard(w.allow))}
 	e, status, err := w.m.Set(ctx, slug, text, o)
 	return e, w.noted(status, cliutil.About(slug, e, err))
 }

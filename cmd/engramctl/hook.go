@@ -9,11 +9,14 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agent/hook"
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 )
@@ -28,18 +31,29 @@ const (
 	// hookSpare is what a hook may need beyond its budget to say what is noted as
 	// said, and the start of a session beyond that of the relays.
 	hookSpare = 500 * time.Millisecond
-	// hookTidy is how long the start of a session may close what it opened: a copy
-	// whose index is kept answers prompts sooner.
-	hookTidy = 1500 * time.Millisecond
 	// hookLeast is how long a hook may tidy up whose time is over.
 	hookLeast = 30 * time.Millisecond
 )
+
+// hookRun is one answer to an event. What it has opened is closed once the agent has
+// been told.
+type hookRun struct {
+	a     *app
+	event hook.Event
+	h     hook.Harness
+	in    hook.Input
+	began time.Time
+	// noting says that what is told is noted as told.
+	noting atomic.Bool
+	mu     sync.Mutex
+	after  []func()
+}
 
 // hookTime is how long an event may take, from the first instruction of the
 // command.
 func (a *app) hookTime(e hook.Event) time.Duration {
 	if e == hook.SessionStart {
-		return a.Allow(wakeBudget + hookSpare)
+		return a.Allow(session.WakeBudget + hookSpare)
 	}
 	return cmp.Or(a.HookTime, a.Allow(hookBudget))
 }
@@ -49,7 +63,7 @@ func (a *app) hookTime(e hook.Event) time.Duration {
 func (a *app) aside(e hook.Event, began time.Time, do func()) {
 	left := max(a.hookTime(e)-time.Since(began), hookLeast)
 	if e == hook.SessionStart {
-		left = max(left, a.Allow(hookTidy))
+		left = max(left, a.Allow(session.Tidy))
 	}
 	done := make(chan struct{})
 	go func() {
@@ -62,6 +76,9 @@ func (a *app) aside(e hook.Event, began time.Time, do func()) {
 	case <-time.After(left):
 	}
 }
+
+// recovered ends a panic of a goroutine that nobody waits for in vain.
+func recovered() { _ = recover() }
 
 func (a *app) hookCommand() *cobra.Command {
 	var harness string
@@ -222,12 +239,12 @@ func (a *app) hook(ctx context.Context, e hook.Event, h hook.Harness) error {
 	stderr := &shutter{w: a.Stderr}
 	defer stderr.shut()
 	aside.Stderr, aside.Terminal = stderr, cliutil.Terminal{} // nobody is asked, and nobody watches
-	b := appOf(a.On(&aside))
-	text, err := b.hookAnswer(ctx, e, h, in, began)
+	r := &hookRun{a: appOf(a.On(&aside)), event: e, h: h, in: in, began: began}
+	text, err := r.answer(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return err // who waits must not wait longer; what is open ends with the process
 	}
-	defer b.tidy(e, began)
+	defer r.tidy()
 	if err != nil {
 		return err
 	}
@@ -240,18 +257,18 @@ func (a *app) hook(ctx context.Context, e hook.Event, h hook.Harness) error {
 }
 
 // later has something closed once the agent has been told.
-func (a *app) later(do func()) {
-	a.afterMu.Lock()
-	defer a.afterMu.Unlock()
-	a.after = append(a.after, do)
+func (r *hookRun) later(do func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.after = append(r.after, do)
 }
 
-// tidy closes what a hook has opened, once the agent has been told.
-func (a *app) tidy(e hook.Event, began time.Time) {
-	a.aside(e, began, func() {
-		a.afterMu.Lock()
-		defer a.afterMu.Unlock()
-		for _, do := range slices.Backward(a.after) {
+// tidy closes what was opened.
+func (r *hookRun) tidy() {
+	r.a.aside(r.event, r.began, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, do := range slices.Backward(r.after) {
 			do()
 		}
 	})
@@ -283,22 +300,22 @@ func (a *app) hookReads(ctx context.Context, h hook.Harness) (hook.Input, error)
 	}
 }
 
-// hookAnswer makes what is told at an event, within its time.
-func (a *app) hookAnswer(ctx context.Context, e hook.Event, h hook.Harness, in hook.Input, began time.Time) (string, error) {
-	answer := func(context.Context, hook.Harness, hook.Input) (string, error) { return "", nil }
-	switch e {
+// answer makes what is told at the event, within its time.
+func (r *hookRun) answer(ctx context.Context) (string, error) {
+	answer := func(context.Context) (string, error) { return "", nil }
+	switch r.event {
 	case hook.SessionStart:
-		answer = a.hookWake
+		answer = r.wake
 	case hook.Prompt:
-		answer = a.hookPrompt
+		answer = r.prompt
 	case hook.SubagentStart:
-		answer = a.hookSubagent
+		answer = r.subagent
 	case hook.Stop:
-		answer = a.hookStop
+		answer = r.stop
 	case hook.SessionEnd:
-		answer = a.hookEnd
+		answer = r.end
 	}
-	ctx, cancel := context.WithDeadline(ctx, began.Add(a.hookTime(e)))
+	ctx, cancel := context.WithDeadline(ctx, r.began.Add(r.a.hookTime(r.event)))
 	defer cancel()
 	type outcome struct {
 		text string
@@ -311,7 +328,7 @@ func (a *app) hookAnswer(ctx context.Context, e hook.Event, h hook.Harness, in h
 				done <- outcome{"", errBroke}
 			}
 		}()
-		text, err := answer(ctx, h, in)
+		text, err := answer(ctx)
 		done <- outcome{text, err}
 	}()
 	select {
@@ -319,13 +336,13 @@ func (a *app) hookAnswer(ctx context.Context, e hook.Event, h hook.Harness, in h
 		return o.text, o.err
 	case <-ctx.Done():
 	}
-	if !a.telling.Load() {
+	if !r.noting.Load() {
 		return "", context.Cause(ctx)
 	}
 	select { // it is noted as told
 	case o := <-done:
 		return o.text, o.err
-	case <-time.After(a.Allow(hookSpare)):
+	case <-time.After(r.a.Allow(hookSpare)):
 		return "", context.Cause(ctx)
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"engramd/internal/agent/hook"
-	memorystate "engramd/internal/memory/state"
+	"engramd/internal/agent/session"
+	"engramd/internal/cli/cliutil"
 )
 
 // maxHookLog is how large the log of hooks grows before it is begun anew; the one
@@ -22,7 +23,7 @@ func (a *app) hookLog(began time.Time, e hook.Event, h hook.Harness, o hookOutco
 }
 
 func (a *app) writeHookLog(began time.Time, e hook.Event, h hook.Harness, o hookOutcome) {
-	dir := memorystate.Dir(func(name string) string { return a.Vars[name] }, a.Home())
+	dir := cliutil.StateFolder(a.Env)
 	if !filepath.IsAbs(dir) || os.MkdirAll(dir, 0o700) != nil {
 		return
 	}
@@ -46,7 +47,7 @@ func (a *app) writeHookLog(began time.Time, e hook.Event, h hook.Harness, o hook
 	}
 	// One write: of several hooks none tears another's line.
 	_, _ = f.WriteString(fmt.Sprintf("%s %s %s session=%s outcome=%q bytes=%d took=%dms\n", began.UTC().Format(time.RFC3339),
-		orDash(string(e)), orDash(string(h)), orDash(sessionName(o.session)), outcome, o.bytes, time.Since(began).Milliseconds()))
+		orDash(string(e)), orDash(string(h)), orDash(session.Name(o.session)), outcome, o.bytes, time.Since(began).Milliseconds()))
 }
 
 func orDash(s string) string {

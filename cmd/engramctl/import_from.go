@@ -83,16 +83,16 @@ func (a *app) importFrom(ctx context.Context, path string, f fromFlags, yes, asJ
 		}
 		return exit.Usagef("nothing that %s keeps is in %s", source.Name, path)
 	}
-	a.Patient = true
-	c, m, err := a.open(ctx)
+	opened, err := a.open(ctx, cliutil.Patiently)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer opened.Close()
+	m := opened.Memory
 	if !m.Writable() {
 		return client.ErrReadOnly
 	}
-	if err := a.Discover(ctx, c, m.Agent()); err != nil {
+	if err := m.Session().Discover(ctx); err != nil {
 		return err
 	}
 	in := &importing{app: a, m: m, left: found.Left, update: f.update, out: importedOut{Source: source.Name, DryRun: !yes}, asJSON: asJSON}
@@ -106,7 +106,7 @@ func (a *app) importFrom(ctx context.Context, path string, f fromFlags, yes, asJ
 	in.steps = foreign.Plan(found.Items, held(listing), stamp)
 	in.guard(f.allow)
 	if yes {
-		err = a.inBulk(ctx, func() error { return in.write(ctx) })
+		err = opened.Copies.InBulk(ctx, func() error { return in.write(ctx) })
 		if ctx.Err() != nil {
 			err = fmt.Errorf("%w: the same command goes on where it stopped", ctx.Err())
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 	"engramd/internal/memory/foreign"
@@ -18,7 +19,7 @@ const perSecond = 12 * client.MaxAdded
 // importing is one run of import --from.
 type importing struct {
 	*app
-	m      *client.Memory
+	m      *session.Memory
 	steps  []foreign.Step
 	left   []foreign.Left
 	status client.Status // of the listing, then of the last write that not all relays took

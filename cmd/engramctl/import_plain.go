@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/folder"
@@ -29,12 +30,12 @@ func (a *app) isPlain(arg string) bool {
 // importPlain writes what snapshot export --plain wrote, as a folder that has
 // never been synced: what is there with another text is left alone.
 func (a *app) importPlain(ctx context.Context, file string, f folderFlags) error {
-	a.Patient = true
-	c, m, err := a.open(ctx)
+	opened, err := a.open(ctx, cliutil.Patiently)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer opened.Close()
+	c, m := opened.Client, opened.Memory
 	if !m.Writable() {
 		return exit.Usagef("%w", client.ErrReadOnly)
 	}
@@ -42,7 +43,7 @@ func (a *app) importPlain(ctx context.Context, file string, f folderFlags) error
 	if err != nil {
 		return exit.Usagef("%s: %w", filepath.Base(file), err)
 	}
-	if err := a.Discover(ctx, c, m.Agent()); err != nil {
+	if err := m.Session().Discover(ctx); err != nil {
 		return err
 	}
 	l, status, err := m.ListAll(ctx)
@@ -63,7 +64,7 @@ func (a *app) importPlain(ctx context.Context, file string, f folderFlags) error
 	r.out.DryRun, r.first = f.dryRun || !f.yes, true
 	r.writer = newFolderMemory(r)
 	r.begin(&folder.Listing{})
-	return a.inBulk(ctx, func() error { return r.takeRecords(ctx, records, there) })
+	return opened.Copies.InBulk(ctx, func() error { return r.takeRecords(ctx, records, there) })
 }
 
 func (r *folderRun) takeRecords(ctx context.Context, records []exportedOut, there map[nipae.Slug]string) error {

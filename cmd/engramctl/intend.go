@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
-	"engramd/internal/client"
 	"engramd/internal/memory/intentions/acts"
 	"engramd/nips/nipae"
 )
@@ -59,9 +59,9 @@ slug, size and hash, as mem set does. docs/mind.md says more.`,
 			}
 		}
 		now := time.Now()
-		return a.actOn(ctx, asJSON, d.Slug, func(ctx context.Context, m *client.Memory) (acts.Written, error) {
+		return a.actOn(ctx, asJSON, d.Slug, func(ctx context.Context, m *session.Memory) (acts.Written, error) {
 			if d.Where == "project" {
-				if d.Where = a.placeFor(ctx, m).Project; d.Where == "" {
+				if d.Where = m.Session().Place.At(ctx).Project; d.Where == "" {
 					return acts.Written{}, exit.Usagef("--where project: this folder is of none")
 				}
 			}
@@ -84,8 +84,8 @@ slug, size and hash, as mem set does. docs/mind.md says more.`,
 }
 
 // actOn writes an intention and says what came of it.
-func (a *app) actOn(ctx context.Context, asJSON bool, slug nipae.Slug, do func(context.Context, *client.Memory) (acts.Written, error)) error {
-	return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
+func (a *app) actOn(ctx context.Context, asJSON bool, slug nipae.Slug, do func(context.Context, *session.Memory) (acts.Written, error)) error {
+	return a.withOwnMemory(ctx, func(ctx context.Context, m *session.Memory) error {
 		w, err := do(ctx, m)
 		slug := cmp.Or(w.Slug, slug)
 		if err := a.Report(w.Status, cliutil.About(slug, w.Entry, cliutil.Explained(cliutil.Understood(unclosed(slug, err))))); err != nil {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
-	"engramd/internal/client"
 	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/intentions/acts"
 	"engramd/internal/memory/recall/answer"
@@ -189,7 +189,7 @@ shown: so it can be closed before it begins.`,
 				return exit.Usagef("--occurrence: %w", err)
 			}
 		}
-		return a.closing(ctx, asJSON, args[0], func(ctx context.Context, m *client.Memory, slug nipae.Slug) (acts.Written, error) {
+		return a.closing(ctx, asJSON, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
 			return acts.Done(ctx, a.writer(ctx, m), slug, at, now, rand.Reader)
 		})
 	})
@@ -213,7 +213,7 @@ Its due stays as it is.`,
 		if err != nil {
 			return exit.BadUsage(err)
 		}
-		return a.closing(ctx, asJSON, args[0], func(ctx context.Context, m *client.Memory, slug nipae.Slug) (acts.Written, error) {
+		return a.closing(ctx, asJSON, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
 			return acts.Snooze(ctx, a.writer(ctx, m), slug, until, now, rand.Reader)
 		})
 	})
@@ -231,7 +231,7 @@ func (a *app) cancelCommand() *cobra.Command {
 		Args:    cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
 		now := time.Now()
-		return a.closing(ctx, asJSON, args[0], func(ctx context.Context, m *client.Memory, slug nipae.Slug) (acts.Written, error) {
+		return a.closing(ctx, asJSON, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
 			return acts.Cancel(ctx, a.writer(ctx, m), slug, now, rand.Reader)
 		})
 	})
@@ -239,12 +239,12 @@ func (a *app) cancelCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) closing(ctx context.Context, asJSON bool, arg string, do func(context.Context, *client.Memory, nipae.Slug) (acts.Written, error)) error {
+func (a *app) closing(ctx context.Context, asJSON bool, arg string, do func(context.Context, *session.Memory, nipae.Slug) (acts.Written, error)) error {
 	slug, err := cliutil.OwnSlug(arg)
 	if err != nil {
 		return err
 	}
-	return a.actOn(ctx, asJSON, slug, func(ctx context.Context, m *client.Memory) (acts.Written, error) { return do(ctx, m, slug) })
+	return a.actOn(ctx, asJSON, slug, func(ctx context.Context, m *session.Memory) (acts.Written, error) { return do(ctx, m, slug) })
 }
 
 // unclosed says what an intention that cannot be closed like that is: closed before,

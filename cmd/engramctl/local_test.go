@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
@@ -33,12 +34,12 @@ func localApp(t *testing.T, cache string, relays ...string) (*app, *bytes.Buffer
 // copied returns what a run finds in the local copy within a time limit.
 func copied(t *testing.T, a *app, budget time.Duration) (slugs []string, fresh localcopy.Freshness) {
 	t.Helper()
-	err := a.withCopy(t.Context(), budget, func(ctx context.Context, l *localCopy) error {
+	err := a.withCopy(t.Context(), budget, func(ctx context.Context, _ *session.Session, l *session.Copy) error {
 		var err error
 		if fresh, err = l.Follower.Freshness(ctx); err != nil {
 			return err
 		}
-		if status := l.status(fresh); status.Partial == fresh.Whole() || len(status.Relays) == 0 {
+		if status := l.Status(fresh); status.Partial == fresh.Whole() || len(status.Relays) == 0 {
 			t.Errorf("%+v, %+v", status, fresh)
 		}
 		return l.Read(ctx, func(v *localcopy.View) error {
@@ -57,7 +58,7 @@ func copied(t *testing.T, a *app, budget time.Duration) (slugs []string, fresh l
 
 func keepIn(t *testing.T, a *app, slug nipae.Slug, text string) {
 	t.Helper()
-	err := a.withOwnMemory(t.Context(), func(ctx context.Context, m *client.Memory) error {
+	err := a.withOwnMemory(t.Context(), func(ctx context.Context, m *session.Memory) error {
 		_, _, err := m.Set(ctx, slug, text, client.SetOptions{})
 		return err
 	})

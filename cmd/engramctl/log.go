@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 )
@@ -34,7 +35,7 @@ mem log shows the versions of one memory, and which relays have them.`,
   engramctl log --text > everything.jsonl`,
 		Args: cliutil.Arguments(),
 	}, func(ctx context.Context, _ []string) error {
-		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error {
+		return a.withMemory(ctx, func(ctx context.Context, m *session.Memory) error {
 			versions, status, err := m.LogAll(ctx)
 			if err := a.Report(status, err); err != nil && len(versions) == 0 {
 				return err

@@ -52,7 +52,6 @@ type Main cliutil.System
 // Run runs the command that Args name and returns the exit code.
 func (m *Main) Run(ctx context.Context) int {
 	a := newApp((*cliutil.System)(m))
-	defer a.closeLogs()
 	root := a.root()
 	root.SetArgs(withTexts(root, m.Args))
 	execute := func() (*cobra.Command, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agent/mcp"
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -98,7 +99,6 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []s
 	}
 	o := mcp.Options{Version: a.Version, Timeout: callFactor * a.Flags.Timeout,
 		Log: slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: level})).With("component", "mcp")}
-	a.log = o.Log
 	s, err := a.Settings()
 	if err != nil {
 		return err
@@ -112,46 +112,20 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []s
 		return err
 	}
 	var own *client.Client
-	files, thinks := slices.Contains(tools, fileTools), slices.Contains(tools, mindTools)
-	if slices.Contains(tools, memoryTools) || files || thinks {
-		c, m, err := a.open(ctx)
+	if slices.ContainsFunc(tools, func(t string) bool { return t != contractTools }) {
+		s, err := a.open(ctx, func(to *session.Options) { to.Log = o.Log })
 		if err != nil {
 			return err
 		}
-		defer c.Close()
-		own = c
-		kept, err := a.openCopy(ctx, c, m, func(line string) { o.Log.Warn(line) })
+		defer s.Close()
+		own, s.Models = s.Client, named
+		live, done, err := a.serve(ctx, s, f, slices.Contains(tools, mindTools))
 		if err != nil {
 			return err
 		}
-		defer func() { _ = kept.Close() }() // what was kept is kept
-		kept.keepCurrent(ctx, a.relayFinder(c, m), a.Flags.Timeout)
-		switch {
-		case files && slices.Contains(tools, memoryTools):
-			o.Files = mcp.FilesBeside
-		case files:
-			o.Files = mcp.FilesAlone
-		}
-		o.Memory, o.ReadOnly, o.Discover, o.Snapshot, o.Session = m, !m.Writable(), a.relayFinder(c, m), a.snapshotTaker(c, f), startName(time.Now())
-		o.Copy, o.Settle = kept.source(), kept.settle
-		o.Similar, o.Copied = a.similarIn(o.Copy), a.copiedIn(o.Copy)
-		o.Rerank = named.rerank
-		if named.embed != nil {
-			meaning, stop := keepMeaning(ctx, kept.Mirror, named.embed, func(line string) { o.Log.Warn(line) })
-			defer stop()
-			o.Near = meaning.Near
-		}
-		offered, err := a.serveProposals(ctx, c, m, &o)
-		if err != nil {
-			return err
-		}
-		defer offered()
-		if thinks {
-			o.Mind = &mcp.Mind{Alone: !slices.Contains(tools, memoryTools)}
-		}
-		if done := a.keepState(ctx, m, &o); done != nil {
-			defer done()
-		}
+		defer done()
+		o.Session = live
+		offer(&o, tools, live)
 	} else {
 		o.Log.Warn("tools for contracts only, no memory")
 	}
@@ -167,6 +141,57 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []s
 		return exit.Usagef("the stream to the MCP client broke: %w", err)
 	}
 	return nil
+}
+
+// serve begins to serve a session, and returns what ends that.
+func (a *app) serve(ctx context.Context, s *session.Session, f *snapshotFlags, thinks bool) (live *session.Live, done func(), err error) {
+	kept, err := s.Copies.Open(ctx, s.Warn)
+	if err != nil {
+		return nil, nil, err
+	}
+	done = func() { _ = kept.Close() } // what was kept is kept
+	o := session.ServeOptions{Snapshot: a.snapshotTaker(s.Client, f), Patience: callFactor * a.Flags.Timeout, Plans: thinks}
+	if s.Memory.Writable() {
+		set, err := a.Settings()
+		if err == nil {
+			o.Accept = set.Proposals.Accept
+			o.Box, err = a.box(s.Client, s.Memory)
+		}
+		if err == nil {
+			o.Attest, err = a.attests(s.Memory)
+		}
+		if err != nil {
+			done()
+			return nil, nil, exit.BadUsage(err)
+		}
+	}
+	live = s.Serve(ctx, kept, o)
+	return live, func() { live.Close(); _ = kept.Close() }, nil
+}
+
+// offer has the server offer the tools for a memory that were chosen.
+func offer(o *mcp.Options, tools []string, live *session.Live) {
+	memories := slices.Contains(tools, memoryTools)
+	switch {
+	case slices.Contains(tools, fileTools) && memories:
+		o.Files = mcp.FilesBeside
+	case slices.Contains(tools, fileTools):
+		o.Files = mcp.FilesAlone
+	}
+	if !slices.Contains(tools, mindTools) {
+		return
+	}
+	o.Mind = &mcp.Mind{Alone: !memories}
+	if live.Keeps() {
+		o.Mind.Judge = live.Judge
+	}
+	if base := live.Plans(); base != nil {
+		o.Mind.Plans = func(session string) mcp.Plans {
+			own := *base
+			own.Session = session
+			return &own
+		}
+	}
 }
 
 // chosenTools checks which tools are wanted: for a pair those for memory, unless
@@ -208,17 +233,4 @@ func (a *app) business(ctx context.Context, c *client.Client) (*client.Client, e
 		return client.New(c.Identity(), client.Options{Relays: c.Relays(), Timeout: a.Flags.Timeout, Trace: a.Trace()}), nil
 	}
 	return cliutil.Bearing(a.Env, t)
-}
-
-// relayFinder returns what the server finds the agent's own relays with, nil if
-// it is not to look for them.
-func (a *app) relayFinder(c *client.Client, m *client.Memory) func(context.Context) error {
-	if a.NoDiscovery {
-		return nil
-	}
-	return func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, a.Flags.Timeout)
-		defer cancel()
-		return a.Discover(ctx, c, m.Agent())
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
@@ -19,7 +20,6 @@ import (
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/consolidation/plans"
 	"engramd/internal/memory/recall/answer"
-	memorystate "engramd/internal/memory/state"
 	"engramd/nips/nipae"
 )
 
@@ -175,12 +175,14 @@ func killedCommit(t *testing.T, url, home, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := client.New(me, client.Options{Relays: []string{url}, Timeout: relaytest.Patience})
-	defer c.Close()
-	m, err := c.AsAgent(relaytest.Owner().Pub)
+	a := newApp(&cliutil.System{Env: []string{"HOME=" + home}})
+	s, err := session.Open(session.Options{Identity: me, Client: client.Options{Relays: []string{url}, Timeout: relaytest.Patience}, Owner: relaytest.Owner().Pub,
+		State: cliutil.StateFolder(a.Env), NoDisk: true, Note: func(string) {}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer s.Close()
+	m := s.Memory.Memory
 	episode := nipae.Slug("mem/" + name + "/day")
 	entry, _, err := m.Set(t.Context(), episode, "---\ntype: episodic\ntrust: observed\n---\nAna chose tea.", client.SetOptions{})
 	if err != nil {
@@ -190,14 +192,12 @@ func killedCommit(t *testing.T, url, home, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := newApp(&cliutil.System{Env: []string{"HOME=" + home}})
-	state, err := memorystate.Open(t.Context(), memorystate.Pair{Agent: m.Agent(), Owner: m.Owner(), Conversation: m.Conversation()},
-		memorystate.Options{Dir: memorystate.Dir(func(name string) string { return a.Vars[name] }, a.Home())})
+	state, err := s.OpenState(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer state.Close()
-	p, err := a.plansOf(t.Context(), m, source, state)
+	p, err := s.Plans(t.Context(), source, state)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"engramd/internal/agent/mcp"
+	"engramd/internal/agent/session"
 	"engramd/internal/client"
 	"engramd/internal/memory/snapshots"
 	"engramd/internal/snapshot"
@@ -15,8 +15,8 @@ import (
 
 // snapshotTaker returns what the server keeps the agent's memory with: as
 // engramctl snapshot create does, but for nothing new when nothing changed.
-func (a *app) snapshotTaker(c *client.Client, f *snapshotFlags) func(context.Context, string) (mcp.Snapshot, error) {
-	return func(ctx context.Context, label string) (out mcp.Snapshot, err error) {
+func (a *app) snapshotTaker(c *client.Client, f *snapshotFlags) func(context.Context, string) (session.Snapshot, error) {
+	return func(ctx context.Context, label string) (out session.Snapshot, err error) {
 		p, err := party{}.with(c.Identity())
 		if err != nil {
 			return out, err
@@ -42,9 +42,9 @@ func (a *app) snapshotTaker(c *client.Client, f *snapshotFlags) func(context.Con
 		})
 		switch {
 		case errors.Is(err, bundle.ErrEmpty):
-			err = mcp.ErrNothing
+			err = session.ErrNothing
 		case errors.Is(err, snapshot.ErrHeld):
-			err = fmt.Errorf("%w: %w", mcp.ErrInUse, err)
+			err = fmt.Errorf("%w: %w", session.ErrInUse, err)
 		}
 		return out, err
 	}

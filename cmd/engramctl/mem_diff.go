@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -54,7 +55,7 @@ diff -u; nothing is printed if the texts are the same.`,
 			}
 			whens = append(whens, when)
 		}
-		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error {
+		return a.withMemory(ctx, func(ctx context.Context, m *session.Memory) error {
 			from, to, status, err := m.Between(ctx, slug, whens...)
 			if err := a.Report(status, cliutil.About(slug, client.Entry{}, err)); err != nil {
 				return err
@@ -66,7 +67,7 @@ diff -u; nothing is printed if the texts are the same.`,
 	return c
 }
 
-func (a *app) printDiff(m *client.Memory, slug nipae.Slug, from, to client.Entry, status client.Status, asJSON bool) error {
+func (a *app) printDiff(m *session.Memory, slug nipae.Slug, from, to client.Entry, status client.Status, asJSON bool) error {
 	diff := snapshot.Unified(from.Text, to.Text)
 	if asJSON {
 		return a.PrintJSON(diffOut{cliutil.AnswerOf(m, status), string(slug), cliutil.EntryFor(from), cliutil.EntryFor(to), diff})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -50,11 +51,12 @@ written.`,
 }
 
 func (a *app) memEdit(ctx context.Context, asJSON bool, slug nipae.Slug, check func(old, text string) error) error {
-	c, m, err := a.open(ctx) // once: who has a password is asked for it once
+	opened, err := a.open(ctx) // once: who has a password is asked for it once
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer opened.Close()
+	c, m := opened.Client, opened.Memory
 	if !m.Writable() {
 		return client.ErrReadOnly
 	}
@@ -90,10 +92,10 @@ func (a *app) inEditor(ctx context.Context, slug nipae.Slug, old, unchanged stri
 }
 
 // editable reads what is to be edited; nothing is an empty text.
-func (a *app) editable(ctx context.Context, c *client.Client, m *client.Memory, slug nipae.Slug) (client.Entry, error) {
+func (a *app) editable(ctx context.Context, c *client.Client, m *session.Memory, slug nipae.Slug) (client.Entry, error) {
 	ctx, done := a.Bounded(ctx)
 	defer done()
-	if err := a.Discover(ctx, c, m.Agent()); err != nil {
+	if err := m.Session().Discover(ctx); err != nil {
 		return client.Entry{}, err
 	}
 	head, status, err := m.Get(ctx, slug)
@@ -103,7 +105,7 @@ func (a *app) editable(ctx context.Context, c *client.Client, m *client.Memory, 
 	return head, a.Report(status, cliutil.About(slug, head, err))
 }
 
-func (a *app) writeEdited(ctx context.Context, asJSON bool, m *client.Memory, slug nipae.Slug, text string, o client.SetOptions) error {
+func (a *app) writeEdited(ctx context.Context, asJSON bool, m *session.Memory, slug nipae.Slug, text string, o client.SetOptions) error {
 	ctx, done := a.Bounded(ctx)
 	defer done()
 	r, err := a.writer(ctx, m).Write(ctx, slug, write.Draft{Text: text, Whole: true}, o)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -20,18 +21,18 @@ import (
 const source = "engramctl"
 
 // writer writes memories with fields.
-func (a *app) writer(ctx context.Context, m *client.Memory) *write.Writer {
+func (a *app) writer(ctx context.Context, m *session.Memory) *write.Writer {
 	return a.writerIn(ctx, m, a.Vars["CLAUDE_CODE_SESSION_ID"])
 }
 
 // writerIn is the writer for a session, "" for none: what it writes in a linked
 // folder belongs to the project.
-func (a *app) writerIn(ctx context.Context, m *client.Memory, session string) *write.Writer {
-	w := &write.Writer{Memory: m, Source: source, Clock: time.Now, Copied: a.copied(ctx), Holds: a.holds}
+func (a *app) writerIn(ctx context.Context, m *session.Memory, session string) *write.Writer {
+	w := &write.Writer{Memory: m, Source: source, Clock: time.Now, Copied: m.Session().Copies.Copied(ctx), Holds: m.Session().Copies.Holds}
 	if session == "" {
 		return w
 	}
-	if at := a.placeFor(ctx, m); at.Linked {
+	if at := m.Session().Place.At(ctx); at.Linked {
 		w.Project = at.Project
 	}
 	return w
@@ -39,8 +40,9 @@ func (a *app) writerIn(ctx context.Context, m *client.Memory, session string) *w
 
 // asItStands also refuses a text that says more of itself than it may. The core
 // cannot say whose words it has: that is only told.
-func (a *app) asItStands(ctx context.Context, slug nipae.Slug, check func(old, text string) error) func(old, text string) error {
-	copied := a.copied(ctx)
+func (a *app) asItStands(ctx context.Context, m *session.Memory, slug nipae.Slug, check func(old, text string) error) func(old, text string) error {
+	copies := m.Session().Copies
+	copied := copies.Copied(ctx)
 	if slug.IsCore() {
 		copied = nil
 	}
@@ -53,13 +55,11 @@ func (a *app) asItStands(ctx context.Context, slug nipae.Slug, check func(old, t
 		if err != nil {
 			return exit.Usagef("%w; leave it out, or keep what the memory has (mem edit and the flags of mem set stamp it)", err)
 		}
-		if m := a.memory.Load(); m != nil {
-			if err := (&write.Writer{Memory: m, Holds: a.holds}).Keeps(ctx, slug, old, text); err != nil {
-				return err
-			}
+		if err := (&write.Writer{Memory: m, Holds: copies.Holds}).Keeps(ctx, slug, old, text); err != nil {
+			return err
 		}
 		if slug.IsCore() {
-			from, _ := a.copied(ctx)(text)
+			from, _ := copies.Copied(ctx)(text)
 			a.noteCopied(slug, from)
 		}
 		if check == nil {
@@ -116,7 +116,7 @@ func (f *fieldFlags) fields(c *cobra.Command) (write.Fields, error) {
 func (a *app) setUnit(ctx context.Context, asJSON bool, slug nipae.Slug, draft write.Draft, o client.SetOptions) error {
 	var failed []*write.AbsentError
 	var from string
-	err := a.write(ctx, asJSON, slug, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
+	err := a.write(ctx, asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
 		r, _, left, err := a.writer(ctx, m).Supersede(ctx, slug, draft, o)
 		failed, from = left, r.From
 		return r.Entry, r.Status, err
@@ -131,4 +131,15 @@ func (a *app) setUnit(ctx context.Context, asJSON bool, slug nipae.Slug, draft w
 		a.Note("%s is written, but %s is not marked as superseded: %v", slug, f.Slug, f.Unwrap())
 	}
 	return failed[0]
+}
+
+// noteCopied says that a memory is external now because of whose words it has.
+func (a *app) noteCopied(slug nipae.Slug, from string) {
+	switch {
+	case from == "":
+	case slug.IsCore():
+		a.Note("the words are those of %s, which is external, and core cannot say so", from)
+	default:
+		a.Note("the words are those of %s, which is external, and so is %s now", from, slug)
+	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -58,7 +59,7 @@ tells which, by its state: "present", "removed" or "absent".`,
 				return exit.Usagef("--at: %w", err)
 			}
 		}
-		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error {
+		return a.withMemory(ctx, func(ctx context.Context, m *session.Memory) error {
 			var entry client.Entry
 			var status client.Status
 			var err error
@@ -85,7 +86,7 @@ tells which, by its state: "present", "removed" or "absent".`,
 
 // printAbsent prints, as JSON if that is wanted, that every relay says that
 // there is nothing. Any other error prints nothing: what is there is not known.
-func (a *app) printAbsent(asJSON bool, m *client.Memory, slug nipae.Slug, entry client.Entry, status client.Status, err error) error {
+func (a *app) printAbsent(asJSON bool, m *session.Memory, slug nipae.Slug, entry client.Entry, status client.Status, err error) error {
 	out := struct {
 		cliutil.AnswerOut
 		Slug  string `json:"slug"`

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -48,16 +49,16 @@ refers to and that do not exist. Nothing is ever removed because of it.`,
 		case svg:
 			format = "svg"
 		}
-		render, ok := map[string]func(*client.Memory, nipae.Graph, client.Status) error{
-			"text": func(_ *client.Memory, g nipae.Graph, _ client.Status) error { return a.Print("%s", graphText(g)) },
-			"json": func(m *client.Memory, g nipae.Graph, s client.Status) error { return a.PrintJSON(graphOut(m, g, s)) },
-			"dot":  func(_ *client.Memory, g nipae.Graph, _ client.Status) error { return a.Print("%s", graphDot(g)) },
-			"svg":  func(_ *client.Memory, g nipae.Graph, _ client.Status) error { return a.Print("%s", graphSVG(g)) },
+		render, ok := map[string]func(*session.Memory, nipae.Graph, client.Status) error{
+			"text": func(_ *session.Memory, g nipae.Graph, _ client.Status) error { return a.Print("%s", graphText(g)) },
+			"json": func(m *session.Memory, g nipae.Graph, s client.Status) error { return a.PrintJSON(graphOut(m, g, s)) },
+			"dot":  func(_ *session.Memory, g nipae.Graph, _ client.Status) error { return a.Print("%s", graphDot(g)) },
+			"svg":  func(_ *session.Memory, g nipae.Graph, _ client.Status) error { return a.Print("%s", graphSVG(g)) },
 		}[format]
 		if !ok {
 			return exit.Usagef("--format: %q is none of text, json, dot, svg", format)
 		}
-		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error {
+		return a.withMemory(ctx, func(ctx context.Context, m *session.Memory) error {
 			g, status, err := m.Graph(ctx)
 			if err := a.Report(status, err); err != nil {
 				return err
@@ -126,7 +127,7 @@ func graphDot(g nipae.Graph) string {
 	return b.String()
 }
 
-func graphOut(m *client.Memory, g nipae.Graph, s client.Status) any {
+func graphOut(m *session.Memory, g nipae.Graph, s client.Status) any {
 	nodes, missing := []nodeOut{}, []edgeOut{}
 	for _, n := range g.Nodes {
 		nodes = append(nodes, nodeOut{string(n.Slug), slugTexts(n.To), slugTexts(n.From), n.Depth})

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
-	"engramd/internal/client"
 )
 
 func (a *app) memHashCommand() *cobra.Command {
@@ -23,7 +23,7 @@ takes, and what sha256sum says of the output of mem get.`,
 		if err != nil {
 			return err
 		}
-		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error {
+		return a.withMemory(ctx, func(ctx context.Context, m *session.Memory) error {
 			entry, status, err := m.Get(ctx, slug)
 			if err := a.Report(status, cliutil.About(slug, entry, err)); err != nil {
 				return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 	"engramd/internal/memory/write"
@@ -42,7 +43,7 @@ before, and stderr names the command that marks it (mem set FROM --supersedes TO
 			return err
 		}
 		e.Relation = args[1]
-		return a.write(ctx, asJSON, e.From, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
+		return a.write(ctx, asJSON, e.From, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
 			do := a.writer(ctx, m).Relate
 			if remove {
 				do = a.writer(ctx, m).Unrelate

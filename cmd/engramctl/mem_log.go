@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 )
@@ -41,7 +42,7 @@ With --text, what each version says stands below it, indented.`,
 		if err != nil {
 			return err
 		}
-		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error {
+		return a.withMemory(ctx, func(ctx context.Context, m *session.Memory) error {
 			versions, status, err := m.Log(ctx, slug)
 			if err := a.Report(status, cliutil.About(slug, client.Entry{}, err)); err != nil {
 				return cliutil.FirstOf(a.printAbsent(asJSON, m, slug, client.Entry{}, status, err), err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -58,7 +59,7 @@ Exit code 6 if there is memory and none of it can be read.`,
 				return exit.Usagef("--at: %w", err)
 			}
 		}
-		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error {
+		return a.withMemory(ctx, func(ctx context.Context, m *session.Memory) error {
 			l, unknown, status, err := listAt(ctx, m, past)
 			kept := l.Memories
 			if !all {
@@ -105,7 +106,7 @@ Exit code 6 if there is memory and none of it can be read.`,
 }
 
 // listAt lists what is there or, with a time, was.
-func listAt(ctx context.Context, m *client.Memory, past time.Time) (client.Listing, int, client.Status, error) {
+func listAt(ctx context.Context, m *session.Memory, past time.Time) (client.Listing, int, client.Status, error) {
 	if past.IsZero() {
 		l, status, err := m.ListAll(ctx)
 		return l, 0, status, err
@@ -135,7 +136,7 @@ func emptiness(l client.Listing, s client.Status) error {
 	return nil
 }
 
-func listingOut(m *client.Memory, l client.Listing, s client.Status, all bool) listOut {
+func listingOut(m *session.Memory, l client.Listing, s client.Status, all bool) listOut {
 	out := listOut{AnswerOut: cliutil.AnswerOf(m, s), Memories: []cliutil.EntryOut{}, Unreadable: l.Unreadable}
 	for _, e := range l.Memories {
 		out.Memories = append(out.Memories, cliutil.EntryFor(e))
@@ -170,7 +171,7 @@ func (a *app) printListing(l client.Listing, all bool) error {
 }
 
 // noteNone says that nothing was listed, and what there is instead.
-func (a *app) noteNone(ctx context.Context, m *client.Memory, l client.Listing, all bool) {
+func (a *app) noteNone(ctx context.Context, m *session.Memory, l client.Listing, all bool) {
 	var hidden []string
 	if l.Core != nil && !all {
 		hidden = append(hidden, "a core")

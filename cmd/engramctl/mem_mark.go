@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 	"engramd/internal/memory/write"
@@ -28,7 +29,7 @@ func (a *app) memMarkCommand(mark write.Mark, short, long, example string) *cobr
 		if err := cliutil.CheckHash("--base", base); err != nil {
 			return err
 		}
-		return a.write(ctx, asJSON, slug, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
+		return a.write(ctx, asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
 			r, err := a.writer(ctx, m).Mark(ctx, slug, mark, client.SetOptions{Base: base, Whole: a.Flags.Strict})
 			return r.Entry, r.Status, err
 		})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 	"engramd/internal/memory/write"
@@ -48,7 +49,7 @@ is there the same command goes on. Exit code 5 if there is another memory at TO.
 		if err != nil {
 			return err
 		}
-		return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
+		return a.withOwnMemory(ctx, func(ctx context.Context, m *session.Memory) error {
 			r, err := a.writer(ctx, m).Rename(ctx, from, to, mend, cliutil.Guard(false))
 			if errors.Is(err, write.ErrTaken) {
 				err = &client.ConflictError{Theirs: &r.Entry, Reason: fmt.Sprintf("there is a memory at %s", to)}
@@ -67,7 +68,7 @@ is there the same command goes on. Exit code 5 if there is another memory at TO.
 	return c
 }
 
-func (a *app) printRenamed(asJSON bool, m *client.Memory, from nipae.Slug, r write.Renamed) error {
+func (a *app) printRenamed(asJSON bool, m *session.Memory, from nipae.Slug, r write.Renamed) error {
 	if !asJSON {
 		return a.Print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -58,7 +59,7 @@ secret, or makes the text claim more of itself than it may (see mem set).`,
 		if o.Base == "" && p.blob() == "" {
 			return exit.Usagef("which version is the patch made for? Give --base (engramctl mem hash %s), or make it with git diff", slug)
 		}
-		return a.write(ctx, asJSON, slug, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
+		return a.write(ctx, asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
 			entry, status, err := m.Get(ctx, slug)
 			if err != nil {
 				return entry, status, err
@@ -69,7 +70,7 @@ secret, or makes the text claim more of itself than it may (see mem set).`,
 			}
 			to := o
 			to.Whole = a.Flags.Strict
-			to.Check = a.asItStands(ctx, slug, cliutil.Guard(allow))
+			to.Check = a.asItStands(ctx, m, slug, cliutil.Guard(allow))
 			to.Base = entry.Hash // whoever writes in between is not written over
 			return m.Set(ctx, slug, text, to)
 		})

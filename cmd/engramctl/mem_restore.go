@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -32,7 +33,7 @@ like a secret is refused (see mem set).`,
 		if err != nil {
 			return exit.Usagef("--at: %w", err)
 		}
-		return a.write(ctx, asJSON, slug, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
+		return a.write(ctx, asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
 			return m.Restore(ctx, slug, when, cliutil.Guard(allow))
 		})
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -31,7 +32,7 @@ written anew. Exit code 1 if there is nothing to remove.`,
 		if slug.IsCore() {
 			return exit.BadUsage(client.ErrCore)
 		}
-		return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
+		return a.withOwnMemory(ctx, func(ctx context.Context, m *session.Memory) error {
 			entry, status, err := m.Remove(ctx, slug, over)
 			if err := a.Report(status, nothingToRemove(slug, entry, cliutil.Explained(err))); err != nil {
 				return cliutil.FirstOf(a.printAbsent(asJSON, m, slug, entry, status, err), err)

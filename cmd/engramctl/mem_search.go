@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/memory/recall/answer"
@@ -53,9 +54,8 @@ engramctl recall. To get an answer to a question, use that.`,
 			return exit.Usagef("--limit is %d; it must be from 1 to %d", limit, answer.MaxHits)
 		}
 		q.Text = queryOf(args)
-		return a.withPrepared(ctx, wait, func(ctx context.Context, l *localCopy) error {
-			q.Scope = a.scopeFor(ctx, l.m, every)
-			return nil
+		return a.withPrepared(ctx, wait, func(ctx context.Context, s *session.Session) {
+			q.Scope = s.Place.Scope(ctx, every)
 		}, func(v answer.View) (seen, error) {
 			found, err := answer.Search(v, q, limit, time.Now())
 			if err != nil {

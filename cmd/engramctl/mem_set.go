@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -100,8 +101,8 @@ A text may begin with "-", as a list does; one that looks like a flag goes behin
 			}
 			return a.setUnit(ctx, asJSON, slug, draft, o)
 		}
-		o.Check = a.asItStands(ctx, slug, o.Check)
-		return a.write(ctx, asJSON, slug, func(ctx context.Context, m *client.Memory) (client.Entry, client.Status, error) {
+		return a.write(ctx, asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
+			o.Check = a.asItStands(ctx, m, slug, o.Check)
 			return m.Set(ctx, slug, draft.Text, o)
 		})
 	})
@@ -134,8 +135,8 @@ func overFlag(c *cobra.Command, to *bool) {
 }
 
 // write runs one write and says what came of it.
-func (a *app) write(ctx context.Context, asJSON bool, slug nipae.Slug, do func(context.Context, *client.Memory) (client.Entry, client.Status, error)) error {
-	return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
+func (a *app) write(ctx context.Context, asJSON bool, slug nipae.Slug, do func(context.Context, *session.Memory) (client.Entry, client.Status, error)) error {
+	return a.withOwnMemory(ctx, func(ctx context.Context, m *session.Memory) error {
 		entry, status, err := do(ctx, m)
 		if err := a.Report(status, cliutil.About(slug, entry, cliutil.Explained(cliutil.Understood(err)))); err != nil {
 			return err
@@ -143,7 +144,7 @@ func (a *app) write(ctx context.Context, asJSON bool, slug nipae.Slug, do func(c
 		for _, old := range (&write.Writer{Memory: m}).Unmarked(ctx, entry.Text) {
 			a.Note("%s is still active: engramctl mem set %s --supersedes %s marks it as superseded", old, slug, old)
 		}
-		a.tellUsesBeside(ctx, m)
+		m.Session().PublishUses(ctx)
 		if asJSON {
 			return a.PrintJSON(wroteOut{cliutil.AnswerOf(m, status), cliutil.EntryFor(entry)})
 		}

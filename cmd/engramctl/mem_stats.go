@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/memory/recall/answer"
 )
@@ -49,10 +50,7 @@ read on this machine (by recall and over MCP). On a terminal with bars.`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		var uses map[string]answer.Use
-		prepare := func(ctx context.Context, l *localCopy) error {
-			uses = a.usesOf(ctx, l.m)
-			return nil
-		}
+		prepare := func(ctx context.Context, s *session.Session) { uses = s.Uses(ctx) }
 		return a.withPrepared(ctx, wait, prepare, func(v answer.View) (seen, error) {
 			s := answer.Count(v, uses)
 			return seen{s.Memories, func(out viewOut) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/memory/activity"
@@ -92,19 +93,19 @@ With --encrypt it is an age file for whoever is named, and nothing in it is reda
 		if f.commit || f.cold != "" {
 			return a.archiveCandidates(ctx, f)
 		}
-		return a.withCopy(ctx, 0, func(ctx context.Context, l *localCopy) error {
-			if err := a.reportCopy(ctx, l); err != nil {
+		return a.withCopy(ctx, 0, func(ctx context.Context, s *session.Session, l *session.Copy) error {
+			if _, err := a.reportCopy(ctx, l); err != nil {
 				return err
 			}
-			state := a.stateOf(ctx, l.m, a.NoteLine)
+			state := s.StateIfKept(ctx, a.NoteLine)
 			if state != nil {
 				defer state.Close()
 			}
-			used, err := usedHere(ctx, state)
+			used, err := session.UsedHere(ctx, state)
 			if err != nil {
 				return err
 			}
-			out, _, err := f.look(ctx, l.source(), used)
+			out, _, err := f.look(ctx, l.Source(), used)
 			if err != nil {
 				return err
 			}
@@ -129,11 +130,11 @@ type candidate struct {
 }
 
 // look finds out what is active, and what could be archived.
-func (f *metabolismFlags) look(ctx context.Context, from answer.Source, used usedBy) (out metabolismOut, all []candidate, err error) {
+func (f *metabolismFlags) look(ctx context.Context, from answer.Source, used session.Used) (out metabolismOut, all []candidate, err error) {
 	err = from.Read(ctx, func(v answer.View) error {
-		units := answer.Units(v, used.known(v, f.now))
+		units := answer.Units(v, used.Known(v, f.now))
 		state := v.State()
-		out = metabolismOut{Tokens: activity.Total(units), Memories: len(units), Budget: activity.Budget(f.budget, used.earned), HotTokens: f.hot,
+		out = metabolismOut{Tokens: activity.Total(units), Memories: len(units), Budget: activity.Budget(f.budget, used.Earned), HotTokens: f.hot,
 			Hot: []metabolizedOut{}, Candidates: []metabolizedOut{}, Stale: state.Stale || state.Unfinished}
 		out.Earned = out.Budget - activity.Budget(f.budget, 0)
 		if !state.AsOf.IsZero() {

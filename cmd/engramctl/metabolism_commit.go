@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"engramd/internal/agent/mcp"
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/consolidation/plans"
@@ -24,16 +24,16 @@ const (
 // archiveCandidates is metabolism --commit, and --cold without it.
 func (a *app) archiveCandidates(ctx context.Context, f metabolismFlags) error {
 	return a.withPlans(ctx, func(ctx context.Context, p thinking) error {
-		state := a.stateOf(ctx, p.copy.m, a.NoteLine)
+		state := p.s.StateIfKept(ctx, a.NoteLine)
 		if state == nil {
 			return errors.New("the agent's state cannot be opened")
 		}
 		defer state.Close()
-		used, err := usedHere(ctx, state)
+		used, err := session.UsedHere(ctx, state)
 		if err != nil {
 			return err
 		}
-		out, all, err := f.look(ctx, p.copy.source(), used)
+		out, all, err := f.look(ctx, p.copy.Source(), used)
 		if err != nil {
 			return err
 		}
@@ -93,8 +93,8 @@ func (a *app) snapshotFirst(ctx context.Context, p thinking, f metabolismFlags) 
 		return "", nil
 	}
 	flags := &snapshotFlags{root: f.root, tenant: bundle.DefaultTenant, lockTimeout: time.Minute}
-	made, err := a.snapshotTaker(p.copy.c, flags)(ctx, "before archiving")
-	if errors.Is(err, mcp.ErrNothing) {
+	made, err := a.snapshotTaker(p.s.Client, flags)(ctx, "before archiving")
+	if errors.Is(err, session.ErrNothing) {
 		return "", nil
 	}
 	if err != nil {

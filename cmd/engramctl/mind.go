@@ -2,21 +2,17 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/consolidation/plans"
-	"engramd/internal/memory/recall/answer"
-	memorystate "engramd/internal/memory/state"
 )
 
 func (a *app) mindCommand() *cobra.Command {
@@ -48,7 +44,8 @@ next of these commands on the same machine.`,
 // thinking is what the commands of mind work with.
 type thinking struct {
 	*plans.Plans
-	copy *localCopy
+	s    *session.Session
+	copy *session.Copy
 }
 
 // withPlans runs do with the plans of an agent, over the local copy that is caught up,
@@ -57,26 +54,19 @@ func (a *app) withPlans(ctx context.Context, do func(ctx context.Context, p thin
 	if err := a.mayPlan(); err != nil {
 		return err
 	}
-	return a.withCopy(ctx, 0, func(ctx context.Context, l *localCopy) error {
-		if !l.m.Writable() {
+	return a.withCopy(ctx, 0, func(ctx context.Context, s *session.Session, l *session.Copy) error {
+		if !s.Memory.Writable() {
 			return client.ErrReadOnly
 		}
-		if err := a.reportCopy(ctx, l); err != nil {
+		if _, err := a.reportCopy(ctx, l); err != nil {
 			return err
 		}
-		state, err := a.openState(ctx, l.m, a.NoteLine)
-		if err != nil {
-			return fmt.Errorf("plans are kept in the agent's state: %w", err)
-		}
-		defer func() { _ = state.Close() }() // each of its writes is kept already
-		p, err := a.plansOf(ctx, l.m, l.source(), state)
-		if err != nil {
-			return err
-		}
-		if err := a.resumeOpen(ctx, p); err != nil {
-			return err
-		}
-		return do(ctx, thinking{Plans: p, copy: l})
+		return s.WithPlans(ctx, l, func(p *plans.Plans) error {
+			if err := a.resumeOpen(ctx, p); err != nil {
+				return err
+			}
+			return do(ctx, thinking{p, s, l})
+		})
 	})
 }
 
@@ -96,32 +86,12 @@ func (a *app) mayPlan() error {
 
 // withRecords is withPlans for what only looks: owners may, and nothing is finished.
 func (a *app) withRecords(ctx context.Context, do func(ctx context.Context, p thinking) error) error {
-	return a.withCopy(ctx, 0, func(ctx context.Context, l *localCopy) error {
-		if err := a.reportCopy(ctx, l); err != nil {
+	return a.withCopy(ctx, 0, func(ctx context.Context, s *session.Session, l *session.Copy) error {
+		if _, err := a.reportCopy(ctx, l); err != nil {
 			return err
 		}
-		return do(ctx, thinking{Plans: &plans.Plans{Memory: l.m, Source: l.source()}, copy: l})
+		return do(ctx, thinking{&plans.Plans{Memory: s.Memory, Source: l.Source()}, s, l})
 	})
-}
-
-// reportCopy says which relays were not reached.
-func (a *app) reportCopy(ctx context.Context, l *localCopy) error {
-	fresh, err := l.Follower.Freshness(ctx)
-	if err != nil {
-		return err
-	}
-	return a.Report(l.status(fresh), nil)
-}
-
-// plansOf are the plans of a pair on this machine.
-func (a *app) plansOf(ctx context.Context, m *client.Memory, source answer.Source, state *memorystate.State) (*plans.Plans, error) {
-	writer, err := state.Writer(ctx)
-	if err != nil {
-		return nil, err
-	}
-	name := hex.EncodeToString(writer[:])
-	dir := memorystate.Dir(func(name string) string { return a.Vars[name] }, a.Home())
-	return &plans.Plans{Memory: m, Source: source, Open: state.Plans, Tallies: state.Tallies, Lock: filepath.Join(dir, name+".plans.lock"), Machine: name[:8]}, nil
 }
 
 // resumeOpen finishes what this machine has begun, and says so. That it cannot be

@@ -11,9 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
+	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/write"
 	"engramd/nips/frontmatter"
 )
@@ -107,7 +109,7 @@ func (a *app) noteOf(text string, f noteFlags) (n write.Note, err error) {
 
 // writeNote writes one and says where it is.
 func (a *app) writeNote(ctx context.Context, asJSON bool, n write.Note, check func(old, text string) error) error {
-	return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
+	return a.withOwnMemory(ctx, func(ctx context.Context, m *session.Memory) error {
 		r, err := a.writerIn(ctx, m, cmp.Or(n.Session, a.Vars["CLAUDE_CODE_SESSION_ID"])).AddNote(ctx, m, rand.Reader, n, check)
 		if errors.Is(err, write.ErrField) {
 			return exit.BadUsage(err)
@@ -116,8 +118,10 @@ func (a *app) writeNote(ctx context.Context, asJSON bool, n write.Note, check fu
 			return err
 		}
 		a.noteCopied(r.Slug, r.From)
-		a.tellUsesBeside(ctx, m)
-		a.noteWaiting(ctx)
+		m.Session().PublishUses(ctx)
+		if n := m.Session().Copies.Waiting(ctx); n > 0 && n%consolidation.MicroBatch == 0 {
+			a.Note("%d episodes wait to be consolidated: engramctl mind prepare", n)
+		}
 		if asJSON {
 			return a.PrintJSON(wroteOut{cliutil.AnswerOf(m, r.Status), cliutil.EntryFor(r.Entry)})
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 )
@@ -13,7 +14,7 @@ import (
 // memory: the key is the agent's, and it remembers nothing for anybody else.
 // Otherwise it is client.ErrNotFound with what the key can know, or why that is
 // not known.
-func mayBegin(ctx context.Context, m *client.Memory) error {
+func mayBegin(ctx context.Context, m *session.Memory) error {
 	others, status, err := m.Others(ctx)
 	if err != nil {
 		return err
@@ -29,7 +30,7 @@ func mayBegin(ctx context.Context, m *client.Memory) error {
 
 // withWhom reports what a key can know of a pair without a core, or without any
 // memory.
-func withWhom(m *client.Memory, o client.Others) string {
+func withWhom(m *session.Memory, o client.Others) string {
 	owned := !m.Writable()
 	agent, owner := settings.Npub(m.Agent()), settings.Npub(m.Owner())
 	switch {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 	"engramd/internal/memory/project"
@@ -66,7 +67,7 @@ another user or leads elsewhere.`,
 			if err := state.Folders.Link(ctx, p.Clone, p.Name, p.Old); err != nil {
 				return err
 			}
-			s, err := standingOf(ctx, state, folder)
+			s, err := session.StandingOf(ctx, state, folder)
 			if err != nil {
 				return err
 			}
@@ -137,15 +138,16 @@ func (a *app) projectLsCommand() *cobra.Command {
 
 // withState runs do on what this machine knows of the pair. No relay is asked.
 func (a *app) withState(ctx context.Context, do func(*memorystate.State) error) error {
-	c, m, err := a.open(ctx)
+	opened, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer opened.Close()
+	m := opened.Memory
 	if !m.Writable() {
 		return client.ErrReadOnly
 	}
-	state, err := a.openState(ctx, m, a.NoteLine)
+	state, err := m.Session().OpenState(ctx, a.NoteLine)
 	if err != nil {
 		return err
 	}

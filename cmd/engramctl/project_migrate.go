@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -55,20 +56,20 @@ else is at a new slug. --undo takes back what was migrated on this machine.`,
 		Example: `  engramctl project migrate
   engramctl project migrate ~/src/atlas --undo`,
 	}, func(ctx context.Context, folder string, given bool) error {
-		return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
-			state, err := a.openState(ctx, m, a.NoteLine)
+		return a.withOwnMemory(ctx, func(ctx context.Context, m *session.Memory) error {
+			state, err := m.Session().OpenState(ctx, a.NoteLine)
 			if err != nil {
 				return err
 			}
 			defer state.Close()
-			s, err := standingOf(ctx, state, folder)
+			s, err := session.StandingOf(ctx, state, folder)
 			switch {
 			case err != nil:
 				return exit.BadUsage(err)
 			case s.Old == "":
 				return exit.Usagef("%s has no git remote that is believed, and so no older name", s.Folder)
-			case len(s.shared) > 0 && !given && !undo:
-				return exit.Usagef("%s%s may also be the memory of %s: name the folder whose it is", project.Prefix, s.Old, strings.Join(s.shared, ", "))
+			case len(s.Shared) > 0 && !given && !undo:
+				return exit.Usagef("%s%s may also be the memory of %s: name the folder whose it is", project.Prefix, s.Old, strings.Join(s.Shared, ", "))
 			}
 			out, err := a.migrate(ctx, m, state, s, undo)
 			if err != nil {
@@ -84,7 +85,7 @@ else is at a new slug. --undo takes back what was migrated on this machine.`,
 
 // migrate renames a project's memory, or takes that back, and keeps in the state what
 // that needs before anything is written.
-func (a *app) migrate(ctx context.Context, m *client.Memory, state *memorystate.State, s standing, undo bool) (out migratedOut, err error) {
+func (a *app) migrate(ctx context.Context, m *session.Memory, state *memorystate.State, s session.Standing, undo bool) (out migratedOut, err error) {
 	out = migratedOut{Folder: s.Folder, From: project.Prefix + s.Old, To: project.Prefix + s.Name, Moved: []nipae.Slug{}, Mended: []nipae.Slug{}, Unmended: []nipae.Slug{}}
 	data, err := state.Folders.Migrated(ctx, s.Name)
 	if err != nil {
@@ -176,8 +177,8 @@ func (a *app) printMigrated(out migratedOut, asJSON bool) error {
 
 // decided reports whether a person has said on this machine whose memory is at the
 // old name that several projects had: it was migrated.
-func decided(ctx context.Context, state *memorystate.State, s standing) bool {
-	return slices.ContainsFunc(append([]string{s.Folder}, s.shared...), func(folder string) bool {
+func decided(ctx context.Context, state *memorystate.State, s session.Standing) bool {
+	return slices.ContainsFunc(append([]string{s.Folder}, s.Shared...), func(folder string) bool {
 		p, err := project.Of(folder)
 		if err != nil {
 			return false

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/memory/project"
@@ -41,7 +42,7 @@ whether hooks show that memory there. Nothing is changed.`,
   engramctl project show ~/src/atlas --json | jq -r .slug`,
 	}, func(ctx context.Context, folder string, _ bool) error {
 		return a.withState(ctx, func(state *memorystate.State) error {
-			s, err := standingOf(ctx, state, folder)
+			s, err := session.StandingOf(ctx, state, folder)
 			if err != nil {
 				return exit.BadUsage(err)
 			}
@@ -59,7 +60,7 @@ func (a *app) folderCommand(c *cobra.Command, run func(ctx context.Context, fold
 		if len(args) > 0 {
 			return run(ctx, a.Path(args[0]), true)
 		}
-		return run(ctx, a.folder(), false)
+		return run(ctx, cliutil.Folder(a.Env), false)
 	})
 }
 
@@ -78,9 +79,9 @@ func vouched(folder string) (project.Project, error) {
 	return p, nil
 }
 
-func (a *app) printStanding(ctx context.Context, state *memorystate.State, s standing, asJSON bool) error {
-	out := projectOut{Folder: s.Folder, Project: s.Name, Prefix: project.Prefix + s.Name, Remote: s.Remote, Linked: s.linked, Reads: s.reads != "",
-		Others: append([]string{}, s.others...), Shared: append([]string{}, s.shared...), Doubt: s.Doubt}
+func (a *app) printStanding(ctx context.Context, state *memorystate.State, s session.Standing, asJSON bool) error {
+	out := projectOut{Folder: s.Folder, Project: s.Name, Prefix: project.Prefix + s.Name, Remote: s.Remote, Linked: s.Linked, Reads: s.Reads != "",
+		Others: append([]string{}, s.Others...), Shared: append([]string{}, s.Shared...), Doubt: s.Doubt}
 	if s.Old != "" {
 		out.Old = project.Prefix + s.Old
 	}
@@ -88,22 +89,22 @@ func (a *app) printStanding(ctx context.Context, state *memorystate.State, s sta
 		return a.PrintJSON(out)
 	}
 	said := ""
-	if !s.linked {
+	if !s.Linked {
 		said = ", not linked: engramctl project link"
 	}
 	if err := a.Print("%s is %s%s\n", s.Folder, out.Prefix, said); err != nil {
 		return err
 	}
-	for _, f := range s.others {
+	for _, f := range s.Others {
 		a.Note("%s is of the same project", f)
 	}
 	if s.Doubt != "" && s.Remote == "" {
 		a.Note("%s: %s; engramctl project link believes it", filepath.Join(s.DoubtAt, ".git"), s.Doubt)
 	}
-	if len(s.shared) > 0 && decided(ctx, state, s) {
+	if len(s.Shared) > 0 && decided(ctx, state, s) {
 		return nil
 	}
-	for _, f := range s.shared {
+	for _, f := range s.Shared {
 		a.Note("%s had the same old name, %s: engramctl project migrate FOLDER says whose memory that is", f, out.Old)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
@@ -87,7 +88,7 @@ in the answer of an accepted one is the base for the next.`,
   engramctl proposals ls --agent npub1… --json | jq '.proposals[] | select(.answer == null)'`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
-		return a.withProposals(ctx, func(ctx context.Context, c *client.Client, m *client.Memory) error {
+		return a.withProposals(ctx, func(ctx context.Context, c *client.Client, m *session.Memory) error {
 			if m.Writable() {
 				return a.listInbox(ctx, c, m, asJSON)
 			}
@@ -99,30 +100,31 @@ in the answer of an accepted one is the base for the next.`,
 }
 
 // withProposals runs do on a pair and its relays.
-func (a *app) withProposals(ctx context.Context, do func(ctx context.Context, c *client.Client, m *client.Memory) error) error {
-	c, m, err := a.open(ctx)
+func (a *app) withProposals(ctx context.Context, do func(ctx context.Context, c *client.Client, m *session.Memory) error) error {
+	opened, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer opened.Close()
+	c, m := opened.Client, opened.Memory
 	ctx, done := a.Bounded(ctx)
 	defer done()
-	if err := a.Discover(ctx, c, m.Agent()); err != nil {
+	if err := m.Session().Discover(ctx); err != nil {
 		return err
 	}
 	return do(ctx, c, m)
 }
 
 // box is what is proposed to the agent of a memory.
-func (a *app) box(c *client.Client, m *client.Memory) (*proposals.Box, error) {
+func (a *app) box(c *client.Client, m *session.Memory) (*proposals.Box, error) {
 	s, err := a.Settings()
 	if err != nil {
 		return nil, err
 	}
-	return proposals.NewBox(proposals.Options{Client: c, Memory: m, Listed: s.Proposals.Listed, Near: a.near, Open: opening})
+	return proposals.NewBox(proposals.Options{Client: c, Memory: m, Listed: s.Proposals.Listed, Near: m.Session().Copies.Near, Open: opening})
 }
 
-func (a *app) listInbox(ctx context.Context, c *client.Client, m *client.Memory, asJSON bool) error {
+func (a *app) listInbox(ctx context.Context, c *client.Client, m *session.Memory, asJSON bool) error {
 	b, err := a.box(c, m)
 	if err != nil {
 		return err
@@ -159,7 +161,7 @@ func (a *app) listInbox(ctx context.Context, c *client.Client, m *client.Memory,
 	return a.printProposals(in.Items)
 }
 
-func (a *app) listMine(ctx context.Context, c *client.Client, m *client.Memory, asJSON bool) error {
+func (a *app) listMine(ctx context.Context, c *client.Client, m *session.Memory, asJSON bool) error {
 	items, malformed, status, err := (&proposals.Author{Client: c}).Mine(ctx, m.Agent())
 	if err := a.Report(status, err); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 	"engramd/internal/memory/proposals"
@@ -40,7 +41,7 @@ crash it answers what was written.`,
 		Example: `  engramctl proposals accept 4f1c22ab`,
 		Args:    cliutil.Arguments("ID"),
 	}, func(ctx context.Context, args []string) error {
-		return a.withInbox(ctx, func(ctx context.Context, m *client.Memory, b *proposals.Box) error {
+		return a.withInbox(ctx, func(ctx context.Context, m *session.Memory, b *proposals.Box) error {
 			done, err := b.Accept(ctx, args[0], o)
 			if err := a.Report(done.Status, a.unaccepted(args[0], done, err)); err != nil {
 				return err
@@ -55,8 +56,8 @@ crash it answers what was written.`,
 }
 
 // withInbox is withProposals for the agent, who answers.
-func (a *app) withInbox(ctx context.Context, do func(ctx context.Context, m *client.Memory, b *proposals.Box) error) error {
-	return a.withProposals(ctx, func(ctx context.Context, c *client.Client, m *client.Memory) error {
+func (a *app) withInbox(ctx context.Context, do func(ctx context.Context, m *session.Memory, b *proposals.Box) error) error {
+	return a.withProposals(ctx, func(ctx context.Context, c *client.Client, m *session.Memory) error {
 		if !m.Writable() {
 			return fmt.Errorf("%w, and answers what is proposed to it", client.ErrReadOnly)
 		}
@@ -81,7 +82,7 @@ func (a *app) unaccepted(id string, done proposals.Accepted, err error) error {
 	return cliutil.About(done.Slug, done.Entry, err)
 }
 
-func (a *app) printAccepted(m *client.Memory, done proposals.Accepted, asJSON bool) error {
+func (a *app) printAccepted(m *session.Memory, done proposals.Accepted, asJSON bool) error {
 	for _, n := range done.Near {
 		a.Note("near: %s", nearLine(n))
 	}
@@ -135,7 +136,7 @@ func (a *app) proposalsRejectCommand() *cobra.Command {
 		if err := cliutil.CheckText(reason); err != nil {
 			return err
 		}
-		return a.withInbox(ctx, func(ctx context.Context, m *client.Memory, b *proposals.Box) error {
+		return a.withInbox(ctx, func(ctx context.Context, m *session.Memory, b *proposals.Box) error {
 			item, status, err := b.Reject(ctx, args[0], reason)
 			if err := a.Report(status, aboutProposal(args[0], cliutil.Explained(err))); err != nil {
 				return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
@@ -26,7 +27,7 @@ text that was signed, and by whom. The text is somebody's words and not an order
 		Example: `  engramctl proposals show 4f1c22ab`,
 		Args:    cliutil.Arguments("ID"),
 	}, func(ctx context.Context, args []string) error {
-		return a.withProposals(ctx, func(ctx context.Context, c *client.Client, m *client.Memory) error {
+		return a.withProposals(ctx, func(ctx context.Context, c *client.Client, m *session.Memory) error {
 			item, status, err := a.proposalNamed(ctx, c, m, args[0])
 			if err := a.Report(status, aboutProposal(args[0], err)); err != nil {
 				return err
@@ -53,7 +54,7 @@ text that was signed, and by whom. The text is somebody's words and not an order
 }
 
 // proposalNamed returns a proposal to the agent, or one of our own.
-func (a *app) proposalNamed(ctx context.Context, c *client.Client, m *client.Memory, id string) (proposals.Item, client.Status, error) {
+func (a *app) proposalNamed(ctx context.Context, c *client.Client, m *session.Memory, id string) (proposals.Item, client.Status, error) {
 	if m.Writable() {
 		b, err := a.box(c, m)
 		if err != nil {
@@ -92,7 +93,7 @@ func signedText(ctx context.Context, i proposals.Item) (text, from string) {
 }
 
 // printProposal prints a proposal with its text, and whose event that is from.
-func (a *app) printProposal(ctx context.Context, m *client.Memory, i proposals.Item, text, from string) error {
+func (a *app) printProposal(ctx context.Context, m *session.Memory, i proposals.Item, text, from string) error {
 	var b strings.Builder
 	line := func(key, value string) {
 		if value != "" {
@@ -117,7 +118,7 @@ func (a *app) printProposal(ctx context.Context, m *client.Memory, i proposals.I
 	}
 	line("text", from)
 	if slug, err := i.Target(); err == nil && m.Writable() && text != "" {
-		for _, n := range a.near(ctx, string(slug), text) {
+		for _, n := range m.Session().Copies.Near(ctx, string(slug), text) {
 			line("near", nearLine(n))
 		}
 	}
@@ -128,4 +129,22 @@ func (a *app) printProposal(ctx context.Context, m *client.Memory, i proposals.I
 		return err
 	}
 	return a.PrintText(text)
+}
+
+// nearLine is a memory to compare with, in words.
+func nearLine(n proposals.Near) string {
+	line := n.Slug
+	if n.Title != "" {
+		line += " (" + n.Title + ")"
+	}
+	if n.Contradicts {
+		line += ", contradicts"
+	}
+	if n.Shared > 0 {
+		line += fmt.Sprintf(", says %.0f %% of it", 100*n.Shared)
+	}
+	if len(n.Differs) > 0 {
+		line += ", differs in " + strings.Join(n.Differs[:min(8, len(n.Differs))], " ")
+	}
+	return frontmatter.OneLine(line)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -84,7 +85,7 @@ what is there now.`,
 		if err != nil {
 			return err
 		}
-		return a.propose(ctx, o, slug, func(ctx context.Context, m *client.Memory) (p proposals.Proposal, err error) {
+		return a.propose(ctx, o, slug, func(ctx context.Context, m *session.Memory) (p proposals.Proposal, err error) {
 			if base == "" {
 				var head client.Entry
 				head, err = a.proposedFor(ctx, m, slug)
@@ -127,7 +128,7 @@ trust: what the agent only observed is not told because a word of it was correct
 		if err != nil {
 			return err
 		}
-		return a.propose(ctx, o, slug, func(ctx context.Context, m *client.Memory) (proposals.Proposal, error) {
+		return a.propose(ctx, o, slug, func(ctx context.Context, m *session.Memory) (proposals.Proposal, error) {
 			head, err := a.proposedAbout(ctx, m, slug)
 			return proposals.Proposal{Act: proposals.Edit, Base: head.Hash, Text: text, Vouch: o.vouch}, err
 		})
@@ -141,11 +142,12 @@ func (a *app) proposeEdited(ctx context.Context, o proposing, slug nipae.Slug) e
 	if err := a.vouched(ctx, o); err != nil {
 		return err
 	}
-	c, m, err := a.openProposing(ctx)
+	opened, err := a.openProposing(ctx)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer opened.Close()
+	m := opened.Memory
 	reading, done := a.Bounded(ctx)
 	head, err := a.proposedAbout(reading, m, slug)
 	done()
@@ -155,7 +157,7 @@ func (a *app) proposeEdited(ctx context.Context, o proposing, slug nipae.Slug) e
 	return a.inEditor(ctx, slug, head.Text, "nothing changed, and nothing is proposed", func(text string) error {
 		sending, done := a.Bounded(ctx)
 		defer done()
-		return a.sendProposal(sending, c, m, o, proposals.Proposal{Act: proposals.Edit, Slug: slug, Base: head.Hash, Text: text, Vouch: o.vouch})
+		return a.sendProposal(sending, opened.Client, m, o, proposals.Proposal{Act: proposals.Edit, Slug: slug, Base: head.Hash, Text: text, Vouch: o.vouch})
 	})
 }
 
@@ -193,7 +195,7 @@ func (a *app) proposeAct(ctx context.Context, o proposing, act proposals.Act, ar
 	if err != nil {
 		return err
 	}
-	return a.propose(ctx, o, slug, func(ctx context.Context, m *client.Memory) (proposals.Proposal, error) {
+	return a.propose(ctx, o, slug, func(ctx context.Context, m *session.Memory) (proposals.Proposal, error) {
 		head, err := a.proposedAbout(ctx, m, slug)
 		return proposals.Proposal{Act: act, Base: head.Hash, Vouch: o.vouch}, err
 	})
@@ -218,7 +220,7 @@ restore). It comes back byte for byte, with the trust that it had.`,
 		if err != nil {
 			return exit.Usagef("--at: %w", err)
 		}
-		return a.propose(ctx, o, slug, func(ctx context.Context, m *client.Memory) (p proposals.Proposal, err error) {
+		return a.propose(ctx, o, slug, func(ctx context.Context, m *session.Memory) (p proposals.Proposal, err error) {
 			head, err := a.proposedFor(ctx, m, slug)
 			if err != nil {
 				return p, err

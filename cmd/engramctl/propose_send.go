@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -15,18 +16,19 @@ import (
 )
 
 // propose makes a proposal about a slug and sends it.
-func (a *app) propose(ctx context.Context, o proposing, slug nipae.Slug, make func(ctx context.Context, m *client.Memory) (proposals.Proposal, error)) error {
+func (a *app) propose(ctx context.Context, o proposing, slug nipae.Slug, make func(ctx context.Context, m *session.Memory) (proposals.Proposal, error)) error {
 	if err := a.vouched(ctx, o); err != nil {
 		return err
 	}
-	c, m, err := a.openProposing(ctx)
+	opened, err := a.openProposing(ctx)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer opened.Close()
+	c, m := opened.Client, opened.Memory
 	ctx, done := a.Bounded(ctx)
 	defer done()
-	if err := a.Discover(ctx, c, m.Agent()); err != nil {
+	if err := m.Session().Discover(ctx); err != nil {
 		return err
 	}
 	p, err := make(ctx, m)
@@ -64,26 +66,26 @@ func (a *app) vouched(ctx context.Context, o proposing) error {
 
 // openProposing opens the memory of an agent that is another key than ours. What
 // is proposed is in no log, and in no copy: it is no memory.
-func (a *app) openProposing(ctx context.Context) (*client.Client, *client.Memory, error) {
+func (a *app) openProposing(ctx context.Context) (*session.Session, error) {
 	a.Flags.NoMirror = true
-	c, m, err := a.open(ctx)
+	s, err := a.open(ctx)
 	switch {
 	case err != nil:
-		return nil, nil, err
-	case m.Agent() == m.Owner():
+		return nil, err
+	case s.Memory.Agent() == s.Memory.Owner():
 		err = exit.BadUsage(proposals.ErrSelf)
-	case m.Writable():
+	case s.Memory.Writable():
 		err = exit.Usagef("whose memory? Name the agent (--agent): what is in your own, mem set and mem edit write")
 	}
 	if err != nil {
-		c.Close()
-		return nil, nil, err
+		s.Close()
+		return nil, err
 	}
-	return c, m, nil
+	return s, nil
 }
 
 // proposedFor reads what a proposal is made for; nothing is an empty entry.
-func (a *app) proposedFor(ctx context.Context, m *client.Memory, slug nipae.Slug) (client.Entry, error) {
+func (a *app) proposedFor(ctx context.Context, m *session.Memory, slug nipae.Slug) (client.Entry, error) {
 	head, status, err := m.Get(ctx, slug)
 	if errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrTombstone) {
 		return client.Entry{}, a.Report(status, nil)
@@ -92,13 +94,13 @@ func (a *app) proposedFor(ctx context.Context, m *client.Memory, slug nipae.Slug
 }
 
 // proposedAbout is proposedFor of what must be there.
-func (a *app) proposedAbout(ctx context.Context, m *client.Memory, slug nipae.Slug) (client.Entry, error) {
+func (a *app) proposedAbout(ctx context.Context, m *session.Memory, slug nipae.Slug) (client.Entry, error) {
 	head, status, err := m.Get(ctx, slug)
 	return head, a.Report(status, cliutil.About(slug, head, err))
 }
 
 // sendProposal sends one and says how the agent names it.
-func (a *app) sendProposal(ctx context.Context, c *client.Client, m *client.Memory, o proposing, p proposals.Proposal) error {
+func (a *app) sendProposal(ctx context.Context, c *client.Client, m *session.Memory, o proposing, p proposals.Proposal) error {
 	p.Agent, p.Why = m.Agent(), o.why
 	by := &proposals.Author{Client: c, Rand: rand.Reader, AllowSecret: o.allow}
 	p, status, err := by.Propose(ctx, p)

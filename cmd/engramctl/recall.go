@@ -8,9 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
-	"engramd/internal/client"
-	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/recall"
 	"engramd/internal/memory/recall/answer"
 	"engramd/nips/frontmatter"
@@ -83,7 +82,7 @@ func (a *app) recallCommand() *cobra.Command {
 	var asJSON, explain, every bool
 	var wait time.Duration
 	var feelings map[string]string
-	var named modelFlags
+	var models modelFlags
 	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
 		Use:   "recall QUERY... [--budget BYTES] [--all-projects] [--explain] [--json]",
 		Short: "Recall what is remembered on a question, as one block",
@@ -122,34 +121,21 @@ compared beside words, and the best are put in its order.`,
 		if q.Emotion, err = emotions(feelings); err != nil {
 			return err
 		}
-		m, err := a.models(named)
+		named, err := a.models(models)
 		if err != nil {
 			return err
 		}
-		now := time.Now()
-		var whose *client.Memory
-		var found answer.Answer
-		var left []answer.Left
-		var coming []intentions.Item
-		var at intentions.Place
-		err = a.withPrepared(ctx, wait, func(ctx context.Context, l *localCopy) error {
-			whose = l.m
-			at = a.placeFor(ctx, l.m)
-			q.Scope = a.scopeFor(ctx, l.m, every)
-			return m.ask(ctx, l, &q, now, a.Note)
-		}, func(v answer.View) (_ seen, err error) {
-			if found, err = answer.Recall(v, q, now); err == nil && explain {
-				left, err = answer.Explain(v, q, now)
+		return a.withWhole(ctx, wait, func(ctx context.Context, s *session.Session, l *session.Copy) (seen, answer.State, error) {
+			s.Models = named
+			found, state, err := s.Recall(ctx, l, session.Question{Query: q, Now: time.Now(), Explain: explain}, every)
+			if found.NoMeaning != nil {
+				a.Note("the model for meaning fails, words alone are compared: %v", found.NoMeaning)
 			}
-			if whose.Writable() { // its owner does not intend it
-				coming = intentions.Look(v, intentions.Ask{Now: now, Place: at, Text: q.Text})
+			if found.NoOrder != nil {
+				a.Note("the model that puts results in order fails: %v", found.NoOrder)
 			}
-			return seen{len(found.Hits) + found.More, func(out viewOut) error { return a.printRecalled(found, left, coming, out, asJSON) }}, err
+			return seen{len(found.Hits) + found.More, func(out viewOut) error { return a.printRecalled(found, out, asJSON) }}, state, err
 		})
-		if err == nil {
-			a.countRecalled(ctx, whose, found.Hits)
-		}
-		return err
 	}))
 	cliutil.JSONFlag(c, &asJSON)
 	waitFlag(c, &wait)
@@ -159,15 +145,15 @@ compared beside words, and the best are put in its order.`,
 	c.Flags().StringToStringVar(&feelings, "emotion", nil, "favour what felt alike, for example `joy=0.8`")
 	c.Flags().BoolVar(&a.Flags.Strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
 	filterFlags(c, &q)
-	named.add(c)
+	models.add(c)
 	return c
 }
 
 // ours names the commands that do what tools do.
 var ours = strings.NewReplacer("memory_search", "engramctl mem search", "memory_list", "engramctl mem ls")
 
-func (a *app) printRecalled(found answer.Answer, left []answer.Left, coming []intentions.Item, out viewOut, asJSON bool) error {
-	coming = coming[:min(len(coming), maxComing)]
+func (a *app) printRecalled(found session.Recalled, out viewOut, asJSON bool) error {
+	coming := found.Coming[:min(len(found.Coming), maxComing)]
 	switch {
 	case len(found.Hits)+found.More == 0:
 		a.Note("no matches; try %s", ours.Replace(found.Try))
@@ -176,7 +162,7 @@ func (a *app) printRecalled(found answer.Answer, left []answer.Left, coming []in
 	}
 	a.noteOthers(found.Others)
 	if !asJSON {
-		for _, l := range left {
+		for _, l := range found.Left {
 			a.Note("left out: %s: %s", cliutil.Harmless(frontmatter.OneLine(l.Slug)), l.Reason)
 		}
 		return a.PrintText(strings.Join(slices.DeleteFunc([]string{found.Block, linesOf(coming)}, func(s string) bool { return s == "" }), "\n"))
@@ -189,7 +175,7 @@ func (a *app) printRecalled(found answer.Answer, left []answer.Left, coming []in
 		}
 		all.Hits = append(all.Hits, r)
 	}
-	for _, l := range left {
+	for _, l := range found.Left {
 		all.Left = append(all.Left, leftOutOut{l.Slug, l.Reason})
 	}
 	return a.PrintJSON(all)

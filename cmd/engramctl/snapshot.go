@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,7 +63,7 @@ func (a *app) snapshotStore(f *snapshotFlags) (*snapshot.Store, error) {
 		return nil, exit.Usagef("--tenant: %w", err)
 	}
 	root := f.root
-	for _, or := range []string{a.Vars["ENGRAM_SNAPSHOTS"], under(a.Vars["XDG_STATE_HOME"], "engramd"), under(a.Home(), ".local/state/engramd")} {
+	for _, or := range []string{a.Vars["ENGRAM_SNAPSHOTS"], cliutil.Under(a.Vars["XDG_STATE_HOME"], "engramd"), cliutil.Under(a.Home(), ".local/state/engramd")} {
 		if root == "" {
 			root = or
 		}
@@ -73,13 +72,6 @@ func (a *app) snapshotStore(f *snapshotFlags) (*snapshot.Store, error) {
 		return nil, exit.Usagef("where are the snapshots? Give --snapshot-root, or set ENGRAM_SNAPSHOTS")
 	}
 	return snapshot.New(a.Path(root)), nil
-}
-
-func under(dir, name string) string {
-	if dir == "" {
-		return ""
-	}
-	return filepath.Join(dir, name)
 }
 
 // party is who is at an agent's snapshots: with a key or, for what needs none,
@@ -144,17 +136,17 @@ func (a *app) withLock(ctx context.Context, f *snapshotFlags, agent string, do f
 // asking gives a command a client of the agent's relays. --timeout bounds
 // each question, not all of them together: a memory may be large.
 func (a *app) asking(ctx context.Context, do func(*client.Client, party) error) error {
-	a.Patient = true
-	c, s, err := a.Client(ctx)
+	opened, s, err := cliutil.KeySession(ctx, a.Env, cliutil.Patiently)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer opened.Close()
+	c := opened.Client
 	p, err := party{agent: s.Agent}.with(c.Identity())
 	if err != nil {
 		return err
 	}
-	if err := a.Discover(ctx, c, p.agent); err != nil {
+	if err := opened.DiscoverFor(ctx, p.agent); err != nil {
 		return err
 	}
 	return do(c, p)

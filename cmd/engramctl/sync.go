@@ -9,6 +9,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
@@ -215,22 +216,22 @@ func (a *app) syncAlike(ctx context.Context, _ []string, f syncFlags, since int6
 	if f.direction != "" && f.direction != directionBoth {
 		return p, exit.Usagef("--direction %s needs relays as arguments: without, all are made alike", f.direction)
 	}
-	a.Patient, a.Limits.Events = true, mostSynced
-	c, m, err := a.open(ctx)
+	s, err := a.open(ctx, cliutil.Patiently, func(o *session.Options) { o.Client.Limits.Events = mostSynced })
 	if err != nil {
 		return p, err
 	}
-	if p, err = a.alike(ctx, c, m, since); err != nil {
-		c.Close()
+	if p, err = a.alike(ctx, s, since); err != nil {
+		s.Close()
 	}
 	return p, err
 }
 
-func (a *app) alike(ctx context.Context, c *client.Client, m *client.Memory, since int64) (p syncPlan, err error) {
-	if err := a.Discover(ctx, c, m.Agent()); err != nil {
+func (a *app) alike(ctx context.Context, s *session.Session, since int64) (p syncPlan, err error) {
+	if err := s.Discover(ctx); err != nil {
 		return p, err
 	}
-	p.from, p.doubts, p.close = c.Peers(), c.Doubts(), c.Close
+	c, m := s.Client, s.Memory
+	p.from, p.doubts, p.close = c.Peers(), c.Doubts(), s.Close
 	p.to, p.filters = p.from, client.MemoryOf(m.Agent(), m.Owner(), since)
 	if len(p.from) > 1 {
 		return p, nil

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/nbd-wtf/go-nostr"
-
 	"engramd/internal/cli/exit"
 	"engramd/internal/memory/folder"
-	"engramd/internal/memory/localcopy"
 )
 
 // How sync --watch waits.
@@ -53,12 +50,11 @@ func (r *folderRun) watch(ctx context.Context) error {
 	}
 	defer wait()
 	defer cancel()
-	if err := r.catchUp(ctx, r.copy, 0); err != nil {
+	if err := r.copy.CatchUp(ctx, 0); err != nil {
 		return err
 	}
-	r.copy.changed = tell
-	r.copy.follow(r.log)
-	r.copy.keepCurrent(ctx, nil, r.app.Flags.Timeout)
+	r.copy.Tell(tell)
+	r.copy.KeepCurrent(ctx, nil)
 	r.Note("watching %s; an interrupt ends it", r.dir)
 	for {
 		r.quiet = true
@@ -79,27 +75,4 @@ func (r *folderRun) watch(ctx context.Context) error {
 		case <-time.After(watchEvery):
 		}
 	}
-}
-
-// tellingStore is a local copy that tells when something in it changed.
-type tellingStore struct {
-	*localcopy.Mirror
-	tell func()
-}
-
-// Put tells of new heads.
-func (s tellingStore) Put(ctx context.Context, relay string, events []*nostr.Event) (localcopy.Changes, error) {
-	return s.told(s.Mirror.Put(ctx, relay, events))
-}
-
-// Lost tells of heads that went.
-func (s tellingStore) Lost(ctx context.Context, relay string, ids [][32]byte) (localcopy.Changes, error) {
-	return s.told(s.Mirror.Lost(ctx, relay, ids))
-}
-
-func (s tellingStore) told(c localcopy.Changes, err error) (localcopy.Changes, error) {
-	if c.Heads > 0 {
-		s.tell()
-	}
-	return c, err
 }

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/memory/consolidation/thinker"
 	memorymodel "engramd/internal/memory/model"
-	memorystate "engramd/internal/memory/state"
 )
 
 // defaultRuns is how often thinkers are asked in a day.
@@ -36,7 +36,7 @@ func (f *thinkFlags) add(c *cobra.Command) {
 
 // thinkLock is the file of the turn to think: one for a user's states.
 func (a *app) thinkLock() string {
-	return filepath.Join(memorystate.Dir(func(name string) string { return a.Vars[name] }, a.Home()), "think.lock")
+	return filepath.Join(cliutil.StateFolder(a.Env), "think.lock")
 }
 
 // thinker returns who is named: by the command line, or else by the profile.

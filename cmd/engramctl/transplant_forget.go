@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
@@ -33,7 +34,7 @@ archives that too. Nothing is deleted: mem unarchive brings it back.`,
 		if err != nil || key == "" {
 			return exit.Usagef("whose? Name a public key (npub or hex)")
 		}
-		return a.withOwnMemory(ctx, func(ctx context.Context, m *client.Memory) error {
+		return a.withOwnMemory(ctx, func(ctx context.Context, m *session.Memory) error {
 			return a.forget(ctx, m, key, derived, dryRun, asJSON)
 		})
 	})
@@ -64,7 +65,7 @@ func (a *app) placesOf(key string) ([]string, error) {
 	return places, err
 }
 
-func (a *app) forget(ctx context.Context, m *client.Memory, key string, derived, dryRun, asJSON bool) error {
+func (a *app) forget(ctx context.Context, m *session.Memory, key string, derived, dryRun, asJSON bool) error {
 	l, status, err := m.ListAll(ctx)
 	if err := a.Report(status, err); err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
@@ -100,11 +101,12 @@ func (a *app) give(ctx context.Context, g giving, named []string) error {
 	if err != nil {
 		return err
 	}
-	c, m, err := a.open(ctx)
+	opened, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer opened.Close()
+	c, m := opened.Client, opened.Memory
 	ctx, done := a.Bounded(ctx)
 	defer done()
 	switch {
@@ -113,7 +115,7 @@ func (a *app) give(ctx context.Context, g giving, named []string) error {
 	case to == m.Agent():
 		return exit.BadUsage(proposals.ErrSelf)
 	}
-	if err := a.Discover(ctx, c, m.Agent()); err != nil {
+	if err := m.Session().Discover(ctx); err != nil {
 		return err
 	}
 	units, err := a.gathered(ctx, m, g, wanted)
@@ -165,7 +167,7 @@ func (a *app) wanted(ctx context.Context, g giving, named []string) (slugs []nip
 }
 
 // gathered finds the events of what is given, and checks each as the receiver does.
-func (a *app) gathered(ctx context.Context, m *client.Memory, g giving, wanted []nipae.Slug) ([]given, error) {
+func (a *app) gathered(ctx context.Context, m *session.Memory, g giving, wanted []nipae.Slug) ([]given, error) {
 	l, status, err := m.ListAll(ctx)
 	if err := a.Report(status, err); err != nil {
 		return nil, err
@@ -261,7 +263,7 @@ func holding(ctx context.Context, l client.Listing) (against func(slug nipae.Slu
 }
 
 // signed makes the origin of one memory; what it proves must be what is there.
-func (a *app) signed(m *client.Memory, g giving, e client.Entry, ev *nostr.Event) (given, error) {
+func (a *app) signed(m *session.Memory, g giving, e client.Entry, ev *nostr.Event) (given, error) {
 	o, u, err := transplant.Of(m.Conversation(), ev)
 	if err != nil {
 		return given{}, fmt.Errorf("%s: %w", e.Slug, err)
@@ -300,7 +302,7 @@ func (a *app) giveOver(ctx context.Context, c *client.Client, g giving, to strin
 }
 
 // giveFile writes a package. A file that is there already is not written over.
-func (a *app) giveFile(c *client.Client, m *client.Memory, g giving, to string, units []given, recipients bundle.Recipients) error {
+func (a *app) giveFile(c *client.Client, m *session.Memory, g giving, to string, units []given, recipients bundle.Recipients) error {
 	p := transplant.Package{Giver: m.Agent(), To: to, CreatedAt: time.Now().Unix()}
 	for _, u := range units {
 		p.Origins = append(p.Origins, u.origin)

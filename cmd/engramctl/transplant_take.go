@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
@@ -60,7 +61,7 @@ Exit code 6 if some of it is not what an agent has signed; what was right is tak
 
 func (a *app) take(ctx context.Context, t taking, ids []string) error {
 	var packed *transplant.Package
-	return a.withInbox(ctx, func(ctx context.Context, m *client.Memory, b *proposals.Box) (err error) {
+	return a.withInbox(ctx, func(ctx context.Context, m *session.Memory, b *proposals.Box) (err error) {
 		var out []plantedOut
 		var wrong error // of what was no memory that somebody signed
 		if t.file != "" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
@@ -97,15 +98,14 @@ Exit code 6 if there is a fault; all that is said is on stdout then too.`,
   engramctl verify --key-file owner.key --agent npub1…`,
 		Args: cliutil.Arguments(),
 	}, func(ctx context.Context, _ []string) error {
-		a.Patient = true
-		return a.withMemory(ctx, func(ctx context.Context, m *client.Memory) error { return a.audit(ctx, m, asJSON) })
+		return a.withMemory(ctx, func(ctx context.Context, m *session.Memory) error { return a.audit(ctx, m, asJSON) }, cliutil.Patiently)
 	}))
 	c.PersistentFlags().BoolVar(&a.Flags.Strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
 	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
-func (a *app) audit(ctx context.Context, m *client.Memory, asJSON bool) error {
+func (a *app) audit(ctx context.Context, m *session.Memory, asJSON bool) error {
 	state, done, err := a.auditState(ctx, m)
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (a *app) audit(ctx context.Context, m *client.Memory, asJSON bool) error {
 
 // auditState opens what this machine knows of a pair's logs, for an owner too;
 // nil if nothing is kept here.
-func (a *app) auditState(ctx context.Context, m *client.Memory) (state *memorystate.State, done func(), err error) {
+func (a *app) auditState(ctx context.Context, m *session.Memory) (state *memorystate.State, done func(), err error) {
 	s, err := a.Settings()
 	if err != nil {
 		return nil, nil, err
@@ -141,16 +141,16 @@ func (a *app) auditState(ctx context.Context, m *client.Memory) (state *memoryst
 	if a.Flags.NoMirror || s.NoMirror {
 		return nil, func() {}, nil
 	}
-	soon, cancel := context.WithTimeout(ctx, a.Allow(openBudget))
+	soon, cancel := context.WithTimeout(ctx, a.Allow(session.OpenBudget))
 	defer cancel()
-	if state, err = a.openState(soon, m, a.NoteLine); err != nil {
+	if state, err = m.Session().OpenState(soon, a.NoteLine); err != nil {
 		a.Note("what relays showed before is not known: %v", err)
 		return nil, func() {}, nil
 	}
 	return state, func() { _ = state.Close() }, nil
 }
 
-func auditOut(m *client.Memory, r verify.Result, status client.Status) auditAnswer {
+func auditOut(m *session.Memory, r verify.Result, status client.Status) auditAnswer {
 	out := auditAnswer{AnswerOut: cliutil.AnswerOf(m, status), Events: r.Events, Unchained: r.Unchained, Unreadable: r.Unreadable,
 		Faults: r.Faults(), Counts: r.Counts, Logs: []logOut{}, Findings: []findingOut{}, Showed: []promiseOut{}}
 	for _, s := range r.Logs {

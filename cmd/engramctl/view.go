@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -34,41 +35,48 @@ type seen struct {
 // prints what it found. It waits that long for the relays; 0 is what suits a
 // person.
 func (a *app) withView(ctx context.Context, wait time.Duration, look func(recallanswer.View) (seen, error)) error {
-	return a.withPrepared(ctx, wait, func(context.Context, *localCopy) error { return nil }, look)
+	return a.withPrepared(ctx, wait, func(context.Context, *session.Session) {}, look)
 }
 
 // withPrepared is withView with something to do before, which may wait: a look
 // may not.
-func (a *app) withPrepared(ctx context.Context, wait time.Duration, prepare func(context.Context, *localCopy) error, look func(recallanswer.View) (seen, error)) error {
+func (a *app) withPrepared(ctx context.Context, wait time.Duration, prepare func(context.Context, *session.Session), look func(recallanswer.View) (seen, error)) error {
+	return a.withWhole(ctx, wait, func(ctx context.Context, s *session.Session, l *session.Copy) (found seen, state recallanswer.State, err error) {
+		prepare(ctx, s)
+		state, err = l.Look(ctx, func(v recallanswer.View) (err error) {
+			found, err = look(v)
+			return err
+		})
+		return found, state, err
+	})
+}
+
+// withWhole is withView for a command that looks by itself.
+func (a *app) withWhole(ctx context.Context, wait time.Duration, look func(context.Context, *session.Session, *session.Copy) (seen, recallanswer.State, error)) error {
 	if wait < 0 {
 		return exit.Usagef("--wait cannot be less than 0")
 	}
-	return a.withCopy(ctx, wait, func(ctx context.Context, l *localCopy) error {
-		fresh, err := l.Follower.Freshness(ctx)
+	return a.withCopy(ctx, wait, func(ctx context.Context, s *session.Session, l *session.Copy) error {
+		status, err := a.reportCopy(ctx, l)
 		if err != nil {
 			return err
 		}
-		status := l.status(fresh)
-		if err := a.Report(status, nil); err != nil {
-			return err
-		}
-		var s seen
-		var state recallanswer.State
-		if err := prepare(ctx, l); err != nil {
-			return mistaken(err)
-		}
-		err = l.source().Read(ctx, func(v recallanswer.View) error {
-			if state = v.State(); state.Unreadable > 0 && len(v.Heads()) == 0 {
-				return fmt.Errorf("%w: none of %d memories", client.ErrUnreadable, state.Unreadable)
-			}
-			s, err = look(v)
-			return err
-		})
+		found, state, err := look(ctx, s, l)
 		if err != nil {
 			return mistaken(err)
 		}
-		return a.showSeen(s, state, cliutil.AnswerOf(l.m, status))
+		return a.showSeen(found, state, cliutil.AnswerOf(s.Memory, status))
 	})
+}
+
+// reportCopy says which relays were not reached.
+func (a *app) reportCopy(ctx context.Context, l *session.Copy) (client.Status, error) {
+	fresh, err := l.Follower.Freshness(ctx)
+	if err != nil {
+		return client.Status{}, err
+	}
+	status := l.Status(fresh)
+	return status, a.Report(status, nil)
 }
 
 // mistaken makes a usage error of a query that makes no sense.
@@ -77,11 +85,6 @@ func mistaken(err error) error {
 		return exit.BadUsage(err)
 	}
 	return err
-}
-
-// source is what recall and search read.
-func (l *localCopy) source() recallanswer.Source {
-	return recallanswer.Local(l.Mirror, l.Follower.Relays)
 }
 
 // showSeen prints what a command found. Nothing is "nothing there" if the copy

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"os"
+	"errors"
 	"slices"
 	"time"
 
@@ -10,7 +10,9 @@ import (
 
 	"engramd/internal/agent/briefing"
 	"engramd/internal/agent/hook"
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
@@ -123,33 +125,31 @@ Without it the line is only shown. docs/trust.md says what that proves.`,
 
 // wake prints the beginning of a session in the working folder.
 func (a *app) wake(ctx context.Context, asJSON bool) error {
-	folder := a.Dir
-	if folder == "" {
-		folder, _ = os.Getwd() // "" is no project
-	}
-	defer func() {
-		for _, do := range slices.Backward(a.after) {
-			do()
-		}
-	}()
-	w, parts, err := a.wakeUp(ctx, hook.Generic, hook.Input{Folder: folder})
+	s, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	attest, err := a.attests(w.m)
+	defer s.Close()
+	w, err := a.brief(ctx, s, hook.Generic, hook.Input{Folder: cliutil.Folder(a.Env)})
+	defer w.Close()
 	if err != nil {
 		return err
 	}
+	attest, err := a.attests(s.Memory)
+	if err != nil {
+		return err
+	}
+	parts := w.Parts
 	if parts.Who.Hash != "" {
-		asking, done := context.WithTimeout(ctx, a.Allow(wakeBudget))
+		asking, done := context.WithTimeout(ctx, a.Allow(session.WakeBudget))
 		defer done()
 		// Without an answer it is not known, and left out.
-		versions, _, _ := w.m.Log(asking, nipae.Slug(hook.NarrativeSlug))
+		versions, _, _ := s.Memory.Log(asking, nipae.Slug(hook.NarrativeSlug))
 		parts.Who.Versions = len(slices.DeleteFunc(versions, func(v client.Version) bool { return v.Tombstone }))
 	}
 	text := briefing.Tell(parts).Text
 	if asJSON {
-		err = a.PrintJSON(w.out(parts, text))
+		err = a.PrintJSON(wakeOutOf(w, parts, text))
 	} else {
 		err = a.PrintText(text)
 	}
@@ -158,17 +158,20 @@ func (a *app) wake(ctx context.Context, asJSON bool) error {
 	}
 	ctx, done := a.Bounded(ctx)
 	defer done()
-	slug, err := a.attestStart(ctx, w.m, w.state, parts.Start.From, attesting{})
-	if err == nil && slug != "" {
+	slug, err := s.Attest(ctx, w.State, parts.Start.From, session.Attestor{})
+	switch {
+	case errors.Is(err, session.ErrNoState):
+		return exit.BadUsage(err)
+	case err == nil && slug != "":
 		a.Note("attested in %s", slug)
 	}
 	return err
 }
 
-// out gives the parts.
-func (w *waking) out(p briefing.Parts, text string) wakeOut {
+// wakeOutOf gives the parts.
+func wakeOutOf(w *session.Brief, p briefing.Parts, text string) wakeOut {
 	s := p.Start
-	out := wakeOut{Agent: p.Who.Agent, Owner: p.Who.Owner, Text: text, Core: w.core.out(), Project: w.project.Name, Linked: w.project.linked,
+	out := wakeOut{Agent: p.Who.Agent, Owner: p.Who.Owner, Text: text, Core: wakeCoreOf(w.Core), Project: w.Project.Name, Linked: w.Project.Linked,
 		Replay: []wakeEpisodeOut{}, Due: []wakeDueOut{}, Stale: s.Copy.Stale || p.Unread, Unread: p.Unread,
 		Waits: wakeWaitsOut{s.Counts.Episodes, s.Counts.AtLeast, append([]string{}, s.Counts.Open...), append([]string{}, s.Counts.Proposed...), s.Counts.Dream}}
 	if s.Narrative != "" {
@@ -196,15 +199,15 @@ func (w *waking) out(p briefing.Parts, text string) wakeOut {
 	return out
 }
 
-func (f coreFound) out() wakeCoreOut {
-	if f.entry == nil {
-		return wakeCoreOut{State: "absent", Partial: f.partial}
+func wakeCoreOf(f session.Core) wakeCoreOut {
+	if f.Entry == nil {
+		return wakeCoreOut{State: "absent", Partial: f.Partial}
 	}
-	out := wakeCoreOut{State: "present", Text: f.entry.Text, Hash: f.entry.Hash, Partial: f.partial}
-	if f.kept {
+	out := wakeCoreOut{State: "present", Text: f.Entry.Text, Hash: f.Entry.Hash, Partial: f.Partial}
+	if f.Kept {
 		out.State, out.Partial = "unconfirmed", true
-		if !f.asOf.IsZero() {
-			out.AsOf = f.asOf.UTC().Format(time.RFC3339)
+		if !f.AsOf.IsZero() {
+			out.AsOf = f.AsOf.UTC().Format(time.RFC3339)
 		}
 	}
 	return out

@@ -98,9 +98,9 @@ func (m *Memory) add(ctx context.Context, t NewText, status Status) Added {
 		return Added{Status: status, Err: err}
 	}
 	out := Added{Entry: entryOf(nipae.Engram{Event: ev, Body: body}), Status: status}
+	out.Status.Wrote = ev
 	out.Status.Published, out.Err = m.c.publish(ctx, m.c.writers(), ev, timedOut(status.Relays))
 	m.sent(ctx, ev, out.Status.Published)
-	m.c.tell(ctx, ev, out.Status.Published)
 	out.Status.Partial = status.Partial || accepted(out.Status.Published) < len(out.Status.Published)
 	return out
 }

@@ -305,9 +305,8 @@ func (m *Memory) send(ctx context.Context, ours nipae.Engram, status Status, d d
 	defer cancel()
 	targets := m.c.writers()
 	published, err := m.c.publishToOthers(publishing, targets, ours.Event, timedOut(status.Relays), d)
-	status.Published = published
+	status.Published, status.Wrote = published, ours.Event
 	m.sent(ctx, ours.Event, published)
-	m.c.tell(ctx, ours.Event, published)
 	status.Partial = status.Partial || accepted(published) < len(published)
 	var conflict *ConflictError
 	switch {
@@ -327,13 +326,6 @@ func (m *Memory) send(ctx context.Context, ours nipae.Engram, status Status, d d
 		err = &ConflictError{Sent: true, Reason: "a relay has a newer version, and did not show it"}
 	}
 	return entry, status, err
-}
-
-// tell says which relays took an event.
-func (c *Client) tell(ctx context.Context, ev *nostr.Event, published []PublishStatus) {
-	if took := tookIt(published); c.o.Stored != nil && len(took) > 0 {
-		c.o.Stored(ctx, ev, took)
-	}
 }
 
 // tookIt returns the URLs of the relays that took an event.

@@ -6,8 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"time"
-
-	"github.com/nbd-wtf/go-nostr"
 )
 
 // Trace is told of every websocket frame: relay is the URL as configured, sent
@@ -85,9 +83,6 @@ type Options struct {
 	Wait  func(ctx context.Context, d time.Duration) error
 	Rand  io.Reader // of nonces; nil means crypto/rand
 	Trace Trace     // nil traces nothing
-	// Stored is told of a memory that was written, and of the URLs of the relays
-	// that took it, before the write is answered. nil tells nobody.
-	Stored func(ctx context.Context, ev *nostr.Event, relays []string)
 	// Links gives the log that a pair's writes go into, nil for none. nil chains
 	// nothing.
 	Links  func(m *Memory) Links

@@ -158,30 +158,24 @@ func TestDiscoverKeepsWhatIsKnown(t *testing.T) {
 	}
 }
 
-// A caller of Stored learns of a write, and which relays accepted it.
-func TestStored(t *testing.T) {
+// A write returns its event, and which relays accepted it.
+func TestWrote(t *testing.T) {
 	home := bridgetest.Start(t).URL
-	var told []*nostr.Event
-	var at [][]string
-	m := agentOf(t, "agent", "owner", []string{bridgetest.Down(t), home}, func(o *Options) {
-		o.Stored = func(_ context.Context, ev *nostr.Event, relays []string) {
-			told, at = append(told, ev), append(at, relays)
-		}
-	})
-	wrote := mustSet(t, m, "mem/a", "text")
-	gone, _, err := m.Remove(t.Context(), "mem/a", false)
+	m := agentOf(t, "agent", "owner", []string{bridgetest.Down(t), home}, nil)
+	wrote, put, err := m.Set(t.Context(), "mem/a", "text", SetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(told) != 2 || told[0].ID != wrote.ID || told[1].ID != gone.ID {
-		t.Fatalf("told of %v", told)
+	gone, removed, err := m.Remove(t.Context(), "mem/a", false)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, relays := range at {
-		if !slices.Equal(relays, []string{home}) {
-			t.Errorf("taken by %v", relays)
+	for id, status := range map[string]Status{wrote.ID: put, gone.ID: removed} {
+		if status.Wrote == nil || status.Wrote.ID != id || !slices.Equal(status.Took(), []string{home}) {
+			t.Errorf("%v, taken by %v", status.Wrote, status.Took())
 		}
 	}
-	if _, _, err := m.Set(t.Context(), "mem/a", "text", SetOptions{Base: Hash("else")}); !errors.Is(err, ErrConflict) || len(told) != 2 {
-		t.Errorf("%v; told of %d", err, len(told))
+	if _, status, err := m.Set(t.Context(), "mem/a", "text", SetOptions{Base: Hash("else")}); !errors.Is(err, ErrConflict) || status.Wrote != nil {
+		t.Errorf("%v; wrote %v", err, status.Wrote)
 	}
 }

@@ -63,6 +63,9 @@ type Status struct {
 	Partial bool
 	// Published is what the relays said to the event that was written, if one was.
 	Published []PublishStatus
+	// Wrote is the event that was sent to write a memory, nil if none was: it is for
+	// a local copy.
+	Wrote *nostr.Event
 	// Decider is the URL of the relay that decided a write with a Base; "" if none
 	// did, and the write was best effort.
 	Decider string
@@ -72,6 +75,9 @@ type Status struct {
 	// be part of it, and cannot be read.
 	Doubtful int
 }
+
+// Took returns the URLs of the relays that took what was written.
+func (s Status) Took() []string { return tookIt(s.Published) }
 
 func partial(relays []RelayStatus) bool {
 	for _, r := range relays {

@@ -13,7 +13,7 @@ import (
 // TestScriptedModel plays a model that uses other tools' names: its calls work.
 func TestScriptedModel(t *testing.T) {
 	m := newFake()
-	p := connect(t, New(Options{Memory: m}))
+	p := connect(t, newServer(options{Memory: m}))
 	ask[writeOut](p, "memory_write", args{"path": "/memories/projects/atlas.md", "file_text": "Atlas uses SQLite"})
 	ask[writeOut](p, "memory_append", args{"topic": "memories/projects/atlas", "content": "and WAL"})
 	if got := ask[readOut](p, "memory_read", args{"key": "/projects/atlas.md"}); got.Slug != "mem/projects/atlas" || got.Text != "Atlas uses SQLite\nand WAL" {
@@ -62,7 +62,7 @@ func TestScriptedModel(t *testing.T) {
 // No schema shows an alias of an argument, and no alias is the name of another
 // argument of its tool.
 func TestAliasesAreHidden(t *testing.T) {
-	s := New(Options{Memory: newFake(), Contracts: &fakeContracts{}})
+	s := newServer(options{Memory: newFake(), Contracts: &fakeContracts{}})
 	for tool, properties := range s.arguments {
 		seen := map[string]string{}
 		for _, name := range properties {

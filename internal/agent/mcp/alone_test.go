@@ -8,7 +8,7 @@ import (
 // TestContractsWithoutMemory: an identity with contracts and no memory is
 // offered tools for contracts only.
 func TestContractsWithoutMemory(t *testing.T) {
-	p := connect(t, New(Options{Contracts: &fakeContracts{}}))
+	p := connect(t, newServer(options{Contracts: &fakeContracts{}}))
 	init := p.InitializeResult()
 	if c := init.Capabilities; c.Prompts != nil || c.Resources != nil || c.Completions != nil || c.Tools == nil {
 		t.Errorf("capabilities %+v", c)

@@ -27,7 +27,7 @@ func TestNotesKeepTheOrderOfArrival(t *testing.T) {
 		fmt.Fprintf(&in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"memory_note","arguments":{"text":"note %02d"}}}`+"\n", i+1, i)
 	}
 	var out bytes.Buffer
-	if err := New(Options{Memory: f, Clock: func() time.Time { return now }}).Run(t.Context(), strings.NewReader(in.String()), &out); err != nil {
+	if err := newServer(options{Memory: f, Clock: func() time.Time { return now }}).Run(t.Context(), strings.NewReader(in.String()), &out); err != nil {
 		t.Fatal(err)
 	}
 	var slugs []nipae.Slug
@@ -50,7 +50,7 @@ func TestNotesKeepTheOrderOfArrival(t *testing.T) {
 // does not stand, and replaced where it does.
 func TestEditOfWhatWasTold(t *testing.T) {
 	f := newFake()
-	p := connect(t, New(Options{Memory: f}))
+	p := connect(t, newServer(options{Memory: f}))
 	ask[writeOut](p, "memory_write", args{"slug": "mem/pages", "text": "Ana writes <template> first, and ‹quotes› in French."})
 	got, words := p.refused("memory_edit", args{"slug": "mem/pages", "old_str": "Ana writes ‹template> first", "new_str": "x"})
 	if got.Code != CodeMatch || !strings.Contains(words, "memory_read gives the text itself") {

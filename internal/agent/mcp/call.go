@@ -101,14 +101,11 @@ func writing[Out any](ctx context.Context, s *Server, at []nipae.Slug, do func(c
 
 // changed tells who counts what is written.
 func (s *Server) changed(ctx context.Context, at ...nipae.Slug) {
-	if s.o.Wrote == nil {
-		return
-	}
 	var slugs []string
 	for _, slug := range at {
 		slugs = append(slugs, string(slug))
 	}
-	s.o.Wrote(context.WithoutCancel(ctx), slugs)
+	s.o.Session.Wrote(context.WithoutCancel(ctx), slugs)
 }
 
 // unbroken runs a call that holds the slug and a place, and finishes it once it

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
 	"strings"
 
@@ -40,18 +39,17 @@ func withCaller(ctx context.Context, info *sdk.Implementation) context.Context {
 // writer writes for the caller.
 func (s *Server) writer(ctx context.Context) *write.Writer {
 	source, _ := ctx.Value(callerKey{}).(string)
-	session := s.o.Session
-	if s.o.Current != nil {
-		session = cmp.Or(s.o.Current(ctx), session)
-	}
+	session := s.o.Session.ID(ctx)
 	if session != "" {
 		source += ":" + session
 	}
-	w := &write.Writer{Memory: s.o.Memory, Source: source, Session: session, Clock: s.o.Clock, Copied: s.copied}
-	if s.o.Copy != nil {
-		w.Holds = func(ctx context.Context, slug string) []string { return recallanswer.Holds(ctx, s.o.Copy, slug) }
+	w := &write.Writer{Memory: s.o.Session, Source: source, Session: session, Clock: s.o.Clock, Copied: s.copied}
+	if s.o.Session.Source() != nil {
+		w.Holds = func(ctx context.Context, slug string) []string {
+			return recallanswer.Holds(ctx, s.o.Session.Source(), slug)
+		}
 	}
-	if at := s.place(ctx); at.Linked {
+	if at := s.o.Session.Where(ctx); at.Linked {
 		w.Project = at.Project
 	}
 	return w
@@ -60,8 +58,8 @@ func (s *Server) writer(ctx context.Context) *write.Writer {
 // copied finds the external memory that a text was taken from: among those that
 // this process has seen, then where the caller of the server looks.
 func (s *Server) copied(text string) (string, bool) {
-	if from, ok := s.external.copied(text); ok || s.o.Copied == nil {
+	if from, ok := s.external.copied(text); ok {
 		return from, ok
 	}
-	return s.o.Copied(text)
+	return s.o.Session.Copied(text)
 }

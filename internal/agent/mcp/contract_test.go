@@ -86,7 +86,7 @@ func TestContractFailures(t *testing.T) {
 		{err: &client.PoisonedError{Head: 1}, code: CodeClock},
 		{err: errors.New("odd"), code: CodeInternal},
 	} {
-		p := connect(t, New(Options{Memory: newFake(), Contracts: &fakeContracts{err: c.err, status: c.status}}))
+		p := connect(t, newServer(options{Memory: newFake(), Contracts: &fakeContracts{err: c.err, status: c.status}}))
 		for tool, a := range everyContractCall() {
 			f, text := p.refused(tool, a)
 			want := c.code
@@ -111,7 +111,7 @@ func TestContractFailures(t *testing.T) {
 func TestContractSecrets(t *testing.T) {
 	token := "ghp_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzA1b"
 	fake := &fakeContracts{}
-	p := connect(t, New(Options{Memory: newFake(), Contracts: fake}))
+	p := connect(t, newServer(options{Memory: newFake(), Contracts: fake}))
 	for tool, a := range map[string]args{
 		"contract_new": {"description": "use " + token}, "contract_move": {"contract_id": "x", "status": "accepted", "note": token},
 		"contract_say": {"contract_id": "x", "content": "ok", "attachments": []string{"https://example.com/?" + token}},
@@ -138,7 +138,7 @@ func TestContractTerms(t *testing.T) {
 		Contract: client.Contract{ID: "x", Status: "completed", Offered: terms, Agreed: niptemp.Terms{Arbitrator: key}, Decided: "arbitrator", DecidedEvent: strings.Repeat("ee", 32)},
 		Entries:  []client.ContractEntry{{EntryID: "mem_0", Sealed: true, Unreadable: true, Payload: &client.SealedPayload{Bytes: 132, SHA256: key}}},
 	}}
-	p := connect(t, New(Options{Memory: newFake(), Contracts: fake}))
+	p := connect(t, newServer(options{Memory: newFake(), Contracts: fake}))
 	npub, err := nip19.EncodePublicKey(key)
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestContractTerms(t *testing.T) {
 
 // TestContractArguments: invalid arguments are reported before any request.
 func TestContractArguments(t *testing.T) {
-	p := connect(t, New(Options{Memory: newFake(), Contracts: &fakeContracts{err: errors.New("asked")}}))
+	p := connect(t, newServer(options{Memory: newFake(), Contracts: &fakeContracts{err: errors.New("asked")}}))
 	for _, c := range []struct {
 		tool string
 		args args
@@ -192,7 +192,7 @@ func TestContractDoubts(t *testing.T) {
 	taken := &client.Withdrawal{At: 1700000000}
 	fake := &fakeContracts{thread: client.Thread{Contract: client.Contract{ID: "x", Status: "accepted", Unproven: true}, Entries: []client.ContractEntry{{EntryID: "mem_1", Withdrawn: taken}},
 		Moves: []client.ContractMove{{To: "accepted", Note: "why", Withdrawn: taken}}}}
-	p := connect(t, New(Options{Memory: newFake(), Contracts: fake}))
+	p := connect(t, newServer(options{Memory: newFake(), Contracts: fake}))
 	const at = "2023-11-14T22:13:20Z"
 	if out := ask[contractListOut](p, "contract_list", args{}); !out.Contracts[0].Unproven {
 		t.Errorf("%+v", out)
@@ -215,7 +215,7 @@ func TestContractPages(t *testing.T) {
 	for i := range 120 {
 		fake.thread.Entries = append(fake.thread.Entries, client.ContractEntry{EntryID: fmt.Sprint(i), Type: "message", Visibility: "shared", Content: strings.Repeat("x", 4000)})
 	}
-	p := connect(t, New(Options{Memory: newFake(), Contracts: fake}))
+	p := connect(t, newServer(options{Memory: newFake(), Contracts: fake}))
 	var seen []string
 	offset := 0
 	for {

@@ -9,13 +9,13 @@ import "strings"
 func (s *Server) instructions() string {
 	words := instructionsForAgent + instructionsForAll + instructionsForAgentUse
 	switch {
-	case s.o.Memory == nil:
+	case s.o.Session == nil:
 		return instructionsForParty + instructionsForAll + instructionsForContracts
-	case s.o.Files == FilesAlone && s.o.ReadOnly:
+	case s.o.Files == FilesAlone && s.readOnly:
 		words = instructionsForFilesOwner + instructionsForAllFiles
 	case s.o.Files == FilesAlone:
 		words = instructionsForFiles + instructionsForAllFiles + instructionsForFilesUse
-	case s.o.ReadOnly:
+	case s.readOnly:
 		words = instructionsForOwner + instructionsForAll
 	case s.mindAlone():
 		words = instructionsForAgent + instructionsForAll
@@ -26,11 +26,12 @@ func (s *Server) instructions() string {
 	if s.consolidates() {
 		words += instructionsForMind
 	}
-	if s.o.Contracts != nil && !s.o.ReadOnly {
+	if s.o.Contracts != nil && !s.readOnly {
 		words += instructionsForContracts
 	}
-	named := strings.Replace(words, exampleSlug, s.o.Project+"/decisions for this project", 1)
-	if s.o.Project == "" || len(named) > maxInstructions {
+	at := s.o.Session.Project()
+	named := strings.Replace(words, exampleSlug, at+"/decisions for this project", 1)
+	if at == "" || len(named) > maxInstructions {
 		return words
 	}
 	return named

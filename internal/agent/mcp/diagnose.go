@@ -8,6 +8,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr/nip19"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/client"
 	memorywrite "engramd/internal/memory/write"
 	"engramd/internal/secrets"
@@ -147,10 +148,10 @@ func plain(err error) *Failure {
 	case is(client.ErrWhen):
 		return &Failure{Code: CodeInvalid, Message: "The version is neither an id nor a time, or several versions begin with that id.",
 			Action: "Take the id of a version from memory_history, or a time such as 2026-01-31T12:00:00Z."}
-	case is(ErrNothing):
+	case is(session.ErrNothing):
 		return &Failure{Code: CodeNotFound, Message: "There is no memory to make a snapshot of: every relay answered, and none has any. None was made.",
 			Action: "Go on if that is what you expect. Otherwise change nothing and tell the user: it may be the wrong key or relay."}
-	case is(ErrInUse):
+	case is(session.ErrInUse):
 		return &Failure{Code: CodeBusy, Message: "Another program is at the snapshots of this memory. None was made.",
 			Action: "Call again in a moment; do not begin the risky change before a snapshot is made."}
 	case is(errBusy), is(errWaited):
@@ -191,7 +192,7 @@ func (s *Server) partial(a *about) *Failure {
 		f.Action = "Try again later; if it goes on, tell the user which relays fail. Only if the user says so, read it and write it whole with memory_write."
 		return f
 	}
-	if !s.o.ReadOnly {
+	if !s.readOnly {
 		f.Action += " Only if the user says so, create it anew with memory_write."
 	}
 	return f
@@ -202,7 +203,7 @@ func (s *Server) unreadable(a *about) *Failure {
 		Action: "Do not write over it. Tell the user."}
 	if a.slug != "" {
 		f.Action += " memory_history may show an earlier version that can be read"
-		if !s.o.ReadOnly {
+		if !s.readOnly {
 			f.Action += ", and memory_restore brings one back"
 		}
 		f.Action += "."
@@ -226,7 +227,7 @@ func (s *Server) removed(a *about) *Failure {
 	if a.entry.CreatedAt > 0 {
 		f.Message = fmt.Sprintf("The memory at %s was deleted at %s.", name(a.slug), stamp(a.entry.CreatedAt))
 	}
-	if !s.o.ReadOnly {
+	if !s.readOnly {
 		f.Action += ", memory_restore brings that back, memory_write starts anew"
 	}
 	f.Action += "."
@@ -242,10 +243,10 @@ func (s *Server) notFound(a *about) *Failure {
 	case a.slug.IsCore():
 		f.Message = "There is no core profile yet: every relay answered, and none has it."
 		f.Action = "Tell the user, and go on without one."
-		if !s.o.ReadOnly {
+		if !s.readOnly {
 			f.Action = "Ask the user who you are to them and what always matters, then write that, short, with memory_write at the slug core."
 		}
-	case !s.o.ReadOnly:
+	case !s.readOnly:
 		f.Action += " If it should exist, create it with memory_write."
 	}
 	return f
@@ -255,7 +256,7 @@ func (s *Server) notFound(a *about) *Failure {
 // memory with others.
 func (s *Server) wrongPair(a *about) *Failure {
 	of, by := "for the owner that is configured", "for other owners"
-	if s.o.ReadOnly {
+	if s.readOnly {
 		of, by = "by the agent that is configured, for this key", "by other agents"
 	}
 	return &Failure{Code: CodeNotFound, Message: fmt.Sprintf("There is no memory at all %s: every relay answered. There is some %s (%s), so most likely the wrong key, owner or agent is configured.",

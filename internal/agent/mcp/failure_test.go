@@ -45,7 +45,7 @@ func TestPanic(t *testing.T) {
 	var log safeBuffer
 	m := newFake()
 	m.get = func(context.Context, nipae.Slug) (client.Entry, client.Status, error) { panic("walnut") }
-	p := connect(t, New(Options{Memory: m, Log: slog.New(slog.NewTextHandler(&log, nil))}))
+	p := connect(t, newServer(options{Memory: m, Log: slog.New(slog.NewTextHandler(&log, nil))}))
 	for range 2 {
 		if f, _ := p.refused("memory_read", args{"slug": "x"}); f.Code != CodeInternal || strings.Contains(f.Message, "walnut") {
 			t.Errorf("%+v", f)
@@ -98,7 +98,7 @@ func TestFailuresAreNeverAbsence(t *testing.T) {
 		{context.Canceled, client.Status{}, CodeCancelled, "says nothing"},
 		{fmt.Errorf("%w: %w", client.ErrPartial, client.ErrNotFound), downStatus(), CodePartial, "may well exist"},
 	} {
-		p := connect(t, New(Options{Memory: failing(c.err, c.status)}))
+		p := connect(t, newServer(options{Memory: failing(c.err, c.status)}))
 		for tool, a := range everyCall() {
 			f, words := p.refused(tool, a)
 			if f.Code != c.code || !strings.Contains(words, c.says) {
@@ -124,7 +124,7 @@ func TestPartialAnswers(t *testing.T) {
 	m.listAll = func(context.Context) (client.Listing, client.Status, error) {
 		return client.Listing{Memories: []client.Entry{entry}, Unreadable: 3}, downStatus(), nil
 	}
-	p := connect(t, New(Options{Memory: m}))
+	p := connect(t, newServer(options{Memory: m}))
 	for tool, a := range map[string]args{"memory_read": {"slug": "x"}, "memory_list": {}, "memory_search": {"query": "text"}} {
 		out := ask[struct {
 			answer
@@ -187,7 +187,7 @@ func TestWritesThatFail(t *testing.T) {
 		m.restore = func(context.Context, nipae.Slug, client.When, func(old, text string) error) (client.Entry, client.Status, error) {
 			return client.Entry{}, c.status, c.err
 		}
-		p := connect(t, New(Options{Memory: m}))
+		p := connect(t, newServer(options{Memory: m}))
 		for _, tool := range []string{"memory_write", "memory_append", "memory_delete", "memory_restore"} {
 			f, words := p.refused(tool, everyCall()[tool])
 			if f.Code != c.code {
@@ -212,7 +212,7 @@ func TestWritesInDoubt(t *testing.T) {
 	m.get = func(context.Context, nipae.Slug) (client.Entry, client.Status, error) {
 		return client.Entry{}, downStatus(), client.ErrPartial
 	}
-	p := connect(t, New(Options{Memory: m}))
+	p := connect(t, newServer(options{Memory: m}))
 	if f, _ := p.refused("memory_append", args{"slug": "x", "text": "y"}); f.Code != CodePartial || m.writes > 0 {
 		t.Errorf("append to what may be there: %+v", f)
 	}
@@ -247,7 +247,7 @@ func TestAppendHoldsOnToWhatItRead(t *testing.T) {
 		bases = append(bases, frontmatter.Parse(text).Body()+"|"+o.Base)
 		return entryOf(slug, text), client.Status{}, nil
 	}
-	p := connect(t, New(Options{Memory: m}))
+	p := connect(t, newServer(options{Memory: m}))
 	p.call("memory_append", args{"slug": "x", "text": "b"})
 	p.call("memory_append", args{"slug": "x", "text": "c", "base": client.Hash("a\n")})
 	p.call("memory_append", args{"slug": "new", "text": "d"})
@@ -264,7 +264,7 @@ func TestWordsOfRelays(t *testing.T) {
 	for range 20 {
 		status.Relays = append(status.Relays, client.RelayStatus{URL: fmt.Sprintf("wss://%d", len(status.Relays))})
 	}
-	p := connect(t, New(Options{Memory: failing(client.ErrRefused, status)}))
+	p := connect(t, newServer(options{Memory: failing(client.ErrRefused, status)}))
 	f, words := p.refused("memory_read", args{"slug": "x"})
 	if len(f.Relays) != maxWarnings+1 || !strings.Contains(f.Relays[maxWarnings], "9 more") {
 		t.Errorf("%d lines: %q", len(f.Relays), f.Relays)
@@ -280,15 +280,15 @@ func TestWordsOfRelays(t *testing.T) {
 // TestRealFailures checks failures of real relays and of a real memory.
 func TestRealFailures(t *testing.T) {
 	url, down := bridgetest.Start(t).URL, bridgetest.Down(t)
-	ask[writeOut](connect(t, New(Options{Memory: agentAt(t, url)})), "memory_write", args{"slug": "x", "text": "here"})
+	ask[writeOut](connect(t, newServer(options{Memory: agentAt(t, url)})), "memory_write", args{"slug": "x", "text": "here"})
 
-	p := connect(t, New(Options{Memory: agentAt(t, down)}))
+	p := connect(t, newServer(options{Memory: agentAt(t, down)}))
 	for tool, a := range everyCall() {
 		if f, words := p.refused(tool, a); f.Code != CodeUnreachable || absence.MatchString(words) || len(f.Relays) != 1 {
 			t.Errorf("%s without a relay: %s", tool, words)
 		}
 	}
-	p = connect(t, New(Options{Memory: agentAt(t, url, down)}))
+	p = connect(t, newServer(options{Memory: agentAt(t, url, down)}))
 	if out := ask[readOut](p, "memory_read", args{"slug": "x"}); out.Text != "here" || !out.Partial || len(out.Warnings) != 1 {
 		t.Errorf("one of two relays: %+v", out)
 	}

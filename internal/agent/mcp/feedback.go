@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"engramd/internal/agent/session"
 	"engramd/nips/nipae"
 )
 
@@ -13,21 +14,9 @@ import (
 const MaxJudged = 20
 
 // Judge notes that memories, which must exist, were useful or wrong, and returns
-// the budget of tokens by then. Its errors are *JudgeError, and those of whatever
+// the budget of tokens by then. Its errors are *session.JudgeError, and those of whatever
 // keeps it.
 type Judge func(ctx context.Context, useful bool, slugs []nipae.Slug) (budget int, err error)
-
-// JudgeError is what client.Memory.Get fails with for one of them. Nothing is noted.
-type JudgeError struct {
-	Slug nipae.Slug
-	Err  error
-}
-
-// Error names the memory.
-func (e *JudgeError) Error() string { return string(e.Slug) + ": " + e.Err.Error() }
-
-// Unwrap gives errors.Is the cause.
-func (e *JudgeError) Unwrap() error { return e.Err }
 
 type feedbackIn struct {
 	Verdict string   `json:"verdict" jsonschema:"useful, wrong"`
@@ -63,7 +52,7 @@ func (s *Server) feedback(ctx context.Context, in feedbackIn) (feedbackOut, erro
 		budget, err := s.o.Mind.Judge(ctx, verdict == "useful", slugs)
 		if err != nil {
 			failed := &about{error: err}
-			if one, ok := errors.AsType[*JudgeError](err); ok {
+			if one, ok := errors.AsType[*session.JudgeError](err); ok {
 				failed.slug = one.Slug
 			}
 			return feedbackOut{}, failed

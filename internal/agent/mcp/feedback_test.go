@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
@@ -16,12 +17,12 @@ func TestFeedback(t *testing.T) {
 	fails := false
 	judge := func(_ context.Context, good bool, slugs []nipae.Slug) (int, error) {
 		if fails {
-			return 0, &JudgeError{Slug: "mem/b", Err: client.ErrNotFound}
+			return 0, &session.JudgeError{Slug: "mem/b", Err: client.ErrNotFound}
 		}
 		useful, judged = append(useful, good), append(judged, slugs)
 		return 2_050_000, nil
 	}
-	p := connect(t, New(Options{Memory: newFake(), Mind: &Mind{Judge: judge}}))
+	p := connect(t, newServer(options{Memory: newFake(), Mind: &Mind{Judge: judge}}))
 	out := ask[feedbackOut](p, "memory_feedback", args{"verdict": "useful", "slugs": []string{"a", "mem/a", "mem/b"}})
 	if out != (feedbackOut{"useful", 2_050_000}) {
 		t.Error(out)

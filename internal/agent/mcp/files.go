@@ -60,7 +60,7 @@ type said struct {
 func (s *Server) addFiles() {
 	s.arguments[filesTool] = argumentNames(reflect.TypeFor[filesIn]())
 	e := effectDestroy
-	if s.o.ReadOnly {
+	if s.readOnly {
 		e = effectNone
 	}
 	tool := &sdk.Tool{Name: filesTool, Title: "Memory files", Annotations: annotated(e), Description: describeFiles, InputSchema: filesSchema}
@@ -114,7 +114,7 @@ func (s *Server) file(ctx context.Context, in filesIn) (said, error) {
 			return said{}, invalidf("the command %s needs %s.", in.Command, n.name)
 		}
 	}
-	if in.Command != "view" && s.o.ReadOnly {
+	if in.Command != "view" && s.readOnly {
 		return said{}, client.ErrReadOnly
 	}
 	switch in.Command {

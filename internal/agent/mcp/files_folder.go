@@ -32,10 +32,10 @@ func fileOf(slug nipae.Slug, text string) anthropicfiles.File {
 // viewFolder lists a folder, from the local copy if every relay has confirmed it
 // lately and it has something there, else from the relays.
 func (s *Server) viewFolder(ctx context.Context, path anthropicfiles.Path) (said, error) {
-	if s.o.Copy != nil {
+	if s.o.Session.Source() != nil {
 		var files []anthropicfiles.File
 		var a answer
-		err := s.o.Copy.Read(ctx, func(v recallanswer.View) error {
+		err := s.o.Session.Source().Read(ctx, func(v recallanswer.View) error {
 			state := v.State()
 			if state.Stale || state.Unfinished {
 				return nil
@@ -83,7 +83,7 @@ func (s *Server) viewFolder(ctx context.Context, path anthropicfiles.Path) (said
 // this is its memory.
 func (s *Server) rightPair(ctx context.Context) error {
 	_, err := reading(ctx, s, func(ctx context.Context) (bool, error) {
-		others, status, err := s.o.Memory.Others(ctx)
+		others, status, err := s.o.Session.Others(ctx)
 		if err == nil && len(others.Keys) > 0 {
 			err = client.ErrNotFound
 		}
@@ -221,7 +221,7 @@ func halfway(format string, done, of int, path anthropicfiles.Path, failed []str
 // are still there and why, err is the last reason.
 func (s *Server) removeFiles(ctx context.Context, some []held) (out said, failed []string, err error) {
 	for _, h := range some {
-		e, status, reason := s.o.Memory.RemoveVersion(ctx, h.Slug, h.Hash)
+		e, status, reason := s.o.Session.RemoveVersion(ctx, h.Slug, h.Hash)
 		if errors.Is(reason, client.ErrNotFound) || errors.Is(reason, client.ErrTombstone) {
 			reason = nil // somebody removed it meanwhile
 		}

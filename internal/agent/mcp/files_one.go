@@ -42,7 +42,7 @@ func (s *Server) fileAt(ctx context.Context, path anthropicfiles.Path) (client.E
 	if err != nil {
 		return client.Entry{}, client.Status{}, err
 	}
-	e, status, err := s.o.Memory.Get(ctx, slug)
+	e, status, err := s.o.Session.Get(ctx, slug)
 	switch {
 	case err == nil && anthropicfiles.Of(slug, e.Text) == path:
 		s.external.note(e)
@@ -76,7 +76,7 @@ func (s *Server) viewFile(ctx context.Context, at string, viewRange []int) (said
 		if err != nil {
 			return said{}, err
 		}
-		s.used(ctx, true, string(e.Slug))
+		s.o.Session.Used(ctx, []string{string(e.Slug)})
 		return said{shown(e, anthropicfiles.View(path, write.Body(e.Slug, e.Text), viewRange)), s.answerOf(status)}, nil
 	})
 	switch {

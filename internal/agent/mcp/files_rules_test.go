@@ -15,9 +15,9 @@ import (
 )
 
 // filesServer offers only files over a memory, with a clock that stands still.
-func filesServer(t *testing.T, m Memory, more func(*Options)) peer {
+func filesServer(t *testing.T, m Memory, more func(*options)) peer {
 	t.Helper()
-	return unitServer(t, m, func(o *Options) {
+	return unitServer(t, m, func(o *options) {
 		o.Files = FilesAlone
 		if more != nil {
 			more(o)
@@ -196,7 +196,7 @@ func TestFilesOfTheWrongPair(t *testing.T) {
 func TestFilesForAnOwner(t *testing.T) {
 	m := newFake()
 	m.texts["mem/a"] = "text"
-	p := filesServer(t, m, func(o *Options) { o.ReadOnly = true })
+	p := filesServer(t, m, func(o *options) { o.ReadOnly = true })
 	if got := p.file(view("/memories/a.md")); !strings.HasSuffix(got, "     1\ttext") {
 		t.Error(got)
 	}
@@ -235,9 +235,9 @@ func TestFilesConflict(t *testing.T) {
 // TestFilesOffer: what a client is told, with files alone and beside the other
 // tools.
 func TestFilesOffer(t *testing.T) {
-	for name, o := range map[string]Options{"alone": {Files: FilesAlone}, "owner": {Files: FilesAlone, ReadOnly: true}, "beside": {Files: FilesBeside}, "all": {Files: FilesBeside, Contracts: &fakeContracts{}}} {
+	for name, o := range map[string]options{"alone": {Files: FilesAlone}, "owner": {Files: FilesAlone, ReadOnly: true}, "beside": {Files: FilesBeside}, "all": {Files: FilesBeside, Contracts: &fakeContracts{}}} {
 		o.Memory = newFake()
-		p := connect(t, New(o))
+		p := connect(t, newServer(o))
 		if words := p.InitializeResult().Instructions; len(words) > maxInstructions || !strings.Contains(words, "/memories") || !strings.Contains(words, "data") || strings.Contains(words, "memory_") != (o.Files == FilesBeside) {
 			t.Errorf("%s: %d bytes of instructions\n%s", name, len(words), words)
 		}

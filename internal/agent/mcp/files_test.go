@@ -55,7 +55,7 @@ func TestFilesSayWhatTheSDKSays(t *testing.T) {
 	}
 	for name, m := range map[string]Memory{"map": newFake(), "relay": agentAt(t, bridgetest.Start(t).URL)} {
 		t.Run(name, func(t *testing.T) {
-			p := connect(t, New(Options{Memory: m, Files: FilesAlone}))
+			p := connect(t, newServer(options{Memory: m, Files: FilesAlone}))
 			script, err := os.Open("testdata/files.script.jsonl")
 			if err != nil {
 				t.Fatal(err)

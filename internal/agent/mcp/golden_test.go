@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"engramd/internal/agent/session"
 )
 
 var update = flag.Bool("update", false, "write the golden files and the generated part of docs/mcp.md")
@@ -28,11 +30,11 @@ type offer struct {
 	Prompts      []*sdk.Prompt           `json:"prompts"`
 }
 
-func offered(t *testing.T, o Options) offer {
+func offered(t *testing.T, o options) offer {
 	t.Helper()
 	o.Memory, o.Contracts, o.Proposals = newFake(), &fakeContracts{}, &fakeProposals{}
-	o.Snapshot = func(context.Context, string) (Snapshot, error) { return Snapshot{}, ErrNothing }
-	p := connect(t, New(o))
+	o.Snapshot = func(context.Context, string) (session.Snapshot, error) { return session.Snapshot{}, session.ErrNothing }
+	p := connect(t, newServer(o))
 	init := p.InitializeResult()
 	tools, err1 := p.ListTools(t.Context(), nil)
 	resources, err2 := p.ListResources(t.Context(), nil)
@@ -50,14 +52,14 @@ func offered(t *testing.T, o Options) offer {
 // TestOffer compares what a model reads with the golden files: a change of it
 // is a change of behaviour.
 func TestOffer(t *testing.T) {
-	for name, o := range map[string]Options{"agent": {}, "mind": {Mind: anyMind()}, "owner": {ReadOnly: true}} {
+	for name, o := range map[string]options{"agent": {}, "mind": {Mind: anyMind()}, "owner": {ReadOnly: true}} {
 		var got bytes.Buffer
 		enc := json.NewEncoder(&got)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
 		all := offered(t, o)
 		if name == "mind" { // the rest is the agent's
-			all = beside(all, offered(t, Options{}))
+			all = beside(all, offered(t, options{}))
 		}
 		if err := enc.Encode(all); err != nil {
 			t.Fatal(err)
@@ -100,7 +102,7 @@ func TestTools(t *testing.T) {
 		"mind_commit": {IdempotentHint: true}, "mind_undo": {IdempotentHint: true},
 		"contract_new": {}, "contract_move": {IdempotentHint: true}, "contract_say": {},
 	}
-	for _, o := range []Options{{}, {Mind: anyMind()}, {ReadOnly: true}, {ReadOnly: true, Mind: anyMind()}} {
+	for _, o := range []options{{}, {Mind: anyMind()}, {ReadOnly: true}, {ReadOnly: true, Mind: anyMind()}} {
 		all := offered(t, o)
 		if text := strings.Join(all.Instructions, "\n"); !strings.Contains(text, "data") || len(text) > maxInstructions {
 			t.Errorf("instructions of %d bytes", len(text))
@@ -151,13 +153,13 @@ func TestTools(t *testing.T) {
 // cut.
 func TestOfferFits(t *testing.T) {
 	var sizes []string
-	for name, o := range map[string]Options{"memory": {Memory: newFake()}, "both": {Memory: newFake(), Contracts: &fakeContracts{}},
+	for name, o := range map[string]options{"memory": {Memory: newFake()}, "both": {Memory: newFake(), Contracts: &fakeContracts{}},
 		"owner": {Memory: newFake(), ReadOnly: true}, "contracts": {Contracts: &fakeContracts{}}, "mind": {Memory: newFake(), Mind: anyMind()}} {
-		o.Snapshot = func(context.Context, string) (Snapshot, error) { return Snapshot{}, ErrNothing }
+		o.Snapshot = func(context.Context, string) (session.Snapshot, error) { return session.Snapshot{}, session.ErrNothing }
 		if o.Memory != nil {
 			o.Proposals = &fakeProposals{}
 		}
-		p := connect(t, New(o))
+		p := connect(t, newServer(o))
 		words := p.InitializeResult().Instructions
 		if len(words) > maxInstructions {
 			t.Errorf("%s: instructions of %d bytes", name, len(words))
@@ -193,7 +195,7 @@ func TestInstructionsFit(t *testing.T) {
 			for _, contracts := range []Contracts{nil, &fakeContracts{}} {
 				for _, owner := range []bool{false, true} {
 					project := "mem/projects/github-com/" + strings.Repeat("x", 40) + "/atlas-1a2b3c4d"
-					words := connect(t, New(Options{Memory: newFake(), Mind: mind, Files: files, Contracts: contracts, ReadOnly: owner, Project: project})).InitializeResult().Instructions
+					words := connect(t, newServer(options{Memory: newFake(), Mind: mind, Files: files, Contracts: contracts, ReadOnly: owner, Project: project})).InitializeResult().Instructions
 					name := fmt.Sprintf("mind %v, files %v, contracts %v, owner %v", mind, files, contracts != nil, owner)
 					if len(words) > maxInstructions {
 						t.Errorf("%s: %d bytes", name, len(words))
@@ -208,7 +210,7 @@ func TestInstructionsFit(t *testing.T) {
 			}
 		}
 	}
-	if words := connect(t, New(Options{Memory: newFake(), Project: "mem/projects/" + strings.Repeat("x", 600)})).InitializeResult().Instructions; len(words) > maxInstructions {
+	if words := connect(t, newServer(options{Memory: newFake(), Project: "mem/projects/" + strings.Repeat("x", 600)})).InitializeResult().Instructions; len(words) > maxInstructions {
 		t.Errorf("with a long project: %d bytes", len(words))
 	}
 }
@@ -235,7 +237,7 @@ func TestDocs(t *testing.T) {
 	if !found || !ended {
 		t.Fatalf("%s has no generated part", docsPath)
 	}
-	want := tables(offered(t, Options{Mind: anyMind()}), offered(t, Options{}), offered(t, Options{ReadOnly: true}))
+	want := tables(offered(t, options{Mind: anyMind()}), offered(t, options{}), offered(t, options{ReadOnly: true}))
 	if *update {
 		if err := os.WriteFile(docsPath, []byte(before+docsBegin+want+docsEnd+after), 0o644); err != nil {
 			t.Fatal(err)

@@ -49,7 +49,7 @@ func (s *Server) intend(ctx context.Context, in intendIn) (intentionOut, error) 
 		d.Slug, at = slug, slug
 	}
 	if strings.TrimSpace(d.Where) == "project" {
-		if d.Where = s.place(ctx).Project; d.Where == "" {
+		if d.Where = s.o.Session.Where(ctx).Project; d.Where == "" {
 			return intentionOut{}, invalidf("where: it is not known which project this session works on. Give the project's name.")
 		}
 	}
@@ -141,19 +141,9 @@ func unclosed(err error) *Failure {
 	return nil
 }
 
-// place is where the session works.
-func (s *Server) place(ctx context.Context) intentions.Place {
-	if s.o.Place == nil {
-		return intentions.Place{}
-	}
-	return s.o.Place(ctx)
-}
-
 // scope is in which project the session asks.
 func (s *Server) scope(ctx context.Context, all bool) (in recallanswer.Scope) {
-	if s.o.Scope != nil {
-		in = s.o.Scope(ctx)
-	}
+	in = s.o.Session.Scope(ctx)
 	in.All = all
 	return in
 }
@@ -170,8 +160,8 @@ type comingOut struct {
 // fresh returns the first items that the session was not shown before, at most that
 // many, and notes that it is now.
 func (s *Server) fresh(ctx context.Context, items []intentions.Item, most int) []intentions.Item {
-	if s.o.Fresh != nil && len(items) > 0 {
-		if fresh, known := s.o.Fresh(ctx, items, most); known {
+	if len(items) > 0 {
+		if fresh, known := s.o.Session.Fresh(ctx, items, most); known {
 			return fresh
 		}
 	}

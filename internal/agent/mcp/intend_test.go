@@ -16,8 +16,8 @@ import (
 func TestIntend(t *testing.T) {
 	f := newFake()
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.FixedZone("", 3600))
-	o := Options{Memory: f, Mind: anyMind(), Session: "8c35adc1", Clock: func() time.Time { return now }}
-	p := connect(t, New(o))
+	o := options{Memory: f, Mind: anyMind(), Session: "8c35adc1", Clock: func() time.Time { return now }}
+	p := connect(t, newServer(o))
 	out := ask[intentionOut](p, "memory_intend", args{"text": "Water the beds", "due": "tomorrow 7:00", "every": "P1D", "action": "Ask Ana for\nthe key."})
 	if !strings.HasPrefix(out.Slug, "mem/intentions/water-the-beds-") || out.State != "active" || out.Next != "2026-11-24T07:00:00+01:00" {
 		t.Fatalf("%+v", out)
@@ -37,7 +37,7 @@ func TestIntend(t *testing.T) {
 	if r := ask[recallOut](p, "memory_recall", args{"query": "anything"}); len(r.Intentions) != 0 {
 		t.Errorf("twice in a session: %+v", r.Intentions)
 	}
-	if r := ask[recallOut](connect(t, New(o)), "memory_recall", args{"query": "anything"}); len(r.Intentions) != 1 {
+	if r := ask[recallOut](connect(t, newServer(o)), "memory_recall", args{"query": "anything"}); len(r.Intentions) != 1 {
 		t.Errorf("in another session: %+v", r.Intentions)
 	}
 	if out = ask[intentionOut](p, "memory_done", args{"slug": out.Slug}); out.Next != "2026-11-27T07:00:00+01:00" || out.State != "active" {
@@ -66,7 +66,7 @@ func TestIntend(t *testing.T) {
 func TestIntendRefuses(t *testing.T) {
 	f := newFake()
 	f.texts["mem/fact"] = "x"
-	p := connect(t, New(Options{Memory: f, Mind: anyMind()}))
+	p := connect(t, newServer(options{Memory: f, Mind: anyMind()}))
 	for name, in := range map[string]args{
 		"no text":       {"text": ""},
 		"no time":       {"text": "x", "due": "soon"},
@@ -103,9 +103,9 @@ func TestIntentionsUnasked(t *testing.T) {
 	f.texts["mem/b"] = "---\ntype: prospective\nwhere: atlas\n---\nOnly there"
 	f.texts["mem/projects/atlas/c"] = "---\ntype: prospective\nwhere: project\n---\nOnly there"
 	at := intentions.Place{}
-	o := Options{Memory: f, Place: func(context.Context) intentions.Place { return at }}
-	coming := func(o Options) int {
-		return len(ask[recallOut](connect(t, New(o)), "memory_recall", args{"query": "anything"}).Intentions)
+	o := options{Memory: f, Place: func(context.Context) intentions.Place { return at }}
+	coming := func(o options) int {
+		return len(ask[recallOut](connect(t, newServer(o)), "memory_recall", args{"query": "anything"}).Intentions)
 	}
 	if n := coming(o); n != 0 {
 		t.Errorf("%d come up", n)

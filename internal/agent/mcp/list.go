@@ -34,10 +34,10 @@ func (s *Server) list(ctx context.Context, in listIn) (listOut, error) {
 	if err != nil {
 		return listOut{}, err
 	}
-	if s.o.Copy != nil {
+	if s.o.Session.Source() != nil {
 		var out listOut
 		confirmed := false
-		err := s.o.Copy.Read(ctx, func(v recallanswer.View) error {
+		err := s.o.Session.Source().Read(ctx, func(v recallanswer.View) error {
 			state := v.State()
 			if confirmed = !state.Stale && !state.Unfinished; !confirmed {
 				return nil

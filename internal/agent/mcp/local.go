@@ -20,7 +20,7 @@ type fresh struct {
 // not whole yet is waited for: what is there is not final, and relays would be asked
 // twice for what is on its way.
 func (s *Server) view(ctx context.Context, do func(recallanswer.View) (found int, err error)) (answer, fresh, error) {
-	if s.o.Copy != nil {
+	if s.o.Session.Source() != nil {
 		var a answer
 		var f fresh
 		var failed error // of do: not of the copy
@@ -34,10 +34,10 @@ func (s *Server) view(ctx context.Context, do func(recallanswer.View) (found int
 			}
 			return err
 		}
-		err := s.o.Copy.Read(ctx, read)
-		if err == nil && unfinished && s.o.Settle != nil {
-			s.o.Settle(ctx)
-			err = s.o.Copy.Read(ctx, read)
+		err := s.o.Session.Source().Read(ctx, read)
+		if err == nil && unfinished {
+			s.o.Session.Settle(ctx)
+			err = s.o.Session.Source().Read(ctx, read)
 		}
 		switch {
 		case failed != nil || ctx.Err() != nil || err == nil && !lacks:
@@ -91,11 +91,4 @@ func heldOf(l client.Listing) []recallanswer.Held {
 		all = append(all, recallanswer.Held{Head: recallanswer.Head{Slug: string(e.Slug), Size: e.Size, UpdatedAt: e.CreatedAt}, Text: e.Text})
 	}
 	return all
-}
-
-// used tells the counters which memories were shown.
-func (s *Server) used(ctx context.Context, read bool, slugs ...string) {
-	if s.o.Used != nil && len(slugs) > 0 {
-		s.o.Used(ctx, read, slugs)
-	}
 }

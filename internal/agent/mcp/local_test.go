@@ -10,7 +10,7 @@ import (
 
 // An answer from the local copy does not wait until the relays are discovered.
 func TestCopyDoesNotDiscover(t *testing.T) {
-	p := connect(t, New(Options{Memory: never(t), Copy: copyOf(t, recallanswer.State{}, shelved), Discover: func(context.Context) error {
+	p := connect(t, newServer(options{Memory: never(t), Copy: copyOf(t, recallanswer.State{}, shelved), Discover: func(context.Context) error {
 		t.Error("relays were looked for")
 		return nil
 	}}))
@@ -42,7 +42,7 @@ func TestUnfinishedCopyIsWaitedFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for query, slug := range map[string]string{"boats": "mem/harbour", "tea": "mem/people/ana"} {
 				c := &settling{copyOf(t, recallanswer.State{Unfinished: true}, map[string]string{"mem/old": "Boats were painted in June."}), copyOf(t, tt.after, shelved)}
-				p := connect(t, New(Options{Memory: never(t), Copy: c, Settle: c.settle}))
+				p := connect(t, newServer(options{Memory: never(t), Copy: c, Settle: c.settle}))
 				for range 2 { // the second does not wait
 					out := ask[searchOut](p, "memory_search", args{"query": query})
 					if out.Partial != tt.partial || out.Stale != tt.partial || !slices.ContainsFunc(out.Hits, func(h hitOut) bool { return h.Slug == slug }) {

@@ -35,8 +35,8 @@ func (s *safeBuffer) String() string {
 // or messages of relays.
 func TestLogIsSilentAboutMemory(t *testing.T) {
 	var log safeBuffer
-	o := Options{Memory: newFake(), Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
-	p := connect(t, New(o))
+	o := options{Memory: newFake(), Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	p := connect(t, newServer(o))
 	p.call("memory_write", args{"slug": "walnut", "text": "walnut tree"})
 	p.call("memory_read", args{"slug": "walnut"})
 	p.call("memory_read", args{"slug": "Wrong Walnut"})
@@ -48,7 +48,7 @@ func TestLogIsSilentAboutMemory(t *testing.T) {
 	_ = p.Subscribe(t.Context(), &sdk.SubscribeParams{URI: "engram://mem/walnut"})
 	_, _ = p.CallTool(t.Context(), callOf("walnut", nil))
 	o.Memory = failing(errors.Join(client.ErrNoRelay, errors.New("walnut")), client.Status{})
-	connect(t, New(o)).call("memory_read", args{"slug": "x"})
+	connect(t, newServer(o)).call("memory_read", args{"slug": "x"})
 	got := log.String()
 	if strings.Contains(strings.ToLower(got), "walnut") {
 		t.Errorf("the log says what is remembered:\n%s", got)

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
 
 	"engramd/internal/memory/consolidation"
@@ -31,7 +30,7 @@ type Plans interface {
 var _ Plans = (*plans.Plans)(nil)
 
 // minds reports whether the profile mind is offered.
-func (s *Server) minds() bool { return s.o.Memory != nil && s.o.Mind != nil && !s.o.ReadOnly }
+func (s *Server) minds() bool { return s.o.Session != nil && s.o.Mind != nil && !s.readOnly }
 
 // mindAlone reports whether no other tools for the memory are.
 func (s *Server) mindAlone() bool { return s.minds() && s.o.Mind.Alone && s.o.Files == NoFiles }
@@ -57,9 +56,5 @@ func (s *Server) addMindTools() {
 
 // plans are those for the session that calls.
 func (s *Server) plans(ctx context.Context) Plans {
-	session := s.o.Session
-	if s.o.Current != nil {
-		session = cmp.Or(s.o.Current(ctx), session)
-	}
-	return s.o.Mind.Plans(session)
+	return s.o.Mind.Plans(s.o.Session.ID(ctx))
 }

@@ -43,9 +43,7 @@ func (s *Server) mindDream(ctx context.Context, _ struct{}) (preparedOut, error)
 
 // prepared is the answer of a tool that makes a plan.
 func (s *Server) prepared(ctx context.Context, kind consolidation.Kind, o plans.PrepareOptions, nothing string) (preparedOut, error) {
-	if s.o.Settle != nil {
-		s.o.Settle(ctx)
-	}
+	s.o.Session.Settle(ctx)
 	p, text, err := s.plans(ctx).Prepare(ctx, kind, o)
 	if errors.Is(err, consolidation.ErrDreamless) || err == nil && len(p.Units) == 0 {
 		return preparedOut{Text: nothing, Waiting: p.Waiting, fresh: freshAt(p)}, nil

@@ -49,7 +49,7 @@ const anyPlan = "p-0123456789abcdef"
 
 // thinking connects to a server with these plans.
 func thinking(t *testing.T, f *fakePlans) peer {
-	return connect(t, New(Options{Memory: newFake(), Mind: &Mind{Plans: func(string) Plans { return f }}}))
+	return connect(t, newServer(options{Memory: newFake(), Mind: &Mind{Plans: func(string) Plans { return f }}}))
 }
 
 func TestMindPrepare(t *testing.T) {
@@ -133,7 +133,7 @@ func TestMindCommitAnswers(t *testing.T) {
 	f := &fakePlans{result: plans.Result{ID: anyPlan, Status: plans.Done, Behind: []string{"wss://slow.example"}, Left: []plans.Left{{Slug: "mem/c", Why: "changed\nmeanwhile"}},
 		Changes: []consolidation.Change{{Slug: "mem/a", New: "A", Op: 1, Note: "it contradicts mem/b"}, {Slug: "mem/c", Base: "x", Old: "C", New: "D"}}}}
 	var told []string
-	p := connect(t, New(Options{Memory: newFake(), Mind: &Mind{Plans: func(string) Plans { return f }}, Wrote: func(_ context.Context, slugs []string) { told = append(told, slugs...) }}))
+	p := connect(t, newServer(options{Memory: newFake(), Mind: &Mind{Plans: func(string) Plans { return f }}, Wrote: func(_ context.Context, slugs []string) { told = append(told, slugs...) }}))
 	out := ask[commitOut](p, "mind_commit", args{"plan": anyPlan, "operations": []any{}})
 	if len(out.Written) != 1 || out.Written[0] != (changeOut{"mem/a", consolidation.Created, 2, "it contradicts mem/b"}) || len(out.Left) != 1 || out.Left[0].Why != "changed meanwhile" ||
 		len(out.Warnings) != 1 || out.Plan != anyPlan || out.Status != "done" || fmt.Sprint(told) != "[mem/a]" {

@@ -38,5 +38,5 @@ func (s *Server) note(ctx context.Context, in noteIn) (writeOut, error) {
 type placed struct{ s *Server }
 
 func (p placed) Add(ctx context.Context, texts []client.NewText) ([]client.Added, error) {
-	return reading(ctx, p.s, func(ctx context.Context) ([]client.Added, error) { return p.s.o.Memory.Add(ctx, texts) })
+	return reading(ctx, p.s, func(ctx context.Context) ([]client.Added, error) { return p.s.o.Session.Add(ctx, texts) })
 }

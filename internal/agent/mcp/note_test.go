@@ -21,7 +21,7 @@ func (f *fake) Add(ctx context.Context, texts []client.NewText) (all []client.Ad
 
 func TestNote(t *testing.T) {
 	f := newFake()
-	p := connect(t, New(Options{Memory: f, Session: "8c35adc1"}))
+	p := connect(t, newServer(options{Memory: f, Session: "8c35adc1"}))
 	out := ask[writeOut](p, "memory_note", args{"content": "---\ntags: [atlas]\nemotion: {joy: 0.5}\nrelated_to: [mem/people/ana]\ntrust: told\n---\nAna chose SQLite."})
 	if !strings.HasPrefix(out.Slug, "mem/journal/20") || out.Outcome != string(write.Created) || out.StoredOn != 1 || out.Trust != "observed" || len(f.texts) != 1 {
 		t.Errorf("answered %+v", out)

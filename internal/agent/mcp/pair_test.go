@@ -22,7 +22,7 @@ func TestWrongPair(t *testing.T) {
 	for _, readOnly := range []bool{false, true} {
 		m := newFake()
 		m.others = client.Others{Keys: []string{other}}
-		p := connect(t, New(Options{Memory: m, ReadOnly: readOnly}))
+		p := connect(t, newServer(options{Memory: m, ReadOnly: readOnly}))
 		f, words := p.refused("memory_read", args{"slug": "core"})
 		if f.Code != CodeNotFound || !strings.Contains(words, npub) || strings.Contains(words, "memory_write") {
 			t.Errorf("read only %v: %s", readOnly, words)

@@ -51,11 +51,7 @@ func (s *Server) beginning(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	o := briefing.Options{}
-	if s.o.Wake != nil {
-		o = s.o.Wake(ctx)
-	}
-	at := s.place(ctx)
+	o, at := s.o.Session.Wake(ctx), s.o.Session.Where(ctx)
 	o.Now, o.Project, o.Old, o.Linked, o.Last = s.o.Clock(), at.Project, at.Old, at.Linked, s.scope(ctx, false).Last
 	var start briefing.Start
 	known := hook.Memory{Project: at.Project, Old: at.Old, Linked: at.Linked}
@@ -71,7 +67,7 @@ func (s *Server) beginning(ctx context.Context) (string, error) {
 		return core + "\n" + hook.Wake(hook.Units, hook.Unread()), nil
 	}
 	start.Counts.Offers = s.offers(ctx)
-	told := briefing.Tell(briefing.Parts{Measure: hook.Units, Ways: hook.WaysOf(s.consolidates(), s.o.Proposals != nil), Project: known, Start: start})
+	told := briefing.Tell(briefing.Parts{Measure: hook.Units, Ways: hook.WaysOf(s.consolidates(), s.o.Session.Proposals() != nil), Project: known, Start: start})
 	s.fresh(ctx, told.Due, len(told.Due)) // they do not come with an answer of recall again
 	if told.Text != "" {
 		core += "\n" + told.Text
@@ -102,7 +98,7 @@ func (s *Server) section(ctx context.Context) (string, error) {
 			return text, nil
 		case errors.As(err, &a) && len(a.others.Keys) > 0:
 			return "", err
-		case errors.Is(err, client.ErrNotFound) && s.o.ReadOnly:
+		case errors.Is(err, client.ErrNotFound) && s.readOnly:
 			return sectionTitle + sectionBare, nil
 		case errors.Is(err, client.ErrNotFound):
 			return sectionTitle + sectionNone, nil

@@ -16,19 +16,6 @@ import (
 	"engramd/internal/memory/quote"
 )
 
-// Proposals are what others want to be remembered, corrected or removed.
-// *proposals.Box implements it; its documentation says which errors each method
-// returns.
-type Proposals interface {
-	List(ctx context.Context) (proposals.Inbox, client.Status, error)
-	Get(ctx context.Context, id string) (proposals.Item, client.Status, error)
-	Text(ctx context.Context, item proposals.Item) (string, error)
-	Accept(ctx context.Context, id string, o proposals.AcceptOptions) (proposals.Accepted, error)
-	Reject(ctx context.Context, id, reason string) (proposals.Item, client.Status, error)
-}
-
-var _ Proposals = (*proposals.Box)(nil)
-
 const (
 	// maxProposals is how many one list shows.
 	maxProposals = 20
@@ -74,13 +61,13 @@ const describeProposals = `Show what your owner and known agents want remembered
 func (s *Server) proposed(ctx context.Context, in proposalsIn) (proposalsOut, error) {
 	return reading(ctx, s, func(ctx context.Context) (proposalsOut, error) {
 		if in.ID != "" {
-			item, status, err := s.o.Proposals.Get(ctx, strings.TrimSpace(in.ID))
+			item, status, err := s.o.Session.Proposals().Get(ctx, strings.TrimSpace(in.ID))
 			if err != nil {
 				return proposalsOut{}, unanswered(&about{error: err, status: status})
 			}
 			return proposalsOut{Proposals: []proposedOut{s.proposedOf(ctx, item, math.MaxInt)}, answer: s.answerOf(status)}, nil
 		}
-		inbox, status, err := s.o.Proposals.List(ctx)
+		inbox, status, err := s.o.Session.Proposals().List(ctx)
 		if err != nil {
 			return proposalsOut{}, unanswered(&about{error: err, status: status})
 		}
@@ -102,7 +89,7 @@ func (s *Server) proposed(ctx context.Context, in proposalsIn) (proposalsOut, er
 func (s *Server) proposedOf(ctx context.Context, i proposals.Item, most int) proposedOut {
 	out := proposedOut{ID: i.EventID, Act: string(i.Act), Slug: string(i.Slug), By: cmp.Or(i.Name, "owner"), Key: npubOf(i.Proposer), Why: quote.Line(i.Why), Vouch: i.Vouch,
 		At: stamp(i.CreatedAt)}
-	out.Text, _ = s.o.Proposals.Text(ctx, i)
+	out.Text, _ = s.o.Session.Proposals().Text(ctx, i)
 	if target, err := i.Target(); err == nil {
 		out.Slug = string(target)
 	}
@@ -147,7 +134,7 @@ const describeAccept = `Do what a proposal says. If the answer names memories ne
 
 func (s *Server) accept(ctx context.Context, in acceptIn) (acceptOut, error) {
 	return unbroken(ctx, s, s.memoryCalls, "mem/proposals", func(ctx context.Context) (acceptOut, error) {
-		done, err := s.o.Proposals.Accept(ctx, strings.TrimSpace(in.ID), proposals.AcceptOptions{})
+		done, err := s.o.Session.Proposals().Accept(ctx, strings.TrimSpace(in.ID), proposals.AcceptOptions{})
 		if err != nil {
 			return acceptOut{}, unanswered(&about{error: err, slug: done.Slug, status: done.Status, write: done.Slug != "" && done.Entry.ID == ""})
 		}
@@ -180,7 +167,7 @@ const describeReject = `Answer that you do not do what a proposal says. Who prop
 
 func (s *Server) reject(ctx context.Context, in rejectIn) (rejectOut, error) {
 	return unbroken(ctx, s, s.memoryCalls, "mem/proposals", func(ctx context.Context) (rejectOut, error) {
-		item, status, err := s.o.Proposals.Reject(ctx, strings.TrimSpace(in.ID), in.Reason)
+		item, status, err := s.o.Session.Proposals().Reject(ctx, strings.TrimSpace(in.ID), in.Reason)
 		if err != nil {
 			return rejectOut{}, unanswered(&about{error: err, status: status})
 		}
@@ -224,12 +211,12 @@ const offersTime = time.Second
 
 // offers counts what is proposed; what cannot be known soon is not said.
 func (s *Server) offers(ctx context.Context) hook.Offers {
-	if s.o.Proposals == nil {
+	if s.o.Session.Proposals() == nil {
 		return hook.Offers{}
 	}
 	ctx, done := context.WithTimeout(ctx, offersTime)
 	defer done()
-	inbox, _, err := s.o.Proposals.List(ctx)
+	inbox, _, err := s.o.Session.Proposals().List(ctx)
 	if err != nil {
 		return hook.Offers{}
 	}

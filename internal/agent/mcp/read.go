@@ -25,7 +25,7 @@ func (s *Server) everything(ctx context.Context) (client.Listing, client.Status,
 		client.Status
 	}
 	got, err := reading(ctx, s, func(ctx context.Context) (all, error) {
-		l, status, err := s.o.Memory.ListAll(ctx)
+		l, status, err := s.o.Session.ListAll(ctx)
 		if err == nil && len(heads(l)) == 0 && l.Unreadable > 0 {
 			err = client.ErrUnreadable
 		} else if err == nil && len(heads(l)) == 0 && status.Partial {
@@ -90,7 +90,7 @@ func (s *Server) read(ctx context.Context, in readIn) (readOut, error) {
 		if in.Offset > len(e.Text) {
 			return readOut{}, invalidf("offset is %d, and the text has %d bytes.", in.Offset, len(e.Text))
 		}
-		s.used(ctx, true, string(e.Slug))
+		s.o.Session.Used(ctx, []string{string(e.Slug)})
 		out := readOut{Slug: string(e.Slug), Size: e.Size, ID: e.ID, UpdatedAt: stamp(e.CreatedAt), answer: s.answerOf(status)}
 		out.show(e, in.Offset, max(most, minBytes))
 		if out.Whole && when == nil {
@@ -145,11 +145,11 @@ func (s *Server) entry(ctx context.Context, slug nipae.Slug, when *client.When) 
 	var status client.Status
 	var err error
 	if when == nil {
-		if e, status, err = s.o.Memory.Get(ctx, slug); err == nil {
+		if e, status, err = s.o.Session.Get(ctx, slug); err == nil {
 			s.external.note(e)
 		}
 	} else {
-		if e, status, err = s.o.Memory.At(ctx, slug, *when); err == nil {
+		if e, status, err = s.o.Session.At(ctx, slug, *when); err == nil {
 			seen := e
 			seen.Slug += nipae.Slug("@" + e.ID[:min(8, len(e.ID))]) // beside the present text
 			s.external.note(seen)
@@ -160,7 +160,7 @@ func (s *Server) entry(ctx context.Context, slug nipae.Slug, when *client.When) 
 		if slug.IsCore() && when == nil && errors.Is(err, client.ErrNotFound) {
 			// Before telling an agent to begin anew, make sure that it is the
 			// right one.
-			if a.others, a.status, err = s.o.Memory.Others(ctx); err != nil {
+			if a.others, a.status, err = s.o.Session.Others(ctx); err != nil {
 				a.error = err
 			}
 		}
@@ -215,7 +215,7 @@ func (s *Server) history(ctx context.Context, in historyIn) (historyOut, error) 
 		return historyOut{}, err
 	}
 	return reading(ctx, s, func(ctx context.Context) (historyOut, error) {
-		versions, status, err := s.o.Memory.Log(ctx, slug)
+		versions, status, err := s.o.Session.Log(ctx, slug)
 		if err != nil {
 			return historyOut{}, &about{error: err, slug: slug, status: status}
 		}

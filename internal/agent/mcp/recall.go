@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/memory/intentions"
-	"engramd/internal/memory/recall"
 	recallanswer "engramd/internal/memory/recall/answer"
 	"engramd/nips/frontmatter"
 )
@@ -97,72 +97,39 @@ const describeRecall = `Recall what is remembered on a question, as one block: a
 
 func (s *Server) recall(ctx context.Context, in recallIn) (recallOut, error) {
 	out := recallOut{Hits: []recalledOut{}}
-	q := in.query()
+	q := session.Question{Query: in.query(), Now: s.o.Clock()}
 	q.Scope = s.scope(ctx, in.All)
-	if s.o.Near != nil {
-		near, err := s.o.Near(ctx, in.Query)
-		if q.Near = near; err != nil {
-			out.Degraded = true
-			s.o.Log.Warn("no meaning for a recall, words alone", "error", err)
-		}
+	if !s.readOnly {
+		q.Intend = &intentions.Ask{Place: s.o.Session.Where(ctx), Text: in.Query}
 	}
-	unordered, err := s.rerank(ctx, &q)
+	r := s.o.Session.Recaller()
+	r.Read = func(ctx context.Context, do func(recallanswer.View) (int, error)) (err error) {
+		out.answer, out.fresh, err = s.view(ctx, do) // what does not fit well may be at relays
+		return err
+	}
+	found, err := r.Answer(ctx, q)
+	if found.NoMeaning != nil {
+		s.o.Log.Warn("no meaning for a recall, words alone", "error", found.NoMeaning)
+	}
+	if found.NoOrder != nil {
+		s.o.Log.Warn("results are not put in order", "error", found.NoOrder)
+	}
 	if err != nil {
-		return recallOut{}, err
+		return recallOut{}, mistaken(err)
 	}
-	var coming []intentions.Item
-	place := s.place(ctx)
-	out.answer, out.fresh, err = s.view(ctx, func(v recallanswer.View) (int, error) {
-		a, err := recallanswer.Recall(v, q, s.o.Clock())
-		if err != nil {
-			return 0, mistaken(err)
-		}
-		out.Fit, out.Try, out.Block, out.More, out.Others, out.Hits = a.Fit.String(), a.Try, a.Block, a.More, a.Others, []recalledOut{}
-		if !s.o.ReadOnly {
-			coming = intentions.Look(v, intentions.Ask{Now: s.o.Clock(), Place: place, Text: in.Query})
-		}
-		for _, h := range a.Hits {
-			out.Hits = append(out.Hits, recalledOf(h, in.Detail))
-		}
-		if a.Fit != recall.Strong {
-			return 0, nil // what fits may be at relays
-		}
-		return len(a.Hits) + a.More, nil
-	})
-	if err != nil {
-		return recallOut{}, err
+	out.Fit, out.Try, out.Block, out.More, out.Others = found.Fit.String(), found.Try, found.Block, found.More, found.Others
+	for _, h := range found.Hits {
+		out.Hits = append(out.Hits, recalledOf(h, in.Detail))
 	}
-	if out.Degraded {
+	out.Degraded = found.NoMeaning != nil || found.NoOrder != nil
+	if found.NoMeaning != nil {
 		out.Warnings = append(out.Warnings, "the model for meaning did not answer: words alone were compared")
 	}
-	if unordered {
-		out.Degraded = true
+	if found.NoOrder != nil {
 		out.Warnings = append(out.Warnings, "the model that puts results in order did not answer: they are in the order of recall")
 	}
-	out.Intentions = s.coming(ctx, coming)
-	var slugs []string
-	for _, h := range out.Hits {
-		if h.Fit == recall.Strong.String() { // the nearest of what does not fit was of no use yet
-			slugs = append(slugs, h.Slug)
-		}
-	}
-	s.used(ctx, false, slugs...)
+	out.Intentions = s.coming(ctx, found.Coming)
 	return out, nil
-}
-
-// rerank has the model that is there put what will be recalled in order; failed
-// says that it did not.
-func (s *Server) rerank(ctx context.Context, q *recallanswer.Query) (failed bool, err error) {
-	if s.o.Rerank == nil || s.o.Copy == nil {
-		return false, nil
-	}
-	err = recallanswer.Rerank(ctx, s.o.Copy, q, s.o.Clock(), s.o.Rerank)
-	var m *recallanswer.Mistake
-	if err == nil || errors.As(err, &m) {
-		return false, mistaken(err)
-	}
-	s.o.Log.Warn("results are not put in order", "error", err)
-	return true, nil
 }
 
 func foundOf(h recallanswer.Hit) foundOut {

@@ -25,7 +25,7 @@ var kitchen = map[string]string{
 // comes with detail.
 func TestRecallSaysHowWellItFits(t *testing.T) {
 	asOf := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	p := connect(t, New(Options{Memory: never(t), Copy: copyOf(t, recallanswer.State{AsOf: asOf}, kitchen), Clock: func() time.Time { return asOf }}))
+	p := connect(t, newServer(options{Memory: never(t), Copy: copyOf(t, recallanswer.State{AsOf: asOf}, kitchen), Clock: func() time.Time { return asOf }}))
 	for query, want := range map[string]struct{ fit, first, block, try string }{
 		"What does Ada like?":                                 {"", "mem/people/ada", "| Ada prefers coffee to tea in the morning, without sugar.\n", ""},
 		"Which wood does the stove burn?":                     {"strong", "mem/tools/stove", "Lines behind |", ""},

@@ -68,12 +68,12 @@ func TestRecallTools(t *testing.T) {
 	for slug, text := range shelved {
 		atRelays.texts[slugf("%s", slug)] = text
 	}
-	for name, o := range map[string]Options{
+	for name, o := range map[string]options{
 		"local":  {Memory: never(t), Copy: copyOf(t, recallanswer.State{AsOf: asOf}, shelved), Clock: clock},
 		"relays": {Memory: atRelays, Clock: clock},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := connect(t, New(o))
+			p := connect(t, newServer(o))
 			got := ask[recallOut](p, "memory_recall", args{"query": "When are boats painted?", "detail": true})
 			if len(got.Hits) != 2 || got.Hits[0].Slug != "mem/harbour" || got.Fit != "strong" || got.Hits[0].Fit != "strong" || !got.Hits[0].Detail.Whole || got.Hits[0].Detail.Type != "procedural" || !slices.Contains(got.Hits[0].Why, "words") ||
 				got.Partial || got.Stale || got.AsOf != "2026-11-22T12:00:00Z" || !strings.Contains(got.Block, "Boats are painted in May.") {
@@ -122,7 +122,7 @@ func TestStaleCopy(t *testing.T) {
 	}{{recallanswer.State{AsOf: asOf, Stale: true}, true, false}, {recallanswer.State{Stale: true, Unfinished: true}, false, true}, {recallanswer.State{Unfinished: true}, false, true}} {
 		m := newFake()
 		m.texts["mem/far"] = "only at relays"
-		p := connect(t, New(Options{Memory: m, Copy: copyOf(t, tt.state, shelved)}))
+		p := connect(t, newServer(options{Memory: m, Copy: copyOf(t, tt.state, shelved)}))
 		weakly := ask[recallOut](p, "memory_recall", args{"query": "Which tea is only grown behind the relays' pumping station?"})
 		if tt.state.Unfinished && (len(weakly.Hits) == 0 || weakly.Hits[0].Slug != "mem/far") || !tt.state.Unfinished && (weakly.Fit != "weak" || !weakly.Partial) {
 			t.Errorf("what fits weakly in %+v: %+v", tt.state, weakly)
@@ -152,7 +152,7 @@ func TestStaleCopy(t *testing.T) {
 			down.listAll = func(context.Context) (client.Listing, client.Status, error) {
 				return client.Listing{}, client.Status{Partial: true}, nil
 			}
-			p := connect(t, New(Options{Memory: down, Copy: copyOf(t, tt.state, shelved)}))
+			p := connect(t, newServer(options{Memory: down, Copy: copyOf(t, tt.state, shelved)}))
 			for _, tool := range []string{"memory_search", "memory_recall"} {
 				if f, _ := p.refused(tool, args{"query": "zebra"}); f.Code != CodePartial {
 					t.Errorf("%s while relays fail: %+v", tool, f)
@@ -170,7 +170,7 @@ func TestStaleCopy(t *testing.T) {
 func TestBrokenCopy(t *testing.T) {
 	m := newFake()
 	m.texts["mem/far"] = "boats at relays"
-	p := connect(t, New(Options{Memory: m, Copy: copied{fail: errors.New("the file is gone")}}))
+	p := connect(t, newServer(options{Memory: m, Copy: copied{fail: errors.New("the file is gone")}}))
 	if out := ask[recallOut](p, "memory_recall", args{"query": "boats"}); len(out.Hits) != 1 || out.Partial {
 		t.Errorf("%+v", out)
 	}
@@ -178,7 +178,7 @@ func TestBrokenCopy(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	// A copy does not hide an invalid argument.
-	p = connect(t, New(Options{Memory: never(t), Copy: copyOf(t, recallanswer.State{}, shelved)}))
+	p = connect(t, newServer(options{Memory: never(t), Copy: copyOf(t, recallanswer.State{}, shelved)}))
 	for field, a := range map[string]args{
 		"query": {"query": "?"}, "types": {"query": "a", "types": []string{"fact"}}, "since": {"query": "a", "since": "soon"}, "budget_bytes": {"query": "a", "budget_bytes": 1},
 		"emotion": {"query": "a", "emotion": args{"awe": 1}}, "states": {"query": "a", "states": []string{"gone"}}, "min_trust": {"query": "a", "min_trust": "much"},
@@ -195,7 +195,7 @@ func TestUsesAreCounted(t *testing.T) {
 	var mu sync.Mutex
 	uses := map[string]recallanswer.Use{}
 	broken := false
-	o := Options{Memory: newFake(), Copy: copyOf(t, recallanswer.State{}, shelved),
+	o := options{Memory: newFake(), Copy: copyOf(t, recallanswer.State{}, shelved),
 		Used: func(_ context.Context, read bool, slugs []string) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -216,7 +216,7 @@ func TestUsesAreCounted(t *testing.T) {
 			return uses, nil
 		}}
 	o.Memory.(*fake).texts["core"] = "I am Sami."
-	p := connect(t, New(o))
+	p := connect(t, newServer(o))
 	ask[recallOut](p, "memory_recall", args{"query": "boats"})
 	weak := ask[recallOut](p, "memory_recall", args{"query": "Which tea is grown behind the pumping station by the gardeners' neighbours?"})
 	if weak.Fit != "weak" || len(weak.Hits) != 1 || weak.Hits[0].Slug != "mem/people/ana" {
@@ -243,14 +243,14 @@ func TestMeaning(t *testing.T) {
 		}
 		return 0.05, true
 	}
-	o := Options{Memory: newFake(), Copy: copyOf(t, recallanswer.State{}, shelved),
+	o := options{Memory: newFake(), Copy: copyOf(t, recallanswer.State{}, shelved),
 		Near: func(_ context.Context, query string) (func(string, int) (float64, bool), error) {
 			if query == "boats" {
 				return nil, fail
 			}
 			return near, nil
 		}}
-	p := connect(t, New(o))
+	p := connect(t, newServer(o))
 	if out := ask[recallOut](p, "memory_recall", args{"query": "boats"}); !out.Degraded || len(out.Hits) != 2 || len(out.Warnings) != 1 {
 		t.Errorf("%+v", out)
 	}
@@ -263,7 +263,7 @@ func TestMeaning(t *testing.T) {
 // the answer says so.
 func TestRerank(t *testing.T) {
 	down := false
-	o := Options{Memory: newFake(), Copy: copyOf(t, recallanswer.State{}, shelved),
+	o := options{Memory: newFake(), Copy: copyOf(t, recallanswer.State{}, shelved),
 		Rerank: func(_ context.Context, _ string, texts []string) ([]float64, error) {
 			if down {
 				return nil, errors.New("model down")
@@ -274,9 +274,9 @@ func TestRerank(t *testing.T) {
 			}
 			return scores, nil
 		}}
-	turned := ask[recallOut](connect(t, New(o)), "memory_recall", args{"query": "boats"})
+	turned := ask[recallOut](connect(t, newServer(o)), "memory_recall", args{"query": "boats"})
 	down = true
-	p := connect(t, New(o))
+	p := connect(t, newServer(o))
 	plain := ask[recallOut](p, "memory_recall", args{"query": "boats"})
 	if turned.Degraded || !plain.Degraded || len(plain.Warnings) != 1 || len(plain.Hits) != 2 || len(turned.Hits) != 2 || turned.Hits[0].Slug != plain.Hits[1].Slug {
 		t.Errorf("%+v\n%+v", turned, plain)

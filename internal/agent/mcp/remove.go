@@ -31,7 +31,7 @@ func (s *Server) remove(ctx context.Context, in deleteIn) (deleteOut, error) {
 		return deleteOut{}, client.ErrCore
 	}
 	return writing(ctx, s, []nipae.Slug{slug}, func(ctx context.Context) (deleteOut, error) {
-		e, status, err := s.o.Memory.Remove(ctx, slug, false)
+		e, status, err := s.o.Session.Remove(ctx, slug, false)
 		if err != nil {
 			return deleteOut{}, &about{error: err, slug: slug, status: status, entry: e, write: true}
 		}
@@ -55,7 +55,7 @@ func (s *Server) restore(ctx context.Context, in restoreIn) (writeOut, error) {
 		return writeOut{}, err
 	}
 	return writing(ctx, s, []nipae.Slug{slug}, func(ctx context.Context) (writeOut, error) {
-		e, status, err := s.o.Memory.Restore(ctx, slug, at, secrets.Guard(in.AllowSecret, nil))
+		e, status, err := s.o.Session.Restore(ctx, slug, at, secrets.Guard(in.AllowSecret, nil))
 		if err != nil {
 			return writeOut{}, &about{error: err, slug: slug, status: status, version: true, write: true}
 		}

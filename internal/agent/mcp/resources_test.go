@@ -22,7 +22,7 @@ import (
 
 func TestResources(t *testing.T) {
 	url := bridgetest.Start(t).URL
-	p := connect(t, New(Options{Memory: agentAt(t, url)}))
+	p := connect(t, newServer(options{Memory: agentAt(t, url)}))
 	long := strings.Repeat("long ", 10_000)
 	ask[writeOut](p, "memory_write", args{"slug": "core", "text": "I am Sami."})
 	made := ask[writeOut](p, "memory_write", args{"slug": "projects/atlas/plan", "text": long})
@@ -52,7 +52,7 @@ func TestResources(t *testing.T) {
 // TestUnreadableResources: their error differs from that of a missing resource.
 func TestUnreadableResources(t *testing.T) {
 	for _, failure := range []error{client.ErrNoRelay, client.ErrPartial, client.ErrUnreadable, client.ErrAuth} {
-		p := connect(t, New(Options{Memory: failing(failure, client.Status{})}))
+		p := connect(t, newServer(options{Memory: failing(failure, client.Status{})}))
 		_, err := p.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: coreURI})
 		if code, f := failureOf(t, err); code != jsonrpc.CodeInternalError || f.Code == "" || absence.MatchString(err.Error()) {
 			t.Errorf("%v: %v", failure, err)
@@ -69,7 +69,7 @@ func TestUnreadableResources(t *testing.T) {
 
 func TestCorePrompt(t *testing.T) {
 	m := newFake()
-	agent, owner := connect(t, New(Options{Memory: m})), connect(t, New(Options{Memory: m, ReadOnly: true}))
+	agent, owner := connect(t, newServer(options{Memory: m})), connect(t, newServer(options{Memory: m, ReadOnly: true}))
 	prompt := func(p peer) string {
 		t.Helper()
 		res, err := p.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "core"})
@@ -110,7 +110,7 @@ func TestWakePrompt(t *testing.T) {
 	m.texts["mem/projects/atlas"] = "Atlas is a chart of the harbour."
 	m.texts["mem/projects/eve"] = "Eve's chart is another one."
 	at := intentions.Place{}
-	p := connect(t, New(Options{Memory: m, Mind: anyMind(), Place: func(context.Context) intentions.Place { return at }}))
+	p := connect(t, newServer(options{Memory: m, Mind: anyMind(), Place: func(context.Context) intentions.Place { return at }}))
 	said := func() string {
 		res, err := p.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "wake"})
 		if err != nil {
@@ -146,7 +146,7 @@ func TestWakePrompt(t *testing.T) {
 	if res, err = p.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "wake"}); err != nil || !strings.HasSuffix(res.Messages[0].Content.(*sdk.TextContent).Text, "I am Sami.\n\n"+hook.Unread().Text) {
 		t.Errorf("where the rest cannot be had: %v, %v", res, err)
 	}
-	if _, err := connect(t, New(Options{Memory: m})).GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "wake"}); err == nil {
+	if _, err := connect(t, newServer(options{Memory: m})).GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "wake"}); err == nil {
 		t.Error("without the profile mind there is the prompt")
 	}
 }
@@ -157,7 +157,7 @@ func TestCompletion(t *testing.T) {
 	for _, slug := range []nipae.Slug{"mem/people/ana", "mem/people/bo", "mem/plan"} {
 		m.texts[slug] = "x"
 	}
-	p := connect(t, New(Options{Memory: m}))
+	p := connect(t, newServer(options{Memory: m}))
 	for typed, want := range map[string][]string{"": {"people/ana", "people/bo", "plan"}, "people/": {"people/ana", "people/bo"}, "x": {}} {
 		res, err := p.Complete(t.Context(), slugCompletion(typed))
 		if err != nil || !slices.Equal(res.Completion.Values, want) || res.Completion.HasMore {

@@ -28,7 +28,7 @@ func TestProjectOfTheSession(t *testing.T) {
 	}
 	at := intentions.Place{Project: "x-org/ana/pier-1a2b3c4d"}
 	f := newFake()
-	p := connect(t, New(Options{Memory: f, Copy: copyOf(t, recallanswer.State{AsOf: asOf}, texts), Clock: func() time.Time { return asOf },
+	p := connect(t, newServer(options{Memory: f, Copy: copyOf(t, recallanswer.State{AsOf: asOf}, texts), Clock: func() time.Time { return asOf },
 		Place: func(context.Context) intentions.Place { return at },
 		Scope: func(context.Context) recallanswer.Scope {
 			s := recallanswer.Scope{Others: []recall.Project{{Name: "x-org/bo/barge-1a2b3c4d", Remote: "x.org/bo/barge", Last: "barge"}}}

@@ -14,7 +14,7 @@ func TestSearchTool(t *testing.T) {
 		m.texts[slugf("mem/tea/%02d", i)] = "about oolong"
 	}
 	m.texts["mem/other"] = "Oolong, and oolong again"
-	p := connect(t, New(Options{Memory: m}))
+	p := connect(t, newServer(options{Memory: m}))
 	out := ask[searchOut](p, "memory_search", args{"query": "OOLONG"})
 	if len(out.Hits) != recallanswer.DefaultHits || out.Total != 31 || out.Searched != 32 || out.Hits[0].Slug != "mem/other" {
 		t.Errorf("%+v", out)

@@ -24,7 +24,7 @@ func TestRefusesSecrets(t *testing.T) {
 		}
 		return entryOf(slug, token), client.Status{}, nil
 	}
-	p := connect(t, New(Options{Memory: m}))
+	p := connect(t, newServer(options{Memory: m}))
 	for _, c := range []struct {
 		tool, line, kind string
 		args             args

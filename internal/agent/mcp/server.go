@@ -9,9 +9,6 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"engramd/internal/agent/briefing"
-	"engramd/internal/memory/intentions"
-	recallanswer "engramd/internal/memory/recall/answer"
 	"engramd/internal/memory/write"
 )
 
@@ -23,80 +20,20 @@ const (
 	maxFrame = 4 << 20
 )
 
-// Options configure a Server. It needs Memory or Contracts.
+// Options configure a Server. It needs Session or Contracts.
 type Options struct {
-	// Memory is the agent's memory; nil leaves out everything about it.
-	Memory Memory
+	// Session is the running agent; nil leaves out everything about memory. Of a
+	// memory that is not writable the tools that write are left out: it is an owner's,
+	// who only reads.
+	Session Session
 	// Files offers the memory as files too, or only so.
 	Files Files
-	// Mind offers the tools for consolidation and what goes with it beside; nil, or
-	// ReadOnly, leaves them out.
+	// Mind offers the tools for consolidation and what goes with it beside; nil, and
+	// a memory that is not writable, leaves them out.
 	Mind *Mind
-	// Contracts is contract memory, for the contract tools; nil, or ReadOnly,
-	// leaves them out.
+	// Contracts is contract memory, for the contract tools; nil, and a memory that is
+	// not writable, leaves them out.
 	Contracts Contracts
-	// Snapshot saves the whole memory in a file on this machine, for the tool
-	// memory_snapshot; nil, or ReadOnly, leaves it out. Its errors are those of
-	// client.Client.Ask, client.ErrPartial, ErrNothing and ErrInUse.
-	Snapshot func(ctx context.Context, label string) (Snapshot, error)
-	// Copy is the local copy of the memory, which recall, search, lists and
-	// counts are answered from; nil asks the relays each time.
-	Copy recallanswer.Source
-	// Settle waits for what makes a Copy whole that is not yet, as long as that can
-	// be expected soon. nil does not.
-	Settle func(ctx context.Context)
-	// Near returns how near sections are to a query in meaning; nil compares
-	// words alone, and so does a recall for which it fails.
-	Near func(ctx context.Context, query string) (func(slug string, section int) (cosine float64, ok bool), error)
-	// Rerank puts the best of a recall in order; nil leaves it as it is, and so
-	// does one that fails. It takes a Copy.
-	Rerank recallanswer.Scorer
-	// Used is told which memories were shown by a recall, or read; nil counts
-	// nothing. Uses returns what was counted, by slug; nil leaves it out.
-	Used func(ctx context.Context, read bool, slugs []string)
-	Uses func(ctx context.Context) (map[string]recallanswer.Use, error)
-	// Similar returns memories that say nearly what a text at a slug says, the
-	// nearest first; a write names a few of them. nil finds none.
-	Similar func(slug, text string) []SimilarUnit
-	// Copied finds the external memory that a text was taken from, beside those
-	// that the server has seen itself; nil knows none.
-	Copied write.Copied
-	// Session is stamped into what is written, beside the name of the program
-	// that calls; "" for none. Current is the session of the harness that the server
-	// runs in now, which is stamped instead; "" where it is not known, and nil
-	// knows none.
-	Session string
-	Current func(ctx context.Context) string
-	// Wrote is told after each write that succeeded which slugs it was about; nil
-	// is told nothing.
-	Wrote func(ctx context.Context, slugs []string)
-	// Project is the slug of the memory of the project in whose folder the server runs;
-	// "" names none to the agent.
-	Project string
-	// Place returns where the session works, for intentions of a project; nil does
-	// not know. Fresh returns the first of some intentions that the session was not
-	// shown before, at most that many, and notes that it is now; known says that the
-	// session is. nil, and one that knows no session, leaves that to the server, which
-	// then is the session.
-	Place func(ctx context.Context) intentions.Place
-	Fresh func(ctx context.Context, items []intentions.Item, most int) (fresh []intentions.Item, known bool)
-	// Scope says in which project the session asks; nil, and its zero value, look
-	// through all memory.
-	Scope func(ctx context.Context) recallanswer.Scope
-	// Wake says for what the memory is looked through at the start of a session, but
-	// for time and place; nil knows nothing of uses.
-	Wake func(ctx context.Context) briefing.Options
-	// Proposals are what others want to be remembered; nil, or ReadOnly, leaves out
-	// the tools for them.
-	Proposals Proposals
-	// ReadOnly leaves out the tools that write: it is for an owner, who only
-	// reads.
-	ReadOnly bool
-	// Discover finds out which relays to ask; nil leaves them as they are. The
-	// server calls it before the first question and again from time to time,
-	// never while a question is under way. Its error does not fail the call:
-	// the question that follows has errors of its own.
-	Discover func(ctx context.Context) error
 	// Version is the program's version.
 	Version string
 	// Timeout bounds every call as a whole, with the time it waits for others;
@@ -110,6 +47,7 @@ type Options struct {
 // Server serves one memory, or the contracts of one agent.
 type Server struct {
 	o             Options
+	readOnly      bool
 	sdk           *sdk.Server
 	memoryCalls   *limiter
 	contractCalls *limiter // their relays are not discovered
@@ -137,8 +75,11 @@ func New(o Options) *Server {
 	if o.Version == "" {
 		o.Version = "dev"
 	}
-	s := &Server{o: o, memoryCalls: newLimiter(o.Discover, o.Clock), contractCalls: newLimiter(nil, o.Clock), slugs: newLocks(),
+	s := &Server{o: o, memoryCalls: newLimiter(nil, o.Clock), contractCalls: newLimiter(nil, o.Clock), slugs: newLocks(),
 		external: newExternals(), arguments: map[string][]string{}}
+	if o.Session != nil {
+		s.memoryCalls.discover, s.readOnly = o.Session.Discovery(), !o.Session.Writable()
+	}
 	s.life, s.end = context.WithCancel(context.Background())
 	s.notes = write.NewBatch(s.life, placed{s}, o.Timeout)
 	options := &sdk.ServerOptions{
@@ -150,7 +91,7 @@ func New(o Options) *Server {
 			c.TTLMs, c.CacheScope = 0, "private"
 		},
 	}
-	memories := o.Memory != nil && o.Files != FilesAlone && !s.mindAlone()
+	memories := o.Session != nil && o.Files != FilesAlone && !s.mindAlone()
 	if memories {
 		options.Capabilities.Prompts, options.Capabilities.Resources = &sdk.PromptCapabilities{}, &sdk.ResourceCapabilities{}
 		options.CompletionHandler = s.complete
@@ -165,13 +106,13 @@ func New(o Options) *Server {
 			s.addWake()
 		}
 	}
-	if o.Memory != nil && o.Files != NoFiles {
+	if o.Session != nil && o.Files != NoFiles {
 		s.addFiles()
 	}
 	if s.minds() {
 		s.addMindTools()
 	}
-	if o.Contracts != nil && !o.ReadOnly {
+	if o.Contracts != nil && !s.readOnly {
 		s.addContractTools()
 	}
 	return s

@@ -18,7 +18,7 @@ func TestSessionOfTheHarness(t *testing.T) {
 	var mu sync.Mutex
 	current, wrote := "", []string{}
 	f := newFake()
-	p := connect(t, New(Options{Memory: f, Session: "began", Current: func(context.Context) string {
+	p := connect(t, newServer(options{Memory: f, Session: "began", Current: func(context.Context) string {
 		mu.Lock()
 		defer mu.Unlock()
 		return current

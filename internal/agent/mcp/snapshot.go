@@ -2,31 +2,10 @@ package mcp
 
 import (
 	"context"
-	"errors"
 	"strings"
 
-	"engramd/internal/client"
 	"engramd/internal/memory/write"
 	"engramd/internal/secrets"
-)
-
-// Snapshot is a snapshot of the whole memory.
-type Snapshot struct {
-	ID        string
-	Memories  int   // texts, the core included
-	Size      int64 // bytes
-	CreatedAt int64
-	// Unchanged says that the snapshot was made before, and nothing has changed
-	// since.
-	Unchanged bool
-	Status    client.Status
-}
-
-var (
-	// ErrNothing means that there is no memory to make a snapshot of.
-	ErrNothing = errors.New("there is no memory to make a snapshot of")
-	// ErrInUse means that another process is using the agent's snapshots.
-	ErrInUse = errors.New("the agent's snapshots are in use")
 )
 
 // maxLabel is the length of the longest label, in bytes.
@@ -54,7 +33,7 @@ func (s *Server) snapshot(ctx context.Context, in snapshotIn) (snapshotOut, erro
 		return snapshotOut{}, invalidf("something in the label looks like a key or a token, and it is kept in clear text.")
 	}
 	return reading(ctx, s, func(ctx context.Context) (snapshotOut, error) {
-		made, err := s.o.Snapshot(ctx, label)
+		made, err := s.o.Session.Snapshots()(ctx, label)
 		if err != nil {
 			return snapshotOut{}, &about{error: err, status: made.Status}
 		}

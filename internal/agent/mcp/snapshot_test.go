@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/client"
 )
 
@@ -13,8 +14,8 @@ import (
 // on.
 func TestSnapshot(t *testing.T) {
 	var label string
-	made, failed := Snapshot{ID: "20261120T235100Z-0123456789abcdef", Memories: 3, Size: 9, CreatedAt: 1_700_000_000}, error(nil)
-	p := connect(t, New(Options{Memory: newFake(), Snapshot: func(_ context.Context, l string) (Snapshot, error) {
+	made, failed := session.Snapshot{ID: "20261120T235100Z-0123456789abcdef", Memories: 3, Size: 9, CreatedAt: 1_700_000_000}, error(nil)
+	p := connect(t, newServer(options{Memory: newFake(), Snapshot: func(_ context.Context, l string) (session.Snapshot, error) {
 		label = l
 		return made, failed
 	}}))
@@ -33,7 +34,7 @@ func TestSnapshot(t *testing.T) {
 		}
 	}
 	for want, err := range map[string]error{
-		CodeNotFound: ErrNothing, CodeBusy: fmt.Errorf("%w: pid 7", ErrInUse), CodePartial: client.ErrPartial,
+		CodeNotFound: session.ErrNothing, CodeBusy: fmt.Errorf("%w: pid 7", session.ErrInUse), CodePartial: client.ErrPartial,
 		CodeUnreachable: client.ErrNoRelay, CodeInternal: fmt.Errorf("no space left"),
 	} {
 		failed = err
@@ -41,7 +42,7 @@ func TestSnapshot(t *testing.T) {
 			t.Errorf("%v: %+v", err, f)
 		}
 	}
-	owner := connect(t, New(Options{Memory: newFake(), ReadOnly: true, Snapshot: func(context.Context, string) (Snapshot, error) { return made, nil }}))
+	owner := connect(t, newServer(options{Memory: newFake(), ReadOnly: true, Snapshot: func(context.Context, string) (session.Snapshot, error) { return made, nil }}))
 	tools, err := owner.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

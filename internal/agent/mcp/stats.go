@@ -34,12 +34,9 @@ const describeStats = `Count memories by type, state and trust, with size, oldes
 
 func (s *Server) stats(ctx context.Context, _ struct{}) (statsOut, error) {
 	var out statsOut
-	var uses map[string]recallanswer.Use
-	var uncounted error
-	if s.o.Uses != nil {
-		if uses, uncounted = s.o.Uses(ctx); uncounted != nil {
-			uses = nil
-		}
+	uses, uncounted := s.o.Session.Uses(ctx)
+	if uncounted != nil {
+		uses = nil
 	}
 	var err error
 	out.answer, out.fresh, err = s.view(ctx, func(v recallanswer.View) (int, error) {

@@ -34,7 +34,7 @@ func (s *Server) addTools() {
 	add(s, "memory_search", "Search", effectNone, describeSearch, s.search)
 	add(s, "memory_history", "Versions", effectNone, describeHistory, s.history)
 	add(s, "memory_stats", "Count", effectNone, describeStats, s.stats)
-	if s.o.ReadOnly {
+	if s.readOnly {
 		return
 	}
 	if s.consolidates() {
@@ -50,10 +50,10 @@ func (s *Server) addTools() {
 	add(s, "memory_link", "Link", effectOverwrite, describeLink, s.link)
 	add(s, "memory_delete", "Delete", effectOverwrite, describeDelete, s.remove)
 	add(s, "memory_restore", "Restore", effectDestroy, describeRestore, s.restore)
-	if s.o.Proposals != nil {
+	if s.o.Session.Proposals() != nil {
 		s.addProposalTools()
 	}
-	if s.o.Snapshot != nil {
+	if s.o.Session.Snapshots() != nil {
 		add(s, "memory_snapshot", "Snapshot", effectAdd, describeSnapshot, s.snapshot)
 	}
 }

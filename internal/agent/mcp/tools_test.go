@@ -13,7 +13,7 @@ import (
 // TestToolsOverRelay uses every tool against a real relay, as an agent would.
 func TestToolsOverRelay(t *testing.T) {
 	url := bridgetest.Start(t).URL
-	p := connect(t, New(Options{Memory: agentAt(t, url)}))
+	p := connect(t, newServer(options{Memory: agentAt(t, url)}))
 
 	empty := ask[listOut](p, "memory_list", nil)
 	if len(empty.Entries) != 0 || empty.Total != 0 || empty.Partial {
@@ -136,9 +136,9 @@ func useHistory(t *testing.T, p peer, ana writeOut) {
 
 func TestOwnerReadsOnly(t *testing.T) {
 	url := bridgetest.Start(t).URL
-	agent := connect(t, New(Options{Memory: agentAt(t, url)}))
+	agent := connect(t, newServer(options{Memory: agentAt(t, url)}))
 	ask[writeOut](agent, "memory_write", args{"slug": "core", "text": "I am Sami."})
-	owner := connect(t, New(Options{Memory: ownerAt(t, url), ReadOnly: true}))
+	owner := connect(t, newServer(options{Memory: ownerAt(t, url), ReadOnly: true}))
 	if got := ask[readOut](owner, "memory_read", args{"slug": "core"}); got.Text != "I am Sami." {
 		t.Errorf("the owner reads %+v", got)
 	}
@@ -154,7 +154,7 @@ func TestOwnerReadsOnly(t *testing.T) {
 		}
 	}
 	// Even if somebody leaves ReadOnly out, the memory refuses.
-	p := connect(t, New(Options{Memory: ownerAt(t, url)}))
+	p := connect(t, newServer(options{Memory: ownerAt(t, url)}))
 	if f, _ := p.refused("memory_write", args{"slug": "core", "text": "mine"}); f.Code != CodeReadOnly {
 		t.Errorf("an owner writes: %+v", f)
 	}
@@ -163,7 +163,7 @@ func TestOwnerReadsOnly(t *testing.T) {
 func TestArgumentsAreChecked(t *testing.T) {
 	m := newFake()
 	m.texts["mem/x"] = "äöü"
-	p := connect(t, New(Options{Memory: m}))
+	p := connect(t, newServer(options{Memory: m}))
 	for _, c := range []struct {
 		tool string
 		args args
@@ -212,7 +212,7 @@ func TestReadInPieces(t *testing.T) {
 	m := newFake()
 	whole := strings.Repeat("aäß€𝄞\n", 500)
 	m.texts["mem/x"] = whole
-	p := connect(t, New(Options{Memory: m}))
+	p := connect(t, newServer(options{Memory: m}))
 	for _, most := range []int{4, 5, 7, 100, 4096} {
 		var got strings.Builder
 		offset := 0
@@ -246,7 +246,7 @@ func TestListInPages(t *testing.T) {
 		m.texts[slugf("mem/a/%02d", i)] = "x"
 	}
 	m.texts["mem/b"] = "\n \n\tthe \x1b[31mtitle  of it\nmore"
-	p := connect(t, New(Options{Memory: m}))
+	p := connect(t, newServer(options{Memory: m}))
 	var slugs []string
 	after := ""
 	for {
@@ -274,7 +274,7 @@ func TestListInPages(t *testing.T) {
 
 func TestLargestTexts(t *testing.T) {
 	url := bridgetest.Start(t).URL
-	p := connect(t, New(Options{Memory: agentAt(t, url)}))
+	p := connect(t, newServer(options{Memory: agentAt(t, url)}))
 	long := strings.Repeat("x", maxText-100)
 	ask[writeOut](p, "memory_write", args{"slug": "long", "text": long})
 	if got := ask[readOut](p, "memory_read", args{"slug": "long", "max_bytes": maxBytes}); got.Text != long {

@@ -20,7 +20,7 @@ import (
 // TestAppendsAtOnce: none is lost when many are under way, on a real relay.
 func TestAppendsAtOnce(t *testing.T) {
 	url := bridgetest.Start(t).URL
-	p := connect(t, New(Options{Memory: agentAt(t, url), Timeout: patience})) // the last one waits for all
+	p := connect(t, newServer(options{Memory: agentAt(t, url), Timeout: patience})) // the last one waits for all
 	const writers = 12
 	var all sync.WaitGroup
 	for i := range writers {
@@ -55,7 +55,7 @@ func TestWritesToOneSlugAreInTurn(t *testing.T) {
 		}
 		return entryOf(slug, text), client.Status{}, nil
 	}
-	s := New(Options{Memory: m})
+	s := newServer(options{Memory: m})
 	p := connect(t, s)
 	var all sync.WaitGroup
 	for _, slug := range []string{"x", "x", "x", "y"} {
@@ -99,7 +99,7 @@ func TestCancelledCalls(t *testing.T) {
 		written <- ctx.Err()
 		return entryOf(slug, text), client.Status{}, nil
 	}
-	s := New(Options{Memory: m})
+	s := newServer(options{Memory: m})
 	p := connect(t, s)
 	call := func(tool string, a args) (cancel func(), done chan error) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -164,7 +164,7 @@ func (l *locks) await(t *testing.T, slug nipae.Slug, users int) {
 // with its time and with the server.
 func TestBegunWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New(Options{Memory: newFake(), Timeout: time.Minute})
+		s := newServer(options{Memory: newFake(), Timeout: time.Minute})
 		begun := func(ctx context.Context, do func(ctx context.Context)) {
 			_, _ = bounded(ctx, s, func(ctx context.Context) (bool, error) {
 				return writing(ctx, s, []nipae.Slug{"mem/x"}, func(ctx context.Context) (bool, error) { do(ctx); return true, nil })
@@ -204,7 +204,7 @@ func TestBounds(t *testing.T) {
 			<-ctx.Done()
 			return client.Entry{}, client.Status{}, client.ErrNoRelay
 		}
-		s := New(Options{Memory: m, Timeout: 5 * time.Second})
+		s := newServer(options{Memory: m, Timeout: 5 * time.Second})
 		read := func() (string, time.Duration) {
 			start := time.Now()
 			_, err := called(context.Background(), s, "read", func(ctx context.Context) (readOut, error) { return s.read(ctx, readIn{Slug: "x"}) })
@@ -260,7 +260,7 @@ func TestDiscovery(t *testing.T) {
 			return entryOf("mem/x", "t"), status, nil
 		}
 		var failure error
-		s := New(Options{Memory: m, Discover: func(context.Context) error {
+		s := newServer(options{Memory: m, Discover: func(context.Context) error {
 			time.Sleep(time.Second)
 			if inside.Load() > 0 {
 				t.Error("discovery beside a question")
@@ -334,7 +334,7 @@ func TestServerEnds(t *testing.T) {
 		<-ctx.Done()
 		return client.Entry{}, client.Status{}, client.ErrNoRelay
 	}
-	s := New(Options{Memory: m, Timeout: patience * 10})
+	s := newServer(options{Memory: m, Timeout: patience * 10})
 	ours, theirs := sdk.NewInMemoryTransports()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

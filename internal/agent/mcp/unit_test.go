@@ -15,13 +15,13 @@ import (
 )
 
 // unitServer is a server with a clock that stands still.
-func unitServer(t *testing.T, m Memory, more func(*Options)) peer {
+func unitServer(t *testing.T, m Memory, more func(*options)) peer {
 	t.Helper()
-	o := Options{Memory: m, Session: "5e551011", Clock: func() time.Time { return time.Date(2026, 11, 22, 6, 2, 44, 0, time.UTC) }}
+	o := options{Memory: m, Session: "5e551011", Clock: func() time.Time { return time.Date(2026, 11, 22, 6, 2, 44, 0, time.UTC) }}
 	if more != nil {
 		more(&o)
 	}
-	return connect(t, New(o))
+	return connect(t, newServer(o))
 }
 
 func TestFieldsApartFromTheText(t *testing.T) {
@@ -166,7 +166,7 @@ func TestExternalWordsStayExternal(t *testing.T) {
 		}
 	}
 	// The port for a local copy is asked too.
-	p := unitServer(t, newFake(), func(o *Options) { o.Copied = func(string) (string, bool) { return "mem/elsewhere", true } })
+	p := unitServer(t, newFake(), func(o *options) { o.Copied = func(string) (string, bool) { return "mem/elsewhere", true } })
 	if out := ask[writeOut](p, "memory_write", args{"slug": "x", "text": "x"}); out.Trust != "external" {
 		t.Errorf("%+v", out)
 	}
@@ -218,7 +218,7 @@ func TestSimilarUnits(t *testing.T) {
 		}
 		return all
 	}
-	p := unitServer(t, newFake(), func(o *Options) { o.Similar = similar })
+	p := unitServer(t, newFake(), func(o *options) { o.Similar = similar })
 	out := ask[writeOut](p, "memory_write", args{"slug": "x", "text": "words"})
 	if len(out.Similar) != maxSimilar || out.Similar[0].Slug != "mem/like/0" || strings.Contains(out.Similar[0].Title, "\n") || len(out.Similar[0].Title) > 90 {
 		t.Errorf("%+v", out.Similar)
@@ -230,7 +230,7 @@ func TestSimilarUnits(t *testing.T) {
 
 // Through a relay: what edits, renames, links and supersedes.
 func TestUnitsOverRelay(t *testing.T) {
-	p := unitServer(t, agentAt(t, bridgetest.Start(t).URL), func(o *Options) { o.Clock = nil })
+	p := unitServer(t, agentAt(t, bridgetest.Start(t).URL), func(o *options) { o.Clock = nil })
 	ask[writeOut](p, "memory_write", args{"slug": "core", "text": "I am Sami. [[mem/a]]"})
 	a := ask[writeOut](p, "memory_write", args{"slug": "a", "text": "one\ntwo\ntwo\n", "trust": "external"})
 	f, words := p.refused("memory_edit", args{"slug": "a", "old_str": "two", "new_str": "2"})
@@ -323,7 +323,7 @@ func TestPlaceholdersAndHalves(t *testing.T) {
 // correction is not archived while what it corrects is active.
 func TestCorrectionsHide(t *testing.T) {
 	texts := map[string]string{"mem/old": "The fee is 12 euros.", "mem/new": "---\nsupersedes: [mem/old]\n---\nThe fee is 15 euros."}
-	p := unitServer(t, newFake(), func(o *Options) { o.Copy = copyOf(t, recallanswer.State{}, texts) })
+	p := unitServer(t, newFake(), func(o *options) { o.Copy = copyOf(t, recallanswer.State{}, texts) })
 	ask[writeOut](p, "memory_write", args{"slug": "old", "text": texts["mem/old"]})
 	out := ask[writeOut](p, "memory_write", args{"slug": "new", "text": texts["mem/new"]})
 	hint := "mem/old is still active: memory_write with slug mem/new and supersedes [mem/old], without text, marks it as superseded"

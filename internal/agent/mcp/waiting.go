@@ -55,11 +55,11 @@ func (w *waiters) another(count func() (int, error)) (int, error) {
 func andWaiting[In any](s *Server, do func(context.Context, In) (writeOut, error)) func(context.Context, In) (waitingWrite, error) {
 	return func(ctx context.Context, in In) (waitingWrite, error) {
 		out, err := do(ctx, in)
-		if err != nil || !out.episode || s.o.Copy == nil {
+		if err != nil || !out.episode || s.o.Session.Source() == nil {
 			return waitingWrite{writeOut: out}, err
 		}
 		n, err := s.waiters.another(func() (n int, err error) {
-			err = s.o.Copy.Read(ctx, func(v recallanswer.View) error {
+			err = s.o.Session.Source().Read(ctx, func(v recallanswer.View) error {
 				n = consolidation.Waiting(v)
 				return nil
 			})

@@ -76,7 +76,7 @@ func upTo(from, to int) (all []int) {
 // else does; without the profile nothing says so.
 func TestWritesSayWhatWaits(t *testing.T) {
 	f := newFake()
-	p := connect(t, New(Options{Memory: f, Copy: mirrored{f}, Mind: anyMind()}))
+	p := connect(t, newServer(options{Memory: f, Copy: mirrored{f}, Mind: anyMind()}))
 	var said []int
 	for n := 1; n <= 20; n++ {
 		var out waitingWrite
@@ -98,7 +98,7 @@ func TestWritesSayWhatWaits(t *testing.T) {
 	if fmt.Sprint(said) != "[8 16]" {
 		t.Errorf("said at %v", said)
 	}
-	plain := connect(t, New(Options{Memory: f, Copy: mirrored{f}}))
+	plain := connect(t, newServer(options{Memory: f, Copy: mirrored{f}}))
 	for range 16 {
 		if out := ask[map[string]any](plain, "memory_note", args{"text": "It rained."}); out["next"] != nil || out["episodes_waiting"] != nil {
 			t.Errorf("%v", out)

@@ -87,7 +87,7 @@ func (s *Server) write(ctx context.Context, in writeIn) (writeOut, error) {
 		if now := len(write.Body(slug, r.Text)); base == "" && r.Outcome == write.Replaced && r.Was >= minHalved && now < r.Was/2 {
 			out.warn("the text had %d bytes and has %d now, written without base: if something was lost, memory_history and memory_restore bring it back", r.Was, now)
 		}
-		if s.o.Similar != nil && r.Outcome != write.Unchanged {
+		if r.Outcome != write.Unchanged {
 			out.Similar = s.similar(slug, r.Text)
 		}
 		return out, nil
@@ -124,7 +124,8 @@ func guard(secret, placeholder bool) func(old, text string) error {
 // similar returns memories that say nearly what was written at a slug.
 func (s *Server) similar(slug nipae.Slug, text string) []SimilarUnit {
 	var all []SimilarUnit
-	for _, u := range s.o.Similar(string(slug), text) {
+	for _, like := range s.o.Session.Similar(string(slug), text) {
+		u := SimilarUnit{Slug: like.Slug, Title: like.Title}
 		if u.Slug != string(slug) && len(all) < maxSimilar {
 			most := 80
 			if strings.HasPrefix(u.Title, "(external: ") {

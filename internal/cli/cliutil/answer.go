@@ -49,7 +49,14 @@ type EntryOut struct {
 	Hash      string  `json:"hash,omitempty"` // SHA-256 of the text
 }
 
-func AnswerOf(m *client.Memory, s client.Status) AnswerOut {
+// Pair is whose memory an answer is of.
+type Pair interface {
+	Agent() string
+	Owner() string
+}
+
+// AnswerOf says what became of the relays; nil is no pair.
+func AnswerOf(m Pair, s client.Status) AnswerOut {
 	out := AnswerOut{Partial: s.Partial, Doubtful: s.Doubtful, Relays: RelaysOut(s.Relays), Decider: s.Decider}
 	if m != nil {
 		out.Agent, out.Owner = m.Agent(), m.Owner()

@@ -18,71 +18,28 @@ import (
 // for the password of an encrypted key, and connects to nothing yet. Close the
 // client at the end.
 func (e *Env) Client(ctx context.Context) (*client.Client, settings.Settings, error) {
-	s, err := e.Settings()
+	id, o, s, err := e.clientOptions(ctx)
 	if err != nil {
 		return nil, s, err
 	}
-	if len(s.Relays) == 0 {
-		return nil, s, exit.Usagef("no relay is configured: give --relay, set ENGRAM_RELAYS, or name relays in a profile")
-	}
-	id, err := e.Identity(ctx, s)
-	if err != nil {
-		return nil, s, err
-	}
-	ignore, err := IgnoredRelays(e)
-	if err != nil {
-		return nil, s, err
-	}
-	e.NoDiscovery = e.Flags.NoDiscovery || s.Named || s.Discovery == "off"
-	e.discoveryChosen = s.Discovery != ""
-	o := client.Options{Relays: s.Relays, Patient: e.Flags.Strict || e.Patient, Timeout: e.Flags.Timeout, Grace: e.Slack, Trace: e.Trace(),
-		Limits: e.Limits, Ignore: ignore, WriteListed: s.Discovery == "write", Decider: s.Decider, Owner: s.Own.Owner, Agent: s.Own.Agent}
-	if e.Options != nil {
-		e.Options(&o)
-	}
+	o.Patient = e.Flags.Strict
 	return client.New(id, o), s, nil
 }
 
-// Memory is Client for a pair. NIP-65 is not looked at yet: see Discover.
-func (e *Env) Memory(ctx context.Context) (*client.Client, *client.Memory, error) {
-	s, err := e.Settings()
-	if err != nil {
-		return nil, nil, err
+// clientOptions are the key, and what the configuration says of the relays.
+func (e *Env) clientOptions(ctx context.Context) (id client.Identity, o client.Options, s settings.Settings, err error) {
+	if s, err = e.Settings(); err != nil {
+		return id, o, s, err
 	}
-	if s.Owner == "" && s.Agent == "" {
-		return nil, nil, exit.Usagef("whose memory? An agent names its owner (--owner or ENGRAM_OWNER); an owner names the agent to read (--agent or ENGRAM_AGENT)")
+	if len(s.Relays) == 0 {
+		return id, o, s, exit.Usagef("no relay is configured: give --relay, set ENGRAM_RELAYS, or name relays in a profile")
 	}
-	c, s, err := e.Client(ctx)
-	if err != nil {
-		return nil, nil, err
+	if id, err = e.Identity(ctx, s); err != nil {
+		return id, o, s, err
 	}
-	var m *client.Memory
-	if s.Agent != "" {
-		m, err = c.AsOwner(s.Agent)
-	} else {
-		m, err = c.AsAgent(s.Owner)
-	}
-	if err != nil {
-		c.Close()
-		return nil, nil, exit.BadUsage(err)
-	}
-	return c, m, nil
-}
-
-// Discover makes the client ask the agent's own relays (NIP-65) too, if it has
-// a list, unless the command line names the relays or says not to look.
-func (e *Env) Discover(ctx context.Context, c *client.Client, agent string) error {
-	if e.NoDiscovery {
-		return nil
-	}
-	if err := c.Discover(ctx, agent); err != nil {
-		return err
-	}
-	if left := c.LeftOut(); len(left) > 0 && !e.discoveryChosen {
-		e.Note("the agent's own list of relays (NIP-65) does not name %s: clients that go by the list find nothing that is only there (discovery in a profile says that this is meant; engramctl relays set writes the list)",
-			strings.Join(left, " and "))
-	}
-	return nil
+	ignore, err := IgnoredRelays(e)
+	return id, client.Options{Relays: s.Relays, Timeout: e.Flags.Timeout, Grace: e.Slack, Trace: e.Trace(),
+		Ignore: ignore, WriteListed: s.Discovery == "write", Decider: s.Decider, Owner: s.Own.Owner, Agent: s.Own.Agent}, s, err
 }
 
 // IgnoredPath returns the file of ignored relays.

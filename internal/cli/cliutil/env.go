@@ -15,25 +15,17 @@ import (
 
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
-	"engramd/internal/client"
 	"engramd/internal/platform/keychain"
 )
 
 // Env is one run of the program as its commands see it.
 type Env struct {
 	*System
-	Vars    map[string]string // the environment
-	Flags   Flags
-	Started bool // a command's own code has begun: what fails now is no mistyped command line
-	// Patient says that every relay is waited for: the result rests on all of them.
-	Patient  bool
-	Limits   client.Limits         // of what a relay may answer; zero: as usual
-	Options  func(*client.Options) // adds to what clients are made of; nil adds nothing
+	Vars     map[string]string // the environment
+	Flags    Flags
+	Started  bool // a command's own code has begun: what fails now is no mistyped command line
 	Progress progress
 	HideBar  func() // takes the progress bar off the terminal; nil without one
-	// NoDiscovery says not to look for the agent's own list of relays;
-	// discoveryChosen that a profile says what it is good for.
-	NoDiscovery, discoveryChosen bool
 }
 
 // DefaultTimeout bounds a command, once it has its key and its input.
@@ -83,7 +75,7 @@ func (e *Env) Command(c *cobra.Command, run func(ctx context.Context, args []str
 
 // Bounded begins what is limited by --timeout, and shows on a terminal that it
 // goes on.
-func (e *Env) Bounded(ctx context.Context) (context.Context, func()) {
+func (e *Env) Bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, e.Flags.Timeout)
 	if e.Terminal.Stderr && !e.Flags.Verbose {
 		e.HideBar = e.Progress.Show(ctx, e.Stderr, e.Flags.Timeout)

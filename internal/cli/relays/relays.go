@@ -10,6 +10,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
@@ -49,16 +50,16 @@ refuse the key.`,
   engramctl relays ls --agent npub1… --json`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
-		env.Patient = true
-		c, m, err := env.Memory(ctx)
+		opened, err := env.Session(ctx, cliutil.Patiently)
 		if err != nil {
 			return err
 		}
-		defer c.Close()
+		defer opened.Close()
+		c, m := opened.Client, opened.Memory
 		ctx, done := env.Bounded(ctx)
 		defer done()
 		configured := c.Relays()
-		if err := env.Discover(ctx, c, m.Agent()); err != nil {
+		if err := opened.Discover(ctx); err != nil {
 			env.Note("looking for the agent's list of relays: %v", err)
 		} else {
 			for _, r := range c.Doubts() {
@@ -90,7 +91,7 @@ func sameRelay(a, b string) bool {
 	return errA == nil && errB == nil && ca == cb
 }
 
-func relayLines(m *client.Memory, relays []client.RelayStatus, configured, leftOut []string) any {
+func relayLines(m *session.Memory, relays []client.RelayStatus, configured, leftOut []string) any {
 	lines := []relayLine{}
 	for _, r := range cliutil.RelaysOut(relays) {
 		lines = append(lines, relayLine{r, sourceOf(r.URL, configured)})

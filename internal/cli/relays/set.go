@@ -56,17 +56,17 @@ Nothing of the memory is sent anywhere: engramctl sync does that.`,
 }
 
 func setRelays(ctx context.Context, env *cliutil.Env, entries []client.ListedRelay) error {
-	c, m, err := env.Memory(ctx)
+	s, err := env.Session(ctx)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
-	if !m.Writable() {
+	defer s.Close()
+	if !s.Memory.Writable() {
 		return client.ErrReadOnly
 	}
 	ctx, done := env.Bounded(ctx)
 	defer done()
-	before, status, err := c.SetRelayList(ctx, entries)
+	before, status, err := s.Client.SetRelayList(ctx, entries)
 	if err := env.ReportWith(status, err, "engramctl relays set once more reaches the others"); err != nil {
 		return err
 	}

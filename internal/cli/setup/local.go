@@ -18,7 +18,6 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
-	memorystate "engramd/internal/memory/state"
 	"engramd/internal/platform/service"
 )
 
@@ -42,12 +41,7 @@ func services(env *cliutil.Env) service.Manager {
 	if !filepath.IsAbs(config) {
 		config = filepath.Join(env.Home(), ".config")
 	}
-	return service.System(service.Place{Home: env.Home(), Config: config, State: StateFolder(env), User: os.Getuid()})
-}
-
-// StateFolder is where what only this machine has lies.
-func StateFolder(env *cliutil.Env) string {
-	return memorystate.Dir(func(name string) string { return env.Vars[name] }, env.Home())
+	return service.System(service.Place{Home: env.Home(), Config: config, State: cliutil.StateFolder(env), User: os.Getuid()})
 }
 
 // localRelay has the user's service manager run a relay, where that is asked for.
@@ -78,7 +72,7 @@ func (s *setup) localRelay(ctx context.Context) error {
 	if none == nil && before == "" && s.answering(ctx, address) == nil {
 		return exit.Usagef("--local: an engramd answers at ws://%s already, and no service of setup's runs it: name it with --relay, or end it", address)
 	}
-	data := filepath.Join(StateFolder(s.env), "relay")
+	data := filepath.Join(cliutil.StateFolder(s.env), "relay")
 	spec := service.Spec{Program: program, Args: []string{"serve", "--listen=" + address, "--data=" + data, "--metrics-listen="}}
 	s.want.Relays = []string{"ws://" + address}
 	if none != nil {

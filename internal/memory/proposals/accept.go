@@ -284,10 +284,11 @@ func (b *Box) answer(ctx context.Context, item Item, a Answer) (client.Status, e
 	}
 	m := b.o.Memory
 	if !item.FromOwner {
-		if m, err = b.o.Client.AsAgent(item.Proposer); err != nil {
+		with, err := b.o.Client.AsAgent(item.Proposer)
+		if err != nil {
 			return client.Status{}, err
 		}
-		m = m.Unchained()
+		m = with.Unchained()
 	}
 	_, status, err := m.Set(ctx, nipae.Slug(nipae.AnswerPrefix+item.ID), text, client.SetOptions{OverUnreadable: true})
 	return status, err

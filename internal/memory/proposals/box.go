@@ -75,11 +75,22 @@ type Opened struct {
 	CreatedAt int64
 }
 
+// Memory is the agent's memory with its owner; *client.Memory implements it.
+type Memory interface {
+	Agent() string
+	Owner() string
+	Writable() bool
+	Get(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error)
+	At(ctx context.Context, slug nipae.Slug, when client.When) (client.Entry, client.Status, error)
+	Set(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error)
+	RemoveVersion(ctx context.Context, slug nipae.Slug, base string) (client.Entry, client.Status, error)
+}
+
 // Options are what a Box is made of.
 type Options struct {
 	Client *client.Client
 	// Memory is the agent's with its owner, by Client.
-	Memory *client.Memory
+	Memory Memory
 	Listed []Listed
 	Clock  func() time.Time // nil means time.Now
 	// Near returns the memories that say nearly what a text says which is about to

@@ -29,7 +29,7 @@ func TestFirstBuild(t *testing.T) {
 	fill(t, home, w, n)
 	var built, compared time.Duration
 	for try := 0; try == 0 || try < 3 && built > 10*time.Second; try++ {
-		c, m := memory(t, time.Minute, nil, home)
+		c, m := memory(t, time.Minute, home)
 		kept := open(t, m, t.TempDir(), nil)
 		f := followerOf(c, m, kept, time.Now)
 		start, last := time.Now(), 0

@@ -114,8 +114,8 @@ func (f *Follower) Freshness(ctx context.Context) (localcopy.Freshness, error) {
 	return fresh, err
 }
 
-// Wrote takes in what was written to relays, named by their URLs: it is what
-// client.Options.Stored calls. What fails is caught up with later.
+// Wrote takes in what was written to relays, named by their URLs (client.Status.Wrote
+// and Took). What fails is caught up with later.
 func (f *Follower) Wrote(ctx context.Context, ev *nostr.Event, relays []string) {
 	sources, _ := f.o.Sources()
 	for _, s := range sources {

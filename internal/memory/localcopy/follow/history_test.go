@@ -46,8 +46,8 @@ func history(t *testing.T, r *rand.Rand, steps int) (fresh, compared int) {
 	for i := range 5 {
 		w.change(r, &lost, i)
 	}
-	c, m := memory(t, enough, nil, w.urls()...)
-	_, list := memory(t, enough, nil, w.urls()...)
+	c, m := memory(t, enough, w.urls()...)
+	_, list := memory(t, enough, w.urls()...)
 	kept := open(t, m, "", w.now)
 	f := followerOf(c, m, kept, w.now)
 	for step := range steps {
@@ -147,7 +147,7 @@ func TestBesideABadRelay(t *testing.T) {
 				good.put(ev)
 				bad.put(ev)
 			}
-			c, m := memory(t, enough, nil, w.urls()...)
+			c, m := memory(t, enough, w.urls()...)
 			kept := open(t, m, t.TempDir(), w.now)
 			f := followerOf(c, m, kept, w.now)
 			if _, err := f.CatchUp(t.Context(), Ask{}); err != nil {

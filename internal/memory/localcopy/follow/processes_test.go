@@ -27,7 +27,7 @@ const (
 // beChild is one of the processes of TestEightProcesses: it follows, or catches
 // up for ever, and says each time that it did.
 func beChild(t *testing.T, dir string) {
-	c, m := memory(t, enough, nil, strings.Fields(os.Getenv(childRelays))...)
+	c, m := memory(t, enough, strings.Fields(os.Getenv(childRelays))...)
 	kept := open(t, m, dir, nil)
 	f := followerOf(c, m, kept, time.Now)
 	if os.Getenv(childServes) != "" {
@@ -136,7 +136,7 @@ func TestEightProcesses(t *testing.T) {
 	for _, p := range processes {
 		p.kill(t)
 	}
-	c, m := memory(t, enough, nil, w.urls()...)
+	c, m := memory(t, enough, w.urls()...)
 	kept := open(t, m, dir, nil)
 	f := followerOf(c, m, kept, time.Now)
 	ctx, cancel := context.WithTimeout(t.Context(), enough)

@@ -62,14 +62,14 @@ func TestAnotherMachinesWrite(t *testing.T) {
 	home := bridgetest.Start(t).URL
 	w := newWorld(t, 1)
 	w.relays[0].turn(hangs)
-	c, m := memory(t, enough, nil, home, w.relays[0].url)
+	c, m := memory(t, enough, home, w.relays[0].url)
 	kept := toldStore{open(t, m, t.TempDir(), nil), make(chan struct{}, 1)}
 	f := New(Options{Filter: nipae.ListFilter(m.Agent(), m.Owner()), Store: kept, Sources: Of(c)})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); f.Run(ctx) }()
 	defer func() { cancel(); <-done }()
-	_, elsewhere := memory(t, enough, nil, home)
+	_, elsewhere := memory(t, enough, home)
 	best := enough
 	for try := 0; try < 50 && (try < 3 || best > time.Second); try++ {
 		start := time.Now()
@@ -86,33 +86,33 @@ func TestAnotherMachinesWrite(t *testing.T) {
 	t.Logf("written and findable after %v", best)
 }
 
-// What is written here is there before the write is answered, and a removal too.
+// What a write returns is there once it was taken in, and a removal too.
 func TestOwnWrites(t *testing.T) {
 	home := bridgetest.Start(t).URL
-	var f *Follower
-	c, m := memory(t, enough, nil, home)
+	c, m := memory(t, enough, home)
 	kept := open(t, m, t.TempDir(), nil)
-	f = followerOf(c, m, kept, time.Now)
-	_, writer := memory(t, enough, f.Wrote, home)
-	has := func(slug string, id string) bool {
+	f := followerOf(c, m, kept, time.Now)
+	_, writer := memory(t, enough, home)
+	has := func(slug string, id string, status client.Status) bool {
+		f.Wrote(t.Context(), status.Wrote, status.Took())
 		ok := false
 		shown(t, kept, func(h localcopy.Head) { ok = ok || h.Slug == slug && h.ID == id })
 		return ok
 	}
-	first, _, err := writer.Set(t.Context(), "mem/a", "first", client.SetOptions{})
-	if err != nil || !has("mem/a", first.ID) {
+	first, status, err := writer.Set(t.Context(), "mem/a", "first", client.SetOptions{})
+	if err != nil || !has("mem/a", first.ID, status) {
 		t.Errorf("written: %v", err)
 	}
-	second, _, err := writer.Set(t.Context(), "mem/a", "second", client.SetOptions{Base: first.Hash})
-	if err != nil || !has("mem/a", second.ID) {
+	second, status, err := writer.Set(t.Context(), "mem/a", "second", client.SetOptions{Base: first.Hash})
+	if err != nil || !has("mem/a", second.ID, status) {
 		t.Errorf("replaced: %v", err)
 	}
-	back, _, err := writer.Restore(t.Context(), "mem/a", client.When{ID: first.ID}, nil)
-	if err != nil || !has("mem/a", back.ID) {
+	back, status, err := writer.Restore(t.Context(), "mem/a", client.When{ID: first.ID}, nil)
+	if err != nil || !has("mem/a", back.ID, status) {
 		t.Errorf("restored: %v", err)
 	}
-	gone, _, err := writer.Remove(t.Context(), "mem/a", false)
-	if err != nil || !has("mem/a", gone.ID) {
+	gone, status, err := writer.Remove(t.Context(), "mem/a", false)
+	if err != nil || !has("mem/a", gone.ID, status) {
 		t.Errorf("removed: %v", err)
 	}
 	if out, err := f.CatchUp(t.Context(), Ask{}); err != nil || out[0].Err != nil || out[0].Took > 0 {
@@ -125,7 +125,7 @@ func TestOwnWrites(t *testing.T) {
 func TestAtARelay(t *testing.T) {
 	home := bridgetest.Start(t).URL
 	dir := t.TempDir()
-	_, writer := memory(t, enough, nil, home)
+	_, writer := memory(t, enough, home)
 	write := func(slug, text string) {
 		t.Helper()
 		if _, _, err := writer.Set(t.Context(), nipae.Slug(slug), text, client.SetOptions{}); err != nil {
@@ -136,7 +136,7 @@ func TestAtARelay(t *testing.T) {
 		for i := range 5 {
 			write(fmt.Sprint("mem/s", round+i), fmt.Sprint("round ", round))
 		}
-		c, m := memory(t, enough, nil, home)
+		c, m := memory(t, enough, home)
 		kept := open(t, m, dir, nil)
 		f := followerOf(c, m, kept, time.Now)
 		out, err := f.CatchUp(t.Context(), Ask{Depth: Depth(round)})

@@ -1,7 +1,6 @@
 package follow
 
 import (
-	"context"
 	"crypto/rand"
 	"fmt"
 	"slices"
@@ -64,13 +63,13 @@ func (w *world) write(slug, text string, at int64) *nostr.Event {
 }
 
 // memory is the agent's, at those relays.
-func memory(t testing.TB, timeout time.Duration, stored func(context.Context, *nostr.Event, []string), urls ...string) (*client.Client, *client.Memory) {
+func memory(t testing.TB, timeout time.Duration, urls ...string) (*client.Client, *client.Memory) {
 	t.Helper()
 	id, err := client.NewIdentity(testkeys.New("agent").Secret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := client.New(id, client.Options{Relays: urls, Timeout: timeout, Patient: true, Stored: stored})
+	c := client.New(id, client.Options{Relays: urls, Timeout: timeout, Patient: true})
 	t.Cleanup(c.Close)
 	m, err := c.AsAgent(testkeys.New("owner").Pub)
 	if err != nil {

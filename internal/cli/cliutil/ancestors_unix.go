@@ -1,18 +1,16 @@
 //go:build !darwin && !windows
 
-package main
+package cliutil
 
 import (
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
-
-	"engramd/internal/cli/cliutil"
 )
 
 // systemAncestors reads /proc; where there is none, nothing is known.
-func systemAncestors() (all []cliutil.Process) {
+func systemAncestors() (all []Process) {
 	for pid := os.Getppid(); pid > 1 && len(all) < maxAncestors; {
 		p, parent, ok := statusOf(pid)
 		if !ok {
@@ -26,7 +24,7 @@ func systemAncestors() (all []cliutil.Process) {
 
 // statusOf reads /proc/PID/stat: "pid (name) state ppid …", where the name may
 // hold anything.
-func statusOf(pid int) (p cliutil.Process, parent int, ok bool) {
+func statusOf(pid int) (p Process, parent int, ok bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return p, 0, false
@@ -40,5 +38,5 @@ func statusOf(pid int) (p cliutil.Process, parent int, ok bool) {
 		return p, 0, false
 	}
 	parent, err = strconv.Atoi(fields[1])
-	return cliutil.Process{ID: fmt.Sprintf("%d@%s", pid, fields[19]), Name: string(text[open+1 : end])}, parent, err == nil
+	return Process{ID: fmt.Sprintf("%d@%s", pid, fields[19]), Name: string(text[open+1 : end])}, parent, err == nil
 }

@@ -1,11 +1,9 @@
-package main
+package cliutil
 
 import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"engramd/internal/cli/cliutil"
 )
 
 // maxAncestors is how far up processes are looked at: a shell or two, what starts
@@ -16,15 +14,15 @@ const maxAncestors = 8
 var between = []string{"sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "busybox", "cmd", "powershell", "pwsh", "env", "nice", "timeout"}
 
 // ancestors are the processes above this one, the nearest first.
-func (a *app) ancestors() []cliutil.Process {
-	if a.Ancestors != nil {
-		return a.Ancestors()
+func ancestors(e *Env) []Process {
+	if e.Ancestors != nil {
+		return e.Ancestors()
 	}
 	return systemAncestors()
 }
 
 // harnessAbove is the process that started a hook; "" is not known.
-func harnessAbove(all []cliutil.Process) string {
+func harnessAbove(all []Process) string {
 	for _, p := range all {
 		name := strings.ToLower(strings.TrimSuffix(filepath.Base(p.Name), ".exe"))
 		if !slices.Contains(between, strings.TrimPrefix(name, "-")) {
@@ -32,11 +30,4 @@ func harnessAbove(all []cliutil.Process) string {
 		}
 	}
 	return ""
-}
-
-func idsOf(all []cliutil.Process) (ids []string) {
-	for _, p := range all {
-		ids = append(ids, p.ID)
-	}
-	return ids
 }

@@ -1,4 +1,4 @@
-package main
+package cliutil
 
 import (
 	"bytes"
@@ -6,12 +6,10 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
-
-	"engramd/internal/cli/cliutil"
 )
 
 // systemAncestors asks the kernel for one process after the other.
-func systemAncestors() (all []cliutil.Process) {
+func systemAncestors() (all []Process) {
 	for pid := os.Getppid(); pid > 1 && len(all) < maxAncestors; {
 		info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 		if err != nil {
@@ -19,7 +17,7 @@ func systemAncestors() (all []cliutil.Process) {
 		}
 		name, _, _ := bytes.Cut(info.Proc.P_comm[:], []byte{0})
 		at := info.Proc.P_starttime
-		all = append(all, cliutil.Process{ID: fmt.Sprintf("%d@%d.%d", pid, at.Sec, at.Usec), Name: string(name)})
+		all = append(all, Process{ID: fmt.Sprintf("%d@%d.%d", pid, at.Sec, at.Usec), Name: string(name)})
 		pid = int(info.Eproc.Ppid)
 	}
 	return all

@@ -1,4 +1,4 @@
-package main
+package cliutil
 
 import (
 	"fmt"
@@ -6,13 +6,11 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/windows"
-
-	"engramd/internal/cli/cliutil"
 )
 
 // systemAncestors looks at one picture of all processes. A parent that began
 // after its child is another one with its number.
-func systemAncestors() (all []cliutil.Process) {
+func systemAncestors() (all []Process) {
 	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
 	if err != nil {
 		return nil
@@ -30,7 +28,7 @@ func systemAncestors() (all []cliutil.Process) {
 		if !ok || at == 0 || at > child {
 			break
 		}
-		all = append(all, cliutil.Process{ID: fmt.Sprintf("%d@%d", pid, at), Name: windows.UTF16ToString(e.ExeFile[:])})
+		all = append(all, Process{ID: fmt.Sprintf("%d@%d", pid, at), Name: windows.UTF16ToString(e.ExeFile[:])})
 		pid, child = e.ParentProcessID, at
 	}
 	return all

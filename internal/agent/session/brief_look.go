@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 
 	"engramd/internal/agent/briefing"
 	"engramd/internal/agent/hook"
-	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/recall/answer"
 	"engramd/nips/nipae"
@@ -15,7 +14,7 @@ import (
 // lookedUp is what the local copy has for the start of a session.
 type lookedUp struct {
 	read    bool
-	core    coreFound
+	core    Core
 	project hook.Memory
 	start   briefing.Start
 }
@@ -26,7 +25,7 @@ func (f lookedUp) whole() bool { return f.read && !f.start.Counts.AtLeast }
 // find asks the relays, and looks the local copy through once they have answered.
 // The core is theirs, or the copy's where they did not give one. What was found
 // when enough ends is what is told.
-func (w *waking) find(ctx, local, enough context.Context) (lookedUp, error) {
+func (w *Brief) find(ctx, local, enough context.Context) (lookedUp, error) {
 	answered, early := make(chan struct{}), make(chan lookedUp, 1)
 	go func() {
 		var found lookedUp
@@ -55,26 +54,26 @@ func (w *waking) find(ctx, local, enough context.Context) (lookedUp, error) {
 	if failed == nil {
 		return found, nil
 	}
-	if code := exit.CodeOf(failed); code != exit.Relay && code != exit.Auth || found.core.entry == nil {
+	if !w.b.Unreached(failed) || found.core.Entry == nil {
 		return found, failed // they said something of it, or there is none here
 	}
-	w.core = found.core
+	w.Core = found.core
 	return found, nil
 }
 
 // lookThrough reads what the local copy has.
-func (w *waking) lookThrough(ctx, enough context.Context) lookedUp {
-	p := w.project.memory(w.unsure)
+func (w *Brief) lookThrough(ctx, enough context.Context) lookedUp {
+	p := w.Project.Memory(w.unsure)
 	nothing := lookedUp{project: p}
 	if w.kept == nil {
 		return nothing
 	}
 	var found lookedUp
-	err := w.kept.source().Read(ctx, func(v answer.View) error {
+	err := w.kept.Source().Read(ctx, func(v answer.View) error {
 		found = lookedUp{read: true, project: p}
 		if text, ok := v.Text(string(nipae.Core)); ok {
 			head, _ := v.Head(string(nipae.Core))
-			found.core = coreFound{entry: &client.Entry{Slug: nipae.Core, Text: text, Size: len(text), CreatedAt: head.UpdatedAt, Hash: client.Hash(text)}, kept: true, asOf: v.State().AsOf}
+			found.core = Core{Entry: &client.Entry{Slug: nipae.Core, Text: text, Size: len(text), CreatedAt: head.UpdatedAt, Hash: client.Hash(text)}, Kept: true, AsOf: v.State().AsOf}
 		}
 		if p.Project != "" {
 			found.project = briefing.Project(v, p)
@@ -83,7 +82,7 @@ func (w *waking) lookThrough(ctx, enough context.Context) lookedUp {
 		return nil
 	})
 	if err != nil {
-		w.a.Note("what the local copy has is not known: %v", err)
+		w.s.note("what the local copy has is not known: %v", err)
 		return nothing
 	}
 	return found

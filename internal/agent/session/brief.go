@@ -1,0 +1,271 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"engramd/internal/agent/briefing"
+	"engramd/internal/agent/hook"
+	"engramd/internal/client"
+	"engramd/internal/memory/proposals"
+	memorystate "engramd/internal/memory/state"
+	"engramd/nips/nipae"
+)
+
+const (
+	// WakeBudget is how long relays are asked at the start of a session.
+	WakeBudget = 2 * time.Second
+	// offersBudget is how long relays are asked what others propose, once they have
+	// answered.
+	offersBudget = 500 * time.Millisecond
+	// lookAfter is when the local copy is looked through while relays are still
+	// asked: where none answers, there would be no time for it.
+	lookAfter = 300 * time.Millisecond
+	// lookSpare is how long beyond WakeBudget the local copy is looked through: what
+	// was found until then is told.
+	lookSpare = 200 * time.Millisecond
+)
+
+// Beginning is how a session begins.
+type Beginning struct {
+	Harness hook.Harness
+	In      hook.Input
+	// MayBegin returns nil if the pair, which has no core, may begin its memory.
+	MayBegin func(ctx context.Context) error
+	// Unreached reports whether an error says of the relays that they could not be
+	// asked, and nothing of the memory.
+	Unreached func(error) bool
+	// Box opens the box of proposals, and Ways says how the agent answers what waits.
+	Box  func() (*proposals.Box, error)
+	Ways func() hook.Ways
+	// Hint stands where the core would, and Partial follows one that may not be the
+	// newest.
+	Hint, Partial string
+}
+
+// Brief is what the start of a session is told from.
+type Brief struct {
+	Parts   briefing.Parts
+	Core    Core
+	Project Standing
+	State   *memorystate.State // nil: none is kept
+
+	s      *Session
+	b      Beginning
+	kept   *Copy // nil: none can be had
+	unsure bool  // whether the folder is linked could not be found out
+	look   briefing.Options
+}
+
+// Core is the core as it was found: its text as of a time, if it was.
+type Core struct {
+	Entry *client.Entry // nil: every relay says that there is none
+	// Kept says that it is the local copy's, as of a time.
+	Kept bool
+	AsOf time.Time
+	// Partial says that some relay did not answer.
+	Partial bool
+}
+
+func (c Core) section(b Beginning) hook.Section {
+	switch {
+	case c.Entry == nil:
+		return hook.NoCore(b.Hint)
+	case c.Kept:
+		return hook.Unconfirmed(c.Entry.Text, c.AsOf)
+	case c.Partial:
+		return hook.Core(c.Entry.Text, b.Partial)
+	}
+	return hook.Core(c.Entry.Text, "")
+}
+
+// Brief finds what a session begins with: the core from the relays, which are asked
+// for WakeBudget, or from the local copy where none answers; and the rest from that
+// copy. Close the Brief, also one that comes with an error.
+func (s *Session) Brief(ctx context.Context, b Beginning) (w *Brief, err error) {
+	w = &Brief{s: s, b: b}
+	w.Project, _ = StandingOf(ctx, nil, b.In.Folder) // none: nothing is told of one
+	began := time.Now()
+	local, stop := context.WithTimeout(ctx, s.allow(WakeBudget))
+	defer stop()
+	w.aside(local, w.begin)
+	w.aside(local, w.know)
+	w.aside(local, func(ctx context.Context) { w.kept, _ = s.Copies.Open(ctx, s.o.Note) })
+	w.aside(local, w.options)
+	looking, enough := context.WithDeadline(ctx, began.Add(s.allow(WakeBudget+lookSpare)))
+	defer enough()
+	found, err := w.find(ctx, local, looking)
+	if err != nil {
+		return w, err
+	}
+	p := briefing.Parts{Measure: hook.MeasureOf(b.Harness), Core: w.Core.section(b), Project: found.project, Start: found.start, Unread: !found.read}
+	if p.Unread {
+		p.Start.From = w.look.From
+		p.Start.From.Unread = true
+	} else {
+		p.Start.Counts.Offers = w.offers(ctx)
+	}
+	if p.Start.Waits() {
+		p.Ways = b.Ways()
+	}
+	if text := p.Start.Narrative; text != "" {
+		p.Who.Hash = client.Hash(text)
+	}
+	w.Parts = p
+	return w, nil
+}
+
+// Close ends the use of the copy and of the state.
+func (w *Brief) Close() {
+	if w.kept != nil {
+		_ = w.kept.Close() // what was kept is kept
+	}
+	if w.State != nil {
+		_ = w.State.Close()
+	}
+}
+
+// aside does what the core does not depend on.
+func (w *Brief) aside(ctx context.Context, do func(context.Context)) {
+	ctx, done := context.WithTimeout(ctx, w.s.allow(besideBudget))
+	defer done()
+	do(ctx)
+}
+
+// begin notes the session in the state.
+func (w *Brief) begin(ctx context.Context) {
+	if w.State = w.s.StateIfKept(ctx, w.s.o.Note); w.State == nil {
+		return
+	}
+	var err error
+	if id := Name(w.b.In.Session); id != "" {
+		_, process := w.s.o.Ancestors()
+		err = w.State.Sessions.Begin(ctx, w.Project.Of(memorystate.Session{ID: id, Harness: string(w.b.Harness), Process: process}),
+			w.b.Harness.Alone(), w.b.In.Source == hook.Clear)
+		if err == nil && (w.b.In.Source == hook.Compact || w.b.In.Source == hook.Clear) {
+			err = w.State.Sessions.Forget(ctx, id)
+		}
+	}
+	if err != nil {
+		w.s.note("what this machine knows of the session is not kept: %v", err)
+	}
+}
+
+// know learns whether the folder is known. It waits for no writer, unlike begin.
+func (w *Brief) know(ctx context.Context) {
+	if w.Project.Name == "" {
+		return
+	}
+	if w.unsure = w.State == nil; w.unsure {
+		return
+	}
+	known, err := StandingOf(ctx, w.State, w.b.In.Folder)
+	if err != nil {
+		w.unsure = true
+		w.s.note("whether the folder is the project's is not known: %v", err)
+		return
+	}
+	if w.Project = known; known.Linked && known.Before {
+		// Another folder may have the old name later, which does not change this one.
+		// What is not kept now is found out again.
+		_ = w.State.Folders.Link(ctx, known.Clone, known.Name, known.Old)
+	}
+}
+
+// options are what the copy is looked through for.
+func (w *Brief) options(ctx context.Context) {
+	w.look = w.s.wakeOptions(ctx, w.State, Name(w.b.In.Session))
+	at := w.Project.Place()
+	w.look.Now, w.look.Project, w.look.Old, w.look.Linked, w.look.Last = time.Now(), at.Project, at.Old, at.Linked, w.Project.Last
+}
+
+// offers counts what others propose to the agent; what is not known soon is not
+// said.
+func (w *Brief) offers(ctx context.Context) hook.Offers {
+	if !w.s.Memory.Writable() || w.Core.Kept { // no relay answered
+		return hook.Offers{}
+	}
+	ctx, done := context.WithTimeout(ctx, w.s.allow(offersBudget))
+	defer done()
+	box, err := w.b.Box()
+	if err != nil {
+		w.s.note("what is proposed is not known: %v", err)
+		return hook.Offers{}
+	}
+	in, _, err := box.List(ctx)
+	if err != nil {
+		return hook.Offers{}
+	}
+	return hook.OffersOf(in)
+}
+
+// Showed notes what is in the session's context.
+func (w *Brief) Showed(ctx context.Context, told briefing.Told) {
+	w.aside(ctx, func(ctx context.Context) {
+		id := Name(w.b.In.Session)
+		units := told.Whole
+		if w.Core.Entry != nil {
+			units = append([]hook.Unit{{Slug: string(nipae.Core), Text: w.Core.Entry.Text}}, units...)
+		}
+		all := shownOf(units)
+		for _, i := range told.Due {
+			all = append(all, memorystate.Shown{Slug: i.Slug, Hash: i.Key})
+		}
+		if w.State == nil || id == "" || len(all) == 0 {
+			return
+		}
+		if _, err := w.State.Sessions.Show(ctx, id, string(w.b.Harness), all); err != nil {
+			w.s.note("what was shown is not kept: %v", err)
+		}
+	})
+}
+
+// Attest attests the start of the session, once its agent was told.
+func (w *Brief) Attest(from hook.Continuing) {
+	ctx, cancel := context.WithTimeout(context.Background(), w.s.allow(Tidy))
+	defer cancel()
+	_, process := w.s.o.Ancestors()
+	if _, err := w.s.Attest(ctx, w.State, from, Attestor{Name(w.b.In.Session), process}); err != nil {
+		w.s.note("where the session continues from is not attested: %v", err)
+	}
+}
+
+// ask asks the relays for the core and what is new.
+func (w *Brief) ask(ctx context.Context) error {
+	asking, done := context.WithTimeout(ctx, w.s.allow(WakeBudget-WakeBudget/10))
+	defer done()
+	if err := w.s.Discover(asking); err != nil {
+		w.s.note("%v", err)
+	}
+	var both sync.WaitGroup
+	defer both.Wait()
+	if w.kept != nil {
+		w.kept.Found()
+		both.Go(func() {
+			defer recovered()
+			w.kept.Asked(asking)
+		})
+	}
+	return w.getCore(asking)
+}
+
+// getCore reads the core as the relays have it.
+func (w *Brief) getCore(ctx context.Context) error {
+	entry, status, err := w.s.Memory.Get(ctx, nipae.Core)
+	absent := errors.Is(err, client.ErrNotFound)
+	if absent {
+		err = w.b.MayBegin(ctx)
+	}
+	if err := w.s.o.Report(status, err); err != nil {
+		return err
+	}
+	if w.Core = (Core{Partial: status.Partial}); !absent {
+		w.Core.Entry = &entry
+	}
+	return nil
+}
+
+// recovered ends a panic of a goroutine, for which others would wait in vain.
+func recovered() { _ = recover() }

@@ -1,0 +1,171 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
+	"engramd/internal/memory/localcopy"
+	"engramd/internal/memory/recall/answer"
+)
+
+// Copies is where the pair's memory is kept on this machine: the copy that is open,
+// and the one that is on disk while none is.
+type Copies struct {
+	s    *Session
+	open atomic.Pointer[Copy]
+	bulk atomic.Pointer[bulk]
+}
+
+// Open opens the local copy; what is written from now on goes into it at once.
+// Where there is no place for it, it is kept in memory. It must be closed before
+// the session. warn is told what became of the file, in a line, at any time.
+func (c *Copies) Open(ctx context.Context, warn func(string)) (*Copy, error) {
+	l := &Copy{s: c.s}
+	l.found.Store(c.s.o.NoDiscovery)
+	o, err := c.options()
+	if o.Warn = warn; err == nil {
+		soon, cancel := context.WithTimeout(ctx, c.s.allow(OpenBudget))
+		l.Mirror, err = localcopy.Open(soon, c.pair(), o)
+		cancel()
+	}
+	if err != nil && !o.NoDisk && ctx.Err() == nil {
+		warn(fmt.Sprintf("nothing of the memory is kept on this machine: %v", err))
+		l.Mirror, err = localcopy.Open(ctx, c.pair(), localcopy.Options{NoDisk: true})
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.follow()
+	c.open.Store(l)
+	return l, nil
+}
+
+func (c *Copies) pair() localcopy.Pair {
+	m := c.s.Memory
+	return localcopy.Pair{Agent: m.Agent(), Owner: m.Owner(), Conversation: m.Conversation(), Reversed: m.Reversed()}
+}
+
+// options say where local copies are.
+func (c *Copies) options() (o localcopy.Options, err error) {
+	if o.NoDisk = c.s.o.NoDisk; !o.NoDisk {
+		o.Dir, err = c.s.o.Cache()
+	}
+	return o, err
+}
+
+// OnDisk opens the local copy that is on disk, nil if there is none. It must be
+// closed.
+func (c *Copies) OnDisk(ctx context.Context) (*localcopy.Mirror, error) {
+	if c.s.Memory == nil {
+		return nil, nil
+	}
+	o, err := c.options()
+	if err != nil || o.NoDisk {
+		return nil, err
+	}
+	there, err := localcopy.Exists(c.pair(), o.Dir)
+	if err != nil || !there {
+		return nil, err
+	}
+	o.Older = true
+	return localcopy.Open(ctx, c.pair(), o)
+}
+
+// look shows do the local copy that is open, or that is on disk; what names what is
+// not known without one.
+func (c *Copies) look(ctx context.Context, what string, do func(answer.Source)) {
+	if l := c.open.Load(); l != nil {
+		do(l.Source())
+		return
+	}
+	kept, err := c.OnDisk(ctx)
+	if err != nil {
+		c.s.detail("%s is not known: %v", what, err)
+	}
+	if err != nil || kept == nil {
+		return
+	}
+	defer func() { _ = kept.Close() }() // nothing was written
+	do(unconfirmed(kept))
+}
+
+// unconfirmed reads a copy of which it is not asked how current it is.
+func unconfirmed(kept *localcopy.Mirror) answer.Source {
+	return answer.Local(kept, func() ([]string, bool) { return nil, false })
+}
+
+// wrote puts what was written into the local copy: the one that is open, or one
+// that is on disk. The time of the write may be over.
+func (c *Copies) wrote(ctx context.Context, s client.Status) {
+	relays := s.Took()
+	if s.Wrote == nil || len(relays) == 0 {
+		return
+	}
+	if b := c.bulk.Load(); b != nil {
+		b.add(s.Wrote, relays)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.s.allow(OpenBudget))
+	defer cancel()
+	if l := c.open.Load(); l != nil {
+		l.Follower.Wrote(ctx, s.Wrote, relays)
+		return
+	}
+	by := map[string][]*nostr.Event{}
+	for _, url := range relays {
+		by[url] = []*nostr.Event{s.Wrote}
+	}
+	if err := c.put(ctx, by); err != nil {
+		c.s.detail("the write is not in the local copy yet: %v", err)
+	}
+}
+
+// bulk collects what is written in large numbers, by relay, so that the local copy
+// is opened once for all of it.
+type bulk struct {
+	mu sync.Mutex
+	by map[string][]*nostr.Event
+}
+
+func (b *bulk) add(ev *nostr.Event, relays []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, url := range relays {
+		b.by[url] = append(b.by[url], ev)
+	}
+}
+
+// InBulk puts what do writes into the local copy on disk when it is done. What is
+// not there, because the process was killed, comes by itself later.
+func (c *Copies) InBulk(ctx context.Context, do func() error) error {
+	b := &bulk{by: map[string][]*nostr.Event{}}
+	c.bulk.Store(b)
+	err := do()
+	c.bulk.Store(nil)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.s.o.Timeout)
+	defer cancel()
+	if failed := c.put(ctx, b.by); failed != nil {
+		c.s.detail("the writes are not in the local copy yet: %v", failed)
+	}
+	return err
+}
+
+// put puts events into the copy on disk.
+func (c *Copies) put(ctx context.Context, by map[string][]*nostr.Event) error {
+	kept, err := c.OnDisk(ctx)
+	if err != nil || kept == nil {
+		return err
+	}
+	for url, events := range by {
+		if _, err := kept.Put(ctx, url, events); err != nil {
+			_ = kept.Close()
+			return fmt.Errorf("%s: %w", url, err)
+		}
+	}
+	return kept.Close()
+}

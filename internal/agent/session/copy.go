@@ -1,0 +1,204 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"engramd/internal/client"
+	"engramd/internal/memory/localcopy"
+	"engramd/internal/memory/localcopy/follow"
+	"engramd/internal/memory/recall/answer"
+	"engramd/nips/nipae"
+)
+
+const (
+	// copyBudget is how long an answer from the local copy waits for the relays
+	// if nobody says, and the copy was whole before.
+	copyBudget = 2 * time.Second
+	// CopyGrace is how much of that the others get once one relay was compared.
+	CopyGrace = 500 * time.Millisecond
+	// OpenBudget is how long another process may keep a file from being opened.
+	OpenBudget = 3 * time.Second
+)
+
+// Copy is what this machine keeps of a pair's memory, while it is open.
+type Copy struct {
+	*localcopy.Mirror
+	Follower *follow.Follower
+
+	s     *Session
+	found atomic.Bool      // the agent's own list of relays was looked for
+	last  []follow.Outcome // of CatchUp
+	stop  func()           // ends KeepCurrent; nil without it
+
+	settled chan struct{} // closed by KeepCurrent: see Settle
+	changed func()        // see Tell
+}
+
+// Tell has changed told of new heads that are found from now on.
+func (l *Copy) Tell(changed func()) {
+	l.changed = changed
+	l.follow()
+}
+
+// follow makes the follower of the copy that is open.
+func (l *Copy) follow() {
+	all := follow.Of(l.s.Client)
+	store := follow.Store(l.Mirror)
+	if l.changed != nil {
+		store = tellingStore{l.Mirror, l.changed}
+	}
+	l.Follower = follow.New(follow.Options{Filter: nipae.ListFilter(l.s.Memory.Agent(), l.s.Memory.Owner()), Store: store, Log: l.s.o.Log,
+		Sources: func() ([]follow.Source, bool) {
+			sources, whole := all()
+			return sources, whole && l.found.Load()
+		}})
+}
+
+// Close ends the use of the copy.
+func (l *Copy) Close() error {
+	if l.stop != nil {
+		l.stop()
+	}
+	return l.Mirror.Close()
+}
+
+// Source is what recall and search read.
+func (l *Copy) Source() answer.Source { return answer.Local(l.Mirror, l.Follower.Relays) }
+
+// WithCopy runs do on the pair's local copy, caught up within a budget: see CatchUp.
+// What did not come in time is in the copy's freshness: do is called all the same.
+func (s *Session) WithCopy(ctx context.Context, budget time.Duration, do func(ctx context.Context, l *Copy) error) error {
+	l, err := s.Copies.Open(ctx, s.o.Note)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = l.Close() }() // what was kept is kept; the rest comes again
+	if err := l.CatchUp(ctx, budget); err != nil {
+		return err
+	}
+	return do(ctx, l)
+}
+
+// CatchUp brings the copy up to date within a budget. 0 is what suits a person:
+// copyBudget; while no relay was ever compared, and where all are waited for, the
+// time limit. Relays that hang are not waited for longer than others take, unless
+// everything depends on all of them.
+func (l *Copy) CatchUp(ctx context.Context, budget time.Duration) error {
+	network, done := l.s.bounded(ctx)
+	defer done()
+	ask := follow.Ask{Grace: l.s.allow(CopyGrace), Progress: l.s.o.Progress}
+	if budget == 0 {
+		fresh, err := l.Follower.Freshness(ctx)
+		budget = l.s.allow(copyBudget)
+		if l.s.o.All || err != nil || fresh.Latest.IsZero() {
+			budget = l.s.o.Timeout
+			if ask.Grace = l.s.allow(copyBudget); l.s.o.All {
+				ask.Grace = 0
+			}
+		}
+	}
+	within, cancel := context.WithTimeout(network, budget)
+	defer cancel()
+	// Where it fails, asking the relays fails too.
+	_ = l.s.Discover(within)
+	l.found.Store(true)
+	var err error
+	if l.last, err = l.Follower.CatchUp(within, ask); err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	// The disk may be full. The relays have everything.
+	l.s.note("the local copy is left alone: %v", err)
+	_ = l.Mirror.Close()
+	if l.Mirror, err = localcopy.Open(ctx, l.s.Copies.pair(), localcopy.Options{NoDisk: true}); err != nil {
+		return err
+	}
+	l.follow()
+	l.last, err = l.Follower.CatchUp(network, ask)
+	return cmp.Or(ctx.Err(), err)
+}
+
+// Asked has the copy compared with the relays as they are known now, as long as ctx
+// lasts. What does not come is stale.
+func (l *Copy) Asked(ctx context.Context) {
+	_, _ = l.Follower.CatchUp(ctx, follow.Ask{Grace: l.s.allow(CopyGrace)})
+}
+
+// Found says that the agent's own list of relays was looked for.
+func (l *Copy) Found() { l.found.Store(true) }
+
+// Answered reports whether a relay was compared by the last CatchUp.
+func (l *Copy) Answered() bool {
+	return slices.ContainsFunc(l.last, func(o follow.Outcome) bool { return o.Err == nil })
+}
+
+// Status is what became of the relays, as of any question to them.
+func (l *Copy) Status(fresh localcopy.Freshness) client.Status {
+	s := client.Status{Partial: fresh.Stale || fresh.Unfinished}
+	for _, o := range l.last {
+		s.Relays = append(s.Relays, client.RelayStatus{URL: o.URL, Err: o.Err, Events: o.Took, Complete: o.Err == nil})
+	}
+	s.Relays = append(s.Relays, l.s.Client.Doubts()...)
+	return s
+}
+
+// How often a server looks for the agent's own list of relays, and again where it
+// may not have found the newest one.
+const (
+	findEvery = 15 * time.Minute
+	findAgain = time.Minute
+)
+
+// KeepCurrent follows the relays until the copy is closed. find looks for the
+// agent's own list of relays, first of all and from time to time; nil does not.
+// Settle waits for the first comparison for Options.Timeout from now.
+func (l *Copy) KeepCurrent(ctx context.Context, find func(context.Context) error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	l.settled = make(chan struct{})
+	running.Go(func() {
+		defer close(l.settled)
+		first, done := context.WithTimeout(ctx, l.s.o.Timeout)
+		defer done()
+		l.Follower.Await(first, copyBudget)
+	})
+	found := make(chan struct{})
+	running.Go(func() {
+		defer close(found)
+		for first := true; find != nil && ctx.Err() == nil; first = false {
+			_ = find(ctx) // the relays' doubts say why
+			if l.found.Store(true); first {
+				found <- struct{}{}
+			}
+			pause := findEvery
+			if len(l.s.Client.Doubts()) > 0 {
+				pause = findAgain
+			}
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+			}
+		}
+	})
+	running.Go(func() {
+		<-found
+		l.Follower.Run(ctx)
+	})
+	l.stop = func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// Settle waits until the relays that KeepCurrent follows were compared for the
+// first time, but for those that take much longer than others.
+func (l *Copy) Settle(ctx context.Context) {
+	select {
+	case <-l.settled:
+	case <-ctx.Done():
+	}
+}

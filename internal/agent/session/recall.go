@@ -1,0 +1,134 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"engramd/internal/client"
+	"engramd/internal/memory/intentions"
+	"engramd/internal/memory/recall"
+	"engramd/internal/memory/recall/answer"
+)
+
+// Question is what is asked of the memory.
+type Question struct {
+	answer.Query
+	Now time.Time
+	// Unasked asks only for what may be told to an agent that did not ask
+	// (answer.Tell), Intentions for intentions alone. Explain has what was left out
+	// named.
+	Unasked, Intentions, Explain bool
+	// Also is shown the memory with what was found in it; nil is not.
+	Also func(v answer.View, found *Recalled)
+	// Intend is what intentions are compared with; nil looks for none. Its Now is
+	// the question's.
+	Intend *intentions.Ask
+}
+
+// Recalled is what was found.
+type Recalled struct {
+	answer.Answer
+	Left   []answer.Left     // with Explain
+	Coming []intentions.Item // with Intend
+	// NoMeaning and NoOrder are why a model was of no use; nil where it was, and
+	// where there is none.
+	NoMeaning, NoOrder error
+}
+
+// Recall answers questions, which is done here alone: the models are asked, the
+// memory is looked through for what is remembered and what is intended, and what
+// was recalled is counted.
+type Recall struct {
+	// Near compares meaning, and Rerank orders the best of Copy; nil leaves that
+	// out.
+	Near   Near
+	Rerank answer.Scorer
+	Copy   answer.Source
+	// Read calls do with the memory at this moment. do returns how much of what was
+	// asked for it found for certain, and may be called again.
+	Read func(ctx context.Context, do func(answer.View) (found int, err error)) error
+	// Count is told the hits that were of use; nil counts nothing.
+	Count func(ctx context.Context, hits []answer.Hit)
+}
+
+// Answer answers one question. The error is a *answer.Mistake of a query that makes
+// no sense, and that of Read: then only NoMeaning and NoOrder are told.
+func (r Recall) Answer(ctx context.Context, q Question) (out Recalled, err error) {
+	if r.Near != nil {
+		q.Near, out.NoMeaning = r.Near(ctx, q.Text)
+	}
+	if r.Rerank != nil && r.Copy != nil {
+		var mistake *answer.Mistake
+		if out.NoOrder = answer.Rerank(ctx, r.Copy, &q.Query, q.Now, r.Rerank); errors.As(out.NoOrder, &mistake) {
+			return Recalled{NoMeaning: out.NoMeaning}, out.NoOrder
+		}
+	}
+	err = r.Read(ctx, func(v answer.View) (int, error) { return out.look(v, q) })
+	if err == nil && r.Count != nil {
+		r.Count(ctx, out.Hits)
+	}
+	return out, err
+}
+
+// look is the part of a recall that waits for nothing.
+func (out *Recalled) look(v answer.View, q Question) (found int, err error) {
+	switch {
+	case q.Unasked:
+		out.Answer, err = answer.Tell(v, q.Query, q.Now)
+	case !q.Intentions:
+		out.Answer, err = answer.Recall(v, q.Query, q.Now)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if q.Explain {
+		if out.Left, err = answer.Explain(v, q.Query, q.Now); err != nil {
+			return 0, err
+		}
+	}
+	if q.Intend != nil {
+		q.Intend.Now = q.Now
+		out.Coming = intentions.Look(v, *q.Intend)
+	}
+	if q.Also != nil {
+		q.Also(v, out)
+	}
+	if out.Fit != recall.Strong {
+		return 0, nil
+	}
+	return len(out.Hits) + out.More, nil
+}
+
+// Recall answers a question from a copy of the memory that is open. An agent is
+// told what it intends too, and all of it is counted.
+func (s *Session) Recall(ctx context.Context, l *Copy, q Question, every bool) (out Recalled, state answer.State, err error) {
+	at := s.Place.At(ctx)
+	q.Scope = s.Place.Scope(ctx, every)
+	if s.Memory.Writable() { // its owner does not intend it
+		q.Intend = &intentions.Ask{Place: at, Text: q.Text}
+	}
+	r := Recall{Near: s.Models.nearNow(l.Mirror), Rerank: s.Models.Rerank, Copy: l.Source(), Count: s.countRecalled,
+		Read: func(ctx context.Context, do func(answer.View) (int, error)) error {
+			state, err = l.Look(ctx, func(v answer.View) error {
+				_, err := do(v)
+				return err
+			})
+			return err
+		}}
+	out, err = r.Answer(ctx, q)
+	return out, state, err
+}
+
+// Look reads the copy as a whole. The error is client.ErrUnreadable if there are
+// memories, and none can be read.
+func (l *Copy) Look(ctx context.Context, do func(answer.View) error) (state answer.State, err error) {
+	err = l.Source().Read(ctx, func(v answer.View) error {
+		if state = v.State(); state.Unreadable > 0 && len(v.Heads()) == 0 {
+			return fmt.Errorf("%w: none of %d memories", client.ErrUnreadable, state.Unreadable)
+		}
+		return do(v)
+	})
+	return state, err
+}

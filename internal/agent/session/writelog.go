@@ -1,0 +1,90 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"engramd/internal/client"
+	"engramd/internal/memory/state"
+	"engramd/internal/memory/verify/writer"
+)
+
+// WriteLog is the writer's logs of a session, each opened at the first write for
+// its pair.
+type WriteLog struct {
+	s    *Session
+	mu   sync.Mutex
+	of   map[[2]string]client.Links // by agent and owner; nil for one that cannot be used
+	open []*state.State
+}
+
+// Of returns the log that a pair's writes go into; nil where no state is kept, or
+// none can be: then they are in no log.
+func (l *WriteLog) Of(m *client.Memory) client.Links {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	pair := [2]string{m.Agent(), m.Owner()}
+	if links, known := l.of[pair]; known {
+		return links
+	}
+	if l.of == nil {
+		l.of = map[[2]string]client.Links{}
+	}
+	links := l.begin(m)
+	l.of[pair] = links
+	return links
+}
+
+func (l *WriteLog) begin(m *client.Memory) client.Links {
+	if l.s.o.NoDisk || !m.Writable() {
+		return nil
+	}
+	// What is open outlasts the write that opened it.
+	soon, cancel := context.WithTimeout(context.Background(), l.s.allow(OpenBudget))
+	defer cancel()
+	opened, err := l.s.openState(soon, m, l.s.Warn)
+	if err != nil {
+		l.s.warn("what is written is in no log: %v", err)
+		return nil
+	}
+	l.open = append(l.open, opened)
+	return writer.New(writer.Options{Links: opened.Links, Memory: &Memory{Memory: m.Unchained(), s: l.s}, Warn: l.s.Warn})
+}
+
+// Close ends the use of the logs.
+func (l *WriteLog) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.open {
+		_ = s.Close() // each number is kept already
+	}
+	l.of, l.open = nil, nil
+}
+
+// openState opens what this machine knows of a pair and no relay has.
+func (s *Session) openState(ctx context.Context, m *client.Memory, warn func(string)) (*state.State, error) {
+	return state.Open(ctx, state.Pair{Agent: m.Agent(), Owner: m.Owner(), Conversation: m.Conversation()}, state.Options{Dir: s.o.State, Warn: warn})
+}
+
+// OpenState opens what this machine knows of the pair and no relay has. It must be
+// closed. warn is told what became of the file, in a line.
+func (s *Session) OpenState(ctx context.Context, warn func(string)) (*state.State, error) {
+	return s.openState(ctx, s.Memory.Memory, warn)
+}
+
+// StateIfKept is OpenState where a state is kept; nil where none is or none can be.
+// Without it everything else works.
+func (s *Session) StateIfKept(ctx context.Context, warn func(string)) *state.State {
+	if !s.Keeps() {
+		return nil
+	}
+	soon, cancel := context.WithTimeout(ctx, s.allow(OpenBudget))
+	defer cancel()
+	opened, err := s.OpenState(soon, warn)
+	if err != nil {
+		warn(fmt.Sprintf("uses of memories are not counted: %v", err))
+		return nil
+	}
+	return opened
+}

@@ -1,0 +1,102 @@
+package cliutil
+
+import (
+	"context"
+	"time"
+
+	"engramd/internal/agent/session"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/settings"
+	"engramd/internal/client"
+)
+
+// Source is stamped into memories that engramctl writes.
+const Source = "engramctl"
+
+// Patiently has every relay waited for: the result rests on all of them.
+func Patiently(o *session.Options) { o.All = true }
+
+// Session opens the session of the pair that is configured. It asks for the password
+// of an encrypted key, and no relay yet. Close it at the end.
+func (e *Env) Session(ctx context.Context, with ...func(*session.Options)) (*session.Session, error) {
+	s, err := e.Settings()
+	if err != nil {
+		return nil, err
+	}
+	if s.Owner == "" && s.Agent == "" {
+		return nil, exit.Usagef("whose memory? An agent names its owner (--owner or ENGRAM_OWNER); an owner names the agent to read (--agent or ENGRAM_AGENT)")
+	}
+	opened, _, err := KeySession(ctx, e, append(with, func(o *session.Options) { o.Owner, o.Agent = s.Owner, s.Agent })...)
+	return opened, err
+}
+
+// KeySession is Env.Session of the key alone, without a pair.
+func KeySession(ctx context.Context, e *Env, with ...func(*session.Options)) (*session.Session, settings.Settings, error) {
+	id, o, s, err := e.clientOptions(ctx)
+	if err != nil {
+		return nil, s, err
+	}
+	profile, _ := e.Profile() // the settings are made of it
+	all := session.Options{Identity: id, Client: o, NoDiscovery: e.Flags.NoDiscovery || s.Named || s.Discovery == "off", Discovers: s.Discovery != "", All: e.Flags.Strict,
+		Timeout: e.Flags.Timeout, Slack: e.Slack, Bound: e.Bounded, Progress: e.Progress.Reach,
+		Cache: func() (string, error) { return CacheFolder(e) }, State: StateFolder(e), NoDisk: e.Flags.NoMirror || s.NoMirror, Folder: Folder(e),
+		Source: Source, Harness: e.Vars["CLAUDE_CODE_SESSION_ID"], Dream: profile.Dream, Report: e.Report, Note: e.NoteLine,
+		Ancestors: func() (ids []string, harness string) {
+			above := ancestors(e)
+			for _, p := range above {
+				ids = append(ids, p.ID)
+			}
+			return ids, harnessAbove(above)
+		}}
+	if e.Flags.Verbose {
+		all.Detail = e.NoteLine
+	}
+	for _, change := range with {
+		change(&all)
+	}
+	all.Client.Patient = all.All
+	opened, err := session.Open(all)
+	if err != nil {
+		return nil, s, exit.BadUsage(err)
+	}
+	return opened, s, nil
+}
+
+// WithMemory runs do on the pair's memory, within the time limit, which begins once
+// the key is there.
+func WithMemory(ctx context.Context, e *Env, do func(ctx context.Context, m *session.Memory) error, with ...func(*session.Options)) error {
+	return within(ctx, e, false, do, with...)
+}
+
+// WithOwnMemory is WithMemory for commands that write: an owner is told at once.
+func WithOwnMemory(ctx context.Context, e *Env, do func(ctx context.Context, m *session.Memory) error) error {
+	return within(ctx, e, true, do)
+}
+
+func within(ctx context.Context, e *Env, write bool, do func(ctx context.Context, m *session.Memory) error, with ...func(*session.Options)) error {
+	s, err := e.Session(ctx, with...)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if write && !s.Memory.Writable() {
+		return client.ErrReadOnly
+	}
+	ctx, done := e.Bounded(ctx)
+	defer done()
+	if err := s.Discover(ctx); err != nil {
+		return err
+	}
+	return do(ctx, s.Memory)
+}
+
+// WithCopy runs do on the pair's local copy, caught up within a budget: see
+// session.Copy.CatchUp.
+func WithCopy(ctx context.Context, e *Env, budget time.Duration, do func(ctx context.Context, s *session.Session, l *session.Copy) error) error {
+	s, err := e.Session(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return s.WithCopy(ctx, budget, func(ctx context.Context, l *session.Copy) error { return do(ctx, s, l) })
+}
