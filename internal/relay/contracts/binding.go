@@ -23,11 +23,11 @@ const (
 
 // mayBind refuses to bind a name to a key that may not write here, or when
 // names were bound too often.
-func (s *Service) mayBind(ctx context.Context, key string) error {
-	if err := s.mayWrite(ctx, key); err != nil {
+func (a *directory) mayBind(ctx context.Context, key string) error {
+	if err := a.mayWrite(ctx, key); err != nil {
 		return err
 	}
-	if err := notWriting(s.writers.Unlisted(ctx, key)); err != nil {
+	if err := notWriting(a.writers.Unlisted(ctx, key)); err != nil {
 		return err
 	}
 	rate := fairness.Rate{PerSecond: bindAnHour / 3600.0, Burst: bindAtOnce}
@@ -35,7 +35,7 @@ func (s *Service) mayBind(ctx context.Context, key string) error {
 	if who := fairness.From(ctx); !who.Exempt && who != (fairness.Who{}) {
 		charges = append(charges, fairness.Charge{What: bindShare, Name: who.Share, N: 1, Rate: rate})
 	}
-	if s.binds.Take(s.clock(), charges...) >= 0 {
+	if a.binds.Take(a.clock(), charges...) >= 0 {
 		return Refuse(RateLimited, "one key, and one address, may bind %d names at once and %d an hour", bindAtOnce, bindAnHour)
 	}
 	return nil
@@ -43,12 +43,12 @@ func (s *Service) mayBind(ctx context.Context, key string) error {
 
 // SetPart divides these budgets by the number of nodes that bind names
 // (fairness.Rates.SetPart).
-func (s *Service) SetPart(nodes int) { s.binds.SetPart(nodes) }
+func (a *directory) SetPart(nodes int) { a.binds.SetPart(nodes) }
 
 // mayWrite refuses banned keys. The relay itself applies the lists of writers,
 // because an attestation that comes with an event may let it in.
-func (s *Service) mayWrite(ctx context.Context, key string) error {
-	return notWriting(s.writers.Banned(ctx, key))
+func (a *directory) mayWrite(ctx context.Context, key string) error {
+	return notWriting(a.writers.Banned(ctx, key))
 }
 
 // notWriting returns the error for the reason why a key may not write here, nil

@@ -37,7 +37,7 @@ func page(limit, offset int) (int, int, error) {
 // List returns the contracts of which the caller is a party or the arbitrator,
 // newest first, and then those of which only entries are known. A page may hold
 // fewer than the limit.
-func (s *Service) List(ctx context.Context, c Caller, q ContractQuery) (ContractPage, error) {
+func (rg *register) List(ctx context.Context, c Caller, q ContractQuery) (ContractPage, error) {
 	if c.PubKey == "" {
 		return ContractPage{}, errNobody()
 	}
@@ -48,23 +48,23 @@ func (s *Service) List(ctx context.Context, c Caller, q ContractQuery) (Contract
 	if err != nil {
 		return ContractPage{}, err
 	}
-	pairs, total, err := s.store.Contracts(ctx, c.PubKey, string(q.Status), limit, offset)
+	pairs, total, err := rg.store.Contracts(ctx, c.PubKey, string(q.Status), limit, offset)
 	if err != nil {
 		return ContractPage{}, err
 	}
 	if q.Status == "" { // contracts without a state come after all others
-		talks, more, err := s.store.ContractTalks(ctx, c.PubKey, limit-len(pairs), max(0, offset-total))
+		talks, more, err := rg.store.ContractTalks(ctx, c.PubKey, limit-len(pairs), max(0, offset-total))
 		if err != nil {
 			return ContractPage{}, err
 		}
 		pairs, total = append(pairs, talks...), total+more
 	}
 	out := ContractPage{Contracts: []Contract{}, Total: total, Limit: limit, Offset: offset}
-	known, size := s.names(), 0
+	known, size := rg.agents.names(), 0
 	for i := range pairs {
 		p := &pairs[i]
-		if s.isDue(p) {
-			if p, err = s.expire(ctx, p); err != nil {
+		if rg.mover.isDue(p) {
+			if p, err = rg.mover.expire(ctx, p); err != nil {
 				return ContractPage{}, err
 			}
 			if q.Status != "" && p.Status != string(q.Status) {
@@ -72,7 +72,7 @@ func (s *Service) List(ctx context.Context, c Caller, q ContractQuery) (Contract
 				continue
 			}
 		}
-		contract, bytes, err := s.described(ctx, p, known)
+		contract, bytes, err := rg.described(ctx, p, known)
 		if err != nil {
 			return ContractPage{}, err
 		}
@@ -86,28 +86,28 @@ func (s *Service) List(ctx context.Context, c Caller, q ContractQuery) (Contract
 
 // Get returns one contract to its parties, its arbitrator and the operator, and
 // an offer that names no worker to whoever names its id.
-func (s *Service) Get(ctx context.Context, c Caller, id string) (Contract, error) {
+func (rg *register) Get(ctx context.Context, c Caller, id string) (Contract, error) {
 	if c.Nobody() {
 		return Contract{}, errNobody()
 	}
-	v, err := s.find(ctx, c, id)
+	v, err := rg.find(ctx, c, id)
 	if err != nil {
 		return Contract{}, err
 	}
 	if v.role == stranger && !v.open() {
 		return Contract{}, errNotFound("contract")
 	}
-	return s.contract(ctx, v.ContractPair, s.names())
+	return rg.contract(ctx, v.ContractPair, rg.agents.names())
 }
 
 // contract returns a pair's state with what its events say.
-func (s *Service) contract(ctx context.Context, p *store.ContractPair, known *names) (Contract, error) {
-	out, _, err := s.described(ctx, p, known)
+func (rg *register) contract(ctx context.Context, p *store.ContractPair, known *names) (Contract, error) {
+	out, _, err := rg.described(ctx, p, known)
 	return out, err
 }
 
 // described returns what contract does, and the size of its events in bytes.
-func (s *Service) described(ctx context.Context, p *store.ContractPair, known *names) (out Contract, size int, err error) {
+func (rg *register) described(ctx context.Context, p *store.ContractPair, known *names) (out Contract, size int, err error) {
 	out = Contract{
 		ContractID: p.Contract, Status: niptemp.Status(p.Status),
 		PosterAgentID: known.of(ctx, p.Poster), PosterNpub: npub(p.Poster), PosterPubKey: p.Poster,
@@ -125,17 +125,17 @@ func (s *Service) described(ctx context.Context, p *store.ContractPair, known *n
 		at := unix(p.Deadline)
 		out.Deadline = &at
 	}
-	terms, size, err := s.terms(ctx, p)
+	terms, size, err := rg.mover.terms(ctx, p)
 	if err != nil {
 		return Contract{}, 0, err
 	}
 	out.AmountSats, out.Description = terms.AmountSats, terms.Description
-	offered, agreed, err := s.store.TermsOf(ctx, p)
+	offered, agreed, err := rg.store.TermsOf(ctx, p)
 	if err != nil {
 		return Contract{}, 0, err
 	}
 	out.Offered, out.Agreed = shownTerms(offered), shownTerms(agreed)
-	d, err := s.store.ContractDecision(ctx, p)
+	d, err := rg.store.ContractDecision(ctx, p)
 	if err != nil {
 		return Contract{}, 0, err
 	}
@@ -151,8 +151,8 @@ func (s *Service) described(ctx context.Context, p *store.ContractPair, known *n
 // terms returns what the poster's newest open says, or their newest state if no
 // open is left; without either it is empty. size is the number of bytes read
 // for that.
-func (s *Service) terms(ctx context.Context, p *store.ContractPair) (best niptemp.StateText, size int, err error) {
-	states, err := s.store.ContractStates(ctx, p.Contract, p.Poster)
+func (m *mover) terms(ctx context.Context, p *store.ContractPair) (best niptemp.StateText, size int, err error) {
+	states, err := m.store.ContractStates(ctx, p.Contract, p.Poster)
 	if err != nil {
 		return best, 0, err
 	}
@@ -160,7 +160,7 @@ func (s *Service) terms(ctx context.Context, p *store.ContractPair) (best niptem
 		size += len(json)
 	}
 	newest, isOpen := int64(-1), false
-	err = s.turn(ctx, size, func() error {
+	err = turn(ctx, m.turns, size, func() error {
 		for _, json := range states {
 			ev, err := wire.ParseEvent(json)
 			if err != nil {

@@ -115,11 +115,11 @@ func (s *Service) checkOffer(ctx context.Context, c Caller, r CreateRequest) (of
 
 // agent returns the pubkey of an agent that a request names, "" if it names
 // none.
-func (s *Service) agent(ctx context.Context, field, agentID string) (string, error) {
+func (a *directory) agent(ctx context.Context, field, agentID string) (string, error) {
 	if agentID == "" {
 		return "", nil
 	}
-	key, err := s.pubkeyOf(ctx, agentID)
+	key, err := a.pubkeyOf(ctx, agentID)
 	if err == nil && key == "" {
 		err = Wrong(field, "there is no such agent")
 	}

@@ -18,12 +18,12 @@ import (
 // relay's where the relay itself is the decider. A decision that nobody agreed
 // to holds on this relay only and has no event. Nothing is ever signed with a
 // party's key.
-func (s *Service) decide(ctx context.Context, v *view, r MoveRequest) error {
-	_, agreed, err := s.store.TermsOf(ctx, v.ContractPair)
+func (m *mover) decide(ctx context.Context, v *view, r MoveRequest) error {
+	_, agreed, err := m.store.TermsOf(ctx, v.ContractPair)
 	if err != nil {
 		return err
 	}
-	ev, err := s.decision(ctx, v, agreed, r)
+	ev, err := m.decision(ctx, v, agreed, r)
 	if err != nil {
 		return err
 	}
@@ -32,11 +32,11 @@ func (s *Service) decide(ctx context.Context, v *view, r MoveRequest) error {
 	}
 	var after *store.ContractPair
 	if ev == nil {
-		after, err = s.decideHere(ctx, v.ContractPair, store.ContractDecision{
-			Was: v.Status, Status: string(r.Status), By: v.decidesAs(), Key: v.caller.PubKey, Note: r.Note, At: s.clock().Unix(),
+		after, err = m.decideHere(ctx, v.ContractPair, store.ContractDecision{
+			Was: v.Status, Status: string(r.Status), By: v.decidesAs(), Key: v.caller.PubKey, Note: r.Note, At: m.clock().Unix(),
 		})
 	} else {
-		after, err = s.moveBy(ctx, v.ContractPair, ev)
+		after, err = m.moveBy(ctx, v.ContractPair, ev)
 	}
 	if err != nil {
 		return err
@@ -58,24 +58,24 @@ func (v *view) decidesAs() string {
 
 // decision returns the event of a decision: the one received, or one signed
 // here; nil for a decision that holds on this relay only.
-func (s *Service) decision(ctx context.Context, v *view, agreed niptemp.Terms, r MoveRequest) (*nostr.Event, error) {
+func (m *mover) decision(ctx context.Context, v *view, agreed niptemp.Terms, r MoveRequest) (*nostr.Event, error) {
 	c := v.caller
 	mine := c.PubKey != "" && (c.PubKey == agreed.Decider || c.PubKey == agreed.Arbitrator)
 	switch {
 	case mine && (len(r.Event) > 0 || !c.Provisioned):
-		return s.receivedDecision(v, r)
+		return m.receivedDecision(v, r)
 	case len(r.Event) > 0:
 		return nil, Wrong("event", "the parties did not agree that the caller's key decides")
 	case mine:
-		ev, err := s.decisionEvent(ctx, v.ContractPair, r.Status, r.Note)
+		ev, err := m.decisionEvent(ctx, v.ContractPair, r.Status, r.Note)
 		if err != nil {
 			return nil, err
 		}
-		return s.signed(ctx, c.PubKey, 0, ev)
+		return m.pub.signed(ctx, c.PubKey, 0, ev)
 	case v.role == arbitrator || agreed.Decider == "":
 		return nil, nil // only this relay's API was told of the arbitrator, or the operator decides
 	}
-	ev, err := s.signedAs(ctx, agreed.Decider, 0, v.ContractPair, r.Status, r.Note)
+	ev, err := m.signedAs(ctx, agreed.Decider, 0, v.ContractPair, r.Status, r.Note)
 	if errors.Is(err, errNotOurs) {
 		return nil, Refuse(Forbidden, "the parties agreed that another key decides; a signed event of its, in event, does it")
 	}
@@ -84,8 +84,8 @@ func (s *Service) decision(ctx context.Context, v *view, agreed niptemp.Terms, r
 
 // receivedDecision reads the signed event of an arbitrator or a decider who
 // holds their own key.
-func (s *Service) receivedDecision(v *view, r MoveRequest) (*nostr.Event, error) {
-	ev, err := s.received(v.caller, r.Event, niptemp.KindState)
+func (m *mover) receivedDecision(v *view, r MoveRequest) (*nostr.Event, error) {
+	ev, err := m.pub.received(v.caller, r.Event, niptemp.KindState)
 	if err != nil {
 		return nil, err
 	}
@@ -113,36 +113,36 @@ var errNotOurs = errors.New("not a key of this relay")
 
 // signedAs signs a decision with the relay's own key, dated at notBefore or
 // later.
-func (s *Service) signedAs(ctx context.Context, key string, notBefore int64, p *store.ContractPair, to niptemp.Status, note string) (*nostr.Event, error) {
-	if s.relayKeys == nil || key == "" {
+func (m *mover) signedAs(ctx context.Context, key string, notBefore int64, p *store.ContractPair, to niptemp.Status, note string) (*nostr.Event, error) {
+	if m.relayKeys == nil || key == "" {
 		return nil, errNotOurs
 	}
-	ev, err := s.decisionEvent(ctx, p, to, note)
+	ev, err := m.decisionEvent(ctx, p, to, note)
 	if err != nil {
 		return nil, err
 	}
-	last, err := s.store.LastState(ctx, p.Contract, key)
+	last, err := m.store.LastState(ctx, p.Contract, key)
 	if err != nil {
 		return nil, err
 	}
-	ev.PubKey, ev.CreatedAt = key, nostr.Timestamp(max(s.clock().Unix(), notBefore, last+1))
-	if err := s.relayKeys.SignAs(key, &ev); err != nil {
+	ev.PubKey, ev.CreatedAt = key, nostr.Timestamp(max(m.clock().Unix(), notBefore, last+1))
+	if err := m.relayKeys.SignAs(key, &ev); err != nil {
 		return nil, errors.Join(errNotOurs, err)
 	}
-	return &ev, s.fits(&ev)
+	return &ev, m.pub.fits(&ev)
 }
 
 // decisionEvent returns a decision without author, time and signature. An offer
 // that nobody has accepted has one p tag.
-func (s *Service) decisionEvent(ctx context.Context, p *store.ContractPair, to niptemp.Status, note string) (nostr.Event, error) {
-	terms, _, err := s.terms(ctx, p)
+func (m *mover) decisionEvent(ctx context.Context, p *store.ContractPair, to niptemp.Status, note string) (nostr.Event, error) {
+	terms, _, err := m.terms(ctx, p)
 	if err != nil {
 		return nostr.Event{}, err
 	}
-	known := s.names()
+	known := m.agents.names()
 	content := stateContent{
 		ContractID: p.Contract, Status: to, PreviousStatus: niptemp.Status(p.Status), Note: note, PosterAgentID: known.of(ctx, p.Poster),
-		AmountSats: terms.AmountSats, Description: terms.Description, TransitionAt: s.clock().UTC().Format(time.RFC3339),
+		AmountSats: terms.AmountSats, Description: terms.Description, TransitionAt: m.clock().UTC().Format(time.RFC3339),
 	}
 	tags := nostr.Tags{{"d", p.Contract}, {"p", p.Poster}}
 	if p.Worker != "" {
@@ -164,15 +164,15 @@ func (s *Service) decisionEvent(ctx context.Context, p *store.ContractPair, to n
 
 // moveBy publishes a decision and returns the state after it, which is not the
 // decision's if a party was faster.
-func (s *Service) moveBy(ctx context.Context, p *store.ContractPair, ev *nostr.Event) (*store.ContractPair, error) {
-	answer := s.submit(ctx, ev)
-	after, err := s.store.ContractBetween(ctx, p.Contract, p.Poster, p.Worker)
+func (m *mover) moveBy(ctx context.Context, p *store.ContractPair, ev *nostr.Event) (*store.ContractPair, error) {
+	answer := m.pub.submit(ctx, ev)
+	after, err := m.store.ContractBetween(ctx, p.Contract, p.Poster, p.Worker)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case after != nil && after.EventID == ev.ID:
-		s.publish(ctx, ev, answer)
+		m.pub.publish(ctx, ev, answer)
 	case after == nil || after.Status == p.Status:
 		return nil, refusal(answer)
 	}
@@ -181,18 +181,18 @@ func (s *Service) moveBy(ctx context.Context, p *store.ContractPair, ev *nostr.E
 
 // decideHere makes a move that holds on this relay only. It returns the state
 // after it, which is not the decision's if a party was faster.
-func (s *Service) decideHere(ctx context.Context, p *store.ContractPair, d store.ContractDecision) (*store.ContractPair, error) {
-	if err := s.store.DecideContract(ctx, p, d); err != nil && !errors.Is(err, store.ErrContractMoved) {
+func (m *mover) decideHere(ctx context.Context, p *store.ContractPair, d store.ContractDecision) (*store.ContractPair, error) {
+	if err := m.store.DecideContract(ctx, p, d); err != nil && !errors.Is(err, store.ErrContractMoved) {
 		return nil, err
 	}
-	return s.store.ContractBetween(ctx, p.Contract, p.Poster, p.Worker)
+	return m.store.ContractBetween(ctx, p.Contract, p.Poster, p.Worker)
 }
 
 // expire moves a contract whose deadline has come and returns what became of
 // it. Where this relay is the agreed expirer, or the one that an offer names,
 // it signs the move; else the contract expires on this relay only.
-func (s *Service) expire(ctx context.Context, p *store.ContractPair) (*store.ContractPair, error) {
-	offered, agreed, err := s.store.TermsOf(ctx, p)
+func (m *mover) expire(ctx context.Context, p *store.ContractPair) (*store.ContractPair, error) {
+	offered, agreed, err := m.store.TermsOf(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -200,10 +200,10 @@ func (s *Service) expire(ctx context.Context, p *store.ContractPair) (*store.Con
 		agreed = offered
 	}
 	if agreed.Expirer != "" && agreed.Deadline != 0 {
-		ev, err := s.signedAs(ctx, agreed.Expirer, agreed.Deadline, p, niptemp.Expired, "")
+		ev, err := m.signedAs(ctx, agreed.Expirer, agreed.Deadline, p, niptemp.Expired, "")
 		if err == nil {
 			var after *store.ContractPair
-			if after, err = s.moveBy(ctx, p, ev); err == nil {
+			if after, err = m.moveBy(ctx, p, ev); err == nil {
 				return after, nil
 			}
 		}
@@ -212,7 +212,7 @@ func (s *Service) expire(ctx context.Context, p *store.ContractPair) (*store.Con
 		}
 		// The deadline is over, whether or not an event can say so.
 	}
-	return s.decideHere(ctx, p, store.ContractDecision{
+	return m.decideHere(ctx, p, store.ContractDecision{
 		Was: p.Status, Status: string(niptemp.Expired), By: "deadline", At: p.Deadline,
 	})
 }

@@ -21,11 +21,11 @@ type Disclosure struct {
 
 // Disclose returns the disclosure of a sealed entry to a party whose key the
 // server holds. The party decides to whom to hand it.
-func (s *Service) Disclose(ctx context.Context, c Caller, id, entryID string) (Disclosure, error) {
+func (th *threads) Disclose(ctx context.Context, c Caller, id, entryID string) (Disclosure, error) {
 	if c.Nobody() {
 		return Disclosure{}, errNobody()
 	}
-	v, t, err := s.reading(ctx, c, id, "")
+	v, t, err := th.reading(ctx, c, id, "")
 	switch {
 	case err != nil:
 		return Disclosure{}, err
@@ -36,7 +36,7 @@ func (s *Service) Disclose(ctx context.Context, c Caller, id, entryID string) (D
 	case !c.Provisioned:
 		return Disclosure{}, Refuse(Forbidden, "the server does not hold your key: engramctl contract disclose does it with yours")
 	}
-	row, err := s.store.ThreadEntry(ctx, t, entryID)
+	row, err := th.store.ThreadEntry(ctx, t, entryID)
 	if err != nil {
 		return Disclosure{}, err
 	}
@@ -49,17 +49,17 @@ func (s *Service) Disclose(ctx context.Context, c Caller, id, entryID string) (D
 	if err := c.spend(ctx); err != nil {
 		return Disclosure{}, err
 	}
-	keys, err := s.messageKeys(ctx, c, row)
+	keys, err := th.messageKeys(ctx, c, row)
 	return Disclosure{Event: row.Data, Keys: keys}, err
 }
 
 // messageKeys returns the message keys of a sealed entry, in hex.
-func (s *Service) messageKeys(ctx context.Context, c Caller, row *store.ThreadEntry) (string, error) {
+func (th *threads) messageKeys(ctx context.Context, c Caller, row *store.ThreadEntry) (string, error) {
 	other := row.Author
 	if other == c.PubKey {
 		other = row.Other
 	}
-	conversation, err := s.signer.Conversation(ctx, c.PubKey, other)
+	conversation, err := th.pub.signer.Conversation(ctx, c.PubKey, other)
 	if err != nil {
 		return "", err
 	}

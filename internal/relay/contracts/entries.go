@@ -7,29 +7,41 @@ import (
 	"strings"
 
 	"engramd/internal/protocol/wire"
+	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/store"
 	"engramd/nips/niptemp"
 )
 
+// threads shows what is said about a contract: entries, moves and their order.
+type threads struct {
+	register  *register
+	store     Store
+	agents    *directory
+	pub       *publisher
+	sealer    Sealer
+	relayKeys RelayKeys
+	turns     *fairness.Turns // for parsing, which is work of a processor
+}
+
 // reading does what find does, for calls that show entries: it refuses a
 // request in another agent's name, and includes private entries if they can be
 // opened.
-func (s *Service) reading(ctx context.Context, c Caller, id, requester string) (*view, store.Thread, error) {
+func (th *threads) reading(ctx context.Context, c Caller, id, requester string) (*view, store.Thread, error) {
 	if err := c.claimed("requester_agent_id", requester); err != nil {
 		return nil, store.Thread{}, err
 	}
-	v, err := s.find(ctx, c, id)
+	v, err := th.register.find(ctx, c, id)
 	if err == nil && (v.role == operator || v.role == decider) && !v.named && v.status() != niptemp.Disputed {
 		err = errNotFound("contract") // operator and decider read a thread while it is disputed
 	}
 	if err != nil {
 		return nil, store.Thread{}, err
 	}
-	return v, v.thread(s.sealer.Ready() == nil), nil
+	return v, v.thread(th.sealer.Ready() == nil), nil
 }
 
 // Entries lists what the caller may see, in the order of arrival.
-func (s *Service) Entries(ctx context.Context, c Caller, id string, q EntryQuery) (EntryPage, error) {
+func (th *threads) Entries(ctx context.Context, c Caller, id string, q EntryQuery) (EntryPage, error) {
 	limit, offset, err := page(q.Limit, q.Offset)
 	if err != nil {
 		return EntryPage{}, err
@@ -40,41 +52,41 @@ func (s *Service) Entries(ctx context.Context, c Caller, id string, q EntryQuery
 	if q.Visibility != "" && !q.Visibility.Valid() {
 		return EntryPage{}, Wrong("visibility", "must be shared, poster_only or worker_only")
 	}
-	v, t, err := s.reading(ctx, c, id, q.RequesterAgentID)
+	v, t, err := th.reading(ctx, c, id, q.RequesterAgentID)
 	if err != nil {
 		return EntryPage{}, err
 	}
 	out := EntryPage{ContractID: v.Contract, Entries: []Entry{}, Limit: limit, Offset: offset}
 	t.Type = q.Type
-	some, err := s.narrow(ctx, v, &t, q)
+	some, err := th.narrow(ctx, v, &t, q)
 	if err != nil || !some {
 		return out, err
 	}
-	rows, total, err := s.store.ThreadPage(ctx, t, limit, offset, pageBytes)
+	rows, total, err := th.store.ThreadPage(ctx, t, limit, offset, pageBytes)
 	if err != nil {
 		return EntryPage{}, err
 	}
 	out.Total = total
-	if out.Entries, err = s.shown(ctx, v, rows, q.Events); err != nil {
+	if out.Entries, err = th.shown(ctx, v, rows, q.Events); err != nil {
 		return EntryPage{}, err
 	}
-	return out, s.refusals(ctx, v, rows, out.Entries)
+	return out, th.refusals(ctx, v, rows, out.Entries)
 }
 
 // shown returns rows as the API shows them, with their events if they are
 // wanted.
-func (s *Service) shown(ctx context.Context, v *view, rows []store.ThreadEntry, events bool) ([]Entry, error) {
-	out, known := make([]Entry, 0, len(rows)), s.names()
-	size, err := s.sizeOf(ctx, rows, known)
+func (th *threads) shown(ctx context.Context, v *view, rows []store.ThreadEntry, events bool) ([]Entry, error) {
+	out, known := make([]Entry, 0, len(rows)), th.agents.names()
+	size, err := th.sizeOf(ctx, rows, known)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.unlock(ctx, v, rows); err != nil {
+	if err := th.unlock(ctx, v, rows); err != nil {
 		return nil, err
 	}
-	err = s.turn(ctx, size, func() error {
+	err = turn(ctx, th.turns, size, func() error {
 		for i := range rows {
-			e, err := s.entry(ctx, v, &rows[i], known)
+			e, err := th.entry(ctx, v, &rows[i], known)
 			if err != nil {
 				return err
 			}
@@ -87,7 +99,7 @@ func (s *Service) shown(ctx context.Context, v *view, rows []store.ThreadEntry, 
 		return nil
 	})
 	if err == nil {
-		err = s.withdrawals(ctx, v, rows, out)
+		err = th.withdrawals(ctx, v, rows, out)
 	}
 	return out, err
 }
@@ -101,9 +113,9 @@ func checkType(name string) error {
 
 // narrow narrows a thread to the author and visibility of a query, and reports
 // whether the caller may see any such entry.
-func (s *Service) narrow(ctx context.Context, v *view, t *store.Thread, q EntryQuery) (some bool, err error) {
+func (th *threads) narrow(ctx context.Context, v *view, t *store.Thread, q EntryQuery) (some bool, err error) {
 	if q.Author != "" {
-		if t.Author, err = s.pubkeyOf(ctx, q.Author); err != nil || t.Author == "" {
+		if t.Author, err = th.agents.pubkeyOf(ctx, q.Author); err != nil || t.Author == "" {
 			return false, err
 		}
 	}
@@ -118,17 +130,17 @@ func (s *Service) narrow(ctx context.Context, v *view, t *store.Thread, q EntryQ
 	if q.Visibility == PosterOnly && v.role != poster || q.Visibility == WorkerOnly && v.role != worker {
 		return false, nil
 	}
-	return true, s.sealer.Ready()
+	return true, th.sealer.Ready()
 }
 
 // Entry returns one entry. To others than its author, a private entry does not
 // exist.
-func (s *Service) Entry(ctx context.Context, c Caller, id, entryID string) (Entry, error) {
-	v, t, err := s.reading(ctx, c, id, "")
+func (th *threads) Entry(ctx context.Context, c Caller, id, entryID string) (Entry, error) {
+	v, t, err := th.reading(ctx, c, id, "")
 	if err != nil {
 		return Entry{}, err
 	}
-	row, err := s.store.ThreadEntry(ctx, t, entryID)
+	row, err := th.store.ThreadEntry(ctx, t, entryID)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -136,26 +148,26 @@ func (s *Service) Entry(ctx context.Context, c Caller, id, entryID string) (Entr
 		return Entry{}, errNotFound("entry")
 	}
 	rows := []store.ThreadEntry{*row}
-	one, err := s.shown(ctx, v, rows, true)
+	one, err := th.shown(ctx, v, rows, true)
 	if err != nil {
 		return Entry{}, err
 	}
-	err = s.refusals(ctx, v, rows, one)
+	err = th.refusals(ctx, v, rows, one)
 	return one[0], err
 }
 
 // Summary counts what the caller may see.
-func (s *Service) Summary(ctx context.Context, c Caller, id string) (Summary, error) {
-	v, t, err := s.reading(ctx, c, id, "")
+func (th *threads) Summary(ctx context.Context, c Caller, id string) (Summary, error) {
+	v, t, err := th.reading(ctx, c, id, "")
 	if err != nil {
 		return Summary{}, err
 	}
-	groups, err := s.store.ThreadGroups(ctx, t)
+	groups, err := th.store.ThreadGroups(ctx, t)
 	if err != nil {
 		return Summary{}, err
 	}
 	out := Summary{ContractID: v.Contract, ByType: map[string]int{}, ByAuthor: map[string]int{}, ByVisibility: map[string]int{}}
-	known := s.names()
+	known := th.agents.names()
 	for _, g := range groups {
 		out.TotalEntries += g.Count
 		out.ByType[g.Type] += g.Count
@@ -174,7 +186,7 @@ func (s *Service) Summary(ctx context.Context, c Caller, id string) (Summary, er
 			out.DateRange.Latest = last
 		}
 	}
-	if err := s.addMoves(ctx, v, known, &out); err != nil {
+	if err := th.addMoves(ctx, v, known, &out); err != nil {
 		return Summary{}, err
 	}
 	return out, known.fail
@@ -192,7 +204,7 @@ func (v *view) visibility(f store.EntryForm, author string) Visibility {
 }
 
 // entry returns a row as the API shows it, without its event.
-func (s *Service) entry(ctx context.Context, v *view, row *store.ThreadEntry, known *names) (Entry, error) {
+func (th *threads) entry(ctx context.Context, v *view, row *store.ThreadEntry, known *names) (Entry, error) {
 	e := Entry{
 		EntryID: row.Entry, ContractID: v.Contract, AuthorAgentID: known.of(ctx, row.Author), AuthorNpub: npub(row.Author),
 		Type: row.Type, Visibility: v.visibility(row.Form, row.Author), CreatedAt: unix(row.CreatedAt), ReceivedAt: unix(row.ArrivedAt),
@@ -201,7 +213,7 @@ func (s *Service) entry(ctx context.Context, v *view, row *store.ThreadEntry, kn
 		return Entry{}, known.fail
 	}
 	var err error
-	if e.Content, e.Attachments, e.Opened, err = s.text(v, row); err != nil {
+	if e.Content, e.Attachments, e.Opened, err = th.text(v, row); err != nil {
 		return Entry{}, err
 	}
 	if e.Attachments == nil {
@@ -220,9 +232,9 @@ func (s *Service) entry(ctx context.Context, v *view, row *store.ThreadEntry, kn
 }
 
 // text returns what a row says, and whether it was sealed and has been opened.
-func (s *Service) text(v *view, row *store.ThreadEntry) (content string, attachments []string, opened bool, err error) {
+func (th *threads) text(v *view, row *store.ThreadEntry) (content string, attachments []string, opened bool, err error) {
 	if row.Form == store.EntryPrivate {
-		p, err := s.unseal(v.Contract, row)
+		p, err := th.unseal(v.Contract, row)
 		return p.Content, p.Attachments, false, err
 	}
 	ev, err := wire.ParseEvent(row.Data)

@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -26,8 +29,23 @@ const (
 	maxStateAhead = time.Minute
 )
 
+// publisher signs events and hands them to the relay.
+type publisher struct {
+	store  Store
+	signer Signer
+	relay  Submitter
+	outbox Outbox
+	event  atomic.Int64 // Limits.Event
+	clock  func() time.Time
+	rand   io.Reader
+	log    *slog.Logger
+}
+
+// SetEventLimit changes Limits.Event.
+func (pb *publisher) SetEventLimit(bytes int) { pb.event.Store(int64(bytes)) }
+
 // received reads the signed event of a caller who holds their own key.
-func (s *Service) received(c Caller, raw json.RawMessage, kind int) (*nostr.Event, error) {
+func (pb *publisher) received(c Caller, raw json.RawMessage, kind int) (*nostr.Event, error) {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
 		return nil, Wrong("event", "the signed event of kind %d is missing: the server does not hold your key", kind)
 	}
@@ -43,7 +61,7 @@ func (s *Service) received(c Caller, raw json.RawMessage, kind int) (*nostr.Even
 	if err := wire.Verify(ev); err != nil {
 		return nil, Wrong("event", "its id or signature is wrong")
 	}
-	return ev, s.fits(ev)
+	return ev, pb.fits(ev)
 }
 
 // envelope is the number of bytes that a message has around an event:
@@ -52,8 +70,8 @@ const envelope = 10
 
 // fits refuses an event that would not come in over the websocket: readers and
 // further relays would not take it either.
-func (s *Service) fits(ev *nostr.Event) error {
-	most := int(s.event.Load()) - envelope
+func (pb *publisher) fits(ev *nostr.Event) error {
+	most := int(pb.event.Load()) - envelope
 	if len(wire.AppendEvent(nil, ev)) > most {
 		return Refuse(TooLarge, "the event has more than %d bytes, the signature and what JSON escapes counted", most)
 	}
@@ -62,8 +80,8 @@ func (s *Service) fits(ev *nostr.Event) error {
 
 // signed signs an event for an identity whose key the server holds, dated later
 // than a time in Unix seconds.
-func (s *Service) signed(ctx context.Context, pubkey string, after int64, ev nostr.Event) (*nostr.Event, error) {
-	now := s.clock().Unix()
+func (pb *publisher) signed(ctx context.Context, pubkey string, after int64, ev nostr.Event) (*nostr.Event, error) {
+	now := pb.clock().Unix()
 	at := max(now, after+1)
 	ahead := maxAhead
 	if ev.Kind == niptemp.KindState {
@@ -73,28 +91,28 @@ func (s *Service) signed(ctx context.Context, pubkey string, after int64, ev nos
 		return nil, Refuse(RateLimited, "too many events in a short time; wait a little")
 	}
 	ev.PubKey, ev.CreatedAt = pubkey, nostr.Timestamp(at)
-	if err := s.salted(ctx, &ev); err != nil {
+	if err := pb.salted(ctx, &ev); err != nil {
 		return nil, err
 	}
-	if err := s.signer.Sign(ctx, &ev); err != nil {
+	if err := pb.signer.Sign(ctx, &ev); err != nil {
 		return nil, err
 	}
 	if ev.ID != wire.ID(&ev) {
 		return nil, errors.New("the signer changed the event")
 	}
-	return &ev, s.fits(&ev)
+	return &ev, pb.fits(&ev)
 }
 
 // submit hands an event to the relay in its author's name, which the caller, or
 // the server's own signature, has proved. An event that the relay stores is
 // queued for the further relays in the same commit, so that no crash comes
 // between the two.
-func (s *Service) submit(ctx context.Context, ev *nostr.Event) relay.Answer {
+func (pb *publisher) submit(ctx context.Context, ev *nostr.Event) relay.Answer {
 	sub := relay.Submission{Event: ev}
-	if s.outbox != nil {
-		sub.Forward = s.outbox.Targets()
+	if pb.outbox != nil {
+		sub.Forward = pb.outbox.Targets()
 	}
-	return s.relay.Submit(relay.AsAuthor(ctx, ev), sub)
+	return pb.relay.Submit(relay.AsAuthor(ctx, ev), sub)
 }
 
 // refusal returns the relay's refusal of an event as an Error.
@@ -128,8 +146,8 @@ type stateContent struct {
 }
 
 // stateEvent returns a state without author, time and signature.
-func (s *Service) stateEvent(c stateContent, to string) (nostr.Event, error) {
-	c.TransitionAt = s.clock().UTC().Format(time.RFC3339)
+func (pb *publisher) stateEvent(c stateContent, to string) (nostr.Event, error) {
+	c.TransitionAt = pb.clock().UTC().Format(time.RFC3339)
 	content, err := json.Marshal(c)
 	if err != nil {
 		return nostr.Event{}, fmt.Errorf("contract state: %w", err)
@@ -202,4 +220,11 @@ func saysEntry(e niptemp.EntryText, contract, to string, r EntryRequest, c Calle
 func IsEntryID(s string) bool {
 	rest, ok := strings.CutPrefix(s, "mem_")
 	return ok && len(rest) == 12 && strings.Trim(rest, "0123456789abcdef") == ""
+}
+
+// random reads n random bytes.
+func (pb *publisher) random(n int) ([]byte, error) {
+	b := make([]byte, n)
+	_, err := io.ReadFull(pb.rand, b)
+	return b, err
 }

@@ -19,22 +19,22 @@ const (
 )
 
 // isDue reports whether a contract has to expire now.
-func (s *Service) isDue(p *store.ContractPair) bool {
+func (m *mover) isDue(p *store.ContractPair) bool {
 	expires, _ := niptemp.Movers(niptemp.Status(p.Status), niptemp.Expired)
-	return expires && p.Deadline != 0 && s.clock().Unix() >= p.Deadline
+	return expires && p.Deadline != 0 && m.clock().Unix() >= p.Deadline
 }
 
 // Expire moves the contracts whose deadline has come, and reports when to come
 // again.
-func (s *Service) Expire(ctx context.Context) (next time.Duration, err error) {
+func (m *mover) Expire(ctx context.Context) (next time.Duration, err error) {
 	for {
-		now := s.clock().Unix()
-		due, err := s.store.DueContracts(ctx, now, expireChunk)
+		now := m.clock().Unix()
+		due, err := m.store.DueContracts(ctx, now, expireChunk)
 		if err != nil {
 			return longestWait, err
 		}
 		for i := range due {
-			if one := s.expireOne(ctx, &due[i], now); one != nil {
+			if one := m.expireOne(ctx, &due[i], now); one != nil {
 				err = one // the other contracts are still tried
 			}
 		}
@@ -44,22 +44,22 @@ func (s *Service) Expire(ctx context.Context) (next time.Duration, err error) {
 		if len(due) == expireChunk {
 			continue
 		}
-		at, err := s.store.NextDue(ctx)
+		at, err := m.store.NextDue(ctx)
 		if err != nil || at == 0 {
 			return longestWait, err
 		}
-		return min(max(time.Unix(at, 0).Sub(s.clock()), 0), longestWait), nil
+		return min(max(time.Unix(at, 0).Sub(m.clock()), 0), longestWait), nil
 	}
 }
 
-func (s *Service) expireOne(ctx context.Context, p *store.ContractPair, now int64) error {
-	defer s.lock(p.Contract)()
-	p, err := s.store.ContractBetween(ctx, p.Contract, p.Poster, p.Worker)
+func (m *mover) expireOne(ctx context.Context, p *store.ContractPair, now int64) error {
+	defer m.lock(p.Contract)()
+	p, err := m.store.ContractBetween(ctx, p.Contract, p.Poster, p.Worker)
 	if err != nil || p == nil {
 		return err
 	}
-	if s.isDue(p) {
-		if p, err = s.expire(ctx, p); err != nil {
+	if m.isDue(p) {
+		if p, err = m.expire(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -67,19 +67,19 @@ func (s *Service) expireOne(ctx context.Context, p *store.ContractPair, now int6
 	if !niptemp.Status(p.Status).Final() {
 		again = now + recheckSeconds
 	}
-	return s.store.LookAtDeadline(ctx, p, again)
+	return m.store.LookAtDeadline(ctx, p, again)
 }
 
 // Run expires contracts until ctx ends. after is time.After outside of tests.
-func (s *Service) Run(ctx context.Context, after func(time.Duration) <-chan time.Time) {
+func (m *mover) Run(ctx context.Context, after func(time.Duration) <-chan time.Time) {
 	for ctx.Err() == nil {
-		wait, err := s.Expire(ctx)
+		wait, err := m.Expire(ctx)
 		if err != nil && ctx.Err() == nil {
-			s.log.Error("contracts past their deadline were not moved", "err", err)
+			m.log.Error("contracts past their deadline were not moved", "err", err)
 		}
 		select {
 		case <-ctx.Done():
-		case <-s.wake:
+		case <-m.wake:
 		case <-after(wait):
 		}
 	}
@@ -87,12 +87,12 @@ func (s *Service) Run(ctx context.Context, after func(time.Duration) <-chan time
 
 // Rouse has Run look for deadlines: another node may have brought one, or moved
 // a contract.
-func (s *Service) Rouse() { s.awake() }
+func (m *mover) Rouse() { m.awake() }
 
 // awake tells Run that there is a new deadline.
-func (s *Service) awake() {
+func (m *mover) awake() {
 	select {
-	case s.wake <- struct{}{}:
+	case m.wake <- struct{}{}:
 	default:
 	}
 }

@@ -1,9 +1,23 @@
 package contracts
 
-import "context"
+import (
+	"context"
+	"time"
+
+	"engramd/internal/relay/fairness"
+)
+
+// directory decides who may do what with the names of agents, and looks them up.
+type directory struct {
+	identities Identities
+	sealer     Sealer
+	writers    Writers
+	binds      *fairness.Rates // budgets for binding names, by key and by share
+	clock      func() time.Time
+}
 
 // Provision makes a key for an agent that has none. Only the operator may.
-func (s *Service) Provision(ctx context.Context, c Caller, agentID string) (Provisioned, error) {
+func (a *directory) Provision(ctx context.Context, c Caller, agentID string) (Provisioned, error) {
 	switch {
 	case c.Nobody():
 		return Provisioned{}, errNobody()
@@ -12,17 +26,17 @@ func (s *Service) Provision(ctx context.Context, c Caller, agentID string) (Prov
 	case !IsAgentName(agentID):
 		return Provisioned{}, Wrong("agent_id", "must be 1 to 64 of A–Z a–z 0–9 . _ - and no key")
 	}
-	if err := s.sealer.Ready(); err != nil {
+	if err := a.sealer.Ready(); err != nil {
 		return Provisioned{}, err
 	}
 	if err := c.spend(ctx); err != nil {
 		return Provisioned{}, err
 	}
-	return s.identities.Provision(ctx, agentID)
+	return a.identities.Provision(ctx, agentID)
 }
 
 // Bind binds a name to the caller's own key, first come.
-func (s *Service) Bind(ctx context.Context, c Caller, agentID, pubkey string) (Identity, error) {
+func (a *directory) Bind(ctx context.Context, c Caller, agentID, pubkey string) (Identity, error) {
 	switch {
 	case c.PubKey == "":
 		return Identity{}, errNobody()
@@ -33,29 +47,29 @@ func (s *Service) Bind(ctx context.Context, c Caller, agentID, pubkey string) (I
 	case pubkey != c.PubKey:
 		return Identity{}, Refuse(Forbidden, "only the holder of a key binds a name to it")
 	}
-	have, err := s.identities.ByPubKey(ctx, pubkey)
+	have, err := a.identities.ByPubKey(ctx, pubkey)
 	if err != nil {
 		return Identity{}, err
 	}
 	if !c.Operator && (have == nil || have.AgentID != agentID) {
-		if err := s.mayBind(ctx, pubkey); err != nil {
+		if err := a.mayBind(ctx, pubkey); err != nil {
 			return Identity{}, err
 		}
 	}
 	if err := c.spend(ctx); err != nil {
 		return Identity{}, err
 	}
-	return s.identities.Bind(ctx, agentID, pubkey)
+	return a.identities.Bind(ctx, agentID, pubkey)
 }
 
 // Identity returns the public part of a named agent, by name or key.
-func (s *Service) Identity(ctx context.Context, agentID string) (Identity, error) {
+func (a *directory) Identity(ctx context.Context, agentID string) (Identity, error) {
 	var found *Identity
 	var err error
 	if isPubKey(agentID) {
-		found, err = s.identities.ByPubKey(ctx, agentID)
+		found, err = a.identities.ByPubKey(ctx, agentID)
 	} else if IsAgentName(agentID) {
-		found, err = s.identities.ByAgent(ctx, agentID)
+		found, err = a.identities.ByAgent(ctx, agentID)
 	}
 	if err != nil {
 		return Identity{}, err
@@ -68,7 +82,7 @@ func (s *Service) Identity(ctx context.Context, agentID string) (Identity, error
 
 // Claim gives the caller the key that the server holds for them, and the server
 // forgets it.
-func (s *Service) Claim(ctx context.Context, c Caller, agentID string) (Claimed, error) {
+func (a *directory) Claim(ctx context.Context, c Caller, agentID string) (Claimed, error) {
 	switch {
 	case c.PubKey == "":
 		return Claimed{}, errNobody()
@@ -77,19 +91,19 @@ func (s *Service) Claim(ctx context.Context, c Caller, agentID string) (Claimed,
 	case !c.Provisioned:
 		return Claimed{}, Refuse(Conflict, "the server does not hold the key")
 	}
-	if err := s.sealer.Ready(); err != nil {
+	if err := a.sealer.Ready(); err != nil {
 		return Claimed{}, err
 	}
 	if err := c.spend(ctx); err != nil {
 		return Claimed{}, err
 	}
-	return s.identities.Claim(ctx, agentID)
+	return a.identities.Claim(ctx, agentID)
 }
 
 // Rotate makes a new bearer token for a key that the server holds, and voids
 // those before. It is for the agent itself, which proves itself by the token it
 // has, and for the operator, when that token was lost or has leaked.
-func (s *Service) Rotate(ctx context.Context, c Caller, agentID string) (Provisioned, error) {
+func (a *directory) Rotate(ctx context.Context, c Caller, agentID string) (Provisioned, error) {
 	switch {
 	case c.Nobody():
 		return Provisioned{}, errNobody()
@@ -101,12 +115,12 @@ func (s *Service) Rotate(ctx context.Context, c Caller, agentID string) (Provisi
 	if err := c.spend(ctx); err != nil {
 		return Provisioned{}, err
 	}
-	return s.identities.Rotate(ctx, agentID)
+	return a.identities.Rotate(ctx, agentID)
 }
 
 // Void voids the bearer tokens of a key that the server holds. Whoever may call
 // Rotate may call it.
-func (s *Service) Void(ctx context.Context, c Caller, agentID string) (Identity, error) {
+func (a *directory) Void(ctx context.Context, c Caller, agentID string) (Identity, error) {
 	switch {
 	case c.Nobody():
 		return Identity{}, errNobody()
@@ -118,20 +132,20 @@ func (s *Service) Void(ctx context.Context, c Caller, agentID string) (Identity,
 	if err := c.spend(ctx); err != nil {
 		return Identity{}, err
 	}
-	return s.identities.Void(ctx, agentID)
+	return a.identities.Void(ctx, agentID)
 }
 
 // Me returns the caller's own identity, which is what a bearer token stands
 // for.
-func (s *Service) Me(ctx context.Context, c Caller) (Identity, error) {
+func (a *directory) Me(ctx context.Context, c Caller) (Identity, error) {
 	if c.PubKey == "" {
 		return Identity{}, errNobody()
 	}
-	return s.Identity(ctx, c.PubKey)
+	return a.Identity(ctx, c.PubKey)
 }
 
 // Identities lists names for the operator.
-func (s *Service) Identities(ctx context.Context, c Caller, limit, offset int) (IdentityPage, error) {
+func (a *directory) Identities(ctx context.Context, c Caller, limit, offset int) (IdentityPage, error) {
 	switch {
 	case c.Nobody():
 		return IdentityPage{}, errNobody()
@@ -142,13 +156,13 @@ func (s *Service) Identities(ctx context.Context, c Caller, limit, offset int) (
 	if err != nil {
 		return IdentityPage{}, err
 	}
-	found, total, err := s.identities.List(ctx, limit, offset)
+	found, total, err := a.identities.List(ctx, limit, offset)
 	return IdentityPage{Identities: found, Total: total, Limit: limit, Offset: offset}, err
 }
 
 // Forget deletes an identity for the operator, with its key if the server holds
 // it and withKey is true. The name is free again.
-func (s *Service) Forget(ctx context.Context, c Caller, agentID string, withKey bool) (Identity, error) {
+func (a *directory) Forget(ctx context.Context, c Caller, agentID string, withKey bool) (Identity, error) {
 	switch {
 	case c.Nobody():
 		return Identity{}, errNobody()
@@ -160,5 +174,47 @@ func (s *Service) Forget(ctx context.Context, c Caller, agentID string, withKey 
 	if err := c.spend(ctx); err != nil {
 		return Identity{}, err
 	}
-	return s.identities.Delete(ctx, agentID, withKey)
+	return a.identities.Delete(ctx, agentID, withKey)
+}
+
+// names finds the agent ids of keys, each once.
+type names struct {
+	by   Identities
+	ids  map[string]string
+	fail error
+}
+
+func (a *directory) names() *names { return &names{by: a.identities, ids: map[string]string{}} }
+
+// of returns the agent id of a key: the name bound to it, else the key.
+func (n *names) of(ctx context.Context, pubkey string) string {
+	if id, ok := n.ids[pubkey]; ok {
+		return id
+	}
+	id := pubkey
+	identity, err := n.by.ByPubKey(ctx, pubkey)
+	if err != nil && n.fail == nil {
+		n.fail = err
+	}
+	if identity != nil {
+		id = identity.AgentID
+	}
+	n.ids[pubkey] = id
+	return id
+}
+
+// pubkeyOf returns the pubkey of an agent id, or of a pubkey in hex; "" for an
+// id that nobody has.
+func (a *directory) pubkeyOf(ctx context.Context, agentID string) (string, error) {
+	if isPubKey(agentID) {
+		return agentID, nil
+	}
+	if !IsAgentName(agentID) {
+		return "", nil
+	}
+	identity, err := a.identities.ByAgent(ctx, agentID)
+	if err != nil || identity == nil {
+		return "", err
+	}
+	return identity.PubKey, nil
 }

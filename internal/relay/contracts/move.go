@@ -2,12 +2,47 @@ package contracts
 
 import (
 	"context"
+	"hash/fnv"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/store"
 	"engramd/nips/niptemp"
 )
+
+// mover moves contracts: for their parties, for who decides a dispute, and when
+// their deadline has come.
+type mover struct {
+	store     Store
+	agents    *directory
+	pub       *publisher
+	relayKeys RelayKeys
+	turns     *fairness.Turns // for parsing, which is work of a processor
+	clock     func() time.Time
+	log       *slog.Logger
+
+	// locks put the moves of one contract, and the events that the server signs
+	// for one author in it, in an order, so that created_at rises.
+	locks [256]sync.Mutex
+	// wake tells Run of a new deadline.
+	wake chan struct{}
+}
+
+// lock makes callers that give the same names wait for each other.
+func (m *mover) lock(names ...string) (unlock func()) {
+	h := fnv.New32a()
+	for _, name := range names {
+		_, _ = io.WriteString(h, name) // a hash never fails
+	}
+	one := &m.locks[h.Sum32()%uint32(len(m.locks))]
+	one.Lock()
+	return one.Unlock
+}
 
 // Move moves a contract to another state. Of several moves at the same time one
 // wins, and the others are a Conflict.
@@ -46,7 +81,7 @@ func (s *Service) Move(ctx context.Context, c Caller, id string, r MoveRequest) 
 
 // mayMove reports whether the caller may make a move, and whether they make it
 // as a party, with an event of theirs; else they resolve a dispute.
-func (s *Service) mayMove(ctx context.Context, v *view, to niptemp.Status) (byParty bool, err error) {
+func (m *mover) mayMove(ctx context.Context, v *view, to niptemp.Status) (byParty bool, err error) {
 	from := v.status()
 	byPoster, byWorker := niptemp.Movers(from, to)
 	if v.role == stranger {
@@ -54,7 +89,7 @@ func (s *Service) mayMove(ctx context.Context, v *view, to niptemp.Status) (byPa
 			return true, nil
 		}
 		if to == niptemp.Accepted {
-			offer, err := s.store.ContractBetween(ctx, v.Contract, v.Poster, "")
+			offer, err := m.store.ContractBetween(ctx, v.Contract, v.Poster, "")
 			if err != nil {
 				return false, err
 			}
@@ -99,8 +134,8 @@ func movers(byPoster, byWorker, resolves bool) string {
 
 // moveByEvent moves the contract by the kind-30091 of the caller, and leaves
 // the new state in v.
-func (s *Service) moveByEvent(ctx context.Context, v *view, r MoveRequest) error {
-	ev, err := s.moveEvent(ctx, v, r)
+func (m *mover) moveByEvent(ctx context.Context, v *view, r MoveRequest) error {
+	ev, err := m.moveEvent(ctx, v, r)
 	if err != nil {
 		return err
 	}
@@ -111,14 +146,14 @@ func (s *Service) moveByEvent(ctx context.Context, v *view, r MoveRequest) error
 	if worker == "" && v.caller.PubKey != v.Poster {
 		worker = v.caller.PubKey
 	}
-	answer := s.submit(ctx, ev)
-	after, err := s.store.ContractBetween(ctx, v.Contract, v.Poster, worker)
+	answer := m.pub.submit(ctx, ev)
+	after, err := m.store.ContractBetween(ctx, v.Contract, v.Poster, worker)
 	switch {
 	case err != nil:
 		return err
 	case after != nil && after.EventID == ev.ID && after.Status == string(r.Status):
 		v.ContractPair = after
-		s.publish(ctx, ev, answer)
+		m.pub.publish(ctx, ev, answer)
 		return nil
 	case after != nil && (after.EventID != v.EventID || after.Status != v.Status):
 		v.ContractPair = after
@@ -128,10 +163,10 @@ func (s *Service) moveByEvent(ctx context.Context, v *view, r MoveRequest) error
 }
 
 // moveEvent returns the event of a move: the one received, or one signed here.
-func (s *Service) moveEvent(ctx context.Context, v *view, r MoveRequest) (*nostr.Event, error) {
+func (m *mover) moveEvent(ctx context.Context, v *view, r MoveRequest) (*nostr.Event, error) {
 	c := v.caller
 	if len(r.Event) > 0 || !c.Provisioned {
-		ev, err := s.received(c, r.Event, niptemp.KindState)
+		ev, err := m.pub.received(c, r.Event, niptemp.KindState)
 		if err != nil {
 			return nil, err
 		}
@@ -141,16 +176,16 @@ func (s *Service) moveEvent(ctx context.Context, v *view, r MoveRequest) (*nostr
 		}
 		return ev, c.says(t, v.Contract, v.other(), r.Status, v.status(), r.Note)
 	}
-	return s.signedMove(ctx, v.ContractPair, c.PubKey, v.other(), r)
+	return m.signedMove(ctx, v.ContractPair, c.PubKey, v.other(), r)
 }
 
 // signedMove signs a move with a key that the server holds.
-func (s *Service) signedMove(ctx context.Context, p *store.ContractPair, author, to string, r MoveRequest) (*nostr.Event, error) {
-	terms, _, err := s.terms(ctx, p)
+func (m *mover) signedMove(ctx context.Context, p *store.ContractPair, author, to string, r MoveRequest) (*nostr.Event, error) {
+	terms, _, err := m.terms(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	known := s.names()
+	known := m.agents.names()
 	content := stateContent{
 		ContractID: p.Contract, Status: r.Status, PreviousStatus: niptemp.Status(p.Status), Note: r.Note,
 		PosterAgentID: known.of(ctx, p.Poster), AmountSats: terms.AmountSats, Description: terms.Description,
@@ -166,21 +201,21 @@ func (s *Service) signedMove(ctx context.Context, p *store.ContractPair, author,
 	if known.fail != nil {
 		return nil, known.fail
 	}
-	ev, err := s.stateEvent(content, to)
+	ev, err := m.pub.stateEvent(content, to)
 	if err != nil {
 		return nil, err
 	}
 	if r.Status == niptemp.Accepted && author != p.Poster {
 		// An acceptance agrees to what the offer says about who decides.
-		offered, _, err := s.store.TermsOf(ctx, p)
+		offered, _, err := m.store.TermsOf(ctx, p)
 		if err != nil {
 			return nil, err
 		}
 		ev.Tags = append(ev.Tags, offered.Without(p.Poster, author).Tags()...)
 	}
-	last, err := s.store.LastState(ctx, p.Contract, author)
+	last, err := m.store.LastState(ctx, p.Contract, author)
 	if err != nil {
 		return nil, err
 	}
-	return s.signed(ctx, author, last, ev)
+	return m.pub.signed(ctx, author, last, ev)
 }

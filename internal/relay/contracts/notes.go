@@ -16,16 +16,16 @@ const (
 )
 
 // addMoves adds to a summary how many moves there are, and the newest notes.
-func (s *Service) addMoves(ctx context.Context, v *view, known *names, out *Summary) error {
-	rows, total, err := s.store.ContractMoves(ctx, v.ContractPair, v.whole(), summaryMoves, -summaryMoves, listBytes)
+func (th *threads) addMoves(ctx context.Context, v *view, known *names, out *Summary) error {
+	rows, total, err := th.store.ContractMoves(ctx, v.ContractPair, v.whole(), summaryMoves, -summaryMoves, listBytes)
 	if err != nil {
 		return err
 	}
-	moves, err := s.moved(ctx, v, rows, known, false)
+	moves, err := th.moved(ctx, v, rows, known, false)
 	if err != nil {
 		return err
 	}
-	last, err := s.unsigned(ctx, v)
+	last, err := th.unsigned(ctx, v)
 	if err != nil {
 		return err
 	}
@@ -51,12 +51,12 @@ func (s *Service) addMoves(ctx context.Context, v *view, known *names, out *Summ
 // next call begins, -1 after the last move.
 func (p *searching) searchMoves(ctx context.Context, known *names) error {
 	for p.entries > 0 && p.bytes > 0 {
-		rows, total, err := p.s.store.ContractMoves(ctx, p.v.ContractPair, p.v.whole(), min(turnEntries, p.entries), p.moves, min(turnBytes, p.bytes))
+		rows, total, err := p.th.store.ContractMoves(ctx, p.v.ContractPair, p.v.whole(), min(turnEntries, p.entries), p.moves, min(turnBytes, p.bytes))
 		if err != nil {
 			return err
 		}
-		err = p.s.inTurn(ctx, p.v, rows, known, func() error {
-			moves, err := p.s.parsedMoves(ctx, p.v, rows, known, false)
+		err = p.th.inTurn(ctx, p.v, rows, known, func() error {
+			moves, err := p.th.parsedMoves(ctx, p.v, rows, known, false)
 			if err == nil {
 				p.note(moves, rows)
 			}
@@ -95,7 +95,7 @@ func (p *searching) note(moves []Transition, rows []store.ThreadMove) {
 
 // searchUnsigned searches the note of a decision without an event.
 func (p *searching) searchUnsigned(ctx context.Context) error {
-	last, err := p.s.unsigned(ctx, p.v)
+	last, err := p.th.unsigned(ctx, p.v)
 	if err == nil && last != nil && last.Note != "" && p.find.has(last.Note) {
 		p.out.Transitions = append(p.out.Transitions, *last)
 	}

@@ -23,23 +23,23 @@ const (
 
 // Order returns the order of arrival of a thread, signed with the relay's key,
 // to callers who may read all of the thread.
-func (s *Service) Order(ctx context.Context, c Caller, id string) (Order, error) {
+func (th *threads) Order(ctx context.Context, c Caller, id string) (Order, error) {
 	if c.Nobody() {
 		return Order{}, errNobody()
 	}
-	v, t, err := s.reading(ctx, c, id, "")
+	v, t, err := th.reading(ctx, c, id, "")
 	if err != nil {
 		return Order{}, err
 	}
 	if !v.whole() {
 		return Order{}, errNotFound("contract")
 	}
-	if s.relayKeys == nil {
+	if th.relayKeys == nil {
 		return Order{}, Refuse(Unavailable, "this relay has no key to sign the order with")
 	}
 	out := Order{ContractID: v.Contract, Gaps: []Gap{}}
 	sum, lines := sha256.New(), []byte{}
-	err = s.store.ThreadOrder(ctx, t, func(i store.OrderItem) error {
+	err = th.store.ThreadOrder(ctx, t, func(i store.OrderItem) error {
 		line := niptemp.OrderLine(i.N, i.ReceivedAt, i.ID)
 		sum.Write(line)
 		if len(lines) <= orderBytes {
@@ -53,8 +53,8 @@ func (s *Service) Order(ctx context.Context, c Caller, id string) (Order, error)
 	if err != nil {
 		return Order{}, err
 	}
-	ev := niptemp.OrderEvent(v.Contract, hex.EncodeToString(sum.Sum(nil)), nostr.Timestamp(s.clock().Unix()))
-	if err := s.relayKeys.Sign(&ev); err != nil {
+	ev := niptemp.OrderEvent(v.Contract, hex.EncodeToString(sum.Sum(nil)), nostr.Timestamp(th.pub.clock().Unix()))
+	if err := th.relayKeys.Sign(&ev); err != nil {
 		return Order{}, fmt.Errorf("sign the order of a thread: %w", err)
 	}
 	out.Event = wire.AppendEvent(nil, &ev)

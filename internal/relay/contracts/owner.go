@@ -25,25 +25,25 @@ func WithPoster(ctx context.Context, poster string) context.Context {
 
 // pair looks up what a contract id means to a caller, nil for nothing. A caller
 // who has made too many guesses learns of no contracts but their own.
-func (s *Service) pair(ctx context.Context, c Caller, id string) (*store.ContractPair, error) {
+func (rg *register) pair(ctx context.Context, c Caller, id string) (*store.ContractPair, error) {
 	poster, _ := ctx.Value(posterKey{}).(string)
 	if poster != "" {
-		key, err := s.pubkeyOf(ctx, poster)
+		key, err := rg.agents.pubkeyOf(ctx, poster)
 		if err != nil || key == "" {
 			return nil, err
 		}
 		poster = key
 	}
-	left := c.Operator || s.guesses.Left(fairness.From(ctx))
-	p, err := s.store.ContractPair(ctx, id, c.PubKey, poster)
+	left := c.Operator || rg.guesses.Left(fairness.From(ctx))
+	p, err := rg.store.ContractPair(ctx, id, c.PubKey, poster)
 	if err == nil && p == nil && poster == "" { // one of which only entries are known
-		p, err = s.store.ContractTalk(ctx, id, c.PubKey)
+		p, err = rg.store.ContractTalk(ctx, id, c.PubKey)
 	}
 	if err != nil || c.Operator {
 		return p, err
 	}
 	if !left {
-		part, err := s.hasPart(ctx, c.PubKey, p)
+		part, err := rg.hasPart(ctx, c.PubKey, p)
 		if err != nil {
 			return nil, err
 		}
@@ -56,22 +56,22 @@ func (s *Service) pair(ctx context.Context, c Caller, id string) (*store.Contrac
 
 // hasPart reports whether a key is a party of a contract, its arbitrator, or
 // another key on which its parties agreed.
-func (s *Service) hasPart(ctx context.Context, key string, p *store.ContractPair) (bool, error) {
+func (rg *register) hasPart(ctx context.Context, key string, p *store.ContractPair) (bool, error) {
 	if p == nil || key == "" {
 		return false, nil
 	}
 	if key == p.Poster || key == p.Worker || key == p.Arbitrator {
 		return true, nil
 	}
-	_, agreed, err := s.store.TermsOf(ctx, p)
+	_, agreed, err := rg.store.TermsOf(ctx, p)
 	return err == nil && slices.Contains(agreed.Keys(), key), err
 }
 
 // missed counts a guess and returns its answer, which is the same for a
 // contract that does not exist and for one that is not shown. Otherwise the
 // guesses that are left would tell them apart.
-func (s *Service) missed(ctx context.Context, c Caller) error {
-	if !c.Operator && !s.guesses.Take(fairness.From(ctx), 1) {
+func (rg *register) missed(ctx context.Context, c Caller) error {
+	if !c.Operator && !rg.guesses.Take(fairness.From(ctx), 1) {
 		return Refuse(RateLimited, "%s", store.GuessedText)
 	}
 	return errNotFound("contract")
@@ -79,8 +79,8 @@ func (s *Service) missed(ctx context.Context, c Caller) error {
 
 // salted adds to an event that the server signs the proof that its author made
 // the contract's id.
-func (s *Service) salted(ctx context.Context, ev *nostr.Event) error {
-	salt, err := s.store.ContractSalt(ctx, ev.Tags.GetD(), ev.PubKey)
+func (pb *publisher) salted(ctx context.Context, ev *nostr.Event) error {
+	salt, err := pb.store.ContractSalt(ctx, ev.Tags.GetD(), ev.PubKey)
 	if err == nil && salt != nil && ev.Tags.Find(niptemp.SaltTag(nil)[0]) == nil {
 		ev.Tags = append(ev.Tags, niptemp.SaltTag(salt))
 	}

@@ -12,15 +12,15 @@ const thisRelay = "this relay"
 
 // refusals adds to entries, for a party, which relays refused them; rows[i]
 // belongs to entries[i].
-func (s *Service) refusals(ctx context.Context, v *view, rows []store.ThreadEntry, entries []Entry) error {
-	if s.outbox == nil || !v.role.party() || len(rows) == 0 {
+func (th *threads) refusals(ctx context.Context, v *view, rows []store.ThreadEntry, entries []Entry) error {
+	if th.pub.outbox == nil || !v.role.party() || len(rows) == 0 {
 		return nil
 	}
 	ids := make([][]byte, len(rows))
 	for i := range rows {
 		ids[i] = rows[i].ID
 	}
-	refused, err := s.store.ContractRefusals(ctx, ids)
+	refused, err := th.store.ContractRefusals(ctx, ids)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/nips/niptemp"
@@ -35,24 +36,33 @@ type view struct {
 	named  bool                // naming the contract is enough to read its shared entries
 }
 
+// register finds contracts for their callers and shows them.
+type register struct {
+	store   Store
+	agents  *directory
+	mover   *mover
+	table   func() *gate.Table
+	guesses *fairness.Guesses
+}
+
 // find looks up a contract for a caller, moves it if its deadline has come, and
 // determines the caller's role. It returns errNotFound for a contract that does
 // not exist or is not shown, and errNobody for a caller who proved nothing
 // where nobody is shown anything.
-func (s *Service) find(ctx context.Context, c Caller, id string) (*view, error) {
-	v := &view{caller: c, named: s.named(c, id)}
+func (rg *register) find(ctx context.Context, c Caller, id string) (*view, error) {
+	v := &view{caller: c, named: rg.named(c, id)}
 	if c.Nobody() && !v.named {
 		return nil, errNobody()
 	}
 	var err error
-	if v.ContractPair, err = s.pair(ctx, c, id); err != nil {
+	if v.ContractPair, err = rg.pair(ctx, c, id); err != nil {
 		return nil, err
 	}
 	if v.ContractPair == nil {
-		return nil, s.missed(ctx, c)
+		return nil, rg.missed(ctx, c)
 	}
-	if s.isDue(v.ContractPair) {
-		if v.ContractPair, err = s.expire(ctx, v.ContractPair); err != nil {
+	if rg.mover.isDue(v.ContractPair) {
+		if v.ContractPair, err = rg.mover.expire(ctx, v.ContractPair); err != nil {
 			return nil, err
 		}
 	}
@@ -68,7 +78,7 @@ func (s *Service) find(ctx context.Context, c Caller, id string) (*view, error) 
 	case c.Operator:
 		v.role = operator
 	default:
-		_, agreed, err := s.store.TermsOf(ctx, v.ContractPair)
+		_, agreed, err := rg.store.TermsOf(ctx, v.ContractPair)
 		if err != nil {
 			return nil, err
 		}
@@ -77,14 +87,14 @@ func (s *Service) find(ctx context.Context, c Caller, id string) (*view, error) 
 		}
 	}
 	if !v.named && (v.role == stranger || v.role == nobody) {
-		return nil, s.missed(ctx, c)
+		return nil, rg.missed(ctx, c)
 	}
 	return v, nil
 }
 
 // named reports whether the gate lets a reader ask for a contract by its id.
-func (s *Service) named(c Caller, id string) bool {
-	_, err := s.table().ScopeFor(gate.NewReader(c.PubKey), nostr.Filter{
+func (rg *register) named(c Caller, id string) bool {
+	_, err := rg.table().ScopeFor(gate.NewReader(c.PubKey), nostr.Filter{
 		Kinds: []int{niptemp.KindEntry}, Tags: nostr.TagMap{"d": {id}},
 	})
 	return err == nil

@@ -232,16 +232,16 @@ func (s *Service) stillWritable(ctx context.Context, v *view, ev *nostr.Event) e
 // publish queues an event that the relay has for the further relays: an event
 // stored now is queued already, one stored before may have come another way.
 // Failure to queue does not fail the request.
-func (s *Service) publish(ctx context.Context, ev *nostr.Event, answer relay.Answer) {
-	if s.outbox == nil {
+func (pb *publisher) publish(ctx context.Context, ev *nostr.Event, answer relay.Answer) {
+	if pb.outbox == nil {
 		return
 	}
 	if answer.Outcome != store.Duplicate.String() {
-		s.outbox.Rouse()
+		pb.outbox.Rouse()
 		return
 	}
-	if err := s.outbox.Publish(ctx, ev, false); err != nil {
-		s.log.Error("event not queued for further relays", "kind", ev.Kind, "err", err)
+	if err := pb.outbox.Publish(ctx, ev, false); err != nil {
+		pb.log.Error("event not queued for further relays", "kind", ev.Kind, "err", err)
 	}
 }
 
@@ -290,8 +290,8 @@ func rowOf(ev *nostr.Event, said niptemp.EntryText) store.ThreadEntry {
 	return row
 }
 
-func (s *Service) newEntryID() (string, error) {
-	b, err := s.random(6)
+func (pb *publisher) newEntryID() (string, error) {
+	b, err := pb.random(6)
 	return "mem_" + hex.EncodeToString(b), err
 }
 

@@ -26,9 +26,9 @@ func (s *Service) seal(contract string, row *store.ThreadEntry, content string, 
 }
 
 // unseal is the inverse of seal.
-func (s *Service) unseal(contract string, row *store.ThreadEntry) (privateText, error) {
+func (th *threads) unseal(contract string, row *store.ThreadEntry) (privateText, error) {
 	var out privateText
-	text, err := s.sealer.Open(row.Data, PlaceOf(contract, row))
+	text, err := th.sealer.Open(row.Data, PlaceOf(contract, row))
 	if err != nil {
 		return out, fmt.Errorf("private entry: %w", err)
 	}

@@ -17,7 +17,7 @@ const maxSealed = 1<<16 - 1
 // unlock fetches the keys for the sealed entries among rows, for a caller whose
 // key the server keeps, so that opening them in a turn waits for nothing.
 // Without a master key they stay closed.
-func (s *Service) unlock(ctx context.Context, v *view, rows []store.ThreadEntry) error {
+func (th *threads) unlock(ctx context.Context, v *view, rows []store.ThreadEntry) error {
 	if !v.caller.Provisioned || !v.role.party() {
 		return nil
 	}
@@ -26,7 +26,7 @@ func (s *Service) unlock(ctx context.Context, v *view, rows []store.ThreadEntry)
 		if _, ok := v.keys[other]; ok || rows[i].Form != store.EntrySealed {
 			continue
 		}
-		key, err := s.signer.Conversation(ctx, v.caller.PubKey, other)
+		key, err := th.pub.signer.Conversation(ctx, v.caller.PubKey, other)
 		if CodeOf(err) == Unavailable {
 			return nil
 		}
@@ -70,7 +70,7 @@ func (v *view) unsealed(row *store.ThreadEntry, ev *nostr.Event) (content string
 
 // sealFor encrypts the content of an entry's event between the caller, whose key
 // the server keeps, and the other party.
-func (s *Service) sealFor(ctx context.Context, v *view, ev *nostr.Event) error {
+func (pb *publisher) sealFor(ctx context.Context, v *view, ev *nostr.Event) error {
 	to := v.other()
 	if to == v.caller.PubKey {
 		return Wrong("encrypted", "nobody is named yet for whom it could be encrypted")
@@ -78,11 +78,11 @@ func (s *Service) sealFor(ctx context.Context, v *view, ev *nostr.Event) error {
 	if len(ev.Content) > maxSealed {
 		return Refuse(TooLarge, "an encrypted entry has more than %d bytes, what JSON escapes counted", maxSealed)
 	}
-	key, err := s.signer.Conversation(ctx, v.caller.PubKey, to)
+	key, err := pb.signer.Conversation(ctx, v.caller.PubKey, to)
 	if err != nil {
 		return err
 	}
-	nonce, err := s.random(32)
+	nonce, err := pb.random(32)
 	if err != nil {
 		return err
 	}

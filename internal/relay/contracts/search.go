@@ -35,7 +35,7 @@ const (
 // entries, and encrypted ones if the server keeps the caller's key; it passes
 // over others. It searches a part of a long thread, which r.After moves on:
 // limit, offset and total are of the entries found there.
-func (s *Service) Search(ctx context.Context, c Caller, id string, r SearchRequest) (SearchPage, error) {
+func (th *threads) Search(ctx context.Context, c Caller, id string, r SearchRequest) (SearchPage, error) {
 	if c.Nobody() {
 		return SearchPage{}, errNobody()
 	}
@@ -60,13 +60,13 @@ func (s *Service) Search(ctx context.Context, c Caller, id string, r SearchReque
 			return SearchPage{}, err
 		}
 	}
-	v, t, err := s.reading(ctx, c, id, r.RequesterAgentID)
+	v, t, err := th.reading(ctx, c, id, r.RequesterAgentID)
 	if err != nil {
 		return SearchPage{}, err
 	}
 	t.Type = r.Type
 	p := &searching{
-		s: s, v: v, thread: t, find: find, after: after, entries: searchEntries, bytes: searchBytes,
+		th: th, v: v, thread: t, find: find, after: after, entries: searchEntries, bytes: searchBytes,
 		done: inMoves, moves: moves, out: SearchPage{EntryPage: EntryPage{ContractID: v.Contract, Entries: []Entry{}, Limit: limit, Offset: offset}, Transitions: []Transition{}},
 	}
 	if r.Type != "" { // only entries have a type
@@ -83,10 +83,10 @@ func (s *Service) Search(ctx context.Context, c Caller, id string, r SearchReque
 	case err != nil && (limited.Err() == nil || ctx.Err() != nil):
 		return SearchPage{}, err
 	}
-	if err := s.withdrawals(ctx, v, p.found, p.out.Entries); err != nil {
+	if err := th.withdrawals(ctx, v, p.found, p.out.Entries); err != nil {
 		return SearchPage{}, err
 	}
-	if err := s.withdrawnMoves(ctx, v, p.noted, p.out.Transitions); err != nil {
+	if err := th.withdrawnMoves(ctx, v, p.noted, p.out.Transitions); err != nil {
 		return SearchPage{}, err
 	}
 	switch {
@@ -100,7 +100,7 @@ func (s *Service) Search(ctx context.Context, c Caller, id string, r SearchReque
 
 // searching is one search under way.
 type searching struct {
-	s       *Service
+	th      *threads
 	v       *view
 	thread  store.Thread
 	find    *finder
@@ -117,21 +117,21 @@ type searching struct {
 
 // run searches pieces of the thread until its end or the bounds are reached.
 func (p *searching) run(ctx context.Context) error {
-	known := p.s.names()
+	known := p.th.agents.names()
 	for !p.done && p.entries > 0 && p.bytes > 0 {
 		n := min(turnEntries, p.entries)
-		rows, err := p.s.store.ThreadNext(ctx, p.thread, p.after, n, min(turnBytes, p.bytes))
+		rows, err := p.th.store.ThreadNext(ctx, p.thread, p.after, n, min(turnBytes, p.bytes))
 		if err != nil {
 			return err
 		}
-		size, err := p.s.sizeOf(ctx, rows, known)
+		size, err := p.th.sizeOf(ctx, rows, known)
 		if err != nil {
 			return err
 		}
-		if err := p.s.unlock(ctx, p.v, rows); err != nil {
+		if err := p.th.unlock(ctx, p.v, rows); err != nil {
 			return err
 		}
-		err = p.s.turn(ctx, size, func() error { return p.piece(ctx, rows, known) })
+		err = turn(ctx, p.th.turns, size, func() error { return p.piece(ctx, rows, known) })
 		if err != nil {
 			return err
 		}
@@ -147,14 +147,14 @@ func (p *searching) run(ctx context.Context) error {
 // piece adds the matching entries among rows.
 func (p *searching) piece(ctx context.Context, rows []store.ThreadEntry, known *names) error {
 	for i := range rows {
-		hit, err := p.find.hit(p.s, p.v, &rows[i])
+		hit, err := p.find.hit(p.th, p.v, &rows[i])
 		if err != nil {
 			return err
 		}
 		if hit {
 			p.out.Total++
 			if p.out.Total > p.out.Offset && len(p.out.Entries) < p.out.Limit {
-				e, err := p.s.entry(ctx, p.v, &rows[i], known)
+				e, err := p.th.entry(ctx, p.v, &rows[i], known)
 				if err != nil {
 					return err
 				}
@@ -207,7 +207,7 @@ func placeAfter(e *store.ThreadEntry) string {
 
 // sizeOf returns how many bytes rows hold. It also looks up their authors'
 // names, so that work on them in a turn waits for nothing.
-func (s *Service) sizeOf(ctx context.Context, rows []store.ThreadEntry, known *names) (size int, err error) {
+func (th *threads) sizeOf(ctx context.Context, rows []store.ThreadEntry, known *names) (size int, err error) {
 	for i := range rows {
 		size += len(rows[i].Data)
 		known.of(ctx, rows[i].Author)
@@ -216,8 +216,8 @@ func (s *Service) sizeOf(ctx context.Context, rows []store.ThreadEntry, known *n
 }
 
 // turn runs fn, which parses that many bytes, when it is the caller's turn.
-func (s *Service) turn(ctx context.Context, bytes int, fn func() error) error {
-	turn, err := s.turns.Take(ctx, fairness.From(ctx), false)
+func turn(ctx context.Context, turns *fairness.Turns, bytes int, fn func() error) error {
+	turn, err := turns.Take(ctx, fairness.From(ctx), false)
 	if err != nil {
 		return err
 	}
@@ -255,11 +255,11 @@ func newFinder(query string) (*finder, error) {
 }
 
 // hit reports whether an entry has every word.
-func (f *finder) hit(s *Service, v *view, row *store.ThreadEntry) (bool, error) {
+func (f *finder) hit(th *threads, v *view, row *store.ThreadEntry) (bool, error) {
 	if row.Form == store.EntryShared && f.lacks(row.Data) {
 		return false, nil
 	}
-	content, _, opened, err := s.text(v, row)
+	content, _, opened, err := th.text(v, row)
 	if row.Form == store.EntrySealed && !opened {
 		return false, err
 	}

@@ -53,25 +53,25 @@ type TransitionPage struct {
 // Transitions returns the moves of a contract to callers who may read its
 // thread. A decision made here without an event comes last, for callers who may
 // see decisions.
-func (s *Service) Transitions(ctx context.Context, c Caller, id string, q TransitionQuery) (TransitionPage, error) {
+func (th *threads) Transitions(ctx context.Context, c Caller, id string, q TransitionQuery) (TransitionPage, error) {
 	limit, offset, err := page(q.Limit, q.Offset)
 	if err != nil {
 		return TransitionPage{}, err
 	}
-	v, _, err := s.reading(ctx, c, id, q.RequesterAgentID)
+	v, _, err := th.reading(ctx, c, id, q.RequesterAgentID)
 	if err != nil {
 		return TransitionPage{}, err
 	}
 	out := TransitionPage{ContractID: v.Contract, Transitions: []Transition{}, Limit: limit, Offset: offset}
-	rows, total, err := s.store.ContractMoves(ctx, v.ContractPair, v.whole(), limit, offset, pageBytes)
+	rows, total, err := th.store.ContractMoves(ctx, v.ContractPair, v.whole(), limit, offset, pageBytes)
 	if err != nil {
 		return TransitionPage{}, err
 	}
-	known := s.names()
-	if out.Transitions, err = s.moved(ctx, v, rows, known, true); err != nil {
+	known := th.agents.names()
+	if out.Transitions, err = th.moved(ctx, v, rows, known, true); err != nil {
 		return TransitionPage{}, err
 	}
-	last, err := s.unsigned(ctx, v)
+	last, err := th.unsigned(ctx, v)
 	if err != nil {
 		return TransitionPage{}, err
 	}
@@ -87,21 +87,21 @@ func (s *Service) Transitions(ctx context.Context, c Caller, id string, q Transi
 
 // moved returns rows as the API shows them, with their events if they are
 // wanted.
-func (s *Service) moved(ctx context.Context, v *view, rows []store.ThreadMove, known *names, events bool) ([]Transition, error) {
+func (th *threads) moved(ctx context.Context, v *view, rows []store.ThreadMove, known *names, events bool) ([]Transition, error) {
 	var out []Transition
-	err := s.inTurn(ctx, v, rows, known, func() (err error) {
-		out, err = s.parsedMoves(ctx, v, rows, known, events)
+	err := th.inTurn(ctx, v, rows, known, func() (err error) {
+		out, err = th.parsedMoves(ctx, v, rows, known, events)
 		return err
 	})
 	if err == nil {
-		err = s.withdrawnMoves(ctx, v, rows, out)
+		err = th.withdrawnMoves(ctx, v, rows, out)
 	}
 	return out, err
 }
 
 // inTurn runs fn, which parses rows, when it is the caller's turn; without rows
 // there is nothing to wait for.
-func (s *Service) inTurn(ctx context.Context, v *view, rows []store.ThreadMove, known *names, fn func() error) error {
+func (th *threads) inTurn(ctx context.Context, v *view, rows []store.ThreadMove, known *names, fn func() error) error {
 	size := 0
 	for i := range rows {
 		size += len(rows[i].Data)
@@ -114,14 +114,14 @@ func (s *Service) inTurn(ctx context.Context, v *view, rows []store.ThreadMove, 
 	if len(rows) == 0 {
 		return fn()
 	}
-	return s.turn(ctx, size, fn)
+	return turn(ctx, th.turns, size, fn)
 }
 
 // parsedMoves returns rows as the API shows them.
-func (s *Service) parsedMoves(ctx context.Context, v *view, rows []store.ThreadMove, known *names, events bool) ([]Transition, error) {
+func (th *threads) parsedMoves(ctx context.Context, v *view, rows []store.ThreadMove, known *names, events bool) ([]Transition, error) {
 	out := make([]Transition, 0, len(rows))
 	for i := range rows {
-		t, err := s.transition(ctx, v, &rows[i], known, events)
+		t, err := th.transition(ctx, v, &rows[i], known, events)
 		if err != nil {
 			return nil, err
 		}
@@ -130,7 +130,7 @@ func (s *Service) parsedMoves(ctx context.Context, v *view, rows []store.ThreadM
 	return out, nil
 }
 
-func (s *Service) transition(ctx context.Context, v *view, row *store.ThreadMove, known *names, events bool) (Transition, error) {
+func (th *threads) transition(ctx context.Context, v *view, row *store.ThreadMove, known *names, events bool) (Transition, error) {
 	ev, err := wire.ParseEvent(row.Data)
 	if err != nil {
 		return Transition{}, err
@@ -178,20 +178,20 @@ func (v *view) movedBy(ev *nostr.Event) string {
 
 // unsigned returns the move that this relay decided without an event, nil if
 // there is none. Only callers of whom Get would show it get it.
-func (s *Service) unsigned(ctx context.Context, v *view) (*Transition, error) {
+func (th *threads) unsigned(ctx context.Context, v *view) (*Transition, error) {
 	if v.role == nobody || v.role == stranger || !v.status().Final() {
 		return nil, nil
 	}
-	d, err := s.store.ContractDecision(ctx, v.ContractPair)
+	d, err := th.store.ContractDecision(ctx, v.ContractPair)
 	if err != nil || d == nil || d.Status != v.Status || d.EventID != "" || d.Gone {
 		return nil, err
 	}
-	rows, _, err := s.store.ContractMoves(ctx, v.ContractPair, true, 1, -1, pageBytes)
+	rows, _, err := th.store.ContractMoves(ctx, v.ContractPair, true, 1, -1, pageBytes)
 	if err != nil {
 		return nil, err
 	}
 	if len(rows) > 0 {
-		if last, err := s.transition(ctx, v, &rows[0], s.names(), false); err != nil || last.Status == niptemp.Status(d.Status) {
+		if last, err := th.transition(ctx, v, &rows[0], th.agents.names(), false); err != nil || last.Status == niptemp.Status(d.Status) {
 			return nil, err
 		}
 	}

@@ -14,8 +14,8 @@ const requestBytes = 256 << 10
 
 // withdrawals adds to withdrawn entries when and how they were withdrawn;
 // rows[i] belongs to entries[i].
-func (s *Service) withdrawals(ctx context.Context, v *view, rows []store.ThreadEntry, entries []Entry) error {
-	r := s.requests(v)
+func (th *threads) withdrawals(ctx context.Context, v *view, rows []store.ThreadEntry, entries []Entry) error {
+	r := th.requests(v)
 	for i := range rows {
 		w, err := r.of(ctx, rows[i].Withdrawn, rows[i].Request)
 		if err != nil {
@@ -27,8 +27,8 @@ func (s *Service) withdrawals(ctx context.Context, v *view, rows []store.ThreadE
 }
 
 // withdrawnMoves does the same for moves.
-func (s *Service) withdrawnMoves(ctx context.Context, v *view, rows []store.ThreadMove, moves []Transition) error {
-	r := s.requests(v)
+func (th *threads) withdrawnMoves(ctx context.Context, v *view, rows []store.ThreadMove, moves []Transition) error {
+	r := th.requests(v)
 	for i := range rows {
 		w, err := r.of(ctx, rows[i].Withdrawn, rows[i].Request)
 		if err != nil {
@@ -41,14 +41,14 @@ func (s *Service) withdrawnMoves(ctx context.Context, v *view, rows []store.Thre
 
 // requests are the deletion requests that one answer shows.
 type requests struct {
-	s     *Service
+	store Store
 	v     *view
 	left  int                        // bytes that may still be shown
 	known map[string]json.RawMessage // by id
 }
 
-func (s *Service) requests(v *view) *requests {
-	return &requests{s: s, v: v, left: requestBytes, known: map[string]json.RawMessage{}}
+func (th *threads) requests(v *view) *requests {
+	return &requests{store: th.store, v: v, left: requestBytes, known: map[string]json.RawMessage{}}
 }
 
 // of returns the withdrawal at a time by a request; nil for none.
@@ -64,7 +64,7 @@ func (r *requests) of(ctx context.Context, at int64, request []byte) (*Withdrawa
 	signed, asked := r.known[id]
 	if !asked {
 		var err error
-		if signed, err = r.s.store.Withdrawal(ctx, r.v.Contract, request); err != nil {
+		if signed, err = r.store.Withdrawal(ctx, r.v.Contract, request); err != nil {
 			return nil, err
 		}
 		r.known[id] = signed
