@@ -7,61 +7,61 @@ import (
 	"time"
 
 	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/config"
 	"engramd/internal/relay/daemon/membership"
+	"engramd/internal/relay/daemon/wiring"
 )
 
-// joinLog makes the node that goes on behind what the database has executed.
-// Nothing is executed before runLog.
-func (c *process) joinLog(ctx context.Context) error {
-	if !c.clustered() {
+// join makes the node that goes on behind what the database has executed, under
+// the options that its nodes share. Nothing is executed before run.
+func (m *member) join(ctx context.Context, cfg *config.Config, s *wiring.Database, r *rules) error {
+	if m.alone() {
 		return nil
 	}
-	k := &c.cluster
-	state, err := c.store.SequenceState(ctx)
+	state, err := s.SequenceState(ctx)
 	if err != nil {
 		return err
 	}
-	place := cluster.Place{Cluster: k.me.Cluster}
+	place := cluster.Place{Cluster: m.me.Cluster}
 	if state != nil {
 		if place, err = cluster.Inspect(state); err != nil {
 			return err
 		}
 	}
-	if err := k.begun(c.cfg.Data, state != nil); err != nil {
+	if err := m.begun(state != nil); err != nil {
 		return err
 	}
-	if err := within(ctx, k.conn.Bounds, place, boundsTime); err != nil {
+	if err := within(ctx, m.conn.Bounds, place, boundsTime); err != nil {
 		return err
 	}
 	text := place.Configuration
-	shared, err := sharedOver(c.cfg, text)
+	shared, err := sharedOver(cfg, text)
 	if err != nil {
 		return err
 	}
-	c.shared.set(shared, text)
+	r.shared.set(shared, text)
 	node, err := cluster.New(cluster.Options{
-		Log: k.conn, ClusterID: k.me.Cluster, NodeID: k.me.Node, Name: k.name, Boot: k.me.Boot, Version: membership.Version,
-		State: state, Executor: c.store, Clock: machineClock(c.Env),
-		Logger: c.log, Observe: c.metrics.ClusterLog, Configured: c.configured, Faults: clusterFaults(c.Env),
+		Log: m.conn, ClusterID: m.me.Cluster, NodeID: m.me.Node, Name: m.name, Boot: m.me.Boot, Version: membership.Version,
+		State: state, Executor: s, Clock: machineClock(m.env),
+		Logger: m.log, Observe: m.metrics.ClusterLog, Configured: r.configured, Faults: clusterFaults(m.env),
 	})
 	if err != nil {
 		return err
 	}
-	c.metrics.WatchCluster(c.clusterMetrics)
-	c.clusterStatus = c.clusterReport
-	k.node.Store(node)
-	c.store.Join(node)
+	m.metrics.WatchCluster(m.figures)
+	m.node.Store(node)
+	s.Join(node)
 	return nil
 }
 
 // begun refuses a database that has executed nothing where the node has: it is
 // another one, and what the log says would be executed on the wrong rows.
-func (k *clustered) begun(dir string, executed bool) error {
+func (m *member) begun(executed bool) error {
 	switch {
-	case executed && k.me.Fresh:
-		k.me.Fresh = false
-		return k.me.Save(dir)
-	case !executed && !k.me.Fresh:
+	case executed && m.me.Fresh:
+		m.me.Fresh = false
+		return m.me.Save(m.dir)
+	case !executed && !m.me.Fresh:
 		return errors.New("the database has executed nothing of the log, and this node had: it was lost or replaced; engramd cluster join, with an empty data folder")
 	}
 	return nil

@@ -50,18 +50,18 @@ func TestTheLogContinuesTheDatabase(t *testing.T) {
 // before its first command.
 func TestALostDatabaseIsNotANewOne(t *testing.T) {
 	dir := t.TempDir()
-	k := &clustered{me: membership.Identity{Cluster: cluster.ClusterID{1}, Node: cluster.NodeID{1}, Boot: 1, Fresh: true}}
-	if err := errors.Join(k.me.Save(dir), k.begun(dir, false), k.begun(dir, true)); err != nil {
+	k := &member{dir: dir, me: membership.Identity{Cluster: cluster.ClusterID{1}, Node: cluster.NodeID{1}, Boot: 1, Fresh: true}}
+	if err := errors.Join(k.me.Save(dir), k.begun(false), k.begun(true)); err != nil {
 		t.Fatal(err)
 	}
 	var err error
 	if k.me, err = membership.NextBoot(dir); err != nil || k.me.Fresh {
 		t.Fatalf("%+v, %v", k.me, err)
 	}
-	if err := k.begun(dir, true); err != nil {
+	if err := k.begun(true); err != nil {
 		t.Error(err)
 	}
-	if err := k.begun(dir, false); err == nil {
+	if err := k.begun(false); err == nil {
 		t.Error("a lost database is taken for a new one")
 	}
 }

@@ -17,9 +17,10 @@ import (
 // errNotClustered answers orders to a relay that is alone.
 var errNotClustered = errors.New("this relay is no node of a cluster")
 
-func (c *process) clusterOrders() []control.Order {
+// orders have all nodes do something.
+func (m *member) orders() []control.Order {
 	submit := func(ctx context.Context, command cluster.Command) (any, error) {
-		node := c.cluster.node.Load()
+		node := m.node.Load()
 		if node == nil {
 			return nil, errNotClustered
 		}
@@ -31,7 +32,7 @@ func (c *process) clusterOrders() []control.Order {
 	}
 	return []control.Order{
 		control.NewOrder(orders.Configure, func(ctx context.Context, a orders.ClusterArgs) (any, error) {
-			command, err := c.proposed(a.Text)
+			command, err := m.proposed(a.Text)
 			if err != nil {
 				return nil, err
 			}
@@ -49,8 +50,8 @@ func (c *process) clusterOrders() []control.Order {
 var settled = []string{"gate.rules", "public_url", "contracts.publish_to"}
 
 // proposed makes the command that puts other shared options into force.
-func (c *process) proposed(text string) (cluster.Configure, error) {
-	node := c.cluster.node.Load()
+func (m *member) proposed(text string) (cluster.Configure, error) {
+	node := m.node.Load()
 	if node == nil {
 		return cluster.Configure{}, errNotClustered
 	}
@@ -75,13 +76,4 @@ func fixedIn(next *config.Config, now string) (fixed []string) {
 		}
 	}
 	return fixed
-}
-
-// fail has the process end: it cannot go on as the other nodes do.
-func (c *process) fail(err error) {
-	select {
-	case c.failed <- err:
-	default:
-		c.log.Error("this node ends", "err", err)
-	}
 }

@@ -1,13 +1,13 @@
 package daemon
 
 import (
+	"io"
 	"net/netip"
 	"sync"
 	"testing"
 
 	"engramd/internal/relay/cluster"
 	"engramd/internal/relay/config"
-	"engramd/internal/relay/metrics"
 )
 
 // The log changes who is blocked while the surfaces start: they learn of every
@@ -35,14 +35,14 @@ func TestReportWhileReloading(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &process{cfg: config.Default(), metrics: metrics.New("test")}
-	c.cluster.name = "a"
-	c.cluster.node.Store(node)
-	c.leading.leads = node.Leads
+	c := newProcess(Options{Version: "test", Config: config.Default(), Stderr: io.Discard})
+	c.member.name = "a"
+	c.member.node.Store(node)
+	c.member.leading.leads = node.Leads
 	var both sync.WaitGroup
 	both.Go(func() { c.cfg = config.Default() })
 	both.Go(func() {
-		if r := c.clusterReport(); r.Name != "a" || c.aloneOnly() == nil {
+		if r := c.member.report(); r.Name != "a" || c.lead.aloneOnly() == nil {
 			t.Errorf("%+v", r)
 		}
 	})

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"testing"
 
@@ -30,14 +31,15 @@ func TestSharedOptionsThatCannotBe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, free := &process{}, 0
+	p := newProcess(Options{Config: config.Default(), Stderr: io.Discard})
+	c, free := &p.rules, 0
 	c.log = slog.New(during{slog.DiscardHandler, func() {
 		if c.shared.turn.TryLock() {
 			c.shared.turn.Unlock()
 			free++
 		}
 	}})
-	c.cluster.node.Store(node)
+	c.member.node.Store(node)
 	text := config.SharedText(config.Default())
 	c.shared.set(config.Default(), text)
 	c.configured(text)

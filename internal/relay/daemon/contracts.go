@@ -2,51 +2,72 @@ package daemon
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/relay"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/contracts"
+	"engramd/internal/relay/contracts/api"
 	"engramd/internal/relay/contracts/identity"
 	"engramd/internal/relay/contracts/outbox"
-	"engramd/internal/relay/contracts/vault"
+	"engramd/internal/relay/control"
+	"engramd/internal/relay/daemon/orders"
 	"engramd/internal/relay/daemon/wiring"
+	"engramd/internal/relay/fairness"
+	"engramd/internal/relay/httpauth"
 	"engramd/internal/relay/metrics"
 	"engramd/nips/niptemp"
 )
+
+// contractMemory is the contracts' service with the outbox that delivers what it
+// writes, and its HTTP API.
+type contractMemory struct {
+	common
+	store   *wiring.Database
+	relay   *relay.Relay
+	keys    *ownKeys
+	outbox  *outbox.Outbox
+	service *contracts.Service
+	used    *httpauth.Journal // calls of the API that change something
+	api     *api.API
+	end     []func() // end what runs beside, the last first
+}
 
 // lagTimeout bounds what a scrape of the metrics waits for the outbox's
 // figures.
 const lagTimeout = time.Second
 
-// openVault finds the master key, or makes it at the first start, and sees that
-// it is the one of this database. before says that it was in use before this
-// start.
-func (c *process) openVault(ctx context.Context) (before bool, err error) {
-	o, err := wiring.VaultOptions(ctx, c.cfg, c.Env, c.store)
+// open puts the contract memory API together, over the relay, the vault and the
+// outbox. Its answers go out when the port is served.
+func (c *contractMemory) open(ctx context.Context, cfg *config.Config, r *rules, guesses *fairness.Guesses, url string) (err error) {
+	c.openOutbox(cfg)
+	c.service, err = contracts.New(contracts.Options{
+		Store: c.store, Relay: c.relay, Table: c.relay.Table, Signer: c.keys.agents, Sealer: identity.Sealer{Vault: c.keys.vault},
+		Identities: c.keys.agents, RelayKeys: c.keys.ring, Writers: &r.policy, Outbox: c.outbox, Guesses: guesses, Clock: c.member.now, Log: c.log, Limits: contracts.Limits{Event: cfg.Limits.MessageBytes},
+	})
 	if err != nil {
-		return false, err
+		return err
 	}
-	if c.vault, err = vault.Open(o); err != nil {
-		return false, err
+	if c.used, err = api.OpenUsed(ctx, c.store, cfg.Auth.HTTPWindow, c.member.now); err != nil {
+		return err
 	}
-	if mine := c.vault.Check(); mine != nil {
-		first, err := c.store.SetVaultCheck(ctx, mine)
-		if err != nil {
-			return false, err
-		}
-		if before = !first; first {
-			c.log.Info("a master key is in use for the first time: keep a copy of it with the backups", "master_key", c.vault.Source())
-		}
-	}
-	c.agents = identity.New(identity.Options{Store: c.store, Vault: c.vault, Ahead: c.cfg.Limits.Future})
-	return before, nil
+	c.api = api.New(api.Options{
+		Service: c.service, Identities: c.keys.agents, Used: c.used, Operator: r.admin.Manages, Decided: c.metrics.Relay.GateDecision,
+		Private: func() bool { return c.relay.Table().AuthRequired() },
+		Version: c.version, URL: strings.TrimSuffix("http"+strings.TrimPrefix(url, "ws"), "/"),
+	})
+	return nil
 }
 
 // openOutbox makes the outbox. It delivers nothing before its Start.
-func (c *process) openOutbox() {
-	to := c.cfg.Contracts.PublishTo
+func (c *contractMemory) openOutbox(cfg *config.Config) {
+	to := cfg.Contracts.PublishTo
 	c.outbox = outbox.New(outbox.Options{
-		Store: c.store, Relay: c.relay, Targets: to, Identity: identityOf(c.keys.Key()), Log: c.log, Observe: c.metrics.Outbox,
+		Store: c.store, Relay: c.relay, Targets: to, Identity: identityOf(c.keys.ring.Key()), Log: c.log, Observe: c.metrics.Outbox,
 	})
 	c.metrics.WatchOutbox(len(to), func() (lag []metrics.OutboxLag) {
 		ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)
@@ -66,38 +87,73 @@ func (c *process) openOutbox() {
 	}
 }
 
-// startOutbox begins to deliver. Of several nodes the one that leads delivers
+// start looks after deadlines while this node leads, and begins to deliver. Of several nodes the one that leads delivers
 // what any of them queued.
-func (c *process) startOutbox(ctx context.Context) error {
-	if c.leading.alone() {
+func (c *contractMemory) start(ctx context.Context) error {
+	if c.lead.alone() {
 		if err := c.outbox.Start(ctx, c.delivered); err != nil {
 			return err
 		}
-		return c.contracts.Resume(ctx)
+		if err := c.service.Resume(ctx); err != nil {
+			return err
+		}
+	} else {
+		c.end = append(c.end, begin(context.Background(), func(ctx context.Context) { c.lead.while(ctx, c.deliver) }))
 	}
-	c.stopOutbox = begin(context.Background(), func(ctx context.Context) { c.leading.while(ctx, c.deliver) })
+	c.end = append(c.end, begin(context.Background(), func(ctx context.Context) {
+		c.lead.while(ctx, func(ctx context.Context) {
+			defer c.lead.rousing(ctx, c.service.Rouse)()
+			c.service.Run(ctx, time.After)
+		})
+	}))
 	return nil
 }
 
 // deliver delivers until ctx ends. What cannot be tidied up before is found at
 // the next time that this node leads.
-func (c *process) deliver(ctx context.Context) {
+func (c *contractMemory) deliver(ctx context.Context) {
 	if err := c.outbox.Keep(ctx); err != nil && ctx.Err() == nil {
 		c.log.Error("what waits for relays that are no longer targets is not forgotten", "err", err)
 	}
-	if err := c.contracts.Resume(ctx); err != nil && ctx.Err() == nil {
+	if err := c.service.Resume(ctx); err != nil && ctx.Err() == nil {
 		c.log.Error("entries that wait for the relay could not be looked for", "err", err)
 	}
-	defer c.leading.rousing(ctx, c.outbox.Rouse)()
+	defer c.lead.rousing(ctx, c.outbox.Rouse)()
 	c.outbox.Run(ctx, c.delivered)
 }
 
 // delivered notes in its thread that the relay has an entry now. The service
 // hands it to the relay once more, which knows it.
-func (c *process) delivered(ctx context.Context, ev *nostr.Event) error {
+func (c *contractMemory) delivered(ctx context.Context, ev *nostr.Event) error {
 	if ev.Kind != niptemp.KindEntry {
 		return nil
 	}
-	_, err := c.contracts.Deliver(ctx, ev)
+	_, err := c.service.Deliver(ctx, ev)
 	return err
+}
+
+// usedElsewhere notes the signature of a management call in the database, where
+// a call at another node finds it; nil where there are no others.
+func (c *contractMemory) usedElsewhere() func(ctx context.Context, id, key string) error {
+	if c.lead.alone() {
+		return nil
+	}
+	return c.used.Use
+}
+
+// close looks after deadlines no more, and stops the outbox.
+func (c *contractMemory) close() {
+	for _, end := range slices.Backward(c.end) {
+		end()
+	}
+	c.outbox.Close()
+}
+
+// orders let commands change what waits.
+func (c *contractMemory) orders() []control.Order {
+	return []control.Order{control.NewOrder(orders.OutboxDrop, func(ctx context.Context, args orders.DropArgs) (any, error) {
+		n, err := c.outbox.Drop(ctx, args.Relay)
+		c.log.Info("what waited for a further relay was given up by command", "relay", args.Relay, "events", n)
+		return orders.Dropped{Events: n}, err
+	})}
 }

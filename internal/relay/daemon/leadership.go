@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -23,6 +24,17 @@ type leadership struct {
 
 // alone reports whether there is no other node.
 func (l *leadership) alone() bool { return l.leads == nil }
+
+// errKeysInCluster answers who would change keys that all nodes have.
+var errKeysInCluster = errors.New("all nodes of a cluster have this key: leave with one node, change it there, and begin again (docs/cluster.md)")
+
+// aloneOnly refuses what cannot be done on a node of several.
+func (l *leadership) aloneOnly() error {
+	if !l.alone() {
+		return errKeysInCluster
+	}
+	return nil
+}
 
 // here reports whether this process does what one does for all.
 func (l *leadership) here() bool { return l.alone() || l.leads() }

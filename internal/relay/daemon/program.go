@@ -17,20 +17,20 @@ import (
 )
 
 // programOptions returns those of the write policy program.
-func (c *process) programOptions(cfg *config.Config) plugin.Options {
+func (r *rules) programOptions(cfg *config.Config) plugin.Options {
 	return plugin.Options{
 		Command: cfg.Write.Program, Version: fileVersions(cfg.Write.Program), Timeout: cfg.Write.ProgramTimeout,
-		Env:    withoutSecrets(c.Env, cfg.SecretVariables()),
-		Reader: relay.ReaderFrom, Addr: relay.AddrFrom, Metrics: c.metrics.Program, Log: c.log,
+		Env:    withoutSecrets(r.env, cfg.SecretVariables()),
+		Reader: relay.ReaderFrom, Addr: relay.AddrFrom, Metrics: r.metrics.Program, Log: r.log,
 	}
 }
 
 // askProgram asks the write policy program, after the rates. What it refuses is
 // not stored, so that the author gets back what was charged: anybody may send
 // their events again.
-func (c *process) askProgram(ctx context.Context, ev *nostr.Event) (rejected bool, msg string) {
-	if rejected, msg = c.program.RejectEvent(ctx, ev); rejected {
-		c.policy.NotStored(fairness.From(ctx), ev)
+func (r *rules) askProgram(ctx context.Context, ev *nostr.Event) (rejected bool, msg string) {
+	if rejected, msg = r.program.RejectEvent(ctx, ev); rejected {
+		r.policy.NotStored(fairness.From(ctx), ev)
 	}
 	return rejected, msg
 }

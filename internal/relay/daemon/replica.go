@@ -9,8 +9,6 @@ import (
 	"engramd/internal/relay/replica"
 )
 
-// This file connects the relays that this one follows.
-
 // replicaSpecs are the relays to follow.
 func replicaSpecs(cfg *config.Config) []replica.Spec {
 	specs := make([]replica.Spec, len(cfg.Replica))
@@ -20,24 +18,26 @@ func replicaSpecs(cfg *config.Config) []replica.Spec {
 	return specs
 }
 
-// following are the parts of the running daemon.
-func (c *process) following() wiring.Following {
-	return wiring.Following{Store: c.store, Table: c.relay.Table, Judge: wiring.AsAuthor(c.copies.RejectEvent), Log: c.log, Metrics: c.metrics.Replicas}
+// following are the relays that this one follows.
+type following struct {
+	common
+	set *replica.Set
+	end func() // nil unless there are other nodes
 }
 
-// openReplicas begins to follow, while this node leads.
-func (c *process) openReplicas() error {
-	c.replicas = replica.NewSet(c.following().Follower)
-	if !c.leading.alone() {
-		c.replicas.Hold()
-		c.stopFollowing = begin(context.Background(), func(ctx context.Context) { c.leading.while(ctx, c.replicas.Follow) })
+// open begins to follow, while this node leads.
+func (f *following) open(cfg *config.Config, with wiring.Following) error {
+	f.set = replica.NewSet(with.Follower)
+	if !f.lead.alone() {
+		f.set.Hold()
+		f.end = begin(context.Background(), func(ctx context.Context) { f.lead.while(ctx, f.set.Follow) })
 	}
-	start, err := c.replicas.Prepare(replicaSpecs(c.cfg))
+	start, err := f.set.Prepare(replicaSpecs(cfg))
 	if err != nil {
 		return wiring.Usage(err)
 	}
-	c.metrics.WatchReplicas(func() (lag []metrics.ReplicaLag) {
-		for _, s := range c.replicas.Status() {
+	f.metrics.WatchReplicas(func() (lag []metrics.ReplicaLag) {
+		for _, s := range f.set.Status() {
 			l := metrics.ReplicaLag{Lag: s.Lag, Live: s.State == replica.Following}
 			if !s.Success.IsZero() {
 				l.LastSuccess = float64(s.Success.Unix())
@@ -48,4 +48,12 @@ func (c *process) openReplicas() error {
 	})
 	start()
 	return nil
+}
+
+// close follows nobody any more.
+func (f *following) close() {
+	f.set.Close()
+	if f.end != nil {
+		f.end()
+	}
 }

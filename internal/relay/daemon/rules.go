@@ -8,17 +8,146 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/relay"
 	"engramd/internal/relay/config"
 	"engramd/internal/relay/daemon/wiring"
+	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/httpauth"
 	"engramd/internal/relay/management"
+	"engramd/internal/relay/plugin"
 	"engramd/internal/relay/policy"
+	"engramd/internal/relay/snapshots"
 	"engramd/internal/relay/snapshots/managed"
+	"engramd/internal/relay/store"
+	"engramd/nips/nip01"
 )
 
-// This file puts into force what the configuration and the management API
-// (NIP-86) say together.
+// rules say who may do what: what the configuration, the management API (NIP-86)
+// and the log of a cluster say together.
+type rules struct {
+	common
+	relay   *relay.Relay
+	store   *wiring.Database
+	keys    *ownKeys       // found later than the first rules, and before anybody writes
+	listed  *fairness.Keys // which keys have a share of their own
+	admin   *management.Service
+	used    *httpauth.Memory // signatures of calls
+	policy  policy.Live
+	program plugin.Live // asked after the policy
+	copies  policy.Live // of what followed relays bring
+	blocked blocked
+	shared  shared
+}
+
+// Bounds of what is remembered against replays: calls within twice
+// auth.http_window, of all keys and of one.
+const (
+	usedCalls       = 1 << 16
+	usedCallsPerKey = 1 << 14
+)
+
+// open brings the management API up, with the signatures that calls have used
+// before the daemon was started, and sets the policy.
+func (r *rules) open(ctx context.Context, cfg *config.Config, s *snapshots.Service) (err error) {
+	clock := r.member.now
+	r.used = httpauth.New(cfg.Auth.HTTPWindow, usedCalls, usedCallsPerKey, clock)
+	since := clock().Add(-r.used.Keep() - time.Second)
+	err = r.store.AdminUsed(ctx, since.Unix(), func(id, key string, at int64) { r.used.Seed(id, key, time.Unix(at+1, 0)) })
+	if err != nil {
+		return err
+	}
+	r.admin, err = management.New(ctx, management.Options{Store: r.store, Snapshots: managed.New(s, time.After), Log: r.log, Metrics: r.metrics.Admin, Shared: !r.lead.alone()})
+	if err != nil {
+		return err
+	}
+	if shared, _ := r.shared.now(); shared != nil {
+		cfg = shared
+	}
+	if err := r.configure(cfg); err != nil {
+		return wiring.Usage(err)
+	}
+	return nil
+}
+
+// configure puts the lists of a configuration into force.
+func (r *rules) configure(cfg *config.Config) error {
+	return r.admin.Configure(wiring.AdminConfig(cfg), r.ruling(cfg))
+}
+
+// ruling compiles rules under a configuration, for the reload that brings it
+// and for the calls that come until the next one.
+func (r *rules) ruling(cfg *config.Config) management.Prepare {
+	return func(lists management.Rules) (func(), error) {
+		o := wiring.PolicyOptions(cfg, r.relay.Names(), r.store.Approved)
+		o.Authors, o.BannedAuthors, o.Kinds, o.BannedKinds = lists.Authors, lists.BanAuthors, lists.Kinds, lists.BanKinds
+		o.Own = func(key string) bool { return r.keys.ring.Holds(key) }
+		o.Clock = r.member.now
+		o.BannedEvents, o.AllowedEvents = lists.BannedEvents, lists.AllowedEvents
+		o.Provisioned = func(ctx context.Context, key string) (bool, error) { return r.keys.agents.Provisioned(ctx, key) }
+		compile := policy.New
+		if now := r.policy.Current(); now != nil {
+			compile = now.Reload
+		}
+		writes, err := compile(o)
+		if err != nil {
+			return nil, err
+		}
+		copies, err := wiring.CopyPolicy(r.relay.Names(), o, lists)
+		if err != nil {
+			return nil, err
+		}
+		info := relayInfo(cfg, r.version)
+		override(&info.Name, lists.Name)
+		override(&info.Description, lists.Description)
+		override(&info.Icon, lists.Icon)
+		return func() {
+			r.policy.Set(writes)
+			r.copies.Set(copies)
+			r.listed.List(lists.Authors, cfg.Write.Owners, cfg.Admin.Keys, cfg.Gate.Replicas)
+			r.relay.SetInfo(info)
+			r.blocked.set(lists.Blocked)
+		}, nil
+	}
+}
+
+func override(text *string, by string) {
+	if by != "" {
+		*text = by
+	}
+}
+
+// guard has the relay ask the rules.
+func (r *rules) guard(cfg *config.Config) {
+	r.program.Set(r.programOptions(cfg))
+	rejects := r.policy.RejectEvent
+	if !r.lead.alone() && !bansAtOrigin(r.env) {
+		rejects = r.policy.AtOrigin // what lists decide is decided at the event's place
+	}
+	r.relay.Reject(rejects, r.askProgram)
+	r.relay.OnNotStored(r.policy.NotStored)
+	r.relay.Hooks.RejectConnection = append(r.relay.Hooks.RejectConnection, r.blocked.rejects)
+}
+
+// admit is the store's: what the lists say of an event at its place.
+func (r *rules) admit(ev *nostr.Event, vouched []string, ask store.Admitting) (*nip01.Refusal, error) {
+	if bansAtOrigin(r.env) {
+		return nil, nil
+	}
+	return r.policy.AtPlace(ev, vouched, ask)
+}
+
+// changed is the store's: a change of the operator's lists was executed.
+func (r *rules) changed(cmd store.Command) {
+	a, ok := cmd.(store.Administer)
+	if !ok || r.admin == nil {
+		return
+	}
+	if err := r.admin.Applied(a.Change); err != nil {
+		r.member.halt(err)
+	}
+}
 
 // blocked is the blocked addresses at this moment; the zero value blocks none.
 // The log of a cluster changes them from the first moment on.
@@ -58,77 +187,4 @@ func (b *blocked) current() func(netip.Addr) bool {
 func (b *blocked) rejects(r *http.Request) bool {
 	match := b.current()
 	return match != nil && match(relay.AddrFrom(r.Context()))
-}
-
-// ruling compiles rules under a configuration, for the reload that brings it
-// and for the calls that come until the next one.
-func (c *process) ruling(cfg *config.Config) management.Prepare {
-	return func(r management.Rules) (func(), error) {
-		o := wiring.PolicyOptions(cfg, c.relay.Names(), c.store.Approved)
-		o.Authors, o.BannedAuthors, o.Kinds, o.BannedKinds = r.Authors, r.BanAuthors, r.Kinds, r.BanKinds
-		// The keys are found later than the first rules, and before anybody writes.
-		o.Own = func(key string) bool { return c.keys.Holds(key) }
-		o.Clock = c.now
-		o.BannedEvents, o.AllowedEvents, o.Provisioned = r.BannedEvents, r.AllowedEvents, c.provisioned
-		compile := policy.New
-		if now := c.policy.Current(); now != nil {
-			compile = now.Reload
-		}
-		writes, err := compile(o)
-		if err != nil {
-			return nil, err
-		}
-		copies, err := wiring.CopyPolicy(c.relay.Names(), o, r)
-		if err != nil {
-			return nil, err
-		}
-		info := relayInfo(cfg, c.Version)
-		override(&info.Name, r.Name)
-		override(&info.Description, r.Description)
-		override(&info.Icon, r.Icon)
-		return func() {
-			c.policy.Set(writes)
-			c.copies.Set(copies)
-			c.listed.List(r.Authors, cfg.Write.Owners, cfg.Admin.Keys, cfg.Gate.Replicas)
-			c.relay.SetInfo(info)
-			c.blocked.set(r.Blocked)
-		}, nil
-	}
-}
-
-// provisioned reports whether the operator had a key made for an agent.
-func (c *process) provisioned(ctx context.Context, key string) (bool, error) {
-	return c.agents.Provisioned(ctx, key)
-}
-
-func override(text *string, by string) {
-	if by != "" {
-		*text = by
-	}
-}
-
-// Bounds of what is remembered against replays: calls within twice
-// auth.http_window, of all keys and of one.
-const (
-	usedCalls       = 1 << 16
-	usedCallsPerKey = 1 << 14
-)
-
-// openAdmin brings the management API up, with the signatures that calls have
-// used before the daemon was started.
-func (c *process) openAdmin(ctx context.Context) (err error) {
-	c.used = httpauth.New(c.cfg.Auth.HTTPWindow, usedCalls, usedCallsPerKey, c.now)
-	since := c.now().Add(-c.used.Keep() - time.Second)
-	err = c.store.AdminUsed(ctx, since.Unix(), func(id, key string, at int64) { c.used.Seed(id, key, time.Unix(at+1, 0)) })
-	if err != nil {
-		return err
-	}
-	c.admin, err = management.New(ctx, management.Options{Store: c.store, Snapshots: managed.New(c.snapshots, time.After), Log: c.log, Metrics: c.metrics.Admin, Shared: !c.leading.alone()})
-	if err != nil {
-		return err
-	}
-	if err := c.admin.Configure(wiring.AdminConfig(c.inForce()), c.ruling(c.inForce())); err != nil {
-		return wiring.Usage(err)
-	}
-	return nil
 }

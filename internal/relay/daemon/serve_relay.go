@@ -15,110 +15,122 @@ import (
 
 // openRelay makes the relay, opens the database, and puts the one with its
 // policies over the other.
-func (c *process) openRelay(ctx context.Context) error {
-	if err := c.openLog(ctx); err != nil {
+func (p *process) openRelay(ctx context.Context) error {
+	if err := p.member.open(ctx, p.cfg); err != nil {
 		return err
 	}
-	table, err := wiring.Table(c.cfg)
+	table, err := wiring.Table(p.cfg)
 	if err != nil {
 		return err
 	}
-	names, err := relay.NewNames(c.cfg.PublicURL, listening(c.listener))
+	names, err := relay.NewNames(p.cfg.PublicURL, p.ports.address())
 	if err != nil {
 		return wiring.Usage(err)
 	}
-	if err := wiring.NotToItself(c.cfg, listening(c.listener)); err != nil {
+	if err := wiring.NotToItself(p.cfg, p.ports.address()); err != nil {
 		return err // port 0: only now it is known
 	}
-	c.metrics = metrics.New(c.Version)
-	c.metrics.Sessions.SetConnectionsLimit(c.cfg.Limits.Connections)
-	c.guesses = fairness.NewGuesses(time.Now)
-	c.relay, err = relay.New(relay.Config{
-		Names: names, Info: relayInfo(c.cfg, c.Version), AuthWindow: c.cfg.Auth.Window, Limits: relayLimits(c.cfg),
-		Clock: c.now, Log: c.log, Metrics: c.metrics.Relay, Self: func() string { return c.keys.PubKey() },
-		Guesses: c.guesses, Latest: c.latest, Ephemeral: c.ephemeral, Vouched: c.vouched(),
+	p.metrics.Sessions.SetConnectionsLimit(p.cfg.Limits.Connections)
+	p.guesses = fairness.NewGuesses(time.Now)
+	var vouched func(context.Context, *nostr.Event) []string
+	if !p.lead.alone() { // what goes along with events to their place
+		vouched = p.rules.policy.Vouched
+	}
+	p.relay, err = relay.New(relay.Config{
+		Names: names, Info: relayInfo(p.cfg, p.version), AuthWindow: p.cfg.Auth.Window, Limits: relayLimits(p.cfg),
+		Clock: p.member.now, Log: p.log, Metrics: p.metrics.Relay, Self: func() string { return p.keys.ring.PubKey() },
+		Guesses: p.guesses, Latest: p.member.latest, Ephemeral: p.member.ephemeral, Vouched: vouched,
 	}, table)
 	if err != nil {
 		return err
 	}
-	if err := c.openStore(ctx, table); err != nil {
+	if err := p.openStore(ctx, table); err != nil {
 		return err
 	}
-	if err := c.openRules(ctx); err != nil {
+	if err := p.openRules(ctx); err != nil {
 		return err
 	}
-	return c.attachRelay(ctx)
+	return p.attach(ctx)
 }
 
 // openStore opens the database, and says behind which place of the log it is.
-func (c *process) openStore(ctx context.Context, table *gate.Table) error {
-	live, err := wiring.DaemonLive(c.cfg)
+func (p *process) openStore(ctx context.Context, table *gate.Table) error {
+	live, err := wiring.DaemonLive(p.cfg)
 	if err != nil {
 		return err
 	}
-	c.store, err = wiring.OpenDatabase(ctx, wiring.DatabaseOptions{
-		Path: wiring.DatabaseFile(c.cfg.Data), Readers: c.cfg.Store.Readers, Table: table,
-		MaxBatch: c.cfg.Store.MaxBatch, Log: c.log, Observe: c.metrics.Store, OnCommit: c.relay.Committed, Live: live,
-		Clock: c.now, Sequenced: c.clustered(), Admit: c.admit, Changed: c.listsChanged,
+	p.store, err = wiring.OpenDatabase(ctx, wiring.DatabaseOptions{
+		Path: wiring.DatabaseFile(p.cfg.Data), Readers: p.cfg.Store.Readers, Table: table,
+		MaxBatch: p.cfg.Store.MaxBatch, Log: p.log, Observe: p.metrics.Store, OnCommit: p.relay.Committed, Live: live,
+		Clock: p.member.now, Sequenced: !p.member.alone(), Admit: p.rules.admit, Changed: p.rules.changed,
 	})
 	if err != nil {
 		return err
 	}
-	return c.joinLog(ctx)
+	return p.member.join(ctx, p.cfg, p.store, &p.rules)
 }
 
 // openRules finds who may do what, executes what the log says under it, and finds
 // the keys.
-func (c *process) openRules(ctx context.Context) error {
-	c.metrics.WatchSizes(c.sizes())
-	c.metrics.WatchMemory(c.memory.Limit, c.memory.Needed)
-	c.openShares()
-	c.metrics.WatchReads(func() metrics.Reads { return metrics.Reads(c.store.Reads()) })
-	if err := c.openBroker(); err != nil {
+func (p *process) openRules(ctx context.Context) error {
+	p.metrics.WatchSizes(p.sizes())
+	p.metrics.WatchMemory(p.memory.Limit, p.memory.Needed)
+	p.shares.open(p.cfg, p.store)
+	p.metrics.WatchReads(func() metrics.Reads { return metrics.Reads(p.store.Reads()) })
+	if err := p.broker.open(p.cfg, p.relay); err != nil {
 		return err
 	}
-	if err := c.openSnapshots(); err != nil {
+	p.keys.store = p.store
+	if err := p.snapshots.open(p.cfg, p.relay.Names(), p.store, &p.keys, p.broker.events); err != nil {
 		return err
 	}
-	if err := c.openAdmin(ctx); err != nil { // sets the policy, by which the log is executed
+	p.rules.relay, p.rules.store, p.rules.keys, p.rules.listed = p.relay, p.store, &p.keys, p.shares.listed
+	if err := p.rules.open(ctx, p.cfg, p.snapshots.service); err != nil { // sets the policy, by which the log is executed
 		return err
 	}
-	if err := c.runLog(ctx); err != nil {
+	if err := p.member.run(ctx); err != nil {
 		return err
 	}
-	return c.openKeys(ctx)
+	if err := p.rules.asShared(p.cfg); err != nil {
+		return err
+	}
+	if err := p.member.understood(); err != nil {
+		return err
+	}
+	return p.keys.open(ctx, p.cfg)
 }
 
-// attachRelay puts the relay over the database, and contract memory over both.
-func (c *process) attachRelay(ctx context.Context) error {
-	c.program.Set(c.programOptions(c.cfg))
-	rejects := c.policy.RejectEvent
-	if !c.leading.alone() && !bansAtOrigin(c.Env) {
-		rejects = c.policy.AtOrigin // what lists decide is decided at the event's place
-	}
-	c.relay.Reject(rejects, c.askProgram)
-	c.relay.OnNotStored(c.policy.NotStored)
-	c.relay.Hooks.RejectConnection = append(c.relay.Hooks.RejectConnection, c.blocked.rejects)
-	c.leading.watch(c.relay)
-	if err := c.relay.Attach(c.store); err != nil {
+// attach puts the relay over the database, and contract memory over both.
+func (p *process) attach(ctx context.Context) error {
+	p.rules.guard(p.cfg)
+	p.lead.watch(p.relay)
+	if err := p.relay.Attach(p.store); err != nil {
 		return err
 	}
-	c.attached = true
-	c.openOutbox()
-	if err := c.openContracts(ctx); err != nil {
+	p.attached = true
+	p.contracts.store, p.contracts.relay, p.contracts.keys = p.store, p.relay, &p.keys
+	if err := p.contracts.open(ctx, p.cfg, &p.rules, p.guesses, p.ports.urls(p.cfg)[0]); err != nil {
 		return err
 	}
-	if err := c.startOutbox(ctx); err != nil {
+	if err := p.contracts.start(ctx); err != nil {
 		return err
 	}
-	c.runContracts()
-	return c.meetNodes()
+	return p.member.meet(p.relay, p.store, p.setPart)
 }
 
-// vouched is what goes along with events to their place, nil without other nodes.
-func (c *process) vouched() func(context.Context, *nostr.Event) []string {
-	if c.leading.alone() {
-		return nil
-	}
-	return c.policy.Vouched
+// setPart has this process use one of n parts of every budget that clients have:
+// of so many live nodes together they use no more than of one. It may be called
+// again at any time; bounds of what a process holds, such as connections, are
+// each node's own.
+func (p *process) setPart(nodes int) {
+	p.rules.policy.SetPart(nodes)
+	p.guesses.SetPart(nodes)
+	p.rules.used.SetPart(nodes)
+	p.contracts.used.SetPart(nodes)
+	p.contracts.service.SetPart(nodes)
+}
+
+// following are the parts of the running daemon.
+func (p *process) following() wiring.Following {
+	return wiring.Following{Store: p.store, Table: p.relay.Table, Judge: wiring.AsAuthor(p.rules.copies.RejectEvent), Log: p.log, Metrics: p.metrics.Replicas}
 }

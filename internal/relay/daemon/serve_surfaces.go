@@ -2,63 +2,48 @@ package daemon
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net"
 	"net/http"
 	"net/netip"
 
 	"engramd/internal/relay"
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/http"
+	"engramd/internal/relay/logging/redact"
 	"engramd/internal/relay/websocket"
 	"engramd/internal/web"
 )
 
+// surfaces are what clients talk to.
+type surfaces struct {
+	tags     *redact.Tags // how keys are named in the log and in `engramd status`
+	sessions *websocket.Server
+	bridge   *relayhttp.Handler
+}
+
 // openSurfaces starts the sessions, the public port and the metrics port.
-func (c *process) openSurfaces() {
-	c.sessions = websocket.New(c.relay, websocket.Options{
-		Limits: sessionLimits(c.cfg), Compression: c.cfg.Compression, EOSEHints: c.cfg.Req.EOSEHints,
+func (p *process) openSurfaces() {
+	s, cfg := &p.surfaces, p.cfg
+	s.sessions = websocket.New(p.relay, websocket.Options{
+		Limits: sessionLimits(cfg), Compression: cfg.Compression, EOSEHints: cfg.Req.EOSEHints,
 		Addr:   func(r *http.Request) netip.Addr { return relay.AddrFrom(r.Context()) }, // the bridge resolved it
-		Shares: c.shares, Pressed: c.memory.Pressed, Metrics: c.metrics.Sessions, Log: c.log,
-		Tags: c.tags, Access: c.cfg.Log.Access,
-		Replica: func(r gate.Reader) bool { return c.relay.Table().Replicates(r) }, Waits: c.latest != nil,
+		Shares: p.shares.all, Pressed: p.memory.Pressed, Metrics: p.metrics.Sessions, Log: p.log,
+		Tags: s.tags, Access: cfg.Log.Access,
+		Replica: func(r gate.Reader) bool { return p.relay.Table().Replicates(r) }, Waits: p.member.latest != nil,
 	})
-	c.blocked.watch(c.sessions.SetBlocked)
-	c.bridge = relayhttp.New(relayhttp.Options{
-		Relay: c.relay, Socket: c.sessions, URLs: c.urls(), Proxy: proxyOf(c.cfg), Pending: pendingLimits(c.cfg),
-		Backend: relayhttp.Over(c.relay), Names: c.relay.Names(), Clock: c.now, HTTPWindow: c.cfg.Auth.HTTPWindow, Limits: bridgeLimits(c.cfg),
-		Management: c.admin, Used: c.used, UsedElsewhere: c.usedElsewhere(), API: c.api, Web: c.web(), Shares: c.shares, Pressed: c.memory.Pressed,
-		Log: c.log, Metrics: c.metrics, Tags: c.tags, Access: c.cfg.Log.Access,
+	p.rules.blocked.watch(s.sessions.SetBlocked)
+	var page relayhttp.Web // the owner's; nil if it is not to be served
+	if cfg.Web.Enabled {
+		page = web.New(p.ports.urls(cfg), p.version)
+	}
+	s.bridge = relayhttp.New(relayhttp.Options{
+		Relay: p.relay, Socket: s.sessions, URLs: p.ports.urls(cfg), Proxy: proxyOf(cfg), Pending: pendingLimits(cfg),
+		Backend: relayhttp.Over(p.relay), Names: p.relay.Names(), Clock: p.member.now, HTTPWindow: cfg.Auth.HTTPWindow, Limits: bridgeLimits(cfg),
+		Management: p.rules.admin, Used: p.rules.used, UsedElsewhere: p.contracts.usedElsewhere(), API: p.contracts.api, Web: page, Shares: p.shares.all, Pressed: p.memory.Pressed,
+		Log: p.log, Metrics: p.metrics, Tags: s.tags, Access: cfg.Log.Access,
 	})
-	c.metrics.WatchReady(func() bool { return c.bridge.Ready(context.Background()) == nil })
-	c.serveHTTP(relayhttp.NewServer(c.bridge, c.cfg.Timeouts.Handshake, c.log), c.listener)
-	if c.scrape != nil {
-		c.serveHTTP(c.metrics.Server(c.cfg.MetricsPprof), c.scrape)
+	p.metrics.WatchReady(func() bool { return s.bridge.Ready(context.Background()) == nil })
+	p.ports.serve(relayhttp.NewServer(s.bridge, cfg.Timeouts.Handshake, p.log), p.ports.public, p.failed)
+	if p.ports.scrape != nil {
+		p.ports.serve(p.metrics.Server(cfg.MetricsPprof), p.ports.scrape, p.failed)
 	}
-}
-
-func (c *process) serveHTTP(srv *http.Server, l net.Listener) {
-	c.servers = append(c.servers, srv)
-	go func() {
-		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			c.failed <- fmt.Errorf("serve %s: %w", l.Addr(), err)
-		}
-	}()
-}
-
-// urls returns the addresses that the relay's page tells people.
-func (c *process) urls() []string {
-	if len(c.cfg.PublicURL) > 0 {
-		return c.cfg.PublicURL
-	}
-	return []string{"ws://" + c.listener.Addr().String()}
-}
-
-// web returns the owner's page, nil if it is not to be served.
-func (c *process) web() relayhttp.Web {
-	if !c.cfg.Web.Enabled {
-		return nil
-	}
-	return web.New(c.urls(), c.Version)
 }

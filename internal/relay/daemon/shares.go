@@ -1,28 +1,36 @@
 package daemon
 
 import (
+	"log/slog"
 	"time"
 
 	"engramd/internal/relay/config"
+	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/fairness"
 )
 
-// openShares makes the shares that say whom work is charged to. What the rules
-// know of keys comes from the store and, when the policy is compiled, from the
-// lists.
-func (c *process) openShares() {
-	c.listed = fairness.NewKeys(c.store.KnownSince, time.Now)
-	c.shares = fairness.NewShares(c.shareRules(c.cfg))
+// shares say whom work is charged to.
+type shares struct {
+	log    *slog.Logger
+	all    *fairness.Shares
+	listed *fairness.Keys
 }
 
-// shareRules returns the rules under a configuration. A warning is logged when
-// it leaves clients that cannot be told apart.
-func (c *process) shareRules(cfg *config.Config) fairness.Rules {
+// open makes them. What the rules know of keys comes from the store and, when the
+// policy is compiled, from the lists.
+func (s *shares) open(cfg *config.Config, known *wiring.Database) {
+	s.listed = fairness.NewKeys(known.KnownSince, time.Now)
+	s.all = fairness.NewShares(s.rules(cfg))
+}
+
+// rules returns the rules under a configuration. A warning is logged when it
+// leaves clients that cannot be told apart.
+func (s *shares) rules(cfg *config.Config) fairness.Rules {
 	r := shareRules(cfg)
 	if r.Common {
-		c.log.Warn("clients from loopback and private addresses cannot be told apart and have one budget together: name the reverse proxy in proxy.trusted, or set limits.loopback_exempt to false if there is none")
+		s.log.Warn("clients from loopback and private addresses cannot be told apart and have one budget together: name the reverse proxy in proxy.trusted, or set limits.loopback_exempt to false if there is none")
 	}
-	r.Known = c.listed.Known
+	r.Known = s.listed.Known
 	return r
 }
 

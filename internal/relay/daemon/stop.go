@@ -4,13 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"sync"
 	"syscall"
 	"time"
-
-	"engramd/internal/relay/websocket"
 )
 
 // Together is how soon after a first signal to end another one is taken for the
@@ -37,24 +33,24 @@ func grace(total time.Duration) time.Duration { return total / 5 }
 
 // shutdown ends gracefully, unless another signal than the first comes or the
 // time is over.
-func (c *process) shutdown(first Ending) error {
-	total := c.cfg.Timeouts.Shutdown
+func (p *process) shutdown(first Ending) error {
+	total := p.cfg.Timeouts.Shutdown
 	deadline := time.NewTimer(total)
 	defer deadline.Stop()
 	done := make(chan error, 1)
-	go func() { done <- c.stop(total - grace(total)) }()
+	go func() { done <- p.stop(total - grace(total)) }()
 	for {
 		select {
 		case err := <-done:
-			c.stopped = true
+			p.stopped = true
 			return err
-		case sig := <-c.Signals:
+		case sig := <-p.signals:
 			if sig != syscall.SIGHUP && first.Again(time.Now()) {
-				c.abandoned = true
+				p.abandoned = true
 				return fmt.Errorf("ended by a second signal (%v); nothing that was acknowledged is lost", sig)
 			}
 		case <-deadline.C:
-			c.abandoned = true
+			p.abandoned = true
 			return fmt.Errorf("did not finish within timeouts.shutdown (%v); nothing that was acknowledged is lost", total)
 		}
 	}
@@ -65,98 +61,68 @@ func (c *process) shutdown(first Ending) error {
 //
 //  1. /readyz fails, the ports are closed
 //  2. imports, restores and snapshots stop, no other relay is followed any more, sessions answer what they have read and say goodbye (1001)
-//  3. deadlines are looked after no more, the outbox stops; what it has not delivered is delivered after the next start
-//  4. the write policy program ends: nobody is left to ask it
-//  5. the store commits what waits, checkpoints and closes
-//  6. live dispatch ends
-//  7. the events broker is told what it has not been told yet, for a second at most
-func (c *process) stop(patience time.Duration) error {
+//  3. what sink takes down
+func (p *process) stop(patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	c.bridge.Drain()
+	p.surfaces.bridge.Drain()
 	var surfaces sync.WaitGroup
-	for _, srv := range c.servers {
+	for _, srv := range p.ports.servers {
 		surfaces.Go(func() { closeServer(ctx, srv) })
 	}
-	surfaces.Go(func() { c.control.Close() })
-	surfaces.Go(c.keeper.stop)
-	surfaces.Go(c.replicas.Close)
-	surfaces.Go(func() { c.closeSessions(ctx, c.sessions) })
+	surfaces.Go(func() { p.control.Close() })
+	surfaces.Go(p.snapshots.stop)
+	surfaces.Go(p.replicas.close)
+	surfaces.Go(func() {
+		if err := p.surfaces.sessions.Shutdown(ctx); err != nil {
+			p.log.Warn("clients were cut off: they did not take their answers in time", "err", err)
+		}
+	})
 	surfaces.Wait()
-	c.stopContracts()
-	c.endLed()
-	c.outbox.Close()
-	c.program.Close()
-	c.closeLog()
-	err := c.store.Close()
-	c.relay.Close()
-	c.closeBroker()
-	if err != nil {
+	if err := p.sink(); err != nil {
 		return fmt.Errorf("close the database: %w", err)
 	}
-	c.log.Info("stopped")
+	p.log.Info("stopped")
 	return nil
 }
 
-// endLed ends what this node does for others while it leads.
-func (c *process) endLed() {
-	for _, end := range []func(){c.stopFollowing, c.stopOutbox} {
-		if end != nil {
-			end()
-		}
+// sink takes down what is below the surfaces, as far as it came up.
+//
+//  1. deadlines are looked after no more, the outbox stops; what it has not delivered is delivered after the next start
+//  2. the write policy program ends: nobody is left to ask it
+//  3. a node executes no more
+//  4. the store commits what waits, checkpoints and closes
+//  5. live dispatch ends
+//  6. the events broker is told what it has not been told yet, for a second at most
+func (p *process) sink() (err error) {
+	p.contracts.close()
+	p.rules.program.Close()
+	p.member.close()
+	if p.store != nil {
+		err = p.store.Close()
 	}
+	if p.attached {
+		p.relay.Close()
+	}
+	p.broker.close()
+	return err
 }
 
-// idleGrace is how long HTTP requests under way may take to end.
-const idleGrace = 2 * time.Second
-
-func closeServer(ctx context.Context, srv *http.Server) {
-	ctx, cancel := context.WithTimeout(ctx, idleGrace)
-	defer cancel()
-	if srv.Shutdown(ctx) != nil {
-		_ = srv.Close() // cuts off who is still asking
-	}
-}
-
-func (c *process) closeSessions(ctx context.Context, s *websocket.Server) {
-	if err := s.Shutdown(ctx); err != nil {
-		c.log.Warn("clients were cut off: they did not take their answers in time", "err", err)
-	}
-}
-
-// Close gives back what start took, as far as it came, when no shutdown did.
+// close gives back what start took, as far as it came, when no shutdown did.
 // The end of the process frees the lock in any case.
-func (c *process) Close() error {
-	if c.abandoned {
+func (p *process) close() (err error) {
+	if p.abandoned {
 		return nil
 	}
-	var errs []error
-	if !c.stopped {
-		c.control.Close()
-		c.keeper.stop()
-		c.replicas.Close()
-		for _, l := range []net.Listener{c.listener, c.scrape} {
-			if l != nil {
-				errs = append(errs, l.Close())
-			}
-		}
-		if c.stopContracts != nil {
-			c.stopContracts()
-		}
-		c.endLed()
-		c.outbox.Close()
-		c.program.Close()
-		c.closeLog()
-		if c.store != nil {
-			errs = append(errs, c.store.Close())
-		}
-		if c.attached {
-			c.relay.Close()
-		}
-		c.closeBroker()
+	if !p.stopped {
+		p.control.Close()
+		p.snapshots.stop()
+		p.replicas.close()
+		err = p.ports.close()
+		err = errors.Join(err, p.sink())
 	}
-	if c.lock != nil {
-		errs = append(errs, c.lock.Unlock())
+	if p.lock != nil {
+		err = errors.Join(err, p.lock.Unlock())
 	}
-	return errors.Join(errs...)
+	return err
 }

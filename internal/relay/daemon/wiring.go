@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
-	"net/netip"
 	"time"
 
 	"engramd/internal/relay"
@@ -108,10 +106,4 @@ func bridgeLimits(cfg *config.Config) relayhttp.Limits {
 		Requests: l.HTTPRequests, PerShare: offToNegative(l.HTTPPerAddress), EventBytes: l.MessageBytes,
 		Filters: l.Filters, FilterValues: l.FilterValues, Stall: cfg.Timeouts.WriteStall,
 	}
-}
-
-// listening returns the address a listener really has.
-func listening(l net.Listener) netip.AddrPort {
-	ap, _ := netip.ParseAddrPort(l.Addr().String()) // a TCP listener's address always is one
-	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
 }

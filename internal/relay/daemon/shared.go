@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"engramd/internal/relay/config"
@@ -38,14 +39,6 @@ func (s *shared) now() (cfg *config.Config, text string) {
 	return s.cfg, s.text
 }
 
-// inForce is the configuration by which lists and rules are made.
-func (c *process) inForce() *config.Config {
-	if cfg, _ := c.shared.now(); cfg != nil {
-		return cfg
-	}
-	return c.cfg
-}
-
 // sharedOver returns the configuration with the options that all nodes share as
 // the cluster says; an empty text says nothing.
 func sharedOver(cfg *config.Config, text string) (*config.Config, error) {
@@ -55,37 +48,51 @@ func sharedOver(cfg *config.Config, text string) (*config.Config, error) {
 	return config.WithShared(cfg, text)
 }
 
-// asShared refuses a configuration that is not as the cluster has it.
-func (c *process) asShared(cfg *config.Config) error {
-	c.shared.turn.Lock()
-	defer c.shared.turn.Unlock()
-	return c.withShared(cfg, func() error { return nil })
+// agrees refuses a configuration that differs, in options which all nodes of a
+// cluster share, from what the cluster's configuration says.
+func agrees(cfg *config.Config, shared string) error {
+	keys := config.SharedDiff(cfg, shared)
+	if len(keys) == 0 {
+		return nil
+	}
+	return wiring.Usage(fmt.Errorf("this differs from the cluster's configuration, which all nodes share: %s; set here what it says, as engramd cluster show prints it, or propose this for all nodes (engramd cluster configure)", strings.Join(keys, ", ")))
 }
 
-// putInForce puts what decides about events into force, if it is as the cluster
-// has it.
-func (c *process) putInForce(ctx context.Context, cfg *config.Config, table *gate.Table, live store.Live) error {
-	c.shared.turn.Lock()
-	defer c.shared.turn.Unlock()
-	return c.withShared(cfg, func() error {
-		if err := c.store.SetOptions(ctx, live); err != nil { // of a node it waits for nothing
+// asShared refuses a configuration that is not as the cluster has it.
+func (r *rules) asShared(cfg *config.Config) error {
+	r.shared.turn.Lock()
+	defer r.shared.turn.Unlock()
+	return r.withShared(cfg, func() error { return nil })
+}
+
+// put puts what decides about events into force, if it is as the cluster has it.
+func (r *rules) put(ctx context.Context, cfg *config.Config, table *gate.Table, live store.Live) error {
+	r.shared.turn.Lock()
+	defer r.shared.turn.Unlock()
+	return r.withShared(cfg, func() error {
+		if err := r.store.SetOptions(ctx, live); err != nil { // of a node it waits for nothing
 			return err
 		}
-		if err := c.store.CheckTable(table); err != nil {
-			return err
-		}
-		if err := c.admin.Configure(wiring.AdminConfig(cfg), c.ruling(cfg)); err != nil {
-			return err
-		}
-		c.relay.SetTable(table)
-		return nil
+		return r.decideBy(cfg, table)
 	})
+}
+
+// decideBy has the lists and the relay go by a configuration.
+func (r *rules) decideBy(cfg *config.Config, table *gate.Table) error {
+	if err := r.store.CheckTable(table); err != nil {
+		return err
+	}
+	if err := r.configure(cfg); err != nil {
+		return err
+	}
+	r.relay.SetTable(table)
+	return nil
 }
 
 // withShared does something with a configuration that is as the cluster has it,
 // and keeps that one afterwards. The turn must be held.
-func (c *process) withShared(cfg *config.Config, do func() error) error {
-	_, text := c.shared.now()
+func (r *rules) withShared(cfg *config.Config, do func() error) error {
+	_, text := r.shared.now()
 	if text == "" {
 		return do()
 	}
@@ -97,52 +104,43 @@ func (c *process) withShared(cfg *config.Config, do func() error) error {
 		err = do()
 	}
 	if err == nil {
-		c.shared.set(shared, text)
+		r.shared.set(shared, text)
 	}
 	return err
 }
 
 // configured is the node's: other shared options are in force from the next
 // command on.
-func (c *process) configured(text string) {
-	c.shared.turn.Lock()
-	defer c.shared.turn.Unlock()
-	now, before := c.shared.now()
+func (r *rules) configured(text string) {
+	r.shared.turn.Lock()
+	defer r.shared.turn.Unlock()
+	now, before := r.shared.now()
 	if text == before {
 		return
 	}
 	next, err := config.WithShared(now, text)
 	if err == nil {
-		err = c.applyShared(next)
+		err = r.applyShared(next)
 	}
 	if err != nil { // the log does not say what this program refuses to propose
-		err = fmt.Errorf("the cluster's configuration: %w", err)
-		c.cluster.node.Load().Halt(err)
-		c.fail(err)
+		r.member.halt(fmt.Errorf("the cluster's configuration: %w", err))
 		return
 	}
-	c.shared.set(next, text)
+	r.shared.set(next, text)
 	if before != "" {
-		c.log.Info("the options that nodes share have changed: a start or reload needs a configuration that has them (engramd cluster show)")
+		r.log.Info("the options that nodes share have changed: a start or reload needs a configuration that has them (engramd cluster show)")
 	}
 }
 
 // applyShared puts them into force. It is called while the store commits, and
 // must not wait for it.
-func (c *process) applyShared(cfg *config.Config) error {
+func (r *rules) applyShared(cfg *config.Config) error {
 	table, err := wiring.Table(cfg)
 	if err != nil {
 		return err
 	}
-	if c.admin == nil {
+	if r.admin == nil {
 		return errors.New("they came before the lists")
 	}
-	if err := c.store.CheckTable(table); err != nil {
-		return err
-	}
-	if err := c.admin.Configure(wiring.AdminConfig(cfg), c.ruling(cfg)); err != nil {
-		return err
-	}
-	c.relay.SetTable(table)
-	return nil
+	return r.decideBy(cfg, table)
 }
