@@ -8,6 +8,13 @@ import (
 	"engramd/nips/niptemp"
 )
 
+// applier decides what becomes of events, and of what they ask to be removed.
+type applier struct {
+	remover
+	admit  func(p *Pending) (*nip01.Refusal, error) // asks the lists about a client's event; nil lets all pass
+	placed bool                                     // each has a place in the order of commands, which is noted
+}
+
 // whyExpired answers an event whose NIP-40 time came between the policy's look
 // at it and the writer's.
 var whyExpired = nip01.Refuse(nip01.PrefixInvalid, "the event has expired")
@@ -19,12 +26,12 @@ var whyExpired = nip01.Refuse(nip01.PrefixInvalid, "the event has expired")
 // The lifecycle comes after "deleted" and before "newer": sending an accepted
 // event again is a duplicate and no second move, while a move that comes too
 // late must not be answered as if it had been taken.
-func (w *writer) apply(p *Pending) (store.Result, error) {
+func (w *applier) apply(p *Pending) (store.Result, error) {
 	r := p.rec
 	if r.Expires != 0 && r.Expires <= w.Now {
 		return store.Result{Outcome: store.Refused, Why: whyExpired}, nil
 	}
-	if p.asked {
+	if p.asked && w.admit != nil {
 		if refusal, err := w.admit(p); err != nil || refusal != nil {
 			return store.Result{Outcome: store.Refused, Why: refusal}, err
 		}
@@ -85,7 +92,7 @@ func (w *writer) apply(p *Pending) (store.Result, error) {
 
 // effects does what an event asks for that is about to be stored: before that,
 // so that a deletion finds room in a full database.
-func (w *writer) effects(r *record.Record) error {
+func (w *applier) effects(r *record.Record) error {
 	switch r.Event.Kind {
 	case record.KindDeletion:
 		return w.delete(r)
@@ -97,7 +104,7 @@ func (w *writer) effects(r *record.Record) error {
 
 // judgeContract has contract memory judged before it is stored, in the
 // transaction that stores it. A refusal is for the client.
-func (w *writer) judgeContract(r *record.Record, opts store.PutOptions) (*nip01.Refusal, error) {
+func (w *applier) judgeContract(r *record.Record, opts store.PutOptions) (*nip01.Refusal, error) {
 	if !record.IsContract(r.Event.Kind) {
 		return nil, nil
 	}
@@ -105,12 +112,12 @@ func (w *writer) judgeContract(r *record.Record, opts store.PutOptions) (*nip01.
 }
 
 // Apply applies an event.
-func (w *writer) Apply(m *engine.Member) (store.Result, error) {
+func (w *applier) Apply(m *engine.Member) (store.Result, error) {
 	w.current = m.Of.(*Pending)
 	defer func() { w.current = nil }()
 	r, err := w.apply(w.current)
-	if w.s.several != nil && err == nil {
-		w.executedAt(w.current.place, r.Outcome, [32]byte(w.current.rec.ID))
+	if w.placed && err == nil {
+		w.executed(w.current.place, r.Outcome, [32]byte(w.current.rec.ID))
 	}
 	return r, err
 }
@@ -118,21 +125,58 @@ func (w *writer) Apply(m *engine.Member) (store.Result, error) {
 // Risky reports whether an event may be refused after it changed something: by
 // a quota that is only known to be exceeded when it is clear what the write
 // frees.
-func (w *writer) Risky(m *engine.Member) bool {
+func (w *applier) Risky(m *engine.Member) bool {
 	r := m.Of.(*Pending).rec
 	return (r.D != nil || r.Event.Kind == record.KindDeletion) && w.usage.MayExceed(r)
 }
 
-// Applied records an event that is durable.
-func (w *writer) Applied(m *engine.Member) {
-	if w.s.executed == nil {
-		return
+// restore stores an event that a restore brings, a superseded version as such.
+// Live readers are not told of it one by one.
+func (w *applier) restore(r *record.Record, version bool) (store.Result, error) {
+	put, others := w.applyImport, len(w.committed)
+	if version {
+		put = w.applyVersion
 	}
-	p := m.Of.(*Pending)
-	o := &p.opts
-	if o.Replica {
-		w.record(p.At(), store.PutCopy{Event: p.rec.JSON, Past: o.Past})
-		return
+	result, err := put(r)
+	if err == nil {
+		w.committed = w.committed[:others]
 	}
-	w.record(p.At(), store.PutEvent{Event: p.rec.JSON, Import: o.Import, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly})
+	return result, err
+}
+
+// applyImport is apply for an event that no Put brought.
+func (w *applier) applyImport(r *record.Record) (store.Result, error) {
+	return w.apply(&Pending{rec: r, opts: store.PutOptions{Import: true}})
+}
+
+// applyVersion stores a superseded version as such: it never becomes head, also
+// where nothing newer is known, and no older version stays head: it was
+// superseded by this one.
+func (w *applier) applyVersion(r *record.Record) (store.Result, error) {
+	if !record.HasHistory(r) {
+		return w.applyImport(r)
+	}
+	if r.Expires != 0 && r.Expires <= w.Now {
+		return store.Result{Outcome: store.Refused, Why: whyExpired}, nil
+	}
+	if banned, err := w.others.Admin.Banned(r.ID); err != nil || banned {
+		return store.Result{Outcome: store.Deleted}, err
+	}
+	request, withdrawn, before, err := w.met(r, true)
+	if err != nil || before.Outcome != 0 {
+		return before, err
+	}
+	if _, err := w.judgeContract(r, store.PutOptions{Import: true}); err != nil {
+		return store.Result{}, err
+	}
+	if withdrawn {
+		return store.Result{Outcome: store.Stored}, w.keepWithdrawn(r, request)
+	}
+	if !w.keepsVersions(r) {
+		return store.Result{Outcome: store.Stale, Why: store.WhyStale}, nil
+	}
+	if _, err := w.overtake(r); err != nil {
+		return store.Result{}, err
+	}
+	return w.keepCopy(r)
 }

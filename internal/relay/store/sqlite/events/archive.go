@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"engramd/internal/relay/store/sqlite/events/ledger"
+	"engramd/internal/relay/store/sqlite/events/record"
 	"engramd/internal/relay/store/sqlite/events/search"
 )
 
@@ -13,12 +14,11 @@ import (
 // decides nothing: that is the writer's.
 type archive struct {
 	ledger.Tx
+	stage
 	text    search.Index
 	usage   ledger.Usage
 	keys    ledger.PubkeyIDs
-	seq     int64 // last one given out
 	known   known
-	stage   stage
 	chores  chores
 	others  Participants
 	current *Pending // being applied
@@ -29,6 +29,22 @@ type archive struct {
 // for every event otherwise.
 type known struct {
 	history, deletedIDs, deletedAddresses, vanished, quarantine, floors bool
+}
+
+// open reads what it has to know.
+func (a *archive) open() (err error) {
+	if a.seq, err = record.LastSeq(a.Conn()); err != nil {
+		return err
+	}
+	for table, flag := range map[string]*bool{
+		"history": &a.known.history, "deleted_ids": &a.known.deletedIDs, "deleted_addresses": &a.known.deletedAddresses,
+		"vanished": &a.known.vanished, "quarantine": &a.known.quarantine, "removed_heads": &a.known.floors,
+	} {
+		if *flag, err = a.Conn().Exists("SELECT 1 FROM " + table + " LIMIT 1"); err != nil {
+			return err
+		}
+	}
+	return a.keys.Open()
 }
 
 // chores say when housekeeping is next to be done, in Unix seconds.
@@ -58,9 +74,9 @@ func (c *chores) postpone(now int64) {
 }
 
 // expiresAt notes when an event expires.
-func (a *archive) expiresAt(at int64) {
-	if at != 0 && (a.chores.expiry == 0 || at < a.chores.expiry) {
-		a.chores.expiry = at
+func (c *chores) expiresAt(at int64) {
+	if at != 0 && (c.expiry == 0 || at < c.expiry) {
+		c.expiry = at
 	}
 }
 
@@ -71,14 +87,3 @@ const (
 	pruneEvery = int64(time.Hour / time.Second)
 	retryAfter = int64(30)
 )
-
-// removed counts rows that went for good.
-func (a *archive) removed(why reason, n int) {
-	if why >= 0 {
-		a.stage.removed[why] += n
-	}
-}
-
-// noReason removes without counting: an open kind's old version, which was
-// replaced.
-const noReason reason = -1

@@ -62,3 +62,17 @@ func (w *writer) record(at int64, c store.Command) {
 		w.s.executed(store.Executed{At: at, Command: c})
 	}
 }
+
+// Applied records an event that is durable.
+func (w *writer) Applied(m *engine.Member) {
+	if w.s.executed == nil {
+		return
+	}
+	p := m.Of.(*Pending)
+	o := &p.opts
+	if o.Replica {
+		w.record(p.At(), store.PutCopy{Event: p.rec.JSON, Past: o.Past})
+		return
+	}
+	w.record(p.At(), store.PutEvent{Event: p.rec.JSON, Import: o.Import, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly})
+}

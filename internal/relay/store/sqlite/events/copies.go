@@ -2,7 +2,6 @@ package events
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 
 	"engramd/internal/relay/store"
@@ -14,7 +13,7 @@ import (
 // What a followed relay brings (PutOptions.Replica).
 
 // placeCopy is place for it.
-func (w *writer) placeCopy(r *record.Record, past, withdrawn bool, request []byte) (store.Result, error) {
+func (w *applier) placeCopy(r *record.Record, past, withdrawn bool, request []byte) (store.Result, error) {
 	switch {
 	case withdrawn:
 		// It was a head there, so what is older is none.
@@ -35,7 +34,7 @@ func (w *writer) placeCopy(r *record.Record, past, withdrawn bool, request []byt
 // placePast stores a version that is superseded where it comes from. The source
 // alone is not believed in that: where nothing that its author signed shows that
 // the version is superseded, the newest one that is known is the head.
-func (w *writer) placePast(r *record.Record) (store.Result, error) {
+func (w *applier) placePast(r *record.Record) (store.Result, error) {
 	if !w.keepsVersions(r) {
 		return store.Result{Outcome: store.Stale, Why: store.WhyStale}, nil
 	}
@@ -67,7 +66,7 @@ func (w *writer) placePast(r *record.Record) (store.Result, error) {
 
 // isPast makes history of the head that the record is itself, because it is
 // superseded where it comes from, and its author's signature says so.
-func (w *writer) isPast(r *record.Record) (done bool, err error) {
+func (w *applier) isPast(r *record.Record) (done bool, err error) {
 	if record.IsContract(r.Event.Kind) || !w.keepsVersions(r) {
 		return false, nil
 	}
@@ -84,7 +83,7 @@ func (w *writer) isPast(r *record.Record) (done bool, err error) {
 // superseded reports whether something that the record's author signed shows
 // that it is no head any more: a newer version in history, or a later request to
 // delete something that may have been one.
-func (w *writer) superseded(r *record.Record) (bool, error) {
+func (w *applier) superseded(r *record.Record) (bool, error) {
 	if newer, err := w.newerInHistory(r); err != nil || newer {
 		return newer, err
 	}
@@ -133,7 +132,7 @@ const (
 )
 
 // overtake makes history of a head that is older than the record.
-func (w *writer) overtake(r *record.Record) (done bool, err error) {
+func (w *applier) overtake(r *record.Record) (done bool, err error) {
 	head, err := w.head(r)
 	if err != nil || !head.exists || head.beats(r) {
 		return false, err
@@ -142,7 +141,7 @@ func (w *writer) overtake(r *record.Record) (done bool, err error) {
 }
 
 // keepCopy stores a version of a gated kind as history, if any is kept.
-func (w *writer) keepCopy(r *record.Record) (store.Result, error) {
+func (w *applier) keepCopy(r *record.Record) (store.Result, error) {
 	if !w.keepsVersions(r) {
 		return store.Result{Outcome: store.Stale, Why: store.WhyStale}, nil
 	}
@@ -152,33 +151,6 @@ func (w *writer) keepCopy(r *record.Record) (store.Result, error) {
 	return store.Result{Outcome: store.Stored}, w.pruneAddress(r)
 }
 
-func (w *writer) keepsVersions(r *record.Record) bool {
-	return record.HasHistory(r) && (record.IsContract(r.Event.Kind) || w.s.live.Load().Versions >= 0)
-}
-
-// followedKey begins the keys of the table meta that say how far another relay
-// was followed.
-const followedKey = "followed "
-
-func (w *writer) followed(c store.Followed) error {
-	return w.SetMeta(followedKey+c.Source, fmt.Sprintf("%d %d", c.To.Number, c.To.Time))
-}
-
-// Follow notes how far a relay was followed, by a name of the caller's.
-func (s *Store) Follow(ctx context.Context, source string, to store.Place) error {
-	return s.tell(ctx, store.Followed{Source: source, To: to})
-}
-
-// FollowedTo is what Follow noted last, the zero Place for nothing. Errors are
-// as of Query.
-func (s *Store) FollowedTo(ctx context.Context, source string) (to store.Place, err error) {
-	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
-		text, err := c.Meta(followedKey + source)
-		if err != nil || text == "" {
-			return err
-		}
-		_, err = fmt.Sscanf(text, "%d %d", &to.Number, &to.Time)
-		return err
-	})
-	return to, err
+func (w *applier) keepsVersions(r *record.Record) bool {
+	return record.HasHistory(r) && (record.IsContract(r.Event.Kind) || w.Options().Versions >= 0)
 }

@@ -13,25 +13,25 @@ func (w *writer) execute(c store.Command) (answer any, err error) {
 	case store.Configure:
 		return nil, w.configure(c.Live)
 	case store.Stage:
-		return nil, w.stageEvents(c)
+		return nil, w.restoring.stageEvents(c)
 	case store.Unstage:
-		return w.unstage(c.Restore)
+		return w.restoring.unstage(c.Restore)
 	case store.SwitchState:
-		return w.switchStaged(c)
+		return w.restoring.switchStaged(c)
 	case store.ReleaseQuarantine:
-		return w.releaseQuarantine(c.Name)
+		return w.restoring.releaseQuarantine(c.Name)
 	case store.DropQuarantine:
-		return nil, w.dropQuarantine(c.Name)
+		return nil, w.restoring.dropQuarantine(c.Name)
 	case store.RemoveRows:
-		return w.removeRows(c.Rows)
+		return removeRows(&w.applier, c.Rows)
 	case store.Retire:
-		return w.retireSome(c.Events)
+		return retireSome(&w.applier, w.s.observe, c.Events)
 	case store.GoOn:
 		return w.GoOn()
 	case store.Housekeep:
 		return w.housekeep(c)
 	case store.Followed:
-		return nil, w.followed(c)
+		return nil, w.SetMeta(followedKey+c.Source, fmt.Sprintf("%d %d", c.To.Number, c.To.Time))
 	case store.Tighten:
 		return w.keys.Tighten(ledger.LooseChunk)
 	}

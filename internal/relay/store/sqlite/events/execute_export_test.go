@@ -119,7 +119,7 @@ func pendingOf(w *writer, e store.Executed) (*Pending, error) {
 	case store.PutCopy:
 		event, o = c.Event, store.PutOptions{Replica: true, Past: c.Past}
 	}
-	rec, err := w.recordOf(event)
+	rec, err := record.Parse(event, w.table)
 	if err != nil {
 		return nil, err
 	}

@@ -120,7 +120,7 @@ func (a *archive) keepVersion(r *record.Record) error {
 	}
 	a.known.history = true
 	a.usage.Count(record.Pubkey(r.Pubkey), 1, int64(len(r.JSON)))
-	a.expiresAt(r.Expires)
+	a.chores.expiresAt(r.Expires)
 	return nil
 }
 
@@ -128,7 +128,7 @@ func (a *archive) keepVersion(r *record.Record) error {
 func (a *archive) removeEvent(seq int64, why reason) error {
 	var size int64
 	var who record.Pubkey
-	a.stage.seqGone = a.stage.seqGone || why != noReason // else its successor has a higher number
+	a.seqGone = a.seqGone || why != noReason // else its successor has a higher number
 	err := a.dropEvent(seq, nil, true, func(row []engine.Value) {
 		size, who = int64(len(row[0].([]byte))), record.Pubkey(row[2].([]byte))
 	})
@@ -136,7 +136,7 @@ func (a *archive) removeEvent(seq int64, why reason) error {
 		return err
 	}
 	a.usage.Count(who, -1, -size)
-	a.removed(why, 1)
+	a.count(why, 1)
 	return nil
 }
 

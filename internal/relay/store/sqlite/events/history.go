@@ -41,7 +41,7 @@ func (a *archive) removeHistory(why reason, text string, args ...engine.Value) (
 
 // dropVersion removes one version of size bytes from history.
 func (a *archive) dropVersion(why reason, seq int64, of record.Pubkey, size int64) error {
-	a.stage.seqGone = true
+	a.seqGone = true
 	if _, err := a.Exec(sqlDeleteHistory, seq); err != nil {
 		return err
 	}
@@ -49,18 +49,8 @@ func (a *archive) dropVersion(why reason, seq int64, of record.Pubkey, size int6
 		return err
 	}
 	a.usage.Count(of, -1, -size)
-	a.removed(why, 1)
+	a.count(why, 1)
 	return nil
-}
-
-// pruneDays removes up to limit versions superseded longer ago than
-// history.days.
-func (a *archive) pruneDays(limit int) (int, error) {
-	days := a.Options().Days
-	if days < 0 {
-		return 0, nil
-	}
-	return a.removeHistory(byPruning, sqlBeyondDays, a.Now-int64(days)*record.SecondsPerDay, int64(limit))
 }
 
 // RemoveBetween removes what history holds of a contract by one key that is

@@ -1,11 +1,9 @@
 package events
 
 import (
-	"context"
-
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
-	"engramd/internal/relay/store/sqlite/events/search"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 const (
@@ -15,15 +13,9 @@ const (
 	sqlFirstExpiry2 = `SELECT min(expires_at) FROM history WHERE expires_at IS NOT NULL`
 )
 
-// due is the command for what is due.
-func (w *writer) due() store.Housekeep {
-	c := &w.chores
-	return store.Housekeep{Expiry: c.expiry != 0 && c.expiry <= w.s.clock().Unix(), Prune: c.prune <= w.s.clock().Unix()}
-}
-
 // housekeep does one chunk of what is due and reports whether there may be
 // more.
-func (w *writer) housekeep(c store.Housekeep) (more bool, err error) {
+func (w *applier) housekeep(c store.Housekeep) (more bool, err error) {
 	if c.Expiry {
 		n, err := w.sweepExpired(sweepChunk)
 		if err != nil {
@@ -55,7 +47,7 @@ func (w *writer) housekeep(c store.Housekeep) (more bool, err error) {
 
 // sweepExpired removes events and versions whose NIP-40 time has come. Readers
 // have not seen them since that time.
-func (w *writer) sweepExpired(limit int) (int, error) {
+func (w *applier) sweepExpired(limit int) (int, error) {
 	n := 0
 	err := w.Conn().Each(sqlExpired, []engine.Value{w.Now, int64(limit)}, func(row []engine.Value) error {
 		n++
@@ -69,44 +61,36 @@ func (w *writer) sweepExpired(limit int) (int, error) {
 }
 
 // findExpiry reads the earliest NIP-40 time stored.
-func (w *writer) findExpiry() error {
+func (w *applier) findExpiry() error {
 	w.chores.expiry = 0
 	for _, text := range []string{sqlFirstExpiry, sqlFirstExpiry2} {
 		at, err := w.Conn().Number(text)
 		if err != nil {
 			return err
 		}
-		w.expiresAt(at)
+		w.chores.expiresAt(at)
 	}
 	return nil
 }
 
-// Sweep does all housekeeping that is due now, without waiting for its time:
-// expired events, superseded versions that are too old, what retention does not
-// keep, deleted texts that are still in the full-text index. The store does the
-// same by itself, piece by piece.
-func (s *Store) Sweep(ctx context.Context) error {
-	if err := s.retainAll(ctx); err != nil {
-		return err
+// pruneDays removes up to limit versions superseded longer ago than
+// history.days.
+func (w *applier) pruneDays(limit int) (int, error) {
+	days := w.Options().Days
+	if days < 0 {
+		return 0, nil
 	}
-	for _, c := range []store.Command{store.Housekeep{Expiry: true, Prune: true}, store.Tighten{}, store.ForgetParties{}} {
-		for more := true; more; {
-			var err error
-			if more, err = store.Answer[bool](ctx, s.order, c); err != nil {
-				return err
-			}
-		}
+	return w.removeHistory(byPruning, sqlBeyondDays, w.Now-int64(days)*record.SecondsPerDay, int64(limit))
+}
+
+// pruneQuarantine removes up to limit rows whose time is over: NIP-40, or
+// history.days after they were taken away.
+func (w *applier) pruneQuarantine(limit int) (int, error) {
+	n, err := w.unquarantine(sqlQuarantineExpired, w.Now, int64(limit))
+	if days := w.Options().Days; err == nil && days >= 0 && n < limit {
+		var more int
+		more, err = w.unquarantine(sqlQuarantineOld, w.Now-int64(days)*record.SecondsPerDay, int64(limit-n))
+		n += more
 	}
-	for more := true; more; {
-		err := s.apart(ctx, func(w *writer) (err error) {
-			if more = w.text.Purging; more {
-				more, err = w.text.PurgeStep(search.PurgeChunk)
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return n, err
 }

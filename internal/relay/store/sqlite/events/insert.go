@@ -57,17 +57,17 @@ func (a *archive) have(r *record.Record) (seq int64, have bool, err error) {
 // last one is of the same second or newer: it is in its thread as any other, and
 // live readers get it.
 func (a *archive) said(r *record.Record) store.Result {
-	a.committed(r, a.seq)
+	a.send(r, a.seq)
 	return store.Result{Outcome: store.Stored, Seq: a.seq}
 }
 
-// committed has an event sent to live readers after the commit.
-func (a *archive) committed(r *record.Record, seq int64) {
+// send has an event sent to live readers after the commit.
+func (a *archive) send(r *record.Record, seq int64) {
 	c := store.Committed{Event: r.Event, JSON: r.JSON, Seq: seq, Class: r.Class}
 	if a.current != nil {
 		c.Who = a.current.who()
 	}
-	a.stage.committed = append(a.stage.committed, c)
+	a.committed = append(a.committed, c)
 }
 
 // place stores the record as what it is: regular event, head, or late version.
@@ -134,8 +134,8 @@ func (a *archive) insert(r *record.Record) (store.Result, error) {
 	}
 	a.text.Enter(seq, r.Class, r.Event)
 	a.usage.Count(record.Pubkey(r.Pubkey), 1, int64(len(r.JSON)))
-	a.expiresAt(r.Expires)
-	a.committed(r, seq)
+	a.chores.expiresAt(r.Expires)
+	a.send(r, seq)
 	return store.Result{Outcome: store.Stored, Seq: seq}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/events/search"
 )
 
 // Work does one step of what is to be done besides the queue and reports
@@ -108,7 +109,7 @@ func (w *writer) finishJobs(ctx context.Context) error {
 		w.ResumeJob(u.job)
 	}
 	if w.s.several != nil {
-		return w.endJobs(ctx)
+		return endJobs(ctx, w.Tx.Writer)
 	}
 	if w.s.follows {
 		return nil
@@ -119,4 +120,56 @@ func (w *writer) finishJobs(ctx context.Context) error {
 		}
 	}
 	return w.finishOwn(ctx, store.Unstage{})
+}
+
+// due is the command for what is due.
+func (w *writer) due() store.Housekeep {
+	c := &w.chores
+	return store.Housekeep{Expiry: c.expiry != 0 && c.expiry <= w.s.clock().Unix(), Prune: c.prune <= w.s.clock().Unix()}
+}
+
+// dueCommands are the commands for all that is due.
+func (w *writer) dueCommands() (due []store.Command) {
+	if w.chores.due(w.s.clock().Unix()) {
+		c := w.due()
+		c.After = w.others.Contracts.Done()
+		due = append(due, c)
+	}
+	if w.keys.Loose {
+		due = append(due, store.Tighten{})
+	}
+	if w.others.Contracts.Forgetting() {
+		due = append(due, store.ForgetParties{})
+	}
+	return due
+}
+
+// Sweep does all housekeeping that is due now, without waiting for its time:
+// expired events, superseded versions that are too old, what retention does not
+// keep, deleted texts that are still in the full-text index. The store does the
+// same by itself, piece by piece.
+func (s *Store) Sweep(ctx context.Context) error {
+	if err := s.retainer.Round(ctx); err != nil {
+		return err
+	}
+	for _, c := range []store.Command{store.Housekeep{Expiry: true, Prune: true}, store.Tighten{}, store.ForgetParties{}} {
+		for more := true; more; {
+			var err error
+			if more, err = store.Answer[bool](ctx, s.order, c); err != nil {
+				return err
+			}
+		}
+	}
+	for more := true; more; {
+		err := s.apart(ctx, func(w *writer) (err error) {
+			if more = w.text.Purging; more {
+				more, err = w.text.PurgeStep(search.PurgeChunk)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -29,7 +29,7 @@ type match struct {
 // eachMatching gives fn what any of the filters matches, each row once, in
 // pieces, holding nothing open meanwhile: events first, so that what is
 // superseded while they are read is found in history.
-func (s *Store) eachMatching(ctx context.Context, scope gate.Scope, filters []nostr.Filter, fn func([]match) error) error {
+func (c *Cleaner) eachMatching(ctx context.Context, scope gate.Scope, filters []nostr.Filter, fn func([]match) error) error {
 	if !scope.All() {
 		return fmt.Errorf("%w: removing is the operator's", store.ErrFilter)
 	}
@@ -38,7 +38,7 @@ func (s *Store) eachMatching(ctx context.Context, scope gate.Scope, filters []no
 			return fmt.Errorf("%w: it has a search or a limit", store.ErrFilter)
 		}
 	}
-	for _, walk := range []func(context.Context, []nostr.Filter, int, func([]match) error) error{s.matchingEvents, s.matchingVersions, s.matchingQuarantine} {
+	for _, walk := range []func(context.Context, []nostr.Filter, int, func([]match) error) error{c.matchingEvents, c.matchingVersions, c.matchingQuarantine} {
 		for i := range filters {
 			if err := walk(ctx, filters, i, fn); err != nil {
 				return err
@@ -49,10 +49,10 @@ func (s *Store) eachMatching(ctx context.Context, scope gate.Scope, filters []no
 }
 
 // matchingEvents walks the events that filters[i] matches, newest first.
-func (s *Store) matchingEvents(ctx context.Context, filters []nostr.Filter, i int, fn func([]match) error) error {
+func (c *Cleaner) matchingEvents(ctx context.Context, filters []nostr.Filter, i int, fn func([]match) error) error {
 	ask := store.Ask{Scope: gate.Operator(), Filter: filters[i]}
 	for {
-		page, err := s.Query(ctx, ask)
+		page, err := c.Reader.Query(ctx, ask)
 		if err != nil {
 			return err
 		}
@@ -103,10 +103,10 @@ const sqlLastVersion = `SELECT max(seq) FROM history`
 // matchingVersions walks the superseded versions that filters[i] matches: those
 // of ids by their index, else all of history once, in windows that bound each
 // read.
-func (s *Store) matchingVersions(ctx context.Context, filters []nostr.Filter, i int, fn func([]match) error) error {
+func (c *Cleaner) matchingVersions(ctx context.Context, filters []nostr.Filter, i int, fn func([]match) error) error {
 	var last int64
-	err := s.db.Read(ctx, engine.Scan, func(_ context.Context, c *engine.Conn) (err error) {
-		last, err = c.Number(sqlLastVersion)
+	err := c.Reader.DB.Read(ctx, engine.Scan, func(_ context.Context, conn *engine.Conn) (err error) {
+		last, err = conn.Number(sqlLastVersion)
 		return err
 	})
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *Store) matchingVersions(ctx context.Context, filters []nostr.Filter, i 
 		window = last
 	}
 	for from := int64(0); from < last; from += window {
-		if err := s.matchingRows(ctx, inHistory, filters, i, from, min(from+window, last), fn); err != nil {
+		if err := c.matchingRows(ctx, inHistory, filters, i, from, min(from+window, last), fn); err != nil {
 			return err
 		}
 	}
@@ -125,13 +125,13 @@ func (s *Store) matchingVersions(ctx context.Context, filters []nostr.Filter, i 
 }
 
 // matchingQuarantine walks what lies in quarantine.
-func (s *Store) matchingQuarantine(ctx context.Context, filters []nostr.Filter, i int, fn func([]match) error) error {
-	return s.matchingRows(ctx, inQuarantine, filters, i, 0, 1<<62, fn)
+func (c *Cleaner) matchingQuarantine(ctx context.Context, filters []nostr.Filter, i int, fn func([]match) error) error {
+	return c.matchingRows(ctx, inQuarantine, filters, i, 0, 1<<62, fn)
 }
 
 // matchingRows walks rows of history or quarantine whose number is above from
 // and not above to.
-func (s *Store) matchingRows(ctx context.Context, p shelf, filters []nostr.Filter, i int, from, to int64, fn func([]match) error) error {
+func (c *Cleaner) matchingRows(ctx context.Context, p shelf, filters []nostr.Filter, i int, from, to int64, fn func([]match) error) error {
 	want, err := query.Compile(filters[i])
 	if err != nil || want.None {
 		return err
@@ -144,8 +144,8 @@ func (s *Store) matchingRows(ctx context.Context, p shelf, filters []nostr.Filte
 		w := rowsWhere(want, table, num, from, to)
 		var found []match
 		n, size := 0, 0
-		err := s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-			return c.Query(ctx, w.SQL.String(), w.Args, func(v []engine.Value) (err error) {
+		err := c.Reader.DB.Read(ctx, engine.Scan, func(ctx context.Context, conn *engine.Conn) error {
+			return conn.Query(ctx, w.SQL.String(), w.Args, func(v []engine.Value) (err error) {
 				json, ok := v[2].([]byte)
 				id, ok2 := v[1].([]byte)
 				if !ok || !ok2 {

@@ -26,7 +26,7 @@ func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) Pa
 	}
 	var halt func(error)
 	if o.Sequenced {
-		s.follows, s.several = true, &sequence{admit: o.Admit, changed: o.Changed}
+		s.follows, s.several = true, &sequence{s: s, admit: o.Admit, changed: o.Changed}
 		halt = s.several.halt
 		o.MaxBytes = 0 // a full file would end the store
 	}
@@ -42,6 +42,12 @@ func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) Pa
 	s.Reader = &query.Reader{DB: s.db, Clock: o.Clock, Observe: o.Observe}
 	s.parts = with(s.db, s.order)
 	s.historyReader = &history.Reader{Reader: s.Reader, Options: s.live.Load, AddArrivals: s.parts.Arrivals}
+	s.restorer = &restorer{db: s.db, order: s.order, table: o.Table}
+	s.Cleaner = &Cleaner{s.Reader, s.order}
+	s.retainer = &Retainer{Cleaner: *s.Cleaner, Options: s.live.Load, Log: o.Log}
+	if q := s.several; q != nil {
+		s.retainer.Leads, s.retainer.Lease = q.leads, q.lease
+	}
 	s.writer = newWriter(s)
 	if err := s.db.Open(ctx, s.writer); err != nil {
 		return nil, nil, err
@@ -53,7 +59,7 @@ func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) Pa
 			return nil, nil, errors.Join(err, s.db.Close())
 		}
 	case !s.follows:
-		s.startRetainer(o.After)
+		s.retainer.Start(o.After)
 	}
 	return s, s.db, nil
 }
@@ -104,7 +110,7 @@ func (s *Store) LastSeq() int64 { return s.lastSeq.Load() }
 // reads, and checkpoints the log into the database file. It may be called more
 // than once.
 func (s *Store) Close() error {
-	s.retainer.stop()
+	s.retainer.Stop()
 	s.several.stop()
 	return s.db.Close()
 }

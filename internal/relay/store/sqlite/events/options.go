@@ -11,14 +11,14 @@ import (
 
 func (w *writer) configure(l store.Live) error {
 	if w.s.several != nil {
-		if err := w.keepLive(&l); err != nil {
+		if err := w.s.several.keepLive(&l); err != nil {
 			return err
 		}
 	}
 	if err := w.LimitSize(l.MaxBytes); err != nil {
 		return err
 	}
-	w.After(func() { w.s.retainAnew(w.s.live.Swap(&l).Retention, l.Retention) })
+	w.After(func() { w.s.retainer.Anew(w.s.live.Swap(&l).Retention, l.Retention) })
 	return nil
 }
 

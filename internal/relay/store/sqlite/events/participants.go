@@ -114,16 +114,16 @@ type Host interface {
 	RemoveBanned(id []byte) error
 }
 
-var _ Host = (*writer)(nil)
+var _ Host = (*remover)(nil)
 
 // Live are the options in force.
-func (w *writer) Live() *store.Live { return w.s.live.Load() }
+func (rm *remover) Live() *store.Live { return rm.Options() }
 
 // Log is what is logged to.
-func (w *writer) Log() *slog.Logger { return w.s.log }
+func (rm *remover) Log() *slog.Logger { return rm.Logger }
 
 // NextSeq is the number that the event at hand gets when it is stored.
-func (w *writer) NextSeq() int64 { return w.seq + 1 }
+func (rm *remover) NextSeq() int64 { return rm.seq + 1 }
 
 func (p *Participants) all() []Participant {
 	return []Participant{p.Admin, p.Outbox, p.Identities, p.Contracts}

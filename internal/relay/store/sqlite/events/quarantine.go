@@ -8,7 +8,6 @@ import (
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
-	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 const (
@@ -20,11 +19,11 @@ const (
 
 // Quarantines lists what rollbacks took away, newest first. It needs the
 // operator's scope.
-func (s *Store) Quarantines(ctx context.Context, scope gate.Scope) (out []store.Quarantine, err error) {
+func (r *restorer) Quarantines(ctx context.Context, scope gate.Scope) (out []store.Quarantine, err error) {
 	if !scope.All() {
 		return nil, fmt.Errorf("%w: quarantine is the operator's", store.ErrFilter)
 	}
-	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+	err = r.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		return c.Query(ctx, sqlQuarantines, nil, func(row []engine.Value) error {
 			name, _ := row[0].(string)
 			out = append(out, store.Quarantine{Name: name, Agent: column.HexOf(row[1]), MovedAt: row[2].(int64),
@@ -37,11 +36,11 @@ func (s *Store) Quarantines(ctx context.Context, scope gate.Scope) (out []store.
 
 // ReleaseQuarantine brings back what a rollback took away, in one transaction:
 // heads where nothing newer is here by now, else, as all others, history.
-func (s *Store) ReleaseQuarantine(ctx context.Context, name string) (store.Restored, error) {
-	return s.switchState(ctx, store.ReleaseQuarantine{Name: name})
+func (r *restorer) ReleaseQuarantine(ctx context.Context, name string) (store.Restored, error) {
+	return r.switchState(ctx, store.ReleaseQuarantine{Name: name})
 }
 
-func (w *writer) releaseQuarantine(name string) (store.Restored, error) {
+func (w *restoring) releaseQuarantine(name string) (store.Restored, error) {
 	return w.switchState(&switching{w: w}, func(sw *switching) error {
 		n, err := sw.release(name)
 		if err == nil && n == 0 {
@@ -78,46 +77,15 @@ func (s *switching) release(name string) (n int, err error) {
 }
 
 // DropQuarantine forgets for good what a rollback took away.
-func (s *Store) DropQuarantine(ctx context.Context, name string) error {
-	return s.tell(ctx, store.DropQuarantine{Name: name})
+func (r *restorer) DropQuarantine(ctx context.Context, name string) error {
+	_, err := r.order(ctx, store.DropQuarantine{Name: name})
+	return err
 }
 
-func (w *writer) dropQuarantine(name string) error {
+func (w *restoring) dropQuarantine(name string) error {
 	n, err := w.Exec(`DELETE FROM quarantine WHERE restore = ?`, name)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("%w: %s", store.ErrNoQuarantine, name)
 	}
 	return err
-}
-
-const (
-	sqlUnquarantineID      = `DELETE FROM quarantine WHERE id = ? AND pubkey = ?`
-	sqlUnquarantineAddress = `DELETE FROM quarantine WHERE pubkey = ? AND kind = ? AND d = ? AND created_at <= ?`
-	sqlUnquarantineAuthor  = `DELETE FROM quarantine WHERE rowid IN
-		(SELECT num FROM quarantine WHERE pubkey = ? AND created_at <= ? LIMIT ?)`
-	sqlQuarantineExpired = `DELETE FROM quarantine WHERE rowid IN
-		(SELECT num FROM quarantine WHERE expires_at <= ? LIMIT ?)`
-	sqlQuarantineOld = `DELETE FROM quarantine WHERE rowid IN (SELECT num FROM quarantine WHERE moved_at <= ? LIMIT ?)`
-)
-
-// unquarantine removes rows from quarantine that may not come back, and reports
-// how many.
-func (a *archive) unquarantine(text string, args ...engine.Value) (int, error) {
-	if !a.known.quarantine {
-		return 0, nil
-	}
-	n, err := a.Exec(text, args...)
-	return int(n), err
-}
-
-// pruneQuarantine removes up to limit rows whose time is over: NIP-40, or
-// history.days after they were taken away.
-func (a *archive) pruneQuarantine(limit int) (int, error) {
-	n, err := a.unquarantine(sqlQuarantineExpired, a.Now, int64(limit))
-	if days := a.Options().Days; err == nil && days >= 0 && n < limit {
-		var more int
-		more, err = a.unquarantine(sqlQuarantineOld, a.Now-int64(days)*record.SecondsPerDay, int64(limit-n))
-		n += more
-	}
-	return n, err
 }

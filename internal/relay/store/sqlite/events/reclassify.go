@@ -9,6 +9,7 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/ledger"
 	"engramd/internal/relay/store/sqlite/events/record"
 	"engramd/internal/relay/store/sqlite/events/search"
 )
@@ -18,45 +19,53 @@ const (
 	classifyChunk = 1000
 )
 
-// reclassify puts every event into the class that the rules in force give it,
-// if they differ from those it was stored under. It runs before anybody can
-// read; a crash in between leaves the old fingerprint, and it starts again.
-func (w *writer) reclassify(ctx context.Context) error {
-	want := w.s.table.Fingerprint()
-	have, err := w.Conn().Meta(metaGate)
+// reclassifier puts stored events into other classes.
+type reclassifier struct {
+	*ledger.Tx
+	keys  *ledger.PubkeyIDs
+	table *gate.Table
+}
+
+// run puts every event into the class that the rules in force give it, if they
+// differ from those it was stored under. It runs before anybody can read; a
+// crash in between leaves the old fingerprint, and it starts again. Stores that
+// have executed the same class alike: one of them is left as it is, and differs
+// is true.
+func (r reclassifier) run(ctx context.Context) (differs bool, err error) {
+	want := r.table.Fingerprint()
+	have, err := r.Conn().Meta(metaGate)
 	if err != nil || have == want {
-		return err
+		return false, err
 	}
-	if shared, err := w.Conn().Exists(`SELECT 1 FROM meta WHERE key = ?`, metaState); err != nil || shared {
-		w.s.several.otherGate = true // stores that have executed the same class alike
-		return err
+	if shared, err := r.Conn().Exists(`SELECT 1 FROM meta WHERE key = ?`, metaState); err != nil || shared {
+		return shared, err
 	}
 	if have != "" {
-		w.s.log.Info("the gate's table of kinds or its rules changed: classing stored events anew")
+		r.Logger.Info("the gate's table of kinds or its rules changed: classing stored events anew")
 	}
 	verdicts := gate.WithVerdicts(have)
 	for _, table := range []string{"events", "history"} {
-		where, err := w.concerned(table)
+		where, err := r.concerned(table)
 		if err != nil {
-			return err
+			return false, err
 		}
 		var last int64
-		err = w.Finish(ctx, func() (bool, error) { return w.classStep(table, where, verdicts, &last) })
+		err = r.Finish(ctx, func() (bool, error) { return r.classStep(table, where, verdicts, &last) })
 		if err != nil {
-			return fmt.Errorf("class stored events anew: %w", err)
+			return false, fmt.Errorf("class stored events anew: %w", err)
 		}
 	}
-	return w.SetMeta(metaGate, want)
+	return false, r.SetMeta(metaGate, want)
 }
 
 // concerned is the condition on rows whose class may change: gated until now,
 // or of a kind of which events may be.
-func (w *writer) concerned(table string) (string, error) {
+func (r reclassifier) concerned(table string) (string, error) {
 	var kinds []string
-	err := w.Conn().Each("WITH RECURSIVE k(kind) AS (SELECT min(kind) FROM "+table+" UNION ALL SELECT (SELECT min(kind) FROM "+table+
+	err := r.Conn().Each("WITH RECURSIVE k(kind) AS (SELECT min(kind) FROM "+table+" UNION ALL SELECT (SELECT min(kind) FROM "+table+
 		" WHERE kind > k.kind) FROM k WHERE k.kind IS NOT NULL) SELECT kind FROM k WHERE kind IS NOT NULL", nil,
 		func(row []engine.Value) error {
-			if kind := row[0].(int64); w.s.table.MayGate(int(kind)) {
+			if kind := row[0].(int64); r.table.MayGate(int(kind)) {
 				kinds = append(kinds, strconv.FormatInt(kind, 10))
 			}
 			return nil
@@ -66,9 +75,9 @@ func (w *writer) concerned(table string) (string, error) {
 
 // classStep classes the next rows after seq *last. Where deletion requests were
 // stored without a verdict, none is open whose ids nobody can judge any more.
-func (w *writer) classStep(table, where string, verdicts bool, last *int64) (bool, error) {
+func (r reclassifier) classStep(table, where string, verdicts bool, last *int64) (bool, error) {
 	n := 0
-	err := w.Conn().Each("SELECT seq, class, json FROM "+table+" WHERE seq > ? AND "+where+" ORDER BY seq LIMIT "+
+	err := r.Conn().Each("SELECT seq, class, json FROM "+table+" WHERE seq > ? AND "+where+" ORDER BY seq LIMIT "+
 		strconv.Itoa(classifyChunk), []engine.Value{*last}, func(row []engine.Value) error {
 		n++
 		*last = row[0].(int64)
@@ -76,9 +85,9 @@ func (w *writer) classStep(table, where string, verdicts bool, last *int64) (boo
 		if err != nil {
 			return fmt.Errorf("event %d: %w", *last, err)
 		}
-		was, is := gate.Class(row[1].(int64)), w.s.table.Classify(ev)
+		was, is := gate.Class(row[1].(int64)), r.table.Classify(ev)
 		if verdicts {
-			is = w.s.table.Reclassify(ev, was)
+			is = r.table.Reclassify(ev, was)
 		}
 		if was == is {
 			return nil
@@ -86,7 +95,7 @@ func (w *writer) classStep(table, where string, verdicts bool, last *int64) (boo
 		if search.Text(was, ev) != search.Text(is, ev) || search.Table(was) != search.Table(is) {
 			// The index is opened after this, and then built anew: to take out
 			// many texts would take longer.
-			if err := w.SetMeta(search.MetaVersion, ""); err != nil {
+			if err := r.SetMeta(search.MetaVersion, ""); err != nil {
 				return err
 			}
 		}
@@ -94,12 +103,12 @@ func (w *writer) classStep(table, where string, verdicts bool, last *int64) (boo
 		if is != gate.Open {
 			keys := record.ReaderKeys(ev.Tags)
 			if readers = keys; table == "events" {
-				if readers, err = w.keys.GiveReaders(keys); err != nil {
+				if readers, err = r.keys.GiveReaders(keys); err != nil {
 					return err
 				}
 			}
 		}
-		_, err = w.Exec("UPDATE "+table+" SET class = ?, readers = ? WHERE seq = ?", int64(is), readers, *last)
+		_, err = r.Exec("UPDATE "+table+" SET class = ?, readers = ? WHERE seq = ?", int64(is), readers, *last)
 		return err
 	})
 	return n == classifyChunk, err

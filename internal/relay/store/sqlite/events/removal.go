@@ -8,7 +8,14 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/query"
 )
+
+// Cleaner removes what filters of the operator match.
+type Cleaner struct {
+	Reader *query.Reader
+	Order  store.Orders
+}
 
 func newRemoval() store.Removal {
 	return store.Removal{Events: map[int]int64{}, Versions: map[int]int64{}, Quarantined: map[int]int64{}, Spared: map[int]int64{}}
@@ -22,9 +29,9 @@ func counter(r *store.Removal, p shelf) map[int]int64 {
 // CountMatching counts what RemoveMatching would remove now. It changes
 // nothing, and works on a store that is open for reading alone. Scope and
 // filters are as of RemoveMatching.
-func (s *Store) CountMatching(ctx context.Context, scope gate.Scope, filters []nostr.Filter) (store.Removal, error) {
+func (c *Cleaner) CountMatching(ctx context.Context, scope gate.Scope, filters []nostr.Filter) (store.Removal, error) {
 	out := newRemoval()
-	err := s.eachMatching(ctx, scope, filters, func(found []match) error {
+	err := c.eachMatching(ctx, scope, filters, func(found []match) error {
 		for _, m := range found {
 			if m.spare {
 				out.Spared[m.kind]++
@@ -47,9 +54,9 @@ func (s *Store) CountMatching(ctx context.Context, scope gate.Scope, filters []n
 //
 // It needs the operator's scope, and filters without Search and Limit:
 // ErrFilter.
-func (s *Store) RemoveMatching(ctx context.Context, scope gate.Scope, filters []nostr.Filter) (store.Removal, error) {
+func (c *Cleaner) RemoveMatching(ctx context.Context, scope gate.Scope, filters []nostr.Filter) (store.Removal, error) {
 	out := newRemoval()
-	err := s.eachMatching(ctx, scope, filters, func(found []match) error {
+	err := c.eachMatching(ctx, scope, filters, func(found []match) error {
 		var doomed []match
 		for _, m := range found {
 			if m.spare {
@@ -58,7 +65,7 @@ func (s *Store) RemoveMatching(ctx context.Context, scope gate.Scope, filters []
 				doomed = append(doomed, m)
 			}
 		}
-		return s.removeFound(ctx, doomed, &out)
+		return c.removeFound(ctx, doomed, &out)
 	})
 	return out, err
 }
@@ -70,7 +77,7 @@ const (
 )
 
 // removeFound removes rows in pieces and counts those that were there.
-func (s *Store) removeFound(ctx context.Context, list []match, out *store.Removal) error {
+func (c *Cleaner) removeFound(ctx context.Context, list []match, out *store.Removal) error {
 	for len(list) > 0 {
 		n, cost := 0, 0
 		for n < len(list) && n < removalRows && (n == 0 || cost+list[n].cost <= removalCost) {
@@ -81,7 +88,7 @@ func (s *Store) removeFound(ctx context.Context, list []match, out *store.Remova
 		for i, m := range list[:n] {
 			rows[i] = store.MatchedRow{Quarantined: m.place == inQuarantine, Seq: m.seq, ID: m.id, Kind: m.kind}
 		}
-		done, err := store.Answer[store.Removal](ctx, s.order, store.RemoveRows{Rows: rows})
+		done, err := store.Answer[store.Removal](ctx, c.Order, store.RemoveRows{Rows: rows})
 		if err != nil {
 			return err
 		}
@@ -96,10 +103,10 @@ func (s *Store) removeFound(ctx context.Context, list []match, out *store.Remova
 }
 
 // removeRows removes rows that were matched, and counts those that are there.
-func (w *writer) removeRows(list []store.MatchedRow) (store.Removal, error) {
+func removeRows(w *applier, list []store.MatchedRow) (store.Removal, error) {
 	done := newRemoval()
 	for _, m := range list {
-		from, ok, err := w.removeMatch(m)
+		from, ok, err := removeMatch(w, m)
 		if err != nil {
 			return store.Removal{}, err
 		}
@@ -119,7 +126,7 @@ const (
 
 // removeMatch removes one row, which may have been superseded since it was
 // found, and reports where it was.
-func (w *writer) removeMatch(m store.MatchedRow) (from shelf, ok bool, err error) {
+func removeMatch(w *applier, m store.MatchedRow) (from shelf, ok bool, err error) {
 	if m.Quarantined {
 		n, err := w.unquarantine(sqlUnquarantineRow, m.Seq, m.ID)
 		return inQuarantine, n > 0, err

@@ -3,6 +3,7 @@ package events
 import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // remover does what authors ask to be removed, at once or in a job.
@@ -23,4 +24,43 @@ func (rm *remover) member() *engine.Member {
 type unfinished struct {
 	request int64 // its seq
 	job     *engine.Job
+}
+
+const (
+	sqlAnyEvent   = `SELECT seq FROM events WHERE id = ?`
+	sqlAnyVersion = `SELECT seq, pubkey, length(json) FROM history WHERE id = ?`
+)
+
+// RemoveBanned takes a banned event out of the database. Versions of its
+// address in history stay what they are.
+func (a *archive) RemoveBanned(id []byte) error {
+	row, err := a.Conn().One(sqlAnyEvent, id)
+	if err != nil {
+		return err
+	}
+	if row != nil {
+		if err := a.removeEvent(row[0].(int64), byBan); err != nil {
+			return err
+		}
+	}
+	_, err = a.removeHistory(byBan, sqlAnyVersion, id)
+	return err
+}
+
+// withdrawHead makes history of a head. What was superseded before stays what
+// it is, and does not become head.
+func (a *archive) withdrawHead(seq int64) error {
+	if _, err := a.Exec(sqlHeadToHistory, seq, a.Now); err != nil {
+		return err
+	}
+	a.known.history = true
+	return a.dropEvent(seq, nil, false, nil)
+}
+
+// keepWithdrawn stores what comes after the request that takes it back.
+func (a *archive) keepWithdrawn(r *record.Record, request []byte) error {
+	if err := a.keepVersion(r); err != nil {
+		return err
+	}
+	return a.others.Contracts.Withdrawn(request, a.seq)
 }

@@ -19,16 +19,19 @@ import (
 // staged first, beside other writers, and then switched in by one transaction:
 // readers see the old state or the new one. Use it from one goroutine.
 type Restoration struct {
-	s     *Store
+	of    *restorer
 	o     store.RestoreOptions
 	num   int64
 	batch []store.Staged
 	size  int
 }
 
-// restorations says what restores of one store do. Who changes what readers see
-// sets active before, and done before active is cleared.
-type restorations struct {
+// restorer begins restores of one store, and says what they do. Who changes what
+// readers see sets active before, and done before active is cleared.
+type restorer struct {
+	db     *engine.DB
+	order  store.Orders
+	table  *gate.Table
 	last   atomic.Int64 // number given to a Restoration
 	active atomic.Int64 // switches under way
 	done   atomic.Int64 // switches that took effect, ever; the table meta has it too
@@ -39,20 +42,20 @@ const stageBytes = 256 << 10
 
 // BeginRestore starts staging. End it with Switch or Drop; a process that dies
 // leaves nothing.
-func (s *Store) BeginRestore(o store.RestoreOptions) (store.Restoration, error) {
+func (r *restorer) BeginRestore(o store.RestoreOptions) (store.Restoration, error) {
 	if _, ok := column.Hex32(o.Agent); !ok {
 		return nil, errors.New("restore: the agent is no pubkey")
 	}
 	if o.Mode == store.Rollback && o.Name == "" {
 		return nil, errors.New("restore: a rollback needs a name")
 	}
-	return &Restoration{s: s, o: o, num: s.restores.last.Add(1)}, nil
+	return &Restoration{of: r, o: o, num: r.last.Add(1)}, nil
 }
 
 // Add stages one event of the snapshot. It must have been checked as for Begin;
 // an event given twice counts once.
 func (r *Restoration) Add(ctx context.Context, p store.Part, ev *nostr.Event) error {
-	rec, err := record.New(ev, r.s.table.Classify(ev))
+	rec, err := record.New(ev, r.of.table.Classify(ev))
 	if err != nil {
 		return err
 	}
@@ -69,12 +72,20 @@ const sqlStage = `INSERT OR IGNORE INTO staged(restore, part, created_at, id, ki
 func (r *Restoration) Flush(ctx context.Context) error {
 	rows := r.batch
 	r.batch, r.size = nil, 0
-	return r.s.tell(ctx, store.Stage{Restore: r.num, Events: rows})
+	_, err := r.of.order(ctx, store.Stage{Restore: r.num, Events: rows})
+	return err
 }
 
-func (w *writer) stageEvents(c store.Stage) error {
+// restoring is the part of it that writes.
+type restoring struct {
+	*applier
+	of       *restorer
+	onCommit func([]store.Committed)
+}
+
+func (w *restoring) stageEvents(c store.Stage) error {
 	for _, row := range c.Events {
-		r, err := w.recordOf(row.Event)
+		r, err := record.Parse(row.Event, w.table)
 		if err != nil {
 			return err
 		}
@@ -84,15 +95,6 @@ func (w *writer) stageEvents(c store.Stage) error {
 		}
 	}
 	return nil
-}
-
-// recordOf is the record of an event as JSON.
-func (w *writer) recordOf(json []byte) (*record.Record, error) {
-	ev, err := column.Event(json)
-	if err != nil {
-		return nil, err
-	}
-	return record.New(ev, w.s.table.Classify(ev))
 }
 
 // applyOrder is when a part is applied: what blocks others first, then versions
@@ -117,7 +119,7 @@ func (r *Restoration) Drop(ctx context.Context) error {
 	r.batch = nil
 	for more := true; more; {
 		var err error
-		if more, err = store.Answer[bool](ctx, r.s.order, store.Unstage{Restore: r.num}); err != nil {
+		if more, err = store.Answer[bool](ctx, r.of.order, store.Unstage{Restore: r.num}); err != nil {
 			return err
 		}
 	}
@@ -128,7 +130,7 @@ const sqlUnstage = `DELETE FROM staged WHERE (restore, part, created_at, id) IN 
 
 // unstage removes some of what was staged for a restore, 0 for all, and reports
 // whether there may be more.
-func (w *writer) unstage(restore int64) (more bool, err error) {
+func (w *restoring) unstage(restore int64) (more bool, err error) {
 	text, args := sqlUnstage+" LIMIT ?)", []engine.Value{int64(sweepChunk)}
 	if restore != 0 {
 		text, args = sqlUnstage+" WHERE restore = ? LIMIT ?)", []engine.Value{restore, int64(sweepChunk)}
@@ -144,14 +146,14 @@ func (r *Restoration) Switch(ctx context.Context) (store.Restored, error) {
 	if err := r.Flush(ctx); err != nil {
 		return store.Restored{}, err
 	}
-	out, err := r.s.switchState(ctx, store.SwitchState{Restore: r.num, Options: r.o})
+	out, err := r.of.switchState(ctx, store.SwitchState{Restore: r.num, Options: r.o})
 	if err != nil {
 		return store.Restored{}, fmt.Errorf("restore: %w", err)
 	}
 	return out, r.Drop(ctx)
 }
 
-func (w *writer) switchStaged(c store.SwitchState) (store.Restored, error) {
+func (w *restoring) switchStaged(c store.SwitchState) (store.Restored, error) {
 	agent, ok := column.Hex32(c.Options.Agent)
 	if !ok {
 		return store.Restored{}, errors.New("the agent is no pubkey")
@@ -163,15 +165,15 @@ const metaRestores = "restores"
 
 // switchState has a command executed that puts an agent's memory into another
 // state at once.
-func (s *Store) switchState(ctx context.Context, c store.Command) (store.Restored, error) {
-	s.restores.active.Add(1)
-	defer s.restores.active.Add(-1)
-	return store.Answer[store.Restored](ctx, s.order, c)
+func (r *restorer) switchState(ctx context.Context, c store.Command) (store.Restored, error) {
+	r.active.Add(1)
+	defer r.active.Add(-1)
+	return store.Answer[store.Restored](ctx, r.order, c)
 }
 
 // switchState runs that work, and then shows the state to live readers.
-func (w *writer) switchState(sw *switching, work func(*switching) error) (store.Restored, error) {
-	from, count := w.seq, w.s.restores.done.Load()+1
+func (w *restoring) switchState(sw *switching, work func(*switching) error) (store.Restored, error) {
+	from, count := w.seq, w.of.done.Load()+1
 	if err := w.SetMeta(metaRestores, count); err != nil {
 		return store.Restored{}, err
 	}
@@ -179,36 +181,36 @@ func (w *writer) switchState(sw *switching, work func(*switching) error) (store.
 		return store.Restored{}, err
 	}
 	w.After(func() {
-		w.s.restores.done.Store(count)
+		w.of.done.Store(count)
 		w.announce(from, w.seq)
 	})
 	return sw.done, nil
 }
 
 // countRestores reads the count of restores at open.
-func (w *writer) countRestores() error {
+func (w *restoring) countRestores() error {
 	n, err := w.Conn().Number(`SELECT value FROM meta WHERE key = ?`, metaRestores)
-	w.s.restores.done.Store(n)
+	w.of.done.Store(n)
 	return err
 }
 
 // Restores counts the restores and rollbacks that took effect. Who reads an
 // answer in several pages takes it before the first one.
-func (s *Store) Restores() int64 { return s.restores.done.Load() }
+func (r *restorer) Restores() int64 { return r.done.Load() }
 
 // RestoredSince reports, after a page was read, whether the page may be of a
 // later state than before: a restore took effect since Restores was called. It
 // may be asked by everybody and tells of no event. Errors are as of Query.
-func (s *Store) RestoredSince(ctx context.Context, before int64) (bool, error) {
-	if s.restores.done.Load() != before {
+func (r *restorer) RestoredSince(ctx context.Context, before int64) (bool, error) {
+	if r.done.Load() != before {
 		return true, nil
 	}
-	if s.restores.active.Load() == 0 && s.restores.done.Load() == before {
+	if r.active.Load() == 0 && r.done.Load() == before {
 		return false, nil
 	}
 	// One is under way. Whether it has taken effect, only the database knows.
 	var now int64
-	err := s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) (err error) {
+	err := r.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) (err error) {
 		now, err = c.Number(`SELECT value FROM meta WHERE key = ?`, metaRestores)
 		return err
 	})
@@ -217,7 +219,7 @@ func (s *Store) RestoredSince(ctx context.Context, before int64) (bool, error) {
 
 // announce gives what a restore stored to OnCommit, after the commit and in
 // pieces, so that a large one takes no more memory than a small one.
-func (w *writer) announce(after, last int64) {
+func (w *restoring) announce(after, last int64) {
 	for after < last {
 		var piece []store.Committed
 		err := w.Conn().Query(context.Background(), sqlAnnounce, []engine.Value{after, last, int64(sweepChunk)}, func(row []engine.Value) error {
@@ -231,13 +233,13 @@ func (w *writer) announce(after, last int64) {
 			return nil
 		})
 		if err != nil {
-			w.s.log.Error("restored events were not sent to live readers", "err", err)
+			w.Logger.Error("restored events were not sent to live readers", "err", err)
 			return
 		}
 		if len(piece) == 0 {
 			return
 		}
-		w.s.onCommit(piece)
+		w.onCommit(piece)
 	}
 }
 

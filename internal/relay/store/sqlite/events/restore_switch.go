@@ -5,14 +5,13 @@ import (
 	"fmt"
 
 	"engramd/internal/relay/store"
-	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // switching is the transaction in which a restore takes effect.
 type switching struct {
-	w      *writer
+	w      *restoring
 	staged bool // of what was staged under num; else of what is in quarantine
 	num    int64
 	agent  []byte
@@ -54,7 +53,7 @@ func (s *switching) apply() error {
 
 // take stores one staged event.
 func (s *switching) take(order int, json []byte) error {
-	rec, err := s.w.recordOf(json)
+	rec, err := record.Parse(json, s.w.table)
 	if err != nil {
 		return err
 	}
@@ -63,16 +62,10 @@ func (s *switching) take(order int, json []byte) error {
 			return err
 		}
 	}
-	put := s.w.applyImport
-	if order == applyOrder(store.Versions) {
-		put = s.w.applyVersion
-	}
-	others := len(s.w.stage.committed)
-	result, err := put(rec)
+	result, err := s.w.restore(rec, order == applyOrder(store.Versions))
 	if err != nil {
 		return err
 	}
-	s.w.stage.committed = s.w.stage.committed[:others] // see announce
 	switch result.Outcome {
 	case store.Stored:
 		s.done.Stored++
@@ -92,65 +85,34 @@ func (s *switching) take(order int, json []byte) error {
 	return nil
 }
 
-// applyImport is apply for an event that no Put brought.
-func (w *writer) applyImport(r *record.Record) (store.Result, error) {
-	return w.apply(&Pending{rec: r, opts: store.PutOptions{Import: true}})
-}
-
-// applyVersion stores a superseded version as such: it never becomes head, also
-// where nothing newer is known, and no older version stays head: it was
-// superseded by this one.
-func (w *writer) applyVersion(r *record.Record) (store.Result, error) {
-	if !record.HasHistory(r) {
-		return w.applyImport(r)
-	}
-	if r.Expires != 0 && r.Expires <= w.Now {
-		return store.Result{Outcome: store.Refused, Why: whyExpired}, nil
-	}
-	if banned, err := w.others.Admin.Banned(r.ID); err != nil || banned {
-		return store.Result{Outcome: store.Deleted}, err
-	}
-	request, withdrawn, before, err := w.met(r, true)
-	if err != nil || before.Outcome != 0 {
-		return before, err
-	}
-	if _, err := w.judgeContract(r, store.PutOptions{Import: true}); err != nil {
-		return store.Result{}, err
-	}
-	if withdrawn {
-		return store.Result{Outcome: store.Stored}, w.keepWithdrawn(r, request)
-	}
-	if !w.keepsVersions(r) {
-		return store.Result{Outcome: store.Stale, Why: store.WhyStale}, nil
-	}
-	if _, err := w.overtake(r); err != nil {
-		return store.Result{}, err
-	}
-	return w.keepCopy(r)
-}
-
 const (
 	sqlHeadsOf    = `SELECT seq, kind, d, created_at, id FROM events WHERE author = ? AND kind IN (30174, 10002) ORDER BY seq`
 	sqlVersionsOf = `SELECT seq, kind, d, created_at, id FROM history WHERE pubkey = ? AND kind = 30174 ORDER BY seq`
 	sqlTarget     = `SELECT created_at, id FROM staged WHERE restore = ? AND kind = ? AND pubkey = ? AND d = ? AND part IN (2, 3)`
 )
 
-// target is the staged head of an address; ok is false when it has none.
-func (s *switching) target(kind, d engine.Value) (h head, ok bool, err error) {
-	row, err := s.w.Conn().One(sqlTarget, s.num, kind, s.agent, d)
-	if err != nil || row == nil {
-		return head{}, false, err
-	}
-	return head{exists: true, created: row[0].(int64), id: row[1].([]byte)}, true, nil
+// stagedHead is a staged head.
+type stagedHead struct {
+	created int64
+	id      []byte
 }
 
 // older reports whether h comes before an event with this created_at and id,
 // which would replace it.
-func (h head) older(created int64, id []byte) bool {
+func (h stagedHead) older(created int64, id []byte) bool {
 	if created != h.created {
 		return created > h.created
 	}
 	return bytes.Compare(id, h.id) < 0
+}
+
+// target is the staged head of an address; ok is false when it has none.
+func (s *switching) target(kind, d engine.Value) (h stagedHead, ok bool, err error) {
+	row, err := s.w.Conn().One(sqlTarget, s.num, kind, s.agent, d)
+	if err != nil || row == nil {
+		return stagedHead{}, false, err
+	}
+	return stagedHead{created: row[0].(int64), id: row[1].([]byte)}, true, nil
 }
 
 // clearHeads takes away the heads of the agent that are newer than the staged
@@ -199,13 +161,7 @@ func (s *switching) clearVersions() error {
 	})
 }
 
-// quarantine copies a row of events or history to where no reader comes.
 func (s *switching) quarantine(table string, seq int64, isHead bool) error {
 	s.done.Quarantined++
-	s.w.stage.seqGone = true
-	s.w.known.quarantine = true
-	_, err := s.w.Exec(`INSERT INTO quarantine(restore, moved_at, head, id, pubkey, kind, d, created_at, expires_at, json)
-		SELECT ?1, ?2, ?3, id, pubkey, kind, d, created_at, expires_at, json FROM `+table+` WHERE seq = ?4`,
-		s.o.Name, s.w.Now, column.Bool(isHead), seq)
-	return err
+	return s.w.quarantine(s.o.Name, table, seq, isHead)
 }

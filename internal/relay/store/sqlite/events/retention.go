@@ -2,8 +2,10 @@ package events
 
 import (
 	"context"
+	"log/slog"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"engramd/internal/relay/gate"
@@ -20,37 +22,48 @@ const (
 	sqlRetiredOld = `SELECT seq, pubkey, length(json) FROM history WHERE kind = ? AND pubkey = ? AND d = ? LIMIT ?`
 )
 
-// retainer applies Live.Retention: at open, when it changes, and every hour. It
+// Retainer applies Live.Retention: at open, when it changes, and every hour. It
 // finds what has to go on a read connection and removes it in transactions of
 // its own, as RemoveMatching does.
-type retainer struct {
-	cancel  context.CancelFunc
+type Retainer struct {
+	Cleaner
+	Options func() *store.Live
+	Log     *slog.Logger
+	// Leads reports whether it is this store that removes, of those that execute
+	// the same commands, and Lease is the context to do it in; both are nil for a
+	// store that is alone.
+	Leads func() bool
+	Lease func(context.Context) context.Context
+
+	cancel  context.CancelFunc // nil when it is not started
 	stopped chan struct{}
 	changed chan struct{} // holds a token when the rules are others
+	round   sync.Mutex    // one at a time
 }
 
-func (s *Store) startRetainer(after func(time.Duration) <-chan time.Time) {
+// Start has it work beside the writer.
+func (r *Retainer) Start(after func(time.Duration) <-chan time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
-	s.retainer = &retainer{cancel: cancel, stopped: make(chan struct{}), changed: make(chan struct{}, 1)}
-	go s.retainer.run(ctx, s, after)
+	r.cancel, r.stopped, r.changed = cancel, make(chan struct{}), make(chan struct{}, 1)
+	go r.run(ctx, after)
 }
 
-func (r *retainer) run(ctx context.Context, s *Store, after func(time.Duration) <-chan time.Time) {
+func (r *Retainer) run(ctx context.Context, after func(time.Duration) <-chan time.Time) {
 	defer close(r.stopped)
 	for {
 		var tick <-chan time.Time
-		if len(s.live.Load().Retention) > 0 && s.leads() {
+		if len(r.Options().Retention) > 0 && (r.Leads == nil || r.Leads()) {
 			wait := pruneEvery
-			if err := s.retainAll(s.lease(ctx)); err != nil {
+			if err := r.lead(ctx); err != nil {
 				if ctx.Err() != nil {
 					return
 				}
-				s.log.Error("retention failed", "err", err)
+				r.Log.Error("retention failed", "err", err)
 				wait = retryAfter
 			}
 			tick = after(time.Duration(wait) * time.Second)
 		}
-		if tick == nil && s.several != nil {
+		if tick == nil && r.Leads != nil {
 			tick = after(time.Duration(retryAfter) * time.Second) // it may lead then
 		}
 		select {
@@ -62,46 +75,53 @@ func (r *retainer) run(ctx context.Context, s *Store, after func(time.Duration) 
 	}
 }
 
-// stop ends what is under way between two transactions.
-func (r *retainer) stop() {
-	if r != nil {
+func (r *Retainer) lead(ctx context.Context) error {
+	if r.Lease != nil {
+		ctx = r.Lease(ctx)
+	}
+	return r.Round(ctx)
+}
+
+// Stop ends what is under way between two transactions.
+func (r *Retainer) Stop() {
+	if r.cancel != nil {
 		r.cancel()
 		<-r.stopped
 	}
 }
 
-// retainAnew has rules that differ from the old ones applied at once.
-func (s *Store) retainAnew(old, now []retention.Rule) {
-	if s.retainer == nil || reflect.DeepEqual(old, now) {
+// Anew has rules that differ from the old ones applied at once.
+func (r *Retainer) Anew(old, now []retention.Rule) {
+	if r.cancel == nil || reflect.DeepEqual(old, now) {
 		return
 	}
 	select {
-	case s.retainer.changed <- struct{}{}:
+	case r.changed <- struct{}{}:
 	default:
 	}
 }
 
-// retainAll removes what the rules in force do not keep: heads and regular
+// Round removes what the rules in force do not keep: heads and regular
 // events by created_at, and with a head every superseded version of its
 // address. Two at a time would each remove what is beyond a number.
-func (s *Store) retainAll(ctx context.Context) error {
-	s.retaining.Lock()
-	defer s.retaining.Unlock()
-	for _, rule := range s.live.Load().Retention {
-		kinds, err := s.kindsUnder(ctx, rule)
+func (r *Retainer) Round(ctx context.Context) error {
+	r.round.Lock()
+	defer r.round.Unlock()
+	for _, rule := range r.Options().Retention {
+		kinds, err := r.kindsUnder(ctx, rule)
 		if err != nil {
 			return err
 		}
 		if rule.Age > 0 {
-			before := s.clock().Add(-rule.Age).Unix()
+			before := r.Reader.Clock().Add(-rule.Age).Unix()
 			for _, kind := range kinds {
-				if err := s.retireBefore(ctx, kind, before); err != nil {
+				if err := r.retireBefore(ctx, kind, before); err != nil {
 					return err
 				}
 			}
 		}
 		if rule.Count > 0 {
-			if err := s.retireBeyond(ctx, kinds, rule.Count); err != nil {
+			if err := r.retireBeyond(ctx, kinds, rule.Count); err != nil {
 				return err
 			}
 		}
@@ -110,8 +130,8 @@ func (s *Store) retainAll(ctx context.Context) error {
 }
 
 // kindsUnder lists the kinds of a rule of which there are events.
-func (s *Store) kindsUnder(ctx context.Context, rule retention.Rule) (kinds []int64, err error) {
-	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+func (r *Retainer) kindsUnder(ctx context.Context, rule retention.Rule) (kinds []int64, err error) {
+	err = r.Reader.DB.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		return c.Query(ctx, query.SQLKinds, nil, func(v []engine.Value) error {
 			if kind, ok := v[0].(int64); ok && rule.Covers(int(kind)) {
 				kinds = append(kinds, kind)
@@ -123,13 +143,13 @@ func (s *Store) kindsUnder(ctx context.Context, rule retention.Rule) (kinds []in
 }
 
 // retireBefore removes the events of a kind with an earlier created_at.
-func (s *Store) retireBefore(ctx context.Context, kind, before int64) error {
+func (r *Retainer) retireBefore(ctx context.Context, kind, before int64) error {
 	for {
-		old, err := s.oldest(ctx, kind, before, removalRows)
+		old, err := r.oldest(ctx, kind, before, removalRows)
 		if err != nil || len(old) == 0 {
 			return err
 		}
-		if _, err := s.retire(ctx, old); err != nil {
+		if _, err := r.retire(ctx, old); err != nil {
 			return err
 		}
 	}
@@ -137,10 +157,10 @@ func (s *Store) retireBefore(ctx context.Context, kind, before int64) error {
 
 // retireBeyond removes the oldest events of the kinds until there are no more
 // than most of them together.
-func (s *Store) retireBeyond(ctx context.Context, kinds []int64, most int64) error {
+func (r *Retainer) retireBeyond(ctx context.Context, kinds []int64, most int64) error {
 	excess := -most
 	for _, kind := range kinds {
-		err := s.db.Read(ctx, engine.Scan, func(_ context.Context, c *engine.Conn) error {
+		err := r.Reader.DB.Read(ctx, engine.Scan, func(_ context.Context, c *engine.Conn) error {
 			n, err := c.Number(sqlCountKind, kind)
 			excess += n
 			return err
@@ -152,7 +172,7 @@ func (s *Store) retireBeyond(ctx context.Context, kinds []int64, most int64) err
 	for excess > 0 {
 		var old []aged
 		for _, kind := range kinds {
-			some, err := s.oldest(ctx, kind, 1<<62, min(removalRows, excess))
+			some, err := r.oldest(ctx, kind, 1<<62, min(removalRows, excess))
 			if err != nil {
 				return err
 			}
@@ -162,7 +182,7 @@ func (s *Store) retireBeyond(ctx context.Context, kinds []int64, most int64) err
 			return nil
 		}
 		slices.SortStableFunc(old, func(a, b aged) int { return int(min(1, max(-1, a.createdAt-b.createdAt))) })
-		n, err := s.retire(ctx, old[:min(int64(len(old)), removalRows, excess)])
+		n, err := r.retire(ctx, old[:min(int64(len(old)), removalRows, excess)])
 		if err != nil {
 			return err
 		}
@@ -175,8 +195,8 @@ func (s *Store) retireBeyond(ctx context.Context, kinds []int64, most int64) err
 type aged struct{ seq, createdAt, size int64 }
 
 // oldest finds the oldest events of a kind.
-func (s *Store) oldest(ctx context.Context, kind, before, most int64) (out []aged, err error) {
-	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+func (r *Retainer) oldest(ctx context.Context, kind, before, most int64) (out []aged, err error) {
+	err = r.Reader.DB.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		return c.Query(ctx, sqlOldest, []engine.Value{kind, before, most}, func(v []engine.Value) error {
 			out = append(out, aged{v[0].(int64), v[1].(int64), v[2].(int64)})
 			return nil
@@ -191,7 +211,7 @@ const tagCost = 4
 
 // retire removes the first of a list, as many as one transaction may, and
 // reports how many.
-func (s *Store) retire(ctx context.Context, list []aged) (n int, err error) {
+func (r *Retainer) retire(ctx context.Context, list []aged) (n int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -199,17 +219,17 @@ func (s *Store) retire(ctx context.Context, list []aged) (n int, err error) {
 	for i, f := range list {
 		c.Events[i] = store.RetiredEvent{Seq: f.seq, Size: f.size}
 	}
-	return store.Answer[int](ctx, s.order, c)
+	return store.Answer[int](ctx, r.Order, c)
 }
 
-func (w *writer) retireSome(list []store.RetiredEvent) (n int, err error) {
+func retireSome(w *applier, observe store.Observer, list []store.RetiredEvent) (n int, err error) {
 	classes := map[gate.Class]int{}
 	cost := int64(0)
 	for _, f := range list {
 		if cost += tagCost * f.Size; cost > removalCost && n > 0 {
 			break
 		}
-		class, gone, full, err := w.retire(f.Seq)
+		class, gone, full, err := retireOne(w, f.Seq)
 		if err != nil {
 			return 0, err
 		}
@@ -223,16 +243,16 @@ func (w *writer) retireSome(list []store.RetiredEvent) (n int, err error) {
 	}
 	w.After(func() {
 		for class, n := range classes {
-			w.s.observe.Retired(class.String(), n)
+			observe.Retired(class.String(), n)
 		}
 	})
 	return n, nil
 }
 
-// retire removes an event, if it is there, with the superseded versions of its
+// retireOne removes an event, if it is there, with the superseded versions of its
 // address. full says that these alone were as many as one transaction takes: it
 // is to be called again.
-func (w *writer) retire(seq int64) (class gate.Class, gone, full bool, err error) {
+func retireOne(w *applier, seq int64) (class gate.Class, gone, full bool, err error) {
 	row, err := w.Conn().One(sqlRetired, seq)
 	if err != nil || row == nil {
 		return 0, false, false, err

@@ -33,13 +33,13 @@ var errAlone = errors.New("the store has no place in the order of commands yet")
 // now on. It is called once, before the first write and the first Execute.
 func (s *Store) Join(to store.Sequencer) {
 	q := s.several
-	q.s, q.to = s, to
+	q.to = to
 	// Restores are numbered by each store, and what they stage lies side by side.
-	s.restores.last.Store(rand.Int64N(1 << 62))
+	s.last.Store(rand.Int64N(1 << 62))
 	ctx, cancel := context.WithCancel(context.Background())
 	q.cancel = cancel
-	q.working.Go(func() { s.keepHouse(ctx) })
-	s.startRetainer(s.after)
+	q.working.Go(func() { q.keepHouse(ctx) })
+	s.retainer.Start(s.after)
 }
 
 // SequenceState is what the Sequencer stored with the last transaction (State),

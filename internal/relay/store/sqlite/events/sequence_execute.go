@@ -44,7 +44,7 @@ func (q *sequence) execute(ctx context.Context, p store.Placed) error {
 	}
 	var answer any
 	return q.s.db.DoLater(ctx, func() (err error) {
-		answer, err = q.s.writer.executePlaced(p)
+		answer, err = q.executePlaced(p)
 		return err
 	}, func(err error) {
 		r := store.Result{}
@@ -76,11 +76,8 @@ func (q *sequence) pending(c store.Command) (*Pending, error) {
 	default:
 		return nil, nil
 	}
-	ev, err := column.Event(event)
-	if err == nil {
-		p.rec, err = record.New(ev, q.s.table.Classify(ev))
-	}
-	if err != nil {
+	var err error
+	if p.rec, err = record.Parse(event, q.s.table); err != nil {
 		return nil, err
 	}
 	p.Init(p, p.rec.Cost())
@@ -90,11 +87,12 @@ func (q *sequence) pending(c store.Command) (*Pending, error) {
 // executePlaced executes a command that is no event, in a transaction of its
 // own. What the database or the program failed at halts the store; any other
 // error is the command's answer everywhere, and its place is noted.
-func (w *writer) executePlaced(p store.Placed) (answer any, err error) {
+func (q *sequence) executePlaced(p store.Placed) (answer any, err error) {
+	w := q.s.writer
 	switch p.Command.(type) {
 	case store.SwitchState, store.ReleaseQuarantine:
-		w.s.restores.active.Add(1)
-		defer w.s.restores.active.Add(-1)
+		w.s.restorer.active.Add(1)
+		defer w.s.restorer.active.Add(-1)
 	}
 	sum, err := digest(p.Command)
 	if err != nil {
@@ -107,7 +105,7 @@ func (w *writer) executePlaced(p store.Placed) (answer any, err error) {
 			if err := work(); err != nil {
 				return false, err
 			}
-			w.executedAt(p.Place, outcome, sum)
+			w.executed(p.Place, outcome, sum)
 			return false, nil
 		})
 		return err
@@ -128,30 +126,21 @@ func (w *writer) executePlaced(p store.Placed) (answer any, err error) {
 		w.Halt(refused)
 		return nil, refused
 	}
-	if changed := w.s.several.changed; refused == nil && changed != nil {
-		changed(p.Command)
+	if refused == nil && q.changed != nil {
+		q.changed(p.Command)
 	}
 	return answer, refused
 }
 
 func broken(err error) bool { return engine.Broken(err) || errors.Is(err, errNoState) }
 
-// executedAt notes what was executed in the transaction under way.
-func (w *writer) executedAt(place store.LogPlace, outcome store.Outcome, sum [32]byte) {
-	w.stage.done = append(w.stage.done, store.Done{Place: place, Outcome: outcome, Digest: sum})
-}
-
 // metaState is what the Sequencer has stored with each transaction, in the table
 // meta.
 const metaState = "cluster.state"
 
-// standsAlone refuses a database that is one of several, unless it is opened as
-// one.
-func (w *writer) standsAlone() error {
-	if w.s.several != nil {
-		return nil
-	}
-	shared, err := w.Conn().Exists(`SELECT 1 FROM meta WHERE key = ?`, metaState)
+// standsAlone refuses a database that is one of several.
+func standsAlone(c *engine.Conn) error {
+	shared, err := c.Exists(`SELECT 1 FROM meta WHERE key = ?`, metaState)
 	if err == nil && shared {
 		err = store.ErrShared
 	}
@@ -172,22 +161,22 @@ func (s *Store) LeaveSequence(ctx context.Context) error {
 }
 
 // noteState stores it with what was executed.
-func (w *writer) noteState() error {
-	if len(w.stage.done) == 0 {
+func (q *sequence) noteState(done []store.Done) error {
+	if len(done) == 0 {
 		return nil
 	}
-	state := w.s.several.to.State(w.stage.done)
+	state := q.to.State(done)
 	if state == nil {
 		return errNoState
 	}
-	return w.SetMeta(metaState, state)
+	return q.s.writer.SetMeta(metaState, state)
 }
 
 // errNoState means that the Sequencer will not have a transaction committed.
 var errNoState = errors.New("what was executed is not what came next")
 
 // endJobs finishes what a crash left of the last command, before anybody reads.
-func (w *writer) endJobs(ctx context.Context) error {
+func endJobs(ctx context.Context, w *engine.Writer) error {
 	for w.Busy() {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -199,16 +188,16 @@ func (w *writer) endJobs(ctx context.Context) error {
 	return nil
 }
 
-// admit asks what the lists say of a client's event.
-func (w *writer) admit(p *Pending) (*nip01.Refusal, error) {
-	if w.s.several == nil || w.s.several.admit == nil {
-		return nil, nil
-	}
-	return w.s.several.admit(p.rec.Event, p.opts.Vouched, admitting{w})
+// admitting asks an Admission about events, and shows it what is stored at the
+// place of each.
+type admitting struct {
+	w   *writer
+	ask store.Admission
 }
 
-// admitting shows an Admission what is stored at the place of an event.
-type admitting struct{ w *writer }
+func (a admitting) admit(p *Pending) (*nip01.Refusal, error) {
+	return a.ask(p.rec.Event, p.opts.Vouched, a)
+}
 
 var _ store.Admitting = admitting{}
 

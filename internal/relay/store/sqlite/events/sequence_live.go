@@ -14,22 +14,22 @@ const metaLive = "cluster.live"
 
 // keepLive stores options that came with a command. What is each store's own is
 // not changed by it: how long reads may take, and that its file has no limit.
-func (w *writer) keepLive(l *store.Live) error {
+func (q *sequence) keepLive(l *store.Live) error {
 	b, err := store.AppendCommand(nil, store.Executed{Command: store.Configure{Live: *l}})
 	if err != nil {
 		return err
 	}
-	now := w.s.live.Load()
+	now := q.s.live.Load()
 	l.QueryTimeout, l.MaxBytes = now.QueryTimeout, now.MaxBytes
-	return w.SetMeta(metaLive, b)
+	return q.s.writer.SetMeta(metaLive, b)
 }
 
 // openLive puts the last options that came with a command into force.
-func (w *writer) openLive() error {
-	if w.s.several == nil {
+func (q *sequence) openLive(c *engine.Conn) error {
+	if q == nil {
 		return nil
 	}
-	row, err := w.Conn().One(`SELECT value FROM meta WHERE key = ?`, metaLive)
+	row, err := c.One(`SELECT value FROM meta WHERE key = ?`, metaLive)
 	if err != nil || row == nil {
 		return err
 	}
@@ -39,9 +39,9 @@ func (w *writer) openLive() error {
 		return err
 	}
 	if c, ok := e.Command.(store.Configure); ok {
-		now := w.s.live.Load()
+		now := q.s.live.Load()
 		c.Live.QueryTimeout, c.Live.MaxBytes = now.QueryTimeout, now.MaxBytes
-		w.s.live.Store(&c.Live)
+		q.s.live.Store(&c.Live)
 	}
 	return nil
 }
@@ -59,37 +59,32 @@ func (s *Store) ownLive(l store.Live) {
 }
 
 // leads reports whether this store gives the commands that nobody asks for.
-func (s *Store) leads() bool { return s.several == nil || s.several.to.Leads() }
+func (q *sequence) leads() bool { return q.to.Leads() }
 
 // lease is the context to give them in.
-func (s *Store) lease(ctx context.Context) context.Context {
-	if s.several == nil {
-		return ctx
-	}
-	return s.several.to.Lease(ctx)
-}
+func (q *sequence) lease(ctx context.Context) context.Context { return q.to.Lease(ctx) }
 
 // houseEvery is how often a store that leads others looks at what is due.
 const houseEvery = time.Second
 
 // keepHouse gives the commands of housekeeping while this store leads.
-func (s *Store) keepHouse(ctx context.Context) {
+func (q *sequence) keepHouse(ctx context.Context) {
 	var left stages
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.after(houseEvery):
+		case <-q.s.after(houseEvery):
 		}
-		if s.several.to.Leads() {
-			if err := s.forgetStages(s.several.to.Lease(ctx), &left); err != nil && ctx.Err() == nil {
-				s.log.Warn("what restores left is not forgotten", "err", err)
+		if q.to.Leads() {
+			if err := q.forgetStages(q.to.Lease(ctx), &left); err != nil && ctx.Err() == nil {
+				q.s.log.Warn("what restores left is not forgotten", "err", err)
 			}
 		}
-		for more := true; more && s.several.to.Leads() && ctx.Err() == nil; {
+		for more := true; more && q.to.Leads() && ctx.Err() == nil; {
 			var err error
-			if more, err = s.houseStep(s.several.to.Lease(ctx)); err != nil && ctx.Err() == nil {
-				s.log.Warn("housekeeping is put off", "err", err)
+			if more, err = q.houseStep(q.to.Lease(ctx)); err != nil && ctx.Err() == nil {
+				q.s.log.Warn("housekeeping is put off", "err", err)
 			}
 		}
 	}
@@ -97,36 +92,21 @@ func (s *Store) keepHouse(ctx context.Context) {
 
 // houseStep gives the commands that are due now, a step of each, and reports
 // whether there may be more.
-func (s *Store) houseStep(ctx context.Context) (more bool, err error) {
+func (q *sequence) houseStep(ctx context.Context) (more bool, err error) {
 	var due []store.Command
-	err = s.db.Do(ctx, func() error {
-		due = s.writer.dueCommands()
-		return s.writer.Halted()
+	err = q.s.db.Do(ctx, func() error {
+		due = q.s.writer.dueCommands()
+		return q.s.writer.Halted()
 	})
 	for _, c := range due {
 		if err != nil {
 			return false, err
 		}
 		var again bool
-		again, err = store.Answer[bool](ctx, s.order, c)
+		again, err = store.Answer[bool](ctx, q.order, c)
 		more = more || again
 	}
 	return more && err == nil, err
-}
-
-func (w *writer) dueCommands() (due []store.Command) {
-	if w.chores.due(w.s.clock().Unix()) {
-		c := w.due()
-		c.After = w.others.Contracts.Done()
-		due = append(due, c)
-	}
-	if w.keys.Loose {
-		due = append(due, store.Tighten{})
-	}
-	if w.others.Contracts.Forgetting() {
-		due = append(due, store.ForgetParties{})
-	}
-	return due
 }
 
 // A restore that its store began and never ended, because it was killed, leaves
@@ -162,12 +142,12 @@ func (k *stages) stale(now time.Time, staged []int64) (out []int64) {
 }
 
 // forgetStages gives commands that forget what dead stores have staged.
-func (s *Store) forgetStages(ctx context.Context, k *stages) error {
-	if s.clock().Before(k.next) {
+func (q *sequence) forgetStages(ctx context.Context, k *stages) error {
+	if q.s.clock().Before(k.next) {
 		return nil
 	}
 	var staged []int64
-	err := s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
+	err := q.s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
 		return c.Query(ctx, sqlStages, nil, func(v []engine.Value) error {
 			staged = append(staged, v[0].(int64))
 			return nil
@@ -176,9 +156,9 @@ func (s *Store) forgetStages(ctx context.Context, k *stages) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range k.stale(s.clock(), staged) {
+	for _, n := range k.stale(q.s.clock(), staged) {
 		for more := true; more; {
-			if more, err = store.Answer[bool](ctx, s.order, store.Unstage{Restore: n}); err != nil {
+			if more, err = store.Answer[bool](ctx, q.order, store.Unstage{Restore: n}); err != nil {
 				return err
 			}
 		}

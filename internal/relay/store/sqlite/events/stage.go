@@ -1,36 +1,24 @@
 package events
 
-import "engramd/internal/relay/store"
+import (
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/ledger"
+)
 
 // stage is what the current transaction will mean outside the database once it
 // is durable, beside what the engine keeps of it. A member that is undone takes
 // its part with it.
 type stage struct {
+	seq       int64         // the last sequence number given out
+	parts     []ledger.Part // what remembers beside the tables
 	committed []store.Committed
 	removed   [numReasons]int
 	seqGone   bool         // something with a sequence number went
 	done      []store.Done // what was executed of commands with a place, refused ones too
 
-	before int64 // the last sequence number, when the transaction began
+	before int64 // seq, when the transaction began
 	marked mark
-}
-
-// reason says why rows were removed; its String is a metric label.
-type reason int
-
-const (
-	byDeletion  reason = iota // NIP-09
-	byVanish                  // NIP-62
-	byExpiry                  // NIP-40
-	byPruning                 // superseded versions beyond the limits of history
-	byBan                     // by the operator (NIP-86)
-	byOperator                // by a filter of the operator
-	byRetention               // by retention.rules
-	numReasons
-)
-
-func (r reason) String() string {
-	return [numReasons]string{"deletion", "vanish", "expiry", "history", "ban", "operator", "retention"}[r]
 }
 
 // mark is where a member began.
@@ -38,4 +26,108 @@ type mark struct {
 	committed int
 	removed   [numReasons]int
 	seq       int64
+}
+
+// Begin starts a new transaction's stage. What was handed to OnCommit is not
+// reused.
+func (s *stage) Begin() {
+	*s = stage{seq: s.seq, parts: s.parts, before: s.seq}
+	for _, p := range s.parts {
+		p.Begin()
+	}
+}
+
+// Mark notes where a member begins.
+func (s *stage) Mark() {
+	s.marked = mark{len(s.committed), s.removed, s.seq}
+	for _, p := range s.parts {
+		p.Mark()
+	}
+}
+
+// Undo forgets what was staged since the mark, and gives its sequence numbers
+// back.
+func (s *stage) Undo() {
+	m := &s.marked
+	s.committed, s.removed, s.seq = s.committed[:m.committed], m.removed, m.seq
+	for _, p := range s.parts {
+		p.Undo()
+	}
+}
+
+// RolledBack forgets what a transaction would have meant.
+func (s *stage) RolledBack() {
+	*s = stage{seq: s.before, parts: s.parts}
+	for _, p := range s.parts {
+		p.RolledBack()
+	}
+}
+
+// end writes what the transaction has collected.
+func (s *stage) end(setMeta func(name string, value engine.Value) error) error {
+	for _, p := range s.parts {
+		if err := p.End(); err != nil {
+			return err
+		}
+	}
+	if !s.seqGone {
+		return nil
+	}
+	return setMeta(metaLastSeq, s.seq)
+}
+
+// metaLastSeq is the last sequence number that was given out, in the table meta,
+// as of the last time that something with one went: the last one is this or the
+// highest in use.
+const metaLastSeq = "last_seq"
+
+// durable tells the parts.
+func (s *stage) durable() {
+	for _, p := range s.parts {
+		p.Durable()
+	}
+}
+
+// announce counts what was removed, and sends what was stored to live readers.
+func (s *stage) announce(observe store.Observer, onCommit func([]store.Committed)) {
+	for why, n := range s.removed {
+		if n > 0 {
+			observe.Removed(reason(why).String(), n)
+		}
+	}
+	if len(s.committed) > 0 {
+		onCommit(s.committed)
+	}
+}
+
+// executed notes what was executed in the transaction.
+func (s *stage) executed(place store.LogPlace, outcome store.Outcome, sum [32]byte) {
+	s.done = append(s.done, store.Done{Place: place, Outcome: outcome, Digest: sum})
+}
+
+// count counts rows that went for good.
+func (s *stage) count(why reason, n int) {
+	if why >= 0 {
+		s.removed[why] += n
+	}
+}
+
+// reason says why rows were removed; its String is a metric label.
+type reason int
+
+const (
+	noReason    reason = iota - 1 // not counted: an open kind's old version, which was replaced
+	byDeletion                    // NIP-09
+	byVanish                      // NIP-62
+	byExpiry                      // NIP-40
+	byPruning                     // superseded versions beyond the limits of history
+	byBan                         // by the operator (NIP-86)
+	byOperator                    // by a filter of the operator
+	byRetention                   // by retention.rules
+	numReasons
+)
+
+// String is the metric label.
+func (r reason) String() string {
+	return [numReasons]string{"deletion", "vanish", "expiry", "history", "ban", "operator", "retention"}[r]
 }

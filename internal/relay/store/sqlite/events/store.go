@@ -2,7 +2,6 @@ package events
 
 import (
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +20,8 @@ type historyReader = history.Reader
 type Store struct {
 	*query.Reader
 	*historyReader
+	*restorer
+	*Cleaner
 	db       *engine.DB
 	clock    func() time.Time
 	after    func(time.Duration) <-chan time.Time
@@ -30,13 +31,11 @@ type Store struct {
 	live     atomic.Pointer[store.Live]
 	table    *gate.Table // the one of Options: it does not change
 	lastSeq  atomic.Int64
-	restores restorations
 	executed func(store.Executed)
 	follows  bool
 	several  *sequence // nil: the store is alone
 
-	parts     Parts
-	writer    *writer
-	retainer  *retainer  // nil when open for reading alone
-	retaining sync.Mutex // one round of retention at a time
+	parts    Parts
+	writer   *writer
+	retainer *Retainer
 }

@@ -1,84 +1,24 @@
 package events
 
-// Begin starts a new transaction's stage. What was handed to OnCommit is not
-// reused.
-func (w *writer) Begin() {
-	w.stage = stage{before: w.seq}
-	for _, p := range w.parts {
-		p.Begin()
-	}
-}
-
-// Mark notes where a member begins.
-func (w *writer) Mark() {
-	s := &w.stage
-	s.marked = mark{len(s.committed), s.removed, w.seq}
-	for _, p := range w.parts {
-		p.Mark()
-	}
-}
-
-// Undo forgets what was staged since the mark, and gives its sequence numbers
-// back.
-func (w *writer) Undo() {
-	s, m := &w.stage, &w.stage.marked
-	s.committed, s.removed, w.seq = s.committed[:m.committed], m.removed, m.seq
-	for _, p := range w.parts {
-		p.Undo()
-	}
-}
-
-// RolledBack forgets what a transaction would have meant.
-func (w *writer) RolledBack() {
-	w.seq = w.stage.before
-	w.stage = stage{}
-	for _, p := range w.parts {
-		p.RolledBack()
-	}
-}
-
 // End writes what a transaction has collected, at its end.
 func (w *writer) End() error {
-	for _, p := range w.parts {
-		if err := p.End(); err != nil {
-			return err
-		}
+	if err := w.stage.end(w.SetMeta); err != nil {
+		return err
 	}
-	if w.stage.seqGone {
-		if err := w.SetMeta(metaLastSeq, w.seq); err != nil {
-			return err
-		}
-	}
-	return w.noteState()
+	return w.s.several.noteState(w.done)
 }
-
-// metaLastSeq is the last sequence number that was given out, in the table meta,
-// as of the last time that something with one went: the last one is this or the
-// highest in use.
-const metaLastSeq = "last_seq"
 
 // Durable has readers see up to the last number.
 func (w *writer) Durable() {
-	for _, p := range w.parts {
-		p.Durable()
-	}
+	w.stage.durable()
 	w.s.lastSeq.Store(w.seq)
-	if len(w.stage.done) > 0 {
+	if len(w.done) > 0 {
 		w.s.several.to.Durable()
 	}
 }
 
 // Announce counts what was removed, and sends what was stored to live readers.
-func (w *writer) Announce() {
-	for why, n := range w.stage.removed {
-		if n > 0 {
-			w.s.observe.Removed(reason(why).String(), n)
-		}
-	}
-	if len(w.stage.committed) > 0 {
-		w.s.onCommit(w.stage.committed)
-	}
-}
+func (w *writer) Announce() { w.stage.announce(w.s.observe, w.s.onCommit) }
 
 // Reclaimable reports whether texts that were deleted still take room in the
 // full-text index.

@@ -11,9 +11,9 @@ import (
 // the only one that writes: the sequence counter and what it knows of the
 // tables without asking them. Nothing outside that goroutine touches it.
 type writer struct {
-	remover
-	s     *Store
-	parts []ledger.Part
+	applier
+	restoring restoring
+	s         *Store
 }
 
 func newWriter(s *Store) *writer {
@@ -22,6 +22,13 @@ func newWriter(s *Store) *writer {
 	w.text = search.Index{Tx: &w.Tx, On: &s.Indexed, Waiting: s.db.QueueLen, UpTo: -1}
 	w.usage.Tx, w.keys.Tx = &w.Tx, &w.Tx
 	w.parts = []ledger.Part{&w.text, &w.usage, &w.keys}
+	w.restoring = restoring{&w.applier, s.restorer, s.onCommit}
+	if q := s.several; q != nil {
+		w.placed = true
+		if q.admit != nil {
+			w.admit = admitting{w, q.admit}.admit
+		}
+	}
 	return w
 }
 

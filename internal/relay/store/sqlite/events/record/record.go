@@ -79,7 +79,16 @@ func New(ev *nostr.Event, class gate.Class) (*Record, error) {
 	return r, nil
 }
 
-// Read is newRecord for one that is part of something else.
+// Parse is the record of an event as JSON, in the class that a table gives it.
+func Parse(json []byte, table *gate.Table) (*Record, error) {
+	ev, err := column.Event(json)
+	if err != nil {
+		return nil, err
+	}
+	return New(ev, table.Classify(ev))
+}
+
+// Read is New for one that is part of something else.
 func (r *Record) Read(ev *nostr.Event, class gate.Class) error {
 	r.Event, r.Created = ev, int64(ev.CreatedAt)
 	var ok bool
