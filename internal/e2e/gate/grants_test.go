@@ -19,19 +19,19 @@ import (
 // without a scope, so that a new way of reading shows up here: give it a
 // gate.Surface and a driver in surfaces_test.go before its number.
 var knownGrants = map[string]int{
-	"internal/relay: ScopeFor":                             1, // Authorize, by surface
-	"internal/relay: gate.Party":                           2, // History and Past
-	"internal/relay/replica: gate.Party":                   1, // what a followed relay is told of
-	"internal/relay/replica: gate.Operator":                1, // which of the ids that it names are here, for this relay itself
-	"internal/relay/websocket: Authorize":                  1, // REQ (stored, search, live) and COUNT
-	"internal/relay/http: Authorize":                       1, // POST /query and /count
-	"internal/relay/contracts: ScopeFor":                   1, // whether a contract may be asked for by its id
-	"internal/relay/daemon/command: gate.Operator":         2, // export and count, the operator's own
-	"internal/relay/daemon/wiring: gate.Operator":          1, // delete, the same
-	"internal/relay/store/sqlite/events: gate.Operator":    1, // delete, the same
-	"internal/relay/store/sqlite/storetest: gate.Operator": 1, // what a test finds in its own store
-	"internal/relay/contracts/identity: gate.Operator":     1, // when its own agent last signed
-	"internal/relay/snapshots: gate.Operator":              3, // the operator's own
+	"internal/relay: ScopeFor":                                    1, // Authorize, by surface
+	"internal/relay: gate.Party":                                  2, // History and Past
+	"internal/relay/replica: gate.Party":                          1, // what a followed relay is told of
+	"internal/relay/replica: gate.Operator":                       1, // which of the ids that it names are here, for this relay itself
+	"internal/relay/websocket: Authorize":                         1, // REQ (stored, search, live) and COUNT
+	"internal/relay/http: Authorize":                              1, // POST /query and /count
+	"internal/relay/contracts: ScopeFor":                          1, // whether a contract may be asked for by its id
+	"internal/relay/daemon/command: gate.Operator":                2, // export and count, the operator's own
+	"internal/relay/daemon/wiring: gate.Operator":                 1, // delete, the same
+	"internal/relay/store/sqlite/events/retention: gate.Operator": 1, // delete, the same
+	"internal/relay/store/sqlite/storetest: gate.Operator":        1, // what a test finds in its own store
+	"internal/relay/contracts/identity: gate.Operator":            1, // when its own agent last signed
+	"internal/relay/snapshots: gate.Operator":                     3, // the operator's own
 }
 
 // TestGateGrants reads the sources: every call that makes a scope, or asks for

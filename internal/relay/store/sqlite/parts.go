@@ -7,7 +7,7 @@ import (
 	"engramd/internal/relay/store/sqlite/admin"
 	"engramd/internal/relay/store/sqlite/contracts"
 	"engramd/internal/relay/store/sqlite/engine"
-	"engramd/internal/relay/store/sqlite/events"
+	"engramd/internal/relay/store/sqlite/events/apply"
 	"engramd/internal/relay/store/sqlite/events/query"
 	"engramd/internal/relay/store/sqlite/identities"
 	"engramd/internal/relay/store/sqlite/outbox"
@@ -22,12 +22,12 @@ type (
 
 // parts makes what reads the participants' tables, and says what they do for
 // events.
-func (s *Store) parts(db *engine.DB, orders store.Orders) events.Parts {
+func (s *Store) parts(db *engine.DB, orders store.Orders) apply.Parts {
 	s.contractStore = contracts.NewStore(db, orders, query.Withdrawal)
 	s.identityStore = identities.NewStore(db, orders, contracts.PrivateEntries{})
 	s.outboxStore = outbox.NewStore(db, orders)
 	s.adminStore = admin.NewStore(db, orders)
-	return events.Parts{
+	return apply.Parts{
 		Write:    s.write,
 		Checks:   []func(context.Context, *engine.Conn, *store.Report) error{contracts.Check, identities.Check},
 		Arrivals: s.WithArrivals,
@@ -35,9 +35,9 @@ func (s *Store) parts(db *engine.DB, orders store.Orders) events.Parts {
 }
 
 // write makes what writes them.
-func (s *Store) write(w *engine.Writer, h events.Host) events.Participants {
+func (s *Store) write(w *engine.Writer, h apply.Host) apply.Participants {
 	s.identities = identities.NewWriter(w, contracts.PrivateEntries{})
-	return events.Participants{
+	return apply.Participants{
 		Admin:      admin.NewWriter(w, h),
 		Outbox:     outbox.NewWriter(w, h.Log()),
 		Identities: s.identities,

@@ -9,6 +9,7 @@ import (
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/apply"
 	"engramd/internal/relay/store/sqlite/events/ledger"
 	"engramd/internal/relay/store/sqlite/events/record"
 )
@@ -49,7 +50,7 @@ type checker struct {
 	table   *gate.Table
 	now     int64
 	report  store.Report
-	parts   *Parts
+	parts   *apply.Parts
 	tagRows int64 // that the events of the table should have
 	// classAdvice is for events in a wrong class. The next start classes anew
 	// what was stored under other rules, and under these nothing.

@@ -5,6 +5,7 @@ import (
 
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/apply"
 )
 
 // tell has a command executed and waits until it is durable, or failed.
@@ -34,7 +35,7 @@ func (s *Store) apart(ctx context.Context, work func(*writer) error) error {
 // executeAlone executes a command in a transaction of its own.
 func (w *writer) executeAlone(c store.Command) (answer any, err error) {
 	if h, ok := c.(store.Housekeep); ok {
-		h.After = w.others.Contracts.Done()
+		h.After = w.Others.Contracts.Done()
 		c = h
 	}
 	_, err = w.Step(func() (bool, error) {
@@ -68,11 +69,11 @@ func (w *writer) Applied(m *engine.Member) {
 	if w.s.executed == nil {
 		return
 	}
-	p := m.Of.(*Pending)
-	o := &p.opts
+	p := m.Of.(*apply.Pending)
+	o := &p.Opts
 	if o.Replica {
-		w.record(p.At(), store.PutCopy{Event: p.rec.JSON, Past: o.Past})
+		w.record(p.At(), store.PutCopy{Event: p.Rec.JSON, Past: o.Past})
 		return
 	}
-	w.record(p.At(), store.PutEvent{Event: p.rec.JSON, Import: o.Import, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly})
+	w.record(p.At(), store.PutEvent{Event: p.Rec.JSON, Import: o.Import, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly})
 }

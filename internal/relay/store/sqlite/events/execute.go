@@ -5,6 +5,7 @@ import (
 
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/events/ledger"
+	"engramd/internal/relay/store/sqlite/events/retention"
 )
 
 // execute does what a command says, within a transaction.
@@ -13,29 +14,29 @@ func (w *writer) execute(c store.Command) (answer any, err error) {
 	case store.Configure:
 		return nil, w.configure(c.Live)
 	case store.Stage:
-		return nil, w.restoring.stageEvents(c)
+		return nil, w.restoring.StageEvents(c)
 	case store.Unstage:
-		return w.restoring.unstage(c.Restore)
+		return w.restoring.Unstage(c.Restore)
 	case store.SwitchState:
-		return w.restoring.switchStaged(c)
+		return w.restoring.Switch(c)
 	case store.ReleaseQuarantine:
-		return w.restoring.releaseQuarantine(c.Name)
+		return w.restoring.Release(c.Name)
 	case store.DropQuarantine:
-		return nil, w.restoring.dropQuarantine(c.Name)
+		return nil, w.restoring.Drop(c.Name)
 	case store.RemoveRows:
-		return removeRows(&w.applier, c.Rows)
+		return retention.RemoveRows(w.Writer, c.Rows)
 	case store.Retire:
-		return retireSome(&w.applier, w.s.observe, c.Events)
+		return retention.Retire(w.Writer, w.s.observe, c.Events)
 	case store.GoOn:
 		return w.GoOn()
 	case store.Housekeep:
-		return w.housekeep(c)
+		return w.Housekeep(c)
 	case store.Followed:
 		return nil, w.SetMeta(followedKey+c.Source, fmt.Sprintf("%d %d", c.To.Number, c.To.Time))
 	case store.Tighten:
-		return w.keys.Tighten(ledger.LooseChunk)
+		return w.Keys.Tighten(ledger.LooseChunk)
 	}
-	answer, handled, err := w.others.execute(c)
+	answer, handled, err := w.Others.Execute(c)
 	if !handled {
 		return nil, fmt.Errorf("%T is no command that is executed here", c) // a PutEvent or PutCopy is a member with a record
 	}

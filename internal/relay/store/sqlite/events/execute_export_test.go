@@ -8,6 +8,7 @@ import (
 
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/apply"
 	"engramd/internal/relay/store/sqlite/events/ledger"
 	"engramd/internal/relay/store/sqlite/events/record"
 )
@@ -72,7 +73,7 @@ func onlyEvents(batch []store.Executed) bool {
 // putTogether executes events as the writer does those that wait together.
 func putTogether(s *Store, batch []store.Executed) error {
 	release := HoldWriter(s)
-	var all []*Pending
+	var all []*apply.Pending
 	for _, e := range batch {
 		p, err := pendingOf(s.writer, e)
 		if err == nil {
@@ -110,7 +111,7 @@ func isPut(c store.Command) bool {
 	return false
 }
 
-func pendingOf(w *writer, e store.Executed) (*Pending, error) {
+func pendingOf(w *writer, e store.Executed) (*apply.Pending, error) {
 	var event []byte
 	var o store.PutOptions
 	switch c := e.Command.(type) {
@@ -119,11 +120,11 @@ func pendingOf(w *writer, e store.Executed) (*Pending, error) {
 	case store.PutCopy:
 		event, o = c.Event, store.PutOptions{Replica: true, Past: c.Past}
 	}
-	rec, err := record.Parse(event, w.table)
+	rec, err := record.Parse(event, w.Table)
 	if err != nil {
 		return nil, err
 	}
-	p := &Pending{rec: rec, opts: o}
+	p := &apply.Pending{Rec: rec, Opts: o}
 	p.Init(p, rec.Cost())
 	p.Stamp(e.At)
 	return p, nil
@@ -143,7 +144,7 @@ func executeTogether(s *Store, batch []store.Executed) error {
 				if err != nil {
 					return store.Result{}, err
 				}
-				return w.apply(p)
+				return w.Decide(p)
 			})
 			if err != nil { // a refusal is none
 				return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/events/apply"
 	"engramd/internal/relay/store/sqlite/events/search"
 )
 
@@ -24,26 +25,26 @@ func (w *writer) Work() bool {
 		}
 		return true
 	}
-	if w.text.Building {
-		more, err := w.Step(w.text.BuildStep)
+	if w.Text.Building {
+		more, err := w.Step(w.Text.BuildStep)
 		if err != nil {
 			w.s.log.Error("building the full-text index failed", "err", err)
 		}
-		w.text.Building = more && err == nil
+		w.Text.Building = more && err == nil
 		return true
 	}
 	if w.s.follows {
-		return w.text.Purge()
+		return w.Text.Purge()
 	}
-	if !w.chores.due(w.s.clock().Unix()) {
+	if !w.Chores.Due(w.s.clock().Unix()) {
 		tightened := w.tightenSome()
 		forgot := w.forgetSome()
-		return w.text.Purge() || tightened || forgot
+		return w.Text.Purge() || tightened || forgot
 	}
-	more, err := w.issue(w.due())
+	more, err := w.issue(w.Chores.Command(w.s.clock().Unix()))
 	if err != nil {
 		w.s.log.Error("housekeeping failed", "err", err)
-		w.chores.postpone(w.s.clock().Unix())
+		w.Chores.Postpone(w.s.clock().Unix())
 		return false
 	}
 	return more
@@ -52,12 +53,12 @@ func (w *writer) Work() bool {
 // tightenSome does one step of it between batches and reports whether it did
 // anything.
 func (w *writer) tightenSome() bool {
-	if !w.keys.Loose {
+	if !w.Keys.Loose {
 		return false
 	}
 	_, err := w.issue(store.Tighten{})
 	if err != nil { // what is left is taken up with the next removal, or at the next start
-		w.keys.Loose = false
+		w.Keys.Loose = false
 		w.s.log.Error("forgetting keys failed", "err", err)
 	}
 	return err == nil
@@ -66,19 +67,19 @@ func (w *writer) tightenSome() bool {
 // forgetSome does one step of forgetting the parties of contracts and reports
 // whether it did anything.
 func (w *writer) forgetSome() bool {
-	if !w.others.Contracts.Forgetting() {
+	if !w.Others.Contracts.Forgetting() {
 		return false
 	}
 	more, err := w.issue(store.ForgetParties{})
 	if err != nil {
-		w.others.Contracts.PutOff()
+		w.Others.Contracts.PutOff()
 		w.s.log.Error("forgetting parties of contracts failed", "err", err)
 	}
 	return err == nil && more
 }
 
 // Idle is how long there is nothing to do.
-func (w *writer) Idle() time.Duration { return w.chores.wait(w.s.clock().Unix()) }
+func (w *writer) Idle() time.Duration { return w.Chores.Wait(w.s.clock().Unix()) }
 
 // finishOwn has the store's own command executed until there is no more to do.
 func (w *writer) finishOwn(ctx context.Context, c store.Command) error {
@@ -95,18 +96,18 @@ func (w *writer) finishOwn(ctx context.Context, c store.Command) error {
 // finishJobs ends what was left unfinished, before anybody can read; a store
 // that follows leaves that to the commands that come.
 func (w *writer) finishJobs(ctx context.Context) error {
-	vanishes, err := w.openVanishes()
+	vanishes, err := w.OpenVanishes()
 	if err != nil {
 		return err
 	}
-	deletions, err := w.openDeletions()
+	deletions, err := w.OpenDeletions()
 	if err != nil {
 		return err
 	}
 	left := append(vanishes, deletions...)
-	slices.SortFunc(left, func(a, b unfinished) int { return cmp.Compare(a.request, b.request) })
+	slices.SortFunc(left, func(a, b apply.Unfinished) int { return cmp.Compare(a.Request, b.Request) })
 	for _, u := range left {
-		w.ResumeJob(u.job)
+		w.ResumeJob(u.Job)
 	}
 	if w.s.several != nil {
 		return endJobs(ctx, w.Tx.Writer)
@@ -122,23 +123,17 @@ func (w *writer) finishJobs(ctx context.Context) error {
 	return w.finishOwn(ctx, store.Unstage{})
 }
 
-// due is the command for what is due.
-func (w *writer) due() store.Housekeep {
-	c := &w.chores
-	return store.Housekeep{Expiry: c.expiry != 0 && c.expiry <= w.s.clock().Unix(), Prune: c.prune <= w.s.clock().Unix()}
-}
-
 // dueCommands are the commands for all that is due.
 func (w *writer) dueCommands() (due []store.Command) {
-	if w.chores.due(w.s.clock().Unix()) {
-		c := w.due()
-		c.After = w.others.Contracts.Done()
+	if w.Chores.Due(w.s.clock().Unix()) {
+		c := w.Chores.Command(w.s.clock().Unix())
+		c.After = w.Others.Contracts.Done()
 		due = append(due, c)
 	}
-	if w.keys.Loose {
+	if w.Keys.Loose {
 		due = append(due, store.Tighten{})
 	}
-	if w.others.Contracts.Forgetting() {
+	if w.Others.Contracts.Forgetting() {
 		due = append(due, store.ForgetParties{})
 	}
 	return due
@@ -162,8 +157,8 @@ func (s *Store) Sweep(ctx context.Context) error {
 	}
 	for more := true; more; {
 		err := s.apart(ctx, func(w *writer) (err error) {
-			if more = w.text.Purging; more {
-				more, err = w.text.PurgeStep(search.PurgeChunk)
+			if more = w.Text.Purging; more {
+				more, err = w.Text.PurgeStep(search.PurgeChunk)
 			}
 			return err
 		})

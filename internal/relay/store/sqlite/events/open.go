@@ -8,16 +8,19 @@ import (
 
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/apply"
 	"engramd/internal/relay/store/sqlite/events/history"
 	"engramd/internal/relay/store/sqlite/events/query"
 	"engramd/internal/relay/store/sqlite/events/record"
+	"engramd/internal/relay/store/sqlite/events/restore"
+	"engramd/internal/relay/store/sqlite/events/retention"
 	"engramd/internal/relay/store/sqlite/events/search"
 )
 
 // Open opens a database and what it is kept by, which is for what knows no event
 // (sqlite.Open). with returns what participants do for it, who read in the
 // database when it is open and have their commands executed.
-func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) Parts) (*Store, *engine.DB, error) {
+func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) apply.Parts) (*Store, *engine.DB, error) {
 	if err := o.complete(); err != nil {
 		return nil, nil, err
 	}
@@ -42,9 +45,9 @@ func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) Pa
 	s.Reader = &query.Reader{DB: s.db, Clock: o.Clock, Observe: o.Observe}
 	s.parts = with(s.db, s.order)
 	s.historyReader = &history.Reader{Reader: s.Reader, Options: s.live.Load, AddArrivals: s.parts.Arrivals}
-	s.restorer = &restorer{db: s.db, order: s.order, table: o.Table}
-	s.Cleaner = &Cleaner{s.Reader, s.order}
-	s.retainer = &Retainer{Cleaner: *s.Cleaner, Options: s.live.Load, Log: o.Log}
+	s.Restorer = &restore.Restorer{DB: s.db, Order: s.order, Table: o.Table}
+	s.Cleaner = &retention.Cleaner{Reader: s.Reader, Order: s.order}
+	s.retainer = &retention.Retainer{Cleaner: *s.Cleaner, Options: s.live.Load, Log: o.Log}
 	if q := s.several; q != nil {
 		s.retainer.Leads, s.retainer.Lease = q.leads, q.lease
 	}

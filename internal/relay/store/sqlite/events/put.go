@@ -7,6 +7,7 @@ import (
 
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/events/apply"
 	"engramd/internal/relay/store/sqlite/events/record"
 )
 
@@ -27,14 +28,14 @@ func (s *Store) Begin(ctx context.Context, ev *nostr.Event, o store.PutOptions) 
 		class = s.table.Classify(ev)
 	}
 	own := &struct {
-		Pending
+		apply.Pending
 		record.Record
 	}{}
 	if err := own.Record.Read(ev, class); err != nil {
 		return nil, err
 	}
 	p := &own.Pending
-	p.rec, p.opts = &own.Record, o
+	p.Rec, p.Opts = &own.Record, o
 	p.Init(p, own.Cost())
 	if s.several != nil {
 		return s.several.begin(ctx, p)

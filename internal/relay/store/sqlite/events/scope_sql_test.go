@@ -62,7 +62,7 @@ var noScope = map[string]string{
 	"Store.OutboxLag": "numbers", "Store.OutboxForget": "writes", "Store.RelayKeys": "keys of the relay itself", "Store.SetRelayKey": "writes",
 	"Store.RevokeRelayKey": "writes", "Store.ContractsNaming": "a number, for the operator", "Store.OutboxRefused": "writes", "Store.ContractRefusals": "words of relays on events, which the service tells parties",
 	"Store.Join": "takes who orders commands", "Store.SequenceState": "what that one stored: places and members, no event", "Store.Execute": "writes", "Store.LeaveSequence": "writes",
-	"record.New": computes, "record.Parse": computes, "record.Tags": computes, "record.IndexedTag": computes, "record.ReaderKeys": computes, "record.HasHistory": computes,
+	"apply.NewWriter": "writes", "retention.RemoveRows": "writes", "retention.Retire": "writes", "record.New": computes, "record.Parse": computes, "record.Tags": computes, "record.IndexedTag": computes, "record.ReaderKeys": computes, "record.HasHistory": computes,
 	"record.OwnAddress": computes, "record.AddressKey": computes, "record.SameKey": computes, "record.IsContract": computes, "record.Deletable": computes,
 	"record.StoredClass": computes, "record.StoredKind": computes, "search.Text": computes, "search.Table": computes, "search.StatementsOf": computes,
 	"query.Compile": computes, "query.Versions": computes, "query.Approved": "as Store.Approved", "query.Withdrawal": "as Store.Withdrawal",
@@ -82,7 +82,7 @@ const (
 )
 
 // embedded are the types that a Store has the methods of.
-var embedded = []string{"Reader", "restorer", "Cleaner"}
+var embedded = []string{"Reader", "Restorer", "Cleaner"}
 
 // TestEveryReadTakesAScope reads the sources: whatever is exported
 // takes a gate.Scope, or an Ask, which holds one, unless it is listed above.

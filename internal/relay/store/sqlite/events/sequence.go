@@ -11,6 +11,7 @@ import (
 	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/apply"
 )
 
 // sequence is what a store is beside, that is one of several which execute the
@@ -35,7 +36,7 @@ func (s *Store) Join(to store.Sequencer) {
 	q := s.several
 	q.to = to
 	// Restores are numbered by each store, and what they stage lies side by side.
-	s.last.Store(rand.Int64N(1 << 62))
+	s.writer.restoring.NumberFrom(rand.Int64N(1 << 62))
 	ctx, cancel := context.WithCancel(context.Background())
 	q.cancel = cancel
 	q.working.Go(func() { q.keepHouse(ctx) })
@@ -74,7 +75,7 @@ func (q *sequence) halt(err error) {
 // awaited is an event on its way, or another command, and its answer: that of
 // the command, unless it fails before.
 type awaited struct {
-	own    *Pending // nil for another command
+	own    *apply.Pending // nil for another command
 	once   sync.Once
 	done   chan struct{}
 	result store.Result
@@ -99,30 +100,17 @@ func (a *awaited) finish(r store.Result, answer any) {
 func (a *awaited) Fail(err error) { a.finish(store.Result{Outcome: store.Failed, Err: err}, nil) }
 
 // begin hands an event over.
-func (q *sequence) begin(ctx context.Context, p *Pending) (store.Pending, error) {
+func (q *sequence) begin(ctx context.Context, p *apply.Pending) (store.Pending, error) {
 	if q.to == nil {
 		return nil, errAlone
 	}
 	a := &awaited{own: p, done: make(chan struct{})}
-	p.sent = fairness.From(ctx)
+	p.Sent = fairness.From(ctx)
 	p.Tell(func(r store.Result) { a.finish(r, nil) })
-	if err := q.to.Append(ctx, p.command(), a); err != nil {
+	if err := q.to.Append(ctx, p.Command(), a); err != nil {
 		return nil, err
 	}
 	return a, nil
-}
-
-// command is the event as a command of a store that is one of several.
-func (p *Pending) command() store.Command {
-	o := &p.opts
-	switch {
-	case o.Replica:
-		return store.PutCopy{Event: p.rec.JSON, Past: o.Past}
-	case o.Import:
-		return store.PutEvent{Event: p.rec.JSON, Import: true, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly}
-	}
-	p.asked = true
-	return store.SubmitEvent{Event: p.rec.JSON, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly, Vouched: o.Vouched}
 }
 
 // order hands a command over and waits for its answer.

@@ -8,6 +8,7 @@ import (
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/apply"
 	"engramd/internal/relay/store/sqlite/events/query"
 	"engramd/internal/relay/store/sqlite/events/record"
 	"engramd/nips/nip01"
@@ -55,32 +56,32 @@ func (q *sequence) execute(ctx context.Context, p store.Placed) error {
 	})
 }
 
-func (q *sequence) push(ctx context.Context, own *Pending, p store.Placed) error {
-	own.place = p.Place
+func (q *sequence) push(ctx context.Context, own *apply.Pending, p store.Placed) error {
+	own.Place = p.Place
 	own.Stamp(p.At)
 	return q.s.db.Push(ctx, &own.Member)
 }
 
 // pending is an event that another store was given, nil for any other command.
-func (q *sequence) pending(c store.Command) (*Pending, error) {
-	p := &Pending{}
+func (q *sequence) pending(c store.Command) (*apply.Pending, error) {
+	p := &apply.Pending{}
 	var event []byte
 	switch c := c.(type) {
 	case store.SubmitEvent:
-		event, p.asked = c.Event, true
-		p.opts = store.PutOptions{Base: c.Base, Forward: c.Forward, KnownOnly: c.KnownOnly, Vouched: c.Vouched}
+		event, p.Asked = c.Event, true
+		p.Opts = store.PutOptions{Base: c.Base, Forward: c.Forward, KnownOnly: c.KnownOnly, Vouched: c.Vouched}
 	case store.PutEvent:
-		event, p.opts = c.Event, store.PutOptions{Import: c.Import, Base: c.Base, Forward: c.Forward, KnownOnly: c.KnownOnly}
+		event, p.Opts = c.Event, store.PutOptions{Import: c.Import, Base: c.Base, Forward: c.Forward, KnownOnly: c.KnownOnly}
 	case store.PutCopy:
-		event, p.opts = c.Event, store.PutOptions{Replica: true, Past: c.Past}
+		event, p.Opts = c.Event, store.PutOptions{Replica: true, Past: c.Past}
 	default:
 		return nil, nil
 	}
 	var err error
-	if p.rec, err = record.Parse(event, q.s.table); err != nil {
+	if p.Rec, err = record.Parse(event, q.s.table); err != nil {
 		return nil, err
 	}
-	p.Init(p, p.rec.Cost())
+	p.Init(p, p.Rec.Cost())
 	return p, nil
 }
 
@@ -91,8 +92,7 @@ func (q *sequence) executePlaced(p store.Placed) (answer any, err error) {
 	w := q.s.writer
 	switch p.Command.(type) {
 	case store.SwitchState, store.ReleaseQuarantine:
-		w.s.restorer.active.Add(1)
-		defer w.s.restorer.active.Add(-1)
+		defer w.restoring.Switching()()
 	}
 	sum, err := digest(p.Command)
 	if err != nil {
@@ -105,7 +105,7 @@ func (q *sequence) executePlaced(p store.Placed) (answer any, err error) {
 			if err := work(); err != nil {
 				return false, err
 			}
-			w.executed(p.Place, outcome, sum)
+			w.Executed(p.Place, outcome, sum)
 			return false, nil
 		})
 		return err
@@ -195,8 +195,8 @@ type admitting struct {
 	ask store.Admission
 }
 
-func (a admitting) admit(p *Pending) (*nip01.Refusal, error) {
-	return a.ask(p.rec.Event, p.opts.Vouched, a)
+func (a admitting) admit(p *apply.Pending) (*nip01.Refusal, error) {
+	return a.ask(p.Rec.Event, p.Opts.Vouched, a)
 }
 
 var _ store.Admitting = admitting{}
@@ -210,5 +210,5 @@ func (a admitting) Provisioned(key string) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	return a.w.others.Identities.Provisioned(blob)
+	return a.w.Others.Identities.Provisioned(blob)
 }

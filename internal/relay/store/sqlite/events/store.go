@@ -8,8 +8,11 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/apply"
 	"engramd/internal/relay/store/sqlite/events/history"
 	"engramd/internal/relay/store/sqlite/events/query"
+	"engramd/internal/relay/store/sqlite/events/restore"
+	"engramd/internal/relay/store/sqlite/events/retention"
 )
 
 // historyReader reads superseded versions.
@@ -20,8 +23,8 @@ type historyReader = history.Reader
 type Store struct {
 	*query.Reader
 	*historyReader
-	*restorer
-	*Cleaner
+	*restore.Restorer
+	*retention.Cleaner
 	db       *engine.DB
 	clock    func() time.Time
 	after    func(time.Duration) <-chan time.Time
@@ -35,7 +38,7 @@ type Store struct {
 	follows  bool
 	several  *sequence // nil: the store is alone
 
-	parts    Parts
+	parts    apply.Parts
 	writer   *writer
-	retainer *Retainer
+	retainer *retention.Retainer
 }

@@ -4,11 +4,9 @@ import (
 	"log/slog"
 	"time"
 
-	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
-	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // Options say how a store is opened. Path and Table are required; a zero
@@ -57,22 +55,4 @@ type Options struct {
 	pacing   engine.Pacing
 	executed func(store.Executed) // told of each command that is durable, in order, on the writer's goroutine; nil tells nobody
 	follows  bool                 // commands are another's to give: none of the store's own
-}
-
-// Pending is an event on its way to disk.
-type Pending struct {
-	engine.Member
-	rec   *record.Record
-	opts  store.PutOptions
-	asked bool         // SubmitEvent: the lists are asked
-	sent  fairness.Who // by whom, of a store that is one of several: its turn came before
-	place store.LogPlace
-}
-
-// who sent it.
-func (p *Pending) who() fairness.Who {
-	if p.sent != (fairness.Who{}) {
-		return p.sent
-	}
-	return p.Who()
 }

@@ -9,6 +9,7 @@ import (
 
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/apply"
 	"engramd/internal/relay/store/sqlite/events/record"
 	"engramd/internal/relay/store/sqlite/events/search"
 )
@@ -85,8 +86,8 @@ func OnReader(ctx context.Context, o opened, text string) (out []engine.Value, e
 
 // VanishChunk and other bounds that tests have to go beyond.
 const (
-	VanishChunk = vanishChunk
-	SweepChunk  = sweepChunk
+	VanishChunk = apply.VanishChunk
+	SweepChunk  = apply.SweepChunk
 	BuildAtOpen = search.BuildAtOpen
 )
 
@@ -99,7 +100,7 @@ func UsageOf(o opened, pubkey string) (events, bytes int64) {
 	s := o.inside()
 	_ = s.apart(context.Background(), func(w *writer) error {
 		k, _ := column.Hex32(pubkey)
-		a, err := w.usage.Before(&record.Record{Pubkey: k})
+		a, err := w.Usage.Before(&record.Record{Pubkey: k})
 		events, bytes = a.Events, a.Bytes
 		return err
 	})
@@ -111,7 +112,7 @@ func BreakCommits(o opened) (allow func()) { return o.inside().db.BreakCommits()
 
 // BeginBroken queues an event whose record makes the writer fail after it has
 // changed something: with an "error" or a "panic".
-func BeginBroken(ctx context.Context, o opened, ev *nostr.Event, how string) (*Pending, error) {
+func BeginBroken(ctx context.Context, o opened, ev *nostr.Event, how string) (*apply.Pending, error) {
 	s := o.inside()
 	rec, err := record.New(ev, s.table.Classify(ev))
 	if err != nil {
@@ -123,7 +124,7 @@ func BeginBroken(ctx context.Context, o opened, ev *nostr.Event, how string) (*P
 	case "panic":
 		rec.Tags = append(rec.Tags, record.Tag{Name: "p", Value: make([]byte, 31)}) // too short for a key
 	}
-	p := &Pending{rec: rec}
+	p := &apply.Pending{Rec: rec}
 	p.Init(p, len(rec.JSON))
 	return p, s.db.Push(ctx, &p.Member)
 }

@@ -1,4 +1,4 @@
-package events
+package apply
 
 import (
 	"bytes"
@@ -46,7 +46,7 @@ func (a *archive) have(r *record.Record) (seq int64, have bool, err error) {
 	if err == nil && row != nil {
 		return row[0].(int64), true, nil
 	}
-	if err != nil || !a.known.history || r.D == nil {
+	if err != nil || !a.Known.History || r.D == nil {
 		return 0, false, err
 	}
 	have, err = a.Conn().Exists(sqlHaveHistory, r.ID)
@@ -57,8 +57,8 @@ func (a *archive) have(r *record.Record) (seq int64, have bool, err error) {
 // last one is of the same second or newer: it is in its thread as any other, and
 // live readers get it.
 func (a *archive) said(r *record.Record) store.Result {
-	a.send(r, a.seq)
-	return store.Result{Outcome: store.Stored, Seq: a.seq}
+	a.send(r, a.Seq)
+	return store.Result{Outcome: store.Stored, Seq: a.Seq}
 }
 
 // send has an event sent to live readers after the commit.
@@ -109,13 +109,13 @@ func (a *archive) place(r *record.Record) (store.Result, error) {
 
 // insert makes the record a head or regular event.
 func (a *archive) insert(r *record.Record) (store.Result, error) {
-	a.seq++
-	seq := a.seq
-	who, err := a.keys.GiveAuthor(record.Pubkey(r.Pubkey))
+	a.Seq++
+	seq := a.Seq
+	who, err := a.Keys.GiveAuthor(record.Pubkey(r.Pubkey))
 	if err != nil {
 		return store.Result{}, err
 	}
-	readers, err := a.keys.GiveReaders(r.Readers)
+	readers, err := a.Keys.GiveReaders(r.Readers)
 	if err != nil {
 		return store.Result{}, err
 	}
@@ -132,9 +132,9 @@ func (a *archive) insert(r *record.Record) (store.Result, error) {
 	if err := a.placeContract(r, seq); err != nil {
 		return store.Result{}, err
 	}
-	a.text.Enter(seq, r.Class, r.Event)
-	a.usage.Count(record.Pubkey(r.Pubkey), 1, int64(len(r.JSON)))
-	a.chores.expiresAt(r.Expires)
+	a.Text.Enter(seq, r.Class, r.Event)
+	a.Usage.Count(record.Pubkey(r.Pubkey), 1, int64(len(r.JSON)))
+	a.Chores.expiresAt(r.Expires)
 	a.send(r, seq)
 	return store.Result{Outcome: store.Stored, Seq: seq}, nil
 }
@@ -143,7 +143,7 @@ func (a *archive) insert(r *record.Record) (store.Result, error) {
 func (a *archive) insertTag(r *record.Record, t *record.Tag, seq int64) error {
 	value := t.Value
 	if k, ok := t.NumberedKey(); ok {
-		num, err := a.keys.Give(k)
+		num, err := a.Keys.Give(k)
 		if err != nil {
 			return err
 		}

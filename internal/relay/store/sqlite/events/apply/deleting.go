@@ -1,4 +1,4 @@
-package events
+package apply
 
 import (
 	"strconv"
@@ -12,7 +12,7 @@ import (
 )
 
 // deleting is a deletion request on its way. What it removes may be much more
-// than itself: what is beyond removalCost goes in further transactions, with
+// than itself: what is beyond engine.StepCost goes in further transactions, with
 // others' writes in between, and the answer comes after the last. The return of
 // everything is barred by the first. A crash in between is made good when the
 // store opens.
@@ -39,13 +39,13 @@ func (d *deleting) key() string { return unfinishedDeletion + strconv.FormatInt(
 func (d *deleting) step(rm *remover) (more bool, err error) {
 	defer func(now int64) { rm.Now = now }(rm.Now)
 	rm.Now = d.at
-	waiting, err := rm.others.Contracts.Waiting(d.rec.Pubkey)
+	waiting, err := rm.Others.Contracts.Waiting(d.rec.Pubkey)
 	if err != nil {
 		return false, err
 	}
 	start, tags := rm.Extra, d.rec.Event.Tags
 	for ; d.next < len(tags); d.next++ {
-		if rm.Extra-start > removalCost {
+		if rm.Extra-start > engine.StepCost {
 			return true, nil
 		}
 		t := tags[d.next]
@@ -108,7 +108,7 @@ func (rm *remover) barID(r *record.Record, target string) error {
 	if err != nil || row != nil && !record.Deletable(int(row[1].(int64))) {
 		return err
 	}
-	rm.known.deletedIDs = true
+	rm.Known.deletedIDs = true
 	if row == nil {
 		_, err = rm.Exec(sqlDeletedID, id, r.Pubkey, nil, r.ID)
 		return err
@@ -123,16 +123,16 @@ func (rm *remover) barAddress(r *record.Record, target string) error {
 	if !ok {
 		return nil
 	}
-	rm.known.deletedAddresses = true
+	rm.Known.deletedAddresses = true
 	_, err := rm.Exec(sqlDeletedAddress, int64(kind), r.Pubkey, d, r.Created, r.ID)
 	return err
 }
 
-// openDeletions makes jobs of the requests that were left unfinished.
-func (rm *remover) openDeletions() (left []unfinished, err error) {
+// OpenDeletions makes jobs of the requests that were left unfinished.
+func (rm *remover) OpenDeletions() (left []Unfinished, err error) {
 	err = rm.Conn().Each(sqlDeletionUnfinished, nil, func(row []engine.Value) error {
 		d := &deleting{request: row[0].(int64), noted: true}
-		left = append(left, unfinished{d.request, d.job(rm, nil)})
+		left = append(left, Unfinished{d.request, d.job(rm, nil)})
 		found, err := rm.Conn().One(sqlDeletionRequest, d.request)
 		if err != nil {
 			return err
@@ -159,7 +159,7 @@ func (rm *remover) delete(r *record.Record) error {
 	if err := rm.judge(r); err != nil {
 		return err
 	}
-	d := &deleting{rec: r, request: rm.seq + 1, at: rm.Now}
+	d := &deleting{rec: r, request: rm.Seq + 1, at: rm.Now}
 	more, err := d.step(rm)
 	if err == nil && more {
 		err = d.goOn(rm)
@@ -181,7 +181,7 @@ func (rm *remover) judge(r *record.Record) error {
 			return err
 		}
 	}
-	r.SetClass(rm.table.ClassifyDeletion(r.Event, open))
+	r.SetClass(rm.Table.ClassifyDeletion(r.Event, open))
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package events
+package restore
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/apply"
 	"engramd/internal/relay/store/sqlite/events/record"
 )
 
@@ -19,19 +20,19 @@ import (
 // staged first, beside other writers, and then switched in by one transaction:
 // readers see the old state or the new one. Use it from one goroutine.
 type Restoration struct {
-	of    *restorer
+	of    *Restorer
 	o     store.RestoreOptions
 	num   int64
 	batch []store.Staged
 	size  int
 }
 
-// restorer begins restores of one store, and says what they do. Who changes what
+// Restorer begins restores of one store, and says what they do. Who changes what
 // readers see sets active before, and done before active is cleared.
-type restorer struct {
-	db     *engine.DB
-	order  store.Orders
-	table  *gate.Table
+type Restorer struct {
+	DB     *engine.DB
+	Order  store.Orders
+	Table  *gate.Table
 	last   atomic.Int64 // number given to a Restoration
 	active atomic.Int64 // switches under way
 	done   atomic.Int64 // switches that took effect, ever; the table meta has it too
@@ -42,7 +43,7 @@ const stageBytes = 256 << 10
 
 // BeginRestore starts staging. End it with Switch or Drop; a process that dies
 // leaves nothing.
-func (r *restorer) BeginRestore(o store.RestoreOptions) (store.Restoration, error) {
+func (r *Restorer) BeginRestore(o store.RestoreOptions) (store.Restoration, error) {
 	if _, ok := column.Hex32(o.Agent); !ok {
 		return nil, errors.New("restore: the agent is no pubkey")
 	}
@@ -55,7 +56,7 @@ func (r *restorer) BeginRestore(o store.RestoreOptions) (store.Restoration, erro
 // Add stages one event of the snapshot. It must have been checked as for Begin;
 // an event given twice counts once.
 func (r *Restoration) Add(ctx context.Context, p store.Part, ev *nostr.Event) error {
-	rec, err := record.New(ev, r.of.table.Classify(ev))
+	rec, err := record.New(ev, r.of.Table.Classify(ev))
 	if err != nil {
 		return err
 	}
@@ -72,24 +73,25 @@ const sqlStage = `INSERT OR IGNORE INTO staged(restore, part, created_at, id, ki
 func (r *Restoration) Flush(ctx context.Context) error {
 	rows := r.batch
 	r.batch, r.size = nil, 0
-	_, err := r.of.order(ctx, store.Stage{Restore: r.num, Events: rows})
+	_, err := r.of.Order(ctx, store.Stage{Restore: r.num, Events: rows})
 	return err
 }
 
-// restoring is the part of it that writes.
-type restoring struct {
-	*applier
-	of       *restorer
-	onCommit func([]store.Committed)
+// Writer is the part of it that writes.
+type Writer struct {
+	Events   *apply.Writer
+	Of       *Restorer
+	OnCommit func([]store.Committed)
 }
 
-func (w *restoring) stageEvents(c store.Stage) error {
+// StageEvents stores what Add collected.
+func (w *Writer) StageEvents(c store.Stage) error {
 	for _, row := range c.Events {
-		r, err := record.Parse(row.Event, w.table)
+		r, err := record.Parse(row.Event, w.Events.Table)
 		if err != nil {
 			return err
 		}
-		_, err = w.Exec(sqlStage, c.Restore, int64(applyOrder(row.Part)), r.Created, r.ID, int64(r.Event.Kind), r.Pubkey, r.D, r.JSON)
+		_, err = w.Events.Exec(sqlStage, c.Restore, int64(applyOrder(row.Part)), r.Created, r.ID, int64(r.Event.Kind), r.Pubkey, r.D, r.JSON)
 		if err != nil {
 			return err
 		}
@@ -119,7 +121,7 @@ func (r *Restoration) Drop(ctx context.Context) error {
 	r.batch = nil
 	for more := true; more; {
 		var err error
-		if more, err = store.Answer[bool](ctx, r.of.order, store.Unstage{Restore: r.num}); err != nil {
+		if more, err = store.Answer[bool](ctx, r.of.Order, store.Unstage{Restore: r.num}); err != nil {
 			return err
 		}
 	}
@@ -128,15 +130,15 @@ func (r *Restoration) Drop(ctx context.Context) error {
 
 const sqlUnstage = `DELETE FROM staged WHERE (restore, part, created_at, id) IN (SELECT restore, part, created_at, id FROM staged`
 
-// unstage removes some of what was staged for a restore, 0 for all, and reports
+// Unstage removes some of what was staged for a restore, 0 for all, and reports
 // whether there may be more.
-func (w *restoring) unstage(restore int64) (more bool, err error) {
-	text, args := sqlUnstage+" LIMIT ?)", []engine.Value{int64(sweepChunk)}
+func (w *Writer) Unstage(restore int64) (more bool, err error) {
+	text, args := sqlUnstage+" LIMIT ?)", []engine.Value{int64(apply.SweepChunk)}
 	if restore != 0 {
-		text, args = sqlUnstage+" WHERE restore = ? LIMIT ?)", []engine.Value{restore, int64(sweepChunk)}
+		text, args = sqlUnstage+" WHERE restore = ? LIMIT ?)", []engine.Value{restore, int64(apply.SweepChunk)}
 	}
-	n, err := w.Exec(text, args...)
-	return n >= sweepChunk, err
+	n, err := w.Events.Exec(text, args...)
+	return n >= apply.SweepChunk, err
 }
 
 // Switch makes what was staged the state that readers see, in one transaction,
@@ -153,7 +155,8 @@ func (r *Restoration) Switch(ctx context.Context) (store.Restored, error) {
 	return out, r.Drop(ctx)
 }
 
-func (w *restoring) switchStaged(c store.SwitchState) (store.Restored, error) {
+// Switch is Restoration.Switch in its transaction.
+func (w *Writer) Switch(c store.SwitchState) (store.Restored, error) {
 	agent, ok := column.Hex32(c.Options.Agent)
 	if !ok {
 		return store.Restored{}, errors.New("the agent is no pubkey")
@@ -165,43 +168,53 @@ const metaRestores = "restores"
 
 // switchState has a command executed that puts an agent's memory into another
 // state at once.
-func (r *restorer) switchState(ctx context.Context, c store.Command) (store.Restored, error) {
-	r.active.Add(1)
-	defer r.active.Add(-1)
-	return store.Answer[store.Restored](ctx, r.order, c)
+func (r *Restorer) switchState(ctx context.Context, c store.Command) (store.Restored, error) {
+	defer r.switching()()
+	return store.Answer[store.Restored](ctx, r.Order, c)
 }
 
+func (r *Restorer) switching() (done func()) {
+	r.active.Add(1)
+	return func() { r.active.Add(-1) }
+}
+
+// Switching says that what readers see is about to change, until done is called.
+func (w *Writer) Switching() (done func()) { return w.Of.switching() }
+
+// NumberFrom has restores numbered from n on.
+func (w *Writer) NumberFrom(n int64) { w.Of.last.Store(n) }
+
 // switchState runs that work, and then shows the state to live readers.
-func (w *restoring) switchState(sw *switching, work func(*switching) error) (store.Restored, error) {
-	from, count := w.seq, w.of.done.Load()+1
-	if err := w.SetMeta(metaRestores, count); err != nil {
+func (w *Writer) switchState(sw *switching, work func(*switching) error) (store.Restored, error) {
+	from, count := w.Events.Seq, w.Of.done.Load()+1
+	if err := w.Events.SetMeta(metaRestores, count); err != nil {
 		return store.Restored{}, err
 	}
 	if err := work(sw); err != nil {
 		return store.Restored{}, err
 	}
-	w.After(func() {
-		w.of.done.Store(count)
-		w.announce(from, w.seq)
+	w.Events.After(func() {
+		w.Of.done.Store(count)
+		w.announce(from, w.Events.Seq)
 	})
 	return sw.done, nil
 }
 
-// countRestores reads the count of restores at open.
-func (w *restoring) countRestores() error {
-	n, err := w.Conn().Number(`SELECT value FROM meta WHERE key = ?`, metaRestores)
-	w.of.done.Store(n)
+// Open reads the count of restores at open.
+func (w *Writer) Open() error {
+	n, err := w.Events.Conn().Number(`SELECT value FROM meta WHERE key = ?`, metaRestores)
+	w.Of.done.Store(n)
 	return err
 }
 
 // Restores counts the restores and rollbacks that took effect. Who reads an
 // answer in several pages takes it before the first one.
-func (r *restorer) Restores() int64 { return r.done.Load() }
+func (r *Restorer) Restores() int64 { return r.done.Load() }
 
 // RestoredSince reports, after a page was read, whether the page may be of a
 // later state than before: a restore took effect since Restores was called. It
 // may be asked by everybody and tells of no event. Errors are as of Query.
-func (r *restorer) RestoredSince(ctx context.Context, before int64) (bool, error) {
+func (r *Restorer) RestoredSince(ctx context.Context, before int64) (bool, error) {
 	if r.done.Load() != before {
 		return true, nil
 	}
@@ -210,7 +223,7 @@ func (r *restorer) RestoredSince(ctx context.Context, before int64) (bool, error
 	}
 	// One is under way. Whether it has taken effect, only the database knows.
 	var now int64
-	err := r.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) (err error) {
+	err := r.DB.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) (err error) {
 		now, err = c.Number(`SELECT value FROM meta WHERE key = ?`, metaRestores)
 		return err
 	})
@@ -219,10 +232,10 @@ func (r *restorer) RestoredSince(ctx context.Context, before int64) (bool, error
 
 // announce gives what a restore stored to OnCommit, after the commit and in
 // pieces, so that a large one takes no more memory than a small one.
-func (w *restoring) announce(after, last int64) {
+func (w *Writer) announce(after, last int64) {
 	for after < last {
 		var piece []store.Committed
-		err := w.Conn().Query(context.Background(), sqlAnnounce, []engine.Value{after, last, int64(sweepChunk)}, func(row []engine.Value) error {
+		err := w.Events.Conn().Query(context.Background(), sqlAnnounce, []engine.Value{after, last, int64(apply.SweepChunk)}, func(row []engine.Value) error {
 			after = row[0].(int64)
 			json, class := row[1].([]byte), gate.Class(row[2].(int64))
 			ev, err := column.Event(json)
@@ -233,13 +246,13 @@ func (w *restoring) announce(after, last int64) {
 			return nil
 		})
 		if err != nil {
-			w.Logger.Error("restored events were not sent to live readers", "err", err)
+			w.Events.Logger.Error("restored events were not sent to live readers", "err", err)
 			return
 		}
 		if len(piece) == 0 {
 			return
 		}
-		w.onCommit(piece)
+		w.OnCommit(piece)
 	}
 }
 

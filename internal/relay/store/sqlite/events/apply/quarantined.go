@@ -1,4 +1,4 @@
-package events
+package apply
 
 import (
 	"engramd/internal/relay/store/sqlite/column"
@@ -15,21 +15,21 @@ const (
 	sqlQuarantineOld = `DELETE FROM quarantine WHERE rowid IN (SELECT num FROM quarantine WHERE moved_at <= ? LIMIT ?)`
 )
 
-// unquarantine removes rows from quarantine that may not come back, and reports
+// Unquarantine removes rows from quarantine that may not come back, and reports
 // how many.
-func (a *archive) unquarantine(text string, args ...engine.Value) (int, error) {
-	if !a.known.quarantine {
+func (a *archive) Unquarantine(text string, args ...engine.Value) (int, error) {
+	if !a.Known.quarantine {
 		return 0, nil
 	}
 	n, err := a.Exec(text, args...)
 	return int(n), err
 }
 
-// quarantine copies a row of events or history to where no reader comes, under a
+// Quarantine copies a row of events or history to where no reader comes, under a
 // name.
-func (a *archive) quarantine(name, table string, seq int64, isHead bool) error {
+func (a *archive) Quarantine(name, table string, seq int64, isHead bool) error {
 	a.seqGone = true
-	a.known.quarantine = true
+	a.Known.quarantine = true
 	_, err := a.Exec(`INSERT INTO quarantine(restore, moved_at, head, id, pubkey, kind, d, created_at, expires_at, json)
 		SELECT ?1, ?2, ?3, id, pubkey, kind, d, created_at, expires_at, json FROM `+table+` WHERE seq = ?4`,
 		name, a.Now, column.Bool(isHead), seq)

@@ -1,4 +1,4 @@
-package events
+package apply
 
 import (
 	"engramd/internal/relay/store/sqlite/column"
@@ -24,13 +24,13 @@ func (a *archive) pruneAddress(r *record.Record) error {
 	if record.IsContract(r.Event.Kind) {
 		return nil
 	}
-	_, err := a.removeHistory(byPruning, sqlBeyondVersions, int64(r.Event.Kind), r.Pubkey, r.D, int64(a.Options().Versions))
+	_, err := a.RemoveHistory(byPruning, sqlBeyondVersions, int64(r.Event.Kind), r.Pubkey, r.D, int64(a.Options().Versions))
 	return err
 }
 
-// removeHistory removes the versions that a query selects as seq, pubkey,
+// RemoveHistory removes the versions that a query selects as seq, pubkey,
 // length(json), and reports how many.
-func (a *archive) removeHistory(why reason, text string, args ...engine.Value) (int, error) {
+func (a *archive) RemoveHistory(why reason, text string, args ...engine.Value) (int, error) {
 	n := 0
 	err := a.Conn().Each(text, args, func(row []engine.Value) error {
 		n++
@@ -45,10 +45,10 @@ func (a *archive) dropVersion(why reason, seq int64, of record.Pubkey, size int6
 	if _, err := a.Exec(sqlDeleteHistory, seq); err != nil {
 		return err
 	}
-	if err := a.others.Contracts.Removed(column.AnyKind, seq); err != nil {
+	if err := a.Others.Contracts.Removed(column.AnyKind, seq); err != nil {
 		return err
 	}
-	a.usage.Count(of, -1, -size)
+	a.Usage.Count(of, -1, -size)
 	a.count(why, 1)
 	return nil
 }
@@ -57,7 +57,7 @@ func (a *archive) dropVersion(why reason, seq int64, of record.Pubkey, size int6
 // addressed to another.
 func (a *archive) RemoveBetween(contract string, from, to []byte) error {
 	for _, kind := range []int64{niptemp.KindEntry, niptemp.KindState} {
-		if _, err := a.removeHistory(byPruning, sqlContractHistory, kind, from, column.Of(contract), to); err != nil {
+		if _, err := a.RemoveHistory(byPruning, sqlContractHistory, kind, from, column.Of(contract), to); err != nil {
 			return err
 		}
 	}

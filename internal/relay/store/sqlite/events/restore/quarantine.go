@@ -1,4 +1,4 @@
-package events
+package restore
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/apply"
 )
 
 const (
@@ -19,11 +20,11 @@ const (
 
 // Quarantines lists what rollbacks took away, newest first. It needs the
 // operator's scope.
-func (r *restorer) Quarantines(ctx context.Context, scope gate.Scope) (out []store.Quarantine, err error) {
+func (r *Restorer) Quarantines(ctx context.Context, scope gate.Scope) (out []store.Quarantine, err error) {
 	if !scope.All() {
 		return nil, fmt.Errorf("%w: quarantine is the operator's", store.ErrFilter)
 	}
-	err = r.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+	err = r.DB.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		return c.Query(ctx, sqlQuarantines, nil, func(row []engine.Value) error {
 			name, _ := row[0].(string)
 			out = append(out, store.Quarantine{Name: name, Agent: column.HexOf(row[1]), MovedAt: row[2].(int64),
@@ -36,11 +37,12 @@ func (r *restorer) Quarantines(ctx context.Context, scope gate.Scope) (out []sto
 
 // ReleaseQuarantine brings back what a rollback took away, in one transaction:
 // heads where nothing newer is here by now, else, as all others, history.
-func (r *restorer) ReleaseQuarantine(ctx context.Context, name string) (store.Restored, error) {
+func (r *Restorer) ReleaseQuarantine(ctx context.Context, name string) (store.Restored, error) {
 	return r.switchState(ctx, store.ReleaseQuarantine{Name: name})
 }
 
-func (w *restoring) releaseQuarantine(name string) (store.Restored, error) {
+// Release is ReleaseQuarantine in its transaction.
+func (w *Writer) Release(name string) (store.Restored, error) {
 	return w.switchState(&switching{w: w}, func(sw *switching) error {
 		n, err := sw.release(name)
 		if err == nil && n == 0 {
@@ -56,8 +58,8 @@ func (s *switching) release(name string) (n int, err error) {
 	last := []engine.Value{int64(-1), int64(0), int64(0)}
 	for {
 		before := n
-		args := append([]engine.Value{name}, append(last, int64(sweepChunk))...)
-		err := s.w.Conn().Each(sqlQuarantined, args, func(row []engine.Value) error {
+		args := append([]engine.Value{name}, append(last, int64(apply.SweepChunk))...)
+		err := s.w.Events.Conn().Each(sqlQuarantined, args, func(row []engine.Value) error {
 			n++
 			last = []engine.Value{row[1], row[2], row[0]}
 			order := applyOrder(store.Versions)
@@ -70,20 +72,21 @@ func (s *switching) release(name string) (n int, err error) {
 			return n, err
 		}
 		if n == before {
-			_, err := s.w.Exec(`DELETE FROM quarantine WHERE restore = ?`, name)
+			_, err := s.w.Events.Exec(`DELETE FROM quarantine WHERE restore = ?`, name)
 			return n, err
 		}
 	}
 }
 
 // DropQuarantine forgets for good what a rollback took away.
-func (r *restorer) DropQuarantine(ctx context.Context, name string) error {
-	_, err := r.order(ctx, store.DropQuarantine{Name: name})
+func (r *Restorer) DropQuarantine(ctx context.Context, name string) error {
+	_, err := r.Order(ctx, store.DropQuarantine{Name: name})
 	return err
 }
 
-func (w *restoring) dropQuarantine(name string) error {
-	n, err := w.Exec(`DELETE FROM quarantine WHERE restore = ?`, name)
+// Drop is DropQuarantine in its transaction.
+func (w *Writer) Drop(name string) error {
+	n, err := w.Events.Exec(`DELETE FROM quarantine WHERE restore = ?`, name)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("%w: %s", store.ErrNoQuarantine, name)
 	}

@@ -1,8 +1,9 @@
-package events
+package apply
 
 import (
 	"time"
 
+	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/events/ledger"
 	"engramd/internal/relay/store/sqlite/events/record"
 	"engramd/internal/relay/store/sqlite/events/search"
@@ -14,13 +15,13 @@ import (
 // decides nothing: that is the writer's.
 type archive struct {
 	ledger.Tx
-	stage
-	text    search.Index
-	usage   ledger.Usage
-	keys    ledger.PubkeyIDs
-	known   known
-	chores  chores
-	others  Participants
+	Stage
+	Text    search.Index
+	Usage   ledger.Usage
+	Keys    ledger.PubkeyIDs
+	Known   known
+	Chores  chores
+	Others  Participants
 	current *Pending // being applied
 }
 
@@ -28,23 +29,23 @@ type archive struct {
 // surely empty. They are empty on most relays most of the time, and are asked
 // for every event otherwise.
 type known struct {
-	history, deletedIDs, deletedAddresses, vanished, quarantine, floors bool
+	History, deletedIDs, deletedAddresses, vanished, quarantine, floors bool
 }
 
-// open reads what it has to know.
-func (a *archive) open() (err error) {
-	if a.seq, err = record.LastSeq(a.Conn()); err != nil {
+// Open reads what it has to know.
+func (a *archive) Open() (err error) {
+	if a.Seq, err = record.LastSeq(a.Conn()); err != nil {
 		return err
 	}
 	for table, flag := range map[string]*bool{
-		"history": &a.known.history, "deleted_ids": &a.known.deletedIDs, "deleted_addresses": &a.known.deletedAddresses,
-		"vanished": &a.known.vanished, "quarantine": &a.known.quarantine, "removed_heads": &a.known.floors,
+		"history": &a.Known.History, "deleted_ids": &a.Known.deletedIDs, "deleted_addresses": &a.Known.deletedAddresses,
+		"vanished": &a.Known.vanished, "quarantine": &a.Known.quarantine, "removed_heads": &a.Known.floors,
 	} {
 		if *flag, err = a.Conn().Exists("SELECT 1 FROM " + table + " LIMIT 1"); err != nil {
 			return err
 		}
 	}
-	return a.keys.Open()
+	return a.Keys.Open()
 }
 
 // chores say when housekeeping is next to be done, in Unix seconds.
@@ -53,11 +54,17 @@ type chores struct {
 	prune  int64
 }
 
-func (c *chores) due(now int64) bool { return c.expiry != 0 && c.expiry <= now || c.prune <= now }
+// Due reports whether any is to be done.
+func (c *chores) Due(now int64) bool { return c.expiry != 0 && c.expiry <= now || c.prune <= now }
 
-// wait is how long to sleep until the next chore: at least a second, at most an
+// Command is for what is due.
+func (c *chores) Command(now int64) store.Housekeep {
+	return store.Housekeep{Expiry: c.expiry != 0 && c.expiry <= now, Prune: c.prune <= now}
+}
+
+// Wait is how long to sleep until the next chore: at least a second, at most an
 // hour, because the clock may be set.
-func (c *chores) wait(now int64) time.Duration {
+func (c *chores) Wait(now int64) time.Duration {
 	next := c.prune
 	if c.expiry != 0 {
 		next = min(next, c.expiry)
@@ -65,12 +72,12 @@ func (c *chores) wait(now int64) time.Duration {
 	return max(time.Second, min(time.Hour, time.Duration(next-now)*time.Second))
 }
 
-// postpone puts housekeeping off after a failure.
-func (c *chores) postpone(now int64) {
+// Postpone puts housekeeping off after a failure.
+func (c *chores) Postpone(now int64) {
 	if c.expiry != 0 {
-		c.expiry = max(c.expiry, now+retryAfter)
+		c.expiry = max(c.expiry, now+RetryAfter)
 	}
-	c.prune = max(c.prune, now+retryAfter)
+	c.prune = max(c.prune, now+RetryAfter)
 }
 
 // expiresAt notes when an event expires.
@@ -83,7 +90,7 @@ func (c *chores) expiresAt(at int64) {
 // Housekeeping takes this many rows, or contracts, in one transaction, and
 // prunes by age this often.
 const (
-	sweepChunk = 500
-	pruneEvery = int64(time.Hour / time.Second)
-	retryAfter = int64(30)
+	SweepChunk = 500
+	PruneEvery = int64(time.Hour / time.Second)
+	RetryAfter = int64(30)
 )

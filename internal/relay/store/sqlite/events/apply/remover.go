@@ -1,4 +1,4 @@
-package events
+package apply
 
 import (
 	"engramd/internal/relay/gate"
@@ -9,7 +9,7 @@ import (
 // remover does what authors ask to be removed, at once or in a job.
 type remover struct {
 	archive
-	table *gate.Table
+	Table *gate.Table
 }
 
 // member is the one that is being applied, nil for a command.
@@ -20,10 +20,10 @@ func (rm *remover) member() *engine.Member {
 	return &rm.current.Member
 }
 
-// unfinished is a request that a crash or a shutdown left unfinished.
-type unfinished struct {
-	request int64 // its seq
-	job     *engine.Job
+// Unfinished is a request that a crash or a shutdown left unfinished.
+type Unfinished struct {
+	Request int64 // its seq
+	Job     *engine.Job
 }
 
 const (
@@ -39,11 +39,11 @@ func (a *archive) RemoveBanned(id []byte) error {
 		return err
 	}
 	if row != nil {
-		if err := a.removeEvent(row[0].(int64), byBan); err != nil {
+		if err := a.RemoveEvent(row[0].(int64), byBan); err != nil {
 			return err
 		}
 	}
-	_, err = a.removeHistory(byBan, sqlAnyVersion, id)
+	_, err = a.RemoveHistory(byBan, sqlAnyVersion, id)
 	return err
 }
 
@@ -53,7 +53,7 @@ func (a *archive) withdrawHead(seq int64) error {
 	if _, err := a.Exec(sqlHeadToHistory, seq, a.Now); err != nil {
 		return err
 	}
-	a.known.history = true
+	a.Known.History = true
 	return a.dropEvent(seq, nil, false, nil)
 }
 
@@ -62,5 +62,5 @@ func (a *archive) keepWithdrawn(r *record.Record, request []byte) error {
 	if err := a.keepVersion(r); err != nil {
 		return err
 	}
-	return a.others.Contracts.Withdrawn(request, a.seq)
+	return a.Others.Contracts.Withdrawn(request, a.Seq)
 }

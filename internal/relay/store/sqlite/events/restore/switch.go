@@ -1,4 +1,4 @@
-package events
+package restore
 
 import (
 	"bytes"
@@ -6,12 +6,13 @@ import (
 
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/apply"
 	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // switching is the transaction in which a restore takes effect.
 type switching struct {
-	w      *restoring
+	w      *Writer
 	staged bool // of what was staged under num; else of what is in quarantine
 	num    int64
 	agent  []byte
@@ -39,8 +40,8 @@ func (s *switching) apply() error {
 	last := []engine.Value{int64(-1), int64(0), []byte{}}
 	for {
 		n := 0
-		args := append([]engine.Value{s.num}, append(last, int64(sweepChunk))...)
-		err := s.w.Conn().Each(sqlStaged, args, func(row []engine.Value) error {
+		args := append([]engine.Value{s.num}, append(last, int64(apply.SweepChunk))...)
+		err := s.w.Events.Conn().Each(sqlStaged, args, func(row []engine.Value) error {
 			n++
 			last = row[:3:3]
 			return s.take(int(row[0].(int64)), row[3].([]byte))
@@ -53,16 +54,16 @@ func (s *switching) apply() error {
 
 // take stores one staged event.
 func (s *switching) take(order int, json []byte) error {
-	rec, err := record.Parse(json, s.w.table)
+	rec, err := record.Parse(json, s.w.Events.Table)
 	if err != nil {
 		return err
 	}
 	if !s.staged || s.o.Mode == store.Rollback {
-		if err := s.w.dropFloor(rec); err != nil {
+		if err := s.w.Events.DropFloor(rec); err != nil {
 			return err
 		}
 	}
-	result, err := s.w.restore(rec, order == applyOrder(store.Versions))
+	result, err := s.w.Events.Restore(rec, order == applyOrder(store.Versions))
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (h stagedHead) older(created int64, id []byte) bool {
 
 // target is the staged head of an address; ok is false when it has none.
 func (s *switching) target(kind, d engine.Value) (h stagedHead, ok bool, err error) {
-	row, err := s.w.Conn().One(sqlTarget, s.num, kind, s.agent, d)
+	row, err := s.w.Events.Conn().One(sqlTarget, s.num, kind, s.agent, d)
 	if err != nil || row == nil {
 		return stagedHead{}, false, err
 	}
@@ -118,11 +119,11 @@ func (s *switching) target(kind, d engine.Value) (h stagedHead, ok bool, err err
 // clearHeads takes away the heads of the agent that are newer than the staged
 // ones, or stand where none is staged.
 func (s *switching) clearHeads() error {
-	who, err := s.w.keys.Number(record.Pubkey(s.agent))
+	who, err := s.w.Events.Keys.Number(record.Pubkey(s.agent))
 	if err != nil || who == 0 {
 		return err
 	}
-	return s.w.Conn().Each(sqlHeadsOf, []engine.Value{who}, func(row []engine.Value) error {
+	return s.w.Events.Conn().Each(sqlHeadsOf, []engine.Value{who}, func(row []engine.Value) error {
 		target, ok, err := s.target(row[1], row[2])
 		if err != nil {
 			return err
@@ -134,14 +135,14 @@ func (s *switching) clearHeads() error {
 		if err := s.quarantine("events", seq, true); err != nil {
 			return err
 		}
-		return s.w.removeEvent(seq, noReason)
+		return s.w.Events.RemoveEvent(seq, apply.NoReason)
 	})
 }
 
 // clearVersions takes away superseded versions that are newer than the staged
 // heads, and the staged heads themselves, which become heads again.
 func (s *switching) clearVersions() error {
-	return s.w.Conn().Each(sqlVersionsOf, []engine.Value{s.agent}, func(row []engine.Value) error {
+	return s.w.Events.Conn().Each(sqlVersionsOf, []engine.Value{s.agent}, func(row []engine.Value) error {
 		target, ok, err := s.target(row[1], row[2])
 		if err != nil {
 			return err
@@ -156,12 +157,12 @@ func (s *switching) clearVersions() error {
 		default:
 			return nil
 		}
-		_, err = s.w.removeHistory(noReason, `SELECT seq, pubkey, length(json) FROM history WHERE seq = ?`, seq)
+		_, err = s.w.Events.RemoveHistory(apply.NoReason, `SELECT seq, pubkey, length(json) FROM history WHERE seq = ?`, seq)
 		return err
 	})
 }
 
 func (s *switching) quarantine(table string, seq int64, isHead bool) error {
 	s.done.Quarantined++
-	return s.w.quarantine(s.o.Name, table, seq, isHead)
+	return s.w.Events.Quarantine(s.o.Name, table, seq, isHead)
 }

@@ -1,4 +1,4 @@
-package events
+package apply
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 // What a followed relay brings (PutOptions.Replica).
 
 // placeCopy is place for it.
-func (w *applier) placeCopy(r *record.Record, past, withdrawn bool, request []byte) (store.Result, error) {
+func (w *Writer) placeCopy(r *record.Record, past, withdrawn bool, request []byte) (store.Result, error) {
 	switch {
 	case withdrawn:
 		// It was a head there, so what is older is none.
@@ -34,7 +34,7 @@ func (w *applier) placeCopy(r *record.Record, past, withdrawn bool, request []by
 // placePast stores a version that is superseded where it comes from. The source
 // alone is not believed in that: where nothing that its author signed shows that
 // the version is superseded, the newest one that is known is the head.
-func (w *applier) placePast(r *record.Record) (store.Result, error) {
+func (w *Writer) placePast(r *record.Record) (store.Result, error) {
 	if !w.keepsVersions(r) {
 		return store.Result{Outcome: store.Stale, Why: store.WhyStale}, nil
 	}
@@ -66,7 +66,7 @@ func (w *applier) placePast(r *record.Record) (store.Result, error) {
 
 // isPast makes history of the head that the record is itself, because it is
 // superseded where it comes from, and its author's signature says so.
-func (w *applier) isPast(r *record.Record) (done bool, err error) {
+func (w *Writer) isPast(r *record.Record) (done bool, err error) {
 	if record.IsContract(r.Event.Kind) || !w.keepsVersions(r) {
 		return false, nil
 	}
@@ -83,11 +83,11 @@ func (w *applier) isPast(r *record.Record) (done bool, err error) {
 // superseded reports whether something that the record's author signed shows
 // that it is no head any more: a newer version in history, or a later request to
 // delete something that may have been one.
-func (w *applier) superseded(r *record.Record) (bool, error) {
+func (w *Writer) superseded(r *record.Record) (bool, error) {
 	if newer, err := w.newerInHistory(r); err != nil || newer {
 		return newer, err
 	}
-	if !w.known.deletedIDs {
+	if !w.Known.deletedIDs {
 		return false, nil
 	}
 	found, tags, bytes := false, 0, 0
@@ -132,7 +132,7 @@ const (
 )
 
 // overtake makes history of a head that is older than the record.
-func (w *applier) overtake(r *record.Record) (done bool, err error) {
+func (w *Writer) overtake(r *record.Record) (done bool, err error) {
 	head, err := w.head(r)
 	if err != nil || !head.exists || head.beats(r) {
 		return false, err
@@ -141,7 +141,7 @@ func (w *applier) overtake(r *record.Record) (done bool, err error) {
 }
 
 // keepCopy stores a version of a gated kind as history, if any is kept.
-func (w *applier) keepCopy(r *record.Record) (store.Result, error) {
+func (w *Writer) keepCopy(r *record.Record) (store.Result, error) {
 	if !w.keepsVersions(r) {
 		return store.Result{Outcome: store.Stale, Why: store.WhyStale}, nil
 	}
@@ -151,6 +151,6 @@ func (w *applier) keepCopy(r *record.Record) (store.Result, error) {
 	return store.Result{Outcome: store.Stored}, w.pruneAddress(r)
 }
 
-func (w *applier) keepsVersions(r *record.Record) bool {
+func (w *Writer) keepsVersions(r *record.Record) bool {
 	return record.HasHistory(r) && (record.IsContract(r.Event.Kind) || w.Options().Versions >= 0)
 }

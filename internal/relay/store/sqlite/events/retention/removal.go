@@ -1,4 +1,4 @@
-package events
+package retention
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/apply"
 	"engramd/internal/relay/store/sqlite/events/query"
 )
 
@@ -21,8 +22,8 @@ func newRemoval() store.Removal {
 	return store.Removal{Events: map[int]int64{}, Versions: map[int]int64{}, Quarantined: map[int]int64{}, Spared: map[int]int64{}}
 }
 
-// counter is the counter of a shelf.
-func counter(r *store.Removal, p shelf) map[int]int64 {
+// countOf is the counter of a shelf.
+func countOf(r *store.Removal, p shelf) map[int]int64 {
 	return [...]map[int]int64{r.Events, r.Versions, r.Quarantined}[p]
 }
 
@@ -36,7 +37,7 @@ func (c *Cleaner) CountMatching(ctx context.Context, scope gate.Scope, filters [
 			if m.spare {
 				out.Spared[m.kind]++
 			} else {
-				counter(&out, m.place)[m.kind]++
+				countOf(&out, m.place)[m.kind]++
 			}
 		}
 		return nil
@@ -93,8 +94,8 @@ func (c *Cleaner) removeFound(ctx context.Context, list []match, out *store.Remo
 			return err
 		}
 		for _, p := range []shelf{inEvents, inHistory, inQuarantine} {
-			for kind, n := range counter(&done, p) {
-				counter(out, p)[kind] += n
+			for kind, n := range countOf(&done, p) {
+				countOf(out, p)[kind] += n
 			}
 		}
 		list = list[n:]
@@ -102,8 +103,8 @@ func (c *Cleaner) removeFound(ctx context.Context, list []match, out *store.Remo
 	return ctx.Err()
 }
 
-// removeRows removes rows that were matched, and counts those that are there.
-func removeRows(w *applier, list []store.MatchedRow) (store.Removal, error) {
+// RemoveRows removes rows that were matched, and counts those that are there.
+func RemoveRows(w *apply.Writer, list []store.MatchedRow) (store.Removal, error) {
 	done := newRemoval()
 	for _, m := range list {
 		from, ok, err := removeMatch(w, m)
@@ -111,7 +112,7 @@ func removeRows(w *applier, list []store.MatchedRow) (store.Removal, error) {
 			return store.Removal{}, err
 		}
 		if ok {
-			counter(&done, from)[m.Kind]++
+			countOf(&done, from)[m.Kind]++
 		}
 	}
 	return done, nil
@@ -126,9 +127,9 @@ const (
 
 // removeMatch removes one row, which may have been superseded since it was
 // found, and reports where it was.
-func removeMatch(w *applier, m store.MatchedRow) (from shelf, ok bool, err error) {
+func removeMatch(w *apply.Writer, m store.MatchedRow) (from shelf, ok bool, err error) {
 	if m.Quarantined {
-		n, err := w.unquarantine(sqlUnquarantineRow, m.Seq, m.ID)
+		n, err := w.Unquarantine(sqlUnquarantineRow, m.Seq, m.ID)
 		return inQuarantine, n > 0, err
 	}
 	row, err := w.Conn().One(sqlRemovable, m.Seq)
@@ -137,18 +138,18 @@ func removeMatch(w *applier, m store.MatchedRow) (from shelf, ok bool, err error
 	}
 	if row != nil {
 		if row[2] != nil {
-			if err := w.raiseFloor(row[0], row[1], row[2], row[3], row[4].([]byte)); err != nil {
+			if err := w.RaiseFloor(row[0], row[1], row[2], row[3], row[4].([]byte)); err != nil {
 				return 0, false, err
 			}
 		}
-		return inEvents, true, w.removeEvent(m.Seq, byOperator)
+		return inEvents, true, w.RemoveEvent(m.Seq, apply.ByOperator)
 	}
 	if row, err = w.Conn().One(sqlRemovableOld, m.Seq); err != nil || row == nil {
 		return 0, false, err
 	}
-	if err := w.raiseFloor(row[0], row[1], row[2], row[3], []byte{}); err != nil {
+	if err := w.RaiseFloor(row[0], row[1], row[2], row[3], []byte{}); err != nil {
 		return 0, false, err
 	}
-	_, err = w.removeHistory(byOperator, sqlVersionBySeq, m.Seq)
+	_, err = w.RemoveHistory(apply.ByOperator, sqlVersionBySeq, m.Seq)
 	return inHistory, true, err
 }

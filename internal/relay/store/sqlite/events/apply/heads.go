@@ -1,4 +1,4 @@
-package events
+package apply
 
 import (
 	"bytes"
@@ -49,7 +49,7 @@ func (h head) beats(r *record.Record) bool {
 // gone, as it does for readers, and is removed, so that the outcome does not
 // depend on when the sweeper comes by.
 func (a *archive) head(r *record.Record) (head, error) {
-	who, err := a.keys.Number(record.Pubkey(r.Pubkey))
+	who, err := a.Keys.Number(record.Pubkey(r.Pubkey))
 	if err != nil || who == 0 {
 		return head{}, err
 	}
@@ -62,7 +62,7 @@ func (a *archive) head(r *record.Record) (head, error) {
 		class: gate.Class(row[3].(int64)), size: row[5].(int64),
 	}
 	if expires, ok := row[4].(int64); ok && expires <= a.Now {
-		return head{}, a.removeEvent(h.seq, byExpiry)
+		return head{}, a.RemoveEvent(h.seq, byExpiry)
 	}
 	return h, nil
 }
@@ -73,7 +73,7 @@ func (a *archive) head(r *record.Record) (head, error) {
 // older version must not either. A version newer than all that is known is a
 // new write and may.
 func (a *archive) newerInHistory(r *record.Record) (bool, error) {
-	if !a.known.history {
+	if !a.Known.History {
 		return false, nil
 	}
 	return a.Conn().Exists(sqlNewerInHistory, int64(r.Event.Kind), r.Pubkey, r.D, r.Created, r.ID, a.Now)
@@ -83,12 +83,12 @@ func (a *archive) newerInHistory(r *record.Record) (bool, error) {
 // else away.
 func (a *archive) supersede(h head, r *record.Record) error {
 	if h.class == gate.Open || a.Options().Versions < 0 && !record.IsContract(r.Event.Kind) {
-		return a.removeEvent(h.seq, noReason)
+		return a.RemoveEvent(h.seq, NoReason)
 	}
 	if _, err := a.Exec(sqlHeadToHistory, h.seq, a.Now); err != nil {
 		return err
 	}
-	a.known.history = true
+	a.Known.History = true
 	if err := a.dropEvent(h.seq, r, false, nil); err != nil {
 		return err
 	}
@@ -109,33 +109,33 @@ func (a *archive) keepLate(r *record.Record) error {
 // keepVersion stores the record as history, whatever else is known of its
 // address.
 func (a *archive) keepVersion(r *record.Record) error {
-	a.seq++
-	_, err := a.Exec(sqlInsertHistory, a.seq, int64(r.Event.Kind), r.Created, int64(r.Class), r.D,
+	a.Seq++
+	_, err := a.Exec(sqlInsertHistory, a.Seq, int64(r.Event.Kind), r.Created, int64(r.Class), r.D,
 		column.BytesOrNil(r.Readers), column.TimeOrNil(r.Expires), a.Now, r.JSON)
 	if err != nil {
 		return err
 	}
-	if err := a.placeContract(r, a.seq); err != nil {
+	if err := a.placeContract(r, a.Seq); err != nil {
 		return err
 	}
-	a.known.history = true
-	a.usage.Count(record.Pubkey(r.Pubkey), 1, int64(len(r.JSON)))
-	a.chores.expiresAt(r.Expires)
+	a.Known.History = true
+	a.Usage.Count(record.Pubkey(r.Pubkey), 1, int64(len(r.JSON)))
+	a.Chores.expiresAt(r.Expires)
 	return nil
 }
 
-// removeEvent removes a head or regular event with all that belongs to it.
-func (a *archive) removeEvent(seq int64, why reason) error {
+// RemoveEvent removes a head or regular event with all that belongs to it.
+func (a *archive) RemoveEvent(seq int64, why reason) error {
 	var size int64
 	var who record.Pubkey
-	a.seqGone = a.seqGone || why != noReason // else its successor has a higher number
+	a.seqGone = a.seqGone || why != NoReason // else its successor has a higher number
 	err := a.dropEvent(seq, nil, true, func(row []engine.Value) {
 		size, who = int64(len(row[0].([]byte))), record.Pubkey(row[2].([]byte))
 	})
 	if err != nil {
 		return err
 	}
-	a.usage.Count(who, -1, -size)
+	a.Usage.Count(who, -1, -size)
 	a.count(why, 1)
 	return nil
 }
@@ -158,7 +158,7 @@ func (a *archive) dropEvent(seq int64, successor *record.Record, gone bool, seen
 	if err != nil {
 		return fmt.Errorf("event %d: %w", seq, err)
 	}
-	a.text.Leave(seq, gate.Class(row[1].(int64)), ev)
+	a.Text.Leave(seq, gate.Class(row[1].(int64)), ev)
 	if _, err := a.Exec(sqlDeleteEvent, seq); err != nil {
 		return err
 	}
@@ -170,14 +170,14 @@ func (a *archive) dropEvent(seq int64, successor *record.Record, gone bool, seen
 		}
 	}
 	if gone {
-		if err := a.others.Contracts.Removed(ev.Kind, seq); err != nil {
+		if err := a.Others.Contracts.Removed(ev.Kind, seq); err != nil {
 			return err
 		}
 	}
 	if successor != nil {
 		return nil
 	}
-	return a.keys.Loosen(row[3].(int64))
+	return a.Keys.Loosen(row[3].(int64))
 }
 
 // dropTag takes one row out of the tag index.
@@ -187,14 +187,14 @@ func (a *archive) dropTag(t *record.Tag, created engine.Value, seq int64, succes
 		_, err := a.Exec(sqlDeleteTag, t.Name, t.Value, created, seq)
 		return err
 	}
-	num, err := a.keys.Number(k)
+	num, err := a.Keys.Number(k)
 	if err != nil {
 		return err
 	}
 	if _, err := a.Exec(sqlDeleteTag, t.Name, num, created, seq); err != nil || num == 0 || successor.Names(k) {
 		return err
 	}
-	return a.keys.Loosen(num)
+	return a.Keys.Loosen(num)
 }
 
 // placeContract has what is stored of contract memory under seq, as an event or
@@ -203,5 +203,5 @@ func (a *archive) placeContract(r *record.Record, seq int64) error {
 	if !record.IsContract(r.Event.Kind) {
 		return nil
 	}
-	return a.others.Contracts.Stored(r.Event, r.Class, seq)
+	return a.Others.Contracts.Stored(r.Event, r.Class, seq)
 }

@@ -1,45 +1,61 @@
-package events
+package apply
 
 import (
+	"sync/atomic"
+
+	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/ledger"
 	"engramd/internal/relay/store/sqlite/events/record"
+	"engramd/internal/relay/store/sqlite/events/search"
 	"engramd/nips/nip01"
 	"engramd/nips/niptemp"
 )
 
-// applier decides what becomes of events, and of what they ask to be removed.
-type applier struct {
+// Writer decides what becomes of events, and of what they ask to be removed.
+type Writer struct {
 	remover
-	admit  func(p *Pending) (*nip01.Refusal, error) // asks the lists about a client's event; nil lets all pass
-	placed bool                                     // each has a place in the order of commands, which is noted
+	Admit  func(p *Pending) (*nip01.Refusal, error) // asks the lists about a client's event; nil lets all pass
+	Placed bool                                     // each has a place in the order of commands, which is noted
+}
+
+// NewWriter makes one that asks nobody about clients' events. on says whether the
+// full-text index exists, waiting how many wait for the writer.
+func NewWriter(tx ledger.Tx, table *gate.Table, on *atomic.Bool, waiting func() int) *Writer {
+	w := &Writer{}
+	w.Tx, w.Table = tx, table
+	w.Text = search.Index{Tx: &w.Tx, On: on, Waiting: waiting, UpTo: -1}
+	w.Usage.Tx, w.Keys.Tx = &w.Tx, &w.Tx
+	w.parts = []ledger.Part{&w.Text, &w.Usage, &w.Keys}
+	return w
 }
 
 // whyExpired answers an event whose NIP-40 time came between the policy's look
 // at it and the writer's.
 var whyExpired = nip01.Refuse(nip01.PrefixInvalid, "the event has expired")
 
-// apply decides what becomes of one event, in this order: expired, banned, this
+// Decide decides what becomes of one event, in this order: expired, banned, this
 // very event, deleted before, the contract's lifecycle, a newer head, quota. What
 // it changed is undone when it fails or refuses.
 //
 // The lifecycle comes after "deleted" and before "newer": sending an accepted
 // event again is a duplicate and no second move, while a move that comes too
 // late must not be answered as if it had been taken.
-func (w *applier) apply(p *Pending) (store.Result, error) {
-	r := p.rec
+func (w *Writer) Decide(p *Pending) (store.Result, error) {
+	r := p.Rec
 	if r.Expires != 0 && r.Expires <= w.Now {
 		return store.Result{Outcome: store.Refused, Why: whyExpired}, nil
 	}
-	if p.asked && w.admit != nil {
-		if refusal, err := w.admit(p); err != nil || refusal != nil {
+	if p.Asked && w.Admit != nil {
+		if refusal, err := w.Admit(p); err != nil || refusal != nil {
 			return store.Result{Outcome: store.Refused, Why: refusal}, err
 		}
 	}
-	if banned, err := w.others.Admin.Banned(r.ID); err != nil || banned {
+	if banned, err := w.Others.Admin.Banned(r.ID); err != nil || banned {
 		return store.Result{Outcome: store.Deleted, Why: store.WhyBanned}, err
 	}
-	opts := p.opts
+	opts := p.Opts
 	opts.Import = opts.Import || opts.Replica
 	request, withdrawn, before, err := w.met(r, opts.Import)
 	if err == nil && opts.Past && before.Outcome == store.Duplicate {
@@ -50,14 +66,14 @@ func (w *applier) apply(p *Pending) (store.Result, error) {
 	if err != nil || before.Outcome != 0 {
 		return before, err
 	}
-	if conflict, err := w.misses(r, p.opts.Base); err != nil || conflict {
+	if conflict, err := w.misses(r, p.Opts.Base); err != nil || conflict {
 		return store.Result{Outcome: store.Conflict, Why: store.WhyConflict}, err
 	}
-	usage, err := w.usage.Before(r)
+	usage, err := w.Usage.Before(r)
 	if err != nil {
 		return store.Result{}, err
 	}
-	if refusal := w.usage.SurelyOverQuota(r, usage, &p.opts); refusal != nil {
+	if refusal := w.Usage.SurelyOverQuota(r, usage, &p.Opts); refusal != nil {
 		return store.Result{Outcome: store.Refused, Why: refusal}, nil
 	}
 	if refusal, err := w.judgeContract(r, opts); err != nil || refusal != nil {
@@ -78,46 +94,46 @@ func (w *applier) apply(p *Pending) (store.Result, error) {
 	if err != nil {
 		return store.Result{}, err
 	}
-	if result.Outcome == store.Stale && r.Event.Kind == niptemp.KindEntry && !p.opts.Import {
+	if result.Outcome == store.Stale && r.Event.Kind == niptemp.KindEntry && !p.Opts.Import {
 		result = w.said(r)
 	}
-	if refusal := w.usage.OverQuota(r, usage, &p.opts); refusal != nil {
+	if refusal := w.Usage.OverQuota(r, usage, &p.Opts); refusal != nil {
 		return store.Result{Outcome: store.Refused, Why: refusal}, nil
 	}
-	if len(p.opts.Forward) > 0 && record.IsContract(r.Event.Kind) {
-		err = w.others.Outbox.Forward(r.Event, r.JSON, p.opts.Forward)
+	if len(p.Opts.Forward) > 0 && record.IsContract(r.Event.Kind) {
+		err = w.Others.Outbox.Forward(r.Event, r.JSON, p.Opts.Forward)
 	}
 	return result, err
 }
 
 // effects does what an event asks for that is about to be stored: before that,
 // so that a deletion finds room in a full database.
-func (w *applier) effects(r *record.Record) error {
+func (w *Writer) effects(r *record.Record) error {
 	switch r.Event.Kind {
 	case record.KindDeletion:
 		return w.delete(r)
 	case record.KindVanish:
-		return w.vanish(r, w.seq+1)
+		return w.vanish(r, w.Seq+1)
 	}
 	return nil
 }
 
 // judgeContract has contract memory judged before it is stored, in the
 // transaction that stores it. A refusal is for the client.
-func (w *applier) judgeContract(r *record.Record, opts store.PutOptions) (*nip01.Refusal, error) {
+func (w *Writer) judgeContract(r *record.Record, opts store.PutOptions) (*nip01.Refusal, error) {
 	if !record.IsContract(r.Event.Kind) {
 		return nil, nil
 	}
-	return w.others.Contracts.Judge(r.Event, opts)
+	return w.Others.Contracts.Judge(r.Event, opts)
 }
 
 // Apply applies an event.
-func (w *applier) Apply(m *engine.Member) (store.Result, error) {
+func (w *Writer) Apply(m *engine.Member) (store.Result, error) {
 	w.current = m.Of.(*Pending)
 	defer func() { w.current = nil }()
-	r, err := w.apply(w.current)
-	if w.placed && err == nil {
-		w.executed(w.current.place, r.Outcome, [32]byte(w.current.rec.ID))
+	r, err := w.Decide(w.current)
+	if w.Placed && err == nil {
+		w.Executed(w.current.Place, r.Outcome, [32]byte(w.current.Rec.ID))
 	}
 	return r, err
 }
@@ -125,14 +141,14 @@ func (w *applier) Apply(m *engine.Member) (store.Result, error) {
 // Risky reports whether an event may be refused after it changed something: by
 // a quota that is only known to be exceeded when it is clear what the write
 // frees.
-func (w *applier) Risky(m *engine.Member) bool {
-	r := m.Of.(*Pending).rec
-	return (r.D != nil || r.Event.Kind == record.KindDeletion) && w.usage.MayExceed(r)
+func (w *Writer) Risky(m *engine.Member) bool {
+	r := m.Of.(*Pending).Rec
+	return (r.D != nil || r.Event.Kind == record.KindDeletion) && w.Usage.MayExceed(r)
 }
 
-// restore stores an event that a restore brings, a superseded version as such.
+// Restore stores an event that a restore brings, a superseded version as such.
 // Live readers are not told of it one by one.
-func (w *applier) restore(r *record.Record, version bool) (store.Result, error) {
+func (w *Writer) Restore(r *record.Record, version bool) (store.Result, error) {
 	put, others := w.applyImport, len(w.committed)
 	if version {
 		put = w.applyVersion
@@ -145,21 +161,21 @@ func (w *applier) restore(r *record.Record, version bool) (store.Result, error) 
 }
 
 // applyImport is apply for an event that no Put brought.
-func (w *applier) applyImport(r *record.Record) (store.Result, error) {
-	return w.apply(&Pending{rec: r, opts: store.PutOptions{Import: true}})
+func (w *Writer) applyImport(r *record.Record) (store.Result, error) {
+	return w.Decide(&Pending{Rec: r, Opts: store.PutOptions{Import: true}})
 }
 
 // applyVersion stores a superseded version as such: it never becomes head, also
 // where nothing newer is known, and no older version stays head: it was
 // superseded by this one.
-func (w *applier) applyVersion(r *record.Record) (store.Result, error) {
+func (w *Writer) applyVersion(r *record.Record) (store.Result, error) {
 	if !record.HasHistory(r) {
 		return w.applyImport(r)
 	}
 	if r.Expires != 0 && r.Expires <= w.Now {
 		return store.Result{Outcome: store.Refused, Why: whyExpired}, nil
 	}
-	if banned, err := w.others.Admin.Banned(r.ID); err != nil || banned {
+	if banned, err := w.Others.Admin.Banned(r.ID); err != nil || banned {
 		return store.Result{Outcome: store.Deleted}, err
 	}
 	request, withdrawn, before, err := w.met(r, true)

@@ -1,4 +1,4 @@
-package events
+package apply
 
 import (
 	"engramd/internal/relay/store/sqlite/engine"
@@ -18,12 +18,12 @@ const (
 		ORDER BY created_at DESC LIMIT ?`
 )
 
-// vanishChunk bounds how many rows of a vanishing author one transaction
+// VanishChunk bounds how many rows of a vanishing author one transaction
 // removes, beside vanishCost, and so how long others wait: about 30 ms on the
 // machine the benchmarks were written on.
 const (
-	vanishChunk = 1000
-	vanishCost  = 2 * removalCost
+	VanishChunk = 1000
+	vanishCost  = 2 * engine.StepCost
 )
 
 // few calls remove for rows until they have cost as much as one transaction
@@ -75,7 +75,7 @@ func (rm *remover) vanish(r *record.Record, seq int64) error {
 	if _, err := rm.Exec(sqlSetVanished, r.Pubkey, r.Created, seq); err != nil {
 		return err
 	}
-	rm.known.vanished = true
+	rm.Known.vanished = true
 	v := &vanishing{pubkey: r.Pubkey, until: r.Created, request: seq, wrapsUntil: r.Created}
 	more, err := v.step(rm)
 	if err == nil && more {
@@ -99,7 +99,7 @@ func (v *vanishing) job(rm *remover, m *engine.Member) *engine.Job {
 
 // step removes up to vanishChunk rows and reports whether more may be there.
 func (v *vanishing) step(rm *remover) (more bool, err error) {
-	left := vanishChunk
+	left := VanishChunk
 	for _, part := range []func(*remover, int) (int, error){v.events, v.history, v.quarantine, v.wraps} {
 		n, err := part(rm, left)
 		if err != nil {
@@ -109,7 +109,7 @@ func (v *vanishing) step(rm *remover) (more bool, err error) {
 			return true, nil
 		}
 	}
-	if more, err := rm.others.vanished(v.pubkey, v.until); err != nil || more {
+	if more, err := rm.Others.vanished(v.pubkey, v.until); err != nil || more {
 		return more, err
 	}
 	_, err = rm.Exec(sqlVanishDone, v.pubkey, v.request)
@@ -118,41 +118,41 @@ func (v *vanishing) step(rm *remover) (more bool, err error) {
 
 func (v *vanishing) events(rm *remover, limit int) (int, error) {
 	return rm.few(sqlVanishEvents, []engine.Value{v.pubkey, v.until, v.request, int64(limit)}, limit, func(row []engine.Value) error {
-		return rm.removeEvent(row[0].(int64), byVanish)
+		return rm.RemoveEvent(row[0].(int64), byVanish)
 	})
 }
 
 func (v *vanishing) history(rm *remover, limit int) (int, error) {
-	return rm.removeHistory(byVanish, sqlVanishPast, v.pubkey, v.until, int64(limit))
+	return rm.RemoveHistory(byVanish, sqlVanishPast, v.pubkey, v.until, int64(limit))
 }
 
 func (v *vanishing) quarantine(rm *remover, limit int) (int, error) {
-	return rm.unquarantine(sqlUnquarantineAuthor, v.pubkey, v.until, int64(limit))
+	return rm.Unquarantine(sqlUnquarantineAuthor, v.pubkey, v.until, int64(limit))
 }
 
 func (v *vanishing) wraps(rm *remover, limit int) (int, error) {
 	return rm.few(sqlVanishWraps, []engine.Value{v.pubkey, v.wrapsUntil, int64(limit)}, limit, func(row []engine.Value) error {
 		v.wrapsUntil = row[1].(int64)
-		return rm.removeEvent(row[0].(int64), byVanish)
+		return rm.RemoveEvent(row[0].(int64), byVanish)
 	})
 }
 
 // EverVanished reports whether a key asked to vanish, at whatever time.
 func (rm *remover) EverVanished(key []byte) (bool, error) {
-	if !rm.known.vanished {
+	if !rm.Known.vanished {
 		return false, nil
 	}
 	return rm.Conn().Exists(sqlEverVanished, key)
 }
 
 // SomeVanished reports whether anybody ever asked to vanish.
-func (rm *remover) SomeVanished() bool { return rm.known.vanished }
+func (rm *remover) SomeVanished() bool { return rm.Known.vanished }
 
-// openVanishes makes jobs of the requests that were left unfinished.
-func (rm *remover) openVanishes() (left []unfinished, err error) {
+// OpenVanishes makes jobs of the requests that were left unfinished.
+func (rm *remover) OpenVanishes() (left []Unfinished, err error) {
 	err = rm.Conn().Each(sqlVanishOpen, nil, func(row []engine.Value) error {
 		v := &vanishing{pubkey: row[0].([]byte), until: row[1].(int64), request: row[2].(int64), wrapsUntil: row[1].(int64)}
-		left = append(left, unfinished{v.request, v.job(rm, nil)})
+		left = append(left, Unfinished{v.request, v.job(rm, nil)})
 		return nil
 	})
 	return left, err

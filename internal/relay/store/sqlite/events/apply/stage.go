@@ -1,4 +1,4 @@
-package events
+package apply
 
 import (
 	"engramd/internal/relay/store"
@@ -6,16 +6,16 @@ import (
 	"engramd/internal/relay/store/sqlite/events/ledger"
 )
 
-// stage is what the current transaction will mean outside the database once it
+// Stage is what the current transaction will mean outside the database once it
 // is durable, beside what the engine keeps of it. A member that is undone takes
 // its part with it.
-type stage struct {
-	seq       int64         // the last sequence number given out
+type Stage struct {
+	Seq       int64         // the last sequence number given out
 	parts     []ledger.Part // what remembers beside the tables
 	committed []store.Committed
 	removed   [numReasons]int
 	seqGone   bool         // something with a sequence number went
-	done      []store.Done // what was executed of commands with a place, refused ones too
+	Done      []store.Done // what was executed of commands with a place, refused ones too
 
 	before int64 // seq, when the transaction began
 	marked mark
@@ -30,16 +30,16 @@ type mark struct {
 
 // Begin starts a new transaction's stage. What was handed to OnCommit is not
 // reused.
-func (s *stage) Begin() {
-	*s = stage{seq: s.seq, parts: s.parts, before: s.seq}
+func (s *Stage) Begin() {
+	*s = Stage{Seq: s.Seq, parts: s.parts, before: s.Seq}
 	for _, p := range s.parts {
 		p.Begin()
 	}
 }
 
 // Mark notes where a member begins.
-func (s *stage) Mark() {
-	s.marked = mark{len(s.committed), s.removed, s.seq}
+func (s *Stage) Mark() {
+	s.marked = mark{len(s.committed), s.removed, s.Seq}
 	for _, p := range s.parts {
 		p.Mark()
 	}
@@ -47,24 +47,24 @@ func (s *stage) Mark() {
 
 // Undo forgets what was staged since the mark, and gives its sequence numbers
 // back.
-func (s *stage) Undo() {
+func (s *Stage) Undo() {
 	m := &s.marked
-	s.committed, s.removed, s.seq = s.committed[:m.committed], m.removed, m.seq
+	s.committed, s.removed, s.Seq = s.committed[:m.committed], m.removed, m.seq
 	for _, p := range s.parts {
 		p.Undo()
 	}
 }
 
 // RolledBack forgets what a transaction would have meant.
-func (s *stage) RolledBack() {
-	*s = stage{seq: s.before, parts: s.parts}
+func (s *Stage) RolledBack() {
+	*s = Stage{Seq: s.before, parts: s.parts}
 	for _, p := range s.parts {
 		p.RolledBack()
 	}
 }
 
-// end writes what the transaction has collected.
-func (s *stage) end(setMeta func(name string, value engine.Value) error) error {
+// End writes what the transaction has collected.
+func (s *Stage) End(setMeta func(name string, value engine.Value) error) error {
 	for _, p := range s.parts {
 		if err := p.End(); err != nil {
 			return err
@@ -73,7 +73,7 @@ func (s *stage) end(setMeta func(name string, value engine.Value) error) error {
 	if !s.seqGone {
 		return nil
 	}
-	return setMeta(metaLastSeq, s.seq)
+	return setMeta(metaLastSeq, s.Seq)
 }
 
 // metaLastSeq is the last sequence number that was given out, in the table meta,
@@ -81,15 +81,15 @@ func (s *stage) end(setMeta func(name string, value engine.Value) error) error {
 // highest in use.
 const metaLastSeq = "last_seq"
 
-// durable tells the parts.
-func (s *stage) durable() {
+// Durable tells the parts.
+func (s *Stage) Durable() {
 	for _, p := range s.parts {
 		p.Durable()
 	}
 }
 
-// announce counts what was removed, and sends what was stored to live readers.
-func (s *stage) announce(observe store.Observer, onCommit func([]store.Committed)) {
+// Announce counts what was removed, and sends what was stored to live readers.
+func (s *Stage) Announce(observe store.Observer, onCommit func([]store.Committed)) {
 	for why, n := range s.removed {
 		if n > 0 {
 			observe.Removed(reason(why).String(), n)
@@ -100,13 +100,13 @@ func (s *stage) announce(observe store.Observer, onCommit func([]store.Committed
 	}
 }
 
-// executed notes what was executed in the transaction.
-func (s *stage) executed(place store.LogPlace, outcome store.Outcome, sum [32]byte) {
-	s.done = append(s.done, store.Done{Place: place, Outcome: outcome, Digest: sum})
+// Executed notes what was executed in the transaction.
+func (s *Stage) Executed(place store.LogPlace, outcome store.Outcome, sum [32]byte) {
+	s.Done = append(s.Done, store.Done{Place: place, Outcome: outcome, Digest: sum})
 }
 
 // count counts rows that went for good.
-func (s *stage) count(why reason, n int) {
+func (s *Stage) count(why reason, n int) {
 	if why >= 0 {
 		s.removed[why] += n
 	}
@@ -116,14 +116,14 @@ func (s *stage) count(why reason, n int) {
 type reason int
 
 const (
-	noReason    reason = iota - 1 // not counted: an open kind's old version, which was replaced
+	NoReason    reason = iota - 1 // not counted: an open kind's old version, which was replaced
 	byDeletion                    // NIP-09
 	byVanish                      // NIP-62
 	byExpiry                      // NIP-40
 	byPruning                     // superseded versions beyond the limits of history
 	byBan                         // by the operator (NIP-86)
-	byOperator                    // by a filter of the operator
-	byRetention                   // by retention.rules
+	ByOperator                    // by a filter of the operator
+	ByRetention                   // by retention.rules
 	numReasons
 )
 

@@ -1,4 +1,4 @@
-package events
+package retention
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"engramd/internal/relay/retention"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/apply"
 	"engramd/internal/relay/store/sqlite/events/query"
 )
 
@@ -53,18 +54,18 @@ func (r *Retainer) run(ctx context.Context, after func(time.Duration) <-chan tim
 	for {
 		var tick <-chan time.Time
 		if len(r.Options().Retention) > 0 && (r.Leads == nil || r.Leads()) {
-			wait := pruneEvery
+			wait := apply.PruneEvery
 			if err := r.lead(ctx); err != nil {
 				if ctx.Err() != nil {
 					return
 				}
 				r.Log.Error("retention failed", "err", err)
-				wait = retryAfter
+				wait = apply.RetryAfter
 			}
 			tick = after(time.Duration(wait) * time.Second)
 		}
 		if tick == nil && r.Leads != nil {
-			tick = after(time.Duration(retryAfter) * time.Second) // it may lead then
+			tick = after(time.Duration(apply.RetryAfter) * time.Second) // it may lead then
 		}
 		select {
 		case <-r.changed:
@@ -209,8 +210,7 @@ func (r *Retainer) oldest(ctx context.Context, kind, before, most int64) (out []
 // (record.cost).
 const tagCost = 4
 
-// retire removes the first of a list, as many as one transaction may, and
-// reports how many.
+// retire has the first of a list removed, and reports how many.
 func (r *Retainer) retire(ctx context.Context, list []aged) (n int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -222,11 +222,13 @@ func (r *Retainer) retire(ctx context.Context, list []aged) (n int, err error) {
 	return store.Answer[int](ctx, r.Order, c)
 }
 
-func retireSome(w *applier, observe store.Observer, list []store.RetiredEvent) (n int, err error) {
+// Retire removes the first of a list, as many as one transaction may, and reports
+// how many.
+func Retire(w *apply.Writer, observe store.Observer, list []store.RetiredEvent) (n int, err error) {
 	classes := map[gate.Class]int{}
 	cost := int64(0)
 	for _, f := range list {
-		if cost += tagCost * f.Size; cost > removalCost && n > 0 {
+		if cost += tagCost * f.Size; cost > engine.StepCost && n > 0 {
 			break
 		}
 		class, gone, full, err := retireOne(w, f.Seq)
@@ -252,16 +254,16 @@ func retireSome(w *applier, observe store.Observer, list []store.RetiredEvent) (
 // retireOne removes an event, if it is there, with the superseded versions of its
 // address. full says that these alone were as many as one transaction takes: it
 // is to be called again.
-func retireOne(w *applier, seq int64) (class gate.Class, gone, full bool, err error) {
+func retireOne(w *apply.Writer, seq int64) (class gate.Class, gone, full bool, err error) {
 	row, err := w.Conn().One(sqlRetired, seq)
 	if err != nil || row == nil {
 		return 0, false, false, err
 	}
-	if row[2] != nil && w.known.history {
-		n, err := w.removeHistory(byRetention, sqlRetiredOld, row[0], row[1], row[2], int64(sweepChunk))
-		if err != nil || n >= sweepChunk {
+	if row[2] != nil && w.Known.History {
+		n, err := w.RemoveHistory(apply.ByRetention, sqlRetiredOld, row[0], row[1], row[2], int64(apply.SweepChunk))
+		if err != nil || n >= apply.SweepChunk {
 			return 0, false, true, err
 		}
 	}
-	return gate.Class(row[3].(int64)), true, false, w.removeEvent(seq, byRetention)
+	return gate.Class(row[3].(int64)), true, false, w.RemoveEvent(seq, apply.ByRetention)
 }

@@ -1,4 +1,4 @@
-package events
+package apply
 
 import (
 	"crypto/sha256"
@@ -22,22 +22,22 @@ const (
 // any superseded version that was removed, does not become head. The removed
 // head itself may be published again: to remove is not to ban.
 
-// raiseFloor makes (created, id) the floor of an address, unless it has a
+// RaiseFloor makes (created, id) the floor of an address, unless it has a
 // higher one. d is the column's value; an empty id comes before every other, so
 // that the version itself is below the floor.
-func (a *archive) raiseFloor(kind, pubkey, d, created engine.Value, id []byte) error {
+func (a *archive) RaiseFloor(kind, pubkey, d, created engine.Value, id []byte) error {
 	address, err := addressHash(kind, pubkey, d)
 	if err != nil {
 		return err
 	}
-	a.known.floors = true
+	a.Known.floors = true
 	_, err = a.Exec(sqlRaiseFloor, address, created, id)
 	return err
 }
 
 // belowFloor reports whether the record may not become head of its address.
 func (a *archive) belowFloor(r *record.Record) (bool, error) {
-	if !a.known.floors {
+	if !a.Known.floors {
 		return false, nil
 	}
 	address, err := addressHash(int64(r.Event.Kind), r.Pubkey, r.D)
@@ -47,9 +47,9 @@ func (a *archive) belowFloor(r *record.Record) (bool, error) {
 	return a.Conn().Exists(sqlBelowFloor, address, r.Created, r.ID)
 }
 
-// dropFloor lets the operator himself bring an address back.
-func (a *archive) dropFloor(r *record.Record) error {
-	if !a.known.floors || r.D == nil {
+// DropFloor lets the operator himself bring an address back.
+func (a *archive) DropFloor(r *record.Record) error {
+	if !a.Known.floors || r.D == nil {
 		return nil
 	}
 	address, err := addressHash(int64(r.Event.Kind), r.Pubkey, r.D)

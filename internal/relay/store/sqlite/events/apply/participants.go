@@ -1,4 +1,4 @@
-package events
+package apply
 
 import (
 	"context"
@@ -123,14 +123,14 @@ func (rm *remover) Live() *store.Live { return rm.Options() }
 func (rm *remover) Log() *slog.Logger { return rm.Logger }
 
 // NextSeq is the number that the event at hand gets when it is stored.
-func (rm *remover) NextSeq() int64 { return rm.seq + 1 }
+func (rm *remover) NextSeq() int64 { return rm.Seq + 1 }
 
 func (p *Participants) all() []Participant {
 	return []Participant{p.Admin, p.Outbox, p.Identities, p.Contracts}
 }
 
-// open opens all of them.
-func (p *Participants) open() error {
+// Open opens all of them.
+func (p *Participants) Open() error {
 	for _, one := range p.all() {
 		if err := one.Open(); err != nil {
 			return err
@@ -139,8 +139,8 @@ func (p *Participants) open() error {
 	return nil
 }
 
-// execute has a command executed by the one that it is about.
-func (p *Participants) execute(c store.Command) (answer any, handled bool, err error) {
+// Execute has a command executed by the one that it is about.
+func (p *Participants) Execute(c store.Command) (answer any, handled bool, err error) {
 	for _, one := range p.all() {
 		if answer, handled, err = one.Execute(c); handled {
 			return answer, true, err

@@ -1,4 +1,4 @@
-package events
+package apply
 
 import (
 	"engramd/internal/relay/store"
@@ -46,7 +46,7 @@ func (rm *remover) met(r *record.Record, imported bool) (request []byte, withdra
 	if seq, have, err := rm.have(r); err != nil || have {
 		return nil, false, store.Result{Outcome: store.Duplicate, Seq: seq, Why: store.WhyDuplicate}, err
 	}
-	if rm.known.vanished {
+	if rm.Known.vanished {
 		if vanished, err := rm.hasVanished(r); err != nil || vanished {
 			return nil, false, deleted, err
 		}
@@ -64,10 +64,10 @@ func (rm *remover) takenBack(r *record.Record) (request []byte, gone bool, err e
 		return nil, false, nil
 	}
 	var row []engine.Value
-	if rm.known.deletedIDs {
+	if rm.Known.deletedIDs {
 		row, err = rm.Conn().One(sqlIsDeletedID, r.ID, r.Pubkey)
 	}
-	if err == nil && row == nil && rm.known.deletedAddresses && r.D != nil {
+	if err == nil && row == nil && rm.Known.deletedAddresses && r.D != nil {
 		row, err = rm.Conn().One(sqlIsDeletedAddress, int64(r.Event.Kind), r.Pubkey, r.D, r.Created)
 	}
 	if err != nil || row == nil {
@@ -95,19 +95,19 @@ func (rm *remover) deleteID(r *record.Record, target string, waiting bool) error
 		}
 		class = row[2]
 		err = rm.deleteOwn(r, int(row[1].(int64)), row[0].(int64))
-	} else if rm.known.history {
+	} else if rm.Known.History {
 		err = rm.deleteVersion(r, id)
 	}
 	if err == nil && waiting {
-		err = rm.others.Contracts.WithdrawnWaiting(r.ID, r.Pubkey, id)
+		err = rm.Others.Contracts.WithdrawnWaiting(r.ID, r.Pubkey, id)
 	}
 	if err != nil {
 		return err
 	}
-	if _, err := rm.unquarantine(sqlUnquarantineID, id, r.Pubkey); err != nil {
+	if _, err := rm.Unquarantine(sqlUnquarantineID, id, r.Pubkey); err != nil {
 		return err
 	}
-	rm.known.deletedIDs = true
+	rm.Known.deletedIDs = true
 	_, err = rm.Exec(sqlDeletedID, id, r.Pubkey, class, r.ID)
 	return err
 }
@@ -117,7 +117,7 @@ func (rm *remover) deleteOwn(r *record.Record, kind int, seq int64) error {
 	if err := rm.deleteHead(kind, seq); err != nil || !record.IsContract(kind) {
 		return err
 	}
-	return rm.others.Contracts.Withdrawn(r.ID, seq)
+	return rm.Others.Contracts.Withdrawn(r.ID, seq)
 }
 
 // deleteVersion removes a version in history of r's author, or withdraws it.
@@ -128,7 +128,7 @@ func (rm *remover) deleteVersion(r *record.Record, id []byte) error {
 	}
 	seq := row[0].(int64)
 	if record.IsContract(int(row[1].(int64))) {
-		return rm.others.Contracts.Withdrawn(r.ID, seq)
+		return rm.Others.Contracts.Withdrawn(r.ID, seq)
 	}
 	return rm.dropVersion(byDeletion, seq, record.Pubkey(r.Pubkey), row[2].(int64))
 }
@@ -150,23 +150,23 @@ func (rm *remover) deleteAddress(r *record.Record, target string) error {
 			return err
 		}
 		// A later request may name it by its id.
-		rm.known.deletedIDs = true
+		rm.Known.deletedIDs = true
 		if _, err := rm.Exec(sqlDeletedID, row[1], r.Pubkey, row[2], r.ID); err != nil {
 			return err
 		}
 	}
 	if record.IsContract(kind) {
-		err = rm.others.Contracts.WithdrawnAddress(r.ID, r.Pubkey, kind, d, r.Created)
-	} else if rm.known.history {
-		_, err = rm.removeHistory(byDeletion, sqlAddressHistory, int64(kind), r.Pubkey, d, r.Created)
+		err = rm.Others.Contracts.WithdrawnAddress(r.ID, r.Pubkey, kind, d, r.Created)
+	} else if rm.Known.History {
+		_, err = rm.RemoveHistory(byDeletion, sqlAddressHistory, int64(kind), r.Pubkey, d, r.Created)
 	}
 	if err != nil {
 		return err
 	}
-	if _, err := rm.unquarantine(sqlUnquarantineAddress, r.Pubkey, int64(kind), d, r.Created); err != nil {
+	if _, err := rm.Unquarantine(sqlUnquarantineAddress, r.Pubkey, int64(kind), d, r.Created); err != nil {
 		return err
 	}
-	rm.known.deletedAddresses = true
+	rm.Known.deletedAddresses = true
 	_, err = rm.Exec(sqlDeletedAddress, int64(kind), r.Pubkey, d, r.Created, r.ID)
 	return err
 }
@@ -177,5 +177,5 @@ func (rm *remover) deleteHead(kind int, seq int64) error {
 	if record.IsContract(kind) {
 		return rm.withdrawHead(seq)
 	}
-	return rm.removeEvent(seq, byDeletion)
+	return rm.RemoveEvent(seq, byDeletion)
 }
