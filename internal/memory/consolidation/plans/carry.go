@@ -17,24 +17,24 @@ const lookAgain = 30 * time.Second
 
 // carry makes the changes of a record that is open, and closes it. It can be killed
 // and called again at any point.
-func (p *Plans) carry(ctx context.Context, w *writer, r *record) (Result, error) {
+func (k *job) carry(ctx context.Context) (Result, error) {
 	var left []Left
 	relies := map[string]string{} // what takes away, and the unit it relies on
-	looked := p.now()
-	for _, ch := range r.content.Changes {
-		if err := p.still(ctx, w, r, &looked); err != nil {
-			return p.stopped(ctx, w, r, err)
+	looked := k.p.now()
+	for _, ch := range k.r.content.Changes {
+		if err := k.still(ctx, &looked); err != nil {
+			return k.stopped(ctx, err)
 		}
 		from, to := textOf(ch.Base != "", ch.Old), textOf(true, ch.New)
 		if on := relies[ch.Slug]; on != "" {
-			if now, err := w.get(ctx, nipae.Slug(ch.Slug)); err != nil || !now.is(to) {
+			if now, err := k.w.get(ctx, nipae.Slug(ch.Slug)); err != nil || !now.is(to) {
 				left = append(left, Left{ch.Slug, "it relies on " + on + ", which was left"})
 				continue
 			}
 		}
-		why, _, err := w.step(ctx, nipae.Slug(ch.Slug), from, to)
+		why, _, err := k.w.step(ctx, nipae.Slug(ch.Slug), from, to)
 		if err != nil {
-			return r.result(w), &OpenError{ID: r.id, Err: err}
+			return k.r.result(k.w), &OpenError{ID: k.r.id, Err: err}
 		}
 		if why == "" {
 			continue
@@ -44,42 +44,42 @@ func (p *Plans) carry(ctx context.Context, w *writer, r *record) (Result, error)
 			relies[slug] = ch.Slug
 		}
 	}
-	next, now := r.head, p.now()
+	next, now := k.r.head, k.p.now()
 	next.Status, next.Closed, next.Left, next.Before = Done, &now, left, nil
-	if err := p.finish(ctx, w, r, next); err != nil {
-		return p.stopped(ctx, w, r, err)
+	if err := k.finish(ctx, next); err != nil {
+		return k.stopped(ctx, err)
 	}
-	if r.Status == TakenBack {
-		return p.stopped(ctx, w, r, ErrStatus)
+	if k.r.Status == TakenBack {
+		return k.stopped(ctx, ErrStatus)
 	}
-	if err := p.settle(ctx, r.content.Plan, r.content.Operations); err != nil {
-		return r.result(w), err
+	if err := k.p.settle(ctx, k.r.content.Plan, k.r.content.Operations); err != nil {
+		return k.r.result(k.w), err
 	}
-	out := r.result(w)
+	out := k.r.result(k.w)
 	out.Left = left // a head may have room for fewer
-	return out, p.close(ctx, openPrefix+r.id)
+	return out, k.p.close(ctx, openPrefix+k.r.id)
 }
 
 // stopped says why a commit did not come to its end. If its record is being taken back
 // elsewhere, or was, what was changed here since is taken back too.
-func (p *Plans) stopped(ctx context.Context, w *writer, r *record, cause error) (Result, error) {
+func (k *job) stopped(ctx context.Context, cause error) (Result, error) {
 	var open *OpenError
 	if !errors.As(cause, &open) {
-		cause = &OpenError{ID: r.id, Err: cause}
+		cause = &OpenError{ID: k.r.id, Err: cause}
 	}
 	if !errors.Is(cause, ErrStatus) && !errors.Is(cause, client.ErrConflict) {
-		return r.result(w), cause
+		return k.r.result(k.w), cause
 	}
-	now, err := p.loadHead(ctx, w, r.id)
+	now, err := k.w.loadHead(ctx, k.r.id)
 	if err != nil || now.Status != TakenBack && now.Status != Undoing {
-		return r.result(w), cause
+		return k.r.result(k.w), cause
 	}
-	now.content = r.content
-	undone, err := p.overtaken(ctx, w, now)
-	out := now.result(w)
+	now.content = k.r.content
+	undone, err := (&job{k.p, k.w, now}).overtaken(ctx)
+	out := now.result(k.w)
 	out.Left = undone.Left
 	if err == nil {
-		err = fmt.Errorf("%w: %s was taken back meanwhile", ErrStatus, r.id)
+		err = fmt.Errorf("%w: %s was taken back meanwhile", ErrStatus, k.r.id)
 	}
 	return out, err
 }
@@ -105,14 +105,14 @@ func reliedOn(text string) (slugs []string) {
 
 // still reads the record again if it was not looked at for a while. The error is
 // ErrStatus if it is at another point than this process is.
-func (p *Plans) still(ctx context.Context, w *writer, r *record, looked *time.Time) error {
-	now := p.now()
+func (k *job) still(ctx context.Context, looked *time.Time) error {
+	now := k.p.now()
 	if d := now.Sub(*looked); d < lookAgain && d >= 0 {
 		return nil
 	}
-	if at, err := w.get(ctx, headSlug(r.id)); err != nil {
+	if at, err := k.w.get(ctx, headSlug(k.r.id)); err != nil {
 		return err
-	} else if !at.is(&r.text) {
+	} else if !at.is(&k.r.text) {
 		return ErrStatus
 	}
 	*looked = now
@@ -121,17 +121,17 @@ func (p *Plans) still(ctx context.Context, w *writer, r *record, looked *time.Ti
 
 // finish closes a record. One that was finished elsewhere at the same time is
 // finished.
-func (p *Plans) finish(ctx context.Context, w *writer, r *record, next head) error {
-	err := p.turn(ctx, w, r, next)
+func (k *job) finish(ctx context.Context, next head) error {
+	err := k.turn(ctx, next)
 	if err == nil {
 		return nil
 	}
 	if errors.Is(err, client.ErrConflict) {
-		other, readErr := p.loadHead(ctx, w, r.id)
+		other, readErr := k.w.loadHead(ctx, k.r.id)
 		if readErr == nil && other.Status.closed() {
-			r.head, r.text = other.head, other.text
+			k.r.head, k.r.text = other.head, other.text
 			return nil
 		}
 	}
-	return &OpenError{ID: r.id, Err: err}
+	return &OpenError{ID: k.r.id, Err: err}
 }

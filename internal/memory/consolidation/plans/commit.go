@@ -39,7 +39,7 @@ func (p *Plans) Propose(ctx context.Context, id string, ops []consolidation.Op) 
 // take is Commit or Propose under the lock.
 func (p *Plans) take(ctx context.Context, id string, ops []consolidation.Op, status Status) (Result, error) {
 	w := &writer{memory: p.Memory}
-	if err := p.resumePlan(ctx, id); err != nil {
+	if err := p.resumeHere(ctx, func(o noted) bool { return o.Plan == id }); err != nil {
 		return Result{}, err
 	}
 	plan, err := p.kept(ctx, id)
@@ -58,17 +58,17 @@ func (p *Plans) take(ctx context.Context, id string, ops []consolidation.Op, sta
 	if len(changes) == 0 {
 		return Result{}, p.settle(ctx, plan, ops)
 	}
-	r, err := p.begin(ctx, w, content{Plan: plan, Operations: ops, Changes: changes}, old, status)
-	if err != nil {
+	k := &job{p: p, w: w}
+	if err := k.begin(ctx, content{Plan: plan, Operations: ops, Changes: changes}, old, status); err != nil {
 		return Result{}, err
 	}
 	if status == Open {
-		out, err := p.carry(ctx, w, r)
+		out, err := k.carry(ctx)
 		p.sweep(ctx)
 		return out, err
 	}
-	err = errors.Join(p.settle(ctx, plan, nil), p.close(ctx, openPrefix+r.id))
-	return r.result(w), err
+	err = errors.Join(p.settle(ctx, plan, nil), p.close(ctx, openPrefix+k.r.id))
+	return k.r.result(w), err
 }
 
 // again returns what came of the same answer to the same plan, if that was taken
@@ -80,7 +80,7 @@ func (p *Plans) again(ctx context.Context, w *writer, id string, ops []consolida
 		return Result{}, false, err
 	}
 	for n := 1; n <= maxSuffix; n++ {
-		r, err := p.loadHead(ctx, w, numbered(id, n))
+		r, err := w.loadHead(ctx, numbered(id, n))
 		switch {
 		case errors.Is(err, ErrRecord), errors.Is(err, client.ErrUnreadable):
 			continue
@@ -91,7 +91,7 @@ func (p *Plans) again(ctx context.Context, w *writer, id string, ops []consolida
 		case r.Ops != hash || r.Machine != p.machine() || r.Status != Done && r.Status != Proposed:
 			continue
 		}
-		err = p.loadContent(ctx, w, r)
+		err = w.loadContent(ctx, r)
 		switch {
 		case errors.Is(err, ErrRecord), errors.Is(err, client.ErrUnreadable):
 			continue
@@ -127,7 +127,7 @@ func (p *Plans) check(ctx context.Context, w *writer, plan consolidation.Plan, o
 			return nil, nil, fmt.Errorf("%s: %w", slug, err)
 		}
 	}
-	near := p.meaning(ctx, plan, ops) // a model is asked before the memory is held
+	near := meaning(ctx, p, plan, ops) // a model is asked before the memory is held
 	for {
 		var behind []string // the source may be
 		err = p.Source.Read(ctx, func(v recallanswer.View) error {
@@ -169,7 +169,7 @@ func (p *Plans) check(ctx context.Context, w *writer, plan consolidation.Plan, o
 
 // meaning compares what a dream's insights say with what is there, nil without a
 // model. One that fails leaves the others to words: it must not cost more time.
-func (p *Plans) meaning(ctx context.Context, plan consolidation.Plan, ops []consolidation.Op) consolidation.Meaning {
+func meaning(ctx context.Context, p *Plans, plan consolidation.Plan, ops []consolidation.Op) consolidation.Meaning {
 	if p.Near == nil || plan.Kind != consolidation.Dream {
 		return nil
 	}

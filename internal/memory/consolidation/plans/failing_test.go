@@ -268,9 +268,10 @@ func TestForgedContent(t *testing.T) {
 		"one text only": {Slug: good.Slug, Old: good.Old, New: "x"},
 	} {
 		c := content{Plan: shown(before), Operations: answer(), Changes: []consolidation.Change{ch}}
-		r, err := p.begin(t.Context(), w, c, []string{""}, Open)
+		k := &job{p: p, w: w}
+		err := k.begin(t.Context(), c, []string{""}, Open)
 		must(t, err)
-		if _, err := p.Resume(t.Context(), r.id); !errors.Is(err, ErrRecord) {
+		if _, err := p.Resume(t.Context(), k.r.id); !errors.Is(err, ErrRecord) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 // loadHead reads the head of a record. The error is ErrNoRecord, ErrRecord, or that
 // of the memory.
-func (p *Plans) loadHead(ctx context.Context, w *writer, id string) (*record, error) {
+func (w *writer) loadHead(ctx context.Context, id string) (*record, error) {
 	if !recordID.MatchString(id) {
 		return nil, ErrID
 	}
@@ -25,7 +25,7 @@ func (p *Plans) loadHead(ctx context.Context, w *writer, id string) (*record, er
 }
 
 // loadContent reads the parts of a record.
-func (p *Plans) loadContent(ctx context.Context, w *writer, r *record) error {
+func (w *writer) loadContent(ctx context.Context, r *record) error {
 	var texts []string
 	for i, hash := range r.Parts {
 		now, err := w.get(ctx, partSlug(r.id, r.From+i))
@@ -42,10 +42,10 @@ func (p *Plans) loadContent(ctx context.Context, w *writer, r *record) error {
 	return err
 }
 
-func (p *Plans) load(ctx context.Context, w *writer, id string) (*record, error) {
-	r, err := p.loadHead(ctx, w, id)
+func (w *writer) load(ctx context.Context, id string) (*record, error) {
+	r, err := w.loadHead(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return r, p.loadContent(ctx, w, r)
+	return r, w.loadContent(ctx, r)
 }

@@ -16,7 +16,7 @@ import (
 // record something is returned even if another one cannot be finished now.
 func (p *Plans) ResumeOpen(ctx context.Context) (all []Result, err error) {
 	err = p.locked(ctx, 0, func() error {
-		open, err := p.opened(ctx, "")
+		open, err := openOf(ctx, p.Open)
 		if err != nil {
 			return err
 		}
@@ -42,22 +42,25 @@ func (p *Plans) ResumeOpen(ctx context.Context) (all []Result, err error) {
 func (p *Plans) Resume(ctx context.Context, id string) (out Result, err error) {
 	err = p.locked(ctx, p.wait(), func() error {
 		w := &writer{memory: p.Memory}
-		r, err := p.loadHead(ctx, w, id)
+		r, err := w.loadHead(ctx, id)
 		if err == nil {
-			out, err = p.resume(ctx, w, r)
+			out, err = (&job{p, w, r}).resume(ctx)
 		}
 		return err
 	})
 	return out, err
 }
 
-// resumePlan finishes what was begun here of one plan.
-func (p *Plans) resumePlan(ctx context.Context, id string) error {
-	open, err := p.opened(ctx, id)
+// resumeHere finishes some of what was begun here.
+func (p *Plans) resumeHere(ctx context.Context, which func(noted) bool) error {
+	open, err := openOf(ctx, p.Open)
 	if err != nil {
 		return err
 	}
 	for _, o := range open {
+		if !which(o) {
+			continue
+		}
 		if _, _, err := p.resumeNoted(ctx, o); err != nil {
 			return err
 		}
@@ -71,9 +74,9 @@ type noted struct {
 	opened
 }
 
-// opened returns what the state has open, of one plan or ("") of all.
-func (p *Plans) opened(ctx context.Context, plan string) (all []noted, err error) {
-	kept, err := p.Open.All(ctx)
+// openOf returns the records that the state has open.
+func openOf(ctx context.Context, plans OpenPlans) (all []noted, err error) {
+	kept, err := plans.All(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -86,9 +89,7 @@ func (p *Plans) opened(ctx context.Context, plan string) (all []noted, err error
 		if err := json.Unmarshal(k.Data, &n.opened); err != nil {
 			return nil, fmt.Errorf("what the state has of %s: %w", id, err)
 		}
-		if plan == "" || n.Plan == plan {
-			all = append(all, n)
-		}
+		all = append(all, n)
 	}
 	return all, nil
 }
@@ -97,18 +98,18 @@ func (p *Plans) opened(ctx context.Context, plan string) (all []noted, err error
 // something to finish.
 func (p *Plans) resumeNoted(ctx context.Context, o noted) (out Result, ok bool, err error) {
 	w := &writer{memory: p.Memory}
-	r, err := p.loadHead(ctx, w, o.id)
+	r, err := w.loadHead(ctx, o.id)
 	switch {
 	case err == nil && !o.owns(r.Nonce) && o.owns(r.Was) && (r.Status == Undoing || r.Status == TakenBack):
 		// It was killed while it was taken back elsewhere.
-		if err = p.loadContent(ctx, w, r); err == nil {
-			_, err = p.overtaken(ctx, w, r)
+		if err = w.loadContent(ctx, r); err == nil {
+			_, err = (&job{p, w, r}).overtaken(ctx)
 		}
 	case errors.Is(err, ErrNoRecord), err == nil && !o.owns(r.Nonce):
 		// It was killed before it had claimed anything.
 		return out, false, p.close(ctx, openPrefix+o.id)
 	case err == nil:
-		out, err = p.resumeOwn(ctx, w, r)
+		out, err = (&job{p, w, r}).resumeOwn(ctx)
 		ok = err == nil
 	}
 	if errors.Is(err, ErrRecord) || errors.Is(err, client.ErrUnreadable) {
@@ -120,48 +121,48 @@ func (p *Plans) resumeNoted(ctx context.Context, o noted) (out Result, ok bool, 
 
 // resumeOwn goes on with a record of this machine. If it was killed after that was
 // written and before the state had noted it, nobody waits for an answer any more.
-func (p *Plans) resumeOwn(ctx context.Context, w *writer, r *record) (Result, error) {
-	if r.Status != Done && r.Status != Proposed {
-		return p.resume(ctx, w, r)
+func (k *job) resumeOwn(ctx context.Context) (Result, error) {
+	if k.r.Status != Done && k.r.Status != Proposed {
+		return k.resume(ctx)
 	}
-	_, err := p.kept(ctx, r.head.Plan)
+	_, err := k.p.kept(ctx, k.r.head.Plan)
 	if errors.Is(err, ErrNoPlan) {
-		return p.resume(ctx, w, r)
+		return k.resume(ctx)
 	}
 	if err == nil {
-		err = p.loadContent(ctx, w, r)
+		err = k.w.loadContent(ctx, k.r)
 	}
 	if err != nil {
 		return Result{}, err
 	}
 	var ops []consolidation.Op
-	if r.Status == Done {
-		ops = r.content.Operations
+	if k.r.Status == Done {
+		ops = k.r.content.Operations
 	}
-	if err := p.settle(ctx, r.content.Plan, ops); err != nil {
+	if err := k.p.settle(ctx, k.r.content.Plan, ops); err != nil {
 		return Result{}, err
 	}
-	return p.resume(ctx, w, r)
+	return k.resume(ctx)
 }
 
 // resume goes on where a record is.
-func (p *Plans) resume(ctx context.Context, w *writer, r *record) (Result, error) {
-	switch r.Status {
+func (k *job) resume(ctx context.Context) (Result, error) {
+	switch k.r.Status {
 	case Writing:
-		if err := p.dropped(ctx, w, r); err != nil {
-			return Result{}, &OpenError{ID: r.id, Err: err}
+		if err := k.dropped(ctx); err != nil {
+			return Result{}, &OpenError{ID: k.r.id, Err: err}
 		}
 	case Open:
-		if err := p.loadContent(ctx, w, r); err != nil {
+		if err := k.w.loadContent(ctx, k.r); err != nil {
 			return Result{}, err
 		}
-		return p.carry(ctx, w, r)
+		return k.carry(ctx)
 	case Undoing:
-		if err := p.loadContent(ctx, w, r); err != nil {
+		if err := k.w.loadContent(ctx, k.r); err != nil {
 			return Result{}, err
 		}
-		undone, err := p.back(ctx, w, r)
-		return Result{ID: r.id, Status: r.Status, Left: undone.Left, Behind: w.behind}, err
+		undone, err := k.back(ctx)
+		return Result{ID: k.r.id, Status: k.r.Status, Left: undone.Left, Behind: k.w.behind}, err
 	}
-	return r.result(w), p.close(ctx, openPrefix+r.id)
+	return k.r.result(k.w), k.p.close(ctx, openPrefix+k.r.id)
 }

@@ -12,7 +12,7 @@ import (
 // proposal it says whether it could be accepted now.
 func (p *Plans) Review(ctx context.Context, id string) (Proposal, error) {
 	w := &writer{memory: p.Memory}
-	r, err := p.load(ctx, w, id)
+	r, err := w.load(ctx, id)
 	if err != nil {
 		return Proposal{}, err
 	}
@@ -47,7 +47,7 @@ func (p *Plans) Accept(ctx context.Context, id string, which []int) (out Result,
 		if err != nil {
 			return err
 		}
-		out, err = p.accept(ctx, w, r, content{Plan: r.content.Plan, Operations: ops, Changes: changes}, old)
+		out, err = (&job{p, w, r}).accept(ctx, content{Plan: r.content.Plan, Operations: ops, Changes: changes}, old)
 		return err
 	})
 	return out, err
@@ -57,7 +57,7 @@ func (p *Plans) Accept(ctx context.Context, id string, which []int) (out Result,
 func (p *Plans) Reject(ctx context.Context, id string) error {
 	return p.locked(ctx, p.wait(), func() error {
 		w := &writer{memory: p.Memory}
-		r, err := p.loadHead(ctx, w, id)
+		r, err := w.loadHead(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (p *Plans) Reject(ctx context.Context, id string) error {
 		}
 		next, now := r.head, p.now()
 		next.Status, next.Closed = Rejected, &now
-		return p.turn(ctx, w, r, next)
+		return (&job{p, w, r}).turn(ctx, next)
 	})
 }
 
@@ -75,17 +75,17 @@ func notProposed(r *record) error {
 }
 
 func (p *Plans) proposed(ctx context.Context, w *writer, id string) (*record, error) {
-	if err := p.resumeRecord(ctx, id); err != nil {
+	if err := p.resumeHere(ctx, func(o noted) bool { return o.id == id }); err != nil {
 		return nil, err
 	}
-	r, err := p.loadHead(ctx, w, id)
+	r, err := w.loadHead(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	if r.Status != Proposed {
 		return nil, notProposed(r)
 	}
-	return r, p.loadContent(ctx, w, r)
+	return r, w.loadContent(ctx, r)
 }
 
 // chosen returns the operations of those indexes, in their order.
@@ -109,41 +109,26 @@ func chosen(ops []consolidation.Op, which []int) ([]consolidation.Op, error) {
 
 // accept claims a proposal by its head, writes what is to be carried out behind the
 // parts of the proposal, and carries it out.
-func (p *Plans) accept(ctx context.Context, w *writer, r *record, c content, old []string) (Result, error) {
+func (k *job) accept(ctx context.Context, c content, old []string) (Result, error) {
 	parts, err := split(c)
 	if err != nil {
 		return Result{}, err
 	}
-	next := r.head
-	next.Before = &proposal{layout: r.layout, Ops: r.Ops, Old: r.Old}
-	next.Status, next.Machine, next.Old, next.layout = Writing, p.machine(), old, laid(r.From+len(r.Parts), parts)
+	next := k.r.head
+	next.Before = &proposal{layout: k.r.layout, Ops: k.r.Ops, Old: k.r.Old}
+	next.Status, next.Machine, next.Old, next.layout = Writing, k.p.machine(), old, laid(k.r.From+len(k.r.Parts), parts)
 	if next.Ops, err = opsHash(c.Operations); err != nil {
 		return Result{}, err
 	}
-	if next.Nonce, err = p.nonce(); err != nil {
+	if next.Nonce, err = k.nonce(); err != nil {
 		return Result{}, err
 	}
-	if err := p.reclaim(ctx, w, r, next); err != nil {
+	if err := k.reclaim(ctx, next); err != nil {
 		return Result{}, err
 	}
-	r.content = c
-	if err := p.fill(ctx, w, r, parts, Open); err != nil {
+	k.r.content = c
+	if err := k.fill(ctx, parts, Open); err != nil {
 		return Result{}, err
 	}
-	return p.carry(ctx, w, r)
-}
-
-// resumeRecord finishes a record if this machine has it open.
-func (p *Plans) resumeRecord(ctx context.Context, id string) error {
-	open, err := p.opened(ctx, "")
-	if err != nil {
-		return err
-	}
-	for _, o := range open {
-		if o.id == id {
-			_, _, err := p.resumeNoted(ctx, o)
-			return err
-		}
-	}
-	return nil
+	return k.carry(ctx)
 }

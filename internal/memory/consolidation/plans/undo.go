@@ -22,80 +22,81 @@ import (
 func (p *Plans) Undo(ctx context.Context, id string, force bool) (out Undone, err error) {
 	err = p.locked(ctx, p.wait(), func() error {
 		w := &writer{memory: p.Memory}
-		r, err := p.loadHead(ctx, w, id)
+		r, err := w.loadHead(ctx, id)
 		if err != nil {
 			return err
 		}
 		if r.Status != Done && r.Status != Open && r.Status != Undoing {
 			return fmt.Errorf("%w: %s is %s, and there is nothing to take back", ErrStatus, id, r.Status)
 		}
-		if err := p.loadContent(ctx, w, r); err != nil {
+		if err := w.loadContent(ctx, r); err != nil {
 			return err
 		}
+		k := &job{p, w, r}
 		if r.Status != Undoing {
-			if err := p.backable(ctx, w, r, force); err != nil {
+			if err := k.backable(ctx, force); err != nil {
 				return err
 			}
-			if err := p.undoing(ctx, w, r); err != nil {
+			if err := k.undoing(ctx); err != nil {
 				return err
 			}
 		}
-		out, err = p.back(ctx, w, r)
+		out, err = k.back(ctx)
 		return err
 	})
 	return out, err
 }
 
 // undoing has a record say that it is being taken back.
-func (p *Plans) undoing(ctx context.Context, w *writer, r *record) (err error) {
-	next := r.head
-	next.Status, next.Closed, next.Machine, next.Was = Undoing, nil, p.machine(), r.Nonce
-	if next.Nonce, err = p.nonce(); err != nil {
+func (k *job) undoing(ctx context.Context) (err error) {
+	next := k.r.head
+	next.Status, next.Closed, next.Machine, next.Was = Undoing, nil, k.p.machine(), k.r.Nonce
+	if next.Nonce, err = k.nonce(); err != nil {
 		return err
 	}
-	return p.reclaim(ctx, w, r, next)
+	return k.reclaim(ctx, next)
 }
 
 // reclaim gives a record to this process, with the nonce of the next head. Whatever
 // it fails with, what this machine had open before it still has open.
-func (p *Plans) reclaim(ctx context.Context, w *writer, r *record, next head) error {
-	open, err := p.opened(ctx, "")
+func (k *job) reclaim(ctx context.Context, next head) error {
+	open, err := openOf(ctx, k.p.Open)
 	if err != nil {
 		return err
 	}
 	had := ""
 	for _, o := range open {
-		if o.id == r.id {
+		if o.id == k.r.id {
 			had = o.Nonce
 		}
 	}
-	claimed := *r
+	claimed := *k.r
 	claimed.head = next
-	if err := p.note(ctx, &claimed, had); err != nil {
+	if err := (&job{k.p, k.w, &claimed}).note(ctx, had); err != nil {
 		return err
 	}
-	cause := p.turn(ctx, w, r, next)
+	cause := k.turn(ctx, next)
 	if cause == nil {
 		return nil
 	}
-	now, err := w.get(ctx, headSlug(r.id))
+	now, err := k.w.get(ctx, headSlug(k.r.id))
 	if err != nil {
-		return &OpenError{ID: r.id, Err: cause}
+		return &OpenError{ID: k.r.id, Err: cause}
 	}
-	if h, err := readHead(r.id, now.text); had != "" || err == nil && h.Nonce == next.Nonce {
-		return &OpenError{ID: r.id, Err: cause}
+	if h, err := readHead(k.r.id, now.text); had != "" || err == nil && h.Nonce == next.Nonce {
+		return &OpenError{ID: k.r.id, Err: cause}
 	}
-	return errors.Join(cause, p.close(ctx, openPrefix+r.id))
+	return errors.Join(cause, k.p.close(ctx, openPrefix+k.r.id))
 }
 
 // backable refuses to take a plan back of which a unit was changed since.
-func (p *Plans) backable(ctx context.Context, w *writer, r *record, force bool) error {
-	e := &ChangedError{ID: r.id}
-	for _, ch := range r.content.Changes {
-		if isLeft(r.Left, ch.Slug) {
+func (k *job) backable(ctx context.Context, force bool) error {
+	e := &ChangedError{ID: k.r.id}
+	for _, ch := range k.r.content.Changes {
+		if isLeft(k.r.Left, ch.Slug) {
 			continue
 		}
-		now, err := w.get(ctx, nipae.Slug(ch.Slug))
+		now, err := k.w.get(ctx, nipae.Slug(ch.Slug))
 		if err != nil {
 			return fmt.Errorf("%s: %w", ch.Slug, err)
 		}
@@ -117,40 +118,40 @@ func isLeft(all []Left, slug string) bool {
 }
 
 // back takes the changes of a record that is being undone back, and closes it.
-func (p *Plans) back(ctx context.Context, w *writer, r *record) (Undone, error) {
-	out, err := p.unmake(ctx, w, r)
+func (k *job) back(ctx context.Context) (Undone, error) {
+	out, err := k.unmake(ctx)
 	if err != nil {
 		return out, err
 	}
-	next, now := r.head, p.now()
+	next, now := k.r.head, k.p.now()
 	next.Status, next.Closed, next.UndoLeft = TakenBack, &now, out.Left
-	err = p.finish(ctx, w, r, next)
-	out.Behind = w.behind
+	err = k.finish(ctx, next)
+	out.Behind = k.w.behind
 	if err != nil {
 		return out, err
 	}
-	return out, p.close(ctx, openPrefix+r.id)
+	return out, k.p.close(ctx, openPrefix+k.r.id)
 }
 
 // unmake takes the changes of a record back, the last first.
-func (p *Plans) unmake(ctx context.Context, w *writer, r *record) (Undone, error) {
-	out := Undone{ID: r.id}
+func (k *job) unmake(ctx context.Context) (Undone, error) {
+	out := Undone{ID: k.r.id}
 	away := map[string]bool{} // what was left, and is not active
-	looked := p.now()
-	for _, ch := range slices.Backward(r.content.Changes) {
-		if isLeft(r.Left, ch.Slug) {
+	looked := k.p.now()
+	for _, ch := range slices.Backward(k.r.content.Changes) {
+		if isLeft(k.r.Left, ch.Slug) {
 			continue
 		}
-		if err := p.still(ctx, w, r, &looked); err != nil {
-			return out, &OpenError{ID: r.id, Err: err}
+		if err := k.still(ctx, &looked); err != nil {
+			return out, &OpenError{ID: k.r.id, Err: err}
 		}
 		if slug := stoodInFor(ch, away); slug != "" {
 			out.Left = append(out.Left, Left{ch.Slug, "it stands in for " + slug + ", which was changed meanwhile and is not active"})
 			continue
 		}
-		why, now, err := w.step(ctx, nipae.Slug(ch.Slug), textOf(true, ch.New), textOf(ch.Base != "", ch.Old))
+		why, now, err := k.w.step(ctx, nipae.Slug(ch.Slug), textOf(true, ch.New), textOf(ch.Base != "", ch.Old))
 		if err != nil {
-			return out, &OpenError{ID: r.id, Err: err}
+			return out, &OpenError{ID: k.r.id, Err: err}
 		}
 		if why == "" {
 			out.Back = append(out.Back, ch.Slug)
@@ -166,16 +167,16 @@ func (p *Plans) unmake(ctx context.Context, w *writer, r *record) (Undone, error
 
 // overtaken takes back what this process changed of a record while that was taken
 // back elsewhere, and says so.
-func (p *Plans) overtaken(ctx context.Context, w *writer, r *record) (Undone, error) {
+func (k *job) overtaken(ctx context.Context) (Undone, error) {
 	var out Undone
 	var err error
-	if r.Status == Undoing {
-		out, err = p.back(ctx, w, r)
+	if k.r.Status == Undoing {
+		out, err = k.back(ctx)
 	} else {
-		out, err = p.unmake(ctx, w, r)
+		out, err = k.unmake(ctx)
 	}
 	if err == nil {
-		err = p.close(ctx, openPrefix+r.id)
+		err = k.p.close(ctx, openPrefix+k.r.id)
 	}
 	return out, err
 }
