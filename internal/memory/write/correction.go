@@ -16,7 +16,7 @@ func (w *Writer) Keeps(ctx context.Context, slug nipae.Slug, old, text string) e
 		return nil
 	}
 	for _, other := range w.Holds(ctx, string(slug)) {
-		if w.active(ctx, nipae.Slug(other)) {
+		if isActive(ctx, w.Memory, nipae.Slug(other)) {
 			return fmt.Errorf("%w: %s corrects what %s says, which would be found in its place: archive that first", ErrField, slug, other)
 		}
 	}
@@ -28,16 +28,16 @@ func (w *Writer) Keeps(ctx context.Context, slug nipae.Slug, old, text string) e
 func (w *Writer) Unmarked(ctx context.Context, text string) (all []nipae.Slug) {
 	for _, r := range frontmatter.Parse(text).Fields().Relations {
 		slug, err := nipae.NormalizeSlug(r.Target)
-		if r.Relation == "supersedes" && err == nil && len(all) < MaxSupersedes && w.active(ctx, slug) {
+		if r.Relation == "supersedes" && err == nil && len(all) < MaxSupersedes && isActive(ctx, w.Memory, slug) {
 			all = append(all, slug)
 		}
 	}
 	return all
 }
 
-// active reports whether a memory is there and active, whatever a copy says.
-func (w *Writer) active(ctx context.Context, slug nipae.Slug) bool {
-	head, _, err := w.Memory.Get(ctx, slug)
+// isActive reports whether a memory is there and active, whatever a copy says.
+func isActive(ctx context.Context, m Memory, slug nipae.Slug) bool {
+	head, _, err := m.Get(ctx, slug)
 	return err == nil && stateOf(head.Text) == frontmatter.Active
 }
 

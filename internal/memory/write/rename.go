@@ -149,7 +149,7 @@ func (w *Writer) mend(ctx context.Context, out *Renamed, from, to nipae.Slug) {
 		if e.Slug == from || e.Text == "" {
 			continue
 		}
-		text, err := w.mended(e.Slug, e.Text, from, to)
+		text, err := w.relinked(e.Slug, e.Text, func(slug string) (string, bool) { return string(to), slug == string(from) })
 		if err == nil && text == e.Text {
 			continue
 		}
@@ -176,11 +176,6 @@ func (w *Writer) mend(ctx context.Context, out *Renamed, from, to nipae.Slug) {
 
 // linked finds the [[slug]] links of a body.
 var linked = regexp.MustCompile(`\[\[(mem/[a-z0-9_/-]+)\]\]`)
-
-// mended returns a text with its links and relations to one slug changed.
-func (w *Writer) mended(slug nipae.Slug, text string, from, to nipae.Slug) (string, error) {
-	return w.relinked(slug, text, func(slug string) (string, bool) { return string(to), slug == string(from) })
-}
 
 // relinked returns a text with its links and relations changed; to returns the new
 // target of one, and false for one that stays.
