@@ -10,14 +10,14 @@ import (
 
 // separator returns how long the separator at a position is, 0 if there is
 // none: space, a line end, or a character without width.
-func (s *scanner) separator(at int) int {
-	if at >= len(s.text) {
+func separator(text string, at int) int {
+	if at >= len(text) {
 		return 0
 	}
-	if strings.IndexByte(" \t\r\n", s.text[at]) >= 0 {
+	if strings.IndexByte(" \t\r\n", text[at]) >= 0 {
 		return 1
 	}
-	switch r, size := utf8.DecodeRuneInString(s.text[at:]); r {
+	switch r, size := utf8.DecodeRuneInString(text[at:]); r {
 	case '\u00ad', '\u200b', '\u200c', '\u200d', '\u2060', '\ufeff', '\u00a0', '\u202f':
 		return size
 	}
@@ -39,7 +39,7 @@ func (s *scanner) brokenKey(at int) (Finding, bool) {
 	for from := at; n < size; {
 		for range maxSeparators {
 			if n > 0 {
-				from += s.separator(from)
+				from += separator(s.text, from)
 			}
 		}
 		if from >= len(s.text) || n < len(human) && s.text[from]|0x20 != human[n] || n >= len(human) && !bech.has(s.text[from]) {
@@ -103,12 +103,12 @@ func (s *scanner) groupedHex(at int) (Finding, bool) {
 	}
 	end, groups := at+size, digits/size
 	for range groups - 1 {
-		if end >= len(s.text) || s.text[end] != sign || !s.hexGroup(end+1, size) {
+		if end >= len(s.text) || s.text[end] != sign || !hexGroup(s.text, end+1, size) {
 			return Finding{}, false
 		}
 		end += 1 + size
 	}
-	if end < len(s.text) && (alnum.has(s.text[end]) || s.text[end] == sign && s.hexGroup(end+1, size)) {
+	if end < len(s.text) && (alnum.has(s.text[end]) || s.text[end] == sign && hexGroup(s.text, end+1, size)) {
 		return Finding{}, false
 	}
 	if distinct(s.text[at:end]) < 8 || !s.saidSecret(at, end) {
@@ -119,13 +119,13 @@ func (s *scanner) groupedHex(at int) (Finding, bool) {
 
 // hexGroup reports whether so many hex digits, and no more, stand at a
 // position.
-func (s *scanner) hexGroup(at, size int) bool {
+func hexGroup(text string, at, size int) bool {
 	for i := range size {
-		if at+i >= len(s.text) || !hex.has(s.text[at+i]) {
+		if at+i >= len(text) || !hex.has(text[at+i]) {
 			return false
 		}
 	}
-	return at+size >= len(s.text) || !hex.has(s.text[at+size])
+	return at+size >= len(text) || !hex.has(text[at+size])
 }
 
 // minEncoded is the least length of base64 that is looked into: the shortest

@@ -58,7 +58,7 @@ func (s *scanner) saidPassword(at int) (Finding, bool) {
 	if from == 0 || from < len(s.text) && alnum.has(s.text[from]) {
 		return Finding{}, false
 	}
-	from = s.afterIs(from)
+	from = afterIs(s.text, from)
 	if from < 0 {
 		return Finding{}, false
 	}
@@ -88,8 +88,8 @@ func (s *scanner) saidPassword(at int) (Finding, bool) {
 
 // afterIs returns where the value begins that is given after a sign or an "is" on
 // the same line, or -1.
-func (s *scanner) afterIs(from int) int {
-	rest := s.text[from:min(len(s.text), from+maxWhose)]
+func afterIs(text string, from int) int {
+	rest := text[from:min(len(text), from+maxWhose)]
 	for i := 0; i < len(rest); i++ {
 		switch c := rest[i]; {
 		case c == '\n':

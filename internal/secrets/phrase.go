@@ -59,7 +59,7 @@ func (s *scanner) listWords(at int) []listWord {
 	}
 	from := at
 	if n := len(s.words); n > 0 && s.words[0].start == at {
-		from = s.phraseGap(s.words[n-1].end)
+		from = phraseGap(s.text, s.words[n-1].end)
 	} else {
 		s.words = s.words[:0]
 	}
@@ -70,7 +70,7 @@ func (s *scanner) listWords(at int) []listWord {
 			break
 		}
 		s.words = append(s.words, listWord{i, from, end})
-		from = s.phraseGap(end)
+		from = phraseGap(s.text, end)
 	}
 	return s.words
 }
@@ -89,9 +89,9 @@ func wordNumber(word string) int {
 
 // phraseGap returns where the next word of a phrase begins, -1 if something
 // else stands between: spaces, line ends, commas, and numbers of a list may.
-func (s *scanner) phraseGap(at int) int {
-	for end := at; end < len(s.text) && end-at <= maxPhraseGap; end++ {
-		switch c := s.text[end]; {
+func phraseGap(text string, at int) int {
+	for end := at; end < len(text) && end-at <= maxPhraseGap; end++ {
+		switch c := text[end]; {
 		case digit.has(c), strings.IndexByte(" \t\r\n,;|/.)-\"'", c) >= 0:
 		case alnum.has(c) && end > at:
 			return end

@@ -57,7 +57,7 @@ func (s *scanner) find(at int) (Finding, bool) {
 	if c == '-' {
 		return s.keyBlock(at)
 	}
-	if !alnum.has(c) || at > 0 && alnum.has(s.text[at-1]) && !s.escaped(at) {
+	if !alnum.has(c) || at > 0 && alnum.has(s.text[at-1]) && !escaped(s.text, at) {
 		return Finding{}, false
 	}
 	for _, sh := range shapes()[s.byte1[c]:s.byte1[int(c)+1]] {
@@ -79,8 +79,8 @@ func (s *scanner) find(at int) (Finding, bool) {
 
 // escaped reports whether the letter before a position belongs to an escape
 // such as \n in JSON or code.
-func (s *scanner) escaped(at int) bool {
-	return at > 1 && s.text[at-2] == '\\' && strings.IndexByte("nrt", s.text[at-1]) >= 0
+func escaped(text string, at int) bool {
+	return at > 1 && text[at-2] == '\\' && strings.IndexByte("nrt", text[at-1]) >= 0
 }
 
 // run returns where the bytes of a set end that begin at from.
