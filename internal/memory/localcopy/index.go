@@ -51,75 +51,75 @@ func counterOf(tx *sealedfile.Tx) (c counter, err error) {
 	return c, err
 }
 
-// advance brings the index to the state of a transaction. The caller holds mu
-// alone.
-func (m *Mirror) advance(ctx context.Context, tx *sealedfile.Tx) error {
+// advance brings the index to the state of a transaction. The caller holds
+// the mirror's mu alone.
+func (x *indexed) advance(ctx context.Context, tx *sealedfile.Tx) error {
 	c, err := counterOf(tx)
 	if err != nil {
 		return err
 	}
-	if m.index == nil || m.at < c.floor || m.at > c.seq {
-		if err := m.load(tx, c); err != nil {
+	if x.index == nil || x.at < c.floor || x.at > c.seq {
+		if err := x.load(tx, c); err != nil {
 			return err
 		}
 	}
-	if m.at == c.seq {
+	if x.at == c.seq {
 		return nil
 	}
 	err = tx.Each("SELECT "+eventColumns+", t.text FROM places p JOIN events e ON e.n = p.head LEFT JOIN texts t ON t.n = e.n WHERE p.seq > ? ORDER BY p.seq", func(r sealedfile.Row) error {
-		e, err := m.readEvent(r)
+		e, err := x.seal.readEvent(r)
 		if err != nil {
 			return err
 		}
 		if e.state != withText {
-			m.index.Remove(r.Text(5))
+			x.index.Remove(r.Text(5))
 			return ctx.Err()
 		}
 		text, err := textOf(e, r.Raw(11))
 		if err != nil {
 			return err
 		}
-		m.take(e, text)
+		x.take(e, text)
 		return ctx.Err()
-	}, m.at)
+	}, x.at)
 	if err != nil {
 		return err
 	}
 	err = tx.Each("SELECT slug FROM places WHERE head IS NULL AND seq > ?", func(r sealedfile.Row) error {
-		m.index.Remove(r.Text(0))
+		x.index.Remove(r.Text(0))
 		return nil
-	}, m.at)
+	}, x.at)
 	if err == nil {
-		m.at = c.seq
+		x.at = c.seq
 	}
 	return err
 }
 
 // take puts a text into the index.
-func (m *Mirror) take(e event, text string) {
+func (x *indexed) take(e event, text string) {
 	if Reserved(e.slug) {
 		return
 	}
-	if err := m.index.Put(recall.Of(e.slug, frontmatter.Parse(text), time.Unix(e.created, 0).UTC())); err != nil {
+	if err := x.index.Put(recall.Of(e.slug, frontmatter.Parse(text), time.Unix(e.created, 0).UTC())); err != nil {
 		// An index that is full does not find this one. It is listed all the same.
-		m.index.Remove(e.slug)
+		x.index.Remove(e.slug)
 	}
 }
 
 // load reads the kept index, or begins an empty one if there is none that fits.
-func (m *Mirror) load(tx *sealedfile.Tx, c counter) error {
-	m.index, m.at = recall.New(), 0
+func (x *indexed) load(tx *sealedfile.Tx, c counter) error {
+	x.index, x.at = recall.New(), 0
 	_, err := tx.One("SELECT seq, mac, blob FROM kept", func(r sealedfile.Row) error {
 		seq := r.Int(0)
-		if seq < c.floor || seq > c.seq || !m.seal.holds(r.Raw(1), "index", numbers(seq), r.Raw(2)) {
+		if seq < c.floor || seq > c.seq || !x.seal.holds(r.Raw(1), "index", numbers(seq), r.Raw(2)) {
 			return nil
 		}
 		kept, err := recall.Decode(r.Raw(2))
-		if err != nil || kept.Older() && !m.older {
-			m.outdated = true // of another version
+		if err != nil || kept.Older() && !x.older {
+			x.outdated = true // of another version
 			return nil
 		}
-		m.index, m.at = kept, seq
+		x.index, x.at = kept, seq
 		return nil
 	})
 	return err
@@ -168,7 +168,7 @@ func (m *Mirror) keepIndex(ctx context.Context, worth int64) error {
 			return err
 		}
 		m.outdated = false
-		return m.tidy(tx)
+		return tidy(tx)
 	})
 }
 
@@ -183,7 +183,7 @@ func (m *Mirror) behind(ctx context.Context) (n int64, err error) {
 
 // tidy forgets addresses where nothing is any more, now that the kept index does
 // not have them, and vectors of texts that are gone.
-func (m *Mirror) tidy(tx *sealedfile.Tx) error {
+func tidy(tx *sealedfile.Tx) error {
 	if err := tx.Exec("DELETE FROM places WHERE head IS NULL"); err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (m *Mirror) Begin(ctx context.Context, relay string) (mark Mark, err error)
 			err = w.tx.Exec("UPDATE relays SET life = "+newLife+" WHERE r = ? AND life = 0", r)
 		}
 		if err == nil {
-			mark, err = m.markAt(w.tx, relay)
+			mark, err = m.seal.markAt(w.tx, relay)
 		}
 		return err
 	}, &Changes{})
@@ -54,7 +54,7 @@ const newLife = "(random() | 1)"
 func (m *Mirror) Mark(ctx context.Context, relay string) (mark Mark, err error) {
 	err = m.mended(ctx, func() error {
 		return m.file.Read(ctx, func(tx *sealedfile.Tx) error {
-			mark, err = m.markAt(tx, relay)
+			mark, err = m.seal.markAt(tx, relay)
 			return err
 		})
 	})
@@ -88,10 +88,10 @@ func (w *writing) mark(relay string, mark Mark) error {
 		url, newest, confirmed, compared, complete, mac)
 }
 
-func (m *Mirror) markAt(tx *sealedfile.Tx, relay string) (mark Mark, err error) {
+func (s sealer) markAt(tx *sealedfile.Tx, relay string) (mark Mark, err error) {
 	url := canonical(relay)
 	_, err = tx.One("SELECT newest, confirmed, compared, complete, mac, life FROM relays WHERE url = ?", func(r sealedfile.Row) error {
-		if !m.seal.holds(r.Raw(4), "mark", []byte(url), numbers(r.Int(0), r.Int(1), r.Int(2), r.Int(3))) {
+		if !s.holds(r.Raw(4), "mark", []byte(url), numbers(r.Int(0), r.Int(1), r.Int(2), r.Int(3))) {
 			return damaged("a mark")
 		}
 		mark = Mark{Newest: r.Int(0), Confirmed: fromMilli(r.Int(1)), Compared: fromMilli(r.Int(2)), Complete: r.Int(3) == 1, Life: r.Int(5)}
@@ -150,7 +150,7 @@ func (m *Mirror) freshness(tx *sealedfile.Tx, relays []string) (Freshness, error
 	f := Freshness{Stale: len(relays) == 0, Unfinished: len(relays) == 0}
 	now := m.now()
 	for i, relay := range relays {
-		mark, err := m.markAt(tx, relay)
+		mark, err := m.seal.markAt(tx, relay)
 		if err != nil {
 			return Freshness{Stale: true, Unfinished: true}, err
 		}

@@ -64,18 +64,23 @@ type Mirror struct {
 	agent, owner string
 	address      func(slug string) [32]byte
 	open         opener
-	seal         sealer
 	now          func() time.Time
-	older        bool
 	file         *sealedfile.File
 
 	// mu guards what follows: shared to read the index, alone to change it.
-	mu       sync.RWMutex
+	mu sync.RWMutex
+	indexed
+	round  int       // counts the files that the mirror had
+	sealed time.Time // when the index was last kept, or tried to be
+}
+
+// indexed is the index of a mirror, up to a change of its file.
+type indexed struct {
+	seal     sealer
+	older    bool          // see Options.Older
 	index    *recall.Index // nil: not loaded
 	at       int64         // the change up to which the index is
 	outdated bool          // the kept index is of another version
-	round    int           // counts the files that the mirror had
-	sealed   time.Time     // when the index was last kept, or tried to be
 }
 
 // LogValue implements slog.LogValuer: a mirror holds keys and texts.
@@ -109,7 +114,7 @@ func Open(ctx context.Context, p Pair, o Options) (*Mirror, error) {
 		}
 		path = filepath.Join(o.Dir, keys.name+".mirror")
 	}
-	m := &Mirror{agent: p.Agent, owner: p.Owner, now: o.Now, older: o.Older, seal: sealer{func() []byte { return keys.mac[:] }}, sealed: o.Now()}
+	m := &Mirror{agent: p.Agent, owner: p.Owner, now: o.Now, indexed: indexed{seal: sealer{func() []byte { return keys.mac[:] }}, older: o.Older}, sealed: o.Now()}
 	m.open, m.address = openerOf(p), addressOf(p)
 	m.file, err = sealedfile.Open(ctx, path, keys.file, sealedfile.Options{
 		What: "the local copy", Application: application, Schema: schema, Keep: keepAside, MaxBytes: o.MaxBytes, Warn: o.Warn, Now: o.Now,

@@ -125,7 +125,7 @@ func (m *Mirror) known(tx *sealedfile.Tx, ev *nostr.Event) (*opened, bool, error
 	}
 	o := &opened{}
 	found, err := tx.One("SELECT "+eventColumns+", t.text FROM events e JOIN places p ON p.a = e.a LEFT JOIN texts t ON t.n = e.n WHERE e.id = ?", func(r sealedfile.Row) (err error) {
-		if o.event, err = m.readEvent(r); err == nil && o.state == withText {
+		if o.event, err = m.seal.readEvent(r); err == nil && o.state == withText {
 			o.text, err = textOf(o.event, r.Raw(11))
 		}
 		return err

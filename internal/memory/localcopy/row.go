@@ -69,7 +69,7 @@ const eventColumns = "e.n, p.a, e.id, p.d, e.created, p.slug, e.state, e.reason,
 
 // readEvent reads a row that begins with eventColumns. The error is
 // sealedfile.ErrDamaged.
-func (m *Mirror) readEvent(r sealedfile.Row) (event, error) {
+func (s sealer) readEvent(r sealedfile.Row) (event, error) {
 	e := event{n: r.Int(0), place: r.Int(1), created: r.Int(4), slug: r.Text(5), state: int(r.Int(6)), reason: r.Text(7), size: int(r.Int(8)), hash: r.Blob(9)}
 	if len(r.Raw(2)) != 32 || len(r.Raw(3)) != 32 {
 		return e, damaged("an event")
@@ -79,7 +79,7 @@ func (m *Mirror) readEvent(r sealedfile.Row) (event, error) {
 	if e.state == unreadable {
 		e.slug = ""
 	}
-	if !m.seal.holds(r.Raw(10), "event", e.parts()...) {
+	if !s.holds(r.Raw(10), "event", e.parts()...) {
 		return e, damaged("an event")
 	}
 	return e, nil

@@ -130,7 +130,7 @@ func (v *View) heads(sql string, args ...any) iter.Seq[Head] {
 			return
 		}
 		err := v.tx.Each(sql, func(r sealedfile.Row) error {
-			e, err := v.m.readEvent(r)
+			e, err := v.m.seal.readEvent(r)
 			if err != nil {
 				return err
 			}
@@ -174,7 +174,7 @@ func (v *View) Text(slug string) (text string, ok bool) {
 	}
 	d := v.m.address(slug)
 	_, err := v.tx.One("SELECT "+eventColumns+", t.text FROM places p JOIN events e ON e.n = p.head JOIN texts t ON t.n = e.n WHERE p.d = ?", func(r sealedfile.Row) error {
-		e, err := v.m.readEvent(r)
+		e, err := v.m.seal.readEvent(r)
 		if err != nil {
 			return err
 		}
