@@ -14,10 +14,11 @@ import (
 	"engramd/internal/client"
 )
 
+// New returns engramctl admin.
 func New(env *cliutil.Env) *cobra.Command {
 	subs := []*cobra.Command{}
 	for _, m := range adminMethods() {
-		subs = append(subs, adminMethodCommand(env, m))
+		subs = append(subs, methodCommand(env, m))
 	}
 	return cliutil.Group(&cobra.Command{
 		Use:   "admin",
@@ -37,11 +38,11 @@ Exit code 3 if the key does not manage the relay, or the relay's own configurati
 otherwise; 2 for what the relay calls wrong, and where a relay has no management API.`,
 		Example: `  engramctl admin banpubkey npub1… "spam" --key-file op.key --relay wss://relay.example
   engramctl admin listbannedpubkeys --json | jq -r '.result[].pubkey'`,
-	}, append(subs, adminCallCommand(env))...)
+	}, append(subs, callCommand(env))...)
 }
 
-// adminMethodCommand returns the command of one method.
-func adminMethodCommand(env *cliutil.Env, m adminMethod) *cobra.Command {
+// methodCommand returns the command of one method.
+func methodCommand(env *cliutil.Env, m adminMethod) *cobra.Command {
 	var asJSON bool
 	f := &adminFlags{}
 	c := env.Command(&cobra.Command{
@@ -80,7 +81,7 @@ func adminArguments(m adminMethod) cobra.PositionalArgs {
 	}
 }
 
-func adminCallCommand(env *cliutil.Env) *cobra.Command {
+func callCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:   "call METHOD [PARAM…] [--json]",
@@ -95,22 +96,25 @@ PARAM is JSON; one that is not is taken as a text.`,
 			}
 			return nil
 		},
-	}, func(ctx context.Context, args []string) error {
-		params := []any{}
-		for _, text := range args[1:] {
-			if json.Valid([]byte(text)) {
-				params = append(params, json.RawMessage(text))
-			} else {
-				params = append(params, text)
-			}
-		}
-		if err := cliutil.GuardManaged(args...); err != nil {
-			return err
-		}
-		return manage(ctx, env, asJSON, args[0], params)
-	})
+	}, func(ctx context.Context, args []string) error { return runCall(ctx, env, asJSON, args) })
 	cliutil.JSONFlag(c, &asJSON)
 	return c
+}
+
+// runCall calls any method, with parameters in JSON.
+func runCall(ctx context.Context, env *cliutil.Env, asJSON bool, args []string) error {
+	params := []any{}
+	for _, text := range args[1:] {
+		if json.Valid([]byte(text)) {
+			params = append(params, json.RawMessage(text))
+		} else {
+			params = append(params, text)
+		}
+	}
+	if err := cliutil.GuardManaged(args...); err != nil {
+		return err
+	}
+	return manage(ctx, env, asJSON, args[0], params)
 }
 
 // managedOut is a result in JSON.

@@ -14,6 +14,7 @@ import (
 	"engramd/internal/client"
 )
 
+// New returns engramctl agents.
 func New(env *cliutil.Env) *cobra.Command {
 	return cliutil.Group(&cobra.Command{
 		Use:   "agents",
@@ -23,7 +24,7 @@ func New(env *cliutil.Env) *cobra.Command {
 owner's. The approval goes to the configured relays: name those that the agent
 writes to.`,
 		Example: `  engramctl agents allow npub1… --key-file owner.key --relay wss://relay.example`,
-	}, agentsAllowCommand(env), agentsLsCommand(env), agentsRevokeCommand(env))
+	}, allowCommand(env), lsCommand(env), revokeCommand(env))
 }
 
 // approvalsRemedy is for relays that did not take the list: it is no memory, so
@@ -47,18 +48,21 @@ func withApprovals(ctx context.Context, env *cliutil.Env, do func(ctx context.Co
 // names, and prints what that is then.
 func approvalCommand(env *cliutil.Env, c *cobra.Command, then string, change func(list *client.Approvals, ctx context.Context, agent string) (client.Status, error)) *cobra.Command {
 	c.Args = cliutil.Arguments("PUBKEY")
-	return env.Command(c, func(ctx context.Context, args []string) error {
-		agent, err := agentArgument(args[0])
-		if err != nil {
+	return env.Command(c, func(ctx context.Context, args []string) error { return runApproval(ctx, env, change, then, args) })
+}
+
+// runApproval runs the command.
+func runApproval(ctx context.Context, env *cliutil.Env, change func(list *client.Approvals, ctx context.Context, agent string) (client.Status, error), then string, args []string) error {
+	agent, err := agentArgument(args[0])
+	if err != nil {
+		return err
+	}
+	return withApprovals(ctx, env, func(ctx context.Context, list *client.Approvals) error {
+		status, err := change(list, ctx, agent)
+		if err := env.ReportWith(status, cliutil.Explained(err), approvalsRemedy); err != nil {
 			return err
 		}
-		return withApprovals(ctx, env, func(ctx context.Context, list *client.Approvals) error {
-			status, err := change(list, ctx, agent)
-			if err := env.ReportWith(status, cliutil.Explained(err), approvalsRemedy); err != nil {
-				return err
-			}
-			return env.Print("%s  %s\n", settings.Npub(agent), then)
-		})
+		return env.Print("%s  %s\n", settings.Npub(agent), then)
 	})
 }
 
@@ -83,7 +87,7 @@ type agentOut struct {
 	Last       string `json:"last,omitempty"`
 }
 
-func agentsLsCommand(env *cliutil.Env) *cobra.Command {
+func lsCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:   "ls [--json]",
@@ -100,33 +104,36 @@ have is not counted: name the relays that the agents write to.`,
 		Example: `  engramctl agents ls --key-file owner.key --relay wss://relay.example
   engramctl agents ls --json | jq -r '.agents[] | select(.approved) | .npub'`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error {
-		c, _, err := env.Client(ctx)
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		ctx, done := env.Bounded(ctx)
-		defer done()
-		agents, status, err := c.Agents(ctx)
-		if err := env.Report(status, err); err != nil {
-			return err
-		}
-		if asJSON {
-			out := cliutil.AnswerOf(nil, status)
-			out.Owner = c.Identity().PubKey()
-			return env.PrintJSON(struct {
-				cliutil.AnswerOut
-				Agents []agentOut `json:"agents"`
-			}{out, agentsOut(agents)})
-		}
-		if len(agents) == 0 {
-			env.Note("no agent is approved by this key (%s) or remembers anything for it", settings.Npub(c.Identity().PubKey()))
-		}
-		return printAgents(env, agents)
-	})
+	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env, asJSON) })
 	cliutil.JSONFlag(c, &asJSON)
 	return c
+}
+
+// runLs lists an owner's agents, with the size of their memory.
+func runLs(ctx context.Context, env *cliutil.Env, asJSON bool) error {
+	c, _, err := env.Client(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ctx, done := env.Bounded(ctx)
+	defer done()
+	agents, status, err := c.Agents(ctx)
+	if err := env.Report(status, err); err != nil {
+		return err
+	}
+	if asJSON {
+		out := cliutil.AnswerOf(nil, status)
+		out.Owner = c.Identity().PubKey()
+		return env.PrintJSON(struct {
+			cliutil.AnswerOut
+			Agents []agentOut `json:"agents"`
+		}{out, agentsOut(agents)})
+	}
+	if len(agents) == 0 {
+		env.Note("no agent is approved by this key (%s) or remembers anything for it", settings.Npub(c.Identity().PubKey()))
+	}
+	return printAgents(env, agents)
 }
 
 func agentsOut(agents []client.AgentMemory) []agentOut {
@@ -163,7 +170,7 @@ func printAgents(env *cliutil.Env, agents []client.AgentMemory) error {
 	return w.Flush()
 }
 
-func agentsAllowCommand(env *cliutil.Env) *cobra.Command {
+func allowCommand(env *cliutil.Env) *cobra.Command {
 	return approvalCommand(env, &cobra.Command{
 		Use:   "allow PUBKEY",
 		Short: "Approve an agent",
@@ -174,7 +181,7 @@ agent is revoked.`,
 	}, "allowed", (*client.Approvals).Allow)
 }
 
-func agentsRevokeCommand(env *cliutil.Env) *cobra.Command {
+func revokeCommand(env *cliutil.Env) *cobra.Command {
 	return approvalCommand(env, &cobra.Command{
 		Use:   "revoke PUBKEY",
 		Short: "Take an approval back",

@@ -13,6 +13,7 @@ import (
 	"engramd/internal/client"
 )
 
+// New returns engramctl identity.
 func New(env *cliutil.Env) *cobra.Command {
 	return cliutil.Group(&cobra.Command{
 		Use:   "identity",
@@ -27,8 +28,8 @@ Who asks is the key; where none is configured, ENGRAM_TOKEN. Tokens and keys go 
 		Example: `  engramctl identity provision agent-0000 agent.token --key-file op.key
   ENGRAM_TOKEN=$(cat agent.token) ENGRAM_TOKEN_RELAY=wss://relay.example engramctl contract ls
   engramctl identity ls --key-file op.key`,
-	}, identityProvisionCommand(env), identityBindCommand(env), identityLsCommand(env), identityShowCommand(env), identityClaimCommand(env),
-		identityDeleteCommand(env), identityTokenCommand(env))
+	}, provisionCommand(env), bindCommand(env), lsCommand(env), showCommand(env), claimCommand(env),
+		deleteCommand(env), tokenCommand(env))
 }
 
 // identityOut is an identity in JSON.
@@ -63,7 +64,7 @@ func keptText(id client.AgentIdentity) string {
 	return "has its key itself"
 }
 
-func identityProvisionCommand(env *cliutil.Env) *cobra.Command {
+func provisionCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:   "provision AGENT_ID FILE [--json]",
@@ -75,28 +76,31 @@ the operator.
 Exit code 3 if the key is not the operator's, 5 if the name is taken.`,
 		Example: `  engramctl identity provision agent-0000 agent.token --key-file op.key`,
 		Args:    cliutil.Arguments("AGENT_ID", "FILE"),
-	}, func(ctx context.Context, args []string) error {
-		var made client.AgentIdentity
-		err := toPrivate(env, args[1], func(f *privateFile) error {
-			return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
-				id, token, s, err := cs.Provision(ctx, args[0])
-				if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
-					return err
-				}
-				made = id
-				return keepSecret(f, token, "the key was made and its token could not be written down, renew it (identity token renew)")
-			})
-		})
-		if err != nil {
-			return err
-		}
-		return printIdentity(env, made, asJSON)
-	})
+	}, func(ctx context.Context, args []string) error { return runProvision(ctx, env, asJSON, args) })
 	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
-func identityBindCommand(env *cliutil.Env) *cobra.Command {
+// runProvision has the relay make and keep a key for an agent.
+func runProvision(ctx context.Context, env *cliutil.Env, asJSON bool, args []string) error {
+	var made client.AgentIdentity
+	err := toPrivate(env, args[1], func(f *privateFile) error {
+		return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
+			id, token, s, err := cs.Provision(ctx, args[0])
+			if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
+				return err
+			}
+			made = id
+			return keepSecret(f, token, "the key was made and its token could not be written down, renew it (identity token renew)")
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return printIdentity(env, made, asJSON)
+}
+
+func bindCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:   "bind AGENT_ID [--json]",
@@ -120,9 +124,14 @@ Exit code 5 if the name is another's, or the key has another name.`,
 	return c
 }
 
-func identityClaimCommand(env *cliutil.Env) *cobra.Command {
-	var asJSON bool
-	var tokenFile string
+// claimOptions are the flags of identity claim.
+type claimOptions struct {
+	asJSON    bool
+	tokenFile string
+}
+
+func claimCommand(env *cliutil.Env) *cobra.Command {
+	var o claimOptions
 	c := env.Command(&cobra.Command{
 		Use:   "claim AGENT_ID FILE [--token-file FILE] [--json]",
 		Short: "Take the key away that the relay keeps for an agent",
@@ -134,36 +143,39 @@ wss:// or on this machine only; no key is needed.
 Exit code 3 if the token is not this agent's, or not any more.`,
 		Example: `  engramctl identity claim agent-0000 agent.key --token-file agent.token`,
 		Args:    cliutil.Arguments("AGENT_ID", "FILE"),
-	}, func(ctx context.Context, args []string) error {
-		t, err := claimToken(env, tokenFile)
-		if err != nil {
-			return err
-		}
-		var claimed client.AgentIdentity
-		err = toPrivate(env, args[1], func(f *privateFile) error {
-			nobody := client.New(client.Identity{}, client.Options{Relays: []string{t.Relay}, Timeout: env.Flags.Timeout, Trace: env.Trace()})
-			defer nobody.Close()
-			ctx, done := env.Bounded(ctx)
-			defer done()
-			secret, id, status, err := nobody.Contracts().ClaimKey(ctx, args[0], t.Text)
-			if err := env.ReportWith(status, err, cliutil.ContractRemedy); err != nil {
-				return err
-			}
-			nsec, err := settings.EncodeSecret(secret)
-			if err != nil {
-				return err
-			}
-			claimed = id
-			return keepSecret(f, nsec, "the relay has given the key away and it could not be written down: it is lost")
-		})
-		if err != nil {
-			return err
-		}
-		return printIdentity(env, claimed, asJSON)
-	})
-	cliutil.JSONFlag(c, &asJSON)
-	c.Flags().StringVar(&tokenFile, "token-file", "", "`file` with the agent's bearer token, readable by its user only")
+	}, func(ctx context.Context, args []string) error { return runClaim(ctx, env, o, args) })
+	cliutil.JSONFlag(c, &o.asJSON)
+	c.Flags().StringVar(&o.tokenFile, "token-file", "", "`file` with the agent's bearer token, readable by its user only")
 	return c
+}
+
+// runClaim takes the key away that the relay keeps for an agent.
+func runClaim(ctx context.Context, env *cliutil.Env, o claimOptions, args []string) error {
+	t, err := claimToken(env, o.tokenFile)
+	if err != nil {
+		return err
+	}
+	var claimed client.AgentIdentity
+	err = toPrivate(env, args[1], func(f *privateFile) error {
+		nobody := client.New(client.Identity{}, client.Options{Relays: []string{t.Relay}, Timeout: env.Flags.Timeout, Trace: env.Trace()})
+		defer nobody.Close()
+		ctx, done := env.Bounded(ctx)
+		defer done()
+		secret, id, status, err := nobody.Contracts().ClaimKey(ctx, args[0], t.Text)
+		if err := env.ReportWith(status, err, cliutil.ContractRemedy); err != nil {
+			return err
+		}
+		nsec, err := settings.EncodeSecret(secret)
+		if err != nil {
+			return err
+		}
+		claimed = id
+		return keepSecret(f, nsec, "the relay has given the key away and it could not be written down: it is lost")
+	})
+	if err != nil {
+		return err
+	}
+	return printIdentity(env, claimed, o.asJSON)
 }
 
 // claimToken returns the token of a file, for the one relay that is configured,

@@ -20,9 +20,14 @@ import (
 // maxNames is how many identities an API lists at a time.
 const maxNames = 500
 
-func identityLsCommand(env *cliutil.Env) *cobra.Command {
-	var asJSON bool
-	var limit, offset int
+// lsOptions are the flags of identity ls.
+type lsOptions struct {
+	asJSON        bool
+	limit, offset int
+}
+
+func lsCommand(env *cliutil.Env) *cobra.Command {
+	var o lsOptions
 	c := env.Command(&cobra.Command{
 		Use:   "ls [--limit N] [--offset N] [--json]",
 		Short: "List names, their keys, and which keys the relay keeps",
@@ -33,42 +38,45 @@ Exit code 3 if the key is not the operator's.`,
 		Example: `  engramctl identity ls --key-file op.key
   engramctl identity ls --json | jq -r '.identities[] | select(.provisioned | not) | .agent_id'`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error {
-		if limit < 1 || limit > maxNames || offset < 0 {
-			return exit.Usagef("--limit must be 1 to %d, and --offset not negative", maxNames)
-		}
-		return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
-			all, s, err := cs.Identities(ctx, limit, offset)
-			if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
-				return err
-			}
-			if end := offset + len(all.Page); end < all.Total && len(all.Page) > 0 {
-				env.Note("%d of %d: go on with --offset %d", len(all.Page), all.Total, end)
-			}
-			if asJSON {
-				out := struct {
-					Identities []identityOut `json:"identities"`
-					Total      int           `json:"total"`
-				}{[]identityOut{}, all.Total}
-				for _, id := range all.Page {
-					out.Identities = append(out.Identities, identityFor(id))
-				}
-				return env.PrintJSON(out)
-			}
-			w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
-			for _, id := range all.Page {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", cliutil.Plain(id.AgentID), settings.Npub(id.PubKey), keptText(id), cliutil.Stamp(id.CreatedAt))
-			}
-			return w.Flush()
-		})
-	})
-	cliutil.JSONFlag(c, &asJSON)
-	c.Flags().IntVar(&limit, "limit", maxNames, "how many at most")
-	c.Flags().IntVar(&offset, "offset", 0, "how many to skip")
+	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env, o) })
+	cliutil.JSONFlag(c, &o.asJSON)
+	c.Flags().IntVar(&o.limit, "limit", maxNames, "how many at most")
+	c.Flags().IntVar(&o.offset, "offset", 0, "how many to skip")
 	return c
 }
 
-func identityShowCommand(env *cliutil.Env) *cobra.Command {
+// runLs lists names, their keys, and which keys the relay keeps.
+func runLs(ctx context.Context, env *cliutil.Env, o lsOptions) error {
+	if o.limit < 1 || o.limit > maxNames || o.offset < 0 {
+		return exit.Usagef("--limit must be 1 to %d, and --offset not negative", maxNames)
+	}
+	return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
+		all, s, err := cs.Identities(ctx, o.limit, o.offset)
+		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
+			return err
+		}
+		if end := o.offset + len(all.Page); end < all.Total && len(all.Page) > 0 {
+			env.Note("%d of %d: go on with --offset %d", len(all.Page), all.Total, end)
+		}
+		if o.asJSON {
+			out := struct {
+				Identities []identityOut `json:"identities"`
+				Total      int           `json:"total"`
+			}{[]identityOut{}, all.Total}
+			for _, id := range all.Page {
+				out.Identities = append(out.Identities, identityFor(id))
+			}
+			return env.PrintJSON(out)
+		}
+		w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
+		for _, id := range all.Page {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", cliutil.Plain(id.AgentID), settings.Npub(id.PubKey), keptText(id), cliutil.Stamp(id.CreatedAt))
+		}
+		return w.Flush()
+	})
+}
+
+func showCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:   "show [AGENT_ID] [--json]",
@@ -79,31 +87,34 @@ whether the relay keeps the key. Without AGENT_ID, of whoever asks.
 Exit code 1 if there is no such name.`,
 		Example: `  engramctl identity show agent-0000`,
 		Args:    cobra.MaximumNArgs(1),
-	}, func(ctx context.Context, args []string) error {
-		name := ""
-		if len(args) == 1 {
-			var err error
-			if name, err = nameOrKey(args[0]); err != nil {
-				return err
-			}
-		}
-		return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
-			var id client.AgentIdentity
-			var s client.Status
-			var err error
-			if len(args) == 0 {
-				id, s, err = cs.Me(ctx)
-			} else {
-				id, s, err = cs.Identity(ctx, name)
-			}
-			if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
-				return err
-			}
-			return printIdentity(env, id, asJSON)
-		})
-	})
+	}, func(ctx context.Context, args []string) error { return runShow(ctx, env, asJSON, args) })
 	cliutil.JSONFlag(c, &asJSON)
 	return c
+}
+
+// runShow shows the key behind an agent's name, or the name of a key.
+func runShow(ctx context.Context, env *cliutil.Env, asJSON bool, args []string) error {
+	name := ""
+	if len(args) == 1 {
+		var err error
+		if name, err = nameOrKey(args[0]); err != nil {
+			return err
+		}
+	}
+	return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
+		var id client.AgentIdentity
+		var s client.Status
+		var err error
+		if len(args) == 0 {
+			id, s, err = cs.Me(ctx)
+		} else {
+			id, s, err = cs.Identity(ctx, name)
+		}
+		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
+			return err
+		}
+		return printIdentity(env, id, asJSON)
+	})
 }
 
 // nameOrKey returns an agent id, or a key in hex.
@@ -116,7 +127,7 @@ func nameOrKey(text string) (string, error) {
 	return text, nil
 }
 
-func identityDeleteCommand(env *cliutil.Env) *cobra.Command {
+func deleteCommand(env *cliutil.Env) *cobra.Command {
 	var withKey bool
 	c := env.Command(&cobra.Command{
 		Use:   "delete AGENT_ID [--with-key]",
@@ -142,7 +153,7 @@ not given.`,
 	return c
 }
 
-func identityTokenCommand(env *cliutil.Env) *cobra.Command {
+func tokenCommand(env *cliutil.Env) *cobra.Command {
 	return cliutil.Group(&cobra.Command{
 		Use:   "token",
 		Short: "Renew or void the bearer token of an agent whose key the relay keeps",
@@ -153,10 +164,10 @@ has (ENGRAM_TOKEN).
 Exit code 3 for others, 5 if the agent has its key itself.`,
 		Example: `  engramctl identity token renew agent-0000 agent.token --key-file op.key
   engramctl identity token void agent-0000 --key-file op.key`,
-	}, identityTokenRenewCommand(env), identityTokenVoidCommand(env))
+	}, tokenRenewCommand(env), tokenVoidCommand(env))
 }
 
-func identityTokenRenewCommand(env *cliutil.Env) *cobra.Command {
+func tokenRenewCommand(env *cliutil.Env) *cobra.Command {
 	return env.Command(&cobra.Command{
 		Use:   "renew AGENT_ID FILE",
 		Short: "Make a new token; the one before is void",
@@ -169,7 +180,7 @@ a new file (mode 0600). The token before is worth nothing from then on.`,
 	})
 }
 
-func identityTokenVoidCommand(env *cliutil.Env) *cobra.Command {
+func tokenVoidCommand(env *cliutil.Env) *cobra.Command {
 	return env.Command(&cobra.Command{
 		Use:   "void AGENT_ID",
 		Short: "Void all tokens of an agent",

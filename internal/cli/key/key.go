@@ -12,6 +12,7 @@ import (
 	"engramd/internal/cli/settings"
 )
 
+// New returns engramctl key.
 func New(env *cliutil.Env) *cobra.Command {
 	return cliutil.Group(&cobra.Command{
 		Use:   "key",
@@ -20,7 +21,7 @@ func New(env *cliutil.Env) *cobra.Command {
 (mode 0600), or in ENGRAM_KEY; they are never printed, and never taken from the
 command line.`,
 		Example: `  engramctl key new agent.key`,
-	}, keyNewCommand(env), keyShowCommand(env), keyEncryptCommand(env))
+	}, newCommand(env), showCommand(env), encryptCommand(env))
 }
 
 // printKey shows a public key both ways.
@@ -31,9 +32,14 @@ func printKey(env *cliutil.Env, pubkey string, asJSON bool) error {
 	return env.Print("%s\n%s\n", settings.Npub(pubkey), pubkey)
 }
 
-func keyNewCommand(env *cliutil.Env) *cobra.Command {
-	var asJSON, encrypted bool
-	var passwordFile string
+// newOptions are the flags of key new.
+type newOptions struct {
+	asJSON, encrypted bool
+	passwordFile      string
+}
+
+func newCommand(env *cliutil.Env) *cobra.Command {
+	var o newOptions
 	c := env.Command(&cobra.Command{
 		Use:   "new FILE [--encrypt] [--password-file FILE] [--json]",
 		Short: "Make a key",
@@ -44,36 +50,39 @@ memory.`,
 		Example: `  engramctl key new agent.key
   engramctl key new owner.key --encrypt`,
 		Args: cliutil.Arguments("FILE"),
-	}, func(ctx context.Context, args []string) error {
-		id, text, err := settings.NewKey()
-		if err != nil {
-			return err
-		}
-		if encrypted || passwordFile != "" {
-			password, err := env.NewPassword(ctx, passwordFile)
-			if err != nil {
-				return err
-			}
-			secret, _, err := settings.ParseSecret(text)
-			if err != nil {
-				return exit.BadUsage(err)
-			}
-			if text, err = settings.Encrypt(secret, password, env.KeyCost, nip49.NotKnownToHaveBeenHandledInsecurely); err != nil {
-				return exit.BadUsage(err)
-			}
-		}
-		if err := settings.WritePrivate(env.Path(args[0]), text+"\n"); err != nil {
-			return exit.BadUsage(err)
-		}
-		return printKey(env, id.PubKey(), asJSON)
-	})
-	cliutil.JSONFlag(c, &asJSON)
-	c.Flags().BoolVar(&encrypted, "encrypt", false, "encrypt the file with a password (NIP-49)")
-	c.Flags().StringVar(&passwordFile, "password-file", "", "`file` with the password, mode 0600; implies --encrypt")
+	}, func(ctx context.Context, args []string) error { return runNew(ctx, env, o, args) })
+	cliutil.JSONFlag(c, &o.asJSON)
+	c.Flags().BoolVar(&o.encrypted, "encrypt", false, "encrypt the file with a password (NIP-49)")
+	c.Flags().StringVar(&o.passwordFile, "password-file", "", "`file` with the password, mode 0600; implies --encrypt")
 	return c
 }
 
-func keyShowCommand(env *cliutil.Env) *cobra.Command {
+// runNew makes a key.
+func runNew(ctx context.Context, env *cliutil.Env, o newOptions, args []string) error {
+	id, text, err := settings.NewKey()
+	if err != nil {
+		return err
+	}
+	if o.encrypted || o.passwordFile != "" {
+		password, err := env.NewPassword(ctx, o.passwordFile)
+		if err != nil {
+			return err
+		}
+		secret, _, err := settings.ParseSecret(text)
+		if err != nil {
+			return exit.BadUsage(err)
+		}
+		if text, err = settings.Encrypt(secret, password, env.KeyCost, nip49.NotKnownToHaveBeenHandledInsecurely); err != nil {
+			return exit.BadUsage(err)
+		}
+	}
+	if err := settings.WritePrivate(env.Path(args[0]), text+"\n"); err != nil {
+		return exit.BadUsage(err)
+	}
+	return printKey(env, id.PubKey(), o.asJSON)
+}
+
+func showCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:   "show [--json]",
@@ -82,22 +91,25 @@ func keyShowCommand(env *cliutil.Env) *cobra.Command {
 		Example: `  engramctl key show --key-file agent.key
   engramctl key show --profile me`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error {
-		s, err := env.Settings()
-		if err != nil {
-			return err
-		}
-		id, err := env.Identity(ctx, s)
-		if err != nil {
-			return err
-		}
-		return printKey(env, id.PubKey(), asJSON)
-	})
+	}, func(ctx context.Context, _ []string) error { return runShow(ctx, env, asJSON) })
 	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
-func keyEncryptCommand(env *cliutil.Env) *cobra.Command {
+// runShow prints the public key of the key in use.
+func runShow(ctx context.Context, env *cliutil.Env, asJSON bool) error {
+	s, err := env.Settings()
+	if err != nil {
+		return err
+	}
+	id, err := env.Identity(ctx, s)
+	if err != nil {
+		return err
+	}
+	return printKey(env, id.PubKey(), asJSON)
+}
+
+func encryptCommand(env *cliutil.Env) *cobra.Command {
 	var passwordFile string
 	c := env.Command(&cobra.Command{
 		Use:   "encrypt FILE [--password-file FILE]",
@@ -108,28 +120,31 @@ password. The old file stays: remove it once the new one works.`,
 		Example: `  engramctl key encrypt agent.ncryptsec --key-file agent.key
   engramctl key show --key-file agent.ncryptsec   # asks for the password`,
 		Args: cliutil.Arguments("FILE"),
-	}, func(ctx context.Context, args []string) error {
-		s, err := env.Settings()
-		if err != nil {
-			return err
-		}
-		secret, err := env.SecretKey(ctx, s.Key)
-		if err != nil {
-			return err
-		}
-		password, err := env.NewPassword(ctx, passwordFile)
-		if err != nil {
-			return err
-		}
-		text, err := settings.Encrypt(secret, password, env.KeyCost, nip49.ClientDoesNotTrackThisData)
-		if err != nil {
-			return exit.BadUsage(err)
-		}
-		if err := settings.WritePrivate(env.Path(args[0]), text+"\n"); err != nil {
-			return exit.BadUsage(err)
-		}
-		return env.Print("%s\n", args[0])
-	})
+	}, func(ctx context.Context, args []string) error { return runEncrypt(ctx, env, passwordFile, args) })
 	c.Flags().StringVar(&passwordFile, "password-file", "", "`file` with the new password, mode 0600")
 	return c
+}
+
+// runEncrypt writes the key in use to a new file, encrypted.
+func runEncrypt(ctx context.Context, env *cliutil.Env, passwordFile string, args []string) error {
+	s, err := env.Settings()
+	if err != nil {
+		return err
+	}
+	secret, err := env.SecretKey(ctx, s.Key)
+	if err != nil {
+		return err
+	}
+	password, err := env.NewPassword(ctx, passwordFile)
+	if err != nil {
+		return err
+	}
+	text, err := settings.Encrypt(secret, password, env.KeyCost, nip49.ClientDoesNotTrackThisData)
+	if err != nil {
+		return exit.BadUsage(err)
+	}
+	if err := settings.WritePrivate(env.Path(args[0]), text+"\n"); err != nil {
+		return exit.BadUsage(err)
+	}
+	return env.Print("%s\n", args[0])
 }

@@ -16,6 +16,7 @@ import (
 	"engramd/nips/nipae"
 )
 
+// New returns engramctl relays.
 func New(env *cliutil.Env, more ...*cobra.Command) *cobra.Command {
 	return cliutil.PairFlags(env, cliutil.Group(&cobra.Command{
 		Use:   "relays",
@@ -29,7 +30,7 @@ absent only if all of them say so.`,
   engramctl relays set wss://relay.example
   engramctl relays ignore wss://gone.example
   engramctl sync`,
-	}, append(more, relaysLsCommand(env), relaysSetCommand(env), relaysIgnoreCommand(env))...))
+	}, append(more, lsCommand(env), setCommand(env), ignoreCommand(env))...))
 }
 
 // relayLine is one line of `relays ls`.
@@ -38,7 +39,7 @@ type relayLine struct {
 	Source string `json:"source"` // "configured", or "nip65": the agent's own list
 }
 
-func relaysLsCommand(env *cliutil.Env) *cobra.Command {
+func lsCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:   "ls [--json]",
@@ -49,32 +50,35 @@ refuse the key.`,
 		Example: `  engramctl relays ls
   engramctl relays ls --agent npub1… --json`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error {
-		opened, err := env.Session(ctx, cliutil.Patiently)
-		if err != nil {
-			return err
-		}
-		defer opened.Close()
-		c, m := opened.Client, opened.Memory
-		ctx, done := env.Bounded(ctx)
-		defer done()
-		configured := c.Relays()
-		if err := opened.Discover(ctx); err != nil {
-			env.Note("looking for the agent's list of relays: %v", err)
-		} else {
-			for _, r := range c.Doubts() {
-				cliutil.ReportRelay(env, r)
-			}
-		}
-		answers, err := c.Ask(ctx, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.Agent()},
-			Tags: nostr.TagMap{"p": {m.Owner()}}, Limit: 1})
-		if asJSON {
-			return cliutil.FirstOf(err, env.PrintJSON(relayLines(m, answers.Relays, configured, c.LeftOut())))
-		}
-		return cliutil.FirstOf(err, printRelays(env, answers.Relays, configured, c.LeftOut()))
-	})
+	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env, asJSON) })
 	cliutil.JSONFlag(c, &asJSON)
 	return c
+}
+
+// runLs shows which relays are asked and whether they answer.
+func runLs(ctx context.Context, env *cliutil.Env, asJSON bool) error {
+	opened, err := env.Session(ctx, cliutil.Patiently)
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	c, m := opened.Client, opened.Memory
+	ctx, done := env.Bounded(ctx)
+	defer done()
+	configured := c.Relays()
+	if err := opened.Discover(ctx); err != nil {
+		env.Note("looking for the agent's list of relays: %v", err)
+	} else {
+		for _, r := range c.Doubts() {
+			cliutil.ReportRelay(env, r)
+		}
+	}
+	answers, err := c.Ask(ctx, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.Agent()},
+		Tags: nostr.TagMap{"p": {m.Owner()}}, Limit: 1})
+	if asJSON {
+		return cliutil.FirstOf(err, env.PrintJSON(relayLines(m, answers.Relays, configured, c.LeftOut())))
+	}
+	return cliutil.FirstOf(err, printRelays(env, answers.Relays, configured, c.LeftOut()))
 }
 
 // sourceOf reports where a relay's name comes from.

@@ -18,15 +18,16 @@ import (
 	"engramd/internal/snapshot"
 )
 
-// setupFlags are the answers that the command line gives.
-type setupFlags struct {
+// options are the answers that the command line gives.
+type options struct {
 	owner, passwordFile, keyStore string
 	newOwner, local               bool
 	yes, dryRun, remove, force    bool
 }
 
+// New returns engramctl setup.
 func New(env *cliutil.Env) *cobra.Command {
-	var f setupFlags
+	var f options
 	c := env.Command(&cobra.Command{
 		Use:   "setup [HARNESS…] [--owner NPUB | --new-owner] [--relay URL… | --local] [--yes] [--dry-run] [--remove]",
 		Short: "Give the agent of a harness its memory",
@@ -60,16 +61,7 @@ change in every file. --profile names the profile (default: that of the file, or
   engramctl setup claude cursor --new-owner --password-file pw --local --yes
   engramctl setup --remove`,
 		Args: cobra.ArbitraryArgs,
-	}, func(ctx context.Context, args []string) error {
-		s, err := newSetup(env, f, args)
-		if err != nil {
-			return err
-		}
-		if f.remove {
-			return s.removeHarnesses(ctx)
-		}
-		return s.run(ctx)
-	})
+	}, func(ctx context.Context, args []string) error { return run(ctx, env, f, args) })
 	flags := c.Flags()
 	flags.StringVar(&f.owner, "owner", "", "`pubkey` (npub or hex) of the person whose agent it is (ENGRAM_OWNER)")
 	flags.BoolVar(&f.newOwner, "new-owner", false, "make the owner's key, encrypted with a password")
@@ -84,10 +76,22 @@ change in every file. --profile names the profile (default: that of the file, or
 	return c
 }
 
+// run gives the agent of a harness its memory.
+func run(ctx context.Context, env *cliutil.Env, f options, args []string) error {
+	s, err := newSetup(env, f, args)
+	if err != nil {
+		return err
+	}
+	if f.remove {
+		return s.removeHarnesses(ctx)
+	}
+	return s.run(ctx)
+}
+
 // setup is one run of the command.
 type setup struct {
 	env       *cliutil.Env
-	f         setupFlags
+	f         options
 	harnesses []string
 
 	config  string // path of the configuration file
@@ -100,7 +104,7 @@ type setup struct {
 }
 
 // newSetup reads what is there, and checks what needs no answer.
-func newSetup(env *cliutil.Env, f setupFlags, args []string) (*setup, error) {
+func newSetup(env *cliutil.Env, f options, args []string) (*setup, error) {
 	s := &setup{env: env, f: f, harnesses: args}
 	err := knownHarnesses(args)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// New returns engramctl version.
 func New(env *cliutil.Env) *cobra.Command {
 	return env.Command(&cobra.Command{
 		Use:     "version",

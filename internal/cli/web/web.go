@@ -23,9 +23,15 @@ import (
 // browser keeps the page's settings by its port.
 const webListen = "127.0.0.1:7449"
 
+// options are the flags of the command.
+type options struct {
+	save, listen string
+	sum          bool
+}
+
+// New returns engramctl web.
 func New(env *cliutil.Env) *cobra.Command {
-	var save, listen string
-	var sum bool
+	var o options
 	c := env.Command(&cobra.Command{
 		Use:   "web [--save FILE] [--sha256] [--listen HOST:PORT]",
 		Short: "Show the owner's page from this machine, or save it as one file",
@@ -42,29 +48,32 @@ No key is read and no relay is asked: the page does that, in the browser.`,
 		Example: `  engramctl web
   engramctl web --save page.html --sha256`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error {
-		if save == "" && !sum {
-			return serveWeb(ctx, env, listen)
-		}
-		name := "page.html"
-		if save != "" {
-			name = save
-			if err := cliutil.WriteNew(env.Path(save), writeWhole); err != nil {
-				return exit.BadUsage(err)
-			}
-		}
-		if sum {
-			return env.Print("%s  %s\n", web.Sum(), name)
-		}
-		return env.Print("saved %s\n", name)
-	})
+	}, func(ctx context.Context, _ []string) error { return run(ctx, env, o) })
 	f := c.Flags()
-	f.StringVar(&save, "save", "", "write the page into this new `file`")
-	f.BoolVar(&sum, "sha256", false, "print the SHA-256 of the page in one file")
-	f.StringVar(&listen, "listen", webListen, "loopback `address` to serve it on; port 0 picks a free one")
+	f.StringVar(&o.save, "save", "", "write the page into this new `file`")
+	f.BoolVar(&o.sum, "sha256", false, "print the SHA-256 of the page in one file")
+	f.StringVar(&o.listen, "listen", webListen, "loopback `address` to serve it on; port 0 picks a free one")
 	c.MarkFlagsMutuallyExclusive("save", "listen")
 	c.MarkFlagsMutuallyExclusive("sha256", "listen")
 	return c
+}
+
+// run shows the owner's page from this machine, or saves it as one file.
+func run(ctx context.Context, env *cliutil.Env, o options) error {
+	if o.save == "" && !o.sum {
+		return serveWeb(ctx, env, o.listen)
+	}
+	name := "page.html"
+	if o.save != "" {
+		name = o.save
+		if err := cliutil.WriteNew(env.Path(o.save), writeWhole); err != nil {
+			return exit.BadUsage(err)
+		}
+	}
+	if o.sum {
+		return env.Print("%s  %s\n", web.Sum(), name)
+	}
+	return env.Print("saved %s\n", name)
 }
 
 // serveWeb serves the page until ctx ends.
