@@ -15,6 +15,7 @@ import (
 
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/terminal"
 )
 
 // version is set by the linker: -ldflags "-X main.version=v1.2.3".
@@ -37,8 +38,8 @@ func ofProcess() *Main {
 	return &Main{
 		Args: os.Args[1:], Env: os.Environ(), Version: version, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Terminal: cliutil.Terminal{
-			Password: cliutil.AskPassword,
-			Line:     cliutil.AskLine,
+			Password: terminal.AskPassword,
+			Line:     terminal.AskLine,
 			Stdin:    term.IsTerminal(int(os.Stdin.Fd())),
 			Stdout:   term.IsTerminal(int(os.Stdout.Fd())),
 			Stderr:   term.IsTerminal(int(os.Stderr.Fd())),

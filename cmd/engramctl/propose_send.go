@@ -10,6 +10,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/terminal"
 	"engramd/internal/client"
 	"engramd/internal/memory/proposals"
 	"engramd/nips/nipae"
@@ -51,7 +52,7 @@ func (a *app) vouched(ctx context.Context, o proposing) error {
 	}
 	answer, err := a.Terminal.Line(ctx, "--vouch: "+means+". Go on? [y/N] ")
 	switch {
-	case errors.Is(err, cliutil.ErrNoTerminal):
+	case errors.Is(err, terminal.ErrNoTerminal):
 		a.Note("--vouch: %s", means)
 		return nil
 	case err != nil:

@@ -15,6 +15,7 @@ import (
 
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
+	"engramd/internal/cli/terminal"
 	"engramd/internal/platform/keychain"
 )
 
@@ -24,7 +25,7 @@ type Env struct {
 	Vars     map[string]string // the environment
 	Flags    Flags
 	Started  bool // a command's own code has begun: what fails now is no mistyped command line
-	Progress progress
+	Progress terminal.Progress
 	HideBar  func() // takes the progress bar off the terminal; nil without one
 }
 

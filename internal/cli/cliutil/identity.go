@@ -9,6 +9,7 @@ import (
 
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
+	"engramd/internal/cli/terminal"
 	"engramd/internal/client"
 	"engramd/internal/platform/keychain"
 )
@@ -80,7 +81,7 @@ func (e *Env) Password(ctx context.Context, prompt string) (string, error) {
 		return "", exit.Usagef("the key is encrypted, and there is no terminal to ask for its password: set ENGRAM_KEY_PASSWORD_FILE")
 	}
 	password, err := e.Terminal.Password(ctx, prompt)
-	if errors.Is(err, ErrNoTerminal) {
+	if errors.Is(err, terminal.ErrNoTerminal) {
 		return "", exit.Usagef("the key is encrypted, and %w to ask for its password: set ENGRAM_KEY_PASSWORD_FILE", err)
 	}
 	return password, err

@@ -13,7 +13,7 @@ const MaxTrace = 4 << 10
 // it are encrypted, and no secret key is ever sent.
 func (e *Env) Trace() client.Trace {
 	if !e.Flags.Verbose {
-		return e.Progress.trace
+		return e.Progress.Trace
 	}
 	return func(relay string, sent bool, frame []byte) {
 		direction := "<"

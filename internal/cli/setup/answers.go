@@ -10,6 +10,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
+	"engramd/internal/cli/terminal"
 	"engramd/nips/nipae"
 )
 
@@ -170,7 +171,7 @@ func (s *setup) ask(ctx context.Context, prompt, flags string) (string, error) {
 		return "", missing
 	}
 	text, err := s.env.Terminal.Line(ctx, prompt)
-	if errors.Is(err, cliutil.ErrNoTerminal) {
+	if errors.Is(err, terminal.ErrNoTerminal) {
 		return "", missing
 	}
 	return strings.TrimSpace(text), err

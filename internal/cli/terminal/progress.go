@@ -1,4 +1,4 @@
-package cliutil
+package terminal
 
 import (
 	"bytes"
@@ -17,10 +17,10 @@ const (
 	progressWidth = 20
 )
 
-// progress shows on a terminal that a long command is alive: a bar that fills
+// Progress shows on a terminal that a long command is alive: a bar that fills
 // up to the time limit, since nobody can know how much the relays will send,
 // and how much has come. The zero progress counts and shows nothing.
-type progress struct {
+type Progress struct {
 	events atomic.Int64
 	bytes  atomic.Int64
 	// done and of are how much of what is known to come has come; 0: nobody knows.
@@ -28,15 +28,15 @@ type progress struct {
 }
 
 // Reach says how much of what is known to come has come.
-func (p *progress) Reach(done, of int) {
+func (p *Progress) Reach(done, of int) {
 	p.done.Store(int64(done))
 	p.Of.Store(int64(of))
 }
 
 var eventFrame = []byte(`["EVENT"`)
 
-// trace counts what comes in; it is a client.Trace.
-func (p *progress) trace(_ string, sent bool, frame []byte) {
+// Trace counts what comes in; it is a client.Trace.
+func (p *Progress) Trace(_ string, sent bool, frame []byte) {
 	if sent {
 		return
 	}
@@ -48,7 +48,7 @@ func (p *progress) trace(_ string, sent bool, frame []byte) {
 
 // Show draws the bar on w until the function it returns is called, which
 // removes it. limit is the time after which the command ends by itself.
-func (p *progress) Show(ctx context.Context, w io.Writer, limit time.Duration) (stop func()) {
+func (p *Progress) Show(ctx context.Context, w io.Writer, limit time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	start := time.Now()
@@ -79,7 +79,7 @@ func (p *progress) Show(ctx context.Context, w io.Writer, limit time.Duration) (
 }
 
 // line returns the bar at a moment.
-func (p *progress) line(took, limit time.Duration) string {
+func (p *Progress) line(took, limit time.Duration) string {
 	full := min(int(int64(progressWidth)*int64(took)/int64(limit)), progressWidth)
 	if done, of := p.done.Load(), p.Of.Load(); of > 0 {
 		full = min(int(progressWidth*done/of), progressWidth)

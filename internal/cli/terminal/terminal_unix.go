@@ -1,6 +1,6 @@
 //go:build unix
 
-package cliutil
+package terminal
 
 import "os"
 

@@ -1,4 +1,5 @@
-package cliutil
+// Package terminal asks a person at the terminal, and shows there how far a command is.
+package terminal
 
 import (
 	"context"
