@@ -47,11 +47,11 @@ type coreOut struct {
 	Hash      string `json:"hash,omitempty"`
 }
 
-func (a *app) coreCommand() *cobra.Command {
+func coreCommand(env *cliutil.Env) *cobra.Command {
 	var format string
 	var timeout time.Duration
 	var strict bool
-	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
+	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "core [--format text|json] [--timeout 3s] [--strict]",
 		Short: "Print the agent's core as a prompt section, for harnesses",
 		Long: `Print the agent's core memory as a section for its prompt:
@@ -86,27 +86,27 @@ network or the name service do.`,
 		if timeout <= 0 {
 			return exit.Usagef("--timeout must be more than 0")
 		}
-		a.Flags.Strict = strict
-		return a.core(ctx, format, timeout)
+		env.Flags.Strict = strict
+		return core(ctx, env, format, timeout)
 	}))
 	cliutil.FormatFlag(c, &format, "text", "json")
-	c.Flags().DurationVar(&timeout, "timeout", a.Allow(coreTimeout), "time limit for everything")
+	c.Flags().DurationVar(&timeout, "timeout", env.Allow(coreTimeout), "time limit for everything")
 	c.Flags().BoolVar(&strict, "strict", false, "a core that was found while some relay failed is a failure (exit code 4, nothing on stdout)")
 	return c
 }
 
 // core prints the section, all of it or nothing, within the time limit.
-func (a *app) core(ctx context.Context, format string, timeout time.Duration) error {
+func core(ctx context.Context, env *cliutil.Env, format string, timeout time.Duration) error {
 	parent := ctx
 	ctx, cancel := context.WithTimeout(parent, timeout)
 	defer cancel()
 	asking, done := context.WithTimeout(ctx, time.Duration(float64(timeout)*(1-coreReserve)))
 	defer done()
-	stderr := &shutter{w: a.Stderr}
+	stderr := newShutter(env.Stderr)
 	defer stderr.shut() // what is left behind must not write any more
-	aside := *a.System
+	aside := *env.System
 	aside.Stderr, aside.Terminal.Stderr = stderr, false
-	b := appOf(a.On(&aside))
+	b := env.On(&aside)
 	b.Flags.Timeout = timeout
 	type outcome struct {
 		text []byte
@@ -114,7 +114,7 @@ func (a *app) core(ctx context.Context, format string, timeout time.Duration) er
 	}
 	outcomes := make(chan outcome, 1)
 	go func() {
-		text, err := b.readCore(asking, format)
+		text, err := readCore(asking, b, format)
 		outcomes <- outcome{text, err}
 	}()
 	select {
@@ -124,7 +124,7 @@ func (a *app) core(ctx context.Context, format string, timeout time.Duration) er
 		}
 		// On a terminal as mem get: its owner may be looking at what others made
 		// the agent write.
-		return a.PrintText(string(o.text))
+		return env.PrintText(string(o.text))
 	case <-ctx.Done():
 		if parent.Err() != nil {
 			return parent.Err()
@@ -134,8 +134,8 @@ func (a *app) core(ctx context.Context, format string, timeout time.Duration) er
 }
 
 // readCore makes what is to be printed.
-func (a *app) readCore(ctx context.Context, format string) ([]byte, error) {
-	opened, err := a.open(ctx)
+func readCore(ctx context.Context, env *cliutil.Env, format string) ([]byte, error) {
+	opened, err := env.Session(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (a *app) readCore(ctx context.Context, format string) ([]byte, error) {
 	if absent {
 		err = mayBegin(ctx, m)
 	}
-	if err := a.Report(status, err); err != nil {
+	if err := env.Report(status, err); err != nil {
 		return nil, err
 	}
 	out := coreOut{AnswerOut: cliutil.AnswerOf(m, status), State: "absent", Section: section(coreHint)}
@@ -185,6 +185,8 @@ type shutter struct {
 	mu sync.Mutex
 	w  io.Writer
 }
+
+func newShutter(w io.Writer) *shutter { return &shutter{w: w} }
 
 // Write passes b on, unless the shutter is shut.
 func (s *shutter) Write(b []byte) (int, error) {

@@ -38,9 +38,9 @@ type doctorOut struct {
 	Findings []finding `json:"findings"`
 }
 
-func (a *app) doctorCommand() *cobra.Command {
+func doctorCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON, write bool
-	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
+	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "doctor [--write] [--json]",
 		Short: "Look at everything that can be wrong, and say what to do",
 		Long: `Look at everything that can be wrong between an agent and its memory, and say what to
@@ -62,12 +62,12 @@ failure, as the command that needs it would have it.`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		// What the checks have to say they say in findings, and none asks anything.
-		quiet := *a.System
-		quiet.Stderr, quiet.Terminal = io.Discard, cliutil.Terminal{Stdout: a.Terminal.Stdout}
-		d := &doctor{app: appOf(a.On(&quiet)), write: write}
+		quiet := *env.System
+		quiet.Stderr, quiet.Terminal = io.Discard, cliutil.Terminal{Stdout: env.Terminal.Stdout}
+		d := &doctor{env: env.On(&quiet), write: write}
 		d.all(ctx)
 		if asJSON {
-			return cliutil.FirstOf(d.failure(), a.PrintJSON(doctorOut{OK: d.failure() == nil, Findings: d.found}))
+			return cliutil.FirstOf(d.failure(), env.PrintJSON(doctorOut{OK: d.failure() == nil, Findings: d.found}))
 		}
 		return cliutil.FirstOf(d.show(), d.failure())
 	}))
@@ -78,7 +78,7 @@ failure, as the command that needs it would have it.`,
 
 // doctor is one run of the checks.
 type doctor struct {
-	*app
+	env   *cliutil.Env
 	write bool
 	found []finding
 }
@@ -113,7 +113,7 @@ func (d *doctor) show() error {
 		if f.Remedy != "" {
 			line += " → " + f.Remedy
 		}
-		if err := d.Print("%s\n", cliutil.Harmless(line)); err != nil {
+		if err := d.env.Print("%s\n", cliutil.Harmless(line)); err != nil {
 			return err
 		}
 	}

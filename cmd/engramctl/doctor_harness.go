@@ -31,18 +31,18 @@ const (
 
 // harnesses looks at the settings of each harness that is used here.
 func (d *doctor) harnesses(ctx context.Context) {
-	self, err := cliutil.Self(d.Env)
+	self, err := cliutil.Self(d.env)
 	if err != nil {
 		return // programs has said so
 	}
-	_, file, _ := d.Profiles() // what is wrong with them was said
+	_, file, _ := d.env.Profiles() // what is wrong with them was said
 	used := false
 	for _, h := range harness.All() {
 		e := harness.Entry{Binary: self}
-		if name := d.Flags.Profile; name != "" && name != file.Profile {
+		if name := d.env.Flags.Profile; name != "" && name != file.Profile {
 			e.Profile = name
 		}
-		s, err := h.Check(harness.Disk{}, cliutil.Roots(d.Env), e)
+		s, err := h.Check(harness.Disk{}, cliutil.Roots(d.env), e)
 		if err != nil {
 			d.fail(h.Name, exit.BadUsage(err), "mend the file, or remove it")
 			continue
@@ -110,7 +110,7 @@ func ofProfile(name string) string {
 
 // hook runs a hook as its harness does, with a sample, and measures.
 func (d *doctor) hook(ctx context.Context, name string, s harness.Status, event hook.Event) {
-	sample, _ := json.Marshal(map[string]string{"session_id": "engramctl-doctor", "cwd": d.Home(), "source": "startup", "prompt": "What do we know of this?"}) // texts always can be
+	sample, _ := json.Marshal(map[string]string{"session_id": "engramctl-doctor", "cwd": d.env.Home(), "source": "startup", "prompt": "What do we know of this?"}) // texts always can be
 	began := time.Now()
 	out, err := d.try(ctx, string(sample), false, s.Binary, ofFlag(s.Profile, "hook", string(event), "--harness", name)...)
 	took := time.Since(began).Round(time.Millisecond)
@@ -120,7 +120,7 @@ func (d *doctor) hook(ctx context.Context, name string, s harness.Status, event 
 		d.fail(check, fmt.Errorf("%s %s: %w", name, event, err), "engramctl hook "+string(event)+" --harness "+name+" shows what it says")
 	case event == hook.SessionStart && strings.Contains(out, "[Agent Memory — unavailable]"):
 		d.fail(check, fmt.Errorf("%s %s tells the agent that its memory is unavailable, after %v", name, event, took), "see the checks above")
-	case took > d.Allow(hookSlow):
+	case took > d.env.Allow(hookSlow):
 		d.add(check, warned, "see the relays above", "%s %s took %v", name, event, took)
 	default:
 		d.add(check, fine, "", "%s %s took %v", name, event, took)
@@ -132,8 +132,8 @@ func (d *doctor) server(ctx context.Context) {
 	if slices.ContainsFunc(d.found, func(f finding) bool { return f.Check == "mcp" }) {
 		return
 	}
-	if self, err := cliutil.Self(d.Env); err == nil {
-		d.mcpServer(ctx, "", self, d.Flags.Profile, "")
+	if self, err := cliutil.Self(d.env); err == nil {
+		d.mcpServer(ctx, "", self, d.env.Flags.Profile, "")
 	}
 }
 
@@ -183,12 +183,12 @@ func (d *doctor) try(ctx context.Context, stdin string, line bool, program strin
 		return "", err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // nothing of worth
-	ctx, cancel := context.WithTimeout(ctx, d.Flags.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, d.env.Flags.Timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	// What ENGRAM_HOOKS switches off was said.
-	cmd.Env = append(slices.DeleteFunc(slices.Clone(d.System.Env), func(kv string) bool { return strings.HasPrefix(kv, "ENGRAM_HOOKS=") }), "XDG_STATE_HOME="+dir)
-	cmd.WaitDelay, cmd.Dir = time.Second, d.Dir
+	cmd.Env = append(slices.DeleteFunc(slices.Clone(d.env.System.Env), func(kv string) bool { return strings.HasPrefix(kv, "ENGRAM_HOOKS=") }), "XDG_STATE_HOME="+dir)
+	cmd.WaitDelay, cmd.Dir = time.Second, d.env.Dir
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return "", err
@@ -218,7 +218,7 @@ func (d *doctor) try(ctx context.Context, stdin string, line bool, program strin
 	_ = in.Close()
 	err = cmd.Wait()
 	if ctx.Err() != nil {
-		return "", fmt.Errorf("it did not end within %v", d.Flags.Timeout)
+		return "", fmt.Errorf("it did not end within %v", d.env.Flags.Timeout)
 	}
 	if err != nil && (!line || said.Len() == 0) {
 		return "", fmt.Errorf("it failed: %w", err)

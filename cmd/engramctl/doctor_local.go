@@ -24,7 +24,7 @@ const programPatience = 5 * time.Second
 
 // programs looks for several engramctl in PATH.
 func (d *doctor) programs(ctx context.Context) {
-	self, err := cliutil.Self(d.Env)
+	self, err := cliutil.Self(d.env)
 	if err != nil {
 		d.fail("program", err, "install engramctl again")
 		return
@@ -39,29 +39,29 @@ func (d *doctor) programs(ctx context.Context) {
 		name += ".exe"
 	}
 	var others []string
-	for _, dir := range filepath.SplitList(d.Vars["PATH"]) {
+	for _, dir := range filepath.SplitList(d.env.Vars["PATH"]) {
 		path := filepath.Join(dir, name)
 		info, err := os.Stat(path)
 		if !filepath.IsAbs(path) || err != nil || !info.Mode().IsRegular() || !cliutil.Runnable(info) || os.SameFile(mine, info) {
 			continue
 		}
-		if said := d.versionOf(ctx, path); said != d.Version {
+		if said := d.versionOf(ctx, path); said != d.env.Version {
 			others = append(others, fmt.Sprintf("%s (%s)", path, said))
 		}
 	}
 	if len(others) > 0 {
-		d.add("program", warned, "remove those that are not meant, or run engramctl setup with the one that is", "this is %s (%s), and in PATH there are others: %s", self, version, strings.Join(others, ", "))
+		d.add("program", warned, "remove those that are not meant, or run engramctl setup with the one that is", "this is %s (%s), and in PATH there are others: %s", self, d.env.Version, strings.Join(others, ", "))
 		return
 	}
-	d.add("program", fine, "", "%s (%s)", self, version)
+	d.add("program", fine, "", "%s (%s)", self, d.env.Version)
 }
 
 // versionOf asks another engramctl for its version.
 func (d *doctor) versionOf(ctx context.Context, path string) string {
-	ctx, cancel := context.WithTimeout(ctx, d.Allow(programPatience))
+	ctx, cancel := context.WithTimeout(ctx, d.env.Allow(programPatience))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "version")
-	cmd.Env, cmd.WaitDelay = d.System.Env, time.Second
+	cmd.Env, cmd.WaitDelay = d.env.System.Env, time.Second
 	out, err := cmd.Output()
 	words := strings.Fields(string(out))
 	if err != nil || len(words) < 2 || words[0] != "engramctl" {
@@ -72,10 +72,10 @@ func (d *doctor) versionOf(ctx context.Context, path string) string {
 
 // environment looks for variables that switch things off.
 func (d *doctor) environment(context.Context) {
-	switch hooks := d.Vars["ENGRAM_HOOKS"]; {
+	switch hooks := d.env.Vars["ENGRAM_HOOKS"]; {
 	case hooks == "off":
 		d.add("variables", warned, "unset ENGRAM_HOOKS where the harness starts", "ENGRAM_HOOKS is off: hooks and engramctl mcp end at once")
-	case d.Vars["ENGRAM_KEY"] != "":
+	case d.env.Vars["ENGRAM_KEY"] != "":
 		d.add("variables", warned, "engramctl setup keeps the key in a file or in the system's key store", "ENGRAM_KEY holds a key, which every program that is started from here can read")
 	default:
 		d.add("variables", fine, "", "none of them switches anything off")
@@ -84,8 +84,8 @@ func (d *doctor) environment(context.Context) {
 
 // profileAndKey looks at the configuration; ok says that the relays can be asked.
 func (d *doctor) profileAndKey(ctx context.Context) (s settings.Settings, ok bool) {
-	path, _ := d.ConfigPath()
-	s, err := d.Settings()
+	path, _ := d.env.ConfigPath()
+	s, err := d.env.Settings()
 	if err != nil {
 		d.fail("profile", err, "mend "+path+", or run engramctl setup")
 		return s, false
@@ -104,7 +104,7 @@ func (d *doctor) profileAndKey(ctx context.Context) (s settings.Settings, ok boo
 
 // key looks at the agent's key, and asks for no password: hooks cannot either.
 func (d *doctor) key(ctx context.Context, s settings.Settings) bool {
-	id, err := d.Identity(ctx, s)
+	id, err := d.env.Identity(ctx, s)
 	if err != nil {
 		d.fail("key", err, "engramctl setup makes one where there is none")
 		return false
@@ -126,7 +126,7 @@ func (d *doctor) key(ctx context.Context, s settings.Settings) bool {
 
 // list looks at the agent's own list of relays.
 func (d *doctor) list(ctx context.Context) {
-	opened, err := d.open(ctx)
+	opened, err := d.env.Session(ctx)
 	if err != nil {
 		d.fail("list", err, "")
 		return
@@ -137,7 +137,7 @@ func (d *doctor) list(ctx context.Context) {
 		d.add("list", untried, "", "the agent's list of relays is not looked for (--relay, --no-discovery or discovery in the profile)")
 		return
 	}
-	ctx, done := d.Bounded(ctx)
+	ctx, done := d.env.Bounded(ctx)
 	defer done()
 	configured := c.Relays()
 	if err := c.Discover(ctx, m.Agent()); err != nil {
@@ -157,7 +157,7 @@ func (d *doctor) list(ctx context.Context) {
 
 // core looks whether the core is there and can be read.
 func (d *doctor) core(ctx context.Context) {
-	err := d.withMemory(ctx, func(ctx context.Context, m *session.Memory) error {
+	err := cliutil.WithMemory(ctx, d.env, func(ctx context.Context, m *session.Memory) error {
 		entry, status, err := m.Get(ctx, nipae.Core)
 		switch {
 		case errors.Is(err, client.ErrNotFound):
@@ -182,7 +182,7 @@ func (d *doctor) core(ctx context.Context) {
 
 // copy looks at the copy of the memory on this machine.
 func (d *doctor) copy(ctx context.Context) {
-	opened, err := d.open(ctx)
+	opened, err := d.env.Session(ctx)
 	if err != nil {
 		d.fail("copy", err, "")
 		return
@@ -214,11 +214,11 @@ func (d *doctor) copy(ctx context.Context) {
 
 // state looks at what only this machine knows.
 func (d *doctor) state(ctx context.Context, s settings.Settings) {
-	if s.NoMirror || d.Flags.NoMirror || s.Agent != "" {
+	if s.NoMirror || d.env.Flags.NoMirror || s.Agent != "" {
 		d.add("state", untried, "", "none is kept")
 		return
 	}
-	opened, err := d.open(ctx)
+	opened, err := d.env.Session(ctx)
 	if err != nil {
 		d.fail("state", err, "")
 		return
@@ -227,17 +227,17 @@ func (d *doctor) state(ctx context.Context, s settings.Settings) {
 	var said []string
 	state, err := opened.OpenState(ctx, func(line string) { said = append(said, line) })
 	if err != nil {
-		d.fail("state", exit.BadUsage(err), "give this user the folder "+cliutil.StateFolder(d.Env))
+		d.fail("state", exit.BadUsage(err), "give this user the folder "+cliutil.StateFolder(d.env))
 		return
 	}
 	defer state.Close()
 	if _, _, err := state.Counters.All(ctx); err != nil {
-		d.fail("state", exit.BadUsage(err), "give this user the folder "+cliutil.StateFolder(d.Env))
+		d.fail("state", exit.BadUsage(err), "give this user the folder "+cliutil.StateFolder(d.env))
 		return
 	}
 	if len(said) > 0 {
 		d.add("state", warned, "nothing: a new one was begun", "%s", said[0])
 		return
 	}
-	d.add("state", fine, "", "%s can be written", cliutil.StateFolder(d.Env))
+	d.add("state", fine, "", "%s can be written", cliutil.StateFolder(d.env))
 }

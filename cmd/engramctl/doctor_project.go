@@ -18,7 +18,7 @@ const maxProjects = 256
 // projects looks whether the working folder is linked to its project, and for old
 // names of those that are known here. memory says that the relays answer.
 func (d *doctor) projects(ctx context.Context, memory bool) {
-	opened, err := d.open(ctx)
+	opened, err := d.env.Session(ctx)
 	if err != nil {
 		return // others have said so
 	}
@@ -32,7 +32,7 @@ func (d *doctor) projects(ctx context.Context, memory bool) {
 	if err != nil {
 		return
 	}
-	here, err := session.StandingOf(ctx, state, cliutil.Folder(d.Env))
+	here, err := session.StandingOf(ctx, state, cliutil.Folder(d.env))
 	if err == nil && here.Remote+here.Doubt != "" {
 		d.linked(here)
 	}
@@ -47,7 +47,7 @@ func (d *doctor) projects(ctx context.Context, memory bool) {
 			return n
 		}
 	}
-	d.oldNames(ctx, state, append([]memorystate.Folder{{Path: cliutil.Folder(d.Env)}}, all...), count)
+	d.oldNames(ctx, state, append([]memorystate.Folder{{Path: cliutil.Folder(d.env)}}, all...), count)
 }
 
 // linked says whether the working folder is linked.

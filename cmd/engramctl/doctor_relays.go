@@ -26,7 +26,7 @@ const (
 
 // memory looks at the relays of a pair, and at what is kept of it here.
 func (d *doctor) memory(ctx context.Context, s settings.Settings) {
-	id, err := d.Identity(ctx, s)
+	id, err := d.env.Identity(ctx, s)
 	if err != nil {
 		return // profileAndKey has said so
 	}
@@ -34,7 +34,7 @@ func (d *doctor) memory(ctx context.Context, s settings.Settings) {
 	var running sync.WaitGroup
 	for i, url := range s.Relays {
 		running.Go(func() {
-			one := &doctor{app: d.app, write: d.write}
+			one := &doctor{env: d.env, write: d.write}
 			one.relay(ctx, id, s, url)
 			results[i] = one.found
 		})
@@ -65,7 +65,7 @@ func (d *doctor) memory(ctx context.Context, s settings.Settings) {
 // relay looks at one relay: what it says of itself, whether it answers this key,
 // and whether it takes what it writes.
 func (d *doctor) relay(ctx context.Context, id client.Identity, s settings.Settings, url string) {
-	c := client.New(id, client.Options{Relays: []string{url}, Timeout: d.Flags.Timeout, Patient: true})
+	c := client.New(id, client.Options{Relays: []string{url}, Timeout: d.env.Flags.Timeout, Patient: true})
 	defer c.Close()
 	info, err := c.Info(ctx, url)
 	url = settings.ShownURL(url)
@@ -77,7 +77,7 @@ func (d *doctor) relay(ctx context.Context, id client.Identity, s settings.Setti
 		return
 	default:
 		d.add("relay", fine, "", "%s answers: %s %s", url, softwareName(info.Software), info.Version)
-		d.version(url, info, d.Version)
+		d.version(url, info, d.env.Version)
 	}
 	d.clock(url, info.Date, time.Now())
 	agent, owner := id.PubKey(), s.Owner

@@ -14,9 +14,9 @@ import (
 // only returns the one finding of a check.
 func only(t *testing.T, check func(d *doctor)) finding {
 	t.Helper()
-	a := newApp(&cliutil.System{Env: []string{"PATH=" + os.Getenv("PATH")}, Slack: slack})
+	a := cliutil.New(&cliutil.System{Env: []string{"PATH=" + os.Getenv("PATH")}, Slack: 30 * time.Second})
 	a.Flags.Timeout = time.Minute
-	d := &doctor{app: a}
+	d := &doctor{env: a}
 	check(d)
 	if len(d.found) != 1 {
 		t.Fatalf("%d findings: %v", len(d.found), d.found)
@@ -66,7 +66,7 @@ func TestDoctorVersion(t *testing.T) {
 // TestDoctorExitCode: it is that of the first failure, whichever failures
 // follow.
 func TestDoctorExitCode(t *testing.T) {
-	d := &doctor{app: newApp(&cliutil.System{})}
+	d := &doctor{env: cliutil.New(&cliutil.System{})}
 	if d.add("a", warned, "", "b"); d.failure() != nil {
 		t.Error("a warning fails")
 	}

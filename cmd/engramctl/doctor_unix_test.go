@@ -38,7 +38,7 @@ func TestDoctorRunsWhatIsInstalled(t *testing.T) {
 		}
 	}
 	brief := func(check func(*doctor)) func(*doctor) {
-		return func(d *doctor) { d.Flags.Timeout = 300 * time.Millisecond; check(d) }
+		return func(d *doctor) { d.env.Flags.Timeout = 300 * time.Millisecond; check(d) }
 	}
 	for name, c := range map[string]struct {
 		check func(*doctor)

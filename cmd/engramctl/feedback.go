@@ -21,9 +21,9 @@ type feedbackOut struct {
 	Budget  int      `json:"budget"` // of tokens, by now
 }
 
-func (a *app) feedbackCommand() *cobra.Command {
+func feedbackCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
-	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
+	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "feedback useful|wrong SLUG... [--json]",
 		Short: "Say that memories were useful, or wrong",
 		Long: `Say that memories were useful, or wrong: that makes them more, or less, likely to come
@@ -55,8 +55,8 @@ wrong with mem set, or supersede it.`,
 				slugs = append(slugs, slug)
 			}
 		}
-		return a.withOwnMemory(ctx, func(ctx context.Context, m *session.Memory) error {
-			state, err := m.Session().OpenState(ctx, a.NoteLine)
+		return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
+			state, err := m.Session().OpenState(ctx, env.NoteLine)
 			if err != nil {
 				return err
 			}
@@ -70,9 +70,9 @@ wrong with mem set, or supersede it.`,
 				out.Slugs = append(out.Slugs, string(slug))
 			}
 			if asJSON {
-				return a.PrintJSON(out)
+				return env.PrintJSON(out)
 			}
-			return a.Print("%s called %s; the budget is %d tokens\n", cliutil.Counted(len(slugs), "memory", "memories"), args[0], budget)
+			return env.Print("%s called %s; the budget is %d tokens\n", cliutil.Counted(len(slugs), "memory", "memories"), args[0], budget)
 		})
 	}))
 	cliutil.JSONFlag(c, &asJSON)

@@ -38,7 +38,7 @@ func (w *folderMemory) Set(ctx context.Context, slug nipae.Slug, text, base stri
 	if err := w.turn(ctx); err != nil {
 		return client.Entry{}, err
 	}
-	o := client.SetOptions{Base: base, Whole: base == client.BaseNone, Check: w.app.asItStands(ctx, w.m, slug, cliutil.Guard(w.allow))}
+	o := client.SetOptions{Base: base, Whole: base == client.BaseNone, Check: asItStands(ctx, w.app.Env, w.m, slug, cliutil.Guard(w.allow))}
 	e, status, err := w.m.Set(ctx, slug, text, o)
 	return e, w.noted(status, cliutil.About(slug, e, err))
 }

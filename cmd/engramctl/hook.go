@@ -38,7 +38,7 @@ const (
 // hookRun is one answer to an event. What it has opened is closed once the agent has
 // been told.
 type hookRun struct {
-	a     *app
+	env   *cliutil.Env
 	event hook.Event
 	h     hook.Harness
 	in    hook.Input
@@ -51,19 +51,19 @@ type hookRun struct {
 
 // hookTime is how long an event may take, from the first instruction of the
 // command.
-func (a *app) hookTime(e hook.Event) time.Duration {
+func hookTime(env *cliutil.Env, e hook.Event) time.Duration {
 	if e == hook.SessionStart {
-		return a.Allow(session.WakeBudget + hookSpare)
+		return env.Allow(session.WakeBudget + hookSpare)
 	}
-	return cmp.Or(a.HookTime, a.Allow(hookBudget))
+	return cmp.Or(env.HookTime, env.Allow(hookBudget))
 }
 
 // aside runs what nobody is told of, in the time that is left to an event. What
 // takes longer is left behind.
-func (a *app) aside(e hook.Event, began time.Time, do func()) {
-	left := max(a.hookTime(e)-time.Since(began), hookLeast)
+func aside(env *cliutil.Env, e hook.Event, began time.Time, do func()) {
+	left := max(hookTime(env, e)-time.Since(began), hookLeast)
 	if e == hook.SessionStart {
-		left = max(left, a.Allow(session.Tidy))
+		left = max(left, env.Allow(session.Tidy))
 	}
 	done := make(chan struct{})
 	go func() {
@@ -80,9 +80,9 @@ func (a *app) aside(e hook.Event, began time.Time, do func()) {
 // recovered ends a panic of a goroutine that nobody waits for in vain.
 func recovered() { _ = recover() }
 
-func (a *app) hookCommand() *cobra.Command {
+func hookCommand(env *cliutil.Env) *cobra.Command {
 	var harness string
-	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
+	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "hook EVENT --harness claude|codex|cursor|opencode|generic",
 		Short: "Answer an event of the program that runs the agent",
 		Long: `Answer an event of the program that runs the agent. It says on stdin, in JSON, what
@@ -117,9 +117,9 @@ mcp, end at once.`,
   echo '{"prompt":"How do we release Atlas?","session_id":"s1"}' | engramctl hook prompt`,
 		Args: cliutil.Arguments("EVENT"),
 	}, func(ctx context.Context, args []string) error {
-		return a.hook(ctx, hook.Event(args[0]), hook.Harness(harness))
+		return answerHook(ctx, env, hook.Event(args[0]), hook.Harness(harness))
 	}))
-	a.attestFlag(c)
+	attestFlag(env, c)
 	c.Flags().StringVar(&harness, "harness", string(hook.Generic), "`program` that runs the agent: claude, codex, cursor, opencode, generic")
 	return c
 }
@@ -175,25 +175,25 @@ func meant(args []string) (e hook.Event, h hook.Harness) {
 
 // hooksOff says that nothing is to be remembered by itself: hooks and the MCP
 // server end at once.
-func (a *app) hooksOff() bool { return a.Vars["ENGRAM_HOOKS"] == "off" }
+func hooksOff(env *cliutil.Env) bool { return env.Vars["ENGRAM_HOOKS"] == "off" }
 
 // runHook runs a hook's command line. Its exit code is always 0.
-func (a *app) runHook(run func() (*cobra.Command, error)) int {
-	if a.hooksOff() {
+func runHook(env *cliutil.Env, run func() (*cobra.Command, error)) int {
+	if hooksOff(env) {
 		return exit.OK
 	}
-	e, h := meant(a.Args)
+	e, h := meant(env.Args)
 	began := time.Now()
 	defer func() {
 		if recover() != nil {
-			a.hookSays(h, e, a.unavailable(errBroke))
-			a.hookLog(began, e, h, hookOutcome{class: "panic"})
+			hookSays(env, h, e, unavailable(env, errBroke))
+			hookLog(env, began, e, h, hookOutcome{class: "panic"})
 		}
 	}()
 	if cmd, err := run(); err != nil {
-		a.hookSays(h, e, a.unavailable(err))
-		cliutil.Complain(a.Env, cmd, err)
-		a.hookLog(began, e, h, hookOutcome{class: fmt.Sprintf("exit code %d", exit.CodeOf(err))})
+		hookSays(env, h, e, unavailable(env, err))
+		cliutil.Complain(env, cmd, err)
+		hookLog(env, began, e, h, hookOutcome{class: fmt.Sprintf("exit code %d", exit.CodeOf(err))})
 	}
 	return exit.OK
 }
@@ -210,36 +210,36 @@ type hookOutcome struct {
 
 // hookSays prints what an agent is told, in its harness's shape. At other events
 // than a session's start an agent is not told that something failed.
-func (a *app) hookSays(h hook.Harness, e hook.Event, unavailable string) {
+func hookSays(env *cliutil.Env, h hook.Harness, e hook.Event, unavailable string) {
 	if e == hook.SessionStart {
-		_, _ = io.WriteString(a.Stdout, hook.Shape(h, e, unavailable)) // nobody can be told
+		_, _ = io.WriteString(env.Stdout, hook.Shape(h, e, unavailable)) // nobody can be told
 	}
 }
 
-// hook answers one event.
-func (a *app) hook(ctx context.Context, e hook.Event, h hook.Harness) error {
+// answerHook answers one event.
+func answerHook(ctx context.Context, env *cliutil.Env, e hook.Event, h hook.Harness) error {
 	began := time.Now()
 	if !hook.Known(e, h) {
 		return exit.Usagef("there is no event %q, or no harness %q", e, h)
 	}
-	in, err := a.hookReads(ctx, h)
+	in, err := hookReads(ctx, env, h)
 	if err != nil && e != hook.SessionStart {
 		return err
 	}
 	if err != nil { // the core does not depend on it
-		a.Note("%v", err)
+		env.Note("%v", err)
 	}
 	if in.Folder == "" {
-		in.Folder = a.Dir
+		in.Folder = env.Dir
 	}
 	if in.Folder == "" {
 		in.Folder, _ = os.Getwd() // "" is no project
 	}
-	aside := *a.System
-	stderr := &shutter{w: a.Stderr}
+	aside := *env.System
+	stderr := newShutter(env.Stderr)
 	defer stderr.shut()
 	aside.Stderr, aside.Terminal = stderr, cliutil.Terminal{} // nobody is asked, and nobody watches
-	r := &hookRun{a: appOf(a.On(&aside)), event: e, h: h, in: in, began: began}
+	r := &hookRun{env: env.On(&aside), event: e, h: h, in: in, began: began}
 	text, err := r.answer(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return err // who waits must not wait longer; what is open ends with the process
@@ -249,10 +249,10 @@ func (a *app) hook(ctx context.Context, e hook.Event, h hook.Harness) error {
 		return err
 	}
 	shaped := hook.Shape(h, e, text)
-	if _, err := io.WriteString(a.Stdout, shaped); err != nil {
+	if _, err := io.WriteString(env.Stdout, shaped); err != nil {
 		return err
 	}
-	a.hookLog(began, e, h, hookOutcome{session: in.Session, bytes: len(shaped)})
+	hookLog(env, began, e, h, hookOutcome{session: in.Session, bytes: len(shaped)})
 	return nil
 }
 
@@ -265,7 +265,7 @@ func (r *hookRun) later(do func()) {
 
 // tidy closes what was opened.
 func (r *hookRun) tidy() {
-	r.a.aside(r.event, r.began, func() {
+	aside(r.env, r.event, r.began, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		for _, do := range slices.Backward(r.after) {
@@ -275,7 +275,7 @@ func (r *hookRun) tidy() {
 }
 
 // hookReads reads what the harness says.
-func (a *app) hookReads(ctx context.Context, h hook.Harness) (hook.Input, error) {
+func hookReads(ctx context.Context, env *cliutil.Env, h hook.Harness) (hook.Input, error) {
 	type read struct {
 		in  hook.Input
 		err error
@@ -287,13 +287,13 @@ func (a *app) hookReads(ctx context.Context, h hook.Harness) (hook.Input, error)
 				done <- read{err: hook.ErrInput}
 			}
 		}()
-		in, err := hook.Read(h, a.Stdin)
+		in, err := hook.Read(h, env.Stdin)
 		done <- read{in, err}
 	}()
 	select {
 	case r := <-done:
 		return r.in, r.err
-	case <-time.After(a.Allow(hookInput)):
+	case <-time.After(env.Allow(hookInput)):
 		return hook.Input{}, fmt.Errorf("%w: it did not come within %v", hook.ErrInput, hookInput)
 	case <-ctx.Done():
 		return hook.Input{}, ctx.Err()
@@ -315,7 +315,7 @@ func (r *hookRun) answer(ctx context.Context) (string, error) {
 	case hook.SessionEnd:
 		answer = r.end
 	}
-	ctx, cancel := context.WithDeadline(ctx, r.began.Add(r.a.hookTime(r.event)))
+	ctx, cancel := context.WithDeadline(ctx, r.began.Add(hookTime(r.env, r.event)))
 	defer cancel()
 	type outcome struct {
 		text string
@@ -342,13 +342,13 @@ func (r *hookRun) answer(ctx context.Context) (string, error) {
 	select { // it is noted as told
 	case o := <-done:
 		return o.text, o.err
-	case <-time.After(r.a.Allow(hookSpare)):
+	case <-time.After(r.env.Allow(hookSpare)):
 		return "", context.Cause(ctx)
 	}
 }
 
 // unavailable is the section that says why there is no memory.
-func (a *app) unavailable(err error) string {
+func unavailable(env *cliutil.Env, err error) string {
 	why := "the relays could not be reached"
 	if errors.Is(err, errBroke) {
 		why = "engramctl broke"

@@ -18,12 +18,12 @@ const maxHookLog = 128 << 10
 
 // hookLog writes one line on a hook. It holds nothing that was read or told, and
 // that it cannot be written is nobody's concern.
-func (a *app) hookLog(began time.Time, e hook.Event, h hook.Harness, o hookOutcome) {
-	a.aside(e, began, func() { a.writeHookLog(began, e, h, o) }) // the disk may hang
+func hookLog(env *cliutil.Env, began time.Time, e hook.Event, h hook.Harness, o hookOutcome) {
+	aside(env, e, began, func() { writeHookLog(env, began, e, h, o) }) // the disk may hang
 }
 
-func (a *app) writeHookLog(began time.Time, e hook.Event, h hook.Harness, o hookOutcome) {
-	dir := cliutil.StateFolder(a.Env)
+func writeHookLog(env *cliutil.Env, began time.Time, e hook.Event, h hook.Harness, o hookOutcome) {
+	dir := cliutil.StateFolder(env)
 	if !filepath.IsAbs(dir) || os.MkdirAll(dir, 0o700) != nil {
 		return
 	}

@@ -113,12 +113,12 @@ func (r *hookRun) end(ctx context.Context) (string, error) {
 
 // inState runs do on the pair's state, if there is one.
 func (r *hookRun) inState(ctx context.Context, do func(*session.Session, *memorystate.State) (string, error)) (string, error) {
-	s, err := r.a.open(ctx)
+	s, err := r.env.Session(ctx)
 	if err != nil {
 		return "", err
 	}
 	r.later(s.Close)
-	state := s.StateIfKept(ctx, r.a.NoteLine)
+	state := s.StateIfKept(ctx, r.env.NoteLine)
 	if state == nil {
 		return "", nil
 	}

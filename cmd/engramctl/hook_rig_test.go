@@ -109,8 +109,8 @@ func (r *hookRig) hook(harness, event, stdin string) string {
 // state opens the state of the rig's machine.
 func (r *hookRig) state(do func(*memorystate.State)) {
 	r.t.Helper()
-	a := newApp(&cliutil.System{Env: r.env, Dir: r.folder, Slack: r.slack})
-	if err := a.withState(r.t.Context(), func(s *memorystate.State) error { do(s); return nil }); err != nil {
+	a := cliutil.New(&cliutil.System{Env: r.env, Dir: r.folder, Slack: r.slack})
+	if err := withState(r.t.Context(), a, func(s *memorystate.State) error { do(s); return nil }); err != nil {
 		r.t.Fatal(err)
 	}
 }

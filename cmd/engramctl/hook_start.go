@@ -17,12 +17,12 @@ import (
 
 // wake tells what a session begins with: see hook.Wake.
 func (r *hookRun) wake(ctx context.Context) (string, error) {
-	s, err := r.a.open(ctx)
+	s, err := r.env.Session(ctx)
 	if err != nil {
 		return "", err
 	}
 	r.later(s.Close)
-	w, err := r.a.brief(ctx, s, r.h, r.in)
+	w, err := brief(ctx, r.env, s, r.h, r.in)
 	r.later(w.Close)
 	if err != nil {
 		return "", err
@@ -32,8 +32,8 @@ func (r *hookRun) wake(ctx context.Context) (string, error) {
 	}
 	told := briefing.Tell(w.Parts)
 	w.Showed(ctx, told)
-	if attest, err := r.a.attests(s.Memory); err != nil {
-		r.a.Note("%v", err)
+	if attest, err := attests(r.env, s.Memory); err != nil {
+		r.env.Note("%v", err)
 	} else if attest && r.in.Source != hook.Compact { // it goes on
 		r.later(func() { w.Attest(w.Parts.Start.From) })
 	}
@@ -41,12 +41,12 @@ func (r *hookRun) wake(ctx context.Context) (string, error) {
 }
 
 // brief finds what a session begins with.
-func (a *app) brief(ctx context.Context, s *session.Session, h hook.Harness, in hook.Input) (*session.Brief, error) {
+func brief(ctx context.Context, env *cliutil.Env, s *session.Session, h hook.Harness, in hook.Input) (*session.Brief, error) {
 	w, err := s.Brief(ctx, session.Beginning{Harness: h, In: in, Hint: coreHint, Partial: corePartial,
 		MayBegin:  func(ctx context.Context) error { return mayBegin(ctx, s.Memory) },
 		Unreached: func(err error) bool { code := exit.CodeOf(err); return code == exit.Relay || code == exit.Auth },
-		Box:       func() (*proposals.Box, error) { return a.box(s.Client, s.Memory) },
-		Ways:      func() hook.Ways { return a.waysOf(h) }})
+		Box:       func() (*proposals.Box, error) { return (&app{env}).box(s.Client, s.Memory) },
+		Ways:      func() hook.Ways { return waysOf(env, h) }})
 	w.Parts.Who.Agent, w.Parts.Who.Owner = settings.Npub(s.Memory.Agent()), settings.Npub(s.Memory.Owner())
 	return w, err
 }
@@ -54,11 +54,11 @@ func (a *app) brief(ctx context.Context, s *session.Session, h hook.Harness, in 
 // waysOf is how an agent answers to what waits: by tools where the MCP server that
 // setup wrote into the settings of its harness has them, else by commands, which
 // are always there.
-func (a *app) waysOf(h hook.Harness) hook.Ways {
+func waysOf(env *cliutil.Env, h hook.Harness) hook.Ways {
 	known, err := harness.Named(string(h))
-	if err != nil || a.Home() == "" {
+	if err != nil || env.Home() == "" {
 		return hook.WaysOf(false, false)
 	}
-	tools := strings.Split(known.Tools(harness.Disk{}, cliutil.Roots(a.Env)), ",")
+	tools := strings.Split(known.Tools(harness.Disk{}, cliutil.Roots(env)), ",")
 	return hook.WaysOf(slices.Contains(tools, "mind"), slices.Contains(tools, "memory"))
 }

@@ -22,11 +22,11 @@ type intentionOut struct {
 	Next  string `json:"next,omitempty"` // when it is open next
 }
 
-func (a *app) intendCommand() *cobra.Command {
+func intendCommand(env *cliutil.Env) *cobra.Command {
 	var d acts.Draft
 	var slug string
 	var asJSON, allow bool
-	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
+	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "intend TEXT|- [--due TIME] [--every PERIOD] [--until TIME] [--trigger WORDS] [--where project|NAME] [--action TEXT] [--slug SLUG] [--tag TAG] [--trust external] [--allow-secret] [--json]",
 		Short: "Intend to do something, at a time or when something comes up",
 		Long: `Intend to do something later. It is shown in sessions of the agent (hooks, engramctl
@@ -50,7 +50,7 @@ slug, size and hash, as mem set does. docs/mind.md says more.`,
   engramctl intend "Clean up the fixtures" --where project`,
 		Args: cliutil.Arguments("TEXT"),
 	}, func(ctx context.Context, args []string) (err error) {
-		if d.Text, err = a.value(args[0], true); err != nil {
+		if d.Text, err = value(env, args[0], true); err != nil {
 			return err
 		}
 		if slug != "" {
@@ -59,13 +59,13 @@ slug, size and hash, as mem set does. docs/mind.md says more.`,
 			}
 		}
 		now := time.Now()
-		return a.actOn(ctx, asJSON, d.Slug, func(ctx context.Context, m *session.Memory) (acts.Written, error) {
+		return actOn(ctx, env, asJSON, d.Slug, func(ctx context.Context, m *session.Memory) (acts.Written, error) {
 			if d.Where == "project" {
 				if d.Where = m.Session().Place.At(ctx).Project; d.Where == "" {
 					return acts.Written{}, exit.Usagef("--where project: this folder is of none")
 				}
 			}
-			return acts.Make(ctx, a.writer(ctx, m), rand.Reader, d, now, cliutil.Guard(allow))
+			return acts.Make(ctx, writer(ctx, env, m), rand.Reader, d, now, cliutil.Guard(allow))
 		})
 	}))
 	f := c.Flags()
@@ -84,25 +84,25 @@ slug, size and hash, as mem set does. docs/mind.md says more.`,
 }
 
 // actOn writes an intention and says what came of it.
-func (a *app) actOn(ctx context.Context, asJSON bool, slug nipae.Slug, do func(context.Context, *session.Memory) (acts.Written, error)) error {
-	return a.withOwnMemory(ctx, func(ctx context.Context, m *session.Memory) error {
+func actOn(ctx context.Context, env *cliutil.Env, asJSON bool, slug nipae.Slug, do func(context.Context, *session.Memory) (acts.Written, error)) error {
+	return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 		w, err := do(ctx, m)
 		slug := cmp.Or(w.Slug, slug)
-		if err := a.Report(w.Status, cliutil.About(slug, w.Entry, cliutil.Explained(cliutil.Understood(unclosed(slug, err))))); err != nil {
+		if err := env.Report(w.Status, cliutil.About(slug, w.Entry, cliutil.Explained(cliutil.Understood(unclosed(slug, err))))); err != nil {
 			return err
 		}
-		a.noteCopied(slug, w.From)
+		noteCopied(env, slug, w.From)
 		next := ""
 		if !w.Next.IsZero() {
 			next = w.Next.Format(time.RFC3339)
 		}
 		if asJSON {
-			return a.PrintJSON(intentionOut{wroteOut{cliutil.AnswerOf(m, w.Status), cliutil.EntryFor(w.Entry)}, string(w.Intention.State), next})
+			return env.PrintJSON(intentionOut{wroteOut{cliutil.AnswerOf(m, w.Status), cliutil.EntryFor(w.Entry)}, string(w.Intention.State), next})
 		}
 		line := ""
 		if next != "" {
 			line = "  next " + next
 		}
-		return a.Print("%s  %d B  hash %s  %s%s\n", w.Slug, w.Size, w.Hash, w.Intention.State, line)
+		return env.Print("%s  %d B  hash %s  %s%s\n", w.Slug, w.Size, w.Hash, w.Intention.State, line)
 	})
 }

@@ -46,10 +46,10 @@ type listedOut struct {
 	Faults  []string `json:"faults,omitempty"` // fields that cannot be read
 }
 
-func (a *app) intentionsCommand() *cobra.Command {
+func intentionsCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON, all bool
 	var wait time.Duration
-	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
+	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "intentions [--all] [--json]",
 		Short: "List what is intended, and close it: done, snooze, cancel",
 		Long: `List what is intended, what is due first: open ones, those to come, and those that wait
@@ -63,21 +63,21 @@ The subcommands close an intention: see their help.`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		now := time.Now()
-		return a.withView(ctx, wait, func(v answer.View) (seen, error) {
+		return withView(ctx, env, wait, func(v answer.View) (seen, error) {
 			found := intentions.All(v, all)
-			return seen{len(found), func(out viewOut) error { return a.printIntentions(found, now, out, asJSON) }}, nil
+			return seen{len(found), func(out viewOut) error { return printIntentions(env, found, now, out, asJSON) }}, nil
 		})
 	}))
 	c.Flags().BoolVar(&all, "all", false, "also those that are closed")
 	cliutil.JSONFlag(c, &asJSON)
 	waitFlag(c, &wait)
-	c.AddCommand(a.doneCommand(), a.snoozeCommand(), a.cancelCommand())
+	c.AddCommand(doneCommand(env), snoozeCommand(env), cancelCommand(env))
 	return c
 }
 
-func (a *app) printIntentions(found []intentions.Intention, now time.Time, out viewOut, asJSON bool) error {
+func printIntentions(env *cliutil.Env, found []intentions.Intention, now time.Time, out viewOut, asJSON bool) error {
 	if len(found) == 0 {
-		a.Note("nothing is intended")
+		env.Note("nothing is intended")
 	}
 	all := intentionsOut{viewOut: out, Intentions: []listedOut{}}
 	var text strings.Builder
@@ -87,9 +87,9 @@ func (a *app) printIntentions(found []intentions.Intention, now time.Time, out v
 		text.WriteString(l.line(i))
 	}
 	if asJSON {
-		return a.PrintJSON(all)
+		return env.PrintJSON(all)
 	}
-	return a.PrintText(text.String())
+	return env.PrintText(text.String())
 }
 
 func listedFor(i intentions.Intention, now time.Time) listedOut {
@@ -165,10 +165,10 @@ func (l listedOut) when() string {
 	return "waiting"
 }
 
-func (a *app) doneCommand() *cobra.Command {
+func doneCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
 	var occurrence string
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "done SLUG [--occurrence TIME] [--json]",
 		Short: "Say that an intention is done",
 		Long: `Say that an intention is done: what is open of it, with all that was missed. One that
@@ -189,8 +189,8 @@ shown: so it can be closed before it begins.`,
 				return exit.Usagef("--occurrence: %w", err)
 			}
 		}
-		return a.closing(ctx, asJSON, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
-			return acts.Done(ctx, a.writer(ctx, m), slug, at, now, rand.Reader)
+		return closing(ctx, env, asJSON, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
+			return acts.Done(ctx, writer(ctx, env, m), slug, at, now, rand.Reader)
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)
@@ -198,9 +198,9 @@ shown: so it can be closed before it begins.`,
 	return c
 }
 
-func (a *app) snoozeCommand() *cobra.Command {
+func snoozeCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "snooze SLUG TIME [--json]",
 		Short: "Hide what is open of an intention until a time",
 		Long: `Hide what is open of an intention until a time: 'tomorrow 9:00', 'in 2 hours', 2026-12-01.
@@ -213,17 +213,17 @@ Its due stays as it is.`,
 		if err != nil {
 			return exit.BadUsage(err)
 		}
-		return a.closing(ctx, asJSON, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
-			return acts.Snooze(ctx, a.writer(ctx, m), slug, until, now, rand.Reader)
+		return closing(ctx, env, asJSON, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
+			return acts.Snooze(ctx, writer(ctx, env, m), slug, until, now, rand.Reader)
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
-func (a *app) cancelCommand() *cobra.Command {
+func cancelCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:     "cancel SLUG [--json]",
 		Short:   "End an intention that is not to be done",
 		Long:    `End an intention that is not to be done, with all that it would repeat. Its text stays.`,
@@ -231,20 +231,20 @@ func (a *app) cancelCommand() *cobra.Command {
 		Args:    cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
 		now := time.Now()
-		return a.closing(ctx, asJSON, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
-			return acts.Cancel(ctx, a.writer(ctx, m), slug, now, rand.Reader)
+		return closing(ctx, env, asJSON, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
+			return acts.Cancel(ctx, writer(ctx, env, m), slug, now, rand.Reader)
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
-func (a *app) closing(ctx context.Context, asJSON bool, arg string, do func(context.Context, *session.Memory, nipae.Slug) (acts.Written, error)) error {
+func closing(ctx context.Context, env *cliutil.Env, asJSON bool, arg string, do func(context.Context, *session.Memory, nipae.Slug) (acts.Written, error)) error {
 	slug, err := cliutil.OwnSlug(arg)
 	if err != nil {
 		return err
 	}
-	return a.actOn(ctx, asJSON, slug, func(ctx context.Context, m *session.Memory) (acts.Written, error) { return do(ctx, m, slug) })
+	return actOn(ctx, env, asJSON, slug, func(ctx context.Context, m *session.Memory) (acts.Written, error) { return do(ctx, m, slug) })
 }
 
 // unclosed says what an intention that cannot be closed like that is: closed before,

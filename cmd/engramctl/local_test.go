@@ -21,20 +21,20 @@ import (
 )
 
 // localApp returns an engramctl of the agent with its cache in a folder.
-func localApp(t *testing.T, cache string, relays ...string) (*app, *bytes.Buffer) {
+func localApp(t *testing.T, cache string, relays ...string) (*cliutil.Env, *bytes.Buffer) {
 	t.Helper()
 	stderr := &bytes.Buffer{}
-	a := newApp(&cliutil.System{Stdout: &bytes.Buffer{}, Stderr: stderr, Env: []string{"HOME=" + t.TempDir(), "XDG_CACHE_HOME=" + cache,
+	a := cliutil.New(&cliutil.System{Stdout: &bytes.Buffer{}, Stderr: stderr, Env: []string{"HOME=" + t.TempDir(), "XDG_CACHE_HOME=" + cache,
 		"ENGRAM_KEY=" + relaytest.Agent().Secret, "ENGRAM_OWNER=" + relaytest.Owner().Pub, "ENGRAM_RELAYS=" + strings.Join(relays, ",")}})
-	a.root() // sets the flags' defaults
+	(&app{a}).root() // sets the flags' defaults
 	a.Flags.Timeout = relaytest.Patience
 	return a, stderr
 }
 
 // copied returns what a run finds in the local copy within a time limit.
-func copied(t *testing.T, a *app, budget time.Duration) (slugs []string, fresh localcopy.Freshness) {
+func copied(t *testing.T, a *cliutil.Env, budget time.Duration) (slugs []string, fresh localcopy.Freshness) {
 	t.Helper()
-	err := a.withCopy(t.Context(), budget, func(ctx context.Context, _ *session.Session, l *session.Copy) error {
+	err := cliutil.WithCopy(t.Context(), a, budget, func(ctx context.Context, _ *session.Session, l *session.Copy) error {
 		var err error
 		if fresh, err = l.Follower.Freshness(ctx); err != nil {
 			return err
@@ -56,9 +56,9 @@ func copied(t *testing.T, a *app, budget time.Duration) (slugs []string, fresh l
 	return slugs, fresh
 }
 
-func keepIn(t *testing.T, a *app, slug nipae.Slug, text string) {
+func keepIn(t *testing.T, a *cliutil.Env, slug nipae.Slug, text string) {
 	t.Helper()
-	err := a.withOwnMemory(t.Context(), func(ctx context.Context, m *session.Memory) error {
+	err := cliutil.WithOwnMemory(t.Context(), a, func(ctx context.Context, m *session.Memory) error {
 		_, _, err := m.Set(ctx, slug, text, client.SetOptions{})
 		return err
 	})
@@ -132,9 +132,9 @@ func TestNoMirror(t *testing.T) {
 	if err := os.WriteFile(config, []byte("profile = \"p\"\n[profiles.p]\nno_mirror = true\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, change := range map[string]func(a *app){
-		"flag":    func(a *app) { a.Flags.NoMirror = true },
-		"profile": func(a *app) { a.Flags.Config = config },
+	for name, change := range map[string]func(a *cliutil.Env){
+		"flag":    func(a *cliutil.Env) { a.Flags.NoMirror = true },
+		"profile": func(a *cliutil.Env) { a.Flags.Config = config },
 	} {
 		a, _ := localApp(t, cache, relay.URL)
 		change(a)

@@ -18,9 +18,9 @@ type writeOut struct {
 	Error   string `json:"error,omitempty"`
 }
 
-func (a *app) logCommand() *cobra.Command {
+func logCommand(env *cliutil.Env) *cobra.Command {
 	var texts bool
-	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
+	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "log [--text]",
 		Short: "Print every kept write of a memory, oldest first",
 		Long: `Print every write of a memory that the relays still have, oldest first, as one
@@ -35,23 +35,23 @@ mem log shows the versions of one memory, and which relays have them.`,
   engramctl log --text > everything.jsonl`,
 		Args: cliutil.Arguments(),
 	}, func(ctx context.Context, _ []string) error {
-		return a.withMemory(ctx, func(ctx context.Context, m *session.Memory) error {
+		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 			versions, status, err := m.LogAll(ctx)
-			if err := a.Report(status, err); err != nil && len(versions) == 0 {
+			if err := env.Report(status, err); err != nil && len(versions) == 0 {
 				return err
 			}
 			if len(versions) == 0 {
-				a.noteNone(ctx, m, client.Listing{}, true)
+				noteNone(ctx, env, m, client.Listing{}, true)
 			}
-			return cliutil.FirstOf(a.printWrites(versions, texts), err)
+			return cliutil.FirstOf(printWrites(env, versions, texts), err)
 		})
 	}))
 	c.Flags().BoolVar(&texts, "text", false, "print the texts too")
 	return c
 }
 
-func (a *app) printWrites(versions []client.Version, texts bool) error {
-	enc := json.NewEncoder(a.Out())
+func printWrites(env *cliutil.Env, versions []client.Version, texts bool) error {
+	enc := json.NewEncoder(env.Out())
 	enc.SetEscapeHTML(false)
 	for _, v := range versions {
 		out := writeOut{cliutil.EntryFor(v.Entry), v.Head, cliutil.ErrorText(v.Err)}

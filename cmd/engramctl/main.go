@@ -66,7 +66,7 @@ func (m *Main) Run(ctx context.Context) int {
 		return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == word })
 	}
 	if isHook(m.Args, other) {
-		return a.runHook(execute)
+		return runHook(a.Env, execute)
 	}
 	cmd, err := execute()
 	if err == nil {

@@ -20,11 +20,11 @@ import (
 // take: to find the relays, to read, and to write.
 const callFactor = 3
 
-func (a *app) mcpCommand() *cobra.Command {
+func mcpCommand(env *cliutil.Env) *cobra.Command {
 	var tools []string
 	var e modelFlags
 	f := &snapshotFlags{tenant: bundle.DefaultTenant, lockTimeout: snapshotPatience}
-	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
+	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the memory to an agent over MCP, on stdin and stdout",
 		Long: `Serve the memory to an agent over the Model Context Protocol (MCP), on stdin and
@@ -68,9 +68,9 @@ order (docs/memory.md).`,
   ENGRAM_KEY_FILE=owner.key engramctl mcp --agent npub1… --relay wss://relay.example
   ENGRAM_TOKEN=… ENGRAM_TOKEN_RELAY=wss://relay.example engramctl mcp`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return a.mcp(ctx, f, e, tools) }))
+	}, func(ctx context.Context, _ []string) error { return serveMCP(ctx, env, f, e, tools) }))
 	e.add(c)
-	a.attestFlag(c)
+	attestFlag(env, c)
 	c.Flags().StringSliceVar(&tools, "tools", nil, "which tools to offer, a `LIST` of: memory mind files contracts (default memory)")
 	c.Flags().StringVar(&f.root, "snapshot-root", "", "`folder` of snapshots (ENGRAM_SNAPSHOTS; default $XDG_STATE_HOME/engramd)")
 	return c
@@ -88,18 +88,18 @@ const (
 	contractTools = "contracts"
 )
 
-// mcp serves until the peer or the process ends.
-func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []string) error {
-	if a.hooksOff() {
+// serveMCP serves until the peer or the process ends.
+func serveMCP(ctx context.Context, env *cliutil.Env, f *snapshotFlags, e modelFlags, tools []string) error {
+	if hooksOff(env) {
 		return nil
 	}
 	level := slog.LevelInfo
-	if a.Flags.Verbose {
+	if env.Flags.Verbose {
 		level = slog.LevelDebug
 	}
-	o := mcp.Options{Version: a.Version, Timeout: callFactor * a.Flags.Timeout,
-		Log: slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: level})).With("component", "mcp")}
-	s, err := a.Settings()
+	o := mcp.Options{Version: env.Version, Timeout: callFactor * env.Flags.Timeout,
+		Log: slog.New(slog.NewTextHandler(env.Stderr, &slog.HandlerOptions{Level: level})).With("component", "mcp")}
+	s, err := env.Settings()
 	if err != nil {
 		return err
 	}
@@ -107,19 +107,19 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []s
 	if tools, err = chosenTools(tools, pair, s.Agent != ""); err != nil {
 		return err
 	}
-	named, err := a.models(e)
+	named, err := openModels(env, e)
 	if err != nil {
 		return err
 	}
 	var own *client.Client
 	if slices.ContainsFunc(tools, func(t string) bool { return t != contractTools }) {
-		s, err := a.open(ctx, func(to *session.Options) { to.Log = o.Log })
+		s, err := env.Session(ctx, func(to *session.Options) { to.Log = o.Log })
 		if err != nil {
 			return err
 		}
 		defer s.Close()
 		own, s.Models = s.Client, named
-		live, done, err := a.serve(ctx, s, f, slices.Contains(tools, mindTools))
+		live, done, err := serve(ctx, env, s, f, slices.Contains(tools, mindTools))
 		if err != nil {
 			return err
 		}
@@ -130,35 +130,35 @@ func (a *app) mcp(ctx context.Context, f *snapshotFlags, e modelFlags, tools []s
 		o.Log.Warn("tools for contracts only, no memory")
 	}
 	if slices.Contains(tools, contractTools) {
-		business, err := a.business(ctx, own)
+		business, err := business(ctx, env, own)
 		if err != nil {
 			return err
 		}
 		defer business.Close()
 		o.Contracts = mcp.ContractsOf(business.Contracts())
 	}
-	if err := mcp.New(o).Run(ctx, a.Stdin, a.Stdout); err != nil {
+	if err := mcp.New(o).Run(ctx, env.Stdin, env.Stdout); err != nil {
 		return exit.Usagef("the stream to the MCP client broke: %w", err)
 	}
 	return nil
 }
 
 // serve begins to serve a session, and returns what ends that.
-func (a *app) serve(ctx context.Context, s *session.Session, f *snapshotFlags, thinks bool) (live *session.Live, done func(), err error) {
+func serve(ctx context.Context, env *cliutil.Env, s *session.Session, f *snapshotFlags, thinks bool) (live *session.Live, done func(), err error) {
 	kept, err := s.Copies.Open(ctx, s.Warn)
 	if err != nil {
 		return nil, nil, err
 	}
 	done = func() { _ = kept.Close() } // what was kept is kept
-	o := session.ServeOptions{Snapshot: a.snapshotTaker(s.Client, f), Patience: callFactor * a.Flags.Timeout, Plans: thinks}
+	o := session.ServeOptions{Snapshot: snapshotTaker(env, s.Client, f), Patience: callFactor * env.Flags.Timeout, Plans: thinks}
 	if s.Memory.Writable() {
-		set, err := a.Settings()
+		set, err := env.Settings()
 		if err == nil {
 			o.Accept = set.Proposals.Accept
-			o.Box, err = a.box(s.Client, s.Memory)
+			o.Box, err = (&app{env}).box(s.Client, s.Memory)
 		}
 		if err == nil {
-			o.Attest, err = a.attests(s.Memory)
+			o.Attest, err = attests(env, s.Memory)
 		}
 		if err != nil {
 			done()
@@ -221,16 +221,16 @@ func chosenTools(tools []string, pair, owner bool) ([]string, error) {
 // business returns the client for contracts: by the token, or by the key of the
 // client for a memory beside it, if there is one. Contracts are at the configured
 // relays: the agent's own list says nothing of them.
-func (a *app) business(ctx context.Context, c *client.Client) (*client.Client, error) {
+func business(ctx context.Context, env *cliutil.Env, c *client.Client) (*client.Client, error) {
 	if c == nil {
-		return cliutil.Acting(ctx, a.Env, false)
+		return cliutil.Acting(ctx, env, false)
 	}
-	t, err := a.BearerToken()
+	t, err := env.BearerToken()
 	if err != nil {
 		return nil, err
 	}
 	if t == (cliutil.Token{}) {
-		return client.New(c.Identity(), client.Options{Relays: c.Relays(), Timeout: a.Flags.Timeout, Trace: a.Trace()}), nil
+		return client.New(c.Identity(), client.Options{Relays: c.Relays(), Timeout: env.Flags.Timeout, Trace: env.Trace()}), nil
 	}
-	return cliutil.Bearing(a.Env, t)
+	return cliutil.Bearing(env, t)
 }

@@ -175,9 +175,9 @@ func killedCommit(t *testing.T, url, home, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := newApp(&cliutil.System{Env: []string{"HOME=" + home}})
+	a := cliutil.New(&cliutil.System{Env: []string{"HOME=" + home}})
 	s, err := session.Open(session.Options{Identity: me, Client: client.Options{Relays: []string{url}, Timeout: relaytest.Patience}, Owner: relaytest.Owner().Pub,
-		State: cliutil.StateFolder(a.Env), NoDisk: true, Note: func(string) {}})
+		State: cliutil.StateFolder(a), NoDisk: true, Note: func(string) {}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"engramd/internal/agent/session"
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
 	"engramd/internal/memory/snapshots"
 	"engramd/internal/snapshot"
@@ -15,13 +16,13 @@ import (
 
 // snapshotTaker returns what the server keeps the agent's memory with: as
 // engramctl snapshot create does, but for nothing new when nothing changed.
-func (a *app) snapshotTaker(c *client.Client, f *snapshotFlags) func(context.Context, string) (session.Snapshot, error) {
+func snapshotTaker(env *cliutil.Env, c *client.Client, f *snapshotFlags) func(context.Context, string) (session.Snapshot, error) {
 	return func(ctx context.Context, label string) (out session.Snapshot, err error) {
 		p, err := party{}.with(c.Identity())
 		if err != nil {
 			return out, err
 		}
-		how, err := a.bundleOptions(p, createOptions{label: label})
+		how, err := (&app{env}).bundleOptions(p, createOptions{label: label})
 		if err != nil {
 			return out, err
 		}
@@ -32,10 +33,10 @@ func (a *app) snapshotTaker(c *client.Client, f *snapshotFlags) func(context.Con
 		if err != nil {
 			return out, err
 		}
-		err = a.withLock(ctx, f, p.agent, func(_ *snapshot.Store, lock *snapshot.Lock) error {
+		err = (&app{env}).withLock(ctx, f, p.agent, func(_ *snapshot.Store, lock *snapshot.Lock) error {
 			info, same, err := lock.Unchanged(captured.Root(), time.Now())
 			if err == nil && !same {
-				info, err = a.keep(ctx, lock, captured, how)
+				info, err = (&app{env}).keep(ctx, lock, captured, how)
 			}
 			out.ID, out.Size, out.CreatedAt, out.Unchanged, out.Memories = info.ID, info.Size, info.CreatedAt.Unix(), same, len(captured.Heads())
 			return err

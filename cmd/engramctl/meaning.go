@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agent/session"
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/memory/vectors/embed"
 )
@@ -28,21 +29,21 @@ func (f *modelFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.plaintext, "send-plaintext", false, "a model server may be on another machine, by https: it reads memories as plain text")
 }
 
-// models opens the servers that are named.
-func (a *app) models(f modelFlags) (m session.Models, err error) {
-	p, err := a.Profile()
+// openModels opens the servers that are named.
+func openModels(env *cliutil.Env, f modelFlags) (m session.Models, err error) {
+	p, err := env.Profile()
 	if err != nil {
 		return m, exit.BadUsage(err)
 	}
 	if url := cmp.Or(f.embedURL, p.EmbedURL); url != "" {
 		o := embed.Options{URL: url, Model: cmp.Or(f.embedModel, p.EmbedModel), SendPlaintext: f.plaintext}
-		if m.Embed, err = openModel(a, "embed", o, embed.New); err != nil {
+		if m.Embed, err = openModel(env, "embed", o, embed.New); err != nil {
 			return m, err
 		}
 	}
 	if url := cmp.Or(f.rerankURL, p.RerankURL); url != "" {
 		o := embed.Options{URL: url, Model: cmp.Or(f.rerankModel, p.RerankModel), SendPlaintext: f.plaintext}
-		r, err := openModel(a, "rerank", o, embed.NewReranker)
+		r, err := openModel(env, "rerank", o, embed.NewReranker)
 		if err != nil {
 			return m, err
 		}
@@ -53,14 +54,14 @@ func (a *app) models(f modelFlags) (m session.Models, err error) {
 
 // openModel adds the key that the environment has for a server, and nothing of
 // another's.
-func openModel[T any](a *app, what string, o embed.Options, open func(embed.Options) (T, error)) (t T, err error) {
+func openModel[T any](env *cliutil.Env, what string, o embed.Options, open func(embed.Options) (T, error)) (t T, err error) {
 	name := "ENGRAM_" + strings.ToUpper(what) + "_KEY"
-	o.Key = a.Vars[name]
-	if file := a.Vars[name+"_FILE"]; file != "" {
+	o.Key = env.Vars[name]
+	if file := env.Vars[name+"_FILE"]; file != "" {
 		if o.Key != "" {
 			return t, exit.Usagef("the environment has two keys for the model: unset %s or %s_FILE", name, name)
 		}
-		text, err := os.ReadFile(a.Path(file))
+		text, err := os.ReadFile(env.Path(file))
 		if err != nil {
 			return t, exit.Usagef("the model's key: %w", err)
 		}

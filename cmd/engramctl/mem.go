@@ -6,8 +6,8 @@ import (
 	"engramd/internal/cli/cliutil"
 )
 
-func (a *app) memCommand() *cobra.Command {
-	mem := cliutil.PairFlags(a.Env, cliutil.Group(&cobra.Command{
+func memCommand(env *cliutil.Env) *cobra.Command {
+	mem := cliutil.PairFlags(env, cliutil.Group(&cobra.Command{
 		Use:   "mem",
 		Short: "Read and write an agent's memory",
 		Long: `Read and write an agent's memory.
@@ -23,12 +23,9 @@ it is printed, stderr and JSON say so, and the exit code is 0 (4 with --strict).
 		Example: `  engramctl mem ls
   engramctl mem get notes
   engramctl mem ls --agent npub1…   # as owner`,
-	},
-		a.memLsCommand(), a.memGetCommand(), a.memSetCommand(), a.memRmCommand(), a.memHashCommand(),
-		a.memPatchCommand(), a.memEditCommand(), a.memMvCommand(), a.memLinkCommand(), a.memLogCommand(), a.memDiffCommand(), a.memRestoreCommand(), a.memGraphCommand(),
-		a.memPinCommand(), a.memUnpinCommand(), a.memArchiveCommand(), a.memUnarchiveCommand(),
-		a.memSearchCommand(), a.memStatsCommand(), a.memTimelineCommand(),
-	))
-	mem.PersistentFlags().BoolVar(&a.Flags.Strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
+	}, append(editCommands(env),
+		memLsCommand(env), memGetCommand(env), memRmCommand(env), memHashCommand(env), memLogCommand(env), memDiffCommand(env), memGraphCommand(env),
+		memSearchCommand(env), memStatsCommand(env), memTimelineCommand(env))...))
+	mem.PersistentFlags().BoolVar(&env.Flags.Strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
 	return mem
 }

@@ -24,9 +24,9 @@ type diffOut struct {
 	Diff string           `json:"diff"` // unified, without file names
 }
 
-func (a *app) memDiffCommand() *cobra.Command {
+func memDiffCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "diff SLUG [FROM [TO]] [--json]",
 		Short: "Show how two versions of a memory differ",
 		Long: `Show how two versions of a memory differ, line by line. FROM and TO are ids or
@@ -55,25 +55,25 @@ diff -u; nothing is printed if the texts are the same.`,
 			}
 			whens = append(whens, when)
 		}
-		return a.withMemory(ctx, func(ctx context.Context, m *session.Memory) error {
+		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 			from, to, status, err := m.Between(ctx, slug, whens...)
-			if err := a.Report(status, cliutil.About(slug, client.Entry{}, err)); err != nil {
+			if err := env.Report(status, cliutil.About(slug, client.Entry{}, err)); err != nil {
 				return err
 			}
-			return a.printDiff(m, slug, from, to, status, asJSON)
+			return printDiff(env, m, slug, from, to, status, asJSON)
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
-func (a *app) printDiff(m *session.Memory, slug nipae.Slug, from, to client.Entry, status client.Status, asJSON bool) error {
+func printDiff(env *cliutil.Env, m *session.Memory, slug nipae.Slug, from, to client.Entry, status client.Status, asJSON bool) error {
 	diff := snapshot.Unified(from.Text, to.Text)
 	if asJSON {
-		return a.PrintJSON(diffOut{cliutil.AnswerOf(m, status), string(slug), cliutil.EntryFor(from), cliutil.EntryFor(to), diff})
+		return env.PrintJSON(diffOut{cliutil.AnswerOf(m, status), string(slug), cliutil.EntryFor(from), cliutil.EntryFor(to), diff})
 	}
 	if diff == "" {
-		a.Note("%s says the same in both versions", slug)
+		env.Note("%s says the same in both versions", slug)
 		return nil
 	}
 	name := func(e client.Entry) string {
@@ -82,5 +82,5 @@ func (a *app) printDiff(m *session.Memory, slug nipae.Slug, from, to client.Entr
 		}
 		return fmt.Sprintf("%s  %s  %s", slug, cliutil.Stamp(e.CreatedAt), e.ID[:cliutil.ShortID])
 	}
-	return a.PrintText(fmt.Sprintf("--- %s\n+++ %s\n%s", name(from), name(to), diff))
+	return env.PrintText(fmt.Sprintf("--- %s\n+++ %s\n%s", name(from), name(to), diff))
 }

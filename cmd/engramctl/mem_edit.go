@@ -23,9 +23,9 @@ import (
 	"engramd/nips/nipae"
 )
 
-func (a *app) memEditCommand() *cobra.Command {
+func memEditCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON, allow bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "edit SLUG [--allow-secret] [--json]",
 		Short: "Change a memory in an editor",
 		Long: `Change a memory in an editor ($VISUAL, $EDITOR, else vi): its whole text, with front
@@ -43,15 +43,15 @@ written.`,
 		if err != nil {
 			return err
 		}
-		return a.memEdit(ctx, asJSON, slug, cliutil.Guard(allow))
+		return memEdit(ctx, env, asJSON, slug, cliutil.Guard(allow))
 	})
 	cliutil.JSONFlag(c, &asJSON)
 	cliutil.SecretFlag(c, &allow)
 	return c
 }
 
-func (a *app) memEdit(ctx context.Context, asJSON bool, slug nipae.Slug, check func(old, text string) error) error {
-	opened, err := a.open(ctx) // once: who has a password is asked for it once
+func memEdit(ctx context.Context, env *cliutil.Env, asJSON bool, slug nipae.Slug, check func(old, text string) error) error {
+	opened, err := env.Session(ctx) // once: who has a password is asked for it once
 	if err != nil {
 		return err
 	}
@@ -60,28 +60,28 @@ func (a *app) memEdit(ctx context.Context, asJSON bool, slug nipae.Slug, check f
 	if !m.Writable() {
 		return client.ErrReadOnly
 	}
-	head, err := a.editable(ctx, c, m, slug)
+	head, err := editable(ctx, env, c, m, slug)
 	if err != nil {
 		return err
 	}
-	return a.inEditor(ctx, slug, head.Text, "nothing changed", func(text string) error {
-		return a.writeEdited(ctx, asJSON, m, slug, text, client.SetOptions{Base: cmp.Or(head.Hash, client.BaseNone), Check: check})
+	return inEditor(ctx, env, slug, head.Text, "nothing changed", func(text string) error {
+		return writeEdited(ctx, env, asJSON, m, slug, text, client.SetOptions{Base: cmp.Or(head.Hash, client.BaseNone), Check: check})
 	})
 }
 
 // inEditor has a text edited and hands over what it became. What could not be handed
 // over stays in its file.
-func (a *app) inEditor(ctx context.Context, slug nipae.Slug, old, unchanged string, do func(text string) error) error {
-	file, err := a.draftFile(slug, old)
+func inEditor(ctx context.Context, env *cliutil.Env, slug nipae.Slug, old, unchanged string, do func(text string) error) error {
+	file, err := draftFile(env, slug, old)
 	if err != nil {
 		return err
 	}
-	text, err := a.edited(ctx, file, old)
+	text, err := edited(ctx, env, file, old)
 	switch {
 	case err != nil && untouched(file, old):
 		return errors.Join(err, os.RemoveAll(filepath.Dir(file)))
 	case err == nil && text == old:
-		a.Note("%s: %s", slug, unchanged)
+		env.Note("%s: %s", slug, unchanged)
 	case err == nil:
 		err = do(text)
 	}
@@ -92,8 +92,8 @@ func (a *app) inEditor(ctx context.Context, slug nipae.Slug, old, unchanged stri
 }
 
 // editable reads what is to be edited; nothing is an empty text.
-func (a *app) editable(ctx context.Context, c *client.Client, m *session.Memory, slug nipae.Slug) (client.Entry, error) {
-	ctx, done := a.Bounded(ctx)
+func editable(ctx context.Context, env *cliutil.Env, c *client.Client, m *session.Memory, slug nipae.Slug) (client.Entry, error) {
+	ctx, done := env.Bounded(ctx)
 	defer done()
 	if err := m.Session().Discover(ctx); err != nil {
 		return client.Entry{}, err
@@ -102,26 +102,26 @@ func (a *app) editable(ctx context.Context, c *client.Client, m *session.Memory,
 	if errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrTombstone) {
 		return client.Entry{}, nil
 	}
-	return head, a.Report(status, cliutil.About(slug, head, err))
+	return head, env.Report(status, cliutil.About(slug, head, err))
 }
 
-func (a *app) writeEdited(ctx context.Context, asJSON bool, m *session.Memory, slug nipae.Slug, text string, o client.SetOptions) error {
-	ctx, done := a.Bounded(ctx)
+func writeEdited(ctx context.Context, env *cliutil.Env, asJSON bool, m *session.Memory, slug nipae.Slug, text string, o client.SetOptions) error {
+	ctx, done := env.Bounded(ctx)
 	defer done()
-	r, err := a.writer(ctx, m).Write(ctx, slug, write.Draft{Text: text, Whole: true}, o)
-	if err := a.Report(r.Status, cliutil.About(slug, r.Entry, cliutil.Explained(cliutil.Understood(err)))); err != nil {
+	r, err := writer(ctx, env, m).Write(ctx, slug, write.Draft{Text: text, Whole: true}, o)
+	if err := env.Report(r.Status, cliutil.About(slug, r.Entry, cliutil.Explained(cliutil.Understood(err)))); err != nil {
 		return err
 	}
-	a.noteCopied(slug, r.From)
+	noteCopied(env, slug, r.From)
 	if asJSON {
-		return a.PrintJSON(wroteOut{cliutil.AnswerOf(m, r.Status), cliutil.EntryFor(r.Entry)})
+		return env.PrintJSON(wroteOut{cliutil.AnswerOf(m, r.Status), cliutil.EntryFor(r.Entry)})
 	}
-	return a.Print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
+	return env.Print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
 }
 
 // draftFile makes a file with a text that nobody else reads.
-func (a *app) draftFile(slug nipae.Slug, text string) (string, error) {
-	dir, err := os.MkdirTemp(a.Vars["TMPDIR"], "engramctl-edit-") // 0700
+func draftFile(env *cliutil.Env, slug nipae.Slug, text string) (string, error) {
+	dir, err := os.MkdirTemp(env.Vars["TMPDIR"], "engramctl-edit-") // 0700
 	if err != nil {
 		return "", err
 	}
@@ -137,19 +137,19 @@ func untouched(file, text string) bool {
 
 // edited has a person edit a file and returns what is in it then. A line end
 // that an editor adds at the end of what had none is no change.
-func (a *app) edited(ctx context.Context, file, before string) (string, error) {
-	editor := cmp.Or(a.Vars["VISUAL"], a.Vars["EDITOR"], "vi")
+func edited(ctx context.Context, env *cliutil.Env, file, before string) (string, error) {
+	editor := cmp.Or(env.Vars["VISUAL"], env.Vars["EDITOR"], "vi")
 	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", file)
 	if runtime.GOOS == "windows" {
-		words := strings.Fields(cmp.Or(a.Vars["VISUAL"], a.Vars["EDITOR"], "notepad"))
+		words := strings.Fields(cmp.Or(env.Vars["VISUAL"], env.Vars["EDITOR"], "notepad"))
 		cmd = exec.CommandContext(ctx, words[0], append(words[1:], file)...)
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Stdin, a.Stderr, a.Stderr // stdout is for what is printed
-	if a.Terminal.Stdout {
-		cmd.Stdout = a.Stdout
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = env.Stdin, env.Stderr, env.Stderr // stdout is for what is printed
+	if env.Terminal.Stdout {
+		cmd.Stdout = env.Stdout
 	}
-	cmd.Dir = a.Dir
-	cmd.Env = slices.DeleteFunc(slices.Clone(a.System.Env), func(kv string) bool {
+	cmd.Dir = env.Dir
+	cmd.Env = slices.DeleteFunc(slices.Clone(env.System.Env), func(kv string) bool {
 		return strings.HasPrefix(kv, "ENGRAM_KEY=") || strings.HasPrefix(kv, "ENGRAM_TOKEN=")
 	})
 	if err := cmd.Run(); err != nil {

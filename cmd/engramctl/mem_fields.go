@@ -21,13 +21,13 @@ import (
 const source = "engramctl"
 
 // writer writes memories with fields.
-func (a *app) writer(ctx context.Context, m *session.Memory) *write.Writer {
-	return a.writerIn(ctx, m, a.Vars["CLAUDE_CODE_SESSION_ID"])
+func writer(ctx context.Context, env *cliutil.Env, m *session.Memory) *write.Writer {
+	return writerIn(ctx, env, m, env.Vars["CLAUDE_CODE_SESSION_ID"])
 }
 
 // writerIn is the writer for a session, "" for none: what it writes in a linked
 // folder belongs to the project.
-func (a *app) writerIn(ctx context.Context, m *session.Memory, session string) *write.Writer {
+func writerIn(ctx context.Context, env *cliutil.Env, m *session.Memory, session string) *write.Writer {
 	w := &write.Writer{Memory: m, Source: source, Clock: time.Now, Copied: m.Session().Copies.Copied(ctx), Holds: m.Session().Copies.Holds}
 	if session == "" {
 		return w
@@ -40,7 +40,7 @@ func (a *app) writerIn(ctx context.Context, m *session.Memory, session string) *
 
 // asItStands also refuses a text that says more of itself than it may. The core
 // cannot say whose words it has: that is only told.
-func (a *app) asItStands(ctx context.Context, m *session.Memory, slug nipae.Slug, check func(old, text string) error) func(old, text string) error {
+func asItStands(ctx context.Context, env *cliutil.Env, m *session.Memory, slug nipae.Slug, check func(old, text string) error) func(old, text string) error {
 	copies := m.Session().Copies
 	copied := copies.Copied(ctx)
 	if slug.IsCore() {
@@ -60,7 +60,7 @@ func (a *app) asItStands(ctx context.Context, m *session.Memory, slug nipae.Slug
 		}
 		if slug.IsCore() {
 			from, _ := copies.Copied(ctx)(text)
-			a.noteCopied(slug, from)
+			noteCopied(env, slug, from)
 		}
 		if check == nil {
 			return nil
@@ -113,33 +113,33 @@ func (f *fieldFlags) fields(c *cobra.Command) (write.Fields, error) {
 }
 
 // setUnit writes a memory with fields, and marks those that it supersedes.
-func (a *app) setUnit(ctx context.Context, asJSON bool, slug nipae.Slug, draft write.Draft, o client.SetOptions) error {
+func setUnit(ctx context.Context, env *cliutil.Env, asJSON bool, slug nipae.Slug, draft write.Draft, o client.SetOptions) error {
 	var failed []*write.AbsentError
 	var from string
-	err := a.write(ctx, asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
-		r, _, left, err := a.writer(ctx, m).Supersede(ctx, slug, draft, o)
+	err := writeOne(ctx, env, asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
+		r, _, left, err := writer(ctx, env, m).Supersede(ctx, slug, draft, o)
 		failed, from = left, r.From
 		return r.Entry, r.Status, err
 	})
 	if err == nil {
-		a.noteCopied(slug, from)
+		noteCopied(env, slug, from)
 	}
 	if err != nil || len(failed) == 0 {
 		return err
 	}
 	for _, f := range failed {
-		a.Note("%s is written, but %s is not marked as superseded: %v", slug, f.Slug, f.Unwrap())
+		env.Note("%s is written, but %s is not marked as superseded: %v", slug, f.Slug, f.Unwrap())
 	}
 	return failed[0]
 }
 
 // noteCopied says that a memory is external now because of whose words it has.
-func (a *app) noteCopied(slug nipae.Slug, from string) {
+func noteCopied(env *cliutil.Env, slug nipae.Slug, from string) {
 	switch {
 	case from == "":
 	case slug.IsCore():
-		a.Note("the words are those of %s, which is external, and core cannot say so", from)
+		env.Note("the words are those of %s, which is external, and core cannot say so", from)
 	default:
-		a.Note("the words are those of %s, which is external, and so is %s now", from, slug)
+		env.Note("the words are those of %s, which is external, and so is %s now", from, slug)
 	}
 }

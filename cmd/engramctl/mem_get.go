@@ -28,10 +28,10 @@ const (
 	stateAbsent  = "absent"  // it never was
 )
 
-func (a *app) memGetCommand() *cobra.Command {
+func memGetCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
 	var at string
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "get SLUG [--at TIME|ID] [--json]",
 		Short: "Print a memory",
 		Long: `Print a memory: its text as it is, byte for byte, without a line end of its own
@@ -59,7 +59,7 @@ tells which, by its state: "present", "removed" or "absent".`,
 				return exit.Usagef("--at: %w", err)
 			}
 		}
-		return a.withMemory(ctx, func(ctx context.Context, m *session.Memory) error {
+		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 			var entry client.Entry
 			var status client.Status
 			var err error
@@ -68,15 +68,15 @@ tells which, by its state: "present", "removed" or "absent".`,
 			} else {
 				entry, status, err = m.At(ctx, slug, when)
 			}
-			if err := a.Report(status, cliutil.About(slug, entry, err)); err != nil {
-				return cliutil.FirstOf(a.printAbsent(asJSON, m, slug, entry, status, err), err)
+			if err := env.Report(status, cliutil.About(slug, entry, err)); err != nil {
+				return cliutil.FirstOf(printAbsent(env, asJSON, m, slug, entry, status, err), err)
 			}
 			if asJSON {
 				out := getOut{cliutil.AnswerOf(m, status), cliutil.EntryFor(entry), statePresent}
 				out.Text = &entry.Text
-				return a.PrintJSON(out)
+				return env.PrintJSON(out)
 			}
-			return a.PrintText(entry.Text)
+			return env.PrintText(entry.Text)
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)
@@ -86,7 +86,7 @@ tells which, by its state: "present", "removed" or "absent".`,
 
 // printAbsent prints, as JSON if that is wanted, that every relay says that
 // there is nothing. Any other error prints nothing: what is there is not known.
-func (a *app) printAbsent(asJSON bool, m *session.Memory, slug nipae.Slug, entry client.Entry, status client.Status, err error) error {
+func printAbsent(env *cliutil.Env, asJSON bool, m *session.Memory, slug nipae.Slug, entry client.Entry, status client.Status, err error) error {
 	out := struct {
 		cliutil.AnswerOut
 		Slug  string `json:"slug"`
@@ -104,5 +104,5 @@ func (a *app) printAbsent(asJSON bool, m *session.Memory, slug nipae.Slug, entry
 	default:
 		return nil
 	}
-	return a.PrintJSON(out)
+	return env.PrintJSON(out)
 }

@@ -27,10 +27,10 @@ type edgeOut struct {
 	To   string `json:"to"`
 }
 
-func (a *app) memGraphCommand() *cobra.Command {
+func memGraphCommand(env *cliutil.Env) *cobra.Command {
 	var format string
 	var dot, svg bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "graph [--format text|json|dot|svg | --dot | --svg]",
 		Short: "Show how memories refer to each other",
 		Long: `Show how memories refer to each other: a text refers to another with [[mem/notes]].
@@ -50,17 +50,17 @@ refers to and that do not exist. Nothing is ever removed because of it.`,
 			format = "svg"
 		}
 		render, ok := map[string]func(*session.Memory, nipae.Graph, client.Status) error{
-			"text": func(_ *session.Memory, g nipae.Graph, _ client.Status) error { return a.Print("%s", graphText(g)) },
-			"json": func(m *session.Memory, g nipae.Graph, s client.Status) error { return a.PrintJSON(graphOut(m, g, s)) },
-			"dot":  func(_ *session.Memory, g nipae.Graph, _ client.Status) error { return a.Print("%s", graphDot(g)) },
-			"svg":  func(_ *session.Memory, g nipae.Graph, _ client.Status) error { return a.Print("%s", graphSVG(g)) },
+			"text": func(_ *session.Memory, g nipae.Graph, _ client.Status) error { return env.Print("%s", graphText(g)) },
+			"json": func(m *session.Memory, g nipae.Graph, s client.Status) error { return env.PrintJSON(graphOut(m, g, s)) },
+			"dot":  func(_ *session.Memory, g nipae.Graph, _ client.Status) error { return env.Print("%s", graphDot(g)) },
+			"svg":  func(_ *session.Memory, g nipae.Graph, _ client.Status) error { return env.Print("%s", graphSVG(g)) },
 		}[format]
 		if !ok {
 			return exit.Usagef("--format: %q is none of text, json, dot, svg", format)
 		}
-		return a.withMemory(ctx, func(ctx context.Context, m *session.Memory) error {
+		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 			g, status, err := m.Graph(ctx)
-			if err := a.Report(status, err); err != nil {
+			if err := env.Report(status, err); err != nil {
 				return err
 			}
 			return render(m, g, status)

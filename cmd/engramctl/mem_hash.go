@@ -9,8 +9,8 @@ import (
 	"engramd/internal/cli/cliutil"
 )
 
-func (a *app) memHashCommand() *cobra.Command {
-	return a.Command(&cobra.Command{
+func memHashCommand(env *cliutil.Env) *cobra.Command {
+	return env.Command(&cobra.Command{
 		Use:   "hash SLUG",
 		Short: "Print the hash of a memory, for --base",
 		Long: `Print the SHA-256 of a memory's text in hex: what --base of mem set and mem patch
@@ -23,12 +23,12 @@ takes, and what sha256sum says of the output of mem get.`,
 		if err != nil {
 			return err
 		}
-		return a.withMemory(ctx, func(ctx context.Context, m *session.Memory) error {
+		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 			entry, status, err := m.Get(ctx, slug)
-			if err := a.Report(status, cliutil.About(slug, entry, err)); err != nil {
+			if err := env.Report(status, cliutil.About(slug, entry, err)); err != nil {
 				return err
 			}
-			return a.Print("%s\n", entry.Hash)
+			return env.Print("%s\n", entry.Hash)
 		})
 	})
 }

@@ -13,11 +13,11 @@ import (
 	"engramd/nips/frontmatter"
 )
 
-func (a *app) memLinkCommand() *cobra.Command {
+func memLinkCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON, remove bool
 	var base string
 	e := write.Edge{}
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "link FROM RELATION TO [--strength N] [--remove] [--base HASH] [--json]",
 		Short: "Say how one memory relates to another",
 		Long: `Say how one memory relates to another, in the front matter of the first: RELATION is
@@ -43,12 +43,12 @@ before, and stderr names the command that marks it (mem set FROM --supersedes TO
 			return err
 		}
 		e.Relation = args[1]
-		return a.write(ctx, asJSON, e.From, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
-			do := a.writer(ctx, m).Relate
+		return writeOne(ctx, env, asJSON, e.From, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
+			do := writer(ctx, env, m).Relate
 			if remove {
-				do = a.writer(ctx, m).Unrelate
+				do = writer(ctx, env, m).Unrelate
 			}
-			r, err := do(ctx, e, client.SetOptions{Base: base, Whole: a.Flags.Strict})
+			r, err := do(ctx, e, client.SetOptions{Base: base, Whole: env.Flags.Strict})
 			return r.Entry, r.Status, err
 		})
 	})

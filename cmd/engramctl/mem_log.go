@@ -21,9 +21,9 @@ type versionOut struct {
 	Error   string   `json:"error,omitempty"`
 }
 
-func (a *app) memLogCommand() *cobra.Command {
+func memLogCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON, texts bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "log SLUG [--text] [--json]",
 		Short: "Show the kept versions of a memory",
 		Long: `Show the versions of a memory that the relays keep, newest first: time, id, size,
@@ -42,19 +42,19 @@ With --text, what each version says stands below it, indented.`,
 		if err != nil {
 			return err
 		}
-		return a.withMemory(ctx, func(ctx context.Context, m *session.Memory) error {
+		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 			versions, status, err := m.Log(ctx, slug)
-			if err := a.Report(status, cliutil.About(slug, client.Entry{}, err)); err != nil {
-				return cliutil.FirstOf(a.printAbsent(asJSON, m, slug, client.Entry{}, status, err), err)
+			if err := env.Report(status, cliutil.About(slug, client.Entry{}, err)); err != nil {
+				return cliutil.FirstOf(printAbsent(env, asJSON, m, slug, client.Entry{}, status, err), err)
 			}
 			if asJSON {
-				return a.PrintJSON(struct {
+				return env.PrintJSON(struct {
 					cliutil.AnswerOut
 					Slug     string       `json:"slug"`
 					Versions []versionOut `json:"versions"`
 				}{cliutil.AnswerOf(m, status), string(slug), versionsOut(versions, texts)})
 			}
-			return a.printVersions(versions, texts)
+			return printVersions(env, versions, texts)
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)
@@ -74,7 +74,7 @@ func versionsOut(versions []client.Version, texts bool) []versionOut {
 	return out
 }
 
-func (a *app) printVersions(versions []client.Version, texts bool) error {
+func printVersions(env *cliutil.Env, versions []client.Version, texts bool) error {
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	for _, v := range versions {
@@ -95,11 +95,11 @@ func (a *app) printVersions(versions []client.Version, texts bool) error {
 	}
 	i := 0
 	for line := range strings.Lines(table.String()) {
-		if err := a.Print("%s", line); err != nil {
+		if err := env.Print("%s", line); err != nil {
 			return err
 		}
 		if v := versions[i]; texts && v.Err == nil && !v.Tombstone {
-			if err := a.Print("%s", cliutil.Indented(v.Text)); err != nil {
+			if err := env.Print("%s", cliutil.Indented(v.Text)); err != nil {
 				return err
 			}
 		}

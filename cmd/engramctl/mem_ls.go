@@ -30,10 +30,10 @@ type listOut struct {
 	Unknown    int                `json:"unknown,omitempty"`    // memories of now of which no version of then is kept
 }
 
-func (a *app) memLsCommand() *cobra.Command {
+func memLsCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON, all, archived bool
 	var at string
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "ls [--all | --archived] [--at TIME] [--json]",
 		Short: "List memories with sizes and times",
 		Long: `List memories with sizes and times, by slug. Core, removed memories and those that
@@ -59,7 +59,7 @@ Exit code 6 if there is memory and none of it can be read.`,
 				return exit.Usagef("--at: %w", err)
 			}
 		}
-		return a.withMemory(ctx, func(ctx context.Context, m *session.Memory) error {
+		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 			l, unknown, status, err := listAt(ctx, m, past)
 			kept := l.Memories
 			if !all {
@@ -70,31 +70,31 @@ Exit code 6 if there is memory and none of it can be read.`,
 			if err == nil && len(kept) == 0 && !(all && l.Core != nil) {
 				err = emptiness(l, status)
 			}
-			if err := a.Report(status, err); err != nil {
+			if err := env.Report(status, err); err != nil {
 				return err
 			}
 			if l.Unreadable > 0 {
-				a.Note("%s cannot be read; the slugs are unknown", cliutil.Counted(l.Unreadable, "memory", "memories"))
+				env.Note("%s cannot be read; the slugs are unknown", cliutil.Counted(l.Unreadable, "memory", "memories"))
 			}
 			switch {
 			case archived && len(l.Memories) == 0:
-				a.Note("nothing is archived")
+				env.Note("nothing is archived")
 			case len(l.Memories) == 0 && len(kept) > 0:
-				a.Note("no memories but %d that programs keep (--all shows them)", len(kept))
+				env.Note("no memories but %d that programs keep (--all shows them)", len(kept))
 			case len(l.Memories) == 0 && unknown == 0:
-				a.noteNone(ctx, m, l, all)
+				noteNone(ctx, env, m, l, all)
 			}
 			if asJSON {
 				out := listingOut(m, l, status, all)
 				if out.Unknown = unknown; at != "" {
 					out.At = past.UTC().Format(time.RFC3339)
 				}
-				return a.PrintJSON(out)
+				return env.PrintJSON(out)
 			}
 			if at != "" {
-				a.Note("%s", asOf(past, unknown))
+				env.Note("%s", asOf(past, unknown))
 			}
-			return a.printListing(l, all)
+			return printListing(env, l, all)
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)
@@ -154,12 +154,12 @@ func listingOut(m *session.Memory, l client.Listing, s client.Status, all bool) 
 	return out
 }
 
-func (a *app) printListing(l client.Listing, all bool) error {
+func printListing(env *cliutil.Env, l client.Listing, all bool) error {
 	entries := l.Memories
 	if all {
 		entries = append(l.Texts(), l.Tombstones...)
 	}
-	w := tabwriter.NewWriter(a.Out(), 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
 	for _, e := range entries {
 		size := fmt.Sprintf("%d B", e.Size)
 		if e.Tombstone {
@@ -171,7 +171,7 @@ func (a *app) printListing(l client.Listing, all bool) error {
 }
 
 // noteNone says that nothing was listed, and what there is instead.
-func (a *app) noteNone(ctx context.Context, m *session.Memory, l client.Listing, all bool) {
+func noteNone(ctx context.Context, env *cliutil.Env, m *session.Memory, l client.Listing, all bool) {
 	var hidden []string
 	if l.Core != nil && !all {
 		hidden = append(hidden, "a core")
@@ -181,13 +181,13 @@ func (a *app) noteNone(ctx context.Context, m *session.Memory, l client.Listing,
 	}
 	switch {
 	case len(hidden) > 0:
-		a.Note("no memories, but %s (--all shows them)", strings.Join(hidden, " and "))
+		env.Note("no memories, but %s (--all shows them)", strings.Join(hidden, " and "))
 	case l.Core == nil && len(l.Tombstones) == 0:
 		others, _, err := m.Others(ctx)
 		if err != nil {
-			a.Note("no memory; whether this key has some with others is not known: %v", err)
+			env.Note("no memory; whether this key has some with others is not known: %v", err)
 			return
 		}
-		a.Note("no memory: %s", withWhom(m, others))
+		env.Note("no memory: %s", withWhom(m, others))
 	}
 }

@@ -12,10 +12,10 @@ import (
 )
 
 // memMarkCommand is one of pin, unpin, archive and unarchive.
-func (a *app) memMarkCommand(mark write.Mark, short, long, example string) *cobra.Command {
+func memMarkCommand(env *cliutil.Env, mark write.Mark, short, long, example string) *cobra.Command {
 	var asJSON bool
 	var base string
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:     string(mark) + " SLUG [--base HASH] [--json]",
 		Short:   short,
 		Long:    long,
@@ -29,8 +29,8 @@ func (a *app) memMarkCommand(mark write.Mark, short, long, example string) *cobr
 		if err := cliutil.CheckHash("--base", base); err != nil {
 			return err
 		}
-		return a.write(ctx, asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
-			r, err := a.writer(ctx, m).Mark(ctx, slug, mark, client.SetOptions{Base: base, Whole: a.Flags.Strict})
+		return writeOne(ctx, env, asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
+			r, err := writer(ctx, env, m).Mark(ctx, slug, mark, client.SetOptions{Base: base, Whole: env.Flags.Strict})
 			return r.Entry, r.Status, err
 		})
 	})
@@ -39,17 +39,17 @@ func (a *app) memMarkCommand(mark write.Mark, short, long, example string) *cobr
 	return c
 }
 
-func (a *app) memPinCommand() *cobra.Command {
-	return a.memMarkCommand(write.Pin, "Keep a memory from ever being archived", `Keep a memory from ever being archived: pin: true in its front matter. No other byte of
+func memPinCommand(env *cliutil.Env) *cobra.Command {
+	return memMarkCommand(env, write.Pin, "Keep a memory from ever being archived", `Keep a memory from ever being archived: pin: true in its front matter. No other byte of
 it changes, and a memory that is pinned already is left.`, `  engramctl mem pin projects/atlas`)
 }
 
-func (a *app) memUnpinCommand() *cobra.Command {
-	return a.memMarkCommand(write.Unpin, "Let a memory be archived again", `Let a memory be archived again: mem pin taken back, byte for byte.`, `  engramctl mem unpin projects/atlas`)
+func memUnpinCommand(env *cliutil.Env) *cobra.Command {
+	return memMarkCommand(env, write.Unpin, "Let a memory be archived again", `Let a memory be archived again: mem pin taken back, byte for byte.`, `  engramctl mem unpin projects/atlas`)
 }
 
-func (a *app) memArchiveCommand() *cobra.Command {
-	return a.memMarkCommand(write.Archive, "Have a memory recalled no more, and keep it", `Have a memory recalled no more, and keep it: state: archived in its front matter. No
+func memArchiveCommand(env *cliutil.Env) *cobra.Command {
+	return memMarkCommand(env, write.Archive, "Have a memory recalled no more, and keep it", `Have a memory recalled no more, and keep it: state: archived in its front matter. No
 other byte of it changes; text and history stay, mem get and mem search --state archived
 find it, mem ls --archived lists it, and mem unarchive brings it back.
 
@@ -59,7 +59,7 @@ be found in its place: archive that first. Local copies are asked for it; where 
 machine has none, stderr names what the memory supersedes and is active.`, `  engramctl mem archive journal/2024/05/minutes`)
 }
 
-func (a *app) memUnarchiveCommand() *cobra.Command {
-	return a.memMarkCommand(write.Unarchive, "Have an archived memory recalled again", `Have an archived memory recalled again: mem archive taken back, byte for byte. One that
+func memUnarchiveCommand(env *cliutil.Env) *cobra.Command {
+	return memMarkCommand(env, write.Unarchive, "Have an archived memory recalled again", `Have an archived memory recalled again: mem archive taken back, byte for byte. One that
 is active is left; one that is superseded or done is not archived (exit code 2).`, `  engramctl mem unarchive journal/2024/05/minutes`)
 }

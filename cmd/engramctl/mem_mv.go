@@ -25,9 +25,9 @@ type renamedOut struct {
 	More     int      `json:"more_unmended,omitempty"`
 }
 
-func (a *app) memMvCommand() *cobra.Command {
+func memMvCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON, mend bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "mv SLUG TO [--mend-links] [--json]",
 		Short: "Give a memory another slug",
 		Long: `Give a memory another slug, where nothing may be: it is written there, then removed
@@ -49,18 +49,18 @@ is there the same command goes on. Exit code 5 if there is another memory at TO.
 		if err != nil {
 			return err
 		}
-		return a.withOwnMemory(ctx, func(ctx context.Context, m *session.Memory) error {
-			r, err := a.writer(ctx, m).Rename(ctx, from, to, mend, cliutil.Guard(false))
+		return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
+			r, err := writer(ctx, env, m).Rename(ctx, from, to, mend, cliutil.Guard(false))
 			if errors.Is(err, write.ErrTaken) {
 				err = &client.ConflictError{Theirs: &r.Entry, Reason: fmt.Sprintf("there is a memory at %s", to)}
 			}
-			if err := a.Report(r.Status, cliutil.About(from, r.Entry, cliutil.Understood(err))); err != nil {
+			if err := env.Report(r.Status, cliutil.About(from, r.Entry, cliutil.Understood(err))); err != nil {
 				return err
 			}
-			if err := a.printRenamed(asJSON, m, from, r); err != nil {
+			if err := printRenamed(env, asJSON, m, from, r); err != nil {
 				return err
 			}
-			return a.unfinished(from, r)
+			return unfinished(env, from, r)
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)
@@ -68,9 +68,9 @@ is there the same command goes on. Exit code 5 if there is another memory at TO.
 	return c
 }
 
-func (a *app) printRenamed(asJSON bool, m *session.Memory, from nipae.Slug, r write.Renamed) error {
+func printRenamed(env *cliutil.Env, asJSON bool, m *session.Memory, from nipae.Slug, r write.Renamed) error {
 	if !asJSON {
-		return a.Print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
+		return env.Print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
 	}
 	out := renamedOut{AnswerOut: cliutil.AnswerOf(m, r.Status), EntryOut: cliutil.EntryFor(r.Entry), From: string(from), Removed: r.Kept == nil}
 	for _, slug := range r.Mended {
@@ -80,13 +80,13 @@ func (a *app) printRenamed(asJSON bool, m *session.Memory, from nipae.Slug, r wr
 		out.Unmended = append(out.Unmended, string(f.Slug))
 	}
 	out.More = r.More
-	return a.PrintJSON(out)
+	return env.PrintJSON(out)
 }
 
 // unfinished says what a rename did not reach; the error is the first of it.
-func (a *app) unfinished(from nipae.Slug, r write.Renamed) error {
+func unfinished(env *cliutil.Env, from nipae.Slug, r write.Renamed) error {
 	if n := len(r.Mended); n > 0 {
-		a.Note("the links of %s are changed", cliutil.Counted(n, "memory", "memories"))
+		env.Note("the links of %s are changed", cliutil.Counted(n, "memory", "memories"))
 	}
 	var all []error
 	if r.Kept != nil {

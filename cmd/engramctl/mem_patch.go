@@ -18,10 +18,10 @@ import (
 // every line of the largest text out and in, with as much again for headers.
 const maxPatch = 1 << 20
 
-func (a *app) memPatchCommand() *cobra.Command {
+func memPatchCommand(env *cliutil.Env) *cobra.Command {
 	var o client.SetOptions
 	var asJSON, allow bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "patch SLUG [FILE|-] [--base HASH] [--allow-empty] [--allow-secret] [--json]",
 		Short: "Change a memory by a unified diff",
 		Long: `Change a memory by a unified diff (diff -u, git diff) from FILE or stdin. It is
@@ -52,14 +52,14 @@ secret, or makes the text claim more of itself than it may (see mem set).`,
 		if err := cliutil.CheckHash("--base", o.Base); err != nil {
 			return err
 		}
-		p, err := a.readPatch(args[1:])
+		p, err := readPatch(env, args[1:])
 		if err != nil {
 			return err
 		}
 		if o.Base == "" && p.blob() == "" {
 			return exit.Usagef("which version is the patch made for? Give --base (engramctl mem hash %s), or make it with git diff", slug)
 		}
-		return a.write(ctx, asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
+		return writeOne(ctx, env, asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
 			entry, status, err := m.Get(ctx, slug)
 			if err != nil {
 				return entry, status, err
@@ -69,8 +69,8 @@ secret, or makes the text claim more of itself than it may (see mem set).`,
 				return entry, status, err
 			}
 			to := o
-			to.Whole = a.Flags.Strict
-			to.Check = a.asItStands(ctx, m, slug, cliutil.Guard(allow))
+			to.Whole = env.Flags.Strict
+			to.Check = asItStands(ctx, env, m, slug, cliutil.Guard(allow))
 			to.Base = entry.Hash // whoever writes in between is not written over
 			return m.Set(ctx, slug, text, to)
 		})
@@ -83,10 +83,10 @@ secret, or makes the text claim more of itself than it may (see mem set).`,
 }
 
 // readPatch reads the patch from the file named, or from stdin.
-func (a *app) readPatch(args []string) (patch, error) {
-	from := a.Stdin
+func readPatch(env *cliutil.Env, args []string) (patch, error) {
+	from := env.Stdin
 	if len(args) == 1 && args[0] != "-" {
-		f, err := os.Open(a.Path(args[0]))
+		f, err := os.Open(env.Path(args[0]))
 		if err != nil {
 			return patch{}, exit.BadUsage(err)
 		}

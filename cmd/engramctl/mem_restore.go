@@ -12,10 +12,10 @@ import (
 	"engramd/internal/client"
 )
 
-func (a *app) memRestoreCommand() *cobra.Command {
+func memRestoreCommand(env *cliutil.Env) *cobra.Command {
 	var at string
 	var asJSON, allow bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "restore SLUG --at TIME|ID [--allow-secret] [--json]",
 		Short: "Write an old version of a memory as a new one",
 		Long: `Write an old version of a memory (see mem log) as a new one. Nothing is lost by it:
@@ -33,7 +33,7 @@ like a secret is refused (see mem set).`,
 		if err != nil {
 			return exit.Usagef("--at: %w", err)
 		}
-		return a.write(ctx, asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
+		return writeOne(ctx, env, asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
 			return m.Restore(ctx, slug, when, cliutil.Guard(allow))
 		})
 	})

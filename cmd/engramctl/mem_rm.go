@@ -14,9 +14,9 @@ import (
 	"engramd/nips/nipae"
 )
 
-func (a *app) memRmCommand() *cobra.Command {
+func memRmCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON, over bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "rm SLUG [--over-unreadable] [--json]",
 		Short: "Remove a memory",
 		Long: `Remove a memory: a tombstone is written over it. Its old text stays in the relays'
@@ -32,19 +32,19 @@ written anew. Exit code 1 if there is nothing to remove.`,
 		if slug.IsCore() {
 			return exit.BadUsage(client.ErrCore)
 		}
-		return a.withOwnMemory(ctx, func(ctx context.Context, m *session.Memory) error {
+		return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 			entry, status, err := m.Remove(ctx, slug, over)
-			if err := a.Report(status, nothingToRemove(slug, entry, cliutil.Explained(err))); err != nil {
-				return cliutil.FirstOf(a.printAbsent(asJSON, m, slug, entry, status, err), err)
+			if err := env.Report(status, nothingToRemove(slug, entry, cliutil.Explained(err))); err != nil {
+				return cliutil.FirstOf(printAbsent(env, asJSON, m, slug, entry, status, err), err)
 			}
 			if asJSON {
-				return a.PrintJSON(struct {
+				return env.PrintJSON(struct {
 					cliutil.AnswerOut
 					Slug    string `json:"slug"`
 					Removed bool   `json:"removed"`
 				}{cliutil.AnswerOf(m, status), string(slug), true})
 			}
-			return a.Print("%s  removed\n", slug)
+			return env.Print("%s  removed\n", slug)
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)

@@ -33,12 +33,12 @@ type snippetOut struct {
 	Offset int    `json:"offset"` // in bytes, where it begins in the text
 }
 
-func (a *app) memSearchCommand() *cobra.Command {
+func memSearchCommand(env *cliutil.Env) *cobra.Command {
 	var q answer.Query
 	var asJSON, every bool
 	var wait time.Duration
 	limit := answer.DefaultHits
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "search QUERY... [--limit N] [--all-projects] [--json]",
 		Short: "Find memories by their words",
 		Long: `Find memories by their words: in all their forms, mistyped, or as parts of words, in
@@ -54,14 +54,14 @@ engramctl recall. To get an answer to a question, use that.`,
 			return exit.Usagef("--limit is %d; it must be from 1 to %d", limit, answer.MaxHits)
 		}
 		q.Text = queryOf(args)
-		return a.withPrepared(ctx, wait, func(ctx context.Context, s *session.Session) {
+		return withPrepared(ctx, env, wait, func(ctx context.Context, s *session.Session) {
 			q.Scope = s.Place.Scope(ctx, every)
 		}, func(v answer.View) (seen, error) {
 			found, err := answer.Search(v, q, limit, time.Now())
 			if err != nil {
 				return seen{}, err
 			}
-			return seen{found.Total, func(out viewOut) error { return a.printFound(found, out, asJSON) }}, nil
+			return seen{found.Total, func(out viewOut) error { return printFound(env, found, out, asJSON) }}, nil
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)
@@ -72,14 +72,14 @@ engramctl recall. To get an answer to a question, use that.`,
 	return c
 }
 
-func (a *app) printFound(found answer.Found, out viewOut, asJSON bool) error {
+func printFound(env *cliutil.Env, found answer.Found, out viewOut, asJSON bool) error {
 	switch more := found.Total - len(found.Hits); {
 	case found.Total == 0:
-		a.Note("none of %s has one of the words", cliutil.Counted(found.Searched, "memory", "memories"))
+		env.Note("none of %s has one of the words", cliutil.Counted(found.Searched, "memory", "memories"))
 	case more > 0:
-		a.Note("%d more have one of the words (--limit)", more)
+		env.Note("%d more have one of the words (--limit)", more)
 	}
-	a.noteOthers(found.Others)
+	noteOthers(env, found.Others)
 	if asJSON {
 		all := searchOut{viewOut: out, Hits: []hitOut{}, Total: found.Total, Searched: found.Searched, Others: found.Others}
 		for _, h := range found.Hits {
@@ -89,7 +89,7 @@ func (a *app) printFound(found answer.Found, out viewOut, asJSON bool) error {
 			}
 			all.Hits = append(all.Hits, hit)
 		}
-		return a.PrintJSON(all)
+		return env.PrintJSON(all)
 	}
 	var b strings.Builder
 	for _, h := range found.Hits {
@@ -98,5 +98,5 @@ func (a *app) printFound(found answer.Found, out viewOut, asJSON bool) error {
 			fmt.Fprintf(&b, "    %s\n", s.Text)
 		}
 	}
-	return a.PrintText(b.String())
+	return env.PrintText(b.String())
 }

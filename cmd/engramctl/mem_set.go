@@ -20,12 +20,18 @@ type wroteOut struct {
 	cliutil.EntryOut
 }
 
-func (a *app) memSetCommand() *cobra.Command {
+// editCommands returns the commands of engramctl mem that change one.
+func editCommands(env *cliutil.Env) []*cobra.Command {
+	return []*cobra.Command{memSetCommand(env), memPatchCommand(env), memEditCommand(env), memMvCommand(env), memLinkCommand(env), memRestoreCommand(env),
+		memPinCommand(env), memUnpinCommand(env), memArchiveCommand(env), memUnarchiveCommand(env)}
+}
+
+func memSetCommand(env *cliutil.Env) *cobra.Command {
 	var o client.SetOptions
 	var f fieldFlags
 	var asJSON, allow bool
 	var c *cobra.Command
-	c = a.Command(&cobra.Command{
+	c = env.Command(&cobra.Command{
 		Use:   "set SLUG [VALUE|-] [--base HASH] [--type TYPE] [--description LINE] [--tag TAG]… [--salience N] [--supersedes SLUG]… [--trust external] [--allow-empty] [--allow-secret] [--json]",
 		Short: "Write a memory",
 		Long: `Write a memory, sent to every relay and read back. With "-" the text comes from
@@ -87,11 +93,11 @@ A text may begin with "-", as a list does; one that looks like a flag goes behin
 		}
 		draft := write.Draft{}
 		if len(args) > 1 {
-			if draft.Text, err = a.value(args[1], o.AllowEmpty); err != nil {
+			if draft.Text, err = value(env, args[1], o.AllowEmpty); err != nil {
 				return err
 			}
 		}
-		o.Whole, o.Check = a.Flags.Strict, cliutil.Guard(allow)
+		o.Whole, o.Check = env.Flags.Strict, cliutil.Guard(allow)
 		if f.changed(c) {
 			if len(args) > 1 && draft.Text == "" {
 				return exit.Usagef("an empty text has no fields; without VALUE only fields change")
@@ -99,10 +105,10 @@ A text may begin with "-", as a list does; one that looks like a flag goes behin
 			if draft.Fields, err = f.fields(c); err != nil {
 				return err
 			}
-			return a.setUnit(ctx, asJSON, slug, draft, o)
+			return setUnit(ctx, env, asJSON, slug, draft, o)
 		}
-		return a.write(ctx, asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
-			o.Check = a.asItStands(ctx, m, slug, o.Check)
+		return writeOne(ctx, env, asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
+			o.Check = asItStands(ctx, env, m, slug, o.Check)
 			return m.Set(ctx, slug, draft.Text, o)
 		})
 	})
@@ -116,10 +122,10 @@ A text may begin with "-", as a list does; one that looks like a flag goes behin
 }
 
 // value returns the text that an argument gives, "-" from stdin.
-func (a *app) value(arg string, empty bool) (text string, err error) {
+func value(env *cliutil.Env, arg string, empty bool) (text string, err error) {
 	text = arg
 	if arg == "-" {
-		if text, err = cliutil.Input(a.Env); err != nil {
+		if text, err = cliutil.Input(env); err != nil {
 			return "", err
 		}
 	}
@@ -134,20 +140,20 @@ func overFlag(c *cobra.Command, to *bool) {
 	c.Flags().BoolVar(to, "over-unreadable", false, "write also where there is something that cannot be read (exit code 6)")
 }
 
-// write runs one write and says what came of it.
-func (a *app) write(ctx context.Context, asJSON bool, slug nipae.Slug, do func(context.Context, *session.Memory) (client.Entry, client.Status, error)) error {
-	return a.withOwnMemory(ctx, func(ctx context.Context, m *session.Memory) error {
+// writeOne runs one write and says what came of it.
+func writeOne(ctx context.Context, env *cliutil.Env, asJSON bool, slug nipae.Slug, do func(context.Context, *session.Memory) (client.Entry, client.Status, error)) error {
+	return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 		entry, status, err := do(ctx, m)
-		if err := a.Report(status, cliutil.About(slug, entry, cliutil.Explained(cliutil.Understood(err)))); err != nil {
+		if err := env.Report(status, cliutil.About(slug, entry, cliutil.Explained(cliutil.Understood(err)))); err != nil {
 			return err
 		}
 		for _, old := range (&write.Writer{Memory: m}).Unmarked(ctx, entry.Text) {
-			a.Note("%s is still active: engramctl mem set %s --supersedes %s marks it as superseded", old, slug, old)
+			env.Note("%s is still active: engramctl mem set %s --supersedes %s marks it as superseded", old, slug, old)
 		}
 		m.Session().PublishUses(ctx)
 		if asJSON {
-			return a.PrintJSON(wroteOut{cliutil.AnswerOf(m, status), cliutil.EntryFor(entry)})
+			return env.PrintJSON(wroteOut{cliutil.AnswerOf(m, status), cliutil.EntryFor(entry)})
 		}
-		return a.Print("%s  %d B  hash %s\n", entry.Slug, entry.Size, entry.Hash)
+		return env.Print("%s  %d B  hash %s\n", entry.Slug, entry.Size, entry.Hash)
 	})
 }

@@ -36,10 +36,10 @@ type statsOut struct {
 // barWidth is how long the longest bar of a picture is.
 const barWidth = 40
 
-func (a *app) memStatsCommand() *cobra.Command {
+func memStatsCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
 	var wait time.Duration
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "stats [--json]",
 		Short: "Count memories by type, state and trust",
 		Long: `Count memories by type, state and trust: their size, which were written longest ago
@@ -51,13 +51,13 @@ read on this machine (by recall and over MCP). On a terminal with bars.`,
 	}, func(ctx context.Context, _ []string) error {
 		var uses map[string]answer.Use
 		prepare := func(ctx context.Context, s *session.Session) { uses = s.Uses(ctx) }
-		return a.withPrepared(ctx, wait, prepare, func(v answer.View) (seen, error) {
+		return withPrepared(ctx, env, wait, prepare, func(v answer.View) (seen, error) {
 			s := answer.Count(v, uses)
 			return seen{s.Memories, func(out viewOut) error {
 				if asJSON {
-					return a.PrintJSON(statsOf(s, out))
+					return env.PrintJSON(statsOf(s, out))
 				}
-				return a.Print("%s", statsText(s, a.Terminal.Stdout))
+				return env.Print("%s", statsText(s, env.Terminal.Stdout))
 			}}, nil
 		})
 	})

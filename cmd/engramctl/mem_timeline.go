@@ -32,11 +32,11 @@ type datedOut struct {
 // maxNamed is how many memories of a day are named.
 const maxNamed = 5
 
-func (a *app) memTimelineCommand() *cobra.Command {
+func memTimelineCommand(env *cliutil.Env) *cobra.Command {
 	var q answer.Query
 	var asJSON bool
 	var wait time.Duration
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "timeline [--since TIME] [--until TIME] [--json]",
 		Short: "Draw when memories are of, by month or day",
 		Long: `Draw when memories are of, as text: a bar for each month, or for each day with the
@@ -47,19 +47,19 @@ it says itself (when), else of its writing.`,
   engramctl mem timeline --type episodic --json`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
-		return a.withView(ctx, wait, func(v answer.View) (seen, error) {
+		return withView(ctx, env, wait, func(v answer.View) (seen, error) {
 			spans, err := answer.Timeline(v, q, time.Now())
 			if err != nil {
 				return seen{}, err
 			}
 			return seen{len(spans), func(out viewOut) error {
 				if asJSON {
-					return a.PrintJSON(timelineOf(spans, out))
+					return env.PrintJSON(timelineOf(spans, out))
 				}
 				if len(spans) == 0 {
-					a.Note("no memory is of that time")
+					env.Note("no memory is of that time")
 				}
-				return a.Print("%s", timelineText(spans))
+				return env.Print("%s", timelineText(spans))
 			}}, nil
 		})
 	})

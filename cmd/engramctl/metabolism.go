@@ -53,9 +53,9 @@ type metabolizedOut struct {
 	Held       string  `json:"held,omitempty"`
 }
 
-func (a *app) metabolismCommand() *cobra.Command {
+func metabolismCommand(env *cliutil.Env) *cobra.Command {
 	var f metabolismFlags
-	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
+	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "metabolism [--budget TOKENS] [--hot TOKENS] [--commit] [--cold FILE [--encrypt age:RECIPIENT]…] [--json]",
 		Short: "Show what of a memory is active, and archive what is not",
 		Long: `Show how many tokens a memory has (its bytes divided by 4), what of it is most active,
@@ -91,13 +91,13 @@ With --encrypt it is an age file for whoever is named, and nothing in it is reda
 		}
 		f.now = time.Now()
 		if f.commit || f.cold != "" {
-			return a.archiveCandidates(ctx, f)
+			return archiveCandidates(ctx, env, f)
 		}
-		return a.withCopy(ctx, 0, func(ctx context.Context, s *session.Session, l *session.Copy) error {
-			if _, err := a.reportCopy(ctx, l); err != nil {
+		return cliutil.WithCopy(ctx, env, 0, func(ctx context.Context, s *session.Session, l *session.Copy) error {
+			if _, err := reportCopy(ctx, env, l); err != nil {
 				return err
 			}
-			state := s.StateIfKept(ctx, a.NoteLine)
+			state := s.StateIfKept(ctx, env.NoteLine)
 			if state != nil {
 				defer state.Close()
 			}
@@ -109,7 +109,7 @@ With --encrypt it is an age file for whoever is named, and nothing in it is reda
 			if err != nil {
 				return err
 			}
-			return a.printMetabolism(out, f.asJSON)
+			return printMetabolism(env, out, f.asJSON)
 		})
 	}))
 	fs := c.Flags()
@@ -183,15 +183,15 @@ func (f *metabolismFlags) why(u activity.Active) string {
 	return strings.Join(parts, ", ")
 }
 
-func (a *app) printMetabolism(out metabolismOut, asJSON bool) error {
+func printMetabolism(env *cliutil.Env, out metabolismOut, asJSON bool) error {
 	if asJSON {
-		return a.PrintJSON(out)
+		return env.PrintJSON(out)
 	}
-	if err := a.Print("%s active, %d tokens (bytes / 4), of a budget of %d (%d earned); %d never archived\n",
+	if err := env.Print("%s active, %d tokens (bytes / 4), of a budget of %d (%d earned); %d never archived\n",
 		cliutil.Counted(out.Memories, "memory", "memories"), out.Tokens, out.Budget, out.Earned, out.Held); err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(a.Out(), 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
 	table := func(title string, all []metabolizedOut) {
 		fmt.Fprintf(w, "\n%s:\n", title)
 		for _, u := range all {

@@ -22,9 +22,9 @@ const (
 )
 
 // archiveCandidates is metabolism --commit, and --cold without it.
-func (a *app) archiveCandidates(ctx context.Context, f metabolismFlags) error {
-	return a.withPlans(ctx, func(ctx context.Context, p thinking) error {
-		state := p.s.StateIfKept(ctx, a.NoteLine)
+func archiveCandidates(ctx context.Context, env *cliutil.Env, f metabolismFlags) error {
+	return withPlans(ctx, env, func(ctx context.Context, p thinking) error {
+		state := p.s.StateIfKept(ctx, env.NoteLine)
 		if state == nil {
 			return errors.New("the agent's state cannot be opened")
 		}
@@ -41,39 +41,39 @@ func (a *app) archiveCandidates(ctx context.Context, f metabolismFlags) error {
 			all = roomFor(all, archivedBytes)
 		}
 		if len(all) == 0 {
-			return a.printMetabolism(out, f.asJSON)
+			return printMetabolism(env, out, f.asJSON)
 		}
 		if f.commit {
-			if out.Snapshot, err = a.snapshotFirst(ctx, p, f); err != nil {
+			if out.Snapshot, err = snapshotFirst(ctx, env, p, f); err != nil {
 				return err
 			}
 		}
 		if f.cold != "" {
-			if err := f.writeCold(a.Path(f.cold), all); err != nil {
+			if err := f.writeCold(env.Path(f.cold), all); err != nil {
 				return err
 			}
 			out.Cold = f.cold
-			a.Note("%s written to %s", cliutil.Counted(len(all), "memory", "memories"), f.cold)
+			env.Note("%s written to %s", cliutil.Counted(len(all), "memory", "memories"), f.cold)
 		}
 		if !f.commit {
-			return a.printMetabolism(out, f.asJSON)
+			return printMetabolism(env, out, f.asJSON)
 		}
-		r, err := a.archiveAll(ctx, p, all, out, f.now)
+		r, err := archiveAll(ctx, env, p, all, out, f.now)
 		if err != nil {
 			return understoodPlan(err)
 		}
 		if !f.asJSON {
-			if err := a.printCommitted(r, false); err != nil {
+			if err := printCommitted(env, r, false); err != nil {
 				return err
 			}
 			if rest := len(out.Candidates) - len(r.Changes); rest > 0 {
-				a.Note("%d more could be archived: run it again", rest)
+				env.Note("%d more could be archived: run it again", rest)
 			}
 			return nil
 		}
 		done := committedOf(r)
 		out.Committed = &done
-		return a.PrintJSON(out)
+		return env.PrintJSON(out)
 	})
 }
 
@@ -88,25 +88,25 @@ func roomFor(all []candidate, room int) []candidate {
 }
 
 // snapshotFirst makes a snapshot where a folder for them is configured.
-func (a *app) snapshotFirst(ctx context.Context, p thinking, f metabolismFlags) (string, error) {
-	if cmp.Or(f.root, a.Vars["ENGRAM_SNAPSHOTS"]) == "" {
+func snapshotFirst(ctx context.Context, env *cliutil.Env, p thinking, f metabolismFlags) (string, error) {
+	if cmp.Or(f.root, env.Vars["ENGRAM_SNAPSHOTS"]) == "" {
 		return "", nil
 	}
 	flags := &snapshotFlags{root: f.root, tenant: bundle.DefaultTenant, lockTimeout: time.Minute}
-	made, err := a.snapshotTaker(p.s.Client, flags)(ctx, "before archiving")
+	made, err := snapshotTaker(env, p.s.Client, flags)(ctx, "before archiving")
 	if errors.Is(err, session.ErrNothing) {
 		return "", nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("a snapshot before archiving: %w; nothing was archived", err)
 	}
-	a.Note("snapshot %s", made.ID)
+	env.Note("snapshot %s", made.ID)
 	return made.ID, nil
 }
 
 // archiveAll archives candidates as one plan. Texts that take more room in the
 // record than expected halve it.
-func (a *app) archiveAll(ctx context.Context, p thinking, all []candidate, out metabolismOut, now time.Time) (plans.Result, error) {
+func archiveAll(ctx context.Context, env *cliutil.Env, p thinking, all []candidate, out metabolismOut, now time.Time) (plans.Result, error) {
 	for {
 		plan := consolidation.Plan{Kind: consolidation.Archive, Made: now.UTC(), Stale: out.Stale}
 		var ops []consolidation.Op

@@ -15,8 +15,8 @@ import (
 	"engramd/internal/memory/consolidation/plans"
 )
 
-func (a *app) mindCommand() *cobra.Command {
-	return cliutil.PairFlags(a.Env, cliutil.Group(&cobra.Command{
+func mindCommand(env *cliutil.Env) *cobra.Command {
+	return cliutil.PairFlags(env, cliutil.Group(&cobra.Command{
 		Use:   "mind",
 		Short: "Make knowledge of episodes, and dream",
 		Long: `Make knowledge of episodes, and dream (docs/mind.md). prepare and dream show a plan:
@@ -30,14 +30,14 @@ next of these commands on the same machine.`,
   engramctl mind commit p-5f1b8e0c9a3d2e44 answer.json
   engramctl mind undo p-5f1b8e0c9a3d2e44`,
 	},
-		a.mindPrepareCommand(),
-		a.mindCommitCommand(),
-		a.mindDreamCommand(),
-		a.mindReviewCommand(),
-		a.mindResumeCommand(),
-		a.mindUndoCommand(),
-		a.mindLsCommand(),
-		a.mindRunCommand(),
+		mindPrepareCommand(env),
+		mindCommitCommand(env),
+		mindDreamCommand(env),
+		mindReviewCommand(env),
+		mindResumeCommand(env),
+		mindUndoCommand(env),
+		mindLsCommand(env),
+		mindRunCommand(env),
 	))
 }
 
@@ -50,19 +50,19 @@ type thinking struct {
 
 // withPlans runs do with the plans of an agent, over the local copy that is caught up,
 // and finishes before what was begun and not finished. An owner is told at once.
-func (a *app) withPlans(ctx context.Context, do func(ctx context.Context, p thinking) error) error {
-	if err := a.mayPlan(); err != nil {
+func withPlans(ctx context.Context, env *cliutil.Env, do func(ctx context.Context, p thinking) error) error {
+	if err := mayPlan(env); err != nil {
 		return err
 	}
-	return a.withCopy(ctx, 0, func(ctx context.Context, s *session.Session, l *session.Copy) error {
+	return cliutil.WithCopy(ctx, env, 0, func(ctx context.Context, s *session.Session, l *session.Copy) error {
 		if !s.Memory.Writable() {
 			return client.ErrReadOnly
 		}
-		if _, err := a.reportCopy(ctx, l); err != nil {
+		if _, err := reportCopy(ctx, env, l); err != nil {
 			return err
 		}
 		return s.WithPlans(ctx, l, func(p *plans.Plans) error {
-			if err := a.resumeOpen(ctx, p); err != nil {
+			if err := resumeOpen(ctx, env, p); err != nil {
 				return err
 			}
 			return do(ctx, thinking{p, s, l})
@@ -71,23 +71,23 @@ func (a *app) withPlans(ctx context.Context, do func(ctx context.Context, p thin
 }
 
 // mayPlan fails where plans cannot be made, whatever relays say.
-func (a *app) mayPlan() error {
-	s, err := a.Settings()
+func mayPlan(env *cliutil.Env) error {
+	s, err := env.Settings()
 	switch {
 	case err != nil:
 		return err
 	case s.Agent != "":
 		return client.ErrReadOnly
-	case a.Flags.NoMirror || s.NoMirror:
+	case env.Flags.NoMirror || s.NoMirror:
 		return exit.Usagef("plans are kept on this machine until they are committed: not with --no-mirror")
 	}
 	return nil
 }
 
 // withRecords is withPlans for what only looks: owners may, and nothing is finished.
-func (a *app) withRecords(ctx context.Context, do func(ctx context.Context, p thinking) error) error {
-	return a.withCopy(ctx, 0, func(ctx context.Context, s *session.Session, l *session.Copy) error {
-		if _, err := a.reportCopy(ctx, l); err != nil {
+func withRecords(ctx context.Context, env *cliutil.Env, do func(ctx context.Context, p thinking) error) error {
+	return cliutil.WithCopy(ctx, env, 0, func(ctx context.Context, s *session.Session, l *session.Copy) error {
+		if _, err := reportCopy(ctx, env, l); err != nil {
 			return err
 		}
 		return do(ctx, thinking{&plans.Plans{Memory: s.Memory, Source: l.Source()}, s, l})
@@ -96,13 +96,13 @@ func (a *app) withRecords(ctx context.Context, do func(ctx context.Context, p th
 
 // resumeOpen finishes what this machine has begun, and says so. That it cannot be
 // finished now stops nobody: it stays open.
-func (a *app) resumeOpen(ctx context.Context, p *plans.Plans) error {
+func resumeOpen(ctx context.Context, env *cliutil.Env, p *plans.Plans) error {
 	all, err := p.ResumeOpen(ctx)
 	for _, r := range all {
-		a.Note("%s had begun and is %s now%s", r.ID, r.Status, leftWords(r.Left))
+		env.Note("%s had begun and is %s now%s", r.ID, r.Status, leftWords(r.Left))
 	}
 	if err != nil && ctx.Err() == nil {
-		a.Note("a plan that has begun cannot be finished now: %v", err)
+		env.Note("a plan that has begun cannot be finished now: %v", err)
 	}
 	return ctx.Err()
 }
@@ -121,8 +121,8 @@ type preparedOut struct {
 
 // prepare makes a plan and prints it; nothing is said where there is nothing to think
 // about.
-func (a *app) prepare(ctx context.Context, kind consolidation.Kind, o plans.PrepareOptions, asJSON bool, nothing string) error {
-	return a.withPlans(ctx, func(ctx context.Context, p thinking) error {
+func prepare(ctx context.Context, env *cliutil.Env, kind consolidation.Kind, o plans.PrepareOptions, asJSON bool, nothing string) error {
+	return withPlans(ctx, env, func(ctx context.Context, p thinking) error {
 		plan, text, err := p.Prepare(ctx, kind, o)
 		if err != nil {
 			return understoodPlan(err)
@@ -135,16 +135,16 @@ func (a *app) prepare(ctx context.Context, kind consolidation.Kind, o plans.Prep
 			if !plan.AsOf.IsZero() {
 				out.AsOf = plan.AsOf.UTC().Format(time.RFC3339)
 			}
-			return a.PrintJSON(out)
+			return env.PrintJSON(out)
 		}
 		if plan.ID == "" {
-			a.Note("%s", nothing)
+			env.Note("%s", nothing)
 			return nil
 		}
-		if err := a.PrintText(text); err != nil {
+		if err := env.PrintText(text); err != nil {
 			return err
 		}
-		a.Note("answer with: engramctl mind commit %s FILE", plan.ID)
+		env.Note("answer with: engramctl mind commit %s FILE", plan.ID)
 		return nil
 	})
 }

@@ -37,9 +37,9 @@ type committedOne struct {
 	Note      string `json:"note,omitempty"`
 }
 
-func (a *app) mindCommitCommand() *cobra.Command {
+func mindCommitCommand(env *cliutil.Env) *cobra.Command {
 	var propose, asJSON bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "commit PLAN [FILE|-] [--propose] [--json]",
 		Short: "Check operations on a plan, and carry them out",
 		Long: `Check operations on a plan that mind prepare or mind dream has shown here, and carry
@@ -67,11 +67,11 @@ review.`,
 		if !consolidation.IsID(args[0]) {
 			return exit.Usagef("%q: %w", args[0], plans.ErrID)
 		}
-		ops, err := a.operations(args[1:])
+		ops, err := operations(env, args[1:])
 		if err != nil {
 			return err
 		}
-		return a.withPlans(ctx, func(ctx context.Context, p thinking) error {
+		return withPlans(ctx, env, func(ctx context.Context, p thinking) error {
 			carry := p.Commit
 			if propose {
 				carry = p.Propose
@@ -80,7 +80,7 @@ review.`,
 			if err != nil {
 				return understoodPlan(err)
 			}
-			return a.printCommitted(r, asJSON)
+			return printCommitted(env, r, asJSON)
 		})
 	})
 	c.Flags().BoolVar(&propose, "propose", false, "leave the operations to be looked at (mind review)")
@@ -89,18 +89,18 @@ review.`,
 }
 
 // operations reads those of a file, or of stdin.
-func (a *app) operations(args []string) ([]consolidation.Op, error) {
+func operations(env *cliutil.Env, args []string) ([]consolidation.Op, error) {
 	if len(args) == 0 || args[0] == "-" {
-		if a.Terminal.Stdin {
-			a.Note("reading from the terminal; Ctrl-D ends")
+		if env.Terminal.Stdin {
+			env.Note("reading from the terminal; Ctrl-D ends")
 		}
-		ops, err := answered(a.Stdin)
+		ops, err := answered(env.Stdin)
 		if err != nil {
 			return nil, exit.Usagef("stdin: %w", err)
 		}
 		return ops, nil
 	}
-	f, err := os.Open(a.Path(args[0]))
+	f, err := os.Open(env.Path(args[0]))
 	if err != nil {
 		return nil, exit.BadUsage(err)
 	}
@@ -143,16 +143,16 @@ func committedOf(r plans.Result) committedOut {
 }
 
 // printCommitted says what was written. What was left makes it a conflict.
-func (a *app) printCommitted(r plans.Result, asJSON bool) error {
+func printCommitted(env *cliutil.Env, r plans.Result, asJSON bool) error {
 	out := committedOf(r)
 	for _, url := range r.Behind {
-		a.Note("%s did not take all of it; engramctl sync brings it up to date", url)
+		env.Note("%s did not take all of it; engramctl sync brings it up to date", url)
 	}
 	var err error
 	if asJSON {
-		err = a.PrintJSON(out)
+		err = env.PrintJSON(out)
 	} else {
-		err = a.printChanges(out)
+		err = printChanges(env, out)
 	}
 	if err == nil && len(r.Left) > 0 {
 		err = fmt.Errorf("%w: %s written, %s", client.ErrConflict, cliutil.Counted(len(out.Changes), "memory", "memories"), leftWords(r.Left))
@@ -160,7 +160,7 @@ func (a *app) printCommitted(r plans.Result, asJSON bool) error {
 	return err
 }
 
-func (a *app) printChanges(out committedOut) error {
+func printChanges(env *cliutil.Env, out committedOut) error {
 	would := ""
 	if out.Status == plans.Proposed {
 		would = "would be "
@@ -170,21 +170,21 @@ func (a *app) printChanges(out committedOut) error {
 		if c.Note != "" {
 			line += "  (" + frontmatter.OneLine(c.Note) + ")"
 		}
-		if err := a.Print("%s\n", cliutil.Harmless(line)); err != nil {
+		if err := env.Print("%s\n", cliutil.Harmless(line)); err != nil {
 			return err
 		}
 	}
 	switch {
 	case out.Plan == "":
-		a.Note("nothing was to be written")
+		env.Note("nothing was to be written")
 	case out.Again:
-		a.Note("%s was taken before: nothing was written now", out.Plan)
+		env.Note("%s was taken before: nothing was written now", out.Plan)
 	case out.Status == plans.Proposed:
-		a.Note("proposed: engramctl mind review %s", out.Plan)
+		env.Note("proposed: engramctl mind review %s", out.Plan)
 	case out.Status != plans.Done:
-		a.Note("%s is %s", out.Plan, out.Status)
+		env.Note("%s is %s", out.Plan, out.Status)
 	default:
-		a.Note("%s is %s; engramctl mind undo %s takes it back", out.Plan, out.Status, out.Plan)
+		env.Note("%s is %s; engramctl mind undo %s takes it back", out.Plan, out.Status, out.Plan)
 	}
 	return nil
 }

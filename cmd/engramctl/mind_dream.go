@@ -10,10 +10,10 @@ import (
 	"engramd/internal/memory/consolidation/plans"
 )
 
-func (a *app) mindDreamCommand() *cobra.Command {
+func mindDreamCommand(env *cliutil.Env) *cobra.Command {
 	var o plans.PrepareOptions
 	var asJSON bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "dream [--seed N] [--json]",
 		Short: "Draw memories at random, as a plan for insights",
 		Long: `Draw five memories at random, as a plan whose answer may be insights: what connects
@@ -25,7 +25,7 @@ says nearly what is known. Exit code 1 if there are too few memories to dream of
 		Example: `  engramctl mind dream`,
 		Args:    cliutil.Arguments(),
 	}, func(ctx context.Context, _ []string) error {
-		return a.prepare(ctx, consolidation.Dream, o, asJSON, "there is nothing to dream of")
+		return prepare(ctx, env, consolidation.Dream, o, asJSON, "there is nothing to dream of")
 	})
 	c.Flags().Uint64Var(&o.Seed, "seed", 0, "draw with this `number`: the same one draws the same of the same memory (default: a new one)")
 	cliutil.JSONFlag(c, &asJSON)

@@ -37,9 +37,9 @@ func recordOutOf(r plans.Record) recordOut {
 	return out
 }
 
-func (a *app) mindLsCommand() *cobra.Command {
+func mindLsCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "ls [--json]",
 		Short: "List the plans that were carried out or proposed",
 		Long: `List the plans that were carried out or proposed, the newest first: id, kind, status,
@@ -51,31 +51,31 @@ after they were closed. The agent's owner can look as well.`,
   engramctl mind ls --json | jq -r '.[] | select(.status == "proposed") | .plan'`,
 		Args: cliutil.Arguments(),
 	}, func(ctx context.Context, _ []string) error {
-		return a.withRecords(ctx, func(ctx context.Context, p thinking) error {
+		return withRecords(ctx, env, func(ctx context.Context, p thinking) error {
 			all, err := p.List(ctx)
 			if err != nil {
 				return err
 			}
-			return a.printRecords(all, asJSON)
+			return printRecords(env, all, asJSON)
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
-func (a *app) printRecords(all []plans.Record, asJSON bool) error {
+func printRecords(env *cliutil.Env, all []plans.Record, asJSON bool) error {
 	out := make([]recordOut, 0, len(all))
 	for _, r := range all {
 		out = append(out, recordOutOf(r))
 	}
 	if asJSON {
-		return a.PrintJSON(out)
+		return env.PrintJSON(out)
 	}
 	if len(out) == 0 {
-		a.Note("no plan was carried out or proposed")
+		env.Note("no plan was carried out or proposed")
 	}
 	for _, r := range out {
-		if err := a.Print("%-21s  %-11s  %-8s  %-20s  %s  %s\n", r.Plan, r.Kind, cmp.Or(string(r.Status), "damaged"), r.Began,
+		if err := env.Print("%-21s  %-11s  %-8s  %-20s  %s  %s\n", r.Plan, r.Kind, cmp.Or(string(r.Status), "damaged"), r.Began,
 			cliutil.Counted(r.Changes, "memory", "memories"), cliutil.Harmless(r.Machine)); err != nil {
 			return err
 		}

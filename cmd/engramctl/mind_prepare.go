@@ -11,10 +11,10 @@ import (
 	"engramd/internal/memory/consolidation/plans"
 )
 
-func (a *app) mindPrepareCommand() *cobra.Command {
+func mindPrepareCommand(env *cliutil.Env) *cobra.Command {
 	var o plans.PrepareOptions
 	var asJSON bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "prepare [--episodes N] [--max-bytes N] [--json]",
 		Short: "Show what waits to be consolidated, as a plan",
 		Long: `Show what waits to be consolidated, as a plan: its id, the rules for the answer, the
@@ -34,7 +34,7 @@ not change. If nothing waits, nothing is printed, and with --json the plan is em
 		if o.MaxBytes != 0 && (o.MaxBytes < consolidation.MinBytes || o.MaxBytes > consolidation.MaxBytes) {
 			return exit.Usagef("--max-bytes: %d to %d", consolidation.MinBytes, consolidation.MaxBytes)
 		}
-		return a.prepare(ctx, consolidation.Consolidate, o, asJSON, "nothing waits to be consolidated")
+		return prepare(ctx, env, consolidation.Consolidate, o, asJSON, "nothing waits to be consolidated")
 	})
 	c.Flags().IntVar(&o.MaxEpisodes, "episodes", 0, "show at most that `number` of episodes (default 20, which is the most)")
 	c.Flags().IntVar(&o.MaxBytes, "max-bytes", 0, "length of the plan's text, a `number` (default 32768)")

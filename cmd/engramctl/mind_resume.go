@@ -8,9 +8,9 @@ import (
 	"engramd/internal/cli/cliutil"
 )
 
-func (a *app) mindResumeCommand() *cobra.Command {
+func mindResumeCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "resume PLAN [--json]",
 		Short: "Finish a plan that was begun and not finished",
 		Long: `Finish a plan that was begun and not finished, here or on another machine (mind ls has
@@ -22,12 +22,12 @@ record of such a plan.`,
 		Example: `  engramctl mind resume p-5f1b8e0c9a3d2e44`,
 		Args:    cliutil.Arguments("PLAN"),
 	}, func(ctx context.Context, args []string) error {
-		return a.withPlans(ctx, func(ctx context.Context, p thinking) error {
+		return withPlans(ctx, env, func(ctx context.Context, p thinking) error {
 			r, err := p.Resume(ctx, args[0])
 			if err != nil {
 				return understoodPlan(err)
 			}
-			return a.printCommitted(r, asJSON)
+			return printCommitted(env, r, asJSON)
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)

@@ -39,11 +39,11 @@ type reviewDiff struct {
 	Diff string `json:"diff"` // unified, without file names
 }
 
-func (a *app) mindReviewCommand() *cobra.Command {
+func mindReviewCommand(env *cliutil.Env) *cobra.Command {
 	var accept string
 	var asJSON bool
 	var c *cobra.Command
-	c = a.Command(&cobra.Command{
+	c = env.Command(&cobra.Command{
 		Use:   "review PLAN [--accept all|none|1,3] [--json]",
 		Short: "Show what a plan changes, and accept what was proposed",
 		Long: `Show what a plan changes: each operation with its number, and the memories that it
@@ -59,19 +59,19 @@ such plan.`,
 		Args: cliutil.Arguments("PLAN"),
 	}, func(ctx context.Context, args []string) error {
 		if !c.Flags().Changed("accept") {
-			return a.withRecords(ctx, func(ctx context.Context, p thinking) error {
+			return withRecords(ctx, env, func(ctx context.Context, p thinking) error {
 				r, err := p.Review(ctx, args[0])
 				if err != nil {
 					return understoodPlan(err)
 				}
-				return a.printReview(r, asJSON)
+				return printReview(env, r, asJSON)
 			})
 		}
 		which, err := numbers(accept)
 		if err != nil {
 			return err
 		}
-		return a.withPlans(ctx, func(ctx context.Context, p thinking) error { return a.accept(ctx, p, args[0], which, asJSON) })
+		return withPlans(ctx, env, func(ctx context.Context, p thinking) error { return acceptPlan(ctx, env, p, args[0], which, asJSON) })
 	})
 	c.Flags().StringVar(&accept, "accept", "", "`WHICH` operations to carry out: all, none, or their numbers: 1,3")
 	_ = c.RegisterFlagCompletionFunc("accept", cobra.FixedCompletions([]string{"all", "none"}, cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
@@ -98,16 +98,16 @@ func numbers(text string) ([]int, error) {
 	return all, nil
 }
 
-// accept carries out those operations of a proposal, or closes it.
-func (a *app) accept(ctx context.Context, p thinking, id string, which []int, asJSON bool) error {
+// acceptPlan carries out those operations of a proposal, or closes it.
+func acceptPlan(ctx context.Context, env *cliutil.Env, p thinking, id string, which []int, asJSON bool) error {
 	if which != nil && len(which) == 0 {
 		if err := p.Reject(ctx, id); err != nil {
 			return understoodPlan(err)
 		}
 		if asJSON {
-			return a.PrintJSON(committedOut{Plan: id, Status: plans.Rejected, Changes: []committedOne{}})
+			return env.PrintJSON(committedOut{Plan: id, Status: plans.Rejected, Changes: []committedOne{}})
 		}
-		return a.Print("%s  %s\n", id, plans.Rejected)
+		return env.Print("%s  %s\n", id, plans.Rejected)
 	}
 	if len(which) > 0 {
 		r, err := p.Review(ctx, id)
@@ -122,10 +122,10 @@ func (a *app) accept(ctx context.Context, p thinking, id string, which []int, as
 	if err != nil {
 		return understoodPlan(err)
 	}
-	return a.printCommitted(r, asJSON)
+	return printCommitted(env, r, asJSON)
 }
 
-func (a *app) printReview(p plans.Proposal, asJSON bool) error {
+func printReview(env *cliutil.Env, p plans.Proposal, asJSON bool) error {
 	out := reviewOut{recordOut: recordOutOf(p.Record), Obstacle: cliutil.ErrorText(p.Err), Operations: []reviewOne{}}
 	for i, s := range p.Steps {
 		one := reviewOne{Operation: i + 1, Op: s.Op, Changes: []reviewDiff{}}
@@ -135,7 +135,7 @@ func (a *app) printReview(p plans.Proposal, asJSON bool) error {
 		out.Operations = append(out.Operations, one)
 	}
 	if asJSON {
-		return a.PrintJSON(out)
+		return env.PrintJSON(out)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s  %s  %s\n", p.ID, p.Kind, p.Status, p.Began.UTC().Format(time.RFC3339))
@@ -151,14 +151,14 @@ func (a *app) printReview(p plans.Proposal, asJSON bool) error {
 			}
 		}
 	}
-	if err := a.PrintText(b.String()); err != nil {
+	if err := env.PrintText(b.String()); err != nil {
 		return err
 	}
 	switch {
 	case p.Err != nil:
-		a.Note("it could not be accepted as a whole now: %v", p.Err)
+		env.Note("it could not be accepted as a whole now: %v", p.Err)
 	case p.Status == plans.Proposed:
-		a.Note("accept it: engramctl mind review %s --accept all (or none, or numbers such as 1,3)", p.ID)
+		env.Note("accept it: engramctl mind review %s --accept all (or none, or numbers such as 1,3)", p.ID)
 	}
 	return nil
 }

@@ -27,9 +27,9 @@ type runFlags struct {
 	asJSON                 bool
 }
 
-func (a *app) mindRunCommand() *cobra.Command {
+func mindRunCommand(env *cliutil.Env) *cobra.Command {
 	var f runFlags
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "run [--exec COMMAND | --llm-url URL --llm-model NAME] [--propose | --commit] [--dream] [--every DURATION] [--json]",
 		Short: "Have a program or a model server think about what waits",
 		Long: `Have a program (--exec) or a model server (--llm-url) think about the episodes that
@@ -52,9 +52,9 @@ its answer cannot be used, 5 if another thinker is at work on this machine).`,
 		Args: cliutil.Arguments(),
 	}, func(ctx context.Context, _ []string) error {
 		if f.every == 0 {
-			return a.thinkOnce(ctx, f)
+			return thinkOnce(ctx, env, f)
 		}
-		return a.thinkEvery(ctx, f)
+		return thinkEvery(ctx, env, f)
 	})
 	f.add(c)
 	c.Flags().BoolVar(&f.propose, "propose", false, "leave the operations to be looked at with mind review (the default)")
@@ -68,20 +68,20 @@ its answer cannot be used, 5 if another thinker is at work on this machine).`,
 
 // thinkEvery thinks until the context ends. What fails is said, and tried again
 // later; what cannot work is an error at once.
-func (a *app) thinkEvery(ctx context.Context, f runFlags) error {
+func thinkEvery(ctx context.Context, env *cliutil.Env, f runFlags) error {
 	if f.every < soonest {
 		return exit.Usagef("--every: at least %v", soonest)
 	}
-	if _, err := a.thinker(f.thinkFlags); err != nil {
+	if _, err := openThinker(env, f.thinkFlags); err != nil {
 		return err
 	}
-	if err := a.mayPlan(); err != nil {
+	if err := mayPlan(env); err != nil {
 		return err
 	}
 	consolidationthinker.Repeat(ctx, f.every, time.After, func(ctx context.Context) error {
-		err := a.thinkOnce(ctx, f)
+		err := thinkOnce(ctx, env, f)
 		if err != nil && ctx.Err() == nil {
-			a.Note("%s", settings.Redact(err.Error()))
+			env.Note("%s", settings.Redact(err.Error()))
 		}
 		return err
 	})
@@ -90,13 +90,13 @@ func (a *app) thinkEvery(ctx context.Context, f runFlags) error {
 
 // thinkOnce has one plan of each kind thought about. The turn is taken before
 // anything is read: a thinker that was started by one is told so.
-func (a *app) thinkOnce(ctx context.Context, f runFlags) (err error) {
-	turn, err := consolidationthinker.Take(a.thinkLock())
+func thinkOnce(ctx context.Context, env *cliutil.Env, f runFlags) (err error) {
+	turn, err := consolidationthinker.Take(thinkLock(env))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, turn.Close()) }()
-	thinker, err := a.thinker(f.thinkFlags)
+	thinker, err := openThinker(env, f.thinkFlags)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (a *app) thinkOnce(ctx context.Context, f runFlags) (err error) {
 		kinds = append(kinds, consolidation.Dream)
 	}
 	for _, kind := range kinds {
-		if err := a.thinkOf(ctx, kind, f, thinker, turn); err != nil {
+		if err := thinkOf(ctx, env, kind, f, thinker, turn); err != nil {
 			return err
 		}
 	}
@@ -116,12 +116,12 @@ func (a *app) thinkOnce(ctx context.Context, f runFlags) (err error) {
 var errWaits = errors.New("a proposal waits")
 
 // thinkOf has one plan of a kind thought about.
-func (a *app) thinkOf(ctx context.Context, kind consolidation.Kind, f runFlags, thinker consolidationthinker.Thinker, turn *consolidationthinker.Turn) error {
+func thinkOf(ctx context.Context, env *cliutil.Env, kind consolidation.Kind, f runFlags, thinker consolidationthinker.Thinker, turn *consolidationthinker.Turn) error {
 	var waiting string
 	var result plans.Result
 	round := consolidationthinker.Round{
 		Prepare: func(ctx context.Context, kind consolidation.Kind) (plan consolidation.Plan, text string, err error) {
-			err = a.withPlans(ctx, func(ctx context.Context, p thinking) error {
+			err = withPlans(ctx, env, func(ctx context.Context, p thinking) error {
 				if waiting, err = proposed(ctx, p, kind); err != nil || waiting != "" && !f.commit {
 					return errors.Join(err, errWaits)
 				}
@@ -131,7 +131,7 @@ func (a *app) thinkOf(ctx context.Context, kind consolidation.Kind, f runFlags, 
 			return plan, text, err
 		},
 		Apply: func(ctx context.Context, plan string, ops []consolidation.Op) error {
-			return a.withPlans(ctx, func(ctx context.Context, p thinking) (err error) {
+			return withPlans(ctx, env, func(ctx context.Context, p thinking) (err error) {
 				carry := p.Propose
 				if f.commit {
 					carry = p.Commit
@@ -146,27 +146,27 @@ func (a *app) thinkOf(ctx context.Context, kind consolidation.Kind, f runFlags, 
 	var op *consolidation.OpError
 	switch {
 	case errors.Is(err, errWaits) && waiting != "":
-		a.Note("%s: nobody was asked, since %s waits to be looked at: engramctl mind review %s", kind, waiting, waiting)
-		return a.printRun(plans.Result{}, f.asJSON)
+		env.Note("%s: nobody was asked, since %s waits to be looked at: engramctl mind review %s", kind, waiting, waiting)
+		return printRun(env, plans.Result{}, f.asJSON)
 	case errors.Is(err, consolidation.ErrDreamless), err == nil && !done.Asked:
-		a.Note("%s: nothing waits, nobody was asked", kind)
-		return a.printRun(plans.Result{}, f.asJSON)
+		env.Note("%s: nothing waits, nobody was asked", kind)
+		return printRun(env, plans.Result{}, f.asJSON)
 	case errors.As(err, &op) && !errors.Is(err, consolidation.ErrChanged):
 		return fmt.Errorf("plan %s is as it was: %w: %w", done.Plan.ID, consolidationthinker.ErrAnswer, op)
 	case err != nil:
 		return err
 	}
-	a.Note("%s: %s, %s shown; %s asked for", kind, cliutil.Counted(done.Plan.Waiting, "episode waits", "episodes wait"),
+	env.Note("%s: %s, %s shown; %s asked for", kind, cliutil.Counted(done.Plan.Waiting, "episode waits", "episodes wait"),
 		cliutil.Counted(len(done.Plan.Units), "memory was", "memories were"), cliutil.Counted(done.Ops, "operation was", "operations were"))
-	return a.printRun(result, f.asJSON)
+	return printRun(env, result, f.asJSON)
 }
 
 // printRun prints what came of a plan.
-func (a *app) printRun(r plans.Result, asJSON bool) error {
+func printRun(env *cliutil.Env, r plans.Result, asJSON bool) error {
 	if r.ID == "" && !asJSON {
 		return nil
 	}
-	return a.printCommitted(r, asJSON)
+	return printCommitted(env, r, asJSON)
 }
 
 // proposed returns a record of a kind that waits to be looked at, "" if there is

@@ -72,7 +72,7 @@ func TestMindRunEvery(t *testing.T) {
 			if code := <-ended; code != exit.OK {
 				t.Errorf("exit code %d: %s", code, stderr.text.String())
 			}
-			turn, err := thinker.Take(newApp((*cliutil.System)(m)).thinkLock())
+			turn, err := thinker.Take(thinkLock(cliutil.New((*cliutil.System)(m))))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,9 +18,9 @@ type undoneOut struct {
 	Behind []string     `json:"behind,omitempty"` // relays that did not take all of it
 }
 
-func (a *app) mindUndoCommand() *cobra.Command {
+func mindUndoCommand(env *cliutil.Env) *cobra.Command {
 	var force, asJSON bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "undo PLAN [--force] [--json]",
 		Short: "Take back all that a plan wrote",
 		Long: `Take back all that a plan wrote, as one act, from any machine: every memory is as it
@@ -33,12 +33,12 @@ record of such a plan.`,
 		Example: `  engramctl mind undo p-5f1b8e0c9a3d2e44`,
 		Args:    cliutil.Arguments("PLAN"),
 	}, func(ctx context.Context, args []string) error {
-		return a.withPlans(ctx, func(ctx context.Context, p thinking) error {
+		return withPlans(ctx, env, func(ctx context.Context, p thinking) error {
 			r, err := p.Undo(ctx, args[0], force)
 			if err != nil {
 				return understoodPlan(err)
 			}
-			return a.printUndone(r, asJSON)
+			return printUndone(env, r, asJSON)
 		})
 	})
 	c.Flags().BoolVar(&force, "force", false, "bring back what was not changed since, and leave the rest")
@@ -46,20 +46,20 @@ record of such a plan.`,
 	return c
 }
 
-func (a *app) printUndone(r plans.Undone, asJSON bool) error {
+func printUndone(env *cliutil.Env, r plans.Undone, asJSON bool) error {
 	for _, url := range r.Behind {
-		a.Note("%s did not take all of it; engramctl sync brings it up to date", url)
+		env.Note("%s did not take all of it; engramctl sync brings it up to date", url)
 	}
 	if asJSON {
-		return a.PrintJSON(undoneOut{Plan: r.ID, Back: append([]string{}, r.Back...), Left: r.Left, Behind: r.Behind})
+		return env.PrintJSON(undoneOut{Plan: r.ID, Back: append([]string{}, r.Back...), Left: r.Left, Behind: r.Behind})
 	}
 	for _, slug := range r.Back {
-		if err := a.Print("back  %s\n", slug); err != nil {
+		if err := env.Print("back  %s\n", slug); err != nil {
 			return err
 		}
 	}
 	for _, l := range r.Left {
-		if err := a.Print("left  %s: %s\n", l.Slug, cliutil.Harmless(frontmatter.OneLine(l.Why))); err != nil {
+		if err := env.Print("left  %s: %s\n", l.Slug, cliutil.Harmless(frontmatter.OneLine(l.Why))); err != nil {
 			return err
 		}
 	}

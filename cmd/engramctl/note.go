@@ -29,12 +29,12 @@ type noteFlags struct {
 	trust       string
 }
 
-func (a *app) noteCommand() *cobra.Command {
+func noteCommand(env *cliutil.Env) *cobra.Command {
 	var f noteFlags
 	var salience float64
 	var asJSON, allow bool
 	var c *cobra.Command
-	c = cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
+	c = cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "note TEXT|- [--tag TAG] [--link SLUG] [--salience N] [--emotion NAME=N] [--session ID] [--trust external] [--allow-secret] [--json]",
 		Short: "Note what happened, without thinking of a slug",
 		Long: `Note what happened: an episode, at a slug of its own in mem/journal that says when
@@ -55,11 +55,11 @@ does. A text in which something looks like a key or a token is refused, unless
 		if c.Flags().Changed("salience") {
 			f.salience = &salience
 		}
-		n, err := a.noteOf(args[0], f)
+		n, err := noteOf(env, args[0], f)
 		if err != nil {
 			return err
 		}
-		return a.writeNote(ctx, asJSON, n, cliutil.Guard(allow))
+		return writeNote(ctx, env, asJSON, n, cliutil.Guard(allow))
 	}))
 	fs := c.Flags()
 	fs.StringArrayVar(&f.tags, "tag", nil, "a `tag`, may be given several times")
@@ -74,9 +74,9 @@ does. A text in which something looks like a key or a token is refused, unless
 }
 
 // noteOf makes a note of the command line.
-func (a *app) noteOf(text string, f noteFlags) (n write.Note, err error) {
+func noteOf(env *cliutil.Env, text string, f noteFlags) (n write.Note, err error) {
 	if text == "-" {
-		if text, err = cliutil.Input(a.Env); err != nil {
+		if text, err = cliutil.Input(env); err != nil {
 			return n, err
 		}
 	}
@@ -108,23 +108,23 @@ func (a *app) noteOf(text string, f noteFlags) (n write.Note, err error) {
 }
 
 // writeNote writes one and says where it is.
-func (a *app) writeNote(ctx context.Context, asJSON bool, n write.Note, check func(old, text string) error) error {
-	return a.withOwnMemory(ctx, func(ctx context.Context, m *session.Memory) error {
-		r, err := a.writerIn(ctx, m, cmp.Or(n.Session, a.Vars["CLAUDE_CODE_SESSION_ID"])).AddNote(ctx, m, rand.Reader, n, check)
+func writeNote(ctx context.Context, env *cliutil.Env, asJSON bool, n write.Note, check func(old, text string) error) error {
+	return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
+		r, err := writerIn(ctx, env, m, cmp.Or(n.Session, env.Vars["CLAUDE_CODE_SESSION_ID"])).AddNote(ctx, m, rand.Reader, n, check)
 		if errors.Is(err, write.ErrField) {
 			return exit.BadUsage(err)
 		}
-		if err := a.Report(r.Status, cliutil.About(r.Slug, r.Entry, err)); err != nil {
+		if err := env.Report(r.Status, cliutil.About(r.Slug, r.Entry, err)); err != nil {
 			return err
 		}
-		a.noteCopied(r.Slug, r.From)
+		noteCopied(env, r.Slug, r.From)
 		m.Session().PublishUses(ctx)
 		if n := m.Session().Copies.Waiting(ctx); n > 0 && n%consolidation.MicroBatch == 0 {
-			a.Note("%d episodes wait to be consolidated: engramctl mind prepare", n)
+			env.Note("%d episodes wait to be consolidated: engramctl mind prepare", n)
 		}
 		if asJSON {
-			return a.PrintJSON(wroteOut{cliutil.AnswerOf(m, r.Status), cliutil.EntryFor(r.Entry)})
+			return env.PrintJSON(wroteOut{cliutil.AnswerOf(m, r.Status), cliutil.EntryFor(r.Entry)})
 		}
-		return a.Print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
+		return env.Print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
 	})
 }

@@ -15,8 +15,8 @@ import (
 	memorystate "engramd/internal/memory/state"
 )
 
-func (a *app) projectCommand() *cobra.Command {
-	return cliutil.PairFlags(a.Env, cliutil.Group(&cobra.Command{
+func projectCommand(env *cliutil.Env) *cobra.Command {
+	return cliutil.PairFlags(env, cliutil.Group(&cobra.Command{
 		Use:   "project",
 		Short: "Say which folders are of which project's memory",
 		Long: `Say which folders of this machine are of which project's memory.
@@ -31,7 +31,7 @@ nothing of the project and no other folder of this machine has it. Further git w
 trees are linked with their clone.`,
 		Example: `  engramctl project link
   engramctl project ls`,
-	}, a.projectLinkCommand(), a.projectShowCommand(), a.projectMigrateCommand(), a.projectUnlinkCommand(), a.projectLsCommand()))
+	}, projectLinkCommand(env), projectShowCommand(env), projectMigrateCommand(env), projectUnlinkCommand(env), projectLsCommand(env)))
 }
 
 // foldersOut is `project ls --json`.
@@ -47,9 +47,9 @@ type linkedOut struct {
 	Since   string `json:"since"`
 }
 
-func (a *app) projectLinkCommand() *cobra.Command {
+func projectLinkCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
-	c := a.folderCommand(&cobra.Command{
+	c := folderCommand(env, &cobra.Command{
 		Use:   "link [FOLDER] [--json]",
 		Short: "Have the hooks show a project's memory in a folder",
 		Long: `Have the hooks show the memory of its project in a folder (default: this one), and in
@@ -63,7 +63,7 @@ another user or leads elsewhere.`,
 		if err != nil {
 			return err
 		}
-		return a.withState(ctx, func(state *memorystate.State) error {
+		return withState(ctx, env, func(state *memorystate.State) error {
 			if err := state.Folders.Link(ctx, p.Clone, p.Name, p.Old); err != nil {
 				return err
 			}
@@ -71,15 +71,15 @@ another user or leads elsewhere.`,
 			if err != nil {
 				return err
 			}
-			return a.printStanding(ctx, state, s, asJSON)
+			return printStanding(ctx, env, state, s, asJSON)
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
-func (a *app) projectUnlinkCommand() *cobra.Command {
-	return a.folderCommand(&cobra.Command{
+func projectUnlinkCommand(env *cliutil.Env) *cobra.Command {
+	return folderCommand(env, &cobra.Command{
 		Use:   "unlink [FOLDER]",
 		Short: "Have the hooks show no project's memory in a folder",
 		Long: `Have the hooks show no project's memory in a folder (default: this one) and the work
@@ -94,7 +94,7 @@ that is gone is named as project ls prints it. Exit code 1 if the folder was not
 		if err != nil {
 			return err
 		}
-		return a.withState(ctx, func(state *memorystate.State) error {
+		return withState(ctx, env, func(state *memorystate.State) error {
 			was, err := state.Folders.Unlink(ctx, p.Folder, p.Clone)
 			if err == nil && !was {
 				err = fmt.Errorf("%s: %w: it is not linked", p.Folder, client.ErrNotFound)
@@ -104,15 +104,15 @@ that is gone is named as project ls prints it. Exit code 1 if the folder was not
 	})
 }
 
-func (a *app) projectLsCommand() *cobra.Command {
+func projectLsCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:     "ls [--json]",
 		Short:   "List the folders whose project's memory hooks show",
 		Example: `  engramctl project ls --json | jq -r '.folders[].folder'`,
 		Args:    cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
-		return a.withState(ctx, func(state *memorystate.State) error {
+		return withState(ctx, env, func(state *memorystate.State) error {
 			all, err := state.Folders.All(ctx)
 			if err != nil {
 				return err
@@ -122,10 +122,10 @@ func (a *app) projectLsCommand() *cobra.Command {
 				out.Folders = append(out.Folders, linkedOut{f.Path, f.Project, project.Prefix + f.Project, cliutil.Stamp(f.Since.Unix())})
 			}
 			if asJSON {
-				return a.PrintJSON(out)
+				return env.PrintJSON(out)
 			}
 			for _, f := range out.Folders {
-				if err := a.Print("%s  %s  %s\n", f.Project, f.Since, f.Folder); err != nil {
+				if err := env.Print("%s  %s  %s\n", f.Project, f.Since, f.Folder); err != nil {
 					return err
 				}
 			}
@@ -137,8 +137,8 @@ func (a *app) projectLsCommand() *cobra.Command {
 }
 
 // withState runs do on what this machine knows of the pair. No relay is asked.
-func (a *app) withState(ctx context.Context, do func(*memorystate.State) error) error {
-	opened, err := a.open(ctx)
+func withState(ctx context.Context, env *cliutil.Env, do func(*memorystate.State) error) error {
+	opened, err := env.Session(ctx)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (a *app) withState(ctx context.Context, do func(*memorystate.State) error) 
 	if !m.Writable() {
 		return client.ErrReadOnly
 	}
-	state, err := m.Session().OpenState(ctx, a.NoteLine)
+	state, err := m.Session().OpenState(ctx, env.NoteLine)
 	if err != nil {
 		return err
 	}

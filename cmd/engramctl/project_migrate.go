@@ -38,9 +38,9 @@ type migration struct {
 	Named []nipae.Slug
 }
 
-func (a *app) projectMigrateCommand() *cobra.Command {
+func projectMigrateCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON, undo bool
-	c := a.folderCommand(&cobra.Command{
+	c := folderCommand(env, &cobra.Command{
 		Use:   "migrate [FOLDER] [--undo] [--json]",
 		Short: "Give a project's memory the name that it has now",
 		Long: `Give the memory of a folder's project (default: this one) the name that it has now:
@@ -56,8 +56,8 @@ else is at a new slug. --undo takes back what was migrated on this machine.`,
 		Example: `  engramctl project migrate
   engramctl project migrate ~/src/atlas --undo`,
 	}, func(ctx context.Context, folder string, given bool) error {
-		return a.withOwnMemory(ctx, func(ctx context.Context, m *session.Memory) error {
-			state, err := m.Session().OpenState(ctx, a.NoteLine)
+		return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
+			state, err := m.Session().OpenState(ctx, env.NoteLine)
 			if err != nil {
 				return err
 			}
@@ -71,11 +71,11 @@ else is at a new slug. --undo takes back what was migrated on this machine.`,
 			case len(s.Shared) > 0 && !given && !undo:
 				return exit.Usagef("%s%s may also be the memory of %s: name the folder whose it is", project.Prefix, s.Old, strings.Join(s.Shared, ", "))
 			}
-			out, err := a.migrate(ctx, m, state, s, undo)
+			out, err := migrate(ctx, env, m, state, s, undo)
 			if err != nil {
 				return err
 			}
-			return a.printMigrated(out, asJSON)
+			return printMigrated(env, out, asJSON)
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)
@@ -85,7 +85,7 @@ else is at a new slug. --undo takes back what was migrated on this machine.`,
 
 // migrate renames a project's memory, or takes that back, and keeps in the state what
 // that needs before anything is written.
-func (a *app) migrate(ctx context.Context, m *session.Memory, state *memorystate.State, s session.Standing, undo bool) (out migratedOut, err error) {
+func migrate(ctx context.Context, env *cliutil.Env, m *session.Memory, state *memorystate.State, s session.Standing, undo bool) (out migratedOut, err error) {
 	out = migratedOut{Folder: s.Folder, From: project.Prefix + s.Old, To: project.Prefix + s.Name, Moved: []nipae.Slug{}, Mended: []nipae.Slug{}, Unmended: []nipae.Slug{}}
 	data, err := state.Folders.Migrated(ctx, s.Name)
 	if err != nil {
@@ -117,7 +117,7 @@ func (a *app) migrate(ctx context.Context, m *session.Memory, state *memorystate
 		r = kept.back(out)
 	}
 	r.Check = cliutil.Guard(false)
-	done, err := a.writer(ctx, m).Relocate(ctx, r)
+	done, err := writer(ctx, env, m).Relocate(ctx, r)
 	out.Moved, out.Mended = append(out.Moved, done.Moved...), append(out.Mended, done.Mended...)
 	for _, at := range done.Unmended {
 		out.Unmended = append(out.Unmended, at.Slug)
@@ -165,14 +165,14 @@ func (k migration) back(out migratedOut) write.Relocation {
 	}
 }
 
-func (a *app) printMigrated(out migratedOut, asJSON bool) error {
+func printMigrated(env *cliutil.Env, out migratedOut, asJSON bool) error {
 	for _, slug := range out.Unmended {
-		a.Note("%s names %s as before", slug, out.From)
+		env.Note("%s names %s as before", slug, out.From)
 	}
 	if asJSON {
-		return a.PrintJSON(out)
+		return env.PrintJSON(out)
 	}
-	return a.Print("%s -> %s: %s renamed, links of %s changed\n", out.From, out.To, cliutil.Counted(len(out.Moved), "memory", "memories"), cliutil.Counted(len(out.Mended), "other", "others"))
+	return env.Print("%s -> %s: %s renamed, links of %s changed\n", out.From, out.To, cliutil.Counted(len(out.Moved), "memory", "memories"), cliutil.Counted(len(out.Mended), "other", "others"))
 }
 
 // decided reports whether a person has said on this machine whose memory is at the

@@ -31,9 +31,9 @@ type projectOut struct {
 	Doubt  string   `json:"doubt,omitempty"`
 }
 
-func (a *app) projectShowCommand() *cobra.Command {
+func projectShowCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
-	c := a.folderCommand(&cobra.Command{
+	c := folderCommand(env, &cobra.Command{
 		Use:   "show [FOLDER] [--json]",
 		Short: "Show which project a folder is of, and whether it is linked",
 		Long: `Show which project a folder (default: this one) is of, the slug of its memory, and
@@ -41,12 +41,12 @@ whether hooks show that memory there. Nothing is changed.`,
 		Example: `  engramctl project show
   engramctl project show ~/src/atlas --json | jq -r .slug`,
 	}, func(ctx context.Context, folder string, _ bool) error {
-		return a.withState(ctx, func(state *memorystate.State) error {
+		return withState(ctx, env, func(state *memorystate.State) error {
 			s, err := session.StandingOf(ctx, state, folder)
 			if err != nil {
 				return exit.BadUsage(err)
 			}
-			return a.printStanding(ctx, state, s, asJSON)
+			return printStanding(ctx, env, state, s, asJSON)
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)
@@ -54,13 +54,13 @@ whether hooks show that memory there. Nothing is changed.`,
 }
 
 // folderCommand is a command on the folder that is given, or this one.
-func (a *app) folderCommand(c *cobra.Command, run func(ctx context.Context, folder string, given bool) error) *cobra.Command {
+func folderCommand(env *cliutil.Env, c *cobra.Command, run func(ctx context.Context, folder string, given bool) error) *cobra.Command {
 	c.Args = cobra.MaximumNArgs(1)
-	return a.Command(c, func(ctx context.Context, args []string) error {
+	return env.Command(c, func(ctx context.Context, args []string) error {
 		if len(args) > 0 {
-			return run(ctx, a.Path(args[0]), true)
+			return run(ctx, env.Path(args[0]), true)
 		}
-		return run(ctx, cliutil.Folder(a.Env), false)
+		return run(ctx, cliutil.Folder(env), false)
 	})
 }
 
@@ -79,33 +79,33 @@ func vouched(folder string) (project.Project, error) {
 	return p, nil
 }
 
-func (a *app) printStanding(ctx context.Context, state *memorystate.State, s session.Standing, asJSON bool) error {
+func printStanding(ctx context.Context, env *cliutil.Env, state *memorystate.State, s session.Standing, asJSON bool) error {
 	out := projectOut{Folder: s.Folder, Project: s.Name, Prefix: project.Prefix + s.Name, Remote: s.Remote, Linked: s.Linked, Reads: s.Reads != "",
 		Others: append([]string{}, s.Others...), Shared: append([]string{}, s.Shared...), Doubt: s.Doubt}
 	if s.Old != "" {
 		out.Old = project.Prefix + s.Old
 	}
 	if asJSON {
-		return a.PrintJSON(out)
+		return env.PrintJSON(out)
 	}
 	said := ""
 	if !s.Linked {
 		said = ", not linked: engramctl project link"
 	}
-	if err := a.Print("%s is %s%s\n", s.Folder, out.Prefix, said); err != nil {
+	if err := env.Print("%s is %s%s\n", s.Folder, out.Prefix, said); err != nil {
 		return err
 	}
 	for _, f := range s.Others {
-		a.Note("%s is of the same project", f)
+		env.Note("%s is of the same project", f)
 	}
 	if s.Doubt != "" && s.Remote == "" {
-		a.Note("%s: %s; engramctl project link believes it", filepath.Join(s.DoubtAt, ".git"), s.Doubt)
+		env.Note("%s: %s; engramctl project link believes it", filepath.Join(s.DoubtAt, ".git"), s.Doubt)
 	}
 	if len(s.Shared) > 0 && decided(ctx, state, s) {
 		return nil
 	}
 	for _, f := range s.Shared {
-		a.Note("%s had the same old name, %s: engramctl project migrate FOLDER says whose memory that is", f, out.Old)
+		env.Note("%s had the same old name, %s: engramctl project migrate FOLDER says whose memory that is", f, out.Old)
 	}
 	return nil
 }

@@ -77,13 +77,13 @@ type alikeOut struct {
 	Differs []string `json:"differs,omitempty"`
 }
 
-func (a *app) recallCommand() *cobra.Command {
+func recallCommand(env *cliutil.Env) *cobra.Command {
 	var q answer.Query
 	var asJSON, explain, every bool
 	var wait time.Duration
 	var feelings map[string]string
 	var models modelFlags
-	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
+	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "recall QUERY... [--budget BYTES] [--all-projects] [--explain] [--json]",
 		Short: "Recall what is remembered on a question, as one block",
 		Long: `Recall what is remembered on a question, as one block that fits a budget: the best
@@ -121,20 +121,20 @@ compared beside words, and the best are put in its order.`,
 		if q.Emotion, err = emotions(feelings); err != nil {
 			return err
 		}
-		named, err := a.models(models)
+		named, err := openModels(env, models)
 		if err != nil {
 			return err
 		}
-		return a.withWhole(ctx, wait, func(ctx context.Context, s *session.Session, l *session.Copy) (seen, answer.State, error) {
+		return withWhole(ctx, env, wait, func(ctx context.Context, s *session.Session, l *session.Copy) (seen, answer.State, error) {
 			s.Models = named
 			found, state, err := s.Recall(ctx, l, session.Question{Query: q, Now: time.Now(), Explain: explain}, every)
 			if found.NoMeaning != nil {
-				a.Note("the model for meaning fails, words alone are compared: %v", found.NoMeaning)
+				env.Note("the model for meaning fails, words alone are compared: %v", found.NoMeaning)
 			}
 			if found.NoOrder != nil {
-				a.Note("the model that puts results in order fails: %v", found.NoOrder)
+				env.Note("the model that puts results in order fails: %v", found.NoOrder)
 			}
-			return seen{len(found.Hits) + found.More, func(out viewOut) error { return a.printRecalled(found, out, asJSON) }}, state, err
+			return seen{len(found.Hits) + found.More, func(out viewOut) error { return printRecalled(env, found, out, asJSON) }}, state, err
 		})
 	}))
 	cliutil.JSONFlag(c, &asJSON)
@@ -143,7 +143,7 @@ compared beside words, and the best are put in its order.`,
 	allProjectsFlag(c, &every)
 	c.Flags().IntVar(&q.Budget, "budget", recall.DefaultBudget, "how many `BYTES` the block may have, 400 to 65536")
 	c.Flags().StringToStringVar(&feelings, "emotion", nil, "favour what felt alike, for example `joy=0.8`")
-	c.Flags().BoolVar(&a.Flags.Strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
+	c.Flags().BoolVar(&env.Flags.Strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
 	filterFlags(c, &q)
 	models.add(c)
 	return c
@@ -152,20 +152,20 @@ compared beside words, and the best are put in its order.`,
 // ours names the commands that do what tools do.
 var ours = strings.NewReplacer("memory_search", "engramctl mem search", "memory_list", "engramctl mem ls")
 
-func (a *app) printRecalled(found session.Recalled, out viewOut, asJSON bool) error {
+func printRecalled(env *cliutil.Env, found session.Recalled, out viewOut, asJSON bool) error {
 	coming := found.Coming[:min(len(found.Coming), maxComing)]
 	switch {
 	case len(found.Hits)+found.More == 0:
-		a.Note("no matches; try %s", ours.Replace(found.Try))
+		env.Note("no matches; try %s", ours.Replace(found.Try))
 	case found.Try != "":
-		a.Note("try %s", found.Try)
+		env.Note("try %s", found.Try)
 	}
-	a.noteOthers(found.Others)
+	noteOthers(env, found.Others)
 	if !asJSON {
 		for _, l := range found.Left {
-			a.Note("left out: %s: %s", cliutil.Harmless(frontmatter.OneLine(l.Slug)), l.Reason)
+			env.Note("left out: %s: %s", cliutil.Harmless(frontmatter.OneLine(l.Slug)), l.Reason)
 		}
-		return a.PrintText(strings.Join(slices.DeleteFunc([]string{found.Block, linesOf(coming)}, func(s string) bool { return s == "" }), "\n"))
+		return env.PrintText(strings.Join(slices.DeleteFunc([]string{found.Block, linesOf(coming)}, func(s string) bool { return s == "" }), "\n"))
 	}
 	all := recallOut{Intentions: comingOf(coming), viewOut: out, Fit: found.Fit.String(), Block: found.Block, Hits: []recalledOut{}, More: found.More, Try: ours.Replace(found.Try), Others: found.Others}
 	for _, h := range found.Hits {
@@ -178,5 +178,5 @@ func (a *app) printRecalled(found session.Recalled, out viewOut, asJSON bool) er
 	for _, l := range found.Left {
 		all.Left = append(all.Left, leftOutOut{l.Slug, l.Reason})
 	}
-	return a.PrintJSON(all)
+	return env.PrintJSON(all)
 }

@@ -55,7 +55,7 @@ func TestReport(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var stderr bytes.Buffer
-			a := newApp(&cliutil.System{Stderr: &stderr})
+			a := cliutil.New(&cliutil.System{Stderr: &stderr})
 			a.Flags.Strict = c.strict
 			if got := exit.CodeOf(a.Report(c.status, c.err)); got != c.code {
 				t.Errorf("exit code %d, want %d", got, c.code)
@@ -69,7 +69,7 @@ func TestReport(t *testing.T) {
 
 func TestTraceIsHarmlessAndShort(t *testing.T) {
 	var stderr bytes.Buffer
-	a := newApp(&cliutil.System{Stderr: &stderr})
+	a := cliutil.New(&cliutil.System{Stderr: &stderr})
 	a.Flags.Verbose = true
 	trace := a.Trace()
 	trace("wss://r", true, []byte("[\"REQ\"]"))

@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"engramd/internal/cli/cliutil"
+
+	"github.com/spf13/cobra"
+)
 
 // allProjectsFlag is --all-projects.
 func allProjectsFlag(c *cobra.Command, to *bool) {
@@ -8,8 +12,8 @@ func allProjectsFlag(c *cobra.Command, to *bool) {
 }
 
 // noteOthers says how many memories were left out because of the project they are of.
-func (a *app) noteOthers(n int) {
+func noteOthers(env *cliutil.Env, n int) {
 	if n > 0 {
-		a.Note("%d in other projects (--all-projects)", n)
+		env.Note("%d in other projects (--all-projects)", n)
 	}
 }

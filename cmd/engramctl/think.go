@@ -35,19 +35,19 @@ func (f *thinkFlags) add(c *cobra.Command) {
 }
 
 // thinkLock is the file of the turn to think: one for a user's states.
-func (a *app) thinkLock() string {
-	return filepath.Join(cliutil.StateFolder(a.Env), "think.lock")
+func thinkLock(env *cliutil.Env) string {
+	return filepath.Join(cliutil.StateFolder(env), "think.lock")
 }
 
-// thinker returns who is named: by the command line, or else by the profile.
-func (a *app) thinker(f thinkFlags) (thinker.Thinker, error) {
+// openThinker returns who is named: by the command line, or else by the profile.
+func openThinker(env *cliutil.Env, f thinkFlags) (thinker.Thinker, error) {
 	switch {
 	case f.limit <= 0:
 		return nil, exit.Usagef("--limit must be more than 0")
 	case f.runs <= 0:
 		return nil, exit.Usagef("--runs must be more than 0")
 	}
-	p, err := a.Profile()
+	p, err := env.Profile()
 	if err != nil {
 		return nil, exit.BadUsage(err)
 	}
@@ -59,10 +59,10 @@ func (a *app) thinker(f thinkFlags) (thinker.Thinker, error) {
 	}
 	switch {
 	case command != "":
-		return &thinker.Child{Command: command, Env: a.System.Env, Lock: a.thinkLock(), Temp: a.Vars["TMPDIR"], Limit: f.limit}, nil
+		return &thinker.Child{Command: command, Env: env.System.Env, Lock: thinkLock(env), Temp: env.Vars["TMPDIR"], Limit: f.limit}, nil
 	case url != "":
 		o := memorymodel.Options{URL: url, Model: cmp.Or(f.model, p.LLMModel), SendPlaintext: f.plaintext, Timeout: f.limit}
-		return openModel(a, "llm", o, thinker.NewServer)
+		return openModel(env, "llm", o, thinker.NewServer)
 	}
 	return nil, exit.Usagef("who thinks? --exec names a program, --llm-url a model server (mind_exec, llm_url in a profile); the agent itself does with engramctl mind prepare and commit")
 }

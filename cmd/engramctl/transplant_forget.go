@@ -86,7 +86,7 @@ func (a *app) forget(ctx context.Context, m *session.Memory, key string, derived
 	one := func(slug string, isDerived bool) error {
 		f := forgottenOut{Slug: slug, Derived: isDerived}
 		if !dryRun && (!isDerived || derived) {
-			w := a.writer(ctx, m)
+			w := writer(ctx, a.Env, m)
 			w.Holds = nil // all that came from there goes
 			r, err := w.Mark(ctx, nipae.Slug(slug), write.Archive, client.SetOptions{})
 			if stops(err) {

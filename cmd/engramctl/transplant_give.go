@@ -154,7 +154,7 @@ func (a *app) wanted(ctx context.Context, g giving, named []string) (slugs []nip
 	if g.query == "" {
 		return slugs, nil
 	}
-	err = a.withView(ctx, 0, func(v answer.View) (seen, error) {
+	err = withView(ctx, a.Env, 0, func(v answer.View) (seen, error) {
 		found, err := answer.Recall(v, answer.Query{Text: g.query, Holds: true}, time.Now())
 		for _, h := range found.Hits {
 			if h.Fit == recall.Strong { // the nearest of what does not fit is not for others to read

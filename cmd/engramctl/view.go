@@ -34,14 +34,14 @@ type seen struct {
 // withView has a command look at the whole memory, as the local copy has it, and
 // prints what it found. It waits that long for the relays; 0 is what suits a
 // person.
-func (a *app) withView(ctx context.Context, wait time.Duration, look func(recallanswer.View) (seen, error)) error {
-	return a.withPrepared(ctx, wait, func(context.Context, *session.Session) {}, look)
+func withView(ctx context.Context, env *cliutil.Env, wait time.Duration, look func(recallanswer.View) (seen, error)) error {
+	return withPrepared(ctx, env, wait, func(context.Context, *session.Session) {}, look)
 }
 
 // withPrepared is withView with something to do before, which may wait: a look
 // may not.
-func (a *app) withPrepared(ctx context.Context, wait time.Duration, prepare func(context.Context, *session.Session), look func(recallanswer.View) (seen, error)) error {
-	return a.withWhole(ctx, wait, func(ctx context.Context, s *session.Session, l *session.Copy) (found seen, state recallanswer.State, err error) {
+func withPrepared(ctx context.Context, env *cliutil.Env, wait time.Duration, prepare func(context.Context, *session.Session), look func(recallanswer.View) (seen, error)) error {
+	return withWhole(ctx, env, wait, func(ctx context.Context, s *session.Session, l *session.Copy) (found seen, state recallanswer.State, err error) {
 		prepare(ctx, s)
 		state, err = l.Look(ctx, func(v recallanswer.View) (err error) {
 			found, err = look(v)
@@ -52,12 +52,12 @@ func (a *app) withPrepared(ctx context.Context, wait time.Duration, prepare func
 }
 
 // withWhole is withView for a command that looks by itself.
-func (a *app) withWhole(ctx context.Context, wait time.Duration, look func(context.Context, *session.Session, *session.Copy) (seen, recallanswer.State, error)) error {
+func withWhole(ctx context.Context, env *cliutil.Env, wait time.Duration, look func(context.Context, *session.Session, *session.Copy) (seen, recallanswer.State, error)) error {
 	if wait < 0 {
 		return exit.Usagef("--wait cannot be less than 0")
 	}
-	return a.withCopy(ctx, wait, func(ctx context.Context, s *session.Session, l *session.Copy) error {
-		status, err := a.reportCopy(ctx, l)
+	return cliutil.WithCopy(ctx, env, wait, func(ctx context.Context, s *session.Session, l *session.Copy) error {
+		status, err := reportCopy(ctx, env, l)
 		if err != nil {
 			return err
 		}
@@ -65,18 +65,18 @@ func (a *app) withWhole(ctx context.Context, wait time.Duration, look func(conte
 		if err != nil {
 			return mistaken(err)
 		}
-		return a.showSeen(found, state, cliutil.AnswerOf(s.Memory, status))
+		return showSeen(env, found, state, cliutil.AnswerOf(s.Memory, status))
 	})
 }
 
 // reportCopy says which relays were not reached.
-func (a *app) reportCopy(ctx context.Context, l *session.Copy) (client.Status, error) {
+func reportCopy(ctx context.Context, env *cliutil.Env, l *session.Copy) (client.Status, error) {
 	fresh, err := l.Follower.Freshness(ctx)
 	if err != nil {
 		return client.Status{}, err
 	}
 	status := l.Status(fresh)
-	return status, a.Report(status, nil)
+	return status, env.Report(status, nil)
 }
 
 // mistaken makes a usage error of a query that makes no sense.
@@ -89,12 +89,12 @@ func mistaken(err error) error {
 
 // showSeen prints what a command found. Nothing is "nothing there" if the copy
 // may lack something.
-func (a *app) showSeen(s seen, state recallanswer.State, answer cliutil.AnswerOut) error {
+func showSeen(env *cliutil.Env, s seen, state recallanswer.State, answer cliutil.AnswerOut) error {
 	if s.found == 0 && state.Partial(0) {
 		return fmt.Errorf("%w, and what is here has nothing that fits", client.ErrPartial)
 	}
 	if state.Unreadable > 0 {
-		a.Note("%s cannot be read; the slugs are unknown", cliutil.Counted(state.Unreadable, "memory", "memories"))
+		env.Note("%s cannot be read; the slugs are unknown", cliutil.Counted(state.Unreadable, "memory", "memories"))
 	}
 	out := viewOut{AnswerOut: answer, Stale: state.Stale || state.Unfinished}
 	out.Partial = out.Partial || state.Partial(s.found)

@@ -85,9 +85,9 @@ type wakeWaitsOut struct {
 	Dream         bool     `json:"dream"`
 }
 
-func (a *app) wakeCommand() *cobra.Command {
+func wakeCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
-	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
+	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "wake [--json] [--attest]",
 		Short: "Print what a session of the agent begins with",
 		Long: `Print what a session of the agent begins with, as engramctl hook session-start tells
@@ -117,31 +117,31 @@ Without it the line is only shown. docs/trust.md says what that proves.`,
 		Example: `  engramctl wake
   engramctl wake --json | jq -r .narrative.text`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return a.wake(ctx, asJSON) }))
+	}, func(ctx context.Context, _ []string) error { return wake(ctx, env, asJSON) }))
 	cliutil.JSONFlag(c, &asJSON)
-	a.attestFlag(c)
+	attestFlag(env, c)
 	return c
 }
 
 // wake prints the beginning of a session in the working folder.
-func (a *app) wake(ctx context.Context, asJSON bool) error {
-	s, err := a.open(ctx)
+func wake(ctx context.Context, env *cliutil.Env, asJSON bool) error {
+	s, err := env.Session(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	w, err := a.brief(ctx, s, hook.Generic, hook.Input{Folder: cliutil.Folder(a.Env)})
+	w, err := brief(ctx, env, s, hook.Generic, hook.Input{Folder: cliutil.Folder(env)})
 	defer w.Close()
 	if err != nil {
 		return err
 	}
-	attest, err := a.attests(s.Memory)
+	attest, err := attests(env, s.Memory)
 	if err != nil {
 		return err
 	}
 	parts := w.Parts
 	if parts.Who.Hash != "" {
-		asking, done := context.WithTimeout(ctx, a.Allow(session.WakeBudget))
+		asking, done := context.WithTimeout(ctx, env.Allow(session.WakeBudget))
 		defer done()
 		// Without an answer it is not known, and left out.
 		versions, _, _ := s.Memory.Log(asking, nipae.Slug(hook.NarrativeSlug))
@@ -149,21 +149,21 @@ func (a *app) wake(ctx context.Context, asJSON bool) error {
 	}
 	text := briefing.Tell(parts).Text
 	if asJSON {
-		err = a.PrintJSON(wakeOutOf(w, parts, text))
+		err = env.PrintJSON(wakeOutOf(w, parts, text))
 	} else {
-		err = a.PrintText(text)
+		err = env.PrintText(text)
 	}
 	if err != nil || !attest {
 		return err
 	}
-	ctx, done := a.Bounded(ctx)
+	ctx, done := env.Bounded(ctx)
 	defer done()
 	slug, err := s.Attest(ctx, w.State, parts.Start.From, session.Attestor{})
 	switch {
 	case errors.Is(err, session.ErrNoState):
 		return exit.BadUsage(err)
 	case err == nil && slug != "":
-		a.Note("attested in %s", slug)
+		env.Note("attested in %s", slug)
 	}
 	return err
 }
