@@ -236,8 +236,8 @@ func answerHook(ctx context.Context, env *cliutil.Env, e hook.Event, h hook.Harn
 		in.Folder, _ = os.Getwd() // "" is no project
 	}
 	aside := *env.System
-	stderr := newShutter(env.Stderr)
-	defer stderr.shut()
+	stderr := cliutil.NewShutter(env.Stderr)
+	defer stderr.Shut()
 	aside.Stderr, aside.Terminal = stderr, cliutil.Terminal{} // nobody is asked, and nobody watches
 	r := &hookRun{env: env.On(&aside), event: e, h: h, in: in, began: began}
 	text, err := r.answer(ctx)

@@ -14,6 +14,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/project"
 	"engramd/internal/e2e/relaytest"
 	memorystate "engramd/internal/memory/state"
 )
@@ -110,7 +111,7 @@ func (r *hookRig) hook(harness, event, stdin string) string {
 func (r *hookRig) state(do func(*memorystate.State)) {
 	r.t.Helper()
 	a := cliutil.New(&cliutil.System{Env: r.env, Dir: r.folder, Slack: r.slack})
-	if err := withState(r.t.Context(), a, func(s *memorystate.State) error { do(s); return nil }); err != nil {
+	if err := project.WithState(r.t.Context(), a, func(s *memorystate.State) error { do(s); return nil }); err != nil {
 		r.t.Fatal(err)
 	}
 }

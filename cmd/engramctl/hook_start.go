@@ -10,6 +10,7 @@ import (
 	"engramd/internal/agent/hook"
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/core"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
 	"engramd/internal/memory/proposals"
@@ -42,8 +43,8 @@ func (r *hookRun) wake(ctx context.Context) (string, error) {
 
 // brief finds what a session begins with.
 func brief(ctx context.Context, env *cliutil.Env, s *session.Session, h hook.Harness, in hook.Input) (*session.Brief, error) {
-	w, err := s.Brief(ctx, session.Beginning{Harness: h, In: in, Hint: coreHint, Partial: corePartial,
-		MayBegin:  func(ctx context.Context) error { return mayBegin(ctx, s.Memory) },
+	w, err := s.Brief(ctx, session.Beginning{Harness: h, In: in, Hint: core.CoreHint, Partial: core.CorePartial,
+		MayBegin:  func(ctx context.Context) error { return cliutil.MayBegin(ctx, s.Memory) },
 		Unreached: func(err error) bool { code := exit.CodeOf(err); return code == exit.Relay || code == exit.Auth },
 		Box:       func() (*proposals.Box, error) { return (&app{env}).box(s.Client, s.Memory) },
 		Ways:      func() hook.Ways { return waysOf(env, h) }})

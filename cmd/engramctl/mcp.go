@@ -12,6 +12,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/view"
 	"engramd/internal/client"
 	"engramd/internal/snapshot/bundle"
 )
@@ -22,7 +23,7 @@ const callFactor = 3
 
 func mcpCommand(env *cliutil.Env) *cobra.Command {
 	var tools []string
-	var e modelFlags
+	var e view.ModelFlags
 	f := &snapshotFlags{tenant: bundle.DefaultTenant, lockTimeout: snapshotPatience}
 	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "mcp",
@@ -69,7 +70,7 @@ order (docs/memory.md).`,
   ENGRAM_TOKEN=… ENGRAM_TOKEN_RELAY=wss://relay.example engramctl mcp`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error { return serveMCP(ctx, env, f, e, tools) }))
-	e.add(c)
+	e.Add(c)
 	attestFlag(env, c)
 	c.Flags().StringSliceVar(&tools, "tools", nil, "which tools to offer, a `LIST` of: memory mind files contracts (default memory)")
 	c.Flags().StringVar(&f.root, "snapshot-root", "", "`folder` of snapshots (ENGRAM_SNAPSHOTS; default $XDG_STATE_HOME/engramd)")
@@ -89,7 +90,7 @@ const (
 )
 
 // serveMCP serves until the peer or the process ends.
-func serveMCP(ctx context.Context, env *cliutil.Env, f *snapshotFlags, e modelFlags, tools []string) error {
+func serveMCP(ctx context.Context, env *cliutil.Env, f *snapshotFlags, e view.ModelFlags, tools []string) error {
 	if hooksOff(env) {
 		return nil
 	}
@@ -107,7 +108,7 @@ func serveMCP(ctx context.Context, env *cliutil.Env, f *snapshotFlags, e modelFl
 	if tools, err = chosenTools(tools, pair, s.Agent != ""); err != nil {
 		return err
 	}
-	named, err := openModels(env, e)
+	named, err := view.OpenModels(env, e)
 	if err != nil {
 		return err
 	}

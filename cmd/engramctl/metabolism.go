@@ -12,6 +12,8 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/mind"
+	"engramd/internal/cli/view"
 	"engramd/internal/memory/activity"
 	"engramd/internal/memory/recall/answer"
 	"engramd/internal/snapshot/bundle"
@@ -30,19 +32,19 @@ type metabolismFlags struct {
 
 // metabolismOut is `metabolism --json`.
 type metabolismOut struct {
-	Tokens     int              `json:"tokens"` // of what is active, a quarter of its bytes
-	Memories   int              `json:"memories"`
-	Held       int              `json:"held"`   // of these, never archived
-	Budget     int              `json:"budget"` // with what was earned
-	Earned     int              `json:"earned"`
-	Hot        []metabolizedOut `json:"hot"`
-	HotTokens  int              `json:"hot_tokens"` // the room for them
-	Candidates []metabolizedOut `json:"candidates"`
-	AsOf       string           `json:"as_of,omitempty"`
-	Stale      bool             `json:"stale"`
-	Snapshot   string           `json:"snapshot,omitempty"`  // made before
-	Cold       string           `json:"cold,omitempty"`      // the file that was written
-	Committed  *committedOut    `json:"committed,omitempty"` // with --commit
+	Tokens     int                `json:"tokens"` // of what is active, a quarter of its bytes
+	Memories   int                `json:"memories"`
+	Held       int                `json:"held"`   // of these, never archived
+	Budget     int                `json:"budget"` // with what was earned
+	Earned     int                `json:"earned"`
+	Hot        []metabolizedOut   `json:"hot"`
+	HotTokens  int                `json:"hot_tokens"` // the room for them
+	Candidates []metabolizedOut   `json:"candidates"`
+	AsOf       string             `json:"as_of,omitempty"`
+	Stale      bool               `json:"stale"`
+	Snapshot   string             `json:"snapshot,omitempty"`  // made before
+	Cold       string             `json:"cold,omitempty"`      // the file that was written
+	Committed  *mind.CommittedOut `json:"committed,omitempty"` // with --commit
 }
 
 type metabolizedOut struct {
@@ -94,7 +96,7 @@ With --encrypt it is an age file for whoever is named, and nothing in it is reda
 			return archiveCandidates(ctx, env, f)
 		}
 		return cliutil.WithCopy(ctx, env, 0, func(ctx context.Context, s *session.Session, l *session.Copy) error {
-			if _, err := reportCopy(ctx, env, l); err != nil {
+			if _, err := view.ReportCopy(ctx, env, l); err != nil {
 				return err
 			}
 			state := s.StateIfKept(ctx, env.NoteLine)

@@ -9,6 +9,7 @@ import (
 
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/mind"
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/consolidation/plans"
 	"engramd/internal/snapshot/bundle"
@@ -23,8 +24,8 @@ const (
 
 // archiveCandidates is metabolism --commit, and --cold without it.
 func archiveCandidates(ctx context.Context, env *cliutil.Env, f metabolismFlags) error {
-	return withPlans(ctx, env, func(ctx context.Context, p thinking) error {
-		state := p.s.StateIfKept(ctx, env.NoteLine)
+	return mind.WithPlans(ctx, env, func(ctx context.Context, p mind.Thinking) error {
+		state := p.S.StateIfKept(ctx, env.NoteLine)
 		if state == nil {
 			return errors.New("the agent's state cannot be opened")
 		}
@@ -33,7 +34,7 @@ func archiveCandidates(ctx context.Context, env *cliutil.Env, f metabolismFlags)
 		if err != nil {
 			return err
 		}
-		out, all, err := f.look(ctx, p.copy.Source(), used)
+		out, all, err := f.look(ctx, p.Copy.Source(), used)
 		if err != nil {
 			return err
 		}
@@ -60,10 +61,10 @@ func archiveCandidates(ctx context.Context, env *cliutil.Env, f metabolismFlags)
 		}
 		r, err := archiveAll(ctx, env, p, all, out, f.now)
 		if err != nil {
-			return understoodPlan(err)
+			return mind.UnderstoodPlan(err)
 		}
 		if !f.asJSON {
-			if err := printCommitted(env, r, false); err != nil {
+			if err := mind.PrintCommitted(env, r, false); err != nil {
 				return err
 			}
 			if rest := len(out.Candidates) - len(r.Changes); rest > 0 {
@@ -71,7 +72,7 @@ func archiveCandidates(ctx context.Context, env *cliutil.Env, f metabolismFlags)
 			}
 			return nil
 		}
-		done := committedOf(r)
+		done := mind.CommittedOf(r)
 		out.Committed = &done
 		return env.PrintJSON(out)
 	})
@@ -88,12 +89,12 @@ func roomFor(all []candidate, room int) []candidate {
 }
 
 // snapshotFirst makes a snapshot where a folder for them is configured.
-func snapshotFirst(ctx context.Context, env *cliutil.Env, p thinking, f metabolismFlags) (string, error) {
+func snapshotFirst(ctx context.Context, env *cliutil.Env, p mind.Thinking, f metabolismFlags) (string, error) {
 	if cmp.Or(f.root, env.Vars["ENGRAM_SNAPSHOTS"]) == "" {
 		return "", nil
 	}
 	flags := &snapshotFlags{root: f.root, tenant: bundle.DefaultTenant, lockTimeout: time.Minute}
-	made, err := snapshotTaker(env, p.s.Client, flags)(ctx, "before archiving")
+	made, err := snapshotTaker(env, p.S.Client, flags)(ctx, "before archiving")
 	if errors.Is(err, session.ErrNothing) {
 		return "", nil
 	}
@@ -106,7 +107,7 @@ func snapshotFirst(ctx context.Context, env *cliutil.Env, p thinking, f metaboli
 
 // archiveAll archives candidates as one plan. Texts that take more room in the
 // record than expected halve it.
-func archiveAll(ctx context.Context, env *cliutil.Env, p thinking, all []candidate, out metabolismOut, now time.Time) (plans.Result, error) {
+func archiveAll(ctx context.Context, env *cliutil.Env, p mind.Thinking, all []candidate, out metabolismOut, now time.Time) (plans.Result, error) {
 	for {
 		plan := consolidation.Plan{Kind: consolidation.Archive, Made: now.UTC(), Stale: out.Stale}
 		var ops []consolidation.Op

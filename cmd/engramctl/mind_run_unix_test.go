@@ -15,6 +15,7 @@ import (
 
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/mind"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/consolidation/thinker"
 )
@@ -72,7 +73,7 @@ func TestMindRunEvery(t *testing.T) {
 			if code := <-ended; code != exit.OK {
 				t.Errorf("exit code %d: %s", code, stderr.text.String())
 			}
-			turn, err := thinker.Take(thinkLock(cliutil.New((*cliutil.System)(m))))
+			turn, err := thinker.Take(mind.ThinkLock(cliutil.New((*cliutil.System)(m))))
 			if err != nil {
 				t.Fatal(err)
 			}

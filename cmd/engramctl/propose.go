@@ -10,6 +10,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/mem/edit"
 	"engramd/internal/client"
 	"engramd/internal/memory/proposals"
 	"engramd/nips/nipae"
@@ -81,7 +82,7 @@ what is there now.`,
 		if err := cliutil.CheckHash("--base", base); err != nil {
 			return err
 		}
-		text, err := value(a.Env, args[1], false)
+		text, err := edit.Value(a.Env, args[1], false)
 		if err != nil {
 			return err
 		}
@@ -124,7 +125,7 @@ trust: what the agent only observed is not told because a word of it was correct
 		if len(args) == 1 {
 			return a.proposeEdited(ctx, o, slug)
 		}
-		text, err := value(a.Env, "-", false)
+		text, err := edit.Value(a.Env, "-", false)
 		if err != nil {
 			return err
 		}
@@ -154,7 +155,7 @@ func (a *app) proposeEdited(ctx context.Context, o proposing, slug nipae.Slug) e
 	if err != nil {
 		return err
 	}
-	return inEditor(ctx, a.Env, slug, head.Text, "nothing changed, and nothing is proposed", func(text string) error {
+	return edit.InEditor(ctx, a.Env, slug, head.Text, "nothing changed, and nothing is proposed", func(text string) error {
 		sending, done := a.Bounded(ctx)
 		defer done()
 		return a.sendProposal(sending, opened.Client, m, o, proposals.Proposal{Act: proposals.Edit, Slug: slug, Base: head.Hash, Text: text, Vouch: o.vouch})

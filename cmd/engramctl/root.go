@@ -9,9 +9,18 @@ import (
 	"engramd/internal/cli/agents"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/contract"
+	"engramd/internal/cli/core"
+	"engramd/internal/cli/doctor"
 	"engramd/internal/cli/exit"
 	cliidentity "engramd/internal/cli/identity"
+	"engramd/internal/cli/intention"
 	"engramd/internal/cli/key"
+	"engramd/internal/cli/log"
+	"engramd/internal/cli/mem"
+	"engramd/internal/cli/mind"
+	"engramd/internal/cli/note"
+	"engramd/internal/cli/project"
+	"engramd/internal/cli/recall"
 	"engramd/internal/cli/relays"
 	"engramd/internal/cli/setup"
 	cliversion "engramd/internal/cli/version"
@@ -24,20 +33,20 @@ import (
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
 		setup.New(a.Env),
-		doctorCommand(a.Env),
+		doctor.New(a.Env),
 		key.New(a.Env),
-		memCommand(a.Env),
-		coreCommand(a.Env),
-		noteCommand(a.Env),
-		feedbackCommand(a.Env),
+		mem.New(a.Env),
+		core.New(a.Env),
+		note.New(a.Env),
+		mind.NewFeedback(a.Env),
 		metabolismCommand(a.Env),
-		intendCommand(a.Env),
-		intentionsCommand(a.Env),
-		mindCommand(a.Env),
+		intention.NewIntend(a.Env),
+		intention.New(a.Env),
+		mind.New(a.Env),
 		a.exportCommand(),
 		a.importCommand(),
-		recallCommand(a.Env),
-		logCommand(a.Env),
+		recall.New(a.Env),
+		log.New(a.Env),
 		a.verifyCommand(),
 		a.attestCommand(),
 		agents.New(a.Env),
@@ -54,7 +63,7 @@ func (a *app) commands() []*cobra.Command {
 		mcpCommand(a.Env),
 		wakeCommand(a.Env),
 		hookCommand(a.Env),
-		projectCommand(a.Env),
+		project.New(a.Env),
 		cliversion.New(a.Env),
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/mem"
 	"engramd/internal/client"
 	"engramd/internal/memory/snapshots"
 	"engramd/internal/platform/timeparse"
@@ -120,7 +121,7 @@ func (a *app) create(ctx context.Context, c *client.Client, p party, lock *snaps
 		a.Note("%d events at the relays are malformed, dated ahead or were deleted elsewhere, and were left out", captured.LeftOut)
 	}
 	if o.at != "" {
-		a.Note("%s", asOf(captured.AsOf, captured.Unknown))
+		a.Note("%s", mem.AsOf(captured.AsOf, captured.Unknown))
 	}
 	info, err := a.keep(ctx, lock, captured, how)
 	if errors.Is(err, bundle.ErrEmpty) {

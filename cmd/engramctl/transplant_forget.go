@@ -9,6 +9,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/mem/edit"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/memory/proposals"
@@ -86,7 +87,7 @@ func (a *app) forget(ctx context.Context, m *session.Memory, key string, derived
 	one := func(slug string, isDerived bool) error {
 		f := forgottenOut{Slug: slug, Derived: isDerived}
 		if !dryRun && (!isDerived || derived) {
-			w := writer(ctx, a.Env, m)
+			w := edit.Writer(ctx, a.Env, m)
 			w.Holds = nil // all that came from there goes
 			r, err := w.Mark(ctx, nipae.Slug(slug), write.Archive, client.SetOptions{})
 			if stops(err) {

@@ -19,6 +19,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
+	"engramd/internal/cli/view"
 	"engramd/internal/client"
 	"engramd/internal/memory/proposals"
 	"engramd/internal/memory/recall"
@@ -154,14 +155,14 @@ func (a *app) wanted(ctx context.Context, g giving, named []string) (slugs []nip
 	if g.query == "" {
 		return slugs, nil
 	}
-	err = withView(ctx, a.Env, 0, func(v answer.View) (seen, error) {
+	err = view.WithView(ctx, a.Env, 0, func(v answer.View) (view.Seen, error) {
 		found, err := answer.Recall(v, answer.Query{Text: g.query, Holds: true}, time.Now())
 		for _, h := range found.Hits {
 			if h.Fit == recall.Strong { // the nearest of what does not fit is not for others to read
 				slugs = append(slugs, nipae.Slug(h.Slug))
 			}
 		}
-		return seen{len(found.Hits), func(viewOut) error { return nil }}, err
+		return view.Seen{Found: len(found.Hits), Print: func(view.ViewOut) error { return nil }}, err
 	})
 	return slugs, err
 }

@@ -1,0 +1,172 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/settings"
+	"engramd/internal/client"
+	"engramd/nips/nipae"
+)
+
+const (
+	// skewNoted is how far a relay's clock may be off; beyond skewWrong relays
+	// refuse each other's events, and AUTH.
+	skewNoted, skewWrong = 20 * time.Second, 5 * time.Minute
+	// ephemeral is a kind that relays pass on and do not keep (NIP-01).
+	ephemeral = 24_174
+)
+
+// memory looks at the relays of a pair, and at what is kept of it here.
+func (d *doctor) memory(ctx context.Context, s settings.Settings) {
+	id, err := d.env.Identity(ctx, s)
+	if err != nil {
+		return // profileAndKey has said so
+	}
+	results := make([][]finding, len(s.Relays))
+	var running sync.WaitGroup
+	for i, url := range s.Relays {
+		running.Go(func() {
+			one := &doctor{env: d.env, write: d.write}
+			one.relay(ctx, id, s, url)
+			results[i] = one.found
+		})
+	}
+	running.Wait()
+	answers := false
+	for _, found := range results {
+		d.found = append(d.found, found...)
+		for _, f := range found {
+			answers = answers || f.Check == "auth" && f.State == fine
+		}
+	}
+	if !answers {
+		for _, check := range []string{"list", "core", "copy"} {
+			d.add(check, untried, "", "no relay answers this key")
+		}
+		d.state(ctx, s)
+		d.projects(ctx, false)
+		return
+	}
+	d.list(ctx)
+	d.core(ctx)
+	d.copy(ctx)
+	d.state(ctx, s)
+	d.projects(ctx, true)
+}
+
+// relay looks at one relay: what it says of itself, whether it answers this key,
+// and whether it takes what it writes.
+func (d *doctor) relay(ctx context.Context, id client.Identity, s settings.Settings, url string) {
+	c := client.New(id, client.Options{Relays: []string{url}, Timeout: d.env.Flags.Timeout, Patient: true})
+	defer c.Close()
+	info, err := c.Info(ctx, url)
+	url = settings.ShownURL(url)
+	switch {
+	case errors.Is(err, client.ErrMisbehaved):
+		d.add("relay", warned, "is it a relay? Ask its operator", "%s says nothing of itself: %v", url, err)
+	case err != nil:
+		d.fail("relay", fmt.Errorf("%w: %s: %w", client.ErrNoRelay, url, err), "is it running (engramctl setup --local starts one here), and is the network up?")
+		return
+	default:
+		d.add("relay", fine, "", "%s answers: %s %s", url, softwareName(info.Software), info.Version)
+		d.version(url, info, d.env.Version)
+	}
+	d.clock(url, info.Date, time.Now())
+	agent, owner := id.PubKey(), s.Owner
+	if s.Agent != "" {
+		agent, owner = s.Agent, id.PubKey()
+	}
+	answers, err := c.Ask(ctx, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{agent}, Tags: nostr.TagMap{"p": {owner}}, Limit: 1})
+	if err != nil {
+		if len(answers.Relays) == 1 && answers.Relays[0].Err != nil {
+			err = fmt.Errorf("%w: %w", err, answers.Relays[0].Err)
+		}
+		d.fail("auth", fmt.Errorf("%s: %w", url, err), "ask its operator to let this key in (engramctl key show prints its public half)")
+		return
+	}
+	d.add("auth", fine, "", "%s answers this key", url)
+	if s.Agent != "" {
+		d.add("write", untried, "", "%s: the key is an owner's, who only reads", url)
+		return
+	}
+	d.writable(ctx, c, url, answers.Events)
+}
+
+// writable sends a relay what it has already, or with --write what it does not
+// keep.
+func (d *doctor) writable(ctx context.Context, c *client.Client, url string, has []*nostr.Event) {
+	var ev *nostr.Event
+	what := "what it has already, sent once more"
+	switch {
+	case len(has) > 0:
+		ev = has[0]
+	case d.write:
+		ev = &nostr.Event{Kind: ephemeral, CreatedAt: nostr.Timestamp(time.Now().Unix()), Tags: nostr.Tags{}}
+		if err := c.Identity().Sign(ev); err != nil {
+			d.fail("write", err, "")
+			return
+		}
+		what = "an event that is not kept"
+	default:
+		d.add("write", untried, "engramctl doctor --write tries it with an event that is not kept", "%s: nothing is remembered there yet", url)
+		return
+	}
+	if _, err := c.Publish(ctx, ev); err != nil && !errors.Is(err, client.ErrConflict) {
+		d.fail("write", fmt.Errorf("%s: %w", url, err), "ask its operator to let this key write; where owners vouch for their agents, the owner runs engramctl agents allow")
+		return
+	}
+	d.add("write", fine, "", "%s takes %s", url, what)
+}
+
+// clock compares a relay's time with ours.
+func (d *doctor) clock(url string, theirs, ours time.Time) {
+	if theirs.IsZero() {
+		d.add("clock", untried, "", "%s does not tell its time", url)
+		return
+	}
+	off := ours.Sub(theirs).Round(time.Second)
+	text, remedy := "%s: this machine is %v %s", "set the clock of this machine (timedatectl set-ntp true), or tell the relay's operator"
+	way := "ahead"
+	if off < 0 {
+		off, way = -off, "behind"
+	}
+	switch {
+	case off >= skewWrong:
+		d.fail("clock", fmt.Errorf(text+": what it writes is refused, or hides later memories", url, off, way), remedy)
+	case off >= skewNoted:
+		d.add("clock", warned, remedy, text, url, off, way)
+	default:
+		d.add("clock", fine, "", "%s has the time of this machine", url)
+	}
+}
+
+// version compares a relay's version with ours, this program's.
+func (d *doctor) version(url string, info client.RelayInfo, ours string) {
+	theirs, ours := strings.TrimPrefix(info.Version, "v"), strings.TrimPrefix(ours, "v")
+	if !strings.Contains(info.Software, "engramd") {
+		d.add("version", warned, "an engramd keeps memories from everybody else, and decides between writers", "%s is no engramd", url)
+		return
+	}
+	if theirs != ours && (theirs == cliutil.Unreleased || ours == cliutil.Unreleased) {
+		d.add("version", untried, "", "%s is engramd %s, and this is engramctl %s: a build that has no version is not compared", url, info.Version, ours)
+		return
+	}
+	if theirs != ours {
+		d.add("version", warned, "bring the older one up to date", "%s is engramd %s, and this is engramctl %s", url, info.Version, ours)
+		return
+	}
+	d.add("version", fine, "", "%s and engramctl are both %s", url, ours)
+}
+
+// softwareName is what a relay's program is called.
+func softwareName(software string) string {
+	return strings.TrimPrefix(software, "pkg:generic/")
+}

@@ -1,0 +1,79 @@
+package doctor
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/client"
+)
+
+// only returns the one finding of a check.
+func only(t *testing.T, check func(d *doctor)) finding {
+	t.Helper()
+	a := cliutil.New(&cliutil.System{Env: []string{"PATH=" + os.Getenv("PATH")}, Slack: 30 * time.Second})
+	a.Flags.Timeout = time.Minute
+	d := &doctor{env: a}
+	check(d)
+	if len(d.found) != 1 {
+		t.Fatalf("%d findings: %v", len(d.found), d.found)
+	}
+	return d.found[0]
+}
+
+func TestDoctorClock(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		off  time.Duration
+		want state
+		text string
+	}{
+		{0, fine, ""}, {3 * time.Second, fine, ""}, {-time.Minute, warned, "1m0s behind"}, {time.Minute, warned, "1m0s ahead"},
+		{time.Hour, failed, "1h0m0s ahead"}, {-time.Hour, failed, "1h0m0s behind"},
+	} {
+		got := only(t, func(d *doctor) { d.clock("wss://a.example", now, now.Add(c.off)) })
+		if got.State != c.want || !strings.Contains(got.Text, c.text) || (c.want != fine) != (got.Remedy != "") {
+			t.Errorf("%v: %+v", c.off, got)
+		}
+	}
+	if got := only(t, func(d *doctor) { d.clock("wss://a.example", time.Time{}, now) }); got.State != untried {
+		t.Errorf("without a date: %+v", got)
+	}
+}
+
+func TestDoctorVersion(t *testing.T) {
+	const engramd = "pkg:generic/engramd"
+	for _, c := range []struct {
+		software, theirs, ours string
+		want                   state
+	}{
+		{engramd, "v1.2.0", "v1.2.0", fine}, {engramd, "1.2.0", "v1.2.0", fine}, {engramd, cliutil.Unreleased, cliutil.Unreleased, fine},
+		{engramd, "v1.1.0", "v1.2.0", warned}, {"strfry", "v1.2.0", "v1.2.0", warned},
+		{engramd, "v1.2.0", cliutil.Unreleased, untried}, {engramd, cliutil.Unreleased, "v1.2.0", untried},
+	} {
+		got := only(t, func(d *doctor) {
+			d.version("wss://a.example", client.RelayInfo{Software: c.software, Version: c.theirs}, c.ours)
+		})
+		if got.State != c.want {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+}
+
+// TestDoctorExitCode: it is that of the first failure, whichever failures
+// follow.
+func TestDoctorExitCode(t *testing.T) {
+	d := &doctor{env: cliutil.New(&cliutil.System{})}
+	if d.add("a", warned, "", "b"); d.failure() != nil {
+		t.Error("a warning fails")
+	}
+	d.fail("relay", client.ErrNoRelay, "")
+	d.fail("key", exit.Usagef("no key"), "")
+	err := d.failure()
+	if exit.CodeOf(err) != exit.Relay || err.Error() != "2 of 3 checks failed" {
+		t.Errorf("%d: %v", exit.CodeOf(err), err)
+	}
+}

@@ -1,0 +1,193 @@
+package mem
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/agent/session"
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/client"
+	"engramd/internal/memory/write"
+	"engramd/internal/platform/timeparse"
+	"engramd/nips/frontmatter"
+)
+
+// listOut is `mem ls --json`.
+type listOut struct {
+	cliutil.AnswerOut
+	Memories   []cliutil.EntryOut `json:"memories"`
+	Core       *cliutil.EntryOut  `json:"core,omitempty"`       // with --all
+	Removed    []cliutil.EntryOut `json:"removed,omitempty"`    // with --all
+	Unreadable int                `json:"unreadable,omitempty"` // places at which nothing can be read
+	At         string             `json:"at,omitempty"`         // the instant that was asked for, by created_at
+	Unknown    int                `json:"unknown,omitempty"`    // memories of now of which no version of then is kept
+}
+
+func memLsCommand(env *cliutil.Env) *cobra.Command {
+	var asJSON, all, archived bool
+	var at string
+	c := env.Command(&cobra.Command{
+		Use:   "ls [--all | --archived] [--at TIME] [--json]",
+		Short: "List memories with sizes and times",
+		Long: `List memories with sizes and times, by slug. Core, removed memories and those that
+programs keep (mem/sys/, mem/proposals/, mem/proposals-answers/) are shown with --all
+only; --archived lists those that are archived and no others. JSON has ids and hashes
+too; texts are what mem get shows. Where there is no memory at all, stderr says so, and
+with whom this key has memory.
+
+--at lists what was there at a time in the past, by the times that versions bear, as far
+as the relays keep superseded ones: 2026-01-31T12:00:00Z, 2h (ago), yesterday, or a date
+(the end of that day; today: now). What was deleted since is not shown.
+
+Exit code 6 if there is memory and none of it can be read.`,
+		Example: `  engramctl mem ls
+  engramctl mem ls --json | jq -r '.memories[].slug'
+  engramctl mem ls --agent npub1… --all`,
+		Args: cobra.NoArgs,
+	}, func(ctx context.Context, _ []string) error {
+		var past time.Time
+		if at != "" {
+			var err error
+			if past, err = timeparse.Parse(at, timeparse.At, time.Now()); err != nil {
+				return exit.Usagef("--at: %w", err)
+			}
+		}
+		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
+			l, unknown, status, err := listAt(ctx, m, past)
+			kept := l.Memories
+			if !all {
+				l.Memories = slices.DeleteFunc(slices.Clone(kept), func(e client.Entry) bool {
+					return write.Reserved(e.Slug) || archived && frontmatter.Parse(e.Text).Fields().State != frontmatter.Archived
+				})
+			}
+			if err == nil && len(kept) == 0 && !(all && l.Core != nil) {
+				err = emptiness(l, status)
+			}
+			if err := env.Report(status, err); err != nil {
+				return err
+			}
+			if l.Unreadable > 0 {
+				env.Note("%s cannot be read; the slugs are unknown", cliutil.Counted(l.Unreadable, "memory", "memories"))
+			}
+			switch {
+			case archived && len(l.Memories) == 0:
+				env.Note("nothing is archived")
+			case len(l.Memories) == 0 && len(kept) > 0:
+				env.Note("no memories but %d that programs keep (--all shows them)", len(kept))
+			case len(l.Memories) == 0 && unknown == 0:
+				NoteNone(ctx, env, m, l, all)
+			}
+			if asJSON {
+				out := listingOut(m, l, status, all)
+				if out.Unknown = unknown; at != "" {
+					out.At = past.UTC().Format(time.RFC3339)
+				}
+				return env.PrintJSON(out)
+			}
+			if at != "" {
+				env.Note("%s", AsOf(past, unknown))
+			}
+			return printListing(env, l, all)
+		})
+	})
+	cliutil.JSONFlag(c, &asJSON)
+	c.Flags().StringVar(&at, "at", "", "the memory at a `time` in the past")
+	c.Flags().BoolVar(&archived, "archived", false, "those that are archived, and no others")
+	c.Flags().BoolVar(&all, "all", false, "core, removed memories and those of programs too")
+	c.MarkFlagsMutuallyExclusive("all", "archived")
+	return c
+}
+
+// listAt lists what is there or, with a time, was.
+func listAt(ctx context.Context, m *session.Memory, past time.Time) (client.Listing, int, client.Status, error) {
+	if past.IsZero() {
+		l, status, err := m.ListAll(ctx)
+		return l, 0, status, err
+	}
+	return m.ListAllAt(ctx, past.Unix())
+}
+
+// AsOf says by which times a state of the past was put together, and of how
+// many memories nothing can be told.
+func AsOf(past time.Time, unknown int) string {
+	text := fmt.Sprintf("as of %s, by the times that versions bear (created_at)", past.UTC().Format(time.RFC3339))
+	if unknown == 0 {
+		return text
+	}
+	return text + "; " + cliutil.Counted(unknown, "memory of now has", "memories of now have") + " no version of then that the relays keep"
+}
+
+// emptiness returns why a listing without any memory is not simply an empty
+// one.
+func emptiness(l client.Listing, s client.Status) error {
+	switch {
+	case l.Unreadable > 0:
+		return fmt.Errorf("%w: none of %d memories", client.ErrUnreadable, l.Unreadable)
+	case s.Partial:
+		return fmt.Errorf("%w, and those that did have no memory", client.ErrPartial)
+	}
+	return nil
+}
+
+func listingOut(m *session.Memory, l client.Listing, s client.Status, all bool) listOut {
+	out := listOut{AnswerOut: cliutil.AnswerOf(m, s), Memories: []cliutil.EntryOut{}, Unreadable: l.Unreadable}
+	for _, e := range l.Memories {
+		out.Memories = append(out.Memories, cliutil.EntryFor(e))
+	}
+	if !all {
+		return out
+	}
+	if l.Core != nil {
+		core := cliutil.EntryFor(*l.Core)
+		out.Core = &core
+	}
+	for _, e := range l.Tombstones {
+		out.Removed = append(out.Removed, cliutil.EntryFor(e))
+	}
+	return out
+}
+
+func printListing(env *cliutil.Env, l client.Listing, all bool) error {
+	entries := l.Memories
+	if all {
+		entries = append(l.Texts(), l.Tombstones...)
+	}
+	w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
+	for _, e := range entries {
+		size := fmt.Sprintf("%d B", e.Size)
+		if e.Tombstone {
+			size = "removed"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", e.Slug, size, cliutil.Stamp(e.CreatedAt))
+	}
+	return w.Flush()
+}
+
+// NoteNone says that nothing was listed, and what there is instead.
+func NoteNone(ctx context.Context, env *cliutil.Env, m *session.Memory, l client.Listing, all bool) {
+	var hidden []string
+	if l.Core != nil && !all {
+		hidden = append(hidden, "a core")
+	}
+	if n := len(l.Tombstones); n > 0 && !all {
+		hidden = append(hidden, fmt.Sprintf("%d removed", n))
+	}
+	switch {
+	case len(hidden) > 0:
+		env.Note("no memories, but %s (--all shows them)", strings.Join(hidden, " and "))
+	case l.Core == nil && len(l.Tombstones) == 0:
+		others, _, err := m.Others(ctx)
+		if err != nil {
+			env.Note("no memory; whether this key has some with others is not known: %v", err)
+			return
+		}
+		env.Note("no memory: %s", cliutil.WithWhom(m, others))
+	}
+}

@@ -1,0 +1,103 @@
+package mem
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/agent/session"
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/view"
+	"engramd/internal/memory/recall/answer"
+)
+
+// searchOut is `mem search --json`.
+type searchOut struct {
+	view.ViewOut
+	Hits     []hitOut `json:"hits"`
+	Total    int      `json:"total"`                    // have one of the words
+	Searched int      `json:"searched"`                 // were looked through
+	Others   int      `json:"other_projects,omitempty"` // have one, and are left out
+}
+
+type hitOut struct {
+	view.FoundOut
+	Snippets []snippetOut `json:"snippets"`
+}
+
+type snippetOut struct {
+	Text   string `json:"text"`
+	Offset int    `json:"offset"` // in bytes, where it begins in the text
+}
+
+func memSearchCommand(env *cliutil.Env) *cobra.Command {
+	var q answer.Query
+	var asJSON, every bool
+	var wait time.Duration
+	limit := answer.DefaultHits
+	c := env.Command(&cobra.Command{
+		Use:   "search QUERY... [--limit N] [--all-projects] [--json]",
+		Short: "Find memories by their words",
+		Long: `Find memories by their words: in all their forms, mistyped, or as parts of words, in
+texts and slugs. "Exact phrases" stand in double quotes. One word is enough to be
+found; most and rarest come first, with the text around what was found.
+In a folder that is linked to a project, memories of other projects are left out as in
+engramctl recall. To get an answer to a question, use that.`,
+		Example: `  engramctl mem search coffee
+  engramctl mem search --tag boats --since 2026 '"blue paint"'`,
+		Args: view.Question,
+	}, func(ctx context.Context, args []string) error {
+		if limit < 1 || limit > answer.MaxHits {
+			return exit.Usagef("--limit is %d; it must be from 1 to %d", limit, answer.MaxHits)
+		}
+		q.Text = view.QueryOf(args)
+		return view.WithPrepared(ctx, env, wait, func(ctx context.Context, s *session.Session) {
+			q.Scope = s.Place.Scope(ctx, every)
+		}, func(v answer.View) (view.Seen, error) {
+			found, err := answer.Search(v, q, limit, time.Now())
+			if err != nil {
+				return view.Seen{}, err
+			}
+			return view.Seen{Found: found.Total, Print: func(out view.ViewOut) error { return printFound(env, found, out, asJSON) }}, nil
+		})
+	})
+	cliutil.JSONFlag(c, &asJSON)
+	view.WaitFlag(c, &wait)
+	view.AllProjectsFlag(c, &every)
+	c.Flags().IntVar(&limit, "limit", limit, "how many memories at most, 1 to 50")
+	view.FilterFlags(c, &q)
+	return c
+}
+
+func printFound(env *cliutil.Env, found answer.Found, out view.ViewOut, asJSON bool) error {
+	switch more := found.Total - len(found.Hits); {
+	case found.Total == 0:
+		env.Note("none of %s has one of the words", cliutil.Counted(found.Searched, "memory", "memories"))
+	case more > 0:
+		env.Note("%d more have one of the words (--limit)", more)
+	}
+	view.NoteOthers(env, found.Others)
+	if asJSON {
+		all := searchOut{ViewOut: out, Hits: []hitOut{}, Total: found.Total, Searched: found.Searched, Others: found.Others}
+		for _, h := range found.Hits {
+			hit := hitOut{FoundOut: view.FoundOf(h.Hit), Snippets: []snippetOut{}}
+			for _, s := range h.Snippets {
+				hit.Snippets = append(hit.Snippets, snippetOut(s))
+			}
+			all.Hits = append(all.Hits, hit)
+		}
+		return env.PrintJSON(all)
+	}
+	var b strings.Builder
+	for _, h := range found.Hits {
+		fmt.Fprintf(&b, "%s: %s\n", h.Slug, h.Title)
+		for _, s := range h.Snippets {
+			fmt.Fprintf(&b, "    %s\n", s.Text)
+		}
+	}
+	return env.PrintText(b.String())
+}

@@ -1,0 +1,131 @@
+package note
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/agent/session"
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/cli/mem/edit"
+	"engramd/internal/client"
+	"engramd/internal/memory/consolidation"
+	"engramd/internal/memory/write"
+	"engramd/nips/frontmatter"
+)
+
+// noteFlags are what engramctl note is told beside the text.
+type noteFlags struct {
+	tags, links []string
+	salience    *float64 // nil: not said
+	emotion     map[string]string
+	session     string
+	trust       string
+}
+
+func New(env *cliutil.Env) *cobra.Command {
+	var f noteFlags
+	var salience float64
+	var asJSON, allow bool
+	var c *cobra.Command
+	c = cliutil.PairFlags(env, env.Command(&cobra.Command{
+		Use:   "note TEXT|- [--tag TAG] [--link SLUG] [--salience N] [--emotion NAME=N] [--session ID] [--trust external] [--allow-secret] [--json]",
+		Short: "Note what happened, without thinking of a slug",
+		Long: `Note what happened: an episode, at a slug of its own in mem/journal that says when
+(mem/journal/2026/11/22/0602-07004512-4f1c22ab: in UTC, with seconds and microseconds,
+so that notes sort as they were written, and 8 random hex digits). With "-" the text
+comes from stdin. Front matter says that it is episodic, when and by whom it
+was written, and what the flags say (docs/memory.md). With --session, in a folder that
+is linked to a project (engramctl project), it belongs to that.
+
+It is answered once a relay has taken it. Each time that eight more wait to be
+consolidated, as the local copy has them, stderr says so. Prints slug, size and hash, as mem set
+does. A text in which something looks like a key or a token is refused, unless
+--allow-secret is given.`,
+		Example: `  engramctl note "Ana prefers answers in Portuguese" --tag people --link people/ana
+  engramctl note - --salience 0.8 --emotion satisfaction=0.6 < what-happened.txt`,
+		Args: cliutil.Arguments("TEXT"),
+	}, func(ctx context.Context, args []string) error {
+		if c.Flags().Changed("salience") {
+			f.salience = &salience
+		}
+		n, err := noteOf(env, args[0], f)
+		if err != nil {
+			return err
+		}
+		return writeNote(ctx, env, asJSON, n, cliutil.Guard(allow))
+	}))
+	fs := c.Flags()
+	fs.StringArrayVar(&f.tags, "tag", nil, "a `tag`, may be given several times")
+	fs.StringArrayVar(&f.links, "link", nil, "`slug` of a memory that it is about, may be given several times")
+	fs.Float64Var(&salience, "salience", frontmatter.DefaultSalience, "how much it matters, a `NUMBER` from 0 to 1")
+	fs.StringToStringVar(&f.emotion, "emotion", nil, "a feeling with its strength, 0 to 1: `joy=0.6`; also frustration, curiosity, anger, surprise, satisfaction, fear, calm")
+	fs.StringVar(&f.session, "session", "", "`id` of the session that it belongs to")
+	fs.StringVar(&f.trust, "trust", "", "`external` for somebody else's words")
+	cliutil.JSONFlag(c, &asJSON)
+	cliutil.SecretFlag(c, &allow)
+	return c
+}
+
+// noteOf makes a note of the command line.
+func noteOf(env *cliutil.Env, text string, f noteFlags) (n write.Note, err error) {
+	if text == "-" {
+		if text, err = cliutil.Input(env); err != nil {
+			return n, err
+		}
+	}
+	if strings.TrimSpace(text) == "" {
+		return n, exit.BadUsage(client.ErrEmpty)
+	}
+	if err := cliutil.CheckText(text); err != nil {
+		return n, err
+	}
+	if strings.ContainsFunc(f.session, func(r rune) bool { return r <= ' ' }) {
+		return n, exit.Usagef("--session: an id has no blanks")
+	}
+	n = write.Note{Text: text, Tags: f.tags, Session: f.session, Trust: f.trust, Salience: f.salience, Emotion: map[string]float64{}}
+	for name, word := range f.emotion {
+		felt, err := strconv.ParseFloat(word, 64)
+		if err != nil || !slices.Contains(frontmatter.Emotions[:], name) {
+			return n, exit.Usagef("--emotion %s=%s: want one of %s with a number from 0 to 1", name, word, strings.Join(frontmatter.Emotions[:], ", "))
+		}
+		n.Emotion[name] = felt
+	}
+	for _, arg := range f.links {
+		slug, err := cliutil.SlugArgument(arg)
+		if err != nil {
+			return n, err
+		}
+		n.Links = append(n.Links, slug)
+	}
+	return n, nil
+}
+
+// writeNote writes one and says where it is.
+func writeNote(ctx context.Context, env *cliutil.Env, asJSON bool, n write.Note, check func(old, text string) error) error {
+	return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
+		r, err := edit.WriterIn(ctx, env, m, cmp.Or(n.Session, env.Vars["CLAUDE_CODE_SESSION_ID"])).AddNote(ctx, m, rand.Reader, n, check)
+		if errors.Is(err, write.ErrField) {
+			return exit.BadUsage(err)
+		}
+		if err := env.Report(r.Status, cliutil.About(r.Slug, r.Entry, err)); err != nil {
+			return err
+		}
+		edit.NoteCopied(env, r.Slug, r.From)
+		m.Session().PublishUses(ctx)
+		if n := m.Session().Copies.Waiting(ctx); n > 0 && n%consolidation.MicroBatch == 0 {
+			env.Note("%d episodes wait to be consolidated: engramctl mind prepare", n)
+		}
+		if asJSON {
+			return env.PrintJSON(edit.WroteOut{AnswerOut: cliutil.AnswerOf(m, r.Status), EntryOut: cliutil.EntryFor(r.Entry)})
+		}
+		return env.Print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
+	})
+}
