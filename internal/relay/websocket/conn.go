@@ -55,6 +55,7 @@ type conn struct {
 func newConn(s *Server, ws *websocket.Conn, t *transport, addr netip.Addr, who fairness.Who, challenge string) *conn {
 	lim := s.limits.Load()
 	c := &conn{srv: s, ws: ws, net: t, challenge: challenge, entered: who, effectsOver: make(chan struct{})}
+	c.record.srv, c.record.net = s, t
 	c.record.number, c.record.addr, c.record.opened = s.connections.Add(1), addr, s.now()
 	c.rate = rate.NewLimiter(rate.Limit(lim.FramesRate), lim.FramesBurst)
 	c.ctx, c.cancel = context.WithCancel(fairness.With(relay.WithAddr(context.Background(), addr), who))
@@ -79,7 +80,7 @@ func newConn(s *Server, ws *websocket.Conn, t *transport, addr netip.Addr, who f
 // serve runs the connection from its first frame to its last.
 func (c *conn) serve() {
 	defer c.end()
-	c.logOpened()
+	c.record.logOpened()
 	c.pings.Reset(c.srv.limits.Load().PingEvery)
 	c.talk()
 	c.stop(0)
@@ -129,7 +130,7 @@ func (c *conn) stop(code int) {
 // executing or sending anything that waits.
 func (c *conn) cut(notice string, code int) (first bool) {
 	c.cancel()
-	c.because(notice)
+	c.record.because(notice)
 	var text []byte
 	if notice != "" {
 		text = wire.AppendNotice(nil, notice)
@@ -227,6 +228,6 @@ func (c *conn) end() {
 		defer c.rescue("disconnect")
 		c.srv.backend.Disconnected(context.WithoutCancel(c.effects.ctx))
 	}()
-	c.logEnded()
+	c.record.logEnded()
 	c.srv.remove(c)
 }

@@ -172,7 +172,7 @@ func (e *effects) flush() {
 func (e *effects) okay(id string, a relay.Answer) []byte {
 	e.c.over.answered(a, e.c.srv.now())
 	if !a.OK {
-		e.c.logRefused(wire.LabelEvent, a.Message())
+		e.c.record.logRefused(wire.LabelEvent, a.Message())
 	}
 	e.challengeBefore(a.Why)
 	return wire.AppendOK(nil, id, a.OK, a.Message())
@@ -190,7 +190,7 @@ func (e *effects) execute(j *job) {
 	}
 	if j.fault == "" && isEventFault(j.err) {
 		e.c.srv.metrics.FrameRefused("invalid")
-		e.c.logRefused(wire.LabelEvent, "invalid: "+j.err.Error())
+		e.c.record.logRefused(wire.LabelEvent, "invalid: "+j.err.Error())
 		e.known(j, fault(j.err))
 		return
 	}
@@ -202,7 +202,7 @@ func (e *effects) execute(j *job) {
 	defer e.c.answered(j.size)
 	switch {
 	case j.fault != "":
-		e.c.logRefused("message", j.fault)
+		e.c.record.logRefused("message", j.fault)
 		e.c.syncs.end(hugeSync(j), syncRefused)
 		for _, answer := range faultAnswers(j) {
 			e.c.say(answer)
@@ -225,7 +225,7 @@ func (e *effects) event(j *job) {
 	ev := j.frame.Event
 	if j.sig != nil {
 		e.c.srv.metrics.FrameRefused("invalid")
-		e.c.logRefused(wire.LabelEvent, "invalid: "+j.sig.Error())
+		e.c.record.logRefused(wire.LabelEvent, "invalid: "+j.sig.Error())
 		e.known(j, wire.AppendOK(nil, ev.ID, false, "invalid: "+j.sig.Error()))
 		return
 	}
@@ -258,7 +258,7 @@ func (e *effects) auth(ev *nostr.Event) {
 		pubkey, err = e.c.srv.backend.Authenticate(ev, e.c.challenge)
 	}
 	e.c.srv.metrics.AuthDone(err == nil)
-	e.c.logAuth(e.c.srv.tags.Of(pubkey), err)
+	e.c.record.logAuth(e.c.srv.tags.Of(pubkey), err)
 	if err != nil {
 		e.c.say(wire.AppendOK(nil, ev.ID, false, err.Error()))
 		return
@@ -273,7 +273,7 @@ func (e *effects) auth(ev *nostr.Event) {
 		return fairness.With(relay.WithAttestations(relay.WithReader(ctx, e.reader), e.beside), e.who)
 	}
 	e.ctx, e.asking = as(e.c.ctx), as(e.c.asking)
-	e.c.proved(e.ctx)
+	e.c.record.proved(e.ctx)
 	e.c.say(wire.AppendOK(nil, ev.ID, true, ""))
 }
 
@@ -299,7 +299,7 @@ func (e *effects) prove(pubkey string) {
 
 // leave gives back what the connection held, at its end.
 func (e *effects) leave() {
-	e.forget()
+	e.c.feed.closeAll()
 	e.c.syncs.endAll()
 	if e.unprove != nil {
 		e.unprove()

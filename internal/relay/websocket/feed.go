@@ -230,3 +230,12 @@ func (f *feed) drop() {
 	}
 	f.done()
 }
+
+// closeAll ends all subscriptions with the connection.
+func (f *feed) closeAll() {
+	for _, s := range f.list() {
+		if !s.close(nil) { // somebody else is closing it, perhaps not done yet
+			f.remove(s)
+		}
+	}
+}

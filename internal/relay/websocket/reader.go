@@ -243,23 +243,23 @@ func (c *conn) readEnded(err error) (code int) {
 	switch {
 	case errors.As(err, &closed) && closed.Code != websocket.CloseAbnormalClosure:
 		c.saidBye = true
-		c.because("the client said goodbye")
+		c.record.because("the client said goodbye")
 		if closed.Code == websocket.CloseNoStatusReceived {
 			return websocket.CloseNormalClosure
 		}
 		return closed.Code
 	case errors.Is(err, errHuge), errors.Is(err, websocket.ErrReadLimit):
-		c.because("a message beyond the hard cap")
+		c.record.because("a message beyond the hard cap")
 		return websocket.CloseMessageTooBig
 	case errors.As(err, &timeout) && timeout.Timeout() && !c.net.lingering():
 		c.srv.metrics.SlowReaderCut("ping")
-		c.because("the client gave no sign of life")
+		c.record.because("the client gave no sign of life")
 		c.abort()
 		return 0
 	default:
 		code := int(c.net.closeCode.Load()) // a breach of the protocol, or 0
 		if code != 0 {
-			c.because("a breach of the websocket protocol")
+			c.record.because("a breach of the websocket protocol")
 		}
 		return code
 	}

@@ -14,6 +14,8 @@ import (
 // record is what a connection leaves in the log and in Server.Status. Whoever
 // works for the connection writes it, anybody reads it.
 type record struct {
+	srv    *Server
+	net    *transport
 	number uint64 // of the connections of this run
 	addr   netip.Addr
 	opened time.Time
@@ -24,9 +26,9 @@ type record struct {
 }
 
 // because notes why the connection ends, unless something did before.
-func (c *conn) because(why string) {
+func (r *record) because(why string) {
 	if why != "" {
-		c.record.why.CompareAndSwap(nil, &why)
+		r.why.CompareAndSwap(nil, &why)
 	}
 }
 
@@ -54,46 +56,46 @@ func (s *Server) debugs() bool { return s.log.Enabled(context.Background(), slog
 
 // opened and ended are the two lines of a connection; the second one may be
 // wanted in the access log, too.
-func (c *conn) logOpened() {
-	if c.srv.debugs() {
-		c.srv.log.Debug("connection opened", "conn", c.record.number, "addr", c.record.addr)
+func (r *record) logOpened() {
+	if r.srv.debugs() {
+		r.srv.log.Debug("connection opened", "conn", r.number, "addr", r.addr)
 	}
 }
 
-func (c *conn) logEnded() {
-	r, debug, access := &c.record, c.srv.debugs(), c.srv.access.Load()
+func (r *record) logEnded() {
+	debug, access := r.srv.debugs(), r.srv.access.Load()
 	if !debug && !access {
 		return
 	}
-	took := c.srv.now().Sub(r.opened).Round(time.Millisecond)
-	in, out := c.net.in.Load(), c.net.out.Load()
+	took := r.srv.now().Sub(r.opened).Round(time.Millisecond)
+	in, out := r.net.in.Load(), r.net.out.Load()
 	if access {
-		c.srv.log.Info(redact.Access, "addr", r.addr, "who", r.who(), "method", "GET", "endpoint", "websocket", "status", 101,
+		r.srv.log.Info(redact.Access, "addr", r.addr, "who", r.who(), "method", "GET", "endpoint", "websocket", "status", 101,
 			"bytes_in", in, "bytes", out, "took", took)
 	}
 	if debug {
-		c.srv.log.Debug("connection closed", "conn", r.number, "addr", r.addr, "who", r.who(), "why", r.reason(), "took", took,
+		r.srv.log.Debug("connection closed", "conn", r.number, "addr", r.addr, "who", r.who(), "why", r.reason(), "took", took,
 			"frames_in", r.framesIn.Load(), "frames_out", r.framesOut.Load(), "bytes_in", in, "bytes_out", out)
 	}
 }
 
 // logRefused tells of a message that was answered with a refusal.
-func (c *conn) logRefused(label, text string) {
-	if c.srv.debugs() {
-		c.srv.log.Debug("refused", "conn", c.record.number, "addr", c.record.addr, "who", c.record.who(), "what", label, "reason", redact.Reason(text))
+func (r *record) logRefused(label, text string) {
+	if r.srv.debugs() {
+		r.srv.log.Debug("refused", "conn", r.number, "addr", r.addr, "who", r.who(), "what", label, "reason", redact.Reason(text))
 	}
 }
 
 // logAuth tells how an AUTH went.
-func (c *conn) logAuth(tag string, err error) {
-	if !c.srv.debugs() {
+func (r *record) logAuth(tag string, err error) {
+	if !r.srv.debugs() {
 		return
 	}
 	if err != nil {
-		c.srv.log.Debug("AUTH refused", "conn", c.record.number, "addr", c.record.addr, "who", c.record.who(), "reason", redact.Reason(err.Error()))
+		r.srv.log.Debug("AUTH refused", "conn", r.number, "addr", r.addr, "who", r.who(), "reason", redact.Reason(err.Error()))
 		return
 	}
-	c.srv.log.Debug("AUTH", "conn", c.record.number, "addr", c.record.addr, "key", tag)
+	r.srv.log.Debug("AUTH", "conn", r.number, "addr", r.addr, "key", tag)
 }
 
 // SetAccess turns the access log on or off, for connections that end from now
@@ -101,7 +103,7 @@ func (c *conn) logAuth(tag string, err error) {
 func (s *Server) SetAccess(on bool) { s.access.Store(on) }
 
 // proved brings the tags of who is asking up to date.
-func (c *conn) proved(ctx context.Context) {
-	tags := c.srv.tags.List(relay.ReaderFrom(ctx).Keys())
-	c.record.keys.Store(&tags)
+func (r *record) proved(ctx context.Context) {
+	tags := r.srv.tags.List(relay.ReaderFrom(ctx).Keys())
+	r.keys.Store(&tags)
 }

@@ -55,7 +55,7 @@ func fault(err error) []byte {
 // refuse answers a message that could not be read.
 func (e *effects) refuse(err error) {
 	e.c.srv.metrics.FrameRefused("invalid")
-	e.c.logRefused("message", "invalid: "+err.Error())
+	e.c.record.logRefused("message", "invalid: "+err.Error())
 	var f *wire.FrameError
 	if errors.As(err, &f) && f.Label == wire.LabelReq {
 		e.end(f.SubID) // CLOSED follows: nothing of this id is live after it
@@ -77,7 +77,7 @@ func (e *effects) ask(f wire.Frame) {
 	} else {
 		e.end(f.SubID)
 	}
-	if why := e.bounds(f); why != nil {
+	if why := bounds(e.c, f); why != nil {
 		e.closed(f.Label, f.SubID, why)
 		return
 	}
@@ -106,18 +106,18 @@ func (e *effects) authorize(surface gate.Surface, filters []nostr.Filter) ([]rel
 
 // bounds reports which bound a request is over, if any, or that nothing is
 // served any more.
-func (e *effects) bounds(f wire.Frame) *nip01.Refusal {
-	lim := e.c.srv.limits.Load()
+func bounds(c *conn, f wire.Frame) *nip01.Refusal {
+	lim := c.srv.limits.Load()
 	switch {
-	case e.c.draining.Load():
+	case c.draining.Load():
 		return shuttingDown
-	case e.c.srv.pressed():
-		e.c.srv.metrics.FrameRefused("memory")
+	case c.srv.pressed():
+		c.srv.metrics.FrameRefused("memory")
 		return failure("the relay is short of memory, try again later")
 	case f.Label != wire.LabelReq:
 		return nil
-	case len(e.c.feed.list()) >= lim.Subscriptions:
-		e.c.srv.metrics.FrameRefused("subscriptions")
+	case len(c.feed.list()) >= lim.Subscriptions:
+		c.srv.metrics.FrameRefused("subscriptions")
 		return failure("too many subscriptions (at most " + strconv.Itoa(lim.Subscriptions) + "), close one first")
 	}
 	return nil
@@ -126,7 +126,7 @@ func (e *effects) bounds(f wire.Frame) *nip01.Refusal {
 // closed is the answer to a request that is refused or failed.
 func (e *effects) closed(label, id string, why *nip01.Refusal) {
 	text := why.Error()
-	e.c.logRefused(label, text)
+	e.c.record.logRefused(label, text)
 	e.challengeBefore(why)
 	e.c.say(wire.AppendClosed(nil, id, text))
 }
@@ -144,7 +144,7 @@ func (e *effects) count(id string, granted []relay.Granted) {
 // subscribe registers the subscription, sends what is stored up to the present,
 // EOSE, and what came meanwhile; from then on it is live.
 func (e *effects) subscribe(id string, granted []relay.Granted) {
-	if why := e.hold(footprint(granted)); why != nil {
+	if why := hold(e.c.filters, footprint(granted)); why != nil {
 		e.c.srv.metrics.FrameRefused("filters")
 		e.closed(wire.LabelReq, id, why)
 		return
@@ -180,8 +180,8 @@ func (e *effects) subscribe(id string, granted []relay.Granted) {
 }
 
 // hold takes the memory of a subscription, or says why there is none.
-func (e *effects) hold(bytes int64) *nip01.Refusal {
-	switch e.c.filters.Take(bytes) {
+func hold(filters *fairness.Stake, bytes int64) *nip01.Refusal {
+	switch filters.Take(bytes) {
 	case fairness.OverConn:
 		return failure("too many or too long filters in all subscriptions of this connection, close one first")
 	case fairness.OverShare:
@@ -243,14 +243,5 @@ func (e *effects) stored(s *subscription, granted []relay.Granted, now relay.Ins
 func (e *effects) end(id string) {
 	if s := e.c.feed.find(id); s != nil {
 		s.close(nil)
-	}
-}
-
-// forget ends all subscriptions with the connection.
-func (e *effects) forget() {
-	for _, s := range e.c.feed.list() {
-		if !s.close(nil) { // somebody else is closing it, perhaps not done yet
-			e.c.feed.remove(s)
-		}
 	}
 }

@@ -297,7 +297,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	for _, c := range conns {
-		c.because("the relay is shutting down")
+		c.record.because("the relay is shutting down")
 		c.draining.Store(true)
 		c.stop(websocket.CloseGoingAway)
 	}

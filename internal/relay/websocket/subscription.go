@@ -217,7 +217,7 @@ func (s *subscription) close(why *nip01.Refusal) (first bool) {
 	s.c.filters.Give(s.holds)
 	s.c.srv.metrics.SubscriptionsAdd(-1)
 	if why != nil {
-		s.c.logRefused("subscription", why.Error())
+		s.c.record.logRefused("subscription", why.Error())
 	}
 	if start {
 		s.c.write()

@@ -56,36 +56,36 @@ func (e *effects) sync(f wire.Frame) {
 	}
 	if e.c.srv.limits.Load().Sync.Off {
 		e.c.syncs.end(f.SubID, syncRefused)
-		e.negErr(f, syncOffText)
+		e.c.syncs.refuse(f, syncOffText)
 		return
 	}
 	if f.Label == wire.LabelNegOpen {
 		e.c.syncs.end(f.SubID, syncReplaced)
 		if why := e.openSync(f); why != nil {
 			e.challengeBefore(why)
-			e.negErr(f, why.Error())
+			e.c.syncs.refuse(f, why.Error())
 		}
 		return
 	}
 	one := e.c.syncs.find(f.SubID)
 	if one == nil {
-		e.negErr(f, syncUnknownText)
+		e.c.syncs.refuse(f, syncUnknownText)
 		return
 	}
 	e.goOnSync(one, f)
 }
 
-// negErr ends a reconciliation of which nothing is held any more.
-func (e *effects) negErr(f wire.Frame, text string) {
-	e.c.logRefused(f.Label, text)
-	e.c.say(wire.AppendNegErr(nil, f.SubID, text))
+// refuse answers a frame of a reconciliation of which nothing is held any more.
+func (s *syncs) refuse(f wire.Frame, text string) {
+	s.c.record.logRefused(f.Label, text)
+	s.c.say(wire.AppendNegErr(nil, f.SubID, text))
 }
 
 // openSync reads the ids that a filter matches and the gate grants, and answers
 // the first message.
 func (e *effects) openSync(f wire.Frame) *nip01.Refusal {
 	lim, filter := e.c.srv.limits.Load().Sync, &f.Filters[0]
-	if why := e.bounds(f); why != nil {
+	if why := bounds(e.c, f); why != nil {
 		return why
 	}
 	if open, _ := e.c.syncs.count(); open >= lim.Sessions {
@@ -120,7 +120,7 @@ func (e *effects) openSync(f wire.Frame) *nip01.Refusal {
 	if !done {
 		return shuttingDown
 	}
-	return e.badSync(err)
+	return badSync(e.c.srv.metrics, err)
 }
 
 // readIDs reads the events of a reconciliation and takes the memory for them.
@@ -168,7 +168,7 @@ func syncRefusal(e *effects, err error) *nip01.Refusal {
 func (e *effects) goOnSync(one *syncing, f wire.Frame) {
 	if !one.rules.Equal(e.c.srv.backend.Table()) {
 		if !e.c.syncs.tell(one, syncRules, syncRulesText) {
-			e.negErr(f, syncUnknownText)
+			e.c.syncs.refuse(f, syncUnknownText)
 		}
 		return
 	}
@@ -189,15 +189,15 @@ func (e *effects) goOnSync(one *syncing, f wire.Frame) {
 	switch {
 	case ended: // the client was told
 	case err != nil:
-		e.c.syncs.tell(one, syncRefused, e.badSync(err).Error())
+		e.c.syncs.tell(one, syncRefused, badSync(e.c.srv.metrics, err).Error())
 	default:
 		e.c.syncs.answer(one, reply)
 	}
 }
 
 // badSync is the answer to a message that is none.
-func (e *effects) badSync(err error) *nip01.Refusal {
-	e.c.srv.metrics.FrameRefused("invalid")
+func badSync(m Metrics, err error) *nip01.Refusal {
+	m.FrameRefused("invalid")
 	if errors.Is(err, nip77.ErrMessage) {
 		return nip01.Refuse(nip01.PrefixInvalid, "%s", err)
 	}

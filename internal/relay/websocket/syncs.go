@@ -151,7 +151,7 @@ func (s *syncs) tell(one *syncing, why, text string) (first bool) {
 	if !s.drop(one, why, text) {
 		return false
 	}
-	s.c.logRefused(wire.LabelNegMsg, text)
+	s.c.record.logRefused(wire.LabelNegMsg, text)
 	s.c.flush()
 	return true
 }

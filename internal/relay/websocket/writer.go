@@ -144,7 +144,7 @@ func (w *writer) stopped(err error) {
 	w.settle()
 	w.c.srv.countQueued()
 	if errors.Is(err, errStalled) {
-		w.c.because("the client does not read")
+		w.c.record.because("the client does not read")
 		w.c.srv.metrics.SlowReaderCut("stalled")
 	}
 }
