@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/fiatjaf/khatru"
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/relay/gate"
@@ -21,6 +22,7 @@ type Granted struct {
 // reading is one request on its way through khatru's hooks. They answer with a
 // word alone: what the gate grants or refuses is left here for who asked.
 type reading struct {
+	relay   *Relay
 	surface gate.Surface
 	reader  gate.Reader
 	table   *gate.Table // the rules for all filters of the request
@@ -30,8 +32,8 @@ type reading struct {
 	err     error // the gate's refusal, or why it could not decide
 }
 
-func (r *Relay) reading(ctx context.Context, surface gate.Surface) *reading {
-	return &reading{surface: surface, reader: ReaderFrom(ctx), table: r.table.Load(), fresh: r.latest == nil}
+func newReading(ctx context.Context, r *Relay, surface gate.Surface) *reading {
+	return &reading{relay: r, surface: surface, reader: ReaderFrom(ctx), table: r.table.Load(), fresh: r.latest == nil}
 }
 
 // Authorize decides on all filters of one request: khatru's OverwriteFilter
@@ -41,7 +43,7 @@ func (r *Relay) reading(ctx context.Context, surface gate.Surface) *reading {
 // failure. What is read for the request, here or by what is granted, is as new
 // as the request (Config.Latest).
 func (r *Relay) Authorize(ctx context.Context, surface gate.Surface, filters []nostr.Filter) ([]Granted, error) {
-	q := r.reading(ctx, surface)
+	q := newReading(ctx, r, surface)
 	within := context.WithValue(ctx, readingKey, q)
 	granted := make([]Granted, 0, len(filters))
 	for _, original := range filters {
@@ -53,11 +55,11 @@ func (r *Relay) Authorize(ctx context.Context, surface gate.Surface, filters []n
 			}
 		}
 		q.asked, q.scope, q.err = false, gate.Scope{}, nil
-		if err := r.rejects(within, surface, filter); err != nil {
+		if err := rejects(within, r.Hooks, surface, filter); err != nil {
 			return nil, cmp.Or(q.err, err)
 		}
 		if !q.asked { // the hook was taken out: the gate was not
-			if r.decide(ctx, q, filter); q.err != nil {
+			if q.decide(ctx, filter); q.err != nil {
 				return nil, q.err
 			}
 		}
@@ -68,7 +70,7 @@ func (r *Relay) Authorize(ctx context.Context, surface gate.Surface, filters []n
 			return nil, err
 		}
 	}
-	if err := r.guessing(ctx, q.reader, granted); err != nil {
+	if err := guessing(ctx, r, q.reader, granted); err != nil {
 		return nil, err
 	}
 	return granted, nil
@@ -77,16 +79,16 @@ func (r *Relay) Authorize(ctx context.Context, surface gate.Surface, filters []n
 // gateHook returns the gate's first check as a hook of khatru: a filter that may
 // not be asked on the surface is rejected there. Without Authorize around it, it
 // decides about the one filter by itself.
-func (r *Relay) gateHook(surface gate.Surface) func(context.Context, nostr.Filter) (bool, string) {
+func gateHook(r *Relay, surface gate.Surface) func(context.Context, nostr.Filter) (bool, string) {
 	return func(ctx context.Context, filter nostr.Filter) (bool, string) {
 		q, within := ctx.Value(readingKey).(*reading)
 		switch {
 		case !within:
-			q = r.reading(ctx, surface)
+			q = newReading(ctx, r, surface)
 		case q == nil: // a question with a first check of its own
 			return false, ""
 		}
-		r.decide(ctx, q, filter)
+		q.decide(ctx, filter)
 		if q.err == nil || within { // Authorize takes the error as it is
 			return q.err != nil, ""
 		}
@@ -102,7 +104,7 @@ func beforeOwnCheck(ctx context.Context) context.Context {
 
 // decide is the gate's first check of one filter. It is told the reader's cases
 // among the contracts that the filter names.
-func (r *Relay) decide(ctx context.Context, q *reading, filter nostr.Filter) {
+func (q *reading) decide(ctx context.Context, filter nostr.Filter) {
 	q.asked = true
 	by := q.surface
 	if by == gate.SurfaceReq && filter.Search != "" {
@@ -110,33 +112,33 @@ func (r *Relay) decide(ctx context.Context, q *reading, filter nostr.Filter) {
 	}
 	named := q.table.CasesAskedFor(q.reader, filter)
 	if len(named) > 0 && !q.fresh {
-		if q.err = r.Latest(ctx); q.err != nil {
+		if q.err = q.relay.Latest(ctx); q.err != nil {
 			return
 		}
 		q.fresh = true
 	}
 	var cases []gate.Case
-	if cases, q.err = r.cases(ctx, q.reader, named); q.err != nil {
+	if cases, q.err = casesOf(ctx, q.relay.store, q.reader, named); q.err != nil {
 		return
 	}
 	q.scope, q.err = q.table.ScopeFor(q.reader, filter, cases...)
 	if q.err == nil {
-		r.metrics.GateDecision(by.String(), q.scope.Rule(), decisionGranted)
+		q.relay.metrics.GateDecision(by.String(), q.scope.Rule(), decisionGranted)
 		return
 	}
 	var refusal *gate.Refusal
 	if errors.As(q.err, &refusal) {
-		r.metrics.GateDecision(by.String(), refusal.Rule, refusal.Prefix)
+		q.relay.metrics.GateDecision(by.String(), refusal.Rule, refusal.Prefix)
 	}
 }
 
-// cases returns those of the reader among the contracts that are named. The
+// casesOf returns those of the reader among the contracts that are named. The
 // gate looks at nothing that is stored: it is told.
-func (r *Relay) cases(ctx context.Context, reader gate.Reader, named []string) ([]gate.Case, error) {
+func casesOf(ctx context.Context, s Store, reader gate.Reader, named []string) ([]gate.Case, error) {
 	if len(named) == 0 {
 		return nil, nil
 	}
-	return r.store.Cases(ctx, reader.Keys(), named)
+	return s.Cases(ctx, reader.Keys(), named)
 }
 
 // Decisions of the gate besides its refusals' prefixes, as metrics name them.
@@ -146,10 +148,10 @@ const (
 )
 
 // rejects runs the hooks for a filter: the operator's own, and the gate's.
-func (r *Relay) rejects(ctx context.Context, surface gate.Surface, filter nostr.Filter) error {
-	hooks := r.Hooks.RejectFilter
+func rejects(ctx context.Context, h *khatru.Relay, surface gate.Surface, filter nostr.Filter) error {
+	hooks := h.RejectFilter
 	if surface == gate.SurfaceCount || surface == gate.SurfaceHTTPCount {
-		hooks = r.Hooks.RejectCountFilter
+		hooks = h.RejectCountFilter
 	}
 	for _, reject := range hooks {
 		if refused, message := reject(ctx, filter); refused {

@@ -35,13 +35,12 @@ func TestRefusalOf(t *testing.T) {
 // TestAnswerOfAFailure: a refusal within a failure of the store is the store's
 // own words, and not for clients.
 func TestAnswerOfAFailure(t *testing.T) {
-	r := &Relay{}
-	a := r.answerOf(store.Result{Outcome: store.Failed, Err: fmt.Errorf("row 7: %w", nip01.Refuse(nip01.PrefixInvalid, "of somebody else"))})
+	a := answerOf(store.Result{Outcome: store.Failed, Err: fmt.Errorf("row 7: %w", nip01.Refuse(nip01.PrefixInvalid, "of somebody else"))})
 	if a.OK || a.Message() != "error: the relay could not read or write its store" {
 		t.Errorf("%v %q", a.OK, a.Message())
 	}
 	for _, why := range []*nip01.Refusal{nil, store.WhyDuplicate, nip01.Refuse("two words", "a text")} {
-		if a := r.answerOf(store.Result{Outcome: store.Duplicate, Why: why}); !a.OK || a.Why != why {
+		if a := answerOf(store.Result{Outcome: store.Duplicate, Why: why}); !a.OK || a.Why != why {
 			t.Errorf("%v became %v %v", why, a.OK, a.Why)
 		}
 	}

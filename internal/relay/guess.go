@@ -16,7 +16,7 @@ var errGuessed = &nip01.Refusal{Prefix: nip01.PrefixRateLimited, Text: store.Gue
 // guessing counts, to the share that asks, the contract ids of a request that
 // are its only key and show nothing. When its guesses are used up, only ids in
 // which the reader has a part are answered, and no other is looked at.
-func (r *Relay) guessing(ctx context.Context, reader gate.Reader, granted []Granted) error {
+func guessing(ctx context.Context, r *Relay, reader gate.Reader, granted []Granted) error {
 	who := fairness.From(ctx)
 	if !r.guesses.Counts(who) {
 		return nil

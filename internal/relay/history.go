@@ -50,7 +50,7 @@ func (r *Relay) History(ctx context.Context, q HistoryQuery) (*Versions, error) 
 			Refusal: nip01.Refusal{Prefix: nip01.PrefixAuthRequired, Text: "superseded versions are for their parties; authenticate first"}, Rule: rule,
 		}
 	}
-	if err := r.rejects(beforeOwnCheck(ctx), gate.SurfaceHistory, q.filter()); err != nil {
+	if err := rejects(beforeOwnCheck(ctx), r.Hooks, gate.SurfaceHistory, q.filter()); err != nil {
 		return nil, err
 	}
 	if err := r.Latest(ctx); err != nil {
@@ -59,7 +59,7 @@ func (r *Relay) History(ctx context.Context, q HistoryQuery) (*Versions, error) 
 	var cases []gate.Case
 	if q.D != nil && (q.Kind == niptemp.KindEntry || q.Kind == niptemp.KindState) {
 		var err error
-		if cases, err = r.cases(ctx, reader, []string{*q.D}); err != nil {
+		if cases, err = casesOf(ctx, r.store, reader, []string{*q.D}); err != nil {
 			return nil, err
 		}
 	}
@@ -104,7 +104,7 @@ func (v *Versions) Next(ctx context.Context, maxRows, maxBytes int) (rows []stor
 	if err != nil {
 		return nil, false, err
 	}
-	if err := v.relay.unrestored(ctx, v.from); err != nil {
+	if err := v.from.unrestored(ctx, v.relay.store); err != nil {
 		return nil, false, err
 	}
 	v.left -= len(rows)

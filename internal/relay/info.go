@@ -44,24 +44,24 @@ func (r *Relay) Keeps() (versions, days int) {
 // SetInfo replaces what NIP-11 says.
 func (r *Relay) SetInfo(info Info) { r.info.Store(&info) }
 
-// SupportedNIPs lists what this relay does, and nothing else. NIP-04 and NIP-59
+// supportedNIPs lists what this relay does, and nothing else. NIP-04 and NIP-59
 // are listed for what they ask of relays: to show direct messages and gift
 // wraps to their parties alone. NIPs whose events a relay only stores, like the
 // lists of NIP-65, are not listed.
-func (r *Relay) SupportedNIPs() []any {
+func supportedNIPs(info *Info, search bool) []any {
 	nips := []any{1, 4, 9, 11, 40, 42, 45}
-	if r.store != nil && r.store.SearchEnabled() {
+	if search {
 		nips = append(nips, 50)
 	}
 	nips = append(nips, 59, 62)
-	if r.info.Load().EOSEHints {
+	if info.EOSEHints {
 		nips = append(nips, 67)
 	}
 	nips = append(nips, 70)
-	if r.info.Load().Sync {
+	if info.Sync {
 		nips = append(nips, 77)
 	}
-	if r.info.Load().Management {
+	if info.Management {
 		nips = append(nips, 86)
 	}
 	return append(nips, 98)
@@ -79,7 +79,7 @@ func (r *Relay) Info(req *http.Request) nip11.RelayInformationDocument {
 		Icon:          info.Icon,
 		Software:      software,
 		Version:       info.Version,
-		SupportedNIPs: r.SupportedNIPs(),
+		SupportedNIPs: supportedNIPs(info, r.store != nil && r.store.SearchEnabled()),
 		Limitation: &nip11.RelayLimitationDocument{
 			MaxMessageLength:    info.MessageBytes,
 			MaxSubscriptions:    info.Subscriptions,

@@ -2,7 +2,10 @@ package relay
 
 import (
 	"context"
+	"log/slog"
+	"sync/atomic"
 
+	"github.com/fiatjaf/khatru"
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/relay/gate"
@@ -18,65 +21,83 @@ type Delivery struct {
 	Subject gate.Subject // what the second check looks at, made once for all recipients
 }
 
-// committed runs on the store's writer: it only hands the batch over. If too
-// much waits, the events are not delivered live, and all subscriptions are
-// told; what must hear of every event does so here.
-func (r *Relay) committed(batch []store.Committed) {
-	if !r.backlog.put(batch) {
+// live delivers events to subscriptions, in the order in which they were
+// committed.
+type live struct {
+	hooks      *khatru.Relay
+	log        *slog.Logger
+	backlog    *backlog
+	sink       atomic.Pointer[func([]Delivery)]
+	lost       atomic.Pointer[func()]
+	dispatched chan struct{}
+}
+
+// Committed is the store's OnCommit. It runs on the store's writer and only
+// hands the batch over. If too much waits, the events are not delivered live,
+// and all subscriptions are told; what must hear of every event does so here.
+func (l *live) Committed(batch []store.Committed) {
+	if !l.backlog.put(batch) {
 		for i := range batch {
-			r.saved(batch[i].Event)
+			l.saved(batch[i].Event)
 		}
 	}
 }
 
+// Close ends live dispatch after the last committed batch. The store must be
+// closed before: nothing may be committed any more.
+func (l *live) Close() {
+	l.backlog.close()
+	<-l.dispatched
+}
+
 // Undelivered returns how many committed batches wait for live delivery.
-func (r *Relay) Undelivered() int {
-	r.backlog.mu.Lock()
-	defer r.backlog.mu.Unlock()
-	return len(r.backlog.batches)
+func (l *live) Undelivered() int {
+	l.backlog.mu.Lock()
+	defer l.backlog.mu.Unlock()
+	return len(l.backlog.batches)
 }
 
 // dispatch owns the order of live delivery: one goroutine, batches as they were
 // committed. OnEventSaved hooks run here, after the commit and off the writer;
 // they must not block.
-func (r *Relay) dispatch() {
-	defer close(r.dispatched)
+func (l *live) dispatch() {
+	defer close(l.dispatched)
 	var batch []store.Committed
 	for {
 		var missing bool
-		batch, missing = r.backlog.take(batch)
+		batch, missing = l.backlog.take(batch)
 		switch {
 		case missing:
-			r.log.Error("live delivery fell behind the writer: all subscriptions are closed")
-			if lost := r.lost.Load(); lost != nil {
+			l.log.Error("live delivery fell behind the writer: all subscriptions are closed")
+			if lost := l.lost.Load(); lost != nil {
 				(*lost)()
 			}
 		case batch == nil:
 			return
 		default:
-			r.handOver(batch)
+			l.handOver(batch)
 		}
 	}
 }
 
-func (r *Relay) handOver(batch []store.Committed) {
+func (l *live) handOver(batch []store.Committed) {
 	deliveries := make([]Delivery, len(batch))
 	for i, c := range batch {
 		deliveries[i] = Delivery{Event: c.Event, JSON: c.JSON, Seq: c.Seq, Subject: gate.SubjectOf(c.Class, c.Event)}
-		r.saved(c.Event)
+		l.saved(c.Event)
 	}
-	r.deliver(deliveries)
+	l.deliver(deliveries)
 }
 
 // saved runs khatru's OnEventSaved hooks.
-func (r *Relay) saved(ev *nostr.Event) {
-	for _, hook := range r.Hooks.OnEventSaved {
+func (l *live) saved(ev *nostr.Event) {
+	for _, hook := range l.hooks.OnEventSaved {
 		hook(context.Background(), ev)
 	}
 }
 
-func (r *Relay) deliver(batch []Delivery) {
-	if sink := r.sink.Load(); sink != nil {
+func (l *live) deliver(batch []Delivery) {
+	if sink := l.sink.Load(); sink != nil {
 		(*sink)(batch)
 	}
 }
@@ -85,7 +106,7 @@ func (r *Relay) deliver(batch []Delivery) {
 // client; it is called in commit order for stored events and concurrently with
 // that for ephemeral ones. When events could not be handed over, because the
 // dispatcher was too far behind the writer, lost is called in their place.
-func (r *Relay) OnDelivery(sink func([]Delivery), lost func()) {
-	r.lost.Store(&lost)
-	r.sink.Store(&sink)
+func (l *live) OnDelivery(sink func([]Delivery), lost func()) {
+	l.lost.Store(&lost)
+	l.sink.Store(&sink)
 }

@@ -46,7 +46,7 @@ func (r *Relay) Past(ctx context.Context, q PastQuery) (*Past, error) {
 		r.metrics.GateDecision(gate.SurfacePast.String(), refusal.Rule, refusal.Prefix)
 		return nil, refusal
 	}
-	if err := r.rejects(beforeOwnCheck(ctx), gate.SurfacePast, nostr.Filter{Kinds: q.Kinds, Limit: q.Limit}); err != nil {
+	if err := rejects(beforeOwnCheck(ctx), r.Hooks, gate.SurfacePast, nostr.Filter{Kinds: q.Kinds, Limit: q.Limit}); err != nil {
 		return nil, err
 	}
 	if err := r.Latest(ctx); err != nil {
@@ -79,7 +79,7 @@ func (p *Past) Next(ctx context.Context, maxRows, maxBytes int) (rows []store.Ro
 	if err != nil {
 		return nil, false, err
 	}
-	if err := p.relay.unrestored(ctx, p.from); err != nil {
+	if err := p.from.unrestored(ctx, p.relay.store); err != nil {
 		return nil, false, err
 	}
 	ended := to == p.ask.After || to >= p.position

@@ -29,7 +29,6 @@ import (
 	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/metrics"
-	"engramd/internal/relay/store"
 )
 
 // Config is what a relay is made of.
@@ -82,6 +81,7 @@ func (l Limits) withDefaults() Limits {
 // the parts that must not run.
 type Relay struct {
 	Hooks *khatru.Relay
+	*live
 
 	store      Store
 	table      atomic.Pointer[gate.Table]
@@ -98,11 +98,7 @@ type Relay struct {
 	ephemeral  func(*nostr.Event, []byte)
 	vouched    func(context.Context, *nostr.Event) []string
 
-	sink       atomic.Pointer[func([]Delivery)]
-	lost       atomic.Pointer[func()]
-	backlog    *backlog
-	notStored  atomic.Pointer[func(fairness.Who, *nostr.Event)]
-	dispatched chan struct{}
+	notStored atomic.Pointer[func(fairness.Who, *nostr.Event)]
 }
 
 // New makes a relay under a gate. Give its Committed method to sqlite.Options
@@ -124,8 +120,6 @@ func New(cfg Config, table *gate.Table) (*Relay, error) {
 		latest:     cfg.Latest,
 		ephemeral:  cfg.Ephemeral,
 		vouched:    cfg.Vouched,
-		backlog:    newBacklog(),
-		dispatched: make(chan struct{}),
 	}
 	if r.authWindow <= 0 {
 		r.authWindow = 10 * time.Minute
@@ -136,6 +130,7 @@ func New(cfg Config, table *gate.Table) (*Relay, error) {
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
+	r.live = &live{hooks: r.Hooks, log: r.log, backlog: newBacklog(), dispatched: make(chan struct{})}
 	if r.vouched == nil {
 		r.vouched = func(context.Context, *nostr.Event) []string { return nil }
 	}
@@ -152,24 +147,14 @@ func New(cfg Config, table *gate.Table) (*Relay, error) {
 // khatru's hooks for filters, and starts live dispatch. It refuses hooks that
 // nothing here would call, so that no policy is silently ignored.
 func (r *Relay) Attach(s Store) error {
-	if err := r.unsupportedHooks(); err != nil {
+	if err := unsupported(r.Hooks); err != nil {
 		return err
 	}
-	r.Hooks.RejectFilter = append(r.Hooks.RejectFilter, r.gateHook(gate.SurfaceReq))
-	r.Hooks.RejectCountFilter = append(r.Hooks.RejectCountFilter, r.gateHook(gate.SurfaceCount))
+	r.Hooks.RejectFilter = append(r.Hooks.RejectFilter, gateHook(r, gate.SurfaceReq))
+	r.Hooks.RejectCountFilter = append(r.Hooks.RejectCountFilter, gateHook(r, gate.SurfaceCount))
 	r.store = s
 	go r.dispatch()
 	return nil
-}
-
-// Committed is the store's OnCommit.
-func (r *Relay) Committed(batch []store.Committed) { r.committed(batch) }
-
-// Close ends live dispatch after the last committed batch. The store must be
-// closed before: nothing may be committed any more.
-func (r *Relay) Close() {
-	r.backlog.close()
-	<-r.dispatched
 }
 
 // SetTable, SetLimits and SetInfo take effect for the next request, delivery
@@ -221,9 +206,8 @@ func (r *Relay) Disconnected(ctx context.Context) {
 	}
 }
 
-// unsupportedHooks names the hooks of khatru that have no meaning here.
-func (r *Relay) unsupportedHooks() error {
-	h := r.Hooks
+// unsupported names the hooks of khatru that have no meaning here.
+func unsupported(h *khatru.Relay) error {
 	for name, n := range map[string]int{
 		"OverwriteDeletionOutcome": len(h.OverwriteDeletionOutcome),
 		"StoreEvent":               len(h.StoreEvent),

@@ -97,15 +97,15 @@ func (st *Stream) Next(ctx context.Context, maxRows, maxBytes int) (rows []store
 	if done {
 		done = !st.nextPass()
 	}
-	if err := st.relay.unrestored(ctx, st.from); err != nil {
+	if err := st.from.unrestored(ctx, st.relay.store); err != nil {
 		return nil, false, err
 	}
 	return rows, done, nil
 }
 
-// unrestored is ErrRestored when a restore took effect since an instant.
-func (r *Relay) unrestored(ctx context.Context, since Instant) error {
-	moved, err := r.store.RestoredSince(ctx, since.restores)
+// unrestored is ErrRestored when a restore took effect since the instant.
+func (at Instant) unrestored(ctx context.Context, s Store) error {
+	moved, err := s.RestoredSince(ctx, at.restores)
 	if err == nil && moved {
 		err = ErrRestored
 	}

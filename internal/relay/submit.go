@@ -121,7 +121,7 @@ func (p *Pending) Wait() Answer {
 	answer := p.answer
 	if p.stored != nil {
 		res := p.stored.Wait()
-		answer = p.relay.answerOf(res)
+		answer = answerOf(res)
 		if res.Why.Is(store.WhyTaken) {
 			p.relay.guesses.Take(p.who, 1)
 		}
@@ -133,7 +133,7 @@ func (p *Pending) Wait() Answer {
 	return answer
 }
 
-func (r *Relay) answerOf(res store.Result) Answer {
+func answerOf(res store.Result) Answer {
 	a := Answer{Why: res.Why, Outcome: res.Outcome.String()}
 	switch res.Outcome {
 	case store.Stored, store.Replaced, store.Duplicate:
