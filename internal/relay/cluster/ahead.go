@@ -13,24 +13,22 @@ import (
 var errThere = errors.New("there")
 
 // lookAhead looks for a Void of what is still to be executed, up to where the
-// log ended at the start: a node that could not execute a command, and was started again,
-// finds behind it that it shall be skipped. s is a state that may be spoiled.
-func (n *Node) lookAhead(ctx context.Context, s *state, last uint64) error {
-	from := s.following()
+// log ended at the start: a node that could not execute a command, and was started
+// again, finds behind it that it shall be skipped. s is a state that may be spoiled.
+func lookAhead(ctx context.Context, log Log, s *state, last uint64) (map[store.LogPlace]bool, error) {
+	from, voids := s.following(), make(map[store.LogPlace]bool)
 	if last < from {
-		return nil
+		return voids, nil
 	}
 	next, index := s.number+1, 0
 	if s.left > 0 {
 		next, index = s.number, s.next
 	}
-	err := n.log.Read(ctx, from, func(m Message) error {
+	err := log.Read(ctx, from, func(m Message) error {
 		for _, c := range s.voidsIn(m) {
 			at := store.LogPlace{Number: c.Number, Index: c.Index}
 			if c.Number > next || c.Number == next && (c.Index >= index || index == 0) {
-				n.mu.Lock()
-				n.voids[at] = true
-				n.mu.Unlock()
+				voids[at] = true
 			}
 		}
 		if m.Number >= last {
@@ -39,9 +37,9 @@ func (n *Node) lookAhead(ctx context.Context, s *state, last uint64) error {
 		return nil
 	})
 	if errors.Is(err, errThere) {
-		return nil
+		err = nil
 	}
-	return err
+	return voids, err
 }
 
 // voidsIn follows a message, and returns what it says is to be skipped. What is
@@ -72,13 +70,14 @@ func (s *state) voidsIn(m Message) (out []Void) {
 	return out
 }
 
-// bounds asks where the log ends, and whether it begins early enough. A database that is ahead of it
-// belongs to another log, or that one has lost what it had: this is looked at
-// again for a while, because the server that answered may be behind.
-func (n *Node) bounds(ctx context.Context, s *state) (last uint64, err error) {
-	for began := n.o.Clock(); ; {
-		first, last, err := n.log.Bounds(ctx)
-		late := n.o.Clock().Sub(began) >= n.o.Patience
+// bounds asks where the log ends, and whether it begins early enough. A database
+// that is ahead of it belongs to another log, or that one has lost what it had:
+// this is looked at again for a while, because the server that answered may be
+// behind.
+func (o *Options) bounds(ctx context.Context, s *state) (last uint64, err error) {
+	for began := o.Clock(); ; {
+		first, last, err := o.Log.Bounds(ctx)
+		late := o.Clock().Sub(began) >= o.Patience
 		switch {
 		case ctx.Err() != nil:
 			return 0, ctx.Err()
@@ -92,7 +91,7 @@ func (n *Node) bounds(ctx context.Context, s *state) (last uint64, err error) {
 		select {
 		case <-ctx.Done():
 			return 0, ctx.Err()
-		case <-time.After(n.o.Patience / 20):
+		case <-time.After(o.Patience / 20):
 		}
 	}
 }

@@ -9,12 +9,6 @@ import (
 	"engramd/internal/relay/store"
 )
 
-const (
-	// The queue holds so much of one share while no other has any.
-	queueItems = 4096
-	queueBytes = 16 << 20
-)
-
 // pending is a command on its way to the log, and who waits for it.
 type pending struct {
 	raw    []byte
@@ -48,15 +42,15 @@ func (p *pending) answer(a Answer, err error) {
 }
 
 // prepare encodes a command, and refuses what no message holds.
-func (n *Node) prepare(it item) (*pending, error) {
+func (o *Options) prepare(it item) (*pending, error) {
 	raw, err := it.encode()
 	if err != nil {
 		return nil, err
 	}
-	if most := n.log.MaxMessage() - envelope; len(raw) > most {
+	if most := o.Log.MaxMessage() - envelope; len(raw) > most {
 		return nil, fmt.Errorf("%w: %d of %d bytes", ErrLarge, len(raw), most)
 	}
-	p := &pending{raw: raw, since: n.o.Clock()}
+	p := &pending{raw: raw, since: o.Clock()}
 	if it.own != nil {
 		p.reply = make(chan reply, 1)
 	}
@@ -69,26 +63,17 @@ func (n *Node) Append(ctx context.Context, c store.Command, t store.Ticket) erro
 	if epoch == noLease {
 		return ErrLease
 	}
-	p, err := n.prepare(item{epoch: epoch, store: c})
+	p, err := n.o.prepare(item{epoch: epoch, store: c})
 	if err != nil {
 		return err
 	}
 	p.ticket = t
 	if n.o.Faults.OKBeforeAppend {
-		if err := n.executeAhead(ctx, c, p); err != nil {
+		if err := executeAhead(ctx, n, c, p); err != nil {
 			return err
 		}
 	}
 	return n.push(ctx, p)
-}
-
-// executeAhead is Faults.OKBeforeAppend.
-func (n *Node) executeAhead(ctx context.Context, c store.Command, p *pending) error {
-	n.mu.Lock()
-	placed := store.Placed{Place: store.LogPlace{Number: n.seen.number, Index: maxCommands}, At: n.seen.time / int64(time.Second), Command: c, Ticket: p.ticket}
-	n.mu.Unlock()
-	p.ticket = nil
-	return n.o.Executor.Execute(ctx, []store.Placed{placed})
 }
 
 // Submit has a command of the cluster executed, and waits until it was, here.
@@ -98,7 +83,7 @@ func (n *Node) Submit(ctx context.Context, c Command) (Answer, error) {
 	if _, ok := c.(Void); ok {
 		return Answer{}, ErrNotSkipped
 	}
-	p, err := n.prepare(item{own: c})
+	p, err := n.o.prepare(item{own: c})
 	if err != nil {
 		return Answer{}, err
 	}
@@ -123,11 +108,10 @@ func (n *Node) push(ctx context.Context, p *pending) error {
 			return n.err
 		}
 		if n.fits(who, len(p.raw)) {
-			n.queue.Push(who, p, float64(len(p.raw)))
-			n.patience = append(n.patience, p)
+			n.put(who, p)
 			n.mu.Unlock()
 			n.o.Observe.QueueAdd("cluster", 1)
-			n.signal()
+			n.signals.give()
 			return nil
 		}
 		room := n.room
@@ -139,36 +123,4 @@ func (n *Node) push(ctx context.Context, p *pending) error {
 			return ctx.Err()
 		}
 	}
-}
-
-// fits reports whether there is room. A connection may always have one command
-// waiting: it would be held in memory all the same. The others share what there
-// is.
-func (n *Node) fits(who fairness.Who, size int) bool {
-	if !n.queue.Has(who) {
-		return true
-	}
-	items, bytes := n.queue.Of(who.Share)
-	others, otherBytes := n.queue.Len()-items, n.queue.Cost()-bytes
-	return items+1 <= queueItems-others/2 && bytes+float64(size) <= queueBytes-otherBytes/2
-}
-
-// collect takes the commands of one batch from the queue, nil if there are none.
-func (n *Node) collect() (out []*pending) {
-	bytes, most := 0, min(maxBatch, n.log.MaxMessage()-envelope)
-	for len(out) < maxCommands {
-		p, _, ok := n.queue.Next()
-		if !ok || len(out) > 0 && bytes+len(p.raw) > most {
-			break
-		}
-		n.queue.Pop()
-		bytes += len(p.raw)
-		out = append(out, p)
-	}
-	if len(out) > 0 {
-		close(n.room)
-		n.room = make(chan struct{})
-		n.o.Observe.QueueAdd("cluster", -len(out))
-	}
-	return out
 }

@@ -24,6 +24,16 @@ type answered struct {
 	answer Answer
 }
 
+// position is how far the log was read, and how far that is executed here.
+type position struct {
+	seen    *state
+	durable *state
+	steps   []step // behind the durable state, up to seen
+	folded  folding
+	voids   map[store.LogPlace]bool // ahead of the durable state
+	base    time.Time               // when the last message was read, by the machine's clock
+}
+
 // errOrder means that the store executed something else than what came next.
 var errOrder = errors.New("the store has executed something else than what came next")
 
@@ -40,7 +50,7 @@ func (n *Node) State(done []store.Done) []byte {
 		n.mu.Unlock()
 		return nil
 	}
-	f, err := n.fold(done)
+	f, err := n.fold(done, n.o.Faults.OKBeforeAppend)
 	n.folded = f
 	n.mu.Unlock()
 	if err != nil {
@@ -50,13 +60,13 @@ func (n *Node) State(done []store.Done) []byte {
 	return f.stored
 }
 
-func (n *Node) fold(done []store.Done) (folding, error) {
-	f := folding{state: n.durable.clone()}
+func (p *position) fold(done []store.Done, ahead bool) (folding, error) {
+	f := folding{state: p.durable.clone()}
 	for _, d := range done {
-		if n.o.Faults.OKBeforeAppend && d.Place.Index == maxCommands {
+		if ahead && d.Place.Index == maxCommands {
 			continue
 		}
-		st := n.followTo(&f)
+		st := p.followTo(&f)
 		if st == nil || st.place != d.Place {
 			return folding{}, fmt.Errorf("%w: message %d, command %d", errOrder, d.Place.Number, d.Place.Index)
 		}
@@ -70,9 +80,9 @@ func (n *Node) fold(done []store.Done) (folding, error) {
 
 // followTo follows the steps up to the next one that the store executes, and
 // returns that, nil if there is none.
-func (n *Node) followTo(f *folding) *step {
-	for f.used < len(n.steps) {
-		st := &n.steps[f.used]
+func (p *position) followTo(f *folding) *step {
+	for f.used < len(p.steps) {
+		st := &p.steps[f.used]
 		f.used++
 		a, _ := f.state.follow(st)
 		if !st.placed {
@@ -104,14 +114,14 @@ func (n *Node) Durable() {
 			n.afoot--
 		}
 	}
-	n.signal()
+	n.signals.give()
 	clear(n.steps[:f.used])
 	n.steps = n.steps[f.used:]
 	if len(n.steps) == 0 {
 		n.steps = nil
 	}
-	n.progress()
-	applied, lag := n.applied(), n.clock().Sub(time.Unix(0, n.durable.time))
+	n.progress(n.applied)
+	applied, lag := n.applied(), n.clock(n.o.Clock()).Sub(time.Unix(0, n.durable.time))
 	stop := n.durable.disagreement()
 	n.mu.Unlock()
 	n.o.Observe.Executed(applied, lag)
@@ -128,11 +138,11 @@ func (n *Node) Durable() {
 
 // applied is the number up to which everything in the log is executed here, as
 // far as it was read.
-func (n *Node) applied() uint64 {
-	for i := range n.steps {
-		if n.steps[i].placed {
-			return n.steps[i].place.Number - 1
+func (p *position) applied() uint64 {
+	for i := range p.steps {
+		if p.steps[i].placed {
+			return p.steps[i].place.Number - 1
 		}
 	}
-	return n.seen.following() - 1
+	return p.seen.following() - 1
 }

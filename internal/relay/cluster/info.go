@@ -17,18 +17,22 @@ type Member struct {
 }
 
 // Members returns all members, in the order of their ids.
-func (n *Node) Members() []Member { return n.members(func(member) bool { return true }) }
+func (n *Node) Members() []Member {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.seen.list(func(member) bool { return true })
+}
 
 // Live returns the members that were heard in the last 30 s.
 func (n *Node) Live() []Member {
-	now := n.Clock().UnixNano()
-	return n.members(func(m member) bool { return now-m.heard < int64(liveTime) })
-}
-
-func (n *Node) members(want func(member) bool) (out []Member) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, m := range n.seen.members {
+	now := n.clock(n.o.Clock()).UnixNano()
+	return n.seen.list(func(m member) bool { return now-m.heard < int64(liveTime) })
+}
+
+func (s *state) list(want func(member) bool) (out []Member) {
+	for _, m := range s.members {
 		if want(m) {
 			out = append(out, Member{m.id, m.name, m.version, time.Unix(0, m.heard), m.durable})
 		}
@@ -41,14 +45,15 @@ func (n *Node) members(want func(member) bool) (out []Member) {
 func (n *Node) Clock() time.Time {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.clock()
+	return n.clock(n.o.Clock())
 }
 
-func (n *Node) clock() time.Time {
-	if n.seen.time == 0 {
-		return n.o.Clock()
+// clock is the log's time at a time of the machine's clock.
+func (p *position) clock(now time.Time) time.Time {
+	if p.seen.time == 0 {
+		return now
 	}
-	return time.Unix(0, n.seen.time).Add(n.o.Clock().Sub(n.base))
+	return time.Unix(0, p.seen.time).Add(now.Sub(p.base))
 }
 
 // Leads implements store.Sequencer: this boot of the node holds the lease, and
@@ -71,7 +76,7 @@ func (n *Node) Lease(ctx context.Context) context.Context {
 func (n *Node) leaseEpoch() uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.err != nil || n.durable.lease.epoch != n.seen.lease.epoch || !n.seen.leads(n.o.NodeID, n.o.Boot, n.clock().UnixNano()) {
+	if n.err != nil || n.durable.lease.epoch != n.seen.lease.epoch || !n.seen.leads(n.o.NodeID, n.o.Boot, n.clock(n.o.Clock()).UnixNano()) {
 		return noLease
 	}
 	return n.seen.lease.epoch

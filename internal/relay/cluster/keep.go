@@ -23,7 +23,7 @@ type keeper struct {
 
 // keep says that the node lives, keeps the lease or tries for it, reports
 // hashes, strikes out who was not heard and trims the log.
-func (n *Node) keep(ctx context.Context) {
+func keep(ctx context.Context, n *Node) {
 	k := keeper{Node: n, away: make(map[byte]*pending)}
 	tick := time.NewTicker(keepEvery)
 	defer tick.Stop()
@@ -34,7 +34,7 @@ func (n *Node) keep(ctx context.Context) {
 		case <-tick.C:
 		}
 		for _, c := range k.due() {
-			p, err := n.prepare(item{own: c})
+			p, err := n.o.prepare(item{own: c})
 			if err == nil {
 				err = n.push(ctx, p)
 			}
@@ -68,7 +68,7 @@ func (k *keeper) due() (out []Command) {
 	if list := reports.unreported(k.o.NodeID); len(list) > 0 {
 		say(Report{Count: list[0].count, Hash: list[0].hash})
 	}
-	log, lease := k.clock().UnixNano(), k.seen.lease
+	log, lease := k.clock(k.o.Clock()).UnixNano(), k.seen.lease
 	switch mine := lease.epoch > 0 && lease.holder == k.o.NodeID; {
 	case mine && lease.boot == k.o.Boot:
 		if now.Sub(k.renewed) >= renewEvery && say(Lease{Epoch: lease.epoch}) {
@@ -86,7 +86,7 @@ func (k *keeper) due() (out []Command) {
 }
 
 // trim trims the log now and then.
-func (n *Node) trim(ctx context.Context) {
+func trim(ctx context.Context, n *Node) {
 	tick := time.NewTicker(trimEvery)
 	defer tick.Stop()
 	for {

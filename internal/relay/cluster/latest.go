@@ -17,6 +17,13 @@ type waiter struct {
 	gone   bool // nobody waits any more
 }
 
+// reads are the calls of Latest that wait.
+type reads struct {
+	waiting []*waiter // for an append that begins later
+	behind  []*waiter // for what is known to be in the log
+	marking bool      // a mark is on its way
+}
+
 // Latest returns when everything is executed here that was acknowledged
 // anywhere before it was called. It is ErrUnknown if that is not known in 3 s.
 func (n *Node) Latest(ctx context.Context) error {
@@ -36,9 +43,13 @@ func (n *Node) Latest(ctx context.Context) error {
 		n.mu.Lock()
 		n.waiting = append(n.waiting, w)
 		n.mu.Unlock()
-		n.signal()
+		n.signals.give()
 	}
-	defer n.leave(w)
+	defer func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.leave(w)
+	}()
 	timer := time.NewTimer(latestTime)
 	defer timer.Stop()
 	select {
@@ -54,11 +65,9 @@ func (n *Node) Latest(ctx context.Context) error {
 }
 
 // leave forgets a call that has returned.
-func (n *Node) leave(w *waiter) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+func (r *reads) leave(w *waiter) {
 	w.gone = true
-	for _, list := range []*[]*waiter{&n.waiting, &n.behind} {
+	for _, list := range []*[]*waiter{&r.waiting, &r.behind} {
 		*list = slices.DeleteFunc(*list, func(o *waiter) bool { return o == w })
 	}
 }
@@ -79,20 +88,20 @@ func (n *Node) reached(list []*waiter, number uint64, err error) {
 	if len(list) == 0 {
 		return
 	}
-	n.progress()
+	n.progress(n.applied)
 	if err != nil {
-		n.signal()
+		n.signals.give()
 	}
 }
 
 // progress lets those go whose message everything is executed up to.
-func (n *Node) progress() {
-	if len(n.behind) == 0 {
+func (r *reads) progress(applied func() uint64) {
+	if len(r.behind) == 0 {
 		return
 	}
-	applied := n.applied()
-	n.behind = slices.DeleteFunc(n.behind, func(w *waiter) bool {
-		if w.number > applied {
+	number := applied()
+	r.behind = slices.DeleteFunc(r.behind, func(w *waiter) bool {
+		if w.number > number {
 			return false
 		}
 		close(w.done)

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/store"
 )
 
@@ -18,26 +17,16 @@ import (
 type Node struct {
 	o       Options
 	log     Log
-	signals chan struct{} // holds one token while the sender has something to do
+	signals signals // that the sender has something to do
 	done    chan struct{}
 
-	mu      sync.Mutex
-	err     error // why it has ended, nil while it has not
-	seen    *state
-	durable *state
-	steps   []step // behind the durable state, up to seen
-	folded  folding
-	voids   map[store.LogPlace]bool // ahead of the durable state
-	base    time.Time               // when the last message was read, by the machine's clock
-
-	queue    fairness.Queue[*pending]
-	room     chan struct{} // closed, and made anew, when the queue was emptied a little
-	patience []*pending    // in the order in which they came
+	mu  sync.Mutex // of all below
+	err error      // why it has ended, nil while it has not
+	position
+	inbox
 	sending
-	waiting []*waiter // for an append that begins later
-	behind  []*waiter // for what is known to be in the log
-	marking bool      // a mark is on its way
-	skipped int       // of Faults.SkipACommand
+	reads
+	skipped int // of Faults.SkipACommand
 }
 
 var _ store.Sequencer = (*Node)(nil)
@@ -71,24 +60,17 @@ func New(o Options) (*Node, error) {
 	}
 	s.faults = o.Faults
 	n := &Node{
-		o: o, log: o.Log, seen: s, durable: s.clone(), base: o.Clock(),
-		signals: make(chan struct{}, 1), done: make(chan struct{}), room: make(chan struct{}),
-		voids: make(map[store.LogPlace]bool),
+		o: o, log: o.Log, position: position{seen: s, durable: s.clone(), base: o.Clock()},
+		signals: make(signals, 1), done: make(chan struct{}), inbox: inbox{room: make(chan struct{})},
 	}
-	return n, n.greet()
-}
-
-// greet makes the first batch of this boot: who this node is.
-func (n *Node) greet() error {
-	if n.o.Boot == 0 {
-		return errors.New("a node needs the number of its boot")
+	if o.Boot == 0 {
+		return n, errors.New("a node needs the number of its boot")
 	}
-	p, err := n.prepare(item{own: Join{Name: n.o.Name, Version: n.o.Version}})
-	if err != nil {
-		return err
+	p, err := o.prepare(item{own: Join{Name: o.Name, Version: o.Version}}) // the first batch of this boot says who this node is
+	if err == nil {
+		n.batch(&o, []*pending{p})
 	}
-	n.batch([]*pending{p})
-	return nil
+	return n, err
 }
 
 // Run reads and executes until ctx ends or the node is halted. The error is nil
@@ -108,9 +90,9 @@ func (n *Node) Run(ctx context.Context) error {
 		}
 	})
 	all.Go(func() { n.send(ctx) })
-	all.Go(func() { n.keep(ctx) })
-	all.Go(func() { n.lose(ctx) })
-	all.Go(func() { n.trim(ctx) })
+	all.Go(func() { keep(ctx, n) })
+	all.Go(func() { lose(ctx, n) })
+	all.Go(func() { trim(ctx, n) })
 	select {
 	case <-n.done:
 	case <-ctx.Done():
@@ -130,12 +112,12 @@ func (n *Node) Run(ctx context.Context) error {
 func (n *Node) stand(ctx context.Context) (last uint64, err error) {
 	n.mu.Lock()
 	s := n.seen.clone()
-	err = cmp.Or(n.standing(), n.durable.disagreement())
+	err = cmp.Or(n.standing(&n.o, n.announced), n.durable.disagreement())
 	n.mu.Unlock()
 	if err != nil {
 		return 0, err
 	}
-	return n.bounds(ctx, s)
+	return n.o.bounds(ctx, s)
 }
 
 // Halt ends the node, whoever waits is told that nobody knows what became of the
@@ -148,14 +130,7 @@ func (n *Node) Halt(err error) {
 	}
 	n.err = fmt.Errorf("%w: %w", ErrStopped, err)
 	close(n.done)
-	var all []*pending
-	for {
-		p, ok := n.queue.Pop()
-		if !ok {
-			break
-		}
-		all = append(all, p)
-	}
+	all := n.drain()
 	n.o.Observe.QueueAdd("cluster", -len(all))
 	for _, b := range n.unread {
 		all = append(all, b.list...)
@@ -185,10 +160,13 @@ func (n *Node) Err() error {
 	return n.err
 }
 
-// signal wakes the sender.
-func (n *Node) signal() {
+// signals holds one token while somebody has something to do.
+type signals chan struct{}
+
+// give wakes them.
+func (s signals) give() {
 	select {
-	case n.signals <- struct{}{}:
+	case s <- struct{}{}:
 	default:
 	}
 }

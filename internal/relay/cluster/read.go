@@ -16,9 +16,13 @@ func (n *Node) read(ctx context.Context, last uint64) error {
 	n.mu.Lock()
 	ahead := n.seen.clone()
 	n.mu.Unlock()
-	if err := n.lookAhead(ctx, ahead, last); err != nil {
+	voids, err := lookAhead(ctx, n.log, ahead, last)
+	if err != nil {
 		return err
 	}
+	n.mu.Lock()
+	n.voids = voids
+	n.mu.Unlock()
 	return n.log.Read(ctx, n.seen.following(), func(m Message) error { return n.message(ctx, m) })
 }
 
@@ -43,7 +47,7 @@ func (n *Node) message(ctx context.Context, m Message) error {
 	n.mu.Lock()
 	err = r.take()
 	n.base = now
-	n.progress()
+	n.progress(n.applied)
 	n.turnBack()
 	n.mu.Unlock()
 	for _, f := range r.failed {
@@ -104,7 +108,7 @@ func (r *reading) take() error {
 			return err
 		}
 	}
-	return r.standing()
+	return r.standing(&r.o, r.announced)
 }
 
 // begin moves on to the message, and takes its batch.
@@ -146,7 +150,13 @@ func (r *reading) self() error {
 	case r.became != taken:
 		return nil
 	}
-	if r.own = r.arrived(r.from.counter, r.m.Number); r.own != nil && !bytes.Equal(r.own.raw, r.m.Data) {
+	if r.own = r.arrived(r.from.counter); r.own == nil {
+		return nil
+	}
+	r.reached(r.own.waiters, r.m.Number, nil)
+	r.own.waiters = nil
+	r.signals.give()
+	if !bytes.Equal(r.own.raw, r.m.Data) {
 		return ErrTwice
 	}
 	return nil
@@ -209,12 +219,12 @@ func (r *reading) skips(st *step) bool {
 }
 
 // standing returns why this node cannot go on as what it is, nil if it can.
-func (n *Node) standing() error {
-	_, member := n.seen.find(n.o.NodeID)
+func (p *position) standing(o *Options, announced bool) error {
+	_, member := p.seen.find(o.NodeID)
 	switch {
-	case n.seen.version > n.o.Version:
-		return fmt.Errorf("%w: it is at version %d, and this program goes up to %d", ErrOld, n.seen.version, n.o.Version)
-	case !member && n.announced:
+	case p.seen.version > o.Version:
+		return fmt.Errorf("%w: it is at version %d, and this program goes up to %d", ErrOld, p.seen.version, o.Version)
+	case !member && announced:
 		return ErrStruck
 	}
 	return nil

@@ -45,9 +45,9 @@ const (
 )
 
 // batch makes a batch of commands and puts it behind the others.
-func (n *Node) batch(list []*pending) {
-	n.counter++
-	m := message{cluster: n.o.ClusterID, node: n.o.NodeID, boot: n.o.Boot, counter: n.counter}
+func (s *sending) batch(o *Options, list []*pending) {
+	s.counter++
+	m := message{cluster: o.ClusterID, node: o.NodeID, boot: o.Boot, counter: s.counter}
 	size := envelope
 	for _, p := range list {
 		size += len(p.raw)
@@ -57,15 +57,15 @@ func (n *Node) batch(list []*pending) {
 		raw = append(raw, p.raw...)
 		p.raw = nil
 	}
-	n.unread = append(n.unread, &batch{counter: n.counter, raw: raw, list: list})
-	n.bytes += len(raw)
-	n.afoot += len(list)
+	s.unread = append(s.unread, &batch{counter: s.counter, raw: raw, list: list})
+	s.bytes += len(raw)
+	s.afoot += len(list)
 }
 
 // send appends what is to be appended. Nothing else appends batches, so that
 // they enter in the order of their counters.
 func (n *Node) send(ctx context.Context) {
-	n.signal()
+	n.signals.give()
 	for {
 		select {
 		case <-ctx.Done():
@@ -85,8 +85,9 @@ func (n *Node) sendOne() bool {
 		return false
 	}
 	if !n.turning && n.cursor == len(n.unread) && n.mayBegin() {
-		if list := n.collect(); list != nil {
-			n.batch(list)
+		if list := n.collect(min(maxBatch, n.log.MaxMessage()-envelope)); list != nil {
+			n.o.Observe.QueueAdd("cluster", -len(list))
+			n.batch(&n.o, list)
 		}
 	}
 	if !n.turning && n.cursor < len(n.unread) {
@@ -104,11 +105,11 @@ func (n *Node) sendOne() bool {
 }
 
 // mayBegin reports whether another batch may be on its way.
-func (n *Node) mayBegin() bool {
-	if n.afoot >= mostAfoot {
+func (s *sending) mayBegin() bool {
+	if s.afoot >= mostAfoot {
 		return false
 	}
-	return len(n.unread) == 0 || n.announced && len(n.unread) < mostUnread && n.bytes < mostUnreadBytes
+	return len(s.unread) == 0 || s.announced && len(s.unread) < mostUnread && s.bytes < mostUnreadBytes
 }
 
 // appendBatch appends a batch, and unlocks. Only who appends it for the first
@@ -156,20 +157,17 @@ func (n *Node) appendMark() {
 		defer n.mu.Unlock()
 		n.reached(waiters, number, err)
 		if err != nil {
-			time.AfterFunc(markBackoff, n.marked)
+			time.AfterFunc(markBackoff, func() {
+				n.mu.Lock()
+				n.marking = false
+				n.mu.Unlock()
+				n.signals.give()
+			})
 			return
 		}
 		n.marking = false
-		n.signal()
+		n.signals.give()
 	})
-}
-
-// marked lets the next mark go.
-func (n *Node) marked() {
-	n.mu.Lock()
-	n.marking = false
-	n.mu.Unlock()
-	n.signal()
 }
 
 // turnBack begins again with the first batch if nothing that is on its way can
@@ -188,27 +186,24 @@ func (n *Node) turnBack() {
 		n.mu.Lock()
 		n.turning, n.cursor = false, 0
 		n.mu.Unlock()
-		n.signal()
+		n.signals.give()
 	})
 }
 
 // arrived takes a batch off that was read and taken, nil if it is not the first
 // one. What came of it is the reader's now.
-func (n *Node) arrived(counter, number uint64) *batch {
-	if len(n.unread) == 0 || n.unread[0].counter != counter {
+func (s *sending) arrived(counter uint64) *batch {
+	if len(s.unread) == 0 || s.unread[0].counter != counter {
 		return nil
 	}
-	b := n.unread[0]
-	n.unread[0] = nil
-	n.unread = n.unread[1:]
-	n.cursor = max(0, n.cursor-1)
-	n.bytes -= len(b.raw)
-	n.backoff, n.announced = 0, true
-	n.reached(b.waiters, number, nil)
-	b.waiters = nil
+	b := s.unread[0]
+	s.unread[0] = nil
+	s.unread = s.unread[1:]
+	s.cursor = max(0, s.cursor-1)
+	s.bytes -= len(b.raw)
+	s.backoff, s.announced = 0, true
 	for _, p := range b.list {
 		p.read = true
 	}
-	n.signal()
 	return b
 }
