@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -38,6 +39,63 @@ type pending struct {
 	timer *time.Timer
 }
 
+// appends are those without an answer.
+type appends struct {
+	mu      sync.Mutex
+	closed  bool
+	last    uint64 // the newest token
+	pending map[uint64]*pending
+	failing time.Time // since when this server acknowledges nothing; zero if it does
+}
+
+// put adds an append, of which there are at most so many. The error says that
+// there is no room, or no connection any more.
+func (a *appends) put(most int, done func(uint64, error), limit time.Duration, expire func(token uint64)) (uint64, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.closed:
+		return 0, ErrNotConnected
+	case len(a.pending) >= most:
+		return 0, ErrBusy
+	}
+	a.last++
+	token := a.last
+	a.pending[token] = &pending{done: done, timer: time.AfterFunc(limit, func() { expire(token) })}
+	return token, nil
+}
+
+// close takes no more.
+func (a *appends) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+}
+
+// acknowledged notes that the server does so, and reports whether no more are
+// taken.
+func (a *appends) acknowledged() (closed bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.failing = time.Time{}
+	return a.closed
+}
+
+// stuck notes that one failed, and reports whether nothing was acknowledged since
+// another one failed so long ago.
+func (a *appends) stuck(limit time.Duration) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.failing.IsZero() {
+		a.failing = time.Now()
+	}
+	stuck := !a.closed && time.Since(a.failing) > limit
+	if stuck {
+		a.failing = time.Time{}
+	}
+	return stuck
+}
+
 // answer is what the log says to an append (the server's JSPubAckResponse).
 type answer struct {
 	Error    *jetstream.APIError `json:"error"`
@@ -58,24 +116,14 @@ func (c *Conn) Append(message []byte, done func(number uint64, err error)) {
 		refuse(done, ErrNotConnected)
 		return
 	}
-	c.mu.Lock()
-	if c.closed || len(c.pending) >= c.o.InFlight {
-		closed := c.closed
-		c.mu.Unlock()
-		if closed {
-			refuse(done, ErrNotConnected)
-		} else {
-			refuse(done, ErrBusy)
-		}
+	token, err := c.appends.put(c.o.InFlight, done, c.o.AppendTimeout, c.expire)
+	if err != nil {
+		refuse(done, err)
 		return
 	}
-	c.last++
-	token := c.last
-	c.pending[token] = &pending{done: done, timer: time.AfterFunc(c.o.AppendTimeout, func() { c.expire(token) })}
-	c.mu.Unlock()
 	// Some of it may have been written before an error.
-	if err := c.nc.PublishRequest(c.subject, c.inbox+"."+strconv.FormatUint(token, 36), message); err != nil {
-		if p := c.take(token); p != nil {
+	if err = c.nc.PublishRequest(c.subject(), c.inbox+"."+strconv.FormatUint(token, 36), message); err != nil {
+		if p := c.appends.take(token); p != nil {
 			refuse(p.done, unknown(err))
 		}
 	}
@@ -102,12 +150,12 @@ func (c *Conn) listen() error {
 
 // take removes an append from those without an answer: whoever does so calls
 // done.
-func (c *Conn) take(token uint64) *pending {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p := c.pending[token]
+func (a *appends) take(token uint64) *pending {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p := a.pending[token]
 	if p != nil {
-		delete(c.pending, token)
+		delete(a.pending, token)
 		p.timer.Stop()
 	}
 	return p
@@ -118,16 +166,14 @@ func (c *Conn) answered(m *nats.Msg) {
 	if err != nil {
 		return
 	}
-	p := c.take(token)
+	p := c.appends.take(token)
 	if p == nil { // too late
 		return
 	}
-	number, err := c.read(m)
+	number, err := readAnswer(m, c.o.Stream)
 	switch {
 	case err == nil:
-		c.mu.Lock()
-		c.failing = time.Time{}
-		c.mu.Unlock()
+		c.appends.acknowledged()
 		p.done(number, nil)
 	case errors.Is(err, cluster.ErrUnknown):
 		p.done(0, err)
@@ -137,8 +183,8 @@ func (c *Conn) answered(m *nats.Msg) {
 	}
 }
 
-// read reads the answer to an append.
-func (c *Conn) read(m *nats.Msg) (uint64, error) {
+// readAnswer reads the answer to an append.
+func readAnswer(m *nats.Msg, stream string) (uint64, error) {
 	if len(m.Data) == 0 && m.Header.Get("Status") == "503" {
 		return 0, ErrNoLeader
 	}
@@ -149,7 +195,7 @@ func (c *Conn) read(m *nats.Msg) (uint64, error) {
 	if a.Error != nil {
 		return 0, fmt.Errorf("the log refuses: %w", a.Error)
 	}
-	if a.Stream != c.o.Stream || a.Sequence == 0 {
+	if a.Stream != stream || a.Sequence == 0 {
 		return 0, unknown(fmt.Errorf("stream %q answers with the number %d", a.Stream, a.Sequence))
 	}
 	return a.Sequence, nil
@@ -157,7 +203,7 @@ func (c *Conn) read(m *nats.Msg) (uint64, error) {
 
 // expire gives up waiting for an answer.
 func (c *Conn) expire(token uint64) {
-	if p := c.take(token); p != nil {
+	if p := c.appends.take(token); p != nil {
 		p.done(0, cluster.ErrUnknown)
 		c.moveOn()
 	}
@@ -167,16 +213,7 @@ func (c *Conn) expire(token uint64) {
 // another append failed a time-out ago: it may be cut off from the others, which
 // nothing else shows. While the log has no leader this changes nothing.
 func (c *Conn) moveOn() {
-	c.mu.Lock()
-	if c.failing.IsZero() {
-		c.failing = time.Now()
-	}
-	stuck := !c.closed && time.Since(c.failing) > c.o.AppendTimeout
-	if stuck {
-		c.failing = time.Time{}
-	}
-	c.mu.Unlock()
-	if !stuck || len(c.o.URLs) < 2 || !c.up.Swap(false) {
+	if !c.appends.stuck(c.o.AppendTimeout) || len(c.o.URLs) < 2 || !c.up.Swap(false) {
 		return
 	}
 	c.o.Log.Warn("the log acknowledges nothing: another server is tried")
@@ -188,11 +225,11 @@ func (c *Conn) moveOn() {
 }
 
 // failAll gives up on every append without an answer, the oldest first.
-func (c *Conn) failAll() {
-	c.mu.Lock()
-	all := c.pending
-	c.pending = map[uint64]*pending{}
-	c.mu.Unlock()
+func (a *appends) failAll() {
+	a.mu.Lock()
+	all := a.pending
+	a.pending = map[uint64]*pending{}
+	a.mu.Unlock()
 	time.AfterFunc(refusalDelay, func() {
 		for _, token := range slices.Sorted(maps.Keys(all)) {
 			all[token].timer.Stop()

@@ -68,7 +68,7 @@ func (s *serving) chunk(m *nats.Msg) {
 		return
 	}
 	if b.err != nil {
-		s.c.o.Log.Warn("no backup for a node that joins", "err", b.err)
+		s.c.log.Warn("no backup for a node that joins", "err", b.err)
 		answerTo(m, stateError, []byte("the backup could not be made"))
 		s.drop(b.id)
 		return

@@ -54,7 +54,7 @@ func (c *Conn) Watch(ctx context.Context, fn func(error)) {
 }
 
 // patiently repeats a check as long as it cannot be made.
-func (c *Conn) patiently(ctx context.Context, check func(context.Context) error) error {
+func (c *setup) patiently(ctx context.Context, check func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, c.o.Patience)
 	defer cancel()
 	for {
@@ -121,7 +121,7 @@ func (c *Conn) checkServers(ctx context.Context, keepers *jetstream.ClusterInfo)
 
 // missed judges the servers that nobody could ask: there may be as many as URLs
 // that do not answer, and they must be known to be dead.
-func (c *Conn) missed(names, dead []string, silent []error) error {
+func (c *setup) missed(names, dead []string, silent []error) error {
 	if len(names) > len(silent) {
 		return fmt.Errorf("%w: cluster.monitor lacks the monitoring URL of server %s, which keeps the log", ErrRefused, strings.Join(names, ", "))
 	}
@@ -136,7 +136,7 @@ func (c *Conn) missed(names, dead []string, silent []error) error {
 
 // keepers returns the names of the servers that keep the stream, and of those
 // among them that are gone.
-func (c *Conn) keepers(info *jetstream.ClusterInfo) (names, dead []string, err error) {
+func (c *setup) keepers(info *jetstream.ClusterInfo) (names, dead []string, err error) {
 	if info == nil || c.o.Replicas == 1 && info.Leader == "" {
 		return nil, nil, nil
 	}

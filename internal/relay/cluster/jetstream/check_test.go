@@ -14,7 +14,7 @@ import (
 )
 
 func unconnected() *Conn {
-	return &Conn{o: Options{Replicas: 3, Stream: "LOG", Log: slog.New(slog.DiscardHandler)}, subject: "engramd.log.LOG"}
+	return &Conn{setup: setup{o: Options{Replicas: 3, Stream: "LOG", Log: slog.New(slog.DiscardHandler)}}}
 }
 
 // The stream as it is created passes; any other value of a setting that matters
@@ -85,7 +85,6 @@ func TestKeepers(t *testing.T) {
 
 // An answer of the log is a number, a refusal, or unknown.
 func TestAnswers(t *testing.T) {
-	c := unconnected()
 	for _, tt := range []struct {
 		text    string
 		header  nats.Header
@@ -101,7 +100,7 @@ func TestAnswers(t *testing.T) {
 		{text: `{"error":{"code":400,"err_code":10077,"description":"maximum bytes exceeded"}}`, err: &jetstream.APIError{ErrorCode: 10077}},
 		{header: nats.Header{"Status": {"503"}}, err: ErrNoLeader},
 	} {
-		number, err := c.read(&nats.Msg{Data: []byte(tt.text), Header: tt.header})
+		number, err := readAnswer(&nats.Msg{Data: []byte(tt.text), Header: tt.header}, "LOG")
 		wrong := number != tt.number || errors.Is(err, cluster.ErrUnknown) != tt.unknown || tt.err != nil && !errors.Is(err, tt.err) ||
 			(err == nil) != (tt.number > 0)
 		if wrong {

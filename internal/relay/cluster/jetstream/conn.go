@@ -2,7 +2,6 @@ package jetstream
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -22,27 +21,55 @@ const (
 
 // Conn is a connection to the log. All its methods are safe for concurrent use.
 type Conn struct {
-	o       Options
-	id      string // of this connection: what it sent itself is ignored
-	subject string // of the log
-	tls     *tls.Config
-
-	nc   *nats.Conn // the log
-	side *nats.Conn // ephemeral events and backups
-	js   jetstream.JetStream
-	up   atomic.Bool // whether nc is connected: asking nc would wait while it connects
+	setup
+	side
+	nc *nats.Conn // the log
+	js jetstream.JetStream
+	up atomic.Bool // whether nc is connected: asking nc would wait while it connects
 
 	created atomic.Int64                     // when the stream was made, by the first look at it
 	stream  atomic.Pointer[jetstream.Stream] // as the last look found it
+	inbox   string                           // where answers to appends come, one word is added
+	appends appends
+	link    link
+}
 
-	mu      sync.Mutex
-	closed  bool
-	inbox   string // where answers to appends come, one word is added
-	last    uint64 // the newest token
-	pending map[uint64]*pending
-	link    context.Context // of the connection that there is: it ends when that is lost
-	cut     context.CancelFunc
-	failing time.Time // since when this server acknowledges nothing; zero if it does
+// link ends when the connection that there is now is lost.
+type link struct {
+	mu  sync.Mutex
+	now context.Context
+	cut context.CancelFunc
+}
+
+// lost ends what waits for the connection, and begins another one.
+func (l *link) lost() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cut != nil {
+		l.cut()
+	}
+	l.now, l.cut = context.WithCancel(context.Background())
+}
+
+// end ends what waits for the connection, for good.
+func (l *link) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut()
+}
+
+// context ends when the connection that there is now is lost.
+func (l *link) context() context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.now
+}
+
+// asking bounds a question: nobody will hear its answer when the connection is lost.
+func (l *link) asking(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	stop := context.AfterFunc(l.context(), cancel)
+	return ctx, func() { stop(); cancel() }
 }
 
 // Open connects to one of the servers, and tries for as long as ctx allows, 30 s
@@ -53,9 +80,9 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	c := &Conn{o: o, id: nats.NewInbox()[len(nats.InboxPrefix):], subject: "engramd.log." + o.Stream,
-		pending: map[uint64]*pending{}}
-	c.link, c.cut = context.WithCancel(context.Background())
+	c := &Conn{setup: setup{o: o}, side: side{id: nats.NewInbox()[len(nats.InboxPrefix):], stream: o.Stream, log: o.Log}}
+	c.appends.pending = map[uint64]*pending{}
+	c.link.lost()
 	var err error
 	if c.tls, err = o.transport(); err != nil {
 		return nil, err
@@ -67,7 +94,7 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 		return nil, err
 	}
 	c.up.Store(true)
-	if c.side, err = c.connect(ctx, "engramd side", c.o.Credentials); err != nil {
+	if c.side.nc, err = c.connect(ctx, "engramd side", c.o.Credentials); err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -83,56 +110,34 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 
 // Close ends both connections. Appends without an answer fail.
 func (c *Conn) Close() {
-	c.mu.Lock()
-	c.closed = true
-	c.cut()
-	c.mu.Unlock()
+	c.appends.close()
+	c.link.end()
 	c.up.Store(false)
-	if c.side != nil {
-		c.side.Close()
+	if c.side.nc != nil {
+		c.side.nc.Close()
 	}
 	if c.nc != nil {
 		c.nc.Close()
 	}
-	c.failAll()
-}
-
-// asking bounds a question: nobody will hear its answer when the connection is lost.
-func (c *Conn) asking(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	stop := context.AfterFunc(c.linked(), cancel)
-	return ctx, func() { stop(); cancel() }
-}
-
-// linked ends when the connection that there is now is lost.
-func (c *Conn) linked() context.Context {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.link
+	c.appends.failAll()
 }
 
 // disconnected: nobody will hear the answers to what was sent.
 func (c *Conn) disconnected(_ *nats.Conn, err error) {
-	c.mu.Lock()
-	c.cut()
-	c.link, c.cut = context.WithCancel(context.Background())
-	c.mu.Unlock()
+	c.link.lost()
 	if c.up.Swap(false) {
 		c.o.Log.Warn("the connection to the log is lost", "err", err)
 	}
-	c.failAll()
+	c.appends.failAll()
 }
 
 func (c *Conn) reconnected(nc *nats.Conn) {
-	c.mu.Lock()
-	closed := c.closed
-	c.failing = time.Time{}
-	c.mu.Unlock()
+	closed := c.appends.acknowledged()
 	c.up.Store(!closed)
 	c.o.Log.Info("connected to the log again", "server", nc.ConnectedServerName())
 }
 
 func (c *Conn) ended(*nats.Conn) {
 	c.up.Store(false)
-	c.failAll()
+	c.appends.failAll()
 }

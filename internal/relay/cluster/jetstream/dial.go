@@ -37,8 +37,15 @@ func (o *Options) transport() (*tls.Config, error) {
 	return config, nil
 }
 
+// setup is how the log's servers are reached, and what they and the stream must
+// be.
+type setup struct {
+	o   Options
+	tls *tls.Config
+}
+
 // options returns those of one connection.
-func (c *Conn) options(name, credentials string) ([]nats.Option, error) {
+func (c *setup) options(name, credentials string) ([]nats.Option, error) {
 	options := []nats.Option{
 		nats.Name(name), nats.Timeout(dialLimit), nats.FlusherTimeout(c.o.AppendTimeout),
 		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(2),
@@ -64,7 +71,7 @@ func (c *Conn) options(name, credentials string) ([]nats.Option, error) {
 }
 
 // connect tries until ctx ends.
-func (c *Conn) connect(ctx context.Context, name, credentials string, more ...nats.Option) (*nats.Conn, error) {
+func (c *setup) connect(ctx context.Context, name, credentials string, more ...nats.Option) (*nats.Conn, error) {
 	for {
 		options, err := c.options(name, credentials)
 		if err != nil {

@@ -34,7 +34,7 @@ type feed struct {
 // one after the other, without waiting for long, and the first that answers is
 // taken.
 func (c *Conn) feed(ctx context.Context, from uint64) (*feed, error) {
-	ctx, cancel := c.asking(ctx, askLimit)
+	ctx, cancel := c.link.asking(ctx, askLimit)
 	type outcome struct {
 		*feed
 		err error
@@ -123,7 +123,7 @@ func (r *reader) await(ctx context.Context) (*feed, error) {
 
 // one asks the log's leader for one message.
 func (c *Conn) one(ctx context.Context, number uint64) (cluster.Message, error) {
-	ctx, cancel := c.asking(ctx, time.Second)
+	ctx, cancel := c.link.asking(ctx, time.Second)
 	defer cancel()
 	stream := c.stream.Load()
 	if stream == nil {

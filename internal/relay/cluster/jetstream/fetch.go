@@ -30,7 +30,7 @@ var (
 // was written is worthless: begin again with an empty file. The time it may take
 // is that of ctx, and an hour at most; a peer that is gone is noticed after about
 // a quarter of a minute.
-func (c *Conn) Fetch(ctx context.Context, w io.Writer) error {
+func (c *side) Fetch(ctx context.Context, w io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, transferLimit)
 	defer cancel()
 	peer, id, err := c.begin(ctx)
@@ -40,7 +40,7 @@ func (c *Conn) Fetch(ctx context.Context, w io.Writer) error {
 	own := c.peers() + "." + peer
 	defer func() {
 		text, _ := json.Marshal(question{ID: id}) // a string
-		_ = c.side.Publish(own+".done", text)     // or the peer notices that nothing is asked for
+		_ = c.nc.Publish(own+".done", text)       // or the peer notices that nothing is asked for
 	}()
 	sum := sha256.New()
 	for offset := int64(0); ; {
@@ -70,11 +70,11 @@ func (c *Conn) Fetch(ctx context.Context, w io.Writer) error {
 }
 
 // begin finds a peer and has it begin.
-func (c *Conn) begin(ctx context.Context) (peer, id string, err error) {
+func (c *side) begin(ctx context.Context) (peer, id string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, findLimit)
 	defer cancel()
 	inbox := nats.NewInbox()
-	sub, err := c.side.SubscribeSync(inbox)
+	sub, err := c.nc.SubscribeSync(inbox)
 	if err != nil {
 		return "", "", fmt.Errorf("look for peers: %w", err)
 	}
@@ -82,7 +82,7 @@ func (c *Conn) begin(ctx context.Context) (peer, id string, err error) {
 	ask := nats.NewMsg(c.peers() + ".find")
 	ask.Reply = inbox
 	ask.Header.Set(fromHeader, c.id)
-	if err := c.side.PublishMsg(ask); err != nil {
+	if err := c.nc.PublishMsg(ask); err != nil {
 		return "", "", fmt.Errorf("look for peers: %w", err)
 	}
 	for {
@@ -94,7 +94,7 @@ func (c *Conn) begin(ctx context.Context) (peer, id string, err error) {
 			continue
 		}
 		peer = string(m.Data)
-		answer, err := c.side.RequestWithContext(ctx, c.peers()+"."+peer+".begin", nil)
+		answer, err := c.nc.RequestWithContext(ctx, c.peers()+"."+peer+".begin", nil)
 		if err == nil && len(answer.Data) == len(c.id) {
 			return peer, string(answer.Data), nil
 		}
@@ -102,14 +102,14 @@ func (c *Conn) begin(ctx context.Context) (peer, id string, err error) {
 }
 
 // chunk asks for one, more than once if nothing comes.
-func (c *Conn) chunk(ctx context.Context, subject string, q question) (state string, data []byte, err error) {
+func (c *side) chunk(ctx context.Context, subject string, q question) (state string, data []byte, err error) {
 	text, err := json.Marshal(q)
 	if err != nil {
 		return "", nil, fmt.Errorf("encode: %w", err)
 	}
 	for range chunkTries {
 		asked, cancel := context.WithTimeout(ctx, chunkLimit)
-		m, failed := c.side.RequestWithContext(asked, subject, text)
+		m, failed := c.nc.RequestWithContext(asked, subject, text)
 		if failed == nil {
 			cancel()
 			if len(m.Data) > chunkSize {

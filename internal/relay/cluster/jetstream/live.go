@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -18,9 +19,17 @@ const (
 // ErrSuffix means that a subject cannot be made of the given words.
 var ErrSuffix = errors.New("want words of letters, digits, _ and - with points between them")
 
+// side is what nodes tell each other beside the log: ephemeral events and backups.
+type side struct {
+	nc     *nats.Conn
+	id     string // of this connection: what it sent itself is ignored
+	stream string
+	log    *slog.Logger
+}
+
 // Publish hands data to all other nodes that subscribe to the suffix now. It is
 // best effort: nothing is stored, and no error means only that it was sent.
-func (c *Conn) Publish(ctx context.Context, suffix string, data []byte) error {
+func (c *side) Publish(ctx context.Context, suffix string, data []byte) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -34,7 +43,7 @@ func (c *Conn) Publish(ctx context.Context, suffix string, data []byte) error {
 	m := nats.NewMsg(subject)
 	m.Header.Set(fromHeader, c.id)
 	m.Data = data
-	if err := c.side.PublishMsg(m); err != nil {
+	if err := c.nc.PublishMsg(m); err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
 	return nil
@@ -43,12 +52,12 @@ func (c *Conn) Publish(ctx context.Context, suffix string, data []byte) error {
 // Subscribe calls fn for what other nodes publish under the suffix, one after the
 // other, until stop is called. While fn is slow 4,096 messages wait, or 16 MiB;
 // more are dropped.
-func (c *Conn) Subscribe(suffix string, fn func(data []byte)) (stop func(), err error) {
+func (c *side) Subscribe(suffix string, fn func(data []byte)) (stop func(), err error) {
 	subject, err := c.live(suffix)
 	if err != nil {
 		return nil, err
 	}
-	sub, err := c.side.Subscribe(subject, func(m *nats.Msg) {
+	sub, err := c.nc.Subscribe(subject, func(m *nats.Msg) {
 		if m.Header.Get(fromHeader) != c.id {
 			fn(m.Data)
 		}
@@ -64,19 +73,19 @@ func (c *Conn) Subscribe(suffix string, fn func(data []byte)) (stop func(), err 
 
 // arrived waits until the servers know the subscriptions that were made, if they
 // can be reached; otherwise they learn of them later.
-func (c *Conn) arrived() error {
-	if err := c.side.FlushTimeout(dialLimit); err != nil && c.side.IsClosed() {
+func (c *side) arrived() error {
+	if err := c.nc.FlushTimeout(dialLimit); err != nil && c.nc.IsClosed() {
 		return fmt.Errorf("subscribe: %w", err)
 	}
 	return nil
 }
 
 // live returns the subject of a suffix.
-func (c *Conn) live(suffix string) (string, error) {
+func (c *side) live(suffix string) (string, error) {
 	for word := range strings.SplitSeq(suffix, ".") {
 		if word == "" || strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
 			return "", ErrSuffix
 		}
 	}
-	return "engramd.live." + c.o.Stream + "." + suffix, nil
+	return "engramd.live." + c.stream + "." + suffix, nil
 }

@@ -50,7 +50,7 @@ type ending struct {
 // serving is a Serve: it owns the one backup that there may be.
 type serving struct {
 	Peer
-	c   *Conn
+	c   *side
 	ctx context.Context
 
 	mu   sync.Mutex
@@ -65,7 +65,7 @@ type serving struct {
 //
 // One receiver is served at a time. It has an hour, and half a minute for each
 // next question.
-func (c *Conn) Serve(ctx context.Context, p Peer) error {
+func (c *side) Serve(ctx context.Context, p Peer) error {
 	left, err := filepath.Glob(filepath.Join(p.Temp, backupFolders+"*"))
 	for _, folder := range left { // of a node that was killed
 		err = errors.Join(err, os.RemoveAll(folder))
@@ -80,7 +80,7 @@ func (c *Conn) Serve(ctx context.Context, p Peer) error {
 	for subject, handle := range map[string]nats.MsgHandler{
 		c.peers() + ".find": s.found, own + ".begin": s.begin, own + ".chunk": s.chunk, own + ".done": s.done,
 	} {
-		sub, err := c.side.Subscribe(subject, handle)
+		sub, err := c.nc.Subscribe(subject, handle)
 		if err != nil {
 			return fmt.Errorf("serve backups: %w", err)
 		}
@@ -93,7 +93,7 @@ func (c *Conn) Serve(ctx context.Context, p Peer) error {
 	return nil
 }
 
-func (c *Conn) peers() string { return "engramd.peer." + c.o.Stream }
+func (c *side) peers() string { return "engramd.peer." + c.stream }
 
 // found answers whoever looks for peers, except this connection itself.
 func (s *serving) found(m *nats.Msg) {
@@ -127,7 +127,7 @@ func (s *serving) begin(m *nats.Msg) {
 			_ = b.file.Close()
 		}
 	})
-	s.c.o.Log.Info("a node that joins is given a backup")
+	s.c.log.Info("a node that joins is given a backup")
 	_ = m.Respond([]byte(b.id))
 }
 

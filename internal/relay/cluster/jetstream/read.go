@@ -71,7 +71,7 @@ func (c *Conn) Read(ctx context.Context, from uint64, fn func(cluster.Message) e
 func (r *reader) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	link := r.c.linked()
+	link := r.c.link.context()
 	f, err := r.await(ctx)
 	if err != nil {
 		return err

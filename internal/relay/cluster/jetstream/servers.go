@@ -40,7 +40,7 @@ func (v varz) with(j jsz) server {
 
 // monitored asks every monitoring URL. Those that do not answer are in silent,
 // with the reason.
-func (c *Conn) monitored(ctx context.Context) (all []server, silent []error) {
+func (c *setup) monitored(ctx context.Context) (all []server, silent []error) {
 	client := &http.Client{
 		Timeout:       monitorLimit,
 		Transport:     &http.Transport{TLSClientConfig: c.tls.Clone(), DisableKeepAlives: true},
@@ -99,7 +99,7 @@ func get(ctx context.Context, client *http.Client, url string, into any) error {
 
 // system asks all servers as a user of the system account, and returns those that
 // answered, as soon as all of names did.
-func (c *Conn) system(ctx context.Context, names []string) ([]server, error) {
+func (c *setup) system(ctx context.Context, names []string) ([]server, error) {
 	asked, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
 	nc, err := c.connect(asked, "engramd check", c.o.SystemCredentials)

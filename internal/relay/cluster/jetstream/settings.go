@@ -16,7 +16,7 @@ const (
 
 // faults names every setting of the stream with which an acknowledged message
 // may be lost, changed, or read otherwise by another node.
-func (c *Conn) faults(is jetstream.StreamConfig) error {
+func (c *setup) faults(is jetstream.StreamConfig) error {
 	want := c.config()
 	var faults []string
 	fault := func(setting string, bad bool, is, want any) {

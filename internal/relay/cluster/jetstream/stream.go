@@ -8,10 +8,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// subject is the log's.
+func (c *setup) subject() string { return "engramd.log." + c.o.Stream }
+
 // config is the stream as Create makes it; faults names what else one may be.
-func (c *Conn) config() jetstream.StreamConfig {
+func (c *setup) config() jetstream.StreamConfig {
 	config := jetstream.StreamConfig{
-		Name: c.o.Stream, Description: "the log of an engramd cluster", Subjects: []string{c.subject},
+		Name: c.o.Stream, Description: "the log of an engramd cluster", Subjects: []string{c.subject()},
 		Storage: jetstream.FileStorage, Replicas: c.o.Replicas,
 		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew,
 		MaxMsgs: -1, MaxMsgsPerSubject: -1, MaxMsgSize: -1, MaxConsumers: -1, MaxBytes: -1,
@@ -41,7 +44,7 @@ func (c *Conn) Create(ctx context.Context) error {
 
 // info asks for the stream.
 func (c *Conn) info(ctx context.Context) (jetstream.Stream, *jetstream.StreamInfo, error) {
-	ctx, cancel := c.asking(ctx, askLimit)
+	ctx, cancel := c.link.asking(ctx, askLimit)
 	defer cancel()
 	stream, err := c.js.Stream(ctx, c.o.Stream)
 	if err != nil {
@@ -87,7 +90,7 @@ func (c *Conn) Trim(ctx context.Context, below uint64) error {
 	if below <= info.State.FirstSeq {
 		return nil
 	}
-	ctx, cancel := c.asking(ctx, askLimit)
+	ctx, cancel := c.link.asking(ctx, askLimit)
 	defer cancel()
 	if err := stream.Purge(ctx, jetstream.WithPurgeSequence(below)); err != nil {
 		return fmt.Errorf("trim: %w", err)
