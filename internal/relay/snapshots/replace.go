@@ -66,7 +66,7 @@ func (s *Service) replace(ctx context.Context, l *snapshot.Lock, q ReplaceReques
 	o := store.RestoreOptions{
 		Mode: store.Rollback, Agent: q.Agent, AsOf: q.AsOf.Unix(),
 		// Two agents of one file may be replaced in the same millisecond.
-		Name: s.quarantineName("replace-" + q.Agent[:16]),
+		Name: quarantineName(s.clock(), "replace-"+q.Agent[:16]),
 	}
 	done, err := s.switchIn(ctx, o, func(r store.Restoration) error {
 		return q.Events(func(p store.Part, ev *nostr.Event) error { return r.Add(ctx, p, ev) })

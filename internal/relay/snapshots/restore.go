@@ -141,7 +141,7 @@ func (s *Service) restore(ctx context.Context, l *snapshot.Lock, b *bundle.Bundl
 	freeMemory()
 	o := store.RestoreOptions{Mode: store.Repair, Agent: q.Agent, AsOf: b.Manifest.AsOf.Unix()}
 	if q.Mode == snapshot.Rollback {
-		o.Mode, o.Name = store.Rollback, s.quarantineName("from-"+b.ID)
+		o.Mode, o.Name = store.Rollback, quarantineName(s.clock(), "from-"+b.ID)
 	}
 	if !q.NoPre {
 		pre, err := s.before(ctx, l, b, q)
@@ -190,8 +190,8 @@ func (out *Restored) take(done store.Restored) {
 
 // quarantineName names what a rollback to a bundle, or a replacement, takes
 // away.
-func (s *Service) quarantineName(of string) string {
-	return s.clock().UTC().Format("20060102T150405.000Z") + "-" + of
+func quarantineName(now time.Time, of string) string {
+	return now.UTC().Format("20060102T150405.000Z") + "-" + of
 }
 
 // before keeps the state before a restore of b, if there is any, and if

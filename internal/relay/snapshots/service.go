@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -69,13 +68,11 @@ type Options struct {
 // concurrently; those on the same agent take turns by the agent's lock, also
 // across processes, and fail with a *snapshot.HeldError if that takes too long.
 type Service struct {
-	bundles  *snapshot.Store
+	shelf
 	store    Store
 	rules    Rules
 	sign     bundle.Signer
-	trusted  func(ctx context.Context) ([]string, error)
 	process  string
-	settings atomic.Pointer[Settings]
 	changed  chan struct{} // wakes the Worker
 	software string
 	events   *notify.Publisher
@@ -87,7 +84,7 @@ type Service struct {
 // New returns a Service.
 func New(o Options) *Service {
 	s := &Service{
-		bundles: o.Bundles, store: o.Store, rules: o.Rules, software: o.Software, sign: o.Sign, trusted: o.Trusted, process: o.Process,
+		shelf: shelf{bundles: o.Bundles, trusted: o.Trusted}, store: o.Store, rules: o.Rules, software: o.Software, sign: o.Sign, process: o.Process,
 		events: o.Events, metrics: o.Metrics, log: o.Log, clock: o.Clock,
 		changed: make(chan struct{}, 1),
 	}
@@ -113,18 +110,6 @@ func (s *Service) wakeWorker() {
 	case s.changed <- struct{}{}:
 	default: // it has not yet looked at the settings before
 	}
-}
-
-// Settings returns the settings in force.
-func (s *Service) Settings() Settings { return *s.settings.Load() }
-
-// locked runs work with the agent's lock.
-func (s *Service) locked(ctx context.Context, tenant, agent string, work func(*snapshot.Lock) error) error {
-	lock, err := s.bundles.Lock(ctx, tenant, agent, s.settings.Load().LockTimeout)
-	if err != nil {
-		return err
-	}
-	return errors.Join(work(lock), lock.Unlock())
 }
 
 // counted counts an operation that began at a time.
