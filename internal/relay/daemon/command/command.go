@@ -76,7 +76,7 @@ func descriptions() []description {
 		{"delete", "[OPTIONS] --filter JSON… [--yes]", "count what filters match, and with --yes remove it for good, through the running relay if there is one", true, func(m *Main) command { return &deleteCommand{Main: m} }},
 		{"backup", "[OPTIONS] FILE", "copy the database while the relay runs, and verify the copy", true, func(m *Main) command { return &backupCommand{Main: m} }},
 		{"check", "[OPTIONS]", "check the database and say what to do", true, func(m *Main) command { return &checkCommand{Main: m} }},
-		{"snapshot", "[COMMAND] [OPTIONS]", "keep an agent's memory as of one instant, verify it, and go back to it", true, func(m *Main) command { return &snapshotCommand{Main: m} }},
+		{"snapshot", "[COMMAND] [OPTIONS]", "keep an agent's memory as of one instant, verify it, and go back to it", true, func(m *Main) command { return &snapshotCommand{opener: opener{Main: m}} }},
 		{"relay-key", "[COMMAND] [OPTIONS]", "show, change and revoke the relay's identity key", true, func(m *Main) command { return &relayKeyCommand{Main: m} }},
 		{"cluster", "COMMAND [OPTIONS]", "run several relays over one log: the first node, further ones, what they share", true, func(m *Main) command { return &clusterCommand{Main: m} }},
 		{"master-key", "rotate [OPTIONS]", "change the master key of contract memory and seal everything anew", true, func(m *Main) command { return &masterKeyCommand{Main: m} }},

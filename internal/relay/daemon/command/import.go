@@ -110,7 +110,7 @@ func (c *importCommand) importHere(ctx context.Context, p ingest.Replacing) (t i
 	if !c.replace {
 		return im.Run(ctx, c.in, p)
 	}
-	service := &snapshotCommand{Main: c.Main, cfg: c.cfg, store: s}
+	service := &opener{Main: c.Main, cfg: c.cfg, store: s}
 	snapshots, err := service.service(ctx, rules)
 	if err != nil {
 		return t, err

@@ -7,30 +7,21 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"engramd/internal/relay/config"
 	"engramd/internal/relay/daemon/wiring"
-	"engramd/internal/relay/keys"
-	"engramd/internal/relay/notify"
-	"engramd/internal/relay/snapshots"
 	"engramd/internal/snapshot/bundle"
 )
 
 // snapshotCommand is `engramd snapshot VERB`.
 type snapshotCommand struct {
-	*Main
+	opener
 	verb     snapshotVerb
 	named    bool // the verb stands on the command line
 	operands []string
 	given    snapshotFlags
-	cfg      *config.Config
-	store    *wiring.Database  // nil unless the verb opened it
-	events   *notify.Publisher // nil without a broker
-	unsigned error             // why the relay's key does not sign
 }
 
 // snapshotVerb is one thing that can be done with snapshots.
@@ -129,108 +120,8 @@ func (c *snapshotCommand) Run(ctx context.Context) error {
 	return errors.Join(c.verb.run(c, ctx), c.close())
 }
 
-// close ends what the verb opened.
-func (c *snapshotCommand) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), wiring.BrokerGrace)
-	defer cancel()
-	c.events.Close(ctx)
-	if c.store == nil {
-		return nil
-	}
-	return c.store.Close()
-}
-
-// files returns the service for what needs no database.
-func (c *snapshotCommand) files() (*snapshots.Service, error) {
-	return c.service(context.Background(), nil)
-}
-
-// service returns the service over the database if the verb has opened it.
-func (c *snapshotCommand) service(ctx context.Context, rules snapshots.Rules) (*snapshots.Service, error) {
-	settings, err := wiring.SnapshotSettings(c.cfg)
-	if err != nil {
-		return nil, err
-	}
-	if c.cfg.Events.NATS != "" && c.events == nil {
-		if c.events, err = notify.New(wiring.BrokerOptions(c.cfg)); err != nil {
-			return nil, wiring.Usage(err)
-		}
-	}
-	o := wiring.SnapshotOptions(c.cfg, settings, c.Version)
-	o.Rules, o.Events, o.Process = rules, c.events, "that is this command"
-	if c.store != nil {
-		o.Store = c.store
-		ring, err := keys.Beside(ctx, wiring.RelayKeyOptions(c.cfg, c.Env), c.store)
-		if o.Trusted = ring.Trusted; err == nil {
-			o.Sign = ring.Sign
-		}
-		c.unsigned = err
-	}
-	return snapshots.New(o), nil
-}
-
-// reading returns the service beside a daemon, or without one, for what only
-// reads.
-func (c *snapshotCommand) reading(ctx context.Context) (_ *snapshots.Service, err error) {
-	if c.store, err = openBeside(ctx, c.cfg); err != nil {
-		return nil, err
-	}
-	return c.service(ctx, nil)
-}
-
-// trusting returns the service for what needs no database, but goes by the
-// relay's own keys if there is one.
-func (c *snapshotCommand) trusting(ctx context.Context) (*snapshots.Service, error) {
-	if databaseThere(c.cfg) != nil {
-		return c.files()
-	}
-	s, err := c.reading(ctx)
-	if err != nil {
-		fmt.Fprintf(c.Stderr, "the relay's own keys are not known, and count as others': %v\n", err)
-		return c.files()
-	}
-	return s, nil
-}
-
-// agent returns the agent that must have been named.
-func (c *snapshotCommand) agent() (string, error) {
-	if c.given.agent == "" {
-		return "", wiring.Usage(errors.New("whose memory? Give --agent"))
-	}
-	return c.given.agent, nil
-}
-
-// id returns the agent and the id that must have been named.
-func (c *snapshotCommand) id() (agent, id string, err error) {
-	if agent, err = c.agent(); err != nil {
-		return "", "", err
-	}
-	if c.given.id == "" {
-		return "", "", wiring.Usage(errors.New("which snapshot? Give its id; engramd snapshot ls shows them"))
-	}
-	return agent, c.given.id, nil
-}
-
-// which names a snapshot by an id or a path.
-func (c *snapshotCommand) which(name string) (w snapshots.Which, err error) {
-	w = snapshots.Which{Tenant: c.given.tenant, Agent: c.given.agent, Signers: c.given.signers, Trusted: c.given.trust}
-	if bundle.CheckID(name) == nil {
-		w.ID = name
-	} else if w.Path, err = filepath.Abs(name); err != nil {
-		return w, err
-	}
-	if w.Identities, err = wiring.IdentitiesFrom(c.given.identity); err != nil {
-		return w, err
-	}
-	secret, err := c.given.secret()
-	if err == nil && secret.hex != "" {
-		w.Keys, err = bundle.KeysOf(secret.hex, secret.public)
-	}
-	return w, err
-}
-
-func (c *snapshotCommand) printJSON(v any) error {
-	e := json.NewEncoder(c.Stdout)
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
@@ -239,7 +130,7 @@ func (c *snapshotCommand) printJSON(v any) error {
 // printOr prints a value as JSON if that was asked for, else by text.
 func (c *snapshotCommand) printOr(v any, text func(io.Writer) error) error {
 	if c.given.json {
-		return c.printJSON(v)
+		return printJSON(c.Stdout, v)
 	}
 	return text(c.Stdout)
 }

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 	"engramd/internal/platform/timeparse"
 	"engramd/internal/relay/daemon/wiring"
+	"engramd/internal/relay/snapshots"
 	"engramd/internal/secrets"
 	"engramd/internal/snapshot/bundle"
 )
@@ -189,6 +191,43 @@ func publicKey(name, s string) (string, error) {
 		return low, nil
 	}
 	return "", fmt.Errorf("%s: want a pubkey: 64 hex digits or an npub", name)
+}
+
+// needAgent returns the agent that must have been named.
+func (f *snapshotFlags) needAgent() (string, error) {
+	if f.agent == "" {
+		return "", wiring.Usage(errors.New("whose memory? Give --agent"))
+	}
+	return f.agent, nil
+}
+
+// needID returns the agent and the id that must have been named.
+func (f *snapshotFlags) needID() (agent, id string, err error) {
+	if agent, err = f.needAgent(); err != nil {
+		return "", "", err
+	}
+	if f.id == "" {
+		return "", "", wiring.Usage(errors.New("which snapshot? Give its id; engramd snapshot ls shows them"))
+	}
+	return agent, f.id, nil
+}
+
+// which names a snapshot by an id or a path.
+func (f *snapshotFlags) which(name string) (w snapshots.Which, err error) {
+	w = snapshots.Which{Tenant: f.tenant, Agent: f.agent, Signers: f.signers, Trusted: f.trust}
+	if bundle.CheckID(name) == nil {
+		w.ID = name
+	} else if w.Path, err = filepath.Abs(name); err != nil {
+		return w, err
+	}
+	if w.Identities, err = wiring.IdentitiesFrom(f.identity); err != nil {
+		return w, err
+	}
+	secret, err := f.secret()
+	if err == nil && secret.hex != "" {
+		w.Keys, err = bundle.KeysOf(secret.hex, secret.public)
+	}
+	return w, err
 }
 
 // recipients of a new snapshot: nil stands for those of the configuration.

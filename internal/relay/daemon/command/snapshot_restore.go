@@ -19,7 +19,7 @@ import (
 )
 
 func (c *snapshotCommand) restore(ctx context.Context) error {
-	if _, err := c.agent(); err != nil {
+	if _, err := c.given.needAgent(); err != nil {
 		return err
 	}
 	g := c.given
@@ -29,7 +29,7 @@ func (c *snapshotCommand) restore(ctx context.Context) error {
 	if (g.id == "") == (g.from == "") {
 		return wiring.Usage(errors.New("which snapshot? Give its id, or --from FILE"))
 	}
-	w, err := c.which(g.id + g.from)
+	w, err := c.given.which(g.id + g.from)
 	if err != nil {
 		return err
 	}

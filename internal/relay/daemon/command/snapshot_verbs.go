@@ -16,7 +16,7 @@ import (
 )
 
 func (c *snapshotCommand) create(ctx context.Context) error {
-	agent, err := c.agent()
+	agent, err := c.given.needAgent()
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (c *snapshotCommand) list(context.Context) error {
 		for _, info := range list {
 			out = append(out, snapshots.Created{Info: info, Path: info.Path})
 		}
-		return c.printJSON(struct {
+		return printJSON(c.Stdout, struct {
 			Snapshots []snapshots.Created `json:"snapshots"`
 		}{out})
 	}
@@ -117,7 +117,7 @@ func (c *snapshotCommand) verify(ctx context.Context) error {
 	if (g.bundle == "") == (g.id == "") || g.id != "" && g.agent == "" {
 		return wiring.Usage(errors.New("which snapshot? Give --bundle FILE, or --agent and its id"))
 	}
-	w, err := c.which(g.bundle + g.id)
+	w, err := c.given.which(g.bundle + g.id)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (c *snapshotCommand) verify(ctx context.Context) error {
 
 // show shows one record of a snapshot, or which there are.
 func (c *snapshotCommand) show(ctx context.Context) error {
-	agent, err := c.agent()
+	agent, err := c.given.needAgent()
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (c *snapshotCommand) show(ctx context.Context) error {
 	if name == "" {
 		return wiring.Usage(errors.New("which snapshot? Give its id, or a file, and then the record"))
 	}
-	w, err := c.which(name)
+	w, err := c.given.which(name)
 	if err != nil {
 		return err
 	}
@@ -188,17 +188,17 @@ func (c *snapshotCommand) show(ctx context.Context) error {
 }
 
 func (c *snapshotCommand) diff(ctx context.Context) error {
-	if _, err := c.agent(); err != nil {
+	if _, err := c.given.needAgent(); err != nil {
 		return err
 	}
 	if len(c.operands) != 2 {
 		return wiring.Usage(errors.New("name two snapshots: ids, or files"))
 	}
-	a, err := c.which(c.operands[0])
+	a, err := c.given.which(c.operands[0])
 	if err != nil {
 		return err
 	}
-	b, err := c.which(c.operands[1])
+	b, err := c.given.which(c.operands[1])
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (c *snapshotCommand) diff(ctx context.Context) error {
 }
 
 func (c *snapshotCommand) export(context.Context) error {
-	agent, id, err := c.id()
+	agent, id, err := c.given.needID()
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (c *snapshotCommand) export(context.Context) error {
 }
 
 func (c *snapshotCommand) remove(ctx context.Context) error {
-	agent, id, err := c.id()
+	agent, id, err := c.given.needID()
 	if err != nil {
 		return err
 	}
@@ -256,7 +256,7 @@ func (c *snapshotCommand) pin(ctx context.Context) error   { return c.setPinned(
 func (c *snapshotCommand) unpin(ctx context.Context) error { return c.setPinned(ctx, false) }
 
 func (c *snapshotCommand) setPinned(ctx context.Context, pinned bool) error {
-	agent, id, err := c.id()
+	agent, id, err := c.given.needID()
 	if err != nil {
 		return err
 	}
