@@ -67,12 +67,7 @@ func (x *Index) fitting(q Query, w Weights, texts Texts) (s *search, hits []Hit)
 		q.parts, q.looked = true, nil
 		return x.fitting(q, w, texts)
 	}
-	if a.phrases != nil {
-		hits = slices.DeleteFunc(hits, func(h Hit) bool {
-			text, ok := texts(h.Slug)
-			return !ok || !says(text, a.phrases)
-		})
-	}
+	hits = s.phrased(hits, texts)
 	hits = hits[:min(len(hits), maxHits)]
 	judge(hits, a, q.parts)
 	return s, cutTail(leaning(hits))

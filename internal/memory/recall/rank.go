@@ -83,17 +83,8 @@ type search struct {
 }
 
 // search reads a query.
-func (x *Index) search(q Query, w Weights) *search { return x.searchIn(q, w, x.open(&q.Filter)) }
-
-// searchIn reads a query of the documents that are open.
-func (x *Index) searchIn(q Query, w Weights, open []bool) *search {
-	return &search{x: x, q: q, w: w, a: read(x, q, w, open)}
-}
-
-// score scores the sections by the words of the query.
-func (s *search) score() *search {
-	s.scored = score(s.x, &s.a, s.w)
-	return s
+func (x *Index) search(q Query, w Weights) *search {
+	return &search{x: x, q: q, w: w, a: read(x, q, w, x.open(&q.Filter))}
 }
 
 func (s *search) rank(most int) []Hit {

@@ -34,8 +34,8 @@ type scored struct {
 }
 
 // score scores the sections of open documents, and groups, by the terms of a query.
-func score(x *Index, a *asked, w Weights) scored {
-	terms := a.terms
+func (r *search) score() *search {
+	x, a, w, terms := r.x, &r.a, r.w, r.a.terms
 	s := scored{own: cleared(&a.room.own, len(x.sections)), mask: cleared(&a.room.mask, len(x.sections)),
 		group: cleared(&a.room.group, len(x.groups.all)), idf: make([]float64, len(terms))}
 	groups := newTally(&x.groups, s.group)
@@ -77,7 +77,8 @@ func score(x *Index, a *asked, w Weights) scored {
 		}
 		groups.settle(most(t.at), w)
 	}
-	return s
+	r.scored = s
+	return r
 }
 
 // most is the weight of the nearest of what a term stands for.

@@ -18,13 +18,18 @@ func (x *Index) Search(q Query, w Weights, texts Texts) []Hit {
 	s := x.search(q, w).score()
 	hits := s.rank(maxSearched)
 	hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.Why&(ByTime|ByPerson) == 0 && !s.hasWord(h.doc) && s.a.phrases == nil })
-	if s.a.phrases != nil {
-		hits = slices.DeleteFunc(hits, func(h Hit) bool {
-			text, ok := texts(h.Slug)
-			return !ok || !says(text, s.a.phrases)
-		})
+	return s.settle(s.phrased(hits, texts))
+}
+
+// phrased leaves out the hits whose text lacks a phrase of the query.
+func (s *search) phrased(hits []Hit, texts Texts) []Hit {
+	if s.a.phrases == nil {
+		return hits
 	}
-	return s.settle(hits)
+	return slices.DeleteFunc(hits, func(h Hit) bool {
+		text, ok := texts(h.Slug)
+		return !ok || !says(text, s.a.phrases)
+	})
 }
 
 // hasWord reports whether one of the words stands in a document.

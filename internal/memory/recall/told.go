@@ -33,7 +33,7 @@ func (x *Index) Told(q Query, w Weights, texts Texts) []Found {
 	s := &search{x: x}
 	for _, part := range parts { // the last is the whole
 		q.Text = part
-		s = x.searchIn(q, w, open)
+		s = &search{x: x, q: q, w: w, a: read(x, q, w, open)}
 		s.a.terms = x.rare(s.a.terms, commonTold)
 		all := s.score().rank(MostTold)
 		for _, h := range all {

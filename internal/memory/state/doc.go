@@ -277,6 +277,15 @@ func (d *db) again(ctx context.Context, run func(context.Context, func(*sealedfi
 	return run(ctx, do)
 }
 
+// list reads rows.
+func list[T any](ctx context.Context, d *db, of func(sealedfile.Row) T, query string, args ...any) (all []T, err error) {
+	err = d.read(ctx, func(tx *sealedfile.Tx) error {
+		all = nil
+		return tx.Each(query, func(r sealedfile.Row) error { all = append(all, of(r)); return nil }, args...)
+	})
+	return all, err
+}
+
 // fits refuses names beyond the bound.
 func fits(names ...string) error {
 	for _, n := range names {

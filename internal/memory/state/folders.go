@@ -96,15 +96,9 @@ func (s Folders) Standing(ctx context.Context, folder, clone, name, old string) 
 }
 
 // All returns all that are known, by path.
-func (s Folders) All(ctx context.Context) (all []Folder, err error) {
-	err = s.read(ctx, func(tx *sealedfile.Tx) error {
-		all = nil
-		return tx.Each("SELECT folder, project, since FROM folders ORDER BY folder, project", func(r sealedfile.Row) error {
-			all = append(all, Folder{r.Text(0), r.Text(1), time.UnixMilli(r.Int(2)).UTC()})
-			return nil
-		})
-	})
-	return all, err
+func (s Folders) All(ctx context.Context) ([]Folder, error) {
+	return list(ctx, s.db, func(r sealedfile.Row) Folder { return Folder{r.Text(0), r.Text(1), time.UnixMilli(r.Int(2)).UTC()} },
+		"SELECT folder, project, since FROM folders ORDER BY folder, project")
 }
 
 // Migrate keeps what is needed to undo that a project's memory was renamed, at most

@@ -283,19 +283,14 @@ func (s Links) Void(ctx context.Context) ([]Link, error) {
 	return s.list(ctx, "fate = 3 AND named IS NULL AND ?1 = 0 AND w = (SELECT w FROM log)", 0)
 }
 
-func (s Links) list(ctx context.Context, which string, arg any) (all []Link, err error) {
-	err = s.read(ctx, func(tx *sealedfile.Tx) error {
-		all = nil
-		return tx.Each("SELECT w, n, id, taken, fate, event FROM links INDEXED BY links_open WHERE fate <> 1 AND ("+which+") ORDER BY w, n LIMIT ?2", func(r sealedfile.Row) error {
-			l := Link{W: r.Text(0), N: r.Int(1), ID: hex.EncodeToString(r.Raw(2)), Taken: time.UnixMilli(r.Int(3)).UTC(), Fate: Fate(r.Int(4))}
-			if !r.Null(5) {
-				l.Event = []byte(r.Text(5))
-			}
-			all = append(all, l)
-			return nil
-		}, arg, maxAtOnce)
-	})
-	return all, err
+func (s Links) list(ctx context.Context, which string, arg any) ([]Link, error) {
+	return list(ctx, s.db, func(r sealedfile.Row) Link {
+		l := Link{W: r.Text(0), N: r.Int(1), ID: hex.EncodeToString(r.Raw(2)), Taken: time.UnixMilli(r.Int(3)).UTC(), Fate: Fate(r.Int(4))}
+		if !r.Null(5) {
+			l.Event = []byte(r.Text(5))
+		}
+		return l
+	}, "SELECT w, n, id, taken, fate, event FROM links INDEXED BY links_open WHERE fate <> 1 AND ("+which+") ORDER BY w, n LIMIT ?2", arg, maxAtOnce)
 }
 
 // NamedVoid notes that a log unit names numbers of the present log as void.

@@ -59,15 +59,11 @@ func (s Plans) Get(ctx context.Context, id string) (Plan, error) {
 // All returns the open plans; the first to expire comes first.
 func (s Plans) All(ctx context.Context) ([]Plan, error) { return s.list(ctx, "") }
 
-func (s Plans) list(ctx context.Context, id string) (all []Plan, err error) {
-	err = s.read(ctx, func(tx *sealedfile.Tx) error {
-		all = nil
-		return tx.Each("SELECT id, data, expires FROM plans WHERE expires > ?1 AND ?2 IN ('', id) ORDER BY expires, id", func(r sealedfile.Row) error {
-			all = append(all, Plan{ID: r.Text(0), Data: r.Blob(1), Expires: time.UnixMilli(r.Int(2)).UTC()})
-			return nil
-		}, s.now().UnixMilli(), id)
-	})
-	return all, err
+func (s Plans) list(ctx context.Context, id string) ([]Plan, error) {
+	return list(ctx, s.db, func(r sealedfile.Row) Plan {
+		return Plan{ID: r.Text(0), Data: r.Blob(1), Expires: time.UnixMilli(r.Int(2)).UTC()}
+	},
+		"SELECT id, data, expires FROM plans WHERE expires > ?1 AND ?2 IN ('', id) ORDER BY expires, id", s.now().UnixMilli(), id)
 }
 
 // Close ends a plan. Of several who close it one succeeds, the others get

@@ -54,15 +54,8 @@ func sessionOf(r sealedfile.Row) Session {
 }
 
 // All returns the sessions, seen last first.
-func (s Sessions) All(ctx context.Context) (all []Session, err error) {
-	err = s.read(ctx, func(tx *sealedfile.Tx) error {
-		all = nil
-		return tx.Each("SELECT "+sessionColumns+" FROM sessions ORDER BY seen DESC, id", func(r sealedfile.Row) error {
-			all = append(all, sessionOf(r))
-			return nil
-		})
-	})
-	return all, err
+func (s Sessions) All(ctx context.Context) ([]Session, error) {
+	return list(ctx, s.db, sessionOf, "SELECT "+sessionColumns+" FROM sessions ORDER BY seen DESC, id")
 }
 
 // Show notes what is about to be shown in a session, which is seen by that, and
@@ -117,15 +110,8 @@ func (s Sessions) show(ctx context.Context, id, harness string, texts []Shown, c
 }
 
 // Shown returns what was shown in a session, in that order.
-func (s Sessions) Shown(ctx context.Context, id string) (all []Shown, err error) {
-	err = s.read(ctx, func(tx *sealedfile.Tx) error {
-		all = nil
-		return tx.Each("SELECT slug, hash FROM shown WHERE session = ? ORDER BY n", func(r sealedfile.Row) error {
-			all = append(all, Shown{r.Text(0), r.Text(1)})
-			return nil
-		}, id)
-	})
-	return all, err
+func (s Sessions) Shown(ctx context.Context, id string) ([]Shown, error) {
+	return list(ctx, s.db, func(r sealedfile.Row) Shown { return Shown{r.Text(0), r.Text(1)} }, "SELECT slug, hash FROM shown WHERE session = ? ORDER BY n", id)
 }
 
 // Forget drops what was shown in a session: its context is a new one, as after a

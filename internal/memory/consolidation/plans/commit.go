@@ -18,26 +18,26 @@ import (
 // An *consolidation.OpError, ErrNoPlan, ErrTooLarge and ErrBusy say that nothing was written;
 // consolidation.ErrChanged beneath that a unit is not any more what the plan showed: prepare
 // again. An *OpenError says that it is not finished.
-func (p *Plans) Commit(ctx context.Context, id string, ops []consolidation.Op) (out Result, err error) {
-	err = p.locked(ctx, p.wait(), func() error {
-		out, err = p.take(ctx, id, ops, Open)
-		return err
-	})
-	return out, err
+func (p *Plans) Commit(ctx context.Context, id string, ops []consolidation.Op) (Result, error) {
+	return p.take(ctx, id, ops, Open)
 }
 
 // Propose judges operations as Commit does, and leaves them in the plan's record to
 // be looked at (Review, Accept, Reject).
-func (p *Plans) Propose(ctx context.Context, id string, ops []consolidation.Op) (out Result, err error) {
+func (p *Plans) Propose(ctx context.Context, id string, ops []consolidation.Op) (Result, error) {
+	return p.take(ctx, id, ops, Proposed)
+}
+
+// take is Commit or Propose.
+func (p *Plans) take(ctx context.Context, id string, ops []consolidation.Op, status Status) (out Result, err error) {
 	err = p.locked(ctx, p.wait(), func() error {
-		out, err = p.take(ctx, id, ops, Proposed)
+		out, err = take(ctx, p, id, ops, status)
 		return err
 	})
 	return out, err
 }
 
-// take is Commit or Propose under the lock.
-func (p *Plans) take(ctx context.Context, id string, ops []consolidation.Op, status Status) (Result, error) {
+func take(ctx context.Context, p *Plans, id string, ops []consolidation.Op, status Status) (Result, error) {
 	w := &writer{memory: p.Memory}
 	if err := p.resumeHere(ctx, func(o noted) bool { return o.Plan == id }); err != nil {
 		return Result{}, err
