@@ -28,13 +28,13 @@ func (r *hookRun) prompt(ctx context.Context) (string, error) {
 func (r *hookRun) prompted(ctx context.Context, s *session.Session, state *memorystate.State, id string) (string, error) {
 	// The copy is opened while the prompt is counted: each waits for the disk.
 	var err error
-	opened := make(chan *localcopy.Mirror, 1)
+	opened := make(chan *localcopy.Copy, 1)
 	question := hook.Question(r.in.Prompt)
 	if !r.h.Injects(hook.Prompt) {
 		question = ""
 	}
 	go func() {
-		var kept *localcopy.Mirror
+		var kept *localcopy.Copy
 		defer func() { opened <- kept }()
 		defer recovered()
 		if r.h.Injects(hook.Prompt) {

@@ -30,12 +30,12 @@ func (c *Copies) Open(ctx context.Context, warn func(string)) (*Copy, error) {
 	o, err := c.options()
 	if o.Warn = warn; err == nil {
 		soon, cancel := context.WithTimeout(ctx, c.s.allow(OpenBudget))
-		l.Mirror, err = localcopy.Open(soon, c.pair(), o)
+		l.Copy, err = localcopy.Open(soon, c.pair(), o)
 		cancel()
 	}
 	if err != nil && !o.NoDisk && ctx.Err() == nil {
 		warn(fmt.Sprintf("nothing of the memory is kept on this machine: %v", err))
-		l.Mirror, err = localcopy.Open(ctx, c.pair(), localcopy.Options{NoDisk: true})
+		l.Copy, err = localcopy.Open(ctx, c.pair(), localcopy.Options{NoDisk: true})
 	}
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (c *Copies) options() (o localcopy.Options, err error) {
 
 // OnDisk opens the local copy that is on disk, nil if there is none. It must be
 // closed.
-func (c *Copies) OnDisk(ctx context.Context) (*localcopy.Mirror, error) {
+func (c *Copies) OnDisk(ctx context.Context) (*localcopy.Copy, error) {
 	if c.s.Memory == nil {
 		return nil, nil
 	}
@@ -95,7 +95,7 @@ func (c *Copies) look(ctx context.Context, what string, do func(answer.Source)) 
 }
 
 // unconfirmed reads a copy of which it is not asked how current it is.
-func unconfirmed(kept *localcopy.Mirror) answer.Source {
+func unconfirmed(kept *localcopy.Copy) answer.Source {
 	return answer.Local(kept, func() ([]string, bool) { return nil, false })
 }
 

@@ -27,7 +27,7 @@ const (
 
 // Copy is what this machine keeps of a pair's memory, while it is open.
 type Copy struct {
-	*localcopy.Mirror
+	*localcopy.Copy
 	Follower *follow.Follower
 
 	s     *Session
@@ -48,9 +48,9 @@ func (l *Copy) Tell(changed func()) {
 // follow makes the follower of the copy that is open.
 func (l *Copy) follow() {
 	all := follow.Of(l.s.Client)
-	store := follow.Store(l.Mirror)
+	store := follow.Store(l.Copy)
 	if l.changed != nil {
-		store = tellingStore{l.Mirror, l.changed}
+		store = tellingStore{l.Copy, l.changed}
 	}
 	l.Follower = follow.New(follow.Options{Filter: nipae.ListFilter(l.s.Memory.Agent(), l.s.Memory.Owner()), Store: store, Log: l.s.o.Log,
 		Sources: func() ([]follow.Source, bool) {
@@ -64,11 +64,11 @@ func (l *Copy) Close() error {
 	if l.stop != nil {
 		l.stop()
 	}
-	return l.Mirror.Close()
+	return l.Copy.Close()
 }
 
 // Source is what recall and search read.
-func (l *Copy) Source() answer.Source { return answer.Local(l.Mirror, l.Follower.Relays) }
+func (l *Copy) Source() answer.Source { return answer.Local(l.Copy, l.Follower.Relays) }
 
 // WithCopy runs do on the pair's local copy, caught up within a budget: see CatchUp.
 // What did not come in time is in the copy's freshness: do is called all the same.
@@ -113,8 +113,8 @@ func (l *Copy) CatchUp(ctx context.Context, budget time.Duration) error {
 	}
 	// The disk may be full. The relays have everything.
 	l.s.note("the local copy is left alone: %v", err)
-	_ = l.Mirror.Close()
-	if l.Mirror, err = localcopy.Open(ctx, l.s.Copies.pair(), localcopy.Options{NoDisk: true}); err != nil {
+	_ = l.Copy.Close()
+	if l.Copy, err = localcopy.Open(ctx, l.s.Copies.pair(), localcopy.Options{NoDisk: true}); err != nil {
 		return err
 	}
 	l.follow()

@@ -102,7 +102,7 @@ func (s *Session) Serve(ctx context.Context, l *Copy, o ServeOptions) *Live {
 	l.KeepCurrent(ctx, s.Discovery())
 	v := &Live{Memory: s.Memory, s: s, o: o, log: s.o.Log, copy: l, vectors: func() {}, began: startName(time.Now()), attested: func() {}}
 	if s.Models.Embed != nil {
-		v.near, v.vectors = keepVectors(ctx, l.Mirror, s.Models.Embed, s.Warn)
+		v.near, v.vectors = keepVectors(ctx, l.Copy, s.Models.Embed, s.Warn)
 	}
 	v.beside.busy = make(chan struct{}, 1)
 	v.beside.ctx, v.beside.end = context.WithCancel(ctx)

@@ -26,7 +26,7 @@ type Near func(ctx context.Context, query string) (func(slug string, section int
 
 // nearNow compares a query with all texts that have vectors, once those that a
 // short while is enough for have theirs; nil without a model.
-func (m Models) nearNow(copy *localcopy.Mirror) Near {
+func (m Models) nearNow(copy *localcopy.Copy) Near {
 	if m.Embed == nil {
 		return nil
 	}
@@ -42,7 +42,7 @@ func (m Models) nearNow(copy *localcopy.Mirror) Near {
 
 // keepVectors fills vectors of a copy until stop is called, and says what goes
 // wrong. It returns what compares a query with those that are there.
-func keepVectors(ctx context.Context, copy *localcopy.Mirror, model embed.Embedder, say func(string)) (near Near, stop func()) {
+func keepVectors(ctx context.Context, copy *localcopy.Copy, model embed.Embedder, say func(string)) (near Near, stop func()) {
 	s := vectors.New(copy, model)
 	ctx, cancel := context.WithCancel(ctx)
 	changed := make(chan struct{})

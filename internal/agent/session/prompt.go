@@ -44,7 +44,7 @@ type Telling struct {
 
 // OnDisk reads a copy that this process does not bring up to date. It is confirmed
 // if the configured relays have confirmed it lately, for any process.
-func (s *Session) OnDisk(kept *localcopy.Mirror) answer.Source {
+func (s *Session) OnDisk(kept *localcopy.Copy) answer.Source {
 	return answer.Local(kept, func() ([]string, bool) { return s.Client.Relays(), true })
 }
 

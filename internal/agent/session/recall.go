@@ -109,7 +109,7 @@ func (s *Session) Recall(ctx context.Context, l *Copy, q Question, every bool) (
 	if s.Memory.Writable() { // its owner does not intend it
 		q.Intend = &intentions.Ask{Place: at, Text: q.Text}
 	}
-	r := Recall{Near: s.Models.nearNow(l.Mirror), Rerank: s.Models.Rerank, Copy: l.Source(), Count: s.countRecalled,
+	r := Recall{Near: s.Models.nearNow(l.Copy), Rerank: s.Models.Rerank, Copy: l.Source(), Count: s.countRecalled,
 		Read: func(ctx context.Context, do func(answer.View) (int, error)) error {
 			state, err = l.Look(ctx, func(v answer.View) error {
 				_, err := do(v)

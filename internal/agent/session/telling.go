@@ -10,18 +10,18 @@ import (
 
 // tellingStore is a local copy that tells when something in it changed.
 type tellingStore struct {
-	*localcopy.Mirror
+	*localcopy.Copy
 	tell func()
 }
 
 // Put tells of new heads.
 func (s tellingStore) Put(ctx context.Context, relay string, events []*nostr.Event) (localcopy.Changes, error) {
-	return s.told(s.Mirror.Put(ctx, relay, events))
+	return s.told(s.Copy.Put(ctx, relay, events))
 }
 
 // Lost tells of heads that went.
 func (s tellingStore) Lost(ctx context.Context, relay string, ids [][32]byte) (localcopy.Changes, error) {
-	return s.told(s.Mirror.Lost(ctx, relay, ids))
+	return s.told(s.Copy.Lost(ctx, relay, ids))
 }
 
 func (s tellingStore) told(c localcopy.Changes, err error) (localcopy.Changes, error) {

@@ -2,12 +2,12 @@
 // a pair's memory, so that lists, searches and recall need not ask and decrypt
 // everything each time.
 //
-// A Mirror is one encrypted file for each pair, shared by any number of processes
+// A Copy is one encrypted file for each pair, shared by any number of processes
 // of one user, or lies in memory only. It may be deleted at any time. Whoever
 // follows the relays writes it: Put what a relay has, Lost what it has no more,
 // SetMark how far that was seen. It holds each event that some relay has, and the
 // head of each address is chosen from them by the rule of package nipae. Readers
-// see one state of all that (Mirror.Read), with the index of package recall for
+// see one state of all that (Copy.Read), with the index of package recall for
 // it.
 //
 // # What it says
@@ -20,6 +20,6 @@
 // Put checks each signature once and then keeps what the event says. Every row
 // that is read later lies under an HMAC, and a text under its hash: a file that
 // was changed outside of this package yields ErrDamaged inside and a new, empty
-// mirror outside, never another text. An older state of the file is an older
+// copy outside, never another text. An older state of the file is an older
 // state of the copy, which following mends.
 package localcopy

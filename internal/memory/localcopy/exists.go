@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Exists reports whether a folder has a mirror of a pair: whoever has one thing
+// Exists reports whether a folder has a copy of a pair: whoever has one thing
 // to note need not begin a copy for that.
 func Exists(p Pair, dir string) (bool, error) {
 	keys, err := keysOf(p)

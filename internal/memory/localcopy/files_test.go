@@ -38,7 +38,7 @@ func filesIn(t *testing.T, dir string) map[string][]byte {
 	return out
 }
 
-// theFile is the one file of a closed mirror.
+// theFile is the one file of a closed copy.
 func theFile(t *testing.T, dir string) string {
 	t.Helper()
 	all := filesIn(t, dir)
@@ -51,7 +51,7 @@ func theFile(t *testing.T, dir string) string {
 	return ""
 }
 
-// filled is the folder of a closed mirror that has some memories, the kept index
+// filled is the folder of a closed copy that has some memories, the kept index
 // among them, and what it shows.
 func filled(t *testing.T, a *author) (dir, want string) {
 	t.Helper()
@@ -182,7 +182,7 @@ func TestDamage(t *testing.T) {
 }
 
 // use calls all that reads the file.
-func use(m *Mirror) error {
+func use(m *Copy) error {
 	ctx := context.Background()
 	if _, err := m.Holds(ctx, near); err != nil {
 		return err
@@ -197,7 +197,7 @@ func use(m *Mirror) error {
 	return err
 }
 
-func recalled(t *testing.T, m *Mirror, text string) (found []recall.Found) {
+func recalled(t *testing.T, m *Copy, text string) (found []recall.Found) {
 	t.Helper()
 	err := m.Read(context.Background(), func(v *View) error {
 		found = v.Index().Recall(recall.Query{Text: text}, recall.Recipe(), v.Text)
@@ -209,7 +209,7 @@ func recalled(t *testing.T, m *Mirror, text string) (found []recall.Found) {
 	return found
 }
 
-// TestRemovedWhileOpen: a file that is removed or moved under an open mirror is
+// TestRemovedWhileOpen: a file that is removed or moved under an open copy is
 // not written any more; an empty one begins.
 func TestRemovedWhileOpen(t *testing.T) {
 	a := newAuthor(t, "agent", "owner")
@@ -297,7 +297,7 @@ func TestAsideIsBounded(t *testing.T) {
 }
 
 // TestNothingIsReadable: no text, slug, tag, word, key or relay is in the bytes
-// of any file, while the mirror is open and afterwards.
+// of any file, while the copy is open and afterwards.
 func TestNothingIsReadable(t *testing.T) {
 	a, dir := newAuthor(t, "agent", "owner"), t.TempDir()
 	m := open(t, a.Pair, Options{Dir: dir})

@@ -16,7 +16,7 @@ import (
 var errStop = errors.New("enough")
 
 // How many changes behind the kept index may be before it is kept anew: at
-// Close, and while the mirror is written, but not more often than keepEvery.
+// Close, and while the copy is written, but not more often than keepEvery.
 const (
 	worthClosing = 32
 	worthKeeping = 128
@@ -52,7 +52,7 @@ func counterOf(tx *sealedfile.Tx) (c counter, err error) {
 }
 
 // advance brings the index to the state of a transaction. The caller holds
-// the mirror's mu alone.
+// the copy's mu alone.
 func (x *indexed) advance(ctx context.Context, tx *sealedfile.Tx) error {
 	c, err := counterOf(tx)
 	if err != nil {
@@ -127,7 +127,7 @@ func (x *indexed) load(tx *sealedfile.Tx, c counter) error {
 
 // keepIndexNow keeps the index if it is time and much has changed. That it does
 // not succeed is no failure: the index can be made anew.
-func (m *Mirror) keepIndexNow(ctx context.Context) {
+func (m *Copy) keepIndexNow(ctx context.Context) {
 	m.mu.RLock()
 	due := m.now().Sub(m.sealed) >= keepEvery
 	m.mu.RUnlock()
@@ -138,7 +138,7 @@ func (m *Mirror) keepIndexNow(ctx context.Context) {
 
 // keepIndex writes the index into the file if that many changes are not in the
 // one that is kept there, and forgets what only an older index needs.
-func (m *Mirror) keepIndex(ctx context.Context, worth int64) error {
+func (m *Copy) keepIndex(ctx context.Context, worth int64) error {
 	behind, err := m.behind(ctx)
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (m *Mirror) keepIndex(ctx context.Context, worth int64) error {
 }
 
 // behind is how many changes are not in the kept index.
-func (m *Mirror) behind(ctx context.Context) (n int64, err error) {
+func (m *Copy) behind(ctx context.Context) (n int64, err error) {
 	err = m.file.Read(ctx, func(tx *sealedfile.Tx) error {
 		_, err := tx.One("SELECT seq - coalesce((SELECT seq FROM kept), 0) FROM counter", func(r sealedfile.Row) error { n = r.Int(0); return nil })
 		return err

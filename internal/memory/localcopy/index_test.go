@@ -52,7 +52,7 @@ func TestIndexIsKept(t *testing.T) {
 	}
 }
 
-func keptAt(t *testing.T, m *Mirror) (seq int64) {
+func keptAt(t *testing.T, m *Copy) (seq int64) {
 	t.Helper()
 	err := m.file.Read(context.Background(), func(tx *sealedfile.Tx) error {
 		_, err := tx.One("SELECT seq FROM kept", func(r sealedfile.Row) error { seq = r.Int(0); return nil })

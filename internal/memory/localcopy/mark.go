@@ -15,7 +15,7 @@ type Mark struct {
 	// Confirmed is when it last said that nothing else is there; Compared when all
 	// that it has was last compared.
 	Confirmed, Compared time.Time
-	// Complete says that all that it has is here; false while the mirror is built.
+	// Complete says that all that it has is here; false while the copy is built.
 	Complete bool
 
 	// Life tells what was noted from what is noted once the relay was forgotten,
@@ -24,13 +24,13 @@ type Mark struct {
 }
 
 // ErrForgotten means that what was noted of a relay is gone since it was read,
-// and what the mirror had from it too.
+// and what the copy had from it too.
 var ErrForgotten = errors.New("what the relay has was forgotten meanwhile")
 
 // Begin is Mark for who compares a relay and then notes how far it was seen: if
 // the relay is forgotten in between, or another file begins, SetMark of that
 // mark fails with ErrForgotten.
-func (m *Mirror) Begin(ctx context.Context, relay string) (mark Mark, err error) {
+func (m *Copy) Begin(ctx context.Context, relay string) (mark Mark, err error) {
 	if mark, err = m.Mark(ctx, relay); err != nil || mark.Life != 0 {
 		return mark, err
 	}
@@ -51,7 +51,7 @@ func (m *Mirror) Begin(ctx context.Context, relay string) (mark Mark, err error)
 const newLife = "(random() | 1)"
 
 // Mark returns what was noted of a relay; the zero Mark if nothing was.
-func (m *Mirror) Mark(ctx context.Context, relay string) (mark Mark, err error) {
+func (m *Copy) Mark(ctx context.Context, relay string) (mark Mark, err error) {
 	err = m.mended(ctx, func() error {
 		return m.file.Read(ctx, func(tx *sealedfile.Tx) error {
 			mark, err = m.seal.markAt(tx, relay)
@@ -63,7 +63,7 @@ func (m *Mirror) Mark(ctx context.Context, relay string) (mark Mark, err error) 
 
 // SetMark notes how far a relay was seen, in place of what was noted. A mark that
 // Begin gave, or one made from it, is noted only in its place.
-func (m *Mirror) SetMark(ctx context.Context, relay string, mark Mark) error {
+func (m *Copy) SetMark(ctx context.Context, relay string, mark Mark) error {
 	return m.write(ctx, func(w *writing) error { return w.mark(relay, mark) }, &Changes{})
 }
 
@@ -101,7 +101,7 @@ func (s sealer) markAt(tx *sealedfile.Tx, relay string) (mark Mark, err error) {
 }
 
 // Relays returns the URLs of all relays that are noted, in their canonical form.
-func (m *Mirror) Relays(ctx context.Context) (urls []string, err error) {
+func (m *Copy) Relays(ctx context.Context) (urls []string, err error) {
 	err = m.mended(ctx, func() error {
 		urls = nil
 		return m.file.Read(ctx, func(tx *sealedfile.Tx) error {
@@ -117,7 +117,7 @@ func (m *Mirror) Relays(ctx context.Context) (urls []string, err error) {
 // FreshFor is how long what a relay confirmed counts as what it has.
 const FreshFor = time.Minute
 
-// Freshness is how far a mirror can be believed.
+// Freshness is how far a copy can be believed.
 type Freshness struct {
 	// AsOf is when all relays had confirmed what is here; zero if one never has.
 	AsOf time.Time
@@ -125,18 +125,18 @@ type Freshness struct {
 	Latest time.Time
 	// Stale says that not every relay has confirmed it within FreshFor.
 	Stale bool
-	// Unfinished says that all of what some relay has was never here: the mirror
+	// Unfinished says that all of what some relay has was never here: the copy
 	// is being built.
 	Unfinished bool
 }
 
-// Whole reports whether what the mirror does not have may be said not to be
+// Whole reports whether what the copy does not have may be said not to be
 // there, as far as any list can say that.
 func (f Freshness) Whole() bool { return !f.Stale && !f.Unfinished }
 
-// Freshness judges the mirror by the relays that are asked. Without any it is
+// Freshness judges the copy by the relays that are asked. Without any it is
 // stale.
-func (m *Mirror) Freshness(ctx context.Context, relays []string) (f Freshness, err error) {
+func (m *Copy) Freshness(ctx context.Context, relays []string) (f Freshness, err error) {
 	err = m.mended(ctx, func() error {
 		return m.file.Read(ctx, func(tx *sealedfile.Tx) error {
 			f, err = m.freshness(tx, relays)
@@ -146,7 +146,7 @@ func (m *Mirror) Freshness(ctx context.Context, relays []string) (f Freshness, e
 	return f, err
 }
 
-func (m *Mirror) freshness(tx *sealedfile.Tx, relays []string) (Freshness, error) {
+func (m *Copy) freshness(tx *sealedfile.Tx, relays []string) (Freshness, error) {
 	f := Freshness{Stale: len(relays) == 0, Unfinished: len(relays) == 0}
 	now := m.now()
 	for i, relay := range relays {

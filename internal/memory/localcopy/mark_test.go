@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// TestMarksOfWhatIsGone: a mark that was read is not noted once what the mirror
-// had from the relay is gone, so that an empty mirror is never called whole.
+// TestMarksOfWhatIsGone: a mark that was read is not noted once what the copy
+// had from the relay is gone, so that an empty copy is never called whole.
 func TestMarksOfWhatIsGone(t *testing.T) {
-	for name, goes := range map[string]func(t *testing.T, m *Mirror) error{
-		"forgotten": func(t *testing.T, m *Mirror) error { _, err := m.Forget(t.Context(), near); return err },
-		"removed":   func(_ *testing.T, m *Mirror) error { return os.Remove(m.file.Path()) },
+	for name, goes := range map[string]func(t *testing.T, m *Copy) error{
+		"forgotten": func(t *testing.T, m *Copy) error { _, err := m.Forget(t.Context(), near); return err },
+		"removed":   func(_ *testing.T, m *Copy) error { return os.Remove(m.file.Path()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAuthor(t, "agent", "owner")

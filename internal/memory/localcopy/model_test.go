@@ -13,8 +13,8 @@ import (
 )
 
 // TestHeadsAreThoseOfTheProtocol: after any history of relays that take, lose,
-// regain and go back, the mirror's heads are what nipae chooses from all that the
-// relays have. Two mirrors share the file, and either may be written, read or
+// regain and go back, the copy's heads are what nipae chooses from all that the
+// relays have. Two copies share the file, and either may be written, read or
 // opened anew at any step.
 func TestHeadsAreThoseOfTheProtocol(t *testing.T) {
 	for seed := range uint64(6) {
@@ -41,7 +41,7 @@ func history(t *testing.T, rnd *rand.Rand) {
 	for _, r := range relays {
 		has[r] = map[*nostr.Event]bool{}
 	}
-	mirrors := []*Mirror{open(t, a.Pair, Options{Dir: dir}), open(t, a.Pair, Options{Dir: dir})}
+	mirrors := []*Copy{open(t, a.Pair, Options{Dir: dir}), open(t, a.Pair, Options{Dir: dir})}
 	for step := range 80 {
 		which := rnd.IntN(len(mirrors))
 		m, relay := mirrors[which], relays[rnd.IntN(len(relays))]

@@ -26,7 +26,7 @@ const strays = "FROM vectors WHERE hash NOT IN (SELECT e.hash FROM places p JOIN
 
 // ForgetVectors forgets the vectors of texts that stand at no slug any more, and a
 // model's of archived ones. It writes only if there are any.
-func (m *Mirror) ForgetVectors(ctx context.Context, model string) error {
+func (m *Copy) ForgetVectors(ctx context.Context, model string) error {
 	var needless [][]byte
 	stray := false
 	err := m.Read(ctx, func(v *View) error {

@@ -13,7 +13,7 @@ import (
 )
 
 // keptBlob is the index that a file has.
-func keptBlob(t *testing.T, m *Mirror) (blob []byte) {
+func keptBlob(t *testing.T, m *Copy) (blob []byte) {
 	t.Helper()
 	err := m.file.Read(context.Background(), func(tx *sealedfile.Tx) error {
 		_, err := tx.One("SELECT blob FROM kept", func(r sealedfile.Row) error { blob = bytes.Clone(r.Raw(0)); return nil })
@@ -54,7 +54,7 @@ func TestOlderIndex(t *testing.T) {
 	if err := m.Leave(); err != nil {
 		t.Fatal(err)
 	}
-	found := func(m *Mirror, query string) string {
+	found := func(m *Copy, query string) string {
 		t.Helper()
 		var slugs []string
 		for _, f := range recalled(t, m, query) {

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 }
 
 // child writes, reads, keeps the index and reopens until it is killed, and says
-// each event that is in the mirror for certain.
+// each event that is in the copy for certain.
 func child(dir, no string) error {
 	t := &testing.B{} // newAuthor wants a TB; nothing fails in it
 	a := newAuthor(t, "agent", "owner")
@@ -84,7 +84,7 @@ func child(dir, no string) error {
 	}
 }
 
-// TestEightProcesses: eight processes that write and read one mirror and are
+// TestEightProcesses: eight processes that write and read one copy and are
 // killed at any moment leave it whole, with all that they were told is in it,
 // nothing set aside, and a small log.
 func TestEightProcesses(t *testing.T) {

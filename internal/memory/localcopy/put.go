@@ -40,7 +40,7 @@ const putAtOnce = 500
 // read is kept as that.
 //
 // An error leaves what was taken in of the batches before it.
-func (m *Mirror) Put(ctx context.Context, relay string, events []*nostr.Event) (Changes, error) {
+func (m *Copy) Put(ctx context.Context, relay string, events []*nostr.Event) (Changes, error) {
 	var all Changes
 	for batch := range slices.Chunk(events, putAtOnce) {
 		c, err := m.putBatch(ctx, relay, batch)
@@ -52,7 +52,7 @@ func (m *Mirror) Put(ctx context.Context, relay string, events []*nostr.Event) (
 	return all, nil
 }
 
-func (m *Mirror) putBatch(ctx context.Context, relay string, events []*nostr.Event) (changes Changes, err error) {
+func (m *Copy) putBatch(ctx context.Context, relay string, events []*nostr.Event) (changes Changes, err error) {
 	var took []*opened
 	took, changes.Rejected, err = m.readable(ctx, events)
 	if err != nil {
@@ -80,7 +80,7 @@ func (m *Mirror) putBatch(ctx context.Context, relay string, events []*nostr.Eve
 
 // readable opens events of which only the id is not known here, and counts what
 // is refused. A known one is not opened again: its id says what it is.
-func (m *Mirror) readable(ctx context.Context, events []*nostr.Event) (took []*opened, rejected int, err error) {
+func (m *Copy) readable(ctx context.Context, events []*nostr.Event) (took []*opened, rejected int, err error) {
 	var fresh []*nostr.Event
 	err = m.mended(ctx, func() error {
 		took, rejected, fresh = nil, 0, nil
@@ -118,7 +118,7 @@ func (m *Mirror) readable(ctx context.Context, events []*nostr.Event) (took []*o
 
 // known returns an event that is here. It is believed only if its id is that of
 // its content, so that nobody gets a place among a relay's events by naming one.
-func (m *Mirror) known(tx *sealedfile.Tx, ev *nostr.Event) (*opened, bool, error) {
+func (m *Copy) known(tx *sealedfile.Tx, ev *nostr.Event) (*opened, bool, error) {
 	id, ok := decodeID(ev.ID)
 	if !ok {
 		return nil, false, nil
@@ -135,7 +135,7 @@ func (m *Mirror) known(tx *sealedfile.Tx, ev *nostr.Event) (*opened, bool, error
 
 // Holds returns which events a relay was last seen to have, superseded ones that
 // it still had among them: what is reconciled with it.
-func (m *Mirror) Holds(ctx context.Context, relay string) ([]nip77.Item, error) {
+func (m *Copy) Holds(ctx context.Context, relay string) ([]nip77.Item, error) {
 	var items []nip77.Item
 	err := m.mended(ctx, func() error {
 		items = nil
@@ -154,7 +154,7 @@ func (m *Mirror) Holds(ctx context.Context, relay string) ([]nip77.Item, error) 
 }
 
 // Lost notes that a relay has events no more. What no relay has leaves.
-func (m *Mirror) Lost(ctx context.Context, relay string, ids [][32]byte) (Changes, error) {
+func (m *Copy) Lost(ctx context.Context, relay string, ids [][32]byte) (Changes, error) {
 	var changes Changes
 	err := m.write(ctx, func(w *writing) error {
 		r, err := w.relay(relay)
@@ -173,7 +173,7 @@ func (m *Mirror) Lost(ctx context.Context, relay string, ids [][32]byte) (Change
 
 // Forget drops a relay that is not asked any more, with its mark, and what only
 // it has.
-func (m *Mirror) Forget(ctx context.Context, relay string) (Changes, error) {
+func (m *Copy) Forget(ctx context.Context, relay string) (Changes, error) {
 	var changes Changes
 	err := m.write(ctx, func(w *writing) error {
 		r, found, err := w.relayIf(relay)

@@ -17,63 +17,63 @@ func TestHeadsFollowWhatRelaysHave(t *testing.T) {
 	forged := *v3
 	forged.CreatedAt = 900
 	for name, c := range map[string]struct {
-		do   func(t *testing.T, m *Mirror)
+		do   func(t *testing.T, m *Copy)
 		want string
 	}{
-		"nothing":                {func(*testing.T, *Mirror) {}, ""},
-		"one":                    {func(t *testing.T, m *Mirror) { put(t, m, near, v1) }, "mem/a = one"},
-		"newer after older":      {func(t *testing.T, m *Mirror) { put(t, m, near, v1); put(t, m, near, v2) }, "mem/a = two"},
-		"older after newer":      {func(t *testing.T, m *Mirror) { put(t, m, near, v2); put(t, m, near, v1) }, "mem/a = two"},
-		"both at once":           {func(t *testing.T, m *Mirror) { put(t, m, near, v2, v1, v2, nil) }, "mem/a = two"},
-		"tombstone is a head":    {func(t *testing.T, m *Mirror) { put(t, m, near, v3, v2, other) }, "mem/a †\nmem/b = other"},
-		"one is behind":          {func(t *testing.T, m *Mirror) { put(t, m, near, v2); put(t, m, far, v1) }, "mem/a = two"},
-		"unreadable is no head":  {func(t *testing.T, m *Mirror) { put(t, m, near, garbled, v2) }, "mem/a = two (1 doubtful)"},
-		"only unreadable":        {func(t *testing.T, m *Mirror) { put(t, m, near, garbled) }, "?"},
-		"unreadable, then older": {func(t *testing.T, m *Mirror) { put(t, m, near, garbled); put(t, m, far, v1) }, "mem/a = one (1 doubtful)"},
-		"then nothing else":      {func(t *testing.T, m *Mirror) { put(t, m, near, garbled); put(t, m, far, v1); lose(t, m, far, v1) }, "?"},
-		"forgeries are nothing":  {func(t *testing.T, m *Mirror) { put(t, m, near, &forged, v1) }, "mem/a = one"},
-		"lost at the only one":   {func(t *testing.T, m *Mirror) { put(t, m, near, v1); lose(t, m, near, v1) }, ""},
-		"lost at one of two": {func(t *testing.T, m *Mirror) {
+		"nothing":                {func(*testing.T, *Copy) {}, ""},
+		"one":                    {func(t *testing.T, m *Copy) { put(t, m, near, v1) }, "mem/a = one"},
+		"newer after older":      {func(t *testing.T, m *Copy) { put(t, m, near, v1); put(t, m, near, v2) }, "mem/a = two"},
+		"older after newer":      {func(t *testing.T, m *Copy) { put(t, m, near, v2); put(t, m, near, v1) }, "mem/a = two"},
+		"both at once":           {func(t *testing.T, m *Copy) { put(t, m, near, v2, v1, v2, nil) }, "mem/a = two"},
+		"tombstone is a head":    {func(t *testing.T, m *Copy) { put(t, m, near, v3, v2, other) }, "mem/a †\nmem/b = other"},
+		"one is behind":          {func(t *testing.T, m *Copy) { put(t, m, near, v2); put(t, m, far, v1) }, "mem/a = two"},
+		"unreadable is no head":  {func(t *testing.T, m *Copy) { put(t, m, near, garbled, v2) }, "mem/a = two (1 doubtful)"},
+		"only unreadable":        {func(t *testing.T, m *Copy) { put(t, m, near, garbled) }, "?"},
+		"unreadable, then older": {func(t *testing.T, m *Copy) { put(t, m, near, garbled); put(t, m, far, v1) }, "mem/a = one (1 doubtful)"},
+		"then nothing else":      {func(t *testing.T, m *Copy) { put(t, m, near, garbled); put(t, m, far, v1); lose(t, m, far, v1) }, "?"},
+		"forgeries are nothing":  {func(t *testing.T, m *Copy) { put(t, m, near, &forged, v1) }, "mem/a = one"},
+		"lost at the only one":   {func(t *testing.T, m *Copy) { put(t, m, near, v1); lose(t, m, near, v1) }, ""},
+		"lost at one of two": {func(t *testing.T, m *Copy) {
 			put(t, m, near, v2)
 			put(t, m, far, v2)
 			lose(t, m, near, v2)
 		}, "mem/a = two"},
-		"goes back, and another has it": {func(t *testing.T, m *Mirror) {
+		"goes back, and another has it": {func(t *testing.T, m *Copy) {
 			put(t, m, near, v2)
 			put(t, m, far, v2)
 			put(t, m, near, v1)
 			lose(t, m, near, v2)
 		}, "mem/a = two"},
-		"goes back, then the other loses it": {func(t *testing.T, m *Mirror) {
+		"goes back, then the other loses it": {func(t *testing.T, m *Copy) {
 			put(t, m, near, v2)
 			put(t, m, far, v2)
 			lose(t, m, near, v2)
 			put(t, m, near, v1)
 			lose(t, m, far, v2)
 		}, "mem/a = one"},
-		"goes back, said in the other order": {func(t *testing.T, m *Mirror) {
+		"goes back, said in the other order": {func(t *testing.T, m *Copy) {
 			put(t, m, near, v2)
 			put(t, m, near, v1)
 			lose(t, m, near, v2)
 		}, "mem/a = one"},
-		"regained": {func(t *testing.T, m *Mirror) {
+		"regained": {func(t *testing.T, m *Copy) {
 			put(t, m, near, v2)
 			lose(t, m, near, v2)
 			put(t, m, near, v2)
 		}, "mem/a = two"},
-		"forgotten relay": {func(t *testing.T, m *Mirror) {
+		"forgotten relay": {func(t *testing.T, m *Copy) {
 			put(t, m, near, v1)
 			put(t, m, far, v2, other)
 			if _, err := m.Forget(context.Background(), far); err != nil {
 				t.Fatal(err)
 			}
 		}, "mem/a = one"},
-		"the same relay by another name": {func(t *testing.T, m *Mirror) {
+		"the same relay by another name": {func(t *testing.T, m *Copy) {
 			put(t, m, "wss://NEAR.example:443/", v1)
 			lose(t, m, near, v1)
 		}, ""},
-		"reserved": {func(t *testing.T, m *Mirror) { put(t, m, near, a.write("mem/sys/x", "machine", 1)) }, "mem/sys/x = machine"},
-		"core":     {func(t *testing.T, m *Mirror) { put(t, m, near, a.write("core", "I am", 1), other) }, "core = I am\nmem/b = other"},
+		"reserved": {func(t *testing.T, m *Copy) { put(t, m, near, a.write("mem/sys/x", "machine", 1)) }, "mem/sys/x = machine"},
+		"core":     {func(t *testing.T, m *Copy) { put(t, m, near, a.write("core", "I am", 1), other) }, "core = I am\nmem/b = other"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -115,7 +115,7 @@ func (c *clock) pass(d time.Duration) {
 	c.t = c.t.Add(d)
 }
 
-// lines collects what a mirror warned of.
+// lines collects what a copy warned of.
 type lines struct {
 	mu  sync.Mutex
 	all []string
@@ -135,7 +135,7 @@ func (l *lines) take() []string {
 	return out
 }
 
-func open(t testing.TB, p Pair, o Options) *Mirror {
+func open(t testing.TB, p Pair, o Options) *Copy {
 	t.Helper()
 	m, err := Open(context.Background(), p, o)
 	if err != nil {
@@ -145,7 +145,7 @@ func open(t testing.TB, p Pair, o Options) *Mirror {
 	return m
 }
 
-func put(t testing.TB, m *Mirror, relay string, events ...*nostr.Event) Changes {
+func put(t testing.TB, m *Copy, relay string, events ...*nostr.Event) Changes {
 	t.Helper()
 	c, err := m.Put(context.Background(), relay, events)
 	if err != nil {
@@ -154,7 +154,7 @@ func put(t testing.TB, m *Mirror, relay string, events ...*nostr.Event) Changes 
 	return c
 }
 
-func lose(t testing.TB, m *Mirror, relay string, events ...*nostr.Event) Changes {
+func lose(t testing.TB, m *Copy, relay string, events ...*nostr.Event) Changes {
 	t.Helper()
 	var ids [][32]byte
 	for _, ev := range events {
@@ -168,9 +168,9 @@ func lose(t testing.TB, m *Mirror, relay string, events ...*nostr.Event) Changes
 	return c
 }
 
-// shown is what a mirror says, a line for each head, and that the index has
+// shown is what a copy says, a line for each head, and that the index has
 // exactly its texts.
-func shown(t testing.TB, m *Mirror) string {
+func shown(t testing.TB, m *Copy) string {
 	t.Helper()
 	var out []string
 	err := m.Read(context.Background(), func(v *View) error {

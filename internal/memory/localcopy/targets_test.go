@@ -120,7 +120,7 @@ func (f figures) String() string {
 }
 
 // ask is a recall of six words over a view.
-func ask(t testing.TB, m *Mirror, text string) (found []recall.Found) {
+func ask(t testing.TB, m *Copy, text string) (found []recall.Found) {
 	t.Helper()
 	err := m.Read(context.Background(), func(v *View) error {
 		found = v.Index().Recall(recall.Query{Text: text, Now: time.Unix(1_800_000_000, 0)}, recall.Recipe(), v.Text)
@@ -231,7 +231,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// BenchmarkOpenAndRecall is what a hook does: it opens a mirror of 10,000
+// BenchmarkOpenAndRecall is what a hook does: it opens a copy of 10,000
 // memories and asks once.
 func BenchmarkOpenAndRecall(b *testing.B) {
 	a, dir := newAuthor(b, "agent", "owner"), b.TempDir()

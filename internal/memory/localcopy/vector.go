@@ -61,7 +61,7 @@ func (v Vector) Cosine(o Vector) float64 {
 
 // PutVectors keeps the vectors of a text's sections, by the model's name and the
 // text's hash (Head.Hash), in place of those that are there.
-func (m *Mirror) PutVectors(ctx context.Context, model, hash string, sections []Vector) error {
+func (m *Copy) PutVectors(ctx context.Context, model, hash string, sections []Vector) error {
 	id, ok := decodeID(hash)
 	if !ok || model == "" || len(sections) == 0 {
 		return fmt.Errorf("%w: a model, a hash and vectors are needed", ErrVectors)
@@ -92,7 +92,7 @@ func (m *Mirror) PutVectors(ctx context.Context, model, hash string, sections []
 }
 
 // OnlyModel forgets the vectors of all other models.
-func (m *Mirror) OnlyModel(ctx context.Context, model string) error {
+func (m *Copy) OnlyModel(ctx context.Context, model string) error {
 	return m.mended(ctx, func() error {
 		return m.file.Write(ctx, func(tx *sealedfile.Tx) error {
 			if err := tx.Exec("DELETE FROM vectors WHERE m NOT IN (SELECT m FROM models WHERE name = ?)", model); err != nil {

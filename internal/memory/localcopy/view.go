@@ -24,20 +24,20 @@ type Head struct {
 	Relays   []string // that have this event, by URL
 }
 
-// View is one state of a mirror. It is valid while the function runs that it was
+// View is one state of a copy. It is valid while the function runs that it was
 // given to, on the goroutine of that.
 type View struct {
-	m     *Mirror
+	m     *Copy
 	tx    *sealedfile.Tx
 	urls  map[int64]string // of relays
 	err   error            // the first failure: then nothing is told any more
 	index *recall.Index
 }
 
-// Read runs a function on one state of the mirror, with an index that fits it.
-// It must not call the mirror's own methods, nor wait for anything. If the file
-// turns out to be damaged, the function is called once more, on an empty mirror.
-func (m *Mirror) Read(ctx context.Context, do func(*View) error) error {
+// Read runs a function on one state of the copy, with an index that fits it.
+// It must not call the copy's own methods, nor wait for anything. If the file
+// turns out to be damaged, the function is called once more, on an empty copy.
+func (m *Copy) Read(ctx context.Context, do func(*View) error) error {
 	return m.mended(ctx, func() error {
 		if done, err := m.readShared(ctx, do); done {
 			return err
@@ -54,7 +54,7 @@ func (m *Mirror) Read(ctx context.Context, do func(*View) error) error {
 }
 
 // readShared is Read beside others, if the index is that of the file.
-func (m *Mirror) readShared(ctx context.Context, do func(*View) error) (done bool, err error) {
+func (m *Copy) readShared(ctx context.Context, do func(*View) error) (done bool, err error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if m.index == nil {
@@ -71,7 +71,7 @@ func (m *Mirror) readShared(ctx context.Context, do func(*View) error) (done boo
 	return done || err != nil, err
 }
 
-func (m *Mirror) show(tx *sealedfile.Tx, do func(*View) error) error {
+func (m *Copy) show(tx *sealedfile.Tx, do func(*View) error) error {
 	v := &View{m: m, tx: tx, index: m.index}
 	err := do(v)
 	if v.err != nil {
@@ -83,7 +83,7 @@ func (m *Mirror) show(tx *sealedfile.Tx, do func(*View) error) error {
 // Index returns the index of all texts but those of Reserved. It is for reading.
 func (v *View) Index() *recall.Index { return v.index }
 
-// Freshness is Mirror.Freshness of this state.
+// Freshness is Copy.Freshness of this state.
 func (v *View) Freshness(relays []string) Freshness {
 	f, err := v.m.freshness(v.tx, relays)
 	v.fail(err)

@@ -85,7 +85,7 @@ func TestReadIsOneState(t *testing.T) {
 	}
 }
 
-// TestManyGoroutines: readers and writers of one mirror at once.
+// TestManyGoroutines: readers and writers of one copy at once.
 func TestManyGoroutines(t *testing.T) {
 	a := newAuthor(t, "agent", "owner")
 	for name, o := range map[string]Options{"disk": {Dir: t.TempDir()}, "memory": {NoDisk: true}} {
@@ -132,7 +132,7 @@ func TestManyGoroutines(t *testing.T) {
 	}
 }
 
-// TestReadEnds: an error, a panic and an ended context leave the mirror as it was.
+// TestReadEnds: an error, a panic and an ended context leave the copy as it was.
 func TestReadEnds(t *testing.T) {
 	a := newAuthor(t, "agent", "owner")
 	m := open(t, a.Pair, Options{Dir: t.TempDir()})
@@ -351,7 +351,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-func rows(t *testing.T, m *Mirror, table string) (n int64) {
+func rows(t *testing.T, m *Copy, table string) (n int64) {
 	t.Helper()
 	err := m.file.Read(context.Background(), func(tx *sealedfile.Tx) error {
 		_, err := tx.One("SELECT count(*) FROM "+table, func(r sealedfile.Row) error { n = r.Int(0); return nil })

@@ -10,7 +10,7 @@ import (
 
 // writing is a transaction that changes what relays have.
 type writing struct {
-	m       *Mirror
+	m       *Copy
 	tx      *sealedfile.Tx
 	touched map[int64]bool // places whose head must be chosen anew
 	changes Changes
@@ -18,7 +18,7 @@ type writing struct {
 
 // write runs a change and chooses heads anew where it touched a place, in one
 // transaction. changes gets what was done, and keeps what was refused before.
-func (m *Mirror) write(ctx context.Context, do func(*writing) error, changes *Changes) error {
+func (m *Copy) write(ctx context.Context, do func(*writing) error, changes *Changes) error {
 	return m.mended(ctx, func() error {
 		w := &writing{m: m, touched: map[int64]bool{}}
 		err := m.file.Write(ctx, func(tx *sealedfile.Tx) error {

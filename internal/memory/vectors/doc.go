@@ -43,7 +43,7 @@ const (
 // Source gives meaning for one local copy by one model. Any number of goroutines
 // may use it.
 type Source struct {
-	copy  *localcopy.Mirror
+	copy  *localcopy.Copy
 	model embed.Embedder
 	name  string // of the model, with the form of the texts
 
@@ -59,7 +59,7 @@ type Source struct {
 }
 
 // New returns a Source.
-func New(copy *localcopy.Mirror, model embed.Embedder) *Source {
+func New(copy *localcopy.Copy, model embed.Embedder) *Source {
 	// The form of the texts belongs to the name: a later one makes other vectors.
 	return &Source{copy: copy, model: model, name: model.Name() + "|1", refused: map[string]bool{}}
 }

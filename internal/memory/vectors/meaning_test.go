@@ -62,7 +62,7 @@ func (w *words) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 }
 
 // copyOf is a local copy that holds texts.
-func copyOf(t testing.TB, texts map[string]string) (*localcopy.Mirror, func(slug, text string)) {
+func copyOf(t testing.TB, texts map[string]string) (*localcopy.Copy, func(slug, text string)) {
 	t.Helper()
 	secret := testkeys.New("agent").Secret
 	agent, err := nostr.GetPublicKey(secret)

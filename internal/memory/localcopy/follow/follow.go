@@ -27,7 +27,7 @@ type Source interface {
 	Live(ctx context.Context, f nostr.Filter, take func(*nostr.Event) error, stored func()) error
 }
 
-// Store is the local copy; *localcopy.Mirror is one. Relays are named by their
+// Store is the local copy; *localcopy.Copy is one. Relays are named by their
 // canonical URLs.
 type Store interface {
 	Put(ctx context.Context, relay string, events []*nostr.Event) (localcopy.Changes, error)

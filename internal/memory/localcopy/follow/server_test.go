@@ -16,7 +16,7 @@ import (
 
 // toldStore is a store that says when something was put into it.
 type toldStore struct {
-	*localcopy.Mirror
+	*localcopy.Copy
 	put chan struct{} // holds one, which stands for any number
 }
 
@@ -27,7 +27,7 @@ func (s toldStore) Put(ctx context.Context, relay string, events []*nostr.Event)
 		default:
 		}
 	}()
-	return s.Mirror.Put(ctx, relay, events)
+	return s.Copy.Put(ctx, relay, events)
 }
 
 // found waits until the copy has a version of a slug.

@@ -86,7 +86,7 @@ func (w *world) urls() (urls []string) {
 }
 
 // open opens the copy in a folder, "" for one in memory.
-func open(t testing.TB, m *client.Memory, dir string, now func() time.Time) *localcopy.Mirror {
+func open(t testing.TB, m *client.Memory, dir string, now func() time.Time) *localcopy.Copy {
 	t.Helper()
 	kept, err := localcopy.Open(t.Context(), localcopy.Pair{Agent: m.Agent(), Owner: m.Owner(), Conversation: m.Conversation()},
 		localcopy.Options{Dir: dir, NoDisk: dir == "", Now: now, Warn: func(line string) { t.Error(line) }})
@@ -97,7 +97,7 @@ func open(t testing.TB, m *client.Memory, dir string, now func() time.Time) *loc
 	return kept
 }
 
-func followerOf(c *client.Client, m *client.Memory, kept *localcopy.Mirror, now func() time.Time) *Follower {
+func followerOf(c *client.Client, m *client.Memory, kept *localcopy.Copy, now func() time.Time) *Follower {
 	return New(Options{Filter: nipae.ListFilter(m.Agent(), m.Owner()), Store: kept, Sources: Of(c), Clock: now})
 }
 
@@ -112,7 +112,7 @@ func told(l client.Listing) string {
 	return strings.Join(lines, "\n")
 }
 
-func shown(t testing.TB, kept *localcopy.Mirror, each func(h localcopy.Head)) string {
+func shown(t testing.TB, kept *localcopy.Copy, each func(h localcopy.Head)) string {
 	t.Helper()
 	var lines []string
 	err := kept.Read(t.Context(), func(v *localcopy.View) error {

@@ -9,12 +9,12 @@ import (
 // Local makes a source of a local copy. relays are those that are asked now:
 // what they confirmed is how fresh an answer is; whole says that all of them are
 // known.
-func Local(m *localcopy.Mirror, relays func() (urls []string, whole bool)) Source {
+func Local(m *localcopy.Copy, relays func() (urls []string, whole bool)) Source {
 	return &local{m, relays}
 }
 
 type local struct {
-	mirror *localcopy.Mirror
+	mirror *localcopy.Copy
 	relays func() ([]string, bool)
 }
 

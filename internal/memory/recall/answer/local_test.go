@@ -16,7 +16,7 @@ import (
 const relayURL = "wss://one.example"
 
 // keptCopy is a local copy of texts, as it stands at a time.
-func keptCopy(t testing.TB, texts map[string]string, more ...*nostr.Event) *localcopy.Mirror {
+func keptCopy(t testing.TB, texts map[string]string, more ...*nostr.Event) *localcopy.Copy {
 	t.Helper()
 	agent, owner := testkeys.New("agent"), testkeys.New("owner")
 	key, err := nipae.DeriveConversationKey(agent.Secret, owner.Pub)

@@ -21,7 +21,7 @@ import (
 // ErrPair is a pair that is none.
 var ErrPair = errors.New("not a pair of keys")
 
-// Pair is whose memory a mirror holds.
+// Pair is whose memory a copy holds.
 type Pair struct {
 	Agent, Owner string // public keys, 64 lower-case hex digits
 	Conversation nipae.ConversationKey
@@ -30,11 +30,11 @@ type Pair struct {
 	Reversed bool
 }
 
-// Options say where a mirror lies. The zero value is the user's cache folder.
+// Options say where a copy lies. The zero value is the user's cache folder.
 type Options struct {
-	// Dir is the folder of all mirrors; "" is Dir().
+	// Dir is the folder of all copies; "" is Dir().
 	Dir string
-	// NoDisk keeps the mirror in memory; nothing is read from or written to a
+	// NoDisk keeps the copy in memory; nothing is read from or written to a
 	// disk.
 	NoDisk bool
 	// Now is the clock; nil is the system's.
@@ -49,7 +49,7 @@ type Options struct {
 	MaxBytes int64
 }
 
-// Dir returns the folder in which mirrors lie if nobody says otherwise: engramd
+// Dir returns the folder in which copies lie if nobody says otherwise: engramd
 // in the user's cache folder, $XDG_CACHE_HOME where that is used.
 func Dir() (string, error) {
 	cache, err := os.UserCacheDir()
@@ -59,8 +59,8 @@ func Dir() (string, error) {
 	return filepath.Join(cache, "engramd"), nil
 }
 
-// Mirror is an open mirror. Any number of goroutines may use it.
-type Mirror struct {
+// Copy is an open local copy. Any number of goroutines may use it.
+type Copy struct {
 	agent, owner string
 	address      func(slug string) [32]byte
 	open         opener
@@ -74,7 +74,7 @@ type Mirror struct {
 	sealed time.Time // when the index was last kept, or tried to be
 }
 
-// indexed is the index of a mirror, up to a change of its file.
+// indexed is the index of a copy, up to a change of its file.
 type indexed struct {
 	seal     sealer
 	older    bool          // see Options.Older
@@ -83,16 +83,16 @@ type indexed struct {
 	outdated bool          // the kept index is of another version
 }
 
-// LogValue implements slog.LogValuer: a mirror holds keys and texts.
-func (m *Mirror) LogValue() slog.Value { return slog.StringValue("mirror") }
+// LogValue implements slog.LogValuer: a copy holds keys and texts.
+func (m *Copy) LogValue() slog.Value { return slog.StringValue("mirror") }
 
 // keepAside is how many files that could not be used stay.
 const keepAside = 2
 
-// Open opens the mirror of a pair, or begins an empty one. A file that is
+// Open opens the copy of a pair, or begins an empty one. A file that is
 // damaged, or of another pair or version, is moved aside first. The caller
-// closes the mirror.
-func Open(ctx context.Context, p Pair, o Options) (*Mirror, error) {
+// closes the copy.
+func Open(ctx context.Context, p Pair, o Options) (*Copy, error) {
 	for _, key := range []string{p.Agent, p.Owner} {
 		if _, ok := decodeID(key); !ok {
 			return nil, fmt.Errorf("%w: two public keys of 64 lower-case hex digits are needed", ErrPair)
@@ -114,7 +114,7 @@ func Open(ctx context.Context, p Pair, o Options) (*Mirror, error) {
 		}
 		path = filepath.Join(o.Dir, keys.name+".mirror")
 	}
-	m := &Mirror{agent: p.Agent, owner: p.Owner, now: o.Now, indexed: indexed{seal: sealer{func() []byte { return keys.mac[:] }}, older: o.Older}, sealed: o.Now()}
+	m := &Copy{agent: p.Agent, owner: p.Owner, now: o.Now, indexed: indexed{seal: sealer{func() []byte { return keys.mac[:] }}, older: o.Older}, sealed: o.Now()}
 	m.open, m.address = openerOf(p), addressOf(p)
 	m.file, err = sealedfile.Open(ctx, path, keys.file, sealedfile.Options{
 		What: "the local copy", Application: application, Schema: schema, Keep: keepAside, MaxBytes: o.MaxBytes, Warn: o.Warn, Now: o.Now,
@@ -126,8 +126,8 @@ func Open(ctx context.Context, p Pair, o Options) (*Mirror, error) {
 }
 
 // Close keeps the index, if much has changed since it was kept, and ends the
-// mirror's use.
-func (m *Mirror) Close() error {
+// copy's use.
+func (m *Copy) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	// An index that is not kept is made anew: no failure of closing.
@@ -135,8 +135,8 @@ func (m *Mirror) Close() error {
 	return m.file.Close()
 }
 
-// Leave ends the mirror's use at once, and leaves the index as it was kept.
-func (m *Mirror) Leave() error { return m.file.Close() }
+// Leave ends the copy's use at once, and leaves the index as it was kept.
+func (m *Copy) Leave() error { return m.file.Close() }
 
 // closeTime is the longest that Close works on the index.
 const closeTime = 30 * time.Second
@@ -183,7 +183,7 @@ func keysOf(p Pair) (keys, error) {
 
 // mended runs a use of the file, and once more on a new file if it finds the one
 // that is there unusable.
-func (m *Mirror) mended(ctx context.Context, use func() error) error {
+func (m *Copy) mended(ctx context.Context, use func() error) error {
 	m.mu.RLock()
 	round := m.round
 	m.mu.RUnlock()
@@ -198,7 +198,7 @@ func (m *Mirror) mended(ctx context.Context, use func() error) error {
 }
 
 // reopen begins anew after what was found in a round, unless somebody has.
-func (m *Mirror) reopen(ctx context.Context, round int, reason error) error {
+func (m *Copy) reopen(ctx context.Context, round int, reason error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if round != m.round {
