@@ -33,7 +33,7 @@ type rules struct {
 	keys    *ownKeys       // found later than the first rules, and before anybody writes
 	listed  *fairness.Keys // which keys have a share of their own
 	admin   *management.Service
-	used    *httpauth.Memory // signatures of calls
+	used    *httpauth.Guard // signatures of calls
 	policy  policy.Live
 	program plugin.Live // asked after the policy
 	copies  policy.Live // of what followed relays bring

@@ -60,7 +60,7 @@ type Options struct {
 	// Management answers calls of NIP-86; nil serves none. Used remembers the
 	// signatures of calls that change something; Management needs it.
 	Management Management
-	Used       *httpauth.Memory
+	Used       *httpauth.Guard
 	// UsedElsewhere notes such a signature where all nodes see it, and is
 	// httpauth.ErrUsed if another one came first; nil where there are none.
 	UsedElsewhere func(ctx context.Context, id, key string) error

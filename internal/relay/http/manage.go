@@ -33,7 +33,7 @@ type Management interface {
 type managing struct {
 	in            *intake
 	management    Management
-	used          *httpauth.Memory
+	used          *httpauth.Guard
 	usedElsewhere func(ctx context.Context, id, key string) error
 }
 

@@ -25,7 +25,7 @@ type API interface {
 	// stands for, "" for a token that was never issued or is void.
 	Bearer(ctx context.Context, token string) (key string, err error)
 	// Use notes that a NIP-98 event, given by its id, signs a change by a key.
-	// The errors are those of httpauth.Memory, and failures.
+	// The errors are those of httpauth.Guard, and failures.
 	Use(ctx context.Context, id, key string) error
 	// Used reports whether a NIP-98 event certainly signed a change before.
 	Used(id string) bool

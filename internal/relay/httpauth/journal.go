@@ -20,13 +20,13 @@ type Keeper interface {
 	Keep(ctx context.Context, notes []Note, before time.Time) (had []bool, err error)
 }
 
-// Journal is a Memory whose uses are durable before their calls are executed,
+// Journal is a Guard whose uses are durable before their calls are executed,
 // so that none is executed again after a crash. The disk has all uses of twice
-// the window, the Memory the latest for which it has room: a flood of calls by
+// the window, the Guard the latest for which it has room: a flood of calls by
 // ever new keys keeps nobody else out. Calls that come while others are being
 // written are written together. Make one with NewJournal.
 type Journal struct {
-	memory *Memory
+	memory *Guard
 	keeper Keeper
 	most   int
 
@@ -55,16 +55,16 @@ type group struct {
 // keepTime bounds the wait for the disk.
 const keepTime = 10 * time.Second
 
-// NewJournal returns a Journal over a Memory, with most as the bound of notes
+// NewJournal returns a Journal over a Guard, with most as the bound of notes
 // on disk. Seed it with the keeper's notes before the first call.
-func NewJournal(m *Memory, k Keeper, most int) *Journal {
+func NewJournal(m *Guard, k Keeper, most int) *Journal {
 	m.evicts = true
 	return &Journal{memory: m, keeper: k, most: most, next: newGroup()}
 }
 
 func newGroup() *group { return &group{done: make(chan struct{})} }
 
-// Seed does what Memory.Seed does, for notes of the keeper.
+// Seed does what Guard.Seed does, for notes of the keeper.
 func (j *Journal) Seed(id, key string, at time.Time) {
 	j.memory.Seed(id, key, at)
 	j.mu.Lock()
@@ -85,7 +85,7 @@ func (j *Journal) SetPart(nodes int) {
 // only the disk knows.
 func (j *Journal) Used(id string) bool { return j.memory.Used(id) }
 
-// Use does what Memory.Use does, durably. After an error of the keeper the call
+// Use does what Guard.Use does, durably. After an error of the keeper the call
 // must not be executed; its id counts as used all the same.
 func (j *Journal) Use(ctx context.Context, id, key string) error {
 	if err := j.memory.Use(id, key); err != nil {

@@ -6,9 +6,9 @@
 // after: remembering its id for twice the window after its first use is always
 // enough.
 //
-// A Memory is in the process. It is bounded and never forgets too early: when
+// A Guard is in the process. It is bounded and never forgets too early: when
 // it is full, further calls are refused. A Journal has all uses on disk as
-// well: it knows them across restarts, and those for which its Memory had no
+// well: it knows them across restarts, and those for which its Guard had no
 // room, so that nobody can keep others out by filling it.
 package httpauth
 
@@ -26,9 +26,9 @@ var (
 	ErrBusy = errors.New("too many calls in a short time")
 )
 
-// Memory holds the ids used within the last two windows. Make one with New. It
+// Guard holds the ids used within the last two windows. Make one with New. It
 // is safe for concurrent use.
-type Memory struct {
+type Guard struct {
 	keep   time.Duration
 	most   int
 	perKey int
@@ -48,20 +48,20 @@ type use struct {
 	at      time.Time
 }
 
-// New returns a Memory for a window (the tolerance of created_at), of at most
+// New returns a Guard for a window (the tolerance of created_at), of at most
 // so many calls in twice that time: by all keys, and by one.
-func New(window time.Duration, most, perKey int, clock func() time.Time) *Memory {
-	return &Memory{keep: 2 * window, most: most, perKey: perKey, clock: clock, used: map[string]struct{}{}, by: map[string]int{}}
+func New(window time.Duration, most, perKey int, clock func() time.Time) *Guard {
+	return &Guard{keep: 2 * window, most: most, perKey: perKey, clock: clock, used: map[string]struct{}{}, by: map[string]int{}}
 }
 
 // Keep returns how long ids are remembered.
-func (m *Memory) Keep() time.Duration { return m.keep }
+func (m *Guard) Keep() time.Duration { return m.keep }
 
 // Use notes that the event id (hex) signs a call of a key now. It returns
 // ErrUsed if it did before, ErrBusy if there is no room. Call it after all
 // other checks, and before any of the call is executed: of two that come at
 // once, only one gets nil.
-func (m *Memory) Use(id, key string) error {
+func (m *Guard) Use(id, key string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.clock()
@@ -78,7 +78,7 @@ func (m *Memory) Use(id, key string) error {
 
 // SetPart divides the bound for one key by the number of nodes that take calls.
 // It is 1 at the start.
-func (m *Memory) SetPart(nodes int) {
+func (m *Guard) SetPart(nodes int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.nodes = nodes
@@ -87,7 +87,7 @@ func (m *Memory) SetPart(nodes int) {
 func partOf(bound, nodes int) int { return max(bound/max(nodes, 1), 1) }
 
 // Used reports whether an id is remembered, without noting it.
-func (m *Memory) Used(id string) bool {
+func (m *Guard) Used(id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.forget(m.clock())
@@ -98,7 +98,7 @@ func (m *Memory) Used(id string) bool {
 // Seed notes a use from before the process began, at a time that is not later
 // than that of the previous Seed. It counts for the bounds of Use, but is noted
 // regardless of them.
-func (m *Memory) Seed(id, key string, at time.Time) {
+func (m *Guard) Seed(id, key string, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, used := m.used[id]; !used {
@@ -107,13 +107,13 @@ func (m *Memory) Seed(id, key string, at time.Time) {
 }
 
 // Len returns how many ids are remembered.
-func (m *Memory) Len() int {
+func (m *Guard) Len() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.used)
 }
 
-func (m *Memory) note(u use) {
+func (m *Guard) note(u use) {
 	if m.evicts && len(m.used) >= m.most {
 		m.drop()
 	}
@@ -124,14 +124,14 @@ func (m *Memory) note(u use) {
 
 // forget drops uses older than twice the window. It stops at the first that is
 // not older, so that a clock that was set back forgets late, never early.
-func (m *Memory) forget(now time.Time) {
+func (m *Guard) forget(now time.Time) {
 	for m.head < len(m.queue) && now.Sub(m.queue[m.head].at) > m.keep {
 		m.drop()
 	}
 }
 
 // drop forgets the oldest.
-func (m *Memory) drop() {
+func (m *Guard) drop() {
 	u := m.queue[m.head]
 	m.queue[m.head] = use{}
 	m.head++

@@ -15,7 +15,7 @@ type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
 
-func newMemory(most, perKey int) (*httpauth.Memory, *clock) {
+func newGuard(most, perKey int) (*httpauth.Guard, *clock) {
 	c := &clock{time.Unix(1_700_000_000, 0)}
 	return httpauth.New(time.Minute, most, perKey, c.now), c
 }
@@ -30,7 +30,7 @@ func want(t *testing.T, what string, got, wanted error) {
 // TestUsedOnceInItsLife: a header dated one window ahead is good for two, and
 // is known all that time.
 func TestUsedOnceInItsLife(t *testing.T) {
-	m, c := newMemory(10, 10)
+	m, c := newGuard(10, 10)
 	want(t, "first", m.Use("a", "k"), nil)
 	for _, later := range []time.Duration{0, time.Minute, time.Minute} { // up to exactly twice the window
 		c.at = c.at.Add(later)
@@ -45,7 +45,7 @@ func TestUsedOnceInItsLife(t *testing.T) {
 }
 
 func TestAClockSetBackForgetsNothing(t *testing.T) {
-	m, c := newMemory(10, 10)
+	m, c := newGuard(10, 10)
 	want(t, "a", m.Use("a", "k"), nil)
 	c.at = c.at.Add(-time.Hour)
 	want(t, "b", m.Use("b", "k"), nil)
@@ -55,7 +55,7 @@ func TestAClockSetBackForgetsNothing(t *testing.T) {
 }
 
 func TestBounds(t *testing.T) {
-	m, c := newMemory(3, 2)
+	m, c := newGuard(3, 2)
 	want(t, "1", m.Use("1", "k"), nil)
 	want(t, "2", m.Use("2", "k"), nil)
 	want(t, "3 of one key", m.Use("3", "k"), httpauth.ErrBusy)
@@ -70,7 +70,7 @@ func TestBounds(t *testing.T) {
 }
 
 func TestSeedSurvivesARestart(t *testing.T) {
-	m, c := newMemory(10, 10)
+	m, c := newGuard(10, 10)
 	m.Seed("a", "k", c.at.Add(-time.Minute))
 	m.Seed("a", "k", c.at)
 	want(t, "before the restart", m.Use("a", "k"), httpauth.ErrUsed)
@@ -81,7 +81,7 @@ func TestSeedSurvivesARestart(t *testing.T) {
 // TestMemoryIsGivenBack: thousands of calls over hours leave no more than two
 // windows of them.
 func TestMemoryIsGivenBack(t *testing.T) {
-	m, c := newMemory(1000, 1000)
+	m, c := newGuard(1000, 1000)
 	for i := range 100_000 {
 		c.at = c.at.Add(time.Second)
 		want(t, "use", m.Use(fmt.Sprint(i), "k"), nil)
@@ -92,7 +92,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 }
 
 func TestOfManyAtOnceOneWins(t *testing.T) {
-	m, _ := newMemory(10, 10)
+	m, _ := newGuard(10, 10)
 	var won atomic.Int64
 	var all sync.WaitGroup
 	for range 50 {
