@@ -35,27 +35,27 @@ type AgentMemory struct {
 // Errors are ErrNoRelay, and ErrPartial if nothing was found and some relay
 // failed.
 func (c *Client) Agents(ctx context.Context) ([]AgentMemory, Status, error) {
-	ctx, cancel := c.operation(ctx)
+	ctx, cancel := c.Operation(ctx)
 	defer cancel()
-	approving, done := part(ctx, 0.4)
+	approving, done := Part(ctx, 0.4)
 	approved, status, err := c.Approvals().List(approving)
 	done()
 	if err != nil && !errors.Is(err, ErrPartial) {
 		return nil, status, err
 	}
-	configured, mine := targetsOf(c.o.Relays), nostr.Filter{Kinds: []int{nipae.Kind}, Tags: nostr.TagMap{"p": {c.id.PubKey()}}}
-	a, err := c.askSoon(ctx, configured, mine)
-	if len(a.Events) == 0 && hurried(a.Relays) {
-		a, err = c.askThose(ctx, configured, mine)
+	configured, mine := TargetsOf(c.o.Relays), nostr.Filter{Kinds: []int{nipae.Kind}, Tags: nostr.TagMap{"p": {c.id.PubKey()}}}
+	a, err := c.AskThoseSoon(ctx, configured, mine)
+	if len(a.Events) == 0 && Hurried(a.Relays) {
+		a, err = c.AskThose(ctx, configured, mine)
 	}
 	listed := slices.DeleteFunc(status.Relays, func(r RelayStatus) bool { return !r.failed() && r.Complete })
-	status = Status{Relays: withDoubts(a.Relays, listed), Partial: status.Partial || a.Partial(), Doubtful: status.Doubtful + rejected(a.Relays)}
+	status = Status{Relays: WithDoubts(a.Relays, listed), Partial: status.Partial || a.Partial(), Doubtful: status.Doubtful + Rejected(a.Relays)}
 	if err != nil {
 		return nil, status, err
 	}
 	agents, err := c.measured(ctx, approved, a.Events)
 	if err == nil && len(agents) == 0 && status.Partial {
-		err = failures(ErrPartial, status.Relays)
+		err = Failures(ErrPartial, status.Relays)
 	}
 	return agents, status, err
 }

@@ -26,11 +26,11 @@ func (c *Client) Approvals() *Approvals { return &Approvals{c: c} }
 // List returns the public keys of the approved agents, in the order of the
 // list. No list is an empty one, but only if every relay says so (ErrPartial).
 func (a *Approvals) List(ctx context.Context) ([]string, Status, error) {
-	ctx, cancel := a.c.operation(ctx)
+	ctx, cancel := a.c.Operation(ctx)
 	defer cancel()
-	lists, status, err := a.read(ctx, a.c.askSoon)
-	if len(lists) == 0 && hurried(status.Relays) {
-		lists, status, err = a.read(ctx, a.c.askThose)
+	lists, status, err := a.read(ctx, a.c.AskThoseSoon)
+	if len(lists) == 0 && Hurried(status.Relays) {
+		lists, status, err = a.read(ctx, a.c.AskThose)
 	}
 	return agentsOf(newest(lists)), status, err
 }
@@ -70,17 +70,17 @@ func (a *Approvals) Revoke(ctx context.Context, agent string) (Status, error) {
 
 // read returns the lists that the relays have, the newest first: that one
 // counts.
-func (a *Approvals) read(ctx context.Context, ask asking) ([]*nostr.Event, Status, error) {
-	answers, err := ask(ctx, a.c.relays(), nostr.Filter{Kinds: []int{nostr.KindApplicationSpecificData}, Authors: []string{a.c.id.PubKey()},
+func (a *Approvals) read(ctx context.Context, ask Asking) ([]*nostr.Event, Status, error) {
+	answers, err := ask(ctx, a.c.Targets(), nostr.Filter{Kinds: []int{nostr.KindApplicationSpecificData}, Authors: []string{a.c.id.PubKey()},
 		Tags: nostr.TagMap{"d": {approvalsD}}})
-	status := Status{Relays: answers.Relays, Partial: answers.Partial(), Doubtful: rejected(answers.Relays)}
+	status := Status{Relays: answers.Relays, Partial: answers.Partial(), Doubtful: Rejected(answers.Relays)}
 	switch {
 	case err != nil:
 		return nil, status, err
 	case len(answers.Events) > 0:
 		return answers.Events, status, nil
 	case status.Partial:
-		return nil, status, failures(ErrPartial, status.Relays)
+		return nil, status, Failures(ErrPartial, status.Relays)
 	}
 	return nil, status, nil
 }
@@ -99,13 +99,13 @@ type edit func(tags nostr.Tags, older []*nostr.Event) (nostr.Tags, error)
 
 // change writes the list with other tags; whole: only if every relay answered.
 func (a *Approvals) change(ctx context.Context, whole bool, do edit) (Status, error) {
-	ctx, cancel := a.c.operation(ctx)
+	ctx, cancel := a.c.Operation(ctx)
 	defer cancel()
-	reading, done := part(ctx, 0.4)
-	lists, status, err := a.read(reading, a.c.askThose)
+	reading, done := Part(ctx, 0.4)
+	lists, status, err := a.read(reading, a.c.AskThose)
 	done()
 	if err == nil && whole && status.Partial {
-		err = failures(ErrPartial, status.Relays)
+		err = Failures(ErrPartial, status.Relays)
 	}
 	if err != nil {
 		return status, err
@@ -114,10 +114,10 @@ func (a *Approvals) change(ctx context.Context, whole bool, do edit) (Status, er
 	if err != nil {
 		return status, err
 	}
-	publishing, done := part(ctx, 0.6)
-	status.Published, err = a.c.publish(publishing, a.c.writers(), next, timedOut(status.Relays))
+	publishing, done := Part(ctx, 0.6)
+	status.Published, err = a.c.PublishThose(publishing, a.c.WriteTargets(), next, TimedOut(status.Relays))
 	done()
-	status.Partial = status.Partial || accepted(status.Published) < len(status.Published)
+	status.Partial = status.Partial || Accepted(status.Published) < len(status.Published)
 	if err != nil {
 		return status, err
 	}
@@ -139,7 +139,7 @@ func (a *Approvals) edited(lists []*nostr.Event, do edit) (*nostr.Event, error) 
 	if list != nil && len(tags) == len(list.Tags) {
 		return list, nil
 	}
-	at, err := nipae.NextCreatedAt(a.c.now(), last)
+	at, err := nipae.NextCreatedAt(a.c.Now(), last)
 	if err != nil {
 		return nil, &PoisonedError{Head: last}
 	}
@@ -149,7 +149,7 @@ func (a *Approvals) edited(lists []*nostr.Event, do edit) (*nostr.Event, error) 
 
 // verify reads the list again.
 func (a *Approvals) verify(ctx context.Context, ours *nostr.Event, status Status) (Status, error) {
-	lists, after, err := a.read(ctx, a.c.askSoon)
+	lists, after, err := a.read(ctx, a.c.AskThoseSoon)
 	list := newest(lists)
 	status.Relays, status.Doubtful = after.Relays, after.Doubtful
 	status.Partial = status.Partial || after.Partial
@@ -157,7 +157,7 @@ func (a *Approvals) verify(ctx context.Context, ours *nostr.Event, status Status
 	case err != nil:
 		return status, fmt.Errorf("%w: %w", ErrUnverified, err)
 	case list == nil || nipae.Newer(ours, list):
-		return status, failures(ErrUnverified, status.Relays)
+		return status, Failures(ErrUnverified, status.Relays)
 	case list.ID != ours.ID:
 		return status, &ConflictError{Sent: true, Reason: "the list was changed at the same time"}
 	}

@@ -31,7 +31,7 @@ func TestApprovals(t *testing.T) {
 		t.Errorf("revoke what is not there: %v", err)
 	}
 	for _, agent := range []string{one, two, one} { // all in one second
-		if status, err := a.Allow(t.Context(), agent); err != nil || status.Partial || accepted(status.Published) != 2 {
+		if status, err := a.Allow(t.Context(), agent); err != nil || status.Partial || Accepted(status.Published) != 2 {
 			t.Fatalf("allow: %v, %+v", err, status)
 		}
 	}
@@ -61,7 +61,7 @@ func TestRevokingAgain(t *testing.T) {
 	if _, err := clientFor(t, owner, []string{one.URL}, nil).Approvals().Revoke(t.Context(), agent); err != nil {
 		t.Fatal(err)
 	}
-	if status, err := both.Revoke(t.Context(), agent); err != nil || accepted(status.Published) != 2 {
+	if status, err := both.Revoke(t.Context(), agent); err != nil || Accepted(status.Published) != 2 {
 		t.Errorf("again: %v, %+v", err, status)
 	}
 	if left, _, err := clientFor(t, owner, []string{late.URL}, nil).Approvals().List(t.Context()); err != nil || len(left) > 0 {

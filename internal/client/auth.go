@@ -28,7 +28,7 @@ type auth struct {
 }
 
 // challenged answers a challenge, once. It is called by the reader.
-func (c *conn) challenged(challenge string) error {
+func (c *Conn) challenged(challenge string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a := &c.auth
@@ -53,8 +53,8 @@ func (c *conn) challenged(challenge string) error {
 	return nil
 }
 
-// show has challenges answered from now on, the one that came already too.
-func (c *conn) show() error {
+// Show has challenges answered from now on, the one that came already too.
+func (c *Conn) Show() error {
 	c.mu.Lock()
 	held := c.auth.held
 	c.auth.shy, c.auth.held = false, ""
@@ -66,14 +66,14 @@ func (c *conn) show() error {
 }
 
 // isShy reports whether challenges are not answered yet.
-func (c *conn) isShy() bool {
+func (c *Conn) isShy() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.auth.shy
 }
 
 // authenticate signs a challenge, sends it and waits for the relay's word.
-func (c *conn) authenticate(challenge string) {
+func (c *Conn) authenticate(challenge string) {
 	ctx, cancel := context.WithTimeout(context.Background(), authPatience)
 	defer cancel()
 	ev := &nostr.Event{Kind: nostr.KindClientAuthentication, CreatedAt: nostr.Timestamp(c.clock().Unix()),
@@ -103,24 +103,24 @@ func (c *conn) authenticate(challenge string) {
 
 // deliver sends an event in a frame of that label and waits for its OK. A
 // refusal is a *RefusalError.
-func (c *conn) deliver(ctx context.Context, label string, ev *nostr.Event) error {
+func (c *Conn) deliver(ctx context.Context, label string, ev *nostr.Event) error {
 	_, err := c.deliverText(ctx, label, ev)
 	return err
 }
 
 // deliverText is deliver with the text of an OK true.
-func (c *conn) deliverText(ctx context.Context, label string, ev *nostr.Event) (string, error) {
-	ack := c.expectOK(ev.ID)
-	defer c.forget(ev.ID)
+func (c *Conn) deliverText(ctx context.Context, label string, ev *nostr.Event) (string, error) {
+	ack := c.waiting.expectOK(ev.ID)
+	defer c.waiting.forget(ev.ID)
 	if err := c.send(ctx, eventFrame(label, ev)); err != nil {
 		return "", err
 	}
 	select {
 	case m := <-ack.answer:
 		if !m.ok {
-			return "", &RefusalError{Message: printable(m.text)}
+			return "", m.Refusal()
 		}
-		return printable(m.text), nil
+		return Printable(m.Text), nil
 	case <-c.done:
 		return "", c.ended()
 	case <-ctx.Done():
@@ -129,21 +129,21 @@ func (c *conn) deliverText(ctx context.Context, label string, ev *nostr.Event) (
 }
 
 // authsAccepted returns how many AUTHs the relay has accepted.
-func (c *conn) authsAccepted() int {
+func (c *Conn) authsAccepted() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.auth.accepted
 }
 
 // authPending reports whether an AUTH of ours is under way.
-func (c *conn) authPending() bool {
+func (c *Conn) authPending() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.auth.pending
 }
 
 // wasChallenged reports whether there was a challenge that we answer.
-func (c *conn) wasChallenged() bool {
+func (c *Conn) wasChallenged() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.auth.challenge != ""
@@ -152,7 +152,7 @@ func (c *conn) wasChallenged() bool {
 // authSettled waits until the relay's challenge is answered and judged, or, if
 // it has sent none yet, until it sends one and that is judged. It returns how
 // many have been accepted.
-func (c *conn) authSettled(ctx context.Context) (accepted int, err error) {
+func (c *Conn) authSettled(ctx context.Context) (accepted int, err error) {
 	if c.id.PubKey() == "" {
 		return 0, fmt.Errorf("%w: there is no key to answer with", ErrAuth)
 	}

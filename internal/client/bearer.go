@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
 	"sync"
 )
 
@@ -12,11 +15,11 @@ import (
 // sent to that relay alone, and shown to nobody: it lies in a closure, as
 // secret keys do.
 type bearer struct {
-	relay  target
+	relay  Target
 	reveal func() string
 
-	mu    sync.Mutex
-	agent AgentIdentity // who it stands for; known from the first answer on
+	mu     sync.Mutex
+	pubkey string // of who it stands for; known from the first answer on
 }
 
 // ErrNoKey means that something needs the secret key itself, and there is a
@@ -30,66 +33,83 @@ var ErrNoKey = errors.New("this needs the agent's key, and there is a bearer tok
 func NewBearer(token, relay string, o Options) (*Client, error) {
 	o.Relays, o.WriteListed = []string{relay}, false
 	c := New(Identity{}, o)
-	t := c.targets[0]
+	t := c.Targets()[0]
 	switch {
-	case t.err != nil:
-		return nil, fmt.Errorf("%w: the relay of the token: %w", ErrInvalid, t.err)
-	case !goodToken(token):
+	case t.Err != nil:
+		return nil, fmt.Errorf("%w: the relay of the token: %w", ErrInvalid, t.Err)
+	case !IsToken(token):
 		return nil, fmt.Errorf("%w: this is no bearer token", ErrInvalid)
-	case !private(t.url):
-		return nil, fmt.Errorf("%s: %w", printable(t.url), ErrCleartext)
+	case !IsPrivate(t.URL):
+		return nil, fmt.Errorf("%s: %w", Printable(t.URL), ErrCleartext)
 	}
-	c.token = &bearer{relay: t, reveal: func() string { return token }}
+	c.http.token = &bearer{relay: t, reveal: func() string { return token }}
 	return c, nil
 }
 
-// known finds out who a token stands for, once; with a key there is nothing to
-// find.
-func (c *Client) known(ctx context.Context) (Status, error) {
-	b := c.token
+// ByToken reports whether the client acts by a bearer token.
+func (c *Client) ByToken() bool { return c.http.token != nil }
+
+// Known finds out which key a token stands for, once, by asking its relay; with
+// a key there is nothing to find.
+func (c *Client) Known(ctx context.Context, ask func(ctx context.Context, relay Target) (pubkey string, err error)) (Status, error) {
+	b := c.http.token
 	if b == nil {
 		return Status{}, nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.agent.PubKey != "" {
+	if b.pubkey != "" {
 		return Status{}, nil
 	}
-	var w wireIdentity
-	err := c.api(ctx, b.relay, http.MethodGet, "/api/identity", nil, nil, &w)
-	switch {
-	case err == nil:
-		b.agent, err = w.identity(w.AgentID)
-	case errors.Is(err, ErrNotFound): // whoever has a token has an identity
-		err = ErrNoAPI
-	}
-	if err != nil {
-		s := Status{Relays: []RelayStatus{{URL: b.relay.url, Err: err}}}
-		s.Partial = partial(s.Relays)
-		return s, fmt.Errorf("%s: %w", printable(b.relay.url), err)
+	var err error
+	if b.pubkey, err = ask(ctx, b.relay); err != nil {
+		s := Status{Relays: []RelayStatus{{URL: b.relay.URL, Err: err}}}
+		s.Partial = Partial(s.Relays)
+		return s, fmt.Errorf("%s: %w", Printable(b.relay.URL), err)
 	}
 	return Status{}, nil
 }
 
-// me returns the key that acts, in hex; "" for nobody, and while it is not
-// known who a token stands for.
-func (c *Client) me() string {
-	if c.token == nil {
+// Me returns the key that acts, in hex; "" for nobody, and while it is not
+// known which one a token stands for.
+func (c *Client) Me() string {
+	b := c.http.token
+	if b == nil {
 		return c.id.PubKey()
 	}
-	c.token.mu.Lock()
-	defer c.token.mu.Unlock()
-	return c.token.agent.PubKey
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.pubkey
 }
 
 // bearerFor returns the token for a relay: "" without one. Who has a token has
 // nothing else to prove, and asks no other relay over HTTP.
-func (c *Client) bearerFor(t target) (string, error) {
-	if c.token == nil {
+func (h *HTTP) bearerFor(t Target) (string, error) {
+	if h.token == nil {
 		return "", nil
 	}
-	if t.canonical != c.token.relay.canonical {
+	if t.Canonical != h.token.relay.Canonical {
 		return "", fmt.Errorf("%w: a token is for the relay that made it", ErrInvalid)
 	}
-	return c.token.reveal(), nil
+	return h.token.reveal(), nil
+}
+
+// ErrCleartext means that a bearer token would go over a line that others can
+// read.
+var ErrCleartext = errors.New("a bearer token is sent over wss:// or to this machine only")
+
+// IsToken reports whether a text can be a bearer token.
+func IsToken(token string) bool {
+	return token != "" && Printable(token) == token && !strings.ContainsAny(token, " \t")
+}
+
+// IsPrivate reports whether what is sent to a relay is read by it alone.
+func IsPrivate(relay string) bool {
+	u, err := url.Parse(relay)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	addr, err := netip.ParseAddr(host)
+	return strings.EqualFold(u.Scheme, "wss") || host == "localhost" || err == nil && net.IP(addr.AsSlice()).IsLoopback()
 }

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -14,112 +13,106 @@ import (
 // Client asks relays in the name of one identity. Methods may be called from
 // several goroutines. Connections are kept between operations; Close ends them.
 type Client struct {
-	id    Identity
-	token *bearer // nil: who asks is id
-	o     Options
-	http  *http.Client
+	id   Identity
+	o    Options
+	http *HTTP
+	pool pool
 
 	mu      sync.Mutex
-	targets []target             // asked: the configured relays, and those of the agent's list
+	targets []Target             // asked: the configured relays, and those of the agent's list
 	leftOut []string             // configured, and not on the agent's list
 	unsure  []RelayStatus        // why the list of relays may not be the agent's
-	slots   map[string]*slot     // by canonical URL
 	silent  map[string]time.Time // by canonical URL: when it let a question time out (hurry.go)
-	closed  bool
 	// lastForeign is when something was last written behind a head of another
 	// clock.
 	lastForeign time.Time
-
-	tracing sync.Mutex
 }
 
-// target is one relay to ask.
-type target struct {
-	url       string // as written: what we connect to and what AUTH names
-	canonical string
-	listed    bool  // only the agent's own list names it (NIP-65): see listed.go
-	err       error // it cannot be asked
+// Target is one relay to ask.
+type Target struct {
+	URL       string // as written: what we connect to and what AUTH names
+	Canonical string
+	Listed    bool  // only the agent's own list names it (NIP-65): see listed.go
+	Err       error // it cannot be asked
 }
 
 // New makes a client. It connects when something is asked.
 func New(id Identity, o Options) *Client {
-	c := &Client{id: id, o: o.withDefaults(), slots: map[string]*slot{}, silent: map[string]time.Time{}}
-	c.targets = targetsOf(c.o.Relays)
-	c.http = newHTTPClient()
-	return c
+	o = o.withDefaults()
+	return &Client{id: id, o: o, http: &HTTP{id: id, o: o, client: newHTTPClient()}, pool: pool{id: id, o: o, slots: map[string]*slot{}},
+		targets: TargetsOf(o.Relays), silent: map[string]time.Time{}}
 }
 
 // Close ends all connections. Operations that are under way fail.
 func (c *Client) Close() {
-	c.mu.Lock()
-	c.closed = true
-	slots := c.slots
-	c.slots = map[string]*slot{}
-	c.mu.Unlock()
-	for _, s := range slots {
-		s.shut()
-	}
-	c.http.CloseIdleConnections()
+	c.pool.close()
+	c.http.client.CloseIdleConnections()
 }
 
 // Identity is who asks.
 func (c *Client) Identity() Identity { return c.id }
 
+// Options returns the options of the client, with defaults for what was zero.
+func (c *Client) Options() Options { return c.o }
+
+// HTTP returns the HTTP side of the client.
+func (c *Client) HTTP() *HTTP { return c.http }
+
 // Relays returns the URLs that are asked now: the configured ones, and behind
 // them those that Discover found.
-func (c *Client) Relays() []string { return urlsOf(c.relays()) }
+func (c *Client) Relays() []string { return urlsOf(c.Targets()) }
 
 // Writers returns the URLs that are written to: the configured ones, and those
 // that Discover found if Options.WriteListed says so.
-func (c *Client) Writers() []string { return urlsOf(c.writers()) }
+func (c *Client) Writers() []string { return urlsOf(c.WriteTargets()) }
 
-func urlsOf(targets []target) []string {
+func urlsOf(targets []Target) []string {
 	var urls []string
 	for _, t := range targets {
-		urls = append(urls, t.url)
+		urls = append(urls, t.URL)
 	}
 	return urls
 }
 
-func (c *Client) relays() []target {
+func (c *Client) Targets() []Target {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.targets)
 }
 
-// writers returns the relays that are written to, and whose history is asked
+// WriteTargets returns the relays that are written to, and whose history is asked
 // for.
-func (c *Client) writers() []target {
-	return slices.DeleteFunc(c.relays(), func(t target) bool { return t.listed && !c.o.WriteListed })
+func (c *Client) WriteTargets() []Target {
+	return slices.DeleteFunc(c.Targets(), func(t Target) bool { return t.Listed && !c.o.WriteListed })
 }
 
-// targetsOf drops repeats, compared canonically, and keeps what is no URL as a
+// TargetsOf drops repeats, compared canonically, and keeps what is no URL as a
 // relay that fails.
-func targetsOf(urls []string) []target {
-	var out []target
+func TargetsOf(urls []string) []Target {
+	var out []Target
 	seen := map[string]bool{}
 	for _, url := range urls {
-		t := target{url: url}
-		t.canonical, t.err = nipae.CanonicalRelayURL(url)
-		if t.err != nil {
-			t.canonical = url
+		t := Target{URL: url}
+		t.Canonical, t.Err = nipae.CanonicalRelayURL(url)
+		if t.Err != nil {
+			t.Canonical = url
 		}
-		if !seen[t.canonical] {
-			seen[t.canonical] = true
+		if !seen[t.Canonical] {
+			seen[t.Canonical] = true
 			out = append(out, t)
 		}
 	}
 	return out
 }
 
-// operation bounds a whole operation.
-func (c *Client) operation(ctx context.Context) (context.Context, context.CancelFunc) {
+// Operation bounds a whole operation.
+func (c *Client) Operation(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, c.o.Timeout)
 }
 
-// part gives a phase of an operation a share of the time that is left, so
+// Part gives a phase of an operation a share of the time that is left, so
 // that a relay that uses all of its time leaves some to the phases that follow.
-func part(ctx context.Context, share float64) (context.Context, context.CancelFunc) {
+func Part(ctx context.Context, share float64) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, time.Duration(float64(left(ctx))*share))
 }
 
@@ -132,31 +125,19 @@ func left(ctx context.Context) time.Duration {
 	return time.Until(deadline)
 }
 
-// now returns the clock in Unix seconds.
-func (c *Client) now() int64 { return c.o.Clock().Unix() }
+// Now returns the clock in Unix seconds.
+func (c *Client) Now() int64 { return c.o.now() }
 
-// tracer returns what a connection reports its frames to.
-func (c *Client) tracer(url string) func(sent bool, frame []byte) {
-	return func(sent bool, frame []byte) {
-		if c.o.Trace == nil {
-			return
-		}
-		c.tracing.Lock()
-		defer c.tracing.Unlock()
-		c.o.Trace(url, sent, frame)
-	}
-}
-
-// each calls do for every relay in parallel and returns what they gave, in the
+// Each calls do for every relay in parallel and returns what they gave, in the
 // order of the relays. It returns by the deadline of ctx also if some do not:
 // they get a little less time than that to come back by themselves with what
 // they have, and for those that do not, late makes the result.
-func each[T any](ctx context.Context, targets []target, do func(context.Context, target) T, late func(target, error) T) []T {
+func Each[T any](ctx context.Context, targets []Target, do func(context.Context, Target) T, late func(Target, error) T) []T {
 	type result struct {
 		i int
 		v T
 	}
-	inner, cancel := part(ctx, 0.95)
+	inner, cancel := Part(ctx, 0.95)
 	results := make(chan result, len(targets))
 	out := make([]T, len(targets))
 	var running sync.WaitGroup

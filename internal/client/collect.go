@@ -17,20 +17,20 @@ import (
 // errStray means that an event does not fit the filter that it answers.
 var errStray = errors.New("the event does not fit the question")
 
-// collector unites what the relays of one Ask send: every event is parsed
+// Collector unites what the relays of one Ask send: every event is parsed
 // strictly, matched and verified, the same one only once. The zero collector
 // remembers none.
-type collector struct {
+type Collector struct {
 	mu       sync.Mutex
 	known    map[string]*nostr.Event
 	verified func(id string) bool // of an event whose signature was checked before; nil: of none
 }
 
-func newCollector() *collector { return &collector{known: map[string]*nostr.Event{}} }
+func NewCollector() *Collector { return &Collector{known: map[string]*nostr.Event{}} }
 
-// admit returns the event if it is one that answers f. Its id is always
+// Admit returns the event if it is one that answers f. Its id is always
 // computed; the signature only of events that are new.
-func (col *collector) admit(raw json.RawMessage, f nostr.Filter) (*nostr.Event, error) {
+func (col *Collector) Admit(raw json.RawMessage, f nostr.Filter) (*nostr.Event, error) {
 	ev, err := wire.ParseEvent(raw)
 	if err != nil {
 		return nil, err
@@ -63,30 +63,30 @@ func (col *collector) admit(raw json.RawMessage, f nostr.Filter) (*nostr.Event, 
 	return ev, nil
 }
 
-// budget is what one relay may still send in answer to one question.
-type budget struct {
-	limits   Limits
+// Budget is what one relay may still send in answer to one question.
+type Budget struct {
+	Limits   Limits
 	bytes    int64
 	events   int
-	rejected int
+	Rejected int
 }
 
-// spend counts one event of that size.
-func (b *budget) spend(size int) error {
+// Spend counts one event of that size.
+func (b *Budget) Spend(size int) error {
 	b.events++
 	b.bytes += int64(size)
 	switch {
-	case b.events > b.limits.Events:
-		return fmt.Errorf("%w: it sent more than %d events", ErrMisbehaved, b.limits.Events)
-	case b.bytes > b.limits.Bytes:
-		return fmt.Errorf("%w: it sent more than %d bytes", ErrMisbehaved, b.limits.Bytes)
+	case b.events > b.Limits.Events:
+		return fmt.Errorf("%w: it sent more than %d events", ErrMisbehaved, b.Limits.Events)
+	case b.bytes > b.Limits.Bytes:
+		return fmt.Errorf("%w: it sent more than %d bytes", ErrMisbehaved, b.Limits.Bytes)
 	}
 	return nil
 }
 
-// reject counts one event that is wrong.
-func (b *budget) reject(why error) error {
-	if b.rejected++; b.rejected > maxRejected {
+// Reject counts one event that is wrong.
+func (b *Budget) Reject(why error) error {
+	if b.Rejected++; b.Rejected > maxRejected {
 		return fmt.Errorf("%w: it sent more than %d wrong events, at last: %w", ErrMisbehaved, maxRejected, why)
 	}
 	return nil

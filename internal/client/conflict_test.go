@@ -148,7 +148,7 @@ func TestANewerVersionIsNotShown(t *testing.T) {
 	m := agentOf(t, "agent", "owner", []string{bridgetest.Start(t).URL, hiding}, nil)
 	var conflict *ConflictError
 	_, status, err := m.Set(t.Context(), "mem/a", "x", SetOptions{})
-	if !errors.As(err, &conflict) || !conflict.Sent || conflict.Theirs != nil || accepted(status.Published) != 1 {
+	if !errors.As(err, &conflict) || !conflict.Sent || conflict.Theirs != nil || Accepted(status.Published) != 1 {
 		t.Errorf("%v, %+v", err, status)
 	}
 }
@@ -190,7 +190,7 @@ func TestAConflictAfterTheWriteIsReported(t *testing.T) {
 	if !errors.As(err, &conflict) || !conflict.Sent || conflict.Theirs == nil || conflict.Theirs.Text != "theirs" {
 		t.Fatalf("%v", err)
 	}
-	if ours.Text != "ours" || accepted(status.Published) != 1 {
+	if ours.Text != "ours" || Accepted(status.Published) != 1 {
 		t.Errorf("ours is %+v, %+v", ours, status)
 	}
 	if sent != 1 {

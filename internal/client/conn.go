@@ -13,13 +13,13 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// errLost means that the connection ended. It is wrapped with the reason.
-var errLost = errors.New("the connection ended")
+// ErrLost means that the connection ended. It is wrapped with the reason.
+var ErrLost = errors.New("the connection ended")
 
-// conn is one websocket to one relay. Its reader goroutine takes frames off the
+// Conn is one websocket to one relay. Its reader goroutine takes frames off the
 // socket and hands each to whoever waits for it; it never looks into events.
 // Whoever asks writes, one at a time.
-type conn struct {
+type Conn struct {
 	url   string
 	ws    *websocket.Conn
 	id    Identity
@@ -31,19 +31,15 @@ type conn struct {
 	done    chan struct{} // closed when the connection has ended
 	pongs   chan struct{} // holds one that came: see ping
 
-	mu       sync.Mutex
-	err      error // why it ended; set before done is closed
-	subs     map[string]*subscription
-	oks      map[string]*acknowledgement // by event id
-	nextSub  int
-	waiting  int       // questions and events without an answer
-	quiet    int       // frames that came while nothing was waiting
-	lastUsed time.Time // when something was last asked or answered
-	auth     auth
+	waiting waiting
+
+	mu   sync.Mutex
+	err  error // why it ended; set before done is closed
+	auth auth
 }
 
 // dial connects. ctx bounds the handshake only.
-func dial(ctx context.Context, t target, id Identity, o Options, trace func(bool, []byte)) (*conn, error) {
+func dial(ctx context.Context, t Target, id Identity, o Options) (*Conn, error) {
 	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment} // no compression: what is read stays bounded
 	// A handshake heeds the context's deadline, and not that it is cancelled.
 	stop := func() bool { return true }
@@ -54,7 +50,7 @@ func dial(ctx context.Context, t target, id Identity, o Options, trace func(bool
 		}
 		return nc, err
 	}
-	ws, resp, err := dialer.DialContext(ctx, t.url, nil)
+	ws, resp, err := dialer.DialContext(ctx, t.URL, nil)
 	if !stop() && err == nil {
 		ws.Close()
 		err = ctx.Err()
@@ -62,11 +58,11 @@ func dial(ctx context.Context, t target, id Identity, o Options, trace func(bool
 	if err != nil {
 		return nil, dialError(ctx, resp, err)
 	}
-	c := &conn{url: t.url, ws: ws, id: id, clock: o.Clock, trace: trace, log: o.Log.With("relay", t.url),
+	c := &Conn{url: t.URL, ws: ws, id: id, clock: o.Clock, trace: o.tracer(t.URL), log: o.Log.With("relay", t.URL),
 		writing: make(chan struct{}, 1), done: make(chan struct{}), pongs: make(chan struct{}, 1),
-		subs: map[string]*subscription{}, oks: map[string]*acknowledgement{}, lastUsed: time.Now()}
+		waiting: waiting{questions: map[string]*Question{}, oks: map[string]*acknowledgement{}, lastUsed: time.Now()}}
 	c.auth.settled = make(chan struct{})
-	c.auth.shy = t.listed
+	c.auth.shy = t.Listed
 	ws.SetReadLimit(o.Limits.FrameBytes)
 	ws.SetPongHandler(func(string) error {
 		select {
@@ -95,11 +91,11 @@ func dialError(ctx context.Context, resp *http.Response, err error) error {
 	if errors.As(err, &failed) {
 		return fmt.Errorf("%w: %w", ErrUnconnected, failed)
 	}
-	return fmt.Errorf("%w: %s", ErrUnconnected, printable(err.Error()))
+	return fmt.Errorf("%w: %s", ErrUnconnected, Printable(err.Error()))
 }
 
 // read is the reader goroutine.
-func (c *conn) read() {
+func (c *Conn) read() {
 	for {
 		kind, frame, err := c.ws.ReadMessage()
 		if err == nil && kind != websocket.TextMessage {
@@ -124,37 +120,32 @@ func readError(err error) error {
 	case errors.Is(err, websocket.ErrReadLimit):
 		return fmt.Errorf("%w: it sent a message that is too large", ErrMisbehaved)
 	case errors.As(err, &closed):
-		return fmt.Errorf("%w: closed by the relay (%d %s)", errLost, closed.Code, printable(closed.Text))
+		return fmt.Errorf("%w: closed by the relay (%d %s)", ErrLost, closed.Code, Printable(closed.Text))
 	}
-	return fmt.Errorf("%w: %s", errLost, printable(err.Error()))
+	return fmt.Errorf("%w: %s", ErrLost, Printable(err.Error()))
 }
 
 // dispatch hands a frame to whoever waits for it. It blocks while the taker is
 // busy, which holds up this relay and nobody else.
-func (c *conn) dispatch(frame []byte) error {
+func (c *Conn) dispatch(frame []byte) error {
 	m, err := parseMessage(frame)
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	if c.waiting == 0 {
-		c.quiet++
-	}
-	tooLoud, sub, ack := c.quiet > maxIdleFrames, c.subs[m.sub], c.oks[m.id]
-	c.mu.Unlock()
+	q, ack, tooLoud := c.waiting.find(m)
 	if tooLoud {
 		return fmt.Errorf("%w: it talks without being asked", ErrMisbehaved)
 	}
-	switch m.label {
+	switch m.Label {
 	case "AUTH":
-		return c.challenged(m.text)
+		return c.challenged(m.Text)
 	case "EVENT", "EOSE", "CLOSED", "COUNT", "NEG-MSG", "NEG-ERR":
-		if sub == nil {
+		if q == nil {
 			return nil // an old question's
 		}
 		select {
-		case sub.answers <- m:
-		case <-sub.gone:
+		case q.answers <- m:
+		case <-q.gone:
 		case <-c.done:
 		}
 	case "OK":
@@ -169,7 +160,7 @@ func (c *conn) dispatch(frame []byte) error {
 }
 
 // send writes one frame, within ctx.
-func (c *conn) send(ctx context.Context, frame []byte) error {
+func (c *Conn) send(ctx context.Context, frame []byte) error {
 	select {
 	case c.writing <- struct{}{}:
 	case <-c.done:
@@ -206,7 +197,7 @@ func (c *conn) send(ctx context.Context, frame []byte) error {
 }
 
 // end ends the connection with its reason; the first one counts.
-func (c *conn) end(reason error) {
+func (c *Conn) end(reason error) {
 	c.mu.Lock()
 	first := c.err == nil
 	if first {
@@ -221,15 +212,37 @@ func (c *conn) end(reason error) {
 }
 
 // ended returns why the connection has ended; nil while it has not.
-func (c *conn) ended() error {
+func (c *Conn) ended() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
 // fresh reports whether the connection can be trusted to be alive.
-func (c *conn) fresh(now time.Time) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.err == nil && (c.waiting > 0 || now.Sub(c.lastUsed) < maxIdle)
+func (c *Conn) fresh(now time.Time) bool {
+	return c.ended() == nil && c.waiting.recent(now)
+}
+
+// Ping ends a connection that gives no sign of life from one tick to the next.
+func (c *Conn) Ping(ctx context.Context, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for asked := false; ; asked = true {
+		select {
+		case <-tick.C:
+		case <-c.done:
+			return
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-c.pongs:
+		default:
+			if asked {
+				c.end(fmt.Errorf("%w: no sign of life", ErrLost))
+				return
+			}
+		}
+		_ = c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(every)) // a dead connection ends at the next tick
+	}
 }

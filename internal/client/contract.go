@@ -38,16 +38,10 @@ func (cs *Contracts) By(poster string) *Contracts { return &Contracts{c: cs.c, p
 
 // PubKey returns the key that asks, in hex: it signs itself, or the relay does
 // that keeps it, for a token. Then it is "" before the first answer.
-func (cs *Contracts) PubKey() string { return cs.c.me() }
+func (cs *Contracts) PubKey() string { return cs.c.Me() }
 
 // What contract operations fail with besides the errors of other operations.
 var (
-	// ErrNoAPI means that no relay that is asked has the contract API, which the
-	// operation needs.
-	ErrNoAPI = errors.New("no relay here has the contract API")
-	// ErrInvalid means that a request does not make sense; the text names the
-	// fields.
-	ErrInvalid = errors.New("not a valid request")
 	// ErrAmbiguous means that several pairs of keys have a contract of that id.
 	ErrAmbiguous = errors.New("several pairs of keys have a contract of this id")
 )

@@ -9,7 +9,7 @@ import (
 var errTokenNeedsAPI = fmt.Errorf("%w, and a bearer token is good for that alone", ErrNoAPI)
 
 // newByToken has the relay make and sign a contract.
-func (cs *Contracts) newByToken(ctx context.Context, home *target, o ContractOffer, status *Status) (Contract, error) {
+func (cs *Contracts) newByToken(ctx context.Context, home *Target, o ContractOffer, status *Status) (Contract, error) {
 	switch {
 	case home == nil:
 		return Contract{}, errTokenNeedsAPI

@@ -18,7 +18,7 @@ import (
 
 func identityPath(name string) string { return "/api/identities/" + url.PathEscape(name) }
 
-func isNoAPI(err error) bool { return errors.Is(err, ErrNoAPI) }
+func IsNoAPI(err error) bool { return errors.Is(err, ErrNoAPI) }
 
 // refusedEvent makes a relay's refusal for a contract's state a conflict:
 // another move or the end of the contract came first.
@@ -45,12 +45,12 @@ func refusedEvent(err error, published []PublishStatus) error {
 // not lead, or that somebody else was faster; ErrAuth that it is not this key's
 // move.
 func (cs *Contracts) Move(ctx context.Context, id, with, to, note string, event *nostr.Event) (Contract, Status, error) {
-	ctx, cancel := cs.c.operation(ctx)
+	ctx, cancel := cs.c.Operation(ctx)
 	defer cancel()
 	if !validStatus(to) {
-		return Contract{}, Status{}, fmt.Errorf("%w: status: %q is none of %v", ErrInvalid, printable(to), niptemp.Statuses())
+		return Contract{}, Status{}, fmt.Errorf("%w: status: %q is none of %v", ErrInvalid, Printable(to), niptemp.Statuses())
 	}
-	if s, err := cs.c.known(ctx); err != nil {
+	if s, err := cs.known(ctx); err != nil {
 		return Contract{}, s, err
 	}
 	t, status, err := cs.thread(ctx, id, with)
@@ -62,9 +62,9 @@ func (cs *Contracts) Move(ctx context.Context, id, with, to, note string, event 
 	ev := event
 	switch {
 	case ev != nil:
-		err = cs.given(ev, kindContractState, id)
-	case cs.c.token != nil && t.API: // the relay signs
-	case cs.c.token != nil:
+		err = cs.given(ev, kindState, id)
+	case cs.c.ByToken() && t.API: // the relay signs
+	case cs.c.ByToken():
 		err = errTokenNeedsAPI
 	case c.party(cs.PubKey()) || accepts:
 		ev, err = cs.moving(t, to, note)
@@ -102,7 +102,7 @@ func (cs *Contracts) Move(ctx context.Context, id, with, to, note string, event 
 // or the operator of a relay. A party is ErrAuth: it moves the contract by its
 // own word.
 func (cs *Contracts) Decide(ctx context.Context, id, with, to, note string, event *nostr.Event) (Contract, Status, error) {
-	ctx, cancel := cs.c.operation(ctx)
+	ctx, cancel := cs.c.Operation(ctx)
 	defer cancel()
 	t, status, err := cs.thread(ctx, id, with)
 	if err != nil {
@@ -115,14 +115,14 @@ func (cs *Contracts) Decide(ctx context.Context, id, with, to, note string, even
 }
 
 // named returns the relay of a URL.
-func (cs *Contracts) named(at string) target { return targetsOf([]string{at})[0] }
+func (cs *Contracts) named(at string) Target { return TargetsOf([]string{at})[0] }
 
 // moving signs the 30091 that moves a contract on.
 func (cs *Contracts) moving(t Thread, to, note string) (*nostr.Event, error) {
 	c := t.Contract
 	// It is later than our last and, where the other's clock is ahead, not much
 	// earlier than what it follows.
-	at, err := cs.following(max(t.last[kindContractState], c.UpdatedAt-aheadToFollow-1))
+	at, err := cs.following(max(t.last[kindState], c.UpdatedAt-aheadToFollow-1))
 	if err != nil {
 		return nil, err
 	}
@@ -183,12 +183,12 @@ type Saying struct {
 // and need the API (ErrNoAPI). ErrConflict says that the contract takes none
 // any more, or not yet from this key.
 func (cs *Contracts) Say(ctx context.Context, id, with string, s Saying) (ContractEntry, Status, error) {
-	ctx, cancel := cs.c.operation(ctx)
+	ctx, cancel := cs.c.Operation(ctx)
 	defer cancel()
 	if err := s.check(); err != nil {
 		return ContractEntry{}, Status{}, err
 	}
-	if s, err := cs.c.known(ctx); err != nil {
+	if s, err := cs.known(ctx); err != nil {
 		return ContractEntry{}, s, err
 	}
 	t, status, err := cs.thread(ctx, id, with)
@@ -200,7 +200,7 @@ func (cs *Contracts) Say(ctx context.Context, id, with string, s Saying) (Contra
 	}
 	if s.Visibility != VisibilityShared {
 		if !t.API && status.Partial {
-			return ContractEntry{}, status, failures(ErrPartial, status.Relays)
+			return ContractEntry{}, status, Failures(ErrPartial, status.Relays)
 		}
 		if !t.API {
 			return ContractEntry{}, status, fmt.Errorf("%w: private entries are in it and nowhere else", ErrNoAPI)
@@ -208,14 +208,14 @@ func (cs *Contracts) Say(ctx context.Context, id, with string, s Saying) (Contra
 		e, err := cs.postEntry(ctx, t, s, nil, &status)
 		return e, status, err
 	}
-	if cs.c.token != nil && s.Event == nil {
+	if cs.c.ByToken() && s.Event == nil {
 		e, err := cs.sayByToken(ctx, t, s, &status)
 		return e, status, err
 	}
 	ev := s.Event
 	switch {
 	case ev != nil:
-		err = cs.given(ev, kindContractEntry, id)
+		err = cs.given(ev, kindEntry, id)
 	case !t.Contract.party(cs.PubKey()):
 		err = fmt.Errorf("%w: this key is no party of the contract: its poster and its worker write", ErrAuth)
 	case niptemp.Status(t.Contract.Status).Final():
@@ -227,7 +227,7 @@ func (cs *Contracts) Say(ctx context.Context, id, with string, s Saying) (Contra
 	if err != nil {
 		return ContractEntry{}, status, err
 	}
-	e, ok := cs.c.entryOfEvent(ev)
+	e, ok := entryOfEvent(cs.c, ev)
 	if !ok {
 		return e, status, fmt.Errorf("%w: event: it is no entry", ErrInvalid)
 	}
@@ -251,7 +251,7 @@ func (s Saying) check() error {
 	case s.Event != nil:
 		return nil
 	case !slices.Contains(niptemp.EntryTypes(), s.Type):
-		return fmt.Errorf("%w: type: %q is none of %s", ErrInvalid, printable(s.Type), strings.Join(niptemp.EntryTypes(), ", "))
+		return fmt.Errorf("%w: type: %q is none of %s", ErrInvalid, Printable(s.Type), strings.Join(niptemp.EntryTypes(), ", "))
 	case s.Content == "":
 		return ErrEmpty
 	case s.Sealed && s.Visibility != "" && s.Visibility != VisibilityShared:
@@ -274,7 +274,7 @@ func (cs *Contracts) visibility(c Contract, word string) (string, error) {
 		}
 		return "", fmt.Errorf("%w: this key is no party of the contract, and has no private entries", ErrAuth)
 	}
-	return "", fmt.Errorf("%w: visibility: %q is none of shared, private, poster_only, worker_only", ErrInvalid, printable(word))
+	return "", fmt.Errorf("%w: visibility: %q is none of shared, private, poster_only, worker_only", ErrInvalid, Printable(word))
 }
 
 // label returns what this key calls itself in events of a contract: the name
@@ -291,7 +291,7 @@ func (cs *Contracts) label(t Thread) string {
 // besides stands in the thread all the same.
 func (cs *Contracts) entry(t Thread, s Saying) (*nostr.Event, error) {
 	c, me := t.Contract, cs.PubKey()
-	nonce, err := cs.c.random(6)
+	nonce, err := cs.c.Options().Random(6)
 	if err != nil {
 		return nil, err
 	}
@@ -301,7 +301,7 @@ func (cs *Contracts) entry(t Thread, s Saying) (*nostr.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	ev := &nostr.Event{Kind: kindContractEntry, CreatedAt: nostr.Timestamp(cs.c.now()), Content: text,
+	ev := &nostr.Event{Kind: kindEntry, CreatedAt: nostr.Timestamp(cs.c.Now()), Content: text,
 		Tags: nostr.Tags{{"d", c.ID}, {"t", s.Type}, {"p", c.other(me)}, {"agentry:contract", c.ID}, {"agentry:entry", id}, {"agentry:author", cs.label(t)}}}
 	ev.Tags = append(ev.Tags, t.salt...)
 	if s.Sealed {
@@ -309,7 +309,7 @@ func (cs *Contracts) entry(t Thread, s Saying) (*nostr.Event, error) {
 			return nil, err
 		}
 	}
-	if err := cs.c.id.Sign(ev); err != nil {
+	if err := cs.c.Identity().Sign(ev); err != nil {
 		return nil, err
 	}
 	if err := niptemp.CheckEntry(ev); err != nil {
@@ -320,11 +320,11 @@ func (cs *Contracts) entry(t Thread, s Saying) (*nostr.Event, error) {
 
 // sealed encrypts a text between us and another.
 func (cs *Contracts) sealed(text, other string) (string, error) {
-	nonce, err := cs.c.random(32)
+	nonce, err := cs.c.Options().Random(32)
 	if err != nil {
 		return "", err
 	}
-	return Using(cs.c.id, func(secret string) (string, error) {
+	return Using(cs.c.Identity(), func(secret string) (string, error) {
 		key, err := nip44.GenerateConversationKey(other, secret)
 		if err != nil {
 			return "", fmt.Errorf("%w: the counterparty's key is none", ErrInvalid)
@@ -348,15 +348,15 @@ func (cs *Contracts) postEntry(ctx context.Context, t Thread, s Saying, ev *nost
 	}
 	home := cs.named(t.Contract.Home)
 	var w wireEntry
-	err := cs.c.api(ctx, home, http.MethodPost, contractPath(t.Contract.ID, "memory"), byPoster(nil, cs.poster), request, &w)
-	status.Published = append(status.Published, PublishStatus{URL: home.url, Accepted: err == nil, Err: err, Message: "contract API"})
+	err := cs.c.HTTP().API(ctx, home, http.MethodPost, contractPath(t.Contract.ID, "memory"), byPoster(nil, cs.poster), request, &w)
+	status.Published = append(status.Published, PublishStatus{URL: home.URL, Accepted: err == nil, Err: err, Message: "contract API"})
 	if err != nil {
-		return ContractEntry{}, fmt.Errorf("%s: %w", printable(home.url), err)
+		return ContractEntry{}, fmt.Errorf("%s: %w", Printable(home.URL), err)
 	}
 	e := w.entry()
 	e.Author = named(t.Contract, e.Author)
 	if ev != nil {
-		if signed, ok := cs.c.entryOfEvent(ev); ok {
+		if signed, ok := entryOfEvent(cs.c, ev); ok {
 			signed.Author, signed.ArrivedAt, signed.N = named(t.Contract, signed.Author), e.ArrivedAt, e.N
 			return signed, nil
 		}

@@ -17,10 +17,10 @@ func (g *gathering) choose(with string) (*Contract, error) {
 			return c, nil
 		}
 	}
-	if with == "" && g.poster != g.c.me() {
+	if with == "" && g.poster != g.c.Me() {
 		with = g.poster
 	}
-	for _, kind := range []int{kindContractState, kindContractEntry} {
+	for _, kind := range []int{kindState, kindEntry} {
 		pair, err := g.choosePair(kind, with)
 		if err != nil {
 			return nil, err
@@ -28,7 +28,7 @@ func (g *gathering) choose(with string) (*Contract, error) {
 		if pair == nil {
 			continue
 		}
-		if kind == kindContractState {
+		if kind == kindState {
 			events := g.ofPair(kind, *pair)
 			if state, _ := replay(events, nil); state != nil && g.by(state.Poster) {
 				offered, agreed := termsOf(events, state.Poster, state.Worker)
@@ -68,7 +68,7 @@ func (g *gathering) ofPair(kind int, pair [2]string) []*nostr.Event {
 // wrote last; if the caller wrote in none, and for somebody else, the only one
 // there is. What a key addressed to itself is a pair only if nothing else is.
 func (g *gathering) choosePair(kind int, with string) (*[2]string, error) {
-	me := g.c.me()
+	me := g.c.Me()
 	spoke := map[[2]string]nostr.Timestamp{} // when the caller last did
 	var selves, pairs [][2]string
 	for _, ev := range g.events {

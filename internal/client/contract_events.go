@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	kindContractEntry = niptemp.KindEntry
-	kindContractState = niptemp.KindState
+	kindEntry = niptemp.KindEntry
+	kindState = niptemp.KindState
 )
 
 func validStatus(s string) bool { return niptemp.Status(s).Valid() }
@@ -123,14 +123,14 @@ func entryIDOf(ev *nostr.Event, body entryBody) string {
 
 // entryOfEvent reads a verified 30090 event; false if its shape is not that of
 // an entry.
-func (c *Client) entryOfEvent(ev *nostr.Event) (ContractEntry, bool) {
+func entryOfEvent(c *Client, ev *nostr.Event) (ContractEntry, bool) {
 	if niptemp.CheckEntry(ev) != nil {
 		return ContractEntry{}, false
 	}
 	if !niptemp.IsSealed(ev) {
 		return contractEntryOf(ev, ev.Content), true
 	}
-	text, err := c.unsealed(ev)
+	text, err := unsealed(c, ev)
 	e := contractEntryOf(ev, text)
 	if err != nil {
 		e.Unreadable, e.Content = true, ""
@@ -153,8 +153,8 @@ func contractEntryOf(ev *nostr.Event, text string) ContractEntry {
 }
 
 // unsealed decrypts an entry between us and another.
-func (c *Client) unsealed(ev *nostr.Event) (string, error) {
-	key, err := c.entryKey(ev)
+func unsealed(c *Client, ev *nostr.Event) (string, error) {
+	key, err := entryKey(c, ev)
 	if err != nil {
 		return "", err
 	}
@@ -162,12 +162,12 @@ func (c *Client) unsealed(ev *nostr.Event) (string, error) {
 }
 
 // entryKey returns the NIP-44 key between us and the other of an entry's two.
-func (c *Client) entryKey(ev *nostr.Event) ([32]byte, error) {
+func entryKey(c *Client, ev *nostr.Event) ([32]byte, error) {
 	other := ev.PubKey
-	if other == c.id.PubKey() {
+	if other == c.Identity().PubKey() {
 		other = tagValue(ev, "p")
 	}
-	return Using(c.id, func(secret string) ([32]byte, error) {
+	return Using(c.Identity(), func(secret string) ([32]byte, error) {
 		key, err := nip44.GenerateConversationKey(other, secret)
 		if err != nil {
 			return key, ErrUnreadable

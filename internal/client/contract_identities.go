@@ -17,7 +17,7 @@ type AgentIdentities struct {
 // Identities lists the identities of the first relay with a contract API, for
 // its operator: ErrAuth for others.
 func (cs *Contracts) Identities(ctx context.Context, limit, offset int) (out AgentIdentities, status Status, err error) {
-	ctx, cancel := cs.c.operation(ctx)
+	ctx, cancel := cs.c.Operation(ctx)
 	defer cancel()
 	home, status, err := cs.home(ctx)
 	switch {
@@ -31,7 +31,7 @@ func (cs *Contracts) Identities(ctx context.Context, limit, offset int) (out Age
 		Total      int             `json:"total"`
 	}
 	query := url.Values{"limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(offset)}}
-	if err = cs.c.api(ctx, *home, http.MethodGet, "/api/identities", query, nil, &page); err == nil && page.Identities == nil {
+	if err = cs.c.HTTP().API(ctx, *home, http.MethodGet, "/api/identities", query, nil, &page); err == nil && page.Identities == nil {
 		err = fmt.Errorf("%w: it answered with no list of identities", ErrMisbehaved)
 	}
 	if err == nil {
@@ -45,7 +45,7 @@ func (cs *Contracts) Identities(ctx context.Context, limit, offset int) (out Age
 		}
 	}
 	if err != nil {
-		return AgentIdentities{}, status, fmt.Errorf("%s: %w", printable(home.url), err)
+		return AgentIdentities{}, status, fmt.Errorf("%s: %w", Printable(home.URL), err)
 	}
 	out.Total = page.Total
 	return out, status, nil
@@ -55,9 +55,9 @@ func (cs *Contracts) Identities(ctx context.Context, limit, offset int) (out Age
 // free again. A key that the relay keeps is lost with it, which withKey must
 // say is meant: ErrConflict otherwise.
 func (cs *Contracts) DeleteIdentity(ctx context.Context, agentID string, withKey bool) (id AgentIdentity, status Status, err error) {
-	call := httpCall{method: http.MethodDelete, path: identityPath(agentID)}
+	call := Call{Method: http.MethodDelete, Path: identityPath(agentID)}
 	if withKey {
-		call.query = url.Values{"with_key": {"true"}}
+		call.Query = url.Values{"with_key": {"true"}}
 	}
 	_, id, status, err = cs.identityCall(ctx, agentID, call)
 	return id, status, err
@@ -66,7 +66,7 @@ func (cs *Contracts) DeleteIdentity(ctx context.Context, agentID string, withKey
 // Me returns the identity of the key, or the token, that asks: ErrNotFound for
 // a key without a name.
 func (cs *Contracts) Me(ctx context.Context) (id AgentIdentity, status Status, err error) {
-	ctx, cancel := cs.c.operation(ctx)
+	ctx, cancel := cs.c.Operation(ctx)
 	defer cancel()
 	home, status, err := cs.home(ctx)
 	switch {
@@ -76,11 +76,11 @@ func (cs *Contracts) Me(ctx context.Context) (id AgentIdentity, status Status, e
 		return id, status, ErrNoAPI
 	}
 	var w wireIdentity
-	if err = cs.c.api(ctx, *home, http.MethodGet, "/api/identity", nil, nil, &w); err == nil {
+	if err = cs.c.HTTP().API(ctx, *home, http.MethodGet, "/api/identity", nil, nil, &w); err == nil {
 		id, err = w.identity(w.AgentID)
 	}
 	if err != nil {
-		return id, status, fmt.Errorf("%s: %w", printable(home.url), err)
+		return id, status, fmt.Errorf("%s: %w", Printable(home.URL), err)
 	}
 	return id, status, nil
 }

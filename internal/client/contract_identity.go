@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -23,10 +20,6 @@ type AgentIdentity struct {
 	CreatedAt   int64  // Unix seconds
 }
 
-// ErrCleartext means that a bearer token would go over a line that others can
-// read.
-var ErrCleartext = errors.New("a bearer token is sent over wss:// or to this machine only")
-
 // wireIdentity is an identity as the API has it, with what some calls add.
 type wireIdentity struct {
 	AgentID     string `json:"agent_id"`
@@ -40,15 +33,10 @@ type wireIdentity struct {
 // identity returns what it says, if it is that of the agent: by name, or by
 // key.
 func (w wireIdentity) identity(agentID string) (AgentIdentity, error) {
-	if !nostr.IsValid32ByteHex(w.PubKey) || w.AgentID != agentID && w.PubKey != agentID || printable(w.AgentID) != w.AgentID {
+	if !nostr.IsValid32ByteHex(w.PubKey) || w.AgentID != agentID && w.PubKey != agentID || Printable(w.AgentID) != w.AgentID {
 		return AgentIdentity{}, fmt.Errorf("%w: it answered with no identity of this agent", ErrMisbehaved)
 	}
 	return AgentIdentity{w.AgentID, w.PubKey, w.Provisioned, int64(w.CreatedAt)}, nil
-}
-
-// goodToken reports whether a text can be a bearer token.
-func goodToken(token string) bool {
-	return token != "" && printable(token) == token && !strings.ContainsAny(token, " \t")
 }
 
 // Provision has the first relay with a contract API make a key for an agent
@@ -56,9 +44,9 @@ func goodToken(token string) bool {
 // the relay's operator; errors are as of RenewToken, ErrConflict for a name
 // that is taken.
 func (cs *Contracts) Provision(ctx context.Context, agentID string) (id AgentIdentity, token string, status Status, err error) {
-	w, id, status, err := cs.identityCall(ctx, agentID, httpCall{method: http.MethodPost, path: "/api/identities",
-		body: map[string]string{"agent_id": agentID}})
-	if err == nil && (!goodToken(w.Token) || !id.Provisioned) {
+	w, id, status, err := cs.identityCall(ctx, agentID, Call{Method: http.MethodPost, Path: "/api/identities",
+		Body: map[string]string{"agent_id": agentID}})
+	if err == nil && (!IsToken(w.Token) || !id.Provisioned) {
 		err = fmt.Errorf("%w: it answered without a token", ErrMisbehaved)
 	}
 	if err != nil {
@@ -70,8 +58,8 @@ func (cs *Contracts) Provision(ctx context.Context, agentID string) (id AgentIde
 // Bind binds a name to the caller's own key, first come: ErrConflict where it
 // is another's, or the key has another one.
 func (cs *Contracts) Bind(ctx context.Context, agentID string) (id AgentIdentity, status Status, err error) {
-	_, id, status, err = cs.identityCall(ctx, agentID, httpCall{method: http.MethodPost, path: "/api/identities",
-		body: map[string]string{"agent_id": agentID, "pubkey": cs.PubKey()}})
+	_, id, status, err = cs.identityCall(ctx, agentID, Call{Method: http.MethodPost, Path: "/api/identities",
+		Body: map[string]string{"agent_id": agentID, "pubkey": cs.PubKey()}})
 	if err == nil && id.PubKey != cs.PubKey() {
 		return AgentIdentity{}, status, fmt.Errorf("%w: it bound another key", ErrMisbehaved)
 	}
@@ -80,7 +68,7 @@ func (cs *Contracts) Bind(ctx context.Context, agentID string) (id AgentIdentity
 
 // Identity returns the public part of an agent, by its name or its key in hex.
 func (cs *Contracts) Identity(ctx context.Context, agentID string) (id AgentIdentity, status Status, err error) {
-	_, id, status, err = cs.identityCall(ctx, agentID, httpCall{method: http.MethodGet, path: identityPath(agentID)})
+	_, id, status, err = cs.identityCall(ctx, agentID, Call{Method: http.MethodGet, Path: identityPath(agentID)})
 	return id, status, err
 }
 
@@ -90,16 +78,16 @@ func (cs *Contracts) Identity(ctx context.Context, agentID string) (id AgentIden
 // machine (ErrCleartext): a token is for the relay that made it. Errors are
 // ErrAuth for a token that is not this agent's, or not any more.
 func (cs *Contracts) ClaimKey(ctx context.Context, agentID, token string) (secret string, id AgentIdentity, status Status, err error) {
-	targets := cs.c.relays()
+	targets := cs.c.Targets()
 	switch {
 	case len(targets) != 1:
 		return "", id, status, fmt.Errorf("%w: a token is of one relay, and %d are named", ErrInvalid, len(targets))
-	case !goodToken(token):
+	case !IsToken(token):
 		return "", id, status, fmt.Errorf("%w: this is no bearer token", ErrInvalid)
-	case !private(targets[0].url):
-		return "", id, status, fmt.Errorf("%s: %w", printable(targets[0].url), ErrCleartext)
+	case !IsPrivate(targets[0].URL):
+		return "", id, status, fmt.Errorf("%s: %w", Printable(targets[0].URL), ErrCleartext)
 	}
-	w, id, status, err := cs.identityCall(ctx, agentID, httpCall{method: http.MethodPost, path: identityPath(agentID) + "/claim", body: struct{}{}, bearer: token})
+	w, id, status, err := cs.identityCall(ctx, agentID, Call{Method: http.MethodPost, Path: identityPath(agentID) + "/claim", Body: struct{}{}, Bearer: token})
 	if err != nil {
 		return "", AgentIdentity{}, status, err
 	}
@@ -111,21 +99,10 @@ func (cs *Contracts) ClaimKey(ctx context.Context, agentID, token string) (secre
 	return secret, id, status, nil
 }
 
-// private reports whether what is sent to a relay is read by it alone.
-func private(relay string) bool {
-	u, err := url.Parse(relay)
-	if err != nil {
-		return false
-	}
-	host := u.Hostname()
-	addr, err := netip.ParseAddr(host)
-	return strings.EqualFold(u.Scheme, "wss") || host == "localhost" || err == nil && net.IP(addr.AsSlice()).IsLoopback()
-}
-
 // identityCall makes a call about an agent's name to the first relay with a
 // contract API.
-func (cs *Contracts) identityCall(ctx context.Context, agentID string, call httpCall) (w wireIdentity, id AgentIdentity, status Status, err error) {
-	ctx, cancel := cs.c.operation(ctx)
+func (cs *Contracts) identityCall(ctx context.Context, agentID string, call Call) (w wireIdentity, id AgentIdentity, status Status, err error) {
+	ctx, cancel := cs.c.Operation(ctx)
 	defer cancel()
 	if agentID == "" || strings.Trim(agentID, ".") == "" {
 		return w, id, status, fmt.Errorf("%w: %q is no agent id", ErrInvalid, agentID) // "." and ".." would be another path
@@ -137,15 +114,31 @@ func (cs *Contracts) identityCall(ctx context.Context, agentID string, call http
 	if home == nil {
 		return w, id, status, ErrNoAPI
 	}
-	err = cs.c.apiAs(ctx, *home, call, &w)
-	if call.method != http.MethodGet {
-		status.Published = append(status.Published, PublishStatus{URL: home.url, Accepted: err == nil, Err: err, Message: "contract API"})
+	err = cs.c.HTTP().CallAPI(ctx, *home, call, &w)
+	if call.Method != http.MethodGet {
+		status.Published = append(status.Published, PublishStatus{URL: home.URL, Accepted: err == nil, Err: err, Message: "contract API"})
 	}
 	if err == nil {
 		id, err = w.identity(agentID)
 	}
 	if err != nil {
-		return w, id, status, fmt.Errorf("%s: %w", printable(home.url), err)
+		return w, id, status, fmt.Errorf("%s: %w", Printable(home.URL), err)
 	}
 	return w, id, status, nil
+}
+
+// known finds out which key the client's token stands for.
+func (cs *Contracts) known(ctx context.Context) (Status, error) {
+	return cs.c.Known(ctx, func(ctx context.Context, relay Target) (string, error) {
+		var w wireIdentity
+		err := cs.c.HTTP().API(ctx, relay, http.MethodGet, "/api/identity", nil, nil, &w)
+		switch {
+		case errors.Is(err, ErrNotFound): // whoever has a token has an identity
+			return "", ErrNoAPI
+		case err != nil:
+			return "", err
+		}
+		id, err := w.identity(w.AgentID)
+		return id.PubKey, err
+	})
 }

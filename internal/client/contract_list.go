@@ -17,12 +17,12 @@ import (
 // first: those of every relay's API and those that the state events name.
 // status is one of the seven, or "" for all.
 func (cs *Contracts) List(ctx context.Context, status string) ([]Contract, Status, error) {
-	ctx, cancel := cs.c.operation(ctx)
+	ctx, cancel := cs.c.Operation(ctx)
 	defer cancel()
 	if status != "" && !validStatus(status) {
 		return nil, Status{}, ErrInvalid
 	}
-	if s, err := cs.c.known(ctx); err != nil {
+	if s, err := cs.known(ctx); err != nil {
 		return nil, s, err
 	}
 	me := cs.PubKey()
@@ -31,14 +31,14 @@ func (cs *Contracts) List(ctx context.Context, status string) ([]Contract, Statu
 	var relays []RelayStatus
 	events := map[string]*nostr.Event{}
 	for _, f := range []nostr.Filter{
-		{Kinds: []int{kindContractState}, Authors: []string{me}},
-		{Kinds: []int{kindContractState}, Tags: nostr.TagMap{"p": {me}}},
+		{Kinds: []int{kindState}, Authors: []string{me}},
+		{Kinds: []int{kindState}, Tags: nostr.TagMap{"p": {me}}},
 	} {
-		if cs.c.token != nil {
+		if cs.c.ByToken() {
 			break // on the websocket it proves nothing
 		}
 		asking.Go(func() {
-			a, _ := cs.c.ask(ctx, f)
+			a, _ := cs.c.AskThose(ctx, cs.c.Targets(), f)
 			mu.Lock()
 			defer mu.Unlock()
 			relays = append(relays, a.Relays...)
@@ -56,9 +56,9 @@ func (cs *Contracts) List(ctx context.Context, status string) ([]Contract, Statu
 	})
 	asking.Wait()
 	relays = append(perRelay(relays), cs.c.Doubts()...)
-	s := Status{Relays: relays, Partial: partial(relays), Doubtful: rejected(relays)}
-	if answered(relays) == 0 {
-		return nil, s, noRelay(relays)
+	s := Status{Relays: relays, Partial: Partial(relays), Doubtful: Rejected(relays)}
+	if Answered(relays) == 0 {
+		return nil, s, NoRelay(relays)
 	}
 	// One relay may know a state of what is only entries to another.
 	talks := keep(listed, func(c Contract) bool { return c.Stateless })
@@ -140,16 +140,16 @@ func (cs *Contracts) fromAPIs(ctx context.Context) ([]Contract, []RelayStatus) {
 		status    RelayStatus
 	}
 	start := time.Now()
-	all := each(ctx, cs.c.relays(),
-		func(ctx context.Context, t target) answer {
+	all := Each(ctx, cs.c.Targets(),
+		func(ctx context.Context, t Target) answer {
 			contracts, complete, err := cs.apiList(ctx, t)
-			if isNoAPI(err) {
+			if IsNoAPI(err) {
 				complete, err = true, nil
 			}
-			return answer{contracts, RelayStatus{URL: t.url, Err: err, Events: len(contracts), Complete: complete && err == nil, Took: time.Since(start)}}
+			return answer{contracts, RelayStatus{URL: t.URL, Err: err, Events: len(contracts), Complete: complete && err == nil, Took: time.Since(start)}}
 		},
-		func(t target, err error) answer {
-			return answer{status: RelayStatus{URL: t.url, Err: err, Took: time.Since(start)}}
+		func(t Target, err error) answer {
+			return answer{status: RelayStatus{URL: t.URL, Err: err, Took: time.Since(start)}}
 		})
 	var contracts []Contract
 	var relays []RelayStatus
@@ -160,13 +160,13 @@ func (cs *Contracts) fromAPIs(ctx context.Context) ([]Contract, []RelayStatus) {
 	return contracts, relays
 }
 
-func (cs *Contracts) apiList(ctx context.Context, t target) (contracts []Contract, complete bool, err error) {
+func (cs *Contracts) apiList(ctx context.Context, t Target) (contracts []Contract, complete bool, err error) {
 	complete, err = eachPage(func(offset int) (int, int, error) {
 		var page struct {
 			Contracts *[]wireContract `json:"contracts"`
 			Total     int             `json:"total"`
 		}
-		err := cs.c.api(ctx, t, http.MethodGet, contractsPath, pageQuery(offset), nil, &page)
+		err := cs.c.HTTP().API(ctx, t, http.MethodGet, contractsPath, pageQuery(offset), nil, &page)
 		switch {
 		case errors.Is(err, ErrNotFound), err == nil && page.Contracts == nil:
 			return 0, 0, ErrNoAPI
@@ -174,7 +174,7 @@ func (cs *Contracts) apiList(ctx context.Context, t target) (contracts []Contrac
 			return 0, 0, err
 		}
 		for _, w := range *page.Contracts {
-			c, err := w.contract(t.url)
+			c, err := w.contract(t.URL)
 			if err != nil {
 				return 0, 0, err
 			}

@@ -24,13 +24,13 @@ type wireMove struct {
 
 // apiMoves adds all moves of a contract that the API shows. Not every API lists
 // them.
-func (c *Client) apiMoves(ctx context.Context, t target, id, poster string, a *apiThread) {
+func apiMoves(ctx context.Context, c *Client, t Target, id, poster string, a *apiThread) {
 	complete, err := eachPage(func(offset int) (int, int, error) {
 		var page struct {
 			Transitions []wireMove `json:"transitions"`
 			Total       int        `json:"total"`
 		}
-		err := c.api(ctx, t, http.MethodGet, contractPath(id, "transitions"), byPoster(pageQuery(offset), poster), nil, &page)
+		err := c.HTTP().API(ctx, t, http.MethodGet, contractPath(id, "transitions"), byPoster(pageQuery(offset), poster), nil, &page)
 		a.moves = append(a.moves, page.Transitions...)
 		return len(page.Transitions), page.Total, err
 	})
@@ -45,11 +45,11 @@ func (c *Client) apiMoves(ctx context.Context, t target, id, poster string, a *a
 
 // signed returns the event of a move, verified; nil if there is none that is
 // right.
-func (w wireMove) signed(col *collector, id string) *nostr.Event {
+func (w wireMove) signed(col *Collector, id string) *nostr.Event {
 	if len(w.Event) == 0 || string(w.Event) == "null" {
 		return nil
 	}
-	ev, err := col.admit(w.Event, nostr.Filter{Kinds: []int{kindContractState}, Tags: nostr.TagMap{"d": {id}}})
+	ev, err := col.Admit(w.Event, nostr.Filter{Kinds: []int{kindState}, Tags: nostr.TagMap{"d": {id}}})
 	if err != nil || ev.ID != w.EventID {
 		return nil
 	}

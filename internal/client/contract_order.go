@@ -88,11 +88,11 @@ type wireOrder struct {
 // arrived. A caller who may not know and a relay that does not tell are no
 // failures; a false order is.
 func (g *gathering) order(ctx context.Context, c Contract) *ThreadOrder {
-	if c.Home == "" || !c.party(g.c.id.PubKey()) && c.Arbitrator.PubKey != g.c.id.PubKey() {
+	if c.Home == "" || !c.party(g.c.Identity().PubKey()) && c.Arbitrator.PubKey != g.c.Identity().PubKey() {
 		return nil
 	}
 	var w wireOrder
-	err := g.c.api(ctx, targetsOf([]string{c.Home})[0], http.MethodGet, contractPath(g.id, "order"), byPoster(nil, g.poster), nil, &w)
+	err := g.c.HTTP().API(ctx, TargetsOf([]string{c.Home})[0], http.MethodGet, contractPath(g.id, "order"), byPoster(nil, g.poster), nil, &w)
 	refused := (*APIError)(nil)
 	switch {
 	case errors.As(err, &refused) && refused.Status == http.StatusServiceUnavailable: // it has no key to sign with
@@ -124,8 +124,8 @@ func (w wireOrder) order(id string) (*ThreadOrder, error) {
 		return nil, fmt.Errorf("%w: the order of arrival that it gave is none: %w", ErrMisbehaved, err)
 	}
 	for _, gap := range w.Gaps {
-		o.Gaps = append(o.Gaps, ThreadGap{N: gap.N, ReceivedAt: int64(gap.ReceivedAt), Type: printable(gap.Type), Role: printable(gap.Role),
-			Status: printable(gap.Status), Previous: printable(gap.Previous), CreatedAt: int64(gap.CreatedAt)})
+		o.Gaps = append(o.Gaps, ThreadGap{N: gap.N, ReceivedAt: int64(gap.ReceivedAt), Type: Printable(gap.Type), Role: Printable(gap.Role),
+			Status: Printable(gap.Status), Previous: Printable(gap.Previous), CreatedAt: int64(gap.CreatedAt)})
 	}
 	return o, nil
 }

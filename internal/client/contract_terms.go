@@ -21,12 +21,12 @@ const Relay = "relay"
 
 // relayKey returns the identity key of a relay, as its information document
 // (NIP-11) says it: "self".
-func (c *Client) relayKey(ctx context.Context, t target) (string, error) {
-	answer, err := c.httpCall(ctx, t, httpCall{method: http.MethodGet, kind: "application/nostr+json"})
+func relayKey(ctx context.Context, c *Client, t Target) (string, error) {
+	answer, err := c.HTTP().Call(ctx, t, Call{Method: http.MethodGet, Kind: "application/nostr+json"})
 	if err != nil {
 		return "", err
 	}
-	key := PubKeyOf(membersOf(string(answer.text)).text("self"))
+	key := PubKeyOf(membersOf(string(answer.Text)).text("self"))
 	if key == "" {
 		return "", fmt.Errorf("%w: it names no key of its own", ErrNoAPI)
 	}
@@ -34,7 +34,7 @@ func (c *Client) relayKey(ctx context.Context, t target) (string, error) {
 }
 
 // terms returns those of an offer, with names resolved at home.
-func (cs *Contracts) terms(ctx context.Context, o ContractOffer, home *target) (niptemp.Terms, error) {
+func (cs *Contracts) terms(ctx context.Context, o ContractOffer, home *Target) (niptemp.Terms, error) {
 	t := niptemp.Terms{Deadline: o.Deadline}
 	for _, named := range []struct {
 		who  string
@@ -45,7 +45,7 @@ func (cs *Contracts) terms(ctx context.Context, o ContractOffer, home *target) (
 		case named.who == "" || nostr.IsValid32ByteHex(named.who):
 			*named.into = named.who
 		case named.who == Relay:
-			*named.into, err = cs.c.relayKey(ctx, *home)
+			*named.into, err = relayKey(ctx, cs.c, *home)
 		default:
 			*named.into, err = cs.resolve(ctx, *home, named.who)
 		}
@@ -141,7 +141,7 @@ func (g *gathering) pairOf(ev *nostr.Event) [2]string { return pairAmong(ev, g.e
 // pairAmong returns the pair of keys that an event of a contract is about; all
 // are the events that are known.
 func pairAmong(ev *nostr.Event, all map[string]*nostr.Event) [2]string {
-	if ev.Kind == kindContractState {
+	if ev.Kind == kindState {
 		if pair, ok := decisionPair(ev, maps.Values(all)); ok {
 			return pair
 		}
@@ -222,7 +222,7 @@ func (c Contract) decides(pubkey string) bool {
 // deciding signs the 30091 by which the arbitrator or the decider ends a
 // dispute.
 func (cs *Contracts) deciding(t Thread, to, note string) (*nostr.Event, error) {
-	c, at := t.Contract, cs.c.now()
+	c, at := t.Contract, cs.c.Now()
 	if c.Status != string(niptemp.Disputed) {
 		return nil, &ConflictError{Reason: "the contract is " + c.Status + ", and not in dispute"}
 	}
@@ -244,7 +244,7 @@ func (cs *Contracts) Disclose(ctx context.Context, id, with, entry string) (Disc
 	at := slices.IndexFunc(t.Entries, func(e ContractEntry) bool { return e.EntryID == entry || e.EventID == entry && entry != "" })
 	switch {
 	case at < 0:
-		return Disclosure{}, status, fmt.Errorf("entry %q: %w", printable(entry), ErrNotFound)
+		return Disclosure{}, status, fmt.Errorf("entry %q: %w", Printable(entry), ErrNotFound)
 	case !t.Entries[at].Sealed:
 		return Disclosure{}, status, fmt.Errorf("%w: the entry is not sealed: its event alone shows what it says", ErrInvalid)
 	case t.Entries[at].Event == nil:
@@ -264,7 +264,7 @@ func (cs *Contracts) Disclose(ctx context.Context, id, with, entry string) (Disc
 
 // messageKeys returns those of the payload of an entry between us and another.
 func (cs *Contracts) messageKeys(ev *nostr.Event) (disclose.Keys, error) {
-	conversation, err := cs.c.entryKey(ev)
+	conversation, err := entryKey(cs.c, ev)
 	if err != nil {
 		return disclose.Keys{}, err
 	}

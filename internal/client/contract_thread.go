@@ -59,9 +59,9 @@ func perRelay(all []RelayStatus) []RelayStatus {
 // The errors are ErrNotFound, ErrPartial, ErrNoRelay and ErrAuth as of other
 // readings, and ErrAmbiguous.
 func (cs *Contracts) Thread(ctx context.Context, id, with string) (Thread, Status, error) {
-	ctx, cancel := cs.c.operation(ctx)
+	ctx, cancel := cs.c.Operation(ctx)
 	defer cancel()
-	if s, err := cs.c.known(ctx); err != nil {
+	if s, err := cs.known(ctx); err != nil {
 		return Thread{}, s, err
 	}
 	return cs.thread(ctx, id, with)
@@ -71,9 +71,9 @@ func (cs *Contracts) thread(ctx context.Context, id, with string) (Thread, Statu
 	if err := checkContractID(id); err != nil {
 		return Thread{}, Status{}, err
 	}
-	reading, cancel := part(ctx, 0.6)
+	reading, cancel := Part(ctx, 0.6)
 	defer cancel()
-	g := &gathering{c: cs.c, id: id, poster: cs.poster, col: newCollector(), events: map[string]*nostr.Event{}}
+	g := &gathering{c: cs.c, id: id, poster: cs.poster, col: NewCollector(), events: map[string]*nostr.Event{}}
 	g.everywhere(reading)
 	t := Thread{}
 	contract, err := g.choose(with)
@@ -81,15 +81,15 @@ func (cs *Contracts) thread(ctx context.Context, id, with string) (Thread, Statu
 	switch {
 	case err != nil:
 		return t, status, err
-	case contract == nil && answered(g.relays) == 0:
-		return t, status, noRelay(g.relays)
+	case contract == nil && Answered(g.relays) == 0:
+		return t, status, NoRelay(g.relays)
 	case contract == nil && status.Partial:
-		return t, status, failures(ErrPartial, status.Relays)
+		return t, status, Failures(ErrPartial, status.Relays)
 	case contract == nil:
 		return t, status, ErrNotFound
 	}
 	t.Contract, t.API = *contract, contract.Home != ""
-	if me := cs.c.id.PubKey(); t.Contract.party(me) || g.mayDecide(me, t.Contract) {
+	if me := cs.c.Identity().PubKey(); t.Contract.party(me) || g.mayDecide(me, t.Contract) {
 		g.history(reading, t.Contract)
 	}
 	t.Order = g.order(reading, t.Contract)
@@ -103,7 +103,7 @@ type gathering struct {
 	c      *Client
 	id     string
 	poster string // as of Contracts
-	col    *collector
+	col    *Collector
 
 	mu     sync.Mutex
 	events map[string]*nostr.Event // verified, by id
@@ -113,7 +113,7 @@ type gathering struct {
 
 func (g *gathering) status() Status {
 	relays := append(perRelay(g.relays), g.c.Doubts()...)
-	return Status{Relays: relays, Partial: partial(relays), Doubtful: rejected(relays)}
+	return Status{Relays: relays, Partial: Partial(relays), Doubtful: Rejected(relays)}
 }
 
 func (g *gathering) add(relays []RelayStatus, events []*nostr.Event) {
@@ -129,7 +129,7 @@ func (g *gathering) add(relays []RelayStatus, events []*nostr.Event) {
 // own events also where the contract's id opens nothing (gate.contracts); that
 // is refused then is no failure.
 func (g *gathering) everywhere(ctx context.Context) {
-	me := g.c.id.PubKey()
+	me := g.c.Identity().PubKey()
 	filters := []nostr.Filter{g.filter(nil)}
 	if me != "" {
 		filters = append(filters, g.filter(func(f *nostr.Filter) { f.Authors = []string{me} }),
@@ -138,8 +138,8 @@ func (g *gathering) everywhere(ctx context.Context) {
 	var asking sync.WaitGroup
 	for i, f := range filters {
 		asking.Go(func() {
-			a, _ := g.c.ask(ctx, f)
-			if i == 0 && (len(filters) > 1 || g.c.token != nil) {
+			a, _ := g.c.AskThose(ctx, g.c.Targets(), f)
+			if i == 0 && (len(filters) > 1 || g.c.ByToken()) {
 				a.Relays = slices.DeleteFunc(a.Relays, func(r RelayStatus) bool { return errors.Is(r.Err, ErrAuth) })
 			}
 			g.add(a.Relays, a.Events)
@@ -147,19 +147,19 @@ func (g *gathering) everywhere(ctx context.Context) {
 	}
 	asking.Go(func() {
 		start := time.Now()
-		all := each(ctx, g.c.relays(),
-			func(ctx context.Context, t target) apiThread {
-				a := g.c.apiContract(ctx, t, g.id, g.poster)
+		all := Each(ctx, g.c.Targets(),
+			func(ctx context.Context, t Target) apiThread {
+				a := apiContract(ctx, g.c, t, g.id, g.poster)
 				if a.has && a.status.Err == nil {
 					// Also without the contract: a stranger sees what is shared in it.
-					g.c.apiEntries(ctx, t, g.id, g.poster, &a)
-					g.c.apiMoves(ctx, t, g.id, g.poster, &a)
+					apiEntries(ctx, g.c, t, g.id, g.poster, &a)
+					apiMoves(ctx, g.c, t, g.id, g.poster, &a)
 				}
 				a.status.Took = time.Since(start)
 				return a
 			},
-			func(t target, err error) apiThread {
-				return apiThread{status: RelayStatus{URL: t.url, Err: err, Took: time.Since(start)}}
+			func(t Target, err error) apiThread {
+				return apiThread{status: RelayStatus{URL: t.URL, Err: err, Took: time.Since(start)}}
 			})
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -182,7 +182,7 @@ func (g *gathering) everywhere(ctx context.Context) {
 }
 
 func (g *gathering) filter(change func(*nostr.Filter)) nostr.Filter {
-	f := nostr.Filter{Kinds: []int{kindContractEntry, kindContractState}, Tags: nostr.TagMap{"d": {g.id}}}
+	f := nostr.Filter{Kinds: []int{kindEntry, kindState}, Tags: nostr.TagMap{"d": {g.id}}}
 	if change != nil {
 		change(&f)
 	}
@@ -193,7 +193,7 @@ func (g *gathering) filter(change func(*nostr.Filter)) nostr.Filter {
 func (g *gathering) history(ctx context.Context, c Contract) {
 	var asking sync.WaitGroup
 	for _, author := range []string{c.Poster.PubKey, c.Worker.PubKey} {
-		for _, kind := range []int{kindContractEntry, kindContractState} {
+		for _, kind := range []int{kindEntry, kindState} {
 			if author == "" {
 				continue
 			}
@@ -213,7 +213,7 @@ func (g *gathering) fill(t *Thread) {
 	entries := map[string]ContractEntry{} // by event id
 	t.last = map[int]int64{}
 	for _, ev := range g.events {
-		if ev.PubKey == g.c.id.PubKey() {
+		if ev.PubKey == g.c.Identity().PubKey() {
 			// A relay keeps one event of this key and contract, whoever it is to.
 			t.last[ev.Kind] = max(t.last[ev.Kind], int64(ev.CreatedAt))
 			if salt := niptemp.ProvenSalt(ev); salt != "" {
@@ -225,9 +225,9 @@ func (g *gathering) fill(t *Thread) {
 			t.Strangers++
 			continue
 		}
-		if ev.Kind == kindContractState {
+		if ev.Kind == kindState {
 			states = append(states, ev)
-		} else if e, ok := g.c.entryOfEvent(ev); ok {
+		} else if e, ok := entryOfEvent(g.c, ev); ok {
 			entries[ev.ID] = e
 		}
 	}
@@ -272,13 +272,13 @@ func (g *gathering) fill(t *Thread) {
 // fromAPI adds an entry of an API to those that are known by their events.
 func (g *gathering) fromAPI(t *Thread, w wireEntry, e ContractEntry, entries map[string]ContractEntry, seen map[string]bool) {
 	ev := w.signed(g.col, g.id)
-	if known := g.events[e.EventID]; ev == nil && known != nil && known.Kind == kindContractEntry {
+	if known := g.events[e.EventID]; ev == nil && known != nil && known.Kind == kindEntry {
 		ev = known
 	}
 	if e.Signature != SignatureNone && ev != nil {
 		signed, ok := entries[ev.ID]
 		if !ok {
-			signed, ok = g.c.entryOfEvent(ev)
+			signed, ok = entryOfEvent(g.c, ev)
 		}
 		if ok {
 			switch {

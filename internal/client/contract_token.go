@@ -12,11 +12,11 @@ import (
 // others, ErrNotFound for an agent that the relay does not know, ErrConflict
 // for one that has its key itself, ErrNoAPI where no relay has the API.
 func (cs *Contracts) RenewToken(ctx context.Context, agentID string) (token string, status Status, err error) {
-	w, _, status, err := cs.identityCall(ctx, agentID, httpCall{method: http.MethodPost, path: identityPath(agentID) + "/token", body: struct{}{}})
+	w, _, status, err := cs.identityCall(ctx, agentID, Call{Method: http.MethodPost, Path: identityPath(agentID) + "/token", Body: struct{}{}})
 	switch {
 	case err != nil:
 		return "", status, err
-	case w.AgentID != agentID || !goodToken(w.Token):
+	case w.AgentID != agentID || !IsToken(w.Token):
 		return "", status, fmt.Errorf("%w: it answered with no token of this agent", ErrMisbehaved)
 	}
 	return w.Token, status, nil
@@ -25,6 +25,6 @@ func (cs *Contracts) RenewToken(ctx context.Context, agentID string) (token stri
 // VoidToken makes the tokens of such an agent worth nothing; errors are as of
 // RenewToken.
 func (cs *Contracts) VoidToken(ctx context.Context, agentID string) (id AgentIdentity, status Status, err error) {
-	_, id, status, err = cs.identityCall(ctx, agentID, httpCall{method: http.MethodDelete, path: identityPath(agentID) + "/token"})
+	_, id, status, err = cs.identityCall(ctx, agentID, Call{Method: http.MethodDelete, Path: identityPath(agentID) + "/token"})
 	return id, status, err
 }

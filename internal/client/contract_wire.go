@@ -130,14 +130,14 @@ type apiThread struct {
 
 // apiContract asks one relay's API for a contract. ErrNoAPI is no failure: has
 // is false then. Nor is it one that the API does not have the contract.
-func (c *Client) apiContract(ctx context.Context, t target, id, poster string) apiThread {
-	a := apiThread{status: RelayStatus{URL: t.url, Complete: true}, has: true}
+func apiContract(ctx context.Context, c *Client, t Target, id, poster string) apiThread {
+	a := apiThread{status: RelayStatus{URL: t.URL, Complete: true}, has: true}
 	var w wireContract
-	err := c.api(ctx, t, http.MethodGet, contractPath(id), byPoster(nil, poster), nil, &w)
+	err := c.HTTP().API(ctx, t, http.MethodGet, contractPath(id), byPoster(nil, poster), nil, &w)
 	var contract Contract
 	switch {
 	case err == nil:
-		if contract, err = w.contract(t.url); err == nil && contract.ID != id {
+		if contract, err = w.contract(t.URL); err == nil && contract.ID != id {
 			err = fmt.Errorf("%w: it answered with another contract", ErrMisbehaved)
 		}
 		if err == nil && !contract.Stateless { // of which entries tell as much
@@ -145,7 +145,7 @@ func (c *Client) apiContract(ctx context.Context, t target, id, poster string) a
 		}
 	case errors.Is(err, ErrNotFound), errors.Is(err, ErrNoAPI), errors.Is(err, ErrInvalid):
 		// Relays without the API have nothing at this path either.
-		err = c.probe(ctx, t)
+		err = probe(ctx, c, t)
 	case errors.Is(err, ErrAuth):
 		err = nil // there is an API, and it tells this key nothing
 	}
@@ -159,7 +159,7 @@ func (c *Client) apiContract(ctx context.Context, t target, id, poster string) a
 }
 
 // apiEntries adds all entries of a contract that the API shows.
-func (c *Client) apiEntries(ctx context.Context, t target, id, poster string, a *apiThread) {
+func apiEntries(ctx context.Context, c *Client, t Target, id, poster string, a *apiThread) {
 	complete, err := eachPage(func(offset int) (int, int, error) {
 		var page struct {
 			Entries []wireEntry `json:"entries"`
@@ -167,7 +167,7 @@ func (c *Client) apiEntries(ctx context.Context, t target, id, poster string, a 
 		}
 		query := byPoster(pageQuery(offset), poster)
 		query.Set("events", "true")
-		err := c.api(ctx, t, http.MethodGet, contractPath(id, "memory"), query, nil, &page)
+		err := c.HTTP().API(ctx, t, http.MethodGet, contractPath(id, "memory"), query, nil, &page)
 		a.entries = append(a.entries, page.Entries...)
 		return len(page.Entries), page.Total, err
 	})
@@ -182,11 +182,11 @@ func (c *Client) apiEntries(ctx context.Context, t target, id, poster string, a 
 
 // signed returns the event of an entry, verified; nil if there is none that is
 // right.
-func (w wireEntry) signed(col *collector, id string) *nostr.Event {
+func (w wireEntry) signed(col *Collector, id string) *nostr.Event {
 	if len(w.Event) == 0 || string(w.Event) == "null" {
 		return nil
 	}
-	ev, err := col.admit(w.Event, nostr.Filter{Kinds: []int{kindContractEntry}, Tags: nostr.TagMap{"d": {id}}})
+	ev, err := col.Admit(w.Event, nostr.Filter{Kinds: []int{kindEntry}, Tags: nostr.TagMap{"d": {id}}})
 	if err != nil || !strings.EqualFold(ev.ID, w.NostrEventID) && w.NostrEventID != "" {
 		return nil
 	}

@@ -31,26 +31,26 @@ type ContractOffer struct {
 // New makes a contract. Errors are ErrInvalid, ErrNoAPI where the offer needs
 // the API, and those of Client.Publish.
 func (cs *Contracts) New(ctx context.Context, o ContractOffer) (Contract, Status, error) {
-	ctx, cancel := cs.c.operation(ctx)
+	ctx, cancel := cs.c.Operation(ctx)
 	defer cancel()
 	if o.Description == "" || o.AmountSats < 0 {
 		return Contract{}, Status{}, fmt.Errorf("%w: description must not be empty, amount_sats not negative", ErrInvalid)
 	}
-	if s, err := cs.c.known(ctx); err != nil {
+	if s, err := cs.known(ctx); err != nil {
 		return Contract{}, s, err
 	}
 	home, status, err := cs.home(ctx)
 	if err != nil {
 		return Contract{}, status, err
 	}
-	if cs.c.token != nil {
+	if cs.c.ByToken() {
 		made, err := cs.newByToken(ctx, home, o, &status)
 		return made, status, err
 	}
 	name := !nostr.IsValid32ByteHex(o.Worker) && o.Worker != ""
 	if home == nil && o.needsAPI() {
 		if status.Partial {
-			return Contract{}, status, failures(ErrPartial, status.Relays)
+			return Contract{}, status, Failures(ErrPartial, status.Relays)
 		}
 		return Contract{}, status, fmt.Errorf("%w: names of agents, and the relay's own, need it", ErrNoAPI)
 	}
@@ -69,7 +69,7 @@ func (cs *Contracts) New(ctx context.Context, o ContractOffer) (Contract, Status
 		if ev, err = cs.open(o, worker, terms); err != nil {
 			return Contract{}, status, err
 		}
-	} else if err := cs.given(ev, kindContractState, ""); err != nil {
+	} else if err := cs.given(ev, kindState, ""); err != nil {
 		return Contract{}, status, err
 	}
 	said, err := niptemp.TermsOf(ev)
@@ -107,7 +107,7 @@ func (o ContractOffer) request() map[string]any {
 
 // open returns the signed 30091 of a new contract.
 func (cs *Contracts) open(o ContractOffer, worker string, terms niptemp.Terms) (*nostr.Event, error) {
-	salt, err := cs.c.random(niptemp.SaltSize)
+	salt, err := cs.c.Options().Random(niptemp.SaltSize)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (cs *Contracts) open(o ContractOffer, worker string, terms niptemp.Terms) (
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	now := cs.c.now()
+	now := cs.c.Now()
 	body := stateBody{ContractID: id, Status: string(niptemp.Open), PosterAgentID: cs.PubKey(), WorkerAgentID: worker,
 		AmountSats: o.AmountSats, Description: o.Description, Deadline: rfc3339(o.Deadline), TransitionAt: rfc3339(now)}
 	return cs.state(body, cmp.Or(worker, cs.PubKey()), now, append(terms.Tags(), niptemp.SaltTag(salt))...)
@@ -127,8 +127,8 @@ func (cs *Contracts) state(body stateBody, to string, at int64, more ...nostr.Ta
 	if err != nil {
 		return nil, err
 	}
-	ev := &nostr.Event{Kind: kindContractState, CreatedAt: nostr.Timestamp(at), Content: text, Tags: append(nostr.Tags{{"d", body.ContractID}, {"p", to}}, more...)}
-	if err := cs.c.id.Sign(ev); err != nil {
+	ev := &nostr.Event{Kind: kindState, CreatedAt: nostr.Timestamp(at), Content: text, Tags: append(nostr.Tags{{"d", body.ContractID}, {"p", to}}, more...)}
+	if err := cs.c.Identity().Sign(ev); err != nil {
 		return nil, err
 	}
 	if err := niptemp.CheckStateShape(ev); err != nil {
@@ -139,47 +139,47 @@ func (cs *Contracts) state(body stateBody, to string, at int64, more ...nostr.Ta
 
 // home returns the first relay that has the API, nil if none has. It is
 // ErrNoRelay if no relay answers.
-func (cs *Contracts) home(ctx context.Context) (*target, Status, error) {
-	asking, cancel := part(ctx, 0.4)
+func (cs *Contracts) home(ctx context.Context) (*Target, Status, error) {
+	asking, cancel := Part(ctx, 0.4)
 	defer cancel()
-	targets := cs.c.writers()
+	targets := cs.c.WriteTargets()
 	has := make([]bool, len(targets))
-	all := each(asking, targets,
-		func(ctx context.Context, t target) RelayStatus {
-			err := cs.c.probe(ctx, t)
-			s := RelayStatus{URL: t.url, Err: err, Complete: err == nil}
+	all := Each(asking, targets,
+		func(ctx context.Context, t Target) RelayStatus {
+			err := probe(ctx, cs.c, t)
+			s := RelayStatus{URL: t.URL, Err: err, Complete: err == nil}
 			return s
 		},
-		func(t target, err error) RelayStatus { return RelayStatus{URL: t.url, Err: err} })
+		func(t Target, err error) RelayStatus { return RelayStatus{URL: t.URL, Err: err} })
 	status := Status{}
 	for i, s := range all {
 		has[i] = s.Err == nil
-		if isNoAPI(s.Err) {
+		if IsNoAPI(s.Err) {
 			s.Err, s.Complete = nil, true
 		}
 		status.Relays = append(status.Relays, s)
 	}
-	status.Partial = partial(status.Relays)
+	status.Partial = Partial(status.Relays)
 	if len(targets) == 0 {
-		return nil, status, errNoneConfigured
+		return nil, status, ErrNoneConfigured
 	}
 	if i := slices.Index(has, true); i >= 0 {
 		return &targets[i], status, nil
 	}
-	if answered(status.Relays) == 0 {
-		return nil, status, noRelay(status.Relays)
+	if Answered(status.Relays) == 0 {
+		return nil, status, NoRelay(status.Relays)
 	}
 	return nil, status, nil
 }
 
 // resolve asks an API for the key of an agent's name.
-func (cs *Contracts) resolve(ctx context.Context, t target, name string) (string, error) {
+func (cs *Contracts) resolve(ctx context.Context, t Target, name string) (string, error) {
 	var identity struct {
 		PubKey string `json:"pubkey"`
 		Npub   string `json:"npub"`
 	}
-	if err := cs.c.api(ctx, t, http.MethodGet, identityPath(name), nil, nil, &identity); err != nil {
-		return "", fmt.Errorf("agent %q: %w", printable(name), err)
+	if err := cs.c.HTTP().API(ctx, t, http.MethodGet, identityPath(name), nil, nil, &identity); err != nil {
+		return "", fmt.Errorf("agent %q: %w", Printable(name), err)
 	}
 	key := cmp.Or(PubKeyOf(identity.PubKey), PubKeyOf(identity.Npub))
 	if key == "" {
@@ -189,29 +189,29 @@ func (cs *Contracts) resolve(ctx context.Context, t target, name string) (string
 }
 
 // postContract sends a change of a contract to its API.
-func (cs *Contracts) postContract(ctx context.Context, t target, path string, request map[string]any, status *Status) (Contract, error) {
+func (cs *Contracts) postContract(ctx context.Context, t Target, path string, request map[string]any, status *Status) (Contract, error) {
 	var w wireContract
-	err := cs.c.api(ctx, t, http.MethodPost, path, byPoster(nil, cs.poster), request, &w)
-	status.Published = append(status.Published, PublishStatus{URL: t.url, Accepted: err == nil, Err: err, Message: "contract API"})
+	err := cs.c.HTTP().API(ctx, t, http.MethodPost, path, byPoster(nil, cs.poster), request, &w)
+	status.Published = append(status.Published, PublishStatus{URL: t.URL, Accepted: err == nil, Err: err, Message: "contract API"})
 	if err != nil {
-		return Contract{}, fmt.Errorf("%s: %w", printable(t.url), err)
+		return Contract{}, fmt.Errorf("%s: %w", Printable(t.URL), err)
 	}
-	return w.contract(t.url)
+	return w.contract(t.URL)
 }
 
 // publish sends what was signed to all relays but the one that took it over its
 // API. If one did, that others do not is no error; Status says which.
-func (cs *Contracts) publish(ctx context.Context, ev *nostr.Event, home *target, status *Status) error {
-	targets := cs.c.writers()
+func (cs *Contracts) publish(ctx context.Context, ev *nostr.Event, home *Target, status *Status) error {
+	targets := cs.c.WriteTargets()
 	if home != nil {
-		targets = slices.DeleteFunc(targets, func(t target) bool { return t.canonical == home.canonical })
+		targets = slices.DeleteFunc(targets, func(t Target) bool { return t.Canonical == home.Canonical })
 		if len(targets) == 0 {
 			return nil
 		}
 	}
-	published, err := cs.c.publish(ctx, targets, ev, timedOut(status.Relays))
+	published, err := cs.c.PublishThose(ctx, targets, ev, TimedOut(status.Relays))
 	status.Published = append(status.Published, published...)
-	status.Partial = status.Partial || accepted(published) < len(published)
+	status.Partial = status.Partial || Accepted(published) < len(published)
 	if home != nil {
 		return nil
 	}
@@ -232,7 +232,7 @@ func (cs *Contracts) given(ev *nostr.Event, kind int, id string) error {
 		return fmt.Errorf("%w: event: it is of another contract", ErrInvalid)
 	}
 	check := niptemp.CheckEntry
-	if kind == kindContractState {
+	if kind == kindState {
 		check = niptemp.CheckStateShape
 	}
 	if err := check(ev); err != nil {
@@ -247,7 +247,7 @@ const aheadToFollow = 60
 // following returns the created_at of a state that comes after last, in Unix
 // seconds: what a relay would not take if it were older.
 func (cs *Contracts) following(last int64) (int64, error) {
-	at, err := nipae.NextCreatedAt(cs.c.now(), last)
+	at, err := nipae.NextCreatedAt(cs.c.Now(), last)
 	if err != nil {
 		return 0, &PoisonedError{Head: last}
 	}

@@ -27,10 +27,10 @@ import (
 // errNoDecider means that a relay knows no compare-and-set.
 var errNoDecider = errors.New("the relay decides nothing: it knows no compare-and-set")
 
-// decided is what became of an event at the relays that were asked to decide.
-type decided struct {
-	by        string          // URL of who decided; "" is nobody
-	published []PublishStatus // what was said, also by relays that took it without deciding
+// Decision is what became of an event at the relays that were asked to decide.
+type Decision struct {
+	By        string          // URL of who decided; "" is nobody
+	Published []PublishStatus // what was said, also by relays that took it without deciding
 }
 
 // decide has one of the relays store the event if base is the head of its
@@ -39,29 +39,29 @@ type decided struct {
 // decider refuses the event; ErrNoRelay if one that may be the decider does not
 // answer, because another must not decide in its place. reached are the relays
 // that answered the reading before.
-func (c *Client) decide(ctx context.Context, targets []target, ev, base *nostr.Event, reached map[string]bool) (decided, error) {
-	var d decided
+func (c *Client) decide(ctx context.Context, targets []Target, ev, base *nostr.Event, reached map[string]bool) (Decision, error) {
+	var d Decision
 	for _, t := range c.deciders(targets) {
 		start := time.Now()
-		err := c.compareAndSet(ctx, t, ev, base, reached[t.url])
-		status := PublishStatus{URL: t.url, Accepted: err == nil, Err: err, Took: time.Since(start)}
+		err := c.compareAndSet(ctx, t, ev, base, reached[t.URL])
+		status := PublishStatus{URL: t.URL, Accepted: err == nil, Err: err, Took: time.Since(start)}
 		var taken *takenError
 		switch {
 		case errors.As(err, &taken):
 			// It has the event, and did not say that it compared.
-			d.published = append(d.published, PublishStatus{URL: t.url, Accepted: true, Message: taken.message, Took: status.Took})
+			d.Published = append(d.Published, PublishStatus{URL: t.URL, Accepted: true, Message: taken.message, Took: status.Took})
 			if c.o.Decider != "" {
 				return d, nil
 			}
 		case errors.Is(err, errNoDecider):
 			if c.o.Decider != "" {
-				return d, fmt.Errorf("%w: %s is to decide: %w", ErrRefused, printable(t.url), err)
+				return d, fmt.Errorf("%w: %s is to decide: %w", ErrRefused, Printable(t.URL), err)
 			}
 		case err != nil:
-			d.published = append(d.published, status)
+			d.Published = append(d.Published, status)
 			return d, err
 		default:
-			d.by, d.published = t.url, append(d.published, status)
+			d.By, d.Published = t.URL, append(d.Published, status)
 			return d, nil
 		}
 	}
@@ -70,16 +70,16 @@ func (c *Client) decide(ctx context.Context, targets []target, ev, base *nostr.E
 
 // deciders returns the relays that may decide, in the order in which they are
 // asked.
-func (c *Client) deciders(targets []target) []target {
+func (c *Client) deciders(targets []Target) []Target {
 	if c.o.Decider != "" {
-		named := targetsOf([]string{c.o.Decider})
-		if i := slices.IndexFunc(targets, func(t target) bool { return among(named, t) }); i >= 0 {
+		named := TargetsOf([]string{c.o.Decider})
+		if i := slices.IndexFunc(targets, func(t Target) bool { return among(named, t) }); i >= 0 {
 			return targets[i : i+1]
 		}
 		return named
 	}
 	sorted := slices.Clone(targets)
-	slices.SortFunc(sorted, func(a, b target) int { return strings.Compare(a.canonical, b.canonical) })
+	slices.SortFunc(sorted, func(a, b Target) int { return strings.Compare(a.Canonical, b.Canonical) })
 	return sorted
 }
 
@@ -89,7 +89,7 @@ type takenError struct{ message string }
 func (e *takenError) Error() string { return "it took the event and did not compare" }
 
 // compareAndSet asks one relay. If that lacks the base, it is sent that first.
-func (c *Client) compareAndSet(ctx context.Context, t target, ev, base *nostr.Event, reached bool) error {
+func (c *Client) compareAndSet(ctx context.Context, t Target, ev, base *nostr.Event, reached bool) error {
 	id := ""
 	if base != nil {
 		id = base.ID
@@ -103,15 +103,15 @@ func (c *Client) compareAndSet(ctx context.Context, t target, ev, base *nostr.Ev
 		return err
 	}
 	// It is behind: the base is the newer one, and only has not got there yet.
-	if s := c.publishTo(ctx, t, base, time.Now()); !s.Accepted {
+	if s := c.PublishTo(ctx, t, base, time.Now()); !s.Accepted {
 		return err
 	}
 	return c.postWithBase(ctx, t, ev, id, reached)
 }
 
 // headAt reads what a relay has at an event's address.
-func (c *Client) headAt(ctx context.Context, t target, ev *nostr.Event) (head *nostr.Event, found bool, err error) {
-	a, err := c.askThose(ctx, []target{t}, nostr.Filter{
+func (c *Client) headAt(ctx context.Context, t Target, ev *nostr.Event) (head *nostr.Event, found bool, err error) {
+	a, err := c.AskThose(ctx, []Target{t}, nostr.Filter{
 		Kinds: []int{ev.Kind}, Authors: []string{ev.PubKey}, Tags: nostr.TagMap{"d": {ev.Tags.GetD()}}})
 	if err != nil || len(a.Events) == 0 {
 		return nil, false, err
@@ -122,12 +122,12 @@ func (c *Client) headAt(ctx context.Context, t target, ev *nostr.Event) (head *n
 // postWithBase is POST /events?base=ID. Its errors are *ConflictError,
 // *takenError, errNoDecider, a refusal, or ErrNoRelay around what kept it from
 // an answer; the event may then have been stored all the same.
-func (c *Client) postWithBase(ctx context.Context, t target, ev *nostr.Event, base string, reached bool) error {
-	if t.err != nil {
-		return fmt.Errorf("%w: %w", ErrNoRelay, t.err)
+func (c *Client) postWithBase(ctx context.Context, t Target, ev *nostr.Event, base string, reached bool) error {
+	if t.Err != nil {
+		return fmt.Errorf("%w: %w", ErrNoRelay, t.Err)
 	}
 	body := wire.AppendEvent(nil, ev)
-	at, err := httpURL(t.url, "/events", url.Values{"base": {base}})
+	at, err := httpURL(t.URL, "/events", url.Values{"base": {base}})
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNoRelay, err)
 	}
@@ -135,15 +135,15 @@ func (c *Client) postWithBase(ctx context.Context, t target, ev *nostr.Event, ba
 	if err != nil {
 		return errors.New("relay URL makes no request")
 	}
-	header, err := c.signRequestWith(http.MethodPost, at, body)
+	header, err := c.HTTP().sign(http.MethodPost, at, body)
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Authorization", header)
 	req.Header.Set("Content-Type", "application/json")
-	trace := c.tracer(t.url)
+	trace := c.o.tracer(t.URL)
 	trace(true, []byte("POST "+at))
-	resp, err := c.http.Do(req)
+	resp, err := c.http.client.Do(req)
 	if err != nil {
 		return c.unanswered(ctx, t, err, reached)
 	}
@@ -154,15 +154,15 @@ func (c *Client) postWithBase(ctx context.Context, t target, ev *nostr.Event, ba
 
 // unanswered returns what it means that there is no HTTP answer. A relay that
 // has just answered on a websocket and hangs up on HTTP has no HTTP.
-func (c *Client) unanswered(ctx context.Context, t target, err error, reached bool) error {
+func (c *Client) unanswered(ctx context.Context, t Target, err error, reached bool) error {
 	err = withoutURL(err)
 	switch {
 	case ctx.Err() != nil:
-		return fmt.Errorf("%w: %s: %w: it may decide, and no other may in its place", ErrNoRelay, printable(t.url), ErrTimeout)
-	case reached && hangsUp(err):
+		return fmt.Errorf("%w: %s: %w: it may decide, and no other may in its place", ErrNoRelay, Printable(t.URL), ErrTimeout)
+	case reached && HangsUp(err):
 		return errNoDecider
 	}
-	return fmt.Errorf("%w: %s: over HTTP: %s: it may decide, and no other may in its place", ErrNoRelay, printable(t.url), printable(err.Error()))
+	return fmt.Errorf("%w: %s: over HTTP: %s: it may decide, and no other may in its place", ErrNoRelay, Printable(t.URL), Printable(err.Error()))
 }
 
 // comparison reads the answer.
@@ -188,7 +188,7 @@ func comparison(resp *http.Response, base string) error {
 	case json.Unmarshal(text, &answer) != nil || !answer.Accepted:
 		return errNoDecider
 	case answer.Base == nil || *answer.Base != base:
-		return &takenError{printable(answer.Message)}
+		return &takenError{Printable(answer.Message)}
 	}
 	return nil
 }

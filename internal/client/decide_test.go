@@ -82,7 +82,7 @@ func TestWhoDecides(t *testing.T) {
 	ours := bridgetest.Start(t).URL
 	m := agentOf(t, "agent", "owner", []string{plain, ours}, nil)
 	one, status, err := m.Set(t.Context(), "mem/a", "one", SetOptions{Base: BaseNone})
-	if err != nil || status.Decider != ours || accepted(status.Published) != 2 {
+	if err != nil || status.Decider != ours || Accepted(status.Published) != 2 {
 		t.Fatalf("beside a relay without HTTP: %v, %+v", err, status)
 	}
 	if _, status, err := m.Set(t.Context(), "mem/a", "two", SetOptions{Base: BaseNone}); !errors.Is(err, ErrConflict) || len(status.Published) != 0 {

@@ -28,7 +28,7 @@ func sealedEntry(t testing.TB, text string) (*nostr.Event, [32]byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ev := &nostr.Event{Kind: kindContractEntry, CreatedAt: 1_700_000_000, Content: payload, Tags: nostr.Tags{{"d", "c1"}, {"t", "message"}, {"p", to}}}
+	ev := &nostr.Event{Kind: kindEntry, CreatedAt: 1_700_000_000, Content: payload, Tags: nostr.Tags{{"d", "c1"}, {"t", "message"}, {"p", to}}}
 	if err := ev.Sign(author); err != nil {
 		t.Fatal(err)
 	}

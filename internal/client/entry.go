@@ -25,8 +25,8 @@ func Hash(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// entryOf makes the entry of a valid engram.
-func entryOf(e nipae.Engram) Entry {
+// EntryOf makes the entry of a valid engram.
+func EntryOf(e nipae.Engram) Entry {
 	text, ok := e.Body.Text()
 	entry := Entry{Slug: e.Slug(), Text: text, Tombstone: !ok, ID: e.Event.ID, CreatedAt: e.CreatedAt(), Size: len(text)}
 	if ok {

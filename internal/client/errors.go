@@ -66,6 +66,12 @@ var (
 	// names: it may keep one, and is not asked, because it would learn which
 	// address is looked for, and by whom.
 	ErrHistoryUnasked error = unaskedError{}
+	// ErrNoAPI means that no relay that is asked has the contract API, which the
+	// operation needs.
+	ErrNoAPI = errors.New("no relay here has the contract API")
+	// ErrInvalid means that a request does not make sense; the text names the
+	// fields.
+	ErrInvalid = errors.New("not a valid request")
 	// ErrWhen means that a text names neither a time nor an id.
 	ErrWhen = errors.New("neither a time nor an event id")
 )
@@ -111,8 +117,8 @@ func (e *RefusalError) Is(target error) bool {
 	return target == ErrRefused
 }
 
-// asksAuth reports whether another key, or an AUTH, might have helped.
-func (e *RefusalError) asksAuth() bool {
+// AsksAuth reports whether another key, or an AUTH, might have helped.
+func (e *RefusalError) AsksAuth() bool {
 	return e.Prefix() == "auth-required" || e.Prefix() == "restricted"
 }
 
@@ -151,9 +157,9 @@ func (e *PoisonedError) Is(target error) bool {
 	return target == ErrClockPoisoned || target == ErrConflict
 }
 
-// printable makes a relay's words fit for an error text on a terminal: control
+// Printable makes a relay's words fit for an error text on a terminal: control
 // characters become spaces, and long texts are cut.
-func printable(s string) string {
+func Printable(s string) string {
 	const most = 300
 	if len(s) > most {
 		s = s[:most] + "…"

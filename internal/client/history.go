@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"engramd/nips/niptemp"
+
 	"github.com/nbd-wtf/go-nostr"
 )
 
@@ -23,48 +25,48 @@ const truncatedHeader = "Engramd-Truncated"
 // kind, one author and at most one d. A relay without /history has ErrNoHistory
 // as its error, which makes the answers neither partial nor failed.
 func (c *Client) AskHistory(ctx context.Context, filter nostr.Filter) (Answers, error) {
-	ctx, cancel := c.operation(ctx)
+	ctx, cancel := c.Operation(ctx)
 	defer cancel()
 	if len(filter.Kinds) != 1 || len(filter.Authors) != 1 || len(filter.Tags["d"]) > 1 {
 		return Answers{}, fmt.Errorf("%w: history is asked for by one kind and one author", ErrRefused)
 	}
-	col := newCollector()
+	col := NewCollector()
 	start := time.Now()
-	all := each(ctx, c.relays(),
-		func(ctx context.Context, t target) relayAnswer {
-			p := newPager(col, filter, c.o.Limits)
-			err := c.history(ctx, t, p)
-			return p.answer(t, err, start)
+	all := Each(ctx, c.Targets(),
+		func(ctx context.Context, t Target) Answer {
+			p := NewPager(col, filter, c.o.Limits)
+			err := c.HTTP().History(ctx, t, p)
+			return p.Answer(t, err, start)
 		},
-		lateAnswer(start))
-	a := unite(all, 0)
+		LateAnswer(start))
+	a := Unite(all, 0)
 	for i, r := range a.Relays {
 		a.Relays[i].Complete = r.Complete || errors.Is(r.Err, ErrNoHistory)
 	}
 	if a.AllFailed() {
-		return a, noRelay(a.Relays)
+		return a, NoRelay(a.Relays)
 	}
 	return a, nil
 }
 
-// history asks a relay for the superseded versions that fit the filter, which
+// History asks a relay for the superseded versions that fit the filter, which
 // has one kind, one author and at most one d (GET /history, newest first), page
 // after page.
-func (c *Client) history(ctx context.Context, t target, p *pager) error {
-	if t.listed {
+func (h *HTTP) History(ctx context.Context, t Target, p *Pager) error {
+	if t.Listed {
 		return ErrHistoryUnasked
 	}
-	for p.more() {
-		if err := c.historyPage(ctx, t, p); err != nil {
+	for p.More() {
+		if err := h.HistoryPage(ctx, t, p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *Client) historyPage(ctx context.Context, t target, p *pager) error {
+func (h *HTTP) HistoryPage(ctx context.Context, t Target, p *Pager) error {
 	f := p.filter
-	most := p.budget.limits.Page
+	most := p.budget.Limits.Page
 	if f.Limit > 0 {
 		most = min(most, f.Limit-p.count)
 	}
@@ -79,23 +81,23 @@ func (c *Client) historyPage(ctx context.Context, t target, p *pager) error {
 	if p.before != "" {
 		query.Set("before", p.before)
 	}
-	resp, err := c.get(ctx, t, "/history", query)
+	resp, err := h.Get(ctx, t, "/history", query)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
 	page := pageCount{oldest: -1, ids: map[string]bool{}}
-	body := io.LimitReader(resp.Body, c.o.Limits.BodyBytes+1)
+	body := io.LimitReader(resp.Body, h.o.Limits.BodyBytes+1)
 	read, err := readArray(body, func(raw json.RawMessage) error { return p.take(raw, f, &page) })
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return fmt.Errorf("%w: history was cut off", ErrTimeout)
-	case read > c.o.Limits.BodyBytes:
-		return fmt.Errorf("%w: its history is larger than %d bytes", ErrMisbehaved, c.o.Limits.BodyBytes)
+	case read > h.o.Limits.BodyBytes:
+		return fmt.Errorf("%w: its history is larger than %d bytes", ErrMisbehaved, h.o.Limits.BodyBytes)
 	case err != nil:
 		return err
 	}
-	eose := message{hints: []string{"finish"}}
+	eose := Message{hints: []string{"finish"}}
 	if resp.Header.Get(truncatedHeader) != "" || resp.Trailer.Get(truncatedHeader) != "" || len(page.ids) >= most {
 		eose.hints = []string{"more"}
 	}
@@ -111,17 +113,17 @@ func (c *Client) historyPage(ctx context.Context, t target, p *pager) error {
 // first: those of an address of contract memory. Then the next page begins
 // behind the last of this one.
 func byArrival(f nostr.Filter) bool {
-	return (f.Kinds[0] == kindContractEntry || f.Kinds[0] == kindContractState) && len(f.Tags["d"]) > 0
+	return (f.Kinds[0] == niptemp.KindEntry || f.Kinds[0] == niptemp.KindState) && len(f.Tags["d"]) > 0
 }
 
-// get sends a signed GET. An answer other than 200 with JSON is an error:
+// Get sends a signed GET. An answer other than 200 with JSON is an error:
 // ErrNoHistory if the relay has no such endpoint, a *RefusalError if it
 // refuses.
-func (c *Client) get(ctx context.Context, t target, path string, query url.Values) (*http.Response, error) {
-	if t.err != nil {
-		return nil, t.err
+func (h *HTTP) Get(ctx context.Context, t Target, path string, query url.Values) (*http.Response, error) {
+	if t.Err != nil {
+		return nil, t.Err
 	}
-	at, err := httpURL(t.url, path, query)
+	at, err := httpURL(t.URL, path, query)
 	if err != nil {
 		return nil, err
 	}
@@ -129,15 +131,15 @@ func (c *Client) get(ctx context.Context, t target, path string, query url.Value
 	if err != nil {
 		return nil, fmt.Errorf("relay URL makes no request")
 	}
-	header, err := c.signRequest(http.MethodGet, at)
+	header, err := h.sign(http.MethodGet, at, nil)
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Authorization", header)
 	req.Header.Set("Accept", "application/json")
-	trace := c.tracer(t.url)
+	trace := h.o.tracer(t.URL)
 	trace(true, []byte("GET "+at))
-	resp, err := c.http.Do(req)
+	resp, err := h.client.Do(req)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("%w: no answer over HTTP", ErrTimeout)
@@ -155,17 +157,17 @@ func (c *Client) get(ctx context.Context, t target, path string, query url.Value
 // httpError is why there was no answer over HTTP.
 type httpError struct{ cause error }
 
-func (e *httpError) Error() string { return "over HTTP: " + printable(e.cause.Error()) }
+func (e *httpError) Error() string { return "over HTTP: " + Printable(e.cause.Error()) }
 
 // Unwrap gives errors.Is the cause.
 func (e *httpError) Unwrap() error { return e.cause }
 
-// errNoHTTP means that a relay answers on its websocket and has no HTTP.
-var errNoHTTP = errors.New("not available: it hangs up on HTTP")
+// ErrNoHTTP means that a relay answers on its websocket and has no HTTP.
+var ErrNoHTTP = errors.New("not available: it hangs up on HTTP")
 
-// hangsUp reports whether a request over HTTP ended as it does where only a
+// HangsUp reports whether a request over HTTP ended as it does where only a
 // websocket is spoken.
-func hangsUp(err error) bool {
+func HangsUp(err error) bool {
 	return errors.Is(err, io.EOF) || err != nil && strings.Contains(err.Error(), "malformed HTTP")
 }
 
@@ -206,7 +208,7 @@ func refusalText(resp *http.Response) string {
 	if err != nil || json.Unmarshal(b, &body) != nil {
 		return ""
 	}
-	return printable(body.Error)
+	return Printable(body.Error)
 }
 
 // readArray calls take with each element of a JSON array, as they come, and

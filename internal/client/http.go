@@ -28,105 +28,114 @@ const (
 	maxForeign = 64 << 10
 )
 
-// httpCall is one request to a relay over HTTP.
-type httpCall struct {
-	method string
-	path   string // escaped, below the relay's own URL
-	query  url.Values
-	body   any    // sent as JSON; nil: none
-	kind   string // Content-Type of the body, or without one of the answer; "" is jsonType
-	bearer string // proves who calls in place of a signature
+// HTTP makes the calls of a client to relays over HTTP: signed (NIP-98), or with
+// its token.
+type HTTP struct {
+	id     Identity
+	token  *bearer // nil: who asks is id
+	o      Options
+	client *http.Client
 }
 
-// httpAnswer is what came back, whatever it is.
-type httpAnswer struct {
-	status int
-	kind   string    // Content-Type without parameters
-	date   time.Time // Date, by the relay's clock; zero without one
-	text   []byte
+// Call is one request to a relay over HTTP.
+type Call struct {
+	Method string
+	Path   string // escaped, below the relay's own URL
+	Query  url.Values
+	Body   any    // sent as JSON; nil: none
+	Kind   string // Content-Type of the body, or without one of the answer; "" is jsonType
+	Bearer string // proves who calls in place of a signature
 }
 
-// httpCall makes one call and reads its answer, within the client's bounds.
-func (c *Client) httpCall(ctx context.Context, t target, call httpCall) (answer httpAnswer, err error) {
-	if t.err != nil {
-		return answer, t.err
+// Reply is what came back, whatever it is.
+type Reply struct {
+	Status int
+	Kind   string    // Content-Type without parameters
+	Date   time.Time // Date, by the relay's clock; zero without one
+	Text   []byte
+}
+
+// Call makes one call and reads its answer, within the client's bounds.
+func (h *HTTP) Call(ctx context.Context, t Target, call Call) (answer Reply, err error) {
+	if t.Err != nil {
+		return answer, t.Err
 	}
-	req, err := c.httpRequest(ctx, t, call)
+	req, err := h.request(ctx, t, call)
 	if err != nil {
 		return answer, err
 	}
-	trace := c.tracer(t.url)
-	trace(true, []byte(call.method+" "+req.URL.String()))
-	resp, err := c.http.Do(req)
+	trace := h.o.tracer(t.URL)
+	trace(true, []byte(call.Method+" "+req.URL.String()))
+	resp, err := h.client.Do(req)
 	if err != nil {
 		if ctx.Err() != nil {
 			return answer, fmt.Errorf("%w: no answer over HTTP", ErrTimeout)
 		}
-		return answer, fmt.Errorf("over HTTP: %s", printable(withoutURL(err).Error()))
+		return answer, fmt.Errorf("over HTTP: %s", Printable(withoutURL(err).Error()))
 	}
 	defer resp.Body.Close()
 	trace(false, []byte("HTTP "+resp.Status))
-	answer.status = resp.StatusCode
-	answer.kind, _, _ = mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	answer.date, _ = http.ParseTime(resp.Header.Get("Date"))
-	if !strings.HasSuffix(answer.kind, "json") {
-		answer.text, _ = io.ReadAll(io.LimitReader(resp.Body, maxForeign)) // a page for people, as a rule
+	answer.Status = resp.StatusCode
+	answer.Kind, _, _ = mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	answer.Date, _ = http.ParseTime(resp.Header.Get("Date"))
+	if !strings.HasSuffix(answer.Kind, "json") {
+		answer.Text, _ = io.ReadAll(io.LimitReader(resp.Body, maxForeign)) // a page for people, as a rule
 		return answer, nil
 	}
-	answer.text, err = io.ReadAll(io.LimitReader(resp.Body, c.o.Limits.BodyBytes+1))
+	answer.Text, err = io.ReadAll(io.LimitReader(resp.Body, h.o.Limits.BodyBytes+1))
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return answer, fmt.Errorf("%w: an answer over HTTP was cut off", ErrTimeout)
 	case err != nil:
 		return answer, fmt.Errorf("%w: an answer over HTTP was cut off", ErrMisbehaved)
-	case int64(len(answer.text)) > c.o.Limits.BodyBytes:
-		return answer, fmt.Errorf("%w: an answer over HTTP is larger than %d bytes", ErrMisbehaved, c.o.Limits.BodyBytes)
+	case int64(len(answer.Text)) > h.o.Limits.BodyBytes:
+		return answer, fmt.Errorf("%w: an answer over HTTP is larger than %d bytes", ErrMisbehaved, h.o.Limits.BodyBytes)
 	}
 	return answer, nil
 }
 
-func (c *Client) httpRequest(ctx context.Context, t target, call httpCall) (*http.Request, error) {
-	base, err := httpURL(t.url, "", nil)
+func (h *HTTP) request(ctx context.Context, t Target, call Call) (*http.Request, error) {
+	base, err := httpURL(t.URL, "", nil)
 	if err != nil {
 		return nil, err
 	}
-	at := strings.TrimRight(base, "/") + call.path
-	if len(call.query) > 0 {
-		at += "?" + call.query.Encode()
+	at := strings.TrimRight(base, "/") + call.Path
+	if len(call.Query) > 0 {
+		at += "?" + call.Query.Encode()
 	}
 	var payload []byte
-	if call.body != nil {
+	if call.Body != nil {
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)
-		if err := enc.Encode(call.body); err != nil {
+		if err := enc.Encode(call.Body); err != nil {
 			return nil, fmt.Errorf("%w: it has no form in JSON", ErrInvalid)
 		}
 		payload = bytes.TrimSpace(b.Bytes())
 	}
-	req, err := http.NewRequestWithContext(ctx, call.method, at, bytes.NewReader(payload))
+	req, err := http.NewRequestWithContext(ctx, call.Method, at, bytes.NewReader(payload))
 	if err != nil {
 		return nil, errors.New("relay URL makes no request")
 	}
 	kind := jsonType
-	if call.kind != "" {
-		kind = call.kind
+	if call.Kind != "" {
+		kind = call.Kind
 	}
 	req.Header.Set("Accept", kind) // alone: strfry tells its information document (NIP-11) to nobody who takes anything else too
-	if call.body != nil {
+	if call.Body != nil {
 		req.Header.Set("Content-Type", kind)
 		if kind != jsonType {
 			req.Header.Set("Accept", kind+", "+jsonType)
 		}
 	}
-	if call.bearer == "" {
-		if call.bearer, err = c.bearerFor(t); err != nil {
+	if call.Bearer == "" {
+		if call.Bearer, err = h.bearerFor(t); err != nil {
 			return nil, err
 		}
 	}
-	header := "Bearer " + call.bearer
-	if call.bearer == "" {
-		if header, err = c.signAPI(call.method, at, payload); err != nil {
+	header := "Bearer " + call.Bearer
+	if call.Bearer == "" {
+		if header, err = h.signAPI(call.Method, at, payload); err != nil {
 			return nil, err
 		}
 	}
@@ -139,30 +148,21 @@ func (c *Client) httpRequest(ctx context.Context, t target, call httpCall) (*htt
 // signAPI returns the Authorization header of a request (NIP-98). One that
 // changes something has a nonce: the same change twice within a second is two
 // requests. Nobody signs nothing.
-func (c *Client) signAPI(method, at string, payload []byte) (string, error) {
-	if c.id.PubKey() == "" {
+func (h *HTTP) signAPI(method, at string, payload []byte) (string, error) {
+	if h.id.PubKey() == "" {
 		return "", nil
 	}
-	ev := &nostr.Event{Kind: nostr.KindHTTPAuth, CreatedAt: nostr.Timestamp(c.now()), Tags: nostr.Tags{{"u", at}, {"method", method}}}
+	ev := &nostr.Event{Kind: nostr.KindHTTPAuth, CreatedAt: nostr.Timestamp(h.o.now()), Tags: nostr.Tags{{"u", at}, {"method", method}}}
 	if method != http.MethodGet {
-		nonce, err := c.random(16)
+		nonce, err := h.o.Random(16)
 		if err != nil {
 			return "", err
 		}
 		sum := sha256.Sum256(payload)
 		ev.Tags = append(ev.Tags, nostr.Tag{"payload", hex.EncodeToString(sum[:])}, nostr.Tag{"nonce", hex.EncodeToString(nonce)})
 	}
-	if err := c.id.Sign(ev); err != nil {
+	if err := h.id.Sign(ev); err != nil {
 		return "", err
 	}
 	return "Nostr " + base64.StdEncoding.EncodeToString(wire.AppendEvent(nil, ev)), nil
-}
-
-// random returns so many random bytes.
-func (c *Client) random(n int) ([]byte, error) {
-	b := make([]byte, n)
-	if _, err := io.ReadFull(c.o.Rand, b); err != nil {
-		return nil, fmt.Errorf("randomness: %w", err)
-	}
-	return b, nil
 }

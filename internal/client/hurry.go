@@ -28,8 +28,8 @@ const (
 // errHurried is what a relay failed with that was not waited for.
 var errHurried = fmt.Errorf("%w: the others had answered", ErrTimeout)
 
-// hurried reports whether some relay was not waited for.
-func hurried(relays []RelayStatus) bool {
+// Hurried reports whether some relay was not waited for.
+func Hurried(relays []RelayStatus) bool {
 	return slices.ContainsFunc(relays, func(r RelayStatus) bool { return errors.Is(r.Err, errHurried) })
 }
 
@@ -48,18 +48,18 @@ type runner struct {
 	timer  *time.Timer // runs once another relay has answered
 }
 
-// hurry makes of what is done at each relay one that ends in time. failure is
+// Hurry makes of what is done at each relay one that ends in time. failure is
 // where a result has its error.
-func hurry[T any](ctx context.Context, c *Client, targets []target, do func(context.Context, target) T, failure func(*T) *error) func(context.Context, target) T {
+func Hurry[T any](ctx context.Context, c *Client, targets []Target, do func(context.Context, Target) T, failure func(*T) *error) func(context.Context, Target) T {
 	r := &race{start: time.Now(), waiting: map[string]*runner{}}
 	inner := map[string]context.Context{}
 	for _, t := range targets {
 		within, giveUp := context.WithCancelCause(ctx)
-		inner[t.canonical] = within
-		r.waiting[t.canonical] = &runner{grace: c.grace(ctx, t), giveUp: giveUp}
+		inner[t.Canonical] = within
+		r.waiting[t.Canonical] = &runner{grace: c.grace(ctx, t), giveUp: giveUp}
 	}
-	return func(ctx context.Context, t target) T {
-		within := inner[t.canonical]
+	return func(ctx context.Context, t Target) T {
+		within := inner[t.Canonical]
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		stop := context.AfterFunc(within, cancel)
@@ -76,15 +76,15 @@ func hurry[T any](ctx context.Context, c *Client, targets []target, do func(cont
 }
 
 // finish notes that a relay is done, and has the others hurry.
-func (r *race) finish(t target, err error) {
+func (r *race) finish(t Target, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if done := r.waiting[t.canonical]; done != nil {
+	if done := r.waiting[t.Canonical]; done != nil {
 		if done.timer != nil {
 			done.timer.Stop()
 		}
 		done.giveUp(nil)
-		delete(r.waiting, t.canonical)
+		delete(r.waiting, t.Canonical)
 	}
 	r.answered = r.answered || err == nil
 	if !r.answered {
@@ -102,23 +102,23 @@ func (r *race) finish(t target, err error) {
 }
 
 // grace returns how long a relay is waited for when others have answered.
-func (c *Client) grace(ctx context.Context, t target) time.Duration {
+func (c *Client) grace(ctx context.Context, t Target) time.Duration {
 	grace := min(c.o.Grace, left(ctx)/graceShare)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if at, silent := c.silent[t.canonical]; silent && time.Since(at) < silence {
+	if at, silent := c.silent[t.Canonical]; silent && time.Since(at) < silence {
 		grace /= silentShare
 	}
 	return grace
 }
 
 // heard notes whether a relay let a question time out.
-func (c *Client) heard(t target, err error) {
+func (c *Client) heard(t Target, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if errors.Is(err, ErrTimeout) {
-		c.silent[t.canonical] = time.Now()
+		c.silent[t.Canonical] = time.Now()
 	} else {
-		delete(c.silent, t.canonical)
+		delete(c.silent, t.Canonical)
 	}
 }

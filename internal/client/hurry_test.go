@@ -22,7 +22,7 @@ func TestOneThatHangsIsNotWaitedFor(t *testing.T) {
 	has := startHoard(t, &hoard{hints: true, events: []*nostr.Event{
 		engramAt(t, "agent", "owner", nipae.Core, "me", now-5), engramAt(t, "agent", "owner", "mem/a", "text", now-5)}})
 	m := agentOf(t, "agent", "owner", []string{has, silentRelay(t)}, long)
-	if err := m.c.Discover(t.Context(), m.agent); err != nil || !hurried(m.c.Doubts()) {
+	if err := m.c.Discover(t.Context(), m.agent); err != nil || !Hurried(m.c.Doubts()) {
 		t.Fatalf("discover: %v, %+v", err, m.c.Doubts())
 	}
 	for what, ask := range map[string]func() (Status, error){
@@ -32,7 +32,7 @@ func TestOneThatHangsIsNotWaitedFor(t *testing.T) {
 	} {
 		start := time.Now()
 		status, err := ask()
-		if err != nil || !status.Partial || !hurried(status.Relays) {
+		if err != nil || !status.Partial || !Hurried(status.Relays) {
 			t.Errorf("%s: %v, %+v", what, err, status)
 		}
 		if took := time.Since(start); took > time.Minute {
@@ -50,7 +50,7 @@ func TestAbsentIsWaitedFor(t *testing.T) {
 	slow := &hoard{hints: true, events: []*nostr.Event{engramAt(t, "agent", "owner", "mem/a", "text", now-5), relayList(t, now, nostr.Tag{"r", listed})}}
 	slow.asking = func(int) { <-release }
 	m := agentOf(t, "agent", "owner", []string{startHoard(t, &hoard{hints: true}), startHoard(t, slow)}, long)
-	if err := m.c.Discover(t.Context(), m.agent); err != nil || !hurried(m.c.Doubts()) {
+	if err := m.c.Discover(t.Context(), m.agent); err != nil || !Hurried(m.c.Doubts()) {
 		t.Fatalf("discover: %v, %+v", err, m.c.Doubts())
 	}
 	time.AfterFunc(100*time.Millisecond, func() { close(release) })
@@ -70,7 +70,7 @@ func TestPatient(t *testing.T) {
 	relays := []string{has, silentRelay(t)}
 	scaled(t, func(timeout func(*Options)) error {
 		m := agentOf(t, "agent", "owner", relays, func(o *Options) { timeout(o); o.Patient = true })
-		if _, status, err := m.Get(t.Context(), "mem/a"); err != nil || hurried(status.Relays) || !status.Partial {
+		if _, status, err := m.Get(t.Context(), "mem/a"); err != nil || Hurried(status.Relays) || !status.Partial {
 			return fmt.Errorf("%w, %+v", err, status)
 		}
 		return nil
@@ -99,7 +99,7 @@ func TestOneQuestionIsAskedOnce(t *testing.T) {
 // failed at several questions.
 func TestOneRelayIsNamedOnce(t *testing.T) {
 	one := RelayStatus{URL: "ws://one", Err: errors.New("down")}
-	err := failures(ErrPartial, []RelayStatus{one, {URL: "ws://two"}, one, {URL: "ws://one", Err: fmt.Errorf("%w: down", errUnsure)}})
+	err := Failures(ErrPartial, []RelayStatus{one, {URL: "ws://two"}, one, {URL: "ws://one", Err: fmt.Errorf("%w: down", errUnsure)}})
 	if n := strings.Count(err.Error(), "ws://one"); n != 1 || !strings.Contains(err.Error(), "ws://two") {
 		t.Error(err)
 	}

@@ -28,29 +28,29 @@ type History struct {
 // Info asks a relay, by its URL, for its information document (NIP-11). The error
 // is ErrMisbehaved where an answer is no such document.
 func (c *Client) Info(ctx context.Context, url string) (RelayInfo, error) {
-	ctx, done := c.operation(ctx)
+	ctx, done := c.Operation(ctx)
 	defer done()
-	return c.info(ctx, targetsOf([]string{url})[0])
+	return c.info(ctx, TargetsOf([]string{url})[0])
 }
 
 // info is Info within an operation.
-func (c *Client) info(ctx context.Context, t target) (RelayInfo, error) {
-	answer, err := c.httpCall(ctx, t, httpCall{method: http.MethodGet, kind: "application/nostr+json"})
+func (c *Client) info(ctx context.Context, t Target) (RelayInfo, error) {
+	answer, err := c.HTTP().Call(ctx, t, Call{Method: http.MethodGet, Kind: "application/nostr+json"})
 	if err != nil {
 		return RelayInfo{}, err
 	}
-	info := RelayInfo{Date: answer.date}
+	info := RelayInfo{Date: answer.Date}
 	var doc map[string]any
-	if answer.status != http.StatusOK || json.Unmarshal(answer.text, &doc) != nil || doc == nil {
-		return info, fmt.Errorf("%w: no information document (NIP-11), but HTTP %d", ErrMisbehaved, answer.status)
+	if answer.Status != http.StatusOK || json.Unmarshal(answer.Text, &doc) != nil || doc == nil {
+		return info, fmt.Errorf("%w: no information document (NIP-11), but HTTP %d", ErrMisbehaved, answer.Status)
 	}
 	text := func(name string) string {
 		s, _ := doc[name].(string)
-		return printable(s)
+		return Printable(s)
 	}
 	info.Name, info.Software, info.Version = text("name"), text("software"), text("version")
-	info.NIPs = listedNIPs(answer.text)
-	info.History = promised(answer.text)
+	info.NIPs = listedNIPs(answer.Text)
+	info.History = promised(answer.Text)
 	return info, nil
 }
 

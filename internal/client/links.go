@@ -60,7 +60,7 @@ func (m *Memory) ready(ctx context.Context) (wait, end func()) {
 	if links == nil {
 		return func() {}, func() {}
 	}
-	ctx, cancel := part(ctx, 0.4)
+	ctx, cancel := Part(ctx, 0.4)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -155,20 +155,20 @@ func FateOf(published []PublishStatus) Fate {
 // events of the agent by their ids. It returns for each id that some relay has the
 // URLs of those that have it, and whether every relay answered.
 func (m *Memory) Lookup(ctx context.Context, ids []string) (found map[string][]string, whole bool, err error) {
-	ctx, cancel := m.c.operation(ctx)
+	ctx, cancel := m.c.Operation(ctx)
 	defer cancel()
 	found = map[string][]string{}
-	all := m.c.askEachSoon(ctx, m.c.writers(), nostr.Filter{IDs: ids})
+	all := m.c.AskEachSoon(ctx, m.c.WriteTargets(), nostr.Filter{IDs: ids})
 	for _, r := range all {
-		for _, ev := range r.events {
+		for _, ev := range r.Events {
 			if ev.PubKey == m.agent {
-				found[ev.ID] = append(found[ev.ID], r.status.URL)
+				found[ev.ID] = append(found[ev.ID], r.Status.URL)
 			}
 		}
 	}
-	a := unite(all, 0)
+	a := Unite(all, 0)
 	if a.AllFailed() {
-		return found, false, noRelay(a.Relays)
+		return found, false, NoRelay(a.Relays)
 	}
 	return found, !a.Partial(), nil
 }
@@ -181,14 +181,14 @@ const newPage = 100
 // seconds, and whether every relay answered in full: heads, and behind time 0 also
 // superseded ones of relays that show them. What cannot be read is left out.
 func (m *Memory) Since(ctx context.Context, at int64) ([]nipae.Engram, bool, error) {
-	ctx, cancel := m.c.operation(ctx)
+	ctx, cancel := m.c.Operation(ctx)
 	defer cancel()
 	filter := m.all()
 	since := nostr.Timestamp(at)
 	filter.Since = &since
 	past := make(chan pastSince, 1)
 	go func() { past <- m.pastSince(ctx, since) }()
-	a, err := m.c.askSoon(ctx, m.c.writers(), filter)
+	a, err := m.c.AskThoseSoon(ctx, m.c.WriteTargets(), filter)
 	superseded := <-past
 	var all []nipae.Engram
 	for _, ev := range slices.Concat(a.Events, superseded.events) {
@@ -212,25 +212,25 @@ func (m *Memory) pastSince(ctx context.Context, at nostr.Timestamp) pastSince {
 	}
 	limits := m.c.o.Limits
 	limits.Page = newPage
-	col := newCollector()
+	col := NewCollector()
 	filter := nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.agent}}
 	type answer struct {
 		events []*nostr.Event
 		err    error
 	}
-	ask := hurry(ctx, m.c, m.c.writers(), func(ctx context.Context, t target) answer {
-		p := newPager(col, filter, limits)
-		for p.more() {
-			if err := m.c.historyPage(ctx, t, p); err != nil {
-				return answer{p.events, err}
+	ask := Hurry(ctx, m.c, m.c.WriteTargets(), func(ctx context.Context, t Target) answer {
+		p := NewPager(col, filter, limits)
+		for p.More() {
+			if err := m.c.HTTP().HistoryPage(ctx, t, p); err != nil {
+				return answer{p.Events, err}
 			}
-			if k := len(p.events); k > 0 && p.events[k-1].CreatedAt < at {
+			if k := len(p.Events); k > 0 && p.Events[k-1].CreatedAt < at {
 				break
 			}
 		}
-		return answer{p.events, nil}
+		return answer{p.Events, nil}
 	}, func(a *answer) *error { return &a.err })
-	for _, a := range each(ctx, m.c.writers(), ask, func(_ target, err error) answer { return answer{err: err} }) {
+	for _, a := range Each(ctx, m.c.WriteTargets(), ask, func(_ Target, err error) answer { return answer{err: err} }) {
 		out.whole = out.whole && (a.err == nil || errors.Is(a.err, ErrNoHistory))
 		for _, ev := range a.events {
 			if ev.CreatedAt >= at {

@@ -17,7 +17,7 @@ import (
 // askListed is askRelay for such a relay. The answers are matched against the
 // filter here. It gets a few seconds: a public relay must not hold up every
 // command.
-func (c *Client) askListed(ctx context.Context, t target, filter nostr.Filter, col *collector, start time.Time) relayAnswer {
+func (c *Client) askListed(ctx context.Context, t Target, filter nostr.Filter, col *Collector, start time.Time) Answer {
 	ctx, cancel := context.WithTimeout(ctx, max(listedPatience, c.o.Grace))
 	defer cancel()
 	wide := nostr.Filter{Kinds: filter.Kinds, Authors: filter.Authors, Since: filter.Since, Until: filter.Until, LimitZero: filter.LimitZero}
@@ -25,10 +25,10 @@ func (c *Client) askListed(ctx context.Context, t target, filter nostr.Filter, c
 	if errors.Is(err, ErrAuth) {
 		// It wants to know who asks, and so is asked for what this one may read.
 		wide.Tags = ownersOnly(filter.Tags)
-		p, err = c.pages(ctx, t, wide, col, (*conn).show)
+		p, err = c.pages(ctx, t, wide, col, (*Conn).Show)
 	}
-	p.events = slices.DeleteFunc(p.events, func(ev *nostr.Event) bool { return !filter.Matches(ev) })
-	return p.answer(t, err, start)
+	p.Events = slices.DeleteFunc(p.Events, func(ev *nostr.Event) bool { return !filter.Matches(ev) })
+	return p.Answer(t, err, start)
 }
 
 // ownersOnly returns the p tags of a filter: with them a reader asks for its
@@ -43,9 +43,9 @@ func ownersOnly(tags nostr.TagMap) nostr.TagMap {
 // discreetly asks a relay as what it is: one that only the agent's list names
 // is told as little as by askListed. What ask takes is matched against the
 // filter here; it may be asked twice.
-func (p *Peer) discreetly(f nostr.Filter, take func(*nostr.Event) error, ask func(q nostr.Filter, take func(*nostr.Event) error, prepare func(*conn) error) error) error {
-	if !p.t.listed {
-		return ask(f, take, func(*conn) error { return nil })
+func (p *Peer) discreetly(f nostr.Filter, take func(*nostr.Event) error, ask func(q nostr.Filter, take func(*nostr.Event) error, prepare func(*Conn) error) error) error {
+	if !p.t.Listed {
+		return ask(f, take, func(*Conn) error { return nil })
 	}
 	wide := nostr.Filter{IDs: f.IDs, Kinds: f.Kinds, Authors: f.Authors, Since: f.Since, Until: f.Until, LimitZero: f.LimitZero}
 	matching := func(ev *nostr.Event) error {
@@ -55,7 +55,7 @@ func (p *Peer) discreetly(f nostr.Filter, take func(*nostr.Event) error, ask fun
 		return take(ev)
 	}
 	if !p.shows() {
-		err := ask(wide, matching, func(*conn) error { return nil })
+		err := ask(wide, matching, func(*Conn) error { return nil })
 		if !errors.Is(err, ErrAuth) {
 			return err
 		}
@@ -64,7 +64,7 @@ func (p *Peer) discreetly(f nostr.Filter, take func(*nostr.Event) error, ask fun
 		p.mu.Unlock()
 	}
 	wide.Tags = ownersOnly(f.Tags)
-	return ask(wide, matching, (*conn).show)
+	return ask(wide, matching, (*Conn).Show)
 }
 
 // shows reports whether the relay has wanted to know who asks.

@@ -24,49 +24,49 @@ var ErrNoManagement = errors.New("the relay has no management API (NIP-86)")
 // the relay or may not have this changed, else ErrRefused. ErrNoManagement is
 // for a relay without the API.
 func (c *Client) Manage(ctx context.Context, method string, params ...any) (result json.RawMessage, err error) {
-	ctx, cancel := c.operation(ctx)
+	ctx, cancel := c.Operation(ctx)
 	defer cancel()
-	targets := c.relays()
+	targets := c.Targets()
 	if len(targets) != 1 {
 		return nil, fmt.Errorf("%w: management is of one relay, and %d are named", ErrInvalid, len(targets))
 	}
 	if params == nil {
 		params = []any{}
 	}
-	call := httpCall{method: http.MethodPost, kind: managementType, body: struct {
+	call := Call{Method: http.MethodPost, Kind: managementType, Body: struct {
 		Method string `json:"method"`
 		Params []any  `json:"params"`
 	}{method, params}}
-	answer, err := c.httpCall(ctx, targets[0], call)
+	answer, err := c.HTTP().Call(ctx, targets[0], call)
 	if err == nil {
 		result, err = managed(answer)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", printable(targets[0].url), err)
+		return nil, fmt.Errorf("%s: %w", Printable(targets[0].URL), err)
 	}
 	return result, nil
 }
 
 // managed reads {"result": …} or {"error": "…"}, by whatever Content-Type it
 // comes.
-func managed(answer httpAnswer) (json.RawMessage, error) {
-	none := fmt.Errorf("%w (HTTP status %d)", ErrNoManagement, answer.status)
+func managed(answer Reply) (json.RawMessage, error) {
+	none := fmt.Errorf("%w (HTTP status %d)", ErrNoManagement, answer.Status)
 	var body struct {
 		Result json.RawMessage `json:"result"`
 		Error  *string         `json:"error"`
 	}
-	if json.Unmarshal(answer.text, &body) != nil {
+	if json.Unmarshal(answer.Text, &body) != nil {
 		return nil, none
 	}
 	refused := body.Error != nil && *body.Error != ""
-	switch answer.status {
+	switch answer.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType, http.StatusNotImplemented, http.StatusUpgradeRequired:
 		return nil, none
 	}
 	switch {
 	case refused:
-		return nil, &APIError{Status: managedStatus(answer.status, *body.Error), Message: printable(*body.Error)}
-	case answer.status != http.StatusOK || body.Result == nil:
+		return nil, &APIError{Status: managedStatus(answer.Status, *body.Error), Message: Printable(*body.Error)}
+	case answer.Status != http.StatusOK || body.Result == nil:
 		return nil, none
 	}
 	return body.Result, nil

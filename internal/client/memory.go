@@ -92,10 +92,10 @@ func (m *Memory) at(slug nipae.Slug) nostr.Filter {
 // all returns the filter for everything of the pair.
 func (m *Memory) all() nostr.Filter { return nipae.ListFilter(m.agent, m.owner) }
 
-// withDoubts adds the doubts about the list of relays to what became of a
+// WithDoubts adds the doubts about the list of relays to what became of a
 // question, but for relays that failed at the question itself: one that is down
 // is down once.
-func withDoubts(relays, doubts []RelayStatus) []RelayStatus {
+func WithDoubts(relays, doubts []RelayStatus) []RelayStatus {
 	relays = slices.Clone(relays)
 	for _, d := range doubts {
 		if !slices.ContainsFunc(relays, func(r RelayStatus) bool { return r.URL == d.URL && r.failed() }) {
@@ -108,6 +108,6 @@ func withDoubts(relays, doubts []RelayStatus) []RelayStatus {
 // status makes the Status of a reading: what is uncertain about the list of
 // relays is part of it.
 func (m *Memory) status(relays []RelayStatus, doubtful int) Status {
-	relays = withDoubts(relays, m.c.Doubts())
-	return Status{Relays: relays, Partial: partial(relays), Doubtful: doubtful + rejected(relays)}
+	relays = WithDoubts(relays, m.c.Doubts())
+	return Status{Relays: relays, Partial: Partial(relays), Doubtful: doubtful + Rejected(relays)}
 }

@@ -44,7 +44,7 @@ func (m *Memory) Add(ctx context.Context, texts []NewText) ([]Added, error) {
 	if len(texts) > MaxAdded {
 		return nil, fmt.Errorf("%w: %d texts at once, of %d", ErrTooLarge, len(texts), MaxAdded)
 	}
-	ctx, cancel := m.c.operation(ctx)
+	ctx, cancel := m.c.Operation(ctx)
 	defer cancel()
 	wait, end := m.ready(ctx)
 	defer end()
@@ -71,7 +71,7 @@ func (m *Memory) Add(ctx context.Context, texts []NewText) ([]Added, error) {
 // to: others would have to be asked for everything, so as not to learn the
 // slugs' addresses.
 func (m *Memory) taken(ctx context.Context, texts []NewText) (map[nipae.Slug]bool, Status, error) {
-	ctx, cancel := part(ctx, 0.4)
+	ctx, cancel := Part(ctx, 0.4)
 	defer cancel()
 	filter, slugs := m.all(), map[string]nipae.Slug{}
 	for _, t := range texts {
@@ -79,7 +79,7 @@ func (m *Memory) taken(ctx context.Context, texts []NewText) (map[nipae.Slug]boo
 		slugs[d] = t.Slug
 		filter.Tags["d"] = append(filter.Tags["d"], d)
 	}
-	a, err := m.c.askSoon(ctx, m.c.writers(), filter)
+	a, err := m.c.AskThoseSoon(ctx, m.c.WriteTargets(), filter)
 	status := m.status(a.Relays, 0)
 	if err != nil {
 		return nil, status, err
@@ -97,11 +97,11 @@ func (m *Memory) add(ctx context.Context, t NewText, status Status) Added {
 	if err != nil {
 		return Added{Status: status, Err: err}
 	}
-	out := Added{Entry: entryOf(nipae.Engram{Event: ev, Body: body}), Status: status}
+	out := Added{Entry: EntryOf(nipae.Engram{Event: ev, Body: body}), Status: status}
 	out.Status.Wrote = ev
-	out.Status.Published, out.Err = m.c.publish(ctx, m.c.writers(), ev, timedOut(status.Relays))
+	out.Status.Published, out.Err = m.c.PublishThose(ctx, m.c.WriteTargets(), ev, TimedOut(status.Relays))
 	m.sent(ctx, ev, out.Status.Published)
-	out.Status.Partial = status.Partial || accepted(out.Status.Published) < len(out.Status.Published)
+	out.Status.Partial = status.Partial || Accepted(out.Status.Published) < len(out.Status.Published)
 	return out
 }
 

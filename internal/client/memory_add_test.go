@@ -48,7 +48,7 @@ func TestAddsInFlightTogether(t *testing.T) {
 		t.Fatalf("%d added, %v", len(added), err)
 	}
 	for i, a := range added {
-		if a.Err != nil || a.Entry.Text != fmt.Sprint("note ", i) || accepted(a.Status.Published) != 1 || a.Status.Partial {
+		if a.Err != nil || a.Entry.Text != fmt.Sprint("note ", i) || Accepted(a.Status.Published) != 1 || a.Status.Partial {
 			t.Errorf("text %d: %+v", i, a)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 // nothing of it can be read; ErrPartial, nothing was found or a tombstone, and
 // some relay failed; ErrTombstone, with the tombstone as Entry; ErrNotFound.
 func (m *Memory) Get(ctx context.Context, slug nipae.Slug) (Entry, Status, error) {
-	ctx, cancel := m.c.operation(ctx)
+	ctx, cancel := m.c.Operation(ctx)
 	defer cancel()
 	reading, status, err := m.reading(ctx, slug)
 	if err != nil {
@@ -27,14 +27,14 @@ func (m *Memory) Get(ctx context.Context, slug nipae.Slug) (Entry, Status, error
 	}
 	if reading.Head == nil {
 		if status.Partial {
-			return Entry{}, status, failures(ErrPartial, status.Relays)
+			return Entry{}, status, Failures(ErrPartial, status.Relays)
 		}
 		return Entry{}, status, ErrNotFound
 	}
-	entry := entryOf(*reading.Head)
+	entry := EntryOf(*reading.Head)
 	switch {
 	case entry.Tombstone && status.Partial:
-		return entry, status, failures(ErrPartial, status.Relays)
+		return entry, status, Failures(ErrPartial, status.Relays)
 	case entry.Tombstone:
 		return entry, status, ErrTombstone
 	}
@@ -45,10 +45,10 @@ func (m *Memory) Get(ctx context.Context, slug nipae.Slug) (Entry, Status, error
 // means that no relay that answered has anything there. The error is ErrNoRelay
 // or ErrUnreadable; the Reading holds with both what was found.
 func (m *Memory) reading(ctx context.Context, slug nipae.Slug) (nipae.Reading, Status, error) {
-	reading, status, err := m.readingFrom(ctx, m.c.relays(), slug, m.c.askSoon)
-	if (reading.Head == nil || reading.Tombstone()) && hurried(status.Relays) {
+	reading, status, err := m.readingFrom(ctx, m.c.Targets(), slug, m.c.AskThoseSoon)
+	if (reading.Head == nil || reading.Tombstone()) && Hurried(status.Relays) {
 		err = m.c.patiently(ctx, m.agent, func() error {
-			reading, status, err = m.readingFrom(ctx, m.c.relays(), slug, m.c.askThose)
+			reading, status, err = m.readingFrom(ctx, m.c.Targets(), slug, m.c.AskThose)
 			return err
 		})
 	}
@@ -56,7 +56,7 @@ func (m *Memory) reading(ctx context.Context, slug nipae.Slug) (nipae.Reading, S
 }
 
 // readingFrom is reading at those relays, asked in that way.
-func (m *Memory) readingFrom(ctx context.Context, targets []target, slug nipae.Slug, ask asking) (nipae.Reading, Status, error) {
+func (m *Memory) readingFrom(ctx context.Context, targets []Target, slug nipae.Slug, ask Asking) (nipae.Reading, Status, error) {
 	if err := m.counts(slug); err != nil {
 		return nipae.Reading{}, Status{}, err
 	}
@@ -80,7 +80,7 @@ func unreadable(err error, status Status, found bool) error {
 		return fmt.Errorf("%w: %w", ErrUnreadable, err)
 	case err != nil:
 		return err
-	case rejected(status.Relays) > 0:
+	case Rejected(status.Relays) > 0:
 		return fmt.Errorf("%w: what the relays sent is not what was asked for, or not signed", ErrUnreadable)
 	}
 	return nil
@@ -100,7 +100,7 @@ func (m *Memory) List(ctx context.Context) ([]Entry, Status, error) {
 	case l.Unreadable > 0:
 		return nil, status, fmt.Errorf("%w: %d memories", ErrUnreadable, l.Unreadable)
 	case status.Partial:
-		return nil, status, failures(ErrPartial, status.Relays)
+		return nil, status, Failures(ErrPartial, status.Relays)
 	}
 	return nil, status, nil
 }
@@ -124,7 +124,7 @@ func (l Listing) Texts() []Entry {
 // ListAll returns the head of every address. Errors are as of List; it is empty
 // without an error only if every relay answered and has nothing at all.
 func (m *Memory) ListAll(ctx context.Context) (Listing, Status, error) {
-	ctx, cancel := m.c.operation(ctx)
+	ctx, cancel := m.c.Operation(ctx)
 	defer cancel()
 	heads, status, err := m.heads(ctx)
 	if err != nil {
@@ -136,24 +136,24 @@ func (m *Memory) ListAll(ctx context.Context) (Listing, Status, error) {
 func listingOf(heads nipae.Listing) Listing {
 	l := Listing{Unreadable: len(heads.Unreadable)}
 	if heads.Core != nil {
-		core := entryOf(*heads.Core)
+		core := EntryOf(*heads.Core)
 		l.Core = &core
 	}
 	for _, e := range heads.Memories {
-		l.Memories = append(l.Memories, entryOf(e))
+		l.Memories = append(l.Memories, EntryOf(e))
 	}
 	for _, e := range heads.Tombstones {
-		l.Tombstones = append(l.Tombstones, entryOf(e))
+		l.Tombstones = append(l.Tombstones, EntryOf(e))
 	}
 	return l
 }
 
 // heads asks for everything of the pair within an operation.
 func (m *Memory) heads(ctx context.Context) (nipae.Listing, Status, error) {
-	l, status, err := m.headsFrom(ctx, m.c.askSoon)
-	if len(l.Heads()) == 0 && hurried(status.Relays) {
+	l, status, err := m.headsFrom(ctx, m.c.AskThoseSoon)
+	if len(l.Heads()) == 0 && Hurried(status.Relays) {
 		err = m.c.patiently(ctx, m.agent, func() error {
-			l, status, err = m.headsFrom(ctx, m.c.askThose)
+			l, status, err = m.headsFrom(ctx, m.c.AskThose)
 			return err
 		})
 	}
@@ -161,8 +161,8 @@ func (m *Memory) heads(ctx context.Context) (nipae.Listing, Status, error) {
 }
 
 // headsFrom is heads, asked for in that way.
-func (m *Memory) headsFrom(ctx context.Context, ask asking) (nipae.Listing, Status, error) {
-	a, err := ask(ctx, m.c.relays(), m.all())
+func (m *Memory) headsFrom(ctx context.Context, ask Asking) (nipae.Listing, Status, error) {
+	a, err := ask(ctx, m.c.Targets(), m.all())
 	if err != nil {
 		return nipae.Listing{}, m.status(a.Relays, 0), err
 	}
@@ -178,7 +178,7 @@ func (m *Memory) judged(l nipae.Listing, relays []RelayStatus) (nipae.Listing, S
 		return l, status, err
 	}
 	if !found && status.Partial {
-		return l, status, failures(ErrPartial, status.Relays)
+		return l, status, Failures(ErrPartial, status.Relays)
 	}
 	return l, status, nil
 }
@@ -187,7 +187,7 @@ func (m *Memory) judged(l nipae.Listing, relays []RelayStatus) (nipae.Listing, S
 // leads to (NIP-AE, "References and reachability"). Errors are as of ListAll.
 // In a partial one, orphans may be none, and what dangles may exist.
 func (m *Memory) Graph(ctx context.Context) (nipae.Graph, Status, error) {
-	ctx, cancel := m.c.operation(ctx)
+	ctx, cancel := m.c.Operation(ctx)
 	defer cancel()
 	heads, status, err := m.heads(ctx)
 	if err != nil {

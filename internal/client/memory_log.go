@@ -34,7 +34,7 @@ type Version struct {
 // The errors are ErrNoRelay, ErrUnreadable (with the versions), ErrPartial and
 // ErrNotFound, as of Get.
 func (m *Memory) Log(ctx context.Context, slug nipae.Slug) ([]Version, Status, error) {
-	ctx, cancel := m.c.operation(ctx)
+	ctx, cancel := m.c.Operation(ctx)
 	defer cancel()
 	return m.log(ctx, slug)
 }
@@ -42,7 +42,7 @@ func (m *Memory) Log(ctx context.Context, slug nipae.Slug) ([]Version, Status, e
 // log is Log within an operation.
 func (m *Memory) log(ctx context.Context, slug nipae.Slug) ([]Version, Status, error) {
 	versions, status, err := m.versions(ctx, slug, !m.c.o.Patient)
-	if len(versions) == 0 && hurried(status.Relays) {
+	if len(versions) == 0 && Hurried(status.Relays) {
 		err = m.c.patiently(ctx, m.agent, func() error {
 			versions, status, err = m.versions(ctx, slug, false)
 			return err
@@ -53,8 +53,8 @@ func (m *Memory) log(ctx context.Context, slug nipae.Slug) ([]Version, Status, e
 
 // kept is what one relay has of a record.
 type kept struct {
-	heads relayAnswer
-	past  relayAnswer
+	heads Answer
+	past  Answer
 }
 
 // versions is Log within an operation; soon: without waiting for relays that
@@ -64,33 +64,33 @@ func (m *Memory) versions(ctx context.Context, slug nipae.Slug, soon bool) ([]Ve
 		return nil, Status{}, err
 	}
 	filter := m.at(slug)
-	col := newCollector()
+	col := NewCollector()
 	start := time.Now()
-	targets := m.c.relays()
-	ask := func(ctx context.Context, t target) kept {
-		asking, cancel := part(ctx, 0.6)
+	targets := m.c.Targets()
+	ask := func(ctx context.Context, t Target) kept {
+		asking, cancel := Part(ctx, 0.6)
 		defer cancel()
-		heads := m.c.askRelay(asking, t, filter, col, start)
-		past := newPager(col, filter, m.c.o.Limits)
-		err := m.c.history(ctx, t, past)
-		if heads.status.Err == nil && hangsUp(err) {
-			err = errNoHTTP
+		heads := m.c.AskRelay(asking, t, filter, col, start)
+		past := NewPager(col, filter, m.c.o.Limits)
+		err := m.c.HTTP().History(ctx, t, past)
+		if heads.Status.Err == nil && HangsUp(err) {
+			err = ErrNoHTTP
 		}
-		return kept{heads: heads, past: past.answer(t, err, start)}
+		return kept{heads: heads, past: past.Answer(t, err, start)}
 	}
 	if soon {
-		ask = hurry(ctx, m.c, targets, ask, (*kept).failure)
+		ask = Hurry(ctx, m.c, targets, ask, (*kept).failure)
 	}
-	late := lateAnswer(start)
-	return m.history(slug, each(ctx, targets, ask, func(t target, err error) kept { return kept{heads: late(t, err)} }))
+	late := LateAnswer(start)
+	return m.history(slug, Each(ctx, targets, ask, func(t Target, err error) kept { return kept{heads: late(t, err)} }))
 }
 
 // failure returns where the first error is.
 func (k *kept) failure() *error {
-	if k.heads.status.Err == nil && k.past.status.Err != nil && !errors.Is(k.past.status.Err, ErrNoHistory) {
-		return &k.past.status.Err
+	if k.heads.Status.Err == nil && k.past.Status.Err != nil && !errors.Is(k.past.Status.Err, ErrNoHistory) {
+		return &k.past.Status.Err
 	}
-	return &k.heads.status.Err
+	return &k.heads.Status.Err
 }
 
 // history puts together what the relays have.
@@ -102,13 +102,13 @@ func (m *Memory) history(slug nipae.Slug, all []kept) ([]Version, Status, error)
 	where := map[string][]string{}
 	for _, k := range all {
 		relays = append(relays, k.status())
-		if k.heads.status.Err == nil || k.past.status.Complete {
+		if k.heads.Status.Err == nil || k.past.Status.Complete {
 			reached++
 		}
-		current = append(current, k.heads.events...)
-		for _, ev := range slices.Concat(k.heads.events, k.past.events) {
+		current = append(current, k.heads.Events...)
+		for _, ev := range slices.Concat(k.heads.Events, k.past.Events) {
 			events[ev.ID] = ev
-			if url := k.heads.status.URL; !slices.Contains(where[ev.ID], url) {
+			if url := k.heads.Status.URL; !slices.Contains(where[ev.ID], url) {
 				where[ev.ID] = append(where[ev.ID], url)
 			}
 		}
@@ -130,22 +130,22 @@ func (m *Memory) history(slug nipae.Slug, all []kept) ([]Version, Status, error)
 	status := m.status(relays, wrong)
 	switch {
 	case reached == 0:
-		return versions, status, noRelay(relays)
+		return versions, status, NoRelay(relays)
 	case readable > 0:
 		return versions, status, nil
 	case wrong > 0:
 		return versions, status, fmt.Errorf("%w: %d versions, the newest: %w", ErrUnreadable, wrong, versions[0].Err)
-	case rejected(relays) > 0:
+	case Rejected(relays) > 0:
 		return nil, status, unreadable(nil, status, false)
 	case status.Partial:
-		return nil, status, failures(ErrPartial, status.Relays)
+		return nil, status, Failures(ErrPartial, status.Relays)
 	}
 	return nil, status, ErrNotFound
 }
 
 // status is that of a relay asked for its head and then for its history.
 func (k kept) status() RelayStatus {
-	s, past := k.heads.status, k.past.status
+	s, past := k.heads.Status, k.past.Status
 	s.Events += past.Events
 	s.Rejected += past.Rejected
 	s.Took = max(s.Took, past.Took)
@@ -167,7 +167,7 @@ func (m *Memory) version(slug nipae.Slug, ev *nostr.Event) Version {
 	if err != nil {
 		return Version{Entry: Entry{Slug: slug, ID: ev.ID, CreatedAt: int64(ev.CreatedAt)}, Err: err}
 	}
-	return Version{Entry: entryOf(engram), event: ev, body: engram.Body}
+	return Version{Entry: EntryOf(engram), event: ev, body: engram.Body}
 }
 
 func sortedEvents(byID map[string]*nostr.Event) []*nostr.Event {

@@ -17,7 +17,7 @@ import (
 // dropped. The Status is partial also if some are unknown and no relay shows
 // superseded versions. Errors are as of ListAll.
 func (m *Memory) ListAllAt(ctx context.Context, at int64) (l Listing, unknown int, status Status, err error) {
-	ctx, cancel := m.c.operation(ctx)
+	ctx, cancel := m.c.Operation(ctx)
 	defer cancel()
 	all, err := m.everything(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (m *Memory) ListAllAt(ctx context.Context, at int64) (l Listing, unknown in
 // slug. A relay without /history is shown with ErrNoHistory, which makes nothing
 // partial. Errors are as of ListAll.
 func (m *Memory) LogAll(ctx context.Context) ([]Version, Status, error) {
-	ctx, cancel := m.c.operation(ctx)
+	ctx, cancel := m.c.Operation(ctx)
 	defer cancel()
 	all, err := m.everything(ctx)
 	if err != nil {
@@ -76,8 +76,8 @@ type everything struct {
 }
 
 func (m *Memory) everything(ctx context.Context) (everything, error) {
-	asking, done := part(ctx, 0.5)
-	now, err := m.c.ask(asking, m.all())
+	asking, done := Part(ctx, 0.5)
+	now, err := m.c.AskThose(asking, m.c.Targets(), m.all())
 	done()
 	if err != nil {
 		return everything{relays: now.Relays}, err
@@ -112,10 +112,10 @@ func (m *Memory) until(at int64, now, past []*nostr.Event) (events []*nostr.Even
 // one of them answered the second.
 func bothRelays(heads, past []RelayStatus) (relays []RelayStatus, shown bool) {
 	for _, r := range heads {
-		k := kept{heads: relayAnswer{status: r}, past: relayAnswer{status: RelayStatus{URL: r.URL, Complete: true}}}
+		k := kept{heads: Answer{Status: r}, past: Answer{Status: RelayStatus{URL: r.URL, Complete: true}}}
 		for _, p := range past {
 			if p.URL == r.URL {
-				k.past.status = p
+				k.past.Status = p
 				shown = shown || p.Err == nil
 			}
 		}

@@ -36,14 +36,14 @@ func (m *Memory) remove(ctx context.Context, slug nipae.Slug, o SetOptions) (Ent
 		case reading.Head == nil:
 			return nipae.Body{}, ErrNotFound
 		case reading.Tombstone():
-			there = entryOf(*reading.Head)
+			there = EntryOf(*reading.Head)
 			return nipae.Body{}, ErrTombstone
 		}
 		return reading.Head.Body.Tombstoned(), nil
 	})
 	absent := errors.Is(err, ErrNotFound) || errors.Is(err, ErrTombstone)
 	if absent && status.Partial {
-		err = failures(ErrPartial, status.Relays)
+		err = Failures(ErrPartial, status.Relays)
 	}
 	if absent {
 		entry = there

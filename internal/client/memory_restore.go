@@ -50,7 +50,7 @@ func ParseWhen(s string, now time.Time) (When, error) {
 // that never was: the one found is the newest of those kept that are not newer
 // than the time.
 func (m *Memory) At(ctx context.Context, slug nipae.Slug, at When) (Entry, Status, error) {
-	ctx, cancel := m.c.operation(ctx)
+	ctx, cancel := m.c.Operation(ctx)
 	defer cancel()
 	v, status, err := m.versionAt(ctx, slug, at)
 	return v.Entry, status, err
@@ -72,7 +72,7 @@ func chosen(versions []Version, when When, status Status) (Version, error) {
 	case err != nil:
 		return Version{}, err
 	case found == nil && status.Partial:
-		return Version{}, failures(ErrPartial, status.Relays)
+		return Version{}, Failures(ErrPartial, status.Relays)
 	case found == nil:
 		return Version{}, ErrNotFound
 	case found.Err != nil:
@@ -89,7 +89,7 @@ func chosen(versions []Version, when When, status Status) (Version, error) {
 // an empty text, and so has what there was before the first version (an empty
 // Entry). The errors are those of At, but not ErrTombstone.
 func (m *Memory) Between(ctx context.Context, slug nipae.Slug, whens ...When) (from, to Entry, status Status, err error) {
-	ctx, cancel := m.c.operation(ctx)
+	ctx, cancel := m.c.Operation(ctx)
 	defer cancel()
 	versions, status, err := m.log(ctx, slug)
 	if err != nil {
@@ -148,9 +148,9 @@ func (m *Memory) Restore(ctx context.Context, slug nipae.Slug, when When, check 
 	if err := m.writable(); err != nil {
 		return Entry{}, Status{}, err
 	}
-	ctx, cancel := m.c.operation(ctx)
+	ctx, cancel := m.c.Operation(ctx)
 	defer cancel()
-	looking, done := part(ctx, 0.4)
+	looking, done := Part(ctx, 0.4)
 	old, status, err := m.versionAt(looking, slug, when)
 	done()
 	if err != nil {

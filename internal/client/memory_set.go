@@ -86,14 +86,14 @@ func (m *Memory) like(ctx context.Context, slug nipae.Slug) (*nipae.Body, Status
 	if slug == "" {
 		return nil, Status{}, nil
 	}
-	ctx, cancel := m.c.operation(ctx)
+	ctx, cancel := m.c.Operation(ctx)
 	defer cancel()
 	reading, status, err := m.reading(ctx, slug)
 	switch {
 	case err != nil:
 		return nil, status, err
 	case reading.Head == nil && status.Partial:
-		return nil, status, failures(ErrPartial, status.Relays)
+		return nil, status, Failures(ErrPartial, status.Relays)
 	case reading.Head == nil:
 		return nil, status, ErrNotFound
 	}
@@ -125,7 +125,7 @@ func (m *Memory) write(ctx context.Context, slug nipae.Slug, o SetOptions, compo
 // writeOnce is write up to where it must wait: then it returns for how long,
 // and nothing is published.
 func (m *Memory) writeOnce(ctx context.Context, slug nipae.Slug, o SetOptions, t *turn, compose func(nipae.Reading) (nipae.Body, error)) (Entry, Status, time.Duration, error) {
-	ctx, cancel := m.c.operation(ctx)
+	ctx, cancel := m.c.Operation(ctx)
 	defer cancel()
 	wait, end := m.ready(ctx)
 	defer end()
@@ -150,25 +150,25 @@ func (m *Memory) writeOnce(ctx context.Context, slug nipae.Slug, o SetOptions, t
 	}
 	d, err := m.decide(ctx, &status, o, reading, engram)
 	if err != nil {
-		m.sent(ctx, engram.Event, d.published)
-		return entryOf(engram), status, 0, err
+		m.sent(ctx, engram.Event, d.Published)
+		return EntryOf(engram), status, 0, err
 	}
 	entry, status, err := m.send(ctx, engram, status, d)
 	return entry, status, 0, err
 }
 
 // decide asks who is to decide, if the write has a base.
-func (m *Memory) decide(ctx context.Context, status *Status, o SetOptions, reading nipae.Reading, engram nipae.Engram) (decided, error) {
+func (m *Memory) decide(ctx context.Context, status *Status, o SetOptions, reading nipae.Reading, engram nipae.Engram) (Decision, error) {
 	if o.Base == "" {
-		return decided{}, nil
+		return Decision{}, nil
 	}
 	status.Compared = true
-	deciding, done := part(ctx, 0.4)
-	d, err := m.c.decide(deciding, m.c.writers(), engram.Event, headEvent(reading), reachedAt(status.Relays))
+	deciding, done := Part(ctx, 0.4)
+	d, err := m.c.decide(deciding, m.c.WriteTargets(), engram.Event, headEvent(reading), reachedAt(status.Relays))
 	done()
-	status.Decider = d.by
+	status.Decider = d.By
 	if err != nil {
-		status.Published = d.published
+		status.Published = d.Published
 		return d, m.undecided(ctx, engram.Slug(), err)
 	}
 	return d, nil
@@ -198,7 +198,7 @@ func (m *Memory) undecided(ctx context.Context, slug nipae.Slug, err error) erro
 		return err
 	}
 	if reading, _, readErr := m.reading(ctx, slug); readErr == nil && reading.Head != nil {
-		theirs := entryOf(*reading.Head)
+		theirs := EntryOf(*reading.Head)
 		conflict.Theirs = &theirs
 	}
 	return conflict
@@ -218,14 +218,14 @@ func (o SetOptions) check(head *nipae.Engram, body nipae.Body) error {
 
 // before reads the head that is to be superseded and compares it with the base.
 func (m *Memory) before(ctx context.Context, slug nipae.Slug, o SetOptions) (nipae.Reading, Status, error) {
-	ctx, cancel := part(ctx, 0.4)
+	ctx, cancel := Part(ctx, 0.4)
 	defer cancel()
 	reading, status, err := m.reading(ctx, slug)
 	if err != nil && !(o.OverUnreadable && errors.Is(err, ErrUnreadable)) {
 		return reading, status, err
 	}
 	if o.Whole && status.Partial {
-		return reading, status, failures(ErrPartial, status.Relays)
+		return reading, status, Failures(ErrPartial, status.Relays)
 	}
 	if o.Base == "" {
 		return reading, status, nil
@@ -233,13 +233,13 @@ func (m *Memory) before(ctx context.Context, slug nipae.Slug, o SetOptions) (nip
 	if reading.Head == nil {
 		switch {
 		case status.Partial:
-			return reading, status, failures(ErrPartial, status.Relays)
+			return reading, status, Failures(ErrPartial, status.Relays)
 		case o.Base == BaseNone:
 			return reading, status, nil
 		}
 		return reading, status, &ConflictError{Reason: "there is no text, and the change was made for one"}
 	}
-	theirs := entryOf(*reading.Head)
+	theirs := EntryOf(*reading.Head)
 	if o.Base == BaseNone && theirs.Tombstone {
 		return reading, status, nil
 	}
@@ -267,7 +267,7 @@ func (m *Memory) seal(ctx context.Context, body nipae.Body, reading nipae.Readin
 // After returns when a version is dated that is newer than one of that time (0:
 // there is none), in Unix seconds. The error is a *PoisonedError.
 func (m *Memory) After(last int64) (int64, error) {
-	at, err := nipae.NextCreatedAt(m.c.now(), last)
+	at, err := nipae.NextCreatedAt(m.c.Now(), last)
 	if errors.Is(err, nipae.ErrClockPoisoned) {
 		return 0, &PoisonedError{Head: last}
 	}
@@ -289,7 +289,7 @@ func (m *Memory) Compose(ctx context.Context, drafts []Draft) ([]*nostr.Event, e
 	if err := m.writable(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := m.c.operation(ctx)
+	ctx, cancel := m.c.Operation(ctx)
 	defer cancel()
 	wait, end := m.ready(ctx)
 	defer end()
@@ -299,27 +299,27 @@ func (m *Memory) Compose(ctx context.Context, drafts []Draft) ([]*nostr.Event, e
 
 // send publishes a sealed engram once, to the relays that do not have it yet,
 // and verifies the head afterwards.
-func (m *Memory) send(ctx context.Context, ours nipae.Engram, status Status, d decided) (Entry, Status, error) {
-	entry := entryOf(ours)
-	publishing, cancel := part(ctx, 0.6)
+func (m *Memory) send(ctx context.Context, ours nipae.Engram, status Status, d Decision) (Entry, Status, error) {
+	entry := EntryOf(ours)
+	publishing, cancel := Part(ctx, 0.6)
 	defer cancel()
-	targets := m.c.writers()
-	published, err := m.c.publishToOthers(publishing, targets, ours.Event, timedOut(status.Relays), d)
+	targets := m.c.WriteTargets()
+	published, err := m.c.publishToOthers(publishing, targets, ours.Event, TimedOut(status.Relays), d)
 	status.Published, status.Wrote = published, ours.Event
 	m.sent(ctx, ours.Event, published)
-	status.Partial = status.Partial || accepted(published) < len(published)
+	status.Partial = status.Partial || Accepted(published) < len(published)
 	var conflict *ConflictError
 	switch {
 	case errors.As(err, &conflict):
-		if reading, _, err := m.readingFrom(ctx, withoutSilent(targets, published), ours.Slug(), m.c.askSoon); err == nil && reading.Head != nil {
-			theirs := entryOf(*reading.Head)
+		if reading, _, err := m.readingFrom(ctx, WithoutSilent(targets, published), ours.Slug(), m.c.AskThoseSoon); err == nil && reading.Head != nil {
+			theirs := EntryOf(*reading.Head)
 			conflict.Theirs = &theirs
 		}
 		return entry, status, conflict
 	case err != nil:
 		return entry, status, err
 	}
-	after, err := m.verify(ctx, withoutSilent(targets, published), ours)
+	after, err := m.verify(ctx, WithoutSilent(targets, published), ours)
 	status.Relays, status.Doubtful = after.Relays, after.Doubtful
 	status.Partial = status.Partial || after.Partial
 	if err == nil && hidden(published, after.Relays) {
@@ -348,18 +348,18 @@ func hidden(published []PublishStatus, after []RelayStatus) bool {
 
 // verify reads the head again, at those relays, and compares it with what was
 // written.
-func (m *Memory) verify(ctx context.Context, targets []target, ours nipae.Engram) (Status, error) {
-	reading, status, err := m.readingFrom(ctx, targets, ours.Slug(), m.c.askSoon)
+func (m *Memory) verify(ctx context.Context, targets []Target, ours nipae.Engram) (Status, error) {
+	reading, status, err := m.readingFrom(ctx, targets, ours.Slug(), m.c.AskThoseSoon)
 	switch {
 	case reading.Head == nil && err != nil:
 		return status, fmt.Errorf("%w: %w", ErrUnverified, err)
 	case reading.Head == nil:
-		return status, failures(ErrUnverified, status.Relays)
+		return status, Failures(ErrUnverified, status.Relays)
 	case reading.Head.Event.ID == ours.Event.ID:
 		return status, nil
 	case nipae.Newer(reading.Head.Event, ours.Event):
-		theirs := entryOf(*reading.Head)
+		theirs := EntryOf(*reading.Head)
 		return status, &ConflictError{Theirs: &theirs, Sent: true, Reason: "another version was written at the same time and is the newer one"}
 	}
-	return status, failures(ErrUnverified, status.Relays)
+	return status, Failures(ErrUnverified, status.Relays)
 }

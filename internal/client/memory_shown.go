@@ -30,41 +30,41 @@ type Shown struct {
 // verified before: these signatures are not checked again. The error is
 // ErrNoRelay when no relay answered, with what each said.
 func (m *Memory) Shows(ctx context.Context, known func(id string) bool) ([]Shown, error) {
-	ctx, cancel := m.c.operation(ctx)
+	ctx, cancel := m.c.Operation(ctx)
 	defer cancel()
-	col := newCollector()
+	col := NewCollector()
 	col.verified = known
 	start := time.Now()
-	late := lateAnswer(start)
-	all := each(ctx, m.c.relays(),
-		func(ctx context.Context, t target) Shown { return m.shownBy(ctx, t, col, start) },
-		func(t target, err error) Shown {
-			status := late(t, err).status
-			return Shown{URL: t.url, Err: err, Status: status}
+	late := LateAnswer(start)
+	all := Each(ctx, m.c.Targets(),
+		func(ctx context.Context, t Target) Shown { return m.shownBy(ctx, t, col, start) },
+		func(t Target, err error) Shown {
+			status := late(t, err).Status
+			return Shown{URL: t.URL, Err: err, Status: status}
 		})
 	var relays []RelayStatus
 	for _, s := range all {
 		relays = append(relays, s.Status)
 	}
-	if answered(relays) == 0 {
-		return all, noRelay(relays)
+	if Answered(relays) == 0 {
+		return all, NoRelay(relays)
 	}
 	return all, nil
 }
 
-func (m *Memory) shownBy(ctx context.Context, t target, col *collector, start time.Time) Shown {
-	asking, done := part(ctx, 0.5)
-	heads := m.c.askRelay(asking, t, m.all(), col, start)
+func (m *Memory) shownBy(ctx context.Context, t Target, col *Collector, start time.Time) Shown {
+	asking, done := Part(ctx, 0.5)
+	heads := m.c.AskRelay(asking, t, m.all(), col, start)
 	done()
-	pages := newPager(col, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.agent}}, m.c.o.Limits)
-	err := m.c.history(ctx, t, pages)
-	if heads.status.Err == nil && hangsUp(err) {
-		err = errNoHTTP
+	pages := NewPager(col, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.agent}}, m.c.o.Limits)
+	err := m.c.HTTP().History(ctx, t, pages)
+	if heads.Status.Err == nil && HangsUp(err) {
+		err = ErrNoHTTP
 	}
-	k := kept{heads: heads, past: pages.answer(t, err, start)}
-	s := Shown{URL: t.url, Heads: heads.events, Status: k.status(), Whole: heads.status.Err == nil && heads.status.Complete, Kept: k.past.status.Err == nil && k.past.status.Complete}
-	s.Without = errors.Is(k.past.status.Err, ErrNoHistory)
-	s.Past = slices.DeleteFunc(slices.Clone(k.past.events), func(ev *nostr.Event) bool { return ev.Tags.FindWithValue("p", m.owner) == nil })
+	k := kept{heads: heads, past: pages.Answer(t, err, start)}
+	s := Shown{URL: t.URL, Heads: heads.Events, Status: k.status(), Whole: heads.Status.Err == nil && heads.Status.Complete, Kept: k.past.Status.Err == nil && k.past.Status.Complete}
+	s.Without = errors.Is(k.past.Status.Err, ErrNoHistory)
+	s.Past = slices.DeleteFunc(slices.Clone(k.past.Events), func(ev *nostr.Event) bool { return ev.Tags.FindWithValue("p", m.owner) == nil })
 	if s.Status.failed() {
 		s.Err = s.Status.Err
 	}

@@ -22,7 +22,7 @@ func TestWriteAndRead(t *testing.T) {
 	}
 	before := time.Now().Unix()
 	wrote, status, err := agent.Set(t.Context(), nipae.Core, "I am terse. See [[mem/a]].", SetOptions{})
-	if err != nil || status.Partial || len(status.Published) != 2 || accepted(status.Published) != 2 || len(status.Relays) != 2 {
+	if err != nil || status.Partial || len(status.Published) != 2 || Accepted(status.Published) != 2 || len(status.Relays) != 2 {
 		t.Fatalf("set core: %v, %+v", err, status)
 	}
 	if wrote.CreatedAt < before || wrote.Slug != nipae.Core || wrote.Hash != Hash(wrote.Text) || wrote.Size != len(wrote.Text) || len(wrote.ID) != 64 {
@@ -40,7 +40,7 @@ func TestWriteAndRead(t *testing.T) {
 	if err != nil || status.Partial || !slices.Equal(slugs(list), []string{"mem/a", "mem/b"}) {
 		t.Errorf("list %v, %v, %+v", slugs(list), err, status)
 	}
-	if _, status, err := agent.Remove(t.Context(), "mem/b", false); err != nil || accepted(status.Published) != 2 {
+	if _, status, err := agent.Remove(t.Context(), "mem/b", false); err != nil || Accepted(status.Published) != 2 {
 		t.Fatalf("remove: %v", err)
 	}
 	gone, _, err := owner.Get(t.Context(), "mem/b")

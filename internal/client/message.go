@@ -10,40 +10,40 @@ import (
 	"engramd/internal/protocol/wire"
 )
 
-// message is one frame of a relay (NIP-01, NIP-42, NIP-45, NIP-67,
+// Message is one frame of a relay (NIP-01, NIP-42, NIP-45, NIP-67,
 // NIP-77), as far as its label has meaning to us. Texts are the relay's and not to be trusted.
-type message struct {
-	label string
+type Message struct {
+	Label string
 	sub   string          // EVENT, EOSE, CLOSED, COUNT, NEG-MSG, NEG-ERR
-	event json.RawMessage // EVENT
+	Event json.RawMessage // EVENT
 	id    string          // OK
 	ok    bool            // OK
-	text  string          // OK, CLOSED, NOTICE, NEG-ERR; the challenge of AUTH; the hex of NEG-MSG
+	Text  string          // OK, CLOSED, NOTICE, NEG-ERR; the challenge of AUTH; the hex of NEG-MSG
 	hints []string        // EOSE
-	count int64           // COUNT; -1: it is not exact
+	Count int64           // COUNT; -1: it is not exact
 }
 
 // parseMessage reads a frame. Frames with a label that we do not know are no
 // error; they come back with the label alone. Elements at the end that we do
 // not know are ignored.
-func parseMessage(frame []byte) (message, error) {
+func parseMessage(frame []byte) (Message, error) {
 	var parts []json.RawMessage
 	if err := json.Unmarshal(frame, &parts); err != nil || len(parts) == 0 {
-		return message{}, fmt.Errorf("%w: a message is not a JSON array", ErrMisbehaved)
+		return Message{}, fmt.Errorf("%w: a message is not a JSON array", ErrMisbehaved)
 	}
-	var m message
-	if json.Unmarshal(parts[0], &m.label) != nil {
-		return message{}, fmt.Errorf("%w: a message has no label", ErrMisbehaved)
+	var m Message
+	if json.Unmarshal(parts[0], &m.Label) != nil {
+		return Message{}, fmt.Errorf("%w: a message has no label", ErrMisbehaved)
 	}
 	args := parts[1:]
 	text := func(i int, to *string) bool {
 		return i < len(args) && json.Unmarshal(args[i], to) == nil
 	}
 	good := true
-	switch m.label {
+	switch m.Label {
 	case "EVENT":
 		if good = text(0, &m.sub) && len(args) > 1; good {
-			m.event = args[1]
+			m.Event = args[1]
 		}
 	case "EOSE":
 		good = text(0, &m.sub)
@@ -52,24 +52,24 @@ func parseMessage(frame []byte) (message, error) {
 		}
 	case "COUNT":
 		if good = text(0, &m.sub) && len(args) > 1; good {
-			m.count, good = parseCount(args[1])
+			m.Count, good = parseCount(args[1])
 		}
 	case "NEG-MSG":
-		good = text(0, &m.sub) && text(1, &m.text)
+		good = text(0, &m.sub) && text(1, &m.Text)
 	case "CLOSED", "NEG-ERR":
 		if good = text(0, &m.sub); good && len(args) > 1 {
-			good = text(1, &m.text)
+			good = text(1, &m.Text)
 		}
 	case "OK":
 		good = text(0, &m.id) && len(args) > 1 && json.Unmarshal(args[1], &m.ok) == nil
 		if good && len(args) > 2 {
-			good = text(2, &m.text)
+			good = text(2, &m.Text)
 		}
 	case "AUTH", "NOTICE":
-		good = text(0, &m.text)
+		good = text(0, &m.Text)
 	}
 	if !good {
-		return message{}, fmt.Errorf("%w: a message %s is malformed", ErrMisbehaved, m.label)
+		return Message{}, fmt.Errorf("%w: a message %s is malformed", ErrMisbehaved, m.Label)
 	}
 	return m, nil
 }
@@ -90,11 +90,18 @@ func parseCount(raw json.RawMessage) (n int64, good bool) {
 }
 
 // hinted reports whether an EOSE said so (NIP-67: "finish" or "more").
-func (m message) hinted(hint string) bool { return slices.Contains(m.hints, hint) }
+func (m Message) hinted(hint string) bool { return slices.Contains(m.hints, hint) }
 
-// reqFrame is ["REQ", sub, filter].
-func reqFrame(sub string, f nostr.Filter) ([]byte, error) {
-	return json.Marshal([]any{"REQ", sub, f})
+// Refusal returns the refusal that a CLOSED, an OK or a NEG-ERR says.
+func (m Message) Refusal() *RefusalError { return &RefusalError{Message: Printable(m.Text)} }
+
+// ReqFrame is ["REQ", sub, filter].
+func ReqFrame(sub string, f nostr.Filter) ([]byte, error) {
+	frame, err := json.Marshal([]any{"REQ", sub, f})
+	if err != nil {
+		return nil, fmt.Errorf("encode filter: %w", err)
+	}
+	return frame, nil
 }
 
 func closeFrame(sub string) []byte {

@@ -8,25 +8,25 @@ import (
 )
 
 func TestParseMessage(t *testing.T) {
-	for frame, want := range map[string]message{
-		`["EVENT","s",{"id":1}]`:                       {label: "EVENT", sub: "s"},
-		`["EOSE","s"]`:                                 {label: "EOSE", sub: "s"},
-		`["EOSE","s",["finish"]]`:                      {label: "EOSE", sub: "s", hints: []string{"finish"}},
-		`["EOSE","s",{"more":1},2]`:                    {label: "EOSE", sub: "s"},
-		`["CLOSED","s","error: x"]`:                    {label: "CLOSED", sub: "s", text: "error: x"},
-		`["CLOSED","s"]`:                               {label: "CLOSED", sub: "s"},
-		`["OK","id",true]`:                             {label: "OK", id: "id", ok: true},
-		`["OK","id",false,"blocked: x"]`:               {label: "OK", id: "id", text: "blocked: x"},
-		` [ "AUTH" , "c" ] `:                           {label: "AUTH", text: "c"},
-		`["NOTICE","hello"]`:                           {label: "NOTICE", text: "hello"},
-		`["COUNT","s",{"count":1}]`:                    {label: "COUNT", sub: "s", count: 1},
-		`["COUNT","s",{"count":9,"approximate":true}]`: {label: "COUNT", sub: "s", count: -1},
-		`["NEG-STATS"]`:                                {label: "NEG-STATS"},
-		`["NEG-MSG","s","61"]`:                         {label: "NEG-MSG", sub: "s", text: "61"},
-		`["NEG-ERR","s","closed: x"]`:                  {label: "NEG-ERR", sub: "s", text: "closed: x"},
+	for frame, want := range map[string]Message{
+		`["EVENT","s",{"id":1}]`:                       {Label: "EVENT", sub: "s"},
+		`["EOSE","s"]`:                                 {Label: "EOSE", sub: "s"},
+		`["EOSE","s",["finish"]]`:                      {Label: "EOSE", sub: "s", hints: []string{"finish"}},
+		`["EOSE","s",{"more":1},2]`:                    {Label: "EOSE", sub: "s"},
+		`["CLOSED","s","error: x"]`:                    {Label: "CLOSED", sub: "s", Text: "error: x"},
+		`["CLOSED","s"]`:                               {Label: "CLOSED", sub: "s"},
+		`["OK","id",true]`:                             {Label: "OK", id: "id", ok: true},
+		`["OK","id",false,"blocked: x"]`:               {Label: "OK", id: "id", Text: "blocked: x"},
+		` [ "AUTH" , "c" ] `:                           {Label: "AUTH", Text: "c"},
+		`["NOTICE","hello"]`:                           {Label: "NOTICE", Text: "hello"},
+		`["COUNT","s",{"count":1}]`:                    {Label: "COUNT", sub: "s", Count: 1},
+		`["COUNT","s",{"count":9,"approximate":true}]`: {Label: "COUNT", sub: "s", Count: -1},
+		`["NEG-STATS"]`:                                {Label: "NEG-STATS"},
+		`["NEG-MSG","s","61"]`:                         {Label: "NEG-MSG", sub: "s", Text: "61"},
+		`["NEG-ERR","s","closed: x"]`:                  {Label: "NEG-ERR", sub: "s", Text: "closed: x"},
 	} {
 		got, err := parseMessage([]byte(frame))
-		if err != nil || got.label != want.label || got.sub != want.sub || got.id != want.id || got.ok != want.ok || got.text != want.text ||
+		if err != nil || got.Label != want.Label || got.sub != want.sub || got.id != want.id || got.ok != want.ok || got.Text != want.Text ||
 			got.hinted("finish") != want.hinted("finish") || got.hinted("more") {
 			t.Errorf("%s is %+v, %v", frame, got, err)
 		}
@@ -50,7 +50,7 @@ func FuzzParseMessage(f *testing.F) {
 		if err != nil && !errors.Is(err, ErrMisbehaved) {
 			t.Errorf("%v", err)
 		}
-		if shown := printable(m.text); len(shown) > 4*310 || strings.ContainsFunc(shown, unicode.IsControl) {
+		if shown := Printable(m.Text); len(shown) > 4*310 || strings.ContainsFunc(shown, unicode.IsControl) {
 			t.Errorf("it is shown as %q", shown)
 		}
 	})

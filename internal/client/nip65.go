@@ -31,43 +31,43 @@ var errUnsure = errors.New("it may know a list of the agent's relays")
 // memory may lie on relays that are not known. A relay that lets the others
 // wait has failed, unless Options.Patient; what then finds nothing looks again.
 func (c *Client) Discover(ctx context.Context, agent string) error {
-	return c.discover(ctx, agent, c.askSoon)
+	return c.discover(ctx, agent, c.AskThoseSoon)
 }
 
 // discover is Discover with a way to ask.
-func (c *Client) discover(ctx context.Context, agent string, ask asking) error {
+func (c *Client) discover(ctx context.Context, agent string, ask Asking) error {
 	if !nostr.IsValid32ByteHex(agent) {
 		return fmt.Errorf("agent: %w", nipae.ErrKey)
 	}
 	if _, limited := ctx.Deadline(); limited {
-		half, cancel := part(ctx, 0.5)
+		half, cancel := Part(ctx, 0.5)
 		defer cancel()
 		ctx = half
 	}
-	ctx, cancel := c.operation(ctx)
+	ctx, cancel := c.Operation(ctx)
 	defer cancel()
-	configured := targetsOf(c.o.Relays)
+	configured := TargetsOf(c.o.Relays)
 	a, unsure, err := relayLists(ctx, configured, agent, ask)
 	urls, found := nipae.ConfiguredRelays(agent, a.Events, nil)
 	if !found {
 		c.use(configured, nil, unsure)
 		return err
 	}
-	list := targetsOf(urls)
-	listed := slices.DeleteFunc(slices.Clone(list), func(t target) bool { return among(configured, t) })
-	listed = slices.DeleteFunc(listed, func(t target) bool { return among(targetsOf(c.o.Ignore), t) })
+	list := TargetsOf(urls)
+	listed := slices.DeleteFunc(slices.Clone(list), func(t Target) bool { return among(configured, t) })
+	listed = slices.DeleteFunc(listed, func(t Target) bool { return among(TargetsOf(c.o.Ignore), t) })
 	for _, t := range listed[min(maxRelays, len(listed)):] {
 		// Asking some of them only must not pass for asking all.
-		unsure = append(unsure, RelayStatus{URL: t.url, Err: errors.New("not asked: the agent's list is too long")})
+		unsure = append(unsure, RelayStatus{URL: t.URL, Err: errors.New("not asked: the agent's list is too long")})
 	}
 	listed = listed[:min(maxRelays, len(listed))]
 	for i := range listed {
-		listed[i].listed = true
+		listed[i].Listed = true
 	}
 	var leftOut []string
 	for _, t := range configured {
 		if !among(list, t) {
-			leftOut = append(leftOut, t.url)
+			leftOut = append(leftOut, t.URL)
 		}
 	}
 	c.use(append(configured, listed...), leftOut, unsure)
@@ -76,7 +76,7 @@ func (c *Client) discover(ctx context.Context, agent string, ask asking) error {
 
 // relayLists returns the versions of the agent's list that relays have, newest
 // first, and why there may be a newer one.
-func relayLists(ctx context.Context, targets []target, agent string, ask asking) (a Answers, unsure []RelayStatus, err error) {
+func relayLists(ctx context.Context, targets []Target, agent string, ask Asking) (a Answers, unsure []RelayStatus, err error) {
 	a, err = ask(ctx, targets, nostr.Filter{Kinds: []int{nostr.KindRelayListMetadata}, Authors: []string{agent}})
 	for _, r := range a.Relays {
 		if r.failed() || !r.Complete {
@@ -90,8 +90,8 @@ func relayLists(ctx context.Context, targets []target, agent string, ask asking)
 // patiently does again, waiting for all relays, what found nothing while some
 // was not waited for: the question for the agent's list too, if it was that.
 func (c *Client) patiently(ctx context.Context, agent string, again func() error) error {
-	if hurried(c.Doubts()) {
-		if err := c.discover(ctx, agent, c.askThose); err != nil {
+	if Hurried(c.Doubts()) {
+		if err := c.discover(ctx, agent, c.AskThose); err != nil {
 			return err
 		}
 	}
@@ -99,12 +99,12 @@ func (c *Client) patiently(ctx context.Context, agent string, again func() error
 }
 
 // among reports whether a relay is one of those.
-func among(targets []target, t target) bool {
-	return slices.ContainsFunc(targets, func(other target) bool { return other.canonical == t.canonical })
+func among(targets []Target, t Target) bool {
+	return slices.ContainsFunc(targets, func(other Target) bool { return other.Canonical == t.Canonical })
 }
 
 // use sets the relays that are asked.
-func (c *Client) use(targets []target, leftOut []string, unsure []RelayStatus) {
+func (c *Client) use(targets []Target, leftOut []string, unsure []RelayStatus) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.targets, c.leftOut, c.unsure = targets, leftOut, unsure

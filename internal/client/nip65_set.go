@@ -27,7 +27,7 @@ type ListedRelay struct {
 // relay URL, with nothing sent; ErrNoRelay, with nothing sent, if no configured
 // relay said which list there is; and *PoisonedError.
 func (c *Client) SetRelayList(ctx context.Context, entries []ListedRelay) (before []ListedRelay, status Status, err error) {
-	ctx, cancel := c.operation(ctx)
+	ctx, cancel := c.Operation(ctx)
 	defer cancel()
 	tags := nostr.Tags{}
 	for _, e := range entries {
@@ -40,10 +40,10 @@ func (c *Client) SetRelayList(ctx context.Context, entries []ListedRelay) (befor
 		}
 		tags = append(tags, tag)
 	}
-	reading, done := part(ctx, 0.4)
-	a, unsure, err := relayLists(reading, targetsOf(c.o.Relays), c.id.PubKey(), c.askThose)
+	reading, done := Part(ctx, 0.4)
+	a, unsure, err := relayLists(reading, TargetsOf(c.o.Relays), c.id.PubKey(), c.AskThose)
 	done()
-	status = Status{Relays: withDoubts(a.Relays, unsure), Partial: len(unsure) > 0}
+	status = Status{Relays: WithDoubts(a.Relays, unsure), Partial: len(unsure) > 0}
 	if err != nil {
 		return nil, status, err
 	}
@@ -51,7 +51,7 @@ func (c *Client) SetRelayList(ctx context.Context, entries []ListedRelay) (befor
 	if len(a.Events) > 0 {
 		last, before = int64(a.Events[0].CreatedAt), listedRelays(a.Events[0])
 	}
-	at, err := nipae.NextCreatedAt(c.now(), last)
+	at, err := nipae.NextCreatedAt(c.Now(), last)
 	if errors.Is(err, nipae.ErrClockPoisoned) {
 		return before, status, &PoisonedError{Head: last}
 	}
@@ -68,8 +68,8 @@ func (c *Client) SetRelayList(ctx context.Context, entries []ListedRelay) (befor
 			to = append(to, r.URL)
 		}
 	}
-	status.Published, err = c.publish(ctx, targetsOf(to), ev, timedOut(a.Relays))
-	status.Partial = status.Partial || accepted(status.Published) < len(status.Published)
+	status.Published, err = c.PublishThose(ctx, TargetsOf(to), ev, TimedOut(a.Relays))
+	status.Partial = status.Partial || Accepted(status.Published) < len(status.Published)
 	return before, status, err
 }
 

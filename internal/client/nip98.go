@@ -38,21 +38,16 @@ func httpURL(relay, path string, query url.Values) (string, error) {
 	return u.String(), nil
 }
 
-// signRequest is signRequestWith for a request without a body.
-func (c *Client) signRequest(method, url string) (string, error) {
-	return c.signRequestWith(method, url, nil)
-}
-
-// signRequestWith returns the Authorization header of a request (NIP-98): u is
+// sign returns the Authorization header of a request (NIP-98): u is
 // the URL exactly as it is asked for.
-func (c *Client) signRequestWith(method, url string, body []byte) (string, error) {
-	ev := &nostr.Event{Kind: nostr.KindHTTPAuth, CreatedAt: nostr.Timestamp(c.now()),
+func (h *HTTP) sign(method, url string, body []byte) (string, error) {
+	ev := &nostr.Event{Kind: nostr.KindHTTPAuth, CreatedAt: nostr.Timestamp(h.o.now()),
 		Tags: nostr.Tags{{"u", url}, {"method", method}}}
 	if body != nil {
 		sum := sha256.Sum256(body)
 		ev.Tags = append(ev.Tags, nostr.Tag{"payload", hex.EncodeToString(sum[:])})
 	}
-	if err := c.id.Sign(ev); err != nil {
+	if err := h.id.Sign(ev); err != nil {
 		return "", err
 	}
 	return "Nostr " + base64.StdEncoding.EncodeToString(wire.AppendEvent(nil, ev)), nil

@@ -3,8 +3,10 @@ package client
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"io"
 	"log/slog"
+	"sync"
 	"time"
 )
 
@@ -106,6 +108,7 @@ func (o Options) withDefaults() Options {
 	if o.Rand == nil {
 		o.Rand = rand.Reader
 	}
+	o.Trace = o.Trace.inTurn()
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -116,6 +119,36 @@ func (o Options) withDefaults() Options {
 	l.BodyBytes = orDefault(l.BodyBytes, 64<<20)
 	l.Page = orDefault(l.Page, 5000)
 	return o
+}
+
+// inTurn has a trace called by one caller at a time.
+func (t Trace) inTurn() Trace {
+	if t == nil {
+		return func(string, bool, []byte) {}
+	}
+	var mu sync.Mutex
+	return func(relay string, sent bool, frame []byte) {
+		mu.Lock()
+		defer mu.Unlock()
+		t(relay, sent, frame)
+	}
+}
+
+// tracer returns the trace of one relay.
+func (o Options) tracer(url string) func(sent bool, frame []byte) {
+	return func(sent bool, frame []byte) { o.Trace(url, sent, frame) }
+}
+
+// now returns the clock in Unix seconds.
+func (o Options) now() int64 { return o.Clock().Unix() }
+
+// Random returns n random bytes.
+func (o Options) Random(n int) ([]byte, error) {
+	b := make([]byte, n)
+	if _, err := io.ReadFull(o.Rand, b); err != nil {
+		return nil, fmt.Errorf("randomness: %w", err)
+	}
+	return b, nil
 }
 
 func orDefault[T int | int64](v, def T) T {

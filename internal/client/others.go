@@ -29,7 +29,7 @@ type Others struct {
 // key can so be told from one that has not begun. The errors are ErrNoRelay and
 // ErrPartial: one relay that does not answer may know of more.
 func (m *Memory) Others(ctx context.Context) (Others, Status, error) {
-	ctx, cancel := m.c.operation(ctx)
+	ctx, cancel := m.c.Operation(ctx)
 	defer cancel()
 	a, begun, err := m.begun(ctx)
 	status := m.status(a.Relays, 0)
@@ -37,21 +37,21 @@ func (m *Memory) Others(ctx context.Context) (Others, Status, error) {
 		return Others{Begun: begun}, status, err
 	}
 	rest := nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.agent}, Limit: maxOthers}
-	targets := m.c.relays()
+	targets := m.c.Targets()
 	if !m.Writable() {
 		// Listed relays are not told who the owner is.
 		rest.Authors, rest.Tags = nil, nostr.TagMap{"p": {m.owner}}
-		targets = slices.DeleteFunc(targets, func(t target) bool { return t.listed })
+		targets = slices.DeleteFunc(targets, func(t Target) bool { return t.Listed })
 	}
-	b, err := m.c.askThose(ctx, targets, rest)
+	b, err := m.c.AskThose(ctx, targets, rest)
 	status = m.status(b.Relays, 0)
 	if err != nil {
 		return Others{}, status, err
 	}
 	keys := m.others(b.Events)
-	if partial(a.Relays) || partial(b.Relays) {
+	if Partial(a.Relays) || Partial(b.Relays) {
 		status.Partial = true
-		return Others{Keys: keys}, status, failures(ErrPartial, slices.Concat(a.Relays, b.Relays))
+		return Others{Keys: keys}, status, Failures(ErrPartial, slices.Concat(a.Relays, b.Relays))
 	}
 	return Others{Keys: keys}, status, nil
 }
@@ -61,7 +61,7 @@ func (m *Memory) Others(ctx context.Context) (Others, Status, error) {
 func (m *Memory) begun(ctx context.Context) (a Answers, begun bool, err error) {
 	own := m.all()
 	for _, own.Limit = range []int{1, maxOthers} {
-		a, err = m.c.ask(ctx, own)
+		a, err = m.c.AskThose(ctx, m.c.Targets(), own)
 		if err != nil || len(a.Events) == 0 {
 			return a, false, err
 		}

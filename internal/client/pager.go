@@ -9,19 +9,19 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// pager asks one relay for page after page, each up to the time of the oldest
+// Pager asks one relay for page after page, each up to the time of the oldest
 // event of the one before, until there is no more. A head that is replaced
 // between two of several pages is in neither: its old version is gone before
 // its page is asked for, its new one is newer than those asked for before.
 // Therefore what was written since the paging began is asked for in the end.
-type pager struct {
-	col    *collector
+type Pager struct {
+	col    *Collector
 	filter nostr.Filter
-	budget budget
-	began  nostr.Timestamp // when paging began; 0: what changes meanwhile is nobody's concern
+	budget Budget
+	Began  nostr.Timestamp // when paging began; 0: what changes meanwhile is nobody's concern
 
-	events  []*nostr.Event           // distinct; none with a sink
-	sink    func(*nostr.Event) error // takes events in place of events; nil: none
+	Events  []*nostr.Event           // distinct; none with a sink
+	Sink    func(*nostr.Event) error // takes events in place of events; nil: none
 	count   int                      // distinct events that came
 	seen    map[string]bool
 	until   *nostr.Timestamp // of the next page; nil: the filter's own
@@ -33,16 +33,16 @@ type pager struct {
 	cut     bool // the relay may have more than it gave
 }
 
-func newPager(col *collector, filter nostr.Filter, limits Limits) *pager {
-	return &pager{col: col, filter: filter, budget: budget{limits: limits}, seen: map[string]bool{}}
+func NewPager(col *Collector, filter nostr.Filter, limits Limits) *Pager {
+	return &Pager{col: col, filter: filter, budget: Budget{Limits: limits}, seen: map[string]bool{}}
 }
 
-// more reports whether there is another page to ask for.
-func (p *pager) more() bool { return !p.done }
+// More reports whether there is another page to ask for.
+func (p *Pager) More() bool { return !p.done }
 
-// page asks for the next page. Called again after an error it asks for the same
+// Page asks for the next page. Called again after an error it asks for the same
 // one again.
-func (p *pager) page(ctx context.Context, conn *conn) error {
+func (p *Pager) Page(ctx context.Context, conn *Conn) error {
 	f := p.filter
 	if p.until != nil {
 		f.Until = p.until
@@ -51,13 +51,13 @@ func (p *pager) page(ctx context.Context, conn *conn) error {
 		f.Since = p.since
 	}
 	if !f.LimitZero {
-		f.Limit = p.budget.limits.Page
+		f.Limit = p.budget.Limits.Page
 		if left := p.filter.Limit - p.count; p.filter.Limit > 0 && p.until == nil && p.since == nil {
 			f.Limit = min(f.Limit, left)
 		}
 	}
 	page := pageCount{oldest: -1, ids: map[string]bool{}}
-	eose, err := conn.request(ctx, f, func(raw json.RawMessage) error {
+	eose, err := conn.Request(ctx, f, func(raw json.RawMessage) error {
 		return p.take(raw, f, &page)
 	})
 	if err != nil {
@@ -75,11 +75,11 @@ const behind = 15 * 60
 
 // meanwhile turns to what was written since paging began, once and where
 // anything can be missed, and reports whether it did.
-func (p *pager) meanwhile() bool {
-	since := p.began - behind
+func (p *Pager) meanwhile() bool {
+	since := p.Began - behind
 	f := p.filter
 	switch {
-	case p.began == 0, p.since != nil, p.pages < 2,
+	case p.Began == 0, p.since != nil, p.pages < 2,
 		f.Limit > 0 && p.count >= f.Limit,
 		f.Until != nil && *f.Until < since,
 		f.Kinds != nil && !slices.ContainsFunc(f.Kinds, replaceable):
@@ -108,13 +108,13 @@ type pageCount struct {
 }
 
 // take looks at one event of a page.
-func (p *pager) take(raw json.RawMessage, f nostr.Filter, page *pageCount) error {
-	if err := p.budget.spend(len(raw)); err != nil {
+func (p *Pager) take(raw json.RawMessage, f nostr.Filter, page *pageCount) error {
+	if err := p.budget.Spend(len(raw)); err != nil {
 		return err
 	}
-	ev, err := p.col.admit(raw, f)
+	ev, err := p.col.Admit(raw, f)
 	if err != nil {
-		return p.budget.reject(err)
+		return p.budget.Reject(err)
 	}
 	if page.ids[ev.ID] {
 		return nil
@@ -130,10 +130,10 @@ func (p *pager) take(raw json.RawMessage, f nostr.Filter, page *pageCount) error
 	p.seen[ev.ID] = true
 	p.count++
 	page.fresh++
-	if p.sink != nil {
-		return p.sink(ev)
+	if p.Sink != nil {
+		return p.Sink(ev)
 	}
-	p.events = append(p.events, ev)
+	p.Events = append(p.Events, ev)
 	return nil
 }
 
@@ -147,7 +147,7 @@ func (p *pager) take(raw json.RawMessage, f nostr.Filter, page *pageCount) error
 // told if no page was ever larger; then the answer counts as cut. (A cap of a
 // single event is not reckoned with: every relay with one event would be
 // suspect.)
-func (p *pager) turn(page pageCount, eose message, f nostr.Filter) {
+func (p *Pager) turn(page pageCount, eose Message, f nostr.Filter) {
 	n := len(page.ids)
 	more := eose.hinted("more")
 	p.largest = max(p.largest, n)
@@ -189,10 +189,10 @@ func oneAddress(f nostr.Filter) bool {
 		len(f.Kinds) == 1 && nostr.IsReplaceableKind(f.Kinds[0]) && len(f.Authors) == 1 || len(f.IDs) == 1
 }
 
-// answer returns what has come in so far.
-func (p *pager) answer(t target, err error, start time.Time) relayAnswer {
-	return relayAnswer{events: p.events, status: RelayStatus{
-		URL: t.url, Err: err, Events: p.count, Rejected: p.budget.rejected, Cut: p.cut,
-		Complete: err == nil && p.done && !p.cut && p.budget.rejected == 0, Took: time.Since(start),
+// Answer returns what has come in so far.
+func (p *Pager) Answer(t Target, err error, start time.Time) Answer {
+	return Answer{Events: p.Events, Status: RelayStatus{
+		URL: t.URL, Err: err, Events: p.count, Rejected: p.budget.Rejected, Cut: p.cut,
+		Complete: err == nil && p.done && !p.cut && p.budget.Rejected == 0, Took: time.Since(start),
 	}}
 }

@@ -34,7 +34,7 @@ const (
 // method takes.
 type Peer struct {
 	c      *Client
-	t      target
+	t      Target
 	shared bool // the connection is the client's
 
 	mu    sync.Mutex
@@ -47,9 +47,9 @@ type Peer struct {
 func NewPeer(id Identity, url string, o Options) (*Peer, error) {
 	o.Relays = []string{url}
 	c := New(id, o)
-	t := c.targets[0]
-	if t.err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInvalid, t.err)
+	t := c.Targets()[0]
+	if t.Err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, t.Err)
 	}
 	return &Peer{c: c, t: t}, nil
 }
@@ -63,10 +63,10 @@ func (p *Peer) Close() {
 }
 
 // URL is the relay's, as it was given.
-func (p *Peer) URL() string { return p.t.url }
+func (p *Peer) URL() string { return p.t.URL }
 
 // Canonical is the URL in the form in which relays are compared.
-func (p *Peer) Canonical() string { return p.t.canonical }
+func (p *Peer) Canonical() string { return p.t.Canonical }
 
 // Identity is who asks.
 func (p *Peer) Identity() Identity { return p.c.id }
@@ -77,13 +77,13 @@ func (p *Peer) Supports(ctx context.Context, nip int) (bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.nips == nil {
-		ctx, done := p.c.operation(ctx)
+		ctx, done := p.c.Operation(ctx)
 		defer done()
-		answer, err := p.c.httpCall(ctx, p.t, httpCall{method: http.MethodGet, kind: "application/nostr+json"})
+		answer, err := p.c.HTTP().Call(ctx, p.t, Call{Method: http.MethodGet, Kind: "application/nostr+json"})
 		if err != nil && ctx.Err() != nil {
 			return false, err
 		}
-		p.nips = listedNIPs(answer.text)
+		p.nips = listedNIPs(answer.Text)
 	}
 	return slices.Contains(p.nips, nip), nil
 }
@@ -110,14 +110,14 @@ func listedNIPs(doc []byte) []int {
 // status says whether that was all. An error of take ends it and is returned.
 func (p *Peer) Pages(ctx context.Context, f nostr.Filter, take func(*nostr.Event) error) (RelayStatus, error) {
 	var status RelayStatus
-	err := p.discreetly(f, take, func(q nostr.Filter, take func(*nostr.Event) error, prepare func(*conn) error) (err error) {
-		status, err = p.paged(q, take, func(pages *pager) error {
+	err := p.discreetly(f, take, func(q nostr.Filter, take func(*nostr.Event) error, prepare func(*Conn) error) (err error) {
+		status, err = p.paged(q, take, func(pages *Pager) error {
 			return p.step(ctx, func(ctx context.Context) error {
-				return p.c.with(ctx, p.t, func(conn *conn) error {
+				return p.c.With(ctx, p.t, func(conn *Conn) error {
 					if err := prepare(conn); err != nil {
 						return err
 					}
-					return pages.page(ctx, conn)
+					return pages.Page(ctx, conn)
 				})
 			})
 		})
@@ -130,32 +130,32 @@ func (p *Peer) Pages(ctx context.Context, f nostr.Filter, take func(*nostr.Event
 // kind, one author and at most one d. ErrNoHistory: the relay shows none, or is
 // one that only the agent's list names.
 func (p *Peer) History(ctx context.Context, f nostr.Filter, take func(*nostr.Event) error) (RelayStatus, error) {
-	if p.t.listed {
-		return RelayStatus{URL: p.t.url}, ErrHistoryUnasked
+	if p.t.Listed {
+		return RelayStatus{URL: p.t.URL}, ErrHistoryUnasked
 	}
 	if len(f.Kinds) != 1 || len(f.Authors) != 1 || len(f.Tags["d"]) > 1 {
-		return RelayStatus{URL: p.t.url}, fmt.Errorf("%w: history is asked for by one kind and one author", ErrInvalid)
+		return RelayStatus{URL: p.t.URL}, fmt.Errorf("%w: history is asked for by one kind and one author", ErrInvalid)
 	}
-	return p.paged(f, take, func(pages *pager) error {
-		return p.step(ctx, func(ctx context.Context) error { return p.c.historyPage(ctx, p.t, pages) })
+	return p.paged(f, take, func(pages *Pager) error {
+		return p.step(ctx, func(ctx context.Context) error { return p.c.HTTP().HistoryPage(ctx, p.t, pages) })
 	})
 }
 
 // paged asks for page after page and keeps none.
-func (p *Peer) paged(f nostr.Filter, take func(*nostr.Event) error, next func(*pager) error) (RelayStatus, error) {
+func (p *Peer) paged(f nostr.Filter, take func(*nostr.Event) error, next func(*Pager) error) (RelayStatus, error) {
 	start := time.Now()
-	pages := newPager(&collector{}, f, p.c.o.Limits)
-	pages.sink, pages.began = take, nostr.Timestamp(p.c.now())
+	pages := NewPager(&Collector{}, f, p.c.o.Limits)
+	pages.Sink, pages.Began = take, nostr.Timestamp(p.c.Now())
 	var err error
-	for pages.more() && err == nil {
+	for pages.More() && err == nil {
 		err = next(pages)
 	}
-	return pages.answer(p.t, err, start).status, err
+	return pages.Answer(p.t, err, start).Status, err
 }
 
 // step bounds one step.
 func (p *Peer) step(ctx context.Context, do func(context.Context) error) error {
-	ctx, done := p.c.operation(ctx)
+	ctx, done := p.c.Operation(ctx)
 	defer done()
 	return do(ctx)
 }
@@ -164,7 +164,7 @@ func (p *Peer) step(ctx context.Context, do func(context.Context) error) error {
 // returns the ids that the relay did not deliver. Every event fits f, the filter
 // under which the relay listed the ids.
 func (p *Peer) Fetch(ctx context.Context, f nostr.Filter, ids [][32]byte, take func(*nostr.Event) error) (missing [][32]byte, err error) {
-	spent := budget{limits: p.c.o.Limits}
+	spent := Budget{Limits: p.c.o.Limits}
 	for batch := range slices.Chunk(ids, fetchBatch) {
 		pending := map[string]bool{}
 		for _, id := range batch {
@@ -173,7 +173,7 @@ func (p *Peer) Fetch(ctx context.Context, f nostr.Filter, ids [][32]byte, take f
 		// A relay may give fewer at once than were asked for.
 		for before := -1; len(pending) > 0 && len(pending) != before; {
 			before = len(pending)
-			err := p.discreetly(f, take, func(q nostr.Filter, take func(*nostr.Event) error, prepare func(*conn) error) error {
+			err := p.discreetly(f, take, func(q nostr.Filter, take func(*nostr.Event) error, prepare func(*Conn) error) error {
 				return p.fetch(ctx, q, pending, &spent, take, prepare)
 			})
 			if err != nil {
@@ -190,26 +190,26 @@ func (p *Peer) Fetch(ctx context.Context, f nostr.Filter, ids [][32]byte, take f
 }
 
 // fetch asks for all that are pending once, and takes off what came.
-func (p *Peer) fetch(ctx context.Context, f nostr.Filter, pending map[string]bool, spent *budget, take func(*nostr.Event) error, prepare func(*conn) error) error {
+func (p *Peer) fetch(ctx context.Context, f nostr.Filter, pending map[string]bool, spent *Budget, take func(*nostr.Event) error, prepare func(*Conn) error) error {
 	f.IDs = make([]string, 0, len(pending))
 	for id := range pending {
 		f.IDs = append(f.IDs, id)
 	}
 	slices.Sort(f.IDs)
 	f.Limit = len(f.IDs)
-	col := &collector{}
+	col := &Collector{}
 	return p.step(ctx, func(ctx context.Context) error {
-		return p.c.with(ctx, p.t, func(conn *conn) error {
+		return p.c.With(ctx, p.t, func(conn *Conn) error {
 			if err := prepare(conn); err != nil {
 				return err
 			}
-			_, err := conn.request(ctx, f, func(raw json.RawMessage) error {
-				if err := spent.spend(len(raw)); err != nil {
+			_, err := conn.Request(ctx, f, func(raw json.RawMessage) error {
+				if err := spent.Spend(len(raw)); err != nil {
 					return err
 				}
-				ev, err := col.admit(raw, f)
+				ev, err := col.Admit(raw, f)
 				if err != nil {
-					return spent.reject(err)
+					return spent.Reject(err)
 				}
 				if !pending[ev.ID] {
 					return nil // asked again after an AUTH
@@ -226,7 +226,7 @@ func (p *Peer) fetch(ctx context.Context, f nostr.Filter, pending map[string]boo
 func (p *Peer) Publish(ctx context.Context, ev *nostr.Event) PublishStatus {
 	ctx, done := context.WithTimeout(ctx, max(p.c.o.Timeout, publishPatience))
 	defer done()
-	return p.c.publishTo(ctx, p.t, ev, time.Now())
+	return p.c.PublishTo(ctx, p.t, ev, time.Now())
 }
 
 // PublishAll sends rows of events: several rows at a time, and within a row each

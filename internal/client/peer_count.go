@@ -18,8 +18,8 @@ var ErrNoCount = errors.New("the relay does not count (NIP-45)")
 // not reconciled with.
 func (c *Client) Peers() []*Peer {
 	var peers []*Peer
-	for _, t := range c.relays() {
-		if t.err == nil {
+	for _, t := range c.Targets() {
+		if t.Err == nil {
 			peers = append(peers, &Peer{c: c, t: t, shared: true})
 		}
 	}
@@ -29,7 +29,7 @@ func (c *Client) Peers() []*Peer {
 // Count asks how many events the relay shows of a filter. ErrNoCount: it does
 // not list NIP-45, or does not know exactly.
 func (p *Peer) Count(ctx context.Context, f nostr.Filter) (int64, error) {
-	if p.t.listed {
+	if p.t.Listed {
 		return 0, fmt.Errorf("%w: only the agent's list names it, and it is not told what is asked for", ErrNoCount)
 	}
 	counts, err := p.Supports(ctx, 45)
@@ -41,8 +41,8 @@ func (p *Peer) Count(ctx context.Context, f nostr.Filter) (int64, error) {
 	}
 	var n int64
 	err = p.step(ctx, func(ctx context.Context) error {
-		return p.c.with(ctx, p.t, func(conn *conn) (err error) {
-			n, err = conn.count(ctx, f)
+		return p.c.With(ctx, p.t, func(conn *Conn) (err error) {
+			n, err = count(ctx, conn, f)
 			return err
 		})
 	})
@@ -50,58 +50,29 @@ func (p *Peer) Count(ctx context.Context, f nostr.Filter) (int64, error) {
 }
 
 // count sends a COUNT, with AUTH on demand.
-func (c *conn) count(ctx context.Context, f nostr.Filter) (int64, error) {
-	if c.authPending() {
-		_, _ = c.authSettled(ctx) // afterAuth looks whether it accepts us
-	}
-	for attempt := 1; ; attempt++ {
-		accepted := c.authsAccepted()
-		m, err := c.countOnce(ctx, f)
+func count(ctx context.Context, conn *Conn, f nostr.Filter) (n int64, err error) {
+	err = conn.WithAuth(ctx, 0, false, func() (*RefusalError, error) {
+		q := conn.Question()
+		defer q.Leave()
+		frame, err := json.Marshal([]any{"COUNT", q.ID, f})
 		if err != nil {
-			return 0, err
+			return nil, fmt.Errorf("encode filter: %w", err)
 		}
-		var refusal *RefusalError
-		if m.label == "CLOSED" {
-			refusal = &RefusalError{Message: printable(m.text)}
+		if err := q.Send(ctx, frame); err != nil {
+			return nil, err
 		}
-		again, err := c.afterAuth(ctx, accepted, refusal)
-		switch {
-		case again && attempt < maxAttempts:
-			continue
-		case refusal != nil && err != nil:
-			return 0, fmt.Errorf("%w (%w)", refusal, err)
-		case refusal != nil:
-			return 0, refusal
-		case err != nil:
-			return 0, err
-		case m.count < 0:
-			return 0, fmt.Errorf("%w exactly", ErrNoCount)
+		m, err := q.Next(ctx, "no COUNT", "COUNT", "CLOSED")
+		if err == nil && m.Label == "CLOSED" {
+			return m.Refusal(), nil
 		}
-		return m.count, nil
+		n = m.Count
+		return nil, err
+	})
+	switch {
+	case err != nil:
+		return 0, err
+	case n < 0:
+		return 0, fmt.Errorf("%w exactly", ErrNoCount)
 	}
-}
-
-// countOnce sends the COUNT and returns the COUNT or CLOSED that answers it.
-func (c *conn) countOnce(ctx context.Context, f nostr.Filter) (message, error) {
-	id, sub := c.subscribe()
-	defer c.leave(id)
-	frame, err := json.Marshal([]any{"COUNT", id, f})
-	if err != nil {
-		return message{}, fmt.Errorf("encode filter: %w", err)
-	}
-	if err := c.send(ctx, frame); err != nil {
-		return message{}, err
-	}
-	for {
-		select {
-		case m := <-sub.answers:
-			if m.label == "COUNT" || m.label == "CLOSED" {
-				return m, nil
-			}
-		case <-c.done:
-			return message{}, c.ended()
-		case <-ctx.Done():
-			return message{}, fmt.Errorf("%w: no COUNT", ErrTimeout)
-		}
-	}
+	return n, nil
 }

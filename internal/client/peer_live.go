@@ -2,11 +2,8 @@ package client
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
-	"github.com/gorilla/websocket"
 	"github.com/nbd-wtf/go-nostr"
 )
 
@@ -19,12 +16,12 @@ const livePing = 30 * time.Second
 // then goes on with what arrives, until ctx or the connection ends. Events may
 // come twice. The error is never nil.
 func (p *Peer) Live(ctx context.Context, f nostr.Filter, take func(*nostr.Event) error, stored func()) error {
-	return p.discreetly(f, take, func(q nostr.Filter, take func(*nostr.Event) error, prepare func(*conn) error) error {
+	return p.discreetly(f, take, func(q nostr.Filter, take func(*nostr.Event) error, prepare func(*Conn) error) error {
 		return p.live(ctx, q, take, stored, prepare)
 	})
 }
 
-func (p *Peer) live(ctx context.Context, f nostr.Filter, take func(*nostr.Event) error, stored func(), prepare func(*conn) error) error {
+func (p *Peer) live(ctx context.Context, f nostr.Filter, take func(*nostr.Event) error, stored func(), prepare func(*Conn) error) error {
 	conn, err := p.lively(ctx)
 	if err != nil {
 		return err
@@ -34,109 +31,62 @@ func (p *Peer) live(ctx context.Context, f nostr.Filter, take func(*nostr.Event)
 	}
 	pinging, done := context.WithCancel(ctx)
 	defer done()
-	go conn.ping(pinging, livePing)
-	for attempt := 1; ; attempt++ {
-		if conn.authPending() {
-			_ = p.step(ctx, func(ctx context.Context) error {
-				_, err := conn.authSettled(ctx) // afterAuth looks whether it accepts us
-				return err
-			})
-		}
-		accepted := conn.authsAccepted()
-		err := conn.follow(ctx, f, p.c.o.Limits, take, stored)
-		var refusal *RefusalError
-		if !errors.As(err, &refusal) {
-			return err
-		}
-		var again bool
-		authErr := p.step(ctx, func(ctx context.Context) (err error) {
-			again, err = conn.afterAuth(ctx, accepted, refusal)
-			return err
-		})
-		switch {
-		case again && attempt < maxAttempts:
-		case authErr != nil:
-			return fmt.Errorf("%w (%w)", refusal, authErr)
-		default:
-			return refusal
-		}
-	}
+	go conn.Ping(pinging, livePing)
+	return conn.WithAuth(ctx, p.c.o.Timeout, false, func() (*RefusalError, error) {
+		return follow(ctx, conn, f, p.c.o.Limits, take, stored)
+	})
 }
 
 // lively is a connection for a question that stays open. One that is kept may
 // have died unseen: it is looked at by the next ping, and not used twice.
-func (p *Peer) lively(ctx context.Context) (*conn, error) {
-	var conn *conn
+func (p *Peer) lively(ctx context.Context) (*Conn, error) {
+	var conn *Conn
 	err := p.step(ctx, func(ctx context.Context) (err error) {
-		conn, _, err = p.c.acquire(ctx, p.t, nil)
+		conn, err = p.c.Connect(ctx, p.t)
 		return err
 	})
 	return conn, err
 }
 
-// follow is one REQ that stays open.
-func (c *conn) follow(ctx context.Context, f nostr.Filter, limits Limits, take func(*nostr.Event) error, stored func()) error {
-	id, sub := c.subscribe()
-	defer c.leave(id)
-	frame, err := reqFrame(id, f)
+// follow is one REQ that stays open, until the relay refuses it or something
+// fails.
+func follow(ctx context.Context, conn *Conn, f nostr.Filter, limits Limits, take func(*nostr.Event) error, stored func()) (*RefusalError, error) {
+	q := conn.Question()
+	defer q.Leave()
+	frame, err := ReqFrame(q.ID, f)
 	if err != nil {
-		return fmt.Errorf("encode filter: %w", err)
+		return nil, err
 	}
-	if err := c.send(ctx, frame); err != nil {
-		return err
+	if err := q.Send(ctx, frame); err != nil {
+		return nil, err
 	}
-	col := &collector{}
-	spent := budget{limits: limits}
+	col := &Collector{}
+	spent := Budget{Limits: limits}
 	for {
-		var m message
-		select {
-		case m = <-sub.answers:
-		case <-c.done:
-			return c.ended()
-		case <-ctx.Done():
-			go c.unsubscribe(id)
-			return ctx.Err()
+		m, err := q.Next(ctx, "")
+		if ctx.Err() != nil {
+			go q.Unsubscribe()
+			return nil, ctx.Err()
 		}
-		switch m.label {
+		if err != nil {
+			return nil, err
+		}
+		switch m.Label {
 		case "CLOSED":
-			return &RefusalError{Message: printable(m.text)}
+			return m.Refusal(), nil
 		case "EOSE":
 			stored()
 			continue
 		}
-		ev, err := col.admit(m.event, f)
+		ev, err := col.Admit(m.Event, f)
 		if err == nil {
 			err = take(ev)
 		} else {
-			err = spent.reject(err)
+			err = spent.Reject(err)
 		}
 		if err != nil {
-			go c.unsubscribe(id)
-			return err
+			go q.Unsubscribe()
+			return nil, err
 		}
-	}
-}
-
-// ping ends a connection that gives no sign of life from one tick to the next.
-func (c *conn) ping(ctx context.Context, every time.Duration) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for asked := false; ; asked = true {
-		select {
-		case <-tick.C:
-		case <-c.done:
-			return
-		case <-ctx.Done():
-			return
-		}
-		select {
-		case <-c.pongs:
-		default:
-			if asked {
-				c.end(fmt.Errorf("%w: no sign of life", errLost))
-				return
-			}
-		}
-		_ = c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(every)) // a dead connection ends at the next tick
 	}
 }

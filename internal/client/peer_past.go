@@ -52,9 +52,9 @@ func (p *Peer) Past(ctx context.Context, q PastQuery, take func(*nostr.Event) er
 		var now PastAt
 		before := q.After
 		err := p.step(ctx, func(ctx context.Context) (err error) {
-			spent := budget{limits: p.c.o.Limits, rejected: rejected} // of one page: an honest relay may have any number
+			spent := Budget{Limits: p.c.o.Limits, Rejected: rejected} // of one page: an honest relay may have any number
 			now, more, err = p.pastPage(ctx, &q, &spent, take)
-			rejected = spent.rejected
+			rejected = spent.Rejected
 			return err
 		})
 		switch {
@@ -76,8 +76,8 @@ func (p *Peer) Past(ctx context.Context, q PastQuery, take func(*nostr.Event) er
 }
 
 // pastPage takes one page and goes on behind its last version.
-func (p *Peer) pastPage(ctx context.Context, q *PastQuery, spent *budget, take func(*nostr.Event) error) (at PastAt, more bool, err error) {
-	resp, err := p.c.get(ctx, p.t, "/history", q.values(pastPageSize))
+func (p *Peer) pastPage(ctx context.Context, q *PastQuery, spent *Budget, take func(*nostr.Event) error) (at PastAt, more bool, err error) {
+	resp, err := p.c.HTTP().Get(ctx, p.t, "/history", q.values(pastPageSize))
 	if err != nil {
 		return at, false, noPast(err)
 	}
@@ -89,10 +89,10 @@ func (p *Peer) pastPage(ctx context.Context, q *PastQuery, spent *budget, take f
 		return at, false, fmt.Errorf("%w (of everybody)", ErrNoHistory)
 	}
 	last, count := q.After, 0
-	col := &collector{}
+	col := &Collector{}
 	body := io.LimitReader(resp.Body, p.c.o.Limits.BodyBytes+1)
 	read, err := readArray(body, func(raw json.RawMessage) error {
-		if err := spent.spend(len(raw)); err != nil {
+		if err := spent.Spend(len(raw)); err != nil {
 			return err
 		}
 		var place struct{ Seq int64 }
@@ -100,12 +100,12 @@ func (p *Peer) pastPage(ctx context.Context, q *PastQuery, spent *budget, take f
 			return fmt.Errorf("%w: its history is not in the order of arrival", ErrMisbehaved)
 		}
 		last, count = place.Seq, count+1
-		ev, err := col.admit(raw, q.Filter)
+		ev, err := col.Admit(raw, q.Filter)
 		if errors.Is(err, errStray) {
 			return nil // more than kinds cannot be asked for
 		}
 		if err != nil {
-			return spent.reject(err)
+			return spent.Reject(err)
 		}
 		return take(ev)
 	})

@@ -20,7 +20,7 @@ const maxParts = 1000
 // CanReconcile returns nil if the relay lists NIP-77, else ErrNoSync, or why that
 // is not known.
 func (p *Peer) CanReconcile(ctx context.Context) error {
-	if p.t.listed {
+	if p.t.Listed {
 		return fmt.Errorf("%w: only the agent's list names it, and it is told no ids", ErrNoSync)
 	}
 	listed, err := p.Supports(ctx, 77)
@@ -46,7 +46,7 @@ func (p *Peer) Reconcile(ctx context.Context, f nostr.Filter, items []nip77.Item
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	err = inParts(f, p.c.now(), func(f nostr.Filter, whole bool) error {
+	err = inParts(f, p.c.Now(), func(f nostr.Filter, whole bool) error {
 		part := set
 		if !whole {
 			if part, err = nip77.NewSet(itemsWithin(items, f)); err != nil {
@@ -54,8 +54,8 @@ func (p *Peer) Reconcile(ctx context.Context, f nostr.Filter, items []nip77.Item
 			}
 		}
 		var h, n [][32]byte
-		err := p.c.with(ctx, p.t, func(conn *conn) (err error) {
-			h, n, err = conn.reconcile(ctx, p.c.o, f, part, len(need))
+		err := p.c.With(ctx, p.t, func(conn *Conn) (err error) {
+			h, n, err = reconcile(ctx, conn, p.c.o, f, part, len(need))
 			return err
 		})
 		have, need = append(have, h...), append(need, n...)
@@ -71,7 +71,7 @@ func (p *Peer) Reconcile(ctx context.Context, f nostr.Filter, items []nip77.Item
 // unlist has a relay that does not do what it lists not asked again.
 func (p *Peer) unlist(err error) {
 	var refusal *RefusalError
-	if !errors.Is(err, ErrNoSync) || errors.As(err, &refusal) && refusal.passing() {
+	if !errors.Is(err, ErrNoSync) || errors.As(err, &refusal) && passing(refusal) {
 		return
 	}
 	p.mu.Lock()
@@ -80,9 +80,9 @@ func (p *Peer) unlist(err error) {
 }
 
 // reconcile is Reconcile in one session, after so many ids were named in others.
-func (c *conn) reconcile(ctx context.Context, o Options, f nostr.Filter, set *nip77.Set, named int) (have, need [][32]byte, err error) {
+func reconcile(ctx context.Context, conn *Conn, o Options, f nostr.Filter, set *nip77.Set, named int) (have, need [][32]byte, err error) {
 	i := nip77.NewInitiator(set, syncMessage)
-	n, answer, err := c.open(ctx, f, i.Open(), named, o)
+	n, answer, err := open(ctx, conn, f, i.Open(), named, o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -127,11 +127,11 @@ func (p *Peer) Between(ctx context.Context, other *Peer, f nostr.Filter) (mine, 
 			return nil, nil, &PeerError{side, err}
 		}
 	}
-	err = inParts(f, p.c.now(), func(f nostr.Filter, _ bool) error {
+	err = inParts(f, p.c.Now(), func(f nostr.Filter, _ bool) error {
 		var m, t [][32]byte
-		err := p.c.with(ctx, p.t, func(here *conn) error {
-			return other.blamed(other.c.with(ctx, other.t, func(there *conn) (err error) {
-				m, t, err = between(ctx, f, [2]*Peer{p, other}, [2]*conn{here, there}, [2]int{len(mine), len(theirs)})
+		err := p.c.With(ctx, p.t, func(here *Conn) error {
+			return other.blamed(other.c.With(ctx, other.t, func(there *Conn) (err error) {
+				m, t, err = between(ctx, f, [2]*Peer{p, other}, [2]*Conn{here, there}, [2]int{len(mine), len(theirs)})
 				return err
 			}))
 		})
@@ -150,14 +150,14 @@ func (p *Peer) Between(ctx context.Context, other *Peer, f nostr.Filter) (mine, 
 
 // between is Between in one session with each, after so many ids were named in
 // others.
-func between(ctx context.Context, f nostr.Filter, peers [2]*Peer, conns [2]*conn, named [2]int) (mine, theirs [][32]byte, err error) {
+func between(ctx context.Context, f nostr.Filter, peers [2]*Peer, conns [2]*Conn, named [2]int) (mine, theirs [][32]byte, err error) {
 	b := nip77.NewBetween()
 	var sessions [2]*negotiation
 	var only [2][][32]byte
 	for msg, now := b.Open(), 0; msg != nil; now = 1 - now {
 		var answer []byte
 		if sessions[now] == nil {
-			if sessions[now], answer, err = conns[now].open(ctx, f, msg, named[now], peers[now].c.o); err == nil {
+			if sessions[now], answer, err = open(ctx, conns[now], f, msg, named[now], peers[now].c.o); err == nil {
 				defer sessions[now].close()
 			}
 		} else {
@@ -172,7 +172,7 @@ func between(ctx context.Context, f nostr.Filter, peers [2]*Peer, conns [2]*conn
 			err = tell(sessions, now, len(own), len(others), len(answer))
 		}
 		if errors.Is(err, errEndless) {
-			return nil, nil, fmt.Errorf("%w: %s and %s with one another", errEndless, peers[0].t.url, peers[1].t.url)
+			return nil, nil, fmt.Errorf("%w: %s and %s with one another", errEndless, peers[0].t.URL, peers[1].t.URL)
 		}
 		if err != nil {
 			return nil, nil, &PeerError{peers[now], misbehaved(err)}
@@ -197,7 +197,7 @@ type PeerError struct {
 	Err  error
 }
 
-func (e *PeerError) Error() string { return e.Peer.t.url + ": " + e.Err.Error() }
+func (e *PeerError) Error() string { return e.Peer.t.URL + ": " + e.Err.Error() }
 
 // Unwrap gives errors.Is the cause.
 func (e *PeerError) Unwrap() error { return e.Err }

@@ -35,9 +35,7 @@ var (
 
 // negotiation is one NIP-77 session on a connection.
 type negotiation struct {
-	c       *conn
-	id      string
-	sub     *subscription
+	q       *Question
 	rules   rounds
 	timeout time.Duration // of one message
 }
@@ -79,42 +77,34 @@ func (r *rounds) spend(size int) error {
 // open begins a session and returns the relay's first answer, AUTH on demand.
 // named is how many ids it has named before, in other parts of the time.
 // ErrNoSync: it does not reconcile. errTooMany: not that much at once.
-func (c *conn) open(ctx context.Context, f nostr.Filter, first []byte, named int, o Options) (*negotiation, []byte, error) {
+func open(ctx context.Context, conn *Conn, f nostr.Filter, first []byte, named int, o Options) (n *negotiation, answer []byte, err error) {
 	soon := max(syncPatience, o.Grace)
 	ctx, done := context.WithTimeout(ctx, o.Timeout+soon)
 	defer done()
-	if c.authPending() {
-		_, _ = c.authSettled(ctx) // afterAuth looks whether it accepts us
+	err = conn.WithAuth(ctx, 0, false, func() (refusal *RefusalError, err error) {
+		if n != nil {
+			n.close()
+		}
+		n = &negotiation{q: conn.Question(), rules: rounds{ids: named, most: o.Limits.Events}, timeout: o.Timeout}
+		if answer, err = n.begin(ctx, soon, f, first); errors.As(err, &refusal) {
+			return refusal, nil
+		}
+		return nil, err
+	})
+	if err == nil {
+		return n, answer, nil
 	}
-	for attempt := 1; ; attempt++ {
-		accepted := c.authsAccepted()
-		n := &negotiation{c: c, rules: rounds{ids: named, most: o.Limits.Events}, timeout: o.Timeout}
-		n.id, n.sub = c.subscribe()
-		answer, err := n.begin(ctx, soon, f, first)
-		var refusal *RefusalError
-		if err != nil && !errors.As(err, &refusal) {
-			n.close()
-			return nil, nil, err
-		}
-		again, authErr := c.afterAuth(ctx, accepted, refusal)
-		if again && attempt < maxAttempts {
-			n.close()
-			continue
-		}
-		if err == nil && authErr == nil {
-			return n, answer, nil
-		}
-		n.close()
-		if refusal == nil {
-			return nil, nil, authErr
-		}
+	n.close()
+	var refusal *RefusalError
+	if errors.As(err, &refusal) {
 		return nil, nil, refusedSync(refusal)
 	}
+	return nil, nil, err
 }
 
 // passing reports whether a NEG-ERR says that a relay does not reconcile just
 // now: it failed, or others need the memory. It may still be read in pages.
-func (r *RefusalError) passing() bool { return r.Prefix() == "error" || r.Prefix() == "closed" }
+func passing(r *RefusalError) bool { return r.Prefix() == "error" || r.Prefix() == "closed" }
 
 // refusedSync tells what is meant by a NEG-ERR.
 func refusedSync(r *RefusalError) error {
@@ -122,14 +112,14 @@ func refusedSync(r *RefusalError) error {
 	switch {
 	case strings.Contains(text, "too many query results"), strings.Contains(text, "results_too_big"):
 		return fmt.Errorf("%w: %w", errTooMany, r)
-	case r.asksAuth(), r.Prefix() == "rate-limited", r.Prefix() == "invalid":
+	case r.AsksAuth(), r.Prefix() == "rate-limited", r.Prefix() == "invalid":
 		return r
 	}
 	return fmt.Errorf("%w: %w", ErrNoSync, r)
 }
 
 func (n *negotiation) begin(ctx context.Context, within time.Duration, f nostr.Filter, first []byte) ([]byte, error) {
-	text, err := json.Marshal([]any{"NEG-OPEN", n.id, f, hex.EncodeToString(first)})
+	text, err := json.Marshal([]any{"NEG-OPEN", n.q.ID, f, hex.EncodeToString(first)})
 	if err != nil {
 		return nil, fmt.Errorf("encode filter: %w", err)
 	}
@@ -146,7 +136,7 @@ func (n *negotiation) begin(ctx context.Context, within time.Duration, f nostr.F
 func (n *negotiation) exchange(ctx context.Context, msg []byte) ([]byte, error) {
 	ctx, done := context.WithTimeout(ctx, n.timeout)
 	defer done()
-	answer, err := n.say(ctx, fmt.Appendf(nil, `["NEG-MSG",%q,"%x"]`, n.id, msg))
+	answer, err := n.say(ctx, fmt.Appendf(nil, `["NEG-MSG",%q,"%x"]`, n.q.ID, msg))
 	var refusal *RefusalError
 	if errors.As(err, &refusal) {
 		return nil, refusedSync(refusal)
@@ -156,37 +146,25 @@ func (n *negotiation) exchange(ctx context.Context, msg []byte) ([]byte, error) 
 
 // say sends a frame and waits for the relay's word.
 func (n *negotiation) say(ctx context.Context, frame []byte) ([]byte, error) {
-	if err := n.c.send(ctx, frame); err != nil {
+	if err := n.q.Send(ctx, frame); err != nil {
 		return nil, err
 	}
-	for {
-		var m message
-		select {
-		case m = <-n.sub.answers:
-		case <-n.c.done:
-			return nil, n.c.ended()
-		case <-ctx.Done():
-			return nil, fmt.Errorf("%w: no answer to a reconciliation", ErrTimeout)
-		}
-		switch m.label {
-		case "NEG-MSG":
-			msg, err := hex.DecodeString(m.text)
-			if err != nil {
-				return nil, fmt.Errorf("%w: a NEG-MSG is not hex", ErrMisbehaved)
-			}
-			return msg, nil
-		case "NEG-ERR", "CLOSED":
-			return nil, &RefusalError{Message: printable(m.text)}
-		}
+	m, err := n.q.Next(ctx, "no answer to a reconciliation", "NEG-MSG", "NEG-ERR", "CLOSED")
+	switch {
+	case err != nil:
+		return nil, err
+	case m.Label != "NEG-MSG":
+		return nil, m.Refusal()
 	}
+	msg, err := hex.DecodeString(m.Text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: a NEG-MSG is not hex", ErrMisbehaved)
+	}
+	return msg, nil
 }
 
 // close ends the session here and, if that can be done at once, there.
 func (n *negotiation) close() {
-	n.c.leave(n.id)
-	ctx, done := context.WithTimeout(context.Background(), closePatience)
-	defer done()
-	if err := n.c.send(ctx, fmt.Appendf(nil, `["NEG-CLOSE",%q]`, n.id)); err != nil {
-		n.c.end(err)
-	}
+	n.q.Leave()
+	n.q.Cancel(fmt.Appendf(nil, `["NEG-CLOSE",%q]`, n.q.ID))
 }

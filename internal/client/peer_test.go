@@ -319,13 +319,13 @@ func TestLiveEndsWithoutASignOfLife(t *testing.T) {
 		<-t.Context().Done() // it reads no ping
 	}})
 	p := peerFor(t, who(t, "agent"), deaf, nil)
-	conn, _, err := p.c.acquire(t.Context(), p.t, nil)
+	conn, _, err := p.c.pool.acquire(t.Context(), p.t, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	go conn.ping(t.Context(), 50*time.Millisecond)
-	err = conn.follow(t.Context(), anyNote, p.c.o.Limits, func(*nostr.Event) error { return nil }, func() {})
-	if !errors.Is(err, errLost) || !strings.Contains(err.Error(), "no sign of life") {
+	go conn.Ping(t.Context(), 50*time.Millisecond)
+	_, err = follow(t.Context(), conn, anyNote, p.c.o.Limits, func(*nostr.Event) error { return nil }, func() {})
+	if !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "no sign of life") {
 		t.Errorf("%v", err)
 	}
 }

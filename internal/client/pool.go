@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -14,7 +15,7 @@ var errClosed = errors.New("the client is closed")
 // conn and replace it; it is held while dialling, so that there is one dial.
 type slot struct {
 	token chan struct{}
-	conn  *conn
+	conn  *Conn
 	gone  chan struct{} // closed with the client
 }
 
@@ -28,7 +29,7 @@ func (s *slot) shut() {
 	}
 	defer func() { <-s.token }()
 	if s.conn != nil {
-		s.conn.end(fmt.Errorf("%w: %w", errLost, errClosed))
+		s.conn.end(fmt.Errorf("%w: %w", ErrLost, errClosed))
 	}
 }
 
@@ -41,29 +42,50 @@ func (s *slot) isShut() bool {
 	}
 }
 
+// pool holds the connections of a client, one to each relay.
+type pool struct {
+	id Identity
+	o  Options
+
+	mu     sync.Mutex
+	slots  map[string]*slot // by canonical URL
+	closed bool
+}
+
 // slot returns the relay's slot.
-func (c *Client) slot(t target) (*slot, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
+func (p *pool) slot(t Target) (*slot, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
 		return nil, errClosed
 	}
-	s := c.slots[t.canonical]
+	s := p.slots[t.Canonical]
 	if s == nil {
 		s = &slot{token: make(chan struct{}, 1), gone: make(chan struct{})}
-		c.slots[t.canonical] = s
+		p.slots[t.Canonical] = s
 	}
 	return s, nil
+}
+
+// close ends all connections. What is asked for later fails.
+func (p *pool) close() {
+	p.mu.Lock()
+	slots := p.slots
+	p.closed, p.slots = true, map[string]*slot{}
+	p.mu.Unlock()
+	for _, s := range slots {
+		s.shut()
+	}
 }
 
 // acquire returns the connection to a relay, and whether it was there before.
 // One that has been idle for long is not trusted and made anew, and so is old,
 // if it is the present one: the caller found it dead.
-func (c *Client) acquire(ctx context.Context, t target, old *conn) (conn *conn, reused bool, err error) {
-	if t.err != nil {
-		return nil, false, t.err
+func (p *pool) acquire(ctx context.Context, t Target, old *Conn) (conn *Conn, reused bool, err error) {
+	if t.Err != nil {
+		return nil, false, t.Err
 	}
-	s, err := c.slot(t)
+	s, err := p.slot(t)
 	if err != nil {
 		return nil, false, err
 	}
@@ -79,35 +101,41 @@ func (c *Client) acquire(ctx context.Context, t target, old *conn) (conn *conn, 
 		return s.conn, true, nil
 	}
 	if s.conn != nil {
-		s.conn.end(fmt.Errorf("%w: replaced", errLost))
+		s.conn.end(fmt.Errorf("%w: replaced", ErrLost))
 		s.conn = nil
 	}
-	fresh, err := dial(ctx, t, c.id, c.o, c.tracer(t.url))
+	fresh, err := dial(ctx, t, p.id, p.o)
 	if err != nil {
 		return nil, false, err
 	}
 	if s.isShut() {
-		fresh.end(fmt.Errorf("%w: %w", errLost, errClosed))
+		fresh.end(fmt.Errorf("%w: %w", ErrLost, errClosed))
 		return nil, false, errClosed
 	}
 	s.conn = fresh
 	return fresh, false, nil
 }
 
-// with calls use with a connection to the relay. If a connection that was kept
+// With calls use with a connection to the relay. If a connection that was kept
 // from before turns out to be dead, use is called once more with a new one: it
 // must be something that may be sent twice.
-func (c *Client) with(ctx context.Context, t target, use func(*conn) error) error {
-	conn, reused, err := c.acquire(ctx, t, nil)
+func (c *Client) With(ctx context.Context, t Target, use func(*Conn) error) error {
+	conn, reused, err := c.pool.acquire(ctx, t, nil)
 	if err != nil {
 		return err
 	}
 	err = use(conn)
-	if !reused || !errors.Is(err, errLost) || ctx.Err() != nil {
+	if !reused || !errors.Is(err, ErrLost) || ctx.Err() != nil {
 		return err
 	}
-	if conn, _, err = c.acquire(ctx, t, conn); err != nil {
+	if conn, _, err = c.pool.acquire(ctx, t, conn); err != nil {
 		return err
 	}
 	return use(conn)
+}
+
+// Connect returns a connection to the relay, for a question that stays open.
+func (c *Client) Connect(ctx context.Context, t Target) (*Conn, error) {
+	conn, _, err := c.pool.acquire(ctx, t, nil)
+	return conn, err
 }

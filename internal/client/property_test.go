@@ -91,7 +91,7 @@ func (c *cluster) step(t *testing.T, i int) {
 	} else {
 		e, status, err = m.Set(t.Context(), slug, fmt.Sprint("step ", i), SetOptions{})
 	}
-	if errors.Is(err, ErrConflict) && accepted(status.Published) == 0 {
+	if errors.Is(err, ErrConflict) && Accepted(status.Published) == 0 {
 		return // a relay that it did not read from before had a newer one
 	}
 	var conflict *ConflictError

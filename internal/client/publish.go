@@ -24,9 +24,9 @@ import (
 // ErrNoRelay, ErrRefused or ErrAuth, by what most of the relays had to say for
 // themselves: ErrAuth or ErrRefused only if no relay merely failed.
 func (c *Client) Publish(ctx context.Context, ev *nostr.Event) ([]PublishStatus, error) {
-	ctx, cancel := c.operation(ctx)
+	ctx, cancel := c.Operation(ctx)
 	defer cancel()
-	published, err := c.publish(ctx, c.writers(), ev, nil)
+	published, err := c.PublishThose(ctx, c.WriteTargets(), ev, nil)
 	c.settle(ctx, ev, published)
 	return published, err
 }
@@ -34,9 +34,9 @@ func (c *Client) Publish(ctx context.Context, ev *nostr.Event) ([]PublishStatus,
 // Publish is Client.Publish of an event that Compose made of the pair. What is in no
 // log (Unchained) opens none.
 func (m *Memory) Publish(ctx context.Context, ev *nostr.Event) ([]PublishStatus, error) {
-	ctx, cancel := m.c.operation(ctx)
+	ctx, cancel := m.c.Operation(ctx)
 	defer cancel()
-	published, err := m.c.publish(ctx, m.c.writers(), ev, nil)
+	published, err := m.c.PublishThose(ctx, m.c.WriteTargets(), ev, nil)
 	if len(published) > 0 {
 		m.sent(ctx, ev, published)
 	}
@@ -58,39 +58,39 @@ func (c *Client) settle(ctx context.Context, ev *nostr.Event, published []Publis
 // publishToOthers is publish to the relays that no decision was asked of, with
 // what those said that were. Once a relay has decided, or taken it, the event
 // is published, whatever the others say.
-func (c *Client) publishToOthers(ctx context.Context, to []target, ev *nostr.Event, slow map[string]bool, d decided) ([]PublishStatus, error) {
-	others := slices.DeleteFunc(slices.Clone(to), func(t target) bool {
-		return slices.ContainsFunc(d.published, func(s PublishStatus) bool { return s.URL == t.url })
+func (c *Client) publishToOthers(ctx context.Context, to []Target, ev *nostr.Event, slow map[string]bool, d Decision) ([]PublishStatus, error) {
+	others := slices.DeleteFunc(slices.Clone(to), func(t Target) bool {
+		return slices.ContainsFunc(d.Published, func(s PublishStatus) bool { return s.URL == t.URL })
 	})
-	if len(d.published) == 0 {
-		return c.publish(ctx, to, ev, slow)
+	if len(d.Published) == 0 {
+		return c.PublishThose(ctx, to, ev, slow)
 	}
 	if len(others) == 0 {
-		return d.published, nil
+		return d.Published, nil
 	}
-	published, err := c.publish(ctx, others, ev, slow)
+	published, err := c.PublishThose(ctx, others, ev, slow)
 	if len(published) == 0 {
-		return d.published, err
+		return d.Published, err
 	}
-	return append(d.published, published...), nil
+	return append(d.Published, published...), nil
 }
 
-// publish is Publish within an operation, to those relays. Relays that are
+// PublishThose is Publish within an operation, to those relays. Relays that are
 // named slow have just let a question time out: once all the others have
 // answered, they get a part of the time that is left.
-func (c *Client) publish(ctx context.Context, to []target, ev *nostr.Event, slow map[string]bool) ([]PublishStatus, error) {
+func (c *Client) PublishThose(ctx context.Context, to []Target, ev *nostr.Event, slow map[string]bool) ([]PublishStatus, error) {
 	if err := wire.Verify(ev); err != nil {
 		return nil, err
 	}
 	if len(to) == 0 {
-		return nil, errNoneConfigured
+		return nil, ErrNoneConfigured
 	}
 	start := time.Now()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var others atomic.Int32 // relays that are not slow and have not answered
 	for _, t := range to {
-		if !slow[t.url] {
+		if !slow[t.URL] {
 			others.Add(1)
 		}
 	}
@@ -99,23 +99,23 @@ func (c *Client) publish(ctx context.Context, to []target, ev *nostr.Event, slow
 			time.AfterFunc(max(minGrace, left(ctx)/slowShare), cancel)
 		}
 	}
-	all := each(ctx, to,
-		func(ctx context.Context, t target) PublishStatus {
-			if !slow[t.url] {
+	all := Each(ctx, to,
+		func(ctx context.Context, t Target) PublishStatus {
+			if !slow[t.URL] {
 				defer answered()
 			}
-			return c.publishTo(ctx, t, ev, start)
+			return c.PublishTo(ctx, t, ev, start)
 		},
-		func(t target, err error) PublishStatus {
-			return PublishStatus{URL: t.url, Err: err, Took: time.Since(start)}
+		func(t Target, err error) PublishStatus {
+			return PublishStatus{URL: t.URL, Err: err, Took: time.Since(start)}
 		})
 	return all, publishError(all)
 }
 
-func (c *Client) publishTo(ctx context.Context, t target, ev *nostr.Event, start time.Time) PublishStatus {
-	s := PublishStatus{URL: t.url}
+func (c *Client) PublishTo(ctx context.Context, t Target, ev *nostr.Event, start time.Time) PublishStatus {
+	s := PublishStatus{URL: t.URL}
 	// Once more on a connection that had died: the same event twice is one.
-	s.Err = c.with(ctx, t, func(conn *conn) (err error) {
+	s.Err = c.With(ctx, t, func(conn *Conn) (err error) {
 		s.Message, err = conn.submit(ctx, ev)
 		return err
 	})
@@ -158,8 +158,8 @@ func publishError(all []PublishStatus) error {
 	return joined(ErrNoRelay, order, errs)
 }
 
-// timedOut returns the relays that let a question time out.
-func timedOut(relays []RelayStatus) map[string]bool {
+// TimedOut returns the relays that let a question time out.
+func TimedOut(relays []RelayStatus) map[string]bool {
 	slow := map[string]bool{}
 	for _, r := range relays {
 		if errors.Is(r.Err, ErrTimeout) {
@@ -169,22 +169,22 @@ func timedOut(relays []RelayStatus) map[string]bool {
 	return slow
 }
 
-// withoutSilent are targets of which those that let an event time out are not
+// WithoutSilent are targets of which those that let an event time out are not
 // to be asked any more.
-func withoutSilent(targets []target, published []PublishStatus) []target {
+func WithoutSilent(targets []Target, published []PublishStatus) []Target {
 	out := slices.Clone(targets)
 	for _, s := range published {
 		for i := range out {
-			if out[i].url == s.URL && errors.Is(s.Err, ErrTimeout) {
-				out[i].err = s.Err
+			if out[i].URL == s.URL && errors.Is(s.Err, ErrTimeout) {
+				out[i].Err = s.Err
 			}
 		}
 	}
 	return out
 }
 
-// accepted counts the relays that have the event.
-func accepted(all []PublishStatus) (n int) {
+// Accepted counts the relays that have the event.
+func Accepted(all []PublishStatus) (n int) {
 	for _, s := range all {
 		if s.Accepted {
 			n++

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 // again after each of two AUTHs that were accepted meanwhile.
 const maxAttempts = 3
 
-// request sends a REQ and calls take with each event that answers it, up to
+// Request sends a REQ and calls take with each event that answers it, up to
 // EOSE, which it returns. It answers AUTH on demand: a refusal that asks for
 // it, and an answer given before our AUTH was judged, count for nothing, and
 // the REQ is sent again. So take may be given the same events again.
@@ -23,37 +24,56 @@ const maxAttempts = 3
 // An error of take ends the request and is returned. A CLOSED is a
 // *RefusalError. An AUTH that is refused by a relay that answers all the same
 // is an ErrAuth: what it left out because of that is not known.
-func (c *conn) request(ctx context.Context, f nostr.Filter, take func(json.RawMessage) error) (message, error) {
-	if !isPublic(f) && c.authPending() {
+func (c *Conn) Request(ctx context.Context, f nostr.Filter, take func(json.RawMessage) error) (Message, error) {
+	var last Message
+	err := c.WithAuth(ctx, 0, isPublic(f), func() (refusal *RefusalError, err error) {
+		if last, err = c.requestOnce(ctx, f, take); last.Label == "CLOSED" {
+			refusal = last.Refusal()
+		}
+		return refusal, err
+	})
+	if err != nil {
+		return Message{}, err
+	}
+	return last, nil
+}
+
+// WithAuth calls ask, and again after each AUTH that the relay accepted
+// meanwhile: what it answered before counts for nothing. public: everybody gets
+// the same answer, and AUTH brings no more. patience bounds each wait for an
+// AUTH; 0 is ctx alone. An error of ask ends it and is returned.
+func (c *Conn) WithAuth(ctx context.Context, patience time.Duration, public bool, ask func() (*RefusalError, error)) error {
+	if patience == 0 {
+		patience = math.MaxInt64
+	}
+	if !public && c.authPending() {
 		// An answer from before it has judged us would have to be asked for again.
 		// The code below looks whether it accepts us.
-		_, _ = c.authSettled(ctx)
+		waiting, done := context.WithTimeout(ctx, patience)
+		_, _ = c.authSettled(waiting)
+		done()
 	}
 	for attempt := 1; ; attempt++ {
 		accepted := c.authsAccepted()
-		last, err := c.requestOnce(ctx, f, take)
+		refusal, err := ask()
 		if err != nil {
-			return message{}, err
+			return err
 		}
-		refusal := (*RefusalError)(nil)
-		if last.label == "CLOSED" {
-			refusal = &RefusalError{Message: printable(last.text)}
+		if refusal == nil && public {
+			return nil // AUTH would not have brought more
 		}
-		if refusal == nil && isPublic(f) {
-			return last, nil // AUTH would not have brought more
-		}
-		again, err := c.afterAuth(ctx, accepted, refusal)
+		waiting, done := context.WithTimeout(ctx, patience)
+		again, err := c.afterAuth(waiting, accepted, refusal)
+		done()
 		switch {
 		case again && attempt < maxAttempts:
 			continue
-		case refusal != nil && err != nil && errors.Is(refusal, ErrAuth):
-			return message{}, fmt.Errorf("%w (%w)", refusal, err)
+		case refusal != nil && err != nil:
+			return fmt.Errorf("%w (%w)", refusal, err)
 		case refusal != nil:
-			return message{}, refusal
-		case err != nil:
-			return message{}, err
+			return refusal
 		}
-		return last, nil
+		return err
 	}
 }
 
@@ -66,8 +86,8 @@ func isPublic(f nostr.Filter) bool {
 // AUTH was accepted since there were accepted of them. It waits for one that is
 // under way, and for a challenge to come if the refusal demands it. The error
 // is why there is no AUTH.
-func (c *conn) afterAuth(ctx context.Context, accepted int, refusal *RefusalError) (again bool, err error) {
-	if refusal != nil && !refusal.asksAuth() || c.isShy() {
+func (c *Conn) afterAuth(ctx context.Context, accepted int, refusal *RefusalError) (again bool, err error) {
+	if refusal != nil && !refusal.AsksAuth() || c.isShy() {
 		return false, nil
 	}
 	demanded := refusal != nil && refusal.Prefix() == "auth-required"
@@ -79,60 +99,39 @@ func (c *conn) afterAuth(ctx context.Context, accepted int, refusal *RefusalErro
 }
 
 // requestOnce sends the REQ and returns the EOSE or CLOSED that ends it.
-func (c *conn) requestOnce(ctx context.Context, f nostr.Filter, take func(json.RawMessage) error) (message, error) {
-	id, sub := c.subscribe()
-	defer c.leave(id)
-	frame, err := reqFrame(id, f)
+func (c *Conn) requestOnce(ctx context.Context, f nostr.Filter, take func(json.RawMessage) error) (Message, error) {
+	q := c.Question()
+	defer q.Leave()
+	frame, err := ReqFrame(q.ID, f)
 	if err != nil {
-		return message{}, fmt.Errorf("encode filter: %w", err)
+		return Message{}, err
 	}
 	if err := c.send(ctx, frame); err != nil {
-		return message{}, err
+		return Message{}, err
 	}
 	for {
-		var m message
-		select {
-		case m = <-sub.answers:
-		default:
-			select {
-			case m = <-sub.answers:
-			case <-c.done:
-				// What came before the end still counts.
-				select {
-				case m = <-sub.answers:
-				default:
-					return message{}, c.ended()
-				}
-			case <-ctx.Done():
-				go c.unsubscribe(id) // there is no time left to wait for it
-				return message{}, fmt.Errorf("%w: no EOSE", ErrTimeout)
+		m, err := q.Next(ctx, "no EOSE")
+		if err != nil {
+			if errors.Is(err, ErrTimeout) {
+				go q.Unsubscribe() // there is no time left to wait for it
 			}
+			return Message{}, err
 		}
-		switch m.label {
+		switch m.Label {
 		case "CLOSED":
 			return m, nil
 		case "EOSE":
-			c.unsubscribe(id)
+			q.Unsubscribe()
 			return m, nil
 		}
-		err := take(m.event)
+		err = take(m.Event)
 		if err == nil && ctx.Err() != nil {
 			err = fmt.Errorf("%w: it was still sending", ErrTimeout)
 		}
 		if err != nil {
-			go c.unsubscribe(id)
-			return message{}, err
+			go q.Unsubscribe()
+			return Message{}, err
 		}
-	}
-}
-
-// unsubscribe sends a CLOSE if that can be done at once. A relay that does not
-// read it only sends live events, which nobody looks at.
-func (c *conn) unsubscribe(id string) {
-	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
-	defer cancel()
-	if err := c.send(ctx, closeFrame(id)); err != nil {
-		c.end(err)
 	}
 }
 
@@ -147,7 +146,7 @@ const (
 // over the relay's rate is sent again, later and later, while there is time:
 // the relay has not looked at it. It returns the OK's text; a refusal is a
 // *RefusalError.
-func (c *conn) submit(ctx context.Context, ev *nostr.Event) (string, error) {
+func (c *Conn) submit(ctx context.Context, ev *nostr.Event) (string, error) {
 	for pause := firstPause; ; pause = min(2*pause, mostPause) {
 		text, err := c.submitOnce(ctx, ev)
 		var refusal *RefusalError
@@ -174,12 +173,12 @@ func (c *conn) submit(ctx context.Context, ev *nostr.Event) (string, error) {
 }
 
 // submitOnce sends an EVENT, and again only after an AUTH.
-func (c *conn) submitOnce(ctx context.Context, ev *nostr.Event) (string, error) {
+func (c *Conn) submitOnce(ctx context.Context, ev *nostr.Event) (string, error) {
 	for attempt := 1; ; attempt++ {
 		accepted := c.authsAccepted()
 		text, err := c.deliverText(ctx, "EVENT", ev)
 		var refusal *RefusalError
-		if !errors.As(err, &refusal) || !refusal.asksAuth() {
+		if !errors.As(err, &refusal) || !refusal.AsksAuth() {
 			return text, err
 		}
 		again, authErr := c.afterAuth(ctx, accepted, refusal)

@@ -36,10 +36,10 @@ type Answers struct {
 }
 
 // Partial reports whether some relay failed or may have more.
-func (a Answers) Partial() bool { return partial(a.Relays) }
+func (a Answers) Partial() bool { return Partial(a.Relays) }
 
 // AllFailed reports whether no relay answered.
-func (a Answers) AllFailed() bool { return answered(a.Relays) == 0 }
+func (a Answers) AllFailed() bool { return Answered(a.Relays) == 0 }
 
 // PublishStatus is what one relay said to an event.
 type PublishStatus struct {
@@ -79,7 +79,7 @@ type Status struct {
 // Took returns the URLs of the relays that took what was written.
 func (s Status) Took() []string { return tookIt(s.Published) }
 
-func partial(relays []RelayStatus) bool {
+func Partial(relays []RelayStatus) bool {
 	for _, r := range relays {
 		if r.failed() || !r.Complete {
 			return true
@@ -92,8 +92,8 @@ func partial(relays []RelayStatus) bool {
 // show has answered.
 func (r RelayStatus) failed() bool { return r.Err != nil && !errors.Is(r.Err, ErrNoHistory) }
 
-// answered counts the relays that answered.
-func answered(relays []RelayStatus) (n int) {
+// Answered counts the relays that answered.
+func Answered(relays []RelayStatus) (n int) {
 	for _, r := range relays {
 		if !r.failed() {
 			n++
@@ -102,16 +102,16 @@ func answered(relays []RelayStatus) (n int) {
 	return n
 }
 
-func rejected(relays []RelayStatus) (n int) {
+func Rejected(relays []RelayStatus) (n int) {
 	for _, r := range relays {
 		n += r.Rejected
 	}
 	return n
 }
 
-// failures joins what went wrong at each relay into one error around the
+// Failures joins what went wrong at each relay into one error around the
 // sentinel. It is ErrAuth too if every relay refused us.
-func failures(sentinel error, relays []RelayStatus) error {
+func Failures(sentinel error, relays []RelayStatus) error {
 	errs := make(map[string]error, len(relays))
 	order := make([]string, 0, len(relays))
 	for _, r := range relays {
@@ -137,7 +137,7 @@ func joined(sentinel error, order []string, errs map[string]error) error {
 	e := &relayErrors{sentinel: sentinel, auth: true}
 	parts := make([]string, 0, len(order))
 	for _, url := range order {
-		parts = append(parts, fmt.Sprintf("%s: %v", printable(url), errs[url]))
+		parts = append(parts, fmt.Sprintf("%s: %v", Printable(url), errs[url]))
 		e.auth = e.auth && errors.Is(errs[url], ErrAuth)
 		e.causes = append(e.causes, errs[url])
 	}

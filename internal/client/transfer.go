@@ -88,20 +88,20 @@ func (r *TransferReport) Doubt(url string, err error) {
 // Run does it. Failures are in the report; the error is that of ctx.
 func (tr Transfer) Run(ctx context.Context) (TransferReport, error) {
 	x := &transfer{Transfer: tr, lists: map[listKey]map[string]*nostr.Event{}, diffs: map[diffKey]difference{},
-		sources: map[*Peer]*TransferSource{}, fetched: map[string]*nostr.Event{}, keeps: map[*Peer]bool{}, hides: map[*Peer]hiding{}, unshown: map[*Peer]error{}, orderless: map[*Peer]bool{}, held: map[*Peer]*budget{},
+		sources: map[*Peer]*TransferSource{}, fetched: map[string]*nostr.Event{}, keeps: map[*Peer]bool{}, hides: map[*Peer]hiding{}, unshown: map[*Peer]error{}, orderless: map[*Peer]bool{}, held: map[*Peer]*Budget{},
 		contracts: map[*Peer]*contractPast{}, arrived: map[string]map[string]niptemp.OrderItem{}}
 	if x.Progress == nil {
 		x.Progress = func(string) {}
 	}
 	for _, p := range tr.Sources {
-		x.sources[p] = &TransferSource{URL: p.t.url}
+		x.sources[p] = &TransferSource{URL: p.t.URL}
 	}
 	// All is fetched before anything is sent: what is sent to a relay that is a
 	// source as well supersedes what it has.
 	var report TransferReport
 	lacked := make([]map[string]*offered, len(tr.Targets))
 	for i, p := range tr.Targets {
-		t := TransferTarget{URL: p.t.url}
+		t := TransferTarget{URL: p.t.URL}
 		lacked[i], t.Err = x.gather(ctx, p)
 		t.Lacked = len(lacked[i])
 		report.Targets = append(report.Targets, t)
@@ -130,7 +130,7 @@ type transfer struct {
 	contracts map[*Peer]*contractPast
 	unshown   map[*Peer]error   // why a relay refused to show history
 	orderless map[*Peer]bool    // does not tell the order of contracts
-	held      map[*Peer]*budget // what is kept of each relay, whatever way it came
+	held      map[*Peer]*Budget // what is kept of each relay, whatever way it came
 	notes     []string
 	arrived   map[string]map[string]niptemp.OrderItem // by contract and id
 }
@@ -159,7 +159,7 @@ func (x *transfer) note(format string, args ...any) {
 func (x *transfer) hold(p *Peer, ev *nostr.Event) error {
 	b := x.held[p]
 	if b == nil {
-		b = &budget{limits: p.c.o.Limits}
+		b = &Budget{Limits: p.c.o.Limits}
 		x.held[p] = b
 	}
 	size := len(ev.Content)
@@ -168,7 +168,7 @@ func (x *transfer) hold(p *Peer, ev *nostr.Event) error {
 			size += len(value)
 		}
 	}
-	return b.spend(size)
+	return b.Spend(size)
 }
 
 // fail notes an error of a relay as a source, the first.
@@ -193,7 +193,7 @@ func (x *transfer) gather(ctx context.Context, to *Peer) (map[string]*offered, e
 		if from == to || x.sources[from].Err != nil || ctx.Err() != nil {
 			continue
 		}
-		x.Progress(fmt.Sprintf("comparing %s with %s", from.t.url, to.t.url))
+		x.Progress(fmt.Sprintf("comparing %s with %s", from.t.URL, to.t.URL))
 		err := x.compare(ctx, from, to, lacked)
 		var failed *PeerError
 		switch {

@@ -21,7 +21,7 @@ import (
 
 // isContract reports whether an event is contract memory.
 func isContract(ev *nostr.Event) bool {
-	return ev.Kind == kindContractEntry || ev.Kind == kindContractState
+	return ev.Kind == niptemp.KindEntry || ev.Kind == niptemp.KindState
 }
 
 // arrivals asks the sources in which order the contracts of some events came to
@@ -65,7 +65,7 @@ func (x *transfer) arrivals(ctx context.Context, to *Peer, events []*nostr.Event
 func (x *transfer) order(ctx context.Context, from *Peer, id string) (map[string]niptemp.OrderItem, error) {
 	var w wireOrder
 	err := from.step(ctx, func(ctx context.Context) error {
-		return from.c.api(ctx, from.t, http.MethodGet, contractPath(id, "order"), nil, nil, &w)
+		return from.c.HTTP().API(ctx, from.t, http.MethodGet, contractPath(id, "order"), nil, nil, &w)
 	})
 	var refusal *APIError
 	unknown := errors.As(err, &refusal) && (refusal.Status == http.StatusNotFound || refusal.Status == http.StatusForbidden)
@@ -77,7 +77,7 @@ func (x *transfer) order(ctx context.Context, from *Peer, id string) (map[string
 	}
 	if !unknown {
 		x.orderless[from] = true
-		x.note("%s does not tell in which order contracts came to be (%v): they go by their dates", from.t.url, err)
+		x.note("%s does not tell in which order contracts came to be (%v): they go by their dates", from.t.URL, err)
 	}
 	return nil, err
 }
@@ -121,13 +121,13 @@ func (x *transfer) publish(ctx context.Context, to *Peer, list []*nostr.Event, t
 			switch {
 			case s.Accepted:
 				if t.took(ev); t.Sent%progressEach == 0 {
-					x.Progress("sent " + events(t.Sent) + " to " + to.t.url)
+					x.Progress("sent " + events(t.Sent) + " to " + to.t.URL)
 				}
 			case s.Superseded:
 				t.Newer++
 			case deletedThere(s.Err):
 				t.Deleted++
-			case ev.Kind == kindContractState:
+			case ev.Kind == niptemp.KindState:
 				again = append(again, Moved{ev, s.Err.Error()})
 			default:
 				t.Refused = append(t.Refused, Moved{ev, s.Err.Error()})

@@ -39,7 +39,7 @@ func (x *transfer) compare(ctx context.Context, from, to *Peer, lacked map[strin
 			}
 		}
 		if len(unknown) > 0 {
-			x.Progress("fetching " + events(len(unknown)) + " from " + from.t.url)
+			x.Progress("fetching " + events(len(unknown)) + " from " + from.t.URL)
 		}
 		missing, err := from.Fetch(ctx, f, unknown, func(ev *nostr.Event) error { return cmp.Or(x.hold(from, ev), add(ev)) })
 		if err != nil {
@@ -116,7 +116,7 @@ func (x *transfer) differWith(ctx context.Context, a, b *Peer, filter int) (diff
 	items := make([]nip77.Item, 0, len(list))
 	for _, ev := range list {
 		if ev.CreatedAt == math.MaxInt64 { // NIP-77 has no such time
-			x.note("%s has an event that says it is of the end of all time: it was left out", a.t.url)
+			x.note("%s has an event that says it is of the end of all time: it was left out", a.t.URL)
 			continue
 		}
 		items = append(items, nip77.Item{CreatedAt: int64(ev.CreatedAt), ID: rawID(ev)})
@@ -146,7 +146,7 @@ func (x *transfer) list(ctx context.Context, p *Peer, filter int) (map[string]*n
 	if list := x.lists[key]; list != nil {
 		return list, nil
 	}
-	x.Progress("reading " + p.t.url)
+	x.Progress("reading " + p.t.URL)
 	list := map[string]*nostr.Event{}
 	status, err := p.Pages(ctx, x.Filters[filter], func(ev *nostr.Event) error {
 		list[ev.ID] = ev

@@ -7,13 +7,14 @@ import (
 
 	"engramd/nips/kind"
 	"engramd/nips/nipae"
+	"engramd/nips/niptemp"
 )
 
 // memoryKinds are the kinds that a pair of keys shares.
-var memoryKinds = []int{nipae.Kind, kindContractState, kindContractEntry}
+var memoryKinds = []int{nipae.Kind, niptemp.KindState, niptemp.KindEntry}
 
 // contractKinds are those of them that two parties write.
-var contractKinds = []int{kindContractState, kindContractEntry}
+var contractKinds = []int{niptemp.KindState, niptemp.KindEntry}
 
 // EverythingOf is what belongs to a key: what it signed of memory, contracts,
 // deletions, requests to vanish and its list of relays, and what names it. since

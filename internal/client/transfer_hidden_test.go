@@ -8,6 +8,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/protocol/wire"
+	"engramd/nips/niptemp"
 )
 
 // A relay that shows contracts to strangers is not told the ids of another
@@ -15,7 +16,7 @@ import (
 // relay.
 func TestTransferTellsNoIDsOfContracts(t *testing.T) {
 	now := time.Now().Unix()
-	secret := signed(t, "worker", kindContractEntry, now-50, `{"type":"message","content":"x"}`,
+	secret := signed(t, "worker", niptemp.KindEntry, now-50, `{"type":"message","content":"x"}`,
 		nostr.Tag{"d", "0f8fad5b-d9cb-469f-a165-70867728950e"}, nostr.Tag{"t", "message"}, nostr.Tag{"p", who(t, "agent").PubKey()})
 	for name, sides := range map[string][2]bool{"the target": {true, false}, "the source": {false, true}, "neither": {true, true}} {
 		relays := [2]*syncing{}
@@ -28,7 +29,7 @@ func TestTransferTellsNoIDsOfContracts(t *testing.T) {
 			move(t, who(t, "agent"), urls[:1], urls[1:], func(tr *Transfer) { tr.DryRun = dry })
 		}
 		for i, relay := range relays {
-			asked := slices.ContainsFunc(relay.opened(), func(f nostr.Filter) bool { return slices.Contains(f.Kinds, kindContractEntry) })
+			asked := slices.ContainsFunc(relay.opened(), func(f nostr.Filter) bool { return slices.Contains(f.Kinds, niptemp.KindEntry) })
 			if both := sides[0] && sides[1]; asked != both || len(relay.opened()) == 0 {
 				t.Errorf("%s is open, relay %d: reconciled contracts: %t", name, i, asked)
 			}
@@ -45,7 +46,7 @@ func (s *syncing) opened() []nostr.Filter {
 
 // refusesStrangers answers a question for contracts that names nobody.
 func (s *syncing) refusesStrangers(c *fakeConn, f wire.Frame) bool {
-	if !s.hides || f.Label != wire.LabelReq || f.Filters[0].Authors != nil || f.Filters[0].Tags != nil || !slices.Contains(f.Filters[0].Kinds, kindContractEntry) {
+	if !s.hides || f.Label != wire.LabelReq || f.Filters[0].Authors != nil || f.Filters[0].Tags != nil || !slices.Contains(f.Filters[0].Kinds, niptemp.KindEntry) {
 		return false
 	}
 	return c.send(wire.AppendClosed(nil, f.SubID, "restricted: not for strangers"))

@@ -36,7 +36,7 @@ func (x *transfer) past(ctx context.Context, to *Peer, at map[address][]*offered
 			x.failIf(from, err)
 			continue
 		}
-		x.Progress("reading the history at " + from.t.url)
+		x.Progress("reading the history at " + from.t.URL)
 		authors, others := parties(wanted[from])
 		rejected, err := x.history(ctx, from, others, known)
 		x.sources[from].Rejected += rejected
@@ -130,7 +130,7 @@ func (x *transfer) keepsHistory(ctx context.Context, p *Peer) (bool, error) {
 	}
 	f := nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{p.c.id.PubKey()}, Limit: 1}
 	_, err := p.History(ctx, f, func(*nostr.Event) error { return nil })
-	if err != nil && !errors.Is(err, ErrNoHistory) && !hangsUp(err) {
+	if err != nil && !errors.Is(err, ErrNoHistory) && !HangsUp(err) {
 		return false, err
 	}
 	x.keeps[p] = err == nil
@@ -145,7 +145,7 @@ func (x *transfer) withoutHistory(to *Peer, err error) error {
 	}
 	delete(x.keeps, to)
 	x.unshown[to] = err
-	x.note("%s does not show its history (%v): it gets no older versions", to.t.url, err)
+	x.note("%s does not show its history (%v): it gets no older versions", to.t.URL, err)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"engramd/nips/kind"
 	"engramd/nips/nipae"
+	"engramd/nips/niptemp"
 )
 
 const (
@@ -44,7 +45,7 @@ func supersedes(a, b *nostr.Event) bool {
 // row is what events are sent one after the other by: versions of an address, and
 // everything of a contract, whose moves follow one another.
 func (a address) row() string {
-	if a.kind == kindContractEntry || a.kind == kindContractState {
+	if a.kind == niptemp.KindEntry || a.kind == niptemp.KindState {
 		return "contract " + a.d
 	}
 	return strconv.Itoa(a.kind) + " " + a.author + " " + a.d
@@ -115,7 +116,7 @@ func vanishesAt(ev *nostr.Event, at *Peer) bool {
 			return false
 		}
 		url, err := nipae.CanonicalRelayURL(tag[1])
-		return tag[1] == everywhere || err == nil && url == at.t.canonical
+		return tag[1] == everywhere || err == nil && url == at.t.Canonical
 	})
 }
 

@@ -31,7 +31,7 @@ func (x *transfer) send(ctx context.Context, to *Peer, list []*nostr.Event, t *T
 		return nil
 	}
 	if len(list) > 0 {
-		x.Progress("sending " + events(len(list)) + " to " + to.t.url)
+		x.Progress("sending " + events(len(list)) + " to " + to.t.URL)
 	}
 	for len(list) > 0 {
 		removes := removing(list[0])

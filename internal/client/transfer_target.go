@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"engramd/nips/niptemp"
+
 	"github.com/nbd-wtf/go-nostr"
 )
 
@@ -27,12 +29,12 @@ func (x *transfer) headsAt(ctx context.Context, to *Peer, at map[address]bool) (
 	for g, ds := range groups {
 		slices.Sort(ds)
 		batch := addressBatch
-		if to.t.listed { // it is told no addresses, and asked once
+		if to.t.Listed { // it is told no addresses, and asked once
 			batch = len(ds)
 		}
 		for part := range slices.Chunk(ds, batch) {
 			f := nostr.Filter{Kinds: []int{g.kind}, Authors: []string{g.author}, Tags: nostr.TagMap{}}
-			if nostr.IsAddressableKind(g.kind) && !to.t.listed {
+			if nostr.IsAddressableKind(g.kind) && !to.t.Listed {
 				f.Tags["d"] = part
 			}
 			if g.author != to.c.id.PubKey() && slices.Contains(memoryKinds, g.kind) {
@@ -91,7 +93,7 @@ type hiding struct {
 func (x *transfer) hidesContracts(ctx context.Context, p *Peer) (bool, error) {
 	h, known := x.hides[p]
 	if !known {
-		h.hides, h.err = p.hides(ctx, kindContractEntry)
+		h.hides, h.err = p.hides(ctx, niptemp.KindEntry)
 		x.hides[p] = h
 	}
 	return h.hides, h.err
@@ -114,7 +116,7 @@ func (x *transfer) mayTell(ctx context.Context, a, b *Peer, f nostr.Filter) bool
 
 // hides reports whether a relay refuses a kind to a key that it has never seen.
 func (p *Peer) hides(ctx context.Context, kind int) (bool, error) {
-	secret, err := p.c.random(32)
+	secret, err := p.c.o.Random(32)
 	if err != nil {
 		return false, err
 	}
@@ -123,7 +125,7 @@ func (p *Peer) hides(ctx context.Context, kind int) (bool, error) {
 		return false, err
 	}
 	o := p.c.o
-	nobody, err := NewPeer(id, p.t.url, o)
+	nobody, err := NewPeer(id, p.t.URL, o)
 	if err != nil {
 		return false, err
 	}

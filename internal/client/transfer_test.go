@@ -14,6 +14,7 @@ import (
 
 	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/nipae"
+	"engramd/nips/niptemp"
 )
 
 // move transfers everything of a key.
@@ -293,7 +294,7 @@ func TestTransferWithRefusedHistory(t *testing.T) {
 func TestTransferAsksForOrdersOnce(t *testing.T) {
 	from, to := &syncing{past: []*nostr.Event{}}, &syncing{}
 	for i := range 9 {
-		from.put(signed(t, "agent", kindContractEntry, time.Now().Unix()-50, `{"type":"message","content":"x"}`,
+		from.put(signed(t, "agent", niptemp.KindEntry, time.Now().Unix()-50, `{"type":"message","content":"x"}`,
 			nostr.Tag{"d", fmt.Sprintf("0f8fad5b-d9cb-469f-a165-7086772895%02x", i)}, nostr.Tag{"t", "message"}, nostr.Tag{"p", who(t, "worker").PubKey()}))
 	}
 	report := move(t, who(t, "agent"), []string{startSyncing(t, from)}, []string{startSyncing(t, to)}, nil)
@@ -396,7 +397,7 @@ func TestTransferOfMovesInOneSecond(t *testing.T) {
 	now := time.Now().Unix()
 	from, to := bridgetest.Start(t), bridgetest.Start(t)
 	state := func(name, other, status, previous, contract string) *nostr.Event {
-		return signed(t, name, kindContractState, now-50, fmt.Sprintf(`{"contract_id":%q,"status":%q,"previous_status":%q,"poster_agent_id":"a","worker_agent_id":"w",`+
+		return signed(t, name, niptemp.KindState, now-50, fmt.Sprintf(`{"contract_id":%q,"status":%q,"previous_status":%q,"poster_agent_id":"a","worker_agent_id":"w",`+
 			`"amount_sats":1,"description":"x","transition_at":"2026-11-22T12:00:00Z"}`, contract, status, previous),
 			nostr.Tag{"d", contract}, nostr.Tag{"p", who(t, other).PubKey()})
 	}
@@ -415,7 +416,7 @@ func TestTransferOfContracts(t *testing.T) {
 	now := time.Now().Unix()
 	id := "0f8fad5b-d9cb-469f-a165-70867728950e"
 	entry := func(name, other, text string, ago int64) *nostr.Event {
-		return signed(t, name, kindContractEntry, now-ago, fmt.Sprintf(`{"type":"message","content":%q}`, text),
+		return signed(t, name, niptemp.KindEntry, now-ago, fmt.Sprintf(`{"type":"message","content":%q}`, text),
 			nostr.Tag{"d", id}, nostr.Tag{"t", "message"}, nostr.Tag{"p", who(t, other).PubKey()})
 	}
 	events := []*nostr.Event{entry("agent", "worker", "one", 50), entry("worker", "agent", "two", 40), entry("agent", "worker", "three", 30), entry("worker", "agent", "four", 20)}

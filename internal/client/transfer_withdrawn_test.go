@@ -8,6 +8,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/relay/http/bridgetest"
+	"engramd/nips/niptemp"
 )
 
 // A withdrawn entry has no current version that could differ. Its versions are
@@ -19,7 +20,7 @@ func TestTransferOfWithdrawnEntries(t *testing.T) {
 	}
 	const id, other = "0f8fad5b-d9cb-469f-a165-70867728950e", "0f8fad5b-d9cb-469f-a165-70867728950f"
 	write := func(name, to, id string, ago int64) *nostr.Event {
-		return signed(t, name, kindContractEntry, now-ago, `{"type":"message","content":"x"}`, tag(to, id)...)
+		return signed(t, name, niptemp.KindEntry, now-ago, `{"type":"message","content":"x"}`, tag(to, id)...)
 	}
 	remove := func(name string, ev *nostr.Event, ago int64) *nostr.Event {
 		return signed(t, name, nostr.KindDeletion, now-ago, "", nostr.Tag{"e", ev.ID}, nostr.Tag{"k", "30090"})
