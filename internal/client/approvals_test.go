@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/client/clienttest"
+
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/relay/http/bridgetest"
@@ -76,30 +78,30 @@ func TestRevokingAgain(t *testing.T) {
 // content that are not ours stay.
 func TestApprovalsAreNotLost(t *testing.T) {
 	agent := who(t, "agent").PubKey()
-	h := &hoard{}
-	url := startHoard(t, h)
+	h := &clienttest.Hoard{}
+	url := clienttest.StartHoard(t, h)
 	a := clientFor(t, who(t, "owner"), []string{url, bridgetest.Down(t)}, nil).Approvals()
 	if _, _, err := a.List(t.Context()); !errors.Is(err, ErrPartial) {
 		t.Errorf("list: %v", err)
 	}
-	if _, err := a.Allow(t.Context(), agent); !errors.Is(err, ErrPartial) || h.count() != 0 {
-		t.Errorf("allow: %v, %d events", err, h.count())
+	if _, err := a.Allow(t.Context(), agent); !errors.Is(err, ErrPartial) || h.Count() != 0 {
+		t.Errorf("allow: %v, %d events", err, h.Count())
 	}
 	list := &nostr.Event{Kind: nostr.KindApplicationSpecificData, CreatedAt: nostr.Timestamp(time.Now().Unix() - 5), Content: "kept",
 		Tags: nostr.Tags{{"d", approvalsD}, {"p", "x"}, {"note", "kept"}}}
 	if err := who(t, "owner").Sign(list); err != nil {
 		t.Fatal(err)
 	}
-	h.put(list)
+	h.Put(list)
 	// The relay that is down may have a newer list, without somebody who is in
 	// this one.
-	if _, err := a.Allow(t.Context(), agent); !errors.Is(err, ErrPartial) || h.count() != 1 {
-		t.Errorf("allow over half of the lists: %v, %d events", err, h.count())
+	if _, err := a.Allow(t.Context(), agent); !errors.Is(err, ErrPartial) || h.Count() != 1 {
+		t.Errorf("allow over half of the lists: %v, %d events", err, h.Count())
 	}
 	if status, err := clientFor(t, who(t, "owner"), []string{url}, nil).Approvals().Allow(t.Context(), agent); err != nil {
 		t.Fatalf("allow: %v, %+v", err, status)
 	}
-	got := h.last()
+	got := h.Last()
 	if got.Content != "kept" || got.Tags.Find("note") == nil || len(got.Tags) != 4 {
 		t.Errorf("the list is %v", got)
 	}
@@ -108,7 +110,7 @@ func TestApprovalsAreNotLost(t *testing.T) {
 	if err := who(t, "owner").Sign(&ahead); err != nil {
 		t.Fatal(err)
 	}
-	h.put(&ahead)
+	h.Put(&ahead)
 	if _, err := a.Revoke(t.Context(), "x"); !errors.Is(err, ErrClockPoisoned) {
 		t.Errorf("a list from the future: %v", err)
 	}

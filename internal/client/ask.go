@@ -141,7 +141,7 @@ func Unite(all []Answer, limit int) Answers {
 			}
 		}
 	}
-	newestFirst(a.Events)
+	NewestFirst(a.Events)
 	if limit > 0 && len(a.Events) > limit {
 		a.Events = a.Events[:limit]
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/client/clienttest"
+
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/protocol/wire"
@@ -25,38 +27,38 @@ type authScript struct {
 }
 
 func (a *authScript) start(t testing.TB, ev *nostr.Event) string {
-	return startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+	return clienttest.Start(t, &clienttest.Fake{Serve: func(c *clienttest.Conn) {
 		known := false
 		challenge := func(when bool) {
 			if when {
-				c.sendf(`["AUTH","a challenge"]`)
+				c.Sendf(`["AUTH","a challenge"]`)
 			}
 		}
 		challenge(a.atOpen)
 		for {
-			f, ok := c.read()
+			f, ok := c.Read()
 			switch {
 			case !ok:
 				return
 			case f.Label == wire.LabelAuth:
 				a.auths.Add(1)
 				known = a.refusal == "" && f.Event.Tags.GetFirst([]string{"challenge", "a challenge"}) != nil
-				c.send(wire.AppendOK(nil, f.Event.ID, known, a.refusal))
+				c.Send(wire.AppendOK(nil, f.Event.ID, known, a.refusal))
 			case f.Label == wire.LabelEvent && !known:
 				challenge(a.before)
-				c.send(wire.AppendOK(nil, f.Event.ID, false, "auth-required: who are you"))
+				c.Send(wire.AppendOK(nil, f.Event.ID, false, "auth-required: who are you"))
 				challenge(a.after)
 			case f.Label == wire.LabelEvent:
-				c.send(wire.AppendOK(nil, f.Event.ID, true, ""))
+				c.Send(wire.AppendOK(nil, f.Event.ID, true, ""))
 			case f.Label == wire.LabelReq && !known && !a.hides:
 				challenge(a.before)
-				c.send(wire.AppendClosed(nil, f.SubID, "auth-required: who are you"))
+				c.Send(wire.AppendClosed(nil, f.SubID, "auth-required: who are you"))
 				challenge(a.after)
 			case f.Label == wire.LabelReq:
 				if known {
-					c.event(f.SubID, ev)
+					c.Event(f.SubID, ev)
 				}
-				c.send(wire.AppendEOSE(nil, f.SubID))
+				c.Send(wire.AppendEOSE(nil, f.SubID))
 			}
 		}
 	}})
@@ -111,12 +113,12 @@ func checkAuth(t testing.TB, m *Memory, ev *nostr.Event, want error, auths *atom
 // AUTH names the relay as it was written, and is for this challenge only.
 func TestWhatIsSigned(t *testing.T) {
 	events := make(chan *nostr.Event, 8) // one for each attempt
-	url := startFake(t, &fakeRelay{serve: func(c *fakeConn) {
-		c.sendf(`["AUTH","once"]`)
-		if f, ok := c.next(wire.LabelAuth); ok {
+	url := clienttest.Start(t, &clienttest.Fake{Serve: func(c *clienttest.Conn) {
+		c.Sendf(`["AUTH","once"]`)
+		if f, ok := c.Next(wire.LabelAuth); ok {
 			events <- f.Event
 		}
-		c.drain()
+		c.Drain()
 	}})
 	written := strings.Replace(url, "ws://", "WS://", 1) + "/"
 	var ev *nostr.Event

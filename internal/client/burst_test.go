@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/client/clienttest"
+
 	"engramd/internal/relay/http/bridgetest"
 )
 
@@ -56,10 +58,10 @@ func TestBurstsKeepToTheClock(t *testing.T) {
 // the network has nothing to do with it.
 func TestBusy(t *testing.T) {
 	now := time.Now().Truncate(time.Second)
-	h := &hoard{}
-	h.put(engramAt(t, "agent", "owner", "mem/a", "ahead", now.Unix()+45))
+	h := &clienttest.Hoard{}
+	h.Put(engramAt(t, "agent", "owner", "mem/a", "ahead", now.Unix()+45))
 	waits := 0
-	m := agentOf(t, "agent", "owner", []string{startHoard(t, h)}, func(o *Options) {
+	m := agentOf(t, "agent", "owner", []string{clienttest.StartHoard(t, h)}, func(o *Options) {
 		o.Clock = func() time.Time { return now } // others write as fast as time passes
 		o.Wait = func(ctx context.Context, _ time.Duration) error {
 			waits++
@@ -75,8 +77,8 @@ func TestBusy(t *testing.T) {
 	if _, _, err := m.Set(ctx, "mem/a", "x", SetOptions{}); !errors.As(err, &conflict) || err.Error()[:14] != "conflict: busy" || waits == 0 {
 		t.Errorf("%v after %d waits", err, waits)
 	}
-	if h.count() != 1 {
-		t.Errorf("%d events were published", h.count()-1)
+	if h.Count() != 1 {
+		t.Errorf("%d events were published", h.Count()-1)
 	}
 	cancel()
 	if _, _, err := m.Set(ctx, "mem/a", "x", SetOptions{}); err == nil {
@@ -88,9 +90,9 @@ func TestBusy(t *testing.T) {
 // superseded, once a second.
 func TestBehindAnotherClock(t *testing.T) {
 	b := &burstClock{now: time.Now().Truncate(time.Second)}
-	h := &hoard{}
-	h.put(engramAt(t, "agent", "owner", "mem/a", "ahead", b.now.Unix()+120))
-	m := agentOf(t, "agent", "owner", []string{startHoard(t, h)}, b.options)
+	h := &clienttest.Hoard{}
+	h.Put(engramAt(t, "agent", "owner", "mem/a", "ahead", b.now.Unix()+120))
+	m := agentOf(t, "agent", "owner", []string{clienttest.StartHoard(t, h)}, b.options)
 	for i := range 5 {
 		if e := mustSet(t, m, "mem/a", fmt.Sprint(i)); e.CreatedAt < b.clock().Unix()+60 {
 			t.Errorf("write %d is dated %d s ahead", i, e.CreatedAt-b.clock().Unix())

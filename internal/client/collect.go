@@ -92,8 +92,8 @@ func (b *Budget) Reject(why error) error {
 	return nil
 }
 
-// newestFirst sorts events as relays do: by time, ties by lowest id.
-func newestFirst(events []*nostr.Event) {
+// NewestFirst sorts events as relays do: by time, ties by lowest id.
+func NewestFirst(events []*nostr.Event) {
 	slices.SortFunc(events, func(a, b *nostr.Event) int {
 		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), strings.Compare(a.ID, b.ID))
 	})

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/client/clienttest"
+
 	"engramd/internal/protocol/wire"
 	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/nipae"
@@ -102,10 +104,10 @@ func TestTimeIsMonotonic(t *testing.T) {
 // A head too far ahead is reported, and nothing is published.
 func TestClockPoisoning(t *testing.T) {
 	now := time.Now()
-	h := &hoard{}
-	m := agentOf(t, "agent", "owner", []string{startHoard(t, h)}, func(o *Options) { o.Clock = func() time.Time { return now } })
+	h := &clienttest.Hoard{}
+	m := agentOf(t, "agent", "owner", []string{clienttest.StartHoard(t, h)}, func(o *Options) { o.Clock = func() time.Time { return now } })
 	threshold := int64(nipae.PoisonThreshold / time.Second)
-	h.put(engramAt(t, "agent", "owner", "mem/a", "ahead", now.Unix()+threshold), engramAt(t, "agent", "owner", "mem/b", "just", now.Unix()+threshold-1))
+	h.Put(engramAt(t, "agent", "owner", "mem/a", "ahead", now.Unix()+threshold), engramAt(t, "agent", "owner", "mem/b", "just", now.Unix()+threshold-1))
 	var poisoned *PoisonedError
 	_, _, err := m.Set(t.Context(), "mem/a", "x", SetOptions{})
 	if !errors.As(err, &poisoned) || !errors.Is(err, ErrClockPoisoned) || !errors.Is(err, ErrConflict) || poisoned.Head != now.Unix()+threshold {
@@ -114,8 +116,8 @@ func TestClockPoisoning(t *testing.T) {
 	if _, _, err := m.Remove(t.Context(), "mem/a", false); !errors.Is(err, ErrClockPoisoned) {
 		t.Errorf("remove: %v", err)
 	}
-	if h.count() != 2 {
-		t.Errorf("%d events were published", h.count()-2)
+	if h.Count() != 2 {
+		t.Errorf("%d events were published", h.Count()-2)
 	}
 	if e := mustSet(t, m, "mem/b", "x"); e.CreatedAt != now.Unix()+threshold {
 		t.Errorf("below the threshold: %d", e.CreatedAt-now.Unix())
@@ -128,20 +130,20 @@ func TestClockPoisoning(t *testing.T) {
 // A relay that takes nothing, because it has something newer, and then does not
 // show that: what the others took is no proof that it is the head.
 func TestANewerVersionIsNotShown(t *testing.T) {
-	hiding := startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+	hiding := clienttest.Start(t, &clienttest.Fake{Serve: func(c *clienttest.Conn) {
 		sent := false
 		for {
-			f, ok := c.read()
+			f, ok := c.Read()
 			switch {
 			case !ok:
 				return
 			case f.Label == wire.LabelEvent:
 				sent = true
-				c.send(wire.AppendOK(nil, f.Event.ID, false, "duplicate: a newer version is stored"))
+				c.Send(wire.AppendOK(nil, f.Event.ID, false, "duplicate: a newer version is stored"))
 			case f.Label == wire.LabelReq && sent:
-				c.sendf(`["CLOSED",%q,"error: try again"]`, f.SubID)
+				c.Sendf(`["CLOSED",%q,"error: try again"]`, f.SubID)
 			case f.Label == wire.LabelReq:
-				c.send(wire.AppendEOSE(nil, f.SubID))
+				c.Send(wire.AppendEOSE(nil, f.SubID))
 			}
 		}
 	}})
@@ -155,34 +157,34 @@ func TestANewerVersionIsNotShown(t *testing.T) {
 
 // racing is a relay at which another writer comes first: it writes between our
 // reading and our event.
-func racing(t testing.TB, h *hoard, theirs func()) string {
-	return startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+func racing(t testing.TB, h *clienttest.Hoard, theirs func()) string {
+	return clienttest.Start(t, &clienttest.Fake{Serve: func(c *clienttest.Conn) {
 		for {
-			f, ok := c.read()
+			f, ok := c.Read()
 			switch {
 			case !ok:
 				return
 			case f.Label == wire.LabelReq:
-				found, _ := h.find(f.Filters[0])
+				found, _ := h.Find(f.Filters[0])
 				for _, ev := range found {
-					c.event(f.SubID, ev)
+					c.Event(f.SubID, ev)
 				}
-				c.send(wire.AppendEOSE(nil, f.SubID))
+				c.Send(wire.AppendEOSE(nil, f.SubID))
 			case f.Label == wire.LabelEvent:
-				h.put(f.Event)
+				h.Put(f.Event)
 				theirs()
-				c.send(wire.AppendOK(nil, f.Event.ID, true, ""))
+				c.Send(wire.AppendOK(nil, f.Event.ID, true, ""))
 			}
 		}
 	}})
 }
 
 func TestAConflictAfterTheWriteIsReported(t *testing.T) {
-	h := &hoard{}
+	h := &clienttest.Hoard{}
 	sent := 0
 	url := racing(t, h, func() {
 		sent++
-		h.put(engramAt(t, "agent", "owner", "mem/a", "theirs", time.Now().Unix()+5))
+		h.Put(engramAt(t, "agent", "owner", "mem/a", "theirs", time.Now().Unix()+5))
 	})
 	m := agentOf(t, "agent", "owner", []string{url}, nil)
 	ours, status, err := m.Set(t.Context(), "mem/a", "ours", SetOptions{})

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/client/clienttest"
+
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/e2e/testkeys"
@@ -21,19 +23,19 @@ import (
 
 // counting counts connections and can end them.
 type counting struct {
-	hoard
+	clienttest.Hoard
 	opened atomic.Int32
 	mu     sync.Mutex
-	conns  []*fakeConn
+	conns  []*clienttest.Conn
 }
 
 func (cc *counting) start(t testing.TB) string {
-	return startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+	return clienttest.Start(t, &clienttest.Fake{Serve: func(c *clienttest.Conn) {
 		cc.opened.Add(1)
 		cc.mu.Lock()
 		cc.conns = append(cc.conns, c)
 		cc.mu.Unlock()
-		cc.hoard.serve(c)
+		cc.Hoard.Serve(c)
 	}})
 }
 
@@ -41,7 +43,7 @@ func (cc *counting) hangUp() {
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
 	for _, c := range cc.conns {
-		c.ws.Close()
+		c.WS.Close()
 	}
 	cc.conns = nil
 }
@@ -84,7 +86,7 @@ func TestConnectionsAreKept(t *testing.T) {
 
 // After Close nothing of the client runs on, and it says so.
 func TestClose(t *testing.T) {
-	relays := []string{bridgetest.Start(t).URL, silentRelay(t), hostileRelays(t)["challenges without end"](t)}
+	relays := []string{bridgetest.Start(t).URL, clienttest.Silent(t), hostileRelays(t)["challenges without end"](t)}
 	scaled(t, func(timeout func(*Options)) error {
 		o := Options{Relays: relays}
 		timeout(&o)
@@ -121,8 +123,8 @@ func running() bool {
 // A cancelled context ends an operation at once, whatever the relays do.
 func TestCancellation(t *testing.T) {
 	asked := make(chan struct{}, 1)
-	url := onReq(func(*fakeConn, wire.Frame) bool { asked <- struct{}{}; return true })(t)
-	m := ownerOf(t, "agent", "owner", []string{url, silentRelay(t)}, func(o *Options) { o.Timeout = time.Hour })
+	url := onReq(func(*clienttest.Conn, wire.Frame) bool { asked <- struct{}{}; return true })(t)
+	m := ownerOf(t, "agent", "owner", []string{url, clienttest.Silent(t)}, func(o *Options) { o.Timeout = time.Hour })
 	ctx, cancel := contextWithin(t, time.Hour)
 	done := make(chan error, 1)
 	go func() {

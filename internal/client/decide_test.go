@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"engramd/internal/client/clienttest"
+
 	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/nipae"
 )
@@ -78,7 +80,7 @@ func TestOneWriterWins(t *testing.T) {
 // TestWhoDecides: relays that cannot decide are passed over; one that could and
 // does not answer is not.
 func TestWhoDecides(t *testing.T) {
-	plain := startHoard(t, &hoard{})
+	plain := clienttest.StartHoard(t, &clienttest.Hoard{})
 	ours := bridgetest.Start(t).URL
 	m := agentOf(t, "agent", "owner", []string{plain, ours}, nil)
 	one, status, err := m.Set(t.Context(), "mem/a", "one", SetOptions{Base: BaseNone})

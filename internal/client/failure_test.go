@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/client/clienttest"
+
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/protocol/wire"
@@ -16,16 +18,16 @@ import (
 // refusing is a relay that answers every REQ with CLOSED and every event with
 // this refusal.
 func refusing(t testing.TB, message string) string {
-	return startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+	return clienttest.Start(t, &clienttest.Fake{Serve: func(c *clienttest.Conn) {
 		for {
-			f, ok := c.read()
+			f, ok := c.Read()
 			switch {
 			case !ok:
 				return
 			case f.Label == wire.LabelReq:
-				c.send(wire.AppendClosed(nil, f.SubID, message))
+				c.Send(wire.AppendClosed(nil, f.SubID, message))
 			case f.Label == wire.LabelEvent:
-				c.send(wire.AppendOK(nil, f.Event.ID, false, message))
+				c.Send(wire.AppendOK(nil, f.Event.ID, false, message))
 			}
 		}
 	}})
@@ -35,9 +37,9 @@ func refusing(t testing.TB, message string) string {
 // another error.
 func TestAbsentOnlyWhenEveryRelaySaysSo(t *testing.T) {
 	now := time.Now().Unix()
-	empty := func(t testing.TB) string { return startHoard(t, &hoard{}) }
+	empty := func(t testing.TB) string { return clienttest.StartHoard(t, &clienttest.Hoard{}) }
 	with := func(events ...*nostr.Event) func(testing.TB) string {
-		return func(t testing.TB) string { return startHoard(t, &hoard{events: events}) }
+		return func(t testing.TB) string { return clienttest.StartHoard(t, &clienttest.Hoard{Events: events}) }
 	}
 	closed := func(message string) func(testing.TB) string {
 		return func(t testing.TB) string { return refusing(t, message) }
@@ -60,7 +62,7 @@ func TestAbsentOnlyWhenEveryRelaySaysSo(t *testing.T) {
 		{"all empty", []func(testing.TB) string{empty, empty, empty}, ErrNotFound, false, nil},
 		{"one has it", []func(testing.TB) string{empty, with(good), empty}, nil, false, nil},
 		{"one down", []func(testing.TB) string{empty, bridgetest.Down, empty}, ErrPartial, true, ErrPartial},
-		{"one silent", []func(testing.TB) string{empty, silentRelay}, ErrPartial, true, ErrPartial},
+		{"one silent", []func(testing.TB) string{empty, clienttest.Silent}, ErrPartial, true, ErrPartial},
 		{"one refuses", []func(testing.TB) string{empty, closed("restricted: not you")}, ErrPartial, true, ErrPartial},
 		{"one fails", []func(testing.TB) string{empty, closed("error: database is gone")}, ErrPartial, true, ErrPartial},
 		{"no relay URL", []func(testing.TB) string{empty, func(testing.TB) string { return "https://example.com" }}, ErrPartial, true, ErrPartial},
@@ -141,15 +143,15 @@ func relabelled(t testing.TB, ev *nostr.Event, tags nostr.Tags) *nostr.Event {
 func TestWritingOverUnreadable(t *testing.T) {
 	now := time.Now().Unix()
 	good := engramAt(t, "agent", "owner", "mem/a", "x", now)
-	h := &hoard{}
+	h := &clienttest.Hoard{}
 	// Dated ahead, so that the write must go beyond it although it is no head.
-	h.put(relabelled(t, engramAt(t, "second", "owner", "mem/a", "x", now+100), good.Tags))
-	m := agentOf(t, "agent", "owner", []string{startHoard(t, h)}, nil)
-	if _, _, err := m.Set(t.Context(), "mem/a", "new", SetOptions{}); !errors.Is(err, ErrUnreadable) || h.count() != 1 {
-		t.Fatalf("set: %v, %d events", err, h.count())
+	h.Put(relabelled(t, engramAt(t, "second", "owner", "mem/a", "x", now+100), good.Tags))
+	m := agentOf(t, "agent", "owner", []string{clienttest.StartHoard(t, h)}, nil)
+	if _, _, err := m.Set(t.Context(), "mem/a", "new", SetOptions{}); !errors.Is(err, ErrUnreadable) || h.Count() != 1 {
+		t.Fatalf("set: %v, %d events", err, h.Count())
 	}
-	if _, _, err := m.Remove(t.Context(), "mem/a", false); !errors.Is(err, ErrUnreadable) || h.count() != 1 {
-		t.Fatalf("remove: %v, %d events", err, h.count())
+	if _, _, err := m.Remove(t.Context(), "mem/a", false); !errors.Is(err, ErrUnreadable) || h.Count() != 1 {
+		t.Fatalf("remove: %v, %d events", err, h.Count())
 	}
 	e, _, err := m.Set(t.Context(), "mem/a", "new", SetOptions{OverUnreadable: true})
 	if err != nil || e.CreatedAt != now+101 {
@@ -163,7 +165,7 @@ func TestWritingOverUnreadable(t *testing.T) {
 // One relay that is down or silent delays no write, and is reported.
 func TestWritesReachTheOthers(t *testing.T) {
 	for name, broken := range map[string]func(testing.TB) string{
-		"down": bridgetest.Down, "silent": silentRelay, "refuses": func(t testing.TB) string { return refusing(t, "blocked: quota") },
+		"down": bridgetest.Down, "silent": clienttest.Silent, "refuses": func(t testing.TB) string { return refusing(t, "blocked: quota") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -195,16 +197,16 @@ func TestWritesReachTheOthers(t *testing.T) {
 
 // A write that no relay accepts is an error that says whose fault it is.
 func TestWritesThatNobodyTakes(t *testing.T) {
-	accepting := func(reply func(c *fakeConn, ev *nostr.Event)) func(testing.TB) string {
+	accepting := func(reply func(c *clienttest.Conn, ev *nostr.Event)) func(testing.TB) string {
 		return func(t testing.TB) string {
-			return startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+			return clienttest.Start(t, &clienttest.Fake{Serve: func(c *clienttest.Conn) {
 				for {
-					f, ok := c.read()
+					f, ok := c.Read()
 					switch {
 					case !ok:
 						return
 					case f.Label == wire.LabelReq:
-						c.send(wire.AppendEOSE(nil, f.SubID))
+						c.Send(wire.AppendEOSE(nil, f.SubID))
 					case f.Label == wire.LabelEvent:
 						reply(c, f.Event)
 					}
@@ -213,7 +215,7 @@ func TestWritesThatNobodyTakes(t *testing.T) {
 		}
 	}
 	no := func(message string) func(testing.TB) string {
-		return accepting(func(c *fakeConn, ev *nostr.Event) { c.send(wire.AppendOK(nil, ev.ID, false, message)) })
+		return accepting(func(c *clienttest.Conn, ev *nostr.Event) { c.Send(wire.AppendOK(nil, ev.ID, false, message)) })
 	}
 	tests := []struct {
 		name   string
@@ -224,14 +226,14 @@ func TestWritesThatNobodyTakes(t *testing.T) {
 		{"restricted", []func(testing.TB) string{no("restricted: not on the list"), no("auth-required: x")}, ErrAuth, ErrNoRelay},
 		{"blocked", []func(testing.TB) string{no("blocked: quota"), no("restricted: x")}, ErrAuth, ErrRefused},
 		{"refused", []func(testing.TB) string{no("invalid: x"), no("blocked: x")}, ErrRefused, ErrAuth},
-		{"one down", []func(testing.TB) string{no("restricted: x"), accepting(func(c *fakeConn, _ *nostr.Event) { c.ws.Close() })}, ErrNoRelay, ErrAuth},
+		{"one down", []func(testing.TB) string{no("restricted: x"), accepting(func(c *clienttest.Conn, _ *nostr.Event) { c.WS.Close() })}, ErrNoRelay, ErrAuth},
 		{"newer", []func(testing.TB) string{no("duplicate: a newer version is stored"), no("blocked: x")}, ErrConflict, ErrRefused},
-		{"never an OK", []func(testing.TB) string{accepting(func(*fakeConn, *nostr.Event) {})}, ErrNoRelay, ErrAuth},
-		{"another event's OK", []func(testing.TB) string{accepting(func(c *fakeConn, ev *nostr.Event) {
-			c.send(wire.AppendOK(nil, ev.PubKey, true, ""))
+		{"never an OK", []func(testing.TB) string{accepting(func(*clienttest.Conn, *nostr.Event) {})}, ErrNoRelay, ErrAuth},
+		{"another event's OK", []func(testing.TB) string{accepting(func(c *clienttest.Conn, ev *nostr.Event) {
+			c.Send(wire.AppendOK(nil, ev.PubKey, true, ""))
 		})}, ErrNoRelay, ErrConflict},
-		{"it says yes and keeps nothing", []func(testing.TB) string{accepting(func(c *fakeConn, ev *nostr.Event) {
-			c.send(wire.AppendOK(nil, ev.ID, true, ""))
+		{"it says yes and keeps nothing", []func(testing.TB) string{accepting(func(c *clienttest.Conn, ev *nostr.Event) {
+			c.Send(wire.AppendOK(nil, ev.ID, true, ""))
 		})}, ErrUnverified, ErrConflict},
 	}
 	for _, tt := range tests {

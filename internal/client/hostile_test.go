@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/client/clienttest"
+
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/protocol/wire"
@@ -16,11 +18,11 @@ import (
 )
 
 // onReq runs do for every REQ; it returns false when the connection is to end.
-func onReq(do func(c *fakeConn, f wire.Frame) bool) func(testing.TB) string {
+func onReq(do func(c *clienttest.Conn, f wire.Frame) bool) func(testing.TB) string {
 	return func(t testing.TB) string {
-		return startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+		return clienttest.Start(t, &clienttest.Fake{Serve: func(c *clienttest.Conn) {
 			for {
-				f, ok := c.next(wire.LabelReq)
+				f, ok := c.Next(wire.LabelReq)
 				if !ok || !do(c, f) {
 					return
 				}
@@ -41,8 +43,8 @@ func hostileRelays(t testing.TB) map[string]func(testing.TB) string {
 	changed.Content = engramAt(t, "agent", "owner", "mem/a", "changed", now).Content
 	others := engramAt(t, "second", "owner", "mem/a", "somebody else's", now)
 	endless := func(frame func(sub string, i int) []byte) func(testing.TB) string {
-		return onReq(func(c *fakeConn, f wire.Frame) bool {
-			for i := 0; c.send(frame(f.SubID, i)); i++ {
+		return onReq(func(c *clienttest.Conn, f wire.Frame) bool {
+			for i := 0; c.Send(frame(f.SubID, i)); i++ {
 			}
 			return false
 		})
@@ -51,15 +53,15 @@ func hostileRelays(t testing.TB) map[string]func(testing.TB) string {
 		return endless(func(sub string, _ int) []byte { return wire.AppendEventFrame(nil, sub, wire.AppendEvent(nil, ev)) })
 	}
 	one := func(ev *nostr.Event) func(testing.TB) string {
-		return onReq(func(c *fakeConn, f wire.Frame) bool {
-			c.event(f.SubID, ev)
-			return c.send(wire.AppendEOSE(nil, f.SubID))
+		return onReq(func(c *clienttest.Conn, f wire.Frame) bool {
+			c.Event(f.SubID, ev)
+			return c.Send(wire.AppendEOSE(nil, f.SubID))
 		})
 	}
 	say := func(format string, args ...any) func(testing.TB) string {
-		return onReq(func(c *fakeConn, f wire.Frame) bool {
-			c.sendf(format, args...)
-			c.drain()
+		return onReq(func(c *clienttest.Conn, f wire.Frame) bool {
+			c.Sendf(format, args...)
+			c.Drain()
 			return false
 		})
 	}
@@ -82,25 +84,25 @@ func hostileRelays(t testing.TB) map[string]func(testing.TB) string {
 		"an EVENT that is none":         say(`["EVENT","q1"]`),
 		"an OK that is none":            say(`["OK",1,2,3]`),
 		"a long challenge":              say(`["AUTH","%s"]`, strings.Repeat("x", 5000)),
-		"no EOSE":                       onReq(func(c *fakeConn, f wire.Frame) bool { return c.event(f.SubID, good) }),
-		"nothing at all":                onReq(func(*fakeConn, wire.Frame) bool { return true }),
-		"an EOSE for another":           onReq(func(c *fakeConn, f wire.Frame) bool { return c.send(wire.AppendEOSE(nil, "other")) }),
-		"closes at once":                onReq(func(*fakeConn, wire.Frame) bool { return false }),
-		"closes midway":                 onReq(func(c *fakeConn, f wire.Frame) bool { c.event(f.SubID, good); return false }),
-		"wants AUTH, sends no challenge": onReq(func(c *fakeConn, f wire.Frame) bool {
-			return c.send(wire.AppendClosed(nil, f.SubID, "auth-required: x"))
+		"no EOSE":                       onReq(func(c *clienttest.Conn, f wire.Frame) bool { return c.Event(f.SubID, good) }),
+		"nothing at all":                onReq(func(*clienttest.Conn, wire.Frame) bool { return true }),
+		"an EOSE for another":           onReq(func(c *clienttest.Conn, f wire.Frame) bool { return c.Send(wire.AppendEOSE(nil, "other")) }),
+		"closes at once":                onReq(func(*clienttest.Conn, wire.Frame) bool { return false }),
+		"closes midway":                 onReq(func(c *clienttest.Conn, f wire.Frame) bool { c.Event(f.SubID, good); return false }),
+		"wants AUTH, sends no challenge": onReq(func(c *clienttest.Conn, f wire.Frame) bool {
+			return c.Send(wire.AppendClosed(nil, f.SubID, "auth-required: x"))
 		}),
-		"wants AUTH and gives no OK": onReq(func(c *fakeConn, f wire.Frame) bool {
-			c.sendf(`["AUTH","x"]`)
-			return c.send(wire.AppendClosed(nil, f.SubID, "auth-required: x"))
+		"wants AUTH and gives no OK": onReq(func(c *clienttest.Conn, f wire.Frame) bool {
+			c.Sendf(`["AUTH","x"]`)
+			return c.Send(wire.AppendClosed(nil, f.SubID, "auth-required: x"))
 		}),
-		"more, and nothing more": onReq(func(c *fakeConn, f wire.Frame) bool {
-			c.event(f.SubID, good)
-			return c.send(wire.AppendEOSE(nil, f.SubID, "more"))
+		"more, and nothing more": onReq(func(c *clienttest.Conn, f wire.Frame) bool {
+			c.Event(f.SubID, good)
+			return c.Send(wire.AppendEOSE(nil, f.SubID, "more"))
 		}),
-		"a binary message": onReq(func(c *fakeConn, _ wire.Frame) bool { return c.ws.WriteMessage(2, []byte("[]")) == nil }),
-		"a refusal that paints terminals": onReq(func(c *fakeConn, f wire.Frame) bool {
-			return c.send(wire.AppendClosed(nil, f.SubID, "error: \x1b[2J\u202e"+strings.Repeat("x", 10_000)))
+		"a binary message": onReq(func(c *clienttest.Conn, _ wire.Frame) bool { return c.WS.WriteMessage(2, []byte("[]")) == nil }),
+		"a refusal that paints terminals": onReq(func(c *clienttest.Conn, f wire.Frame) bool {
+			return c.Send(wire.AppendClosed(nil, f.SubID, "error: \x1b[2J\u202e"+strings.Repeat("x", 10_000)))
 		}),
 	}
 }
@@ -173,8 +175,8 @@ func TestBounds(t *testing.T) {
 	now := time.Now().Unix()
 	var sent atomic.Int64
 	flood := func(event func(i int) *nostr.Event) string {
-		return onReq(func(c *fakeConn, f wire.Frame) bool {
-			for i := 0; c.event(f.SubID, event(i)); i++ {
+		return onReq(func(c *clienttest.Conn, f wire.Frame) bool {
+			for i := 0; c.Event(f.SubID, event(i)); i++ {
 				sent.Add(1)
 			}
 			return false
@@ -204,9 +206,9 @@ func TestBounds(t *testing.T) {
 // A relay that sends while nothing was asked is disconnected.
 func TestTalkingWithoutBeingAsked(t *testing.T) {
 	cut := make(chan struct{}, 8)
-	url := onReq(func(c *fakeConn, f wire.Frame) bool {
-		c.send(wire.AppendEOSE(nil, f.SubID, "finish"))
-		for c.sendf(`["NOTICE","x"]`) {
+	url := onReq(func(c *clienttest.Conn, f wire.Frame) bool {
+		c.Send(wire.AppendEOSE(nil, f.SubID, "finish"))
+		for c.Sendf(`["NOTICE","x"]`) {
 		}
 		cut <- struct{}{}
 		return false
@@ -227,14 +229,14 @@ func TestTalkingWithoutBeingAsked(t *testing.T) {
 // A redirect is not followed, because a signature for one relay is not meant
 // for another.
 func TestRedirectsAreNotFollowed(t *testing.T) {
-	h := &hoard{}
-	other := startHoard(t, h)
-	url := startFake(t, &fakeRelay{http: redirectTo("http" + strings.TrimPrefix(other, "ws"))})
+	h := &clienttest.Hoard{}
+	other := clienttest.StartHoard(t, h)
+	url := clienttest.Start(t, &clienttest.Fake{HTTP: clienttest.RedirectTo("http" + strings.TrimPrefix(other, "ws"))})
 	m := agentOf(t, "agent", "owner", []string{url}, quick)
 	if _, status, err := m.Log(t.Context(), "mem/a"); !errors.Is(err, ErrNoRelay) {
 		t.Errorf("%v, %+v", err, status)
 	}
-	if h.asked() != 0 {
+	if h.Asked() != 0 {
 		t.Error("the redirect was followed")
 	}
 }

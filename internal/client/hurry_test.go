@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/client/clienttest"
+
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/nips/nipae"
@@ -19,9 +21,9 @@ func long(o *Options) { o.Timeout, o.Grace = 5*time.Minute, 0 }
 // once, marked as partial, and the next question waits less.
 func TestOneThatHangsIsNotWaitedFor(t *testing.T) {
 	now := time.Now().Unix()
-	has := startHoard(t, &hoard{hints: true, events: []*nostr.Event{
+	has := clienttest.StartHoard(t, &clienttest.Hoard{Hints: true, Events: []*nostr.Event{
 		engramAt(t, "agent", "owner", nipae.Core, "me", now-5), engramAt(t, "agent", "owner", "mem/a", "text", now-5)}})
-	m := agentOf(t, "agent", "owner", []string{has, silentRelay(t)}, long)
+	m := agentOf(t, "agent", "owner", []string{has, clienttest.Silent(t)}, long)
 	if err := m.c.Discover(t.Context(), m.agent); err != nil || !Hurried(m.c.Doubts()) {
 		t.Fatalf("discover: %v, %+v", err, m.c.Doubts())
 	}
@@ -45,11 +47,11 @@ func TestOneThatHangsIsNotWaitedFor(t *testing.T) {
 // relay, and its list of relays, had the whole time.
 func TestAbsentIsWaitedFor(t *testing.T) {
 	now := time.Now().Unix()
-	listed := startHoard(t, &hoard{hints: true, events: []*nostr.Event{engramAt(t, "agent", "owner", "mem/far", "away", now-5)}})
+	listed := clienttest.StartHoard(t, &clienttest.Hoard{Hints: true, Events: []*nostr.Event{engramAt(t, "agent", "owner", "mem/far", "away", now-5)}})
 	release := make(chan struct{})
-	slow := &hoard{hints: true, events: []*nostr.Event{engramAt(t, "agent", "owner", "mem/a", "text", now-5), relayList(t, now, nostr.Tag{"r", listed})}}
-	slow.asking = func(int) { <-release }
-	m := agentOf(t, "agent", "owner", []string{startHoard(t, &hoard{hints: true}), startHoard(t, slow)}, long)
+	slow := &clienttest.Hoard{Hints: true, Events: []*nostr.Event{engramAt(t, "agent", "owner", "mem/a", "text", now-5), relayList(t, now, nostr.Tag{"r", listed})}}
+	slow.Asking = func(int) { <-release }
+	m := agentOf(t, "agent", "owner", []string{clienttest.StartHoard(t, &clienttest.Hoard{Hints: true}), clienttest.StartHoard(t, slow)}, long)
 	if err := m.c.Discover(t.Context(), m.agent); err != nil || !Hurried(m.c.Doubts()) {
 		t.Fatalf("discover: %v, %+v", err, m.c.Doubts())
 	}
@@ -66,8 +68,8 @@ func TestAbsentIsWaitedFor(t *testing.T) {
 
 // TestPatient: with Options.Patient every relay has the whole time.
 func TestPatient(t *testing.T) {
-	has := startHoard(t, &hoard{hints: true, events: []*nostr.Event{engramAt(t, "agent", "owner", "mem/a", "text", time.Now().Unix())}})
-	relays := []string{has, silentRelay(t)}
+	has := clienttest.StartHoard(t, &clienttest.Hoard{Hints: true, Events: []*nostr.Event{engramAt(t, "agent", "owner", "mem/a", "text", time.Now().Unix())}})
+	relays := []string{has, clienttest.Silent(t)}
 	scaled(t, func(timeout func(*Options)) error {
 		m := agentOf(t, "agent", "owner", relays, func(o *Options) { timeout(o); o.Patient = true })
 		if _, status, err := m.Get(t.Context(), "mem/a"); err != nil || Hurried(status.Relays) || !status.Partial {
@@ -105,7 +107,7 @@ func TestOneRelayIsNamedOnce(t *testing.T) {
 	}
 	// A command's case: one of two relays is down, and nothing is found.
 	down := "ws://127.0.0.1:1"
-	m := agentOf(t, "agent", "owner", []string{startHoard(t, &hoard{hints: true}), down}, nil)
+	m := agentOf(t, "agent", "owner", []string{clienttest.StartHoard(t, &clienttest.Hoard{Hints: true}), down}, nil)
 	if err := m.c.Discover(t.Context(), m.agent); err != nil {
 		t.Fatal(err)
 	}

@@ -7,22 +7,24 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/client/clienttest"
+
 	"engramd/internal/protocol/wire"
 )
 
 // limiting is a relay that refuses an event as rate-limited a number of times
 // before it accepts it.
 func limiting(t testing.TB, times int32, came *atomic.Int32) string {
-	return startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+	return clienttest.Start(t, &clienttest.Fake{Serve: func(c *clienttest.Conn) {
 		for {
-			f, ok := c.read()
+			f, ok := c.Read()
 			switch {
 			case !ok:
 				return
 			case f.Label == wire.LabelEvent && came.Add(1) <= times:
-				c.send(wire.AppendOK(nil, f.Event.ID, false, "rate-limited: one key may write 1 events per second, 1 at once, here; slow down"))
+				c.Send(wire.AppendOK(nil, f.Event.ID, false, "rate-limited: one key may write 1 events per second, 1 at once, here; slow down"))
 			case f.Label == wire.LabelEvent:
-				c.send(wire.AppendOK(nil, f.Event.ID, true, ""))
+				c.Send(wire.AppendOK(nil, f.Event.ID, true, ""))
 			}
 		}
 	}})

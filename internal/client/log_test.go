@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/client/clienttest"
+
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/protocol/wire"
@@ -16,7 +18,7 @@ import (
 )
 
 func TestLogAtAndRestore(t *testing.T) {
-	relays := []string{bridgetest.Start(t).URL, bridgetest.Start(t).URL, startHoard(t, &hoard{})}
+	relays := []string{bridgetest.Start(t).URL, bridgetest.Start(t).URL, clienttest.StartHoard(t, &clienttest.Hoard{})}
 	start := time.Now()
 	now := start
 	agent := agentOf(t, "agent", "owner", relays, func(o *Options) { o.Clock = func() time.Time { return now } })
@@ -87,15 +89,15 @@ func TestLogAtAndRestore(t *testing.T) {
 
 // A restored body is a copy of the old one.
 func TestRestoreKeepsTheOldBody(t *testing.T) {
-	h := &hoard{}
-	m := agentOf(t, "agent", "owner", []string{startHoard(t, h)}, nil)
+	h := &clienttest.Hoard{}
+	m := agentOf(t, "agent", "owner", []string{clienttest.StartHoard(t, h)}, nil)
 	body := must(nipae.ParseBody([]byte(`{"slug":"mem/a","value":"old","mood":1}`)))
 	old := sealed(t, "agent", "owner", body, time.Now().Unix()-10)
-	h.put(old, engramAt(t, "agent", "owner", "mem/a", "new", time.Now().Unix()-5))
+	h.Put(old, engramAt(t, "agent", "owner", "mem/a", "new", time.Now().Unix()-5))
 	if _, _, err := m.Restore(t.Context(), "mem/a", When{ID: old.ID}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := h.newestBody(t, m); got != `{"slug":"mem/a","value":"old","mood":1}` {
+	if got := newestBody(t, h, m); got != `{"slug":"mem/a","value":"old","mood":1}` {
 		t.Errorf("restored %s", got)
 	}
 }
@@ -116,8 +118,8 @@ func TestHistoryIsPaged(t *testing.T) {
 
 // answering is a relay without events whose HTTP answers a test gives.
 func answering(t testing.TB, events []*nostr.Event, h http.HandlerFunc) string {
-	hd := &hoard{events: events, hints: true}
-	return startFake(t, &fakeRelay{serve: hd.serve, http: h})
+	hd := &clienttest.Hoard{Events: events, Hints: true}
+	return clienttest.Start(t, &clienttest.Fake{Serve: hd.Serve, HTTP: h})
 }
 
 func jsonAnswer(status int, body []byte) http.HandlerFunc {
@@ -153,7 +155,7 @@ func TestHistoryThatLies(t *testing.T) {
 	}
 	more := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(truncatedHeader, "true")
-		jsonAnswer(200, eventsJSON([]*nostr.Event{old}))(w, r)
+		jsonAnswer(200, clienttest.EventsJSON([]*nostr.Event{old}))(w, r)
 	}
 	tests := []struct {
 		name     string
@@ -162,10 +164,10 @@ func TestHistoryThatLies(t *testing.T) {
 		err      error // of the relay's status; nil: none
 		partial  bool
 	}{
-		{"the truth", jsonAnswer(200, eventsJSON([]*nostr.Event{old})), 2, nil, false},
+		{"the truth", jsonAnswer(200, clienttest.EventsJSON([]*nostr.Event{old})), 2, nil, false},
 		{"nothing", jsonAnswer(200, []byte("[]")), 1, nil, false},
-		{"forged", jsonAnswer(200, eventsJSON([]*nostr.Event{&forged, old})), 2, nil, true},
-		{"invented and other slugs", jsonAnswer(200, eventsJSON([]*nostr.Event{invented, other, old})), 2, nil, true},
+		{"forged", jsonAnswer(200, clienttest.EventsJSON([]*nostr.Event{&forged, old})), 2, nil, true},
+		{"invented and other slugs", jsonAnswer(200, clienttest.EventsJSON([]*nostr.Event{invented, other, old})), 2, nil, true},
 		{"no such endpoint", jsonAnswer(404, nil), 1, ErrNoHistory, false},
 		{"a page for people", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, 1, ErrNoHistory, false},
 		{"refused", jsonAnswer(401, []byte(`{"error":"auth-required: clock"}`)), 1, ErrAuth, true},
@@ -213,13 +215,13 @@ func TestUnreadableVersions(t *testing.T) {
 	now := time.Now().Unix()
 	good := engramAt(t, "agent", "owner", "mem/a", "x", now)
 	garbled := relabelled(t, engramAt(t, "second", "owner", "mem/a", "x", now+1), good.Tags)
-	h := &hoard{events: []*nostr.Event{garbled}}
-	m := ownerOf(t, "agent", "owner", []string{startHoard(t, h)}, nil)
+	h := &clienttest.Hoard{Events: []*nostr.Event{garbled}}
+	m := ownerOf(t, "agent", "owner", []string{clienttest.StartHoard(t, h)}, nil)
 	log, _, err := m.Log(t.Context(), "mem/a")
 	if !errors.Is(err, ErrUnreadable) || len(log) != 1 || log[0].Err == nil || log[0].ID != garbled.ID {
 		t.Errorf("alone: %+v, %v", log, err)
 	}
-	h.put(good)
+	h.Put(good)
 	log, status, err := m.Log(t.Context(), "mem/a")
 	if err != nil || len(log) != 2 || log[0].Err == nil || log[0].Head || !log[1].Head || status.Doubtful != 1 {
 		t.Errorf("beside another: %+v, %v", log, err)

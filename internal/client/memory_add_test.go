@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"engramd/internal/client/clienttest"
+
 	"engramd/nips/nipae"
 )
 
@@ -21,22 +23,22 @@ func newTexts(n int) (all []NewText) {
 func TestAddsInFlightTogether(t *testing.T) {
 	const many = 20
 	var questions, connections atomic.Int32
-	url := startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+	url := clienttest.Start(t, &clienttest.Fake{Serve: func(c *clienttest.Conn) {
 		connections.Add(1)
 		var ids []string
 		for {
-			f, ok := c.read()
+			f, ok := c.Read()
 			if !ok {
 				return
 			}
 			switch f.Label {
 			case "REQ":
 				questions.Add(1)
-				c.sendf(`["EOSE",%q]`, f.SubID)
+				c.Sendf(`["EOSE",%q]`, f.SubID)
 			case "EVENT":
 				if ids = append(ids, f.Event.ID); len(ids) == many {
 					for _, id := range ids {
-						c.sendf(`["OK",%q,true,""]`, id)
+						c.Sendf(`["OK",%q,true,""]`, id)
 					}
 				}
 			}
@@ -58,7 +60,7 @@ func TestAddsInFlightTogether(t *testing.T) {
 }
 
 func TestAddWhereSomethingIs(t *testing.T) {
-	m := agentOf(t, "agent", "owner", []string{startHoard(t, &hoard{})}, nil)
+	m := agentOf(t, "agent", "owner", []string{clienttest.StartHoard(t, &clienttest.Hoard{})}, nil)
 	first := newTexts(2)
 	added, err := m.Add(t.Context(), first[:1])
 	if err != nil || added[0].Err != nil {

@@ -175,6 +175,6 @@ func sortedEvents(byID map[string]*nostr.Event) []*nostr.Event {
 	for _, ev := range byID {
 		events = append(events, ev)
 	}
-	newestFirst(events)
+	NewestFirst(events)
 	return events
 }

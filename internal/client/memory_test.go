@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/client/clienttest"
+
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/relay/http/bridgetest"
@@ -107,8 +109,8 @@ func TestPairsAreApart(t *testing.T) {
 }
 
 func TestWhatIsRefusedBeforeItIsSent(t *testing.T) {
-	h := &hoard{}
-	relays := []string{startHoard(t, h)}
+	h := &clienttest.Hoard{}
+	relays := []string{clienttest.StartHoard(t, h)}
 	agent, owner := agentOf(t, "agent", "owner", relays, nil), ownerOf(t, "agent", "owner", relays, nil)
 	ctx := t.Context()
 	checks := map[string]struct {
@@ -138,8 +140,8 @@ func TestWhatIsRefusedBeforeItIsSent(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, c.err, c.want)
 		}
 	}
-	if h.count() != 0 {
-		t.Errorf("%d events were sent", h.count())
+	if h.Count() != 0 {
+		t.Errorf("%d events were sent", h.Count())
 	}
 	if e, _, err := agent.Set(ctx, "mem/a", "", SetOptions{AllowEmpty: true}); err != nil || e.Hash != Hash("") {
 		t.Errorf("empty when allowed: %v", err)
@@ -148,33 +150,33 @@ func TestWhatIsRefusedBeforeItIsSent(t *testing.T) {
 
 // Members of a body that this version does not know survive edits and removals.
 func TestUnknownMembersAreKept(t *testing.T) {
-	h := &hoard{}
-	m := agentOf(t, "agent", "owner", []string{startHoard(t, h)}, nil)
+	h := &clienttest.Hoard{}
+	m := agentOf(t, "agent", "owner", []string{clienttest.StartHoard(t, h)}, nil)
 	body, err := nipae.ParseBody([]byte(`{"mood":{"now":"calm"},"slug":"mem/a","value":"old","Value":1}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.put(sealed(t, "agent", "owner", body, time.Now().Unix()-10))
+	h.Put(sealed(t, "agent", "owner", body, time.Now().Unix()-10))
 	mustSet(t, m, "mem/a", "new")
-	if got := h.newestBody(t, m); got != `{"mood":{"now":"calm"},"slug":"mem/a","value":"new","Value":1}` {
+	if got := newestBody(t, h, m); got != `{"mood":{"now":"calm"},"slug":"mem/a","value":"new","Value":1}` {
 		t.Errorf("after set: %s", got)
 	}
 	if _, _, err := m.Remove(t.Context(), "mem/a", false); err != nil {
 		t.Fatal(err)
 	}
-	if got := h.newestBody(t, m); got != `{"mood":{"now":"calm"},"slug":"mem/a","value":null,"Value":1}` {
+	if got := newestBody(t, h, m); got != `{"mood":{"now":"calm"},"slug":"mem/a","value":null,"Value":1}` {
 		t.Errorf("after removal: %s", got)
 	}
 	mustSet(t, m, "mem/a", "again")
-	if got := h.newestBody(t, m); !strings.Contains(got, `"mood"`) {
+	if got := newestBody(t, h, m); !strings.Contains(got, `"mood"`) {
 		t.Errorf("after its return: %s", got)
 	}
 }
 
 // newestBody returns the body of the newest event in a hoard.
-func (h *hoard) newestBody(t testing.TB, m *Memory) string {
+func newestBody(t testing.TB, h *clienttest.Hoard, m *Memory) string {
 	t.Helper()
-	found, _ := h.find(m.all())
+	found, _ := h.Find(m.all())
 	engram, err := nipae.Open(m.key(), m.agent, m.owner, found[0])
 	if err != nil {
 		t.Fatal(err)
@@ -188,8 +190,8 @@ func (h *hoard) newestBody(t testing.TB, m *Memory) string {
 
 // TestRemoveVersion: a version is removed only if it still has the given text.
 func TestRemoveVersion(t *testing.T) {
-	h := &hoard{}
-	m := agentOf(t, "agent", "owner", []string{startHoard(t, h)}, nil)
+	h := &clienttest.Hoard{}
+	m := agentOf(t, "agent", "owner", []string{clienttest.StartHoard(t, h)}, nil)
 	first, _, err := m.Set(t.Context(), "mem/a", "one", SetOptions{})
 	if err != nil {
 		t.Fatal(err)

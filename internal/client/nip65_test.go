@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/client/clienttest"
+
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/relay/http/bridgetest"
@@ -64,7 +66,7 @@ func TestDiscover(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var relays []string
 			for _, events := range tt.relays {
-				relays = append(relays, startHoard(t, &hoard{events: events}))
+				relays = append(relays, clienttest.StartHoard(t, &clienttest.Hoard{Events: events}))
 			}
 			if tt.down {
 				relays = append(relays, bridgetest.Down(t))
@@ -86,7 +88,7 @@ func TestDiscover(t *testing.T) {
 		})
 	}
 
-	c := clientFor(t, who(t, "owner"), []string{startHoard(t, &hoard{events: []*nostr.Event{relayList(t, now, long...)}})}, nil)
+	c := clientFor(t, who(t, "owner"), []string{clienttest.StartHoard(t, &clienttest.Hoard{Events: []*nostr.Event{relayList(t, now, long...)}})}, nil)
 	if err := c.Discover(t.Context(), agent); err != nil || len(c.Relays()) != 1+maxRelays || len(c.Doubts()) != 1 {
 		t.Errorf("a long list: %v, %d relays, %+v", err, len(c.Relays()), c.Doubts())
 	}
@@ -105,7 +107,7 @@ func TestDiscoveredRelaysAreAsked(t *testing.T) {
 	now := time.Now().Unix()
 	home := bridgetest.Start(t).URL
 	wrote := mustSet(t, agentOf(t, "agent", "owner", []string{home}, nil), "mem/a", "at home")
-	directory := startHoard(t, &hoard{events: []*nostr.Event{relayList(t, now, nostr.Tag{"r", home, "write"})}})
+	directory := clienttest.StartHoard(t, &clienttest.Hoard{Events: []*nostr.Event{relayList(t, now, nostr.Tag{"r", home, "write"})}})
 
 	m := ownerOf(t, "agent", "owner", []string{directory}, nil)
 	if _, _, err := m.Get(t.Context(), "mem/a"); !errors.Is(err, ErrNotFound) {
@@ -144,8 +146,8 @@ func TestAnOldListIsDoubted(t *testing.T) {
 	now := time.Now().Unix()
 	left, home := bridgetest.Start(t).URL, bridgetest.Start(t).URL
 	mustSet(t, agentOf(t, "agent", "owner", []string{home}, nil), "core", "at home")
-	a := startHoard(t, &hoard{events: []*nostr.Event{relayList(t, now-5, nostr.Tag{"r", left})}})
-	b := startHoard(t, &hoard{events: []*nostr.Event{relayList(t, now, nostr.Tag{"r", home})}})
+	a := clienttest.StartHoard(t, &clienttest.Hoard{Events: []*nostr.Event{relayList(t, now-5, nostr.Tag{"r", left})}})
+	b := clienttest.StartHoard(t, &clienttest.Hoard{Events: []*nostr.Event{relayList(t, now, nostr.Tag{"r", home})}})
 
 	m := ownerOf(t, "agent", "owner", []string{a, b}, nil)
 	if err := m.c.Discover(t.Context(), m.Agent()); err != nil {
@@ -165,7 +167,7 @@ func TestAnOldListIsDoubted(t *testing.T) {
 
 // With a deadline, the search for the list leaves time for the question.
 func TestDiscoverLeavesTime(t *testing.T) {
-	relays := []string{silentRelay(t), startHoard(t, &hoard{})}
+	relays := []string{clienttest.Silent(t), clienttest.StartHoard(t, &clienttest.Hoard{})}
 	scaled(t, func(timeout func(*Options)) error {
 		var o Options
 		timeout(&o)

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/client/clienttest"
+
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/relay/http/bridgetest"
@@ -47,9 +49,9 @@ func TestOthers(t *testing.T) {
 // TestOwnersAreNotTold: relays that only the agent's list names do not learn
 // from an owner's question who the owner is.
 func TestOwnersAreNotTold(t *testing.T) {
-	listed := &hoard{hints: true}
-	url := startHoard(t, listed)
-	home := startHoard(t, &hoard{hints: true, events: []*nostr.Event{relayList(t, time.Now().Unix(), nostr.Tag{"r", url})}})
+	listed := &clienttest.Hoard{Hints: true}
+	url := clienttest.StartHoard(t, listed)
+	home := clienttest.StartHoard(t, &clienttest.Hoard{Hints: true, Events: []*nostr.Event{relayList(t, time.Now().Unix(), nostr.Tag{"r", url})}})
 	var sent transcript
 	m := ownerOf(t, "agent", "owner", []string{home}, sent.into)
 	if err := m.c.Discover(t.Context(), m.agent); err != nil {
@@ -58,7 +60,7 @@ func TestOwnersAreNotTold(t *testing.T) {
 	if o, _, err := m.Others(t.Context()); err != nil || o.Begun || len(o.Keys) > 0 {
 		t.Fatalf("%+v, %v", o, err)
 	}
-	if n := listed.asked(); n != 1 { // for the pair's memory, by kind and author
+	if n := listed.Asked(); n != 1 { // for the pair's memory, by kind and author
 		t.Errorf("it is asked %d times", n)
 	}
 }

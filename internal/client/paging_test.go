@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/client/clienttest"
+
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/nips/nipae"
@@ -63,8 +65,8 @@ func TestPaging(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			h := &hoard{most: tt.cap, hints: tt.hints, events: notes(t, tt.events, max(1, tt.perSecond))}
-			c := clientFor(t, Identity{}, []string{startHoard(t, h)}, func(o *Options) { o.Limits.Page = tt.page })
+			h := &clienttest.Hoard{Most: tt.cap, Hints: tt.hints, Events: notes(t, tt.events, max(1, tt.perSecond))}
+			c := clientFor(t, Identity{}, []string{clienttest.StartHoard(t, h)}, func(o *Options) { o.Limits.Page = tt.page })
 			f := nostr.Filter{Kinds: []int{1}, Limit: tt.limit}
 			if tt.since != 0 {
 				f.Since = new(nostr.Timestamp(tt.since))
@@ -79,8 +81,8 @@ func TestPaging(t *testing.T) {
 			if len(a.Events) != tt.want || a.Relays[0].Complete != tt.complete || a.Partial() == tt.complete {
 				t.Errorf("%d events, complete %v; want %d, %v", len(a.Events), a.Relays[0].Complete, tt.want, tt.complete)
 			}
-			if h.asked() > tt.requests {
-				t.Errorf("it took %d requests", h.asked())
+			if h.Asked() > tt.requests {
+				t.Errorf("it took %d requests", h.Asked())
 			}
 			for i := 1; i < len(a.Events); i++ {
 				if p, q := a.Events[i-1], a.Events[i]; p.CreatedAt < q.CreatedAt || p.CreatedAt == q.CreatedAt && p.ID >= q.ID {
@@ -96,17 +98,17 @@ func TestPagingBesideWrites(t *testing.T) {
 	now := time.Now().Unix()
 	for _, hints := range []bool{true, false} {
 		t.Run(fmt.Sprintf("hints %v", hints), func(t *testing.T) {
-			h := &hoard{most: 4, hints: hints}
+			h := &clienttest.Hoard{Most: 4, Hints: hints}
 			slug := func(i int) nipae.Slug { return nipae.Slug(fmt.Sprintf("mem/%d", i)) }
 			for i := range 12 {
-				h.put(engramAt(t, "agent", "owner", slug(i), "old", now-10_000+int64(i)))
+				h.Put(engramAt(t, "agent", "owner", slug(i), "old", now-10_000+int64(i)))
 			}
-			h.asking = func(req int) {
+			h.Asking = func(req int) {
 				if req == 2 || req == 3 { // the oldest, whose page comes last
-					h.replace(engramAt(t, "agent", "owner", slug(req), "new", now))
+					h.Replace(engramAt(t, "agent", "owner", slug(req), "new", now))
 				}
 			}
-			m := ownerOf(t, "agent", "owner", []string{startHoard(t, h)}, nil)
+			m := ownerOf(t, "agent", "owner", []string{clienttest.StartHoard(t, h)}, nil)
 			list, status, err := m.List(t.Context())
 			if err != nil || status.Partial || len(list) != 12 {
 				t.Fatalf("%d of 12 entries, partial %v, %v", len(list), status.Partial, err)
@@ -136,14 +138,14 @@ func TestPagingRandomly(t *testing.T) {
 				}
 				events = append(events, ev)
 			}
-			h := &hoard{most: 2 + rng.IntN(20), hints: rng.IntN(2) == 0, events: events}
-			c := clientFor(t, Identity{}, []string{startHoard(t, h)}, nil)
+			h := &clienttest.Hoard{Most: 2 + rng.IntN(20), Hints: rng.IntN(2) == 0, Events: events}
+			c := clientFor(t, Identity{}, []string{clienttest.StartHoard(t, h)}, nil)
 			a, err := c.Ask(t.Context(), nostr.Filter{Kinds: []int{1}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if complete := a.Relays[0].Complete; complete && len(a.Events) != len(events) {
-				t.Fatalf("round %d: %d of %d events are said to be all (cap %d, hints %v)", round, len(a.Events), len(events), h.most, h.hints)
+				t.Fatalf("round %d: %d of %d events are said to be all (cap %d, hints %v)", round, len(a.Events), len(events), h.Most, h.Hints)
 			}
 			c.Close()
 		}
@@ -152,28 +154,28 @@ func TestPagingRandomly(t *testing.T) {
 
 // Status reports that a cap may have cut a list.
 func TestListsSayThatTheyMayBeCut(t *testing.T) {
-	h := &hoard{most: 3}
+	h := &clienttest.Hoard{Most: 3}
 	now := time.Now().Unix()
 	for i := range 10 {
-		h.put(engramAt(t, "agent", "owner", nipae.Slug(fmt.Sprintf("mem/%d", i)), "x", now))
+		h.Put(engramAt(t, "agent", "owner", nipae.Slug(fmt.Sprintf("mem/%d", i)), "x", now))
 	}
-	relays := []string{startHoard(t, h)}
+	relays := []string{clienttest.StartHoard(t, h)}
 	m := ownerOf(t, "agent", "owner", relays, nil)
 	list, status, err := m.List(t.Context())
 	if err != nil || len(list) != 3 || !status.Partial {
 		t.Errorf("%d entries, %v, %+v", len(list), err, status)
 	}
-	h.uncap()
+	h.Uncap()
 	if list, status, err = m.List(t.Context()); err != nil || len(list) != 10 || status.Partial {
 		t.Errorf("without the cap: %d entries, %v, %+v", len(list), err, status)
 	}
-	empty := ownerOf(t, "agent", "second", []string{startHoard(t, &hoard{})}, nil)
+	empty := ownerOf(t, "agent", "second", []string{clienttest.StartHoard(t, &clienttest.Hoard{})}, nil)
 	if list, status, err := empty.List(t.Context()); err != nil || len(list) != 0 || status.Partial {
 		t.Errorf("nothing at all: %v, %v, %+v", list, err, status)
 	}
 	garbled := relabelled(t, engramAt(t, "second", "owner", "mem/a", "x", now), engramAt(t, "agent", "owner", "mem/a", "x", now).Tags)
-	mixed := &hoard{events: []*nostr.Event{garbled, engramAt(t, "agent", "owner", nipae.Core, "me", now)}}
-	m = ownerOf(t, "agent", "owner", []string{startHoard(t, mixed)}, nil)
+	mixed := &clienttest.Hoard{Events: []*nostr.Event{garbled, engramAt(t, "agent", "owner", nipae.Core, "me", now)}}
+	m = ownerOf(t, "agent", "owner", []string{clienttest.StartHoard(t, mixed)}, nil)
 	if _, status, err := m.List(t.Context()); !errors.Is(err, ErrUnreadable) || status.Doubtful != 1 {
 		t.Errorf("no memory but an unreadable one: %v, %+v", err, status)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"engramd/internal/client/clienttest"
+
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/protocol/wire"
@@ -52,7 +54,7 @@ func TestPast(t *testing.T) {
 	events := notesOf(t, "agent", 1, 3)
 	r := &pastRelay{at: "40 1000", more: []bool{true, false},
 		pages: []string{"[" + numbered(events[0], 7) + "," + numbered(events[1], 9) + "]", "[" + numbered(events[2], 30) + "]"}}
-	p := peerFor(t, who(t, "agent"), startFake(t, &fakeRelay{http: r.serve}), nil)
+	p := peerFor(t, who(t, "agent"), clienttest.Start(t, &clienttest.Fake{HTTP: r.serve}), nil)
 	var got []string
 	var came []int64
 	since := int64(5)
@@ -98,7 +100,7 @@ func TestPastIsAsLongAsItIs(t *testing.T) {
 		r.pages = append(r.pages, "["+numbered(events[i], i+1)+","+numbered(events[i+1], i+2)+"]")
 		r.more = append(r.more, i < 4)
 	}
-	p := peerFor(t, who(t, "agent"), startFake(t, &fakeRelay{http: r.serve}), func(o *Options) { o.Limits.Events = 2 })
+	p := peerFor(t, who(t, "agent"), clienttest.Start(t, &clienttest.Fake{HTTP: r.serve}), func(o *Options) { o.Limits.Events = 2 })
 	taken := 0
 	if _, err := p.Past(t.Context(), PastQuery{}, func(*nostr.Event) error { taken++; return nil }); err != nil || taken != 6 {
 		t.Errorf("%d taken, %v", taken, err)
@@ -127,7 +129,7 @@ func TestPastFromLiars(t *testing.T) {
 		if r.more == nil {
 			r.more = []bool{false}
 		}
-		p := peerFor(t, who(t, "agent"), startFake(t, &fakeRelay{http: r.serve}), nil)
+		p := peerFor(t, who(t, "agent"), clienttest.Start(t, &clienttest.Fake{HTTP: r.serve}), nil)
 		taken := 0
 		after := int64(3)
 		if name == "forged signatures" {
@@ -152,12 +154,12 @@ func TestPastWhereThereIsNone(t *testing.T) {
 		"a negative one":       {pastRelay{at: "-1 5", pages: []string{"[]"}, more: []bool{false}}, ErrNoHistory},
 		"a relay that is busy": {pastRelay{fail: 503}, ErrRefused},
 	} {
-		p := peerFor(t, who(t, "agent"), startFake(t, &fakeRelay{http: c.relay.serve}), nil)
+		p := peerFor(t, who(t, "agent"), clienttest.Start(t, &clienttest.Fake{HTTP: c.relay.serve}), nil)
 		if _, err := p.Past(t.Context(), PastQuery{}, func(*nostr.Event) error { return nil }); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
-	p := peerFor(t, Identity{}, startFake(t, &fakeRelay{}), nil)
+	p := peerFor(t, Identity{}, clienttest.Start(t, &clienttest.Fake{}), nil)
 	if _, err := p.Past(t.Context(), PastQuery{}, nil); !errors.Is(err, ErrNoHistory) {
 		t.Errorf("nobody: %v", err)
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/client/clienttest"
+
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/protocol/wire"
@@ -71,7 +73,7 @@ var anyNote = nostr.Filter{Kinds: []int{1}}
 func TestReconcile(t *testing.T) {
 	all := notesOf(t, "agent", 1_700_000_000, 900)
 	for _, limit := range []int{0, 300} {
-		relay := &syncing{limit: limit, hoard: hoard{events: all[:850]}}
+		relay := &syncing{limit: limit, Hoard: clienttest.Hoard{Events: all[:850]}}
 		p := peerFor(t, who(t, "agent"), startSyncing(t, relay), nil)
 		have, need, err := p.Reconcile(t.Context(), anyNote, itemsOf(all[30:]))
 		if err != nil {
@@ -113,7 +115,7 @@ func TestReconcileWhereItIsNotOffered(t *testing.T) {
 // in pages.
 func TestReconcileWithOneThatWillNot(t *testing.T) {
 	all := notesOf(t, "agent", 1_700_000_000, 90)
-	tight := &syncing{limit: 1, hoard: hoard{events: all}}
+	tight := &syncing{limit: 1, Hoard: clienttest.Hoard{Events: all}}
 	p := peerFor(t, who(t, "agent"), startSyncing(t, tight), nil)
 	if _, _, err := p.Reconcile(t.Context(), anyNote, nil); !errors.Is(err, ErrNoSync) {
 		t.Errorf("too many in a second: %v", err)
@@ -121,13 +123,13 @@ func TestReconcileWithOneThatWillNot(t *testing.T) {
 	if sessions, _ := tight.counted(); sessions > 100 {
 		t.Errorf("asked %d times", sessions)
 	}
-	ended := startFake(t, &fakeRelay{http: (&syncing{nips: "[77]"}).serveHTTP, serve: func(c *fakeConn) {
-		for f, ok := c.read(); ok; f, ok = c.read() {
+	ended := clienttest.Start(t, &clienttest.Fake{HTTP: (&syncing{nips: "[77]"}).serveHTTP, Serve: func(c *clienttest.Conn) {
+		for f, ok := c.Read(); ok; f, ok = c.Read() {
 			switch f.Label {
 			case wire.LabelNegOpen:
-				c.sendf(`["NEG-MSG",%q,"61000001%032x"]`, f.SubID, 1) // a fingerprint that differs
+				c.Sendf(`["NEG-MSG",%q,"61000001%032x"]`, f.SubID, 1) // a fingerprint that differs
 			case wire.LabelNegMsg:
-				c.send(wire.AppendNegErr(nil, f.SubID, "closed: others need the memory"))
+				c.Send(wire.AppendNegErr(nil, f.SubID, "closed: others need the memory"))
 			}
 		}
 	}})
@@ -142,11 +144,11 @@ func TestReconcileWithOneThatWillNot(t *testing.T) {
 func TestReconcileWithOneThatIsBusy(t *testing.T) {
 	for text, want := range map[string]int64{"error: the relay holds as many": 2, "closed: others need the memory": 2, "blocked: not served here": 1} {
 		var asked atomic.Int64
-		relay := startFake(t, &fakeRelay{http: (&syncing{nips: "[77]"}).serveHTTP, serve: func(c *fakeConn) {
-			for f, ok := c.read(); ok; f, ok = c.read() {
+		relay := clienttest.Start(t, &clienttest.Fake{HTTP: (&syncing{nips: "[77]"}).serveHTTP, Serve: func(c *clienttest.Conn) {
+			for f, ok := c.Read(); ok; f, ok = c.Read() {
 				if f.Label == wire.LabelNegOpen {
 					asked.Add(1)
-					c.send(wire.AppendNegErr(nil, f.SubID, text))
+					c.Send(wire.AppendNegErr(nil, f.SubID, text))
 				}
 			}
 		}})
@@ -173,12 +175,12 @@ func TestReconcileWithLiars(t *testing.T) {
 			return append(manyIDs(n, 900), 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 		},
 	} {
-		liar := &syncing{said: said, hoard: hoard{events: notesOf(t, "agent", 1_700_000_000, 90)}}
+		liar := &syncing{said: said, Hoard: clienttest.Hoard{Events: notesOf(t, "agent", 1_700_000_000, 90)}}
 		p := peerFor(t, who(t, "agent"), startSyncing(t, liar), func(o *Options) { o.Limits.Events = 5000 })
 		if _, _, err := p.Reconcile(t.Context(), anyNote, nil); !errors.Is(err, ErrMisbehaved) {
 			t.Errorf("%s: %v", name, err)
 		}
-		other := peerFor(t, who(t, "agent"), startSyncing(t, &syncing{hoard: hoard{events: notesOf(t, "owner", 1_700_000_000, 90)}}), nil)
+		other := peerFor(t, who(t, "agent"), startSyncing(t, &syncing{Hoard: clienttest.Hoard{Events: notesOf(t, "owner", 1_700_000_000, 90)}}), nil)
 		_, _, err := other.Between(t.Context(), p, anyNote)
 		var failed *PeerError
 		if named := errors.As(err, &failed) && failed.Peer == p; !errors.Is(err, ErrMisbehaved) || !named && name != "never done" || !strings.Contains(err.Error(), p.URL()) {
@@ -202,8 +204,8 @@ func manyIDs(round, n int) []byte {
 func TestBetween(t *testing.T) {
 	all := notesOf(t, "agent", 1_700_000_000, 1200)
 	for _, limit := range []int{0, 400} {
-		a := &syncing{limit: limit, hoard: hoard{events: all[:1150]}}
-		b := &syncing{hoard: hoard{events: all[40:]}}
+		a := &syncing{limit: limit, Hoard: clienttest.Hoard{Events: all[:1150]}}
+		b := &syncing{Hoard: clienttest.Hoard{Events: all[40:]}}
 		pa, pb := peerFor(t, who(t, "agent"), startSyncing(t, a), nil), peerFor(t, who(t, "agent"), startSyncing(t, b), nil)
 		mine, theirs, err := pa.Between(t.Context(), pb, anyNote)
 		if err != nil {
@@ -219,19 +221,19 @@ func TestBetween(t *testing.T) {
 func TestFetchFromLiars(t *testing.T) {
 	all := notesOf(t, "agent", 1_700_000_000, 250)
 	take := func(*nostr.Event) error { return nil }
-	hiding := &syncing{hide: func(ev *nostr.Event) bool { return ev.ID == all[7].ID }, hoard: hoard{events: all, most: 90}}
+	hiding := &syncing{hide: func(ev *nostr.Event) bool { return ev.ID == all[7].ID }, Hoard: clienttest.Hoard{Events: all, Most: 90}}
 	p := peerFor(t, who(t, "agent"), startSyncing(t, hiding), nil)
 	missing, err := p.Fetch(t.Context(), anyNote, idsOf(all), take)
 	if err != nil {
 		t.Error(err)
 	}
 	sameIDs(t, "missing", missing, idsOf(all[7:8]))
-	stray := startFake(t, &fakeRelay{serve: func(c *fakeConn) {
-		for f, ok := c.read(); ok; f, ok = c.read() {
+	stray := clienttest.Start(t, &clienttest.Fake{Serve: func(c *clienttest.Conn) {
+		for f, ok := c.Read(); ok; f, ok = c.Read() {
 			for _, ev := range notesOf(t, "stranger", 1_700_000_000, 150) {
-				c.event(f.SubID, ev)
+				c.Event(f.SubID, ev)
 			}
-			c.send(wire.AppendEOSE(nil, f.SubID))
+			c.Send(wire.AppendEOSE(nil, f.SubID))
 		}
 	}})
 	if _, err := peerFor(t, who(t, "agent"), stray, nil).Fetch(t.Context(), anyNote, idsOf(all), take); !errors.Is(err, ErrMisbehaved) {
@@ -314,8 +316,8 @@ func TestPeerIsRefused(t *testing.T) {
 
 // A live question to a relay that died silently ends.
 func TestLiveEndsWithoutASignOfLife(t *testing.T) {
-	deaf := startFake(t, &fakeRelay{serve: func(c *fakeConn) {
-		c.read()
+	deaf := clienttest.Start(t, &clienttest.Fake{Serve: func(c *clienttest.Conn) {
+		c.Read()
 		<-t.Context().Done() // it reads no ping
 	}})
 	p := peerFor(t, who(t, "agent"), deaf, nil)
@@ -344,10 +346,10 @@ func TestPublishAllEndsWithTheRelay(t *testing.T) {
 	}
 	var left atomic.Int64 // answers, of all connections
 	left.Store(20)
-	dying := startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+	dying := clienttest.Start(t, &clienttest.Fake{Serve: func(c *clienttest.Conn) {
 		for left.Add(-1) > 0 {
-			if f, ok := c.read(); ok {
-				c.send(wire.AppendOK(nil, f.Event.ID, true, ""))
+			if f, ok := c.Read(); ok {
+				c.Send(wire.AppendOK(nil, f.Event.ID, true, ""))
 			}
 		}
 	}})
@@ -363,7 +365,7 @@ func TestPublishAllEndsWithTheRelay(t *testing.T) {
 // all of them than in one.
 func TestReconcileBoundsAllParts(t *testing.T) {
 	all := notesOf(t, "agent", 1_700_000_000, 300)
-	url := startSyncing(t, &syncing{limit: 100, hoard: hoard{events: all}})
+	url := startSyncing(t, &syncing{limit: 100, Hoard: clienttest.Hoard{Events: all}})
 	other := peerFor(t, who(t, "agent"), startSyncing(t, &syncing{}), nil)
 	for most, want := range map[int]error{299: ErrMisbehaved, 300: nil} {
 		p := peerFor(t, who(t, "agent"), url, func(o *Options) { o.Limits.Events = most })
@@ -383,14 +385,14 @@ func TestReconcileBoundsAllParts(t *testing.T) {
 // pages, a new one is made, and a page of which nothing arrived is requested
 // again.
 func TestPagesOverALostConnection(t *testing.T) {
-	h := &hoard{events: notesOf(t, "agent", 1000, 50), most: 20}
+	h := &clienttest.Hoard{Events: notesOf(t, "agent", 1000, 50), Most: 20}
 	var asked atomic.Int32
-	url := startFake(t, &fakeRelay{serve: func(c *fakeConn) {
-		for f, ok := c.read(); ok; f, ok = c.read() {
+	url := clienttest.Start(t, &clienttest.Fake{Serve: func(c *clienttest.Conn) {
+		for f, ok := c.Read(); ok; f, ok = c.Read() {
 			if f.Label == wire.LabelReq && asked.Add(1) == 2 {
 				return // and closes
 			}
-			h.answer(c, f)
+			h.Answer(c, f)
 		}
 	}})
 	p := peerFor(t, who(t, "agent"), url, nil)

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/client/clienttest"
+
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/protocol/wire"
@@ -33,11 +35,11 @@ func TestCount(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			url := startFake(t, &fakeRelay{
-				http: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"supported_nips":%s}`, tt.nips) },
-				serve: func(c *fakeConn) {
-					for f, ok := c.next(wire.LabelCount); ok; f, ok = c.next(wire.LabelCount) {
-						c.sendf(tt.answer, f.SubID)
+			url := clienttest.Start(t, &clienttest.Fake{
+				HTTP: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"supported_nips":%s}`, tt.nips) },
+				Serve: func(c *clienttest.Conn) {
+					for f, ok := c.Next(wire.LabelCount); ok; f, ok = c.Next(wire.LabelCount) {
+						c.Sendf(tt.answer, f.SubID)
 					}
 				}})
 			scaled(t, func(timeout func(*Options)) error {
@@ -81,31 +83,31 @@ func TestPeersThatAreListed(t *testing.T) {
 			defer mu.Unlock()
 			heard = append(heard, fmt.Sprint(f))
 		}
-		far := startFake(t, &fakeRelay{serve: func(c *fakeConn) {
+		far := clienttest.Start(t, &clienttest.Fake{Serve: func(c *clienttest.Conn) {
 			known := !gated
 			if gated {
-				c.sendf(`["AUTH","who"]`)
+				c.Sendf(`["AUTH","who"]`)
 			}
-			for f, ok := c.read(); ok; f, ok = c.read() {
+			for f, ok := c.Read(); ok; f, ok = c.Read() {
 				switch {
 				case f.Label == wire.LabelAuth:
 					known = true
-					c.send(wire.AppendOK(nil, f.Event.ID, true, ""))
+					c.Send(wire.AppendOK(nil, f.Event.ID, true, ""))
 				case f.Label == wire.LabelReq && !known:
 					hear(f.Filters[0])
-					c.sendf(`["CLOSED",%q,"auth-required: who?"]`, f.SubID)
+					c.Sendf(`["CLOSED",%q,"auth-required: who?"]`, f.SubID)
 				case f.Label == wire.LabelReq:
 					hear(f.Filters[0])
 					for _, ev := range []*nostr.Event{mine, other} {
 						if f.Filters[0].Matches(ev) {
-							c.event(f.SubID, ev)
+							c.Event(f.SubID, ev)
 						}
 					}
-					c.send(wire.AppendEOSE(nil, f.SubID, "finish"))
+					c.Send(wire.AppendEOSE(nil, f.SubID, "finish"))
 				}
 			}
 		}})
-		directory := startHoard(t, &hoard{events: []*nostr.Event{relayList(t, now, nostr.Tag{"r", far})}})
+		directory := clienttest.StartHoard(t, &clienttest.Hoard{Events: []*nostr.Event{relayList(t, now, nostr.Tag{"r", far})}})
 		m := ownerOf(t, "agent", "owner", []string{directory}, nil)
 		if err := m.c.Discover(t.Context(), m.Agent()); err != nil {
 			t.Fatal(err)
@@ -141,11 +143,11 @@ func TestPeersThatAreListed(t *testing.T) {
 
 // While the list of relays is looked up, the known relays are asked.
 func TestDiscoverKeepsWhatIsKnown(t *testing.T) {
-	far := startHoard(t, &hoard{})
+	far := clienttest.StartHoard(t, &clienttest.Hoard{})
 	var c *Client
 	during := make(chan []string, 2)
-	directory := startHoard(t, &hoard{hints: true, events: []*nostr.Event{relayList(t, time.Now().Unix(), nostr.Tag{"r", far})},
-		asking: func(int) { during <- c.Relays() }})
+	directory := clienttest.StartHoard(t, &clienttest.Hoard{Hints: true, Events: []*nostr.Event{relayList(t, time.Now().Unix(), nostr.Tag{"r", far})},
+		Asking: func(int) { during <- c.Relays() }})
 	c = clientFor(t, who(t, "owner"), []string{directory}, nil)
 	for range 2 {
 		if err := c.Discover(t.Context(), who(t, "agent").PubKey()); err != nil {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/client/clienttest"
+
 	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/nipae"
 )
@@ -146,14 +148,14 @@ func TestTheSameHeadEverywhere(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 		c := &cluster{rng: rand.New(rand.NewPCG(seed, 1)), truth: model{}, clients: map[string]*Memory{}, now: time.Now().Add(-2 * time.Minute)}
-		keeper := &hoard{most: 3 + c.rng.IntN(10), hints: c.rng.IntN(2) == 0}
-		c.relays = []string{bridgetest.Start(t).URL, bridgetest.Start(t).URL, startHoard(t, keeper)}
-		c.broken = []string{bridgetest.Down(t), silentRelay(t)}
+		keeper := &clienttest.Hoard{Most: 3 + c.rng.IntN(10), Hints: c.rng.IntN(2) == 0}
+		c.relays = []string{bridgetest.Start(t).URL, bridgetest.Start(t).URL, clienttest.StartHoard(t, keeper)}
+		c.broken = []string{bridgetest.Down(t), clienttest.Silent(t)}
 		for i := range 60 {
 			c.step(t, i)
 		}
 		// The hoard's cap may hide events of one second, which it reports.
-		c.relays[2] = startHoard(t, &hoard{events: keeper.all(), hints: true})
+		c.relays[2] = clienttest.StartHoard(t, &clienttest.Hoard{Events: keeper.All(), Hints: true})
 		c.check(t, c.relays, false)
 		c.check(t, append([]string{c.broken[0]}, c.relays...), true)
 

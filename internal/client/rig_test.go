@@ -3,15 +3,13 @@ package client
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
-	"net"
-	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"engramd/internal/client/clienttest"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -21,37 +19,6 @@ import (
 
 // patience is how long a test waits for an expected event.
 const patience = time.Minute
-
-// silentRelay takes connections and says nothing, not even to a handshake.
-func silentRelay(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var mu sync.Mutex
-	var held []net.Conn
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			mu.Lock()
-			held = append(held, c)
-			mu.Unlock()
-		}
-	}()
-	t.Cleanup(func() {
-		l.Close()
-		mu.Lock()
-		defer mu.Unlock()
-		for _, c := range held {
-			c.Close()
-		}
-	})
-	return "ws://" + l.Addr().String()
-}
 
 // who makes the identity of a name. Its secret key is public.
 func who(t testing.TB, name string) Identity {
@@ -147,19 +114,11 @@ func sealed(t testing.TB, agent, owner string, body nipae.Body, at int64) *nostr
 	if err != nil {
 		t.Fatal(err)
 	}
-	ev, err := nipae.Seal(key, body, nipae.Sealing{Secret: secret, Owner: who(t, owner).PubKey(), CreatedAt: at, Rand: randomness(at)})
+	ev, err := nipae.Seal(key, body, nipae.Sealing{Secret: secret, Owner: who(t, owner).PubKey(), CreatedAt: at, Rand: clienttest.Randomness(at)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return ev
-}
-
-// randomness returns a stream that depends on the seed alone, so that tests
-// repeat.
-func randomness(seed int64) *rand.ChaCha8 {
-	var key [32]byte
-	copy(key[:], fmt.Sprint(seed))
-	return rand.NewChaCha8(key)
 }
 
 // put publishes events to relays without a client's checks.
@@ -201,25 +160,6 @@ func (tr *transcript) String() string {
 func (tr *transcript) into(o *Options) {
 	o.Trace = func(relay string, sent bool, frame []byte) { fmt.Fprintln(tr, relay, sent, string(frame)) }
 	o.Log = slog.New(slog.NewTextHandler(tr, &slog.HandlerOptions{Level: slog.LevelDebug}))
-}
-
-// mustHideSecrets fails if a text holds a secret key in a form that can be
-// used.
-func mustHideSecrets(t testing.TB, text string, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		secret := testkeys.New(name).Secret
-		raw, err := hex.DecodeString(secret)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list := strings.Trim(fmt.Sprint(raw), "[]")
-		for _, form := range []string{secret, strings.ToUpper(secret), string(raw), list, strings.ReplaceAll(list, " ", ", ")} {
-			if strings.Contains(text, form) {
-				t.Errorf("the secret of %s is shown", name)
-			}
-		}
-	}
 }
 
 func contextWithin(t testing.TB, d time.Duration) (context.Context, context.CancelFunc) {

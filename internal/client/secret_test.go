@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/client/clienttest"
+
 	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/nipae"
 )
@@ -17,7 +19,7 @@ import (
 // clear.
 func TestSecretsStaySecret(t *testing.T) {
 	var tr transcript
-	relays := []string{bridgetest.Start(t).URL, startHoard(t, &hoard{}), bridgetest.Down(t), hostileRelays(t)["a wrong signature"](t), refusing(t, "error: no")}
+	relays := []string{bridgetest.Start(t).URL, clienttest.StartHoard(t, &clienttest.Hoard{}), bridgetest.Down(t), hostileRelays(t)["a wrong signature"](t), refusing(t, "error: no")}
 	show := func(o *Options) { tr.into(o); o.Timeout = patience }
 	m := agentOf(t, "agent", "owner", relays, show)
 	owner := ownerOf(t, "agent", "owner", relays, show)
@@ -65,7 +67,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	if strings.Contains(trace, "Nostr ") {
 		t.Error("the trace holds a header that signs requests")
 	}
-	mustHideSecrets(t, tr.String(), "agent", "owner")
+	clienttest.MustHideSecrets(t, tr.String(), "agent", "owner")
 	for _, key := range []nipae.ConversationKey{m.key(), owner.key()} {
 		raw := key[:]
 		for _, form := range []string{fmt.Sprintf("%x", raw), strings.Trim(fmt.Sprint(raw), "[]"), string(raw)} {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/client/clienttest"
+
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/protocol/wire"
@@ -74,19 +76,19 @@ func TestAlikeThatIsRefused(t *testing.T) {
 	if err := who(t, "agent").Sign(expired); err != nil {
 		t.Fatal(err)
 	}
-	h := &hoard{events: []*nostr.Event{engramAt(t, "agent", "owner", "mem/a", "x", now-50), expired}}
-	refusing := startFake(t, &fakeRelay{serve: func(c *fakeConn) {
-		for f, ok := c.read(); ok; f, ok = c.read() {
+	h := &clienttest.Hoard{Events: []*nostr.Event{engramAt(t, "agent", "owner", "mem/a", "x", now-50), expired}}
+	refusing := clienttest.Start(t, &clienttest.Fake{Serve: func(c *clienttest.Conn) {
+		for f, ok := c.Read(); ok; f, ok = c.Read() {
 			switch f.Label {
 			case wire.LabelReq:
-				c.send(wire.AppendEOSE(nil, f.SubID))
+				c.Send(wire.AppendEOSE(nil, f.SubID))
 			case wire.LabelEvent:
-				c.send(wire.AppendOK(nil, f.Event.ID, false, "blocked: not today"))
+				c.Send(wire.AppendOK(nil, f.Event.ID, false, "blocked: not today"))
 			}
 		}
 	}})
 	agent, owner := who(t, "agent"), who(t, "owner")
-	report := alike(t, agent, agent.PubKey(), owner.PubKey(), []string{startHoard(t, h), refusing})
+	report := alike(t, agent, agent.PubKey(), owner.PubKey(), []string{clienttest.StartHoard(t, h), refusing})
 	if r := report.Targets[1]; r.Lacked != 2 || r.Expired != 1 || len(r.Refused) != 1 || r.Sent != 0 || r.UpToDate() || r.Refused[0].Reason == "" {
 		t.Errorf("%+v", r)
 	}
@@ -128,26 +130,26 @@ func TestAlikeIsDiscreet(t *testing.T) {
 		defer mu.Unlock()
 		heard = append(heard, text)
 	}
-	far := startFake(t, &fakeRelay{
-		http: func(w http.ResponseWriter, r *http.Request) {
+	far := clienttest.Start(t, &clienttest.Fake{
+		HTTP: func(w http.ResponseWriter, r *http.Request) {
 			hear("HTTP " + r.URL.String())
 			w.WriteHeader(http.StatusNotFound)
 		},
-		serve: func(c *fakeConn) {
-			c.sendf(`["AUTH","who"]`)
-			for f, ok := c.read(); ok; f, ok = c.read() {
+		Serve: func(c *clienttest.Conn) {
+			c.Sendf(`["AUTH","who"]`)
+			for f, ok := c.Read(); ok; f, ok = c.Read() {
 				switch f.Label {
 				case wire.LabelReq:
 					hear(fmt.Sprint(f.Filters[0]))
 					if f.Filters[0].Matches(old) {
-						c.event(f.SubID, old)
+						c.Event(f.SubID, old)
 					}
-					c.send(wire.AppendEOSE(nil, f.SubID, "finish"))
+					c.Send(wire.AppendEOSE(nil, f.SubID, "finish"))
 				case wire.LabelEvent:
 					mu.Lock()
 					took = append(took, f.Event.ID)
 					mu.Unlock()
-					c.send(wire.AppendOK(nil, f.Event.ID, true, ""))
+					c.Send(wire.AppendOK(nil, f.Event.ID, true, ""))
 				default:
 					hear(f.Label)
 				}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"engramd/internal/client/clienttest"
+
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/protocol/wire"
@@ -17,7 +19,7 @@ import (
 
 // syncing is a hoard that reconciles (NIP-77), or claims to.
 type syncing struct {
-	hoard
+	clienttest.Hoard
 	nips        string // supported_nips, JSON
 	limit       int    // most items of a session; 0: any number
 	said        func(round int, answer []byte) []byte
@@ -39,7 +41,7 @@ func startSyncing(t testing.TB, s *syncing) string {
 	if s.nips == "" {
 		s.nips = "[1,42,77]"
 	}
-	return startFake(t, &fakeRelay{serve: s.serve, http: s.serveHTTP})
+	return clienttest.Start(t, &clienttest.Fake{Serve: s.serve, HTTP: s.serveHTTP})
 }
 
 func (s *syncing) serveHTTP(w http.ResponseWriter, r *http.Request) {
@@ -68,17 +70,17 @@ func (s *syncing) serveHTTP(w http.ResponseWriter, r *http.Request) {
 				found = append(found, ev)
 			}
 		}
-		newestFirst(found)
-		w.Write(eventsJSON(found))
+		NewestFirst(found)
+		w.Write(clienttest.EventsJSON(found))
 	default:
 		http.NotFound(w, r)
 	}
 }
 
-func (s *syncing) serve(c *fakeConn) {
+func (s *syncing) serve(c *clienttest.Conn) {
 	sets := map[string]*nip77.Set{}
 	rounds := map[string]int{}
-	for f, ok := c.read(); ok; f, ok = c.read() {
+	for f, ok := c.Read(); ok; f, ok = c.Read() {
 		switch f.Label {
 		default:
 			s.answerTo(c, f)
@@ -91,9 +93,9 @@ func (s *syncing) serve(c *fakeConn) {
 			s.mu.Lock()
 			s.filters = append(s.filters, f.Filters[0])
 			s.mu.Unlock()
-			found := slices.DeleteFunc(s.all(), func(ev *nostr.Event) bool { return !f.Filters[0].Matches(ev) })
+			found := slices.DeleteFunc(s.All(), func(ev *nostr.Event) bool { return !f.Filters[0].Matches(ev) })
 			if s.limit > 0 && len(found) > s.limit {
-				c.send(wire.AppendNegErr(nil, f.SubID, "blocked: too many query results"))
+				c.Send(wire.AppendNegErr(nil, f.SubID, "blocked: too many query results"))
 				continue
 			}
 			sets[f.SubID] = setOf(found)
@@ -112,32 +114,32 @@ func (s *syncing) serve(c *fakeConn) {
 			}
 		}
 		s.add(0, len(msg)+len(answer))
-		c.sendf(`["NEG-MSG",%q,"%x"]`, f.SubID, answer)
+		c.Sendf(`["NEG-MSG",%q,"%x"]`, f.SubID, answer)
 	}
 }
 
 // answerTo is answer with the refusals and hidden events of this relay.
-func (s *syncing) answerTo(c *fakeConn, f wire.Frame) {
+func (s *syncing) answerTo(c *clienttest.Conn, f wire.Frame) {
 	if s.refusesStrangers(c, f) {
 		return
 	}
 	if f.Label == wire.LabelEvent && s.refuse != nil {
 		if why := s.refuse(f.Event); why != "" {
-			c.send(wire.AppendOK(nil, f.Event.ID, false, why))
+			c.Send(wire.AppendOK(nil, f.Event.ID, false, why))
 			return
 		}
 	}
 	if f.Label == wire.LabelReq && s.hide != nil && f.Filters[0].IDs != nil {
-		found, _ := s.find(f.Filters[0])
+		found, _ := s.Find(f.Filters[0])
 		for _, ev := range found {
 			if !s.hide(ev) {
-				c.event(f.SubID, ev)
+				c.Event(f.SubID, ev)
 			}
 		}
-		c.send(wire.AppendEOSE(nil, f.SubID))
+		c.Send(wire.AppendEOSE(nil, f.SubID))
 		return
 	}
-	s.answer(c, f)
+	s.Answer(c, f)
 }
 
 func (s *syncing) add(sessions, bytes int) {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/client/clienttest"
+
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/protocol/wire"
@@ -37,7 +39,7 @@ func TestTransferIsCheap(t *testing.T) {
 			onlyB = append(onlyB, ev)
 		}
 	}
-	a, b := &syncing{hoard: hoard{events: slices.Concat(shared, onlyA)}}, &syncing{hoard: hoard{events: slices.Concat(shared, onlyB)}}
+	a, b := &syncing{Hoard: clienttest.Hoard{Events: slices.Concat(shared, onlyA)}}, &syncing{Hoard: clienttest.Hoard{Events: slices.Concat(shared, onlyB)}}
 	var bytes, frames atomic.Int64
 	tr := Transfer{Filters: EverythingOf(who(t, "agent").PubKey(), 0), Clock: time.Now}
 	for _, url := range []string{startSyncing(t, a), startSyncing(t, b)} {

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/client/clienttest"
+
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/protocol/wire"
@@ -22,7 +24,7 @@ func TestTransferTellsNoIDsOfContracts(t *testing.T) {
 		relays := [2]*syncing{}
 		var urls [2]string
 		for i, hides := range sides {
-			relays[i] = &syncing{hides: hides, hoard: hoard{events: []*nostr.Event{secret, engramAt(t, "agent", "owner", "mem/a", "x", now-40)}}}
+			relays[i] = &syncing{hides: hides, Hoard: clienttest.Hoard{Events: []*nostr.Event{secret, engramAt(t, "agent", "owner", "mem/a", "x", now-40)}}}
 			urls[i] = startSyncing(t, relays[i])
 		}
 		for _, dry := range []bool{true, false} {
@@ -45,9 +47,9 @@ func (s *syncing) opened() []nostr.Filter {
 }
 
 // refusesStrangers answers a question for contracts that names nobody.
-func (s *syncing) refusesStrangers(c *fakeConn, f wire.Frame) bool {
+func (s *syncing) refusesStrangers(c *clienttest.Conn, f wire.Frame) bool {
 	if !s.hides || f.Label != wire.LabelReq || f.Filters[0].Authors != nil || f.Filters[0].Tags != nil || !slices.Contains(f.Filters[0].Kinds, niptemp.KindEntry) {
 		return false
 	}
-	return c.send(wire.AppendClosed(nil, f.SubID, "restricted: not for strangers"))
+	return c.Send(wire.AppendClosed(nil, f.SubID, "restricted: not for strangers"))
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/client/clienttest"
+
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/relay/http/bridgetest"
@@ -218,7 +220,7 @@ func TestTransferLeavesOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad := engramAt(t, "agent", "owner", "mem/bad", "x", now-40)
-	from := &syncing{hoard: hoard{events: []*nostr.Event{expired, bad, engramAt(t, "agent", "owner", "mem/good", "x", now-40),
+	from := &syncing{Hoard: clienttest.Hoard{Events: []*nostr.Event{expired, bad, engramAt(t, "agent", "owner", "mem/good", "x", now-40),
 		signed(t, "agent", 62, now-60, "", nostr.Tag{"relay", "wss://elsewhere.example"}),
 		signed(t, "agent", 62, now-90, "", nostr.Tag{"relay", "ALL_RELAYS"})}}}
 	to := &syncing{refuse: func(ev *nostr.Event) string {
@@ -232,7 +234,7 @@ func TestTransferLeavesOut(t *testing.T) {
 		got.Refused[0].Event.ID != bad.ID || got.Refused[0].Reason != "blocked: not this one" {
 		t.Errorf("%+v", got)
 	}
-	if first := to.all()[0]; first.Kind != 62 {
+	if first := to.All()[0]; first.Kind != 62 {
 		t.Errorf("kind %d came before the request to vanish", first.Kind)
 	}
 }
@@ -248,11 +250,11 @@ func TestTransferWithoutReconciling(t *testing.T) {
 		only = append(only, engramAt(t, "agent", "owner", nipae.Slug(fmt.Sprintf("mem/o%d", i)), "x", now-900+9*i))
 	}
 	for _, nips := range [][2]string{{"[77]", "[77]"}, {"[1]", "[77]"}, {"[77]", "[1]"}, {"[1]", "[1]"}} {
-		from := &syncing{nips: nips[0], hoard: hoard{events: slices.Concat(shared, only), most: 25}}
-		to := &syncing{nips: nips[1], hoard: hoard{events: slices.Clone(shared), most: 25}}
+		from := &syncing{nips: nips[0], Hoard: clienttest.Hoard{Events: slices.Concat(shared, only), Most: 25}}
+		to := &syncing{nips: nips[1], Hoard: clienttest.Hoard{Events: slices.Clone(shared), Most: 25}}
 		report := move(t, who(t, "agent"), []string{startSyncing(t, from)}, []string{startSyncing(t, to)}, nil)
-		if got := report.Targets[0]; !got.UpToDate() || got.Lacked != 7 || got.Sent != 7 || to.count() != 67 {
-			t.Errorf("%v: %+v, %d there", nips, got, to.count())
+		if got := report.Targets[0]; !got.UpToDate() || got.Lacked != 7 || got.Sent != 7 || to.Count() != 67 {
+			t.Errorf("%v: %+v, %d there", nips, got, to.Count())
 		}
 		if !report.Sources[0].Whole() {
 			t.Errorf("%v: %+v", nips, report.Sources[0])
@@ -278,10 +280,10 @@ func TestTransferWithRefusedHistory(t *testing.T) {
 	now := time.Now().Unix()
 	mine := []*nostr.Event{engramAt(t, "agent", "owner", "mem/a", "1", now-50), engramAt(t, "agent", "owner", "mem/a", "2", now-40)}
 	for _, status := range []int{http.StatusForbidden, http.StatusBadGateway} {
-		from, to := &syncing{hoard: hoard{events: mine[1:]}, past: mine[:1]}, &syncing{refusesPast: status}
+		from, to := &syncing{Hoard: clienttest.Hoard{Events: mine[1:]}, past: mine[:1]}, &syncing{refusesPast: status}
 		urls := []string{startSyncing(t, from), startSyncing(t, to)}
 		report := move(t, who(t, "agent"), urls[:1], urls[1:], nil)
-		if got := report.Targets[0]; !got.UpToDate() || got.Sent != 1 || to.count() != 1 || len(got.NotMoved) != 1 || len(report.Notes) != 1 || !report.Sources[0].Whole() {
+		if got := report.Targets[0]; !got.UpToDate() || got.Sent != 1 || to.Count() != 1 || len(got.NotMoved) != 1 || len(report.Notes) != 1 || !report.Sources[0].Whole() {
 			t.Errorf("%d: %+v", status, report)
 		}
 		if back := move(t, who(t, "agent"), urls[1:], urls[:1], nil); back.Sources[0].Whole() || !back.Targets[0].UpToDate() {
@@ -294,7 +296,7 @@ func TestTransferWithRefusedHistory(t *testing.T) {
 func TestTransferAsksForOrdersOnce(t *testing.T) {
 	from, to := &syncing{past: []*nostr.Event{}}, &syncing{}
 	for i := range 9 {
-		from.put(signed(t, "agent", niptemp.KindEntry, time.Now().Unix()-50, `{"type":"message","content":"x"}`,
+		from.Put(signed(t, "agent", niptemp.KindEntry, time.Now().Unix()-50, `{"type":"message","content":"x"}`,
 			nostr.Tag{"d", fmt.Sprintf("0f8fad5b-d9cb-469f-a165-7086772895%02x", i)}, nostr.Tag{"t", "message"}, nostr.Tag{"p", who(t, "worker").PubKey()}))
 	}
 	report := move(t, who(t, "agent"), []string{startSyncing(t, from)}, []string{startSyncing(t, to)}, nil)
@@ -310,7 +312,7 @@ func TestTransferBoundsAllThatIsKept(t *testing.T) {
 	for i := range int64(5) {
 		slug := nipae.Slug(fmt.Sprintf("mem/%d", i))
 		from.past = append(from.past, engramAt(t, "agent", "owner", slug, "1", now-90))
-		from.put(engramAt(t, "agent", "owner", slug, "2", now-50))
+		from.Put(engramAt(t, "agent", "owner", slug, "2", now-50))
 	}
 	url, to := startSyncing(t, from), startSyncing(t, &syncing{past: []*nostr.Event{}})
 	for most, want := range map[int]error{10: nil, 9: ErrMisbehaved} {
@@ -326,7 +328,7 @@ func TestTransferBoundsAllThatIsKept(t *testing.T) {
 func TestTransferOfAnImpossibleTime(t *testing.T) {
 	good := engramAt(t, "agent", "owner", "mem/a", "x", time.Now().Unix()-40)
 	odd := signed(t, "stranger", nipae.Kind, math.MaxInt64, "x", nostr.Tag{"d", "x"}, nostr.Tag{"p", who(t, "owner").PubKey()})
-	from, to := &syncing{nips: "[1]", hoard: hoard{events: []*nostr.Event{odd, good}}}, &syncing{}
+	from, to := &syncing{nips: "[1]", Hoard: clienttest.Hoard{Events: []*nostr.Event{odd, good}}}, &syncing{}
 	report := move(t, who(t, "owner"), []string{startSyncing(t, from)}, []string{startSyncing(t, to)}, nil)
 	if got := report.Targets[0]; !got.UpToDate() || got.Sent != 1 || !report.Sources[0].Whole() || len(report.Notes) != 1 {
 		t.Errorf("%+v", report)
@@ -344,38 +346,38 @@ func TestTransferWithLiars(t *testing.T) {
 		sent int
 		bad  func(TransferSource) bool
 	}{
-		"does not deliver": {&syncing{hoard: hoard{events: mine}, hide: func(ev *nostr.Event) bool { return ev.ID == mine[0].ID }}, 1,
+		"does not deliver": {&syncing{Hoard: clienttest.Hoard{Events: mine}, hide: func(ev *nostr.Event) bool { return ev.ID == mine[0].ID }}, 1,
 			func(s TransferSource) bool { return s.Missing == 1 }},
-		"a wrong signature": {&syncing{hoard: hoard{events: []*nostr.Event{mine[0], &forged}}}, 1,
+		"a wrong signature": {&syncing{Hoard: clienttest.Hoard{Events: []*nostr.Event{mine[0], &forged}}}, 1,
 			func(s TransferSource) bool { return s.Missing == 1 }},
-		"a wrong signature, in pages": {&syncing{nips: "[]", hoard: hoard{events: []*nostr.Event{mine[0], &forged}}}, 1,
+		"a wrong signature, in pages": {&syncing{nips: "[]", Hoard: clienttest.Hoard{Events: []*nostr.Event{mine[0], &forged}}}, 1,
 			func(s TransferSource) bool { return s.Rejected > 0 }},
-		"rubbish": {&syncing{hoard: hoard{events: mine}, said: func(int, []byte) []byte { return []byte{0x61, 0xff, 0xff} }}, 0,
+		"rubbish": {&syncing{Hoard: clienttest.Hoard{Events: mine}, said: func(int, []byte) []byte { return []byte{0x61, 0xff, 0xff} }}, 0,
 			func(s TransferSource) bool { return errors.Is(s.Err, ErrMisbehaved) }},
 	} {
 		to := &syncing{}
 		report := move(t, who(t, "agent"), []string{startSyncing(t, tt.from)}, []string{startSyncing(t, to)}, nil)
-		if s := report.Sources[0]; !tt.bad(s) || s.Whole() || to.count() != tt.sent {
-			t.Errorf("%s: %+v, %d sent", name, s, to.count())
+		if s := report.Sources[0]; !tt.bad(s) || s.Whole() || to.Count() != tt.sent {
+			t.Errorf("%s: %+v, %d sent", name, s, to.Count())
 		}
 	}
 	// A history that contains another author's event is not used.
 	latest := engramAt(t, "agent", "owner", "mem/a", "new", now-10)
 	others := signed(t, "agent", nipae.Kind, now-60, "x", nostr.Tag{"d", latest.Tags.GetD()}, nostr.Tag{"p", who(t, "stranger").PubKey()})
-	leaking := &syncing{hoard: hoard{events: []*nostr.Event{latest}}, past: append([]*nostr.Event{others}, mine...)}
+	leaking := &syncing{Hoard: clienttest.Hoard{Events: []*nostr.Event{latest}}, past: append([]*nostr.Event{others}, mine...)}
 	keeping := &syncing{past: []*nostr.Event{}}
 	told := move(t, who(t, "owner"), []string{startSyncing(t, leaking)}, []string{startSyncing(t, keeping)}, nil)
-	if told.Sources[0].Whole() || told.Sources[0].Rejected != 1 || keeping.count() != 2 || slices.ContainsFunc(keeping.all(), func(ev *nostr.Event) bool { return ev.ID == others.ID }) {
-		t.Errorf("%+v, %d sent", told.Sources[0], keeping.count())
+	if told.Sources[0].Whole() || told.Sources[0].Rejected != 1 || keeping.Count() != 2 || slices.ContainsFunc(keeping.All(), func(ev *nostr.Event) bool { return ev.ID == others.ID }) {
+		t.Errorf("%+v, %d sent", told.Sources[0], keeping.Count())
 	}
 	// Two relays whose reconciliation does not end are read in full.
-	endless := &syncing{hoard: hoard{events: mine}, said: func(n int, _ []byte) []byte {
+	endless := &syncing{Hoard: clienttest.Hoard{Events: mine}, said: func(n int, _ []byte) []byte {
 		return append([]byte{0x61, 0, 0, 1, byte(n), byte(n >> 8)}, make([]byte, 14)...)
 	}}
 	url, to := startSyncing(t, endless), &syncing{}
 	report := move(t, who(t, "agent"), []string{url}, []string{startSyncing(t, to)}, nil)
-	if len(report.Notes) != 1 || !strings.Contains(report.Notes[0], url) || to.count() != 2 {
-		t.Errorf("%q, %d sent", report.Notes, to.count())
+	if len(report.Notes) != 1 || !strings.Contains(report.Notes[0], url) || to.Count() != 2 {
+		t.Errorf("%q, %d sent", report.Notes, to.Count())
 	}
 }
 
@@ -383,10 +385,10 @@ func TestTransferWithLiars(t *testing.T) {
 func TestTransferWithRelaysThatAreDown(t *testing.T) {
 	now := time.Now().Unix()
 	down := bridgetest.Down(t)
-	has := startHoard(t, &hoard{events: []*nostr.Event{engramAt(t, "agent", "owner", "mem/a", "x", now-40)}})
-	empty := &hoard{}
-	report := move(t, who(t, "agent"), []string{down, has}, []string{startHoard(t, empty), down}, nil)
-	if report.Sources[0].Err == nil || !report.Sources[1].Whole() || !report.Targets[0].UpToDate() || empty.count() != 1 || report.Targets[1].Err == nil {
+	has := clienttest.StartHoard(t, &clienttest.Hoard{Events: []*nostr.Event{engramAt(t, "agent", "owner", "mem/a", "x", now-40)}})
+	empty := &clienttest.Hoard{}
+	report := move(t, who(t, "agent"), []string{down, has}, []string{clienttest.StartHoard(t, empty), down}, nil)
+	if report.Sources[0].Err == nil || !report.Sources[1].Whole() || !report.Targets[0].UpToDate() || empty.Count() != 1 || report.Targets[1].Err == nil {
 		t.Errorf("%+v", report)
 	}
 }
@@ -422,9 +424,9 @@ func TestTransferOfContracts(t *testing.T) {
 	events := []*nostr.Event{entry("agent", "worker", "one", 50), entry("worker", "agent", "two", 40), entry("agent", "worker", "three", 30), entry("worker", "agent", "four", 20)}
 	from := bridgetest.Start(t)
 	put(t, []string{from.URL}, events...)
-	open := &hoard{}
-	got := move(t, who(t, "agent"), []string{from.URL}, []string{startHoard(t, open)}, nil).Targets[0]
-	if got.UpToDate() || got.Sent != 1 || open.count() != 1 || open.last().PubKey != who(t, "agent").PubKey() || len(got.Refused) != 1 {
+	open := &clienttest.Hoard{}
+	got := move(t, who(t, "agent"), []string{from.URL}, []string{clienttest.StartHoard(t, open)}, nil).Targets[0]
+	if got.UpToDate() || got.Sent != 1 || open.Count() != 1 || open.Last().PubKey != who(t, "agent").PubKey() || len(got.Refused) != 1 {
 		t.Errorf("%+v", got)
 	}
 	gated := bridgetest.Start(t)
