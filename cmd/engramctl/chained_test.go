@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/protocol/writerlog"
 	"engramd/nips/nipae"
@@ -45,7 +46,7 @@ func (r *chainedRig) every() []nipae.Engram {
 	}
 	c := client.New(id, client.Options{Relays: []string{r.relay.URL}, Timeout: relaytest.Patience})
 	defer c.Close()
-	m, err := c.AsOwner(relaytest.Agent().Pub)
+	m, err := memory.AsOwner(c, relaytest.Agent().Pub)
 	if err != nil {
 		r.t.Fatal(err)
 	}

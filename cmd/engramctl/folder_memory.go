@@ -10,6 +10,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/mem/edit"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/folder"
 	"engramd/internal/memory/snapshots"
 	"engramd/internal/snapshot"
@@ -39,7 +40,7 @@ func (w *folderMemory) Set(ctx context.Context, slug nipae.Slug, text, base stri
 	if err := w.turn(ctx); err != nil {
 		return client.Entry{}, err
 	}
-	o := client.SetOptions{Base: base, Whole: base == client.BaseNone, Check: edit.AsItStands(ctx, w.app.Env, w.m, slug, cliutil.Guard(w.allow))}
+	o := memory.SetOptions{Base: base, Whole: base == memory.BaseNone, Check: edit.AsItStands(ctx, w.app.Env, w.m, slug, cliutil.Guard(w.allow))}
 	e, status, err := w.m.Set(ctx, slug, text, o)
 	return e, w.noted(status, cliutil.About(slug, e, err))
 }

@@ -15,6 +15,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/foreign"
 	"engramd/internal/memory/write"
 	"engramd/internal/secrets"
@@ -193,7 +194,7 @@ func cause(err error) error {
 }
 
 // held is what is in memory.
-func held(l client.Listing) []foreign.Held {
+func held(l memory.Listing) []foreign.Held {
 	all := make([]foreign.Held, 0, len(l.Memories)+len(l.Tombstones))
 	for _, e := range l.Memories {
 		all = append(all, foreign.Held{Slug: e.Slug, Text: e.Text})

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 )
 
 // TestPacer: however fast relays are, no second gets more memories than one
@@ -21,8 +21,8 @@ func TestPacer(t *testing.T) {
 		return nil
 	}}
 	for range 100 {
-		in[now.Unix()] += client.MaxAdded
-		if err := p.wrote(t.Context(), client.MaxAdded); err != nil {
+		in[now.Unix()] += memory.MaxAdded
+		if err := p.wrote(t.Context(), memory.MaxAdded); err != nil {
 			t.Fatal(err)
 		}
 		now = now.Add(time.Millisecond)
@@ -33,6 +33,6 @@ func TestPacer(t *testing.T) {
 		}
 	}
 	if len(in) != 9 {
-		t.Errorf("%d seconds for %d memories", len(in), 100*client.MaxAdded)
+		t.Errorf("%d seconds for %d memories", len(in), 100*memory.MaxAdded)
 	}
 }

@@ -9,12 +9,13 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/foreign"
 )
 
 // perSecond is how many memories are dated in one second at most: of a second
 // with more than a relay has in a page the rest could not be listed again.
-const perSecond = 12 * client.MaxAdded
+const perSecond = 12 * memory.MaxAdded
 
 // importing is one run of import --from.
 type importing struct {
@@ -70,7 +71,7 @@ func (in *importing) write(ctx context.Context) error {
 	defer in.bar(ctx, len(news)+len(changes))()
 	pace := pacer{now: time.Now, wait: pause}
 	for len(news) > 0 {
-		batch := news[:min(client.MaxAdded, len(news))]
+		batch := news[:min(memory.MaxAdded, len(news))]
 		news = news[len(batch):]
 		if err := in.add(ctx, batch); err != nil {
 			return err
@@ -129,9 +130,9 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // add writes a batch where nothing is.
 func (in *importing) add(ctx context.Context, batch []int) error {
-	texts := make([]client.NewText, len(batch))
+	texts := make([]memory.NewText, len(batch))
 	for i, at := range batch {
-		texts[i] = client.NewText{Slug: in.steps[at].Slug, Text: in.steps[at].Text}
+		texts[i] = memory.NewText{Slug: in.steps[at].Slug, Text: in.steps[at].Text}
 	}
 	all, err := in.m.Add(ctx, texts)
 	if err != nil {
@@ -148,7 +149,7 @@ func (in *importing) add(ctx context.Context, batch []int) error {
 // change writes over what was imported before.
 func (in *importing) change(ctx context.Context, at int) error {
 	s := in.steps[at]
-	_, status, err := in.m.Set(ctx, s.Slug, s.Text, client.SetOptions{Base: client.Hash(s.Base), Whole: true})
+	_, status, err := in.m.Set(ctx, s.Slug, s.Text, memory.SetOptions{Base: client.Hash(s.Base), Whole: true})
 	return in.settle(ctx, at, status, err)
 }
 

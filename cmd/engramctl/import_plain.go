@@ -12,6 +12,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/folder"
 	"engramd/internal/memory/write"
 	"engramd/nips/nipae"
@@ -81,7 +82,7 @@ func (r *folderRun) takeRecords(ctx context.Context, records []exportedOut, ther
 			s.What, s.Why = folder.Left, "the memory has another text"
 		case r.out.DryRun:
 		default:
-			if _, err := r.writer.Set(ctx, s.Slug, e.Text, client.BaseNone); err != nil {
+			if _, err := r.writer.Set(ctx, s.Slug, e.Text, memory.BaseNone); err != nil {
 				s.What, s.Why = folder.Refused, err.Error()
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/settings"
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/localcopy"
 	"engramd/nips/nipae"
@@ -59,7 +59,7 @@ func copied(t *testing.T, a *cliutil.Env, budget time.Duration) (slugs []string,
 func keepIn(t *testing.T, a *cliutil.Env, slug nipae.Slug, text string) {
 	t.Helper()
 	err := cliutil.WithOwnMemory(t.Context(), a, func(ctx context.Context, m *session.Memory) error {
-		_, _, err := m.Set(ctx, slug, text, client.SetOptions{})
+		_, _, err := m.Set(ctx, slug, text, memory.SetOptions{})
 		return err
 	})
 	if err != nil {

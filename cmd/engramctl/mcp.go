@@ -14,6 +14,7 @@ import (
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/view"
 	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/internal/snapshot/bundle"
 )
 
@@ -136,7 +137,7 @@ func serveMCP(ctx context.Context, env *cliutil.Env, f *snapshotFlags, e view.Mo
 			return err
 		}
 		defer business.Close()
-		o.Contracts = mcp.ContractsOf(business.Contracts())
+		o.Contracts = mcp.ContractsOf(contract.Of(business))
 	}
 	if err := mcp.New(o).Run(ctx, env.Stdin, env.Stdout); err != nil {
 		return exit.Usagef("the stream to the MCP client broke: %w", err)

@@ -16,6 +16,7 @@ import (
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/consolidation/plans"
@@ -125,11 +126,11 @@ func again(t *testing.T, c *mcpChild, old string) map[string]any {
 // dying is a memory that fails after a number of writes, as if the process had
 // been killed.
 type dying struct {
-	*client.Memory
+	*memory.Memory
 	left int
 }
 
-func (d *dying) Set(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error) {
+func (d *dying) Set(ctx context.Context, slug nipae.Slug, text string, o memory.SetOptions) (client.Entry, client.Status, error) {
 	if d.left--; d.left < 0 {
 		return client.Entry{}, client.Status{}, errors.New("killed")
 	}
@@ -184,7 +185,7 @@ func killedCommit(t *testing.T, url, home, name string) string {
 	defer s.Close()
 	m := s.Memory.Memory
 	episode := nipae.Slug("mem/" + name + "/day")
-	entry, _, err := m.Set(t.Context(), episode, "---\ntype: episodic\ntrust: observed\n---\nAna chose tea.", client.SetOptions{})
+	entry, _, err := m.Set(t.Context(), episode, "---\ntype: episodic\ntrust: observed\n---\nAna chose tea.", memory.SetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

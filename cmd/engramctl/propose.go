@@ -12,6 +12,7 @@ import (
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/mem/edit"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/proposals"
 	"engramd/nips/nipae"
 )
@@ -90,7 +91,7 @@ what is there now.`,
 			if base == "" {
 				var head client.Entry
 				head, err = a.proposedFor(ctx, m, slug)
-				base = cmp.Or(head.Hash, client.BaseNone)
+				base = cmp.Or(head.Hash, memory.BaseNone)
 			}
 			return proposals.Proposal{Act: proposals.Write, Base: base, Text: text}, err
 		})
@@ -217,7 +218,7 @@ restore). It comes back byte for byte, with the trust that it had.`,
 		if err != nil {
 			return err
 		}
-		when, err := client.ParseWhen(at, time.Now())
+		when, err := memory.ParseWhen(at, time.Now())
 		if err != nil {
 			return exit.Usagef("--at: %w", err)
 		}
@@ -230,7 +231,7 @@ restore). It comes back byte for byte, with the trust that it had.`,
 			if err := a.Report(status, cliutil.About(slug, old, err)); err != nil {
 				return p, err
 			}
-			return proposals.Proposal{Act: proposals.Restore, Base: cmp.Or(head.Hash, client.BaseNone), Version: old.ID, Vouch: o.vouch}, nil
+			return proposals.Proposal{Act: proposals.Restore, Base: cmp.Or(head.Hash, memory.BaseNone), Version: old.ID, Vouch: o.vouch}, nil
 		})
 	})
 	o.flags(c, true, false)

@@ -13,6 +13,7 @@ import (
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/proposals"
 )
@@ -78,9 +79,9 @@ func TestWhatIsAcceptedIsChained(t *testing.T) {
 		return p.EventID
 	}
 	base := client.Hash("buy milk")
-	a := propose(relaytest.Owner(), proposals.Proposal{Act: proposals.Write, Slug: "mem/a", Base: client.BaseNone, Text: "one"})
+	a := propose(relaytest.Owner(), proposals.Proposal{Act: proposals.Write, Slug: "mem/a", Base: memory.BaseNone, Text: "one"})
 	b := propose(relaytest.Owner(), proposals.Proposal{Act: proposals.Delete, Slug: "mem/notes", Base: base})
-	f := propose(relaytest.Stranger(), proposals.Proposal{Act: proposals.Write, Slug: "mem/from/friend/x", Base: client.BaseNone, Text: "two"})
+	f := propose(relaytest.Stranger(), proposals.Proposal{Act: proposals.Write, Slug: "mem/from/friend/x", Base: memory.BaseNone, Text: "two"})
 	config := filepath.Join(r.dir, "friends.toml")
 	if err := os.WriteFile(config, []byte("profile = \"p\"\n[profiles.p.proposals.from]\n"+settings.Npub(relaytest.Stranger().Pub)+" = \"friend\"\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/internal/platform/files"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
@@ -207,7 +208,7 @@ func trustFlag(c *cobra.Command, f *snapshotFlags) {
 // trusted returns the keys of --trust.
 func (f *snapshotFlags) trusted() (keys []string, err error) {
 	for _, text := range f.trust {
-		key := client.PubKeyOf(text)
+		key := contract.PubKeyOf(text)
 		if key == "" {
 			return nil, exit.Usagef("--trust: want a pubkey: npub1… or 64 hex digits")
 		}

@@ -14,6 +14,7 @@ import (
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
+	"engramd/internal/client/transfer"
 	"engramd/internal/memory/folder"
 	"engramd/internal/platform/timeparse"
 	"engramd/nips/nipae"
@@ -125,7 +126,7 @@ func folderArgument(args []string) (dir string, ok bool) {
 
 // syncPlan is which relays get what of which.
 type syncPlan struct {
-	from, to []*client.Peer
+	from, to []*transfer.Peer
 	filters  []nostr.Filter
 	doubts   []client.RelayStatus // why there may be more relays
 	close    func()               // ends the connections
@@ -180,11 +181,11 @@ func (a *app) syncNamed(ctx context.Context, args []string, f syncFlags, since i
 	if err != nil {
 		return p, err
 	}
-	p.filters = client.EverythingOf(id.PubKey(), since)
+	p.filters = transfer.EverythingOf(id.PubKey(), since)
 	if agent != "" {
-		p.filters = client.MemoryOf(agent, id.PubKey(), since)
+		p.filters = transfer.MemoryOf(agent, id.PubKey(), since)
 	}
-	peers := map[string]*client.Peer{} // by URL
+	peers := map[string]*transfer.Peer{} // by URL
 	p.close = func() {
 		for _, peer := range peers {
 			peer.Close()
@@ -195,7 +196,7 @@ func (a *app) syncNamed(ctx context.Context, args []string, f syncFlags, since i
 			continue
 		}
 		o := client.Options{Timeout: a.Flags.Timeout, Trace: a.Trace(), Limits: client.Limits{Events: mostSynced}}
-		if peers[url], err = client.NewPeer(id, url, o); err != nil {
+		if peers[url], err = transfer.NewPeer(id, url, o); err != nil {
 			delete(peers, url)
 			p.close()
 			return p, exit.BadUsage(err)
@@ -231,8 +232,8 @@ func (a *app) alike(ctx context.Context, s *session.Session, since int64) (p syn
 		return p, err
 	}
 	c, m := s.Client, s.Memory
-	p.from, p.doubts, p.close = c.Peers(), c.Doubts(), s.Close
-	p.to, p.filters = p.from, client.MemoryOf(m.Agent(), m.Owner(), since)
+	p.from, p.doubts, p.close = transfer.Peers(c), c.Doubts(), s.Close
+	p.to, p.filters = p.from, transfer.MemoryOf(m.Agent(), m.Owner(), since)
 	if len(p.from) > 1 {
 		return p, nil
 	}
@@ -244,9 +245,9 @@ func (a *app) alike(ctx context.Context, s *session.Session, since int64) (p syn
 }
 
 // transfer does what is planned.
-func (a *app) transfer(ctx context.Context, p syncPlan, dryRun bool) (client.TransferReport, error) {
+func (a *app) transfer(ctx context.Context, p syncPlan, dryRun bool) (transfer.Report, error) {
 	var last string // each filter begins anew with the same words
-	tr := client.Transfer{Sources: p.from, Targets: p.to, DryRun: dryRun, Clock: time.Now, Filters: p.filters,
+	tr := transfer.Transfer{Sources: p.from, Targets: p.to, DryRun: dryRun, Clock: time.Now, Filters: p.filters,
 		Progress: func(text string) {
 			if text != last {
 				a.Note("%s", text)

@@ -8,6 +8,7 @@ import (
 
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
+	"engramd/internal/client/transfer"
 )
 
 // mostListed is how many events are listed of one relay for a person.
@@ -54,7 +55,7 @@ type movedEvent struct {
 }
 
 // synced prints what a sync did. The error says whether something is lacking.
-func (a *app) synced(r client.TransferReport, f syncFlags) error {
+func (a *app) synced(r transfer.Report, f syncFlags) error {
 	behind := a.doubts(r)
 	var err error
 	if f.asJSON {
@@ -69,7 +70,7 @@ func (a *app) synced(r client.TransferReport, f syncFlags) error {
 
 // doubts says on stderr how sources did, and returns an error if some target may
 // lack something in the end.
-func (a *app) doubts(r client.TransferReport) error {
+func (a *app) doubts(r transfer.Report) error {
 	for _, note := range r.Notes {
 		a.Note("%s", note)
 	}
@@ -92,7 +93,7 @@ func (a *app) doubts(r client.TransferReport) error {
 	}
 	switch {
 	case !unanswered(r):
-	case slices.ContainsFunc(r.Targets, func(t client.TransferTarget) bool { return !hasSource(r, t.URL) }):
+	case slices.ContainsFunc(r.Targets, func(t transfer.Target) bool { return !hasSource(r, t.URL) }):
 		return fmt.Errorf("%w of those to copy from: what they have, and what others lack, is not known", client.ErrNoRelay)
 	default:
 		return fmt.Errorf("%w: what they have, and what they lack, is not known", client.ErrNoRelay)
@@ -113,18 +114,18 @@ func (a *app) doubts(r client.TransferReport) error {
 }
 
 // unanswered reports whether a sync never came to compare anything.
-func unanswered(r client.TransferReport) bool {
-	return len(r.Sources) > 0 && !slices.ContainsFunc(r.Sources, func(s client.TransferSource) bool {
+func unanswered(r transfer.Report) bool {
+	return len(r.Sources) > 0 && !slices.ContainsFunc(r.Sources, func(s transfer.Source) bool {
 		return s.Err == nil || !errors.Is(s.Err, client.ErrUnconnected) && !errors.Is(s.Err, client.ErrTimeout)
-	}) && !slices.ContainsFunc(r.Targets, func(t client.TransferTarget) bool { return t.Lacked+t.Sent > 0 })
+	}) && !slices.ContainsFunc(r.Targets, func(t transfer.Target) bool { return t.Lacked+t.Sent > 0 })
 }
 
 // hasSource reports whether a relay was one to copy from.
-func hasSource(r client.TransferReport, url string) bool {
-	return slices.ContainsFunc(r.Sources, func(s client.TransferSource) bool { return s.URL == url })
+func hasSource(r transfer.Report, url string) bool {
+	return slices.ContainsFunc(r.Sources, func(s transfer.Source) bool { return s.URL == url })
 }
 
-func (a *app) printTarget(t client.TransferTarget, dryRun bool) error {
+func (a *app) printTarget(t transfer.Target, dryRun bool) error {
 	took := "took"
 	if dryRun {
 		took = "would be sent"
@@ -148,7 +149,7 @@ func (a *app) printTarget(t client.TransferTarget, dryRun bool) error {
 	return cliutil.FirstOf(a.Print("%s\n", text), cliutil.FirstOf(a.printMoved("refused", t.Refused), a.printMoved("not moved", t.NotMoved)))
 }
 
-func (a *app) printMoved(what string, moved []client.Moved) error {
+func (a *app) printMoved(what string, moved []transfer.Moved) error {
 	for i, m := range moved {
 		if i == mostListed {
 			return a.Print("  %-9s  and %d more, which --json lists\n", what, len(moved)-i)
@@ -160,7 +161,7 @@ func (a *app) printMoved(what string, moved []client.Moved) error {
 	return nil
 }
 
-func syncedJSON(r client.TransferReport, dryRun, whole bool) syncedOut {
+func syncedJSON(r transfer.Report, dryRun, whole bool) syncedOut {
 	out := syncedOut{DryRun: dryRun, Whole: whole, Sources: []syncedSource{}, Targets: []syncedTarget{}, Notes: r.Notes}
 	for _, s := range r.Sources {
 		out.Sources = append(out.Sources, syncedSource{s.URL, s.Missing, s.Rejected, s.Cut, cliutil.ErrorText(s.Err)})
@@ -173,7 +174,7 @@ func syncedJSON(r client.TransferReport, dryRun, whole bool) syncedOut {
 	return out
 }
 
-func movedEvents(moved []client.Moved) (out []movedEvent) {
+func movedEvents(moved []transfer.Moved) (out []movedEvent) {
 	for _, m := range moved {
 		out = append(out, movedEvent{m.Event.ID, m.Event.Kind, m.Event.PubKey, m.Event.Tags.GetD(), int64(m.Event.CreatedAt), m.Reason})
 	}

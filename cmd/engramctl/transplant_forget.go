@@ -11,7 +11,7 @@ import (
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/mem/edit"
 	"engramd/internal/cli/settings"
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/proposals"
 	"engramd/internal/memory/transplant"
 	"engramd/internal/memory/write"
@@ -89,7 +89,7 @@ func (a *app) forget(ctx context.Context, m *session.Memory, key string, derived
 		if !dryRun && (!isDerived || derived) {
 			w := edit.Writer(ctx, a.Env, m)
 			w.Holds = nil // all that came from there goes
-			r, err := w.Mark(ctx, nipae.Slug(slug), write.Archive, client.SetOptions{})
+			r, err := w.Mark(ctx, nipae.Slug(slug), write.Archive, memory.SetOptions{})
 			if stops(err) {
 				return a.Report(r.Status, err)
 			}

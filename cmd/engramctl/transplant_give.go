@@ -21,6 +21,7 @@ import (
 	"engramd/internal/cli/settings"
 	"engramd/internal/cli/view"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/proposals"
 	"engramd/internal/memory/recall"
 	"engramd/internal/memory/recall/answer"
@@ -234,7 +235,7 @@ func (a *app) gathered(ctx context.Context, m *session.Memory, g giving, wanted 
 
 // holding reads which memories do not hold: it returns what is said against the one at
 // a slug, "" for one that is active and rests on nothing that is superseded.
-func holding(ctx context.Context, l client.Listing) (against func(slug nipae.Slug) string, err error) {
+func holding(ctx context.Context, l memory.Listing) (against func(slug nipae.Slug) string, err error) {
 	held := make([]answer.Held, 0, len(l.Memories))
 	states := map[nipae.Slug]frontmatter.State{}
 	for _, e := range l.Memories {
@@ -293,7 +294,7 @@ func (a *app) giveOver(ctx context.Context, c *client.Client, g giving, to strin
 		if err != nil {
 			return exit.Usagef("%s: its slug is too long to be given", u.Slug)
 		}
-		p, status, err := by.Propose(ctx, proposals.Proposal{Agent: to, Act: proposals.Write, Slug: slug, Base: client.BaseNone, Why: g.why, Origin: u.origin.JSON()})
+		p, status, err := by.Propose(ctx, proposals.Proposal{Agent: to, Act: proposals.Write, Slug: slug, Base: memory.BaseNone, Why: g.why, Origin: u.origin.JSON()})
 		if err := a.ReportWith(status, err, "giving it again sends another proposal"); err != nil {
 			return errors.Join(fmt.Errorf("%s: %w", u.Slug, err), a.printGiven(g, units[:len(made)], made))
 		}

@@ -14,7 +14,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/proposals"
 	"engramd/internal/memory/transplant"
 	"engramd/internal/snapshot/bundle"
@@ -128,7 +128,7 @@ func (a *app) takeFile(ctx context.Context, b *proposals.Box, t taking, p *trans
 		}
 		one := plantedFor(u)
 		slug, err := nipae.ParseSlug(proposals.FromPrefix + name + "/" + transplant.Rest(u.Slug))
-		given := proposals.Proposal{Proposer: p.Giver, Act: proposals.Write, Slug: slug, Base: client.BaseNone, Origin: o.JSON(), CreatedAt: p.CreatedAt}
+		given := proposals.Proposal{Proposer: p.Giver, Act: proposals.Write, Slug: slug, Base: memory.BaseNone, Origin: o.JSON(), CreatedAt: p.CreatedAt}
 		if err == nil && len(ids) == 0 {
 			one.Corrects, err = b.Corrects(ctx, b.Item(given))
 		}

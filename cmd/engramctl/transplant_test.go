@@ -9,6 +9,7 @@ import (
 
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/proposals"
 	"engramd/internal/memory/transplant"
@@ -57,7 +58,7 @@ func TestFalseTransplants(t *testing.T) {
 	ids := map[string]string{}
 	for name, o := range map[string]transplant.Origin{"right": right, "dated": dated, "forged": forged, "shut": shut} {
 		made, _, err := (&proposals.Author{Client: c, Rand: rand.Reader}).Propose(t.Context(), proposals.Proposal{Agent: relaytest.Agent().Pub, Act: proposals.Write,
-			Slug: nipae.Slug(proposals.FromPrefix + proposals.NameOf(giver.Pub) + "/" + name), Base: client.BaseNone, Origin: o.JSON()})
+			Slug: nipae.Slug(proposals.FromPrefix + proposals.NameOf(giver.Pub) + "/" + name), Base: memory.BaseNone, Origin: o.JSON()})
 		if err != nil {
 			t.Fatal(name, err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/protocol/writerlog"
 	"engramd/nips/nipae"
@@ -159,7 +160,7 @@ func (r *chainedRig) publish(t *testing.T, slug nipae.Slug, link writerlog.Link,
 	}
 	c := client.New(id, client.Options{Relays: []string{r.relay.URL}, Timeout: relaytest.Patience})
 	defer c.Close()
-	m, err := c.AsAgent(relaytest.Owner().Pub)
+	m, err := memory.AsAgent(c, relaytest.Owner().Pub)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
@@ -145,7 +145,7 @@ func wake(ctx context.Context, env *cliutil.Env, asJSON bool) error {
 		defer done()
 		// Without an answer it is not known, and left out.
 		versions, _, _ := s.Memory.Log(asking, nipae.Slug(hook.NarrativeSlug))
-		parts.Who.Versions = len(slices.DeleteFunc(versions, func(v client.Version) bool { return v.Tombstone }))
+		parts.Who.Versions = len(slices.DeleteFunc(versions, func(v memory.Version) bool { return v.Tombstone }))
 	}
 	text := briefing.Tell(parts).Text
 	if asJSON {

@@ -35,7 +35,7 @@ func (c *Client) AskSoon(ctx context.Context, filter nostr.Filter) (Answers, err
 // AskThose is Ask of those relays, within an operation. One that is not to be asked any more is a
 // target with an error.
 func (c *Client) AskThose(ctx context.Context, targets []Target, filter nostr.Filter) (Answers, error) {
-	all := c.askEach(ctx, targets, filter)
+	all := askEach(ctx, c, targets, filter)
 	a := Unite(all, filter.Limit)
 	if a.AllFailed() {
 		return a, NoRelay(a.Relays)
@@ -59,12 +59,12 @@ func (c *Client) AskThoseSoon(ctx context.Context, targets []Target, filter nost
 // AskEachSoon is askSoon with the answers apart.
 func (c *Client) AskEachSoon(ctx context.Context, targets []Target, filter nostr.Filter) []Answer {
 	if c.o.Patient {
-		return c.askEach(ctx, targets, filter)
+		return askEach(ctx, c, targets, filter)
 	}
 	col := NewCollector()
 	start := time.Now()
 	ask := Hurry(ctx, c, targets,
-		func(ctx context.Context, t Target) Answer { return c.AskRelay(ctx, t, filter, col, start) },
+		func(ctx context.Context, t Target) Answer { return AskRelay(ctx, c, t, filter, col, start) },
 		func(r *Answer) *error { return &r.Status.Err })
 	return Each(ctx, targets, ask, LateAnswer(start))
 }
@@ -91,26 +91,26 @@ type Answer struct {
 }
 
 // askEach asks every relay and keeps the answers apart.
-func (c *Client) askEach(ctx context.Context, targets []Target, filter nostr.Filter) []Answer {
+func askEach(ctx context.Context, c *Client, targets []Target, filter nostr.Filter) []Answer {
 	col := NewCollector()
 	start := time.Now()
 	return Each(ctx, targets,
-		func(ctx context.Context, t Target) Answer { return c.AskRelay(ctx, t, filter, col, start) },
+		func(ctx context.Context, t Target) Answer { return AskRelay(ctx, c, t, filter, col, start) },
 		LateAnswer(start))
 }
 
 // AskRelay asks one relay for page after page.
-func (c *Client) AskRelay(ctx context.Context, t Target, filter nostr.Filter, col *Collector, start time.Time) Answer {
+func AskRelay(ctx context.Context, c *Client, t Target, filter nostr.Filter, col *Collector, start time.Time) Answer {
 	if t.Listed {
-		return c.askListed(ctx, t, filter, col, start)
+		return askListed(ctx, c, t, filter, col, start)
 	}
-	p, err := c.pages(ctx, t, filter, col, nil)
+	p, err := pages(ctx, c, t, filter, col, nil)
 	return p.Answer(t, err, start)
 }
 
 // pages asks one relay for page after page. prepare, if there is one, is called
 // with each connection that is used.
-func (c *Client) pages(ctx context.Context, t Target, filter nostr.Filter, col *Collector, prepare func(*Conn) error) (*Pager, error) {
+func pages(ctx context.Context, c *Client, t Target, filter nostr.Filter, col *Collector, prepare func(*Conn) error) (*Pager, error) {
 	p := NewPager(col, filter, c.o.Limits)
 	p.Began = nostr.Timestamp(c.Now())
 	var err error

@@ -47,12 +47,12 @@ func NewBearer(token, relay string, o Options) (*Client, error) {
 }
 
 // ByToken reports whether the client acts by a bearer token.
-func (c *Client) ByToken() bool { return c.http.token != nil }
+func (h *HTTP) ByToken() bool { return h.token != nil }
 
 // Known finds out which key a token stands for, once, by asking its relay; with
 // a key there is nothing to find.
-func (c *Client) Known(ctx context.Context, ask func(ctx context.Context, relay Target) (pubkey string, err error)) (Status, error) {
-	b := c.http.token
+func (h *HTTP) Known(ctx context.Context, ask func(ctx context.Context, relay Target) (pubkey string, err error)) (Status, error) {
+	b := h.token
 	if b == nil {
 		return Status{}, nil
 	}
@@ -72,10 +72,10 @@ func (c *Client) Known(ctx context.Context, ask func(ctx context.Context, relay 
 
 // Me returns the key that acts, in hex; "" for nobody, and while it is not
 // known which one a token stands for.
-func (c *Client) Me() string {
-	b := c.http.token
+func (h *HTTP) Me() string {
+	b := h.token
 	if b == nil {
-		return c.id.PubKey()
+		return h.id.PubKey()
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"engramd/nips/nipae"
@@ -16,26 +15,18 @@ const (
 	// foreignAhead is from where a head's time is another clock's: ours never
 	// wrote it. It is superseded, slowly, up to where it is poisoned.
 	foreignAhead = 60 * time.Second
-	// burstPatience is how long a write waits for its turn.
-	burstPatience = 30 * time.Second
 	// foreignPace is between two writes behind heads of another clock.
 	foreignPace = time.Second
 )
 
-// errBusy says that a write found no place.
-func errBusy() error {
-	return &ConflictError{Reason: "busy: this memory is being written faster than once a second; nothing was published"}
-}
-
-// turn is a write's place in a burst.
-type turn struct {
-	waited  time.Duration
+// Turn is a write's place in a burst.
+type Turn struct {
 	foreign bool // it has its place behind a head of another clock
 }
 
-// pause returns how long a write must wait that would supersede a head of that
+// Pause returns how long a write must wait that would supersede a head of that
 // time (Unix seconds); 0 if it need not.
-func (c *Client) pause(last int64, t *turn) time.Duration {
+func (c *Client) Pause(last int64, t *Turn) time.Duration {
 	now := c.o.Clock()
 	ahead := time.Unix(last+1, 0).Sub(now)
 	switch {
@@ -53,19 +44,6 @@ func (c *Client) pause(last int64, t *turn) time.Duration {
 	}
 	c.lastForeign = next
 	return next.Sub(now)
-}
-
-// beyond returns a context that ends when ctx is cancelled, but not when its
-// time is over: the time limit is for the network, and waiting for one's turn
-// is not.
-func beyond(ctx context.Context) (context.Context, context.CancelFunc) {
-	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		if errors.Is(ctx.Err(), context.Canceled) {
-			cancel()
-		}
-	})
-	return out, func() { stop(); cancel() }
 }
 
 // wait is Options.Wait by the real clock.

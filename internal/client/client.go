@@ -13,16 +13,16 @@ import (
 // Client asks relays in the name of one identity. Methods may be called from
 // several goroutines. Connections are kept between operations; Close ends them.
 type Client struct {
-	id   Identity
-	o    Options
-	http *HTTP
-	pool pool
+	id     Identity
+	o      Options
+	http   *HTTP
+	pool   pool
+	silent silences
 
 	mu      sync.Mutex
-	targets []Target             // asked: the configured relays, and those of the agent's list
-	leftOut []string             // configured, and not on the agent's list
-	unsure  []RelayStatus        // why the list of relays may not be the agent's
-	silent  map[string]time.Time // by canonical URL: when it let a question time out (hurry.go)
+	targets []Target      // asked: the configured relays, and those of the agent's list
+	leftOut []string      // configured, and not on the agent's list
+	unsure  []RelayStatus // why the list of relays may not be the agent's
 	// lastForeign is when something was last written behind a head of another
 	// clock.
 	lastForeign time.Time
@@ -40,7 +40,7 @@ type Target struct {
 func New(id Identity, o Options) *Client {
 	o = o.withDefaults()
 	return &Client{id: id, o: o, http: &HTTP{id: id, o: o, client: newHTTPClient()}, pool: pool{id: id, o: o, slots: map[string]*slot{}},
-		targets: TargetsOf(o.Relays), silent: map[string]time.Time{}}
+		targets: TargetsOf(o.Relays), silent: silences{at: map[string]time.Time{}}}
 }
 
 // Close ends all connections. Operations that are under way fail.

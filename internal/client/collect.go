@@ -14,8 +14,8 @@ import (
 	"engramd/internal/protocol/wire"
 )
 
-// errStray means that an event does not fit the filter that it answers.
-var errStray = errors.New("the event does not fit the question")
+// ErrStray means that an event does not fit the filter that it answers.
+var ErrStray = errors.New("the event does not fit the question")
 
 // Collector unites what the relays of one Ask send: every event is parsed
 // strictly, matched and verified, the same one only once. The zero collector
@@ -23,7 +23,7 @@ var errStray = errors.New("the event does not fit the question")
 type Collector struct {
 	mu       sync.Mutex
 	known    map[string]*nostr.Event
-	verified func(id string) bool // of an event whose signature was checked before; nil: of none
+	Verified func(id string) bool // of an event whose signature was checked before; nil: of none
 }
 
 func NewCollector() *Collector { return &Collector{known: map[string]*nostr.Event{}} }
@@ -36,7 +36,7 @@ func (col *Collector) Admit(raw json.RawMessage, f nostr.Filter) (*nostr.Event, 
 		return nil, err
 	}
 	if !f.Matches(ev) {
-		return nil, errStray
+		return nil, ErrStray
 	}
 	if wire.ID(ev) != ev.ID {
 		return nil, wire.ErrID
@@ -47,7 +47,7 @@ func (col *Collector) Admit(raw json.RawMessage, f nostr.Filter) (*nostr.Event, 
 	if known != nil {
 		return known, nil
 	}
-	if col.verified == nil || !col.verified(ev.ID) {
+	if col.Verified == nil || !col.Verified(ev.ID) {
 		if err := wire.Verify(ev); err != nil {
 			return nil, err
 		}
@@ -86,8 +86,8 @@ func (b *Budget) Spend(size int) error {
 
 // Reject counts one event that is wrong.
 func (b *Budget) Reject(why error) error {
-	if b.Rejected++; b.Rejected > maxRejected {
-		return fmt.Errorf("%w: it sent more than %d wrong events, at last: %w", ErrMisbehaved, maxRejected, why)
+	if b.Rejected++; b.Rejected > MaxRejected {
+		return fmt.Errorf("%w: it sent more than %d wrong events, at last: %w", ErrMisbehaved, MaxRejected, why)
 	}
 	return nil
 }

@@ -33,17 +33,17 @@ type Decision struct {
 	Published []PublishStatus // what was said, also by relays that took it without deciding
 }
 
-// decide has one of the relays store the event if base is the head of its
+// Decide has one of the relays store the event if base is the head of its
 // address, nil standing for none. No relay that can decide is no error. With an
 // error nothing was published: *ConflictError; ErrAuth or ErrRefused if the
 // decider refuses the event; ErrNoRelay if one that may be the decider does not
 // answer, because another must not decide in its place. reached are the relays
 // that answered the reading before.
-func (c *Client) decide(ctx context.Context, targets []Target, ev, base *nostr.Event, reached map[string]bool) (Decision, error) {
+func (c *Client) Decide(ctx context.Context, targets []Target, ev, base *nostr.Event, reached map[string]bool) (Decision, error) {
 	var d Decision
-	for _, t := range c.deciders(targets) {
+	for _, t := range c.o.deciders(targets) {
 		start := time.Now()
-		err := c.compareAndSet(ctx, t, ev, base, reached[t.URL])
+		err := comparing{c, t, ev, reached[t.URL]}.set(ctx, base)
 		status := PublishStatus{URL: t.URL, Accepted: err == nil, Err: err, Took: time.Since(start)}
 		var taken *takenError
 		switch {
@@ -70,9 +70,9 @@ func (c *Client) decide(ctx context.Context, targets []Target, ev, base *nostr.E
 
 // deciders returns the relays that may decide, in the order in which they are
 // asked.
-func (c *Client) deciders(targets []Target) []Target {
-	if c.o.Decider != "" {
-		named := TargetsOf([]string{c.o.Decider})
+func (o Options) deciders(targets []Target) []Target {
+	if o.Decider != "" {
+		named := TargetsOf([]string{o.Decider})
 		if i := slices.IndexFunc(targets, func(t Target) bool { return among(named, t) }); i >= 0 {
 			return targets[i : i+1]
 		}
@@ -88,46 +88,54 @@ type takenError struct{ message string }
 
 func (e *takenError) Error() string { return "it took the event and did not compare" }
 
-// compareAndSet asks one relay. If that lacks the base, it is sent that first.
-func (c *Client) compareAndSet(ctx context.Context, t Target, ev, base *nostr.Event, reached bool) error {
+// comparing is a compare-and-set at one relay.
+type comparing struct {
+	c       *Client
+	t       Target
+	ev      *nostr.Event
+	reached bool // it answered the reading before
+}
+
+// set asks the relay. If that lacks the base, it is sent that first.
+func (x comparing) set(ctx context.Context, base *nostr.Event) error {
 	id := ""
 	if base != nil {
 		id = base.ID
 	}
-	err := c.postWithBase(ctx, t, ev, id, reached)
+	err := x.post(ctx, id)
 	if !errors.Is(err, ErrConflict) || base == nil {
 		return err
 	}
-	head, found, readErr := c.headAt(ctx, t, ev)
-	if readErr != nil || found && !nipae.Newer(base, head) {
+	head, readErr := x.head(ctx)
+	if readErr != nil || head != nil && !nipae.Newer(base, head) {
 		return err
 	}
 	// It is behind: the base is the newer one, and only has not got there yet.
-	if s := c.PublishTo(ctx, t, base, time.Now()); !s.Accepted {
+	if s := x.c.PublishTo(ctx, x.t, base, time.Now()); !s.Accepted {
 		return err
 	}
-	return c.postWithBase(ctx, t, ev, id, reached)
+	return x.post(ctx, id)
 }
 
-// headAt reads what a relay has at an event's address.
-func (c *Client) headAt(ctx context.Context, t Target, ev *nostr.Event) (head *nostr.Event, found bool, err error) {
-	a, err := c.AskThose(ctx, []Target{t}, nostr.Filter{
-		Kinds: []int{ev.Kind}, Authors: []string{ev.PubKey}, Tags: nostr.TagMap{"d": {ev.Tags.GetD()}}})
+// head reads what the relay has at the event's address; nil for nothing.
+func (x comparing) head(ctx context.Context) (*nostr.Event, error) {
+	a, err := x.c.AskThose(ctx, []Target{x.t}, nostr.Filter{
+		Kinds: []int{x.ev.Kind}, Authors: []string{x.ev.PubKey}, Tags: nostr.TagMap{"d": {x.ev.Tags.GetD()}}})
 	if err != nil || len(a.Events) == 0 {
-		return nil, false, err
+		return nil, err
 	}
-	return a.Events[0], true, nil
+	return a.Events[0], nil
 }
 
-// postWithBase is POST /events?base=ID. Its errors are *ConflictError,
-// *takenError, errNoDecider, a refusal, or ErrNoRelay around what kept it from
-// an answer; the event may then have been stored all the same.
-func (c *Client) postWithBase(ctx context.Context, t Target, ev *nostr.Event, base string, reached bool) error {
-	if t.Err != nil {
-		return fmt.Errorf("%w: %w", ErrNoRelay, t.Err)
+// post is POST /events?base=ID. Its errors are *ConflictError, *takenError,
+// errNoDecider, a refusal, or ErrNoRelay around what kept it from an answer; the
+// event may then have been stored all the same.
+func (x comparing) post(ctx context.Context, base string) error {
+	if x.t.Err != nil {
+		return fmt.Errorf("%w: %w", ErrNoRelay, x.t.Err)
 	}
-	body := wire.AppendEvent(nil, ev)
-	at, err := httpURL(t.URL, "/events", url.Values{"base": {base}})
+	body := wire.AppendEvent(nil, x.ev)
+	at, err := httpURL(x.t.URL, "/events", url.Values{"base": {base}})
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNoRelay, err)
 	}
@@ -135,17 +143,17 @@ func (c *Client) postWithBase(ctx context.Context, t Target, ev *nostr.Event, ba
 	if err != nil {
 		return errors.New("relay URL makes no request")
 	}
-	header, err := c.HTTP().sign(http.MethodPost, at, body)
+	header, err := x.c.http.sign(http.MethodPost, at, body)
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Authorization", header)
 	req.Header.Set("Content-Type", "application/json")
-	trace := c.o.tracer(t.URL)
+	trace := x.c.o.tracer(x.t.URL)
 	trace(true, []byte("POST "+at))
-	resp, err := c.http.client.Do(req)
+	resp, err := x.c.http.client.Do(req)
 	if err != nil {
-		return c.unanswered(ctx, t, err, reached)
+		return x.unanswered(ctx, err)
 	}
 	defer resp.Body.Close()
 	trace(false, []byte("HTTP "+resp.Status))
@@ -154,15 +162,15 @@ func (c *Client) postWithBase(ctx context.Context, t Target, ev *nostr.Event, ba
 
 // unanswered returns what it means that there is no HTTP answer. A relay that
 // has just answered on a websocket and hangs up on HTTP has no HTTP.
-func (c *Client) unanswered(ctx context.Context, t Target, err error, reached bool) error {
+func (x comparing) unanswered(ctx context.Context, err error) error {
 	err = withoutURL(err)
 	switch {
 	case ctx.Err() != nil:
-		return fmt.Errorf("%w: %s: %w: it may decide, and no other may in its place", ErrNoRelay, Printable(t.URL), ErrTimeout)
-	case reached && HangsUp(err):
+		return fmt.Errorf("%w: %s: %w: it may decide, and no other may in its place", ErrNoRelay, Printable(x.t.URL), ErrTimeout)
+	case x.reached && HangsUp(err):
 		return errNoDecider
 	}
-	return fmt.Errorf("%w: %s: over HTTP: %s: it may decide, and no other may in its place", ErrNoRelay, Printable(t.URL), Printable(err.Error()))
+	return fmt.Errorf("%w: %s: over HTTP: %s: it may decide, and no other may in its place", ErrNoRelay, Printable(x.t.URL), Printable(err.Error()))
 }
 
 // comparison reads the answer.

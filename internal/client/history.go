@@ -18,8 +18,8 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 )
 
-// truncatedHeader says, as a header or a trailer, that a cap cut an answer.
-const truncatedHeader = "Engramd-Truncated"
+// TruncatedHeader says, as a header or a trailer, that a cap cut an answer.
+const TruncatedHeader = "Engramd-Truncated"
 
 // AskHistory is Ask for superseded versions (GET /history), for a filter of one
 // kind, one author and at most one d. A relay without /history has ErrNoHistory
@@ -88,7 +88,7 @@ func (h *HTTP) HistoryPage(ctx context.Context, t Target, p *Pager) error {
 	defer resp.Body.Close()
 	page := pageCount{oldest: -1, ids: map[string]bool{}}
 	body := io.LimitReader(resp.Body, h.o.Limits.BodyBytes+1)
-	read, err := readArray(body, func(raw json.RawMessage) error { return p.take(raw, f, &page) })
+	read, err := ReadArray(body, func(raw json.RawMessage) error { return p.take(raw, f, &page) })
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return fmt.Errorf("%w: history was cut off", ErrTimeout)
@@ -98,7 +98,7 @@ func (h *HTTP) HistoryPage(ctx context.Context, t Target, p *Pager) error {
 		return err
 	}
 	eose := Message{hints: []string{"finish"}}
-	if resp.Header.Get(truncatedHeader) != "" || resp.Trailer.Get(truncatedHeader) != "" || len(page.ids) >= most {
+	if resp.Header.Get(TruncatedHeader) != "" || resp.Trailer.Get(TruncatedHeader) != "" || len(page.ids) >= most {
 		eose.hints = []string{"more"}
 	}
 	if byArrival(f) {
@@ -211,9 +211,9 @@ func refusalText(resp *http.Response) string {
 	return Printable(body.Error)
 }
 
-// readArray calls take with each element of a JSON array, as they come, and
+// ReadArray calls take with each element of a JSON array, as they come, and
 // returns how many bytes it has read. An array that does not end is an error.
-func readArray(r io.Reader, take func(json.RawMessage) error) (read int64, err error) {
+func ReadArray(r io.Reader, take func(json.RawMessage) error) (read int64, err error) {
 	dec := json.NewDecoder(r)
 	broken := func() error { return fmt.Errorf("%w: its history is no JSON array of events", ErrMisbehaved) }
 	if token, err := dec.Token(); err != nil || token != json.Delim('[') {

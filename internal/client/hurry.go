@@ -56,7 +56,7 @@ func Hurry[T any](ctx context.Context, c *Client, targets []Target, do func(cont
 	for _, t := range targets {
 		within, giveUp := context.WithCancelCause(ctx)
 		inner[t.Canonical] = within
-		r.waiting[t.Canonical] = &runner{grace: c.grace(ctx, t), giveUp: giveUp}
+		r.waiting[t.Canonical] = &runner{grace: c.silent.grace(ctx, c.o.Grace, t), giveUp: giveUp}
 	}
 	return func(ctx context.Context, t Target) T {
 		within := inner[t.Canonical]
@@ -70,7 +70,7 @@ func Hurry[T any](ctx context.Context, c *Client, targets []Target, do func(cont
 			*err = errHurried
 		}
 		r.finish(t, *err)
-		c.heard(t, *err)
+		c.silent.heard(t, *err)
 		return out
 	}
 }
@@ -101,24 +101,30 @@ func (r *race) finish(t Target, err error) {
 	}
 }
 
+// silences are the relays that let a question time out.
+type silences struct {
+	mu sync.Mutex
+	at map[string]time.Time // by canonical URL
+}
+
 // grace returns how long a relay is waited for when others have answered.
-func (c *Client) grace(ctx context.Context, t Target) time.Duration {
-	grace := min(c.o.Grace, left(ctx)/graceShare)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if at, silent := c.silent[t.Canonical]; silent && time.Since(at) < silence {
+func (s *silences) grace(ctx context.Context, most time.Duration, t Target) time.Duration {
+	grace := min(most, left(ctx)/graceShare)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at, silent := s.at[t.Canonical]; silent && time.Since(at) < silence {
 		grace /= silentShare
 	}
 	return grace
 }
 
 // heard notes whether a relay let a question time out.
-func (c *Client) heard(t Target, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (s *silences) heard(t Target, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if errors.Is(err, ErrTimeout) {
-		c.silent[t.Canonical] = time.Now()
+		s.at[t.Canonical] = time.Now()
 	} else {
-		delete(c.silent, t.Canonical)
+		delete(s.at, t.Canonical)
 	}
 }

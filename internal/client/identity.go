@@ -53,6 +53,9 @@ func Using[T any](i Identity, do func(secretHex string) (T, error)) (out T, err 
 	return do(i.reveal())
 }
 
+// HasKey reports whether the identity has its secret key, for Using.
+func (i Identity) HasKey() bool { return i.reveal != nil }
+
 // PubKey returns the public key, 64 lower-case hex digits; "" for nobody.
 func (i Identity) PubKey() string { return i.pubkey }
 

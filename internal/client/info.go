@@ -30,11 +30,11 @@ type History struct {
 func (c *Client) Info(ctx context.Context, url string) (RelayInfo, error) {
 	ctx, done := c.Operation(ctx)
 	defer done()
-	return c.info(ctx, TargetsOf([]string{url})[0])
+	return InfoOf(ctx, c, TargetsOf([]string{url})[0])
 }
 
-// info is Info within an operation.
-func (c *Client) info(ctx context.Context, t Target) (RelayInfo, error) {
+// InfoOf is Info within an operation.
+func InfoOf(ctx context.Context, c *Client, t Target) (RelayInfo, error) {
 	answer, err := c.HTTP().Call(ctx, t, Call{Method: http.MethodGet, Kind: "application/nostr+json"})
 	if err != nil {
 		return RelayInfo{}, err
@@ -49,7 +49,7 @@ func (c *Client) info(ctx context.Context, t Target) (RelayInfo, error) {
 		return Printable(s)
 	}
 	info.Name, info.Software, info.Version = text("name"), text("software"), text("version")
-	info.NIPs = listedNIPs(answer.Text)
+	info.NIPs = ListedNIPs(answer.Text)
 	info.History = promised(answer.Text)
 	return info, nil
 }
@@ -88,4 +88,21 @@ func promised(document []byte) *History {
 		}
 	}
 	return &History{Versions: doc.History.Versions, Days: doc.History.Days}
+}
+
+// ListedNIPs reads supported_nips, and drops what is no number.
+func ListedNIPs(doc []byte) []int {
+	var info struct {
+		NIPs []any `json:"supported_nips"`
+	}
+	nips := []int{}
+	if json.Unmarshal(doc, &info) != nil {
+		return nips
+	}
+	for _, v := range info.NIPs {
+		if n, ok := v.(float64); ok && n == float64(int(n)) {
+			nips = append(nips, int(n))
+		}
+	}
+	return nips
 }

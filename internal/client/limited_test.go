@@ -33,7 +33,7 @@ func limiting(t testing.TB, times int32, came *atomic.Int32) string {
 // A rate-limited event is sent again until no time is left; then the refusal is
 // the answer.
 func TestOverTheRateIsSentAgain(t *testing.T) {
-	ev := engramAt(t, "agent", "owner", "mem/a", "text", time.Now().Unix())
+	ev := clienttest.EngramAt(t, "agent", "owner", "mem/a", "text", time.Now().Unix())
 	var came atomic.Int32
 	c := New(Identity{}, Options{Relays: []string{limiting(t, 3, &came)}, Timeout: patience})
 	defer c.Close()

@@ -3,14 +3,11 @@ package client
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/protocol/writerlog"
-	"engramd/nips/nipae"
 )
 
 // Fate is what became of an event that was sent.
@@ -38,101 +35,15 @@ type Links interface {
 	Sent(ctx context.Context, id string, fate Fate, took []string)
 }
 
-// links returns the log that the pair's writes go into, nil for none.
-func (m *Memory) links() Links {
-	if m.c.o.Links == nil || m.unchained {
-		return nil
-	}
-	return m.c.o.Links(m)
-}
-
-// Unchained returns the memory for writes that are in no log: its own units.
-func (m *Memory) Unchained() *Memory {
-	out := *m
-	out.unchained = true
-	return &out
-}
-
-// ready begins what makes the log ready for a write. wait returns when it is, or
-// has used its part of the time; end gives it up.
-func (m *Memory) ready(ctx context.Context) (wait, end func()) {
-	links := m.links()
-	if links == nil {
-		return func() {}, func() {}
-	}
-	ctx, cancel := Part(ctx, 0.4)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		links.Ready(ctx)
-	}()
-	wait = func() { <-done }
-	return wait, func() { cancel(); wait() }
-}
-
-// Draft is a body that is to be sealed, for a time in Unix seconds.
-type Draft struct {
-	Body nipae.Body
-	At   int64
-}
-
-// sealAll seals drafts: in the writer's log, all in one step of it, unless there
-// is none. A body that is too large for a link goes without. What another program
-// copied, or an older version said of its place, is never kept.
-func (m *Memory) sealAll(ctx context.Context, drafts []Draft) ([]*nostr.Event, error) {
-	for _, d := range drafts {
-		if err := m.counts(d.Body.Slug()); err != nil {
-			return nil, err
-		}
-	}
-	events := make([]*nostr.Event, len(drafts))
-	proposing := slices.ContainsFunc(drafts, func(d Draft) bool { return strings.HasPrefix(string(d.Body.Slug()), nipae.ProposalPrefix) })
-	if links := m.links(); links != nil && !proposing { // a proposal is no memory
-		took, err := links.Take(ctx, len(drafts), func(i int, l writerlog.Link) (*nostr.Event, error) {
-			l.T = drafts[i].At
-			body, err := drafts[i].Body.WithMember(writerlog.Member, l.JSON())
-			if err != nil {
-				return nil, err
-			}
-			ev, err := m.sealAt(body, l.T)
-			if errors.Is(err, ErrTooLarge) {
-				return nil, nil
-			}
-			events[i] = ev
-			return ev, err
-		})
-		if err != nil {
-			return nil, err
-		}
-		if !took {
-			clear(events)
-		}
-	}
-	for i, d := range drafts {
-		if events[i] != nil {
-			continue
-		}
-		var err error
-		if events[i], err = m.sealAt(d.Body.WithoutMember(writerlog.Member), d.At); err != nil {
-			return nil, err
-		}
-	}
-	return events, nil
-}
-
 // settlePatience bounds noting what became of an event: it is done also where the
 // time for the network is over.
 const settlePatience = 2 * time.Second
 
-// sent notes what became of an event at the relays.
-func (m *Memory) sent(ctx context.Context, ev *nostr.Event, published []PublishStatus) {
-	links := m.links()
-	if links == nil {
-		return
-	}
+// Settle notes in a log what the relays said to an event.
+func Settle(ctx context.Context, links Links, ev *nostr.Event, published []PublishStatus) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settlePatience)
 	defer cancel()
-	links.Sent(ctx, ev.ID, FateOf(published), tookIt(published))
+	links.Sent(ctx, ev.ID, FateOf(published), TookIt(published))
 }
 
 // FateOf says what became of an event by what the relays said that it was sent
@@ -151,92 +62,12 @@ func FateOf(published []PublishStatus) Fate {
 	return fate
 }
 
-// Lookup asks the relays that are written to, and those of the agent's list, for
-// events of the agent by their ids. It returns for each id that some relay has the
-// URLs of those that have it, and whether every relay answered.
-func (m *Memory) Lookup(ctx context.Context, ids []string) (found map[string][]string, whole bool, err error) {
-	ctx, cancel := m.c.Operation(ctx)
-	defer cancel()
-	found = map[string][]string{}
-	all := m.c.AskEachSoon(ctx, m.c.WriteTargets(), nostr.Filter{IDs: ids})
-	for _, r := range all {
-		for _, ev := range r.Events {
-			if ev.PubKey == m.agent {
-				found[ev.ID] = append(found[ev.ID], r.Status.URL)
-			}
+// TookIt returns the URLs of the relays that took an event.
+func TookIt(published []PublishStatus) (took []string) {
+	for _, s := range published {
+		if s.Accepted {
+			took = append(took, s.URL)
 		}
 	}
-	a := Unite(all, 0)
-	if a.AllFailed() {
-		return found, false, NoRelay(a.Relays)
-	}
-	return found, !a.Partial(), nil
-}
-
-// newPage is how many superseded events are asked for at a time that are newer
-// than an instant.
-const newPage = 100
-
-// Since returns the engrams of the pair that are not older than a time, in Unix
-// seconds, and whether every relay answered in full: heads, and behind time 0 also
-// superseded ones of relays that show them. What cannot be read is left out.
-func (m *Memory) Since(ctx context.Context, at int64) ([]nipae.Engram, bool, error) {
-	ctx, cancel := m.c.Operation(ctx)
-	defer cancel()
-	filter := m.all()
-	since := nostr.Timestamp(at)
-	filter.Since = &since
-	past := make(chan pastSince, 1)
-	go func() { past <- m.pastSince(ctx, since) }()
-	a, err := m.c.AskThoseSoon(ctx, m.c.WriteTargets(), filter)
-	superseded := <-past
-	var all []nipae.Engram
-	for _, ev := range slices.Concat(a.Events, superseded.events) {
-		if e, openErr := nipae.Open(m.key(), m.agent, m.owner, ev); openErr == nil {
-			all = append(all, e)
-		}
-	}
-	return all, err == nil && !a.Partial() && superseded.whole, err
-}
-
-// pastSince are superseded events that are not older than an instant.
-type pastSince struct {
-	events []*nostr.Event
-	whole  bool // every relay that keeps some showed all
-}
-
-func (m *Memory) pastSince(ctx context.Context, at nostr.Timestamp) pastSince {
-	out := pastSince{whole: true}
-	if at <= 0 {
-		return out
-	}
-	limits := m.c.o.Limits
-	limits.Page = newPage
-	col := NewCollector()
-	filter := nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.agent}}
-	type answer struct {
-		events []*nostr.Event
-		err    error
-	}
-	ask := Hurry(ctx, m.c, m.c.WriteTargets(), func(ctx context.Context, t Target) answer {
-		p := NewPager(col, filter, limits)
-		for p.More() {
-			if err := m.c.HTTP().HistoryPage(ctx, t, p); err != nil {
-				return answer{p.Events, err}
-			}
-			if k := len(p.Events); k > 0 && p.Events[k-1].CreatedAt < at {
-				break
-			}
-		}
-		return answer{p.Events, nil}
-	}, func(a *answer) *error { return &a.err })
-	for _, a := range Each(ctx, m.c.WriteTargets(), ask, func(_ Target, err error) answer { return answer{err: err} }) {
-		out.whole = out.whole && (a.err == nil || errors.Is(a.err, ErrNoHistory))
-		for _, ev := range a.events {
-			if ev.CreatedAt >= at {
-				out.events = append(out.events, ev)
-			}
-		}
-	}
-	return out
+	return took
 }

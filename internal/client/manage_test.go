@@ -16,6 +16,7 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip19"
 
 	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/internal/e2e/testkeys"
 )
 
@@ -133,7 +134,7 @@ func TestClaimKeyBelievesNothing(t *testing.T) {
 	nsec := nsecFor(t, agent.Secret)
 	const token = "engramd_agent_x"
 	claim := func(relays ...string) (string, error) {
-		secret, _, _, err := clientOf(t, "", relays...).Contracts().ClaimKey(t.Context(), "agent-0000", token)
+		secret, _, _, err := contract.Of(clientOf(t, "", relays...)).ClaimKey(t.Context(), "agent-0000", token)
 		return secret, err
 	}
 	serve := func(body string) string {

@@ -11,8 +11,8 @@ import (
 	"engramd/nips/nipae"
 )
 
-// errUnsure is what a relay failed with that may know of a relay list.
-var errUnsure = errors.New("it may know a list of the agent's relays")
+// ErrUnsure is what a relay failed with that may know of a relay list.
+var ErrUnsure = errors.New("it may know a list of the agent's relays")
 
 // Discover looks for the agent's relay list (NIP-65, kind 10002) on the
 // configured relays. Relays that it names for writing (marked write, or not
@@ -31,11 +31,11 @@ var errUnsure = errors.New("it may know a list of the agent's relays")
 // memory may lie on relays that are not known. A relay that lets the others
 // wait has failed, unless Options.Patient; what then finds nothing looks again.
 func (c *Client) Discover(ctx context.Context, agent string) error {
-	return c.discover(ctx, agent, c.AskThoseSoon)
+	return discover(ctx, c, agent, c.AskThoseSoon)
 }
 
 // discover is Discover with a way to ask.
-func (c *Client) discover(ctx context.Context, agent string, ask Asking) error {
+func discover(ctx context.Context, c *Client, agent string, ask Asking) error {
 	if !nostr.IsValid32ByteHex(agent) {
 		return fmt.Errorf("agent: %w", nipae.ErrKey)
 	}
@@ -56,11 +56,11 @@ func (c *Client) discover(ctx context.Context, agent string, ask Asking) error {
 	list := TargetsOf(urls)
 	listed := slices.DeleteFunc(slices.Clone(list), func(t Target) bool { return among(configured, t) })
 	listed = slices.DeleteFunc(listed, func(t Target) bool { return among(TargetsOf(c.o.Ignore), t) })
-	for _, t := range listed[min(maxRelays, len(listed)):] {
+	for _, t := range listed[min(MaxRelays, len(listed)):] {
 		// Asking some of them only must not pass for asking all.
 		unsure = append(unsure, RelayStatus{URL: t.URL, Err: errors.New("not asked: the agent's list is too long")})
 	}
-	listed = listed[:min(maxRelays, len(listed))]
+	listed = listed[:min(MaxRelays, len(listed))]
 	for i := range listed {
 		listed[i].Listed = true
 	}
@@ -79,7 +79,7 @@ func (c *Client) discover(ctx context.Context, agent string, ask Asking) error {
 func relayLists(ctx context.Context, targets []Target, agent string, ask Asking) (a Answers, unsure []RelayStatus, err error) {
 	a, err = ask(ctx, targets, nostr.Filter{Kinds: []int{nostr.KindRelayListMetadata}, Authors: []string{agent}})
 	for _, r := range a.Relays {
-		if r.failed() || !r.Complete {
+		if r.Failed() || !r.Complete {
 			r.Err = unsureOf(r)
 			unsure = append(unsure, r)
 		}
@@ -87,11 +87,11 @@ func relayLists(ctx context.Context, targets []Target, agent string, ask Asking)
 	return a, unsure, err
 }
 
-// patiently does again, waiting for all relays, what found nothing while some
+// Patiently does again, waiting for all relays, what found nothing while some
 // was not waited for: the question for the agent's list too, if it was that.
-func (c *Client) patiently(ctx context.Context, agent string, again func() error) error {
+func (c *Client) Patiently(ctx context.Context, agent string, again func() error) error {
 	if Hurried(c.Doubts()) {
-		if err := c.discover(ctx, agent, c.AskThose); err != nil {
+		if err := discover(ctx, c, agent, c.AskThose); err != nil {
 			return err
 		}
 	}
@@ -131,7 +131,7 @@ func (c *Client) Doubts() []RelayStatus {
 // unsureOf reports what it means that a relay failed.
 func unsureOf(r RelayStatus) error {
 	if r.Err == nil {
-		return errUnsure
+		return ErrUnsure
 	}
-	return fmt.Errorf("%w: %w", errUnsure, r.Err)
+	return fmt.Errorf("%w: %w", ErrUnsure, r.Err)
 }

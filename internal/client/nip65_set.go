@@ -64,7 +64,7 @@ func (c *Client) SetRelayList(ctx context.Context, entries []ListedRelay) (befor
 	}
 	to := slices.Clone(c.o.Relays)
 	for _, r := range slices.Concat(before, entries) {
-		if len(to) < maxRelays {
+		if len(to) < MaxRelays {
 			to = append(to, r.URL)
 		}
 	}

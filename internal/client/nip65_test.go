@@ -1,182 +1,30 @@
 package client
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
 
-	"engramd/internal/client/clienttest"
-
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/relay/http/bridgetest"
+	"engramd/internal/client/clienttest"
 )
 
-// relayList returns the agent's kind 10002.
-func relayList(t testing.TB, at int64, tags ...nostr.Tag) *nostr.Event {
-	t.Helper()
-	ev := &nostr.Event{Kind: nostr.KindRelayListMetadata, CreatedAt: nostr.Timestamp(at), Tags: tags}
-	if err := who(t, "agent").Sign(ev); err != nil {
-		t.Fatal(err)
-	}
-	return ev
-}
-
-func TestDiscover(t *testing.T) {
-	now := time.Now().Unix()
-	agent := who(t, "agent").PubKey()
-	long := make([]nostr.Tag, maxRelays+1)
-	for i := range long {
-		long[i] = nostr.Tag{"r", fmt.Sprintf("wss://r%d.example.com", i)}
-	}
-	foreign := relayList(t, now, nostr.Tag{"r", "wss://foreign.example.com"})
-	foreign.PubKey = who(t, "second").PubKey()
-	if err := who(t, "second").Sign(foreign); err != nil {
-		t.Fatal(err)
-	}
-	tests := []struct {
-		name    string
-		relays  [][]*nostr.Event // what each configured relay has
-		down    bool             // and one more is down
-		want    []string         // asked besides the configured ones
-		partial bool
-	}{
-		{"none", [][]*nostr.Event{nil, nil}, false, nil, false},
-		{"write and unmarked entries", [][]*nostr.Event{nil, {relayList(t, now,
-			nostr.Tag{"r", "wss://both.example.com"}, nostr.Tag{"r", "wss://read.example.com", "read"},
-			nostr.Tag{"r", "wss://write.example.com/x?y", "write"}, nostr.Tag{"r", "https://no.example.com"}, nostr.Tag{"r"},
-			nostr.Tag{"r", "WSS://Both.Example.com:443/"}, nostr.Tag{"p", "wss://tag.example.com"}, nostr.Tag{"r", "wss://empty.example.com", ""},
-		)}}, false, []string{"wss://both.example.com", "wss://write.example.com/x?y", "wss://empty.example.com"}, false},
-		{"read entries only", [][]*nostr.Event{{relayList(t, now, nostr.Tag{"r", "wss://read.example.com", "read"})}}, false, nil, false},
-		{"the newest counts", [][]*nostr.Event{
-			{relayList(t, now-5, nostr.Tag{"r", "wss://old.example.com"})},
-			{relayList(t, now, nostr.Tag{"r", "wss://new.example.com"})},
-			{relayList(t, now-9, nostr.Tag{"r", "wss://older.example.com"})},
-		}, false, []string{"wss://new.example.com"}, false},
-		{"the newest counts, even if it is empty", [][]*nostr.Event{
-			{relayList(t, now-5, nostr.Tag{"r", "wss://old.example.com"}), relayList(t, now)},
-		}, false, nil, false},
-		{"somebody else's", [][]*nostr.Event{{foreign}}, false, nil, false},
-		{"found, and one is down", [][]*nostr.Event{{relayList(t, now, nostr.Tag{"r", "wss://a.example.com"})}}, true, []string{"wss://a.example.com"}, true},
-		{"none, and one is down", [][]*nostr.Event{nil}, true, nil, true},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var relays []string
-			for _, events := range tt.relays {
-				relays = append(relays, clienttest.StartHoard(t, &clienttest.Hoard{Events: events}))
-			}
-			if tt.down {
-				relays = append(relays, bridgetest.Down(t))
-			}
-			c := clientFor(t, who(t, "owner"), relays, nil)
-			if err := c.Discover(t.Context(), agent); err != nil {
-				t.Fatal(err)
-			}
-			want := slices.Concat(relays, tt.want)
-			if !slices.Equal(c.Relays(), want) || len(c.Doubts()) > 0 != tt.partial {
-				t.Errorf("relays %v, doubts %+v; want %v, %v", c.Relays(), c.Doubts(), want, tt.partial)
-			}
-			if !slices.Equal(c.Writers(), relays) {
-				t.Errorf("written to %v, want the configured ones", c.Writers())
-			}
-			if left := c.LeftOut(); tt.want == nil && left != nil || tt.want != nil && !slices.Equal(left, relays) {
-				t.Errorf("left out by the list: %v", left)
-			}
-		})
-	}
-
-	c := clientFor(t, who(t, "owner"), []string{clienttest.StartHoard(t, &clienttest.Hoard{Events: []*nostr.Event{relayList(t, now, long...)}})}, nil)
-	if err := c.Discover(t.Context(), agent); err != nil || len(c.Relays()) != 1+maxRelays || len(c.Doubts()) != 1 {
-		t.Errorf("a long list: %v, %d relays, %+v", err, len(c.Relays()), c.Doubts())
-	}
-	if err := c.Discover(t.Context(), "npub1"); err == nil {
-		t.Error("a key that is none is taken")
-	}
-	down := clientFor(t, who(t, "owner"), []string{bridgetest.Down(t)}, nil)
-	if err := down.Discover(t.Context(), agent); !errors.Is(err, ErrNoRelay) || len(down.Doubts()) != 1 {
-		t.Errorf("all down: %v, %+v", err, down.Doubts())
-	}
-}
-
-// Memory is also read where the agent's list says, and while the list may be
-// unknown nothing is reported absent.
-func TestDiscoveredRelaysAreAsked(t *testing.T) {
-	now := time.Now().Unix()
-	home := bridgetest.Start(t).URL
-	wrote := mustSet(t, agentOf(t, "agent", "owner", []string{home}, nil), "mem/a", "at home")
-	directory := clienttest.StartHoard(t, &clienttest.Hoard{Events: []*nostr.Event{relayList(t, now, nostr.Tag{"r", home, "write"})}})
-
-	m := ownerOf(t, "agent", "owner", []string{directory}, nil)
-	if _, _, err := m.Get(t.Context(), "mem/a"); !errors.Is(err, ErrNotFound) {
-		t.Errorf("before: %v", err)
-	}
-	if err := m.c.Discover(t.Context(), m.Agent()); err != nil {
-		t.Fatal(err)
-	}
-	if got, status, err := m.Get(t.Context(), "mem/a"); err != nil || got != wrote || status.Partial || status.Relays[1].URL != home {
-		t.Errorf("after: %+v, %v, %+v", got, err, status)
-	}
-	// A listed relay is not said to lack what it was not asked for.
-	log, status, err := m.Log(t.Context(), "mem/a")
-	if listed := status.Relays[1].Err; err != nil || len(log) != 1 || status.Partial || !errors.Is(listed, ErrHistoryUnasked) || !errors.Is(listed, ErrNoHistory) {
-		t.Errorf("its versions: %v, %v, %+v", log, err, status)
-	}
-
-	unsure := ownerOf(t, "agent", "owner", []string{bridgetest.Down(t), home}, nil)
-	if err := unsure.c.Discover(t.Context(), m.Agent()); err != nil {
-		t.Fatal(err)
-	}
-	unsure.c.mu.Lock() // from now on only the answering relay is asked
-	unsure.c.targets = unsure.c.targets[1:]
-	unsure.c.mu.Unlock()
-	if _, status, err := unsure.Get(t.Context(), "mem/none"); !errors.Is(err, ErrPartial) || !status.Partial {
-		t.Errorf("with a list that may be unknown: %v, %+v", err, status)
-	}
-	if got, status, err := unsure.Get(t.Context(), "mem/a"); err != nil || got != wrote || !status.Partial {
-		t.Errorf("with a list that may be unknown: %+v, %v", got, err)
-	}
-}
-
-// A list that was found while some relay failed may be old: then nothing is
-// reported absent, and what is found may be old.
-func TestAnOldListIsDoubted(t *testing.T) {
-	now := time.Now().Unix()
-	left, home := bridgetest.Start(t).URL, bridgetest.Start(t).URL
-	mustSet(t, agentOf(t, "agent", "owner", []string{home}, nil), "core", "at home")
-	a := clienttest.StartHoard(t, &clienttest.Hoard{Events: []*nostr.Event{relayList(t, now-5, nostr.Tag{"r", left})}})
-	b := clienttest.StartHoard(t, &clienttest.Hoard{Events: []*nostr.Event{relayList(t, now, nostr.Tag{"r", home})}})
-
-	m := ownerOf(t, "agent", "owner", []string{a, b}, nil)
-	if err := m.c.Discover(t.Context(), m.Agent()); err != nil {
-		t.Fatal(err)
-	}
-	if got, status, err := m.Get(t.Context(), "core"); err != nil || got.Text != "at home" || status.Partial {
-		t.Errorf("both answer: %+v, %v, %+v", got, err, status)
-	}
-	m = ownerOf(t, "agent", "owner", []string{a, bridgetest.Down(t)}, nil)
-	if err := m.c.Discover(t.Context(), m.Agent()); err != nil {
-		t.Fatal(err)
-	}
-	if _, status, err := m.Get(t.Context(), "core"); !errors.Is(err, ErrPartial) || len(status.Relays) != 3 {
-		t.Errorf("one is down: %v, %+v", err, status)
-	}
-}
-
-// With a deadline, the search for the list leaves time for the question.
-func TestDiscoverLeavesTime(t *testing.T) {
-	relays := []string{clienttest.Silent(t), clienttest.StartHoard(t, &clienttest.Hoard{})}
-	scaled(t, func(timeout func(*Options)) error {
-		var o Options
-		timeout(&o)
-		ctx, cancel := contextWithin(t, 2*o.Timeout)
-		defer cancel()
-		start := time.Now()
-		if err := clientFor(t, who(t, "owner"), relays, func(o *Options) { o.Grace = 0 }).Discover(ctx, who(t, "agent").PubKey()); err != nil {
-			return err
+// While the list of relays is looked up, the known relays are asked.
+func TestDiscoverKeepsWhatIsKnown(t *testing.T) {
+	far := clienttest.StartHoard(t, &clienttest.Hoard{})
+	var c *Client
+	during := make(chan []string, 2)
+	directory := clienttest.StartHoard(t, &clienttest.Hoard{Hints: true, Events: []*nostr.Event{clienttest.RelayList(t, time.Now().Unix(), nostr.Tag{"r", far})},
+		Asking: func(int) { during <- c.Relays() }})
+	c = clientFor(t, who(t, "owner"), []string{directory}, nil)
+	for range 2 {
+		if err := c.Discover(t.Context(), who(t, "agent").PubKey()); err != nil {
+			t.Fatal(err)
 		}
-		return inTime("discovery in two of them", start, timeout)
-	})
+	}
+	<-during
+	if known := <-during; !slices.Equal(known, []string{directory, far}) {
+		t.Errorf("asked while looking: %v", known)
+	}
 }

@@ -26,8 +26,8 @@ type Limits struct {
 
 // Bounds that are not worth an option.
 const (
-	// maxRejected is how many wrong events a relay may send in one answer.
-	maxRejected = 100
+	// MaxRejected is how many wrong events a relay may send in one answer.
+	MaxRejected = 100
 	// maxAuths is how many different challenges of one connection are answered.
 	maxAuths = 4
 	// closePatience is how long a CLOSE may take to be written.
@@ -44,8 +44,8 @@ const (
 	// listedPatience is the least time that a relay gets which only the agent's
 	// list names.
 	listedPatience = 3 * time.Second
-	// maxRelays is how many relays of one NIP-65 list are used.
-	maxRelays = 32
+	// MaxRelays is how many relays of one NIP-65 list are used.
+	MaxRelays = 32
 	// defaultTimeout is Options.Timeout when that is zero, and defaultGrace is
 	// Options.Grace.
 	defaultTimeout = 10 * time.Second
@@ -85,9 +85,9 @@ type Options struct {
 	Wait  func(ctx context.Context, d time.Duration) error
 	Rand  io.Reader // of nonces; nil means crypto/rand
 	Trace Trace     // nil traces nothing
-	// Links gives the log that a pair's writes go into, nil for none. nil chains
-	// nothing.
-	Links  func(m *Memory) Links
+	// Links gives the log that the writes of the client's identity for an owner go
+	// into, nil for none. nil chains nothing.
+	Links  func(c *Client, owner string) Links
 	Log    *slog.Logger // nil discards; debug only
 	Limits Limits
 }

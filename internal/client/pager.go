@@ -82,7 +82,7 @@ func (p *Pager) meanwhile() bool {
 	case p.Began == 0, p.since != nil, p.pages < 2,
 		f.Limit > 0 && p.count >= f.Limit,
 		f.Until != nil && *f.Until < since,
-		f.Kinds != nil && !slices.ContainsFunc(f.Kinds, replaceable):
+		f.Kinds != nil && !slices.ContainsFunc(f.Kinds, Replaceable):
 		return false
 	}
 	if f.Since != nil {
@@ -92,9 +92,9 @@ func (p *Pager) meanwhile() bool {
 	return true
 }
 
-// replaceable reports whether an event of a kind takes the place of another
+// Replaceable reports whether an event of a kind takes the place of another
 // (NIP-01).
-func replaceable(kind int) bool {
+func Replaceable(kind int) bool {
 	return nostr.IsReplaceableKind(kind) || nostr.IsAddressableKind(kind)
 }
 

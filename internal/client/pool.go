@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// errClosed means that the Client has been closed.
-var errClosed = errors.New("the client is closed")
+// ErrClosed means that the Client has been closed.
+var ErrClosed = errors.New("the client is closed")
 
 // slot holds the one connection to a relay. Whoever has its token may look at
 // conn and replace it; it is held while dialling, so that there is one dial.
@@ -29,7 +29,7 @@ func (s *slot) shut() {
 	}
 	defer func() { <-s.token }()
 	if s.conn != nil {
-		s.conn.end(fmt.Errorf("%w: %w", ErrLost, errClosed))
+		s.conn.end(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
 	}
 }
 
@@ -57,7 +57,7 @@ func (p *pool) slot(t Target) (*slot, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, errClosed
+		return nil, ErrClosed
 	}
 	s := p.slots[t.Canonical]
 	if s == nil {
@@ -92,7 +92,7 @@ func (p *pool) acquire(ctx context.Context, t Target, old *Conn) (conn *Conn, re
 	select {
 	case s.token <- struct{}{}:
 	case <-s.gone:
-		return nil, false, errClosed
+		return nil, false, ErrClosed
 	case <-ctx.Done():
 		return nil, false, fmt.Errorf("%w: it did not accept the connection", ErrTimeout)
 	}
@@ -109,8 +109,8 @@ func (p *pool) acquire(ctx context.Context, t Target, old *Conn) (conn *Conn, re
 		return nil, false, err
 	}
 	if s.isShut() {
-		fresh.end(fmt.Errorf("%w: %w", ErrLost, errClosed))
-		return nil, false, errClosed
+		fresh.end(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
+		return nil, false, ErrClosed
 	}
 	s.conn = fresh
 	return fresh, false, nil

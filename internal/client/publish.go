@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -27,52 +26,20 @@ func (c *Client) Publish(ctx context.Context, ev *nostr.Event) ([]PublishStatus,
 	ctx, cancel := c.Operation(ctx)
 	defer cancel()
 	published, err := c.PublishThose(ctx, c.WriteTargets(), ev, nil)
-	c.settle(ctx, ev, published)
-	return published, err
-}
-
-// Publish is Client.Publish of an event that Compose made of the pair. What is in no
-// log (Unchained) opens none.
-func (m *Memory) Publish(ctx context.Context, ev *nostr.Event) ([]PublishStatus, error) {
-	ctx, cancel := m.c.Operation(ctx)
-	defer cancel()
-	published, err := m.c.PublishThose(ctx, m.c.WriteTargets(), ev, nil)
-	if len(published) > 0 {
-		m.sent(ctx, ev, published)
-	}
+	settle(ctx, c, ev, published)
 	return published, err
 }
 
 // settle notes what became of an engram of ours that was composed before.
-func (c *Client) settle(ctx context.Context, ev *nostr.Event, published []PublishStatus) {
+func settle(ctx context.Context, c *Client, ev *nostr.Event, published []PublishStatus) {
 	if c.o.Links == nil || ev.Kind != nipae.Kind || ev.PubKey != c.id.PubKey() || len(published) == 0 {
 		return
 	}
 	if tag := ev.Tags.Find("p"); tag != nil {
-		if m, err := c.AsAgent(tag[1]); err == nil {
-			m.sent(ctx, ev, published)
+		if links := c.o.Links(c, tag[1]); links != nil {
+			Settle(ctx, links, ev, published)
 		}
 	}
-}
-
-// publishToOthers is publish to the relays that no decision was asked of, with
-// what those said that were. Once a relay has decided, or taken it, the event
-// is published, whatever the others say.
-func (c *Client) publishToOthers(ctx context.Context, to []Target, ev *nostr.Event, slow map[string]bool, d Decision) ([]PublishStatus, error) {
-	others := slices.DeleteFunc(slices.Clone(to), func(t Target) bool {
-		return slices.ContainsFunc(d.Published, func(s PublishStatus) bool { return s.URL == t.URL })
-	})
-	if len(d.Published) == 0 {
-		return c.PublishThose(ctx, to, ev, slow)
-	}
-	if len(others) == 0 {
-		return d.Published, nil
-	}
-	published, err := c.PublishThose(ctx, others, ev, slow)
-	if len(published) == 0 {
-		return d.Published, err
-	}
-	return append(d.Published, published...), nil
 }
 
 // PublishThose is Publish within an operation, to those relays. Relays that are
@@ -167,20 +134,6 @@ func TimedOut(relays []RelayStatus) map[string]bool {
 		}
 	}
 	return slow
-}
-
-// WithoutSilent are targets of which those that let an event time out are not
-// to be asked any more.
-func WithoutSilent(targets []Target, published []PublishStatus) []Target {
-	out := slices.Clone(targets)
-	for _, s := range published {
-		for i := range out {
-			if out[i].URL == s.URL && errors.Is(s.Err, ErrTimeout) {
-				out[i].Err = s.Err
-			}
-		}
-	}
-	return out
 }
 
 // Accepted counts the relays that have the event.

@@ -9,12 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/client/clienttest"
-
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/e2e/testkeys"
-	"engramd/nips/nipae"
 )
 
 // patience is how long a test waits for an expected event.
@@ -72,53 +69,6 @@ func inTime(what string, start time.Time, timeout func(*Options)) error {
 		return fmt.Errorf("%s took %v of %v", what, took, o.Timeout)
 	}
 	return nil
-}
-
-// agentOf is the memory of agent for owner.
-func agentOf(t testing.TB, agent, owner string, relays []string, change func(*Options)) *Memory {
-	t.Helper()
-	m, err := clientFor(t, who(t, agent), relays, change).AsAgent(who(t, owner).PubKey())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-// ownerOf returns the same memory for its owner.
-func ownerOf(t testing.TB, agent, owner string, relays []string, change func(*Options)) *Memory {
-	t.Helper()
-	m, err := clientFor(t, who(t, owner), relays, change).AsOwner(who(t, agent).PubKey())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-// engramAt seals a text as agent would have written it at a time.
-func engramAt(t testing.TB, agent, owner string, slug nipae.Slug, text string, at int64) *nostr.Event {
-	t.Helper()
-	body := nipae.NewProfile(text)
-	if !slug.IsCore() {
-		var err error
-		if body, err = nipae.NewMemory(slug, text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return sealed(t, agent, owner, body, at)
-}
-
-func sealed(t testing.TB, agent, owner string, body nipae.Body, at int64) *nostr.Event {
-	t.Helper()
-	secret := testkeys.New(agent).Secret
-	key, err := nipae.DeriveConversationKey(secret, who(t, owner).PubKey())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ev, err := nipae.Seal(key, body, nipae.Sealing{Secret: secret, Owner: who(t, owner).PubKey(), CreatedAt: at, Rand: clienttest.Randomness(at)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ev
 }
 
 // put publishes events to relays without a client's checks.

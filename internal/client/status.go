@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,25 +78,25 @@ type Status struct {
 }
 
 // Took returns the URLs of the relays that took what was written.
-func (s Status) Took() []string { return tookIt(s.Published) }
+func (s Status) Took() []string { return TookIt(s.Published) }
 
 func Partial(relays []RelayStatus) bool {
 	for _, r := range relays {
-		if r.failed() || !r.Complete {
+		if r.Failed() || !r.Complete {
 			return true
 		}
 	}
 	return false
 }
 
-// failed reports whether the relay did not answer. A relay without history to
+// Failed reports whether the relay did not answer. A relay without history to
 // show has answered.
-func (r RelayStatus) failed() bool { return r.Err != nil && !errors.Is(r.Err, ErrNoHistory) }
+func (r RelayStatus) Failed() bool { return r.Err != nil && !errors.Is(r.Err, ErrNoHistory) }
 
 // Answered counts the relays that answered.
 func Answered(relays []RelayStatus) (n int) {
 	for _, r := range relays {
-		if !r.failed() {
+		if !r.Failed() {
 			n++
 		}
 	}
@@ -116,7 +117,7 @@ func Failures(sentinel error, relays []RelayStatus) error {
 	order := make([]string, 0, len(relays))
 	for _, r := range relays {
 		err := r.Err
-		if !r.failed() && !r.Complete {
+		if !r.Failed() && !r.Complete {
 			err = errors.New("its answer may be incomplete")
 		}
 		if err == nil {
@@ -159,4 +160,17 @@ func (e *relayErrors) Error() string { return e.text }
 
 func (e *relayErrors) Is(target error) bool {
 	return target == e.sentinel || target == ErrAuth && e.auth && e.sentinel == ErrNoRelay
+}
+
+// WithDoubts adds the doubts about the list of relays to what became of a
+// question, but for relays that failed at the question itself: one that is down
+// is down once.
+func WithDoubts(relays, doubts []RelayStatus) []RelayStatus {
+	relays = slices.Clone(relays)
+	for _, d := range doubts {
+		if !slices.ContainsFunc(relays, func(r RelayStatus) bool { return r.URL == d.URL && r.Failed() }) {
+			relays = append(relays, d)
+		}
+	}
+	return relays
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/proposals"
 	"engramd/nips/nipae"
 )
@@ -28,7 +28,7 @@ type form struct {
 
 func formOf(p proposals.Proposal) *form {
 	f := form{string(p.Act), string(p.Slug), p.Base, p.Version, p.Why, p.Vouch, p.Text}
-	if f.Base == client.BaseNone {
+	if f.Base == memory.BaseNone {
 		f.Base = ""
 	}
 	return &f
@@ -82,7 +82,7 @@ func TestTableOfProposals(t *testing.T) {
 			}
 			base := f.Base
 			if base == "" {
-				base = client.BaseNone
+				base = memory.BaseNone
 			}
 			text, err := proposals.Proposal{Act: proposals.Act(f.Propose), Slug: nipae.Slug(f.Slug), Base: base, Version: f.Version, Why: f.Why, Vouch: f.Vouch, Text: f.Text}.Render()
 			if err == nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	recallanswer "engramd/internal/memory/recall/answer"
 	"engramd/internal/memory/write"
 	"engramd/nips/frontmatter"
@@ -112,7 +113,7 @@ func title(text string) string { return recallanswer.Title(frontmatter.Parse(tex
 
 // heads returns the records of a listing that have a text, core first, without
 // those that are a program's own matter.
-func heads(l client.Listing) []client.Entry {
+func heads(l memory.Listing) []client.Entry {
 	return slices.DeleteFunc(slices.Clone(l.Texts()), func(e client.Entry) bool { return write.Reserved(e.Slug) })
 }
 

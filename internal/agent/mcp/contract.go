@@ -9,29 +9,30 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/internal/secrets"
 	"engramd/nips/nipae"
 	"engramd/nips/niptemp"
 )
 
 // Contracts is contract memory with the agent's key; ContractsOf makes one of a
-// *client.Contracts.
+// *contract.Contracts.
 type Contracts interface {
 	PubKey() string
 	// By restricts calls to the contract of a poster, "" for any.
 	By(poster string) Contracts
-	New(ctx context.Context, o client.ContractOffer) (client.Contract, client.Status, error)
-	List(ctx context.Context, status string) ([]client.Contract, client.Status, error)
-	Thread(ctx context.Context, id, with string) (client.Thread, client.Status, error)
-	Move(ctx context.Context, id, with, to, note string, event *nostr.Event) (client.Contract, client.Status, error)
-	Say(ctx context.Context, id, with string, s client.Saying) (client.ContractEntry, client.Status, error)
+	New(ctx context.Context, o contract.Offer) (contract.Contract, client.Status, error)
+	List(ctx context.Context, status string) ([]contract.Contract, client.Status, error)
+	Thread(ctx context.Context, id, with string) (contract.Thread, client.Status, error)
+	Move(ctx context.Context, id, with, to, note string, event *nostr.Event) (contract.Contract, client.Status, error)
+	Say(ctx context.Context, id, with string, s contract.Saying) (contract.Entry, client.Status, error)
 }
 
 // ContractsOf adapts the client's contracts to the server.
-func ContractsOf(cs *client.Contracts) Contracts { return contracts{cs} }
+func ContractsOf(cs *contract.Contracts) Contracts { return contracts{cs} }
 
-// contracts is client.Contracts with an interface as the result of By.
-type contracts struct{ *client.Contracts }
+// contracts is contract.Contracts with an interface as the result of By.
+type contracts struct{ *contract.Contracts }
 
 func (c contracts) By(poster string) Contracts { return contracts{c.Contracts.By(poster)} }
 
@@ -59,7 +60,7 @@ type partyOut struct {
 	Pubkey  string `json:"pubkey,omitempty"`
 }
 
-func partyOf(p client.Party) partyOut { return partyOut{p.AgentID, p.PubKey} }
+func partyOf(p contract.Party) partyOut { return partyOut{p.AgentID, p.PubKey} }
 
 // contractOut is a contract as tools show it.
 type contractOut struct {
@@ -99,10 +100,10 @@ func termsOf(t niptemp.Terms) *termsOut {
 	return out
 }
 
-func (s *Server) contractOf(c client.Contract) contractOut {
+func (s *Server) contractOf(c contract.Contract) contractOut {
 	out := contractOut{ContractID: c.ID, Status: c.Status, YourRole: c.Role(s.o.Contracts.PubKey()), Poster: partyOf(c.Poster), AmountSats: c.AmountSats,
 		Description: c.Description, Unproven: c.Unproven, DecidedBy: c.Decided, Decision: c.DecidedEvent, Offered: termsOf(c.Offered), Agreed: termsOf(c.Agreed), API: c.Home != ""}
-	if c.Worker != (client.Party{}) {
+	if c.Worker != (contract.Party{}) {
 		worker := partyOf(c.Worker)
 		out.Worker = &worker
 	}
@@ -133,7 +134,7 @@ type entryOut struct {
 	Payload     string   `json:"payload,omitempty" jsonschema:"of one that is sealed between the parties, for the arbitrator: its SHA-256 and size, by the relay's word"`
 }
 
-func contractEntryOf(c client.Contract, e client.ContractEntry) entryOut {
+func contractEntryOf(c contract.Contract, e contract.Entry) entryOut {
 	out := entryOut{EntryID: e.EntryID, Author: partyOf(e.Author), Role: c.Role(e.Author.PubKey), Type: e.Type, Visibility: e.Visibility, Content: e.Content,
 		Attachments: e.Attachments, CreatedAt: stamp(e.CreatedAt), Signature: string(e.Signature), Unreadable: e.Unreadable}
 	if out.N = e.N; e.ArrivedAt != 0 {
@@ -189,7 +190,7 @@ func contractFailure(err error, sent bool) *Failure {
 	case is(client.ErrConflict):
 		return &Failure{Code: CodeConflict, Message: "The contract is not in a state that allows this, or somebody else was faster: " + said + " Nothing was changed.",
 			Action: "Look at contract_show, and decide anew."}
-	case is(client.ErrAmbiguous):
+	case is(contract.ErrAmbiguous):
 		return &Failure{Code: CodeInvalid, Message: "Several pairs of keys have a contract of this id: " + said,
 			Action: "Call again with with set to the public key of the other party that you mean."}
 	case is(client.ErrNoAPI):
@@ -234,6 +235,6 @@ func guardContract(allow bool, texts ...string) error {
 }
 
 // entryFilter returns the filter of contract_read and contract_search.
-func entryFilter(t, visibility, author, query string) client.EntryFilter {
-	return client.EntryFilter{Type: t, Visibility: visibility, Author: cmp.Or(client.PubKeyOf(author), author), Query: query}
+func entryFilter(t, visibility, author, query string) contract.EntryFilter {
+	return contract.EntryFilter{Type: t, Visibility: visibility, Author: cmp.Or(contract.PubKeyOf(author), author), Query: query}
 }

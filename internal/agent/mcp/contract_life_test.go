@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/internal/relay/http/bridgetest"
 )
 
@@ -16,7 +17,7 @@ func TestContractLife(t *testing.T) {
 	as := func(name string) peer {
 		c := client.New(who(t, name), client.Options{Relays: []string{url}, Timeout: patience / 2})
 		t.Cleanup(c.Close)
-		return connect(t, newServer(options{Memory: newFake(), Contracts: ContractsOf(c.Contracts())}))
+		return connect(t, newServer(options{Memory: newFake(), Contracts: ContractsOf(contract.Of(c))}))
 	}
 	poster, worker := as("poster"), as("worker")
 	made := ask[contractChangeOut](poster, "contract_new", args{"description": "Summarise", "worker": who(t, "worker").PubKey(), "amount_sats": 5})
@@ -76,7 +77,7 @@ func TestContractIsDecided(t *testing.T) {
 	as := func(name string) peer {
 		c := client.New(who(t, name), client.Options{Relays: []string{url}, Timeout: patience / 2})
 		t.Cleanup(c.Close)
-		return connect(t, newServer(options{Memory: newFake(), Contracts: ContractsOf(c.Contracts())}))
+		return connect(t, newServer(options{Memory: newFake(), Contracts: ContractsOf(contract.Of(c))}))
 	}
 	poster, worker, judge := as("poster"), as("worker"), as("judge")
 	key := who(t, "judge").PubKey()

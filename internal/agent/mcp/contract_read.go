@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"engramd/internal/client"
+	"engramd/internal/client/contract"
 )
 
 const (
@@ -76,13 +77,13 @@ type contractShowOut struct {
 }
 
 // thread reads a contract.
-func (s *Server) thread(ctx context.Context, id, with, poster string) (client.Thread, answer, error) {
+func (s *Server) thread(ctx context.Context, id, with, poster string) (contract.Thread, answer, error) {
 	key, err := partyKey("with", with)
 	if err != nil {
-		return client.Thread{}, answer{}, err
+		return contract.Thread{}, answer{}, err
 	}
 	if poster, err = partyKey("poster", poster); err != nil {
-		return client.Thread{}, answer{}, err
+		return contract.Thread{}, answer{}, err
 	}
 	t, status, err := s.o.Contracts.By(poster).Thread(ctx, strings.TrimSpace(id), key)
 	if err != nil {
@@ -98,7 +99,7 @@ func (s *Server) thread(ctx context.Context, id, with, poster string) (client.Th
 // partyKey reads the key of a party, "" for any.
 func partyKey(name, text string) (string, error) {
 	text = strings.TrimSpace(text)
-	key := client.PubKeyOf(text)
+	key := contract.PubKeyOf(text)
 	if text != "" && key == "" {
 		return "", invalidf("%s is no public key: npub1… or 64 hex digits.", name)
 	}
@@ -119,7 +120,7 @@ func (s *Server) contractShow(ctx context.Context, in contractShowIn) (contractS
 	})
 }
 
-func moveOf(c client.Contract, m client.ContractMove) moveOut {
+func moveOf(c contract.Contract, m contract.Move) moveOut {
 	out := moveOut{From: m.From, To: m.To, Role: c.Role(m.By), CreatedAt: stamp(m.CreatedAt), N: m.N, Note: m.Note, Doubt: m.Why}
 	if m.Withdrawn != nil {
 		out.Withdrawn = stamp(m.Withdrawn.At)
@@ -215,7 +216,7 @@ func (s *Server) entries(ctx context.Context, in contractReadIn, query string) (
 }
 
 type contractSummaryOut struct {
-	client.ContractSummary
+	contract.Summary
 	Status   string `json:"status"`
 	YourRole string `json:"your_role"`
 	answer

@@ -11,6 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip19"
 
 	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/nips/niptemp"
 )
 
@@ -18,35 +19,35 @@ import (
 type fakeContracts struct {
 	err    error
 	status client.Status
-	thread client.Thread
-	said   []client.Saying
-	offers []client.ContractOffer
+	thread contract.Thread
+	said   []contract.Saying
+	offers []contract.Offer
 }
 
 func (f *fakeContracts) By(string) Contracts { return f }
 
 func (f *fakeContracts) PubKey() string { return strings.Repeat("aa", 32) }
 
-func (f *fakeContracts) New(_ context.Context, o client.ContractOffer) (client.Contract, client.Status, error) {
+func (f *fakeContracts) New(_ context.Context, o contract.Offer) (contract.Contract, client.Status, error) {
 	f.offers = append(f.offers, o)
 	return f.thread.Contract, f.status, f.err
 }
 
-func (f *fakeContracts) List(context.Context, string) ([]client.Contract, client.Status, error) {
-	return []client.Contract{f.thread.Contract}, f.status, f.err
+func (f *fakeContracts) List(context.Context, string) ([]contract.Contract, client.Status, error) {
+	return []contract.Contract{f.thread.Contract}, f.status, f.err
 }
 
-func (f *fakeContracts) Thread(context.Context, string, string) (client.Thread, client.Status, error) {
+func (f *fakeContracts) Thread(context.Context, string, string) (contract.Thread, client.Status, error) {
 	return f.thread, f.status, f.err
 }
 
-func (f *fakeContracts) Move(context.Context, string, string, string, string, *nostr.Event) (client.Contract, client.Status, error) {
+func (f *fakeContracts) Move(context.Context, string, string, string, string, *nostr.Event) (contract.Contract, client.Status, error) {
 	return f.thread.Contract, f.status, f.err
 }
 
-func (f *fakeContracts) Say(_ context.Context, _, _ string, s client.Saying) (client.ContractEntry, client.Status, error) {
+func (f *fakeContracts) Say(_ context.Context, _, _ string, s contract.Saying) (contract.Entry, client.Status, error) {
 	f.said = append(f.said, s)
-	return client.ContractEntry{}, f.status, f.err
+	return contract.Entry{}, f.status, f.err
 }
 
 // everyContractCall returns a valid call of every contract tool.
@@ -79,7 +80,7 @@ func TestContractFailures(t *testing.T) {
 		{err: &client.APIError{Status: 403, Message: "restricted: only the worker"}, code: CodeKeyRefused},
 		{err: &client.APIError{Status: 400, Message: "invalid: type"}, code: CodeInvalid},
 		{err: &client.APIError{Status: 429}, code: CodeRefused},
-		{err: client.ErrAmbiguous, code: CodeInvalid},
+		{err: contract.ErrAmbiguous, code: CodeInvalid},
 		{err: client.ErrNoAPI, code: CodeNoAPI},
 		{err: client.ErrTooLarge, code: CodeTooLarge},
 		{err: client.ErrEmpty, code: CodeEmpty},
@@ -134,9 +135,9 @@ func TestContractSecrets(t *testing.T) {
 func TestContractTerms(t *testing.T) {
 	key := strings.Repeat("bb", 32)
 	terms := niptemp.Terms{Arbitrator: key, Decider: strings.Repeat("cc", 32), Expirer: strings.Repeat("dd", 32), Deadline: 1_700_000_000}
-	fake := &fakeContracts{thread: client.Thread{
-		Contract: client.Contract{ID: "x", Status: "completed", Offered: terms, Agreed: niptemp.Terms{Arbitrator: key}, Decided: "arbitrator", DecidedEvent: strings.Repeat("ee", 32)},
-		Entries:  []client.ContractEntry{{EntryID: "mem_0", Sealed: true, Unreadable: true, Payload: &client.SealedPayload{Bytes: 132, SHA256: key}}},
+	fake := &fakeContracts{thread: contract.Thread{
+		Contract: contract.Contract{ID: "x", Status: "completed", Offered: terms, Agreed: niptemp.Terms{Arbitrator: key}, Decided: "arbitrator", DecidedEvent: strings.Repeat("ee", 32)},
+		Entries:  []contract.Entry{{EntryID: "mem_0", Sealed: true, Unreadable: true, Payload: &contract.SealedPayload{Bytes: 132, SHA256: key}}},
 	}}
 	p := connect(t, newServer(options{Memory: newFake(), Contracts: fake}))
 	npub, err := nip19.EncodePublicKey(key)
@@ -144,7 +145,7 @@ func TestContractTerms(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.call("contract_new", args{"description": "x", "arbitrator": " " + npub, "decider": "relay", "expirer": "judge"})
-	if len(fake.offers) != 1 || fake.offers[0].Arbitrator != key || fake.offers[0].Decider != client.Relay || fake.offers[0].Expirer != "judge" {
+	if len(fake.offers) != 1 || fake.offers[0].Arbitrator != key || fake.offers[0].Decider != contract.Relay || fake.offers[0].Expirer != "judge" {
 		t.Errorf("offered: %+v", fake.offers)
 	}
 	shown := text(p.call("contract_show", args{"contract_id": "x"}))
@@ -189,9 +190,9 @@ func TestContractArguments(t *testing.T) {
 // TestContractDoubts: withdrawn and unproven contracts are marked wherever they
 // are listed.
 func TestContractDoubts(t *testing.T) {
-	taken := &client.Withdrawal{At: 1700000000}
-	fake := &fakeContracts{thread: client.Thread{Contract: client.Contract{ID: "x", Status: "accepted", Unproven: true}, Entries: []client.ContractEntry{{EntryID: "mem_1", Withdrawn: taken}},
-		Moves: []client.ContractMove{{To: "accepted", Note: "why", Withdrawn: taken}}}}
+	taken := &contract.Withdrawal{At: 1700000000}
+	fake := &fakeContracts{thread: contract.Thread{Contract: contract.Contract{ID: "x", Status: "accepted", Unproven: true}, Entries: []contract.Entry{{EntryID: "mem_1", Withdrawn: taken}},
+		Moves: []contract.Move{{To: "accepted", Note: "why", Withdrawn: taken}}}}
 	p := connect(t, newServer(options{Memory: newFake(), Contracts: fake}))
 	const at = "2023-11-14T22:13:20Z"
 	if out := ask[contractListOut](p, "contract_list", args{}); !out.Contracts[0].Unproven {
@@ -213,7 +214,7 @@ func TestContractDoubts(t *testing.T) {
 func TestContractPages(t *testing.T) {
 	fake := &fakeContracts{}
 	for i := range 120 {
-		fake.thread.Entries = append(fake.thread.Entries, client.ContractEntry{EntryID: fmt.Sprint(i), Type: "message", Visibility: "shared", Content: strings.Repeat("x", 4000)})
+		fake.thread.Entries = append(fake.thread.Entries, contract.Entry{EntryID: fmt.Sprint(i), Type: "message", Visibility: "shared", Content: strings.Repeat("x", 4000)})
 	}
 	p := connect(t, newServer(options{Memory: newFake(), Contracts: fake}))
 	var seen []string

@@ -5,7 +5,7 @@ import (
 	"context"
 	"strings"
 
-	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/internal/platform/timeparse"
 )
 
@@ -32,7 +32,7 @@ func (s *Server) contractNew(ctx context.Context, in contractNewIn) (contractCha
 	if err := guardContract(in.AllowSecret, in.Description); err != nil {
 		return contractChangeOut{}, err
 	}
-	o := client.ContractOffer{Description: in.Description, AmountSats: in.AmountSats, Worker: keyOrName(in.Worker), Arbitrator: keyOrName(in.Arbitrator),
+	o := contract.Offer{Description: in.Description, AmountSats: in.AmountSats, Worker: keyOrName(in.Worker), Arbitrator: keyOrName(in.Arbitrator),
 		Decider: keyOrName(in.Decider), Expirer: keyOrName(in.Expirer)}
 	if in.Deadline != "" {
 		at, err := timeparse.Parse(in.Deadline, timeparse.Until, s.o.Clock())
@@ -54,7 +54,7 @@ func (s *Server) contractNew(ctx context.Context, in contractNewIn) (contractCha
 // which is a name.
 func keyOrName(text string) string {
 	text = strings.TrimSpace(text)
-	return cmp.Or(client.PubKeyOf(text), text)
+	return cmp.Or(contract.PubKeyOf(text), text)
 }
 
 type contractMoveIn struct {
@@ -111,10 +111,10 @@ func (s *Server) contractSay(ctx context.Context, in contractSayIn) (contractSay
 	}
 	id := strings.TrimSpace(in.ContractID)
 	return signing(ctx, s, id, func(ctx context.Context) (contractSayOut, error) {
-		e, status, err := s.o.Contracts.Say(ctx, id, key, client.Saying{Type: cmp.Or(in.Type, "message"), Visibility: in.Visibility, Content: in.Content, Attachments: in.Attachments})
+		e, status, err := s.o.Contracts.Say(ctx, id, key, contract.Saying{Type: cmp.Or(in.Type, "message"), Visibility: in.Visibility, Content: in.Content, Attachments: in.Attachments})
 		if err != nil {
 			return contractSayOut{}, contractFailed(err, status, true)
 		}
-		return contractSayOut{ContractID: id, Entry: contractEntryOf(client.Contract{}, e), EventID: e.EventID, StoredOn: stored(status), answer: contractAnswer(status)}, nil
+		return contractSayOut{ContractID: id, Entry: contractEntryOf(contract.Contract{}, e), EventID: e.EventID, StoredOn: stored(status), answer: contractAnswer(status)}, nil
 	})
 }

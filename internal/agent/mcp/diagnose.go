@@ -10,6 +10,7 @@ import (
 
 	"engramd/internal/agent/session"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	memorywrite "engramd/internal/memory/write"
 	"engramd/internal/secrets"
 	"engramd/nips/frontmatter"
@@ -26,7 +27,7 @@ type about struct {
 	version bool // the caller named a version
 	write   bool
 	found   bool          // there is a text, though perhaps not the newest
-	others  client.Others // set if there is no core
+	others  memory.Others // set if there is no core
 }
 
 // Unwrap gives errors.Is the cause.

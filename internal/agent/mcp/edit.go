@@ -3,7 +3,7 @@ package mcp
 import (
 	"context"
 
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/nipae"
 )
 
@@ -21,7 +21,7 @@ func (s *Server) edit(ctx context.Context, in editIn) (writeOut, error) {
 		return writeOut{}, err
 	}
 	return writing(ctx, s, []nipae.Slug{slug}, func(ctx context.Context) (writeOut, error) {
-		r, err := s.writer(ctx).Edit(ctx, slug, in.OldStr, in.NewStr, client.SetOptions{Base: base, Check: guard(in.AllowSecret, true)})
+		r, err := s.writer(ctx).Edit(ctx, slug, in.OldStr, in.NewStr, memory.SetOptions{Base: base, Check: guard(in.AllowSecret, true)})
 		if err != nil {
 			return writeOut{}, failedWrite(slug, r, err)
 		}

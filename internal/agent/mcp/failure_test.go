@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
@@ -24,16 +25,16 @@ func failing(err error, status client.Status) *fake {
 	m.get = func(context.Context, nipae.Slug) (client.Entry, client.Status, error) {
 		return client.Entry{}, status, err
 	}
-	m.listAll = func(context.Context) (client.Listing, client.Status, error) { return client.Listing{}, status, err }
-	m.set = func(context.Context, nipae.Slug, string, client.SetOptions) (client.Entry, client.Status, error) {
+	m.listAll = func(context.Context) (memory.Listing, client.Status, error) { return memory.Listing{}, status, err }
+	m.set = func(context.Context, nipae.Slug, string, memory.SetOptions) (client.Entry, client.Status, error) {
 		return client.Entry{}, status, err
 	}
 	m.remove = func() (client.Entry, client.Status, error) { return client.Entry{}, status, err }
-	m.log = func(context.Context, nipae.Slug) ([]client.Version, client.Status, error) { return nil, status, err }
-	m.at = func(context.Context, nipae.Slug, client.When) (client.Entry, client.Status, error) {
+	m.log = func(context.Context, nipae.Slug) ([]memory.Version, client.Status, error) { return nil, status, err }
+	m.at = func(context.Context, nipae.Slug, memory.When) (client.Entry, client.Status, error) {
 		return client.Entry{}, status, err
 	}
-	m.restore = func(context.Context, nipae.Slug, client.When, func(old, text string) error) (client.Entry, client.Status, error) {
+	m.restore = func(context.Context, nipae.Slug, memory.When, func(old, text string) error) (client.Entry, client.Status, error) {
 		return client.Entry{}, status, err
 	}
 	return m
@@ -121,8 +122,8 @@ func TestPartialAnswers(t *testing.T) {
 	m.get = func(context.Context, nipae.Slug) (client.Entry, client.Status, error) {
 		return entry, downStatus(), nil
 	}
-	m.listAll = func(context.Context) (client.Listing, client.Status, error) {
-		return client.Listing{Memories: []client.Entry{entry}, Unreadable: 3}, downStatus(), nil
+	m.listAll = func(context.Context) (memory.Listing, client.Status, error) {
+		return memory.Listing{Memories: []client.Entry{entry}, Unreadable: 3}, downStatus(), nil
 	}
 	p := connect(t, newServer(options{Memory: m}))
 	for tool, a := range map[string]args{"memory_read": {"slug": "x"}, "memory_list": {}, "memory_search": {"query": "text"}} {
@@ -137,14 +138,14 @@ func TestPartialAnswers(t *testing.T) {
 	}
 	// Only deletions were found, or only unreadable events: that is no empty list.
 	for _, c := range []struct {
-		listing client.Listing
+		listing memory.Listing
 		status  client.Status
 		code    string
 	}{
-		{client.Listing{Tombstones: []client.Entry{{Slug: "mem/x", Tombstone: true}}}, downStatus(), CodePartial},
-		{client.Listing{Unreadable: 1, Tombstones: []client.Entry{{Slug: "mem/x", Tombstone: true}}}, client.Status{}, CodeUnreadable},
+		{memory.Listing{Tombstones: []client.Entry{{Slug: "mem/x", Tombstone: true}}}, downStatus(), CodePartial},
+		{memory.Listing{Unreadable: 1, Tombstones: []client.Entry{{Slug: "mem/x", Tombstone: true}}}, client.Status{}, CodeUnreadable},
 	} {
-		m.listAll = func(context.Context) (client.Listing, client.Status, error) { return c.listing, c.status, nil }
+		m.listAll = func(context.Context) (memory.Listing, client.Status, error) { return c.listing, c.status, nil }
 		for _, tool := range []string{"memory_list", "memory_search"} {
 			if f, _ := p.refused(tool, everyCall()[tool]); f.Code != c.code {
 				t.Errorf("%s of %+v: %+v", tool, c.listing, f)
@@ -180,11 +181,11 @@ func TestWritesThatFail(t *testing.T) {
 	} {
 		m := newFake()
 		m.texts["mem/x"] = "old"
-		m.set = func(context.Context, nipae.Slug, string, client.SetOptions) (client.Entry, client.Status, error) {
+		m.set = func(context.Context, nipae.Slug, string, memory.SetOptions) (client.Entry, client.Status, error) {
 			return client.Entry{}, c.status, c.err
 		}
 		m.remove = func() (client.Entry, client.Status, error) { return client.Entry{}, c.status, c.err }
-		m.restore = func(context.Context, nipae.Slug, client.When, func(old, text string) error) (client.Entry, client.Status, error) {
+		m.restore = func(context.Context, nipae.Slug, memory.When, func(old, text string) error) (client.Entry, client.Status, error) {
 			return client.Entry{}, c.status, c.err
 		}
 		p := connect(t, newServer(options{Memory: m}))
@@ -243,7 +244,7 @@ func TestAppendHoldsOnToWhatItRead(t *testing.T) {
 	m := newFake()
 	m.texts["mem/x"] = "a\n"
 	var bases []string
-	m.set = func(_ context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error) {
+	m.set = func(_ context.Context, slug nipae.Slug, text string, o memory.SetOptions) (client.Entry, client.Status, error) {
 		bases = append(bases, frontmatter.Parse(text).Body()+"|"+o.Base)
 		return entryOf(slug, text), client.Status{}, nil
 	}

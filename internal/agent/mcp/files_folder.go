@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/anthropicfiles"
 	recallanswer "engramd/internal/memory/recall/answer"
 	"engramd/internal/memory/write"
@@ -96,7 +97,7 @@ func (s *Server) rightPair(ctx context.Context) error {
 }
 
 // allFiles asks the relays for all files.
-func (s *Server) allFiles(ctx context.Context) ([]held, client.Listing, client.Status, error) {
+func (s *Server) allFiles(ctx context.Context) ([]held, memory.Listing, client.Status, error) {
 	l, status, err := s.everything(ctx)
 	if err != nil {
 		return nil, l, status, err

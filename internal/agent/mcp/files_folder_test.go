@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/nipae"
 )
@@ -31,7 +32,7 @@ func TestFoldersHalfway(t *testing.T) {
 		m.texts[slug] = "text of " + string(slug)
 	}
 	// The second one cannot be written: nothing is removed.
-	m.set = func(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error) {
+	m.set = func(ctx context.Context, slug nipae.Slug, text string, o memory.SetOptions) (client.Entry, client.Status, error) {
 		if slug == "mem/new/b" {
 			return client.Entry{}, client.Status{}, client.ErrNoRelay
 		}

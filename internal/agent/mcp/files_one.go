@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/anthropicfiles"
 	"engramd/internal/memory/write"
 	"engramd/nips/frontmatter"
@@ -107,7 +108,7 @@ func (s *Server) createFile(ctx context.Context, at, body string) (said, error) 
 				return said{}, err
 			}
 		}
-		r, err := s.writer(ctx).Create(ctx, slug, body, path.Kept(slug), client.SetOptions{Check: guard(false, true)})
+		r, err := s.writer(ctx).Create(ctx, slug, body, path.Kept(slug), memory.SetOptions{Check: guard(false, true)})
 		var conflict *client.ConflictError
 		switch {
 		case errors.Is(err, write.ErrTaken) && anthropicfiles.Of(slug, r.Text) == path:
@@ -143,7 +144,7 @@ func (s *Server) changeFile(ctx context.Context, at string, change func(p anthro
 			}
 			changed, arrived, answer, err = change(path, body)
 			return changed, arrived, err
-		}, client.SetOptions{Check: guard(false, true)})
+		}, memory.SetOptions{Check: guard(false, true)})
 		var conflict *client.ConflictError
 		switch {
 		case errors.Is(err, errNoFile) && r.Status.Partial:

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/anthropicfiles"
 	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/frontmatter"
@@ -187,7 +188,7 @@ func TestFilesWithoutEveryRelay(t *testing.T) {
 // An empty folder is shown only for the right pair of keys.
 func TestFilesOfTheWrongPair(t *testing.T) {
 	m := newFake()
-	m.others = client.Others{Keys: []string{who(t, "stranger").PubKey()}}
+	m.others = memory.Others{Keys: []string{who(t, "stranger").PubKey()}}
 	if f, words := filesServer(t, m, nil).noFile(view("/memories")); f.Code != CodeNotFound || !strings.Contains(words, "Do not begin a memory anew") {
 		t.Errorf("%+v %s", f, words)
 	}
@@ -214,7 +215,7 @@ func TestFilesConflict(t *testing.T) {
 	m.texts["mem/a"] = "text"
 	p := filesServer(t, m, nil)
 	theirs := entryOf("mem/a", "theirs")
-	m.set = func(context.Context, nipae.Slug, string, client.SetOptions) (client.Entry, client.Status, error) {
+	m.set = func(context.Context, nipae.Slug, string, memory.SetOptions) (client.Entry, client.Status, error) {
 		return client.Entry{}, client.Status{}, &client.ConflictError{Theirs: &theirs}
 	}
 	if f, words := p.noFile(replace("/memories/a.md", "text", "mine")); f.Code != CodeConflict || !strings.Contains(words, "Somebody else changed /memories/a.md") || !strings.Contains(words, "View it again") {

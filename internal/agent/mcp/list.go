@@ -3,7 +3,7 @@ package mcp
 import (
 	"context"
 
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	recallanswer "engramd/internal/memory/recall/answer"
 )
 
@@ -93,7 +93,7 @@ type listing struct {
 	state recallanswer.State
 }
 
-func listed(l client.Listing) shelf {
+func listed(l memory.Listing) shelf {
 	s := listing{texts: map[string]string{}, state: recallanswer.State{Unreadable: l.Unreadable}}
 	for _, h := range heldOf(l) {
 		s.heads = append(s.heads, h.Head)

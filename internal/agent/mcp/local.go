@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	recallanswer "engramd/internal/memory/recall/answer"
 )
 
@@ -85,7 +85,7 @@ func freshOf(state recallanswer.State) fresh {
 }
 
 // heldOf returns the texts of a listing, core first.
-func heldOf(l client.Listing) []recallanswer.Held {
+func heldOf(l memory.Listing) []recallanswer.Held {
 	var all []recallanswer.Held
 	for _, e := range heads(l) {
 		all = append(all, recallanswer.Held{Head: recallanswer.Head{Slug: string(e.Slug), Size: e.Size, UpdatedAt: e.CreatedAt}, Text: e.Text})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 )
 
 // noteIn is small, since every tool's arguments stand in each session's context:
@@ -37,6 +37,6 @@ func (s *Server) note(ctx context.Context, in noteIn) (writeOut, error) {
 // placed adds texts as one call among those that run.
 type placed struct{ s *Server }
 
-func (p placed) Add(ctx context.Context, texts []client.NewText) ([]client.Added, error) {
-	return reading(ctx, p.s, func(ctx context.Context) ([]client.Added, error) { return p.s.o.Session.Add(ctx, texts) })
+func (p placed) Add(ctx context.Context, texts []memory.NewText) ([]memory.Added, error) {
+	return reading(ctx, p.s, func(ctx context.Context) ([]memory.Added, error) { return p.s.o.Session.Add(ctx, texts) })
 }

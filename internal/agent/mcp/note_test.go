@@ -5,15 +5,15 @@ import (
 	"strings"
 	"testing"
 
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/write"
 	"engramd/nips/frontmatter"
 )
 
-func (f *fake) Add(ctx context.Context, texts []client.NewText) (all []client.Added, err error) {
+func (f *fake) Add(ctx context.Context, texts []memory.NewText) (all []memory.Added, err error) {
 	for _, t := range texts {
-		var a client.Added
-		a.Entry, a.Status, a.Err = f.Set(ctx, t.Slug, t.Text, client.SetOptions{Base: client.BaseNone})
+		var a memory.Added
+		a.Entry, a.Status, a.Err = f.Set(ctx, t.Slug, t.Text, memory.SetOptions{Base: memory.BaseNone})
 		all = append(all, a)
 	}
 	return all, nil

@@ -7,7 +7,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/nbd-wtf/go-nostr/nip19"
 
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/e2e/testkeys"
 )
 
@@ -21,7 +21,7 @@ func TestWrongPair(t *testing.T) {
 	}
 	for _, readOnly := range []bool{false, true} {
 		m := newFake()
-		m.others = client.Others{Keys: []string{other}}
+		m.others = memory.Others{Keys: []string{other}}
 		p := connect(t, newServer(options{Memory: m, ReadOnly: readOnly}))
 		f, words := p.refused("memory_read", args{"slug": "core"})
 		if f.Code != CodeNotFound || !strings.Contains(words, npub) || strings.Contains(words, "memory_write") {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/write"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
@@ -19,9 +20,9 @@ const (
 )
 
 // everything returns the whole memory.
-func (s *Server) everything(ctx context.Context) (client.Listing, client.Status, error) {
+func (s *Server) everything(ctx context.Context) (memory.Listing, client.Status, error) {
 	type all struct {
-		client.Listing
+		memory.Listing
 		client.Status
 	}
 	got, err := reading(ctx, s, func(ctx context.Context) (all, error) {
@@ -71,9 +72,9 @@ func (s *Server) read(ctx context.Context, in readIn) (readOut, error) {
 	if err != nil {
 		return readOut{}, err
 	}
-	var when *client.When
+	var when *memory.When
 	if in.Version != "" {
-		w, err := client.ParseWhen(strings.TrimSpace(in.Version), s.o.Clock())
+		w, err := memory.ParseWhen(strings.TrimSpace(in.Version), s.o.Clock())
 		if err != nil {
 			return readOut{}, err
 		}
@@ -140,7 +141,7 @@ func fieldsOf(d frontmatter.Doc) map[string]any {
 }
 
 // entry returns the current version of a record, or an earlier one.
-func (s *Server) entry(ctx context.Context, slug nipae.Slug, when *client.When) (client.Entry, client.Status, error) {
+func (s *Server) entry(ctx context.Context, slug nipae.Slug, when *memory.When) (client.Entry, client.Status, error) {
 	var e client.Entry
 	var status client.Status
 	var err error

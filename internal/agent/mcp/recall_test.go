@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	recallanswer "engramd/internal/memory/recall/answer"
 )
 
@@ -52,9 +53,9 @@ var shelved = map[string]string{
 // never is a memory whose relays must not be asked.
 func never(t *testing.T) *fake {
 	f := newFake()
-	f.listAll = func(context.Context) (client.Listing, client.Status, error) {
+	f.listAll = func(context.Context) (memory.Listing, client.Status, error) {
 		t.Error("relays were asked")
-		return client.Listing{}, client.Status{}, client.ErrPartial
+		return memory.Listing{}, client.Status{}, client.ErrPartial
 	}
 	return f
 }
@@ -149,8 +150,8 @@ func TestStaleCopy(t *testing.T) {
 				t.Errorf("what the relays have: %+v", out)
 			}
 			down := newFake()
-			down.listAll = func(context.Context) (client.Listing, client.Status, error) {
-				return client.Listing{}, client.Status{Partial: true}, nil
+			down.listAll = func(context.Context) (memory.Listing, client.Status, error) {
+				return memory.Listing{}, client.Status{Partial: true}, nil
 			}
 			p := connect(t, newServer(options{Memory: down, Copy: copyOf(t, tt.state, shelved)}))
 			for _, tool := range []string{"memory_search", "memory_recall"} {

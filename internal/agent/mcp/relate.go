@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/write"
 	"engramd/nips/nipae"
 )
@@ -97,7 +97,7 @@ func (s *Server) link(ctx context.Context, in linkIn) (writeOut, error) {
 		edge.Strength = 1
 	}
 	return writing(ctx, s, []nipae.Slug{from}, func(ctx context.Context) (writeOut, error) {
-		w, o := s.writer(ctx), client.SetOptions{Check: guard(false, true)}
+		w, o := s.writer(ctx), memory.SetOptions{Check: guard(false, true)}
 		do := w.Relate
 		if in.Remove {
 			do = w.Unrelate

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/write"
 	"engramd/internal/secrets"
 	"engramd/nips/frontmatter"
@@ -50,7 +51,7 @@ func (s *Server) restore(ctx context.Context, in restoreIn) (writeOut, error) {
 	if err != nil {
 		return writeOut{}, err
 	}
-	at, err := client.ParseWhen(strings.TrimSpace(in.Version), s.o.Clock())
+	at, err := memory.ParseWhen(strings.TrimSpace(in.Version), s.o.Clock())
 	if err != nil {
 		return writeOut{}, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"engramd/internal/agent/hook"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/quote"
 	"engramd/internal/relay/http/bridgetest"
@@ -140,8 +141,8 @@ func TestWakePrompt(t *testing.T) {
 			t.Errorf("want %q in\n%s", part, got)
 		}
 	}
-	m.listAll = func(context.Context) (client.Listing, client.Status, error) {
-		return client.Listing{}, downStatus(), client.ErrPartial
+	m.listAll = func(context.Context) (memory.Listing, client.Status, error) {
+		return memory.Listing{}, downStatus(), client.ErrPartial
 	}
 	if res, err = p.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "wake"}); err != nil || !strings.HasSuffix(res.Messages[0].Content.(*sdk.TextContent).Text, "I am Sami.\n\n"+hook.Unread().Text) {
 		t.Errorf("where the rest cannot be had: %v, %v", res, err)

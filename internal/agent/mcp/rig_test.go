@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/e2e/testkeys"
 	"engramd/nips/nipae"
 )
@@ -32,11 +33,11 @@ func who(t testing.TB, name string) client.Identity {
 
 // agentAt returns the memory of "agent" for "owner" on relays, as the agent's
 // client.
-func agentAt(t testing.TB, relays ...string) *client.Memory {
+func agentAt(t testing.TB, relays ...string) *memory.Memory {
 	t.Helper()
 	c := client.New(who(t, "agent"), client.Options{Relays: relays, Timeout: patience / 2})
 	t.Cleanup(c.Close)
-	m, err := c.AsAgent(who(t, "owner").PubKey())
+	m, err := memory.AsAgent(c, who(t, "owner").PubKey())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,11 +45,11 @@ func agentAt(t testing.TB, relays ...string) *client.Memory {
 }
 
 // ownerAt returns the same memory as the owner's client.
-func ownerAt(t testing.TB, relays ...string) *client.Memory {
+func ownerAt(t testing.TB, relays ...string) *memory.Memory {
 	t.Helper()
 	c := client.New(who(t, "owner"), client.Options{Relays: relays, Timeout: patience / 2})
 	t.Cleanup(c.Close)
-	m, err := c.AsOwner(who(t, "agent").PubKey())
+	m, err := memory.AsOwner(c, who(t, "agent").PubKey())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,13 +164,13 @@ type fake struct {
 	texts   map[nipae.Slug]string
 	writes  int
 	get     func(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error)
-	listAll func(ctx context.Context) (client.Listing, client.Status, error)
-	set     func(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error)
+	listAll func(ctx context.Context) (memory.Listing, client.Status, error)
+	set     func(ctx context.Context, slug nipae.Slug, text string, o memory.SetOptions) (client.Entry, client.Status, error)
 	remove  func() (client.Entry, client.Status, error)
-	others  client.Others
-	log     func(ctx context.Context, slug nipae.Slug) ([]client.Version, client.Status, error)
-	at      func(ctx context.Context, slug nipae.Slug, when client.When) (client.Entry, client.Status, error)
-	restore func(ctx context.Context, slug nipae.Slug, when client.When, check func(old, text string) error) (client.Entry, client.Status, error)
+	others  memory.Others
+	log     func(ctx context.Context, slug nipae.Slug) ([]memory.Version, client.Status, error)
+	at      func(ctx context.Context, slug nipae.Slug, when memory.When) (client.Entry, client.Status, error)
+	restore func(ctx context.Context, slug nipae.Slug, when memory.When, check func(old, text string) error) (client.Entry, client.Status, error)
 }
 
 func newFake() *fake { return &fake{texts: map[nipae.Slug]string{}} }
@@ -191,7 +192,7 @@ func (f *fake) Get(ctx context.Context, slug nipae.Slug) (client.Entry, client.S
 	return entryOf(slug, text), client.Status{}, nil
 }
 
-func (f *fake) ListAll(ctx context.Context) (l client.Listing, _ client.Status, _ error) {
+func (f *fake) ListAll(ctx context.Context) (l memory.Listing, _ client.Status, _ error) {
 	if f.listAll != nil {
 		return f.listAll(ctx)
 	}
@@ -209,7 +210,7 @@ func (f *fake) ListAll(ctx context.Context) (l client.Listing, _ client.Status, 
 	return l, client.Status{}, nil
 }
 
-func (f *fake) Set(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error) {
+func (f *fake) Set(ctx context.Context, slug nipae.Slug, text string, o memory.SetOptions) (client.Entry, client.Status, error) {
 	if f.set != nil {
 		return f.set(ctx, slug, text, o)
 	}
@@ -242,25 +243,25 @@ func (f *fake) RemoveVersion(ctx context.Context, slug nipae.Slug, base string) 
 	return f.Remove(ctx, slug, false)
 }
 
-func (f *fake) Others(context.Context) (client.Others, client.Status, error) {
+func (f *fake) Others(context.Context) (memory.Others, client.Status, error) {
 	return f.others, client.Status{}, nil
 }
 
-func (f *fake) Log(ctx context.Context, slug nipae.Slug) ([]client.Version, client.Status, error) {
+func (f *fake) Log(ctx context.Context, slug nipae.Slug) ([]memory.Version, client.Status, error) {
 	if f.log != nil {
 		return f.log(ctx, slug)
 	}
 	return nil, client.Status{}, client.ErrNotFound
 }
 
-func (f *fake) At(ctx context.Context, slug nipae.Slug, when client.When) (client.Entry, client.Status, error) {
+func (f *fake) At(ctx context.Context, slug nipae.Slug, when memory.When) (client.Entry, client.Status, error) {
 	if f.at != nil {
 		return f.at(ctx, slug, when)
 	}
 	return client.Entry{}, client.Status{}, client.ErrNotFound
 }
 
-func (f *fake) Restore(ctx context.Context, slug nipae.Slug, when client.When, check func(old, text string) error) (client.Entry, client.Status, error) {
+func (f *fake) Restore(ctx context.Context, slug nipae.Slug, when memory.When, check func(old, text string) error) (client.Entry, client.Status, error) {
 	if f.restore != nil {
 		return f.restore(ctx, slug, when, check)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/nipae"
 )
 
@@ -16,7 +17,7 @@ func TestRefusesSecrets(t *testing.T) {
 	m := newFake()
 	m.texts["mem/old"] = "has " + token
 	m.texts["mem/log"] = "secret key:"
-	m.restore = func(_ context.Context, slug nipae.Slug, _ client.When, check func(old, text string) error) (client.Entry, client.Status, error) {
+	m.restore = func(_ context.Context, slug nipae.Slug, _ memory.When, check func(old, text string) error) (client.Entry, client.Status, error) {
 		if check != nil {
 			if err := check("", "was\n"+token); err != nil {
 				return client.Entry{}, client.Status{}, err

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/write"
 	"engramd/nips/nipae"
 )
@@ -43,7 +44,7 @@ func parseSlugs(texts []string) (all []nipae.Slug, err error) {
 // parseBase checks a hash.
 func parseBase(text string) (string, error) {
 	base := strings.ToLower(strings.TrimSpace(text))
-	if base != "" && base != client.BaseNone && (len(base) != 64 || strings.Trim(base, "0123456789abcdef") != "") {
+	if base != "" && base != memory.BaseNone && (len(base) != 64 || strings.Trim(base, "0123456789abcdef") != "") {
 		f := invalidf("base is not a hash: it has 64 hex digits.")
 		f.Action = "Give the hash that memory_read returned for the text you changed, or leave base out."
 		return "", f

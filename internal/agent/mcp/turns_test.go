@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/nipae"
 )
@@ -44,7 +45,7 @@ func TestWritesToOneSlugAreInTurn(t *testing.T) {
 	m := newFake()
 	var inside atomic.Int32
 	begun, goOn := make(chan nipae.Slug, 10), make(chan struct{})
-	m.set = func(_ context.Context, slug nipae.Slug, text string, _ client.SetOptions) (client.Entry, client.Status, error) {
+	m.set = func(_ context.Context, slug nipae.Slug, text string, _ memory.SetOptions) (client.Entry, client.Status, error) {
 		if slug == "mem/x" && inside.Add(1) > 1 {
 			t.Error("two writes to one slug at the same time")
 		}
@@ -93,7 +94,7 @@ func TestCancelledCalls(t *testing.T) {
 	}
 	writing, goOn := make(chan struct{}, 1), make(chan struct{})
 	written := make(chan error, 2)
-	m.set = func(ctx context.Context, slug nipae.Slug, text string, _ client.SetOptions) (client.Entry, client.Status, error) {
+	m.set = func(ctx context.Context, slug nipae.Slug, text string, _ memory.SetOptions) (client.Entry, client.Status, error) {
 		writing <- struct{}{}
 		<-goOn
 		written <- ctx.Err()

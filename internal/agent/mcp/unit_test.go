@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	recallanswer "engramd/internal/memory/recall/answer"
 	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/frontmatter"
@@ -153,10 +154,10 @@ func TestExternalWordsStayExternal(t *testing.T) {
 		},
 	} {
 		m, old := newFake(), entryOf("mem/web", "---\ntrust: external\n---\n"+report)
-		m.at = func(context.Context, nipae.Slug, client.When) (client.Entry, client.Status, error) {
+		m.at = func(context.Context, nipae.Slug, memory.When) (client.Entry, client.Status, error) {
 			return old, client.Status{}, nil
 		}
-		m.restore = func(context.Context, nipae.Slug, client.When, func(old, text string) error) (client.Entry, client.Status, error) {
+		m.restore = func(context.Context, nipae.Slug, memory.When, func(old, text string) error) (client.Entry, client.Status, error) {
 			return old, client.Status{}, nil
 		}
 		p := unitServer(t, m, nil)
@@ -289,7 +290,7 @@ func TestPartialSteps(t *testing.T) {
 	if moved.Removed || m.texts["mem/b"] == "" || !strings.Contains(strings.Join(moved.Warnings, "\n"), "mem/a is still there (unreachable)") {
 		t.Errorf("%+v", moved)
 	}
-	m.set = func(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error) {
+	m.set = func(ctx context.Context, slug nipae.Slug, text string, o memory.SetOptions) (client.Entry, client.Status, error) {
 		if slug == "mem/a" {
 			return client.Entry{}, client.Status{}, client.ErrNoRelay
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/write"
 	"engramd/internal/secrets"
 	"engramd/nips/frontmatter"
@@ -69,7 +70,7 @@ func (s *Server) write(ctx context.Context, in writeIn) (writeOut, error) {
 		}
 	}
 	return writing(ctx, s, slices.Concat(draft.Fields.Supersedes, []nipae.Slug{slug}), func(ctx context.Context) (writeOut, error) {
-		o := client.SetOptions{Base: base, Check: guard(in.AllowSecret, in.AllowPlaceholder)}
+		o := memory.SetOptions{Base: base, Check: guard(in.AllowSecret, in.AllowPlaceholder)}
 		r, marked, failed, err := s.writer(ctx).Supersede(ctx, slug, draft, o)
 		if err != nil {
 			return writeOut{}, failedWrite(slug, r, err)
@@ -154,7 +155,7 @@ func (s *Server) append(ctx context.Context, in appendIn) (writeOut, error) {
 		return writeOut{}, err
 	}
 	return writing(ctx, s, []nipae.Slug{slug}, func(ctx context.Context) (writeOut, error) {
-		r, err := s.writer(ctx).Append(ctx, slug, in.Text, client.SetOptions{Base: base, Check: guard(in.AllowSecret, true)})
+		r, err := s.writer(ctx).Append(ctx, slug, in.Text, memory.SetOptions{Base: base, Check: guard(in.AllowSecret, true)})
 		if err != nil {
 			failed := failedWrite(slug, r, err)
 			failed.found = r.Outcome != write.Written

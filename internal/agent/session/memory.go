@@ -4,26 +4,27 @@ import (
 	"context"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/nipae"
 )
 
 // Memory is the pair's memory. What is written to it goes into the local copy as
 // well, before the write is answered.
 type Memory struct {
-	*client.Memory
+	*memory.Memory
 	s *Session
 }
 
 // Session returns the session that the memory is of.
 func (m *Memory) Session() *Session { return m.s }
 
-// Set is client.Memory.Set.
-func (m *Memory) Set(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error) {
+// Set is memory.Memory.Set.
+func (m *Memory) Set(ctx context.Context, slug nipae.Slug, text string, o memory.SetOptions) (client.Entry, client.Status, error) {
 	return m.kept(ctx)(m.Memory.Set(ctx, slug, text, o))
 }
 
-// Add is client.Memory.Add.
-func (m *Memory) Add(ctx context.Context, texts []client.NewText) ([]client.Added, error) {
+// Add is memory.Memory.Add.
+func (m *Memory) Add(ctx context.Context, texts []memory.NewText) ([]memory.Added, error) {
 	all, err := m.Memory.Add(ctx, texts)
 	for _, one := range all {
 		m.s.Copies.wrote(ctx, one.Status)
@@ -31,18 +32,18 @@ func (m *Memory) Add(ctx context.Context, texts []client.NewText) ([]client.Adde
 	return all, err
 }
 
-// Remove is client.Memory.Remove.
+// Remove is memory.Memory.Remove.
 func (m *Memory) Remove(ctx context.Context, slug nipae.Slug, overUnreadable bool) (client.Entry, client.Status, error) {
 	return m.kept(ctx)(m.Memory.Remove(ctx, slug, overUnreadable))
 }
 
-// RemoveVersion is client.Memory.RemoveVersion.
+// RemoveVersion is memory.Memory.RemoveVersion.
 func (m *Memory) RemoveVersion(ctx context.Context, slug nipae.Slug, base string) (client.Entry, client.Status, error) {
 	return m.kept(ctx)(m.Memory.RemoveVersion(ctx, slug, base))
 }
 
-// Restore is client.Memory.Restore.
-func (m *Memory) Restore(ctx context.Context, slug nipae.Slug, when client.When, check func(old, text string) error) (client.Entry, client.Status, error) {
+// Restore is memory.Memory.Restore.
+func (m *Memory) Restore(ctx context.Context, slug nipae.Slug, when memory.When, check func(old, text string) error) (client.Entry, client.Status, error) {
 	return m.kept(ctx)(m.Memory.Restore(ctx, slug, when, check))
 }
 

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/consolidation"
 )
 
@@ -100,11 +101,11 @@ func Open(o Options) (*Session, error) {
 	return s, nil
 }
 
-func (s *Session) pair() (*client.Memory, error) {
+func (s *Session) pair() (*memory.Memory, error) {
 	if s.o.Agent != "" {
-		return s.Client.AsOwner(s.o.Agent)
+		return memory.AsOwner(s.Client, s.o.Agent)
 	}
-	return s.Client.AsAgent(s.o.Owner)
+	return memory.AsAgent(s.Client, s.o.Owner)
 }
 
 // Close ends the connections, and the use of the log.

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"time"
 
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/activity"
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/recall"
@@ -98,7 +98,7 @@ func (s *Session) publishUses(ctx context.Context, state *memorystate.State) err
 		return err
 	}
 	slug := nipae.Slug(activity.UsagePrefix + hex.EncodeToString(writer[:]))
-	if _, _, err := s.Memory.Set(ctx, slug, activity.EncodeUsage(countedUses(all)), client.SetOptions{}); err != nil {
+	if _, _, err := s.Memory.Set(ctx, slug, activity.EncodeUsage(countedUses(all)), memory.SetOptions{}); err != nil {
 		return err
 	}
 	return state.Counters.Flushed(ctx, all)

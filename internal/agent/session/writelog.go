@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/state"
 	"engramd/internal/memory/verify/writer"
 )
@@ -19,25 +20,29 @@ type WriteLog struct {
 	open []*state.State
 }
 
-// Of returns the log that a pair's writes go into; nil where no state is kept, or
-// none can be: then they are in no log.
-func (l *WriteLog) Of(m *client.Memory) client.Links {
+// Of returns the log that the writes of a client's identity for an owner go into;
+// nil where no state is kept, or none can be: then they are in no log.
+func (l *WriteLog) Of(c *client.Client, owner string) client.Links {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	pair := [2]string{m.Agent(), m.Owner()}
+	pair := [2]string{c.Identity().PubKey(), owner}
 	if links, known := l.of[pair]; known {
 		return links
 	}
 	if l.of == nil {
 		l.of = map[[2]string]client.Links{}
 	}
-	links := l.begin(m)
+	links := l.begin(c, owner)
 	l.of[pair] = links
 	return links
 }
 
-func (l *WriteLog) begin(m *client.Memory) client.Links {
-	if l.s.o.NoDisk || !m.Writable() {
+func (l *WriteLog) begin(c *client.Client, owner string) client.Links {
+	if l.s.o.NoDisk {
+		return nil
+	}
+	m, err := memory.AsAgent(c, owner)
+	if err != nil {
 		return nil
 	}
 	// What is open outlasts the write that opened it.
@@ -63,7 +68,7 @@ func (l *WriteLog) Close() {
 }
 
 // openState opens what this machine knows of a pair and no relay has.
-func (s *Session) openState(ctx context.Context, m *client.Memory, warn func(string)) (*state.State, error) {
+func (s *Session) openState(ctx context.Context, m *memory.Memory, warn func(string)) (*state.State, error) {
 	return state.Open(ctx, state.Pair{Agent: m.Agent(), Owner: m.Owner(), Conversation: m.Conversation()}, state.Options{Dir: s.o.State, Warn: warn})
 }
 

@@ -12,6 +12,7 @@ import (
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 )
 
 // New returns engramctl agents.
@@ -33,7 +34,7 @@ const approvalsRemedy = "the same command brings the others up to date once they
 
 // withApprovals runs do on the list of the key's owner, at the configured
 // relays: where an agent is to be let in, its own list of relays says nothing.
-func withApprovals(ctx context.Context, env *cliutil.Env, do func(ctx context.Context, list *client.Approvals) error) error {
+func withApprovals(ctx context.Context, env *cliutil.Env, do func(ctx context.Context, list *memory.Approvals) error) error {
 	c, _, err := env.Client(ctx)
 	if err != nil {
 		return err
@@ -41,23 +42,23 @@ func withApprovals(ctx context.Context, env *cliutil.Env, do func(ctx context.Co
 	defer c.Close()
 	ctx, done := env.Bounded(ctx)
 	defer done()
-	return do(ctx, c.Approvals())
+	return do(ctx, memory.ApprovalsOf(c))
 }
 
 // approvalCommand makes a command that changes the list by the one agent it
 // names, and prints what that is then.
-func approvalCommand(env *cliutil.Env, c *cobra.Command, then string, change func(list *client.Approvals, ctx context.Context, agent string) (client.Status, error)) *cobra.Command {
+func approvalCommand(env *cliutil.Env, c *cobra.Command, then string, change func(list *memory.Approvals, ctx context.Context, agent string) (client.Status, error)) *cobra.Command {
 	c.Args = cliutil.Arguments("PUBKEY")
 	return env.Command(c, func(ctx context.Context, args []string) error { return runApproval(ctx, env, change, then, args) })
 }
 
 // runApproval runs the command.
-func runApproval(ctx context.Context, env *cliutil.Env, change func(list *client.Approvals, ctx context.Context, agent string) (client.Status, error), then string, args []string) error {
+func runApproval(ctx context.Context, env *cliutil.Env, change func(list *memory.Approvals, ctx context.Context, agent string) (client.Status, error), then string, args []string) error {
 	agent, err := agentArgument(args[0])
 	if err != nil {
 		return err
 	}
-	return withApprovals(ctx, env, func(ctx context.Context, list *client.Approvals) error {
+	return withApprovals(ctx, env, func(ctx context.Context, list *memory.Approvals) error {
 		status, err := change(list, ctx, agent)
 		if err := env.ReportWith(status, cliutil.Explained(err), approvalsRemedy); err != nil {
 			return err
@@ -118,7 +119,7 @@ func runLs(ctx context.Context, env *cliutil.Env, asJSON bool) error {
 	defer c.Close()
 	ctx, done := env.Bounded(ctx)
 	defer done()
-	agents, status, err := c.Agents(ctx)
+	agents, status, err := memory.Agents(ctx, c)
 	if err := env.Report(status, err); err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func runLs(ctx context.Context, env *cliutil.Env, asJSON bool) error {
 	return printAgents(env, agents)
 }
 
-func agentsOut(agents []client.AgentMemory) []agentOut {
+func agentsOut(agents []memory.AgentMemory) []agentOut {
 	out := []agentOut{}
 	for _, m := range agents {
 		line := agentOut{cliutil.KeyOut{Npub: settings.Npub(m.Agent), Pubkey: m.Agent}, m.Approved, m.Core, m.Memories, m.Bytes, m.Unreadable, m.Last, ""}
@@ -148,7 +149,7 @@ func agentsOut(agents []client.AgentMemory) []agentOut {
 	return out
 }
 
-func printAgents(env *cliutil.Env, agents []client.AgentMemory) error {
+func printAgents(env *cliutil.Env, agents []memory.AgentMemory) error {
 	w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
 	for _, m := range agents {
 		state, core, last := "not approved", "no core", "never wrote"
@@ -178,7 +179,7 @@ func allowCommand(env *cliutil.Env) *cobra.Command {
 relay must answer: one that does not may have a newer list, in which another
 agent is revoked.`,
 		Example: `  engramctl agents allow npub1… --key-file owner.key --relay wss://relay.example`,
-	}, "allowed", (*client.Approvals).Allow)
+	}, "allowed", (*memory.Approvals).Allow)
 }
 
 func revokeCommand(env *cliutil.Env) *cobra.Command {
@@ -189,5 +190,5 @@ func revokeCommand(env *cliutil.Env) *cobra.Command {
 cannot be reached keeps the approval: stderr names it; revoke again once it is
 back. Exit code 1 if the agent is not approved.`,
 		Example: `  engramctl agents revoke npub1… --key-file owner.key --relay wss://relay.example`,
-	}, "revoked", (*client.Approvals).Revoke)
+	}, "revoked", (*memory.Approvals).Revoke)
 }

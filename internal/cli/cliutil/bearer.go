@@ -7,6 +7,7 @@ import (
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/nips/nipae"
 )
 
@@ -76,21 +77,21 @@ func Bearing(e *Env, t Token) (*client.Client, error) {
 // WithContracts runs do in the name of the key or the token, at the configured
 // relays: where a contract is kept is agreed with its other party, and no list
 // of one's own says it.
-func WithContracts(ctx context.Context, e *Env, do func(ctx context.Context, cs *client.Contracts) error) error {
+func WithContracts(ctx context.Context, e *Env, do func(ctx context.Context, cs *contract.Contracts) error) error {
 	poster, err := settings.PublicKey("--poster", "the command line", e.Flags.Poster)
 	if err != nil {
 		return err
 	}
-	return acting(ctx, e, false, func(ctx context.Context, cs *client.Contracts) error { return do(ctx, cs.By(poster)) })
+	return acting(ctx, e, false, func(ctx context.Context, cs *contract.Contracts) error { return do(ctx, cs.By(poster)) })
 }
 
 // WithNames runs do, about names of agents, in the name of the key; where there
 // is none, of the token.
-func WithNames(ctx context.Context, e *Env, do func(ctx context.Context, cs *client.Contracts) error) error {
+func WithNames(ctx context.Context, e *Env, do func(ctx context.Context, cs *contract.Contracts) error) error {
 	return acting(ctx, e, true, do)
 }
 
-func acting(ctx context.Context, e *Env, keyFirst bool, do func(ctx context.Context, cs *client.Contracts) error) error {
+func acting(ctx context.Context, e *Env, keyFirst bool, do func(ctx context.Context, cs *contract.Contracts) error) error {
 	c, err := Acting(ctx, e, keyFirst)
 	if err != nil {
 		return err
@@ -98,5 +99,5 @@ func acting(ctx context.Context, e *Env, keyFirst bool, do func(ctx context.Cont
 	defer c.Close()
 	ctx, done := e.Bounded(ctx)
 	defer done()
-	return do(ctx, c.Contracts())
+	return do(ctx, contract.Of(c))
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/cli/exit"
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/write"
 	"engramd/nips/nipae"
 )
@@ -81,7 +81,7 @@ func BaseFlag(c *cobra.Command, to *string) {
 
 // CheckHash refuses what can be no hash, which would look like a conflict.
 func CheckHash(flag, hash string) error {
-	if hash == "" || hash == client.BaseNone {
+	if hash == "" || hash == memory.BaseNone {
 		return nil
 	}
 	for _, r := range hash {

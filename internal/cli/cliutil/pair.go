@@ -8,6 +8,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 )
 
 // MayBegin returns nil if a pair without a core is one that may begin its
@@ -30,7 +31,7 @@ func MayBegin(ctx context.Context, m *session.Memory) error {
 
 // WithWhom reports what a key can know of a pair without a core, or without any
 // memory.
-func WithWhom(m *session.Memory, o client.Others) string {
+func WithWhom(m *session.Memory, o memory.Others) string {
 	owned := !m.Writable()
 	agent, owner := settings.Npub(m.Agent()), settings.Npub(m.Owner())
 	switch {

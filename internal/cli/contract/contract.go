@@ -14,6 +14,7 @@ import (
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/internal/protocol/wire"
 	"engramd/internal/secrets"
 	"engramd/nips/nipae"
@@ -59,12 +60,12 @@ expired. While it is open only its poster writes; when it has ended, nobody.`,
 }
 
 // withThread reads a contract and reports how that went.
-func withThread(ctx context.Context, env *cliutil.Env, id, with string, do func(me string, t client.Thread, s client.Status) error) error {
+func withThread(ctx context.Context, env *cliutil.Env, id, with string, do func(me string, t contract.Thread, s client.Status) error) error {
 	with, err := settings.PublicKey("--with", "the command line", with)
 	if err != nil {
 		return err
 	}
-	return cliutil.WithContracts(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
+	return cliutil.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 		t, s, err := cs.Thread(ctx, id, with)
 		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 			return err
@@ -141,8 +142,8 @@ func termsFor(t niptemp.Terms) *termsOut {
 	return out
 }
 
-func partyFor(p client.Party) *partyOut {
-	if p == (client.Party{}) {
+func partyFor(p contract.Party) *partyOut {
+	if p == (contract.Party{}) {
 		return nil
 	}
 	out := &partyOut{AgentID: p.AgentID, Pubkey: p.PubKey}
@@ -152,7 +153,7 @@ func partyFor(p client.Party) *partyOut {
 	return out
 }
 
-func contractFor(c client.Contract, me string) contractOut {
+func contractFor(c contract.Contract, me string) contractOut {
 	out := contractOut{ContractID: c.ID, Status: c.Status, Role: c.Role(me), Worker: partyFor(c.Worker), Arbitrator: partyFor(c.Arbitrator),
 		AmountSats: c.AmountSats, Description: c.Description, Unproven: c.Unproven, Decided: c.Decided, DecidedBy: c.DecidedEvent,
 		Offered: termsFor(c.Offered), Agreed: termsFor(c.Agreed), API: c.Home}
@@ -174,7 +175,7 @@ type answerOut struct {
 }
 
 // partyText returns a party for people.
-func partyText(p client.Party) string {
+func partyText(p contract.Party) string {
 	switch {
 	case p.PubKey == "" && p.AgentID == "":
 		return "nobody yet"
@@ -187,7 +188,7 @@ func partyText(p client.Party) string {
 }
 
 // statusText returns a status for people.
-func statusText(c client.Contract) string {
+func statusText(c contract.Contract) string {
 	if c.Unproven {
 		return c.Status + " (unproven)"
 	}

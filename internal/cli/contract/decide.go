@@ -7,7 +7,7 @@ import (
 
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
-	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/nips/niptemp"
 )
 
@@ -35,11 +35,11 @@ func runDecide(ctx context.Context, env *cliutil.Env, o moveOptions, args []stri
 	if status := niptemp.Status(args[1]); status != niptemp.Completed && status != niptemp.Cancelled {
 		return exit.Usagef("STATUS: a dispute ends completed or cancelled, not %q", args[1])
 	}
-	return moveContract(ctx, env, o, args, (*client.Contracts).Decide)
+	return moveContract(ctx, env, o, args, (*contract.Contracts).Decide)
 }
 
 // onlyThere says of a contract that no event says how it ended.
-func onlyThere(c client.Contract) string {
+func onlyThere(c contract.Contract) string {
 	if c.Decided == "" || c.DecidedEvent != "" {
 		return ""
 	}

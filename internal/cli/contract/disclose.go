@@ -10,7 +10,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
-	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/nips/nipae"
 )
 
@@ -41,7 +41,7 @@ func runDisclose(ctx context.Context, env *cliutil.Env, o discloseOptions, args 
 	if err != nil {
 		return err
 	}
-	return cliutil.WithContracts(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
+	return cliutil.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 		d, s, err := cs.Disclose(ctx, args[0], other, args[1])
 		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 			return err
@@ -79,7 +79,7 @@ func runDisclosed(env *cliutil.Env, o disclosedOptions, args []string) error {
 	if err != nil {
 		return exit.Usagef("FILE: %w", err)
 	}
-	d, err := client.ReadDisclosure([]byte(strings.TrimSpace(text)))
+	d, err := contract.ReadDisclosure([]byte(strings.TrimSpace(text)))
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/internal/client/evidence"
 	paper "engramd/internal/client/transcript"
 )
@@ -67,7 +68,7 @@ func runExport(ctx context.Context, env *cliutil.Env, o exportOptions, args []st
 		return exit.Usagef("where to? Give --to")
 	}
 	env.Flags.Strict = !o.partial
-	return withThread(ctx, env, args[0], o.with, func(me string, t client.Thread, s client.Status) error {
+	return withThread(ctx, env, args[0], o.with, func(me string, t contract.Thread, s client.Status) error {
 		p := paper.Options{By: me, At: time.Now(), Notes: doubts(s)}
 		for _, r := range cliutil.Once(s.Relays) {
 			p.Relays = append(p.Relays, r.URL)
@@ -75,7 +76,7 @@ func runExport(ctx context.Context, env *cliutil.Env, o exportOptions, args []st
 		p.Relays = distinct(p.Relays)
 		if o.shared {
 			p.Withheld = len(t.Entries)
-			t.Entries = t.Select(client.EntryFilter{Visibility: client.VisibilityShared})
+			t.Entries = t.Select(contract.EntryFilter{Visibility: contract.VisibilityShared})
 			p.Withheld -= len(t.Entries)
 			p.Closed = true
 		}
@@ -113,7 +114,7 @@ func distinct(all []string) []string {
 }
 
 // writeExport makes the folder with its files, or nothing.
-func writeExport(dir string, t client.Thread, o paper.Options) (err error) {
+func writeExport(dir string, t contract.Thread, o paper.Options) (err error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return exit.Usagef("--to: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/nips/niptemp"
 )
 
@@ -41,7 +42,7 @@ func runLs(ctx context.Context, env *cliutil.Env, o lsOptions) error {
 	if err := checkStatus("--status", o.status, true); err != nil {
 		return err
 	}
-	return cliutil.WithContracts(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
+	return cliutil.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 		all, s, err := cs.List(ctx, o.status)
 		if err == nil && len(all) == 0 && s.Partial {
 			err = fmt.Errorf("%w, and those that did know no contract", client.ErrPartial)

@@ -9,6 +9,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
+	"engramd/internal/client/contract"
 )
 
 func newMove(env *cliutil.Env) *cobra.Command {
@@ -42,7 +43,7 @@ func runMove(ctx context.Context, env *cliutil.Env, o moveOptions, args []string
 	if err := checkStatus("STATUS", args[1], false); err != nil {
 		return err
 	}
-	return moveContract(ctx, env, o, args, (*client.Contracts).Move)
+	return moveContract(ctx, env, o, args, (*contract.Contracts).Move)
 }
 
 // moveOptions are what moves and decisions take beside the contract and its status.
@@ -62,7 +63,7 @@ func (o *moveOptions) flags(env *cliutil.Env, c *cobra.Command) {
 // moveContract moves the contract args[0] to the status args[1] and prints where
 // it stands then.
 func moveContract(ctx context.Context, env *cliutil.Env, o moveOptions, args []string,
-	move func(*client.Contracts, context.Context, string, string, string, string, *nostr.Event) (client.Contract, client.Status, error)) error {
+	move func(*contract.Contracts, context.Context, string, string, string, string, *nostr.Event) (contract.Contract, client.Status, error)) error {
 	other, err := settings.PublicKey("--with", "the command line", o.with)
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func moveContract(ctx context.Context, env *cliutil.Env, o moveOptions, args []s
 	if err != nil {
 		return err
 	}
-	return cliutil.WithContracts(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
+	return cliutil.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 		c, s, err := move(cs, ctx, args[0], other, args[1], o.note, ev)
 		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 			return err

@@ -10,12 +10,12 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
-	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/internal/platform/timeparse"
 )
 
 type newOptions struct {
-	offer         client.ContractOffer
+	offer         contract.Offer
 	deadline      string
 	asJSON, allow bool
 }
@@ -79,7 +79,7 @@ func runNew(ctx context.Context, env *cliutil.Env, o newOptions, args []string) 
 	if o.offer.AmountSats < 0 {
 		return exit.Usagef("--sats must not be negative")
 	}
-	return cliutil.WithContracts(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
+	return cliutil.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 		c, s, err := cs.New(ctx, o.offer)
 		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 			return err

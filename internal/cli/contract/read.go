@@ -12,6 +12,7 @@ import (
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
+	"engramd/internal/client/contract"
 )
 
 // entryOut is an entry in JSON; times are RFC 3339.
@@ -40,7 +41,7 @@ type payloadOut struct {
 	SHA256 string `json:"sha256"`
 }
 
-func entryFrom(e client.ContractEntry, role string) entryOut {
+func entryFrom(e contract.Entry, role string) entryOut {
 	out := entryOut{EntryID: e.EntryID, Author: *partyFor(e.Author), Role: role, Type: e.Type, Visibility: e.Visibility, Content: e.Content,
 		Attachments: e.Attachments, CreatedAt: cliutil.Stamp(e.CreatedAt), EventID: e.EventID, Signature: string(e.Signature), Sealed: e.Sealed, Unreadable: e.Unreadable}
 	if e.ArrivedAt != 0 {
@@ -63,7 +64,7 @@ type withdrawnOut struct {
 	Event any    `json:"event,omitempty"`
 }
 
-func withdrawnFrom(w *client.Withdrawal) *withdrawnOut {
+func withdrawnFrom(w *contract.Withdrawal) *withdrawnOut {
 	switch {
 	case w == nil:
 		return nil
@@ -129,7 +130,7 @@ func runRead(ctx context.Context, env *cliutil.Env, o readOptions, args []string
 
 type searchOptions struct {
 	threadOptions
-	filter client.EntryFilter
+	filter contract.EntryFilter
 }
 
 func (o *searchOptions) flags(env *cliutil.Env, c *cobra.Command) {
@@ -168,10 +169,10 @@ func printEntries(ctx context.Context, env *cliutil.Env, o readOptions, id strin
 	if key, err := settings.PublicKey("--author", "the command line", o.filter.Author); err == nil {
 		o.filter.Author = key // an npub too
 	}
-	return withThread(ctx, env, id, o.with, func(_ string, t client.Thread, s client.Status) error {
+	return withThread(ctx, env, id, o.with, func(_ string, t contract.Thread, s client.Status) error {
 		entries := t.Select(o.filter)
 		out := threadOut{AnswerOut: cliutil.AnswerOf(nil, s), ContractID: t.Contract.ID, Status: t.Contract.Status, Entries: []entryOut{}, Total: len(entries)}
-		var moves []client.ContractMove
+		var moves []contract.Move
 		if o.filter.Query != "" && o.filter.Type == "" && o.filter.Author == "" && o.filter.Visibility == "" {
 			moves = t.SelectMoves(o.filter.Query)
 		}
@@ -211,9 +212,9 @@ func printEntries(ctx context.Context, env *cliutil.Env, o readOptions, id strin
 	})
 }
 
-func printEntry(env *cliutil.Env, c client.Contract, e client.ContractEntry) error {
-	state := map[client.Signature]string{client.SignatureHolds: "signed", client.SignatureDiffers: "DIFFERS",
-		client.SignatureUnseen: "unverified", client.SignatureNone: "private"}[e.Signature]
+func printEntry(env *cliutil.Env, c contract.Contract, e contract.Entry) error {
+	state := map[contract.Signature]string{contract.SignatureHolds: "signed", contract.SignatureDiffers: "DIFFERS",
+		contract.SignatureUnseen: "unverified", contract.SignatureNone: "private"}[e.Signature]
 	if e.Withdrawn != nil {
 		state += ", withdrawn " + cliutil.Stamp(e.Withdrawn.At)
 	}

@@ -11,12 +11,13 @@ import (
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/nips/niptemp"
 )
 
 type sayOptions struct {
 	threadOptions
-	saying client.Saying
+	saying contract.Saying
 	allow  bool
 	event  string
 }
@@ -57,7 +58,7 @@ Prints the entry's id and its event's.`,
 	cliutil.SecretFlag(c, &o.allow)
 	eventFlag(c, &o.event)
 	c.Flags().StringVar(&o.saying.Type, "type", "message", "`TYPE` of the entry")
-	c.Flags().StringVar(&o.saying.Visibility, "visibility", client.VisibilityShared, "`WHO` may read it: shared or private")
+	c.Flags().StringVar(&o.saying.Visibility, "visibility", contract.VisibilityShared, "`WHO` may read it: shared or private")
 	c.Flags().StringArrayVar(&o.saying.Attachments, "attach", nil, "`URL` of an attachment; may be given several times")
 	c.Flags().BoolVar(&o.saying.Sealed, "seal", false, "encrypt it between the two parties")
 	c.MarkFlagsMutuallyExclusive("event", "attach")
@@ -88,7 +89,7 @@ func runSay(ctx context.Context, env *cliutil.Env, o sayOptions, args []string) 
 	if err := guard(o.allow, texts...); err != nil {
 		return err
 	}
-	return cliutil.WithContracts(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
+	return cliutil.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 		e, status, err := cs.Say(ctx, args[0], other, o.saying)
 		if err := env.ReportWith(status, err, cliutil.ContractRemedy); err != nil {
 			return err

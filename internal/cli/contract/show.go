@@ -11,6 +11,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/nips/niptemp"
 )
 
@@ -30,7 +31,7 @@ what is gone for good. What the parties said is what contract read shows.`,
 }
 
 func runShow(ctx context.Context, env *cliutil.Env, o threadOptions, args []string) error {
-	return withThread(ctx, env, args[0], o.with, func(me string, t client.Thread, s client.Status) error {
+	return withThread(ctx, env, args[0], o.with, func(me string, t contract.Thread, s client.Status) error {
 		if o.asJSON {
 			return env.PrintJSON(struct {
 				answerOut
@@ -56,7 +57,7 @@ type moveOut struct {
 	Doubt     string        `json:"doubt,omitempty"` // why it does not follow from the moves before it
 }
 
-func movesOut(moves []client.ContractMove) []moveOut {
+func movesOut(moves []contract.Move) []moveOut {
 	out := []moveOut{}
 	for _, m := range moves {
 		one := moveOut{From: m.From, To: m.To, By: m.By, CreatedAt: cliutil.Stamp(m.CreatedAt), N: m.N, Note: m.Note, EventID: m.Event.ID, Doubt: m.Why, Withdrawn: withdrawnFrom(m.Withdrawn)}
@@ -68,7 +69,7 @@ func movesOut(moves []client.ContractMove) []moveOut {
 	return out
 }
 
-func printContract(env *cliutil.Env, t client.Thread, me string) error {
+func printContract(env *cliutil.Env, t contract.Thread, me string) error {
 	c := t.Contract
 	w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
@@ -123,7 +124,7 @@ func printContract(env *cliutil.Env, t client.Thread, me string) error {
 
 // deciding says who decides besides the parties: what is agreed, and what is
 // offered and not agreed.
-func deciding(c client.Contract, line func(name, format string, args ...any)) {
+func deciding(c contract.Contract, line func(name, format string, args ...any)) {
 	for _, who := range []struct{ name, agreed, offered string }{
 		{"arbitrator", cmp.Or(c.Agreed.Arbitrator, c.Arbitrator.PubKey), c.Offered.Arbitrator},
 		{"decider", c.Agreed.Decider, c.Offered.Decider}, {"expirer", c.Agreed.Expirer, c.Offered.Expirer},

@@ -11,6 +11,7 @@ import (
 
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
+	"engramd/internal/client/contract"
 )
 
 func newSummary(env *cliutil.Env) *cobra.Command {
@@ -28,19 +29,19 @@ many of them are published as signed events; and its moves, with the notes that 
 }
 
 func runSummary(ctx context.Context, env *cliutil.Env, o threadOptions, args []string) error {
-	return withThread(ctx, env, args[0], o.with, func(_ string, t client.Thread, s client.Status) error {
+	return withThread(ctx, env, args[0], o.with, func(_ string, t contract.Thread, s client.Status) error {
 		sum := t.Summary()
 		if o.asJSON {
 			return env.PrintJSON(struct {
 				cliutil.AnswerOut
-				client.ContractSummary
+				contract.Summary
 			}{cliutil.AnswerOf(nil, s), sum})
 		}
 		return printSummary(env, t, sum)
 	})
 }
 
-func printSummary(env *cliutil.Env, t client.Thread, sum client.ContractSummary) error {
+func printSummary(env *cliutil.Env, t contract.Thread, sum contract.Summary) error {
 	w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "status\t%s\nentries\t%d\npublished\t%d\n", statusText(t.Contract), sum.TotalEntries, sum.NostrPublished)
 	for _, part := range []struct {

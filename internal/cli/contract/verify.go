@@ -12,7 +12,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
-	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/internal/client/evidence"
 )
 
@@ -101,8 +101,8 @@ func verifyOutOf(r evidence.Report) verifyOut {
 }
 
 // roleIn returns the role of an entry's author.
-func roleIn(r evidence.Report, e client.ContractEntry) string {
-	c := client.Contract{Poster: client.Party{PubKey: r.Poster}, Worker: client.Party{PubKey: r.Worker}, Stateless: r.Status == ""}
+func roleIn(r evidence.Report, e contract.Entry) string {
+	c := contract.Contract{Poster: contract.Party{PubKey: r.Poster}, Worker: contract.Party{PubKey: r.Worker}, Stateless: r.Status == ""}
 	return c.Role(e.Author.PubKey)
 }
 
@@ -111,8 +111,8 @@ func printVerified(env *cliutil.Env, r evidence.Report) error {
 	line := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	line("contract", "%s", cliutil.OneLine(r.Contract, 128))
 	line("status", "%s", cliutil.OneLine(r.Status, 20))
-	line("poster", "%s", partyText(client.Party{PubKey: r.Poster}))
-	line("worker", "%s", partyText(client.Party{PubKey: r.Worker}))
+	line("poster", "%s", partyText(contract.Party{PubKey: r.Poster}))
+	line("worker", "%s", partyText(contract.Party{PubKey: r.Worker}))
 	for _, c := range r.Checks {
 		line(string(c.Outcome), "%s: %s", c.Name, cliutil.Plain(c.Detail))
 		for _, p := range c.Problems {

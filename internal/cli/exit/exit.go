@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/internal/client/evidence"
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/consolidation/plans"
@@ -119,7 +120,7 @@ func CodeOf(err error) int {
 		return Conflict
 	case is(proposals.ErrForm, proposals.ErrID, proposals.ErrListed, proposals.ErrForbidden, proposals.ErrRefused, proposals.ErrSelf, proposals.ErrUnopened, write.ErrField):
 		return Usage
-	case is(client.ErrUnreadable, client.ErrNotDisclosed, evidence.ErrInput, ErrEvidence):
+	case is(client.ErrUnreadable, contract.ErrNotDisclosed, evidence.ErrInput, ErrEvidence):
 		return Unreadable
 	case is(attestation.ErrForm, attestation.ErrSignature, attestation.ErrForeign, attestation.ErrInconsistent, attestation.ErrUnknown):
 		return Unreadable
@@ -131,7 +132,7 @@ func CodeOf(err error) int {
 		return Relay
 	case is(client.ErrNotFound, client.ErrTombstone, plans.ErrNoPlan, plans.ErrNoRecord, consolidation.ErrDreamless):
 		return NotFound
-	case is(client.ErrInvalid, client.ErrAmbiguous, client.ErrNoAPI, client.ErrNoManagement, client.ErrCleartext, client.ErrNoKey):
+	case is(client.ErrInvalid, contract.ErrAmbiguous, client.ErrNoAPI, client.ErrNoManagement, client.ErrCleartext, client.ErrNoKey):
 		return Usage
 	case is(client.ErrAuth):
 		return Auth

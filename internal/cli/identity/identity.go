@@ -11,6 +11,7 @@ import (
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
+	"engramd/internal/client/contract"
 )
 
 // New returns engramctl identity.
@@ -41,7 +42,7 @@ type identityOut struct {
 	CreatedAt   string `json:"created_at,omitempty"`
 }
 
-func identityFor(id client.AgentIdentity) identityOut {
+func identityFor(id contract.AgentIdentity) identityOut {
 	out := identityOut{AgentID: id.AgentID, Npub: settings.Npub(id.PubKey), Pubkey: id.PubKey, Provisioned: id.Provisioned}
 	if id.CreatedAt != 0 {
 		out.CreatedAt = cliutil.Stamp(id.CreatedAt)
@@ -49,7 +50,7 @@ func identityFor(id client.AgentIdentity) identityOut {
 	return out
 }
 
-func printIdentity(env *cliutil.Env, id client.AgentIdentity, asJSON bool) error {
+func printIdentity(env *cliutil.Env, id contract.AgentIdentity, asJSON bool) error {
 	out := identityFor(id)
 	if asJSON {
 		return env.PrintJSON(out)
@@ -57,7 +58,7 @@ func printIdentity(env *cliutil.Env, id client.AgentIdentity, asJSON bool) error
 	return env.Print("%s  %s  %s\n", cliutil.Plain(id.AgentID), out.Npub, keptText(id))
 }
 
-func keptText(id client.AgentIdentity) string {
+func keptText(id contract.AgentIdentity) string {
 	if id.Provisioned {
 		return "key kept by the relay"
 	}
@@ -83,9 +84,9 @@ Exit code 3 if the key is not the operator's, 5 if the name is taken.`,
 
 // runProvision has the relay make and keep a key for an agent.
 func runProvision(ctx context.Context, env *cliutil.Env, asJSON bool, args []string) error {
-	var made client.AgentIdentity
+	var made contract.AgentIdentity
 	err := toPrivate(env, args[1], func(f *privateFile) error {
-		return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
+		return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 			id, token, s, err := cs.Provision(ctx, args[0])
 			if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 				return err
@@ -112,7 +113,7 @@ Exit code 5 if the name is another's, or the key has another name.`,
 		Example: `  engramctl identity bind agent-0001 --key-file agent.key`,
 		Args:    cliutil.Arguments("AGENT_ID"),
 	}, func(ctx context.Context, args []string) error {
-		return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *client.Contracts) error {
+		return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 			id, s, err := cs.Bind(ctx, args[0])
 			if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 				return err
@@ -155,13 +156,13 @@ func runClaim(ctx context.Context, env *cliutil.Env, o claimOptions, args []stri
 	if err != nil {
 		return err
 	}
-	var claimed client.AgentIdentity
+	var claimed contract.AgentIdentity
 	err = toPrivate(env, args[1], func(f *privateFile) error {
 		nobody := client.New(client.Identity{}, client.Options{Relays: []string{t.Relay}, Timeout: env.Flags.Timeout, Trace: env.Trace()})
 		defer nobody.Close()
 		ctx, done := env.Bounded(ctx)
 		defer done()
-		secret, id, status, err := nobody.Contracts().ClaimKey(ctx, args[0], t.Text)
+		secret, id, status, err := contract.Of(nobody).ClaimKey(ctx, args[0], t.Text)
 		if err := env.ReportWith(status, err, cliutil.ContractRemedy); err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/mem"
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 )
 
 // writeOut is one line of `log`.
@@ -42,7 +42,7 @@ mem log shows the versions of one memory, and which relays have them.`,
 				return err
 			}
 			if len(versions) == 0 {
-				mem.NoteNone(ctx, env, m, client.Listing{}, true)
+				mem.NoteNone(ctx, env, m, memory.Listing{}, true)
 			}
 			return cliutil.FirstOf(printWrites(env, versions, texts), err)
 		})
@@ -51,7 +51,7 @@ mem log shows the versions of one memory, and which relays have them.`,
 	return c
 }
 
-func printWrites(env *cliutil.Env, versions []client.Version, texts bool) error {
+func printWrites(env *cliutil.Env, versions []memory.Version, texts bool) error {
 	enc := json.NewEncoder(env.Out())
 	enc.SetEscapeHTML(false)
 	for _, v := range versions {

@@ -11,6 +11,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/snapshot"
 	"engramd/nips/nipae"
 )
@@ -47,9 +48,9 @@ diff -u; nothing is printed if the texts are the same.`,
 		if err != nil {
 			return err
 		}
-		var whens []client.When
+		var whens []memory.When
 		for _, arg := range args[1:] {
-			when, err := client.ParseWhen(arg, time.Now())
+			when, err := memory.ParseWhen(arg, time.Now())
 			if err != nil {
 				return exit.Usagef("%q: %w", arg, err)
 			}

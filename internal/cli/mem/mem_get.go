@@ -11,6 +11,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/nipae"
 )
 
@@ -53,9 +54,9 @@ tells which, by its state: "present", "removed" or "absent".`,
 		if err != nil {
 			return err
 		}
-		var when client.When
+		var when memory.When
 		if at != "" {
-			if when, err = client.ParseWhen(at, time.Now()); err != nil {
+			if when, err = memory.ParseWhen(at, time.Now()); err != nil {
 				return exit.Usagef("--at: %w", err)
 			}
 		}

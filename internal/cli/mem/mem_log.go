@@ -11,6 +11,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 )
 
 // versionOut is one line of `mem log --json`.
@@ -62,7 +63,7 @@ With --text, what each version says stands below it, indented.`,
 	return c
 }
 
-func versionsOut(versions []client.Version, texts bool) []versionOut {
+func versionsOut(versions []memory.Version, texts bool) []versionOut {
 	out := []versionOut{}
 	for _, v := range versions {
 		entry := cliutil.EntryFor(v.Entry)
@@ -74,7 +75,7 @@ func versionsOut(versions []client.Version, texts bool) []versionOut {
 	return out
 }
 
-func printVersions(env *cliutil.Env, versions []client.Version, texts bool) error {
+func printVersions(env *cliutil.Env, versions []memory.Version, texts bool) error {
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	for _, v := range versions {

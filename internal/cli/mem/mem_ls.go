@@ -14,6 +14,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/write"
 	"engramd/internal/platform/timeparse"
 	"engramd/nips/frontmatter"
@@ -106,7 +107,7 @@ Exit code 6 if there is memory and none of it can be read.`,
 }
 
 // listAt lists what is there or, with a time, was.
-func listAt(ctx context.Context, m *session.Memory, past time.Time) (client.Listing, int, client.Status, error) {
+func listAt(ctx context.Context, m *session.Memory, past time.Time) (memory.Listing, int, client.Status, error) {
 	if past.IsZero() {
 		l, status, err := m.ListAll(ctx)
 		return l, 0, status, err
@@ -126,7 +127,7 @@ func AsOf(past time.Time, unknown int) string {
 
 // emptiness returns why a listing without any memory is not simply an empty
 // one.
-func emptiness(l client.Listing, s client.Status) error {
+func emptiness(l memory.Listing, s client.Status) error {
 	switch {
 	case l.Unreadable > 0:
 		return fmt.Errorf("%w: none of %d memories", client.ErrUnreadable, l.Unreadable)
@@ -136,7 +137,7 @@ func emptiness(l client.Listing, s client.Status) error {
 	return nil
 }
 
-func listingOut(m *session.Memory, l client.Listing, s client.Status, all bool) listOut {
+func listingOut(m *session.Memory, l memory.Listing, s client.Status, all bool) listOut {
 	out := listOut{AnswerOut: cliutil.AnswerOf(m, s), Memories: []cliutil.EntryOut{}, Unreadable: l.Unreadable}
 	for _, e := range l.Memories {
 		out.Memories = append(out.Memories, cliutil.EntryFor(e))
@@ -154,7 +155,7 @@ func listingOut(m *session.Memory, l client.Listing, s client.Status, all bool) 
 	return out
 }
 
-func printListing(env *cliutil.Env, l client.Listing, all bool) error {
+func printListing(env *cliutil.Env, l memory.Listing, all bool) error {
 	entries := l.Memories
 	if all {
 		entries = append(l.Texts(), l.Tombstones...)
@@ -171,7 +172,7 @@ func printListing(env *cliutil.Env, l client.Listing, all bool) error {
 }
 
 // NoteNone says that nothing was listed, and what there is instead.
-func NoteNone(ctx context.Context, env *cliutil.Env, m *session.Memory, l client.Listing, all bool) {
+func NoteNone(ctx context.Context, env *cliutil.Env, m *session.Memory, l memory.Listing, all bool) {
 	var hidden []string
 	if l.Core != nil && !all {
 		hidden = append(hidden, "a core")

@@ -9,7 +9,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/e2e/testkeys"
+	"engramd/internal/protocol/wire"
+	"engramd/nips/nipae"
 )
 
 // Silent takes connections and says nothing, not even to a handshake.
@@ -68,4 +72,60 @@ func MustHideSecrets(t testing.TB, text string, names ...string) {
 			}
 		}
 	}
+}
+
+// EngramAt seals a text as agent would have written it at a time.
+func EngramAt(t testing.TB, agent, owner string, slug nipae.Slug, text string, at int64) *nostr.Event {
+	t.Helper()
+	body := nipae.NewProfile(text)
+	if !slug.IsCore() {
+		var err error
+		if body, err = nipae.NewMemory(slug, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Sealed(t, agent, owner, body, at)
+}
+
+// Sealed seals a body as agent would have written it at a time.
+func Sealed(t testing.TB, agent, owner string, body nipae.Body, at int64) *nostr.Event {
+	t.Helper()
+	secret := testkeys.New(agent).Secret
+	key, err := nipae.DeriveConversationKey(secret, testkeys.New(owner).Pub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ev, err := nipae.Seal(key, body, nipae.Sealing{Secret: secret, Owner: testkeys.New(owner).Pub, CreatedAt: at, Rand: Randomness(at)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ev
+}
+
+// RelayList returns the agent's kind 10002.
+func RelayList(t testing.TB, at int64, tags ...nostr.Tag) *nostr.Event {
+	t.Helper()
+	ev := &nostr.Event{Kind: nostr.KindRelayListMetadata, CreatedAt: nostr.Timestamp(at), Tags: tags}
+	if err := ev.Sign(testkeys.New("agent").Secret); err != nil {
+		t.Fatal(err)
+	}
+	return ev
+}
+
+// Refusing is a relay that answers every REQ with CLOSED and every event with
+// this refusal.
+func Refusing(t testing.TB, message string) string {
+	return Start(t, &Fake{Serve: func(c *Conn) {
+		for {
+			f, ok := c.Read()
+			switch {
+			case !ok:
+				return
+			case f.Label == wire.LabelReq:
+				c.Send(wire.AppendClosed(nil, f.SubID, message))
+			case f.Label == wire.LabelEvent:
+				c.Send(wire.AppendOK(nil, f.Event.ID, false, message))
+			}
+		}
+	}})
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/internal/protocol/wire"
 	"engramd/nips/niptemp"
 )
@@ -154,7 +154,7 @@ func (c *checking) follow() {
 		return
 	}
 	k := Check{Name: "states follow"}
-	state, moves := client.Replay(slices.Clone(c.states))
+	state, moves := contract.Replay(slices.Clone(c.states))
 	for _, m := range moves {
 		if !m.Follows {
 			k.fail("state %s, to %s: %s", m.Event.ID, m.To, m.Why)

@@ -17,7 +17,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip44"
 
-	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/internal/protocol/wire"
 	"engramd/internal/relay/store/sqlite/storetest"
 	"engramd/nips/disclose"
@@ -106,7 +106,7 @@ func (t *thread) sealed(k storetest.Key, text string) (*nostr.Event, []byte) {
 	if err != nil {
 		t.tb.Fatal(err)
 	}
-	b, err := json.Marshal(client.Disclosure{Event: ev, Keys: keys})
+	b, err := json.Marshal(contract.Disclosure{Event: ev, Keys: keys})
 	if err != nil {
 		t.tb.Fatal(err)
 	}
@@ -364,7 +364,7 @@ func TestSealedEntriesOfTheArbitrator(t *testing.T) {
 		case "without a list":
 			th.files.Sealed = nil
 		case "a payload again": // in an event that did not arrive there
-			d, err := client.ReadDisclosure(th.files.Disclosures["one.json"])
+			d, err := contract.ReadDisclosure(th.files.Disclosures["one.json"])
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,7 +3,7 @@ package evidence
 import (
 	"fmt"
 
-	"engramd/internal/client"
+	"engramd/internal/client/contract"
 )
 
 // Outcome is what became of a check.
@@ -51,7 +51,7 @@ type Report struct {
 	// Relay is the key that signed the order of arrival, in hex; "" for none.
 	Relay string `json:"order_pubkey,omitempty"`
 	// Disclosed are the sealed entries whose texts were proved.
-	Disclosed []client.ContractEntry `json:"-"`
+	Disclosed []contract.Entry `json:"-"`
 }
 
 // Holds reports whether no check failed.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/client"
+	"engramd/internal/client/contract"
 )
 
 // withdrawals looks at what was taken back.
@@ -60,7 +60,7 @@ func (c *checking) disclosed() {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		d, err := client.ReadDisclosure(bytes.TrimSpace(c.files.Disclosures[name]))
+		d, err := contract.ReadDisclosure(bytes.TrimSpace(c.files.Disclosures[name]))
 		switch {
 		case err != nil:
 			k.fail("%s: %v", name, err)

@@ -6,14 +6,14 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/internal/protocol/wire"
 )
 
 // Signed returns the events of a thread in the order of its record, in which a
 // relay takes them, and behind them the requests by which some were withdrawn,
 // each once. All of them have been verified.
-func Signed(t client.Thread) []*nostr.Event {
+func Signed(t contract.Thread) []*nostr.Event {
 	seen := map[string]bool{}
 	var all []*nostr.Event
 	add := func(ev *nostr.Event) {
@@ -44,7 +44,7 @@ func Signed(t client.Thread) []*nostr.Event {
 }
 
 // Events writes the events of a thread as they were signed, one a line.
-func Events(w io.Writer, t client.Thread) error {
+func Events(w io.Writer, t contract.Thread) error {
 	for _, ev := range Signed(t) {
 		if _, err := w.Write(append(wire.AppendEvent(nil, ev), '\n')); err != nil {
 			return err
@@ -55,7 +55,7 @@ func Events(w io.Writer, t client.Thread) error {
 
 // Order writes the order of arrival as the relay signed it: the event, the
 // lines whose hash is its x tag, and what is known of gaps.
-func Order(w io.Writer, t client.Thread) error {
+func Order(w io.Writer, t contract.Thread) error {
 	type gap struct {
 		N          int64  `json:"n"`
 		ReceivedAt string `json:"received_at"`

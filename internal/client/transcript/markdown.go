@@ -10,7 +10,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr/nip19"
 
-	"engramd/internal/client"
+	"engramd/internal/client/contract"
 )
 
 // lateness is how much later than its date an event may arrive before the
@@ -33,14 +33,14 @@ type Options struct {
 // record is one line of a thread's life: an entry, a move, or what is left of
 // one.
 type record struct {
-	place client.Place
-	entry *client.ContractEntry
-	move  *client.ContractMove
-	gap   *client.ThreadGap
+	place contract.Place
+	entry *contract.Entry
+	move  *contract.Move
+	gap   *contract.Gap
 }
 
 // Markdown writes the transcript of a thread.
-func Markdown(out io.Writer, t client.Thread, o Options) error {
+func Markdown(out io.Writer, t contract.Thread, o Options) error {
 	w := &writer{Writer: bufio.NewWriter(out), t: t, o: o}
 	w.head()
 	w.line("## Record\n")
@@ -72,28 +72,28 @@ func Markdown(out io.Writer, t client.Thread, o Options) error {
 
 type writer struct {
 	*bufio.Writer
-	t client.Thread
+	t contract.Thread
 	o Options
 }
 
 func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 
 // records returns all lines, in the order of arrival as far as it is known.
-func records(t client.Thread) []record {
+func records(t contract.Thread) []record {
 	var all []record
 	moves, entries := places(t)
 	for i, m := range t.Moves {
-		all = append(all, record{place: client.Place{N: m.N, CreatedAt: moves[i]}, move: &m})
+		all = append(all, record{place: contract.Place{N: m.N, CreatedAt: moves[i]}, move: &m})
 	}
 	for i, e := range t.Entries {
-		all = append(all, record{place: client.Place{N: e.N, K: e.K, CreatedAt: entries[i]}, entry: &e})
+		all = append(all, record{place: contract.Place{N: e.N, K: e.K, CreatedAt: entries[i]}, entry: &e})
 	}
 	if t.Order != nil {
 		for _, g := range t.Order.Gaps {
-			all = append(all, record{place: client.Place{N: g.N, CreatedAt: g.ReceivedAt}, gap: &g})
+			all = append(all, record{place: contract.Place{N: g.N, CreatedAt: g.ReceivedAt}, gap: &g})
 		}
 	}
-	return client.Arrange(all, func(r *record) client.Place { return r.place })
+	return contract.Arrange(all, func(r *record) contract.Place { return r.place })
 }
 
 // head says what this is, between whom, and how to check it.
@@ -114,7 +114,7 @@ func (w *writer) head() {
 	} else {
 		w.line("- worker: nobody is named")
 	}
-	if c.Arbitrator != (client.Party{}) {
+	if c.Arbitrator != (contract.Party{}) {
 		w.line("- arbitrator: %s", who(c.Arbitrator))
 	}
 	if key := c.Agreed.Decider; key != "" {
@@ -142,7 +142,7 @@ func (w *writer) head() {
 
 // tally counts what the record has, and says what it may lack.
 func (w *writer) tally() {
-	count, sealed := map[client.Signature]int{}, 0
+	count, sealed := map[contract.Signature]int{}, 0
 	for _, e := range w.t.Entries {
 		if payloadHolds(e) {
 			sealed++
@@ -151,7 +151,7 @@ func (w *writer) tally() {
 		count[e.Signature]++
 	}
 	w.line("%d state moves, all signed; %d entries:\n", len(w.t.Moves), len(w.t.Entries))
-	for _, s := range []client.Signature{client.SignatureHolds, client.SignatureDiffers, client.SignatureUnseen, client.SignatureNone} {
+	for _, s := range []contract.Signature{contract.SignatureHolds, contract.SignatureDiffers, contract.SignatureUnseen, contract.SignatureNone} {
 		if n := count[s]; n > 0 {
 			w.line("- %d: %s", n, verdict(s))
 		}
@@ -176,33 +176,33 @@ func (w *writer) tally() {
 	}
 }
 
-func verdict(s client.Signature) string {
+func verdict(s contract.Signature) string {
 	switch s {
-	case client.SignatureHolds:
+	case contract.SignatureHolds:
 		return "signature holds"
-	case client.SignatureDiffers:
+	case contract.SignatureDiffers:
 		return "**the relay's API said something else than was signed**; what was signed is shown"
-	case client.SignatureNone:
+	case contract.SignatureNone:
 		return "private to the exporter, never signed: the exporter's word and the relay's"
 	}
 	return "**signature not checked**: the API has it, and no signed event was shown"
 }
 
 // brief returns a verdict on one entry.
-func brief(s client.Signature) string {
-	if s == client.SignatureHolds {
+func brief(s contract.Signature) string {
+	if s == contract.SignatureHolds {
 		return "holds"
 	}
 	return verdict(s)
 }
 
-func (w *writer) move(n int, m client.ContractMove) {
+func (w *writer) move(n int, m contract.Move) {
 	from := code(m.From) + " → "
 	if m.From == "" {
 		from = ""
 	}
 	w.line("### %d. State: %s%s\n", n, from, code(m.To))
-	w.author(client.Party{PubKey: m.By})
+	w.author(contract.Party{PubKey: m.By})
 	w.line("- Signature: holds; event %s", code(m.Event.ID))
 	w.line("- Created: %s", when(m.CreatedAt))
 	w.arrived(m.N, 0, m.ArrivedAt, m.CreatedAt)
@@ -218,7 +218,7 @@ func (w *writer) move(n int, m client.ContractMove) {
 	w.line("")
 }
 
-func (w *writer) entry(n int, e client.ContractEntry) {
+func (w *writer) entry(n int, e contract.Entry) {
 	w.line("### %d. %s, %s\n", n, code(e.Type), code(e.Visibility))
 	w.author(e.Author)
 	w.line("- Entry: %s", code(e.EntryID))
@@ -244,7 +244,7 @@ func (w *writer) entry(n int, e client.ContractEntry) {
 }
 
 // says is what an entry says.
-func (w *writer) says(e client.ContractEntry) {
+func (w *writer) says(e contract.Entry) {
 	for _, a := range e.Attachments {
 		w.line("- Attachment: %s", code(a))
 	}
@@ -267,7 +267,7 @@ func (w *writer) arrived(n, k, at, created int64) {
 }
 
 // withdrawn says that the author took an entry back.
-func (w *writer) withdrawn(of client.Withdrawal) {
+func (w *writer) withdrawn(of contract.Withdrawal) {
 	text := "- **Withdrawn** by its author at " + when(of.At)
 	switch {
 	case of.Event != nil:
@@ -281,7 +281,7 @@ func (w *writer) withdrawn(of client.Withdrawal) {
 }
 
 // gap says what is gone.
-func (w *writer) gap(n int, g client.ThreadGap) {
+func (w *writer) gap(n int, g contract.Gap) {
 	w.line("### %d. Gone: %s\n", n, code(g.Type))
 	if g.Role == "poster" || g.Role == "worker" {
 		w.line("- By: the %s", g.Role)
@@ -305,9 +305,9 @@ func lag(at, created int64) string {
 	return fmt.Sprintf(" (**%s after its date**)", d)
 }
 
-func (w *writer) author(p client.Party) {
+func (w *writer) author(p contract.Party) {
 	if p.AgentID == "" {
-		for _, of := range []client.Party{w.t.Contract.Poster, w.t.Contract.Worker} {
+		for _, of := range []contract.Party{w.t.Contract.Poster, w.t.Contract.Worker} {
 			if of.PubKey == p.PubKey {
 				p = of
 			}
@@ -325,7 +325,7 @@ func (w *writer) role(pubkey string) string {
 	return role
 }
 
-func who(p client.Party) string {
+func who(p contract.Party) string {
 	if p.AgentID == "" || p.AgentID == p.PubKey {
 		return npub(p.PubKey)
 	}

@@ -1,13 +1,15 @@
 package transcript
 
-import "engramd/internal/client"
+import (
+	"engramd/internal/client/contract"
+)
 
 // places say when the moves and the entries of a thread came, as far as dates
 // tell: a move not before the one it follows, and an entry not before what its
 // author had signed when dating it. At the same time moves come first, because
 // a relay that is fed with all of it takes entries by where the contract
 // stands.
-func places(t client.Thread) (moves, entries []int64) {
+func places(t contract.Thread) (moves, entries []int64) {
 	at := int64(0)
 	for _, m := range t.Moves {
 		at = max(at, m.CreatedAt)

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"io"
 
-	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/internal/client/evidence"
 )
 
@@ -15,12 +15,12 @@ import (
 // heading of its own, apart from texts that are signed as they stand.
 
 // payloadHolds reports whether an entry is sealed, and its payload signed.
-func payloadHolds(e client.ContractEntry) bool {
-	return e.Sealed && (e.Signature == client.SignatureHolds || e.ByRelay && e.Event != nil)
+func payloadHolds(e contract.Entry) bool {
+	return e.Sealed && (e.Signature == contract.SignatureHolds || e.ByRelay && e.Event != nil)
 }
 
 // sealed says of a sealed entry what everybody can check of it.
-func (w *writer) sealed(n int, e client.ContractEntry) {
+func (w *writer) sealed(n int, e contract.Entry) {
 	if e.Event != nil {
 		sum := sha256.Sum256([]byte(e.Event.Content))
 		w.line("- Encrypted between the parties: a payload of %d bytes, SHA-256 %s", len(e.Event.Content), code(hex.EncodeToString(sum[:])))
@@ -67,7 +67,7 @@ func (w *writer) sealedTexts(records []record) {
 
 // Unseen returns the sealed entries of a thread that relays list to the
 // exporter and do not show.
-func Unseen(t client.Thread) []evidence.Sealed {
+func Unseen(t contract.Thread) []evidence.Sealed {
 	var all []evidence.Sealed
 	for _, r := range records(t) {
 		if e := r.entry; e != nil && e.Sealed && e.Event == nil && e.Payload != nil {
@@ -78,7 +78,7 @@ func Unseen(t client.Thread) []evidence.Sealed {
 }
 
 // Sealed writes the list of them, by which contract verify knows them again.
-func Sealed(w io.Writer, t client.Thread) error {
+func Sealed(w io.Writer, t contract.Thread) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	return enc.Encode(evidence.SealedFile{ContractID: t.Contract.ID, Entries: Unseen(t)})

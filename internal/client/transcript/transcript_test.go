@@ -9,7 +9,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/internal/protocol/wire"
 )
 
@@ -20,33 +20,33 @@ const (
 
 // sample returns a thread with an entry of every kind, with the given text in
 // every place where a party's text can stand.
-func sample(text string) client.Thread {
+func sample(text string) contract.Thread {
 	event := func(n byte) *nostr.Event {
 		return &nostr.Event{ID: strings.Repeat(string([]byte{n}), 64), PubKey: posterKey, CreatedAt: nostr.Timestamp(n), Kind: 30090, Tags: nostr.Tags{}, Content: text, Sig: strings.Repeat("0", 128)}
 	}
-	entry := func(n byte, s client.Signature) client.ContractEntry {
-		return client.ContractEntry{EntryID: text, Author: client.Party{AgentID: text, PubKey: workerKey}, Type: text, Visibility: text, Content: text,
+	entry := func(n byte, s contract.Signature) contract.Entry {
+		return contract.Entry{EntryID: text, Author: contract.Party{AgentID: text, PubKey: workerKey}, Type: text, Visibility: text, Content: text,
 			Attachments: []string{text}, CreatedAt: int64(n), ArrivedAt: int64(n) + 86400, EventID: strings.Repeat(string([]byte{n}), 64), Signature: s}
 	}
-	holds, private, unreadable := entry('3', client.SignatureHolds), entry('4', client.SignatureNone), entry('6', client.SignatureHolds)
+	holds, private, unreadable := entry('3', contract.SignatureHolds), entry('4', contract.SignatureNone), entry('6', contract.SignatureHolds)
 	holds.Event, private.EventID = event('3'), ""
 	unreadable.Sealed, unreadable.Unreadable = true, true
-	holds.N, holds.Withdrawn = 3, &client.Withdrawal{At: 7, Request: text}
+	holds.N, holds.Withdrawn = 3, &contract.Withdrawal{At: 7, Request: text}
 	private.N, private.K = 3, 1
-	opened, byRelay := entry('9', client.SignatureHolds), entry('a', client.SignatureUnseen)
+	opened, byRelay := entry('9', contract.SignatureHolds), entry('a', contract.SignatureUnseen)
 	opened.Sealed, opened.Event = true, event('9')
 	byRelay.Sealed, byRelay.ByRelay, byRelay.Event = true, true, event('a')
 	opened.Event.Content, byRelay.Event.Content = "payload", "payload" // base64 by its shape
-	return client.Thread{
-		Contract: client.Contract{ID: "id", Status: "completed", Poster: client.Party{AgentID: text, PubKey: posterKey}, Worker: client.Party{AgentID: text, PubKey: workerKey},
-			Arbitrator: client.Party{AgentID: text}, Description: text, Decided: text, DecidedNote: text, Home: text, UpdatedAt: 9},
-		Moves: []client.ContractMove{
+	return contract.Thread{
+		Contract: contract.Contract{ID: "id", Status: "completed", Poster: contract.Party{AgentID: text, PubKey: posterKey}, Worker: contract.Party{AgentID: text, PubKey: workerKey},
+			Arbitrator: contract.Party{AgentID: text}, Description: text, Decided: text, DecidedNote: text, Home: text, UpdatedAt: 9},
+		Moves: []contract.Move{
 			{To: "open", By: posterKey, CreatedAt: '1', Event: event('1'), Follows: true, Note: text},
 			{From: text, To: text, By: workerKey, CreatedAt: '5', Event: event('5'), Why: text},
 		},
-		Entries:   []client.ContractEntry{holds, private, entry('7', client.SignatureDiffers), entry('8', client.SignatureUnseen), unreadable, opened, byRelay},
+		Entries:   []contract.Entry{holds, private, entry('7', contract.SignatureDiffers), entry('8', contract.SignatureUnseen), unreadable, opened, byRelay},
 		Strangers: 2,
-		Order: &client.ThreadOrder{Event: event('9'), Lines: text, Gaps: []client.ThreadGap{
+		Order: &contract.Order{Event: event('9'), Lines: text, Gaps: []contract.Gap{
 			{N: 2, ReceivedAt: 5, Type: text, Role: text}, {N: 4, Type: "state", Role: "worker", Status: text, Previous: text}}},
 	}
 }
@@ -267,15 +267,15 @@ func TestEventsStandAsRelaysTakeThem(t *testing.T) {
 	signed := func(id, by string, at int64) *nostr.Event {
 		return &nostr.Event{ID: strings.Repeat(id, 64), PubKey: by, CreatedAt: nostr.Timestamp(at), Tags: nostr.Tags{}}
 	}
-	move := func(id, by string, at int64) client.ContractMove {
-		return client.ContractMove{By: by, CreatedAt: at, Event: signed(id, by, at), Follows: true}
+	move := func(id, by string, at int64) contract.Move {
+		return contract.Move{By: by, CreatedAt: at, Event: signed(id, by, at), Follows: true}
 	}
-	entry := func(id, by string, at int64) client.ContractEntry {
-		return client.ContractEntry{Author: client.Party{PubKey: by}, CreatedAt: at, Event: signed(id, by, at), Signature: client.SignatureHolds}
+	entry := func(id, by string, at int64) contract.Entry {
+		return contract.Entry{Author: contract.Party{PubKey: by}, CreatedAt: at, Event: signed(id, by, at), Signature: contract.SignatureHolds}
 	}
-	th := client.Thread{
-		Moves:   []client.ContractMove{move("c", posterKey, 130), move("b", workerKey, 100), move("a", posterKey, 140)},
-		Entries: []client.ContractEntry{entry("1", workerKey, 101), entry("0", posterKey, 140)},
+	th := contract.Thread{
+		Moves:   []contract.Move{move("c", posterKey, 130), move("b", workerKey, 100), move("a", posterKey, 140)},
+		Entries: []contract.Entry{entry("1", workerKey, 101), entry("0", posterKey, 140)},
 	}
 	got := ""
 	for _, ev := range Signed(th) {

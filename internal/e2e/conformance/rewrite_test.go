@@ -11,6 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
 	"engramd/nips/nipae"
@@ -21,14 +22,14 @@ import (
 func TestRewrittenMemoryIsNeverAbsent(t *testing.T) {
 	const memories, writes = 40, 400
 	relay := rig.Start(t)
-	agent := func() *client.Memory {
+	agent := func() *memory.Memory {
 		id, err := client.NewIdentity(relaytest.Agent().Secret)
 		if err != nil {
 			t.Fatal(err)
 		}
 		c := client.New(id, client.Options{Relays: []string{relay.URL}, Timeout: relaytest.Patience})
 		t.Cleanup(c.Close)
-		m, err := c.AsAgent(relaytest.Owner().Pub)
+		m, err := memory.AsAgent(c, relaytest.Owner().Pub)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +38,7 @@ func TestRewrittenMemoryIsNeverAbsent(t *testing.T) {
 	slug := func(i int) nipae.Slug { return nipae.Slug(fmt.Sprintf("mem/%02d", i%memories)) }
 	writer, reader := agent(), agent()
 	set := func(ctx context.Context, i int) error {
-		_, _, err := writer.Set(ctx, slug(i), fmt.Sprint("version ", i), client.SetOptions{})
+		_, _, err := writer.Set(ctx, slug(i), fmt.Sprint("version ", i), memory.SetOptions{})
 		return err
 	}
 	for i := range memories {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
 	"engramd/internal/memory/snapshots"
@@ -35,7 +36,7 @@ func revertRounds() int {
 // ctl is engramctl beside a client library with the same key.
 type ctl struct {
 	*rig.Ctl
-	agent *client.Memory
+	agent *memory.Memory
 	c     *client.Client
 }
 
@@ -48,7 +49,7 @@ func newCtl(t testing.TB, relay *relaytest.Child) *ctl {
 	}
 	x.c = client.New(id, client.Options{Relays: []string{relay.URL}, Timeout: time.Minute})
 	t.Cleanup(x.c.Close)
-	if x.agent, err = x.c.AsAgent(relaytest.Owner().Pub); err != nil {
+	if x.agent, err = memory.AsAgent(x.c, relaytest.Owner().Pub); err != nil {
 		t.Fatal(err)
 	}
 	return x
@@ -65,7 +66,7 @@ func (x *ctl) set(slug nipae.Slug, text string) {
 	if text == "" {
 		_, _, err = x.agent.Remove(x.T.Context(), slug, false)
 	} else {
-		_, _, err = x.agent.Set(x.T.Context(), slug, text, client.SetOptions{})
+		_, _, err = x.agent.Set(x.T.Context(), slug, text, memory.SetOptions{})
 	}
 	if err != nil {
 		x.T.Fatalf("%s: %v", slug, err)
@@ -374,7 +375,7 @@ func TestCaptureUnderWrites(t *testing.T) {
 		// Two memories that are written one after the other: b is at most one behind.
 		for n := 1; ctx.Err() == nil; n++ {
 			for _, slug := range []nipae.Slug{"mem/a", "mem/b"} {
-				if _, _, err := x.agent.Set(ctx, slug, fmt.Sprint(n), client.SetOptions{}); err != nil && ctx.Err() == nil {
+				if _, _, err := x.agent.Set(ctx, slug, fmt.Sprint(n), memory.SetOptions{}); err != nil && ctx.Err() == nil {
 					written <- err
 					return
 				}

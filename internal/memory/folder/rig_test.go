@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/nipae"
 )
 
@@ -35,7 +36,7 @@ func (m *fakeMemory) put(s nipae.Slug, text string) {
 
 func (m *fakeMemory) conflict(s nipae.Slug, base string) error {
 	text, ok := m.texts[s]
-	if ok && base == client.Hash(text) || !ok && base == client.BaseNone {
+	if ok && base == client.Hash(text) || !ok && base == memory.BaseNone {
 		return nil
 	}
 	if !ok {

@@ -7,11 +7,12 @@ import (
 	"sync"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/nipae"
 )
 
 // Memory is what is written to. Base is the hash of the text that is replaced,
-// client.BaseNone for none.
+// memory.BaseNone for none.
 type Memory interface {
 	Set(ctx context.Context, slug nipae.Slug, text, base string) (client.Entry, error)
 	Remove(ctx context.Context, slug nipae.Slug, base string) error
@@ -222,7 +223,7 @@ func (r *Run) toMemory(ctx context.Context, s *Step) (Entry, error) {
 	if err != nil {
 		return s.entry, err
 	}
-	base := client.BaseNone
+	base := memory.BaseNone
 	if s.unit != nil && !s.unit.Removed {
 		base = s.unit.Hash
 	}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/nipae"
 )
 
@@ -234,7 +234,7 @@ func TestForeignState(t *testing.T) {
 	if err := NewState("a", "o").Of("b", "o"); !errors.Is(err, ErrState) {
 		t.Error(err)
 	}
-	if client.BaseNone == "" {
+	if memory.BaseNone == "" {
 		t.Error("no base is any base")
 	}
 }

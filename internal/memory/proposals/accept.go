@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/write"
 	"engramd/internal/secrets"
 	"engramd/nips/frontmatter"
@@ -34,7 +35,7 @@ type Accepted struct {
 
 // Accept writes what is proposed, with the base of the proposal, and answers it. A
 // proposal that was accepted before is left; one that was written and not answered
-// is answered. Errors are those of Get and of client.Memory.Set, RemoveVersion and
+// is answered. Errors are those of Get and of memory.Memory.Set, RemoveVersion and
 // At, ErrForbidden, ErrAnswered (it was rejected), ErrRefused, ErrUnopened and
 // write.ErrField (what cannot be archived). With an error and Entry.ID set the
 // memory is written, and the answer is not: accepting again answers.
@@ -124,7 +125,7 @@ func (b *Box) write(ctx context.Context, done *Accepted, o AcceptOptions) error 
 			done.Entry, done.Again, done.Trust = head, true, frontmatter.Parse(head.Text).Trust()
 			return nil
 		}
-		if item.Base == client.BaseNone && opened.corrects(head.Text) {
+		if item.Base == memory.BaseNone && opened.corrects(head.Text) {
 			item.Base = head.Hash
 		}
 	}
@@ -148,14 +149,14 @@ func (b *Box) write(ctx context.Context, done *Accepted, o AcceptOptions) error 
 	if done.Trust = frontmatter.Parse(text).Trust(); b.o.Near != nil && item.Act != Archive {
 		done.Near = b.o.Near(ctx, string(slug), text)
 	}
-	set := client.SetOptions{Base: item.Base, Check: o.check}
+	set := memory.SetOptions{Base: item.Base, Check: o.check}
 	done.Entry, done.Status, err = b.o.Memory.Set(ctx, slug, text, set)
 	return b.unwritten(done, err)
 }
 
 // at reports whether a head is what a base names.
 func at(head client.Entry, base string) bool {
-	if base == client.BaseNone {
+	if base == memory.BaseNone {
 		return head.Hash == ""
 	}
 	return head.Hash == base
@@ -168,7 +169,7 @@ const clocksDiffer = 60
 // removedSince reports whether a memory was removed after the proposal was made for
 // none: it was accepted before, and no relay shows the answer, or is for another text.
 func (i Item) removedSince(head client.Entry) bool {
-	return i.Base == client.BaseNone && head.Tombstone && head.CreatedAt > i.CreatedAt+clocksDiffer
+	return i.Base == memory.BaseNone && head.Tombstone && head.CreatedAt > i.CreatedAt+clocksDiffer
 }
 
 // unwritten leaves no Entry beside an error: with one, the memory is written.
@@ -185,7 +186,7 @@ func (b *Box) text(ctx context.Context, done *Accepted) (text string, opened Ope
 	item := done.Item
 	switch {
 	case item.Act == Restore:
-		old, status, err := b.o.Memory.At(ctx, item.Slug, client.When{ID: item.Version})
+		old, status, err := b.o.Memory.At(ctx, item.Slug, memory.When{ID: item.Version})
 		done.Status = status
 		if err != nil {
 			return "", opened, fmt.Errorf("the version to restore: %w", err)
@@ -246,7 +247,7 @@ func (o AcceptOptions) check(old, text string) error {
 }
 
 // Reject answers a proposal with a reason, which may be "". One that was rejected
-// before is left. Errors are those of Get and of client.Memory.Set, ErrForm for a
+// before is left. Errors are those of Get and of memory.Memory.Set, ErrForm for a
 // reason that is too long, ErrRefused for one with a secret in it, and ErrAnswered
 // (it was accepted).
 func (b *Box) Reject(ctx context.Context, id, reason string) (Item, client.Status, error) {
@@ -284,13 +285,13 @@ func (b *Box) answer(ctx context.Context, item Item, a Answer) (client.Status, e
 	}
 	m := b.o.Memory
 	if !item.FromOwner {
-		with, err := b.o.Client.AsAgent(item.Proposer)
+		with, err := memory.AsAgent(b.o.Client, item.Proposer)
 		if err != nil {
 			return client.Status{}, err
 		}
 		m = with.Unchained()
 	}
-	_, status, err := m.Set(ctx, nipae.Slug(nipae.AnswerPrefix+item.ID), text, client.SetOptions{OverUnreadable: true})
+	_, status, err := m.Set(ctx, nipae.Slug(nipae.AnswerPrefix+item.ID), text, memory.SetOptions{OverUnreadable: true})
 	return status, err
 }
 

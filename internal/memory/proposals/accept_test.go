@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/write"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
@@ -70,7 +71,7 @@ func TestAcceptRest(t *testing.T) {
 		t.Error(r.get("mem/b"))
 	}
 
-	first, _, err := r.memory.Set(t.Context(), "mem/c", strings.Replace(text, "observed", "external", 1), client.SetOptions{})
+	first, _, err := r.memory.Set(t.Context(), "mem/c", strings.Replace(text, "observed", "external", 1), memory.SetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +90,7 @@ func TestAcceptRest(t *testing.T) {
 		t.Errorf("%+v, %v", done, err)
 	}
 	r.author.Clock = time.Now // it is about what was just removed
-	r.accept(r.propose(r.author, Proposal{Act: Restore, Slug: "mem/c", Base: client.BaseNone, Version: first.ID}))
+	r.accept(r.propose(r.author, Proposal{Act: Restore, Slug: "mem/c", Base: memory.BaseNone, Version: first.ID}))
 	if got := r.get("mem/c"); got != first.Text {
 		t.Errorf("%q", got)
 	}
@@ -256,7 +257,7 @@ func TestAnsweredOnce(t *testing.T) {
 // answered.
 func TestAcceptAfterACrash(t *testing.T) {
 	r := newRig(t)
-	old, _, err := r.memory.Set(t.Context(), "mem/restore", observed+"blue boats", client.SetOptions{})
+	old, _, err := r.memory.Set(t.Context(), "mem/restore", observed+"blue boats", memory.SetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

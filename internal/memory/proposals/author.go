@@ -12,6 +12,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/secrets"
 	"engramd/nips/nipae"
 )
@@ -48,7 +49,7 @@ func (a *Author) Propose(ctx context.Context, p Proposal) (Proposal, client.Stat
 			return p, client.Status{}, fmt.Errorf("%w: %w", ErrRefused, err)
 		}
 	}
-	m, err := a.Client.AsAgent(p.Agent)
+	m, err := memory.AsAgent(a.Client, p.Agent)
 	if err != nil {
 		return p, client.Status{}, err
 	}
@@ -62,7 +63,7 @@ func (a *Author) Propose(ctx context.Context, p Proposal) (Proposal, client.Stat
 }
 
 // sealed makes the event of a proposal, and gives that its ids and time.
-func (a *Author) sealed(ctx context.Context, m *client.Memory, p *Proposal, text string) (*nostr.Event, error) {
+func (a *Author) sealed(ctx context.Context, m *memory.Memory, p *Proposal, text string) (*nostr.Event, error) {
 	var id [16]byte
 	if _, err := io.ReadFull(a.Rand, id[:]); err != nil {
 		return nil, fmt.Errorf("draw an id: %w", err)
@@ -79,7 +80,7 @@ func (a *Author) sealed(ctx context.Context, m *client.Memory, p *Proposal, text
 	if a.Clock != nil {
 		now = a.Clock
 	}
-	events, err := m.Compose(ctx, []client.Draft{{Body: body, At: now().Unix()}})
+	events, err := m.Compose(ctx, []memory.Draft{{Body: body, At: now().Unix()}})
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func (a *Author) sealed(ctx context.Context, m *client.Memory, p *Proposal, text
 // was found and not every relay answered.
 func (a *Author) Mine(ctx context.Context, agent string) (items []Item, malformed int, status client.Status, err error) {
 	me := a.Client.Identity().PubKey()
-	m, err := a.Client.AsAgent(agent)
+	m, err := memory.AsAgent(a.Client, agent)
 	if err != nil {
 		return nil, 0, status, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/nipae"
 )
 
@@ -75,14 +76,14 @@ type Opened struct {
 	CreatedAt int64
 }
 
-// Memory is the agent's memory with its owner; *client.Memory implements it.
+// Memory is the agent's memory with its owner; *memory.Memory implements it.
 type Memory interface {
 	Agent() string
 	Owner() string
 	Writable() bool
 	Get(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error)
-	At(ctx context.Context, slug nipae.Slug, when client.When) (client.Entry, client.Status, error)
-	Set(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error)
+	At(ctx context.Context, slug nipae.Slug, when memory.When) (client.Entry, client.Status, error)
+	Set(ctx context.Context, slug nipae.Slug, text string, o memory.SetOptions) (client.Entry, client.Status, error)
 	RemoveVersion(ctx context.Context, slug nipae.Slug, base string) (client.Entry, client.Status, error)
 }
 

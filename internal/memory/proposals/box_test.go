@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/e2e/relaytest"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
@@ -197,7 +198,7 @@ func TestListedKeys(t *testing.T) {
 	if _, err := NewBox(Options{Client: r.box.o.Client, Memory: r.memory, Listed: many[1:]}); err != nil {
 		t.Error(err)
 	}
-	m, err := r.client(r.owner).AsOwner(r.agent.Pub)
+	m, err := memory.AsOwner(r.client(r.owner), r.agent.Pub)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,11 +212,11 @@ func TestListedKeys(t *testing.T) {
 func TestOwnsHimself(t *testing.T) {
 	r := newRig(t)
 	c := r.client(r.agent)
-	m, err := c.AsAgent(r.agent.Pub)
+	m, err := memory.AsAgent(c, r.agent.Pub)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := m.Set(t.Context(), "mem/notes", "mine", client.SetOptions{}); err != nil {
+	if _, _, err := m.Set(t.Context(), "mem/notes", "mine", memory.SetOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	b, err := NewBox(Options{Client: c, Memory: m})

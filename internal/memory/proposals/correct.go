@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/frontmatter"
 )
 
@@ -55,7 +56,7 @@ func (o Opened) corrects(kept string) bool {
 // never done unasked. Errors are those of Accept.
 func (b *Box) Corrects(ctx context.Context, item Item) (bool, error) {
 	slug, err := item.target()
-	if err != nil || item.Origin == nil || item.Act != Write || item.Base != client.BaseNone {
+	if err != nil || item.Origin == nil || item.Act != Write || item.Base != memory.BaseNone {
 		return false, err
 	}
 	opened, err := b.opened(ctx, item)

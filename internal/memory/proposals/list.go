@@ -11,6 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/client/transfer"
 	"engramd/nips/nipae"
 )
 
@@ -56,7 +57,7 @@ func (b *Box) strangers(ctx context.Context) int64 {
 	all := nostr.Filter{Kinds: []int{nipae.Kind}, Tags: nostr.TagMap{"p": {b.o.Memory.Agent()}}}
 	known := all
 	known.Authors = append(b.proposers(), b.o.Memory.Agent())
-	peers := b.o.Client.Peers()
+	peers := transfer.Peers(b.o.Client)
 	counts := make(chan int64, len(peers))
 	for _, p := range peers {
 		go func() {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/write"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
@@ -53,7 +53,7 @@ type Proposal struct {
 
 	Act     Act
 	Slug    nipae.Slug
-	Base    string // Hash of the text that it is made for, or client.BaseNone
+	Base    string // Hash of the text that it is made for, or memory.BaseNone
 	Version string // id of the version to restore, or 8 or more of its first digits
 	Why     string // one line, at most MaxWhy bytes
 	// Vouch says that the proposer wants the whole text believed as its own words,
@@ -83,7 +83,7 @@ func Parse(text string) (Proposal, error) {
 	f := d.Fields()
 	p := Proposal{Act: Act(f.Propose), Slug: nipae.Slug(f.Slug), Base: f.Base, Version: f.Version, Why: f.Why, Vouch: f.Vouch, Text: d.Body()}
 	if p.Base == "" {
-		p.Base = client.BaseNone // a text that is written for no other replaces none
+		p.Base = memory.BaseNone // a text that is written for no other replaces none
 	}
 	p.Why = frontmatter.OneLine(p.Why)
 	return p, p.check()
@@ -134,7 +134,7 @@ func (p Proposal) check() error {
 	case write.Reserved(p.Slug):
 		return wrong("its slug is reserved")
 	case !isBase(p.Base):
-		return wrong("its base is neither a hash nor %q", client.BaseNone)
+		return wrong("its base is neither a hash nor %q", memory.BaseNone)
 	case len(p.Why) > MaxWhy:
 		return wrong("its reason is longer than %d bytes", MaxWhy)
 	case len(p.Text) > MaxText:
@@ -155,7 +155,7 @@ func (p Proposal) checkText(wrong func(string, ...any) error) error {
 		return wrong("only restore names a version")
 	case p.Act == Edit && p.Text == "":
 		return wrong("it has no text")
-	case p.Act == Edit && p.Base == client.BaseNone:
+	case p.Act == Edit && p.Base == memory.BaseNone:
 		return wrong("an edit is made for a text, and names no base")
 	}
 	return nil
@@ -167,7 +167,7 @@ func (p Proposal) checkRest(wrong func(string, ...any) error) error {
 		return wrong("%s has no text", p.Act)
 	case p.Slug.IsCore() && p.Act != Restore:
 		return wrong("core is neither archived nor removed")
-	case p.Act != Restore && p.Base == client.BaseNone:
+	case p.Act != Restore && p.Base == memory.BaseNone:
 		return wrong("%s is made for a text, and names no base", p.Act)
 	case p.Act != Restore && p.Version != "":
 		return wrong("only restore names a version")
@@ -177,7 +177,7 @@ func (p Proposal) checkRest(wrong func(string, ...any) error) error {
 	return nil
 }
 
-func isBase(s string) bool { return s == client.BaseNone || isHexPart(s, 64) }
+func isBase(s string) bool { return s == memory.BaseNone || isHexPart(s, 64) }
 
 // isHexPart reports whether s is least to 64 lower-case hex digits.
 func isHexPart(s string, least int) bool {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/nipae"
 )
 
@@ -101,7 +101,7 @@ func TestProposalTextThatIsNone(t *testing.T) {
 // one line that shows all that it holds.
 func TestProposalBase(t *testing.T) {
 	p, err := Parse("---\npropose: write\nslug: mem/a\nwhy: \"one\\ntwo\\u202e\"\n---\nx")
-	if err != nil || p.Base != client.BaseNone || p.Why != "one two" {
+	if err != nil || p.Base != memory.BaseNone || p.Why != "one two" {
 		t.Errorf("%+v, %v", p, err)
 	}
 	if _, err := (Proposal{Act: Write, Slug: "mem/a", Text: "x"}).Render(); !errors.Is(err, ErrForm) {

@@ -12,6 +12,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	clientmemory "engramd/internal/client/memory"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/testkeys"
 	"engramd/nips/frontmatter"
@@ -32,7 +33,7 @@ type rig struct {
 	owner, agent testkeys.Key
 	friend       testkeys.Key
 	stranger     testkeys.Key
-	memory       *client.Memory // the agent's
+	memory       *clientmemory.Memory // the agent's
 	box          *Box
 	author       *Author      // the owner
 	trace        client.Trace // of clients that are made from now on; nil: none
@@ -48,7 +49,7 @@ func newRig(t *testing.T, relays ...string) *rig {
 	r := &rig{t: t, relays: relays, grace: patience, owner: testkeys.New("owner"), agent: testkeys.New("agent"), friend: testkeys.New("friend"), stranger: testkeys.New("stranger")}
 	c := r.client(r.agent)
 	var err error
-	if r.memory, err = c.AsAgent(r.owner.Pub); err != nil {
+	if r.memory, err = clientmemory.AsAgent(c, r.owner.Pub); err != nil {
 		t.Fatal(err)
 	}
 	r.box = r.boxWith(Options{Listed: []Listed{{Key: r.friend.Pub, Name: "friend"}}})
@@ -60,7 +61,7 @@ func newRig(t *testing.T, relays ...string) *rig {
 func (r *rig) boxWith(o Options) *Box {
 	r.t.Helper()
 	o.Client, o.Memory, o.Clock = r.client(r.agent), r.memory, func() time.Time { return time.Unix(1_800_000_000, 0) }
-	m, err := o.Client.AsAgent(r.owner.Pub)
+	m, err := clientmemory.AsAgent(o.Client, r.owner.Pub)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func (r *rig) ctx() context.Context { return r.t.Context() }
 // set has the agent remember something by itself and returns its hash.
 func (r *rig) set(slug nipae.Slug, text string) string {
 	r.t.Helper()
-	e, _, err := r.memory.Set(r.ctx(), slug, text, client.SetOptions{})
+	e, _, err := r.memory.Set(r.ctx(), slug, text, clientmemory.SetOptions{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func (r *rig) get(slug nipae.Slug) string {
 func (r *rig) propose(by *Author, p Proposal) Proposal {
 	r.t.Helper()
 	if p.Base == "" {
-		p.Base = client.BaseNone
+		p.Base = clientmemory.BaseNone
 	}
 	p.Agent = r.agent.Pub
 	p, _, err := by.Propose(r.ctx(), p)

@@ -11,6 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/nipae"
 )
 
@@ -63,7 +64,7 @@ func newestFirst(a, b Item) int {
 // read adds what one key proposes.
 func (b *Box) read(s *scan, proposer string, events []*nostr.Event) error {
 	agent := b.o.Memory.Agent()
-	pair, err := b.o.Client.AsOwner(proposer)
+	pair, err := memory.AsOwner(b.o.Client, proposer)
 	if err != nil {
 		return err
 	}
@@ -145,7 +146,7 @@ func (b *Box) answers(ctx context.Context, s *scan, status *client.Status) error
 	for i := range s.items {
 		item := &s.items[i]
 		if _, ok := pairs[item.Proposer]; !ok {
-			m, err := b.o.Client.AsAgent(item.Proposer)
+			m, err := memory.AsAgent(b.o.Client, item.Proposer)
 			if err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/protocol/wire"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
@@ -93,7 +94,7 @@ func (p Plan) Steps(ctx context.Context, c *client.Client, b bundle.Source, now 
 		return nil, err
 	}
 	there := now.byD()
-	w := &writing{c: c, keys: keys, agent: now.Agent, check: check, memories: map[string]*client.Memory{}}
+	w := &writing{c: c, keys: keys, agent: now.Agent, check: check, memories: map[string]*memory.Memory{}}
 	var all []draft
 	times := newSpread()
 	for _, a := range p.Actions {
@@ -175,12 +176,12 @@ type writing struct {
 	keys     bundle.Keys
 	agent    string
 	check    func(old, text string) error
-	memories map[string]*client.Memory // by owner
+	memories map[string]*memory.Memory // by owner
 }
 
 // draft is a step whose event is not signed yet.
 type draft struct {
-	client.Draft
+	memory.Draft
 	step  Step
 	owner string
 }
@@ -215,11 +216,11 @@ func (w *writing) draft(a snapshot.Action, from, head *nostr.Event) (draft, erro
 	return d, err
 }
 
-func (w *writing) memory(owner string) (*client.Memory, error) {
+func (w *writing) memory(owner string) (*memory.Memory, error) {
 	if m := w.memories[owner]; m != nil {
 		return m, nil
 	}
-	m, err := w.c.AsAgent(owner)
+	m, err := memory.AsAgent(w.c, owner)
 	w.memories[owner] = m
 	return m, err
 }
@@ -232,7 +233,7 @@ func (w *writing) seal(ctx context.Context, all []draft) ([]Step, error) {
 	}
 	steps := make([]Step, len(all))
 	for owner, places := range of {
-		drafts := make([]client.Draft, len(places))
+		drafts := make([]memory.Draft, len(places))
 		for k, i := range places {
 			drafts[k] = all[i].Draft
 		}

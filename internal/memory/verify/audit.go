@@ -11,17 +11,18 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/state"
 	"engramd/internal/protocol/writerlog"
 	"engramd/nips/nipae"
 )
 
-// Memory is the pair's memory; *client.Memory implements it.
+// Memory is the pair's memory; *memory.Memory implements it.
 type Memory interface {
 	Agent() string
 	Owner() string
 	Conversation() nipae.ConversationKey
-	Shows(ctx context.Context, known func(id string) bool) ([]client.Shown, error)
+	Shows(ctx context.Context, known func(id string) bool) ([]memory.Shown, error)
 }
 
 // Result is what an audit found.
@@ -89,7 +90,7 @@ type gathering struct {
 	unreadable map[string]bool
 }
 
-func (g *gathering) relay(r client.Shown, marks []writerlog.Mark) writerlog.Shown {
+func (g *gathering) relay(r memory.Shown, marks []writerlog.Mark) writerlog.Shown {
 	out := writerlog.Shown{URL: r.URL, Whole: r.Whole, History: r.Kept || r.Without, Marks: marks}
 	if r.Promise != nil {
 		out.Promise = writerlog.Promise{Made: true, Versions: r.Promise.Versions, Days: r.Promise.Days}

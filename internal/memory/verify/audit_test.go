@@ -10,6 +10,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/e2e/testkeys"
 	memorystate "engramd/internal/memory/state"
 	"engramd/internal/protocol/writerlog"
@@ -19,7 +20,7 @@ import (
 // shows is a memory of which relays show what a test says.
 type shows struct {
 	agent, owner testkeys.Key
-	relays       []client.Shown
+	relays       []memory.Shown
 	err          error
 	known        func(string) bool
 }
@@ -33,7 +34,7 @@ func (s *shows) Conversation() nipae.ConversationKey {
 	}
 	return k
 }
-func (s *shows) Shows(_ context.Context, known func(string) bool) ([]client.Shown, error) {
+func (s *shows) Shows(_ context.Context, known func(string) bool) ([]memory.Shown, error) {
 	s.known = known
 	return s.relays, s.err
 }
@@ -87,8 +88,8 @@ func sealedOld(t *testing.T, agent, owner testkeys.Key) []*nostr.Event {
 	return []*nostr.Event{ev}
 }
 
-func whole(url string, heads ...*nostr.Event) client.Shown {
-	return client.Shown{URL: url, Heads: heads, Whole: true, Kept: true, Promise: &client.History{Versions: 100, Days: 365},
+func whole(url string, heads ...*nostr.Event) memory.Shown {
+	return memory.Shown{URL: url, Heads: heads, Whole: true, Kept: true, Promise: &client.History{Versions: 100, Days: 365},
 		Status: client.RelayStatus{URL: url, Complete: true}}
 }
 
@@ -110,7 +111,7 @@ var now = time.Unix(1_700_001_000, 0)
 func TestRunRemembers(t *testing.T) {
 	m := &shows{agent: testkeys.New("agent"), owner: testkeys.New("owner")}
 	events := written(t, m.agent, m.owner, "mem/a", "mem/b", "mem/c")
-	m.relays = []client.Shown{whole("A", events...), whole("B", events...)}
+	m.relays = []memory.Shown{whole("A", events...), whole("B", events...)}
 	state := stateFor(t, m)
 	r, err := Run(t.Context(), m, state, now)
 	if err != nil || r.Faults() != 0 || r.Events != 3 || len(r.Logs) != 1 || !r.Logs[0].Complete() || m.known(events[0].ID) {
@@ -139,7 +140,7 @@ func TestRunReplayed(t *testing.T) {
 	events := written(t, m.agent, m.owner, "mem/a", "mem/b")
 	others := written(t, m.agent, testkeys.New("other"), "mem/a", "mem/b", "mem/c")
 	strangers := written(t, testkeys.New("stranger"), m.owner, "mem/d")
-	m.relays = []client.Shown{whole("A", append(append(events, others...), strangers...)...)}
+	m.relays = []memory.Shown{whole("A", append(append(events, others...), strangers...)...)}
 	r, err := Run(t.Context(), m, nil, now)
 	if err != nil || r.Faults() != 0 || r.Events != 2 || r.Unreadable != 4 || r.Logs[0].N != 1 {
 		t.Errorf("%+v, %v", r, err)
@@ -164,7 +165,7 @@ func TestRunOwn(t *testing.T) {
 	if err := state.Links.Settle(t.Context(), memorystate.Stored, events[0].ID, events[1].ID); err != nil {
 		t.Fatal(err)
 	}
-	m.relays = []client.Shown{whole("A")}
+	m.relays = []memory.Shown{whole("A")}
 	if r, err := Run(t.Context(), m, state, now); err != nil || r.Counts[writerlog.Unsure] != 3 { // it shows nothing as old: it may be a new one
 		t.Errorf("%+v, %v", r.Findings, err)
 	}
@@ -193,7 +194,7 @@ func TestRunOwn(t *testing.T) {
 	if err := state.Links.Took(t.Context(), map[string][]string{events[0].ID: {"A", "B"}}); err != nil {
 		t.Fatal(err)
 	}
-	m.relays = []client.Shown{whole("A"), {URL: "C"}}
+	m.relays = []memory.Shown{whole("A"), {URL: "C"}}
 	if r, err = Run(t.Context(), m, state, now); err != nil || r.Counts[writerlog.Missing] != 1 || r.Counts[writerlog.Unsure] != 2 || r.Findings[0].N != 0 {
 		t.Errorf("%+v, %v", r.Findings, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
@@ -44,27 +45,27 @@ func TestNothingRaisesTrust(t *testing.T) {
 	const at = nipae.Slug("mem/x")
 	ways := map[string]func(s *shelf, text string) error{
 		"write": func(s *shelf, text string) error {
-			_, err := s.writer().Write(t.Context(), at, Draft{Text: text}, client.SetOptions{})
+			_, err := s.writer().Write(t.Context(), at, Draft{Text: text}, memory.SetOptions{})
 			return err
 		},
 		"write whole": func(s *shelf, text string) error {
-			_, err := s.writer().Write(t.Context(), at, Draft{Text: text, Whole: true}, client.SetOptions{})
+			_, err := s.writer().Write(t.Context(), at, Draft{Text: text, Whole: true}, memory.SetOptions{})
 			return err
 		},
 		"write with fields": func(s *shelf, text string) error {
-			_, err := s.writer().Write(t.Context(), at, Draft{Text: text, Fields: Fields{Tags: []string{"t"}}}, client.SetOptions{})
+			_, err := s.writer().Write(t.Context(), at, Draft{Text: text, Fields: Fields{Tags: []string{"t"}}}, memory.SetOptions{})
 			return err
 		},
 		"append": func(s *shelf, text string) error {
-			_, err := s.writer().Append(t.Context(), at, text, client.SetOptions{})
+			_, err := s.writer().Append(t.Context(), at, text, memory.SetOptions{})
 			return err
 		},
 		"edit": func(s *shelf, text string) error {
-			_, err := s.writer().Edit(t.Context(), at, "before", text, client.SetOptions{})
+			_, err := s.writer().Edit(t.Context(), at, "before", text, memory.SetOptions{})
 			return err
 		},
 		"edit all of it": func(s *shelf, text string) error {
-			_, err := s.writer().Edit(t.Context(), at, "before", text, client.SetOptions{Base: client.Hash(s.texts[at])})
+			_, err := s.writer().Edit(t.Context(), at, "before", text, memory.SetOptions{Base: client.Hash(s.texts[at])})
 			return err
 		},
 		"rename onto": func(s *shelf, text string) error {
@@ -75,7 +76,7 @@ func TestNothingRaisesTrust(t *testing.T) {
 		},
 		"link": func(s *shelf, text string) error {
 			s.texts["mem/y"] = text
-			_, err := s.writer().Relate(t.Context(), Edge{From: at, To: "mem/y", Relation: "supports", Strength: 1}, client.SetOptions{})
+			_, err := s.writer().Relate(t.Context(), Edge{From: at, To: "mem/y", Relation: "supports", Strength: 1}, memory.SetOptions{})
 			return err
 		},
 		"as it stands": func(s *shelf, text string) error {
@@ -138,7 +139,7 @@ func TestNothingRaisesTrust(t *testing.T) {
 func TestCoreClaimsNothing(t *testing.T) {
 	for claim, text := range claims {
 		s := newShelf("core", "I am Sami")
-		_, err := s.writer().Write(t.Context(), nipae.Core, Draft{Text: text}, client.SetOptions{})
+		_, err := s.writer().Write(t.Context(), nipae.Core, Draft{Text: text}, memory.SetOptions{})
 		var claimed *ClaimError
 		if got := s.texts[nipae.Core]; err == nil && got != text || err != nil && got != "I am Sami" || err != nil && !errors.As(err, &claimed) {
 			t.Errorf("%s: %q, %v", claim, got, err)
@@ -148,15 +149,15 @@ func TestCoreClaimsNothing(t *testing.T) {
 		}
 	}
 	s := newShelf("core", "I am Sami")
-	if _, err := s.writer().Append(t.Context(), nipae.Core, "---\ntrust: told\n---\n", client.SetOptions{}); err != nil {
+	if _, err := s.writer().Append(t.Context(), nipae.Core, "---\ntrust: told\n---\n", memory.SetOptions{}); err != nil {
 		t.Error(err)
 	}
 	s.is(t, nipae.Core, "I am Sami\n---\ntrust: told\n---\n")
-	if _, err := s.writer().Edit(t.Context(), nipae.Core, "Sami", "Ada", client.SetOptions{}); err != nil {
+	if _, err := s.writer().Edit(t.Context(), nipae.Core, "Sami", "Ada", memory.SetOptions{}); err != nil {
 		t.Error(err)
 	}
 	s.is(t, nipae.Core, "I am Ada\n---\ntrust: told\n---\n")
-	if _, err := s.writer().Write(t.Context(), nipae.Core, Draft{Text: "x", Fields: Fields{Type: "insight"}}, client.SetOptions{}); !errors.Is(err, ErrCore) {
+	if _, err := s.writer().Write(t.Context(), nipae.Core, Draft{Text: "x", Fields: Fields{Type: "insight"}}, memory.SetOptions{}); !errors.Is(err, ErrCore) {
 		t.Error(err)
 	}
 }
@@ -170,22 +171,22 @@ func TestCopiedWords(t *testing.T) {
 	}
 	for way, write := range map[string]func(w *Writer) (Result, error){
 		"write": func(w *Writer) (Result, error) {
-			return w.Write(t.Context(), "mem/x", Draft{Text: page}, client.SetOptions{})
+			return w.Write(t.Context(), "mem/x", Draft{Text: page}, memory.SetOptions{})
 		},
 		"append": func(w *Writer) (Result, error) {
-			return w.Append(t.Context(), "mem/x", page, client.SetOptions{})
+			return w.Append(t.Context(), "mem/x", page, memory.SetOptions{})
 		},
 		"edit": func(w *Writer) (Result, error) {
-			return w.Edit(t.Context(), "mem/x", "mine", page, client.SetOptions{})
+			return w.Edit(t.Context(), "mem/x", "mine", page, memory.SetOptions{})
 		},
 		"description": func(w *Writer) (Result, error) {
-			return w.Write(t.Context(), "mem/x", Draft{Fields: Fields{Description: page}}, client.SetOptions{})
+			return w.Write(t.Context(), "mem/x", Draft{Fields: Fields{Description: page}}, memory.SetOptions{})
 		},
 		"title": func(w *Writer) (Result, error) {
-			return w.Write(t.Context(), "mem/x", Draft{Text: "---\ntitle: " + page + "\n---\nmine"}, client.SetOptions{})
+			return w.Write(t.Context(), "mem/x", Draft{Text: "---\ntitle: " + page + "\n---\nmine"}, memory.SetOptions{})
 		},
 		"new": func(w *Writer) (Result, error) {
-			return w.Append(t.Context(), "mem/new", page, client.SetOptions{})
+			return w.Append(t.Context(), "mem/new", page, memory.SetOptions{})
 		},
 	} {
 		s := newShelf("mem/x", stampedText("", "observed", "mine"))
@@ -196,7 +197,7 @@ func TestCopiedWords(t *testing.T) {
 			t.Errorf("%s: %q from %q, %v", way, r.Text, r.From, err)
 		}
 		// And it stays so: nothing of our own makes it ours again.
-		if _, err := w.Append(t.Context(), r.Slug, "more", client.SetOptions{}); err != nil || trustOf(s.texts[r.Slug]) != frontmatter.External {
+		if _, err := w.Append(t.Context(), r.Slug, "more", memory.SetOptions{}); err != nil || trustOf(s.texts[r.Slug]) != frontmatter.External {
 			t.Errorf("%s, then more: %q, %v", way, s.texts[r.Slug], err)
 		}
 	}
@@ -217,7 +218,7 @@ func TestCopiedWords(t *testing.T) {
 	s := newShelf("core", "I")
 	w := s.writer()
 	w.Copied = copied
-	if r, err := w.Append(t.Context(), nipae.Core, page, client.SetOptions{}); err != nil || r.From != "mem/web/report" {
+	if r, err := w.Append(t.Context(), nipae.Core, page, memory.SetOptions{}); err != nil || r.From != "mem/web/report" {
 		t.Errorf("core: %+v, %v", r, err)
 	}
 }

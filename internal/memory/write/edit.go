@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/quote"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
@@ -40,7 +41,7 @@ func (e *MatchError) Error() string {
 
 // Edit replaces the one occurrence of a text in the body. Errors are those of
 // Rewrite and *MatchError.
-func (w *Writer) Edit(ctx context.Context, slug nipae.Slug, old, new string, o client.SetOptions) (Result, error) {
+func (w *Writer) Edit(ctx context.Context, slug nipae.Slug, old, new string, o memory.SetOptions) (Result, error) {
 	return w.Rewrite(ctx, slug, func(head client.Entry, body string) (string, string, error) {
 		if err := matchOnce(body, old); err != nil {
 			return "", "", err
@@ -56,7 +57,7 @@ func (w *Writer) Edit(ctx context.Context, slug nipae.Slug, old, new string, o c
 // arrived are the words that are new in it. The version that change was shown is
 // the base of the write, and the same body writes nothing. Errors are those of
 // Write and of change, and ErrNotFound and ErrTombstone.
-func (w *Writer) Rewrite(ctx context.Context, slug nipae.Slug, change func(head client.Entry, body string) (changed, arrived string, err error), o client.SetOptions) (Result, error) {
+func (w *Writer) Rewrite(ctx context.Context, slug nipae.Slug, change func(head client.Entry, body string) (changed, arrived string, err error), o memory.SetOptions) (Result, error) {
 	if Reserved(slug) {
 		return Result{}, ErrReserved
 	}
@@ -90,7 +91,7 @@ func (w *Writer) Rewrite(ctx context.Context, slug nipae.Slug, change func(head 
 // Create writes a body, whatever it looks like, where nothing may be (ErrTaken);
 // every relay must say so (ErrPartial). path is where the writer has it, "" for
 // nowhere else than the slug says. Other errors are those of Write.
-func (w *Writer) Create(ctx context.Context, slug nipae.Slug, body, path string, o client.SetOptions) (Result, error) {
+func (w *Writer) Create(ctx context.Context, slug nipae.Slug, body, path string, o memory.SetOptions) (Result, error) {
 	if Reserved(slug) {
 		return Result{}, ErrReserved
 	}
@@ -108,7 +109,7 @@ func (w *Writer) Create(ctx context.Context, slug nipae.Slug, body, path string,
 			return r, err
 		}
 	}
-	o.Base, o.Whole = client.BaseNone, true
+	o.Base, o.Whole = memory.BaseNone, true
 	return w.put(ctx, r, slug, "", o, func(at string) (composed, error) {
 		return w.compose(slug, at, Draft{Text: text, Whole: true})
 	})

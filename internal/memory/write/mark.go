@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
@@ -22,9 +22,9 @@ const (
 
 // Mark changes the one line of the front matter that a mark is about, and no
 // other byte: it says nothing that the unit does not say, so nothing is stamped.
-// What has the mark already is left. Errors are those of client.Memory.Get and
+// What has the mark already is left. Errors are those of memory.Memory.Get and
 // Set, ErrReserved, and ErrField for a unit that cannot have the mark.
-func (w *Writer) Mark(ctx context.Context, slug nipae.Slug, m Mark, o client.SetOptions) (Result, error) {
+func (w *Writer) Mark(ctx context.Context, slug nipae.Slug, m Mark, o memory.SetOptions) (Result, error) {
 	if Reserved(slug) {
 		return Result{}, ErrReserved
 	}

@@ -14,16 +14,17 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
 
-// Adder is where notes go; *client.Memory implements it.
+// Adder is where notes go; *memory.Memory implements it.
 type Adder interface {
-	Add(ctx context.Context, texts []client.NewText) ([]client.Added, error)
+	Add(ctx context.Context, texts []memory.NewText) ([]memory.Added, error)
 }
 
-var _ Adder = (*client.Memory)(nil)
+var _ Adder = (*memory.Memory)(nil)
 
 // MaxLinks is how many memories a note may be related to.
 const MaxLinks = 32
@@ -137,7 +138,7 @@ func (n Note) changes(d frontmatter.Doc) ([]frontmatter.Change, error) {
 var errLostNote = errors.New("the note was not answered")
 
 // AddNote writes one episode at a slug of its own. check is shown the text; nil
-// checks nothing. Errors are those of Episode and client.Memory.Add.
+// checks nothing. Errors are those of Episode and memory.Memory.Add.
 func (w *Writer) AddNote(ctx context.Context, to Adder, random io.Reader, n Note, check func(old, text string) error) (Result, error) {
 	at := n.At
 	if at.IsZero() {
@@ -158,7 +159,7 @@ func (w *Writer) AddNote(ctx context.Context, to Adder, random io.Reader, n Note
 			return Result{}, err
 		}
 	}
-	added, err := to.Add(ctx, []client.NewText{{Slug: slug, Text: text}})
+	added, err := to.Add(ctx, []memory.NewText{{Slug: slug, Text: text}})
 	if err != nil {
 		return Result{}, err
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
@@ -24,20 +25,20 @@ var noteTime = time.Date(2026, 11, 22, 8, 2, 44, 0, time.FixedZone("", 2*3600))
 // journal keeps what is added, and can be told to fail.
 type journal struct {
 	mu      sync.Mutex
-	batches [][]client.NewText
+	batches [][]memory.NewText
 	err     error
 }
 
-func (j *journal) Add(_ context.Context, texts []client.NewText) ([]client.Added, error) {
+func (j *journal) Add(_ context.Context, texts []memory.NewText) ([]memory.Added, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.batches = append(j.batches, texts)
 	if j.err != nil {
 		return nil, j.err
 	}
-	var all []client.Added
+	var all []memory.Added
 	for _, t := range texts {
-		all = append(all, client.Added{Entry: client.Entry{Slug: t.Slug, Text: t.Text}})
+		all = append(all, memory.Added{Entry: client.Entry{Slug: t.Slug, Text: t.Text}})
 	}
 	return all, nil
 }
@@ -111,8 +112,8 @@ func TestNotesShareABatch(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range many {
 			wg.Go(func() {
-				text := client.NewText{Slug: nipae.Slug(fmt.Sprint("mem/", i)), Text: fmt.Sprint(i)}
-				if all, err := b.Add(context.Background(), []client.NewText{text}); err != nil || all[0].Entry.Text != text.Text {
+				text := memory.NewText{Slug: nipae.Slug(fmt.Sprint("mem/", i)), Text: fmt.Sprint(i)}
+				if all, err := b.Add(context.Background(), []memory.NewText{text}); err != nil || all[0].Entry.Text != text.Text {
 					t.Errorf("%v got %v, %v", text, all, err)
 				}
 			})
@@ -134,17 +135,17 @@ func TestBatchIsFull(t *testing.T) {
 	b.after = func(time.Duration, func()) {}
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	if _, err := b.Add(gone, []client.NewText{{Slug: "mem/gone", Text: "x"}}); !errors.Is(err, context.Canceled) {
+	if _, err := b.Add(gone, []memory.NewText{{Slug: "mem/gone", Text: "x"}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("who has gone got %v", err)
 	}
-	var texts []client.NewText
-	for i := range client.MaxAdded - 1 {
-		texts = append(texts, client.NewText{Slug: nipae.Slug(fmt.Sprint("mem/", i)), Text: "x"})
+	var texts []memory.NewText
+	for i := range memory.MaxAdded - 1 {
+		texts = append(texts, memory.NewText{Slug: nipae.Slug(fmt.Sprint("mem/", i)), Text: "x"})
 	}
 	if _, err := b.Add(t.Context(), texts); !errors.Is(err, client.ErrNoRelay) {
 		t.Errorf("got %v", err)
 	}
-	if len(j.batches) != 1 || len(j.batches[0]) != client.MaxAdded {
+	if len(j.batches) != 1 || len(j.batches[0]) != memory.MaxAdded {
 		t.Errorf("%d batches", len(j.batches))
 	}
 }

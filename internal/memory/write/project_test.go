@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
@@ -30,14 +30,14 @@ func TestProjectIsStamped(t *testing.T) {
 		{"mem/journal/old", "barge", Draft{Text: "---\ntype: episodic\n---\nIt was caulked at last."}},
 		{"mem/journal/bare", "", Draft{Text: "It rained again."}},
 	} {
-		if _, err := w.Write(t.Context(), nipae.Slug(tt.slug), tt.draft, client.SetOptions{}); err != nil {
+		if _, err := w.Write(t.Context(), nipae.Slug(tt.slug), tt.draft, memory.SetOptions{}); err != nil {
 			t.Fatal(tt.slug, err)
 		}
 		if got := frontmatter.Parse(s.texts[nipae.Slug(tt.slug)]).Fields().Project; got != tt.want {
 			t.Errorf("%s is of %q, want %q:\n%s", tt.slug, got, tt.want, s.texts[nipae.Slug(tt.slug)])
 		}
 	}
-	if _, err := w.Append(t.Context(), "mem/journal/2026-12", "A line.", client.SetOptions{}); err != nil || frontmatter.Parse(s.texts["mem/journal/2026-12"]).Fields().Project != own {
+	if _, err := w.Append(t.Context(), "mem/journal/2026-12", "A line.", memory.SetOptions{}); err != nil || frontmatter.Parse(s.texts["mem/journal/2026-12"]).Fields().Project != own {
 		t.Errorf("what begins with a line: %v, %s", err, s.texts["mem/journal/2026-12"])
 	}
 	j := &journal{}

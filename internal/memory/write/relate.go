@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
@@ -50,7 +50,7 @@ func (e *AbsentError) Error() string { return fmt.Sprintf("%s: %v", e.Slug, e.er
 // Relate writes an edge into the front matter of its first end; one that is
 // there gets the strength. Both ends must exist: *AbsentError. Other errors are
 // those of Write.
-func (w *Writer) Relate(ctx context.Context, e Edge, o client.SetOptions) (Result, error) {
+func (w *Writer) Relate(ctx context.Context, e Edge, o memory.SetOptions) (Result, error) {
 	if err := e.check(); err != nil {
 		return Result{}, err
 	}
@@ -69,7 +69,7 @@ func (w *Writer) Relate(ctx context.Context, e Edge, o client.SetOptions) (Resul
 
 // Unrelate takes an edge away; its other end need not exist. The error is
 // ErrField if there is no such edge.
-func (w *Writer) Unrelate(ctx context.Context, e Edge, o client.SetOptions) (Result, error) {
+func (w *Writer) Unrelate(ctx context.Context, e Edge, o memory.SetOptions) (Result, error) {
 	e.Strength = 1
 	if err := e.check(); err != nil {
 		return Result{}, err
@@ -81,7 +81,7 @@ func (w *Writer) Unrelate(ctx context.Context, e Edge, o client.SetOptions) (Res
 
 // relate changes the items of a relation. No item less of those that are to be
 // taken away is an error.
-func (w *Writer) relate(ctx context.Context, e Edge, o client.SetOptions, change func([]string) []string) (Result, error) {
+func (w *Writer) relate(ctx context.Context, e Edge, o memory.SetOptions, change func([]string) []string) (Result, error) {
 	head, status, err := w.Memory.Get(ctx, e.From)
 	r := Result{Entry: head, Status: status, Outcome: Replaced, Was: len(Body(e.From, head.Text))}
 	if err != nil {
@@ -125,7 +125,7 @@ func (w *Writer) relate(ctx context.Context, e Edge, o client.SetOptions, change
 // which must be there: *AbsentError, before anything is written. Those that
 // could not be marked are returned with the reason; the draft stands all the
 // same.
-func (w *Writer) Supersede(ctx context.Context, slug nipae.Slug, in Draft, o client.SetOptions) (r Result, marked []nipae.Slug, failed []*AbsentError, err error) {
+func (w *Writer) Supersede(ctx context.Context, slug nipae.Slug, in Draft, o memory.SetOptions) (r Result, marked []nipae.Slug, failed []*AbsentError, err error) {
 	for _, old := range in.Fields.Supersedes {
 		if Reserved(old) {
 			return r, nil, nil, ErrReserved
@@ -138,7 +138,7 @@ func (w *Writer) Supersede(ctx context.Context, slug nipae.Slug, in Draft, o cli
 		return r, nil, nil, err
 	}
 	for _, old := range in.Fields.Supersedes {
-		_, err := w.Write(ctx, old, Draft{Fields: Fields{state: frontmatter.Superseded}}, client.SetOptions{Check: o.Check, Whole: true})
+		_, err := w.Write(ctx, old, Draft{Fields: Fields{state: frontmatter.Superseded}}, memory.SetOptions{Check: o.Check, Whole: true})
 		if err != nil {
 			failed = append(failed, &AbsentError{old, err})
 			continue

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
@@ -67,7 +68,7 @@ func (w *Writer) Relocate(ctx context.Context, r Relocation) (out Relocated, err
 		}
 	}
 	for _, m := range mends {
-		if _, _, err := w.Memory.Set(ctx, m.to, m.text, client.SetOptions{Base: m.head.Hash}); err != nil {
+		if _, _, err := w.Memory.Set(ctx, m.to, m.text, memory.SetOptions{Base: m.head.Hash}); err != nil {
 			return out, &AbsentError{m.to, err}
 		}
 		out.Mended = append(out.Mended, m.to)
@@ -82,7 +83,7 @@ func (w *Writer) Relocate(ctx context.Context, r Relocation) (out Relocated, err
 }
 
 // relocations finds what is to be moved and mended.
-func (w *Writer) relocations(l client.Listing, r Relocation, out *Relocated) (moves, mends []relocation, err error) {
+func (w *Writer) relocations(l memory.Listing, r Relocation, out *Relocated) (moves, mends []relocation, err error) {
 	there := map[nipae.Slug]string{}
 	all := l.Texts()
 	for _, e := range all {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/nipae"
 )
 
@@ -18,7 +19,7 @@ type breaking struct {
 	left int
 }
 
-func (b *breaking) Set(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error) {
+func (b *breaking) Set(ctx context.Context, slug nipae.Slug, text string, o memory.SetOptions) (client.Entry, client.Status, error) {
 	if b.left--; b.left < 0 {
 		return client.Entry{}, client.Status{}, errDown
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
@@ -82,7 +83,7 @@ func (w *Writer) Move(ctx context.Context, head client.Entry, to nipae.Slug, pat
 	case to != head.Slug:
 		return w.moved(ctx, head, to, text, check)
 	}
-	o := client.SetOptions{Base: head.Hash, Check: check}
+	o := memory.SetOptions{Base: head.Hash, Check: check}
 	return w.put(ctx, Result{Outcome: Replaced}, to, head.Text, o, func(at string) (composed, error) {
 		return w.compose(to, at, Draft{Text: text, Whole: true})
 	})
@@ -116,7 +117,7 @@ func (w *Writer) moved(ctx context.Context, head client.Entry, to nipae.Slug, te
 		return Result{}, err
 	}
 	// The secrets that are in it are there already.
-	o := client.SetOptions{Base: client.BaseNone, Whole: true, Like: head.Slug}
+	o := memory.SetOptions{Base: memory.BaseNone, Whole: true, Like: head.Slug}
 	if check != nil {
 		o.Check = func(_, text string) error { return check(head.Text, text) }
 	}
@@ -160,7 +161,7 @@ func (w *Writer) mend(ctx context.Context, out *Renamed, from, to nipae.Slug) {
 			err = fmt.Errorf("%d are mended at once", maxMends)
 		}
 		if err == nil {
-			_, _, err = w.Memory.Set(ctx, e.Slug, text, client.SetOptions{Base: e.Hash})
+			_, _, err = w.Memory.Set(ctx, e.Slug, text, memory.SetOptions{Base: e.Hash})
 		}
 		if err != nil {
 			if len(out.Unmended) < maxMends {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
@@ -41,7 +42,7 @@ func (s *shelf) Get(_ context.Context, slug nipae.Slug) (client.Entry, client.St
 	return entry(slug, text), client.Status{}, nil
 }
 
-func (s *shelf) ListAll(context.Context) (l client.Listing, _ client.Status, _ error) {
+func (s *shelf) ListAll(context.Context) (l memory.Listing, _ client.Status, _ error) {
 	for slug, text := range s.texts {
 		e := entry(slug, text)
 		if slug.IsCore() {
@@ -54,7 +55,7 @@ func (s *shelf) ListAll(context.Context) (l client.Listing, _ client.Status, _ e
 	return l, client.Status{}, nil
 }
 
-func (s *shelf) Set(_ context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error) {
+func (s *shelf) Set(_ context.Context, slug nipae.Slug, text string, o memory.SetOptions) (client.Entry, client.Status, error) {
 	if s.before != nil {
 		s.before(slug)
 	}
@@ -62,7 +63,7 @@ func (s *shelf) Set(_ context.Context, slug nipae.Slug, text string, o client.Se
 		return client.Entry{}, client.Status{}, err
 	}
 	now, ok := s.texts[slug]
-	if o.Base != "" && (o.Base == client.BaseNone) == ok || o.Base != "" && ok && o.Base != client.Hash(now) {
+	if o.Base != "" && (o.Base == memory.BaseNone) == ok || o.Base != "" && ok && o.Base != client.Hash(now) {
 		return client.Entry{}, client.Status{}, &client.ConflictError{Reason: "another text"}
 	}
 	if o.Check != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/nipae"
 )
 
@@ -96,13 +97,13 @@ func TestWordsStayFromWhereTheyWere(t *testing.T) {
 	const episode = "---\ntype: episodic\nsession: \"7\"\ncreated: 2023-05-08\nsource: import:locomo\ntrust: external\n---\n[[mem/b]]"
 	for way, do := range map[string]func(w *Writer) (Result, error){
 		"link": func(w *Writer) (Result, error) {
-			return w.Relate(t.Context(), Edge{From: "mem/e", To: "mem/b", Relation: "supports", Strength: 1}, client.SetOptions{})
+			return w.Relate(t.Context(), Edge{From: "mem/e", To: "mem/b", Relation: "supports", Strength: 1}, memory.SetOptions{})
 		},
 		"tags": func(w *Writer) (Result, error) {
-			return w.Write(t.Context(), "mem/e", Draft{Fields: Fields{Tags: []string{"t"}}}, client.SetOptions{})
+			return w.Write(t.Context(), "mem/e", Draft{Fields: Fields{Tags: []string{"t"}}}, memory.SetOptions{})
 		},
 		"superseded": func(w *Writer) (Result, error) {
-			r, _, _, err := w.Supersede(t.Context(), "mem/new", Draft{Text: "x", Fields: Fields{Supersedes: []nipae.Slug{"mem/e"}}}, client.SetOptions{})
+			r, _, _, err := w.Supersede(t.Context(), "mem/new", Draft{Text: "x", Fields: Fields{Supersedes: []nipae.Slug{"mem/e"}}}, memory.SetOptions{})
 			return r, err
 		},
 		"renamed": func(w *Writer) (Result, error) {
@@ -115,7 +116,7 @@ func TestWordsStayFromWhereTheyWere(t *testing.T) {
 		},
 		"rewritten in no session": func(w *Writer) (Result, error) {
 			w.Session, w.Source = "", "import:locomo"
-			return w.Write(t.Context(), "mem/e", Draft{Text: "other words"}, client.SetOptions{})
+			return w.Write(t.Context(), "mem/e", Draft{Text: "other words"}, memory.SetOptions{})
 		},
 	} {
 		s := newShelf("mem/e", episode, "mem/b", "b")
@@ -150,7 +151,7 @@ func TestSupersedeInSteps(t *testing.T) {
 	}
 	in := Draft{Text: "new", Fields: Fields{Supersedes: []nipae.Slug{"mem/a", "mem/b"}}}
 	s := start()
-	_, marked, failed, err := s.writer().Supersede(t.Context(), "mem/new", in, client.SetOptions{})
+	_, marked, failed, err := s.writer().Supersede(t.Context(), "mem/new", in, memory.SetOptions{})
 	if err != nil || len(marked) != 2 || len(failed) > 0 {
 		t.Fatal(marked, failed, err)
 	}
@@ -160,26 +161,26 @@ func TestSupersedeInSteps(t *testing.T) {
 	}
 	// Later ones are added.
 	s.texts["mem/c"] = "c"
-	if _, _, _, err := s.writer().Supersede(t.Context(), "mem/new", Draft{Fields: Fields{Supersedes: []nipae.Slug{"mem/c", "mem/a"}}}, client.SetOptions{}); err != nil {
+	if _, _, _, err := s.writer().Supersede(t.Context(), "mem/new", Draft{Fields: Fields{Supersedes: []nipae.Slug{"mem/c", "mem/a"}}}, memory.SetOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s.is(t, "mem/new", stampedText("supersedes: [mem/a, mem/b, mem/c]\n", "observed", "new"))
 
 	s = start()
 	s.fails["mem/a"] = errDown
-	_, marked, failed, err = s.writer().Supersede(t.Context(), "mem/new", in, client.SetOptions{})
+	_, marked, failed, err = s.writer().Supersede(t.Context(), "mem/new", in, memory.SetOptions{})
 	if err != nil || len(marked) != 1 || len(failed) != 1 || failed[0].Slug != "mem/a" || s.texts["mem/new"] == "" {
 		t.Errorf("one cannot be marked: %v %v %v", marked, failed, err)
 	}
 	delete(s.fails, "mem/a")
-	r, marked, failed, err := s.writer().Supersede(t.Context(), "mem/new", in, client.SetOptions{})
+	r, marked, failed, err := s.writer().Supersede(t.Context(), "mem/new", in, memory.SetOptions{})
 	if err != nil || r.Outcome != Unchanged || len(marked) != 2 || len(failed) > 0 || !hasLine(s.texts["mem/a"], "state: superseded") {
 		t.Errorf("the same call again: %v %v %v %v", r.Outcome, marked, failed, err)
 	}
 	s = start()
 	delete(s.texts, "mem/b")
 	var absent *AbsentError
-	if _, _, _, err := s.writer().Supersede(t.Context(), "mem/new", in, client.SetOptions{}); !errors.As(err, &absent) || absent.Slug != "mem/b" || s.writes > 0 {
+	if _, _, _, err := s.writer().Supersede(t.Context(), "mem/new", in, memory.SetOptions{}); !errors.As(err, &absent) || absent.Slug != "mem/b" || s.writes > 0 {
 		t.Errorf("one is not there: %v", err)
 	}
 }
@@ -187,39 +188,39 @@ func TestSupersedeInSteps(t *testing.T) {
 func TestRelate(t *testing.T) {
 	e := Edge{From: "mem/a", To: "mem/b", Relation: "supports", Strength: 0.5}
 	s := newShelf("mem/a", "text", "mem/b", "b", "core", "I")
-	if _, err := s.writer().Relate(t.Context(), e, client.SetOptions{}); err != nil {
+	if _, err := s.writer().Relate(t.Context(), e, memory.SetOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s.is(t, "mem/a", stampedText("supports: [mem/b 0.5]\n", "observed", "text"))
-	if r, err := s.writer().Relate(t.Context(), e, client.SetOptions{}); err != nil || r.Outcome != Unchanged || s.writes != 1 {
+	if r, err := s.writer().Relate(t.Context(), e, memory.SetOptions{}); err != nil || r.Outcome != Unchanged || s.writes != 1 {
 		t.Errorf("again: %v, %v", r.Outcome, err)
 	}
 	e.Strength = 1
-	if _, err := s.writer().Relate(t.Context(), e, client.SetOptions{}); err != nil {
+	if _, err := s.writer().Relate(t.Context(), e, memory.SetOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s.is(t, "mem/a", stampedText("supports: [mem/b]\n", "observed", "text"))
 	delete(s.texts, "mem/b") // it need not be there to be taken away
-	if _, err := s.writer().Unrelate(t.Context(), e, client.SetOptions{}); err != nil {
+	if _, err := s.writer().Unrelate(t.Context(), e, memory.SetOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s.is(t, "mem/a", stampedText("", "observed", "text"))
-	if _, err := s.writer().Unrelate(t.Context(), e, client.SetOptions{}); !errors.Is(err, ErrField) {
+	if _, err := s.writer().Unrelate(t.Context(), e, memory.SetOptions{}); !errors.Is(err, ErrField) {
 		t.Errorf("what is not there: %v", err)
 	}
 	var absent *AbsentError
-	if _, err := s.writer().Relate(t.Context(), e, client.SetOptions{}); !errors.As(err, &absent) || absent.Slug != "mem/b" || !errors.Is(err, client.ErrNotFound) {
+	if _, err := s.writer().Relate(t.Context(), e, memory.SetOptions{}); !errors.As(err, &absent) || absent.Slug != "mem/b" || !errors.Is(err, client.ErrNotFound) {
 		t.Errorf("to nothing: %v", err)
 	}
 	for name, wrong := range map[string]Edge{
 		"relation": {"mem/a", "core", "likes", 1}, "strength": {"mem/a", "core", "supports", 1.5}, "none": {"mem/a", "core", "supports", 0},
 		"itself": {"mem/a", "mem/a", "supports", 1}, "core": {"core", "mem/a", "supports", 1}} {
-		if _, err := s.writer().Relate(t.Context(), wrong, client.SetOptions{}); !errors.Is(err, ErrField) {
+		if _, err := s.writer().Relate(t.Context(), wrong, memory.SetOptions{}); !errors.Is(err, ErrField) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	s.texts["mem/m"] = "---\nsupports: {a: b}\n---\nx"
-	if _, err := s.writer().Relate(t.Context(), Edge{"mem/m", "core", "supports", 1}, client.SetOptions{}); !errors.Is(err, ErrField) || s.texts["mem/m"] != "---\nsupports: {a: b}\n---\nx" {
+	if _, err := s.writer().Relate(t.Context(), Edge{"mem/m", "core", "supports", 1}, memory.SetOptions{}); !errors.Is(err, ErrField) || s.texts["mem/m"] != "---\nsupports: {a: b}\n---\nx" {
 		t.Errorf("what is no list: %v", err)
 	}
 }

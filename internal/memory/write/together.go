@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"engramd/internal/client"
+	"engramd/internal/client/memory"
 )
 
 // Together is how long a note waits for others that share its way.
@@ -25,12 +25,12 @@ type Batch struct {
 
 // pending is one text and whom its answer is for.
 type pending struct {
-	text   client.NewText
+	text   memory.NewText
 	answer chan<- answered
 }
 
 type answered struct {
-	added client.Added
+	added memory.Added
 	err   error
 }
 
@@ -41,14 +41,14 @@ func NewBatch(life context.Context, to Adder, limit time.Duration) *Batch {
 }
 
 // Add adds texts together with those of others.
-func (b *Batch) Add(ctx context.Context, texts []client.NewText) ([]client.Added, error) {
+func (b *Batch) Add(ctx context.Context, texts []memory.NewText) ([]memory.Added, error) {
 	answers := make([]chan answered, len(texts))
 	b.mu.Lock()
 	for i, t := range texts {
 		answers[i] = make(chan answered, 1) // nobody waits for who has gone
 		b.waiting = append(b.waiting, pending{t, answers[i]})
 		switch len(b.waiting) {
-		case client.MaxAdded:
+		case memory.MaxAdded:
 			go b.send(b.take())
 		case 1:
 			b.after(Together, func() {
@@ -60,7 +60,7 @@ func (b *Batch) Add(ctx context.Context, texts []client.NewText) ([]client.Added
 		}
 	}
 	b.mu.Unlock()
-	all := make([]client.Added, len(texts))
+	all := make([]memory.Added, len(texts))
 	for i, a := range answers {
 		select {
 		case one := <-a:
@@ -88,7 +88,7 @@ func (b *Batch) send(some []pending) {
 	}
 	ctx, cancel := context.WithTimeout(b.life, b.limit)
 	defer cancel()
-	texts := make([]client.NewText, len(some))
+	texts := make([]memory.NewText, len(some))
 	for i, p := range some {
 		texts[i] = p.text
 	}

@@ -9,19 +9,20 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
 
-// Memory is what is written to; *client.Memory implements it.
+// Memory is what is written to; *memory.Memory implements it.
 type Memory interface {
 	Get(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error)
-	ListAll(ctx context.Context) (client.Listing, client.Status, error)
-	Set(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error)
+	ListAll(ctx context.Context) (memory.Listing, client.Status, error)
+	Set(ctx context.Context, slug nipae.Slug, text string, o memory.SetOptions) (client.Entry, client.Status, error)
 	RemoveVersion(ctx context.Context, slug nipae.Slug, base string) (client.Entry, client.Status, error)
 }
 
-var _ Memory = (*client.Memory)(nil)
+var _ Memory = (*memory.Memory)(nil)
 
 // Writer writes for one agent in one session.
 type Writer struct {
@@ -60,10 +61,10 @@ type Result struct {
 // the moment of writing.
 const tries = 4
 
-// Write writes a draft. Errors are those of client.Memory.Get and Set, of which
+// Write writes a draft. Errors are those of memory.Memory.Get and Set, of which
 // ErrNotFound and ErrTombstone are none, client.ErrEmpty, ErrField, ErrReserved,
 // those of frontmatter.Doc.Edit, and *ClaimError for the core.
-func (w *Writer) Write(ctx context.Context, slug nipae.Slug, in Draft, o client.SetOptions) (Result, error) {
+func (w *Writer) Write(ctx context.Context, slug nipae.Slug, in Draft, o memory.SetOptions) (Result, error) {
 	if Reserved(slug) {
 		return Result{}, ErrReserved
 	}
@@ -86,7 +87,7 @@ func (w *Writer) Write(ctx context.Context, slug nipae.Slug, in Draft, o client.
 		r.Entry, r.Outcome = head, Unchanged
 		return r, nil
 	}
-	if o.Base != "" && head.Hash != o.Base && !(o.Base == client.BaseNone && head.Hash == "") {
+	if o.Base != "" && head.Hash != o.Base && !(o.Base == memory.BaseNone && head.Hash == "") {
 		return r, conflictWith(head, r.Outcome)
 	}
 	return w.put(ctx, r, slug, head.Text, o, compose)
@@ -94,7 +95,7 @@ func (w *Writer) Write(ctx context.Context, slug nipae.Slug, in Draft, o client.
 
 // Append adds text at the end, on a new line, to the newest version that every
 // relay knows. Errors are those of Write.
-func (w *Writer) Append(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (Result, error) {
+func (w *Writer) Append(ctx context.Context, slug nipae.Slug, text string, o memory.SetOptions) (Result, error) {
 	if Reserved(slug) {
 		return Result{}, ErrReserved
 	}
@@ -103,7 +104,7 @@ func (w *Writer) Append(ctx context.Context, slug nipae.Slug, text string, o cli
 		return r, err
 	}
 	// A relay that failed may have a newer text than the one that was read.
-	o.Base, o.Whole = cmp.Or(o.Base, head.Hash, client.BaseNone), true
+	o.Base, o.Whole = cmp.Or(o.Base, head.Hash, memory.BaseNone), true
 	return w.put(ctx, r, slug, head.Text, o, func(old string) (composed, error) {
 		d := frontmatter.Parse(old)
 		if slug.IsCore() { // it has no front matter, whatever it looks like
@@ -158,7 +159,7 @@ func (*movedError) Error() string { return "another text is there by now" }
 
 // put writes what is composed of the text that is there. With a base it is a
 // conflict if that is another one by now; without, it is composed again.
-func (w *Writer) put(ctx context.Context, r Result, slug nipae.Slug, old string, o client.SetOptions, compose func(old string) (composed, error)) (Result, error) {
+func (w *Writer) put(ctx context.Context, r Result, slug nipae.Slug, old string, o memory.SetOptions, compose func(old string) (composed, error)) (Result, error) {
 	check := o.Check
 	for range tries {
 		new, err := compose(old)

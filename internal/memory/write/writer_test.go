@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
@@ -37,14 +38,14 @@ func TestWriteKeepsFields(t *testing.T) {
 		if c.head != "" {
 			s.texts[at] = c.head
 		}
-		r, err := s.writer().Write(t.Context(), at, c.in, client.SetOptions{})
+		r, err := s.writer().Write(t.Context(), at, c.in, memory.SetOptions{})
 		if err != nil || s.texts[at] != c.want || r.Hash != client.Hash(c.want) {
 			t.Errorf("%s: %v\n%q\nwant\n%q", name, err, s.texts[at], c.want)
 		}
 		// Again, by another program in another session, it writes nothing.
 		w := s.writer()
 		w.Source, w.Session = "other", "s10"
-		if r, err = w.Write(t.Context(), at, c.in, client.SetOptions{}); err != nil || r.Outcome != Unchanged || s.writes != 1 || r.Hash != client.Hash(c.want) {
+		if r, err = w.Write(t.Context(), at, c.in, memory.SetOptions{}); err != nil || r.Outcome != Unchanged || s.writes != 1 || r.Hash != client.Hash(c.want) {
 			t.Errorf("%s, again: %v, %v, %d writes: %q", name, r.Outcome, err, s.writes, s.texts[at])
 		}
 	}
@@ -71,7 +72,7 @@ func TestWriteRefuses(t *testing.T) {
 		"proposals' answers": {"mem/proposals-answers/x", Draft{Text: "b"}, ErrReserved},
 	} {
 		s := newShelf("mem/x", "before")
-		if _, err := s.writer().Write(t.Context(), c.at, c.in, client.SetOptions{}); !errors.Is(err, c.want) || s.writes > 0 {
+		if _, err := s.writer().Write(t.Context(), c.at, c.in, memory.SetOptions{}); !errors.Is(err, c.want) || s.writes > 0 {
 			t.Errorf("%s: %v, %d writes", name, err, s.writes)
 		}
 	}
@@ -86,7 +87,7 @@ func TestWriteOverWhatIsThere(t *testing.T) {
 	s.before = func(nipae.Slug) {
 		s.texts["mem/x"], s.before = stampedText("tags: [theirs]\n", "external", "theirs"), nil
 	}
-	if _, err := s.writer().Write(t.Context(), "mem/x", Draft{Text: "ours"}, client.SetOptions{}); err != nil {
+	if _, err := s.writer().Write(t.Context(), "mem/x", Draft{Text: "ours"}, memory.SetOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s.is(t, "mem/x", stampedText("tags: [theirs]\n", "external", "ours"))
@@ -94,15 +95,15 @@ func TestWriteOverWhatIsThere(t *testing.T) {
 	// With a base it is a conflict, for each way.
 	for way, write := range map[string]func(w *Writer) error{
 		"write": func(w *Writer) error {
-			_, err := w.Write(t.Context(), "mem/x", Draft{Text: "new"}, client.SetOptions{Base: client.Hash("old")})
+			_, err := w.Write(t.Context(), "mem/x", Draft{Text: "new"}, memory.SetOptions{Base: client.Hash("old")})
 			return err
 		},
 		"append": func(w *Writer) error {
-			_, err := w.Append(t.Context(), "mem/x", "new", client.SetOptions{})
+			_, err := w.Append(t.Context(), "mem/x", "new", memory.SetOptions{})
 			return err
 		},
 		"edit": func(w *Writer) error {
-			_, err := w.Edit(t.Context(), "mem/x", "old", "new", client.SetOptions{})
+			_, err := w.Edit(t.Context(), "mem/x", "old", "new", memory.SetOptions{})
 			return err
 		},
 	} {
@@ -115,7 +116,7 @@ func TestWriteOverWhatIsThere(t *testing.T) {
 	// Whoever is always faster does not keep us for ever.
 	s = newShelf("mem/x", "0")
 	s.before = func(nipae.Slug) { s.texts["mem/x"] += "0" }
-	if _, err := s.writer().Write(t.Context(), "mem/x", Draft{Text: "new"}, client.SetOptions{}); !errors.Is(err, client.ErrConflict) {
+	if _, err := s.writer().Write(t.Context(), "mem/x", Draft{Text: "new"}, memory.SetOptions{}); !errors.Is(err, client.ErrConflict) {
 		t.Error(err)
 	}
 }
@@ -136,7 +137,7 @@ func TestEdit(t *testing.T) {
 		"a field":     {"session", "x", "", []int{}},
 	} {
 		s := newShelf("mem/x", stampedText("tags: [a]\n", "observed", text))
-		r, err := s.writer().Edit(t.Context(), "mem/x", c.old, c.new, client.SetOptions{})
+		r, err := s.writer().Edit(t.Context(), "mem/x", c.old, c.new, memory.SetOptions{})
 		var match *MatchError
 		switch {
 		case c.lines == nil && (err != nil || Body("mem/x", s.texts["mem/x"]) != c.want || r.Hash != client.Hash(s.texts["mem/x"])):
@@ -147,17 +148,17 @@ func TestEdit(t *testing.T) {
 	}
 	s := newShelf("mem/x", strings.Repeat("a", 60_000))
 	var match *MatchError
-	if _, err := s.writer().Edit(t.Context(), "mem/x", "a", "b", client.SetOptions{}); !errors.As(err, &match) || len(match.Lines) != maxLines || match.Count != 60_000 {
+	if _, err := s.writer().Edit(t.Context(), "mem/x", "a", "b", memory.SetOptions{}); !errors.As(err, &match) || len(match.Lines) != maxLines || match.Count != 60_000 {
 		t.Errorf("%v", err)
 	}
-	if _, err := s.writer().Edit(t.Context(), "mem/x", "", "b", client.SetOptions{}); !errors.Is(err, ErrField) {
+	if _, err := s.writer().Edit(t.Context(), "mem/x", "", "b", memory.SetOptions{}); !errors.Is(err, ErrField) {
 		t.Errorf("nothing to be replaced: %v", err)
 	}
-	if _, err := s.writer().Edit(t.Context(), "mem/missing", "a", "b", client.SetOptions{}); !errors.Is(err, client.ErrNotFound) {
+	if _, err := s.writer().Edit(t.Context(), "mem/missing", "a", "b", memory.SetOptions{}); !errors.Is(err, client.ErrNotFound) {
 		t.Errorf("no memory: %v", err)
 	}
 	s = newShelf("mem/x", "all")
-	if _, err := s.writer().Edit(t.Context(), "mem/x", "all", "", client.SetOptions{}); !errors.Is(err, client.ErrEmpty) || s.writes > 0 {
+	if _, err := s.writer().Edit(t.Context(), "mem/x", "all", "", memory.SetOptions{}); !errors.Is(err, client.ErrEmpty) || s.writes > 0 {
 		t.Errorf("all of it: %v", err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/client/transfer"
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/nips/nip01"
@@ -28,13 +29,13 @@ type fakeSource struct {
 	mu      sync.Mutex
 	heads   []*nostr.Event
 	past    []*nostr.Event // of all kinds, in the order of arrival
-	at      client.PastAt
+	at      transfer.PastAt
 	noSync  bool
 	noPast  error
 	fails   error // of Pages and Reconcile
 	fetched int
 	paged   []nostr.Filter
-	asked   []client.PastQuery
+	asked   []transfer.PastQuery
 	told    [][32]byte        // ids that it was told of
 	short   bool              // it keeps back the first of what is asked for
 	between func()            // called when its versions since a time were read
@@ -83,7 +84,7 @@ func (s *fakeSource) broken() error {
 
 func (s *fakeSource) Reconcile(_ context.Context, f nostr.Filter, items []nip77.Item) (have, need [][32]byte, err error) {
 	if s.noSync {
-		return nil, nil, client.ErrNoSync
+		return nil, nil, transfer.ErrNoSync
 	}
 	if s.fails != nil {
 		return nil, nil, s.fails
@@ -117,23 +118,23 @@ func (s *fakeSource) Fetch(_ context.Context, f nostr.Filter, ids [][32]byte, ta
 	return missing, nil
 }
 
-func (s *fakeSource) Past(_ context.Context, q client.PastQuery, take func(*nostr.Event) error) (client.PastAt, error) {
+func (s *fakeSource) Past(_ context.Context, q transfer.PastQuery, take func(*nostr.Event) error) (transfer.PastAt, error) {
 	s.asked = append(s.asked, q)
 	if s.noPast != nil {
-		return client.PastAt{}, s.noPast
+		return transfer.PastAt{}, s.noPast
 	}
 	for i, ev := range s.past {
 		contract := ev.Kind == 30090 || ev.Kind == 30091
 		if q.Filter.Matches(ev) && (q.Since == nil || !contract) && int64(i+1) > q.After {
 			if err := s.broken(); err != nil {
-				return client.PastAt{}, err
+				return transfer.PastAt{}, err
 			}
 			if err := take(ev); err != nil {
-				return client.PastAt{}, err
+				return transfer.PastAt{}, err
 			}
 			if q.Came != nil { // its pages have one version
 				if err := q.Came(int64(i + 1)); err != nil {
-					return client.PastAt{}, err
+					return transfer.PastAt{}, err
 				}
 			}
 		}
@@ -318,7 +319,7 @@ func TestOrderOfAPass(t *testing.T) {
 		s.src.noSync = noSync
 		s.src.heads = []*nostr.Event{event(1, 9, "note"), event(30090, 8, "entry 2"), event(30174, 7, "engram 2"), event(5, 6, "request")}
 		s.src.past = []*nostr.Event{event(30174, 1, "engram 1"), event(30090, 2, "entry 1")}
-		s.src.at = client.PastAt{Number: 17, Time: 1000}
+		s.src.at = transfer.PastAt{Number: 17, Time: 1000}
 		got, err := s.f.Once(t.Context())
 		if err != nil || got.Taken != 6 {
 			t.Fatalf("%+v, %v", got, err)
@@ -383,7 +384,7 @@ func TestSourceThatWentBack(t *testing.T) {
 	s := newScene(t, nil)
 	s.store.place["a source"] = store.Place{Number: 50, Time: 5000}
 	s.src.past = []*nostr.Event{event(30090, 2, "entry 1"), event(30174, 1, "engram 1")}
-	s.src.at = client.PastAt{Number: 2, Time: 100}
+	s.src.at = transfer.PastAt{Number: 2, Time: 100}
 	if _, err := s.f.Once(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -463,7 +464,7 @@ func TestHeadReplacedDuringAPass(t *testing.T) {
 	for _, noSync := range []bool{false, true} {
 		s := newScene(t, nil)
 		one, two := event(30174, 1, "engram 1"), event(30174, time.Now().Unix(), "engram 2")
-		s.src.noSync, s.src.heads, s.src.at = noSync, []*nostr.Event{one}, client.PastAt{Number: 1, Time: time.Now().Unix()}
+		s.src.noSync, s.src.heads, s.src.at = noSync, []*nostr.Event{one}, transfer.PastAt{Number: 1, Time: time.Now().Unix()}
 		s.src.between = func() { s.src.heads, s.src.past = []*nostr.Event{two}, []*nostr.Event{one} }
 		if _, err := s.f.Once(t.Context()); err != nil || !slices.Contains(s.store.taken(), "engram 2") {
 			t.Errorf("%v, %v", s.store.taken(), err)
@@ -477,7 +478,7 @@ func TestIncomplete(t *testing.T) {
 	for _, noSync := range []bool{false, true} {
 		s := newScene(t, nil)
 		s.src.noSync, s.src.short = noSync, true
-		s.src.heads, s.src.at = []*nostr.Event{event(1, 1, "one"), event(1, 2, "two")}, client.PastAt{Number: 9, Time: 9}
+		s.src.heads, s.src.at = []*nostr.Event{event(1, 1, "one"), event(1, 2, "two")}, transfer.PastAt{Number: 9, Time: 9}
 		got, err := s.f.Once(t.Context())
 		if err != nil || !got.Incomplete || len(s.store.place) != 0 {
 			t.Errorf("%+v, %v, followed to %v", got, err, s.store.place)

@@ -10,6 +10,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/client/transfer"
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/nips/nip77"
@@ -49,7 +50,7 @@ func (f *Follower) heads(ctx context.Context, src Source, k *sink, q nostr.Filte
 		switch {
 		case errors.Is(err, errStore), ctx.Err() != nil:
 			return false, err
-		case errors.Is(err, client.ErrNoSync), errors.Is(err, store.ErrMany), errors.Is(err, client.ErrMisbehaved):
+		case errors.Is(err, transfer.ErrNoSync), errors.Is(err, store.ErrMany), errors.Is(err, client.ErrMisbehaved):
 			return pages(ctx, src, k, q)
 		case err != nil:
 			return false, err

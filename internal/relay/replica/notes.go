@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"engramd/internal/client"
+	"engramd/internal/client/transfer"
 	"engramd/internal/relay/store"
 )
 
@@ -65,7 +65,7 @@ func (f *Follower) forget(ctx context.Context) error {
 // versionsOn takes superseded versions of all but contracts that were superseded
 // since the time that was come to, from where a pass broke off. at is where the
 // source stands.
-func (f *Follower) versionsOn(ctx context.Context, src Source, k *sink, from store.Place, at client.PastAt) error {
+func (f *Follower) versionsOn(ctx context.Context, src Source, k *sink, from store.Place, at transfer.PastAt) error {
 	last, err := f.noted(ctx, noteVersions)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/client/transfer"
 	"engramd/internal/relay/store"
 	"engramd/nips/kind"
 	"engramd/nips/niptemp"
@@ -96,8 +97,8 @@ func (f *Follower) passOnce(ctx context.Context, src Source, k *sink) (out outco
 // the place that was come to, and says where the source stands, and whether it
 // shows any history to this key. A source that stands before that place is
 // another one, or went back: all is read.
-func (f *Follower) contracts(ctx context.Context, src Source, k *sink, from store.Place) (at client.PastAt, shown bool, err error) {
-	q := client.PastQuery{After: from.Number}
+func (f *Follower) contracts(ctx context.Context, src Source, k *sink, from store.Place) (at transfer.PastAt, shown bool, err error) {
+	q := transfer.PastQuery{After: from.Number}
 	var any bool
 	if q.Filter, any = only(f.o.Filter, memories); !any {
 		q.Filter.Kinds = requests // which have no versions: where the source stands is wanted all the same
@@ -120,7 +121,7 @@ func (f *Follower) contracts(ctx context.Context, src Source, k *sink, from stor
 // superseded since a time.
 func (f *Follower) versions(ctx context.Context, src Source, k *sink, since, after int64, came func(after int64) error) error {
 	since = max(0, since-sinceSlack)
-	q := client.PastQuery{Filter: f.o.Filter, After: after, Since: &since, Came: came}
+	q := transfer.PastQuery{Filter: f.o.Filter, After: after, Since: &since, Came: came}
 	for {
 		at, err := src.Past(ctx, q, func(ev *nostr.Event) error { return k.put(ev, true) })
 		if err == nil {

@@ -9,18 +9,19 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/client/transfer"
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/nips/nip77"
 )
 
-// Source is a relay that is followed; *client.Peer is one. Every event that it
+// Source is a relay that is followed; *transfer.Peer is one. Every event that it
 // gives is verified and fits the filter.
 type Source interface {
 	Pages(ctx context.Context, f nostr.Filter, take func(*nostr.Event) error) (client.RelayStatus, error)
 	Reconcile(ctx context.Context, f nostr.Filter, items []nip77.Item) (have, need [][32]byte, err error)
 	Fetch(ctx context.Context, f nostr.Filter, ids [][32]byte, take func(*nostr.Event) error) (missing [][32]byte, err error)
-	Past(ctx context.Context, q client.PastQuery, take func(*nostr.Event) error) (client.PastAt, error)
+	Past(ctx context.Context, q transfer.PastQuery, take func(*nostr.Event) error) (transfer.PastAt, error)
 	Live(ctx context.Context, f nostr.Filter, take func(*nostr.Event) error, stored func()) error
 	Close()
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/client/transfer"
 	"engramd/internal/relay/store"
 )
 
@@ -109,7 +110,7 @@ func TestVersionsGoOn(t *testing.T) {
 	for i := range 3*noteEach + 10 {
 		s.src.past = append(s.src.past, event(30174, int64(i), fmt.Sprint("v", i)))
 	}
-	s.src.at = client.PastAt{Number: int64(len(s.src.past)), Time: 5000}
+	s.src.at = transfer.PastAt{Number: int64(len(s.src.past)), Time: 5000}
 	s.src.breaks = 2*noteEach + 5
 	if _, err := s.f.Once(t.Context()); !errors.Is(err, errBroken) || s.noted(noteVersions) != (store.Place{Number: 2 * noteEach, Time: 5000}) {
 		t.Fatalf("%v, noted %v", err, s.store.place)

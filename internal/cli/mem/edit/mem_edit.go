@@ -19,6 +19,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/write"
 	"engramd/nips/nipae"
 )
@@ -65,7 +66,7 @@ func memEdit(ctx context.Context, env *cliutil.Env, asJSON bool, slug nipae.Slug
 		return err
 	}
 	return InEditor(ctx, env, slug, head.Text, "nothing changed", func(text string) error {
-		return writeEdited(ctx, env, asJSON, m, slug, text, client.SetOptions{Base: cmp.Or(head.Hash, client.BaseNone), Check: check})
+		return writeEdited(ctx, env, asJSON, m, slug, text, memory.SetOptions{Base: cmp.Or(head.Hash, memory.BaseNone), Check: check})
 	})
 }
 
@@ -105,7 +106,7 @@ func editable(ctx context.Context, env *cliutil.Env, c *client.Client, m *sessio
 	return head, env.Report(status, cliutil.About(slug, head, err))
 }
 
-func writeEdited(ctx context.Context, env *cliutil.Env, asJSON bool, m *session.Memory, slug nipae.Slug, text string, o client.SetOptions) error {
+func writeEdited(ctx context.Context, env *cliutil.Env, asJSON bool, m *session.Memory, slug nipae.Slug, text string, o memory.SetOptions) error {
 	ctx, done := env.Bounded(ctx)
 	defer done()
 	r, err := Writer(ctx, env, m).Write(ctx, slug, write.Draft{Text: text, Whole: true}, o)

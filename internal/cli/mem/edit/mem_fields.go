@@ -12,6 +12,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/write"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
@@ -113,7 +114,7 @@ func (f *fieldFlags) fields(c *cobra.Command) (write.Fields, error) {
 }
 
 // setUnit writes a memory with fields, and marks those that it supersedes.
-func setUnit(ctx context.Context, env *cliutil.Env, asJSON bool, slug nipae.Slug, draft write.Draft, o client.SetOptions) error {
+func setUnit(ctx context.Context, env *cliutil.Env, asJSON bool, slug nipae.Slug, draft write.Draft, o memory.SetOptions) error {
 	var failed []*write.AbsentError
 	var from string
 	err := writeOne(ctx, env, asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {

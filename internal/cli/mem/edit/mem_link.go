@@ -9,6 +9,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/write"
 	"engramd/nips/frontmatter"
 )
@@ -48,7 +49,7 @@ before, and stderr names the command that marks it (mem set FROM --supersedes TO
 			if remove {
 				do = Writer(ctx, env, m).Unrelate
 			}
-			r, err := do(ctx, e, client.SetOptions{Base: base, Whole: env.Flags.Strict})
+			r, err := do(ctx, e, memory.SetOptions{Base: base, Whole: env.Flags.Strict})
 			return r.Entry, r.Status, err
 		})
 	})

@@ -12,6 +12,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 )
 
 // maxPatch is the size of the largest patch that can make sense, in bytes:
@@ -19,7 +20,7 @@ import (
 const maxPatch = 1 << 20
 
 func memPatchCommand(env *cliutil.Env) *cobra.Command {
-	var o client.SetOptions
+	var o memory.SetOptions
 	var asJSON, allow bool
 	c := env.Command(&cobra.Command{
 		Use:   "patch SLUG [FILE|-] [--base HASH] [--allow-empty] [--allow-secret] [--json]",

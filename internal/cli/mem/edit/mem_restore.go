@@ -10,6 +10,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 )
 
 func memRestoreCommand(env *cliutil.Env) *cobra.Command {
@@ -29,7 +30,7 @@ like a secret is refused (see mem set).`,
 		if err != nil {
 			return err
 		}
-		when, err := client.ParseWhen(at, time.Now())
+		when, err := memory.ParseWhen(at, time.Now())
 		if err != nil {
 			return exit.Usagef("--at: %w", err)
 		}

@@ -10,6 +10,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/write"
 	"engramd/nips/nipae"
 )
@@ -27,7 +28,7 @@ func Commands(env *cliutil.Env) []*cobra.Command {
 }
 
 func memSetCommand(env *cliutil.Env) *cobra.Command {
-	var o client.SetOptions
+	var o memory.SetOptions
 	var f fieldFlags
 	var asJSON, allow bool
 	var c *cobra.Command

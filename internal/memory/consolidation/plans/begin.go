@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	clientmemory "engramd/internal/client/memory"
 	memorystate "engramd/internal/memory/state"
 )
 
@@ -106,7 +107,7 @@ func (k *job) claim(ctx context.Context) error {
 		if err := k.note(ctx, ""); err != nil {
 			return err
 		}
-		err = k.w.put(ctx, headSlug(k.r.id), &text, client.SetOptions{Base: client.BaseNone})
+		err = k.w.put(ctx, headSlug(k.r.id), &text, clientmemory.SetOptions{Base: clientmemory.BaseNone})
 		if err == nil {
 			k.r.text = text
 			return nil
@@ -136,7 +137,7 @@ func numbered(plan string, n int) string {
 // fill writes the parts of a claimed record, and then says so.
 func (k *job) fill(ctx context.Context, parts []string, status Status) error {
 	for i, text := range parts {
-		if err := k.w.put(ctx, partSlug(k.r.id, k.r.From+i), &text, client.SetOptions{OverUnreadable: true}); err != nil {
+		if err := k.w.put(ctx, partSlug(k.r.id, k.r.From+i), &text, clientmemory.SetOptions{OverUnreadable: true}); err != nil {
 			return k.drop(ctx, err)
 		}
 	}
@@ -155,7 +156,7 @@ func (k *job) turn(ctx context.Context, next head) error {
 	if err != nil {
 		return err
 	}
-	if err := k.w.put(ctx, headSlug(k.r.id), &text, client.SetOptions{Base: client.Hash(k.r.text)}); err != nil {
+	if err := k.w.put(ctx, headSlug(k.r.id), &text, clientmemory.SetOptions{Base: client.Hash(k.r.text)}); err != nil {
 		return err
 	}
 	k.r.head, k.r.text = next, text

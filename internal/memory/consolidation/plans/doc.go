@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	clientmemory "engramd/internal/client/memory"
 	"engramd/internal/memory/consolidation"
 	recallanswer "engramd/internal/memory/recall/answer"
 	memorystate "engramd/internal/memory/state"
@@ -94,10 +95,10 @@ func (e *ChangedError) Error() string {
 // Is makes it consolidation.ErrChanged.
 func (e *ChangedError) Is(target error) bool { return target == consolidation.ErrChanged }
 
-// Memory is what is read and written; *client.Memory implements it.
+// Memory is what is read and written; *memory.Memory implements it.
 type Memory interface {
 	Get(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error)
-	Set(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error)
+	Set(ctx context.Context, slug nipae.Slug, text string, o clientmemory.SetOptions) (client.Entry, client.Status, error)
 	RemoveVersion(ctx context.Context, slug nipae.Slug, base string) (client.Entry, client.Status, error)
 }
 
@@ -117,7 +118,7 @@ type Tallies interface {
 }
 
 var (
-	_ Memory    = (*client.Memory)(nil)
+	_ Memory    = (*clientmemory.Memory)(nil)
 	_ OpenPlans = memorystate.Plans{}
 	_ Tallies   = memorystate.Tallies{}
 )

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"engramd/internal/client"
+	clientmemory "engramd/internal/client/memory"
 	recallanswer "engramd/internal/memory/recall/answer"
 	"engramd/nips/nipae"
 )
@@ -77,7 +78,7 @@ func (p *Plans) sweep(ctx context.Context) {
 	w := &writer{memory: p.Memory}
 	for _, one := range old {
 		for _, t := range one {
-			if err := w.put(ctx, nipae.Slug(t.slug), nil, client.SetOptions{Base: t.hash}); err != nil {
+			if err := w.put(ctx, nipae.Slug(t.slug), nil, clientmemory.SetOptions{Base: t.hash}); err != nil {
 				return
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	clientmemory "engramd/internal/client/memory"
 	"engramd/internal/e2e/relaytest"
 	recallanswer "engramd/internal/memory/recall/answer"
 	memorystate "engramd/internal/memory/state"
@@ -42,7 +43,7 @@ func TestMain(m *testing.M) {
 
 // mortal is the memory of a process that kills itself.
 type mortal struct {
-	*client.Memory
+	*clientmemory.Memory
 	left *int
 }
 
@@ -53,7 +54,7 @@ func (m mortal) pass() {
 	}
 }
 
-func (m mortal) Set(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error) {
+func (m mortal) Set(ctx context.Context, slug nipae.Slug, text string, o clientmemory.SetOptions) (client.Entry, client.Status, error) {
 	m.pass()
 	defer m.pass()
 	return m.Memory.Set(ctx, slug, text, o)
@@ -66,7 +67,7 @@ func (m mortal) RemoveVersion(ctx context.Context, slug nipae.Slug, base string)
 }
 
 // listed is a source that asks relays each time.
-type listed struct{ *client.Memory }
+type listed struct{ *clientmemory.Memory }
 
 func (l listed) Read(ctx context.Context, do func(recallanswer.View) error) error {
 	all, _, err := l.ListAll(ctx)
@@ -88,14 +89,14 @@ func (l listed) Read(ctx context.Context, do func(recallanswer.View) error) erro
 var unhurried = client.Options{Timeout: time.Minute}
 
 // onRelays makes the plans of an agent for an owner by the real client and state.
-func onRelays(ctx context.Context, owner, dir string, relays []string, passes int, o client.Options) (p *Plans, m *client.Memory, end func(), err error) {
+func onRelays(ctx context.Context, owner, dir string, relays []string, passes int, o client.Options) (p *Plans, m *clientmemory.Memory, end func(), err error) {
 	id, err := client.NewIdentity(relaytest.Agent().Secret)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	o.Relays = relays
 	c := client.New(id, o)
-	if m, err = c.AsAgent(owner); err != nil {
+	if m, err = clientmemory.AsAgent(c, owner); err != nil {
 		return nil, nil, nil, err
 	}
 	s, err := memorystate.Open(ctx, memorystate.Pair{Agent: m.Agent(), Owner: owner, Conversation: m.Conversation()},
@@ -145,13 +146,13 @@ func process(t *testing.T, what string, passes int, owner, dir string, relays ..
 }
 
 // written writes the memory to relays.
-func written(t *testing.T, m *client.Memory) map[string]string {
+func written(t *testing.T, m *clientmemory.Memory) map[string]string {
 	t.Helper()
 	texts := memory()
 	delete(texts, "core")
-	var all []client.NewText
+	var all []clientmemory.NewText
 	for _, slug := range slices.Sorted(maps.Keys(texts)) {
-		all = append(all, client.NewText{Slug: nipae.Slug(slug), Text: texts[slug]})
+		all = append(all, clientmemory.NewText{Slug: nipae.Slug(slug), Text: texts[slug]})
 	}
 	added, err := m.Add(t.Context(), all)
 	must(t, err)
@@ -162,7 +163,7 @@ func written(t *testing.T, m *client.Memory) map[string]string {
 }
 
 // textsOn are the texts on relays, without what is machines' own.
-func textsOn(t *testing.T, m *client.Memory) map[string]string {
+func textsOn(t *testing.T, m *clientmemory.Memory) map[string]string {
 	t.Helper()
 	all, _, err := m.ListAll(t.Context())
 	must(t, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	clientmemory "engramd/internal/client/memory"
 	"engramd/internal/memory/consolidation"
 	"engramd/nips/nipae"
 )
@@ -15,7 +16,7 @@ import (
 // partial is a door of which one of two relays takes nothing.
 type partial struct{ *door }
 
-func (p partial) Set(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error) {
+func (p partial) Set(ctx context.Context, slug nipae.Slug, text string, o clientmemory.SetOptions) (client.Entry, client.Status, error) {
 	e, s, err := p.door.Set(ctx, slug, text, o)
 	s.Published = []client.PublishStatus{{URL: "wss://one", Accepted: true}, {URL: "wss://two"}}
 	return e, s, err

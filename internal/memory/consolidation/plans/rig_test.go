@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	clientmemory "engramd/internal/client/memory"
 	"engramd/internal/memory/consolidation"
 	recallanswer "engramd/internal/memory/recall/answer"
 	memorystate "engramd/internal/memory/state"
@@ -138,7 +139,7 @@ func (d *door) Get(_ context.Context, slug nipae.Slug) (client.Entry, client.Sta
 	return client.Entry{ID: h.id, Text: h.text, Hash: client.Hash(h.text)}, client.Status{}, nil
 }
 
-func (d *door) Set(_ context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error) {
+func (d *door) Set(_ context.Context, slug nipae.Slug, text string, o clientmemory.SetOptions) (client.Entry, client.Status, error) {
 	what := "set " + string(slug)
 	if err := d.denied(what); err != nil {
 		return client.Entry{}, client.Status{}, err
@@ -156,7 +157,7 @@ func (d *door) Set(_ context.Context, slug nipae.Slug, text string, o client.Set
 	}
 	d.mu.Lock()
 	h := d.heads[string(slug)]
-	if o.Base == client.BaseNone && h.ok || o.Base != "" && o.Base != client.BaseNone && (!h.ok || client.Hash(h.text) != o.Base) {
+	if o.Base == clientmemory.BaseNone && h.ok || o.Base != "" && o.Base != clientmemory.BaseNone && (!h.ok || client.Hash(h.text) != o.Base) {
 		d.mu.Unlock()
 		return client.Entry{}, client.Status{}, &client.ConflictError{Reason: "another text"}
 	}

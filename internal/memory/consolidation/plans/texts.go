@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"engramd/internal/client"
+	clientmemory "engramd/internal/client/memory"
 	"engramd/nips/nipae"
 )
 
@@ -46,7 +47,7 @@ func (w *writer) get(ctx context.Context, slug nipae.Slug) (there, error) {
 
 // put writes a text, or removes one (nil), by a base. An answer that was lost is no
 // error if the text is there.
-func (w *writer) put(ctx context.Context, slug nipae.Slug, text *string, o client.SetOptions) error {
+func (w *writer) put(ctx context.Context, slug nipae.Slug, text *string, o clientmemory.SetOptions) error {
 	var status client.Status
 	var err error
 	if text == nil {
@@ -80,7 +81,7 @@ func (w *writer) step(ctx context.Context, slug nipae.Slug, from, to *string) (w
 	case !now.is(from):
 		return changedWhy(now), now, nil
 	}
-	o := client.SetOptions{Base: client.BaseNone}
+	o := clientmemory.SetOptions{Base: clientmemory.BaseNone}
 	if from != nil {
 		o.Base = client.Hash(*from)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/write"
 	"engramd/nips/frontmatter"
@@ -41,7 +42,7 @@ func (r *relay) Get(_ context.Context, slug nipae.Slug) (client.Entry, client.St
 	return r.entry(slug), client.Status{}, nil
 }
 
-func (r *relay) Set(_ context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error) {
+func (r *relay) Set(_ context.Context, slug nipae.Slug, text string, o memory.SetOptions) (client.Entry, client.Status, error) {
 	before := r.text
 	if o.Check != nil {
 		if err := o.Check(before, text); err != nil {
@@ -52,7 +53,7 @@ func (r *relay) Set(_ context.Context, slug nipae.Slug, text string, o client.Se
 		r.other = nil
 		other()
 	}
-	if base := r.hash(); o.Base != base && !(o.Base == client.BaseNone && base == "") {
+	if base := r.hash(); o.Base != base && !(o.Base == memory.BaseNone && base == "") {
 		theirs := r.entry(slug)
 		return client.Entry{}, client.Status{}, &client.ConflictError{Theirs: &theirs}
 	}
@@ -60,8 +61,8 @@ func (r *relay) Set(_ context.Context, slug nipae.Slug, text string, o client.Se
 	return r.entry(slug), client.Status{}, nil
 }
 
-func (r *relay) ListAll(context.Context) (client.Listing, client.Status, error) {
-	return client.Listing{}, client.Status{}, nil
+func (r *relay) ListAll(context.Context) (memory.Listing, client.Status, error) {
+	return memory.Listing{}, client.Status{}, nil
 }
 
 func (r *relay) RemoveVersion(context.Context, nipae.Slug, string) (client.Entry, client.Status, error) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/write"
 	"engramd/nips/frontmatter"
@@ -21,7 +22,7 @@ const tries = 4
 
 // Done closes what is open, or the occurrence that is named: see
 // intentions.Intention.Done. Errors are those, ErrNotIntention, and those of
-// client.Memory.Get and write.Writer.Write.
+// memory.Memory.Get and write.Writer.Write.
 func Done(ctx context.Context, w *write.Writer, slug nipae.Slug, occurrence, now time.Time, random io.Reader) (Written, error) {
 	return change(ctx, w, slug, now, random, func(i *intentions.Intention, by intentions.By) (intentions.Closing, error) {
 		return i.Done(by, occurrence)
@@ -69,7 +70,7 @@ func change(ctx context.Context, w *write.Writer, slug nipae.Slug, now time.Time
 		if err != nil {
 			return Written{Result: r, Intention: i}, err
 		}
-		r, err = w.Write(ctx, slug, write.Draft{Text: text, Whole: true}, client.SetOptions{Base: head.Hash})
+		r, err = w.Write(ctx, slug, write.Draft{Text: text, Whole: true}, memory.SetOptions{Base: head.Hash})
 		if errors.Is(err, client.ErrConflict) && n < tries {
 			continue
 		}

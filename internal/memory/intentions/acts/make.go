@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/write"
 	"engramd/internal/platform/timeparse"
@@ -64,7 +65,7 @@ func Make(ctx context.Context, w *write.Writer, random io.Reader, d Draft, now t
 		return Written{}, write.ErrCore
 	}
 	draft := write.Draft{Text: text, Whole: true, Fields: write.Fields{Trust: d.Trust}}
-	r, err := w.Write(ctx, d.Slug, draft, client.SetOptions{Base: client.BaseNone, Check: check})
+	r, err := w.Write(ctx, d.Slug, draft, memory.SetOptions{Base: memory.BaseNone, Check: check})
 	if err != nil {
 		return Written{Result: r}, err
 	}

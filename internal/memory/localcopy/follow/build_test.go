@@ -11,6 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/client/transfer"
 	"engramd/internal/e2e/testkeys"
 	"engramd/internal/memory/localcopy"
 	"engramd/internal/relay/http/bridgetest"
@@ -62,7 +63,7 @@ func fill(t *testing.T, url string, w *world, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := client.NewPeer(id, url, client.Options{Timeout: time.Minute})
+	p, err := transfer.NewPeer(id, url, client.Options{Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/client"
+	"engramd/internal/client/transfer"
 	"engramd/internal/memory/localcopy"
 	"engramd/nips/nip77"
 )
@@ -51,7 +51,7 @@ func (p *pass) reconcile(ctx context.Context, held []nip77.Item, full bool) erro
 // counts reports whether the relay counts as many as are held, if it counts.
 func (p *pass) counts(ctx context.Context, held []nip77.Item) (bool, error) {
 	n, err := p.src.Count(ctx, p.f.o.Filter)
-	if errors.Is(err, client.ErrNoCount) {
+	if errors.Is(err, transfer.ErrNoCount) {
 		return true, nil
 	}
 	return n == int64(len(held)), err

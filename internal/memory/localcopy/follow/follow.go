@@ -11,11 +11,12 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/client/transfer"
 	"engramd/internal/memory/localcopy"
 	"engramd/nips/nip77"
 )
 
-// Source is a relay that is followed; *client.Peer is one. Every event that it
+// Source is a relay that is followed; *transfer.Peer is one. Every event that it
 // gives is verified and fits the filter.
 type Source interface {
 	URL() string
@@ -69,7 +70,7 @@ type Follower struct {
 func Of(c *client.Client) func() ([]Source, bool) {
 	return func() ([]Source, bool) {
 		var out []Source
-		for _, p := range c.Peers() {
+		for _, p := range transfer.Peers(c) {
 			out = append(out, p)
 		}
 		return out, len(c.Doubts()) == 0

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	"engramd/internal/client/transfer"
 	"engramd/internal/memory/localcopy"
 	"engramd/nips/nip77"
 )
@@ -121,7 +122,7 @@ func (p *pass) otherwise(ctx context.Context, err error) bool {
 	switch {
 	case err == nil, ctx.Err() != nil, errors.Is(err, errStore):
 		return false
-	case errors.Is(err, client.ErrNoSync), errors.Is(err, client.ErrNoCount), errors.Is(err, client.ErrMisbehaved), errors.Is(err, errUnsettled):
+	case errors.Is(err, transfer.ErrNoSync), errors.Is(err, transfer.ErrNoCount), errors.Is(err, client.ErrMisbehaved), errors.Is(err, errUnsettled):
 		return true
 	}
 	return errors.As(err, &refusal) && !errors.Is(err, client.ErrAuth)

@@ -11,6 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/client/transfer"
 )
 
 // some are n versions, a minute apart, the last one now.
@@ -23,7 +24,7 @@ func some(n int) (out []*nostr.Event) {
 }
 
 var (
-	noSync  = fmt.Errorf("%w: not listed", client.ErrNoSync)
+	noSync  = fmt.Errorf("%w: not listed", transfer.ErrNoSync)
 	garbage = fmt.Errorf("%w: no message", client.ErrMisbehaved)
 )
 
@@ -63,7 +64,7 @@ func TestPass(t *testing.T) {
 			then: func(r *fakeRelay) { r.has = append(r.has[1:], version("b", 5)) }, read: true},
 		"by count: dated ahead":    {before: func(r *fakeRelay) { counting(r); r.has = append(r.has, ahead) }, then: func(r *fakeRelay) { r.put(version("new", now())) }},
 		"by count: of no use":      {before: counting, then: func(r *fakeRelay) { r.put(version("useless", now())) }},
-		"without count":            {before: func(r *fakeRelay) { counting(r); r.noCount = client.ErrNoCount }, then: func(r *fakeRelay) { r.put(version("new", now())) }},
+		"without count":            {before: func(r *fakeRelay) { counting(r); r.noCount = transfer.ErrNoCount }, then: func(r *fakeRelay) { r.put(version("new", now())) }},
 		"it is down":               {then: func(r *fakeRelay) { r.fails = errors.New("down"); r.put(version("new", now())) }, fails: errors.New("down")},
 		"it refuses us":            {then: func(r *fakeRelay) { r.noSync = &client.RefusalError{Message: "auth-required: who"}; r.has = nil }, fails: client.ErrAuth},
 		"it refuses to reconcile":  {then: func(r *fakeRelay) { r.noSync = &client.RefusalError{Message: "error: no"}; r.has = r.has[1:] }, read: true},
@@ -267,7 +268,7 @@ func TestForgottenMeanwhile(t *testing.T) {
 					caught(t, f, Quick)
 				}
 				if when != "reconcile" {
-					r.noSync = client.ErrNoSync
+					r.noSync = transfer.ErrNoSync
 				}
 				forgotten := false
 				r.meddle = func(what string) {

@@ -9,6 +9,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	clientmemory "engramd/internal/client/memory"
 	"engramd/internal/memory/localcopy"
 	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/nipae"
@@ -73,7 +74,7 @@ func TestAnotherMachinesWrite(t *testing.T) {
 	best := enough
 	for try := 0; try < 50 && (try < 3 || best > time.Second); try++ {
 		start := time.Now()
-		ev, _, err := elsewhere.Set(t.Context(), nipae.Slug(fmt.Sprint("mem/n", try)), "from another machine", client.SetOptions{})
+		ev, _, err := elsewhere.Set(t.Context(), nipae.Slug(fmt.Sprint("mem/n", try)), "from another machine", clientmemory.SetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,15 +100,15 @@ func TestOwnWrites(t *testing.T) {
 		shown(t, kept, func(h localcopy.Head) { ok = ok || h.Slug == slug && h.ID == id })
 		return ok
 	}
-	first, status, err := writer.Set(t.Context(), "mem/a", "first", client.SetOptions{})
+	first, status, err := writer.Set(t.Context(), "mem/a", "first", clientmemory.SetOptions{})
 	if err != nil || !has("mem/a", first.ID, status) {
 		t.Errorf("written: %v", err)
 	}
-	second, status, err := writer.Set(t.Context(), "mem/a", "second", client.SetOptions{Base: first.Hash})
+	second, status, err := writer.Set(t.Context(), "mem/a", "second", clientmemory.SetOptions{Base: first.Hash})
 	if err != nil || !has("mem/a", second.ID, status) {
 		t.Errorf("replaced: %v", err)
 	}
-	back, status, err := writer.Restore(t.Context(), "mem/a", client.When{ID: first.ID}, nil)
+	back, status, err := writer.Restore(t.Context(), "mem/a", clientmemory.When{ID: first.ID}, nil)
 	if err != nil || !has("mem/a", back.ID, status) {
 		t.Errorf("restored: %v", err)
 	}
@@ -128,7 +129,7 @@ func TestAtARelay(t *testing.T) {
 	_, writer := memory(t, enough, home)
 	write := func(slug, text string) {
 		t.Helper()
-		if _, _, err := writer.Set(t.Context(), nipae.Slug(slug), text, client.SetOptions{}); err != nil {
+		if _, _, err := writer.Set(t.Context(), nipae.Slug(slug), text, clientmemory.SetOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

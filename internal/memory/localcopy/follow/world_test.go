@@ -12,6 +12,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	clientmemory "engramd/internal/client/memory"
 	"engramd/internal/e2e/testkeys"
 	"engramd/internal/memory/localcopy"
 	"engramd/nips/nipae"
@@ -63,7 +64,7 @@ func (w *world) write(slug, text string, at int64) *nostr.Event {
 }
 
 // memory is the agent's, at those relays.
-func memory(t testing.TB, timeout time.Duration, urls ...string) (*client.Client, *client.Memory) {
+func memory(t testing.TB, timeout time.Duration, urls ...string) (*client.Client, *clientmemory.Memory) {
 	t.Helper()
 	id, err := client.NewIdentity(testkeys.New("agent").Secret)
 	if err != nil {
@@ -71,7 +72,7 @@ func memory(t testing.TB, timeout time.Duration, urls ...string) (*client.Client
 	}
 	c := client.New(id, client.Options{Relays: urls, Timeout: timeout, Patient: true})
 	t.Cleanup(c.Close)
-	m, err := c.AsAgent(testkeys.New("owner").Pub)
+	m, err := clientmemory.AsAgent(c, testkeys.New("owner").Pub)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func (w *world) urls() (urls []string) {
 }
 
 // open opens the copy in a folder, "" for one in memory.
-func open(t testing.TB, m *client.Memory, dir string, now func() time.Time) *localcopy.Copy {
+func open(t testing.TB, m *clientmemory.Memory, dir string, now func() time.Time) *localcopy.Copy {
 	t.Helper()
 	kept, err := localcopy.Open(t.Context(), localcopy.Pair{Agent: m.Agent(), Owner: m.Owner(), Conversation: m.Conversation()},
 		localcopy.Options{Dir: dir, NoDisk: dir == "", Now: now, Warn: func(line string) { t.Error(line) }})
@@ -97,13 +98,13 @@ func open(t testing.TB, m *client.Memory, dir string, now func() time.Time) *loc
 	return kept
 }
 
-func followerOf(c *client.Client, m *client.Memory, kept *localcopy.Copy, now func() time.Time) *Follower {
+func followerOf(c *client.Client, m *clientmemory.Memory, kept *localcopy.Copy, now func() time.Time) *Follower {
 	return New(Options{Filter: nipae.ListFilter(m.Agent(), m.Owner()), Store: kept, Sources: Of(c), Clock: now})
 }
 
 // told is what a client's list says, and shown what a copy holds, in the same
 // form.
-func told(l client.Listing) string {
+func told(l clientmemory.Listing) string {
 	lines := []string{fmt.Sprint(l.Unreadable, " unreadable")}
 	for _, e := range append(l.Memories, l.Tombstones...) {
 		lines = append(lines, fmt.Sprint(e.Slug, " ", e.ID[:8], " ", e.Text))

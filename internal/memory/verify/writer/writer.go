@@ -17,6 +17,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/state"
 	"engramd/internal/protocol/writerlog"
 	"engramd/nips/nipae"
@@ -33,17 +34,17 @@ const (
 	lookupsAtOnce = 200
 )
 
-// Memory is the pair's memory; *client.Memory implements it.
+// Memory is the pair's memory; *memory.Memory implements it.
 type Memory interface {
 	Since(ctx context.Context, at int64) ([]nipae.Engram, bool, error)
 	Lookup(ctx context.Context, ids []string) (found map[string][]string, whole bool, err error)
-	Set(ctx context.Context, slug nipae.Slug, text string, o client.SetOptions) (client.Entry, client.Status, error)
+	Set(ctx context.Context, slug nipae.Slug, text string, o memory.SetOptions) (client.Entry, client.Status, error)
 }
 
 // Options are what a Log is made of.
 type Options struct {
 	Links  state.Links
-	Memory Memory           // whose writes are in no log (client.Memory.Unchained)
+	Memory Memory           // whose writes are in no log (memory.Memory.Unchained)
 	Warn   func(string)     // takes a line when something is left undone; nil drops it
 	Now    func() time.Time // nil is the system's clock
 	Rand   io.Reader        // nil is the system's
@@ -198,7 +199,7 @@ func (l *Log) nameVoid(ctx context.Context, log state.Log) error {
 		u.Void = append(u.Void, writerlog.Num{N: v.N, ID: v.ID})
 		numbers = append(numbers, v.N)
 	}
-	if _, _, err := l.o.Memory.Set(ctx, writerlog.VoidSlug(u.W, u.First), u.Text(), client.SetOptions{}); err != nil {
+	if _, _, err := l.o.Memory.Set(ctx, writerlog.VoidSlug(u.W, u.First), u.Text(), memory.SetOptions{}); err != nil {
 		return err
 	}
 	return l.o.Links.NamedVoid(ctx, numbers)
@@ -214,7 +215,7 @@ func (l *Log) writeUnits(ctx context.Context, log state.Log) error {
 	if u.IDs, _, err = l.o.Links.IDs(ctx, log.W, u.First, writerlog.UnitSize); err != nil || len(u.IDs) < writerlog.UnitSize {
 		return err
 	}
-	if _, _, err := l.o.Memory.Set(ctx, writerlog.UnitSlug(u.W, log.Units), u.Text(), client.SetOptions{}); err != nil {
+	if _, _, err := l.o.Memory.Set(ctx, writerlog.UnitSlug(u.W, log.Units), u.Text(), memory.SetOptions{}); err != nil {
 		return err
 	}
 	return l.o.Links.UnitWritten(ctx, log.W, log.Units+1)

@@ -14,6 +14,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/state"
 	"engramd/internal/memory/verify/writer"
 	"engramd/internal/protocol/writerlog"
@@ -102,7 +103,7 @@ func (w *world) Lookup(_ context.Context, ids []string) (map[string][]string, bo
 }
 
 // Set implements writer.Memory: it is where log units go.
-func (w *world) Set(_ context.Context, slug nipae.Slug, text string, _ client.SetOptions) (client.Entry, client.Status, error) {
+func (w *world) Set(_ context.Context, slug nipae.Slug, text string, _ memory.SetOptions) (client.Entry, client.Status, error) {
 	if w.gone {
 		return client.Entry{}, client.Status{}, client.ErrNoRelay
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip19"
 
 	"engramd/internal/client"
+	"engramd/internal/client/transfer"
 	"engramd/internal/protocol/wire"
 	"engramd/internal/relay"
 	"engramd/internal/relay/config"
@@ -82,7 +83,7 @@ func (f Following) Follower(number int, s replica.Spec) (*replica.Follower, erro
 		return nil, fmt.Errorf("replica %s: filter: %w", s.URL, err)
 	}
 	dial := func() (replica.Source, error) {
-		return client.NewPeer(id, s.URL, client.Options{Timeout: sourcePatience, Limits: client.Limits{Events: maxSourceEvents, Bytes: math.MaxInt64, Page: sourcePage}})
+		return transfer.NewPeer(id, s.URL, client.Options{Timeout: sourcePatience, Limits: client.Limits{Events: maxSourceEvents, Bytes: math.MaxInt64, Page: sourcePage}})
 	}
 	sum := sha256.Sum256([]byte(s.URL + "\n" + s.Filter + "\n" + id.PubKey()))
 	return replica.New(replica.Options{

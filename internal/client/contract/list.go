@@ -1,0 +1,304 @@
+package contract
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"engramd/internal/client"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// List returns the contracts that the caller is a party of, newest change
+// first: those of every relay's API and those that the state events name.
+// status is one of the seven, or "" for all.
+func (cs *Contracts) List(ctx context.Context, status string) ([]Contract, client.Status, error) {
+	ctx, cancel := cs.c.Operation(ctx)
+	defer cancel()
+	if status != "" && !validStatus(status) {
+		return nil, client.Status{}, client.ErrInvalid
+	}
+	if s, err := cs.known(ctx); err != nil {
+		return nil, s, err
+	}
+	me := cs.PubKey()
+	var asking sync.WaitGroup
+	var mu sync.Mutex
+	var relays []client.RelayStatus
+	events := map[string]*nostr.Event{}
+	for _, f := range []nostr.Filter{
+		{Kinds: []int{kindState}, Authors: []string{me}},
+		{Kinds: []int{kindState}, Tags: nostr.TagMap{"p": {me}}},
+	} {
+		if cs.c.HTTP().ByToken() {
+			break // on the websocket it proves nothing
+		}
+		asking.Go(func() {
+			a, _ := cs.c.AskThose(ctx, cs.c.Targets(), f)
+			mu.Lock()
+			defer mu.Unlock()
+			relays = append(relays, a.Relays...)
+			for _, ev := range a.Events {
+				events[ev.ID] = ev
+			}
+		})
+	}
+	var listed []Contract
+	asking.Go(func() {
+		found, statuses := cs.fromAPIs(ctx)
+		mu.Lock()
+		defer mu.Unlock()
+		listed, relays = found, append(relays, statuses...)
+	})
+	asking.Wait()
+	relays = append(perRelay(relays), cs.c.Doubts()...)
+	s := client.Status{Relays: relays, Partial: client.Partial(relays), Doubtful: client.Rejected(relays)}
+	if client.Answered(relays) == 0 {
+		return nil, s, client.NoRelay(relays)
+	}
+	// One relay may know a state of what is only entries to another.
+	talks := keep(listed, func(c Contract) bool { return c.Stateless })
+	listed = keep(listed, func(c Contract) bool { return !c.Stateless })
+	all := merged(listed, slices.Concat(fromStates(events), talks))
+	if status != "" {
+		all = keep(all, func(c Contract) bool { return c.Status == status })
+	}
+	return all, s, nil
+}
+
+// merged adds contracts that are known from events to those of the API.
+func merged(listed, more []Contract) []Contract {
+	var all []Contract
+	type key struct {
+		id   string
+		pair [2]string
+	}
+	seen := map[key]bool{}
+	offered := map[string]bool{} // contracts of an API that had no worker when they were made
+	for i, c := range slices.Concat(listed, more) {
+		k := key{c.ID, pairOf(c.Poster.PubKey, c.Worker.PubKey)}
+		alone := c.Worker.PubKey == ""
+		if seen[k] || i >= len(listed) && alone && offered[c.ID+c.Poster.PubKey] {
+			continue
+		}
+		seen[k] = true
+		offered[c.ID+c.Poster.PubKey] = true
+		all = append(all, c)
+	}
+	slices.SortStableFunc(all, func(a, b Contract) int {
+		return cmp.Or(cmp.Compare(b.UpdatedAt, a.UpdatedAt), strings.Compare(a.ID, b.ID))
+	})
+	return all
+}
+
+// fromStates returns the contracts of state events, by contract and pair. An
+// offer to nobody in particular is one as long as nobody is seen to have taken
+// it.
+func fromStates(events map[string]*nostr.Event) []Contract {
+	type key struct {
+		id   string
+		pair [2]string
+	}
+	groups := map[key][]*nostr.Event{}
+	for _, ev := range events {
+		k := key{ev.Tags.GetD(), pairAmong(ev, events)}
+		groups[k] = append(groups[k], ev)
+	}
+	var pairs, alone []Contract
+	for k, group := range groups {
+		self := key{k.id, pairOf(k.pair[0], k.pair[0])}
+		other := key{k.id, pairOf(k.pair[1], k.pair[1])}
+		if k != self {
+			group = slices.Concat(group, groups[self], groups[other])
+		}
+		state, moves := replay(group, nil)
+		if state == nil {
+			continue
+		}
+		c := Contract{ID: k.id, Status: string(state.Status), Poster: Party{PubKey: state.Poster}, Worker: Party{PubKey: state.Worker}, UpdatedAt: state.CreatedAt}
+		c.describe(moves)
+		c.Offered, c.Agreed = termsOf(group, state.Poster, state.Worker)
+		c.settled(moves)
+		c.concluded(moves)
+		if k == self {
+			alone = append(alone, c)
+		} else {
+			pairs = append(pairs, c)
+		}
+	}
+	return merged(pairs, alone)
+}
+
+// fromAPIs returns the contracts that the APIs of all relays list.
+func (cs *Contracts) fromAPIs(ctx context.Context) ([]Contract, []client.RelayStatus) {
+	type answer struct {
+		contracts []Contract
+		status    client.RelayStatus
+	}
+	start := time.Now()
+	all := client.Each(ctx, cs.c.Targets(),
+		func(ctx context.Context, t client.Target) answer {
+			contracts, complete, err := cs.apiList(ctx, t)
+			if isNoAPI(err) {
+				complete, err = true, nil
+			}
+			return answer{contracts, client.RelayStatus{URL: t.URL, Err: err, Events: len(contracts), Complete: complete && err == nil, Took: time.Since(start)}}
+		},
+		func(t client.Target, err error) answer {
+			return answer{status: client.RelayStatus{URL: t.URL, Err: err, Took: time.Since(start)}}
+		})
+	var contracts []Contract
+	var relays []client.RelayStatus
+	for _, a := range all {
+		contracts = append(contracts, a.contracts...)
+		relays = append(relays, a.status)
+	}
+	return contracts, relays
+}
+
+func (cs *Contracts) apiList(ctx context.Context, t client.Target) (contracts []Contract, complete bool, err error) {
+	complete, err = eachPage(func(offset int) (int, int, error) {
+		var page struct {
+			Contracts *[]wireContract `json:"contracts"`
+			Total     int             `json:"total"`
+		}
+		err := cs.c.HTTP().API(ctx, t, http.MethodGet, contractsPath, pageQuery(offset), nil, &page)
+		switch {
+		case errors.Is(err, client.ErrNotFound), err == nil && page.Contracts == nil:
+			return 0, 0, client.ErrNoAPI
+		case err != nil:
+			return 0, 0, err
+		}
+		for _, w := range *page.Contracts {
+			c, err := w.contract(t.URL)
+			if err != nil {
+				return 0, 0, err
+			}
+			contracts = append(contracts, c)
+		}
+		return len(*page.Contracts), page.Total, nil
+	})
+	return contracts, complete, err
+}
+
+// Summary counts what the caller may see of a contract.
+type Summary struct {
+	ContractID     string         `json:"contract_id"`
+	TotalEntries   int            `json:"total_entries"`
+	ByType         map[string]int `json:"by_type"`
+	ByAuthor       map[string]int `json:"by_author"`
+	ByVisibility   map[string]int `json:"by_visibility"`
+	NostrPublished int            `json:"nostr_published"`
+	DateRange      *DateRange     `json:"date_range"`
+	// TotalTransitions is how many moves were seen, and Notes are the newest
+	// that say why, oldest first: as many as the API tells.
+	TotalTransitions int        `json:"total_transitions"`
+	Notes            []MoveNote `json:"notes"`
+}
+
+// MoveNote is why a contract was moved.
+type MoveNote struct {
+	Status    string `json:"status"`
+	Role      string `json:"role"` // of who moved it
+	Note      string `json:"note"`
+	CreatedAt string `json:"created_at"`
+}
+
+// DateRange is the first and the last created_at, in RFC 3339.
+type DateRange struct {
+	Earliest string `json:"earliest"`
+	Latest   string `json:"latest"`
+}
+
+// Summary returns the summary of the thread, entries of every relay included.
+func (t Thread) Summary() Summary {
+	s := Summary{ContractID: t.Contract.ID, TotalEntries: len(t.Entries), ByType: map[string]int{}, ByAuthor: map[string]int{}, ByVisibility: map[string]int{}}
+	s.TotalTransitions, s.Notes = len(t.Moves), t.notes()
+	for i, e := range t.Entries {
+		s.ByType[e.Type]++
+		s.ByAuthor[cmp.Or(e.Author.AgentID, e.Author.PubKey)]++
+		s.ByVisibility[e.Visibility]++
+		if e.EventID != "" {
+			s.NostrPublished++
+		}
+		if i == 0 {
+			s.DateRange = &DateRange{Earliest: rfc3339(e.CreatedAt)}
+		}
+		s.DateRange.Latest = rfc3339(e.CreatedAt)
+	}
+	return s
+}
+
+// Bounds of the notes in a summary.
+const (
+	summaryNotes = 10
+	summaryBytes = 64 << 10
+)
+
+// notes returns the newest moves with a note, oldest first.
+func (t Thread) notes() []MoveNote {
+	out, size := []MoveNote{}, 0
+	for _, m := range slices.Backward(t.Moves) {
+		if size += len(m.Note); len(out) == summaryNotes || size > summaryBytes && len(out) > 0 {
+			break
+		}
+		if m.Note != "" {
+			out = append(out, MoveNote{m.To, t.Contract.Role(m.By), m.Note, rfc3339(m.CreatedAt)})
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// EntryFilter says which entries are wanted; empty fields are any.
+type EntryFilter struct {
+	Type, Visibility string
+	Author           string // agent id, pubkey in hex, "poster" or "worker"
+	Query            string // every word of it is in the text or an attachment, whatever the case
+}
+
+// Select returns the entries of a thread that fit a filter, oldest first.
+func (t Thread) Select(f EntryFilter) []Entry {
+	words := strings.Fields(strings.ToLower(f.Query))
+	out := []Entry{}
+	for _, e := range t.Entries {
+		switch {
+		case f.Type != "" && e.Type != f.Type:
+		case f.Visibility == VisibilityPrivate && e.Visibility == VisibilityShared:
+		case f.Visibility != "" && f.Visibility != VisibilityPrivate && e.Visibility != f.Visibility:
+		case f.Author != "" && f.Author != e.Author.AgentID && f.Author != e.Author.PubKey && f.Author != t.Contract.Role(e.Author.PubKey):
+		case !hasAll(strings.ToLower(e.Content+" "+strings.Join(e.Attachments, " ")), words):
+		default:
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// SelectMoves returns the moves of a thread whose notes have every word of a
+// query.
+func (t Thread) SelectMoves(query string) []Move {
+	words := strings.Fields(strings.ToLower(query))
+	var out []Move
+	for _, m := range t.Moves {
+		if m.Note != "" && hasAll(strings.ToLower(m.Note), words) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func hasAll(text string, words []string) bool {
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,120 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"engramd/internal/client"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/nipae"
+)
+
+// AgentMemory is one agent of an owner, and how much it remembers for that
+// owner.
+type AgentMemory struct {
+	Agent      string // public key in hex
+	Approved   bool   // it is on the owner's list
+	Core       bool
+	Memories   int   // as Memory.List has them, without proposals, answers to them and units of a log
+	Bytes      int64 // of all texts
+	Unreadable int   // addresses at which nothing can be read
+	Last       int64 // when it last wrote, or removed, something, in Unix seconds; 0: never
+}
+
+// Agents returns the agents of a client's identity as an owner: those that it
+// has approved, and behind them those that remember something for it, who wrote
+// last first. Anybody can address memory to anybody: what is not approved is a
+// claim. Proposals, answers to them and the units of a log are no memory; and the owner of the
+// identity (Options.Owner) proposes things to it, and is none of its agents
+// unless it has approved him. Only the configured relays are asked, since the lists of agents that
+// are not known cannot be looked at.
+//
+// Errors are ErrNoRelay, and ErrPartial if nothing was found and some relay
+// failed.
+func Agents(ctx context.Context, c *client.Client) ([]AgentMemory, client.Status, error) {
+	ctx, cancel := c.Operation(ctx)
+	defer cancel()
+	approving, done := client.Part(ctx, 0.4)
+	approved, status, err := ApprovalsOf(c).List(approving)
+	done()
+	if err != nil && !errors.Is(err, client.ErrPartial) {
+		return nil, status, err
+	}
+	configured, mine := client.TargetsOf(c.Options().Relays), nostr.Filter{Kinds: []int{nipae.Kind}, Tags: nostr.TagMap{"p": {c.Identity().PubKey()}}}
+	a, err := c.AskThoseSoon(ctx, configured, mine)
+	if len(a.Events) == 0 && client.Hurried(a.Relays) {
+		a, err = c.AskThose(ctx, configured, mine)
+	}
+	listed := slices.DeleteFunc(status.Relays, func(r client.RelayStatus) bool { return !r.Failed() && r.Complete })
+	status = client.Status{Relays: client.WithDoubts(a.Relays, listed), Partial: status.Partial || a.Partial(), Doubtful: status.Doubtful + client.Rejected(a.Relays)}
+	if err != nil {
+		return nil, status, err
+	}
+	agents, err := measured(ctx, c, approved, a.Events)
+	if err == nil && len(agents) == 0 && status.Partial {
+		err = client.Failures(client.ErrPartial, status.Relays)
+	}
+	return agents, status, err
+}
+
+// measured returns the agents that are approved, and those that events are of.
+func measured(ctx context.Context, c *client.Client, approved []string, events []*nostr.Event) ([]AgentMemory, error) {
+	byAgent := map[string][]*nostr.Event{}
+	for _, agent := range approved {
+		byAgent[agent] = nil
+	}
+	for _, ev := range events {
+		byAgent[ev.PubKey] = append(byAgent[ev.PubKey], ev)
+	}
+	agents := make([]AgentMemory, 0, len(byAgent))
+	for agent, events := range byAgent {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("%w: %d agents take longer to look at", client.ErrTimeout, len(byAgent))
+		}
+		a := AgentMemory{Agent: agent, Approved: slices.Contains(approved, agent)}
+		remembers := false
+		if len(events) > 0 {
+			var err error
+			if remembers, err = measure(c, &a, events); err != nil {
+				return nil, err
+			}
+		}
+		if a.Approved || remembers && !isOwner(c, agent) {
+			agents = append(agents, a)
+		}
+	}
+	slices.SortFunc(agents, func(x, y AgentMemory) int {
+		switch {
+		case x.Approved != y.Approved && x.Approved:
+			return -1
+		case x.Approved != y.Approved:
+			return 1
+		}
+		return cmp.Or(cmp.Compare(y.Last, x.Last), cmp.Compare(x.Agent, y.Agent))
+	})
+	return agents, nil
+}
+
+// measure reports how much an agent remembers, and whether it is anything.
+func measure(c *client.Client, a *AgentMemory, events []*nostr.Event) (bool, error) {
+	key, err := conversation(c, a.Agent)
+	if err != nil {
+		return false, fmt.Errorf("agent %s: %w", a.Agent, err)
+	}
+	l, remembers := withoutBookkeeping(nipae.SelectHeads(key(), a.Agent, c.Identity().PubKey(), events))
+	a.Core, a.Memories, a.Unreadable = l.Core != nil, len(l.Memories), len(l.Unreadable)
+	for _, e := range l.Heads() {
+		text, _ := e.Body.Text()
+		a.Bytes += int64(len(text))
+		a.Last = max(a.Last, e.CreatedAt())
+	}
+	for _, e := range l.Tombstones {
+		a.Last = max(a.Last, e.CreatedAt())
+	}
+	return remembers, nil
+}

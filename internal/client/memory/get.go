@@ -1,0 +1,208 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"engramd/internal/client"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/nipae"
+)
+
+// Get returns the head of a slug (NIP-AE, "Head selection" and "Reading"). A
+// head that was found is returned also if some relays failed; Status.Partial
+// says so.
+//
+// The errors are, in this order of precedence: ErrNoRelay, no relay answered
+// (and ErrAuth if all refused us); ErrUnreadable, there is something and
+// nothing of it can be read; ErrPartial, nothing was found or a tombstone, and
+// some relay failed; ErrTombstone, with the tombstone as Entry; ErrNotFound.
+func (r *Reader) Get(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error) {
+	ctx, cancel := r.c.Operation(ctx)
+	defer cancel()
+	reading, status, err := r.reading(ctx, slug)
+	if err != nil {
+		return client.Entry{}, status, err
+	}
+	if reading.Head == nil {
+		if status.Partial {
+			return client.Entry{}, status, client.Failures(client.ErrPartial, status.Relays)
+		}
+		return client.Entry{}, status, client.ErrNotFound
+	}
+	entry := client.EntryOf(*reading.Head)
+	switch {
+	case entry.Tombstone && status.Partial:
+		return entry, status, client.Failures(client.ErrPartial, status.Relays)
+	case entry.Tombstone:
+		return entry, status, client.ErrTombstone
+	}
+	return entry, status, nil
+}
+
+// reading asks for the head of a slug within an operation. No head and no error
+// means that no relay that answered has anything there. The error is ErrNoRelay
+// or ErrUnreadable; the Reading holds with both what was found.
+func (r *Reader) reading(ctx context.Context, slug nipae.Slug) (nipae.Reading, client.Status, error) {
+	reading, status, err := r.readingFrom(ctx, r.c.Targets(), slug, r.c.AskThoseSoon)
+	if (reading.Head == nil || reading.Tombstone()) && client.Hurried(status.Relays) {
+		err = r.c.Patiently(ctx, r.agent, func() error {
+			reading, status, err = r.readingFrom(ctx, r.c.Targets(), slug, r.c.AskThose)
+			return err
+		})
+	}
+	return reading, status, err
+}
+
+// readingFrom is reading at those relays, asked in that way.
+func (r *Reader) readingFrom(ctx context.Context, targets []client.Target, slug nipae.Slug, ask client.Asking) (nipae.Reading, client.Status, error) {
+	if err := r.counts(slug); err != nil {
+		return nipae.Reading{}, client.Status{}, err
+	}
+	a, err := ask(ctx, targets, r.at(slug))
+	reading, readErr := nipae.SelectHead(r.key(), r.agent, r.owner, slug, a.Events)
+	status := r.status(a.Relays, reading.Unreadable)
+	if err != nil {
+		return reading, status, err
+	}
+	return reading, status, unreadable(readErr, status, reading.Head != nil)
+}
+
+// unreadable is ErrUnreadable if relays sent something and none of it can be
+// read, be it because of what the agent signed (err) or because it did not even
+// sign that.
+func unreadable(err error, status client.Status, found bool) error {
+	switch {
+	case found:
+		return nil
+	case errors.Is(err, nipae.ErrNothingReadable):
+		return fmt.Errorf("%w: %w", client.ErrUnreadable, err)
+	case err != nil:
+		return err
+	case client.Rejected(status.Relays) > 0:
+		return fmt.Errorf("%w: what the relays sent is not what was asked for, or not signed", client.ErrUnreadable)
+	}
+	return nil
+}
+
+// List returns the heads of all memories, by slug: without core and tombstones.
+// It may be cut short or lack what failed relays have: Status.Partial says so,
+// and Status.Doubtful counts what cannot be read.
+//
+// The errors are those of Get but ErrNotFound and ErrTombstone: an empty list
+// without an error means that every relay answered and has no memory.
+func (r *Reader) List(ctx context.Context) ([]client.Entry, client.Status, error) {
+	l, status, err := r.ListAll(ctx)
+	switch {
+	case err != nil || len(l.Memories) > 0:
+		return l.Memories, status, err
+	case l.Unreadable > 0:
+		return nil, status, fmt.Errorf("%w: %d memories", client.ErrUnreadable, l.Unreadable)
+	case status.Partial:
+		return nil, status, client.Failures(client.ErrPartial, status.Relays)
+	}
+	return nil, status, nil
+}
+
+// Listing is everything that a pair remembers.
+type Listing struct {
+	Core       *client.Entry  // nil if there is none
+	Memories   []client.Entry // by slug
+	Tombstones []client.Entry // by slug
+	Unreadable int            // addresses at which nothing can be read; their slugs are unknown
+}
+
+// Texts returns all that have a text, the core first.
+func (l Listing) Texts() []client.Entry {
+	if l.Core == nil {
+		return l.Memories
+	}
+	return append([]client.Entry{*l.Core}, l.Memories...)
+}
+
+// ListAll returns the head of every address. Errors are as of List; it is empty
+// without an error only if every relay answered and has nothing at all.
+func (r *Reader) ListAll(ctx context.Context) (Listing, client.Status, error) {
+	ctx, cancel := r.c.Operation(ctx)
+	defer cancel()
+	heads, status, err := r.heads(ctx)
+	if err != nil {
+		return Listing{}, status, err
+	}
+	return listingOf(heads), status, nil
+}
+
+func listingOf(heads nipae.Listing) Listing {
+	l := Listing{Unreadable: len(heads.Unreadable)}
+	if heads.Core != nil {
+		core := client.EntryOf(*heads.Core)
+		l.Core = &core
+	}
+	for _, e := range heads.Memories {
+		l.Memories = append(l.Memories, client.EntryOf(e))
+	}
+	for _, e := range heads.Tombstones {
+		l.Tombstones = append(l.Tombstones, client.EntryOf(e))
+	}
+	return l
+}
+
+// heads asks for everything of the pair within an operation.
+func (r *Reader) heads(ctx context.Context) (nipae.Listing, client.Status, error) {
+	l, status, err := r.headsFrom(ctx, r.c.AskThoseSoon)
+	if len(l.Heads()) == 0 && client.Hurried(status.Relays) {
+		err = r.c.Patiently(ctx, r.agent, func() error {
+			l, status, err = r.headsFrom(ctx, r.c.AskThose)
+			return err
+		})
+	}
+	return l, status, err
+}
+
+// headsFrom is heads, asked for in that way.
+func (r *Reader) headsFrom(ctx context.Context, ask client.Asking) (nipae.Listing, client.Status, error) {
+	a, err := ask(ctx, r.c.Targets(), r.all())
+	if err != nil {
+		return nipae.Listing{}, r.status(a.Relays, 0), err
+	}
+	l := r.selectHeads(a.Events)
+	return r.judged(l, a.Relays)
+}
+
+// judged adds to a listing what its relays mean for it.
+func (r *Reader) judged(l nipae.Listing, relays []client.RelayStatus) (nipae.Listing, client.Status, error) {
+	status := r.status(relays, l.Doubtful+len(l.Unreadable)+len(l.Outside))
+	found := len(l.Heads())+len(l.Tombstones) > 0
+	if err := unreadable(l.Err(), status, found); err != nil {
+		return l, status, err
+	}
+	if !found && status.Partial {
+		return l, status, client.Failures(client.ErrPartial, status.Relays)
+	}
+	return l, status, nil
+}
+
+// Graph returns how the records refer to each other and which of them core
+// leads to (NIP-AE, "References and reachability"). Errors are as of ListAll.
+// In a partial one, orphans may be none, and what dangles may exist.
+func (r *Reader) Graph(ctx context.Context) (nipae.Graph, client.Status, error) {
+	ctx, cancel := r.c.Operation(ctx)
+	defer cancel()
+	heads, status, err := r.heads(ctx)
+	if err != nil {
+		return nipae.Graph{}, status, err
+	}
+	return nipae.Reach(heads.Heads()), status, nil
+}
+
+// everyHead returns every head of a listing, tombstones too.
+func everyHead(l nipae.Listing) []*nostr.Event {
+	var events []*nostr.Event
+	for _, e := range append(l.Heads(), l.Tombstones...) {
+		events = append(events, e.Event)
+	}
+	return events
+}

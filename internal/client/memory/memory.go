@@ -1,0 +1,113 @@
+package memory
+
+import (
+	"fmt"
+
+	"engramd/internal/client"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/nipae"
+)
+
+// Memory is what one agent remembers for one owner: the pair of NIP-AE. Both
+// read it, only the agent writes it.
+type Memory struct {
+	Reader
+	unchained bool // what is written is in no log
+}
+
+// Reader reads the memory of a pair from the relays of a client.
+type Reader struct {
+	pair
+	c *client.Client
+}
+
+// pair is an agent and its owner.
+type pair struct {
+	me, agent, owner string                       // me is one of the two
+	key              func() nipae.ConversationKey // behind a closure, out of reach of fmt
+	reversed         bool                         // the author is the owner of the one who is named
+}
+
+// AsAgent returns the memory of the client's identity for an owner, whose
+// public key is given in 64 lower-case hex digits. The error is ErrIdentity if
+// the client has none, or nipae.ErrKey.
+func AsAgent(c *client.Client, owner string) (*Memory, error) {
+	key, err := conversation(c, owner)
+	if err != nil {
+		return nil, fmt.Errorf("owner: %w", err)
+	}
+	me := c.Identity().PubKey()
+	return &Memory{Reader: Reader{c: c, pair: pair{me: me, agent: me, owner: owner, key: key, reversed: isReversed(me, owner, c.Options().Agent)}}}, nil
+}
+
+// AsOwner returns the memory that an agent, given by its public key, keeps for
+// the client's identity. Writes fail with ErrReadOnly, unless the two are one.
+func AsOwner(c *client.Client, agent string) (*Memory, error) {
+	key, err := conversation(c, agent)
+	if err != nil {
+		return nil, fmt.Errorf("agent: %w", err)
+	}
+	me := c.Identity().PubKey()
+	return &Memory{Reader: Reader{c: c, pair: pair{me: me, agent: agent, owner: me, key: key, reversed: isReversed(me, agent, c.Options().Owner)}}}, nil
+}
+
+func conversation(c *client.Client, other string) (func() nipae.ConversationKey, error) {
+	if !c.Identity().HasKey() {
+		return nil, fmt.Errorf("%w: there is none to read with", client.ErrIdentity)
+	}
+	key, err := client.Using(c.Identity(), func(secret string) (nipae.ConversationKey, error) {
+		return nipae.DeriveConversationKey(secret, other)
+	})
+	return func() nipae.ConversationKey { return key }, err
+}
+
+// isReversed reports whether the pair with another key is a reversed one: known
+// is the key that has the other place in it.
+func isReversed(me, other, known string) bool {
+	return other == known && other != me
+}
+
+// Reversed reports whether the pair is known to be what an owner writes to his
+// agent (Options.Owner and Agent). That is no memory: proposals and answers to
+// them are read and written, nothing else is listed, and the error of all other
+// slugs is ErrReversed. Of two keys of which nothing is known, each may remember
+// something for the other.
+func (p *pair) Reversed() bool { return p.reversed }
+
+// Agent returns the public key of the memory's writer.
+func (p *pair) Agent() string { return p.agent }
+
+// Owner returns the public key of the memory's reader.
+func (p *pair) Owner() string { return p.owner }
+
+// Conversation returns the key that both parties share, which does not print
+// itself: a local copy is sealed under keys that are derived from it.
+func (p *pair) Conversation() nipae.ConversationKey { return p.key() }
+
+// Writable reports whether the client's key is the agent's, which alone writes.
+func (p *pair) Writable() bool { return p.writable() == nil }
+
+// writable is ErrReadOnly for an owner.
+func (p *pair) writable() error {
+	if p.me != p.agent {
+		return client.ErrReadOnly
+	}
+	return nil
+}
+
+// at returns the filter for one slug.
+func (p *pair) at(slug nipae.Slug) nostr.Filter {
+	return nipae.HeadFilter(p.key(), p.agent, p.owner, slug)
+}
+
+// all returns the filter for everything of the pair.
+func (p *pair) all() nostr.Filter { return nipae.ListFilter(p.agent, p.owner) }
+
+// status makes the Status of a reading: what is uncertain about the list of
+// relays is part of it.
+func (r *Reader) status(relays []client.RelayStatus, doubtful int) client.Status {
+	relays = client.WithDoubts(relays, r.c.Doubts())
+	return client.Status{Relays: relays, Partial: client.Partial(relays), Doubtful: doubtful + client.Rejected(relays)}
+}

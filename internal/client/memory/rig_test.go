@@ -1,0 +1,159 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
+	"engramd/internal/client/transfer"
+	"engramd/internal/e2e/testkeys"
+)
+
+// patience is how long a test waits for an expected event.
+const patience = time.Minute
+
+// who makes the identity of a name. Its secret key is public.
+func who(t testing.TB, name string) client.Identity {
+	t.Helper()
+	id, err := client.NewIdentity(testkeys.New(name).Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// clientFor makes a client that is closed with the test. change may be nil.
+func clientFor(t testing.TB, id client.Identity, relays []string, change func(*client.Options)) *client.Client {
+	t.Helper()
+	o := client.Options{Relays: relays, Timeout: patience, Grace: patience} // the machine is shared
+	if change != nil {
+		change(&o)
+	}
+	c := client.New(id, o)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// quick shortens the time limit, for relays that do not answer.
+func quick(o *client.Options) { o.Timeout, o.Grace = 1500*time.Millisecond, 0 }
+
+// scaled calls try with a time limit of a second, and again with longer ones
+// while it fails: tests share their machine, and a relay may have had no time
+// to answer. What fails at every limit is a fault.
+func scaled(t testing.TB, try func(timeout func(*client.Options)) error) {
+	t.Helper()
+	for limit := time.Second; ; limit *= 3 {
+		err := try(func(o *client.Options) { o.Timeout, o.Grace = limit, 0 })
+		if err == nil {
+			return
+		}
+		if limit > 20*time.Second {
+			t.Error(err)
+			return
+		}
+		t.Logf("with %v: %v", limit, err)
+	}
+}
+
+// inTime returns an error if what began at start took much longer than the time
+// limit.
+func inTime(what string, start time.Time, timeout func(*client.Options)) error {
+	var o client.Options
+	timeout(&o)
+	if took := time.Since(start); took > o.Timeout*3/2 {
+		return fmt.Errorf("%s took %v of %v", what, took, o.Timeout)
+	}
+	return nil
+}
+
+// agentOf is the memory of agent for owner.
+func agentOf(t testing.TB, agent, owner string, relays []string, change func(*client.Options)) *Memory {
+	t.Helper()
+	m, err := AsAgent(clientFor(t, who(t, agent), relays, change), who(t, owner).PubKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// ownerOf returns the same memory for its owner.
+func ownerOf(t testing.TB, agent, owner string, relays []string, change func(*client.Options)) *Memory {
+	t.Helper()
+	m, err := AsOwner(clientFor(t, who(t, owner), relays, change), who(t, agent).PubKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// put publishes events to relays without a client's checks.
+func put(t testing.TB, relays []string, events ...*nostr.Event) {
+	t.Helper()
+	c := clientFor(t, who(t, "courier"), relays, nil)
+	for _, ev := range events {
+		all, err := c.Publish(t.Context(), ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range all {
+			if !s.Accepted {
+				t.Fatalf("%s: %v", s.URL, s.Err)
+			}
+		}
+	}
+}
+
+// transcript collects everything that a client shows: trace and log.
+type transcript struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (tr *transcript) Write(p []byte) (int, error) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.b.Write(p)
+}
+
+func (tr *transcript) String() string {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.b.String()
+}
+
+// into has a client write its trace and log to the transcript.
+func (tr *transcript) into(o *client.Options) {
+	o.Trace = func(relay string, sent bool, frame []byte) { fmt.Fprintln(tr, relay, sent, string(frame)) }
+	o.Log = slog.New(slog.NewTextHandler(tr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+func contextWithin(t testing.TB, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(t.Context(), d)
+}
+
+// alike makes relays alike in one sync of a memory.
+func alike(t testing.TB, id client.Identity, agent, owner string, relays []string) transfer.Report {
+	t.Helper()
+	tr := transfer.Transfer{Filters: transfer.MemoryOf(agent, owner, 0), Clock: time.Now}
+	for _, url := range relays {
+		p, err := transfer.NewPeer(id, url, client.Options{Timeout: patience, Grace: patience})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.Close)
+		tr.Sources = append(tr.Sources, p)
+	}
+	tr.Targets = tr.Sources
+	report, err := tr.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}

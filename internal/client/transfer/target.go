@@ -1,0 +1,140 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"engramd/internal/client"
+
+	"engramd/nips/niptemp"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// addressBatch is how many addresses are asked for at a time.
+const addressBatch = 200
+
+// headsAt asks a target for what it has at those addresses now.
+func (x *transfer) headsAt(ctx context.Context, to *Peer, at map[address]bool) (map[address]*nostr.Event, error) {
+	type group struct {
+		kind   int
+		author string
+	}
+	groups := map[group][]string{}
+	for a := range at {
+		g := group{a.kind, a.author}
+		groups[g] = append(groups[g], a.d)
+	}
+	heads := map[address]*nostr.Event{}
+	for g, ds := range groups {
+		slices.Sort(ds)
+		batch := addressBatch
+		if to.t.Listed { // it is told no addresses, and asked once
+			batch = len(ds)
+		}
+		for part := range slices.Chunk(ds, batch) {
+			f := nostr.Filter{Kinds: []int{g.kind}, Authors: []string{g.author}, Tags: nostr.TagMap{}}
+			if nostr.IsAddressableKind(g.kind) && !to.t.Listed {
+				f.Tags["d"] = part
+			}
+			if g.author != to.c.Identity().PubKey() && slices.Contains(memoryKinds, g.kind) {
+				f.Tags["p"] = []string{to.c.Identity().PubKey()}
+			}
+			_, err := to.Pages(ctx, f, func(ev *nostr.Event) error {
+				a, _ := addressOf(ev)
+				if old := heads[a]; old == nil || supersedes(ev, old) {
+					heads[a] = ev
+				}
+				return nil
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return heads, nil
+}
+
+// gated leaves out what a key other than the target's readers signed about a
+// contract, where the target shows contracts to anybody: who signed it did not
+// choose that relay.
+func (x *transfer) gated(ctx context.Context, to *Peer, events []*nostr.Event, t *Target) ([]*nostr.Event, error) {
+	foreign := func(ev *nostr.Event) bool {
+		return isContract(ev) && ev.PubKey != to.c.Identity().PubKey()
+	}
+	if !slices.ContainsFunc(events, foreign) {
+		return events, nil
+	}
+	hides, err := x.hidesContracts(ctx, to)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("whether it shows contracts to strangers is not known: %w", err)
+	case hides:
+		return events, nil
+	}
+	return slices.DeleteFunc(events, func(ev *nostr.Event) bool {
+		if foreign(ev) {
+			t.Refused = append(t.Refused, Moved{ev, "not sent: another key signed it, and this relay shows contracts to strangers"})
+			return true
+		}
+		return false
+	}), nil
+}
+
+// hiding is whether a relay shows contracts to members only, or why that is not
+// known.
+type hiding struct {
+	hides bool
+	err   error
+}
+
+// hidesContracts reports whether a relay refuses contracts to strangers. It is
+// asked once.
+func (x *transfer) hidesContracts(ctx context.Context, p *Peer) (bool, error) {
+	h, known := x.hides[p]
+	if !known {
+		h.hides, h.err = p.hides(ctx, niptemp.KindEntry)
+		x.hides[p] = h
+	}
+	return h.hides, h.err
+}
+
+// mayTell reports whether two relays may be told each other's ids of a filter. Who
+// knows the id of contract memory can read it (the gate's rule of ids), so a relay
+// that anybody reads must not learn those of another.
+func (x *transfer) mayTell(ctx context.Context, a, b *Peer, f nostr.Filter) bool {
+	if !ofContracts(f) {
+		return true
+	}
+	for _, p := range []*Peer{a, b} {
+		if hides, err := x.hidesContracts(ctx, p); err != nil || !hides {
+			return false
+		}
+	}
+	return true
+}
+
+// hides reports whether a relay refuses a kind to a key that it has never seen.
+func (p *Peer) hides(ctx context.Context, kind int) (bool, error) {
+	secret, err := p.c.Options().Random(32)
+	if err != nil {
+		return false, err
+	}
+	id, err := client.NewIdentity(fmt.Sprintf("%x", secret))
+	if err != nil {
+		return false, err
+	}
+	o := p.c.Options()
+	nobody, err := NewPeer(id, p.t.URL, o)
+	if err != nil {
+		return false, err
+	}
+	defer nobody.Close()
+	_, err = nobody.Pages(ctx, nostr.Filter{Kinds: []int{kind}, Limit: 1}, func(*nostr.Event) error { return nil })
+	if errors.Is(err, client.ErrAuth) {
+		return true, nil
+	}
+	return false, err
+}
