@@ -12,7 +12,7 @@ type Broker struct {
 func newBroker(r registry) *Broker {
 	return &Broker{
 		messages: r.counterVec("engramd_broker_messages_total",
-			"Messages for the events broker, by kind, sent or dropped.", brokerKindLabel(), brokerOutcomeLabel()),
+			"Messages for the events broker, by kind, sent or dropped.", brokerKindLabel, brokerOutcomeLabel),
 		up: r.gauge("engramd_broker_connected", "1 while there is a connection to the events broker; 0 also when events are off."),
 		failures: r.counter("engramd_broker_failures_total",
 			"Attempts to connect to the events broker that failed, and connections that ended."),
@@ -29,7 +29,7 @@ func (b *Broker) BrokerMessage(kind string, sent bool) {
 	if sent {
 		outcome = "sent"
 	}
-	b.messages.WithLabelValues(brokerKindLabel().of(kind), outcome).Inc()
+	b.messages.WithLabelValues(brokerKindLabel.of(kind), outcome).Inc()
 }
 
 // BrokerConnected says whether there is a connection to the events broker.

@@ -92,10 +92,9 @@ func (s *ClusterLog) MessageRead(number uint64, became string, ahead time.Durati
 
 // QueueAdd moves the depth of a queue by n, as Store.QueueAdd does.
 func (s *ClusterLog) QueueAdd(queue string, n int) {
-	if s == nil {
-		return
+	if s != nil {
+		s.queues.WithLabelValues(queueLabel.of(queue)).Add(float64(n))
 	}
-	s.queues.WithLabelValues(queueLabel().of(queue)).Add(float64(n))
 }
 
 // Executed reports up to which message everything is durable here, and how long

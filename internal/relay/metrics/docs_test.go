@@ -118,9 +118,9 @@ func TestOperatorsTableIsComplete(t *testing.T) {
 // against the closed sets.
 func TestDashboardAndAlertsUseLabelsThatExist(t *testing.T) {
 	known := map[string][]string{}
-	for _, l := range []label{gateClasses, outcomeLabel(), gateSurfaces, gateRules, decisionLabel(), queueLabel(), queryLabel(), effortLabel(),
-		frameReasonLabel(), refusedLabel(), slowLabel(), failureLabel(), removedLabel(),
-		snapshotOperationLabel(), snapshotOutcomeLabel(), targetLabel(), attemptLabel()} {
+	for _, l := range []label{gateClasses, outcomeLabel, gateSurfaces, gateRules, decisionLabel, queueLabel, queryLabel, effortLabel,
+		frameReasonLabel, refusedLabel, slowLabel, failureLabel, removedLabel,
+		snapshotOperationLabel, snapshotOutcomeLabel, targetLabel, attemptLabel} {
 		known[l.name] = append(known[l.name], l.values...)
 	}
 	known["job"], known["instance"], known["relay"] = nil, nil, nil

@@ -16,19 +16,11 @@ type HTTP struct {
 func newHTTP(r registry) *HTTP {
 	return &HTTP{
 		requests: r.counterVec("engramd_http_requests_total", "HTTP requests on the relay's port, by endpoint and status class.",
-			endpointLabel(), label{"status", []string{"1xx", "2xx", "3xx", "4xx", "5xx"}}),
-		refused: r.counterVec("engramd_http_refused_total", "HTTP requests that were not worked on, by reason.", httpRefusedLabel()),
+			endpointLabel, label{"status", []string{"1xx", "2xx", "3xx", "4xx", "5xx"}}),
+		refused: r.counterVec("engramd_http_refused_total", "HTTP requests that were not worked on, by reason.", httpRefusedLabel),
 		apiRefused: r.counterVec("engramd_api_refused_total",
-			"Requests to the contract memory API that were not let in, by reason.", apiRefusedLabel()),
+			"Requests to the contract memory API that were not let in, by reason.", apiRefusedLabel),
 	}
-}
-
-func endpointLabel() label {
-	return label{"endpoint", []string{"websocket", "info", "page", "app", "healthz", "readyz", "events", "query", "count", "history", "management", "contracts", "contract_memory", "identities", "openapi", other}}
-}
-
-func httpRefusedLabel() label {
-	return label{"reason", []string{"blocked", "crowded", "late", "bytes", "slow", "memory", "behind", other}}
 }
 
 // HTTPRefused counts one HTTP request that was not worked on: "blocked" (its
@@ -38,10 +30,9 @@ func httpRefusedLabel() label {
 // time), "memory" (the process is short of it) or "behind" (it is not known
 // whether this node has what others acknowledged).
 func (h *HTTP) HTTPRefused(reason string) {
-	if h == nil {
-		return
+	if h != nil {
+		h.refused.WithLabelValues(httpRefusedLabel.of(reason)).Inc()
 	}
-	h.refused.WithLabelValues(httpRefusedLabel().of(reason)).Inc()
 }
 
 // HTTPDone counts one HTTP request. endpoint is "websocket", "info", "page",
@@ -55,19 +46,14 @@ func (h *HTTP) HTTPDone(endpoint string, status int) {
 	if status < 100 || status > 599 {
 		status = 500
 	}
-	h.requests.WithLabelValues(endpointLabel().of(endpoint), strconv.Itoa(status/100)+"xx").Inc()
-}
-
-func apiRefusedLabel() label {
-	return label{"reason", []string{"signature", "token", "scheme", "replayed", "busy", "too_large", other}}
+	h.requests.WithLabelValues(endpointLabel.of(endpoint), strconv.Itoa(status/100)+"xx").Inc()
 }
 
 // APIRefused counts one request that was not let in: "signature" (NIP-98, a bad
 // one), "token" (unknown), "scheme" (neither of both), "replayed", "busy" (too
 // many signed changes) or "too_large".
 func (h *HTTP) APIRefused(reason string) {
-	if h == nil {
-		return
+	if h != nil {
+		h.apiRefused.WithLabelValues(apiRefusedLabel.of(reason)).Inc()
 	}
-	h.apiRefused.WithLabelValues(apiRefusedLabel().of(reason)).Inc()
 }

@@ -29,6 +29,40 @@ var (
 	gateClasses  = label{"class", append(gate.ClassNames(), other)}
 	gateRules    = label{"rule", append(gate.ClassNames(), gate.RuleWildcard, gate.RulePrivate, other)}
 	gateSurfaces = label{"surface", append(surfaceNames(), other)}
+
+	endpointLabel    = label{"endpoint", []string{"websocket", "info", "page", "app", "healthz", "readyz", "events", "query", "count", "history", "management", "contracts", "contract_memory", "identities", "openapi", other}}
+	httpRefusedLabel = label{"reason", []string{"blocked", "crowded", "late", "bytes", "slow", "memory", "behind", other}}
+	apiRefusedLabel  = label{"reason", []string{"signature", "token", "scheme", "replayed", "busy", "too_large", other}}
+	outcomeLabel     = label{"outcome", []string{"stored", "replaced", "duplicate", "stale", "conflict", "deleted", "ephemeral", "refused", "failed", other}}
+	decisionLabel    = label{"decision", []string{"granted", "auth-required", "restricted", "withheld", other}}
+	frameLabel       = label{"label", []string{"EVENT", "REQ", "COUNT", "CLOSE", "AUTH", "NEG-OPEN", "NEG-MSG", "NEG-CLOSE", other}}
+	frameReasonLabel = label{"reason", []string{"invalid", "too_large", "subscriptions", "filters", "memory", "syncs", other}}
+	refusedLabel     = label{"reason", []string{"total", "address", "draining", "handshake", "hook", other}}
+	closedLabel      = label{"reason", []string{"behind", "filters", other}}
+	slowLabel        = label{"reason", []string{"stalled", "overflow", "ping", "memory", other}}
+	queryLabel       = label{"operation", []string{"query", "search", "count", "ids", "history", "export", other}}
+	failureLabel     = label{"reason", []string{"timeout", "ended", "canceled", "error", other}}
+	effortLabel      = label{"effort", []string{"look_up", "scan", other}}
+	queueLabel       = label{"queue", []string{"store_writer", "verify", "connections_out_bytes", "cluster", other}}
+	removedLabel     = label{"reason", []string{"deletion", "expiry", "vanish", "history", "ban", "operator", "retention", other}}
+	adminMethodLabel = label{"method", []string{"supportedmethods", "banpubkey", "unbanpubkey", "listbannedpubkeys", "allowpubkey", "unallowpubkey", "listallowedpubkeys",
+		"banevent", "unbanevent", "listbannedevents", "allowevent", "unallowevent", "listallowedevents",
+		"allowkind", "disallowkind", "listallowedkinds", "listdisallowedkinds", "blockip", "unblockip", "listblockedips",
+		"changerelayname", "changerelaydescription", "changerelayicon",
+		"listsnapshots", "createsnapshot", "verifysnapshot", "restoresnapshot", "pinsnapshot", "unpinsnapshot",
+		"deletesnapshot", other}}
+	adminOutcomeLabel      = label{"outcome", []string{"ok", "invalid", "restricted", "error", other}}
+	adminRefusedLabel      = label{"reason", []string{"unauthorized", "stranger", "replayed", "busy", "too_large", other}}
+	brokerKindLabel        = label{"kind", []string{"created", "restored", "deleted", "gc", "mutated", other}}
+	brokerOutcomeLabel     = label{"outcome", []string{"sent", "dropped"}}
+	snapshotOperationLabel = label{"operation", []string{"create", "scheduled", "verify", "repair", "rollback", "replace", "delete", "gc", other}}
+	snapshotOutcomeLabel   = label{"outcome", []string{"ok", "unchanged", "invalid", "busy", "failed", other}}
+	targetLabel            = label{"target", []string{"local", "remote"}}
+	attemptLabel           = label{"outcome", []string{"delivered", "known", "superseded", "withdrawn", "abandoned", "refused", "failed", other}}
+	programLabel           = label{"outcome", []string{"accept", "reject", "shadowReject", "error", other}}
+	copyLabel              = label{"outcome", []string{"taken", "known", "deleted", "refused", other}}
+	copyReasonLabel        = label{"reason", []string{"invalid", "blocked", "restricted", "auth-required", "rate-limited", "pow", "error", other}}
+	syncEndLabel           = label{"reason", []string{"closed", "replaced", "idle", "memory", "refused", "gone", "rules", other}}
 )
 
 func surfaceNames() (names []string) {
@@ -36,83 +70,6 @@ func surfaceNames() (names []string) {
 		names = append(names, s.String())
 	}
 	return names
-}
-
-func outcomeLabel() label {
-	return label{"outcome", []string{"stored", "replaced", "duplicate", "stale", "conflict", "deleted", "ephemeral", "refused", "failed", other}}
-}
-
-func decisionLabel() label {
-	return label{"decision", []string{"granted", "auth-required", "restricted", "withheld", other}}
-}
-
-func frameLabel() label {
-	return label{"label", []string{"EVENT", "REQ", "COUNT", "CLOSE", "AUTH", "NEG-OPEN", "NEG-MSG", "NEG-CLOSE", other}}
-}
-
-func frameReasonLabel() label {
-	return label{"reason", []string{"invalid", "too_large", "subscriptions", "filters", "memory", "syncs", other}}
-}
-
-func refusedLabel() label {
-	return label{"reason", []string{"total", "address", "draining", "handshake", "hook", other}}
-}
-
-func closedLabel() label {
-	return label{"reason", []string{"behind", "filters", other}}
-}
-
-func slowLabel() label {
-	return label{"reason", []string{"stalled", "overflow", "ping", "memory", other}}
-}
-
-func queryLabel() label {
-	return label{"operation", []string{"query", "search", "count", "ids", "history", "export", other}}
-}
-
-func failureLabel() label {
-	return label{"reason", []string{"timeout", "ended", "canceled", "error", other}}
-}
-
-func effortLabel() label { return label{"effort", []string{"look_up", "scan", other}} }
-
-func queueLabel() label {
-	return label{"queue", []string{"store_writer", "verify", "connections_out_bytes", "cluster", other}}
-}
-
-func removedLabel() label {
-	return label{"reason", []string{"deletion", "expiry", "vanish", "history", "ban", "operator", "retention", other}}
-}
-
-func adminMethodLabel() label {
-	return label{"method", []string{"supportedmethods", "banpubkey", "unbanpubkey", "listbannedpubkeys", "allowpubkey", "unallowpubkey", "listallowedpubkeys",
-		"banevent", "unbanevent", "listbannedevents", "allowevent", "unallowevent", "listallowedevents",
-		"allowkind", "disallowkind", "listallowedkinds", "listdisallowedkinds", "blockip", "unblockip", "listblockedips",
-		"changerelayname", "changerelaydescription", "changerelayicon",
-		"listsnapshots", "createsnapshot", "verifysnapshot", "restoresnapshot", "pinsnapshot", "unpinsnapshot",
-		"deletesnapshot", other}}
-}
-
-func adminOutcomeLabel() label {
-	return label{"outcome", []string{"ok", "invalid", "restricted", "error", other}}
-}
-
-func adminRefusedLabel() label {
-	return label{"reason", []string{"unauthorized", "stranger", "replayed", "busy", "too_large", other}}
-}
-
-func brokerKindLabel() label {
-	return label{"kind", []string{"created", "restored", "deleted", "gc", "mutated", other}}
-}
-
-func brokerOutcomeLabel() label { return label{"outcome", []string{"sent", "dropped"}} }
-
-func snapshotOperationLabel() label {
-	return label{"operation", []string{"create", "scheduled", "verify", "repair", "rollback", "replace", "delete", "gc", other}}
-}
-
-func snapshotOutcomeLabel() label {
-	return label{"outcome", []string{"ok", "unchanged", "invalid", "busy", "failed", other}}
 }
 
 // each calls fn with every combination of the labels' values but other.

@@ -132,10 +132,9 @@ func (m *Metrics) WatchReady(ready func() bool) {
 // ReloadDone counts one SIGHUP: ok, or refused because the new configuration
 // was bad and the old one stays in force.
 func (m *Metrics) ReloadDone(ok bool) {
-	if m == nil {
-		return
+	if m != nil {
+		m.reloads.WithLabelValues(okOr(ok, "refused")).Inc()
 	}
-	m.reloads.WithLabelValues(okOr(ok, "refused")).Inc()
 }
 
 // seconds returns what histograms take.

@@ -23,7 +23,7 @@ func newOutbox(r registry) *Outbox {
 
 // outboxTo makes the counters for a relay.
 func (o *Outbox) outboxTo(relay int) {
-	each([]label{attemptLabel()}, []string{targetOf(relay), placeOf(relay)}, func(values []string) { o.attempts.WithLabelValues(values...) })
+	each([]label{attemptLabel}, []string{targetOf(relay), placeOf(relay)}, func(values []string) { o.attempts.WithLabelValues(values...) })
 }
 
 // OutboxTried counts one attempt to deliver an event, to this relay (0) or to
@@ -31,10 +31,9 @@ func (o *Outbox) outboxTo(relay int) {
 // it), "superseded" (it has a newer one and takes no older), "withdrawn",
 // "abandoned" (refused for good), "refused" or "failed".
 func (o *Outbox) OutboxTried(relay int, outcome string) {
-	if o == nil {
-		return
+	if o != nil {
+		o.attempts.WithLabelValues(targetOf(relay), placeOf(relay), attemptLabel.of(outcome)).Inc()
 	}
-	o.attempts.WithLabelValues(targetOf(relay), placeOf(relay), attemptLabel().of(outcome)).Inc()
 }
 
 // WatchOutbox registers the outbox's lag, which lag reads at every scrape: of
@@ -89,10 +88,4 @@ func placeOf(relay int) string {
 		return ""
 	}
 	return strconv.Itoa(relay)
-}
-
-func targetLabel() label { return label{"target", []string{"local", "remote"}} }
-
-func attemptLabel() label {
-	return label{"outcome", []string{"delivered", "known", "superseded", "withdrawn", "abandoned", "refused", "failed", other}}
 }

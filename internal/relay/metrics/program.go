@@ -6,10 +6,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-func programLabel() label {
-	return label{"outcome", []string{"accept", "reject", "shadowReject", "error", other}}
-}
-
 // Program is what the write policy program is measured by.
 type Program struct {
 	answers *prometheus.CounterVec
@@ -20,7 +16,7 @@ type Program struct {
 func newProgram(r registry) *Program {
 	return &Program{
 		answers: r.counterVec("engramd_write_program_answers_total",
-			"Events that the write policy program was asked about, by its answer; error is the lack of one.", programLabel()),
+			"Events that the write policy program was asked about, by its answer; error is the lack of one.", programLabel),
 		took: r.histogram("engramd_write_program_seconds",
 			"Time that an event was held up by the write policy program, its turn included.",
 			prometheus.ExponentialBuckets(.0001, 4, 9)),
@@ -35,14 +31,13 @@ func (p *Program) ProgramAsked(outcome string, took time.Duration) {
 	if p == nil {
 		return
 	}
-	p.answers.WithLabelValues(programLabel().of(outcome)).Inc()
+	p.answers.WithLabelValues(programLabel.of(outcome)).Inc()
 	p.took.Observe(seconds(took))
 }
 
 // ProgramEnded counts an end of the write policy program that nobody asked for.
 func (p *Program) ProgramEnded() {
-	if p == nil {
-		return
+	if p != nil {
+		p.ends.Inc()
 	}
-	p.ends.Inc()
 }

@@ -11,9 +11,9 @@ type Relay struct {
 func newRelay(r registry) *Relay {
 	return &Relay{
 		events: r.counterVec("engramd_events_total",
-			"Events submitted, by gate class of their kind and outcome.", gateClasses, outcomeLabel()),
+			"Events submitted, by gate class of their kind and outcome.", gateClasses, outcomeLabel),
 		gate: r.counterVec("engramd_gate_decisions_total",
-			"Decisions of the read gate, by surface and rule.", gateSurfaces, gateRules, decisionLabel()),
+			"Decisions of the read gate, by surface and rule.", gateSurfaces, gateRules, decisionLabel),
 	}
 }
 
@@ -23,10 +23,9 @@ func newRelay(r registry) *Relay {
 // "refused" (by policy, lifecycle or quota) and "failed" (the store). What was
 // malformed or wrongly signed has no class and is counted by FrameRefused.
 func (r *Relay) EventDone(class, outcome string) {
-	if r == nil {
-		return
+	if r != nil {
+		r.events.WithLabelValues(gateClasses.of(class), outcomeLabel.of(outcome)).Inc()
 	}
-	r.events.WithLabelValues(gateClasses.of(class), outcomeLabel().of(outcome)).Inc()
 }
 
 // GateDecision counts one decision of the read gate. surface is the name of the
@@ -35,8 +34,7 @@ func (r *Relay) EventDone(class, outcome string) {
 // "restricted" for the first check and "withheld" for an event that the second
 // check kept back.
 func (r *Relay) GateDecision(surface, rule, decision string) {
-	if r == nil {
-		return
+	if r != nil {
+		r.gate.WithLabelValues(gateSurfaces.of(surface), gateRules.of(rule), decisionLabel.of(decision)).Inc()
 	}
-	r.gate.WithLabelValues(gateSurfaces.of(surface), gateRules.of(rule), decisionLabel().of(decision)).Inc()
 }

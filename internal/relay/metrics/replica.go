@@ -30,9 +30,9 @@ func (r *Replicas) ReplicaEvent(n int, outcome, prefix string) {
 	}
 	reason := ""
 	if prefix != "" {
-		reason = copyReasonLabel().of(prefix)
+		reason = copyReasonLabel.of(prefix)
 	}
-	r.events.WithLabelValues(strconv.Itoa(n), copyLabel().of(outcome), reason).Inc()
+	r.events.WithLabelValues(strconv.Itoa(n), copyLabel.of(outcome), reason).Inc()
 }
 
 // WatchReplicas registers the followed relays' lag, which lag reads at every
@@ -74,12 +74,4 @@ func (c *replicaCollector) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(c.success, prometheus.GaugeValue, l.LastSuccess, n)
 		out <- prometheus.MustNewConstMetric(c.live, prometheus.GaugeValue, live, n)
 	}
-}
-
-func copyLabel() label {
-	return label{"outcome", []string{"taken", "known", "deleted", "refused", other}}
-}
-
-func copyReasonLabel() label {
-	return label{"reason", []string{"invalid", "blocked", "restricted", "auth-required", "rate-limited", "pow", "error", other}}
 }

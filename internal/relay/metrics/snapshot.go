@@ -21,8 +21,8 @@ func newSnapshots(r registry) *Snapshots {
 	r.MustRegister(last)
 	return &Snapshots{
 		operations: r.counterVec("engramd_snapshot_operations_total",
-			"Operations on snapshots by this process, by operation and outcome.", snapshotOperationLabel(), snapshotOutcomeLabel()),
-		seconds: r.counterVec("engramd_snapshot_seconds_total", "Time that operations on snapshots took.", snapshotOperationLabel()),
+			"Operations on snapshots by this process, by operation and outcome.", snapshotOperationLabel, snapshotOutcomeLabel),
+		seconds: r.counterVec("engramd_snapshot_seconds_total", "Time that operations on snapshots took.", snapshotOperationLabel),
 		last:    last,
 	}
 }
@@ -35,8 +35,8 @@ func (s *Snapshots) SnapshotDone(operation, outcome string, at time.Time, took t
 	if s == nil {
 		return
 	}
-	operation = snapshotOperationLabel().of(operation)
-	s.operations.WithLabelValues(operation, snapshotOutcomeLabel().of(outcome)).Inc()
+	operation = snapshotOperationLabel.of(operation)
+	s.operations.WithLabelValues(operation, snapshotOutcomeLabel.of(outcome)).Inc()
 	s.seconds.WithLabelValues(operation).Add(seconds(took))
 	if outcome == "ok" || outcome == "unchanged" {
 		s.last.WithLabelValues(operation).Set(float64(at.Unix()))

@@ -24,12 +24,12 @@ func newStore(r registry, queues *prometheus.GaugeVec) *Store {
 	return &Store{
 		queries: r.histogramVec("engramd_query_duration_seconds",
 			"Time of one read of the database (one page of a paced query), by operation.",
-			[]float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}, queryLabel()),
+			[]float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}, queryLabel),
 		queryErrs: r.counterVec("engramd_query_failures_total",
-			"Reads of the database that failed, by operation and reason.", queryLabel(), failureLabel()),
+			"Reads of the database that failed, by operation and reason.", queryLabel, failureLabel),
 		readWaits: r.histogramVec("engramd_read_wait_seconds",
 			"How long reads of the database waited for their first turn, of those that had to wait, by what they expect to take.",
-			[]float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}, effortLabel()),
+			[]float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}, effortLabel),
 		commits: r.histogram("engramd_commit_duration_seconds",
 			"Time of one durable commit, from its first event to the end of its fsync.",
 			[]float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}),
@@ -38,7 +38,7 @@ func newStore(r registry, queues *prometheus.GaugeVec) *Store {
 		batchEvents: r.histogram("engramd_commit_batch_events",
 			"Events that shared one commit.", prometheus.ExponentialBuckets(1, 2, 13)),
 		removed: r.counterVec("engramd_events_removed_total",
-			"Events and superseded versions removed from the database, by reason.", removedLabel()),
+			"Events and superseded versions removed from the database, by reason.", removedLabel),
 		retired: r.counterVec("engramd_retention_removed_total",
 			"Heads and regular events that retention.rules removed, by class.", gateClasses),
 		queues: queues,
@@ -52,7 +52,7 @@ func newQueues(r registry) *prometheus.GaugeVec {
 		Help: "What waits in the daemon's queues, in items unless the name says bytes.",
 	}, []string{"queue"})
 	r.MustRegister(v)
-	each([]label{queueLabel()}, nil, func(q []string) { v.WithLabelValues(q...) })
+	each([]label{queueLabel}, nil, func(q []string) { v.WithLabelValues(q...) })
 	return v
 }
 
@@ -63,20 +63,19 @@ func (s *Store) QueryDone(operation string, took time.Duration, failure string) 
 	if s == nil {
 		return
 	}
-	op := queryLabel().of(operation)
+	op := queryLabel.of(operation)
 	s.queries.WithLabelValues(op).Observe(seconds(took))
 	if failure != "" {
-		s.queryErrs.WithLabelValues(op, failureLabel().of(failure)).Inc()
+		s.queryErrs.WithLabelValues(op, failureLabel.of(failure)).Inc()
 	}
 }
 
 // ReadWaited records that a read had to wait for its turn: effort is "look_up"
 // or "scan".
 func (s *Store) ReadWaited(effort string, took time.Duration) {
-	if s == nil {
-		return
+	if s != nil {
+		s.readWaits.WithLabelValues(effortLabel.of(effort)).Observe(seconds(took))
 	}
-	s.readWaits.WithLabelValues(effortLabel().of(effort)).Observe(seconds(took))
 }
 
 // Reads are the reads of the database at the moment of a scrape, and since the
@@ -123,27 +122,24 @@ func (s *Store) CommitDone(took time.Duration, events int, ok bool) {
 // (NIP-40), "vanish" (NIP-62), "history" (pruned versions), "ban" (NIP-86),
 // "operator" (engramd delete) or "retention" (retention.rules).
 func (s *Store) Removed(reason string, n int) {
-	if s == nil || n <= 0 {
-		return
+	if s != nil && n > 0 {
+		s.removed.WithLabelValues(removedLabel.of(reason)).Add(float64(n))
 	}
-	s.removed.WithLabelValues(removedLabel().of(reason)).Add(float64(n))
 }
 
 // NoRoom counts events that could not be stored for want of room.
 func (s *Store) NoRoom(events int) {
-	if s == nil {
-		return
+	if s != nil {
+		s.noRoom.Add(float64(events))
 	}
-	s.noRoom.Add(float64(events))
 }
 
 // Retired counts n heads and regular events of one gate class that retention
 // removed.
 func (s *Store) Retired(class string, n int) {
-	if s == nil || n <= 0 {
-		return
+	if s != nil && n > 0 {
+		s.retired.WithLabelValues(gateClasses.of(class)).Add(float64(n))
 	}
-	s.retired.WithLabelValues(gateClasses.of(class)).Add(float64(n))
 }
 
 // QueueAdd moves the depth of a queue by n: "store_writer" (events waiting for
@@ -151,10 +147,9 @@ func (s *Store) Retired(class string, n int) {
 // "connections_out_bytes" (bytes queued for clients) or "cluster" (commands that
 // wait for their place in the log of several nodes).
 func (s *Store) QueueAdd(queue string, n int) {
-	if s == nil {
-		return
+	if s != nil {
+		s.queues.WithLabelValues(queueLabel.of(queue)).Add(float64(n))
 	}
-	s.queues.WithLabelValues(queueLabel().of(queue)).Add(float64(n))
 }
 
 // Sizes are read when the metrics are scraped, in bytes. A nil function leaves

@@ -2,10 +2,6 @@ package metrics
 
 import "time"
 
-func syncEndLabel() label {
-	return label{"reason", []string{"closed", "replaced", "idle", "memory", "refused", "gone", "rules", other}}
-}
-
 // SyncsAdd moves the number of open reconciliations, and the memory of their
 // events in bytes; both are negative when they end.
 func (s *Sessions) SyncsAdd(n int, bytes int64) {
@@ -20,16 +16,14 @@ func (s *Sessions) SyncsAdd(n int, bytes int64) {
 // "replaced" by another one of the same id, "idle", "memory" (others needed it),
 // "refused" (a message was none) or "gone" with its connection.
 func (s *Sessions) SyncEnded(reason string) {
-	if s == nil {
-		return
+	if s != nil {
+		s.syncEnds.WithLabelValues(syncEndLabel.of(reason)).Inc()
 	}
-	s.syncEnds.WithLabelValues(syncEndLabel().of(reason)).Inc()
 }
 
 // SyncAnswered counts one message of a reconciliation.
 func (s *Sessions) SyncAnswered(took time.Duration) {
-	if s == nil {
-		return
+	if s != nil {
+		s.syncSeconds.Observe(seconds(took))
 	}
-	s.syncSeconds.Observe(seconds(took))
 }
