@@ -57,7 +57,7 @@ type admission struct {
 }
 
 // counted runs serve and counts the status it answers with.
-func (in *intake) counted(w http.ResponseWriter, endpoint string, serve func(http.ResponseWriter)) {
+func (in *intake) counted(w http.ResponseWriter, endpoint string, serve func(*statusWriter)) {
 	sw := &statusWriter{ResponseWriter: w, status: http.StatusOK}
 	at(w, endpoint)
 	defer func() { in.metrics.HTTP.HTTPDone(endpoint, sw.status) }() // also when the answer is cut off
@@ -66,9 +66,8 @@ func (in *intake) counted(w http.ResponseWriter, endpoint string, serve func(htt
 
 // serveCall admits a request, serves it, and answers what went wrong. A panic
 // ends this request and nothing else.
-func (in *intake) serveCall(w http.ResponseWriter, r *http.Request, path string, a admission, serve func(*call) error) {
-	sw := &startedWriter{ResponseWriter: w}
-	c := &call{Request: r, w: sw, limits: in.pools.limits.Load(), pools: &in.pools}
+func (in *intake) serveCall(w *statusWriter, r *http.Request, path string, a admission, serve func(*call) error) {
+	c := &call{Request: r, w: w, limits: in.pools.limits.Load(), pools: &in.pools}
 	defer c.end()
 	err := func() (err error) {
 		defer func() {
@@ -88,7 +87,7 @@ func (in *intake) serveCall(w http.ResponseWriter, r *http.Request, path string,
 	if err == nil {
 		return
 	}
-	if sw.started {
+	if w.started {
 		// Half an answer must not look like a whole one.
 		panic(http.ErrAbortHandler)
 	}

@@ -66,7 +66,7 @@ func failed(err error) *Problem { return problemOf(relay.RefusalOf(err)) }
 func (h *Handler) api(base, path, method string, serve func(*call) error) {
 	endpoint := strings.TrimPrefix(path, "/")
 	h.handle(base+path, func(w http.ResponseWriter, r *http.Request) {
-		h.in.counted(w, endpoint, func(w http.ResponseWriter) {
+		h.in.counted(w, endpoint, func(w *statusWriter) {
 			apiHeaders(w.Header(), method)
 			switch r.Method {
 			case http.MethodOptions:
@@ -125,24 +125,3 @@ func (in *intake) renew(w http.ResponseWriter) {
 func (l *Limits) wireLimits() wire.Limits {
 	return wire.Limits{FilterValues: l.FilterValues, Filters: l.Filters}
 }
-
-// startedWriter knows whether an answer has begun.
-type startedWriter struct {
-	http.ResponseWriter
-	started bool
-}
-
-// WriteHeader notes that the answer has begun.
-func (w *startedWriter) WriteHeader(status int) {
-	w.started = true
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// Write notes that the answer has begun.
-func (w *startedWriter) Write(b []byte) (int, error) {
-	w.started = true
-	return w.ResponseWriter.Write(b)
-}
-
-// Unwrap lets http.ResponseController find the connection.
-func (w *startedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -203,7 +203,7 @@ func (h *Handler) handle(pattern string, serve http.HandlerFunc) {
 // route adds an endpoint that is read with GET or HEAD.
 func (h *Handler) route(path, endpoint string, serve http.HandlerFunc) {
 	h.handle(path, func(w http.ResponseWriter, r *http.Request) {
-		h.in.counted(w, endpoint, func(w http.ResponseWriter) {
+		h.in.counted(w, endpoint, func(w *statusWriter) {
 			if readOnly(w, r) {
 				serve(w, r)
 			}
@@ -265,7 +265,7 @@ func (h *Handler) root(w http.ResponseWriter, r *http.Request) {
 	if upgrade(r) {
 		if err := h.in.blocked(r); err != nil {
 			refusedFor(r, err)
-			h.in.counted(w, "websocket", func(w http.ResponseWriter) { h.in.answerProblem(w, err) })
+			h.in.counted(w, "websocket", func(w *statusWriter) { h.in.answerProblem(w, err) })
 			return
 		}
 		sw := &statusWriter{ResponseWriter: w, status: http.StatusSwitchingProtocols}
@@ -282,7 +282,7 @@ func (h *Handler) root(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodOptions || wantsInfo(r) {
 		endpoint, made = "info", h.documents.info
 	}
-	h.in.counted(w, endpoint, func(w http.ResponseWriter) {
+	h.in.counted(w, endpoint, func(w *statusWriter) {
 		if r.Method == http.MethodOptions {
 			preflight(w, h.managing != nil)
 		} else if readOnly(w, r) {
@@ -292,22 +292,30 @@ func (h *Handler) root(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Handler) notFound(w http.ResponseWriter, r *http.Request) {
-	h.in.counted(w, "other", func(w http.ResponseWriter) {
+	h.in.counted(w, "other", func(w *statusWriter) {
 		writeError(w, http.StatusNotFound, "invalid: there is nothing at this path; the relay is at /")
 	})
 }
 
-// statusWriter remembers the status for the metrics.
+// statusWriter remembers the status for the metrics, and whether an answer has
+// begun.
 type statusWriter struct {
 	http.ResponseWriter
-	status int
-	taken  bool // by the session, which logs the request itself
+	status  int
+	started bool
+	taken   bool // by the session, which logs the request itself
 }
 
 // WriteHeader passes the status on.
 func (w *statusWriter) WriteHeader(status int) {
-	w.status = status
+	w.status, w.started = status, true
 	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write passes a part of the answer on.
+func (w *statusWriter) Write(b []byte) (int, error) {
+	w.started = true
+	return w.ResponseWriter.Write(b)
 }
 
 // Hijack lets the session take over the connection.

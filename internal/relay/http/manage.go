@@ -46,7 +46,7 @@ func isManagement(r *http.Request) bool {
 // manage answers {"result": …}, or {"error": "prefix: text"} with the status of
 // every other signed request.
 func (m *managing) manage(w http.ResponseWriter, r *http.Request) {
-	m.in.counted(w, "management", func(w http.ResponseWriter) {
+	m.in.counted(w, "management", func(w *statusWriter) {
 		apiHeaders(w.Header(), "GET, HEAD, POST")
 		m.in.serveCall(w, r, "", m.managerAdmission(), func(c *call) error {
 			result, err := m.management.Manage(c.Context(), c.signed.pubkey, c.signed.id, relay.AddrFrom(c.Context()), c.body)

@@ -85,7 +85,7 @@ func (h *Handler) mount(base, prefix string, m *mounted) {
 			h.notFound(w, r)
 			return
 		}
-		h.in.counted(w, found.Endpoint, func(w http.ResponseWriter) { m.serveResource(w, r, path, found) })
+		h.in.counted(w, found.Endpoint, func(w *statusWriter) { m.serveResource(w, r, path, found) })
 	})
 }
 
@@ -102,7 +102,7 @@ func segmentsOf(path string) (segments []string, ok bool) {
 	return segments, true
 }
 
-func (m *mounted) serveResource(w http.ResponseWriter, r *http.Request, path string, found *Resource) {
+func (m *mounted) serveResource(w *statusWriter, r *http.Request, path string, found *Resource) {
 	methods := []string{http.MethodOptions}
 	for m := range found.Operations {
 		methods = append(methods, m)

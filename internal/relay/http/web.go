@@ -33,7 +33,7 @@ func (h *Handler) serveWeb(urls []string) {
 // waits for a place; whoever is blocked has none of them.
 func (h *Handler) webRoute(pattern string, serve http.HandlerFunc) {
 	h.handle(pattern, func(w http.ResponseWriter, r *http.Request) {
-		h.in.counted(w, "app", func(w http.ResponseWriter) {
+		h.in.counted(w, "app", func(w *statusWriter) {
 			if err := h.in.blocked(r); err != nil {
 				refusedFor(r, err)
 				h.in.answerProblem(w, err)
