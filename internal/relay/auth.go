@@ -30,13 +30,13 @@ func (r *Relay) Authenticate(ev *nostr.Event, challenge string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	if !r.names.Has(name) {
-		return "", nip01.Refuse(nip01.PrefixInvalid, "auth event is for another relay, not %s", r.names[0])
+	if !r.cfg.Names.Has(name) {
+		return "", nip01.Refuse(nip01.PrefixInvalid, "auth event is for another relay, not %s", r.cfg.Names[0])
 	}
-	off := r.clock().Sub(ev.CreatedAt.Time())
-	if off.Abs() > r.authWindow {
+	off := r.cfg.Clock().Sub(ev.CreatedAt.Time())
+	if off.Abs() > r.cfg.AuthWindow {
 		return "", nip01.Refuse(nip01.PrefixInvalid, "auth event is %s off this relay's clock, at most %s is taken",
-			off.Abs().Truncate(time.Second), r.authWindow)
+			off.Abs().Truncate(time.Second), r.cfg.AuthWindow)
 	}
 	return ev.PubKey, nil
 }

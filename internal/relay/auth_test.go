@@ -129,7 +129,7 @@ func TestKhatruFault_OwnNameFromClientHeaders(t *testing.T) {
 			t.Errorf("Has(%q) = %v, want %v", raw, got, want)
 		}
 	}
-	if off := time.Duration(0); mustRelay(t, "127.0.0.1:1").authWindow <= off {
+	if off := time.Duration(0); mustRelay(t, "127.0.0.1:1").cfg.AuthWindow <= off {
 		t.Error("no default AUTH window")
 	}
 }

@@ -33,7 +33,7 @@ type reading struct {
 }
 
 func newReading(ctx context.Context, r *Relay, surface gate.Surface) *reading {
-	return &reading{relay: r, surface: surface, reader: ReaderFrom(ctx), table: r.table.Load(), fresh: r.latest == nil}
+	return &reading{relay: r, surface: surface, reader: ReaderFrom(ctx), table: r.table.Load(), fresh: r.cfg.Latest == nil}
 }
 
 // Authorize decides on all filters of one request: khatru's OverwriteFilter
@@ -123,12 +123,12 @@ func (q *reading) decide(ctx context.Context, filter nostr.Filter) {
 	}
 	q.scope, q.err = q.table.ScopeFor(q.reader, filter, cases...)
 	if q.err == nil {
-		q.relay.metrics.GateDecision(by.String(), q.scope.Rule(), decisionGranted)
+		q.relay.cfg.Metrics.GateDecision(by.String(), q.scope.Rule(), decisionGranted)
 		return
 	}
 	var refusal *gate.Refusal
 	if errors.As(q.err, &refusal) {
-		q.relay.metrics.GateDecision(by.String(), refusal.Rule, refusal.Prefix)
+		q.relay.cfg.Metrics.GateDecision(by.String(), refusal.Rule, refusal.Prefix)
 	}
 }
 
@@ -172,6 +172,6 @@ func (r *Relay) CanRead(scope gate.Scope, d *Delivery) bool {
 	if scope.Under(table).CanRead(d.Subject) {
 		return true
 	}
-	r.metrics.GateDecision(gate.SurfaceLive.String(), d.Subject.Class.String(), decisionWithheld)
+	r.cfg.Metrics.GateDecision(gate.SurfaceLive.String(), d.Subject.Class.String(), decisionWithheld)
 	return false
 }

@@ -41,7 +41,7 @@ func TestEphemeralOfAnotherNode(t *testing.T) {
 		here.SetTable(table)
 		there, _ := open(t)
 		there.SetTable(table)
-		there.ephemeral = func(_ *nostr.Event, json []byte) { here.DeliverEphemeral(json) }
+		there.cfg.Ephemeral = func(_ *nostr.Event, json []byte) { here.DeliverEphemeral(json) }
 		got, own := catch(here), catch(there)
 		shown, withheld := 0, 0
 		for _, kind := range ephemeralKinds() {
@@ -92,7 +92,7 @@ func catch(r *Relay) *[]Delivery {
 func TestOnlyEphemeralsAreHandedOver(t *testing.T) {
 	r, _ := open(t)
 	got, handed := catch(r), 0
-	r.ephemeral = func(*nostr.Event, []byte) { handed++ }
+	r.cfg.Ephemeral = func(*nostr.Event, []byte) { handed++ }
 	key := storetest.NewKey("a")
 	good := key.Sign(20001, 0, "good")
 	forged := *good

@@ -18,7 +18,7 @@ var errGuessed = &nip01.Refusal{Prefix: nip01.PrefixRateLimited, Text: store.Gue
 // which the reader has a part are answered, and no other is looked at.
 func guessing(ctx context.Context, r *Relay, reader gate.Reader, granted []Granted) error {
 	who := fairness.From(ctx)
-	if !r.guesses.Counts(who) {
+	if !r.cfg.Guesses.Counts(who) {
 		return nil
 	}
 	table := r.table.Load()
@@ -31,12 +31,12 @@ func guessing(ctx context.Context, r *Relay, reader gate.Reader, granted []Grant
 	if len(ids) == 0 {
 		return nil
 	}
-	left := r.guesses.Left(who)
+	left := r.cfg.Guesses.Left(who)
 	unseen, err := r.store.ContractsUnseen(ctx, reader, ids, !left)
 	switch {
 	case err != nil:
 		return err
-	case unseen > 0 && (!left || !r.guesses.Take(who, unseen)):
+	case unseen > 0 && (!left || !r.cfg.Guesses.Take(who, unseen)):
 		return errGuessed
 	}
 	return nil

@@ -45,7 +45,7 @@ func (r *Relay) History(ctx context.Context, q HistoryQuery) (*Versions, error) 
 	reader, table := ReaderFrom(ctx), r.table.Load()
 	surface, rule := gate.SurfaceHistory.String(), table.RuleOf(q.Kind).String()
 	if reader.Empty() {
-		r.metrics.GateDecision(surface, rule, nip01.PrefixAuthRequired)
+		r.cfg.Metrics.GateDecision(surface, rule, nip01.PrefixAuthRequired)
 		return nil, &gate.Refusal{
 			Refusal: nip01.Refusal{Prefix: nip01.PrefixAuthRequired, Text: "superseded versions are for their parties; authenticate first"}, Rule: rule,
 		}
@@ -63,7 +63,7 @@ func (r *Relay) History(ctx context.Context, q HistoryQuery) (*Versions, error) 
 			return nil, err
 		}
 	}
-	r.metrics.GateDecision(surface, rule, decisionGranted)
+	r.cfg.Metrics.GateDecision(surface, rule, decisionGranted)
 	limits := r.limits.Load()
 	limit := q.Limit
 	if limit <= 0 {

@@ -30,7 +30,7 @@ const software = "pkg:generic/engramd"
 
 // Self returns the relay's own key, 64 hex digits, for the field "self" of
 // NIP-11; "" for none.
-func (r *Relay) Self() string { return r.self() }
+func (r *Relay) Self() string { return r.cfg.Self() }
 
 // Keeps returns how many superseded versions of memory are kept for each
 // address, 0 for none, and for how many days, 0 for ever: the field "history" of

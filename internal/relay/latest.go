@@ -15,10 +15,10 @@ var ErrBehind = errors.New("it is not known whether this node has everything tha
 // the call (Config.Latest). Authorize, History and Past call it; what is read
 // on another way than through them has to.
 func (r *Relay) Latest(ctx context.Context) error {
-	if r.latest == nil {
+	if r.cfg.Latest == nil {
 		return nil
 	}
-	err := r.latest(ctx)
+	err := r.cfg.Latest(ctx)
 	if err == nil {
 		return nil
 	}

@@ -46,7 +46,7 @@ func TestEveryReadIsTheLatest(t *testing.T) {
 		r.SetTable(storetest.MustTable(t, gate.Options{Replicas: []string{key.Pub}}))
 		ctx := WithReader(context.Background(), gate.NewReader(key.Pub))
 		calls, fail := 0, error(nil)
-		r.latest = func(context.Context) error {
+		r.cfg.Latest = func(context.Context) error {
 			if spy.reads > 0 {
 				t.Errorf("%v: the store is read first", surface)
 			}

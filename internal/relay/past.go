@@ -43,7 +43,7 @@ func (r *Relay) Past(ctx context.Context, q PastQuery) (*Past, error) {
 		if reader.Empty() {
 			refusal.Prefix, refusal.Text = nip01.PrefixAuthRequired, refusal.Text+"; authenticate first"
 		}
-		r.metrics.GateDecision(gate.SurfacePast.String(), refusal.Rule, refusal.Prefix)
+		r.cfg.Metrics.GateDecision(gate.SurfacePast.String(), refusal.Rule, refusal.Prefix)
 		return nil, refusal
 	}
 	if err := rejects(beforeOwnCheck(ctx), r.Hooks, gate.SurfacePast, nostr.Filter{Kinds: q.Kinds, Limit: q.Limit}); err != nil {
@@ -52,7 +52,7 @@ func (r *Relay) Past(ctx context.Context, q PastQuery) (*Past, error) {
 	if err := r.Latest(ctx); err != nil {
 		return nil, err
 	}
-	r.metrics.GateDecision(gate.SurfacePast.String(), gate.RuleWildcard, decisionGranted)
+	r.cfg.Metrics.GateDecision(gate.SurfacePast.String(), gate.RuleWildcard, decisionGranted)
 	limits := r.limits.Load()
 	limit := q.Limit
 	if limit <= 0 {

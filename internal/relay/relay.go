@@ -83,21 +83,11 @@ type Relay struct {
 	Hooks *khatru.Relay
 	*live
 
-	store      Store
-	table      atomic.Pointer[gate.Table]
-	limits     atomic.Pointer[Limits]
-	info       atomic.Pointer[Info]
-	names      Names
-	authWindow time.Duration
-	clock      func() time.Time
-	log        *slog.Logger
-	metrics    *metrics.Relay
-	self       func() string
-	guesses    *fairness.Guesses
-	latest     func(context.Context) error
-	ephemeral  func(*nostr.Event, []byte)
-	vouched    func(context.Context, *nostr.Event) []string
-
+	store     Store
+	table     atomic.Pointer[gate.Table]
+	limits    atomic.Pointer[Limits]
+	info      atomic.Pointer[Info]
+	cfg       Config // but for Info and Limits, which change
 	notStored atomic.Pointer[func(fairness.Who, *nostr.Event)]
 }
 
@@ -108,35 +98,23 @@ func New(cfg Config, table *gate.Table) (*Relay, error) {
 	if len(cfg.Names) == 0 {
 		return nil, errors.New("a relay needs at least one name of its own")
 	}
-	r := &Relay{
-		Hooks:      &khatru.Relay{},
-		names:      cfg.Names,
-		authWindow: cfg.AuthWindow,
-		clock:      cfg.Clock,
-		log:        cfg.Log,
-		metrics:    cfg.Metrics,
-		self:       cfg.Self,
-		guesses:    cfg.Guesses,
-		latest:     cfg.Latest,
-		ephemeral:  cfg.Ephemeral,
-		vouched:    cfg.Vouched,
+	if cfg.AuthWindow <= 0 {
+		cfg.AuthWindow = 10 * time.Minute
 	}
-	if r.authWindow <= 0 {
-		r.authWindow = 10 * time.Minute
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
 	}
-	if r.clock == nil {
-		r.clock = time.Now
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if r.log == nil {
-		r.log = slog.New(slog.DiscardHandler)
+	if cfg.Vouched == nil {
+		cfg.Vouched = func(context.Context, *nostr.Event) []string { return nil }
 	}
-	r.live = &live{hooks: r.Hooks, log: r.log, backlog: newBacklog(), dispatched: make(chan struct{})}
-	if r.vouched == nil {
-		r.vouched = func(context.Context, *nostr.Event) []string { return nil }
+	if cfg.Self == nil {
+		cfg.Self = func() string { return "" }
 	}
-	if r.self == nil {
-		r.self = func() string { return "" }
-	}
+	r := &Relay{Hooks: &khatru.Relay{}, cfg: cfg}
+	r.live = &live{hooks: r.Hooks, log: cfg.Log, backlog: newBacklog(), dispatched: make(chan struct{})}
 	r.SetTable(table)
 	r.SetLimits(cfg.Limits)
 	r.SetInfo(cfg.Info)
@@ -171,7 +149,7 @@ func (r *Relay) SetLimits(l Limits) {
 }
 
 // Names returns the relay's own websocket URLs, canonical.
-func (r *Relay) Names() Names { return r.names }
+func (r *Relay) Names() Names { return r.cfg.Names }
 
 // Ready reports whether the database takes writes, and, where there are other
 // nodes, whether this one has what they have.

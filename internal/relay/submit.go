@@ -87,11 +87,11 @@ func (r *Relay) Begin(ctx context.Context, s Submission) *Pending {
 	err := r.backlog.wait(ctx, p.who)
 	if err == nil {
 		stored, err = r.store.Begin(ctx, ev, store.PutOptions{
-			Class: &p.Class, Forward: p.Forward, Base: p.Base, KnownOnly: !r.guesses.Left(p.who), Vouched: r.vouched(ctx, ev),
+			Class: &p.Class, Forward: p.Forward, Base: p.Base, KnownOnly: !r.cfg.Guesses.Left(p.who), Vouched: r.cfg.Vouched(ctx, ev),
 		})
 	}
 	if err != nil {
-		r.log.Error("event not queued", "kind", ev.Kind, "err", err)
+		r.cfg.Log.Error("event not queued", "kind", ev.Kind, "err", err)
 		return p.decided(Answer{Why: failureOf(err), Outcome: store.Failed.String()})
 	}
 	p.stored = stored
@@ -123,13 +123,13 @@ func (p *Pending) Wait() Answer {
 		res := p.stored.Wait()
 		answer = answerOf(res)
 		if res.Why.Is(store.WhyTaken) {
-			p.relay.guesses.Take(p.who, 1)
+			p.relay.cfg.Guesses.Take(p.who, 1)
 		}
 		if tell := p.relay.notStored.Load(); tell != nil && res.Outcome != store.Stored && res.Outcome != store.Replaced {
 			(*tell)(p.who, p.Event)
 		}
 	}
-	p.relay.metrics.EventDone(p.Class.String(), answer.Outcome)
+	p.relay.cfg.Metrics.EventDone(p.Class.String(), answer.Outcome)
 	return answer
 }
 
