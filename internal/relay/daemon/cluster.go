@@ -37,9 +37,6 @@ type member struct {
 	ephemeral func(*nostr.Event, []byte)  // the same
 }
 
-// alone reports whether there is no log.
-func (m *member) alone() bool { return m.conn == nil }
-
 // now is the log's time, the machine's where there is no log.
 func (m *member) now() time.Time {
 	if node := m.node.Load(); node != nil {
@@ -97,7 +94,7 @@ const catchUp = 10 * time.Second
 // run executes what the log says from now on, and returns when everything is
 // executed here that was acknowledged before. Lists and rules must be in force.
 func (m *member) run(ctx context.Context) error {
-	if m.alone() {
+	if m.leading.alone() {
 		return nil
 	}
 	node := m.node.Load()
@@ -117,7 +114,7 @@ func (m *member) run(ctx context.Context) error {
 
 // understood refuses a cluster whose version this program does not know.
 func (m *member) understood() error {
-	if m.alone() {
+	if m.leading.alone() {
 		return nil
 	}
 	if _, version := m.node.Load().Configuration(); version > membership.Version {
@@ -145,7 +142,7 @@ func (m *member) await(ctx context.Context, node *cluster.Node) error {
 // meet begins what nodes do for each other, when everything is there. setPart is
 // told how many of them are live.
 func (m *member) meet(r *relay.Relay, s *wiring.Database, setPart func(nodes int)) error {
-	if m.alone() {
+	if m.leading.alone() {
 		return nil
 	}
 	inner := context.Background()

@@ -15,7 +15,7 @@ import (
 // join makes the node that goes on behind what the database has executed, under
 // the options that its nodes share. Nothing is executed before run.
 func (m *member) join(ctx context.Context, cfg *config.Config, s *wiring.Database, r *rules) error {
-	if m.alone() {
+	if m.leading.alone() {
 		return nil
 	}
 	state, err := s.SequenceState(ctx)
@@ -34,10 +34,11 @@ func (m *member) join(ctx context.Context, cfg *config.Config, s *wiring.Databas
 	if err := within(ctx, m.conn.Bounds, place, boundsTime); err != nil {
 		return err
 	}
-	text := place.Configuration
-	shared, err := sharedOver(cfg, text)
-	if err != nil {
-		return err
+	shared, text := cfg, place.Configuration
+	if text != "" { // the options that all nodes share are as the cluster says
+		if shared, err = config.WithShared(cfg, text); err != nil {
+			return err
+		}
 	}
 	r.shared.set(shared, text)
 	node, err := cluster.New(cluster.Options{

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/netip"
@@ -99,9 +100,7 @@ func (r *rules) ruling(cfg *config.Config) management.Prepare {
 			return nil, err
 		}
 		info := relayInfo(cfg, r.version)
-		override(&info.Name, lists.Name)
-		override(&info.Description, lists.Description)
-		override(&info.Icon, lists.Icon)
+		info.Name, info.Description, info.Icon = cmp.Or(lists.Name, info.Name), cmp.Or(lists.Description, info.Description), cmp.Or(lists.Icon, info.Icon)
 		return func() {
 			r.policy.Set(writes)
 			r.copies.Set(copies)
@@ -109,12 +108,6 @@ func (r *rules) ruling(cfg *config.Config) management.Prepare {
 			r.relay.SetInfo(info)
 			r.blocked.set(lists.Blocked)
 		}, nil
-	}
-}
-
-func override(text *string, by string) {
-	if by != "" {
-		*text = by
 	}
 }
 

@@ -62,7 +62,7 @@ func (p *process) openStore(ctx context.Context, table *gate.Table) error {
 	p.store, err = wiring.OpenDatabase(ctx, wiring.DatabaseOptions{
 		Path: wiring.DatabaseFile(p.cfg.Data), Readers: p.cfg.Store.Readers, Table: table,
 		MaxBatch: p.cfg.Store.MaxBatch, Log: p.log, Observe: p.metrics.Store, OnCommit: p.relay.Committed, Live: live,
-		Clock: p.member.now, Sequenced: !p.member.alone(), Admit: p.rules.admit, Changed: p.rules.changed,
+		Clock: p.member.now, Sequenced: !p.lead.alone(), Admit: p.rules.admit, Changed: p.rules.changed,
 	})
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 
 	"engramd/internal/relay"
 	"engramd/internal/relay/gate"
-	"engramd/internal/relay/http"
+	relayhttp "engramd/internal/relay/http"
 	"engramd/internal/relay/logging/redact"
 	"engramd/internal/relay/websocket"
 	"engramd/internal/web"

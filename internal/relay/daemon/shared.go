@@ -39,15 +39,6 @@ func (s *shared) now() (cfg *config.Config, text string) {
 	return s.cfg, s.text
 }
 
-// sharedOver returns the configuration with the options that all nodes share as
-// the cluster says; an empty text says nothing.
-func sharedOver(cfg *config.Config, text string) (*config.Config, error) {
-	if text == "" {
-		return cfg, nil
-	}
-	return config.WithShared(cfg, text)
-}
-
 // agrees refuses a configuration that differs, in options which all nodes of a
 // cluster share, from what the cluster's configuration says.
 func agrees(cfg *config.Config, shared string) error {

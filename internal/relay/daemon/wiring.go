@@ -10,7 +10,7 @@ import (
 	"engramd/internal/relay"
 	"engramd/internal/relay/config"
 	"engramd/internal/relay/daemon/wiring"
-	"engramd/internal/relay/http"
+	relayhttp "engramd/internal/relay/http"
 	"engramd/internal/relay/logging"
 	"engramd/internal/relay/logging/redact"
 	"engramd/internal/relay/store"

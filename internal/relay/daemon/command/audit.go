@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -112,16 +113,9 @@ func (c *auditCommand) print(out *bufio.Writer, l auditLine) error {
 	if l.Params == nil {
 		what = "sha256:" + l.SHA256
 	}
-	_, err := fmt.Fprintf(out, "%s  %-10s  %s  %s  %s %s", l.Time, l.Outcome, l.Key, orDash(l.Address), orDash(l.Method), what)
+	_, err := fmt.Fprintf(out, "%s  %-10s  %s  %s  %s %s", l.Time, l.Outcome, l.Key, cmp.Or(l.Address, "-"), cmp.Or(l.Method, "-"), what)
 	if err == nil && l.Detail != "" {
 		_, err = fmt.Fprintf(out, "  %s", l.Detail)
 	}
 	return errors.Join(err, out.WriteByte('\n'))
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }

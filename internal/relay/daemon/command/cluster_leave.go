@@ -3,10 +3,15 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
+	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/control"
 	"engramd/internal/relay/daemon/membership"
+	"engramd/internal/relay/daemon/orders"
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/keys/keyfile"
 )
@@ -42,4 +47,56 @@ func (c *clusterCommand) leave(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(s.LeaveSequence(ctx), s.Close())
+}
+
+// tell has a running node give the command.
+func (c *clusterCommand) tell(ctx context.Context) error {
+	args := orders.ClusterArgs{Number: c.number}
+	name := orders.Raise
+	if c.verb == "configure" {
+		name, args.Text = orders.Configure, config.SharedText(c.cfg)
+	}
+	lock, err := wiring.LockFolder(c.cfg.Data)
+	if errors.Is(err, wiring.ErrFolderInUse) {
+		_, err = control.Ask(ctx, c.cfg.Data, name, args)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(errors.New("no relay runs with this data folder, through which the nodes could be told"), lock.Unlock())
+}
+
+// void tells the log what is to be skipped: the command before which this node
+// stands, that is, the next one. A node that runs has executed it.
+func (c *clusterCommand) void(ctx context.Context) error {
+	if _, err := membership.Read(c.cfg.Data); err != nil {
+		return err
+	}
+	place, err := placeOf(ctx, wiring.DatabaseFile(c.cfg.Data))
+	if err != nil {
+		return err
+	}
+	next := place.At.Number < c.number
+	if place.At.Number == c.number && !place.Whole {
+		next = c.index > place.At.Index
+	}
+	if !next {
+		return fmt.Errorf("this node has executed the log up to message %d, command %d: what it has executed cannot be skipped", place.At.Number, place.At.Index)
+	}
+	conn, err := c.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, last, err := conn.Bounds(ctx); err != nil {
+		return err
+	} else if c.number > last {
+		return fmt.Errorf("the log ends at message %d", last)
+	}
+	id, err := membership.NextBoot(c.cfg.Data)
+	if err != nil {
+		return err
+	}
+	return say(ctx, conn, id, cluster.Join{Name: membership.Name(c.cfg), Version: membership.Version}, cluster.Void{Number: c.number, Index: c.index})
 }

@@ -65,27 +65,28 @@ type description struct {
 	name, args, summary string
 	options             bool // takes the daemon's options
 	make                func(*Main) command
+	more                string // its commands and flags
 }
 
 func descriptions() []description {
 	return []description{
-		{"serve", "[OPTIONS]", "run the relay", true, func(m *Main) command { return &serveCommand{Main: m} }},
-		{"import", "[OPTIONS] [--replace] [FILE|-]", "store events from JSON lines, through the running relay if there is one; --replace makes the heads of their agents those of the file", true, func(m *Main) command { return &importCommand{Main: m} }},
-		{"export", "[OPTIONS] [--history] [--filter JSON]…", "print all events, or those that a filter matches, as JSON lines, gated ones too", true, func(m *Main) command { return &exportCommand{Main: m} }},
-		{"sync", "[OPTIONS] [--key-file FILE] [--filter JSON] [--json] URL", "fetch once what another relay has and this one has not, through the running relay if there is one", true, func(m *Main) command { return &syncCommand{Main: m} }},
-		{"delete", "[OPTIONS] --filter JSON… [--yes]", "count what filters match, and with --yes remove it for good, through the running relay if there is one", true, func(m *Main) command { return &deleteCommand{Main: m} }},
-		{"backup", "[OPTIONS] FILE", "copy the database while the relay runs, and verify the copy", true, func(m *Main) command { return &backupCommand{Main: m} }},
-		{"check", "[OPTIONS]", "check the database and say what to do", true, func(m *Main) command { return &checkCommand{Main: m} }},
-		{"snapshot", "[COMMAND] [OPTIONS]", "keep an agent's memory as of one instant, verify it, and go back to it", true, func(m *Main) command { return &snapshotCommand{opener: opener{Main: m}} }},
-		{"relay-key", "[COMMAND] [OPTIONS]", "show, change and revoke the relay's identity key", true, func(m *Main) command { return &relayKeyCommand{Main: m} }},
-		{"cluster", "COMMAND [OPTIONS]", "run several relays over one log: the first node, further ones, what they share", true, func(m *Main) command { return &clusterCommand{Main: m} }},
-		{"master-key", "rotate [OPTIONS]", "change the master key of contract memory and seal everything anew", true, func(m *Main) command { return &masterKeyCommand{Main: m} }},
-		{"outbox", "[ls | drop --relay URL] [OPTIONS]", "show what waits for further relays, and give it up", true, func(m *Main) command { return &outboxCommand{Main: m} }},
-		{"status", "[OPTIONS] [--json] [--top N]", "say who is connected to the running relay, what is slow and how full it is", true, func(m *Main) command { return &statusCommand{Main: m} }},
-		{"audit", "[OPTIONS] [--json] [--since TIME] [--limit N]", "print who called the management API, and what became of it", true, func(m *Main) command { return &auditCommand{Main: m} }},
-		{"config", "[OPTIONS] [--check FILE | --defaults]", "print the configuration in force, or check a file", true, func(m *Main) command { return &configCommand{Main: m} }},
-		{"healthcheck", "[OPTIONS]", "ask the running relay whether it is ready", true, func(m *Main) command { return &healthcheckCommand{Main: m} }},
-		{"version", "", "print version and build", false, func(m *Main) command { return &versionCommand{Main: m} }},
+		{"serve", "[OPTIONS]", "run the relay", true, func(m *Main) command { return &serveCommand{Main: m} }, ""},
+		{"import", "[OPTIONS] [--replace] [FILE|-]", "store events from JSON lines, through the running relay if there is one; --replace makes the heads of their agents those of the file", true, func(m *Main) command { return &importCommand{Main: m} }, ""},
+		{"export", "[OPTIONS] [--history] [--filter JSON]…", "print all events, or those that a filter matches, as JSON lines, gated ones too", true, func(m *Main) command { return &exportCommand{Main: m} }, ""},
+		{"sync", "[OPTIONS] [--key-file FILE] [--filter JSON] [--json] URL", "fetch once what another relay has and this one has not, through the running relay if there is one", true, func(m *Main) command { return &syncCommand{Main: m} }, syncUsage},
+		{"delete", "[OPTIONS] --filter JSON… [--yes]", "count what filters match, and with --yes remove it for good, through the running relay if there is one", true, func(m *Main) command { return &deleteCommand{Main: m} }, ""},
+		{"backup", "[OPTIONS] FILE", "copy the database while the relay runs, and verify the copy", true, func(m *Main) command { return &backupCommand{Main: m} }, ""},
+		{"check", "[OPTIONS]", "check the database and say what to do", true, func(m *Main) command { return &checkCommand{Main: m} }, ""},
+		{"snapshot", "[COMMAND] [OPTIONS]", "keep an agent's memory as of one instant, verify it, and go back to it", true, func(m *Main) command { return &snapshotCommand{opener: opener{Main: m}} }, ""},
+		{"relay-key", "[COMMAND] [OPTIONS]", "show, change and revoke the relay's identity key", true, func(m *Main) command { return &relayKeyCommand{Main: m} }, relayKeyUsage},
+		{"cluster", "COMMAND [OPTIONS]", "run several relays over one log: the first node, further ones, what they share", true, func(m *Main) command { return &clusterCommand{Main: m} }, clusterUsage},
+		{"master-key", "rotate [OPTIONS]", "change the master key of contract memory and seal everything anew", true, func(m *Main) command { return &masterKeyCommand{Main: m} }, masterKeyUsage},
+		{"outbox", "[ls | drop --relay URL] [OPTIONS]", "show what waits for further relays, and give it up", true, func(m *Main) command { return &outboxCommand{Main: m} }, outboxUsage},
+		{"status", "[OPTIONS] [--json] [--top N]", "say who is connected to the running relay, what is slow and how full it is", true, func(m *Main) command { return &statusCommand{Main: m} }, ""},
+		{"audit", "[OPTIONS] [--json] [--since TIME] [--limit N]", "print who called the management API, and what became of it", true, func(m *Main) command { return &auditCommand{Main: m} }, ""},
+		{"config", "[OPTIONS] [--check FILE | --defaults]", "print the configuration in force, or check a file", true, func(m *Main) command { return &configCommand{Main: m} }, ""},
+		{"healthcheck", "[OPTIONS]", "ask the running relay whether it is ready", true, func(m *Main) command { return &healthcheckCommand{Main: m} }, ""},
+		{"version", "", "print version and build", false, func(m *Main) command { return &versionCommand{Main: m} }, ""},
 	}
 }
 
@@ -167,18 +168,7 @@ func (m *Main) usage(w io.Writer) {
 
 func (m *Main) commandUsage(w io.Writer, d description) {
 	fmt.Fprintf(w, "usage: engramd %s %s\n\n%s.\n", d.name, d.args, strings.ToUpper(d.summary[:1])+d.summary[1:])
-	switch d.name {
-	case "relay-key":
-		fmt.Fprint(w, relayKeyUsage)
-	case "master-key":
-		fmt.Fprint(w, masterKeyUsage)
-	case "cluster":
-		fmt.Fprint(w, clusterUsage)
-	case "sync":
-		fmt.Fprint(w, syncUsage)
-	case "outbox":
-		fmt.Fprint(w, outboxUsage)
-	}
+	fmt.Fprint(w, d.more)
 	if !d.options {
 		return
 	}
@@ -226,16 +216,9 @@ func (o *options) parse(args []string, most int) ([]string, error) {
 	return operands, nil
 }
 
-// load reads the configuration from the flags, the environment and the file,
-// for a command that works beside the relay or without one.
+// load reads the configuration from the flags, the environment and the file, for
+// a command that works beside the relay or without one.
 func (o *options) load(env []string) (*config.Config, error) { return loaded(o.sources(env)) }
-
-// loadToServe does the same for the relay itself.
-func (o *options) loadToServe(env []string) (*config.Config, error) {
-	s := o.sources(env)
-	s.Serve = true
-	return loaded(s)
-}
 
 func loaded(s config.Sources) (*config.Config, error) {
 	cfg, err := config.Load(s)

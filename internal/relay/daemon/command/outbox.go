@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -104,14 +105,11 @@ func (c *outboxCommand) list(ctx context.Context) (err error) {
 	}
 	out := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
 	for _, w := range all {
-		number, oldest := fmt.Sprint(w.Number), "-"
+		number := fmt.Sprint(w.Number)
 		if w.Number < 0 {
 			number = "-" // it is forgotten at the next start
 		}
-		if w.Oldest != "" {
-			oldest = w.Oldest
-		}
-		fmt.Fprintf(out, "%s\t%s\t%d waiting\toldest %s\n", number, w.Relay, w.Waiting, oldest)
+		fmt.Fprintf(out, "%s\t%s\t%d waiting\toldest %s\n", number, w.Relay, w.Waiting, cmp.Or(w.Oldest, "-"))
 	}
 	return out.Flush()
 }

@@ -11,17 +11,19 @@ import (
 // serveCommand is `engramd serve`.
 type serveCommand struct {
 	*Main
-	options *options
+	sources config.Sources
 	cfg     *config.Config
 }
 
 // ParseFlags reads the command line and the configuration.
 func (c *serveCommand) ParseFlags(args []string) (err error) {
-	c.options = newOptions("serve")
-	if _, err = c.options.parse(args, 0); err != nil {
+	o := newOptions("serve")
+	if _, err = o.parse(args, 0); err != nil {
 		return err
 	}
-	if c.cfg, err = c.options.loadToServe(c.Env); err != nil {
+	c.sources = o.sources(c.Env)
+	c.sources.Serve = true
+	if c.cfg, err = loaded(c.sources); err != nil {
 		return err
 	}
 	return wiring.Serves(c.cfg) // before anything is created
@@ -31,6 +33,6 @@ func (c *serveCommand) ParseFlags(args []string) (err error) {
 func (c *serveCommand) Run(ctx context.Context) error {
 	return daemon.Serve(ctx, daemon.Options{
 		Version: c.Version, Env: c.Env, Stderr: c.Stderr, Signals: c.Signals, Config: c.cfg,
-		Reload: func() (*config.Config, error) { return c.options.loadToServe(c.Env) },
+		Reload: func() (*config.Config, error) { return loaded(c.sources) },
 	})
 }
