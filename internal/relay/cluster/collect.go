@@ -108,7 +108,8 @@ func (n *Node) push(ctx context.Context, p *pending) error {
 			return n.err
 		}
 		if n.fits(who, len(p.raw)) {
-			n.put(who, p)
+			n.queue.Push(who, p, float64(len(p.raw)))
+			n.patience = append(n.patience, p)
 			n.mu.Unlock()
 			n.o.Observe.QueueAdd("cluster", 1)
 			n.signals.give()

@@ -20,12 +20,6 @@ type inbox struct {
 	patience []*pending    // in the order in which they came
 }
 
-// put takes a command in.
-func (b *inbox) put(who fairness.Who, p *pending) {
-	b.queue.Push(who, p, float64(len(p.raw)))
-	b.patience = append(b.patience, p)
-}
-
 // fits reports whether there is room. A connection may always have one command
 // waiting: it would be held in memory all the same. The others share what there
 // is.

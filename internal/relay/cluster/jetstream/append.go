@@ -65,13 +65,6 @@ func (a *appends) put(most int, done func(uint64, error), limit time.Duration, e
 	return token, nil
 }
 
-// close takes no more.
-func (a *appends) close() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.closed = true
-}
-
 // acknowledged notes that the server does so, and reports whether no more are
 // taken.
 func (a *appends) acknowledged() (closed bool) {

@@ -51,13 +51,6 @@ func (l *link) lost() {
 	l.now, l.cut = context.WithCancel(context.Background())
 }
 
-// end ends what waits for the connection, for good.
-func (l *link) end() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.cut()
-}
-
 // context ends when the connection that there is now is lost.
 func (l *link) context() context.Context {
 	l.mu.Lock()
@@ -110,8 +103,10 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 
 // Close ends both connections. Appends without an answer fail.
 func (c *Conn) Close() {
-	c.appends.close()
-	c.link.end()
+	c.appends.mu.Lock()
+	c.appends.closed = true
+	c.appends.mu.Unlock()
+	c.link.lost()
 	c.up.Store(false)
 	if c.side.nc != nil {
 		c.side.nc.Close()

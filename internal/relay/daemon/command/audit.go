@@ -28,7 +28,6 @@ type auditCommand struct {
 // defaultAudit is how many calls are printed unless told otherwise.
 const defaultAudit = 100
 
-// ParseFlags reads the command line and the configuration.
 func (c *auditCommand) ParseFlags(args []string) (err error) {
 	o := newOptions("audit")
 	var since string

@@ -23,7 +23,6 @@ type backupCommand struct {
 	file   string
 }
 
-// ParseFlags reads the command line and the configuration.
 func (c *backupCommand) ParseFlags(args []string) error {
 	o := newOptions("backup")
 	operands, err := o.parse(args, 1)

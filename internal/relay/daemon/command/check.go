@@ -19,7 +19,6 @@ type checkCommand struct {
 	cfg *config.Config
 }
 
-// ParseFlags reads the command line and the configuration.
 func (c *checkCommand) ParseFlags(args []string) (err error) {
 	o := newOptions("check")
 	if _, err = o.parse(args, 0); err != nil {

@@ -52,7 +52,6 @@ It has these commands (docs/cluster.md):
 
 var clusterVerbs = map[string]int{"init": 0, "join": 0, "leave": 0, "show": 0, "configure": 0, "raise": 1, "void": 2}
 
-// ParseFlags reads the command line and the configuration.
 func (c *clusterCommand) ParseFlags(args []string) (err error) {
 	if len(args) > 0 {
 		if _, known := clusterVerbs[args[0]]; known {
@@ -98,7 +97,6 @@ func (c *clusterCommand) numbers(operands []string) (err error) {
 	return nil
 }
 
-// Run does what the verb says.
 func (c *clusterCommand) Run(ctx context.Context) error {
 	wiring.Private()
 	switch c.verb {

@@ -28,7 +28,6 @@ type deleteCommand struct {
 	yes     bool
 }
 
-// ParseFlags reads the command line and the configuration.
 func (c *deleteCommand) ParseFlags(args []string) (err error) {
 	o := newOptions("delete")
 	o.fs.Var(&c.filters, "filter", "what a NIP-01 filter matches; may be given several times")

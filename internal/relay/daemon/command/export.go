@@ -20,7 +20,6 @@ type exportCommand struct {
 	filters management.Filters
 }
 
-// ParseFlags reads the command line and the configuration.
 func (c *exportCommand) ParseFlags(args []string) (err error) {
 	o := newOptions("export")
 	o.fs.BoolVar(&c.history, "history", false, "superseded versions too")

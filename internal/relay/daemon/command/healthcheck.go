@@ -20,7 +20,6 @@ type healthcheckCommand struct {
 	cfg *config.Config
 }
 
-// ParseFlags reads the command line and the configuration.
 func (c *healthcheckCommand) ParseFlags(args []string) (err error) {
 	o := newOptions("healthcheck")
 	if _, err = o.parse(args, 0); err != nil {

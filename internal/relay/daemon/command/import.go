@@ -27,7 +27,6 @@ type importCommand struct {
 	in      io.Reader
 }
 
-// ParseFlags reads the command line and the configuration.
 func (c *importCommand) ParseFlags(args []string) error {
 	o := newOptions("import")
 	o.fs.BoolVar(&c.replace, "replace", false, "")

@@ -26,7 +26,6 @@ It has this command:
         the new one
 `
 
-// ParseFlags reads the command line and the configuration.
 func (c *masterKeyCommand) ParseFlags(args []string) (err error) {
 	o := newOptions("master-key")
 	operands, err := o.parse(args, 1)

@@ -34,7 +34,6 @@ It has these commands:
         give up what waits for a further relay now, through the running relay if there is one. This relay keeps the events
 `
 
-// ParseFlags reads the command line and the configuration.
 func (c *outboxCommand) ParseFlags(args []string) (err error) {
 	c.verb = "ls"
 	if len(args) > 0 && slices.Contains([]string{"ls", "drop"}, args[0]) {
@@ -56,7 +55,6 @@ func (c *outboxCommand) ParseFlags(args []string) (err error) {
 	return err
 }
 
-// Run does what the verb says.
 func (c *outboxCommand) Run(ctx context.Context) error {
 	wiring.Private()
 	if c.verb == "drop" {

@@ -36,7 +36,6 @@ It has these commands:
         secret of that one is gone. The relay must not run
 `
 
-// ParseFlags reads the command line and the configuration.
 func (c *relayKeyCommand) ParseFlags(args []string) (err error) {
 	c.verb = "show"
 	if len(args) > 0 && slices.Contains([]string{"show", "rotate", "revoke", "adopt"}, args[0]) {
@@ -70,7 +69,6 @@ func (c *relayKeyCommand) ParseFlags(args []string) (err error) {
 	return err
 }
 
-// Run does what the verb says.
 func (c *relayKeyCommand) Run(ctx context.Context) error {
 	wiring.Private()
 	switch c.verb {

@@ -15,7 +15,6 @@ type serveCommand struct {
 	cfg     *config.Config
 }
 
-// ParseFlags reads the command line and the configuration.
 func (c *serveCommand) ParseFlags(args []string) (err error) {
 	o := newOptions("serve")
 	if _, err = o.parse(args, 0); err != nil {

@@ -81,7 +81,6 @@ func (c *snapshotCommand) help(w io.Writer) {
 	fmt.Fprint(w, "\nThe relay's options, such as --data, --config and --snapshot-root, are taken too: engramd serve --help.\n")
 }
 
-// ParseFlags reads the command line and the configuration.
 func (c *snapshotCommand) ParseFlags(args []string) error {
 	verbs := snapshotVerbs()
 	c.verb = verbs[0]
@@ -113,7 +112,6 @@ func (c *snapshotCommand) ParseFlags(args []string) error {
 // takes reports whether the verb has a flag.
 func (c *snapshotCommand) takes(name string) bool { return slices.Contains(c.verb.flags, name) }
 
-// Run does what the verb says.
 func (c *snapshotCommand) Run(ctx context.Context) error {
 	wiring.Private()
 	wiring.CollectMore(c.Env)

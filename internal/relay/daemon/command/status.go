@@ -26,7 +26,6 @@ type statusCommand struct {
 // defaultTop is how much of each list is printed unless told otherwise.
 const defaultTop = 10
 
-// ParseFlags reads the command line and the configuration.
 func (c *statusCommand) ParseFlags(args []string) (err error) {
 	o := newOptions("status")
 	o.fs.BoolVar(&c.json, "json", false, "the whole report as one JSON object")

@@ -36,7 +36,6 @@ It exits with 1 if something was refused here, other than requests to vanish tha
 that the relay shows came.
 `
 
-// ParseFlags reads the command line and the configuration.
 func (c *syncCommand) ParseFlags(args []string) error {
 	o := newOptions("sync")
 	o.fs.StringVar(&c.spec.Key, "key-file", "", "`file` with the secret key that asks there")
