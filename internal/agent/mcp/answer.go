@@ -103,10 +103,6 @@ type brief struct {
 	UpdatedAt string `json:"updated_at"`
 }
 
-func briefOf(e client.Entry) brief {
-	return brief{Slug: string(e.Slug), Title: title(e.Text), Size: e.Size, UpdatedAt: stamp(e.CreatedAt)}
-}
-
 // title returns what a text is called in lists: its description, title, first
 // heading or line, cut, and quoted if it is somebody else's.
 func title(text string) string { return recallanswer.Title(frontmatter.Parse(text)) }

@@ -52,11 +52,9 @@ const newLife = "(random() | 1)"
 
 // Mark returns what was noted of a relay; the zero Mark if nothing was.
 func (m *Copy) Mark(ctx context.Context, relay string) (mark Mark, err error) {
-	err = m.mended(ctx, func() error {
-		return m.file.Read(ctx, func(tx *sealedfile.Tx) error {
-			mark, err = m.seal.markAt(tx, relay)
-			return err
-		})
+	err = m.read(ctx, func(tx *sealedfile.Tx) error {
+		mark, err = m.seal.markAt(tx, relay)
+		return err
 	})
 	return mark, err
 }
@@ -102,13 +100,11 @@ func (s sealer) markAt(tx *sealedfile.Tx, relay string) (mark Mark, err error) {
 
 // Relays returns the URLs of all relays that are noted, in their canonical form.
 func (m *Copy) Relays(ctx context.Context) (urls []string, err error) {
-	err = m.mended(ctx, func() error {
+	err = m.read(ctx, func(tx *sealedfile.Tx) error {
 		urls = nil
-		return m.file.Read(ctx, func(tx *sealedfile.Tx) error {
-			return tx.Each("SELECT url FROM relays ORDER BY url", func(r sealedfile.Row) error {
-				urls = append(urls, r.Text(0))
-				return nil
-			})
+		return tx.Each("SELECT url FROM relays ORDER BY url", func(r sealedfile.Row) error {
+			urls = append(urls, r.Text(0))
+			return nil
 		})
 	})
 	return urls, err
@@ -137,11 +133,9 @@ func (f Freshness) Whole() bool { return !f.Stale && !f.Unfinished }
 // Freshness judges the copy by the relays that are asked. Without any it is
 // stale.
 func (m *Copy) Freshness(ctx context.Context, relays []string) (f Freshness, err error) {
-	err = m.mended(ctx, func() error {
-		return m.file.Read(ctx, func(tx *sealedfile.Tx) error {
-			f, err = m.freshness(tx, relays)
-			return err
-		})
+	err = m.read(ctx, func(tx *sealedfile.Tx) error {
+		f, err = m.freshness(tx, relays)
+		return err
 	})
 	return f, err
 }

@@ -82,26 +82,24 @@ func (m *Copy) putBatch(ctx context.Context, relay string, events []*nostr.Event
 // is refused. A known one is not opened again: its id says what it is.
 func (m *Copy) readable(ctx context.Context, events []*nostr.Event) (took []*opened, rejected int, err error) {
 	var fresh []*nostr.Event
-	err = m.mended(ctx, func() error {
+	err = m.read(ctx, func(tx *sealedfile.Tx) error {
 		took, rejected, fresh = nil, 0, nil
-		return m.file.Read(ctx, func(tx *sealedfile.Tx) error {
-			for _, ev := range events {
-				if ev == nil {
-					rejected++
-					continue
-				}
-				o, known, err := m.known(tx, ev)
-				switch {
-				case err != nil:
-					return err
-				case known:
-					took = append(took, o)
-				default:
-					fresh = append(fresh, ev)
-				}
+		for _, ev := range events {
+			if ev == nil {
+				rejected++
+				continue
 			}
-			return nil
-		})
+			o, known, err := m.known(tx, ev)
+			switch {
+			case err != nil:
+				return err
+			case known:
+				took = append(took, o)
+			default:
+				fresh = append(fresh, ev)
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, 0, err
@@ -137,18 +135,16 @@ func (m *Copy) known(tx *sealedfile.Tx, ev *nostr.Event) (*opened, bool, error) 
 // it still had among them: what is reconciled with it.
 func (m *Copy) Holds(ctx context.Context, relay string) ([]nip77.Item, error) {
 	var items []nip77.Item
-	err := m.mended(ctx, func() error {
+	err := m.read(ctx, func(tx *sealedfile.Tx) error {
 		items = nil
-		return m.file.Read(ctx, func(tx *sealedfile.Tx) error {
-			return tx.Each("SELECT e.id, e.created FROM held h JOIN events e ON e.n = h.n WHERE h.r = (SELECT r FROM relays WHERE url = ?)", func(r sealedfile.Row) error {
-				it := nip77.Item{CreatedAt: r.Int(1)}
-				if copy(it.ID[:], r.Raw(0)) != len(it.ID) {
-					return damaged("an event")
-				}
-				items = append(items, it)
-				return nil
-			}, canonical(relay))
-		})
+		return tx.Each("SELECT e.id, e.created FROM held h JOIN events e ON e.n = h.n WHERE h.r = (SELECT r FROM relays WHERE url = ?)", func(r sealedfile.Row) error {
+			it := nip77.Item{CreatedAt: r.Int(1)}
+			if copy(it.ID[:], r.Raw(0)) != len(it.ID) {
+				return damaged("an event")
+			}
+			items = append(items, it)
+			return nil
+		}, canonical(relay))
 	})
 	return items, err
 }

@@ -71,7 +71,6 @@ func decode(blob []byte) (*Index, error) {
 	return x, nil
 }
 
-// document reads a document into an index.
 func (d *decoder) document(x *Index) {
 	doc := document{slug: d.text(), from: int32(len(x.sections))}
 	id := int32(len(x.docs))

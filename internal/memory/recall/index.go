@@ -22,8 +22,7 @@ type Index struct {
 }
 
 // inverted is the inverted index: sections, and in which of them each term stands.
-// Sections are never moved while it grows; what is removed stays as dead until
-// repack.
+// Sections never move while it grows; what is removed stays as dead until repack.
 type inverted struct {
 	terms           map[string]int32
 	posts           [][]posting // by term; sections ascending
@@ -34,8 +33,7 @@ type inverted struct {
 	near atomic.Pointer[vocabulary]
 }
 
-// documents are the memories of an index. Like its sections they are never moved
-// while it grows.
+// documents are the memories of an index. They never move while it grows.
 type documents struct {
 	docs   []document
 	bySlug map[string]int32
@@ -207,7 +205,6 @@ func groupName(d document) string {
 	return d.slug
 }
 
-// add puts a section at the end.
 func (x *inverted) add(s section, terms []string) {
 	id := posting(len(x.sections)) << 8
 	s.prev, s.next = -1, -1
@@ -269,7 +266,6 @@ func before(a, b *document) int {
 	return cmp.Or(cmp.Compare(a.when, b.when), cmp.Compare(a.created, b.created), strings.Compare(a.slug, b.slug))
 }
 
-// join makes two sections neighbours; -1 is none.
 func (x *inverted) join(a, b int32) {
 	if a >= 0 {
 		x.sections[a].next = b

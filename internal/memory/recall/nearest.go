@@ -58,8 +58,11 @@ func (x *Index) Nearest(text string, texts Texts) (slug string, likeness float64
 // most maxCompared of them.
 func sectionSets(text string) []map[string]bool {
 	all := sections(text)
-	var sets []map[string]bool
-	for _, s := range all[:min(len(all), maxCompared)] {
+	return setsOf(all[:min(len(all), maxCompared)])
+}
+
+func setsOf(texts []string) (sets []map[string]bool) {
+	for _, s := range texts {
 		sets = append(sets, stemSet(s))
 	}
 	return sets
@@ -69,10 +72,7 @@ func sectionSets(text string) []map[string]bool {
 func documentSets(text string) []map[string]bool {
 	d := frontmatter.Parse(text)
 	all := sections(d.Body())
-	var sets []map[string]bool
-	for _, s := range all {
-		sets = append(sets, stemSet(s))
-	}
+	sets := setsOf(all)
 	if about := d.Fields().Description; about != "" {
 		sets = append(sets, stemSet(about+"\n"+all[0]), stemSet(about))
 	}

@@ -82,7 +82,6 @@ type search struct {
 	scored
 }
 
-// search reads a query.
 func (x *Index) search(q Query, w Weights) *search {
 	return &search{x: x, q: q, w: w, a: read(x, q, w, x.open(&q.Filter))}
 }

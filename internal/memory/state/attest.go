@@ -13,8 +13,7 @@ import (
 // Root returns the log that this writer writes now, and the head of the tree
 // over all its numbers.
 func (s Links) Root(ctx context.Context) (log Log, root writerlog.Hash, err error) {
-	err = s.read(ctx, func(tx *sealedfile.Tx) error {
-		var err error
+	err = s.read(ctx, func(tx *sealedfile.Tx) (err error) {
 		if log, _, err = readLog(tx); err != nil {
 			return err
 		}

@@ -58,11 +58,7 @@ var ErrNoLog = errors.New("the writer's log is not begun")
 
 // Log returns the log that this writer writes now.
 func (s Links) Log(ctx context.Context) (log Log, err error) {
-	err = s.read(ctx, func(tx *sealedfile.Tx) error {
-		var err error
-		log, _, err = readLog(tx)
-		return err
-	})
+	err = s.read(ctx, func(tx *sealedfile.Tx) (err error) { log, _, err = readLog(tx); return err })
 	return log, err
 }
 

@@ -34,8 +34,14 @@ func (p *Plans) Review(ctx context.Context, id string) (Proposal, error) {
 // the proposal stays then. ErrStatus says that it is none, or not any more.
 func (p *Plans) Accept(ctx context.Context, id string, which []int) (out Result, err error) {
 	err = p.locked(ctx, p.wait(), func() error {
+		if err := p.resumeHere(ctx, func(o noted) bool { return o.id == id }); err != nil {
+			return err
+		}
 		w := &writer{memory: p.Memory}
-		r, err := p.proposed(ctx, w, id)
+		r, err := w.proposal(ctx, id)
+		if err == nil {
+			err = w.loadContent(ctx, r)
+		}
 		if err != nil {
 			return err
 		}
@@ -57,12 +63,9 @@ func (p *Plans) Accept(ctx context.Context, id string, which []int) (out Result,
 func (p *Plans) Reject(ctx context.Context, id string) error {
 	return p.locked(ctx, p.wait(), func() error {
 		w := &writer{memory: p.Memory}
-		r, err := w.loadHead(ctx, id)
+		r, err := w.proposal(ctx, id)
 		if err != nil {
 			return err
-		}
-		if r.Status != Proposed {
-			return notProposed(r)
 		}
 		next, now := r.head, p.now()
 		next.Status, next.Closed = Rejected, &now
@@ -70,22 +73,13 @@ func (p *Plans) Reject(ctx context.Context, id string) error {
 	})
 }
 
-func notProposed(r *record) error {
-	return fmt.Errorf("%w: %s is %s, and not a proposal", ErrStatus, r.id, r.Status)
-}
-
-func (p *Plans) proposed(ctx context.Context, w *writer, id string) (*record, error) {
-	if err := p.resumeHere(ctx, func(o noted) bool { return o.id == id }); err != nil {
-		return nil, err
-	}
+// proposal reads the head of a record that is a proposal.
+func (w *writer) proposal(ctx context.Context, id string) (*record, error) {
 	r, err := w.loadHead(ctx, id)
-	if err != nil {
-		return nil, err
+	if err == nil && r.Status != Proposed {
+		err = fmt.Errorf("%w: %s is %s, and not a proposal", ErrStatus, r.id, r.Status)
 	}
-	if r.Status != Proposed {
-		return nil, notProposed(r)
-	}
-	return r, w.loadContent(ctx, r)
+	return r, err
 }
 
 // chosen returns the operations of those indexes, in their order.
