@@ -17,8 +17,7 @@ import (
 // Writer is what the writer does to these tables. It is used on the writer's
 // goroutine alone.
 type Writer struct {
-	*states
-	live       func() *store.Live
+	*owners
 	forgetting bool            // contract_forgetting may have rows
 	done       store.FinalPair // see Prune
 }
@@ -39,6 +38,12 @@ type threads struct{ *parties }
 // states are where pairs of keys stand, by what was said and decided.
 type states struct{ *threads }
 
+// owners are those whose contracts these are, and who may write in them.
+type owners struct {
+	*states
+	live func() *store.Live
+}
+
 // Events is what contracts ask of events.
 type Events interface {
 	// NextSeq is the number that what is judged gets when it is stored.
@@ -56,7 +61,7 @@ type Events interface {
 // anything else. live are the options in force.
 func NewWriter(w *engine.Writer, events Events, live func() *store.Live) *Writer {
 	t := &tables{Writer: w, c: w.Conn(), events: events}
-	return &Writer{states: &states{&threads{&parties{t}}}, live: live}
+	return &Writer{owners: &owners{&states{&threads{&parties{t}}}, live}}
 }
 
 // Store reads these tables, and has the commands executed that are about them.

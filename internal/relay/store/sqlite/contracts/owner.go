@@ -40,7 +40,7 @@ type ownership struct {
 
 // ownership reads whose contract the record is of, as it is after the record if
 // that shows it.
-func (w *Writer) ownership(r *record) (o ownership, err error) {
+func (w *owners) ownership(r *record) (o ownership, err error) {
 	row, err := w.c.One(sqlOwner, r.ev.Tags.GetD())
 	if err != nil {
 		return o, err
@@ -78,7 +78,7 @@ func (o ownership) after(r *record) []byte {
 
 // own writes down what the record shows: that its author made the id, or was
 // the first to open it.
-func (w *Writer) own(r *record, o ownership, opens bool) error {
+func (w *owners) own(r *record, o ownership, opens bool) error {
 	if o.claim == nil && (o.owner != nil || !opens) {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (w *Writer) own(r *record, o ownership, opens bool) error {
 // checkOwner refuses what the record's author may not write under another's
 // contract id: a new contract under any, under one that commits to its owner
 // anything but what a party writes.
-func (w *Writer) checkOwner(r *record, o ownership, opens bool) (refusal *nip01.Refusal, err error) {
+func (w *owners) checkOwner(r *record, o ownership, opens bool) (refusal *nip01.Refusal, err error) {
 	switch {
 	case !o.foreign(r):
 	case opens:
@@ -105,7 +105,7 @@ func (w *Writer) checkOwner(r *record, o ownership, opens bool) (refusal *nip01.
 // mayWrite reports whether somebody has a part in an owner's contract: he
 // accepted it; before that, he is named in it, or he accepts an offer to
 // everybody with this record; or nothing of it is known here.
-func (w *Writer) mayWrite(r *record, owner []byte) (bool, error) {
+func (w *owners) mayWrite(r *record, owner []byte) (bool, error) {
 	contract := r.ev.Tags.GetD()
 	accepted, err := w.acceptedBy(contract, owner)
 	if err != nil || accepted != nil {
@@ -130,7 +130,7 @@ func (w *Writer) mayWrite(r *record, owner []byte) (bool, error) {
 
 // hasPart reports whether the record's author is known to have a part in the
 // contract, or shows that he made its id.
-func (w *Writer) hasPart(r *record) (bool, error) {
+func (w *owners) hasPart(r *record) (bool, error) {
 	if niptemp.ProvenSalt(r.ev) != "" {
 		return true, nil
 	}
@@ -142,7 +142,7 @@ func (w *Writer) hasPart(r *record) (bool, error) {
 }
 
 // acceptedBy is the worker who accepted an owner's contract, nil for nobody.
-func (w *Writer) acceptedBy(contract string, owner []byte) ([]byte, error) {
+func (w *owners) acceptedBy(contract string, owner []byte) ([]byte, error) {
 	row, err := w.c.One(sqlAccepted, contract, owner)
 	if err != nil || row == nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (w *Writer) acceptedBy(contract string, owner []byte) ([]byte, error) {
 
 // standing is the state of what the record's author has posted under its
 // contract id: with who accepted it, else as he offers it; nil for none.
-func (w *Writer) standing(r *record) (*heldState, error) {
+func (w *owners) standing(r *record) (*heldState, error) {
 	f := finder{c: w.c, contract: r.ev.Tags.GetD()}
 	row, err := f.standing(r.pubkey)
 	if err != nil || row == nil {
@@ -169,7 +169,7 @@ func (w *Writer) standing(r *record) (*heldState, error) {
 
 // checkNewID refuses a new contract under an id that others could guess, unless
 // the operator allows that.
-func (w *Writer) checkNewID(r *record, o ownership) (refusal *nip01.Refusal, err error) {
+func (w *owners) checkNewID(r *record, o ownership) (refusal *nip01.Refusal, err error) {
 	contract := r.ev.Tags.GetD()
 	if !w.live().StrictIDs || o.owner != nil || niptemp.Unguessable(contract) {
 		return nil, nil

@@ -26,7 +26,7 @@ func (s *Store) AddPrivateEntry(ctx context.Context, contract string, e store.Th
 	return s.orders.Tell(ctx, store.AddPrivateEntry{Contract: contract, Entry: e, Most: most})
 }
 
-func (w *Writer) addPrivate(contract string, e store.ThreadEntry, most int) error {
+func (w *threads) addPrivate(contract string, e store.ThreadEntry, most int) error {
 	author, other, err := entryKeys(e)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (s *Store) AddWaitingEntry(ctx context.Context, contract string, e store.Th
 	return s.orders.Tell(ctx, store.AddWaitingEntry{Contract: contract, Entry: e})
 }
 
-func (w *Writer) addWaiting(contract string, e store.ThreadEntry) error {
+func (w *threads) addWaiting(contract string, e store.ThreadEntry) error {
 	author, other, err := entryKeys(e)
 	if err != nil {
 		return err

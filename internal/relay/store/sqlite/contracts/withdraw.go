@@ -25,13 +25,13 @@ const (
 
 // Withdrawn marks what is stored under seq as taken back by a request, nil where
 // it is not known.
-func (w *Writer) Withdrawn(request []byte, seq int64) error {
+func (w *threads) Withdrawn(request []byte, seq int64) error {
 	return w.withdraw(request, ofSeq, seq)
 }
 
 // withdraw marks what the request r takes back, of those whose seq a query
 // selects.
-func (w *Writer) withdraw(request []byte, which string, args ...engine.Value) error {
+func (w *threads) withdraw(request []byte, which string, args ...engine.Value) error {
 	args = append([]engine.Value{w.Now, column.BytesOrNil(request)}, args...)
 	for _, text := range []string{sqlWithdrawEntries, sqlWithdrawMoves} {
 		if _, err := w.Exec(text+which, args...); err != nil {
@@ -43,17 +43,17 @@ func (w *Writer) withdraw(request []byte, which string, args ...engine.Value) er
 
 // Waiting reports whether an author has shared entries here that are no events
 // yet.
-func (w *Writer) Waiting(author []byte) (bool, error) { return w.c.Exists(sqlAnyWaiting, author) }
+func (w *threads) Waiting(author []byte) (bool, error) { return w.c.Exists(sqlAnyWaiting, author) }
 
 // WithdrawnWaiting withdraws such an entry by its id.
-func (w *Writer) WithdrawnWaiting(request, author, id []byte) error {
+func (w *threads) WithdrawnWaiting(request, author, id []byte) error {
 	_, err := w.Exec(sqlWithdrawWaiting+"id = ?4", w.Now, request, author, id)
 	return err
 }
 
 // WithdrawnAddress withdraws all versions of an address of contract memory up to
 // the request's time.
-func (w *Writer) WithdrawnAddress(request, author []byte, kind int, d engine.Value, until int64) error {
+func (w *threads) WithdrawnAddress(request, author []byte, kind int, d engine.Value, until int64) error {
 	if err := w.withdraw(request, ofOwnAddress, int64(kind), author, d, until); err != nil || kind != niptemp.KindEntry {
 		return err
 	}

@@ -177,7 +177,7 @@ func (w *Writer) transact(batch []*Member, careful bool) ([]store.Result, error)
 			if err != nil {
 				return err
 			}
-			if w.strict() && len(w.stage.jobs) > 0 { // which come before the next member
+			if w.strict() && len(w.begun) > 0 { // which come before the next member
 				results = results[:i+1]
 				break
 			}

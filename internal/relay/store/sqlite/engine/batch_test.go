@@ -129,7 +129,7 @@ func TestReclaim(t *testing.T) {
 // TestFailedCommit: nobody is told of what COMMIT did not make durable.
 func TestFailedCommit(t *testing.T) {
 	a := openWords(t)
-	allow := a.db.BreakCommits()
+	allow := BreakCommits(a.db)
 	for _, r := range a.together(t, 1, "a", "b") {
 		if r.Outcome != store.Failed {
 			t.Errorf("%+v", r)

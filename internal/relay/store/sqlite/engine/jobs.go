@@ -12,51 +12,82 @@ type Job struct {
 	result store.Result
 }
 
+// jobs are those under way, and what the current transaction means to them once
+// it is durable.
+type jobs struct {
+	list    []*Job
+	begun   []*Job   // to go on with after the commit
+	ended   *Job     // the oldest one is done
+	restore []func() // takes jobs back to where they were, if the transaction fails
+}
+
 // StartJob has a job done after the commit of the transaction under way.
-func (w *Writer) StartJob(j *Job) { w.stage.jobs = append(w.stage.jobs, j) }
+func (s *jobs) StartJob(j *Job) { s.begun = append(s.begun, j) }
 
 // ResumeJob has a job done that an earlier process began.
-func (w *Writer) ResumeJob(j *Job) { w.jobs = append(w.jobs, j) }
+func (s *jobs) ResumeJob(j *Job) { s.list = append(s.list, j) }
 
 // Busy reports whether there is a job to go on with.
-func (w *Writer) Busy() bool { return len(w.jobs) > 0 }
+func (s *jobs) Busy() bool { return len(s.list) > 0 }
 
 // GoOn does the next step of the oldest job, within a transaction, and reports
 // whether it has more.
-func (w *Writer) GoOn() (more bool, err error) {
-	if len(w.jobs) == 0 {
+func (s *jobs) GoOn() (more bool, err error) {
+	if len(s.list) == 0 {
 		return false, nil
 	}
-	j := w.jobs[0]
-	w.stage.restore = append(w.stage.restore, j.Save())
+	j := s.list[0]
+	s.restore = append(s.restore, j.Save())
 	more, err = j.Step()
 	if err == nil && !more {
-		w.stage.ended = j
+		s.ended = j
 	}
 	return more, err
 }
 
 // GiveUp ends the oldest job with an error.
-func (w *Writer) GiveUp(err error) {
-	w.jobs[0].result = failure(WriteError(err))
-	w.endJob()
+func (s *jobs) GiveUp(err error) {
+	s.list[0].result = failure(WriteError(err))
+	s.endJob()
 }
 
 // endJob takes the oldest job off the list and answers who waits for it.
-func (w *Writer) endJob() {
-	j := w.jobs[0]
-	w.jobs = w.jobs[1:]
+func (s *jobs) endJob() {
+	j := s.list[0]
+	s.list = s.list[1:]
 	if j.Member != nil {
 		j.Member.finish(j.result)
 	}
 }
 
 // jobOf is the job that will answer m, if there is one.
-func (w *Writer) jobOf(m *Member) *Job {
-	for _, j := range w.jobs {
+func (s *jobs) jobOf(m *Member) *Job {
+	for _, j := range s.list {
 		if j.Member == m {
 			return j
 		}
 	}
 	return nil
+}
+
+// abandon answers jobs that the end of the store cuts short; what they have to
+// do is recorded and done at the next open.
+func (s *jobs) abandon() {
+	for _, j := range s.list {
+		if j.Member != nil {
+			j.Member.finish(failure(store.ErrClosed))
+		}
+	}
+	s.list = nil
+}
+
+// beginTransaction forgets what the last one meant.
+func (s *jobs) beginTransaction() { *s = jobs{list: s.list} }
+
+// rolledBack takes jobs back to where they were.
+func (s *jobs) rolledBack() {
+	for _, restore := range s.restore {
+		restore()
+	}
+	s.beginTransaction()
 }

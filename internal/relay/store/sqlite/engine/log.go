@@ -21,6 +21,8 @@ const (
 
 // keeper keeps the log small.
 type keeper struct {
+	db      *DB
+	c       *Conn           // the one that writes
 	cleared <-chan struct{} // while an attempt is under way: closed when no scan is
 	resume  func()
 	next    time.Time // no attempt before
@@ -28,42 +30,41 @@ type keeper struct {
 	commits int // since its size was looked at
 }
 
-// keepLog begins an attempt when the log is too large. The operator's own work
+// look begins an attempt when the log is too large. The operator's own work
 // on the whole database is waited for.
-func (w *Writer) keepLog() {
-	if w.keeper.cleared != nil || w.db.whole.Load() > 0 {
+func (k *keeper) look() {
+	if k.cleared != nil || k.db.whole.Load() > 0 {
 		return
 	}
-	if w.keeper.commits++; w.keeper.commits < commitsToLook {
+	if k.commits++; k.commits < commitsToLook {
 		return
 	}
-	w.keeper.commits = 0
-	info, err := os.Stat(w.db.path + "-wal")
-	if err != nil || info.Size() <= w.db.o.MaxLogBytes || time.Now().Before(w.keeper.next) {
+	k.commits = 0
+	info, err := os.Stat(k.db.path + "-wal")
+	if err != nil || info.Size() <= k.db.o.MaxLogBytes || time.Now().Before(k.next) {
 		return
 	}
-	w.keeper.cleared, w.keeper.resume = w.db.readers.turns.Clear(logPatience)
+	k.cleared, k.resume = k.db.readers.turns.Clear(logPatience)
 }
 
-// clearLog writes the log back, between two scans.
-func (w *Writer) clearLog() {
+// clear writes the log back, between two scans.
+func (k *keeper) clear() {
 	busy := true
-	err := w.c.Script("PRAGMA busy_timeout=100")
+	err := k.c.Script("PRAGMA busy_timeout=100")
 	if err == nil {
-		err = w.c.Query(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)", nil, func(v []Value) error {
+		err = k.c.Query(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)", nil, func(v []Value) error {
 			busy = v[0] != int64(0)
 			return nil
 		})
 	}
-	if e := w.c.Script("PRAGMA busy_timeout=10000"); err == nil {
+	if e := k.c.Script("PRAGMA busy_timeout=10000"); err == nil {
 		err = e
 	}
-	k := &w.keeper
 	k.resume()
 	k.cleared, k.resume = nil, nil
 	if k.pause = min(2*k.pause, longestPause); !busy || k.pause == 0 {
 		k.pause = logPause
 	}
 	k.next = time.Now().Add(k.pause)
-	w.db.o.Log.Info("scans were held up, because overlapping reads kept the log from being written back", "done", !busy, "err", err)
+	k.db.o.Log.Info("scans were held up, because overlapping reads kept the log from being written back", "done", !busy, "err", err)
 }

@@ -11,13 +11,13 @@ func (c *Conn) Meta(name string) (string, error) {
 }
 
 // SetMeta writes a value of the table meta.
-func (w *Writer) SetMeta(name string, value Value) error {
+func (w *changes) SetMeta(name string, value Value) error {
 	_, err := w.Exec(`INSERT INTO meta(key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2`, name, value)
 	return err
 }
 
 // DropMeta removes a value of the table meta.
-func (w *Writer) DropMeta(name string) error {
+func (w *changes) DropMeta(name string) error {
 	_, err := w.Exec(`DELETE FROM meta WHERE key = ?`, name)
 	return err
 }

@@ -66,12 +66,12 @@ func SweepScratch(dir string) error {
 // rehearse copies the database into a new folder in o.Scratch and does to the
 // copy what a start would, except for what time brings. Afterwards the store is
 // One of the copy.
-func (db *DB) rehearse(ctx context.Context) (err error) {
+func rehearse(ctx context.Context, db *DB) (err error) {
 	o := db.o
 	if err := SweepScratch(o.Scratch); err != nil {
 		return err
 	}
-	if err := db.roomFor(o.Scratch); err != nil {
+	if err := roomFor(db, o.Scratch); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp(o.Scratch, scratchName)
@@ -96,14 +96,14 @@ func (db *DB) rehearse(ctx context.Context) (err error) {
 	if err := migrate(ctx, c, path, o.Log); err != nil {
 		return fmt.Errorf("bring a copy up to date: %w", err)
 	}
-	if _, err := db.newWriter(ctx, c); err != nil {
+	if _, err := newWriter(ctx, db, c); err != nil {
 		return fmt.Errorf("bring a copy up to date: %w", err)
 	}
 	return c.Script("PRAGMA wal_checkpoint(TRUNCATE)")
 }
 
 // roomFor fails if a copy of the database would not fit into a folder.
-func (db *DB) roomFor(dir string) error {
+func roomFor(db *DB, dir string) error {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil {
 		return fmt.Errorf("a database of an older version is read on a copy: %s: %w", dir, err)

@@ -49,7 +49,7 @@ func (db *DB) start(ctx context.Context, c *Conn) error {
 	if err := migrate(ctx, c, db.path, db.o.Log); err != nil {
 		return err
 	}
-	w, err := db.newWriter(ctx, c)
+	w, err := newWriter(ctx, db, c)
 	if err != nil {
 		return err
 	}
@@ -88,13 +88,13 @@ func (db *DB) openToRead(ctx context.Context) (err error) {
 	if err := db.openReaders(); err != nil {
 		return err
 	}
-	if db.older, err = db.behind(ctx); err != nil || db.older == 0 || db.o.AsIs {
+	if db.older, err = behind(ctx, db); err != nil || db.older == 0 || db.o.AsIs {
 		return err
 	}
 	if db.o.Scratch == "" {
 		return fmt.Errorf("%w: %s", ErrOlder, db.path)
 	}
-	if err := db.rehearse(ctx); err != nil {
+	if err := rehearse(ctx, db); err != nil {
 		return err
 	}
 	if err := db.readers.close(); err != nil {
@@ -105,7 +105,7 @@ func (db *DB) openToRead(ctx context.Context) (err error) {
 
 // behind is the version of a database that lacks migrations; 0 when none is
 // missing.
-func (db *DB) behind(ctx context.Context) (version int64, err error) {
+func behind(ctx context.Context, db *DB) (version int64, err error) {
 	err = db.Read(ctx, LookUp, func(_ context.Context, c *Conn) error {
 		missing, err := pending(c, db.path)
 		if err == nil && len(missing) > 0 {

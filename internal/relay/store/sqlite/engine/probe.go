@@ -14,7 +14,7 @@ import (
 
 // HoldScans, for tests, takes every turn that is not kept for look-ups until
 // release is called.
-func (db *DB) HoldScans() (release func()) {
+func HoldScans(db *DB) (release func()) {
 	var held []*fairness.Turn
 	for range db.readers.n - keptTurns(db.readers.n) {
 		turn, err := db.takeTurn(context.Background(), db.readers.turns, Scan)
@@ -32,7 +32,7 @@ func (db *DB) HoldScans() (release func()) {
 
 // Steps, for tests, is what a read takes in steps, looked at as often as given:
 // the same each time.
-func (db *DB) Steps(ctx context.Context, every int, fn func(ctx context.Context, c *Conn) error) (steps float64, err error) {
+func Steps(ctx context.Context, db *DB, every int, fn func(ctx context.Context, c *Conn) error) (steps float64, err error) {
 	const most = 1e12
 	err = db.lend(ctx, &Loan{How: Scan, Grace: math.Inf(1)}, func(ctx context.Context, c *Conn) error {
 		c.watch.Close()
@@ -51,7 +51,7 @@ func (db *DB) Steps(ctx context.Context, every int, fn func(ctx context.Context,
 }
 
 // Refusing, for tests, waits until Close has been called.
-func (db *DB) Refusing(ctx context.Context) error {
+func Refusing(ctx context.Context, db *DB) error {
 	for {
 		db.queue.mu.Lock()
 		closed, room := db.queue.closed, db.queue.room
@@ -68,7 +68,7 @@ func (db *DB) Refusing(ctx context.Context) error {
 }
 
 // BreakCommits, for tests, makes every COMMIT fail until allow is called.
-func (db *DB) BreakCommits() (allow func()) {
+func BreakCommits(db *DB) (allow func()) {
 	var broken atomic.Bool
 	db.writer.c.db.RegisterCommitHook(func() int {
 		if broken.Load() {
@@ -81,7 +81,7 @@ func (db *DB) BreakCommits() (allow func()) {
 }
 
 // HasJob, for tests, reports whether a job will answer a member.
-func (w *Writer) HasJob(m *Member) bool { return w.jobOf(m) != nil }
+func HasJob(w *Writer, m *Member) bool { return w.jobOf(m) != nil }
 
 // Migrate, for tests, brings the database at path to today's version as Open
 // does, with a page cache of so many bytes.

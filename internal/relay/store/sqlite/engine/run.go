@@ -4,13 +4,11 @@ import (
 	"context"
 	"runtime"
 	"time"
-
-	"engramd/internal/relay/store"
 )
 
 // newWriter has the applier prepare the database.
-func (db *DB) newWriter(ctx context.Context, c *Conn) (*Writer, error) {
-	w := &Writer{db: db, c: c, applier: db.applier}
+func newWriter(ctx context.Context, db *DB, c *Conn) (*Writer, error) {
+	w := &Writer{changes: changes{c: c, log: db.o.Log}, db: db, applier: db.applier, keeper: keeper{db: db, c: c}}
 	return w, w.applier.Prepare(ctx, w)
 }
 
@@ -23,12 +21,13 @@ func (w *Writer) run(after func(time.Duration) <-chan time.Time) {
 		if len(batch) > 0 {
 			w.commit(batch)
 			w.finishJobs()
-			w.keepLog()
+			w.keeper.look()
 			// Those who were answered come back at once with their next event:
 			// let them, and share one commit.
 			runtime.Gosched()
 		} else if w.db.queue.done() {
 			w.abandon()
+			w.applier.Closing()
 			if w.keeper.resume != nil {
 				w.keeper.resume()
 			}
@@ -36,7 +35,7 @@ func (w *Writer) run(after func(time.Duration) <-chan time.Time) {
 		}
 		select {
 		case <-w.keeper.cleared:
-			w.clearLog()
+			w.keeper.clear()
 		default:
 		}
 		if w.applier.Work() || len(batch) > 0 {
@@ -44,21 +43,9 @@ func (w *Writer) run(after func(time.Duration) <-chan time.Time) {
 		}
 		select {
 		case <-w.keeper.cleared:
-			w.clearLog()
+			w.keeper.clear()
 		case <-w.db.queue.wake:
 		case <-after(w.applier.Idle()):
 		}
 	}
-}
-
-// abandon answers jobs that the end of the store cuts short; what they have to
-// do is recorded and done at the next open.
-func (w *Writer) abandon() {
-	for _, j := range w.jobs {
-		if j.Member != nil {
-			j.Member.finish(failure(store.ErrClosed))
-		}
-	}
-	w.jobs = nil
-	w.applier.Closing()
 }

@@ -8,7 +8,8 @@ import (
 
 // begin starts a new transaction's stage.
 func (w *Writer) begin() {
-	w.stage = stage{}
+	w.beginTransaction()
+	w.after = nil
 	w.applier.Begin()
 	w.Now = w.db.o.Clock().Unix()
 }
@@ -17,19 +18,17 @@ func (w *Writer) begin() {
 func (w *Writer) concluded(err error) {
 	if err != nil {
 		w.applier.RolledBack()
-		for _, restore := range w.stage.restore {
-			restore()
-		}
-		w.stage = stage{}
+		w.rolledBack()
+		w.after = nil
 		return
 	}
 	w.applier.Durable()
-	for _, fn := range w.stage.after {
+	for _, fn := range w.after {
 		fn()
 	}
-	w.jobs = append(w.jobs, w.stage.jobs...)
+	w.list = append(w.list, w.begun...)
 	w.applier.Announce()
-	if w.stage.ended != nil {
+	if w.ended != nil {
 		w.endJob()
 	}
 }

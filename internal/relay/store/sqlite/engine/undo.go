@@ -74,7 +74,7 @@ func (w *Writer) Guarded(fn func() (store.Result, error)) (store.Result, error) 
 
 // InSavepoint runs fn in a savepoint, which is rolled back when fn fails. The
 // error is fn's, or that of a transaction that is lost.
-func (w *Writer) InSavepoint(fn func() error) error {
+func (w *changes) InSavepoint(fn func() error) error {
 	if _, err := w.c.Exec("SAVEPOINT op"); err != nil {
 		return err
 	}
@@ -94,21 +94,21 @@ func (w *Writer) InSavepoint(fn func() error) error {
 }
 
 // Lost reports whether SQLite gave the transaction under way up.
-func (w *Writer) Lost() bool { return w.c.db.AutoCommit() }
+func (w *changes) Lost() bool { return w.c.db.AutoCommit() }
 
 // Exec changes the database. What a member changes goes through here, so that
 // it is known whether there is anything to undo.
-func (w *Writer) Exec(text string, args ...Value) (int64, error) {
+func (w *changes) Exec(text string, args ...Value) (int64, error) {
 	w.dirty = true
 	return w.c.Exec(text, args...)
 }
 
 // protected turns an error or a panic into a failure of the one member that
 // caused it.
-func (w *Writer) protected(fn func() (store.Result, error)) (r store.Result) {
+func (w *changes) protected(fn func() (store.Result, error)) (r store.Result) {
 	defer func() {
 		if v := recover(); v != nil {
-			w.db.o.Log.Error("panic while writing", "panic", v, "stack", string(debug.Stack()))
+			w.log.Error("panic while writing", "panic", v, "stack", string(debug.Stack()))
 			r = store.Result{Outcome: store.Failed, Err: fmt.Errorf("%w: %v", errPanic, v)}
 		}
 	}()

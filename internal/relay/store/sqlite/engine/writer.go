@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 )
 
 // Writer is the actor that owns the only connection that writes. Nothing
@@ -11,26 +12,32 @@ type Writer struct {
 	Now   int64 // Unix seconds, the same throughout a transaction
 	Extra int   // cost of what was done beside the members' own, ever: it ends a transaction as theirs does
 
+	changes
+	jobs
 	db      *DB
-	c       *Conn
 	applier Applier
-	stage   stage
-	jobs    []*Job
-	dirty   bool // the current member has changed something, or tried
-	full    bool // a member did not fit, and none of ordinary size has been seen to fit since
-	halved  bool // a batch is tried again in halves
+	after   []func() // what becomes true with the commit
+	full    bool     // a member did not fit, and none of ordinary size has been seen to fit since
+	halved  bool     // a batch is tried again in halves
 	keeper  keeper
 	halted  error // why nothing more is applied, nil while it is
 }
 
+// changes are how the database is changed, on one connection.
+type changes struct {
+	c     *Conn
+	log   *slog.Logger
+	dirty bool // the current member has changed something, or tried
+}
+
 // Conn is the connection that writes. What a member changes goes through
 // Writer.Exec.
-func (w *Writer) Conn() *Conn { return w.c }
+func (w *changes) Conn() *Conn { return w.c }
 
 // LimitSize bounds the database file to a number of bytes, 0 for SQLite's own
 // limit. SQLite never cuts what is there: with less than that nothing can be
 // added until rows are deleted or the limit is raised.
-func (w *Writer) LimitSize(bytes int64) error {
+func (w *changes) LimitSize(bytes int64) error {
 	pages := int64(4294967294)
 	if bytes > 0 {
 		size, err := w.c.Number("PRAGMA page_size")
@@ -44,7 +51,7 @@ func (w *Writer) LimitSize(bytes int64) error {
 }
 
 // close checkpoints and closes the connection.
-func (w *Writer) close() error {
+func (w *changes) close() error {
 	err := w.c.Script("PRAGMA wal_checkpoint(TRUNCATE)")
 	return errors.Join(err, w.c.Close())
 }

@@ -15,7 +15,7 @@ func Restless(o *Options) {
 
 // HoldScans takes every turn that is not kept for look-ups until release is
 // called.
-func HoldScans(o opened) (release func()) { return o.inside().db.HoldScans() }
+func HoldScans(o opened) (release func()) { return engine.HoldScans(o.inside().db) }
 
 // Charged is what a read is charged for that does fn, as time.
 func Charged(o opened, fn func()) (time.Duration, error) {

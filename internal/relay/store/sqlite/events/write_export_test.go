@@ -92,7 +92,7 @@ const (
 )
 
 // WaitClosing waits until Close has been called.
-func WaitClosing(ctx context.Context, o opened) error { return o.inside().db.Refusing(ctx) }
+func WaitClosing(ctx context.Context, o opened) error { return engine.Refusing(ctx, o.inside().db) }
 
 // UsageOf returns what the writer knows of an author's usage, without asking
 // the tables of events.
@@ -108,7 +108,7 @@ func UsageOf(o opened, pubkey string) (events, bytes int64) {
 }
 
 // BreakCommits makes every COMMIT fail until allow is called.
-func BreakCommits(o opened) (allow func()) { return o.inside().db.BreakCommits() }
+func BreakCommits(o opened) (allow func()) { return engine.BreakCommits(o.inside().db) }
 
 // BeginBroken queues an event whose record makes the writer fail after it has
 // changed something: with an "error" or a "panic".

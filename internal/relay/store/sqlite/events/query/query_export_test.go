@@ -133,7 +133,7 @@ func Work(ctx context.Context, o asker, ask store.Ask, count bool) (work float64
 	if ask.Filter.Search != "" {
 		every = 1
 	}
-	return q.DB.Steps(ctx, every, func(ctx context.Context, c *engine.Conn) error {
+	return engine.Steps(ctx, q.DB, every, func(ctx context.Context, c *engine.Conn) error {
 		r := q.reading(ctx, c, ask, want)
 		switch {
 		case count:
