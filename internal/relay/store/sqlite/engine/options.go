@@ -30,8 +30,8 @@ type Options struct {
 	Halt          func(error)                          // members are applied as others apply them, or not at all (halt.go); nil: one that fails is answered so
 }
 
-// complete fills in the defaults.
-func (o *Options) complete() {
+// Complete fills in the defaults.
+func (o *Options) Complete() {
 	o.Readers = cmp.Or(o.Readers, 4)
 	o.MaxBatch = cmp.Or(o.MaxBatch, 2048)
 	o.MaxQueue = cmp.Or(o.MaxQueue, 2*o.MaxBatch)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"runtime"
 	"time"
+
+	"engramd/internal/relay/store"
 )
 
 // newWriter has the applier prepare the database.
@@ -46,6 +48,80 @@ func (w *Writer) run(after func(time.Duration) <-chan time.Time) {
 			w.keeper.clear()
 		case <-w.db.queue.wake:
 		case <-after(w.applier.Idle()):
+		}
+	}
+}
+
+// mark is a point in the transaction to which undo returns.
+type mark struct{ jobs, after int }
+
+func (w *Writer) mark() mark {
+	w.applier.Mark()
+	return mark{len(w.begun), len(w.after)}
+}
+
+// undo forgets what was staged since m.
+func (w *Writer) undo(m mark) {
+	w.applier.Undo()
+	w.begun, w.after = w.begun[:m.jobs], w.after[:m.after]
+}
+
+// After notes what becomes true when the transaction is durable.
+func (w *Writer) After(fn func()) { w.after = append(w.after, fn) }
+
+// begin starts a new transaction's stage.
+func (w *Writer) begin() {
+	w.beginTransaction()
+	w.after = nil
+	w.applier.Begin()
+	w.Now = w.db.o.Clock().Unix()
+}
+
+// concluded makes known what a transaction did, or forgets it when it failed.
+func (w *Writer) concluded(err error) {
+	if err != nil {
+		w.applier.RolledBack()
+		w.rolledBack()
+		w.after = nil
+		return
+	}
+	w.applier.Durable()
+	for _, fn := range w.after {
+		fn()
+	}
+	w.list = append(w.list, w.begun...)
+	w.applier.Announce()
+	if w.ended != nil {
+		w.endJob()
+	}
+}
+
+// Step runs one step in a transaction of its own.
+func (w *Writer) Step(step func() (more bool, err error)) (more bool, err error) {
+	w.begin()
+	err = WriteError(w.c.Transaction(func() error {
+		r := w.protected(func() (store.Result, error) {
+			var err error
+			more, err = step()
+			return store.Result{}, err
+		})
+		if r.Err != nil {
+			return r.Err
+		}
+		return w.applier.End()
+	}))
+	w.concluded(err)
+	return more, err
+}
+
+// Finish runs steps until there are no more: at open, when nobody else writes.
+func (w *Writer) Finish(ctx context.Context, step func() (bool, error)) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if more, err := w.Step(step); err != nil || !more {
+			return err
 		}
 	}
 }

@@ -24,7 +24,7 @@ import (
 func (s *Store) Check(ctx context.Context) (store.Report, error) {
 	var k checker
 	err := s.db.Whole(ctx, func(ctx context.Context, c *engine.Conn) error {
-		k = checker{ctx: ctx, c: c, parts: &s.parts, table: s.table, now: s.clock().Unix(), classAdvice: store.AdviceRebuild}
+		k = checker{ctx: ctx, c: c, parts: &s.parts, table: s.o.Table, now: s.o.Clock().Unix(), classAdvice: store.AdviceRebuild}
 		under, err := c.Meta(metaGate)
 		if err != nil {
 			return err

@@ -2,16 +2,85 @@ package events
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/relay/store/sqlite/events/apply"
+	"engramd/internal/relay/store/sqlite/events/ledger"
+	"engramd/internal/relay/store/sqlite/events/record"
+	"engramd/internal/relay/store/sqlite/events/retention"
 )
 
-// tell has a command executed and waits until it is durable, or failed.
-func (s *Store) tell(ctx context.Context, c store.Command) error {
-	_, err := s.order(ctx, c)
-	return err
+// Begin queues one event for the writer and returns without waiting for the
+// commit; it blocks while the queue is full. Whose turn it is, is decided by
+// share (share.From of ctx): events begun one after the other by the same
+// connection are applied in that order and may share a transaction.
+//
+// ev must have been checked: strict shape, id and signature. It must not be
+// changed afterwards. The error is ctx's when it ended before there was room,
+// ErrClosed, or that of a malformed event; once an event is queued, its outcome
+// comes through the Pending whatever becomes of ctx.
+func (s *Store) Begin(ctx context.Context, ev *nostr.Event, o store.PutOptions) (store.Pending, error) {
+	var class gate.Class
+	if o.Class != nil {
+		class = *o.Class
+	} else {
+		class = s.o.Table.Classify(ev)
+	}
+	own := &struct {
+		apply.Pending
+		record.Record
+	}{}
+	if err := own.Record.Read(ev, class); err != nil {
+		return nil, err
+	}
+	p := &own.Pending
+	p.Rec, p.Opts = &own.Record, o
+	p.Init(p, own.Cost())
+	if s.several != nil {
+		return s.several.begin(ctx, p)
+	}
+	if err := s.db.Push(ctx, &p.Member); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Put is Begin and Wait: it returns after the event is durable, or after it is
+// known that it will not be.
+func (s *Store) Put(ctx context.Context, ev *nostr.Event, o store.PutOptions) store.Result {
+	p, err := s.Begin(ctx, ev, o)
+	if err != nil {
+		return store.Result{Outcome: store.Failed, Err: err}
+	}
+	return p.Wait()
+}
+
+// followedKey begins the keys of the table meta that say how far another relay
+// was followed.
+const followedKey = "followed "
+
+// Follow notes how far a relay was followed, by a name of the caller's.
+func (s *Store) Follow(ctx context.Context, source string, to store.Place) error {
+	return store.Orders(s.order).Tell(ctx, store.Followed{Source: source, To: to})
+}
+
+// FollowedTo is what Follow noted last, the zero Place for nothing. Errors are
+// as of Query.
+func (s *Store) FollowedTo(ctx context.Context, source string) (to store.Place, err error) {
+	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
+		text, err := c.Meta(followedKey + source)
+		if err != nil || text == "" {
+			return err
+		}
+		_, err = fmt.Sscanf(text, "%d %d", &to.Number, &to.Time)
+		return err
+	})
+	return to, err
 }
 
 // order has a command executed and waits for its answer (store.Orders).
@@ -59,21 +128,51 @@ func (w *writer) issue(c store.Command) (more bool, err error) {
 
 // record tells of a command that is durable.
 func (w *writer) record(at int64, c store.Command) {
-	if w.s.executed != nil {
-		w.s.executed(store.Executed{At: at, Command: c})
+	if w.s.o.executed != nil {
+		w.s.o.executed(store.Executed{At: at, Command: c})
 	}
 }
 
 // Applied records an event that is durable.
 func (w *writer) Applied(m *engine.Member) {
-	if w.s.executed == nil {
+	if w.s.o.executed == nil {
 		return
 	}
 	p := m.Of.(*apply.Pending)
-	o := &p.Opts
-	if o.Replica {
-		w.record(p.At(), store.PutCopy{Event: p.Rec.JSON, Past: o.Past})
-		return
+	w.record(p.At(), p.Put())
+}
+
+// execute does what a command says, within a transaction.
+func (w *writer) execute(c store.Command) (answer any, err error) {
+	switch c := c.(type) {
+	case store.Configure:
+		return nil, w.configure(c.Live)
+	case store.Stage:
+		return nil, w.restoring.StageEvents(c)
+	case store.Unstage:
+		return w.restoring.Unstage(c.Restore)
+	case store.SwitchState:
+		return w.restoring.Switch(c)
+	case store.ReleaseQuarantine:
+		return w.restoring.Release(c.Name)
+	case store.DropQuarantine:
+		return nil, w.restoring.Drop(c.Name)
+	case store.RemoveRows:
+		return retention.RemoveRows(w.Writer, c.Rows)
+	case store.Retire:
+		return retention.Retire(w.Writer, w.s.o.Observe, c.Events)
+	case store.GoOn:
+		return w.GoOn()
+	case store.Housekeep:
+		return w.Housekeep(c)
+	case store.Followed:
+		return nil, w.SetMeta(followedKey+c.Source, fmt.Sprintf("%d %d", c.To.Number, c.To.Time))
+	case store.Tighten:
+		return w.Keys.Tighten(ledger.LooseChunk)
 	}
-	w.record(p.At(), store.PutEvent{Event: p.Rec.JSON, Import: o.Import, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly})
+	answer, handled, err := w.Others.Execute(c)
+	if !handled {
+		return nil, fmt.Errorf("%T is no command that is executed here", c) // a PutEvent or PutCopy is a member with a record
+	}
+	return answer, err
 }

@@ -18,9 +18,9 @@ import (
 // store that follows does what is its own only: all else is commands of
 // another's.
 func (w *writer) Work() bool {
-	if w.Busy() && !w.s.follows {
+	if w.Busy() && !w.s.o.follows {
 		if _, err := w.issue(store.GoOn{}); err != nil {
-			w.s.log.Error("work on the database failed", "err", err)
+			w.s.o.Log.Error("work on the database failed", "err", err)
 			w.GiveUp(err)
 		}
 		return true
@@ -28,23 +28,23 @@ func (w *writer) Work() bool {
 	if w.Text.Building {
 		more, err := w.Step(w.Text.BuildStep)
 		if err != nil {
-			w.s.log.Error("building the full-text index failed", "err", err)
+			w.s.o.Log.Error("building the full-text index failed", "err", err)
 		}
 		w.Text.Building = more && err == nil
 		return true
 	}
-	if w.s.follows {
+	if w.s.o.follows {
 		return w.Text.Purge()
 	}
-	if !w.Chores.Due(w.s.clock().Unix()) {
+	if !w.Chores.Due(w.s.o.Clock().Unix()) {
 		tightened := w.tightenSome()
 		forgot := w.forgetSome()
 		return w.Text.Purge() || tightened || forgot
 	}
-	more, err := w.issue(w.Chores.Command(w.s.clock().Unix()))
+	more, err := w.issue(w.Chores.Command(w.s.o.Clock().Unix()))
 	if err != nil {
-		w.s.log.Error("housekeeping failed", "err", err)
-		w.Chores.Postpone(w.s.clock().Unix())
+		w.s.o.Log.Error("housekeeping failed", "err", err)
+		w.Chores.Postpone(w.s.o.Clock().Unix())
 		return false
 	}
 	return more
@@ -59,7 +59,7 @@ func (w *writer) tightenSome() bool {
 	_, err := w.issue(store.Tighten{})
 	if err != nil { // what is left is taken up with the next removal, or at the next start
 		w.Keys.Loose = false
-		w.s.log.Error("forgetting keys failed", "err", err)
+		w.s.o.Log.Error("forgetting keys failed", "err", err)
 	}
 	return err == nil
 }
@@ -73,13 +73,13 @@ func (w *writer) forgetSome() bool {
 	more, err := w.issue(store.ForgetParties{})
 	if err != nil {
 		w.Others.Contracts.PutOff()
-		w.s.log.Error("forgetting parties of contracts failed", "err", err)
+		w.s.o.Log.Error("forgetting parties of contracts failed", "err", err)
 	}
 	return err == nil && more
 }
 
 // Idle is how long there is nothing to do.
-func (w *writer) Idle() time.Duration { return w.Chores.Wait(w.s.clock().Unix()) }
+func (w *writer) Idle() time.Duration { return w.Chores.Wait(w.s.o.Clock().Unix()) }
 
 // finishOwn has the store's own command executed until there is no more to do.
 func (w *writer) finishOwn(ctx context.Context, c store.Command) error {
@@ -112,7 +112,7 @@ func (w *writer) finishJobs(ctx context.Context) error {
 	if w.s.several != nil {
 		return endJobs(ctx, w.Tx.Writer)
 	}
-	if w.s.follows {
+	if w.s.o.follows {
 		return nil
 	}
 	for w.Busy() {
@@ -125,8 +125,8 @@ func (w *writer) finishJobs(ctx context.Context) error {
 
 // dueCommands are the commands for all that is due.
 func (w *writer) dueCommands() (due []store.Command) {
-	if w.Chores.Due(w.s.clock().Unix()) {
-		c := w.Chores.Command(w.s.clock().Unix())
+	if w.Chores.Due(w.s.o.Clock().Unix()) {
+		c := w.Chores.Command(w.s.o.Clock().Unix())
 		c.After = w.Others.Contracts.Done()
 		due = append(due, c)
 	}

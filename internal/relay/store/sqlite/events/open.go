@@ -3,7 +3,6 @@ package events
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"engramd/internal/relay/store"
@@ -24,17 +23,15 @@ func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) ap
 	if err := o.complete(); err != nil {
 		return nil, nil, err
 	}
-	s := &Store{
-		clock: o.Clock, after: o.After, log: o.Log, observe: o.Observe, onCommit: o.OnCommit, executed: o.executed, follows: o.follows,
-	}
+	s := &Store{}
 	var halt func(error)
 	if o.Sequenced {
-		s.follows, s.several = true, &sequence{s: s, admit: o.Admit, changed: o.Changed}
+		o.follows, s.several = true, &sequence{s: s}
 		halt = s.several.halt
 		o.MaxBytes = 0 // a full file would end the store
 	}
 	s.live.Store(&o.Live)
-	s.table = o.Table
+	s.o = o
 	s.db = engine.New(engine.Options{
 		Path: o.Path, Readers: o.Readers, ReadOnly: o.ReadOnly, Scratch: o.Scratch, AsIs: o.AsIs,
 		Clock: o.Clock, After: o.After, MaxBatch: o.MaxBatch, MaxQueue: o.MaxQueue, MaxQueueBytes: o.MaxQueueBytes,
@@ -61,7 +58,7 @@ func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) ap
 		if err := s.lookAround(ctx); err != nil {
 			return nil, nil, errors.Join(err, s.db.Close())
 		}
-	case !s.follows:
+	case !s.o.follows:
 		s.retainer.Start(o.After)
 	}
 	return s, s.db, nil
@@ -86,18 +83,9 @@ func (o *Options) complete() error {
 	if o.Path == "" || o.Table == nil {
 		return errors.New("store: Path and Table are required")
 	}
-	if o.Clock == nil {
-		o.Clock = time.Now
-	}
-	if o.After == nil {
-		o.After = time.After
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Observe == nil {
-		o.Observe = engine.Nobody{}
-	}
+	e := engine.Options{Clock: o.Clock, After: o.After, Log: o.Log, Observe: o.Observe}
+	e.Complete()
+	o.Clock, o.After, o.Log, o.Observe = e.Clock, e.After, e.Log, e.Observe
 	if o.OnCommit == nil {
 		o.OnCommit = func([]store.Committed) {}
 	}

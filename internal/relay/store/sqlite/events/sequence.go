@@ -19,8 +19,6 @@ import (
 type sequence struct {
 	s       *Store
 	to      store.Sequencer
-	admit   store.Admission
-	changed func(store.Command)
 	cancel  context.CancelFunc
 	working sync.WaitGroup
 
@@ -40,7 +38,7 @@ func (s *Store) Join(to store.Sequencer) {
 	ctx, cancel := context.WithCancel(context.Background())
 	q.cancel = cancel
 	q.working.Go(func() { q.keepHouse(ctx) })
-	s.retainer.Start(s.after)
+	s.retainer.Start(s.o.After)
 }
 
 // SequenceState is what the Sequencer stored with the last transaction (State),

@@ -78,7 +78,7 @@ func (q *sequence) pending(c store.Command) (*apply.Pending, error) {
 		return nil, nil
 	}
 	var err error
-	if p.Rec, err = record.Parse(event, q.s.table); err != nil {
+	if p.Rec, err = record.Parse(event, q.s.o.Table); err != nil {
 		return nil, err
 	}
 	p.Init(p, p.Rec.Cost())
@@ -126,8 +126,8 @@ func (q *sequence) executePlaced(p store.Placed) (answer any, err error) {
 		w.Halt(refused)
 		return nil, refused
 	}
-	if refused == nil && q.changed != nil {
-		q.changed(p.Command)
+	if changed := q.s.o.Changed; refused == nil && changed != nil {
+		changed(p.Command)
 	}
 	return answer, refused
 }
@@ -190,13 +190,10 @@ func endJobs(ctx context.Context, w *engine.Writer) error {
 
 // admitting asks an Admission about events, and shows it what is stored at the
 // place of each.
-type admitting struct {
-	w   *writer
-	ask store.Admission
-}
+type admitting struct{ w *writer }
 
 func (a admitting) admit(p *apply.Pending) (*nip01.Refusal, error) {
-	return a.ask(p.Rec.Event, p.Opts.Vouched, a)
+	return a.w.s.o.Admit(p.Rec.Event, p.Opts.Vouched, a)
 }
 
 var _ store.Admitting = admitting{}

@@ -74,17 +74,17 @@ func (q *sequence) keepHouse(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-q.s.after(houseEvery):
+		case <-q.s.o.After(houseEvery):
 		}
 		if q.to.Leads() {
 			if err := q.forgetStages(q.to.Lease(ctx), &left); err != nil && ctx.Err() == nil {
-				q.s.log.Warn("what restores left is not forgotten", "err", err)
+				q.s.o.Log.Warn("what restores left is not forgotten", "err", err)
 			}
 		}
 		for more := true; more && q.to.Leads() && ctx.Err() == nil; {
 			var err error
 			if more, err = q.houseStep(q.to.Lease(ctx)); err != nil && ctx.Err() == nil {
-				q.s.log.Warn("housekeeping is put off", "err", err)
+				q.s.o.Log.Warn("housekeeping is put off", "err", err)
 			}
 		}
 	}
@@ -143,7 +143,7 @@ func (k *stages) stale(now time.Time, staged []int64) (out []int64) {
 
 // forgetStages gives commands that forget what dead stores have staged.
 func (q *sequence) forgetStages(ctx context.Context, k *stages) error {
-	if q.s.clock().Before(k.next) {
+	if q.s.o.Clock().Before(k.next) {
 		return nil
 	}
 	var staged []int64
@@ -156,7 +156,7 @@ func (q *sequence) forgetStages(ctx context.Context, k *stages) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range k.stale(q.s.clock(), staged) {
+	for _, n := range k.stale(q.s.o.Clock(), staged) {
 		for more := true; more; {
 			if more, err = store.Answer[bool](ctx, q.order, store.Unstage{Restore: n}); err != nil {
 				return err

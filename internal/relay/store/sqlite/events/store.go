@@ -1,6 +1,8 @@
 package events
 
 import (
+	"cmp"
+	"context"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -25,20 +27,104 @@ type Store struct {
 	*historyReader
 	*restore.Restorer
 	*retention.Cleaner
+	o        Options
 	db       *engine.DB
-	clock    func() time.Time
-	after    func(time.Duration) <-chan time.Time
-	log      *slog.Logger
-	observe  store.Observer
-	onCommit func([]store.Committed)
 	live     atomic.Pointer[store.Live]
-	table    *gate.Table // the one of Options: it does not change
 	lastSeq  atomic.Int64
-	executed func(store.Executed)
-	follows  bool
 	several  *sequence // nil: the store is alone
-
 	parts    apply.Parts
 	writer   *writer
 	retainer *retention.Retainer
+}
+
+// Options say how a store is opened. Path and Table are required; a zero
+// elsewhere means the default named there.
+type Options struct {
+	Path    string // the database file; its folder must exist
+	Readers int    // how many read at a time; default 4
+	// ReadOnly opens an existing database beside the process that writes it,
+	// for export, check and backup: no write, no migration, writes answer
+	// ErrReadOnly, LastSeq stands still. A database of an older version is
+	// ErrOlder, unless Scratch or AsIs says otherwise.
+	ReadOnly bool
+	// Scratch is a folder in which a database of an older version is copied, to
+	// be read there once the copy is up to date. Close removes it. It needs 2.5
+	// times the size of the database.
+	Scratch       string
+	AsIs          bool                                 // an older version is good for Backup, and for nothing else
+	Table         *gate.Table                          // read rules: they class every event that is stored
+	Clock         func() time.Time                     // default time.Now
+	After         func(time.Duration) <-chan time.Time // wakes housekeeping; default time.After
+	MaxBatch      int                                  // events in one transaction; default 2048
+	MaxQueue      int                                  // events of one share waiting for the writer; default 2 × MaxBatch
+	MaxQueueBytes int                                  // cost of them, about bytes of JSON; default 8 MiB; of all shares at most twice as much
+	CacheBytes    int64                                // page cache of the writer and of each reader; default 64 MiB and 16 MiB
+	MaxLogBytes   int64                                // size of the write-ahead log beyond which scans are ended for it; default 128 MiB
+	Log           *slog.Logger                         // default: discard
+	Observe       store.Observer                       // default: none
+	// OnCommit gets what was stored, in seq order, after the commit is durable
+	// and LastSeq moved and before anybody's Wait returns. It runs on the
+	// writer's goroutine: it must not block and must not call the store's write
+	// methods.
+	OnCommit   func([]store.Committed)
+	store.Live // what SetOptions may change later
+
+	// Sequenced says that the store is one of several: what is written is handed
+	// to the Sequencer that Join is given, and executed by Execute.
+	Sequenced bool
+	// Admit decides what the lists say of clients' events of a store that is one
+	// of several, on the writer's goroutine; nil lets all pass.
+	Admit store.Admission
+	// Changed is told of each command of the operator's lists (Administer) that is
+	// durable, on the writer's goroutine and before the next is executed; nil
+	// tells nobody.
+	Changed func(store.Command)
+
+	pacing   engine.Pacing
+	executed func(store.Executed) // told of each command that is durable, in order, on the writer's goroutine; nil tells nobody
+	follows  bool                 // commands are another's to give: none of the store's own
+}
+
+func (w *writer) configure(l store.Live) error {
+	if w.s.several != nil {
+		if err := w.s.several.keepLive(&l); err != nil {
+			return err
+		}
+	}
+	if err := w.LimitSize(l.MaxBytes); err != nil {
+		return err
+	}
+	w.After(func() { w.s.retainer.Anew(w.s.live.Swap(&l).Retention, l.Retention) })
+	return nil
+}
+
+// SetOptions replaces the options that may change while the store is open. They
+// hold for the writes that follow. Of a store that is one of several, only those
+// change that are its own: QueryTimeout. The others are what the last Configure
+// in the order of commands says.
+func (s *Store) SetOptions(ctx context.Context, l store.Live) error {
+	completeLive(&l)
+	if s.several != nil {
+		s.ownLive(l)
+		return nil
+	}
+	return store.Orders(s.order).Tell(ctx, store.Configure{Live: l})
+}
+
+func completeLive(l *store.Live) {
+	l.Versions = cmp.Or(l.Versions, 100)
+	l.Days = cmp.Or(l.Days, 365)
+	l.QueryTimeout = cmp.Or(l.QueryTimeout, 10*time.Second)
+}
+
+// MaxBytes is the limit of the database's size in force, 0 for none.
+func (s *Store) MaxBytes() int64 { return s.live.Load().MaxBytes }
+
+// CheckTable refuses rules that class events in other ways than those of
+// Options.Table, which hold while the store is open: the error is ErrRestart.
+func (s *Store) CheckTable(t *gate.Table) error {
+	if t.Fingerprint() != s.o.Table.Fingerprint() {
+		return store.ErrRestart
+	}
+	return nil
 }

@@ -114,7 +114,7 @@ func BreakCommits(o opened) (allow func()) { return engine.BreakCommits(o.inside
 // changed something: with an "error" or a "panic".
 func BeginBroken(ctx context.Context, o opened, ev *nostr.Event, how string) (*apply.Pending, error) {
 	s := o.inside()
-	rec, err := record.New(ev, s.table.Classify(ev))
+	rec, err := record.New(ev, s.o.Table.Classify(ev))
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,12 @@
+// Package apply is what an event does to the database: heads and history, deletion,
+// vanishing, copies of other relays, and what housekeeping removes of all that. It
+// tells those who keep tables beside events (Participants), and knows none of them.
 package apply
 
 import (
 	"sync/atomic"
 
+	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
@@ -12,6 +16,43 @@ import (
 	"engramd/nips/nip01"
 	"engramd/nips/niptemp"
 )
+
+// Pending is an event on its way to disk.
+type Pending struct {
+	engine.Member
+	Rec   *record.Record
+	Opts  store.PutOptions
+	Asked bool         // SubmitEvent: the lists are asked
+	Sent  fairness.Who // by whom, of a store that is one of several: its turn came before
+	Place store.LogPlace
+}
+
+// Command is the event as a command of a store that is one of several.
+func (p *Pending) Command() store.Command {
+	o := &p.Opts
+	if o.Replica || o.Import {
+		return p.Put()
+	}
+	p.Asked = true
+	return store.SubmitEvent{Event: p.Rec.JSON, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly, Vouched: o.Vouched}
+}
+
+// Put is the command that stores the event, asking nobody.
+func (p *Pending) Put() store.Command {
+	o := &p.Opts
+	if o.Replica {
+		return store.PutCopy{Event: p.Rec.JSON, Past: o.Past}
+	}
+	return store.PutEvent{Event: p.Rec.JSON, Import: o.Import, Base: o.Base, Forward: o.Forward, KnownOnly: o.KnownOnly}
+}
+
+// who sent it.
+func (p *Pending) who() fairness.Who {
+	if p.Sent != (fairness.Who{}) {
+		return p.Sent
+	}
+	return p.Who()
+}
 
 // Writer decides what becomes of events, and of what they ask to be removed.
 type Writer struct {

@@ -191,7 +191,7 @@ func (w *Where) andAuthors(keys []engine.Value) {
 }
 
 // tagValue adds "expr, a value of the tag index under this name, is among
-// values", which compile has sorted: TEXT first.
+// values", which Compile has sorted: TEXT first.
 func (w *Where) tagValue(expr, name string, values []engine.Value) {
 	texts := textsIn(values)
 	switch {

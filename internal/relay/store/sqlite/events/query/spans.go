@@ -1,12 +1,48 @@
 package query
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/relay/gate"
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/relay/store/sqlite/events/record"
 )
+
+// Source is the table that rows are read from, always under the alias e.
+type Source int
+
+// The tables that rows are read from.
+const (
+	FromEvents Source = iota
+	FromHistory
+)
+
+// shape is what stretches of one index have in common: FROM, the conditions
+// that select a stretch, and which conditions of the filter these leave over.
+type shape struct {
+	source  Source
+	from    string
+	lead    string // conditions on the index; their arguments are the span's
+	at      string // "e" or "t": whose created_at, seq and kind are at hand
+	ordered bool   // the rows of a stretch come newest first
+	repeats bool   // a row may come more than once in one stretch
+
+	ids, kinds, authors bool         // these conditions of the filter are to be checked row by row
+	skipTag             string       // the tag condition that the stretch implies
+	d                   dWay         // what it implies for the scope
+	classes             []gate.Class // only these count; nil all
+}
+
+// span is one stretch of an index.
+type span struct {
+	*shape
+	args []engine.Value
+}
 
 // tagShape is what stretches of a tag of the filter have in common.
 func tagShape(name string) shape {
@@ -123,7 +159,7 @@ func (r *reading) authorSpans(sh shape, authors, kinds []engine.Value) ([]span, 
 	return out, nil
 }
 
-// among reports whether a value is in a list that compile sorted; nil lists
+// among reports whether a value is in a list that Compile sorted; nil lists
 // hold every value.
 func among(list []engine.Value, v engine.Value) bool {
 	if list == nil {
@@ -175,3 +211,21 @@ const (
 		UNION ALL SELECT (SELECT min(kind) FROM events INDEXED BY events_kind WHERE kind>k.kind)
 		FROM k WHERE k.kind IS NOT NULL) SELECT kind FROM k WHERE kind IS NOT NULL`
 )
+
+// Versions selects the superseded versions that are asked for.
+func Versions(q *store.HistoryQuery) (span, *Wanted, error) {
+	author, ok := column.Hex32(q.Author)
+	if !ok {
+		return span{}, nil, fmt.Errorf("%w: the author is no pubkey", store.ErrFilter)
+	}
+	want, err := Compile(nostr.Filter{Until: (*nostr.Timestamp)(q.Until)})
+	if q.D == nil {
+		return historySpan("history_author", "e.pubkey=? AND e.kind=? AND e.class<>0", author, int64(q.Kind)), want, err
+	}
+	return historySpan("history_address", "e.kind=? AND e.pubkey=? AND e.d=? AND e.class<>0", int64(q.Kind), author, record.AddressKey(q.Kind, *q.D)), want, err
+}
+
+// historySpan reads superseded versions by an index, newest first.
+func historySpan(index, lead string, args ...engine.Value) span {
+	return span{&shape{source: FromHistory, from: "history AS e INDEXED BY " + index, lead: lead, at: "e", ordered: true}, args}
+}

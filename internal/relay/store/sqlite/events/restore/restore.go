@@ -1,3 +1,5 @@
+// Package restore brings snapshots back: events are staged beside other writers and
+// switched in at once, and what a rollback takes away lies in quarantine.
 package restore
 
 import (
@@ -73,8 +75,7 @@ const sqlStage = `INSERT OR IGNORE INTO staged(restore, part, created_at, id, ki
 func (r *Restoration) Flush(ctx context.Context) error {
 	rows := r.batch
 	r.batch, r.size = nil, 0
-	_, err := r.of.Order(ctx, store.Stage{Restore: r.num, Events: rows})
-	return err
+	return r.of.Order.Tell(ctx, store.Stage{Restore: r.num, Events: rows})
 }
 
 // Writer is the part of it that writes.

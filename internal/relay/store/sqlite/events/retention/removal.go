@@ -1,3 +1,6 @@
+// Package retention removes what filters of the operator match, and what
+// retention.rules do not keep. It finds that on read connections, and has it removed
+// in bounded transactions of the writer.
 package retention
 
 import (
@@ -51,7 +54,7 @@ func (c *Cleaner) CountMatching(ctx context.Context, scope gate.Scope, filters [
 // transaction of its own with others' writes in between; after an error, what
 // had been removed is gone, and is counted. What is removed may be published
 // again, but a superseded version, or one older than a removed head, does not
-// become head (see retention_floor.go).
+// become head (see apply/versions.go).
 //
 // It needs the operator's scope, and filters without Search and Limit:
 // ErrFilter.

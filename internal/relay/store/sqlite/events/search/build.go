@@ -2,11 +2,18 @@ package search
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/nips/nipae"
+	"engramd/nips/niptemp"
 )
 
 // Building takes this many events per transaction; up to this many are done
@@ -147,4 +154,107 @@ func (f *Index) BuildStep() (more bool, err error) {
 		f.On.Store(last == searchComplete)
 	})
 	return last != searchComplete, nil
+}
+
+// Text is what of an event can be found by words: "" for nothing.
+// Ciphertext, lists and reactions are left out.
+func Text(class gate.Class, ev *nostr.Event) string {
+	switch {
+	case class == gate.Contract && ev.Kind == niptemp.KindEntry:
+		var entry struct {
+			Content string `json:"content"`
+		}
+		if json.Unmarshal([]byte(ev.Content), &entry) != nil {
+			return ""
+		}
+		return entry.Content
+	case class != gate.Open || !textKind(ev.Kind) || isCiphertext(ev.Content):
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(ev.Content)
+	for _, t := range ev.Tags {
+		if len(t) >= 2 && (t[0] == "title" || t[0] == "subject" || t[0] == "summary") {
+			b.WriteByte('\n')
+			b.WriteString(t[1])
+		}
+	}
+	return b.String()
+}
+
+// textKind reports whether the content of an open kind is text for people. What
+// is not: contact lists and relay hints (3), deletions, reposts, reactions,
+// seals, vanish requests, zaps, group messages that are encrypted (MLS), and
+// replaceable lists, whose content is private where there is any.
+func textKind(kind int) bool {
+	switch kind {
+	case 3, 5, 6, 7, 13, 16, 17, 62, 443, 444, 445, 9734, 9735:
+		return false
+	}
+	return kind < 10000 || kind >= 20000
+}
+
+// isCiphertext reports whether the content is a NIP-44 payload or a NIP-04
+// message.
+func isCiphertext(content string) bool {
+	return strings.Contains(content, "?iv=") || nipae.CheckPayload(content) == nil
+}
+
+// A text leaves the index in one to four milliseconds. purgeChunk of them are
+// taken out at a time when nobody waits, and one after each batch when somebody
+// does; when the store closes, or somebody needs the room, as many as purgeTime
+// allows.
+const (
+	PurgeChunk = 8
+	purgeTime  = time.Second
+)
+
+// Purge takes out the next texts and reports whether it did anything.
+func (f *Index) Purge() bool {
+	if !f.Purging {
+		return false
+	}
+	limit := PurgeChunk
+	if f.Waiting() > 0 {
+		limit = 1
+	}
+	more, err := f.Step(func() (bool, error) { return f.PurgeStep(limit) })
+	switch {
+	case err == nil:
+		f.Purging = more
+	case engine.OutOfRoom(err):
+		f.Purging = false // until something else is taken out, or the next start
+	default:
+		if _, err = f.Step(func() (bool, error) { return false, f.searchFailed(err) }); err != nil {
+			f.Purging = false
+		}
+	}
+	return err == nil
+}
+
+// PurgeStep takes up to limit texts out of the full-text index and reports
+// whether there may be more.
+func (f *Index) PurgeStep(limit int) (more bool, err error) {
+	n := 0
+	err = f.Conn().Each(sqlGone, []engine.Value{int64(limit)}, func(row []engine.Value) error {
+		n++
+		// First this, so that a full database has room for what the index
+		// writes.
+		if _, err := f.Exec(sqlWasPurged, row[0]); err != nil {
+			return err
+		}
+		remove := StatementsOf(Table(gate.Class(row[1].(int64)))).remove
+		_, err := f.Exec(remove, row[0], row[2])
+		return err
+	})
+	return n == limit, err
+}
+
+// PurgeNow takes out what it can in purgeTime.
+func (f *Index) PurgeNow() {
+	for end := time.Now().Add(purgeTime); f.Purging && time.Now().Before(end); {
+		if !f.Purge() {
+			return
+		}
+	}
 }

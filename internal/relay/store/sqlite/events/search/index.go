@@ -1,3 +1,5 @@
+// Package search is the full-text index: what of an event stands in it, how it is
+// built, and how a text leaves it.
 package search
 
 import (
@@ -20,7 +22,7 @@ import (
 //
 // They hold terms only. With secure-delete set, what is taken out leaves the
 // file; FTS5 wants the text again for that (it waits in search_gone, see
-// purge.go), so Text must give the same text for the same event
+// build.go), so Text must give the same text for the same event
 // for ever: whoever changes it, or what lies in which table, changes
 // searchVersion too, and the index is built anew.
 const (

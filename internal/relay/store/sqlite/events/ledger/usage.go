@@ -1,9 +1,12 @@
+// Package ledger is what the writer keeps count of beside the events: the numbers
+// of keys and what each author keeps, with what a transaction has changed of both.
 package ledger
 
 import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
@@ -11,6 +14,26 @@ import (
 	"engramd/internal/relay/store/sqlite/events/record"
 	"engramd/nips/nip01"
 )
+
+// Tx is what every part of the writer works with.
+type Tx struct {
+	*engine.Writer                // from Prepare on
+	Args           []engine.Value // of the statement that runs
+	Options        func() *store.Live
+	Logger         *slog.Logger
+	Tight          bool // there is no room to leave anything for later
+}
+
+// Part is a part of the writer that remembers, beside the tables, what a
+// transaction has changed so far.
+type Part interface {
+	Begin()     // a transaction
+	Mark()      // where a member begins
+	Undo()      // what came since the mark
+	End() error // writes what was collected
+	RolledBack()
+	Durable()
+}
 
 const (
 	sqlUsage    = `SELECT events, bytes FROM author_usage WHERE author = ?`

@@ -1,0 +1,163 @@
+package apply
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	"engramd/internal/relay/store/sqlite/column"
+	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
+	"engramd/nips/niptemp"
+)
+
+const (
+	sqlBeyondVersions = `SELECT seq, pubkey, length(json) FROM history WHERE kind = ? AND pubkey = ? AND d = ?
+		ORDER BY created_at DESC, id LIMIT -1 OFFSET ?`
+	// The kinds are those of the partial index history_age.
+	sqlBeyondDays = `SELECT seq, pubkey, length(json) FROM history WHERE kind NOT IN (30090, 30091) AND superseded_at <= ?
+		ORDER BY superseded_at LIMIT ?`
+	sqlContractHistory = `SELECT seq, pubkey, length(json) FROM history
+		WHERE kind = ?1 AND pubkey = ?2 AND d = ?3 AND readers = ?4`
+	sqlDeleteHistory = `DELETE FROM history WHERE seq = ?`
+)
+
+// pruneAddress removes the versions of the record's address beyond
+// history.versions. Contract memory has no such limit.
+func (a *archive) pruneAddress(r *record.Record) error {
+	if record.IsContract(r.Event.Kind) {
+		return nil
+	}
+	_, err := a.RemoveHistory(byPruning, sqlBeyondVersions, int64(r.Event.Kind), r.Pubkey, r.D, int64(a.Options().Versions))
+	return err
+}
+
+// RemoveHistory removes the versions that a query selects as seq, pubkey,
+// length(json), and reports how many.
+func (a *archive) RemoveHistory(why reason, text string, args ...engine.Value) (int, error) {
+	n := 0
+	err := a.Conn().Each(text, args, func(row []engine.Value) error {
+		n++
+		return a.dropVersion(why, row[0].(int64), record.Pubkey(row[1].([]byte)), row[2].(int64))
+	})
+	return n, err
+}
+
+// dropVersion removes one version of size bytes from history.
+func (a *archive) dropVersion(why reason, seq int64, of record.Pubkey, size int64) error {
+	a.seqGone = true
+	if _, err := a.Exec(sqlDeleteHistory, seq); err != nil {
+		return err
+	}
+	if err := a.Others.Contracts.Removed(column.AnyKind, seq); err != nil {
+		return err
+	}
+	a.Usage.Count(of, -1, -size)
+	a.count(why, 1)
+	return nil
+}
+
+// RemoveBetween removes what history holds of a contract by one key that is
+// addressed to another.
+func (a *archive) RemoveBetween(contract string, from, to []byte) error {
+	for _, kind := range []int64{niptemp.KindEntry, niptemp.KindState} {
+		if _, err := a.RemoveHistory(byPruning, sqlContractHistory, kind, from, column.Of(contract), to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	sqlUnquarantineID      = `DELETE FROM quarantine WHERE id = ? AND pubkey = ?`
+	sqlUnquarantineAddress = `DELETE FROM quarantine WHERE pubkey = ? AND kind = ? AND d = ? AND created_at <= ?`
+	sqlUnquarantineAuthor  = `DELETE FROM quarantine WHERE rowid IN
+		(SELECT num FROM quarantine WHERE pubkey = ? AND created_at <= ? LIMIT ?)`
+	sqlQuarantineExpired = `DELETE FROM quarantine WHERE rowid IN
+		(SELECT num FROM quarantine WHERE expires_at <= ? LIMIT ?)`
+	sqlQuarantineOld = `DELETE FROM quarantine WHERE rowid IN (SELECT num FROM quarantine WHERE moved_at <= ? LIMIT ?)`
+)
+
+// Unquarantine removes rows from quarantine that may not come back, and reports
+// how many.
+func (a *archive) Unquarantine(text string, args ...engine.Value) (int, error) {
+	if !a.Known.quarantine {
+		return 0, nil
+	}
+	n, err := a.Exec(text, args...)
+	return int(n), err
+}
+
+// Quarantine copies a row of events or history to where no reader comes, under a
+// name.
+func (a *archive) Quarantine(name, table string, seq int64, isHead bool) error {
+	a.seqGone = true
+	a.Known.quarantine = true
+	_, err := a.Exec(`INSERT INTO quarantine(restore, moved_at, head, id, pubkey, kind, d, created_at, expires_at, json)
+		SELECT ?1, ?2, ?3, id, pubkey, kind, d, created_at, expires_at, json FROM `+table+` WHERE seq = ?4`,
+		name, a.Now, column.Bool(isHead), seq)
+	return err
+}
+
+const (
+	sqlRaiseFloor = `INSERT INTO removed_heads(address, created_at, id) VALUES (?1, ?2, ?3) ON CONFLICT (address) DO UPDATE
+		SET created_at = ?2, id = ?3 WHERE ?2 > created_at OR ?2 = created_at AND ?3 < id`
+	sqlBelowFloor = `SELECT 1 FROM removed_heads WHERE address = ?1 AND (created_at > ?2 OR created_at = ?2 AND id < ?3)`
+	sqlDropFloor  = `DELETE FROM removed_heads WHERE address = ?`
+)
+
+// A floor is what keeps an address from going back when the operator has
+// removed its head, or versions of it: what is older than a removed head, and
+// any superseded version that was removed, does not become head. The removed
+// head itself may be published again: to remove is not to ban.
+
+// RaiseFloor makes (created, id) the floor of an address, unless it has a
+// higher one. d is the column's value; an empty id comes before every other, so
+// that the version itself is below the floor.
+func (a *archive) RaiseFloor(kind, pubkey, d, created engine.Value, id []byte) error {
+	address, err := addressHash(kind, pubkey, d)
+	if err != nil {
+		return err
+	}
+	a.Known.floors = true
+	_, err = a.Exec(sqlRaiseFloor, address, created, id)
+	return err
+}
+
+// belowFloor reports whether the record may not become head of its address.
+func (a *archive) belowFloor(r *record.Record) (bool, error) {
+	if !a.Known.floors {
+		return false, nil
+	}
+	address, err := addressHash(int64(r.Event.Kind), r.Pubkey, r.D)
+	if err != nil {
+		return false, err
+	}
+	return a.Conn().Exists(sqlBelowFloor, address, r.Created, r.ID)
+}
+
+// DropFloor lets the operator himself bring an address back.
+func (a *archive) DropFloor(r *record.Record) error {
+	if !a.Known.floors || r.D == nil {
+		return nil
+	}
+	address, err := addressHash(int64(r.Event.Kind), r.Pubkey, r.D)
+	if err == nil {
+		_, err = a.Exec(sqlDropFloor, address)
+	}
+	return err
+}
+
+// addressHash names an address without showing it. kind, pubkey and d are as
+// columns have them.
+func addressHash(kind, pubkey, d engine.Value) ([]byte, error) {
+	k, ok1 := kind.(int64)
+	who, ok2 := pubkey.([]byte)
+	name, err := column.Text(d)
+	if !ok1 || !ok2 || err != nil {
+		return nil, fmt.Errorf("address: %w", column.ErrDamaged)
+	}
+	b := binary.BigEndian.AppendUint16(make([]byte, 0, 34+len(name)), uint16(k))
+	sum := sha256.Sum256(append(append(b, who...), name...))
+	return sum[:], nil
+}
