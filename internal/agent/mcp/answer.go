@@ -34,9 +34,9 @@ func (a *answer) warn(format string, args ...any) {
 }
 
 // answerOf reports how an operation went.
-func (s *Server) answerOf(status client.Status) answer {
+func (s *calls) answerOf(status client.Status) answer {
 	if status.Partial {
-		s.memoryCalls.doubt()
+		s.doubt()
 	}
 	return answer{Partial: status.Partial, Warnings: complaints(status)}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"runtime/debug"
 	"slices"
@@ -16,6 +17,20 @@ import (
 	"engramd/nips/nipae"
 )
 
+// calls runs the calls of a server: bounded in number and in time, and the writes to
+// one slug one after the other.
+type calls struct {
+	diagnosis
+	timeout   time.Duration
+	log       *slog.Logger
+	memory    *limiter
+	contracts *limiter // their relays are not discovered
+	slugs     *locks
+	wrote     func(ctx context.Context, slugs []string)
+	life      context.Context // ends the calls that are under way
+	end       context.CancelFunc
+}
+
 // handler returns a tool's function in the form that the SDK calls: with other
 // names for its arguments, bounded, logged, and with the result as JSON in the text as well, for clients that do
 // not know structured content.
@@ -23,7 +38,7 @@ func handler[In, Out any](s *Server, name string, do func(context.Context, In) (
 	s.arguments[name] = argumentNames(reflect.TypeFor[In]())
 	return func(ctx context.Context, req *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
 		ctx = withArrival(withCaller(ctx, req.ClientInfo()), req.Extra)
-		out, err := called(ctx, s, name, func(ctx context.Context) (Out, error) { return do(ctx, in) })
+		out, err := called(ctx, s.calls, name, func(ctx context.Context) (Out, error) { return do(ctx, in) })
 		if err != nil {
 			return nil, out, err
 		}
@@ -37,30 +52,30 @@ func handler[In, Out any](s *Server, name string, do func(context.Context, In) (
 
 // called runs one call of a tool, a resource or a prompt. Its error is a
 // *Failure.
-func called[Out any](ctx context.Context, s *Server, name string, do func(context.Context) (Out, error)) (Out, error) {
+func called[Out any](ctx context.Context, c *calls, name string, do func(context.Context) (Out, error)) (Out, error) {
 	start := time.Now()
-	out, err := bounded(ctx, s, do)
+	out, err := bounded(ctx, c, do)
 	outcome := "ok"
 	if err != nil {
-		f := s.failure(err)
+		f := c.failure(err)
 		outcome, err = f.Code, f
 	}
-	s.o.Log.Info("call", "name", name, "outcome", outcome, "took", time.Since(start).Round(time.Millisecond))
+	c.log.Info("call", "name", name, "outcome", outcome, "took", time.Since(start).Round(time.Millisecond))
 	return out, err
 }
 
-func bounded[Out any](ctx context.Context, s *Server, do func(context.Context) (Out, error)) (out Out, err error) {
-	if err := s.memoryCalls.arrive(); err != nil {
+func bounded[Out any](ctx context.Context, c *calls, do func(context.Context) (Out, error)) (out Out, err error) {
+	if err := c.memory.arrive(); err != nil {
 		return out, err
 	}
-	defer s.memoryCalls.leave()
-	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
+	defer c.memory.leave()
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	stop := context.AfterFunc(s.life, cancel)
+	stop := context.AfterFunc(c.life, cancel)
 	defer stop()
 	defer func() { // what a panic says may be a memory's
 		if r := recover(); r != nil {
-			s.o.Log.Error("a call broke", "type", fmt.Sprintf("%T", r), "stack", string(debug.Stack()))
+			c.log.Error("a call broke", "type", fmt.Sprintf("%T", r), "stack", string(debug.Stack()))
 			err = errBroke
 		}
 	}()
@@ -71,8 +86,8 @@ func bounded[Out any](ctx context.Context, s *Server, do func(context.Context) (
 var errBroke = errors.New("a fault of the program")
 
 // reading runs a call that asks the relays.
-func reading[Out any](ctx context.Context, s *Server, do func(context.Context) (Out, error)) (out Out, err error) {
-	exit, err := s.memoryCalls.enter(ctx)
+func reading[Out any](ctx context.Context, c *calls, do func(context.Context) (Out, error)) (out Out, err error) {
+	exit, err := c.memory.enter(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -83,35 +98,35 @@ func reading[Out any](ctx context.Context, s *Server, do func(context.Context) (
 // writing runs a call that writes, while no other call of this server writes at
 // one of the slugs. A call that has begun is finished within its time, even if
 // the caller does not wait for it.
-func writing[Out any](ctx context.Context, s *Server, at []nipae.Slug, do func(context.Context) (Out, error)) (out Out, err error) {
+func writing[Out any](ctx context.Context, c *calls, at []nipae.Slug, do func(context.Context) (Out, error)) (out Out, err error) {
 	at = slices.Compact(slices.Sorted(slices.Values(at))) // in order: no two calls wait for each other
 	for _, slug := range slices.Backward(at[1:]) {
-		unlock, err := s.slugs.lock(ctx, slug)
+		unlock, err := c.slugs.lock(ctx, slug)
 		if err != nil {
 			return out, err
 		}
 		defer unlock()
 	}
-	out, err = unbroken(ctx, s, s.memoryCalls, at[0], do)
+	out, err = unbroken(ctx, c, c.memory, at[0], do)
 	if err == nil {
-		s.changed(ctx, at...)
+		c.changed(ctx, at...)
 	}
 	return out, err
 }
 
-// changed tells who counts what is written.
-func (s *Server) changed(ctx context.Context, at ...nipae.Slug) {
+// changed tells the session which slugs were written.
+func (c *calls) changed(ctx context.Context, at ...nipae.Slug) {
 	var slugs []string
 	for _, slug := range at {
 		slugs = append(slugs, string(slug))
 	}
-	s.o.Session.Wrote(context.WithoutCancel(ctx), slugs)
+	c.wrote(context.WithoutCancel(ctx), slugs)
 }
 
 // unbroken runs a call that holds the slug and a place, and finishes it once it
 // has begun.
-func unbroken[Out any](ctx context.Context, s *Server, through *limiter, slug nipae.Slug, do func(context.Context) (Out, error)) (out Out, err error) {
-	unlock, err := s.slugs.lock(ctx, slug)
+func unbroken[Out any](ctx context.Context, c *calls, through *limiter, slug nipae.Slug, do func(context.Context) (Out, error)) (out Out, err error) {
+	unlock, err := c.slugs.lock(ctx, slug)
 	if err != nil {
 		return out, err
 	}
@@ -121,13 +136,13 @@ func unbroken[Out any](ctx context.Context, s *Server, through *limiter, slug ni
 		return out, err
 	}
 	defer exit()
-	left := s.o.Timeout
+	left := c.timeout
 	if deadline, ok := ctx.Deadline(); ok {
 		left = time.Until(deadline)
 	}
 	whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), left)
 	defer cancel()
-	stop := context.AfterFunc(s.life, cancel)
+	stop := context.AfterFunc(c.life, cancel)
 	defer stop()
 	return do(whole)
 }

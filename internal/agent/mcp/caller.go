@@ -37,19 +37,19 @@ func withCaller(ctx context.Context, info *sdk.Implementation) context.Context {
 }
 
 // writer writes for the caller.
-func (s *Server) writer(ctx context.Context) *write.Writer {
+func (s *memories) writer(ctx context.Context) *write.Writer {
 	source, _ := ctx.Value(callerKey{}).(string)
-	session := s.o.Session.ID(ctx)
+	session := s.session.ID(ctx)
 	if session != "" {
 		source += ":" + session
 	}
-	w := &write.Writer{Memory: s.o.Session, Source: source, Session: session, Clock: s.o.Clock, Copied: s.copied}
-	if s.o.Session.Source() != nil {
+	w := &write.Writer{Memory: s.session, Source: source, Session: session, Clock: s.clock, Copied: s.copied}
+	if s.session.Source() != nil {
 		w.Holds = func(ctx context.Context, slug string) []string {
-			return recallanswer.Holds(ctx, s.o.Session.Source(), slug)
+			return recallanswer.Holds(ctx, s.session.Source(), slug)
 		}
 	}
-	if at := s.o.Session.Where(ctx); at.Linked {
+	if at := s.session.Where(ctx); at.Linked {
 		w.Project = at.Project
 	}
 	return w
@@ -57,9 +57,9 @@ func (s *Server) writer(ctx context.Context) *write.Writer {
 
 // copied finds the external memory that a text was taken from: among those that
 // this process has seen, then where the caller of the server looks.
-func (s *Server) copied(text string) (string, bool) {
+func (s *memories) copied(text string) (string, bool) {
 	if from, ok := s.external.copied(text); ok {
 		return from, ok
 	}
-	return s.o.Session.Copied(text)
+	return s.session.Copied(text)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -38,8 +39,8 @@ func (c contracts) By(poster string) Contracts { return contracts{c.Contracts.By
 
 // negotiated runs a call about a contract. It asks the configured relays,
 // because the agent's own list says nothing about where a contract is kept.
-func negotiated[Out any](ctx context.Context, s *Server, do func(context.Context) (Out, error)) (out Out, err error) {
-	exit, err := s.contractCalls.enter(ctx)
+func negotiated[Out any](ctx context.Context, c *calls, do func(context.Context) (Out, error)) (out Out, err error) {
+	exit, err := c.contracts.enter(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -50,8 +51,15 @@ func negotiated[Out any](ctx context.Context, s *Server, do func(context.Context
 // signing changes a contract while no other call of this server does, because
 // the next event must be dated after the one before. A call that has begun is
 // finished within its time.
-func signing[Out any](ctx context.Context, s *Server, contract string, do func(context.Context) (Out, error)) (Out, error) {
-	return unbroken(ctx, s, s.contractCalls, nipae.Slug("contract:"+contract), do) // no slug begins like that
+func signing[Out any](ctx context.Context, c *calls, contract string, do func(context.Context) (Out, error)) (Out, error) {
+	return unbroken(ctx, c, c.contracts, nipae.Slug("contract:"+contract), do) // no slug begins like that
+}
+
+// contractTools are the tools for contracts.
+type contractTools struct {
+	calls     *calls
+	contracts Contracts
+	clock     func() time.Time
 }
 
 // partyOut is one side of a contract.
@@ -100,8 +108,8 @@ func termsOf(t niptemp.Terms) *termsOut {
 	return out
 }
 
-func (s *Server) contractOf(c contract.Contract) contractOut {
-	out := contractOut{ContractID: c.ID, Status: c.Status, YourRole: c.Role(s.o.Contracts.PubKey()), Poster: partyOf(c.Poster), AmountSats: c.AmountSats,
+func (s *contractTools) contractOf(c contract.Contract) contractOut {
+	out := contractOut{ContractID: c.ID, Status: c.Status, YourRole: c.Role(s.contracts.PubKey()), Poster: partyOf(c.Poster), AmountSats: c.AmountSats,
 		Description: c.Description, Unproven: c.Unproven, DecidedBy: c.Decided, Decision: c.DecidedEvent, Offered: termsOf(c.Offered), Agreed: termsOf(c.Agreed), API: c.Home != ""}
 	if c.Worker != (contract.Party{}) {
 		worker := partyOf(c.Worker)

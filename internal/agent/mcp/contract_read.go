@@ -28,13 +28,13 @@ type contractListOut struct {
 	answer
 }
 
-func (s *Server) contractList(ctx context.Context, in contractListIn) (contractListOut, error) {
+func (s *contractTools) contractList(ctx context.Context, in contractListIn) (contractListOut, error) {
 	limit, err := within("limit", in.Limit, defaultPage, maxPage)
 	if err != nil {
 		return contractListOut{}, err
 	}
-	return negotiated(ctx, s, func(ctx context.Context) (contractListOut, error) {
-		all, status, err := s.o.Contracts.List(ctx, strings.TrimSpace(in.Status))
+	return negotiated(ctx, s.calls, func(ctx context.Context) (contractListOut, error) {
+		all, status, err := s.contracts.List(ctx, strings.TrimSpace(in.Status))
 		if errors.Is(err, client.ErrInvalid) {
 			return contractListOut{}, invalidf("%s is no status.", quoted(in.Status))
 		}
@@ -77,7 +77,7 @@ type contractShowOut struct {
 }
 
 // thread reads a contract.
-func (s *Server) thread(ctx context.Context, id, with, poster string) (contract.Thread, answer, error) {
+func (s *contractTools) thread(ctx context.Context, id, with, poster string) (contract.Thread, answer, error) {
 	key, err := partyKey("with", with)
 	if err != nil {
 		return contract.Thread{}, answer{}, err
@@ -85,7 +85,7 @@ func (s *Server) thread(ctx context.Context, id, with, poster string) (contract.
 	if poster, err = partyKey("poster", poster); err != nil {
 		return contract.Thread{}, answer{}, err
 	}
-	t, status, err := s.o.Contracts.By(poster).Thread(ctx, strings.TrimSpace(id), key)
+	t, status, err := s.contracts.By(poster).Thread(ctx, strings.TrimSpace(id), key)
 	if err != nil {
 		return t, answer{}, contractFailed(err, status, false)
 	}
@@ -106,8 +106,8 @@ func partyKey(name, text string) (string, error) {
 	return key, nil
 }
 
-func (s *Server) contractShow(ctx context.Context, in contractShowIn) (contractShowOut, error) {
-	return negotiated(ctx, s, func(ctx context.Context) (contractShowOut, error) {
+func (s *contractTools) contractShow(ctx context.Context, in contractShowIn) (contractShowOut, error) {
+	return negotiated(ctx, s.calls, func(ctx context.Context) (contractShowOut, error) {
 		t, a, err := s.thread(ctx, in.ContractID, in.With, in.Poster)
 		if err != nil {
 			return contractShowOut{}, err
@@ -151,7 +151,7 @@ type contractReadOut struct {
 	answer
 }
 
-func (s *Server) contractRead(ctx context.Context, in contractReadIn) (contractReadOut, error) {
+func (s *contractTools) contractRead(ctx context.Context, in contractReadIn) (contractReadOut, error) {
 	return s.entries(ctx, in, "")
 }
 
@@ -164,7 +164,7 @@ type contractSearchIn struct {
 	Limit      int    `json:"limit,omitempty" jsonschema:"how many at most, 1 to 200; 50 if left out"`
 }
 
-func (s *Server) contractSearch(ctx context.Context, in contractSearchIn) (contractReadOut, error) {
+func (s *contractTools) contractSearch(ctx context.Context, in contractSearchIn) (contractReadOut, error) {
 	switch {
 	case strings.TrimSpace(in.Query) == "":
 		return contractReadOut{}, invalidf("there is no word in the query.")
@@ -174,7 +174,7 @@ func (s *Server) contractSearch(ctx context.Context, in contractSearchIn) (contr
 	return s.entries(ctx, contractReadIn{ContractID: in.ContractID, With: in.With, Poster: in.Poster, Type: in.Type, Limit: in.Limit}, in.Query)
 }
 
-func (s *Server) entries(ctx context.Context, in contractReadIn, query string) (contractReadOut, error) {
+func (s *contractTools) entries(ctx context.Context, in contractReadIn, query string) (contractReadOut, error) {
 	limit, err := within("limit", in.Limit, defaultPage, maxPage)
 	if err != nil {
 		return contractReadOut{}, err
@@ -182,13 +182,13 @@ func (s *Server) entries(ctx context.Context, in contractReadIn, query string) (
 	if in.Offset < 0 {
 		return contractReadOut{}, invalidf("offset is %d; it must not be negative.", in.Offset)
 	}
-	return negotiated(ctx, s, func(ctx context.Context) (contractReadOut, error) {
+	return negotiated(ctx, s.calls, func(ctx context.Context) (contractReadOut, error) {
 		t, a, err := s.thread(ctx, in.ContractID, in.With, in.Poster)
 		if err != nil {
 			return contractReadOut{}, err
 		}
 		all := t.Select(entryFilter(in.Type, in.Visibility, in.Author, query))
-		out := contractReadOut{ContractID: t.Contract.ID, Status: t.Contract.Status, YourRole: t.Contract.Role(s.o.Contracts.PubKey()), Entries: []entryOut{}, Total: len(all), answer: a}
+		out := contractReadOut{ContractID: t.Contract.ID, Status: t.Contract.Status, YourRole: t.Contract.Role(s.contracts.PubKey()), Entries: []entryOut{}, Total: len(all), answer: a}
 		from := min(in.Offset, len(all))
 		if in.Last {
 			from = max(from, len(all)-limit)
@@ -222,12 +222,12 @@ type contractSummaryOut struct {
 	answer
 }
 
-func (s *Server) contractSummary(ctx context.Context, in contractShowIn) (contractSummaryOut, error) {
-	return negotiated(ctx, s, func(ctx context.Context) (contractSummaryOut, error) {
+func (s *contractTools) contractSummary(ctx context.Context, in contractShowIn) (contractSummaryOut, error) {
+	return negotiated(ctx, s.calls, func(ctx context.Context) (contractSummaryOut, error) {
 		t, a, err := s.thread(ctx, in.ContractID, in.With, in.Poster)
 		if err != nil {
 			return contractSummaryOut{}, err
 		}
-		return contractSummaryOut{t.Summary(), t.Contract.Status, t.Contract.Role(s.o.Contracts.PubKey()), a}, nil
+		return contractSummaryOut{t.Summary(), t.Contract.Status, t.Contract.Role(s.contracts.PubKey()), a}, nil
 	})
 }

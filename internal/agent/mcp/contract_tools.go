@@ -21,12 +21,13 @@ const describeContractMove = `Move a contract on, signed with your key. The work
 const describeContractSay = `Write an entry into a contract: a message, a revision that you ask for, a deliverable, a note, or an attachment. Shared entries are signed with your key and go to the other party and to relays, and cannot be taken back; private ones (visibility private) are for your own side, are never signed, and need a relay with the contract API. While a contract is open only its poster writes; when it has ended, nobody. Each call writes another entry: if the outcome of a call is unknown, contract_read first.`
 
 func (s *Server) addContractTools() {
-	add(s, "contract_list", "List contracts", effectNone, describeContractList, s.contractList)
-	add(s, "contract_show", "Show a contract", effectNone, describeContractShow, s.contractShow)
-	add(s, "contract_read", "Read a contract's entries", effectNone, describeContractRead, s.contractRead)
-	add(s, "contract_search", "Search a contract's entries", effectNone, describeContractSearch, s.contractSearch)
-	add(s, "contract_summary", "Summarise a contract's entries", effectNone, describeContractSummary, s.contractSummary)
-	add(s, "contract_new", "Offer a contract", effectAdd, describeContractNew, s.contractNew)
-	add(s, "contract_move", "Move a contract on", effectOverwrite, describeContractMove, s.contractMove)
-	add(s, "contract_say", "Write into a contract", effectAdd, describeContractSay, s.contractSay)
+	t := &contractTools{s.calls, s.o.Contracts, s.o.Clock}
+	add(s, "contract_list", "List contracts", effectNone, describeContractList, t.contractList)
+	add(s, "contract_show", "Show a contract", effectNone, describeContractShow, t.contractShow)
+	add(s, "contract_read", "Read a contract's entries", effectNone, describeContractRead, t.contractRead)
+	add(s, "contract_search", "Search a contract's entries", effectNone, describeContractSearch, t.contractSearch)
+	add(s, "contract_summary", "Summarise a contract's entries", effectNone, describeContractSummary, t.contractSummary)
+	add(s, "contract_new", "Offer a contract", effectAdd, describeContractNew, t.contractNew)
+	add(s, "contract_move", "Move a contract on", effectOverwrite, describeContractMove, t.contractMove)
+	add(s, "contract_say", "Write into a contract", effectAdd, describeContractSay, t.contractSay)
 }

@@ -25,7 +25,7 @@ type contractChangeOut struct {
 	answer
 }
 
-func (s *Server) contractNew(ctx context.Context, in contractNewIn) (contractChangeOut, error) {
+func (s *contractTools) contractNew(ctx context.Context, in contractNewIn) (contractChangeOut, error) {
 	if strings.TrimSpace(in.Description) == "" {
 		return contractChangeOut{}, invalidf("the description is empty.")
 	}
@@ -35,14 +35,14 @@ func (s *Server) contractNew(ctx context.Context, in contractNewIn) (contractCha
 	o := contract.Offer{Description: in.Description, AmountSats: in.AmountSats, Worker: keyOrName(in.Worker), Arbitrator: keyOrName(in.Arbitrator),
 		Decider: keyOrName(in.Decider), Expirer: keyOrName(in.Expirer)}
 	if in.Deadline != "" {
-		at, err := timeparse.Parse(in.Deadline, timeparse.Until, s.o.Clock())
-		if err != nil || !at.After(s.o.Clock()) {
+		at, err := timeparse.Parse(in.Deadline, timeparse.Until, s.clock())
+		if err != nil || !at.After(s.clock()) {
 			return contractChangeOut{}, invalidf("deadline must be a time to come, such as 2026-01-31T12:00:00Z.")
 		}
 		o.Deadline = at.Unix()
 	}
-	return signing(ctx, s, "", func(ctx context.Context) (contractChangeOut, error) {
-		c, status, err := s.o.Contracts.New(ctx, o)
+	return signing(ctx, s.calls, "", func(ctx context.Context) (contractChangeOut, error) {
+		c, status, err := s.contracts.New(ctx, o)
 		if err != nil {
 			return contractChangeOut{}, contractFailed(err, status, true)
 		}
@@ -65,7 +65,7 @@ type contractMoveIn struct {
 	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"send the text although something in it looks like a key or token. Only if the user said so: it cannot be taken back"`
 }
 
-func (s *Server) contractMove(ctx context.Context, in contractMoveIn) (contractChangeOut, error) {
+func (s *contractTools) contractMove(ctx context.Context, in contractMoveIn) (contractChangeOut, error) {
 	key, err := partyKey("with", in.With)
 	if err != nil {
 		return contractChangeOut{}, err
@@ -74,8 +74,8 @@ func (s *Server) contractMove(ctx context.Context, in contractMoveIn) (contractC
 		return contractChangeOut{}, err
 	}
 	id := strings.TrimSpace(in.ContractID)
-	return signing(ctx, s, id, func(ctx context.Context) (contractChangeOut, error) {
-		c, status, err := s.o.Contracts.Move(ctx, id, key, strings.TrimSpace(in.Status), in.Note, nil)
+	return signing(ctx, s.calls, id, func(ctx context.Context) (contractChangeOut, error) {
+		c, status, err := s.contracts.Move(ctx, id, key, strings.TrimSpace(in.Status), in.Note, nil)
 		if err != nil {
 			return contractChangeOut{}, contractFailed(err, status, true)
 		}
@@ -101,7 +101,7 @@ type contractSayOut struct {
 	answer
 }
 
-func (s *Server) contractSay(ctx context.Context, in contractSayIn) (contractSayOut, error) {
+func (s *contractTools) contractSay(ctx context.Context, in contractSayIn) (contractSayOut, error) {
 	key, err := partyKey("with", in.With)
 	if err != nil {
 		return contractSayOut{}, err
@@ -110,8 +110,8 @@ func (s *Server) contractSay(ctx context.Context, in contractSayIn) (contractSay
 		return contractSayOut{}, err
 	}
 	id := strings.TrimSpace(in.ContractID)
-	return signing(ctx, s, id, func(ctx context.Context) (contractSayOut, error) {
-		e, status, err := s.o.Contracts.Say(ctx, id, key, contract.Saying{Type: cmp.Or(in.Type, "message"), Visibility: in.Visibility, Content: in.Content, Attachments: in.Attachments})
+	return signing(ctx, s.calls, id, func(ctx context.Context) (contractSayOut, error) {
+		e, status, err := s.contracts.Say(ctx, id, key, contract.Saying{Type: cmp.Or(in.Type, "message"), Visibility: in.Visibility, Content: in.Content, Attachments: in.Attachments})
 		if err != nil {
 			return contractSayOut{}, contractFailed(err, status, true)
 		}

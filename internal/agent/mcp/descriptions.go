@@ -11,22 +11,22 @@ func (s *Server) instructions() string {
 	switch {
 	case s.o.Session == nil:
 		return instructionsForParty + instructionsForAll + instructionsForContracts
-	case s.o.Files == FilesAlone && s.readOnly:
+	case s.o.Files == FilesAlone && s.calls.readOnly:
 		words = instructionsForFilesOwner + instructionsForAllFiles
 	case s.o.Files == FilesAlone:
 		words = instructionsForFiles + instructionsForAllFiles + instructionsForFilesUse
-	case s.readOnly:
+	case s.calls.readOnly:
 		words = instructionsForOwner + instructionsForAll
-	case s.mindAlone():
+	case s.memories.mindAlone():
 		words = instructionsForAgent + instructionsForAll
 	}
 	if s.o.Files == FilesBeside {
 		words += filesBesideUse
 	}
-	if s.consolidates() {
+	if s.memories.consolidates() {
 		words += instructionsForMind
 	}
-	if s.o.Contracts != nil && !s.readOnly {
+	if s.o.Contracts != nil && !s.calls.readOnly {
 		words += instructionsForContracts
 	}
 	at := s.o.Session.Project()

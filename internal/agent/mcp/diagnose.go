@@ -33,8 +33,14 @@ type about struct {
 // Unwrap gives errors.Is the cause.
 func (a *about) Unwrap() error { return a.error }
 
+// diagnosis tells a caller what an error means, and what to do about it.
+type diagnosis struct {
+	readOnly bool
+	doubt    func() // is told that an answer was partial or missing
+}
+
 // failure turns any error of a call into a Failure.
-func (s *Server) failure(err error) *Failure {
+func (s *diagnosis) failure(err error) *Failure {
 	var f *Failure
 	if errors.As(err, &f) {
 		return f
@@ -47,14 +53,14 @@ func (s *Server) failure(err error) *Failure {
 		f.Relays = complaints(a.status)
 	}
 	if f.Code == CodeUnreachable || f.Code == CodePartial || f.Code == CodeKeyRefused {
-		s.memoryCalls.doubt()
+		s.doubt()
 	}
 	return f
 }
 
 // diagnose classifies an error. The order matters for an error that is several
 // things at once: failure comes before absence.
-func (s *Server) diagnose(a *about) *Failure {
+func (s *diagnosis) diagnose(a *about) *Failure {
 	var conflict *client.ConflictError
 	var poisoned *client.PoisonedError
 	var secret *secrets.Error
@@ -185,7 +191,7 @@ func conflicting(a *about, c *client.ConflictError) *Failure {
 	return f
 }
 
-func (s *Server) partial(a *about) *Failure {
+func (s *diagnosis) partial(a *about) *Failure {
 	f := &Failure{Code: CodePartial, Message: "Nothing was found for " + name(a.slug) + ", but not every relay answered: it may well exist." + nothingWritten(a),
 		Action: "Do not take it for missing. Try again later; if it goes on, tell the user which relays fail."}
 	if a.found {
@@ -199,7 +205,7 @@ func (s *Server) partial(a *about) *Failure {
 	return f
 }
 
-func (s *Server) unreadable(a *about) *Failure {
+func (s *diagnosis) unreadable(a *about) *Failure {
 	f := &Failure{Code: CodeUnreadable, Message: "What the relays have for " + name(a.slug) + " cannot be read: damaged, or encrypted for another pair of keys. It is not missing." + nothingWritten(a),
 		Action: "Do not write over it. Tell the user."}
 	if a.slug != "" {
@@ -223,7 +229,7 @@ func noVersion(a *about) *Failure {
 		Action: "Choose one of the versions that memory_history shows."}
 }
 
-func (s *Server) removed(a *about) *Failure {
+func (s *diagnosis) removed(a *about) *Failure {
 	f := &Failure{Code: CodeRemoved, Message: "The memory at " + name(a.slug) + " was deleted.", Action: "Look for it under another slug with memory_search. memory_history shows what it said before"}
 	if a.entry.CreatedAt > 0 {
 		f.Message = fmt.Sprintf("The memory at %s was deleted at %s.", name(a.slug), stamp(a.entry.CreatedAt))
@@ -235,7 +241,7 @@ func (s *Server) removed(a *about) *Failure {
 	return f
 }
 
-func (s *Server) notFound(a *about) *Failure {
+func (s *diagnosis) notFound(a *about) *Failure {
 	f := &Failure{Code: CodeNotFound, Message: "There is no memory at " + name(a.slug) + ": every relay answered, and none has it.",
 		Action: "Find the right slug with memory_list or memory_search."}
 	switch {
@@ -255,7 +261,7 @@ func (s *Server) notFound(a *about) *Failure {
 
 // wrongPair returns the Failure for a key that finds nothing here but has
 // memory with others.
-func (s *Server) wrongPair(a *about) *Failure {
+func (s *diagnosis) wrongPair(a *about) *Failure {
 	of, by := "for the owner that is configured", "for other owners"
 	if s.readOnly {
 		of, by = "by the agent that is configured, for this key", "by other agents"

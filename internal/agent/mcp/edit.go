@@ -15,16 +15,16 @@ type editIn struct {
 	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"if told to"`
 }
 
-func (s *Server) edit(ctx context.Context, in editIn) (writeOut, error) {
+func (s *writeTools) edit(ctx context.Context, in editIn) (writeOut, error) {
 	slug, base, err := parseTarget(in.Slug, in.Base)
 	if err != nil {
 		return writeOut{}, err
 	}
-	return writing(ctx, s, []nipae.Slug{slug}, func(ctx context.Context) (writeOut, error) {
-		r, err := s.writer(ctx).Edit(ctx, slug, in.OldStr, in.NewStr, memory.SetOptions{Base: base, Check: guard(in.AllowSecret, true)})
+	return writing(ctx, s.m.calls, []nipae.Slug{slug}, func(ctx context.Context) (writeOut, error) {
+		r, err := s.m.writer(ctx).Edit(ctx, slug, in.OldStr, in.NewStr, memory.SetOptions{Base: base, Check: guard(in.AllowSecret, true)})
 		if err != nil {
 			return writeOut{}, failedWrite(slug, r, err)
 		}
-		return s.wrote(slug, r), nil
+		return s.m.wrote(slug, r), nil
 	})
 }

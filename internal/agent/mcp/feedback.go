@@ -30,7 +30,7 @@ type feedbackOut struct {
 
 const describeFeedback = `After a success that memories made possible, call them useful; or wrong, if they misled: they come sooner, or later, from then on. No text changes.`
 
-func (s *Server) feedback(ctx context.Context, in feedbackIn) (feedbackOut, error) {
+func (s *mindTools) feedback(ctx context.Context, in feedbackIn) (feedbackOut, error) {
 	verdict := strings.ToLower(strings.TrimSpace(in.Verdict))
 	switch {
 	case verdict != "useful" && verdict != "wrong":
@@ -48,8 +48,8 @@ func (s *Server) feedback(ctx context.Context, in feedbackIn) (feedbackOut, erro
 			slugs = append(slugs, slug)
 		}
 	}
-	return reading(ctx, s, func(ctx context.Context) (feedbackOut, error) {
-		budget, err := s.o.Mind.Judge(ctx, verdict == "useful", slugs)
+	return reading(ctx, s.m.calls, func(ctx context.Context) (feedbackOut, error) {
+		budget, err := s.m.mind.Judge(ctx, verdict == "useful", slugs)
 		if err != nil {
 			failed := &about{error: err}
 			if one, ok := errors.AsType[*session.JudgeError](err); ok {

@@ -57,19 +57,23 @@ type said struct {
 	answer
 }
 
+// fileTools are the memory as files.
+type fileTools struct{ m *memories }
+
 func (s *Server) addFiles() {
+	t := &fileTools{s.memories}
 	s.arguments[filesTool] = argumentNames(reflect.TypeFor[filesIn]())
 	e := effectDestroy
-	if s.readOnly {
+	if s.memories.readOnly {
 		e = effectNone
 	}
 	tool := &sdk.Tool{Name: filesTool, Title: "Memory files", Annotations: annotated(e), Description: describeFiles, InputSchema: filesSchema}
 	sdk.AddTool(s.sdk, tool, func(ctx context.Context, req *sdk.CallToolRequest, in filesIn) (*sdk.CallToolResult, any, error) {
 		ctx = withCaller(ctx, req.ClientInfo())
-		out, err := called(ctx, s, filesTool, func(ctx context.Context) (said, error) {
-			out, err := s.file(ctx, in)
+		out, err := called(ctx, s.calls, filesTool, func(ctx context.Context) (said, error) {
+			out, err := t.file(ctx, in)
 			if err != nil {
-				err = s.fileFailure(in, err)
+				err = t.fileFailure(in, err)
 			}
 			return out, err
 		})
@@ -97,7 +101,7 @@ func (out said) note() string {
 }
 
 // file runs a command.
-func (s *Server) file(ctx context.Context, in filesIn) (said, error) {
+func (s *fileTools) file(ctx context.Context, in filesIn) (said, error) {
 	needs := map[string][]struct {
 		name  string
 		given bool
@@ -114,7 +118,7 @@ func (s *Server) file(ctx context.Context, in filesIn) (said, error) {
 			return said{}, invalidf("the command %s needs %s.", in.Command, n.name)
 		}
 	}
-	if in.Command != "view" && s.readOnly {
+	if in.Command != "view" && s.m.readOnly {
 		return said{}, client.ErrReadOnly
 	}
 	switch in.Command {

@@ -32,11 +32,11 @@ func fileOf(slug nipae.Slug, text string) anthropicfiles.File {
 
 // viewFolder lists a folder, from the local copy if every relay has confirmed it
 // lately and it has something there, else from the relays.
-func (s *Server) viewFolder(ctx context.Context, path anthropicfiles.Path) (said, error) {
-	if s.o.Session.Source() != nil {
+func (s *fileTools) viewFolder(ctx context.Context, path anthropicfiles.Path) (said, error) {
+	if s.m.session.Source() != nil {
 		var files []anthropicfiles.File
 		var a answer
-		err := s.o.Session.Source().Read(ctx, func(v recallanswer.View) error {
+		err := s.m.session.Source().Read(ctx, func(v recallanswer.View) error {
 			state := v.State()
 			if state.Stale || state.Unfinished {
 				return nil
@@ -46,7 +46,7 @@ func (s *Server) viewFolder(ctx context.Context, path anthropicfiles.Path) (said
 				files = append(files, fileOf(nipae.Slug(h.Slug), text))
 			}
 			files = anthropicfiles.Within(files, path)
-			a = s.answerFrom(state, len(files))
+			a = s.m.answerFrom(state, len(files))
 			return nil
 		})
 		if err == nil && len(files) > 0 {
@@ -61,7 +61,7 @@ func (s *Server) viewFolder(ctx context.Context, path anthropicfiles.Path) (said
 	for _, h := range all {
 		files = append(files, h.File)
 	}
-	out := said{answer: s.answerOf(status)}
+	out := said{answer: s.m.calls.answerOf(status)}
 	switch files = anthropicfiles.Within(files, path); {
 	case len(files) > 0:
 	case !path.IsRoot() && status.Partial:
@@ -82,9 +82,9 @@ func (s *Server) viewFolder(ctx context.Context, path anthropicfiles.Path) (said
 
 // rightPair makes sure, before an agent is told that it remembers nothing, that
 // this is its memory.
-func (s *Server) rightPair(ctx context.Context) error {
-	_, err := reading(ctx, s, func(ctx context.Context) (bool, error) {
-		others, status, err := s.o.Session.Others(ctx)
+func (s *fileTools) rightPair(ctx context.Context) error {
+	_, err := reading(ctx, s.m.calls, func(ctx context.Context) (bool, error) {
+		others, status, err := s.m.session.Others(ctx)
 		if err == nil && len(others.Keys) > 0 {
 			err = client.ErrNotFound
 		}
@@ -97,8 +97,8 @@ func (s *Server) rightPair(ctx context.Context) error {
 }
 
 // allFiles asks the relays for all files.
-func (s *Server) allFiles(ctx context.Context) ([]held, memory.Listing, client.Status, error) {
-	l, status, err := s.everything(ctx)
+func (s *fileTools) allFiles(ctx context.Context) ([]held, memory.Listing, client.Status, error) {
+	l, status, err := s.m.everything(ctx)
 	if err != nil {
 		return nil, l, status, err
 	}
@@ -110,7 +110,7 @@ func (s *Server) allFiles(ctx context.Context) ([]held, memory.Listing, client.S
 }
 
 // noFolder is taken if the path is that of a folder, nil if it cannot be one.
-func (s *Server) noFolder(ctx context.Context, path anthropicfiles.Path, taken error) error {
+func (s *fileTools) noFolder(ctx context.Context, path anthropicfiles.Path, taken error) error {
 	if path.Note() {
 		return nil
 	}
@@ -158,7 +158,7 @@ func slugsOf(some []held) (all []nipae.Slug) {
 	return all
 }
 
-func (s *Server) deleteFile(ctx context.Context, at string) (said, error) {
+func (s *fileTools) deleteFile(ctx context.Context, at string) (said, error) {
 	path, folder, err := parsePath(at)
 	switch {
 	case err != nil:
@@ -168,7 +168,7 @@ func (s *Server) deleteFile(ctx context.Context, at string) (said, error) {
 	}
 	var some []held
 	if !folder {
-		one, err := reading(ctx, s, func(ctx context.Context) (client.Entry, error) {
+		one, err := reading(ctx, s.m.calls, func(ctx context.Context) (client.Entry, error) {
 			e, _, err := s.fileAt(ctx, path)
 			return e, err
 		})
@@ -194,7 +194,7 @@ func (s *Server) deleteFile(ctx context.Context, at string) (said, error) {
 			return said{}, err
 		}
 	}
-	return writing(ctx, s, slugsOf(some), func(ctx context.Context) (said, error) {
+	return writing(ctx, s.m.calls, slugsOf(some), func(ctx context.Context) (said, error) {
 		out, failed, err := s.removeFiles(ctx, some)
 		switch {
 		case len(failed) == 0:
@@ -220,18 +220,18 @@ func halfway(format string, done, of int, path anthropicfiles.Path, failed []str
 
 // removeFiles removes files in the version that was read. failed names those that
 // are still there and why, err is the last reason.
-func (s *Server) removeFiles(ctx context.Context, some []held) (out said, failed []string, err error) {
+func (s *fileTools) removeFiles(ctx context.Context, some []held) (out said, failed []string, err error) {
 	for _, h := range some {
-		e, status, reason := s.o.Session.RemoveVersion(ctx, h.Slug, h.Hash)
+		e, status, reason := s.m.session.RemoveVersion(ctx, h.Slug, h.Hash)
 		if errors.Is(reason, client.ErrNotFound) || errors.Is(reason, client.ErrTombstone) {
 			reason = nil // somebody removed it meanwhile
 		}
 		if reason != nil {
 			err = &about{error: reason, slug: h.Slug, status: status, entry: e, write: true}
-			failed = append(failed, fmt.Sprintf("%s (%s)", h.Path, s.failure(err).Code))
+			failed = append(failed, fmt.Sprintf("%s (%s)", h.Path, s.m.calls.failure(err).Code))
 			continue
 		}
-		out.join(s.answerOf(status))
+		out.join(s.m.calls.answerOf(status))
 	}
 	return out, failed, err
 }

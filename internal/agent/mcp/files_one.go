@@ -38,15 +38,15 @@ func parseFile(text string) (anthropicfiles.Path, nipae.Slug, error) {
 var errNoFile = errors.New("no file has that path")
 
 // fileAt reads a file. errNoFile: every relay answered, and there is none.
-func (s *Server) fileAt(ctx context.Context, path anthropicfiles.Path) (client.Entry, client.Status, error) {
+func (s *fileTools) fileAt(ctx context.Context, path anthropicfiles.Path) (client.Entry, client.Status, error) {
 	slug, err := path.Slug()
 	if err != nil {
 		return client.Entry{}, client.Status{}, err
 	}
-	e, status, err := s.o.Session.Get(ctx, slug)
+	e, status, err := s.m.session.Get(ctx, slug)
 	switch {
 	case err == nil && anthropicfiles.Of(slug, e.Text) == path:
-		s.external.note(e)
+		s.m.external.note(e)
 		return e, status, nil
 	case err == nil && status.Partial:
 		err = client.ErrPartial // another one's: a relay may have a newer version
@@ -64,7 +64,7 @@ func shown(e client.Entry, text string) string {
 	return text
 }
 
-func (s *Server) viewFile(ctx context.Context, at string, viewRange []int) (said, error) {
+func (s *fileTools) viewFile(ctx context.Context, at string, viewRange []int) (said, error) {
 	path, folder, err := parsePath(at)
 	if err != nil {
 		return said{}, err
@@ -72,13 +72,13 @@ func (s *Server) viewFile(ctx context.Context, at string, viewRange []int) (said
 	if folder {
 		return s.viewFolder(ctx, path)
 	}
-	out, err := reading(ctx, s, func(ctx context.Context) (said, error) {
+	out, err := reading(ctx, s.m.calls, func(ctx context.Context) (said, error) {
 		e, status, err := s.fileAt(ctx, path)
 		if err != nil {
 			return said{}, err
 		}
-		s.o.Session.Used(ctx, []string{string(e.Slug)})
-		return said{shown(e, anthropicfiles.View(path, write.Body(e.Slug, e.Text), viewRange)), s.answerOf(status)}, nil
+		s.m.session.Used(ctx, []string{string(e.Slug)})
+		return said{shown(e, anthropicfiles.View(path, write.Body(e.Slug, e.Text), viewRange)), s.m.calls.answerOf(status)}, nil
 	})
 	switch {
 	case errors.Is(err, errNoFile) && path.Note():
@@ -89,7 +89,7 @@ func (s *Server) viewFile(ctx context.Context, at string, viewRange []int) (said
 	return out, err
 }
 
-func (s *Server) createFile(ctx context.Context, at, body string) (said, error) {
+func (s *fileTools) createFile(ctx context.Context, at, body string) (said, error) {
 	path, slug, err := parseFile(at)
 	if strings.TrimRight(at, "/") == anthropicfiles.Root {
 		return said{}, anthropicfiles.Exists(anthropicfiles.Root)
@@ -100,7 +100,7 @@ func (s *Server) createFile(ctx context.Context, at, body string) (said, error) 
 	if err := s.noFolder(ctx, path, anthropicfiles.Exists(path)); err != nil {
 		return said{}, err
 	}
-	return writing(ctx, s, []nipae.Slug{slug}, func(ctx context.Context) (said, error) {
+	return writing(ctx, s.m.calls, []nipae.Slug{slug}, func(ctx context.Context) (said, error) {
 		for _, p := range path.Parents() {
 			if _, _, err := s.fileAt(ctx, p); err == nil {
 				return said{}, anthropicfiles.Errorf(anthropicfiles.KindTaken, "The path %s is not a directory.", p)
@@ -108,7 +108,7 @@ func (s *Server) createFile(ctx context.Context, at, body string) (said, error) 
 				return said{}, err
 			}
 		}
-		r, err := s.writer(ctx).Create(ctx, slug, body, path.Kept(slug), memory.SetOptions{Check: guard(false, true)})
+		r, err := s.m.writer(ctx).Create(ctx, slug, body, path.Kept(slug), memory.SetOptions{Check: guard(false, true)})
 		var conflict *client.ConflictError
 		switch {
 		case errors.Is(err, write.ErrTaken) && anthropicfiles.Of(slug, r.Text) == path:
@@ -131,14 +131,14 @@ func alike(path, other anthropicfiles.Path) error {
 
 // changeFile replaces what change makes of a file's body. The version that it is
 // shown is the base of the write.
-func (s *Server) changeFile(ctx context.Context, at string, change func(p anthropicfiles.Path, body string) (changed, arrived, answer string, err error)) (said, error) {
+func (s *fileTools) changeFile(ctx context.Context, at string, change func(p anthropicfiles.Path, body string) (changed, arrived, answer string, err error)) (said, error) {
 	path, slug, err := parseFile(at)
 	if err != nil {
 		return said{}, err
 	}
-	out, err := writing(ctx, s, []nipae.Slug{slug}, func(ctx context.Context) (said, error) {
+	out, err := writing(ctx, s.m.calls, []nipae.Slug{slug}, func(ctx context.Context) (said, error) {
 		var answer string
-		r, err := s.writer(ctx).Rewrite(ctx, slug, func(head client.Entry, body string) (changed, arrived string, err error) {
+		r, err := s.m.writer(ctx).Rewrite(ctx, slug, func(head client.Entry, body string) (changed, arrived string, err error) {
 			if anthropicfiles.Of(slug, head.Text) != path {
 				return "", "", errNoFile
 			}
@@ -168,6 +168,6 @@ func (s *Server) changeFile(ctx context.Context, at string, change func(p anthro
 }
 
 // changedFile is the answer of a write.
-func (s *Server) changedFile(r write.Result, text string) said {
-	return said{text, s.wrote(r.Slug, r).answer}
+func (s *fileTools) changedFile(r write.Result, text string) said {
+	return said{text, s.m.wrote(r.Slug, r).answer}
 }

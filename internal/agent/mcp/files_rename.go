@@ -19,7 +19,7 @@ type step struct {
 
 // renameFile writes all files at their new paths first, then removes the old ones.
 // One that says the same at its new path is there from an earlier call.
-func (s *Server) renameFile(ctx context.Context, old, new string) (said, error) {
+func (s *fileTools) renameFile(ctx context.Context, old, new string) (said, error) {
 	from, folder, err := parsePath(old)
 	if err != nil {
 		return said{}, err
@@ -54,7 +54,7 @@ func (s *Server) renameFile(ctx context.Context, old, new string) (said, error) 
 	for _, st := range steps {
 		locked = append(locked, st.slug)
 	}
-	return writing(ctx, s, locked, func(ctx context.Context) (said, error) {
+	return writing(ctx, s.m.calls, locked, func(ctx context.Context) (said, error) {
 		out, err := s.renameAll(ctx, steps, from, to, isFolder)
 		out.text = anthropicfiles.Renamed(from, to)
 		return out, err
@@ -99,20 +99,20 @@ func planned(all, some []held, from, to anthropicfiles.Path) ([]step, error) {
 	return steps, nil
 }
 
-func (s *Server) renameAll(ctx context.Context, steps []step, from, to anthropicfiles.Path, folder bool) (out said, err error) {
+func (s *fileTools) renameAll(ctx context.Context, steps []step, from, to anthropicfiles.Path, folder bool) (out said, err error) {
 	var old []held
 	for i, st := range steps {
-		r, err := s.writer(ctx).Move(ctx, st.Entry, st.slug, st.to.Kept(st.slug), guard(false, true))
+		r, err := s.m.writer(ctx).Move(ctx, st.Entry, st.slug, st.to.Kept(st.slug), guard(false, true))
 		switch failed := failedWrite(st.slug, r, err); {
 		case err == nil:
 		case !folder:
 			return out, failed
 		default:
-			why := []string{fmt.Sprintf("%s (%s)", st.to, s.failure(failed).Code)}
+			why := []string{fmt.Sprintf("%s (%s)", st.to, s.m.calls.failure(failed).Code)}
 			return out, halfway("%d of %d files are written in %s, and none is removed from where it was", i, len(steps), to, why)
 		}
-		s.external.note(r.Entry)
-		out.join(s.answerOf(r.Status))
+		s.m.external.note(r.Entry)
+		out.join(s.m.calls.answerOf(r.Status))
 		if st.slug != st.Slug {
 			old = append(old, st.held)
 		}

@@ -51,7 +51,7 @@ var fileAdvice = map[string][2]string{
 
 // fileFailure turns an error of a command into a Failure: refusals in the words of
 // the SDK, all else in ours.
-func (s *Server) fileFailure(in filesIn, err error) *Failure {
+func (s *fileTools) fileFailure(in filesIn, err error) *Failure {
 	var refusal *anthropicfiles.Error
 	if errors.As(err, &refusal) {
 		code := map[anthropicfiles.Kind]string{anthropicfiles.KindMissing: CodeNotFound, anthropicfiles.KindTaken: CodeConflict, anthropicfiles.KindMatch: CodeMatch}[refusal.Kind]
@@ -61,7 +61,7 @@ func (s *Server) fileFailure(in filesIn, err error) *Failure {
 		return &Failure{Code: code, Message: refusal.Error(), exact: true, cause: err}
 	}
 	var own *Failure
-	f := s.failure(err)
+	f := s.m.calls.failure(err)
 	if errors.As(err, &own) {
 		return f
 	}

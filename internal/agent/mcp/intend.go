@@ -35,7 +35,7 @@ type intentionOut struct {
 
 const describeIntend = `Remember to do something later: at a time, again and again, or when a prompt is about something. It is shown in sessions from then on, until memory_done. Without due and trigger: from now on.`
 
-func (s *Server) intend(ctx context.Context, in intendIn) (intentionOut, error) {
+func (s *mindTools) intend(ctx context.Context, in intendIn) (intentionOut, error) {
 	if err := checkText(in.Text); err != nil {
 		return intentionOut{}, err
 	}
@@ -49,12 +49,12 @@ func (s *Server) intend(ctx context.Context, in intendIn) (intentionOut, error) 
 		d.Slug, at = slug, slug
 	}
 	if strings.TrimSpace(d.Where) == "project" {
-		if d.Where = s.o.Session.Where(ctx).Project; d.Where == "" {
+		if d.Where = s.m.session.Where(ctx).Project; d.Where == "" {
 			return intentionOut{}, invalidf("where: it is not known which project this session works on. Give the project's name.")
 		}
 	}
-	return writing(ctx, s, []nipae.Slug{at}, func(ctx context.Context) (intentionOut, error) {
-		w, err := acts.Make(ctx, s.writer(ctx), rand.Reader, d, s.o.Clock(), guard(false, true))
+	return writing(ctx, s.m.calls, []nipae.Slug{at}, func(ctx context.Context) (intentionOut, error) {
+		w, err := acts.Make(ctx, s.m.writer(ctx), rand.Reader, d, s.m.clock(), guard(false, true))
 		if err != nil {
 			return intentionOut{}, failedWrite(cmp.Or(w.Slug, d.Slug), w.Result, err)
 		}
@@ -62,8 +62,8 @@ func (s *Server) intend(ctx context.Context, in intendIn) (intentionOut, error) 
 	})
 }
 
-func (s *Server) intended(w acts.Written) intentionOut {
-	out := intentionOut{writeOut: s.wrote(w.Slug, w.Result), State: string(w.Intention.State)}
+func (s *mindTools) intended(w acts.Written) intentionOut {
+	out := intentionOut{writeOut: s.m.wrote(w.Slug, w.Result), State: string(w.Intention.State)}
 	if !w.Next.IsZero() {
 		out.Next = w.Next.Format(time.RFC3339)
 	}
@@ -79,12 +79,12 @@ type doneIn struct {
 
 const describeDone = `Close an intention: done (one that repeats comes again at its next time), snooze until a time, or cancel for good. If somebody else was faster, it says who.`
 
-func (s *Server) done(ctx context.Context, in doneIn) (intentionOut, error) {
+func (s *mindTools) done(ctx context.Context, in doneIn) (intentionOut, error) {
 	slug, err := parseOwn(in.Slug)
 	if err != nil {
 		return intentionOut{}, err
 	}
-	as, now := cmp.Or(strings.ToLower(strings.TrimSpace(in.As)), "done"), s.o.Clock()
+	as, now := cmp.Or(strings.ToLower(strings.TrimSpace(in.As)), "done"), s.m.clock()
 	var until, occurrence time.Time
 	switch {
 	case as != "done" && as != "snooze" && as != "cancel":
@@ -104,15 +104,15 @@ func (s *Server) done(ctx context.Context, in doneIn) (intentionOut, error) {
 			return intentionOut{}, invalidf("occurrence: %v.", err)
 		}
 	}
-	return writing(ctx, s, []nipae.Slug{slug}, func(ctx context.Context) (intentionOut, error) {
+	return writing(ctx, s.m.calls, []nipae.Slug{slug}, func(ctx context.Context) (intentionOut, error) {
 		w := acts.Written{}
 		switch as {
 		case "done":
-			w, err = acts.Done(ctx, s.writer(ctx), slug, occurrence, now, rand.Reader)
+			w, err = acts.Done(ctx, s.m.writer(ctx), slug, occurrence, now, rand.Reader)
 		case "snooze":
-			w, err = acts.Snooze(ctx, s.writer(ctx), slug, until, now, rand.Reader)
+			w, err = acts.Snooze(ctx, s.m.writer(ctx), slug, until, now, rand.Reader)
 		default:
-			w, err = acts.Cancel(ctx, s.writer(ctx), slug, now, rand.Reader)
+			w, err = acts.Cancel(ctx, s.m.writer(ctx), slug, now, rand.Reader)
 		}
 		if f := unclosed(err); f != nil {
 			f.Slug = string(slug)
@@ -142,8 +142,8 @@ func unclosed(err error) *Failure {
 }
 
 // scope is in which project the session asks.
-func (s *Server) scope(ctx context.Context, all bool) (in recallanswer.Scope) {
-	in = s.o.Session.Scope(ctx)
+func (s *memories) scope(ctx context.Context, all bool) (in recallanswer.Scope) {
+	in = s.session.Scope(ctx)
 	in.All = all
 	return in
 }
@@ -159,9 +159,9 @@ type comingOut struct {
 
 // fresh returns the first items that the session was not shown before, at most that
 // many, and notes that it is now.
-func (s *Server) fresh(ctx context.Context, items []intentions.Item, most int) []intentions.Item {
+func (s *memories) fresh(ctx context.Context, items []intentions.Item, most int) []intentions.Item {
 	if len(items) > 0 {
-		if fresh, known := s.o.Session.Fresh(ctx, items, most); known {
+		if fresh, known := s.session.Fresh(ctx, items, most); known {
 			return fresh
 		}
 	}
@@ -170,7 +170,7 @@ func (s *Server) fresh(ctx context.Context, items []intentions.Item, most int) [
 
 // coming returns the intentions that come up beside a query, those that the session
 // was not shown yet.
-func (s *Server) coming(ctx context.Context, items []intentions.Item) []comingOut {
+func (s *memories) coming(ctx context.Context, items []intentions.Item) []comingOut {
 	var all []comingOut
 	for _, i := range s.fresh(ctx, items, maxComing) {
 		out := comingOut{Slug: i.Slug, Why: i.Why(), Text: quote.Line(i.Title), Action: quote.Line(i.Action)}

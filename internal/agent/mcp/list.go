@@ -29,34 +29,34 @@ type listOut struct {
 
 // list answers from the local copy if every relay has confirmed it lately, else
 // it asks the relays.
-func (s *Server) list(ctx context.Context, in listIn) (listOut, error) {
+func (s *readTools) list(ctx context.Context, in listIn) (listOut, error) {
 	limit, err := within("limit", in.Limit, defaultEntries, maxEntries)
 	if err != nil {
 		return listOut{}, err
 	}
-	if s.o.Session.Source() != nil {
+	if s.m.session.Source() != nil {
 		var out listOut
 		confirmed := false
-		err := s.o.Session.Source().Read(ctx, func(v recallanswer.View) error {
+		err := s.m.session.Source().Read(ctx, func(v recallanswer.View) error {
 			state := v.State()
 			if confirmed = !state.Stale && !state.Unfinished; !confirmed {
 				return nil
 			}
 			out = page(v, in, limit)
-			out.answer, out.fresh = s.answerFrom(state, out.Total), freshOf(state)
+			out.answer, out.fresh = s.m.answerFrom(state, out.Total), freshOf(state)
 			return nil
 		})
 		if err == nil && confirmed {
 			return out, nil
 		}
 	}
-	l, status, err := s.everything(ctx)
+	l, status, err := s.m.everything(ctx)
 	if err != nil {
 		return listOut{}, err
 	}
-	state := recallanswer.State{AsOf: s.o.Clock(), Stale: status.Partial, Unreadable: l.Unreadable}
+	state := recallanswer.State{AsOf: s.m.clock(), Stale: status.Partial, Unreadable: l.Unreadable}
 	out := page(listed(l), in, limit)
-	out.Unreadable, out.answer, out.fresh = l.Unreadable, s.answerOf(status), freshOf(state)
+	out.Unreadable, out.answer, out.fresh = l.Unreadable, s.m.calls.answerOf(status), freshOf(state)
 	return out, nil
 }
 

@@ -19,8 +19,8 @@ type fresh struct {
 // have. do returns how many things it found; it may be called again. A copy that is
 // not whole yet is waited for: what is there is not final, and relays would be asked
 // twice for what is on its way.
-func (s *Server) view(ctx context.Context, do func(recallanswer.View) (found int, err error)) (answer, fresh, error) {
-	if s.o.Session.Source() != nil {
+func (s *memories) view(ctx context.Context, do func(recallanswer.View) (found int, err error)) (answer, fresh, error) {
+	if s.session.Source() != nil {
 		var a answer
 		var f fresh
 		var failed error // of do: not of the copy
@@ -34,24 +34,24 @@ func (s *Server) view(ctx context.Context, do func(recallanswer.View) (found int
 			}
 			return err
 		}
-		err := s.o.Session.Source().Read(ctx, read)
+		err := s.session.Source().Read(ctx, read)
 		if err == nil && unfinished {
-			s.o.Session.Settle(ctx)
-			err = s.o.Session.Source().Read(ctx, read)
+			s.session.Settle(ctx)
+			err = s.session.Source().Read(ctx, read)
 		}
 		switch {
 		case failed != nil || ctx.Err() != nil || err == nil && !lacks:
 			return a, f, err
 		case err != nil:
 			// The copy may be deleted at any time; the memory is at the relays.
-			s.o.Log.Warn("the local copy cannot be read: relays are asked instead", "error", err)
+			s.calls.log.Warn("the local copy cannot be read: relays are asked instead", "error", err)
 		}
 	}
 	l, status, err := s.everything(ctx)
 	if err != nil {
 		return answer{}, fresh{}, err
 	}
-	source, err := recallanswer.Load(heldOf(l), recallanswer.State{AsOf: s.o.Clock(), Stale: status.Partial, Unreadable: l.Unreadable})
+	source, err := recallanswer.Load(heldOf(l), recallanswer.State{AsOf: s.clock(), Stale: status.Partial, Unreadable: l.Unreadable})
 	if err != nil {
 		return answer{}, fresh{}, err
 	}
@@ -61,11 +61,11 @@ func (s *Server) view(ctx context.Context, do func(recallanswer.View) (found int
 		_, err := do(v)
 		return err
 	})
-	return s.answerOf(status), f, err
+	return s.calls.answerOf(status), f, err
 }
 
 // answerFrom says how far an answer of the local copy can be trusted.
-func (s *Server) answerFrom(state recallanswer.State, found int) answer {
+func (s *memories) answerFrom(state recallanswer.State, found int) answer {
 	a := answer{Partial: state.Partial(found)}
 	switch {
 	case state.Unfinished:

@@ -29,32 +29,36 @@ type Plans interface {
 
 var _ Plans = (*plans.Plans)(nil)
 
+// mindTools are the tools of the profile mind.
+type mindTools struct{ m *memories }
+
 // minds reports whether the profile mind is offered.
-func (s *Server) minds() bool { return s.o.Session != nil && s.o.Mind != nil && !s.readOnly }
+func (s *memories) minds() bool { return s.mind != nil && !s.readOnly }
 
 // mindAlone reports whether no other tools for the memory are.
-func (s *Server) mindAlone() bool { return s.minds() && s.o.Mind.Alone && s.o.Files == NoFiles }
+func (s *memories) mindAlone() bool { return s.minds() && s.mind.Alone && s.files == NoFiles }
 
 // consolidates reports whether plans can be made.
-func (s *Server) consolidates() bool { return s.minds() && s.o.Mind.Plans != nil }
+func (s *memories) consolidates() bool { return s.minds() && s.mind.Plans != nil }
 
 // addMindTools adds the tools for what an agent makes of its memory. Every one of
 // them stands in each session's context: maxMindTools is the limit.
 func (s *Server) addMindTools() {
-	add(s, "memory_intend", "Intend", effectAdd, describeIntend, s.intend)
-	add(s, "memory_done", "Close", effectDestroy, describeDone, s.done)
-	if s.o.Mind.Judge != nil {
-		add(s, "memory_feedback", "Feedback", effectAdd, describeFeedback, s.feedback)
+	t := &mindTools{s.memories}
+	add(s, "memory_intend", "Intend", effectAdd, describeIntend, t.intend)
+	add(s, "memory_done", "Close", effectDestroy, describeDone, t.done)
+	if t.m.mind.Judge != nil {
+		add(s, "memory_feedback", "Feedback", effectAdd, describeFeedback, t.feedback)
 	}
-	if s.o.Mind.Plans != nil {
-		add(s, "mind_prepare", "Prepare", effectNone, describePrepare, s.mindPrepare)
-		add(s, commitTool, "Commit", effectOverwrite, describeCommit, s.mindCommit)
-		add(s, "mind_dream", "Dream", effectNone, describeDream, s.mindDream)
-		add(s, "mind_undo", "Undo", effectOverwrite, describeUndo, s.mindUndo)
+	if t.m.mind.Plans != nil {
+		add(s, "mind_prepare", "Prepare", effectNone, describePrepare, t.mindPrepare)
+		add(s, commitTool, "Commit", effectOverwrite, describeCommit, t.mindCommit)
+		add(s, "mind_dream", "Dream", effectNone, describeDream, t.mindDream)
+		add(s, "mind_undo", "Undo", effectOverwrite, describeUndo, t.mindUndo)
 	}
 }
 
 // plans are those for the session that calls.
-func (s *Server) plans(ctx context.Context) Plans {
-	return s.o.Mind.Plans(s.o.Session.ID(ctx))
+func (s *mindTools) plans(ctx context.Context) Plans {
+	return s.m.mind.Plans(s.m.session.ID(ctx))
 }

@@ -46,12 +46,12 @@ type leftOut struct {
 
 const describeCommit = `Carry out operations on a plan, all of them or none: they are checked first, and a failure names the one that is wrong. No operation deletes; mind_undo takes all of it back.`
 
-func (s *Server) mindCommit(ctx context.Context, in commitIn) (commitOut, error) {
+func (s *mindTools) mindCommit(ctx context.Context, in commitIn) (commitOut, error) {
 	ops, err := operationsOf(ctx, in)
 	if err != nil {
 		return commitOut{}, mindFailure(err)
 	}
-	r, err := unbroken(ctx, s, s.memoryCalls, plansLock, func(ctx context.Context) (plans.Result, error) {
+	r, err := unbroken(ctx, s.m.calls, s.m.calls.memory, plansLock, func(ctx context.Context) (plans.Result, error) {
 		return s.plans(ctx).Commit(ctx, strings.TrimSpace(in.Plan), ops)
 	})
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Server) mindCommit(ctx context.Context, in commitIn) (commitOut, error)
 		slugs = append(slugs, nipae.Slug(c.Slug))
 	}
 	if !r.Again && len(slugs) > 0 {
-		s.changed(ctx, slugs...)
+		s.m.calls.changed(ctx, slugs...)
 	}
 	return out, nil
 }

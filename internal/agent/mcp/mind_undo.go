@@ -22,8 +22,8 @@ type undoOut struct {
 
 const describeUndo = `Take back all that a plan wrote, as one act. If something was changed since, it says what, and changes nothing without force.`
 
-func (s *Server) mindUndo(ctx context.Context, in undoIn) (undoOut, error) {
-	r, err := unbroken(ctx, s, s.memoryCalls, plansLock, func(ctx context.Context) (plans.Undone, error) {
+func (s *mindTools) mindUndo(ctx context.Context, in undoIn) (undoOut, error) {
+	r, err := unbroken(ctx, s.m.calls, s.m.calls.memory, plansLock, func(ctx context.Context) (plans.Undone, error) {
 		return s.plans(ctx).Undo(ctx, strings.TrimSpace(in.Plan), in.Force)
 	})
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Server) mindUndo(ctx context.Context, in undoIn) (undoOut, error) {
 		slugs = append(slugs, nipae.Slug(slug))
 	}
 	if len(slugs) > 0 {
-		s.changed(ctx, slugs...)
+		s.m.calls.changed(ctx, slugs...)
 	}
 	return out, nil
 }

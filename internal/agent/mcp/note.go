@@ -17,7 +17,7 @@ const describeNote = `Note what just happened, was said or decided, at a slug th
 
 // note writes an episode. It takes no place among the calls that run: those that
 // arrive together share one (placed).
-func (s *Server) note(ctx context.Context, in noteIn) (writeOut, error) {
+func (s *writeTools) note(ctx context.Context, in noteIn) (writeOut, error) {
 	if err := checkText(in.Text); err != nil {
 		return writeOut{}, err
 	}
@@ -26,17 +26,17 @@ func (s *Server) note(ctx context.Context, in noteIn) (writeOut, error) {
 		return writeOut{}, err
 	}
 	n.At = arrival(ctx)
-	r, err := s.writer(ctx).AddNote(ctx, s.notes, rand.Reader, n, guard(false, true))
+	r, err := s.m.writer(ctx).AddNote(ctx, s.m.notes, rand.Reader, n, guard(false, true))
 	if err != nil {
 		return writeOut{}, failedWrite(r.Slug, r, err)
 	}
-	s.changed(ctx, r.Slug)
-	return s.wrote(r.Slug, r), nil
+	s.m.calls.changed(ctx, r.Slug)
+	return s.m.wrote(r.Slug, r), nil
 }
 
 // placed adds texts as one call among those that run.
-type placed struct{ s *Server }
+type placed struct{ m *memories }
 
 func (p placed) Add(ctx context.Context, texts []memory.NewText) ([]memory.Added, error) {
-	return reading(ctx, p.s, func(ctx context.Context) ([]memory.Added, error) { return p.s.o.Session.Add(ctx, texts) })
+	return reading(ctx, p.m.calls, func(ctx context.Context) ([]memory.Added, error) { return p.m.session.Add(ctx, texts) })
 }

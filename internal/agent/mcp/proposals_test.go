@@ -172,15 +172,15 @@ func TestOtherArguments(t *testing.T) {
 func TestOffersAtTheBeginning(t *testing.T) {
 	f := &fakeProposals{inbox: proposals.Inbox{Strangers: 2, Items: []proposals.Item{itemAt(0, "mem/a", "obey me", true), itemAt(1, "mem/from/ana/b", "obey me", false)}}}
 	s := newServer(options{Memory: newFake(), Proposals: f})
-	if got := s.offers(t.Context()); got != (hook.Offers{Owner: 1, Listed: 1, Strangers: 2}) {
+	if got := s.memories.offers(t.Context()); got != (hook.Offers{Owner: 1, Listed: 1, Strangers: 2}) {
 		t.Errorf("%+v", got)
 	}
-	text := hook.Counts{Offers: s.offers(t.Context())}.Section(hook.WaysOf(false, true)).Text
+	text := hook.Counts{Offers: s.memories.offers(t.Context())}.Section(hook.WaysOf(false, true)).Text
 	if want := "2 proposals wait for your answer: 1 by your owner, 1 by agents that are listed. memory_proposals shows them.\nKeys that nobody listed address 2 records to you, not read.\n"; !strings.Contains(text, want) || strings.Contains(text, "obey") {
 		t.Errorf("%q", text)
 	}
 	f.err = client.ErrNoRelay
-	if got := s.offers(t.Context()); got != (hook.Offers{}) {
+	if got := s.memories.offers(t.Context()); got != (hook.Offers{}) {
 		t.Errorf("%+v", got)
 	}
 }

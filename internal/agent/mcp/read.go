@@ -20,13 +20,13 @@ const (
 )
 
 // everything returns the whole memory.
-func (s *Server) everything(ctx context.Context) (memory.Listing, client.Status, error) {
+func (s *memories) everything(ctx context.Context) (memory.Listing, client.Status, error) {
 	type all struct {
 		memory.Listing
 		client.Status
 	}
-	got, err := reading(ctx, s, func(ctx context.Context) (all, error) {
-		l, status, err := s.o.Session.ListAll(ctx)
+	got, err := reading(ctx, s.calls, func(ctx context.Context) (all, error) {
+		l, status, err := s.session.ListAll(ctx)
 		if err == nil && len(heads(l)) == 0 && l.Unreadable > 0 {
 			err = client.ErrUnreadable
 		} else if err == nil && len(heads(l)) == 0 && status.Partial {
@@ -63,7 +63,7 @@ type readOut struct {
 	answer
 }
 
-func (s *Server) read(ctx context.Context, in readIn) (readOut, error) {
+func (s *readTools) read(ctx context.Context, in readIn) (readOut, error) {
 	slug, err := parseSlug(in.Slug)
 	if err != nil {
 		return readOut{}, err
@@ -74,7 +74,7 @@ func (s *Server) read(ctx context.Context, in readIn) (readOut, error) {
 	}
 	var when *memory.When
 	if in.Version != "" {
-		w, err := memory.ParseWhen(strings.TrimSpace(in.Version), s.o.Clock())
+		w, err := memory.ParseWhen(strings.TrimSpace(in.Version), s.m.clock())
 		if err != nil {
 			return readOut{}, err
 		}
@@ -83,16 +83,16 @@ func (s *Server) read(ctx context.Context, in readIn) (readOut, error) {
 	if in.Offset < 0 {
 		return readOut{}, invalidf("offset is %d; it cannot be less than 0.", in.Offset)
 	}
-	return reading(ctx, s, func(ctx context.Context) (readOut, error) {
-		e, status, err := s.entry(ctx, slug, when)
+	return reading(ctx, s.m.calls, func(ctx context.Context) (readOut, error) {
+		e, status, err := s.m.entry(ctx, slug, when)
 		if err != nil {
 			return readOut{}, err
 		}
 		if in.Offset > len(e.Text) {
 			return readOut{}, invalidf("offset is %d, and the text has %d bytes.", in.Offset, len(e.Text))
 		}
-		s.o.Session.Used(ctx, []string{string(e.Slug)})
-		out := readOut{Slug: string(e.Slug), Size: e.Size, ID: e.ID, UpdatedAt: stamp(e.CreatedAt), answer: s.answerOf(status)}
+		s.m.session.Used(ctx, []string{string(e.Slug)})
+		out := readOut{Slug: string(e.Slug), Size: e.Size, ID: e.ID, UpdatedAt: stamp(e.CreatedAt), answer: s.m.calls.answerOf(status)}
 		out.show(e, in.Offset, max(most, minBytes))
 		if out.Whole && when == nil {
 			out.Hash = e.Hash
@@ -141,16 +141,16 @@ func fieldsOf(d frontmatter.Doc) map[string]any {
 }
 
 // entry returns the current version of a record, or an earlier one.
-func (s *Server) entry(ctx context.Context, slug nipae.Slug, when *memory.When) (client.Entry, client.Status, error) {
+func (s *memories) entry(ctx context.Context, slug nipae.Slug, when *memory.When) (client.Entry, client.Status, error) {
 	var e client.Entry
 	var status client.Status
 	var err error
 	if when == nil {
-		if e, status, err = s.o.Session.Get(ctx, slug); err == nil {
+		if e, status, err = s.session.Get(ctx, slug); err == nil {
 			s.external.note(e)
 		}
 	} else {
-		if e, status, err = s.o.Session.At(ctx, slug, *when); err == nil {
+		if e, status, err = s.session.At(ctx, slug, *when); err == nil {
 			seen := e
 			seen.Slug += nipae.Slug("@" + e.ID[:min(8, len(e.ID))]) // beside the present text
 			s.external.note(seen)
@@ -161,7 +161,7 @@ func (s *Server) entry(ctx context.Context, slug nipae.Slug, when *memory.When) 
 		if slug.IsCore() && when == nil && errors.Is(err, client.ErrNotFound) {
 			// Before telling an agent to begin anew, make sure that it is the
 			// right one.
-			if a.others, a.status, err = s.o.Session.Others(ctx); err != nil {
+			if a.others, a.status, err = s.session.Others(ctx); err != nil {
 				a.error = err
 			}
 		}
@@ -206,7 +206,7 @@ type historyOut struct {
 	answer
 }
 
-func (s *Server) history(ctx context.Context, in historyIn) (historyOut, error) {
+func (s *readTools) history(ctx context.Context, in historyIn) (historyOut, error) {
 	slug, err := parseSlug(in.Slug)
 	if err != nil {
 		return historyOut{}, err
@@ -215,12 +215,12 @@ func (s *Server) history(ctx context.Context, in historyIn) (historyOut, error) 
 	if err != nil {
 		return historyOut{}, err
 	}
-	return reading(ctx, s, func(ctx context.Context) (historyOut, error) {
-		versions, status, err := s.o.Session.Log(ctx, slug)
+	return reading(ctx, s.m.calls, func(ctx context.Context) (historyOut, error) {
+		versions, status, err := s.m.session.Log(ctx, slug)
 		if err != nil {
 			return historyOut{}, &about{error: err, slug: slug, status: status}
 		}
-		out := historyOut{Slug: string(slug), Versions: []versionOut{}, Total: len(versions), answer: s.answerOf(status)}
+		out := historyOut{Slug: string(slug), Versions: []versionOut{}, Total: len(versions), answer: s.m.calls.answerOf(status)}
 		for _, v := range versions[:min(limit, len(versions))] {
 			out.Versions = append(out.Versions, versionOut{ID: v.ID, UpdatedAt: stamp(v.CreatedAt), Title: title(v.Text), Size: v.Size,
 				Hash: v.Hash, Current: v.Head, Deleted: v.Tombstone, Readable: v.Err == nil})

@@ -27,7 +27,7 @@ type renameOut struct {
 	answer
 }
 
-func (s *Server) rename(ctx context.Context, in renameIn) (renameOut, error) {
+func (s *writeTools) rename(ctx context.Context, in renameIn) (renameOut, error) {
 	from, err := parseOwn(in.Slug)
 	if err != nil {
 		return renameOut{}, err
@@ -36,8 +36,8 @@ func (s *Server) rename(ctx context.Context, in renameIn) (renameOut, error) {
 	if err != nil {
 		return renameOut{}, err
 	}
-	return writing(ctx, s, []nipae.Slug{from, to}, func(ctx context.Context) (renameOut, error) {
-		r, err := s.writer(ctx).Rename(ctx, from, to, in.MendLinks, guard(false, true))
+	return writing(ctx, s.m.calls, []nipae.Slug{from, to}, func(ctx context.Context) (renameOut, error) {
+		r, err := s.m.writer(ctx).Rename(ctx, from, to, in.MendLinks, guard(false, true))
 		if err != nil {
 			failed := failedWrite(from, r.Result, err)
 			if r.Slug == to {
@@ -45,16 +45,16 @@ func (s *Server) rename(ctx context.Context, in renameIn) (renameOut, error) {
 			}
 			return renameOut{}, failed
 		}
-		s.external.note(r.Entry)
+		s.m.external.note(r.Entry)
 		return s.renamed(from, r), nil
 	})
 }
 
 // renamed is the answer of a rename, also of one that did not reach all.
-func (s *Server) renamed(from nipae.Slug, r write.Renamed) renameOut {
-	out := renameOut{Slug: string(r.Slug), From: string(from), Removed: r.Kept == nil, Hash: r.Hash, StoredOn: stored(r.Status), answer: s.answerOf(r.Status)}
+func (s *writeTools) renamed(from nipae.Slug, r write.Renamed) renameOut {
+	out := renameOut{Slug: string(r.Slug), From: string(from), Removed: r.Kept == nil, Hash: r.Hash, StoredOn: stored(r.Status), answer: s.m.calls.answerOf(r.Status)}
 	why := func(slug nipae.Slug, err error) string {
-		return s.failure(&about{error: err, slug: slug, write: true}).Code
+		return s.m.calls.failure(&about{error: err, slug: slug, write: true}).Code
 	}
 	if r.Kept != nil {
 		out.warn("%s is still there (%s): call again with the same arguments; if that finds another text there, compare both", from, why(from, r.Kept))
@@ -83,7 +83,7 @@ type linkIn struct {
 	Remove   bool    `json:"remove,omitempty" jsonschema:"take it away"`
 }
 
-func (s *Server) link(ctx context.Context, in linkIn) (writeOut, error) {
+func (s *writeTools) link(ctx context.Context, in linkIn) (writeOut, error) {
 	from, err := parseOwn(in.From)
 	if err != nil {
 		return writeOut{}, err
@@ -96,8 +96,8 @@ func (s *Server) link(ctx context.Context, in linkIn) (writeOut, error) {
 	if edge.Strength == 0 {
 		edge.Strength = 1
 	}
-	return writing(ctx, s, []nipae.Slug{from}, func(ctx context.Context) (writeOut, error) {
-		w, o := s.writer(ctx), memory.SetOptions{Check: guard(false, true)}
+	return writing(ctx, s.m.calls, []nipae.Slug{from}, func(ctx context.Context) (writeOut, error) {
+		w, o := s.m.writer(ctx), memory.SetOptions{Check: guard(false, true)}
 		do := w.Relate
 		if in.Remove {
 			do = w.Unrelate
@@ -106,7 +106,7 @@ func (s *Server) link(ctx context.Context, in linkIn) (writeOut, error) {
 		if err != nil {
 			return writeOut{}, failedWrite(from, r, err)
 		}
-		out := s.wrote(from, r)
+		out := s.m.wrote(from, r)
 		s.unmarked(ctx, &out, r.Text, to)
 		return out, nil
 	})
@@ -114,8 +114,8 @@ func (s *Server) link(ctx context.Context, in linkIn) (writeOut, error) {
 
 // unmarked warns of what a memory supersedes and is not marked so: of one of those
 // slugs, or, without, of any.
-func (s *Server) unmarked(ctx context.Context, out *writeOut, text string, of ...nipae.Slug) {
-	for _, old := range s.writer(ctx).Unmarked(ctx, text) {
+func (s *writeTools) unmarked(ctx context.Context, out *writeOut, text string, of ...nipae.Slug) {
+	for _, old := range s.m.writer(ctx).Unmarked(ctx, text) {
 		if len(of) == 0 || slices.Contains(of, old) {
 			out.warn("%s is still active: memory_write with slug %s and supersedes [%s], without text, marks it as superseded", old, out.Slug, old)
 		}

@@ -23,7 +23,7 @@ type deleteOut struct {
 	answer
 }
 
-func (s *Server) remove(ctx context.Context, in deleteIn) (deleteOut, error) {
+func (s *writeTools) remove(ctx context.Context, in deleteIn) (deleteOut, error) {
 	slug, err := parseOwn(in.Slug)
 	if err != nil {
 		return deleteOut{}, err
@@ -31,12 +31,12 @@ func (s *Server) remove(ctx context.Context, in deleteIn) (deleteOut, error) {
 	if slug.IsCore() {
 		return deleteOut{}, client.ErrCore
 	}
-	return writing(ctx, s, []nipae.Slug{slug}, func(ctx context.Context) (deleteOut, error) {
-		e, status, err := s.o.Session.Remove(ctx, slug, false)
+	return writing(ctx, s.m.calls, []nipae.Slug{slug}, func(ctx context.Context) (deleteOut, error) {
+		e, status, err := s.m.session.Remove(ctx, slug, false)
 		if err != nil {
 			return deleteOut{}, &about{error: err, slug: slug, status: status, entry: e, write: true}
 		}
-		return deleteOut{Slug: string(slug), Deleted: true, StoredOn: stored(status), answer: s.answerOf(status)}, nil
+		return deleteOut{Slug: string(slug), Deleted: true, StoredOn: stored(status), answer: s.m.calls.answerOf(status)}, nil
 	})
 }
 
@@ -46,22 +46,22 @@ type restoreIn struct {
 	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"if told to"`
 }
 
-func (s *Server) restore(ctx context.Context, in restoreIn) (writeOut, error) {
+func (s *writeTools) restore(ctx context.Context, in restoreIn) (writeOut, error) {
 	slug, err := parseOwn(in.Slug)
 	if err != nil {
 		return writeOut{}, err
 	}
-	at, err := memory.ParseWhen(strings.TrimSpace(in.Version), s.o.Clock())
+	at, err := memory.ParseWhen(strings.TrimSpace(in.Version), s.m.clock())
 	if err != nil {
 		return writeOut{}, err
 	}
-	return writing(ctx, s, []nipae.Slug{slug}, func(ctx context.Context) (writeOut, error) {
-		e, status, err := s.o.Session.Restore(ctx, slug, at, secrets.Guard(in.AllowSecret, nil))
+	return writing(ctx, s.m.calls, []nipae.Slug{slug}, func(ctx context.Context) (writeOut, error) {
+		e, status, err := s.m.session.Restore(ctx, slug, at, secrets.Guard(in.AllowSecret, nil))
 		if err != nil {
 			return writeOut{}, &about{error: err, slug: slug, status: status, version: true, write: true}
 		}
-		s.external.note(e)
-		out := s.written(e, string(write.Written), status)
+		s.m.external.note(e)
+		out := s.m.written(e, string(write.Written), status)
 		if !slug.IsCore() {
 			out.Trust = frontmatter.Parse(e.Text).Trust().String()
 		}

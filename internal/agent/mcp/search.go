@@ -40,7 +40,7 @@ type searchOut struct {
 	answer
 }
 
-func (s *Server) search(ctx context.Context, in searchIn) (searchOut, error) {
+func (s *readTools) search(ctx context.Context, in searchIn) (searchOut, error) {
 	limit, err := within("limit", in.Limit, recallanswer.DefaultHits, recallanswer.MaxHits)
 	if err != nil {
 		return searchOut{}, err
@@ -48,10 +48,10 @@ func (s *Server) search(ctx context.Context, in searchIn) (searchOut, error) {
 	if len(in.Query) > maxQuery {
 		return searchOut{}, invalidf("the query has %d bytes; %d are the most.", len(in.Query), maxQuery)
 	}
-	q := recallanswer.Query{Text: in.Query, Prefix: bare(in.Prefix), Tags: in.Tags, Since: in.Since, Scope: s.scope(ctx, in.All)}
+	q := recallanswer.Query{Text: in.Query, Prefix: bare(in.Prefix), Tags: in.Tags, Since: in.Since, Scope: s.m.scope(ctx, in.All)}
 	var out searchOut
-	out.answer, out.fresh, err = s.view(ctx, func(v recallanswer.View) (int, error) {
-		f, err := recallanswer.Search(v, q, limit, s.o.Clock())
+	out.answer, out.fresh, err = s.m.view(ctx, func(v recallanswer.View) (int, error) {
+		f, err := recallanswer.Search(v, q, limit, s.m.clock())
 		if err != nil {
 			return 0, mistaken(err)
 		}

@@ -46,19 +46,25 @@ type Options struct {
 
 // Server serves one memory, or the contracts of one agent.
 type Server struct {
-	o             Options
-	readOnly      bool
-	sdk           *sdk.Server
-	memoryCalls   *limiter
-	contractCalls *limiter // their relays are not discovered
-	slugs         *locks
-	external      *externals
-	shown         shownIntentions
-	notes         *write.Batch
-	waiters       waiters
-	arguments     map[string][]string // of each tool
-	life          context.Context     // ends the calls that are under way
-	end           context.CancelFunc
+	o         Options
+	sdk       *sdk.Server
+	calls     *calls
+	memories  *memories           // nil: no memory is served
+	arguments map[string][]string // of each tool
+}
+
+// memories is what the tools for a memory share.
+type memories struct {
+	calls    *calls
+	session  Session
+	mind     *Mind
+	files    Files
+	readOnly bool
+	clock    func() time.Time
+	external *externals
+	shown    shownIntentions
+	notes    *write.Batch
+	waiters  waiters
 }
 
 // New returns a Server. It asks the relays nothing before it is called.
@@ -75,13 +81,15 @@ func New(o Options) *Server {
 	if o.Version == "" {
 		o.Version = "dev"
 	}
-	s := &Server{o: o, memoryCalls: newLimiter(nil, o.Clock), contractCalls: newLimiter(nil, o.Clock), slugs: newLocks(),
-		external: newExternals(), arguments: map[string][]string{}}
+	c := &calls{timeout: o.Timeout, log: o.Log, memory: newLimiter(nil, o.Clock), contracts: newLimiter(nil, o.Clock), slugs: newLocks()}
+	c.life, c.end = context.WithCancel(context.Background())
+	c.doubt = c.memory.doubt
+	s := &Server{o: o, calls: c, arguments: map[string][]string{}}
 	if o.Session != nil {
-		s.memoryCalls.discover, s.readOnly = o.Session.Discovery(), !o.Session.Writable()
+		c.memory.discover, c.wrote, c.readOnly = o.Session.Discovery(), o.Session.Wrote, !o.Session.Writable()
+		s.memories = &memories{calls: c, session: o.Session, mind: o.Mind, files: o.Files, readOnly: c.readOnly, clock: o.Clock, external: newExternals()}
+		s.memories.notes = write.NewBatch(c.life, placed{s.memories}, o.Timeout)
 	}
-	s.life, s.end = context.WithCancel(context.Background())
-	s.notes = write.NewBatch(s.life, placed{s}, o.Timeout)
 	options := &sdk.ServerOptions{
 		Instructions: s.instructions(),
 		Logger:       slog.New(warnings{o.Log.Handler()}),
@@ -91,28 +99,25 @@ func New(o Options) *Server {
 			c.TTLMs, c.CacheScope = 0, "private"
 		},
 	}
-	memories := o.Session != nil && o.Files != FilesAlone && !s.mindAlone()
-	if memories {
+	tools := s.memories != nil && o.Files != FilesAlone && !s.memories.mindAlone()
+	if tools {
 		options.Capabilities.Prompts, options.Capabilities.Resources = &sdk.PromptCapabilities{}, &sdk.ResourceCapabilities{}
-		options.CompletionHandler = s.complete
+		options.CompletionHandler = (&resources{s.memories}).complete
 	}
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "engram-memory", Title: "Engram memory", Version: o.Version}, options)
 	s.sdk.AddReceivingMiddleware(explained, slim, aliased(s.arguments))
-	if memories {
+	if tools {
 		s.addTools()
 		s.addResources()
 		s.addPrompts()
-		if s.minds() {
-			s.addWake()
-		}
 	}
-	if o.Session != nil && o.Files != NoFiles {
+	if s.memories != nil && o.Files != NoFiles {
 		s.addFiles()
 	}
-	if s.minds() {
+	if s.memories != nil && s.memories.minds() {
 		s.addMindTools()
 	}
-	if o.Contracts != nil && !s.readOnly {
+	if o.Contracts != nil && !c.readOnly {
 		s.addContractTools()
 	}
 	return s
@@ -127,10 +132,10 @@ func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 }
 
 func (s *Server) serve(ctx context.Context, t sdk.Transport) error {
-	defer s.end()
-	stop := context.AfterFunc(ctx, s.end)
+	defer s.calls.end()
+	stop := context.AfterFunc(ctx, s.calls.end)
 	defer stop()
-	err := s.sdk.Run(ctx, &answering{Transport: t, limit: s.o.Timeout, life: s.life, clock: s.o.Clock})
+	err := s.sdk.Run(ctx, &answering{Transport: t, limit: s.o.Timeout, life: s.calls.life, clock: s.o.Clock})
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
 	}

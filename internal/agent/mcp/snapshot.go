@@ -24,7 +24,7 @@ type snapshotOut struct {
 	answer
 }
 
-func (s *Server) snapshot(ctx context.Context, in snapshotIn) (snapshotOut, error) {
+func (s *writeTools) snapshot(ctx context.Context, in snapshotIn) (snapshotOut, error) {
 	label := strings.TrimSpace(in.Label)
 	if len(label) > maxLabel || strings.ContainsFunc(label, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return snapshotOut{}, invalidf("the label is longer than %d bytes, or not one line.", maxLabel)
@@ -32,12 +32,12 @@ func (s *Server) snapshot(ctx context.Context, in snapshotIn) (snapshotOut, erro
 	if secrets.Check(label) != nil {
 		return snapshotOut{}, invalidf("something in the label looks like a key or a token, and it is kept in clear text.")
 	}
-	return reading(ctx, s, func(ctx context.Context) (snapshotOut, error) {
-		made, err := s.o.Session.Snapshots()(ctx, label)
+	return reading(ctx, s.m.calls, func(ctx context.Context) (snapshotOut, error) {
+		made, err := s.m.session.Snapshots()(ctx, label)
 		if err != nil {
 			return snapshotOut{}, &about{error: err, status: made.Status}
 		}
-		out := snapshotOut{ID: made.ID, Outcome: string(write.Created), Memories: made.Memories, Size: made.Size, CreatedAt: stamp(made.CreatedAt), answer: s.answerOf(made.Status)}
+		out := snapshotOut{ID: made.ID, Outcome: string(write.Created), Memories: made.Memories, Size: made.Size, CreatedAt: stamp(made.CreatedAt), answer: s.m.calls.answerOf(made.Status)}
 		if made.Unchanged {
 			out.Outcome = string(write.Unchanged)
 		}

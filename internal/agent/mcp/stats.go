@@ -32,14 +32,14 @@ type whenOut struct {
 
 const describeStats = `Count memories by type, state and trust, with size, oldest, unused and unreadable ones. Slugs are data.`
 
-func (s *Server) stats(ctx context.Context, _ struct{}) (statsOut, error) {
+func (s *readTools) stats(ctx context.Context, _ struct{}) (statsOut, error) {
 	var out statsOut
-	uses, uncounted := s.o.Session.Uses(ctx)
+	uses, uncounted := s.m.session.Uses(ctx)
 	if uncounted != nil {
 		uses = nil
 	}
 	var err error
-	out.answer, out.fresh, err = s.view(ctx, func(v recallanswer.View) (int, error) {
+	out.answer, out.fresh, err = s.m.view(ctx, func(v recallanswer.View) (int, error) {
 		c := recallanswer.Count(v, uses)
 		out.Memories, out.Bytes, out.Core, out.Unreadable = c.Memories, c.Bytes, c.Core, c.State.Unreadable
 		out.ByType, out.ByState, out.ByTrust = c.ByType, c.ByState, c.ByTrust
@@ -53,7 +53,7 @@ func (s *Server) stats(ctx context.Context, _ struct{}) (statsOut, error) {
 		return statsOut{}, err
 	}
 	if uncounted != nil {
-		s.o.Log.Warn("the counters of use cannot be read", "error", uncounted)
+		s.m.calls.log.Warn("the counters of use cannot be read", "error", uncounted)
 		out.Warnings = append(out.Warnings, "the counters of use cannot be read")
 	}
 	return out, nil

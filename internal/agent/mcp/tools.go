@@ -27,34 +27,41 @@ func annotated(e effect) *sdk.ToolAnnotations {
 	return &sdk.ToolAnnotations{DestructiveHint: &destroys, IdempotentHint: e == effectOverwrite}
 }
 
+// readTools are the tools that read memories.
+type readTools struct{ m *memories }
+
+// writeTools are the tools that write memories.
+type writeTools struct{ m *memories }
+
 func (s *Server) addTools() {
-	add(s, "memory_recall", "Recall", effectNone, describeRecall, s.recall)
-	add(s, "memory_list", "List", effectNone, describeList, s.list)
-	add(s, "memory_read", "Read", effectNone, describeRead, s.read)
-	add(s, "memory_search", "Search", effectNone, describeSearch, s.search)
-	add(s, "memory_history", "Versions", effectNone, describeHistory, s.history)
-	add(s, "memory_stats", "Count", effectNone, describeStats, s.stats)
-	if s.readOnly {
+	reads, writes := &readTools{s.memories}, &writeTools{s.memories}
+	add(s, "memory_recall", "Recall", effectNone, describeRecall, reads.recall)
+	add(s, "memory_list", "List", effectNone, describeList, reads.list)
+	add(s, "memory_read", "Read", effectNone, describeRead, reads.read)
+	add(s, "memory_search", "Search", effectNone, describeSearch, reads.search)
+	add(s, "memory_history", "Versions", effectNone, describeHistory, reads.history)
+	add(s, "memory_stats", "Count", effectNone, describeStats, reads.stats)
+	if s.memories.readOnly {
 		return
 	}
-	if s.consolidates() {
-		add(s, "memory_write", "Write", effectOverwrite, describeWrite, andWaiting(s, s.write))
-		add(s, noteTool, "Note", effectAdd, describeNote, andWaiting(s, s.note))
+	if s.memories.consolidates() {
+		add(s, "memory_write", "Write", effectOverwrite, describeWrite, andWaiting(s.memories, writes.write))
+		add(s, noteTool, "Note", effectAdd, describeNote, andWaiting(s.memories, writes.note))
 	} else {
-		add(s, "memory_write", "Write", effectOverwrite, describeWrite, s.write)
-		add(s, noteTool, "Note", effectAdd, describeNote, s.note)
+		add(s, "memory_write", "Write", effectOverwrite, describeWrite, writes.write)
+		add(s, noteTool, "Note", effectAdd, describeNote, writes.note)
 	}
-	add(s, "memory_append", "Append", effectAdd, describeAppend, s.append)
-	add(s, "memory_edit", "Edit", effectDestroy, describeEdit, s.edit)
-	add(s, "memory_rename", "Rename", effectDestroy, describeRename, s.rename)
-	add(s, "memory_link", "Link", effectOverwrite, describeLink, s.link)
-	add(s, "memory_delete", "Delete", effectOverwrite, describeDelete, s.remove)
-	add(s, "memory_restore", "Restore", effectDestroy, describeRestore, s.restore)
+	add(s, "memory_append", "Append", effectAdd, describeAppend, writes.append)
+	add(s, "memory_edit", "Edit", effectDestroy, describeEdit, writes.edit)
+	add(s, "memory_rename", "Rename", effectDestroy, describeRename, writes.rename)
+	add(s, "memory_link", "Link", effectOverwrite, describeLink, writes.link)
+	add(s, "memory_delete", "Delete", effectOverwrite, describeDelete, writes.remove)
+	add(s, "memory_restore", "Restore", effectDestroy, describeRestore, writes.restore)
 	if s.o.Session.Proposals() != nil {
 		s.addProposalTools()
 	}
 	if s.o.Session.Snapshots() != nil {
-		add(s, "memory_snapshot", "Snapshot", effectAdd, describeSnapshot, s.snapshot)
+		add(s, "memory_snapshot", "Snapshot", effectAdd, describeSnapshot, writes.snapshot)
 	}
 }
 

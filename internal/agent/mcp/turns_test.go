@@ -73,8 +73,8 @@ func TestWritesToOneSlugAreInTurn(t *testing.T) {
 	}
 	close(goOn)
 	all.Wait()
-	if len(s.slugs.slugs) != 0 {
-		t.Errorf("locks that nobody uses are kept: %v", s.slugs.slugs)
+	if len(s.calls.slugs.slugs) != 0 {
+		t.Errorf("locks that nobody uses are kept: %v", s.calls.slugs.slugs)
 	}
 }
 
@@ -125,10 +125,10 @@ func TestCancelledCalls(t *testing.T) {
 	cancel, done = call("memory_write", args{"slug": "w", "text": "t"})
 	<-writing
 	waits, waited := call("memory_write", args{"slug": "w", "text": "second"})
-	s.slugs.await(t, "mem/w", 2)
+	s.calls.slugs.await(t, "mem/w", 2)
 	waits()
 	<-waited
-	s.slugs.await(t, "mem/w", 1) // the server knows that nobody waits for it
+	s.calls.slugs.await(t, "mem/w", 1) // the server knows that nobody waits for it
 	cancel()
 	<-done
 	close(goOn)
@@ -167,8 +167,8 @@ func TestBegunWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(options{Memory: newFake(), Timeout: time.Minute})
 		begun := func(ctx context.Context, do func(ctx context.Context)) {
-			_, _ = bounded(ctx, s, func(ctx context.Context) (bool, error) {
-				return writing(ctx, s, []nipae.Slug{"mem/x"}, func(ctx context.Context) (bool, error) { do(ctx); return true, nil })
+			_, _ = bounded(ctx, s.calls, func(ctx context.Context) (bool, error) {
+				return writing(ctx, s.calls, []nipae.Slug{"mem/x"}, func(ctx context.Context) (bool, error) { do(ctx); return true, nil })
 			})
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -185,7 +185,7 @@ func TestBegunWrites(t *testing.T) {
 			t.Errorf("a write took %v", took)
 		}
 		begun(t.Context(), func(ctx context.Context) {
-			s.end()
+			s.calls.end()
 			synctest.Wait()
 			if ctx.Err() == nil {
 				t.Error("a write goes on after the end of the server")
@@ -208,7 +208,9 @@ func TestBounds(t *testing.T) {
 		s := newServer(options{Memory: m, Timeout: 5 * time.Second})
 		read := func() (string, time.Duration) {
 			start := time.Now()
-			_, err := called(context.Background(), s, "read", func(ctx context.Context) (readOut, error) { return s.read(ctx, readIn{Slug: "x"}) })
+			_, err := called(context.Background(), s.calls, "read", func(ctx context.Context) (readOut, error) {
+				return (&readTools{s.memories}).read(ctx, readIn{Slug: "x"})
+			})
 			var f *Failure
 			if !errors.As(err, &f) {
 				t.Errorf("%v", err)
@@ -243,7 +245,7 @@ func TestBounds(t *testing.T) {
 		if code, _ := read(); code != CodeUnreachable {
 			t.Errorf("afterwards: %s", code)
 		}
-		s.end()
+		s.calls.end()
 	})
 }
 
@@ -269,9 +271,11 @@ func TestDiscovery(t *testing.T) {
 			found.Add(1)
 			return failure
 		}})
-		defer s.end()
+		defer s.calls.end()
 		read := func() {
-			if _, err := called(t.Context(), s, "read", func(ctx context.Context) (readOut, error) { return s.read(ctx, readIn{Slug: "x"}) }); err != nil {
+			if _, err := called(t.Context(), s.calls, "read", func(ctx context.Context) (readOut, error) {
+				return (&readTools{s.memories}).read(ctx, readIn{Slug: "x"})
+			}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -318,7 +322,7 @@ func TestDiscovery(t *testing.T) {
 		found.Store(0)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		if exit, err := s.memoryCalls.enter(ctx); err == nil {
+		if exit, err := s.calls.memory.enter(ctx); err == nil {
 			exit()
 			t.Error("entered though the time was over")
 		}

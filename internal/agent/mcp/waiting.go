@@ -52,21 +52,21 @@ func (w *waiters) another(count func() (int, error)) (int, error) {
 
 // andWaiting adds to the answer of a write how many episodes wait. Failing to count
 // them fails no write.
-func andWaiting[In any](s *Server, do func(context.Context, In) (writeOut, error)) func(context.Context, In) (waitingWrite, error) {
+func andWaiting[In any](m *memories, do func(context.Context, In) (writeOut, error)) func(context.Context, In) (waitingWrite, error) {
 	return func(ctx context.Context, in In) (waitingWrite, error) {
 		out, err := do(ctx, in)
-		if err != nil || !out.episode || s.o.Session.Source() == nil {
+		if err != nil || !out.episode || m.session.Source() == nil {
 			return waitingWrite{writeOut: out}, err
 		}
-		n, err := s.waiters.another(func() (n int, err error) {
-			err = s.o.Session.Source().Read(ctx, func(v recallanswer.View) error {
+		n, err := m.waiters.another(func() (n int, err error) {
+			err = m.session.Source().Read(ctx, func(v recallanswer.View) error {
 				n = consolidation.Waiting(v)
 				return nil
 			})
 			return n, err
 		})
 		if err != nil {
-			s.o.Log.Warn("it is not known how many episodes wait", "error", err)
+			m.calls.log.Warn("it is not known how many episodes wait", "error", err)
 		}
 		more := waitingWrite{writeOut: out, Waiting: n}
 		if n > 0 {

@@ -52,7 +52,7 @@ type writeOut struct {
 	episode bool // a new one
 }
 
-func (s *Server) write(ctx context.Context, in writeIn) (writeOut, error) {
+func (s *writeTools) write(ctx context.Context, in writeIn) (writeOut, error) {
 	slug, base, err := parseTarget(in.Slug, in.Base)
 	if err != nil {
 		return writeOut{}, err
@@ -69,13 +69,13 @@ func (s *Server) write(ctx context.Context, in writeIn) (writeOut, error) {
 			return writeOut{}, err
 		}
 	}
-	return writing(ctx, s, slices.Concat(draft.Fields.Supersedes, []nipae.Slug{slug}), func(ctx context.Context) (writeOut, error) {
+	return writing(ctx, s.m.calls, slices.Concat(draft.Fields.Supersedes, []nipae.Slug{slug}), func(ctx context.Context) (writeOut, error) {
 		o := memory.SetOptions{Base: base, Check: guard(in.AllowSecret, in.AllowPlaceholder)}
-		r, marked, failed, err := s.writer(ctx).Supersede(ctx, slug, draft, o)
+		r, marked, failed, err := s.m.writer(ctx).Supersede(ctx, slug, draft, o)
 		if err != nil {
 			return writeOut{}, failedWrite(slug, r, err)
 		}
-		out := s.wrote(slug, r)
+		out := s.m.wrote(slug, r)
 		for _, slug := range marked {
 			out.Superseded = append(out.Superseded, string(slug))
 		}
@@ -83,7 +83,7 @@ func (s *Server) write(ctx context.Context, in writeIn) (writeOut, error) {
 			s.unmarked(ctx, &out, r.Text)
 		}
 		for _, f := range failed {
-			out.warn("%s is not marked as superseded (%s): call again with the same arguments", f.Slug, s.failure(failedWrite(slug, r, f)).Code)
+			out.warn("%s is not marked as superseded (%s): call again with the same arguments", f.Slug, s.m.calls.failure(failedWrite(slug, r, f)).Code)
 		}
 		if now := len(write.Body(slug, r.Text)); base == "" && r.Outcome == write.Replaced && r.Was >= minHalved && now < r.Was/2 {
 			out.warn("the text had %d bytes and has %d now, written without base: if something was lost, memory_history and memory_restore bring it back", r.Was, now)
@@ -123,9 +123,9 @@ func guard(secret, placeholder bool) func(old, text string) error {
 }
 
 // similar returns memories that say nearly what was written at a slug.
-func (s *Server) similar(slug nipae.Slug, text string) []SimilarUnit {
+func (s *writeTools) similar(slug nipae.Slug, text string) []SimilarUnit {
 	var all []SimilarUnit
-	for _, like := range s.o.Session.Similar(string(slug), text) {
+	for _, like := range s.m.session.Similar(string(slug), text) {
 		u := SimilarUnit{Slug: like.Slug, Title: like.Title}
 		if u.Slug != string(slug) && len(all) < maxSimilar {
 			most := 80
@@ -146,7 +146,7 @@ type appendIn struct {
 	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"if told to"`
 }
 
-func (s *Server) append(ctx context.Context, in appendIn) (writeOut, error) {
+func (s *writeTools) append(ctx context.Context, in appendIn) (writeOut, error) {
 	slug, base, err := parseTarget(in.Slug, in.Base)
 	if err == nil {
 		err = checkText(in.Text)
@@ -154,14 +154,14 @@ func (s *Server) append(ctx context.Context, in appendIn) (writeOut, error) {
 	if err != nil {
 		return writeOut{}, err
 	}
-	return writing(ctx, s, []nipae.Slug{slug}, func(ctx context.Context) (writeOut, error) {
-		r, err := s.writer(ctx).Append(ctx, slug, in.Text, memory.SetOptions{Base: base, Check: guard(in.AllowSecret, true)})
+	return writing(ctx, s.m.calls, []nipae.Slug{slug}, func(ctx context.Context) (writeOut, error) {
+		r, err := s.m.writer(ctx).Append(ctx, slug, in.Text, memory.SetOptions{Base: base, Check: guard(in.AllowSecret, true)})
 		if err != nil {
 			failed := failedWrite(slug, r, err)
 			failed.found = r.Outcome != write.Written
 			return writeOut{}, failed
 		}
-		return s.wrote(slug, r), nil
+		return s.m.wrote(slug, r), nil
 	})
 }
 
@@ -175,7 +175,7 @@ func failedWrite(slug nipae.Slug, r write.Result, err error) *about {
 }
 
 // wrote is the answer of a write.
-func (s *Server) wrote(slug nipae.Slug, r write.Result) writeOut {
+func (s *memories) wrote(slug nipae.Slug, r write.Result) writeOut {
 	out := s.written(r.Entry, string(r.Outcome), r.Status)
 	if r.Outcome == write.Unchanged {
 		out.StoredOn = 0
@@ -195,8 +195,8 @@ func (s *Server) wrote(slug nipae.Slug, r write.Result) writeOut {
 	return out
 }
 
-func (s *Server) written(e client.Entry, outcome string, status client.Status) writeOut {
-	out := writeOut{Slug: string(e.Slug), Outcome: outcome, Hash: e.Hash, Size: e.Size, ID: e.ID, UpdatedAt: stamp(e.CreatedAt), answer: s.answerOf(status)}
+func (s *memories) written(e client.Entry, outcome string, status client.Status) writeOut {
+	out := writeOut{Slug: string(e.Slug), Outcome: outcome, Hash: e.Hash, Size: e.Size, ID: e.ID, UpdatedAt: stamp(e.CreatedAt), answer: s.calls.answerOf(status)}
 	out.StoredOn = stored(status)
 	return out
 }

@@ -18,8 +18,8 @@ const compareTime = time.Second
 
 // shortly reads a source within compareTime. What cannot be read is not known: no
 // write depends on it.
-func (s *Session) shortly(ctx context.Context, source answer.Source, do func(context.Context, answer.View)) {
-	ctx, cancel := context.WithTimeout(ctx, s.allow(compareTime))
+func (c *Copies) shortly(ctx context.Context, source answer.Source, do func(context.Context, answer.View)) {
+	ctx, cancel := context.WithTimeout(ctx, c.s.allow(compareTime))
 	defer cancel()
 	_ = source.Read(ctx, func(v answer.View) error {
 		do(ctx, v)
@@ -32,13 +32,13 @@ func (s *Session) shortly(ctx context.Context, source answer.Source, do func(con
 // known.
 func (c *Copies) Copied(ctx context.Context) write.Copied {
 	return func(text string) (slug string, ok bool) {
-		c.look(ctx, "whether the words are another's", func(source answer.Source) { slug, ok = c.s.copiedIn(source, text) })
+		c.look(ctx, "whether the words are another's", func(source answer.Source) { slug, ok = c.copiedIn(source, text) })
 		return slug, ok
 	}
 }
 
-func (s *Session) copiedIn(source answer.Source, text string) (slug string, ok bool) {
-	s.shortly(context.Background(), source, func(_ context.Context, v answer.View) { slug, ok = answer.CopiedFrom(v, text) })
+func (c *Copies) copiedIn(source answer.Source, text string) (slug string, ok bool) {
+	c.shortly(context.Background(), source, func(_ context.Context, v answer.View) { slug, ok = answer.CopiedFrom(v, text) })
 	return slug, ok
 }
 
@@ -59,12 +59,12 @@ func (c *Copies) Holds(ctx context.Context, slug string) (all []string) {
 func (c *Copies) Near(ctx context.Context, slug, text string) (all []proposals.Near) {
 	ctx, cancel := context.WithTimeout(ctx, c.s.allow(compareTime))
 	defer cancel()
-	c.look(ctx, "what is near", func(source answer.Source) { all = c.s.nearIn(ctx, source, slug, text) })
+	c.look(ctx, "what is near", func(source answer.Source) { all = c.nearIn(ctx, source, slug, text) })
 	return all
 }
 
-func (s *Session) nearIn(ctx context.Context, source answer.Source, slug, text string) (all []proposals.Near) {
-	s.shortly(ctx, source, func(ctx context.Context, v answer.View) { all = near(ctx, v, slug, text) })
+func (c *Copies) nearIn(ctx context.Context, source answer.Source, slug, text string) (all []proposals.Near) {
+	c.shortly(ctx, source, func(ctx context.Context, v answer.View) { all = near(ctx, v, slug, text) })
 	return all
 }
 
