@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/client"
 	"engramd/internal/memory/localcopy"
 	"engramd/internal/memory/localcopy/follow"
@@ -89,7 +91,7 @@ func (s *Session) WithCopy(ctx context.Context, budget time.Duration, do func(ct
 // time limit. Relays that hang are not waited for longer than others take, unless
 // everything depends on all of them.
 func (l *Copy) CatchUp(ctx context.Context, budget time.Duration) error {
-	network, done := l.s.bounded(ctx)
+	network, done := l.s.o.Bound(ctx)
 	defer done()
 	ask := follow.Ask{Grace: l.s.allow(CopyGrace), Progress: l.s.o.Progress}
 	if budget == 0 {
@@ -201,4 +203,27 @@ func (l *Copy) Settle(ctx context.Context) {
 	case <-l.settled:
 	case <-ctx.Done():
 	}
+}
+
+// tellingStore is a local copy that tells when something in it changed.
+type tellingStore struct {
+	*localcopy.Copy
+	tell func()
+}
+
+// Put tells of new heads.
+func (s tellingStore) Put(ctx context.Context, relay string, events []*nostr.Event) (localcopy.Changes, error) {
+	return s.told(s.Copy.Put(ctx, relay, events))
+}
+
+// Lost tells of heads that went.
+func (s tellingStore) Lost(ctx context.Context, relay string, ids [][32]byte) (localcopy.Changes, error) {
+	return s.told(s.Copy.Lost(ctx, relay, ids))
+}
+
+func (s tellingStore) told(c localcopy.Changes, err error) (localcopy.Changes, error) {
+	if c.Heads > 0 {
+		s.tell()
+	}
+	return c, err
 }

@@ -16,6 +16,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -40,7 +41,7 @@ type Options struct {
 	All bool
 	// Timeout bounds an operation. Slack is added to what this machine is given.
 	Timeout, Slack time.Duration
-	// Bound begins what Timeout bounds; nil is a context with that timeout.
+	// Bound begins what Timeout bounds, and may show that it takes time.
 	Bound func(ctx context.Context) (context.Context, context.CancelFunc)
 	// Progress is told how much of a catching up is done; nil is told nothing.
 	Progress func(done, of int)
@@ -150,3 +151,28 @@ func (s *Session) Discovery() func(context.Context) error {
 
 // Keeps reports whether a state is kept: a pair's whose key is the agent's.
 func (s *Session) Keeps() bool { return !s.o.NoDisk && s.Memory.Writable() }
+
+// allow returns how long something may take that has so much time.
+func (s *Session) allow(d time.Duration) time.Duration { return d + s.o.Slack }
+
+// note tells the person something.
+func (s *Session) note(format string, args ...any) { s.o.Note(fmt.Sprintf(format, args...)) }
+
+// detail tells what only matters to a person who looks for a fault.
+func (s *Session) detail(format string, args ...any) {
+	if s.o.Detail != nil {
+		s.o.Detail(fmt.Sprintf(format, args...))
+	}
+}
+
+// warn tells of something that is no error: a server's log, or the person.
+func (s *Session) warn(format string, args ...any) { s.Warn(fmt.Sprintf(format, args...)) }
+
+// Warn tells of a line as the session does: in a server's log, or to the person.
+func (s *Session) Warn(line string) {
+	if s.o.Log != nil {
+		s.o.Log.Warn(line)
+		return
+	}
+	s.o.Note(line)
+}

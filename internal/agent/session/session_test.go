@@ -1,0 +1,132 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"engramd/internal/client"
+	"engramd/internal/client/memory"
+	"engramd/internal/e2e/relaytest"
+	"engramd/internal/memory/localcopy"
+	"engramd/internal/memory/recall/answer"
+	"engramd/nips/nipae"
+)
+
+// opened returns a session of the agent on this machine.
+func opened(t *testing.T, cache string, relays ...string) *Session {
+	t.Helper()
+	id, err := client.NewIdentity(relaytest.Agent().Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(Options{Identity: id, Client: client.Options{Relays: relays, Timeout: relaytest.Patience}, Owner: relaytest.Owner().Pub,
+		Timeout: relaytest.Patience, Cache: func() (string, error) { return cache, nil }, State: t.TempDir(), Folder: t.TempDir(),
+		Bound: func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, relaytest.Patience)
+		},
+		Ancestors: func() ([]string, string) { return nil, "" }, Note: func(line string) { t.Error(line) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// held are the slugs of a copy.
+func held(t *testing.T, kept *localcopy.Copy) (slugs []string) {
+	t.Helper()
+	if err := kept.Read(t.Context(), func(v *localcopy.View) error {
+		for h := range v.Heads("") {
+			if !h.Tombstone {
+				slugs = append(slugs, h.Slug)
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(slugs)
+	return slices.DeleteFunc(slugs, func(s string) bool { return strings.HasPrefix(s, "mem/sys/") })
+}
+
+// TestWritesAreKept: what a session writes is in the local copy before the write is
+// answered: in the one that is open, in the one on disk, and after all of many.
+func TestWritesAreKept(t *testing.T) {
+	relay, cache := relaytest.Start(t, relaytest.Options{}), t.TempDir()
+	s := opened(t, cache, relay.URL)
+	set := func(slug nipae.Slug) {
+		t.Helper()
+		if _, _, err := s.Memory.Set(t.Context(), slug, "text", memory.SetOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("mem/before") // there is no copy yet
+	l, err := s.Copies.Open(t.Context(), s.o.Note)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set("mem/open")
+	if got := held(t, l.Copy); !slices.Equal(got, []string{"mem/open"}) {
+		t.Errorf("open: %v", got)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = opened(t, cache, relay.URL)
+	onDisk := func() []string {
+		t.Helper()
+		kept, err := s.Copies.OnDisk(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer kept.Close()
+		return held(t, kept)
+	}
+	set("mem/disk")
+	if got := onDisk(); !slices.Equal(got, []string{"mem/disk", "mem/open"}) {
+		t.Errorf("on disk: %v", got)
+	}
+	err = s.Copies.InBulk(t.Context(), func() error {
+		all, err := s.Memory.Add(t.Context(), []memory.NewText{{Slug: "mem/bulk/a", Text: "a"}, {Slug: "mem/bulk/b", Text: "b"}})
+		if got := onDisk(); len(all) != 2 || slices.Contains(got, "mem/bulk/a") {
+			t.Errorf("before the end: %v", got)
+		}
+		return err
+	})
+	if got := onDisk(); err != nil || !slices.Equal(got, []string{"mem/bulk/a", "mem/bulk/b", "mem/disk", "mem/open"}) {
+		t.Errorf("in bulk: %v, %v", got, err)
+	}
+	if _, _, err := s.Memory.Remove(t.Context(), "mem/disk", false); err != nil || slices.Contains(onDisk(), "mem/disk") {
+		t.Errorf("removed: %v, %v", onDisk(), err)
+	}
+}
+
+// TestRecallWithoutModels: a model that fails leaves the words, and says why; a query
+// that makes no sense is an error, and nothing is counted.
+func TestRecallWithoutModels(t *testing.T) {
+	source, err := answer.Load([]answer.Held{{Head: answer.Head{Slug: "mem/boats"}, Text: "Ana paints the boats in spring."},
+		{Head: answer.Head{Slug: "mem/paint"}, Text: "The boats are painted blue."}}, answer.State{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fault := errors.New("down")
+	counted := 0
+	r := Recall{Near: func(context.Context, string) (func(string, int) (float64, bool), error) { return nil, fault },
+		Rerank: func(context.Context, string, []string) ([]float64, error) { return nil, fault }, Copy: source,
+		Read: func(ctx context.Context, do func(answer.View) (int, error)) error {
+			return source.Read(ctx, func(v answer.View) error { _, err := do(v); return err })
+		},
+		Count: func(_ context.Context, hits []answer.Hit) { counted += len(hits) }}
+	found, err := r.Answer(t.Context(), Question{Query: answer.Query{Text: "When are the boats painted?"}, Now: time.Now()})
+	if err != nil || len(found.Hits) != 2 || !errors.Is(found.NoMeaning, fault) || !errors.Is(found.NoOrder, fault) || counted != 2 {
+		t.Errorf("%+v, %v; counted %d", found, err, counted)
+	}
+	var mistake *answer.Mistake
+	if _, err := r.Answer(t.Context(), Question{Now: time.Now()}); !errors.As(err, &mistake) || counted != 2 {
+		t.Errorf("%v; counted %d", err, counted)
+	}
+}
