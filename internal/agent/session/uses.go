@@ -25,34 +25,35 @@ func strong(hits []answer.Hit) (slugs []string) {
 	return slugs
 }
 
+// withState shows do what this machine knows of the pair, if a state is kept.
+func (s *Session) withState(ctx context.Context, do func(*memorystate.State)) {
+	if state := s.StateIfKept(ctx, s.o.Note); state != nil {
+		defer state.Close()
+		do(state)
+	}
+}
+
 // countRecalled counts what a command recalled.
 func (s *Session) countRecalled(ctx context.Context, hits []answer.Hit) {
 	if len(hits) == 0 {
 		return
 	}
-	state := s.StateIfKept(ctx, s.o.Note)
-	if state == nil {
-		return
-	}
-	defer state.Close()
-	if err := state.Counters.Count(ctx, memorystate.Recalled, strong(hits)...); err != nil {
-		s.note("uses of memories are not counted: %v", err)
-	}
+	s.withState(ctx, func(state *memorystate.State) {
+		if err := state.Counters.Count(ctx, memorystate.Recalled, strong(hits)...); err != nil {
+			s.note("uses of memories are not counted: %v", err)
+		}
+	})
 }
 
 // Uses returns how often the pair's memories were used on this machine; nil if that
 // is not known.
-func (s *Session) Uses(ctx context.Context) map[string]answer.Use {
-	state := s.StateIfKept(ctx, s.o.Note)
-	if state == nil {
-		return nil
-	}
-	defer state.Close()
-	uses, err := usesIn(ctx, state)
-	if err != nil {
-		s.note("how often memories were used is not known: %v", err)
-		return nil
-	}
+func (s *Session) Uses(ctx context.Context) (uses map[string]answer.Use) {
+	s.withState(ctx, func(state *memorystate.State) {
+		var err error
+		if uses, err = usesIn(ctx, state); err != nil {
+			s.note("how often memories were used is not known: %v", err)
+		}
+	})
 	return uses
 }
 
@@ -72,14 +73,11 @@ func usesIn(ctx context.Context, state *memorystate.State) (map[string]answer.Us
 // PublishUses tells other machines, after a command has written, how often memories
 // were used on this one. It does not fail.
 func (s *Session) PublishUses(ctx context.Context) {
-	state := s.StateIfKept(ctx, s.o.Note)
-	if state == nil {
-		return
-	}
-	defer state.Close()
-	if err := s.publishUses(ctx, state); err != nil {
-		s.note("other machines are not told yet how often memories were used: %v", err)
-	}
+	s.withState(ctx, func(state *memorystate.State) {
+		if err := s.publishUses(ctx, state); err != nil {
+			s.note("other machines are not told yet how often memories were used: %v", err)
+		}
+	})
 }
 
 // publishUses writes the counters at most once a day. What fails is told with the
