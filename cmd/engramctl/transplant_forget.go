@@ -9,7 +9,6 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
-	"engramd/internal/cli/mem/edit"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client/memory"
 	"engramd/internal/memory/proposals"
@@ -87,7 +86,7 @@ func (a *app) forget(ctx context.Context, m *session.Memory, key string, derived
 	one := func(slug string, isDerived bool) error {
 		f := forgottenOut{Slug: slug, Derived: isDerived}
 		if !dryRun && (!isDerived || derived) {
-			w := edit.Writer(ctx, a.Env, m)
+			w := m.Writer(ctx)
 			w.Holds = nil // all that came from there goes
 			r, err := w.Mark(ctx, nipae.Slug(slug), write.Archive, memory.SetOptions{})
 			if stops(err) {

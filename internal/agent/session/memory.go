@@ -1,10 +1,13 @@
 package session
 
 import (
+	"cmp"
 	"context"
+	"time"
 
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
+	"engramd/internal/memory/write"
 	"engramd/nips/nipae"
 )
 
@@ -53,4 +56,20 @@ func (m *Memory) kept(ctx context.Context) func(client.Entry, client.Status, err
 		m.s.Copies.wrote(ctx, s)
 		return e, s, err
 	}
+}
+
+// Writer writes memories with fields: what it writes in a linked folder, in a session
+// of a harness, belongs to the project.
+func (m *Memory) Writer(ctx context.Context) *write.Writer { return m.WriterIn(ctx, "") }
+
+// WriterIn is Writer in a session that is named; "" is the harness's.
+func (m *Memory) WriterIn(ctx context.Context, session string) *write.Writer {
+	w := &write.Writer{Memory: m, Source: m.s.o.Source, Clock: time.Now, Copied: m.s.Copies.Copied(ctx), Holds: m.s.Copies.Holds}
+	if cmp.Or(session, m.s.o.Harness) == "" {
+		return w
+	}
+	if at := m.s.Place.At(ctx); at.Linked {
+		w.Project = at.Project
+	}
+	return w
 }

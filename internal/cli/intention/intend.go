@@ -66,7 +66,7 @@ slug, size and hash, as mem set does. docs/mind.md says more.`,
 					return acts.Written{}, exit.Usagef("--where project: this folder is of none")
 				}
 			}
-			return acts.Make(ctx, edit.Writer(ctx, env, m), rand.Reader, d, now, cliutil.Guard(allow))
+			return acts.Make(ctx, m.Writer(ctx), rand.Reader, d, now, cliutil.Guard(allow))
 		})
 	}))
 	f := c.Flags()

@@ -13,7 +13,6 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
-	"engramd/internal/cli/mem/edit"
 	"engramd/internal/cli/view"
 	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/intentions/acts"
@@ -192,7 +191,7 @@ shown: so it can be closed before it begins.`,
 			}
 		}
 		return closing(ctx, env, asJSON, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
-			return acts.Done(ctx, edit.Writer(ctx, env, m), slug, at, now, rand.Reader)
+			return acts.Done(ctx, m.Writer(ctx), slug, at, now, rand.Reader)
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)
@@ -216,7 +215,7 @@ Its due stays as it is.`,
 			return exit.BadUsage(err)
 		}
 		return closing(ctx, env, asJSON, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
-			return acts.Snooze(ctx, edit.Writer(ctx, env, m), slug, until, now, rand.Reader)
+			return acts.Snooze(ctx, m.Writer(ctx), slug, until, now, rand.Reader)
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)
@@ -234,7 +233,7 @@ func cancelCommand(env *cliutil.Env) *cobra.Command {
 	}, func(ctx context.Context, args []string) error {
 		now := time.Now()
 		return closing(ctx, env, asJSON, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
-			return acts.Cancel(ctx, edit.Writer(ctx, env, m), slug, now, rand.Reader)
+			return acts.Cancel(ctx, m.Writer(ctx), slug, now, rand.Reader)
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)

@@ -1,7 +1,6 @@
 package note
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -111,7 +110,7 @@ func noteOf(env *cliutil.Env, text string, f noteFlags) (n write.Note, err error
 // writeNote writes one and says where it is.
 func writeNote(ctx context.Context, env *cliutil.Env, asJSON bool, n write.Note, check func(old, text string) error) error {
 	return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
-		r, err := edit.WriterIn(ctx, env, m, cmp.Or(n.Session, env.Vars["CLAUDE_CODE_SESSION_ID"])).AddNote(ctx, m, rand.Reader, n, check)
+		r, err := m.WriterIn(ctx, n.Session).AddNote(ctx, m, rand.Reader, n, check)
 		if errors.Is(err, write.ErrField) {
 			return exit.BadUsage(err)
 		}

@@ -13,7 +13,6 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
-	"engramd/internal/cli/mem/edit"
 	"engramd/internal/client"
 	"engramd/internal/memory/project"
 	memorystate "engramd/internal/memory/state"
@@ -118,7 +117,7 @@ func migrate(ctx context.Context, env *cliutil.Env, m *session.Memory, state *me
 		r = kept.back(out)
 	}
 	r.Check = cliutil.Guard(false)
-	done, err := edit.Writer(ctx, env, m).Relocate(ctx, r)
+	done, err := m.Writer(ctx).Relocate(ctx, r)
 	out.Moved, out.Mended = append(out.Moved, done.Moved...), append(out.Mended, done.Mended...)
 	for _, at := range done.Unmended {
 		out.Unmended = append(out.Unmended, at.Slug)

@@ -109,7 +109,7 @@ func editable(ctx context.Context, env *cliutil.Env, c *client.Client, m *sessio
 func writeEdited(ctx context.Context, env *cliutil.Env, asJSON bool, m *session.Memory, slug nipae.Slug, text string, o memory.SetOptions) error {
 	ctx, done := env.Bounded(ctx)
 	defer done()
-	r, err := Writer(ctx, env, m).Write(ctx, slug, write.Draft{Text: text, Whole: true}, o)
+	r, err := m.Writer(ctx).Write(ctx, slug, write.Draft{Text: text, Whole: true}, o)
 	if err := env.Report(r.Status, cliutil.About(slug, r.Entry, cliutil.Explained(cliutil.Understood(err)))); err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,27 +16,6 @@ import (
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
-
-// source is what is stamped into memories that engramctl writes.
-const source = "engramctl"
-
-// Writer writes memories with fields.
-func Writer(ctx context.Context, env *cliutil.Env, m *session.Memory) *write.Writer {
-	return WriterIn(ctx, env, m, env.Vars["CLAUDE_CODE_SESSION_ID"])
-}
-
-// WriterIn is the writer for a session, "" for none: what it writes in a linked
-// folder belongs to the project.
-func WriterIn(ctx context.Context, env *cliutil.Env, m *session.Memory, session string) *write.Writer {
-	w := &write.Writer{Memory: m, Source: source, Clock: time.Now, Copied: m.Session().Copies.Copied(ctx), Holds: m.Session().Copies.Holds}
-	if session == "" {
-		return w
-	}
-	if at := m.Session().Place.At(ctx); at.Linked {
-		w.Project = at.Project
-	}
-	return w
-}
 
 // AsItStands also refuses a text that says more of itself than it may. The core
 // cannot say whose words it has: that is only told.
@@ -118,7 +96,7 @@ func setUnit(ctx context.Context, env *cliutil.Env, asJSON bool, slug nipae.Slug
 	var failed []*write.AbsentError
 	var from string
 	err := writeOne(ctx, env, asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
-		r, _, left, err := Writer(ctx, env, m).Supersede(ctx, slug, draft, o)
+		r, _, left, err := m.Writer(ctx).Supersede(ctx, slug, draft, o)
 		failed, from = left, r.From
 		return r.Entry, r.Status, err
 	})

@@ -45,9 +45,9 @@ before, and stderr names the command that marks it (mem set FROM --supersedes TO
 		}
 		e.Relation = args[1]
 		return writeOne(ctx, env, asJSON, e.From, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
-			do := Writer(ctx, env, m).Relate
+			do := m.Writer(ctx).Relate
 			if remove {
-				do = Writer(ctx, env, m).Unrelate
+				do = m.Writer(ctx).Unrelate
 			}
 			r, err := do(ctx, e, memory.SetOptions{Base: base, Whole: env.Flags.Strict})
 			return r.Entry, r.Status, err

@@ -31,7 +31,7 @@ func memMarkCommand(env *cliutil.Env, mark write.Mark, short, long, example stri
 			return err
 		}
 		return writeOne(ctx, env, asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
-			r, err := Writer(ctx, env, m).Mark(ctx, slug, mark, memory.SetOptions{Base: base, Whole: env.Flags.Strict})
+			r, err := m.Writer(ctx).Mark(ctx, slug, mark, memory.SetOptions{Base: base, Whole: env.Flags.Strict})
 			return r.Entry, r.Status, err
 		})
 	})

@@ -50,7 +50,7 @@ is there the same command goes on. Exit code 5 if there is another memory at TO.
 			return err
 		}
 		return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
-			r, err := Writer(ctx, env, m).Rename(ctx, from, to, mend, cliutil.Guard(false))
+			r, err := m.Writer(ctx).Rename(ctx, from, to, mend, cliutil.Guard(false))
 			if errors.Is(err, write.ErrTaken) {
 				err = &client.ConflictError{Theirs: &r.Entry, Reason: fmt.Sprintf("there is a memory at %s", to)}
 			}
