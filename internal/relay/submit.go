@@ -43,6 +43,12 @@ type Submission struct {
 	Class gate.Class
 }
 
+// Submitter takes events into the relay; *Relay is one.
+type Submitter interface {
+	// Submit returns once the event is durable or refused.
+	Submit(ctx context.Context, s Submission) Answer
+}
+
 // Pending is a submission on its way into the store.
 type Pending struct {
 	Submission

@@ -84,7 +84,7 @@ func (s *Service) checkOffer(ctx context.Context, c Caller, r CreateRequest) (of
 		return o, Wrong("amount_sats", "must be 0 or more")
 	case r.ContractID != "" && !isUUID(r.ContractID):
 		return o, Wrong("contract_id", "must be a UUID version 4 in lower case")
-	case r.Deadline != nil && !r.Deadline.After(s.clock()):
+	case r.Deadline != nil && !r.Deadline.After(s.publisher.clock()):
 		return o, Wrong("deadline", "must be in the future")
 	case r.Deadline != nil && r.Deadline.Year() > 9999:
 		return o, Wrong("deadline", "is no time")
@@ -194,8 +194,8 @@ func (s *Service) openEvent(ctx context.Context, c Caller, o offer) (*nostr.Even
 // dispute that no arbitrator ends, and signs that the deadline is over.
 func (s *Service) offering(c Caller, o offer) niptemp.Terms {
 	t := niptemp.Terms{Arbitrator: o.arbitrator, Deadline: deadlineOf(o.Deadline)}
-	if s.relayKeys != nil {
-		if t.Decider = s.relayKeys.PubKey(); t.Deadline != 0 {
+	if s.mover.relayKeys != nil {
+		if t.Decider = s.mover.relayKeys.PubKey(); t.Deadline != 0 {
 			t.Expirer = t.Decider
 		}
 	}

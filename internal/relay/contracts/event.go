@@ -33,7 +33,7 @@ const (
 type publisher struct {
 	store  Store
 	signer Signer
-	relay  Submitter
+	relay  relay.Submitter
 	outbox Outbox
 	event  atomic.Int64 // Limits.Event
 	clock  func() time.Time

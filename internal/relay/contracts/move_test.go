@@ -257,7 +257,7 @@ func TestExpiry(t *testing.T) {
 		t.Run(fmt.Sprint("the relay signs: ", signs), func(t *testing.T) {
 			w := newWorld(t)
 			if !signs {
-				w.relayKeys = nil
+				w.mover.relayKeys = nil
 			}
 			posts, works := w.provision("anna", anna), w.provision("will", will)
 			ids := map[niptemp.Status]string{}

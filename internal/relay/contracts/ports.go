@@ -13,12 +13,6 @@ import (
 	"engramd/internal/relay/gate"
 )
 
-// Submitter takes events into the relay; *relay.Relay implements it.
-type Submitter interface {
-	// Submit takes a verified event and returns once it is durable or refused.
-	Submit(ctx context.Context, s relay.Submission) relay.Answer
-}
-
 // Signer signs for the identities whose keys the server holds.
 type Signer interface {
 	// Conversation returns the NIP-44 key between a key that the server holds
@@ -121,7 +115,7 @@ type Outbox interface {
 // Identities are required.
 type Options struct {
 	Store      Store
-	Relay      Submitter
+	Relay      relay.Submitter
 	Table      func() *gate.Table // the read rules in force (gate.contracts)
 	Signer     Signer
 	Sealer     Sealer

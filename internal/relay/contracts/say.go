@@ -312,7 +312,7 @@ func (s *Service) sayPrivate(ctx context.Context, v *view, r EntryRequest) (Entr
 	if err := v.writable(); err != nil {
 		return Entry{}, err
 	}
-	if err := s.sealer.Ready(); err != nil {
+	if err := s.directory.sealer.Ready(); err != nil {
 		return Entry{}, err
 	}
 	name := r.EntryID
@@ -327,9 +327,9 @@ func (s *Service) sayPrivate(ctx context.Context, v *view, r EntryRequest) (Entr
 	}
 	id, _ := hex.DecodeString(name[4:]) // IsEntryID
 	row := store.ThreadEntry{
-		Author: v.caller.PubKey, Other: v.other(), CreatedAt: s.clock().Unix(), ID: id, Form: store.EntryPrivate, Type: r.Type, Entry: name,
+		Author: v.caller.PubKey, Other: v.other(), CreatedAt: s.publisher.clock().Unix(), ID: id, Form: store.EntryPrivate, Type: r.Type, Entry: name,
 	}
-	defer s.sealer.Hold()()
+	defer s.directory.sealer.Hold()()
 	var err error
 	if row.Data, err = s.seal(v.Contract, &row, r.Content, r.Attachments); err != nil {
 		return Entry{}, err

@@ -22,7 +22,7 @@ func (s *Service) seal(contract string, row *store.ThreadEntry, content string, 
 	if err != nil {
 		return nil, fmt.Errorf("private entry: %w", err)
 	}
-	return s.sealer.Seal(text, PlaceOf(contract, row))
+	return s.directory.sealer.Seal(text, PlaceOf(contract, row))
 }
 
 // unseal is the inverse of seal.

@@ -23,11 +23,8 @@ type Service struct {
 	*register
 	*threads
 
-	store     Store
-	sealer    Sealer
-	relayKeys RelayKeys
-	clock     func() time.Time
-	limits    Limits
+	store  Store
+	limits Limits
 }
 
 var _ API = (*Service)(nil)
@@ -67,7 +64,7 @@ func New(o Options) (*Service, error) {
 		threads: &threads{
 			register: rg, store: o.Store, agents: a, pub: pub, sealer: o.Sealer, relayKeys: o.RelayKeys, turns: parse,
 		},
-		store: o.Store, sealer: o.Sealer, relayKeys: o.RelayKeys, clock: o.Clock, limits: o.Limits,
+		store: o.Store, limits: o.Limits,
 	}
 	s.SetEventLimit(cmp.Or(o.Limits.Event, 256<<10))
 	return s, nil

@@ -17,11 +17,9 @@ const requestBytes = 256 << 10
 func (th *threads) withdrawals(ctx context.Context, v *view, rows []store.ThreadEntry, entries []Entry) error {
 	r := th.requests(v)
 	for i := range rows {
-		w, err := r.of(ctx, rows[i].Withdrawn, rows[i].Request)
-		if err != nil {
+		if err := r.show(ctx, rows[i].Withdrawn, rows[i].Request, &entries[i].Withdrawn); err != nil {
 			return err
 		}
-		entries[i].Withdrawn = w
 	}
 	return nil
 }
@@ -30,11 +28,9 @@ func (th *threads) withdrawals(ctx context.Context, v *view, rows []store.Thread
 func (th *threads) withdrawnMoves(ctx context.Context, v *view, rows []store.ThreadMove, moves []Transition) error {
 	r := th.requests(v)
 	for i := range rows {
-		w, err := r.of(ctx, rows[i].Withdrawn, rows[i].Request)
-		if err != nil {
+		if err := r.show(ctx, rows[i].Withdrawn, rows[i].Request, &moves[i].Withdrawn); err != nil {
 			return err
 		}
-		moves[i].Withdrawn = w
 	}
 	return nil
 }
@@ -51,21 +47,22 @@ func (th *threads) requests(v *view) *requests {
 	return &requests{store: th.store, v: v, left: requestBytes, known: map[string]json.RawMessage{}}
 }
 
-// of returns the withdrawal at a time by a request; nil for none.
-func (r *requests) of(ctx context.Context, at int64, request []byte) (*Withdrawal, error) {
+// show sets the withdrawal at a time by a request; for none it leaves nil.
+func (r *requests) show(ctx context.Context, at int64, request []byte, to **Withdrawal) error {
 	if at == 0 {
-		return nil, nil
+		return nil
 	}
 	w := &Withdrawal{At: unix(at), Event: json.RawMessage("null")}
 	id := hex.EncodeToString(request)
+	*to = w
 	if id == "" {
-		return w, nil
+		return nil
 	}
 	signed, asked := r.known[id]
 	if !asked {
 		var err error
 		if signed, err = r.store.Withdrawal(ctx, r.v.Contract, request); err != nil {
-			return nil, err
+			return err
 		}
 		r.known[id] = signed
 	}
@@ -73,5 +70,5 @@ func (r *requests) of(ctx context.Context, at int64, request []byte) (*Withdrawa
 	if signed != nil && len(signed) <= r.left {
 		w.Event, r.left = signed, r.left-len(signed)
 	}
-	return w, nil
+	return nil
 }

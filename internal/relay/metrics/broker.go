@@ -34,12 +34,8 @@ func (b *Broker) BrokerMessage(kind string, sent bool) {
 
 // BrokerConnected says whether there is a connection to the events broker.
 func (b *Broker) BrokerConnected(up bool) {
-	if b == nil {
-		return
-	}
-	b.up.Set(0)
-	if up {
-		b.up.Set(1)
+	if b != nil {
+		b.up.Set(oneIf(up))
 	}
 }
 

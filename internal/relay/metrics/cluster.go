@@ -60,7 +60,7 @@ func (s *ClusterLog) AppendDone(took time.Duration, ok bool) {
 	switch {
 	case s == nil:
 	case ok:
-		s.appends.Observe(seconds(took))
+		s.appends.Observe(took.Seconds())
 	default:
 		s.failures.Inc()
 	}
@@ -136,46 +136,22 @@ func (m *Metrics) WatchCluster(read func() Cluster) {
 	if m == nil {
 		return
 	}
-	desc := func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc("engramd_cluster_"+name, help, nil, nil)
-	}
-	c := &clusterCollector{read: read, seen: m.ClusterLog, gauges: [...]*prometheus.Desc{
-		desc("applied", "Number of the last message of the log that was executed here."),
-		desc("log_end", "Number of the last message of the log that is known here."),
-		desc("lag_seconds", "Time from the last executed message to its execution here."),
-		desc("hash_compared", "Number of the last message up to which a majority of the members had the same outcomes as this node."),
-		desc("members", "Members of the cluster."),
-		desc("live_members", "Members of the cluster that were heard lately."),
-		desc("leads", "1 on the node that does what one does for all: deadlines, the outbox, scheduled snapshots, following other relays."),
-		desc("clock_offset_seconds", "How far this machine's clock is ahead of the log's time, at least; while messages come late, how late they come."),
-	}}
-	m.registry.MustRegister(m.ClusterLog.appends, m.ClusterLog.failures, m.ClusterLog.again, m.ClusterLog.void, c)
-}
-
-// clusterCollector asks once for all gauges.
-type clusterCollector struct {
-	read   func() Cluster
-	seen   *ClusterLog
-	gauges [8]*prometheus.Desc
-}
-
-// Describe names the gauges.
-func (c *clusterCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range c.gauges {
-		out <- d
-	}
-}
-
-// Collect reads them.
-func (c *clusterCollector) Collect(out chan<- prometheus.Metric) {
-	now, leads := c.read(), 0.0
-	if now.Leads {
-		leads = 1
-	}
-	end, lag, offset := c.seen.now()
-	for i, v := range [...]float64{
-		now.Applied, max(float64(end), now.Applied), seconds(lag), now.HashCompared, now.Members, now.LiveMembers, leads, seconds(offset),
-	} {
-		out <- prometheus.MustNewConstMetric(c.gauges[i], prometheus.GaugeValue, v)
-	}
+	seen := m.ClusterLog
+	m.registry.MustRegister(seen.appends, seen.failures, seen.again, seen.void)
+	m.registry.watch(nil, []gauge{
+		{"engramd_cluster_applied", "Number of the last message of the log that was executed here."},
+		{"engramd_cluster_log_end", "Number of the last message of the log that is known here."},
+		{"engramd_cluster_lag_seconds", "Time from the last executed message to its execution here."},
+		{"engramd_cluster_hash_compared", "Number of the last message up to which a majority of the members had the same outcomes as this node."},
+		{"engramd_cluster_members", "Members of the cluster."},
+		{"engramd_cluster_live_members", "Members of the cluster that were heard lately."},
+		{"engramd_cluster_leads", "1 on the node that does what one does for all: deadlines, the outbox, scheduled snapshots, following other relays."},
+		{"engramd_cluster_clock_offset_seconds", "How far this machine's clock is ahead of the log's time, at least; while messages come late, how late they come."},
+	}, func(set setGauges) {
+		now := read()
+		end, lag, offset := seen.now()
+		set([]float64{
+			now.Applied, max(float64(end), now.Applied), lag.Seconds(), now.HashCompared, now.Members, now.LiveMembers, oneIf(now.Leads), offset.Seconds(),
+		})
+	})
 }

@@ -9,7 +9,6 @@ package metrics
 
 import (
 	"runtime"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -118,15 +117,8 @@ func (m *Metrics) WatchReady(ready func() bool) {
 	if m == nil {
 		return
 	}
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "engramd_ready",
-		Help: "1 while the database is writable and the daemon is not shutting down.",
-	}, func() float64 {
-		if ready() {
-			return 1
-		}
-		return 0
-	}))
+	m.registry.onScrape("engramd_ready", "1 while the database is writable and the daemon is not shutting down.",
+		func() int64 { return int64(oneIf(ready())) })
 }
 
 // ReloadDone counts one SIGHUP: ok, or refused because the new configuration
@@ -137,8 +129,49 @@ func (m *Metrics) ReloadDone(ok bool) {
 	}
 }
 
-// seconds returns what histograms take.
-func seconds(d time.Duration) float64 { return d.Seconds() }
+// gauge is one of those that are read together.
+type gauge struct{ name, help string }
+
+// setGauges gives the values of gauges, in their order, for some values of their
+// labels.
+type setGauges func(values []float64, labels ...string)
+
+// watch registers gauges that are read together at every scrape.
+func (r registry) watch(labels []string, gauges []gauge, read func(set setGauges)) {
+	w := &watched{read: read}
+	for _, g := range gauges {
+		w.gauges = append(w.gauges, prometheus.NewDesc(g.name, g.help, labels, nil))
+	}
+	r.MustRegister(w)
+}
+
+type watched struct {
+	gauges []*prometheus.Desc
+	read   func(set setGauges)
+}
+
+// Describe names the gauges.
+func (w *watched) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range w.gauges {
+		out <- d
+	}
+}
+
+// Collect reads them.
+func (w *watched) Collect(out chan<- prometheus.Metric) {
+	w.read(func(values []float64, labels ...string) {
+		for i, d := range w.gauges {
+			out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, values[i], labels...)
+		}
+	})
+}
+
+func oneIf(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
 
 func okOr(ok bool, otherwise string) string {
 	if ok {

@@ -46,32 +46,14 @@ func (m *Metrics) WatchOutbox(relays int, lag func() []OutboxLag) {
 	for i := range relays {
 		m.Outbox.outboxTo(i + 1)
 	}
-	labels := []string{"target", "relay"}
-	m.registry.MustRegister(&outboxCollector{
-		lag:     lag,
-		waiting: prometheus.NewDesc("engramd_outbox_waiting", "Deliveries of contract events that wait.", labels, nil),
-		oldest:  prometheus.NewDesc("engramd_outbox_oldest_seconds", "Age of the oldest delivery that waits; 0 when none does.", labels, nil),
+	m.registry.watch([]string{"target", "relay"}, []gauge{
+		{"engramd_outbox_waiting", "Deliveries of contract events that wait."},
+		{"engramd_outbox_oldest_seconds", "Age of the oldest delivery that waits; 0 when none does."},
+	}, func(set setGauges) {
+		for i, l := range lag() {
+			set([]float64{l.Waiting, l.Oldest}, targetOf(i), placeOf(i))
+		}
 	})
-}
-
-// outboxCollector asks once for both gauges.
-type outboxCollector struct {
-	lag             func() []OutboxLag
-	waiting, oldest *prometheus.Desc
-}
-
-// Describe names the gauges.
-func (c *outboxCollector) Describe(out chan<- *prometheus.Desc) {
-	out <- c.waiting
-	out <- c.oldest
-}
-
-// Collect reads them.
-func (c *outboxCollector) Collect(out chan<- prometheus.Metric) {
-	for i, l := range c.lag() {
-		out <- prometheus.MustNewConstMetric(c.waiting, prometheus.GaugeValue, l.Waiting, targetOf(i), placeOf(i))
-		out <- prometheus.MustNewConstMetric(c.oldest, prometheus.GaugeValue, l.Oldest, targetOf(i), placeOf(i))
-	}
 }
 
 func targetOf(relay int) string {

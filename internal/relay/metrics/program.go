@@ -32,7 +32,7 @@ func (p *Program) ProgramAsked(outcome string, took time.Duration) {
 		return
 	}
 	p.answers.WithLabelValues(programLabel.of(outcome)).Inc()
-	p.took.Observe(seconds(took))
+	p.took.Observe(took.Seconds())
 }
 
 // ProgramEnded counts an end of the write policy program that nobody asked for.

@@ -41,37 +41,13 @@ func (m *Metrics) WatchReplicas(lag func() []ReplicaLag) {
 	if m == nil {
 		return
 	}
-	labels := []string{"replica"}
-	m.registry.MustRegister(&replicaCollector{
-		lag:     lag,
-		behind:  prometheus.NewDesc("engramd_replica_lag_seconds", "Since when something that a followed relay has may be missing here; 0 while all that arrives there is taken.", labels, nil),
-		success: prometheus.NewDesc("engramd_replica_last_success_seconds", "Unix time at which all that a followed relay shows was last here; 0 is never.", labels, nil),
-		live:    prometheus.NewDesc("engramd_replica_live", "Whether what arrives at a followed relay is taken at once.", labels, nil),
-	})
-}
-
-// replicaCollector asks once for all gauges.
-type replicaCollector struct {
-	lag                   func() []ReplicaLag
-	behind, success, live *prometheus.Desc
-}
-
-// Describe names the gauges.
-func (c *replicaCollector) Describe(out chan<- *prometheus.Desc) {
-	out <- c.behind
-	out <- c.success
-	out <- c.live
-}
-
-// Collect reads them.
-func (c *replicaCollector) Collect(out chan<- prometheus.Metric) {
-	for i, l := range c.lag() {
-		n, live := strconv.Itoa(i+1), 0.0
-		if l.Live {
-			live = 1
+	m.registry.watch([]string{"replica"}, []gauge{
+		{"engramd_replica_lag_seconds", "Since when something that a followed relay has may be missing here; 0 while all that arrives there is taken."},
+		{"engramd_replica_last_success_seconds", "Unix time at which all that a followed relay shows was last here; 0 is never."},
+		{"engramd_replica_live", "Whether what arrives at a followed relay is taken at once."},
+	}, func(set setGauges) {
+		for i, l := range lag() {
+			set([]float64{l.Lag, l.LastSuccess, oneIf(l.Live)}, strconv.Itoa(i+1))
 		}
-		out <- prometheus.MustNewConstMetric(c.behind, prometheus.GaugeValue, l.Lag, n)
-		out <- prometheus.MustNewConstMetric(c.success, prometheus.GaugeValue, l.LastSuccess, n)
-		out <- prometheus.MustNewConstMetric(c.live, prometheus.GaugeValue, live, n)
-	}
+	})
 }

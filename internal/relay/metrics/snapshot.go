@@ -37,7 +37,7 @@ func (s *Snapshots) SnapshotDone(operation, outcome string, at time.Time, took t
 	}
 	operation = snapshotOperationLabel.of(operation)
 	s.operations.WithLabelValues(operation, snapshotOutcomeLabel.of(outcome)).Inc()
-	s.seconds.WithLabelValues(operation).Add(seconds(took))
+	s.seconds.WithLabelValues(operation).Add(took.Seconds())
 	if outcome == "ok" || outcome == "unchanged" {
 		s.last.WithLabelValues(operation).Set(float64(at.Unix()))
 	}

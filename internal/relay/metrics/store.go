@@ -64,7 +64,7 @@ func (s *Store) QueryDone(operation string, took time.Duration, failure string) 
 		return
 	}
 	op := queryLabel.of(operation)
-	s.queries.WithLabelValues(op).Observe(seconds(took))
+	s.queries.WithLabelValues(op).Observe(took.Seconds())
 	if failure != "" {
 		s.queryErrs.WithLabelValues(op, failureLabel.of(failure)).Inc()
 	}
@@ -74,7 +74,7 @@ func (s *Store) QueryDone(operation string, took time.Duration, failure string) 
 // or "scan".
 func (s *Store) ReadWaited(effort string, took time.Duration) {
 	if s != nil {
-		s.readWaits.WithLabelValues(effortLabel.of(effort)).Observe(seconds(took))
+		s.readWaits.WithLabelValues(effortLabel.of(effort)).Observe(took.Seconds())
 	}
 }
 
@@ -92,14 +92,11 @@ func (m *Metrics) WatchReads(reads func() Reads) {
 	if m == nil {
 		return
 	}
-	gauge := func(name, help string, of func(Reads) float64) {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return of(reads()) }))
-	}
 	counter := func(name, help string, of func(Reads) float64) {
 		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return of(reads()) }))
 	}
-	gauge("engramd_reads_waiting", "Reads of the database that wait for a turn.", func(r Reads) float64 { return float64(r.Waiting) })
-	gauge("engramd_read_connections_lent", "Database connections lent to reads that are under way.", func(r Reads) float64 { return float64(r.UnderWay) })
+	m.registry.onScrape("engramd_reads_waiting", "Reads of the database that wait for a turn.", func() int64 { return int64(reads().Waiting) })
+	m.registry.onScrape("engramd_read_connections_lent", "Database connections lent to reads that are under way.", func() int64 { return int64(reads().UnderWay) })
 	counter("engramd_read_yields_total", "Turns that reads gave to others in the middle of their work.", func(r Reads) float64 { return float64(r.Yields) })
 	counter("engramd_reads_ended_total", "Reads that were ended before they were done, in favour of others or of the log.", func(r Reads) float64 { return float64(r.Ended) })
 }
@@ -114,7 +111,7 @@ func (s *Store) CommitDone(took time.Duration, events int, ok bool) {
 		s.commitErrs.Inc()
 		return
 	}
-	s.commits.Observe(seconds(took))
+	s.commits.Observe(took.Seconds())
 	s.batchEvents.Observe(float64(events))
 }
 
@@ -165,9 +162,9 @@ func (m *Metrics) WatchSizes(s Sizes) {
 	if m == nil {
 		return
 	}
-	m.registry.size("engramd_database_bytes", "Size of the database file.", s.Database)
-	m.registry.size("engramd_wal_bytes", "Size of the write-ahead log.", s.WAL)
-	m.registry.size("engramd_disk_free_bytes", "Free space of the file system that holds the data folder.", s.Free)
+	m.registry.onScrape("engramd_database_bytes", "Size of the database file.", s.Database)
+	m.registry.onScrape("engramd_wal_bytes", "Size of the write-ahead log.", s.WAL)
+	m.registry.onScrape("engramd_disk_free_bytes", "Free space of the file system that holds the data folder.", s.Free)
 }
 
 // WatchMemory registers the memory metrics. Call it once.
@@ -175,11 +172,11 @@ func (m *Metrics) WatchMemory(limit, needed func() int64) {
 	if m == nil {
 		return
 	}
-	m.registry.size("engramd_memory_limit_bytes", "Memory that the process keeps below (limits.memory); 0 is no limit.", limit)
-	m.registry.size("engramd_memory_needed_bytes", "Memory in use, garbage not counted; above nine tenths of the limit, REQ and COUNT are refused.", needed)
+	m.registry.onScrape("engramd_memory_limit_bytes", "Memory that the process keeps below (limits.memory); 0 is no limit.", limit)
+	m.registry.onScrape("engramd_memory_needed_bytes", "Memory in use, garbage not counted; above nine tenths of the limit, REQ and COUNT are refused.", needed)
 }
 
-func (r registry) size(name, help string, fn func() int64) {
+func (r registry) onScrape(name, help string, fn func() int64) {
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
 		if fn == nil {
 			return 0

@@ -1,8 +1,6 @@
 package websocket
 
-import (
-	"engramd/internal/relay"
-)
+import "engramd/internal/relay"
 
 // What a subscription holds in memory, in bytes: measured (footprint_test.go)
 // and rounded up. A value is counted with its number, its entry in the lists of

@@ -40,7 +40,7 @@ type carrier interface {
 }
 
 // local is this relay.
-type local struct{ relay Submitter }
+type local struct{ relay relay.Submitter }
 
 func (l local) carry(ctx context.Context, ev *nostr.Event) (verdict, error) {
 	a := l.relay.Submit(relay.AsAuthor(ctx, ev), relay.Submission{Event: ev})

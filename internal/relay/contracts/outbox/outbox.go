@@ -47,11 +47,6 @@ type Store interface {
 	OutboxForget(ctx context.Context, target string) (int64, error)
 }
 
-// Submitter is this relay; *relay.Relay implements it.
-type Submitter interface {
-	Submit(ctx context.Context, s relay.Submission) relay.Answer
-}
-
 // Observer counts attempts; *metrics.Outbox implements it.
 type Observer interface {
 	// OutboxTried reports one attempt to deliver an event to this relay (0), or
@@ -65,7 +60,7 @@ type Observer interface {
 // Options configure an Outbox. Store and Relay are required.
 type Options struct {
 	Store   Store
-	Relay   Submitter
+	Relay   relay.Submitter
 	Targets []string // ws:// and wss:// URLs of further relays
 	// Identity answers the AUTH challenges of further relays; client.Nobody
 	// leaves them unanswered. SetIdentity changes it.
