@@ -3,7 +3,7 @@
 //
 // A Server has tools (list, read, search, history; write, append, delete and
 // restore for the agent itself), the core profile as a resource and as a
-// prompt, and each memory as a resource. It knows MCP and internal/client only:
+// prompt, and each memory as a resource. It knows MCP and the Session alone:
 // the client decides what a head is, and what failed.
 //
 // # Failure
