@@ -11,6 +11,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	clisnapshot "engramd/internal/cli/snapshot"
 	"engramd/internal/client"
 	"engramd/internal/memory/folder"
 	"engramd/internal/memory/localcopy"
@@ -278,7 +279,7 @@ func (r *folderRun) secure(ctx context.Context, steps []folder.Step) error {
 	if !writes || r.state.Snapshot != "" {
 		return nil
 	}
-	id, err := r.snapshotBefore(ctx, r.c)
+	id, err := clisnapshot.Before(ctx, r.Env, r.c)
 	if err != nil {
 		return fmt.Errorf("nothing is written, because no snapshot could be made before: %w", err)
 	}

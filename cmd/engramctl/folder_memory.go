@@ -11,10 +11,6 @@ import (
 	"engramd/internal/cli/mem/edit"
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
-	"engramd/internal/memory/folder"
-	"engramd/internal/memory/snapshots"
-	"engramd/internal/snapshot"
-	"engramd/internal/snapshot/bundle"
 	"engramd/nips/nipae"
 )
 
@@ -80,30 +76,4 @@ func (w *folderMemory) noted(s client.Status, err error) error {
 		w.status = s
 	}
 	return err
-}
-
-// snapshotBefore makes a snapshot where snapshot create makes them.
-func (a *app) snapshotBefore(ctx context.Context, c *client.Client) (id string, err error) {
-	p, err := party{}.with(c.Identity())
-	if err != nil {
-		return "", err
-	}
-	f := &snapshotFlags{tenant: bundle.DefaultTenant, lockTimeout: a.Flags.Timeout}
-	err = a.withLock(ctx, f, p.agent, func(_ *snapshot.Store, lock *snapshot.Lock) error {
-		how, err := a.bundleOptions(p, createOptions{label: "before a folder was first imported"})
-		if err != nil {
-			return err
-		}
-		captured, err := snapshots.Take(ctx, c, snapshots.Wanted{Agent: p.agent, Whole: true}, time.Now)
-		if err != nil {
-			return err
-		}
-		info, err := a.keep(ctx, lock, captured, how)
-		if errors.Is(err, bundle.ErrEmpty) {
-			info.ID, err = folder.NoSnapshot, nil
-		}
-		id = info.ID
-		return err
-	})
-	return id, err
 }

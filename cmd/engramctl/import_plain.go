@@ -11,6 +11,7 @@ import (
 
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	clisnapshot "engramd/internal/cli/snapshot"
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
 	"engramd/internal/memory/folder"
@@ -68,7 +69,7 @@ func (a *app) importPlain(ctx context.Context, file string, f folderFlags) error
 	return opened.Copies.InBulk(ctx, func() error { return r.takeRecords(ctx, records, there) })
 }
 
-func (r *folderRun) takeRecords(ctx context.Context, records []exportedOut, there map[nipae.Slug]string) error {
+func (r *folderRun) takeRecords(ctx context.Context, records []clisnapshot.ExportedOut, there map[nipae.Slug]string) error {
 	for _, e := range records {
 		s := folder.Step{Slug: nipae.Slug(e.Slug), Path: e.Slug, What: folder.ToMemory, New: true}
 		switch hash := there[s.Slug]; {
@@ -99,7 +100,7 @@ func (r *folderRun) takeRecords(ctx context.Context, records []exportedOut, ther
 }
 
 // readPlain reads the texts for an owner, each slug once.
-func readPlain(path, owner string) (out []exportedOut, err error) {
+func readPlain(path, owner string) (out []clisnapshot.ExportedOut, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -109,7 +110,7 @@ func readPlain(path, owner string) (out []exportedOut, err error) {
 	lines.Buffer(nil, mostPlain)
 	seen := map[string]bool{}
 	for n := 1; lines.Scan(); n++ {
-		var e exportedOut
+		var e clisnapshot.ExportedOut
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			return nil, fmt.Errorf("line %d is no record of snapshot export --plain", n)
 		}

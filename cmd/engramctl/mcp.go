@@ -12,6 +12,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	clisnapshot "engramd/internal/cli/snapshot"
 	"engramd/internal/cli/view"
 	"engramd/internal/client"
 	"engramd/internal/client/contract"
@@ -25,7 +26,7 @@ const callFactor = 3
 func mcpCommand(env *cliutil.Env) *cobra.Command {
 	var tools []string
 	var e view.ModelFlags
-	f := &snapshotFlags{tenant: bundle.DefaultTenant, lockTimeout: snapshotPatience}
+	f := &clisnapshot.Options{Tenant: bundle.DefaultTenant, LockTimeout: snapshotPatience}
 	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the memory to an agent over MCP, on stdin and stdout",
@@ -74,7 +75,7 @@ order (docs/memory.md).`,
 	e.Add(c)
 	attestFlag(env, c)
 	c.Flags().StringSliceVar(&tools, "tools", nil, "which tools to offer, a `LIST` of: memory mind files contracts (default memory)")
-	c.Flags().StringVar(&f.root, "snapshot-root", "", "`folder` of snapshots (ENGRAM_SNAPSHOTS; default $XDG_STATE_HOME/engramd)")
+	c.Flags().StringVar(&f.Root, "snapshot-root", "", "`folder` of snapshots (ENGRAM_SNAPSHOTS; default $XDG_STATE_HOME/engramd)")
 	return c
 }
 
@@ -91,7 +92,7 @@ const (
 )
 
 // serveMCP serves until the peer or the process ends.
-func serveMCP(ctx context.Context, env *cliutil.Env, f *snapshotFlags, e view.ModelFlags, tools []string) error {
+func serveMCP(ctx context.Context, env *cliutil.Env, f *clisnapshot.Options, e view.ModelFlags, tools []string) error {
 	if hooksOff(env) {
 		return nil
 	}
@@ -146,13 +147,13 @@ func serveMCP(ctx context.Context, env *cliutil.Env, f *snapshotFlags, e view.Mo
 }
 
 // serve begins to serve a session, and returns what ends that.
-func serve(ctx context.Context, env *cliutil.Env, s *session.Session, f *snapshotFlags, thinks bool) (live *session.Live, done func(), err error) {
+func serve(ctx context.Context, env *cliutil.Env, s *session.Session, f *clisnapshot.Options, thinks bool) (live *session.Live, done func(), err error) {
 	kept, err := s.Copies.Open(ctx, s.Warn)
 	if err != nil {
 		return nil, nil, err
 	}
 	done = func() { _ = kept.Close() } // what was kept is kept
-	o := session.ServeOptions{Snapshot: snapshotTaker(env, s.Client, f), Patience: callFactor * env.Flags.Timeout, Plans: thinks}
+	o := session.ServeOptions{Snapshot: clisnapshot.Taker(env, s.Client, f), Patience: callFactor * env.Flags.Timeout, Plans: thinks}
 	if s.Memory.Writable() {
 		set, err := env.Settings()
 		if err == nil {

@@ -10,6 +10,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/mind"
+	clisnapshot "engramd/internal/cli/snapshot"
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/consolidation/plans"
 	"engramd/internal/snapshot/bundle"
@@ -93,8 +94,8 @@ func snapshotFirst(ctx context.Context, env *cliutil.Env, p mind.Thinking, f met
 	if cmp.Or(f.root, env.Vars["ENGRAM_SNAPSHOTS"]) == "" {
 		return "", nil
 	}
-	flags := &snapshotFlags{root: f.root, tenant: bundle.DefaultTenant, lockTimeout: time.Minute}
-	made, err := snapshotTaker(env, p.S.Client, flags)(ctx, "before archiving")
+	flags := &clisnapshot.Options{Root: f.root, Tenant: bundle.DefaultTenant, LockTimeout: time.Minute}
+	made, err := clisnapshot.Taker(env, p.S.Client, flags)(ctx, "before archiving")
 	if errors.Is(err, session.ErrNothing) {
 		return "", nil
 	}

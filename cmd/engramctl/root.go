@@ -23,6 +23,7 @@ import (
 	"engramd/internal/cli/recall"
 	"engramd/internal/cli/relays"
 	"engramd/internal/cli/setup"
+	clisnapshot "engramd/internal/cli/snapshot"
 	cliversion "engramd/internal/cli/version"
 	"engramd/internal/cli/web"
 )
@@ -56,7 +57,7 @@ func (a *app) commands() []*cobra.Command {
 		web.New(a.Env),
 		relays.New(a.Env, a.relaysSyncCommand()),
 		a.syncCommand(),
-		a.snapshotCommand(),
+		clisnapshot.New(a.Env),
 		contract.New(a.Env),
 		cliidentity.New(a.Env),
 		admin.New(a.Env),

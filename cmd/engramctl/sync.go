@@ -244,8 +244,8 @@ func (a *app) alike(ctx context.Context, s *session.Session, since int64) (p syn
 	return p, err
 }
 
-// transfer does what is planned.
-func (a *app) transfer(ctx context.Context, p syncPlan, dryRun bool) (transfer.Report, error) {
+// copyOver does what is planned.
+func (a *app) copyOver(ctx context.Context, p syncPlan, dryRun bool) (transfer.Report, error) {
 	var last string // each filter begins anew with the same words
 	tr := transfer.Transfer{Sources: p.from, Targets: p.to, DryRun: dryRun, Clock: time.Now, Filters: p.filters,
 		Progress: func(text string) {

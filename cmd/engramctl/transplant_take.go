@@ -14,6 +14,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
+	clisnapshot "engramd/internal/cli/snapshot"
 	"engramd/internal/client/memory"
 	"engramd/internal/memory/proposals"
 	"engramd/internal/memory/transplant"
@@ -24,7 +25,7 @@ import (
 // taking says what is taken.
 type taking struct {
 	file           string
-	identity       snapshotFlags
+	identity       clisnapshot.Options
 	dryRun, asJSON bool
 	o              proposals.AcceptOptions
 }
@@ -52,7 +53,7 @@ Exit code 6 if some of it is not what an agent has signed; what was right is tak
   engramctl transplant take --file boats.age --decrypt-identity age.key`,
 	}, func(ctx context.Context, args []string) error { return a.take(ctx, t, args) })
 	c.Flags().StringVar(&t.file, "file", "", "`file` that transplant give has written")
-	identityFlag(c, &t.identity)
+	clisnapshot.IdentityFlag(c, &t.identity)
 	c.Flags().BoolVar(&t.dryRun, "dry-run", false, "show what is given, and take nothing")
 	cliutil.SecretFlag(c, &t.o.AllowSecret)
 	cliutil.JSONFlag(c, &t.asJSON)
@@ -81,7 +82,7 @@ func (a *app) take(ctx context.Context, t taking, ids []string) error {
 
 // unpacked reads a file that is for an agent.
 func (a *app) unpacked(t taking, agent string) (*transplant.Package, error) {
-	ids, err := a.identities(&t.identity)
+	ids, err := clisnapshot.Identities(a.Env, &t.identity)
 	if err != nil {
 		return nil, err
 	}

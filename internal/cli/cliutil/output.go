@@ -119,3 +119,13 @@ func Indented(text string) string {
 const ShortID = 16
 
 func (e *Env) NoteLine(line string) { e.Note("%s", line) }
+
+// AsOf says by which times a state of the past was put together, and of how
+// many memories nothing can be told.
+func AsOf(past time.Time, unknown int) string {
+	text := fmt.Sprintf("as of %s, by the times that versions bear (created_at)", past.UTC().Format(time.RFC3339))
+	if unknown == 0 {
+		return text
+	}
+	return text + "; " + Counted(unknown, "memory of now has", "memories of now have") + " no version of then that the relays keep"
+}

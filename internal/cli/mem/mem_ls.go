@@ -93,7 +93,7 @@ Exit code 6 if there is memory and none of it can be read.`,
 				return env.PrintJSON(out)
 			}
 			if at != "" {
-				env.Note("%s", AsOf(past, unknown))
+				env.Note("%s", cliutil.AsOf(past, unknown))
 			}
 			return printListing(env, l, all)
 		})
@@ -113,16 +113,6 @@ func listAt(ctx context.Context, m *session.Memory, past time.Time) (memory.List
 		return l, 0, status, err
 	}
 	return m.ListAllAt(ctx, past.Unix())
-}
-
-// AsOf says by which times a state of the past was put together, and of how
-// many memories nothing can be told.
-func AsOf(past time.Time, unknown int) string {
-	text := fmt.Sprintf("as of %s, by the times that versions bear (created_at)", past.UTC().Format(time.RFC3339))
-	if unknown == 0 {
-		return text
-	}
-	return text + "; " + cliutil.Counted(unknown, "memory of now has", "memories of now have") + " no version of then that the relays keep"
 }
 
 // emptiness returns why a listing without any memory is not simply an empty

@@ -1,4 +1,6 @@
-package main
+// Package snapshot has the commands that keep an agent's whole memory, and go back
+// to it: engramctl snapshot.
+package snapshot
 
 import (
 	"context"
@@ -19,16 +21,17 @@ import (
 	"engramd/internal/snapshot/bundle"
 )
 
-// snapshotFlags are those that the snapshot commands share.
-type snapshotFlags struct {
-	root, tenant string
-	lockTimeout  time.Duration
+// Options are those that the snapshot commands share.
+type Options struct {
+	Root, Tenant string
+	LockTimeout  time.Duration
 	identity     string
 	trust        []string
 }
 
-func (a *app) snapshotCommand() *cobra.Command {
-	f := &snapshotFlags{}
+// New returns the command snapshot.
+func New(env *cliutil.Env) *cobra.Command {
+	f := &Options{}
 	c := cliutil.Group(&cobra.Command{
 		Use:   "snapshot",
 		Short: "Keep an agent's whole memory as of one instant, and go back to it",
@@ -45,26 +48,26 @@ one holds the agent's lock there; others wait for --lock-timeout.`,
 		Example: `  engramctl snapshot create --label "before the big clean-up"
   engramctl snapshot restore --id 20261120T235100Z-0123456789abcdef --dry-run`,
 	},
-		a.snapshotCreateCommand(f), a.snapshotVerifyCommand(f), a.snapshotListCommand(f), a.snapshotShowCommand(f), a.snapshotDiffCommand(f),
-		a.snapshotRestoreCommand(f), a.snapshotExportCommand(f), a.snapshotPinCommand(f, true), a.snapshotPinCommand(f, false),
-		a.snapshotDeleteCommand(f), a.snapshotGCCommand(f))
+		newCreate(env, f), newVerify(env, f), newList(env, f), newShow(env, f), newDiff(env, f),
+		newRestore(env, f), newExport(env, f), newPin(env, f, true), newPin(env, f, false),
+		newDelete(env, f), newGC(env, f))
 	p := c.PersistentFlags()
-	p.StringVar(&a.Flags.Agent, "agent", "", "`pubkey` (npub or hex) of the agent, if the key is not its own (ENGRAM_AGENT)")
-	p.StringVar(&f.tenant, "tenant", bundle.DefaultTenant, "`name` of the tenant")
-	p.StringVar(&f.root, "snapshot-root", "", "`folder` of snapshots (ENGRAM_SNAPSHOTS; default $XDG_STATE_HOME/engramd)")
-	p.StringVar(&f.root, "root", "", "") // its name before
+	p.StringVar(&env.Flags.Agent, "agent", "", "`pubkey` (npub or hex) of the agent, if the key is not its own (ENGRAM_AGENT)")
+	p.StringVar(&f.Tenant, "tenant", bundle.DefaultTenant, "`name` of the tenant")
+	p.StringVar(&f.Root, "snapshot-root", "", "`folder` of snapshots (ENGRAM_SNAPSHOTS; default $XDG_STATE_HOME/engramd)")
+	p.StringVar(&f.Root, "root", "", "") // its name before
 	_ = p.MarkHidden("root")             // cannot fail: the flag exists
-	p.DurationVar(&f.lockTimeout, "lock-timeout", time.Minute, "how long to wait for who else is at the agent's snapshots")
+	p.DurationVar(&f.LockTimeout, "lock-timeout", time.Minute, "how long to wait for who else is at the agent's snapshots")
 	return c
 }
 
 // snapshotStore returns where the snapshots lie.
-func (a *app) snapshotStore(f *snapshotFlags) (*snapshot.Store, error) {
-	if err := bundle.CheckTenant(f.tenant); err != nil {
+func snapshotStore(env *cliutil.Env, f *Options) (*snapshot.Store, error) {
+	if err := bundle.CheckTenant(f.Tenant); err != nil {
 		return nil, exit.Usagef("--tenant: %w", err)
 	}
-	root := f.root
-	for _, or := range []string{a.Vars["ENGRAM_SNAPSHOTS"], cliutil.Under(a.Vars["XDG_STATE_HOME"], "engramd"), cliutil.Under(a.Home(), ".local/state/engramd")} {
+	root := f.Root
+	for _, or := range []string{env.Vars["ENGRAM_SNAPSHOTS"], cliutil.Under(env.Vars["XDG_STATE_HOME"], "engramd"), cliutil.Under(env.Home(), ".local/state/engramd")} {
 		if root == "" {
 			root = or
 		}
@@ -72,7 +75,7 @@ func (a *app) snapshotStore(f *snapshotFlags) (*snapshot.Store, error) {
 	if root == "" {
 		return nil, exit.Usagef("where are the snapshots? Give --snapshot-root, or set ENGRAM_SNAPSHOTS")
 	}
-	return snapshot.New(a.Path(root)), nil
+	return snapshot.New(env.Path(root)), nil
 }
 
 // party is who is at an agent's snapshots: with a key or, for what needs none,
@@ -93,10 +96,10 @@ func (p party) signer() (bundle.Signer, error) {
 	return client.Using(p.id, bundle.NewSigner)
 }
 
-// party finds out whose snapshots they are. A key is used if there is one, and
+// partyOf finds out whose snapshots they are. A key is used if there is one, and
 // must be there if it is needed, or if nothing else names the agent.
-func (a *app) party(ctx context.Context, needed bool) (p party, err error) {
-	s, err := a.Settings()
+func partyOf(ctx context.Context, env *cliutil.Env, needed bool) (p party, err error) {
+	s, err := env.Settings()
 	if err != nil {
 		return p, err
 	}
@@ -104,7 +107,7 @@ func (a *app) party(ctx context.Context, needed bool) (p party, err error) {
 	if s.Key == (settings.KeySource{}) && !needed && s.Agent != "" {
 		return p, nil
 	}
-	if p.id, err = a.Identity(ctx, s); err != nil {
+	if p.id, err = env.Identity(ctx, s); err != nil {
 		return p, err
 	}
 	return p.with(p.id)
@@ -122,12 +125,12 @@ func (p party) with(id client.Identity) (party, error) {
 }
 
 // withLock gives a command the store and the lock of the agent's snapshots.
-func (a *app) withLock(ctx context.Context, f *snapshotFlags, agent string, do func(*snapshot.Store, *snapshot.Lock) error) error {
-	store, err := a.snapshotStore(f)
+func withLock(ctx context.Context, env *cliutil.Env, f *Options, agent string, do func(*snapshot.Store, *snapshot.Lock) error) error {
+	store, err := snapshotStore(env, f)
 	if err != nil {
 		return err
 	}
-	lock, err := store.Lock(ctx, f.tenant, agent, f.lockTimeout)
+	lock, err := store.Lock(ctx, f.Tenant, agent, f.LockTimeout)
 	if err != nil {
 		return err
 	}
@@ -136,8 +139,8 @@ func (a *app) withLock(ctx context.Context, f *snapshotFlags, agent string, do f
 
 // asking gives a command a client of the agent's relays. --timeout bounds
 // each question, not all of them together: a memory may be large.
-func (a *app) asking(ctx context.Context, do func(*client.Client, party) error) error {
-	opened, s, err := cliutil.KeySession(ctx, a.Env, cliutil.Patiently)
+func asking(ctx context.Context, env *cliutil.Env, do func(*client.Client, party) error) error {
+	opened, s, err := cliutil.KeySession(ctx, env, cliutil.Patiently)
 	if err != nil {
 		return err
 	}
@@ -153,16 +156,16 @@ func (a *app) asking(ctx context.Context, do func(*client.Client, party) error) 
 	return do(c, p)
 }
 
-// identityFlag is --decrypt-identity.
-func identityFlag(c *cobra.Command, f *snapshotFlags) {
+// IdentityFlag is --decrypt-identity.
+func IdentityFlag(c *cobra.Command, f *Options) {
 	c.Flags().StringVar(&f.identity, "decrypt-identity", "", "`file` with the age identity, or the SSH key, that opens an encrypted snapshot")
 }
 
-func (a *app) identities(f *snapshotFlags) (bundle.Identities, error) {
+func Identities(env *cliutil.Env, f *Options) (bundle.Identities, error) {
 	if f.identity == "" {
 		return bundle.Identities{}, nil
 	}
-	file, err := os.Open(a.Path(f.identity))
+	file, err := os.Open(env.Path(f.identity))
 	if err != nil {
 		return bundle.Identities{}, exit.Usagef("--decrypt-identity: %w", err)
 	}
@@ -182,31 +185,31 @@ func (a *app) identities(f *snapshotFlags) (bundle.Identities, error) {
 
 // findBundle returns the path of the snapshot that an id, or else a path,
 // names.
-func (a *app) findBundle(store *snapshot.Store, f *snapshotFlags, agent, name string) (string, error) {
+func findBundle(env *cliutil.Env, store *snapshot.Store, f *Options, agent, name string) (string, error) {
 	if bundle.CheckID(name) != nil {
-		return a.Path(name), nil
+		return env.Path(name), nil
 	}
-	info, err := store.Find(f.tenant, agent, name)
+	info, err := store.Find(f.Tenant, agent, name)
 	return info.Path, err
 }
 
 // verifying returns what is asked of a snapshot of an agent.
-func (a *app) verifying(store *snapshot.Store, f *snapshotFlags, p party) (bundle.VerifyOptions, error) {
-	ids, err := a.identities(f)
+func verifying(env *cliutil.Env, store *snapshot.Store, f *Options, p party) (bundle.VerifyOptions, error) {
+	ids, err := Identities(env, f)
 	if err != nil {
 		return bundle.VerifyOptions{}, err
 	}
 	trusted, err := f.trusted()
-	return bundle.VerifyOptions{Tenant: f.tenant, Agent: p.agent, Identities: ids, Keys: p.keys, Trusted: trusted, Parent: store.ParentOf(f.tenant, p.agent)}, err
+	return bundle.VerifyOptions{Tenant: f.Tenant, Agent: p.agent, Identities: ids, Keys: p.keys, Trusted: trusted, Parent: store.ParentOf(f.Tenant, p.agent)}, err
 }
 
 // trustFlag is --trust.
-func trustFlag(c *cobra.Command, f *snapshotFlags) {
+func trustFlag(c *cobra.Command, f *Options) {
 	c.Flags().StringArrayVar(&f.trust, "trust", nil, "believe the signature of this `pubkey` too, a relay's for example; may be given several times")
 }
 
 // trusted returns the keys of --trust.
-func (f *snapshotFlags) trusted() (keys []string, err error) {
+func (f *Options) trusted() (keys []string, err error) {
 	for _, text := range f.trust {
 		key := contract.PubKeyOf(text)
 		if key == "" {
@@ -218,12 +221,12 @@ func (f *snapshotFlags) trusted() (keys []string, err error) {
 }
 
 // openBundle opens a snapshot of the agent that an id or a path names.
-func (a *app) openBundle(ctx context.Context, store *snapshot.Store, f *snapshotFlags, p party, name string) (*bundle.Bundle, error) {
-	path, err := a.findBundle(store, f, p.agent, name)
+func openBundle(ctx context.Context, env *cliutil.Env, store *snapshot.Store, f *Options, p party, name string) (*bundle.Bundle, error) {
+	path, err := findBundle(env, store, f, p.agent, name)
 	if err != nil {
 		return nil, err
 	}
-	o, err := a.verifying(store, f, p)
+	o, err := verifying(env, store, f, p)
 	if err != nil {
 		return nil, err
 	}

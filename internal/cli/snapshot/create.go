@@ -1,4 +1,4 @@
-package main
+package snapshot
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
-	"engramd/internal/cli/mem"
 	"engramd/internal/client"
 	"engramd/internal/memory/snapshots"
 	"engramd/internal/platform/timeparse"
@@ -33,9 +32,9 @@ type createOptions struct {
 	asJSON    bool
 }
 
-func (a *app) snapshotCreateCommand(f *snapshotFlags) *cobra.Command {
+func newCreate(env *cliutil.Env, f *Options) *cobra.Command {
 	var o createOptions
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "create [--label TEXT] [--at TIME] [--encrypt age:RECIPIENT]… [--parent ID | --incremental] [--pin] [--json]",
 		Short: "Make a snapshot",
 		Long: `Make a snapshot of what the relays have: everything is listed, superseded versions are
@@ -57,37 +56,7 @@ none is made unless --allow-empty (exit code 1): it may be the wrong relay or ke
 		Example: `  engramctl snapshot create --label "before the big clean-up"
   engramctl snapshot create --encrypt age:age1… --encrypt "ssh-ed25519 AAAA…" --pin`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error {
-		if o.parent != "" {
-			if err := bundle.CheckID(o.parent); err != nil {
-				return exit.Usagef("--parent: %w", err)
-			}
-		}
-		return a.asking(ctx, func(c *client.Client, p party) error {
-			return a.withLock(ctx, f, p.agent, func(store *snapshot.Store, lock *snapshot.Lock) error {
-				how, err := a.bundleOptions(p, o)
-				if err != nil {
-					return err
-				}
-				if o.grow && o.parent == "" {
-					list, err := store.List(f.tenant, p.agent)
-					if err != nil {
-						return err
-					}
-					if len(list) == 0 {
-						return exit.Usagef("there is no snapshot to add to: make the first one without --incremental")
-					}
-					o.parent = list[0].ID
-				}
-				if o.parent != "" {
-					if how.Parent, err = a.openBundle(ctx, store, f, p, o.parent); err != nil {
-						return err
-					}
-				}
-				return a.create(ctx, c, p, lock, o, how)
-			})
-		})
-	})
+	}, func(ctx context.Context, _ []string) error { return runCreate(ctx, env, o, f) })
 	c.Flags().StringVar(&o.label, "label", "", "`text` to remember it by")
 	c.Flags().StringArrayVar(&o.encrypt, "encrypt", nil, "encrypt it to `age:RECIPIENT` (age1… or an SSH public key); may be given several times")
 	c.Flags().StringVar(&o.parent, "parent", "", "`id` of the snapshot that it adds to")
@@ -97,12 +66,44 @@ none is made unless --allow-empty (exit code 1): it may be the wrong relay or ke
 	c.Flags().BoolVar(&o.pin, "pin", false, "exempt it from gc")
 	c.Flags().StringVar(&o.createdAt, "created-at", "", "`time` to date the file with; retention (order and age) goes by it. The file still shows the memory of now, or of --at. With both times the same memory gives the same bytes")
 	c.Flags().BoolVar(&o.partial, "allow-partial", false, "make it also if some relay does not answer in full")
-	identityFlag(c, f)
+	IdentityFlag(c, f)
 	cliutil.JSONFlag(c, &o.asJSON)
 	return c
 }
 
-func (a *app) create(ctx context.Context, c *client.Client, p party, lock *snapshot.Lock, o createOptions, how bundle.Options) error {
+func runCreate(ctx context.Context, env *cliutil.Env, o createOptions, f *Options) error {
+	if o.parent != "" {
+		if err := bundle.CheckID(o.parent); err != nil {
+			return exit.Usagef("--parent: %w", err)
+		}
+	}
+	return asking(ctx, env, func(c *client.Client, p party) error {
+		return withLock(ctx, env, f, p.agent, func(store *snapshot.Store, lock *snapshot.Lock) error {
+			how, err := bundleOptions(env, p, o)
+			if err != nil {
+				return err
+			}
+			if o.grow && o.parent == "" {
+				list, err := store.List(f.Tenant, p.agent)
+				if err != nil {
+					return err
+				}
+				if len(list) == 0 {
+					return exit.Usagef("there is no snapshot to add to: make the first one without --incremental")
+				}
+				o.parent = list[0].ID
+			}
+			if o.parent != "" {
+				if how.Parent, err = openBundle(ctx, env, store, f, p, o.parent); err != nil {
+					return err
+				}
+			}
+			return create(ctx, env, c, p, lock, o, how)
+		})
+	})
+}
+
+func create(ctx context.Context, env *cliutil.Env, c *client.Client, p party, lock *snapshot.Lock, o createOptions, how bundle.Options) error {
 	want := snapshots.Wanted{Agent: p.agent, Whole: !o.partial}
 	if o.at != "" {
 		now, err := time.Now(), error(nil)
@@ -114,16 +115,16 @@ func (a *app) create(ctx context.Context, c *client.Client, p party, lock *snaps
 		}
 	}
 	captured, err := snapshots.Take(ctx, c, want, time.Now)
-	if err := a.Report(captured.Status, err); err != nil {
+	if err := env.Report(captured.Status, err); err != nil {
 		return err
 	}
 	if captured.LeftOut > 0 {
-		a.Note("%d events at the relays are malformed, dated ahead or were deleted elsewhere, and were left out", captured.LeftOut)
+		env.Note("%d events at the relays are malformed, dated ahead or were deleted elsewhere, and were left out", captured.LeftOut)
 	}
 	if o.at != "" {
-		a.Note("%s", mem.AsOf(captured.AsOf, captured.Unknown))
+		env.Note("%s", cliutil.AsOf(captured.AsOf, captured.Unknown))
 	}
-	info, err := a.keep(ctx, lock, captured, how)
+	info, err := keep(ctx, env, lock, captured, how)
 	if errors.Is(err, bundle.ErrEmpty) {
 		return fmt.Errorf("agent %s: %w: is it the right key, agent and relay? --allow-empty makes one all the same", p.agent, err)
 	}
@@ -137,13 +138,13 @@ func (a *app) create(ctx context.Context, c *client.Client, p party, lock *snaps
 		info.Pinned = true
 	}
 	if o.asJSON {
-		return a.PrintJSON(infoOut{Info: info, Path: info.Path})
+		return env.PrintJSON(infoOut{Info: info, Path: info.Path})
 	}
-	return a.Print("%s  %d events  %d B  %s\n", info.ID, info.Events, info.Size, info.Kind)
+	return env.Print("%s  %d events  %d B  %s\n", info.ID, info.Events, info.Size, info.Kind)
 }
 
 // keep writes a capture. One that is not whole says so.
-func (a *app) keep(ctx context.Context, lock *snapshot.Lock, captured *snapshots.Capture, o bundle.Options) (snapshot.Info, error) {
+func keep(ctx context.Context, env *cliutil.Env, lock *snapshot.Lock, captured *snapshots.Capture, o bundle.Options) (snapshot.Info, error) {
 	if captured.Status.Partial {
 		o.Consistency = bundle.PartialListing
 	}
@@ -155,8 +156,8 @@ func (a *app) keep(ctx context.Context, lock *snapshot.Lock, captured *snapshots
 	return info, err
 }
 
-func (a *app) bundleOptions(p party, o createOptions) (out bundle.Options, err error) {
-	out = bundle.Options{Label: o.label, Consistency: bundle.StableListing, Software: "engramctl " + a.Version, CreatedBy: bundle.ByCLI, Keys: p.keys, SomeEngrams: !o.empty}
+func bundleOptions(env *cliutil.Env, p party, o createOptions) (out bundle.Options, err error) {
+	out = bundle.Options{Label: o.label, Consistency: bundle.StableListing, Software: "engramctl " + env.Version, CreatedBy: bundle.ByCLI, Keys: p.keys, SomeEngrams: !o.empty}
 	if p.own() {
 		out.CreatedBy = bundle.ByAgent
 	}

@@ -1,4 +1,4 @@
-package main
+package snapshot
 
 import (
 	"context"
@@ -11,10 +11,14 @@ import (
 	"engramd/internal/snapshot/bundle"
 )
 
-func (a *app) snapshotShowCommand(f *snapshotFlags) *cobra.Command {
-	var id string
-	var asJSON bool
-	c := a.Command(&cobra.Command{
+type showOptions struct {
+	id     string
+	asJSON bool
+}
+
+func newShow(env *cliutil.Env, f *Options) *cobra.Command {
+	var o showOptions
+	c := env.Command(&cobra.Command{
 		Use:   "show ID|FILE [SLUG] [--decrypt-identity FILE] [--json]",
 		Short: "Show one record of a snapshot",
 		Long: `Show one record of a snapshot: with the agent's or an owner's key its text, else its
@@ -24,39 +28,41 @@ is verified first; no relay is asked. With a key the list says on stderr as of w
 number of each writer's log nothing is left out.`,
 		Example: `  engramctl snapshot show 20261120T235100Z-0123456789abcdef
   engramctl snapshot show 20261120T235100Z-0123456789abcdef notes`,
-	}, func(ctx context.Context, args []string) error {
-		name := id
-		if name == "" && len(args) > 0 {
-			name, args = args[0], args[1:]
-		}
-		if name == "" {
-			return exit.Usagef("which snapshot? Give its id, or a file")
-		}
-		record := ""
-		if len(args) > 0 {
-			record, args = args[0], args[1:]
-		}
-		if err := noMore(args); err != nil {
-			return err
-		}
-		p, err := a.party(ctx, false)
-		if err != nil {
-			return err
-		}
-		return a.showRecord(ctx, f, p, name, record, asJSON)
-	})
-	idFlag(c, &id)
-	identityFlag(c, f)
-	cliutil.JSONFlag(c, &asJSON)
+	}, func(ctx context.Context, args []string) error { return runShow(ctx, env, o, f, args) })
+	idFlag(c, &o.id)
+	IdentityFlag(c, f)
+	cliutil.JSONFlag(c, &o.asJSON)
 	return c
 }
 
-func (a *app) showRecord(ctx context.Context, f *snapshotFlags, p party, name, record string, asJSON bool) error {
-	store, err := a.snapshotStore(f)
+func runShow(ctx context.Context, env *cliutil.Env, o showOptions, f *Options, args []string) error {
+	name := o.id
+	if name == "" && len(args) > 0 {
+		name, args = args[0], args[1:]
+	}
+	if name == "" {
+		return exit.Usagef("which snapshot? Give its id, or a file")
+	}
+	record := ""
+	if len(args) > 0 {
+		record, args = args[0], args[1:]
+	}
+	if err := noMore(args); err != nil {
+		return err
+	}
+	p, err := partyOf(ctx, env, false)
 	if err != nil {
 		return err
 	}
-	b, err := a.openBundle(ctx, store, f, p, name)
+	return showRecord(ctx, env, f, p, name, record, o.asJSON)
+}
+
+func showRecord(ctx context.Context, env *cliutil.Env, f *Options, p party, name, record string, asJSON bool) error {
+	store, err := snapshotStore(env, f)
+	if err != nil {
+		return err
+	}
+	b, err := openBundle(ctx, env, store, f, p, name)
 	if err != nil {
 		return err
 	}
@@ -65,7 +71,7 @@ func (a *app) showRecord(ctx context.Context, f *snapshotFlags, p party, name, r
 		return err
 	}
 	if record == "" {
-		return a.showRecords(ctx, p, b, heads.Sorted(), asJSON)
+		return showRecords(ctx, env, p, b, heads.Sorted(), asJSON)
 	}
 	head, err := heads.Named(record)
 	if err != nil {
@@ -76,16 +82,16 @@ func (a *app) showRecord(ctx context.Context, f *snapshotFlags, p party, name, r
 	case err != nil:
 		return err
 	case asJSON:
-		return a.PrintJSON(shown)
+		return env.PrintJSON(shown)
 	case shown.Text != nil:
-		return a.PrintText(*shown.Text)
+		return env.PrintText(*shown.Text)
 	}
-	return a.Print("%s\n", shown.Event)
+	return env.Print("%s\n", shown.Event)
 }
 
 // showRecords lists the records of a bundle, and says as of which number of each
 // log nothing is left out.
-func (a *app) showRecords(ctx context.Context, p party, b *bundle.Bundle, records []snapshot.Head, asJSON bool) error {
+func showRecords(ctx context.Context, env *cliutil.Env, p party, b *bundle.Bundle, records []snapshot.Head, asJSON bool) error {
 	var said *bundle.Check
 	if p.keys != nil {
 		logs, err := snapshot.ReadLogs(ctx, b, p.agent, p.keys, "the snapshot")
@@ -96,14 +102,14 @@ func (a *app) showRecords(ctx context.Context, p party, b *bundle.Bundle, record
 		said = &c
 	}
 	if asJSON {
-		return a.PrintJSON(struct {
+		return env.PrintJSON(struct {
 			ID      string          `json:"id"`
 			Records []snapshot.Head `json:"records"`
 			Logs    *bundle.Check   `json:"logs,omitempty"` // left out without a key
 		}{b.ID, records, said})
 	}
 	if said != nil {
-		a.Note("logs: %s: %s", said.State, said.Reason)
+		env.Note("logs: %s: %s", said.State, said.Reason)
 	}
-	return snapshot.WriteHeads(a.Out(), records)
+	return snapshot.WriteHeads(env.Out(), records)
 }

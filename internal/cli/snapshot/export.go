@@ -1,4 +1,4 @@
-package main
+package snapshot
 
 import (
 	"bufio"
@@ -17,8 +17,8 @@ import (
 	"engramd/internal/snapshot/bundle"
 )
 
-// exportedOut is one record of a plaintext export.
-type exportedOut struct {
+// ExportedOut is one record of a plaintext export.
+type ExportedOut struct {
 	Slug      string `json:"slug"`
 	Owner     string `json:"owner"`
 	Text      string `json:"text"`
@@ -28,11 +28,14 @@ type exportedOut struct {
 	Redacted  int    `json:"redacted,omitempty"` // values that were replaced
 }
 
-func (a *app) snapshotExportCommand(f *snapshotFlags) *cobra.Command {
-	var id, to string
-	var plain bool
-	redact := true
-	c := a.Command(&cobra.Command{
+type exportOptions struct {
+	id, to        string
+	plain, redact bool
+}
+
+func newExport(env *cliutil.Env, f *Options) *cobra.Command {
+	var o exportOptions
+	c := env.Command(&cobra.Command{
 		Use:   "export ID --to FILE [--plain [--redact-secrets=false]]",
 		Short: "Copy a snapshot out, as it is or in plain text",
 		Long: `Copy a snapshot, and its .sha256 file, to a new file. With --plain and the agent's or an
@@ -41,46 +44,48 @@ each record on a line of its own; FILE may be "-". In that, whatever looks like 
 or a token is replaced by "[redacted: KIND]", unless --redact-secrets=false.`,
 		Example: `  engramctl snapshot export 20261120T235100Z-0123456789abcdef --to memory.tar.zst
   engramctl snapshot export 20261120T235100Z-0123456789abcdef --plain --to memory.jsonl`,
-	}, func(ctx context.Context, args []string) error {
-		args = idArgument(&id, args)
-		if err := cliutil.FirstOf(noMore(args), needID(id)); err != nil {
-			return err
-		}
-		if to == "" {
-			return exit.Usagef("where to? Give --to")
-		}
-		p, err := a.party(ctx, plain)
-		if err != nil {
-			return err
-		}
-		store, err := a.snapshotStore(f)
-		if err != nil {
-			return err
-		}
-		if !plain {
-			if err := store.Export(f.tenant, p.agent, id, a.Path(to)); err != nil {
-				return err
-			}
-			return a.Print("%s  exported to %s\n", id, to)
-		}
-		b, err := a.openBundle(ctx, store, f, p, id)
-		if err != nil {
-			return err
-		}
-		return a.exportPlain(ctx, b, p, to, redact)
-	})
-	idFlag(c, &id)
-	c.Flags().StringVar(&to, "to", "", "`file` to make")
-	c.Flags().BoolVar(&plain, "plain", false, "decrypt it")
-	c.Flags().BoolVar(&redact, "redact-secrets", true, "replace what looks like a key or a token in plain text")
-	identityFlag(c, f)
+	}, func(ctx context.Context, args []string) error { return runExport(ctx, env, o, f, args) })
+	idFlag(c, &o.id)
+	c.Flags().StringVar(&o.to, "to", "", "`file` to make")
+	c.Flags().BoolVar(&o.plain, "plain", false, "decrypt it")
+	c.Flags().BoolVar(&o.redact, "redact-secrets", true, "replace what looks like a key or a token in plain text")
+	IdentityFlag(c, f)
 	return c
 }
 
-func (a *app) exportPlain(ctx context.Context, b *bundle.Bundle, p party, to string, redact bool) (err error) {
-	out := a.Out()
+func runExport(ctx context.Context, env *cliutil.Env, o exportOptions, f *Options, args []string) error {
+	args = idArgument(&o.id, args)
+	if err := cliutil.FirstOf(noMore(args), needID(o.id)); err != nil {
+		return err
+	}
+	if o.to == "" {
+		return exit.Usagef("where to? Give --to")
+	}
+	p, err := partyOf(ctx, env, o.plain)
+	if err != nil {
+		return err
+	}
+	store, err := snapshotStore(env, f)
+	if err != nil {
+		return err
+	}
+	if !o.plain {
+		if err := store.Export(f.Tenant, p.agent, o.id, env.Path(o.to)); err != nil {
+			return err
+		}
+		return env.Print("%s  exported to %s\n", o.id, o.to)
+	}
+	b, err := openBundle(ctx, env, store, f, p, o.id)
+	if err != nil {
+		return err
+	}
+	return exportPlain(ctx, env, b, p, o.to, o.redact)
+}
+
+func exportPlain(ctx context.Context, env *cliutil.Env, b *bundle.Bundle, p party, to string, redact bool) (err error) {
+	out := env.Out()
 	if to != "-" {
-		path := a.Path(to)
+		path := env.Path(to)
 		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return exit.Usagef("--to: %w", err)
@@ -90,13 +95,13 @@ func (a *app) exportPlain(ctx context.Context, b *bundle.Bundle, p party, to str
 				_ = os.Remove(path) // half an export looks like a whole one
 			}
 		}()
-		err = a.writePlain(ctx, file, b, p, redact)
+		err = writePlain(ctx, env, file, b, p, redact)
 		return err
 	}
-	return a.writePlain(ctx, out, b, p, redact)
+	return writePlain(ctx, env, out, b, p, redact)
 }
 
-func (a *app) writePlain(ctx context.Context, out io.Writer, b *bundle.Bundle, p party, redact bool) error {
+func writePlain(ctx context.Context, env *cliutil.Env, out io.Writer, b *bundle.Bundle, p party, redact bool) error {
 	w := bufio.NewWriter(out)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -106,7 +111,7 @@ func (a *app) writePlain(ctx context.Context, out io.Writer, b *bundle.Bundle, p
 			unread++
 			return nil
 		}
-		e := exportedOut{Slug: string(r.Slug), Owner: r.Owner, Text: r.Text, Removed: r.Removed, CreatedAt: r.CreatedAt, ID: r.ID}
+		e := ExportedOut{Slug: string(r.Slug), Owner: r.Owner, Text: r.Text, Removed: r.Removed, CreatedAt: r.CreatedAt, ID: r.ID}
 		if redact {
 			e.Text, e.Redacted = secrets.Redact(r.Text)
 			values += e.Redacted
@@ -117,10 +122,10 @@ func (a *app) writePlain(ctx context.Context, out io.Writer, b *bundle.Bundle, p
 		return err
 	}
 	if values > 0 {
-		a.Note("%d values that look like secrets were replaced", values)
+		env.Note("%d values that look like secrets were replaced", values)
 	}
 	if unread > 0 {
-		a.Note("%d records are for other owners or cannot be read, and were left out", unread)
+		env.Note("%d records are for other owners or cannot be read, and were left out", unread)
 	}
 	return nil
 }

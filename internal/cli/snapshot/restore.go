@@ -1,4 +1,4 @@
-package main
+package snapshot
 
 import (
 	"context"
@@ -22,9 +22,9 @@ type restoreOptions struct {
 	unsigned, empty                               bool
 }
 
-func (a *app) snapshotRestoreCommand(f *snapshotFlags) *cobra.Command {
+func newRestore(env *cliutil.Env, f *Options) *cobra.Command {
 	var o restoreOptions
-	c := a.Command(&cobra.Command{
+	c := env.Command(&cobra.Command{
 		Use:   "restore ID | --from FILE [--dry-run] [--no-auto-pre-snapshot] [--json]",
 		Short: "Go back to a snapshot",
 		Long: `Go back to a snapshot, with the agent's key: what was remembered then is written again
@@ -44,36 +44,7 @@ on where it stopped. It stops with exit code 5 at a slug that somebody else has
 changed since: then --replan begins anew from what is there.`,
 		Example: `  engramctl snapshot restore 20261120T235100Z-0123456789abcdef --dry-run
   engramctl snapshot restore --from backup.tar.zst.age --decrypt-identity age.key`,
-	}, func(ctx context.Context, args []string) error {
-		if err := noMore(idArgument(&o.id, args)); err != nil {
-			return err
-		}
-		if (o.id == "") == (o.from == "") {
-			return exit.Usagef("which snapshot? Give its id, or --from FILE")
-		}
-		if o.id != "" {
-			if err := needID(o.id); err != nil {
-				return err
-			}
-		}
-		return a.asking(ctx, func(c *client.Client, p party) error {
-			if !p.own() {
-				return client.ErrReadOnly
-			}
-			r := &reverting{app: a, f: f, o: o, c: c, p: p}
-			if o.dryRun { // it writes nothing
-				var err error
-				if r.store, err = a.snapshotStore(f); err != nil {
-					return err
-				}
-				return r.run(ctx)
-			}
-			return a.withLock(ctx, f, p.agent, func(store *snapshot.Store, lock *snapshot.Lock) error {
-				r.store, r.lock = store, lock
-				return r.run(ctx)
-			})
-		})
-	})
+	}, func(ctx context.Context, args []string) error { return runRestore(ctx, env, o, f, args) })
 	idFlag(c, &o.id)
 	c.Flags().StringVar(&o.from, "from", "", "`file` of the snapshot")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would be done and what would be refused, and do nothing")
@@ -83,16 +54,47 @@ changed since: then --replan begins anew from what is there.`,
 	c.Flags().BoolVar(&o.unsigned, "allow-unsigned", false, "take the snapshot although nobody who is trusted signed it")
 	c.Flags().BoolVar(&o.empty, "allow-empty", false, "take it although it holds no memory, and so removes all there is")
 	cliutil.SecretFlag(c, &o.allow)
-	identityFlag(c, f)
+	IdentityFlag(c, f)
 	trustFlag(c, f)
 	cliutil.JSONFlag(c, &o.asJSON)
 	return c
 }
 
+func runRestore(ctx context.Context, env *cliutil.Env, o restoreOptions, f *Options, args []string) error {
+	if err := noMore(idArgument(&o.id, args)); err != nil {
+		return err
+	}
+	if (o.id == "") == (o.from == "") {
+		return exit.Usagef("which snapshot? Give its id, or --from FILE")
+	}
+	if o.id != "" {
+		if err := needID(o.id); err != nil {
+			return err
+		}
+	}
+	return asking(ctx, env, func(c *client.Client, p party) error {
+		if !p.own() {
+			return client.ErrReadOnly
+		}
+		r := &reverting{Env: env, f: f, o: o, c: c, p: p}
+		if o.dryRun { // it writes nothing
+			var err error
+			if r.store, err = snapshotStore(env, f); err != nil {
+				return err
+			}
+			return r.run(ctx)
+		}
+		return withLock(ctx, env, f, p.agent, func(store *snapshot.Store, lock *snapshot.Lock) error {
+			r.store, r.lock = store, lock
+			return r.run(ctx)
+		})
+	})
+}
+
 // reverting is one run of restore.
 type reverting struct {
-	*app
-	f     *snapshotFlags
+	*cliutil.Env
+	f     *Options
 	o     restoreOptions
 	c     *client.Client
 	p     party
@@ -105,12 +107,12 @@ func (r *reverting) run(ctx context.Context) error {
 	if name == "" {
 		name = r.Path(r.o.from)
 	}
-	dir, err := r.store.Dir(r.f.tenant, r.p.agent)
+	dir, err := r.store.Dir(r.f.Tenant, r.p.agent)
 	if err != nil {
 		return err
 	}
 	var j *snapshots.Journal
-	b, err := r.openBundle(ctx, r.store, r.f, r.p, name)
+	b, err := openBundle(ctx, r.Env, r.store, r.f, r.p, name)
 	switch {
 	case errors.Is(err, snapshot.ErrNotFound) && r.o.id != "" && !r.o.dryRun && !r.o.replan:
 		// It may have been deleted since; the journal has all that is to be written.
@@ -145,8 +147,8 @@ func (r *reverting) begun(dir, id string) (*snapshots.Journal, error) {
 		return nil, fmt.Errorf("%w; --replan gives it up", err)
 	case j == nil:
 		return nil, nil
-	case j.Agent != r.p.agent || j.Tenant != r.f.tenant:
-		return nil, fmt.Errorf("%w: it is of agent %s, tenant %s, and not of agent %s, tenant %s", snapshots.ErrJournal, j.Agent, j.Tenant, r.p.agent, r.f.tenant)
+	case j.Agent != r.p.agent || j.Tenant != r.f.Tenant:
+		return nil, fmt.Errorf("%w: it is of agent %s, tenant %s, and not of agent %s, tenant %s", snapshots.ErrJournal, j.Agent, j.Tenant, r.p.agent, r.f.Tenant)
 	case j.Bundle != id:
 		return nil, &client.ConflictError{Reason: fmt.Sprintf("a restore of %s was begun at %s and is not finished: finish it, or give it up with --replan", j.Bundle, j.CreatedAt.Format(time.RFC3339))}
 	}
@@ -188,7 +190,7 @@ func (r *reverting) begin(ctx context.Context, b *bundle.Bundle, dir string) (*s
 	if err != nil {
 		return nil, err
 	}
-	j := &snapshots.Journal{Agent: r.p.agent, Tenant: r.f.tenant, Bundle: b.ID, CreatedAt: time.Now().UTC().Truncate(time.Second), Steps: steps}
+	j := &snapshots.Journal{Agent: r.p.agent, Tenant: r.f.Tenant, Bundle: b.ID, CreatedAt: time.Now().UTC().Truncate(time.Second), Steps: steps}
 	if !r.o.noPre {
 		if j.PreSnapshot, err = r.before(ctx, b, now); err != nil {
 			return nil, fmt.Errorf("the snapshot of what is there now: %w", err)
@@ -219,12 +221,12 @@ func (r *reverting) refusals(ctx context.Context, plan snapshots.Plan, b *bundle
 // before keeps what is there now, if there is anything, for the same readers as
 // the snapshot that is gone back to.
 func (r *reverting) before(ctx context.Context, b *bundle.Bundle, now *snapshots.Capture) (string, error) {
-	o, err := r.bundleOptions(r.p, createOptions{label: "auto:pre-restore-" + b.ID, encrypt: b.Manifest.Recipients})
+	o, err := bundleOptions(r.Env, r.p, createOptions{label: "auto:pre-restore-" + b.ID, encrypt: b.Manifest.Recipients})
 	if err != nil {
 		return "", err
 	}
 	o.CreatedBy = bundle.ByAutoPreRestore
-	info, err := r.keep(ctx, r.lock, now, o)
+	info, err := keep(ctx, r.Env, r.lock, now, o)
 	if errors.Is(err, bundle.ErrEmpty) {
 		return "", nil
 	}

@@ -1,0 +1,136 @@
+package snapshot
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
+	"engramd/internal/snapshot"
+)
+
+func newPin(env *cliutil.Env, f *Options, pinned bool) *cobra.Command {
+	use, short, long := "pin", "Keep a snapshot whatever its age", "Exempt a snapshot from gc, which does not count it either."
+	if !pinned {
+		use, short, long = "unpin", "Let gc have a snapshot again", "Let gc delete a snapshot again when its turn comes."
+	}
+	return snapshotByID(env, f, &cobra.Command{Use: use, Short: short, Long: long},
+		func(lock *snapshot.Lock, id string) error {
+			if err := lock.Pin(id, pinned); err != nil {
+				return err
+			}
+			return env.Print("%s  %sned\n", id, use)
+		})
+}
+
+func newDelete(env *cliutil.Env, f *Options) *cobra.Command {
+	var force bool
+	c := snapshotByID(env, f, &cobra.Command{
+		Use:     "delete",
+		Aliases: []string{"rm"},
+		Short:   "Delete a snapshot",
+		Long: `Delete a snapshot, but never the last verified one of the whole memory (without such,
+the last of what comes nearest to it), nor one that others rest on; a pinned one only
+with --force.`,
+	}, func(lock *snapshot.Lock, id string) error {
+		if err := lock.Delete(id, snapshot.Deletion{Force: force, Now: time.Now()}); err != nil {
+			return err
+		}
+		return env.Print("%s  deleted\n", id)
+	})
+	c.Flags().BoolVar(&force, "force", false, "delete it also if it is pinned")
+	return c
+}
+
+type byIDOptions struct {
+	id string
+}
+
+// snapshotByID makes a command that does something to one snapshot of the
+// agent, under the lock. The rest of its usage, and an example, are added.
+func snapshotByID(env *cliutil.Env, f *Options, c *cobra.Command, do func(lock *snapshot.Lock, id string) error) *cobra.Command {
+	var o byIDOptions
+	c.Example = `  engramctl snapshot ` + c.Use + ` 20261120T235100Z-0123456789abcdef`
+	c.Use += " ID"
+	c = env.Command(c, func(ctx context.Context, args []string) error { return runByID(ctx, env, o, f, do, args) })
+	idFlag(c, &o.id)
+	return c
+}
+
+func runByID(ctx context.Context, env *cliutil.Env, o byIDOptions, f *Options, do func(lock *snapshot.Lock, id string) error, args []string) error {
+	if o.id == "" && len(args) > 0 {
+		o.id, args = args[0], args[1:]
+	}
+	if err := cliutil.FirstOf(noMore(args), needID(o.id)); err != nil {
+		return err
+	}
+	p, err := partyOf(ctx, env, false)
+	if err != nil {
+		return err
+	}
+	return withLock(ctx, env, f, p.agent, func(_ *snapshot.Store, lock *snapshot.Lock) error { return do(lock, o.id) })
+}
+
+type gcOptions struct {
+	policy snapshot.Policy
+	days   int
+	asJSON bool
+}
+
+func newGC(env *cliutil.Env, f *Options) *cobra.Command {
+	o := gcOptions{policy: snapshot.DefaultPolicy(), days: 90}
+	c := env.Command(&cobra.Command{
+		Use:   "gc [--keep N] [--keep-automatic N] [--days N] [--json]",
+		Short: "Delete old snapshots, and what dead processes left",
+		Long: `Delete the oldest snapshots of the agent beyond a number and an age, and what dead
+processes left behind. Those of the whole memory, of a part and of nothing are counted
+apart, and so are those made automatically. Pinned ones, the last verified one of the
+whole memory and those that others rest on stay.
+
+Before anything is deleted the last verified one is read again. If it is another file
+than was verified, it is named, listed as damaged, and the one before it stays instead.`,
+		Example: `  engramctl snapshot gc --keep 10 --days 365`,
+		Args:    cobra.NoArgs,
+	}, func(ctx context.Context, _ []string) error { return runGC(ctx, env, o, f) })
+	c.Flags().IntVar(&o.policy.Keep, "keep", o.policy.Keep, "how many to keep of each kind; 0 is no limit")
+	c.Flags().IntVar(&o.policy.KeepAutomatic, "keep-automatic", o.policy.KeepAutomatic, "how many to keep of those made automatically; 0 is no limit")
+	c.Flags().IntVar(&o.days, "days", o.days, "how many days to keep them; 0 is no limit")
+	cliutil.JSONFlag(c, &o.asJSON)
+	return c
+}
+
+func runGC(ctx context.Context, env *cliutil.Env, o gcOptions, f *Options) error {
+	if o.days < 0 || o.policy.Keep < 0 || o.policy.KeepAutomatic < 0 {
+		return exit.Usagef("want 0 (no limit) or more")
+	}
+	p, err := partyOf(ctx, env, false)
+	if err != nil {
+		return err
+	}
+	o.policy.MaxAge = time.Duration(o.days) * 24 * time.Hour
+	return withLock(ctx, env, f, p.agent, func(_ *snapshot.Store, lock *snapshot.Lock) error {
+		swept, err := lock.Sweep(time.Now(), o.policy)
+		if err != nil {
+			return err
+		}
+		if o.asJSON {
+			return env.PrintJSON(struct {
+				Deleted []string `json:"deleted"`
+				Damaged []string `json:"damaged"`
+				Staging int      `json:"staging_removed"`
+				Litter  int      `json:"litter_removed"`
+			}{append([]string{}, swept.Deleted...), append([]string{}, swept.Damaged...), swept.Staging, swept.Litter})
+		}
+		for _, id := range swept.Damaged {
+			env.Note("%s is damaged: it, or what it rests on, is another file than was verified; the one before it counts instead", id)
+		}
+		for _, id := range swept.Deleted {
+			if err := env.Print("%s  deleted\n", id); err != nil {
+				return err
+			}
+		}
+		return env.Print("%d deleted, %d left by dead processes removed\n", len(swept.Deleted), swept.Staging+swept.Litter)
+	})
+}
