@@ -19,9 +19,9 @@ import (
 	"engramd/internal/protocol/writerlog"
 )
 
-func (a *app) attestCommand() *cobra.Command {
+func attestCommand(a *cliutil.Env) *cobra.Command {
 	var publish bool
-	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
+	c := cliutil.PairFlags(a, a.Command(&cobra.Command{
 		Use:   "attest [--publish]",
 		Short: "Sign what the agent's memory is now, so that it can be proved later",
 		Long: `Sign what the agent's memory is now, and print the event: the name of this machine's
@@ -39,21 +39,21 @@ docs/trust.md says what is proved, and what is not.`,
   engramctl attest --publish
   engramctl attest verify attestation.json`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return a.attest(ctx, publish) }))
+	}, func(ctx context.Context, _ []string) error { return attest(ctx, a, publish) }))
 	c.Flags().BoolVar(&publish, "publish", false, "send it to the relays too")
-	c.AddCommand(a.attestVerifyCommand())
+	c.AddCommand(attestVerifyCommand(a))
 	return c
 }
 
 // attest prints an attestation of now.
-func (a *app) attest(ctx context.Context, publish bool) error {
-	opened, err := a.open(ctx, cliutil.Patiently)
+func attest(ctx context.Context, a *cliutil.Env, publish bool) error {
+	opened, err := a.Session(ctx, cliutil.Patiently)
 	if err != nil {
 		return err
 	}
 	defer opened.Close()
 	c, m := opened.Client, opened.Memory
-	state, err := a.logState(ctx, m)
+	state, err := logState(ctx, a, m)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (a *app) attest(ctx context.Context, publish bool) error {
 }
 
 // logState opens the state for a command that cannot do without its log.
-func (a *app) logState(ctx context.Context, m *session.Memory) (*memorystate.State, error) {
+func logState(ctx context.Context, a *cliutil.Env, m *session.Memory) (*memorystate.State, error) {
 	s, err := a.Settings()
 	switch {
 	case err != nil:

@@ -44,7 +44,7 @@ type attestVerifyOut struct {
 	NowRoot string `json:"now_root"`
 }
 
-func (a *app) attestVerifyCommand() *cobra.Command {
+func attestVerifyCommand(a *cliutil.Env) *cobra.Command {
 	var asJSON bool
 	c := a.Command(&cobra.Command{
 		Use:   "verify EVENT [--json]",
@@ -64,17 +64,17 @@ Exit code 6 unless all of it is so: also where too little of the log is known to
 		Example: `  engramctl attest verify attestation.json
   engramctl attest verify naddr1… --agent npub1… --key-file owner.key`,
 		Args: cliutil.Arguments("EVENT"),
-	}, func(ctx context.Context, args []string) error { return a.attestVerify(ctx, args[0], asJSON) })
+	}, func(ctx context.Context, args []string) error { return attestVerify(ctx, a, args[0], asJSON) })
 	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
-func (a *app) attestVerify(ctx context.Context, name string, asJSON bool) error {
+func attestVerify(ctx context.Context, a *cliutil.Env, name string, asJSON bool) error {
 	filter, fetched, err := attestedAt(name)
 	if err != nil {
 		return err
 	}
-	opened, err := a.open(ctx, cliutil.Patiently)
+	opened, err := a.Session(ctx, cliutil.Patiently)
 	if err != nil {
 		return err
 	}
@@ -82,9 +82,9 @@ func (a *app) attestVerify(ctx context.Context, name string, asJSON bool) error 
 	c, m := opened.Client, opened.Memory
 	var made attestation.Attestation
 	if fetched {
-		made, err = a.fetchAttestation(ctx, c, m, filter)
+		made, err = fetchAttestation(ctx, a, c, m, filter)
 	} else {
-		made, err = a.readAttestation(name)
+		made, err = readAttestation(a, name)
 	}
 	if err != nil {
 		return err
@@ -94,9 +94,9 @@ func (a *app) attestVerify(ctx context.Context, name string, asJSON bool) error 
 	}
 	out := attestVerifyOut{ID: made.ID, Agent: settings.Npub(made.Agent), Time: cliutil.Stamp(made.At), Writer: made.W, N: made.N, Root: hex.EncodeToString(made.Root[:]),
 		HeadsRoot: hex.EncodeToString(made.Heads[:]), Signature: "ok", Consistent: "ok", From: "state"}
-	log, whole := a.ownLog(ctx, m, made.W), true
+	log, whole := ownLog(ctx, a, m, made.W), true
 	if short := log.Own && int64(len(log.IDs)) < made.N; !log.Own || short { // a state that was restored has less than relays
-		shown, all, err := a.relaysLog(ctx, c, m, made.W)
+		shown, all, err := relaysLog(ctx, a, c, m, made.W)
 		if err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func attestedAt(name string) (nostr.Filter, bool, error) {
 }
 
 // fetchAttestation asks the relays for one; the newest of its address.
-func (a *app) fetchAttestation(ctx context.Context, c *client.Client, m *session.Memory, filter nostr.Filter) (made attestation.Attestation, err error) {
+func fetchAttestation(ctx context.Context, a *cliutil.Env, c *client.Client, m *session.Memory, filter nostr.Filter) (made attestation.Attestation, err error) {
 	if err := m.Session().Discover(ctx); err != nil {
 		return made, err
 	}
@@ -178,7 +178,7 @@ func (a *app) fetchAttestation(ctx context.Context, c *client.Client, m *session
 }
 
 // readAttestation reads one from a file, or from stdin.
-func (a *app) readAttestation(name string) (made attestation.Attestation, err error) {
+func readAttestation(a *cliutil.Env, name string) (made attestation.Attestation, err error) {
 	from := a.Stdin
 	if name != "-" {
 		file, err := os.Open(a.Path(name))
@@ -196,7 +196,7 @@ func (a *app) readAttestation(name string) (made attestation.Attestation, err er
 }
 
 // ownLog is a log as this machine has written it; not Own where it has not.
-func (a *app) ownLog(ctx context.Context, m *session.Memory, w string) attestation.Log {
+func ownLog(ctx context.Context, a *cliutil.Env, m *session.Memory, w string) attestation.Log {
 	none := attestation.Log{Fork: -1}
 	state := m.Session().StateIfKept(ctx, a.NoteLine)
 	if state == nil {
@@ -218,7 +218,7 @@ func (a *app) ownLog(ctx context.Context, m *session.Memory, w string) attestati
 }
 
 // relaysLog is a log as the relays show it, and whether all answered in full.
-func (a *app) relaysLog(ctx context.Context, c *client.Client, m *session.Memory, w string) (log attestation.Log, whole bool, err error) {
+func relaysLog(ctx context.Context, a *cliutil.Env, c *client.Client, m *session.Memory, w string) (log attestation.Log, whole bool, err error) {
 	if err := m.Session().Discover(ctx); err != nil {
 		return log, false, err
 	}

@@ -9,9 +9,9 @@ import (
 	"engramd/internal/memory/folder"
 )
 
-func (a *app) exportCommand() *cobra.Command {
+func exportCommand(a *cliutil.Env) *cobra.Command {
 	var f folderFlags
-	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
+	c := cliutil.PairFlags(a, a.Command(&cobra.Command{
 		Use:   "export DIR [--yes] [--dry-run] [--delete] [--all] [--json]",
 		Short: "Write the memory into a folder of text files",
 		Long: `Write the memory into a folder, each text as it is, byte for byte: DIR/core.md,
@@ -30,7 +30,7 @@ work tree is warned of. docs/folders.md has more.`,
   grep -ril atlas ~/memory`,
 		Args: cliutil.Arguments("DIR"),
 	}, func(ctx context.Context, args []string) error {
-		return a.runFolder(ctx, folder.Export, args[0], f)
+		return runFolder(ctx, a, folder.Export, args[0], f)
 	}))
 	f.flags(c, folder.Export)
 	c.Flags().BoolVar(&f.all, "all", false, "what programs keep, too (mem/sys/, mem/proposals/, mem/proposals-answers/)")

@@ -46,7 +46,7 @@ func (f *folderFlags) flags(c *cobra.Command, mode folder.Mode) {
 
 // folderRun is one use of a folder.
 type folderRun struct {
-	*app
+	*cliutil.Env
 	folderFlags
 	mode folder.Mode
 	dir  string // as given
@@ -64,8 +64,8 @@ type folderRun struct {
 }
 
 // withFolder opens a folder and the memory that it is of.
-func (a *app) withFolder(ctx context.Context, mode folder.Mode, dir string, f folderFlags, do func(context.Context, *folderRun) error) error {
-	opened, err := a.open(ctx, cliutil.Patiently)
+func withFolder(ctx context.Context, a *cliutil.Env, mode folder.Mode, dir string, f folderFlags, do func(context.Context, *folderRun) error) error {
+	opened, err := a.Session(ctx, cliutil.Patiently)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (a *app) withFolder(ctx context.Context, mode folder.Mode, dir string, f fo
 	if mode != folder.Export && !m.Writable() {
 		return exit.Usagef("%w: with the owner's key a folder can be exported, and neither imported nor synced", client.ErrReadOnly)
 	}
-	r := &folderRun{app: a, folderFlags: f, mode: mode, dir: dir, c: c, m: m}
+	r := &folderRun{Env: a, folderFlags: f, mode: mode, dir: dir, c: c, m: m}
 	if err := r.openTree(); err != nil {
 		return err
 	}
@@ -150,8 +150,8 @@ func (r *folderRun) warn() {
 }
 
 // runFolder is one export, import or sync.
-func (a *app) runFolder(ctx context.Context, mode folder.Mode, dir string, f folderFlags) error {
-	return a.withFolder(ctx, mode, dir, f, func(ctx context.Context, r *folderRun) error {
+func runFolder(ctx context.Context, a *cliutil.Env, mode folder.Mode, dir string, f folderFlags) error {
+	return withFolder(ctx, a, mode, dir, f, func(ctx context.Context, r *folderRun) error {
 		r.warn()
 		err := r.once(ctx)
 		if r.asJSON && r.out.Items != nil {

@@ -17,7 +17,7 @@ import (
 // folderMemory writes a folder's texts as mem set and mem rm do: byte for byte,
 // with base, and not what says more of itself than it may, or has a secret.
 type folderMemory struct {
-	app   *app
+	env   *cliutil.Env
 	m     *session.Memory
 	allow bool
 
@@ -28,7 +28,7 @@ type folderMemory struct {
 }
 
 func newFolderMemory(r *folderRun) *folderMemory {
-	return &folderMemory{app: r.app, m: r.m, allow: r.allow, pace: pacer{now: time.Now, wait: pause}}
+	return &folderMemory{env: r.Env, m: r.m, allow: r.allow, pace: pacer{now: time.Now, wait: pause}}
 }
 
 // Set implements folder.Memory.
@@ -36,7 +36,7 @@ func (w *folderMemory) Set(ctx context.Context, slug nipae.Slug, text, base stri
 	if err := w.turn(ctx); err != nil {
 		return client.Entry{}, err
 	}
-	o := memory.SetOptions{Base: base, Whole: base == memory.BaseNone, Check: edit.AsItStands(ctx, w.app.Env, w.m, slug, cliutil.Guard(w.allow))}
+	o := memory.SetOptions{Base: base, Whole: base == memory.BaseNone, Check: edit.AsItStands(ctx, w.env, w.m, slug, cliutil.Guard(w.allow))}
 	e, status, err := w.m.Set(ctx, slug, text, o)
 	return e, w.noted(status, cliutil.About(slug, e, err))
 }

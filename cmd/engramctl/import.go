@@ -11,10 +11,10 @@ import (
 	"engramd/internal/memory/folder"
 )
 
-func (a *app) importCommand() *cobra.Command {
+func importCommand(a *cliutil.Env) *cobra.Command {
 	var f fromFlags
 	var in folderFlags
-	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
+	c := cliutil.PairFlags(a, a.Command(&cobra.Command{
 		Use:   "import DIR|FILE.jsonl|--from SOURCE PATH [--yes] [--dry-run] [--delete] [--update] [--prefix SLUG] [--trust observed] [--allow-secret] [--json]",
 		Short: "Bring in a folder of text files, or what another tool remembers",
 		Long: `Write into the memory what was changed in a folder that engramctl export made, or any
@@ -49,19 +49,19 @@ with --yes, by the same rules, and what is there with another text is left alone
 			if in.delete {
 				return exit.Usagef("--delete is for a folder of text files: --from removes nothing")
 			}
-			return a.importFrom(ctx, args[0], f, in.yes && !in.dryRun, in.asJSON)
+			return importFrom(ctx, a, args[0], f, in.yes && !in.dryRun, in.asJSON)
 		}
 		if err := f.alone(); err != nil {
 			return err
 		}
 		in.allow = f.allow
-		if a.isPlain(args[0]) {
+		if isPlain(a, args[0]) {
 			if in.delete {
 				return exit.Usagef("--delete is for a folder of text files")
 			}
-			return a.importPlain(ctx, args[0], in)
+			return importPlain(ctx, a, args[0], in)
 		}
-		return a.runFolder(ctx, folder.Import, args[0], in)
+		return runFolder(ctx, a, folder.Import, args[0], in)
 	}))
 	f.flags(c)
 	c.Flags().BoolVar(&in.yes, "yes", false, "write; without it what would be written is shown (of a folder, on the first run)")

@@ -68,12 +68,12 @@ what it has, nothing is written (exit code 4). docs/importing.md has more.`)
 
 // importFrom reads what another tool remembers and writes it, or shows what it
 // would write.
-func (a *app) importFrom(ctx context.Context, path string, f fromFlags, yes, asJSON bool) error {
+func importFrom(ctx context.Context, a *cliutil.Env, path string, f fromFlags, yes, asJSON bool) error {
 	source, stamp, err := f.check()
 	if err != nil {
 		return err
 	}
-	found, err := a.readSource(source, path, f.prefix)
+	found, err := readSource(a, source, path, f.prefix)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (a *app) importFrom(ctx context.Context, path string, f fromFlags, yes, asJ
 		}
 		return exit.Usagef("nothing that %s keeps is in %s", source.Name, path)
 	}
-	opened, err := a.open(ctx, cliutil.Patiently)
+	opened, err := a.Session(ctx, cliutil.Patiently)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (a *app) importFrom(ctx context.Context, path string, f fromFlags, yes, asJ
 	if err := m.Session().Discover(ctx); err != nil {
 		return err
 	}
-	in := &importing{app: a, m: m, left: found.Left, update: f.update, out: importedOut{Source: source.Name, DryRun: !yes}, asJSON: asJSON}
+	in := &importing{Env: a, m: m, left: found.Left, update: f.update, out: importedOut{Source: source.Name, DryRun: !yes}, asJSON: asJSON}
 	listing, status, err := m.ListAll(ctx)
 	if in.status = status; err != nil {
 		return a.Report(status, err)
@@ -154,7 +154,7 @@ func (f fromFlags) check() (foreign.Source, frontmatter.Stamp, error) {
 
 // readSource reads a folder or a file. Nothing outside of the folder is read,
 // whatever links in it say.
-func (a *app) readSource(source foreign.Source, path, prefix string) (foreign.Result, error) {
+func readSource(a *cliutil.Env, source foreign.Source, path, prefix string) (foreign.Result, error) {
 	whole, err := filepath.Abs(a.Path(path))
 	if err != nil {
 		return foreign.Result{}, exit.BadUsage(err)

@@ -19,7 +19,7 @@ const perSecond = 12 * memory.MaxAdded
 
 // importing is one run of import --from.
 type importing struct {
-	*app
+	*cliutil.Env
 	m      *session.Memory
 	steps  []foreign.Step
 	left   []foreign.Left

@@ -24,15 +24,15 @@ import (
 const mostPlain = 8 * nipae.MaxBody
 
 // isPlain reports whether an argument is what snapshot export --plain wrote.
-func (a *app) isPlain(arg string) bool {
+func isPlain(a *cliutil.Env, arg string) bool {
 	info, err := os.Stat(a.Path(arg))
 	return err == nil && info.Mode().IsRegular() && strings.HasSuffix(arg, ".jsonl")
 }
 
 // importPlain writes what snapshot export --plain wrote, as a folder that has
 // never been synced: what is there with another text is left alone.
-func (a *app) importPlain(ctx context.Context, file string, f folderFlags) error {
-	opened, err := a.open(ctx, cliutil.Patiently)
+func importPlain(ctx context.Context, a *cliutil.Env, file string, f folderFlags) error {
+	opened, err := a.Session(ctx, cliutil.Patiently)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (a *app) importPlain(ctx context.Context, file string, f folderFlags) error
 	if l.Core != nil {
 		there[nipae.Core] = l.Core.Hash
 	}
-	r := &folderRun{app: a, folderFlags: f, mode: folder.Import, dir: file, c: c, m: m, status: status, state: &folder.State{}}
+	r := &folderRun{Env: a, folderFlags: f, mode: folder.Import, dir: file, c: c, m: m, status: status, state: &folder.State{}}
 	r.out.DryRun, r.first = f.dryRun || !f.yes, true
 	r.writer = newFolderMemory(r)
 	r.begin(&folder.Listing{})

@@ -158,7 +158,7 @@ func serve(ctx context.Context, env *cliutil.Env, s *session.Session, f *clisnap
 		set, err := env.Settings()
 		if err == nil {
 			o.Accept = set.Proposals.Accept
-			o.Box, err = (&app{env}).box(s.Client, s.Memory)
+			o.Box, err = inbox(env, s.Client, s.Memory)
 		}
 		if err == nil {
 			o.Attest, err = attests(env, s.Memory)

@@ -16,8 +16,8 @@ import (
 	"engramd/nips/frontmatter"
 )
 
-func (a *app) proposalsCommand() *cobra.Command {
-	return cliutil.PairFlags(a.Env, cliutil.Group(&cobra.Command{
+func proposalsCommand(a *cliutil.Env) *cobra.Command {
+	return cliutil.PairFlags(a, cliutil.Group(&cobra.Command{
 		Use:   "proposals",
 		Short: "What others propose to an agent, and its answers",
 		Long: `What others propose to an agent's memory (propose), and its answers. The agent reads
@@ -30,7 +30,7 @@ was made for another text than is there by now, is a conflict (exit code 5).`,
 		Example: `  engramctl proposals ls
   engramctl proposals accept 4f1c22ab
   engramctl proposals ls --agent npub1…   # as owner: what I proposed, and the answers`,
-	}, a.proposalsLsCommand(), a.proposalsShowCommand(), a.proposalsAcceptCommand(), a.proposalsRejectCommand()))
+	}, proposalsLsCommand(a), proposalsShowCommand(a), proposalsAcceptCommand(a), proposalsRejectCommand(a)))
 }
 
 // proposalOut is one proposal in JSON.
@@ -75,7 +75,7 @@ func proposalFor(i proposals.Item, owner string) proposalOut {
 	return out
 }
 
-func (a *app) proposalsLsCommand() *cobra.Command {
+func proposalsLsCommand(a *cliutil.Env) *cobra.Command {
 	var asJSON bool
 	c := a.Command(&cobra.Command{
 		Use:   "ls [--json]",
@@ -88,11 +88,11 @@ in the answer of an accepted one is the base for the next.`,
   engramctl proposals ls --agent npub1… --json | jq '.proposals[] | select(.answer == null)'`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
-		return a.withProposals(ctx, func(ctx context.Context, c *client.Client, m *session.Memory) error {
+		return withProposals(ctx, a, func(ctx context.Context, c *client.Client, m *session.Memory) error {
 			if m.Writable() {
-				return a.listInbox(ctx, c, m, asJSON)
+				return listInbox(ctx, a, c, m, asJSON)
 			}
-			return a.listMine(ctx, c, m, asJSON)
+			return listMine(ctx, a, c, m, asJSON)
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)
@@ -100,8 +100,8 @@ in the answer of an accepted one is the base for the next.`,
 }
 
 // withProposals runs do on a pair and its relays.
-func (a *app) withProposals(ctx context.Context, do func(ctx context.Context, c *client.Client, m *session.Memory) error) error {
-	opened, err := a.open(ctx)
+func withProposals(ctx context.Context, a *cliutil.Env, do func(ctx context.Context, c *client.Client, m *session.Memory) error) error {
+	opened, err := a.Session(ctx)
 	if err != nil {
 		return err
 	}
@@ -115,8 +115,8 @@ func (a *app) withProposals(ctx context.Context, do func(ctx context.Context, c 
 	return do(ctx, c, m)
 }
 
-// box is what is proposed to the agent of a memory.
-func (a *app) box(c *client.Client, m *session.Memory) (*proposals.Box, error) {
+// inbox is what is proposed to the agent of a memory.
+func inbox(a *cliutil.Env, c *client.Client, m *session.Memory) (*proposals.Box, error) {
 	s, err := a.Settings()
 	if err != nil {
 		return nil, err
@@ -124,8 +124,8 @@ func (a *app) box(c *client.Client, m *session.Memory) (*proposals.Box, error) {
 	return proposals.NewBox(proposals.Options{Client: c, Memory: m, Listed: s.Proposals.Listed, Near: m.Session().Copies.Near, Open: opening})
 }
 
-func (a *app) listInbox(ctx context.Context, c *client.Client, m *session.Memory, asJSON bool) error {
-	b, err := a.box(c, m)
+func listInbox(ctx context.Context, a *cliutil.Env, c *client.Client, m *session.Memory, asJSON bool) error {
+	b, err := inbox(a, c, m)
 	if err != nil {
 		return err
 	}
@@ -158,10 +158,10 @@ func (a *app) listInbox(ctx context.Context, c *client.Client, m *session.Memory
 	if len(in.Items) == 0 {
 		a.Note("nothing is proposed that is open")
 	}
-	return a.printProposals(in.Items)
+	return printProposals(a, in.Items)
 }
 
-func (a *app) listMine(ctx context.Context, c *client.Client, m *session.Memory, asJSON bool) error {
+func listMine(ctx context.Context, a *cliutil.Env, c *client.Client, m *session.Memory, asJSON bool) error {
 	items, malformed, status, err := (&proposals.Author{Client: c}).Mine(ctx, m.Agent())
 	if err := a.Report(status, err); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (a *app) listMine(ctx context.Context, c *client.Client, m *session.Memory,
 	if len(items) == 0 {
 		a.Note("this key (%s) has proposed nothing to %s", settings.Npub(m.Owner()), settings.Npub(m.Agent()))
 	}
-	return a.printProposals(items)
+	return printProposals(a, items)
 }
 
 func proposalsFor(items []proposals.Item, owner string) []proposalOut {
@@ -190,7 +190,7 @@ func proposalsFor(items []proposals.Item, owner string) []proposalOut {
 	return out
 }
 
-func (a *app) printProposals(items []proposals.Item) error {
+func printProposals(a *cliutil.Env, items []proposals.Item) error {
 	w := tabwriter.NewWriter(a.Out(), 0, 0, 2, ' ', 0)
 	for _, i := range items {
 		state := "open"

@@ -23,7 +23,7 @@ type nearOut struct {
 	Contradicts bool     `json:"contradicts,omitempty"`
 }
 
-func (a *app) proposalsAcceptCommand() *cobra.Command {
+func proposalsAcceptCommand(a *cliutil.Env) *cobra.Command {
 	var asJSON bool
 	var o proposals.AcceptOptions
 	c := a.Command(&cobra.Command{
@@ -41,12 +41,12 @@ crash it answers what was written.`,
 		Example: `  engramctl proposals accept 4f1c22ab`,
 		Args:    cliutil.Arguments("ID"),
 	}, func(ctx context.Context, args []string) error {
-		return a.withInbox(ctx, func(ctx context.Context, m *session.Memory, b *proposals.Box) error {
+		return withInbox(ctx, a, func(ctx context.Context, m *session.Memory, b *proposals.Box) error {
 			done, err := b.Accept(ctx, args[0], o)
-			if err := a.Report(done.Status, a.unaccepted(args[0], done, err)); err != nil {
+			if err := a.Report(done.Status, unaccepted(a, args[0], done, err)); err != nil {
 				return err
 			}
-			return a.printAccepted(m, done, asJSON)
+			return printAccepted(a, m, done, asJSON)
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)
@@ -56,12 +56,12 @@ crash it answers what was written.`,
 }
 
 // withInbox is withProposals for the agent, who answers.
-func (a *app) withInbox(ctx context.Context, do func(ctx context.Context, m *session.Memory, b *proposals.Box) error) error {
-	return a.withProposals(ctx, func(ctx context.Context, c *client.Client, m *session.Memory) error {
+func withInbox(ctx context.Context, a *cliutil.Env, do func(ctx context.Context, m *session.Memory, b *proposals.Box) error) error {
+	return withProposals(ctx, a, func(ctx context.Context, c *client.Client, m *session.Memory) error {
 		if !m.Writable() {
 			return fmt.Errorf("%w, and answers what is proposed to it", client.ErrReadOnly)
 		}
-		b, err := a.box(c, m)
+		b, err := inbox(a, c, m)
 		if err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (a *app) withInbox(ctx context.Context, do func(ctx context.Context, m *ses
 }
 
 // unaccepted adds to an error what to do.
-func (a *app) unaccepted(id string, done proposals.Accepted, err error) error {
+func unaccepted(a *cliutil.Env, id string, done proposals.Accepted, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -82,7 +82,7 @@ func (a *app) unaccepted(id string, done proposals.Accepted, err error) error {
 	return cliutil.About(done.Slug, done.Entry, err)
 }
 
-func (a *app) printAccepted(m *session.Memory, done proposals.Accepted, asJSON bool) error {
+func printAccepted(a *cliutil.Env, m *session.Memory, done proposals.Accepted, asJSON bool) error {
 	for _, n := range done.Near {
 		a.Note("near: %s", nearLine(n))
 	}
@@ -118,7 +118,7 @@ func (a *app) printAccepted(m *session.Memory, done proposals.Accepted, asJSON b
 	return a.Print("%s  accepted%s  hash %s\n", done.Slug, trust, done.Entry.Hash)
 }
 
-func (a *app) proposalsRejectCommand() *cobra.Command {
+func proposalsRejectCommand(a *cliutil.Env) *cobra.Command {
 	var asJSON bool
 	c := a.Command(&cobra.Command{
 		Use:     "reject ID [REASON] [--json]",
@@ -136,7 +136,7 @@ func (a *app) proposalsRejectCommand() *cobra.Command {
 		if err := cliutil.CheckText(reason); err != nil {
 			return err
 		}
-		return a.withInbox(ctx, func(ctx context.Context, m *session.Memory, b *proposals.Box) error {
+		return withInbox(ctx, a, func(ctx context.Context, m *session.Memory, b *proposals.Box) error {
 			item, status, err := b.Reject(ctx, args[0], reason)
 			if err := a.Report(status, aboutProposal(args[0], cliutil.Explained(err))); err != nil {
 				return err

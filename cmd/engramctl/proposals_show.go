@@ -16,7 +16,7 @@ import (
 	"engramd/nips/frontmatter"
 )
 
-func (a *app) proposalsShowCommand() *cobra.Command {
+func proposalsShowCommand(a *cliutil.Env) *cobra.Command {
 	var asJSON bool
 	c := a.Command(&cobra.Command{
 		Use:   "show ID [--json]",
@@ -27,8 +27,8 @@ text that was signed, and by whom. The text is somebody's words and not an order
 		Example: `  engramctl proposals show 4f1c22ab`,
 		Args:    cliutil.Arguments("ID"),
 	}, func(ctx context.Context, args []string) error {
-		return a.withProposals(ctx, func(ctx context.Context, c *client.Client, m *session.Memory) error {
-			item, status, err := a.proposalNamed(ctx, c, m, args[0])
+		return withProposals(ctx, a, func(ctx context.Context, c *client.Client, m *session.Memory) error {
+			item, status, err := proposalNamed(ctx, a, c, m, args[0])
 			if err := a.Report(status, aboutProposal(args[0], err)); err != nil {
 				return err
 			}
@@ -46,7 +46,7 @@ text that was signed, and by whom. The text is somebody's words and not an order
 					proposalOut
 				}{cliutil.AnswerOf(m, status), out})
 			}
-			return a.printProposal(ctx, m, item, text, from)
+			return printProposal(ctx, a, m, item, text, from)
 		})
 	})
 	cliutil.JSONFlag(c, &asJSON)
@@ -54,9 +54,9 @@ text that was signed, and by whom. The text is somebody's words and not an order
 }
 
 // proposalNamed returns a proposal to the agent, or one of our own.
-func (a *app) proposalNamed(ctx context.Context, c *client.Client, m *session.Memory, id string) (proposals.Item, client.Status, error) {
+func proposalNamed(ctx context.Context, a *cliutil.Env, c *client.Client, m *session.Memory, id string) (proposals.Item, client.Status, error) {
 	if m.Writable() {
-		b, err := a.box(c, m)
+		b, err := inbox(a, c, m)
 		if err != nil {
 			return proposals.Item{}, client.Status{}, err
 		}
@@ -93,7 +93,7 @@ func signedText(ctx context.Context, i proposals.Item) (text, from string) {
 }
 
 // printProposal prints a proposal with its text, and whose event that is from.
-func (a *app) printProposal(ctx context.Context, m *session.Memory, i proposals.Item, text, from string) error {
+func printProposal(ctx context.Context, a *cliutil.Env, m *session.Memory, i proposals.Item, text, from string) error {
 	var b strings.Builder
 	line := func(key, value string) {
 		if value != "" {

@@ -17,8 +17,8 @@ import (
 	"engramd/nips/nipae"
 )
 
-func (a *app) proposeCommand() *cobra.Command {
-	return cliutil.PairFlags(a.Env, cliutil.Group(&cobra.Command{
+func proposeCommand(a *cliutil.Env) *cobra.Command {
+	return cliutil.PairFlags(a, cliutil.Group(&cobra.Command{
 		Use:   "propose",
 		Short: "Propose a change of an agent's memory",
 		Long: `Propose a change of an agent's memory, which only the agent signs: the agent accepts
@@ -40,7 +40,7 @@ Prints slug, act and the id by which the agent names the proposal.`,
 		Example: `  engramctl propose set people/ana "Ana prefers Portuguese" --agent npub1…
   engramctl propose rm projects/old --agent npub1… --why "it was given up"
   engramctl proposals ls --agent npub1…`,
-	}, a.proposeSetCommand(), a.proposeEditCommand(), a.proposeArchiveCommand(), a.proposeRmCommand(), a.proposeRestoreCommand()))
+	}, proposeSetCommand(a), proposeEditCommand(a), proposeArchiveCommand(a), proposeRmCommand(a), proposeRestoreCommand(a)))
 }
 
 // proposing is what commands that propose are told.
@@ -60,7 +60,7 @@ func (o *proposing) flags(c *cobra.Command, vouch, text bool) {
 	cliutil.JSONFlag(c, &o.asJSON)
 }
 
-func (a *app) proposeSetCommand() *cobra.Command {
+func proposeSetCommand(a *cliutil.Env) *cobra.Command {
 	var o proposing
 	var base string
 	c := a.Command(&cobra.Command{
@@ -83,14 +83,14 @@ what is there now.`,
 		if err := cliutil.CheckHash("--base", base); err != nil {
 			return err
 		}
-		text, err := edit.Value(a.Env, args[1], false)
+		text, err := edit.Value(a, args[1], false)
 		if err != nil {
 			return err
 		}
-		return a.propose(ctx, o, slug, func(ctx context.Context, m *session.Memory) (p proposals.Proposal, err error) {
+		return propose(ctx, a, o, slug, func(ctx context.Context, m *session.Memory) (p proposals.Proposal, err error) {
 			if base == "" {
 				var head client.Entry
-				head, err = a.proposedFor(ctx, m, slug)
+				head, err = proposedFor(ctx, a, m, slug)
 				base = cmp.Or(head.Hash, memory.BaseNone)
 			}
 			return proposals.Proposal{Act: proposals.Write, Base: base, Text: text}, err
@@ -101,7 +101,7 @@ what is there now.`,
 	return c
 }
 
-func (a *app) proposeEditCommand() *cobra.Command {
+func proposeEditCommand(a *cliutil.Env) *cobra.Command {
 	var o proposing
 	c := a.Command(&cobra.Command{
 		Use:   "edit SLUG [-] [--vouch] [--why REASON] [--allow-secret] [--json]",
@@ -124,14 +124,14 @@ trust: what the agent only observed is not told because a word of it was correct
 			return err
 		}
 		if len(args) == 1 {
-			return a.proposeEdited(ctx, o, slug)
+			return proposeEdited(ctx, a, o, slug)
 		}
-		text, err := edit.Value(a.Env, "-", false)
+		text, err := edit.Value(a, "-", false)
 		if err != nil {
 			return err
 		}
-		return a.propose(ctx, o, slug, func(ctx context.Context, m *session.Memory) (proposals.Proposal, error) {
-			head, err := a.proposedAbout(ctx, m, slug)
+		return propose(ctx, a, o, slug, func(ctx context.Context, m *session.Memory) (proposals.Proposal, error) {
+			head, err := proposedAbout(ctx, a, m, slug)
 			return proposals.Proposal{Act: proposals.Edit, Base: head.Hash, Text: text, Vouch: o.vouch}, err
 		})
 	})
@@ -140,30 +140,30 @@ trust: what the agent only observed is not told because a word of it was correct
 }
 
 // proposeEdited is propose edit in an editor.
-func (a *app) proposeEdited(ctx context.Context, o proposing, slug nipae.Slug) error {
-	if err := a.vouched(ctx, o); err != nil {
+func proposeEdited(ctx context.Context, a *cliutil.Env, o proposing, slug nipae.Slug) error {
+	if err := vouchedBy(ctx, a, o); err != nil {
 		return err
 	}
-	opened, err := a.openProposing(ctx)
+	opened, err := openProposing(ctx, a)
 	if err != nil {
 		return err
 	}
 	defer opened.Close()
 	m := opened.Memory
 	reading, done := a.Bounded(ctx)
-	head, err := a.proposedAbout(reading, m, slug)
+	head, err := proposedAbout(reading, a, m, slug)
 	done()
 	if err != nil {
 		return err
 	}
-	return edit.InEditor(ctx, a.Env, slug, head.Text, "nothing changed, and nothing is proposed", func(text string) error {
+	return edit.InEditor(ctx, a, slug, head.Text, "nothing changed, and nothing is proposed", func(text string) error {
 		sending, done := a.Bounded(ctx)
 		defer done()
-		return a.sendProposal(sending, opened.Client, m, o, proposals.Proposal{Act: proposals.Edit, Slug: slug, Base: head.Hash, Text: text, Vouch: o.vouch})
+		return sendProposal(sending, a, opened.Client, m, o, proposals.Proposal{Act: proposals.Edit, Slug: slug, Base: head.Hash, Text: text, Vouch: o.vouch})
 	})
 }
 
-func (a *app) proposeArchiveCommand() *cobra.Command {
+func proposeArchiveCommand(a *cliutil.Env) *cobra.Command {
 	var o proposing
 	c := a.Command(&cobra.Command{
 		Use:     "archive SLUG [--vouch] [--why REASON] [--json]",
@@ -172,13 +172,13 @@ func (a *app) proposeArchiveCommand() *cobra.Command {
 		Example: `  engramctl propose archive journal/2024/05/minutes --agent npub1…`,
 		Args:    cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
-		return a.proposeAct(ctx, o, proposals.Archive, args[0])
+		return proposeAct(ctx, a, o, proposals.Archive, args[0])
 	})
 	o.flags(c, true, false)
 	return c
 }
 
-func (a *app) proposeRmCommand() *cobra.Command {
+func proposeRmCommand(a *cliutil.Env) *cobra.Command {
 	var o proposing
 	c := a.Command(&cobra.Command{
 		Use:     "rm SLUG [--why REASON] [--json]",
@@ -186,24 +186,26 @@ func (a *app) proposeRmCommand() *cobra.Command {
 		Long:    `Propose to remove a memory (mem rm). Its versions stay in the relays' history for a while.`,
 		Example: `  engramctl propose rm projects/old --agent npub1… --why "it was given up"`,
 		Args:    cliutil.Arguments("SLUG"),
-	}, func(ctx context.Context, args []string) error { return a.proposeAct(ctx, o, proposals.Delete, args[0]) })
+	}, func(ctx context.Context, args []string) error {
+		return proposeAct(ctx, a, o, proposals.Delete, args[0])
+	})
 	o.flags(c, false, false)
 	return c
 }
 
 // proposeAct proposes what has no text.
-func (a *app) proposeAct(ctx context.Context, o proposing, act proposals.Act, arg string) error {
+func proposeAct(ctx context.Context, a *cliutil.Env, o proposing, act proposals.Act, arg string) error {
 	slug, err := cliutil.OwnSlug(arg)
 	if err != nil {
 		return err
 	}
-	return a.propose(ctx, o, slug, func(ctx context.Context, m *session.Memory) (proposals.Proposal, error) {
-		head, err := a.proposedAbout(ctx, m, slug)
+	return propose(ctx, a, o, slug, func(ctx context.Context, m *session.Memory) (proposals.Proposal, error) {
+		head, err := proposedAbout(ctx, a, m, slug)
 		return proposals.Proposal{Act: act, Base: head.Hash, Vouch: o.vouch}, err
 	})
 }
 
-func (a *app) proposeRestoreCommand() *cobra.Command {
+func proposeRestoreCommand(a *cliutil.Env) *cobra.Command {
 	var o proposing
 	var at string
 	c := a.Command(&cobra.Command{
@@ -222,8 +224,8 @@ restore). It comes back byte for byte, with the trust that it had.`,
 		if err != nil {
 			return exit.Usagef("--at: %w", err)
 		}
-		return a.propose(ctx, o, slug, func(ctx context.Context, m *session.Memory) (p proposals.Proposal, err error) {
-			head, err := a.proposedFor(ctx, m, slug)
+		return propose(ctx, a, o, slug, func(ctx context.Context, m *session.Memory) (p proposals.Proposal, err error) {
+			head, err := proposedFor(ctx, a, m, slug)
 			if err != nil {
 				return p, err
 			}

@@ -17,11 +17,11 @@ import (
 )
 
 // propose makes a proposal about a slug and sends it.
-func (a *app) propose(ctx context.Context, o proposing, slug nipae.Slug, make func(ctx context.Context, m *session.Memory) (proposals.Proposal, error)) error {
-	if err := a.vouched(ctx, o); err != nil {
+func propose(ctx context.Context, a *cliutil.Env, o proposing, slug nipae.Slug, make func(ctx context.Context, m *session.Memory) (proposals.Proposal, error)) error {
+	if err := vouchedBy(ctx, a, o); err != nil {
 		return err
 	}
-	opened, err := a.openProposing(ctx)
+	opened, err := openProposing(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -37,11 +37,11 @@ func (a *app) propose(ctx context.Context, o proposing, slug nipae.Slug, make fu
 		return err
 	}
 	p.Slug = slug
-	return a.sendProposal(ctx, c, m, o, p)
+	return sendProposal(ctx, a, c, m, o, p)
 }
 
-// vouched says what --vouch means, and asks a person at a terminal.
-func (a *app) vouched(ctx context.Context, o proposing) error {
+// vouchedBy says what --vouch means, and asks a person at a terminal.
+func vouchedBy(ctx context.Context, a *cliutil.Env, o proposing) error {
 	const means = "once this is accepted, the agent treats the whole text as told by you"
 	switch {
 	case !o.vouch:
@@ -67,9 +67,9 @@ func (a *app) vouched(ctx context.Context, o proposing) error {
 
 // openProposing opens the memory of an agent that is another key than ours. What
 // is proposed is in no log, and in no copy: it is no memory.
-func (a *app) openProposing(ctx context.Context) (*session.Session, error) {
+func openProposing(ctx context.Context, a *cliutil.Env) (*session.Session, error) {
 	a.Flags.NoMirror = true
-	s, err := a.open(ctx)
+	s, err := a.Session(ctx)
 	switch {
 	case err != nil:
 		return nil, err
@@ -86,7 +86,7 @@ func (a *app) openProposing(ctx context.Context) (*session.Session, error) {
 }
 
 // proposedFor reads what a proposal is made for; nothing is an empty entry.
-func (a *app) proposedFor(ctx context.Context, m *session.Memory, slug nipae.Slug) (client.Entry, error) {
+func proposedFor(ctx context.Context, a *cliutil.Env, m *session.Memory, slug nipae.Slug) (client.Entry, error) {
 	head, status, err := m.Get(ctx, slug)
 	if errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrTombstone) {
 		return client.Entry{}, a.Report(status, nil)
@@ -95,13 +95,13 @@ func (a *app) proposedFor(ctx context.Context, m *session.Memory, slug nipae.Slu
 }
 
 // proposedAbout is proposedFor of what must be there.
-func (a *app) proposedAbout(ctx context.Context, m *session.Memory, slug nipae.Slug) (client.Entry, error) {
+func proposedAbout(ctx context.Context, a *cliutil.Env, m *session.Memory, slug nipae.Slug) (client.Entry, error) {
 	head, status, err := m.Get(ctx, slug)
 	return head, a.Report(status, cliutil.About(slug, head, err))
 }
 
 // sendProposal sends one and says how the agent names it.
-func (a *app) sendProposal(ctx context.Context, c *client.Client, m *session.Memory, o proposing, p proposals.Proposal) error {
+func sendProposal(ctx context.Context, a *cliutil.Env, c *client.Client, m *session.Memory, o proposing, p proposals.Proposal) error {
 	p.Agent, p.Why = m.Agent(), o.why
 	by := &proposals.Author{Client: c, Rand: rand.Reader, AllowSecret: o.allow}
 	p, status, err := by.Propose(ctx, p)

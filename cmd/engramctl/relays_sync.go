@@ -10,7 +10,7 @@ import (
 
 // relaysSyncCommand is what sync without arguments was called in the first
 // release.
-func (a *app) relaysSyncCommand() *cobra.Command {
+func relaysSyncCommand(a *cliutil.Env) *cobra.Command {
 	var f syncFlags
 	c := a.Command(&cobra.Command{
 		Use:     "sync [--json]",
@@ -20,7 +20,7 @@ func (a *app) relaysSyncCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		a.Note("relays sync is called sync now: engramctl sync")
-		return a.sync(ctx, nil, f)
+		return syncRelays(ctx, a, nil, f)
 	})
 	cliutil.JSONFlag(c, &f.asJSON)
 	return c

@@ -40,7 +40,7 @@ const (
 
 var directions = []string{directionDown, directionUp, directionBoth}
 
-func (a *app) syncCommand() *cobra.Command {
+func syncCommand(a *cliutil.Env) *cobra.Command {
 	var f syncFlags
 	var in folderFlags
 	var watch bool
@@ -94,12 +94,12 @@ something, or is not up to date in the end.`,
 				return exit.Usagef("--to, --direction and --since are for relays, and %q is a folder (a relay begins with ws:// or wss://)", dir)
 			}
 			in.dryRun, in.asJSON = f.dryRun, f.asJSON
-			return a.syncFolder(ctx, dir, in, watch)
+			return syncFolder(ctx, a, dir, in, watch)
 		}
 		if in.delete || in.yes || in.allow || watch || a.Flags.NoMirror {
 			return exit.Usagef("--delete, --yes, --allow-secret, --watch and --no-mirror are for a folder, and none is named")
 		}
-		return a.sync(ctx, args, f)
+		return syncRelays(ctx, a, args, f)
 	})
 	fl := c.Flags()
 	fl.StringArrayVar(&f.to, "to", nil, "`URL` of a relay that gets it, may be given several times")
@@ -132,7 +132,7 @@ type syncPlan struct {
 	close    func()               // ends the connections
 }
 
-func (a *app) sync(ctx context.Context, args []string, f syncFlags) error {
+func syncRelays(ctx context.Context, a *cliutil.Env, args []string, f syncFlags) error {
 	var since int64
 	if f.since != "" {
 		at, err := timeparse.Parse(f.since, timeparse.Since, time.Now())
@@ -141,24 +141,28 @@ func (a *app) sync(ctx context.Context, args []string, f syncFlags) error {
 		}
 		since = at.Unix()
 	}
-	plan := a.syncNamed
+	plan := func(ctx context.Context, args []string, f syncFlags, since int64) (syncPlan, error) {
+		return syncNamed(ctx, a, args, f, since)
+	}
 	if len(args)+len(f.to) == 0 {
-		plan = a.syncAlike
+		plan = func(ctx context.Context, p2 []string, f syncFlags, since int64) (syncPlan, error) {
+			return syncAlike(ctx, a, p2, f, since)
+		}
 	}
 	p, err := plan(ctx, args, f, since)
 	if err != nil {
 		return err
 	}
 	defer p.close()
-	report, err := a.transfer(ctx, p, f.dryRun)
+	report, err := copyOver(ctx, a, p, f.dryRun)
 	if err != nil {
 		return err
 	}
-	return a.synced(report, f)
+	return synced(a, report, f)
 }
 
 // syncNamed is a sync of the relays that the command line names.
-func (a *app) syncNamed(ctx context.Context, args []string, f syncFlags, since int64) (p syncPlan, err error) {
+func syncNamed(ctx context.Context, a *cliutil.Env, args []string, f syncFlags, since int64) (p syncPlan, err error) {
 	s, err := a.Settings()
 	if err != nil {
 		return p, err
@@ -213,21 +217,21 @@ func (a *app) syncNamed(ctx context.Context, args []string, f syncFlags, since i
 
 // syncAlike makes the relays of one agent and its owner alike: those that are
 // configured, and those that the agent lists, which are told as little as ever.
-func (a *app) syncAlike(ctx context.Context, _ []string, f syncFlags, since int64) (p syncPlan, err error) {
+func syncAlike(ctx context.Context, a *cliutil.Env, _ []string, f syncFlags, since int64) (p syncPlan, err error) {
 	if f.direction != "" && f.direction != directionBoth {
 		return p, exit.Usagef("--direction %s needs relays as arguments: without, all are made alike", f.direction)
 	}
-	s, err := a.open(ctx, cliutil.Patiently, func(o *session.Options) { o.Client.Limits.Events = mostSynced })
+	s, err := a.Session(ctx, cliutil.Patiently, func(o *session.Options) { o.Client.Limits.Events = mostSynced })
 	if err != nil {
 		return p, err
 	}
-	if p, err = a.alike(ctx, s, since); err != nil {
+	if p, err = alike(ctx, a, s, since); err != nil {
 		s.Close()
 	}
 	return p, err
 }
 
-func (a *app) alike(ctx context.Context, s *session.Session, since int64) (p syncPlan, err error) {
+func alike(ctx context.Context, a *cliutil.Env, s *session.Session, since int64) (p syncPlan, err error) {
 	if err := s.Discover(ctx); err != nil {
 		return p, err
 	}
@@ -245,7 +249,7 @@ func (a *app) alike(ctx context.Context, s *session.Session, since int64) (p syn
 }
 
 // copyOver does what is planned.
-func (a *app) copyOver(ctx context.Context, p syncPlan, dryRun bool) (transfer.Report, error) {
+func copyOver(ctx context.Context, a *cliutil.Env, p syncPlan, dryRun bool) (transfer.Report, error) {
 	var last string // each filter begins anew with the same words
 	tr := transfer.Transfer{Sources: p.from, Targets: p.to, DryRun: dryRun, Clock: time.Now, Filters: p.filters,
 		Progress: func(text string) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/memory/folder"
 )
@@ -17,14 +18,14 @@ const (
 )
 
 // syncFolder makes a folder and the memory alike, once or from now on.
-func (a *app) syncFolder(ctx context.Context, dir string, f folderFlags, watch bool) error {
+func syncFolder(ctx context.Context, a *cliutil.Env, dir string, f folderFlags, watch bool) error {
 	if !watch {
-		return a.runFolder(ctx, folder.Sync, dir, f)
+		return runFolder(ctx, a, folder.Sync, dir, f)
 	}
 	if f.dryRun || f.asJSON {
 		return exit.Usagef("--watch goes with neither --dry-run nor --json")
 	}
-	return a.withFolder(ctx, folder.Sync, dir, f, func(ctx context.Context, r *folderRun) error {
+	return withFolder(ctx, a, folder.Sync, dir, f, func(ctx context.Context, r *folderRun) error {
 		if r.out.DryRun {
 			return exit.Usagef("the first run with %s only shows what it would do: see what that is with engramctl sync %[1]s, or give --yes", dir)
 		}

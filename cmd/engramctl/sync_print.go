@@ -55,14 +55,14 @@ type movedEvent struct {
 }
 
 // synced prints what a sync did. The error says whether something is lacking.
-func (a *app) synced(r transfer.Report, f syncFlags) error {
-	behind := a.doubts(r)
+func synced(a *cliutil.Env, r transfer.Report, f syncFlags) error {
+	behind := doubts(a, r)
 	var err error
 	if f.asJSON {
 		err = a.PrintJSON(syncedJSON(r, f.dryRun, behind == nil))
 	} else {
 		for _, t := range r.Targets {
-			err = cliutil.FirstOf(err, a.printTarget(t, f.dryRun))
+			err = cliutil.FirstOf(err, printTarget(a, t, f.dryRun))
 		}
 	}
 	return cliutil.FirstOf(err, behind)
@@ -70,7 +70,7 @@ func (a *app) synced(r transfer.Report, f syncFlags) error {
 
 // doubts says on stderr how sources did, and returns an error if some target may
 // lack something in the end.
-func (a *app) doubts(r transfer.Report) error {
+func doubts(a *cliutil.Env, r transfer.Report) error {
 	for _, note := range r.Notes {
 		a.Note("%s", note)
 	}
@@ -125,7 +125,7 @@ func hasSource(r transfer.Report, url string) bool {
 	return slices.ContainsFunc(r.Sources, func(s transfer.Source) bool { return s.URL == url })
 }
 
-func (a *app) printTarget(t transfer.Target, dryRun bool) error {
+func printTarget(a *cliutil.Env, t transfer.Target, dryRun bool) error {
 	took := "took"
 	if dryRun {
 		took = "would be sent"
@@ -146,10 +146,10 @@ func (a *app) printTarget(t transfer.Target, dryRun bool) error {
 	if t.Err != nil {
 		text += ": " + t.Err.Error()
 	}
-	return cliutil.FirstOf(a.Print("%s\n", text), cliutil.FirstOf(a.printMoved("refused", t.Refused), a.printMoved("not moved", t.NotMoved)))
+	return cliutil.FirstOf(a.Print("%s\n", text), cliutil.FirstOf(printMoved(a, "refused", t.Refused), printMoved(a, "not moved", t.NotMoved)))
 }
 
-func (a *app) printMoved(what string, moved []transfer.Moved) error {
+func printMoved(a *cliutil.Env, what string, moved []transfer.Moved) error {
 	for i, m := range moved {
 		if i == mostListed {
 			return a.Print("  %-9s  and %d more, which --json lists\n", what, len(moved)-i)

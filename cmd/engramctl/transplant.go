@@ -15,8 +15,8 @@ import (
 	"engramd/internal/memory/transplant"
 )
 
-func (a *app) transplantCommand() *cobra.Command {
-	return cliutil.PairFlags(a.Env, cliutil.Group(&cobra.Command{
+func transplantCommand(a *cliutil.Env) *cobra.Command {
+	return cliutil.PairFlags(a, cliutil.Group(&cobra.Command{
 		Use:   "transplant",
 		Short: "Give memories to another agent, or take them",
 		Long: `Give memories to another agent, or take them, with proof of where they are from: each is
@@ -29,7 +29,7 @@ and never takes the place of the receiver's own memories.`,
 		Example: `  engramctl transplant give --to npub1… projects/atlas
   engramctl transplant take
   engramctl transplant forget npub1…`,
-	}, a.transplantGiveCommand(), a.transplantTakeCommand(), a.transplantForgetCommand()))
+	}, transplantGiveCommand(a), transplantTakeCommand(a), transplantForgetCommand(a)))
 }
 
 // opening is what a Box opens origins with: the text that was signed, as it is kept.

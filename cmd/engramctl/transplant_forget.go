@@ -17,7 +17,7 @@ import (
 	"engramd/nips/nipae"
 )
 
-func (a *app) transplantForgetCommand() *cobra.Command {
+func transplantForgetCommand(a *cliutil.Env) *cobra.Command {
 	var derived, dryRun, asJSON bool
 	c := a.Command(&cobra.Command{
 		Use:   "forget PUBKEY [--derived] [--dry-run] [--json]",
@@ -34,8 +34,8 @@ archives that too. Nothing is deleted: mem unarchive brings it back.`,
 		if err != nil || key == "" {
 			return exit.Usagef("whose? Name a public key (npub or hex)")
 		}
-		return a.withOwnMemory(ctx, func(ctx context.Context, m *session.Memory) error {
-			return a.forget(ctx, m, key, derived, dryRun, asJSON)
+		return cliutil.WithOwnMemory(ctx, a, func(ctx context.Context, m *session.Memory) error {
+			return forget(ctx, a, m, key, derived, dryRun, asJSON)
 		})
 	})
 	c.Flags().BoolVar(&derived, "derived", false, "archive also what derives from it")
@@ -54,7 +54,7 @@ type forgottenOut struct {
 
 // placesOf returns below which slugs lies what a key has given: its name in the
 // profile, and that of a key without one, which it may have had before.
-func (a *app) placesOf(key string) ([]string, error) {
+func placesOf(a *cliutil.Env, key string) ([]string, error) {
 	s, err := a.Settings()
 	places := []string{proposals.FromPrefix + proposals.NameOf(key) + "/"}
 	for _, l := range s.Proposals.Listed {
@@ -65,7 +65,7 @@ func (a *app) placesOf(key string) ([]string, error) {
 	return places, err
 }
 
-func (a *app) forget(ctx context.Context, m *session.Memory, key string, derived, dryRun, asJSON bool) error {
+func forget(ctx context.Context, a *cliutil.Env, m *session.Memory, key string, derived, dryRun, asJSON bool) error {
 	l, status, err := m.ListAll(ctx)
 	if err := a.Report(status, err); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (a *app) forget(ctx context.Context, m *session.Memory, key string, derived
 			all = append(all, transplant.Kept{Slug: string(e.Slug), ID: e.ID, Text: e.Text})
 		}
 	}
-	places, err := a.placesOf(key)
+	places, err := placesOf(a, key)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ type giving struct {
 // so many proposals of all others together.
 const maxGiven = 200
 
-func (a *app) transplantGiveCommand() *cobra.Command {
+func transplantGiveCommand(a *cliutil.Env) *cobra.Command {
 	var g giving
 	c := a.Command(&cobra.Command{
 		Use:   "give --to PUBKEY [SLUG...] [--prefix PREFIX] [--query WORDS] [--file FILE --recipient AGE] [--dry-run] [--json]",
@@ -67,7 +67,7 @@ The receiver learns of each memory its text, its fields, slug and owner, its add
 		Example: `  engramctl transplant give --to npub1… projects/atlas people/ana
   engramctl transplant give --to npub1… --prefix recipes/ --dry-run
   engramctl transplant give --to npub1… --query "sailing boats" --file boats.age --recipient age1…`,
-	}, func(ctx context.Context, args []string) error { return a.give(ctx, g, args) })
+	}, func(ctx context.Context, args []string) error { return give(ctx, a, g, args) })
 	f := c.Flags()
 	f.StringVar(&g.to, "to", "", "`pubkey` (npub or hex) of the agent that gets them")
 	f.StringVar(&g.prefix, "prefix", "", "give all whose slug begins with it")
@@ -81,7 +81,7 @@ The receiver learns of each memory its text, its fields, slug and owner, its add
 	return c
 }
 
-func (a *app) give(ctx context.Context, g giving, named []string) error {
+func give(ctx context.Context, a *cliutil.Env, g giving, named []string) error {
 	to, err := settings.PublicKey("--to", "", g.to)
 	switch {
 	case err != nil:
@@ -99,11 +99,11 @@ func (a *app) give(ctx context.Context, g giving, named []string) error {
 			return exit.Usagef("--recipient: %w", err)
 		}
 	}
-	wanted, err := a.wanted(ctx, g, named)
+	wanted, err := wanted(ctx, a, g, named)
 	if err != nil {
 		return err
 	}
-	opened, err := a.open(ctx)
+	opened, err := a.Session(ctx)
 	if err != nil {
 		return err
 	}
@@ -120,18 +120,18 @@ func (a *app) give(ctx context.Context, g giving, named []string) error {
 	if err := m.Session().Discover(ctx); err != nil {
 		return err
 	}
-	units, err := a.gathered(ctx, m, g, wanted)
+	units, err := gathered(ctx, a, m, g, wanted)
 	if err != nil {
 		return err
 	}
 	a.Note("the receiver learns of each of these its text and fields, its slug, its owner (%s), its address and its time", settings.Npub(m.Owner()))
 	switch {
 	case g.dryRun:
-		return a.printGiven(g, units, nil)
+		return printGiven(a, g, units, nil)
 	case g.file != "":
-		return a.giveFile(c, m, g, to, units, recipients)
+		return giveFile(a, c, m, g, to, units, recipients)
 	}
-	return a.giveOver(ctx, c, g, to, units)
+	return giveOver(ctx, a, c, g, to, units)
 }
 
 // given is one memory that is given.
@@ -142,7 +142,7 @@ type given struct {
 
 // wanted are slugs that were named, or found for a query. Those of a prefix are
 // found with the memories.
-func (a *app) wanted(ctx context.Context, g giving, named []string) (slugs []nipae.Slug, err error) {
+func wanted(ctx context.Context, a *cliutil.Env, g giving, named []string) (slugs []nipae.Slug, err error) {
 	for _, name := range named {
 		slug, err := cliutil.OwnSlug(name)
 		if err != nil {
@@ -156,7 +156,7 @@ func (a *app) wanted(ctx context.Context, g giving, named []string) (slugs []nip
 	if g.query == "" {
 		return slugs, nil
 	}
-	err = view.WithView(ctx, a.Env, 0, func(v answer.View) (view.Seen, error) {
+	err = view.WithView(ctx, a, 0, func(v answer.View) (view.Seen, error) {
 		found, err := answer.Recall(v, answer.Query{Text: g.query, Holds: true}, time.Now())
 		for _, h := range found.Hits {
 			if h.Fit == recall.Strong { // the nearest of what does not fit is not for others to read
@@ -169,7 +169,7 @@ func (a *app) wanted(ctx context.Context, g giving, named []string) (slugs []nip
 }
 
 // gathered finds the events of what is given, and checks each as the receiver does.
-func (a *app) gathered(ctx context.Context, m *session.Memory, g giving, wanted []nipae.Slug) ([]given, error) {
+func gathered(ctx context.Context, a *cliutil.Env, m *session.Memory, g giving, wanted []nipae.Slug) ([]given, error) {
 	l, status, err := m.ListAll(ctx)
 	if err := a.Report(status, err); err != nil {
 		return nil, err
@@ -220,7 +220,7 @@ func (a *app) gathered(ctx context.Context, m *session.Memory, g giving, wanted 
 		if !wanted {
 			continue
 		}
-		one, err := a.signed(m, g, entry, e.Event)
+		one, err := signed(a, m, g, entry, e.Event)
 		if err != nil {
 			return nil, err
 		}
@@ -265,7 +265,7 @@ func holding(ctx context.Context, l memory.Listing) (against func(slug nipae.Slu
 }
 
 // signed makes the origin of one memory; what it proves must be what is there.
-func (a *app) signed(m *session.Memory, g giving, e client.Entry, ev *nostr.Event) (given, error) {
+func signed(a *cliutil.Env, m *session.Memory, g giving, e client.Entry, ev *nostr.Event) (given, error) {
 	o, u, err := transplant.Of(m.Conversation(), ev)
 	if err != nil {
 		return given{}, fmt.Errorf("%s: %w", e.Slug, err)
@@ -285,7 +285,7 @@ func (a *app) signed(m *session.Memory, g giving, e client.Entry, ev *nostr.Even
 }
 
 // giveOver proposes each memory.
-func (a *app) giveOver(ctx context.Context, c *client.Client, g giving, to string, units []given) error {
+func giveOver(ctx context.Context, a *cliutil.Env, c *client.Client, g giving, to string, units []given) error {
 	by := &proposals.Author{Client: c, Rand: rand.Reader}
 	made := map[string]string{}
 	for _, u := range units {
@@ -296,15 +296,15 @@ func (a *app) giveOver(ctx context.Context, c *client.Client, g giving, to strin
 		}
 		p, status, err := by.Propose(ctx, proposals.Proposal{Agent: to, Act: proposals.Write, Slug: slug, Base: memory.BaseNone, Why: g.why, Origin: u.origin.JSON()})
 		if err := a.ReportWith(status, err, "giving it again sends another proposal"); err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", u.Slug, err), a.printGiven(g, units[:len(made)], made))
+			return errors.Join(fmt.Errorf("%s: %w", u.Slug, err), printGiven(a, g, units[:len(made)], made))
 		}
 		made[u.ID] = p.EventID
 	}
-	return a.printGiven(g, units, made)
+	return printGiven(a, g, units, made)
 }
 
 // giveFile writes a package. A file that is there already is not written over.
-func (a *app) giveFile(c *client.Client, m *session.Memory, g giving, to string, units []given, recipients bundle.Recipients) error {
+func giveFile(a *cliutil.Env, c *client.Client, m *session.Memory, g giving, to string, units []given, recipients bundle.Recipients) error {
 	p := transplant.Package{Giver: m.Agent(), To: to, CreatedAt: time.Now().Unix()}
 	for _, u := range units {
 		p.Origins = append(p.Origins, u.origin)
@@ -319,7 +319,7 @@ func (a *app) giveFile(c *client.Client, m *session.Memory, g giving, to string,
 	if err := newFile(a.Path(g.file), out.Bytes()); err != nil {
 		return exit.Usagef("--file: %w", err)
 	}
-	return a.printGiven(g, units, nil)
+	return printGiven(a, g, units, nil)
 }
 
 // newFile writes a file that is not there yet, whole or not at all.
@@ -335,7 +335,7 @@ func newFile(path string, b []byte) error {
 	return nil
 }
 
-func (a *app) printGiven(g giving, units []given, made map[string]string) error {
+func printGiven(a *cliutil.Env, g giving, units []given, made map[string]string) error {
 	out := []plantedOut{}
 	for _, u := range units {
 		one := plantedFor(u.Unit)

@@ -30,7 +30,7 @@ type taking struct {
 	o              proposals.AcceptOptions
 }
 
-func (a *app) transplantTakeCommand() *cobra.Command {
+func transplantTakeCommand(a *cliutil.Env) *cobra.Command {
 	var t taking
 	c := a.Command(&cobra.Command{
 		Use:   "take [ID...] [--file FILE --decrypt-identity FILE] [--dry-run] [--allow-secret] [--json]",
@@ -51,7 +51,7 @@ Exit code 6 if some of it is not what an agent has signed; what was right is tak
 		Example: `  engramctl transplant take --dry-run
   engramctl transplant take 4f1c22ab
   engramctl transplant take --file boats.age --decrypt-identity age.key`,
-	}, func(ctx context.Context, args []string) error { return a.take(ctx, t, args) })
+	}, func(ctx context.Context, args []string) error { return take(ctx, a, t, args) })
 	c.Flags().StringVar(&t.file, "file", "", "`file` that transplant give has written")
 	clisnapshot.IdentityFlag(c, &t.identity)
 	c.Flags().BoolVar(&t.dryRun, "dry-run", false, "show what is given, and take nothing")
@@ -60,29 +60,29 @@ Exit code 6 if some of it is not what an agent has signed; what was right is tak
 	return c
 }
 
-func (a *app) take(ctx context.Context, t taking, ids []string) error {
+func take(ctx context.Context, a *cliutil.Env, t taking, ids []string) error {
 	var packed *transplant.Package
-	return a.withInbox(ctx, func(ctx context.Context, m *session.Memory, b *proposals.Box) (err error) {
+	return withInbox(ctx, a, func(ctx context.Context, m *session.Memory, b *proposals.Box) (err error) {
 		var out []plantedOut
 		var wrong error // of what was no memory that somebody signed
 		if t.file != "" {
-			if packed, err = a.unpacked(t, m.Agent()); err != nil {
+			if packed, err = unpacked(a, t, m.Agent()); err != nil {
 				return err
 			}
-			out, wrong, err = a.takeFile(ctx, b, t, packed, ids)
+			out, wrong, err = takeFile(ctx, a, b, t, packed, ids)
 		} else {
-			out, wrong, err = a.takeOpen(ctx, b, t, ids)
+			out, wrong, err = takeOpen(ctx, a, b, t, ids)
 		}
 		if err != nil && len(out) == 0 {
 			return err
 		}
-		return cliutil.FirstOf(a.printTaken(t, out), err, wrong)
+		return cliutil.FirstOf(printTaken(a, t, out), err, wrong)
 	})
 }
 
 // unpacked reads a file that is for an agent.
-func (a *app) unpacked(t taking, agent string) (*transplant.Package, error) {
-	ids, err := clisnapshot.Identities(a.Env, &t.identity)
+func unpacked(a *cliutil.Env, t taking, agent string) (*transplant.Package, error) {
+	ids, err := clisnapshot.Identities(a, &t.identity)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (a *app) unpacked(t taking, agent string) (*transplant.Package, error) {
 }
 
 // takeFile writes what a file has, or of that what is named by ids of events.
-func (a *app) takeFile(ctx context.Context, b *proposals.Box, t taking, p *transplant.Package, ids []string) (out []plantedOut, wrong, err error) {
+func takeFile(ctx context.Context, a *cliutil.Env, b *proposals.Box, t taking, p *transplant.Package, ids []string) (out []plantedOut, wrong, err error) {
 	name := b.NameOf(p.Giver)
 	if name == "" {
 		return nil, nil, exit.Usagef("%s is neither the owner nor listed (proposals.from): nothing of it is taken", settings.Npub(p.Giver))
@@ -157,7 +157,7 @@ func (a *app) takeFile(ctx context.Context, b *proposals.Box, t taking, p *trans
 }
 
 // takeOpen accepts proposals with an origin: those named, or all.
-func (a *app) takeOpen(ctx context.Context, b *proposals.Box, t taking, ids []string) (out []plantedOut, wrong, err error) {
+func takeOpen(ctx context.Context, a *cliutil.Env, b *proposals.Box, t taking, ids []string) (out []plantedOut, wrong, err error) {
 	inbox, status, err := b.List(ctx)
 	if err := a.Report(status, err); err != nil {
 		return nil, nil, err
@@ -215,7 +215,7 @@ func stops(err error) bool {
 	return err != nil && (code == exit.Relay || code == exit.Auth) && !errors.Is(err, transplant.ErrOrigin)
 }
 
-func (a *app) printTaken(t taking, out []plantedOut) error {
+func printTaken(a *cliutil.Env, t taking, out []plantedOut) error {
 	if t.asJSON {
 		if out == nil {
 			out = []plantedOut{}

@@ -65,9 +65,9 @@ type auditAnswer struct {
 	Showed     []promiseOut           `json:"showed"`
 }
 
-func (a *app) verifyCommand() *cobra.Command {
+func verifyCommand(a *cliutil.Env) *cobra.Command {
 	var asJSON bool
-	c := cliutil.PairFlags(a.Env, a.Command(&cobra.Command{
+	c := cliutil.PairFlags(a, a.Command(&cobra.Command{
 		Use:   "verify [--json]",
 		Short: "Check that no memory was left out or rolled back",
 		Long: `Check what the relays show of a memory: its heads, its superseded versions, and the
@@ -98,15 +98,15 @@ Exit code 6 if there is a fault; all that is said is on stdout then too.`,
   engramctl verify --key-file owner.key --agent npub1…`,
 		Args: cliutil.Arguments(),
 	}, func(ctx context.Context, _ []string) error {
-		return a.withMemory(ctx, func(ctx context.Context, m *session.Memory) error { return a.audit(ctx, m, asJSON) }, cliutil.Patiently)
+		return cliutil.WithMemory(ctx, a, func(ctx context.Context, m *session.Memory) error { return audit(ctx, a, m, asJSON) }, cliutil.Patiently)
 	}))
 	c.PersistentFlags().BoolVar(&a.Flags.Strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
 	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
-func (a *app) audit(ctx context.Context, m *session.Memory, asJSON bool) error {
-	state, done, err := a.auditState(ctx, m)
+func audit(ctx context.Context, a *cliutil.Env, m *session.Memory, asJSON bool) error {
+	state, done, err := auditState(ctx, a, m)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (a *app) audit(ctx context.Context, m *session.Memory, asJSON bool) error {
 	if asJSON {
 		err = a.PrintJSON(auditOut(m, result, status))
 	} else {
-		err = a.printAudit(result)
+		err = printAudit(a, result)
 	}
 	if err == nil && result.Faults() > 0 {
 		err = fmt.Errorf("%w: %s", exit.ErrEvidence, cliutil.Counted(result.Faults(), "fault", "faults"))
@@ -133,7 +133,7 @@ func (a *app) audit(ctx context.Context, m *session.Memory, asJSON bool) error {
 
 // auditState opens what this machine knows of a pair's logs, for an owner too;
 // nil if nothing is kept here.
-func (a *app) auditState(ctx context.Context, m *session.Memory) (state *memorystate.State, done func(), err error) {
+func auditState(ctx context.Context, a *cliutil.Env, m *session.Memory) (state *memorystate.State, done func(), err error) {
 	s, err := a.Settings()
 	if err != nil {
 		return nil, nil, err
@@ -179,7 +179,7 @@ func logOutOf(s writerlog.State) logOut {
 
 // printAudit prints a result for people: the logs, then what there is to say,
 // faults first.
-func (a *app) printAudit(r verify.Result) error {
+func printAudit(a *cliutil.Env, r verify.Result) error {
 	for _, s := range r.Logs {
 		if err := a.Print("%s\n", logLine(s)); err != nil {
 			return err
