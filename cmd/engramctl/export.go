@@ -10,7 +10,7 @@ import (
 )
 
 func exportCommand(a *cliutil.Env) *cobra.Command {
-	var f folderFlags
+	var f folderOptions
 	c := cliutil.PairFlags(a, a.Command(&cobra.Command{
 		Use:   "export DIR [--yes] [--dry-run] [--delete] [--all] [--json]",
 		Short: "Write the memory into a folder of text files",
@@ -32,7 +32,7 @@ work tree is warned of. docs/folders.md has more.`,
 	}, func(ctx context.Context, args []string) error {
 		return runFolder(ctx, a, folder.Export, args[0], f)
 	}))
-	f.flags(c, folder.Export)
+	f.add(c, folder.Export)
 	c.Flags().BoolVar(&f.all, "all", false, "what programs keep, too (mem/sys/, mem/proposals/, mem/proposals-answers/)")
 	return c
 }

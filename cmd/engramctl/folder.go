@@ -22,12 +22,12 @@ import (
 	"engramd/nips/nipae"
 )
 
-// folderFlags are those of export, import and sync of a folder.
-type folderFlags struct {
+// folderOptions are those of export, import and sync of a folder.
+type folderOptions struct {
 	delete, yes, dryRun, all, allow, asJSON bool
 }
 
-func (f *folderFlags) flags(c *cobra.Command, mode folder.Mode) {
+func (f *folderOptions) add(c *cobra.Command, mode folder.Mode) {
 	fs := c.Flags()
 	fs.BoolVar(&f.delete, "delete", false, "with a folder: what was deleted on one side goes from the other, too")
 	if fs.Lookup("yes") == nil {
@@ -47,7 +47,7 @@ func (f *folderFlags) flags(c *cobra.Command, mode folder.Mode) {
 // folderRun is one use of a folder.
 type folderRun struct {
 	*cliutil.Env
-	folderFlags
+	folderOptions
 	mode folder.Mode
 	dir  string // as given
 
@@ -64,7 +64,7 @@ type folderRun struct {
 }
 
 // withFolder opens a folder and the memory that it is of.
-func withFolder(ctx context.Context, a *cliutil.Env, mode folder.Mode, dir string, f folderFlags, do func(context.Context, *folderRun) error) error {
+func withFolder(ctx context.Context, a *cliutil.Env, mode folder.Mode, dir string, f folderOptions, do func(context.Context, *folderRun) error) error {
 	opened, err := a.Session(ctx, cliutil.Patiently)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func withFolder(ctx context.Context, a *cliutil.Env, mode folder.Mode, dir strin
 	if mode != folder.Export && !m.Writable() {
 		return exit.Usagef("%w: with the owner's key a folder can be exported, and neither imported nor synced", client.ErrReadOnly)
 	}
-	r := &folderRun{Env: a, folderFlags: f, mode: mode, dir: dir, c: c, m: m}
+	r := &folderRun{Env: a, folderOptions: f, mode: mode, dir: dir, c: c, m: m}
 	if err := r.openTree(); err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (r *folderRun) warn() {
 }
 
 // runFolder is one export, import or sync.
-func runFolder(ctx context.Context, a *cliutil.Env, mode folder.Mode, dir string, f folderFlags) error {
+func runFolder(ctx context.Context, a *cliutil.Env, mode folder.Mode, dir string, f folderOptions) error {
 	return withFolder(ctx, a, mode, dir, f, func(ctx context.Context, r *folderRun) error {
 		r.warn()
 		err := r.once(ctx)

@@ -13,7 +13,7 @@ import (
 
 func importCommand(a *cliutil.Env) *cobra.Command {
 	var f fromFlags
-	var in folderFlags
+	var in folderOptions
 	c := cliutil.PairFlags(a, a.Command(&cobra.Command{
 		Use:   "import DIR|FILE.jsonl|--from SOURCE PATH [--yes] [--dry-run] [--delete] [--update] [--prefix SLUG] [--trust observed] [--allow-secret] [--json]",
 		Short: "Bring in a folder of text files, or what another tool remembers",
@@ -65,7 +65,7 @@ with --yes, by the same rules, and what is there with another text is left alone
 	}))
 	f.flags(c)
 	c.Flags().BoolVar(&in.yes, "yes", false, "write; without it what would be written is shown (of a folder, on the first run)")
-	in.flags(c, folder.Import)
+	in.add(c, folder.Import)
 	return c
 }
 

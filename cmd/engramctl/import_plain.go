@@ -31,7 +31,7 @@ func isPlain(a *cliutil.Env, arg string) bool {
 
 // importPlain writes what snapshot export --plain wrote, as a folder that has
 // never been synced: what is there with another text is left alone.
-func importPlain(ctx context.Context, a *cliutil.Env, file string, f folderFlags) error {
+func importPlain(ctx context.Context, a *cliutil.Env, file string, f folderOptions) error {
 	opened, err := a.Session(ctx, cliutil.Patiently)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func importPlain(ctx context.Context, a *cliutil.Env, file string, f folderFlags
 	if l.Core != nil {
 		there[nipae.Core] = l.Core.Hash
 	}
-	r := &folderRun{Env: a, folderFlags: f, mode: folder.Import, dir: file, c: c, m: m, status: status, state: &folder.State{}}
+	r := &folderRun{Env: a, folderOptions: f, mode: folder.Import, dir: file, c: c, m: m, status: status, state: &folder.State{}}
 	r.out.DryRun, r.first = f.dryRun || !f.yes, true
 	r.writer = newFolderMemory(r)
 	r.begin(&folder.Listing{})

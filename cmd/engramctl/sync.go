@@ -42,7 +42,7 @@ var directions = []string{directionDown, directionUp, directionBoth}
 
 func syncCommand(a *cliutil.Env) *cobra.Command {
 	var f syncFlags
-	var in folderFlags
+	var in folderOptions
 	var watch bool
 	c := a.Command(&cobra.Command{
 		Use:   "sync DIR|[FROM… TO] [--yes] [--delete] [--watch] [--allow-secret] [--to URL]… [--direction down|up|both] [--agent PUBKEY] [--since TIME] [--dry-run] [--json]",
@@ -110,7 +110,7 @@ something, or is not up to date in the end.`,
 	fl.StringVar(&f.since, "since", "", "only what was written since a `time`, a date, or a while ago (2d)")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "say what would be sent, and send nothing")
 	cliutil.JSONFlag(c, &f.asJSON)
-	in.flags(c, folder.Sync)
+	in.add(c, folder.Sync)
 	fl.BoolVar(&watch, "watch", false, "with a folder: go on, and do it again whenever something changes")
 	fl.BoolVar(&a.Flags.NoMirror, "no-mirror", false, "with a folder: keep no copy of the memory on this machine (no_mirror in a profile)")
 	return c

@@ -18,7 +18,7 @@ const (
 )
 
 // syncFolder makes a folder and the memory alike, once or from now on.
-func syncFolder(ctx context.Context, a *cliutil.Env, dir string, f folderFlags, watch bool) error {
+func syncFolder(ctx context.Context, a *cliutil.Env, dir string, f folderOptions, watch bool) error {
 	if !watch {
 		return runFolder(ctx, a, folder.Sync, dir, f)
 	}
