@@ -12,6 +12,7 @@ import (
 	"engramd/internal/cli/core"
 	"engramd/internal/cli/doctor"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/files"
 	cliidentity "engramd/internal/cli/identity"
 	"engramd/internal/cli/intention"
 	"engramd/internal/cli/key"
@@ -44,8 +45,8 @@ func (a *app) commands() []*cobra.Command {
 		intention.NewIntend(a.Env),
 		intention.New(a.Env),
 		mind.New(a.Env),
-		exportCommand(a.Env),
-		importCommand(a.Env),
+		files.NewExport(a.Env),
+		files.NewImport(a.Env),
 		recall.New(a.Env),
 		log.New(a.Env),
 		verifyCommand(a.Env),

@@ -12,6 +12,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/files"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/client/transfer"
@@ -42,7 +43,7 @@ var directions = []string{directionDown, directionUp, directionBoth}
 
 func syncCommand(a *cliutil.Env) *cobra.Command {
 	var f syncFlags
-	var in folderOptions
+	var in files.Options
 	var watch bool
 	c := a.Command(&cobra.Command{
 		Use:   "sync DIR|[FROM… TO] [--yes] [--delete] [--watch] [--allow-secret] [--to URL]… [--direction down|up|both] [--agent PUBKEY] [--since TIME] [--dry-run] [--json]",
@@ -93,10 +94,10 @@ something, or is not up to date in the end.`,
 			if f.to != nil || f.direction != "" || f.since != "" {
 				return exit.Usagef("--to, --direction and --since are for relays, and %q is a folder (a relay begins with ws:// or wss://)", dir)
 			}
-			in.dryRun, in.asJSON = f.dryRun, f.asJSON
-			return syncFolder(ctx, a, dir, in, watch)
+			in.DryRun, in.AsJSON = f.dryRun, f.asJSON
+			return files.Sync(ctx, a, dir, in, watch)
 		}
-		if in.delete || in.yes || in.allow || watch || a.Flags.NoMirror {
+		if in.Delete || in.Yes || in.Allow || watch || a.Flags.NoMirror {
 			return exit.Usagef("--delete, --yes, --allow-secret, --watch and --no-mirror are for a folder, and none is named")
 		}
 		return syncRelays(ctx, a, args, f)
@@ -110,7 +111,7 @@ something, or is not up to date in the end.`,
 	fl.StringVar(&f.since, "since", "", "only what was written since a `time`, a date, or a while ago (2d)")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "say what would be sent, and send nothing")
 	cliutil.JSONFlag(c, &f.asJSON)
-	in.add(c, folder.Sync)
+	in.Add(c, folder.Sync)
 	fl.BoolVar(&watch, "watch", false, "with a folder: go on, and do it again whenever something changes")
 	fl.BoolVar(&a.Flags.NoMirror, "no-mirror", false, "with a folder: keep no copy of the memory on this machine (no_mirror in a profile)")
 	return c

@@ -1,4 +1,4 @@
-package main
+package files
 
 import (
 	"context"
@@ -28,7 +28,7 @@ type folderMemory struct {
 }
 
 func newFolderMemory(r *folderRun) *folderMemory {
-	return &folderMemory{env: r.Env, m: r.m, allow: r.allow, pace: pacer{now: time.Now, wait: pause}}
+	return &folderMemory{env: r.Env, m: r.m, allow: r.Options.Allow, pace: pacer{now: time.Now, wait: pause}}
 }
 
 // Set implements folder.Memory.

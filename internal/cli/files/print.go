@@ -1,4 +1,4 @@
-package main
+package files
 
 import (
 	"errors"
@@ -39,7 +39,7 @@ func (r *folderRun) did(s folder.Step) {
 	if s.What == folder.Same || s.What == folder.Forget {
 		return
 	}
-	if r.out.Items = append(r.out.Items, s); r.asJSON {
+	if r.out.Items = append(r.out.Items, s); r.AsJSON {
 		return
 	}
 	arrow := map[folder.What]string{folder.ToFolder: "-> ", folder.ToMemory: "<- ", folder.RemoveFile: "-> ", folder.RemoveMemory: "<- "}[s.What]
@@ -67,13 +67,13 @@ func (r *folderRun) finish() error {
 	status.Partial = status.Partial || r.status.Partial
 	r.out.AnswerOut, r.out.Snapshot = cliutil.AnswerOf(r.m, r.status), r.state.Snapshot
 	failed := r.Report(status, nil)
-	if idle := r.quiet && len(r.out.Items) == 0; !r.asJSON && !idle {
+	if idle := r.quiet && len(r.out.Items) == 0; !r.AsJSON && !idle {
 		if err := r.Print("%s\n", r.summary()); err != nil {
 			return err
 		}
 	}
 	if r.out.DryRun {
-		if !r.dryRun {
+		if !r.DryRun {
 			r.Note("this is the first run with %s, and nothing was done: --yes does it", r.dir)
 		}
 		return failed

@@ -1,4 +1,4 @@
-package main
+package files
 
 import (
 	"context"
@@ -11,10 +11,15 @@ import (
 	"engramd/internal/memory/folder"
 )
 
-func importCommand(a *cliutil.Env) *cobra.Command {
-	var f fromFlags
-	var in folderOptions
-	c := cliutil.PairFlags(a, a.Command(&cobra.Command{
+type importOptions struct {
+	source fromOptions
+	folder Options
+}
+
+// NewImport returns the command import.
+func NewImport(env *cliutil.Env) *cobra.Command {
+	var o importOptions
+	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "import DIR|FILE.jsonl|--from SOURCE PATH [--yes] [--dry-run] [--delete] [--update] [--prefix SLUG] [--trust observed] [--allow-secret] [--json]",
 		Short: "Bring in a folder of text files, or what another tool remembers",
 		Long: `Write into the memory what was changed in a folder that engramctl export made, or any
@@ -39,38 +44,40 @@ with --yes, by the same rules, and what is there with another text is left alone
   engramctl import --from claude-code ~/.claude --yes
   engramctl import --from obsidian ~/Vault --prefix mem/vault --yes`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if f.from != "" {
+			if o.source.from != "" {
 				return cliutil.Arguments("PATH")(nil, args)
 			}
 			return cliutil.Arguments("DIR")(nil, args)
 		},
-	}, func(ctx context.Context, args []string) error {
-		if f.from != "" {
-			if in.delete {
-				return exit.Usagef("--delete is for a folder of text files: --from removes nothing")
-			}
-			return importFrom(ctx, a, args[0], f, in.yes && !in.dryRun, in.asJSON)
-		}
-		if err := f.alone(); err != nil {
-			return err
-		}
-		in.allow = f.allow
-		if isPlain(a, args[0]) {
-			if in.delete {
-				return exit.Usagef("--delete is for a folder of text files")
-			}
-			return importPlain(ctx, a, args[0], in)
-		}
-		return runFolder(ctx, a, folder.Import, args[0], in)
-	}))
-	f.flags(c)
-	c.Flags().BoolVar(&in.yes, "yes", false, "write; without it what would be written is shown (of a folder, on the first run)")
-	in.add(c, folder.Import)
+	}, func(ctx context.Context, args []string) error { return runImport(ctx, env, o, args) }))
+	o.source.flags(c)
+	c.Flags().BoolVar(&o.folder.Yes, "yes", false, "write; without it what would be written is shown (of a folder, on the first run)")
+	o.folder.Add(c, folder.Import)
 	return c
 }
 
+func runImport(ctx context.Context, env *cliutil.Env, o importOptions, args []string) error {
+	if o.source.from != "" {
+		if o.folder.Delete {
+			return exit.Usagef("--delete is for a folder of text files: --from removes nothing")
+		}
+		return importFrom(ctx, env, args[0], o.source, o.folder.Yes && !o.folder.DryRun, o.folder.AsJSON)
+	}
+	if err := o.source.alone(); err != nil {
+		return err
+	}
+	o.folder.Allow = o.source.allow
+	if isPlain(env, args[0]) {
+		if o.folder.Delete {
+			return exit.Usagef("--delete is for a folder of text files")
+		}
+		return importPlain(ctx, env, args[0], o.folder)
+	}
+	return runFolder(ctx, env, folder.Import, args[0], o.folder)
+}
+
 // alone refuses flags that are for --from only.
-func (f fromFlags) alone() error {
+func (f fromOptions) alone() error {
 	if f.prefix != "" || f.trust != "" || f.update {
 		return exit.BadUsage(errors.New("--prefix, --trust and --update are for --from"))
 	}

@@ -1,4 +1,4 @@
-package main
+package files
 
 import (
 	"context"
@@ -23,13 +23,13 @@ import (
 	"engramd/nips/nipae"
 )
 
-// fromFlags are what engramctl import --from is told.
-type fromFlags struct {
+// fromOptions are what engramctl import --from is told.
+type fromOptions struct {
 	from, prefix, trust string
 	update, allow       bool
 }
 
-func (f *fromFlags) flags(c *cobra.Command) {
+func (f *fromOptions) flags(c *cobra.Command) {
 	fs := c.Flags()
 	fs.StringVar(&f.from, "from", "", "read what another tool remembers: `SOURCE` is "+strings.Join(foreign.Names(), ", "))
 	_ = c.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(foreign.Names(), cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
@@ -68,23 +68,23 @@ what it has, nothing is written (exit code 4). docs/importing.md has more.`)
 
 // importFrom reads what another tool remembers and writes it, or shows what it
 // would write.
-func importFrom(ctx context.Context, a *cliutil.Env, path string, f fromFlags, yes, asJSON bool) error {
+func importFrom(ctx context.Context, env *cliutil.Env, path string, f fromOptions, yes, asJSON bool) error {
 	source, stamp, err := f.check()
 	if err != nil {
 		return err
 	}
-	found, err := readSource(a, source, path, f.prefix)
+	found, err := readSource(env, source, path, f.prefix)
 	if err != nil {
 		return err
 	}
 	if len(found.Items) == 0 {
 		redactLeft(found.Left)
 		for _, l := range found.Left {
-			a.Note("%s: %s", l.Where, l.Why)
+			env.Note("%s: %s", l.Where, l.Why)
 		}
 		return exit.Usagef("nothing that %s keeps is in %s", source.Name, path)
 	}
-	opened, err := a.Session(ctx, cliutil.Patiently)
+	opened, err := env.Session(ctx, cliutil.Patiently)
 	if err != nil {
 		return err
 	}
@@ -96,13 +96,13 @@ func importFrom(ctx context.Context, a *cliutil.Env, path string, f fromFlags, y
 	if err := m.Session().Discover(ctx); err != nil {
 		return err
 	}
-	in := &importing{Env: a, m: m, left: found.Left, update: f.update, out: importedOut{Source: source.Name, DryRun: !yes}, asJSON: asJSON}
+	in := &importing{Env: env, m: m, left: found.Left, update: f.update, out: importedOut{Source: source.Name, DryRun: !yes}, asJSON: asJSON}
 	listing, status, err := m.ListAll(ctx)
 	if in.status = status; err != nil {
-		return a.Report(status, err)
+		return env.Report(status, err)
 	}
 	if status.Partial && yes {
-		return a.Report(status, fmt.Errorf("%w: what it has may be where this would be written, and nothing is written", silent(status)))
+		return env.Report(status, fmt.Errorf("%w: what it has may be where this would be written, and nothing is written", silent(status)))
 	}
 	in.steps = foreign.Plan(found.Items, held(listing), stamp)
 	in.guard(f.allow)
@@ -112,7 +112,7 @@ func importFrom(ctx context.Context, a *cliutil.Env, path string, f fromFlags, y
 			err = fmt.Errorf("%w: the same command goes on where it stopped", ctx.Err())
 		}
 	}
-	return errors.Join(in.show(), a.Report(in.status, nil), err, in.refusals())
+	return errors.Join(in.show(), env.Report(in.status, nil), err, in.refusals())
 }
 
 // silent is the error of an answer that is not whole, with the first relay that
@@ -127,7 +127,7 @@ func silent(s client.Status) error {
 }
 
 // check reads the flags.
-func (f fromFlags) check() (foreign.Source, frontmatter.Stamp, error) {
+func (f fromOptions) check() (foreign.Source, frontmatter.Stamp, error) {
 	source, ok := foreign.ByName(f.from)
 	stamp := frontmatter.Stamp{Now: time.Now(), Source: "import:" + f.from, Most: frontmatter.External}
 	switch f.trust {
@@ -154,8 +154,8 @@ func (f fromFlags) check() (foreign.Source, frontmatter.Stamp, error) {
 
 // readSource reads a folder or a file. Nothing outside of the folder is read,
 // whatever links in it say.
-func readSource(a *cliutil.Env, source foreign.Source, path, prefix string) (foreign.Result, error) {
-	whole, err := filepath.Abs(a.Path(path))
+func readSource(env *cliutil.Env, source foreign.Source, path, prefix string) (foreign.Result, error) {
+	whole, err := filepath.Abs(env.Path(path))
 	if err != nil {
 		return foreign.Result{}, exit.BadUsage(err)
 	}

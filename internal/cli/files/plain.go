@@ -1,4 +1,4 @@
-package main
+package files
 
 import (
 	"bufio"
@@ -24,15 +24,15 @@ import (
 const mostPlain = 8 * nipae.MaxBody
 
 // isPlain reports whether an argument is what snapshot export --plain wrote.
-func isPlain(a *cliutil.Env, arg string) bool {
-	info, err := os.Stat(a.Path(arg))
+func isPlain(env *cliutil.Env, arg string) bool {
+	info, err := os.Stat(env.Path(arg))
 	return err == nil && info.Mode().IsRegular() && strings.HasSuffix(arg, ".jsonl")
 }
 
 // importPlain writes what snapshot export --plain wrote, as a folder that has
 // never been synced: what is there with another text is left alone.
-func importPlain(ctx context.Context, a *cliutil.Env, file string, f folderOptions) error {
-	opened, err := a.Session(ctx, cliutil.Patiently)
+func importPlain(ctx context.Context, env *cliutil.Env, file string, f Options) error {
+	opened, err := env.Session(ctx, cliutil.Patiently)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func importPlain(ctx context.Context, a *cliutil.Env, file string, f folderOptio
 	if !m.Writable() {
 		return exit.Usagef("%w", client.ErrReadOnly)
 	}
-	records, err := readPlain(a.Path(file), m.Owner())
+	records, err := readPlain(env.Path(file), m.Owner())
 	if err != nil {
 		return exit.Usagef("%s: %w", filepath.Base(file), err)
 	}
@@ -49,7 +49,7 @@ func importPlain(ctx context.Context, a *cliutil.Env, file string, f folderOptio
 		return err
 	}
 	l, status, err := m.ListAll(ctx)
-	if err := a.Report(status, err); err != nil {
+	if err := env.Report(status, err); err != nil {
 		return err
 	}
 	if status.Partial {
@@ -62,8 +62,8 @@ func importPlain(ctx context.Context, a *cliutil.Env, file string, f folderOptio
 	if l.Core != nil {
 		there[nipae.Core] = l.Core.Hash
 	}
-	r := &folderRun{Env: a, folderOptions: f, mode: folder.Import, dir: file, c: c, m: m, status: status, state: &folder.State{}}
-	r.out.DryRun, r.first = f.dryRun || !f.yes, true
+	r := &folderRun{Env: env, Options: f, mode: folder.Import, dir: file, c: c, m: m, status: status, state: &folder.State{}}
+	r.out.DryRun, r.first = f.DryRun || !f.Yes, true
 	r.writer = newFolderMemory(r)
 	r.begin(&folder.Listing{})
 	return opened.Copies.InBulk(ctx, func() error { return r.takeRecords(ctx, records, there) })
@@ -93,7 +93,7 @@ func (r *folderRun) takeRecords(ctx context.Context, records []clisnapshot.Expor
 		r.did(s)
 	}
 	err := r.finish()
-	if r.asJSON {
+	if r.AsJSON {
 		_ = r.PrintJSON(r.out) // what it ends with says more
 	}
 	return err

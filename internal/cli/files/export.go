@@ -1,4 +1,6 @@
-package main
+// Package files has the commands that bring a memory into files, and files into a
+// memory: engramctl export, import and sync DIR.
+package files
 
 import (
 	"context"
@@ -9,9 +11,10 @@ import (
 	"engramd/internal/memory/folder"
 )
 
-func exportCommand(a *cliutil.Env) *cobra.Command {
-	var f folderOptions
-	c := cliutil.PairFlags(a, a.Command(&cobra.Command{
+// NewExport returns the command export.
+func NewExport(env *cliutil.Env) *cobra.Command {
+	var f Options
+	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "export DIR [--yes] [--dry-run] [--delete] [--all] [--json]",
 		Short: "Write the memory into a folder of text files",
 		Long: `Write the memory into a folder, each text as it is, byte for byte: DIR/core.md,
@@ -29,10 +32,8 @@ work tree is warned of. docs/folders.md has more.`,
 		Example: `  engramctl export ~/memory --yes
   grep -ril atlas ~/memory`,
 		Args: cliutil.Arguments("DIR"),
-	}, func(ctx context.Context, args []string) error {
-		return runFolder(ctx, a, folder.Export, args[0], f)
-	}))
-	f.add(c, folder.Export)
+	}, func(ctx context.Context, args []string) error { return runFolder(ctx, env, folder.Export, args[0], f) }))
+	f.Add(c, folder.Export)
 	c.Flags().BoolVar(&f.all, "all", false, "what programs keep, too (mem/sys/, mem/proposals/, mem/proposals-answers/)")
 	return c
 }

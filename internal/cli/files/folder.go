@@ -1,4 +1,4 @@
-package main
+package files
 
 import (
 	"context"
@@ -22,32 +22,32 @@ import (
 	"engramd/nips/nipae"
 )
 
-// folderOptions are those of export, import and sync of a folder.
-type folderOptions struct {
-	delete, yes, dryRun, all, allow, asJSON bool
+// Options are those of export, import and sync of a folder.
+type Options struct {
+	Delete, Yes, DryRun, all, Allow, AsJSON bool
 }
 
-func (f *folderOptions) add(c *cobra.Command, mode folder.Mode) {
+func (f *Options) Add(c *cobra.Command, mode folder.Mode) {
 	fs := c.Flags()
-	fs.BoolVar(&f.delete, "delete", false, "with a folder: what was deleted on one side goes from the other, too")
+	fs.BoolVar(&f.Delete, "delete", false, "with a folder: what was deleted on one side goes from the other, too")
 	if fs.Lookup("yes") == nil {
-		fs.BoolVar(&f.yes, "yes", false, "with a folder: do it on the first run, too, which else only shows what it would do")
+		fs.BoolVar(&f.Yes, "yes", false, "with a folder: do it on the first run, too, which else only shows what it would do")
 	}
 	if fs.Lookup("dry-run") == nil {
-		fs.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
+		fs.BoolVar(&f.DryRun, "dry-run", false, "show what would be done, and do nothing")
 	}
 	if mode != folder.Export && fs.Lookup("allow-secret") == nil {
-		cliutil.SecretFlag(c, &f.allow)
+		cliutil.SecretFlag(c, &f.Allow)
 	}
 	if fs.Lookup("json") == nil {
-		cliutil.JSONFlag(c, &f.asJSON)
+		cliutil.JSONFlag(c, &f.AsJSON)
 	}
 }
 
 // folderRun is one use of a folder.
 type folderRun struct {
 	*cliutil.Env
-	folderOptions
+	Options
 	mode folder.Mode
 	dir  string // as given
 
@@ -64,8 +64,8 @@ type folderRun struct {
 }
 
 // withFolder opens a folder and the memory that it is of.
-func withFolder(ctx context.Context, a *cliutil.Env, mode folder.Mode, dir string, f folderOptions, do func(context.Context, *folderRun) error) error {
-	opened, err := a.Session(ctx, cliutil.Patiently)
+func withFolder(ctx context.Context, env *cliutil.Env, mode folder.Mode, dir string, f Options, do func(context.Context, *folderRun) error) error {
+	opened, err := env.Session(ctx, cliutil.Patiently)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func withFolder(ctx context.Context, a *cliutil.Env, mode folder.Mode, dir strin
 	if mode != folder.Export && !m.Writable() {
 		return exit.Usagef("%w: with the owner's key a folder can be exported, and neither imported nor synced", client.ErrReadOnly)
 	}
-	r := &folderRun{Env: a, folderOptions: f, mode: mode, dir: dir, c: c, m: m}
+	r := &folderRun{Env: env, Options: f, mode: mode, dir: dir, c: c, m: m}
 	if err := r.openTree(); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func withFolder(ctx context.Context, a *cliutil.Env, mode folder.Mode, dir strin
 			_ = r.tree.Close()
 		}
 	}()
-	if r.copy, err = opened.Copies.Open(ctx, a.NoteLine); err != nil {
+	if r.copy, err = opened.Copies.Open(ctx, env.NoteLine); err != nil {
 		return err
 	}
 	defer func() { _ = r.copy.Close() }() // what was kept is kept; the rest comes again
@@ -96,7 +96,7 @@ func (r *folderRun) openTree() (err error) {
 	path := r.Path(r.dir)
 	r.tree, err = folder.Open(path)
 	if errors.Is(err, fs.ErrNotExist) && r.mode != folder.Import {
-		if r.tree, err = nil, nil; r.yes && !r.dryRun {
+		if r.tree, err = nil, nil; r.Yes && !r.DryRun {
 			r.tree, err = folder.Create(path)
 		}
 	}
@@ -106,7 +106,7 @@ func (r *folderRun) openTree() (err error) {
 	if err := r.loadState(); err != nil {
 		return err
 	}
-	if r.out.DryRun = r.dryRun || r.first && !r.yes; r.out.DryRun || r.tree == nil {
+	if r.out.DryRun = r.DryRun || r.first && !r.Yes; r.out.DryRun || r.tree == nil {
 		return nil
 	}
 	err = r.tree.Lock()
@@ -150,11 +150,11 @@ func (r *folderRun) warn() {
 }
 
 // runFolder is one export, import or sync.
-func runFolder(ctx context.Context, a *cliutil.Env, mode folder.Mode, dir string, f folderOptions) error {
-	return withFolder(ctx, a, mode, dir, f, func(ctx context.Context, r *folderRun) error {
+func runFolder(ctx context.Context, env *cliutil.Env, mode folder.Mode, dir string, f Options) error {
+	return withFolder(ctx, env, mode, dir, f, func(ctx context.Context, r *folderRun) error {
 		r.warn()
 		err := r.once(ctx)
-		if r.asJSON && r.out.Items != nil {
+		if r.AsJSON && r.out.Items != nil {
 			return errors.Join(r.PrintJSON(r.out), err)
 		}
 		return err
@@ -180,7 +180,7 @@ func (r *folderRun) once(ctx context.Context) error {
 		}
 	}
 	all := r.all
-	how := folder.How{Mode: r.mode, Delete: r.delete, Whole: !r.status.Partial, Skip: func(s nipae.Slug) bool { return !all && write.Reserved(s) }}
+	how := folder.How{Mode: r.mode, Delete: r.Delete, Whole: !r.status.Partial, Skip: func(s nipae.Slug) bool { return !all && write.Reserved(s) }}
 	steps, err := folder.Plan(how, folder.Sides{Tree: listing, Units: units, State: r.state})
 	if err != nil {
 		return exit.BadUsage(err)

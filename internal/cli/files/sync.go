@@ -1,4 +1,4 @@
-package main
+package files
 
 import (
 	"context"
@@ -17,15 +17,15 @@ const (
 	watchEvery = 5 * time.Minute        // between two looks if nothing is heard of
 )
 
-// syncFolder makes a folder and the memory alike, once or from now on.
-func syncFolder(ctx context.Context, a *cliutil.Env, dir string, f folderOptions, watch bool) error {
+// Sync makes a folder and the memory alike, once or from now on.
+func Sync(ctx context.Context, env *cliutil.Env, dir string, f Options, watch bool) error {
 	if !watch {
-		return runFolder(ctx, a, folder.Sync, dir, f)
+		return runFolder(ctx, env, folder.Sync, dir, f)
 	}
-	if f.dryRun || f.asJSON {
+	if f.DryRun || f.AsJSON {
 		return exit.Usagef("--watch goes with neither --dry-run nor --json")
 	}
-	return withFolder(ctx, a, folder.Sync, dir, f, func(ctx context.Context, r *folderRun) error {
+	return withFolder(ctx, env, folder.Sync, dir, f, func(ctx context.Context, r *folderRun) error {
 		if r.out.DryRun {
 			return exit.Usagef("the first run with %s only shows what it would do: see what that is with engramctl sync %[1]s, or give --yes", dir)
 		}
