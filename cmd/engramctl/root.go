@@ -25,6 +25,7 @@ import (
 	"engramd/internal/cli/relays"
 	"engramd/internal/cli/setup"
 	clisnapshot "engramd/internal/cli/snapshot"
+	clisync "engramd/internal/cli/sync"
 	cliversion "engramd/internal/cli/version"
 	"engramd/internal/cli/web"
 )
@@ -56,8 +57,8 @@ func (a *app) commands() []*cobra.Command {
 		proposalsCommand(a.Env),
 		transplantCommand(a.Env),
 		web.New(a.Env),
-		relays.New(a.Env, relaysSyncCommand(a.Env)),
-		syncCommand(a.Env),
+		relays.New(a.Env, clisync.NewFormer(a.Env)),
+		clisync.New(a.Env),
 		clisnapshot.New(a.Env),
 		contract.New(a.Env),
 		cliidentity.New(a.Env),

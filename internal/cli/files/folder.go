@@ -27,6 +27,7 @@ type Options struct {
 	Delete, Yes, DryRun, all, Allow, AsJSON bool
 }
 
+// Add gives a command the flags.
 func (f *Options) Add(c *cobra.Command, mode folder.Mode) {
 	fs := c.Flags()
 	fs.BoolVar(&f.Delete, "delete", false, "with a folder: what was deleted on one side goes from the other, too")

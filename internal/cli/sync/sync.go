@@ -1,4 +1,6 @@
-package main
+// Package sync has the command that makes relays, or a folder and the memory, alike:
+// engramctl sync.
+package sync
 
 import (
 	"context"
@@ -25,11 +27,12 @@ import (
 // shows at most of one key.
 const mostSynced = 1 << 20
 
-// syncFlags are those of `sync`.
-type syncFlags struct {
+type options struct {
 	to               []string
 	direction, since string
 	dryRun, asJSON   bool
+	folder           files.Options
+	watch            bool
 }
 
 // Directions of `sync`.
@@ -41,11 +44,10 @@ const (
 
 var directions = []string{directionDown, directionUp, directionBoth}
 
-func syncCommand(a *cliutil.Env) *cobra.Command {
-	var f syncFlags
-	var in files.Options
-	var watch bool
-	c := a.Command(&cobra.Command{
+// New returns the command sync.
+func New(env *cliutil.Env) *cobra.Command {
+	var o options
+	c := env.Command(&cobra.Command{
 		Use:   "sync DIR|[FROM… TO] [--yes] [--delete] [--watch] [--allow-secret] [--to URL]… [--direction down|up|both] [--agent PUBKEY] [--since TIME] [--dry-run] [--json]",
 		Short: "Make a folder and the memory alike, or bring a relay up to date",
 		Long: `Make a folder and the memory alike, or bring a relay up to date. An argument that is no
@@ -89,32 +91,34 @@ something, or is not up to date in the end.`,
   engramctl sync wss://a.example wss://b.example --direction both
   engramctl sync wss://old.example wss://new.example --agent npub1… --key-file owner.key --dry-run`,
 		Args: cobra.ArbitraryArgs,
-	}, func(ctx context.Context, args []string) error {
-		if dir, ok := folderArgument(args); ok {
-			if f.to != nil || f.direction != "" || f.since != "" {
-				return exit.Usagef("--to, --direction and --since are for relays, and %q is a folder (a relay begins with ws:// or wss://)", dir)
-			}
-			in.DryRun, in.AsJSON = f.dryRun, f.asJSON
-			return files.Sync(ctx, a, dir, in, watch)
-		}
-		if in.Delete || in.Yes || in.Allow || watch || a.Flags.NoMirror {
-			return exit.Usagef("--delete, --yes, --allow-secret, --watch and --no-mirror are for a folder, and none is named")
-		}
-		return syncRelays(ctx, a, args, f)
-	})
+	}, func(ctx context.Context, args []string) error { return run(ctx, env, o, args) })
 	fl := c.Flags()
-	fl.StringArrayVar(&f.to, "to", nil, "`URL` of a relay that gets it, may be given several times")
-	fl.StringVar(&f.direction, "direction", "", "down: to the last relay, as without it; up: from it; both: all alike")
-	fl.StringVar(&a.Flags.Agent, "agent", "", "only the memory of this agent, `pubkey` (npub or hex), whose owner I am, and its list of relays")
-	fl.StringVar(&a.Flags.Owner, "owner", "", "without relays: `pubkey` (npub or hex) of the owner: my key is the agent's (ENGRAM_OWNER)")
+	fl.StringArrayVar(&o.to, "to", nil, "`URL` of a relay that gets it, may be given several times")
+	fl.StringVar(&o.direction, "direction", "", "down: to the last relay, as without it; up: from it; both: all alike")
+	fl.StringVar(&env.Flags.Agent, "agent", "", "only the memory of this agent, `pubkey` (npub or hex), whose owner I am, and its list of relays")
+	fl.StringVar(&env.Flags.Owner, "owner", "", "without relays: `pubkey` (npub or hex) of the owner: my key is the agent's (ENGRAM_OWNER)")
 	c.MarkFlagsMutuallyExclusive("owner", "agent")
-	fl.StringVar(&f.since, "since", "", "only what was written since a `time`, a date, or a while ago (2d)")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "say what would be sent, and send nothing")
-	cliutil.JSONFlag(c, &f.asJSON)
-	in.Add(c, folder.Sync)
-	fl.BoolVar(&watch, "watch", false, "with a folder: go on, and do it again whenever something changes")
-	fl.BoolVar(&a.Flags.NoMirror, "no-mirror", false, "with a folder: keep no copy of the memory on this machine (no_mirror in a profile)")
+	fl.StringVar(&o.since, "since", "", "only what was written since a `time`, a date, or a while ago (2d)")
+	fl.BoolVar(&o.dryRun, "dry-run", false, "say what would be sent, and send nothing")
+	cliutil.JSONFlag(c, &o.asJSON)
+	o.folder.Add(c, folder.Sync)
+	fl.BoolVar(&o.watch, "watch", false, "with a folder: go on, and do it again whenever something changes")
+	fl.BoolVar(&env.Flags.NoMirror, "no-mirror", false, "with a folder: keep no copy of the memory on this machine (no_mirror in a profile)")
 	return c
+}
+
+func run(ctx context.Context, env *cliutil.Env, o options, args []string) error {
+	if dir, ok := folderArgument(args); ok {
+		if o.to != nil || o.direction != "" || o.since != "" {
+			return exit.Usagef("--to, --direction and --since are for relays, and %q is a folder (a relay begins with ws:// or wss://)", dir)
+		}
+		o.folder.DryRun, o.folder.AsJSON = o.dryRun, o.asJSON
+		return files.Sync(ctx, env, dir, o.folder, o.watch)
+	}
+	if o.folder.Delete || o.folder.Yes || o.folder.Allow || o.watch || env.Flags.NoMirror {
+		return exit.Usagef("--delete, --yes, --allow-secret, --watch and --no-mirror are for a folder, and none is named")
+	}
+	return syncBetween(ctx, env, args, o)
 }
 
 // folderArgument returns the one argument that is no relay.
@@ -133,56 +137,52 @@ type syncPlan struct {
 	close    func()               // ends the connections
 }
 
-func syncRelays(ctx context.Context, a *cliutil.Env, args []string, f syncFlags) error {
+func syncBetween(ctx context.Context, env *cliutil.Env, args []string, o options) error {
 	var since int64
-	if f.since != "" {
-		at, err := timeparse.Parse(f.since, timeparse.Since, time.Now())
+	if o.since != "" {
+		at, err := timeparse.Parse(o.since, timeparse.Since, time.Now())
 		if err != nil {
 			return exit.Usagef("--since: %w", err)
 		}
 		since = at.Unix()
 	}
-	plan := func(ctx context.Context, args []string, f syncFlags, since int64) (syncPlan, error) {
-		return syncNamed(ctx, a, args, f, since)
+	plan := syncNamed
+	if len(args)+len(o.to) == 0 {
+		plan = syncAlike
 	}
-	if len(args)+len(f.to) == 0 {
-		plan = func(ctx context.Context, p2 []string, f syncFlags, since int64) (syncPlan, error) {
-			return syncAlike(ctx, a, p2, f, since)
-		}
-	}
-	p, err := plan(ctx, args, f, since)
+	p, err := plan(ctx, env, args, o, since)
 	if err != nil {
 		return err
 	}
 	defer p.close()
-	report, err := copyOver(ctx, a, p, f.dryRun)
+	report, err := copyOver(ctx, env, p, o.dryRun)
 	if err != nil {
 		return err
 	}
-	return synced(a, report, f)
+	return synced(env, report, o)
 }
 
 // syncNamed is a sync of the relays that the command line names.
-func syncNamed(ctx context.Context, a *cliutil.Env, args []string, f syncFlags, since int64) (p syncPlan, err error) {
-	s, err := a.Settings()
+func syncNamed(ctx context.Context, env *cliutil.Env, args []string, o options, since int64) (p syncPlan, err error) {
+	s, err := env.Settings()
 	if err != nil {
 		return p, err
 	}
 	switch {
 	case s.Named:
 		return p, exit.Usagef("--relay is for a sync without arguments: name the relays as arguments, the one that gets it last")
-	case a.Flags.Owner != "":
+	case env.Flags.Owner != "":
 		return p, exit.Usagef("--owner is for a sync without arguments: between relays that are named, everything goes that my key may see")
 	}
-	agent, err := settings.PublicKey("--agent", "the command line", a.Flags.Agent)
+	agent, err := settings.PublicKey("--agent", "the command line", env.Flags.Agent)
 	if err != nil {
 		return p, err
 	}
-	from, to, err := syncSides(args, f)
+	from, to, err := syncSides(args, o)
 	if err != nil {
 		return p, err
 	}
-	id, err := a.Identity(ctx, s)
+	id, err := env.Identity(ctx, s)
 	if err != nil {
 		return p, err
 	}
@@ -200,7 +200,7 @@ func syncNamed(ctx context.Context, a *cliutil.Env, args []string, f syncFlags, 
 		if peers[url] != nil {
 			continue
 		}
-		o := client.Options{Timeout: a.Flags.Timeout, Trace: a.Trace(), Limits: client.Limits{Events: mostSynced}}
+		o := client.Options{Timeout: env.Flags.Timeout, Trace: env.Trace(), Limits: client.Limits{Events: mostSynced}}
 		if peers[url], err = transfer.NewPeer(id, url, o); err != nil {
 			delete(peers, url)
 			p.close()
@@ -218,21 +218,21 @@ func syncNamed(ctx context.Context, a *cliutil.Env, args []string, f syncFlags, 
 
 // syncAlike makes the relays of one agent and its owner alike: those that are
 // configured, and those that the agent lists, which are told as little as ever.
-func syncAlike(ctx context.Context, a *cliutil.Env, _ []string, f syncFlags, since int64) (p syncPlan, err error) {
-	if f.direction != "" && f.direction != directionBoth {
-		return p, exit.Usagef("--direction %s needs relays as arguments: without, all are made alike", f.direction)
+func syncAlike(ctx context.Context, env *cliutil.Env, _ []string, o options, since int64) (p syncPlan, err error) {
+	if o.direction != "" && o.direction != directionBoth {
+		return p, exit.Usagef("--direction %s needs relays as arguments: without, all are made alike", o.direction)
 	}
-	s, err := a.Session(ctx, cliutil.Patiently, func(o *session.Options) { o.Client.Limits.Events = mostSynced })
+	s, err := env.Session(ctx, cliutil.Patiently, func(o *session.Options) { o.Client.Limits.Events = mostSynced })
 	if err != nil {
 		return p, err
 	}
-	if p, err = alike(ctx, a, s, since); err != nil {
+	if p, err = alike(ctx, env, s, since); err != nil {
 		s.Close()
 	}
 	return p, err
 }
 
-func alike(ctx context.Context, a *cliutil.Env, s *session.Session, since int64) (p syncPlan, err error) {
+func alike(ctx context.Context, env *cliutil.Env, s *session.Session, since int64) (p syncPlan, err error) {
 	if err := s.Discover(ctx); err != nil {
 		return p, err
 	}
@@ -242,7 +242,7 @@ func alike(ctx context.Context, a *cliutil.Env, s *session.Session, since int64)
 	if len(p.from) > 1 {
 		return p, nil
 	}
-	a.Note("there is one relay, and none that it could be made like")
+	env.Note("there is one relay, and none that it could be made like")
 	first := p.filters[0]
 	first.Limit = 1
 	_, err = c.Ask(ctx, first) // whether it answers is told nevertheless
@@ -250,12 +250,12 @@ func alike(ctx context.Context, a *cliutil.Env, s *session.Session, since int64)
 }
 
 // copyOver does what is planned.
-func copyOver(ctx context.Context, a *cliutil.Env, p syncPlan, dryRun bool) (transfer.Report, error) {
+func copyOver(ctx context.Context, env *cliutil.Env, p syncPlan, dryRun bool) (transfer.Report, error) {
 	var last string // each filter begins anew with the same words
 	tr := transfer.Transfer{Sources: p.from, Targets: p.to, DryRun: dryRun, Clock: time.Now, Filters: p.filters,
 		Progress: func(text string) {
 			if text != last {
-				a.Note("%s", text)
+				env.Note("%s", text)
 			}
 			last = text
 		}}
@@ -267,8 +267,8 @@ func copyOver(ctx context.Context, a *cliutil.Env, p syncPlan, dryRun bool) (tra
 }
 
 // syncSides returns the relays that have it and those that get it.
-func syncSides(args []string, f syncFlags) (from, to []string, err error) {
-	from, to = args, f.to
+func syncSides(args []string, o options) (from, to []string, err error) {
+	from, to = args, o.to
 	if len(to) == 0 {
 		from, to = args[:len(args)-1], args[len(args)-1:]
 	}
@@ -286,7 +286,7 @@ func syncSides(args []string, f syncFlags) (from, to []string, err error) {
 		}
 		seen[canonical] = true
 	}
-	switch f.direction {
+	switch o.direction {
 	case directionDown, "":
 		return from, to, nil
 	case directionUp:
@@ -295,5 +295,5 @@ func syncSides(args []string, f syncFlags) (from, to []string, err error) {
 		all := slices.Concat(from, to)
 		return all, all, nil
 	}
-	return nil, nil, exit.Usagef("--direction %q is none of %s", f.direction, strings.Join(directions, ", "))
+	return nil, nil, exit.Usagef("--direction %q is none of %s", o.direction, strings.Join(directions, ", "))
 }

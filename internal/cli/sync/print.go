@@ -1,4 +1,4 @@
-package main
+package sync
 
 import (
 	"errors"
@@ -55,14 +55,14 @@ type movedEvent struct {
 }
 
 // synced prints what a sync did. The error says whether something is lacking.
-func synced(a *cliutil.Env, r transfer.Report, f syncFlags) error {
-	behind := doubts(a, r)
+func synced(env *cliutil.Env, r transfer.Report, o options) error {
+	behind := doubts(env, r)
 	var err error
-	if f.asJSON {
-		err = a.PrintJSON(syncedJSON(r, f.dryRun, behind == nil))
+	if o.asJSON {
+		err = env.PrintJSON(syncedJSON(r, o.dryRun, behind == nil))
 	} else {
 		for _, t := range r.Targets {
-			err = cliutil.FirstOf(err, printTarget(a, t, f.dryRun))
+			err = cliutil.FirstOf(err, printTarget(env, t, o.dryRun))
 		}
 	}
 	return cliutil.FirstOf(err, behind)
@@ -70,25 +70,25 @@ func synced(a *cliutil.Env, r transfer.Report, f syncFlags) error {
 
 // doubts says on stderr how sources did, and returns an error if some target may
 // lack something in the end.
-func doubts(a *cliutil.Env, r transfer.Report) error {
+func doubts(env *cliutil.Env, r transfer.Report) error {
 	for _, note := range r.Notes {
-		a.Note("%s", note)
+		env.Note("%s", note)
 	}
 	whole := true
 	for _, s := range r.Sources {
 		whole = whole && s.Whole()
 		if s.Missing > 0 {
-			a.Note("%s lists %s; what was superseded meanwhile is found by running it again", s.URL,
+			env.Note("%s lists %s; what was superseded meanwhile is found by running it again", s.URL,
 				cliutil.Counted(s.Missing, "event that it does not deliver", "events that it does not deliver"))
 		}
 		if s.Rejected > 0 {
-			a.Note("%s sent %s", s.URL, cliutil.Counted(s.Rejected, "event that is wrong or was not asked for", "events that are wrong or were not asked for"))
+			env.Note("%s sent %s", s.URL, cliutil.Counted(s.Rejected, "event that is wrong or was not asked for", "events that are wrong or were not asked for"))
 		}
 		if s.Cut {
-			a.Note("%s may have more than it sent", s.URL)
+			env.Note("%s may have more than it sent", s.URL)
 		}
 		if s.Err != nil {
-			a.Note("%s failed: %v", s.URL, s.Err)
+			env.Note("%s failed: %v", s.URL, s.Err)
 		}
 	}
 	switch {
@@ -125,7 +125,7 @@ func hasSource(r transfer.Report, url string) bool {
 	return slices.ContainsFunc(r.Sources, func(s transfer.Source) bool { return s.URL == url })
 }
 
-func printTarget(a *cliutil.Env, t transfer.Target, dryRun bool) error {
+func printTarget(env *cliutil.Env, t transfer.Target, dryRun bool) error {
 	took := "took"
 	if dryRun {
 		took = "would be sent"
@@ -146,15 +146,15 @@ func printTarget(a *cliutil.Env, t transfer.Target, dryRun bool) error {
 	if t.Err != nil {
 		text += ": " + t.Err.Error()
 	}
-	return cliutil.FirstOf(a.Print("%s\n", text), cliutil.FirstOf(printMoved(a, "refused", t.Refused), printMoved(a, "not moved", t.NotMoved)))
+	return cliutil.FirstOf(env.Print("%s\n", text), cliutil.FirstOf(printMoved(env, "refused", t.Refused), printMoved(env, "not moved", t.NotMoved)))
 }
 
-func printMoved(a *cliutil.Env, what string, moved []transfer.Moved) error {
+func printMoved(env *cliutil.Env, what string, moved []transfer.Moved) error {
 	for i, m := range moved {
 		if i == mostListed {
-			return a.Print("  %-9s  and %d more, which --json lists\n", what, len(moved)-i)
+			return env.Print("  %-9s  and %d more, which --json lists\n", what, len(moved)-i)
 		}
-		if err := a.Print("  %-9s  %s  kind %-5d  %s  %s\n", what, cliutil.Stamp(int64(m.Event.CreatedAt)), m.Event.Kind, m.Event.ID, m.Reason); err != nil {
+		if err := env.Print("  %-9s  %s  kind %-5d  %s  %s\n", what, cliutil.Stamp(int64(m.Event.CreatedAt)), m.Event.Kind, m.Event.ID, m.Reason); err != nil {
 			return err
 		}
 	}
