@@ -12,6 +12,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/core"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/proposal"
 	"engramd/internal/cli/settings"
 	"engramd/internal/memory/proposals"
 )
@@ -46,7 +47,7 @@ func brief(ctx context.Context, env *cliutil.Env, s *session.Session, h hook.Har
 	w, err := s.Brief(ctx, session.Beginning{Harness: h, In: in, Hint: core.CoreHint, Partial: core.CorePartial,
 		MayBegin:  func(ctx context.Context) error { return cliutil.MayBegin(ctx, s.Memory) },
 		Unreached: func(err error) bool { code := exit.CodeOf(err); return code == exit.Relay || code == exit.Auth },
-		Box:       func() (*proposals.Box, error) { return inbox(env, s.Client, s.Memory) },
+		Box:       func() (*proposals.Box, error) { return proposal.Inbox(env, s.Client, s.Memory) },
 		Ways:      func() hook.Ways { return waysOf(env, h) }})
 	w.Parts.Who.Agent, w.Parts.Who.Owner = settings.Npub(s.Memory.Agent()), settings.Npub(s.Memory.Owner())
 	return w, err

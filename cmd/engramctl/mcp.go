@@ -12,6 +12,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/proposal"
 	clisnapshot "engramd/internal/cli/snapshot"
 	"engramd/internal/cli/view"
 	"engramd/internal/client"
@@ -158,7 +159,7 @@ func serve(ctx context.Context, env *cliutil.Env, s *session.Session, f *clisnap
 		set, err := env.Settings()
 		if err == nil {
 			o.Accept = set.Proposals.Accept
-			o.Box, err = inbox(env, s.Client, s.Memory)
+			o.Box, err = proposal.Inbox(env, s.Client, s.Memory)
 		}
 		if err == nil {
 			o.Attest, err = attests(env, s.Memory)

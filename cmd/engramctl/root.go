@@ -21,6 +21,8 @@ import (
 	"engramd/internal/cli/mind"
 	"engramd/internal/cli/note"
 	"engramd/internal/cli/project"
+	"engramd/internal/cli/proposal"
+	clitransplant "engramd/internal/cli/proposal/transplant"
 	"engramd/internal/cli/recall"
 	"engramd/internal/cli/relays"
 	"engramd/internal/cli/setup"
@@ -53,9 +55,9 @@ func (a *app) commands() []*cobra.Command {
 		verifyCommand(a.Env),
 		attestCommand(a.Env),
 		agents.New(a.Env),
-		proposeCommand(a.Env),
-		proposalsCommand(a.Env),
-		transplantCommand(a.Env),
+		proposal.NewPropose(a.Env),
+		proposal.New(a.Env),
+		clitransplant.New(a.Env),
 		web.New(a.Env),
 		relays.New(a.Env, clisync.NewFormer(a.Env)),
 		clisync.New(a.Env),

@@ -78,7 +78,7 @@ func TestFalseTransplants(t *testing.T) {
 	}
 	code, out, text := with("transplant", "take", "--json")
 	var took struct {
-		Memories []plantedOut `json:"memories"`
+		Memories []struct{ ID, Status string } `json:"memories"`
 	}
 	if err := json.Unmarshal([]byte(out), &took); err != nil || code != exit.Unreadable {
 		t.Fatalf("exit code %d: %s%s", code, out, text)

@@ -1,4 +1,4 @@
-package main
+package proposal
 
 import (
 	"context"
@@ -23,10 +23,14 @@ type nearOut struct {
 	Contradicts bool     `json:"contradicts,omitempty"`
 }
 
-func proposalsAcceptCommand(a *cliutil.Env) *cobra.Command {
-	var asJSON bool
-	var o proposals.AcceptOptions
-	c := a.Command(&cobra.Command{
+type acceptOptions struct {
+	asJSON bool
+	how    proposals.AcceptOptions
+}
+
+func newAccept(env *cliutil.Env) *cobra.Command {
+	var o acceptOptions
+	c := env.Command(&cobra.Command{
 		Use:   "accept ID [--allow-secret] [--allow-placeholder] [--json]",
 		Short: "Accept a proposal: write what it wants, and answer",
 		Long: `Accept a proposal: write what it wants, and answer. The memory says by whom it was
@@ -40,28 +44,30 @@ stands for text that was left out, is refused. Accepting again changes nothing; 
 crash it answers what was written.`,
 		Example: `  engramctl proposals accept 4f1c22ab`,
 		Args:    cliutil.Arguments("ID"),
-	}, func(ctx context.Context, args []string) error {
-		return withInbox(ctx, a, func(ctx context.Context, m *session.Memory, b *proposals.Box) error {
-			done, err := b.Accept(ctx, args[0], o)
-			if err := a.Report(done.Status, unaccepted(a, args[0], done, err)); err != nil {
-				return err
-			}
-			return printAccepted(a, m, done, asJSON)
-		})
-	})
-	cliutil.JSONFlag(c, &asJSON)
-	cliutil.SecretFlag(c, &o.AllowSecret)
-	c.Flags().BoolVar(&o.AllowPlaceholder, "allow-placeholder", false, "write also a line that stands for text that was left out")
+	}, func(ctx context.Context, args []string) error { return runAccept(ctx, env, o, args) })
+	cliutil.JSONFlag(c, &o.asJSON)
+	cliutil.SecretFlag(c, &o.how.AllowSecret)
+	c.Flags().BoolVar(&o.how.AllowPlaceholder, "allow-placeholder", false, "write also a line that stands for text that was left out")
 	return c
 }
 
-// withInbox is withProposals for the agent, who answers.
-func withInbox(ctx context.Context, a *cliutil.Env, do func(ctx context.Context, m *session.Memory, b *proposals.Box) error) error {
-	return withProposals(ctx, a, func(ctx context.Context, c *client.Client, m *session.Memory) error {
+func runAccept(ctx context.Context, env *cliutil.Env, o acceptOptions, args []string) error {
+	return WithInbox(ctx, env, func(ctx context.Context, m *session.Memory, b *proposals.Box) error {
+		done, err := b.Accept(ctx, args[0], o.how)
+		if err := env.Report(done.Status, unaccepted(env, args[0], done, err)); err != nil {
+			return err
+		}
+		return printAccepted(env, m, done, o.asJSON)
+	})
+}
+
+// WithInbox is withProposals for the agent, who answers.
+func WithInbox(ctx context.Context, env *cliutil.Env, do func(ctx context.Context, m *session.Memory, b *proposals.Box) error) error {
+	return withProposals(ctx, env, func(ctx context.Context, c *client.Client, m *session.Memory) error {
 		if !m.Writable() {
 			return fmt.Errorf("%w, and answers what is proposed to it", client.ErrReadOnly)
 		}
-		b, err := inbox(a, c, m)
+		b, err := Inbox(env, c, m)
 		if err != nil {
 			return err
 		}
@@ -70,24 +76,24 @@ func withInbox(ctx context.Context, a *cliutil.Env, do func(ctx context.Context,
 }
 
 // unaccepted adds to an error what to do.
-func unaccepted(a *cliutil.Env, id string, done proposals.Accepted, err error) error {
+func unaccepted(env *cliutil.Env, id string, done proposals.Accepted, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, proposals.ErrRefused):
 		return fmt.Errorf("%w: --allow-secret and --allow-placeholder write it all the same; proposals reject answers", err)
 	case done.Slug == "", errors.Is(err, client.ErrConflict):
-		return aboutProposal(id, cliutil.Explained(err))
+		return AboutProposal(id, cliutil.Explained(err))
 	}
 	return cliutil.About(done.Slug, done.Entry, err)
 }
 
-func printAccepted(a *cliutil.Env, m *session.Memory, done proposals.Accepted, asJSON bool) error {
+func printAccepted(env *cliutil.Env, m *session.Memory, done proposals.Accepted, asJSON bool) error {
 	for _, n := range done.Near {
-		a.Note("near: %s", nearLine(n))
+		env.Note("near: %s", nearLine(n))
 	}
 	if done.Again {
-		a.Note("it was accepted before")
+		env.Note("it was accepted before")
 	}
 	trust := ""
 	if done.Act != proposals.Delete && !done.Slug.IsCore() && !done.Entry.Tombstone && done.Entry.CreatedAt > 0 {
@@ -107,20 +113,24 @@ func printAccepted(a *cliutil.Env, m *session.Memory, done proposals.Accepted, a
 		for _, n := range done.Near {
 			out.Near = append(out.Near, nearOut(n))
 		}
-		return a.PrintJSON(out)
+		return env.PrintJSON(out)
 	}
 	if done.Act == proposals.Delete {
-		return a.Print("%s  removed\n", done.Slug)
+		return env.Print("%s  removed\n", done.Slug)
 	}
 	if trust != "" {
 		trust = "  " + trust
 	}
-	return a.Print("%s  accepted%s  hash %s\n", done.Slug, trust, done.Entry.Hash)
+	return env.Print("%s  accepted%s  hash %s\n", done.Slug, trust, done.Entry.Hash)
 }
 
-func proposalsRejectCommand(a *cliutil.Env) *cobra.Command {
-	var asJSON bool
-	c := a.Command(&cobra.Command{
+type rejectOptions struct {
+	asJSON bool
+}
+
+func newReject(env *cliutil.Env) *cobra.Command {
+	var o rejectOptions
+	c := env.Command(&cobra.Command{
 		Use:     "reject ID [REASON] [--json]",
 		Short:   "Reject a proposal, and say why",
 		Long:    `Reject a proposal: nothing is written but the answer, with the reason if there is one.`,
@@ -131,25 +141,27 @@ func proposalsRejectCommand(a *cliutil.Env) *cobra.Command {
 			}
 			return cliutil.Arguments("ID")(nil, args)
 		},
-	}, func(ctx context.Context, args []string) error {
-		reason := strings.Join(args[1:], "")
-		if err := cliutil.CheckText(reason); err != nil {
+	}, func(ctx context.Context, args []string) error { return runReject(ctx, env, o, args) })
+	cliutil.JSONFlag(c, &o.asJSON)
+	return c
+}
+
+func runReject(ctx context.Context, env *cliutil.Env, o rejectOptions, args []string) error {
+	reason := strings.Join(args[1:], "")
+	if err := cliutil.CheckText(reason); err != nil {
+		return err
+	}
+	return WithInbox(ctx, env, func(ctx context.Context, m *session.Memory, b *proposals.Box) error {
+		item, status, err := b.Reject(ctx, args[0], reason)
+		if err := env.Report(status, AboutProposal(args[0], cliutil.Explained(err))); err != nil {
 			return err
 		}
-		return withInbox(ctx, a, func(ctx context.Context, m *session.Memory, b *proposals.Box) error {
-			item, status, err := b.Reject(ctx, args[0], reason)
-			if err := a.Report(status, aboutProposal(args[0], cliutil.Explained(err))); err != nil {
-				return err
-			}
-			if asJSON {
-				return a.PrintJSON(struct {
-					cliutil.AnswerOut
-					proposalOut
-				}{cliutil.AnswerOf(m, status), proposalFor(item, m.Owner())})
-			}
-			return a.Print("%s  %s rejected\n", item.Slug, item.Act)
-		})
+		if o.asJSON {
+			return env.PrintJSON(struct {
+				cliutil.AnswerOut
+				proposalOut
+			}{cliutil.AnswerOf(m, status), proposalFor(item, m.Owner())})
+		}
+		return env.Print("%s  %s rejected\n", item.Slug, item.Act)
 	})
-	cliutil.JSONFlag(c, &asJSON)
-	return c
 }

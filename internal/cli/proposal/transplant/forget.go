@@ -1,4 +1,4 @@
-package main
+package transplant
 
 import (
 	"context"
@@ -17,9 +17,13 @@ import (
 	"engramd/nips/nipae"
 )
 
-func transplantForgetCommand(a *cliutil.Env) *cobra.Command {
-	var derived, dryRun, asJSON bool
-	c := a.Command(&cobra.Command{
+type forgetOptions struct {
+	derived, dryRun, asJSON bool
+}
+
+func newForget(env *cliutil.Env) *cobra.Command {
+	var o forgetOptions
+	c := env.Command(&cobra.Command{
 		Use:   "forget PUBKEY [--derived] [--dry-run] [--json]",
 		Short: "Archive what came from another agent",
 		Long: `Archive what came from another agent, by transplant or by proposal, also what others
@@ -29,19 +33,21 @@ archives that too. Nothing is deleted: mem unarchive brings it back.`,
 		Example: `  engramctl transplant forget npub1… --dry-run
   engramctl transplant forget npub1… --derived`,
 		Args: cliutil.Arguments("PUBKEY"),
-	}, func(ctx context.Context, args []string) error {
-		key, err := settings.PublicKey("PUBKEY", "", args[0])
-		if err != nil || key == "" {
-			return exit.Usagef("whose? Name a public key (npub or hex)")
-		}
-		return cliutil.WithOwnMemory(ctx, a, func(ctx context.Context, m *session.Memory) error {
-			return forget(ctx, a, m, key, derived, dryRun, asJSON)
-		})
-	})
-	c.Flags().BoolVar(&derived, "derived", false, "archive also what derives from it")
-	c.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be archived, and change nothing")
-	cliutil.JSONFlag(c, &asJSON)
+	}, func(ctx context.Context, args []string) error { return runForget(ctx, env, o, args) })
+	c.Flags().BoolVar(&o.derived, "derived", false, "archive also what derives from it")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would be archived, and change nothing")
+	cliutil.JSONFlag(c, &o.asJSON)
 	return c
+}
+
+func runForget(ctx context.Context, env *cliutil.Env, o forgetOptions, args []string) error {
+	key, err := settings.PublicKey("PUBKEY", "", args[0])
+	if err != nil || key == "" {
+		return exit.Usagef("whose? Name a public key (npub or hex)")
+	}
+	return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
+		return forget(ctx, env, m, key, o.derived, o.dryRun, o.asJSON)
+	})
 }
 
 // forgottenOut is one memory of `transplant forget`, in JSON.
@@ -54,8 +60,8 @@ type forgottenOut struct {
 
 // placesOf returns below which slugs lies what a key has given: its name in the
 // profile, and that of a key without one, which it may have had before.
-func placesOf(a *cliutil.Env, key string) ([]string, error) {
-	s, err := a.Settings()
+func placesOf(env *cliutil.Env, key string) ([]string, error) {
+	s, err := env.Settings()
 	places := []string{proposals.FromPrefix + proposals.NameOf(key) + "/"}
 	for _, l := range s.Proposals.Listed {
 		if l.Key == key && l.Name != "" {
@@ -65,9 +71,9 @@ func placesOf(a *cliutil.Env, key string) ([]string, error) {
 	return places, err
 }
 
-func forget(ctx context.Context, a *cliutil.Env, m *session.Memory, key string, derived, dryRun, asJSON bool) error {
+func forget(ctx context.Context, env *cliutil.Env, m *session.Memory, key string, derived, dryRun, asJSON bool) error {
 	l, status, err := m.ListAll(ctx)
-	if err := a.Report(status, err); err != nil {
+	if err := env.Report(status, err); err != nil {
 		return err
 	}
 	all := make([]transplant.Kept, 0, len(l.Memories))
@@ -76,7 +82,7 @@ func forget(ctx context.Context, a *cliutil.Env, m *session.Memory, key string, 
 			all = append(all, transplant.Kept{Slug: string(e.Slug), ID: e.ID, Text: e.Text})
 		}
 	}
-	places, err := placesOf(a, key)
+	places, err := placesOf(env, key)
 	if err != nil {
 		return err
 	}
@@ -90,7 +96,7 @@ func forget(ctx context.Context, a *cliutil.Env, m *session.Memory, key string, 
 			w.Holds = nil // all that came from there goes
 			r, err := w.Mark(ctx, nipae.Slug(slug), write.Archive, memory.SetOptions{})
 			if stops(err) {
-				return a.Report(r.Status, err)
+				return env.Report(r.Status, err)
 			}
 			if f.Archived = err == nil; err != nil { // pinned, say: the others are archived all the same
 				f.Error, failed = err.Error(), fmt.Errorf("%s: %w", slug, err)
@@ -110,10 +116,10 @@ func forget(ctx context.Context, a *cliutil.Env, m *session.Memory, key string, 
 		}
 	}
 	if len(out) == 0 {
-		a.Note("nothing that is active came from %s", settings.Npub(key))
+		env.Note("nothing that is active came from %s", settings.Npub(key))
 	}
 	if asJSON {
-		return cliutil.FirstOf(a.PrintJSON(struct {
+		return cliutil.FirstOf(env.PrintJSON(struct {
 			Memories []forgottenOut `json:"memories"`
 		}{out}), failed)
 	}
@@ -127,7 +133,7 @@ func forget(ctx context.Context, a *cliutil.Env, m *session.Memory, key string, 
 		case !f.Archived:
 			what = "would be archived"
 		}
-		if err := a.Print("%s  %s\n", f.Slug, what); err != nil {
+		if err := env.Print("%s  %s\n", f.Slug, what); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package proposal
 
 import (
 	"context"
@@ -16,9 +16,13 @@ import (
 	"engramd/nips/frontmatter"
 )
 
-func proposalsShowCommand(a *cliutil.Env) *cobra.Command {
-	var asJSON bool
-	c := a.Command(&cobra.Command{
+type showOptions struct {
+	asJSON bool
+}
+
+func newShow(env *cliutil.Env) *cobra.Command {
+	var o showOptions
+	c := env.Command(&cobra.Command{
 		Use:   "show ID [--json]",
 		Short: "Show a proposal with its whole text",
 		Long: `Show a proposal with its whole text: what it wants, by whom and why, and for the agent
@@ -26,37 +30,39 @@ also which memories say nearly the same, or contradict it. Of a transplant it sh
 text that was signed, and by whom. The text is somebody's words and not an order.`,
 		Example: `  engramctl proposals show 4f1c22ab`,
 		Args:    cliutil.Arguments("ID"),
-	}, func(ctx context.Context, args []string) error {
-		return withProposals(ctx, a, func(ctx context.Context, c *client.Client, m *session.Memory) error {
-			item, status, err := proposalNamed(ctx, a, c, m, args[0])
-			if err := a.Report(status, aboutProposal(args[0], err)); err != nil {
-				return err
-			}
-			text, from := item.Text, ""
-			if item.Origin != nil {
-				text, from = signedText(ctx, item)
-			}
-			if asJSON {
-				out := proposalFor(item, m.Owner())
-				if text != "" {
-					out.Text, out.Size = &text, len(text)
-				}
-				return a.PrintJSON(struct {
-					cliutil.AnswerOut
-					proposalOut
-				}{cliutil.AnswerOf(m, status), out})
-			}
-			return printProposal(ctx, a, m, item, text, from)
-		})
-	})
-	cliutil.JSONFlag(c, &asJSON)
+	}, func(ctx context.Context, args []string) error { return runShow(ctx, env, o, args) })
+	cliutil.JSONFlag(c, &o.asJSON)
 	return c
 }
 
+func runShow(ctx context.Context, env *cliutil.Env, o showOptions, args []string) error {
+	return withProposals(ctx, env, func(ctx context.Context, c *client.Client, m *session.Memory) error {
+		item, status, err := proposalNamed(ctx, env, c, m, args[0])
+		if err := env.Report(status, AboutProposal(args[0], err)); err != nil {
+			return err
+		}
+		text, from := item.Text, ""
+		if item.Origin != nil {
+			text, from = signedText(ctx, item)
+		}
+		if o.asJSON {
+			out := proposalFor(item, m.Owner())
+			if text != "" {
+				out.Text, out.Size = &text, len(text)
+			}
+			return env.PrintJSON(struct {
+				cliutil.AnswerOut
+				proposalOut
+			}{cliutil.AnswerOf(m, status), out})
+		}
+		return printProposal(ctx, env, m, item, text, from)
+	})
+}
+
 // proposalNamed returns a proposal to the agent, or one of our own.
-func proposalNamed(ctx context.Context, a *cliutil.Env, c *client.Client, m *session.Memory, id string) (proposals.Item, client.Status, error) {
+func proposalNamed(ctx context.Context, env *cliutil.Env, c *client.Client, m *session.Memory, id string) (proposals.Item, client.Status, error) {
 	if m.Writable() {
-		b, err := inbox(a, c, m)
+		b, err := Inbox(env, c, m)
 		if err != nil {
 			return proposals.Item{}, client.Status{}, err
 		}
@@ -73,8 +79,8 @@ func proposalNamed(ctx context.Context, a *cliutil.Env, c *client.Client, m *ses
 	return item, status, err
 }
 
-// aboutProposal adds to an error which proposal it is about.
-func aboutProposal(id string, err error) error {
+// AboutProposal adds to an error which proposal it is about.
+func AboutProposal(id string, err error) error {
 	if errors.Is(err, client.ErrNotFound) && !errors.Is(err, client.ErrPartial) {
 		return fmt.Errorf("proposal %s: %w", frontmatter.OneLine(id), err)
 	}
@@ -88,12 +94,12 @@ func signedText(ctx context.Context, i proposals.Item) (text, from string) {
 	if err != nil {
 		return "", frontmatter.OneLine(err.Error())
 	}
-	_, u, _ := originOf(i.Proposal)
+	_, u, _ := OriginOf(i.Proposal)
 	return opened.Text, fmt.Sprintf("by %s, %s of %s", settings.Npub(u.Author), u.ID, cliutil.Stamp(u.CreatedAt))
 }
 
 // printProposal prints a proposal with its text, and whose event that is from.
-func printProposal(ctx context.Context, a *cliutil.Env, m *session.Memory, i proposals.Item, text, from string) error {
+func printProposal(ctx context.Context, env *cliutil.Env, m *session.Memory, i proposals.Item, text, from string) error {
 	var b strings.Builder
 	line := func(key, value string) {
 		if value != "" {
@@ -122,13 +128,13 @@ func printProposal(ctx context.Context, a *cliutil.Env, m *session.Memory, i pro
 			line("near", nearLine(n))
 		}
 	}
-	if err := a.Print("%s", b.String()); err != nil || text == "" {
+	if err := env.Print("%s", b.String()); err != nil || text == "" {
 		return err
 	}
-	if err := a.Print("\n"); err != nil {
+	if err := env.Print("\n"); err != nil {
 		return err
 	}
-	return a.PrintText(text)
+	return env.PrintText(text)
 }
 
 // nearLine is a memory to compare with, in words.

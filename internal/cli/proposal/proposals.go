@@ -1,4 +1,6 @@
-package main
+// Package proposal has the commands by which others propose what an agent remembers,
+// and it answers: engramctl propose and proposals.
+package proposal
 
 import (
 	"cmp"
@@ -16,8 +18,9 @@ import (
 	"engramd/nips/frontmatter"
 )
 
-func proposalsCommand(a *cliutil.Env) *cobra.Command {
-	return cliutil.PairFlags(a, cliutil.Group(&cobra.Command{
+// New returns the command proposals.
+func New(env *cliutil.Env) *cobra.Command {
+	return cliutil.PairFlags(env, cliutil.Group(&cobra.Command{
 		Use:   "proposals",
 		Short: "What others propose to an agent, and its answers",
 		Long: `What others propose to an agent's memory (propose), and its answers. The agent reads
@@ -30,7 +33,7 @@ was made for another text than is there by now, is a conflict (exit code 5).`,
 		Example: `  engramctl proposals ls
   engramctl proposals accept 4f1c22ab
   engramctl proposals ls --agent npub1…   # as owner: what I proposed, and the answers`,
-	}, proposalsLsCommand(a), proposalsShowCommand(a), proposalsAcceptCommand(a), proposalsRejectCommand(a)))
+	}, newLs(env), newShow(env), newAccept(env), newReject(env)))
 }
 
 // proposalOut is one proposal in JSON.
@@ -75,9 +78,13 @@ func proposalFor(i proposals.Item, owner string) proposalOut {
 	return out
 }
 
-func proposalsLsCommand(a *cliutil.Env) *cobra.Command {
-	var asJSON bool
-	c := a.Command(&cobra.Command{
+type lsOptions struct {
+	asJSON bool
+}
+
+func newLs(env *cliutil.Env) *cobra.Command {
+	var o lsOptions
+	c := env.Command(&cobra.Command{
 		Use:   "ls [--json]",
 		Short: "List proposals: as agent those that are open, as owner one's own with the answers",
 		Long: `List proposals, the newest first. The agent sees those that are open, of its owner and
@@ -87,27 +94,29 @@ in the answer of an accepted one is the base for the next.`,
 		Example: `  engramctl proposals ls
   engramctl proposals ls --agent npub1… --json | jq '.proposals[] | select(.answer == null)'`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error {
-		return withProposals(ctx, a, func(ctx context.Context, c *client.Client, m *session.Memory) error {
-			if m.Writable() {
-				return listInbox(ctx, a, c, m, asJSON)
-			}
-			return listMine(ctx, a, c, m, asJSON)
-		})
-	})
-	cliutil.JSONFlag(c, &asJSON)
+	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env, o) })
+	cliutil.JSONFlag(c, &o.asJSON)
 	return c
 }
 
+func runLs(ctx context.Context, env *cliutil.Env, o lsOptions) error {
+	return withProposals(ctx, env, func(ctx context.Context, c *client.Client, m *session.Memory) error {
+		if m.Writable() {
+			return listInbox(ctx, env, c, m, o.asJSON)
+		}
+		return listMine(ctx, env, c, m, o.asJSON)
+	})
+}
+
 // withProposals runs do on a pair and its relays.
-func withProposals(ctx context.Context, a *cliutil.Env, do func(ctx context.Context, c *client.Client, m *session.Memory) error) error {
-	opened, err := a.Session(ctx)
+func withProposals(ctx context.Context, env *cliutil.Env, do func(ctx context.Context, c *client.Client, m *session.Memory) error) error {
+	opened, err := env.Session(ctx)
 	if err != nil {
 		return err
 	}
 	defer opened.Close()
 	c, m := opened.Client, opened.Memory
-	ctx, done := a.Bounded(ctx)
+	ctx, done := env.Bounded(ctx)
 	defer done()
 	if err := m.Session().Discover(ctx); err != nil {
 		return err
@@ -115,32 +124,32 @@ func withProposals(ctx context.Context, a *cliutil.Env, do func(ctx context.Cont
 	return do(ctx, c, m)
 }
 
-// inbox is what is proposed to the agent of a memory.
-func inbox(a *cliutil.Env, c *client.Client, m *session.Memory) (*proposals.Box, error) {
-	s, err := a.Settings()
+// Inbox is what is proposed to the agent of a memory.
+func Inbox(env *cliutil.Env, c *client.Client, m *session.Memory) (*proposals.Box, error) {
+	s, err := env.Settings()
 	if err != nil {
 		return nil, err
 	}
 	return proposals.NewBox(proposals.Options{Client: c, Memory: m, Listed: s.Proposals.Listed, Near: m.Session().Copies.Near, Open: opening})
 }
 
-func listInbox(ctx context.Context, a *cliutil.Env, c *client.Client, m *session.Memory, asJSON bool) error {
-	b, err := inbox(a, c, m)
+func listInbox(ctx context.Context, env *cliutil.Env, c *client.Client, m *session.Memory, asJSON bool) error {
+	b, err := Inbox(env, c, m)
 	if err != nil {
 		return err
 	}
 	in, status, err := b.List(ctx)
-	if err := a.Report(status, err); err != nil {
+	if err := env.Report(status, err); err != nil {
 		return err
 	}
 	if in.More {
-		a.Note("there are more proposals than the newest %d of the owner and of the others, which are looked at", proposals.MaxShown)
+		env.Note("there are more proposals than the newest %d of the owner and of the others, which are looked at", proposals.MaxShown)
 	}
 	if in.Malformed > 0 {
-		a.Note("%s no proposal, or cannot be read", cliutil.Counted(in.Malformed, "record is", "records are"))
+		env.Note("%s no proposal, or cannot be read", cliutil.Counted(in.Malformed, "record is", "records are"))
 	}
 	if in.Strangers > 0 {
-		a.Note("%s of keys that are not listed (proposals.from), which are not read", cliutil.Counted(int(in.Strangers), "record", "records"))
+		env.Note("%s of keys that are not listed (proposals.from), which are not read", cliutil.Counted(int(in.Strangers), "record", "records"))
 	}
 	if asJSON {
 		out := struct {
@@ -153,33 +162,33 @@ func listInbox(ctx context.Context, a *cliutil.Env, c *client.Client, m *session
 		if in.Strangers >= 0 {
 			out.Strangers = &in.Strangers
 		}
-		return a.PrintJSON(out)
+		return env.PrintJSON(out)
 	}
 	if len(in.Items) == 0 {
-		a.Note("nothing is proposed that is open")
+		env.Note("nothing is proposed that is open")
 	}
-	return printProposals(a, in.Items)
+	return printProposals(env, in.Items)
 }
 
-func listMine(ctx context.Context, a *cliutil.Env, c *client.Client, m *session.Memory, asJSON bool) error {
+func listMine(ctx context.Context, env *cliutil.Env, c *client.Client, m *session.Memory, asJSON bool) error {
 	items, malformed, status, err := (&proposals.Author{Client: c}).Mine(ctx, m.Agent())
-	if err := a.Report(status, err); err != nil {
+	if err := env.Report(status, err); err != nil {
 		return err
 	}
 	if malformed > 0 {
-		a.Note("%s no proposal, or cannot be read", cliutil.Counted(malformed, "record is", "records are"))
+		env.Note("%s no proposal, or cannot be read", cliutil.Counted(malformed, "record is", "records are"))
 	}
 	if asJSON {
-		return a.PrintJSON(struct {
+		return env.PrintJSON(struct {
 			cliutil.AnswerOut
 			Proposals []proposalOut `json:"proposals"`
 			Malformed int           `json:"malformed"`
 		}{cliutil.AnswerOf(m, status), proposalsFor(items, ""), malformed})
 	}
 	if len(items) == 0 {
-		a.Note("this key (%s) has proposed nothing to %s", settings.Npub(m.Owner()), settings.Npub(m.Agent()))
+		env.Note("this key (%s) has proposed nothing to %s", settings.Npub(m.Owner()), settings.Npub(m.Agent()))
 	}
-	return printProposals(a, items)
+	return printProposals(env, items)
 }
 
 func proposalsFor(items []proposals.Item, owner string) []proposalOut {
@@ -190,8 +199,8 @@ func proposalsFor(items []proposals.Item, owner string) []proposalOut {
 	return out
 }
 
-func printProposals(a *cliutil.Env, items []proposals.Item) error {
-	w := tabwriter.NewWriter(a.Out(), 0, 0, 2, ' ', 0)
+func printProposals(env *cliutil.Env, items []proposals.Item) error {
+	w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
 	for _, i := range items {
 		state := "open"
 		if i.Answer != nil {

@@ -1,7 +1,8 @@
-package main
+// Package transplant has the commands that give memories to another agent, and take
+// them: engramctl transplant.
+package transplant
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,8 +16,9 @@ import (
 	"engramd/internal/memory/transplant"
 )
 
-func transplantCommand(a *cliutil.Env) *cobra.Command {
-	return cliutil.PairFlags(a, cliutil.Group(&cobra.Command{
+// New returns the command transplant.
+func New(env *cliutil.Env) *cobra.Command {
+	return cliutil.PairFlags(env, cliutil.Group(&cobra.Command{
 		Use:   "transplant",
 		Short: "Give memories to another agent, or take them",
 		Long: `Give memories to another agent, or take them, with proof of where they are from: each is
@@ -29,26 +31,7 @@ and never takes the place of the receiver's own memories.`,
 		Example: `  engramctl transplant give --to npub1… projects/atlas
   engramctl transplant take
   engramctl transplant forget npub1…`,
-	}, transplantGiveCommand(a), transplantTakeCommand(a), transplantForgetCommand(a)))
-}
-
-// opening is what a Box opens origins with: the text that was signed, as it is kept.
-func opening(_ context.Context, p proposals.Proposal) (proposals.Opened, error) {
-	_, u, err := originOf(p)
-	if err != nil {
-		return proposals.Opened{}, err
-	}
-	text, err := u.Planted()
-	return proposals.Opened{Text: text, Source: transplant.Source(u.Author), D: u.D, CreatedAt: u.CreatedAt}, err
-}
-
-// originOf opens the origin of a proposal. Who passes on what he has not signed
-// himself is believed too: the event says who did.
-func originOf(p proposals.Proposal) (o transplant.Origin, u transplant.Unit, err error) {
-	if o, err = transplant.ParseOrigin(p.Origin); err == nil {
-		u, err = o.Open()
-	}
-	return o, u, err
+	}, newGive(env), newTake(env), newForget(env)))
 }
 
 // plantedOut is one memory that was taken, in JSON.

@@ -1,4 +1,4 @@
-package main
+package proposal
 
 import (
 	"context"
@@ -17,17 +17,17 @@ import (
 )
 
 // propose makes a proposal about a slug and sends it.
-func propose(ctx context.Context, a *cliutil.Env, o proposing, slug nipae.Slug, make func(ctx context.Context, m *session.Memory) (proposals.Proposal, error)) error {
-	if err := vouchedBy(ctx, a, o); err != nil {
+func propose(ctx context.Context, env *cliutil.Env, o proposeOptions, slug nipae.Slug, make func(ctx context.Context, m *session.Memory) (proposals.Proposal, error)) error {
+	if err := vouchedBy(ctx, env, o); err != nil {
 		return err
 	}
-	opened, err := openProposing(ctx, a)
+	opened, err := openProposing(ctx, env)
 	if err != nil {
 		return err
 	}
 	defer opened.Close()
 	c, m := opened.Client, opened.Memory
-	ctx, done := a.Bounded(ctx)
+	ctx, done := env.Bounded(ctx)
 	defer done()
 	if err := m.Session().Discover(ctx); err != nil {
 		return err
@@ -37,23 +37,23 @@ func propose(ctx context.Context, a *cliutil.Env, o proposing, slug nipae.Slug, 
 		return err
 	}
 	p.Slug = slug
-	return sendProposal(ctx, a, c, m, o, p)
+	return sendProposal(ctx, env, c, m, o, p)
 }
 
 // vouchedBy says what --vouch means, and asks a person at a terminal.
-func vouchedBy(ctx context.Context, a *cliutil.Env, o proposing) error {
+func vouchedBy(ctx context.Context, env *cliutil.Env, o proposeOptions) error {
 	const means = "once this is accepted, the agent treats the whole text as told by you"
 	switch {
 	case !o.vouch:
 		return nil
-	case !a.Terminal.Stdin || a.Terminal.Line == nil:
-		a.Note("--vouch: %s", means)
+	case !env.Terminal.Stdin || env.Terminal.Line == nil:
+		env.Note("--vouch: %s", means)
 		return nil
 	}
-	answer, err := a.Terminal.Line(ctx, "--vouch: "+means+". Go on? [y/N] ")
+	answer, err := env.Terminal.Line(ctx, "--vouch: "+means+". Go on? [y/N] ")
 	switch {
 	case errors.Is(err, terminal.ErrNoTerminal):
-		a.Note("--vouch: %s", means)
+		env.Note("--vouch: %s", means)
 		return nil
 	case err != nil:
 		return err
@@ -67,9 +67,9 @@ func vouchedBy(ctx context.Context, a *cliutil.Env, o proposing) error {
 
 // openProposing opens the memory of an agent that is another key than ours. What
 // is proposed is in no log, and in no copy: it is no memory.
-func openProposing(ctx context.Context, a *cliutil.Env) (*session.Session, error) {
-	a.Flags.NoMirror = true
-	s, err := a.Session(ctx)
+func openProposing(ctx context.Context, env *cliutil.Env) (*session.Session, error) {
+	env.Flags.NoMirror = true
+	s, err := env.Session(ctx)
 	switch {
 	case err != nil:
 		return nil, err
@@ -86,36 +86,36 @@ func openProposing(ctx context.Context, a *cliutil.Env) (*session.Session, error
 }
 
 // proposedFor reads what a proposal is made for; nothing is an empty entry.
-func proposedFor(ctx context.Context, a *cliutil.Env, m *session.Memory, slug nipae.Slug) (client.Entry, error) {
+func proposedFor(ctx context.Context, env *cliutil.Env, m *session.Memory, slug nipae.Slug) (client.Entry, error) {
 	head, status, err := m.Get(ctx, slug)
 	if errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrTombstone) {
-		return client.Entry{}, a.Report(status, nil)
+		return client.Entry{}, env.Report(status, nil)
 	}
-	return head, a.Report(status, cliutil.About(slug, head, err))
+	return head, env.Report(status, cliutil.About(slug, head, err))
 }
 
 // proposedAbout is proposedFor of what must be there.
-func proposedAbout(ctx context.Context, a *cliutil.Env, m *session.Memory, slug nipae.Slug) (client.Entry, error) {
+func proposedAbout(ctx context.Context, env *cliutil.Env, m *session.Memory, slug nipae.Slug) (client.Entry, error) {
 	head, status, err := m.Get(ctx, slug)
-	return head, a.Report(status, cliutil.About(slug, head, err))
+	return head, env.Report(status, cliutil.About(slug, head, err))
 }
 
 // sendProposal sends one and says how the agent names it.
-func sendProposal(ctx context.Context, a *cliutil.Env, c *client.Client, m *session.Memory, o proposing, p proposals.Proposal) error {
+func sendProposal(ctx context.Context, env *cliutil.Env, c *client.Client, m *session.Memory, o proposeOptions, p proposals.Proposal) error {
 	p.Agent, p.Why = m.Agent(), o.why
 	by := &proposals.Author{Client: c, Rand: rand.Reader, AllowSecret: o.allow}
 	p, status, err := by.Propose(ctx, p)
 	if errors.Is(err, proposals.ErrRefused) {
 		err = fmt.Errorf("%w: what is proposed is signed and cannot be redacted later; --allow-secret sends it all the same", err)
 	}
-	if err := a.ReportWith(status, err, "proposing it again sends another proposal"); err != nil {
+	if err := env.ReportWith(status, err, "proposing it again sends another proposal"); err != nil {
 		return err
 	}
 	if o.asJSON {
-		return a.PrintJSON(struct {
+		return env.PrintJSON(struct {
 			cliutil.AnswerOut
 			proposalOut
 		}{cliutil.AnswerOf(m, status), proposalFor(proposals.Item{Proposal: p}, "")})
 	}
-	return a.Print("%s  %s proposed  id %s\n", p.Slug, p.Act, p.EventID[:cliutil.ShortID])
+	return env.Print("%s  %s proposed  id %s\n", p.Slug, p.Act, p.EventID[:cliutil.ShortID])
 }

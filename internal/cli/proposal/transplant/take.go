@@ -1,4 +1,4 @@
-package main
+package transplant
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/proposal"
 	"engramd/internal/cli/settings"
 	clisnapshot "engramd/internal/cli/snapshot"
 	"engramd/internal/client/memory"
@@ -22,17 +23,17 @@ import (
 	"engramd/nips/nipae"
 )
 
-// taking says what is taken.
-type taking struct {
+// takeOptions say what is taken.
+type takeOptions struct {
 	file           string
 	identity       clisnapshot.Options
 	dryRun, asJSON bool
 	o              proposals.AcceptOptions
 }
 
-func transplantTakeCommand(a *cliutil.Env) *cobra.Command {
-	var t taking
-	c := a.Command(&cobra.Command{
+func newTake(env *cliutil.Env) *cobra.Command {
+	var t takeOptions
+	c := env.Command(&cobra.Command{
 		Use:   "take [ID...] [--file FILE --decrypt-identity FILE] [--dry-run] [--allow-secret] [--json]",
 		Short: "Take memories that another agent gives",
 		Long: `Take memories that another agent gives: proposals with the event that it signed, those
@@ -51,7 +52,7 @@ Exit code 6 if some of it is not what an agent has signed; what was right is tak
 		Example: `  engramctl transplant take --dry-run
   engramctl transplant take 4f1c22ab
   engramctl transplant take --file boats.age --decrypt-identity age.key`,
-	}, func(ctx context.Context, args []string) error { return take(ctx, a, t, args) })
+	}, func(ctx context.Context, args []string) error { return runTake(ctx, env, t, args) })
 	c.Flags().StringVar(&t.file, "file", "", "`file` that transplant give has written")
 	clisnapshot.IdentityFlag(c, &t.identity)
 	c.Flags().BoolVar(&t.dryRun, "dry-run", false, "show what is given, and take nothing")
@@ -60,36 +61,36 @@ Exit code 6 if some of it is not what an agent has signed; what was right is tak
 	return c
 }
 
-func take(ctx context.Context, a *cliutil.Env, t taking, ids []string) error {
+func runTake(ctx context.Context, env *cliutil.Env, t takeOptions, ids []string) error {
 	var packed *transplant.Package
-	return withInbox(ctx, a, func(ctx context.Context, m *session.Memory, b *proposals.Box) (err error) {
+	return proposal.WithInbox(ctx, env, func(ctx context.Context, m *session.Memory, b *proposals.Box) (err error) {
 		var out []plantedOut
 		var wrong error // of what was no memory that somebody signed
 		if t.file != "" {
-			if packed, err = unpacked(a, t, m.Agent()); err != nil {
+			if packed, err = unpacked(env, t, m.Agent()); err != nil {
 				return err
 			}
-			out, wrong, err = takeFile(ctx, a, b, t, packed, ids)
+			out, wrong, err = takeFile(ctx, env, b, t, packed, ids)
 		} else {
-			out, wrong, err = takeOpen(ctx, a, b, t, ids)
+			out, wrong, err = takeOpen(ctx, env, b, t, ids)
 		}
 		if err != nil && len(out) == 0 {
 			return err
 		}
-		return cliutil.FirstOf(printTaken(a, t, out), err, wrong)
+		return cliutil.FirstOf(printTaken(env, t, out), err, wrong)
 	})
 }
 
 // unpacked reads a file that is for an agent.
-func unpacked(a *cliutil.Env, t taking, agent string) (*transplant.Package, error) {
-	ids, err := clisnapshot.Identities(a, &t.identity)
+func unpacked(env *cliutil.Env, t takeOptions, agent string) (*transplant.Package, error) {
+	ids, err := clisnapshot.Identities(env, &t.identity)
 	if err != nil {
 		return nil, err
 	}
 	if ids.Empty() {
 		return nil, exit.Usagef("the file is encrypted: --decrypt-identity names the key that opens it")
 	}
-	file, err := os.Open(a.Path(t.file))
+	file, err := os.Open(env.Path(t.file))
 	if err != nil {
 		return nil, exit.BadUsage(err)
 	}
@@ -109,7 +110,7 @@ func unpacked(a *cliutil.Env, t taking, agent string) (*transplant.Package, erro
 }
 
 // takeFile writes what a file has, or of that what is named by ids of events.
-func takeFile(ctx context.Context, a *cliutil.Env, b *proposals.Box, t taking, p *transplant.Package, ids []string) (out []plantedOut, wrong, err error) {
+func takeFile(ctx context.Context, env *cliutil.Env, b *proposals.Box, t takeOptions, p *transplant.Package, ids []string) (out []plantedOut, wrong, err error) {
 	name := b.NameOf(p.Giver)
 	if name == "" {
 		return nil, nil, exit.Usagef("%s is neither the owner nor listed (proposals.from): nothing of it is taken", settings.Npub(p.Giver))
@@ -157,15 +158,15 @@ func takeFile(ctx context.Context, a *cliutil.Env, b *proposals.Box, t taking, p
 }
 
 // takeOpen accepts proposals with an origin: those named, or all.
-func takeOpen(ctx context.Context, a *cliutil.Env, b *proposals.Box, t taking, ids []string) (out []plantedOut, wrong, err error) {
+func takeOpen(ctx context.Context, env *cliutil.Env, b *proposals.Box, t takeOptions, ids []string) (out []plantedOut, wrong, err error) {
 	inbox, status, err := b.List(ctx)
-	if err := a.Report(status, err); err != nil {
+	if err := env.Report(status, err); err != nil {
 		return nil, nil, err
 	}
 	var items []proposals.Item
 	for _, id := range ids {
 		item, status, err := b.Get(ctx, id)
-		if err := a.Report(status, aboutProposal(id, cliutil.Explained(err))); err != nil {
+		if err := env.Report(status, proposal.AboutProposal(id, cliutil.Explained(err))); err != nil {
 			return nil, nil, err
 		}
 		if item.Origin == nil {
@@ -179,10 +180,10 @@ func takeOpen(ctx context.Context, a *cliutil.Env, b *proposals.Box, t taking, i
 		}
 	}
 	if len(items) == 0 {
-		a.Note("nothing is given that is open")
+		env.Note("nothing is given that is open")
 	}
 	for _, item := range items {
-		_, u, err := originOf(item.Proposal)
+		_, u, err := proposal.OriginOf(item.Proposal)
 		one := plantedFor(u)
 		one.ID = item.EventID
 		if err != nil {
@@ -215,17 +216,17 @@ func stops(err error) bool {
 	return err != nil && (code == exit.Relay || code == exit.Auth) && !errors.Is(err, transplant.ErrOrigin)
 }
 
-func printTaken(a *cliutil.Env, t taking, out []plantedOut) error {
+func printTaken(env *cliutil.Env, t takeOptions, out []plantedOut) error {
 	if t.asJSON {
 		if out == nil {
 			out = []plantedOut{}
 		}
-		return a.PrintJSON(struct {
+		return env.PrintJSON(struct {
 			Taken []plantedOut `json:"memories"`
 		}{out})
 	}
 	for _, one := range out {
-		if err := a.Print("%s\n", one.line()); err != nil {
+		if err := env.Print("%s\n", one.line()); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package proposal
 
 import (
 	"cmp"
@@ -17,8 +17,9 @@ import (
 	"engramd/nips/nipae"
 )
 
-func proposeCommand(a *cliutil.Env) *cobra.Command {
-	return cliutil.PairFlags(a, cliutil.Group(&cobra.Command{
+// NewPropose returns the command propose.
+func NewPropose(env *cliutil.Env) *cobra.Command {
+	return cliutil.PairFlags(env, cliutil.Group(&cobra.Command{
 		Use:   "propose",
 		Short: "Propose a change of an agent's memory",
 		Long: `Propose a change of an agent's memory, which only the agent signs: the agent accepts
@@ -40,16 +41,16 @@ Prints slug, act and the id by which the agent names the proposal.`,
 		Example: `  engramctl propose set people/ana "Ana prefers Portuguese" --agent npub1…
   engramctl propose rm projects/old --agent npub1… --why "it was given up"
   engramctl proposals ls --agent npub1…`,
-	}, proposeSetCommand(a), proposeEditCommand(a), proposeArchiveCommand(a), proposeRmCommand(a), proposeRestoreCommand(a)))
+	}, newSet(env), newEdit(env), newArchive(env), newRm(env), newRestore(env)))
 }
 
-// proposing is what commands that propose are told.
-type proposing struct {
+// proposeOptions are what commands that propose are told.
+type proposeOptions struct {
 	why                  string
 	vouch, allow, asJSON bool
 }
 
-func (o *proposing) flags(c *cobra.Command, vouch, text bool) {
+func (o *proposeOptions) flags(c *cobra.Command, vouch, text bool) {
 	c.Flags().StringVar(&o.why, "why", "", "the `reason`, one line, for the agent")
 	if vouch {
 		c.Flags().BoolVar(&o.vouch, "vouch", false, "the agent shall treat the whole text as told by you")
@@ -60,10 +61,14 @@ func (o *proposing) flags(c *cobra.Command, vouch, text bool) {
 	cliutil.JSONFlag(c, &o.asJSON)
 }
 
-func proposeSetCommand(a *cliutil.Env) *cobra.Command {
-	var o proposing
-	var base string
-	c := a.Command(&cobra.Command{
+type setOptions struct {
+	proposeOptions
+	base string
+}
+
+func newSet(env *cliutil.Env) *cobra.Command {
+	var o setOptions
+	c := env.Command(&cobra.Command{
 		Use:   "set SLUG VALUE|- [--base HASH] [--why REASON] [--allow-secret] [--json]",
 		Short: "Propose a text of your own",
 		Long: `Propose a text of your own, new or in the place of what is there: the whole text, with
@@ -75,35 +80,37 @@ agent wrote, use propose edit: that keeps the text's trust.
 what is there now.`,
 		Example: `  engramctl propose set people/ana "Ana prefers Portuguese" --agent npub1… --why "she said so"`,
 		Args:    cliutil.Arguments("SLUG", "VALUE"),
-	}, func(ctx context.Context, args []string) error {
-		slug, err := cliutil.OwnSlug(args[0])
-		if err != nil {
-			return err
-		}
-		if err := cliutil.CheckHash("--base", base); err != nil {
-			return err
-		}
-		text, err := edit.Value(a, args[1], false)
-		if err != nil {
-			return err
-		}
-		return propose(ctx, a, o, slug, func(ctx context.Context, m *session.Memory) (p proposals.Proposal, err error) {
-			if base == "" {
-				var head client.Entry
-				head, err = proposedFor(ctx, a, m, slug)
-				base = cmp.Or(head.Hash, memory.BaseNone)
-			}
-			return proposals.Proposal{Act: proposals.Write, Base: base, Text: text}, err
-		})
-	})
+	}, func(ctx context.Context, args []string) error { return runSet(ctx, env, o, args) })
 	o.flags(c, false, true)
-	cliutil.BaseFlag(c, &base)
+	cliutil.BaseFlag(c, &o.base)
 	return c
 }
 
-func proposeEditCommand(a *cliutil.Env) *cobra.Command {
-	var o proposing
-	c := a.Command(&cobra.Command{
+func runSet(ctx context.Context, env *cliutil.Env, o setOptions, args []string) error {
+	slug, err := cliutil.OwnSlug(args[0])
+	if err != nil {
+		return err
+	}
+	if err := cliutil.CheckHash("--base", o.base); err != nil {
+		return err
+	}
+	text, err := edit.Value(env, args[1], false)
+	if err != nil {
+		return err
+	}
+	return propose(ctx, env, o.proposeOptions, slug, func(ctx context.Context, m *session.Memory) (p proposals.Proposal, err error) {
+		if o.base == "" {
+			var head client.Entry
+			head, err = proposedFor(ctx, env, m, slug)
+			o.base = cmp.Or(head.Hash, memory.BaseNone)
+		}
+		return proposals.Proposal{Act: proposals.Write, Base: o.base, Text: text}, err
+	})
+}
+
+func newEdit(env *cliutil.Env) *cobra.Command {
+	var o proposeOptions
+	c := env.Command(&cobra.Command{
 		Use:   "edit SLUG [-] [--vouch] [--why REASON] [--allow-secret] [--json]",
 		Short: "Propose a correction of a text",
 		Long: `Propose a correction of a text that is there, in an editor ($VISUAL, $EDITOR, else vi)
@@ -118,125 +125,133 @@ trust: what the agent only observed is not told because a word of it was correct
 			}
 			return cliutil.Arguments("SLUG")(nil, args)
 		},
-	}, func(ctx context.Context, args []string) error {
-		slug, err := cliutil.OwnSlug(args[0])
-		if err != nil {
-			return err
-		}
-		if len(args) == 1 {
-			return proposeEdited(ctx, a, o, slug)
-		}
-		text, err := edit.Value(a, "-", false)
-		if err != nil {
-			return err
-		}
-		return propose(ctx, a, o, slug, func(ctx context.Context, m *session.Memory) (proposals.Proposal, error) {
-			head, err := proposedAbout(ctx, a, m, slug)
-			return proposals.Proposal{Act: proposals.Edit, Base: head.Hash, Text: text, Vouch: o.vouch}, err
-		})
-	})
+	}, func(ctx context.Context, args []string) error { return runEdit(ctx, env, o, args) })
 	o.flags(c, true, true)
 	return c
 }
 
-// proposeEdited is propose edit in an editor.
-func proposeEdited(ctx context.Context, a *cliutil.Env, o proposing, slug nipae.Slug) error {
-	if err := vouchedBy(ctx, a, o); err != nil {
+func runEdit(ctx context.Context, env *cliutil.Env, o proposeOptions, args []string) error {
+	slug, err := cliutil.OwnSlug(args[0])
+	if err != nil {
 		return err
 	}
-	opened, err := openProposing(ctx, a)
+	if len(args) == 1 {
+		return proposeEdited(ctx, env, o, slug)
+	}
+	text, err := edit.Value(env, "-", false)
+	if err != nil {
+		return err
+	}
+	return propose(ctx, env, o, slug, func(ctx context.Context, m *session.Memory) (proposals.Proposal, error) {
+		head, err := proposedAbout(ctx, env, m, slug)
+		return proposals.Proposal{Act: proposals.Edit, Base: head.Hash, Text: text, Vouch: o.vouch}, err
+	})
+}
+
+// proposeEdited is propose edit in an editor.
+func proposeEdited(ctx context.Context, env *cliutil.Env, o proposeOptions, slug nipae.Slug) error {
+	if err := vouchedBy(ctx, env, o); err != nil {
+		return err
+	}
+	opened, err := openProposing(ctx, env)
 	if err != nil {
 		return err
 	}
 	defer opened.Close()
 	m := opened.Memory
-	reading, done := a.Bounded(ctx)
-	head, err := proposedAbout(reading, a, m, slug)
+	reading, done := env.Bounded(ctx)
+	head, err := proposedAbout(reading, env, m, slug)
 	done()
 	if err != nil {
 		return err
 	}
-	return edit.InEditor(ctx, a, slug, head.Text, "nothing changed, and nothing is proposed", func(text string) error {
-		sending, done := a.Bounded(ctx)
+	return edit.InEditor(ctx, env, slug, head.Text, "nothing changed, and nothing is proposed", func(text string) error {
+		sending, done := env.Bounded(ctx)
 		defer done()
-		return sendProposal(sending, a, opened.Client, m, o, proposals.Proposal{Act: proposals.Edit, Slug: slug, Base: head.Hash, Text: text, Vouch: o.vouch})
+		return sendProposal(sending, env, opened.Client, m, o, proposals.Proposal{Act: proposals.Edit, Slug: slug, Base: head.Hash, Text: text, Vouch: o.vouch})
 	})
 }
 
-func proposeArchiveCommand(a *cliutil.Env) *cobra.Command {
-	var o proposing
-	c := a.Command(&cobra.Command{
+func newArchive(env *cliutil.Env) *cobra.Command {
+	var o proposeOptions
+	c := env.Command(&cobra.Command{
 		Use:     "archive SLUG [--vouch] [--why REASON] [--json]",
 		Short:   "Propose to have a memory recalled no more",
 		Long:    `Propose to have a memory recalled no more, and kept (mem archive).`,
 		Example: `  engramctl propose archive journal/2024/05/minutes --agent npub1…`,
 		Args:    cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
-		return proposeAct(ctx, a, o, proposals.Archive, args[0])
+		return proposeAct(ctx, env, o, proposals.Archive, args[0])
 	})
 	o.flags(c, true, false)
 	return c
 }
 
-func proposeRmCommand(a *cliutil.Env) *cobra.Command {
-	var o proposing
-	c := a.Command(&cobra.Command{
+func newRm(env *cliutil.Env) *cobra.Command {
+	var o proposeOptions
+	c := env.Command(&cobra.Command{
 		Use:     "rm SLUG [--why REASON] [--json]",
 		Short:   "Propose to remove a memory",
 		Long:    `Propose to remove a memory (mem rm). Its versions stay in the relays' history for a while.`,
 		Example: `  engramctl propose rm projects/old --agent npub1… --why "it was given up"`,
 		Args:    cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
-		return proposeAct(ctx, a, o, proposals.Delete, args[0])
+		return proposeAct(ctx, env, o, proposals.Delete, args[0])
 	})
 	o.flags(c, false, false)
 	return c
 }
 
 // proposeAct proposes what has no text.
-func proposeAct(ctx context.Context, a *cliutil.Env, o proposing, act proposals.Act, arg string) error {
+func proposeAct(ctx context.Context, env *cliutil.Env, o proposeOptions, act proposals.Act, arg string) error {
 	slug, err := cliutil.OwnSlug(arg)
 	if err != nil {
 		return err
 	}
-	return propose(ctx, a, o, slug, func(ctx context.Context, m *session.Memory) (proposals.Proposal, error) {
-		head, err := proposedAbout(ctx, a, m, slug)
+	return propose(ctx, env, o, slug, func(ctx context.Context, m *session.Memory) (proposals.Proposal, error) {
+		head, err := proposedAbout(ctx, env, m, slug)
 		return proposals.Proposal{Act: act, Base: head.Hash, Vouch: o.vouch}, err
 	})
 }
 
-func proposeRestoreCommand(a *cliutil.Env) *cobra.Command {
-	var o proposing
-	var at string
-	c := a.Command(&cobra.Command{
+type restoreOptions struct {
+	proposeOptions
+	at string
+}
+
+func newRestore(env *cliutil.Env) *cobra.Command {
+	var o restoreOptions
+	c := env.Command(&cobra.Command{
 		Use:   "restore SLUG --at TIME|ID [--vouch] [--why REASON] [--json]",
 		Short: "Propose to go back to an old version of a memory",
 		Long: `Propose to write an old version of a memory (mem log --agent) as a new one (mem
 restore). It comes back byte for byte, with the trust that it had.`,
 		Example: `  engramctl propose restore notes --at yesterday --agent npub1…`,
 		Args:    cliutil.Arguments("SLUG"),
-	}, func(ctx context.Context, args []string) error {
-		slug, err := cliutil.OwnSlug(args[0])
-		if err != nil {
-			return err
-		}
-		when, err := memory.ParseWhen(at, time.Now())
-		if err != nil {
-			return exit.Usagef("--at: %w", err)
-		}
-		return propose(ctx, a, o, slug, func(ctx context.Context, m *session.Memory) (p proposals.Proposal, err error) {
-			head, err := proposedFor(ctx, a, m, slug)
-			if err != nil {
-				return p, err
-			}
-			old, status, err := m.At(ctx, slug, when)
-			if err := a.Report(status, cliutil.About(slug, old, err)); err != nil {
-				return p, err
-			}
-			return proposals.Proposal{Act: proposals.Restore, Base: cmp.Or(head.Hash, memory.BaseNone), Version: old.ID, Vouch: o.vouch}, nil
-		})
-	})
+	}, func(ctx context.Context, args []string) error { return runRestore(ctx, env, o, args) })
 	o.flags(c, true, false)
-	c.Flags().StringVar(&at, "at", "", "the version of `TIME` or ID")
+	c.Flags().StringVar(&o.at, "at", "", "the version of `TIME` or ID")
 	return c
+}
+
+func runRestore(ctx context.Context, env *cliutil.Env, o restoreOptions, args []string) error {
+	slug, err := cliutil.OwnSlug(args[0])
+	if err != nil {
+		return err
+	}
+	when, err := memory.ParseWhen(o.at, time.Now())
+	if err != nil {
+		return exit.Usagef("--at: %w", err)
+	}
+	return propose(ctx, env, o.proposeOptions, slug, func(ctx context.Context, m *session.Memory) (p proposals.Proposal, err error) {
+		head, err := proposedFor(ctx, env, m, slug)
+		if err != nil {
+			return p, err
+		}
+		old, status, err := m.At(ctx, slug, when)
+		if err := env.Report(status, cliutil.About(slug, old, err)); err != nil {
+			return p, err
+		}
+		return proposals.Proposal{Act: proposals.Restore, Base: cmp.Or(head.Hash, memory.BaseNone), Version: old.ID, Vouch: o.vouch}, nil
+	})
 }

@@ -1,4 +1,4 @@
-package main
+package transplant
 
 import (
 	"bytes"
@@ -33,8 +33,8 @@ import (
 	"engramd/nips/nipae"
 )
 
-// giving says what is given, to whom and how.
-type giving struct {
+// giveOptions say what is given, to whom and how.
+type giveOptions struct {
 	to, prefix, query string
 	file, recipient   string
 	why               string
@@ -46,9 +46,9 @@ type giving struct {
 // so many proposals of all others together.
 const maxGiven = 200
 
-func transplantGiveCommand(a *cliutil.Env) *cobra.Command {
-	var g giving
-	c := a.Command(&cobra.Command{
+func newGive(env *cliutil.Env) *cobra.Command {
+	var g giveOptions
+	c := env.Command(&cobra.Command{
 		Use:   "give --to PUBKEY [SLUG...] [--prefix PREFIX] [--query WORDS] [--file FILE --recipient AGE] [--dry-run] [--json]",
 		Short: "Give memories to another agent",
 		Long: `Give memories to another agent: those that are named, or those that are active and begin
@@ -67,7 +67,7 @@ The receiver learns of each memory its text, its fields, slug and owner, its add
 		Example: `  engramctl transplant give --to npub1… projects/atlas people/ana
   engramctl transplant give --to npub1… --prefix recipes/ --dry-run
   engramctl transplant give --to npub1… --query "sailing boats" --file boats.age --recipient age1…`,
-	}, func(ctx context.Context, args []string) error { return give(ctx, a, g, args) })
+	}, func(ctx context.Context, args []string) error { return runGive(ctx, env, g, args) })
 	f := c.Flags()
 	f.StringVar(&g.to, "to", "", "`pubkey` (npub or hex) of the agent that gets them")
 	f.StringVar(&g.prefix, "prefix", "", "give all whose slug begins with it")
@@ -81,7 +81,7 @@ The receiver learns of each memory its text, its fields, slug and owner, its add
 	return c
 }
 
-func give(ctx context.Context, a *cliutil.Env, g giving, named []string) error {
+func runGive(ctx context.Context, env *cliutil.Env, g giveOptions, named []string) error {
 	to, err := settings.PublicKey("--to", "", g.to)
 	switch {
 	case err != nil:
@@ -99,17 +99,17 @@ func give(ctx context.Context, a *cliutil.Env, g giving, named []string) error {
 			return exit.Usagef("--recipient: %w", err)
 		}
 	}
-	wanted, err := wanted(ctx, a, g, named)
+	wanted, err := wanted(ctx, env, g, named)
 	if err != nil {
 		return err
 	}
-	opened, err := a.Session(ctx)
+	opened, err := env.Session(ctx)
 	if err != nil {
 		return err
 	}
 	defer opened.Close()
 	c, m := opened.Client, opened.Memory
-	ctx, done := a.Bounded(ctx)
+	ctx, done := env.Bounded(ctx)
 	defer done()
 	switch {
 	case !m.Writable():
@@ -120,18 +120,18 @@ func give(ctx context.Context, a *cliutil.Env, g giving, named []string) error {
 	if err := m.Session().Discover(ctx); err != nil {
 		return err
 	}
-	units, err := gathered(ctx, a, m, g, wanted)
+	units, err := gathered(ctx, env, m, g, wanted)
 	if err != nil {
 		return err
 	}
-	a.Note("the receiver learns of each of these its text and fields, its slug, its owner (%s), its address and its time", settings.Npub(m.Owner()))
+	env.Note("the receiver learns of each of these its text and fields, its slug, its owner (%s), its address and its time", settings.Npub(m.Owner()))
 	switch {
 	case g.dryRun:
-		return printGiven(a, g, units, nil)
+		return printGiven(env, g, units, nil)
 	case g.file != "":
-		return giveFile(a, c, m, g, to, units, recipients)
+		return giveFile(env, c, m, g, to, units, recipients)
 	}
-	return giveOver(ctx, a, c, g, to, units)
+	return giveOver(ctx, env, c, g, to, units)
 }
 
 // given is one memory that is given.
@@ -142,7 +142,7 @@ type given struct {
 
 // wanted are slugs that were named, or found for a query. Those of a prefix are
 // found with the memories.
-func wanted(ctx context.Context, a *cliutil.Env, g giving, named []string) (slugs []nipae.Slug, err error) {
+func wanted(ctx context.Context, env *cliutil.Env, g giveOptions, named []string) (slugs []nipae.Slug, err error) {
 	for _, name := range named {
 		slug, err := cliutil.OwnSlug(name)
 		if err != nil {
@@ -156,7 +156,7 @@ func wanted(ctx context.Context, a *cliutil.Env, g giving, named []string) (slug
 	if g.query == "" {
 		return slugs, nil
 	}
-	err = view.WithView(ctx, a, 0, func(v answer.View) (view.Seen, error) {
+	err = view.WithView(ctx, env, 0, func(v answer.View) (view.Seen, error) {
 		found, err := answer.Recall(v, answer.Query{Text: g.query, Holds: true}, time.Now())
 		for _, h := range found.Hits {
 			if h.Fit == recall.Strong { // the nearest of what does not fit is not for others to read
@@ -169,9 +169,9 @@ func wanted(ctx context.Context, a *cliutil.Env, g giving, named []string) (slug
 }
 
 // gathered finds the events of what is given, and checks each as the receiver does.
-func gathered(ctx context.Context, a *cliutil.Env, m *session.Memory, g giving, wanted []nipae.Slug) ([]given, error) {
+func gathered(ctx context.Context, env *cliutil.Env, m *session.Memory, g giveOptions, wanted []nipae.Slug) ([]given, error) {
 	l, status, err := m.ListAll(ctx)
-	if err := a.Report(status, err); err != nil {
+	if err := env.Report(status, err); err != nil {
 		return nil, err
 	}
 	prefix := ""
@@ -194,7 +194,7 @@ func gathered(ctx context.Context, a *cliutil.Env, m *session.Memory, g giving, 
 		case picked:
 			return nil, exit.Usagef("%s %s: what is active and holds is given", e.Slug, why)
 		case frontmatter.Parse(e.Text).Fields().State == frontmatter.Active:
-			a.Note("left out: %s %s", e.Slug, why)
+			env.Note("left out: %s %s", e.Slug, why)
 		}
 		if picked {
 			wanted = slices.DeleteFunc(wanted, func(s nipae.Slug) bool { return s == e.Slug })
@@ -220,7 +220,7 @@ func gathered(ctx context.Context, a *cliutil.Env, m *session.Memory, g giving, 
 		if !wanted {
 			continue
 		}
-		one, err := signed(a, m, g, entry, e.Event)
+		one, err := signed(env, m, g, entry, e.Event)
 		if err != nil {
 			return nil, err
 		}
@@ -265,7 +265,7 @@ func holding(ctx context.Context, l memory.Listing) (against func(slug nipae.Slu
 }
 
 // signed makes the origin of one memory; what it proves must be what is there.
-func signed(a *cliutil.Env, m *session.Memory, g giving, e client.Entry, ev *nostr.Event) (given, error) {
+func signed(env *cliutil.Env, m *session.Memory, g giveOptions, e client.Entry, ev *nostr.Event) (given, error) {
 	o, u, err := transplant.Of(m.Conversation(), ev)
 	if err != nil {
 		return given{}, fmt.Errorf("%s: %w", e.Slug, err)
@@ -285,7 +285,7 @@ func signed(a *cliutil.Env, m *session.Memory, g giving, e client.Entry, ev *nos
 }
 
 // giveOver proposes each memory.
-func giveOver(ctx context.Context, a *cliutil.Env, c *client.Client, g giving, to string, units []given) error {
+func giveOver(ctx context.Context, env *cliutil.Env, c *client.Client, g giveOptions, to string, units []given) error {
 	by := &proposals.Author{Client: c, Rand: rand.Reader}
 	made := map[string]string{}
 	for _, u := range units {
@@ -295,16 +295,16 @@ func giveOver(ctx context.Context, a *cliutil.Env, c *client.Client, g giving, t
 			return exit.Usagef("%s: its slug is too long to be given", u.Slug)
 		}
 		p, status, err := by.Propose(ctx, proposals.Proposal{Agent: to, Act: proposals.Write, Slug: slug, Base: memory.BaseNone, Why: g.why, Origin: u.origin.JSON()})
-		if err := a.ReportWith(status, err, "giving it again sends another proposal"); err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", u.Slug, err), printGiven(a, g, units[:len(made)], made))
+		if err := env.ReportWith(status, err, "giving it again sends another proposal"); err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", u.Slug, err), printGiven(env, g, units[:len(made)], made))
 		}
 		made[u.ID] = p.EventID
 	}
-	return printGiven(a, g, units, made)
+	return printGiven(env, g, units, made)
 }
 
 // giveFile writes a package. A file that is there already is not written over.
-func giveFile(a *cliutil.Env, c *client.Client, m *session.Memory, g giving, to string, units []given, recipients bundle.Recipients) error {
+func giveFile(env *cliutil.Env, c *client.Client, m *session.Memory, g giveOptions, to string, units []given, recipients bundle.Recipients) error {
 	p := transplant.Package{Giver: m.Agent(), To: to, CreatedAt: time.Now().Unix()}
 	for _, u := range units {
 		p.Origins = append(p.Origins, u.origin)
@@ -316,10 +316,10 @@ func giveFile(a *cliutil.Env, c *client.Client, m *session.Memory, g giving, to 
 	if err := recipients.Encrypt(&out, &plain); err != nil {
 		return exit.BadUsage(err)
 	}
-	if err := newFile(a.Path(g.file), out.Bytes()); err != nil {
+	if err := newFile(env.Path(g.file), out.Bytes()); err != nil {
 		return exit.Usagef("--file: %w", err)
 	}
-	return printGiven(a, g, units, nil)
+	return printGiven(env, g, units, nil)
 }
 
 // newFile writes a file that is not there yet, whole or not at all.
@@ -335,7 +335,7 @@ func newFile(path string, b []byte) error {
 	return nil
 }
 
-func printGiven(a *cliutil.Env, g giving, units []given, made map[string]string) error {
+func printGiven(env *cliutil.Env, g giveOptions, units []given, made map[string]string) error {
 	out := []plantedOut{}
 	for _, u := range units {
 		one := plantedFor(u.Unit)
@@ -346,7 +346,7 @@ func printGiven(a *cliutil.Env, g giving, units []given, made map[string]string)
 		out = append(out, one)
 	}
 	if g.asJSON {
-		return a.PrintJSON(struct {
+		return env.PrintJSON(struct {
 			Given []plantedOut `json:"given"`
 		}{out})
 	}
@@ -355,7 +355,7 @@ func printGiven(a *cliutil.Env, g giving, units []given, made map[string]string)
 		if one.ID != "" {
 			line += "  id " + one.ID[:cliutil.ShortID]
 		}
-		if err := a.Print("%s\n", line); err != nil {
+		if err := env.Print("%s\n", line); err != nil {
 			return err
 		}
 	}
