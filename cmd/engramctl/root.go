@@ -28,6 +28,7 @@ import (
 	"engramd/internal/cli/setup"
 	clisnapshot "engramd/internal/cli/snapshot"
 	clisync "engramd/internal/cli/sync"
+	cliverify "engramd/internal/cli/verify"
 	cliversion "engramd/internal/cli/version"
 	"engramd/internal/cli/web"
 )
@@ -52,8 +53,8 @@ func (a *app) commands() []*cobra.Command {
 		files.NewImport(a.Env),
 		recall.New(a.Env),
 		log.New(a.Env),
-		verifyCommand(a.Env),
-		attestCommand(a.Env),
+		cliverify.New(a.Env),
+		cliverify.NewAttest(a.Env),
 		agents.New(a.Env),
 		proposal.NewPropose(a.Env),
 		proposal.New(a.Env),

@@ -16,11 +16,24 @@ import (
 	"engramd/nips/nipae"
 )
 
+// audited is what verify --json says that these tests look at.
+type audited struct {
+	Events, Faults int
+	Counts         map[writerlog.Kind]int
+	Logs           []struct{ Complete bool }
+	Findings       []struct {
+		Kind   writerlog.Kind
+		N      int64
+		IDs    []string
+		Detail string
+	}
+}
+
 // verifies runs verify and returns its exit code and its answer.
-func (r *chainedRig) verifies(args ...string) (int, auditAnswer) {
+func (r *chainedRig) verifies(args ...string) (int, audited) {
 	r.t.Helper()
 	got := r.run(strings.NewReader(""), append([]string{"verify", "--json"}, args...)...)
-	var out auditAnswer
+	var out audited
 	if err := json.Unmarshal([]byte(got.stdout), &out); err != nil {
 		r.t.Fatalf("exit code %d: %s%s", got.code, got.stdout, got.stderr)
 	}

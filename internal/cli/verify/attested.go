@@ -1,4 +1,4 @@
-package main
+package verify
 
 import (
 	"context"
@@ -44,9 +44,13 @@ type attestVerifyOut struct {
 	NowRoot string `json:"now_root"`
 }
 
-func attestVerifyCommand(a *cliutil.Env) *cobra.Command {
-	var asJSON bool
-	c := a.Command(&cobra.Command{
+type verifyOptions struct {
+	asJSON bool
+}
+
+func newVerify(env *cliutil.Env) *cobra.Command {
+	var o verifyOptions
+	c := env.Command(&cobra.Command{
 		Use:   "verify EVENT [--json]",
 		Short: "Verify what an agent signed of its memory",
 		Long: `Verify what an agent signed of its memory by engramctl attest: the signature, that it
@@ -64,17 +68,17 @@ Exit code 6 unless all of it is so: also where too little of the log is known to
 		Example: `  engramctl attest verify attestation.json
   engramctl attest verify naddr1… --agent npub1… --key-file owner.key`,
 		Args: cliutil.Arguments("EVENT"),
-	}, func(ctx context.Context, args []string) error { return attestVerify(ctx, a, args[0], asJSON) })
-	cliutil.JSONFlag(c, &asJSON)
+	}, func(ctx context.Context, args []string) error { return runVerify(ctx, env, o, args[0]) })
+	cliutil.JSONFlag(c, &o.asJSON)
 	return c
 }
 
-func attestVerify(ctx context.Context, a *cliutil.Env, name string, asJSON bool) error {
+func runVerify(ctx context.Context, env *cliutil.Env, o verifyOptions, name string) error {
 	filter, fetched, err := attestedAt(name)
 	if err != nil {
 		return err
 	}
-	opened, err := a.Session(ctx, cliutil.Patiently)
+	opened, err := env.Session(ctx, cliutil.Patiently)
 	if err != nil {
 		return err
 	}
@@ -82,9 +86,9 @@ func attestVerify(ctx context.Context, a *cliutil.Env, name string, asJSON bool)
 	c, m := opened.Client, opened.Memory
 	var made attestation.Attestation
 	if fetched {
-		made, err = fetchAttestation(ctx, a, c, m, filter)
+		made, err = fetchAttestation(ctx, env, c, m, filter)
 	} else {
-		made, err = readAttestation(a, name)
+		made, err = readAttestation(env, name)
 	}
 	if err != nil {
 		return err
@@ -94,9 +98,9 @@ func attestVerify(ctx context.Context, a *cliutil.Env, name string, asJSON bool)
 	}
 	out := attestVerifyOut{ID: made.ID, Agent: settings.Npub(made.Agent), Time: cliutil.Stamp(made.At), Writer: made.W, N: made.N, Root: hex.EncodeToString(made.Root[:]),
 		HeadsRoot: hex.EncodeToString(made.Heads[:]), Signature: "ok", Consistent: "ok", From: "state"}
-	log, whole := ownLog(ctx, a, m, made.W), true
+	log, whole := ownLog(ctx, env, m, made.W), true
 	if short := log.Own && int64(len(log.IDs)) < made.N; !log.Own || short { // a state that was restored has less than relays
-		shown, all, err := relaysLog(ctx, a, c, m, made.W)
+		shown, all, err := relaysLog(ctx, env, c, m, made.W)
 		if err != nil {
 			return err
 		}
@@ -114,10 +118,10 @@ func attestVerify(ctx context.Context, a *cliutil.Env, name string, asJSON bool)
 		out.Consistent = "failed"
 	}
 	out.Reason = cliutil.ErrorText(err)
-	if asJSON {
-		return cliutil.FirstOf(a.PrintJSON(out), err)
+	if o.asJSON {
+		return cliutil.FirstOf(env.PrintJSON(out), err)
 	}
-	return cliutil.FirstOf(a.Print("%s", out.text()), err)
+	return cliutil.FirstOf(env.Print("%s", out.text()), err)
 }
 
 func (o attestVerifyOut) text() string {
@@ -160,12 +164,12 @@ func attestedAt(name string) (nostr.Filter, bool, error) {
 }
 
 // fetchAttestation asks the relays for one; the newest of its address.
-func fetchAttestation(ctx context.Context, a *cliutil.Env, c *client.Client, m *session.Memory, filter nostr.Filter) (made attestation.Attestation, err error) {
+func fetchAttestation(ctx context.Context, env *cliutil.Env, c *client.Client, m *session.Memory, filter nostr.Filter) (made attestation.Attestation, err error) {
 	if err := m.Session().Discover(ctx); err != nil {
 		return made, err
 	}
 	found, err := c.Ask(ctx, filter)
-	if err := a.Report(client.Status{Relays: found.Relays}, err); err != nil {
+	if err := env.Report(client.Status{Relays: found.Relays}, err); err != nil {
 		return made, err
 	}
 	switch {
@@ -178,10 +182,10 @@ func fetchAttestation(ctx context.Context, a *cliutil.Env, c *client.Client, m *
 }
 
 // readAttestation reads one from a file, or from stdin.
-func readAttestation(a *cliutil.Env, name string) (made attestation.Attestation, err error) {
-	from := a.Stdin
+func readAttestation(env *cliutil.Env, name string) (made attestation.Attestation, err error) {
+	from := env.Stdin
 	if name != "-" {
-		file, err := os.Open(a.Path(name))
+		file, err := os.Open(env.Path(name))
 		if err != nil {
 			return made, exit.BadUsage(err)
 		}
@@ -196,9 +200,9 @@ func readAttestation(a *cliutil.Env, name string) (made attestation.Attestation,
 }
 
 // ownLog is a log as this machine has written it; not Own where it has not.
-func ownLog(ctx context.Context, a *cliutil.Env, m *session.Memory, w string) attestation.Log {
+func ownLog(ctx context.Context, env *cliutil.Env, m *session.Memory, w string) attestation.Log {
 	none := attestation.Log{Fork: -1}
-	state := m.Session().StateIfKept(ctx, a.NoteLine)
+	state := m.Session().StateIfKept(ctx, env.NoteLine)
 	if state == nil {
 		return none
 	}
@@ -207,7 +211,7 @@ func ownLog(ctx context.Context, a *cliutil.Env, m *session.Memory, w string) at
 	for {
 		ids, _, err := state.Links.IDs(ctx, w, int64(len(log.IDs)), writerlog.UnitSize)
 		if err != nil {
-			a.Note("what this machine has written is not known: %v", err)
+			env.Note("what this machine has written is not known: %v", err)
 			return none
 		}
 		if log.IDs = append(log.IDs, ids...); len(ids) < writerlog.UnitSize {
@@ -218,12 +222,12 @@ func ownLog(ctx context.Context, a *cliutil.Env, m *session.Memory, w string) at
 }
 
 // relaysLog is a log as the relays show it, and whether all answered in full.
-func relaysLog(ctx context.Context, a *cliutil.Env, c *client.Client, m *session.Memory, w string) (log attestation.Log, whole bool, err error) {
+func relaysLog(ctx context.Context, env *cliutil.Env, c *client.Client, m *session.Memory, w string) (log attestation.Log, whole bool, err error) {
 	if err := m.Session().Discover(ctx); err != nil {
 		return log, false, err
 	}
 	captured, err := snapshots.Take(ctx, c, snapshots.Wanted{Agent: m.Agent()}, time.Now)
-	if err := a.Report(captured.Status, err); err != nil {
+	if err := env.Report(captured.Status, err); err != nil {
 		return log, false, err
 	}
 	keys := func(agent, owner string) (nipae.ConversationKey, bool) {

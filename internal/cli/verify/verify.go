@@ -1,4 +1,6 @@
-package main
+// Package verify has the commands that check what relays show of a memory, and sign
+// what it is: engramctl verify and attest.
+package verify
 
 import (
 	"context"
@@ -65,9 +67,14 @@ type auditAnswer struct {
 	Showed     []promiseOut           `json:"showed"`
 }
 
-func verifyCommand(a *cliutil.Env) *cobra.Command {
-	var asJSON bool
-	c := cliutil.PairFlags(a, a.Command(&cobra.Command{
+type options struct {
+	asJSON bool
+}
+
+// New returns the command verify.
+func New(env *cliutil.Env) *cobra.Command {
+	var o options
+	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "verify [--json]",
 		Short: "Check that no memory was left out or rolled back",
 		Long: `Check what the relays show of a memory: its heads, its superseded versions, and the
@@ -97,16 +104,18 @@ Exit code 6 if there is a fault; all that is said is on stdout then too.`,
   engramctl verify --json | jq '.logs[] | {log, n, complete}'
   engramctl verify --key-file owner.key --agent npub1…`,
 		Args: cliutil.Arguments(),
-	}, func(ctx context.Context, _ []string) error {
-		return cliutil.WithMemory(ctx, a, func(ctx context.Context, m *session.Memory) error { return audit(ctx, a, m, asJSON) }, cliutil.Patiently)
-	}))
-	c.PersistentFlags().BoolVar(&a.Flags.Strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
-	cliutil.JSONFlag(c, &asJSON)
+	}, func(ctx context.Context, _ []string) error { return run(ctx, env, o) }))
+	c.PersistentFlags().BoolVar(&env.Flags.Strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
+	cliutil.JSONFlag(c, &o.asJSON)
 	return c
 }
 
-func audit(ctx context.Context, a *cliutil.Env, m *session.Memory, asJSON bool) error {
-	state, done, err := auditState(ctx, a, m)
+func run(ctx context.Context, env *cliutil.Env, o options) error {
+	return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error { return audit(ctx, env, m, o.asJSON) }, cliutil.Patiently)
+}
+
+func audit(ctx context.Context, env *cliutil.Env, m *session.Memory, asJSON bool) error {
+	state, done, err := auditState(ctx, env, m)
 	if err != nil {
 		return err
 	}
@@ -117,13 +126,13 @@ func audit(ctx context.Context, a *cliutil.Env, m *session.Memory, asJSON bool) 
 		status.Relays = append(status.Relays, r.RelayStatus)
 		status.Partial = status.Partial || r.Err != nil && !r.Whole || !r.Complete
 	}
-	if err := a.Report(status, err); err != nil {
+	if err := env.Report(status, err); err != nil {
 		return err
 	}
 	if asJSON {
-		err = a.PrintJSON(auditOut(m, result, status))
+		err = env.PrintJSON(auditOut(m, result, status))
 	} else {
-		err = printAudit(a, result)
+		err = printAudit(env, result)
 	}
 	if err == nil && result.Faults() > 0 {
 		err = fmt.Errorf("%w: %s", exit.ErrEvidence, cliutil.Counted(result.Faults(), "fault", "faults"))
@@ -133,18 +142,18 @@ func audit(ctx context.Context, a *cliutil.Env, m *session.Memory, asJSON bool) 
 
 // auditState opens what this machine knows of a pair's logs, for an owner too;
 // nil if nothing is kept here.
-func auditState(ctx context.Context, a *cliutil.Env, m *session.Memory) (state *memorystate.State, done func(), err error) {
-	s, err := a.Settings()
+func auditState(ctx context.Context, env *cliutil.Env, m *session.Memory) (state *memorystate.State, done func(), err error) {
+	s, err := env.Settings()
 	if err != nil {
 		return nil, nil, err
 	}
-	if a.Flags.NoMirror || s.NoMirror {
+	if env.Flags.NoMirror || s.NoMirror {
 		return nil, func() {}, nil
 	}
-	soon, cancel := context.WithTimeout(ctx, a.Allow(session.OpenBudget))
+	soon, cancel := context.WithTimeout(ctx, env.Allow(session.OpenBudget))
 	defer cancel()
-	if state, err = m.Session().OpenState(soon, a.NoteLine); err != nil {
-		a.Note("what relays showed before is not known: %v", err)
+	if state, err = m.Session().OpenState(soon, env.NoteLine); err != nil {
+		env.Note("what relays showed before is not known: %v", err)
 		return nil, func() {}, nil
 	}
 	return state, func() { _ = state.Close() }, nil
@@ -179,19 +188,19 @@ func logOutOf(s writerlog.State) logOut {
 
 // printAudit prints a result for people: the logs, then what there is to say,
 // faults first.
-func printAudit(a *cliutil.Env, r verify.Result) error {
+func printAudit(env *cliutil.Env, r verify.Result) error {
 	for _, s := range r.Logs {
-		if err := a.Print("%s\n", logLine(s)); err != nil {
+		if err := env.Print("%s\n", logLine(s)); err != nil {
 			return err
 		}
 	}
 	if r.Unchained > 0 {
-		if err := a.Print("%s in no log\n", cliutil.Counted(r.Unchained, "version is", "versions are")); err != nil {
+		if err := env.Print("%s in no log\n", cliutil.Counted(r.Unchained, "version is", "versions are")); err != nil {
 			return err
 		}
 	}
 	if r.Unreadable > 0 {
-		if err := a.Print("%s cannot be read\n", cliutil.Counted(r.Unreadable, "event", "events")); err != nil {
+		if err := env.Print("%s cannot be read\n", cliutil.Counted(r.Unreadable, "event", "events")); err != nil {
 			return err
 		}
 	}
@@ -204,7 +213,7 @@ func printAudit(a *cliutil.Env, r verify.Result) error {
 			if said[f.Kind]++; said[f.Kind] > maxShownFindings {
 				continue
 			}
-			if err := a.Print("%s\n", findingLine(f)); err != nil {
+			if err := env.Print("%s\n", findingLine(f)); err != nil {
 				return err
 			}
 		}
@@ -216,13 +225,13 @@ func printAudit(a *cliutil.Env, r verify.Result) error {
 	slices.Sort(kinds)
 	for _, kind := range kinds {
 		if more := r.Counts[kind] - min(said[kind], maxShownFindings); said[kind] > maxShownFindings {
-			if err := a.Print("%s: %d more (--json)\n", kind, more); err != nil {
+			if err := env.Print("%s: %d more (--json)\n", kind, more); err != nil {
 				return err
 			}
 		}
 	}
 	if r.Faults() == 0 {
-		return a.Print("no fault in %s\n", cliutil.Counted(r.Events, "version", "versions"))
+		return env.Print("no fault in %s\n", cliutil.Counted(r.Events, "version", "versions"))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package verify
 
 import (
 	"context"
@@ -19,9 +19,14 @@ import (
 	"engramd/internal/protocol/writerlog"
 )
 
-func attestCommand(a *cliutil.Env) *cobra.Command {
-	var publish bool
-	c := cliutil.PairFlags(a, a.Command(&cobra.Command{
+type attestOptions struct {
+	publish bool
+}
+
+// NewAttest returns the command attest.
+func NewAttest(env *cliutil.Env) *cobra.Command {
+	var o attestOptions
+	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "attest [--publish]",
 		Short: "Sign what the agent's memory is now, so that it can be proved later",
 		Long: `Sign what the agent's memory is now, and print the event: the name of this machine's
@@ -39,21 +44,20 @@ docs/trust.md says what is proved, and what is not.`,
   engramctl attest --publish
   engramctl attest verify attestation.json`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return attest(ctx, a, publish) }))
-	c.Flags().BoolVar(&publish, "publish", false, "send it to the relays too")
-	c.AddCommand(attestVerifyCommand(a))
+	}, func(ctx context.Context, _ []string) error { return runAttest(ctx, env, o) }))
+	c.Flags().BoolVar(&o.publish, "publish", false, "send it to the relays too")
+	c.AddCommand(newVerify(env))
 	return c
 }
 
-// attest prints an attestation of now.
-func attest(ctx context.Context, a *cliutil.Env, publish bool) error {
-	opened, err := a.Session(ctx, cliutil.Patiently)
+func runAttest(ctx context.Context, env *cliutil.Env, o attestOptions) error {
+	opened, err := env.Session(ctx, cliutil.Patiently)
 	if err != nil {
 		return err
 	}
 	defer opened.Close()
 	c, m := opened.Client, opened.Memory
-	state, err := logState(ctx, a, m)
+	state, err := logState(ctx, env, m)
 	if err != nil {
 		return err
 	}
@@ -62,34 +66,34 @@ func attest(ctx context.Context, a *cliutil.Env, publish bool) error {
 		return err
 	}
 	made, status, err := attested(ctx, c, m, state)
-	if err := a.Report(status, err); err != nil {
+	if err := env.Report(status, err); err != nil {
 		return err
 	}
 	ev := made.Event()
 	if err := c.Identity().Sign(ev); err != nil {
 		return err
 	}
-	if err := a.Print("%s\n", wire.AppendEvent(nil, ev)); err != nil || !publish {
+	if err := env.Print("%s\n", wire.AppendEvent(nil, ev)); err != nil || !o.publish {
 		return err
 	}
 	published, err := c.Publish(ctx, ev)
-	return a.ReportWith(client.Status{Published: published}, err, "engramctl attest --publish makes another one for all")
+	return env.ReportWith(client.Status{Published: published}, err, "engramctl attest --publish makes another one for all")
 }
 
 // logState opens the state for a command that cannot do without its log.
-func logState(ctx context.Context, a *cliutil.Env, m *session.Memory) (*memorystate.State, error) {
-	s, err := a.Settings()
+func logState(ctx context.Context, env *cliutil.Env, m *session.Memory) (*memorystate.State, error) {
+	s, err := env.Settings()
 	switch {
 	case err != nil:
 		return nil, err
 	case !m.Writable():
 		return nil, exit.Usagef("this key is the owner's, and only the agent signs what it has written")
-	case a.Flags.NoMirror || s.NoMirror:
+	case env.Flags.NoMirror || s.NoMirror:
 		return nil, exit.Usagef("nothing is kept on this machine (--no-mirror, no_mirror), and so what is written is in no log")
 	}
-	soon, cancel := context.WithTimeout(ctx, a.Allow(session.OpenBudget))
+	soon, cancel := context.WithTimeout(ctx, env.Allow(session.OpenBudget))
 	defer cancel()
-	return m.Session().OpenState(soon, a.NoteLine)
+	return m.Session().OpenState(soon, env.NoteLine)
 }
 
 // attestTries is how often the memory is looked at until nothing is written
