@@ -52,7 +52,7 @@ func approvalCommand(env *cliutil.Env, c *cobra.Command, then string, change fun
 	return env.Command(c, func(ctx context.Context, args []string) error { return runApproval(ctx, env, change, then, args) })
 }
 
-// runApproval runs the command.
+// runApproval changes the list by an agent, and prints what that is then.
 func runApproval(ctx context.Context, env *cliutil.Env, change func(list *memory.Approvals, ctx context.Context, agent string) (client.Status, error), then string, args []string) error {
 	agent, err := agentArgument(args[0])
 	if err != nil {

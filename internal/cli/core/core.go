@@ -1,3 +1,4 @@
+// Package core prints the agent's core as a section of a prompt: engramctl core.
 package core
 
 import (
@@ -45,10 +46,16 @@ type coreOut struct {
 	Hash      string `json:"hash,omitempty"`
 }
 
+// options are the flags of the command.
+type options struct {
+	format  string
+	timeout time.Duration
+	strict  bool
+}
+
+// New returns engramctl core.
 func New(env *cliutil.Env) *cobra.Command {
-	var format string
-	var timeout time.Duration
-	var strict bool
+	var o options
 	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "core [--format text|json] [--timeout 3s] [--strict]",
 		Short: "Print the agent's core as a prompt section, for harnesses",
@@ -77,20 +84,23 @@ network or the name service do.`,
 		Example: `  section=$(engramctl core) || { echo "no memory today" >&2; exit 1; }
   engramctl core --format json | jq -r .state`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error {
-		if format != "text" && format != "json" {
-			return exit.Usagef("--format: %q is none of text, json", format)
-		}
-		if timeout <= 0 {
-			return exit.Usagef("--timeout must be more than 0")
-		}
-		env.Flags.Strict = strict
-		return core(ctx, env, format, timeout)
-	}))
-	cliutil.FormatFlag(c, &format, "text", "json")
-	c.Flags().DurationVar(&timeout, "timeout", env.Allow(coreTimeout), "time limit for everything")
-	c.Flags().BoolVar(&strict, "strict", false, "a core that was found while some relay failed is a failure (exit code 4, nothing on stdout)")
+	}, func(ctx context.Context, _ []string) error { return run(ctx, env, o) }))
+	cliutil.FormatFlag(c, &o.format, "text", "json")
+	c.Flags().DurationVar(&o.timeout, "timeout", env.Allow(coreTimeout), "time limit for everything")
+	c.Flags().BoolVar(&o.strict, "strict", false, "a core that was found while some relay failed is a failure (exit code 4, nothing on stdout)")
 	return c
+}
+
+// run prints the agent's core as a prompt section, for harnesses.
+func run(ctx context.Context, env *cliutil.Env, o options) error {
+	if o.format != "text" && o.format != "json" {
+		return exit.Usagef("--format: %q is none of text, json", o.format)
+	}
+	if o.timeout <= 0 {
+		return exit.Usagef("--timeout must be more than 0")
+	}
+	env.Flags.Strict = o.strict
+	return core(ctx, env, o.format, o.timeout)
 }
 
 // core prints the section, all of it or nothing, within the time limit.

@@ -23,10 +23,16 @@ type intentionOut struct {
 	Next  string `json:"next,omitempty"` // when it is open next
 }
 
+// intendOptions are the flags of intend.
+type intendOptions struct {
+	d             acts.Draft
+	slug          string
+	asJSON, allow bool
+}
+
+// NewIntend returns engramctl intend.
 func NewIntend(env *cliutil.Env) *cobra.Command {
-	var d acts.Draft
-	var slug string
-	var asJSON, allow bool
+	var o intendOptions
 	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "intend TEXT|- [--due TIME] [--every PERIOD] [--until TIME] [--trigger WORDS] [--where project|NAME] [--action TEXT] [--slug SLUG] [--tag TAG] [--trust external] [--allow-secret] [--json]",
 		Short: "Intend to do something, at a time or when something comes up",
@@ -50,38 +56,41 @@ slug, size and hash, as mem set does. docs/mind.md says more.`,
   engramctl intend "Ask Ana for the notes" --trigger "when a release of Atlas is planned"
   engramctl intend "Clean up the fixtures" --where project`,
 		Args: cliutil.Arguments("TEXT"),
-	}, func(ctx context.Context, args []string) (err error) {
-		if d.Text, err = edit.Value(env, args[0], true); err != nil {
+	}, func(ctx context.Context, args []string) error { return runIntend(ctx, env, o, args) }))
+	f := c.Flags()
+	f.StringVar(&o.d.Due, "due", "", "`TIME` from which on it is due")
+	f.StringVar(&o.d.Every, "every", "", "again each `PERIOD` after due: P1D, P1W, P1M, P1Y, PT4H")
+	f.StringVar(&o.d.Until, "until", "", "`TIME` after which nothing of it begins")
+	f.StringVar(&o.d.Trigger, "trigger", "", "`WORDS` that say when it may apply, compared with prompts")
+	f.StringVar(&o.d.Where, "where", "", "only in one project: \"project\" for that of this folder, or its `NAME`")
+	f.StringVar(&o.d.Action, "action", "", "`TEXT` that says what to do then")
+	f.StringVar(&o.slug, "slug", "", "`SLUG` of it, at which nothing may be yet")
+	f.StringArrayVar(&o.d.Tags, "tag", nil, "a `tag`, may be given several times")
+	f.StringVar(&o.d.Trust, "trust", "", "`external` for somebody else's words: it is never shown unasked")
+	cliutil.JSONFlag(c, &o.asJSON)
+	cliutil.SecretFlag(c, &o.allow)
+	return c
+}
+
+// runIntend intends to do something, at a time or when something comes up.
+func runIntend(ctx context.Context, env *cliutil.Env, o intendOptions, args []string) (err error) {
+	if o.d.Text, err = edit.Value(env, args[0], true); err != nil {
+		return err
+	}
+	if o.slug != "" {
+		if o.d.Slug, err = cliutil.OwnSlug(o.slug); err != nil {
 			return err
 		}
-		if slug != "" {
-			if d.Slug, err = cliutil.OwnSlug(slug); err != nil {
-				return err
+	}
+	now := time.Now()
+	return actOn(ctx, env, o.asJSON, o.d.Slug, func(ctx context.Context, m *session.Memory) (acts.Written, error) {
+		if o.d.Where == "project" {
+			if o.d.Where = m.Session().Place.At(ctx).Project; o.d.Where == "" {
+				return acts.Written{}, exit.Usagef("--where project: this folder is of none")
 			}
 		}
-		now := time.Now()
-		return actOn(ctx, env, asJSON, d.Slug, func(ctx context.Context, m *session.Memory) (acts.Written, error) {
-			if d.Where == "project" {
-				if d.Where = m.Session().Place.At(ctx).Project; d.Where == "" {
-					return acts.Written{}, exit.Usagef("--where project: this folder is of none")
-				}
-			}
-			return acts.Make(ctx, m.Writer(ctx), rand.Reader, d, now, cliutil.Guard(allow))
-		})
-	}))
-	f := c.Flags()
-	f.StringVar(&d.Due, "due", "", "`TIME` from which on it is due")
-	f.StringVar(&d.Every, "every", "", "again each `PERIOD` after due: P1D, P1W, P1M, P1Y, PT4H")
-	f.StringVar(&d.Until, "until", "", "`TIME` after which nothing of it begins")
-	f.StringVar(&d.Trigger, "trigger", "", "`WORDS` that say when it may apply, compared with prompts")
-	f.StringVar(&d.Where, "where", "", "only in one project: \"project\" for that of this folder, or its `NAME`")
-	f.StringVar(&d.Action, "action", "", "`TEXT` that says what to do then")
-	f.StringVar(&slug, "slug", "", "`SLUG` of it, at which nothing may be yet")
-	f.StringArrayVar(&d.Tags, "tag", nil, "a `tag`, may be given several times")
-	f.StringVar(&d.Trust, "trust", "", "`external` for somebody else's words: it is never shown unasked")
-	cliutil.JSONFlag(c, &asJSON)
-	cliutil.SecretFlag(c, &allow)
-	return c
+		return acts.Make(ctx, m.Writer(ctx), rand.Reader, o.d, now, cliutil.Guard(o.allow))
+	})
 }
 
 // actOn writes an intention and says what came of it.

@@ -1,3 +1,4 @@
+// Package intention lists what an agent means to do, and adds to it: engramctl intend and engramctl intentions.
 package intention
 
 import (
@@ -47,6 +48,7 @@ type listedOut struct {
 	Faults  []string `json:"faults,omitempty"` // fields that cannot be read
 }
 
+// New returns engramctl intentions.
 func New(env *cliutil.Env) *cobra.Command {
 	var asJSON, all bool
 	var wait time.Duration
@@ -166,9 +168,14 @@ func (l listedOut) when() string {
 	return "waiting"
 }
 
+// doneOptions are the flags of intentions done.
+type doneOptions struct {
+	asJSON     bool
+	occurrence string
+}
+
 func doneCommand(env *cliutil.Env) *cobra.Command {
-	var asJSON bool
-	var occurrence string
+	var o doneOptions
 	c := env.Command(&cobra.Command{
 		Use:   "done SLUG [--occurrence TIME] [--json]",
 		Short: "Say that an intention is done",
@@ -181,22 +188,25 @@ shown: so it can be closed before it begins.`,
 		Example: `  engramctl intentions done mem/intentions/water-the-beds-3f2a
   engramctl intentions done intentions/water-the-beds-3f2a --occurrence 2026-12-01T07:00:00+01:00`,
 		Args: cliutil.Arguments("SLUG"),
-	}, func(ctx context.Context, args []string) error {
-		now := time.Now()
-		var at time.Time
-		if occurrence != "" {
-			var err error
-			if at, err = timeparse.Parse(occurrence, timeparse.Begin, now); err != nil {
-				return exit.Usagef("--occurrence: %w", err)
-			}
-		}
-		return closing(ctx, env, asJSON, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
-			return acts.Done(ctx, m.Writer(ctx), slug, at, now, rand.Reader)
-		})
-	})
-	cliutil.JSONFlag(c, &asJSON)
-	c.Flags().StringVar(&occurrence, "occurrence", "", "the due that is meant: a `TIME`")
+	}, func(ctx context.Context, args []string) error { return runDone(ctx, env, o, args) })
+	cliutil.JSONFlag(c, &o.asJSON)
+	c.Flags().StringVar(&o.occurrence, "occurrence", "", "the due that is meant: a `TIME`")
 	return c
+}
+
+// runDone says that an intention is done.
+func runDone(ctx context.Context, env *cliutil.Env, o doneOptions, args []string) error {
+	now := time.Now()
+	var at time.Time
+	if o.occurrence != "" {
+		var err error
+		if at, err = timeparse.Parse(o.occurrence, timeparse.Begin, now); err != nil {
+			return exit.Usagef("--occurrence: %w", err)
+		}
+	}
+	return closing(ctx, env, o.asJSON, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
+		return acts.Done(ctx, m.Writer(ctx), slug, at, now, rand.Reader)
+	})
 }
 
 func snoozeCommand(env *cliutil.Env) *cobra.Command {
@@ -208,18 +218,21 @@ func snoozeCommand(env *cliutil.Env) *cobra.Command {
 Its due stays as it is.`,
 		Example: `  engramctl intentions snooze intentions/water-the-beds-3f2a 'in 2 hours'`,
 		Args:    cliutil.Arguments("SLUG", "TIME"),
-	}, func(ctx context.Context, args []string) error {
-		now := time.Now()
-		until, err := timeparse.Parse(args[1], timeparse.Begin, now)
-		if err != nil {
-			return exit.BadUsage(err)
-		}
-		return closing(ctx, env, asJSON, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
-			return acts.Snooze(ctx, m.Writer(ctx), slug, until, now, rand.Reader)
-		})
-	})
+	}, func(ctx context.Context, args []string) error { return runSnooze(ctx, env, asJSON, args) })
 	cliutil.JSONFlag(c, &asJSON)
 	return c
+}
+
+// runSnooze hides what is open of an intention until a time.
+func runSnooze(ctx context.Context, env *cliutil.Env, asJSON bool, args []string) error {
+	now := time.Now()
+	until, err := timeparse.Parse(args[1], timeparse.Begin, now)
+	if err != nil {
+		return exit.BadUsage(err)
+	}
+	return closing(ctx, env, asJSON, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
+		return acts.Snooze(ctx, m.Writer(ctx), slug, until, now, rand.Reader)
+	})
 }
 
 func cancelCommand(env *cliutil.Env) *cobra.Command {

@@ -1,3 +1,4 @@
+// Package mem reads the memories of a pair: engramctl mem.
 package mem
 
 import (
@@ -7,6 +8,7 @@ import (
 	"engramd/internal/cli/mem/edit"
 )
 
+// New returns engramctl mem.
 func New(env *cliutil.Env) *cobra.Command {
 	mem := cliutil.PairFlags(env, cliutil.Group(&cobra.Command{
 		Use:   "mem",
@@ -25,8 +27,8 @@ it is printed, stderr and JSON say so, and the exit code is 0 (4 with --strict).
   engramctl mem get notes
   engramctl mem ls --agent npub1…   # as owner`,
 	}, append(edit.Commands(env),
-		memLsCommand(env), memGetCommand(env), memRmCommand(env), memHashCommand(env), memLogCommand(env), memDiffCommand(env), memGraphCommand(env),
-		memSearchCommand(env), memStatsCommand(env), memTimelineCommand(env))...))
+		lsCommand(env), getCommand(env), rmCommand(env), hashCommand(env), logCommand(env), diffCommand(env), graphCommand(env),
+		searchCommand(env), statsCommand(env), timelineCommand(env))...))
 	mem.PersistentFlags().BoolVar(&env.Flags.Strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
 	return mem
 }

@@ -1,3 +1,4 @@
+// Package mind makes, reviews and applies plans that tidy the memory: engramctl mind and engramctl feedback.
 package mind
 
 import (
@@ -16,6 +17,7 @@ import (
 	"engramd/internal/memory/consolidation/plans"
 )
 
+// New returns engramctl mind.
 func New(env *cliutil.Env) *cobra.Command {
 	return cliutil.PairFlags(env, cliutil.Group(&cobra.Command{
 		Use:   "mind",
@@ -31,14 +33,14 @@ next of these commands on the same machine.`,
   engramctl mind commit p-5f1b8e0c9a3d2e44 answer.json
   engramctl mind undo p-5f1b8e0c9a3d2e44`,
 	},
-		mindPrepareCommand(env),
-		mindCommitCommand(env),
-		mindDreamCommand(env),
-		mindReviewCommand(env),
-		mindResumeCommand(env),
-		mindUndoCommand(env),
-		mindLsCommand(env),
-		mindRunCommand(env),
+		prepareCommand(env),
+		commitCommand(env),
+		dreamCommand(env),
+		reviewCommand(env),
+		resumeCommand(env),
+		undoCommand(env),
+		lsCommand(env),
+		runCommand(env),
 	))
 }
 
@@ -162,4 +164,57 @@ func UnderstoodPlan(err error) error {
 		return exit.BadUsage(err)
 	}
 	return err
+}
+
+func prepareCommand(env *cliutil.Env) *cobra.Command {
+	var o plans.PrepareOptions
+	var asJSON bool
+	c := env.Command(&cobra.Command{
+		Use:   "prepare [--episodes N] [--max-bytes N] [--json]",
+		Short: "Show what waits to be consolidated, as a plan",
+		Long: `Show what waits to be consolidated, as a plan: its id, the rules for the answer, the
+oldest episodes, and beside them what looks alike or contradicts, the narrative, and
+what is stale or linked by nothing. Nothing is written to the memory. Lines of memories
+begin with |, those that are somebody else's words with >.
+
+The plan can be committed on this machine for 24 hours, as long as what it shows does
+not change. If nothing waits, nothing is printed, and with --json the plan is empty.`,
+		Example: `  engramctl mind prepare > plan.md
+  engramctl mind prepare --json | jq -r .text`,
+		Args: cliutil.Arguments(),
+	}, func(ctx context.Context, _ []string) error {
+		if o.MaxEpisodes < 0 || o.MaxEpisodes > consolidation.DefaultEpisodes {
+			return exit.Usagef("--episodes: 1 to %d", consolidation.DefaultEpisodes)
+		}
+		if o.MaxBytes != 0 && (o.MaxBytes < consolidation.MinBytes || o.MaxBytes > consolidation.MaxBytes) {
+			return exit.Usagef("--max-bytes: %d to %d", consolidation.MinBytes, consolidation.MaxBytes)
+		}
+		return prepare(ctx, env, consolidation.Consolidate, o, asJSON, "nothing waits to be consolidated")
+	})
+	c.Flags().IntVar(&o.MaxEpisodes, "episodes", 0, "show at most that `number` of episodes (default 20, which is the most)")
+	c.Flags().IntVar(&o.MaxBytes, "max-bytes", 0, "length of the plan's text, a `number` (default 32768)")
+	cliutil.JSONFlag(c, &asJSON)
+	return c
+}
+
+func dreamCommand(env *cliutil.Env) *cobra.Command {
+	var o plans.PrepareOptions
+	var asJSON bool
+	c := env.Command(&cobra.Command{
+		Use:   "dream [--seed N] [--json]",
+		Short: "Draw memories at random, as a plan for insights",
+		Long: `Draw five memories at random, as a plan whose answer may be insights: what connects
+them that nobody has noticed. What is salient is drawn sooner, and what earlier dreams
+had later. The plan shows the seed of the draw. Nothing is written to the memory.
+
+It is answered as mind prepare's are, with mind commit, which refuses an insight that
+says nearly what is known. Exit code 1 if there are too few memories to dream of.`,
+		Example: `  engramctl mind dream`,
+		Args:    cliutil.Arguments(),
+	}, func(ctx context.Context, _ []string) error {
+		return prepare(ctx, env, consolidation.Dream, o, asJSON, "there is nothing to dream of")
+	})
+	c.Flags().Uint64Var(&o.Seed, "seed", 0, "draw with this `number`: the same one draws the same of the same memory (default: a new one)")
+	cliutil.JSONFlag(c, &asJSON)
+	return c
 }

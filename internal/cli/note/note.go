@@ -1,3 +1,4 @@
+// Package note writes a note into the log of the agent: engramctl note.
 package note
 
 import (
@@ -29,10 +30,16 @@ type noteFlags struct {
 	trust       string
 }
 
+// options are the flags of the command.
+type options struct {
+	f             noteFlags
+	salience      float64
+	asJSON, allow bool
+}
+
+// New returns engramctl note.
 func New(env *cliutil.Env) *cobra.Command {
-	var f noteFlags
-	var salience float64
-	var asJSON, allow bool
+	var o options
 	var c *cobra.Command
 	c = cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "note TEXT|- [--tag TAG] [--link SLUG] [--salience N] [--emotion NAME=N] [--session ID] [--trust external] [--allow-secret] [--json]",
@@ -51,26 +58,29 @@ does. A text in which something looks like a key or a token is refused, unless
 		Example: `  engramctl note "Ana prefers answers in Portuguese" --tag people --link people/ana
   engramctl note - --salience 0.8 --emotion satisfaction=0.6 < what-happened.txt`,
 		Args: cliutil.Arguments("TEXT"),
-	}, func(ctx context.Context, args []string) error {
-		if c.Flags().Changed("salience") {
-			f.salience = &salience
-		}
-		n, err := noteOf(env, args[0], f)
-		if err != nil {
-			return err
-		}
-		return writeNote(ctx, env, asJSON, n, cliutil.Guard(allow))
-	}))
+	}, func(ctx context.Context, args []string) error { return run(ctx, env, c, o, args) }))
 	fs := c.Flags()
-	fs.StringArrayVar(&f.tags, "tag", nil, "a `tag`, may be given several times")
-	fs.StringArrayVar(&f.links, "link", nil, "`slug` of a memory that it is about, may be given several times")
-	fs.Float64Var(&salience, "salience", frontmatter.DefaultSalience, "how much it matters, a `NUMBER` from 0 to 1")
-	fs.StringToStringVar(&f.emotion, "emotion", nil, "a feeling with its strength, 0 to 1: `joy=0.6`; also frustration, curiosity, anger, surprise, satisfaction, fear, calm")
-	fs.StringVar(&f.session, "session", "", "`id` of the session that it belongs to")
-	fs.StringVar(&f.trust, "trust", "", "`external` for somebody else's words")
-	cliutil.JSONFlag(c, &asJSON)
-	cliutil.SecretFlag(c, &allow)
+	fs.StringArrayVar(&o.f.tags, "tag", nil, "a `tag`, may be given several times")
+	fs.StringArrayVar(&o.f.links, "link", nil, "`slug` of a memory that it is about, may be given several times")
+	fs.Float64Var(&o.salience, "salience", frontmatter.DefaultSalience, "how much it matters, a `NUMBER` from 0 to 1")
+	fs.StringToStringVar(&o.f.emotion, "emotion", nil, "a feeling with its strength, 0 to 1: `joy=0.6`; also frustration, curiosity, anger, surprise, satisfaction, fear, calm")
+	fs.StringVar(&o.f.session, "session", "", "`id` of the session that it belongs to")
+	fs.StringVar(&o.f.trust, "trust", "", "`external` for somebody else's words")
+	cliutil.JSONFlag(c, &o.asJSON)
+	cliutil.SecretFlag(c, &o.allow)
 	return c
+}
+
+// run notes what happened, without thinking of a slug.
+func run(ctx context.Context, env *cliutil.Env, c *cobra.Command, o options, args []string) error {
+	if c.Flags().Changed("salience") {
+		o.f.salience = &o.salience
+	}
+	n, err := noteOf(env, args[0], o.f)
+	if err != nil {
+		return err
+	}
+	return writeNote(ctx, env, o.asJSON, n, cliutil.Guard(o.allow))
 }
 
 // noteOf makes a note of the command line.

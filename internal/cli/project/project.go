@@ -1,3 +1,4 @@
+// Package project links folders to the memory of their project: engramctl project.
 package project
 
 import (
@@ -5,16 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/memory/project"
 	memorystate "engramd/internal/memory/state"
 )
 
+// New returns engramctl project.
 func New(env *cliutil.Env) *cobra.Command {
 	return cliutil.PairFlags(env, cliutil.Group(&cobra.Command{
 		Use:   "project",
@@ -31,7 +35,7 @@ nothing of the project and no other folder of this machine has it. Further git w
 trees are linked with their clone.`,
 		Example: `  engramctl project link
   engramctl project ls`,
-	}, projectLinkCommand(env), projectShowCommand(env), projectMigrateCommand(env), projectUnlinkCommand(env), projectLsCommand(env)))
+	}, linkCommand(env), showCommand(env), migrateCommand(env), unlinkCommand(env), lsCommand(env)))
 }
 
 // foldersOut is `project ls --json`.
@@ -47,7 +51,7 @@ type linkedOut struct {
 	Since   string `json:"since"`
 }
 
-func projectLinkCommand(env *cliutil.Env) *cobra.Command {
+func linkCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
 	c := folderCommand(env, &cobra.Command{
 		Use:   "link [FOLDER] [--json]",
@@ -78,7 +82,7 @@ another user or leads elsewhere.`,
 	return c
 }
 
-func projectUnlinkCommand(env *cliutil.Env) *cobra.Command {
+func unlinkCommand(env *cliutil.Env) *cobra.Command {
 	return folderCommand(env, &cobra.Command{
 		Use:   "unlink [FOLDER]",
 		Short: "Have the hooks show no project's memory in a folder",
@@ -104,36 +108,39 @@ that is gone is named as project ls prints it. Exit code 1 if the folder was not
 	})
 }
 
-func projectLsCommand(env *cliutil.Env) *cobra.Command {
+func lsCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:     "ls [--json]",
 		Short:   "List the folders whose project's memory hooks show",
 		Example: `  engramctl project ls --json | jq -r '.folders[].folder'`,
 		Args:    cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error {
-		return WithState(ctx, env, func(state *memorystate.State) error {
-			all, err := state.Folders.All(ctx)
-			if err != nil {
-				return err
-			}
-			out := foldersOut{Folders: []linkedOut{}}
-			for _, f := range all {
-				out.Folders = append(out.Folders, linkedOut{f.Path, f.Project, project.Prefix + f.Project, cliutil.Stamp(f.Since.Unix())})
-			}
-			if asJSON {
-				return env.PrintJSON(out)
-			}
-			for _, f := range out.Folders {
-				if err := env.Print("%s  %s  %s\n", f.Project, f.Since, f.Folder); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	})
+	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env, asJSON) })
 	cliutil.JSONFlag(c, &asJSON)
 	return c
+}
+
+// runLs lists the folders whose project's memory hooks show.
+func runLs(ctx context.Context, env *cliutil.Env, asJSON bool) error {
+	return WithState(ctx, env, func(state *memorystate.State) error {
+		all, err := state.Folders.All(ctx)
+		if err != nil {
+			return err
+		}
+		out := foldersOut{Folders: []linkedOut{}}
+		for _, f := range all {
+			out.Folders = append(out.Folders, linkedOut{f.Path, f.Project, project.Prefix + f.Project, cliutil.Stamp(f.Since.Unix())})
+		}
+		if asJSON {
+			return env.PrintJSON(out)
+		}
+		for _, f := range out.Folders {
+			if err := env.Print("%s  %s  %s\n", f.Project, f.Since, f.Folder); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // WithState runs do on what this machine knows of the pair. No relay is asked.
@@ -153,4 +160,101 @@ func WithState(ctx context.Context, env *cliutil.Env, do func(*memorystate.State
 	}
 	defer state.Close()
 	return do(state)
+}
+
+// projectOut is `project show --json` and `project link --json`.
+type projectOut struct {
+	Folder  string `json:"folder"`
+	Project string `json:"project"`
+	Prefix  string `json:"slug"` // of its memory
+	Remote  string `json:"remote,omitempty"`
+	Linked  bool   `json:"linked"`
+	// Old is the slug that the memory had under an earlier version's name, and Reads
+	// that the folder is told what is there.
+	Old   string `json:"old_slug,omitempty"`
+	Reads bool   `json:"reads_old"`
+	// Others are folders with the same project, and Shared those of other projects with
+	// the same old name.
+	Others []string `json:"others"`
+	Shared []string `json:"shared"`
+	Doubt  string   `json:"doubt,omitempty"`
+}
+
+func showCommand(env *cliutil.Env) *cobra.Command {
+	var asJSON bool
+	c := folderCommand(env, &cobra.Command{
+		Use:   "show [FOLDER] [--json]",
+		Short: "Show which project a folder is of, and whether it is linked",
+		Long: `Show which project a folder (default: this one) is of, the slug of its memory, and
+whether hooks show that memory there. Nothing is changed.`,
+		Example: `  engramctl project show
+  engramctl project show ~/src/atlas --json | jq -r .slug`,
+	}, func(ctx context.Context, folder string, _ bool) error {
+		return WithState(ctx, env, func(state *memorystate.State) error {
+			s, err := session.StandingOf(ctx, state, folder)
+			if err != nil {
+				return exit.BadUsage(err)
+			}
+			return printStanding(ctx, env, state, s, asJSON)
+		})
+	})
+	cliutil.JSONFlag(c, &asJSON)
+	return c
+}
+
+// folderCommand is a command on the folder that is given, or this one.
+func folderCommand(env *cliutil.Env, c *cobra.Command, run func(ctx context.Context, folder string, given bool) error) *cobra.Command {
+	c.Args = cobra.MaximumNArgs(1)
+	return env.Command(c, func(ctx context.Context, args []string) error {
+		if len(args) > 0 {
+			return run(ctx, env.Path(args[0]), true)
+		}
+		return run(ctx, cliutil.Folder(env), false)
+	})
+}
+
+// vouched returns the project of a folder that a person names. What the folder says
+// of itself is believed then, and noted for where it was in doubt.
+func vouched(folder string) (project.Project, error) {
+	p, err := project.Of(folder)
+	if err == nil && p.Doubt != "" {
+		at := p.DoubtAt
+		p, err = project.Claimed(folder)
+		p.Clone = at
+	}
+	if err != nil {
+		return p, exit.BadUsage(err)
+	}
+	return p, nil
+}
+
+func printStanding(ctx context.Context, env *cliutil.Env, state *memorystate.State, s session.Standing, asJSON bool) error {
+	out := projectOut{Folder: s.Folder, Project: s.Name, Prefix: project.Prefix + s.Name, Remote: s.Remote, Linked: s.Linked, Reads: s.Reads != "",
+		Others: append([]string{}, s.Others...), Shared: append([]string{}, s.Shared...), Doubt: s.Doubt}
+	if s.Old != "" {
+		out.Old = project.Prefix + s.Old
+	}
+	if asJSON {
+		return env.PrintJSON(out)
+	}
+	said := ""
+	if !s.Linked {
+		said = ", not linked: engramctl project link"
+	}
+	if err := env.Print("%s is %s%s\n", s.Folder, out.Prefix, said); err != nil {
+		return err
+	}
+	for _, f := range s.Others {
+		env.Note("%s is of the same project", f)
+	}
+	if s.Doubt != "" && s.Remote == "" {
+		env.Note("%s: %s; engramctl project link believes it", filepath.Join(s.DoubtAt, ".git"), s.Doubt)
+	}
+	if len(s.Shared) > 0 && decided(ctx, state, s) {
+		return nil
+	}
+	for _, f := range s.Shared {
+		env.Note("%s had the same old name, %s: engramctl project migrate FOLDER says whose memory that is", f, out.Old)
+	}
+	return nil
 }

@@ -1,3 +1,4 @@
+// Package recall answers a question from the memory: engramctl recall.
 package recall
 
 import (
@@ -11,6 +12,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/view"
+	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/recall"
 	"engramd/internal/memory/recall/answer"
 	"engramd/nips/frontmatter"
@@ -47,12 +49,18 @@ type alikeOut struct {
 	Differs []string `json:"differs,omitempty"`
 }
 
+// options are the flags of the command.
+type options struct {
+	q                      answer.Query
+	asJSON, explain, every bool
+	wait                   time.Duration
+	feelings               map[string]string
+	models                 view.ModelFlags
+}
+
+// New returns engramctl recall.
 func New(env *cliutil.Env) *cobra.Command {
-	var q answer.Query
-	var asJSON, explain, every bool
-	var wait time.Duration
-	var feelings map[string]string
-	var models view.ModelFlags
+	var o options
 	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "recall QUERY... [--budget BYTES] [--all-projects] [--explain] [--json]",
 		Short: "Recall what is remembered on a question, as one block",
@@ -85,38 +93,41 @@ compared beside words, and the best are put in its order.`,
   engramctl recall --since 'last week' --type episodic --budget 2000 what went wrong
   engramctl recall --json 'Atlas "one file"' | jq -r '.hits[].slug'`,
 		Args: view.Question,
-	}, func(ctx context.Context, args []string) error {
-		var err error
-		q.Text = view.QueryOf(args)
-		if q.Emotion, err = view.Emotions(feelings); err != nil {
-			return err
-		}
-		named, err := view.OpenModels(env, models)
-		if err != nil {
-			return err
-		}
-		return view.WithWhole(ctx, env, wait, func(ctx context.Context, s *session.Session, l *session.Copy) (view.Seen, answer.State, error) {
-			s.Models = named
-			found, state, err := s.Recall(ctx, l, session.Question{Query: q, Now: time.Now(), Explain: explain}, every)
-			if found.NoMeaning != nil {
-				env.Note("the model for meaning fails, words alone are compared: %v", found.NoMeaning)
-			}
-			if found.NoOrder != nil {
-				env.Note("the model that puts results in order fails: %v", found.NoOrder)
-			}
-			return view.Seen{Found: len(found.Hits) + found.More, Print: func(out view.ViewOut) error { return printRecalled(env, found, out, asJSON) }}, state, err
-		})
-	}))
-	cliutil.JSONFlag(c, &asJSON)
-	view.WaitFlag(c, &wait)
-	c.Flags().BoolVar(&explain, "explain", false, "name what was left out, and why")
-	view.AllProjectsFlag(c, &every)
-	c.Flags().IntVar(&q.Budget, "budget", recall.DefaultBudget, "how many `BYTES` the block may have, 400 to 65536")
-	c.Flags().StringToStringVar(&feelings, "emotion", nil, "favour what felt alike, for example `joy=0.8`")
+	}, func(ctx context.Context, args []string) error { return run(ctx, env, o, args) }))
+	cliutil.JSONFlag(c, &o.asJSON)
+	view.WaitFlag(c, &o.wait)
+	c.Flags().BoolVar(&o.explain, "explain", false, "name what was left out, and why")
+	view.AllProjectsFlag(c, &o.every)
+	c.Flags().IntVar(&o.q.Budget, "budget", recall.DefaultBudget, "how many `BYTES` the block may have, 400 to 65536")
+	c.Flags().StringToStringVar(&o.feelings, "emotion", nil, "favour what felt alike, for example `joy=0.8`")
 	c.Flags().BoolVar(&env.Flags.Strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
-	view.FilterFlags(c, &q)
-	models.Add(c)
+	view.FilterFlags(c, &o.q)
+	o.models.Add(c)
 	return c
+}
+
+// run recalls what is remembered on a question, as one block.
+func run(ctx context.Context, env *cliutil.Env, o options, args []string) error {
+	var err error
+	o.q.Text = view.QueryOf(args)
+	if o.q.Emotion, err = view.Emotions(o.feelings); err != nil {
+		return err
+	}
+	named, err := view.OpenModels(env, o.models)
+	if err != nil {
+		return err
+	}
+	return view.WithWhole(ctx, env, o.wait, func(ctx context.Context, s *session.Session, l *session.Copy) (view.Seen, answer.State, error) {
+		s.Models = named
+		found, state, err := s.Recall(ctx, l, session.Question{Query: o.q, Now: time.Now(), Explain: o.explain}, o.every)
+		if found.NoMeaning != nil {
+			env.Note("the model for meaning fails, words alone are compared: %v", found.NoMeaning)
+		}
+		if found.NoOrder != nil {
+			env.Note("the model that puts results in order fails: %v", found.NoOrder)
+		}
+		return view.Seen{Found: len(found.Hits) + found.More, Print: func(out view.ViewOut) error { return printRecalled(env, found, out, o.asJSON) }}, state, err
+	})
 }
 
 // ours names the commands that do what tools do.
@@ -149,4 +160,40 @@ func printRecalled(env *cliutil.Env, found session.Recalled, out view.ViewOut, a
 		all.Left = append(all.Left, leftOutOut{l.Slug, l.Reason})
 	}
 	return env.PrintJSON(all)
+}
+
+// maxComing is how many intentions come with one answer.
+const maxComing = 5
+
+// comingOut is an intention that comes up, in JSON.
+type comingOut struct {
+	Slug   string `json:"slug"`
+	Why    string `json:"why"`
+	Text   string `json:"text"`
+	Action string `json:"action,omitempty"`
+	Due    string `json:"due,omitempty"`
+}
+
+func comingOf(items []intentions.Item) (all []comingOut) {
+	for _, i := range items {
+		out := comingOut{Slug: i.Slug, Why: i.Why(), Text: i.Title, Action: i.Action}
+		if !i.Occurrence.Due.IsZero() {
+			out.Due = i.Occurrence.Due.Format(time.RFC3339)
+		}
+		all = append(all, out)
+	}
+	return all
+}
+
+// linesOf is the same for people and models.
+func linesOf(items []intentions.Item) string {
+	if len(items) == 0 {
+		return ""
+	}
+	var out strings.Builder
+	out.WriteString("## intentions (what you meant to do)\n")
+	for _, i := range items {
+		out.WriteString(i.Line())
+	}
+	return out.String()
 }

@@ -1,3 +1,4 @@
+// Package view has what the commands share that look at the whole memory: the local copy, its filters, and model servers.
 package view
 
 import (
@@ -175,4 +176,16 @@ func FoundOf(h answer.Hit) FoundOut {
 		out.Fit = h.Fit.String()
 	}
 	return out
+}
+
+// AllProjectsFlag is --all-projects.
+func AllProjectsFlag(c *cobra.Command, to *bool) {
+	c.Flags().BoolVar(to, "all-projects", false, "the memory of other projects too")
+}
+
+// NoteOthers says how many memories were left out because of the project they are of.
+func NoteOthers(env *cliutil.Env, n int) {
+	if n > 0 {
+		env.Note("%d in other projects (--all-projects)", n)
+	}
 }

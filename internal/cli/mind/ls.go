@@ -37,7 +37,7 @@ func recordOutOf(r plans.Record) recordOut {
 	return out
 }
 
-func mindLsCommand(env *cliutil.Env) *cobra.Command {
+func lsCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:   "ls [--json]",

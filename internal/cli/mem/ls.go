@@ -31,9 +31,14 @@ type listOut struct {
 	Unknown    int                `json:"unknown,omitempty"`    // memories of now of which no version of then is kept
 }
 
-func memLsCommand(env *cliutil.Env) *cobra.Command {
-	var asJSON, all, archived bool
-	var at string
+// lsOptions are the flags of mem ls.
+type lsOptions struct {
+	asJSON, all, archived bool
+	at                    string
+}
+
+func lsCommand(env *cliutil.Env) *cobra.Command {
+	var o lsOptions
 	c := env.Command(&cobra.Command{
 		Use:   "ls [--all | --archived] [--at TIME] [--json]",
 		Short: "List memories with sizes and times",
@@ -52,58 +57,61 @@ Exit code 6 if there is memory and none of it can be read.`,
   engramctl mem ls --json | jq -r '.memories[].slug'
   engramctl mem ls --agent npub1… --all`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error {
-		var past time.Time
-		if at != "" {
-			var err error
-			if past, err = timeparse.Parse(at, timeparse.At, time.Now()); err != nil {
-				return exit.Usagef("--at: %w", err)
-			}
-		}
-		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
-			l, unknown, status, err := listAt(ctx, m, past)
-			kept := l.Memories
-			if !all {
-				l.Memories = slices.DeleteFunc(slices.Clone(kept), func(e client.Entry) bool {
-					return write.Reserved(e.Slug) || archived && frontmatter.Parse(e.Text).Fields().State != frontmatter.Archived
-				})
-			}
-			if err == nil && len(kept) == 0 && !(all && l.Core != nil) {
-				err = emptiness(l, status)
-			}
-			if err := env.Report(status, err); err != nil {
-				return err
-			}
-			if l.Unreadable > 0 {
-				env.Note("%s cannot be read; the slugs are unknown", cliutil.Counted(l.Unreadable, "memory", "memories"))
-			}
-			switch {
-			case archived && len(l.Memories) == 0:
-				env.Note("nothing is archived")
-			case len(l.Memories) == 0 && len(kept) > 0:
-				env.Note("no memories but %d that programs keep (--all shows them)", len(kept))
-			case len(l.Memories) == 0 && unknown == 0:
-				NoteNone(ctx, env, m, l, all)
-			}
-			if asJSON {
-				out := listingOut(m, l, status, all)
-				if out.Unknown = unknown; at != "" {
-					out.At = past.UTC().Format(time.RFC3339)
-				}
-				return env.PrintJSON(out)
-			}
-			if at != "" {
-				env.Note("%s", cliutil.AsOf(past, unknown))
-			}
-			return printListing(env, l, all)
-		})
-	})
-	cliutil.JSONFlag(c, &asJSON)
-	c.Flags().StringVar(&at, "at", "", "the memory at a `time` in the past")
-	c.Flags().BoolVar(&archived, "archived", false, "those that are archived, and no others")
-	c.Flags().BoolVar(&all, "all", false, "core, removed memories and those of programs too")
+	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env, o) })
+	cliutil.JSONFlag(c, &o.asJSON)
+	c.Flags().StringVar(&o.at, "at", "", "the memory at a `time` in the past")
+	c.Flags().BoolVar(&o.archived, "archived", false, "those that are archived, and no others")
+	c.Flags().BoolVar(&o.all, "all", false, "core, removed memories and those of programs too")
 	c.MarkFlagsMutuallyExclusive("all", "archived")
 	return c
+}
+
+// runLs lists memories with sizes and times.
+func runLs(ctx context.Context, env *cliutil.Env, o lsOptions) error {
+	var past time.Time
+	if o.at != "" {
+		var err error
+		if past, err = timeparse.Parse(o.at, timeparse.At, time.Now()); err != nil {
+			return exit.Usagef("--at: %w", err)
+		}
+	}
+	return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
+		l, unknown, status, err := listAt(ctx, m, past)
+		kept := l.Memories
+		if !o.all {
+			l.Memories = slices.DeleteFunc(slices.Clone(kept), func(e client.Entry) bool {
+				return write.Reserved(e.Slug) || o.archived && frontmatter.Parse(e.Text).Fields().State != frontmatter.Archived
+			})
+		}
+		if err == nil && len(kept) == 0 && !(o.all && l.Core != nil) {
+			err = emptiness(l, status)
+		}
+		if err := env.Report(status, err); err != nil {
+			return err
+		}
+		if l.Unreadable > 0 {
+			env.Note("%s cannot be read; the slugs are unknown", cliutil.Counted(l.Unreadable, "memory", "memories"))
+		}
+		switch {
+		case o.archived && len(l.Memories) == 0:
+			env.Note("nothing is archived")
+		case len(l.Memories) == 0 && len(kept) > 0:
+			env.Note("no memories but %d that programs keep (--all shows them)", len(kept))
+		case len(l.Memories) == 0 && unknown == 0:
+			NoteNone(ctx, env, m, l, o.all)
+		}
+		if o.asJSON {
+			out := listingOut(m, l, status, o.all)
+			if out.Unknown = unknown; o.at != "" {
+				out.At = past.UTC().Format(time.RFC3339)
+			}
+			return env.PrintJSON(out)
+		}
+		if o.at != "" {
+			env.Note("%s", cliutil.AsOf(past, unknown))
+		}
+		return printListing(env, l, o.all)
+	})
 }
 
 // listAt lists what is there or, with a time, was.

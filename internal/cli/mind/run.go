@@ -27,7 +27,7 @@ type runFlags struct {
 	asJSON                 bool
 }
 
-func mindRunCommand(env *cliutil.Env) *cobra.Command {
+func runCommand(env *cliutil.Env) *cobra.Command {
 	var f runFlags
 	c := env.Command(&cobra.Command{
 		Use:   "run [--exec COMMAND | --llm-url URL --llm-model NAME] [--propose | --commit] [--dream] [--every DURATION] [--json]",

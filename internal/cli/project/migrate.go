@@ -38,7 +38,7 @@ type migration struct {
 	Named []nipae.Slug
 }
 
-func projectMigrateCommand(env *cliutil.Env) *cobra.Command {
+func migrateCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON, undo bool
 	c := folderCommand(env, &cobra.Command{
 		Use:   "migrate [FOLDER] [--undo] [--json]",

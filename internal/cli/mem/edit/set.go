@@ -1,3 +1,4 @@
+// Package edit writes and changes memories: engramctl mem set, edit, patch, mv, link and more.
 package edit
 
 import (
@@ -23,14 +24,19 @@ type WroteOut struct {
 
 // Commands returns the commands of engramctl mem that change one.
 func Commands(env *cliutil.Env) []*cobra.Command {
-	return []*cobra.Command{memSetCommand(env), memPatchCommand(env), memEditCommand(env), memMvCommand(env), memLinkCommand(env), memRestoreCommand(env),
-		memPinCommand(env), memUnpinCommand(env), memArchiveCommand(env), memUnarchiveCommand(env)}
+	return []*cobra.Command{setCommand(env), patchCommand(env), editCommand(env), mvCommand(env), linkCommand(env), restoreCommand(env),
+		pinCommand(env), unpinCommand(env), archiveCommand(env), unarchiveCommand(env)}
 }
 
-func memSetCommand(env *cliutil.Env) *cobra.Command {
-	var o memory.SetOptions
-	var f fieldFlags
-	var asJSON, allow bool
+// setOptions are the flags of mem set.
+type setOptions struct {
+	set           memory.SetOptions
+	f             fieldFlags
+	asJSON, allow bool
+}
+
+func setCommand(env *cliutil.Env) *cobra.Command {
+	var o setOptions
 	var c *cobra.Command
 	c = env.Command(&cobra.Command{
 		Use:   "set SLUG [VALUE|-] [--base HASH] [--type TYPE] [--description LINE] [--tag TAG]… [--salience N] [--supersedes SLUG]… [--trust external] [--allow-empty] [--allow-secret] [--json]",
@@ -76,7 +82,7 @@ A text may begin with "-", as a list does; one that looks like a flag goes behin
   engramctl mem set projects/atlas "SQLite, for now" --tag atlas --description "Storage of Atlas"
   engramctl mem set notes - --base "$(engramctl mem hash notes)" < notes.txt`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 1 && f.changed(c) {
+			if len(args) == 1 && o.f.changed(c) {
 				return nil
 			}
 			if len(args) == 1 {
@@ -84,42 +90,45 @@ A text may begin with "-", as a list does; one that looks like a flag goes behin
 			}
 			return cliutil.Arguments("SLUG", "VALUE")(nil, args)
 		},
-	}, func(ctx context.Context, args []string) error {
-		slug, err := cliutil.OwnSlug(args[0])
-		if err != nil {
-			return err
-		}
-		if err := cliutil.CheckHash("--base", o.Base); err != nil {
-			return err
-		}
-		draft := write.Draft{}
-		if len(args) > 1 {
-			if draft.Text, err = Value(env, args[1], o.AllowEmpty); err != nil {
-				return err
-			}
-		}
-		o.Whole, o.Check = env.Flags.Strict, cliutil.Guard(allow)
-		if f.changed(c) {
-			if len(args) > 1 && draft.Text == "" {
-				return exit.Usagef("an empty text has no fields; without VALUE only fields change")
-			}
-			if draft.Fields, err = f.fields(c); err != nil {
-				return err
-			}
-			return setUnit(ctx, env, asJSON, slug, draft, o)
-		}
-		return writeOne(ctx, env, asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
-			o.Check = AsItStands(ctx, env, m, slug, o.Check)
-			return m.Set(ctx, slug, draft.Text, o)
-		})
-	})
-	f.flags(c)
-	cliutil.JSONFlag(c, &asJSON)
-	cliutil.BaseFlag(c, &o.Base)
-	cliutil.SecretFlag(c, &allow)
-	c.Flags().BoolVar(&o.AllowEmpty, "allow-empty", false, "write also an empty text")
-	OverFlag(c, &o.OverUnreadable)
+	}, func(ctx context.Context, args []string) error { return runSet(ctx, env, c, o, args) })
+	o.f.flags(c)
+	cliutil.JSONFlag(c, &o.asJSON)
+	cliutil.BaseFlag(c, &o.set.Base)
+	cliutil.SecretFlag(c, &o.allow)
+	c.Flags().BoolVar(&o.set.AllowEmpty, "allow-empty", false, "write also an empty text")
+	OverFlag(c, &o.set.OverUnreadable)
 	return c
+}
+
+// runSet writes a memory.
+func runSet(ctx context.Context, env *cliutil.Env, c *cobra.Command, o setOptions, args []string) error {
+	slug, err := cliutil.OwnSlug(args[0])
+	if err != nil {
+		return err
+	}
+	if err := cliutil.CheckHash("--base", o.set.Base); err != nil {
+		return err
+	}
+	draft := write.Draft{}
+	if len(args) > 1 {
+		if draft.Text, err = Value(env, args[1], o.set.AllowEmpty); err != nil {
+			return err
+		}
+	}
+	o.set.Whole, o.set.Check = env.Flags.Strict, cliutil.Guard(o.allow)
+	if o.f.changed(c) {
+		if len(args) > 1 && draft.Text == "" {
+			return exit.Usagef("an empty text has no fields; without VALUE only fields change")
+		}
+		if draft.Fields, err = o.f.fields(c); err != nil {
+			return err
+		}
+		return setUnit(ctx, env, o.asJSON, slug, draft, o.set)
+	}
+	return writeOne(ctx, env, o.asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
+		o.set.Check = AsItStands(ctx, env, m, slug, o.set.Check)
+		return m.Set(ctx, slug, draft.Text, o.set)
+	})
 }
 
 // Value returns the text that an argument gives, "-" from stdin.

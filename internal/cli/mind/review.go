@@ -39,13 +39,18 @@ type reviewDiff struct {
 	Diff string `json:"diff"` // unified, without file names
 }
 
-func mindReviewCommand(env *cliutil.Env) *cobra.Command {
-	var accept string
-	var asJSON bool
+// reviewOptions are the flags of mind review.
+type reviewOptions struct {
+	accept string
+	asJSON bool
+}
+
+func reviewCommand(env *cliutil.Env) *cobra.Command {
+	var o reviewOptions
 	var c *cobra.Command
 	c = env.Command(&cobra.Command{
 		Use:   "review PLAN [--accept all|none|1,3] [--json]",
-		Short: "Show what a plan changes, and accept what was proposed",
+		Short: "Show what a plan changes, and accepts what was proposed",
 		Long: `Show what a plan changes: each operation with its number, and the memories that it
 writes, old and new, as diff -u has it. Of a proposal it says too whether it could be
 accepted now. The agent's owner can look as well.
@@ -57,26 +62,29 @@ such plan.`,
 		Example: `  engramctl mind review p-5f1b8e0c9a3d2e44
   engramctl mind review p-5f1b8e0c9a3d2e44 --accept 1,3`,
 		Args: cliutil.Arguments("PLAN"),
-	}, func(ctx context.Context, args []string) error {
-		if !c.Flags().Changed("accept") {
-			return withRecords(ctx, env, func(ctx context.Context, p Thinking) error {
-				r, err := p.Review(ctx, args[0])
-				if err != nil {
-					return UnderstoodPlan(err)
-				}
-				return printReview(env, r, asJSON)
-			})
-		}
-		which, err := numbers(accept)
-		if err != nil {
-			return err
-		}
-		return WithPlans(ctx, env, func(ctx context.Context, p Thinking) error { return acceptPlan(ctx, env, p, args[0], which, asJSON) })
-	})
-	c.Flags().StringVar(&accept, "accept", "", "`WHICH` operations to carry out: all, none, or their numbers: 1,3")
+	}, func(ctx context.Context, args []string) error { return runReview(ctx, env, c, o, args) })
+	c.Flags().StringVar(&o.accept, "accept", "", "`WHICH` operations to carry out: all, none, or their numbers: 1,3")
 	_ = c.RegisterFlagCompletionFunc("accept", cobra.FixedCompletions([]string{"all", "none"}, cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
-	cliutil.JSONFlag(c, &asJSON)
+	cliutil.JSONFlag(c, &o.asJSON)
 	return c
+}
+
+// runReview shows what a plan changes, and accepts what was proposed.
+func runReview(ctx context.Context, env *cliutil.Env, c *cobra.Command, o reviewOptions, args []string) error {
+	if !c.Flags().Changed("accept") {
+		return withRecords(ctx, env, func(ctx context.Context, p Thinking) error {
+			r, err := p.Review(ctx, args[0])
+			if err != nil {
+				return UnderstoodPlan(err)
+			}
+			return printReview(env, r, o.asJSON)
+		})
+	}
+	which, err := numbers(o.accept)
+	if err != nil {
+		return err
+	}
+	return WithPlans(ctx, env, func(ctx context.Context, p Thinking) error { return acceptPlan(ctx, env, p, args[0], which, o.asJSON) })
 }
 
 // numbers reads --accept: nil is all, and a list without any is none.

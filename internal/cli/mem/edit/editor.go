@@ -24,7 +24,7 @@ import (
 	"engramd/nips/nipae"
 )
 
-func memEditCommand(env *cliutil.Env) *cobra.Command {
+func editCommand(env *cliutil.Env) *cobra.Command {
 	var asJSON, allow bool
 	c := env.Command(&cobra.Command{
 		Use:   "edit SLUG [--allow-secret] [--json]",

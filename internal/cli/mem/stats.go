@@ -1,0 +1,238 @@
+package mem
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engramd/internal/agent/session"
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/view"
+	"engramd/internal/memory/recall/answer"
+)
+
+// statsOut is `mem stats --json`.
+type statsOut struct {
+	view.ViewOut
+	Memories   int               `json:"memories"` // with the core
+	Bytes      int               `json:"bytes"`
+	Core       bool              `json:"core"`
+	ByType     map[string]int    `json:"by_type"`
+	ByState    map[string]int    `json:"by_state"`
+	ByTrust    map[string]int    `json:"by_trust"`
+	Oldest     *cliutil.EntryOut `json:"oldest,omitempty"`
+	Newest     *cliutil.EntryOut `json:"newest,omitempty"`
+	Largest    *cliutil.EntryOut `json:"largest,omitempty"`
+	NeverUsed  *int              `json:"never_used,omitempty"` // on this machine, where that is counted
+	Unread     *int              `json:"unread,omitempty"`
+	Unreadable int               `json:"unreadable"`
+}
+
+// barWidth is how long the longest bar of a picture is.
+const barWidth = 40
+
+// statsOptions are the flags of mem stats.
+type statsOptions struct {
+	asJSON bool
+	wait   time.Duration
+}
+
+func statsCommand(env *cliutil.Env) *cobra.Command {
+	var o statsOptions
+	c := env.Command(&cobra.Command{
+		Use:   "stats [--json]",
+		Short: "Count memories by type, state and trust",
+		Long: `Count memories by type, state and trust: their size, which were written longest ago
+and last, the largest, how many cannot be read, and how many were never recalled or
+read on this machine (by recall and over MCP). On a terminal with bars.`,
+		Example: `  engramctl mem stats
+  engramctl mem stats --json | jq .by_type`,
+		Args: cobra.NoArgs,
+	}, func(ctx context.Context, _ []string) error { return runStats(ctx, env, o) })
+	cliutil.JSONFlag(c, &o.asJSON)
+	view.WaitFlag(c, &o.wait)
+	return c
+}
+
+// runStats counts memories by type, state and trust.
+func runStats(ctx context.Context, env *cliutil.Env, o statsOptions) error {
+	var uses map[string]answer.Use
+	prepare := func(ctx context.Context, s *session.Session) { uses = s.Uses(ctx) }
+	return view.WithPrepared(ctx, env, o.wait, prepare, func(v answer.View) (view.Seen, error) {
+		s := answer.Count(v, uses)
+		return view.Seen{Found: s.Memories, Print: func(out view.ViewOut) error {
+			if o.asJSON {
+				return env.PrintJSON(statsOf(s, out))
+			}
+			return env.Print("%s", statsText(s, env.Terminal.Stdout))
+		}}, nil
+	})
+}
+
+func statsOf(s answer.Stats, out view.ViewOut) statsOut {
+	entry := func(h *answer.Head) *cliutil.EntryOut {
+		if h == nil {
+			return nil
+		}
+		return &cliutil.EntryOut{Slug: h.Slug, Size: h.Size, CreatedAt: h.UpdatedAt, Time: cliutil.Stamp(h.UpdatedAt)}
+	}
+	all := statsOut{ViewOut: out, Memories: s.Memories, Bytes: s.Bytes, Core: s.Core, ByType: s.ByType, ByState: s.ByState, ByTrust: s.ByTrust,
+		Oldest: entry(s.Oldest), Newest: entry(s.Newest), Largest: entry(s.Largest), Unreadable: s.State.Unreadable}
+	if s.Counted {
+		all.NeverUsed, all.Unread = &s.NeverUsed, &s.Unread
+	}
+	return all
+}
+
+func statsText(s answer.Stats, bars bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %d bytes", cliutil.Counted(s.Memories, "memory", "memories"), s.Bytes)
+	if s.Core {
+		b.WriteString(", the core among them")
+	}
+	b.WriteByte('\n')
+	for _, part := range []struct {
+		name string
+		of   map[string]int
+	}{{"type", s.ByType}, {"state", s.ByState}, {"trust", s.ByTrust}} {
+		if len(part.of) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\nby %s\n", part.name)
+		names := slices.SortedFunc(maps.Keys(part.of), func(x, y string) int {
+			return cmp.Or(cmp.Compare(part.of[y], part.of[x]), strings.Compare(x, y))
+		})
+		for _, name := range names {
+			line := fmt.Sprintf("  %-11s %6d", name, part.of[name])
+			if bars {
+				line += "  " + bar(part.of[name], s.Memories)
+			}
+			b.WriteString(line + "\n")
+		}
+	}
+	b.WriteByte('\n')
+	if s.Counted {
+		fmt.Fprintf(&b, "never used  %d, unread %d (on this machine)\n", s.NeverUsed, s.Unread)
+	}
+	for _, of := range []struct {
+		name string
+		head *answer.Head
+	}{{"oldest", s.Oldest}, {"newest", s.Newest}, {"largest", s.Largest}} {
+		if of.head != nil {
+			fmt.Fprintf(&b, "%-7s %s  %d B  %s\n", of.name, cliutil.Stamp(of.head.UpdatedAt), of.head.Size, of.head.Slug)
+		}
+	}
+	return b.String()
+}
+
+// bar is a number as a bar; what is more than nothing has one.
+func bar(n, most int) string {
+	if n <= 0 || most <= 0 {
+		return ""
+	}
+	return strings.Repeat("█", max(1, n*barWidth/most))
+}
+
+// timelineOut is `mem timeline --json`.
+type timelineOut struct {
+	view.ViewOut
+	Spans []spanOut `json:"spans"` // months or days, oldest first
+}
+
+type spanOut struct {
+	Name     string     `json:"name"` // 2026-11 or 2026-11-20
+	Memories []datedOut `json:"memories"`
+}
+
+type datedOut struct {
+	Slug string `json:"slug"`
+	Type string `json:"type"`
+	When string `json:"when"`
+}
+
+// maxNamed is how many memories of a day are named.
+const maxNamed = 5
+
+// timelineOptions are the flags of mem timeline.
+type timelineOptions struct {
+	q      answer.Query
+	asJSON bool
+	wait   time.Duration
+}
+
+func timelineCommand(env *cliutil.Env) *cobra.Command {
+	var o timelineOptions
+	c := env.Command(&cobra.Command{
+		Use:   "timeline [--since TIME] [--until TIME] [--json]",
+		Short: "Draw when memories are of, by month or day",
+		Long: `Draw when memories are of, as text: a bar for each month, or for each day with the
+slugs if --since and --until name two months or less. A memory is of the time that
+it says itself (when), else of its writing.`,
+		Example: `  engramctl mem timeline
+  engramctl mem timeline --since 'May 2026' --until 'May 2026'
+  engramctl mem timeline --type episodic --json`,
+		Args: cobra.NoArgs,
+	}, func(ctx context.Context, _ []string) error { return runTimeline(ctx, env, o) })
+	cliutil.JSONFlag(c, &o.asJSON)
+	view.WaitFlag(c, &o.wait)
+	view.FilterFlags(c, &o.q)
+	return c
+}
+
+// runTimeline draws when memories are of, by month or day.
+func runTimeline(ctx context.Context, env *cliutil.Env, o timelineOptions) error {
+	return view.WithView(ctx, env, o.wait, func(v answer.View) (view.Seen, error) {
+		spans, err := answer.Timeline(v, o.q, time.Now())
+		if err != nil {
+			return view.Seen{}, err
+		}
+		return view.Seen{Found: len(spans), Print: func(out view.ViewOut) error {
+			if o.asJSON {
+				return env.PrintJSON(timelineOf(spans, out))
+			}
+			if len(spans) == 0 {
+				env.Note("no memory is of that time")
+			}
+			return env.Print("%s", timelineText(spans))
+		}}, nil
+	})
+}
+
+func timelineOf(spans []answer.Span, out view.ViewOut) timelineOut {
+	all := timelineOut{ViewOut: out, Spans: []spanOut{}}
+	for _, s := range spans {
+		span := spanOut{Name: s.Name, Memories: []datedOut{}}
+		for _, m := range s.Memories {
+			span.Memories = append(span.Memories, datedOut{m.Slug, m.Type, m.When.Format(time.RFC3339)})
+		}
+		all.Spans = append(all.Spans, span)
+	}
+	return all
+}
+
+func timelineText(spans []answer.Span) string {
+	most := 0
+	for _, s := range spans {
+		most = max(most, len(s.Memories))
+	}
+	var b strings.Builder
+	for _, s := range spans {
+		fmt.Fprintf(&b, "%s %5d  %s\n", s.Name, len(s.Memories), bar(len(s.Memories), most))
+		if len(s.Name) < len(time.DateOnly) {
+			continue
+		}
+		for _, m := range s.Memories[:min(maxNamed, len(s.Memories))] {
+			fmt.Fprintf(&b, "    %s\n", m.Slug)
+		}
+		if more := len(s.Memories) - maxNamed; more > 0 {
+			fmt.Fprintf(&b, "    and %d more\n", more)
+		}
+	}
+	return b.String()
+}
