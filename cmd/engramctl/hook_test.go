@@ -13,6 +13,7 @@ import (
 	"engramd/internal/agent/hook"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/session"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/quote"
 	memorystate "engramd/internal/memory/state"
@@ -292,7 +293,7 @@ func TestHookLog(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	r.write("state/engramd/hook.log", strings.Repeat("x", maxHookLog+1))
+	r.write("state/engramd/hook.log", strings.Repeat("x", session.MaxHookLog+1))
 	r.hook("claude", "stop", said)
 	if text, err := os.ReadFile(path); err != nil || strings.Count(string(text), "\n") != 1 || len(text) > 200 {
 		t.Errorf("a log that is full: %v, %d bytes", err, len(text))

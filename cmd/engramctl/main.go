@@ -15,6 +15,7 @@ import (
 
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/session"
 	"engramd/internal/cli/terminal"
 )
 
@@ -65,8 +66,8 @@ func (m *Main) Run(ctx context.Context) int {
 	other := func(word string) bool {
 		return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == word })
 	}
-	if isHook(m.Args, other) {
-		return runHook(a.Env, execute)
+	if session.IsHook(m.Args, other) {
+		return session.RunHook(a.Env, execute)
 	}
 	cmd, err := execute()
 	if err == nil {

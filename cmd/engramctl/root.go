@@ -18,6 +18,7 @@ import (
 	"engramd/internal/cli/key"
 	"engramd/internal/cli/log"
 	"engramd/internal/cli/mem"
+	"engramd/internal/cli/metabolism"
 	"engramd/internal/cli/mind"
 	"engramd/internal/cli/note"
 	"engramd/internal/cli/project"
@@ -25,6 +26,7 @@ import (
 	clitransplant "engramd/internal/cli/proposal/transplant"
 	"engramd/internal/cli/recall"
 	"engramd/internal/cli/relays"
+	"engramd/internal/cli/session"
 	"engramd/internal/cli/setup"
 	clisnapshot "engramd/internal/cli/snapshot"
 	clisync "engramd/internal/cli/sync"
@@ -45,7 +47,7 @@ func (a *app) commands() []*cobra.Command {
 		core.New(a.Env),
 		note.New(a.Env),
 		mind.NewFeedback(a.Env),
-		metabolismCommand(a.Env),
+		metabolism.New(a.Env),
 		intention.NewIntend(a.Env),
 		intention.New(a.Env),
 		mind.New(a.Env),
@@ -66,9 +68,9 @@ func (a *app) commands() []*cobra.Command {
 		contract.New(a.Env),
 		cliidentity.New(a.Env),
 		admin.New(a.Env),
-		mcpCommand(a.Env),
-		wakeCommand(a.Env),
-		hookCommand(a.Env),
+		session.NewMCP(a.Env),
+		session.NewWake(a.Env),
+		session.NewHook(a.Env),
 		project.New(a.Env),
 		cliversion.New(a.Env),
 	}

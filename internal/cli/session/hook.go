@@ -1,4 +1,5 @@
-package main
+// Package session is what a harness runs beside a session of its agent: engramctl hook, wake and mcp.
+package session
 
 import (
 	"cmp"
@@ -24,10 +25,10 @@ import (
 const (
 	// hookInput is how long a hook waits for what the harness says.
 	hookInput = 100 * time.Millisecond
-	// hookBudget is how long a hook may take, but at the start of a session, from the
+	// HookBudget is how long a hook may take, but at the start of a session, from the
 	// first instruction of the command: what is left of 150 ms once the process has
 	// begun.
-	hookBudget = 115 * time.Millisecond
+	HookBudget = 115 * time.Millisecond
 	// hookSpare is what a hook may need beyond its budget to say what is noted as
 	// said, and the start of a session beyond that of the relays.
 	hookSpare = 500 * time.Millisecond
@@ -55,7 +56,7 @@ func hookTime(env *cliutil.Env, e hook.Event) time.Duration {
 	if e == hook.SessionStart {
 		return env.Allow(session.WakeBudget + hookSpare)
 	}
-	return cmp.Or(env.HookTime, env.Allow(hookBudget))
+	return cmp.Or(env.HookTime, env.Allow(HookBudget))
 }
 
 // aside runs what nobody is told of, in the time that is left to an event. What
@@ -80,7 +81,8 @@ func aside(env *cliutil.Env, e hook.Event, began time.Time, do func()) {
 // recovered ends a panic of a goroutine that nobody waits for in vain.
 func recovered() { _ = recover() }
 
-func hookCommand(env *cliutil.Env) *cobra.Command {
+// NewHook returns engramctl hook.
+func NewHook(env *cliutil.Env) *cobra.Command {
 	var harness string
 	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "hook EVENT --harness claude|codex|cursor|opencode|generic",
@@ -124,9 +126,9 @@ mcp, end at once.`,
 	return c
 }
 
-// isHook reports whether a command line is a hook's: before the word is nothing
+// IsHook reports whether a command line is a hook's: before the word is nothing
 // but flags and their values, and no other command's name.
-func isHook(args []string, other func(word string) bool) (said bool) {
+func IsHook(args []string, other func(word string) bool) (said bool) {
 	for i, arg := range args {
 		after := i > 0 && strings.HasPrefix(args[i-1], "-") // maybe a value
 		value := after && takesValue(args[i-1])
@@ -177,8 +179,8 @@ func meant(args []string) (e hook.Event, h hook.Harness) {
 // server end at once.
 func hooksOff(env *cliutil.Env) bool { return env.Vars["ENGRAM_HOOKS"] == "off" }
 
-// runHook runs a hook's command line. Its exit code is always 0.
-func runHook(env *cliutil.Env, run func() (*cobra.Command, error)) int {
+// RunHook runs a hook's command line. Its exit code is always 0.
+func RunHook(env *cliutil.Env, run func() (*cobra.Command, error)) int {
 	if hooksOff(env) {
 		return exit.OK
 	}

@@ -1,4 +1,4 @@
-package main
+package metabolism
 
 import (
 	"bytes"
@@ -19,12 +19,12 @@ func TestColdLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		f           metabolismFlags
+		f           options
 		whole, says bool
 	}{
-		"clear":     {metabolismFlags{}, false, false},
-		"committed": {metabolismFlags{commit: true}, false, true},
-		"encrypted": {metabolismFlags{recipients: some}, true, false},
+		"clear":     {options{}, false, false},
+		"committed": {options{commit: true}, false, true},
+		"encrypted": {options{recipients: some}, true, false},
 	} {
 		var out bytes.Buffer
 		if err := c.f.coldLines(&out, all); err != nil {

@@ -1,4 +1,4 @@
-package main
+package metabolism
 
 import (
 	"bytes"
@@ -33,7 +33,7 @@ type coldOut struct {
 
 // coldLines writes candidates as they are in the cold file: whole where it is
 // encrypted, else without what looks like a secret.
-func (f *metabolismFlags) coldLines(out io.Writer, all []candidate) error {
+func (f *options) coldLines(out io.Writer, all []candidate) error {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	for _, c := range all {
@@ -57,7 +57,7 @@ func (f *metabolismFlags) coldLines(out io.Writer, all []candidate) error {
 }
 
 // writeCold writes candidates to a file that is not there.
-func (f *metabolismFlags) writeCold(path string, all []candidate) error {
+func (f *options) writeCold(path string, all []candidate) error {
 	var lines bytes.Buffer
 	if err := f.coldLines(&lines, all); err != nil {
 		return err

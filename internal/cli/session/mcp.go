@@ -1,9 +1,10 @@
-package main
+package session
 
 import (
 	"context"
 	"log/slog"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,8 @@ import (
 // take: to find the relays, to read, and to write.
 const callFactor = 3
 
-func mcpCommand(env *cliutil.Env) *cobra.Command {
+// NewMCP returns engramctl mcp.
+func NewMCP(env *cliutil.Env) *cobra.Command {
 	var tools []string
 	var e view.ModelFlags
 	f := &clisnapshot.Options{Tenant: bundle.DefaultTenant, LockTimeout: snapshotPatience}
@@ -237,4 +239,26 @@ func business(ctx context.Context, env *cliutil.Env, c *client.Client) (*client.
 		return client.New(c.Identity(), client.Options{Relays: c.Relays(), Timeout: env.Flags.Timeout, Trace: env.Trace()}), nil
 	}
 	return cliutil.Bearing(env, t)
+}
+
+// attestFlag is --attest.
+func attestFlag(env *cliutil.Env, c *cobra.Command) {
+	c.Flags().BoolFunc("attest", "sign where the session continues from, in an archived note (attest in a profile)", func(text string) error {
+		on, err := strconv.ParseBool(text)
+		env.Flags.Attest = &on
+		return err
+	})
+}
+
+// attests reports whether the start of a session is to be attested. Only the agent
+// can: an owner's profile that says so means nothing, and the flag is a mistake.
+func attests(env *cliutil.Env, m *session.Memory) (bool, error) {
+	if env.Flags.Attest != nil {
+		if *env.Flags.Attest && !m.Writable() {
+			return false, exit.Usagef("--attest: this key is the owner's, and only the agent signs what it has written")
+		}
+		return *env.Flags.Attest, nil
+	}
+	profile, err := env.Profile()
+	return profile.Attest && m.Writable(), err
 }

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"context"
@@ -85,7 +85,8 @@ type wakeWaitsOut struct {
 	Dream         bool     `json:"dream"`
 }
 
-func wakeCommand(env *cliutil.Env) *cobra.Command {
+// NewWake returns engramctl wake.
+func NewWake(env *cliutil.Env) *cobra.Command {
 	var asJSON bool
 	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "wake [--json] [--attest]",

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 	"engramd/internal/cli/cliutil"
 )
 
-// maxHookLog is how large the log of hooks grows before it is begun anew; the one
+// MaxHookLog is how large the log of hooks grows before it is begun anew; the one
 // before is kept.
-const maxHookLog = 128 << 10
+const MaxHookLog = 128 << 10
 
 // hookLog writes one line on a hook. It holds nothing that was read or told, and
 // that it cannot be written is nobody's concern.
@@ -32,7 +32,7 @@ func writeHookLog(env *cliutil.Env, began time.Time, e hook.Event, h hook.Harnes
 		if !info.Mode().IsRegular() {
 			return
 		}
-		if info.Size() > maxHookLog {
+		if info.Size() > MaxHookLog {
 			_ = os.Rename(path, path+".old")
 		}
 	}

@@ -1,7 +1,10 @@
-package main
+// Package metabolism lists memories that were not used for long, and archives them: engramctl metabolism.
+package metabolism
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -13,15 +16,18 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/mind"
+	clisnapshot "engramd/internal/cli/snapshot"
 	"engramd/internal/cli/view"
 	"engramd/internal/memory/activity"
+	"engramd/internal/memory/consolidation"
+	"engramd/internal/memory/consolidation/plans"
 	"engramd/internal/memory/recall/answer"
 	"engramd/internal/snapshot/bundle"
 	"engramd/nips/frontmatter"
 )
 
-// metabolismFlags are those of engramctl metabolism.
-type metabolismFlags struct {
+// options are those of engramctl metabolism.
+type options struct {
 	budget, hot    int
 	commit, asJSON bool
 	cold, root     string
@@ -55,8 +61,9 @@ type metabolizedOut struct {
 	Held       string  `json:"held,omitempty"`
 }
 
-func metabolismCommand(env *cliutil.Env) *cobra.Command {
-	var f metabolismFlags
+// New returns engramctl metabolism.
+func New(env *cliutil.Env) *cobra.Command {
+	var f options
 	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "metabolism [--budget TOKENS] [--hot TOKENS] [--commit] [--cold FILE [--encrypt age:RECIPIENT]…] [--json]",
 		Short: "Show what of a memory is active, and archive what is not",
@@ -80,40 +87,7 @@ With --encrypt it is an age file for whoever is named, and nothing in it is reda
   engramctl metabolism --cold cold.jsonl.age --encrypt age:age1…
   engramctl metabolism --json | jq -r '.candidates[].slug'`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error {
-		if f.budget < 0 || f.hot < 1 {
-			return exit.Usagef("--budget cannot be less than 0, and --hot less than 1")
-		}
-		if len(f.encrypt) > 0 && f.cold == "" {
-			return exit.Usagef("--encrypt goes with --cold")
-		}
-		var err error
-		if f.recipients, err = bundle.ParseRecipients(f.encrypt); err != nil {
-			return exit.Usagef("--encrypt: %w", err)
-		}
-		f.now = time.Now()
-		if f.commit || f.cold != "" {
-			return archiveCandidates(ctx, env, f)
-		}
-		return cliutil.WithCopy(ctx, env, 0, func(ctx context.Context, s *session.Session, l *session.Copy) error {
-			if _, err := view.ReportCopy(ctx, env, l); err != nil {
-				return err
-			}
-			state := s.StateIfKept(ctx, env.NoteLine)
-			if state != nil {
-				defer state.Close()
-			}
-			used, err := session.UsedHere(ctx, state)
-			if err != nil {
-				return err
-			}
-			out, _, err := f.look(ctx, l.Source(), used)
-			if err != nil {
-				return err
-			}
-			return printMetabolism(env, out, f.asJSON)
-		})
-	}))
+	}, func(ctx context.Context, _ []string) error { return run(ctx, env, f) }))
 	fs := c.Flags()
 	fs.IntVar(&f.budget, "budget", 0, "how many `TOKENS` the memory may have, beside what was earned; 0: 2000000")
 	fs.IntVar(&f.hot, "hot", 1000, "for how many `TOKENS` the most active are listed")
@@ -125,6 +99,42 @@ With --encrypt it is an age file for whoever is named, and nothing in it is reda
 	return c
 }
 
+// run shows what of a memory is active, and archive what is not.
+func run(ctx context.Context, env *cliutil.Env, f options) error {
+	if f.budget < 0 || f.hot < 1 {
+		return exit.Usagef("--budget cannot be less than 0, and --hot less than 1")
+	}
+	if len(f.encrypt) > 0 && f.cold == "" {
+		return exit.Usagef("--encrypt goes with --cold")
+	}
+	var err error
+	if f.recipients, err = bundle.ParseRecipients(f.encrypt); err != nil {
+		return exit.Usagef("--encrypt: %w", err)
+	}
+	f.now = time.Now()
+	if f.commit || f.cold != "" {
+		return archiveCandidates(ctx, env, f)
+	}
+	return cliutil.WithCopy(ctx, env, 0, func(ctx context.Context, s *session.Session, l *session.Copy) error {
+		if _, err := view.ReportCopy(ctx, env, l); err != nil {
+			return err
+		}
+		state := s.StateIfKept(ctx, env.NoteLine)
+		if state != nil {
+			defer state.Close()
+		}
+		used, err := session.UsedHere(ctx, state)
+		if err != nil {
+			return err
+		}
+		out, _, err := f.look(ctx, l.Source(), used)
+		if err != nil {
+			return err
+		}
+		return printMetabolism(env, out, f.asJSON)
+	})
+}
+
 // candidate is a unit that could be archived, with its text.
 type candidate struct {
 	activity.Active
@@ -132,7 +142,7 @@ type candidate struct {
 }
 
 // look finds out what is active, and what could be archived.
-func (f *metabolismFlags) look(ctx context.Context, from answer.Source, used session.Used) (out metabolismOut, all []candidate, err error) {
+func (f *options) look(ctx context.Context, from answer.Source, used session.Used) (out metabolismOut, all []candidate, err error) {
 	err = from.Read(ctx, func(v answer.View) error {
 		units := answer.Units(v, used.Known(v, f.now))
 		state := v.State()
@@ -161,12 +171,12 @@ func (f *metabolismFlags) look(ctx context.Context, from answer.Source, used ses
 	return out, all, err
 }
 
-func (f *metabolismFlags) metabolized(u activity.Active) metabolizedOut {
+func (f *options) metabolized(u activity.Active) metabolizedOut {
 	return metabolizedOut{u.Slug, u.Tokens, u.Activation, f.why(u), u.Held}
 }
 
 // why says what an activation follows from.
-func (f *metabolismFlags) why(u activity.Active) string {
+func (f *options) why(u activity.Active) string {
 	parts := []string{fmt.Sprintf("says %.2f", u.Information), fmt.Sprintf("%d days old", max(0, int(f.now.Sub(u.Created).Hours()/24)))}
 	if u.Uses.N == 0 {
 		parts = append(parts, "never used")
@@ -209,4 +219,116 @@ func printMetabolism(env *cliutil.Env, out metabolismOut, asJSON bool) error {
 		fmt.Fprintf(w, "\nnothing to archive\n")
 	}
 	return w.Flush()
+}
+
+const (
+	// archivedBytes and archivedMost bound what one plan archives, so that its
+	// record has room for all texts.
+	archivedBytes = 180 << 10
+	archivedMost  = 300
+)
+
+// archiveCandidates is metabolism --commit, and --cold without it.
+func archiveCandidates(ctx context.Context, env *cliutil.Env, f options) error {
+	return mind.WithPlans(ctx, env, func(ctx context.Context, p mind.Thinking) error {
+		state := p.S.StateIfKept(ctx, env.NoteLine)
+		if state == nil {
+			return errors.New("the agent's state cannot be opened")
+		}
+		defer state.Close()
+		used, err := session.UsedHere(ctx, state)
+		if err != nil {
+			return err
+		}
+		out, all, err := f.look(ctx, p.Copy.Source(), used)
+		if err != nil {
+			return err
+		}
+		if f.commit {
+			all = roomFor(all, archivedBytes)
+		}
+		if len(all) == 0 {
+			return printMetabolism(env, out, f.asJSON)
+		}
+		if f.commit {
+			if out.Snapshot, err = snapshotFirst(ctx, env, p, f); err != nil {
+				return err
+			}
+		}
+		if f.cold != "" {
+			if err := f.writeCold(env.Path(f.cold), all); err != nil {
+				return err
+			}
+			out.Cold = f.cold
+			env.Note("%s written to %s", cliutil.Counted(len(all), "memory", "memories"), f.cold)
+		}
+		if !f.commit {
+			return printMetabolism(env, out, f.asJSON)
+		}
+		r, err := archiveAll(ctx, env, p, all, out, f.now)
+		if err != nil {
+			return mind.UnderstoodPlan(err)
+		}
+		if !f.asJSON {
+			if err := mind.PrintCommitted(env, r, false); err != nil {
+				return err
+			}
+			if rest := len(out.Candidates) - len(r.Changes); rest > 0 {
+				env.Note("%d more could be archived: run it again", rest)
+			}
+			return nil
+		}
+		done := mind.CommittedOf(r)
+		out.Committed = &done
+		return env.PrintJSON(out)
+	})
+}
+
+// roomFor returns the first of all that one plan has room for.
+func roomFor(all []candidate, room int) []candidate {
+	for i, c := range all {
+		if room -= len(c.text); i == archivedMost || room < 0 && i > 0 {
+			return all[:i]
+		}
+	}
+	return all
+}
+
+// snapshotFirst makes a snapshot where a folder for them is configured.
+func snapshotFirst(ctx context.Context, env *cliutil.Env, p mind.Thinking, f options) (string, error) {
+	if cmp.Or(f.root, env.Vars["ENGRAM_SNAPSHOTS"]) == "" {
+		return "", nil
+	}
+	flags := &clisnapshot.Options{Root: f.root, Tenant: bundle.DefaultTenant, LockTimeout: time.Minute}
+	made, err := clisnapshot.Taker(env, p.S.Client, flags)(ctx, "before archiving")
+	if errors.Is(err, session.ErrNothing) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("a snapshot before archiving: %w; nothing was archived", err)
+	}
+	env.Note("snapshot %s", made.ID)
+	return made.ID, nil
+}
+
+// archiveAll archives candidates as one plan. Texts that take more room in the
+// record than expected halve it.
+func archiveAll(ctx context.Context, env *cliutil.Env, p mind.Thinking, all []candidate, out metabolismOut, now time.Time) (plans.Result, error) {
+	for {
+		plan := consolidation.Plan{Kind: consolidation.Archive, Made: now.UTC(), Stale: out.Stale}
+		var ops []consolidation.Op
+		for _, c := range all {
+			plan.Units = append(plan.Units, consolidation.Shown{Slug: c.Slug, Hash: consolidation.Hash(c.text), Role: consolidation.Stale})
+			ops = append(ops, consolidation.Op{Op: consolidation.OpArchive, Slug: c.Slug, Why: fmt.Sprintf("activation %.2f, %d tokens: %s", c.Activation, c.Tokens, c.why)})
+		}
+		plan = plan.Identify()
+		if err := p.Keep(ctx, plan); err != nil {
+			return plans.Result{}, err
+		}
+		r, err := p.Commit(ctx, plan.ID, ops)
+		if !errors.Is(err, plans.ErrTooLarge) || len(all) == 1 {
+			return r, err
+		}
+		all = all[:len(all)/2]
+	}
 }
