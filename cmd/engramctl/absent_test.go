@@ -15,6 +15,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/cli/root"
 	"engramd/internal/e2e/relaytest"
 )
 
@@ -332,9 +333,9 @@ func (p *places) runAs(t *testing.T, who identity, relays []string, stdin string
 }
 
 // mainAs is engramctl without its streams.
-func (p *places) mainAs(t *testing.T, who identity, relays []string, args ...string) *Main {
+func (p *places) mainAs(t *testing.T, who identity, relays []string, args ...string) *root.Main {
 	t.Helper()
-	return &Main{
+	return &root.Main{
 		Args: append(slices.Clone(args), "--timeout", cmp.Or(p.patience, time.Minute).String()), Dir: t.TempDir(), KeyCost: 4, Slack: p.slack,
 		Env: append([]string{"HOME=" + t.TempDir(), "ENGRAM_RELAYS=" + strings.Join(relays, ",")}, who...),
 	}

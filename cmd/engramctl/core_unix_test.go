@@ -16,6 +16,7 @@ import (
 
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/root"
 	"engramd/internal/cli/settings"
 )
 
@@ -43,7 +44,7 @@ func TestCoreEndsWhateverHangs(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			m := &Main{
+			m := &root.Main{
 				Args:   []string{"core", "--timeout", "300ms", "--relay", "ws://127.0.0.1:1", "-v"},
 				Env:    []string{c.env, "ENGRAM_OWNER=" + testOwner},
 				Stdout: &stdout, Stderr: &stderr, Terminal: cliutil.Terminal{Password: deaf},

@@ -11,6 +11,7 @@ import (
 
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/root"
 )
 
 var update = flag.Bool("update", false, "write the generated part of docs/engramctl.md")
@@ -30,7 +31,7 @@ func TestDocs(t *testing.T) {
 	if !found {
 		t.Fatalf("%s has no line %s", docsPath, docsMark)
 	}
-	want := reference(newApp(&cliutil.System{}).root())
+	want := reference(root.New(cliutil.New(&cliutil.System{})))
 	if *update {
 		if err := os.WriteFile(docsPath, []byte(written+docsMark+want), 0o644); err != nil {
 			t.Fatal(err)
@@ -49,7 +50,7 @@ func TestDocs(t *testing.T) {
 
 // TestEveryCommandHasHelp: each command has a description and an example.
 func TestEveryCommandHasHelp(t *testing.T) {
-	walk(newApp(&cliutil.System{}).root(), func(c *cobra.Command) {
+	walk(root.New(cliutil.New(&cliutil.System{})), func(c *cobra.Command) {
 		if c.Short == "" || c.Example == "" {
 			t.Errorf("%s has no short help or no example", c.CommandPath())
 		}

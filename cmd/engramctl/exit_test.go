@@ -8,6 +8,7 @@ import (
 
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/root"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
@@ -51,7 +52,7 @@ func TestExitCodes(t *testing.T) {
 // TestInterrupted: an end by a signal has an exit code of its own.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	m := &Main{
+	m := &root.Main{
 		Args: []string{"mem", "ls", "--relay", "ws://127.0.0.1:1"},
 		Env: []string{"ENGRAM_KEY=0000000000000000000000000000000000000000000000000000000000000001",
 			"ENGRAM_OWNER=79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"},

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/root"
 )
 
 // named are the features that ENGRAM 0.1 names; docs/memory.md has a row for
@@ -42,7 +43,7 @@ func TestEveryFeatureHasARow(t *testing.T) {
 		t.Fatal("docs/memory.md has no such section")
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
-	root := newApp(&cliutil.System{}).root()
+	root := root.New(cliutil.New(&cliutil.System{}))
 	tools := docsPage(t, "mcp.md")
 	var first strings.Builder
 	for line := range strings.SplitSeq(section, "\n") {

@@ -15,6 +15,7 @@ import (
 
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/project"
+	"engramd/internal/cli/root"
 	"engramd/internal/e2e/relaytest"
 	memorystate "engramd/internal/memory/state"
 )
@@ -91,7 +92,7 @@ type hooked struct {
 func (r *hookRig) run(stdin io.Reader, args ...string) hooked {
 	r.t.Helper()
 	var stdout, stderr bytes.Buffer
-	m := &Main{Args: args, Env: r.env, Dir: r.folder, Stdin: stdin, Stdout: &stdout, Stderr: &stderr, HookTime: r.patience, Slack: r.slack, Ancestors: func() []cliutil.Process { return r.above },
+	m := &root.Main{Args: args, Env: r.env, Dir: r.folder, Stdin: stdin, Stdout: &stdout, Stderr: &stderr, HookTime: r.patience, Slack: r.slack, Ancestors: func() []cliutil.Process { return r.above },
 		Terminal: cliutil.Terminal{Password: func(context.Context, string) (string, error) { r.t.Error("somebody is asked"); return "", nil }, Stdin: true, Stderr: true}}
 	code := m.Run(r.t.Context())
 	return hooked{code, stdout.String(), stderr.String()}

@@ -13,6 +13,7 @@ import (
 
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/root"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client/memory"
 	"engramd/internal/e2e/relaytest"
@@ -26,7 +27,7 @@ func localApp(t *testing.T, cache string, relays ...string) (*cliutil.Env, *byte
 	stderr := &bytes.Buffer{}
 	a := cliutil.New(&cliutil.System{Stdout: &bytes.Buffer{}, Stderr: stderr, Env: []string{"HOME=" + t.TempDir(), "XDG_CACHE_HOME=" + cache,
 		"ENGRAM_KEY=" + relaytest.Agent().Secret, "ENGRAM_OWNER=" + relaytest.Owner().Pub, "ENGRAM_RELAYS=" + strings.Join(relays, ",")}})
-	(&app{a}).root() // sets the flags' defaults
+	root.New(a) // sets the flags' defaults
 	a.Flags.Timeout = relaytest.Patience
 	return a, stderr
 }

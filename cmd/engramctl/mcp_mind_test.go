@@ -14,6 +14,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/root"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
@@ -162,7 +163,7 @@ func TestMCPResumes(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out, said transcript
-		m := &Main{Args: []string{"mind", "prepare", "--key-file", key, "--owner", settings.Npub(owner.Pub), "--relay", relay.URL}, Env: env, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &said, Slack: slack}
+		m := &root.Main{Args: []string{"mind", "prepare", "--key-file", key, "--owner", settings.Npub(owner.Pub), "--relay", relay.URL}, Env: env, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &said, Slack: slack}
 		if code := m.Run(t.Context()); code != exit.OK || !strings.Contains(said.String(), id+" had begun and is done now") {
 			t.Errorf("exit code %d, it says %s", code, said.String())
 		}

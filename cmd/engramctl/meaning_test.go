@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/cli/root"
 	"engramd/internal/cli/settings"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/quote"
@@ -101,7 +102,7 @@ func TestRecallAsksModels(t *testing.T) {
 	run := func(args ...string) (stdout, stderr string) {
 		t.Helper()
 		var out, errs strings.Builder
-		m := &Main{Args: append(args, pair...), Env: env, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Slack: slack}
+		m := &root.Main{Args: append(args, pair...), Env: env, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Slack: slack}
 		if code := m.Run(t.Context()); code != 0 {
 			t.Fatalf("%v: exit code %d: %s", args, code, errs.String())
 		}

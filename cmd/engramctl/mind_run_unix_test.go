@@ -16,6 +16,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/mind"
+	"engramd/internal/cli/root"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/consolidation/thinker"
 )
@@ -60,7 +61,7 @@ func TestMindRunEvery(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			stderr := &heard{word: c.says, is: make(chan struct{})}
-			m := &Main{Args: []string{"mind", "run", "--every", "4h", "--exec", c.command}, Env: r.env, Dir: r.folder,
+			m := &root.Main{Args: []string{"mind", "run", "--every", "4h", "--exec", c.command}, Env: r.env, Dir: r.folder,
 				Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr, Slack: slack}
 			ended := make(chan int, 1)
 			go func() { ended <- m.Run(ctx) }()

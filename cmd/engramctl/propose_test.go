@@ -11,6 +11,7 @@ import (
 
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/root"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
@@ -25,7 +26,7 @@ func TestVouchingIsAsked(t *testing.T) {
 	var out, asked bytes.Buffer
 	run := func(answer string, secret string, args ...string) int {
 		out.Reset()
-		m := &Main{Args: args, Dir: t.TempDir(), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Slack: slack,
+		m := &root.Main{Args: args, Dir: t.TempDir(), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Slack: slack,
 			Env: []string{"ENGRAM_KEY=" + secret, "ENGRAM_RELAYS=" + relay, "XDG_STATE_HOME=" + t.TempDir(), "XDG_CACHE_HOME=" + t.TempDir()},
 			Terminal: cliutil.Terminal{Stdin: true, Line: func(_ context.Context, prompt string) (string, error) {
 				asked.WriteString(prompt)

@@ -24,6 +24,7 @@ import (
 
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/root"
 	"engramd/internal/cli/settings"
 	"engramd/internal/e2e/relaytest"
 	"engramd/nips/nipae"
@@ -135,7 +136,7 @@ func ctlOnce(ts *testscript.TestScript, args []string) ctlResult {
 		tty, args = true, args[1:]
 	}
 	var stdout, stderr bytes.Buffer
-	m := &Main{
+	m := &root.Main{
 		Args: args, Dir: ts.MkAbs("."), Stdin: strings.NewReader(stdin), Stdout: &stdout, Stderr: &stderr,
 		Terminal: cliutil.Terminal{Stdout: tty, Stderr: tty},
 		KeyCost:  4, // the default takes seconds under the race detector
@@ -415,7 +416,7 @@ func TestEveryCommandAndExitCodeHasAScript(t *testing.T) {
 			t.Errorf("no script expects exit code %d", c.Code)
 		}
 	}
-	root := newApp(&cliutil.System{}).root()
+	root := root.New(cliutil.New(&cliutil.System{}))
 	walk(root, func(c *cobra.Command) {
 		if c.HasSubCommands() {
 			return

@@ -11,20 +11,21 @@ import (
 	"time"
 
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/root"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/folder"
 )
 
 // watchRig is a home with a key, machines that use it, and a write of another.
-func watchRig(t *testing.T) (home string, machine func(name string, out io.Writer, args ...string) *Main, set func(slug, text string)) {
+func watchRig(t *testing.T) (home string, machine func(name string, out io.Writer, args ...string) *root.Main, set func(slug, text string)) {
 	relay := relaytest.Start(t, relaytest.Options{})
 	home = t.TempDir()
 	keyFile := filepath.Join(home, "agent.key")
 	if err := os.WriteFile(keyFile, []byte(relaytest.Agent().Secret), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	machine = func(name string, out io.Writer, args ...string) *Main {
-		return &Main{Args: args, Dir: home, Stdin: strings.NewReader(""), Stdout: out, Stderr: out, Slack: slack, Env: []string{
+	machine = func(name string, out io.Writer, args ...string) *root.Main {
+		return &root.Main{Args: args, Dir: home, Stdin: strings.NewReader(""), Stdout: out, Stderr: out, Slack: slack, Env: []string{
 			"HOME=" + home, "ENGRAM_KEY_FILE=" + keyFile, "ENGRAM_OWNER=" + relaytest.Owner().Pub, "ENGRAM_RELAYS=" + relay.URL,
 			"XDG_CACHE_HOME=" + filepath.Join(home, name), "XDG_STATE_HOME=" + filepath.Join(home, name)}}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/root"
 )
 
 // TestWebIsServed: the page is on a loopback port, with the profile's relays
@@ -25,7 +26,7 @@ func TestWebIsServed(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	read, write := io.Pipe()
 	var stderr bytes.Buffer
-	m := &Main{Args: []string{"web", "--listen", "127.0.0.1:0", "--config", config}, Dir: dir, Stdin: strings.NewReader(""), Stdout: write, Stderr: &stderr}
+	m := &root.Main{Args: []string{"web", "--listen", "127.0.0.1:0", "--config", config}, Dir: dir, Stdin: strings.NewReader(""), Stdout: write, Stderr: &stderr}
 	ended := make(chan int, 1)
 	go func() {
 		ended <- m.Run(ctx)

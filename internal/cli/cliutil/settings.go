@@ -108,10 +108,12 @@ func (e *Env) ConfigPath() (path string, named bool) {
 }
 
 // CompleteProfiles offers the names of profiles to a shell.
-func CompleteProfiles(e *Env, _ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	_, file, err := e.Profiles()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
+func CompleteProfiles(e *Env) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		_, file, err := e.Profiles()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return slices.Sorted(maps.Keys(file.Profiles)), cobra.ShellCompDirectiveNoFileComp
 	}
-	return slices.Sorted(maps.Keys(file.Profiles)), cobra.ShellCompDirectiveNoFileComp
 }

@@ -50,7 +50,7 @@ func reviewCommand(env *cliutil.Env) *cobra.Command {
 	var c *cobra.Command
 	c = env.Command(&cobra.Command{
 		Use:   "review PLAN [--accept all|none|1,3] [--json]",
-		Short: "Show what a plan changes, and accepts what was proposed",
+		Short: "Show what a plan changes, and accept what was proposed",
 		Long: `Show what a plan changes: each operation with its number, and the memories that it
 writes, old and new, as diff -u has it. Of a proposal it says too whether it could be
 accepted now. The agent's owner can look as well.

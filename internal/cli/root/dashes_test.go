@@ -1,4 +1,4 @@
-package main
+package root
 
 import (
 	"slices"
@@ -33,7 +33,7 @@ func TestTextsWithDashes(t *testing.T) {
 		if want == nil {
 			want = c.args
 		}
-		if got := withTexts(newApp(&cliutil.System{}).root(), slices.Clone(c.args)); !slices.Equal(got, want) {
+		if got := withTexts(New(cliutil.New(&cliutil.System{})), slices.Clone(c.args)); !slices.Equal(got, want) {
 			t.Errorf("%s: %s", strings.Join(c.args, "|"), strings.Join(got, "|"))
 		}
 	}
