@@ -14,9 +14,7 @@ import (
 	"engramd/nips/nipae"
 )
 
-type discloseOptions struct {
-	with string
-}
+type discloseOptions struct{ with string }
 
 func newDisclose(env *cliutil.Env) *cobra.Command {
 	var o discloseOptions
@@ -54,9 +52,7 @@ func runDisclose(ctx context.Context, env *cliutil.Env, o discloseOptions, args 
 	})
 }
 
-type disclosedOptions struct {
-	asJSON bool
-}
+type disclosedOptions struct{ asJSON bool }
 
 func newDisclosed(env *cliutil.Env) *cobra.Command {
 	var o disclosedOptions

@@ -4,10 +4,12 @@ package files
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
 	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/memory/folder"
 )
 
@@ -36,4 +38,77 @@ work tree is warned of. docs/folders.md has more.`,
 	f.Add(c, folder.Export)
 	c.Flags().BoolVar(&f.all, "all", false, "what programs keep, too (mem/sys/, mem/proposals/, mem/proposals-answers/)")
 	return c
+}
+
+type importOptions struct {
+	source fromOptions
+	folder Options
+}
+
+// NewImport returns the command import.
+func NewImport(env *cliutil.Env) *cobra.Command {
+	var o importOptions
+	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
+		Use:   "import DIR|FILE.jsonl|--from SOURCE PATH [--yes] [--dry-run] [--delete] [--update] [--prefix SLUG] [--trust observed] [--allow-secret] [--json]",
+		Short: "Bring in a folder of text files, or what another tool remembers",
+		Long: `Write into the memory what was changed in a folder that engramctl export made, or any
+folder of .md files: DIR/mem/people/ana.md becomes mem/people/ana, byte for byte. A name
+that is no slug becomes one in small letters with "-"; two files of one slug are an
+error. Left alone are index.md, NAME.conflict.md, hidden files, links, and what is no
+text.
+
+The first run with a folder only shows what it would do; --yes does it, and makes a
+snapshot first. What was changed in the memory too is a conflict (exit code 5): its text
+is put beside the file as NAME.conflict.md. Make NAME.md what it should be, delete
+NAME.conflict.md and run it again. With --delete a memory is removed whose file is gone.
+As with mem set, a text may not claim another created, source, session or consolidated
+than the memory has, or more trust, and no secret. docs/folders.md has more.
+
+FILE.jsonl is what engramctl snapshot export --plain wrote. What is not there is written
+with --yes, by the same rules, and what is there with another text is left alone.
+
+` + importFromHelp(),
+		Example: `  engramctl import ~/memory
+  engramctl import --from claude-code ~/.claude
+  engramctl import --from claude-code ~/.claude --yes
+  engramctl import --from obsidian ~/Vault --prefix mem/vault --yes`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if o.source.from != "" {
+				return cliutil.Arguments("PATH")(nil, args)
+			}
+			return cliutil.Arguments("DIR")(nil, args)
+		},
+	}, func(ctx context.Context, args []string) error { return runImport(ctx, env, o, args) }))
+	o.source.flags(c)
+	c.Flags().BoolVar(&o.folder.Yes, "yes", false, "write; without it what would be written is shown (of a folder, on the first run)")
+	o.folder.Add(c, folder.Import)
+	return c
+}
+
+func runImport(ctx context.Context, env *cliutil.Env, o importOptions, args []string) error {
+	if o.source.from != "" {
+		if o.folder.Delete {
+			return exit.Usagef("--delete is for a folder of text files: --from removes nothing")
+		}
+		return importFrom(ctx, env, args[0], o.source, o.folder.Yes && !o.folder.DryRun, o.folder.AsJSON)
+	}
+	if err := o.source.alone(); err != nil {
+		return err
+	}
+	o.folder.Allow = o.source.allow
+	if isPlain(env, args[0]) {
+		if o.folder.Delete {
+			return exit.Usagef("--delete is for a folder of text files")
+		}
+		return importPlain(ctx, env, args[0], o.folder)
+	}
+	return runFolder(ctx, env, folder.Import, args[0], o.folder)
+}
+
+// alone refuses flags that are for --from only.
+func (f fromOptions) alone() error {
+	if f.prefix != "" || f.trust != "" || f.update {
+		return exit.BadUsage(errors.New("--prefix, --trust and --update are for --from"))
+	}
+	return nil
 }

@@ -23,9 +23,7 @@ import (
 )
 
 // Options are those of export, import and sync of a folder.
-type Options struct {
-	Delete, Yes, DryRun, all, Allow, AsJSON bool
-}
+type Options struct{ Delete, Yes, DryRun, all, Allow, AsJSON bool }
 
 // Add gives a command the flags.
 func (f *Options) Add(c *cobra.Command, mode folder.Mode) {

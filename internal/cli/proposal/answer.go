@@ -61,13 +61,13 @@ func runAccept(ctx context.Context, env *cliutil.Env, o acceptOptions, args []st
 	})
 }
 
-// WithInbox is withProposals for the agent, who answers.
+// WithInbox is cliutil.WithMemory for the agent, who answers.
 func WithInbox(ctx context.Context, env *cliutil.Env, do func(ctx context.Context, m *session.Memory, b *proposals.Box) error) error {
-	return withProposals(ctx, env, func(ctx context.Context, c *client.Client, m *session.Memory) error {
+	return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 		if !m.Writable() {
 			return fmt.Errorf("%w, and answers what is proposed to it", client.ErrReadOnly)
 		}
-		b, err := Inbox(env, c, m)
+		b, err := Inbox(env, m.Session().Client, m)
 		if err != nil {
 			return err
 		}
@@ -124,9 +124,7 @@ func printAccepted(env *cliutil.Env, m *session.Memory, done proposals.Accepted,
 	return env.Print("%s  accepted%s  hash %s\n", done.Slug, trust, done.Entry.Hash)
 }
 
-type rejectOptions struct {
-	asJSON bool
-}
+type rejectOptions struct{ asJSON bool }
 
 func newReject(env *cliutil.Env) *cobra.Command {
 	var o rejectOptions

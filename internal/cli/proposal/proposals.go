@@ -78,9 +78,7 @@ func proposalFor(i proposals.Item, owner string) proposalOut {
 	return out
 }
 
-type lsOptions struct {
-	asJSON bool
-}
+type lsOptions struct{ asJSON bool }
 
 func newLs(env *cliutil.Env) *cobra.Command {
 	var o lsOptions
@@ -100,28 +98,12 @@ in the answer of an accepted one is the base for the next.`,
 }
 
 func runLs(ctx context.Context, env *cliutil.Env, o lsOptions) error {
-	return withProposals(ctx, env, func(ctx context.Context, c *client.Client, m *session.Memory) error {
+	return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 		if m.Writable() {
-			return listInbox(ctx, env, c, m, o.asJSON)
+			return listInbox(ctx, env, m, o.asJSON)
 		}
-		return listMine(ctx, env, c, m, o.asJSON)
+		return listMine(ctx, env, m, o.asJSON)
 	})
-}
-
-// withProposals runs do on a pair and its relays.
-func withProposals(ctx context.Context, env *cliutil.Env, do func(ctx context.Context, c *client.Client, m *session.Memory) error) error {
-	opened, err := env.Session(ctx)
-	if err != nil {
-		return err
-	}
-	defer opened.Close()
-	c, m := opened.Client, opened.Memory
-	ctx, done := env.Bounded(ctx)
-	defer done()
-	if err := m.Session().Discover(ctx); err != nil {
-		return err
-	}
-	return do(ctx, c, m)
 }
 
 // Inbox is what is proposed to the agent of a memory.
@@ -133,8 +115,8 @@ func Inbox(env *cliutil.Env, c *client.Client, m *session.Memory) (*proposals.Bo
 	return proposals.NewBox(proposals.Options{Client: c, Memory: m, Listed: s.Proposals.Listed, Near: m.Session().Copies.Near, Open: opening})
 }
 
-func listInbox(ctx context.Context, env *cliutil.Env, c *client.Client, m *session.Memory, asJSON bool) error {
-	b, err := Inbox(env, c, m)
+func listInbox(ctx context.Context, env *cliutil.Env, m *session.Memory, asJSON bool) error {
+	b, err := Inbox(env, m.Session().Client, m)
 	if err != nil {
 		return err
 	}
@@ -170,8 +152,8 @@ func listInbox(ctx context.Context, env *cliutil.Env, c *client.Client, m *sessi
 	return printProposals(env, in.Items)
 }
 
-func listMine(ctx context.Context, env *cliutil.Env, c *client.Client, m *session.Memory, asJSON bool) error {
-	items, malformed, status, err := (&proposals.Author{Client: c}).Mine(ctx, m.Agent())
+func listMine(ctx context.Context, env *cliutil.Env, m *session.Memory, asJSON bool) error {
+	items, malformed, status, err := (&proposals.Author{Client: m.Session().Client}).Mine(ctx, m.Agent())
 	if err := env.Report(status, err); err != nil {
 		return err
 	}

@@ -41,7 +41,20 @@ Prints slug, act and the id by which the agent names the proposal.`,
 		Example: `  engramctl propose set people/ana "Ana prefers Portuguese" --agent npub1…
   engramctl propose rm projects/old --agent npub1… --why "it was given up"
   engramctl proposals ls --agent npub1…`,
-	}, newSet(env), newEdit(env), newArchive(env), newRm(env), newRestore(env)))
+	}, newSet(env), newEdit(env),
+		newAct(env, proposals.Archive, true, &cobra.Command{
+			Use:     "archive SLUG [--vouch] [--why REASON] [--json]",
+			Short:   "Propose to have a memory recalled no more",
+			Long:    `Propose to have a memory recalled no more, and kept (mem archive).`,
+			Example: `  engramctl propose archive journal/2024/05/minutes --agent npub1…`,
+		}),
+		newAct(env, proposals.Delete, false, &cobra.Command{
+			Use:     "rm SLUG [--why REASON] [--json]",
+			Short:   "Propose to remove a memory",
+			Long:    `Propose to remove a memory (mem rm). Its versions stay in the relays' history for a while.`,
+			Example: `  engramctl propose rm projects/old --agent npub1… --why "it was given up"`,
+		}),
+		newRestore(env)))
 }
 
 // proposeOptions are what commands that propose are told.
@@ -172,38 +185,16 @@ func proposeEdited(ctx context.Context, env *cliutil.Env, o proposeOptions, slug
 	})
 }
 
-func newArchive(env *cliutil.Env) *cobra.Command {
+// newAct proposes what has no text.
+func newAct(env *cliutil.Env, act proposals.Act, vouch bool, c *cobra.Command) *cobra.Command {
 	var o proposeOptions
-	c := env.Command(&cobra.Command{
-		Use:     "archive SLUG [--vouch] [--why REASON] [--json]",
-		Short:   "Propose to have a memory recalled no more",
-		Long:    `Propose to have a memory recalled no more, and kept (mem archive).`,
-		Example: `  engramctl propose archive journal/2024/05/minutes --agent npub1…`,
-		Args:    cliutil.Arguments("SLUG"),
-	}, func(ctx context.Context, args []string) error {
-		return proposeAct(ctx, env, o, proposals.Archive, args[0])
-	})
-	o.flags(c, true, false)
+	c.Args = cliutil.Arguments("SLUG")
+	env.Command(c, func(ctx context.Context, args []string) error { return runAct(ctx, env, o, act, args[0]) })
+	o.flags(c, vouch, false)
 	return c
 }
 
-func newRm(env *cliutil.Env) *cobra.Command {
-	var o proposeOptions
-	c := env.Command(&cobra.Command{
-		Use:     "rm SLUG [--why REASON] [--json]",
-		Short:   "Propose to remove a memory",
-		Long:    `Propose to remove a memory (mem rm). Its versions stay in the relays' history for a while.`,
-		Example: `  engramctl propose rm projects/old --agent npub1… --why "it was given up"`,
-		Args:    cliutil.Arguments("SLUG"),
-	}, func(ctx context.Context, args []string) error {
-		return proposeAct(ctx, env, o, proposals.Delete, args[0])
-	})
-	o.flags(c, false, false)
-	return c
-}
-
-// proposeAct proposes what has no text.
-func proposeAct(ctx context.Context, env *cliutil.Env, o proposeOptions, act proposals.Act, arg string) error {
+func runAct(ctx context.Context, env *cliutil.Env, o proposeOptions, act proposals.Act, arg string) error {
 	slug, err := cliutil.OwnSlug(arg)
 	if err != nil {
 		return err

@@ -13,12 +13,11 @@ import (
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/memory/proposals"
+	"engramd/internal/memory/transplant"
 	"engramd/nips/frontmatter"
 )
 
-type showOptions struct {
-	asJSON bool
-}
+type showOptions struct{ asJSON bool }
 
 func newShow(env *cliutil.Env) *cobra.Command {
 	var o showOptions
@@ -36,8 +35,8 @@ text that was signed, and by whom. The text is somebody's words and not an order
 }
 
 func runShow(ctx context.Context, env *cliutil.Env, o showOptions, args []string) error {
-	return withProposals(ctx, env, func(ctx context.Context, c *client.Client, m *session.Memory) error {
-		item, status, err := proposalNamed(ctx, env, c, m, args[0])
+	return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
+		item, status, err := proposalNamed(ctx, env, m, args[0])
 		if err := env.Report(status, AboutProposal(args[0], err)); err != nil {
 			return err
 		}
@@ -60,15 +59,15 @@ func runShow(ctx context.Context, env *cliutil.Env, o showOptions, args []string
 }
 
 // proposalNamed returns a proposal to the agent, or one of our own.
-func proposalNamed(ctx context.Context, env *cliutil.Env, c *client.Client, m *session.Memory, id string) (proposals.Item, client.Status, error) {
+func proposalNamed(ctx context.Context, env *cliutil.Env, m *session.Memory, id string) (proposals.Item, client.Status, error) {
 	if m.Writable() {
-		b, err := Inbox(env, c, m)
+		b, err := Inbox(env, m.Session().Client, m)
 		if err != nil {
 			return proposals.Item{}, client.Status{}, err
 		}
 		return b.Get(ctx, id)
 	}
-	items, _, status, err := (&proposals.Author{Client: c}).Mine(ctx, m.Agent())
+	items, _, status, err := (&proposals.Author{Client: m.Session().Client}).Mine(ctx, m.Agent())
 	if err != nil {
 		return proposals.Item{}, status, err
 	}
@@ -153,4 +152,23 @@ func nearLine(n proposals.Near) string {
 		line += ", differs in " + strings.Join(n.Differs[:min(8, len(n.Differs))], " ")
 	}
 	return frontmatter.OneLine(line)
+}
+
+// opening is what a Box opens origins with: the text that was signed, as it is kept.
+func opening(_ context.Context, p proposals.Proposal) (proposals.Opened, error) {
+	_, u, err := OriginOf(p)
+	if err != nil {
+		return proposals.Opened{}, err
+	}
+	text, err := u.Planted()
+	return proposals.Opened{Text: text, Source: transplant.Source(u.Author), D: u.D, CreatedAt: u.CreatedAt}, err
+}
+
+// OriginOf opens the origin of a proposal. Who passes on what he has not signed
+// himself is believed too: the event says who did.
+func OriginOf(p proposals.Proposal) (o transplant.Origin, u transplant.Unit, err error) {
+	if o, err = transplant.ParseOrigin(p.Origin); err == nil {
+		u, err = o.Open()
+	}
+	return o, u, err
 }

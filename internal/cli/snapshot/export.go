@@ -61,11 +61,7 @@ func runExport(ctx context.Context, env *cliutil.Env, o exportOptions, f *Option
 	if o.to == "" {
 		return exit.Usagef("where to? Give --to")
 	}
-	p, err := partyOf(ctx, env, o.plain)
-	if err != nil {
-		return err
-	}
-	store, err := snapshotStore(env, f)
+	store, p, err := at(ctx, env, f, o.plain)
 	if err != nil {
 		return err
 	}

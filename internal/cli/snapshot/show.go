@@ -50,15 +50,11 @@ func runShow(ctx context.Context, env *cliutil.Env, o showOptions, f *Options, a
 	if err := noMore(args); err != nil {
 		return err
 	}
-	p, err := partyOf(ctx, env, false)
-	if err != nil {
-		return err
-	}
-	return showRecord(ctx, env, f, p, name, record, o.asJSON)
+	return showRecord(ctx, env, f, name, record, o.asJSON)
 }
 
-func showRecord(ctx context.Context, env *cliutil.Env, f *Options, p party, name, record string, asJSON bool) error {
-	store, err := snapshotStore(env, f)
+func showRecord(ctx context.Context, env *cliutil.Env, f *Options, name, record string, asJSON bool) error {
+	store, p, err := at(ctx, env, f, false)
 	if err != nil {
 		return err
 	}

@@ -113,6 +113,14 @@ func partyOf(ctx context.Context, env *cliutil.Env, needed bool) (p party, err e
 	return p.with(p.id)
 }
 
+// at finds out whose snapshots they are, and where they lie.
+func at(ctx context.Context, env *cliutil.Env, f *Options, needed bool) (store *snapshot.Store, p party, err error) {
+	if p, err = partyOf(ctx, env, needed); err == nil {
+		store, err = snapshotStore(env, f)
+	}
+	return store, p, err
+}
+
 // with returns the party with its key.
 func (p party) with(id client.Identity) (party, error) {
 	p.id = id

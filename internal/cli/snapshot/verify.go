@@ -79,11 +79,7 @@ func verifyOne(ctx context.Context, env *cliutil.Env, f *Options, path, id strin
 	if path != "" {
 		return verifyFile(ctx, env, f, path, logs)
 	}
-	p, err := partyOf(ctx, env, false)
-	if err != nil {
-		return nil, err
-	}
-	store, err := snapshotStore(env, f)
+	store, p, err := at(ctx, env, f, false)
 	if err != nil {
 		return nil, err
 	}
@@ -140,9 +136,7 @@ func verifyFile(ctx context.Context, env *cliutil.Env, f *Options, path string, 
 	return report, nil
 }
 
-type diffOptions struct {
-	asJSON bool
-}
+type diffOptions struct{ asJSON bool }
 
 func newDiff(env *cliutil.Env, f *Options) *cobra.Command {
 	var o diffOptions
@@ -161,11 +155,7 @@ line, without one by address.`,
 }
 
 func runDiff(ctx context.Context, env *cliutil.Env, o diffOptions, f *Options, args []string) error {
-	p, err := partyOf(ctx, env, false)
-	if err != nil {
-		return err
-	}
-	store, err := snapshotStore(env, f)
+	store, p, err := at(ctx, env, f, false)
 	if err != nil {
 		return err
 	}

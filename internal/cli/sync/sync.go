@@ -155,7 +155,7 @@ func syncBetween(ctx context.Context, env *cliutil.Env, args []string, o options
 		return err
 	}
 	defer p.close()
-	report, err := copyOver(ctx, env, p, o.dryRun)
+	report, err := carry(ctx, env, p, o.dryRun)
 	if err != nil {
 		return err
 	}
@@ -249,8 +249,8 @@ func alike(ctx context.Context, env *cliutil.Env, s *session.Session, since int6
 	return p, err
 }
 
-// copyOver does what is planned.
-func copyOver(ctx context.Context, env *cliutil.Env, p syncPlan, dryRun bool) (transfer.Report, error) {
+// carry does what is planned.
+func carry(ctx context.Context, env *cliutil.Env, p syncPlan, dryRun bool) (transfer.Report, error) {
 	var last string // each filter begins anew with the same words
 	tr := transfer.Transfer{Sources: p.from, Targets: p.to, DryRun: dryRun, Clock: time.Now, Filters: p.filters,
 		Progress: func(text string) {

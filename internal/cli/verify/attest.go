@@ -19,9 +19,7 @@ import (
 	"engramd/internal/protocol/writerlog"
 )
 
-type attestOptions struct {
-	publish bool
-}
+type attestOptions struct{ publish bool }
 
 // NewAttest returns the command attest.
 func NewAttest(env *cliutil.Env) *cobra.Command {

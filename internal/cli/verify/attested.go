@@ -44,9 +44,7 @@ type attestVerifyOut struct {
 	NowRoot string `json:"now_root"`
 }
 
-type verifyOptions struct {
-	asJSON bool
-}
+type verifyOptions struct{ asJSON bool }
 
 func newVerify(env *cliutil.Env) *cobra.Command {
 	var o verifyOptions

@@ -67,9 +67,7 @@ type auditAnswer struct {
 	Showed     []promiseOut           `json:"showed"`
 }
 
-type options struct {
-	asJSON bool
-}
+type options struct{ asJSON bool }
 
 // New returns the command verify.
 func New(env *cliutil.Env) *cobra.Command {
@@ -104,17 +102,15 @@ Exit code 6 if there is a fault; all that is said is on stdout then too.`,
   engramctl verify --json | jq '.logs[] | {log, n, complete}'
   engramctl verify --key-file owner.key --agent npub1…`,
 		Args: cliutil.Arguments(),
-	}, func(ctx context.Context, _ []string) error { return run(ctx, env, o) }))
+	}, func(ctx context.Context, _ []string) error {
+		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error { return run(ctx, env, m, o) }, cliutil.Patiently)
+	}))
 	c.PersistentFlags().BoolVar(&env.Flags.Strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
 	cliutil.JSONFlag(c, &o.asJSON)
 	return c
 }
 
-func run(ctx context.Context, env *cliutil.Env, o options) error {
-	return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error { return audit(ctx, env, m, o.asJSON) }, cliutil.Patiently)
-}
-
-func audit(ctx context.Context, env *cliutil.Env, m *session.Memory, asJSON bool) error {
+func run(ctx context.Context, env *cliutil.Env, m *session.Memory, o options) error {
 	state, done, err := auditState(ctx, env, m)
 	if err != nil {
 		return err
@@ -129,7 +125,7 @@ func audit(ctx context.Context, env *cliutil.Env, m *session.Memory, asJSON bool
 	if err := env.Report(status, err); err != nil {
 		return err
 	}
-	if asJSON {
+	if o.asJSON {
 		err = env.PrintJSON(auditOut(m, result, status))
 	} else {
 		err = printAudit(env, result)

@@ -17,9 +17,7 @@ import (
 	"engramd/nips/nipae"
 )
 
-type forgetOptions struct {
-	derived, dryRun, asJSON bool
-}
+type forgetOptions struct{ derived, dryRun, asJSON bool }
 
 func newForget(env *cliutil.Env) *cobra.Command {
 	var o forgetOptions
@@ -45,9 +43,7 @@ func runForget(ctx context.Context, env *cliutil.Env, o forgetOptions, args []st
 	if err != nil || key == "" {
 		return exit.Usagef("whose? Name a public key (npub or hex)")
 	}
-	return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
-		return forget(ctx, env, m, key, o.derived, o.dryRun, o.asJSON)
-	})
+	return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error { return forget(ctx, env, m, o, key) })
 }
 
 // forgottenOut is one memory of `transplant forget`, in JSON.
@@ -71,7 +67,7 @@ func placesOf(env *cliutil.Env, key string) ([]string, error) {
 	return places, err
 }
 
-func forget(ctx context.Context, env *cliutil.Env, m *session.Memory, key string, derived, dryRun, asJSON bool) error {
+func forget(ctx context.Context, env *cliutil.Env, m *session.Memory, o forgetOptions, key string) error {
 	l, status, err := m.ListAll(ctx)
 	if err := env.Report(status, err); err != nil {
 		return err
@@ -91,7 +87,7 @@ func forget(ctx context.Context, env *cliutil.Env, m *session.Memory, key string
 	var failed error
 	one := func(slug string, isDerived bool) error {
 		f := forgottenOut{Slug: slug, Derived: isDerived}
-		if !dryRun && (!isDerived || derived) {
+		if !o.dryRun && (!isDerived || o.derived) {
 			w := m.Writer(ctx)
 			w.Holds = nil // all that came from there goes
 			r, err := w.Mark(ctx, nipae.Slug(slug), write.Archive, memory.SetOptions{})
@@ -118,7 +114,7 @@ func forget(ctx context.Context, env *cliutil.Env, m *session.Memory, key string
 	if len(out) == 0 {
 		env.Note("nothing that is active came from %s", settings.Npub(key))
 	}
-	if asJSON {
+	if o.asJSON {
 		return cliutil.FirstOf(env.PrintJSON(struct {
 			Memories []forgottenOut `json:"memories"`
 		}{out}), failed)
