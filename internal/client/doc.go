@@ -7,8 +7,8 @@
 // bytes, events and time are bounded per relay, and what one relay does never
 // spoils or delays what another one answers.
 //
-// Memory is what the two parties of a pair do with it: an agent for an owner
-// reads and writes, an owner reads what an agent wrote.
+// The packages below use a Client: memory is the memory of a pair, contract the
+// memory of contracts, and transfer moves events between relays.
 //
 // # Failure
 //

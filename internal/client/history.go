@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"engramd/nips/niptemp"
-
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/niptemp"
 )
 
 // TruncatedHeader says, as a header or a trailer, that a cap cut an answer.

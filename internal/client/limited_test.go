@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"engramd/internal/client/clienttest"
-
 	"engramd/internal/protocol/wire"
 )
 

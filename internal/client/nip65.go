@@ -50,7 +50,7 @@ func discover(ctx context.Context, c *Client, agent string, ask Asking) error {
 	a, unsure, err := relayLists(ctx, configured, agent, ask)
 	urls, found := nipae.ConfiguredRelays(agent, a.Events, nil)
 	if !found {
-		c.use(configured, nil, unsure)
+		use(c, configured, nil, unsure)
 		return err
 	}
 	list := TargetsOf(urls)
@@ -70,7 +70,7 @@ func discover(ctx context.Context, c *Client, agent string, ask Asking) error {
 			leftOut = append(leftOut, t.URL)
 		}
 	}
-	c.use(append(configured, listed...), leftOut, unsure)
+	use(c, append(configured, listed...), leftOut, unsure)
 	return nil
 }
 
@@ -104,7 +104,7 @@ func among(targets []Target, t Target) bool {
 }
 
 // use sets the relays that are asked.
-func (c *Client) use(targets []Target, leftOut []string, unsure []RelayStatus) {
+func use(c *Client, targets []Target, leftOut []string, unsure []RelayStatus) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.targets, c.leftOut, c.unsure = targets, leftOut, unsure

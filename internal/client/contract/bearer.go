@@ -11,7 +11,7 @@ import (
 var errTokenNeedsAPI = fmt.Errorf("%w, and a bearer token is good for that alone", client.ErrNoAPI)
 
 // newByToken has the relay make and sign a contract.
-func (cs *Contracts) newByToken(ctx context.Context, home *client.Target, o Offer, status *client.Status) (Contract, error) {
+func newByToken(ctx context.Context, cs *Contracts, home *client.Target, o Offer, status *client.Status) (Contract, error) {
 	switch {
 	case home == nil:
 		return Contract{}, errTokenNeedsAPI
@@ -24,7 +24,7 @@ func (cs *Contracts) newByToken(ctx context.Context, home *client.Target, o Offe
 }
 
 // sayByToken has the relay sign a shared entry.
-func (cs *Contracts) sayByToken(ctx context.Context, t Thread, s Saying, status *client.Status) (Entry, error) {
+func sayByToken(ctx context.Context, cs *Contracts, t Thread, s Saying, status *client.Status) (Entry, error) {
 	switch {
 	case !t.API:
 		return Entry{}, errTokenNeedsAPI

@@ -10,11 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip44"
 
+	"engramd/internal/client"
 	"engramd/nips/niptemp"
 )
 
@@ -52,7 +51,7 @@ func (cs *Contracts) Move(ctx context.Context, id, with, to, note string, event 
 	if !validStatus(to) {
 		return Contract{}, client.Status{}, fmt.Errorf("%w: status: %q is none of %v", client.ErrInvalid, client.Printable(to), niptemp.Statuses())
 	}
-	if s, err := cs.known(ctx); err != nil {
+	if s, err := known(ctx, cs); err != nil {
 		return Contract{}, s, err
 	}
 	t, status, err := cs.thread(ctx, id, with)
@@ -71,7 +70,7 @@ func (cs *Contracts) Move(ctx context.Context, id, with, to, note string, event 
 	case c.party(cs.PubKey()) || accepts:
 		ev, err = cs.moving(t, to, note)
 	case c.decides(cs.PubKey()):
-		ev, err = cs.deciding(t, to, note)
+		ev, err = deciding(cs, t, to, note)
 	case !t.API:
 		err = fmt.Errorf("%w: this key is no party of the contract, and only an API takes the word of others", client.ErrNoAPI)
 	}
@@ -92,7 +91,7 @@ func (cs *Contracts) Move(ctx context.Context, id, with, to, note string, event 
 	if ev != nil {
 		request["event"] = raw(ev)
 	}
-	home := cs.named(c.Home)
+	home := relayAt(c.Home)
 	moved, err := cs.postContract(ctx, home, contractPath(id, "transitions"), request, &status)
 	if err != nil || ev == nil {
 		return moved, status, err
@@ -116,15 +115,15 @@ func (cs *Contracts) Decide(ctx context.Context, id, with, to, note string, even
 	return cs.Move(ctx, id, with, to, note, event)
 }
 
-// named returns the relay of a URL.
-func (cs *Contracts) named(at string) client.Target { return client.TargetsOf([]string{at})[0] }
+// relayAt returns the relay of a URL.
+func relayAt(at string) client.Target { return client.TargetsOf([]string{at})[0] }
 
 // moving signs the 30091 that moves a contract on.
 func (cs *Contracts) moving(t Thread, to, note string) (*nostr.Event, error) {
 	c := t.Contract
 	// It is later than our last and, where the other's clock is ahead, not much
 	// earlier than what it follows.
-	at, err := cs.following(max(t.last[kindState], c.UpdatedAt-aheadToFollow-1))
+	at, err := following(cs, max(t.last[kindState], c.UpdatedAt-aheadToFollow-1))
 	if err != nil {
 		return nil, err
 	}
@@ -190,14 +189,14 @@ func (cs *Contracts) Say(ctx context.Context, id, with string, s Saying) (Entry,
 	if err := s.check(); err != nil {
 		return Entry{}, client.Status{}, err
 	}
-	if s, err := cs.known(ctx); err != nil {
+	if s, err := known(ctx, cs); err != nil {
 		return Entry{}, s, err
 	}
 	t, status, err := cs.thread(ctx, id, with)
 	if err != nil {
 		return Entry{}, status, err
 	}
-	if s.Visibility, err = cs.visibility(t.Contract, s.Visibility); err != nil {
+	if s.Visibility, err = visibility(cs, t.Contract, s.Visibility); err != nil {
 		return Entry{}, status, err
 	}
 	if s.Visibility != VisibilityShared {
@@ -211,7 +210,7 @@ func (cs *Contracts) Say(ctx context.Context, id, with string, s Saying) (Entry,
 		return e, status, err
 	}
 	if cs.c.HTTP().ByToken() && s.Event == nil {
-		e, err := cs.sayByToken(ctx, t, s, &status)
+		e, err := sayByToken(ctx, cs, t, s, &status)
 		return e, status, err
 	}
 	ev := s.Event
@@ -244,7 +243,7 @@ func (cs *Contracts) Say(ctx context.Context, id, with string, s Saying) (Entry,
 	if e, err = cs.postEntry(ctx, t, s, ev, &status); err != nil {
 		return e, status, err
 	}
-	home := cs.named(t.Contract.Home)
+	home := relayAt(t.Contract.Home)
 	return e, status, cs.publish(ctx, ev, &home, &status)
 }
 
@@ -263,7 +262,7 @@ func (s Saying) check() error {
 }
 
 // visibility returns what is meant by a word, for this key.
-func (cs *Contracts) visibility(c Contract, word string) (string, error) {
+func visibility(cs *Contracts, c Contract, word string) (string, error) {
 	role := c.Role(cs.PubKey())
 	switch word {
 	case "", VisibilityShared:
@@ -282,7 +281,7 @@ func (cs *Contracts) visibility(c Contract, word string) (string, error) {
 // label returns what this key calls itself in events of a contract: the name
 // that the API knows it by, else the key. The other party's name for it is not
 // used.
-func (cs *Contracts) label(t Thread) string {
+func label(cs *Contracts, t Thread) string {
 	if t.API {
 		return t.Contract.agentID(cs.PubKey())
 	}
@@ -298,16 +297,16 @@ func (cs *Contracts) entry(t Thread, s Saying) (*nostr.Event, error) {
 		return nil, err
 	}
 	id := "mem_" + hex.EncodeToString(nonce)
-	body := entryBody{Type: s.Type, Content: s.Content, Visibility: VisibilityShared, ContractID: c.ID, EntryID: id, AuthorAgentID: cs.label(t), Attachments: s.Attachments}
+	body := entryBody{Type: s.Type, Content: s.Content, Visibility: VisibilityShared, ContractID: c.ID, EntryID: id, AuthorAgentID: label(cs, t), Attachments: s.Attachments}
 	text, err := content(body)
 	if err != nil {
 		return nil, err
 	}
 	ev := &nostr.Event{Kind: kindEntry, CreatedAt: nostr.Timestamp(cs.c.Now()), Content: text,
-		Tags: nostr.Tags{{"d", c.ID}, {"t", s.Type}, {"p", c.other(me)}, {"agentry:contract", c.ID}, {"agentry:entry", id}, {"agentry:author", cs.label(t)}}}
+		Tags: nostr.Tags{{"d", c.ID}, {"t", s.Type}, {"p", c.other(me)}, {"agentry:contract", c.ID}, {"agentry:entry", id}, {"agentry:author", label(cs, t)}}}
 	ev.Tags = append(ev.Tags, t.salt...)
 	if s.Sealed {
-		if ev.Content, err = cs.sealed(text, c.other(me)); err != nil {
+		if ev.Content, err = sealed(cs, text, c.other(me)); err != nil {
 			return nil, err
 		}
 	}
@@ -321,7 +320,7 @@ func (cs *Contracts) entry(t Thread, s Saying) (*nostr.Event, error) {
 }
 
 // sealed encrypts a text between us and another.
-func (cs *Contracts) sealed(text, other string) (string, error) {
+func sealed(cs *Contracts, text, other string) (string, error) {
 	nonce, err := cs.c.Options().Random(32)
 	if err != nil {
 		return "", err
@@ -348,7 +347,7 @@ func (cs *Contracts) postEntry(ctx context.Context, t Thread, s Saying, ev *nost
 	if ev != nil {
 		request["event"] = raw(ev)
 	}
-	home := cs.named(t.Contract.Home)
+	home := relayAt(t.Contract.Home)
 	var w wireEntry
 	err := cs.c.HTTP().API(ctx, home, http.MethodPost, contractPath(t.Contract.ID, "memory"), byPoster(nil, cs.poster), request, &w)
 	status.Published = append(status.Published, client.PublishStatus{URL: home.URL, Accepted: err == nil, Err: err, Message: "contract API"})

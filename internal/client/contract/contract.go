@@ -1,3 +1,5 @@
+// Package contract keeps contract memory (NIP-TEMP): it reads the thread of a
+// contract from events and from the API of relays, and moves it on.
 package contract
 
 import (
@@ -7,11 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip19"
 
+	"engramd/internal/client"
 	"engramd/nips/niptemp"
 )
 

@@ -8,13 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"engramd/internal/client"
-
 	experimental "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip44"
 
+	"engramd/internal/client"
 	"engramd/nips/niptemp"
 )
 

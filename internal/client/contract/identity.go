@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"strings"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip19"
+
+	"engramd/internal/client"
 )
 
 // AgentIdentity is what a relay's contract API knows of an agent's name:
@@ -130,7 +130,7 @@ func (cs *Contracts) identityCall(ctx context.Context, agentID string, call clie
 }
 
 // known finds out which key the client's token stands for.
-func (cs *Contracts) known(ctx context.Context) (client.Status, error) {
+func known(ctx context.Context, cs *Contracts) (client.Status, error) {
 	return cs.c.HTTP().Known(ctx, func(ctx context.Context, relay client.Target) (string, error) {
 		var w wireIdentity
 		err := cs.c.HTTP().API(ctx, relay, http.MethodGet, "/api/identity", nil, nil, &w)

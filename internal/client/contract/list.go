@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
 )
 
 // List returns the contracts that the caller is a party of, newest change
@@ -24,7 +24,7 @@ func (cs *Contracts) List(ctx context.Context, status string) ([]Contract, clien
 	if status != "" && !validStatus(status) {
 		return nil, client.Status{}, client.ErrInvalid
 	}
-	if s, err := cs.known(ctx); err != nil {
+	if s, err := known(ctx, cs); err != nil {
 		return nil, s, err
 	}
 	me := cs.PubKey()
@@ -51,7 +51,7 @@ func (cs *Contracts) List(ctx context.Context, status string) ([]Contract, clien
 	}
 	var listed []Contract
 	asking.Go(func() {
-		found, statuses := cs.fromAPIs(ctx)
+		found, statuses := fromAPIs(ctx, cs)
 		mu.Lock()
 		defer mu.Unlock()
 		listed, relays = found, append(relays, statuses...)
@@ -136,7 +136,7 @@ func fromStates(events map[string]*nostr.Event) []Contract {
 }
 
 // fromAPIs returns the contracts that the APIs of all relays list.
-func (cs *Contracts) fromAPIs(ctx context.Context) ([]Contract, []client.RelayStatus) {
+func fromAPIs(ctx context.Context, cs *Contracts) ([]Contract, []client.RelayStatus) {
 	type answer struct {
 		contracts []Contract
 		status    client.RelayStatus
@@ -144,7 +144,7 @@ func (cs *Contracts) fromAPIs(ctx context.Context) ([]Contract, []client.RelaySt
 	start := time.Now()
 	all := client.Each(ctx, cs.c.Targets(),
 		func(ctx context.Context, t client.Target) answer {
-			contracts, complete, err := cs.apiList(ctx, t)
+			contracts, complete, err := apiList(ctx, cs, t)
 			if isNoAPI(err) {
 				complete, err = true, nil
 			}
@@ -162,7 +162,7 @@ func (cs *Contracts) fromAPIs(ctx context.Context) ([]Contract, []client.RelaySt
 	return contracts, relays
 }
 
-func (cs *Contracts) apiList(ctx context.Context, t client.Target) (contracts []Contract, complete bool, err error) {
+func apiList(ctx context.Context, cs *Contracts, t client.Target) (contracts []Contract, complete bool, err error) {
 	complete, err = eachPage(func(offset int) (int, int, error) {
 		var page struct {
 			Contracts *[]wireContract `json:"contracts"`

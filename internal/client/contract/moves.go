@@ -7,10 +7,9 @@ import (
 	"errors"
 	"net/http"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
 	"engramd/nips/niptemp"
 )
 

@@ -10,10 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
 	"engramd/internal/protocol/wire"
 	"engramd/nips/niptemp"
 )

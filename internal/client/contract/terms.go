@@ -9,10 +9,9 @@ import (
 	"net/http"
 	"slices"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
 	"engramd/nips/disclose"
 	"engramd/nips/niptemp"
 )
@@ -36,7 +35,7 @@ func relayKey(ctx context.Context, c *client.Client, t client.Target) (string, e
 }
 
 // terms returns those of an offer, with names resolved at home.
-func (cs *Contracts) terms(ctx context.Context, o Offer, home *client.Target) (niptemp.Terms, error) {
+func terms(ctx context.Context, cs *Contracts, o Offer, home *client.Target) (niptemp.Terms, error) {
 	t := niptemp.Terms{Deadline: o.Deadline}
 	for _, named := range []struct {
 		who  string
@@ -49,7 +48,7 @@ func (cs *Contracts) terms(ctx context.Context, o Offer, home *client.Target) (n
 		case named.who == Relay:
 			*named.into, err = relayKey(ctx, cs.c, *home)
 		default:
-			*named.into, err = cs.resolve(ctx, *home, named.who)
+			*named.into, err = resolve(ctx, cs, *home, named.who)
 		}
 		if err != nil {
 			return niptemp.Terms{}, err
@@ -223,7 +222,7 @@ func (c Contract) decides(pubkey string) bool {
 
 // deciding signs the 30091 by which the arbitrator or the decider ends a
 // dispute.
-func (cs *Contracts) deciding(t Thread, to, note string) (*nostr.Event, error) {
+func deciding(cs *Contracts, t Thread, to, note string) (*nostr.Event, error) {
 	c, at := t.Contract, cs.c.Now()
 	if c.Status != string(niptemp.Disputed) {
 		return nil, &client.ConflictError{Reason: "the contract is " + c.Status + ", and not in dispute"}
@@ -253,7 +252,7 @@ func (cs *Contracts) Disclose(ctx context.Context, id, with, entry string) (Disc
 		return Disclosure{}, status, fmt.Errorf("%w: no relay showed its signed event", client.ErrUnreadable)
 	}
 	ev := t.Entries[at].Event
-	keys, err := cs.messageKeys(ev)
+	keys, err := messageKeys(cs, ev)
 	if err != nil {
 		return Disclosure{}, status, err
 	}
@@ -265,7 +264,7 @@ func (cs *Contracts) Disclose(ctx context.Context, id, with, entry string) (Disc
 }
 
 // messageKeys returns those of the payload of an entry between us and another.
-func (cs *Contracts) messageKeys(ev *nostr.Event) (disclose.Keys, error) {
+func messageKeys(cs *Contracts, ev *nostr.Event) (disclose.Keys, error) {
 	conversation, err := entryKey(cs.c, ev)
 	if err != nil {
 		return disclose.Keys{}, err

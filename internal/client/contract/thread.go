@@ -10,10 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
 	"engramd/nips/niptemp"
 )
 
@@ -63,7 +62,7 @@ func perRelay(all []client.RelayStatus) []client.RelayStatus {
 func (cs *Contracts) Thread(ctx context.Context, id, with string) (Thread, client.Status, error) {
 	ctx, cancel := cs.c.Operation(ctx)
 	defer cancel()
-	if s, err := cs.known(ctx); err != nil {
+	if s, err := known(ctx, cs); err != nil {
 		return Thread{}, s, err
 	}
 	return cs.thread(ctx, id, with)

@@ -8,10 +8,9 @@ import (
 	"net/http"
 	"strings"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
 	"engramd/nips/niptemp"
 )
 

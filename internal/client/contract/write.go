@@ -8,10 +8,9 @@ import (
 	"net/http"
 	"slices"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
 	"engramd/internal/protocol/wire"
 	"engramd/nips/nipae"
 	"engramd/nips/niptemp"
@@ -38,7 +37,7 @@ func (cs *Contracts) New(ctx context.Context, o Offer) (Contract, client.Status,
 	if o.Description == "" || o.AmountSats < 0 {
 		return Contract{}, client.Status{}, fmt.Errorf("%w: description must not be empty, amount_sats not negative", client.ErrInvalid)
 	}
-	if s, err := cs.known(ctx); err != nil {
+	if s, err := known(ctx, cs); err != nil {
 		return Contract{}, s, err
 	}
 	home, status, err := cs.home(ctx)
@@ -46,7 +45,7 @@ func (cs *Contracts) New(ctx context.Context, o Offer) (Contract, client.Status,
 		return Contract{}, status, err
 	}
 	if cs.c.HTTP().ByToken() {
-		made, err := cs.newByToken(ctx, home, o, &status)
+		made, err := newByToken(ctx, cs, home, o, &status)
 		return made, status, err
 	}
 	name := !nostr.IsValid32ByteHex(o.Worker) && o.Worker != ""
@@ -58,13 +57,13 @@ func (cs *Contracts) New(ctx context.Context, o Offer) (Contract, client.Status,
 	}
 	worker := o.Worker
 	if name {
-		if worker, err = cs.resolve(ctx, *home, o.Worker); err != nil {
+		if worker, err = resolve(ctx, cs, *home, o.Worker); err != nil {
 			return Contract{}, status, err
 		}
 	}
 	ev := o.Event
 	if ev == nil {
-		terms, err := cs.terms(ctx, o, home)
+		terms, err := terms(ctx, cs, o, home)
 		if err != nil {
 			return Contract{}, status, err
 		}
@@ -175,7 +174,7 @@ func (cs *Contracts) home(ctx context.Context) (*client.Target, client.Status, e
 }
 
 // resolve asks an API for the key of an agent's name.
-func (cs *Contracts) resolve(ctx context.Context, t client.Target, name string) (string, error) {
+func resolve(ctx context.Context, cs *Contracts, t client.Target, name string) (string, error) {
 	var identity struct {
 		PubKey string `json:"pubkey"`
 		Npub   string `json:"npub"`
@@ -248,7 +247,7 @@ const aheadToFollow = 60
 
 // following returns the created_at of a state that comes after last, in Unix
 // seconds: what a relay would not take if it were older.
-func (cs *Contracts) following(last int64) (int64, error) {
+func following(cs *Contracts, last int64) (int64, error) {
 	at, err := nipae.NextCreatedAt(cs.c.Now(), last)
 	if err != nil {
 		return 0, &client.PoisonedError{Head: last}

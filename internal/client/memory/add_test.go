@@ -7,9 +7,7 @@ import (
 	"testing"
 
 	"engramd/internal/client"
-
 	"engramd/internal/client/clienttest"
-
 	"engramd/nips/nipae"
 )
 

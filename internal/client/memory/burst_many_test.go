@@ -10,10 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/client/clienttest"
-
 	"engramd/internal/client"
-
+	"engramd/internal/client/clienttest"
 	"engramd/internal/relay/http/bridgetest"
 )
 

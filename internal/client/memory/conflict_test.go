@@ -8,9 +8,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
-
 	"engramd/internal/client/clienttest"
-
 	"engramd/internal/protocol/wire"
 	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/nipae"

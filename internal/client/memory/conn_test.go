@@ -11,12 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/client"
-
-	"engramd/internal/client/clienttest"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
+	"engramd/internal/client/clienttest"
 	"engramd/internal/e2e/testkeys"
 	"engramd/internal/protocol/wire"
 	"engramd/internal/relay/http/bridgetest"

@@ -10,9 +10,7 @@ import (
 	"testing"
 
 	"engramd/internal/client"
-
 	"engramd/internal/client/clienttest"
-
 	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/nipae"
 )

@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
 	"engramd/internal/protocol/writerlog"
 	"engramd/nips/nipae"
 )

@@ -7,10 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/client/clienttest"
-
 	"engramd/internal/client"
-
+	"engramd/internal/client/clienttest"
 	"engramd/internal/protocol/writerlog"
 	"engramd/nips/nipae"
 )

@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
 

@@ -8,12 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/client"
-
-	"engramd/internal/client/clienttest"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
+	"engramd/internal/client/clienttest"
 	"engramd/internal/protocol/wire"
 	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/nipae"

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
 	"engramd/internal/protocol/writerlog"
 	"engramd/nips/nipae"
 )

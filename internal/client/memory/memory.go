@@ -1,12 +1,13 @@
+// Package memory reads and writes what an agent remembers for an owner (NIP-AE),
+// through the relays of a client.
 package memory
 
 import (
 	"fmt"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
 

@@ -4,10 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
 

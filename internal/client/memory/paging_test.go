@@ -7,12 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/client"
-
-	"engramd/internal/client/clienttest"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
+	"engramd/internal/client/clienttest"
 	"engramd/nips/nipae"
 )
 

@@ -9,9 +9,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
-
 	"engramd/internal/client/clienttest"
-
 	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/nipae"
 )

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"slices"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
 )
 
 // Publish is Client.Publish of an event that Compose made of the pair. What is in no

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"engramd/internal/client"
-
 	"engramd/nips/nipae"
 )
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"engramd/internal/client"
-
 	"engramd/internal/platform/timeparse"
 	"engramd/nips/nipae"
 )

@@ -8,12 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/client/transfer"
-
 	"engramd/internal/client"
-
 	"engramd/internal/client/clienttest"
-
+	"engramd/internal/client/transfer"
 	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/nipae"
 )

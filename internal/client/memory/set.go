@@ -7,10 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
 

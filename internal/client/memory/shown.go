@@ -6,10 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
 

@@ -9,11 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"engramd/internal/client"
-	"engramd/internal/client/contract"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
+	"engramd/internal/client/contract"
 	"engramd/nips/niptemp"
 )
 

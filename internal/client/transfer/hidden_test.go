@@ -5,10 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/client/clienttest"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client/clienttest"
 	"engramd/internal/protocol/wire"
 	"engramd/nips/niptemp"
 )

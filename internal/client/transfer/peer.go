@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
 )
 
 const (

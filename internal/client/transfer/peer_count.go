@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
 )
 
 // ErrNoCount means that a relay does not count (NIP-45), or not exactly.

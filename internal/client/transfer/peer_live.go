@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
 )
 
 // livePing is how often a relay is asked for a sign of life while a live

@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"strings"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
 )
 
 // positionHeader and timeHeader say where a relay stood when it was asked for

@@ -8,12 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"engramd/internal/client"
-
-	"engramd/internal/client/clienttest"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
+	"engramd/internal/client/clienttest"
 	"engramd/internal/protocol/wire"
 )
 

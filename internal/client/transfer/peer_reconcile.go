@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
 	"engramd/nips/nip77"
 )
 

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
 )
 
 const (

@@ -11,15 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/client"
-	"engramd/nips/nipae"
-
-	"engramd/internal/client/clienttest"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
+	"engramd/internal/client/clienttest"
 	"engramd/internal/protocol/wire"
 	"engramd/internal/relay/http/bridgetest"
+	"engramd/nips/nipae"
 )
 
 func TestCount(t *testing.T) {

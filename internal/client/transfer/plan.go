@@ -7,10 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
 	"engramd/nips/kind"
 	"engramd/nips/nipae"
 	"engramd/nips/niptemp"

@@ -11,13 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/client"
-
-	"engramd/internal/client/clienttest"
-	"engramd/internal/client/memory"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
+	"engramd/internal/client/clienttest"
+	"engramd/internal/client/memory"
 	"engramd/internal/protocol/wire"
 	"engramd/internal/relay/http/bridgetest"
 )

@@ -9,12 +9,10 @@ import (
 	"sync"
 	"testing"
 
-	"engramd/internal/client"
-
-	"engramd/internal/client/clienttest"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
+	"engramd/internal/client/clienttest"
 	"engramd/internal/protocol/wire"
 	"engramd/nips/nip77"
 )

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	"engramd/internal/client"
-
-	"engramd/nips/niptemp"
-
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
+	"engramd/nips/niptemp"
 )
 
 // addressBatch is how many addresses are asked for at a time.

@@ -1,3 +1,5 @@
+// Package transfer moves events between relays. A Peer is one relay without a
+// pair of agent and owner; a Transfer brings relays up to date with others.
 package transfer
 
 import (
@@ -7,10 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"engramd/internal/client"
-
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
 	"engramd/nips/niptemp"
 )
 
