@@ -11,7 +11,7 @@
 // (attest.go). For a share that has named too many contract ids that show it
 // nothing, no more are looked up (guess.go). Where the relay is one of several
 // nodes, a read waits until everything is here that any of them acknowledged
-// before (latest.go), and ephemeral events are handed on (ephemeral.go).
+// before (latest.go), and ephemeral events are handed on (live.go).
 package relay
 
 import (
