@@ -18,6 +18,7 @@ import (
 	"engramd/internal/cli/root"
 	"engramd/internal/e2e/relaytest"
 	memorystate "engramd/internal/memory/state"
+	"engramd/internal/platform/processes"
 )
 
 // hookRig runs hooks as one process of a harness does, in a project's folder.
@@ -26,7 +27,7 @@ type hookRig struct {
 	dir    string
 	folder string // of the project
 	env    []string
-	above  []cliutil.Process
+	above  []processes.Process
 	// patience is how long a hook may take in a test; the machine is shared. slack
 	// is added to the time limits of what it asks, and is 0 where a relay hangs.
 	patience, slack time.Duration
@@ -43,7 +44,7 @@ func newHookRig(t *testing.T, relays ...string) *hookRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &hookRig{t: t, dir: dir, folder: filepath.Join(dir, "atlas"), above: []cliutil.Process{{ID: "7@1", Name: "sh"}, {ID: "6@1", Name: "claude"}}, patience: time.Minute, slack: slack}
+	r := &hookRig{t: t, dir: dir, folder: filepath.Join(dir, "atlas"), above: []processes.Process{{ID: "7@1", Name: "sh"}, {ID: "6@1", Name: "claude"}}, patience: time.Minute, slack: slack}
 	r.write("agent.key", relaytest.Agent().Secret+"\n")
 	r.write("atlas/.git/config", "[remote \"origin\"]\n\turl = git@github.com:Ana/Atlas.git\n")
 	r.env = []string{"HOME=" + dir, "XDG_CACHE_HOME=" + filepath.Join(dir, "cache"), "XDG_STATE_HOME=" + filepath.Join(dir, "state"),
@@ -92,7 +93,7 @@ type hooked struct {
 func (r *hookRig) run(stdin io.Reader, args ...string) hooked {
 	r.t.Helper()
 	var stdout, stderr bytes.Buffer
-	m := &root.Main{Args: args, Env: r.env, Dir: r.folder, Stdin: stdin, Stdout: &stdout, Stderr: &stderr, HookTime: r.patience, Slack: r.slack, Ancestors: func() []cliutil.Process { return r.above },
+	m := &root.Main{Args: args, Env: r.env, Dir: r.folder, Stdin: stdin, Stdout: &stdout, Stderr: &stderr, HookTime: r.patience, Slack: r.slack, Ancestors: func() []processes.Process { return r.above },
 		Terminal: cliutil.Terminal{Password: func(context.Context, string) (string, error) { r.t.Error("somebody is asked"); return "", nil }, Stdin: true, Stderr: true}}
 	code := m.Run(r.t.Context())
 	return hooked{code, stdout.String(), stderr.String()}

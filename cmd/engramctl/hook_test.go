@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"engramd/internal/agent/hook"
-	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/root"
 	"engramd/internal/cli/session"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/quote"
 	memorystate "engramd/internal/memory/state"
+	"engramd/internal/platform/processes"
 )
 
 var planted = map[string]string{
@@ -160,14 +160,14 @@ func TestHookEndsWell(t *testing.T) {
 	t.Run("a fault of the program", func(t *testing.T) {
 		r := newHookRig(t, url)
 		var stdout, stderr bytes.Buffer
-		m := &root.Main{Args: []string{"hook", "session-start"}, Env: r.env, Dir: r.folder, Stdin: strings.NewReader(good), Stdout: &stdout, Stderr: &stderr, Ancestors: func() []cliutil.Process { panic("secret") }}
+		m := &root.Main{Args: []string{"hook", "session-start"}, Env: r.env, Dir: r.folder, Stdin: strings.NewReader(good), Stdout: &stdout, Stderr: &stderr, Ancestors: func() []processes.Process { panic("secret") }}
 		if code := m.Run(t.Context()); code != 0 || !strings.Contains(stdout.String(), "could not be read: engramctl broke. It is not empty.") || strings.Contains(stderr.String(), "secret") {
 			t.Errorf("exit code %d, %s, %s", code, &stdout, &stderr)
 		}
 	})
 	t.Run("a stdout that is gone", func(t *testing.T) {
 		r := newHookRig(t, url)
-		m := &root.Main{Args: []string{"hook", "session-start"}, Env: r.env, Dir: r.folder, Stdin: strings.NewReader(good), Stdout: gone{}, Stderr: gone{}, Ancestors: func() []cliutil.Process { return nil }}
+		m := &root.Main{Args: []string{"hook", "session-start"}, Env: r.env, Dir: r.folder, Stdin: strings.NewReader(good), Stdout: gone{}, Stderr: gone{}, Ancestors: func() []processes.Process { return nil }}
 		if code := m.Run(t.Context()); code != 0 {
 			t.Errorf("exit code %d", code)
 		}

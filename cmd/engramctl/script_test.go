@@ -27,6 +27,7 @@ import (
 	"engramd/internal/cli/root"
 	"engramd/internal/cli/settings"
 	"engramd/internal/e2e/relaytest"
+	"engramd/internal/platform/processes"
 	"engramd/nips/nipae"
 )
 
@@ -142,8 +143,8 @@ func ctlOnce(ts *testscript.TestScript, args []string) ctlResult {
 		KeyCost:  4, // the default takes seconds under the race detector
 		Slack:    slackOf(ts, args),
 		// One harness runs them all, whatever runs the test.
-		Ancestors: func() []cliutil.Process {
-			return []cliutil.Process{{ID: "3@1", Name: "sh"}, {ID: "2@1", Name: "claude"}}
+		Ancestors: func() []processes.Process {
+			return []processes.Process{{ID: "3@1", Name: "sh"}, {ID: "2@1", Name: "claude"}}
 		},
 		Keychain: ts.Value(keysKey{}).(heldKeys), Services: servicesOf(ts), Self: installed(ts),
 	}

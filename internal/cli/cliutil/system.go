@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"engramd/internal/platform/keychain"
+	"engramd/internal/platform/processes"
 	"engramd/internal/platform/service"
 )
 
@@ -36,7 +37,7 @@ type System struct {
 	Slack time.Duration
 	// Ancestors returns the processes above this one, the nearest first; nil asks
 	// the system.
-	Ancestors func() []Process
+	Ancestors func() []processes.Process
 }
 
 // Unreleased is the version of a build that was given none.
@@ -52,10 +53,4 @@ type Terminal struct {
 	// Line asks for a line that is no secret; nil likewise.
 	Line                  func(ctx context.Context, prompt string) (string, error)
 	Stdin, Stdout, Stderr bool // that stream is a terminal
-}
-
-// Process is one of this machine.
-type Process struct {
-	ID   string // good for as long as it runs: its number and when it began
-	Name string // of its program
 }

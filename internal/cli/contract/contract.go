@@ -10,6 +10,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/bearer"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
@@ -65,7 +66,7 @@ func withThread(ctx context.Context, env *cliutil.Env, id, with string, do func(
 	if err != nil {
 		return err
 	}
-	return cliutil.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+	return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 		t, s, err := cs.Thread(ctx, id, with)
 		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/bearer"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
@@ -39,7 +40,7 @@ func runDisclose(ctx context.Context, env *cliutil.Env, o discloseOptions, args 
 	if err != nil {
 		return err
 	}
-	return cliutil.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+	return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 		d, s, err := cs.Disclose(ctx, args[0], other, args[1])
 		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/bearer"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -42,7 +43,7 @@ func runLs(ctx context.Context, env *cliutil.Env, o lsOptions) error {
 	if err := checkStatus("--status", o.status, true); err != nil {
 		return err
 	}
-	return cliutil.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+	return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 		all, s, err := cs.List(ctx, o.status)
 		if err == nil && len(all) == 0 && s.Partial {
 			err = fmt.Errorf("%w, and those that did know no contract", client.ErrPartial)

@@ -6,6 +6,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/bearer"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
@@ -80,7 +81,7 @@ func moveContract(ctx context.Context, env *cliutil.Env, o moveOptions, args []s
 	if err != nil {
 		return err
 	}
-	return cliutil.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+	return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 		c, s, err := move(cs, ctx, args[0], other, args[1], o.note, ev)
 		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/bearer"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
@@ -79,7 +80,7 @@ func runNew(ctx context.Context, env *cliutil.Env, o newOptions, args []string) 
 	if o.offer.AmountSats < 0 {
 		return exit.Usagef("--sats must not be negative")
 	}
-	return cliutil.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+	return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 		c, s, err := cs.New(ctx, o.offer)
 		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 			return err

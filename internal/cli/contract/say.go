@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/bearer"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
@@ -89,7 +90,7 @@ func runSay(ctx context.Context, env *cliutil.Env, o sayOptions, args []string) 
 	if err := guard(o.allow, texts...); err != nil {
 		return err
 	}
-	return cliutil.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+	return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 		e, status, err := cs.Say(ctx, args[0], other, o.saying)
 		if err := env.ReportWith(status, err, cliutil.ContractRemedy); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/bearer"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
@@ -86,7 +87,7 @@ Exit code 3 if the key is not the operator's, 5 if the name is taken.`,
 func runProvision(ctx context.Context, env *cliutil.Env, asJSON bool, args []string) error {
 	var made contract.AgentIdentity
 	err := toPrivate(env, args[1], func(f *privateFile) error {
-		return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+		return bearer.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 			id, token, s, err := cs.Provision(ctx, args[0])
 			if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 				return err
@@ -113,7 +114,7 @@ Exit code 5 if the name is another's, or the key has another name.`,
 		Example: `  engramctl identity bind agent-0001 --key-file agent.key`,
 		Args:    cliutil.Arguments("AGENT_ID"),
 	}, func(ctx context.Context, args []string) error {
-		return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+		return bearer.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 			id, s, err := cs.Bind(ctx, args[0])
 			if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 				return err
@@ -181,24 +182,24 @@ func runClaim(ctx context.Context, env *cliutil.Env, o claimOptions, args []stri
 
 // claimToken returns the token of a file, for the one relay that is configured,
 // or that of the environment, for its relay.
-func claimToken(env *cliutil.Env, file string) (cliutil.Token, error) {
+func claimToken(env *cliutil.Env, file string) (bearer.Token, error) {
 	if file == "" {
-		t, err := env.BearerToken()
-		if err == nil && t == (cliutil.Token{}) {
+		t, err := bearer.BearerToken(env)
+		if err == nil && t == (bearer.Token{}) {
 			err = exit.Usagef("--token-file is missing, and ENGRAM_TOKEN is not set: the agent's bearer token proves whose key it is")
 		}
 		return t, err
 	}
 	text, err := settings.ReadPrivate("token file", env.Path(file))
 	if err != nil {
-		return cliutil.Token{}, exit.BadUsage(err)
+		return bearer.Token{}, exit.BadUsage(err)
 	}
 	s, err := env.Settings()
 	if err != nil {
-		return cliutil.Token{}, err
+		return bearer.Token{}, err
 	}
 	if len(s.Relays) != 1 {
-		return cliutil.Token{}, exit.Usagef("a token is of one relay, and %d are configured: name it with --relay", len(s.Relays))
+		return bearer.Token{}, exit.Usagef("a token is of one relay, and %d are configured: name it with --relay", len(s.Relays))
 	}
-	return cliutil.Token{Text: strings.TrimSpace(text), Relay: s.Relays[0]}, nil
+	return bearer.Token{Text: strings.TrimSpace(text), Relay: s.Relays[0]}, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/bearer"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
@@ -51,7 +52,7 @@ func runLs(ctx context.Context, env *cliutil.Env, o lsOptions) error {
 	if o.limit < 1 || o.limit > maxNames || o.offset < 0 {
 		return exit.Usagef("--limit must be 1 to %d, and --offset not negative", maxNames)
 	}
-	return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+	return bearer.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 		all, s, err := cs.Identities(ctx, o.limit, o.offset)
 		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 			return err
@@ -102,7 +103,7 @@ func runShow(ctx context.Context, env *cliutil.Env, asJSON bool, args []string) 
 			return err
 		}
 	}
-	return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+	return bearer.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 		var id contract.AgentIdentity
 		var s client.Status
 		var err error
@@ -142,7 +143,7 @@ not given.`,
 		Example: `  engramctl identity delete squatter --key-file op.key`,
 		Args:    cliutil.Arguments("AGENT_ID"),
 	}, func(ctx context.Context, args []string) error {
-		return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+		return bearer.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 			id, s, err := cs.DeleteIdentity(ctx, args[0], withKey)
 			if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 				return err
@@ -190,7 +191,7 @@ token renew gives it a new token.`,
 		Example: `  engramctl identity token void agent-0000 --key-file op.key`,
 		Args:    cliutil.Arguments("AGENT_ID"),
 	}, func(ctx context.Context, args []string) error {
-		return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+		return bearer.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 			id, s, err := cs.VoidToken(ctx, args[0])
 			if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 				return err
@@ -203,7 +204,7 @@ token renew gives it a new token.`,
 // renewToken has a token renewed into a new file.
 func renewToken(ctx context.Context, env *cliutil.Env, agentID, file string) error {
 	err := toPrivate(env, file, func(f *privateFile) error {
-		return cliutil.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+		return bearer.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 			token, s, err := cs.RenewToken(ctx, agentID)
 			if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 				return err

@@ -11,6 +11,7 @@ import (
 
 	"engramd/internal/agent/mcp"
 	"engramd/internal/agent/session"
+	"engramd/internal/cli/bearer"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/proposal"
@@ -229,16 +230,16 @@ func chosenTools(tools []string, pair, owner bool) ([]string, error) {
 // relays: the agent's own list says nothing of them.
 func business(ctx context.Context, env *cliutil.Env, c *client.Client) (*client.Client, error) {
 	if c == nil {
-		return cliutil.Acting(ctx, env, false)
+		return bearer.Acting(ctx, env, false)
 	}
-	t, err := env.BearerToken()
+	t, err := bearer.BearerToken(env)
 	if err != nil {
 		return nil, err
 	}
-	if t == (cliutil.Token{}) {
+	if t == (bearer.Token{}) {
 		return client.New(c.Identity(), client.Options{Relays: c.Relays(), Timeout: env.Flags.Timeout, Trace: env.Trace()}), nil
 	}
-	return cliutil.Bearing(env, t)
+	return bearer.Bearing(env, t)
 }
 
 // attestFlag is --attest.

@@ -1,4 +1,4 @@
-package cliutil
+package processes
 
 import (
 	"bytes"
@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// systemAncestors asks the kernel for one process after the other.
-func systemAncestors() (all []Process) {
-	for pid := os.Getppid(); pid > 1 && len(all) < maxAncestors; {
+// Above asks the kernel for one process after the other.
+func Above() (all []Process) {
+	for pid := os.Getppid(); pid > 1 && len(all) < most; {
 		info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 		if err != nil {
 			break

@@ -1,6 +1,6 @@
 //go:build !darwin && !windows
 
-package cliutil
+package processes
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// systemAncestors reads /proc; where there is none, nothing is known.
-func systemAncestors() (all []Process) {
-	for pid := os.Getppid(); pid > 1 && len(all) < maxAncestors; {
+// Above reads /proc; where there is none, nothing is known.
+func Above() (all []Process) {
+	for pid := os.Getppid(); pid > 1 && len(all) < most; {
 		p, parent, ok := statusOf(pid)
 		if !ok {
 			break

@@ -1,4 +1,4 @@
-package cliutil
+package processes
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// systemAncestors looks at one picture of all processes. A parent that began
+// Above looks at one picture of all processes. A parent that began
 // after its child is another one with its number.
-func systemAncestors() (all []Process) {
+func Above() (all []Process) {
 	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
 	if err != nil {
 		return nil
@@ -22,7 +22,7 @@ func systemAncestors() (all []Process) {
 		entries[entry.ProcessID] = entry
 	}
 	child := beganAt(uint32(os.Getpid()))
-	for pid := uint32(os.Getppid()); pid != 0 && len(all) < maxAncestors; {
+	for pid := uint32(os.Getppid()); pid != 0 && len(all) < most; {
 		e, ok := entries[pid]
 		at := beganAt(pid)
 		if !ok || at == 0 || at > child {

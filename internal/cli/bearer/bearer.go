@@ -1,9 +1,11 @@
-package cliutil
+// Package bearer acts on contracts and names by a key or a token.
+package bearer
 
 import (
 	"context"
 	"strings"
 
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
@@ -17,7 +19,7 @@ type Token struct{ Text, Relay string }
 
 // BearerToken is ENGRAM_TOKEN, for the relay that ENGRAM_TOKEN_RELAY names, and no
 // other.
-func (e *Env) BearerToken() (Token, error) {
+func BearerToken(e *cliutil.Env) (Token, error) {
 	t := Token{Text: strings.TrimSpace(e.Vars["ENGRAM_TOKEN"]), Relay: e.Vars["ENGRAM_TOKEN_RELAY"]}
 	if t.Text == "" {
 		return Token{}, nil
@@ -47,14 +49,14 @@ func (e *Env) BearerToken() (Token, error) {
 // Acting makes a client that acts on contracts: by the token, unless the command
 // line names a key, or there is none. keyFirst is for what a key may do and a
 // token may not: then the token counts where no key is configured.
-func Acting(ctx context.Context, e *Env, keyFirst bool) (*client.Client, error) {
+func Acting(ctx context.Context, e *cliutil.Env, keyFirst bool) (*client.Client, error) {
 	s, err := e.Settings()
 	if err != nil {
 		return nil, err
 	}
 	t := Token{}
 	if e.Flags.KeyFile == "" && !(keyFirst && s.Key != (settings.KeySource{})) {
-		if t, err = e.BearerToken(); err != nil {
+		if t, err = BearerToken(e); err != nil {
 			return nil, err
 		}
 	}
@@ -66,7 +68,7 @@ func Acting(ctx context.Context, e *Env, keyFirst bool) (*client.Client, error) 
 }
 
 // Bearing makes a client that acts by a token.
-func Bearing(e *Env, t Token) (*client.Client, error) {
+func Bearing(e *cliutil.Env, t Token) (*client.Client, error) {
 	c, err := client.NewBearer(t.Text, t.Relay, client.Options{Timeout: e.Flags.Timeout, Trace: e.Trace()})
 	if err != nil {
 		return nil, exit.BadUsage(err)
@@ -77,7 +79,7 @@ func Bearing(e *Env, t Token) (*client.Client, error) {
 // WithContracts runs do in the name of the key or the token, at the configured
 // relays: where a contract is kept is agreed with its other party, and no list
 // of one's own says it.
-func WithContracts(ctx context.Context, e *Env, do func(ctx context.Context, cs *contract.Contracts) error) error {
+func WithContracts(ctx context.Context, e *cliutil.Env, do func(ctx context.Context, cs *contract.Contracts) error) error {
 	poster, err := settings.PublicKey("--poster", "the command line", e.Flags.Poster)
 	if err != nil {
 		return err
@@ -87,11 +89,11 @@ func WithContracts(ctx context.Context, e *Env, do func(ctx context.Context, cs 
 
 // WithNames runs do, about names of agents, in the name of the key; where there
 // is none, of the token.
-func WithNames(ctx context.Context, e *Env, do func(ctx context.Context, cs *contract.Contracts) error) error {
+func WithNames(ctx context.Context, e *cliutil.Env, do func(ctx context.Context, cs *contract.Contracts) error) error {
 	return acting(ctx, e, true, do)
 }
 
-func acting(ctx context.Context, e *Env, keyFirst bool, do func(ctx context.Context, cs *contract.Contracts) error) error {
+func acting(ctx context.Context, e *cliutil.Env, keyFirst bool, do func(ctx context.Context, cs *contract.Contracts) error) error {
 	c, err := Acting(ctx, e, keyFirst)
 	if err != nil {
 		return err
