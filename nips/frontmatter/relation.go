@@ -1,7 +1,9 @@
 package frontmatter
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"engramd/nips/nipae"
 )
@@ -58,4 +60,155 @@ func (d Doc) Links() []Relation {
 		all = append(all, Relation{Relation: Link, Target: string(slug), Strength: 1})
 	}
 	return all
+}
+
+// Trust says how far a text may be believed, the least first. Any way of writing
+// may lower it, none may raise it. It is a convention among tools that keep it:
+// whoever holds the agent's key can write anything.
+type Trust uint8
+
+// The order of trust.
+const (
+	External Trust = iota // somebody else's words
+	Derived               // a result of thinking over others
+	Observed              // the agent's own writing, and texts that say nothing
+	Told                  // what the owner proposed and the agent accepted
+)
+
+var trusts = [...]string{"external", "derived", "observed", "told"}
+
+// String returns the word that stands in front matter.
+func (t Trust) String() string { return trusts[min(int(t), len(trusts)-1)] }
+
+// ParseTrust reads the word.
+func ParseTrust(s string) (Trust, bool) {
+	i := slices.Index(trusts[:], s)
+	return Trust(max(i, 0)), i >= 0
+}
+
+// Lower returns the lesser of two.
+func (t Trust) Lower(o Trust) Trust { return min(t, o) }
+
+// Trust returns the trust of a text: observed if it says nothing, external if it
+// says what cannot be read, the lowest if it says several.
+func (d Doc) Trust() Trust {
+	t, _ := d.trust()
+	return t
+}
+
+func (d Doc) trust() (lowest Trust, ok bool) {
+	all := d.values(keyTrust)
+	if len(all) == 0 {
+		return Observed, true
+	}
+	lowest, ok = Told, true
+	for _, v := range all {
+		s, _ := v.Scalar()
+		t, known := ParseTrust(s)
+		lowest, ok = lowest.Lower(t), ok && known
+	}
+	return lowest, ok
+}
+
+func (r *reader) trust() Trust {
+	t, ok := r.doc.trust()
+	if !ok {
+		r.fault(keyTrust, "it must be told, observed, derived or external; external holds")
+	}
+	return t
+}
+
+// The fields that are stamped.
+const (
+	keyCreated      = "created"
+	keySource       = "source"
+	keySession      = "session"
+	keyProject      = "project"
+	keyConsolidated = "consolidated"
+	keyTrust        = "trust"
+)
+
+// kept are the stamped fields that a text may have only as its head has them.
+var kept = []string{keyCreated, keySource, keySession, keyConsolidated}
+
+// Claims returns which keys of a text that is to be written as it stands claim
+// more than the head it replaces (nil: there is none) grants: another created,
+// source, session or consolidated, or more trust. Whoever writes texts
+// byte for byte refuses one that claims anything. A text that leaves trust out
+// claims to be observed.
+func Claims(d Doc, head *Doc) []string {
+	var claimed []string
+	before := Doc{}
+	if head != nil {
+		before = *head
+	}
+	for _, key := range kept {
+		had := before.values(key)
+		another := func(v Value) bool { return !slices.ContainsFunc(had, v.Equal) }
+		if slices.ContainsFunc(d.values(key), another) {
+			claimed = append(claimed, key)
+		}
+	}
+	if d.Trust() > before.Trust() {
+		claimed = append(claimed, keyTrust)
+	}
+	return claimed
+}
+
+// Stamp is what a way of writing says of the text that comes by it.
+type Stamp struct {
+	Now     time.Time
+	Source  string // "" for none
+	Session string // "" for none
+	// Project is of whose memory a text is that does not say so itself; "" for none.
+	Project string
+	// Most is the most trust that this way gives: Observed for the agent's own
+	// writing, Derived for results of consolidation, External for what others
+	// wrote.
+	Most Trust
+	// Reset lets Most stand whatever the head has: for a proposal of the owner
+	// that was accepted, and nothing else.
+	Reset bool
+}
+
+// Stamped returns a text with the stamped fields as they must be, whatever it
+// says itself: created and consolidated are the head's (created is Now without
+// one), source and session the stamp's, and trust is the least of what the
+// text says, the head has and the stamp allows.
+func Stamped(d Doc, head *Doc, s Stamp) (string, error) {
+	trust, created := d.Trust().Lower(s.Most), At(s.Now).Value()
+	if s.Reset {
+		trust = s.Most
+	}
+	consolidated := Remove(keyConsolidated)
+	if head != nil {
+		if !s.Reset {
+			trust = trust.Lower(head.Trust())
+		}
+		if v, ok := head.Value(keyCreated); ok {
+			created = timely(v)
+		}
+		if v, ok := head.Value(keyConsolidated); ok {
+			consolidated = Set(keyConsolidated, timely(v))
+		}
+	}
+	changes := []Change{}
+	if _, said := d.Value(keyProject); !said && s.Project != "" {
+		changes = append(changes, Set(keyProject, String(s.Project)))
+	}
+	return d.Edit(append(changes, stampOf(keySession, s.Session), Set(keyCreated, created), stampOf(keySource, s.Source),
+		Set(keyTrust, String(trust.String())), consolidated)...)
+}
+
+// timely returns a value that is a time so that it is written without quotes.
+func timely(v Value) Value {
+	_, v.bare = ParseMoment(v.scalar)
+	return v
+}
+
+func stampOf(key, text string) Change {
+	if text == "" {
+		return Remove(key)
+	}
+	return Set(key, String(text))
 }

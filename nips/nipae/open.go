@@ -8,6 +8,75 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip44"
 )
 
+// HeadFilter returns what to ask every configured relay for one slug (NIP-AE,
+// "Head selection"): the answers, united, are the candidates of SelectHead.
+func HeadFilter(k ConversationKey, agent, owner string, s Slug) nostr.Filter {
+	f := ListFilter(agent, owner)
+	f.Tags["d"] = []string{AddressIn(k, agent, owner, s)}
+	return f
+}
+
+// ListFilter returns what to ask every configured relay for a pair's whole
+// memory (NIP-AE, "Listing"): the answers, united, are the candidates of
+// SelectHeads. Relays cap their answers: page with Until until one is empty.
+func ListFilter(agent, owner string) nostr.Filter {
+	return nostr.Filter{
+		Kinds:   []int{Kind},
+		Authors: []string{agent},
+		Tags:    nostr.TagMap{"p": []string{owner}},
+	}
+}
+
+// References returns the slugs that a text refers to as [[slug]], each once,
+// in the order of their first appearance (NIP-AE, "References"). The match is
+// literal: there is no escape and no markup. What stands between the brackets
+// must be a valid slug, core or mem/…; anything else is text.
+func References(text string) []Slug {
+	var found []Slug
+	seen := make(map[Slug]bool)
+	for i := 0; i+1 < len(text); i++ {
+		if text[i] != '[' || text[i+1] != '[' {
+			continue
+		}
+		// No slug holds a bracket, so no byte is looked at twice.
+		end := i + 2
+		for end < len(text) && isSlugByte(text[end]) {
+			end++
+		}
+		if end+1 >= len(text) || text[end] != ']' || text[end+1] != ']' {
+			continue
+		}
+		slug, err := ParseSlug(text[i+2 : end])
+		if err == nil && !seen[slug] {
+			seen[slug] = true
+			found = append(found, slug)
+		}
+	}
+	return found
+}
+
+// ErrSignature means that an event's id is not that of its content, or that its
+// signature does not hold (NIP-01).
+var ErrSignature = errors.New("the event's id or signature is wrong")
+
+// verify checks id and signature. Lengths and digits come first: go-nostr,
+// built with libsecp256k1, decodes pubkey and signature into arrays of fixed
+// size and panics on longer ones.
+func verify(ev *nostr.Event) error {
+	if !isHex32(ev.ID) || !isHex32(ev.PubKey) || len(ev.Sig) != 128 ||
+		!isHex32(ev.Sig[:64]) || !isHex32(ev.Sig[64:]) {
+		return fmt.Errorf("%w: id, pubkey and sig are 64, 64 and 128 lower-case hex digits", ErrSignature)
+	}
+	if !ev.CheckID() {
+		return fmt.Errorf("%w: the id is another event's", ErrSignature)
+	}
+	// The library's error repeats the key, and depends on the build.
+	if ok, err := ev.CheckSignature(); !ok || err != nil {
+		return fmt.Errorf("%w: it is not signed by its author", ErrSignature)
+	}
+	return nil
+}
+
 // Engram is a valid event with what it says. Event is the one that was opened,
 // not a copy: treat it as read-only.
 type Engram struct {

@@ -357,8 +357,7 @@ func (t *Tree) tidy() {
 
 // reason is an error without the path, which stands before it.
 func reason(err error) string {
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err.Error()
 	}
 	return err.Error()

@@ -16,10 +16,6 @@ type index struct {
 	names map[string]nipae.Slug // ends of paths and other names; "" is ambiguous
 }
 
-func newIndex() *index {
-	return &index{map[string]nipae.Slug{}, map[string]nipae.Slug{}}
-}
-
 // add enters a draft. Of the sections of a file the first is the file.
 func (ix *index) add(d *draft, slug nipae.Slug) {
 	names := d.names

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -218,4 +219,18 @@ func (m *Copy) reopen(ctx context.Context, round int, reason error) error {
 // damaged is an error that says what does not hold.
 func damaged(what string) error {
 	return fmt.Errorf("%w: %s is not what was written", sealedfile.ErrDamaged, what)
+}
+
+// Exists reports whether a folder has a copy of a pair: whoever has one thing
+// to note need not begin a copy for that.
+func Exists(p Pair, dir string) (bool, error) {
+	keys, err := keysOf(p)
+	if err != nil {
+		return false, err
+	}
+	_, err = os.Stat(filepath.Join(dir, keys.name+".mirror"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -85,3 +85,47 @@ func (m *Copy) openAll(events []*nostr.Event) []*opened {
 	each.Wait()
 	return out
 }
+
+// application marks the file as one of this package: "engM".
+const application = 0x656e674d
+
+// schema is the file, step by step. A step that was released never changes.
+var schema = []string{`
+-- seq numbers changes of heads. Changes up to floor may be forgotten: an index
+-- that is older must be loaded anew.
+CREATE TABLE counter (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL, floor INTEGER NOT NULL);
+INSERT INTO counter VALUES (1, 0, 0);
+
+-- An address (d tag) and its head. slug is '' while nothing there can be read;
+-- head is NULL once nothing is there; seq is its last change.
+CREATE TABLE places (
+  a INTEGER PRIMARY KEY, d BLOB NOT NULL UNIQUE, slug TEXT NOT NULL,
+  head INTEGER, doubtful INTEGER NOT NULL, seq INTEGER NOT NULL);
+CREATE INDEX places_by_seq ON places (seq);
+CREATE INDEX places_by_slug ON places (slug) WHERE slug <> '';
+
+-- Events whose signature was checked. state is one of state.go's.
+CREATE TABLE events (
+  n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, a INTEGER NOT NULL, created INTEGER NOT NULL,
+  state INTEGER NOT NULL, reason TEXT NOT NULL, size INTEGER NOT NULL, hash BLOB, mac BLOB NOT NULL);
+CREATE INDEX events_by_place ON events (a);
+CREATE INDEX events_unreadable ON events (a) WHERE state = 2; -- unreadable, of which there are few
+CREATE TABLE texts (n INTEGER PRIMARY KEY, text BLOB NOT NULL);
+
+-- What each relay was last seen to have, and how far it was seen. Times are Unix
+-- milliseconds, newest is in seconds.
+CREATE TABLE relays (
+  r INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, newest INTEGER NOT NULL,
+  confirmed INTEGER NOT NULL, compared INTEGER NOT NULL, complete INTEGER NOT NULL, mac BLOB NOT NULL);
+CREATE TABLE held (n INTEGER NOT NULL, r INTEGER NOT NULL, PRIMARY KEY (n, r)) WITHOUT ROWID;
+
+-- The index of recall as it was at a change.
+CREATE TABLE kept (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL, mac BLOB NOT NULL, blob BLOB NOT NULL);
+
+CREATE TABLE models (m INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE vectors (m INTEGER NOT NULL, hash BLOB NOT NULL, mac BLOB NOT NULL, sections BLOB NOT NULL, UNIQUE (m, hash));
+`, `
+-- Tells a relay's row from another one of the same relay, before or after it was
+-- forgotten, or in another file.
+ALTER TABLE relays ADD COLUMN life INTEGER NOT NULL DEFAULT 0;
+`}

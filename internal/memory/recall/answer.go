@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"slices"
 
 	"engramd/nips/frontmatter"
@@ -106,4 +107,105 @@ func cutTail(hits []Hit) []Hit {
 		}
 		return h.Score < tail*best.Score
 	})
+}
+
+// maxSearched is how many documents a search returns at most.
+const maxSearched = 1000
+
+// Search returns the documents that have to do with the query, best first,
+// however little they fit: it is for who looks a word up, and knows what to do
+// with a bad hit. A word that no document has is also looked for as a part of
+// words. Phrases must occur, as in Recall. What is only linked to such a document,
+// or lies beside it in a session, is none of them.
+func (x *Index) Search(q Query, w Weights, texts Texts) []Hit {
+	q.parts = true
+	s := x.search(q, w).score()
+	hits := s.rank(maxSearched)
+	hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.Why&(ByTime|ByPerson) == 0 && !s.hasWord(h.doc) && s.a.phrases == nil })
+	return s.settle(s.phrased(hits, texts))
+}
+
+// phrased leaves out the hits whose text lacks a phrase of the query.
+func (s *search) phrased(hits []Hit, texts Texts) []Hit {
+	if s.a.phrases == nil {
+		return hits
+	}
+	return slices.DeleteFunc(hits, func(h Hit) bool {
+		text, ok := texts(h.Slug)
+		return !ok || !says(text, s.a.phrases)
+	})
+}
+
+// hasWord reports whether one of the words stands in a document.
+func (s *search) hasWord(doc int32) bool {
+	d := &s.x.docs[doc]
+	for at := d.from; at < d.to; at++ {
+		if s.own[at] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Finder shows where in a text the words of a query stand.
+type Finder struct{ terms map[string]int }
+
+// Place is a word of a text that a query has.
+type Place struct{ At, Term int } // in bytes; which of the terms
+
+// maxFinds is how many places of one text are looked at.
+const maxFinds = 500
+
+// Finder returns one for a query of Search.
+func (x *Index) Finder(q Query, w Weights) Finder {
+	q.parts = true
+	a := x.search(q, w).a
+	f := Finder{terms: map[string]int{}}
+	add := func(text string, term int) {
+		if _, ok := f.terms[text]; !ok {
+			f.terms[text] = term
+		}
+	}
+	n := 0
+	for _, t := range a.terms {
+		for _, v := range t.at {
+			add(v.text, n)
+		}
+		n++
+	}
+	for _, phrase := range a.phrases {
+		for _, w := range phrase {
+			for _, text := range x.stemsOf(w, languageIn(q.Text)) {
+				add(text, n)
+			}
+			n++
+		}
+	}
+	return f
+}
+
+// Terms is how many terms the query has.
+func (f Finder) Terms() int {
+	last := -1
+	for _, n := range f.terms {
+		last = max(last, n)
+	}
+	return last + 1
+}
+
+// Places returns where the terms of the query stand in a text, in order.
+func (f Finder) Places(text string) []Place {
+	var all []Place
+	lang := languageIn(text)
+	eachPlace(text, func(w word, at int) {
+		t := w.text
+		if !w.whole {
+			t = lang.stem(w.text)
+		}
+		if term, ok := f.terms[t]; ok && len(all) < maxFinds {
+			all = append(all, Place{at, term})
+		}
+	})
+	slices.SortStableFunc(all, func(a, b Place) int { return cmp.Compare(a.At, b.At) }) // an identifier comes behind its parts
+	return slices.CompactFunc(all, func(a, b Place) bool { return a.At == b.At })
 }

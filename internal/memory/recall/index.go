@@ -102,7 +102,8 @@ type edge struct {
 
 // New returns an empty index.
 func New() *Index {
-	return &Index{inverted: inverted{terms: map[string]int32{}}, documents: documents{bySlug: map[string]int32{}, groups: newRegistry(), people: newPeople()}}
+	return &Index{inverted: inverted{terms: map[string]int32{}}, documents: documents{bySlug: map[string]int32{},
+		groups: registry{byName: map[string]int32{}}, people: people{map[string]int{}, map[string][]string{}}}}
 }
 
 // Len returns how many documents there are, and how many sections they have.

@@ -1,5 +1,12 @@
 package recall
 
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+)
+
 // maxIDF is the most that one rare stem says: a number or a typo that stands
 // nowhere else says no more than a rare word.
 const maxIDF = 4
@@ -42,4 +49,103 @@ func (x *Index) Said() []Said {
 		all = append(all, s)
 	}
 	return all
+}
+
+const (
+	// tellFirst is how likely the best memory fits a prompt before it is told, tellMore
+	// the same of a second and third one, and tellAlone of one by a single word.
+	tellFirst = 0.16
+	tellMore  = 0.27
+	tellAlone = 0.38
+	// oneTerm is signMatched of a single one.
+	oneTerm = math.Ln2
+	// MostTold is how many memories a prompt is told.
+	MostTold = 3
+)
+
+// Told returns what is told at a prompt that asks for nothing: at most MostTold
+// memories, those that are the most likely to bear on it first. A long prompt is
+// read whole and in windows.
+func (x *Index) Told(q Query, w Weights, texts Texts) []Found {
+	parts := windows(q.Text)
+	if len(parts) > 1 {
+		parts = append(parts, q.Text)
+	}
+	likely, hits := map[int32]float64{}, map[int32]Hit{}
+	open := x.open(&q.Filter)
+	q.looked, q.room = newLookups(x, open, q, w), &room{}
+	s := &search{x: x}
+	for _, part := range parts { // the last is the whole
+		q.Text = part
+		s = &search{x: x, q: q, w: w, a: read(x, q, w, open)}
+		s.a.terms = x.rare(s.a.terms, commonTold)
+		all := s.score().rank(MostTold)
+		for _, h := range all {
+			if p := h.likely(all[0].Score); h.bears() && p > likely[h.doc] {
+				h.Fit = Strong
+				likely[h.doc], hits[h.doc] = p, h
+			}
+		}
+	}
+	var told []Hit
+	for doc, h := range hits {
+		least := tellFirst
+		if h.signs[signExact] > 0 && h.signs[signMatched] <= oneTerm && h.signs[signCovered] < 0.5 && !q.Within.owns(h.Slug) {
+			least = tellAlone // one word among many has other meanings, but for what a project is about
+		}
+		if likely[doc] >= least {
+			told = append(told, h)
+		}
+	}
+	slices.SortFunc(told, func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(likely[b.doc], likely[a.doc]), strings.Compare(a.Slug, b.Slug))
+	})
+	for i := range told {
+		if i == MostTold || i > 0 && likely[told[i].doc] < tellMore {
+			told = told[:i]
+			break
+		}
+	}
+	return collapse(s.settle(told), texts)
+}
+
+const (
+	// From manySections on, words that a large part of them has are passed over: they
+	// tell memories apart least, and cost most. commonTold and commonAsked are how
+	// many sections there are for each that may have a word, at a prompt and where
+	// it was asked.
+	manySections = 2000
+	commonTold   = 10
+	commonAsked  = 5
+)
+
+// rare leaves out terms that more than one section in so many has, where others
+// remain.
+func (x *inverted) rare(terms []term, in int) []term {
+	if x.live < manySections {
+		return terms
+	}
+	var all []term
+	for _, t := range terms {
+		with := 0
+		for _, v := range t.at {
+			with += len(x.posts[v.id])
+		}
+		if in*with <= x.live || t.person != "" {
+			all = append(all, t)
+		}
+	}
+	if len(all) == 0 {
+		return terms
+	}
+	return all
+}
+
+// bears reports whether a hit has a reason to be told that nothing asked for: more
+// than words that everybody uses, or what stands beside it.
+func (h *Hit) bears() bool {
+	if h.Why&^(ByTime|ByLink|ByBeside) == 0 { // of a date: only where nothing else was said
+		return h.Why&ByTime != 0 && h.signs[signTerms] == 0
+	}
+	return h.signs[signPlain] == 0 || h.Why&ByMeaning != 0
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -96,7 +97,7 @@ func (p Plan) Steps(ctx context.Context, c *client.Client, b bundle.Source, now 
 	there := now.byD()
 	w := &writing{c: c, keys: keys, agent: now.Agent, check: check, memories: map[string]*memory.Memory{}}
 	var all []draft
-	times := newSpread()
+	times := &spread{now: time.Now, wait: sleep}
 	for _, a := range p.Actions {
 		if a.Op == snapshot.Keep {
 			continue

@@ -2,6 +2,8 @@ package state
 
 import (
 	"context"
+	"encoding/hex"
+	"fmt"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -63,5 +65,128 @@ func (s Sessions) Attest(ctx context.Context, session, process string) (first bo
 func (s Sessions) Unattest(ctx context.Context, session, process string) error {
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
 		return tx.Exec("DELETE FROM attested WHERE session = ? AND process = ?", session, process)
+	})
+}
+
+// checkedBytes is how much of an id is kept of a signature that was checked.
+const checkedBytes = 16
+
+// Checked returns a function that says of an event's id whether its signature was
+// checked before.
+func (s Audit) Checked(ctx context.Context) (known func(id string) bool, err error) {
+	all := map[[checkedBytes]byte]bool{}
+	err = s.read(ctx, func(tx *sealedfile.Tx) error {
+		clear(all)
+		return tx.Each("SELECT id FROM checked", func(r sealedfile.Row) error {
+			var id [checkedBytes]byte
+			copy(id[:], r.Raw(0))
+			all[id] = true
+			return nil
+		})
+	})
+	return func(id string) bool {
+		at, ok := checkedID(id)
+		return ok && all[at]
+	}, err
+}
+
+func checkedID(id string) (at [checkedBytes]byte, ok bool) {
+	raw, ok := writerlog.ParseID(id)
+	copy(at[:], raw[:])
+	return at, ok
+}
+
+// SetChecked notes events whose signatures were checked, by their ids. Beyond
+// MaxChecked it forgets those of before, which are checked again then.
+func (s Audit) SetChecked(ctx context.Context, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	ids = ids[:min(len(ids), MaxChecked)]
+	return s.write(ctx, func(tx *sealedfile.Tx) error {
+		var have int64
+		if _, err := tx.One("SELECT count(*) FROM checked", func(r sealedfile.Row) error { have = r.Int(0); return nil }); err != nil {
+			return err
+		}
+		if have+int64(len(ids)) > MaxChecked {
+			if err := tx.Exec("DELETE FROM checked"); err != nil {
+				return err
+			}
+		}
+		for _, id := range ids {
+			at, ok := checkedID(id)
+			if !ok {
+				continue
+			}
+			if err := tx.Exec("INSERT OR IGNORE INTO checked VALUES (?)", at[:]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// maxOwn bounds how many numbers Own returns.
+const maxOwn = 1 << 20
+
+// Own returns what this writer knows of its logs: of each the numbers from 0 on.
+func (s Links) Own(ctx context.Context) (logs map[string][]writerlog.Own, err error) {
+	err = s.read(ctx, func(tx *sealedfile.Tx) error {
+		logs = map[string][]writerlog.Own{}
+		takers, err := takersOf(tx)
+		if err != nil {
+			return err
+		}
+		return tx.Each("SELECT w, n, id, at, fate, took, d FROM links ORDER BY w, n LIMIT ?", func(r sealedfile.Row) error {
+			w, fate := r.Text(0), Fate(r.Int(4))
+			if r.Int(1) == int64(len(logs[w])) {
+				logs[w] = append(logs[w], writerlog.Own{ID: hex.EncodeToString(r.Raw(2)), D: hex.EncodeToString(r.Raw(6)), At: r.Int(3),
+					Stored: fate == Stored, Void: fate == Void, Took: takers(r.Int(5))})
+			}
+			return nil
+		}, maxOwn)
+	})
+	return logs, err
+}
+
+// Marks returns what each relay has shown of the logs, by its URL.
+func (s Audit) Marks(ctx context.Context) (marks map[string][]writerlog.Mark, err error) {
+	err = s.read(ctx, func(tx *sealedfile.Tx) error {
+		marks = map[string][]writerlog.Mark{}
+		return tx.Each("SELECT relay, w, n, id, d, at FROM marks ORDER BY relay, at DESC, w", func(r sealedfile.Row) error {
+			m := writerlog.Mark{W: r.Text(1), N: r.Int(2), ID: r.Text(3), D: r.Text(4), At: r.Int(5)}
+			marks[r.Text(0)] = append(marks[r.Text(0)], m)
+			return nil
+		})
+	})
+	return marks, err
+}
+
+// SetMarks replaces the marks of a relay; beyond MaxMarks the last are left out.
+// A relay beyond MaxMarked is refused.
+func (s Audit) SetMarks(ctx context.Context, relay string, marks []writerlog.Mark) error {
+	if err := fits(relay); err != nil {
+		return err
+	}
+	return s.write(ctx, func(tx *sealedfile.Tx) error {
+		var others int64
+		if _, err := tx.One("SELECT count(DISTINCT relay) FROM marks WHERE relay <> ?", func(r sealedfile.Row) error { others = r.Int(0); return nil }, relay); err != nil {
+			return err
+		}
+		if others >= MaxMarked {
+			return fmt.Errorf("%w: marks of more than %d relays", ErrTooLarge, MaxMarked)
+		}
+		if err := tx.Exec("DELETE FROM marks WHERE relay = ?", relay); err != nil {
+			return err
+		}
+		for _, m := range marks[:min(len(marks), MaxMarks)] {
+			if _, err := hex.DecodeString(m.ID + m.D); err != nil || !writerlog.IsLog(m.W) {
+				return fmt.Errorf("a mark that is none: %w", writerlog.ErrLink)
+			}
+			if err := tx.Exec("INSERT INTO marks VALUES (?, ?, ?, ?, ?, ?)", relay, m.W, m.N, m.ID, m.D, m.At); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }

@@ -91,7 +91,7 @@ func New(o Options) *Follower {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Follower{o: o, unkept: newUnkept(o.Clock), running: map[string]*run{}, started: make(chan struct{})}
+	return &Follower{o: o, unkept: &unkept{clock: o.Clock, all: map[string]map[[32]byte]vain{}}, running: map[string]*run{}, started: make(chan struct{})}
 }
 
 // errStore means that the local copy failed, and not a relay.

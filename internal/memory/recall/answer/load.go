@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"engramd/internal/memory/localcopy"
 	"engramd/internal/memory/recall"
 	"engramd/nips/frontmatter"
 )
@@ -54,4 +55,94 @@ func (l *loaded) Head(slug string) (Head, bool)   { h, ok := l.texts[slug]; retu
 
 func (l *loaded) Under(prefix string) []Head {
 	return slices.DeleteFunc(slices.Clone(l.heads), func(h Head) bool { return !strings.HasPrefix(h.Slug, prefix) })
+}
+
+// Local makes a source of a local copy. relays are those that are asked now:
+// what they confirmed is how fresh an answer is; whole says that all of them are
+// known.
+func Local(m *localcopy.Copy, relays func() (urls []string, whole bool)) Source {
+	return &local{m, relays}
+}
+
+type local struct {
+	mirror *localcopy.Copy
+	relays func() ([]string, bool)
+}
+
+func (l *local) Read(ctx context.Context, do func(View) error) error {
+	urls, whole := l.relays()
+	return l.mirror.Read(ctx, func(v *localcopy.View) error {
+		f := v.Freshness(urls)
+		state := State{AsOf: f.AsOf, Stale: f.Stale || !whole, Unfinished: f.Unfinished}
+		for range v.Unreadable() {
+			state.Unreadable++
+		}
+		return do(&localView{v, state})
+	})
+}
+
+// localView is one state of a local copy.
+type localView struct {
+	*localcopy.View
+	state State
+}
+
+func (v *localView) State() State { return v.state }
+
+func (v *localView) Head(slug string) (Head, bool) {
+	h, ok := v.View.Head(slug)
+	if !ok || h.Tombstone || h.Unreadable != "" {
+		return Head{}, false
+	}
+	return headOf(h), true
+}
+
+func (v *localView) Heads() []Head { return v.Under("") }
+
+func (v *localView) Under(prefix string) []Head {
+	var all []Head
+	for h := range v.View.Heads(prefix) {
+		if !h.Tombstone {
+			all = append(all, headOf(h))
+		}
+	}
+	return all
+}
+
+func headOf(h localcopy.Head) Head { return Head{Slug: h.Slug, Size: h.Size, UpdatedAt: h.CreatedAt} }
+
+// Scope says in which project a question is asked: see recall.Scope.
+type Scope = recall.Scope
+
+const projects = "mem/projects/"
+
+// within bounds a query that was read to its scope. A prefix below one project asks
+// for that.
+func (q *Query) within(v View, asked *recall.Query) {
+	s, prefix := q.Scope, begin(q.Prefix)
+	if !strings.HasPrefix(prefix, "mem/") {
+		prefix = "mem/" + prefix
+	}
+	s.All = s.All || len(prefix) > len(projects) && strings.HasPrefix(prefix, projects)
+	asked.Within = v.Index().Within(s, q.Text)
+}
+
+// others counts what the scope of a query leaves out and find finds.
+func others(v View, asked recall.Query, find func(recall.Query) int) int {
+	rest, some := asked.Within.Rest()
+	if asked.Within = rest; !some || v.Index().Count(asked.Filter) == 0 {
+		return 0
+	}
+	return find(asked)
+}
+
+// elsewhere is the last line of a block from which so many were left out.
+func (q *Query) elsewhere(n int) string {
+	switch {
+	case n == 0:
+		return ""
+	case len(q.Scope.Own) == 0: // of no linked folder: an agent that asks gets them
+		return fmt.Sprintf("(%d in projects: memory_recall)\n", n)
+	}
+	return fmt.Sprintf("(%d in other projects: all_projects)\n", n)
 }

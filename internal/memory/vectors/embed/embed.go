@@ -1,9 +1,16 @@
+// Package embed asks a model server what texts mean, in numbers: vectors of
+// texts (/v1/embeddings of OpenAI's form, which llama.cpp, Ollama and vLLM
+// serve), and how well texts answer a query (/v1/rerank).
+//
+// How a server is asked, and which one may be, is internal/memory/model's. What it
+// says is bounded and checked.
 package embed
 
 import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"sync/atomic"
 	"unicode/utf8"
 
@@ -165,3 +172,52 @@ func (r *Reranker) Score(ctx context.Context, query string, texts []string) ([]f
 	}
 	return scores, nil
 }
+
+// forms is what some models want before a text, so that a query is compared with
+// texts and not with questions; by what the model's name has in it.
+var forms = []struct{ name, query, text string }{
+	{"arctic-embed", "Represent this sentence for searching relevant passages: ", ""},
+	{"bge-", "Represent this sentence for searching relevant passages: ", ""},
+	{"e5-", "query: ", "passage: "},
+	{"nomic-embed", "search_query: ", "search_document: "},
+}
+
+// Forms returns what a model wants before a query, and before a text that is
+// searched.
+func Forms(model string) (query, text string) {
+	for _, f := range forms {
+		if strings.Contains(strings.ToLower(model), f.name) {
+			return f.query, f.text
+		}
+	}
+	return "", ""
+}
+
+// Embedder makes vectors of texts.
+type Embedder interface {
+	// Name is the model's: vectors of one name can be compared.
+	Name() string
+	// Dim is how many numbers a vector has; 0 before the first answer.
+	Dim() int
+	// Embed returns a vector for each text, in their order.
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// Bounds of one request and its answer.
+const (
+	MaxBatch = 32       // texts in one request
+	MaxText  = 32 << 10 // bytes of one text; the rest is not sent
+	MaxDim   = 8192
+)
+
+// What asking fails with: see internal/memory/model.
+var (
+	ErrURL       = model.ErrURL
+	ErrPlaintext = model.ErrPlaintext
+	ErrFailed    = model.ErrFailed
+	ErrRefused   = model.ErrRefused
+	ErrAnswer    = model.ErrAnswer
+)
+
+// Options say which server is asked, and how.
+type Options = model.Options
