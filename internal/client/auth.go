@@ -2,11 +2,19 @@ package client
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/protocol/wire"
 )
 
 // authPatience bounds the answer to a challenge that comes when nobody waits.
@@ -65,13 +73,6 @@ func (c *Conn) Show() error {
 	return c.challenged(held)
 }
 
-// isShy reports whether challenges are not answered yet.
-func (c *Conn) isShy() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.auth.shy
-}
-
 // authenticate signs a challenge, sends it and waits for the relay's word.
 func (c *Conn) authenticate(challenge string) {
 	ctx, cancel := context.WithTimeout(context.Background(), authPatience)
@@ -82,8 +83,7 @@ func (c *Conn) authenticate(challenge string) {
 	if err == nil {
 		err = c.deliver(ctx, "AUTH", ev)
 	}
-	var refusal *RefusalError
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*RefusalError](err); ok {
 		// Whatever its prefix, this refusal is about who we are.
 		err = fmt.Errorf("%w: AUTH: %s", ErrAuth, refusal.Error())
 	}
@@ -128,25 +128,11 @@ func (c *Conn) deliverText(ctx context.Context, label string, ev *nostr.Event) (
 	}
 }
 
-// authsAccepted returns how many AUTHs the relay has accepted.
-func (c *Conn) authsAccepted() int {
+// authNow returns what is known at this moment.
+func (c *Conn) authNow() auth {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.auth.accepted
-}
-
-// authPending reports whether an AUTH of ours is under way.
-func (c *Conn) authPending() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.auth.pending
-}
-
-// wasChallenged reports whether there was a challenge that we answer.
-func (c *Conn) wasChallenged() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.auth.challenge != ""
+	return c.auth
 }
 
 // authSettled waits until the relay's challenge is answered and judged, or, if
@@ -157,14 +143,12 @@ func (c *Conn) authSettled(ctx context.Context) (accepted int, err error) {
 		return 0, fmt.Errorf("%w: there is no key to answer with", ErrAuth)
 	}
 	for {
-		c.mu.Lock()
-		settled, a := c.auth.settled, c.auth
-		c.mu.Unlock()
+		a := c.authNow()
 		if a.challenge != "" && !a.pending {
 			return a.accepted, a.err
 		}
 		select {
-		case <-settled:
+		case <-a.settled:
 		case <-c.done:
 			return 0, c.ended()
 		case <-ctx.Done():
@@ -174,4 +158,43 @@ func (c *Conn) authSettled(ctx context.Context) (accepted int, err error) {
 			return 0, fmt.Errorf("%w: no answer to AUTH", ErrTimeout)
 		}
 	}
+}
+
+// newHTTPClient makes a client that follows no redirect: a signature is for one
+// URL, and one relay must not pass us on to another.
+func newHTTPClient() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxResponseHeaderBytes = 64 << 10
+	return &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// httpURL returns the URL of an endpoint of a relay: its own with http for ws,
+// the path added to its path, and the query.
+func httpURL(relay, path string, query url.Values) (string, error) {
+	u, err := url.Parse(relay)
+	if err != nil {
+		return "", fmt.Errorf("relay URL does not parse")
+	}
+	u.Scheme = "http" + strings.TrimPrefix(strings.ToLower(u.Scheme), "ws")
+	u.Path, u.RawPath = strings.TrimRight(u.Path, "/")+path, ""
+	u.RawQuery = query.Encode()
+	return u.String(), nil
+}
+
+// sign returns the Authorization header of a request (NIP-98): u is
+// the URL exactly as it is asked for.
+func (h *HTTP) sign(method, url string, body []byte) (string, error) {
+	ev := &nostr.Event{Kind: nostr.KindHTTPAuth, CreatedAt: nostr.Timestamp(h.o.now()),
+		Tags: nostr.Tags{{"u", url}, {"method", method}}}
+	if body != nil {
+		sum := sha256.Sum256(body)
+		ev.Tags = append(ev.Tags, nostr.Tag{"payload", hex.EncodeToString(sum[:])})
+	}
+	if err := h.id.Sign(ev); err != nil {
+		return "", err
+	}
+	return "Nostr " + base64.StdEncoding.EncodeToString(wire.AppendEvent(nil, ev)), nil
 }

@@ -2,6 +2,8 @@ package client
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +14,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/protocol/wire"
+	"engramd/nips/nipae"
 )
 
 // ErrStray means that an event does not fit the filter that it answers.
@@ -97,4 +100,32 @@ func NewestFirst(events []*nostr.Event) {
 	slices.SortFunc(events, func(a, b *nostr.Event) int {
 		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), strings.Compare(a.ID, b.ID))
 	})
+}
+
+// Entry is one version of one record, decrypted.
+type Entry struct {
+	Slug      nipae.Slug
+	Text      string // empty for a tombstone
+	Tombstone bool
+	ID        string // of the event, 64 hex digits
+	CreatedAt int64  // Unix seconds
+	Size      int    // of Text in bytes
+	Hash      string // of Text: see Hash; empty for a tombstone
+}
+
+// Hash returns the SHA-256 of a text in 64 lower-case hex digits: what
+// SetOptions.Base is compared with.
+func Hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// EntryOf makes the entry of a valid engram.
+func EntryOf(e nipae.Engram) Entry {
+	text, ok := e.Body.Text()
+	entry := Entry{Slug: e.Slug(), Text: text, Tombstone: !ok, ID: e.Event.ID, CreatedAt: e.CreatedAt(), Size: len(text)}
+	if ok {
+		entry.Hash = Hash(text)
+	}
+	return entry
 }

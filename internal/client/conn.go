@@ -87,8 +87,7 @@ func dialError(ctx context.Context, resp *http.Response, err error) error {
 	case resp != nil:
 		return fmt.Errorf("%w: HTTP status %d instead of a websocket", ErrUnconnected, resp.StatusCode)
 	}
-	var failed *net.OpError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*net.OpError](err); ok {
 		return fmt.Errorf("%w: %w", ErrUnconnected, failed)
 	}
 	return fmt.Errorf("%w: %s", ErrUnconnected, Printable(err.Error()))

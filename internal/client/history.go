@@ -173,8 +173,7 @@ func HangsUp(err error) bool {
 
 // withoutURL drops the URL, which names an address, from an error of net/http.
 func withoutURL(err error) error {
-	var at *url.Error
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*url.Error](err); ok {
 		return at.Err
 	}
 	return err

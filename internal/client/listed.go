@@ -7,7 +7,71 @@ import (
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/protocol/writerlog"
 )
+
+// Fate is what became of an event that was sent.
+type Fate int
+
+// The fates.
+const (
+	Stored  Fate = iota // a relay said that it has it
+	Refused             // every relay that it was sent to said that it does not have it
+	Unknown             // a relay did not answer
+)
+
+// Links chain what is written for one pair into a writer's log (internal/protocol/writerlog).
+type Links interface {
+	// Ready is called before a write, while the head is read: numbers whose fate
+	// is not known are looked up, a log is begun. What does not succeed in time
+	// is for the next write.
+	Ready(ctx context.Context)
+	// Take calls seal for each of count events, in their order, with a link that
+	// lacks T alone, and keeps what it returns; nil takes no number. false says
+	// that there is no log to be written, and nothing was taken. The error is
+	// seal's.
+	Take(ctx context.Context, count int, seal func(i int, l writerlog.Link) (*nostr.Event, error)) (bool, error)
+	// Sent notes what became of an event, and the URLs of relays that took it.
+	Sent(ctx context.Context, id string, fate Fate, took []string)
+}
+
+// settlePatience bounds noting what became of an event: it is done also where the
+// time for the network is over.
+const settlePatience = 2 * time.Second
+
+// Settle notes in a log what the relays said to an event.
+func Settle(ctx context.Context, links Links, ev *nostr.Event, published []PublishStatus) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settlePatience)
+	defer cancel()
+	links.Sent(ctx, ev.ID, FateOf(published), TookIt(published))
+}
+
+// FateOf says what became of an event by what the relays said that it was sent
+// to.
+func FateOf(published []PublishStatus) Fate {
+	fate := Refused
+	for _, s := range published {
+		switch {
+		case s.Accepted:
+			return Stored
+		case errors.Is(s.Err, ErrRefused), errors.Is(s.Err, ErrAuth), errors.Is(s.Err, ErrConflict):
+		default:
+			fate = Unknown
+		}
+	}
+	return fate
+}
+
+// TookIt returns the URLs of the relays that took an event.
+func TookIt(published []PublishStatus) (took []string) {
+	for _, s := range published {
+		if s.Accepted {
+			took = append(took, s.URL)
+		}
+	}
+	return took
+}
 
 // Relays that only the agent's list names are its public ones, and were not
 // chosen by who asks now. They are asked because memory may lie there, and told

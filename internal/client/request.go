@@ -46,7 +46,7 @@ func (c *Conn) WithAuth(ctx context.Context, patience time.Duration, public bool
 	if patience == 0 {
 		patience = math.MaxInt64
 	}
-	if !public && c.authPending() {
+	if !public && c.authNow().pending {
 		// An answer from before it has judged us would have to be asked for again.
 		// The code below looks whether it accepts us.
 		waiting, done := context.WithTimeout(ctx, patience)
@@ -54,7 +54,7 @@ func (c *Conn) WithAuth(ctx context.Context, patience time.Duration, public bool
 		done()
 	}
 	for attempt := 1; ; attempt++ {
-		accepted := c.authsAccepted()
+		accepted := c.authNow().accepted
 		refusal, err := ask()
 		if err != nil {
 			return err
@@ -87,11 +87,11 @@ func isPublic(f nostr.Filter) bool {
 // under way, and for a challenge to come if the refusal demands it. The error
 // is why there is no AUTH.
 func (c *Conn) afterAuth(ctx context.Context, accepted int, refusal *RefusalError) (again bool, err error) {
-	if refusal != nil && !refusal.AsksAuth() || c.isShy() {
+	if refusal != nil && !refusal.AsksAuth() || c.authNow().shy {
 		return false, nil
 	}
 	demanded := refusal != nil && refusal.Prefix() == "auth-required"
-	if !demanded && !c.wasChallenged() {
+	if !demanded && c.authNow().challenge == "" {
 		return false, nil
 	}
 	now, err := c.authSettled(ctx)
@@ -175,7 +175,7 @@ func (c *Conn) submit(ctx context.Context, ev *nostr.Event) (string, error) {
 // submitOnce sends an EVENT, and again only after an AUTH.
 func (c *Conn) submitOnce(ctx context.Context, ev *nostr.Event) (string, error) {
 	for attempt := 1; ; attempt++ {
-		accepted := c.authsAccepted()
+		accepted := c.authNow().accepted
 		text, err := c.deliverText(ctx, "EVENT", ev)
 		var refusal *RefusalError
 		if !errors.As(err, &refusal) || !refusal.AsksAuth() {

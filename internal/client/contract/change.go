@@ -28,8 +28,7 @@ func refusedEvent(err error, published []client.PublishStatus) error {
 		return err
 	}
 	for _, p := range published {
-		var refusal *client.RefusalError
-		if errors.As(p.Err, &refusal) && refusal.Prefix() == "blocked" {
+		if refusal, ok := errors.AsType[*client.RefusalError](p.Err); ok && refusal.Prefix() == "blocked" {
 			return &client.ConflictError{Reason: refusal.Message}
 		}
 	}

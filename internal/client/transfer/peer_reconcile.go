@@ -139,8 +139,7 @@ func (p *Peer) Between(ctx context.Context, other *Peer, f nostr.Filter) (mine, 
 		mine, theirs = append(mine, m...), append(theirs, t...)
 		return p.blamed(err)
 	})
-	var failed *PeerError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*PeerError](err); ok {
 		failed.Peer.unlist(err)
 	}
 	if err != nil {
@@ -224,8 +223,7 @@ func inParts(f nostr.Filter, now int64, do func(f nostr.Filter, whole bool) erro
 			return err
 		}
 		if parts++; lo >= hi || parts > maxParts {
-			var failed *PeerError
-			if errors.As(err, &failed) {
+			if failed, ok := errors.AsType[*PeerError](err); ok {
 				return &PeerError{failed.Peer, fmt.Errorf("%w: %w", ErrNoSync, failed.Err)}
 			}
 			return fmt.Errorf("%w: %w", ErrNoSync, err)

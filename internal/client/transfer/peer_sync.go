@@ -97,8 +97,7 @@ func open(ctx context.Context, conn *client.Conn, f nostr.Filter, first []byte, 
 		return n, answer, nil
 	}
 	n.close()
-	var refusal *client.RefusalError
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*client.RefusalError](err); ok {
 		return nil, nil, refusedSync(refusal)
 	}
 	return nil, nil, err
@@ -139,8 +138,7 @@ func (n *negotiation) exchange(ctx context.Context, msg []byte) ([]byte, error) 
 	ctx, done := context.WithTimeout(ctx, n.timeout)
 	defer done()
 	answer, err := n.say(ctx, fmt.Appendf(nil, `["NEG-MSG",%q,"%x"]`, n.q.ID, msg))
-	var refusal *client.RefusalError
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*client.RefusalError](err); ok {
 		return nil, refusedSync(refusal)
 	}
 	return answer, err

@@ -1,0 +1,200 @@
+package evidence
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client/contract"
+	"engramd/internal/protocol/wire"
+	"engramd/nips/niptemp"
+)
+
+// orderFile is the order of arrival as a relay's API gives it.
+type orderFile struct {
+	ContractID string          `json:"contract_id"`
+	Event      json.RawMessage `json:"event"`
+	Lines      string          `json:"lines"`
+}
+
+// order checks the order of arrival that a relay has signed. Without one, dates
+// are all there is, and they are their authors' word.
+func (c *checking) order() {
+	if len(c.files.Order) == 0 {
+		c.note("order", "order unproven: no relay's word on the order of arrival is here, and created_at is its author's word")
+		return
+	}
+	k := Check{Name: "order"}
+	var said orderFile
+	if json.Unmarshal(c.files.Order, &said) != nil {
+		k.fail("%s is no order of arrival", OrderFile)
+		c.done(k, "order unproven")
+		return
+	}
+	ev, err := wire.ParseEvent(said.Event)
+	if err == nil {
+		err = wire.Verify(ev)
+	}
+	switch {
+	case err != nil:
+		k.fail("its event: %v", err)
+	case c.o.Relay != "" && ev.PubKey != c.o.Relay:
+		k.fail("it is signed by %s, and not by the relay that was named", ev.PubKey)
+	case ev.PubKey == c.r.Poster || ev.PubKey == c.r.Worker:
+		k.fail("it is signed by a party of the contract, and not by a relay")
+	case said.Lines == "":
+		c.note("order", "order unproven: the lines that the relay's event is of are not here")
+		return
+	}
+	if k.Outcome == Failed {
+		c.done(k, "order unproven")
+		return
+	}
+	items, err := niptemp.CheckOrder(ev, c.r.Contract, said.Lines)
+	if err != nil {
+		k.fail("%v", err)
+		c.done(k, "order unproven")
+		return
+	}
+	c.r.Relay = ev.PubKey
+	stands, gaps, sealed := map[string]bool{}, 0, 0
+	for _, item := range items {
+		_, listed := c.ordered[item.N]
+		switch {
+		case item.ID == "":
+			gaps++
+		case c.byID[item.ID] == nil && listed:
+			c.ordered[item.N] = item.ID
+			sealed++
+		case c.byID[item.ID] == nil:
+			k.fail("number %d, event %s, is not here", item.N, item.ID)
+		}
+		stands[item.ID] = true
+	}
+	for _, ev := range slices.Concat(c.states, c.entries) {
+		if !stands[ev.ID] {
+			k.fail("event %s has no number", ev.ID)
+		}
+	}
+	c.done(k, "%d events arrived in the order that the relay %s has signed", len(items)-gaps-sealed, ev.PubKey)
+	if c.o.Relay == "" {
+		c.note("relay", "whose key signed the order was not asked for; --relay-key demands it")
+	}
+	if gaps > 0 {
+		c.note("gaps", "%d numbers stand for what the relay had to remove, by its word alone", gaps)
+	}
+}
+
+// SealedFile lists the entries of a contract that were sealed between its
+// parties, and that the exporter, who is none, was told of and not shown.
+type SealedFile struct {
+	ContractID string   `json:"contract_id"`
+	Entries    []Sealed `json:"entries"`
+}
+
+// Sealed is one of them, by the word of the relay that keeps the contract.
+type Sealed struct {
+	N       int64  `json:"n,omitempty"` // its number in the order of arrival
+	EntryID string `json:"entry_id"`
+	Author  string `json:"author,omitempty"` // pubkey in hex
+	Type    string `json:"type"`
+	Bytes   int64  `json:"bytes"` // of the payload
+	SHA256  string `json:"sha256"`
+}
+
+// sealed reads the list of sealed entries that are not here.
+func (c *checking) sealed() {
+	if len(c.files.Sealed) == 0 {
+		return
+	}
+	k, said := Check{Name: "sealed entries"}, SealedFile{}
+	switch {
+	case json.Unmarshal(c.files.Sealed, &said) != nil:
+		k.fail("%s is no list of sealed entries", SealedList)
+	case said.ContractID != c.r.Contract:
+		k.fail("%s is of another contract", SealedList)
+	}
+	if k.Outcome == Failed {
+		c.done(k, "none is known")
+		return
+	}
+	for _, e := range said.Entries[:min(len(said.Entries), maxEvents)] {
+		c.unseen[e.SHA256] = e
+		if e.N > 0 {
+			c.ordered[e.N] = ""
+		}
+	}
+	c.note("sealed entries", "%d sealed entries are not here; a relay's word says how long their payloads are, and what their hashes are", len(c.unseen))
+}
+
+// listed reports whether the event of a sealed entry, which somebody has
+// disclosed, is one that is listed and not here: that which has its number in
+// the order, if there is one.
+func (c *checking) listed(ev *nostr.Event) bool {
+	sum := sha256.Sum256([]byte(ev.Content))
+	s, ok := c.unseen[hex.EncodeToString(sum[:])]
+	id := c.ordered[s.N]
+	return ok && s.Bytes == int64(len(ev.Content)) && (s.Author == "" || s.Author == ev.PubKey) && ev.Tags.GetD() == c.r.Contract && (id == "" || id == ev.ID)
+}
+
+// Outcome is what became of a check.
+type Outcome string
+
+// The outcomes of a check.
+const (
+	OK         Outcome = "ok"
+	Failed     Outcome = "failed"
+	NotChecked Outcome = "not checked"
+)
+
+// Check is one thing that was looked at.
+type Check struct {
+	Name    string  `json:"check"`
+	Outcome Outcome `json:"outcome"`
+	// Detail says what was found, or why nothing could be.
+	Detail string `json:"detail"`
+	// Problems are what failed, at most maxProblems of them.
+	Problems []string `json:"problems,omitempty"`
+}
+
+// maxProblems bounds what is told of one check.
+const maxProblems = 20
+
+// fail notes a problem.
+func (c *Check) fail(format string, args ...any) {
+	c.Outcome = Failed
+	if len(c.Problems) < maxProblems {
+		c.Problems = append(c.Problems, fmt.Sprintf(format, args...))
+	}
+}
+
+// Report is what is known after all checks. Its texts are of whoever signed
+// them.
+type Report struct {
+	Contract string  `json:"contract_id"`
+	Poster   string  `json:"poster_pubkey"` // hex; "" if it is not known
+	Worker   string  `json:"worker_pubkey"`
+	Status   string  `json:"status"` // where the signed states lead; "" if there is none
+	Entries  int     `json:"entries"`
+	Moves    int     `json:"moves"`
+	Sealed   int     `json:"sealed"`
+	Checks   []Check `json:"checks"`
+	// Relay is the key that signed the order of arrival, in hex; "" for none.
+	Relay string `json:"order_pubkey,omitempty"`
+	// Disclosed are the sealed entries whose texts were proved.
+	Disclosed []contract.Entry `json:"-"`
+}
+
+// Holds reports whether no check failed.
+func (r Report) Holds() bool {
+	for _, c := range r.Checks {
+		if c.Outcome == Failed {
+			return false
+		}
+	}
+	return true
+}
