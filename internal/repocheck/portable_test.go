@@ -13,10 +13,12 @@ import (
 // needCgo are the files that are left out where engramctl is built without cgo:
 // tests that need the relay itself in their process. They run in make test.
 var needCgo = map[string][]string{
-	"cmd/engramctl": {"admin_methods_test.go"}, // compares with internal/relay/management
+	"internal/cli/admin": {"methods_test.go"}, // compares with internal/relay/management
 	// These look into the relay's store, serve its contract API, or leave an API
 	// out.
-	"internal/client":          {"approvals_relay_test.go", "bearer_test.go", "contract_api_test.go", "contract_moves_test.go", "contract_owner_test.go", "contract_pairs_test.go", "contract_token_test.go", "manage_relay_test.go"},
+	"internal/client":          {"manage_relay_test.go"},
+	"internal/client/contract": {"api_test.go", "bearer_test.go", "moves_test.go", "owner_test.go", "pairs_test.go", "token_test.go"},
+	"internal/client/memory":   {"approvals_relay_test.go"},
 	"internal/client/evidence": {"evidence_test.go"}, // signs with the keys of the store's tests
 	"internal/agent/mcp":       {"contract_life_test.go"},
 }

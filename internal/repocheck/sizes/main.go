@@ -1,6 +1,6 @@
-// Command sizes counts the lines of the repository by part and wing, and the
-// methods of the largest types. The parts are frozen: a file that moves stays in
-// its part.
+// Command sizes counts the lines of the repository by part and wing, and fails
+// where a type or a package of the product is beyond its limit. The parts are
+// frozen: a file that moves stays in its part.
 //
 //	make lines
 //	go run ./internal/repocheck/sizes FOLDER
@@ -9,6 +9,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -48,10 +49,13 @@ var (
 	}
 )
 
-// Larger packages and types are listed.
+// Limits of a package, of one of the command line, and of a type.
 const (
 	maxPackage = 6000
+	maxCommand = 1500
 	maxMethods = 30
+
+	commands = "internal/cli/"
 )
 
 const pageFolder = "internal/web/src/"
@@ -88,7 +92,7 @@ func run(out io.Writer, root string) error {
 		return err
 	}
 	c.print(out)
-	return nil
+	return c.check()
 }
 
 // count is the lines and files of each part, and for the product the lines of
@@ -176,12 +180,20 @@ func (c *count) print(out io.Writer) {
 	for _, wing := range largest(c.wings, 0) {
 		fmt.Fprintf(out, "%16d %s\n", c.wings[wing], wing)
 	}
-	for _, name := range largest(c.packages, maxPackage) {
-		fmt.Fprintf(out, "%d lines: package %s\n", c.packages[name], name)
+}
+
+// check returns an error that names each package and type beyond its limit.
+func (c *count) check() error {
+	var beyond []error
+	for _, name := range largest(c.packages, maxCommand) {
+		if n := c.packages[name]; n > maxPackage || strings.HasPrefix(name, commands) {
+			beyond = append(beyond, fmt.Errorf("package %s has %d lines", name, n))
+		}
 	}
 	for _, name := range largest(c.methods, maxMethods) {
-		fmt.Fprintf(out, "%d methods: type %s\n", c.methods[name], name)
+		beyond = append(beyond, fmt.Errorf("type %s has %d methods", name, c.methods[name]))
 	}
+	return errors.Join(beyond...)
 }
 
 // largest returns the names with more than a number, the largest first.

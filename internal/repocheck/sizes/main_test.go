@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,13 +26,7 @@ func TestSizes(t *testing.T) {
 		"testdata/x/node_modules/n.go":         "no Go\n",
 		"README.md":                            "text\n",
 	} {
-		path = filepath.Join(root, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, root, path, text)
 	}
 	var out strings.Builder
 	if err := run(&out, root); err != nil {
@@ -46,10 +41,30 @@ bench          3 lines in    3 files
 	if out.String() != want {
 		t.Errorf("got:\n%s", out.String())
 	}
-	if err := os.WriteFile(filepath.Join(root, "broken.go"), []byte("package"), 0o644); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{
+		"internal/cli/a/a.go": "package a\n" + strings.Repeat("\n", maxCommand),
+		"internal/b/b.go":     "package b\n" + strings.Repeat("\n", maxPackage),
+		"internal/c/c.go":     "package c\n" + strings.Repeat("func (T) M() {}\n", maxMethods+1),
+	} {
+		root := t.TempDir()
+		write(t, root, name, text)
+		if err := run(io.Discard, root); err == nil {
+			t.Errorf("%s is not beyond its limit", name)
+		}
 	}
+	write(t, root, "broken.go", "package")
 	if err := run(&out, root); err == nil {
 		t.Error("a file that is no Go was counted")
+	}
+}
+
+func write(t *testing.T, root, name, text string) {
+	t.Helper()
+	name = filepath.Join(root, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
