@@ -1,8 +1,11 @@
 package relay
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,3 +68,62 @@ func httpToWS(raw string) string {
 	}
 	return raw
 }
+
+// Endpoint reports whether raw is the http or https URL of an endpoint ("/query")
+// of this relay: one of its names, ws as http and wss as https, with the
+// endpoint behind it. Scheme and host are compared in lower case, without the
+// default port and a trailing slash of the path; loopback hosts are all the
+// same one. The query string of raw is returned as it is written.
+func (n Names) Endpoint(raw, endpoint string) (query string, ours bool) {
+	place, query, err := placeOf(raw)
+	if err != nil {
+		return "", false
+	}
+	base, found := strings.CutSuffix(place, endpoint)
+	if !found {
+		return "", false
+	}
+	for _, name := range n {
+		if own, _, err := placeOf(wsToHTTP(name)); err == nil && own == base {
+			return query, true
+		}
+	}
+	return "", false
+}
+
+// HTTP returns the relay's first name as the URL that endpoints are below.
+func (n Names) HTTP() string {
+	first, _, _ := strings.Cut(wsToHTTP(n[0]), "?")
+	return strings.TrimSuffix(first, "/")
+}
+
+var errNotHTTP = errors.New("not an http or https URL")
+
+// placeOf brings an http or https URL to the form in which two URLs of the same
+// place are equal text, but for its query, which is returned apart.
+func placeOf(raw string) (place, query string, err error) {
+	if len(raw) < 4 || !strings.EqualFold(raw[:4], "http") {
+		return "", "", errNotHTTP
+	}
+	canonical, err := nipae.CanonicalRelayURL(httpToWS(raw))
+	if err != nil {
+		return "", "", errNotHTTP
+	}
+	canonical, query, _ = strings.Cut(canonical, "?")
+	u, err := url.Parse(canonical)
+	if err != nil {
+		return "", "", errNotHTTP
+	}
+	host := u.Hostname()
+	if isLoopback(host) {
+		host = "localhost"
+	}
+	return u.Scheme + "://" + net.JoinHostPort(host, u.Port()) + strings.TrimSuffix(u.EscapedPath(), "/"), query, nil
+}
+
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+}
+
+func wsToHTTP(name string) string { return "http" + strings.TrimPrefix(name, "ws") }

@@ -139,9 +139,9 @@ func appendCommand(b []byte, c Command) ([]byte, error) {
 
 // parseCommand reads what appendCommand wrote, and nothing else.
 func parseCommand(b []byte) (Command, error) {
-	r := &reader{left: b}
-	kind := r.byte()
-	if version := r.byte(); r.bad || version != commandVersion {
+	r := newReader(b)
+	kind := r.Byte()
+	if version := r.Byte(); r.Bad || version != commandVersion {
 		return nil, fmt.Errorf("%w: version %d of type %d", errCommand, version, kind)
 	}
 	c := r.command(kind)
@@ -155,31 +155,31 @@ func parseCommand(b []byte) (Command, error) {
 func (r *reader) command(kind byte) Command {
 	switch kind {
 	case Join{}.kind():
-		return Join{Name: r.text(maxName), Version: r.uvarint()}
+		return Join{Name: r.text(maxName), Version: r.Uvarint()}
 	case Strike{}.kind():
 		return Strike{Node: r.nodeID()}
 	case Lease{}.kind():
-		return Lease{Epoch: r.uvarint()}
+		return Lease{Epoch: r.Uvarint()}
 	case Report{}.kind():
-		return Report{Count: r.uvarint(), Hash: r.hash()}
+		return Report{Count: r.Uvarint(), Hash: r.hash()}
 	case Void{}.kind():
-		return Void{Number: r.uvarint(), Index: r.count(maxCommands) - 1}
+		return Void{Number: r.Uvarint(), Index: r.count(maxCommands) - 1}
 	case Configure{}.kind():
 		return r.configure()
 	case Raise{}.kind():
-		return Raise{Version: r.uvarint()}
+		return Raise{Version: r.Uvarint()}
 	case Heartbeat{}.kind():
-		return Heartbeat{Version: r.uvarint(), Durable: r.uvarint()}
+		return Heartbeat{Version: r.Uvarint(), Durable: r.Uvarint()}
 	}
 	return nil
 }
 
 func (r *reader) configure() Command {
 	text := r.text(maxText)
-	e, err := store.ParseCommand(r.take(uint64(r.count(maxLive))))
+	e, err := store.ParseCommand(r.Take(uint64(r.count(maxLive))))
 	c, ok := e.Command.(store.Configure)
-	if r.bad || err != nil || !ok || e.At != 0 {
-		r.bad = true
+	if r.Bad || err != nil || !ok || e.At != 0 {
+		r.Bad = true
 		return nil
 	}
 	return Configure{Text: text, Live: c.Live}

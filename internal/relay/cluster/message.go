@@ -97,15 +97,15 @@ func Batch(cluster ClusterID, node NodeID, boot uint64, commands ...Command) ([]
 // parseMessage reads a message, and refuses bytes that would not have been
 // written. The memory that it takes is bounded by a multiple of the length.
 func parseMessage(b []byte) (m message, err error) {
-	r := &reader{left: b}
-	if format := r.byte(); r.bad || format != messageFormat {
+	r := newReader(b)
+	if format := r.Byte(); r.Bad || format != messageFormat {
 		return m, fmt.Errorf("%w: format %d", errMessage, format)
 	}
-	copy(m.cluster[:], r.take(uint64(len(m.cluster))))
+	copy(m.cluster[:], r.Take(uint64(len(m.cluster))))
 	m.node = r.nodeID()
-	m.boot, m.counter = r.uvarint(), r.uvarint()
+	m.boot, m.counter = r.Uvarint(), r.Uvarint()
 	n := r.count(maxCommands)
-	if r.bad || m.boot == 0 || (m.counter == 0) != (n == 0) || n > len(r.left) {
+	if r.Bad || m.boot == 0 || (m.counter == 0) != (n == 0) || n > len(r.Left) {
 		return message{}, fmt.Errorf("%w: malformed", errMessage)
 	}
 	if n > 0 {
@@ -125,11 +125,11 @@ func parseMessage(b []byte) (m message, err error) {
 }
 
 func (r *reader) item() (it item, err error) {
-	it.epoch = r.uvarint()
-	whose := r.byte()
-	raw := r.take(r.uvarint())
+	it.epoch = r.Uvarint()
+	whose := r.Byte()
+	raw := r.Take(r.Uvarint())
 	switch {
-	case r.bad:
+	case r.Bad:
 		return item{}, errMessage
 	case whose == ofCluster:
 		it.own, err = parseCommand(raw)

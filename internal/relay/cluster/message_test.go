@@ -74,7 +74,7 @@ func TestEveryCommandHasANumber(t *testing.T) {
 		seen[c.kind()] = c
 	}
 	for kind := range byte(255) {
-		c := (&reader{left: make([]byte, 200)}).command(kind)
+		c := newReader(make([]byte, 200)).command(kind)
 		if _, ok := seen[kind]; ok != (c != nil) && kind != (Configure{}).kind() {
 			t.Errorf("type %d is %T", kind, c)
 		}

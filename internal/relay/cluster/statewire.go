@@ -48,23 +48,23 @@ func (s *state) marshal() []byte {
 
 // unmarshalState reads what marshal wrote, and nothing else.
 func unmarshalState(b []byte) (*state, error) {
-	r, s := &reader{left: b}, &state{}
-	if format := r.byte(); format != stateFormat {
+	r, s := newReader(b), &state{}
+	if format := r.Byte(); format != stateFormat {
 		return nil, fmt.Errorf("%w: format %d", ErrState, format)
 	}
-	copy(s.cluster[:], r.take(uint64(len(s.cluster))))
-	s.number, s.next, s.left, s.time = r.uvarint(), r.count(maxCommands), r.count(maxCommands), r.varint()
+	copy(s.cluster[:], r.Take(uint64(len(s.cluster))))
+	s.number, s.next, s.left, s.time = r.Uvarint(), r.count(maxCommands), r.count(maxCommands), r.Varint()
 	s.members = readList(r, mostMembers, func() member {
-		return member{r.nodeID(), r.text(maxName), r.uvarint(), r.uvarint(), r.varint(), r.uvarint(), r.uvarint()}
+		return member{r.nodeID(), r.text(maxName), r.Uvarint(), r.Uvarint(), r.Varint(), r.Uvarint(), r.Uvarint()}
 	})
 	s.struck = readList(r, mostStruck, r.nodeID)
-	s.lease = leaseState{r.nodeID(), r.uvarint(), r.uvarint(), r.varint()}
-	s.version, s.text = r.uvarint(), r.text(maxText)
-	s.past = readList(r, mostPast, func() passed { return passed{r.uvarint(), r.varint()} })
+	s.lease = leaseState{r.nodeID(), r.Uvarint(), r.Uvarint(), r.Varint()}
+	s.version, s.text = r.Uvarint(), r.text(maxText)
+	s.past = readList(r, mostPast, func() passed { return passed{r.Uvarint(), r.Varint()} })
 	s.voided = readList(r, mostVoided, r.place)
-	s.chain.hash, s.chain.count = r.hash(), r.uvarint()
-	s.chain.checks = readList(r, mostChecks, func() check { return check{r.uvarint(), r.hash(), r.place()} })
-	s.chain.reports = readList(r, mostChecks*(mostMembers+mostStruck), func() report { return report{r.uvarint(), r.nodeID(), r.hash()} })
+	s.chain.hash, s.chain.count = r.hash(), r.Uvarint()
+	s.chain.checks = readList(r, mostChecks, func() check { return check{r.Uvarint(), r.hash(), r.place()} })
+	s.chain.reports = readList(r, mostChecks*(mostMembers+mostStruck), func() report { return report{r.Uvarint(), r.nodeID(), r.hash()} })
 	if !r.ended() {
 		return nil, fmt.Errorf("%w: malformed", ErrState)
 	}
@@ -76,7 +76,7 @@ func appendPlace(b []byte, p store.LogPlace) []byte {
 }
 
 func (r *reader) place() store.LogPlace {
-	return store.LogPlace{Number: r.uvarint(), Index: r.count(maxCommands) - 1}
+	return store.LogPlace{Number: r.Uvarint(), Index: r.count(maxCommands) - 1}
 }
 
 // appendList appends the length of a list and its elements.
@@ -91,7 +91,7 @@ func appendList[T any](b []byte, list []T, one func([]byte, T) []byte) []byte {
 // readList reads a list of at most so many elements, nil for an empty one.
 func readList[T any](r *reader, most int, one func() T) (out []T) {
 	for range r.count(most) {
-		if v := one(); !r.bad {
+		if v := one(); !r.Bad {
 			out = append(out, v)
 		}
 	}

@@ -159,3 +159,43 @@ func (c *Config) storeOptions() []*declared {
 		{"admin.keys", "Pubkeys that may manage the relay with signed calls to its own URL. Empty: nobody.", true, many(&c.Admin.Keys, pubkey(false))},
 	}
 }
+
+func (c *Config) syncOptions() []*declared {
+	s := &c.Sync
+	return []*declared{
+		{"sync.serve", "Answer reconciliations (NIP-77): clients and relays then find out what they do not have in common without reading everything. Off: NEG-OPEN is answered with NEG-ERR, and NIP-11 does not list 77.", true, onOff(&s.Serve, true)},
+		{"sync.events", "Events that one reconciliation may be about. Above it, NEG-OPEN is answered \"blocked: too many query results\", and clients ask for a shorter time.", true, num(&s.Events, 250_000, 1, 10_000_000)},
+		{"sync.replica_events", "The same for the relays in gate.replicas.", true, num(&s.ReplicaEvents, 1_000_000, 1, 10_000_000)},
+		{"sync.per_connection", "Reconciliations of one connection that are open at once.", true, num(&s.PerConnection, 2, 1, maxInt)},
+		{"sync.bytes_per_share", "Memory for the events of all open reconciliations of one address or known key (docs/operating.md, Shares): 41 bytes an event. Those of replicas are not counted.", true, bytesOf(&s.BytesPerShare, 16<<20)},
+		{"sync.bytes_total", "The same for all. When it is reached, the client that holds most gives way to one that holds less: its largest reconciliation is ended with NEG-ERR. Keys in gate.replicas have half of it, 41 bytes an event, for which others give way.", true, bytesOf(&s.BytesTotal, 256<<20)},
+		{"sync.idle", "Time without a message after which a reconciliation is ended with NEG-ERR.", true, dur(&s.Idle, time.Minute, time.Second, time.Hour)},
+	}
+}
+
+func (c *Config) webOptions() []*declared {
+	return []*declared{
+		{"web.enabled", "Serve the owner's page below /app/. It is the same for everybody and reads nothing at the relay: what it shows is decrypted in the browser. Off: there is nothing at /app/.", false, onOff(&c.Web.Enabled, true)},
+	}
+}
+
+// maxDays is a thousand years.
+const maxDays = 365_000
+
+func (c *Config) snapshotOptions() []*declared {
+	s := &c.Snapshot
+	const year = 365 * 24 * time.Hour
+	return []*declared{
+		{"snapshot.root", "Folder of snapshots, ROOT/tenants/TENANT/snapshots/AGENT. Empty is the data folder.", false, str(&s.Root, "")},
+		{"snapshot.keep", "Snapshots that retention keeps of each agent and tenant, pinned ones not counted. 0 is no limit.", true, num(&s.Keep, 30, 0, maxInt)},
+		{"snapshot.keep_automatic", "The same for those that were made automatically: on schedule, and before a restore.", true, num(&s.KeepAutomatic, 30, 0, maxInt)},
+		{"snapshot.max_age_days", "Days after which retention deletes a snapshot. The last verified one of each agent always stays. 0 is no limit.", true, num(&s.MaxAgeDays, 90, 0, maxDays)},
+		{"snapshot.gc_interval", "How often the daemon applies retention and removes what dead processes left. It does so at its start, too.", true, dur(&s.GCInterval, time.Hour, time.Second, year)},
+		{"snapshot.every", "How often the daemon makes a snapshot of each agent whose engrams changed since the last one. 0s is never.", true, dur(&s.Every, 0, 0, year)},
+		{"snapshot.agents", "Agents whose memory the daemon snapshots on schedule (snapshot.every). Empty: all that have engrams.", true, many(&s.Agents, pubkey(false))},
+		{"snapshot.recipients", "age recipients (age1… or an SSH public key) that every snapshot is encrypted to, unless who makes it says otherwise. Only who has an identity can verify and restore it.", true, many(&s.Recipients, text(nil))},
+		{"snapshot.identity", "File of age identities, or an SSH private key, by which the daemon verifies and restores encrypted snapshots.", true, str(&s.Identity, "")},
+		{"snapshot.trusted_keys", "Keys whose signatures under snapshots are trusted beside the relay's own, present and former ones: for example the key of a relay from which an agent moves here.", true, many(&s.TrustedKeys, pubkey(false))},
+		{"snapshot.lock_timeout", "How long to wait for another process that works on the same agent's snapshots.", true, dur(&s.LockTimeout, time.Minute, 0, time.Hour)},
+	}
+}

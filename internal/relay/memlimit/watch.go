@@ -1,11 +1,14 @@
 package memlimit
 
 import (
+	"bytes"
 	"context"
 	"math"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -172,4 +175,28 @@ func read() Usage {
 	}
 	live, total, released, objects, free, unused := v[0], v[1], v[2], v[3], v[4], v[5]
 	return Usage{Live: live, Other: total - released - objects - free - unused, Go: total - released, Anon: anonymous(), Collections: v[6]}
+}
+
+// anonymous returns what the process has in memory that no file stands behind,
+// as Linux says; 0 where it does not.
+func anonymous() int64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	return anonIn(status)
+}
+
+// anonIn finds RssAnon in a status file of proc(5), which is in kB.
+func anonIn(status []byte) int64 {
+	_, rest, found := bytes.Cut(status, []byte("\nRssAnon:"))
+	if !found {
+		return 0
+	}
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	n, err := strconv.ParseInt(string(bytes.TrimSpace(bytes.TrimSuffix(bytes.TrimSpace(line), []byte("kB")))), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n << 10
 }

@@ -8,10 +8,16 @@
 package metrics
 
 import (
+	"net/http"
+	"net/http/pprof"
 	"runtime"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // Metrics is the registry with all collectors of the daemon in it; each part
@@ -178,4 +184,66 @@ func okOr(ok bool, otherwise string) string {
 		return "ok"
 	}
 	return otherwise
+}
+
+// Value is one counter or gauge at a moment.
+type Value struct {
+	Labels string // the values of its labels, by spaces
+	Value  float64
+}
+
+// Values reads some counters and gauges, by their names; those that are zero
+// are left out.
+func (m *Metrics) Values(names []string) (map[string][]Value, error) {
+	out := map[string][]Value{}
+	if m == nil {
+		return out, nil
+	}
+	families, err := m.registry.Gather()
+	for _, f := range families {
+		if !slices.Contains(names, f.GetName()) {
+			continue
+		}
+		for _, one := range f.GetMetric() {
+			v := one.GetCounter().GetValue() + one.GetGauge().GetValue()
+			if v == 0 {
+				continue
+			}
+			labels := make([]string, 0, len(one.GetLabel()))
+			for _, l := range one.GetLabel() {
+				labels = append(labels, l.GetValue())
+			}
+			out[f.GetName()] = append(out[f.GetName()], Value{strings.Join(labels, " "), v})
+		}
+	}
+	return out, err
+}
+
+// Handler serves GET /metrics and, only when asked for, net/http/pprof under
+// /debug/pprof/. It belongs on a listener of its own that the public cannot
+// reach: profiles show what the process has in memory.
+func (m *Metrics) Handler(withPprof bool) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry}))
+	if withPprof {
+		mux.HandleFunc("/debug/pprof/", pprof.Index)
+		mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	}
+	return mux
+}
+
+// Server wraps Handler in an http.Server with time limits fit for a scraper; a
+// profile may take two minutes.
+func (m *Metrics) Server(withPprof bool) *http.Server {
+	return &http.Server{
+		Handler:           m.Handler(withPprof),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      2 * time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    16 << 10,
+	}
 }

@@ -1,6 +1,10 @@
 package metrics
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // Relay is what the relay and its gate count.
 type Relay struct {
@@ -36,5 +40,89 @@ func (r *Relay) EventDone(class, outcome string) {
 func (r *Relay) GateDecision(surface, rule, decision string) {
 	if r != nil {
 		r.gate.WithLabelValues(gateSurfaces.of(surface), gateRules.of(rule), decisionLabel.of(decision)).Inc()
+	}
+}
+
+// HTTP is what the relay's port counts.
+type HTTP struct {
+	requests   *prometheus.CounterVec
+	refused    *prometheus.CounterVec
+	apiRefused *prometheus.CounterVec
+}
+
+func newHTTP(r registry) *HTTP {
+	return &HTTP{
+		requests: r.counterVec("engramd_http_requests_total", "HTTP requests on the relay's port, by endpoint and status class.",
+			endpointLabel, label{"status", []string{"1xx", "2xx", "3xx", "4xx", "5xx"}}),
+		refused: r.counterVec("engramd_http_refused_total", "HTTP requests that were not worked on, by reason.", httpRefusedLabel),
+		apiRefused: r.counterVec("engramd_api_refused_total",
+			"Requests to the contract memory API that were not let in, by reason.", apiRefusedLabel),
+	}
+}
+
+// HTTPRefused counts one HTTP request that was not worked on: "blocked" (its
+// address is, or a RejectConnection hook says so), "crowded" (too many of its
+// share, or in all, wait for their turn), "late" (its turn did not come in
+// time), "bytes" (its share holds too many), "slow" (its body did not arrive in
+// time), "memory" (the process is short of it) or "behind" (it is not known
+// whether this node has what others acknowledged).
+func (h *HTTP) HTTPRefused(reason string) {
+	if h != nil {
+		h.refused.WithLabelValues(httpRefusedLabel.of(reason)).Inc()
+	}
+}
+
+// HTTPDone counts one HTTP request. endpoint is "websocket", "info", "page",
+// "healthz", "readyz", "events", "query", "count", "history", "management",
+// "contracts", "contract_memory", "identities" or "openapi", anything else is
+// "other"; status the code that was sent.
+func (h *HTTP) HTTPDone(endpoint string, status int) {
+	if h == nil {
+		return
+	}
+	if status < 100 || status > 599 {
+		status = 500
+	}
+	h.requests.WithLabelValues(endpointLabel.of(endpoint), strconv.Itoa(status/100)+"xx").Inc()
+}
+
+// APIRefused counts one request that was not let in: "signature" (NIP-98, a bad
+// one), "token" (unknown), "scheme" (neither of both), "replayed", "busy" (too
+// many signed changes) or "too_large".
+func (h *HTTP) APIRefused(reason string) {
+	if h != nil {
+		h.apiRefused.WithLabelValues(apiRefusedLabel.of(reason)).Inc()
+	}
+}
+
+// Admin is what the management API (NIP-86) counts.
+type Admin struct {
+	calls   *prometheus.CounterVec
+	refused *prometheus.CounterVec
+}
+
+func newAdmin(r registry) *Admin {
+	return &Admin{
+		calls: r.counterVec("engramd_management_calls_total",
+			"Calls of managing keys (NIP-86), by method and outcome; each is in the audit table.", adminMethodLabel, adminOutcomeLabel),
+		refused: r.counterVec("engramd_management_refused_total",
+			"Calls of the management API that were not let in, by reason. They are in no table.", adminRefusedLabel),
+	}
+}
+
+// AdminCall counts one call of a managing key: its method, or "" when it has
+// none that is known, and "ok", "invalid", "restricted" or "error".
+func (a *Admin) AdminCall(method, outcome string) {
+	if a != nil {
+		a.calls.WithLabelValues(adminMethodLabel.of(method), adminOutcomeLabel.of(outcome)).Inc()
+	}
+}
+
+// AdminRefused counts one call that was not let in: "unauthorized" (no good
+// signature), "stranger" (of a key that does not manage the relay),
+// "replayed", "busy" (too many) or "too_large".
+func (a *Admin) AdminRefused(reason string) {
+	if a != nil {
+		a.refused.WithLabelValues(adminRefusedLabel.of(reason)).Inc()
 	}
 }

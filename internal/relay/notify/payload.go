@@ -1,5 +1,15 @@
 package notify
 
+import (
+	"strconv"
+	"strings"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/nips/kind"
+	"engramd/nips/nipae"
+)
+
 // Kinds of messages: the last word of a snapshot's subject, and "kind" in each
 // payload.
 const (
@@ -85,4 +95,22 @@ func (m message) content() any {
 		head
 		mutated
 	}{h, m.write}
+}
+
+var engramText = strconv.Itoa(nipae.Kind)
+
+// ChangesMemory reports whether an event changes its author's memory: an
+// engram, a request to vanish, or a deletion request that names engrams.
+func ChangesMemory(ev *nostr.Event) bool {
+	switch ev.Kind {
+	case nipae.Kind, kind.Vanish:
+		return true
+	case nostr.KindDeletion:
+		for _, tag := range ev.Tags {
+			if len(tag) > 1 && (tag[0] == "k" && tag[1] == engramText || tag[0] == "a" && strings.HasPrefix(tag[1], engramText+":")) {
+				return true
+			}
+		}
+	}
+	return false
 }

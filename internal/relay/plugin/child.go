@@ -1,12 +1,19 @@
 package plugin
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os/exec"
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/time/rate"
+
+	"engramd/internal/relay/logging/redact"
 )
 
 // endGrace is what a process gets to end by itself before it is killed.
@@ -75,4 +82,38 @@ func spawn(command, env []string) (*child, error) {
 			return cmd.Wait()
 		},
 	}, nil
+}
+
+const (
+	maxComplaint    = 4 << 10 // bytes of a line
+	complaintsRate  = 5       // lines per second
+	complaintsBurst = 50
+)
+
+// logLines logs what a process says on standard error, at a rate: the start of
+// each line, without keys and ids.
+func logLines(from io.Reader, log *slog.Logger, lines *rate.Limiter) {
+	in := bufio.NewReaderSize(from, maxComplaint)
+	dropped := 0
+	for {
+		line, err := in.ReadSlice('\n')
+		for errors.Is(err, bufio.ErrBufferFull) { // the rest of it is nobody's loss
+			_, err = in.ReadSlice('\n')
+		}
+		switch text := redact.Plain(string(line)); {
+		case len(line) <= 1:
+		case lines.Allow():
+			attrs := []any{"text", text}
+			if dropped > 0 {
+				attrs = append(attrs, "dropped", dropped)
+				dropped = 0
+			}
+			log.Warn("the write policy program says", attrs...)
+		default:
+			dropped++
+		}
+		if err != nil {
+			return
+		}
+	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/relay/gate"
+	"engramd/internal/relay/notify"
 	"engramd/internal/relay/store"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
@@ -78,4 +80,73 @@ func (s *Service) replace(ctx context.Context, l *snapshot.Lock, q ReplaceReques
 		out.Quarantine = o.Name
 	}
 	return out, nil
+}
+
+// sweep applies retention to places.
+func (s *Service) sweep(ctx context.Context, places []snapshot.Place, p snapshot.Policy, wait time.Duration) (all []snapshot.Swept, err error) {
+	began := s.clock()
+	defer func() { s.counted("gc", began, err) }()
+	var errs []error
+	told := notify.GC{Agents: len(places)}
+	for _, place := range places {
+		if err := ctx.Err(); err != nil {
+			return all, err
+		}
+		lock, err := s.bundles.Lock(ctx, place.Tenant, place.Agent, wait)
+		if err == nil {
+			var swept snapshot.Swept
+			swept, err = lock.Sweep(s.clock(), p)
+			err = errors.Join(err, lock.Unlock())
+			all = append(all, swept)
+			told.Deleted += len(swept.Deleted)
+			told.Staging += swept.Staging
+			for _, id := range swept.Damaged {
+				s.log.Warn("a snapshot is damaged: it is another file than was verified", "id", id, "tenant", place.Tenant)
+			}
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("agent %s, tenant %s: %w", place.Agent, place.Tenant, err))
+			told.Errors++
+		}
+	}
+	s.events.GC(told)
+	return all, errors.Join(errs...)
+}
+
+// Quarantine is what a rollback took away and can be brought back.
+type Quarantine struct {
+	Name     string    `json:"name"`
+	Agent    string    `json:"agent"`
+	MovedAt  time.Time `json:"moved_at"`
+	Heads    int64     `json:"heads"`
+	Versions int64     `json:"versions"` // superseded ones
+}
+
+// Quarantines returns what rollbacks took away, newest first; of one agent
+// unless it is "".
+func (s *Service) Quarantines(ctx context.Context, agent string) ([]Quarantine, error) {
+	list, err := s.store.Quarantines(ctx, gate.Operator())
+	out := []Quarantine{}
+	for _, q := range list {
+		if agent == "" || q.Agent == agent {
+			out = append(out, Quarantine{Name: q.Name, Agent: q.Agent, MovedAt: time.Unix(q.MovedAt, 0).UTC(), Heads: q.Heads, Versions: q.Versions})
+		}
+	}
+	return out, err
+}
+
+// ReleaseQuarantine brings back what a rollback took away: heads where nothing
+// newer is by now, all else as history. The error is store.ErrNoQuarantine if
+// nothing is kept under the name.
+func (s *Service) ReleaseQuarantine(ctx context.Context, name string) (Restored, error) {
+	done, err := s.store.ReleaseQuarantine(ctx, name)
+	out := Restored{}
+	out.take(done)
+	return out, err
+}
+
+// DropQuarantine forgets for good what a rollback took away. Errors are those
+// of ReleaseQuarantine.
+func (s *Service) DropQuarantine(ctx context.Context, name string) error {
+	return s.store.DropQuarantine(ctx, name)
 }

@@ -1,77 +1,37 @@
 package store
 
 import (
-	"encoding/binary"
 	"math"
 	"reflect"
+
+	"engramd/internal/relay/strict"
 )
 
 // commandReader reads the fields of a command. Once it has met something that
 // AppendCommand would not have written it is bad, and returns zero values only.
-type commandReader struct {
-	left []byte
-	bad  bool
-}
-
-// take returns the next n bytes, nil if there are fewer.
-func (r *commandReader) take(n uint64) []byte {
-	if r.bad || n > uint64(len(r.left)) {
-		r.bad = true
-		return nil
-	}
-	b := r.left[:n:n]
-	r.left = r.left[n:]
-	return b
-}
-
-func (r *commandReader) byte() byte {
-	if b := r.take(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
+type commandReader struct{ strict.Reader }
 
 // flag reads a byte that is 0 or 1.
 func (r *commandReader) flag() bool {
-	b := r.byte()
-	r.bad = r.bad || b > 1
+	b := r.Byte()
+	r.Bad = r.Bad || b > 1
 	return b == 1
-}
-
-// uvarint reads a number and accepts its shortest form only.
-func (r *commandReader) uvarint() uint64 {
-	n, size := binary.Uvarint(r.left)
-	if size <= 0 || size > 1 && r.left[size-1] == 0 {
-		r.bad = true
-		return 0
-	}
-	r.take(uint64(size))
-	return n
-}
-
-func (r *commandReader) varint() int64 {
-	u := r.uvarint()
-	n := int64(u >> 1)
-	if u&1 != 0 {
-		n = ^n
-	}
-	return n
 }
 
 // value reads a field.
 func (r *commandReader) value(v reflect.Value) {
-	if r.bad {
+	if r.Bad {
 		return
 	}
 	switch v.Kind() {
 	case reflect.Bool:
 		v.SetBool(r.flag())
 	case reflect.Int, reflect.Int64:
-		n := r.varint()
-		r.bad = r.bad || v.OverflowInt(n)
+		n := r.Varint()
+		r.Bad = r.Bad || v.OverflowInt(n)
 		v.SetInt(n)
 	case reflect.String:
-		v.SetString(string(r.take(r.uvarint())))
+		v.SetString(string(r.Take(r.Uvarint())))
 	case reflect.Pointer:
 		if r.flag() {
 			v.Set(reflect.New(v.Type().Elem()))
@@ -80,7 +40,7 @@ func (r *commandReader) value(v reflect.Value) {
 	case reflect.Slice:
 		r.list(v)
 	case reflect.Array:
-		for i, b := range r.take(uint64(v.Len())) {
+		for i, b := range r.Take(uint64(v.Len())) {
 			v.Index(i).SetUint(uint64(b))
 		}
 	case reflect.Struct:
@@ -93,22 +53,22 @@ func (r *commandReader) value(v reflect.Value) {
 // list reads a list and grows it with the elements that are there, so that a
 // false length costs nothing.
 func (r *commandReader) list(v reflect.Value) {
-	n := r.uvarint()
-	if n == 0 || r.bad {
+	n := r.Uvarint()
+	if n == 0 || r.Bad {
 		return
 	}
 	n--
 	if v.Type().Elem().Kind() == reflect.Uint8 {
-		if b := r.take(n); b != nil {
+		if b := r.Take(n); b != nil {
 			v.SetBytes(append(make([]byte, 0, len(b)), b...))
 		}
 		return
 	}
-	if r.bad = n > uint64(len(r.left)) || n > math.MaxInt32; r.bad {
+	if r.Bad = n > uint64(len(r.Left)) || n > math.MaxInt32; r.Bad {
 		return // each element takes a byte at least
 	}
 	out := reflect.MakeSlice(v.Type(), 0, int(min(n, 16)))
-	for i := 0; uint64(i) < n && !r.bad; i++ {
+	for i := 0; uint64(i) < n && !r.Bad; i++ {
 		out = reflect.Append(out, reflect.Zero(v.Type().Elem()))
 		r.value(out.Index(i))
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+
+	"engramd/internal/relay/strict"
 )
 
 // The encoding of a command: the format's version, the number of its type and
@@ -64,11 +66,11 @@ func AppendCommand(b []byte, e Executed) ([]byte, error) {
 // ParseCommand reads what AppendCommand wrote, and nothing else. The memory
 // that it takes is bounded by a multiple of the length.
 func ParseCommand(b []byte) (e Executed, err error) {
-	r := &commandReader{left: b}
-	if f := r.byte(); r.bad || f != commandFormat {
+	r := &commandReader{strict.Reader{Left: b}}
+	if f := r.Byte(); r.Bad || f != commandFormat {
 		return e, fmt.Errorf("%w: format %d", ErrCommand, f)
 	}
-	number, version := r.uvarint(), r.uvarint()
+	number, version := r.Uvarint(), r.Uvarint()
 	for _, t := range wireTypes {
 		if t.number != number {
 			continue
@@ -77,10 +79,10 @@ func ParseCommand(b []byte) (e Executed, err error) {
 			return e, fmt.Errorf("%w: version %d of type %d", ErrCommand, version, number)
 		}
 		v := reflect.New(t.of).Elem()
-		if e.At = r.varint(); !r.bad {
+		if e.At = r.Varint(); !r.Bad {
 			r.value(v)
 		}
-		if r.bad || len(r.left) > 0 {
+		if r.Bad || len(r.Left) > 0 {
 			return Executed{}, fmt.Errorf("%w: malformed %s", ErrCommand, t.of.Name())
 		}
 		e.Command = v.Interface().(Command)

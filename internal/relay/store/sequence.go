@@ -1,6 +1,9 @@
 package store
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // A store may be one of several that execute the same commands in the same
 // order and so have the same rows (docs/cluster.md). What is written is then handed
@@ -63,4 +66,27 @@ type Done struct {
 	Place   LogPlace
 	Outcome Outcome  // of an event; Stored for any other command that was executed, Refused for one that was refused
 	Digest  [32]byte // of what was executed: an event's id, else the SHA-256 of the command's encoding
+}
+
+// Orders has a command executed and waits until it is durable, or failed. It
+// returns the command's answer, nil for one that has none.
+type Orders func(ctx context.Context, c Command) (answer any, err error)
+
+// Tell is for a command that has no answer.
+func (o Orders) Tell(ctx context.Context, c Command) error {
+	_, err := o(ctx, c)
+	return err
+}
+
+// Answer is for a command that is answered with a T.
+func Answer[T any](ctx context.Context, o Orders, c Command) (answer T, err error) {
+	v, err := o(ctx, c)
+	if err != nil {
+		return answer, err
+	}
+	answer, ok := v.(T)
+	if !ok {
+		return answer, fmt.Errorf("%T was answered with %T", c, v)
+	}
+	return answer, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"engramd/internal/relay/contracts"
+	"engramd/internal/relay/contracts/vault"
 	"engramd/internal/relay/store"
 )
 
@@ -63,4 +64,69 @@ func (r *Registry) Void(ctx context.Context, agentID string) (contracts.Identity
 // such agents may write even where lists restrict writing.
 func (r *Registry) Provisioned(ctx context.Context, pubkey string) (bool, error) {
 	return r.o.Store.AgentProvisioned(ctx, pubkey)
+}
+
+// Sealed keeps everything that is sealed with the master key; *sqlite.Store
+// implements it.
+type Sealed interface {
+	// MasterKey returns the check value of the master key that was in use last,
+	// whether or not anything is sealed with it; nil before there was one.
+	MasterKey(ctx context.Context) (check []byte, err error)
+	// Reseal seals everything anew, under another master key: again takes each
+	// value and returns its replacement.
+	Reseal(ctx context.Context, was, now []byte, again func(store.Sealed) ([]byte, error)) (n int, err error)
+}
+
+// Register adapts the store to a change of the master key.
+type Register struct{ Sealed }
+
+var _ vault.Register = Register{}
+
+// Reseal seals kept keys and private entries anew, each for its row.
+func (r Register) Reseal(ctx context.Context, was, now []byte, again func(sealed, row []byte) ([]byte, error)) (n int, err error) {
+	return r.Sealed.Reseal(ctx, was, now, func(v store.Sealed) ([]byte, error) {
+		if v.Agent != nil {
+			return again(v.Value, row(v.Agent.ID, v.Agent.PubKey))
+		}
+		return again(v.Value, contracts.PlaceOf(v.Contract, v.Entry))
+	})
+}
+
+// Store keeps identities, and finds the events that signing asks about;
+// *sqlite.Store implements it.
+type Store interface {
+	// AddAgent stores an identity, with the hash of its first bearer token when
+	// the relay keeps its key (Sealed), and returns it as stored.
+	AddAgent(ctx context.Context, a store.Agent, token [32]byte) (stored store.Agent, err error)
+	// AgentByID finds an identity by its agent id, nil for none.
+	AgentByID(ctx context.Context, id string) (*store.Agent, error)
+	// AgentByKey finds the identity of a key in hex, nil for none.
+	AgentByKey(ctx context.Context, pubkey string) (*store.Agent, error)
+	// AgentByToken finds the identity that a bearer token was issued for, by the
+	// token's hash; nil for none.
+	AgentByToken(ctx context.Context, hash [32]byte) (*store.Agent, error)
+	// AgentPage returns identities in the order of their names, and how many
+	// there are in all.
+	AgentPage(ctx context.Context, limit, offset int) (page []store.Agent, total int, err error)
+	// AgentProvisioned reports whether the operator provisioned the identity of
+	// a key (64 hex digits).
+	AgentProvisioned(ctx context.Context, pubkey string) (made bool, err error)
+	// DropAgent forgets an identity: its name is free again, its tokens are
+	// void, and a key that is kept is gone for good.
+	DropAgent(ctx context.Context, id string, withKey bool) error
+	// ReplaceToken makes the token with this hash the only one of an identity
+	// whose key is kept.
+	ReplaceToken(ctx context.Context, id string, hash [32]byte) error
+	// DropTokens revokes the tokens of an identity whose key is kept.
+	DropTokens(ctx context.Context, id string) error
+	// ForgetKey wipes the sealed key of an identity and revokes its tokens; name
+	// and pubkey stay.
+	ForgetKey(ctx context.Context, id string, sealed []byte) error
+	// OutboxNewest returns the greatest created_at of the events that an
+	// author, in hex, has waiting for a contract; 0 for none.
+	OutboxNewest(ctx context.Context, contract, author string) (at int64, err error)
+	// Query returns the next page of the events that the filter matches and the
+	// scope shows: newest first, ties by lowest id, without any that has
+	// expired.
+	Query(ctx context.Context, ask store.Ask) (page store.Page, err error)
 }

@@ -5,9 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"engramd/internal/relay/config"
+	"engramd/internal/relay/contracts/vault"
+	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/gate"
+	"engramd/internal/relay/keys"
 	"engramd/internal/relay/management"
 )
 
@@ -53,4 +58,104 @@ func (c *exportCommand) Run(ctx context.Context) (err error) {
 	}
 	fmt.Fprintf(c.Stderr, "export: %d events\n", n)
 	return nil
+}
+
+// checkCommand is `engramd check`.
+type checkCommand struct {
+	*Main
+	cfg *config.Config
+}
+
+func (c *checkCommand) ParseFlags(args []string) (err error) {
+	o := newOptions("check")
+	if _, err = o.parse(args, 0); err != nil {
+		return err
+	}
+	c.cfg, err = o.load(c.Env)
+	return err
+}
+
+// errDamaged makes the command exit with 1 after a report of problems.
+var errDamaged = errors.New("the data folder is not as it should be")
+
+// Run checks the database, beside a daemon that runs or without one, and
+// prints what is wrong and what to do about it. It changes nothing.
+func (c *checkCommand) Run(ctx context.Context) (err error) {
+	s, err := openAnyVersion(ctx, c.cfg, c.Stderr)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	report, err := s.Check(ctx)
+	if err != nil {
+		return fmt.Errorf("the check could not be made to its end: %w", err)
+	}
+	fmt.Fprintf(c.Stdout, "%d events and %d superseded versions looked at\n", report.Events, report.History)
+	for _, a := range report.Above {
+		fmt.Fprintf(c.Stdout, "above the default quota, which does not hold it: author %s keeps %d events, %d bytes (limits.author_events and limits.author_bytes hold everybody once they are set)\n", a.Author, a.Events, a.Bytes)
+	}
+	for _, d := range report.Displaced {
+		fmt.Fprintf(c.Stdout, "another's contract id: %s is also used by poster %s; its parties reach that contract with ?poster= over the contract API\n", d.Contract, d.Poster)
+	}
+	for _, a := range report.Astray {
+		fmt.Fprintf(c.Stdout, "does not follow: state %s of contract %s; it is tried again when one of that contract is adopted\n", a.EventID, a.Contract)
+	}
+	for _, a := range report.Vain {
+		fmt.Fprintf(c.Stdout, "does not hold: decision %s on contract %s, by the states and the agreed keys that are known; it is tried again with every state of that contract\n", a.EventID, a.Contract)
+	}
+	for _, names := range report.SameNames {
+		fmt.Fprintf(c.Stdout, "names that look the same, from before such were refused: %s (engramctl identity delete frees one)\n", strings.Join(names, ", "))
+	}
+	unfit, unseen, err := c.keys(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, err := range unseen {
+		fmt.Fprintf(c.Stdout, "not checked: %v here\n", err)
+	}
+	if report.OK() && len(unfit) == 0 {
+		fmt.Fprintln(c.Stdout, "ok: integrity, indexes, gate classes, tags, heads, contract states and keys")
+		return nil
+	}
+	for _, err := range unfit {
+		fmt.Fprintf(c.Stdout, "keys: %v\n", err)
+	}
+	var advice []string
+	for _, p := range report.Problems {
+		fmt.Fprintf(c.Stdout, "%s: %s\n", p.Check, p.Detail)
+		if !slices.Contains(advice, p.Advice) {
+			advice = append(advice, p.Advice)
+		}
+	}
+	for _, a := range advice {
+		fmt.Fprintf(c.Stdout, "what to do: %s\n", a)
+	}
+	return errDamaged
+}
+
+// keys reports whether the secret keys that the database needs are where the
+// configuration says. What is in an environment variable that this process does
+// not have is not seen.
+func (c *checkCommand) keys(ctx context.Context, s *wiring.Database) (unfit, unseen []error, err error) {
+	relayKeys, err := s.RelayKeys(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	known := ""
+	if len(relayKeys) > 0 {
+		known = relayKeys[0].PubKey
+	}
+	sealed, err := wiring.VaultOptions(ctx, c.cfg, c.Env, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, err := range []error{keys.Look(wiring.RelayKeyOptions(c.cfg, c.Env), known), vault.Look(sealed)} {
+		switch {
+		case errors.Is(err, keys.ErrUnset) || errors.Is(err, vault.ErrUnset):
+			unseen = append(unseen, err)
+		case err != nil:
+			unfit = append(unfit, err)
+		}
+	}
+	return unfit, unseen, nil
 }

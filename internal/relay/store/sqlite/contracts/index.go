@@ -1,8 +1,13 @@
 package contracts
 
 import (
+	"context"
+	"fmt"
+
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
+	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/nips/niptemp"
 )
 
 const (
@@ -72,3 +77,93 @@ func (w *threads) entryName(r *record, other []byte) (string, error) {
 func isEntryID(s string) bool {
 	return len(s) == len(entryPrefix)+entryDigits && s[:len(entryPrefix)] == entryPrefix && column.IsHex([]byte(s[len(entryPrefix):]))
 }
+
+// A key's contracts: as the lower key of a pair, as the higher one, and as
+// arbitrator. An offer that was accepted is not listed beside its pair, and who
+// accepted it too late is no matter of the poster's.
+const (
+	ofLower = `contract_states INDEXED BY contract_states_of_a
+		WHERE a = ?1 AND (shown = 1 OR shown = 2 AND poster <> ?1) AND (?2 = '' OR status = ?2)`
+	ofHigher = `contract_states INDEXED BY contract_states_of_b
+		WHERE b = ?1 AND a <> ?1 AND (shown = 1 OR shown = 2 AND poster <> ?1) AND (?2 = '' OR status = ?2)`
+	ofArbitrator = `contract_states INDEXED BY contract_states_arbitrator
+		WHERE arbitrator = ?1 AND a <> ?1 AND b <> ?1 AND shown = 1 AND (?2 = '' OR status = ?2)`
+
+	sqlContracts = `SELECT ` + columnsPair + ` FROM ` + ofLower + `
+		UNION ALL SELECT ` + columnsPair + ` FROM ` + ofHigher + `
+		UNION ALL SELECT ` + columnsPair + ` FROM ` + ofArbitrator + ` ORDER BY n DESC LIMIT ?3 OFFSET ?4`
+	sqlContractsCount = `SELECT (SELECT count(*) FROM ` + ofLower + `) + (SELECT count(*) FROM ` + ofHigher + `)
+		+ (SELECT count(*) FROM ` + ofArbitrator + `)`
+)
+
+// Contracts lists the contracts of a key as party or arbitrator, those in one
+// status when it is not "", the newest first, and how many there are.
+func (s *Store) Contracts(ctx context.Context, key, status string, limit, offset int) (out []store.ContractPair, total int, err error) {
+	who, ok := column.Hex32(key)
+	if !ok {
+		return nil, 0, nil
+	}
+	err = s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
+		n, err := c.Number(sqlContractsCount, who, status)
+		if err != nil {
+			return err
+		}
+		total = int(n)
+		err = c.Query(ctx, sqlContracts, []engine.Value{who, status, int64(limit), int64(offset)}, func(v []engine.Value) error {
+			p, err := scanPair(v)
+			if err == nil {
+				out = append(out, *p)
+			}
+			return err
+		})
+		return unhideAll(ctx, c, out, err)
+	})
+	return out, total, err
+}
+
+const (
+	// A state event that may name the key, and whether the contract it belongs
+	// to has an end.
+	sqlStatesSaying = `SELECT json FROM events WHERE kind = ?1 AND instr(json, ?2) > 0
+		UNION ALL SELECT json FROM history WHERE kind = ?1 AND instr(json, ?2) > 0`
+	sqlUnfinishedOf = `SELECT 1 FROM contract_states WHERE contract = ?1 AND (a = ?2 OR b = ?2)
+		AND status NOT IN ('completed', 'cancelled', 'expired')`
+)
+
+// maxNaming is as far as ContractsNaming counts.
+const maxNaming = 1000
+
+// ContractsNaming counts the ids of contracts without an end of which a state
+// event names a key, in hex, as the one that may let them expire (the tag
+// expirer), up to 1,000. It goes through all state events.
+func (s *Store) ContractsNaming(ctx context.Context, pubkey string) (n int, err error) {
+	seen := map[string]bool{}
+	err = s.db.Whole(ctx, func(ctx context.Context, c *engine.Conn) error {
+		args := []engine.Value{int64(niptemp.KindState), []byte(pubkey)}
+		return c.Query(ctx, sqlStatesSaying, args, func(v []engine.Value) error {
+			raw, _ := v[0].([]byte)
+			ev, err := column.Event(raw)
+			if err != nil {
+				return fmt.Errorf("state event: %w", err)
+			}
+			id := ev.Tags.GetD()
+			if tag := ev.Tags.Find(expirerTag); len(tag) < 2 || tag[1] != pubkey || seen[id] {
+				return nil
+			}
+			author, _ := column.Hex32(ev.PubKey)
+			unfinished, err := c.Exists(sqlUnfinishedOf, id, author)
+			if err != nil || !unfinished {
+				return err
+			}
+			if seen[id] = true; len(seen) >= maxNaming {
+				return engine.ErrStop
+			}
+			return nil
+		})
+	})
+	return len(seen), err
+}
+
+// expirerTag names, on a state event, the key that may let the contract expire
+// (NIP-TEMP).
+const expirerTag = "expirer"
