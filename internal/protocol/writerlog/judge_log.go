@@ -24,7 +24,8 @@ func (j *judging) judge(l *log) {
 	}
 	for _, n := range numbers {
 		if n > next {
-			j.gap(l, next, n-1)
+			// Nothing tells the ids of these numbers.
+			j.find(Finding{Kind: Unlogged, W: l.w, N: next, Detail: fmt.Sprintf("numbers %d to %d", next, n-1)}, int(min(n-next, 1<<30)))
 		}
 		next = n + 1
 		at := l.of[n]
@@ -57,11 +58,6 @@ func (n *num) id() (Hash, bool) {
 		return ParseID(n.ids[0])
 	}
 	return Hash{}, false
-}
-
-// gap is about numbers of which nothing tells the id.
-func (j *judging) gap(l *log, from, to int64) {
-	j.find(Finding{Kind: Unlogged, W: l.w, N: from, Detail: fmt.Sprintf("numbers %d to %d", from, to)}, int(min(to-from+1, 1<<30)))
 }
 
 // number is about one number: whether it is there, and once.

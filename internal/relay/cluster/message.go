@@ -144,16 +144,3 @@ func (r *reader) item() (it item, err error) {
 	it.store = e.Command
 	return it, err
 }
-
-// encode returns the encoding of a message.
-func (m message) encode() ([]byte, error) {
-	b := appendHeader(nil, m, len(m.items))
-	for _, it := range m.items {
-		raw, err := it.encode()
-		if err != nil {
-			return nil, err
-		}
-		b = append(b, raw...)
-	}
-	return b, nil
-}

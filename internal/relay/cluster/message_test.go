@@ -198,3 +198,16 @@ func FuzzState(f *testing.F) {
 		}
 	})
 }
+
+// encode returns the encoding of a message.
+func (m message) encode() ([]byte, error) {
+	b := appendHeader(nil, m, len(m.items))
+	for _, it := range m.items {
+		raw, err := it.encode()
+		if err != nil {
+			return nil, err
+		}
+		b = append(b, raw...)
+	}
+	return b, nil
+}

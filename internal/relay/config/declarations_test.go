@@ -2,6 +2,8 @@ package config
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"os"
 	"reflect"
 	"strings"
@@ -166,4 +168,34 @@ func TestHelpNamesEveryOption(t *testing.T) {
 			t.Errorf("help lacks %s", o.Key)
 		}
 	}
+}
+
+// WriteMarkdown prints the table of options in docs/configuration.md.
+func WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	opts := Options()
+	cell := strings.NewReplacer("|", `\|`, "\n", " ")
+	for _, s := range sections() {
+		title := "`[" + s.name + "]`"
+		if s.name == "" {
+			title = "Top level"
+		}
+		fmt.Fprintf(&b, "### %s\n\n%s\n\n| key | default | live | cluster | meaning |\n|---|---|---|---|---|\n", title, s.help)
+		for _, o := range opts {
+			if o.section() != s.name {
+				continue
+			}
+			fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s *(%s)* |\n", o.Key, cell.Replace(o.Default()), yesNo(o.Live), yesNo(o.Cluster), cell.Replace(o.Help), cell.Replace(o.Type()))
+		}
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
 }

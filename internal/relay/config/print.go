@@ -62,36 +62,6 @@ func write(w io.Writer, opts []*Option, note func(*Option) string, prefix string
 	return err
 }
 
-// WriteMarkdown prints the table of options in docs/configuration.md.
-func WriteMarkdown(w io.Writer) error {
-	var b strings.Builder
-	opts := Options()
-	cell := strings.NewReplacer("|", `\|`, "\n", " ")
-	for _, s := range sections() {
-		title := "`[" + s.name + "]`"
-		if s.name == "" {
-			title = "Top level"
-		}
-		fmt.Fprintf(&b, "### %s\n\n%s\n\n| key | default | live | cluster | meaning |\n|---|---|---|---|---|\n", title, s.help)
-		for _, o := range opts {
-			if o.section() != s.name {
-				continue
-			}
-			fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s *(%s)* |\n", o.Key, cell.Replace(o.Default()), yesNo(o.Live), yesNo(o.Cluster), cell.Replace(o.Help), cell.Replace(o.Type()))
-		}
-		b.WriteByte('\n')
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
-}
-
 // Change is one option whose value differs between two configurations. Values
 // are not part of it: lists hold pubkeys, which are not logged.
 type Change struct {

@@ -48,7 +48,7 @@ func nearest(name string, known []string) string {
 		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < bestAt {
 			best, bestAt = k, d
 		}
-		if strings.HasSuffix(k, "."+name) || strings.HasSuffix(k, "."+lastPart(name)) {
+		if strings.HasSuffix(k, "."+name) || strings.HasSuffix(k, "."+name[strings.LastIndexByte(name, '.')+1:]) {
 			ending = append(ending, k)
 		}
 	}
@@ -57,8 +57,6 @@ func nearest(name string, known []string) string {
 	}
 	return best
 }
-
-func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
 // distance returns the edit distance (Levenshtein) of two ASCII names.
 func distance(a, b string) int {

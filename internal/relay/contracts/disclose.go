@@ -90,11 +90,7 @@ func (v *view) unread(e *Entry, row *store.ThreadEntry) {
 	if row.Form != store.EntrySealed || v.role.party() {
 		return
 	}
-	e.Sealed = sealedOf(e.Content)
+	sum := sha256.Sum256([]byte(e.Content))
+	e.Sealed = &Sealed{Bytes: len(e.Content), SHA256: hex.EncodeToString(sum[:])}
 	e.Content, e.Attachments, e.NostrEventID, e.Event = "", []string{}, nil, nil
-}
-
-func sealedOf(payload string) *Sealed {
-	sum := sha256.Sum256([]byte(payload))
-	return &Sealed{Bytes: len(payload), SHA256: hex.EncodeToString(sum[:])}
 }

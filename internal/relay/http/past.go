@@ -33,8 +33,8 @@ func isPast(raw string) bool {
 
 // past streams everybody's superseded versions, for replicas.
 func (b *bridge) past(c *call) error {
-	q, err := pastQuery(c.URL.RawQuery)
-	if err != nil {
+	var q relay.PastQuery
+	if err := eachParameter(c.URL.RawQuery, func(name, value string) error { return setPast(&q, name, value) }); err != nil {
 		return refused(nip01.PrefixInvalid, err.Error())
 	}
 	now := strconv.FormatInt(b.in.signatures.clock().Unix(), 10) // before anything is read
@@ -47,12 +47,7 @@ func (b *bridge) past(c *call) error {
 	return b.stream(c, versions)
 }
 
-// pastQuery reads after, and kind, since, arrival and limit where they are given.
-func pastQuery(raw string) (q relay.PastQuery, err error) {
-	err = eachParameter(raw, func(name, value string) error { return setPast(&q, name, value) })
-	return q, err
-}
-
+// setPast reads after, and kind, since, arrival and limit where they are given.
 func setPast(q *relay.PastQuery, name, value string) error {
 	switch name {
 	case "after":

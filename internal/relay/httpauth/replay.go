@@ -106,13 +106,6 @@ func (m *Guard) Seed(id, key string, at time.Time) {
 	}
 }
 
-// Len returns how many ids are remembered.
-func (m *Guard) Len() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.used)
-}
-
 func (m *Guard) note(u use) {
 	if m.evicts && len(m.used) >= m.most {
 		m.drop()
