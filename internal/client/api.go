@@ -77,7 +77,6 @@ func (h *HTTP) CallAPI(ctx context.Context, t Target, call Call, out any) error 
 	return nil
 }
 
-// apiErrorOf reads a refusal.
 func apiErrorOf(status int, text []byte) error {
 	var body struct {
 		Error   json.RawMessage   `json:"error"`

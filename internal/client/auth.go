@@ -81,7 +81,7 @@ func (c *Conn) authenticate(challenge string) {
 		Tags: nostr.Tags{{"relay", c.url}, {"challenge", challenge}}}
 	err := c.id.Sign(ev)
 	if err == nil {
-		err = c.deliver(ctx, "AUTH", ev)
+		_, err = c.deliver(ctx, "AUTH", ev)
 	}
 	if refusal, ok := errors.AsType[*RefusalError](err); ok {
 		// Whatever its prefix, this refusal is about who we are.
@@ -101,15 +101,9 @@ func (c *Conn) authenticate(challenge string) {
 	close(a.settled)
 }
 
-// deliver sends an event in a frame of that label and waits for its OK. A
-// refusal is a *RefusalError.
-func (c *Conn) deliver(ctx context.Context, label string, ev *nostr.Event) error {
-	_, err := c.deliverText(ctx, label, ev)
-	return err
-}
-
-// deliverText is deliver with the text of an OK true.
-func (c *Conn) deliverText(ctx context.Context, label string, ev *nostr.Event) (string, error) {
+// deliver sends an event in a frame of that label, waits for its OK, and returns
+// the text of an OK true. A refusal is a *RefusalError.
+func (c *Conn) deliver(ctx context.Context, label string, ev *nostr.Event) (string, error) {
 	ack := c.waiting.expectOK(ev.ID)
 	defer c.waiting.forget(ev.ID)
 	if err := c.send(ctx, eventFrame(label, ev)); err != nil {

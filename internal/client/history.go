@@ -179,7 +179,6 @@ func withoutURL(err error) error {
 	return err
 }
 
-// statusError judges status and content type.
 func statusError(resp *http.Response) error {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	isJSON := kind == "application/json"

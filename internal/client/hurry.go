@@ -33,7 +33,6 @@ func Hurried(relays []RelayStatus) bool {
 	return slices.ContainsFunc(relays, func(r RelayStatus) bool { return errors.Is(r.Err, errHurried) })
 }
 
-// race is one question to several relays.
 type race struct {
 	mu       sync.Mutex
 	start    time.Time

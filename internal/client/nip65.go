@@ -103,7 +103,6 @@ func among(targets []Target, t Target) bool {
 	return slices.ContainsFunc(targets, func(other Target) bool { return other.Canonical == t.Canonical })
 }
 
-// use sets the relays that are asked.
 func use(c *Client, targets []Target, leftOut []string, unsure []RelayStatus) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -134,7 +134,6 @@ func (t Trace) inTurn() Trace {
 	}
 }
 
-// tracer returns the trace of one relay.
 func (o Options) tracer(url string) func(sent bool, frame []byte) {
 	return func(sent bool, frame []byte) { o.Trace(url, sent, frame) }
 }

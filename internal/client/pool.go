@@ -52,7 +52,6 @@ type pool struct {
 	closed bool
 }
 
-// slot returns the relay's slot.
 func (p *pool) slot(t Target) (*slot, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -26,7 +26,8 @@ const maxAttempts = 3
 // is an ErrAuth: what it left out because of that is not known.
 func (c *Conn) Request(ctx context.Context, f nostr.Filter, take func(json.RawMessage) error) (Message, error) {
 	var last Message
-	err := c.WithAuth(ctx, 0, isPublic(f), func() (refusal *RefusalError, err error) {
+	public := len(f.Kinds) == 1 && f.Kinds[0] == nostr.KindRelayListMetadata // relays show everybody the same
+	err := c.WithAuth(ctx, 0, public, func() (refusal *RefusalError, err error) {
 		if last, err = c.requestOnce(ctx, f, take); last.Label == "CLOSED" {
 			refusal = last.Refusal()
 		}
@@ -75,11 +76,6 @@ func (c *Conn) WithAuth(ctx context.Context, patience time.Duration, public bool
 		}
 		return err
 	}
-}
-
-// isPublic reports whether a filter asks for what relays show everybody alike.
-func isPublic(f nostr.Filter) bool {
-	return len(f.Kinds) == 1 && f.Kinds[0] == nostr.KindRelayListMetadata
 }
 
 // afterAuth decides whether what was answered must be asked again, because an
@@ -176,7 +172,7 @@ func (c *Conn) submit(ctx context.Context, ev *nostr.Event) (string, error) {
 func (c *Conn) submitOnce(ctx context.Context, ev *nostr.Event) (string, error) {
 	for attempt := 1; ; attempt++ {
 		accepted := c.authNow().accepted
-		text, err := c.deliverText(ctx, "EVENT", ev)
+		text, err := c.deliver(ctx, "EVENT", ev)
 		var refusal *RefusalError
 		if !errors.As(err, &refusal) || !refusal.AsksAuth() {
 			return text, err

@@ -39,7 +39,6 @@ func contractPath(id string, more ...string) string {
 	return path
 }
 
-// pageQuery asks for a page.
 func pageQuery(offset int) url.Values {
 	return url.Values{"limit": {strconv.Itoa(apiPage)}, "offset": {strconv.Itoa(offset)}}
 }

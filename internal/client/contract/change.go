@@ -114,7 +114,6 @@ func (cs *Contracts) Decide(ctx context.Context, id, with, to, note string, even
 	return cs.Move(ctx, id, with, to, note, event)
 }
 
-// relayAt returns the relay of a URL.
 func relayAt(at string) client.Target { return client.TargetsOf([]string{at})[0] }
 
 // moving signs the 30091 that moves a contract on.

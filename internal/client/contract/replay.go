@@ -82,7 +82,6 @@ func replay(events []*nostr.Event, order map[string]niptemp.OrderItem) (state *n
 	return state, moves
 }
 
-// moveOf returns what a state event says.
 func moveOf(ev *nostr.Event, order map[string]niptemp.OrderItem) Move {
 	body := stateBodyOf(ev.Content)
 	return Move{From: body.PreviousStatus, To: body.Status, By: ev.PubKey, Note: body.Note, CreatedAt: int64(ev.CreatedAt), Event: ev,

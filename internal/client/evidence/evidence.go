@@ -129,7 +129,6 @@ func (c *checking) contract() {
 	c.done(k, "%d entries and %d states of one id, %d requests to withdraw", len(c.entries), len(c.states), len(c.requests))
 }
 
-// shapes judges each event by itself.
 func (c *checking) shapes() {
 	k := Check{Name: "shapes"}
 	for _, ev := range c.entries {

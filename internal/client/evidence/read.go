@@ -99,7 +99,6 @@ func readAtMost(path string, most int64) ([]byte, error) {
 	return b, err
 }
 
-// withdrawals looks at what was taken back.
 func (c *checking) withdrawals() {
 	if len(c.requests) == 0 {
 		c.note("withdrawals", "no request to withdraw is here; whether there was one is the relay's to say")

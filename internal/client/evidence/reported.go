@@ -164,7 +164,6 @@ type Check struct {
 // maxProblems bounds what is told of one check.
 const maxProblems = 20
 
-// fail notes a problem.
 func (c *Check) fail(format string, args ...any) {
 	c.Outcome = Failed
 	if len(c.Problems) < maxProblems {

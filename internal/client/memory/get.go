@@ -264,7 +264,6 @@ func (r *Reader) Graph(ctx context.Context) (nipae.Graph, client.Status, error) 
 	return nipae.Reach(heads.Heads()), status, nil
 }
 
-// everyHead returns every head of a listing, tombstones too.
 func everyHead(l nipae.Listing) []*nostr.Event {
 	var events []*nostr.Event
 	for _, e := range append(l.Heads(), l.Tombstones...) {

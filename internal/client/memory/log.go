@@ -162,7 +162,6 @@ func (k kept) status() client.RelayStatus {
 	return s
 }
 
-// version opens one version.
 func (p *pair) version(slug nipae.Slug, ev *nostr.Event) Version {
 	engram, err := nipae.Open(p.key(), p.agent, p.owner, ev)
 	if err != nil {

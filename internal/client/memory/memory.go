@@ -24,7 +24,6 @@ type Reader struct {
 	c *client.Client
 }
 
-// pair is an agent and its owner.
 type pair struct {
 	me, agent, owner string                       // me is one of the two
 	key              func() nipae.ConversationKey // behind a closure, out of reach of fmt
@@ -98,7 +97,6 @@ func (p *pair) writable() error {
 	return nil
 }
 
-// at returns the filter for one slug.
 func (p *pair) at(slug nipae.Slug) nostr.Filter {
 	return nipae.HeadFilter(p.key(), p.agent, p.owner, slug)
 }

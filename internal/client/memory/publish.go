@@ -17,11 +17,6 @@ import (
 // burstPatience is how long a write waits for its turn.
 const burstPatience = 30 * time.Second
 
-// errBusy says that a write found no place.
-func errBusy() error {
-	return &client.ConflictError{Reason: "busy: this memory is being written faster than once a second; nothing was published"}
-}
-
 // beyond returns a context that ends when ctx is cancelled, but not when its
 // time is over: the time limit is for the network, and waiting for one's turn
 // is not.

@@ -188,7 +188,6 @@ func verdict(s contract.Signature) string {
 	return "**signature not checked**: the API has it, and no signed event was shown"
 }
 
-// brief returns a verdict on one entry.
 func brief(s contract.Signature) string {
 	if s == contract.SignatureHolds {
 		return "holds"
@@ -243,7 +242,6 @@ func (w *writer) entry(n int, e contract.Entry) {
 	w.says(e)
 }
 
-// says is what an entry says.
 func (w *writer) says(e contract.Entry) {
 	for _, a := range e.Attachments {
 		w.line("- Attachment: %s", code(a))
@@ -251,7 +249,6 @@ func (w *writer) says(e contract.Entry) {
 	w.WriteString(block(e.Content))
 }
 
-// arrived says which number something has and when it came.
 func (w *writer) arrived(n, k, at, created int64) {
 	switch {
 	case k > 0:
@@ -266,7 +263,6 @@ func (w *writer) arrived(n, k, at, created int64) {
 	w.line("- Arrived: %s%s", when(at), lag(at, created))
 }
 
-// withdrawn says that the author took an entry back.
 func (w *writer) withdrawn(of contract.Withdrawal) {
 	text := "- **Withdrawn** by its author at " + when(of.At)
 	switch {
@@ -280,7 +276,6 @@ func (w *writer) withdrawn(of contract.Withdrawal) {
 	w.line("%s", text)
 }
 
-// gap says what is gone.
 func (w *writer) gap(n int, g contract.Gap) {
 	w.line("### %d. Gone: %s\n", n, code(g.Type))
 	if g.Role == "poster" || g.Role == "worker" {
@@ -296,7 +291,6 @@ func (w *writer) gap(n int, g contract.Gap) {
 	w.line("- Its author asked the relay to forget him, or the relay's operator removed it. That it was there is the relay's word.\n")
 }
 
-// lag points at what arrived much later than it is dated.
 func lag(at, created int64) string {
 	d := time.Duration(at-created) * time.Second
 	if d <= lateness {

@@ -237,7 +237,7 @@ func (p *Peer) PublishAll(ctx context.Context, rows [][]*nostr.Event, answered f
 					return
 				}
 				s := p.Publish(ctx, ev)
-				if s.Err != nil && !refused(s.Err) {
+				if s.Err != nil && !errors.As(s.Err, new(*client.RefusalError)) { // not the relay's word
 					stop(s.Err)
 					return
 				}
@@ -249,12 +249,6 @@ func (p *Peer) PublishAll(ctx context.Context, rows [][]*nostr.Event, answered f
 	}
 	sending.Wait()
 	return context.Cause(ctx)
-}
-
-// refused reports whether an error is a relay's word about what it was sent.
-func refused(err error) bool {
-	var refusal *client.RefusalError
-	return errors.As(err, &refusal)
 }
 
 // rawID is the id of an event that was checked.

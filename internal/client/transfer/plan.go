@@ -126,7 +126,6 @@ func oldestFirst(a, b *nostr.Event) int {
 	return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(b.Kind, a.Kind), strings.Compare(b.ID, a.ID))
 }
 
-// unique drops what is there twice.
 func unique(events []*nostr.Event) []*nostr.Event {
 	slices.SortFunc(events, oldestFirst)
 	return slices.CompactFunc(events, func(a, b *nostr.Event) bool { return a.ID == b.ID })

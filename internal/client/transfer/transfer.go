@@ -204,7 +204,6 @@ func (x *transfer) gather(ctx context.Context, to *Peer) (map[string]*offered, e
 	return lacked, nil
 }
 
-// bring brings one target up to date.
 func (x *transfer) bring(ctx context.Context, to *Peer, lacked map[string]*offered, t *Target) error {
 	events, err := x.plan(ctx, to, lacked, t)
 	if err != nil {

@@ -108,7 +108,6 @@ func unasked(slug string) bool {
 	return slug != "core" && slug != NarrativeSlug && !answer.Reserved(slug)
 }
 
-// candidate is a unit that may be drawn.
 type candidate struct {
 	slug     string
 	topics   []string
@@ -183,7 +182,6 @@ func rest(all []candidate) []candidate {
 	return byTime
 }
 
-// pick draws one by its weight.
 func pick(from []candidate, r *rand.Rand) candidate {
 	least := slices.MinFunc(from, func(a, b candidate) int { return cmp.Compare(a.drawn.Times, b.drawn.Times) }).drawn.Times
 	weight := func(c candidate) float64 {

@@ -32,7 +32,6 @@ func Insights(ops []Op) (texts []string) {
 	return texts
 }
 
-// insight is one that the same answer has.
 type insight struct{ slug, text string }
 
 // words are what a unit that is written says: its description, and its text.

@@ -154,7 +154,6 @@ func (m *memory) outdated(o PrepareOptions) []*seen {
 	return found
 }
 
-// orphans returns facts that have no link to or from anything that is there.
 func (m *memory) orphans(o PrepareOptions) []*seen {
 	return m.some(o, func(s *seen) bool {
 		known := func(slug string) bool { return m.units[slug] != nil }

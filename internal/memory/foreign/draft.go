@@ -51,7 +51,6 @@ func (d *draft) from() string {
 	return shown(where)
 }
 
-// add takes a draft.
 func (r *reader) add(d *draft) {
 	switch {
 	case len(r.drafts) == maxItems:

@@ -124,7 +124,6 @@ func clean(words []string) []string {
 	return out
 }
 
-// cutLine cuts a line to so many characters.
 func cutLine(s string, most int) string {
 	if c := []rune(s); len(c) > most {
 		return strings.TrimSpace(string(c[:most-1])) + "…"

@@ -10,7 +10,6 @@ import (
 	"engramd/nips/nipae"
 )
 
-// index finds the slug that a link means.
 type index struct {
 	paths map[string]nipae.Slug // whole paths without extension
 	names map[string]nipae.Slug // ends of paths and other names; "" is ambiguous
@@ -68,7 +67,6 @@ func (ix *index) find(target, dir string) nipae.Slug {
 	return ix.names[target]
 }
 
-// linksIn rewrites the links of a draft's text.
 func (ix *index) linksIn(d *draft, body string) string {
 	if d.bare {
 		body = ix.barePaths(body)

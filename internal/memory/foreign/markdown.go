@@ -43,7 +43,6 @@ func level(line string) int {
 	return n
 }
 
-// heading is the text of a heading.
 func heading(line string) string {
 	return strings.TrimSpace(strings.TrimRight(strings.TrimSpace(strings.TrimLeft(line, "#")), "#"))
 }

@@ -57,7 +57,6 @@ func (r *reader) leaveFile(name string) {
 	r.others[dir] = append(r.others[dir], path.Base(name))
 }
 
-// leftAll returns all that was left.
 func (r *reader) leftAll() []Left {
 	var dirs []string
 	for dir := range r.others {
@@ -154,7 +153,6 @@ func (r *reader) read(name string, most int64) ([]byte, bool) {
 	return bytes.TrimPrefix(text, []byte("\ufeff")), true
 }
 
-// text reads a file of notes.
 func (r *reader) text(name string) (string, bool) {
 	raw, ok := r.read(name, maxText)
 	if !ok {

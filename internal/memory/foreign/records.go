@@ -86,7 +86,6 @@ func (r *reader) mem0JSON(name string) {
 	}
 }
 
-// mem0Memory reads one memory.
 func (r *reader) mem0Memory(name, at string, raw []byte) {
 	var m mem0Memory
 	if err := json.Unmarshal(raw, &m); err != nil {
@@ -130,7 +129,6 @@ func (r *reader) mem0Memory(name, at string, raw []byte) {
 	r.add(d)
 }
 
-// mem0Word is a plain value as a word.
 func mem0Word(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -142,7 +142,6 @@ func (i *Intention) every(d frontmatter.Doc) {
 	}
 }
 
-// series are its occurrences.
 func (i *Intention) series() series {
 	s := series{anchor: i.Due, every: i.Every, until: i.Until}
 	if i.Every.Months == 0 || i.first.IsZero() || !i.first.Before(i.Due) {

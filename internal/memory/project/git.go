@@ -14,7 +14,6 @@ const (
 	maxPointer = 4 << 10   // bytes of a .git file, or of commondir
 )
 
-// repository is where a folder's git is.
 type repository struct {
 	top    string // of the work tree; the folder itself where there is none
 	dir    string // the git directory of this work tree; "" without one, or in doubt

@@ -109,7 +109,6 @@ func (i Item) composed(slug nipae.Slug, old, text, source string, now time.Time)
 	return frontmatter.Stamped(d, head, stamp)
 }
 
-// archived returns the text of a unit that is archived.
 func (i Item) archived(slug nipae.Slug, old string, now time.Time) (string, error) {
 	text, err := write.Archive.Of(slug, frontmatter.Parse(old))
 	if err != nil || !i.Vouch {

@@ -66,7 +66,6 @@ var (
 func (p posting) section() int32 { return int32(p >> 8) }
 func (p posting) count() float64 { return float64(p & maxCount) }
 
-// section is a part of a document.
 type section struct {
 	doc        int32 // -1: dead
 	words      int32 // how many terms

@@ -88,7 +88,6 @@ func lettersOf(lines ...string) map[rune]language {
 	return all
 }
 
-// spokenWords returns the words of a text.
 func spokenWords(text string) []word {
 	var all []word
 	eachWord(text, func(w word) { all = append(all, w) })
@@ -231,7 +230,6 @@ func votesOf() map[string][]language {
 	return all
 }
 
-// commonOf are words with their English stems.
 func commonOf(text string) map[string]bool {
 	set := setOf(text)
 	for w := range setOf(text) {

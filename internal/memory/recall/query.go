@@ -54,7 +54,6 @@ type Filter struct {
 	Within *Within
 }
 
-// allows reports whether a document may be found.
 func (f *Filter) allows(d *document) bool {
 	switch {
 	case len(f.Types) > 0 && !slices.Contains(f.Types, d.typ),
@@ -85,7 +84,6 @@ type asked struct {
 	room    *room
 }
 
-// read takes a query apart.
 func read(x *Index, q Query, w Weights, open []bool) asked {
 	text := strings.ToValidUTF8(q.Text[:min(len(q.Text), MaxQuery)], "")
 	a := asked{dates: datesIn(text, q.Now), time: asksTime(wordsOf(text)), open: open, room: q.room}
@@ -220,7 +218,6 @@ func (x *documents) everybody(name string) bool {
 // leastPeople is how many documents make a crowd.
 const leastPeople = 10
 
-// knows reports whether the index has a term.
 func (x *inverted) knows(text string) bool { _, ok := x.terms[text]; return ok }
 
 // keyOf is what words of a query are the same by.

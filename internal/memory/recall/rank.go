@@ -56,7 +56,6 @@ func (r Reasons) Names() []string {
 	return all
 }
 
-// best is the best section of a document.
 type best struct {
 	score, cosine float64
 	section       int32

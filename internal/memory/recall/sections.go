@@ -144,7 +144,6 @@ func sentences(line string) []string {
 	return append(all, line[from:])
 }
 
-// splitWords divides a text behind that many fields.
 func splitWords(s string, most int) (head, rest string) {
 	n, inside := 0, false
 	for i, r := range s {

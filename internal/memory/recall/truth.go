@@ -20,7 +20,6 @@ const (
 	contradicts
 )
 
-// relationOf returns the kind of a relation by its name.
 func relationOf(name string) relation {
 	return relation(max(0, slices.Index([]string{"", "supersedes", "derived_from", "contradicts"}, name)))
 }

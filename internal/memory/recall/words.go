@@ -218,7 +218,6 @@ func characters(s string, f func(w word, at int)) int {
 // them all the same.
 var letters = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ł", "l", "ı", "i")
 
-// fold takes accents away.
 func fold(s string) string {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {

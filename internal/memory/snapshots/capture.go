@@ -95,7 +95,6 @@ func Take(ctx context.Context, c *client.Client, want Wanted, clock func() time.
 	return t.fail(ErrMoving)
 }
 
-// taking is a capture under way.
 type taking struct {
 	c      *client.Client
 	agent  string
@@ -127,7 +126,6 @@ func (t *taking) captured(list map[string]*nostr.Event, past []*nostr.Event, beg
 	return out, nil
 }
 
-// anyHistory reports whether some relay showed superseded versions.
 func (t *taking) anyHistory() bool {
 	return slices.ContainsFunc(t.order, func(url string) bool { return !errors.Is(t.relays[url].Err, client.ErrNoHistory) })
 }

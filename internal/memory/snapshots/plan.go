@@ -137,7 +137,6 @@ func (p Plan) wanted(ctx context.Context, b bundle.Source) (map[string]*nostr.Ev
 	return old, err
 }
 
-// byD returns the heads by their address.
 func (c *Capture) byD() map[string]*nostr.Event {
 	there := map[string]*nostr.Event{}
 	for _, ev := range c.Heads() {

@@ -64,7 +64,6 @@ func New(copy *localcopy.Copy, model embed.Embedder) *Source {
 	return &Source{copy: copy, model: model, name: model.Name() + "|1", refused: map[string]bool{}}
 }
 
-// task is one text that has no vectors.
 type task struct {
 	hash     string
 	sections []string

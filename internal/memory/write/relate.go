@@ -18,7 +18,6 @@ type Edge struct {
 	Strength float64 // above 0, at most 1
 }
 
-// check refuses an edge that cannot be.
 func (e Edge) check() error {
 	switch {
 	case Reserved(e.From):

@@ -184,7 +184,6 @@ func meaning(ctx context.Context, p *Plans, plan consolidation.Plan, ops []conso
 	return func(text string) func(string, int) (float64, bool) { return near[text] }
 }
 
-// namedBy returns the slugs that operations name.
 func namedBy(ops []consolidation.Op) map[string]bool {
 	named := map[string]bool{}
 	for _, op := range ops {

@@ -102,7 +102,6 @@ func (w *writer) loadHead(ctx context.Context, id string) (*record, error) {
 	return &record{id: id, head: h, text: now.text}, err
 }
 
-// loadContent reads the parts of a record.
 func (w *writer) loadContent(ctx context.Context, r *record) error {
 	var texts []string
 	for i, hash := range r.Parts {

@@ -102,7 +102,6 @@ func (p *Plans) dream(ctx context.Context, o PrepareOptions) (maker, error) {
 	}, nil
 }
 
-// draw fills b at random.
 func (p *Plans) draw(b []byte) error {
 	random := p.Random
 	if random == nil {

@@ -69,7 +69,6 @@ type content struct {
 	Changes    []consolidation.Change `json:"changes"`
 }
 
-// record is both of them.
 type record struct {
 	id string
 	head

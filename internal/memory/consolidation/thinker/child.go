@@ -128,7 +128,6 @@ func (c *Child) watch(ctx context.Context, family *family, p *plumbing) error {
 	return context.Cause(ctx) // none if it said too much
 }
 
-// shell returns a command line as the system's shell runs it.
 func shell(line string) *exec.Cmd {
 	if runtime.GOOS == "windows" {
 		return exec.Command("cmd", "/C", line)
@@ -257,5 +256,5 @@ func Environment(env []string, dir string) []string {
 		}
 		out = append(out, kv)
 	}
-	return append(out, "PWD="+dir, "ENGRAM_HOOKS=off", "ENGRAM_CONFIG="+noConfiguration(dir))
+	return append(out, "PWD="+dir, "ENGRAM_HOOKS=off", "ENGRAM_CONFIG="+dir+".none") // which is not there
 }

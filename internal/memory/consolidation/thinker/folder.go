@@ -32,9 +32,6 @@ func emptyFolder(temp, lock string) (string, error) {
 	return os.MkdirTemp(temp, prefix) // 0700
 }
 
-// noConfiguration is a name beside the folder that nothing has.
-func noConfiguration(dir string) string { return dir + ".none" }
-
 // complaintOf is the end of what a program wrote to stderr, for people: without
 // secrets, and without characters that a terminal obeys.
 func complaintOf(text []byte, more bool) string {

@@ -81,7 +81,6 @@ func written(r write.Result, now time.Time) Written {
 	return out
 }
 
-// text composes the unit.
 func (d Draft) text(now time.Time) (string, error) {
 	if strings.TrimSpace(d.Text) == "" {
 		return "", client.ErrEmpty

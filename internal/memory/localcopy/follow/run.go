@@ -163,7 +163,7 @@ func (f *Follower) follow(ctx context.Context, r *run) {
 func (f *Follower) session(ctx context.Context, r *run, depth Depth) (confirmed bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	l := f.listen(ctx, r.src)
-	defer l.wait()
+	defer func() { <-l.ended; <-l.written }()
 	defer cancel()
 	opened := l.open(ctx)
 	for {

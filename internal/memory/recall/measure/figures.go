@@ -194,7 +194,6 @@ func one(is bool) float64 {
 	return 0
 }
 
-// add counts one question.
 func (f *Figures) add(found, evidence []string) {
 	f.Questions++
 	f.At1 += recallAt(found, evidence, 1)

@@ -109,7 +109,6 @@ func (m *Memory) people() []string {
 	return names
 }
 
-// texts gives the bodies of a memory.
 func (m *Memory) texts() recall.Texts {
 	bySlug := make(map[string]string, len(m.Documents))
 	for _, d := range m.Documents {

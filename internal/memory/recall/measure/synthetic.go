@@ -29,7 +29,6 @@ var (
 		"When was the printing press invented?", "How many moons does Jupiter have?", "What does a barometer measure?", "Which planet has the longest winters?"}
 )
 
-// maker makes one memory.
 type maker struct {
 	rnd  *rand.Rand
 	m    Memory
@@ -71,7 +70,6 @@ func (k *maker) name() string {
 
 func (k *maker) one(of []string) string { return of[k.rnd.IntN(len(of))] }
 
-// mistyped exchanges two letters of a name.
 func (k *maker) mistyped(name string) string {
 	i := 1 + k.rnd.IntN(len(name)-2)
 	return name[:i] + name[i+1:i+2] + name[i:i+1] + name[i+2:]

@@ -20,10 +20,6 @@ type keyed struct {
 	key func() [32]byte // behind a closure, out of reach of fmt
 }
 
-func newKeyed(key [32]byte) keyed {
-	return keyed{adiantum.Wrap(steady{vfs.Find("")}, nil), func() [32]byte { return key }}
-}
-
 // OpenFilename implements vfs.VFSFilename.
 func (k keyed) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
 	file, out, err := vfsutil.WrapOpenFilename(k.VFS, name, flags)
@@ -85,7 +81,7 @@ func (s *steadyLog) ReadAt(p []byte, off int64) (int, error) {
 // register makes the file system known to SQLite, under the name that is
 // returned.
 func (f *File) register() string {
-	name := fmt.Sprintf("sealed-%p", f)
-	vfs.Register(name, newKeyed(f.key))
+	name, key := fmt.Sprintf("sealed-%p", f), f.key
+	vfs.Register(name, keyed{adiantum.Wrap(steady{vfs.Find("")}, nil), func() [32]byte { return key }})
 	return name
 }
