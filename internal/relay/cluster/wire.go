@@ -3,13 +3,13 @@ package cluster
 import (
 	"encoding/binary"
 
-	"engramd/internal/relay/strict"
+	"engramd/internal/relay/store"
 )
 
 // reader reads what was written with the appending functions of encoding/binary.
-type reader struct{ strict.Reader }
+type reader struct{ store.StrictReader }
 
-func newReader(b []byte) *reader { return &reader{strict.Reader{Left: b}} }
+func newReader(b []byte) *reader { return &reader{store.StrictReader{Left: b}} }
 
 // count reads a number that must not be greater than most.
 func (r *reader) count(most int) int {

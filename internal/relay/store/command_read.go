@@ -1,15 +1,62 @@
 package store
 
 import (
+	"encoding/binary"
 	"math"
 	"reflect"
-
-	"engramd/internal/relay/strict"
 )
+
+// StrictReader reads what the appending functions of encoding/binary write off
+// the front of Left, and nothing that they would not have written. Once it has met something that
+// would not have been written it is Bad, and returns zero values only.
+type StrictReader struct {
+	Left []byte
+	Bad  bool
+}
+
+// Take returns the next n bytes, nil if there are fewer.
+func (r *StrictReader) Take(n uint64) []byte {
+	if r.Bad || n > uint64(len(r.Left)) {
+		r.Bad = true
+		return nil
+	}
+	b := r.Left[:n:n]
+	r.Left = r.Left[n:]
+	return b
+}
+
+// Byte reads a byte.
+func (r *StrictReader) Byte() byte {
+	if b := r.Take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+// Uvarint reads a number and accepts its shortest form only.
+func (r *StrictReader) Uvarint() uint64 {
+	n, size := binary.Uvarint(r.Left)
+	if r.Bad || size <= 0 || size > 1 && r.Left[size-1] == 0 {
+		r.Bad = true
+		return 0
+	}
+	r.Take(uint64(size))
+	return n
+}
+
+// Varint reads a number with a sign.
+func (r *StrictReader) Varint() int64 {
+	u := r.Uvarint()
+	n := int64(u >> 1)
+	if u&1 != 0 {
+		n = ^n
+	}
+	return n
+}
 
 // commandReader reads the fields of a command. Once it has met something that
 // AppendCommand would not have written it is bad, and returns zero values only.
-type commandReader struct{ strict.Reader }
+type commandReader struct{ StrictReader }
 
 // flag reads a byte that is 0 or 1.
 func (r *commandReader) flag() bool {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-
-	"engramd/internal/relay/strict"
 )
 
 // The encoding of a command: the format's version, the number of its type and
@@ -66,7 +64,7 @@ func AppendCommand(b []byte, e Executed) ([]byte, error) {
 // ParseCommand reads what AppendCommand wrote, and nothing else. The memory
 // that it takes is bounded by a multiple of the length.
 func ParseCommand(b []byte) (e Executed, err error) {
-	r := &commandReader{strict.Reader{Left: b}}
+	r := &commandReader{StrictReader{Left: b}}
 	if f := r.Byte(); r.Bad || f != commandFormat {
 		return e, fmt.Errorf("%w: format %d", ErrCommand, f)
 	}
