@@ -103,7 +103,7 @@ func (m *Memory) like(ctx context.Context, slug nipae.Slug) (*nipae.Body, client
 
 // write is one write as a whole. compose makes the new body from what is there;
 // its error ends the write. When the slug is written faster than once a second,
-// it waits for its turn (burst.go).
+// it waits for its turn (publish.go).
 func (m *Memory) write(ctx context.Context, slug nipae.Slug, o SetOptions, compose func(nipae.Reading) (nipae.Body, error)) (client.Entry, client.Status, error) {
 	var t client.Turn
 	var waited time.Duration
