@@ -27,7 +27,8 @@ type reading struct {
 	reader  gate.Reader
 	table   *gate.Table // the rules for all filters of the request
 	fresh   bool        // Config.Latest was asked
-	asked   bool        // about the filter that is decided now
+	asked   bool        // about filter, which is decided now
+	filter  nostr.Filter
 	scope   gate.Scope
 	err     error // the gate's refusal, or why it could not decide
 }
@@ -58,10 +59,11 @@ func (r *Relay) Authorize(ctx context.Context, surface gate.Surface, filters []n
 		if err := rejects(within, r.Hooks, surface, filter); err != nil {
 			return nil, cmp.Or(q.err, err)
 		}
-		if !q.asked { // the hook was taken out: the gate was not
-			if q.decide(ctx, filter); q.err != nil {
-				return nil, q.err
-			}
+		if !q.asked || !nostr.FilterEqual(q.filter, filter) { // its hook was taken out, or asked about another filter
+			q.decide(ctx, filter)
+		}
+		if q.err != nil { // also where the hook's word was not heeded
+			return nil, q.err
 		}
 		granted = append(granted, Granted{Filter: filter, Scope: q.scope})
 	}
@@ -105,7 +107,7 @@ func beforeOwnCheck(ctx context.Context) context.Context {
 // decide is the gate's first check of one filter. It is told the reader's cases
 // among the contracts that the filter names.
 func (q *reading) decide(ctx context.Context, filter nostr.Filter) {
-	q.asked = true
+	q.asked, q.filter = true, filter
 	by := q.surface
 	if by == gate.SurfaceReq && filter.Search != "" {
 		by = gate.SurfaceSearch

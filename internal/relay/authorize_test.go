@@ -18,12 +18,12 @@ import (
 	"engramd/nips/nip01"
 )
 
-// decisions is how many the gate has made, as metrics count them.
-func decisions(t *testing.T, m *metrics.Metrics) (sum int) {
+// decisions is how many the gate has made about a surface, as metrics count them.
+func decisions(t *testing.T, m *metrics.Metrics, surface gate.Surface) (sum int) {
 	w := httptest.NewRecorder()
 	m.Handler(false).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	for line := range strings.Lines(w.Body.String()) {
-		if value, found := strings.CutPrefix(line, "engramd_gate_decisions_total{"); found {
+		if value, found := strings.CutPrefix(line, "engramd_gate_decisions_total{"); found && strings.Contains(value, `surface="`+surface.String()+`"`) {
 			n, err := strconv.Atoi(strings.TrimSpace(value[strings.LastIndexByte(value, ' '):]))
 			if err != nil {
 				t.Fatal(err)
@@ -88,13 +88,13 @@ func TestTheGateIsAmongTheHooks(t *testing.T) {
 				if said != want {
 					t.Errorf("%v %v: the hooks say %q, the gate %q", surface, f, said, want)
 				}
-				before := decisions(t, meter)
+				before := decisions(t, meter, surface)
 				granted, err := r.Authorize(ctx, asked, []nostr.Filter{f})
 				var refusal *nip01.Refusal
 				if want == "" && (err != nil || len(granted) != 1) || want != "" && (!errors.As(err, &refusal) || refusal.Error() != want) {
 					t.Errorf("%v %v: authorized %v, %v; the gate says %q", surface, f, granted, err, want)
 				}
-				if n := decisions(t, meter) - before; n != 1 && f.Limit != 77 || n != 0 && f.Limit == 77 {
+				if n := decisions(t, meter, surface) - before; n != 1 && f.Limit != 77 || n != 0 && f.Limit == 77 {
 					t.Errorf("%v %v: %d decisions", surface, f, n)
 				}
 			}
@@ -102,6 +102,18 @@ func TestTheGateIsAmongTheHooks(t *testing.T) {
 	}
 	if refused < 20 {
 		t.Errorf("only %d filters were refused", refused)
+	}
+	gateHook := r.Hooks.RejectFilter[len(r.Hooks.RejectFilter)-1]
+	for name, hook := range map[string]func(context.Context, nostr.Filter) (bool, string){
+		"its word is not heeded": func(ctx context.Context, f nostr.Filter) (bool, string) { gateHook(ctx, f); return false, "" },
+		"it is asked about another filter": func(ctx context.Context, _ nostr.Filter) (bool, string) {
+			return gateHook(ctx, nostr.Filter{Kinds: []int{1}})
+		},
+	} {
+		r.Hooks.RejectFilter = []func(context.Context, nostr.Filter) (bool, string){hook}
+		if _, err := r.Authorize(t.Context(), gate.SurfaceReq, []nostr.Filter{{Kinds: []int{30174}}}); err == nil {
+			t.Errorf("the gate lets everything pass where %s", name)
+		}
 	}
 	r.Hooks.RejectFilter = nil
 	if _, err := r.Authorize(t.Context(), gate.SurfaceReq, []nostr.Filter{{Kinds: []int{30174}}}); err == nil {

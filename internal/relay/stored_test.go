@@ -366,3 +366,20 @@ func TestFailureIsNoEmptyAnswer(t *testing.T) {
 		t.Errorf("the store's own words reach the client: %q", text)
 	}
 }
+
+// TestTheClassIsTheTables: an event is stored under its class by the table in
+// force, whatever the submission says.
+func TestTheClassIsTheTables(t *testing.T) {
+	r, _ := open(t)
+	agent, owner := storetest.NewKey("agent"), storetest.NewKey("owner")
+	ev := agent.Engram(owner, 10, "mem/x")
+	if a := r.Submit(WithReader(t.Context(), gate.NewReader(agent.Pub)), Submission{Event: ev, Class: gate.Open}); !a.OK {
+		t.Fatal(a.Message())
+	}
+	for reader, want := range map[string]int{owner.Pub: 1, storetest.NewKey("other").Pub: 0} {
+		rows := drain(t, r.Stored(granted(t, r, gate.NewReader(reader), nostr.Filter{Limit: 10}), r.Now()), 10)
+		if len(rows) != want {
+			t.Errorf("%s sees %d events, want %d", reader, len(rows), want)
+		}
+	}
+}

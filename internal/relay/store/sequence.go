@@ -17,7 +17,7 @@ type Sequencer interface {
 	// Append takes a command over that is to have a place in the order. Once it
 	// returned nil, the command comes back through Execute with its ticket, or
 	// the ticket fails; after it failed the command may still come, as another's
-	// would. It blocks while too much waits (share.From of ctx says whose turn it
+	// would. It blocks while too much waits (fairness.From of ctx says whose turn it
 	// is).
 	Append(ctx context.Context, c Command, t Ticket) error
 	// State is given what a transaction executed, in order, before it is

@@ -51,6 +51,15 @@ func (l *link) lost() {
 	l.now, l.cut = context.WithCancel(context.Background())
 }
 
+// end cuts what waits on the connection, and what begins later.
+func (l *link) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cut != nil {
+		l.cut()
+	}
+}
+
 // context ends when the connection that there is now is lost.
 func (l *link) context() context.Context {
 	l.mu.Lock()
@@ -106,7 +115,7 @@ func (c *Conn) Close() {
 	c.appends.mu.Lock()
 	c.appends.closed = true
 	c.appends.mu.Unlock()
-	c.link.lost()
+	c.link.end()
 	c.up.Store(false)
 	if c.side.nc != nil {
 		c.side.nc.Close()

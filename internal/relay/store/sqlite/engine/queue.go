@@ -11,7 +11,7 @@ import (
 
 // Push queues a member for the writer and returns without waiting for the
 // commit; it blocks while the queue is full. Whose turn it is, is decided by
-// share (share.From of ctx): what the same connection pushed one after the other
+// share (fairness.From of ctx): what the same connection pushed one after the other
 // is applied in that order and may share a transaction.
 //
 // The error is ctx's when it ended before there was room, ErrClosed after Close,

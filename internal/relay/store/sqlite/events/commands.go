@@ -17,7 +17,7 @@ import (
 
 // Begin queues one event for the writer and returns without waiting for the
 // commit; it blocks while the queue is full. Whose turn it is, is decided by
-// share (share.From of ctx): events begun one after the other by the same
+// share (fairness.From of ctx): events begun one after the other by the same
 // connection are applied in that order and may share a transaction.
 //
 // ev must have been checked: strict shape, id and signature. It must not be
