@@ -7,8 +7,8 @@ import (
 )
 
 // StrictReader reads what the appending functions of encoding/binary write off
-// the front of Left, and nothing that they would not have written. Once it has met something that
-// would not have been written it is Bad, and returns zero values only.
+// the front of Left, and nothing else. Once it has met something that they would
+// not have written it is Bad, and returns zero values only.
 type StrictReader struct {
 	Left []byte
 	Bad  bool
