@@ -6,7 +6,10 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"time"
 )
@@ -69,4 +72,15 @@ func zipped(files []file, at time.Time) ([]byte, error) {
 		return nil, err
 	}
 	return out.Bytes(), nil
+}
+
+const sumsFile = "SHA256SUMS"
+
+// sums writes the file that sha256sum -c reads.
+func (r *release) sums() {
+	var out bytes.Buffer
+	for _, name := range slices.Sorted(maps.Keys(r.files)) {
+		fmt.Fprintf(&out, "%x  %s\n", sha256.Sum256(r.files[name]), name)
+	}
+	r.put(sumsFile, out.Bytes())
 }

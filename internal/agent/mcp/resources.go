@@ -3,12 +3,17 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"engramd/internal/agent/briefing"
+	"engramd/internal/agent/hook"
 	"engramd/internal/client"
+	"engramd/internal/memory/quote"
+	recallanswer "engramd/internal/memory/recall/answer"
 	"engramd/nips/nipae"
 )
 
@@ -107,4 +112,104 @@ func (s *resources) complete(ctx context.Context, req *sdk.CompleteRequest) (*sd
 	}
 	none.Completion.Total, none.Completion.HasMore = got.Total, got.Next != ""
 	return none, nil
+}
+
+// Texts of the prompt section with which a session begins.
+const (
+	sectionTitle = "[Agent Memory — core]\n"
+	sectionAbout = "What you remember about yourself and the user from earlier sessions. [[mem/…]] refers to more, which memory_read shows.\n"
+	sectionNone  = "There is no core profile yet: this is confirmed by every relay. Ask the user who you are to them and what always matters, and keep it, short, with memory_write at the slug core.\n"
+	// sectionPartial follows a profile that may be old.
+	sectionPartial = "\n(Some relay did not answer: this may not be the newest version of your profile.)\n"
+	sectionBare    = "The agent has no core profile: this is confirmed by every relay.\n"
+)
+
+// prompts begin a session.
+type prompts struct{ m *memories }
+
+func (s *Server) addPrompts() {
+	p := &prompts{s.memories}
+	s.sdk.AddPrompt(&sdk.Prompt{Name: "core", Title: "Core memory",
+		Description: "Begin a session with the agent's core profile, or, if every relay confirms that there is none, with a hint to make one. Fails if the profile cannot be read: a session must not begin as if there were no memory."}, p.core)
+	if s.memories.minds() {
+		p.addWake(s.sdk)
+	}
+}
+
+// addWake adds the prompt that begins a session as a harness's hook does.
+func (s *prompts) addWake(to *sdk.Server) {
+	to.AddPrompt(&sdk.Prompt{Name: "wake", Title: "Waking",
+		Description: "Begin a session with all that it should begin with: the core profile, the agent's narrative, intentions that are due, what waits, and a replay of episodes. For programs that run no hooks. Fails as the prompt core does."}, s.wake)
+}
+
+func (s *prompts) wake(ctx context.Context, _ *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+	text, err := called(ctx, s.m.calls, "prompt", s.beginning)
+	if err != nil {
+		return nil, asError(err, coreURI)
+	}
+	return &sdk.GetPromptResult{Description: "What a session begins with",
+		Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}}}, nil
+}
+
+// beginning is the core section, and what else a session begins with as far as it
+// can be had: the core does not depend on it.
+func (s *prompts) beginning(ctx context.Context) (string, error) {
+	core, err := s.section(ctx)
+	if err != nil {
+		return "", err
+	}
+	o, at := s.m.session.Wake(ctx), s.m.session.Where(ctx)
+	o.Now, o.Project, o.Old, o.Linked, o.Last = s.m.clock(), at.Project, at.Old, at.Linked, s.m.scope(ctx, false).Last
+	var start briefing.Start
+	known := hook.Memory{Project: at.Project, Old: at.Old, Linked: at.Linked}
+	_, _, err = s.m.view(ctx, func(v recallanswer.View) (int, error) {
+		start = briefing.Of(ctx, v, o)
+		if known.Project != "" {
+			known = briefing.Project(v, known)
+		}
+		return 1, nil
+	})
+	if err != nil {
+		s.m.calls.log.Warn("a session begins with its core alone", "error", err)
+		return core + "\n" + hook.Wake(hook.Units, hook.Unread()), nil
+	}
+	start.Counts.Offers = s.m.offers(ctx)
+	told := briefing.Tell(briefing.Parts{Measure: hook.Units, Ways: hook.WaysOf(s.m.consolidates(), s.m.session.Proposals() != nil), Project: known, Start: start})
+	s.m.fresh(ctx, told.Due, len(told.Due)) // they do not come with an answer of recall again
+	if told.Text != "" {
+		core += "\n" + told.Text
+	}
+	return core, nil
+}
+
+func (s *prompts) core(ctx context.Context, _ *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+	text, err := called(ctx, s.m.calls, "prompt", s.section)
+	if err != nil {
+		return nil, asError(err, coreURI)
+	}
+	return &sdk.GetPromptResult{Description: "The agent's core profile",
+		Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}}}, nil
+}
+
+// section returns the core profile as a section of a prompt.
+func (s *prompts) section(ctx context.Context) (string, error) {
+	return reading(ctx, s.m.calls, func(ctx context.Context) (string, error) {
+		e, status, err := s.m.entry(ctx, nipae.Core, nil)
+		var a *about
+		switch {
+		case err == nil:
+			text := sectionTitle + sectionAbout + quote.Notice + quote.Text(e.Text, false)
+			if s.m.calls.answerOf(status).Partial {
+				text += sectionPartial
+			}
+			return text, nil
+		case errors.As(err, &a) && len(a.others.Keys) > 0:
+			return "", err
+		case errors.Is(err, client.ErrNotFound) && s.m.readOnly:
+			return sectionTitle + sectionBare, nil
+		case errors.Is(err, client.ErrNotFound):
+			return sectionTitle + sectionNone, nil
+		}
+		return "", err
+	})
 }

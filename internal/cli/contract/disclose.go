@@ -3,7 +3,11 @@ package contract
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +16,7 @@ import (
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client/contract"
+	"engramd/internal/client/evidence"
 	"engramd/nips/nipae"
 )
 
@@ -88,4 +93,118 @@ func runDisclosed(env *cliutil.Env, o disclosedOptions, args []string) error {
 	}
 	return env.Print("contract %s\nby       %s\nsigned   %s, event %s\n%s", cliutil.OneLine(d.Event.Tags.GetD(), 128), settings.Npub(d.Event.PubKey),
 		cliutil.Stamp(d.Entry.CreatedAt), d.Event.ID, cliutil.Indented(d.Entry.Content))
+}
+
+type verifyOptions struct {
+	asJSON bool
+	key    string
+}
+
+func newVerify(env *cliutil.Env) *cobra.Command {
+	var o verifyOptions
+	c := env.Command(&cobra.Command{
+		Use:   "verify DIR|FILE [--relay-key KEY] [--json]",
+		Short: "Check an export of a contract, offline",
+		Long: `Check what somebody exported of a contract, without a relay and without a key: a folder
+that contract export wrote, or a file with one signed event a line. Each check is ok, has
+failed, or was not checked, and why:
+
+  signatures       the id and the signature of every event
+  one contract     all of it is of one contract
+  shapes           every entry and state says what NIP-TEMP wants it to
+  states follow    from open to the last one, by who may make each move; decisions are by
+                   whom the two agreed on in their open and acceptance
+  parties          entries are between poster and worker
+  id               an event shows by its salt that the poster made the contract's id
+  order            order.json: a relay has signed in which order all of it arrived.
+                   Without it the order is unproven, and dates are their authors' word
+  sealed entries   sealed.json: entries between the two that the exporter was told of and
+                   not shown; they have their numbers in the order
+  withdrawals      requests to withdraw (kind 5) are by the authors of what they name
+  disclosed texts  each disclosed/*.json is what contract disclose printed for an entry
+                   that is here, and its message keys open the signed payload
+
+--relay-key is the public key of the relay whose word on the order counts: engramd
+relay-key shows it, and so does the relay's NIP-11 document, as self.
+
+Exit code 6 if a check failed, or if there is nothing that could be checked.`,
+		Example: `  engramctl contract verify dispute
+  engramctl contract verify dispute/events.jsonl --json | jq -r '.checks[] | .check, .outcome'`,
+		Args: cliutil.Arguments("DIR|FILE"),
+	}, func(_ context.Context, args []string) error { return runVerify(env, o, args) })
+	cliutil.JSONFlag(c, &o.asJSON)
+	c.Flags().StringVar(&o.key, "relay-key", "", "public `KEY` (npub or hex) that must have signed the order")
+	return c
+}
+
+func runVerify(env *cliutil.Env, o verifyOptions, args []string) error {
+	relay, err := settings.PublicKey("--relay-key", "the command line", o.key)
+	if err != nil {
+		return err
+	}
+	files, err := evidence.Read(env.Path(args[0]))
+	if pathError := (*fs.PathError)(nil); errors.As(err, &pathError) {
+		return exit.BadUsage(err)
+	}
+	if err != nil {
+		return err
+	}
+	r, err := evidence.Verify(files, evidence.Options{Relay: relay})
+	if err != nil {
+		return err
+	}
+	if o.asJSON {
+		err = env.PrintJSON(verifyOutOf(r))
+	} else {
+		err = printVerified(env, r)
+	}
+	if err == nil && !r.Holds() {
+		err = exit.ErrEvidence
+	}
+	return err
+}
+
+// verifyOut is `contract verify --json`.
+type verifyOut struct {
+	evidence.Report
+	Holds     bool       `json:"holds"` // no check failed
+	Disclosed []entryOut `json:"disclosed"`
+}
+
+func verifyOutOf(r evidence.Report) verifyOut {
+	out := verifyOut{Report: r, Holds: r.Holds(), Disclosed: []entryOut{}}
+	for _, e := range r.Disclosed {
+		out.Disclosed = append(out.Disclosed, entryFrom(e, roleIn(r, e)))
+	}
+	return out
+}
+
+// roleIn returns the role of an entry's author.
+func roleIn(r evidence.Report, e contract.Entry) string {
+	c := contract.Contract{Poster: contract.Party{PubKey: r.Poster}, Worker: contract.Party{PubKey: r.Worker}, Stateless: r.Status == ""}
+	return c.Role(e.Author.PubKey)
+}
+
+func printVerified(env *cliutil.Env, r evidence.Report) error {
+	w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
+	line := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	line("contract", "%s", cliutil.OneLine(r.Contract, 128))
+	line("status", "%s", cliutil.OneLine(r.Status, 20))
+	line("poster", "%s", partyText(contract.Party{PubKey: r.Poster}))
+	line("worker", "%s", partyText(contract.Party{PubKey: r.Worker}))
+	for _, c := range r.Checks {
+		line(string(c.Outcome), "%s: %s", c.Name, cliutil.Plain(c.Detail))
+		for _, p := range c.Problems {
+			line("", "  %s", cliutil.OneLine(p, 400))
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, e := range r.Disclosed {
+		if err := env.Print("\ndisclosed: event %s, %s by %s\n%s", e.EventID, cliutil.OneLine(e.Type, 20), roleIn(r, e), cliutil.Indented(e.Content)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -2,7 +2,14 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/relay"
+	"engramd/nips/niptemp"
 )
 
 // whileLeading runs what only one of several nodes may do: while leads says that
@@ -73,4 +80,86 @@ func (c *changes) tell() {
 		close(c.wait)
 		c.wait = nil
 	}
+}
+
+// leadership says when this node of several does what one of them does for all:
+// contracts' deadlines, the outbox, scheduled snapshots, following other relays.
+// The zero value is a process that is alone, and does all of it all the time.
+type leadership struct {
+	leads   func() bool
+	changed func() <-chan struct{}                         // as of whileLeading
+	lease   func(ctx context.Context) context.Context      // what is written in it is void once another node leads; nil changes nothing
+	events  *changes                                       // contract events were stored, by any node
+	tick    func(time.Duration) (<-chan time.Time, func()) // a ticker and its end; nil is time.NewTicker
+}
+
+// alone reports whether there is no other node.
+func (l *leadership) alone() bool { return l.leads == nil }
+
+// errKeysInCluster answers who would change keys that all nodes have.
+var errKeysInCluster = errors.New("all nodes of a cluster have this key: leave with one node, change it there, and begin again (docs/cluster.md)")
+
+// aloneOnly refuses what cannot be done on a node of several.
+func (l *leadership) aloneOnly() error {
+	if !l.alone() {
+		return errKeysInCluster
+	}
+	return nil
+}
+
+// here reports whether this process does what one does for all.
+func (l *leadership) here() bool { return l.alone() || l.leads() }
+
+// while is whileLeading.
+func (l *leadership) while(ctx context.Context, run func(context.Context)) {
+	whileLeading(ctx, l.leads, l.changed, func(ctx context.Context) {
+		if l.lease != nil {
+			ctx = l.lease(ctx)
+		}
+		run(ctx)
+	})
+}
+
+// watch has the relay tell of contract events, whichever node took them. Call it
+// before the relay is attached.
+func (l *leadership) watch(r *relay.Relay) {
+	if l.alone() {
+		return
+	}
+	l.events = new(changes)
+	r.Hooks.OnEventSaved = append(r.Hooks.OnEventSaved, func(_ context.Context, ev *nostr.Event) {
+		if ev.Kind == niptemp.KindEntry || ev.Kind == niptemp.KindState {
+			l.events.tell()
+		}
+	})
+}
+
+// rousedEvery is how soon work is seen that another node left without an event.
+const rousedEvery = 2 * time.Second
+
+// rousing calls rouse whenever other nodes may have left work to do, until ctx
+// ends or the function that it returns was called. A process that is alone knows
+// its own work.
+func (l *leadership) rousing(ctx context.Context, rouse func()) (end func()) {
+	if l.alone() {
+		return func() {}
+	}
+	tick := l.tick
+	if tick == nil {
+		tick = func(d time.Duration) (<-chan time.Time, func()) { t := time.NewTicker(d); return t.C, t.Stop }
+	}
+	return begin(ctx, func(ctx context.Context) {
+		due, stop := tick(rousedEvery)
+		defer stop()
+		for {
+			next := l.events.next()
+			rouse()
+			select {
+			case <-ctx.Done():
+				return
+			case <-next:
+			case <-due:
+			}
+		}
+	})
 }

@@ -3,17 +3,23 @@
 package transplant
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/proposals"
 	"engramd/internal/memory/transplant"
+	"engramd/internal/memory/write"
+	"engramd/nips/nipae"
 )
 
 // New returns the command transplant.
@@ -79,4 +85,123 @@ func leftWhy(err error) string {
 		return err.Error() + " (--allow-secret)"
 	}
 	return strings.ReplaceAll(err.Error(), "\n", " ")
+}
+
+type forgetOptions struct{ derived, dryRun, asJSON bool }
+
+func newForget(env *cliutil.Env) *cobra.Command {
+	var o forgetOptions
+	c := env.Command(&cobra.Command{
+		Use:   "forget PUBKEY [--derived] [--dry-run] [--json]",
+		Short: "Archive what came from another agent",
+		Long: `Archive what came from another agent, by transplant or by proposal, also what others
+wrote and it passed on (below mem/from/ and its name in the profile): it is recalled no
+more. What derives from it (derived_from), directly or not, is listed; --derived
+archives that too. Nothing is deleted: mem unarchive brings it back.`,
+		Example: `  engramctl transplant forget npub1… --dry-run
+  engramctl transplant forget npub1… --derived`,
+		Args: cliutil.Arguments("PUBKEY"),
+	}, func(ctx context.Context, args []string) error { return runForget(ctx, env, o, args) })
+	c.Flags().BoolVar(&o.derived, "derived", false, "archive also what derives from it")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would be archived, and change nothing")
+	cliutil.JSONFlag(c, &o.asJSON)
+	return c
+}
+
+func runForget(ctx context.Context, env *cliutil.Env, o forgetOptions, args []string) error {
+	key, err := settings.PublicKey("PUBKEY", "", args[0])
+	if err != nil || key == "" {
+		return exit.Usagef("whose? Name a public key (npub or hex)")
+	}
+	return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error { return forget(ctx, env, m, o, key) })
+}
+
+// forgottenOut is one memory of `transplant forget`, in JSON.
+type forgottenOut struct {
+	Slug     string `json:"slug"`
+	Derived  bool   `json:"derived,omitempty"`
+	Archived bool   `json:"archived"`
+	Error    string `json:"error,omitempty"`
+}
+
+// placesOf returns below which slugs lies what a key has given: its name in the
+// profile, and that of a key without one, which it may have had before.
+func placesOf(env *cliutil.Env, key string) ([]string, error) {
+	s, err := env.Settings()
+	places := []string{proposals.FromPrefix + proposals.NameOf(key) + "/"}
+	for _, l := range s.Proposals.Listed {
+		if l.Key == key && l.Name != "" {
+			places = append(places, proposals.FromPrefix+l.Name+"/")
+		}
+	}
+	return places, err
+}
+
+func forget(ctx context.Context, env *cliutil.Env, m *session.Memory, o forgetOptions, key string) error {
+	l, status, err := m.ListAll(ctx)
+	if err := env.Report(status, err); err != nil {
+		return err
+	}
+	all := make([]transplant.Kept, 0, len(l.Memories))
+	for _, e := range l.Memories {
+		if !write.Reserved(e.Slug) {
+			all = append(all, transplant.Kept{Slug: string(e.Slug), ID: e.ID, Text: e.Text})
+		}
+	}
+	places, err := placesOf(env, key)
+	if err != nil {
+		return err
+	}
+	came, uses := transplant.From(all, key, places...)
+	out := []forgottenOut{}
+	var failed error
+	one := func(slug string, isDerived bool) error {
+		f := forgottenOut{Slug: slug, Derived: isDerived}
+		if !o.dryRun && (!isDerived || o.derived) {
+			w := m.Writer(ctx)
+			w.Holds = nil // all that came from there goes
+			r, err := w.Mark(ctx, nipae.Slug(slug), write.Archive, memory.SetOptions{})
+			if stops(err) {
+				return env.Report(r.Status, err)
+			}
+			if f.Archived = err == nil; err != nil { // pinned, say: the others are archived all the same
+				f.Error, failed = err.Error(), fmt.Errorf("%s: %w", slug, err)
+			}
+		}
+		out = append(out, f)
+		return nil
+	}
+	for _, slug := range came {
+		if err := one(slug, false); err != nil {
+			return err
+		}
+	}
+	for _, slug := range uses {
+		if err := one(slug, true); err != nil {
+			return err
+		}
+	}
+	if len(out) == 0 {
+		env.Note("nothing that is active came from %s", settings.Npub(key))
+	}
+	if o.asJSON {
+		return cliutil.FirstOf(env.PrintJSON(struct {
+			Memories []forgottenOut `json:"memories"`
+		}{out}), failed)
+	}
+	for _, f := range out {
+		what := "archived"
+		switch {
+		case f.Error != "":
+			what = "left: " + f.Error
+		case !f.Archived && f.Derived:
+			what = "derives from it"
+		case !f.Archived:
+			what = "would be archived"
+		}
+		if err := env.Print("%s  %s\n", f.Slug, what); err != nil {
+			return err
+		}
+	}
+	return failed
 }
