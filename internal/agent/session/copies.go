@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -100,27 +101,25 @@ func unconfirmed(kept *localcopy.Copy) answer.Source {
 }
 
 // wrote puts what was written into the local copy: the one that is open, or one
-// that is on disk. The time of the write may be over.
-func (c *Copies) wrote(ctx context.Context, s client.Status) {
-	relays := s.Took()
-	if s.Wrote == nil || len(relays) == 0 {
-		return
-	}
-	if b := c.bulk.Load(); b != nil {
-		b.add(s.Wrote, relays)
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.s.allow(OpenBudget))
+// that is on disk. It ends with ctx, and within one time limit for all of it.
+func (c *Copies) wrote(ctx context.Context, all ...client.Status) {
+	ctx, cancel := c.s.Client.Operation(ctx)
 	defer cancel()
-	if l := c.open.Load(); l != nil {
-		l.Follower.Wrote(ctx, s.Wrote, relays)
+	l, now := c.open.Load(), &bulk{by: map[string][]*nostr.Event{}}
+	b := cmp.Or(c.bulk.Load(), now)
+	for _, s := range all {
+		switch relays := s.Took(); {
+		case s.Wrote == nil:
+		case b == now && l != nil:
+			l.Follower.Wrote(ctx, s.Wrote, relays)
+		default:
+			b.add(s.Wrote, relays)
+		}
+	}
+	if len(now.by) == 0 {
 		return
 	}
-	by := map[string][]*nostr.Event{}
-	for _, url := range relays {
-		by[url] = []*nostr.Event{s.Wrote}
-	}
-	if err := c.put(ctx, by); err != nil {
+	if err := c.put(ctx, now.by); err != nil {
 		c.s.detail("the write is not in the local copy yet: %v", err)
 	}
 }

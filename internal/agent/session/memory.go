@@ -29,9 +29,11 @@ func (m *Memory) Set(ctx context.Context, slug nipae.Slug, text string, o memory
 // Add is memory.Memory.Add.
 func (m *Memory) Add(ctx context.Context, texts []memory.NewText) ([]memory.Added, error) {
 	all, err := m.Memory.Add(ctx, texts)
-	for _, one := range all {
-		m.s.Copies.wrote(ctx, one.Status)
+	wrote := make([]client.Status, len(all))
+	for i, one := range all {
+		wrote[i] = one.Status
 	}
+	m.s.Copies.wrote(ctx, wrote...)
 	return all, err
 }
 

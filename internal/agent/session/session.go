@@ -9,8 +9,10 @@
 // # Invariants
 //
 // The client returns what it wrote, and the Session applies that to the local copy
-// (Memory). What is kept on this machine may fail: a write and an answer of the
-// relays never depend on it. Limits that say how long another process or this
+// (Memory). That is after the write was read back at the relays: a process that is
+// killed in between, or out of time, leaves the copy to the next catch-up. What is
+// kept on this machine may fail: a write and an answer of the relays never depend on
+// it. Limits that say how long another process or this
 // machine's disk is waited for are stretched by Options.Slack.
 package session
 
