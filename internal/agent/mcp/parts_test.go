@@ -78,17 +78,19 @@ func (p parts) Settle(ctx context.Context) {
 }
 
 func (p parts) Recaller() session.Recall {
-	return session.Recall{Near: p.o.Near, Rerank: p.o.Rerank, Copy: p.o.Copy, Count: func(ctx context.Context, hits []recallanswer.Hit) {
-		var slugs []string
-		for _, h := range hits {
-			if h.Fit == recall.Strong {
-				slugs = append(slugs, h.Slug)
-			}
+	return session.Recall{Near: p.o.Near, Rerank: p.o.Rerank, Copy: p.o.Copy}
+}
+
+func (p parts) Recalled(ctx context.Context, hits []recallanswer.Hit) {
+	var slugs []string
+	for _, h := range hits {
+		if h.Fit == recall.Strong {
+			slugs = append(slugs, h.Slug)
 		}
-		if p.o.Used != nil && len(slugs) > 0 {
-			p.o.Used(ctx, false, slugs)
-		}
-	}}
+	}
+	if p.o.Used != nil && len(slugs) > 0 {
+		p.o.Used(ctx, false, slugs)
+	}
 }
 
 func (p parts) Used(ctx context.Context, slugs []string) {

@@ -130,6 +130,7 @@ func (s *readTools) recall(ctx context.Context, in recallIn) (recallOut, error) 
 		out.Warnings = append(out.Warnings, "the model that puts results in order did not answer: they are in the order of recall")
 	}
 	out.Intentions = s.m.coming(ctx, found.Coming)
+	s.m.session.Recalled(ctx, found.Hits)
 	return out, nil
 }
 

@@ -27,8 +27,10 @@ type Session interface {
 	// is not yet.
 	Source() recallanswer.Source
 	Settle(ctx context.Context)
-	// Recaller recalls, once it has something to read.
+	// Recaller recalls, once it has something to read. Recalled counts what was told of
+	// it.
 	Recaller() session.Recall
+	Recalled(ctx context.Context, hits []recallanswer.Hit)
 	// Used counts memories that were read, and Wrote a write that succeeded, with the
 	// slugs that it was about.
 	Used(ctx context.Context, slugs []string)

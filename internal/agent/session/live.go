@@ -225,9 +225,12 @@ func (v *Live) Settle(ctx context.Context) { v.copy.Settle(ctx) }
 
 // Recaller is what a recall is done with, but for what it reads.
 func (v *Live) Recaller() Recall {
-	return Recall{Near: v.near, Rerank: v.s.Models.Rerank, Copy: v.Source(), Count: func(ctx context.Context, hits []answer.Hit) {
-		v.count(ctx, memorystate.Recalled, strong(hits))
-	}}
+	return Recall{Near: v.near, Rerank: v.s.Models.Rerank, Copy: v.Source()}
+}
+
+// Recalled counts memories that were recalled and fit well.
+func (v *Live) Recalled(ctx context.Context, hits []answer.Hit) {
+	v.count(ctx, memorystate.Recalled, strong(hits))
 }
 
 // Used counts memories that were read.

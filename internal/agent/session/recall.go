@@ -41,9 +41,9 @@ type Recalled struct {
 	NoMeaning, NoOrder error
 }
 
-// Recall answers questions, which is done here alone: the models are asked, the
-// memory is looked through for what is remembered and what is intended, and what
-// was recalled is counted.
+// Recall answers questions, which is done here alone: the models are asked, and the
+// memory is looked through for what is remembered and what is intended. A face counts
+// the hits once it has told them.
 type Recall struct {
 	// Near compares meaning, and Rerank orders the best of Copy; nil leaves that
 	// out.
@@ -53,8 +53,6 @@ type Recall struct {
 	// Read calls do with the memory at this moment. do returns how much of what was
 	// asked for it found for certain, and may be called again.
 	Read func(ctx context.Context, do func(answer.View) (found int, err error)) error
-	// Count is told the hits that were of use; nil counts nothing.
-	Count func(ctx context.Context, hits []answer.Hit)
 }
 
 // Answer answers one question. The error is a *answer.Mistake of a query that makes
@@ -70,9 +68,6 @@ func (r Recall) Answer(ctx context.Context, q Question) (out Recalled, err error
 		}
 	}
 	err = r.Read(ctx, func(v answer.View) (int, error) { return out.look(v, q) })
-	if err == nil && r.Count != nil {
-		r.Count(ctx, out.Hits)
-	}
 	return out, err
 }
 
@@ -106,14 +101,14 @@ func (out *Recalled) look(v answer.View, q Question) (found int, err error) {
 }
 
 // Recall answers a question from a copy of the memory that is open. An agent is
-// told what it intends too, and all of it is counted.
+// told what it intends too.
 func (s *Session) Recall(ctx context.Context, l *Copy, q Question, every bool) (out Recalled, state answer.State, err error) {
 	at := s.Place.At(ctx)
 	q.Scope = s.Place.Scope(ctx, every)
 	if s.Memory.Writable() { // its owner does not intend it
 		q.Intend = &intentions.Ask{Place: at, Text: q.Text}
 	}
-	r := Recall{Near: s.Models.nearNow(l.Copy), Rerank: s.Models.Rerank, Copy: l.Source(), Count: s.countRecalled,
+	r := Recall{Near: s.Models.nearNow(l.Copy), Rerank: s.Models.Rerank, Copy: l.Source(),
 		Read: func(ctx context.Context, do func(answer.View) (int, error)) error {
 			state, err = l.Look(ctx, func(v answer.View) error {
 				_, err := do(v)

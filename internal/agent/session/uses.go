@@ -33,8 +33,8 @@ func (s *Session) withState(ctx context.Context, do func(*memorystate.State)) {
 	}
 }
 
-// countRecalled counts what a command recalled.
-func (s *Session) countRecalled(ctx context.Context, hits []answer.Hit) {
+// CountRecalled counts what a command recalled and printed.
+func (s *Session) CountRecalled(ctx context.Context, hits []answer.Hit) {
 	if len(hits) == 0 {
 		return
 	}

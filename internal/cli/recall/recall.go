@@ -117,9 +117,11 @@ func run(ctx context.Context, env *cliutil.Env, o options, args []string) error 
 	if err != nil {
 		return err
 	}
-	return view.WithWhole(ctx, env, o.wait, func(ctx context.Context, s *session.Session, l *session.Copy) (view.Seen, answer.State, error) {
-		s.Models = named
-		found, state, err := s.Recall(ctx, l, session.Question{Query: o.q, Now: time.Now(), Explain: o.explain}, o.every)
+	var by *session.Session
+	var found session.Recalled
+	err = view.WithWhole(ctx, env, o.wait, func(ctx context.Context, s *session.Session, l *session.Copy) (_ view.Seen, state answer.State, err error) {
+		by, s.Models = s, named
+		found, state, err = s.Recall(ctx, l, session.Question{Query: o.q, Now: time.Now(), Explain: o.explain}, o.every)
 		if found.NoMeaning != nil {
 			env.Note("the model for meaning fails, words alone are compared: %v", found.NoMeaning)
 		}
@@ -128,6 +130,10 @@ func run(ctx context.Context, env *cliutil.Env, o options, args []string) error 
 		}
 		return view.Seen{Found: len(found.Hits) + found.More, Print: func(out view.ViewOut) error { return printRecalled(env, found, out, o.asJSON) }}, state, err
 	})
+	if err == nil { // it is printed
+		by.CountRecalled(ctx, found.Hits)
+	}
+	return err
 }
 
 // ours names the commands that do what tools do.
