@@ -43,10 +43,10 @@ func (c *Client) AskThose(ctx context.Context, targets []Target, filter nostr.Fi
 	return a, nil
 }
 
-// Asking is a way to ask relays: askThose or askSoon.
+// Asking is a way to ask relays: AskThose or AskThoseSoon.
 type Asking func(ctx context.Context, targets []Target, filter nostr.Filter) (Answers, error)
 
-// AskThoseSoon is askThose where the answer may be partial: a relay that the others
+// AskThoseSoon is AskThose where the answer may be partial: a relay that the others
 // wait for is given up (hurry.go).
 func (c *Client) AskThoseSoon(ctx context.Context, targets []Target, filter nostr.Filter) (Answers, error) {
 	a := Unite(c.AskEachSoon(ctx, targets, filter), filter.Limit)
@@ -56,7 +56,7 @@ func (c *Client) AskThoseSoon(ctx context.Context, targets []Target, filter nost
 	return a, nil
 }
 
-// AskEachSoon is askSoon with the answers apart.
+// AskEachSoon is AskThoseSoon with the answers apart.
 func (c *Client) AskEachSoon(ctx context.Context, targets []Target, filter nostr.Filter) []Answer {
 	if c.o.Patient {
 		return askEach(ctx, c, targets, filter)

@@ -74,6 +74,7 @@ func urlsOf(targets []Target) []string {
 	return urls
 }
 
+// Targets returns the relays that are asked.
 func (c *Client) Targets() []Target {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -29,6 +29,7 @@ type Collector struct {
 	Verified func(id string) bool // of an event whose signature was checked before; nil: of none
 }
 
+// NewCollector returns a Collector that knows no event.
 func NewCollector() *Collector { return &Collector{known: map[string]*nostr.Event{}} }
 
 // Admit returns the event if it is one that answers f. Its id is always

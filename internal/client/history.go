@@ -64,6 +64,7 @@ func (h *HTTP) History(ctx context.Context, t Target, p *Pager) error {
 	return nil
 }
 
+// HistoryPage asks a relay for the next page of versions that were replaced.
 func (h *HTTP) HistoryPage(ctx context.Context, t Target, p *Pager) error {
 	f := p.filter
 	most := p.budget.Limits.Page

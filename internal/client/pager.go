@@ -33,6 +33,7 @@ type Pager struct {
 	cut     bool // the relay may have more than it gave
 }
 
+// NewPager returns a Pager over what a relay has for a filter.
 func NewPager(col *Collector, filter nostr.Filter, limits Limits) *Pager {
 	return &Pager{col: col, filter: filter, budget: Budget{Limits: limits}, seen: map[string]bool{}}
 }

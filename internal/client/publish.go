@@ -82,6 +82,7 @@ func (c *Client) PublishThose(ctx context.Context, to []Target, ev *nostr.Event,
 	return all, publishError(all)
 }
 
+// PublishTo sends an event to one relay.
 func (c *Client) PublishTo(ctx context.Context, t Target, ev *nostr.Event, start time.Time) PublishStatus {
 	s := PublishStatus{URL: t.URL}
 	// Once more on a connection that had died: the same event twice is one.

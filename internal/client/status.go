@@ -80,6 +80,7 @@ type Status struct {
 // Took returns the URLs of the relays that took what was written.
 func (s Status) Took() []string { return TookIt(s.Published) }
 
+// Partial reports whether a relay failed or did not answer in full.
 func Partial(relays []RelayStatus) bool {
 	for _, r := range relays {
 		if r.Failed() || !r.Complete {
@@ -103,6 +104,7 @@ func Answered(relays []RelayStatus) (n int) {
 	return n
 }
 
+// Rejected returns how many events of the relays were rejected.
 func Rejected(relays []RelayStatus) (n int) {
 	for _, r := range relays {
 		n += r.Rejected
