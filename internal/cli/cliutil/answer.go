@@ -67,6 +67,7 @@ func AnswerOf(m Pair, s client.Status) AnswerOut {
 	return out
 }
 
+// RelaysOut returns what became of the relays as JSON shows it.
 func RelaysOut(relays []client.RelayStatus) []RelayOut {
 	out := make([]RelayOut, 0, len(relays))
 	for _, r := range Once(relays) {
@@ -80,6 +81,7 @@ func EntryFor(e client.Entry) EntryOut {
 	return EntryOut{Slug: string(e.Slug), Removed: e.Tombstone, Size: e.Size, CreatedAt: e.CreatedAt, Time: Stamp(e.CreatedAt), ID: e.ID, Hash: e.Hash}
 }
 
+// ErrorText returns the text of an error; "" of none.
 func ErrorText(err error) string {
 	if err == nil {
 		return ""

@@ -66,7 +66,7 @@ func FormatFlag(c *cobra.Command, to *string, words ...string) {
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
 }
 
-// OwnSlug is slugArgument for a memory that is to be written.
+// OwnSlug is SlugArgument for a memory that is to be written.
 func OwnSlug(arg string) (nipae.Slug, error) {
 	slug, err := SlugArgument(arg)
 	if err == nil && write.Reserved(slug) {
@@ -75,6 +75,7 @@ func OwnSlug(arg string) (nipae.Slug, error) {
 	return slug, err
 }
 
+// BaseFlag is --base.
 func BaseFlag(c *cobra.Command, to *string) {
 	c.Flags().StringVar(to, "base", "", "write only if the text now is the one with this `HASH` (\"none\": if there is none)")
 }

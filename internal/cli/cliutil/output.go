@@ -64,12 +64,13 @@ func (e *Env) Print(format string, args ...any) error {
 	return err
 }
 
-// Out is stdout, and err is stderr, once no progress bar is in the way.
+// Out returns stdout once no progress bar is in the way.
 func (e *Env) Out() io.Writer {
 	e.Err()
 	return e.Stdout
 }
 
+// Err returns stderr once no progress bar is in the way.
 func (e *Env) Err() io.Writer {
 	if e.HideBar != nil {
 		e.HideBar()
@@ -118,6 +119,7 @@ func Indented(text string) string {
 // ShortID is how many digits of an id a table shows; 8 or more name a version.
 const ShortID = 16
 
+// NoteLine is Note of a line as it is.
 func (e *Env) NoteLine(line string) { e.Note("%s", line) }
 
 // AsOf says by which times a state of the past was put together, and of how

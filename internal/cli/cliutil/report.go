@@ -14,7 +14,7 @@ func (e *Env) Report(s client.Status, err error) error {
 	return e.ReportWith(s, err, "engramctl sync brings the others up to date")
 }
 
-// ReportWith is report with what helps if some relays did not take what was
+// ReportWith is Report with what helps if some relays did not take what was
 // written.
 func (e *Env) ReportWith(s client.Status, err error, remedy string) error {
 	failed := map[string]bool{}
@@ -68,6 +68,7 @@ func Once(relays []client.RelayStatus) []client.RelayStatus {
 	return out
 }
 
+// ReportRelay says on stderr what became of one relay.
 func ReportRelay(e *Env, r client.RelayStatus) {
 	switch {
 	case errors.Is(r.Err, client.ErrHistoryUnasked):

@@ -36,6 +36,7 @@ func (e *Env) Settings() (settings.Settings, error) {
 	return settings.Merge(layers, profile)
 }
 
+// Environment returns the layer of the environment's variables.
 func Environment(e *Env) settings.Layer {
 	l := settings.Layer{Name: "the environment", Key: e.Vars["ENGRAM_KEY"], Owner: e.Vars["ENGRAM_OWNER"], Agent: e.Vars["ENGRAM_AGENT"]}
 	l.Relays = strings.FieldsFunc(e.Vars["ENGRAM_RELAYS"], func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' })

@@ -11,6 +11,7 @@ type shutter struct {
 	w  io.Writer
 }
 
+// NewShutter returns a shutter over w.
 func NewShutter(w io.Writer) *shutter { return &shutter{w: w} }
 
 // Write passes b on, unless the shutter is shut.

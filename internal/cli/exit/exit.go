@@ -42,6 +42,7 @@ type Code struct {
 	text string
 }
 
+// Codes returns all exit codes with what they mean.
 func Codes() []Code {
 	return []Code{
 		{OK, "done; also a partial answer, which stderr and JSON mark as such (see --strict)"},
@@ -55,7 +56,7 @@ func Codes() []Code {
 	}
 }
 
-// Table is exitCodes as text.
+// Table is Codes as text.
 func Table() string {
 	var b strings.Builder
 	b.WriteString("Exit codes:\n")

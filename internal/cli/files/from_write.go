@@ -159,7 +159,7 @@ func (in *importing) settle(ctx context.Context, at int, status client.Status, e
 	switch {
 	case err == nil:
 		in.wrote[at] = true
-		in.Progress.Reach(len(in.wrote), int(in.Progress.Of.Load()))
+		in.Progress.Reach(len(in.wrote), in.Progress.Of())
 		if status.Partial {
 			in.status = status
 		}

@@ -169,6 +169,7 @@ func IdentityFlag(c *cobra.Command, f *Options) {
 	c.Flags().StringVar(&f.identity, "decrypt-identity", "", "`file` with the age identity, or the SSH key, that opens an encrypted snapshot")
 }
 
+// Identities reads the keys that --decrypt-identity names; none without the flag.
 func Identities(env *cliutil.Env, f *Options) (bundle.Identities, error) {
 	if f.identity == "" {
 		return bundle.Identities{}, nil

@@ -24,14 +24,17 @@ type Progress struct {
 	events atomic.Int64
 	bytes  atomic.Int64
 	// done and of are how much of what is known to come has come; 0: nobody knows.
-	done, Of atomic.Int64
+	done, of atomic.Int64
 }
 
 // Reach says how much of what is known to come has come.
 func (p *Progress) Reach(done, of int) {
 	p.done.Store(int64(done))
-	p.Of.Store(int64(of))
+	p.of.Store(int64(of))
 }
+
+// Of returns how much is known to come.
+func (p *Progress) Of() int { return int(p.of.Load()) }
 
 var eventFrame = []byte(`["EVENT"`)
 
@@ -81,7 +84,7 @@ func (p *Progress) Show(ctx context.Context, w io.Writer, limit time.Duration) (
 // line returns the bar at a moment.
 func (p *Progress) line(took, limit time.Duration) string {
 	full := min(int(int64(progressWidth)*int64(took)/int64(limit)), progressWidth)
-	if done, of := p.done.Load(), p.Of.Load(); of > 0 {
+	if done, of := p.done.Load(), p.of.Load(); of > 0 {
 		full = min(int(progressWidth*done/of), progressWidth)
 		return fmt.Sprintf("[%s%s] %d of %d memories, %.1f s of %v", strings.Repeat("#", full), strings.Repeat(".", progressWidth-full), done, of, took.Seconds(), limit)
 	}

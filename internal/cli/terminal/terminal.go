@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 )
 
+// ErrNoTerminal is the error of a question where no terminal is.
 var ErrNoTerminal = errors.New("there is no terminal")
 
 // AskPassword asks at the terminal of the process, whatever stdin is, without

@@ -21,6 +21,7 @@ type ModelFlags struct {
 	plaintext              bool
 }
 
+// Add adds the flags to a command.
 func (f *ModelFlags) Add(c *cobra.Command) {
 	c.Flags().StringVar(&f.embedURL, "embed-url", "", "`URL` of a model server that compares meaning beside words (embed_url in a profile); its key is in ENGRAM_EMBED_KEY or in the file that ENGRAM_EMBED_KEY_FILE names")
 	c.Flags().StringVar(&f.embedModel, "embed-model", "", "`name` of its model (embed_model in a profile)")

@@ -17,7 +17,6 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/memory/recall"
 	"engramd/internal/memory/recall/answer"
-	recallanswer "engramd/internal/memory/recall/answer"
 )
 
 // ViewOut stands in every JSON answer about the memory as a whole.
@@ -37,16 +36,16 @@ type Seen struct {
 // WithView has a command look at the whole memory, as the local copy has it, and
 // prints what it found. It waits that long for the relays; 0 is what suits a
 // person.
-func WithView(ctx context.Context, env *cliutil.Env, wait time.Duration, look func(recallanswer.View) (Seen, error)) error {
+func WithView(ctx context.Context, env *cliutil.Env, wait time.Duration, look func(answer.View) (Seen, error)) error {
 	return WithPrepared(ctx, env, wait, func(context.Context, *session.Session) {}, look)
 }
 
-// WithPrepared is withView with something to do before, which may wait: a look
+// WithPrepared is WithView with something to do before, which may wait: a look
 // may not.
-func WithPrepared(ctx context.Context, env *cliutil.Env, wait time.Duration, prepare func(context.Context, *session.Session), look func(recallanswer.View) (Seen, error)) error {
-	return WithWhole(ctx, env, wait, func(ctx context.Context, s *session.Session, l *session.Copy) (found Seen, state recallanswer.State, err error) {
+func WithPrepared(ctx context.Context, env *cliutil.Env, wait time.Duration, prepare func(context.Context, *session.Session), look func(answer.View) (Seen, error)) error {
+	return WithWhole(ctx, env, wait, func(ctx context.Context, s *session.Session, l *session.Copy) (found Seen, state answer.State, err error) {
 		prepare(ctx, s)
-		state, err = l.Look(ctx, func(v recallanswer.View) (err error) {
+		state, err = l.Look(ctx, func(v answer.View) (err error) {
 			found, err = look(v)
 			return err
 		})
@@ -54,8 +53,8 @@ func WithPrepared(ctx context.Context, env *cliutil.Env, wait time.Duration, pre
 	})
 }
 
-// WithWhole is withView for a command that looks by itself.
-func WithWhole(ctx context.Context, env *cliutil.Env, wait time.Duration, look func(context.Context, *session.Session, *session.Copy) (Seen, recallanswer.State, error)) error {
+// WithWhole is WithView for a command that looks by itself.
+func WithWhole(ctx context.Context, env *cliutil.Env, wait time.Duration, look func(context.Context, *session.Session, *session.Copy) (Seen, answer.State, error)) error {
 	if wait < 0 {
 		return exit.Usagef("--wait cannot be less than 0")
 	}
@@ -84,7 +83,7 @@ func ReportCopy(ctx context.Context, env *cliutil.Env, l *session.Copy) (client.
 
 // mistaken makes a usage error of a query that makes no sense.
 func mistaken(err error) error {
-	if m := new(*recallanswer.Mistake); errors.As(err, m) {
+	if m := new(*answer.Mistake); errors.As(err, m) {
 		return exit.BadUsage(err)
 	}
 	return err
@@ -92,14 +91,14 @@ func mistaken(err error) error {
 
 // showSeen prints what a command found. Nothing is "nothing there" if the copy
 // may lack something.
-func showSeen(env *cliutil.Env, s Seen, state recallanswer.State, answer cliutil.AnswerOut) error {
+func showSeen(env *cliutil.Env, s Seen, state answer.State, about cliutil.AnswerOut) error {
 	if s.Found == 0 && state.Partial(0) {
 		return fmt.Errorf("%w, and what is here has nothing that fits", client.ErrPartial)
 	}
 	if state.Unreadable > 0 {
 		env.Note("%s cannot be read; the slugs are unknown", cliutil.Counted(state.Unreadable, "memory", "memories"))
 	}
-	out := ViewOut{AnswerOut: answer, Stale: state.Stale || state.Unfinished}
+	out := ViewOut{AnswerOut: about, Stale: state.Stale || state.Unfinished}
 	out.Partial = out.Partial || state.Partial(s.Found)
 	if !state.AsOf.IsZero() {
 		out.AsOf = state.AsOf.UTC().Format(time.RFC3339)
@@ -113,7 +112,7 @@ func WaitFlag(c *cobra.Command, to *time.Duration) {
 }
 
 // FilterFlags are the flags that say which memories may be found.
-func FilterFlags(c *cobra.Command, q *recallanswer.Query) {
+func FilterFlags(c *cobra.Command, q *answer.Query) {
 	f := c.Flags()
 	f.StringSliceVar(&q.Types, "type", nil, "only memories of a `TYPE`: episodic, semantic, procedural, insight, prospective, narrative")
 	f.StringSliceVar(&q.Tags, "tag", nil, "only those with the `TAG`, with all if given again")
@@ -145,6 +144,7 @@ func Question(_ *cobra.Command, args []string) error {
 	return nil
 }
 
+// QueryOf returns the query that the arguments of a command make.
 func QueryOf(args []string) string { return strings.Join(args, " ") }
 
 // FoundOut is a memory that was found, in JSON.
@@ -166,6 +166,7 @@ type FoundOut struct {
 	Contradicts  []string `json:"contradicts,omitempty"`
 }
 
+// FoundOf returns a hit as JSON shows it.
 func FoundOf(h answer.Hit) FoundOut {
 	out := FoundOut{Slug: h.Slug, Title: h.Title, Type: string(h.Type), Project: h.Project, Trust: h.Trust.String(), State: string(h.State), Time: cliutil.Stamp(h.UpdatedAt), Size: h.Size,
 		Why: h.Why, Words: h.Words, SupersededBy: h.SupersededBy, Partly: h.PartlySupersededBy, Contradicts: h.Contradicts}
