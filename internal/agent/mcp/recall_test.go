@@ -11,6 +11,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
+	"engramd/internal/memory/intentions"
 	recallanswer "engramd/internal/memory/recall/answer"
 )
 
@@ -284,5 +285,21 @@ func TestRerank(t *testing.T) {
 	}
 	if f, _ := p.refused("memory_recall", args{"query": "?!"}); f.Code != CodeInvalid {
 		t.Errorf("refused with %q", f.Code)
+	}
+}
+
+// What a recall tells is noted first, and counted then.
+func TestRecallCountsLast(t *testing.T) {
+	var order []string
+	texts := map[string]string{"mem/harbour": shelved["mem/harbour"], "mem/intentions/oil": "---\ntype: prospective\ndue: 2020-01-01\n---\nBuy oil"}
+	p := connect(t, newServer(options{Memory: newFake(), Copy: copyOf(t, recallanswer.State{}, texts),
+		Fresh: func(_ context.Context, items []intentions.Item, _ int) ([]intentions.Item, bool) {
+			order = append(order, "noted")
+			return items, true
+		},
+		Used: func(context.Context, bool, []string) { order = append(order, "counted") }}))
+	ask[recallOut](p, "memory_recall", args{"query": "boats"})
+	if !slices.Equal(order, []string{"noted", "counted"}) {
+		t.Error(order)
 	}
 }
