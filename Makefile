@@ -257,7 +257,7 @@ soak: ## crash rounds, the whole table of the gate, attacks that last, random co
 	ENGRAMD_SOAK=1 ENGRAMD_CRASH_ROUNDS=$(ROUNDS) $(GO) test $(GOTAGS) -race -count 1 -v -timeout 3h -run 'Crash|Restore|Reader|Hostile|Session|RandomContracts' ./internal/e2e/crash ./internal/e2e/hostile ./internal/e2e/contracts
 	ENGRAMD_SOAK=1 ENGRAMD_RACE=1 $(GO) test $(GOTAGS) -count 1 -v -timeout 1h -run 'TestGate|Attack|Siege|RevertKilled' ./internal/e2e/gate ./internal/e2e/hostile ./internal/e2e/snapshots
 	ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -count 1 -timeout 2h -run 'RandomContracts' ./internal/relay/contracts
-	ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -race -count 1 -v -timeout 1h -run 'OneWriterWins' ./internal/client
+	ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -race -count 1 -v -timeout 1h -run 'OneWriterWins' ./internal/client/memory
 	ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -race -count 3 -v -timeout 1h -run 'TestRing' ./internal/e2e/replica
 
 # SIEGE=short takes about two minutes and leaves docs alone.

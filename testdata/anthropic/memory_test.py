@@ -13,7 +13,7 @@ from anthropic.lib.tools import _beta_builtin_memory_tool as sdk
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("INTEROP_BIN") or ROOT / "bin")
-DATA = ROOT / "internal" / "mcp" / "testdata"
+DATA = ROOT / "internal" / "agent" / "mcp" / "testdata"
 ENV = {name: value for name, value in os.environ.items() if not name.startswith("ENGRAM")}
 
 sys.path.insert(0, str(ROOT / "docs"))

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import path from "node:path"
 import { test } from "node:test"
 
-const source = new URL("../../../internal/harness/opencode_plugin.js", import.meta.url)
+const source = new URL("../../../internal/agent/harness/opencode_plugin.js", import.meta.url)
 
 // plugin loads a copy that runs a shell script, named anew since modules are kept.
 async function plugin(script) {
