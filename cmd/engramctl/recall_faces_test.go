@@ -14,11 +14,11 @@ import (
 	memorystate "engramd/internal/memory/state"
 )
 
-// TestRecallIsOne: the command, the MCP tool and the prompt hook find the same
-// memories for a question, in the same order, and nothing else. Somebody else's words
-// are found by those who ask, and are not told at a prompt; what another project
-// remembers is found by none; what is due comes with all of them, apart. (At a prompt,
-// memories that fit much worse than the best are not told; here there are none.)
+// TestRecallIsOne: the command, the MCP tool and the prompt hook return the same
+// memories for a question, in the same order. The command and the tool return
+// external memories, the hook does not. None returns a memory of another project. All
+// three add a due intention, apart from the hits. (The hook also drops memories that
+// fit much worse than the best; the planted set has none.)
 func TestRecallIsOne(t *testing.T) {
 	url := relaytest.Start(t, relaytest.Options{}).URL
 	r := newHookRig(t, url)
