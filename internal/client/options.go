@@ -30,8 +30,10 @@ const (
 	MaxRejected = 100
 	// maxAuths is how many different challenges of one connection are answered.
 	maxAuths = 4
-	// closePatience is how long a CLOSE may take to be written.
-	closePatience = 100 * time.Millisecond
+	// closePatience is how long a CLOSE may take to be written. The connection ends
+	// with it, so that it is longer than a busy machine stalls; a relay that does not
+	// read delays nobody before the buffers of the socket are full.
+	closePatience = 5 * time.Second
 	// minGrace is the least time that relays get that are waited for alone.
 	minGrace = 100 * time.Millisecond
 	// slowShare is the part of the time left that a relay gets to take an event
