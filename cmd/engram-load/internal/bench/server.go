@@ -46,20 +46,24 @@ func startServer(ctx context.Context, argv []string) (*process, error) {
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
+	ready, read := make(chan string, 1), make(chan struct{})
+	go func() {
+		defer close(read)
+		p.lines.read(out, func(line string) {
+			if m := readyLine.FindStringSubmatch(line); m != nil {
+				select {
+				case ready <- m[1]:
+				default:
+				}
+			}
+		})
+	}()
 	go func() {
 		p.err = p.cmd.Wait()
 		in.Close()
+		<-read // its last words are there when it has ended
 		close(p.ended)
 	}()
-	ready := make(chan string, 1)
-	go p.lines.read(out, func(line string) {
-		if m := readyLine.FindStringSubmatch(line); m != nil {
-			select {
-			case ready <- m[1]:
-			default:
-			}
-		}
-	})
 	select {
 	case p.url = <-ready:
 		return p, nil
