@@ -14,7 +14,7 @@ export GORACE := atexit_sleep_ms=0
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: run build product check test test-raced test-unraced test-long test-programs load cluster-programs cluster-test cluster-log cluster-nodes cluster-soak cluster-demo cluster-figures lines portable portable-test released dist dist-test peers interop web web-same web-test web-deps lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
+.PHONY: run build product check test test-raced test-unraced test-long test-programs load cluster-programs cluster-test cluster-log cluster-nodes cluster-soak cluster-demo cluster-figures lines generate portable portable-test released dist dist-test peers interop web web-same web-test web-deps lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
 
 build: product ## the programs, into bin/
 	cd cmd/engram-load && $(GO) build $(GOTAGS) -trimpath -o ../../bin/ .
@@ -208,7 +208,7 @@ WEB_NPM := npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 
 web: $(WEB)/node_modules/.package-lock.json ## the owner's page from its sources, into internal/web/dist, with its SHA-256 in docs/page.md; needs Node.js 20 and npm's registry
 	node $(WEB)/build.mjs
-	@$(GO) test -count 1 -run PageNamesItsSum ./internal/web -update
+	@ENGRAMD_GENERATE=1 $(GO) test -count 1 -run GoldenSum ./internal/web
 
 web-same: $(WEB)/node_modules/.package-lock.json ## the owner's page built again and compared with what is committed
 	@again=$$(mktemp -d); node $(WEB)/build.mjs $$again && diff -r $$again internal/web/dist && echo "the same bytes"; code=$$?; rm -rf $$again; exit $$code
@@ -231,6 +231,14 @@ lint: ## format and vet, with the build tags and without
 
 lines: ## how much of what there is
 	@$(GO) run ./internal/repocheck/sizes
+
+# A test that compares with files has Golden in its name and uses this package. It needs
+# no network; two steps that do are of their own: web (Node.js) and releases.
+GOLDEN := engramd/internal/e2e/golden
+
+generate: ## every golden file and generated page; zstd and age for docs/snapshots.md (snapshot-deps); the owner's page is make web's
+	ENGRAMD_GENERATE=1 $(GO) test $(GOTAGS) -vet=off -count 1 -timeout 30m -run Golden \
+		$$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | grep $(GOLDEN) | cut -d' ' -f1)
 
 fuzz: ## every fuzz target for FUZZTIME, two side by side (TURN=0/2: every second one)
 	TAGS="$(TAGS)" TURN="$(TURN)" .ci/fuzz $(FUZZTIME)

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -12,35 +10,17 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/root"
+	"engramd/internal/e2e/golden"
 )
-
-var update = flag.Bool("update", false, "write the generated part of docs/engramctl.md")
 
 const (
 	docsPath = "../../docs/engramctl.md"
-	docsMark = "<!-- Everything below is generated from the commands: go test ./cmd/engramctl -run Docs -update -->\n"
+	docsMark = "<!-- Everything below is generated from the commands: make generate -->\n"
 )
 
-// TestDocs: the reference in docs/engramctl.md is the help of the commands.
-func TestDocs(t *testing.T) {
-	text, err := os.ReadFile(docsPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	written, generated, found := strings.Cut(string(text), docsMark)
-	if !found {
-		t.Fatalf("%s has no line %s", docsPath, docsMark)
-	}
-	want := reference(root.New(cliutil.New(&cliutil.System{})))
-	if *update {
-		if err := os.WriteFile(docsPath, []byte(written+docsMark+want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if generated != want {
-		t.Errorf("%s is not what the commands say: run go test ./cmd/engramctl -run Docs -update", docsPath)
-	}
+// TestGoldenDocs: the reference in docs/engramctl.md is the help of the commands.
+func TestGoldenDocs(t *testing.T) {
+	written, _ := golden.Part(t, docsPath, docsMark, "", reference(root.New(cliutil.New(&cliutil.System{}))))
 	for _, c := range exit.Codes() {
 		if !strings.Contains(written, fmt.Sprintf("| %d | ", c.Code)) {
 			t.Errorf("exit code %d is not in the table of %s", c.Code, docsPath)

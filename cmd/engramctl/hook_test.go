@@ -14,6 +14,7 @@ import (
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/root"
 	"engramd/internal/cli/session"
+	"engramd/internal/e2e/golden"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/quote"
 	memorystate "engramd/internal/memory/state"
@@ -61,15 +62,7 @@ func TestHookGolden(t *testing.T) {
 					}
 				}
 				got := r.hook(string(harness), event, stdin)
-				if *update {
-					if err := os.WriteFile(file+".out", []byte(got), 0o644); err != nil {
-						t.Fatal(err)
-					}
-				}
-				want, err := os.ReadFile(file + ".out")
-				if err != nil || got != string(want) {
-					t.Errorf("%s gives\n%s\nwant\n%s%v", name, got, want, err)
-				}
+				golden.Check(t, file+".out", got)
 				if strings.Contains(got, "Eve ") || strings.Contains(got, "to Eve") || strings.Contains(got, "mem/eve") {
 					t.Errorf("%s shows what is external:\n%s", name, got)
 				}

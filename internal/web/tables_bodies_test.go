@@ -58,8 +58,8 @@ func bodyCaseOf(parts ...part) bodyCase {
 	return c
 }
 
-// TestTableOfBodies writes and checks web-bodies.json.
-func TestTableOfBodies(t *testing.T) {
+// TestGoldenTableOfBodies writes and checks web-bodies.json.
+func TestGoldenTableOfBodies(t *testing.T) {
 	bases := []string{`{"slug":"core","profile":"Ich heiße Anna.\nEnd\u0000"}`, `{"slug":"mem/a","value":null,"x":[1,{"y":2}]}`,
 		`{ "value" : "a\ud83d\ude00" , "slug" : "mem/n\u006ftes/1" }`}
 	for _, e := range readPublished(t).Events {

@@ -36,8 +36,8 @@ type chainLog struct {
 	Gap    []int64 `json:"gap"` // neither there, nor void, open or kept in a log unit
 }
 
-// TestTableOfChains writes and checks web-chain.json.
-func TestTableOfChains(t *testing.T) {
+// TestGoldenTableOfChains writes and checks web-chain.json.
+func TestGoldenTableOfChains(t *testing.T) {
 	r := seeded(6)
 	var cases []any
 	forked, root, gap := 0, 0, 0

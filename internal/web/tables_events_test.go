@@ -130,8 +130,8 @@ func (w *pair) add(name string, ev *nostr.Event) {
 	w.cases = append(w.cases, c)
 }
 
-// TestTableOfEvents writes and checks web-events.json.
-func TestTableOfEvents(t *testing.T) {
+// TestGoldenTableOfEvents writes and checks web-events.json.
+func TestGoldenTableOfEvents(t *testing.T) {
 	w := newPair(t)
 	w.tagged()
 	w.contents()

@@ -54,8 +54,8 @@ type answer struct {
 	Reason   string `json:"reason"`
 }
 
-// TestTableOfProposals writes and checks web-proposals.json.
-func TestTableOfProposals(t *testing.T) {
+// TestGoldenTableOfProposals writes and checks web-proposals.json.
+func TestGoldenTableOfProposals(t *testing.T) {
 	r := seeded(4)
 	hash, id := strings.Repeat("ab12", 16), strings.Repeat("9f", 32)
 	var forms, texts, answers []any

@@ -48,8 +48,8 @@ func drawn(r *rand.Rand, set string, n int) string {
 	return b.String()
 }
 
-// TestTableOfSecrets writes and checks web-secrets.json.
-func TestTableOfSecrets(t *testing.T) {
+// TestGoldenTableOfSecrets writes and checks web-secrets.json.
+func TestGoldenTableOfSecrets(t *testing.T) {
 	r := seeded(5)
 	values := append(shaped(t, r), special(t, r)...)
 	var texts []string

@@ -3,17 +3,16 @@ package web_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"engramd/internal/e2e/golden"
 )
 
 // The tables of cases in testdata/vectors/web-*.json say what Go takes a text, an
 // event or a log for. The page is held to the same tables, in testdata/web/unit.
-var tables = flag.Bool("tables", false, "write testdata/vectors/web-*.json anew")
-
 const vectors = "../../testdata/vectors"
 
 // table is one file of cases: about says what they are, the rest is by name.
@@ -28,7 +27,7 @@ type section struct {
 	cases []any
 }
 
-// hold writes a table with -tables, and else fails if it is not what Go says today.
+// hold fails if a table is not what Go says today.
 func (tb *table) hold(t *testing.T, least int) {
 	t.Helper()
 	var out bytes.Buffer
@@ -49,20 +48,7 @@ func (tb *table) hold(t *testing.T, least int) {
 	if n < least {
 		t.Errorf("%s has %d cases instead of %d and more", tb.name, n, least)
 	}
-	path := filepath.Join(vectors, tb.name)
-	if *tables {
-		if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	there, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(there, out.Bytes()) {
-		t.Errorf("%s is not what Go says of its cases: look at what `go test -run Table ./internal/web -tables` changes", tb.name)
-	}
+	golden.Check(t, filepath.Join(vectors, tb.name), out.String())
 }
 
 // line returns a value as JSON on one line.

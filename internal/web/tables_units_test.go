@@ -57,8 +57,8 @@ func shown(v frontmatter.Value) any {
 	return append([]string{}, v.Items()...)
 }
 
-// TestTableOfUnits writes and checks web-units.json.
-func TestTableOfUnits(t *testing.T) {
+// TestGoldenTableOfUnits writes and checks web-units.json.
+func TestGoldenTableOfUnits(t *testing.T) {
 	texts := append([]string{}, writtenUnits...)
 	r := seeded(2)
 	for range 260 {

@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"flag"
 	"io/fs"
 	"net/http/httptest"
 	"os"
@@ -16,9 +15,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write the sum of the page into docs/page.md")
+	"engramd/internal/e2e/golden"
+)
 
 var page = New([]string{"wss://relay.example/nostr"}, "v1")
 
@@ -251,24 +250,19 @@ func TestWholeIsSmall(t *testing.T) {
 	}
 }
 
-// TestPageNamesItsSum: docs/page.md says which bytes the one file has, and what
-// the policy is; run with -update, as make web does, it writes the sum anew.
-func TestPageNamesItsSum(t *testing.T) {
+// TestGoldenSum: docs/page.md says which bytes the one file has, and what the
+// policy is.
+func TestGoldenSum(t *testing.T) {
 	const file = "../../docs/page.md"
 	doc, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	line := regexp.MustCompile(`(?m)^[0-9a-f]{64}  page\.html$`)
-	if *update {
-		doc = line.ReplaceAll(doc, []byte(Sum()+"  page.html"))
-		if err := os.WriteFile(file, doc, 0o644); err != nil {
-			t.Fatal(err)
-		}
+	if n := len(line.FindAll(doc, -1)); n != 1 {
+		t.Fatalf("%s has the sum %d times", file, n)
 	}
-	if all := line.FindAllString(string(doc), -1); len(all) != 1 || all[0] != Sum()+"  page.html" {
-		t.Errorf("docs/page.md says %q, the page has %s: make web", all, Sum())
-	}
+	golden.Check(t, file, line.ReplaceAllString(string(doc), Sum()+"  page.html"))
 	if !bytes.Contains(doc, []byte("\n```\n"+Policy+"\n```\n")) {
 		t.Error("docs/page.md has another policy")
 	}

@@ -2,10 +2,8 @@ package harness
 
 import (
 	"encoding/json"
-	"flag"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -14,9 +12,9 @@ import (
 	"testing/fstest"
 
 	"github.com/BurntSushi/toml"
-)
 
-var update = flag.Bool("update", false, "write the golden files anew")
+	"engramd/internal/e2e/golden"
+)
 
 // files is a file system of absolute paths.
 type files map[string]string
@@ -97,29 +95,9 @@ func TestGolden(t *testing.T) {
 				for _, note := range plan.Notes {
 					b.WriteString("==> note\n" + note + "\n")
 				}
-				golden(t, h.Name+"-"+name+".txt", b.String())
+				golden.Check(t, filepath.Join("testdata", "golden", h.Name+"-"+name+".txt"), b.String())
 			})
 		}
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", "golden", name)
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != strings.ReplaceAll(string(want), "\r\n", "\n") {
-		t.Errorf("%s differs; look at it, and run with -update if it is right:\n%s", path, got)
 	}
 }
 

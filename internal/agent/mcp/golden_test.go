@@ -1,13 +1,10 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,9 +12,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"engramd/internal/agent/session"
+	"engramd/internal/e2e/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files and the generated part of docs/mcp.md")
 
 // offer is everything that a client is told about a server.
 type offer struct {
@@ -49,49 +45,45 @@ func offered(t *testing.T, o options) offer {
 		Tools: tools.Tools, Resources: resources.Resources, Templates: templates.ResourceTemplates, Prompts: prompts.Prompts}
 }
 
-// TestOffer compares what a model reads with the golden files: a change of it
-// is a change of behaviour.
-func TestOffer(t *testing.T) {
-	for name, o := range map[string]options{"agent": {}, "mind": {Mind: anyMind()}, "owner": {ReadOnly: true}} {
-		var got bytes.Buffer
-		enc := json.NewEncoder(&got)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		all := offered(t, o)
-		if name == "mind" { // the rest is the agent's
-			all = beside(all, offered(t, options{}))
-		}
-		if err := enc.Encode(all); err != nil {
-			t.Fatal(err)
-		}
-		path := "testdata/" + name + ".golden.json"
-		if *update {
-			if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
+// TestGoldenOffer compares what a model reads with golden files, one for each kind
+// of server, which names its tools, and one for each tool: a change of it is a change
+// of behaviour. A tool that is another in another kind of server has a second file.
+func TestGoldenOffer(t *testing.T) {
+	offers, tools := map[string]string{}, map[string]string{}
+	for _, o := range []struct {
+		name string
+		options
+	}{{"agent", options{}}, {"mind", options{Mind: anyMind()}}, {"owner", options{ReadOnly: true}}} {
+		all := offered(t, o.options)
+		names := []string{}
+		for _, tool := range all.Tools {
+			names = append(names, tool.Name)
+			text := indented(t, tool)
+			if plain := tools[tool.Name+".json"]; plain == "" {
+				tools[tool.Name+".json"] = text
+			} else if plain != text {
+				tools[tool.Name+"."+o.name+".json"] = text
 			}
-			continue
 		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.String() != string(want) {
-			t.Errorf("%s is not what the server offers: run go test ./internal/agent/mcp -run 'Offer|Docs' -update and read the difference", path)
-		}
+		offers[o.name+".json"] = indented(t, struct {
+			offer
+			Tools []string `json:"tools"`
+		}{all, names})
 	}
+	golden.Folder(t, "testdata/offers", offers)
+	golden.Folder(t, "testdata/tools", tools)
 }
 
-// beside returns what one offer has and another lacks.
-func beside(more, less offer) offer {
-	told := func(v any) string {
-		b, _ := json.Marshal(v)
-		return string(b)
+func indented(t *testing.T, v any) string {
+	t.Helper()
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		t.Fatal(err)
 	}
-	known := map[string]bool{}
-	for _, tool := range less.Tools {
-		known[told(tool)] = true
-	}
-	return offer{Instructions: more.Instructions, Tools: slices.DeleteFunc(more.Tools, func(tool *sdk.Tool) bool { return known[told(tool)] })}
+	return b.String()
 }
 
 // TestTools: the properties that every tool needs so that a model can use it.
@@ -222,31 +214,13 @@ const (
 	maxMindTools = 15 << 10
 
 	docsPath  = "../../../docs/mcp.md"
-	docsBegin = "<!-- generated: go test ./internal/agent/mcp -run Docs -update -->\n"
+	docsBegin = "<!-- generated: make generate -->\n"
 	docsEnd   = "<!-- end -->\n"
 )
 
-// TestDocs: the tables in docs/mcp.md are generated from the server's offer.
-func TestDocs(t *testing.T) {
-	text, err := os.ReadFile(docsPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(text), docsBegin)
-	generated, after, ended := strings.Cut(rest, docsEnd)
-	if !found || !ended {
-		t.Fatalf("%s has no generated part", docsPath)
-	}
-	want := tables(offered(t, options{Mind: anyMind()}), offered(t, options{}), offered(t, options{ReadOnly: true}))
-	if *update {
-		if err := os.WriteFile(docsPath, []byte(before+docsBegin+want+docsEnd+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if generated != want {
-		t.Errorf("%s is not what the server offers: run go test ./internal/agent/mcp -run Docs -update", docsPath)
-	}
+// TestGoldenDocs: the tables in docs/mcp.md are generated from the server's offer.
+func TestGoldenDocs(t *testing.T) {
+	_, after := golden.Part(t, docsPath, docsBegin, docsEnd, tables(offered(t, options{Mind: anyMind()}), offered(t, options{}), offered(t, options{ReadOnly: true})))
 	for _, code := range codes() {
 		if !strings.Contains(after, "| `"+code+"` | ") {
 			t.Errorf("the code %s is not in the table of %s", code, docsPath)

@@ -40,8 +40,7 @@ import (
 )
 
 // commands returns all that engramctl can do; a new one is a line here, a package
-// of its own, a script in testdata/script, and a run of `go test
-// ./cmd/engramctl -run Docs -update`.
+// of its own, a script in testdata/script, and a run of `make generate`.
 func commands(env *cliutil.Env) []*cobra.Command {
 	return []*cobra.Command{
 		setup.New(env),

@@ -1,6 +1,6 @@
 // Package pages runs what the documentation shows: the commands of README.md
 // and the scripts of docs/harness.md, with the real programs, so that they stay
-// true. Command record draws the former as docs/five-minutes.svg.
+// true.
 package pages
 
 import (

@@ -10,9 +10,9 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// TestSnapshotsByHand runs the commands of docs/snapshots.md in a copy of
-// testdata/bundles. ENGRAMD_UPDATE_DOCS=1 writes their output into the page.
-func TestSnapshotsByHand(t *testing.T) {
+// TestGoldenSnapshotsByHand runs the commands of docs/snapshots.md in a copy of
+// testdata/bundles.
+func TestGoldenSnapshotsByHand(t *testing.T) {
 	for _, program := range []string{"zstd", "tar", "sha256sum", "age"} {
 		if !installed(program) {
 			notrun.Part(t, "no "+program+" for the commands of docs/snapshots.md (make snapshot-deps)")
@@ -44,15 +44,7 @@ func TestSnapshotsByHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if os.Getenv("ENGRAMD_UPDATE_DOCS") != "" {
-		if err := os.WriteFile(filepath.Join(root, name), []byte(Fill(page, got)), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	for i, s := range shown {
-		if !Same(s.Output, got[i].Output) {
-			t.Errorf("$ %s\n%s shows:\n%s\nit prints:\n%s", s.Command, name, s.Output, got[i].Output)
-		}
+	for _, text := range wrong(t, name, section, shown, got) {
+		t.Error(text)
 	}
 }

@@ -3,28 +3,27 @@ package pages
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"engramd/internal/e2e/golden"
 	"engramd/internal/e2e/relaytest"
 )
 
-// TestMovingAnAgent runs the commands of docs/sync.md, with two relays of the
+// TestGoldenMove runs the commands of docs/sync.md, with two relays of the
 // test in place of those on the page.
-func TestMovingAnAgent(t *testing.T) {
+func TestGoldenMove(t *testing.T) {
 	typed(t, "docs/sync.md", "Moving an agent to another relay", 14, readmeAddress, "127.0.0.1:7448")
 }
 
-// TestAWeekOfAnAgent runs the week of docs/mind.md.
-func TestAWeekOfAnAgent(t *testing.T) {
+// TestGoldenWeek runs the week of docs/mind.md.
+func TestGoldenWeek(t *testing.T) {
 	typed(t, "docs/mind.md", "A week of an agent", 20, readmeAddress)
 }
 
 // typed runs at least so many commands of a section of a page, with relays of
-// the test in place of those at the addresses. ENGRAMD_UPDATE_DOCS=1 writes
-// their output into the page.
+// the test in place of those at the addresses.
 func typed(t *testing.T, name, heading string, least int, addresses ...string) {
 	t.Helper()
 	again(t, func() []string { return typedOnce(t, name, heading, least, addresses...) })
@@ -51,7 +50,7 @@ func again(t *testing.T, once func() (wrong []string)) {
 }
 
 // typedOnce returns what came out otherwise than the page shows it.
-func typedOnce(t *testing.T, name, heading string, least int, addresses ...string) (wrong []string) {
+func typedOnce(t *testing.T, name, heading string, least int, addresses ...string) []string {
 	t.Helper()
 	page, err := Read(name)
 	if err != nil {
@@ -85,21 +84,29 @@ func typedOnce(t *testing.T, name, heading string, least int, addresses ...strin
 	for i := range got {
 		got[i].Command, got[i].Output = shown[i].Command, strings.NewReplacer(back...).Replace(got[i].Output)
 	}
-	if os.Getenv("ENGRAMD_UPDATE_DOCS") != "" {
-		root, err := relaytest.Root()
-		if err != nil {
-			t.Fatal(err)
-		}
-		page = strings.Replace(page, section, Fill(section, got), 1)
-		if err := os.WriteFile(filepath.Join(root, name), []byte(page), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return nil
-	}
+	return wrong(t, name, section, shown, got)
+}
+
+// wrong returns what came out otherwise than a section of a page shows it, or writes
+// all that came out into the page.
+func wrong(t *testing.T, name, section string, shown, got []Step) (all []string) {
+	t.Helper()
 	for i, s := range shown {
 		if !Same(s.Output, got[i].Output) {
-			wrong = append(wrong, fmt.Sprintf("$ %s\n%s shows:\n%s\nit prints:\n%s", s.Command, name, s.Output, got[i].Output))
+			all = append(all, fmt.Sprintf("$ %s\n%s shows:\n%s\nit prints:\n%s\n(make generate writes it)", s.Command, name, s.Output, got[i].Output))
 		}
 	}
-	return wrong
+	if all == nil || !golden.Update() {
+		return all
+	}
+	page, err := Read(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := relaytest.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, filepath.Join(root, name), strings.Replace(page, section, Fill(section, got), 1))
+	return nil
 }

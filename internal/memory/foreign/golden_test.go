@@ -1,18 +1,16 @@
 package foreign
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"engramd/internal/e2e/golden"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // TestGolden reads each source's fixture, made by hand from its documented form,
 // and compares all that comes of it with a file.
@@ -25,7 +23,7 @@ func TestGolden(t *testing.T) {
 			}
 			got := s.Read(os.DirFS(filepath.Join("testdata", s.Name)), Options{Place: place})
 			check(t, s, got)
-			compare(t, filepath.Join("testdata", s.Name+".golden"), rendered(got))
+			golden.Check(t, filepath.Join("testdata", s.Name+".golden"), rendered(got))
 		})
 	}
 }
@@ -72,21 +70,4 @@ func rendered(got Result) string {
 		fmt.Fprintf(&b, "%s: %s\n", l.Where, l.Why)
 	}
 	return b.String()
-}
-
-func compare(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(want) != got {
-		t.Errorf("%s differs (go test -update writes it):\n%s", file, got)
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"os/exec"
@@ -13,10 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"engramd/internal/e2e/golden"
 	"engramd/internal/e2e/notrun"
 )
-
-var update = flag.Bool("update", false, "write the texts in testdata anew")
 
 var (
 	place = Place{Home: "/home/ada", Config: "/home/ada/.config", State: "/home/ada/my state", User: 501}
@@ -39,27 +37,12 @@ func (c *calls) run(_ context.Context, program string, args ...string) (string, 
 	return c.out, nil
 }
 
-func golden(t *testing.T, name, got string) string {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil || got != string(want) {
-		t.Errorf("%s (%v) is not\n%s", path, err, got)
-	}
-	return path
-}
-
-func TestSystemdText(t *testing.T) {
+func TestGoldenSystemd(t *testing.T) {
 	got, err := Systemd{Place: place}.Text(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, unit, got)
+	golden.Check(t, filepath.Join("testdata", unit), got)
 	if _, err := (Systemd{}).Text(Spec{Program: "/bin/a", Args: []string{"b\nExecStart=c"}}); err == nil {
 		t.Error("a line end gets into the unit")
 	}
@@ -95,12 +78,12 @@ func TestSystemdTakesIt(t *testing.T) {
 	}
 }
 
-func TestLaunchdText(t *testing.T) {
+func TestGoldenLaunchd(t *testing.T) {
 	got, err := Launchd{Place: place}.Text(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, label+".plist", got)
+	golden.Check(t, filepath.Join("testdata", label+".plist"), got)
 	var words []string
 	for d := xml.NewDecoder(strings.NewReader(got)); ; {
 		token, err := d.Token()

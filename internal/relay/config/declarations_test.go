@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
+
+	"engramd/internal/e2e/golden"
 )
 
 // TestDeclarations: names are unique in every notation, every option stands
@@ -126,9 +127,8 @@ func TestExampleMeansTheDefaults(t *testing.T) {
 	}
 }
 
-// TestDocsAreCurrent compares the generated files; run with
-// ENGRAMD_UPDATE_DOCS=1 to write them anew.
-func TestDocsAreCurrent(t *testing.T) {
+// TestGoldenDocs: the example and the table of options are generated.
+func TestGoldenDocs(t *testing.T) {
 	var example, table bytes.Buffer
 	if err := WriteExample(&example); err != nil {
 		t.Fatal(err)
@@ -136,28 +136,8 @@ func TestDocsAreCurrent(t *testing.T) {
 	if err := WriteMarkdown(&table); err != nil {
 		t.Fatal(err)
 	}
-	const exampleFile, tableFile = "../../../docs/engramd.example.toml", "../../../docs/configuration.md"
-	const begin, end = "<!-- options: generated, see internal/relay/config -->\n", "<!-- end of options -->\n"
-	doc, err := os.ReadFile(tableFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, rest, ok1 := strings.Cut(string(doc), begin)
-	_, tail, ok2 := strings.Cut(rest, end)
-	if !ok1 || !ok2 {
-		t.Fatalf("%s lacks the marks around the table", tableFile)
-	}
-	want := map[string]string{exampleFile: example.String(), tableFile: head + begin + table.String() + end + tail}
-	for path, text := range want {
-		if os.Getenv("ENGRAMD_UPDATE_DOCS") != "" {
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got, err := os.ReadFile(path); err != nil || string(got) != text {
-			t.Errorf("%s is not current (ENGRAMD_UPDATE_DOCS=1 go test ./internal/relay/config writes it); %v", path, err)
-		}
-	}
+	golden.Check(t, "../../../docs/engramd.example.toml", example.String())
+	golden.Part(t, "../../../docs/configuration.md", "<!-- options: generated, see internal/relay/config -->\n", "<!-- end of options -->\n", table.String())
 }
 
 func TestHelpNamesEveryOption(t *testing.T) {

@@ -1,41 +1,20 @@
 package gate
 
 import (
-	command "flag"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"text/tabwriter"
+
+	"engramd/internal/e2e/golden"
 )
 
-var update = command.Bool("update", false, "write the table of kinds into doc.go")
-
-// TestDocTable: the table in the package comment is generated from kinds.go.
-func TestDocTable(t *testing.T) {
-	const first, end = "//\tclass", "//\n// An arbitrator is"
-	page, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, ok := strings.Cut(string(page), first)
-	_, after, ends := strings.Cut(rest, end)
-	if !ok || !ends {
-		t.Fatal("doc.go has no table")
-	}
-	want := before + docTable(t) + end + after
-	if want == string(page) {
-		return
-	}
-	if !*update {
-		t.Fatalf("doc.go is not what the table of kinds says: run go test ./internal/relay/gate -run DocTable -update. It should have\n%s", docTable(t))
-	}
-	if err := os.WriteFile("doc.go", []byte(want), 0o644); err != nil {
-		t.Fatal(err)
-	}
+// TestGoldenDocTable: the table in the package comment is generated from kinds.go.
+func TestGoldenDocTable(t *testing.T) {
+	golden.Part(t, "doc.go", "but not weaken them:\n//\n", "//\n// An arbitrator is", docTable(t))
 }
 
 // docTable returns one line for each class and what its events have in common.

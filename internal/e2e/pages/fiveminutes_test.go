@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"syscall"
+	"testing"
 
 	"engramd/internal/e2e/relaytest"
 )
@@ -20,25 +21,25 @@ const (
 	readmeHome    = "/home/ada"
 )
 
-// FiveMinutes types the section of README.md with that name, at home in a folder
+// fiveMinutes types the section of README.md with that name, at home in a folder
 // that is empty but for bin. What the user's service manager would start is started
-// here. It returns what the page shows and what came out, with the page's address
+// here. It returns the section, what it shows and what came out, with the page's address
 // and home in place of the true ones.
-func FiveMinutes(ctx context.Context, t relaytest.T, dir string) (shown, got []Step, err error) {
+func fiveMinutes(ctx context.Context, t *testing.T, dir string) (section string, shown, got []Step, err error) {
 	page, err := Read("README.md")
 	if err != nil {
-		return nil, nil, err
+		return "", nil, nil, err
 	}
-	section, err := Section(page, "Five minutes")
+	section, err = Section(page, "Five minutes")
 	if err != nil {
-		return nil, nil, err
+		return "", nil, nil, err
 	}
 	bin, err := Install(dir)
 	if err != nil {
-		return nil, nil, err
+		return "", nil, nil, err
 	}
 	if err := serveUnits(t, dir, bin); err != nil {
-		return nil, nil, err
+		return "", nil, nil, err
 	}
 	shown = Console(section)
 	got, err = Run(ctx, dir, Env(dir, "PATH="+bin+":"+os.Getenv("PATH"), "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_CACHE_HOME="), shown)
@@ -49,7 +50,7 @@ func FiveMinutes(ctx context.Context, t relaytest.T, dir string) (shown, got []S
 	for i := range got {
 		got[i].Output = strings.NewReplacer(address, readmeAddress, dir, readmeHome).Replace(got[i].Output)
 	}
-	return shown, got, err
+	return section, shown, got, err
 }
 
 // What the unit of setup --local says.
@@ -64,7 +65,7 @@ func unitIn(home string) string {
 
 // serveUnits puts a systemctl into bin that has this process start what the unit
 // of a home says: the machine's own manager is nobody's to change in a test.
-func serveUnits(t relaytest.T, home, bin string) error {
+func serveUnits(t *testing.T, home, bin string) error {
 	asked := filepath.Join(bin, "asked")
 	if err := syscall.Mkfifo(asked, 0o600); err != nil {
 		return fmt.Errorf("a pipe for systemctl: %w", err)
