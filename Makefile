@@ -272,8 +272,8 @@ soak: ## crash rounds, the whole table of the gate, attacks that last, random co
 siege: ## a client beside 200 attacking connections, attack by attack, and the table in docs/benchmarks.md
 	$(GO) run $(GOTAGS) ./internal/e2e/siege $(if $(filter short,$(SIEGE)),-short -tries 3 $(SIEGE_FLAGS),-page docs/benchmarks.md)
 
-releases: ## the last release of every linked module, from the module proxy into docs/dependencies.md
-	$(GO) test -count 1 -run DependenciesAreListed ./internal/repocheck -update
+releases: ## the linked modules and their last releases, from the module proxy into the tables of docs/dependencies.md
+	$(GO) run ./internal/repocheck/dependencies
 
 demo: ## a relay with real events, walked through as agent, owner, stranger and nobody
 	$(GO) run $(GOTAGS) ./internal/e2e/demo

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -181,4 +183,24 @@ func list(t *testing.T) []listed {
 		}
 	}
 	return all
+}
+
+// The folders of the modules: the product, and engram-load.
+const (
+	product = "."
+	load    = "cmd/engram-load"
+)
+
+// goList runs go list in the folder of a module.
+func goList(t *testing.T, module string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-tags", "sqlite_fts5 libsecp256k1"}, args...)...)
+	cmd.Dir = filepath.Join("../..", module)
+	var says strings.Builder
+	cmd.Stderr = &says
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list in %s: %v: %s", module, err, says.String())
+	}
+	return string(out)
 }
