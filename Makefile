@@ -14,7 +14,7 @@ export GORACE := atexit_sleep_ms=0
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: run build product check test test-raced test-unraced test-long test-programs load cluster-programs cluster-test cluster-log cluster-nodes cluster-soak cluster-demo cluster-figures lines generate portable portable-test released dist dist-test peers interop web web-same web-test web-deps lint fuzz api-fuzz bench microbench soak siege demo releases interop-deps nats-deps snapshot-deps clean
+.PHONY: run build product check test test-raced test-unraced test-long test-programs load cluster-programs cluster-test cluster-log cluster-nodes cluster-soak cluster-demo cluster-figures lines generate portable portable-test released dist dist-test peers interop web web-same web-test web-deps lint fuzz api-fuzz bench microbench soak siege releases interop-deps nats-deps snapshot-deps clean
 
 build: product ## the programs, into bin/
 	cd cmd/engram-load && $(GO) build $(GOTAGS) -trimpath -o ../../bin/ .
@@ -274,9 +274,6 @@ siege: ## a client beside 200 attacking connections, attack by attack, and the t
 
 releases: ## the linked modules and their last releases, from the module proxy into the tables of docs/dependencies.md
 	$(GO) run ./internal/repocheck/dependencies
-
-demo: ## a relay with real events, walked through as agent, owner, stranger and nobody
-	$(GO) run $(GOTAGS) ./internal/e2e/demo
 
 clean:
 	rm -rf bin dist testdata/interop/bin testdata/web/bin testdata/web/bin $(WEB)/node_modules testdata/*/node_modules testdata/*/venv
