@@ -46,7 +46,6 @@ otherwise; 2 for what the relay calls wrong, and where a relay has no management
 
 // methodCommand returns the command of one method.
 func methodCommand(env *cliutil.Env, m adminMethod) *cobra.Command {
-	var asJSON bool
 	f := &adminFlags{}
 	c := env.Command(&cobra.Command{
 		Use:     m.use(),
@@ -59,12 +58,11 @@ func methodCommand(env *cliutil.Env, m adminMethod) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return manage(ctx, env, asJSON, m.name, params)
+		return manage(ctx, env, m.name, params)
 	})
 	for _, flag := range m.flags {
 		f.add(c, flag)
 	}
-	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
@@ -85,7 +83,6 @@ func adminArguments(m adminMethod) cobra.PositionalArgs {
 }
 
 func callCommand(env *cliutil.Env) *cobra.Command {
-	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:   "call METHOD [PARAM…] [--json]",
 		Short: "Call any method, with parameters in JSON",
@@ -99,13 +96,12 @@ PARAM is JSON; one that is not is taken as a text.`,
 			}
 			return nil
 		},
-	}, func(ctx context.Context, args []string) error { return runCall(ctx, env, asJSON, args) })
-	cliutil.JSONFlag(c, &asJSON)
+	}, func(ctx context.Context, args []string) error { return runCall(ctx, env, args) })
 	return c
 }
 
 // runCall calls any method, with parameters in JSON.
-func runCall(ctx context.Context, env *cliutil.Env, asJSON bool, args []string) error {
+func runCall(ctx context.Context, env *cliutil.Env, args []string) error {
 	params := []any{}
 	for _, text := range args[1:] {
 		if json.Valid([]byte(text)) {
@@ -117,7 +113,7 @@ func runCall(ctx context.Context, env *cliutil.Env, asJSON bool, args []string) 
 	if err := cliutil.GuardManaged(args...); err != nil {
 		return err
 	}
-	return manage(ctx, env, asJSON, args[0], params)
+	return manage(ctx, env, args[0], params)
 }
 
 // managedOut is a result in JSON.
@@ -128,7 +124,7 @@ type managedOut struct {
 }
 
 // manage makes a call and prints its result.
-func manage(ctx context.Context, env *cliutil.Env, asJSON bool, method string, params []any) error {
+func manage(ctx context.Context, env *cliutil.Env, method string, params []any) error {
 	c, s, err := env.Client(ctx)
 	if err != nil {
 		return err
@@ -143,7 +139,7 @@ func manage(ctx context.Context, env *cliutil.Env, asJSON bool, method string, p
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if env.Flags.JSON {
 		return env.PrintJSON(managedOut{c.Relays()[0], method, result})
 	}
 	text, err := managedText(result)

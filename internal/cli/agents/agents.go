@@ -89,7 +89,6 @@ type agentOut struct {
 }
 
 func lsCommand(env *cliutil.Env) *cobra.Command {
-	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:   "ls [--json]",
 		Short: "List an owner's agents, with the size of their memory",
@@ -105,13 +104,12 @@ have is not counted: name the relays that the agents write to.`,
 		Example: `  engramctl agents ls --key-file owner.key --relay wss://relay.example
   engramctl agents ls --json | jq -r '.agents[] | select(.approved) | .npub'`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env, asJSON) })
-	cliutil.JSONFlag(c, &asJSON)
+	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env) })
 	return c
 }
 
 // runLs lists an owner's agents, with the size of their memory.
-func runLs(ctx context.Context, env *cliutil.Env, asJSON bool) error {
+func runLs(ctx context.Context, env *cliutil.Env) error {
 	c, _, err := env.Client(ctx)
 	if err != nil {
 		return err
@@ -123,7 +121,7 @@ func runLs(ctx context.Context, env *cliutil.Env, asJSON bool) error {
 	if err := env.Report(status, err); err != nil {
 		return err
 	}
-	if asJSON {
+	if env.Flags.JSON {
 		out := cliutil.AnswerOf(nil, status)
 		out.Owner = c.Identity().PubKey()
 		return env.PrintJSON(struct {

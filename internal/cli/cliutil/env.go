@@ -64,9 +64,13 @@ func (e *Env) Path(p string) string {
 	return filepath.Join(e.Dir, p)
 }
 
-// Command gives a cobra command what it does.
+// Command gives a cobra command what it does. One of which the line names --json has
+// that flag.
 func (e *Env) Command(c *cobra.Command, run func(ctx context.Context, args []string) error) *cobra.Command {
 	c.DisableFlagsInUseLine = true
+	if strings.Contains(c.Use, "[--json]") {
+		c.Flags().BoolVar(&e.Flags.JSON, "json", false, "print JSON")
+	}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		e.Started = true
 		return run(cmd.Context(), args)

@@ -19,7 +19,7 @@ type Flags struct {
 	Timeout                  time.Duration
 	Verbose, NoDiscovery     bool
 	Owner, Agent             string
-	Strict, NoMirror         bool
+	Strict, NoMirror, JSON   bool
 	Poster                   string
 	Attest                   *bool // nil: as the profile has it
 }
@@ -44,11 +44,6 @@ func Arguments(names ...string) cobra.PositionalArgs {
 		}
 		return nil
 	}
-}
-
-// JSONFlag is --json.
-func JSONFlag(c *cobra.Command, to *bool) {
-	c.Flags().BoolVar(to, "json", false, "print JSON")
 }
 
 // SecretFlag is --allow-secret.

@@ -19,6 +19,14 @@ func (e *Env) PrintJSON(v any) error {
 	return enc.Encode(v)
 }
 
+// Show prints a value if JSON is asked for, and else a text.
+func (e *Env) Show(v any, format string, args ...any) error {
+	if e.Flags.JSON {
+		return e.PrintJSON(v)
+	}
+	return e.Print(format, args...)
+}
+
 // PrintText writes a remembered text: as it is, so that what comes out is what
 // went in, byte for byte; only on a terminal without control characters, which
 // could make it show or do other things, and with the end of its last line.

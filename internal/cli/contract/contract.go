@@ -80,12 +80,10 @@ func withThread(ctx context.Context, env *cliutil.Env, id, with string, do func(
 
 // threadOptions are those of what shows a contract.
 type threadOptions struct {
-	with   string
-	asJSON bool
+	with string
 }
 
 func (o *threadOptions) flags(env *cliutil.Env, c *cobra.Command) {
-	cliutil.JSONFlag(c, &o.asJSON)
 	whichFlags(env, c, &o.with)
 }
 

@@ -58,10 +58,7 @@ func runDisclose(ctx context.Context, env *cliutil.Env, o discloseOptions, args 
 	})
 }
 
-type disclosedOptions struct{ asJSON bool }
-
 func newDisclosed(env *cliutil.Env) *cobra.Command {
-	var o disclosedOptions
 	c := env.Command(&cobra.Command{
 		Use:   "disclosed FILE|- [--json]",
 		Short: "Check and read a sealed entry that a party has opened",
@@ -71,12 +68,11 @@ right). Asks no relay and needs no key. Exit code 6 if it proves nothing; nothin
 shown then.`,
 		Example: `  engramctl contract disclosed promise.json`,
 		Args:    cliutil.Arguments("FILE"),
-	}, func(_ context.Context, args []string) error { return runDisclosed(env, o, args) })
-	cliutil.JSONFlag(c, &o.asJSON)
+	}, func(_ context.Context, args []string) error { return runDisclosed(env, args) })
 	return c
 }
 
-func runDisclosed(env *cliutil.Env, o disclosedOptions, args []string) error {
+func runDisclosed(env *cliutil.Env, args []string) error {
 	text, err := cliutil.ReadFile(env, args[0], 2*nipae.MaxBody)
 	if err != nil {
 		return exit.Usagef("FILE: %w", err)
@@ -85,7 +81,7 @@ func runDisclosed(env *cliutil.Env, o disclosedOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.asJSON {
+	if env.Flags.JSON {
 		return env.PrintJSON(struct {
 			ContractID string `json:"contract_id"`
 			entryOut
@@ -96,8 +92,7 @@ func runDisclosed(env *cliutil.Env, o disclosedOptions, args []string) error {
 }
 
 type verifyOptions struct {
-	asJSON bool
-	key    string
+	key string
 }
 
 func newVerify(env *cliutil.Env) *cobra.Command {
@@ -132,7 +127,6 @@ Exit code 6 if a check failed, or if there is nothing that could be checked.`,
   engramctl contract verify dispute/events.jsonl --json | jq -r '.checks[] | .check, .outcome'`,
 		Args: cliutil.Arguments("DIR|FILE"),
 	}, func(_ context.Context, args []string) error { return runVerify(env, o, args) })
-	cliutil.JSONFlag(c, &o.asJSON)
 	c.Flags().StringVar(&o.key, "relay-key", "", "public `KEY` (npub or hex) that must have signed the order")
 	return c
 }
@@ -153,7 +147,7 @@ func runVerify(env *cliutil.Env, o verifyOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.asJSON {
+	if env.Flags.JSON {
 		err = env.PrintJSON(verifyOutOf(r))
 	} else {
 		err = printVerified(env, r)

@@ -17,7 +17,6 @@ import (
 )
 
 type lsOptions struct {
-	asJSON bool
 	status string
 }
 
@@ -33,7 +32,6 @@ entries are known, and no state, is "unknown", and your role in it is that of a 
   engramctl contract ls --json | jq -r '.contracts[].contract_id'`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env, o) })
-	cliutil.JSONFlag(c, &o.asJSON)
 	c.Flags().StringVar(&o.status, "status", "", "only those in this `STATUS`")
 	_ = c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statusNames(), cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
 	return c
@@ -51,7 +49,7 @@ func runLs(ctx context.Context, env *cliutil.Env, o lsOptions) error {
 		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 			return err
 		}
-		if o.asJSON {
+		if env.Flags.JSON {
 			out := struct {
 				cliutil.AnswerOut
 				Contracts []contractOut `json:"contracts"`

@@ -88,7 +88,7 @@ func moveContract(ctx context.Context, env *cliutil.Env, o moveOptions, args []s
 		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 			return err
 		}
-		if o.asJSON {
+		if env.Flags.JSON {
 			return env.PrintJSON(answerOut{cliutil.AnswerOf(nil, s), contractFor(c, cs.PubKey())})
 		}
 		return env.Print("%s  %s%s\n", c.ID, c.Status, onlyThere(c))
@@ -209,7 +209,7 @@ func runSay(ctx context.Context, env *cliutil.Env, o sayOptions, args []string) 
 		if err := env.ReportWith(status, err, cliutil.ContractRemedy); err != nil {
 			return err
 		}
-		if o.asJSON {
+		if env.Flags.JSON {
 			return env.PrintJSON(struct {
 				cliutil.AnswerOut
 				Entry entryOut `json:"entry"`

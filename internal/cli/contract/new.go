@@ -16,9 +16,9 @@ import (
 )
 
 type newOptions struct {
-	offer         contract.Offer
-	deadline      string
-	asJSON, allow bool
+	offer    contract.Offer
+	deadline string
+	allow    bool
 }
 
 func newNew(env *cliutil.Env) *cobra.Command {
@@ -44,7 +44,6 @@ on any relay.`,
   engramctl contract new - --deadline 72h < scope.txt`,
 		Args: cliutil.Arguments("DESCRIPTION"),
 	}, func(ctx context.Context, args []string) error { return runNew(ctx, env, o, args) })
-	cliutil.JSONFlag(c, &o.asJSON)
 	cliutil.SecretFlag(c, &o.allow)
 	c.Flags().StringVar(&o.offer.Worker, "worker", "", "`WHO` does the work")
 	c.Flags().StringVar(&o.offer.Arbitrator, "arbitrator", "", "`WHO` may settle a dispute, and reads the case")
@@ -85,7 +84,7 @@ func runNew(ctx context.Context, env *cliutil.Env, o newOptions, args []string) 
 		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 			return err
 		}
-		if o.asJSON {
+		if env.Flags.JSON {
 			return env.PrintJSON(answerOut{cliutil.AnswerOf(nil, s), contractFor(c, cs.PubKey())})
 		}
 		return env.Print("%s  %s\n", c.ID, c.Status)

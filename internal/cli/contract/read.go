@@ -189,7 +189,7 @@ func printEntries(ctx context.Context, env *cliutil.Env, o readOptions, id strin
 		if o.last > 0 {
 			entries = entries[max(0, len(entries)-o.last):]
 		}
-		if o.asJSON {
+		if env.Flags.JSON {
 			for _, e := range entries {
 				out.Entries = append(out.Entries, entryFrom(e, t.Contract.Role(e.Author.PubKey)))
 			}

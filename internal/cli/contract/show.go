@@ -34,7 +34,7 @@ what is gone for good. What the parties said is what contract read shows.`,
 
 func runShow(ctx context.Context, env *cliutil.Env, o threadOptions, args []string) error {
 	return withThread(ctx, env, args[0], o.with, func(me string, t contract.Thread, s client.Status) error {
-		if o.asJSON {
+		if env.Flags.JSON {
 			return env.PrintJSON(struct {
 				answerOut
 				Moves   []moveOut `json:"moves"`
@@ -159,7 +159,7 @@ many of them are published as signed events; and its moves, with the notes that 
 func runSummary(ctx context.Context, env *cliutil.Env, o threadOptions, args []string) error {
 	return withThread(ctx, env, args[0], o.with, func(_ string, t contract.Thread, s client.Status) error {
 		sum := t.Summary()
-		if o.asJSON {
+		if env.Flags.JSON {
 			return env.PrintJSON(struct {
 				cliutil.AnswerOut
 				contract.Summary

@@ -41,7 +41,7 @@ type doctorOut struct {
 
 // options are the flags of the command.
 type options struct {
-	asJSON, write bool
+	write bool
 }
 
 // New returns engramctl doctor.
@@ -68,7 +68,6 @@ failure, as the command that needs it would have it.`,
   engramctl doctor --profile work --json`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error { return run(ctx, env, o) }))
-	cliutil.JSONFlag(c, &o.asJSON)
 	c.Flags().BoolVar(&o.write, "write", false, "send an event that relays do not keep, where nothing else tells whether they take this key's")
 	return c
 }
@@ -80,7 +79,7 @@ func run(ctx context.Context, env *cliutil.Env, o options) error {
 	quiet.Stderr, quiet.Terminal = io.Discard, cliutil.Terminal{Stdout: env.Terminal.Stdout}
 	d := &doctor{env: env.On(&quiet), write: o.write}
 	d.all(ctx)
-	if o.asJSON {
+	if env.Flags.JSON {
 		return cliutil.FirstOf(d.failure(), env.PrintJSON(doctorOut{OK: d.failure() == nil, Findings: d.found}))
 	}
 	return cliutil.FirstOf(d.show(), d.failure())

@@ -91,7 +91,7 @@ func runImport(ctx context.Context, env *cliutil.Env, o importOptions, args []st
 		if o.folder.Delete {
 			return exit.Usagef("--delete is for a folder of text files: --from removes nothing")
 		}
-		return importFrom(ctx, env, args[0], o.source, o.folder.Yes && !o.folder.DryRun, o.folder.AsJSON)
+		return importFrom(ctx, env, args[0], o.source, o.folder.Yes && !o.folder.DryRun)
 	}
 	if err := o.source.alone(); err != nil {
 		return err
@@ -126,7 +126,7 @@ func Sync(ctx context.Context, env *cliutil.Env, dir string, f Options, watch bo
 	if !watch {
 		return runFolder(ctx, env, folder.Sync, dir, f)
 	}
-	if f.DryRun || f.AsJSON {
+	if f.DryRun || env.Flags.JSON {
 		return exit.Usagef("--watch goes with neither --dry-run nor --json")
 	}
 	return withFolder(ctx, env, folder.Sync, dir, f, func(ctx context.Context, r *folderRun) error {

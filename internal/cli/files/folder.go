@@ -23,7 +23,7 @@ import (
 )
 
 // Options are those of export, import and sync of a folder.
-type Options struct{ Delete, Yes, DryRun, all, Allow, AsJSON bool }
+type Options struct{ Delete, Yes, DryRun, all, Allow bool }
 
 // Add gives a command the flags.
 func (f *Options) Add(c *cobra.Command, mode folder.Mode) {
@@ -39,7 +39,6 @@ func (f *Options) Add(c *cobra.Command, mode folder.Mode) {
 		cliutil.SecretFlag(c, &f.Allow)
 	}
 	if fs.Lookup("json") == nil {
-		cliutil.JSONFlag(c, &f.AsJSON)
 	}
 }
 
@@ -153,7 +152,7 @@ func runFolder(ctx context.Context, env *cliutil.Env, mode folder.Mode, dir stri
 	return withFolder(ctx, env, mode, dir, f, func(ctx context.Context, r *folderRun) error {
 		r.warn()
 		err := r.once(ctx)
-		if r.AsJSON && r.out.Items != nil {
+		if r.Flags.JSON && r.out.Items != nil {
 			return errors.Join(r.PrintJSON(r.out), err)
 		}
 		return err

@@ -68,7 +68,7 @@ what it has, nothing is written (exit code 4). docs/importing.md has more.`)
 
 // importFrom reads what another tool remembers and writes it, or shows what it
 // would write.
-func importFrom(ctx context.Context, env *cliutil.Env, path string, f fromOptions, yes, asJSON bool) error {
+func importFrom(ctx context.Context, env *cliutil.Env, path string, f fromOptions, yes bool) error {
 	source, stamp, err := f.check()
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func importFrom(ctx context.Context, env *cliutil.Env, path string, f fromOption
 	if err := m.Session().Discover(ctx); err != nil {
 		return err
 	}
-	in := &importing{Env: env, m: m, left: found.Left, update: f.update, out: importedOut{Source: source.Name, DryRun: !yes}, asJSON: asJSON}
+	in := &importing{Env: env, m: m, left: found.Left, update: f.update, out: importedOut{Source: source.Name, DryRun: !yes}}
 	listing, status, err := m.ListAll(ctx)
 	if in.status = status; err != nil {
 		return env.Report(status, err)

@@ -27,7 +27,7 @@ func (in *importing) show() error {
 		in.out.Items = append(in.out.Items, importedItem{Slug: slug, What: s.What, Size: len(s.Text), From: s.From, Of: string(s.Of), Why: s.Why, Wrote: in.wrote[i]})
 	}
 	in.out.Wrote = len(in.wrote)
-	if in.asJSON {
+	if in.Flags.JSON {
 		return in.PrintJSON(in.out)
 	}
 	for i, item := range in.out.Items {

@@ -25,7 +25,6 @@ type importing struct {
 	left   []foreign.Left
 	status client.Status // of the listing, then of the last write that not all relays took
 	update bool
-	asJSON bool
 	out    importedOut
 	wrote  map[int]bool // by step
 	hidden map[int]bool // steps with a secret, whose words may be in the slug

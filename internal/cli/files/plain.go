@@ -93,7 +93,7 @@ func (r *folderRun) takeRecords(ctx context.Context, records []clisnapshot.Expor
 		r.did(s)
 	}
 	err := r.finish()
-	if r.AsJSON {
+	if r.Flags.JSON {
 		_ = r.PrintJSON(r.out) // what it ends with says more
 	}
 	return err

@@ -39,7 +39,7 @@ func (r *folderRun) did(s folder.Step) {
 	if s.What == folder.Same || s.What == folder.Forget {
 		return
 	}
-	if r.out.Items = append(r.out.Items, s); r.AsJSON {
+	if r.out.Items = append(r.out.Items, s); r.Flags.JSON {
 		return
 	}
 	arrow := map[folder.What]string{folder.ToFolder: "-> ", folder.ToMemory: "<- ", folder.RemoveFile: "-> ", folder.RemoveMemory: "<- "}[s.What]
@@ -67,7 +67,7 @@ func (r *folderRun) finish() error {
 	status.Partial = status.Partial || r.status.Partial
 	r.out.AnswerOut, r.out.Snapshot = cliutil.AnswerOf(r.m, r.status), r.state.Snapshot
 	failed := r.Report(status, nil)
-	if idle := r.quiet && len(r.out.Items) == 0; !r.AsJSON && !idle {
+	if idle := r.quiet && len(r.out.Items) == 0; !r.Flags.JSON && !idle {
 		if err := r.Print("%s\n", r.summary()); err != nil {
 			return err
 		}

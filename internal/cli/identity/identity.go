@@ -51,9 +51,9 @@ func identityFor(id contract.AgentIdentity) identityOut {
 	return out
 }
 
-func printIdentity(env *cliutil.Env, id contract.AgentIdentity, asJSON bool) error {
+func printIdentity(env *cliutil.Env, id contract.AgentIdentity) error {
 	out := identityFor(id)
-	if asJSON {
+	if env.Flags.JSON {
 		return env.PrintJSON(out)
 	}
 	return env.Print("%s  %s  %s\n", cliutil.Plain(id.AgentID), out.Npub, keptText(id))
@@ -67,7 +67,6 @@ func keptText(id contract.AgentIdentity) string {
 }
 
 func provisionCommand(env *cliutil.Env) *cobra.Command {
-	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:   "provision AGENT_ID FILE [--json]",
 		Short: "Have the relay make and keep a key for an agent",
@@ -78,13 +77,12 @@ the operator.
 Exit code 3 if the key is not the operator's, 5 if the name is taken.`,
 		Example: `  engramctl identity provision agent-0000 agent.token --key-file op.key`,
 		Args:    cliutil.Arguments("AGENT_ID", "FILE"),
-	}, func(ctx context.Context, args []string) error { return runProvision(ctx, env, asJSON, args) })
-	cliutil.JSONFlag(c, &asJSON)
+	}, func(ctx context.Context, args []string) error { return runProvision(ctx, env, args) })
 	return c
 }
 
 // runProvision has the relay make and keep a key for an agent.
-func runProvision(ctx context.Context, env *cliutil.Env, asJSON bool, args []string) error {
+func runProvision(ctx context.Context, env *cliutil.Env, args []string) error {
 	var made contract.AgentIdentity
 	err := toPrivate(env, args[1], func(f *privateFile) error {
 		return bearer.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
@@ -99,11 +97,10 @@ func runProvision(ctx context.Context, env *cliutil.Env, asJSON bool, args []str
 	if err != nil {
 		return err
 	}
-	return printIdentity(env, made, asJSON)
+	return printIdentity(env, made)
 }
 
 func bindCommand(env *cliutil.Env) *cobra.Command {
-	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:   "bind AGENT_ID [--json]",
 		Short: "Bind a name to one's own key",
@@ -119,16 +116,14 @@ Exit code 5 if the name is another's, or the key has another name.`,
 			if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 				return err
 			}
-			return printIdentity(env, id, asJSON)
+			return printIdentity(env, id)
 		})
 	})
-	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
 // claimOptions are the flags of identity claim.
 type claimOptions struct {
-	asJSON    bool
 	tokenFile string
 }
 
@@ -146,7 +141,6 @@ Exit code 3 if the token is not this agent's, or not any more.`,
 		Example: `  engramctl identity claim agent-0000 agent.key --token-file agent.token`,
 		Args:    cliutil.Arguments("AGENT_ID", "FILE"),
 	}, func(ctx context.Context, args []string) error { return runClaim(ctx, env, o, args) })
-	cliutil.JSONFlag(c, &o.asJSON)
 	c.Flags().StringVar(&o.tokenFile, "token-file", "", "`file` with the agent's bearer token, readable by its user only")
 	return c
 }
@@ -177,7 +171,7 @@ func runClaim(ctx context.Context, env *cliutil.Env, o claimOptions, args []stri
 	if err != nil {
 		return err
 	}
-	return printIdentity(env, claimed, o.asJSON)
+	return printIdentity(env, claimed)
 }
 
 // claimToken returns the token of a file, for the one relay that is configured,

@@ -24,7 +24,6 @@ const maxNames = 500
 
 // lsOptions are the flags of identity ls.
 type lsOptions struct {
-	asJSON        bool
 	limit, offset int
 }
 
@@ -41,7 +40,6 @@ Exit code 3 if the key is not the operator's.`,
   engramctl identity ls --json | jq -r '.identities[] | select(.provisioned | not) | .agent_id'`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env, o) })
-	cliutil.JSONFlag(c, &o.asJSON)
 	c.Flags().IntVar(&o.limit, "limit", maxNames, "how many at most")
 	c.Flags().IntVar(&o.offset, "offset", 0, "how many to skip")
 	return c
@@ -60,7 +58,7 @@ func runLs(ctx context.Context, env *cliutil.Env, o lsOptions) error {
 		if end := o.offset + len(all.Page); end < all.Total && len(all.Page) > 0 {
 			env.Note("%d of %d: go on with --offset %d", len(all.Page), all.Total, end)
 		}
-		if o.asJSON {
+		if env.Flags.JSON {
 			out := struct {
 				Identities []identityOut `json:"identities"`
 				Total      int           `json:"total"`
@@ -79,7 +77,6 @@ func runLs(ctx context.Context, env *cliutil.Env, o lsOptions) error {
 }
 
 func showCommand(env *cliutil.Env) *cobra.Command {
-	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:   "show [AGENT_ID] [--json]",
 		Short: "Show the key behind an agent's name, or the name of a key",
@@ -89,13 +86,12 @@ whether the relay keeps the key. Without AGENT_ID, of whoever asks.
 Exit code 1 if there is no such name.`,
 		Example: `  engramctl identity show agent-0000`,
 		Args:    cobra.MaximumNArgs(1),
-	}, func(ctx context.Context, args []string) error { return runShow(ctx, env, asJSON, args) })
-	cliutil.JSONFlag(c, &asJSON)
+	}, func(ctx context.Context, args []string) error { return runShow(ctx, env, args) })
 	return c
 }
 
 // runShow shows the key behind an agent's name, or the name of a key.
-func runShow(ctx context.Context, env *cliutil.Env, asJSON bool, args []string) error {
+func runShow(ctx context.Context, env *cliutil.Env, args []string) error {
 	name := ""
 	if len(args) == 1 {
 		var err error
@@ -115,7 +111,7 @@ func runShow(ctx context.Context, env *cliutil.Env, asJSON bool, args []string) 
 		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 			return err
 		}
-		return printIdentity(env, id, asJSON)
+		return printIdentity(env, id)
 	})
 }
 

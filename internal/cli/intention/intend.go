@@ -25,9 +25,9 @@ type intentionOut struct {
 
 // intendOptions are the flags of intend.
 type intendOptions struct {
-	d             acts.Draft
-	slug          string
-	asJSON, allow bool
+	d     acts.Draft
+	slug  string
+	allow bool
 }
 
 // NewIntend returns engramctl intend.
@@ -67,7 +67,6 @@ slug, size and hash, as mem set does. docs/mind.md says more.`,
 	f.StringVar(&o.slug, "slug", "", "`SLUG` of it, at which nothing may be yet")
 	f.StringArrayVar(&o.d.Tags, "tag", nil, "a `tag`, may be given several times")
 	f.StringVar(&o.d.Trust, "trust", "", "`external` for somebody else's words: it is never shown unasked")
-	cliutil.JSONFlag(c, &o.asJSON)
 	cliutil.SecretFlag(c, &o.allow)
 	return c
 }
@@ -83,7 +82,7 @@ func runIntend(ctx context.Context, env *cliutil.Env, o intendOptions, args []st
 		}
 	}
 	now := time.Now()
-	return actOn(ctx, env, o.asJSON, o.d.Slug, func(ctx context.Context, m *session.Memory) (acts.Written, error) {
+	return actOn(ctx, env, o.d.Slug, func(ctx context.Context, m *session.Memory) (acts.Written, error) {
 		if o.d.Where == "project" {
 			if o.d.Where = m.Session().Place.At(ctx).Project; o.d.Where == "" {
 				return acts.Written{}, exit.Usagef("--where project: this folder is of none")
@@ -94,7 +93,7 @@ func runIntend(ctx context.Context, env *cliutil.Env, o intendOptions, args []st
 }
 
 // actOn writes an intention and says what came of it.
-func actOn(ctx context.Context, env *cliutil.Env, asJSON bool, slug nipae.Slug, do func(context.Context, *session.Memory) (acts.Written, error)) error {
+func actOn(ctx context.Context, env *cliutil.Env, slug nipae.Slug, do func(context.Context, *session.Memory) (acts.Written, error)) error {
 	return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 		w, err := do(ctx, m)
 		slug := cmp.Or(w.Slug, slug)
@@ -106,7 +105,7 @@ func actOn(ctx context.Context, env *cliutil.Env, asJSON bool, slug nipae.Slug, 
 		if !w.Next.IsZero() {
 			next = w.Next.Format(time.RFC3339)
 		}
-		if asJSON {
+		if env.Flags.JSON {
 			return env.PrintJSON(intentionOut{edit.WroteOut{AnswerOut: cliutil.AnswerOf(m, w.Status), EntryOut: cliutil.EntryFor(w.Entry)}, string(w.Intention.State), next})
 		}
 		line := ""

@@ -50,7 +50,7 @@ type listedOut struct {
 
 // New returns engramctl intentions.
 func New(env *cliutil.Env) *cobra.Command {
-	var asJSON, all bool
+	var all bool
 	var wait time.Duration
 	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "intentions [--all] [--json]",
@@ -68,17 +68,16 @@ The subcommands close an intention: see their help.`,
 		now := time.Now()
 		return view.WithView(ctx, env, wait, func(v answer.View) (view.Seen, error) {
 			found := intentions.All(v, all)
-			return view.Seen{Found: len(found), Print: func(out view.ViewOut) error { return printIntentions(env, found, now, out, asJSON) }}, nil
+			return view.Seen{Found: len(found), Print: func(out view.ViewOut) error { return printIntentions(env, found, now, out) }}, nil
 		})
 	}))
 	c.Flags().BoolVar(&all, "all", false, "also those that are closed")
-	cliutil.JSONFlag(c, &asJSON)
 	view.WaitFlag(c, &wait)
 	c.AddCommand(doneCommand(env), snoozeCommand(env), cancelCommand(env))
 	return c
 }
 
-func printIntentions(env *cliutil.Env, found []intentions.Intention, now time.Time, out view.ViewOut, asJSON bool) error {
+func printIntentions(env *cliutil.Env, found []intentions.Intention, now time.Time, out view.ViewOut) error {
 	if len(found) == 0 {
 		env.Note("nothing is intended")
 	}
@@ -89,7 +88,7 @@ func printIntentions(env *cliutil.Env, found []intentions.Intention, now time.Ti
 		all.Intentions = append(all.Intentions, l)
 		text.WriteString(l.line(i))
 	}
-	if asJSON {
+	if env.Flags.JSON {
 		return env.PrintJSON(all)
 	}
 	return env.PrintText(text.String())
@@ -170,7 +169,6 @@ func (l listedOut) when() string {
 
 // doneOptions are the flags of intentions done.
 type doneOptions struct {
-	asJSON     bool
 	occurrence string
 }
 
@@ -189,7 +187,6 @@ shown: so it can be closed before it begins.`,
   engramctl intentions done intentions/water-the-beds-3f2a --occurrence 2026-12-01T07:00:00+01:00`,
 		Args: cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error { return runDone(ctx, env, o, args) })
-	cliutil.JSONFlag(c, &o.asJSON)
 	c.Flags().StringVar(&o.occurrence, "occurrence", "", "the due that is meant: a `TIME`")
 	return c
 }
@@ -204,13 +201,12 @@ func runDone(ctx context.Context, env *cliutil.Env, o doneOptions, args []string
 			return exit.Usagef("--occurrence: %w", err)
 		}
 	}
-	return closing(ctx, env, o.asJSON, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
+	return closing(ctx, env, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
 		return acts.Done(ctx, m.Writer(ctx), slug, at, now, rand.Reader)
 	})
 }
 
 func snoozeCommand(env *cliutil.Env) *cobra.Command {
-	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:   "snooze SLUG TIME [--json]",
 		Short: "Hide what is open of an intention until a time",
@@ -218,25 +214,23 @@ func snoozeCommand(env *cliutil.Env) *cobra.Command {
 Its due stays as it is.`,
 		Example: `  engramctl intentions snooze intentions/water-the-beds-3f2a 'in 2 hours'`,
 		Args:    cliutil.Arguments("SLUG", "TIME"),
-	}, func(ctx context.Context, args []string) error { return runSnooze(ctx, env, asJSON, args) })
-	cliutil.JSONFlag(c, &asJSON)
+	}, func(ctx context.Context, args []string) error { return runSnooze(ctx, env, args) })
 	return c
 }
 
 // runSnooze hides what is open of an intention until a time.
-func runSnooze(ctx context.Context, env *cliutil.Env, asJSON bool, args []string) error {
+func runSnooze(ctx context.Context, env *cliutil.Env, args []string) error {
 	now := time.Now()
 	until, err := timeparse.Parse(args[1], timeparse.Begin, now)
 	if err != nil {
 		return exit.BadUsage(err)
 	}
-	return closing(ctx, env, asJSON, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
+	return closing(ctx, env, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
 		return acts.Snooze(ctx, m.Writer(ctx), slug, until, now, rand.Reader)
 	})
 }
 
 func cancelCommand(env *cliutil.Env) *cobra.Command {
-	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:     "cancel SLUG [--json]",
 		Short:   "End an intention that is not to be done",
@@ -245,20 +239,19 @@ func cancelCommand(env *cliutil.Env) *cobra.Command {
 		Args:    cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
 		now := time.Now()
-		return closing(ctx, env, asJSON, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
+		return closing(ctx, env, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
 			return acts.Cancel(ctx, m.Writer(ctx), slug, now, rand.Reader)
 		})
 	})
-	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
-func closing(ctx context.Context, env *cliutil.Env, asJSON bool, arg string, do func(context.Context, *session.Memory, nipae.Slug) (acts.Written, error)) error {
+func closing(ctx context.Context, env *cliutil.Env, arg string, do func(context.Context, *session.Memory, nipae.Slug) (acts.Written, error)) error {
 	slug, err := cliutil.OwnSlug(arg)
 	if err != nil {
 		return err
 	}
-	return actOn(ctx, env, asJSON, slug, func(ctx context.Context, m *session.Memory) (acts.Written, error) { return do(ctx, m, slug) })
+	return actOn(ctx, env, slug, func(ctx context.Context, m *session.Memory) (acts.Written, error) { return do(ctx, m, slug) })
 }
 
 // unclosed says what an intention that cannot be closed like that is: closed before,

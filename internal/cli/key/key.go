@@ -25,8 +25,8 @@ command line.`,
 }
 
 // printKey shows a public key both ways.
-func printKey(env *cliutil.Env, pubkey string, asJSON bool) error {
-	if asJSON {
+func printKey(env *cliutil.Env, pubkey string) error {
+	if env.Flags.JSON {
 		return env.PrintJSON(cliutil.KeyOut{Npub: settings.Npub(pubkey), Pubkey: pubkey})
 	}
 	return env.Print("%s\n%s\n", settings.Npub(pubkey), pubkey)
@@ -34,8 +34,8 @@ func printKey(env *cliutil.Env, pubkey string, asJSON bool) error {
 
 // newOptions are the flags of key new.
 type newOptions struct {
-	asJSON, encrypted bool
-	passwordFile      string
+	encrypted    bool
+	passwordFile string
 }
 
 func newCommand(env *cliutil.Env) *cobra.Command {
@@ -51,7 +51,6 @@ memory.`,
   engramctl key new owner.key --encrypt`,
 		Args: cliutil.Arguments("FILE"),
 	}, func(ctx context.Context, args []string) error { return runNew(ctx, env, o, args) })
-	cliutil.JSONFlag(c, &o.asJSON)
 	c.Flags().BoolVar(&o.encrypted, "encrypt", false, "encrypt the file with a password (NIP-49)")
 	c.Flags().StringVar(&o.passwordFile, "password-file", "", "`file` with the password, mode 0600; implies --encrypt")
 	return c
@@ -79,11 +78,10 @@ func runNew(ctx context.Context, env *cliutil.Env, o newOptions, args []string) 
 	if err := settings.WritePrivate(env.Path(args[0]), text+"\n"); err != nil {
 		return exit.BadUsage(err)
 	}
-	return printKey(env, id.PubKey(), o.asJSON)
+	return printKey(env, id.PubKey())
 }
 
 func showCommand(env *cliutil.Env) *cobra.Command {
-	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:   "show [--json]",
 		Short: "Print the public key of the key in use",
@@ -91,13 +89,12 @@ func showCommand(env *cliutil.Env) *cobra.Command {
 		Example: `  engramctl key show --key-file agent.key
   engramctl key show --profile me`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return runShow(ctx, env, asJSON) })
-	cliutil.JSONFlag(c, &asJSON)
+	}, func(ctx context.Context, _ []string) error { return runShow(ctx, env) })
 	return c
 }
 
 // runShow prints the public key of the key in use.
-func runShow(ctx context.Context, env *cliutil.Env, asJSON bool) error {
+func runShow(ctx context.Context, env *cliutil.Env) error {
 	s, err := env.Settings()
 	if err != nil {
 		return err
@@ -106,7 +103,7 @@ func runShow(ctx context.Context, env *cliutil.Env, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	return printKey(env, id.PubKey(), asJSON)
+	return printKey(env, id.PubKey())
 }
 
 func encryptCommand(env *cliutil.Env) *cobra.Command {

@@ -33,8 +33,7 @@ const (
 
 // getOptions are the flags of mem get.
 type getOptions struct {
-	asJSON bool
-	at     string
+	at string
 }
 
 func getCommand(env *cliutil.Env) *cobra.Command {
@@ -57,7 +56,6 @@ tells which, by its state: "present", "removed" or "absent".`,
   engramctl mem get notes --at 2026-01-31`,
 		Args: cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error { return runGet(ctx, env, o, args) })
-	cliutil.JSONFlag(c, &o.asJSON)
 	c.Flags().StringVar(&o.at, "at", "", "the version of `TIME` or ID")
 	return c
 }
@@ -84,9 +82,9 @@ func runGet(ctx context.Context, env *cliutil.Env, o getOptions, args []string) 
 			entry, status, err = m.At(ctx, slug, when)
 		}
 		if err := env.Report(status, cliutil.About(slug, entry, err)); err != nil {
-			return cliutil.FirstOf(printAbsent(env, o.asJSON, m, slug, entry, status, err), err)
+			return cliutil.FirstOf(printAbsent(env, m, slug, entry, status, err), err)
 		}
-		if o.asJSON {
+		if env.Flags.JSON {
 			out := getOut{cliutil.AnswerOf(m, status), cliutil.EntryFor(entry), statePresent}
 			out.Text = &entry.Text
 			return env.PrintJSON(out)
@@ -97,7 +95,7 @@ func runGet(ctx context.Context, env *cliutil.Env, o getOptions, args []string) 
 
 // printAbsent prints, as JSON if that is wanted, that every relay says that
 // there is nothing. Any other error prints nothing: what is there is not known.
-func printAbsent(env *cliutil.Env, asJSON bool, m *session.Memory, slug nipae.Slug, entry client.Entry, status client.Status, err error) error {
+func printAbsent(env *cliutil.Env, m *session.Memory, slug nipae.Slug, entry client.Entry, status client.Status, err error) error {
 	out := struct {
 		cliutil.AnswerOut
 		Slug  string `json:"slug"`
@@ -106,7 +104,7 @@ func printAbsent(env *cliutil.Env, asJSON bool, m *session.Memory, slug nipae.Sl
 		ID    string `json:"id,omitempty"`
 	}{AnswerOut: cliutil.AnswerOf(m, status), Slug: string(slug), ID: entry.ID}
 	switch {
-	case !asJSON:
+	case !env.Flags.JSON:
 		return nil
 	case errors.Is(err, client.ErrTombstone):
 		out.State, out.Time = stateRemoved, cliutil.Stamp(entry.CreatedAt)
@@ -147,7 +145,7 @@ func runHash(ctx context.Context, env *cliutil.Env, args []string) error {
 
 // rmOptions are the flags of mem rm.
 type rmOptions struct {
-	asJSON, over bool
+	over bool
 }
 
 func rmCommand(env *cliutil.Env) *cobra.Command {
@@ -161,7 +159,6 @@ written anew. Exit code 1 if there is nothing to remove.`,
 		Example: `  engramctl mem rm notes`,
 		Args:    cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error { return runRm(ctx, env, o, args) })
-	cliutil.JSONFlag(c, &o.asJSON)
 	edit.OverFlag(c, &o.over)
 	return c
 }
@@ -178,9 +175,9 @@ func runRm(ctx context.Context, env *cliutil.Env, o rmOptions, args []string) er
 	return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 		entry, status, err := m.Remove(ctx, slug, o.over)
 		if err := env.Report(status, nothingToRemove(slug, entry, cliutil.Explained(err))); err != nil {
-			return cliutil.FirstOf(printAbsent(env, o.asJSON, m, slug, entry, status, err), err)
+			return cliutil.FirstOf(printAbsent(env, m, slug, entry, status, err), err)
 		}
-		if o.asJSON {
+		if env.Flags.JSON {
 			return env.PrintJSON(struct {
 				cliutil.AnswerOut
 				Slug    string `json:"slug"`

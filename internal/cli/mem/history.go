@@ -28,7 +28,6 @@ type diffOut struct {
 }
 
 func diffCommand(env *cliutil.Env) *cobra.Command {
-	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:   "diff SLUG [FROM [TO]] [--json]",
 		Short: "Show how two versions of a memory differ",
@@ -45,13 +44,12 @@ diff -u; nothing is printed if the texts are the same.`,
 			}
 			return nil
 		},
-	}, func(ctx context.Context, args []string) error { return runDiff(ctx, env, asJSON, args) })
-	cliutil.JSONFlag(c, &asJSON)
+	}, func(ctx context.Context, args []string) error { return runDiff(ctx, env, args) })
 	return c
 }
 
 // runDiff shows how two versions of a memory differ.
-func runDiff(ctx context.Context, env *cliutil.Env, asJSON bool, args []string) error {
+func runDiff(ctx context.Context, env *cliutil.Env, args []string) error {
 	slug, err := cliutil.SlugArgument(args[0])
 	if err != nil {
 		return err
@@ -69,13 +67,13 @@ func runDiff(ctx context.Context, env *cliutil.Env, asJSON bool, args []string) 
 		if err := env.Report(status, cliutil.About(slug, client.Entry{}, err)); err != nil {
 			return err
 		}
-		return printDiff(env, m, slug, from, to, status, asJSON)
+		return printDiff(env, m, slug, from, to, status)
 	})
 }
 
-func printDiff(env *cliutil.Env, m *session.Memory, slug nipae.Slug, from, to client.Entry, status client.Status, asJSON bool) error {
+func printDiff(env *cliutil.Env, m *session.Memory, slug nipae.Slug, from, to client.Entry, status client.Status) error {
 	diff := snapshot.Unified(from.Text, to.Text)
-	if asJSON {
+	if env.Flags.JSON {
 		return env.PrintJSON(diffOut{cliutil.AnswerOf(m, status), string(slug), cliutil.EntryFor(from), cliutil.EntryFor(to), diff})
 	}
 	if diff == "" {
@@ -101,7 +99,7 @@ type versionOut struct {
 
 // logOptions are the flags of mem log.
 type logOptions struct {
-	asJSON, texts bool
+	texts bool
 }
 
 func logCommand(env *cliutil.Env) *cobra.Command {
@@ -121,7 +119,6 @@ With --text, what each version says stands below it, indented.`,
   engramctl mem log notes --json | jq '.versions[1].id'`,
 		Args: cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error { return runLog(ctx, env, o, args) })
-	cliutil.JSONFlag(c, &o.asJSON)
 	c.Flags().BoolVar(&o.texts, "text", false, "show the texts too")
 	return c
 }
@@ -135,9 +132,9 @@ func runLog(ctx context.Context, env *cliutil.Env, o logOptions, args []string) 
 	return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 		versions, status, err := m.Log(ctx, slug)
 		if err := env.Report(status, cliutil.About(slug, client.Entry{}, err)); err != nil {
-			return cliutil.FirstOf(printAbsent(env, o.asJSON, m, slug, client.Entry{}, status, err), err)
+			return cliutil.FirstOf(printAbsent(env, m, slug, client.Entry{}, status, err), err)
 		}
-		if o.asJSON {
+		if env.Flags.JSON {
 			return env.PrintJSON(struct {
 				cliutil.AnswerOut
 				Slug     string       `json:"slug"`

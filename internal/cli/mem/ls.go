@@ -33,8 +33,8 @@ type listOut struct {
 
 // lsOptions are the flags of mem ls.
 type lsOptions struct {
-	asJSON, all, archived bool
-	at                    string
+	all, archived bool
+	at            string
 }
 
 func lsCommand(env *cliutil.Env) *cobra.Command {
@@ -58,7 +58,6 @@ Exit code 6 if there is memory and none of it can be read.`,
   engramctl mem ls --agent npub1… --all`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env, o) })
-	cliutil.JSONFlag(c, &o.asJSON)
 	c.Flags().StringVar(&o.at, "at", "", "the memory at a `time` in the past")
 	c.Flags().BoolVar(&o.archived, "archived", false, "those that are archived, and no others")
 	c.Flags().BoolVar(&o.all, "all", false, "core, removed memories and those of programs too")
@@ -100,7 +99,7 @@ func runLs(ctx context.Context, env *cliutil.Env, o lsOptions) error {
 		case len(l.Memories) == 0 && unknown == 0:
 			NoteNone(ctx, env, m, l, o.all)
 		}
-		if o.asJSON {
+		if env.Flags.JSON {
 			out := listingOut(m, l, status, o.all)
 			if out.Unknown = unknown; o.at != "" {
 				out.At = past.UTC().Format(time.RFC3339)

@@ -36,10 +36,10 @@ type snippetOut struct {
 
 // searchOptions are the flags of mem search.
 type searchOptions struct {
-	q             answer.Query
-	asJSON, every bool
-	wait          time.Duration
-	limit         int
+	q     answer.Query
+	every bool
+	wait  time.Duration
+	limit int
 }
 
 func searchCommand(env *cliutil.Env) *cobra.Command {
@@ -56,7 +56,6 @@ engramctl recall. To get an answer to a question, use that.`,
   engramctl mem search --tag boats --since 2026 '"blue paint"'`,
 		Args: view.Question,
 	}, func(ctx context.Context, args []string) error { return runSearch(ctx, env, o, args) })
-	cliutil.JSONFlag(c, &o.asJSON)
 	view.WaitFlag(c, &o.wait)
 	view.AllProjectsFlag(c, &o.every)
 	c.Flags().IntVar(&o.limit, "limit", answer.DefaultHits, "how many memories at most, 1 to 50")
@@ -77,11 +76,11 @@ func runSearch(ctx context.Context, env *cliutil.Env, o searchOptions, args []st
 		if err != nil {
 			return view.Seen{}, err
 		}
-		return view.Seen{Found: found.Total, Print: func(out view.ViewOut) error { return printFound(env, found, out, o.asJSON) }}, nil
+		return view.Seen{Found: found.Total, Print: func(out view.ViewOut) error { return printFound(env, found, out) }}, nil
 	})
 }
 
-func printFound(env *cliutil.Env, found answer.Found, out view.ViewOut, asJSON bool) error {
+func printFound(env *cliutil.Env, found answer.Found, out view.ViewOut) error {
 	switch more := found.Total - len(found.Hits); {
 	case found.Total == 0:
 		env.Note("none of %s has one of the words", cliutil.Counted(found.Searched, "memory", "memories"))
@@ -89,7 +88,7 @@ func printFound(env *cliutil.Env, found answer.Found, out view.ViewOut, asJSON b
 		env.Note("%d more have one of the words (--limit)", more)
 	}
 	view.NoteOthers(env, found.Others)
-	if asJSON {
+	if env.Flags.JSON {
 		all := searchOut{ViewOut: out, Hits: []hitOut{}, Total: found.Total, Searched: found.Searched, Others: found.Others}
 		for _, h := range found.Hits {
 			hit := hitOut{FoundOut: view.FoundOf(h.Hit), Snippets: []snippetOut{}}

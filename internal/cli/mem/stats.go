@@ -39,8 +39,7 @@ const barWidth = 40
 
 // statsOptions are the flags of mem stats.
 type statsOptions struct {
-	asJSON bool
-	wait   time.Duration
+	wait time.Duration
 }
 
 func statsCommand(env *cliutil.Env) *cobra.Command {
@@ -55,7 +54,6 @@ read on this machine (by recall and over MCP). On a terminal with bars.`,
   engramctl mem stats --json | jq .by_type`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error { return runStats(ctx, env, o) })
-	cliutil.JSONFlag(c, &o.asJSON)
 	view.WaitFlag(c, &o.wait)
 	return c
 }
@@ -67,7 +65,7 @@ func runStats(ctx context.Context, env *cliutil.Env, o statsOptions) error {
 	return view.WithPrepared(ctx, env, o.wait, prepare, func(v answer.View) (view.Seen, error) {
 		s := answer.Count(v, uses)
 		return view.Seen{Found: s.Memories, Print: func(out view.ViewOut) error {
-			if o.asJSON {
+			if env.Flags.JSON {
 				return env.PrintJSON(statsOf(s, out))
 			}
 			return env.Print("%s", statsText(s, env.Terminal.Stdout))
@@ -161,9 +159,8 @@ const maxNamed = 5
 
 // timelineOptions are the flags of mem timeline.
 type timelineOptions struct {
-	q      answer.Query
-	asJSON bool
-	wait   time.Duration
+	q    answer.Query
+	wait time.Duration
 }
 
 func timelineCommand(env *cliutil.Env) *cobra.Command {
@@ -179,7 +176,6 @@ it says itself (when), else of its writing.`,
   engramctl mem timeline --type episodic --json`,
 		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error { return runTimeline(ctx, env, o) })
-	cliutil.JSONFlag(c, &o.asJSON)
 	view.WaitFlag(c, &o.wait)
 	view.FilterFlags(c, &o.q)
 	return c
@@ -193,7 +189,7 @@ func runTimeline(ctx context.Context, env *cliutil.Env, o timelineOptions) error
 			return view.Seen{}, err
 		}
 		return view.Seen{Found: len(spans), Print: func(out view.ViewOut) error {
-			if o.asJSON {
+			if env.Flags.JSON {
 				return env.PrintJSON(timelineOf(spans, out))
 			}
 			if len(spans) == 0 {

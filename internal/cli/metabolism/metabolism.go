@@ -28,12 +28,12 @@ import (
 
 // options are those of engramctl metabolism.
 type options struct {
-	budget, hot    int
-	commit, asJSON bool
-	cold, root     string
-	encrypt        []string
-	recipients     bundle.Recipients // of encrypt
-	now            time.Time
+	budget, hot int
+	commit      bool
+	cold, root  string
+	encrypt     []string
+	recipients  bundle.Recipients // of encrypt
+	now         time.Time
 }
 
 // metabolismOut is `metabolism --json`.
@@ -95,7 +95,6 @@ With --encrypt it is an age file for whoever is named, and nothing in it is reda
 	fs.StringVar(&f.cold, "cold", "", "write the candidates' texts to a new `FILE`")
 	fs.StringArrayVar(&f.encrypt, "encrypt", nil, "encrypt that file to `age:RECIPIENT` (age1… or an SSH public key); may be given several times")
 	fs.StringVar(&f.root, "snapshot-root", "", "`folder` of snapshots, in which one is made before (ENGRAM_SNAPSHOTS)")
-	cliutil.JSONFlag(c, &f.asJSON)
 	return c
 }
 
@@ -131,7 +130,7 @@ func run(ctx context.Context, env *cliutil.Env, f options) error {
 		if err != nil {
 			return err
 		}
-		return printMetabolism(env, out, f.asJSON)
+		return printMetabolism(env, out)
 	})
 }
 
@@ -195,8 +194,8 @@ func (f *options) why(u activity.Active) string {
 	return strings.Join(parts, ", ")
 }
 
-func printMetabolism(env *cliutil.Env, out metabolismOut, asJSON bool) error {
-	if asJSON {
+func printMetabolism(env *cliutil.Env, out metabolismOut) error {
+	if env.Flags.JSON {
 		return env.PrintJSON(out)
 	}
 	if err := env.Print("%s active, %d tokens (bytes / 4), of a budget of %d (%d earned); %d never archived\n",
@@ -248,7 +247,7 @@ func archiveCandidates(ctx context.Context, env *cliutil.Env, f options) error {
 			all = roomFor(all, archivedBytes)
 		}
 		if len(all) == 0 {
-			return printMetabolism(env, out, f.asJSON)
+			return printMetabolism(env, out)
 		}
 		if f.commit {
 			if out.Snapshot, err = snapshotFirst(ctx, env, p, f); err != nil {
@@ -263,14 +262,14 @@ func archiveCandidates(ctx context.Context, env *cliutil.Env, f options) error {
 			env.Note("%s written to %s", cliutil.Counted(len(all), "memory", "memories"), f.cold)
 		}
 		if !f.commit {
-			return printMetabolism(env, out, f.asJSON)
+			return printMetabolism(env, out)
 		}
 		r, err := archiveAll(ctx, env, p, all, out, f.now)
 		if err != nil {
 			return mind.UnderstoodPlan(err)
 		}
-		if !f.asJSON {
-			if err := mind.PrintCommitted(env, r, false); err != nil {
+		if !env.Flags.JSON {
+			if err := mind.PrintCommitted(env, r); err != nil {
 				return err
 			}
 			if rest := len(out.Candidates) - len(r.Changes); rest > 0 {

@@ -39,7 +39,7 @@ type committedOne struct {
 
 // commitOptions are the flags of mind commit.
 type commitOptions struct {
-	propose, asJSON bool
+	propose bool
 }
 
 func commitCommand(env *cliutil.Env) *cobra.Command {
@@ -70,7 +70,6 @@ review.`,
 		},
 	}, func(ctx context.Context, args []string) error { return runCommit(ctx, env, o, args) })
 	c.Flags().BoolVar(&o.propose, "propose", false, "leave the operations to be looked at (mind review)")
-	cliutil.JSONFlag(c, &o.asJSON)
 	return c
 }
 
@@ -92,7 +91,7 @@ func runCommit(ctx context.Context, env *cliutil.Env, o commitOptions, args []st
 		if err != nil {
 			return UnderstoodPlan(err)
 		}
-		return PrintCommitted(env, r, o.asJSON)
+		return PrintCommitted(env, r)
 	})
 }
 
@@ -151,13 +150,13 @@ func CommittedOf(r plans.Result) CommittedOut {
 }
 
 // PrintCommitted says what was written. What was left makes it a conflict.
-func PrintCommitted(env *cliutil.Env, r plans.Result, asJSON bool) error {
+func PrintCommitted(env *cliutil.Env, r plans.Result) error {
 	out := CommittedOf(r)
 	for _, url := range r.Behind {
 		env.Note("%s did not take all of it; engramctl sync brings it up to date", url)
 	}
 	var err error
-	if asJSON {
+	if env.Flags.JSON {
 		err = env.PrintJSON(out)
 	} else {
 		err = printChanges(env, out)

@@ -39,7 +39,6 @@ func recordOutOf(r plans.Record) recordOut {
 }
 
 func lsCommand(env *cliutil.Env) *cobra.Command {
-	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:   "ls [--json]",
 		Short: "List the plans that were carried out or proposed",
@@ -57,19 +56,18 @@ after they were closed. The agent's owner can look as well.`,
 			if err != nil {
 				return err
 			}
-			return printRecords(env, all, asJSON)
+			return printRecords(env, all)
 		})
 	})
-	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
-func printRecords(env *cliutil.Env, all []plans.Record, asJSON bool) error {
+func printRecords(env *cliutil.Env, all []plans.Record) error {
 	out := make([]recordOut, 0, len(all))
 	for _, r := range all {
 		out = append(out, recordOutOf(r))
 	}
-	if asJSON {
+	if env.Flags.JSON {
 		return env.PrintJSON(out)
 	}
 	if len(out) == 0 {
@@ -85,7 +83,6 @@ func printRecords(env *cliutil.Env, all []plans.Record, asJSON bool) error {
 }
 
 func resumeCommand(env *cliutil.Env) *cobra.Command {
-	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:   "resume PLAN [--json]",
 		Short: "Finish a plan that was begun and not finished",
@@ -103,10 +100,9 @@ record of such a plan.`,
 			if err != nil {
 				return UnderstoodPlan(err)
 			}
-			return PrintCommitted(env, r, asJSON)
+			return PrintCommitted(env, r)
 		})
 	})
-	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
@@ -119,7 +115,7 @@ type undoneOut struct {
 }
 
 func undoCommand(env *cliutil.Env) *cobra.Command {
-	var force, asJSON bool
+	var force bool
 	c := env.Command(&cobra.Command{
 		Use:   "undo PLAN [--force] [--json]",
 		Short: "Take back all that a plan wrote",
@@ -138,19 +134,18 @@ record of such a plan.`,
 			if err != nil {
 				return UnderstoodPlan(err)
 			}
-			return printUndone(env, r, asJSON)
+			return printUndone(env, r)
 		})
 	})
 	c.Flags().BoolVar(&force, "force", false, "bring back what was not changed since, and leave the rest")
-	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
-func printUndone(env *cliutil.Env, r plans.Undone, asJSON bool) error {
+func printUndone(env *cliutil.Env, r plans.Undone) error {
 	for _, url := range r.Behind {
 		env.Note("%s did not take all of it; engramctl sync brings it up to date", url)
 	}
-	if asJSON {
+	if env.Flags.JSON {
 		return env.PrintJSON(undoneOut{Plan: r.ID, Back: append([]string{}, r.Back...), Left: r.Left, Behind: r.Behind})
 	}
 	for _, slug := range r.Back {

@@ -124,7 +124,7 @@ type preparedOut struct {
 
 // prepare makes a plan and prints it; nothing is said where there is nothing to think
 // about.
-func prepare(ctx context.Context, env *cliutil.Env, kind consolidation.Kind, o plans.PrepareOptions, asJSON bool, nothing string) error {
+func prepare(ctx context.Context, env *cliutil.Env, kind consolidation.Kind, o plans.PrepareOptions, nothing string) error {
 	return WithPlans(ctx, env, func(ctx context.Context, p Thinking) error {
 		plan, text, err := p.Prepare(ctx, kind, o)
 		if err != nil {
@@ -133,7 +133,7 @@ func prepare(ctx context.Context, env *cliutil.Env, kind consolidation.Kind, o p
 		if len(plan.Units) == 0 {
 			plan.ID, text = "", ""
 		}
-		if asJSON {
+		if env.Flags.JSON {
 			out := preparedOut{Plan: plan.ID, Kind: kind, Seed: plan.Seed, Waiting: plan.Waiting, Stale: plan.Stale, Units: append([]consolidation.Shown{}, plan.Units...), Text: text}
 			if !plan.AsOf.IsZero() {
 				out.AsOf = plan.AsOf.UTC().Format(time.RFC3339)
@@ -168,7 +168,6 @@ func UnderstoodPlan(err error) error {
 
 func prepareCommand(env *cliutil.Env) *cobra.Command {
 	var o plans.PrepareOptions
-	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:   "prepare [--episodes N] [--max-bytes N] [--json]",
 		Short: "Show what waits to be consolidated, as a plan",
@@ -189,17 +188,15 @@ not change. If nothing waits, nothing is printed, and with --json the plan is em
 		if o.MaxBytes != 0 && (o.MaxBytes < consolidation.MinBytes || o.MaxBytes > consolidation.MaxBytes) {
 			return exit.Usagef("--max-bytes: %d to %d", consolidation.MinBytes, consolidation.MaxBytes)
 		}
-		return prepare(ctx, env, consolidation.Consolidate, o, asJSON, "nothing waits to be consolidated")
+		return prepare(ctx, env, consolidation.Consolidate, o, "nothing waits to be consolidated")
 	})
 	c.Flags().IntVar(&o.MaxEpisodes, "episodes", 0, "show at most that `number` of episodes (default 20, which is the most)")
 	c.Flags().IntVar(&o.MaxBytes, "max-bytes", 0, "length of the plan's text, a `number` (default 32768)")
-	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
 func dreamCommand(env *cliutil.Env) *cobra.Command {
 	var o plans.PrepareOptions
-	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:   "dream [--seed N] [--json]",
 		Short: "Draw memories at random, as a plan for insights",
@@ -212,9 +209,8 @@ says nearly what is known. Exit code 1 if there are too few memories to dream of
 		Example: `  engramctl mind dream`,
 		Args:    cliutil.Arguments(),
 	}, func(ctx context.Context, _ []string) error {
-		return prepare(ctx, env, consolidation.Dream, o, asJSON, "there is nothing to dream of")
+		return prepare(ctx, env, consolidation.Dream, o, "there is nothing to dream of")
 	})
 	c.Flags().Uint64Var(&o.Seed, "seed", 0, "draw with this `number`: the same one draws the same of the same memory (default: a new one)")
-	cliutil.JSONFlag(c, &asJSON)
 	return c
 }

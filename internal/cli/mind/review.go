@@ -42,7 +42,6 @@ type reviewDiff struct {
 // reviewOptions are the flags of mind review.
 type reviewOptions struct {
 	accept string
-	asJSON bool
 }
 
 func reviewCommand(env *cliutil.Env) *cobra.Command {
@@ -65,7 +64,6 @@ such plan.`,
 	}, func(ctx context.Context, args []string) error { return runReview(ctx, env, c, o, args) })
 	c.Flags().StringVar(&o.accept, "accept", "", "`WHICH` operations to carry out: all, none, or their numbers: 1,3")
 	_ = c.RegisterFlagCompletionFunc("accept", cobra.FixedCompletions([]string{"all", "none"}, cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
-	cliutil.JSONFlag(c, &o.asJSON)
 	return c
 }
 
@@ -77,14 +75,14 @@ func runReview(ctx context.Context, env *cliutil.Env, c *cobra.Command, o review
 			if err != nil {
 				return UnderstoodPlan(err)
 			}
-			return printReview(env, r, o.asJSON)
+			return printReview(env, r)
 		})
 	}
 	which, err := numbers(o.accept)
 	if err != nil {
 		return err
 	}
-	return WithPlans(ctx, env, func(ctx context.Context, p Thinking) error { return acceptPlan(ctx, env, p, args[0], which, o.asJSON) })
+	return WithPlans(ctx, env, func(ctx context.Context, p Thinking) error { return acceptPlan(ctx, env, p, args[0], which) })
 }
 
 // numbers reads --accept: nil is all, and a list without any is none.
@@ -107,12 +105,12 @@ func numbers(text string) ([]int, error) {
 }
 
 // acceptPlan carries out those operations of a proposal, or closes it.
-func acceptPlan(ctx context.Context, env *cliutil.Env, p Thinking, id string, which []int, asJSON bool) error {
+func acceptPlan(ctx context.Context, env *cliutil.Env, p Thinking, id string, which []int) error {
 	if which != nil && len(which) == 0 {
 		if err := p.Reject(ctx, id); err != nil {
 			return UnderstoodPlan(err)
 		}
-		if asJSON {
+		if env.Flags.JSON {
 			return env.PrintJSON(CommittedOut{Plan: id, Status: plans.Rejected, Changes: []committedOne{}})
 		}
 		return env.Print("%s  %s\n", id, plans.Rejected)
@@ -130,10 +128,10 @@ func acceptPlan(ctx context.Context, env *cliutil.Env, p Thinking, id string, wh
 	if err != nil {
 		return UnderstoodPlan(err)
 	}
-	return PrintCommitted(env, r, asJSON)
+	return PrintCommitted(env, r)
 }
 
-func printReview(env *cliutil.Env, p plans.Proposal, asJSON bool) error {
+func printReview(env *cliutil.Env, p plans.Proposal) error {
 	out := reviewOut{recordOut: recordOutOf(p.Record), Obstacle: cliutil.ErrorText(p.Err), Operations: []reviewOne{}}
 	for i, s := range p.Steps {
 		one := reviewOne{Operation: i + 1, Op: s.Op, Changes: []reviewDiff{}}
@@ -142,7 +140,7 @@ func printReview(env *cliutil.Env, p plans.Proposal, asJSON bool) error {
 		}
 		out.Operations = append(out.Operations, one)
 	}
-	if asJSON {
+	if env.Flags.JSON {
 		return env.PrintJSON(out)
 	}
 	var b strings.Builder

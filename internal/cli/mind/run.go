@@ -24,7 +24,6 @@ type runFlags struct {
 	thinkFlags
 	every                  time.Duration
 	propose, commit, dream bool
-	asJSON                 bool
 }
 
 func runCommand(env *cliutil.Env) *cobra.Command {
@@ -62,7 +61,6 @@ its answer cannot be used, 5 if another thinker is at work on this machine).`,
 	c.Flags().BoolVar(&f.dream, "dream", false, "dream after that")
 	c.Flags().DurationVar(&f.every, "every", 0, "again each time that a `DURATION` has passed, 4h for example; without it once")
 	c.MarkFlagsMutuallyExclusive("propose", "commit")
-	cliutil.JSONFlag(c, &f.asJSON)
 	return c
 }
 
@@ -147,10 +145,10 @@ func thinkOf(ctx context.Context, env *cliutil.Env, kind consolidation.Kind, f r
 	switch {
 	case errors.Is(err, errWaits) && waiting != "":
 		env.Note("%s: nobody was asked, since %s waits to be looked at: engramctl mind review %s", kind, waiting, waiting)
-		return printRun(env, plans.Result{}, f.asJSON)
+		return printRun(env, plans.Result{})
 	case errors.Is(err, consolidation.ErrDreamless), err == nil && !done.Asked:
 		env.Note("%s: nothing waits, nobody was asked", kind)
-		return printRun(env, plans.Result{}, f.asJSON)
+		return printRun(env, plans.Result{})
 	case errors.As(err, &op) && !errors.Is(err, consolidation.ErrChanged):
 		return fmt.Errorf("plan %s is as it was: %w: %w", done.Plan.ID, consolidationthinker.ErrAnswer, op)
 	case err != nil:
@@ -158,15 +156,15 @@ func thinkOf(ctx context.Context, env *cliutil.Env, kind consolidation.Kind, f r
 	}
 	env.Note("%s: %s, %s shown; %s asked for", kind, cliutil.Counted(done.Plan.Waiting, "episode waits", "episodes wait"),
 		cliutil.Counted(len(done.Plan.Units), "memory was", "memories were"), cliutil.Counted(done.Ops, "operation was", "operations were"))
-	return printRun(env, result, f.asJSON)
+	return printRun(env, result)
 }
 
 // printRun prints what came of a plan.
-func printRun(env *cliutil.Env, r plans.Result, asJSON bool) error {
-	if r.ID == "" && !asJSON {
+func printRun(env *cliutil.Env, r plans.Result) error {
+	if r.ID == "" && !env.Flags.JSON {
 		return nil
 	}
-	return PrintCommitted(env, r, asJSON)
+	return PrintCommitted(env, r)
 }
 
 // proposed returns a record of a kind that waits to be looked at, "" if there is

@@ -83,7 +83,6 @@ type feedbackOut struct {
 
 // NewFeedback returns engramctl feedback.
 func NewFeedback(env *cliutil.Env) *cobra.Command {
-	var asJSON bool
 	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "feedback useful|wrong SLUG... [--json]",
 		Short: "Say that memories were useful, or wrong",
@@ -102,13 +101,12 @@ wrong with mem set, or supersede it.`,
 			}
 			return cliutil.Arguments("useful|wrong", "SLUG")(nil, args[:min(len(args), 2)])
 		},
-	}, func(ctx context.Context, args []string) error { return runFeedback(ctx, env, asJSON, args) }))
-	cliutil.JSONFlag(c, &asJSON)
+	}, func(ctx context.Context, args []string) error { return runFeedback(ctx, env, args) }))
 	return c
 }
 
 // runFeedback counts that memories were useful, or wrong.
-func runFeedback(ctx context.Context, env *cliutil.Env, asJSON bool, args []string) error {
+func runFeedback(ctx context.Context, env *cliutil.Env, args []string) error {
 	if args[0] != "useful" && args[0] != "wrong" {
 		return exit.Usagef("%q is neither useful nor wrong", args[0])
 	}
@@ -136,7 +134,7 @@ func runFeedback(ctx context.Context, env *cliutil.Env, asJSON bool, args []stri
 		for _, slug := range slugs {
 			out.Slugs = append(out.Slugs, string(slug))
 		}
-		if asJSON {
+		if env.Flags.JSON {
 			return env.PrintJSON(out)
 		}
 		return env.Print("%s called %s; the budget is %d tokens\n", cliutil.Counted(len(slugs), "memory", "memories"), args[0], budget)

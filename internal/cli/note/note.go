@@ -32,9 +32,9 @@ type noteFlags struct {
 
 // options are the flags of the command.
 type options struct {
-	f             noteFlags
-	salience      float64
-	asJSON, allow bool
+	f        noteFlags
+	salience float64
+	allow    bool
 }
 
 // New returns engramctl note.
@@ -66,7 +66,6 @@ does. A text in which something looks like a key or a token is refused, unless
 	fs.StringToStringVar(&o.f.emotion, "emotion", nil, "a feeling with its strength, 0 to 1: `joy=0.6`; also frustration, curiosity, anger, surprise, satisfaction, fear, calm")
 	fs.StringVar(&o.f.session, "session", "", "`id` of the session that it belongs to")
 	fs.StringVar(&o.f.trust, "trust", "", "`external` for somebody else's words")
-	cliutil.JSONFlag(c, &o.asJSON)
 	cliutil.SecretFlag(c, &o.allow)
 	return c
 }
@@ -80,7 +79,7 @@ func run(ctx context.Context, env *cliutil.Env, c *cobra.Command, o options, arg
 	if err != nil {
 		return err
 	}
-	return writeNote(ctx, env, o.asJSON, n, cliutil.Guard(o.allow))
+	return writeNote(ctx, env, n, cliutil.Guard(o.allow))
 }
 
 // noteOf makes a note of the command line.
@@ -118,7 +117,7 @@ func noteOf(env *cliutil.Env, text string, f noteFlags) (n write.Note, err error
 }
 
 // writeNote writes one and says where it is.
-func writeNote(ctx context.Context, env *cliutil.Env, asJSON bool, n write.Note, check func(old, text string) error) error {
+func writeNote(ctx context.Context, env *cliutil.Env, n write.Note, check func(old, text string) error) error {
 	return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 		r, err := m.WriterIn(ctx, n.Session).AddNote(ctx, m, rand.Reader, n, check)
 		if errors.Is(err, write.ErrField) {
@@ -132,7 +131,7 @@ func writeNote(ctx context.Context, env *cliutil.Env, asJSON bool, n write.Note,
 		if n := m.Session().Copies.Waiting(ctx); n > 0 && n%consolidation.MicroBatch == 0 {
 			env.Note("%d episodes wait to be consolidated: engramctl mind prepare", n)
 		}
-		if asJSON {
+		if env.Flags.JSON {
 			return env.PrintJSON(edit.WroteOut{AnswerOut: cliutil.AnswerOf(m, r.Status), EntryOut: cliutil.EntryFor(r.Entry)})
 		}
 		return env.Print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)

@@ -39,7 +39,7 @@ type migration struct {
 }
 
 func migrateCommand(env *cliutil.Env) *cobra.Command {
-	var asJSON, undo bool
+	var undo bool
 	c := folderCommand(env, &cobra.Command{
 		Use:   "migrate [FOLDER] [--undo] [--json]",
 		Short: "Give a project's memory the name that it has now",
@@ -75,10 +75,9 @@ else is at a new slug. --undo takes back what was migrated on this machine.`,
 			if err != nil {
 				return err
 			}
-			return printMigrated(env, out, asJSON)
+			return printMigrated(env, out)
 		})
 	})
-	cliutil.JSONFlag(c, &asJSON)
 	c.Flags().BoolVar(&undo, "undo", false, "take back what was migrated on this machine")
 	return c
 }
@@ -165,11 +164,11 @@ func (k migration) back(out migratedOut) write.Relocation {
 	}
 }
 
-func printMigrated(env *cliutil.Env, out migratedOut, asJSON bool) error {
+func printMigrated(env *cliutil.Env, out migratedOut) error {
 	for _, slug := range out.Unmended {
 		env.Note("%s names %s as before", slug, out.From)
 	}
-	if asJSON {
+	if env.Flags.JSON {
 		return env.PrintJSON(out)
 	}
 	return env.Print("%s -> %s: %s renamed, links of %s changed\n", out.From, out.To, cliutil.Counted(len(out.Moved), "memory", "memories"), cliutil.Counted(len(out.Mended), "other", "others"))

@@ -52,7 +52,6 @@ type linkedOut struct {
 }
 
 func linkCommand(env *cliutil.Env) *cobra.Command {
-	var asJSON bool
 	c := folderCommand(env, &cobra.Command{
 		Use:   "link [FOLDER] [--json]",
 		Short: "Have the hooks show a project's memory in a folder",
@@ -75,10 +74,9 @@ another user or leads elsewhere.`,
 			if err != nil {
 				return err
 			}
-			return printStanding(ctx, env, state, s, asJSON)
+			return printStanding(ctx, env, state, s)
 		})
 	})
-	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
@@ -109,19 +107,17 @@ that is gone is named as project ls prints it. Exit code 1 if the folder was not
 }
 
 func lsCommand(env *cliutil.Env) *cobra.Command {
-	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:     "ls [--json]",
 		Short:   "List the folders whose project's memory hooks show",
 		Example: `  engramctl project ls --json | jq -r '.folders[].folder'`,
 		Args:    cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env, asJSON) })
-	cliutil.JSONFlag(c, &asJSON)
+	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env) })
 	return c
 }
 
 // runLs lists the folders whose project's memory hooks show.
-func runLs(ctx context.Context, env *cliutil.Env, asJSON bool) error {
+func runLs(ctx context.Context, env *cliutil.Env) error {
 	return WithState(ctx, env, func(state *memorystate.State) error {
 		all, err := state.Folders.All(ctx)
 		if err != nil {
@@ -131,7 +127,7 @@ func runLs(ctx context.Context, env *cliutil.Env, asJSON bool) error {
 		for _, f := range all {
 			out.Folders = append(out.Folders, linkedOut{f.Path, f.Project, project.Prefix + f.Project, cliutil.Stamp(f.Since.Unix())})
 		}
-		if asJSON {
+		if env.Flags.JSON {
 			return env.PrintJSON(out)
 		}
 		for _, f := range out.Folders {
@@ -181,7 +177,6 @@ type projectOut struct {
 }
 
 func showCommand(env *cliutil.Env) *cobra.Command {
-	var asJSON bool
 	c := folderCommand(env, &cobra.Command{
 		Use:   "show [FOLDER] [--json]",
 		Short: "Show which project a folder is of, and whether it is linked",
@@ -195,10 +190,9 @@ whether hooks show that memory there. Nothing is changed.`,
 			if err != nil {
 				return exit.BadUsage(err)
 			}
-			return printStanding(ctx, env, state, s, asJSON)
+			return printStanding(ctx, env, state, s)
 		})
 	})
-	cliutil.JSONFlag(c, &asJSON)
 	return c
 }
 
@@ -228,13 +222,13 @@ func vouched(folder string) (project.Project, error) {
 	return p, nil
 }
 
-func printStanding(ctx context.Context, env *cliutil.Env, state *memorystate.State, s session.Standing, asJSON bool) error {
+func printStanding(ctx context.Context, env *cliutil.Env, state *memorystate.State, s session.Standing) error {
 	out := projectOut{Folder: s.Folder, Project: s.Name, Prefix: project.Prefix + s.Name, Remote: s.Remote, Linked: s.Linked, Reads: s.Reads != "",
 		Others: append([]string{}, s.Others...), Shared: append([]string{}, s.Shared...), Doubt: s.Doubt}
 	if s.Old != "" {
 		out.Old = project.Prefix + s.Old
 	}
-	if asJSON {
+	if env.Flags.JSON {
 		return env.PrintJSON(out)
 	}
 	said := ""

@@ -24,8 +24,7 @@ type nearOut struct {
 }
 
 type acceptOptions struct {
-	asJSON bool
-	how    proposals.AcceptOptions
+	how proposals.AcceptOptions
 }
 
 func newAccept(env *cliutil.Env) *cobra.Command {
@@ -45,7 +44,6 @@ crash it answers what was written.`,
 		Example: `  engramctl proposals accept 4f1c22ab`,
 		Args:    cliutil.Arguments("ID"),
 	}, func(ctx context.Context, args []string) error { return runAccept(ctx, env, o, args) })
-	cliutil.JSONFlag(c, &o.asJSON)
 	cliutil.SecretFlag(c, &o.how.AllowSecret)
 	c.Flags().BoolVar(&o.how.AllowPlaceholder, "allow-placeholder", false, "write also a line that stands for text that was left out")
 	return c
@@ -57,7 +55,7 @@ func runAccept(ctx context.Context, env *cliutil.Env, o acceptOptions, args []st
 		if err := env.Report(done.Status, unaccepted(env, args[0], done, err)); err != nil {
 			return err
 		}
-		return printAccepted(env, m, done, o.asJSON)
+		return printAccepted(env, m, done)
 	})
 }
 
@@ -88,7 +86,7 @@ func unaccepted(env *cliutil.Env, id string, done proposals.Accepted, err error)
 	return cliutil.About(done.Slug, done.Entry, err)
 }
 
-func printAccepted(env *cliutil.Env, m *session.Memory, done proposals.Accepted, asJSON bool) error {
+func printAccepted(env *cliutil.Env, m *session.Memory, done proposals.Accepted) error {
 	for _, n := range done.Near {
 		env.Note("near: %s", nearLine(n))
 	}
@@ -99,7 +97,7 @@ func printAccepted(env *cliutil.Env, m *session.Memory, done proposals.Accepted,
 	if done.Act != proposals.Delete && !done.Slug.IsCore() && !done.Entry.Tombstone && done.Entry.CreatedAt > 0 {
 		trust = done.Trust.String()
 	}
-	if asJSON {
+	if env.Flags.JSON {
 		out := struct {
 			cliutil.AnswerOut
 			proposalOut
@@ -124,10 +122,7 @@ func printAccepted(env *cliutil.Env, m *session.Memory, done proposals.Accepted,
 	return env.Print("%s  accepted%s  hash %s\n", done.Slug, trust, done.Entry.Hash)
 }
 
-type rejectOptions struct{ asJSON bool }
-
 func newReject(env *cliutil.Env) *cobra.Command {
-	var o rejectOptions
 	c := env.Command(&cobra.Command{
 		Use:     "reject ID [REASON] [--json]",
 		Short:   "Reject a proposal, and say why",
@@ -139,12 +134,11 @@ func newReject(env *cliutil.Env) *cobra.Command {
 			}
 			return cliutil.Arguments("ID")(nil, args)
 		},
-	}, func(ctx context.Context, args []string) error { return runReject(ctx, env, o, args) })
-	cliutil.JSONFlag(c, &o.asJSON)
+	}, func(ctx context.Context, args []string) error { return runReject(ctx, env, args) })
 	return c
 }
 
-func runReject(ctx context.Context, env *cliutil.Env, o rejectOptions, args []string) error {
+func runReject(ctx context.Context, env *cliutil.Env, args []string) error {
 	reason := strings.Join(args[1:], "")
 	if err := cliutil.CheckText(reason); err != nil {
 		return err
@@ -154,7 +148,7 @@ func runReject(ctx context.Context, env *cliutil.Env, o rejectOptions, args []st
 		if err := env.Report(status, AboutProposal(args[0], cliutil.Explained(err))); err != nil {
 			return err
 		}
-		if o.asJSON {
+		if env.Flags.JSON {
 			return env.PrintJSON(struct {
 				cliutil.AnswerOut
 				proposalOut

@@ -78,10 +78,7 @@ func proposalFor(i proposals.Item, owner string) proposalOut {
 	return out
 }
 
-type lsOptions struct{ asJSON bool }
-
 func newLs(env *cliutil.Env) *cobra.Command {
-	var o lsOptions
 	c := env.Command(&cobra.Command{
 		Use:   "ls [--json]",
 		Short: "List proposals: as agent those that are open, as owner one's own with the answers",
@@ -92,17 +89,16 @@ in the answer of an accepted one is the base for the next.`,
 		Example: `  engramctl proposals ls
   engramctl proposals ls --agent npub1… --json | jq '.proposals[] | select(.answer == null)'`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env, o) })
-	cliutil.JSONFlag(c, &o.asJSON)
+	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env) })
 	return c
 }
 
-func runLs(ctx context.Context, env *cliutil.Env, o lsOptions) error {
+func runLs(ctx context.Context, env *cliutil.Env) error {
 	return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 		if m.Writable() {
-			return listInbox(ctx, env, m, o.asJSON)
+			return listInbox(ctx, env, m)
 		}
-		return listMine(ctx, env, m, o.asJSON)
+		return listMine(ctx, env, m)
 	})
 }
 
@@ -115,7 +111,7 @@ func Inbox(env *cliutil.Env, c *client.Client, m *session.Memory) (*proposals.Bo
 	return proposals.NewBox(proposals.Options{Client: c, Memory: m, Listed: s.Proposals.Listed, Near: m.Session().Copies.Near, Open: opening})
 }
 
-func listInbox(ctx context.Context, env *cliutil.Env, m *session.Memory, asJSON bool) error {
+func listInbox(ctx context.Context, env *cliutil.Env, m *session.Memory) error {
 	b, err := Inbox(env, m.Session().Client, m)
 	if err != nil {
 		return err
@@ -133,7 +129,7 @@ func listInbox(ctx context.Context, env *cliutil.Env, m *session.Memory, asJSON 
 	if in.Strangers > 0 {
 		env.Note("%s of keys that are not listed (proposals.from), which are not read", cliutil.Counted(int(in.Strangers), "record", "records"))
 	}
-	if asJSON {
+	if env.Flags.JSON {
 		out := struct {
 			cliutil.AnswerOut
 			Proposals []proposalOut `json:"proposals"`
@@ -152,7 +148,7 @@ func listInbox(ctx context.Context, env *cliutil.Env, m *session.Memory, asJSON 
 	return printProposals(env, in.Items)
 }
 
-func listMine(ctx context.Context, env *cliutil.Env, m *session.Memory, asJSON bool) error {
+func listMine(ctx context.Context, env *cliutil.Env, m *session.Memory) error {
 	items, malformed, status, err := (&proposals.Author{Client: m.Session().Client}).Mine(ctx, m.Agent())
 	if err := env.Report(status, err); err != nil {
 		return err
@@ -160,7 +156,7 @@ func listMine(ctx context.Context, env *cliutil.Env, m *session.Memory, asJSON b
 	if malformed > 0 {
 		env.Note("%s no proposal, or cannot be read", cliutil.Counted(malformed, "record is", "records are"))
 	}
-	if asJSON {
+	if env.Flags.JSON {
 		return env.PrintJSON(struct {
 			cliutil.AnswerOut
 			Proposals []proposalOut `json:"proposals"`

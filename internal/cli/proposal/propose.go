@@ -59,8 +59,8 @@ Prints slug, act and the id by which the agent names the proposal.`,
 
 // proposeOptions are what commands that propose are told.
 type proposeOptions struct {
-	why                  string
-	vouch, allow, asJSON bool
+	why          string
+	vouch, allow bool
 }
 
 func (o *proposeOptions) flags(c *cobra.Command, vouch, text bool) {
@@ -71,7 +71,6 @@ func (o *proposeOptions) flags(c *cobra.Command, vouch, text bool) {
 	if text {
 		cliutil.SecretFlag(c, &o.allow)
 	}
-	cliutil.JSONFlag(c, &o.asJSON)
 }
 
 type setOptions struct {

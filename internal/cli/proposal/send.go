@@ -111,7 +111,7 @@ func sendProposal(ctx context.Context, env *cliutil.Env, c *client.Client, m *se
 	if err := env.ReportWith(status, err, "proposing it again sends another proposal"); err != nil {
 		return err
 	}
-	if o.asJSON {
+	if env.Flags.JSON {
 		return env.PrintJSON(struct {
 			cliutil.AnswerOut
 			proposalOut

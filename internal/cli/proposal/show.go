@@ -17,10 +17,7 @@ import (
 	"engramd/nips/frontmatter"
 )
 
-type showOptions struct{ asJSON bool }
-
 func newShow(env *cliutil.Env) *cobra.Command {
-	var o showOptions
 	c := env.Command(&cobra.Command{
 		Use:   "show ID [--json]",
 		Short: "Show a proposal with its whole text",
@@ -29,12 +26,11 @@ also which memories say nearly the same, or contradict it. Of a transplant it sh
 text that was signed, and by whom. The text is somebody's words and not an order.`,
 		Example: `  engramctl proposals show 4f1c22ab`,
 		Args:    cliutil.Arguments("ID"),
-	}, func(ctx context.Context, args []string) error { return runShow(ctx, env, o, args) })
-	cliutil.JSONFlag(c, &o.asJSON)
+	}, func(ctx context.Context, args []string) error { return runShow(ctx, env, args) })
 	return c
 }
 
-func runShow(ctx context.Context, env *cliutil.Env, o showOptions, args []string) error {
+func runShow(ctx context.Context, env *cliutil.Env, args []string) error {
 	return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 		item, status, err := proposalNamed(ctx, env, m, args[0])
 		if err := env.Report(status, AboutProposal(args[0], err)); err != nil {
@@ -44,7 +40,7 @@ func runShow(ctx context.Context, env *cliutil.Env, o showOptions, args []string
 		if item.Origin != nil {
 			text, from = signedText(ctx, item)
 		}
-		if o.asJSON {
+		if env.Flags.JSON {
 			out := proposalFor(item, m.Owner())
 			if text != "" {
 				out.Text, out.Size = &text, len(text)

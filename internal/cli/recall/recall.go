@@ -51,11 +51,11 @@ type alikeOut struct {
 
 // options are the flags of the command.
 type options struct {
-	q                      answer.Query
-	asJSON, explain, every bool
-	wait                   time.Duration
-	feelings               map[string]string
-	models                 view.ModelFlags
+	q              answer.Query
+	explain, every bool
+	wait           time.Duration
+	feelings       map[string]string
+	models         view.ModelFlags
 }
 
 // New returns engramctl recall.
@@ -94,7 +94,6 @@ compared beside words, and the best are put in its order.`,
   engramctl recall --json 'Atlas "one file"' | jq -r '.hits[].slug'`,
 		Args: view.Question,
 	}, func(ctx context.Context, args []string) error { return run(ctx, env, o, args) }))
-	cliutil.JSONFlag(c, &o.asJSON)
 	view.WaitFlag(c, &o.wait)
 	c.Flags().BoolVar(&o.explain, "explain", false, "name what was left out, and why")
 	view.AllProjectsFlag(c, &o.every)
@@ -128,7 +127,7 @@ func run(ctx context.Context, env *cliutil.Env, o options, args []string) error 
 		if found.NoOrder != nil {
 			env.Note("the model that puts results in order fails: %v", found.NoOrder)
 		}
-		return view.Seen{Found: len(found.Hits) + found.More, Print: func(out view.ViewOut) error { return printRecalled(env, found, out, o.asJSON) }}, state, err
+		return view.Seen{Found: len(found.Hits) + found.More, Print: func(out view.ViewOut) error { return printRecalled(env, found, out) }}, state, err
 	})
 	if err == nil { // it is printed
 		by.CountRecalled(ctx, found.Hits)
@@ -139,7 +138,7 @@ func run(ctx context.Context, env *cliutil.Env, o options, args []string) error 
 // ours names the commands that do what tools do.
 var ours = strings.NewReplacer("memory_search", "engramctl mem search", "memory_list", "engramctl mem ls")
 
-func printRecalled(env *cliutil.Env, found session.Recalled, out view.ViewOut, asJSON bool) error {
+func printRecalled(env *cliutil.Env, found session.Recalled, out view.ViewOut) error {
 	coming := found.Coming[:min(len(found.Coming), maxComing)]
 	switch {
 	case len(found.Hits)+found.More == 0:
@@ -148,7 +147,7 @@ func printRecalled(env *cliutil.Env, found session.Recalled, out view.ViewOut, a
 		env.Note("try %s", found.Try)
 	}
 	view.NoteOthers(env, found.Others)
-	if !asJSON {
+	if !env.Flags.JSON {
 		for _, l := range found.Left {
 			env.Note("left out: %s: %s", cliutil.Harmless(frontmatter.OneLine(l.Slug)), l.Reason)
 		}

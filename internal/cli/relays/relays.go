@@ -40,7 +40,6 @@ type relayLine struct {
 }
 
 func lsCommand(env *cliutil.Env) *cobra.Command {
-	var asJSON bool
 	c := env.Command(&cobra.Command{
 		Use:   "ls [--json]",
 		Short: "Show which relays are asked and whether they answer",
@@ -50,13 +49,12 @@ refuse the key.`,
 		Example: `  engramctl relays ls
   engramctl relays ls --agent npub1… --json`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env, asJSON) })
-	cliutil.JSONFlag(c, &asJSON)
+	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env) })
 	return c
 }
 
 // runLs shows which relays are asked and whether they answer.
-func runLs(ctx context.Context, env *cliutil.Env, asJSON bool) error {
+func runLs(ctx context.Context, env *cliutil.Env) error {
 	opened, err := env.Session(ctx, cliutil.Patiently)
 	if err != nil {
 		return err
@@ -75,7 +73,7 @@ func runLs(ctx context.Context, env *cliutil.Env, asJSON bool) error {
 	}
 	answers, err := c.Ask(ctx, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.Agent()},
 		Tags: nostr.TagMap{"p": {m.Owner()}}, Limit: 1})
-	if asJSON {
+	if env.Flags.JSON {
 		return cliutil.FirstOf(err, env.PrintJSON(relayLines(m, answers.Relays, configured, c.LeftOut())))
 	}
 	return cliutil.FirstOf(err, printRelays(env, answers.Relays, configured, c.LeftOut()))

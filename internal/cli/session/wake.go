@@ -87,7 +87,6 @@ type wakeWaitsOut struct {
 
 // NewWake returns engramctl wake.
 func NewWake(env *cliutil.Env) *cobra.Command {
-	var asJSON bool
 	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "wake [--json] [--attest]",
 		Short: "Print what a session of the agent begins with",
@@ -118,14 +117,13 @@ Without it the line is only shown. docs/trust.md says what that proves.`,
 		Example: `  engramctl wake
   engramctl wake --json | jq -r .narrative.text`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return wake(ctx, env, asJSON) }))
-	cliutil.JSONFlag(c, &asJSON)
+	}, func(ctx context.Context, _ []string) error { return wake(ctx, env) }))
 	attestFlag(env, c)
 	return c
 }
 
 // wake prints the beginning of a session in the working folder.
-func wake(ctx context.Context, env *cliutil.Env, asJSON bool) error {
+func wake(ctx context.Context, env *cliutil.Env) error {
 	s, err := env.Session(ctx)
 	if err != nil {
 		return err
@@ -149,7 +147,7 @@ func wake(ctx context.Context, env *cliutil.Env, asJSON bool) error {
 		parts.Who.Versions = len(slices.DeleteFunc(versions, func(v memory.Version) bool { return v.Tombstone }))
 	}
 	text := briefing.Tell(parts).Text
-	if asJSON {
+	if env.Flags.JSON {
 		err = env.PrintJSON(wakeOutOf(w, parts, text))
 	} else {
 		err = env.PrintText(text)

@@ -29,7 +29,6 @@ type createOptions struct {
 	pin       bool
 	partial   bool
 	empty     bool
-	asJSON    bool
 }
 
 func newCreate(env *cliutil.Env, f *Options) *cobra.Command {
@@ -67,7 +66,6 @@ none is made unless --allow-empty (exit code 1): it may be the wrong relay or ke
 	c.Flags().StringVar(&o.createdAt, "created-at", "", "`time` to date the file with; retention (order and age) goes by it. The file still shows the memory of now, or of --at. With both times the same memory gives the same bytes")
 	c.Flags().BoolVar(&o.partial, "allow-partial", false, "make it also if some relay does not answer in full")
 	IdentityFlag(c, f)
-	cliutil.JSONFlag(c, &o.asJSON)
 	return c
 }
 
@@ -137,7 +135,7 @@ func create(ctx context.Context, env *cliutil.Env, c *client.Client, p party, lo
 		}
 		info.Pinned = true
 	}
-	if o.asJSON {
+	if env.Flags.JSON {
 		return env.PrintJSON(infoOut{Info: info, Path: info.Path})
 	}
 	return env.Print("%s  %d events  %d B  %s\n", info.ID, info.Events, info.Size, info.Kind)

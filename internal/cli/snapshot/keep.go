@@ -77,7 +77,6 @@ func runByID(ctx context.Context, env *cliutil.Env, o byIDOptions, f *Options, d
 type gcOptions struct {
 	policy snapshot.Policy
 	days   int
-	asJSON bool
 }
 
 func newGC(env *cliutil.Env, f *Options) *cobra.Command {
@@ -98,7 +97,6 @@ than was verified, it is named, listed as damaged, and the one before it stays i
 	c.Flags().IntVar(&o.policy.Keep, "keep", o.policy.Keep, "how many to keep of each kind; 0 is no limit")
 	c.Flags().IntVar(&o.policy.KeepAutomatic, "keep-automatic", o.policy.KeepAutomatic, "how many to keep of those made automatically; 0 is no limit")
 	c.Flags().IntVar(&o.days, "days", o.days, "how many days to keep them; 0 is no limit")
-	cliutil.JSONFlag(c, &o.asJSON)
 	return c
 }
 
@@ -116,7 +114,7 @@ func runGC(ctx context.Context, env *cliutil.Env, o gcOptions, f *Options) error
 		if err != nil {
 			return err
 		}
-		if o.asJSON {
+		if env.Flags.JSON {
 			return env.PrintJSON(struct {
 				Deleted []string `json:"deleted"`
 				Damaged []string `json:"damaged"`
@@ -136,10 +134,7 @@ func runGC(ctx context.Context, env *cliutil.Env, o gcOptions, f *Options) error
 	})
 }
 
-type listOptions struct{ asJSON bool }
-
 func newList(env *cliutil.Env, f *Options) *cobra.Command {
-	var o listOptions
 	c := env.Command(&cobra.Command{
 		Use:     "ls [--json]",
 		Aliases: []string{"list"},
@@ -149,12 +144,11 @@ partial, because some relay did not answer; an owner's part; empty), whether it 
 verified or found damaged, and its label. No relay is asked.`,
 		Example: `  engramctl snapshot ls --agent npub1… --json`,
 		Args:    cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return runList(ctx, env, o, f) })
-	cliutil.JSONFlag(c, &o.asJSON)
+	}, func(ctx context.Context, _ []string) error { return runList(ctx, env, f) })
 	return c
 }
 
-func runList(ctx context.Context, env *cliutil.Env, o listOptions, f *Options) error {
+func runList(ctx context.Context, env *cliutil.Env, f *Options) error {
 	store, p, err := at(ctx, env, f, false)
 	if err != nil {
 		return err
@@ -163,7 +157,7 @@ func runList(ctx context.Context, env *cliutil.Env, o listOptions, f *Options) e
 	if err != nil {
 		return err
 	}
-	if o.asJSON {
+	if env.Flags.JSON {
 		out := []infoOut{}
 		for _, info := range list {
 			out = append(out, infoOut{info, info.Path})

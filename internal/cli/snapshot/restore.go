@@ -17,9 +17,9 @@ import (
 )
 
 type restoreOptions struct {
-	id, from                                      string
-	dryRun, noPre, replan, partial, allow, asJSON bool
-	unsigned, empty                               bool
+	id, from                              string
+	dryRun, noPre, replan, partial, allow bool
+	unsigned, empty                       bool
 }
 
 func newRestore(env *cliutil.Env, f *Options) *cobra.Command {
@@ -56,7 +56,6 @@ changed since: then --replan begins anew from what is there.`,
 	cliutil.SecretFlag(c, &o.allow)
 	IdentityFlag(c, f)
 	trustFlag(c, f)
-	cliutil.JSONFlag(c, &o.asJSON)
 	return c
 }
 
@@ -239,7 +238,7 @@ func (r *reverting) show(ctx context.Context, plan snapshots.Plan, b *bundle.Bun
 		return err
 	}
 	snapshot.AddPlanLines(plan.Actions, changes)
-	if r.o.asJSON {
+	if r.Flags.JSON {
 		refused := []string{}
 		for _, why := range refusals {
 			refused = append(refused, why.Error())
@@ -272,7 +271,7 @@ func (r *reverting) finish(ctx context.Context, j *snapshots.Journal, dir string
 }
 
 func (r *reverting) done(id, pre string, done snapshots.Done) error {
-	if r.o.asJSON {
+	if r.Flags.JSON {
 		return r.PrintJSON(struct {
 			ID          string `json:"id"`
 			PreSnapshot string `json:"pre_snapshot,omitempty"`

@@ -12,8 +12,7 @@ import (
 )
 
 type showOptions struct {
-	id     string
-	asJSON bool
+	id string
 }
 
 func newShow(env *cliutil.Env, f *Options) *cobra.Command {
@@ -31,7 +30,6 @@ number of each writer's log nothing is left out.`,
 	}, func(ctx context.Context, args []string) error { return runShow(ctx, env, o, f, args) })
 	idFlag(c, &o.id)
 	IdentityFlag(c, f)
-	cliutil.JSONFlag(c, &o.asJSON)
 	return c
 }
 
@@ -50,10 +48,10 @@ func runShow(ctx context.Context, env *cliutil.Env, o showOptions, f *Options, a
 	if err := noMore(args); err != nil {
 		return err
 	}
-	return showRecord(ctx, env, f, name, record, o.asJSON)
+	return showRecord(ctx, env, f, name, record)
 }
 
-func showRecord(ctx context.Context, env *cliutil.Env, f *Options, name, record string, asJSON bool) error {
+func showRecord(ctx context.Context, env *cliutil.Env, f *Options, name, record string) error {
 	store, p, err := at(ctx, env, f, false)
 	if err != nil {
 		return err
@@ -67,7 +65,7 @@ func showRecord(ctx context.Context, env *cliutil.Env, f *Options, name, record 
 		return err
 	}
 	if record == "" {
-		return showRecords(ctx, env, p, b, heads.Sorted(), asJSON)
+		return showRecords(ctx, env, p, b, heads.Sorted())
 	}
 	head, err := heads.Named(record)
 	if err != nil {
@@ -77,7 +75,7 @@ func showRecord(ctx context.Context, env *cliutil.Env, f *Options, name, record 
 	switch {
 	case err != nil:
 		return err
-	case asJSON:
+	case env.Flags.JSON:
 		return env.PrintJSON(shown)
 	case shown.Text != nil:
 		return env.PrintText(*shown.Text)
@@ -87,7 +85,7 @@ func showRecord(ctx context.Context, env *cliutil.Env, f *Options, name, record 
 
 // showRecords lists the records of a bundle, and says as of which number of each
 // log nothing is left out.
-func showRecords(ctx context.Context, env *cliutil.Env, p party, b *bundle.Bundle, records []snapshot.Head, asJSON bool) error {
+func showRecords(ctx context.Context, env *cliutil.Env, p party, b *bundle.Bundle, records []snapshot.Head) error {
 	var said *bundle.Check
 	if p.keys != nil {
 		logs, err := snapshot.ReadLogs(ctx, b, p.agent, p.keys, "the snapshot")
@@ -97,7 +95,7 @@ func showRecords(ctx context.Context, env *cliutil.Env, p party, b *bundle.Bundl
 		c := logsOf(b.Report, logs)
 		said = &c
 	}
-	if asJSON {
+	if env.Flags.JSON {
 		return env.PrintJSON(struct {
 			ID      string          `json:"id"`
 			Records []snapshot.Head `json:"records"`

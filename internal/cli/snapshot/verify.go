@@ -16,7 +16,6 @@ import (
 
 type verifyOptions struct {
 	path, id string
-	asJSON   bool
 }
 
 func newVerify(env *cliutil.Env, f *Options) *cobra.Command {
@@ -42,7 +41,6 @@ Exit code 6 unless all that was asked for is ok.`,
 	idFlag(c, &o.id)
 	IdentityFlag(c, f)
 	trustFlag(c, f)
-	cliutil.JSONFlag(c, &o.asJSON)
 	return c
 }
 
@@ -67,7 +65,7 @@ func runVerify(ctx context.Context, env *cliutil.Env, o verifyOptions, f *Option
 		return err
 	}
 	report.Checks = append(report.Checks, logsOf(report, logs))
-	if o.asJSON {
+	if env.Flags.JSON {
 		err = env.PrintJSON(report)
 	} else {
 		err = report.WriteText(env.Out())
@@ -136,10 +134,7 @@ func verifyFile(ctx context.Context, env *cliutil.Env, f *Options, path string, 
 	return report, nil
 }
 
-type diffOptions struct{ asJSON bool }
-
 func newDiff(env *cliutil.Env, f *Options) *cobra.Command {
-	var o diffOptions
 	c := env.Command(&cobra.Command{
 		Use:   "diff A B [--decrypt-identity FILE] [--json]",
 		Short: "Show how two snapshots differ",
@@ -148,13 +143,12 @@ changed, removed, tombstoned. With the agent's or an owner's key by slug and lin
 line, without one by address.`,
 		Example: `  engramctl snapshot diff 20261119T235100Z-0123456789abcdef 20261120T235100Z-fedcba9876543210`,
 		Args:    cliutil.Arguments("A", "B"),
-	}, func(ctx context.Context, args []string) error { return runDiff(ctx, env, o, f, args) })
+	}, func(ctx context.Context, args []string) error { return runDiff(ctx, env, f, args) })
 	IdentityFlag(c, f)
-	cliutil.JSONFlag(c, &o.asJSON)
 	return c
 }
 
-func runDiff(ctx context.Context, env *cliutil.Env, o diffOptions, f *Options, args []string) error {
+func runDiff(ctx context.Context, env *cliutil.Env, f *Options, args []string) error {
 	store, p, err := at(ctx, env, f, false)
 	if err != nil {
 		return err
@@ -175,7 +169,7 @@ func runDiff(ctx context.Context, env *cliutil.Env, o diffOptions, f *Options, a
 			return err
 		}
 	}
-	if o.asJSON {
+	if env.Flags.JSON {
 		return env.PrintJSON(append([]snapshot.Change{}, changes...))
 	}
 	return snapshot.WriteChanges(env.Out(), changes)

@@ -19,7 +19,6 @@ func NewFormer(env *cliutil.Env) *cobra.Command {
 		Example: `  engramctl relays sync`,
 		Args:    cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error { return runFormer(ctx, env, o) })
-	cliutil.JSONFlag(c, &o.asJSON)
 	return c
 }
 

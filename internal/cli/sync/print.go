@@ -58,7 +58,7 @@ type movedEvent struct {
 func synced(env *cliutil.Env, r transfer.Report, o options) error {
 	behind := doubts(env, r)
 	var err error
-	if o.asJSON {
+	if env.Flags.JSON {
 		err = env.PrintJSON(syncedJSON(r, o.dryRun, behind == nil))
 	} else {
 		for _, t := range r.Targets {

@@ -30,7 +30,7 @@ const mostSynced = 1 << 20
 type options struct {
 	to               []string
 	direction, since string
-	dryRun, asJSON   bool
+	dryRun           bool
 	folder           files.Options
 	watch            bool
 }
@@ -100,7 +100,6 @@ something, or is not up to date in the end.`,
 	c.MarkFlagsMutuallyExclusive("owner", "agent")
 	fl.StringVar(&o.since, "since", "", "only what was written since a `time`, a date, or a while ago (2d)")
 	fl.BoolVar(&o.dryRun, "dry-run", false, "say what would be sent, and send nothing")
-	cliutil.JSONFlag(c, &o.asJSON)
 	o.folder.Add(c, folder.Sync)
 	fl.BoolVar(&o.watch, "watch", false, "with a folder: go on, and do it again whenever something changes")
 	fl.BoolVar(&env.Flags.NoMirror, "no-mirror", false, "with a folder: keep no copy of the memory on this machine (no_mirror in a profile)")
@@ -112,7 +111,7 @@ func run(ctx context.Context, env *cliutil.Env, o options, args []string) error 
 		if o.to != nil || o.direction != "" || o.since != "" {
 			return exit.Usagef("--to, --direction and --since are for relays, and %q is a folder (a relay begins with ws:// or wss://)", dir)
 		}
-		o.folder.DryRun, o.folder.AsJSON = o.dryRun, o.asJSON
+		o.folder.DryRun = o.dryRun
 		return files.Sync(ctx, env, dir, o.folder, o.watch)
 	}
 	if o.folder.Delete || o.folder.Yes || o.folder.Allow || o.watch || env.Flags.NoMirror {

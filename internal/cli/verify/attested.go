@@ -44,10 +44,7 @@ type attestVerifyOut struct {
 	NowRoot string `json:"now_root"`
 }
 
-type verifyOptions struct{ asJSON bool }
-
 func newVerify(env *cliutil.Env) *cobra.Command {
-	var o verifyOptions
 	c := env.Command(&cobra.Command{
 		Use:   "verify EVENT [--json]",
 		Short: "Verify what an agent signed of its memory",
@@ -66,12 +63,11 @@ Exit code 6 unless all of it is so: also where too little of the log is known to
 		Example: `  engramctl attest verify attestation.json
   engramctl attest verify naddr1… --agent npub1… --key-file owner.key`,
 		Args: cliutil.Arguments("EVENT"),
-	}, func(ctx context.Context, args []string) error { return runVerify(ctx, env, o, args[0]) })
-	cliutil.JSONFlag(c, &o.asJSON)
+	}, func(ctx context.Context, args []string) error { return runVerify(ctx, env, args[0]) })
 	return c
 }
 
-func runVerify(ctx context.Context, env *cliutil.Env, o verifyOptions, name string) error {
+func runVerify(ctx context.Context, env *cliutil.Env, name string) error {
 	filter, fetched, err := attestedAt(name)
 	if err != nil {
 		return err
@@ -116,7 +112,7 @@ func runVerify(ctx context.Context, env *cliutil.Env, o verifyOptions, name stri
 		out.Consistent = "failed"
 	}
 	out.Reason = cliutil.ErrorText(err)
-	if o.asJSON {
+	if env.Flags.JSON {
 		return cliutil.FirstOf(env.PrintJSON(out), err)
 	}
 	return cliutil.FirstOf(env.Print("%s", out.text()), err)

@@ -67,11 +67,8 @@ type auditAnswer struct {
 	Showed     []promiseOut           `json:"showed"`
 }
 
-type options struct{ asJSON bool }
-
 // New returns the command verify.
 func New(env *cliutil.Env) *cobra.Command {
-	var o options
 	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "verify [--json]",
 		Short: "Check that no memory was left out or rolled back",
@@ -103,14 +100,13 @@ Exit code 6 if there is a fault; all that is said is on stdout then too.`,
   engramctl verify --key-file owner.key --agent npub1…`,
 		Args: cliutil.Arguments(),
 	}, func(ctx context.Context, _ []string) error {
-		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error { return run(ctx, env, m, o) }, cliutil.Patiently)
+		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error { return run(ctx, env, m) }, cliutil.Patiently)
 	}))
 	c.PersistentFlags().BoolVar(&env.Flags.Strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
-	cliutil.JSONFlag(c, &o.asJSON)
 	return c
 }
 
-func run(ctx context.Context, env *cliutil.Env, m *session.Memory, o options) error {
+func run(ctx context.Context, env *cliutil.Env, m *session.Memory) error {
 	state, done, err := auditState(ctx, env, m)
 	if err != nil {
 		return err
@@ -125,7 +121,7 @@ func run(ctx context.Context, env *cliutil.Env, m *session.Memory, o options) er
 	if err := env.Report(status, err); err != nil {
 		return err
 	}
-	if o.asJSON {
+	if env.Flags.JSON {
 		err = env.PrintJSON(auditOut(m, result, status))
 	} else {
 		err = printAudit(env, result)

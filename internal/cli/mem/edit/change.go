@@ -19,9 +19,9 @@ import (
 
 // linkOptions are the flags of mem link.
 type linkOptions struct {
-	asJSON, remove bool
-	base           string
-	e              write.Edge
+	remove bool
+	base   string
+	e      write.Edge
 }
 
 func linkCommand(env *cliutil.Env) *cobra.Command {
@@ -42,7 +42,6 @@ before, and stderr names the command that marks it (mem set FROM --supersedes TO
 		Args:              cliutil.Arguments("FROM", "RELATION", "TO"),
 		ValidArgsFunction: relations,
 	}, func(ctx context.Context, args []string) error { return runLink(ctx, env, o, args) })
-	cliutil.JSONFlag(c, &o.asJSON)
 	cliutil.BaseFlag(c, &o.base)
 	c.Flags().Float64Var(&o.e.Strength, "strength", 1, "how strong it is, a `NUMBER` above 0, at most 1")
 	c.Flags().BoolVar(&o.remove, "remove", false, "take the relation away")
@@ -61,7 +60,7 @@ func runLink(ctx context.Context, env *cliutil.Env, o linkOptions, args []string
 		return err
 	}
 	o.e.Relation = args[1]
-	return writeOne(ctx, env, o.asJSON, o.e.From, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
+	return writeOne(ctx, env, o.e.From, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
 		do := m.Writer(ctx).Relate
 		if o.remove {
 			do = m.Writer(ctx).Unrelate
@@ -81,8 +80,7 @@ func relations(_ *cobra.Command, args []string, _ string) ([]string, cobra.Shell
 
 // markOptions are the flags of mem mark.
 type markOptions struct {
-	asJSON bool
-	base   string
+	base string
 }
 
 // markCommand is one of pin, unpin, archive and unarchive.
@@ -95,7 +93,6 @@ func markCommand(env *cliutil.Env, mark write.Mark, short, long, example string)
 		Example: example,
 		Args:    cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error { return runMark(ctx, env, mark, o, args) })
-	cliutil.JSONFlag(c, &o.asJSON)
 	cliutil.BaseFlag(c, &o.base)
 	return c
 }
@@ -109,7 +106,7 @@ func runMark(ctx context.Context, env *cliutil.Env, mark write.Mark, o markOptio
 	if err := cliutil.CheckHash("--base", o.base); err != nil {
 		return err
 	}
-	return writeOne(ctx, env, o.asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
+	return writeOne(ctx, env, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
 		r, err := m.Writer(ctx).Mark(ctx, slug, mark, memory.SetOptions{Base: o.base, Whole: env.Flags.Strict})
 		return r.Entry, r.Status, err
 	})
@@ -153,7 +150,7 @@ type renamedOut struct {
 
 // mvOptions are the flags of mem mv.
 type mvOptions struct {
-	asJSON, mend bool
+	mend bool
 }
 
 func mvCommand(env *cliutil.Env) *cobra.Command {
@@ -172,7 +169,6 @@ is there the same command goes on. Exit code 5 if there is another memory at TO.
 		Example: `  engramctl mem mv notes projects/atlas/notes --mend-links`,
 		Args:    cliutil.Arguments("SLUG", "TO"),
 	}, func(ctx context.Context, args []string) error { return runMv(ctx, env, o, args) })
-	cliutil.JSONFlag(c, &o.asJSON)
 	c.Flags().BoolVar(&o.mend, "mend-links", false, "change the links of other memories too")
 	return c
 }
@@ -195,15 +191,15 @@ func runMv(ctx context.Context, env *cliutil.Env, o mvOptions, args []string) er
 		if err := env.Report(r.Status, cliutil.About(from, r.Entry, cliutil.Understood(err))); err != nil {
 			return err
 		}
-		if err := printRenamed(env, o.asJSON, m, from, r); err != nil {
+		if err := printRenamed(env, m, from, r); err != nil {
 			return err
 		}
 		return unfinished(env, from, r)
 	})
 }
 
-func printRenamed(env *cliutil.Env, asJSON bool, m *session.Memory, from nipae.Slug, r write.Renamed) error {
-	if !asJSON {
+func printRenamed(env *cliutil.Env, m *session.Memory, from nipae.Slug, r write.Renamed) error {
+	if !env.Flags.JSON {
 		return env.Print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
 	}
 	out := renamedOut{AnswerOut: cliutil.AnswerOf(m, r.Status), EntryOut: cliutil.EntryFor(r.Entry), From: string(from), Removed: r.Kept == nil}

@@ -25,7 +25,7 @@ import (
 )
 
 func editCommand(env *cliutil.Env) *cobra.Command {
-	var asJSON, allow bool
+	var allow bool
 	c := env.Command(&cobra.Command{
 		Use:   "edit SLUG [--allow-secret] [--json]",
 		Short: "Change a memory in an editor",
@@ -44,14 +44,13 @@ written.`,
 		if err != nil {
 			return err
 		}
-		return memEdit(ctx, env, asJSON, slug, cliutil.Guard(allow))
+		return memEdit(ctx, env, slug, cliutil.Guard(allow))
 	})
-	cliutil.JSONFlag(c, &asJSON)
 	cliutil.SecretFlag(c, &allow)
 	return c
 }
 
-func memEdit(ctx context.Context, env *cliutil.Env, asJSON bool, slug nipae.Slug, check func(old, text string) error) error {
+func memEdit(ctx context.Context, env *cliutil.Env, slug nipae.Slug, check func(old, text string) error) error {
 	opened, err := env.Session(ctx) // once: who has a password is asked for it once
 	if err != nil {
 		return err
@@ -66,7 +65,7 @@ func memEdit(ctx context.Context, env *cliutil.Env, asJSON bool, slug nipae.Slug
 		return err
 	}
 	return InEditor(ctx, env, slug, head.Text, "nothing changed", func(text string) error {
-		return writeEdited(ctx, env, asJSON, m, slug, text, memory.SetOptions{Base: cmp.Or(head.Hash, memory.BaseNone), Check: check})
+		return writeEdited(ctx, env, m, slug, text, memory.SetOptions{Base: cmp.Or(head.Hash, memory.BaseNone), Check: check})
 	})
 }
 
@@ -106,7 +105,7 @@ func editable(ctx context.Context, env *cliutil.Env, c *client.Client, m *sessio
 	return head, env.Report(status, cliutil.About(slug, head, err))
 }
 
-func writeEdited(ctx context.Context, env *cliutil.Env, asJSON bool, m *session.Memory, slug nipae.Slug, text string, o memory.SetOptions) error {
+func writeEdited(ctx context.Context, env *cliutil.Env, m *session.Memory, slug nipae.Slug, text string, o memory.SetOptions) error {
 	ctx, done := env.Bounded(ctx)
 	defer done()
 	r, err := m.Writer(ctx).Write(ctx, slug, write.Draft{Text: text, Whole: true}, o)
@@ -114,7 +113,7 @@ func writeEdited(ctx context.Context, env *cliutil.Env, asJSON bool, m *session.
 		return err
 	}
 	NoteCopied(env, slug, r.From)
-	if asJSON {
+	if env.Flags.JSON {
 		return env.PrintJSON(WroteOut{cliutil.AnswerOf(m, r.Status), cliutil.EntryFor(r.Entry)})
 	}
 	return env.Print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)

@@ -92,10 +92,10 @@ func (f *fieldFlags) fields(c *cobra.Command) (write.Fields, error) {
 }
 
 // setUnit writes a memory with fields, and marks those that it supersedes.
-func setUnit(ctx context.Context, env *cliutil.Env, asJSON bool, slug nipae.Slug, draft write.Draft, o memory.SetOptions) error {
+func setUnit(ctx context.Context, env *cliutil.Env, slug nipae.Slug, draft write.Draft, o memory.SetOptions) error {
 	var failed []*write.AbsentError
 	var from string
-	err := writeOne(ctx, env, asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
+	err := writeOne(ctx, env, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
 		r, _, left, err := m.Writer(ctx).Supersede(ctx, slug, draft, o)
 		failed, from = left, r.From
 		return r.Entry, r.Status, err

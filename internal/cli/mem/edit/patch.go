@@ -21,8 +21,8 @@ const maxPatch = 1 << 20
 
 // patchOptions are the flags of mem patch.
 type patchOptions struct {
-	set           memory.SetOptions
-	asJSON, allow bool
+	set   memory.SetOptions
+	allow bool
 }
 
 func patchCommand(env *cliutil.Env) *cobra.Command {
@@ -51,7 +51,6 @@ secret, or makes the text claim more of itself than it may (see mem set).`,
 			return cliutil.Arguments("SLUG")(nil, args)
 		},
 	}, func(ctx context.Context, args []string) error { return runPatch(ctx, env, o, args) })
-	cliutil.JSONFlag(c, &o.asJSON)
 	cliutil.BaseFlag(c, &o.set.Base)
 	cliutil.SecretFlag(c, &o.allow)
 	c.Flags().BoolVar(&o.set.AllowEmpty, "allow-empty", false, "write also if nothing is left")
@@ -74,7 +73,7 @@ func runPatch(ctx context.Context, env *cliutil.Env, o patchOptions, args []stri
 	if o.set.Base == "" && p.blob() == "" {
 		return exit.Usagef("which version is the patch made for? Give --base (engramctl mem hash %s), or make it with git diff", slug)
 	}
-	return writeOne(ctx, env, o.asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
+	return writeOne(ctx, env, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
 		entry, status, err := m.Get(ctx, slug)
 		if err != nil {
 			return entry, status, err

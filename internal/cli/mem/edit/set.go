@@ -31,9 +31,9 @@ func Commands(env *cliutil.Env) []*cobra.Command {
 
 // setOptions are the flags of mem set.
 type setOptions struct {
-	set           memory.SetOptions
-	f             fieldFlags
-	asJSON, allow bool
+	set   memory.SetOptions
+	f     fieldFlags
+	allow bool
 }
 
 func setCommand(env *cliutil.Env) *cobra.Command {
@@ -93,7 +93,6 @@ A text may begin with "-", as a list does; one that looks like a flag goes behin
 		},
 	}, func(ctx context.Context, args []string) error { return runSet(ctx, env, c, o, args) })
 	o.f.flags(c)
-	cliutil.JSONFlag(c, &o.asJSON)
 	cliutil.BaseFlag(c, &o.set.Base)
 	cliutil.SecretFlag(c, &o.allow)
 	c.Flags().BoolVar(&o.set.AllowEmpty, "allow-empty", false, "write also an empty text")
@@ -124,9 +123,9 @@ func runSet(ctx context.Context, env *cliutil.Env, c *cobra.Command, o setOption
 		if draft.Fields, err = o.f.fields(c); err != nil {
 			return err
 		}
-		return setUnit(ctx, env, o.asJSON, slug, draft, o.set)
+		return setUnit(ctx, env, slug, draft, o.set)
 	}
-	return writeOne(ctx, env, o.asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
+	return writeOne(ctx, env, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
 		o.set.Check = AsItStands(ctx, env, m, slug, o.set.Check)
 		return m.Set(ctx, slug, draft.Text, o.set)
 	})
@@ -152,7 +151,7 @@ func OverFlag(c *cobra.Command, to *bool) {
 }
 
 // writeOne runs one write and says what came of it.
-func writeOne(ctx context.Context, env *cliutil.Env, asJSON bool, slug nipae.Slug, do func(context.Context, *session.Memory) (client.Entry, client.Status, error)) error {
+func writeOne(ctx context.Context, env *cliutil.Env, slug nipae.Slug, do func(context.Context, *session.Memory) (client.Entry, client.Status, error)) error {
 	return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 		entry, status, err := do(ctx, m)
 		if err := env.Report(status, cliutil.About(slug, entry, cliutil.Explained(cliutil.Understood(err)))); err != nil {
@@ -162,7 +161,7 @@ func writeOne(ctx context.Context, env *cliutil.Env, asJSON bool, slug nipae.Slu
 			env.Note("%s is still active: engramctl mem set %s --supersedes %s marks it as superseded", old, slug, old)
 		}
 		m.Session().PublishUses(ctx)
-		if asJSON {
+		if env.Flags.JSON {
 			return env.PrintJSON(WroteOut{cliutil.AnswerOf(m, status), cliutil.EntryFor(entry)})
 		}
 		return env.Print("%s  %d B  hash %s\n", entry.Slug, entry.Size, entry.Hash)
@@ -171,8 +170,8 @@ func writeOne(ctx context.Context, env *cliutil.Env, asJSON bool, slug nipae.Slu
 
 // restoreOptions are the flags of mem restore.
 type restoreOptions struct {
-	at            string
-	asJSON, allow bool
+	at    string
+	allow bool
 }
 
 func restoreCommand(env *cliutil.Env) *cobra.Command {
@@ -187,7 +186,6 @@ like a secret is refused (see mem set).`,
   engramctl mem restore notes --at 5f1b8e0c9a3d2e44`,
 		Args: cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error { return runRestore(ctx, env, o, args) })
-	cliutil.JSONFlag(c, &o.asJSON)
 	cliutil.SecretFlag(c, &o.allow)
 	c.Flags().StringVar(&o.at, "at", "", "the version of `TIME` or ID")
 	_ = c.MarkFlagRequired("at") // cannot fail: the flag exists
@@ -204,7 +202,7 @@ func runRestore(ctx context.Context, env *cliutil.Env, o restoreOptions, args []
 	if err != nil {
 		return exit.Usagef("--at: %w", err)
 	}
-	return writeOne(ctx, env, o.asJSON, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
+	return writeOne(ctx, env, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
 		return m.Restore(ctx, slug, when, cliutil.Guard(o.allow))
 	})
 }

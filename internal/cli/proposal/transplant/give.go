@@ -38,7 +38,7 @@ type giveOptions struct {
 	to, prefix, query string
 	file, recipient   string
 	why               string
-	dryRun, asJSON    bool
+	dryRun            bool
 	allow             bool
 }
 
@@ -77,7 +77,6 @@ The receiver learns of each memory its text, its fields, slug and owner, its add
 	f.StringVar(&g.why, "why", "", "the `reason`, one line, for the receiver")
 	f.BoolVar(&g.dryRun, "dry-run", false, "show what would be given, and give nothing")
 	cliutil.SecretFlag(c, &g.allow)
-	cliutil.JSONFlag(c, &g.asJSON)
 	return c
 }
 
@@ -345,7 +344,7 @@ func printGiven(env *cliutil.Env, g giveOptions, units []given, made map[string]
 		}
 		out = append(out, one)
 	}
-	if g.asJSON {
+	if env.Flags.JSON {
 		return env.PrintJSON(struct {
 			Given []plantedOut `json:"given"`
 		}{out})

@@ -25,10 +25,10 @@ import (
 
 // takeOptions say what is taken.
 type takeOptions struct {
-	file           string
-	identity       clisnapshot.Options
-	dryRun, asJSON bool
-	o              proposals.AcceptOptions
+	file     string
+	identity clisnapshot.Options
+	dryRun   bool
+	o        proposals.AcceptOptions
 }
 
 func newTake(env *cliutil.Env) *cobra.Command {
@@ -57,7 +57,6 @@ Exit code 6 if some of it is not what an agent has signed; what was right is tak
 	clisnapshot.IdentityFlag(c, &t.identity)
 	c.Flags().BoolVar(&t.dryRun, "dry-run", false, "show what is given, and take nothing")
 	cliutil.SecretFlag(c, &t.o.AllowSecret)
-	cliutil.JSONFlag(c, &t.asJSON)
 	return c
 }
 
@@ -217,7 +216,7 @@ func stops(err error) bool {
 }
 
 func printTaken(env *cliutil.Env, t takeOptions, out []plantedOut) error {
-	if t.asJSON {
+	if env.Flags.JSON {
 		if out == nil {
 			out = []plantedOut{}
 		}

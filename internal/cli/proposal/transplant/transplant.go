@@ -87,7 +87,7 @@ func leftWhy(err error) string {
 	return strings.ReplaceAll(err.Error(), "\n", " ")
 }
 
-type forgetOptions struct{ derived, dryRun, asJSON bool }
+type forgetOptions struct{ derived, dryRun bool }
 
 func newForget(env *cliutil.Env) *cobra.Command {
 	var o forgetOptions
@@ -104,7 +104,6 @@ archives that too. Nothing is deleted: mem unarchive brings it back.`,
 	}, func(ctx context.Context, args []string) error { return runForget(ctx, env, o, args) })
 	c.Flags().BoolVar(&o.derived, "derived", false, "archive also what derives from it")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would be archived, and change nothing")
-	cliutil.JSONFlag(c, &o.asJSON)
 	return c
 }
 
@@ -184,7 +183,7 @@ func forget(ctx context.Context, env *cliutil.Env, m *session.Memory, o forgetOp
 	if len(out) == 0 {
 		env.Note("nothing that is active came from %s", settings.Npub(key))
 	}
-	if o.asJSON {
+	if env.Flags.JSON {
 		return cliutil.FirstOf(env.PrintJSON(struct {
 			Memories []forgottenOut `json:"memories"`
 		}{out}), failed)
