@@ -83,7 +83,7 @@ func adminArguments(m adminMethod) cobra.PositionalArgs {
 }
 
 func callCommand(env *cliutil.Env) *cobra.Command {
-	c := env.Command(&cobra.Command{
+	return env.Command(&cobra.Command{
 		Use:   "call METHOD [PARAM…] [--json]",
 		Short: "Call any method, with parameters in JSON",
 		Long: `Call any method of a relay's management API, also one that has no command here. Each
@@ -96,24 +96,20 @@ PARAM is JSON; one that is not is taken as a text.`,
 			}
 			return nil
 		},
-	}, func(ctx context.Context, args []string) error { return runCall(ctx, env, args) })
-	return c
-}
-
-// runCall calls any method, with parameters in JSON.
-func runCall(ctx context.Context, env *cliutil.Env, args []string) error {
-	params := []any{}
-	for _, text := range args[1:] {
-		if json.Valid([]byte(text)) {
-			params = append(params, json.RawMessage(text))
-		} else {
-			params = append(params, text)
+	}, func(ctx context.Context, args []string) error {
+		params := []any{}
+		for _, text := range args[1:] {
+			if json.Valid([]byte(text)) {
+				params = append(params, json.RawMessage(text))
+			} else {
+				params = append(params, text)
+			}
 		}
-	}
-	if err := cliutil.GuardManaged(args...); err != nil {
-		return err
-	}
-	return manage(ctx, env, args[0], params)
+		if err := cliutil.GuardManaged(args...); err != nil {
+			return err
+		}
+		return manage(ctx, env, args[0], params)
+	})
 }
 
 // managedOut is a result in JSON.

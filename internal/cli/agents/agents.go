@@ -49,21 +49,18 @@ func withApprovals(ctx context.Context, env *cliutil.Env, do func(ctx context.Co
 // names, and prints what that is then.
 func approvalCommand(env *cliutil.Env, c *cobra.Command, then string, change func(list *memory.Approvals, ctx context.Context, agent string) (client.Status, error)) *cobra.Command {
 	c.Args = cliutil.Arguments("PUBKEY")
-	return env.Command(c, func(ctx context.Context, args []string) error { return runApproval(ctx, env, change, then, args) })
-}
-
-// runApproval changes the list by an agent, and prints what that is then.
-func runApproval(ctx context.Context, env *cliutil.Env, change func(list *memory.Approvals, ctx context.Context, agent string) (client.Status, error), then string, args []string) error {
-	agent, err := agentArgument(args[0])
-	if err != nil {
-		return err
-	}
-	return withApprovals(ctx, env, func(ctx context.Context, list *memory.Approvals) error {
-		status, err := change(list, ctx, agent)
-		if err := env.ReportWith(status, cliutil.Explained(err), approvalsRemedy); err != nil {
+	return env.Command(c, func(ctx context.Context, args []string) error {
+		agent, err := agentArgument(args[0])
+		if err != nil {
 			return err
 		}
-		return env.Print("%s  %s\n", settings.Npub(agent), then)
+		return withApprovals(ctx, env, func(ctx context.Context, list *memory.Approvals) error {
+			status, err := change(list, ctx, agent)
+			if err := env.ReportWith(status, cliutil.Explained(err), approvalsRemedy); err != nil {
+				return err
+			}
+			return env.Print("%s  %s\n", settings.Npub(agent), then)
+		})
 	})
 }
 
@@ -89,7 +86,7 @@ type agentOut struct {
 }
 
 func lsCommand(env *cliutil.Env) *cobra.Command {
-	c := env.Command(&cobra.Command{
+	return env.Command(&cobra.Command{
 		Use:   "ls [--json]",
 		Short: "List an owner's agents, with the size of their memory",
 		Long: `List the agents of the key's owner: those that it has approved, and those that
@@ -104,35 +101,31 @@ have is not counted: name the relays that the agents write to.`,
 		Example: `  engramctl agents ls --key-file owner.key --relay wss://relay.example
   engramctl agents ls --json | jq -r '.agents[] | select(.approved) | .npub'`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env) })
-	return c
-}
-
-// runLs lists an owner's agents, with the size of their memory.
-func runLs(ctx context.Context, env *cliutil.Env) error {
-	c, _, err := env.Client(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	ctx, done := env.Bounded(ctx)
-	defer done()
-	agents, status, err := memory.Agents(ctx, c)
-	if err := env.Report(status, err); err != nil {
-		return err
-	}
-	if env.Flags.JSON {
-		out := cliutil.AnswerOf(nil, status)
-		out.Owner = c.Identity().PubKey()
-		return env.PrintJSON(struct {
-			cliutil.AnswerOut
-			Agents []agentOut `json:"agents"`
-		}{out, agentsOut(agents)})
-	}
-	if len(agents) == 0 {
-		env.Note("no agent is approved by this key (%s) or remembers anything for it", settings.Npub(c.Identity().PubKey()))
-	}
-	return printAgents(env, agents)
+	}, func(ctx context.Context, _ []string) error {
+		c, _, err := env.Client(ctx)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		ctx, done := env.Bounded(ctx)
+		defer done()
+		agents, status, err := memory.Agents(ctx, c)
+		if err := env.Report(status, err); err != nil {
+			return err
+		}
+		if env.Flags.JSON {
+			out := cliutil.AnswerOf(nil, status)
+			out.Owner = c.Identity().PubKey()
+			return env.PrintJSON(struct {
+				cliutil.AnswerOut
+				Agents []agentOut `json:"agents"`
+			}{out, agentsOut(agents)})
+		}
+		if len(agents) == 0 {
+			env.Note("no agent is approved by this key (%s) or remembers anything for it", settings.Npub(c.Identity().PubKey()))
+		}
+		return printAgents(env, agents)
+	})
 }
 
 func agentsOut(agents []memory.AgentMemory) []agentOut {

@@ -20,10 +20,8 @@ import (
 	"engramd/nips/nipae"
 )
 
-type discloseOptions struct{ with string }
-
 func newDisclose(env *cliutil.Env) *cobra.Command {
-	var o discloseOptions
+	var with string
 	c := env.Command(&cobra.Command{
 		Use:   "disclose ID ENTRY",
 		Short: "Open one sealed entry to somebody else",
@@ -35,31 +33,29 @@ its author signed it (contract disclosed); hand it over accordingly.
 ENTRY is an entry id, as contract read prints it, or an event id.`,
 		Example: `  engramctl contract disclose ID mem_25becee1e170 > promise.json`,
 		Args:    cliutil.Arguments("ID", "ENTRY"),
-	}, func(ctx context.Context, args []string) error { return runDisclose(ctx, env, o, args) })
-	whichFlags(env, c, &o.with)
-	return c
-}
-
-func runDisclose(ctx context.Context, env *cliutil.Env, o discloseOptions, args []string) error {
-	other, err := settings.PublicKey("--with", "the command line", o.with)
-	if err != nil {
-		return err
-	}
-	return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
-		d, s, err := cs.Disclose(ctx, args[0], other, args[1])
-		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
-			return err
-		}
-		line, err := json.Marshal(d)
+	}, func(ctx context.Context, args []string) error {
+		other, err := settings.PublicKey("--with", "the command line", with)
 		if err != nil {
 			return err
 		}
-		return env.Print("%s\n", line)
+		return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+			d, s, err := cs.Disclose(ctx, args[0], other, args[1])
+			if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
+				return err
+			}
+			line, err := json.Marshal(d)
+			if err != nil {
+				return err
+			}
+			return env.Print("%s\n", line)
+		})
 	})
+	whichFlags(env, c, &with)
+	return c
 }
 
 func newDisclosed(env *cliutil.Env) *cobra.Command {
-	c := env.Command(&cobra.Command{
+	return env.Command(&cobra.Command{
 		Use:   "disclosed FILE|- [--json]",
 		Short: "Check and read a sealed entry that a party has opened",
 		Long: `Check what contract disclose printed, and show what the entry says: the signature of its
@@ -68,35 +64,28 @@ right). Asks no relay and needs no key. Exit code 6 if it proves nothing; nothin
 shown then.`,
 		Example: `  engramctl contract disclosed promise.json`,
 		Args:    cliutil.Arguments("FILE"),
-	}, func(_ context.Context, args []string) error { return runDisclosed(env, args) })
-	return c
-}
-
-func runDisclosed(env *cliutil.Env, args []string) error {
-	text, err := cliutil.ReadFile(env, args[0], 2*nipae.MaxBody)
-	if err != nil {
-		return exit.Usagef("FILE: %w", err)
-	}
-	d, err := contract.ReadDisclosure([]byte(strings.TrimSpace(text)))
-	if err != nil {
-		return err
-	}
-	if env.Flags.JSON {
-		return env.PrintJSON(struct {
-			ContractID string `json:"contract_id"`
-			entryOut
-		}{d.Event.Tags.GetD(), entryFrom(d.Entry, "")})
-	}
-	return env.Print("contract %s\nby       %s\nsigned   %s, event %s\n%s", cliutil.OneLine(d.Event.Tags.GetD(), 128), settings.Npub(d.Event.PubKey),
-		cliutil.Stamp(d.Entry.CreatedAt), d.Event.ID, cliutil.Indented(d.Entry.Content))
-}
-
-type verifyOptions struct {
-	key string
+	}, func(_ context.Context, args []string) error {
+		text, err := cliutil.ReadFile(env, args[0], 2*nipae.MaxBody)
+		if err != nil {
+			return exit.Usagef("FILE: %w", err)
+		}
+		d, err := contract.ReadDisclosure([]byte(strings.TrimSpace(text)))
+		if err != nil {
+			return err
+		}
+		if env.Flags.JSON {
+			return env.PrintJSON(struct {
+				ContractID string `json:"contract_id"`
+				entryOut
+			}{d.Event.Tags.GetD(), entryFrom(d.Entry, "")})
+		}
+		return env.Print("contract %s\nby       %s\nsigned   %s, event %s\n%s", cliutil.OneLine(d.Event.Tags.GetD(), 128), settings.Npub(d.Event.PubKey),
+			cliutil.Stamp(d.Entry.CreatedAt), d.Event.ID, cliutil.Indented(d.Entry.Content))
+	})
 }
 
 func newVerify(env *cliutil.Env) *cobra.Command {
-	var o verifyOptions
+	var key string
 	c := env.Command(&cobra.Command{
 		Use:   "verify DIR|FILE [--relay-key KEY] [--json]",
 		Short: "Check an export of a contract, offline",
@@ -126,36 +115,34 @@ Exit code 6 if a check failed, or if there is nothing that could be checked.`,
 		Example: `  engramctl contract verify dispute
   engramctl contract verify dispute/events.jsonl --json | jq -r '.checks[] | .check, .outcome'`,
 		Args: cliutil.Arguments("DIR|FILE"),
-	}, func(_ context.Context, args []string) error { return runVerify(env, o, args) })
-	c.Flags().StringVar(&o.key, "relay-key", "", "public `KEY` (npub or hex) that must have signed the order")
+	}, func(_ context.Context, args []string) error {
+		relay, err := settings.PublicKey("--relay-key", "the command line", key)
+		if err != nil {
+			return err
+		}
+		files, err := evidence.Read(env.Path(args[0]))
+		if pathError := (*fs.PathError)(nil); errors.As(err, &pathError) {
+			return exit.BadUsage(err)
+		}
+		if err != nil {
+			return err
+		}
+		r, err := evidence.Verify(files, evidence.Options{Relay: relay})
+		if err != nil {
+			return err
+		}
+		if env.Flags.JSON {
+			err = env.PrintJSON(verifyOutOf(r))
+		} else {
+			err = printVerified(env, r)
+		}
+		if err == nil && !r.Holds() {
+			err = exit.ErrEvidence
+		}
+		return err
+	})
+	c.Flags().StringVar(&key, "relay-key", "", "public `KEY` (npub or hex) that must have signed the order")
 	return c
-}
-
-func runVerify(env *cliutil.Env, o verifyOptions, args []string) error {
-	relay, err := settings.PublicKey("--relay-key", "the command line", o.key)
-	if err != nil {
-		return err
-	}
-	files, err := evidence.Read(env.Path(args[0]))
-	if pathError := (*fs.PathError)(nil); errors.As(err, &pathError) {
-		return exit.BadUsage(err)
-	}
-	if err != nil {
-		return err
-	}
-	r, err := evidence.Verify(files, evidence.Options{Relay: relay})
-	if err != nil {
-		return err
-	}
-	if env.Flags.JSON {
-		err = env.PrintJSON(verifyOutOf(r))
-	} else {
-		err = printVerified(env, r)
-	}
-	if err == nil && !r.Holds() {
-		err = exit.ErrEvidence
-	}
-	return err
 }
 
 // verifyOut is `contract verify --json`.

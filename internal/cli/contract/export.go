@@ -55,36 +55,34 @@ may lack something. engramctl contract verify checks the folder.`,
 		Example: `  engramctl contract export ID --to dispute
   engramctl contract export ID --to for-the-arbitrator --shared-only`,
 		Args: cliutil.Arguments("ID"),
-	}, func(ctx context.Context, args []string) error { return runExport(ctx, env, o, args) })
+	}, func(ctx context.Context, args []string) error {
+		if o.to == "" {
+			return exit.Usagef("where to? Give --to")
+		}
+		env.Flags.Strict = !o.partial
+		return withThread(ctx, env, args[0], o.with, func(me string, t contract.Thread, s client.Status) error {
+			p := paper.Options{By: me, At: time.Now(), Notes: doubts(s)}
+			for _, r := range cliutil.Once(s.Relays) {
+				p.Relays = append(p.Relays, r.URL)
+			}
+			p.Relays = distinct(p.Relays)
+			if o.shared {
+				p.Withheld = len(t.Entries)
+				t.Entries = t.Select(contract.EntryFilter{Visibility: contract.VisibilityShared})
+				p.Withheld -= len(t.Entries)
+				p.Closed = true
+			}
+			if err := writeExport(env.Path(o.to), t, p); err != nil {
+				return err
+			}
+			return env.Print("%d entries, %d signed events: %s\n", len(t.Entries), len(paper.Signed(t)), filepath.Join(o.to, transcriptFile))
+		})
+	})
 	whichFlags(env, c, &o.with)
 	c.Flags().StringVar(&o.to, "to", "", "`folder` to make")
 	c.Flags().BoolVar(&o.shared, "shared-only", false, "leave private entries out")
 	c.Flags().BoolVar(&o.partial, "allow-partial", false, "export also if some relay failed")
 	return c
-}
-
-func runExport(ctx context.Context, env *cliutil.Env, o exportOptions, args []string) error {
-	if o.to == "" {
-		return exit.Usagef("where to? Give --to")
-	}
-	env.Flags.Strict = !o.partial
-	return withThread(ctx, env, args[0], o.with, func(me string, t contract.Thread, s client.Status) error {
-		p := paper.Options{By: me, At: time.Now(), Notes: doubts(s)}
-		for _, r := range cliutil.Once(s.Relays) {
-			p.Relays = append(p.Relays, r.URL)
-		}
-		p.Relays = distinct(p.Relays)
-		if o.shared {
-			p.Withheld = len(t.Entries)
-			t.Entries = t.Select(contract.EntryFilter{Visibility: contract.VisibilityShared})
-			p.Withheld -= len(t.Entries)
-			p.Closed = true
-		}
-		if err := writeExport(env.Path(o.to), t, p); err != nil {
-			return err
-		}
-		return env.Print("%d entries, %d signed events: %s\n", len(t.Entries), len(paper.Signed(t)), filepath.Join(o.to, transcriptFile))
-	})
 }
 
 // doubts returns why an export may not be whole.

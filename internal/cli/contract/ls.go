@@ -16,12 +16,8 @@ import (
 	"engramd/nips/niptemp"
 )
 
-type lsOptions struct {
-	status string
-}
-
 func newLs(env *cliutil.Env) *cobra.Command {
-	var o lsOptions
+	var status string
 	c := env.Command(&cobra.Command{
 		Use:   "ls [--status STATUS] [--json]",
 		Short: "List the key's contracts",
@@ -31,40 +27,38 @@ entries are known, and no state, is "unknown", and your role in it is that of a 
 		Example: `  engramctl contract ls --status open
   engramctl contract ls --json | jq -r '.contracts[].contract_id'`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env, o) })
-	c.Flags().StringVar(&o.status, "status", "", "only those in this `STATUS`")
-	_ = c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statusNames(), cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
-	return c
-}
-
-func runLs(ctx context.Context, env *cliutil.Env, o lsOptions) error {
-	if err := checkStatus("--status", o.status, true); err != nil {
-		return err
-	}
-	return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
-		all, s, err := cs.List(ctx, o.status)
-		if err == nil && len(all) == 0 && s.Partial {
-			err = fmt.Errorf("%w, and those that did know no contract", client.ErrPartial)
-		}
-		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
+	}, func(ctx context.Context, _ []string) error {
+		if err := checkStatus("--status", status, true); err != nil {
 			return err
 		}
-		if env.Flags.JSON {
-			out := struct {
-				cliutil.AnswerOut
-				Contracts []contractOut `json:"contracts"`
-			}{cliutil.AnswerOf(nil, s), []contractOut{}}
-			for _, c := range all {
-				out.Contracts = append(out.Contracts, contractFor(c, cs.PubKey()))
+		return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+			all, s, err := cs.List(ctx, status)
+			if err == nil && len(all) == 0 && s.Partial {
+				err = fmt.Errorf("%w, and those that did know no contract", client.ErrPartial)
 			}
-			return env.PrintJSON(out)
-		}
-		w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
-		for _, c := range all {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", statusText(c), c.Role(cs.PubKey()), cliutil.Stamp(c.UpdatedAt), c.ID, cliutil.OneLine(c.Description, 60))
-		}
-		return w.Flush()
+			if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
+				return err
+			}
+			if env.Flags.JSON {
+				out := struct {
+					cliutil.AnswerOut
+					Contracts []contractOut `json:"contracts"`
+				}{cliutil.AnswerOf(nil, s), []contractOut{}}
+				for _, c := range all {
+					out.Contracts = append(out.Contracts, contractFor(c, cs.PubKey()))
+				}
+				return env.PrintJSON(out)
+			}
+			w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
+			for _, c := range all {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", statusText(c), c.Role(cs.PubKey()), cliutil.Stamp(c.UpdatedAt), c.ID, cliutil.OneLine(c.Description, 60))
+			}
+			return w.Flush()
+		})
 	})
+	c.Flags().StringVar(&status, "status", "", "only those in this `STATUS`")
+	_ = c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statusNames(), cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
+	return c
 }
 
 func statusNames() []string {

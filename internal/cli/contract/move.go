@@ -39,16 +39,14 @@ key's move.`,
 		Example: `  engramctl contract move ID accepted
   engramctl contract move ID accepted --note "The sources are missing"   # as poster: a revision`,
 		Args: cliutil.Arguments("ID", "STATUS"),
-	}, func(ctx context.Context, args []string) error { return runMove(ctx, env, o, args) })
+	}, func(ctx context.Context, args []string) error {
+		if err := checkStatus("STATUS", args[1], false); err != nil {
+			return err
+		}
+		return moveContract(ctx, env, o, args, (*contract.Contracts).Move)
+	})
 	o.flags(env, c)
 	return c
-}
-
-func runMove(ctx context.Context, env *cliutil.Env, o moveOptions, args []string) error {
-	if err := checkStatus("STATUS", args[1], false); err != nil {
-		return err
-	}
-	return moveContract(ctx, env, o, args, (*contract.Contracts).Move)
 }
 
 // moveOptions are what moves and decisions take beside the contract and its status.
@@ -110,16 +108,14 @@ Exit code 5 if the contract is not in dispute, or somebody else was faster; 3 if
 this key's to decide.`,
 		Example: `  engramctl contract decide ID completed --note "Delivered as agreed"`,
 		Args:    cliutil.Arguments("ID", "STATUS"),
-	}, func(ctx context.Context, args []string) error { return runDecide(ctx, env, o, args) })
+	}, func(ctx context.Context, args []string) error {
+		if status := niptemp.Status(args[1]); status != niptemp.Completed && status != niptemp.Cancelled {
+			return exit.Usagef("STATUS: a dispute ends completed or cancelled, not %q", args[1])
+		}
+		return moveContract(ctx, env, o, args, (*contract.Contracts).Decide)
+	})
 	o.flags(env, c)
 	return c
-}
-
-func runDecide(ctx context.Context, env *cliutil.Env, o moveOptions, args []string) error {
-	if status := niptemp.Status(args[1]); status != niptemp.Completed && status != niptemp.Cancelled {
-		return exit.Usagef("STATUS: a dispute ends completed or cancelled, not %q", args[1])
-	}
-	return moveContract(ctx, env, o, args, (*contract.Contracts).Decide)
 }
 
 // onlyThere says of a contract that no event says how it ended.

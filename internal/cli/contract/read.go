@@ -112,20 +112,18 @@ entries are shown to parties only, by relays that keep them.`,
 		Example: `  engramctl contract read ID --last 10
   engramctl contract read ID --type deliverable --json | jq -r '.entries[-1].content'`,
 		Args: cliutil.Arguments("ID"),
-	}, func(ctx context.Context, args []string) error { return runRead(ctx, env, o, args) })
+	}, func(ctx context.Context, args []string) error {
+		if o.limit < 0 || o.offset < 0 || o.last < 0 {
+			return exit.Usagef("--limit, --offset and --last must not be negative")
+		}
+		return printEntries(ctx, env, o, args[0])
+	})
 	o.flags(env, c)
 	c.Flags().IntVar(&o.limit, "limit", 0, "at most `N` entries, the first")
 	c.Flags().IntVar(&o.offset, "offset", 0, "leave out the first `N`")
 	c.Flags().IntVar(&o.last, "last", 0, "only the newest `N`")
 	c.MarkFlagsMutuallyExclusive("limit", "last")
 	return c
-}
-
-func runRead(ctx context.Context, env *cliutil.Env, o readOptions, args []string) error {
-	if o.limit < 0 || o.offset < 0 || o.last < 0 {
-		return exit.Usagef("--limit, --offset and --last must not be negative")
-	}
-	return printEntries(ctx, env, o, args[0])
 }
 
 type searchOptions struct {
@@ -151,17 +149,15 @@ moves that have them in their notes, unless --type, --author or --visibility ask
 entries. Prints them as contract read does. Exit code 1 if there is none, and every relay says so.`,
 		Example: `  engramctl contract search ID "government filings"`,
 		Args:    cliutil.Arguments("ID", "QUERY"),
-	}, func(ctx context.Context, args []string) error { return runSearch(ctx, env, o, args) })
+	}, func(ctx context.Context, args []string) error {
+		o.filter.Query = args[1]
+		if strings.TrimSpace(o.filter.Query) == "" {
+			return exit.Usagef("the query is empty")
+		}
+		return printEntries(ctx, env, readOptions{searchOptions: o}, args[0])
+	})
 	o.flags(env, c)
 	return c
-}
-
-func runSearch(ctx context.Context, env *cliutil.Env, o searchOptions, args []string) error {
-	o.filter.Query = args[1]
-	if strings.TrimSpace(o.filter.Query) == "" {
-		return exit.Usagef("the query is empty")
-	}
-	return printEntries(ctx, env, readOptions{searchOptions: o}, args[0])
 }
 
 // printEntries prints those entries of a contract that fit.

@@ -27,22 +27,20 @@ with its author, its date and its number in the order of arrival, if a relay tel
 what is gone for good. What the parties said is what contract read shows.`,
 		Example: `  engramctl contract show 25becee1-e170-42e3-b8aa-51d3e864ce60`,
 		Args:    cliutil.Arguments("ID"),
-	}, func(ctx context.Context, args []string) error { return runShow(ctx, env, o, args) })
+	}, func(ctx context.Context, args []string) error {
+		return withThread(ctx, env, args[0], o.with, func(me string, t contract.Thread, s client.Status) error {
+			if env.Flags.JSON {
+				return env.PrintJSON(struct {
+					answerOut
+					Moves   []moveOut `json:"moves"`
+					Entries int       `json:"entries"`
+				}{answerOut{cliutil.AnswerOf(nil, s), contractFor(t.Contract, me)}, movesOut(t.Moves), len(t.Entries)})
+			}
+			return printContract(env, t, me)
+		})
+	})
 	o.flags(env, c)
 	return c
-}
-
-func runShow(ctx context.Context, env *cliutil.Env, o threadOptions, args []string) error {
-	return withThread(ctx, env, args[0], o.with, func(me string, t contract.Thread, s client.Status) error {
-		if env.Flags.JSON {
-			return env.PrintJSON(struct {
-				answerOut
-				Moves   []moveOut `json:"moves"`
-				Entries int       `json:"entries"`
-			}{answerOut{cliutil.AnswerOf(nil, s), contractFor(t.Contract, me)}, movesOut(t.Moves), len(t.Entries)})
-		}
-		return printContract(env, t, me)
-	})
 }
 
 // moveOut is a state move in JSON.
@@ -151,22 +149,20 @@ func newSummary(env *cliutil.Env) *cobra.Command {
 many of them are published as signed events; and its moves, with the notes that say why.`,
 		Example: `  engramctl contract summary ID --json`,
 		Args:    cliutil.Arguments("ID"),
-	}, func(ctx context.Context, args []string) error { return runSummary(ctx, env, o, args) })
+	}, func(ctx context.Context, args []string) error {
+		return withThread(ctx, env, args[0], o.with, func(_ string, t contract.Thread, s client.Status) error {
+			sum := t.Summary()
+			if env.Flags.JSON {
+				return env.PrintJSON(struct {
+					cliutil.AnswerOut
+					contract.Summary
+				}{cliutil.AnswerOf(nil, s), sum})
+			}
+			return printSummary(env, t, sum)
+		})
+	})
 	o.flags(env, c)
 	return c
-}
-
-func runSummary(ctx context.Context, env *cliutil.Env, o threadOptions, args []string) error {
-	return withThread(ctx, env, args[0], o.with, func(_ string, t contract.Thread, s client.Status) error {
-		sum := t.Summary()
-		if env.Flags.JSON {
-			return env.PrintJSON(struct {
-				cliutil.AnswerOut
-				contract.Summary
-			}{cliutil.AnswerOf(nil, s), sum})
-		}
-		return printSummary(env, t, sum)
-	})
 }
 
 func printSummary(env *cliutil.Env, t contract.Thread, sum contract.Summary) error {

@@ -84,23 +84,20 @@ network or the name service do.`,
 		Example: `  section=$(engramctl core) || { echo "no memory today" >&2; exit 1; }
   engramctl core --format json | jq -r .state`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return run(ctx, env, o) }))
+	}, func(ctx context.Context, _ []string) error {
+		if o.format != "text" && o.format != "json" {
+			return exit.Usagef("--format: %q is none of text, json", o.format)
+		}
+		if o.timeout <= 0 {
+			return exit.Usagef("--timeout must be more than 0")
+		}
+		env.Flags.Strict = o.strict
+		return core(ctx, env, o.format, o.timeout)
+	}))
 	cliutil.FormatFlag(c, &o.format, "text", "json")
 	c.Flags().DurationVar(&o.timeout, "timeout", env.Allow(coreTimeout), "time limit for everything")
 	c.Flags().BoolVar(&o.strict, "strict", false, "a core that was found while some relay failed is a failure (exit code 4, nothing on stdout)")
 	return c
-}
-
-// run prints the agent's core as a prompt section, for harnesses.
-func run(ctx context.Context, env *cliutil.Env, o options) error {
-	if o.format != "text" && o.format != "json" {
-		return exit.Usagef("--format: %q is none of text, json", o.format)
-	}
-	if o.timeout <= 0 {
-		return exit.Usagef("--timeout must be more than 0")
-	}
-	env.Flags.Strict = o.strict
-	return core(ctx, env, o.format, o.timeout)
 }
 
 // core prints the section, all of it or nothing, within the time limit.

@@ -39,14 +39,9 @@ type doctorOut struct {
 	Findings []finding `json:"findings"`
 }
 
-// options are the flags of the command.
-type options struct {
-	write bool
-}
-
 // New returns engramctl doctor.
 func New(env *cliutil.Env) *cobra.Command {
-	var o options
+	var write bool
 	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "doctor [--write] [--json]",
 		Short: "Look at everything that can be wrong, and say what to do",
@@ -67,22 +62,19 @@ failure, as the command that needs it would have it.`,
 		Example: `  engramctl doctor
   engramctl doctor --profile work --json`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return run(ctx, env, o) }))
-	c.Flags().BoolVar(&o.write, "write", false, "send an event that relays do not keep, where nothing else tells whether they take this key's")
+	}, func(ctx context.Context, _ []string) error {
+		// What the checks have to say they say in findings, and none asks anything.
+		quiet := *env.System
+		quiet.Stderr, quiet.Terminal = io.Discard, cliutil.Terminal{Stdout: env.Terminal.Stdout}
+		d := &doctor{env: env.On(&quiet), write: write}
+		d.all(ctx)
+		if env.Flags.JSON {
+			return cliutil.FirstOf(d.failure(), env.PrintJSON(doctorOut{OK: d.failure() == nil, Findings: d.found}))
+		}
+		return cliutil.FirstOf(d.show(), d.failure())
+	}))
+	c.Flags().BoolVar(&write, "write", false, "send an event that relays do not keep, where nothing else tells whether they take this key's")
 	return c
-}
-
-// run looks at everything that can be wrong, and says what to do.
-func run(ctx context.Context, env *cliutil.Env, o options) error {
-	// What the checks have to say they say in findings, and none asks anything.
-	quiet := *env.System
-	quiet.Stderr, quiet.Terminal = io.Discard, cliutil.Terminal{Stdout: env.Terminal.Stdout}
-	d := &doctor{env: env.On(&quiet), write: o.write}
-	d.all(ctx)
-	if env.Flags.JSON {
-		return cliutil.FirstOf(d.failure(), env.PrintJSON(doctorOut{OK: d.failure() == nil, Findings: d.found}))
-	}
-	return cliutil.FirstOf(d.show(), d.failure())
 }
 
 // doctor is one run of the checks.

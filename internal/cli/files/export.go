@@ -79,31 +79,29 @@ with --yes, by the same rules, and what is there with another text is left alone
 			}
 			return cliutil.Arguments("DIR")(nil, args)
 		},
-	}, func(ctx context.Context, args []string) error { return runImport(ctx, env, o, args) }))
+	}, func(ctx context.Context, args []string) error {
+		if o.source.from != "" {
+			if o.folder.Delete {
+				return exit.Usagef("--delete is for a folder of text files: --from removes nothing")
+			}
+			return importFrom(ctx, env, args[0], o.source, o.folder.Yes && !o.folder.DryRun)
+		}
+		if err := o.source.alone(); err != nil {
+			return err
+		}
+		o.folder.Allow = o.source.allow
+		if isPlain(env, args[0]) {
+			if o.folder.Delete {
+				return exit.Usagef("--delete is for a folder of text files")
+			}
+			return importPlain(ctx, env, args[0], o.folder)
+		}
+		return runFolder(ctx, env, folder.Import, args[0], o.folder)
+	}))
 	o.source.flags(c)
 	c.Flags().BoolVar(&o.folder.Yes, "yes", false, "write; without it what would be written is shown (of a folder, on the first run)")
 	o.folder.Add(c, folder.Import)
 	return c
-}
-
-func runImport(ctx context.Context, env *cliutil.Env, o importOptions, args []string) error {
-	if o.source.from != "" {
-		if o.folder.Delete {
-			return exit.Usagef("--delete is for a folder of text files: --from removes nothing")
-		}
-		return importFrom(ctx, env, args[0], o.source, o.folder.Yes && !o.folder.DryRun)
-	}
-	if err := o.source.alone(); err != nil {
-		return err
-	}
-	o.folder.Allow = o.source.allow
-	if isPlain(env, args[0]) {
-		if o.folder.Delete {
-			return exit.Usagef("--delete is for a folder of text files")
-		}
-		return importPlain(ctx, env, args[0], o.folder)
-	}
-	return runFolder(ctx, env, folder.Import, args[0], o.folder)
 }
 
 // alone refuses flags that are for --from only.

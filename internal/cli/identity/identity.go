@@ -67,7 +67,7 @@ func keptText(id contract.AgentIdentity) string {
 }
 
 func provisionCommand(env *cliutil.Env) *cobra.Command {
-	c := env.Command(&cobra.Command{
+	return env.Command(&cobra.Command{
 		Use:   "provision AGENT_ID FILE [--json]",
 		Short: "Have the relay make and keep a key for an agent",
 		Long: `Have the relay make a key for an agent that has none, keep it, and sign for the agent. The
@@ -77,31 +77,27 @@ the operator.
 Exit code 3 if the key is not the operator's, 5 if the name is taken.`,
 		Example: `  engramctl identity provision agent-0000 agent.token --key-file op.key`,
 		Args:    cliutil.Arguments("AGENT_ID", "FILE"),
-	}, func(ctx context.Context, args []string) error { return runProvision(ctx, env, args) })
-	return c
-}
-
-// runProvision has the relay make and keep a key for an agent.
-func runProvision(ctx context.Context, env *cliutil.Env, args []string) error {
-	var made contract.AgentIdentity
-	err := toPrivate(env, args[1], func(f *privateFile) error {
-		return bearer.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
-			id, token, s, err := cs.Provision(ctx, args[0])
-			if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
-				return err
-			}
-			made = id
-			return keepSecret(f, token, "the key was made and its token could not be written down, renew it (identity token renew)")
+	}, func(ctx context.Context, args []string) error {
+		var made contract.AgentIdentity
+		err := toPrivate(env, args[1], func(f *privateFile) error {
+			return bearer.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+				id, token, s, err := cs.Provision(ctx, args[0])
+				if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
+					return err
+				}
+				made = id
+				return keepSecret(f, token, "the key was made and its token could not be written down, renew it (identity token renew)")
+			})
 		})
+		if err != nil {
+			return err
+		}
+		return printIdentity(env, made)
 	})
-	if err != nil {
-		return err
-	}
-	return printIdentity(env, made)
 }
 
 func bindCommand(env *cliutil.Env) *cobra.Command {
-	c := env.Command(&cobra.Command{
+	return env.Command(&cobra.Command{
 		Use:   "bind AGENT_ID [--json]",
 		Short: "Bind a name to one's own key",
 		Long: `Bind a name to the key that calls, first come. The contract memory API then calls the key
@@ -119,16 +115,10 @@ Exit code 5 if the name is another's, or the key has another name.`,
 			return printIdentity(env, id)
 		})
 	})
-	return c
-}
-
-// claimOptions are the flags of identity claim.
-type claimOptions struct {
-	tokenFile string
 }
 
 func claimCommand(env *cliutil.Env) *cobra.Command {
-	var o claimOptions
+	var tokenFile string
 	c := env.Command(&cobra.Command{
 		Use:   "claim AGENT_ID FILE [--token-file FILE] [--json]",
 		Short: "Take the key away that the relay keeps for an agent",
@@ -140,38 +130,35 @@ wss:// or on this machine only; no key is needed.
 Exit code 3 if the token is not this agent's, or not any more.`,
 		Example: `  engramctl identity claim agent-0000 agent.key --token-file agent.token`,
 		Args:    cliutil.Arguments("AGENT_ID", "FILE"),
-	}, func(ctx context.Context, args []string) error { return runClaim(ctx, env, o, args) })
-	c.Flags().StringVar(&o.tokenFile, "token-file", "", "`file` with the agent's bearer token, readable by its user only")
-	return c
-}
-
-// runClaim takes the key away that the relay keeps for an agent.
-func runClaim(ctx context.Context, env *cliutil.Env, o claimOptions, args []string) error {
-	t, err := claimToken(env, o.tokenFile)
-	if err != nil {
-		return err
-	}
-	var claimed contract.AgentIdentity
-	err = toPrivate(env, args[1], func(f *privateFile) error {
-		nobody := client.New(client.Identity{}, client.Options{Relays: []string{t.Relay}, Timeout: env.Flags.Timeout, Trace: env.Trace()})
-		defer nobody.Close()
-		ctx, done := env.Bounded(ctx)
-		defer done()
-		secret, id, status, err := contract.Of(nobody).ClaimKey(ctx, args[0], t.Text)
-		if err := env.ReportWith(status, err, cliutil.ContractRemedy); err != nil {
-			return err
-		}
-		nsec, err := settings.EncodeSecret(secret)
+	}, func(ctx context.Context, args []string) error {
+		t, err := claimToken(env, tokenFile)
 		if err != nil {
 			return err
 		}
-		claimed = id
-		return keepSecret(f, nsec, "the relay has given the key away and it could not be written down: it is lost")
+		var claimed contract.AgentIdentity
+		err = toPrivate(env, args[1], func(f *privateFile) error {
+			nobody := client.New(client.Identity{}, client.Options{Relays: []string{t.Relay}, Timeout: env.Flags.Timeout, Trace: env.Trace()})
+			defer nobody.Close()
+			ctx, done := env.Bounded(ctx)
+			defer done()
+			secret, id, status, err := contract.Of(nobody).ClaimKey(ctx, args[0], t.Text)
+			if err := env.ReportWith(status, err, cliutil.ContractRemedy); err != nil {
+				return err
+			}
+			nsec, err := settings.EncodeSecret(secret)
+			if err != nil {
+				return err
+			}
+			claimed = id
+			return keepSecret(f, nsec, "the relay has given the key away and it could not be written down: it is lost")
+		})
+		if err != nil {
+			return err
+		}
+		return printIdentity(env, claimed)
 	})
-	if err != nil {
-		return err
-	}
-	return printIdentity(env, claimed)
+	c.Flags().StringVar(&tokenFile, "token-file", "", "`file` with the agent's bearer token, readable by its user only")
+	return c
 }
 
 // claimToken returns the token of a file, for the one relay that is configured,

@@ -39,45 +39,42 @@ Exit code 3 if the key is not the operator's.`,
 		Example: `  engramctl identity ls --key-file op.key
   engramctl identity ls --json | jq -r '.identities[] | select(.provisioned | not) | .agent_id'`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env, o) })
+	}, func(ctx context.Context, _ []string) error {
+		if o.limit < 1 || o.limit > maxNames || o.offset < 0 {
+			return exit.Usagef("--limit must be 1 to %d, and --offset not negative", maxNames)
+		}
+		return bearer.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+			all, s, err := cs.Identities(ctx, o.limit, o.offset)
+			if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
+				return err
+			}
+			if end := o.offset + len(all.Page); end < all.Total && len(all.Page) > 0 {
+				env.Note("%d of %d: go on with --offset %d", len(all.Page), all.Total, end)
+			}
+			if env.Flags.JSON {
+				out := struct {
+					Identities []identityOut `json:"identities"`
+					Total      int           `json:"total"`
+				}{[]identityOut{}, all.Total}
+				for _, id := range all.Page {
+					out.Identities = append(out.Identities, identityFor(id))
+				}
+				return env.PrintJSON(out)
+			}
+			w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
+			for _, id := range all.Page {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", cliutil.Plain(id.AgentID), settings.Npub(id.PubKey), keptText(id), cliutil.Stamp(id.CreatedAt))
+			}
+			return w.Flush()
+		})
+	})
 	c.Flags().IntVar(&o.limit, "limit", maxNames, "how many at most")
 	c.Flags().IntVar(&o.offset, "offset", 0, "how many to skip")
 	return c
 }
 
-// runLs lists names, their keys, and which keys the relay keeps.
-func runLs(ctx context.Context, env *cliutil.Env, o lsOptions) error {
-	if o.limit < 1 || o.limit > maxNames || o.offset < 0 {
-		return exit.Usagef("--limit must be 1 to %d, and --offset not negative", maxNames)
-	}
-	return bearer.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
-		all, s, err := cs.Identities(ctx, o.limit, o.offset)
-		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
-			return err
-		}
-		if end := o.offset + len(all.Page); end < all.Total && len(all.Page) > 0 {
-			env.Note("%d of %d: go on with --offset %d", len(all.Page), all.Total, end)
-		}
-		if env.Flags.JSON {
-			out := struct {
-				Identities []identityOut `json:"identities"`
-				Total      int           `json:"total"`
-			}{[]identityOut{}, all.Total}
-			for _, id := range all.Page {
-				out.Identities = append(out.Identities, identityFor(id))
-			}
-			return env.PrintJSON(out)
-		}
-		w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
-		for _, id := range all.Page {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", cliutil.Plain(id.AgentID), settings.Npub(id.PubKey), keptText(id), cliutil.Stamp(id.CreatedAt))
-		}
-		return w.Flush()
-	})
-}
-
 func showCommand(env *cliutil.Env) *cobra.Command {
-	c := env.Command(&cobra.Command{
+	return env.Command(&cobra.Command{
 		Use:   "show [AGENT_ID] [--json]",
 		Short: "Show the key behind an agent's name, or the name of a key",
 		Long: `Show the key behind an agent's name, or the name of a key (npub, nprofile or hex), and
@@ -86,32 +83,28 @@ whether the relay keeps the key. Without AGENT_ID, of whoever asks.
 Exit code 1 if there is no such name.`,
 		Example: `  engramctl identity show agent-0000`,
 		Args:    cobra.MaximumNArgs(1),
-	}, func(ctx context.Context, args []string) error { return runShow(ctx, env, args) })
-	return c
-}
-
-// runShow shows the key behind an agent's name, or the name of a key.
-func runShow(ctx context.Context, env *cliutil.Env, args []string) error {
-	name := ""
-	if len(args) == 1 {
-		var err error
-		if name, err = nameOrKey(args[0]); err != nil {
-			return err
+	}, func(ctx context.Context, args []string) error {
+		name := ""
+		if len(args) == 1 {
+			var err error
+			if name, err = nameOrKey(args[0]); err != nil {
+				return err
+			}
 		}
-	}
-	return bearer.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
-		var id contract.AgentIdentity
-		var s client.Status
-		var err error
-		if len(args) == 0 {
-			id, s, err = cs.Me(ctx)
-		} else {
-			id, s, err = cs.Identity(ctx, name)
-		}
-		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
-			return err
-		}
-		return printIdentity(env, id)
+		return bearer.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+			var id contract.AgentIdentity
+			var s client.Status
+			var err error
+			if len(args) == 0 {
+				id, s, err = cs.Me(ctx)
+			} else {
+				id, s, err = cs.Identity(ctx, name)
+			}
+			if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
+				return err
+			}
+			return printIdentity(env, id)
+		})
 	})
 }
 

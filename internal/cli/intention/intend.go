@@ -56,7 +56,25 @@ slug, size and hash, as mem set does. docs/mind.md says more.`,
   engramctl intend "Ask Ana for the notes" --trigger "when a release of Atlas is planned"
   engramctl intend "Clean up the fixtures" --where project`,
 		Args: cliutil.Arguments("TEXT"),
-	}, func(ctx context.Context, args []string) error { return runIntend(ctx, env, o, args) }))
+	}, func(ctx context.Context, args []string) (err error) {
+		if o.d.Text, err = edit.Value(env, args[0], true); err != nil {
+			return err
+		}
+		if o.slug != "" {
+			if o.d.Slug, err = cliutil.OwnSlug(o.slug); err != nil {
+				return err
+			}
+		}
+		now := time.Now()
+		return actOn(ctx, env, o.d.Slug, func(ctx context.Context, m *session.Memory) (acts.Written, error) {
+			if o.d.Where == "project" {
+				if o.d.Where = m.Session().Place.At(ctx).Project; o.d.Where == "" {
+					return acts.Written{}, exit.Usagef("--where project: this folder is of none")
+				}
+			}
+			return acts.Make(ctx, m.Writer(ctx), rand.Reader, o.d, now, cliutil.Guard(o.allow))
+		})
+	}))
 	f := c.Flags()
 	f.StringVar(&o.d.Due, "due", "", "`TIME` from which on it is due")
 	f.StringVar(&o.d.Every, "every", "", "again each `PERIOD` after due: P1D, P1W, P1M, P1Y, PT4H")
@@ -69,27 +87,6 @@ slug, size and hash, as mem set does. docs/mind.md says more.`,
 	f.StringVar(&o.d.Trust, "trust", "", "`external` for somebody else's words: it is never shown unasked")
 	cliutil.SecretFlag(c, &o.allow)
 	return c
-}
-
-// runIntend intends to do something, at a time or when something comes up.
-func runIntend(ctx context.Context, env *cliutil.Env, o intendOptions, args []string) (err error) {
-	if o.d.Text, err = edit.Value(env, args[0], true); err != nil {
-		return err
-	}
-	if o.slug != "" {
-		if o.d.Slug, err = cliutil.OwnSlug(o.slug); err != nil {
-			return err
-		}
-	}
-	now := time.Now()
-	return actOn(ctx, env, o.d.Slug, func(ctx context.Context, m *session.Memory) (acts.Written, error) {
-		if o.d.Where == "project" {
-			if o.d.Where = m.Session().Place.At(ctx).Project; o.d.Where == "" {
-				return acts.Written{}, exit.Usagef("--where project: this folder is of none")
-			}
-		}
-		return acts.Make(ctx, m.Writer(ctx), rand.Reader, o.d, now, cliutil.Guard(o.allow))
-	})
 }
 
 // actOn writes an intention and says what came of it.

@@ -167,13 +167,8 @@ func (l listedOut) when() string {
 	return "waiting"
 }
 
-// doneOptions are the flags of intentions done.
-type doneOptions struct {
-	occurrence string
-}
-
 func doneCommand(env *cliutil.Env) *cobra.Command {
-	var o doneOptions
+	var occurrence string
 	c := env.Command(&cobra.Command{
 		Use:   "done SLUG [--occurrence TIME] [--json]",
 		Short: "Say that an intention is done",
@@ -186,52 +181,45 @@ shown: so it can be closed before it begins.`,
 		Example: `  engramctl intentions done mem/intentions/water-the-beds-3f2a
   engramctl intentions done intentions/water-the-beds-3f2a --occurrence 2026-12-01T07:00:00+01:00`,
 		Args: cliutil.Arguments("SLUG"),
-	}, func(ctx context.Context, args []string) error { return runDone(ctx, env, o, args) })
-	c.Flags().StringVar(&o.occurrence, "occurrence", "", "the due that is meant: a `TIME`")
+	}, func(ctx context.Context, args []string) error {
+		now := time.Now()
+		var at time.Time
+		if occurrence != "" {
+			var err error
+			if at, err = timeparse.Parse(occurrence, timeparse.Begin, now); err != nil {
+				return exit.Usagef("--occurrence: %w", err)
+			}
+		}
+		return closing(ctx, env, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
+			return acts.Done(ctx, m.Writer(ctx), slug, at, now, rand.Reader)
+		})
+	})
+	c.Flags().StringVar(&occurrence, "occurrence", "", "the due that is meant: a `TIME`")
 	return c
 }
 
-// runDone says that an intention is done.
-func runDone(ctx context.Context, env *cliutil.Env, o doneOptions, args []string) error {
-	now := time.Now()
-	var at time.Time
-	if o.occurrence != "" {
-		var err error
-		if at, err = timeparse.Parse(o.occurrence, timeparse.Begin, now); err != nil {
-			return exit.Usagef("--occurrence: %w", err)
-		}
-	}
-	return closing(ctx, env, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
-		return acts.Done(ctx, m.Writer(ctx), slug, at, now, rand.Reader)
-	})
-}
-
 func snoozeCommand(env *cliutil.Env) *cobra.Command {
-	c := env.Command(&cobra.Command{
+	return env.Command(&cobra.Command{
 		Use:   "snooze SLUG TIME [--json]",
 		Short: "Hide what is open of an intention until a time",
 		Long: `Hide what is open of an intention until a time: 'tomorrow 9:00', 'in 2 hours', 2026-12-01.
 Its due stays as it is.`,
 		Example: `  engramctl intentions snooze intentions/water-the-beds-3f2a 'in 2 hours'`,
 		Args:    cliutil.Arguments("SLUG", "TIME"),
-	}, func(ctx context.Context, args []string) error { return runSnooze(ctx, env, args) })
-	return c
-}
-
-// runSnooze hides what is open of an intention until a time.
-func runSnooze(ctx context.Context, env *cliutil.Env, args []string) error {
-	now := time.Now()
-	until, err := timeparse.Parse(args[1], timeparse.Begin, now)
-	if err != nil {
-		return exit.BadUsage(err)
-	}
-	return closing(ctx, env, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
-		return acts.Snooze(ctx, m.Writer(ctx), slug, until, now, rand.Reader)
+	}, func(ctx context.Context, args []string) error {
+		now := time.Now()
+		until, err := timeparse.Parse(args[1], timeparse.Begin, now)
+		if err != nil {
+			return exit.BadUsage(err)
+		}
+		return closing(ctx, env, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
+			return acts.Snooze(ctx, m.Writer(ctx), slug, until, now, rand.Reader)
+		})
 	})
 }
 
 func cancelCommand(env *cliutil.Env) *cobra.Command {
-	c := env.Command(&cobra.Command{
+	return env.Command(&cobra.Command{
 		Use:     "cancel SLUG [--json]",
 		Short:   "End an intention that is not to be done",
 		Long:    `End an intention that is not to be done, with all that it would repeat. Its text stays.`,
@@ -243,7 +231,6 @@ func cancelCommand(env *cliutil.Env) *cobra.Command {
 			return acts.Cancel(ctx, m.Writer(ctx), slug, now, rand.Reader)
 		})
 	})
-	return c
 }
 
 func closing(ctx context.Context, env *cliutil.Env, arg string, do func(context.Context, *session.Memory, nipae.Slug) (acts.Written, error)) error {

@@ -50,60 +50,53 @@ memory.`,
 		Example: `  engramctl key new agent.key
   engramctl key new owner.key --encrypt`,
 		Args: cliutil.Arguments("FILE"),
-	}, func(ctx context.Context, args []string) error { return runNew(ctx, env, o, args) })
+	}, func(ctx context.Context, args []string) error {
+		id, text, err := settings.NewKey()
+		if err != nil {
+			return err
+		}
+		if o.encrypted || o.passwordFile != "" {
+			password, err := env.NewPassword(ctx, o.passwordFile)
+			if err != nil {
+				return err
+			}
+			secret, _, err := settings.ParseSecret(text)
+			if err != nil {
+				return exit.BadUsage(err)
+			}
+			if text, err = settings.Encrypt(secret, password, env.KeyCost, nip49.NotKnownToHaveBeenHandledInsecurely); err != nil {
+				return exit.BadUsage(err)
+			}
+		}
+		if err := settings.WritePrivate(env.Path(args[0]), text+"\n"); err != nil {
+			return exit.BadUsage(err)
+		}
+		return printKey(env, id.PubKey())
+	})
 	c.Flags().BoolVar(&o.encrypted, "encrypt", false, "encrypt the file with a password (NIP-49)")
 	c.Flags().StringVar(&o.passwordFile, "password-file", "", "`file` with the password, mode 0600; implies --encrypt")
 	return c
 }
 
-// runNew makes a key.
-func runNew(ctx context.Context, env *cliutil.Env, o newOptions, args []string) error {
-	id, text, err := settings.NewKey()
-	if err != nil {
-		return err
-	}
-	if o.encrypted || o.passwordFile != "" {
-		password, err := env.NewPassword(ctx, o.passwordFile)
-		if err != nil {
-			return err
-		}
-		secret, _, err := settings.ParseSecret(text)
-		if err != nil {
-			return exit.BadUsage(err)
-		}
-		if text, err = settings.Encrypt(secret, password, env.KeyCost, nip49.NotKnownToHaveBeenHandledInsecurely); err != nil {
-			return exit.BadUsage(err)
-		}
-	}
-	if err := settings.WritePrivate(env.Path(args[0]), text+"\n"); err != nil {
-		return exit.BadUsage(err)
-	}
-	return printKey(env, id.PubKey())
-}
-
 func showCommand(env *cliutil.Env) *cobra.Command {
-	c := env.Command(&cobra.Command{
+	return env.Command(&cobra.Command{
 		Use:   "show [--json]",
 		Short: "Print the public key of the key in use",
 		Long:  `Print the public key of the key in use, as npub and in hex. The secret key is never printed.`,
 		Example: `  engramctl key show --key-file agent.key
   engramctl key show --profile me`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return runShow(ctx, env) })
-	return c
-}
-
-// runShow prints the public key of the key in use.
-func runShow(ctx context.Context, env *cliutil.Env) error {
-	s, err := env.Settings()
-	if err != nil {
-		return err
-	}
-	id, err := env.Identity(ctx, s)
-	if err != nil {
-		return err
-	}
-	return printKey(env, id.PubKey())
+	}, func(ctx context.Context, _ []string) error {
+		s, err := env.Settings()
+		if err != nil {
+			return err
+		}
+		id, err := env.Identity(ctx, s)
+		if err != nil {
+			return err
+		}
+		return printKey(env, id.PubKey())
+	})
 }
 
 func encryptCommand(env *cliutil.Env) *cobra.Command {
@@ -117,31 +110,28 @@ password. The old file stays: remove it once the new one works.`,
 		Example: `  engramctl key encrypt agent.ncryptsec --key-file agent.key
   engramctl key show --key-file agent.ncryptsec   # asks for the password`,
 		Args: cliutil.Arguments("FILE"),
-	}, func(ctx context.Context, args []string) error { return runEncrypt(ctx, env, passwordFile, args) })
+	}, func(ctx context.Context, args []string) error {
+		s, err := env.Settings()
+		if err != nil {
+			return err
+		}
+		secret, err := env.SecretKey(ctx, s.Key)
+		if err != nil {
+			return err
+		}
+		password, err := env.NewPassword(ctx, passwordFile)
+		if err != nil {
+			return err
+		}
+		text, err := settings.Encrypt(secret, password, env.KeyCost, nip49.ClientDoesNotTrackThisData)
+		if err != nil {
+			return exit.BadUsage(err)
+		}
+		if err := settings.WritePrivate(env.Path(args[0]), text+"\n"); err != nil {
+			return exit.BadUsage(err)
+		}
+		return env.Print("%s\n", args[0])
+	})
 	c.Flags().StringVar(&passwordFile, "password-file", "", "`file` with the new password, mode 0600")
 	return c
-}
-
-// runEncrypt writes the key in use to a new file, encrypted.
-func runEncrypt(ctx context.Context, env *cliutil.Env, passwordFile string, args []string) error {
-	s, err := env.Settings()
-	if err != nil {
-		return err
-	}
-	secret, err := env.SecretKey(ctx, s.Key)
-	if err != nil {
-		return err
-	}
-	password, err := env.NewPassword(ctx, passwordFile)
-	if err != nil {
-		return err
-	}
-	text, err := settings.Encrypt(secret, password, env.KeyCost, nip49.ClientDoesNotTrackThisData)
-	if err != nil {
-		return exit.BadUsage(err)
-	}
-	if err := settings.WritePrivate(env.Path(args[0]), text+"\n"); err != nil {
-		return exit.BadUsage(err)
-	}
-	return env.Print("%s\n", args[0])
 }

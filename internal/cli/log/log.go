@@ -37,23 +37,20 @@ mem log shows the versions of one memory, and which relays have them.`,
   engramctl log | jq -r 'select(.removed) | .slug'
   engramctl log --text > everything.jsonl`,
 		Args: cliutil.Arguments(),
-	}, func(ctx context.Context, _ []string) error { return run(ctx, env, texts) }))
+	}, func(ctx context.Context, _ []string) error {
+		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
+			versions, status, err := m.LogAll(ctx)
+			if err := env.Report(status, err); err != nil && len(versions) == 0 {
+				return err
+			}
+			if len(versions) == 0 {
+				mem.NoteNone(ctx, env, m, memory.Listing{}, true)
+			}
+			return cliutil.FirstOf(printWrites(env, versions, texts), err)
+		})
+	}))
 	c.Flags().BoolVar(&texts, "text", false, "print the texts too")
 	return c
-}
-
-// run prints every kept write of a memory, oldest first.
-func run(ctx context.Context, env *cliutil.Env, texts bool) error {
-	return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
-		versions, status, err := m.LogAll(ctx)
-		if err := env.Report(status, err); err != nil && len(versions) == 0 {
-			return err
-		}
-		if len(versions) == 0 {
-			mem.NoteNone(ctx, env, m, memory.Listing{}, true)
-		}
-		return cliutil.FirstOf(printWrites(env, versions, texts), err)
-	})
 }
 
 func printWrites(env *cliutil.Env, versions []memory.Version, texts bool) error {

@@ -31,13 +31,8 @@ const (
 	stateAbsent  = "absent"  // it never was
 )
 
-// getOptions are the flags of mem get.
-type getOptions struct {
-	at string
-}
-
 func getCommand(env *cliutil.Env) *cobra.Command {
-	var o getOptions
+	var at string
 	c := env.Command(&cobra.Command{
 		Use:   "get SLUG [--at TIME|ID] [--json]",
 		Short: "Print a memory",
@@ -55,42 +50,39 @@ tells which, by its state: "present", "removed" or "absent".`,
   engramctl mem get core --agent npub1…
   engramctl mem get notes --at 2026-01-31`,
 		Args: cliutil.Arguments("SLUG"),
-	}, func(ctx context.Context, args []string) error { return runGet(ctx, env, o, args) })
-	c.Flags().StringVar(&o.at, "at", "", "the version of `TIME` or ID")
-	return c
-}
-
-// runGet prints a memory.
-func runGet(ctx context.Context, env *cliutil.Env, o getOptions, args []string) error {
-	slug, err := cliutil.SlugArgument(args[0])
-	if err != nil {
-		return err
-	}
-	var when memory.When
-	if o.at != "" {
-		if when, err = memory.ParseWhen(o.at, time.Now()); err != nil {
-			return exit.Usagef("--at: %w", err)
+	}, func(ctx context.Context, args []string) error {
+		slug, err := cliutil.SlugArgument(args[0])
+		if err != nil {
+			return err
 		}
-	}
-	return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
-		var entry client.Entry
-		var status client.Status
-		var err error
-		if o.at == "" {
-			entry, status, err = m.Get(ctx, slug)
-		} else {
-			entry, status, err = m.At(ctx, slug, when)
+		var when memory.When
+		if at != "" {
+			if when, err = memory.ParseWhen(at, time.Now()); err != nil {
+				return exit.Usagef("--at: %w", err)
+			}
 		}
-		if err := env.Report(status, cliutil.About(slug, entry, err)); err != nil {
-			return cliutil.FirstOf(printAbsent(env, m, slug, entry, status, err), err)
-		}
-		if env.Flags.JSON {
-			out := getOut{cliutil.AnswerOf(m, status), cliutil.EntryFor(entry), statePresent}
-			out.Text = &entry.Text
-			return env.PrintJSON(out)
-		}
-		return env.PrintText(entry.Text)
+		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
+			var entry client.Entry
+			var status client.Status
+			var err error
+			if at == "" {
+				entry, status, err = m.Get(ctx, slug)
+			} else {
+				entry, status, err = m.At(ctx, slug, when)
+			}
+			if err := env.Report(status, cliutil.About(slug, entry, err)); err != nil {
+				return cliutil.FirstOf(printAbsent(env, m, slug, entry, status, err), err)
+			}
+			if env.Flags.JSON {
+				out := getOut{cliutil.AnswerOf(m, status), cliutil.EntryFor(entry), statePresent}
+				out.Text = &entry.Text
+				return env.PrintJSON(out)
+			}
+			return env.PrintText(entry.Text)
+		})
 	})
+	c.Flags().StringVar(&at, "at", "", "the version of `TIME` or ID")
+	return c
 }
 
 // printAbsent prints, as JSON if that is wanted, that every relay says that
@@ -125,31 +117,23 @@ takes, and what sha256sum says of the output of mem get.`,
 		Example: `  base=$(engramctl mem hash notes)
   engramctl mem get notes | sha256sum`,
 		Args: cliutil.Arguments("SLUG"),
-	}, func(ctx context.Context, args []string) error { return runHash(ctx, env, args) })
-}
-
-// runHash prints the hash of a memory, for --base.
-func runHash(ctx context.Context, env *cliutil.Env, args []string) error {
-	slug, err := cliutil.SlugArgument(args[0])
-	if err != nil {
-		return err
-	}
-	return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
-		entry, status, err := m.Get(ctx, slug)
-		if err := env.Report(status, cliutil.About(slug, entry, err)); err != nil {
+	}, func(ctx context.Context, args []string) error {
+		slug, err := cliutil.SlugArgument(args[0])
+		if err != nil {
 			return err
 		}
-		return env.Print("%s\n", entry.Hash)
+		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
+			entry, status, err := m.Get(ctx, slug)
+			if err := env.Report(status, cliutil.About(slug, entry, err)); err != nil {
+				return err
+			}
+			return env.Print("%s\n", entry.Hash)
+		})
 	})
 }
 
-// rmOptions are the flags of mem rm.
-type rmOptions struct {
-	over bool
-}
-
 func rmCommand(env *cliutil.Env) *cobra.Command {
-	var o rmOptions
+	var over bool
 	c := env.Command(&cobra.Command{
 		Use:   "rm SLUG [--over-unreadable] [--json]",
 		Short: "Remove a memory",
@@ -158,34 +142,31 @@ history for a while (mem log, mem restore). The core cannot be removed, only
 written anew. Exit code 1 if there is nothing to remove.`,
 		Example: `  engramctl mem rm notes`,
 		Args:    cliutil.Arguments("SLUG"),
-	}, func(ctx context.Context, args []string) error { return runRm(ctx, env, o, args) })
-	edit.OverFlag(c, &o.over)
-	return c
-}
-
-// runRm removes a memory.
-func runRm(ctx context.Context, env *cliutil.Env, o rmOptions, args []string) error {
-	slug, err := cliutil.SlugArgument(args[0])
-	if err != nil {
-		return err
-	}
-	if slug.IsCore() {
-		return exit.BadUsage(client.ErrCore)
-	}
-	return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
-		entry, status, err := m.Remove(ctx, slug, o.over)
-		if err := env.Report(status, nothingToRemove(slug, entry, cliutil.Explained(err))); err != nil {
-			return cliutil.FirstOf(printAbsent(env, m, slug, entry, status, err), err)
+	}, func(ctx context.Context, args []string) error {
+		slug, err := cliutil.SlugArgument(args[0])
+		if err != nil {
+			return err
 		}
-		if env.Flags.JSON {
-			return env.PrintJSON(struct {
-				cliutil.AnswerOut
-				Slug    string `json:"slug"`
-				Removed bool   `json:"removed"`
-			}{cliutil.AnswerOf(m, status), string(slug), true})
+		if slug.IsCore() {
+			return exit.BadUsage(client.ErrCore)
 		}
-		return env.Print("%s  removed\n", slug)
+		return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
+			entry, status, err := m.Remove(ctx, slug, over)
+			if err := env.Report(status, nothingToRemove(slug, entry, cliutil.Explained(err))); err != nil {
+				return cliutil.FirstOf(printAbsent(env, m, slug, entry, status, err), err)
+			}
+			if env.Flags.JSON {
+				return env.PrintJSON(struct {
+					cliutil.AnswerOut
+					Slug    string `json:"slug"`
+					Removed bool   `json:"removed"`
+				}{cliutil.AnswerOf(m, status), string(slug), true})
+			}
+			return env.Print("%s  removed\n", slug)
+		})
 	})
+	edit.OverFlag(c, &over)
+	return c
 }
 
 // nothingToRemove is about for who wants a record gone.

@@ -46,39 +46,36 @@ refers to and that do not exist. Nothing is ever removed because of it.`,
   engramctl mem graph --svg > memory.svg
   engramctl mem graph --dot | dot -Tpng > memory.png`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return runGraph(ctx, env, o) })
+	}, func(ctx context.Context, _ []string) error {
+		switch {
+		case o.dot && o.svg, (o.dot || o.svg) && o.format != "text":
+			return exit.Usagef("--dot, --svg and --format are one choice")
+		case o.dot:
+			o.format = "dot"
+		case o.svg:
+			o.format = "svg"
+		}
+		render, ok := map[string]func(*session.Memory, nipae.Graph, client.Status) error{
+			"text": func(_ *session.Memory, g nipae.Graph, _ client.Status) error { return env.Print("%s", graphText(g)) },
+			"json": func(m *session.Memory, g nipae.Graph, s client.Status) error { return env.PrintJSON(graphOut(m, g, s)) },
+			"dot":  func(_ *session.Memory, g nipae.Graph, _ client.Status) error { return env.Print("%s", graphDot(g)) },
+			"svg":  func(_ *session.Memory, g nipae.Graph, _ client.Status) error { return env.Print("%s", graphSVG(g)) },
+		}[o.format]
+		if !ok {
+			return exit.Usagef("--format: %q is none of text, json, dot, svg", o.format)
+		}
+		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
+			g, status, err := m.Graph(ctx)
+			if err := env.Report(status, err); err != nil {
+				return err
+			}
+			return render(m, g, status)
+		})
+	})
 	cliutil.FormatFlag(c, &o.format, "text", "json", "dot", "svg")
 	c.Flags().BoolVar(&o.dot, "dot", false, "for Graphviz: --format dot")
 	c.Flags().BoolVar(&o.svg, "svg", false, "a picture: --format svg")
 	return c
-}
-
-// runGraph shows how memories refer to each other.
-func runGraph(ctx context.Context, env *cliutil.Env, o graphOptions) error {
-	switch {
-	case o.dot && o.svg, (o.dot || o.svg) && o.format != "text":
-		return exit.Usagef("--dot, --svg and --format are one choice")
-	case o.dot:
-		o.format = "dot"
-	case o.svg:
-		o.format = "svg"
-	}
-	render, ok := map[string]func(*session.Memory, nipae.Graph, client.Status) error{
-		"text": func(_ *session.Memory, g nipae.Graph, _ client.Status) error { return env.Print("%s", graphText(g)) },
-		"json": func(m *session.Memory, g nipae.Graph, s client.Status) error { return env.PrintJSON(graphOut(m, g, s)) },
-		"dot":  func(_ *session.Memory, g nipae.Graph, _ client.Status) error { return env.Print("%s", graphDot(g)) },
-		"svg":  func(_ *session.Memory, g nipae.Graph, _ client.Status) error { return env.Print("%s", graphSVG(g)) },
-	}[o.format]
-	if !ok {
-		return exit.Usagef("--format: %q is none of text, json, dot, svg", o.format)
-	}
-	return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
-		g, status, err := m.Graph(ctx)
-		if err := env.Report(status, err); err != nil {
-			return err
-		}
-		return render(m, g, status)
-	})
 }
 
 func graphText(g nipae.Graph) string {

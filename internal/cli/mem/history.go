@@ -28,7 +28,7 @@ type diffOut struct {
 }
 
 func diffCommand(env *cliutil.Env) *cobra.Command {
-	c := env.Command(&cobra.Command{
+	return env.Command(&cobra.Command{
 		Use:   "diff SLUG [FROM [TO]] [--json]",
 		Short: "Show how two versions of a memory differ",
 		Long: `Show how two versions of a memory differ, line by line. FROM and TO are ids or
@@ -44,30 +44,26 @@ diff -u; nothing is printed if the texts are the same.`,
 			}
 			return nil
 		},
-	}, func(ctx context.Context, args []string) error { return runDiff(ctx, env, args) })
-	return c
-}
-
-// runDiff shows how two versions of a memory differ.
-func runDiff(ctx context.Context, env *cliutil.Env, args []string) error {
-	slug, err := cliutil.SlugArgument(args[0])
-	if err != nil {
-		return err
-	}
-	var whens []memory.When
-	for _, arg := range args[1:] {
-		when, err := memory.ParseWhen(arg, time.Now())
+	}, func(ctx context.Context, args []string) error {
+		slug, err := cliutil.SlugArgument(args[0])
 		if err != nil {
-			return exit.Usagef("%q: %w", arg, err)
-		}
-		whens = append(whens, when)
-	}
-	return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
-		from, to, status, err := m.Between(ctx, slug, whens...)
-		if err := env.Report(status, cliutil.About(slug, client.Entry{}, err)); err != nil {
 			return err
 		}
-		return printDiff(env, m, slug, from, to, status)
+		var whens []memory.When
+		for _, arg := range args[1:] {
+			when, err := memory.ParseWhen(arg, time.Now())
+			if err != nil {
+				return exit.Usagef("%q: %w", arg, err)
+			}
+			whens = append(whens, when)
+		}
+		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
+			from, to, status, err := m.Between(ctx, slug, whens...)
+			if err := env.Report(status, cliutil.About(slug, client.Entry{}, err)); err != nil {
+				return err
+			}
+			return printDiff(env, m, slug, from, to, status)
+		})
 	})
 }
 
@@ -97,13 +93,8 @@ type versionOut struct {
 	Error   string   `json:"error,omitempty"`
 }
 
-// logOptions are the flags of mem log.
-type logOptions struct {
-	texts bool
-}
-
 func logCommand(env *cliutil.Env) *cobra.Command {
-	var o logOptions
+	var texts bool
 	c := env.Command(&cobra.Command{
 		Use:   "log SLUG [--text] [--json]",
 		Short: "Show the kept versions of a memory",
@@ -118,31 +109,28 @@ With --text, what each version says stands below it, indented.`,
   engramctl mem log notes --text
   engramctl mem log notes --json | jq '.versions[1].id'`,
 		Args: cliutil.Arguments("SLUG"),
-	}, func(ctx context.Context, args []string) error { return runLog(ctx, env, o, args) })
-	c.Flags().BoolVar(&o.texts, "text", false, "show the texts too")
-	return c
-}
-
-// runLog shows the kept versions of a memory.
-func runLog(ctx context.Context, env *cliutil.Env, o logOptions, args []string) error {
-	slug, err := cliutil.SlugArgument(args[0])
-	if err != nil {
-		return err
-	}
-	return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
-		versions, status, err := m.Log(ctx, slug)
-		if err := env.Report(status, cliutil.About(slug, client.Entry{}, err)); err != nil {
-			return cliutil.FirstOf(printAbsent(env, m, slug, client.Entry{}, status, err), err)
+	}, func(ctx context.Context, args []string) error {
+		slug, err := cliutil.SlugArgument(args[0])
+		if err != nil {
+			return err
 		}
-		if env.Flags.JSON {
-			return env.PrintJSON(struct {
-				cliutil.AnswerOut
-				Slug     string       `json:"slug"`
-				Versions []versionOut `json:"versions"`
-			}{cliutil.AnswerOf(m, status), string(slug), versionsOut(versions, o.texts)})
-		}
-		return printVersions(env, versions, o.texts)
+		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
+			versions, status, err := m.Log(ctx, slug)
+			if err := env.Report(status, cliutil.About(slug, client.Entry{}, err)); err != nil {
+				return cliutil.FirstOf(printAbsent(env, m, slug, client.Entry{}, status, err), err)
+			}
+			if env.Flags.JSON {
+				return env.PrintJSON(struct {
+					cliutil.AnswerOut
+					Slug     string       `json:"slug"`
+					Versions []versionOut `json:"versions"`
+				}{cliutil.AnswerOf(m, status), string(slug), versionsOut(versions, texts)})
+			}
+			return printVersions(env, versions, texts)
+		})
 	})
+	c.Flags().BoolVar(&texts, "text", false, "show the texts too")
+	return c
 }
 
 func versionsOut(versions []memory.Version, texts bool) []versionOut {

@@ -55,29 +55,26 @@ engramctl recall. To get an answer to a question, use that.`,
 		Example: `  engramctl mem search coffee
   engramctl mem search --tag boats --since 2026 '"blue paint"'`,
 		Args: view.Question,
-	}, func(ctx context.Context, args []string) error { return runSearch(ctx, env, o, args) })
+	}, func(ctx context.Context, args []string) error {
+		if o.limit < 1 || o.limit > answer.MaxHits {
+			return exit.Usagef("--limit is %d; it must be from 1 to %d", o.limit, answer.MaxHits)
+		}
+		o.q.Text = view.QueryOf(args)
+		return view.WithPrepared(ctx, env, o.wait, func(ctx context.Context, s *session.Session) {
+			o.q.Scope = s.Place.Scope(ctx, o.every)
+		}, func(v answer.View) (view.Seen, error) {
+			found, err := answer.Search(v, o.q, o.limit, time.Now())
+			if err != nil {
+				return view.Seen{}, err
+			}
+			return view.Seen{Found: found.Total, Print: func(out view.ViewOut) error { return printFound(env, found, out) }}, nil
+		})
+	})
 	view.WaitFlag(c, &o.wait)
 	view.AllProjectsFlag(c, &o.every)
 	c.Flags().IntVar(&o.limit, "limit", answer.DefaultHits, "how many memories at most, 1 to 50")
 	view.FilterFlags(c, &o.q)
 	return c
-}
-
-// runSearch finds memories by their words.
-func runSearch(ctx context.Context, env *cliutil.Env, o searchOptions, args []string) error {
-	if o.limit < 1 || o.limit > answer.MaxHits {
-		return exit.Usagef("--limit is %d; it must be from 1 to %d", o.limit, answer.MaxHits)
-	}
-	o.q.Text = view.QueryOf(args)
-	return view.WithPrepared(ctx, env, o.wait, func(ctx context.Context, s *session.Session) {
-		o.q.Scope = s.Place.Scope(ctx, o.every)
-	}, func(v answer.View) (view.Seen, error) {
-		found, err := answer.Search(v, o.q, o.limit, time.Now())
-		if err != nil {
-			return view.Seen{}, err
-		}
-		return view.Seen{Found: found.Total, Print: func(out view.ViewOut) error { return printFound(env, found, out) }}, nil
-	})
 }
 
 func printFound(env *cliutil.Env, found answer.Found, out view.ViewOut) error {

@@ -37,13 +37,8 @@ type statsOut struct {
 // barWidth is how long the longest bar of a picture is.
 const barWidth = 40
 
-// statsOptions are the flags of mem stats.
-type statsOptions struct {
-	wait time.Duration
-}
-
 func statsCommand(env *cliutil.Env) *cobra.Command {
-	var o statsOptions
+	var wait time.Duration
 	c := env.Command(&cobra.Command{
 		Use:   "stats [--json]",
 		Short: "Count memories by type, state and trust",
@@ -53,24 +48,21 @@ read on this machine (by recall and over MCP). On a terminal with bars.`,
 		Example: `  engramctl mem stats
   engramctl mem stats --json | jq .by_type`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return runStats(ctx, env, o) })
-	view.WaitFlag(c, &o.wait)
-	return c
-}
-
-// runStats counts memories by type, state and trust.
-func runStats(ctx context.Context, env *cliutil.Env, o statsOptions) error {
-	var uses map[string]answer.Use
-	prepare := func(ctx context.Context, s *session.Session) { uses = s.Uses(ctx) }
-	return view.WithPrepared(ctx, env, o.wait, prepare, func(v answer.View) (view.Seen, error) {
-		s := answer.Count(v, uses)
-		return view.Seen{Found: s.Memories, Print: func(out view.ViewOut) error {
-			if env.Flags.JSON {
-				return env.PrintJSON(statsOf(s, out))
-			}
-			return env.Print("%s", statsText(s, env.Terminal.Stdout))
-		}}, nil
+	}, func(ctx context.Context, _ []string) error {
+		var uses map[string]answer.Use
+		prepare := func(ctx context.Context, s *session.Session) { uses = s.Uses(ctx) }
+		return view.WithPrepared(ctx, env, wait, prepare, func(v answer.View) (view.Seen, error) {
+			s := answer.Count(v, uses)
+			return view.Seen{Found: s.Memories, Print: func(out view.ViewOut) error {
+				if env.Flags.JSON {
+					return env.PrintJSON(statsOf(s, out))
+				}
+				return env.Print("%s", statsText(s, env.Terminal.Stdout))
+			}}, nil
+		})
 	})
+	view.WaitFlag(c, &wait)
+	return c
 }
 
 func statsOf(s answer.Stats, out view.ViewOut) statsOut {
@@ -175,29 +167,26 @@ it says itself (when), else of its writing.`,
   engramctl mem timeline --since 'May 2026' --until 'May 2026'
   engramctl mem timeline --type episodic --json`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return runTimeline(ctx, env, o) })
+	}, func(ctx context.Context, _ []string) error {
+		return view.WithView(ctx, env, o.wait, func(v answer.View) (view.Seen, error) {
+			spans, err := answer.Timeline(v, o.q, time.Now())
+			if err != nil {
+				return view.Seen{}, err
+			}
+			return view.Seen{Found: len(spans), Print: func(out view.ViewOut) error {
+				if env.Flags.JSON {
+					return env.PrintJSON(timelineOf(spans, out))
+				}
+				if len(spans) == 0 {
+					env.Note("no memory is of that time")
+				}
+				return env.Print("%s", timelineText(spans))
+			}}, nil
+		})
+	})
 	view.WaitFlag(c, &o.wait)
 	view.FilterFlags(c, &o.q)
 	return c
-}
-
-// runTimeline draws when memories are of, by month or day.
-func runTimeline(ctx context.Context, env *cliutil.Env, o timelineOptions) error {
-	return view.WithView(ctx, env, o.wait, func(v answer.View) (view.Seen, error) {
-		spans, err := answer.Timeline(v, o.q, time.Now())
-		if err != nil {
-			return view.Seen{}, err
-		}
-		return view.Seen{Found: len(spans), Print: func(out view.ViewOut) error {
-			if env.Flags.JSON {
-				return env.PrintJSON(timelineOf(spans, out))
-			}
-			if len(spans) == 0 {
-				env.Note("no memory is of that time")
-			}
-			return env.Print("%s", timelineText(spans))
-		}}, nil
-	})
 }
 
 func timelineOf(spans []answer.Span, out view.ViewOut) timelineOut {

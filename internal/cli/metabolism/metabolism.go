@@ -87,7 +87,40 @@ With --encrypt it is an age file for whoever is named, and nothing in it is reda
   engramctl metabolism --cold cold.jsonl.age --encrypt age:age1…
   engramctl metabolism --json | jq -r '.candidates[].slug'`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return run(ctx, env, f) }))
+	}, func(ctx context.Context, _ []string) error {
+		if f.budget < 0 || f.hot < 1 {
+			return exit.Usagef("--budget cannot be less than 0, and --hot less than 1")
+		}
+		if len(f.encrypt) > 0 && f.cold == "" {
+			return exit.Usagef("--encrypt goes with --cold")
+		}
+		var err error
+		if f.recipients, err = bundle.ParseRecipients(f.encrypt); err != nil {
+			return exit.Usagef("--encrypt: %w", err)
+		}
+		f.now = time.Now()
+		if f.commit || f.cold != "" {
+			return archiveCandidates(ctx, env, f)
+		}
+		return cliutil.WithCopy(ctx, env, 0, func(ctx context.Context, s *session.Session, l *session.Copy) error {
+			if _, err := view.ReportCopy(ctx, env, l); err != nil {
+				return err
+			}
+			state := s.StateIfKept(ctx, env.NoteLine)
+			if state != nil {
+				defer state.Close()
+			}
+			used, err := session.UsedHere(ctx, state)
+			if err != nil {
+				return err
+			}
+			out, _, err := f.look(ctx, l.Source(), used)
+			if err != nil {
+				return err
+			}
+			return printMetabolism(env, out)
+		})
+	}))
 	fs := c.Flags()
 	fs.IntVar(&f.budget, "budget", 0, "how many `TOKENS` the memory may have, beside what was earned; 0: 2000000")
 	fs.IntVar(&f.hot, "hot", 1000, "for how many `TOKENS` the most active are listed")
@@ -96,42 +129,6 @@ With --encrypt it is an age file for whoever is named, and nothing in it is reda
 	fs.StringArrayVar(&f.encrypt, "encrypt", nil, "encrypt that file to `age:RECIPIENT` (age1… or an SSH public key); may be given several times")
 	fs.StringVar(&f.root, "snapshot-root", "", "`folder` of snapshots, in which one is made before (ENGRAM_SNAPSHOTS)")
 	return c
-}
-
-// run shows what of a memory is active, and archive what is not.
-func run(ctx context.Context, env *cliutil.Env, f options) error {
-	if f.budget < 0 || f.hot < 1 {
-		return exit.Usagef("--budget cannot be less than 0, and --hot less than 1")
-	}
-	if len(f.encrypt) > 0 && f.cold == "" {
-		return exit.Usagef("--encrypt goes with --cold")
-	}
-	var err error
-	if f.recipients, err = bundle.ParseRecipients(f.encrypt); err != nil {
-		return exit.Usagef("--encrypt: %w", err)
-	}
-	f.now = time.Now()
-	if f.commit || f.cold != "" {
-		return archiveCandidates(ctx, env, f)
-	}
-	return cliutil.WithCopy(ctx, env, 0, func(ctx context.Context, s *session.Session, l *session.Copy) error {
-		if _, err := view.ReportCopy(ctx, env, l); err != nil {
-			return err
-		}
-		state := s.StateIfKept(ctx, env.NoteLine)
-		if state != nil {
-			defer state.Close()
-		}
-		used, err := session.UsedHere(ctx, state)
-		if err != nil {
-			return err
-		}
-		out, _, err := f.look(ctx, l.Source(), used)
-		if err != nil {
-			return err
-		}
-		return printMetabolism(env, out)
-	})
 }
 
 // candidate is a unit that could be archived, with its text.

@@ -37,13 +37,8 @@ type committedOne struct {
 	Note      string `json:"note,omitempty"`
 }
 
-// commitOptions are the flags of mind commit.
-type commitOptions struct {
-	propose bool
-}
-
 func commitCommand(env *cliutil.Env) *cobra.Command {
-	var o commitOptions
+	var propose bool
 	c := env.Command(&cobra.Command{
 		Use:   "commit PLAN [FILE|-] [--propose] [--json]",
 		Short: "Check operations on a plan, and carry them out",
@@ -68,31 +63,28 @@ review.`,
 			}
 			return nil
 		},
-	}, func(ctx context.Context, args []string) error { return runCommit(ctx, env, o, args) })
-	c.Flags().BoolVar(&o.propose, "propose", false, "leave the operations to be looked at (mind review)")
-	return c
-}
-
-// runCommit checks operations on a plan, and carries them out.
-func runCommit(ctx context.Context, env *cliutil.Env, o commitOptions, args []string) error {
-	if !consolidation.IsID(args[0]) {
-		return exit.Usagef("%q: %w", args[0], plans.ErrID)
-	}
-	ops, err := operations(env, args[1:])
-	if err != nil {
-		return err
-	}
-	return WithPlans(ctx, env, func(ctx context.Context, p Thinking) error {
-		carry := p.Commit
-		if o.propose {
-			carry = p.Propose
+	}, func(ctx context.Context, args []string) error {
+		if !consolidation.IsID(args[0]) {
+			return exit.Usagef("%q: %w", args[0], plans.ErrID)
 		}
-		r, err := carry(ctx, args[0], ops)
+		ops, err := operations(env, args[1:])
 		if err != nil {
-			return UnderstoodPlan(err)
+			return err
 		}
-		return PrintCommitted(env, r)
+		return WithPlans(ctx, env, func(ctx context.Context, p Thinking) error {
+			carry := p.Commit
+			if propose {
+				carry = p.Propose
+			}
+			r, err := carry(ctx, args[0], ops)
+			if err != nil {
+				return UnderstoodPlan(err)
+			}
+			return PrintCommitted(env, r)
+		})
 	})
+	c.Flags().BoolVar(&propose, "propose", false, "leave the operations to be looked at (mind review)")
+	return c
 }
 
 // operations reads those of a file, or of stdin.

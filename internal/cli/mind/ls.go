@@ -39,7 +39,7 @@ func recordOutOf(r plans.Record) recordOut {
 }
 
 func lsCommand(env *cliutil.Env) *cobra.Command {
-	c := env.Command(&cobra.Command{
+	return env.Command(&cobra.Command{
 		Use:   "ls [--json]",
 		Short: "List the plans that were carried out or proposed",
 		Long: `List the plans that were carried out or proposed, the newest first: id, kind, status,
@@ -59,7 +59,6 @@ after they were closed. The agent's owner can look as well.`,
 			return printRecords(env, all)
 		})
 	})
-	return c
 }
 
 func printRecords(env *cliutil.Env, all []plans.Record) error {
@@ -83,7 +82,7 @@ func printRecords(env *cliutil.Env, all []plans.Record) error {
 }
 
 func resumeCommand(env *cliutil.Env) *cobra.Command {
-	c := env.Command(&cobra.Command{
+	return env.Command(&cobra.Command{
 		Use:   "resume PLAN [--json]",
 		Short: "Finish a plan that was begun and not finished",
 		Long: `Finish a plan that was begun and not finished, here or on another machine (mind ls has
@@ -103,7 +102,6 @@ record of such a plan.`,
 			return PrintCommitted(env, r)
 		})
 	})
-	return c
 }
 
 // undoneOut is `mind undo --json`.

@@ -39,13 +39,8 @@ type reviewDiff struct {
 	Diff string `json:"diff"` // unified, without file names
 }
 
-// reviewOptions are the flags of mind review.
-type reviewOptions struct {
-	accept string
-}
-
 func reviewCommand(env *cliutil.Env) *cobra.Command {
-	var o reviewOptions
+	var accept string
 	var c *cobra.Command
 	c = env.Command(&cobra.Command{
 		Use:   "review PLAN [--accept all|none|1,3] [--json]",
@@ -61,28 +56,25 @@ such plan.`,
 		Example: `  engramctl mind review p-5f1b8e0c9a3d2e44
   engramctl mind review p-5f1b8e0c9a3d2e44 --accept 1,3`,
 		Args: cliutil.Arguments("PLAN"),
-	}, func(ctx context.Context, args []string) error { return runReview(ctx, env, c, o, args) })
-	c.Flags().StringVar(&o.accept, "accept", "", "`WHICH` operations to carry out: all, none, or their numbers: 1,3")
+	}, func(ctx context.Context, args []string) error {
+		if !c.Flags().Changed("accept") {
+			return withRecords(ctx, env, func(ctx context.Context, p Thinking) error {
+				r, err := p.Review(ctx, args[0])
+				if err != nil {
+					return UnderstoodPlan(err)
+				}
+				return printReview(env, r)
+			})
+		}
+		which, err := numbers(accept)
+		if err != nil {
+			return err
+		}
+		return WithPlans(ctx, env, func(ctx context.Context, p Thinking) error { return acceptPlan(ctx, env, p, args[0], which) })
+	})
+	c.Flags().StringVar(&accept, "accept", "", "`WHICH` operations to carry out: all, none, or their numbers: 1,3")
 	_ = c.RegisterFlagCompletionFunc("accept", cobra.FixedCompletions([]string{"all", "none"}, cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
 	return c
-}
-
-// runReview shows what a plan changes, and accepts what was proposed.
-func runReview(ctx context.Context, env *cliutil.Env, c *cobra.Command, o reviewOptions, args []string) error {
-	if !c.Flags().Changed("accept") {
-		return withRecords(ctx, env, func(ctx context.Context, p Thinking) error {
-			r, err := p.Review(ctx, args[0])
-			if err != nil {
-				return UnderstoodPlan(err)
-			}
-			return printReview(env, r)
-		})
-	}
-	which, err := numbers(o.accept)
-	if err != nil {
-		return err
-	}
-	return WithPlans(ctx, env, func(ctx context.Context, p Thinking) error { return acceptPlan(ctx, env, p, args[0], which) })
 }
 
 // numbers reads --accept: nil is all, and a list without any is none.

@@ -83,7 +83,7 @@ type feedbackOut struct {
 
 // NewFeedback returns engramctl feedback.
 func NewFeedback(env *cliutil.Env) *cobra.Command {
-	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
+	return cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "feedback useful|wrong SLUG... [--json]",
 		Short: "Say that memories were useful, or wrong",
 		Long: `Say that memories were useful, or wrong: that makes them more, or less, likely to come
@@ -101,42 +101,38 @@ wrong with mem set, or supersede it.`,
 			}
 			return cliutil.Arguments("useful|wrong", "SLUG")(nil, args[:min(len(args), 2)])
 		},
-	}, func(ctx context.Context, args []string) error { return runFeedback(ctx, env, args) }))
-	return c
-}
-
-// runFeedback counts that memories were useful, or wrong.
-func runFeedback(ctx context.Context, env *cliutil.Env, args []string) error {
-	if args[0] != "useful" && args[0] != "wrong" {
-		return exit.Usagef("%q is neither useful nor wrong", args[0])
-	}
-	var slugs []nipae.Slug
-	for _, arg := range args[1:] {
-		slug, err := cliutil.OwnSlug(arg)
-		if err != nil {
-			return err
+	}, func(ctx context.Context, args []string) error {
+		if args[0] != "useful" && args[0] != "wrong" {
+			return exit.Usagef("%q is neither useful nor wrong", args[0])
 		}
-		if !slices.Contains(slugs, slug) {
-			slugs = append(slugs, slug)
+		var slugs []nipae.Slug
+		for _, arg := range args[1:] {
+			slug, err := cliutil.OwnSlug(arg)
+			if err != nil {
+				return err
+			}
+			if !slices.Contains(slugs, slug) {
+				slugs = append(slugs, slug)
+			}
 		}
-	}
-	return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
-		state, err := m.Session().OpenState(ctx, env.NoteLine)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = state.Close() }() // each of its writes is kept already
-		budget, err := m.Session().Judge(ctx, state, args[0] == "useful", slugs)
-		if err != nil {
-			return err
-		}
-		out := feedbackOut{Verdict: args[0], Budget: budget}
-		for _, slug := range slugs {
-			out.Slugs = append(out.Slugs, string(slug))
-		}
-		if env.Flags.JSON {
-			return env.PrintJSON(out)
-		}
-		return env.Print("%s called %s; the budget is %d tokens\n", cliutil.Counted(len(slugs), "memory", "memories"), args[0], budget)
-	})
+		return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
+			state, err := m.Session().OpenState(ctx, env.NoteLine)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = state.Close() }() // each of its writes is kept already
+			budget, err := m.Session().Judge(ctx, state, args[0] == "useful", slugs)
+			if err != nil {
+				return err
+			}
+			out := feedbackOut{Verdict: args[0], Budget: budget}
+			for _, slug := range slugs {
+				out.Slugs = append(out.Slugs, string(slug))
+			}
+			if env.Flags.JSON {
+				return env.PrintJSON(out)
+			}
+			return env.Print("%s called %s; the budget is %d tokens\n", cliutil.Counted(len(slugs), "memory", "memories"), args[0], budget)
+		})
+	}))
 }

@@ -58,7 +58,16 @@ does. A text in which something looks like a key or a token is refused, unless
 		Example: `  engramctl note "Ana prefers answers in Portuguese" --tag people --link people/ana
   engramctl note - --salience 0.8 --emotion satisfaction=0.6 < what-happened.txt`,
 		Args: cliutil.Arguments("TEXT"),
-	}, func(ctx context.Context, args []string) error { return run(ctx, env, c, o, args) }))
+	}, func(ctx context.Context, args []string) error {
+		if c.Flags().Changed("salience") {
+			o.f.salience = &o.salience
+		}
+		n, err := noteOf(env, args[0], o.f)
+		if err != nil {
+			return err
+		}
+		return writeNote(ctx, env, n, cliutil.Guard(o.allow))
+	}))
 	fs := c.Flags()
 	fs.StringArrayVar(&o.f.tags, "tag", nil, "a `tag`, may be given several times")
 	fs.StringArrayVar(&o.f.links, "link", nil, "`slug` of a memory that it is about, may be given several times")
@@ -68,18 +77,6 @@ does. A text in which something looks like a key or a token is refused, unless
 	fs.StringVar(&o.f.trust, "trust", "", "`external` for somebody else's words")
 	cliutil.SecretFlag(c, &o.allow)
 	return c
-}
-
-// run notes what happened, without thinking of a slug.
-func run(ctx context.Context, env *cliutil.Env, c *cobra.Command, o options, args []string) error {
-	if c.Flags().Changed("salience") {
-		o.f.salience = &o.salience
-	}
-	n, err := noteOf(env, args[0], o.f)
-	if err != nil {
-		return err
-	}
-	return writeNote(ctx, env, n, cliutil.Guard(o.allow))
 }
 
 // noteOf makes a note of the command line.

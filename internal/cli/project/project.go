@@ -52,7 +52,7 @@ type linkedOut struct {
 }
 
 func linkCommand(env *cliutil.Env) *cobra.Command {
-	c := folderCommand(env, &cobra.Command{
+	return folderCommand(env, &cobra.Command{
 		Use:   "link [FOLDER] [--json]",
 		Short: "Have the hooks show a project's memory in a folder",
 		Long: `Have the hooks show the memory of its project in a folder (default: this one), and in
@@ -77,7 +77,6 @@ another user or leads elsewhere.`,
 			return printStanding(ctx, env, state, s)
 		})
 	})
-	return c
 }
 
 func unlinkCommand(env *cliutil.Env) *cobra.Command {
@@ -107,35 +106,31 @@ that is gone is named as project ls prints it. Exit code 1 if the folder was not
 }
 
 func lsCommand(env *cliutil.Env) *cobra.Command {
-	c := env.Command(&cobra.Command{
+	return env.Command(&cobra.Command{
 		Use:     "ls [--json]",
 		Short:   "List the folders whose project's memory hooks show",
 		Example: `  engramctl project ls --json | jq -r '.folders[].folder'`,
 		Args:    cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env) })
-	return c
-}
-
-// runLs lists the folders whose project's memory hooks show.
-func runLs(ctx context.Context, env *cliutil.Env) error {
-	return WithState(ctx, env, func(state *memorystate.State) error {
-		all, err := state.Folders.All(ctx)
-		if err != nil {
-			return err
-		}
-		out := foldersOut{Folders: []linkedOut{}}
-		for _, f := range all {
-			out.Folders = append(out.Folders, linkedOut{f.Path, f.Project, project.Prefix + f.Project, cliutil.Stamp(f.Since.Unix())})
-		}
-		if env.Flags.JSON {
-			return env.PrintJSON(out)
-		}
-		for _, f := range out.Folders {
-			if err := env.Print("%s  %s  %s\n", f.Project, f.Since, f.Folder); err != nil {
+	}, func(ctx context.Context, _ []string) error {
+		return WithState(ctx, env, func(state *memorystate.State) error {
+			all, err := state.Folders.All(ctx)
+			if err != nil {
 				return err
 			}
-		}
-		return nil
+			out := foldersOut{Folders: []linkedOut{}}
+			for _, f := range all {
+				out.Folders = append(out.Folders, linkedOut{f.Path, f.Project, project.Prefix + f.Project, cliutil.Stamp(f.Since.Unix())})
+			}
+			if env.Flags.JSON {
+				return env.PrintJSON(out)
+			}
+			for _, f := range out.Folders {
+				if err := env.Print("%s  %s  %s\n", f.Project, f.Since, f.Folder); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	})
 }
 
@@ -177,7 +172,7 @@ type projectOut struct {
 }
 
 func showCommand(env *cliutil.Env) *cobra.Command {
-	c := folderCommand(env, &cobra.Command{
+	return folderCommand(env, &cobra.Command{
 		Use:   "show [FOLDER] [--json]",
 		Short: "Show which project a folder is of, and whether it is linked",
 		Long: `Show which project a folder (default: this one) is of, the slug of its memory, and
@@ -193,7 +188,6 @@ whether hooks show that memory there. Nothing is changed.`,
 			return printStanding(ctx, env, state, s)
 		})
 	})
-	return c
 }
 
 // folderCommand is a command on the folder that is given, or this one.

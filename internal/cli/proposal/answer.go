@@ -23,12 +23,8 @@ type nearOut struct {
 	Contradicts bool     `json:"contradicts,omitempty"`
 }
 
-type acceptOptions struct {
-	how proposals.AcceptOptions
-}
-
 func newAccept(env *cliutil.Env) *cobra.Command {
-	var o acceptOptions
+	var how proposals.AcceptOptions
 	c := env.Command(&cobra.Command{
 		Use:   "accept ID [--allow-secret] [--allow-placeholder] [--json]",
 		Short: "Accept a proposal: write what it wants, and answer",
@@ -43,20 +39,18 @@ stands for text that was left out, is refused. Accepting again changes nothing; 
 crash it answers what was written.`,
 		Example: `  engramctl proposals accept 4f1c22ab`,
 		Args:    cliutil.Arguments("ID"),
-	}, func(ctx context.Context, args []string) error { return runAccept(ctx, env, o, args) })
-	cliutil.SecretFlag(c, &o.how.AllowSecret)
-	c.Flags().BoolVar(&o.how.AllowPlaceholder, "allow-placeholder", false, "write also a line that stands for text that was left out")
-	return c
-}
-
-func runAccept(ctx context.Context, env *cliutil.Env, o acceptOptions, args []string) error {
-	return WithInbox(ctx, env, func(ctx context.Context, m *session.Memory, b *proposals.Box) error {
-		done, err := b.Accept(ctx, args[0], o.how)
-		if err := env.Report(done.Status, unaccepted(env, args[0], done, err)); err != nil {
-			return err
-		}
-		return printAccepted(env, m, done)
+	}, func(ctx context.Context, args []string) error {
+		return WithInbox(ctx, env, func(ctx context.Context, m *session.Memory, b *proposals.Box) error {
+			done, err := b.Accept(ctx, args[0], how)
+			if err := env.Report(done.Status, unaccepted(env, args[0], done, err)); err != nil {
+				return err
+			}
+			return printAccepted(env, m, done)
+		})
 	})
+	cliutil.SecretFlag(c, &how.AllowSecret)
+	c.Flags().BoolVar(&how.AllowPlaceholder, "allow-placeholder", false, "write also a line that stands for text that was left out")
+	return c
 }
 
 // WithInbox is cliutil.WithMemory for the agent, who answers.
@@ -123,7 +117,7 @@ func printAccepted(env *cliutil.Env, m *session.Memory, done proposals.Accepted)
 }
 
 func newReject(env *cliutil.Env) *cobra.Command {
-	c := env.Command(&cobra.Command{
+	return env.Command(&cobra.Command{
 		Use:     "reject ID [REASON] [--json]",
 		Short:   "Reject a proposal, and say why",
 		Long:    `Reject a proposal: nothing is written but the answer, with the reason if there is one.`,
@@ -134,26 +128,23 @@ func newReject(env *cliutil.Env) *cobra.Command {
 			}
 			return cliutil.Arguments("ID")(nil, args)
 		},
-	}, func(ctx context.Context, args []string) error { return runReject(ctx, env, args) })
-	return c
-}
-
-func runReject(ctx context.Context, env *cliutil.Env, args []string) error {
-	reason := strings.Join(args[1:], "")
-	if err := cliutil.CheckText(reason); err != nil {
-		return err
-	}
-	return WithInbox(ctx, env, func(ctx context.Context, m *session.Memory, b *proposals.Box) error {
-		item, status, err := b.Reject(ctx, args[0], reason)
-		if err := env.Report(status, AboutProposal(args[0], cliutil.Explained(err))); err != nil {
+	}, func(ctx context.Context, args []string) error {
+		reason := strings.Join(args[1:], "")
+		if err := cliutil.CheckText(reason); err != nil {
 			return err
 		}
-		if env.Flags.JSON {
-			return env.PrintJSON(struct {
-				cliutil.AnswerOut
-				proposalOut
-			}{cliutil.AnswerOf(m, status), proposalFor(item, m.Owner())})
-		}
-		return env.Print("%s  %s rejected\n", item.Slug, item.Act)
+		return WithInbox(ctx, env, func(ctx context.Context, m *session.Memory, b *proposals.Box) error {
+			item, status, err := b.Reject(ctx, args[0], reason)
+			if err := env.Report(status, AboutProposal(args[0], cliutil.Explained(err))); err != nil {
+				return err
+			}
+			if env.Flags.JSON {
+				return env.PrintJSON(struct {
+					cliutil.AnswerOut
+					proposalOut
+				}{cliutil.AnswerOf(m, status), proposalFor(item, m.Owner())})
+			}
+			return env.Print("%s  %s rejected\n", item.Slug, item.Act)
+		})
 	})
 }

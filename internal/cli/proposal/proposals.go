@@ -79,7 +79,7 @@ func proposalFor(i proposals.Item, owner string) proposalOut {
 }
 
 func newLs(env *cliutil.Env) *cobra.Command {
-	c := env.Command(&cobra.Command{
+	return env.Command(&cobra.Command{
 		Use:   "ls [--json]",
 		Short: "List proposals: as agent those that are open, as owner one's own with the answers",
 		Long: `List proposals, the newest first. The agent sees those that are open, of its owner and
@@ -89,16 +89,13 @@ in the answer of an accepted one is the base for the next.`,
 		Example: `  engramctl proposals ls
   engramctl proposals ls --agent npub1… --json | jq '.proposals[] | select(.answer == null)'`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env) })
-	return c
-}
-
-func runLs(ctx context.Context, env *cliutil.Env) error {
-	return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
-		if m.Writable() {
-			return listInbox(ctx, env, m)
-		}
-		return listMine(ctx, env, m)
+	}, func(ctx context.Context, _ []string) error {
+		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
+			if m.Writable() {
+				return listInbox(ctx, env, m)
+			}
+			return listMine(ctx, env, m)
+		})
 	})
 }
 

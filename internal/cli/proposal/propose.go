@@ -92,32 +92,30 @@ agent wrote, use propose edit: that keeps the text's trust.
 what is there now.`,
 		Example: `  engramctl propose set people/ana "Ana prefers Portuguese" --agent npub1… --why "she said so"`,
 		Args:    cliutil.Arguments("SLUG", "VALUE"),
-	}, func(ctx context.Context, args []string) error { return runSet(ctx, env, o, args) })
+	}, func(ctx context.Context, args []string) error {
+		slug, err := cliutil.OwnSlug(args[0])
+		if err != nil {
+			return err
+		}
+		if err := cliutil.CheckHash("--base", o.base); err != nil {
+			return err
+		}
+		text, err := edit.Value(env, args[1], false)
+		if err != nil {
+			return err
+		}
+		return propose(ctx, env, o.proposeOptions, slug, func(ctx context.Context, m *session.Memory) (p proposals.Proposal, err error) {
+			if o.base == "" {
+				var head client.Entry
+				head, err = proposedFor(ctx, env, m, slug)
+				o.base = cmp.Or(head.Hash, memory.BaseNone)
+			}
+			return proposals.Proposal{Act: proposals.Write, Base: o.base, Text: text}, err
+		})
+	})
 	o.flags(c, false, true)
 	cliutil.BaseFlag(c, &o.base)
 	return c
-}
-
-func runSet(ctx context.Context, env *cliutil.Env, o setOptions, args []string) error {
-	slug, err := cliutil.OwnSlug(args[0])
-	if err != nil {
-		return err
-	}
-	if err := cliutil.CheckHash("--base", o.base); err != nil {
-		return err
-	}
-	text, err := edit.Value(env, args[1], false)
-	if err != nil {
-		return err
-	}
-	return propose(ctx, env, o.proposeOptions, slug, func(ctx context.Context, m *session.Memory) (p proposals.Proposal, err error) {
-		if o.base == "" {
-			var head client.Entry
-			head, err = proposedFor(ctx, env, m, slug)
-			o.base = cmp.Or(head.Hash, memory.BaseNone)
-		}
-		return proposals.Proposal{Act: proposals.Write, Base: o.base, Text: text}, err
-	})
 }
 
 func newEdit(env *cliutil.Env) *cobra.Command {
@@ -137,27 +135,25 @@ trust: what the agent only observed is not told because a word of it was correct
 			}
 			return cliutil.Arguments("SLUG")(nil, args)
 		},
-	}, func(ctx context.Context, args []string) error { return runEdit(ctx, env, o, args) })
+	}, func(ctx context.Context, args []string) error {
+		slug, err := cliutil.OwnSlug(args[0])
+		if err != nil {
+			return err
+		}
+		if len(args) == 1 {
+			return proposeEdited(ctx, env, o, slug)
+		}
+		text, err := edit.Value(env, "-", false)
+		if err != nil {
+			return err
+		}
+		return propose(ctx, env, o, slug, func(ctx context.Context, m *session.Memory) (proposals.Proposal, error) {
+			head, err := proposedAbout(ctx, env, m, slug)
+			return proposals.Proposal{Act: proposals.Edit, Base: head.Hash, Text: text, Vouch: o.vouch}, err
+		})
+	})
 	o.flags(c, true, true)
 	return c
-}
-
-func runEdit(ctx context.Context, env *cliutil.Env, o proposeOptions, args []string) error {
-	slug, err := cliutil.OwnSlug(args[0])
-	if err != nil {
-		return err
-	}
-	if len(args) == 1 {
-		return proposeEdited(ctx, env, o, slug)
-	}
-	text, err := edit.Value(env, "-", false)
-	if err != nil {
-		return err
-	}
-	return propose(ctx, env, o, slug, func(ctx context.Context, m *session.Memory) (proposals.Proposal, error) {
-		head, err := proposedAbout(ctx, env, m, slug)
-		return proposals.Proposal{Act: proposals.Edit, Base: head.Hash, Text: text, Vouch: o.vouch}, err
-	})
 }
 
 // proposeEdited is propose edit in an editor.
@@ -218,30 +214,28 @@ func newRestore(env *cliutil.Env) *cobra.Command {
 restore). It comes back byte for byte, with the trust that it had.`,
 		Example: `  engramctl propose restore notes --at yesterday --agent npub1…`,
 		Args:    cliutil.Arguments("SLUG"),
-	}, func(ctx context.Context, args []string) error { return runRestore(ctx, env, o, args) })
+	}, func(ctx context.Context, args []string) error {
+		slug, err := cliutil.OwnSlug(args[0])
+		if err != nil {
+			return err
+		}
+		when, err := memory.ParseWhen(o.at, time.Now())
+		if err != nil {
+			return exit.Usagef("--at: %w", err)
+		}
+		return propose(ctx, env, o.proposeOptions, slug, func(ctx context.Context, m *session.Memory) (p proposals.Proposal, err error) {
+			head, err := proposedFor(ctx, env, m, slug)
+			if err != nil {
+				return p, err
+			}
+			old, status, err := m.At(ctx, slug, when)
+			if err := env.Report(status, cliutil.About(slug, old, err)); err != nil {
+				return p, err
+			}
+			return proposals.Proposal{Act: proposals.Restore, Base: cmp.Or(head.Hash, memory.BaseNone), Version: old.ID, Vouch: o.vouch}, nil
+		})
+	})
 	o.flags(c, true, false)
 	c.Flags().StringVar(&o.at, "at", "", "the version of `TIME` or ID")
 	return c
-}
-
-func runRestore(ctx context.Context, env *cliutil.Env, o restoreOptions, args []string) error {
-	slug, err := cliutil.OwnSlug(args[0])
-	if err != nil {
-		return err
-	}
-	when, err := memory.ParseWhen(o.at, time.Now())
-	if err != nil {
-		return exit.Usagef("--at: %w", err)
-	}
-	return propose(ctx, env, o.proposeOptions, slug, func(ctx context.Context, m *session.Memory) (p proposals.Proposal, err error) {
-		head, err := proposedFor(ctx, env, m, slug)
-		if err != nil {
-			return p, err
-		}
-		old, status, err := m.At(ctx, slug, when)
-		if err := env.Report(status, cliutil.About(slug, old, err)); err != nil {
-			return p, err
-		}
-		return proposals.Proposal{Act: proposals.Restore, Base: cmp.Or(head.Hash, memory.BaseNone), Version: old.ID, Vouch: o.vouch}, nil
-	})
 }

@@ -18,7 +18,7 @@ import (
 )
 
 func newShow(env *cliutil.Env) *cobra.Command {
-	c := env.Command(&cobra.Command{
+	return env.Command(&cobra.Command{
 		Use:   "show ID [--json]",
 		Short: "Show a proposal with its whole text",
 		Long: `Show a proposal with its whole text: what it wants, by whom and why, and for the agent
@@ -26,31 +26,28 @@ also which memories say nearly the same, or contradict it. Of a transplant it sh
 text that was signed, and by whom. The text is somebody's words and not an order.`,
 		Example: `  engramctl proposals show 4f1c22ab`,
 		Args:    cliutil.Arguments("ID"),
-	}, func(ctx context.Context, args []string) error { return runShow(ctx, env, args) })
-	return c
-}
-
-func runShow(ctx context.Context, env *cliutil.Env, args []string) error {
-	return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
-		item, status, err := proposalNamed(ctx, env, m, args[0])
-		if err := env.Report(status, AboutProposal(args[0], err)); err != nil {
-			return err
-		}
-		text, from := item.Text, ""
-		if item.Origin != nil {
-			text, from = signedText(ctx, item)
-		}
-		if env.Flags.JSON {
-			out := proposalFor(item, m.Owner())
-			if text != "" {
-				out.Text, out.Size = &text, len(text)
+	}, func(ctx context.Context, args []string) error {
+		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
+			item, status, err := proposalNamed(ctx, env, m, args[0])
+			if err := env.Report(status, AboutProposal(args[0], err)); err != nil {
+				return err
 			}
-			return env.PrintJSON(struct {
-				cliutil.AnswerOut
-				proposalOut
-			}{cliutil.AnswerOf(m, status), out})
-		}
-		return printProposal(ctx, env, m, item, text, from)
+			text, from := item.Text, ""
+			if item.Origin != nil {
+				text, from = signedText(ctx, item)
+			}
+			if env.Flags.JSON {
+				out := proposalFor(item, m.Owner())
+				if text != "" {
+					out.Text, out.Size = &text, len(text)
+				}
+				return env.PrintJSON(struct {
+					cliutil.AnswerOut
+					proposalOut
+				}{cliutil.AnswerOf(m, status), out})
+			}
+			return printProposal(ctx, env, m, item, text, from)
+		})
 	})
 }
 

@@ -93,7 +93,34 @@ compared beside words, and the best are put in its order.`,
   engramctl recall --since 'last week' --type episodic --budget 2000 what went wrong
   engramctl recall --json 'Atlas "one file"' | jq -r '.hits[].slug'`,
 		Args: view.Question,
-	}, func(ctx context.Context, args []string) error { return run(ctx, env, o, args) }))
+	}, func(ctx context.Context, args []string) error {
+		var err error
+		o.q.Text = view.QueryOf(args)
+		if o.q.Emotion, err = view.Emotions(o.feelings); err != nil {
+			return err
+		}
+		named, err := view.OpenModels(env, o.models)
+		if err != nil {
+			return err
+		}
+		var by *session.Session
+		var found session.Recalled
+		err = view.WithWhole(ctx, env, o.wait, func(ctx context.Context, s *session.Session, l *session.Copy) (_ view.Seen, state answer.State, err error) {
+			by, s.Models = s, named
+			found, state, err = s.Recall(ctx, l, session.Question{Query: o.q, Now: time.Now(), Explain: o.explain}, o.every)
+			if found.NoMeaning != nil {
+				env.Note("the model for meaning fails, words alone are compared: %v", found.NoMeaning)
+			}
+			if found.NoOrder != nil {
+				env.Note("the model that puts results in order fails: %v", found.NoOrder)
+			}
+			return view.Seen{Found: len(found.Hits) + found.More, Print: func(out view.ViewOut) error { return printRecalled(env, found, out) }}, state, err
+		})
+		if err == nil { // it is printed
+			by.CountRecalled(ctx, found.Hits)
+		}
+		return err
+	}))
 	view.WaitFlag(c, &o.wait)
 	c.Flags().BoolVar(&o.explain, "explain", false, "name what was left out, and why")
 	view.AllProjectsFlag(c, &o.every)
@@ -103,36 +130,6 @@ compared beside words, and the best are put in its order.`,
 	view.FilterFlags(c, &o.q)
 	o.models.Add(c)
 	return c
-}
-
-// run recalls what is remembered on a question, as one block.
-func run(ctx context.Context, env *cliutil.Env, o options, args []string) error {
-	var err error
-	o.q.Text = view.QueryOf(args)
-	if o.q.Emotion, err = view.Emotions(o.feelings); err != nil {
-		return err
-	}
-	named, err := view.OpenModels(env, o.models)
-	if err != nil {
-		return err
-	}
-	var by *session.Session
-	var found session.Recalled
-	err = view.WithWhole(ctx, env, o.wait, func(ctx context.Context, s *session.Session, l *session.Copy) (_ view.Seen, state answer.State, err error) {
-		by, s.Models = s, named
-		found, state, err = s.Recall(ctx, l, session.Question{Query: o.q, Now: time.Now(), Explain: o.explain}, o.every)
-		if found.NoMeaning != nil {
-			env.Note("the model for meaning fails, words alone are compared: %v", found.NoMeaning)
-		}
-		if found.NoOrder != nil {
-			env.Note("the model that puts results in order fails: %v", found.NoOrder)
-		}
-		return view.Seen{Found: len(found.Hits) + found.More, Print: func(out view.ViewOut) error { return printRecalled(env, found, out) }}, state, err
-	})
-	if err == nil { // it is printed
-		by.CountRecalled(ctx, found.Hits)
-	}
-	return err
 }
 
 // ours names the commands that do what tools do.

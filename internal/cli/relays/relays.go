@@ -40,7 +40,7 @@ type relayLine struct {
 }
 
 func lsCommand(env *cliutil.Env) *cobra.Command {
-	c := env.Command(&cobra.Command{
+	return env.Command(&cobra.Command{
 		Use:   "ls [--json]",
 		Short: "Show which relays are asked and whether they answer",
 		Long: `Show which relays are asked, where their names come from, and whether they answer
@@ -49,34 +49,30 @@ refuse the key.`,
 		Example: `  engramctl relays ls
   engramctl relays ls --agent npub1… --json`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env) })
-	return c
-}
-
-// runLs shows which relays are asked and whether they answer.
-func runLs(ctx context.Context, env *cliutil.Env) error {
-	opened, err := env.Session(ctx, cliutil.Patiently)
-	if err != nil {
-		return err
-	}
-	defer opened.Close()
-	c, m := opened.Client, opened.Memory
-	ctx, done := env.Bounded(ctx)
-	defer done()
-	configured := c.Relays()
-	if err := opened.Discover(ctx); err != nil {
-		env.Note("looking for the agent's list of relays: %v", err)
-	} else {
-		for _, r := range c.Doubts() {
-			cliutil.ReportRelay(env, r)
+	}, func(ctx context.Context, _ []string) error {
+		opened, err := env.Session(ctx, cliutil.Patiently)
+		if err != nil {
+			return err
 		}
-	}
-	answers, err := c.Ask(ctx, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.Agent()},
-		Tags: nostr.TagMap{"p": {m.Owner()}}, Limit: 1})
-	if env.Flags.JSON {
-		return cliutil.FirstOf(err, env.PrintJSON(relayLines(m, answers.Relays, configured, c.LeftOut())))
-	}
-	return cliutil.FirstOf(err, printRelays(env, answers.Relays, configured, c.LeftOut()))
+		defer opened.Close()
+		c, m := opened.Client, opened.Memory
+		ctx, done := env.Bounded(ctx)
+		defer done()
+		configured := c.Relays()
+		if err := opened.Discover(ctx); err != nil {
+			env.Note("looking for the agent's list of relays: %v", err)
+		} else {
+			for _, r := range c.Doubts() {
+				cliutil.ReportRelay(env, r)
+			}
+		}
+		answers, err := c.Ask(ctx, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.Agent()},
+			Tags: nostr.TagMap{"p": {m.Owner()}}, Limit: 1})
+		if env.Flags.JSON {
+			return cliutil.FirstOf(err, env.PrintJSON(relayLines(m, answers.Relays, configured, c.LeftOut())))
+		}
+		return cliutil.FirstOf(err, printRelays(env, answers.Relays, configured, c.LeftOut()))
+	})
 }
 
 // sourceOf reports where a relay's name comes from.

@@ -37,30 +37,27 @@ Nothing of the memory is sent anywhere: engramctl sync does that.`,
   engramctl relays set wss://relay.example --read wss://news.example
   engramctl relays set --none`,
 		Args: cobra.ArbitraryArgs,
-	}, func(ctx context.Context, args []string) error { return runSet(ctx, env, o, args) })
+	}, func(ctx context.Context, args []string) error {
+		var entries []client.ListedRelay
+		for marker, urls := range map[string][]string{"": args, "read": o.read, "write": o.write} {
+			for _, url := range urls {
+				if _, err := nipae.CanonicalRelayURL(url); err != nil {
+					return exit.Usagef("relay %q: %w", settings.ShownURL(url), err)
+				}
+				entries = append(entries, client.ListedRelay{URL: url, Marker: marker})
+			}
+		}
+		slices.SortStableFunc(entries, func(x, y client.ListedRelay) int { return strings.Compare(x.Marker, y.Marker) })
+		if len(entries) == 0 != o.none {
+			return exit.Usagef("name the relays of the list, or --none for an empty one")
+		}
+		return setRelays(ctx, env, entries)
+	})
 	f := c.Flags()
 	f.StringArrayVar(&o.read, "read", nil, "`URL` of a relay that the agent reads from only")
 	f.StringArrayVar(&o.write, "write", nil, "`URL` of a relay that the agent writes to only")
 	f.BoolVar(&o.none, "none", false, "write an empty list")
 	return c
-}
-
-// runSet writes the agent's own list of relays.
-func runSet(ctx context.Context, env *cliutil.Env, o setOptions, args []string) error {
-	var entries []client.ListedRelay
-	for marker, urls := range map[string][]string{"": args, "read": o.read, "write": o.write} {
-		for _, url := range urls {
-			if _, err := nipae.CanonicalRelayURL(url); err != nil {
-				return exit.Usagef("relay %q: %w", settings.ShownURL(url), err)
-			}
-			entries = append(entries, client.ListedRelay{URL: url, Marker: marker})
-		}
-	}
-	slices.SortStableFunc(entries, func(x, y client.ListedRelay) int { return strings.Compare(x.Marker, y.Marker) })
-	if len(entries) == 0 != o.none {
-		return exit.Usagef("name the relays of the list, or --none for an empty one")
-	}
-	return setRelays(ctx, env, entries)
 }
 
 func setRelays(ctx context.Context, env *cliutil.Env, entries []client.ListedRelay) error {
@@ -104,37 +101,34 @@ file beside the configuration file, one on each line.`,
   engramctl relays ignore --undo wss://gone.example
   engramctl relays ignore`,
 		Args: cobra.ArbitraryArgs,
-	}, func(_ context.Context, urls []string) error { return runIgnore(env, undo, urls) })
+	}, func(_ context.Context, urls []string) error {
+		ignored, err := cliutil.IgnoredRelays(env)
+		if err != nil {
+			return err
+		}
+		for _, url := range urls {
+			if _, err := nipae.CanonicalRelayURL(url); err != nil {
+				return exit.Usagef("relay %q: %w", settings.ShownURL(url), err)
+			}
+			ignored = slices.DeleteFunc(ignored, func(old string) bool { return sameRelay(old, url) })
+			if !undo {
+				ignored = append(ignored, url)
+			}
+		}
+		if len(urls) > 0 {
+			if err := writeIgnored(env, ignored); err != nil {
+				return err
+			}
+		}
+		for _, url := range ignored {
+			if err := env.Print("%s\n", url); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	c.Flags().BoolVar(&undo, "undo", false, "ask them again")
 	return c
-}
-
-// runIgnore stops asking a relay that only agents' lists name.
-func runIgnore(env *cliutil.Env, undo bool, urls []string) error {
-	ignored, err := cliutil.IgnoredRelays(env)
-	if err != nil {
-		return err
-	}
-	for _, url := range urls {
-		if _, err := nipae.CanonicalRelayURL(url); err != nil {
-			return exit.Usagef("relay %q: %w", settings.ShownURL(url), err)
-		}
-		ignored = slices.DeleteFunc(ignored, func(old string) bool { return sameRelay(old, url) })
-		if !undo {
-			ignored = append(ignored, url)
-		}
-	}
-	if len(urls) > 0 {
-		if err := writeIgnored(env, ignored); err != nil {
-			return err
-		}
-	}
-	for _, url := range ignored {
-		if err := env.Print("%s\n", url); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // writeIgnored replaces it as a whole.

@@ -55,7 +55,37 @@ none is made unless --allow-empty (exit code 1): it may be the wrong relay or ke
 		Example: `  engramctl snapshot create --label "before the big clean-up"
   engramctl snapshot create --encrypt age:age1… --encrypt "ssh-ed25519 AAAA…" --pin`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return runCreate(ctx, env, o, f) })
+	}, func(ctx context.Context, _ []string) error {
+		if o.parent != "" {
+			if err := bundle.CheckID(o.parent); err != nil {
+				return exit.Usagef("--parent: %w", err)
+			}
+		}
+		return asking(ctx, env, func(c *client.Client, p party) error {
+			return withLock(ctx, env, f, p.agent, func(store *snapshot.Store, lock *snapshot.Lock) error {
+				how, err := bundleOptions(env, p, o)
+				if err != nil {
+					return err
+				}
+				if o.grow && o.parent == "" {
+					list, err := store.List(f.Tenant, p.agent)
+					if err != nil {
+						return err
+					}
+					if len(list) == 0 {
+						return exit.Usagef("there is no snapshot to add to: make the first one without --incremental")
+					}
+					o.parent = list[0].ID
+				}
+				if o.parent != "" {
+					if how.Parent, err = openBundle(ctx, env, store, f, p, o.parent); err != nil {
+						return err
+					}
+				}
+				return create(ctx, env, c, p, lock, o, how)
+			})
+		})
+	})
 	c.Flags().StringVar(&o.label, "label", "", "`text` to remember it by")
 	c.Flags().StringArrayVar(&o.encrypt, "encrypt", nil, "encrypt it to `age:RECIPIENT` (age1… or an SSH public key); may be given several times")
 	c.Flags().StringVar(&o.parent, "parent", "", "`id` of the snapshot that it adds to")
@@ -67,38 +97,6 @@ none is made unless --allow-empty (exit code 1): it may be the wrong relay or ke
 	c.Flags().BoolVar(&o.partial, "allow-partial", false, "make it also if some relay does not answer in full")
 	IdentityFlag(c, f)
 	return c
-}
-
-func runCreate(ctx context.Context, env *cliutil.Env, o createOptions, f *Options) error {
-	if o.parent != "" {
-		if err := bundle.CheckID(o.parent); err != nil {
-			return exit.Usagef("--parent: %w", err)
-		}
-	}
-	return asking(ctx, env, func(c *client.Client, p party) error {
-		return withLock(ctx, env, f, p.agent, func(store *snapshot.Store, lock *snapshot.Lock) error {
-			how, err := bundleOptions(env, p, o)
-			if err != nil {
-				return err
-			}
-			if o.grow && o.parent == "" {
-				list, err := store.List(f.Tenant, p.agent)
-				if err != nil {
-					return err
-				}
-				if len(list) == 0 {
-					return exit.Usagef("there is no snapshot to add to: make the first one without --incremental")
-				}
-				o.parent = list[0].ID
-			}
-			if o.parent != "" {
-				if how.Parent, err = openBundle(ctx, env, store, f, p, o.parent); err != nil {
-					return err
-				}
-			}
-			return create(ctx, env, c, p, lock, o, how)
-		})
-	})
 }
 
 func create(ctx context.Context, env *cliutil.Env, c *client.Client, p party, lock *snapshot.Lock, o createOptions, how bundle.Options) error {

@@ -44,38 +44,36 @@ each record on a line of its own; FILE may be "-". In that, whatever looks like 
 or a token is replaced by "[redacted: KIND]", unless --redact-secrets=false.`,
 		Example: `  engramctl snapshot export 20261120T235100Z-0123456789abcdef --to memory.tar.zst
   engramctl snapshot export 20261120T235100Z-0123456789abcdef --plain --to memory.jsonl`,
-	}, func(ctx context.Context, args []string) error { return runExport(ctx, env, o, f, args) })
+	}, func(ctx context.Context, args []string) error {
+		args = idArgument(&o.id, args)
+		if err := cliutil.FirstOf(noMore(args), needID(o.id)); err != nil {
+			return err
+		}
+		if o.to == "" {
+			return exit.Usagef("where to? Give --to")
+		}
+		store, p, err := at(ctx, env, f, o.plain)
+		if err != nil {
+			return err
+		}
+		if !o.plain {
+			if err := store.Export(f.Tenant, p.agent, o.id, env.Path(o.to)); err != nil {
+				return err
+			}
+			return env.Print("%s  exported to %s\n", o.id, o.to)
+		}
+		b, err := openBundle(ctx, env, store, f, p, o.id)
+		if err != nil {
+			return err
+		}
+		return exportPlain(ctx, env, b, p, o.to, o.redact)
+	})
 	idFlag(c, &o.id)
 	c.Flags().StringVar(&o.to, "to", "", "`file` to make")
 	c.Flags().BoolVar(&o.plain, "plain", false, "decrypt it")
 	c.Flags().BoolVar(&o.redact, "redact-secrets", true, "replace what looks like a key or a token in plain text")
 	IdentityFlag(c, f)
 	return c
-}
-
-func runExport(ctx context.Context, env *cliutil.Env, o exportOptions, f *Options, args []string) error {
-	args = idArgument(&o.id, args)
-	if err := cliutil.FirstOf(noMore(args), needID(o.id)); err != nil {
-		return err
-	}
-	if o.to == "" {
-		return exit.Usagef("where to? Give --to")
-	}
-	store, p, err := at(ctx, env, f, o.plain)
-	if err != nil {
-		return err
-	}
-	if !o.plain {
-		if err := store.Export(f.Tenant, p.agent, o.id, env.Path(o.to)); err != nil {
-			return err
-		}
-		return env.Print("%s  exported to %s\n", o.id, o.to)
-	}
-	b, err := openBundle(ctx, env, store, f, p, o.id)
-	if err != nil {
-		return err
-	}
-	return exportPlain(ctx, env, b, p, o.to, o.redact)
 }
 
 func exportPlain(ctx context.Context, env *cliutil.Env, b *bundle.Bundle, p party, to string, redact bool) (err error) {

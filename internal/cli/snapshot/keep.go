@@ -47,31 +47,27 @@ with --force.`,
 	return c
 }
 
-type byIDOptions struct{ id string }
-
 // snapshotByID makes a command that does something to one snapshot of the
 // agent, under the lock. The rest of its usage, and an example, are added.
 func snapshotByID(env *cliutil.Env, f *Options, c *cobra.Command, do func(lock *snapshot.Lock, id string) error) *cobra.Command {
-	var o byIDOptions
+	var id string
 	c.Example = `  engramctl snapshot ` + c.Use + ` 20261120T235100Z-0123456789abcdef`
 	c.Use += " ID"
-	c = env.Command(c, func(ctx context.Context, args []string) error { return runByID(ctx, env, o, f, do, args) })
-	idFlag(c, &o.id)
+	c = env.Command(c, func(ctx context.Context, args []string) error {
+		if id == "" && len(args) > 0 {
+			id, args = args[0], args[1:]
+		}
+		if err := cliutil.FirstOf(noMore(args), needID(id)); err != nil {
+			return err
+		}
+		p, err := partyOf(ctx, env, false)
+		if err != nil {
+			return err
+		}
+		return withLock(ctx, env, f, p.agent, func(_ *snapshot.Store, lock *snapshot.Lock) error { return do(lock, id) })
+	})
+	idFlag(c, &id)
 	return c
-}
-
-func runByID(ctx context.Context, env *cliutil.Env, o byIDOptions, f *Options, do func(lock *snapshot.Lock, id string) error, args []string) error {
-	if o.id == "" && len(args) > 0 {
-		o.id, args = args[0], args[1:]
-	}
-	if err := cliutil.FirstOf(noMore(args), needID(o.id)); err != nil {
-		return err
-	}
-	p, err := partyOf(ctx, env, false)
-	if err != nil {
-		return err
-	}
-	return withLock(ctx, env, f, p.agent, func(_ *snapshot.Store, lock *snapshot.Lock) error { return do(lock, o.id) })
 }
 
 type gcOptions struct {
@@ -93,49 +89,47 @@ Before anything is deleted the last verified one is read again. If it is another
 than was verified, it is named, listed as damaged, and the one before it stays instead.`,
 		Example: `  engramctl snapshot gc --keep 10 --days 365`,
 		Args:    cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return runGC(ctx, env, o, f) })
+	}, func(ctx context.Context, _ []string) error {
+		if o.days < 0 || o.policy.Keep < 0 || o.policy.KeepAutomatic < 0 {
+			return exit.Usagef("want 0 (no limit) or more")
+		}
+		p, err := partyOf(ctx, env, false)
+		if err != nil {
+			return err
+		}
+		o.policy.MaxAge = time.Duration(o.days) * 24 * time.Hour
+		return withLock(ctx, env, f, p.agent, func(_ *snapshot.Store, lock *snapshot.Lock) error {
+			swept, err := lock.Sweep(time.Now(), o.policy)
+			if err != nil {
+				return err
+			}
+			if env.Flags.JSON {
+				return env.PrintJSON(struct {
+					Deleted []string `json:"deleted"`
+					Damaged []string `json:"damaged"`
+					Staging int      `json:"staging_removed"`
+					Litter  int      `json:"litter_removed"`
+				}{append([]string{}, swept.Deleted...), append([]string{}, swept.Damaged...), swept.Staging, swept.Litter})
+			}
+			for _, id := range swept.Damaged {
+				env.Note("%s is damaged: it, or what it rests on, is another file than was verified; the one before it counts instead", id)
+			}
+			for _, id := range swept.Deleted {
+				if err := env.Print("%s  deleted\n", id); err != nil {
+					return err
+				}
+			}
+			return env.Print("%d deleted, %d left by dead processes removed\n", len(swept.Deleted), swept.Staging+swept.Litter)
+		})
+	})
 	c.Flags().IntVar(&o.policy.Keep, "keep", o.policy.Keep, "how many to keep of each kind; 0 is no limit")
 	c.Flags().IntVar(&o.policy.KeepAutomatic, "keep-automatic", o.policy.KeepAutomatic, "how many to keep of those made automatically; 0 is no limit")
 	c.Flags().IntVar(&o.days, "days", o.days, "how many days to keep them; 0 is no limit")
 	return c
 }
 
-func runGC(ctx context.Context, env *cliutil.Env, o gcOptions, f *Options) error {
-	if o.days < 0 || o.policy.Keep < 0 || o.policy.KeepAutomatic < 0 {
-		return exit.Usagef("want 0 (no limit) or more")
-	}
-	p, err := partyOf(ctx, env, false)
-	if err != nil {
-		return err
-	}
-	o.policy.MaxAge = time.Duration(o.days) * 24 * time.Hour
-	return withLock(ctx, env, f, p.agent, func(_ *snapshot.Store, lock *snapshot.Lock) error {
-		swept, err := lock.Sweep(time.Now(), o.policy)
-		if err != nil {
-			return err
-		}
-		if env.Flags.JSON {
-			return env.PrintJSON(struct {
-				Deleted []string `json:"deleted"`
-				Damaged []string `json:"damaged"`
-				Staging int      `json:"staging_removed"`
-				Litter  int      `json:"litter_removed"`
-			}{append([]string{}, swept.Deleted...), append([]string{}, swept.Damaged...), swept.Staging, swept.Litter})
-		}
-		for _, id := range swept.Damaged {
-			env.Note("%s is damaged: it, or what it rests on, is another file than was verified; the one before it counts instead", id)
-		}
-		for _, id := range swept.Deleted {
-			if err := env.Print("%s  deleted\n", id); err != nil {
-				return err
-			}
-		}
-		return env.Print("%d deleted, %d left by dead processes removed\n", len(swept.Deleted), swept.Staging+swept.Litter)
-	})
-}
-
 func newList(env *cliutil.Env, f *Options) *cobra.Command {
-	c := env.Command(&cobra.Command{
+	return env.Command(&cobra.Command{
 		Use:     "ls [--json]",
 		Aliases: []string{"list"},
 		Short:   "List an agent's snapshots, newest first",
@@ -144,34 +138,31 @@ partial, because some relay did not answer; an owner's part; empty), whether it 
 verified or found damaged, and its label. No relay is asked.`,
 		Example: `  engramctl snapshot ls --agent npub1… --json`,
 		Args:    cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return runList(ctx, env, f) })
-	return c
-}
-
-func runList(ctx context.Context, env *cliutil.Env, f *Options) error {
-	store, p, err := at(ctx, env, f, false)
-	if err != nil {
-		return err
-	}
-	list, err := store.List(f.Tenant, p.agent)
-	if err != nil {
-		return err
-	}
-	if env.Flags.JSON {
-		out := []infoOut{}
-		for _, info := range list {
-			out = append(out, infoOut{info, info.Path})
+	}, func(ctx context.Context, _ []string) error {
+		store, p, err := at(ctx, env, f, false)
+		if err != nil {
+			return err
 		}
-		return env.PrintJSON(struct {
-			Snapshots []infoOut `json:"snapshots"`
-		}{out})
-	}
-	if len(list) == 0 {
-		env.Note("no snapshots of agent %s, tenant %s", p.agent, f.Tenant)
-	}
-	w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
-	for _, info := range list {
-		fmt.Fprintf(w, "%s\t%d events\t%d B\t%s\t%s\n", info.ID, info.Events, info.Size, strings.Join(info.Marks(), ","), info.Label)
-	}
-	return w.Flush()
+		list, err := store.List(f.Tenant, p.agent)
+		if err != nil {
+			return err
+		}
+		if env.Flags.JSON {
+			out := []infoOut{}
+			for _, info := range list {
+				out = append(out, infoOut{info, info.Path})
+			}
+			return env.PrintJSON(struct {
+				Snapshots []infoOut `json:"snapshots"`
+			}{out})
+		}
+		if len(list) == 0 {
+			env.Note("no snapshots of agent %s, tenant %s", p.agent, f.Tenant)
+		}
+		w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
+		for _, info := range list {
+			fmt.Fprintf(w, "%s\t%d events\t%d B\t%s\t%s\n", info.ID, info.Events, info.Size, strings.Join(info.Marks(), ","), info.Label)
+		}
+		return w.Flush()
+	})
 }

@@ -44,7 +44,36 @@ on where it stopped. It stops with exit code 5 at a slug that somebody else has
 changed since: then --replan begins anew from what is there.`,
 		Example: `  engramctl snapshot restore 20261120T235100Z-0123456789abcdef --dry-run
   engramctl snapshot restore --from backup.tar.zst.age --decrypt-identity age.key`,
-	}, func(ctx context.Context, args []string) error { return runRestore(ctx, env, o, f, args) })
+	}, func(ctx context.Context, args []string) error {
+		if err := noMore(idArgument(&o.id, args)); err != nil {
+			return err
+		}
+		if (o.id == "") == (o.from == "") {
+			return exit.Usagef("which snapshot? Give its id, or --from FILE")
+		}
+		if o.id != "" {
+			if err := needID(o.id); err != nil {
+				return err
+			}
+		}
+		return asking(ctx, env, func(c *client.Client, p party) error {
+			if !p.own() {
+				return client.ErrReadOnly
+			}
+			r := &reverting{Env: env, f: f, o: o, c: c, p: p}
+			if o.dryRun { // it writes nothing
+				var err error
+				if r.store, err = snapshotStore(env, f); err != nil {
+					return err
+				}
+				return r.run(ctx)
+			}
+			return withLock(ctx, env, f, p.agent, func(store *snapshot.Store, lock *snapshot.Lock) error {
+				r.store, r.lock = store, lock
+				return r.run(ctx)
+			})
+		})
+	})
 	idFlag(c, &o.id)
 	c.Flags().StringVar(&o.from, "from", "", "`file` of the snapshot")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would be done and what would be refused, and do nothing")
@@ -57,37 +86,6 @@ changed since: then --replan begins anew from what is there.`,
 	IdentityFlag(c, f)
 	trustFlag(c, f)
 	return c
-}
-
-func runRestore(ctx context.Context, env *cliutil.Env, o restoreOptions, f *Options, args []string) error {
-	if err := noMore(idArgument(&o.id, args)); err != nil {
-		return err
-	}
-	if (o.id == "") == (o.from == "") {
-		return exit.Usagef("which snapshot? Give its id, or --from FILE")
-	}
-	if o.id != "" {
-		if err := needID(o.id); err != nil {
-			return err
-		}
-	}
-	return asking(ctx, env, func(c *client.Client, p party) error {
-		if !p.own() {
-			return client.ErrReadOnly
-		}
-		r := &reverting{Env: env, f: f, o: o, c: c, p: p}
-		if o.dryRun { // it writes nothing
-			var err error
-			if r.store, err = snapshotStore(env, f); err != nil {
-				return err
-			}
-			return r.run(ctx)
-		}
-		return withLock(ctx, env, f, p.agent, func(store *snapshot.Store, lock *snapshot.Lock) error {
-			r.store, r.lock = store, lock
-			return r.run(ctx)
-		})
-	})
 }
 
 // reverting is one run of restore.

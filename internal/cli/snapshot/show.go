@@ -11,12 +11,8 @@ import (
 	"engramd/internal/snapshot/bundle"
 )
 
-type showOptions struct {
-	id string
-}
-
 func newShow(env *cliutil.Env, f *Options) *cobra.Command {
-	var o showOptions
+	var id string
 	c := env.Command(&cobra.Command{
 		Use:   "show ID|FILE [SLUG] [--decrypt-identity FILE] [--json]",
 		Short: "Show one record of a snapshot",
@@ -27,28 +23,26 @@ is verified first; no relay is asked. With a key the list says on stderr as of w
 number of each writer's log nothing is left out.`,
 		Example: `  engramctl snapshot show 20261120T235100Z-0123456789abcdef
   engramctl snapshot show 20261120T235100Z-0123456789abcdef notes`,
-	}, func(ctx context.Context, args []string) error { return runShow(ctx, env, o, f, args) })
-	idFlag(c, &o.id)
+	}, func(ctx context.Context, args []string) error {
+		name := id
+		if name == "" && len(args) > 0 {
+			name, args = args[0], args[1:]
+		}
+		if name == "" {
+			return exit.Usagef("which snapshot? Give its id, or a file")
+		}
+		record := ""
+		if len(args) > 0 {
+			record, args = args[0], args[1:]
+		}
+		if err := noMore(args); err != nil {
+			return err
+		}
+		return showRecord(ctx, env, f, name, record)
+	})
+	idFlag(c, &id)
 	IdentityFlag(c, f)
 	return c
-}
-
-func runShow(ctx context.Context, env *cliutil.Env, o showOptions, f *Options, args []string) error {
-	name := o.id
-	if name == "" && len(args) > 0 {
-		name, args = args[0], args[1:]
-	}
-	if name == "" {
-		return exit.Usagef("which snapshot? Give its id, or a file")
-	}
-	record := ""
-	if len(args) > 0 {
-		record, args = args[0], args[1:]
-	}
-	if err := noMore(args); err != nil {
-		return err
-	}
-	return showRecord(ctx, env, f, name, record)
 }
 
 func showRecord(ctx context.Context, env *cliutil.Env, f *Options, name, record string) error {

@@ -36,41 +36,39 @@ proved are that they are all of them, its time, its label and its tenant.
 Exit code 6 unless all that was asked for is ok.`,
 		Example: `  engramctl snapshot verify --bundle 20261120T235100Z-0123456789abcdef.tar.zst
   engramctl snapshot verify 20261120T235100Z-0123456789abcdef --decrypt-identity age.key`,
-	}, func(ctx context.Context, args []string) error { return runVerify(ctx, env, o, f, args) })
+	}, func(ctx context.Context, args []string) error {
+		if args = idArgument(&o.id, args); o.id == "" && o.path == "" && len(args) > 0 {
+			o.path, args = args[0], args[1:] // what is no id is a file
+		}
+		if err := noMore(args); err != nil {
+			return err
+		}
+		if (o.path == "") == (o.id == "") {
+			return exit.Usagef("which snapshot? Give its id, or --bundle FILE")
+		}
+		if o.id != "" {
+			if err := needID(o.id); err != nil {
+				return err
+			}
+		}
+		logs := snapshot.NewLogs("the snapshot")
+		report, err := verifyOne(ctx, env, f, o.path, o.id, logs)
+		if err != nil {
+			return err
+		}
+		report.Checks = append(report.Checks, logsOf(report, logs))
+		if env.Flags.JSON {
+			err = env.PrintJSON(report)
+		} else {
+			err = report.WriteText(env.Out())
+		}
+		return cliutil.FirstOf(err, report.Err())
+	})
 	c.Flags().StringVar(&o.path, "bundle", "", "`file` of the snapshot")
 	idFlag(c, &o.id)
 	IdentityFlag(c, f)
 	trustFlag(c, f)
 	return c
-}
-
-func runVerify(ctx context.Context, env *cliutil.Env, o verifyOptions, f *Options, args []string) error {
-	if args = idArgument(&o.id, args); o.id == "" && o.path == "" && len(args) > 0 {
-		o.path, args = args[0], args[1:] // what is no id is a file
-	}
-	if err := noMore(args); err != nil {
-		return err
-	}
-	if (o.path == "") == (o.id == "") {
-		return exit.Usagef("which snapshot? Give its id, or --bundle FILE")
-	}
-	if o.id != "" {
-		if err := needID(o.id); err != nil {
-			return err
-		}
-	}
-	logs := snapshot.NewLogs("the snapshot")
-	report, err := verifyOne(ctx, env, f, o.path, o.id, logs)
-	if err != nil {
-		return err
-	}
-	report.Checks = append(report.Checks, logsOf(report, logs))
-	if env.Flags.JSON {
-		err = env.PrintJSON(report)
-	} else {
-		err = report.WriteText(env.Out())
-	}
-	return cliutil.FirstOf(err, report.Err())
 }
 
 func verifyOne(ctx context.Context, env *cliutil.Env, f *Options, path, id string, logs *snapshot.Logs) (report *bundle.Report, err error) {
@@ -143,34 +141,32 @@ changed, removed, tombstoned. With the agent's or an owner's key by slug and lin
 line, without one by address.`,
 		Example: `  engramctl snapshot diff 20261119T235100Z-0123456789abcdef 20261120T235100Z-fedcba9876543210`,
 		Args:    cliutil.Arguments("A", "B"),
-	}, func(ctx context.Context, args []string) error { return runDiff(ctx, env, f, args) })
+	}, func(ctx context.Context, args []string) error {
+		store, p, err := at(ctx, env, f, false)
+		if err != nil {
+			return err
+		}
+		var sides [2]*bundle.Bundle
+		var heads [2]snapshot.Heads
+		for i, name := range args {
+			if sides[i], err = openBundle(ctx, env, store, f, p, name); err != nil {
+				return err
+			}
+			if heads[i], err = snapshot.ReadHeads(ctx, sides[i], p.agent, p.keys); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		changes := snapshot.Diff(heads[0], heads[1])
+		if p.keys != nil {
+			if err := snapshot.AddLines(ctx, changes, sides[0], sides[1], p.agent, p.keys); err != nil {
+				return err
+			}
+		}
+		if env.Flags.JSON {
+			return env.PrintJSON(append([]snapshot.Change{}, changes...))
+		}
+		return snapshot.WriteChanges(env.Out(), changes)
+	})
 	IdentityFlag(c, f)
 	return c
-}
-
-func runDiff(ctx context.Context, env *cliutil.Env, f *Options, args []string) error {
-	store, p, err := at(ctx, env, f, false)
-	if err != nil {
-		return err
-	}
-	var sides [2]*bundle.Bundle
-	var heads [2]snapshot.Heads
-	for i, name := range args {
-		if sides[i], err = openBundle(ctx, env, store, f, p, name); err != nil {
-			return err
-		}
-		if heads[i], err = snapshot.ReadHeads(ctx, sides[i], p.agent, p.keys); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	changes := snapshot.Diff(heads[0], heads[1])
-	if p.keys != nil {
-		if err := snapshot.AddLines(ctx, changes, sides[0], sides[1], p.agent, p.keys); err != nil {
-			return err
-		}
-	}
-	if env.Flags.JSON {
-		return env.PrintJSON(append([]snapshot.Change{}, changes...))
-	}
-	return snapshot.WriteChanges(env.Out(), changes)
 }

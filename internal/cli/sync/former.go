@@ -12,17 +12,14 @@ import (
 // release.
 func NewFormer(env *cliutil.Env) *cobra.Command {
 	var o options
-	c := env.Command(&cobra.Command{
+	return env.Command(&cobra.Command{
 		Use:     "sync [--json]",
 		Short:   "The former name of engramctl sync without relays",
 		Long:    `The former name of engramctl sync without relays. It does the same, prints the same, and says so.`,
 		Example: `  engramctl relays sync`,
 		Args:    cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return runFormer(ctx, env, o) })
-	return c
-}
-
-func runFormer(ctx context.Context, env *cliutil.Env, o options) error {
-	env.Note("relays sync is called sync now: engramctl sync")
-	return syncBetween(ctx, env, nil, o)
+	}, func(ctx context.Context, _ []string) error {
+		env.Note("relays sync is called sync now: engramctl sync")
+		return syncBetween(ctx, env, nil, o)
+	})
 }

@@ -91,7 +91,19 @@ something, or is not up to date in the end.`,
   engramctl sync wss://a.example wss://b.example --direction both
   engramctl sync wss://old.example wss://new.example --agent npub1… --key-file owner.key --dry-run`,
 		Args: cobra.ArbitraryArgs,
-	}, func(ctx context.Context, args []string) error { return run(ctx, env, o, args) })
+	}, func(ctx context.Context, args []string) error {
+		if dir, ok := folderArgument(args); ok {
+			if o.to != nil || o.direction != "" || o.since != "" {
+				return exit.Usagef("--to, --direction and --since are for relays, and %q is a folder (a relay begins with ws:// or wss://)", dir)
+			}
+			o.folder.DryRun = o.dryRun
+			return files.Sync(ctx, env, dir, o.folder, o.watch)
+		}
+		if o.folder.Delete || o.folder.Yes || o.folder.Allow || o.watch || env.Flags.NoMirror {
+			return exit.Usagef("--delete, --yes, --allow-secret, --watch and --no-mirror are for a folder, and none is named")
+		}
+		return syncBetween(ctx, env, args, o)
+	})
 	fl := c.Flags()
 	fl.StringArrayVar(&o.to, "to", nil, "`URL` of a relay that gets it, may be given several times")
 	fl.StringVar(&o.direction, "direction", "", "down: to the last relay, as without it; up: from it; both: all alike")
@@ -104,20 +116,6 @@ something, or is not up to date in the end.`,
 	fl.BoolVar(&o.watch, "watch", false, "with a folder: go on, and do it again whenever something changes")
 	fl.BoolVar(&env.Flags.NoMirror, "no-mirror", false, "with a folder: keep no copy of the memory on this machine (no_mirror in a profile)")
 	return c
-}
-
-func run(ctx context.Context, env *cliutil.Env, o options, args []string) error {
-	if dir, ok := folderArgument(args); ok {
-		if o.to != nil || o.direction != "" || o.since != "" {
-			return exit.Usagef("--to, --direction and --since are for relays, and %q is a folder (a relay begins with ws:// or wss://)", dir)
-		}
-		o.folder.DryRun = o.dryRun
-		return files.Sync(ctx, env, dir, o.folder, o.watch)
-	}
-	if o.folder.Delete || o.folder.Yes || o.folder.Allow || o.watch || env.Flags.NoMirror {
-		return exit.Usagef("--delete, --yes, --allow-secret, --watch and --no-mirror are for a folder, and none is named")
-	}
-	return syncBetween(ctx, env, args, o)
 }
 
 // folderArgument returns the one argument that is no relay.

@@ -19,11 +19,9 @@ import (
 	"engramd/internal/protocol/writerlog"
 )
 
-type attestOptions struct{ publish bool }
-
 // NewAttest returns the command attest.
 func NewAttest(env *cliutil.Env) *cobra.Command {
-	var o attestOptions
+	var publish bool
 	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "attest [--publish]",
 		Short: "Sign what the agent's memory is now, so that it can be proved later",
@@ -42,40 +40,38 @@ docs/trust.md says what is proved, and what is not.`,
   engramctl attest --publish
   engramctl attest verify attestation.json`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return runAttest(ctx, env, o) }))
-	c.Flags().BoolVar(&o.publish, "publish", false, "send it to the relays too")
+	}, func(ctx context.Context, _ []string) error {
+		opened, err := env.Session(ctx, cliutil.Patiently)
+		if err != nil {
+			return err
+		}
+		defer opened.Close()
+		c, m := opened.Client, opened.Memory
+		state, err := logState(ctx, env, m)
+		if err != nil {
+			return err
+		}
+		defer state.Close()
+		if err := m.Session().Discover(ctx); err != nil {
+			return err
+		}
+		made, status, err := attested(ctx, c, m, state)
+		if err := env.Report(status, err); err != nil {
+			return err
+		}
+		ev := made.Event()
+		if err := c.Identity().Sign(ev); err != nil {
+			return err
+		}
+		if err := env.Print("%s\n", wire.AppendEvent(nil, ev)); err != nil || !publish {
+			return err
+		}
+		published, err := c.Publish(ctx, ev)
+		return env.ReportWith(client.Status{Published: published}, err, "engramctl attest --publish makes another one for all")
+	}))
+	c.Flags().BoolVar(&publish, "publish", false, "send it to the relays too")
 	c.AddCommand(newVerify(env))
 	return c
-}
-
-func runAttest(ctx context.Context, env *cliutil.Env, o attestOptions) error {
-	opened, err := env.Session(ctx, cliutil.Patiently)
-	if err != nil {
-		return err
-	}
-	defer opened.Close()
-	c, m := opened.Client, opened.Memory
-	state, err := logState(ctx, env, m)
-	if err != nil {
-		return err
-	}
-	defer state.Close()
-	if err := m.Session().Discover(ctx); err != nil {
-		return err
-	}
-	made, status, err := attested(ctx, c, m, state)
-	if err := env.Report(status, err); err != nil {
-		return err
-	}
-	ev := made.Event()
-	if err := c.Identity().Sign(ev); err != nil {
-		return err
-	}
-	if err := env.Print("%s\n", wire.AppendEvent(nil, ev)); err != nil || !o.publish {
-		return err
-	}
-	published, err := c.Publish(ctx, ev)
-	return env.ReportWith(client.Status{Published: published}, err, "engramctl attest --publish makes another one for all")
 }
 
 // logState opens the state for a command that cannot do without its log.

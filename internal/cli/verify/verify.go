@@ -100,36 +100,34 @@ Exit code 6 if there is a fault; all that is said is on stdout then too.`,
   engramctl verify --key-file owner.key --agent npub1…`,
 		Args: cliutil.Arguments(),
 	}, func(ctx context.Context, _ []string) error {
-		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error { return run(ctx, env, m) }, cliutil.Patiently)
+		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
+			state, done, err := auditState(ctx, env, m)
+			if err != nil {
+				return err
+			}
+			defer done()
+			result, err := verify.Run(ctx, m, state, time.Now())
+			status := client.Status{}
+			for _, r := range result.Relays {
+				status.Relays = append(status.Relays, r.RelayStatus)
+				status.Partial = status.Partial || r.Err != nil && !r.Whole || !r.Complete
+			}
+			if err := env.Report(status, err); err != nil {
+				return err
+			}
+			if env.Flags.JSON {
+				err = env.PrintJSON(auditOut(m, result, status))
+			} else {
+				err = printAudit(env, result)
+			}
+			if err == nil && result.Faults() > 0 {
+				err = fmt.Errorf("%w: %s", exit.ErrEvidence, cliutil.Counted(result.Faults(), "fault", "faults"))
+			}
+			return err
+		}, cliutil.Patiently)
 	}))
 	c.PersistentFlags().BoolVar(&env.Flags.Strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
 	return c
-}
-
-func run(ctx context.Context, env *cliutil.Env, m *session.Memory) error {
-	state, done, err := auditState(ctx, env, m)
-	if err != nil {
-		return err
-	}
-	defer done()
-	result, err := verify.Run(ctx, m, state, time.Now())
-	status := client.Status{}
-	for _, r := range result.Relays {
-		status.Relays = append(status.Relays, r.RelayStatus)
-		status.Partial = status.Partial || r.Err != nil && !r.Whole || !r.Complete
-	}
-	if err := env.Report(status, err); err != nil {
-		return err
-	}
-	if env.Flags.JSON {
-		err = env.PrintJSON(auditOut(m, result, status))
-	} else {
-		err = printAudit(env, result)
-	}
-	if err == nil && result.Faults() > 0 {
-		err = fmt.Errorf("%w: %s", exit.ErrEvidence, cliutil.Counted(result.Faults(), "fault", "faults"))
-	}
-	return err
 }
 
 // auditState opens what this machine knows of a pair's logs, for an owner too;

@@ -48,7 +48,22 @@ No key is read and no relay is asked: the page does that, in the browser.`,
 		Example: `  engramctl web
   engramctl web --save page.html --sha256`,
 		Args: cobra.NoArgs,
-	}, func(ctx context.Context, _ []string) error { return run(ctx, env, o) })
+	}, func(ctx context.Context, _ []string) error {
+		if o.save == "" && !o.sum {
+			return serveWeb(ctx, env, o.listen)
+		}
+		name := "page.html"
+		if o.save != "" {
+			name = o.save
+			if err := cliutil.WriteNew(env.Path(o.save), writeWhole); err != nil {
+				return exit.BadUsage(err)
+			}
+		}
+		if o.sum {
+			return env.Print("%s  %s\n", web.Sum(), name)
+		}
+		return env.Print("saved %s\n", name)
+	})
 	f := c.Flags()
 	f.StringVar(&o.save, "save", "", "write the page into this new `file`")
 	f.BoolVar(&o.sum, "sha256", false, "print the SHA-256 of the page in one file")
@@ -56,24 +71,6 @@ No key is read and no relay is asked: the page does that, in the browser.`,
 	c.MarkFlagsMutuallyExclusive("save", "listen")
 	c.MarkFlagsMutuallyExclusive("sha256", "listen")
 	return c
-}
-
-// run shows the owner's page from this machine, or saves it as one file.
-func run(ctx context.Context, env *cliutil.Env, o options) error {
-	if o.save == "" && !o.sum {
-		return serveWeb(ctx, env, o.listen)
-	}
-	name := "page.html"
-	if o.save != "" {
-		name = o.save
-		if err := cliutil.WriteNew(env.Path(o.save), writeWhole); err != nil {
-			return exit.BadUsage(err)
-		}
-	}
-	if o.sum {
-		return env.Print("%s  %s\n", web.Sum(), name)
-	}
-	return env.Print("saved %s\n", name)
 }
 
 // serveWeb serves the page until ctx ends.

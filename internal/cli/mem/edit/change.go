@@ -41,33 +41,30 @@ before, and stderr names the command that marks it (mem set FROM --supersedes TO
   engramctl mem link projects/atlas derived_from journal/2026-11 --remove`,
 		Args:              cliutil.Arguments("FROM", "RELATION", "TO"),
 		ValidArgsFunction: relations,
-	}, func(ctx context.Context, args []string) error { return runLink(ctx, env, o, args) })
+	}, func(ctx context.Context, args []string) (err error) {
+		if o.e.From, err = cliutil.OwnSlug(args[0]); err != nil {
+			return err
+		}
+		if o.e.To, err = cliutil.SlugArgument(args[2]); err != nil {
+			return err
+		}
+		if err := cliutil.CheckHash("--base", o.base); err != nil {
+			return err
+		}
+		o.e.Relation = args[1]
+		return writeOne(ctx, env, o.e.From, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
+			do := m.Writer(ctx).Relate
+			if o.remove {
+				do = m.Writer(ctx).Unrelate
+			}
+			r, err := do(ctx, o.e, memory.SetOptions{Base: o.base, Whole: env.Flags.Strict})
+			return r.Entry, r.Status, err
+		})
+	})
 	cliutil.BaseFlag(c, &o.base)
 	c.Flags().Float64Var(&o.e.Strength, "strength", 1, "how strong it is, a `NUMBER` above 0, at most 1")
 	c.Flags().BoolVar(&o.remove, "remove", false, "take the relation away")
 	return c
-}
-
-// runLink says how one memory relates to another.
-func runLink(ctx context.Context, env *cliutil.Env, o linkOptions, args []string) (err error) {
-	if o.e.From, err = cliutil.OwnSlug(args[0]); err != nil {
-		return err
-	}
-	if o.e.To, err = cliutil.SlugArgument(args[2]); err != nil {
-		return err
-	}
-	if err := cliutil.CheckHash("--base", o.base); err != nil {
-		return err
-	}
-	o.e.Relation = args[1]
-	return writeOne(ctx, env, o.e.From, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
-		do := m.Writer(ctx).Relate
-		if o.remove {
-			do = m.Writer(ctx).Unrelate
-		}
-		r, err := do(ctx, o.e, memory.SetOptions{Base: o.base, Whole: env.Flags.Strict})
-		return r.Entry, r.Status, err
-	})
 }
 
 // relations completes the second argument.
@@ -78,38 +75,30 @@ func relations(_ *cobra.Command, args []string, _ string) ([]string, cobra.Shell
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-// markOptions are the flags of mem mark.
-type markOptions struct {
-	base string
-}
-
 // markCommand is one of pin, unpin, archive and unarchive.
 func markCommand(env *cliutil.Env, mark write.Mark, short, long, example string) *cobra.Command {
-	var o markOptions
+	var base string
 	c := env.Command(&cobra.Command{
 		Use:     string(mark) + " SLUG [--base HASH] [--json]",
 		Short:   short,
 		Long:    long,
 		Example: example,
 		Args:    cliutil.Arguments("SLUG"),
-	}, func(ctx context.Context, args []string) error { return runMark(ctx, env, mark, o, args) })
-	cliutil.BaseFlag(c, &o.base)
-	return c
-}
-
-// runMark marks a memory.
-func runMark(ctx context.Context, env *cliutil.Env, mark write.Mark, o markOptions, args []string) error {
-	slug, err := cliutil.OwnSlug(args[0])
-	if err != nil {
-		return err
-	}
-	if err := cliutil.CheckHash("--base", o.base); err != nil {
-		return err
-	}
-	return writeOne(ctx, env, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
-		r, err := m.Writer(ctx).Mark(ctx, slug, mark, memory.SetOptions{Base: o.base, Whole: env.Flags.Strict})
-		return r.Entry, r.Status, err
+	}, func(ctx context.Context, args []string) error {
+		slug, err := cliutil.OwnSlug(args[0])
+		if err != nil {
+			return err
+		}
+		if err := cliutil.CheckHash("--base", base); err != nil {
+			return err
+		}
+		return writeOne(ctx, env, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
+			r, err := m.Writer(ctx).Mark(ctx, slug, mark, memory.SetOptions{Base: base, Whole: env.Flags.Strict})
+			return r.Entry, r.Status, err
+		})
 	})
+	cliutil.BaseFlag(c, &base)
+	return c
 }
 
 func pinCommand(env *cliutil.Env) *cobra.Command {
@@ -148,13 +137,8 @@ type renamedOut struct {
 	More     int      `json:"more_unmended,omitempty"`
 }
 
-// mvOptions are the flags of mem mv.
-type mvOptions struct {
-	mend bool
-}
-
 func mvCommand(env *cliutil.Env) *cobra.Command {
-	var o mvOptions
+	var mend bool
 	c := env.Command(&cobra.Command{
 		Use:   "mv SLUG TO [--mend-links] [--json]",
 		Short: "Give a memory another slug",
@@ -168,34 +152,31 @@ may have the text, or links may still name the old one. Nothing is lost, and whi
 is there the same command goes on. Exit code 5 if there is another memory at TO.`,
 		Example: `  engramctl mem mv notes projects/atlas/notes --mend-links`,
 		Args:    cliutil.Arguments("SLUG", "TO"),
-	}, func(ctx context.Context, args []string) error { return runMv(ctx, env, o, args) })
-	c.Flags().BoolVar(&o.mend, "mend-links", false, "change the links of other memories too")
-	return c
-}
-
-// runMv gives a memory another slug.
-func runMv(ctx context.Context, env *cliutil.Env, o mvOptions, args []string) error {
-	from, err := cliutil.OwnSlug(args[0])
-	if err != nil {
-		return err
-	}
-	to, err := cliutil.OwnSlug(args[1])
-	if err != nil {
-		return err
-	}
-	return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
-		r, err := m.Writer(ctx).Rename(ctx, from, to, o.mend, cliutil.Guard(false))
-		if errors.Is(err, write.ErrTaken) {
-			err = &client.ConflictError{Theirs: &r.Entry, Reason: fmt.Sprintf("there is a memory at %s", to)}
-		}
-		if err := env.Report(r.Status, cliutil.About(from, r.Entry, cliutil.Understood(err))); err != nil {
+	}, func(ctx context.Context, args []string) error {
+		from, err := cliutil.OwnSlug(args[0])
+		if err != nil {
 			return err
 		}
-		if err := printRenamed(env, m, from, r); err != nil {
+		to, err := cliutil.OwnSlug(args[1])
+		if err != nil {
 			return err
 		}
-		return unfinished(env, from, r)
+		return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
+			r, err := m.Writer(ctx).Rename(ctx, from, to, mend, cliutil.Guard(false))
+			if errors.Is(err, write.ErrTaken) {
+				err = &client.ConflictError{Theirs: &r.Entry, Reason: fmt.Sprintf("there is a memory at %s", to)}
+			}
+			if err := env.Report(r.Status, cliutil.About(from, r.Entry, cliutil.Understood(err))); err != nil {
+				return err
+			}
+			if err := printRenamed(env, m, from, r); err != nil {
+				return err
+			}
+			return unfinished(env, from, r)
+		})
 	})
+	c.Flags().BoolVar(&mend, "mend-links", false, "change the links of other memories too")
+	return c
 }
 
 func printRenamed(env *cliutil.Env, m *session.Memory, from nipae.Slug, r write.Renamed) error {

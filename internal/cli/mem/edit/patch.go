@@ -50,44 +50,41 @@ secret, or makes the text claim more of itself than it may (see mem set).`,
 			}
 			return cliutil.Arguments("SLUG")(nil, args)
 		},
-	}, func(ctx context.Context, args []string) error { return runPatch(ctx, env, o, args) })
+	}, func(ctx context.Context, args []string) error {
+		slug, err := cliutil.OwnSlug(args[0])
+		if err != nil {
+			return err
+		}
+		if err := cliutil.CheckHash("--base", o.set.Base); err != nil {
+			return err
+		}
+		p, err := readPatch(env, args[1:])
+		if err != nil {
+			return err
+		}
+		if o.set.Base == "" && p.blob() == "" {
+			return exit.Usagef("which version is the patch made for? Give --base (engramctl mem hash %s), or make it with git diff", slug)
+		}
+		return writeOne(ctx, env, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
+			entry, status, err := m.Get(ctx, slug)
+			if err != nil {
+				return entry, status, err
+			}
+			text, err := p.applyTo(entry, o.set.Base)
+			if err != nil {
+				return entry, status, err
+			}
+			to := o.set
+			to.Whole = env.Flags.Strict
+			to.Check = AsItStands(ctx, env, m, slug, cliutil.Guard(o.allow))
+			to.Base = entry.Hash // whoever writes in between is not written over
+			return m.Set(ctx, slug, text, to)
+		})
+	})
 	cliutil.BaseFlag(c, &o.set.Base)
 	cliutil.SecretFlag(c, &o.allow)
 	c.Flags().BoolVar(&o.set.AllowEmpty, "allow-empty", false, "write also if nothing is left")
 	return c
-}
-
-// runPatch changes a memory by a unified diff.
-func runPatch(ctx context.Context, env *cliutil.Env, o patchOptions, args []string) error {
-	slug, err := cliutil.OwnSlug(args[0])
-	if err != nil {
-		return err
-	}
-	if err := cliutil.CheckHash("--base", o.set.Base); err != nil {
-		return err
-	}
-	p, err := readPatch(env, args[1:])
-	if err != nil {
-		return err
-	}
-	if o.set.Base == "" && p.blob() == "" {
-		return exit.Usagef("which version is the patch made for? Give --base (engramctl mem hash %s), or make it with git diff", slug)
-	}
-	return writeOne(ctx, env, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
-		entry, status, err := m.Get(ctx, slug)
-		if err != nil {
-			return entry, status, err
-		}
-		text, err := p.applyTo(entry, o.set.Base)
-		if err != nil {
-			return entry, status, err
-		}
-		to := o.set
-		to.Whole = env.Flags.Strict
-		to.Check = AsItStands(ctx, env, m, slug, cliutil.Guard(o.allow))
-		to.Base = entry.Hash // whoever writes in between is not written over
-		return m.Set(ctx, slug, text, to)
-	})
 }
 
 // readPatch reads the patch from the file named, or from stdin.

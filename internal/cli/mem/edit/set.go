@@ -185,24 +185,21 @@ like a secret is refused (see mem set).`,
 		Example: `  engramctl mem restore notes --at 2026-01-31T12:00:00Z
   engramctl mem restore notes --at 5f1b8e0c9a3d2e44`,
 		Args: cliutil.Arguments("SLUG"),
-	}, func(ctx context.Context, args []string) error { return runRestore(ctx, env, o, args) })
+	}, func(ctx context.Context, args []string) error {
+		slug, err := cliutil.SlugArgument(args[0])
+		if err != nil {
+			return err
+		}
+		when, err := memory.ParseWhen(o.at, time.Now())
+		if err != nil {
+			return exit.Usagef("--at: %w", err)
+		}
+		return writeOne(ctx, env, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
+			return m.Restore(ctx, slug, when, cliutil.Guard(o.allow))
+		})
+	})
 	cliutil.SecretFlag(c, &o.allow)
 	c.Flags().StringVar(&o.at, "at", "", "the version of `TIME` or ID")
 	_ = c.MarkFlagRequired("at") // cannot fail: the flag exists
 	return c
-}
-
-// runRestore writes an old version of a memory as a new one.
-func runRestore(ctx context.Context, env *cliutil.Env, o restoreOptions, args []string) error {
-	slug, err := cliutil.SlugArgument(args[0])
-	if err != nil {
-		return err
-	}
-	when, err := memory.ParseWhen(o.at, time.Now())
-	if err != nil {
-		return exit.Usagef("--at: %w", err)
-	}
-	return writeOne(ctx, env, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
-		return m.Restore(ctx, slug, when, cliutil.Guard(o.allow))
-	})
 }

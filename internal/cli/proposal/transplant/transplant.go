@@ -101,18 +101,16 @@ archives that too. Nothing is deleted: mem unarchive brings it back.`,
 		Example: `  engramctl transplant forget npub1… --dry-run
   engramctl transplant forget npub1… --derived`,
 		Args: cliutil.Arguments("PUBKEY"),
-	}, func(ctx context.Context, args []string) error { return runForget(ctx, env, o, args) })
+	}, func(ctx context.Context, args []string) error {
+		key, err := settings.PublicKey("PUBKEY", "", args[0])
+		if err != nil || key == "" {
+			return exit.Usagef("whose? Name a public key (npub or hex)")
+		}
+		return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error { return forget(ctx, env, m, o, key) })
+	})
 	c.Flags().BoolVar(&o.derived, "derived", false, "archive also what derives from it")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would be archived, and change nothing")
 	return c
-}
-
-func runForget(ctx context.Context, env *cliutil.Env, o forgetOptions, args []string) error {
-	key, err := settings.PublicKey("PUBKEY", "", args[0])
-	if err != nil || key == "" {
-		return exit.Usagef("whose? Name a public key (npub or hex)")
-	}
-	return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error { return forget(ctx, env, m, o, key) })
 }
 
 // forgottenOut is one memory of `transplant forget`, in JSON.
