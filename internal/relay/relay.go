@@ -15,6 +15,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ type Config struct {
 	Limits     Limits
 	Clock      func() time.Time // nil means time.Now
 	Log        *slog.Logger
-	Metrics    *metrics.Relay // nil-safe
+	Metrics    *metrics.Relay // nil counts nothing
 	// Self is the relay's own key, 64 hex digits, as NIP-11 tells it; "" for
 	// none. Nil is none.
 	Self func() string
@@ -104,9 +105,7 @@ func New(cfg Config, table *gate.Table) (*Relay, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+	cfg.Log, cfg.Metrics = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler)), cmp.Or(cfg.Metrics, metrics.None().Relay)
 	if cfg.Vouched == nil {
 		cfg.Vouched = func(context.Context, *nostr.Event) []string { return nil }
 	}

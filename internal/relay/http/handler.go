@@ -109,17 +109,10 @@ type Handler struct {
 // New makes the handler. The relay's page and its websocket are at / and at
 // the path of every URL that has one, for proxies that pass it on.
 func New(o Options) *Handler {
-	if o.Metrics == nil {
-		o.Metrics = new(metrics.Metrics)
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Metrics, o.Log = cmp.Or(o.Metrics, metrics.None()), cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.Shares = cmp.Or(o.Shares, fairness.NewShares(fairness.Rules{Exempt: true}))
 	if o.Clock == nil {
 		o.Clock = time.Now
-	}
-	if o.Shares == nil {
-		o.Shares = fairness.NewShares(fairness.Rules{Exempt: true})
 	}
 	if o.Pressed == nil {
 		o.Pressed = func() bool { return false }

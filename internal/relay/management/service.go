@@ -1,6 +1,7 @@
 package management
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -32,7 +33,7 @@ type Options struct {
 	Store     Store
 	Snapshots Snapshots      // nil: there are no snapshot methods
 	Log       *slog.Logger   // nil means none
-	Metrics   *metrics.Admin // nil-safe
+	Metrics   *metrics.Admin // nil counts nothing
 	// Shared says that other nodes change the lists too: then every change, also
 	// that of a call here, takes effect by Applied and by nothing else.
 	Shared bool
@@ -65,9 +66,9 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{store: o.Store, snapshots: o.Snapshots, log: o.Log, metrics: o.Metrics, shared: o.Shared, methods: methods(), lists: newLists(entries)}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
+	s := &Service{
+		store: o.Store, snapshots: o.Snapshots, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), metrics: cmp.Or(o.Metrics, metrics.None().Admin),
+		shared: o.Shared, methods: methods(), lists: newLists(entries),
 	}
 	s.keys.Store(&[]string{})
 	return s, nil

@@ -22,7 +22,7 @@ type ClusterLog struct {
 	failures prometheus.Counter
 	again    prometheus.Counter
 	void     prometheus.Counter
-	queues   *prometheus.GaugeVec // of the store too
+	*queues
 
 	mu      sync.Mutex
 	end     uint64                        // of the log, as far as it is known
@@ -37,12 +37,12 @@ const clusterOffsets = 32
 
 // newClusterLog makes what nodes of a cluster measure. WatchCluster registers it:
 // a process that is alone does not have it.
-func newClusterLog(queues *prometheus.GaugeVec) *ClusterLog {
+func newClusterLog(q *queues) *ClusterLog {
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: "engramd_cluster_" + name, Help: help})
 	}
 	return &ClusterLog{
-		queues: queues,
+		queues: q,
 		appends: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "engramd_cluster_append_seconds",
 			Help:    "Time until a batch of commands was in the log on a majority of its servers.",
@@ -57,29 +57,22 @@ func newClusterLog(queues *prometheus.GaugeVec) *ClusterLog {
 // AppendDone reports one append to the log of several nodes, and whether it was
 // acknowledged.
 func (s *ClusterLog) AppendDone(took time.Duration, ok bool) {
-	switch {
-	case s == nil:
-	case ok:
+	if ok {
 		s.appends.Observe(took.Seconds())
-	default:
+	} else {
 		s.failures.Inc()
 	}
 }
 
 // SentAgain reports batches that were appended again.
 func (s *ClusterLog) SentAgain(batches int) {
-	if s != nil {
-		s.again.Add(float64(batches))
-	}
+	s.again.Add(float64(batches))
 }
 
 // MessageRead reports a message of the log: its number, what became of it
 // ("taken", "mark", or why it is void), and how far this machine's clock was
 // ahead of the message's time when it came.
 func (s *ClusterLog) MessageRead(number uint64, became string, ahead time.Duration) {
-	if s == nil {
-		return
-	}
 	if became != "taken" && became != "mark" {
 		s.void.Inc()
 	}
@@ -90,19 +83,9 @@ func (s *ClusterLog) MessageRead(number uint64, became string, ahead time.Durati
 	s.read++
 }
 
-// QueueAdd moves the depth of a queue by n, as Store.QueueAdd does.
-func (s *ClusterLog) QueueAdd(queue string, n int) {
-	if s != nil {
-		s.queues.WithLabelValues(queueLabel.of(queue)).Add(float64(n))
-	}
-}
-
 // Executed reports up to which message everything is durable here, and how long
 // after that message.
 func (s *ClusterLog) Executed(number uint64, lag time.Duration) {
-	if s == nil {
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.end, s.lag = max(s.end, number), lag
@@ -111,9 +94,6 @@ func (s *ClusterLog) Executed(number uint64, lag time.Duration) {
 // ClusterSeen returns the number of the last message of the log that is known
 // here, and how far the machine's clock is ahead of the log's.
 func (s *ClusterLog) ClusterSeen() (end uint64, offset time.Duration) {
-	if s == nil {
-		return 0, 0
-	}
 	end, _, offset = s.now()
 	return end, offset
 }
@@ -133,9 +113,6 @@ func (s *ClusterLog) now() (end uint64, lag, offset time.Duration) {
 // WatchCluster registers the metrics of a cluster, of which read gives some at
 // every scrape. Call it once, on a node of one.
 func (m *Metrics) WatchCluster(read func() Cluster) {
-	if m == nil {
-		return
-	}
 	seen := m.ClusterLog
 	m.registry.MustRegister(seen.appends, seen.failures, seen.again, seen.void)
 	m.registry.watch(nil, []gauge{

@@ -71,10 +71,4 @@ func TestTheClocksOffset(t *testing.T) {
 	if got := offset(); got != 5 {
 		t.Errorf("%v when the clock was set ahead", got)
 	}
-	var none Metrics
-	none.ClusterLog.AppendDone(0, true)
-	none.ClusterLog.SentAgain(1)
-	none.ClusterLog.MessageRead(1, "taken", 0)
-	none.ClusterLog.Executed(1, 0)
-	(*Metrics)(nil).WatchCluster(nil)
 }

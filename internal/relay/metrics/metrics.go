@@ -1,10 +1,9 @@
 // Package metrics holds the daemon's one Prometheus registry and the typed
 // methods through which the other packages count.
 //
-// Every method may be called on a nil *Metrics, or on a nil part of one, and does
-// nothing then, so that no package needs a registry in its tests. Label values come from closed sets
-// (see labels.go): whatever is not listed there is counted as "other", so that
-// neither a key nor an id nor a client's text can become a label.
+// Label values come from closed sets (see labels.go): whatever is not listed
+// there is counted as "other", so that neither a key nor an id nor a client's
+// text can become a label.
 package metrics
 
 import (
@@ -13,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,7 +25,9 @@ import (
 // safe for concurrent use.
 type Metrics struct {
 	registry registry
-	reloads  *prometheus.CounterVec
+	// ReloadDone counts one SIGHUP: ok, or refused because the new configuration
+	// was bad and the old one stays in force.
+	ReloadDone func(ok bool)
 
 	Sessions   *Sessions
 	Relay      *Relay
@@ -45,7 +47,7 @@ type Metrics struct {
 // zero, so that a first increment is seen as one by rate().
 func New(version string) *Metrics {
 	r := registry{prometheus.NewRegistry()}
-	queues := newQueues(r)
+	waiting := newQueues(r)
 	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "engramd_build_info",
 		Help: "Always 1; the labels say which build is running.",
@@ -54,22 +56,22 @@ func New(version string) *Metrics {
 	r.MustRegister(info, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return &Metrics{
-		registry: r,
-		reloads: r.counterVec("engramd_config_reloads_total",
-			"Configuration reloads (SIGHUP), by outcome.", label{"outcome", []string{"ok", "refused"}}),
-		Sessions: newSessions(r, queues), Relay: newRelay(r), HTTP: newHTTP(r), Admin: newAdmin(r), Store: newStore(r, queues), Broker: newBroker(r),
-		Outbox: newOutbox(r), Replicas: newReplicas(r), ClusterLog: newClusterLog(queues), Program: newProgram(r), Snapshots: newSnapshots(r),
+		registry:   r,
+		ReloadDone: r.okOrRefused("engramd_config_reloads_total", "Configuration reloads (SIGHUP), by outcome."),
+		Sessions:   newSessions(r, waiting.QueueAdd), Relay: newRelay(r), HTTP: newHTTP(r), Admin: newAdmin(r), Store: newStore(r, waiting), Broker: newBroker(r),
+		Outbox: newOutbox(r), Replicas: newReplicas(r), ClusterLog: newClusterLog(waiting), Program: newProgram(r), Snapshots: newSnapshots(r),
 	}
 }
+
+// None returns metrics that nobody reads, for a process or a test without a
+// listener.
+var None = sync.OnceValue(func() *Metrics { return New("") })
 
 // registry makes metrics that are registered.
 type registry struct{ *prometheus.Registry }
 
-// Registry returns the registry, for the listener and for tests; nil when m is.
+// Registry returns the registry, for the listener and for tests.
 func (m *Metrics) Registry() *prometheus.Registry {
-	if m == nil {
-		return nil
-	}
 	return m.registry.Registry
 }
 
@@ -84,6 +86,21 @@ func (r registry) counterVec(name, help string, labels ...label) *prometheus.Cou
 	each(labels, nil, func(values []string) { v.WithLabelValues(values...) })
 	return v
 }
+
+// count registers a counter family with one label, and returns what adds one.
+func (r registry) count(name, help string, l label) func(value string) {
+	v := r.counterVec(name, help, l)
+	return func(value string) { v.WithLabelValues(l.of(value)).Inc() }
+}
+
+// countBoth is count for two labels.
+func (r registry) countBoth(name, help string, first, second label) func(one, other string) {
+	v := r.counterVec(name, help, first, second)
+	return func(one, other string) { v.WithLabelValues(first.of(one), second.of(other)).Inc() }
+}
+
+// adding returns what adds a number to a counter or gauge.
+func adding(to interface{ Add(float64) }) func(n int) { return func(n int) { to.Add(float64(n)) } }
 
 // counters registers a counter family without children.
 func (r registry) counters(name, help string, labels ...string) *prometheus.CounterVec {
@@ -120,19 +137,8 @@ func (r registry) histogram(name, help string, buckets []float64) prometheus.His
 // WatchReady registers engramd_ready, which asks ready at every scrape: whether
 // /readyz would answer 200. Call it once.
 func (m *Metrics) WatchReady(ready func() bool) {
-	if m == nil {
-		return
-	}
 	m.registry.onScrape("engramd_ready", "1 while the database is writable and the daemon is not shutting down.",
 		func() int64 { return int64(oneIf(ready())) })
-}
-
-// ReloadDone counts one SIGHUP: ok, or refused because the new configuration
-// was bad and the old one stays in force.
-func (m *Metrics) ReloadDone(ok bool) {
-	if m != nil {
-		m.reloads.WithLabelValues(okOr(ok, "refused")).Inc()
-	}
 }
 
 // gauge is one of those that are read together.
@@ -179,11 +185,16 @@ func oneIf(yes bool) float64 {
 	return 0
 }
 
-func okOr(ok bool, otherwise string) string {
-	if ok {
-		return "ok"
+// okOrRefused returns what adds one to the outcome "ok" or "refused" of a family.
+func (r registry) okOrRefused(name, help string) func(ok bool) {
+	add := r.count(name, help, label{"outcome", []string{"ok", "refused"}})
+	return func(ok bool) {
+		if ok {
+			add("ok")
+		} else {
+			add("refused")
+		}
 	}
-	return otherwise
 }
 
 // Value is one counter or gauge at a moment.
@@ -196,9 +207,6 @@ type Value struct {
 // are left out.
 func (m *Metrics) Values(names []string) (map[string][]Value, error) {
 	out := map[string][]Value{}
-	if m == nil {
-		return out, nil
-	}
 	families, err := m.registry.Gather()
 	for _, f := range families {
 		if !slices.Contains(names, f.GetName()) {

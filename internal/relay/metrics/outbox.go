@@ -31,18 +31,13 @@ func (o *Outbox) outboxTo(relay int) {
 // it), "superseded" (it has a newer one and takes no older), "withdrawn",
 // "abandoned" (refused for good), "refused" or "failed".
 func (o *Outbox) OutboxTried(relay int, outcome string) {
-	if o != nil {
-		o.attempts.WithLabelValues(targetOf(relay), placeOf(relay), attemptLabel.of(outcome)).Inc()
-	}
+	o.attempts.WithLabelValues(targetOf(relay), placeOf(relay), attemptLabel.of(outcome)).Inc()
 }
 
 // WatchOutbox registers the outbox's lag, which lag reads at every scrape: of
 // this relay, then of as many further ones as relays says, in the order of
 // contracts.publish_to; nothing when it cannot be read. Call it once.
 func (m *Metrics) WatchOutbox(relays int, lag func() []OutboxLag) {
-	if m == nil {
-		return
-	}
 	for i := range relays {
 		m.Outbox.outboxTo(i + 1)
 	}

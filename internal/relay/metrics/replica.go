@@ -26,9 +26,6 @@ func newReplicas(r registry) *Replicas {
 // ReplicaEvent counts one event of the n-th followed relay: "taken", "known",
 // "deleted" or "refused", and the prefix of a refusal.
 func (r *Replicas) ReplicaEvent(n int, outcome, prefix string) {
-	if r == nil {
-		return
-	}
 	reason := ""
 	if prefix != "" {
 		reason = copyReasonLabel.of(prefix)
@@ -39,9 +36,6 @@ func (r *Replicas) ReplicaEvent(n int, outcome, prefix string) {
 // WatchReplicas registers the followed relays' lag, which lag reads at every
 // scrape, in the order of the configuration. Call it once.
 func (m *Metrics) WatchReplicas(lag func() []ReplicaLag) {
-	if m == nil {
-		return
-	}
 	m.registry.watch([]string{"replica"}, []gauge{
 		{"engramd_replica_lag_seconds", "Since when something that a followed relay has may be missing here; 0 while all that arrives there is taken."},
 		{"engramd_replica_last_success_seconds", "Unix time at which all that a followed relay shows was last here; 0 is never."},
@@ -79,9 +73,6 @@ func newSnapshots(r registry) *Snapshots {
 // outcome: "ok", "unchanged" (nothing new to be kept), "invalid" (the bundle
 // does not verify), "busy" (somebody else had the lock) or "failed".
 func (s *Snapshots) SnapshotDone(operation, outcome string, at time.Time, took time.Duration) {
-	if s == nil {
-		return
-	}
 	operation = snapshotOperationLabel.of(operation)
 	s.operations.WithLabelValues(operation, snapshotOutcomeLabel.of(outcome)).Inc()
 	s.seconds.WithLabelValues(operation).Add(took.Seconds())

@@ -17,10 +17,10 @@ type Store struct {
 	batchEvents prometheus.Histogram
 	removed     *prometheus.CounterVec
 	retired     *prometheus.CounterVec
-	queues      *prometheus.GaugeVec
+	*queues
 }
 
-func newStore(r registry, queues *prometheus.GaugeVec) *Store {
+func newStore(r registry, q *queues) *Store {
 	return &Store{
 		queries: r.histogramVec("engramd_query_duration_seconds",
 			"Time of one read of the database (one page of a paced query), by operation.",
@@ -41,28 +41,35 @@ func newStore(r registry, queues *prometheus.GaugeVec) *Store {
 			"Events and superseded versions removed from the database, by reason.", removedLabel),
 		retired: r.counterVec("engramd_retention_removed_total",
 			"Heads and regular events that retention.rules removed, by class.", gateClasses),
-		queues: queues,
+		queues: q,
 	}
 }
 
-// newQueues makes the gauge that sessions and the store share.
-func newQueues(r registry) *prometheus.GaugeVec {
+// queues is the gauge that sessions, the store and a node share.
+type queues struct{ depth *prometheus.GaugeVec }
+
+func newQueues(r registry) *queues {
 	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "engramd_queue_depth",
 		Help: "What waits in the daemon's queues, in items unless the name says bytes.",
 	}, []string{"queue"})
 	r.MustRegister(v)
 	each([]label{queueLabel}, nil, func(q []string) { v.WithLabelValues(q...) })
-	return v
+	return &queues{v}
+}
+
+// QueueAdd moves the depth of a queue by n: "store_writer" (events waiting for
+// the writer), "verify" (events waiting for their signature check),
+// "connections_out_bytes" (bytes queued for clients) or "cluster" (commands that
+// wait for their place in the log of several nodes).
+func (q *queues) QueueAdd(queue string, n int) {
+	q.depth.WithLabelValues(queueLabel.of(queue)).Add(float64(n))
 }
 
 // QueryDone records one read of the database: operation "query", "search",
 // "count", "history" or "export", its time, and how it failed: "" (it did not),
 // "timeout", "ended" (in favour of others), "canceled" or "error".
 func (s *Store) QueryDone(operation string, took time.Duration, failure string) {
-	if s == nil {
-		return
-	}
 	op := queryLabel.of(operation)
 	s.queries.WithLabelValues(op).Observe(took.Seconds())
 	if failure != "" {
@@ -73,9 +80,7 @@ func (s *Store) QueryDone(operation string, took time.Duration, failure string) 
 // ReadWaited records that a read had to wait for its turn: effort is "look_up"
 // or "scan".
 func (s *Store) ReadWaited(effort string, took time.Duration) {
-	if s != nil {
-		s.readWaits.WithLabelValues(effortLabel.of(effort)).Observe(took.Seconds())
-	}
+	s.readWaits.WithLabelValues(effortLabel.of(effort)).Observe(took.Seconds())
 }
 
 // Reads are the reads of the database at the moment of a scrape, and since the
@@ -89,9 +94,6 @@ type Reads struct {
 
 // WatchReads registers what is read when the metrics are scraped. Call it once.
 func (m *Metrics) WatchReads(reads func() Reads) {
-	if m == nil {
-		return
-	}
 	counter := func(name, help string, of func(Reads) float64) {
 		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return of(reads()) }))
 	}
@@ -104,9 +106,6 @@ func (m *Metrics) WatchReads(reads func() Reads) {
 // CommitDone records one transaction of the writer: its time up to the end of
 // the fsync, the events that shared it, and whether it was made durable.
 func (s *Store) CommitDone(took time.Duration, events int, ok bool) {
-	if s == nil {
-		return
-	}
 	if !ok {
 		s.commitErrs.Inc()
 		return
@@ -119,33 +118,21 @@ func (s *Store) CommitDone(took time.Duration, events int, ok bool) {
 // (NIP-40), "vanish" (NIP-62), "history" (pruned versions), "ban" (NIP-86),
 // "operator" (engramd delete) or "retention" (retention.rules).
 func (s *Store) Removed(reason string, n int) {
-	if s != nil && n > 0 {
+	if n > 0 {
 		s.removed.WithLabelValues(removedLabel.of(reason)).Add(float64(n))
 	}
 }
 
 // NoRoom counts events that could not be stored for want of room.
 func (s *Store) NoRoom(events int) {
-	if s != nil {
-		s.noRoom.Add(float64(events))
-	}
+	s.noRoom.Add(float64(events))
 }
 
 // Retired counts n heads and regular events of one gate class that retention
 // removed.
 func (s *Store) Retired(class string, n int) {
-	if s != nil && n > 0 {
+	if n > 0 {
 		s.retired.WithLabelValues(gateClasses.of(class)).Add(float64(n))
-	}
-}
-
-// QueueAdd moves the depth of a queue by n: "store_writer" (events waiting for
-// the writer), "verify" (events waiting for their signature check),
-// "connections_out_bytes" (bytes queued for clients) or "cluster" (commands that
-// wait for their place in the log of several nodes).
-func (s *Store) QueueAdd(queue string, n int) {
-	if s != nil {
-		s.queues.WithLabelValues(queueLabel.of(queue)).Add(float64(n))
 	}
 }
 
@@ -159,9 +146,6 @@ type Sizes struct {
 
 // WatchSizes registers the size metrics. Call it once.
 func (m *Metrics) WatchSizes(s Sizes) {
-	if m == nil {
-		return
-	}
 	m.registry.onScrape("engramd_database_bytes", "Size of the database file.", s.Database)
 	m.registry.onScrape("engramd_wal_bytes", "Size of the write-ahead log.", s.WAL)
 	m.registry.onScrape("engramd_disk_free_bytes", "Free space of the file system that holds the data folder.", s.Free)
@@ -169,9 +153,6 @@ func (m *Metrics) WatchSizes(s Sizes) {
 
 // WatchMemory registers the memory metrics. Call it once.
 func (m *Metrics) WatchMemory(limit, needed func() int64) {
-	if m == nil {
-		return
-	}
 	m.registry.onScrape("engramd_memory_limit_bytes", "Memory that the process keeps below (limits.memory); 0 is no limit.", limit)
 	m.registry.onScrape("engramd_memory_needed_bytes", "Memory in use, garbage not counted; above nine tenths of the limit, REQ and COUNT are refused.", needed)
 }

@@ -8,6 +8,7 @@
 package notify
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"engramd/internal/relay/metrics"
 )
 
 // MutatedPrefix is what subjects of writes begin with.
@@ -27,16 +30,9 @@ type Options struct {
 	Prefix      string // of snapshot subjects, such as "engramd.snapshot"
 	Queue       int    // messages that may wait; default 1024
 	Log         *slog.Logger
-	Observe     Observer         // nil counts nothing
+	Observe     *metrics.Broker  // nil counts nothing
 	Clock       func() time.Time // nil means time.Now
 	Retry       time.Duration    // the first pause before connecting again; default 500 ms, doubled up to 30 s
-}
-
-// Observer counts. kind is "created", "restored", "deleted", "gc" or "mutated".
-type Observer interface {
-	BrokerMessage(kind string, sent bool) // sent, or dropped
-	BrokerConnected(up bool)
-	BrokerFailed() // an attempt to connect, or a connection, failed
 }
 
 // Errors of New. They are mistakes of the operator; that a broker cannot be
@@ -76,12 +72,7 @@ func (o Options) withDefaults() Options {
 	if o.Queue <= 0 {
 		o.Queue = 1024
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Observe == nil {
-		o.Observe = nobody{}
-	}
+	o.Log, o.Observe = cmp.Or(o.Log, slog.New(slog.DiscardHandler)), cmp.Or(o.Observe, metrics.None().Broker)
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
@@ -90,13 +81,6 @@ func (o Options) withDefaults() Options {
 	}
 	return o
 }
-
-// nobody observes nothing.
-type nobody struct{}
-
-func (nobody) BrokerMessage(string, bool) {}
-func (nobody) BrokerConnected(bool)       {}
-func (nobody) BrokerFailed()              {}
 
 // readable reports whether the credentials file is there, and whether it holds
 // a JWT.

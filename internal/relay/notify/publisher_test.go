@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
+	"engramd/internal/relay/metrics"
 	"engramd/internal/relay/notify/natstest"
 )
 
@@ -26,7 +27,7 @@ const (
 	agent    = "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 )
 
-// counts is an Observer that counts.
+// counts is what a publisher counted.
 type counts struct {
 	mu                    sync.Mutex
 	sent, dropped, failed int
@@ -46,17 +47,21 @@ func (c *counts) note(do func()) {
 	}
 }
 
-func (c *counts) BrokerMessage(_ string, sent bool) {
-	c.note(func() {
-		if sent {
-			c.sent++
-		} else {
-			c.dropped++
-		}
-	})
+func (c *counts) broker() *metrics.Broker {
+	return &metrics.Broker{
+		BrokerMessage: func(_ string, sent bool) {
+			c.note(func() {
+				if sent {
+					c.sent++
+				} else {
+					c.dropped++
+				}
+			})
+		},
+		BrokerConnected: func(up bool) { c.note(func() { c.up = up }) },
+		BrokerFailed:    func() { c.note(func() { c.failed++ }) },
+	}
 }
-func (c *counts) BrokerConnected(up bool) { c.note(func() { c.up = up }) }
-func (c *counts) BrokerFailed()           { c.note(func() { c.failed++ }) }
 
 // await waits until a condition on the counts holds.
 func (c *counts) await(t *testing.T, what string, is func() bool) {
@@ -80,7 +85,7 @@ func (c *counts) await(t *testing.T, what string, is func() bool) {
 func start(t *testing.T, o Options) (*Publisher, *counts) {
 	t.Helper()
 	c := newCounts()
-	o.Observe, o.Retry = c, 5*time.Millisecond
+	o.Observe, o.Retry = c.broker(), 5*time.Millisecond
 	if o.Prefix == "" {
 		o.Prefix = "engramd.snapshot"
 	}
@@ -204,7 +209,7 @@ func TestNoBroker(t *testing.T) {
 			}
 			var log bytes.Buffer
 			c := newCounts()
-			p, err := New(Options{URL: "nats://" + l.Addr().String(), Prefix: "p", Queue: 8, Observe: c, Retry: time.Millisecond,
+			p, err := New(Options{URL: "nats://" + l.Addr().String(), Prefix: "p", Queue: 8, Observe: c.broker(), Retry: time.Millisecond,
 				Log: slog.New(slog.NewTextHandler(&log, nil))})
 			if err != nil {
 				t.Fatal(err)

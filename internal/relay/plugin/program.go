@@ -29,19 +29,10 @@ type Options struct {
 
 	Reader  func(ctx context.Context) gate.Reader // keys that the writer has proved; nil means none
 	Addr    func(ctx context.Context) netip.Addr  // of the writer; nil means none
-	Metrics Metrics                               // nil counts nothing
+	Metrics *metrics.Program                      // nil counts nothing
 	Log     *slog.Logger                          // nil discards
 
 	spawn func(command, env []string) (*child, error) // for tests; nil is a process
-}
-
-// Metrics is what is counted; *metrics.Program is one.
-type Metrics interface {
-	// ProgramAsked counts an answer, or the lack of one: "accept", "reject",
-	// "shadowReject" or "error", and how long the event was held up.
-	ProgramAsked(outcome string, took time.Duration)
-	// ProgramEnded counts an end that nobody asked for.
-	ProgramEnded()
 }
 
 func (o Options) withDefaults() Options {
@@ -52,12 +43,7 @@ func (o Options) withDefaults() Options {
 	if o.Addr == nil {
 		o.Addr = func(context.Context) netip.Addr { return netip.Addr{} }
 	}
-	if o.Metrics == nil {
-		o.Metrics = (*metrics.Program)(nil)
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Metrics, o.Log = cmp.Or(o.Metrics, metrics.None().Program), cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.spawn == nil {
 		o.spawn = spawn
 	}

@@ -1,6 +1,7 @@
 package snapshots
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -88,11 +89,8 @@ type Service struct {
 func New(o Options) *Service {
 	s := &Service{
 		shelf: shelf{bundles: o.Bundles, trusted: o.Trusted}, store: o.Store, rules: o.Rules, software: o.Software, sign: o.Sign, process: o.Process,
-		events: o.Events, metrics: o.Metrics, log: o.Log, clock: o.Clock,
+		events: o.Events, metrics: cmp.Or(o.Metrics, metrics.None().Snapshots), log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), clock: o.Clock,
 		changed: make(chan struct{}, 1),
-	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
 	}
 	if s.clock == nil {
 		s.clock = time.Now

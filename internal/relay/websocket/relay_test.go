@@ -43,7 +43,7 @@ func startReal(t testing.TB, o Options, rules ...gate.Options) *rig {
 	}
 	r := &rig{count: newCounted(), log: &logBuffer{}, store: s}
 	if o.Metrics == nil {
-		o.Metrics = r.count
+		o.Metrics = r.count.sessions()
 	}
 	r.Server = New(rel, o)
 	r.serveOn(t, l)

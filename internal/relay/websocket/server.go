@@ -1,6 +1,7 @@
 package websocket
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -41,12 +42,12 @@ type Options struct {
 	// Waits says that the relay may wait for other nodes before it answers what
 	// a request is granted (relay.Config.Latest).
 	Waits   bool
-	Metrics Metrics          // nil counts nothing
-	Log     *slog.Logger     // nil discards
-	Tags    *redact.Tags     // how the log and Status name keys; nil names none
-	Access  bool             // see SetAccess
-	Now     func() time.Time // nil means time.Now
-	Rand    io.Reader        // of challenges; nil means crypto/rand
+	Metrics *metrics.Sessions // nil counts nothing
+	Log     *slog.Logger      // nil discards
+	Tags    *redact.Tags      // how the log and Status name keys; nil names none
+	Access  bool              // see SetAccess
+	Now     func() time.Time  // nil means time.Now
+	Rand    io.Reader         // of challenges; nil means crypto/rand
 }
 
 // Server serves the websocket connections of one relay: an http.Handler for
@@ -57,7 +58,7 @@ type Server struct {
 	eoseHints   bool
 	addr        func(*http.Request) netip.Addr
 	shares      *fairness.Shares
-	metrics     Metrics
+	metrics     *metrics.Sessions
 	log         *slog.Logger
 	tags        *redact.Tags
 	access      atomic.Bool // log connections that end
@@ -102,8 +103,8 @@ func New(r *relay.Relay, o Options) *Server { return newServer(overRelay{r}, o) 
 
 func newServer(b Backend, o Options) *Server {
 	s := &Server{
-		backend: b, compression: o.Compression, eoseHints: o.EOSEHints, addr: o.Addr, shares: o.Shares,
-		metrics: o.Metrics, log: o.Log, tags: o.Tags, now: o.Now, rand: o.Rand,
+		backend: b, compression: o.Compression, eoseHints: o.EOSEHints, addr: o.Addr, shares: cmp.Or(o.Shares, fairness.NewShares(fairness.Rules{Exempt: true})),
+		metrics: cmp.Or(o.Metrics, metrics.None().Sessions), log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), tags: o.Tags, now: o.Now, rand: cmp.Or(o.Rand, rand.Reader),
 		live: newIndex(), filters: fairness.NewBudget(fairness.BudgetLimits{}), messages: fairness.NewBudget(fairness.BudgetLimits{}), pressed: o.Pressed,
 		syncing: fairness.NewBudget(fairness.BudgetLimits{}), replica: o.Replica, waits: o.Waits,
 		permits: fairness.NewPermits(fairness.Processors()),
@@ -112,20 +113,8 @@ func newServer(b Backend, o Options) *Server {
 	if s.addr == nil {
 		s.addr = socketAddr
 	}
-	if s.shares == nil {
-		s.shares = fairness.NewShares(fairness.Rules{Exempt: true})
-	}
-	if s.metrics == nil {
-		s.metrics = (*metrics.Sessions)(nil) // counts nothing
-	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
 	if s.now == nil {
 		s.now = time.Now
-	}
-	if s.rand == nil {
-		s.rand = rand.Reader
 	}
 	if s.replica == nil {
 		s.replica = func(gate.Reader) bool { return false }

@@ -21,7 +21,7 @@ import (
 // patience is how long a test waits for what must come.
 const patience = time.Minute
 
-// counted is a Metrics that remembers, and wakes those who wait for a count.
+// counted remembers what sessions count, and wakes those who wait for a count.
 type counted struct {
 	mu      sync.Mutex
 	n       map[string]int
@@ -29,7 +29,7 @@ type counted struct {
 }
 
 // noMetrics counts nothing.
-var noMetrics = (*metrics.Sessions)(nil)
+var noMetrics = metrics.None().Sessions
 
 func newCounted() *counted { return &counted{n: map[string]int{}, changed: make(chan struct{})} }
 
@@ -41,29 +41,21 @@ func (m *counted) add(what string, n int) {
 	m.changed = make(chan struct{})
 }
 
-func (m *counted) ConnectionOpened()                { m.add("open", 1) }
-func (m *counted) ConnectionClosed()                { m.add("open", -1); m.add("closed", 1) }
-func (m *counted) ConnectionRefused(reason string)  { m.add("refused "+reason, 1) }
-func (m *counted) SubscriptionsAdd(n int)           { m.add("subscriptions", n) }
-func (m *counted) SubscriptionClosed(reason string) { m.add("closed "+reason, 1) }
-func (m *counted) FrameRead(label string)           { m.add("frame "+label, 1) }
-func (m *counted) FrameRefused(reason string)       { m.add("frame refused "+reason, 1) }
-func (m *counted) ReadPaused()                      { m.add("paused", 1) }
-func (m *counted) SlowReaderCut(reason string)      { m.add("cut "+reason, 1) }
-func (m *counted) AuthDone(ok bool) {
-	if ok {
-		m.add("auth ok", 1)
-	} else {
-		m.add("auth refused", 1)
+// sessions are the metrics that are remembered.
+func (m *counted) sessions() *metrics.Sessions {
+	one := func(what string) func() { return func() { m.add(what, 1) } }
+	each := func(what string) func(string) { return func(value string) { m.add(what+value, 1) } }
+	some := func(what string) func(int) { return func(n int) { m.add(what, n) } }
+	return &metrics.Sessions{
+		ConnectionOpened: one("open"), ConnectionClosed: func() { m.add("open", -1); m.add("closed", 1) }, ConnectionRefused: each("refused "),
+		SubscriptionsAdd: some("subscriptions"), SubscriptionClosed: each("closed "), FrameRead: each("frame "), FrameRefused: each("frame refused "),
+		ReadPaused: one("paused"), SlowReaderCut: each("cut "), StoredSent: some("stored"), LiveSent: some("live"),
+		AuthDone: func(ok bool) { m.add(map[bool]string{true: "auth ok", false: "auth refused"}[ok], 1) },
+		QueueAdd: func(queue string, n int) { m.add("queue "+queue, n) },
+		SyncsAdd: func(n int, bytes int64) { m.add("syncs", n); m.add("sync bytes", int(bytes)) }, SyncEnded: each("sync "),
+		SyncAnswered: func(time.Duration) { m.add("sync answered", 1) },
 	}
 }
-func (m *counted) StoredSent(n int)             { m.add("stored", n) }
-func (m *counted) LiveSent(n int)               { m.add("live", n) }
-func (m *counted) QueueAdd(queue string, n int) { m.add("queue "+queue, n) }
-
-func (m *counted) SyncsAdd(n int, bytes int64) { m.add("syncs", n); m.add("sync bytes", int(bytes)) }
-func (m *counted) SyncEnded(reason string)     { m.add("sync "+reason, 1) }
-func (m *counted) SyncAnswered(time.Duration)  { m.add("sync answered", 1) }
 
 func (m *counted) get(what string) int {
 	m.mu.Lock()
@@ -130,7 +122,7 @@ func start(t testing.TB, f *fake, o Options) *rig {
 func newRig(f *fake, o Options) *rig {
 	r := &rig{fake: f, count: newCounted(), log: &logBuffer{}}
 	if o.Metrics == nil {
-		o.Metrics = r.count
+		o.Metrics = r.count.sessions()
 	}
 	o.Log = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	r.Server = newServer(f, o)

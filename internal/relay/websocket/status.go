@@ -137,26 +137,6 @@ func (b *outbox) waiting() int64 {
 	return int64(b.bytes + b.kept)
 }
 
-// Metrics is what sessions count; *metrics.Sessions is one.
-type Metrics interface {
-	ConnectionOpened()
-	ConnectionClosed()
-	ConnectionRefused(reason string)
-	SubscriptionsAdd(n int)
-	SubscriptionClosed(reason string)
-	FrameRead(label string)
-	FrameRefused(reason string)
-	ReadPaused()
-	SlowReaderCut(reason string)
-	AuthDone(ok bool)
-	StoredSent(n int)
-	LiveSent(n int)
-	QueueAdd(queue string, n int)
-	SyncsAdd(n int, bytes int64)
-	SyncEnded(reason string)
-	SyncAnswered(took time.Duration)
-}
-
 // The queues whose depth is counted.
 const (
 	queueVerify = "verify"                // EVENTs waiting for the pool

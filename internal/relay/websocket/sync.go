@@ -7,6 +7,7 @@ import (
 	"engramd/internal/relay"
 	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/gate"
+	"engramd/internal/relay/metrics"
 	"engramd/internal/relay/store"
 	"engramd/nips/nip01"
 	"engramd/nips/nip77"
@@ -196,7 +197,7 @@ func (e *effects) goOnSync(one *syncing, f wire.Frame) {
 }
 
 // badSync is the answer to a message that is none.
-func badSync(m Metrics, err error) *nip01.Refusal {
+func badSync(m *metrics.Sessions, err error) *nip01.Refusal {
 	m.FrameRefused("invalid")
 	if errors.Is(err, nip77.ErrMessage) {
 		return nip01.Refuse(nip01.PrefixInvalid, "%s", err)

@@ -2,6 +2,8 @@ package websocket
 
 import (
 	"testing"
+
+	"engramd/internal/relay/metrics"
 )
 
 // slowToCount is held up when a reconciliation has ended for others' sake.
@@ -10,12 +12,17 @@ type slowToCount struct {
 	ended, goOn chan struct{}
 }
 
-func (m *slowToCount) SyncEnded(why string) {
-	if why == syncMemory {
-		close(m.ended)
-		<-m.goOn
+func (m *slowToCount) sessions() *metrics.Sessions {
+	s := m.counted.sessions()
+	counted := s.SyncEnded
+	s.SyncEnded = func(why string) {
+		if why == syncMemory {
+			close(m.ended)
+			<-m.goOn
+		}
+		counted(why)
 	}
-	m.counted.SyncEnded(why)
+	return s
 }
 
 func (r *rig) onlyConn(t *testing.T) *conn {
@@ -37,7 +44,7 @@ func TestAnEndIsToldBeforeANewBeginning(t *testing.T) {
 	f := &fake{}
 	f.notes(10)
 	slow := &slowToCount{newCounted(), make(chan struct{}), make(chan struct{})}
-	r := start(t, f, Options{Metrics: slow})
+	r := start(t, f, Options{Metrics: slow.sessions()})
 	c := r.dial(t)
 	c.send(emptyOpen("s"))
 	c.negMsg("s")

@@ -17,6 +17,7 @@ import (
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/management"
+	"engramd/internal/relay/metrics"
 	"engramd/internal/relay/policy"
 	"engramd/internal/relay/replica"
 )
@@ -119,7 +120,7 @@ func (c *syncCommand) here(ctx context.Context, s *wiring.Database, p *progress)
 	if err != nil {
 		return got, err
 	}
-	with := wiring.Following{Store: s, Table: func() *gate.Table { return table }, Log: slog.New(slog.DiscardHandler)}
+	with := wiring.Following{Store: s, Table: func() *gate.Table { return table }, Log: slog.New(slog.DiscardHandler), Metrics: metrics.None().Replicas}
 	lists, err := management.New(ctx, management.Options{Store: s, Log: with.Log})
 	if err != nil {
 		return got, err
