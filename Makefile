@@ -14,7 +14,7 @@ export GORACE := atexit_sleep_ms=0
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: run build product check test test-raced test-unraced test-long test-programs load cluster-programs cluster-test cluster-log cluster-nodes cluster-soak cluster-demo cluster-figures lines generate portable portable-test released dist dist-test peers interop web web-same web-test web-deps lint fuzz api-fuzz bench microbench soak siege releases interop-deps nats-deps snapshot-deps clean
+.PHONY: build product run test-programs check test race test-timed nightly load cluster-programs cluster-test cluster-log cluster-nodes cluster-soak cluster-demo cluster-figures released portable portable-test dist dist-test peers interop-deps nats-deps snapshot-deps interop web web-same web-deps web-test lint lines generate fuzz api-fuzz bench microbench soak siege releases clean
 
 build: product ## the programs, into bin/
 	cd cmd/engram-load && $(GO) build $(GOTAGS) -trimpath -o ../../bin/ .
@@ -25,17 +25,8 @@ product: ## engramd and engramctl, into bin/
 run: build ## the relay on ws://127.0.0.1:7447 with its data in ./engramd-data
 	./bin/engramd serve
 
-# Others' code that computes, starts no goroutine and keeps nothing that changes but
-# behind a lock (TestPlainIsPlain): the race detector finds nothing within it, and takes
-# up to ten times as long there. What calls it is ours or its driver, and is watched.
-# Of the standard library: what computes with the bytes, words and numbers that it is
-# given, and reads none of our structs.
-PLAIN := compress/flate crypto/internal/fips140/bigmod crypto/internal/fips140/edwards25519 crypto/internal/fips140/edwards25519/field crypto/internal/fips140/hmac crypto/internal/fips140/sha256 encoding/base64 encoding/hex github.com/blevesearch/snowballstem github.com/blevesearch/snowballstem/english github.com/btcsuite/btcd/btcec/v2 github.com/btcsuite/btcd/btcec/v2/schnorr github.com/btcsuite/btcd/btcutil/bech32 github.com/btcsuite/btcd/chaincfg/chainhash github.com/decred/dcrd/dcrec/secp256k1/v4 github.com/go-json-experiment/json/internal/jsonwire github.com/ncruces/go-sqlite3-wasm/v6 golang.org/x/crypto/blake2b golang.org/x/crypto/chacha20 golang.org/x/crypto/pbkdf2 golang.org/x/crypto/scrypt golang.org/x/text/unicode/norm hash/adler32 lukechampine.com/adiantum lukechampine.com/adiantum/hbsh lukechampine.com/adiantum/internal/xchacha lukechampine.com/adiantum/nh math/big strconv unicode unicode/utf16 unicode/utf8
-RACE  := -race $(PLAIN:%=-gcflags=%=-race=false)
-
 test-programs: ## the programs that tests run, once for all packages
 	$(GO) build $(GOTAGS) -ldflags "-s -w" -o bin/test/ ./cmd/...
-	$(GO) build $(GOTAGS) -ldflags "-s -w" $(RACE) -o bin/test/engramd-race ./cmd/engramd
 
 # Without the race detector, the tests that start programs and those of the other module.
 CHECKED = $(shell $(GO) list ./... | grep -v -e /e2e/ -e /cmd/ -e /relay/daemon)
@@ -45,47 +36,33 @@ check: ## what a developer needs at each save: format, vet, and the packages' ow
 	$(GO) vet $(GOTAGS) ./...
 	$(GO) test $(GOTAGS) -short -vet=off $(CHECKED)
 
-# The tests of internal/e2e are clients of relays in processes of their own. There the
-# relays have the race detector (ENGRAMD_RACE) and the clients have not: they would take
-# twice the processor, for code that the tests of its own package run with it.
-E2E   = $(filter-out $(QUIET:./%=engramd/%),$(shell $(GO) list ./internal/e2e/...))
-# What measures how long a client waits beside attacks: with nothing else beside them.
-QUIET := ./internal/e2e/hostile
-# These start no goroutine, nor do their tests: there is nothing for the race detector to
-# find, and under it they would take five to ten times as long (TestAloneIsAlone).
-ALONE := internal/relay/gate internal/agent/harness internal/relay/keys/keyfile internal/repocheck internal/memory/foreign internal/memory/recall internal/protocol/schnorr/batch internal/secrets internal/protocol/wire nips/disclose nips/kind nips/nip01 nips/nip77 nips/nipae nips/niptemp nips/frontmatter
-RACED = $(filter-out $(E2E) $(QUIET:./%=engramd/%) $(ALONE:%=engramd/%),$(shell $(GO) list ./...))
-# Once more without the race detector, which has memory of its own and takes twice the
-# processor: what bounds how much is held, and the long form of what goes through a great
-# many states one after the other, of which the raced run sees a few.
-# TestShortenedIsRunAgain says which tests these are.
-AGAIN      = Allocations|SearchGoesOn|TestPagesAreBounded|TestListsAreBounded|LongThread|ManyEntriesInASecond|ImportInAnyOrder|TestEveryMove|TestRetentionOfWhatIsNamed|TestRetentionByNumber|TestNumbersComeToAnOldDatabase|TestTiesAreExact|TestOlderDatabasesAreRead|TestExport$$|TestSearchTakesTheSame|TestListsCostLinearly|CutAndAddedBytes|Footprint|IdleConnections|WeightOfMessages|LargeBundle|EveryFlippedByte|ReadTheProcess|AgainstModel|EndedAreWhole|BytesOnDisk|TestNumbering|EitherWay|CommandsGiveTheSameRows|OneOrderGivesTheSameRows|RandomContracts|SearchTakesTurns|AnyOrderOfImport|TestPermissions$$|FiveThousand|TestTargets|TestLatency|TestOperationsBreakNoPromise|TestNoThinkerDoesHarm|TwoHundredDreams|TestTwoMachines|ProcessesAreKilled|KilledAndKilledAgain|ChangedWhileDead|Histories$$
-AGAIN_PKGS = ./internal/memory/consolidation ./internal/memory/consolidation/plans ./internal/memory/localcopy ./internal/memory/recall/answer ./internal/protocol/writerlog ./internal/relay/contracts ./internal/relay/contracts/api ./internal/relay/memlimit ./internal/relay/store/sqlite/contracts ./internal/relay/store/sqlite/events ./internal/relay/store/sqlite/events/query ./internal/relay/websocket ./internal/snapshot/bundle
+# make lint vets. Variants that a machine does not allow are named at the end: go test shows nothing of a test that passes or is skipped.
+NOTED  = notes=$${E2E_NOTES:-$$(mktemp)}; export E2E_NOTES=$$notes ENGRAMD_BUILT=$(CURDIR)/bin/test; code=0
+NAMED  = sort -u $$notes; test "$$notes" = "$(E2E_NOTES)" || rm -f $$notes; exit $$code
+GOTEST = $(GO) test $(GOTAGS) -vet=off -timeout 30m
 
-# Many tests wait, for relays that hang or for the disk, and the last package of a run
-# leaves a processor idle: what has the race detector and what has not run side by side,
-# each with a package more at once than there are processors.
+# Many tests wait, for relays or for the disk: a package more at once than there are processors.
 SIDES := -p $(shell echo $$(($$(getconf _NPROCESSORS_ONLN || echo 2) + 1)))
 
-# make lint vets. Variants that a machine does not allow are named at the end: go test shows nothing of a test that passes or is skipped.
-NOTED = notes=$${E2E_NOTES:-$$(mktemp)}; export E2E_NOTES=$$notes ENGRAMD_BUILT=$(CURDIR)/bin/test; code=0
-NAMED = sort -u $$notes; test "$$notes" = "$(E2E_NOTES)" || rm -f $$notes; exit $$code
+test: test-programs ## every test that looks at no clock; at most 5 minutes on two cores
+	@$(NOTED); $(GOTEST) $(SIDES) ./... || code=$$?; $(NAMED)
 
-ENDS := atexit_sleep_ms=0
+# The packages that share memory are those that import sync, as go list names them; with
+# the race detector their tests have the short form.
+SHARING = $(sort $(shell $(GO) list $(GOTAGS) -f '{{range .Imports}}{{if eq . "sync" "sync/atomic"}}{{$$.ImportPath}} {{end}}{{end}}' ./internal/... ./nips/... ./migrations/...))
 
-test: test-programs ## every test, in a form that takes minutes; a landing runs test-long too
-	@$(NOTED); $(MAKE) --no-print-directory -j2 test-raced test-unraced || code=$$?; $(NAMED)
+race: test-programs ## the packages that share memory, with the race detector
+	@$(NOTED); $(GOTEST) $(SIDES) -race -short $(SHARING) || code=$$?; $(NAMED)
 
-# Without its option, the race detector lets each process sleep for a second at its end.
-test-raced:
-	@GORACE=$(ENDS) $(GO) test $(GOTAGS) $(SIDES) -vet=off $(RACE) -timeout 30m $(RACED)
+# What looks at a clock beside a process, or takes long, has the build tag nightly. Each
+# package has the machine for itself.
+TIMED = $(shell git grep -l '^//go:build nightly' -- '*_test.go' ':!cmd/engram-load' ':!internal/e2e/cluster' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 
-test-unraced:
-	@ENGRAMD_RACE=1 $(GO) test $(GOTAGS) $(SIDES) -vet=off -timeout 30m $(E2E) $(ALONE:%=./%)
+test-timed: test-programs ## the tests that look at a clock, package by package
+	@$(NOTED); $(GO) test -tags "$(TAGS) nightly" -vet=off -timeout 60m -count 1 -p 1 $(TIMED) || code=$$?; $(NAMED)
 
-test-long: test-programs ## what the race detector shortens, at full length, and clients beside attacks, with nothing else beside them
-	@$(NOTED); $(GO) test $(GOTAGS) $(SIDES) -vet=off -timeout 30m -run '$(AGAIN)' $(AGAIN_PKGS) && \
-	ENGRAMD_RACE=1 $(GO) test $(GOTAGS) -vet=off -timeout 30m $(QUIET) || code=$$?; $(NAMED)
+nightly: ## everything that looks at a clock, and all else that a landing leaves out; at most 3 hours on two cores
+	.ci/nightly
 
 load: ## the tests of engram-load, a module of its own
 	cd cmd/engram-load && $(GO) test $(GOTAGS) -race -timeout 30m ./...

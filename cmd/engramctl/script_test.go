@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -61,22 +62,25 @@ const slack = 30 * time.Second
 //	headsroot VAR               set VAR to the root over the heads in the last output's attestation
 //	plant URL WHAT ARGS…        publish an event, see plant
 //	publish URL FILE            publish the events in a file, one a line
-//	within DURATION ctl …       fail if it takes longer; see within
-//	scaled DURATION ctl …       LIMIT among the arguments stands for that time limit; see scaled
 //	keystore WHAT …             the key store of the system, see keystore
 //	snapshot VAR FILE           set VAR to what FILE holds (or stdout)
-func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+func TestScripts(t *testing.T) { runScripts(t, "testdata/script", nil) }
+
+// runScripts runs the scripts of a folder, with more commands than those above.
+func runScripts(t *testing.T, dir string, more map[string]func(*testscript.TestScript, bool, []string)) {
+	p := testscript.Params{
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup:               setUpScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"ctl": runCtl, "relay": runRelay, "halt": haltRelay, "hang": runHang, "plant": plant, "publish": publishFile, "within": within,
-			"keystore": keystore, "scaled": scaled, "snapshot": keepFile, "page": runPage, "model": runModel, "snapshotid": snapshotID, "planid": planID,
+			"ctl": runCtl, "relay": runRelay, "halt": haltRelay, "hang": runHang, "plant": plant, "publish": publishFile,
+			"keystore": keystore, "snapshot": keepFile, "page": runPage, "model": runModel, "snapshotid": snapshotID, "planid": planID,
 			"eventid": eventID, "headsroot": headsRoot,
 		},
-	})
+	}
+	maps.Copy(p.Cmds, more)
+	testscript.Run(t, p)
 }
 
 type relaysKey struct{}
@@ -336,59 +340,6 @@ func publishFile(ts *testscript.TestScript, _ bool, args []string) {
 		if !answer.True {
 			ts.Fatalf("publish: %s", answer.Message)
 		}
-	}
-}
-
-// within requires that a command ends as expected and in time, in one of three
-// attempts, because the machine may be busy.
-func within(ts *testscript.TestScript, neg bool, args []string) {
-	limit, err := time.ParseDuration(args[0])
-	ts.Check(err)
-	if args[1] != "ctl" {
-		ts.Fatalf("within: %s", args[1])
-	}
-	for attempt := 1; ; attempt++ {
-		start := time.Now()
-		runCtl(ts, neg, args[2:])
-		took := time.Since(start)
-		if took <= limit {
-			return
-		}
-		if attempt == 3 {
-			ts.Fatalf("it took %v", took)
-		}
-	}
-}
-
-// scaled runs a command that must end soon after its time limit, which replaces
-// LIMIT in its arguments, and repeats it with three times the limit while it
-// ends otherwise: scripts share their machine, and a relay may have had no time
-// to answer. What fails at every limit is a fault. LIMIT in the environment is
-// the limit that was kept.
-func scaled(ts *testscript.TestScript, neg bool, args []string) {
-	limit, err := time.ParseDuration(args[0])
-	ts.Check(err)
-	if neg || args[1] != "ctl" {
-		ts.Fatalf("usage: scaled DURATION ctl …")
-	}
-	for attempt := 1; ; attempt++ {
-		ts.Setenv("LIMIT", limit.String())
-		now := slices.Clone(args[2:])
-		for i := range now {
-			if now[i] == "LIMIT" {
-				now[i] = limit.String()
-			}
-		}
-		start := time.Now()
-		r := ctlOnce(ts, now)
-		took := time.Since(start)
-		if r.code == r.want && took <= limit*3/2 {
-			return
-		}
-		if attempt == 4 {
-			ts.Fatalf("it took %v of %v: %s", took, limit, r)
-		}
-		limit *= 3
 	}
 }
 

@@ -25,7 +25,7 @@ var needCgo = map[string][]string{
 
 // another are further reasons for leaving a file out: another system, another
 // build. Go code replaces libsecp256k1 where it is missing.
-var another = []string{"//go:build race\n", "//go:build libsecp256k1", "//go:build !linux\n", "//go:build unix && !linux\n", "//go:build unix\n"}
+var another = []string{"//go:build libsecp256k1", "//go:build !linux\n", "//go:build unix && !linux\n", "//go:build unix\n"}
 
 // TestEngramctlNeedsNoCgo: without cgo no file of engramctl, nor a test, is
 // left out except those above, and none for an unknown reason.
@@ -48,37 +48,6 @@ func TestEngramctlNeedsNoCgo(t *testing.T) {
 	}
 	if !maps.EqualFunc(left, needCgo, slices.Equal) {
 		t.Errorf("left out without cgo:\n%v, and this test lists\n%v", left, needCgo)
-	}
-}
-
-// TestPortableIsTested: make portable tests each package of engramctl whose
-// source differs without cgo.
-func TestPortableIsTested(t *testing.T) {
-	tested := fromMakefile(t, "WITHOUT_CGO")
-	t.Setenv("GOOS", "linux")
-	sources := func(cgo string) map[string]string {
-		t.Setenv("CGO_ENABLED", cgo)
-		all := map[string]string{}
-		args := []string{"-deps", "-f", "{{.ImportPath}}\t{{.GoFiles}} {{.CgoFiles}}", "engramd/cmd/engramctl"}
-		for line := range strings.Lines(goList(t, product, args...)) {
-			if path, files, _ := strings.Cut(line, "\t"); strings.HasPrefix(path, "engramd/") {
-				all[strings.TrimPrefix(path, "engramd/")] = files
-			}
-		}
-		return all
-	}
-	with, without := sources("1"), sources("0")
-	differ := 0
-	for name, files := range without {
-		if files == with[name] {
-			continue
-		}
-		if differ++; !slices.Contains(tested, name) {
-			t.Errorf("%s is other source without cgo: make portable has to test it", name)
-		}
-	}
-	if differ == 0 || !slices.Contains(tested, "cmd/engramctl") {
-		t.Errorf("%d packages differ, %v are tested", differ, tested)
 	}
 }
 

@@ -1,3 +1,5 @@
+//go:build nightly
+
 package hostile
 
 import (
@@ -297,7 +299,7 @@ func TestHostile_HTTPSiege(t *testing.T) {
 			row(a.name, took)
 			beyond = nil
 			for _, call := range siegeCalls {
-				if p, most := percentile(took[call], 99), max(10*percentile(alone[call], 99), bearable()); p > most {
+				if p, most := percentile(took[call], 99), max(10*percentile(alone[call], 99), bearable); p > most {
 					beyond = append(beyond, fmt.Sprintf("%s beside %s: p99 %v, at most %v", call, a.name, p, most))
 				}
 			}
@@ -313,15 +315,8 @@ func TestHostile_HTTPSiege(t *testing.T) {
 }
 
 // bearable is what a busy machine may add to an answer that waits for nobody,
-// because it runs the attackers too. Under the race detector they and the
-// measuring client use most of the processor, so that only gross delays count
-// there; make test therefore runs this test once more without it.
-func bearable() time.Duration {
-	if rig.RaceEnabled {
-		return 5 * time.Second
-	}
-	return time.Second
-}
+// because it runs the attackers too.
+const bearable = time.Second
 
 // fillSiege writes the attackers' and the client's contracts and notes.
 func fillSiege(t *testing.T, relay *relaytest.Child, attacker, me relaytest.Key) {

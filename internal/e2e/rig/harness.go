@@ -14,12 +14,11 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// raceVar set to 1 gives the relay the race detector where the tests have none.
+// raceVar set to 1 gives the relays of tests that watch for races the race detector.
 const raceVar = "ENGRAMD_RACE"
 
-// Watched is the binary most tests run: with the race detector when the tests
-// have it, or when ENGRAMD_RACE asks for it.
-var Watched = relaytest.Build{Race: RaceEnabled || os.Getenv(raceVar) == "1"}
+// Watched is the binary of tests that write and read at a time.
+var Watched = relaytest.Build{Race: os.Getenv(raceVar) == "1"}
 
 // Plain is the binary as shipped, for tests that measure.
 var Plain = relaytest.Build{}

@@ -1,3 +1,5 @@
+//go:build nightly
+
 // Package sessions lives through an agent's sessions as its harness does: it runs
 // the hooks and the MCP server of the built engramctl beside a real relay.
 package sessions

@@ -74,7 +74,7 @@ func drawnOf(p Plan) []string {
 // over 500 units each had its turn, and those that matter had it sooner.
 func TestTwoHundredDreamsOverFiveHundredUnits(t *testing.T) {
 	units, dreams, memories := 500, 200, uint64(5)
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		units, dreams, memories = 100, 40, 1
 	}
 	texts := library(units)

@@ -139,7 +139,7 @@ func (h *hostile) op(k Kind) Op {
 func TestOperationsBreakNoPromise(t *testing.T) {
 	taken := map[Kind]int{}
 	rounds := 6000
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		rounds = 300
 	}
 	for i := range rounds {

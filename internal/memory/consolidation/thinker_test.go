@@ -338,7 +338,7 @@ func (m thinker) raw(t testing.TB) []byte {
 // follow each other in one memory, and killed after every write.
 func TestNoThinkerDoesHarm(t *testing.T) {
 	memories := uint64(96)
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		memories = 3
 	}
 	taken, refused, kinds := 0, map[string]int{}, map[string]int{}

@@ -8,7 +8,7 @@ import (
 
 // histories is how many random histories are judged.
 func histories() uint64 {
-	if raceEnabled {
+	if testing.Short() {
 		return 200
 	}
 	return 10_000

@@ -139,7 +139,7 @@ func BenchmarkContracts(b *testing.B) {
 
 // TestLongThread pages through a thread and finds each entry once, in order.
 func TestLongThread(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() {
 		t.Skip("one goroutine asks much")
 	}
 	const n = 1000

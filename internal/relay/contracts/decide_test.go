@@ -237,7 +237,7 @@ func TestExpiryIsSigned(t *testing.T) {
 // TestImportInAnyOrder: a relay that imports a contract's events in any order
 // reaches the state of the relay where they were written.
 func TestImportInAnyOrder(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() {
 		t.Skip("one goroutine asks much")
 	}
 	w := newWorld(t)

@@ -49,7 +49,7 @@ func (w *world) in(posts, works Caller, status niptemp.Status) string {
 
 // TestEveryMove tries every pair of statuses by every role.
 func TestEveryMove(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() {
 		t.Skip("one goroutine asks much")
 	}
 	// NIP-TEMP's table of moves, written independently of the code.

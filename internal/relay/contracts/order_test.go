@@ -61,7 +61,7 @@ func TestFourStepsInOneSecond(t *testing.T) {
 // within three seconds none is dated ahead, a reply to them comes last, and the
 // next move is accepted at once.
 func TestManyEntriesInASecond(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() {
 		t.Skip("one goroutine asks much")
 	}
 	w := newWorld(t)

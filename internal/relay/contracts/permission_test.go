@@ -17,7 +17,7 @@ import (
 // the gate, in every status; what is expected follows from the rules and not
 // from a list.
 func TestPermissions(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() {
 		t.Skip("one goroutine asks much")
 	}
 	for _, mode := range []string{gate.ContractsContract, gate.ContractsParties, gate.ContractsPublic} {

@@ -41,7 +41,7 @@ func TestRandomContracts(t *testing.T) {
 	switch {
 	case os.Getenv("ENGRAMD_SOAK") == "1":
 		rounds = playSoak
-	case testing.Short(), raceEnabled:
+	case testing.Short():
 		rounds = 3
 	}
 	for i := range rounds {

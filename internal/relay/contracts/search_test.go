@@ -4,13 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 	"unicode/utf8"
 
-	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/storetest"
 	"engramd/nips/niptemp"
@@ -120,7 +116,7 @@ func heavyThread(tb testing.TB, w *world, posts Caller, k storetest.Key, n, size
 // TestSearchGoesOn: one search reads a part of a long thread, and those that
 // continue find each entry once.
 func TestSearchGoesOn(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() {
 		t.Skip("one goroutine asks much")
 	}
 	w := newWorld(t)
@@ -152,76 +148,10 @@ func TestSearchGoesOn(t *testing.T) {
 	}
 }
 
-// TestSearchTakesTurns: eight callers who search long threads do not hold up
-// one who searches a thread of one entry: the one does not wait for theirs to
-// end. The bound is a ratio, because the machine is shared, and the best of
-// several attempts counts.
-func TestSearchTakesTurns(t *testing.T) {
-	w, entries, tries := newWorld(t), 300, 20
-	if testing.Short() || raceEnabled {
-		entries, tries = 20, 3
-	}
-	id := heavyThread(t, w, w.provision("anna", anna), anna, entries, 57<<10)
-	w.clock.Add(second)
-	short := heavyThread(t, w, w.provision("mara", mara), mara, 1, 100)
-	search := func(from, id string) time.Duration {
-		ctx := fairness.With(t.Context(), fairness.Who{Share: from})
-		start := time.Now()
-		if _, err := w.Search(ctx, holder(arby), id, SearchRequest{Query: "данные поставка"}); err != nil {
-			t.Error(err)
-		}
-		return time.Since(start)
-	}
-	idle := search("victim", short)
-	stop := make(chan struct{})
-	var attack sync.WaitGroup
-	var searches atomic.Int64
-	var mu sync.Mutex
-	var theirs []time.Duration
-	for range 8 {
-		attack.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-					long := search("attacker", id)
-					searches.Add(1)
-					mu.Lock()
-					theirs = append(theirs, long)
-					mu.Unlock()
-				}
-			}
-		})
-	}
-	for searches.Load() < 8 {
-		<-time.After(time.Millisecond)
-	}
-	median, bound := time.Duration(1<<62), time.Duration(0)
-	took := make([]time.Duration, tries)
-	for attempt := 0; attempt < 3 && median > bound; attempt++ {
-		for i := range took {
-			took[i] = search("victim", short)
-		}
-		mu.Lock()
-		slices.Sort(theirs)
-		long := theirs[len(theirs)/2]
-		mu.Unlock()
-		slices.Sort(took)
-		median, bound = took[len(took)/2], max(10*idle, 250*time.Millisecond, long/5)
-		t.Logf("alone %v; beside eight: median %v, worst %v; theirs %v", idle, median, took[len(took)-1], long)
-	}
-	close(stop)
-	attack.Wait()
-	if median > bound {
-		t.Errorf("a search beside eight others took %v, want at most %v", median, bound)
-	}
-}
-
 // TestPagesAreBounded: a page of large entries ends early, with events or
 // without, and the next continues.
 func TestPagesAreBounded(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() {
 		t.Skip("one goroutine asks much")
 	}
 	w := newWorld(t)
@@ -251,7 +181,7 @@ func TestPagesAreBounded(t *testing.T) {
 // TestListsAreBounded: a page of contracts with long descriptions ends early,
 // and the next continues.
 func TestListsAreBounded(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() {
 		t.Skip("one goroutine asks much")
 	}
 	w := newWorld(t)

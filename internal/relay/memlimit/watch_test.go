@@ -102,7 +102,7 @@ func TestReadTheProcess(t *testing.T) {
 	if u.Live < 64*mib || u.Live > 200*mib || u.Go < u.Live+u.Other || u.Other <= 0 {
 		t.Errorf("%+v", u)
 	}
-	if runtime.GOOS == "linux" && (u.Anon < 64*mib || u.Foreign() > 100*mib && !raceDetector) {
+	if runtime.GOOS == "linux" && (u.Anon < 64*mib || u.Foreign() > 100*mib && !testing.Short()) {
 		t.Errorf("%+v", u)
 	}
 	if got := anonIn([]byte("Name:\tx\nRssAnon:\t   12 kB\nRssFile: 3 kB\n")); got != 12<<10 {

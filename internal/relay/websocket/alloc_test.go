@@ -49,7 +49,7 @@ func TestDeliveryAllocations(t *testing.T) {
 	d := []relay.Delivery{audience(t, r, recipients)}
 	got := testing.AllocsPerRun(50, func() { r.Server.deliver(d) })
 	most := float64(maxPerEvent + recipients*maxDelivery)
-	if raceEnabled {
+	if testing.Short() {
 		most = maxPerEventRD + recipients*maxDeliveryRD
 	}
 	if got > most {
@@ -121,7 +121,7 @@ func TestAnswerAllocations(t *testing.T) {
 	c := onlyConn(t, r.Server)
 	text := []byte(`["OK","` + strings.Repeat("0", 64) + `",true,""]`)
 	most := 1.0
-	if raceEnabled {
+	if testing.Short() {
 		most = 4
 	}
 	if n := testing.AllocsPerRun(100, func() {

@@ -23,7 +23,7 @@ func heap() int64 {
 // What is counted for a subscription is not less than what it holds, whatever
 // its shape, and not several times as much for one with many values.
 func TestFootprintIsWhatSubscriptionsHold(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() {
 		t.Skip("the race detector holds memory of its own")
 	}
 	table, err := gate.NewTable(gate.Options{})

@@ -22,7 +22,7 @@ func TestIdleConnectionsAreCheap(t *testing.T) {
 	for try := 1; try <= tries && per > bound; try++ {
 		t.Run(fmt.Sprint("try ", try), func(t *testing.T) { per = idleCost(t, 1000) })
 	}
-	if per > bound && !raceEnabled {
+	if per > bound && !testing.Short() {
 		t.Errorf("%d bytes per idle connection, want at most %d", per, bound)
 	}
 }

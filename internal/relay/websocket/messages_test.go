@@ -85,7 +85,7 @@ const spareOfPot = 4 << 10
 
 // What is counted for a message is not less than it holds when it is parsed.
 func TestWeightOfMessages(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() {
 		t.Skip("the race detector holds memory of its own")
 	}
 	tags := func(one string, n int) string { return strings.TrimSuffix(strings.Repeat(one+",", n), ",") }

@@ -46,7 +46,7 @@ func (e *endless) Complete() bool { return true }
 func TestFiveThousandLargestEngrams(t *testing.T) {
 	const size = 88_000
 	n := 5000
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		n = 500
 	}
 	f := &fake{stored: func([]relay.Granted, int64) Stream { return &endless{left: n, size: size} }}

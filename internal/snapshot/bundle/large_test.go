@@ -61,7 +61,7 @@ func TestLargeBundleInBoundedMemory(t *testing.T) {
 		t.Skip("signs thousands of events")
 	}
 	n := 5000
-	if raceEnabled {
+	if testing.Short() {
 		n = 500
 	}
 	if s := os.Getenv(largeSize); s != "" {
@@ -85,7 +85,7 @@ func TestLargeBundleInBoundedMemory(t *testing.T) {
 	}
 	peak := int64(0)
 	fmt.Sscanf(after(string(out), "large: peak KiB "), "%d", &peak)
-	if raceEnabled {
+	if testing.Short() {
 		return // its shadow memory counts too
 	}
 	if peak == 0 || peak > maxPeak {

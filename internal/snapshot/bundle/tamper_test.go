@@ -125,7 +125,7 @@ func TestEveryFlippedByteIsNamed(t *testing.T) {
 		}
 		end = r.to
 		samples := 60 // of each region
-		if raceEnabled {
+		if testing.Short() {
 			samples = 8
 		}
 		step := max(1, (r.to-r.from)/samples)
@@ -158,7 +158,7 @@ func expectFailed(t *testing.T, what string, report *Report, checks []string) {
 }
 
 func TestCutAndAddedBytesAreFound(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() {
 		t.Skip("one goroutine asks much")
 	}
 	dir := t.TempDir()

@@ -131,12 +131,21 @@ func unstamped(texts map[string]string) map[string]string {
 	return out
 }
 
+// every says at which points a process is killed: at each, or in the short form at
+// every fifth.
+func every() int {
+	if testing.Short() {
+		return 5
+	}
+	return 1
+}
+
 // TestKilledAndKilledAgain: who resumes may be killed too, at every point.
 func TestKilledAndKilledAgain(t *testing.T) {
 	for name, s := range scenes(t) {
 		t.Run(name, func(t *testing.T) {
 			last := unstamped(s.after(t))
-			for n := 1; ; n += every {
+			for n := 1; ; n += every() {
 				_, _, was := s.killedAt(t, n)
 				if !was {
 					break
@@ -167,7 +176,7 @@ func TestChangedWhileDead(t *testing.T) {
 		for _, slug := range []string{"mem/facts/old", "mem/journal/e1", "mem/journal/e3", "mem/facts/new"} {
 			t.Run(name+" "+slug, func(t *testing.T) {
 				last := unstamped(s.after(t))
-				for n := 1; ; n += every {
+				for n := 1; ; n += every() {
 					m, before, was := s.killedAt(t, n)
 					if !was {
 						break

@@ -183,7 +183,7 @@ func TestProcessesAreKilled(t *testing.T) {
 	url, dir := bridgetest.Start(t).URL, t.TempDir()
 	plan := shown(memory())
 	olds, news := 0, 0
-	for n := 1; ; n += 2 * every {
+	for n := 1; ; n += 2 * every() {
 		owner := relaytest.NewKey(uint64(1000 + n)).Pub
 		p, m, end, err := onRelays(t.Context(), owner, dir, []string{url}, -1, unhurried)
 		must(t, err)
@@ -217,7 +217,7 @@ func TestProcessesAreKilled(t *testing.T) {
 			break
 		}
 	}
-	if olds < 1 || news < 8/every {
+	if olds < 1 || news < 8/every() {
 		t.Errorf("%d old, %d new", olds, news)
 	}
 }

@@ -74,7 +74,10 @@ func (s *scheduler) run(all ...func()) {
 // of them made of it or what it was, nothing is lost, no trust is raised, and the
 // records of both can be read.
 func TestTwoMachines(t *testing.T) {
-	left := 0
+	left, rounds := 0, 600
+	if testing.Short() {
+		rounds = 40
+	}
 	for seed := range rounds {
 		left += round(t, uint64(seed))
 		if t.Failed() {

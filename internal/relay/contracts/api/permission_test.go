@@ -163,7 +163,7 @@ func mayWrite(role, visibility, status, contractsGate string) int {
 // parties' keys held by themselves and by the relay.
 func TestPermissions(t *testing.T) {
 	gates := []string{gate.ContractsContract, gate.ContractsParties, gate.ContractsPublic}
-	if raceEnabled {
+	if testing.Short() {
 		gates = gates[:1]
 	}
 	for _, contractsGate := range gates {

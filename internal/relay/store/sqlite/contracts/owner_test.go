@@ -317,7 +317,7 @@ func TestPairInheritsTheOffer(t *testing.T) {
 func TestAnyOrderOfImport(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	rounds := 30
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		rounds = 6
 	}
 	reached := map[string]bool{}

@@ -58,7 +58,7 @@ func toldMoves(t *testing.T, s *sqlite.Store, id string) string {
 // the thread, whatever came first, and what others say who were not named is in
 // neither.
 func TestDecisionsInAnyOrderOfImport(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() {
 		t.Skip("one goroutine asks much")
 	}
 	for name, c := range map[string]struct {

@@ -116,7 +116,7 @@ func TestCommandsGiveTheSameRows(t *testing.T) {
 		}
 	}
 	sizes := []int{1, 7, 512}
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		sizes = []int{7}
 	}
 	for _, n := range sizes {

@@ -34,7 +34,7 @@ func exported(t *testing.T, s *sqlite.Store, scope gate.Scope, history bool) (id
 // TestExport: everything in the order of arrival, superseded versions when
 // asked for, nothing expired, over many pages.
 func TestExport(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() {
 		t.Skip("one goroutine asks much")
 	}
 	clock := storetest.NewClock()

@@ -167,7 +167,7 @@ func migrateElsewhere(tb testing.TB, path string, cache int64) (out migrated) {
 // TestNumberingInBoundedMemory migrates a database many times as large as what
 // it may use.
 func TestNumberingInBoundedMemory(t *testing.T) {
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		t.Skip("the race detector has memory of its own")
 	}
 	const cache, most = 4 << 20, 24 << 20
@@ -186,7 +186,7 @@ func TestNumberingInBoundedMemory(t *testing.T) {
 // transaction is in the log, again and again, and lets the last one finish. The
 // result is that of a process that nobody killed.
 func TestNumberingKilled(t *testing.T) {
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		t.Skip("a process of one goroutine is killed")
 	}
 	path, size := largeOldDatabase(t, 30_000)

@@ -149,7 +149,7 @@ func wantSame(t *testing.T, w *world, path string) {
 // A database from before is after its migration what it would be had it always
 // been of today's version.
 func TestNumbersComeToAnOldDatabase(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() {
 		t.Skip("one goroutine asks much")
 	}
 	w, path := oldWorld(t, 800)

@@ -32,7 +32,7 @@ func everything(t *testing.T, s *sqlite.Store) []byte {
 // TestOlderDatabasesAreRead: of every version, a database is checked, exported
 // and backed up as it would be after an upgrade, and nothing of it changes.
 func TestOlderDatabasesAreRead(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() {
 		t.Skip("one goroutine asks much")
 	}
 	latest, err := sqlite.Latest()

@@ -16,7 +16,7 @@ import (
 // alone.
 func TestPagesThatAreEndedAreWhole(t *testing.T) {
 	found, ended, seeds := 0, int64(0), 3
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		seeds = 1
 	}
 	for seed := range uint64(seeds) {

@@ -34,7 +34,7 @@ func TestPutAllocations(t *testing.T) {
 				one()
 			}
 			most := maxPut[w.name]
-			if raceEnabled {
+			if testing.Short() {
 				most += most / 4 // pools lose some of what they hold
 			}
 			if n := testing.AllocsPerRun(runs, one); n > most {

@@ -273,7 +273,7 @@ func (w *world) paged(tb testing.TB, ask store.Ask) (ids []string) {
 // answers.
 func TestQueryAgainstModel(t *testing.T) {
 	seeds := 12
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		seeds = 3
 	}
 	for range seeds {

@@ -36,7 +36,7 @@ func queryAll(t *testing.T, s *sqlite.Store, ask store.Ask, maxRows int) (ids []
 // TestTiesAreExact: thousands of one second, in every way of reading, page by
 // page.
 func TestTiesAreExact(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() {
 		t.Skip("one goroutine asks much")
 	}
 	s := storetest.MustOpen(t)

@@ -86,7 +86,7 @@ func TestRetentionByAge(t *testing.T) {
 // TestRetentionOfWhatIsNamed: engrams and contract memory, with all their
 // versions, also where these are many.
 func TestRetentionOfWhatIsNamed(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() {
 		t.Skip("one goroutine asks much")
 	}
 	clock, removed := storetest.NewClock(), &counter{}
@@ -125,7 +125,7 @@ func TestRetentionOfWhatIsNamed(t *testing.T) {
 
 // TestRetentionByNumber: the newest of all the rule's kinds together.
 func TestRetentionByNumber(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() {
 		t.Skip("one goroutine asks much")
 	}
 	s := storetest.MustOpen(t, func(o *sqlite.Options) {

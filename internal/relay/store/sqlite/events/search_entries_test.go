@@ -17,7 +17,7 @@ import (
 // TestSearchFindsTheSameEitherWay: what a party finds in his entries is what
 // the operator finds by the index.
 func TestSearchFindsTheSameEitherWay(t *testing.T) {
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		t.Skip("one goroutine asks much")
 	}
 	table := storetest.MustTable(t, gate.Options{Wildcard: gate.WildcardExclude})

@@ -210,7 +210,7 @@ func TestOneOrderGivesTheSameRows(t *testing.T) {
 		t.Errorf("%d steps of work were commands", n)
 	}
 	sizes := []int{1, 7, 512}
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		sizes = []int{7}
 	}
 	for _, n := range sizes {

@@ -16,7 +16,7 @@ import (
 const mostOnDisk = 1.56
 
 func TestBytesOnDisk(t *testing.T) {
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		t.Skip("one goroutine writes much")
 	}
 	keys := authors(200)

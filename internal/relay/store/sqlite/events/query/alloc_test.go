@@ -25,7 +25,7 @@ var (
 
 // allocBound is the bound without the race detector, and somewhat more with it.
 func allocBound(most float64) float64 {
-	if raceEnabled {
+	if testing.Short() {
 		return most + most/4
 	}
 	return most

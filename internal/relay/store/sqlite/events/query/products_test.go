@@ -114,7 +114,7 @@ func longLists() map[string]func(n int) nostr.Filter {
 // about four times the work, and not much at that, for a page and for counting,
 // whoever asks, where nothing is stored and where every value names something.
 func TestListsCostLinearly(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() {
 		t.Skip("one goroutine asks much")
 	}
 	table := storetest.MustTable(t, gate.Options{})

@@ -17,7 +17,7 @@ import (
 // for a word of which others' entries are full, and for one that stands
 // nowhere.
 func TestSearchTakesTheSameWhateverOthersEntriesHold(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() {
 		t.Skip("one goroutine asks much")
 	}
 	for _, mode := range []string{"by id", "parties"} {

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build nightly && unix
 
 package answer
 
@@ -28,7 +28,7 @@ func processorTime(t testing.TB) time.Duration {
 // of docs/benchmarks.md with ENGRAMD_SOAK set, for 10,000 memories; a loose one
 // for 1,000 of them otherwise.
 func TestLatency(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() {
 		t.Skip("it measures the processor's time, which the race detector takes")
 	}
 	n, bound := 1000, 100*time.Millisecond

@@ -1,8 +1,0 @@
-//go:build !race
-
-package plans
-
-const (
-	every  = 1
-	rounds = 600
-)

@@ -1,5 +1,0 @@
-//go:build race
-
-package consolidation
-
-const raceEnabled = true

@@ -1,5 +1,0 @@
-//go:build race
-
-package localcopy
-
-const raceEnabled = true

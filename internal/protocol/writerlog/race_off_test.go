@@ -1,5 +1,0 @@
-//go:build !race
-
-package writerlog
-
-const raceEnabled = false

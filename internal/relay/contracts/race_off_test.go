@@ -1,5 +1,0 @@
-//go:build !race
-
-package contracts
-
-const raceEnabled = false

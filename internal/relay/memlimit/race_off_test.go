@@ -1,5 +1,0 @@
-//go:build !race
-
-package memlimit
-
-const raceDetector = false

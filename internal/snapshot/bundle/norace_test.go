@@ -1,5 +1,0 @@
-//go:build !race
-
-package bundle
-
-const raceEnabled = false
