@@ -14,7 +14,7 @@ export GORACE := atexit_sleep_ms=0
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: build product run test-programs check test race test-timed nightly load cluster-programs cluster-test cluster-log cluster-nodes cluster-soak cluster-demo cluster-figures released portable portable-test dist dist-test peers interop-deps nats-deps snapshot-deps interop web web-same web-deps web-test lint lines generate fuzz api-fuzz bench microbench soak siege releases clean
+.PHONY: build product run test-programs check test race test-timed test-watched nightly load cluster-programs cluster-test cluster-log cluster-nodes cluster-soak cluster-demo cluster-figures released portable portable-test dist dist-test peers interop-deps nats-deps snapshot-deps interop web web-same web-deps web-unit web-test lint lines generate fuzz api-fuzz bench microbench soak soak-crash soak-gate soak-contracts soak-writers soak-ring siege releases clean
 
 build: product ## the programs, into bin/
 	cd cmd/engram-load && $(GO) build $(GOTAGS) -trimpath -o ../../bin/ .
@@ -60,6 +60,9 @@ TIMED = $(shell git grep -l '^//go:build nightly' -- '*_test.go' ':!cmd/engram-l
 
 test-timed: test-programs ## the tests that look at a clock, package by package
 	@$(NOTED); $(GO) test -tags "$(TAGS) nightly" -vet=off -timeout 60m -count 1 -p 1 $(TIMED) || code=$$?; $(NAMED)
+
+test-watched: test-programs ## the tests that run programs, with the race detector in their relays
+	@$(NOTED); ENGRAMD_RACE=1 $(GOTEST) -count 1 $(SIDES) ./internal/e2e/... || code=$$?; $(NAMED)
 
 nightly: ## everything that looks at a clock, and all else that a landing leaves out; at most 3 hours on two cores
 	.ci/nightly
@@ -163,15 +166,15 @@ nats-deps: ## a NATS server for the tests of events, from Debian when it is miss
 snapshot-deps: ## zstd and age, to take snapshots apart by hand, from Debian when they are missing
 	@(command -v zstd && command -v age) >/dev/null || (apt-get update && apt-get install -y --no-install-recommends zstd age)
 
+# CLIENTS are the folders of the clients: all that speak over the network or MCP.
+CLIENTS ?= testdata/interop testdata/mcp testdata/nostr-sdk testdata/anthropic
+
 interop: build interop-deps ## JavaScript and Python clients that share no code with ours; needs Node.js 20, Python 3.11, npm's registry and PyPI
 	$(GO) build $(GOTAGS) -o testdata/interop/bin/ ./internal/e2e/party
-	@set -e; for package in $(filter-out testdata/web/%,$(wildcard testdata/*/package.json)); do \
-		echo "== $$(dirname $$package)"; \
-		(cd $$(dirname $$package) && npm ci && npm test); \
-	done
-	@set -e; for folder in testdata/nostr-sdk testdata/anthropic; do \
+	@set -e; for folder in $(CLIENTS); do \
 		echo "== $$folder"; \
-		(cd $$folder && python3 -m venv venv && venv/bin/pip install -q -r requirements.txt && venv/bin/python *_test.py); \
+		if [ -f $$folder/package.json ]; then (cd $$folder && npm ci && npm test); \
+		else (cd $$folder && python3 -m venv venv && venv/bin/pip install -q -r requirements.txt && venv/bin/python *_test.py); fi; \
 	done
 
 # The owner's page is committed as it is built, so that go alone builds the programs.
@@ -194,16 +197,23 @@ web-deps: ## Node.js and npm for the owner's page, chromium for its tests, from 
 	@command -v npm >/dev/null || (apt-get update && apt-get install -y --no-install-recommends nodejs npm)
 	@command -v chromium >/dev/null || (apt-get update && apt-get install -y --no-install-recommends chromium)
 
-web-test: product web-deps $(WEB)/node_modules/.package-lock.json testdata/web/node_modules/.package-lock.json ## the owner's page: its types, its modules in Node.js, and in chromium against running relays
+WEB_TESTS = product $(WEB)/node_modules/.package-lock.json testdata/web/node_modules/.package-lock.json
+WEB_CHECK = cd $(WEB) && npx --no-install tsc --noEmit -p .
+
+web-unit: $(WEB_TESTS) ## the owner's page: its types, and its modules in Node.js against running relays
+	$(WEB_CHECK)
+	cd testdata/web && npm run modules
+
+web-test: web-deps $(WEB_TESTS) ## the owner's page: its types, its modules in Node.js, and in chromium against running relays
 	$(GO) build $(GOTAGS) -o testdata/web/bin/ ./internal/e2e/sealer
-	cd $(WEB) && npx --no-install tsc --noEmit -p .
+	$(WEB_CHECK)
 	cd testdata/web && npm test
 
 lint: ## format and vet, with the build tags and without
 	test -z "$$(gofmt -l .)"
-	@set -e; for module in . cmd/engram-load; do \
-		echo "vet $$module"; (cd $$module && $(GO) vet ./... && $(GO) vet $(GOTAGS) ./...); \
-	done
+	$(GO) vet ./...
+	$(GO) vet -tags "$(TAGS) nightly" ./...
+	cd cmd/engram-load && $(GO) vet $(GOTAGS) ./...
 	cd packaging && $(GO) vet ./...
 
 lines: ## how much of what there is
@@ -238,12 +248,25 @@ microbench: ## go test -bench of all packages
 	$(GO) test $(GOTAGS) -run '^$$' -bench . -benchmem ./...
 	cd cmd/engram-load && $(GO) test $(GOTAGS) -run '^$$' -bench . -benchmem ./...
 
-soak: ## crash rounds, the whole table of the gate, attacks that last, random contracts, writers with one base and relays in a ring, at full length
-	ENGRAMD_SOAK=1 ENGRAMD_CRASH_ROUNDS=$(ROUNDS) $(GO) test $(GOTAGS) -race -count 1 -v -timeout 3h -run 'Crash|Restore|Reader|Hostile|Session|RandomContracts' ./internal/e2e/crash ./internal/e2e/hostile ./internal/e2e/contracts
-	ENGRAMD_SOAK=1 ENGRAMD_RACE=1 $(GO) test $(GOTAGS) -count 1 -v -timeout 1h -run 'TestGate|Attack|Siege|RevertKilled' ./internal/e2e/gate ./internal/e2e/hostile ./internal/e2e/snapshots
-	ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -count 1 -timeout 2h -run 'RandomContracts' ./internal/relay/contracts
-	ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -race -count 1 -v -timeout 1h -run 'OneWriterWins' ./internal/client/memory
-	ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -race -count 3 -v -timeout 1h -run 'TestRing' ./internal/e2e/replica
+# The long forms, one after the other; make nightly takes one of them each night.
+SOAK = ENGRAMD_SOAK=1 $(GO) test -tags "$(TAGS) nightly" -vet=off -count 1 -v -timeout 3h
+
+soak: soak-crash soak-gate soak-contracts soak-writers soak-ring ## every part of the soak
+
+soak-crash: test-programs ## crash rounds, and sessions that last
+	ENGRAMD_RACE=1 ENGRAMD_CRASH_ROUNDS=$(ROUNDS) $(SOAK) -run 'Crash|Restore|Reader|Hostile|Session' ./internal/e2e/crash ./internal/e2e/hostile
+
+soak-gate: test-programs ## the whole table of the gate, attacks that last, and reverts that are killed
+	ENGRAMD_RACE=1 $(SOAK) -run 'TestGate|Attack|Siege|RevertKilled' ./internal/e2e/gate ./internal/e2e/hostile ./internal/e2e/snapshots
+
+soak-contracts: test-programs ## random contracts
+	ENGRAMD_RACE=1 $(SOAK) -run 'RandomContracts' ./internal/e2e/contracts ./internal/relay/contracts
+
+soak-writers: ## writers with one base
+	$(SOAK) -race -run 'OneWriterWins' ./internal/client/memory
+
+soak-ring: test-programs ## relays in a ring
+	ENGRAMD_RACE=1 $(SOAK) -run 'TestRing' ./internal/e2e/replica
 
 # SIEGE=short takes about two minutes and leaves docs alone.
 siege: ## a client beside 200 attacking connections, attack by attack, and the table in docs/benchmarks.md
