@@ -224,8 +224,8 @@ lines: ## how much of what there is
 GOLDEN := engramd/internal/e2e/golden
 
 generate: ## every golden file and generated page; zstd and age for docs/snapshots.md (snapshot-deps); the owner's page is make web's
-	ENGRAMD_GENERATE=1 $(GO) test $(GOTAGS) -vet=off -count 1 -timeout 30m -run Golden \
-		$$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | grep $(GOLDEN) | cut -d' ' -f1)
+	ENGRAMD_GENERATE=1 $(GO) test -tags "$(TAGS) nightly" -vet=off -count 1 -timeout 30m -run Golden \
+		$$($(GO) list -tags nightly -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | grep $(GOLDEN) | cut -d' ' -f1)
 
 fuzz: ## every fuzz target for FUZZTIME, two side by side (TURN=0/2: every second one)
 	TAGS="$(TAGS)" TURN="$(TURN)" .ci/fuzz $(FUZZTIME)
