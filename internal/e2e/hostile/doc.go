@@ -1,0 +1,3 @@
+// Package hostile has clients that attack a relay, and measures those beside them
+// (make nightly).
+package hostile
