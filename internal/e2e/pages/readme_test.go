@@ -23,24 +23,21 @@ func TestMain(m *testing.M) {
 // output, and then has a client read over MCP with the settings that setup
 // wrote.
 func TestGoldenFiveMinutes(t *testing.T) {
-	var dir string
-	again(t, func() []string {
-		dir = t.TempDir()
-		section, shown, got, err := fiveMinutes(context.Background(), t, dir)
-		if err != nil {
-			t.Fatal(err)
+	dir := t.TempDir()
+	section, shown, got, err := fiveMinutes(context.Background(), t, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(shown) < 15 {
+		t.Fatalf("the section has %d commands only", len(shown))
+	}
+	for i, s := range shown {
+		if strings.HasPrefix(s.Command, "curl ") && !installed("curl") {
+			notrun.Part(t, "no curl for a command of README.md")
+			got[i].Output = s.Output
 		}
-		if len(shown) < 15 {
-			t.Fatalf("the section has %d commands only", len(shown))
-		}
-		for i, s := range shown {
-			if strings.HasPrefix(s.Command, "curl ") && !installed("curl") {
-				notrun.Part(t, "no curl for a command of README.md")
-				got[i].Output = s.Output
-			}
-		}
-		return wrong(t, "README.md", section, shown, got)
-	})
+	}
+	shows(t, "README.md", section, shown, got)
 	t.Run("mcp", func(t *testing.T) { readOverMCP(t, dir) })
 }
 
