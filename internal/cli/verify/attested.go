@@ -203,7 +203,7 @@ func ownLog(ctx context.Context, env *cliutil.Env, m *session.Memory, w string) 
 	defer state.Close()
 	log := attestation.Log{Fork: -1}
 	for {
-		ids, _, err := state.Links.IDs(ctx, w, int64(len(log.IDs)), writerlog.UnitSize)
+		ids, err := state.Links.IDs(ctx, w, int64(len(log.IDs)), writerlog.UnitSize)
 		if err != nil {
 			env.Note("what this machine has written is not known: %v", err)
 			return none

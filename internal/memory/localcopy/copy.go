@@ -202,6 +202,10 @@ func (m *Copy) read(ctx context.Context, do func(*sealedfile.Tx) error) error {
 	return m.mended(ctx, func() error { return m.file.Read(ctx, do) })
 }
 
+func (m *Copy) alter(ctx context.Context, do func(*sealedfile.Tx) error) error {
+	return m.mended(ctx, func() error { return m.file.Write(ctx, do) })
+}
+
 // reopen begins anew after what was found in a round, unless somebody has.
 func (m *Copy) reopen(ctx context.Context, round int, reason error) error {
 	m.mu.Lock()

@@ -1,8 +1,8 @@
 package localcopy
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -11,9 +11,6 @@ import (
 	"engramd/internal/memory/state/sealedfile"
 	"engramd/nips/frontmatter"
 )
-
-// errStop ends a reading of rows early.
-var errStop = errors.New("enough")
 
 // How many changes behind the kept index may be before it is kept anew: at
 // Close, and while the copy is written, but not more often than keepEvery.
@@ -41,14 +38,14 @@ func Reserved(slug string) bool {
 type counter struct{ seq, floor int64 }
 
 func counterOf(tx *sealedfile.Tx) (c counter, err error) {
-	found, err := tx.One("SELECT seq, floor FROM counter", func(r sealedfile.Row) error {
-		c = counter{r.Int(0), r.Int(1)}
-		return nil
-	})
-	if err == nil && !found {
-		err = damaged("the counter")
+	found := false
+	for r := range tx.Rows("SELECT seq, floor FROM counter") {
+		found, c = true, counter{r.Int(0), r.Int(1)}
 	}
-	return c, err
+	if !found {
+		tx.Fail(damaged("the counter"))
+	}
+	return c, tx.Err()
 }
 
 // advance brings the index to the state of a transaction. The caller holds
@@ -59,40 +56,33 @@ func (x *indexed) advance(ctx context.Context, tx *sealedfile.Tx) error {
 		return err
 	}
 	if x.index == nil || x.at < c.floor || x.at > c.seq {
-		if err := x.load(tx, c); err != nil {
-			return err
-		}
+		x.load(tx, c)
 	}
 	if x.at == c.seq {
 		return nil
 	}
-	err = tx.Each("SELECT "+eventColumns+", t.text FROM places p JOIN events e ON e.n = p.head LEFT JOIN texts t ON t.n = e.n WHERE p.seq > ? ORDER BY p.seq", func(r sealedfile.Row) error {
+	for r := range tx.Rows("SELECT "+eventColumns+", t.text FROM places p JOIN events e ON e.n = p.head LEFT JOIN texts t ON t.n = e.n WHERE p.seq > ? ORDER BY p.seq", x.at) {
 		e, err := x.seal.readEvent(r)
-		if err != nil {
+		text := ""
+		if err == nil && e.state == withText {
+			text, err = textOf(e, r.Raw(11))
+		}
+		if err := cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
-		if e.state != withText {
+		if e.state == withText {
+			x.take(e, text)
+		} else {
 			x.index.Remove(r.Text(5))
-			return ctx.Err()
 		}
-		text, err := textOf(e, r.Raw(11))
-		if err != nil {
-			return err
-		}
-		x.take(e, text)
-		return ctx.Err()
-	}, x.at)
-	if err != nil {
-		return err
 	}
-	err = tx.Each("SELECT slug FROM places WHERE head IS NULL AND seq > ?", func(r sealedfile.Row) error {
+	for r := range tx.Rows("SELECT slug FROM places WHERE head IS NULL AND seq > ?", x.at) {
 		x.index.Remove(r.Text(0))
-		return nil
-	}, x.at)
-	if err == nil {
+	}
+	if tx.Err() == nil {
 		x.at = c.seq
 	}
-	return err
+	return tx.Err()
 }
 
 // take puts a text into the index.
@@ -107,22 +97,18 @@ func (x *indexed) take(e event, text string) {
 }
 
 // load reads the kept index, or begins an empty one if there is none that fits.
-func (x *indexed) load(tx *sealedfile.Tx, c counter) error {
+func (x *indexed) load(tx *sealedfile.Tx, c counter) {
 	x.index, x.at = recall.New(), 0
-	_, err := tx.One("SELECT seq, mac, blob FROM kept", func(r sealedfile.Row) error {
+	for r := range tx.Rows("SELECT seq, mac, blob FROM kept") {
 		seq := r.Int(0)
 		if seq < c.floor || seq > c.seq || !x.seal.holds(r.Raw(1), "index", numbers(seq), r.Raw(2)) {
-			return nil
+			return
 		}
 		kept, err := recall.Decode(r.Raw(2))
-		if err != nil || kept.Older() && !x.older {
-			x.outdated = true // of another version
-			return nil
+		if x.outdated = err != nil || kept.Older() && !x.older; !x.outdated {
+			x.index, x.at = kept, seq
 		}
-		x.index, x.at = kept, seq
-		return nil
-	})
-	return err
+	}
 }
 
 // keepIndexNow keeps the index if it is time and much has changed. That it does
@@ -161,13 +147,9 @@ func (m *Copy) keepIndex(ctx context.Context, worth int64) error {
 			return err
 		}
 		blob := m.index.Encode()
-		if err := tx.Exec("DELETE FROM kept"); err != nil {
-			return err
-		}
-		if err := tx.Exec("INSERT INTO kept (one, seq, mac, blob) VALUES (1, ?, ?, ?)", m.at, m.seal.mac("index", numbers(m.at), blob), blob); err != nil {
-			return err
-		}
-		m.outdated = false
+		tx.Exec("DELETE FROM kept")
+		tx.Exec("INSERT INTO kept (one, seq, mac, blob) VALUES (1, ?, ?, ?)", m.at, m.seal.mac("index", numbers(m.at), blob), blob)
+		m.outdated = m.outdated && tx.Err() != nil
 		return tidy(tx)
 	})
 }
@@ -175,8 +157,8 @@ func (m *Copy) keepIndex(ctx context.Context, worth int64) error {
 // behind is how many changes are not in the kept index.
 func (m *Copy) behind(ctx context.Context) (n int64, err error) {
 	err = m.file.Read(ctx, func(tx *sealedfile.Tx) error {
-		_, err := tx.One("SELECT seq - coalesce((SELECT seq FROM kept), 0) FROM counter", func(r sealedfile.Row) error { n = r.Int(0); return nil })
-		return err
+		n = tx.Int("SELECT seq - coalesce((SELECT seq FROM kept), 0) FROM counter")
+		return nil
 	})
 	return n, err
 }
@@ -184,13 +166,9 @@ func (m *Copy) behind(ctx context.Context) (n int64, err error) {
 // tidy forgets addresses where nothing is any more, now that the kept index does
 // not have them, and vectors of texts that are gone.
 func tidy(tx *sealedfile.Tx) error {
-	if err := tx.Exec("DELETE FROM places WHERE head IS NULL"); err != nil {
-		return err
-	}
+	tx.Exec("DELETE FROM places WHERE head IS NULL")
 	if tx.Changed() > 0 {
-		if err := tx.Exec("UPDATE counter SET floor = seq"); err != nil {
-			return err
-		}
+		tx.Exec("UPDATE counter SET floor = seq")
 	}
 	return tx.Exec("DELETE FROM vectors WHERE hash NOT IN (SELECT hash FROM events WHERE hash IS NOT NULL)")
 }

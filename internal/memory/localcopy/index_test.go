@@ -55,8 +55,8 @@ func TestIndexIsKept(t *testing.T) {
 func keptAt(t *testing.T, m *Copy) (seq int64) {
 	t.Helper()
 	err := m.file.Read(context.Background(), func(tx *sealedfile.Tx) error {
-		_, err := tx.One("SELECT seq FROM kept", func(r sealedfile.Row) error { seq = r.Int(0); return nil })
-		return err
+		seq = tx.Int("SELECT seq FROM kept")
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -36,12 +36,11 @@ func (m *Copy) Begin(ctx context.Context, relay string) (mark Mark, err error) {
 	}
 	err = m.write(ctx, func(w *writing) error {
 		r, err := w.relay(relay)
-		if err == nil { // one of before there were lives has none
-			err = w.tx.Exec("UPDATE relays SET life = "+newLife+" WHERE r = ? AND life = 0", r)
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			mark, err = m.seal.markAt(w.tx, relay)
-		}
+		w.tx.Exec("UPDATE relays SET life = "+newLife+" WHERE r = ? AND life = 0", r) // one of before there were lives has none
+		mark, err = m.seal.markAt(w.tx, relay)
 		return err
 	}, &Changes{})
 	return mark, err
@@ -67,14 +66,8 @@ func (m *Copy) SetMark(ctx context.Context, relay string, mark Mark) error {
 
 func (w *writing) mark(relay string, mark Mark) error {
 	url := canonical(relay)
-	if mark.Life != 0 {
-		found, err := w.tx.One("SELECT 1 FROM relays WHERE url = ? AND life = ?", func(sealedfile.Row) error { return nil }, url, mark.Life)
-		if err != nil {
-			return err
-		}
-		if !found {
-			return ErrForgotten
-		}
+	if mark.Life != 0 && !w.tx.Has("SELECT 1 FROM relays WHERE url = ? AND life = ?", url, mark.Life) {
+		return ErrForgotten
 	}
 	newest, confirmed, compared, complete := mark.Newest, milli(mark.Confirmed), milli(mark.Compared), int64(0)
 	if mark.Complete {
@@ -88,24 +81,23 @@ func (w *writing) mark(relay string, mark Mark) error {
 
 func (s sealer) markAt(tx *sealedfile.Tx, relay string) (mark Mark, err error) {
 	url := canonical(relay)
-	_, err = tx.One("SELECT newest, confirmed, compared, complete, mac, life FROM relays WHERE url = ?", func(r sealedfile.Row) error {
+	for r := range tx.Rows("SELECT newest, confirmed, compared, complete, mac, life FROM relays WHERE url = ?", url) {
 		if !s.holds(r.Raw(4), "mark", []byte(url), numbers(r.Int(0), r.Int(1), r.Int(2), r.Int(3))) {
-			return damaged("a mark")
+			return mark, damaged("a mark")
 		}
 		mark = Mark{Newest: r.Int(0), Confirmed: fromMilli(r.Int(1)), Compared: fromMilli(r.Int(2)), Complete: r.Int(3) == 1, Life: r.Int(5)}
-		return nil
-	}, url)
-	return mark, err
+	}
+	return mark, tx.Err()
 }
 
 // Relays returns the URLs of all relays that are noted, in their canonical form.
 func (m *Copy) Relays(ctx context.Context) (urls []string, err error) {
 	err = m.read(ctx, func(tx *sealedfile.Tx) error {
 		urls = nil
-		return tx.Each("SELECT url FROM relays ORDER BY url", func(r sealedfile.Row) error {
+		for r := range tx.Rows("SELECT url FROM relays ORDER BY url") {
 			urls = append(urls, r.Text(0))
-			return nil
-		})
+		}
+		return nil
 	})
 	return urls, err
 }

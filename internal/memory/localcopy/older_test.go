@@ -16,8 +16,10 @@ import (
 func keptBlob(t *testing.T, m *Copy) (blob []byte) {
 	t.Helper()
 	err := m.file.Read(context.Background(), func(tx *sealedfile.Tx) error {
-		_, err := tx.One("SELECT blob FROM kept", func(r sealedfile.Row) error { blob = bytes.Clone(r.Raw(0)); return nil })
-		return err
+		for r := range tx.Rows("SELECT blob FROM kept") {
+			blob = r.Blob(0)
+		}
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)

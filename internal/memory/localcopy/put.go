@@ -69,9 +69,7 @@ func (m *Copy) putBatch(ctx context.Context, relay string, events []*nostr.Event
 			return err
 		}
 		for _, o := range took {
-			if err := w.put(r, o); err != nil {
-				return err
-			}
+			w.put(r, o)
 		}
 		return nil
 	}, &changes)
@@ -121,14 +119,16 @@ func (m *Copy) known(tx *sealedfile.Tx, ev *nostr.Event) (*opened, bool, error) 
 	if !ok {
 		return nil, false, nil
 	}
-	o := &opened{}
-	found, err := tx.One("SELECT "+eventColumns+", t.text FROM events e JOIN places p ON p.a = e.a LEFT JOIN texts t ON t.n = e.n WHERE e.id = ?", func(r sealedfile.Row) (err error) {
+	o, found := &opened{}, false
+	for r := range tx.Rows("SELECT "+eventColumns+", t.text FROM events e JOIN places p ON p.a = e.a LEFT JOIN texts t ON t.n = e.n WHERE e.id = ?", id[:]) {
+		found = true
+		var err error
 		if o.event, err = m.seal.readEvent(r); err == nil && o.state == withText {
 			o.text, err = textOf(o.event, r.Raw(11))
 		}
-		return err
-	}, id[:])
-	return o, found && err == nil && wire.ID(ev) == ev.ID, err
+		tx.Fail(err)
+	}
+	return o, found && tx.Err() == nil && wire.ID(ev) == ev.ID, tx.Err()
 }
 
 // Holds returns which events a relay was last seen to have, superseded ones that
@@ -137,14 +137,14 @@ func (m *Copy) Holds(ctx context.Context, relay string) ([]nip77.Item, error) {
 	var items []nip77.Item
 	err := m.read(ctx, func(tx *sealedfile.Tx) error {
 		items = nil
-		return tx.Each("SELECT e.id, e.created FROM held h JOIN events e ON e.n = h.n WHERE h.r = (SELECT r FROM relays WHERE url = ?)", func(r sealedfile.Row) error {
+		for r := range tx.Rows("SELECT e.id, e.created FROM held h JOIN events e ON e.n = h.n WHERE h.r = (SELECT r FROM relays WHERE url = ?)", canonical(relay)) {
 			it := nip77.Item{CreatedAt: r.Int(1)}
 			if copy(it.ID[:], r.Raw(0)) != len(it.ID) {
 				return damaged("an event")
 			}
 			items = append(items, it)
-			return nil
-		}, canonical(relay))
+		}
+		return nil
 	})
 	return items, err
 }
@@ -158,9 +158,7 @@ func (m *Copy) Lost(ctx context.Context, relay string, ids [][32]byte) (Changes,
 			return err
 		}
 		for _, id := range ids {
-			if err := w.lost(r, id); err != nil {
-				return err
-			}
+			w.lost(r, id)
 		}
 		return nil
 	}, &changes)
@@ -172,24 +170,11 @@ func (m *Copy) Lost(ctx context.Context, relay string, ids [][32]byte) (Changes,
 func (m *Copy) Forget(ctx context.Context, relay string) (Changes, error) {
 	var changes Changes
 	err := m.write(ctx, func(w *writing) error {
-		r, found, err := w.relayIf(relay)
-		if err != nil || !found {
-			return err
+		r := w.relayIf(relay)
+		for row := range w.tx.Rows("SELECT DISTINCT e.a FROM held h JOIN events e ON e.n = h.n WHERE h.r = ?", r) {
+			w.touched[row.Int(0)] = true
 		}
-		var places []int64
-		err = w.tx.Each("SELECT DISTINCT e.a FROM held h JOIN events e ON e.n = h.n WHERE h.r = ?", func(row sealedfile.Row) error {
-			places = append(places, row.Int(0))
-			return nil
-		}, r)
-		if err != nil {
-			return err
-		}
-		for _, a := range places {
-			w.touched[a] = true
-		}
-		if err := w.tx.Exec("DELETE FROM held WHERE r = ?", r); err != nil {
-			return err
-		}
+		w.tx.Exec("DELETE FROM held WHERE r = ?", r)
 		return w.tx.Exec("DELETE FROM relays WHERE r = ?", r)
 	}, &changes)
 	return changes, err

@@ -1,7 +1,6 @@
 package localcopy
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -117,9 +116,6 @@ func decodeID(s string) (id [32]byte, ok bool) {
 // archived are the slugs of archived texts.
 func (v *View) archived() map[string]bool {
 	all := map[string]bool{}
-	if v.err != nil {
-		return all
-	}
 	for _, l := range v.index.Matching(recall.Filter{States: []frontmatter.State{frontmatter.Archived}}) {
 		all[l.Slug] = true
 	}
@@ -137,30 +133,22 @@ func (m *Copy) ForgetVectors(ctx context.Context, model string) error {
 	err := m.Read(ctx, func(v *View) error {
 		needless, stray = nil, false
 		if archived := v.archived(); len(archived) > 0 {
-			v.fail(v.tx.Each("SELECT p.slug, v.hash FROM places p JOIN events e ON e.n = p.head"+vectorsOf, func(r sealedfile.Row) error {
+			for r := range v.tx.Rows("SELECT p.slug, v.hash FROM places p JOIN events e ON e.n = p.head"+vectorsOf, model) {
 				if archived[r.Text(0)] {
-					needless = append(needless, bytes.Clone(r.Raw(1)))
+					needless = append(needless, r.Blob(1))
 				}
-				return nil
-			}, model))
+			}
 		}
-		v.fail(v.tx.Each("SELECT EXISTS (SELECT 1 "+strays+")", func(r sealedfile.Row) error {
-			stray = r.Int(0) == 1
-			return nil
-		}))
+		stray = v.tx.Has("SELECT 1 " + strays + " LIMIT 1")
 		return nil
 	})
 	if err != nil || len(needless) == 0 && !stray {
 		return err
 	}
-	return m.mended(ctx, func() error {
-		return m.file.Write(ctx, func(tx *sealedfile.Tx) error {
-			for _, hash := range needless { // whoever writes meanwhile: this text says that it is archived
-				if err := tx.Exec("DELETE FROM vectors WHERE hash = ?", hash); err != nil {
-					return err
-				}
-			}
-			return tx.Exec("DELETE " + strays)
-		})
+	return m.alter(ctx, func(tx *sealedfile.Tx) error {
+		for _, hash := range needless { // whoever writes meanwhile: this text says that it is archived
+			tx.Exec("DELETE FROM vectors WHERE hash = ?", hash)
+		}
+		return tx.Exec("DELETE " + strays)
 	})
 }

@@ -80,39 +80,27 @@ func (m *Copy) PutVectors(ctx context.Context, model, hash string, sections []Ve
 			blob = append(blob, byte(x))
 		}
 	}
-	return m.mended(ctx, func() error {
-		return m.file.Write(ctx, func(tx *sealedfile.Tx) error {
-			if err := tx.Exec("INSERT OR IGNORE INTO models (name) VALUES (?)", model); err != nil {
-				return err
-			}
-			return tx.Exec("INSERT OR REPLACE INTO vectors (m, hash, mac, sections) VALUES ((SELECT m FROM models WHERE name = ?), ?, ?, ?)",
-				model, id[:], m.seal.mac("vectors", []byte(model), id[:], blob), blob)
-		})
+	return m.alter(ctx, func(tx *sealedfile.Tx) error {
+		tx.Exec("INSERT OR IGNORE INTO models (name) VALUES (?)", model)
+		return tx.Exec("INSERT OR REPLACE INTO vectors (m, hash, mac, sections) VALUES ((SELECT m FROM models WHERE name = ?), ?, ?, ?)",
+			model, id[:], m.seal.mac("vectors", []byte(model), id[:], blob), blob)
 	})
 }
 
 // OnlyModel forgets the vectors of all other models.
 func (m *Copy) OnlyModel(ctx context.Context, model string) error {
-	return m.mended(ctx, func() error {
-		return m.file.Write(ctx, func(tx *sealedfile.Tx) error {
-			if err := tx.Exec("DELETE FROM vectors WHERE m NOT IN (SELECT m FROM models WHERE name = ?)", model); err != nil {
-				return err
-			}
-			return tx.Exec("DELETE FROM models WHERE name <> ?", model)
-		})
+	return m.alter(ctx, func(tx *sealedfile.Tx) error {
+		tx.Exec("DELETE FROM vectors WHERE m NOT IN (SELECT m FROM models WHERE name = ?)", model)
+		return tx.Exec("DELETE FROM models WHERE name <> ?", model)
 	})
 }
 
 // VectorsAt tells one state of texts and vectors from the next, for who keeps
 // vectors in memory.
 func (v *View) VectorsAt() (state [2]int64) {
-	if v.err != nil {
-		return state
-	}
-	v.fail(v.tx.Each("SELECT (SELECT seq FROM counter), (SELECT coalesce(max(rowid), 0) FROM vectors)", func(r sealedfile.Row) error {
+	for r := range v.tx.Rows("SELECT (SELECT seq FROM counter), (SELECT coalesce(max(rowid), 0) FROM vectors)") {
 		state = [2]int64{r.Int(0), r.Int(1)}
-		return nil
-	}))
+	}
 	return state
 }
 
@@ -135,25 +123,16 @@ func (v *View) AllVectors(model string) iter.Seq2[string, []Vector] {
 
 func (v *View) vectors(model, sql string, args ...any) iter.Seq2[string, []Vector] {
 	return func(yield func(string, []Vector) bool) {
-		if v.err != nil {
-			return
-		}
-		err := v.tx.Each(sql, func(r sealedfile.Row) error {
+		for r := range v.tx.Rows(sql, args...) {
 			blob := r.Raw(3)
-			if !v.m.seal.holds(r.Raw(2), "vectors", []byte(model), r.Raw(1), blob) {
-				return damaged("a vector")
-			}
 			sections, ok := parseVectors(blob)
-			if !ok {
-				return damaged("a vector")
+			if !ok || !v.m.seal.holds(r.Raw(2), "vectors", []byte(model), r.Raw(1), blob) {
+				v.tx.Fail(damaged("a vector"))
+				return
 			}
 			if !yield(r.Text(0), sections) {
-				return errStop
+				return
 			}
-			return nil
-		}, args...)
-		if err != errStop {
-			v.fail(err)
 		}
 	}
 }

@@ -30,7 +30,6 @@ type View struct {
 	m     *Copy
 	tx    *sealedfile.Tx
 	urls  map[int64]string // of relays
-	err   error            // the first failure: then nothing is told any more
 	index *recall.Index
 }
 
@@ -72,12 +71,7 @@ func (m *Copy) readShared(ctx context.Context, do func(*View) error) (done bool,
 }
 
 func (m *Copy) show(tx *sealedfile.Tx, do func(*View) error) error {
-	v := &View{m: m, tx: tx, index: m.index}
-	err := do(v)
-	if v.err != nil {
-		return v.err // what do made of it does not count
-	}
-	return err
+	return do(&View{m: m, tx: tx, index: m.index})
 }
 
 // Index returns the index of all texts but those of Reserved. It is for reading.
@@ -86,7 +80,7 @@ func (v *View) Index() *recall.Index { return v.index }
 // Freshness is Copy.Freshness of this state.
 func (v *View) Freshness(relays []string) Freshness {
 	f, err := v.m.freshness(v.tx, relays)
-	v.fail(err)
+	v.tx.Fail(err)
 	return f
 }
 
@@ -123,24 +117,17 @@ func (v *View) Unreadable() iter.Seq[Head] {
 
 func (v *View) heads(sql string, args ...any) iter.Seq[Head] {
 	return func(yield func(Head) bool) {
-		if v.err == nil && v.urls == nil {
-			v.fail(v.relays())
+		if v.urls == nil {
+			v.urls = map[int64]string{}
+			for r := range v.tx.Rows("SELECT r, url FROM relays") {
+				v.urls[r.Int(0)] = r.Text(1)
+			}
 		}
-		if v.err != nil {
-			return
-		}
-		err := v.tx.Each(sql, func(r sealedfile.Row) error {
+		for r := range v.tx.Rows(sql, args...) {
 			e, err := v.m.seal.readEvent(r)
-			if err != nil {
-				return err
+			if v.tx.Fail(err); err != nil || !yield(v.head(e, r)) {
+				return
 			}
-			if !yield(v.head(e, r)) {
-				return errStop
-			}
-			return nil
-		}, args...)
-		if err != errStop {
-			v.fail(err)
 		}
 	}
 }
@@ -161,35 +148,17 @@ func (v *View) head(e event, r sealedfile.Row) Head {
 	return h
 }
 
-func (v *View) relays() error {
-	v.urls = map[int64]string{}
-	return v.tx.Each("SELECT r, url FROM relays", func(r sealedfile.Row) error { v.urls[r.Int(0)] = r.Text(1); return nil })
-}
-
 // Text returns the text at a slug, whole; false if there is none. It is a
 // recall.Texts.
 func (v *View) Text(slug string) (text string, ok bool) {
-	if v.err != nil {
-		return "", false
-	}
 	d := v.m.address(slug)
-	_, err := v.tx.One("SELECT "+eventColumns+", t.text FROM places p JOIN events e ON e.n = p.head JOIN texts t ON t.n = e.n WHERE p.d = ?", func(r sealedfile.Row) error {
+	for r := range v.tx.Rows("SELECT "+eventColumns+", t.text FROM places p JOIN events e ON e.n = p.head JOIN texts t ON t.n = e.n WHERE p.d = ?", d[:]) {
 		e, err := v.m.seal.readEvent(r)
-		if err != nil {
-			return err
+		if err == nil {
+			text, err = textOf(e, r.Raw(11))
 		}
-		if text, err = textOf(e, r.Raw(11)); err == nil {
-			ok = true
-		}
-		return err
-	}, d[:])
-	v.fail(err)
-	return text, ok && err == nil
-}
-
-// fail keeps the first failure.
-func (v *View) fail(err error) {
-	if v.err == nil {
-		v.err = err
+		ok = err == nil
+		v.tx.Fail(err)
 	}
+	return text, ok && v.tx.Err() == nil
 }

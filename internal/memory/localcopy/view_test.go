@@ -213,7 +213,7 @@ func TestRowsAreCovered(t *testing.T) {
 			_, whole := v.Text("mem/a")
 			h, _ := v.Head("mem/a")
 			_, vectors := v.Vectors("model", "mem/a")
-			if f := v.Freshness([]string{near}); v.err == nil && (whole || h.Slug != "" || vectors || !f.Unfinished || f.AsOf.After(time.Now())) {
+			if f := v.Freshness([]string{near}); v.tx.Err() == nil && (whole || h.Slug != "" || vectors || !f.Unfinished || f.AsOf.After(time.Now())) {
 				return fmt.Errorf("%s: text %v, head %+v, vectors %v, %+v", change, whole, h, vectors, f)
 			}
 			return nil
@@ -354,8 +354,8 @@ func TestVectors(t *testing.T) {
 func rows(t *testing.T, m *Copy, table string) (n int64) {
 	t.Helper()
 	err := m.file.Read(context.Background(), func(tx *sealedfile.Tx) error {
-		_, err := tx.One("SELECT count(*) FROM "+table, func(r sealedfile.Row) error { n = r.Int(0); return nil })
-		return err
+		n = tx.Int("SELECT count(*) FROM " + table)
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -16,9 +16,7 @@ import (
 // over all its numbers.
 func (s Links) Root(ctx context.Context) (log Log, root writerlog.Hash, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) (err error) {
-		if log, _, err = readLog(tx); err != nil {
-			return err
-		}
+		log, _ = readLog(tx)
 		root, err = tlog.TreeHash(log.Next, storedTree{tx, log.W})
 		return err
 	})
@@ -43,17 +41,11 @@ func (s Sessions) Attest(ctx context.Context, session, process string) (first bo
 	err = s.write(ctx, func(tx *sealedfile.Tx) error {
 		first = false
 		now := s.now().UnixMilli()
-		if err := tx.Exec("DELETE FROM attested WHERE at NOT BETWEEN ?1 AND ?2 OR n IN (SELECT n FROM attested ORDER BY n DESC LIMIT -1 OFFSET ?3)",
-			now-SessionsLast.Milliseconds(), now+SessionsLast.Milliseconds(), MaxSessions); err != nil {
-			return err
-		}
+		tx.Exec("DELETE FROM attested WHERE at NOT BETWEEN ?1 AND ?2 OR n IN (SELECT n FROM attested ORDER BY n DESC LIMIT -1 OFFSET ?3)",
+			now-SessionsLast.Milliseconds(), now+SessionsLast.Milliseconds(), MaxSessions)
 		soon := now - attestedSoon.Milliseconds()
-		if found, err := tx.One("SELECT n FROM attested WHERE ?1 <> '' AND session = ?1 OR ?2 <> '' AND process = ?2 AND at >= ?3 AND (session = '' OR ?1 = '')",
-			func(sealedfile.Row) error { return nil }, session, process, soon); found || err != nil {
-			if err != nil || session == "" {
-				return err
-			}
-			return tx.Exec("UPDATE attested SET session = ?1 WHERE session = '' AND process = ?2 AND at >= ?3", session, process, soon)
+		if tx.Has("SELECT n FROM attested WHERE ?1 <> '' AND session = ?1 OR ?2 <> '' AND process = ?2 AND at >= ?3 AND (session = '' OR ?1 = '')", session, process, soon) {
+			return tx.Exec("UPDATE attested SET session = ?1 WHERE ?1 <> '' AND session = '' AND process = ?2 AND at >= ?3", session, process, soon)
 		}
 		first = true
 		return tx.Exec("INSERT INTO attested (session, process, at) VALUES (?, ?, ?)", session, process, now)
@@ -77,12 +69,12 @@ func (s Audit) Checked(ctx context.Context) (known func(id string) bool, err err
 	all := map[[checkedBytes]byte]bool{}
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		clear(all)
-		return tx.Each("SELECT id FROM checked", func(r sealedfile.Row) error {
+		for r := range tx.Rows("SELECT id FROM checked") {
 			var id [checkedBytes]byte
 			copy(id[:], r.Raw(0))
 			all[id] = true
-			return nil
-		})
+		}
+		return nil
 	})
 	return func(id string) bool {
 		at, ok := checkedID(id)
@@ -104,22 +96,12 @@ func (s Audit) SetChecked(ctx context.Context, ids []string) error {
 	}
 	ids = ids[:min(len(ids), MaxChecked)]
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
-		var have int64
-		if _, err := tx.One("SELECT count(*) FROM checked", func(r sealedfile.Row) error { have = r.Int(0); return nil }); err != nil {
-			return err
-		}
-		if have+int64(len(ids)) > MaxChecked {
-			if err := tx.Exec("DELETE FROM checked"); err != nil {
-				return err
-			}
+		if tx.Int("SELECT count(*) FROM checked")+int64(len(ids)) > MaxChecked {
+			tx.Exec("DELETE FROM checked")
 		}
 		for _, id := range ids {
-			at, ok := checkedID(id)
-			if !ok {
-				continue
-			}
-			if err := tx.Exec("INSERT OR IGNORE INTO checked VALUES (?)", at[:]); err != nil {
-				return err
+			if at, ok := checkedID(id); ok {
+				tx.Exec("INSERT OR IGNORE INTO checked VALUES (?)", at[:])
 			}
 		}
 		return nil
@@ -133,18 +115,15 @@ const maxOwn = 1 << 20
 func (s Links) Own(ctx context.Context) (logs map[string][]writerlog.Own, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		logs = map[string][]writerlog.Own{}
-		takers, err := takersOf(tx)
-		if err != nil {
-			return err
-		}
-		return tx.Each("SELECT w, n, id, at, fate, took, d FROM links ORDER BY w, n LIMIT ?", func(r sealedfile.Row) error {
+		takers := takersOf(tx)
+		for r := range tx.Rows("SELECT w, n, id, at, fate, took, d FROM links ORDER BY w, n LIMIT ?", maxOwn) {
 			w, fate := r.Text(0), Fate(r.Int(4))
 			if r.Int(1) == int64(len(logs[w])) {
 				logs[w] = append(logs[w], writerlog.Own{ID: hex.EncodeToString(r.Raw(2)), D: hex.EncodeToString(r.Raw(6)), At: r.Int(3),
 					Stored: fate == Stored, Void: fate == Void, Took: takers(r.Int(5))})
 			}
-			return nil
-		}, maxOwn)
+		}
+		return nil
 	})
 	return logs, err
 }
@@ -153,11 +132,11 @@ func (s Links) Own(ctx context.Context) (logs map[string][]writerlog.Own, err er
 func (s Audit) Marks(ctx context.Context) (marks map[string][]writerlog.Mark, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		marks = map[string][]writerlog.Mark{}
-		return tx.Each("SELECT relay, w, n, id, d, at FROM marks ORDER BY relay, at DESC, w", func(r sealedfile.Row) error {
+		for r := range tx.Rows("SELECT relay, w, n, id, d, at FROM marks ORDER BY relay, at DESC, w") {
 			m := writerlog.Mark{W: r.Text(1), N: r.Int(2), ID: r.Text(3), D: r.Text(4), At: r.Int(5)}
 			marks[r.Text(0)] = append(marks[r.Text(0)], m)
-			return nil
-		})
+		}
+		return nil
 	})
 	return marks, err
 }
@@ -169,23 +148,15 @@ func (s Audit) SetMarks(ctx context.Context, relay string, marks []writerlog.Mar
 		return err
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
-		var others int64
-		if _, err := tx.One("SELECT count(DISTINCT relay) FROM marks WHERE relay <> ?", func(r sealedfile.Row) error { others = r.Int(0); return nil }, relay); err != nil {
-			return err
-		}
-		if others >= MaxMarked {
+		if tx.Int("SELECT count(DISTINCT relay) FROM marks WHERE relay <> ?", relay) >= MaxMarked {
 			return fmt.Errorf("%w: marks of more than %d relays", ErrTooLarge, MaxMarked)
 		}
-		if err := tx.Exec("DELETE FROM marks WHERE relay = ?", relay); err != nil {
-			return err
-		}
+		tx.Exec("DELETE FROM marks WHERE relay = ?", relay)
 		for _, m := range marks[:min(len(marks), MaxMarks)] {
 			if _, err := hex.DecodeString(m.ID + m.D); err != nil || !writerlog.IsLog(m.W) {
 				return fmt.Errorf("a mark that is none: %w", writerlog.ErrLink)
 			}
-			if err := tx.Exec("INSERT INTO marks VALUES (?, ?, ?, ?, ?, ?)", relay, m.W, m.N, m.ID, m.D, m.At); err != nil {
-				return err
-			}
+			tx.Exec("INSERT INTO marks VALUES (?, ?, ?, ?, ?, ?)", relay, m.W, m.N, m.ID, m.D, m.At)
 		}
 		return nil
 	})

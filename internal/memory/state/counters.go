@@ -26,11 +26,8 @@ type Counter struct {
 
 // Count notes a use of memories.
 func (s Counters) Count(ctx context.Context, use Use, slugs ...string) error {
-	if err := fits(slugs...); err != nil {
+	if err := few(slugs); err != nil {
 		return err
-	}
-	if len(slugs) > maxAtOnce {
-		return fmt.Errorf("%w: %d slugs at once", ErrTooLarge, len(slugs))
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error { return count(tx, s.now(), use, slugs) })
 }
@@ -42,11 +39,9 @@ func count(tx *sealedfile.Tx, now time.Time, use Use, slugs []string) error {
 		recalled, read = 0, 1
 	}
 	for _, slug := range slugs {
-		if err := tx.Exec(`INSERT INTO counters (slug, recalled, read, last) VALUES (?, ?, ?, ?) ON CONFLICT (slug) DO UPDATE
+		tx.Exec(`INSERT INTO counters (slug, recalled, read, last) VALUES (?, ?, ?, ?) ON CONFLICT (slug) DO UPDATE
 			SET recalled = recalled + excluded.recalled, read = read + excluded.read, last = max(last, excluded.last)`,
-			slug, recalled, read, now.UnixMilli()); err != nil {
-			return err
-		}
+			slug, recalled, read, now.UnixMilli())
 	}
 	return tx.Exec("DELETE FROM counters WHERE slug IN (SELECT slug FROM counters ORDER BY last DESC, slug LIMIT -1 OFFSET ?)", MaxCounters)
 }
@@ -56,11 +51,11 @@ func count(tx *sealedfile.Tx, now time.Time, use Use, slugs []string) error {
 func (s Counters) All(ctx context.Context) (all []Counter, unflushed int, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		all, unflushed = nil, 0
-		return tx.Each("SELECT slug, recalled, read, last, recalled > flushed_recalled OR read > flushed_read FROM counters ORDER BY slug", func(r sealedfile.Row) error {
+		for r := range tx.Rows("SELECT slug, recalled, read, last, recalled > flushed_recalled OR read > flushed_read FROM counters ORDER BY slug") {
 			all = append(all, Counter{Slug: r.Text(0), Recalled: r.Int(1), Read: r.Int(2), Last: time.UnixMilli(r.Int(3)).UTC()})
 			unflushed += int(r.Int(4))
-			return nil
-		})
+		}
+		return nil
 	})
 	return all, unflushed, err
 }
@@ -70,10 +65,8 @@ func (s Counters) All(ctx context.Context) (all []Counter, unflushed int, err er
 func (s Counters) Flushed(ctx context.Context, told []Counter) error {
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
 		for _, c := range told {
-			if err := tx.Exec(`UPDATE counters SET flushed_recalled = max(flushed_recalled, min(recalled, ?2)), flushed_read = max(flushed_read, min(read, ?3)) WHERE slug = ?1`,
-				c.Slug, c.Recalled, c.Read); err != nil {
-				return err
-			}
+			tx.Exec(`UPDATE counters SET flushed_recalled = max(flushed_recalled, min(recalled, ?2)), flushed_read = max(flushed_read, min(read, ?3)) WHERE slug = ?1`,
+				c.Slug, c.Recalled, c.Read)
 		}
 		return nil
 	})
@@ -93,15 +86,13 @@ type Tallied struct {
 
 // Add counts one more of a kind for each of the memories.
 func (s Tallies) Add(ctx context.Context, kind string, slugs ...string) error {
-	if err := tallied(kind, slugs); err != nil || len(slugs) == 0 {
+	if err := few(slugs); err != nil || len(slugs) == 0 {
 		return err
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
 		for _, slug := range slugs {
-			if err := tx.Exec(`INSERT INTO tallies (kind, slug, n, last) VALUES (?, ?, 1, ?) ON CONFLICT (kind, slug) DO UPDATE
-				SET n = n + 1, last = max(last, excluded.last)`, kind, slug, s.now().UnixMilli()); err != nil {
-				return err
-			}
+			tx.Exec(`INSERT INTO tallies (kind, slug, n, last) VALUES (?, ?, 1, ?) ON CONFLICT (kind, slug) DO UPDATE
+				SET n = n + 1, last = max(last, excluded.last)`, kind, slug, s.now().UnixMilli())
 		}
 		return tx.Exec("DELETE FROM tallies WHERE kind = ?1 AND slug IN (SELECT slug FROM tallies WHERE kind = ?1 ORDER BY last DESC, slug LIMIT -1 OFFSET ?2)", kind, MaxTallies)
 	})
@@ -111,34 +102,33 @@ func (s Tallies) Add(ctx context.Context, kind string, slugs ...string) error {
 func (s Tallies) Of(ctx context.Context, kind string) (all map[string]Tallied, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		all = map[string]Tallied{}
-		return tx.Each("SELECT slug, n, last FROM tallies WHERE kind = ?", func(r sealedfile.Row) error {
+		for r := range tx.Rows("SELECT slug, n, last FROM tallies WHERE kind = ?", kind) {
 			all[r.Text(0)] = Tallied{N: r.Int(1), Last: time.UnixMilli(r.Int(2)).UTC()}
-			return nil
-		}, kind)
+		}
+		return nil
 	})
 	return all, err
 }
 
 // Forget forgets what is counted of a kind for the memories.
 func (s Tallies) Forget(ctx context.Context, kind string, slugs ...string) error {
-	if err := tallied(kind, slugs); err != nil || len(slugs) == 0 {
+	if err := few(slugs); err != nil || len(slugs) == 0 {
 		return err
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
 		for _, slug := range slugs {
-			if err := tx.Exec("DELETE FROM tallies WHERE kind = ? AND slug = ?", kind, slug); err != nil {
-				return err
-			}
+			tx.Exec("DELETE FROM tallies WHERE kind = ? AND slug = ?", kind, slug)
 		}
 		return nil
 	})
 }
 
-func tallied(kind string, slugs []string) error {
+// few refuses slugs beyond the bounds.
+func few(slugs []string) error {
 	if len(slugs) > maxAtOnce {
 		return fmt.Errorf("%w: %d slugs at once", ErrTooLarge, len(slugs))
 	}
-	return fits(append([]string{kind}, slugs...)...)
+	return fits(slugs...)
 }
 
 // Judged says how often a memory was called useful, and how often wrong.
@@ -156,11 +146,8 @@ const FlushEvery = 24 * time.Hour
 // Judge notes that memories were useful, or wrong. The first time on a day that one
 // was useful adds to what is earned, MaxEarned times at most.
 func (s Feedback) Judge(ctx context.Context, useful bool, slugs ...string) error {
-	if err := fits(slugs...); err != nil {
+	if err := few(slugs); err != nil {
 		return err
-	}
-	if len(slugs) > maxAtOnce {
-		return fmt.Errorf("%w: %d slugs at once", ErrTooLarge, len(slugs))
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
 		now := s.now().UTC()
@@ -168,16 +155,12 @@ func (s Feedback) Judge(ctx context.Context, useful bool, slugs ...string) error
 			good, bad := 0, 1
 			if useful {
 				good, bad = 1, 0
-				if err := tx.Exec(`INSERT INTO earned (day, slug) SELECT ?1, ?2 WHERE (SELECT count(*) FROM earned) < ?3 ON CONFLICT DO NOTHING`,
-					now.Format(time.DateOnly), slug, MaxEarned); err != nil {
-					return err
-				}
+				tx.Exec(`INSERT INTO earned (day, slug) SELECT ?1, ?2 WHERE (SELECT count(*) FROM earned) < ?3 ON CONFLICT DO NOTHING`,
+					now.Format(time.DateOnly), slug, MaxEarned)
 			}
-			if err := tx.Exec(`INSERT INTO feedback (slug, useful, wrong, last) VALUES (?, ?, ?, ?) ON CONFLICT (slug) DO UPDATE
+			tx.Exec(`INSERT INTO feedback (slug, useful, wrong, last) VALUES (?, ?, ?, ?) ON CONFLICT (slug) DO UPDATE
 				SET useful = useful + excluded.useful, wrong = wrong + excluded.wrong, last = max(last, excluded.last)`,
-				slug, good, bad, now.UnixMilli()); err != nil {
-				return err
-			}
+				slug, good, bad, now.UnixMilli())
 		}
 		return tx.Exec("DELETE FROM feedback WHERE slug IN (SELECT slug FROM feedback ORDER BY last DESC, slug LIMIT -1 OFFSET ?)", MaxTallies)
 	})
@@ -187,14 +170,11 @@ func (s Feedback) Judge(ctx context.Context, useful bool, slugs ...string) error
 // added to the budget.
 func (s Feedback) All(ctx context.Context) (all map[string]Judged, earned int, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
-		all, earned = map[string]Judged{}, 0
-		if _, err := tx.One("SELECT count(*) FROM earned", func(r sealedfile.Row) error { earned = int(r.Int(0)); return nil }); err != nil {
-			return err
-		}
-		return tx.Each("SELECT slug, useful, wrong, last FROM feedback", func(r sealedfile.Row) error {
+		all, earned = map[string]Judged{}, int(tx.Int("SELECT count(*) FROM earned"))
+		for r := range tx.Rows("SELECT slug, useful, wrong, last FROM feedback") {
 			all[r.Text(0)] = Judged{Useful: r.Int(1), Wrong: r.Int(2), Last: time.UnixMilli(r.Int(3)).UTC()}
-			return nil
-		})
+		}
+		return nil
 	})
 	return all, earned, err
 }
@@ -203,11 +183,7 @@ func (s Feedback) All(ctx context.Context) (all map[string]Judged, earned int, e
 // the turn: the next is FlushEvery later, whatever becomes of this one.
 func (s Counters) Flushing(ctx context.Context) (due bool, err error) {
 	err = s.write(ctx, func(tx *sealedfile.Tx) error {
-		now := s.now()
-		before := int64(0)
-		if _, err := tx.One("SELECT at FROM flushes", func(r sealedfile.Row) error { before = r.Int(0); return nil }); err != nil {
-			return err
-		}
+		now, before := s.now(), tx.Int("SELECT at FROM flushes")
 		// A turn that lies days ahead was taken by a clock that was wrong.
 		if due = max(now.UnixMilli()-before, before-now.UnixMilli()) >= FlushEvery.Milliseconds(); !due {
 			return nil

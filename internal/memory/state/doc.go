@@ -223,12 +223,9 @@ func (p Pair) file(dir string) (path string, key [32]byte, err error) {
 // settle makes a new state one of this place, and refuses one of another.
 func settle(tx *sealedfile.Tx, place []byte, random io.Reader) error {
 	var at, writer []byte
-	found, err := tx.One("SELECT place, writer FROM self", func(r sealedfile.Row) error {
-		at, writer = r.Blob(0), r.Blob(1)
-		return nil
-	})
-	if err != nil {
-		return err
+	found := false
+	for r := range tx.Rows("SELECT place, writer FROM self") {
+		found, at, writer = true, r.Blob(0), r.Blob(1)
 	}
 	if found && (!hmac.Equal(at, place) || len(writer) != writerIDBytes) {
 		return fmt.Errorf("%w: it was copied from another machine, user or folder", sealedfile.ErrForeign)
@@ -247,8 +244,10 @@ func settle(tx *sealedfile.Tx, place []byte, random io.Reader) error {
 // and made with the state.
 func (s *State) Writer(ctx context.Context) (id [writerIDBytes]byte, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
-		_, err := tx.One("SELECT writer FROM self", func(r sealedfile.Row) error { copy(id[:], r.Raw(0)); return nil })
-		return err
+		for r := range tx.Rows("SELECT writer FROM self") {
+			copy(id[:], r.Raw(0))
+		}
+		return nil
 	})
 	return id, err
 }
@@ -281,7 +280,10 @@ func (d *db) again(ctx context.Context, run func(context.Context, func(*sealedfi
 func list[T any](ctx context.Context, d *db, of func(sealedfile.Row) T, query string, args ...any) (all []T, err error) {
 	err = d.read(ctx, func(tx *sealedfile.Tx) error {
 		all = nil
-		return tx.Each(query, func(r sealedfile.Row) error { all = append(all, of(r)); return nil }, args...)
+		for r := range tx.Rows(query, args...) {
+			all = append(all, of(r))
+		}
+		return nil
 	})
 	return all, err
 }

@@ -25,20 +25,14 @@ func (s Folders) Link(ctx context.Context, folder, project, old string) error {
 		return ErrTooLarge
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
-		if err := place(tx, s.now(), Session{Clone: folder, Project: project, Old: old}); err != nil {
-			return err
-		}
-		if err := tx.Exec("DELETE FROM folders WHERE folder = ? AND project = ?", folder, old); err != nil {
-			return err
-		}
+		place(tx, s.now(), Session{Clone: folder, Project: project, Old: old})
+		tx.Exec("DELETE FROM folders WHERE folder = ? AND project = ?", folder, old)
 		return link(tx, s.now(), folder, project)
 	})
 }
 
 func link(tx *sealedfile.Tx, now time.Time, folder, project string) error {
-	if err := tx.Exec("INSERT INTO folders VALUES (?, ?, ?) ON CONFLICT DO NOTHING", folder, project, now.UnixMilli()); err != nil {
-		return err
-	}
+	tx.Exec("INSERT INTO folders VALUES (?, ?, ?) ON CONFLICT DO NOTHING", folder, project, now.UnixMilli())
 	return tx.Exec("DELETE FROM folders WHERE (folder, project) IN (SELECT folder, project FROM folders ORDER BY since DESC, folder, project LIMIT -1 OFFSET ?)", MaxFolders)
 }
 
@@ -54,15 +48,13 @@ func (s Folders) Unlink(ctx context.Context, folder, clone string) (was bool, er
 }
 
 // place notes what a clone is of, whether it is linked or not.
-func place(tx *sealedfile.Tx, now time.Time, one Session) error {
+func place(tx *sealedfile.Tx, now time.Time, one Session) {
 	if one.Clone == "" || len(one.Clone) > maxPath {
-		return nil
+		return
 	}
-	if err := tx.Exec(`INSERT INTO places VALUES (?1, ?2, ?3, ?4) ON CONFLICT (folder) DO UPDATE SET project = ?2, old = ?3 WHERE project <> ?2 OR old <> ?3`,
-		one.Clone, one.Project, one.Old, now.UnixMilli()); err != nil {
-		return err
-	}
-	return tx.Exec("DELETE FROM places WHERE folder IN (SELECT folder FROM places ORDER BY since DESC, folder LIMIT -1 OFFSET ?)", MaxFolders)
+	tx.Exec(`INSERT INTO places VALUES (?1, ?2, ?3, ?4) ON CONFLICT (folder) DO UPDATE SET project = ?2, old = ?3 WHERE project <> ?2 OR old <> ?3`,
+		one.Clone, one.Project, one.Old, now.UnixMilli())
+	tx.Exec("DELETE FROM places WHERE folder IN (SELECT folder FROM places ORDER BY since DESC, folder LIMIT -1 OFFSET ?)", MaxFolders)
 }
 
 // Standing is what is known of a folder and the names of its project.
@@ -79,18 +71,15 @@ type Standing struct {
 func (s Folders) Standing(ctx context.Context, folder, clone, name, old string) (st Standing, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		st = Standing{}
-		if err := tx.Each("SELECT project FROM folders WHERE folder IN (?1, ?2) AND project IN (?3, ?4)", func(r sealedfile.Row) error {
+		for r := range tx.Rows("SELECT project FROM folders WHERE folder IN (?1, ?2) AND project IN (?3, ?4)", folder, clone, name, old) {
 			st.Linked, st.Before = st.Linked || r.Text(0) == name, st.Before || r.Text(0) == old
-			return nil
-		}, folder, clone, name, old); err != nil {
-			return err
 		}
-		return tx.Each(`SELECT DISTINCT folder FROM (SELECT folder, project FROM folders UNION SELECT folder, project FROM places UNION SELECT folder, old FROM places
+		for r := range tx.Rows(`SELECT DISTINCT folder FROM (SELECT folder, project FROM folders UNION SELECT folder, project FROM places UNION SELECT folder, old FROM places
 			UNION SELECT folder, project FROM sessions)
-			WHERE folder NOT IN (?1, ?2, '') AND project <> '' AND project IN (?3, ?4) ORDER BY folder LIMIT ?5`, func(r sealedfile.Row) error {
+			WHERE folder NOT IN (?1, ?2, '') AND project <> '' AND project IN (?3, ?4) ORDER BY folder LIMIT ?5`, folder, clone, name, old, maxOthers) {
 			st.Others = append(st.Others, r.Text(0))
-			return nil
-		}, folder, clone, name, old, maxOthers)
+		}
+		return nil
 	})
 	return st, err
 }
@@ -121,8 +110,10 @@ func (s Folders) Migrate(ctx context.Context, project string, data []byte) error
 // Migrated returns what Migrate keeps of a project; nil for nothing.
 func (s Folders) Migrated(ctx context.Context, project string) (data []byte, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
-		_, err := tx.One("SELECT data FROM migrations WHERE project = ?", func(r sealedfile.Row) error { data = r.Blob(0); return nil }, project)
-		return err
+		for r := range tx.Rows("SELECT data FROM migrations WHERE project = ?", project) {
+			data = r.Blob(0)
+		}
+		return nil
 	})
 	return data, err
 }

@@ -58,16 +58,15 @@ var ErrNoLog = errors.New("the writer's log is not begun")
 
 // Log returns the log that this writer writes now.
 func (s Links) Log(ctx context.Context) (log Log, err error) {
-	err = s.read(ctx, func(tx *sealedfile.Tx) (err error) { log, _, err = readLog(tx); return err })
+	err = s.read(ctx, func(tx *sealedfile.Tx) error { log, _ = readLog(tx); return nil })
 	return log, err
 }
 
-func readLog(tx *sealedfile.Tx) (log Log, first string, err error) {
-	_, err = tx.One("SELECT w, next, units, first, at FROM log", func(r sealedfile.Row) error {
+func readLog(tx *sealedfile.Tx) (log Log, first string) {
+	for r := range tx.Rows("SELECT w, next, units, first, at FROM log") {
 		log, first = Log{W: r.Text(0), Next: r.Int(1), Units: r.Int(2), At: r.Int(4)}, r.Text(3)
-		return nil
-	})
-	return log, first, err
+	}
+	return log, first
 }
 
 // Begin begins a new log, if the present one is still the one named ("" for
@@ -82,13 +81,10 @@ func (s Links) Begin(ctx context.Context, instead string, after []writerlog.Head
 		return err
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
-		log, _, err := readLog(tx)
-		if err != nil || log.W != instead {
-			return err
+		if log, _ := readLog(tx); log.W != instead {
+			return nil
 		}
-		if err := tx.Exec("DELETE FROM tree"); err != nil {
-			return err
-		}
+		tx.Exec("DELETE FROM tree")
 		return tx.Exec("INSERT INTO log VALUES (1, ?1, 0, 0, ?2, 0) ON CONFLICT (one) DO UPDATE SET w = ?1, next = 0, units = 0, first = ?2, at = 0",
 			hex.EncodeToString(w[:]), string(first))
 	})
@@ -99,10 +95,7 @@ func (s Links) Begin(ctx context.Context, instead string, after []writerlog.Head
 // alone. The error is seal's, or ErrNoLog.
 func (s Links) Take(ctx context.Context, count int, seal func(i int, l writerlog.Link) (Sealed, error)) error {
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
-		log, first, err := readLog(tx)
-		if err != nil {
-			return err
-		}
+		log, first := readLog(tx)
 		if log.W == "" {
 			return ErrNoLog
 		}
@@ -110,11 +103,8 @@ func (s Links) Take(ctx context.Context, count int, seal func(i int, l writerlog
 		if err := json.Unmarshal([]byte(first), &t.after); err != nil {
 			return fmt.Errorf("what the log comes after: %w", err)
 		}
-		if err := tx.Each(openNumbers, func(r sealedfile.Row) error {
+		for r := range tx.Rows(openNumbers, log.W) {
 			t.open = append(t.open, r.Int(0))
-			return nil
-		}, log.W); err != nil {
-			return err
 		}
 		for i := range count {
 			if err := t.one(i, seal); err != nil {
@@ -148,11 +138,9 @@ func (t *taking) one(i int, seal func(int, writerlog.Link) (Sealed, error)) erro
 	l := writerlog.Link{W: t.w, N: t.next}
 	if l.N == 0 {
 		l.After = t.after
-	} else if _, err := t.tx.One("SELECT id FROM links WHERE w = ? AND n = ?", func(r sealedfile.Row) error {
+	}
+	for r := range t.tx.Rows("SELECT id FROM links WHERE w = ? AND n = ?", t.w, t.next-1) {
 		l.Prev = hex.EncodeToString(r.Raw(0))
-		return nil
-	}, t.w, t.next-1); err != nil {
-		return err
 	}
 	tree := storedTree{t.tx, t.w}
 	root, err := tlog.TreeHash(t.next, tree)
@@ -160,11 +148,11 @@ func (t *taking) one(i int, seal func(int, writerlog.Link) (Sealed, error)) erro
 		return err
 	}
 	l.Root = root
-	if err := t.tx.Each("SELECT n, id FROM links INDEXED BY links_open WHERE fate <> 1 AND fate = 3 AND named IS NULL AND w = ?1 ORDER BY n LIMIT ?2", func(r sealedfile.Row) error {
+	for r := range t.tx.Rows("SELECT n, id FROM links INDEXED BY links_open WHERE fate <> 1 AND fate = 3 AND named IS NULL AND w = ?1 ORDER BY n LIMIT ?2", t.w, writerlog.MaxVoid) {
 		l.Void = append(l.Void, writerlog.Num{N: r.Int(0), ID: hex.EncodeToString(r.Raw(1))})
-		return nil
-	}, t.w, writerlog.MaxVoid); err != nil {
-		return err
+	}
+	if t.tx.Err() != nil {
+		return t.tx.Err() // nothing is signed
 	}
 	l.Open = t.unknown(l.Void)
 	e, err := seal(i, l)
@@ -180,25 +168,19 @@ func (t *taking) one(i int, seal func(int, writerlog.Link) (Sealed, error)) erro
 		d = at[:]
 	}
 	for _, v := range l.Void {
-		if err := t.tx.Exec("UPDATE links SET named = ? WHERE w = ? AND n = ?", l.N, t.w, v.N); err != nil {
-			return err
-		}
+		t.tx.Exec("UPDATE links SET named = ? WHERE w = ? AND n = ?", l.N, t.w, v.N)
 	}
-	if err := t.tx.Exec("INSERT INTO links VALUES (?, ?, ?, ?, ?, 0, NULL, ?, 0, ?)", t.w, l.N, raw[:], e.At, t.now, string(e.Event), d); err != nil {
-		return err
-	}
+	t.tx.Exec("INSERT INTO links VALUES (?, ?, ?, ?, ?, 0, NULL, ?, 0, ?)", t.w, l.N, raw[:], e.At, t.now, string(e.Event), d)
 	more, err := tlog.StoredHashesForRecordHash(t.next, writerlog.Leaf(raw), tree)
 	if err != nil {
 		return err
 	}
 	for k, h := range more {
-		if err := t.tx.Exec("INSERT INTO tree VALUES (?, ?, ?)", t.w, tlog.StoredHashIndex(0, t.next)+int64(k), h[:]); err != nil {
-			return err
-		}
+		t.tx.Exec("INSERT INTO tree VALUES (?, ?, ?)", t.w, tlog.StoredHashIndex(0, t.next)+int64(k), h[:])
 	}
 	t.next++
 	t.at = max(t.at, e.At)
-	return nil
+	return t.tx.Err()
 }
 
 // unknown returns the numbers that are neither stored, nor named as void by an
@@ -228,15 +210,15 @@ type storedTree struct {
 func (t storedTree) ReadHashes(at []int64) ([]tlog.Hash, error) {
 	out := make([]tlog.Hash, len(at))
 	for k, i := range at {
-		found, err := t.tx.One("SELECT hash FROM tree WHERE w = ? AND i = ?", func(r sealedfile.Row) error { copy(out[k][:], r.Raw(0)); return nil }, t.w, i)
-		if err != nil {
-			return nil, err
+		found := false
+		for r := range t.tx.Rows("SELECT hash FROM tree WHERE w = ? AND i = ?", t.w, i) {
+			found = copy(out[k][:], r.Raw(0)) > 0
 		}
 		if !found {
-			return nil, errors.New("a hash of the log's tree is missing")
+			t.tx.Fail(errors.New("a hash of the log's tree is missing"))
 		}
 	}
-	return out, nil
+	return out, t.tx.Err()
 }
 
 // Settle notes what became of events, by their ids. What is stored stays so, and
@@ -252,14 +234,9 @@ func (s Links) Settle(ctx context.Context, fate Fate, ids ...string) error {
 			if !ok {
 				continue
 			}
-			if err := tx.Exec("UPDATE links SET fate = ?1, event = CASE WHEN ?1 IN (0, 2) THEN event END WHERE id = ?2 AND fate <> 1", int(fate), raw[:]); err != nil {
-				return err
-			}
-			if fate != Void || tx.Changed() == 0 {
-				continue
-			}
-			if err := tx.Exec("UPDATE links SET named = NULL WHERE fate <> 1 AND fate = 3 AND (w, named) IN (SELECT w, n FROM links WHERE id = ?)", raw[:]); err != nil {
-				return err
+			tx.Exec("UPDATE links SET fate = ?1, event = CASE WHEN ?1 IN (0, 2) THEN event END WHERE id = ?2 AND fate <> 1", int(fate), raw[:])
+			if fate == Void && tx.Changed() > 0 {
+				tx.Exec("UPDATE links SET named = NULL WHERE fate <> 1 AND fate = 3 AND (w, named) IN (SELECT w, n FROM links WHERE id = ?)", raw[:])
 			}
 		}
 		return nil
@@ -293,27 +270,18 @@ func (s Links) list(ctx context.Context, which string, arg any) ([]Link, error) 
 func (s Links) NamedVoid(ctx context.Context, numbers []int64) error {
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
 		for _, n := range numbers {
-			if err := tx.Exec("UPDATE links SET named = -1 WHERE fate = 3 AND n = ? AND w = (SELECT w FROM log)", n); err != nil {
-				return err
-			}
+			tx.Exec("UPDATE links SET named = -1 WHERE fate = 3 AND n = ? AND w = (SELECT w FROM log)", n)
 		}
 		return nil
 	})
 }
 
-// IDs returns the ids of a log's numbers from one on, with their fates, at
-// most that many.
-func (s Links) IDs(ctx context.Context, w string, from int64, most int) (ids []writerlog.Hash, fates []Fate, err error) {
-	err = s.read(ctx, func(tx *sealedfile.Tx) error {
-		ids, fates = nil, nil
-		return tx.Each("SELECT id, fate FROM links WHERE w = ? AND n >= ? ORDER BY n LIMIT ?", func(r sealedfile.Row) error {
-			var id writerlog.Hash
-			copy(id[:], r.Raw(0))
-			ids, fates = append(ids, id), append(fates, Fate(r.Int(1)))
-			return nil
-		}, w, from, most)
-	})
-	return ids, fates, err
+// IDs returns the ids of a log's numbers from one on, at most that many.
+func (s Links) IDs(ctx context.Context, w string, from int64, most int) ([]writerlog.Hash, error) {
+	return list(ctx, s.db, func(r sealedfile.Row) (id writerlog.Hash) {
+		copy(id[:], r.Raw(0))
+		return id
+	}, "SELECT id FROM links WHERE w = ? AND n >= ? ORDER BY n LIMIT ?", w, from, most)
 }
 
 // UnitWritten notes that the log's units before k are written.

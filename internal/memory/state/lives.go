@@ -16,15 +16,9 @@ func (s Sessions) Begin(ctx context.Context, one Session, alone, cleared bool) e
 		return err
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
-		if err := s.touch(tx, one.ID, one.Harness); err != nil {
-			return err
-		}
-		if err := tx.Exec("UPDATE sessions SET process = ?2, folder = ?3, project = ?4, follower = '', ended = 0 WHERE id = ?1", one.ID, one.Process, one.Folder, one.Project); err != nil {
-			return err
-		}
-		if err := place(tx, s.now(), one); err != nil {
-			return err
-		}
+		s.touch(tx, one.ID, one.Harness)
+		tx.Exec("UPDATE sessions SET process = ?2, folder = ?3, project = ?4, follower = '', ended = 0 WHERE id = ?1", one.ID, one.Process, one.Folder, one.Project)
+		place(tx, s.now(), one)
 		if one.Process == "" || !alone && !cleared {
 			return nil
 		}
@@ -53,15 +47,9 @@ func (s Sessions) Prompted(ctx context.Context, one Session) error {
 		return err
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
-		if err := s.touch(tx, one.ID, one.Harness); err != nil {
-			return err
-		}
-		if err := tx.Exec("UPDATE sessions SET folder = ?2, project = ?3 WHERE id = ?1 AND folder = '' AND project = ''", one.ID, one.Folder, one.Project); err != nil {
-			return err
-		}
-		if err := place(tx, s.now(), one); err != nil {
-			return err
-		}
+		s.touch(tx, one.ID, one.Harness)
+		tx.Exec("UPDATE sessions SET folder = ?2, project = ?3 WHERE id = ?1 AND folder = '' AND project = ''", one.ID, one.Folder, one.Project)
+		place(tx, s.now(), one)
 		return tx.Exec("UPDATE sessions SET prompts = prompts + 1 WHERE id = ?", one.ID)
 	})
 }
@@ -73,16 +61,9 @@ func (s Sessions) Wrote(ctx context.Context, id string, links func(project strin
 		return err
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
-		if err := s.touch(tx, id, "mcp"); err != nil {
-			return err
-		}
-		if err := tx.Exec("UPDATE sessions SET writes = writes + 1 WHERE id = ?", id); err != nil {
-			return err
-		}
-		var one Session
-		if _, err := tx.One("SELECT "+sessionColumns+" FROM sessions WHERE id = ?", func(r sealedfile.Row) error { one = sessionOf(r); return nil }, id); err != nil {
-			return err
-		}
+		s.touch(tx, id, "mcp")
+		tx.Exec("UPDATE sessions SET writes = writes + 1 WHERE id = ?", id)
+		one, _ := sessionIn(tx, "id = ?", id)
 		if one.Folder == "" || one.Project == "" {
 			return nil
 		}
@@ -99,17 +80,11 @@ func (s Sessions) Wrote(ctx context.Context, id string, links func(project strin
 // so that this is known. Of several processes that ask at once, one is told so.
 func (s Sessions) Ask(ctx context.Context, id string, prompts int64) (yes bool, err error) {
 	err = s.write(ctx, func(tx *sealedfile.Tx) error {
-		yes = false
-		var one Session
-		found, err := tx.One("SELECT "+sessionColumns+" FROM sessions WHERE id = ? AND asked = 0 AND writes = 0 AND ended = 0 AND prompts >= ?",
-			func(r sealedfile.Row) error { one = sessionOf(r); return nil }, id, prompts)
-		if !found || err != nil {
-			return err
+		one, found := sessionIn(tx, "id = ? AND asked = 0 AND writes = 0 AND ended = 0 AND prompts >= ?", id, prompts)
+		if yes = found && served(tx, one); yes {
+			tx.Exec("UPDATE sessions SET asked = 1 WHERE id = ?", id)
 		}
-		if yes, err = served(tx, one); !yes || err != nil {
-			return err
-		}
-		return tx.Exec("UPDATE sessions SET asked = 1 WHERE id = ?", id)
+		return nil
 	})
 	return yes && err == nil, err
 }

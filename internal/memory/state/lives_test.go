@@ -244,11 +244,9 @@ func TestStanding(t *testing.T) {
 				return err
 			}
 		}
-		if err := place(tx, s.now(), Session{Clone: "/new", Project: "many"}); err != nil {
-			return err
-		}
-		_, err := tx.One("SELECT count(*) FROM places", func(r sealedfile.Row) error { n = int(r.Int(0)); return nil })
-		return err
+		place(tx, s.now(), Session{Clone: "/new", Project: "many"})
+		n = int(tx.Int("SELECT count(*) FROM places"))
+		return nil
 	}))
 	if got, _ := s.Folders.Standing(t.Context(), "", "", "many", ""); len(got.Others) != maxOthers || n != MaxFolders {
 		t.Errorf("%d others are told, of %d", len(got.Others), n)
@@ -264,8 +262,8 @@ func TestServersAreBounded(t *testing.T) {
 	}
 	var n int64
 	must(t, s.read(t.Context(), func(tx *sealedfile.Tx) error {
-		_, err := tx.One("SELECT count(*) FROM servers", func(r sealedfile.Row) error { n = r.Int(0); return nil })
-		return err
+		n = tx.Int("SELECT count(*) FROM servers")
+		return nil
 	}))
 	if n != MaxServers {
 		t.Errorf("%d servers are kept", n)

@@ -26,18 +26,10 @@ func (s Plans) Put(ctx context.Context, p Plan) error {
 		return fmt.Errorf("%w: a plan of %d bytes", ErrTooLarge, len(p.Data))
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
-		if err := tx.Exec("DELETE FROM plans WHERE expires <= ?", s.now().UnixMilli()); err != nil {
-			return err
-		}
-		if err := tx.Exec("INSERT INTO plans VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET data = excluded.data, expires = excluded.expires",
-			p.ID, append([]byte{}, p.Data...), p.Expires.UnixMilli()); err != nil {
-			return err
-		}
-		var open int64
-		if _, err := tx.One("SELECT count(*) FROM plans", func(r sealedfile.Row) error { open = r.Int(0); return nil }); err != nil {
-			return err
-		}
-		if open > MaxPlans {
+		tx.Exec("DELETE FROM plans WHERE expires <= ?", s.now().UnixMilli())
+		tx.Exec("INSERT INTO plans VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET data = excluded.data, expires = excluded.expires",
+			p.ID, append([]byte{}, p.Data...), p.Expires.UnixMilli())
+		if tx.Int("SELECT count(*) FROM plans") > MaxPlans {
 			return ErrFull
 		}
 		return nil
@@ -70,9 +62,7 @@ func (s Plans) list(ctx context.Context, id string) ([]Plan, error) {
 // ErrNoPlan.
 func (s Plans) Close(ctx context.Context, id string) error {
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
-		if err := tx.Exec("DELETE FROM plans WHERE id = ? AND expires > ?", id, s.now().UnixMilli()); err != nil {
-			return err
-		}
+		tx.Exec("DELETE FROM plans WHERE id = ? AND expires > ?", id, s.now().UnixMilli())
 		if tx.Changed() == 0 {
 			return ErrNoPlan
 		}

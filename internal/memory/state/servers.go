@@ -58,13 +58,9 @@ func (s Sessions) Serve(ctx context.Context, v Server) error {
 					continue
 				}
 			}
-			if err := tx.Exec("INSERT INTO servers VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET seen = excluded.seen", process, v.Folder, session, now.UnixMilli()); err != nil {
-				return err
-			}
+			tx.Exec("INSERT INTO servers VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET seen = excluded.seen", process, v.Folder, session, now.UnixMilli())
 		}
-		if err := tx.Exec("DELETE FROM servers WHERE seen < ?", now.Add(-ServersLast).UnixMilli()); err != nil {
-			return err
-		}
+		tx.Exec("DELETE FROM servers WHERE seen < ?", now.Add(-ServersLast).UnixMilli())
 		return tx.Exec("DELETE FROM servers WHERE (process, folder, session) IN (SELECT process, folder, session FROM servers ORDER BY seen DESC, process, folder, session LIMIT -1 OFFSET ?)", MaxServers)
 	})
 }
@@ -79,17 +75,13 @@ func (s Sessions) Serves(ctx context.Context, v Server) (found Session, ok bool,
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		found, ok = Session{}, false
 		if v.Session != "" {
-			found, ok = Session{ID: v.Session}, true
-			_, err := tx.One(`SELECT `+sessionColumns+` FROM sessions WHERE id = coalesce((SELECT nullif(follower, '') FROM sessions WHERE id = ?1), ?1)`,
-				func(r sealedfile.Row) error { found = sessionOf(r); return nil }, v.Session)
-			return err
+			if found, ok = sessionIn(tx, "id = coalesce((SELECT nullif(follower, '') FROM sessions WHERE id = ?1), ?1)", v.Session); !ok {
+				found, ok = Session{ID: v.Session}, true
+			}
+			return nil
 		}
 		for _, process := range v.Ancestors {
-			open, err := openOf(tx, process, v.Folder)
-			if err != nil {
-				return err
-			}
-			if len(open) > 0 {
+			if open := openOf(tx, process, v.Folder); len(open) > 0 {
 				if ok = len(open) == 1; ok {
 					found = open[0]
 				}
@@ -103,30 +95,24 @@ func (s Sessions) Serves(ctx context.Context, v Server) (found Session, ok bool,
 
 // openOf returns the open sessions of a process: those of a folder, where there
 // are several.
-func openOf(tx *sealedfile.Tx, process, folder string) (open []Session, err error) {
+func openOf(tx *sealedfile.Tx, process, folder string) (open []Session) {
 	if process == "" {
-		return nil, nil
-	}
-	err = tx.Each("SELECT "+sessionColumns+" FROM sessions WHERE process = ? AND follower = '' AND ended = 0 ORDER BY seen DESC, id", func(r sealedfile.Row) error {
-		open = append(open, sessionOf(r))
 		return nil
-	}, process)
+	}
+	for r := range tx.Rows("SELECT "+sessionColumns+" FROM sessions WHERE process = ? AND follower = '' AND ended = 0 ORDER BY seen DESC, id", process) {
+		open = append(open, sessionOf(r))
+	}
 	if len(open) > 1 {
 		open = slices.DeleteFunc(open, func(one Session) bool { return one.Folder != folder })
 	}
-	return open, err
+	return open
 }
 
 // served reports whether a server is known that serves a session and no other.
-func served(tx *sealedfile.Tx, one Session) (bool, error) {
-	named, err := tx.One(`SELECT 1 FROM servers v WHERE v.session = ?1 OR v.session <> '' AND ?1 = (SELECT follower FROM sessions WHERE id = v.session)`,
-		func(sealedfile.Row) error { return nil }, one.ID)
-	if named || err != nil || one.Process == "" {
-		return named, err
+func served(tx *sealedfile.Tx, one Session) bool {
+	if tx.Has(`SELECT 1 FROM servers v WHERE v.session = ?1 OR v.session <> '' AND ?1 = (SELECT follower FROM sessions WHERE id = v.session)`, one.ID) {
+		return true
 	}
-	open, err := openOf(tx, one.Process, one.Folder)
-	if err != nil || len(open) != 1 || open[0].ID != one.ID {
-		return false, err
-	}
-	return tx.One("SELECT 1 FROM servers WHERE process = ?", func(sealedfile.Row) error { return nil }, one.Process)
+	open := openOf(tx, one.Process, one.Folder)
+	return len(open) == 1 && open[0].ID == one.ID && tx.Has("SELECT 1 FROM servers WHERE process = ?", one.Process)
 }

@@ -31,46 +31,37 @@ func (s Links) Took(ctx context.Context, took map[string][]string) error {
 			}
 			var bits int64
 			for _, relay := range took[id] {
-				bit, err := takerBit(tx, relay)
-				if err != nil {
-					return err
-				}
-				bits |= bit
+				bits |= takerBit(tx, relay)
 			}
-			if err := tx.Exec("UPDATE links SET fate = 1, event = NULL, took = took | ? WHERE id = ?", bits, raw[:]); err != nil {
-				return err
-			}
+			tx.Exec("UPDATE links SET fate = 1, event = NULL, took = took | ? WHERE id = ?", bits, raw[:])
 		}
 		return nil
 	})
 }
 
 // takerBit returns the bit of a relay, 0 if there is none left for it.
-func takerBit(tx *sealedfile.Tx, relay string) (int64, error) {
+func takerBit(tx *sealedfile.Tx, relay string) int64 {
 	var next, at int64
-	if _, err := tx.One("SELECT count(*), coalesce(max(CASE relay WHEN ? THEN bit END), -1) FROM takers", func(r sealedfile.Row) error {
+	for r := range tx.Rows("SELECT count(*), coalesce(max(CASE relay WHEN ? THEN bit END), -1) FROM takers", relay) {
 		next, at = r.Int(0), r.Int(1)
-		return nil
-	}, relay); err != nil {
-		return 0, err
 	}
 	switch {
 	case at >= 0:
-		return 1 << at, nil
+		return 1 << at
 	case next >= MaxTakers:
-		return 0, nil
+		return 0
 	}
-	return 1 << next, tx.Exec("INSERT INTO takers VALUES (?, ?)", next, relay)
+	tx.Exec("INSERT INTO takers VALUES (?, ?)", next, relay)
+	return 1 << next
 }
 
 // takersOf returns a function that says which relays a set of bits is of. Equal
 // sets are one slice.
-func takersOf(tx *sealedfile.Tx) (func(took int64) []string, error) {
+func takersOf(tx *sealedfile.Tx) func(took int64) []string {
 	var relays []string
-	err := tx.Each("SELECT relay FROM takers ORDER BY bit", func(r sealedfile.Row) error {
+	for r := range tx.Rows("SELECT relay FROM takers ORDER BY bit") {
 		relays = append(relays, r.Text(0))
-		return nil
-	})
+	}
 	sets := map[int64][]string{}
 	return func(took int64) []string {
 		if set, known := sets[took]; known || took == 0 {
@@ -84,7 +75,7 @@ func takersOf(tx *sealedfile.Tx) (func(took int64) []string, error) {
 		}
 		sets[took] = set
 		return set
-	}, err
+	}
 }
 
 // Session is one conversation of an agent in its harness.
@@ -116,12 +107,8 @@ func (s Sessions) Seen(ctx context.Context, id, harness string) error {
 // harness, and no session is seen earlier than it was.
 func (s Sessions) touch(tx *sealedfile.Tx, id, harness string) error {
 	now := s.now()
-	if err := tx.Exec(`INSERT INTO sessions (id, harness, started, seen) VALUES (?1, ?2, ?3, ?3) ON CONFLICT (id) DO UPDATE SET seen = max(seen, excluded.seen)`, id, harness, now.UnixMilli()); err != nil {
-		return err
-	}
-	if err := tx.Exec("DELETE FROM sessions WHERE seen < ? AND id <> ?", now.Add(-SessionsLast).UnixMilli(), id); err != nil {
-		return err
-	}
+	tx.Exec(`INSERT INTO sessions (id, harness, started, seen) VALUES (?1, ?2, ?3, ?3) ON CONFLICT (id) DO UPDATE SET seen = max(seen, excluded.seen)`, id, harness, now.UnixMilli())
+	tx.Exec("DELETE FROM sessions WHERE seen < ? AND id <> ?", now.Add(-SessionsLast).UnixMilli(), id)
 	return tx.Exec("DELETE FROM sessions WHERE id <> ?1 AND id IN (SELECT id FROM sessions ORDER BY seen DESC, id LIMIT -1 OFFSET ?2)", id, MaxSessions)
 }
 
@@ -130,6 +117,14 @@ const sessionColumns = "id, harness, started, seen, process, folder, project, pr
 func sessionOf(r sealedfile.Row) Session {
 	return Session{ID: r.Text(0), Harness: r.Text(1), Started: time.UnixMilli(r.Int(2)).UTC(), Seen: time.UnixMilli(r.Int(3)).UTC(),
 		Process: r.Text(4), Folder: r.Text(5), Project: r.Text(6), Prompts: r.Int(7), Writes: r.Int(8)}
+}
+
+// sessionIn returns the session that a condition is true of.
+func sessionIn(tx *sealedfile.Tx, which string, args ...any) (one Session, found bool) {
+	for r := range tx.Rows("SELECT "+sessionColumns+" FROM sessions WHERE "+which, args...) {
+		one, found = sessionOf(r), true
+	}
+	return one, found
 }
 
 // All returns the sessions, seen last first.
@@ -163,13 +158,9 @@ func (s Sessions) show(ctx context.Context, id, harness string, texts []Shown, c
 	}
 	err = s.write(ctx, func(tx *sealedfile.Tx) error {
 		fresh = nil
-		if err := s.touch(tx, id, harness); err != nil {
-			return err
-		}
+		s.touch(tx, id, harness)
 		for _, t := range texts {
-			if err := tx.Exec("INSERT INTO shown (session, slug, hash) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", id, t.Slug, t.Hash); err != nil {
-				return err
-			}
+			tx.Exec("INSERT INTO shown (session, slug, hash) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", id, t.Slug, t.Hash)
 			if tx.Changed() > 0 {
 				fresh = append(fresh, t)
 			}
@@ -179,9 +170,7 @@ func (s Sessions) show(ctx context.Context, id, harness string, texts []Shown, c
 			for _, t := range fresh {
 				slugs = append(slugs, t.Slug)
 			}
-			if err := count(tx, s.now(), Recalled, slugs); err != nil {
-				return err
-			}
+			count(tx, s.now(), Recalled, slugs)
 		}
 		return tx.Exec("DELETE FROM shown WHERE n IN (SELECT n FROM shown WHERE session = ? ORDER BY n DESC LIMIT -1 OFFSET ?)", id, MaxShown)
 	})

@@ -105,9 +105,9 @@ func (f *File) prepare(ctx context.Context, c *conn) error {
 // settled checks a file whose schema is this program's; false if it is another.
 func (f *File) settled(ctx context.Context, c *conn) (done bool, err error) {
 	err = c.transact(ctx, "BEGIN", func(tx *Tx) error {
-		kind, has, err := tx.version()
-		if err != nil || kind != int64(f.o.Application) || has != int64(len(f.o.Schema)) {
-			return err
+		kind, has := tx.version()
+		if tx.err != nil || kind != int64(f.o.Application) || has != int64(len(f.o.Schema)) {
+			return tx.err
 		}
 		done = true
 		return f.check(tx)
@@ -129,19 +129,15 @@ func noGuard() error { return nil }
 
 // version returns what kind of file it is, and how many steps of its schema it
 // has.
-func (t *Tx) version() (kind, has int64, err error) {
-	if kind, err = t.c.number("PRAGMA application_id"); err != nil {
-		return 0, 0, err
-	}
-	has, err = t.c.number("PRAGMA user_version")
-	return kind, has, err
+func (t *Tx) version() (kind, has int64) {
+	return t.Int("PRAGMA application_id"), t.Int("PRAGMA user_version")
 }
 
 // migrate runs the steps of the schema that the file lacks.
 func (f *File) migrate(tx *Tx, fresh bool) error {
-	kind, has, err := tx.version()
-	if err != nil {
-		return err
+	kind, has := tx.version()
+	if tx.err != nil {
+		return tx.err
 	}
 	if !fresh && kind != int64(f.o.Application) {
 		return ErrForeign
@@ -173,8 +169,9 @@ func (c *conn) exec(sql string) error { return damage(c.db.Exec(sql)) }
 
 // number returns the one number that a statement answers.
 func (c *conn) number(sql string) (n int64, err error) {
-	err = (&Tx{c}).Each(sql, func(r Row) error { n = r.Int(0); return nil })
-	return n, err
+	tx := &Tx{c: c}
+	n = tx.Int(sql)
+	return n, tx.err
 }
 
 func (c *conn) close() error {

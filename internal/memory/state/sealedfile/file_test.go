@@ -45,8 +45,10 @@ func put(f *File, slug, text string) error {
 
 func get(f *File, slug string) (text string, err error) {
 	err = f.Read(context.Background(), func(tx *Tx) error {
-		_, err := tx.One("SELECT text FROM notes WHERE slug = ?", func(r Row) error { text = string(r.Blob(0)); return nil }, slug)
-		return err
+		for r := range tx.Rows("SELECT text FROM notes WHERE slug = ?", slug) {
+			text = string(r.Blob(0))
+		}
+		return nil
 	})
 	return text, err
 }
@@ -198,7 +200,7 @@ func TestWhatIsSetAside(t *testing.T) {
 		{name: "a later version that stays", key: testKey, change: func(o *Options) { o.Schema, o.RefuseNewer = nil, true }, err: ErrNewer},
 		{name: "another place", key: testKey, says: "of something else", change: func(o *Options) {
 			o.Check = func(tx *Tx) error {
-				found, err := tx.One("SELECT 1 FROM notes", func(Row) error { return nil })
+				found, err := tx.Has("SELECT 1 FROM notes"), tx.Err()
 				if err == nil && found {
 					return ErrForeign
 				}
@@ -317,7 +319,8 @@ func TestInMemory(t *testing.T) {
 	count := func() (n int64) {
 		t.Helper()
 		if err := f.Read(context.Background(), func(tx *Tx) error {
-			return tx.Each("SELECT count(*) FROM t", func(r Row) error { n = r.Int(0); return nil })
+			n = tx.Int("SELECT count(*) FROM t")
+			return nil
 		}); err != nil {
 			t.Fatal(err)
 		}

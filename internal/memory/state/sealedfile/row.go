@@ -2,6 +2,7 @@ package sealedfile
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/ncruces/go-sqlite3"
 )
@@ -28,39 +29,66 @@ func (r Row) Raw(i int) []byte { return r.s.ColumnRawBlob(i) }
 // Null reports whether a column is NULL.
 func (r Row) Null(i int) bool { return r.s.ColumnType(i) == sqlite3.NULL }
 
-// Exec runs one statement. Arguments are string, []byte, int, int64, float64,
-// bool and nil.
+// Exec runs one statement and returns the transaction's error: once there is one,
+// nothing more is done, and it need not be looked at before the end. Arguments are
+// string, []byte, int, int64, float64, bool and nil.
 func (t *Tx) Exec(sql string, args ...any) error {
-	return t.Each(sql, func(Row) error { return nil }, args...)
+	for range t.Rows(sql, args...) {
+	}
+	return t.err
 }
 
-// Each runs one statement and calls a function with each row of the answer; an
-// error of it ends the reading.
-func (t *Tx) Each(sql string, row func(Row) error, args ...any) error {
-	s, done, err := t.c.statement(sql)
-	if err != nil {
-		return err
-	}
-	defer done()
-	for i, arg := range args {
-		if err := bind(s, i+1, arg); err != nil {
-			return damage(err)
+// Rows runs one statement and gives the rows of the answer; none after an error.
+func (t *Tx) Rows(sql string, args ...any) iter.Seq[Row] {
+	return func(yield func(Row) bool) {
+		if t.err != nil {
+			return
 		}
-	}
-	for s.Step() {
-		if err := row(Row{s}); err != nil {
-			return err
+		s, done, err := t.c.statement(sql)
+		if err != nil {
+			t.err = err
+			return
 		}
+		defer done()
+		for i, arg := range args {
+			if t.err = damage(bind(s, i+1, arg)); t.err != nil {
+				return
+			}
+		}
+		for s.Step() {
+			if !yield(Row{s}) || t.err != nil {
+				return
+			}
+		}
+		t.err = damage(s.Err())
 	}
-	return damage(s.Err())
 }
 
-// One is Each for a statement that answers at most one row; it reports whether
-// there was one.
-func (t *Tx) One(sql string, row func(Row) error, args ...any) (found bool, err error) {
-	err = t.Each(sql, func(r Row) error { found = true; return row(r) }, args...)
-	return found, err
+// Int returns the number that a statement answers; 0 without a row.
+func (t *Tx) Int(sql string, args ...any) (n int64) {
+	for r := range t.Rows(sql, args...) {
+		n = r.Int(0)
+	}
+	return n
 }
+
+// Has reports whether a statement answers with a row.
+func (t *Tx) Has(sql string, args ...any) (found bool) {
+	for range t.Rows(sql, args...) {
+		found = true
+	}
+	return found
+}
+
+// Fail makes an error the transaction's, unless it has one.
+func (t *Tx) Fail(err error) {
+	if t.err == nil {
+		t.err = err
+	}
+}
+
+// Err returns the transaction's error.
+func (t *Tx) Err() error { return t.err }
 
 // Changed returns how many rows the last statement changed.
 func (t *Tx) Changed() int64 { return t.c.db.Changes() }

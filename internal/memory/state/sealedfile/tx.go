@@ -17,8 +17,12 @@ const (
 	logMostBytes = 16 << 20
 )
 
-// Tx is a transaction: what it reads does not change under it.
-type Tx struct{ c *conn }
+// Tx is a transaction: what it reads does not change under it. Its first error
+// ends it.
+type Tx struct {
+	c   *conn
+	err error
+}
 
 // Read runs a function on a consistent view of the file.
 func (f *File) Read(ctx context.Context, do func(*Tx) error) error {
@@ -135,8 +139,10 @@ func (c *conn) transact(ctx context.Context, begin string, do func(*Tx) error, g
 	if err := guard(); err != nil {
 		return err
 	}
-	if err := do(&Tx{c}); err != nil {
-		return err
+	tx := &Tx{c: c}
+	tx.Fail(do(tx))
+	if tx.err != nil {
+		return tx.err
 	}
 	return c.exec("COMMIT")
 }

@@ -49,7 +49,10 @@ func TestChecksumsOfEachConnection(t *testing.T) {
 	}
 	n := 0
 	err = third.Read(t.Context(), func(tx *Tx) error {
-		return tx.Each("SELECT text FROM notes", func(r Row) error { n += len(r.Raw(0)) / 3000; return nil })
+		for r := range tx.Rows("SELECT text FROM notes") {
+			n += len(r.Raw(0)) / 3000
+		}
+		return nil
 	})
 	if err != nil || n != 30 || len(*warned) > 0 {
 		t.Errorf("%d rows, %v, %q", n, err, *warned)

@@ -153,7 +153,7 @@ func (l *Log) foreign(ctx context.Context, log state.Log, seen []nipae.Engram) (
 			if h.N >= log.Next {
 				return true, nil
 			}
-			ids, _, err := l.o.Links.IDs(ctx, log.W, h.N, 1)
+			ids, err := l.o.Links.IDs(ctx, log.W, h.N, 1)
 			if err != nil {
 				return false, err
 			}
@@ -212,7 +212,7 @@ func (l *Log) writeUnits(ctx context.Context, log state.Log) error {
 	}
 	u := writerlog.Unit{W: log.W, First: log.Units * writerlog.UnitSize}
 	var err error
-	if u.IDs, _, err = l.o.Links.IDs(ctx, log.W, u.First, writerlog.UnitSize); err != nil || len(u.IDs) < writerlog.UnitSize {
+	if u.IDs, err = l.o.Links.IDs(ctx, log.W, u.First, writerlog.UnitSize); err != nil || len(u.IDs) < writerlog.UnitSize {
 		return err
 	}
 	if _, _, err := l.o.Memory.Set(ctx, writerlog.UnitSlug(u.W, log.Units), u.Text(), memory.SetOptions{}); err != nil {
