@@ -67,8 +67,8 @@ test-watched: test-programs ## the tests that run programs, with the race detect
 nightly: ## everything that looks at a clock, and all else that a landing leaves out; at most 3 hours on two cores
 	.ci/nightly
 
-load: ## the tests of engram-load, a module of its own
-	cd cmd/engram-load && $(GO) test $(GOTAGS) -race -timeout 30m ./...
+load: ## the tests of engram-load, a module of its own, and what recall reaches
+	cd cmd/engram-load && $(GO) test $(GOTAGS) -race -timeout 30m $$($(GO) list ./... | grep -v /peers$$)
 
 # The servers of the log are of a module of their own. What is in it is vetted here, for
 # nothing else needs that module. The programs are built once.
@@ -152,9 +152,8 @@ dist-test: dist interop-deps ## the packages built twice and compared, then each
 	@VERSION="$(VERSION)" COMMITS="$(COMMITS)" SOURCE_DATE_EPOCH="$(SOURCE_DATE_EPOCH)" DAEMONS="$(DAEMONS)" RELEASE_URL="$(RELEASE_URL)" packaging/again dist
 	cd packaging && ENGRAM_DIST=$(CURDIR)/dist ENGRAM_VERSION="$(VERSION)" $(GO) test -vet=off -count 1 ./...
 
-peers: ## the relays that engramd is measured against, into bin/, and their tests
-	cd testdata/peers && $(GO) vet -tags libsecp256k1 . && $(GO) test -tags libsecp256k1 . && \
-		$(GO) build -tags libsecp256k1 -trimpath -o ../../bin/peers .
+peers: ## the relays that engramd is measured against, into bin/, and their tests; go-nostr's client in them has races
+	cd cmd/engram-load && $(GO) test $(GOTAGS) ./peers && $(GO) build $(GOTAGS) -trimpath -o ../../bin/ ./peers
 
 interop-deps: ## Node.js, npm and Python for interop, from Debian when they are missing
 	@command -v npm >/dev/null || (apt-get update && apt-get install -y --no-install-recommends nodejs npm)
@@ -240,7 +239,7 @@ BENCH_PAGE = $(if $(filter quick,$(BENCH)),$(BENCH_DIR)/benchmarks-quick.md,docs
 
 bench: build peers ## engramd beside its peers, and docs/benchmarks.md from it (BENCH=quick: the short form)
 	mkdir -p $(BENCH_DIR)
-	@bin/engram-load bench --config testdata/peers/bench.toml --out $(BENCH_OUT) --cache $(BENCH_CACHE) \
+	@bin/engram-load bench --config cmd/engram-load/peers/bench.toml --out $(BENCH_OUT) --cache $(BENCH_CACHE) \
 		$(if $(filter quick,$(BENCH)),--quick) $(BENCH_FLAGS); code=$$?; \
 	test -f $(BENCH_OUT) && bin/engram-load report $(BENCH_OUT) --out $(BENCH_PAGE) && echo "see $(BENCH_PAGE)"; exit $$code
 
@@ -270,7 +269,7 @@ soak-ring: test-programs ## relays in a ring
 
 # SIEGE=short takes about two minutes and leaves docs alone.
 siege: ## a client beside 200 attacking connections, attack by attack, and the table in docs/benchmarks.md
-	$(GO) run $(GOTAGS) ./internal/e2e/siege $(if $(filter short,$(SIEGE)),-short -tries 3 $(SIEGE_FLAGS),-page docs/benchmarks.md)
+	cd cmd/engram-load && $(GO) run $(GOTAGS) ./siege $(if $(filter short,$(SIEGE)),-short -tries 3 $(SIEGE_FLAGS),-page ../../docs/benchmarks.md)
 
 releases: ## the linked modules and their last releases, from the module proxy into the tables of docs/dependencies.md
 	$(GO) run ./internal/repocheck/dependencies

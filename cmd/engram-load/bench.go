@@ -19,8 +19,8 @@ func (m *Main) benchCommand() *cobra.Command {
 		Long: "bench starts the servers of a TOML file one after the other, over empty folders or ones that it filled before,\n" +
 			"and runs the workloads against them: round by round, all servers in each. Results are written after each run;\n" +
 			"--resume does what is left after an end that was not planned. engram-load report makes a page of them.",
-		Example: "  engram-load bench --config testdata/peers/bench.toml --out results.json\n" +
-			"  engram-load bench --config testdata/peers/bench.toml --out results.json --quick --servers engramd,null",
+		Example: "  engram-load bench --config cmd/engram-load/peers/bench.toml --out results.json\n" +
+			"  engram-load bench --config cmd/engram-load/peers/bench.toml --out results.json --quick --servers engramd,null",
 		Args: arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if config == "" || o.Out == "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"engramd/cmd/engram-load/internal/measure"
 	"engramd/cmd/engram-load/internal/recalled"
-	"engramd/internal/memory/recall/measure"
 )
 
 // recallOptions are the flags of `engram-load recall`.

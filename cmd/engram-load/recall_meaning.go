@@ -6,8 +6,8 @@ import (
 	"math"
 	"os"
 
+	"engramd/cmd/engram-load/internal/measure"
 	"engramd/internal/memory/recall"
-	"engramd/internal/memory/recall/measure"
 	"engramd/internal/memory/vectors/embed"
 )
 

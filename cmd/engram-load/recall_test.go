@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"engramd/cmd/engram-load/internal/measure"
 	"engramd/cmd/engram-load/internal/recalled"
-	"engramd/internal/memory/recall/measure"
 )
 
 func TestRecallCommand(t *testing.T) {

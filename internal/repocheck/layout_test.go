@@ -61,8 +61,8 @@ var opens = map[string][]string{
 // support packages are imported by tests only, and may import anything.
 var support = []string{"e2e", "repocheck", "relay/gate/oracle", "relay/gate/gatetest", "relay/store/sqlite/storetest", "relay/http/bridgetest", "relay/ingest/ingesttest", "relay/notify/natstest", "client/clienttest"}
 
-// measured are the packages whose figures engram-load takes.
-var measured = []string{"protocol/wire", "nips/nipae", "memory/vectors/embed", "memory/recall", "memory/recall/measure", "e2e/siege/section"}
+// measured are the packages that engram-load and its commands measure, or measure with.
+var measured = []string{"protocol/wire", "nips/nipae", "memory/vectors/embed", "memory/recall", "memory/activity", "nips/frontmatter", "e2e/relaytest"}
 
 // only says who may import a foreign package outside of tests.
 var only = map[string][]string{
@@ -70,7 +70,7 @@ var only = map[string][]string{
 	"database/sql/driver":                                     {"relay/store/sqlite/engine", "cmd/engram-load/internal/recalled"},
 	"github.com/ncruces/go-sqlite3":                           {"memory/state/sealedfile"},
 	"github.com/mattn/go-sqlite3":                             {"relay/store/sqlite/engine", "relay/store/sqlite/engine/steps", "cmd/engram-load/internal/recalled"},
-	"github.com/fiatjaf/khatru":                               {"relay"},
+	"github.com/fiatjaf/khatru":                               {"relay", "cmd/engram-load/peers"},
 	"github.com/gorilla/websocket":                            {"relay/websocket", "client"},
 	"github.com/BurntSushi/toml":                              {"relay/config", "agent/harness", "cmd/engram-load/internal/bench", "cli/cliutil", "cli/setup"},
 	"github.com/modelcontextprotocol/go-sdk/mcp":              {"agent/mcp"},

@@ -25,7 +25,7 @@ import (
 	"engramd/internal/e2e/rig"
 )
 
-// The siege of the HTTP port, call by call (internal/e2e/siege is that of the whole
+// The siege of the HTTP port, call by call (cmd/engram-load/siege is that of the whole
 // relay; ENGRAMD_SOAK=1 takes longer): attackers of each kind on 200 connections, a
 // hundred of one address and a hundred of ten, and one client beside them.
 // Addresses are what a trusted proxy says, and the proxy is this test.

@@ -109,7 +109,7 @@ func TestReadyLine(t *testing.T) {
 
 // Every file that the configuration of `make bench` depends on exists.
 func TestConfigOfTheProject(t *testing.T) {
-	c, err := ReadConfig("../../../../testdata/peers/bench.toml")
+	c, err := ReadConfig("../../peers/bench.toml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestConfigOfTheProject(t *testing.T) {
 }
 
 func TestConfigIsChecked(t *testing.T) {
-	good, err := os.ReadFile("../../../../testdata/peers/bench.toml")
+	good, err := os.ReadFile("../../peers/bench.toml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode"
 
+	"engramd/cmd/engram-load/internal/measure"
 	"engramd/internal/memory/recall"
-	"engramd/internal/memory/recall/measure"
 )
 
 // The usual constants of BM25.

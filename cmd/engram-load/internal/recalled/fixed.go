@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"engramd/cmd/engram-load/internal/measure"
 	"engramd/internal/memory/recall"
-	"engramd/internal/memory/recall/measure"
 )
 
 // The weights of ENGRAM 0.1: meaning, recency, salience, closeness in the graph;

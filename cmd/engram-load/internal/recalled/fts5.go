@@ -9,8 +9,8 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
+	"engramd/cmd/engram-load/internal/measure"
 	"engramd/internal/memory/recall"
-	"engramd/internal/memory/recall/measure"
 )
 
 // FTS5 ranks by SQLite's full text search with its porter stems: any of the words,

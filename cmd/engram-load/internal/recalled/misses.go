@@ -5,8 +5,8 @@ import (
 	"io"
 	"slices"
 
+	"engramd/cmd/engram-load/internal/measure"
 	"engramd/internal/memory/recall"
-	"engramd/internal/memory/recall/measure"
 )
 
 // mostShown is how many results of a miss are printed.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"engramd/cmd/engram-load/internal/measure"
 	"engramd/internal/memory/recall"
-	"engramd/internal/memory/recall/measure"
 )
 
 const (

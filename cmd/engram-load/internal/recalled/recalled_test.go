@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"engramd/cmd/engram-load/internal/measure"
 	"engramd/internal/memory/recall"
-	"engramd/internal/memory/recall/measure"
 )
 
 const notes = `{"project": "harbour", "talk": ["", "One more thing: "], "memories": [

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"engramd/cmd/engram-load/internal/measure"
 	"engramd/internal/memory/recall"
-	"engramd/internal/memory/recall/measure"
 )
 
 // Result is what one way reaches on one set.

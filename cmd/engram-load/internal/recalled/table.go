@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"engramd/internal/memory/recall/measure"
+	"engramd/cmd/engram-load/internal/measure"
 )
 
 // Print writes results as tables of Markdown: recall@5 and @10 of each set by each

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"engramd/internal/memory/recall/measure"
+	"engramd/cmd/engram-load/internal/measure"
 )
 
 // talk stands before a question where a set has none of its own.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"engramd/cmd/engram-load/internal/bench"
-	"engramd/internal/e2e/siege/section"
+	"engramd/cmd/engram-load/siege/section"
 )
 
 // page is a report that is being made.

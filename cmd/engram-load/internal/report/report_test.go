@@ -11,7 +11,7 @@ import (
 
 	"engramd/cmd/engram-load/internal/bench"
 	"engramd/cmd/engram-load/internal/load"
-	"engramd/internal/e2e/siege/section"
+	"engramd/cmd/engram-load/siege/section"
 )
 
 func ptr(v float64) *float64 { return &v }

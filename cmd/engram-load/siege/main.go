@@ -28,8 +28,8 @@ import (
 	"sync"
 	"time"
 
+	"engramd/cmd/engram-load/siege/section"
 	"engramd/internal/e2e/relaytest"
-	"engramd/internal/e2e/siege/section"
 )
 
 // options are the flags.

@@ -1,18 +1,17 @@
-package recall_test
+package measure
 
 import (
 	"testing"
 	"time"
 
 	"engramd/internal/memory/recall"
-	"engramd/internal/memory/recall/measure"
 )
 
 // TestRecallReaches guards what recall reaches on the set that the repository
 // makes: a weight, a list of words or a stem that is lost shows here.
 func TestRecallReaches(t *testing.T) {
-	set := measure.Synthetic(60, 1)
-	f, err := measure.Run(set, measure.Weighted("recipe", recall.Recipe()), time.Now)
+	set := Synthetic(60, 1)
+	f, err := Run(set, Weighted("recipe", recall.Recipe()), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +34,7 @@ func TestRecallReaches(t *testing.T) {
 	if len(kinds) > 0 {
 		t.Errorf("no question of %v", kinds)
 	}
-	returned, err := measure.Run(set, measure.Returned("returned", recall.Recipe()), time.Now)
+	returned, err := Run(set, Returned("returned", recall.Recipe()), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,10 +45,10 @@ func TestRecallReaches(t *testing.T) {
 
 // TestRecipeBeatsOthers: BM25 alone stays far behind, and no single weight of the recipe is worth taking off.
 func TestRecipeBeatsOthers(t *testing.T) {
-	set := measure.Synthetic(25, 2)
-	var best measure.Figures
-	for i, c := range measure.Configs() {
-		f, err := measure.Run(set, c, time.Now)
+	set := Synthetic(25, 2)
+	var best Figures
+	for i, c := range Configs() {
+		f, err := Run(set, c, time.Now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,8 +71,8 @@ func TestTenThousandSections(t *testing.T) {
 	if testing.Short() {
 		t.Skip("half a minute under the race detector")
 	}
-	set := measure.Synthetic(460, 3)
-	x, err := measure.BuildIndex(&set.Memories[0])
+	set := Synthetic(460, 3)
+	x, err := BuildIndex(&set.Memories[0])
 	if err != nil {
 		t.Fatal(err)
 	}

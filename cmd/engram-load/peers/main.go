@@ -1,6 +1,5 @@
 // Command peers serves the relays that engramd is measured against: khatru over
-// a store that keeps nothing, and over three stores of eventstore. It is a
-// module of its own, so that none of it enters the product.
+// a store that keeps nothing, and over three stores of eventstore.
 package main
 
 import (
