@@ -14,6 +14,35 @@ import (
 	"engramd/internal/relay/daemon/wiring"
 )
 
+// shortLog is a log of one node that takes a few messages.
+type shortLog struct {
+	messages chan cluster.Message
+	last     uint64 // the node's sender alone appends
+}
+
+func (l *shortLog) Append(message []byte, done func(uint64, error)) {
+	l.last++
+	l.messages <- cluster.Message{Number: l.last, At: time.Now(), Data: message}
+	done(l.last, nil)
+}
+
+func (l *shortLog) Read(ctx context.Context, _ uint64, fn func(cluster.Message) error) error {
+	for {
+		select {
+		case m := <-l.messages:
+			if err := fn(m); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (l *shortLog) Bounds(context.Context) (first, last uint64, err error) { return 1, 0, nil }
+func (l *shortLog) Trim(context.Context, uint64) error                     { return nil }
+func (l *shortLog) MaxMessage() int                                        { return 1 << 20 }
+
 // nodeFolder makes a data folder of a node that has executed something.
 func nodeFolder(t *testing.T) string {
 	t.Helper()
@@ -33,9 +62,7 @@ func nodeFolder(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := cluster.NewMemory(time.Now).Client(cluster.MemoryOptions{})
-	defer client.Close()
-	node, err := cluster.New(cluster.Options{Log: client, ClusterID: id.Cluster, NodeID: id.Node, Boot: 1, Version: 1, Executor: s})
+	node, err := cluster.New(cluster.Options{Log: &shortLog{messages: make(chan cluster.Message, 16)}, ClusterID: id.Cluster, NodeID: id.Node, Boot: 1, Version: 1, Executor: s})
 	if err != nil {
 		t.Fatal(err)
 	}
