@@ -27,8 +27,6 @@ type Service struct {
 	limits Limits
 }
 
-var _ API = (*Service)(nil)
-
 // turns is how many requests parse entries at the same time.
 const turns = 2
 

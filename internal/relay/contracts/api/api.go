@@ -19,9 +19,9 @@ type Identities interface {
 	Authenticate(ctx context.Context, token string) (contracts.Caller, error)
 }
 
-// Used remembers which signatures changed something; *replay.Journal implements
-// it.
-type Used interface {
+// Journal remembers which signatures changed something; *httpauth.Journal
+// implements it.
+type Journal interface {
 	Use(ctx context.Context, id, key string) error
 	Used(id string) bool
 }
@@ -29,9 +29,9 @@ type Used interface {
 // Options configure an API. All but Private, Decided, Version and URL are
 // required.
 type Options struct {
-	Service    contracts.API
+	Service    *contracts.Service
 	Identities Identities
-	Used       Used
+	Used       Journal
 	Operator   func(key string) bool // reports whether a key is the operator's
 	// Private reports whether every read needs a proof (read.auth_required);
 	// nil means never.
@@ -46,48 +46,37 @@ type Options struct {
 // API answers requests below /api/. Make one with New. It is safe for
 // concurrent use.
 type API struct {
-	service    contracts.API
-	identities Identities
-	used       Used
-	operator   func(string) bool
-	private    func() bool
-	decided    func(surface, rule, decision string)
-	routes     []route
-	document   json.RawMessage
+	Journal
+	o        Options
+	routes   []route
+	document json.RawMessage
 }
 
 var _ relayhttp.API = (*API)(nil)
 
 // New returns the API.
 func New(o Options) *API {
-	a := &API{service: o.Service, identities: o.Identities, used: o.Used, operator: o.Operator, private: o.Private, decided: o.Decided}
-	a.document = document(o.Version, o.URL)
+	a := &API{Journal: o.Used, o: o, document: document(o.Version, o.URL)}
 	a.routes = routesOf(operations(), a)
 	return a
 }
 
 // Bearer returns the key of the identity that a token was issued for.
 func (a *API) Bearer(ctx context.Context, token string) (string, error) {
-	caller, err := a.identities.Authenticate(ctx, token)
+	caller, err := a.o.Identities.Authenticate(ctx, token)
 	if contracts.CodeOf(err) == contracts.Unauthenticated {
 		return "", nil
 	}
 	return caller.PubKey, err
 }
 
-// Use notes that a signature changes something.
-func (a *API) Use(ctx context.Context, id, key string) error { return a.used.Use(ctx, id, key) }
-
-// Used reports whether a signature certainly changed something before.
-func (a *API) Used(id string) bool { return a.used.Used(id) }
-
 // caller returns the author of a request as the service knows them.
 func (a *API) caller(ctx context.Context, key string) (contracts.Caller, error) {
 	if key == "" {
 		return contracts.Caller{}, nil
 	}
-	c := contracts.Caller{PubKey: key, Operator: a.operator(key)}
-	id, err := a.identities.ByPubKey(ctx, key)
+	c := contracts.Caller{PubKey: key, Operator: a.o.Operator(key)}
+	id, err := a.o.Identities.ByPubKey(ctx, key)
 	if err != nil {
 		return contracts.Caller{}, err
 	}
@@ -110,37 +99,37 @@ type request struct {
 // operate returns the bridge's Operation for one of this package.
 func (a *API) operate(op operation, path []string) relayhttp.Operation {
 	return func(ctx context.Context, asked *relayhttp.Asked) (int, any, error) {
-		q, err := parseQuery(asked.RawQuery, op.params)
-		if err != nil {
-			return 0, nil, problemOf(err)
-		}
-		caller, err := a.caller(ctx, asked.Key)
-		if err != nil {
-			return 0, nil, problemOf(err)
-		}
-		caller.Once = asked.Once
-		r := &request{api: a, caller: caller, path: path, query: q, body: asked.Body, fresh: asked.Fresh}
-		ctx = contracts.WithPoster(ctx, q.text("poster"))
-		if err := r.checkRequester(q.text("requester_agent_id")); err != nil {
-			return 0, nil, problemOf(err)
-		}
-		var doc any
-		if err = a.admits(op, caller); err == nil {
-			doc, err = op.serve(ctx, r)
-		}
-		a.count(op, err)
-		if err != nil {
-			return 0, nil, problemOf(err)
-		}
-		return op.status, doc, nil
+		doc, err := a.answer(ctx, op, path, asked)
+		return op.status, doc, problemOf(err)
 	}
+}
+
+func (a *API) answer(ctx context.Context, op operation, path []string, asked *relayhttp.Asked) (doc any, err error) {
+	q, err := parseQuery(asked.RawQuery, op.params)
+	if err != nil {
+		return nil, err
+	}
+	caller, err := a.caller(ctx, asked.Key)
+	if err != nil {
+		return nil, err
+	}
+	caller.Once = asked.Once
+	r := &request{api: a, caller: caller, path: path, query: q, body: asked.Body, fresh: asked.Fresh}
+	if err := r.checkRequester(q["requester_agent_id"]); err != nil {
+		return nil, err
+	}
+	if err = a.admits(op, caller); err == nil {
+		doc, err = op.serve(contracts.WithPoster(ctx, q["poster"]), r)
+	}
+	a.count(op, err)
+	return doc, err
 }
 
 // admits refuses callers who proved nothing where the whole relay is private.
 // It lets them read the document, which says how to ask and nothing about what
 // is stored.
 func (a *API) admits(op operation, caller contracts.Caller) error {
-	if op.proof == proofOptional && caller.Nobody() && a.private != nil && a.private() {
+	if op.proof == proofOptional && caller.Nobody() && a.o.Private != nil && a.o.Private() {
 		return contracts.Refuse(contracts.Unauthenticated, "this relay is read only by who has proved a key: sign the request (Authorization: Nostr …, NIP-98) or send a bearer token")
 	}
 	return nil
@@ -149,7 +138,7 @@ func (a *API) admits(op operation, caller contracts.Caller) error {
 // count reports the decision about a read. What the caller may not see counts
 // as absent, as the caller was told.
 func (a *API) count(op operation, err error) {
-	if op.surface == 0 || a.decided == nil {
+	if op.surface == 0 || a.o.Decided == nil {
 		return
 	}
 	decision := "granted"
@@ -163,7 +152,7 @@ func (a *API) count(op operation, err error) {
 			return
 		}
 	}
-	a.decided(op.surface.String(), gate.Contract.String(), decision)
+	a.o.Decided(op.surface.String(), gate.Contract.String(), decision)
 }
 
 // checkRequester refuses a requester_agent_id that is not the caller's: an

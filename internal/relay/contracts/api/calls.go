@@ -33,80 +33,94 @@ func (r *request) change(v any) error {
 	return r.fresh()
 }
 
+// handler answers an operation.
+type handler = func(context.Context, *request) (any, error)
+
+// service is what the operations call.
+type service = *contracts.Service
+
+// reading answers with what the path names.
+func reading[T any](fn func(service, context.Context, contracts.Caller, string) (T, error)) handler {
+	return func(ctx context.Context, r *request) (any, error) {
+		return fn(r.api.o.Service, ctx, r.caller, r.path[0])
+	}
+}
+
+// changing has what the path names changed as the body says.
+func changing[B, T any](fn func(service, context.Context, contracts.Caller, string, B) (T, error)) handler {
+	return func(ctx context.Context, r *request) (any, error) {
+		var body B
+		if err := r.change(&body); err != nil {
+			return nil, err
+		}
+		return fn(r.api.o.Service, ctx, r.caller, r.path[0], body)
+	}
+}
+
+// Bodies without members.
+type (
+	disclosureRequest struct{}
+	claimRequest      struct{}
+	tokenRequest      struct{}
+)
+
+// acting has done what the path says. The body may be left out.
+func acting(fn handler) handler {
+	return func(ctx context.Context, r *request) (any, error) {
+		if len(r.body) == 0 {
+			r.body = []byte("{}")
+		}
+		if err := r.change(&struct{}{}); err != nil {
+			return nil, err
+		}
+		return fn(ctx, r)
+	}
+}
+
 func create(ctx context.Context, r *request) (any, error) {
 	var body contracts.CreateRequest
 	if err := r.change(&body); err != nil {
 		return nil, err
 	}
-	return r.api.service.Create(ctx, r.caller, body)
+	return r.api.o.Service.Create(ctx, r.caller, body)
 }
 
 func list(ctx context.Context, r *request) (any, error) {
 	if err := r.proved(); err != nil {
 		return nil, err
 	}
-	return r.api.service.List(ctx, r.caller, contracts.ContractQuery{
-		Status: niptemp.Status(r.query.text("status")), Limit: r.query.number("limit"), Offset: r.query.number("offset"),
+	return r.api.o.Service.List(ctx, r.caller, contracts.ContractQuery{
+		Status: niptemp.Status(r.query["status"]), Limit: r.query.number("limit"), Offset: r.query.number("offset"),
 	})
-}
-
-func get(ctx context.Context, r *request) (any, error) {
-	return r.api.service.Get(ctx, r.caller, r.path[0])
-}
-
-func move(ctx context.Context, r *request) (any, error) {
-	var body contracts.MoveRequest
-	if err := r.change(&body); err != nil {
-		return nil, err
-	}
-	return r.api.service.Move(ctx, r.caller, r.path[0], body)
 }
 
 func transitions(ctx context.Context, r *request) (any, error) {
-	return r.api.service.Transitions(ctx, r.caller, r.path[0], contracts.TransitionQuery{
-		RequesterAgentID: r.query.text("requester_agent_id"), Limit: r.query.number("limit"), Offset: r.query.number("offset"),
+	return r.api.o.Service.Transitions(ctx, r.caller, r.path[0], contracts.TransitionQuery{
+		RequesterAgentID: r.query["requester_agent_id"], Limit: r.query.number("limit"), Offset: r.query.number("offset"),
 	})
 }
 
-func say(ctx context.Context, r *request) (any, error) {
-	var body contracts.EntryRequest
-	if err := r.change(&body); err != nil {
-		return nil, err
-	}
-	return r.api.service.Say(ctx, r.caller, r.path[0], body)
-}
-
 func entries(ctx context.Context, r *request) (any, error) {
-	return r.api.service.Entries(ctx, r.caller, r.path[0], contracts.EntryQuery{
-		RequesterAgentID: r.query.text("requester_agent_id"), Type: r.query.text("type"),
-		Visibility: contracts.Visibility(r.query.text("visibility")), Author: r.query.text("author"),
-		Limit: r.query.number("limit"), Offset: r.query.number("offset"), Events: r.query.text("events") == "true",
+	return r.api.o.Service.Entries(ctx, r.caller, r.path[0], contracts.EntryQuery{
+		RequesterAgentID: r.query["requester_agent_id"], Type: r.query["type"],
+		Visibility: contracts.Visibility(r.query["visibility"]), Author: r.query["author"],
+		Limit: r.query.number("limit"), Offset: r.query.number("offset"), Events: r.query["events"] == "true",
 	})
 }
 
 func entry(ctx context.Context, r *request) (any, error) {
-	return r.api.service.Entry(ctx, r.caller, r.path[0], r.path[1])
+	return r.api.o.Service.Entry(ctx, r.caller, r.path[0], r.path[1])
 }
-
-// disclosureRequest has no members; the body may be left out.
-type disclosureRequest struct{}
 
 func disclosure(ctx context.Context, r *request) (any, error) {
-	if err := r.bare(&disclosureRequest{}); err != nil {
-		return nil, err
-	}
-	return r.api.service.Disclose(ctx, r.caller, r.path[0], r.path[1])
-}
-
-func summary(ctx context.Context, r *request) (any, error) {
-	return r.api.service.Summary(ctx, r.caller, r.path[0])
+	return r.api.o.Service.Disclose(ctx, r.caller, r.path[0], r.path[1])
 }
 
 func order(ctx context.Context, r *request) (any, error) {
 	if err := r.proved(); err != nil {
 		return nil, err
 	}
-	return r.api.service.Order(ctx, r.caller, r.path[0])
+	return r.api.o.Service.Order(ctx, r.caller, r.path[0])
 }
 
 // search changes nothing, so that its proof may be used again, as for any read.
@@ -127,7 +141,7 @@ func search(ctx context.Context, r *request) (any, error) {
 	case body.Offset < 0 || body.Offset > maxOffset:
 		return nil, contracts.Wrong("offset", "must be a number from 0 to %d", maxOffset)
 	}
-	return r.api.service.Search(ctx, r.caller, r.path[0], body)
+	return r.api.o.Service.Search(ctx, r.caller, r.path[0], body)
 }
 
 // identityRequest binds agent_id to pubkey, which is the caller's own; without
@@ -149,65 +163,27 @@ func createIdentity(ctx context.Context, r *request) (any, error) {
 		return nil, err
 	}
 	if body.PubKey == nil {
-		made, err := r.api.service.Provision(ctx, r.caller, body.AgentID)
+		made, err := r.api.o.Service.Provision(ctx, r.caller, body.AgentID)
 		return identityAnswer{made.Identity, made.Token}, err
 	}
-	bound, err := r.api.service.Bind(ctx, r.caller, body.AgentID, *body.PubKey)
+	bound, err := r.api.o.Service.Bind(ctx, r.caller, body.AgentID, *body.PubKey)
 	return identityAnswer{Identity: bound}, err
 }
 
 func identity(ctx context.Context, r *request) (any, error) {
-	return r.api.service.Identity(ctx, r.path[0])
-}
-
-// claimRequest has no members; the body may be left out.
-type claimRequest struct{}
-
-func claim(ctx context.Context, r *request) (any, error) {
-	if err := r.bare(&claimRequest{}); err != nil {
-		return nil, err
-	}
-	return r.api.service.Claim(ctx, r.caller, r.path[0])
-}
-
-// tokenRequest has no members; the body may be left out.
-type tokenRequest struct{}
-
-func renewToken(ctx context.Context, r *request) (any, error) {
-	if err := r.bare(&tokenRequest{}); err != nil {
-		return nil, err
-	}
-	return r.api.service.Rotate(ctx, r.caller, r.path[0])
-}
-
-func voidToken(ctx context.Context, r *request) (any, error) {
-	if err := r.bare(&struct{}{}); err != nil {
-		return nil, err
-	}
-	return r.api.service.Void(ctx, r.caller, r.path[0])
+	return r.api.o.Service.Identity(ctx, r.path[0])
 }
 
 func ownIdentity(ctx context.Context, r *request) (any, error) {
-	return r.api.service.Me(ctx, r.caller)
+	return r.api.o.Service.Me(ctx, r.caller)
 }
 
 func identities(ctx context.Context, r *request) (any, error) {
-	return r.api.service.Identities(ctx, r.caller, r.query.number("limit"), r.query.number("offset"))
+	return r.api.o.Service.Identities(ctx, r.caller, r.query.number("limit"), r.query.number("offset"))
 }
 
 func deleteIdentity(ctx context.Context, r *request) (any, error) {
-	if err := r.bare(&struct{}{}); err != nil {
-		return nil, err
-	}
-	return r.api.service.Forget(ctx, r.caller, r.path[0], r.query.text("with_key") == "true")
-}
-
-// bare does what change does, for a call whose body may be left out.
-func (r *request) bare(v any) error {
-	if len(r.body) == 0 {
-		r.body = []byte("{}")
-	}
-	return r.change(v)
+	return r.api.o.Service.Forget(ctx, r.caller, r.path[0], r.query["with_key"] == "true")
 }
 
 // classes holds the status and the prefix of every class of refusal. A conflict

@@ -1,5 +1,5 @@
 // Package api is the contract memory API over HTTP (docs/contracts.md): paths,
-// parameters, JSON shapes and statuses over contracts.API.
+// parameters, JSON shapes and statuses over contracts.Service.
 // The bridge has proved who is asking; the service decides what they may see
 // and do.
 //

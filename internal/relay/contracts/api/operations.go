@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 	"reflect"
 	"slices"
@@ -26,7 +25,7 @@ type operation struct {
 	status       int
 	surface      gate.Surface // of calls that read contract memory: it is in the gate's table
 	refusals     []int        // statuses beside 400, 401, 403, 413, 429 and 503
-	serve        func(context.Context, *request) (any, error)
+	serve        handler
 }
 
 type proofNeed int
@@ -72,25 +71,25 @@ func operations() []operation {
 			params: []param{{name: "status", help: "contracts in one status", values: statuses}, limitParam, offsetParam, requesterParam},
 			result: typeOf[contracts.ContractPage](), status: http.StatusOK, surface: gate.SurfaceContracts, serve: list},
 		{method: http.MethodGet, path: contractsPath + "/{id}", id: "getContract", summary: "One contract", endpoint: "contracts", proof: proofOptional,
-			params: []param{posterParam, requesterParam}, result: typeOf[contracts.Contract](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceContract, serve: get},
+			params: []param{posterParam, requesterParam}, result: typeOf[contracts.Contract](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceContract, serve: reading(service.Get)},
 		{method: http.MethodPost, path: contractsPath + "/{id}/transitions", id: "moveContract", summary: "Move the state machine", endpoint: "contracts", proof: proofRequired,
-			params: []param{posterParam}, body: typeOf[contracts.MoveRequest](), result: typeOf[contracts.Contract](), status: http.StatusOK, refusals: []int{404, 409}, serve: move},
+			params: []param{posterParam}, body: typeOf[contracts.MoveRequest](), result: typeOf[contracts.Contract](), status: http.StatusOK, refusals: []int{404, 409}, serve: changing(service.Move)},
 		{method: http.MethodGet, path: contractsPath + "/{id}/transitions", id: "listTransitions", summary: "The moves of a contract, in the order in which they came", endpoint: "contracts", proof: proofOptional,
 			params: []param{posterParam, limitParam, offsetParam, requesterParam}, result: typeOf[contracts.TransitionPage](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceTransitions, serve: transitions},
 		{method: http.MethodPost, path: memoryPath, id: "addEntry", summary: "Write an entry", endpoint: "contract_memory", proof: proofRequired,
-			params: []param{posterParam}, body: typeOf[contracts.EntryRequest](), result: typeOf[contracts.Entry](), status: http.StatusCreated, refusals: []int{404, 409}, serve: say},
+			params: []param{posterParam}, body: typeOf[contracts.EntryRequest](), result: typeOf[contracts.Entry](), status: http.StatusCreated, refusals: []int{404, 409}, serve: changing(service.Say)},
 		{method: http.MethodGet, path: memoryPath, id: "listEntries", summary: "Entries, in the order in which they arrived", endpoint: "contract_memory", proof: proofOptional,
 			params: []param{posterParam, typeParam, {name: "visibility", help: "entries of one visibility", values: visibilities}, {name: "author", help: "entries of one author: agent id or hex pubkey"},
 				limitParam, offsetParam, {name: "events", help: "true: each shared entry with its signed event", boolean: true}, requesterParam},
 			result: typeOf[contracts.EntryPage](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThread, serve: entries},
 		{method: http.MethodGet, path: memoryPath + "/summary", id: "summarizeEntries", summary: "Counts of what the caller may see", endpoint: "contract_memory", proof: proofOptional,
-			params: []param{posterParam, requesterParam}, result: typeOf[contracts.Summary](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThreadSummary, serve: summary},
+			params: []param{posterParam, requesterParam}, result: typeOf[contracts.Summary](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThreadSummary, serve: reading(service.Summary)},
 		{method: http.MethodPost, path: memoryPath + "/search", id: "searchEntries", summary: "Entries with every word of a query, among those the caller may see; of a long thread in several calls", endpoint: "contract_memory", proof: proofRequired,
 			params: []param{posterParam}, body: typeOf[contracts.SearchRequest](), result: typeOf[contracts.SearchPage](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThreadSearch, serve: search},
 		{method: http.MethodGet, path: memoryPath + "/{entry_id}", id: "getEntry", summary: "One entry", endpoint: "contract_memory", proof: proofOptional,
 			params: []param{posterParam, requesterParam}, result: typeOf[contracts.Entry](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThreadEntry, serve: entry},
 		{method: http.MethodPost, path: memoryPath + "/{entry_id}/disclose", id: "discloseEntry", summary: "Open one sealed entry to somebody else: its event and its message keys, for a party whose key the server holds", endpoint: "contract_memory", proof: proofRequired,
-			params: []param{posterParam}, body: typeOf[disclosureRequest](), result: typeOf[contracts.Disclosure](), status: http.StatusOK, refusals: []int{404, 409}, serve: disclosure},
+			params: []param{posterParam}, body: typeOf[disclosureRequest](), result: typeOf[contracts.Disclosure](), status: http.StatusOK, refusals: []int{404, 409}, serve: acting(disclosure)},
 		{method: http.MethodGet, path: contractsPath + "/{id}/order", id: "getOrder", summary: "The order in which states and entries arrived, signed by the relay, for the parties, the arbitrator and, in a dispute, the operator", endpoint: "contracts", proof: proofRequired,
 			params: []param{posterParam, requesterParam}, result: typeOf[contracts.Order](), status: http.StatusOK, refusals: []int{404}, surface: gate.SurfaceThreadOrder, serve: order},
 		{method: http.MethodPost, path: "/api/identities", id: "createIdentity", summary: "Bind an agent id to the caller's own key, or, without pubkey and as the operator, provision a key", endpoint: "identities", proof: proofRequired,
@@ -103,13 +102,13 @@ func operations() []operation {
 			result: typeOf[contracts.Identity](), status: http.StatusOK, refusals: []int{404}, serve: identity},
 		{method: http.MethodDelete, path: "/api/identities/{agent_id}", id: "deleteIdentity", summary: "Forget an identity, for the operator; its name is free again", endpoint: "identities", proof: proofRequired,
 			params: []param{{name: "with_key", help: "true: also its key, if the relay keeps it; nobody else has that key, and it is gone for good", boolean: true}},
-			result: typeOf[contracts.Identity](), status: http.StatusOK, refusals: []int{404, 409}, serve: deleteIdentity},
+			result: typeOf[contracts.Identity](), status: http.StatusOK, refusals: []int{404, 409}, serve: acting(deleteIdentity)},
 		{method: http.MethodPost, path: "/api/identities/{agent_id}/claim", id: "claimIdentity", summary: "Take the key of a provisioned identity away; the relay forgets it", endpoint: "identities", proof: proofRequired,
-			body: typeOf[claimRequest](), result: typeOf[contracts.Claimed](), status: http.StatusOK, refusals: []int{404, 409}, serve: claim},
+			body: typeOf[claimRequest](), result: typeOf[contracts.Claimed](), status: http.StatusOK, refusals: []int{404, 409}, serve: acting(reading(service.Claim))},
 		{method: http.MethodPost, path: "/api/identities/{agent_id}/token", id: "renewToken", summary: "Make a new bearer token for a provisioned identity, by itself or the operator; those before are void", endpoint: "identities", proof: proofRequired,
-			body: typeOf[tokenRequest](), result: typeOf[contracts.Provisioned](), status: http.StatusOK, refusals: []int{404, 409}, serve: renewToken},
+			body: typeOf[tokenRequest](), result: typeOf[contracts.Provisioned](), status: http.StatusOK, refusals: []int{404, 409}, serve: acting(reading(service.Rotate))},
 		{method: http.MethodDelete, path: "/api/identities/{agent_id}/token", id: "voidToken", summary: "Void all bearer tokens of a provisioned identity, by itself or the operator", endpoint: "identities", proof: proofRequired,
-			result: typeOf[contracts.Identity](), status: http.StatusOK, refusals: []int{404, 409}, serve: voidToken},
+			result: typeOf[contracts.Identity](), status: http.StatusOK, refusals: []int{404, 409}, serve: acting(reading(service.Void))},
 		{method: http.MethodGet, path: "/api/openapi.json", id: "getDocument", summary: "This document", endpoint: "openapi", proof: proofNone, status: http.StatusOK, serve: openAPI},
 	}
 }

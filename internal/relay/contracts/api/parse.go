@@ -66,9 +66,6 @@ func fieldOf(p jsontext.Pointer) string {
 // query holds the parameters of a request, each known and given once.
 type query map[string]string
 
-// text returns a parameter's value, "" without it.
-func (q query) text(name string) string { return q[name] }
-
 // number returns a parameter's value, which was checked; zero without it.
 func (q query) number(name string) int {
 	n, _ := strconv.Atoi(q[name])
