@@ -19,8 +19,8 @@ func (r *Registry) List(ctx context.Context, limit, offset int) ([]contracts.Ide
 		return nil, 0, err
 	}
 	out := make([]contracts.Identity, 0, len(page))
-	for i := range page {
-		id, err := public(&page[i], nil)
+	for _, a := range page {
+		id, err := public(a, nil)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -109,7 +109,7 @@ type Store interface {
 	AgentByToken(ctx context.Context, hash [32]byte) (*store.Agent, error)
 	// AgentPage returns identities in the order of their names, and how many
 	// there are in all.
-	AgentPage(ctx context.Context, limit, offset int) (page []store.Agent, total int, err error)
+	AgentPage(ctx context.Context, limit, offset int) (page []*store.Agent, total int, err error)
 	// AgentProvisioned reports whether the operator provisioned the identity of
 	// a key (64 hex digits).
 	AgentProvisioned(ctx context.Context, pubkey string) (made bool, err error)

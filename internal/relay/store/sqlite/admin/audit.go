@@ -41,7 +41,7 @@ func (s *Store) AdminAudit(ctx context.Context, since int64, limit int, fn func(
 		most = -1
 	}
 	return s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		return c.Query(ctx, sqlAuditRead, []engine.Value{since, most}, func(v []engine.Value) error {
+		return c.Query(ctx, sqlAuditRead, []engine.Value{since, most}, func(v engine.Row) error {
 			call, err := scanCall(v)
 			if err != nil {
 				return err
@@ -51,21 +51,16 @@ func (s *Store) AdminAudit(ctx context.Context, since int64, limit int, fn func(
 	})
 }
 
-func scanCall(v []engine.Value) (c store.AdminCall, err error) {
+func scanCall(v engine.Row) (c store.AdminCall, err error) {
 	digest, ok := v[7].([]byte)
 	if !ok || len(digest) != 32 {
 		return c, fmt.Errorf("audit row %v: %w", v[0], column.ErrDamaged)
 	}
-	c = store.AdminCall{Key: column.HexOf(v[2]), Auth: column.HexOf(v[3]), Digest: [32]byte(digest)}
-	c.N, _ = v[0].(int64)
-	c.At, _ = v[1].(int64)
-	c.Address, _ = v[4].(string)
-	c.Method, _ = v[5].(string)
+	c = store.AdminCall{N: v.Int(0), At: v.Int(1), Key: v.Hex(2), Auth: v.Hex(3), Address: v.Text(4), Method: v.Text(5), Digest: [32]byte(digest),
+		Outcome: v.Text(8), Detail: v.Text(9)}
 	if params, ok := v[6].(string); ok {
 		c.Params = &params
 	}
-	c.Outcome, _ = v[8].(string)
-	c.Detail, _ = v[9].(string)
 	return c, nil
 }
 
@@ -74,9 +69,8 @@ func scanCall(v []engine.Value) (c store.AdminCall, err error) {
 // memory against replays has to know after a restart.
 func (s *Store) AdminUsed(ctx context.Context, since int64, fn func(id, key string, at int64)) error {
 	return s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		return c.Query(ctx, sqlAuditUsed, []engine.Value{since}, func(v []engine.Value) error {
-			at, _ := v[2].(int64)
-			fn(column.HexOf(v[0]), column.HexOf(v[1]), at)
+		return c.Query(ctx, sqlAuditUsed, []engine.Value{since}, func(v engine.Row) error {
+			fn(v.Hex(0), v.Hex(1), v.Int(2))
 			return nil
 		})
 	})

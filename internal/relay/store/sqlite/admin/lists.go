@@ -75,20 +75,10 @@ func (w *Writer) changeList(e store.AdminEntry) error {
 // AdminLists reads all lists, each in the order in which its entries were made
 // or changed.
 func (s *Store) AdminLists(ctx context.Context) (entries []store.AdminEntry, err error) {
-	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		return c.Query(ctx, sqlAdminLists, nil, func(v []engine.Value) error {
-			name, err := column.Text(v[1])
-			if err != nil {
-				return err
-			}
-			list, _ := v[0].(string)
-			verdict, _ := v[2].(string)
-			text, _ := v[3].(string)
-			entries = append(entries, store.AdminEntry{List: store.AdminList(list), Key: name, Verdict: store.AdminVerdict(verdict), Text: text})
-			return nil
-		})
-	})
-	return entries, err
+	return engine.ReadList(ctx, s.db, engine.Scan, func(v engine.Row) (store.AdminEntry, error) {
+		name, err := column.Text(v[1])
+		return store.AdminEntry{List: store.AdminList(v.Text(0)), Key: name, Verdict: store.AdminVerdict(v.Text(2)), Text: v.Text(3)}, err
+	}, sqlAdminLists)
 }
 
 const (
@@ -125,9 +115,8 @@ func (w *Writer) useCalls(calls []store.UsedCall, before int64) (had []bool, err
 // their time.
 func (s *Store) UsedCalls(ctx context.Context, since int64, fn func(store.UsedCall)) error {
 	return s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		return c.Query(ctx, sqlCalls, []engine.Value{since}, func(v []engine.Value) error {
-			at, _ := v[2].(int64)
-			fn(store.UsedCall{ID: column.HexOf(v[0]), Key: column.HexOf(v[1]), At: at})
+		return c.Query(ctx, sqlCalls, []engine.Value{since}, func(v engine.Row) error {
+			fn(store.UsedCall{ID: v.Hex(0), Key: v.Hex(1), At: v.Int(2)})
 			return nil
 		})
 	})

@@ -54,13 +54,11 @@ func (s *Store) Cases(ctx context.Context, keys, contracts []string) (out []gate
 			} else if !some {
 				continue
 			}
-			err := c.Query(ctx, sqlCasesOf, []engine.Value{who, string(named), int64(MaxCases - len(out))}, func(v []engine.Value) error {
-				out = append(out, caseOf(v))
-				return nil
-			})
+			more, err := engine.List(ctx, c, caseOf, sqlCasesOf, who, string(named), int64(MaxCases-len(out)))
 			if err != nil {
 				return err
 			}
+			out = append(out, more...)
 		}
 		for i := range out {
 			if err := unhide(ctx, c, out[i].Contract, &out[i].Poster, &out[i].Worker); err != nil {
@@ -72,15 +70,14 @@ func (s *Store) Cases(ctx context.Context, keys, contracts []string) (out []gate
 	return out, err
 }
 
-func caseOf(v []engine.Value) gate.Case {
-	contract, _ := v[0].(string)
-	c := gate.Case{Contract: contract, Poster: column.HexOf(v[1]), Worker: column.HexOf(v[2])}
+func caseOf(v engine.Row) (gate.Case, error) {
+	c := gate.Case{Contract: v.Text(0), Poster: v.Hex(1), Worker: v.Hex(2)}
 	for _, key := range v[3:] {
 		if key != nil {
 			c.Agreed = append(c.Agreed, column.HexOf(key))
 		}
 	}
-	return c
+	return c, nil
 }
 
 // TermsOf are who decides about a contract between two keys: what the poster

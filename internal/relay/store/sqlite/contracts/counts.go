@@ -15,12 +15,8 @@ const (
 // groups counts what the reader sees of a part.
 func (p threadPart) groups(ctx context.Context, c *engine.Conn) (out []store.ThreadGroup, err error) {
 	text, args := p.sql(sqlGroups, "")
-	err = c.Query(ctx, text, args, func(v []engine.Value) error {
-		kind, _ := v[0].(string)
-		form, _ := v[1].(int64)
-		n, _ := v[2].(int64)
-		published, _ := v[3].(int64)
-		out = addGroup(out, store.ThreadGroup{Author: p.author, Type: kind, Form: store.EntryForm(form), Count: int(n), Published: int(published)})
+	err = c.Query(ctx, text, args, func(v engine.Row) error {
+		out = addGroup(out, store.ThreadGroup{Author: p.author, Type: v.Text(0), Form: store.EntryForm(v.Int(1)), Count: int(v.Int(2)), Published: int(v.Int(3))})
 		return nil
 	})
 	return out, err

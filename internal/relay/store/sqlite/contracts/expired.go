@@ -47,9 +47,8 @@ func (w *states) partyAfterAll(ev *nostr.Event) error {
 	if err != nil {
 		return err
 	}
-	return w.c.Each(sqlSaidByWorker, []engine.Value{said.Contract, poster, worker}, func(v []engine.Value) error {
-		p := niptemp.Step{Contract: said.Contract, ID: column.HexOf(v[0]), Author: said.To, To: ev.PubKey, Status: niptemp.Expired, Previous: niptemp.Open}
-		p.CreatedAt, _ = v[1].(int64)
+	return w.c.Each(sqlSaidByWorker, []engine.Value{said.Contract, poster, worker}, func(v engine.Row) error {
+		p := niptemp.Step{Contract: said.Contract, ID: v.Hex(0), Author: said.To, To: ev.PubKey, Status: niptemp.Expired, Previous: niptemp.Open, CreatedAt: v.Int(1)}
 		if err := w.addStep(p, pairKey{said.Contract, a, b}, false, 0); err != nil {
 			return err
 		}

@@ -72,10 +72,8 @@ func (s *Store) ContractPair(ctx context.Context, contract, key, poster string) 
 			return err
 		}
 		row, err := f.find(by)
-		if err == nil && row != nil {
-			if out, err = scanPair(row); err == nil {
-				err = unhidePair(ctx, c, out, key, poster)
-			}
+		if err == nil {
+			out, err = foundPair(ctx, c, row, key, poster)
 		}
 		return err
 	})
@@ -93,8 +91,7 @@ type finder struct {
 func (f *finder) findOwner() error {
 	row, err := f.c.One(sqlOwner, f.contract)
 	if err == nil && row != nil {
-		f.owner, _ = row[0].([]byte)
-		f.committed = row[1] != nil
+		f.owner, f.committed = row.Blob(0), row[1] != nil
 	}
 	return err
 }
@@ -192,7 +189,7 @@ func (f *finder) arbitrated(poster []byte) ([]engine.Value, error) {
 }
 
 // standsBefore is the order of sqlPairOfA: shown, then n.
-func standsBefore(x, y []engine.Value) bool {
+func standsBefore(x, y engine.Row) bool {
 	if at := len(x) - 1; x[at] != y[at] {
 		return x[at].(int64) < y[at].(int64)
 	}
@@ -221,10 +218,7 @@ func (s *Store) ContractSalt(ctx context.Context, contract, poster string) (salt
 		if err != nil {
 			return err
 		}
-		row, err := c.One(sqlSalt, contract, owner)
-		if row != nil {
-			salt, _ = row[0].([]byte)
-		}
+		salt, err = c.Blob(sqlSalt, contract, owner)
 		return err
 	})
 	return salt, err
@@ -237,11 +231,7 @@ func (s *Store) LastState(ctx context.Context, contract, author string) (at int6
 	if !ok {
 		return 0, fmt.Errorf("the author is no pubkey")
 	}
-	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
-		at, err = c.Number(sqlLastStep, contract, who)
-		return err
-	})
-	return at, err
+	return engine.Look(ctx, s.db, (*engine.Conn).Number, sqlLastStep, contract, who)
 }
 
 // fewIDs is how many ids are a look-up; more are a scan.
@@ -266,9 +256,8 @@ func (s *Store) ContractsUnseen(ctx context.Context, r gate.Reader, ids []string
 	err = s.db.Snapshot(ctx, how, func(ctx context.Context, c *engine.Conn) error {
 		for _, k := range r.Keys() {
 			who, _ := column.Hex32(k)
-			err := c.Query(ctx, sqlPartOf, []engine.Value{string(list), who}, func(v []engine.Value) error {
-				id, _ := v[0].(string)
-				delete(distinct, id)
+			err := c.Query(ctx, sqlPartOf, []engine.Value{string(list), who}, func(v engine.Row) error {
+				delete(distinct, v.Text(0))
 				return nil
 			})
 			if err != nil {

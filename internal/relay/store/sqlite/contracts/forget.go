@@ -91,24 +91,16 @@ func (w *parties) renameParty(contract string, from, to []byte, limit int) (n in
 // forgetStep looks after keys whose last words under a contract may be gone,
 // and reports whether there may be more.
 func (w *parties) forgetStep(limit int) (more bool, err error) {
-	type named struct {
-		contract string
-		key      []byte
-	}
-	var all []named
-	err = w.c.Each(sqlForgetting, []engine.Value{int64(limit)}, func(v []engine.Value) error {
-		contract, _ := v[0].(string)
-		key, _ := v[1].([]byte)
-		all = append(all, named{contract, append([]byte(nil), key...)})
-		return nil
-	})
 	left := limit
-	for i := 0; i < len(all) && err == nil && left > 0; i++ {
-		var n int
-		n, err = w.forgetParty(all[i].contract, all[i].key, left)
+	err = w.c.Each(sqlForgetting, []engine.Value{int64(limit)}, func(v engine.Row) error {
+		if more = true; left <= 0 {
+			return nil
+		}
+		n, err := w.forgetParty(v.Text(0), v.Blob(1), left)
 		left -= n + 1
-	}
-	return len(all) > 0, err
+		return err
+	})
+	return more, err
 }
 
 // forgetParties does one step of it that a command asks for.
@@ -155,15 +147,11 @@ func (w *parties) forgetParty(contract string, key []byte, limit int) (rows int,
 
 // partiesKey is the key of all hashes of parties.
 func (w *parties) partiesKey() ([]byte, error) {
-	row, err := w.c.One(sqlPartiesKey)
-	if err != nil {
-		return nil, err
+	secret, err := w.c.Blob(sqlPartiesKey)
+	if err == nil && secret == nil {
+		err = errors.New("the key that parties are hashed with is missing")
 	}
-	if row == nil {
-		return nil, errors.New("the key that parties are hashed with is missing")
-	}
-	secret, _ := row[0].([]byte)
-	return secret, nil
+	return secret, err
 }
 
 // Done is the last contract that Prune has been through.
@@ -196,9 +184,8 @@ func (w *Writer) Prune(limit int, done store.FinalPair) (int, error) {
 	until := w.Now - int64(days)*int64(24*time.Hour/time.Second)
 	n := 0
 	args := []engine.Value{until, done.At, done.Contract, done.A, done.B, int64(limit)}
-	err := w.c.Each(sqlFinalStates, args, func(row []engine.Value) error {
-		contract, _ := row[1].(string)
-		done = store.FinalPair{At: row[0].(int64), Contract: contract, A: row[2].([]byte), B: row[3].([]byte)}
+	err := w.c.Each(sqlFinalStates, args, func(row engine.Row) error {
+		done = store.FinalPair{At: row.Int(0), Contract: row.Text(1), A: row.Blob(2), B: row.Blob(3)}
 		n++
 		return w.forgetContract(done)
 	})

@@ -51,12 +51,7 @@ func standIn(c *engine.Conn, contract string, key []byte) ([]byte, error) {
 // hidden is the key of the hashes that stand for parties of a contract, nil
 // where there are none.
 func hidden(c *engine.Conn, contract string) ([]byte, error) {
-	row, err := c.One(sqlHidden, contract)
-	if err != nil || row == nil {
-		return nil, err
-	}
-	secret, _ := row[0].([]byte)
-	return secret, nil
+	return c.Blob(sqlHidden, contract)
 }
 
 // standIns is standIn for two keys, the lower one first.
@@ -106,9 +101,9 @@ func unhide(ctx context.Context, c *engine.Conn, contract string, poster, worker
 				name = hint
 			}
 		}
-		err := c.Query(ctx, sqlNamedIn, []engine.Value{contract, other, a, b, int64(maxNamed)}, func(v []engine.Value) error {
-			if key, _ := v[0].([]byte); bytes.Equal(partyHash(secret, key), hash) {
-				name = column.HexOf(key)
+		err := c.Query(ctx, sqlNamedIn, []engine.Value{contract, other, a, b, int64(maxNamed)}, func(v engine.Row) error {
+			if bytes.Equal(partyHash(secret, v.Blob(0)), hash) {
+				name = v.Hex(0)
 				return engine.ErrStop
 			}
 			return nil
@@ -123,18 +118,23 @@ func unhide(ctx context.Context, c *engine.Conn, contract string, poster, worker
 	return nil
 }
 
-// unhidePair is that of a pair.
-func unhidePair(ctx context.Context, c *engine.Conn, p *store.ContractPair, hints ...string) error {
-	if p == nil {
-		return nil
+// foundPair reads a pair, nil for none.
+func foundPair(ctx context.Context, c *engine.Conn, row engine.Row, hints ...string) (*store.ContractPair, error) {
+	if row == nil {
+		return nil, nil
 	}
-	return unhide(ctx, c, p.Contract, &p.Poster, &p.Worker, hints...)
+	p, err := scanPair(row)
+	if err == nil {
+		err = unhide(ctx, c, p.Contract, &p.Poster, &p.Worker, hints...)
+	}
+	return &p, err
 }
 
-// unhideAll does so for several, unless they could not be read.
-func unhideAll(ctx context.Context, c *engine.Conn, pairs []store.ContractPair, err error) error {
-	for i := 0; i < len(pairs) && err == nil; i++ {
-		err = unhidePair(ctx, c, &pairs[i])
+// pairs reads several pairs.
+func pairs(ctx context.Context, c *engine.Conn, text string, args ...engine.Value) ([]store.ContractPair, error) {
+	all, err := engine.List(ctx, c, scanPair, text, args...)
+	for i := 0; i < len(all) && err == nil; i++ {
+		err = unhide(ctx, c, all[i].Contract, &all[i].Poster, &all[i].Worker)
 	}
-	return err
+	return all, err
 }

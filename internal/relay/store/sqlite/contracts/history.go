@@ -67,23 +67,17 @@ func arrivalOf(c *engine.Conn, requests Withdrawals, seq int64, left *int) (*arr
 	if err != nil || row == nil {
 		return nil, err
 	}
-	contract, _ := row[0].(string)
-	n, _ := row[1].(int64)
-	came, _ := row[2].(int64)
-	a := &arrival{N: n, ReceivedAt: instant(came)}
-	at, _ := row[3].(int64)
-	if at == 0 {
-		return a, nil
+	a := &arrival{N: row.Int(1), ReceivedAt: instant(row.Int(2))}
+	if at := row.Int(3); at != 0 {
+		a.Withdrawn = &withdrawnBy{At: instant(at)}
+		a.Withdrawn.Event, err = requestOf(c, requests, row.Text(0), row.Blob(4), left)
 	}
-	a.Withdrawn = &withdrawnBy{At: instant(at)}
-	a.Withdrawn.Event, err = requestOf(c, requests, contract, row[4], left)
 	return a, err
 }
 
 // requestOf is the signed request where it may be shown and there is room for
 // it, else its id, else nil.
-func requestOf(c *engine.Conn, requests Withdrawals, contract string, request engine.Value, left *int) (any, error) {
-	id, _ := request.([]byte)
+func requestOf(c *engine.Conn, requests Withdrawals, contract string, id []byte, left *int) (any, error) {
 	if id == nil {
 		return nil, nil
 	}

@@ -109,14 +109,8 @@ func (s *Store) Contracts(ctx context.Context, key, status string, limit, offset
 			return err
 		}
 		total = int(n)
-		err = c.Query(ctx, sqlContracts, []engine.Value{who, status, int64(limit), int64(offset)}, func(v []engine.Value) error {
-			p, err := scanPair(v)
-			if err == nil {
-				out = append(out, *p)
-			}
-			return err
-		})
-		return unhideAll(ctx, c, out, err)
+		out, err = pairs(ctx, c, sqlContracts, who, status, int64(limit), int64(offset))
+		return err
 	})
 	return out, total, err
 }
@@ -140,7 +134,7 @@ func (s *Store) ContractsNaming(ctx context.Context, pubkey string) (n int, err 
 	seen := map[string]bool{}
 	err = s.db.Whole(ctx, func(ctx context.Context, c *engine.Conn) error {
 		args := []engine.Value{int64(niptemp.KindState), []byte(pubkey)}
-		return c.Query(ctx, sqlStatesSaying, args, func(v []engine.Value) error {
+		return c.Query(ctx, sqlStatesSaying, args, func(v engine.Row) error {
 			raw, _ := v[0].([]byte)
 			ev, err := column.Event(raw)
 			if err != nil {

@@ -68,13 +68,8 @@ func (s *Store) ContractMoves(ctx context.Context, p *store.ContractPair, whole 
 			return nil
 		}
 		size := 0
-		return c.Query(ctx, sqlMoves, append(args, int64(limit), int64(offset)), func(v []engine.Value) error {
-			m := store.ThreadMove{}
-			m.N, _ = v[0].(int64)
-			m.ArrivedAt, _ = v[1].(int64)
-			m.Withdrawn, _ = v[2].(int64)
-			m.Request, _ = v[3].([]byte)
-			m.Data, _ = v[4].([]byte)
+		return c.Query(ctx, sqlMoves, append(args, int64(limit), int64(offset)), func(v engine.Row) error {
+			m := store.ThreadMove{N: v.Int(0), ArrivedAt: v.Int(1), Withdrawn: v.Int(2), Request: v.Blob(3), Data: v.Blob(4)}
 			out = append(out, m)
 			if size += len(m.Data); size >= maxBytes {
 				return engine.ErrStop
@@ -110,14 +105,12 @@ func (s *Store) ContractTalk(ctx context.Context, contract, key string) (out *st
 	if !ok {
 		return nil, nil
 	}
-	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
-		row, err := c.One(sqlTalk, contract, who)
-		if err == nil && row != nil {
-			out, err = scanTalk(row)
-		}
-		return err
-	})
-	return out, err
+	row, err := engine.Look(ctx, s.db, (*engine.Conn).One, sqlTalk, contract, who)
+	if err != nil || row == nil {
+		return nil, err
+	}
+	p, err := scanTalk(row)
+	return &p, err
 }
 
 // ContractTalks lists the contracts of a key of which only entries are known,
@@ -133,25 +126,20 @@ func (s *Store) ContractTalks(ctx context.Context, key string, limit, offset int
 		if err != nil || limit <= 0 || offset >= total {
 			return err
 		}
-		return c.Query(ctx, sqlTalks, []engine.Value{who, int64(limit), int64(offset)}, func(v []engine.Value) error {
-			p, err := scanTalk(v)
-			if err == nil {
-				out = append(out, *p)
-			}
-			return err
-		})
+		out, err = engine.List(ctx, c, scanTalk, sqlTalks, who, int64(limit), int64(offset))
+		return err
 	})
 	return out, total, err
 }
 
 // scanTalk reads columnsTalk.
-func scanTalk(v []engine.Value) (*store.ContractPair, error) {
+func scanTalk(v engine.Row) (p store.ContractPair, err error) {
 	contract, ok := v[0].(string)
 	at, is := v[4].(int64)
 	if !ok || !is {
-		return nil, fmt.Errorf("contract without a state: %w", column.ErrDamaged)
+		return p, fmt.Errorf("contract without a state: %w", column.ErrDamaged)
 	}
-	p := &store.ContractPair{Contract: contract, Poster: column.HexOf(v[3]), MovedAt: at, At: at}
+	p = store.ContractPair{Contract: contract, Poster: v.Hex(3), MovedAt: at, At: at}
 	for _, key := range v[1:3] {
 		if k := column.HexOf(key); k != p.Poster {
 			p.Worker = k

@@ -200,7 +200,7 @@ func (w *threads) decidedPair(ev *nostr.Event) (poster, worker []byte, ok bool, 
 // placeDecisions gives what was decided about an offer, and came before it, its
 // place in the thread.
 func (w *threads) placeDecisions(contract string, poster, to []byte) error {
-	return w.c.Each(sqlPlacedElse, []engine.Value{contract, poster, to, int64(maxVerdicts)}, func(v []engine.Value) error {
+	return w.c.Each(sqlPlacedElse, []engine.Value{contract, poster, to, int64(maxVerdicts)}, func(v engine.Row) error {
 		worker, _ := v[1].([]byte)
 		if string(worker) == string(poster) {
 			worker = to

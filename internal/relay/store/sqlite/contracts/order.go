@@ -174,10 +174,8 @@ func (w *threads) gapOfMove(seq int64) error {
 	if err != nil || row == nil {
 		return err
 	}
-	who, _ := row[3].([]byte)
-	to, _ := row[4].([]byte)
-	contract, _ := row[8].(string)
-	a, b, err := standIns(w.c, contract, who, to)
+	who, contract := row.Blob(3), row.Text(8)
+	a, b, err := standIns(w.c, contract, who, row.Blob(4))
 	if err != nil {
 		return err
 	}
@@ -192,8 +190,7 @@ func (w *threads) gapOfMove(seq int64) error {
 		if err != nil || of == nil {
 			return err
 		}
-		a, _ = of[0].([]byte)
-		b, _ = of[1].([]byte)
+		a, b = of.Blob(0), of.Blob(1)
 		if err := w.forgetDecision(row[8], a, b, row[9]); err != nil {
 			return err
 		}

@@ -60,24 +60,14 @@ func (s *Store) ThreadOrder(ctx context.Context, t store.Thread, fn func(store.O
 		for _, p := range said {
 			text, args = text+" UNION ALL "+sqlOrderEntries, append(args, t.Contract, p[0], p[1])
 		}
-		return c.Query(ctx, text+" ORDER BY 1", args, func(v []engine.Value) error { return fn(scanOrder(v)) })
+		return c.Query(ctx, text+" ORDER BY 1", args, func(v engine.Row) error { return fn(scanOrder(v)) })
 	})
 }
 
-func scanOrder(v []engine.Value) store.OrderItem {
-	item := store.OrderItem{}
-	item.N, _ = v[0].(int64)
-	item.ReceivedAt, _ = v[1].(int64)
-	if id, ok := v[2].([]byte); ok {
-		item.ID = id
-		return item
+func scanOrder(v engine.Row) store.OrderItem {
+	item := store.OrderItem{N: v.Int(0), ReceivedAt: v.Int(1), ID: v.Blob(2)}
+	if item.ID == nil {
+		item.Gap = &store.Gap{Type: v.Text(3), Role: v.Text(4), Status: v.Text(5), Previous: v.Text(6), CreatedAt: v.Int(7)}
 	}
-	g := &store.Gap{}
-	g.Type, _ = v[3].(string)
-	g.Role, _ = v[4].(string)
-	g.Status, _ = v[5].(string)
-	g.Previous, _ = v[6].(string)
-	g.CreatedAt, _ = v[7].(int64)
-	item.Gap = g
 	return item
 }

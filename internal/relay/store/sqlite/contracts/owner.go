@@ -46,8 +46,7 @@ func (w *owners) ownership(r *record) (o ownership, err error) {
 		return o, err
 	}
 	if row != nil {
-		o.owner, _ = row[0].([]byte)
-		o.committed = row[1] != nil
+		o.owner, o.committed = row.Blob(0), row[1] != nil
 	}
 	if o.committed {
 		return o, nil
@@ -143,12 +142,7 @@ func (w *owners) hasPart(r *record) (bool, error) {
 
 // acceptedBy is the worker who accepted an owner's contract, nil for nobody.
 func (w *owners) acceptedBy(contract string, owner []byte) ([]byte, error) {
-	row, err := w.c.One(sqlAccepted, contract, owner)
-	if err != nil || row == nil {
-		return nil, err
-	}
-	worker, _ := row[0].([]byte)
-	return worker, nil
+	return w.c.Blob(sqlAccepted, contract, owner)
 }
 
 // standing is the state of what the record's author has posted under its

@@ -36,10 +36,8 @@ func (s *Store) ContractBetween(ctx context.Context, contract, poster, worker st
 			return err
 		}
 		row, err := c.One(sqlPairExact, contract, a, b)
-		if err == nil && row != nil {
-			if out, err = scanPair(row); err == nil {
-				err = unhidePair(ctx, c, out, poster, worker)
-			}
+		if err == nil {
+			out, err = foundPair(ctx, c, row, poster, worker)
 		}
 		return err
 	})
@@ -126,19 +124,8 @@ func (s *Store) ContractDecision(ctx context.Context, p *store.ContractPair) (ou
 		if err != nil || row == nil {
 			return err
 		}
-		out = &store.ContractDecision{}
-		out.Was, _ = row[0].(string)
-		out.Status, _ = row[1].(string)
-		out.By, _ = row[2].(string)
-		if row[3] != nil {
-			out.Key = column.HexOf(row[3])
-		}
-		out.Note, _ = row[4].(string)
-		out.At, _ = row[5].(int64)
-		if row[6] != nil {
-			out.EventID = column.HexOf(row[6])
-			out.Gone = out.EventID == ""
-		}
+		out = &store.ContractDecision{Was: row.Text(0), Status: row.Text(1), By: row.Text(2), Key: row.Hex(3), Note: row.Text(4), At: row.Int(5), EventID: row.Hex(6)}
+		out.Gone = row[6] != nil && out.EventID == ""
 		return nil
 	})
 	return out, err
@@ -147,25 +134,15 @@ func (s *Store) ContractDecision(ctx context.Context, p *store.ContractPair) (ou
 // DueContracts lists up to limit pairs whose deadline is to be looked at.
 func (s *Store) DueContracts(ctx context.Context, now int64, limit int) (out []store.ContractPair, err error) {
 	err = s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		err := c.Query(ctx, sqlDue, []engine.Value{now, int64(limit)}, func(v []engine.Value) error {
-			p, err := scanPair(v)
-			if err == nil {
-				out = append(out, *p)
-			}
-			return err
-		})
-		return unhideAll(ctx, c, out, err)
+		out, err = pairs(ctx, c, sqlDue, now, int64(limit))
+		return err
 	})
 	return out, err
 }
 
 // NextDue is when the first deadline is to be looked at, 0 for never.
 func (s *Store) NextDue(ctx context.Context) (at int64, err error) {
-	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
-		at, err = c.Number(sqlFirstDue)
-		return err
-	})
-	return at, err
+	return engine.Look(ctx, s.db, (*engine.Conn).Number, sqlFirstDue)
 }
 
 // LookAtDeadline says when a pair's deadline is to be looked at again, 0 for
@@ -184,14 +161,17 @@ func (w *Writer) lookAtDeadline(c store.LookAtDeadline) error {
 }
 
 // scanPair reads columnsPair.
-func scanPair(v []engine.Value) (*store.ContractPair, error) {
+func scanPair(v engine.Row) (p store.ContractPair, err error) {
 	a, ok1 := v[1].([]byte)
 	b, ok2 := v[2].([]byte)
 	poster, ok3 := v[3].([]byte)
 	if !ok1 || !ok2 || !ok3 {
-		return nil, fmt.Errorf("contract state: %w", column.ErrDamaged)
+		return p, fmt.Errorf("contract state: %w", column.ErrDamaged)
 	}
-	p := &store.ContractPair{Poster: column.HexOf(poster), EventID: column.HexOf(v[6])}
+	p = store.ContractPair{
+		Contract: v.Text(0), Poster: v.Hex(3), Status: v.Text(4), MovedAt: v.Int(5), EventID: v.Hex(6), At: v.Int(7), N: v.Int(8),
+		Deadline: v.Int(9), Arbitrator: v.Hex(10), Unproven: v.Int(11) == 1,
+	}
 	switch {
 	case bytes.Equal(a, b):
 	case bytes.Equal(a, poster):
@@ -199,15 +179,5 @@ func scanPair(v []engine.Value) (*store.ContractPair, error) {
 	default:
 		p.Worker = column.HexOf(a)
 	}
-	p.Contract, _ = v[0].(string)
-	p.Status, _ = v[4].(string)
-	p.MovedAt, _ = v[5].(int64)
-	p.At, _ = v[7].(int64)
-	p.N, _ = v[8].(int64)
-	p.Deadline, _ = v[9].(int64)
-	if v[10] != nil {
-		p.Arbitrator = column.HexOf(v[10])
-	}
-	p.Unproven = v[11] == engine.Value(int64(1))
 	return p, nil
 }

@@ -61,7 +61,7 @@ func opened(t *testing.T) *engine.DB {
 // planOf is how SQLite answers a statement.
 func planOf(ctx context.Context, db *engine.DB, text string, args []engine.Value) (lines []string, err error) {
 	err = db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		return c.Query(ctx, "EXPLAIN QUERY PLAN "+text, args, func(v []engine.Value) error {
+		return c.Query(ctx, "EXPLAIN QUERY PLAN "+text, args, func(v engine.Row) error {
 			line, _ := v[3].(string)
 			lines = append(lines, line)
 			return nil

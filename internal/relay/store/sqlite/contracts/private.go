@@ -3,6 +3,7 @@ package contracts
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
@@ -33,8 +34,8 @@ func (PrivateEntries) Reseal(ctx context.Context, c *engine.Conn, put func(v sto
 	for last := []engine.Value{"", []byte{}, []byte{}, int64(-1 << 63), []byte{}}; ; {
 		var page []store.Sealed
 		var keys [][]engine.Value
-		err := c.Query(ctx, sqlSealedEntries, append(last[:5:5], int64(resealed)), func(v []engine.Value) error {
-			v = append([]engine.Value(nil), v...)
+		err := c.Query(ctx, sqlSealedEntries, append(last[:5:5], int64(resealed)), func(v engine.Row) error {
+			v = slices.Clone(v)
 			contract, ok1 := v[0].(string)
 			at, ok2 := v[3].(int64)
 			kind, ok3 := v[5].(string)
@@ -42,9 +43,7 @@ func (PrivateEntries) Reseal(ctx context.Context, c *engine.Conn, put func(v sto
 			if !ok1 || !ok2 || !ok3 || !ok4 {
 				return fmt.Errorf("private entry: %w", column.ErrDamaged)
 			}
-			e := &store.ThreadEntry{Author: column.HexOf(v[1]), Other: column.HexOf(v[2]), CreatedAt: at, Form: store.EntryPrivate, Type: kind, Entry: name}
-			e.ID, _ = v[4].([]byte)
-			e.Data, _ = v[7].([]byte)
+			e := &store.ThreadEntry{Author: v.Hex(1), Other: v.Hex(2), CreatedAt: at, ID: v.Blob(4), Form: store.EntryPrivate, Type: kind, Entry: name, Data: v.Blob(7)}
 			page, keys = append(page, store.Sealed{Contract: contract, Entry: e, Value: e.Data}), append(keys, v[:5:5])
 			return nil
 		})

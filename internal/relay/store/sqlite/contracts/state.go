@@ -62,10 +62,9 @@ func (w *states) stateOf(k pairKey) (*heldState, error) {
 	if err != nil || row == nil {
 		return nil, err
 	}
-	status, _ := row[1].(string)
 	s := &heldState{State: niptemp.State{
-		Contract: k.contract, Poster: column.HexOf(row[0]), Status: niptemp.Status(status), CreatedAt: row[2].(int64), EventID: column.HexOf(row[3]),
-	}, unproven: row[4] == engine.Value(int64(1))}
+		Contract: k.contract, Poster: row.Hex(0), Status: niptemp.Status(row.Text(1)), CreatedAt: row.Int(2), EventID: row.Hex(3),
+	}, unproven: row.Int(4) == 1}
 	switch a, b := column.HexOf(k.a), column.HexOf(k.b); {
 	case a == b:
 	case s.Poster == a:
@@ -87,11 +86,7 @@ func (w *states) setState(k pairKey, s niptemp.State, unproven bool) error {
 	if err != nil {
 		return err
 	}
-	flag := int64(0)
-	if unproven {
-		flag = 1
-	}
-	if _, err = w.Exec(sqlSetState, k.contract, k.a, k.b, poster, string(s.Status), s.CreatedAt, event, flag, w.Now); err != nil || had {
+	if _, err = w.Exec(sqlSetState, k.contract, k.a, k.b, poster, string(s.Status), s.CreatedAt, event, column.Bool(unproven), w.Now); err != nil || had {
 		return err
 	}
 	if !bytes.Equal(k.a, k.b) {

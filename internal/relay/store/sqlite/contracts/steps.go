@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"context"
 	"encoding/hex"
 	"fmt"
 
@@ -82,16 +83,10 @@ func (k pairKey) keys(more ...engine.Value) []engine.Value {
 
 // steps reads what a query selects as columnsStep.
 func (w *states) steps(contract, text string, args []engine.Value) (out []niptemp.Step, err error) {
-	err = w.c.Each(text, args, func(v []engine.Value) error {
-		p := niptemp.Step{Contract: contract, ID: column.HexOf(v[0]), Author: column.HexOf(v[1]), To: column.HexOf(v[2])}
-		status, _ := v[3].(string)
-		previous, _ := v[4].(string)
-		p.Status, p.Previous = niptemp.Status(status), niptemp.Status(previous)
-		p.CreatedAt, _ = v[5].(int64)
-		out = append(out, p)
-		return nil
-	})
-	return out, err
+	return engine.List(context.Background(), w.c, func(v engine.Row) (niptemp.Step, error) {
+		return niptemp.Step{Contract: contract, ID: v.Hex(0), Author: v.Hex(1), To: v.Hex(2),
+			Status: niptemp.Status(v.Text(3)), Previous: niptemp.Status(v.Text(4)), CreatedAt: v.Int(5)}, nil
+	}, text, args...)
 }
 
 // refold finds where a contract stands between two keys after a state arrived
@@ -179,8 +174,8 @@ func (w *states) extend(k pairKey, current *heldState) error {
 		return err
 	}
 	last := map[string]int64{}
-	err = w.c.Each(sqlLastOfChain, k.keys(), func(v []engine.Value) error {
-		last[column.HexOf(v[0])], _ = v[1].(int64)
+	err = w.c.Each(sqlLastOfChain, k.keys(), func(v engine.Row) error {
+		last[v.Hex(0)] = v.Int(1)
 		return nil
 	})
 	if err != nil {
@@ -241,18 +236,11 @@ func (w *states) tryAgain(contract string, of, owner []byte, all bool) error {
 	if all {
 		text = sqlPairsOf
 	}
-	var pairs []pairKey
-	err := w.c.Each(text, []engine.Value{contract, of, int64(maxPairs)}, func(v []engine.Value) error {
-		a, ok1 := v[0].([]byte)
-		b, ok2 := v[1].([]byte)
-		if !ok1 || !ok2 {
+	return w.c.Each(text, []engine.Value{contract, of, int64(maxPairs)}, func(v engine.Row) error {
+		k := pairKey{contract, v.Blob(0), v.Blob(1)}
+		if k.a == nil || k.b == nil {
 			return fmt.Errorf("contract state: %w", column.ErrDamaged)
 		}
-		pairs = append(pairs, pairKey{contract, a, b})
-		return nil
+		return w.refold(k, owner)
 	})
-	for i := 0; i < len(pairs) && err == nil; i++ {
-		err = w.refold(pairs[i], owner)
-	}
-	return err
 }

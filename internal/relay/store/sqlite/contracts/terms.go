@@ -83,16 +83,9 @@ func (w *states) offer(said niptemp.StateText, poster, to []byte) error {
 	if err := w.standUnder(said.Contract, poster, poster); err != nil {
 		return err
 	}
-	var workers [][]byte
-	err := w.c.Each(sqlOfferedTo, []engine.Value{said.Contract, poster, int64(maxPairs)}, func(v []engine.Value) error {
-		worker, _ := v[0].([]byte)
-		workers = append(workers, bytes.Clone(worker))
-		return nil
+	return w.c.Each(sqlOfferedTo, []engine.Value{said.Contract, poster, int64(maxPairs)}, func(v engine.Row) error {
+		return w.agreeWith(said.Contract, poster, v.Blob(0))
 	})
-	for i := 0; i < len(workers) && err == nil; i++ {
-		err = w.agreeWith(said.Contract, poster, workers[i])
-	}
-	return err
 }
 
 func (w *states) sayTerms(contract string, poster, worker []byte, said int64, t niptemp.Terms) error {
@@ -116,7 +109,7 @@ func (w *states) sayTerms(contract string, poster, worker []byte, said int64, t 
 // agreeWith writes down what a poster has offered and a worker repeated.
 func (w *states) agreeWith(contract string, poster, worker []byte) error {
 	var both niptemp.Terms
-	err := w.c.Each(sqlAgreedTerms, []engine.Value{contract, poster, worker}, func(v []engine.Value) error {
+	err := w.c.Each(sqlAgreedTerms, []engine.Value{contract, poster, worker}, func(v engine.Row) error {
 		addTerm(&both, v)
 		return nil
 	})
@@ -167,7 +160,7 @@ func (w *states) termsOffered(contract string, poster, worker []byte) (t niptemp
 
 func offeredTerms(ctx context.Context, c *engine.Conn, contract string, poster, worker []byte) (t niptemp.Terms, err error) {
 	var toAll, toWorker niptemp.Terms
-	err = c.Query(ctx, sqlOfferedTerms, []engine.Value{contract, poster, worker}, func(v []engine.Value) error {
+	err = c.Query(ctx, sqlOfferedTerms, []engine.Value{contract, poster, worker}, func(v engine.Row) error {
 		var said niptemp.Terms
 		addTerm(&said, v)
 		if v[2] == int64(1) {
@@ -199,17 +192,16 @@ func agreedTerms(c *engine.Conn, contract string, poster, worker []byte) (t nipt
 }
 
 // addTerm takes a row of term and value.
-func addTerm(t *niptemp.Terms, v []engine.Value) {
-	term, _ := v[0].(int64)
-	switch term {
+func addTerm(t *niptemp.Terms, v engine.Row) {
+	switch v.Int(0) {
 	case termArbitrator:
-		t.Arbitrator = column.HexOf(v[1])
+		t.Arbitrator = v.Hex(1)
 	case termDecider:
-		t.Decider = column.HexOf(v[1])
+		t.Decider = v.Hex(1)
 	case termExpirer:
-		t.Expirer = column.HexOf(v[1])
+		t.Expirer = v.Hex(1)
 	case termDeadline:
-		t.Deadline, _ = v[1].(int64)
+		t.Deadline = v.Int(1)
 	}
 }
 

@@ -123,7 +123,7 @@ func (t thread) entries(ctx context.Context, c *engine.Conn, text string, args [
 		return nil, nil
 	}
 	size := 0
-	err = c.Query(ctx, text, args, func(v []engine.Value) error {
+	err = c.Query(ctx, text, args, func(v engine.Row) error {
 		e, err := scanEntry(v)
 		if err != nil {
 			return err
@@ -219,22 +219,13 @@ func (p threadPart) sql(selected, more string, extra ...engine.Value) (string, [
 	return selected + p.where + more, append(slices.Clip(p.args), extra...)
 }
 
-func scanEntry(v []engine.Value) (e store.ThreadEntry, err error) {
+func scanEntry(v engine.Row) (e store.ThreadEntry, err error) {
 	id, ok := v[3].([]byte)
 	if !ok {
 		return e, fmt.Errorf("contract entry: %w", column.ErrDamaged)
 	}
-	e = store.ThreadEntry{Author: column.HexOf(v[0]), Other: column.HexOf(v[1]), ID: id, Published: v[8] != nil}
-	e.CreatedAt, _ = v[2].(int64)
-	form, _ := v[4].(int64)
-	e.Form = store.EntryForm(form)
-	e.Type, _ = v[5].(string)
-	e.Entry, _ = v[6].(string)
-	e.ArrivedAt, _ = v[7].(int64)
-	e.N, _ = v[9].(int64)
-	e.K, _ = v[10].(int64)
-	e.Withdrawn, _ = v[11].(int64)
-	e.Request, _ = v[12].([]byte)
-	e.Data, _ = v[13].([]byte)
-	return e, nil
+	return store.ThreadEntry{
+		Author: v.Hex(0), Other: v.Hex(1), CreatedAt: v.Int(2), ID: id, Form: store.EntryForm(v.Int(4)), Type: v.Text(5), Entry: v.Text(6),
+		ArrivedAt: v.Int(7), Published: v[8] != nil, N: v.Int(9), K: v.Int(10), Withdrawn: v.Int(11), Request: v.Blob(12), Data: v.Blob(13),
+	}, nil
 }

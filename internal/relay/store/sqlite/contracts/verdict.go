@@ -86,27 +86,21 @@ func (w *Writer) keepVerdict(d niptemp.Decision, ev *nostr.Event, imported bool)
 	if d.Worker != "" {
 		worker, _ = column.Hex32(d.Worker)
 	}
-	live := int64(1)
-	if imported {
-		live = 0
-	}
-	_, err = w.Exec(sqlKeepVerdict, d.Contract, id, author, poster, worker, string(d.Previous), string(d.Status), d.CreatedAt, live, said.Note)
+	_, err = w.Exec(sqlKeepVerdict, d.Contract, id, author, poster, worker, string(d.Previous), string(d.Status), d.CreatedAt, column.Bool(!imported), said.Note)
 	return err
 }
 
 // settle moves a contract by the decisions on it that hold now.
 func (w *states) settle(contract string) error {
-	return w.c.Each(sqlVerdicts, []engine.Value{contract, int64(maxVerdicts)}, func(v []engine.Value) error {
-		d := niptemp.Decision{Contract: contract, ID: column.HexOf(v[0]), Author: column.HexOf(v[1]), Poster: column.HexOf(v[2]), Worker: column.HexOf(v[3])}
+	return w.c.Each(sqlVerdicts, []engine.Value{contract, int64(maxVerdicts)}, func(v engine.Row) error {
+		d := niptemp.Decision{
+			Contract: contract, ID: v.Hex(0), Author: v.Hex(1), Poster: v.Hex(2), Worker: v.Hex(3),
+			Previous: niptemp.Status(v.Text(4)), Status: niptemp.Status(v.Text(5)), CreatedAt: v.Int(6),
+		}
 		if d.Worker == d.Poster {
 			d.Worker = ""
 		}
-		was, _ := v[4].(string)
-		status, _ := v[5].(string)
-		d.Previous, d.Status = niptemp.Status(was), niptemp.Status(status)
-		d.CreatedAt, _ = v[6].(int64)
-		note, _ := v[7].(string)
-		return w.carry(d, note)
+		return w.carry(d, v.Text(7))
 	})
 }
 
@@ -200,7 +194,7 @@ func (w *states) holdsFor(d niptemp.Decision) ([]niptemp.State, error) {
 	}
 	var all []niptemp.State
 	var first error
-	err := w.c.Each(sqlOpenOffers, []engine.Value{d.Contract, poster, int64(maxOffers)}, func(v []engine.Value) error {
+	err := w.c.Each(sqlOpenOffers, []engine.Value{d.Contract, poster, int64(maxOffers)}, func(v engine.Row) error {
 		worker := column.HexOf(v[0])
 		if worker == d.Poster {
 			worker = column.HexOf(v[1])

@@ -111,11 +111,7 @@ func (s *Store) EntryTaken(ctx context.Context, contract, author, other, entry s
 	if !ok1 || !ok2 {
 		return false, errors.New("the parties are no pubkeys")
 	}
-	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
-		taken, err = c.Exists(sqlEntryTaken, contract, entry, who, to, id)
-		return err
-	})
-	return taken, err
+	return engine.Look(ctx, s.db, (*engine.Conn).Exists, sqlEntryTaken, contract, entry, who, to, id)
 }
 
 // PlaceEntry fills in what an entry, found by its author, counterparty, time
@@ -126,32 +122,18 @@ func (s *Store) PlaceEntry(ctx context.Context, contract string, e *store.Thread
 	if err != nil {
 		return false, err
 	}
-	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
-		row, err := c.One(sqlOneEntry, contract, author, other, e.CreatedAt, e.ID)
-		if err != nil || row == nil {
-			return err
-		}
-		here, e.Published = true, row[0] != nil
-		e.N, _ = row[1].(int64)
-		e.K, _ = row[2].(int64)
-		e.ArrivedAt, _ = row[3].(int64)
-		return nil
-	})
-	return here, err
+	row, err := engine.Look(ctx, s.db, (*engine.Conn).One, sqlOneEntry, contract, author, other, e.CreatedAt, e.ID)
+	if err != nil || row == nil {
+		return false, err
+	}
+	e.Published, e.N, e.K, e.ArrivedAt = row[0] != nil, row.Int(1), row.Int(2), row.Int(3)
+	return true, nil
 }
 
 // WaitingEntries gives fn the events that the relay has not taken, in the order
 // in which they came.
 func (s *Store) WaitingEntries(ctx context.Context, fn func(*nostr.Event) error) error {
-	var all []*nostr.Event
-	err := s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		return c.Query(ctx, sqlWaiting, nil, func(v []engine.Value) error {
-			json, _ := v[0].([]byte)
-			ev, err := column.Event(json)
-			all = append(all, ev)
-			return err
-		})
-	})
+	all, err := engine.ReadList(ctx, s.db, engine.Scan, func(v engine.Row) (*nostr.Event, error) { return column.Event(v.Blob(0)) }, sqlWaiting)
 	for i := 0; i < len(all) && err == nil; i++ {
 		err = fn(all[i])
 	}

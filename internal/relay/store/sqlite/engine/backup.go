@@ -109,7 +109,7 @@ func verifyCopy(ctx context.Context, path string) error {
 // Integrity runs SQLite's own check and returns what it found.
 func (c *Conn) Integrity(ctx context.Context) ([]string, error) {
 	var out []string
-	err := c.Query(ctx, "PRAGMA integrity_check", nil, func(v []Value) error {
+	err := c.Query(ctx, "PRAGMA integrity_check", nil, func(v Row) error {
 		if s, _ := v[0].(string); s != "ok" {
 			out = append(out, s)
 		}

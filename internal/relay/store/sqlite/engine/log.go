@@ -52,7 +52,7 @@ func (k *keeper) clear() {
 	busy := true
 	err := k.c.Script("PRAGMA busy_timeout=100")
 	if err == nil {
-		err = k.c.Query(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)", nil, func(v []Value) error {
+		err = k.c.Query(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)", nil, func(v Row) error {
 			busy = v[0] != int64(0)
 			return nil
 		})

@@ -180,7 +180,7 @@ func (a *words) hold(t *testing.T) (release func()) {
 func (a *words) stored(t *testing.T) (list []string) {
 	t.Helper()
 	err := a.db.Read(t.Context(), Scan, func(ctx context.Context, c *Conn) error {
-		return c.Query(ctx, "SELECT word FROM words ORDER BY rowid", nil, func(v []Value) error {
+		return c.Query(ctx, "SELECT word FROM words ORDER BY rowid", nil, func(v Row) error {
 			list = append(list, v[0].(string))
 			return nil
 		})

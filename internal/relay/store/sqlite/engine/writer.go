@@ -60,14 +60,12 @@ func (w *changes) close() error {
 	return errors.Join(err, w.c.Close())
 }
 
+// SQLMeta reads a value of the table meta.
+const SQLMeta = `SELECT value FROM meta WHERE key = ?`
+
 // Meta reads a text of the table meta, "" when it is not there.
 func (c *Conn) Meta(name string) (string, error) {
-	row, err := c.One(`SELECT value FROM meta WHERE key = ?`, name)
-	if err != nil || row == nil {
-		return "", err
-	}
-	s, _ := row[0].(string)
-	return s, nil
+	return c.Text(SQLMeta, name)
 }
 
 // SetMeta writes a value of the table meta.

@@ -60,10 +60,6 @@ type checker struct {
 // adviceClass is what the operator can do about events in a wrong class.
 const adviceClass = "start engramd serve with the gate rules that are meant to be in force: they are not those that events were stored under, and it classes them anew"
 
-func (k *checker) problem(check, advice, detail string, args ...any) {
-	k.report.Found(check, advice, detail, args...)
-}
-
 // participants has what keeps tables of its own beside events check these.
 func (k *checker) participants() error {
 	for _, one := range k.parts.Checks {
@@ -77,7 +73,7 @@ func (k *checker) participants() error {
 func (k *checker) integrity() error {
 	found, err := k.c.Integrity(k.ctx)
 	for _, f := range found {
-		k.problem("integrity", store.AdviceRestore, "%s", f)
+		k.report.Found("integrity", store.AdviceRestore, "%s", f)
 	}
 	return err
 }
@@ -86,17 +82,17 @@ func (k *checker) events() error {
 	const tagRow = `SELECT 1 FROM tags WHERE name = ? AND created_at = ? AND seq = ? AND kind = ? AND value = `
 	return k.c.Query(k.ctx, `SELECT seq, id, pubkey, kind, created_at, class, d, `+record.ReadersInFull+`, expires_at, json,
 		(SELECT key FROM pubkeys WHERE num = author), typeof(readers) = 'integer' FROM events`, nil,
-		func(v []engine.Value) error {
+		func(v engine.Row) error {
 			k.report.Events++
 			r := k.row("events", v)
 			if r == nil {
 				return nil
 			}
 			if number, _ := v[10].([]byte); !bytes.Equal(number, r.Pubkey) {
-				k.problem("keys", store.AdviceRebuild, "event %d: its author's number is that of another key, or of none", v[0])
+				k.report.Found("keys", store.AdviceRebuild, "event %d: its author's number is that of another key, or of none", v[0])
 			}
 			if one := len(r.Readers) == len(r.Pubkey); v[5] == engine.Value(int64(r.Class)) && one != (v[11] == engine.Value(int64(1))) {
-				k.problem("class", store.AdviceRebuild, "event %d: column readers is not as it should be", v[0])
+				k.report.Found("class", store.AdviceRebuild, "event %d: column readers is not as it should be", v[0])
 			}
 			for _, t := range r.Tags {
 				k.tagRows++
@@ -109,7 +105,7 @@ func (k *checker) events() error {
 					return err
 				}
 				if !has {
-					k.problem("tags", store.AdviceRebuild, "event %d: its tag %s is not in the tag index", v[0], t.Name)
+					k.report.Found("tags", store.AdviceRebuild, "event %d: its tag %s is not in the tag index", v[0], t.Name)
 				}
 			}
 			return nil
@@ -118,7 +114,7 @@ func (k *checker) events() error {
 
 func (k *checker) history() error {
 	return k.c.Query(k.ctx, `SELECT seq, id, pubkey, kind, created_at, class, d, readers, expires_at, json FROM history`, nil,
-		func(v []engine.Value) error {
+		func(v engine.Row) error {
 			k.report.History++
 			k.row("history", v)
 			return nil
@@ -132,12 +128,12 @@ func (k *checker) row(table string, v []engine.Value) *record.Record {
 	raw, _ := v[9].([]byte)
 	ev, err := column.Event(raw)
 	if err != nil {
-		k.problem("json", store.AdviceRestore, "%s %d: %v", table, seq, err)
+		k.report.Found("json", store.AdviceRestore, "%s %d: %v", table, seq, err)
 		return nil
 	}
 	r, err := record.New(ev, k.table.Reclassify(ev, record.StoredClass(v[5])))
 	if err != nil || !ev.CheckID() || string(r.JSON) != string(raw) {
-		k.problem("json", store.AdviceRestore, "%s %d: the stored JSON is not that of an event with its id", table, seq)
+		k.report.Found("json", store.AdviceRestore, "%s %d: the stored JSON is not that of an event with its id", table, seq)
 		return nil
 	}
 	seen := map[string][2]engine.Value{
@@ -146,11 +142,11 @@ func (k *checker) row(table string, v []engine.Value) *record.Record {
 	}
 	for column, pair := range seen {
 		if !reflect.DeepEqual(pair[0], pair[1]) {
-			k.problem("json", store.AdviceRebuild, "%s %d: column %s differs from the stored JSON", table, seq, column)
+			k.report.Found("json", store.AdviceRebuild, "%s %d: column %s differs from the stored JSON", table, seq, column)
 		}
 	}
 	if v[5] != engine.Value(int64(r.Class)) || !reflect.DeepEqual(v[7], column.BytesOrNil(r.Readers)) {
-		k.problem("class", k.classAdvice, "%s %d: stored under gate class %v, is %d (%s) under the rules in force",
+		k.report.Found("class", k.classAdvice, "%s %d: stored under gate class %v, is %d (%s) under the rules in force",
 			table, seq, v[5], r.Class, r.Class)
 	}
 	return r
@@ -160,7 +156,7 @@ func (k *checker) row(table string, v []engine.Value) *record.Record {
 func (k *checker) tags() error {
 	n, err := k.c.Number(`SELECT count(*) FROM tags`)
 	if err == nil && n > k.tagRows {
-		k.problem("tags", store.AdviceRebuild, "the tag index has %d rows that no event accounts for", n-k.tagRows)
+		k.report.Found("tags", store.AdviceRebuild, "the tag index has %d rows that no event accounts for", n-k.tagRows)
 	}
 	return err
 }
@@ -175,28 +171,24 @@ func (k *checker) heads() error {
 		AND (h.expires_at IS NULL OR h.expires_at > ?)
 		AND NOT EXISTS (SELECT 1 FROM contract_entries AS w WHERE w.seq = h.seq AND w.withdrawn > 0)
 		AND NOT EXISTS (SELECT 1 FROM contract_moves AS w WHERE w.seq = h.seq AND w.withdrawn > 0)
-		AND NOT EXISTS (SELECT 1 FROM deleted_ids AS w WHERE w.id = h.id AND w.pubkey = h.pubkey)`, []engine.Value{k.now}, func(v []engine.Value) error {
-		k.problem("heads", store.AdviceRebuild, "event %d is a head, but version %d in history is newer", v[0], v[1])
+		AND NOT EXISTS (SELECT 1 FROM deleted_ids AS w WHERE w.id = h.id AND w.pubkey = h.pubkey)`, []engine.Value{k.now}, func(v engine.Row) error {
+		k.report.Found("heads", store.AdviceRebuild, "event %d is a head, but version %d in history is newer", v[0], v[1])
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return k.c.Query(k.ctx, `SELECT h.seq FROM history h JOIN events e ON e.id = h.id`, nil, func(v []engine.Value) error {
-		k.problem("heads", store.AdviceRebuild, "version %d in history is a head or regular event as well", v[0])
+	return k.c.Query(k.ctx, `SELECT h.seq FROM history h JOIN events e ON e.id = h.id`, nil, func(v engine.Row) error {
+		k.report.Found("heads", store.AdviceRebuild, "version %d in history is a head or regular event as well", v[0])
 		return nil
 	})
 }
 
 // numbers looks for keys that nothing names and nothing is going to forget.
 func (k *checker) numbers() error {
-	n, err := k.c.Number(`SELECT count(*) FROM pubkeys AS p WHERE NOT EXISTS (SELECT 1 FROM events WHERE author = p.num)
+	return k.c.Counted(&k.report, "keys", store.AdviceRebuild, "%d keys are kept that no event names", `SELECT count(*) FROM pubkeys AS p WHERE NOT EXISTS (SELECT 1 FROM events WHERE author = p.num)
 		AND NOT EXISTS (SELECT 1 FROM tags WHERE name = 'p' AND value = p.num)
 		AND NOT EXISTS (SELECT 1 FROM pubkeys_gone WHERE num = p.num)`)
-	if err == nil && n > 0 {
-		k.problem("keys", store.AdviceRebuild, "%d keys are kept that no event names", n)
-	}
-	return err
 }
 
 // usage compares what authors keep with what is counted.
@@ -206,9 +198,6 @@ func (k *checker) usage() error {
 			FROM events GROUP BY events.author
 		UNION ALL SELECT pubkey, count(*), sum(length(json)) FROM history GROUP BY pubkey) GROUP BY author`
 	const kept = `SELECT author, events, bytes FROM author_usage`
-	n, err := k.c.Number(`SELECT (SELECT count(*) FROM (` + real + ` EXCEPT ` + kept + `)) + (SELECT count(*) FROM (` + kept + ` EXCEPT ` + real + `))`)
-	if err == nil && n > 0 {
-		k.problem("usage", store.AdviceRebuild, "what authors keep differs from what is counted for quotas, in %d rows", n)
-	}
-	return err
+	return k.c.Counted(&k.report, "usage", store.AdviceRebuild, "what authors keep differs from what is counted for quotas, in %d rows",
+		`SELECT (SELECT count(*) FROM (`+real+` EXCEPT `+kept+`)) + (SELECT count(*) FROM (`+kept+` EXCEPT `+real+`))`)
 }

@@ -72,14 +72,10 @@ func (s *Store) Follow(ctx context.Context, source string, to store.Place) error
 // FollowedTo is what Follow noted last, the zero Place for nothing. Errors are
 // as of Query.
 func (s *Store) FollowedTo(ctx context.Context, source string) (to store.Place, err error) {
-	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
-		text, err := c.Meta(followedKey + source)
-		if err != nil || text == "" {
-			return err
-		}
+	text, err := engine.Look(ctx, s.db, (*engine.Conn).Text, engine.SQLMeta, followedKey+source)
+	if err == nil && text != "" {
 		_, err = fmt.Sscanf(text, "%d %d", &to.Number, &to.Time)
-		return err
-	})
+	}
 	return to, err
 }
 

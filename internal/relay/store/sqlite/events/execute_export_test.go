@@ -179,7 +179,7 @@ func Dump(ctx context.Context, o opened) (rows []string, err error) {
 		}
 		rows = append(rows, fmt.Sprintf("last numbers|%d|%d", seq, key))
 		var tables []string
-		err = c.Query(ctx, `SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name`, nil, func(v []engine.Value) error {
+		err = c.Query(ctx, `SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name`, nil, func(v engine.Row) error {
 			if name := v[0].(string); !isLocal(name) {
 				tables = append(tables, name)
 			}
@@ -189,7 +189,7 @@ func Dump(ctx context.Context, o opened) (rows []string, err error) {
 			return err
 		}
 		for _, name := range tables {
-			err := c.Query(ctx, "SELECT * FROM "+name, nil, func(v []engine.Value) error {
+			err := c.Query(ctx, "SELECT * FROM "+name, nil, func(v engine.Row) error {
 				row := name
 				for _, x := range v {
 					if b, ok := x.([]byte); ok {

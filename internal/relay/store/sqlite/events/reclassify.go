@@ -64,7 +64,7 @@ func (r reclassifier) concerned(table string) (string, error) {
 	var kinds []string
 	err := r.Conn().Each("WITH RECURSIVE k(kind) AS (SELECT min(kind) FROM "+table+" UNION ALL SELECT (SELECT min(kind) FROM "+table+
 		" WHERE kind > k.kind) FROM k WHERE k.kind IS NOT NULL) SELECT kind FROM k WHERE kind IS NOT NULL", nil,
-		func(row []engine.Value) error {
+		func(row engine.Row) error {
 			if kind := row[0].(int64); r.table.MayGate(int(kind)) {
 				kinds = append(kinds, strconv.FormatInt(kind, 10))
 			}
@@ -78,7 +78,7 @@ func (r reclassifier) concerned(table string) (string, error) {
 func (r reclassifier) classStep(table, where string, verdicts bool, last *int64) (bool, error) {
 	n := 0
 	err := r.Conn().Each("SELECT seq, class, json FROM "+table+" WHERE seq > ? AND "+where+" ORDER BY seq LIMIT "+
-		strconv.Itoa(classifyChunk), []engine.Value{*last}, func(row []engine.Value) error {
+		strconv.Itoa(classifyChunk), []engine.Value{*last}, func(row engine.Row) error {
 		n++
 		*last = row[0].(int64)
 		ev, err := column.Event(row[2].([]byte))

@@ -47,14 +47,7 @@ func (s *Store) SequenceState(ctx context.Context) (state []byte, err error) {
 	if s.several != nil && s.several.otherGate {
 		return nil, store.ErrOtherGate
 	}
-	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
-		row, err := c.One(`SELECT value FROM meta WHERE key = ?`, metaState)
-		if err == nil && row != nil {
-			state, _ = row[0].([]byte)
-		}
-		return err
-	})
-	return state, err
+	return engine.Look(ctx, s.db, (*engine.Conn).Blob, engine.SQLMeta, metaState)
 }
 
 func (q *sequence) stop() {

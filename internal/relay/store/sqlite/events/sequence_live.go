@@ -29,11 +29,10 @@ func (q *sequence) openLive(c *engine.Conn) error {
 	if q == nil {
 		return nil
 	}
-	row, err := c.One(`SELECT value FROM meta WHERE key = ?`, metaLive)
-	if err != nil || row == nil {
+	b, err := c.Blob(engine.SQLMeta, metaLive)
+	if err != nil || b == nil {
 		return err
 	}
-	b, _ := row[0].([]byte)
 	e, err := store.ParseCommand(b)
 	if err != nil {
 		return err
@@ -146,13 +145,7 @@ func (q *sequence) forgetStages(ctx context.Context, k *stages) error {
 	if q.s.o.Clock().Before(k.next) {
 		return nil
 	}
-	var staged []int64
-	err := q.s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
-		return c.Query(ctx, sqlStages, nil, func(v []engine.Value) error {
-			staged = append(staged, v[0].(int64))
-			return nil
-		})
-	})
+	staged, err := engine.ReadList(ctx, q.s.db, engine.LookUp, func(v engine.Row) (int64, error) { return v.Int(0), nil }, sqlStages)
 	if err != nil {
 		return err
 	}

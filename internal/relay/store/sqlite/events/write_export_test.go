@@ -26,7 +26,7 @@ func OnWriter(o opened, statements ...string) (out []engine.Value, err error) {
 	err = s.apart(context.Background(), func(w *writer) error {
 		for _, text := range statements {
 			out = nil
-			err := w.Conn().Query(context.Background(), text, nil, func(v []engine.Value) error {
+			err := w.Conn().Query(context.Background(), text, nil, func(v engine.Row) error {
 				out = append(out, v[0])
 				return nil
 			})
@@ -76,7 +76,7 @@ func HoldWriter(o opened) (release func()) {
 func OnReader(ctx context.Context, o opened, text string) (out []engine.Value, err error) {
 	s := o.inside()
 	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		return c.Query(ctx, text, nil, func(v []engine.Value) error {
+		return c.Query(ctx, text, nil, func(v engine.Row) error {
 			out = append(out, v[0])
 			return nil
 		})

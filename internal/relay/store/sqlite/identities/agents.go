@@ -48,22 +48,17 @@ func (s *Store) AgentByToken(ctx context.Context, hash [32]byte) (*store.Agent, 
 }
 
 func (s *Store) agent(ctx context.Context, text string, arg engine.Value) (found *store.Agent, err error) {
-	err = s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
-		return c.Query(ctx, text, []engine.Value{arg}, func(v []engine.Value) error {
-			found, err = scanAgent(v)
-			return err
-		})
-	})
-	return found, err
+	row, err := engine.Look(ctx, s.db, (*engine.Conn).One, text, arg)
+	if err != nil || row == nil {
+		return nil, err
+	}
+	return scanAgent(row)
 }
 
-func scanAgent(v []engine.Value) (*store.Agent, error) {
-	a := &store.Agent{PubKey: column.HexOf(v[1])}
-	var ok1, ok2 bool
-	a.ID, ok1 = v[0].(string)
-	a.Created, ok2 = v[3].(int64)
-	a.Sealed, _ = v[2].([]byte)
-	a.Provisioned = v[4] == engine.Value(int64(1))
+func scanAgent(v engine.Row) (*store.Agent, error) {
+	id, ok1 := v[0].(string)
+	created, ok2 := v[3].(int64)
+	a := &store.Agent{ID: id, PubKey: v.Hex(1), Sealed: v.Blob(2), Created: created, Provisioned: v.Int(4) == 1}
 	if !ok1 || !ok2 || len(a.PubKey) != 64 {
 		return nil, fmt.Errorf("identity of an agent: %w", column.ErrDamaged)
 	}

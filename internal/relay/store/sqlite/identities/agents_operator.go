@@ -15,21 +15,15 @@ const (
 
 // AgentPage lists identities by their names, and says how many there are in
 // all.
-func (s *Store) AgentPage(ctx context.Context, limit, offset int) (page []store.Agent, total int, err error) {
+func (s *Store) AgentPage(ctx context.Context, limit, offset int) (page []*store.Agent, total int, err error) {
 	err = s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		page, total = nil, 0
 		n, err := c.Number(sqlAgents)
 		if err != nil {
 			return err
 		}
 		total = int(n)
-		return c.Query(ctx, sqlAgentsPage, []engine.Value{int64(limit), int64(offset)}, func(v []engine.Value) error {
-			a, err := scanAgent(v)
-			if err == nil {
-				page = append(page, *a)
-			}
-			return err
-		})
+		page, err = engine.List(ctx, c, scanAgent, sqlAgentsPage, int64(limit), int64(offset))
+		return err
 	})
 	return page, total, err
 }
@@ -41,11 +35,7 @@ func (s *Store) AgentProvisioned(ctx context.Context, pubkey string) (made bool,
 	if !ok {
 		return false, nil
 	}
-	err = s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
-		made, err = c.Exists(sqlIsMade, blob)
-		return err
-	})
-	return made, err
+	return engine.Look(ctx, s.db, (*engine.Conn).Exists, sqlIsMade, blob)
 }
 
 // DropAgent forgets an identity: its name is free again, its tokens are void,

@@ -92,12 +92,11 @@ func (w *Writer) nameFree(id string, pubkey []byte) error {
 		return store.ErrNameTaken
 	}
 	var back []string
-	err = w.c.Query(context.Background(), sqlGoneAlike, []engine.Value{store.FoldName(id)}, func(v []engine.Value) error {
-		gone, _ := v[0].(string)
-		if owner, _ := v[1].([]byte); !bytes.Equal(owner, ownerOf(gone, pubkey)) {
+	err = w.c.Query(context.Background(), sqlGoneAlike, []engine.Value{store.FoldName(id)}, func(v engine.Row) error {
+		if !bytes.Equal(v.Blob(1), ownerOf(v.Text(0), pubkey)) {
 			return store.ErrNameTaken
 		}
-		back = append(back, gone)
+		back = append(back, v.Text(0))
 		return nil
 	})
 	for i := 0; i < len(back) && err == nil; i++ {
@@ -116,9 +115,8 @@ func ownerOf(id string, pubkey []byte) []byte {
 // before names were compared so may have them.
 func Check(ctx context.Context, c *engine.Conn, report *store.Report) error {
 	last := ""
-	return c.Query(ctx, sqlSameNames, nil, func(v []engine.Value) error {
-		id, _ := v[0].(string)
-		same := &report.SameNames
+	return c.Query(ctx, sqlSameNames, nil, func(v engine.Row) error {
+		id, same := v.Text(0), &report.SameNames
 		if n := len(*same); n > 0 && last == store.FoldName(id) {
 			(*same)[n-1] = append((*same)[n-1], id)
 		} else {
@@ -173,12 +171,7 @@ func (w *Writer) Reseal(ctx context.Context, was, now []byte, again func(store.S
 
 func (w *Writer) resealAgents(ctx context.Context, put PutSealed) error {
 	for last := ""; ; {
-		var page []*store.Agent
-		err := w.c.Query(ctx, sqlSealedAgents, []engine.Value{last, int64(resealed)}, func(v []engine.Value) error {
-			a, err := scanAgent(v)
-			page = append(page, a)
-			return err
-		})
+		page, err := engine.List(ctx, w.c, scanAgent, sqlSealedAgents, last, int64(resealed))
 		if err != nil || len(page) == 0 {
 			return err
 		}

@@ -20,17 +20,9 @@ const (
 // RelayKeys lists the relay's identity keys: the one in use, then the former
 // ones, the latest first.
 func (s *Store) RelayKeys(ctx context.Context) (keys []store.RelayKey, err error) {
-	err = s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
-		return c.Query(ctx, sqlRelayKeys, nil, func(v []engine.Value) error {
-			k := store.RelayKey{PubKey: column.HexOf(v[0])}
-			k.Since, _ = v[1].(int64)
-			k.Until, _ = v[2].(int64)
-			k.Revoked, _ = v[3].(int64)
-			keys = append(keys, k)
-			return nil
-		})
-	})
-	return keys, err
+	return engine.ReadList(ctx, s.db, engine.LookUp, func(v engine.Row) (store.RelayKey, error) {
+		return store.RelayKey{PubKey: v.Hex(0), Since: v.Int(1), Until: v.Int(2), Revoked: v.Int(3)}, nil
+	}, sqlRelayKeys)
 }
 
 // SetRelayKey makes a key, in hex, the relay's identity key. The one that was

@@ -40,10 +40,8 @@ func (s *Store) VaultCheck(ctx context.Context) (check []byte, err error) {
 		if any, err := anySealed(c, s.others); err != nil || !any {
 			return err
 		}
-		return c.Query(ctx, sqlVaultCheck, nil, func(v []engine.Value) error {
-			check, _ = v[0].([]byte)
-			return nil
-		})
+		check, err = c.Blob(sqlVaultCheck)
+		return err
 	})
 	return check, err
 }
@@ -51,14 +49,7 @@ func (s *Store) VaultCheck(ctx context.Context) (check []byte, err error) {
 // MasterKey is the check value of the master key that was in use last, whether
 // or not anything is sealed with it; nil before there was one.
 func (s *Store) MasterKey(ctx context.Context) (check []byte, err error) {
-	err = s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
-		row, err := c.One(sqlVaultCheck)
-		if row != nil {
-			check, _ = row[0].([]byte)
-		}
-		return err
-	})
-	return check, err
+	return engine.Look(ctx, s.db, (*engine.Conn).Blob, sqlVaultCheck)
 }
 
 // SetVaultCheck remembers the master key's check value, and reports whether it

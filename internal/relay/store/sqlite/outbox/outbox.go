@@ -121,15 +121,9 @@ func (w *Writer) noteRefusal(c store.OutboxRefused) error {
 func (s *Store) ContractRefusals(ctx context.Context, ids [][]byte) (out [][]store.ContractRefusal, err error) {
 	err = s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
 		for _, id := range ids {
-			var of []store.ContractRefusal
-			err := c.Query(ctx, sqlRefusals, []engine.Value{id}, func(v []engine.Value) error {
-				r := store.ContractRefusal{Final: v[3] == int64(1)}
-				r.Target, _ = v[0].(string)
-				r.Reason, _ = v[1].(string)
-				r.At, _ = v[2].(int64)
-				of = append(of, r)
-				return nil
-			})
+			of, err := engine.List(ctx, c, func(v engine.Row) (store.ContractRefusal, error) {
+				return store.ContractRefusal{Target: v.Text(0), Reason: v.Text(1), At: v.Int(2), Final: v.Int(3) == 1}, nil
+			}, sqlRefusals, id)
 			if err != nil {
 				return err
 			}

@@ -125,23 +125,13 @@ func (w *Writer) addToOutbox(row []engine.Value, targets []string) (n int64, err
 // Outbox reads what waits for a target, in order, after a number and at most
 // limit events.
 func (s *Store) Outbox(ctx context.Context, target string, after int64, limit int) (items []store.OutboxItem, err error) {
-	err = s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		return c.Query(ctx, sqlOutboxPage, []engine.Value{target, after, int64(limit)}, func(v []engine.Value) error {
-			var it store.OutboxItem
-			var ok bool
-			it.N, _ = v[0].(int64)
-			it.Contract, _ = v[1].(string)
-			it.Author = column.HexOf(v[2])
-			it.Queued, _ = v[3].(int64)
-			if it.JSON, ok = v[4].([]byte); !ok {
-				return fmt.Errorf("outbox row: %w", column.ErrDamaged)
-			}
-			it.Ahead = v[5] == int64(1)
-			items = append(items, it)
-			return nil
-		})
-	})
-	return items, err
+	return engine.ReadList(ctx, s.db, engine.Scan, func(v engine.Row) (it store.OutboxItem, err error) {
+		it = store.OutboxItem{N: v.Int(0), Contract: v.Text(1), Author: v.Hex(2), Queued: v.Int(3), JSON: v.Blob(4), Ahead: v.Int(5) == 1}
+		if it.JSON == nil {
+			err = fmt.Errorf("outbox row: %w", column.ErrDamaged)
+		}
+		return it, err
+	}, sqlOutboxPage, target, after, int64(limit))
 }
 
 // OutboxDone takes events off the list of a target: it has them. An event that
@@ -191,12 +181,8 @@ func (w *Writer) forgetOutbox(target string, until int64) (out store.Forgotten, 
 			return out, err
 		}
 	}
-	var numbers []int64
-	err = w.c.Query(context.Background(), sqlOutboxSome, []engine.Value{target, until, int64(forgetChunk)}, func(v []engine.Value) error {
-		n, _ := v[0].(int64)
-		numbers = append(numbers, n)
-		return nil
-	})
+	numbers, err := engine.List(context.Background(), w.c, func(v engine.Row) (int64, error) { return v.Int(0), nil },
+		sqlOutboxSome, target, until, int64(forgetChunk))
 	if err != nil {
 		return out, err
 	}
@@ -233,9 +219,8 @@ func (s *Store) OutboxKeep(ctx context.Context, targets []string) error {
 
 func (w *Writer) keepOutbox(targets []string) error {
 	var gone []string
-	err := w.c.Query(context.Background(), sqlOutboxLoose, nil, func(v []engine.Value) error {
-		target, _ := v[0].(string)
-		if target != store.OutboxLocal && !slices.Contains(targets, target) {
+	err := w.c.Query(context.Background(), sqlOutboxLoose, nil, func(v engine.Row) error {
+		if target := v.Text(0); target != store.OutboxLocal && !slices.Contains(targets, target) {
 			gone = append(gone, target)
 		}
 		return nil
@@ -262,13 +247,7 @@ func (s *Store) OutboxWaits(ctx context.Context, contract, author string) (waits
 	if !ok {
 		return false, nil
 	}
-	err = s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
-		return c.Query(ctx, sqlOutboxWaits, []engine.Value{contract, blob}, func([]engine.Value) error {
-			waits = true
-			return nil
-		})
-	})
-	return waits, err
+	return engine.Look(ctx, s.db, (*engine.Conn).Exists, sqlOutboxWaits, contract, blob)
 }
 
 // OutboxNewest is the greatest created_at of what an author, in hex, has
@@ -278,24 +257,15 @@ func (s *Store) OutboxNewest(ctx context.Context, contract, author string) (at i
 	if !ok {
 		return 0, nil
 	}
-	err = s.db.Read(ctx, engine.LookUp, func(ctx context.Context, c *engine.Conn) error {
-		return c.Query(ctx, sqlOutboxTime, []engine.Value{contract, blob}, func(v []engine.Value) error {
-			at, _ = v[0].(int64)
-			return nil
-		})
-	})
-	return at, err
+	return engine.Look(ctx, s.db, (*engine.Conn).Number, sqlOutboxTime, contract, blob)
 }
 
 // OutboxLag says for each target how many events wait, and since when the
 // oldest does, in Unix seconds. Targets that nothing waits for are not in it.
 func (s *Store) OutboxLag(ctx context.Context, fn func(target string, waiting, oldest int64)) error {
 	return s.db.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		return c.Query(ctx, sqlOutboxLag, nil, func(v []engine.Value) error {
-			target, _ := v[0].(string)
-			n, _ := v[1].(int64)
-			oldest, _ := v[2].(int64)
-			fn(target, n, oldest)
+		return c.Query(ctx, sqlOutboxLag, nil, func(v engine.Row) error {
+			fn(v.Text(0), v.Int(1), v.Int(2))
 			return nil
 		})
 	})

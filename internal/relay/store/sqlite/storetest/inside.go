@@ -35,7 +35,7 @@ func OnReader(ctx context.Context, db *engine.DB, text string) (out []engine.Val
 }
 
 func firstColumn(ctx context.Context, c *engine.Conn, text string) (out []engine.Value, err error) {
-	err = c.Query(ctx, text, nil, func(v []engine.Value) error {
+	err = c.Query(ctx, text, nil, func(v engine.Row) error {
 		out = append(out, v[0])
 		return nil
 	})

@@ -139,7 +139,7 @@ func (w *Writer) Housekeep(c store.Housekeep) (more bool, err error) {
 // have not seen them since that time.
 func (w *Writer) sweepExpired(limit int) (int, error) {
 	n := 0
-	err := w.Conn().Each(sqlExpired, []engine.Value{w.Now, int64(limit)}, func(row []engine.Value) error {
+	err := w.Conn().Each(sqlExpired, []engine.Value{w.Now, int64(limit)}, func(row engine.Row) error {
 		n++
 		return w.RemoveEvent(row[0].(int64), byExpiry)
 	})

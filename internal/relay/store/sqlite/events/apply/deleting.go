@@ -130,7 +130,7 @@ func (rm *remover) barAddress(r *record.Record, target string) error {
 
 // OpenDeletions makes jobs of the requests that were left unfinished.
 func (rm *remover) OpenDeletions() (left []Unfinished, err error) {
-	err = rm.Conn().Each(sqlDeletionUnfinished, nil, func(row []engine.Value) error {
+	err = rm.Conn().Each(sqlDeletionUnfinished, nil, func(row engine.Row) error {
 		d := &deleting{request: row[0].(int64), noted: true}
 		left = append(left, Unfinished{d.request, d.job(rm, nil)})
 		found, err := rm.Conn().One(sqlDeletionRequest, d.request)

@@ -123,7 +123,7 @@ func (rm *remover) takenBack(r *record.Record) (request []byte, gone bool, err e
 	if !record.Deletable(r.Event.Kind) {
 		return nil, false, nil
 	}
-	var row []engine.Value
+	var row engine.Row
 	if rm.Known.deletedIDs {
 		row, err = rm.Conn().One(sqlIsDeletedID, r.ID, r.Pubkey)
 	}
@@ -133,8 +133,7 @@ func (rm *remover) takenBack(r *record.Record) (request []byte, gone bool, err e
 	if err != nil || row == nil {
 		return nil, false, err
 	}
-	request, _ = row[0].([]byte)
-	return request, true, nil
+	return row.Blob(0), true, nil
 }
 
 // deleteID removes one event or one version in history, or withdraws it.

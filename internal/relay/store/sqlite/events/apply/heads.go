@@ -129,7 +129,7 @@ func (a *archive) RemoveEvent(seq int64, why reason) error {
 	var size int64
 	var who record.Pubkey
 	a.seqGone = a.seqGone || why != NoReason // else its successor has a higher number
-	err := a.dropEvent(seq, nil, true, func(row []engine.Value) {
+	err := a.dropEvent(seq, nil, true, func(row engine.Row) {
 		size, who = int64(len(row[0].([]byte))), record.Pubkey(row[2].([]byte))
 	})
 	if err != nil {
@@ -143,7 +143,7 @@ func (a *archive) RemoveEvent(seq int64, why reason) error {
 // dropEvent deletes a row of events, its tag rows and its place in the
 // full-text index; when it is gone for good, that in its thread too. successor,
 // if any, is about to be stored by the same author. seen gets the row before.
-func (a *archive) dropEvent(seq int64, successor *record.Record, gone bool, seen func(row []engine.Value)) error {
+func (a *archive) dropEvent(seq int64, successor *record.Record, gone bool, seen func(row engine.Row)) error {
 	row, err := a.Conn().One(sqlVictim, seq)
 	if err != nil {
 		return err

@@ -91,7 +91,7 @@ func (w *Writer) superseded(r *record.Record) (bool, error) {
 		return false, nil
 	}
 	found, tags, bytes := false, 0, 0
-	err := w.Conn().Each(sqlRequestsSince, []engine.Value{r.Pubkey, r.Created, requestsRead}, func(row []engine.Value) error {
+	err := w.Conn().Each(sqlRequestsSince, []engine.Value{r.Pubkey, r.Created, requestsRead}, func(row engine.Row) error {
 		json, _ := row[0].([]byte)
 		if bytes += len(json); found || tags > requestTags || bytes > requestBytes {
 			return nil

@@ -29,9 +29,9 @@ const (
 // few calls remove for rows until they have cost as much as one transaction
 // may, and returns how many it was called for: limit, as if there were more, if
 // it was not called for all.
-func (rm *remover) few(text string, args []engine.Value, limit int, remove func(row []engine.Value) error) (n int, err error) {
+func (rm *remover) few(text string, args []engine.Value, limit int, remove func(row engine.Row) error) (n int, err error) {
 	start := rm.Extra
-	err = rm.Conn().Each(text, args, func(row []engine.Value) error {
+	err = rm.Conn().Each(text, args, func(row engine.Row) error {
 		if n++; rm.Extra-start > vanishCost {
 			n = limit
 			return nil
@@ -117,7 +117,7 @@ func (v *vanishing) step(rm *remover) (more bool, err error) {
 }
 
 func (v *vanishing) events(rm *remover, limit int) (int, error) {
-	return rm.few(sqlVanishEvents, []engine.Value{v.pubkey, v.until, v.request, int64(limit)}, limit, func(row []engine.Value) error {
+	return rm.few(sqlVanishEvents, []engine.Value{v.pubkey, v.until, v.request, int64(limit)}, limit, func(row engine.Row) error {
 		return rm.RemoveEvent(row[0].(int64), byVanish)
 	})
 }
@@ -131,7 +131,7 @@ func (v *vanishing) quarantine(rm *remover, limit int) (int, error) {
 }
 
 func (v *vanishing) wraps(rm *remover, limit int) (int, error) {
-	return rm.few(sqlVanishWraps, []engine.Value{v.pubkey, v.wrapsUntil, int64(limit)}, limit, func(row []engine.Value) error {
+	return rm.few(sqlVanishWraps, []engine.Value{v.pubkey, v.wrapsUntil, int64(limit)}, limit, func(row engine.Row) error {
 		v.wrapsUntil = row[1].(int64)
 		return rm.RemoveEvent(row[0].(int64), byVanish)
 	})
@@ -150,7 +150,7 @@ func (rm *remover) SomeVanished() bool { return rm.Known.vanished }
 
 // OpenVanishes makes jobs of the requests that were left unfinished.
 func (rm *remover) OpenVanishes() (left []Unfinished, err error) {
-	err = rm.Conn().Each(sqlVanishOpen, nil, func(row []engine.Value) error {
+	err = rm.Conn().Each(sqlVanishOpen, nil, func(row engine.Row) error {
 		v := &vanishing{pubkey: row[0].([]byte), until: row[1].(int64), request: row[2].(int64), wrapsUntil: row[1].(int64)}
 		left = append(left, Unfinished{v.request, v.job(rm, nil)})
 		return nil

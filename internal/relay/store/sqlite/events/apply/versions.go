@@ -36,7 +36,7 @@ func (a *archive) pruneAddress(r *record.Record) error {
 // length(json), and reports how many.
 func (a *archive) RemoveHistory(why reason, text string, args ...engine.Value) (int, error) {
 	n := 0
-	err := a.Conn().Each(text, args, func(row []engine.Value) error {
+	err := a.Conn().Each(text, args, func(row engine.Row) error {
 		n++
 		return a.dropVersion(why, row[0].(int64), record.Pubkey(row[1].([]byte)), row[2].(int64))
 	})

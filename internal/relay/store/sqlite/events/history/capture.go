@@ -80,7 +80,7 @@ func (v *View) Each(ctx context.Context, p store.Part, fn func(json []byte) erro
 		if at < 0 {
 			table, seq = "history", -int64(at)
 		}
-		err := v.c.Query(ctx, "SELECT json FROM "+table+" WHERE seq = ?", []engine.Value{seq}, func(row []engine.Value) error {
+		err := v.c.Query(ctx, "SELECT json FROM "+table+" WHERE seq = ?", []engine.Value{seq}, func(row engine.Row) error {
 			return fn(row[0].([]byte))
 		})
 		if err != nil {
@@ -121,7 +121,7 @@ func (v *View) list(ctx context.Context, rebuild bool) error {
 		kind int
 	}{{store.Deletions, record.KindDeletion}, {store.Deletions, record.KindVanish}, {store.Relays, kindRelays}} {
 		args := []engine.Value{v.number, int64(own.kind), v.at, v.now}
-		err := v.c.Query(ctx, sqlCaptureOwn, args, func(row []engine.Value) error {
+		err := v.c.Query(ctx, sqlCaptureOwn, args, func(row engine.Row) error {
 			v.entries[own.part] = append(v.entries[own.part], entryAt(row[0].(int64)))
 			return nil
 		})
@@ -145,39 +145,20 @@ const sqlRequestSeq = `SELECT seq FROM events WHERE id = ? AND arrived_at <= ?`
 // contracts was withdrawn, so that it is withdrawn where the capture is restored.
 // A request that names anything else besides stays its author's.
 func (v *View) requests(ctx context.Context) error {
-	type named struct {
-		contract string
-		request  []byte
-	}
-	var all []named
-	err := v.c.Query(ctx, sqlCaptureRequests, []engine.Value{v.agent, v.at}, func(row []engine.Value) error {
-		contract, _ := row[0].(string)
-		request, _ := row[1].([]byte)
-		all = append(all, named{contract, request})
-		return nil
-	})
-	if err != nil {
-		return err
-	}
 	seen := map[int64]bool{}
-	for _, one := range all {
-		json, err := query.Withdrawal(v.c, one.contract, one.request)
-		if err != nil {
+	return v.c.Query(ctx, sqlCaptureRequests, []engine.Value{v.agent, v.at}, func(row engine.Row) error {
+		request := row.Blob(1)
+		json, err := query.Withdrawal(v.c, row.Text(0), request)
+		if err != nil || json == nil {
 			return err
 		}
-		if json == nil {
-			continue
-		}
-		seq, err := v.c.Number(sqlRequestSeq, one.request, v.at)
-		if err != nil {
-			return err
-		}
+		seq, err := v.c.Number(sqlRequestSeq, request, v.at)
 		if seq != 0 && !seen[seq] {
 			seen[seq] = true
 			v.entries[store.Deletions] = append(v.entries[store.Deletions], entryAt(seq))
 		}
-	}
-	return nil
+		return err
+	})
 }
 
 // divide sorts versions into those that are heads and those that are history.
@@ -194,7 +175,7 @@ func (v *View) divide(ctx context.Context, text string, heads store.Part, rebuil
 			}
 		}
 	}
-	err := v.c.Query(ctx, text, []engine.Value{v.number, v.agent, v.now}, func(row []engine.Value) error {
+	err := v.c.Query(ctx, text, []engine.Value{v.number, v.agent, v.now}, func(row engine.Row) error {
 		if !address.is(row) {
 			finish()
 			address.begin(row)
@@ -219,11 +200,11 @@ type versionsOf struct {
 	seqs   []entryAt
 }
 
-func (a *versionsOf) is(row []engine.Value) bool {
+func (a *versionsOf) is(row engine.Row) bool {
 	return a.kind == row[0].(int64) && a.author == string(row[5].([]byte)) && record.SameKey(a.d, row[1])
 }
 
-func (a *versionsOf) begin(row []engine.Value) {
+func (a *versionsOf) begin(row engine.Row) {
 	*a = versionsOf{kind: row[0].(int64), author: string(row[5].([]byte)), d: row[1], seqs: a.seqs[:0]}
 }
 
@@ -241,7 +222,7 @@ func (v *View) historySince(ctx context.Context, l *store.Live) (int64, error) {
 	if l.Days >= 0 {
 		since = max(0, v.now-int64(l.Days)*record.SecondsPerDay)
 	}
-	err := v.c.Query(ctx, sqlFullAddresses, []engine.Value{v.agent, int64(l.Versions)}, func(row []engine.Value) error {
+	err := v.c.Query(ctx, sqlFullAddresses, []engine.Value{v.agent, int64(l.Versions)}, func(row engine.Row) error {
 		if oldest, ok := row[0].(int64); ok {
 			since = max(since, oldest)
 		}

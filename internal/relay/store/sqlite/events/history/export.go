@@ -97,7 +97,7 @@ func (e *exporting) page(ctx context.Context, last int64) (rows []store.Row, to 
 			return err
 		}
 		to = last
-		err = c.Query(ctx, w.SQL.String(), w.Args, func(v []engine.Value) error {
+		err = c.Query(ctx, w.SQL.String(), w.Args, func(v engine.Row) error {
 			var row query.Entry
 			if err := row.Scan(v); err != nil {
 				return err

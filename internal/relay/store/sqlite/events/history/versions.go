@@ -96,7 +96,7 @@ func (h *Reader) arrivals(ctx context.Context, scope gate.Scope, q store.History
 		query.ScopeWhere(w, scope, nostr.Filter{}, query.FromHistory, query.DAny)
 		w.Text(" ORDER BY e.seq DESC LIMIT ?", int64(most)+1)
 		bytes := 0
-		return c.Query(ctx, w.SQL.String(), w.Args, func(v []engine.Value) error {
+		return c.Query(ctx, w.SQL.String(), w.Args, func(v engine.Row) error {
 			if more = len(rows) == most || bytes >= size && len(rows) > 0; more {
 				return engine.ErrStop
 			}
@@ -163,7 +163,7 @@ func (h *Reader) HistoryAfter(ctx context.Context, scope gate.Scope, q store.His
 		w := h.versionsBetween(scope, &q, byAge, after, end, most)
 		to = after
 		read, cut, bytes := 0, false, 0
-		err = c.Query(ctx, w.SQL.String(), w.Args, func(v []engine.Value) error {
+		err = c.Query(ctx, w.SQL.String(), w.Args, func(v engine.Row) error {
 			var row query.Entry
 			if err := row.Scan(v); err != nil {
 				return err

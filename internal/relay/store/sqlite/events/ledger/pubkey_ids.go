@@ -212,7 +212,7 @@ const LooseChunk = 500
 // more.
 func (n *PubkeyIDs) Tighten(limit int) (more bool, err error) {
 	done := 0
-	err = n.Conn().Each(sqlLoose, []engine.Value{int64(limit)}, func(row []engine.Value) error {
+	err = n.Conn().Each(sqlLoose, []engine.Value{int64(limit)}, func(row engine.Row) error {
 		done++
 		if err := n.tighten(row[0].(int64)); err != nil {
 			return err

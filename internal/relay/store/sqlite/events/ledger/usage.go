@@ -9,7 +9,6 @@ import (
 	"log/slog"
 
 	"engramd/internal/relay/store"
-	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/relay/store/sqlite/events/record"
 	"engramd/nips/nip01"
@@ -244,9 +243,7 @@ func Above(ctx context.Context, c *engine.Conn, q store.Quota) (out []store.Usag
 	if q.DefaultBytes {
 		bytes = q.Bytes
 	}
-	err = c.Query(ctx, sqlAbove, []engine.Value{events, bytes}, func(row []engine.Value) error {
-		out = append(out, store.Usage{Author: column.HexOf(row[0]), Events: row[1].(int64), Bytes: row[2].(int64)})
-		return nil
-	})
-	return out, err
+	return engine.List(ctx, c, func(row engine.Row) (store.Usage, error) {
+		return store.Usage{Author: row.Hex(0), Events: row.Int(1), Bytes: row.Int(2)}, nil
+	}, sqlAbove, events, bytes)
 }

@@ -42,7 +42,7 @@ func (r *reading) collectSpan(pg *paging, sp span, most int) error {
 	until := min(r.until(), pg.until)
 	args[len(sp.args)+1] = until
 	r.c.Note(until)
-	err := r.c.Query(r.ctx, text, args, func(v []engine.Value) error {
+	err := r.c.Query(r.ctx, text, args, func(v engine.Row) error {
 		f, err := scanFound(v)
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ func (pg *paging) shrink(most int) {
 	}
 }
 
-func scanFound(v []engine.Value) (found, error) {
+func scanFound(v engine.Row) (found, error) {
 	seq, ok1 := v[0].(int64)
 	created, ok2 := v[1].(int64)
 	id, ok3 := v[2].([]byte)
@@ -120,7 +120,7 @@ func (r *reading) fetchPart(rows []store.Row, part []found) ([]store.Row, error)
 	w.And("(e.expires_at IS NULL OR e.expires_at>?)", r.now)
 	ScopeWhere(&w, r.scope, nostr.Filter{}, FromEvents, DAny)
 	got := make(map[int64]Entry, len(part))
-	err := r.c.Query(r.ctx, w.SQL.String(), w.Args, func(v []engine.Value) error {
+	err := r.c.Query(r.ctx, w.SQL.String(), w.Args, func(v engine.Row) error {
 		var e Entry
 		if err := e.Scan(v); err != nil {
 			return err

@@ -48,8 +48,8 @@ func (q *Reader) Count(ctx context.Context, asks []store.Ask) (n int64, err erro
 		if err != nil {
 			return err
 		}
-		return c.Query(ctx, text, args, func(v []engine.Value) error {
-			n, _ = v[0].(int64)
+		return c.Query(ctx, text, args, func(v engine.Row) error {
+			n = v.Int(0)
 			return nil
 		})
 	})
@@ -161,7 +161,7 @@ func (q *Reader) IDs(ctx context.Context, ask store.Ask, most int, room func(n i
 			return err
 		}
 		ids = make([]nip77.Item, 0, n)
-		return all.each(ctx, c, func(v []engine.Value) error {
+		return all.each(ctx, c, func(v engine.Row) error {
 			at, ok := v[0].(int64)
 			id, ok2 := v[1].([]byte)
 			if !ok || !ok2 || len(id) != 32 || len(ids) == cap(ids) {
@@ -187,7 +187,7 @@ func (t *terms) upTo(ctx context.Context, c *engine.Conn, most int) (n int, err 
 		rows = "SELECT 1" + t.from[0]
 	}
 	args := append(t.args[:len(t.args):len(t.args)], int64(most))
-	err = c.Query(ctx, "SELECT count(*) FROM ("+rows+" LIMIT ?)", args, func(v []engine.Value) error {
+	err = c.Query(ctx, "SELECT count(*) FROM ("+rows+" LIMIT ?)", args, func(v engine.Row) error {
 		counted, ok := v[0].(int64)
 		if !ok {
 			return column.ErrDamaged
@@ -199,7 +199,7 @@ func (t *terms) upTo(ctx context.Context, c *engine.Conn, most int) (n int, err 
 }
 
 // each gives fn created_at and id of every row, once.
-func (t *terms) each(ctx context.Context, c *engine.Conn, fn func(v []engine.Value) error) error {
+func (t *terms) each(ctx context.Context, c *engine.Conn, fn func(v engine.Row) error) error {
 	text := "SELECT e.created_at,e.id FROM events AS e WHERE e.seq IN (" + t.numbers() + ")"
 	if t.once {
 		text = "SELECT e.created_at,e.id" + t.from[0]

@@ -24,7 +24,7 @@ type Entry struct {
 }
 
 // Scan reads the columns columnsRow or columnsD.
-func (e *Entry) Scan(v []engine.Value) error {
+func (e *Entry) Scan(v engine.Row) error {
 	seq, ok1 := v[0].(int64)
 	created, ok2 := v[1].(int64)
 	class, ok3 := v[2].(int64)

@@ -191,9 +191,5 @@ func (r *reading) presentAuthorSpans(sh *shape, authors, kinds []engine.Value) (
 	w.Text("), k(kind) AS (VALUES (?)"+strings.Repeat(",(?)", len(kinds)-1)+")", kinds...)
 	w.Text(" SELECT num,kind FROM a CROSS JOIN k WHERE EXISTS (SELECT 1 FROM events AS e INDEXED BY events_author"+
 		" WHERE e.author=a.num AND e.kind=k.kind AND e.created_at>=? AND e.created_at<=?)", r.want.since, r.until())
-	err = r.c.Query(r.ctx, w.SQL.String(), w.Args, func(v []engine.Value) error {
-		out = append(out, span{sh, []engine.Value{v[0], v[1]}})
-		return nil
-	})
-	return out, err
+	return engine.List(r.ctx, r.c, func(v engine.Row) (span, error) { return span{sh, []engine.Value{v[0], v[1]}}, nil }, w.SQL.String(), w.Args...)
 }

@@ -68,11 +68,7 @@ func (q *Reader) KnownSince(ctx context.Context, pubkey string, before time.Time
 	if !ok {
 		return false, nil
 	}
-	err = q.DB.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
-		known, err = c.Exists(sqlKnownSince, key, before.Unix())
-		return err
-	})
-	return known, err
+	return engine.Look(ctx, q.DB, (*engine.Conn).Exists, sqlKnownSince, key, before.Unix())
 }
 
 const sqlEngramAuthors = `SELECT key FROM pubkeys WHERE EXISTS (SELECT 1 FROM events WHERE author = num AND kind = 30174) ORDER BY key`
@@ -83,22 +79,12 @@ func (q *Reader) Agents(ctx context.Context, scope gate.Scope) (out []string, er
 	if !scope.All() {
 		return nil, fmt.Errorf("%w: only the operator lists agents", store.ErrFilter)
 	}
-	err = q.DB.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		return c.Query(ctx, sqlEngramAuthors, nil, func(row []engine.Value) error {
-			out = append(out, column.HexOf(row[0]))
-			return nil
-		})
-	})
-	return out, err
+	return engine.ReadList(ctx, q.DB, engine.Scan, func(v engine.Row) (string, error) { return v.Hex(0), nil }, sqlEngramAuthors)
 }
 
 // SchemaVersion is the number of the last migration that the open database has.
 func (q *Reader) SchemaVersion(ctx context.Context) (version int64, err error) {
-	err = q.DB.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
-		version, err = c.Number("PRAGMA user_version")
-		return err
-	})
-	return version, err
+	return engine.Look(ctx, q.DB, (*engine.Conn).Number, "PRAGMA user_version")
 }
 
 const (
@@ -122,8 +108,8 @@ func (q *Reader) ContractStates(ctx context.Context, contract, author string) (s
 	}
 	size := 0
 	err = q.DB.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		each := func(v []engine.Value) error {
-			json, _ := v[1].([]byte)
+		each := func(v engine.Row) error {
+			json := v.Blob(1)
 			states = append(states, json)
 			if size += len(json); size >= maxStateBytes {
 				return engine.ErrStop
@@ -157,11 +143,10 @@ func (q *Reader) Withdrawal(ctx context.Context, contract string, request []byte
 
 // Withdrawal is Store.Withdrawal in a read under way.
 func Withdrawal(c *engine.Conn, contract string, request []byte) ([]byte, error) {
-	row, err := c.One(sqlRequest, request)
-	if err != nil || row == nil {
+	json, err := c.Blob(sqlRequest, request)
+	if err != nil || json == nil {
 		return nil, err
 	}
-	json, _ := row[0].([]byte)
 	ev, err := column.Event(json)
 	if err != nil {
 		return nil, fmt.Errorf("deletion request: %w", err)

@@ -80,7 +80,7 @@ func PlanQuery(o asker, ask store.Ask) (string, error) {
 // explain runs EXPLAIN QUERY PLAN and joins its lines.
 func explain(ctx context.Context, c *engine.Conn, text string, args []engine.Value) (string, error) {
 	var lines []string
-	err := c.Query(ctx, "EXPLAIN QUERY PLAN "+text, args, func(v []engine.Value) error {
+	err := c.Query(ctx, "EXPLAIN QUERY PLAN "+text, args, func(v engine.Row) error {
 		lines = append(lines, v[3].(string))
 		return nil
 	})

@@ -139,11 +139,10 @@ func hasTag(w *Where, t wantedTag) {
 
 // numbers runs a query of one column.
 func (r *reading) numbers(text string, args ...engine.Value) ([]engine.Value, error) {
-	out := []engine.Value{}
-	err := r.c.Query(r.ctx, text, args, func(v []engine.Value) error {
-		out = append(out, v[0])
-		return nil
-	})
+	out, err := engine.List(r.ctx, r.c, func(v engine.Row) (engine.Value, error) { return v[0], nil }, text, args...)
+	if out == nil {
+		out = []engine.Value{}
+	}
 	return out, err
 }
 

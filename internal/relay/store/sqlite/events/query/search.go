@@ -89,14 +89,11 @@ func (r *reading) search(most int) ([]found, error) {
 			best = "bm25(" + search.OpenTable + ")"
 		}
 		text += " ORDER BY " + best + ",e.created_at DESC,e.id LIMIT ?"
-		err := r.c.Query(r.ctx, text, append(args, int64(most-len(list))), func(v []engine.Value) error {
-			f, err := scanFound(v)
-			list = append(list, f)
-			return err
-		})
+		more, err := engine.List(r.ctx, r.c, scanFound, text, append(args, int64(most-len(list)))...)
 		if err != nil {
 			return nil, err
 		}
+		list = append(list, more...)
 	}
 	return list, nil
 }

@@ -132,7 +132,7 @@ func newMatcher(r *reading, terms string) (*matcher, error) {
 }
 
 // row takes a row of seq and json.
-func (m *matcher) row(v []engine.Value) error {
+func (m *matcher) row(v engine.Row) error {
 	stored, ok := v[1].([]byte)
 	if !ok {
 		return column.ErrDamaged
@@ -161,9 +161,8 @@ func (m *matcher) row(v []engine.Value) error {
 // flush notes which of the rows match, and forgets them.
 func (m *matcher) flush() error {
 	err := m.c.Query(m.r.ctx, "SELECT rowid FROM "+search.EntriesTable+" WHERE "+search.EntriesTable+" MATCH ?", []engine.Value{m.terms},
-		func(v []engine.Value) error {
-			seq, _ := v[0].(int64)
-			m.found = append(m.found, seq)
+		func(v engine.Row) error {
+			m.found = append(m.found, v.Int(0))
 			return nil
 		})
 	if err != nil {

@@ -16,7 +16,7 @@ func ContractStatements() map[string][]engine.Value {
 func PlanOf(ctx context.Context, o asker, text string, args ...engine.Value) (lines []string, err error) {
 	q := o.asked()
 	err = q.DB.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		return c.Query(ctx, "EXPLAIN QUERY PLAN "+text, args, func(v []engine.Value) error {
+		return c.Query(ctx, "EXPLAIN QUERY PLAN "+text, args, func(v engine.Row) error {
 			line, _ := v[3].(string)
 			lines = append(lines, line)
 			return nil

@@ -203,7 +203,7 @@ func (w *Writer) switchState(sw *switching, work func(*switching) error) (store.
 
 // Open reads the count of restores at open.
 func (w *Writer) Open() error {
-	n, err := w.Events.Conn().Number(`SELECT value FROM meta WHERE key = ?`, metaRestores)
+	n, err := w.Events.Conn().Number(engine.SQLMeta, metaRestores)
 	w.Of.done.Store(n)
 	return err
 }
@@ -223,11 +223,7 @@ func (r *Restorer) RestoredSince(ctx context.Context, before int64) (bool, error
 		return false, nil
 	}
 	// One is under way. Whether it has taken effect, only the database knows.
-	var now int64
-	err := r.DB.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) (err error) {
-		now, err = c.Number(`SELECT value FROM meta WHERE key = ?`, metaRestores)
-		return err
-	})
+	now, err := engine.Look(ctx, r.DB, (*engine.Conn).Number, engine.SQLMeta, metaRestores)
 	return now != before, err
 }
 
@@ -236,7 +232,7 @@ func (r *Restorer) RestoredSince(ctx context.Context, before int64) (bool, error
 func (w *Writer) announce(after, last int64) {
 	for after < last {
 		var piece []store.Committed
-		err := w.Events.Conn().Query(context.Background(), sqlAnnounce, []engine.Value{after, last, int64(apply.SweepChunk)}, func(row []engine.Value) error {
+		err := w.Events.Conn().Query(context.Background(), sqlAnnounce, []engine.Value{after, last, int64(apply.SweepChunk)}, func(row engine.Row) error {
 			after = row[0].(int64)
 			json, class := row[1].([]byte), gate.Class(row[2].(int64))
 			ev, err := column.Event(json)

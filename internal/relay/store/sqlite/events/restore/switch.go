@@ -7,7 +7,6 @@ import (
 
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
-	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/relay/store/sqlite/events/apply"
 	"engramd/internal/relay/store/sqlite/events/record"
@@ -44,7 +43,7 @@ func (s *switching) apply() error {
 	for {
 		n := 0
 		args := append([]engine.Value{s.num}, append(last, int64(apply.SweepChunk))...)
-		err := s.w.Events.Conn().Each(sqlStaged, args, func(row []engine.Value) error {
+		err := s.w.Events.Conn().Each(sqlStaged, args, func(row engine.Row) error {
 			n++
 			last = row[:3:3]
 			return s.take(int(row[0].(int64)), row[3].([]byte))
@@ -126,7 +125,7 @@ func (s *switching) clearHeads() error {
 	if err != nil || who == 0 {
 		return err
 	}
-	return s.w.Events.Conn().Each(sqlHeadsOf, []engine.Value{who}, func(row []engine.Value) error {
+	return s.w.Events.Conn().Each(sqlHeadsOf, []engine.Value{who}, func(row engine.Row) error {
 		target, ok, err := s.target(row[1], row[2])
 		if err != nil {
 			return err
@@ -145,7 +144,7 @@ func (s *switching) clearHeads() error {
 // clearVersions takes away superseded versions that are newer than the staged
 // heads, and the staged heads themselves, which become heads again.
 func (s *switching) clearVersions() error {
-	return s.w.Events.Conn().Each(sqlVersionsOf, []engine.Value{s.agent}, func(row []engine.Value) error {
+	return s.w.Events.Conn().Each(sqlVersionsOf, []engine.Value{s.agent}, func(row engine.Row) error {
 		target, ok, err := s.target(row[1], row[2])
 		if err != nil {
 			return err
@@ -183,15 +182,9 @@ func (r *Restorer) Quarantines(ctx context.Context, scope gate.Scope) (out []sto
 	if !scope.All() {
 		return nil, fmt.Errorf("%w: quarantine is the operator's", store.ErrFilter)
 	}
-	err = r.DB.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		return c.Query(ctx, sqlQuarantines, nil, func(row []engine.Value) error {
-			name, _ := row[0].(string)
-			out = append(out, store.Quarantine{Name: name, Agent: column.HexOf(row[1]), MovedAt: row[2].(int64),
-				Heads: row[3].(int64), Versions: row[4].(int64)})
-			return nil
-		})
-	})
-	return out, err
+	return engine.ReadList(ctx, r.DB, engine.Scan, func(row engine.Row) (store.Quarantine, error) {
+		return store.Quarantine{Name: row.Text(0), Agent: row.Hex(1), MovedAt: row.Int(2), Heads: row.Int(3), Versions: row.Int(4)}, nil
+	}, sqlQuarantines)
 }
 
 // ReleaseQuarantine brings back what a rollback took away, in one transaction:
@@ -218,7 +211,7 @@ func (s *switching) release(name string) (n int, err error) {
 	for {
 		before := n
 		args := append([]engine.Value{name}, append(last, int64(apply.SweepChunk))...)
-		err := s.w.Events.Conn().Each(sqlQuarantined, args, func(row []engine.Value) error {
+		err := s.w.Events.Conn().Each(sqlQuarantined, args, func(row engine.Row) error {
 			n++
 			last = []engine.Value{row[1], row[2], row[0]}
 			order := applyOrder(store.Versions)

@@ -104,11 +104,7 @@ const sqlLastVersion = `SELECT max(seq) FROM history`
 // of ids by their index, else all of history once, in windows that bound each
 // read.
 func (c *Cleaner) matchingVersions(ctx context.Context, filters []nostr.Filter, i int, fn func([]match) error) error {
-	var last int64
-	err := c.Reader.DB.Read(ctx, engine.Scan, func(_ context.Context, conn *engine.Conn) (err error) {
-		last, err = conn.Number(sqlLastVersion)
-		return err
-	})
+	last, err := engine.Look(ctx, c.Reader.DB, (*engine.Conn).Number, sqlLastVersion)
 	if err != nil {
 		return err
 	}
@@ -145,7 +141,7 @@ func (c *Cleaner) matchingRows(ctx context.Context, p shelf, filters []nostr.Fil
 		var found []match
 		n, size := 0, 0
 		err := c.Reader.DB.Read(ctx, engine.Scan, func(ctx context.Context, conn *engine.Conn) error {
-			return conn.Query(ctx, w.SQL.String(), w.Args, func(v []engine.Value) (err error) {
+			return conn.Query(ctx, w.SQL.String(), w.Args, func(v engine.Row) (err error) {
 				json, ok := v[2].([]byte)
 				id, ok2 := v[1].([]byte)
 				if !ok || !ok2 {

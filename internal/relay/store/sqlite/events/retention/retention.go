@@ -133,7 +133,7 @@ func (r *Retainer) Round(ctx context.Context) error {
 // kindsUnder lists the kinds of a rule of which there are events.
 func (r *Retainer) kindsUnder(ctx context.Context, rule retention.Rule) (kinds []int64, err error) {
 	err = r.Reader.DB.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		return c.Query(ctx, query.SQLKinds, nil, func(v []engine.Value) error {
+		return c.Query(ctx, query.SQLKinds, nil, func(v engine.Row) error {
 			if kind, ok := v[0].(int64); ok && rule.Covers(int(kind)) {
 				kinds = append(kinds, kind)
 			}
@@ -197,13 +197,8 @@ type aged struct{ seq, createdAt, size int64 }
 
 // oldest finds the oldest events of a kind.
 func (r *Retainer) oldest(ctx context.Context, kind, before, most int64) (out []aged, err error) {
-	err = r.Reader.DB.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		return c.Query(ctx, sqlOldest, []engine.Value{kind, before, most}, func(v []engine.Value) error {
-			out = append(out, aged{v[0].(int64), v[1].(int64), v[2].(int64)})
-			return nil
-		})
-	})
-	return out, err
+	return engine.ReadList(ctx, r.Reader.DB, engine.Scan, func(v engine.Row) (aged, error) { return aged{v.Int(0), v.Int(1), v.Int(2)}, nil },
+		sqlOldest, kind, before, most)
 }
 
 // tagCost is how much more than its size an event with many tags costs at most

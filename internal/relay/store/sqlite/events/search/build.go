@@ -52,7 +52,7 @@ func (f *Index) Open(ctx context.Context) error {
 	if f.Purging, err = f.Conn().Exists(sqlAnyGone); err != nil {
 		return err
 	}
-	if f.UpTo, err = f.Conn().Number(`SELECT value FROM meta WHERE key = ?`, metaSearch); err != nil {
+	if f.UpTo, err = f.Conn().Number(engine.SQLMeta, metaSearch); err != nil {
 		return err
 	}
 	if f.UpTo == searchComplete {
@@ -127,7 +127,7 @@ func (f *Index) buildSearch(ctx context.Context) error {
 // BuildStep enters the next events into the index.
 func (f *Index) BuildStep() (more bool, err error) {
 	last, n := f.UpTo, 0
-	err = f.Conn().Each(sqlSearchable, []engine.Value{last, int64(buildChunk)}, func(row []engine.Value) error {
+	err = f.Conn().Each(sqlSearchable, []engine.Value{last, int64(buildChunk)}, func(row engine.Row) error {
 		ev, err := column.Event(row[1].([]byte))
 		if err != nil {
 			return err
@@ -236,7 +236,7 @@ func (f *Index) Purge() bool {
 // whether there may be more.
 func (f *Index) PurgeStep(limit int) (more bool, err error) {
 	n := 0
-	err = f.Conn().Each(sqlGone, []engine.Value{int64(limit)}, func(row []engine.Value) error {
+	err = f.Conn().Each(sqlGone, []engine.Value{int64(limit)}, func(row engine.Row) error {
 		n++
 		// First this, so that a full database has room for what the index
 		// writes.
