@@ -26,24 +26,24 @@ func DecisionOf(ev *nostr.Event) (d Decision, ok bool) {
 	if err != nil {
 		return Decision{}, false
 	}
-	if t.second == "" && (t.status != Expired || t.previous != Open || t.author == t.to) {
+	if t.second == "" && (t.Status != Expired || t.Previous != Open || t.Author == t.To) {
 		return Decision{}, false
 	}
 	return Decision{
-		Contract: t.contract, ID: ev.ID, Author: t.author, Poster: t.to, Worker: t.second,
-		Status: t.status, Previous: t.previous, CreatedAt: int64(ev.CreatedAt),
+		Contract: t.Contract, ID: t.ID, Author: t.Author, Poster: t.To, Worker: t.second,
+		Status: t.Status, Previous: t.Previous, CreatedAt: t.CreatedAt,
 	}, true
 }
 
 // checkDecisionShape judges a state event with two p tags.
-func (t transition) checkDecisionShape() error {
+func (t Step) checkDecisionShape() error {
 	switch {
-	case t.to == t.second || t.author == t.to || t.author == t.second:
+	case t.To == t.second || t.Author == t.To || t.Author == t.second:
 		return invalid("a decision names the poster and the worker in two p tags, and is signed by neither")
-	case t.previous == Disputed && (t.status == Completed || t.status == Cancelled), t.previous == Accepted && t.status == Expired:
+	case t.Previous == Disputed && (t.Status == Completed || t.Status == Cancelled), t.Previous == Accepted && t.Status == Expired:
 		return nil
 	}
-	return invalid("a decision goes from disputed to completed or cancelled, or from accepted to expired, not from %s to %s", t.previous, t.status)
+	return invalid("a decision goes from disputed to completed or cancelled, or from accepted to expired, not from %s to %s", t.Previous, t.Status)
 }
 
 // Decide applies a decision to the state of the pair that it names, or of an

@@ -15,22 +15,17 @@ type Step struct {
 	Author, To       string // pubkeys
 	Status, Previous Status // Previous is empty where it names none
 	CreatedAt        int64
+
+	second string // the pubkey of the second p tag, which decisions have
 }
 
-// StepOf reads an event. It judges it as CheckStateShape does.
+// StepOf reads the move of a party. It judges it as CheckStateShape does.
 func StepOf(ev *nostr.Event) (Step, error) {
-	t, err := parseTransition(ev)
-	if err != nil {
-		return Step{}, err
+	p, err := parseState(ev)
+	if err == nil && p.second != "" {
+		return Step{}, invalid("it has two p tags: that is a decision, and no move of a party")
 	}
-	return Step{
-		Contract: t.contract, ID: ev.ID, Author: t.author, To: t.to,
-		Status: t.status, Previous: t.previous, CreatedAt: int64(ev.CreatedAt),
-	}, nil
-}
-
-func (p Step) transition() transition {
-	return transition{contract: p.Contract, author: p.Author, to: p.To, status: p.Status, previous: p.Previous}
+	return p, err
 }
 
 // compare returns the order in which an author signed: created_at, then id.
@@ -102,7 +97,7 @@ func Fold(a, b, owner string, steps []Step) (f Folded, ok bool) {
 // follow returns where steps lead from an open, which is one of them or was
 // addressed to its author.
 func follow(root Step, pair []Step) (f Folded) {
-	s := root.transition().begin(root.CreatedAt, root.ID)
+	s := root.begin()
 	f.State, f.Chain = s.Follow(map[string]int64{root.Author: root.CreatedAt}, pair)
 	if slices.ContainsFunc(pair, func(p Step) bool { return p.ID == root.ID }) {
 		f.Chain = append([]string{root.ID}, f.Chain...)
@@ -139,7 +134,7 @@ func unproven(pair []Step, owner string) Folded {
 	newest := slices.MaxFunc(pair, func(p, o Step) int {
 		return cmp.Or(cmp.Compare(p.CreatedAt, o.CreatedAt), cmp.Compare(o.ID, p.ID))
 	})
-	s := newest.transition().begin(newest.CreatedAt, newest.ID)
+	s := newest.begin()
 	byWorker := newest.Status != Open && mover(newest.Previous, newest.Status) == worker
 	if newest.Author != newest.To && (newest.To == owner || byWorker && newest.Author != owner) {
 		s.Poster, s.Worker = newest.To, newest.Author
@@ -206,7 +201,7 @@ func (c *candidate) before(o *candidate) bool {
 func (w *authored) next(s *State, last map[string]int64) *candidate {
 	for len(w.after[s.Status]) > 0 {
 		p := w.after[s.Status][0]
-		leads, err := s.next(p.transition(), p.CreatedAt, p.ID)
+		leads, err := s.next(p)
 		if err == nil {
 			err = s.CheckTime(p.CreatedAt, last[p.Author])
 		}

@@ -115,7 +115,7 @@ func TestFoldFindsWhatWasTaken(t *testing.T) {
 					}
 				}
 				p.CreatedAt = max(clock-behind[p.Author], last[p.Author]+1)
-				next, err := s.next(p.transition(), p.CreatedAt, p.ID)
+				next, err := s.next(p)
 				if err != nil || s.CheckTime(p.CreatedAt, last[p.Author]) != nil {
 					continue
 				}

@@ -4,9 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
+	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/nbd-wtf/go-nostr"
 )
@@ -105,41 +106,15 @@ func parseObject(content string) (object, error) {
 	if !strings.HasPrefix(strings.TrimLeft(content, " \t\r\n"), "{") {
 		return nil, invalid("content must be a JSON object")
 	}
-	dec := jsontext.NewDecoder(strings.NewReader(content))
-	obj, err := readObject(dec)
-	if err == nil {
-		if _, err = dec.ReadToken(); err == nil {
-			err = errors.New("trailing data")
-		} else if errors.Is(err, io.EOF) {
-			return obj, nil
-		}
-	}
-	if errors.Is(err, jsontext.ErrDuplicateName) {
+	var obj object
+	err := json.Unmarshal([]byte(content), &obj)
+	switch {
+	case errors.Is(err, jsontext.ErrDuplicateName):
 		return nil, invalid("content has a JSON member twice")
+	case err != nil:
+		return nil, invalid("content is not one valid JSON object")
 	}
-	return nil, invalid("content is not one valid JSON object")
-}
-
-func readObject(dec *jsontext.Decoder) (object, error) {
-	if _, err := dec.ReadToken(); err != nil { // the brace
-		return nil, err
-	}
-	obj := make(object)
-	for dec.PeekKind() != '}' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		// The token is only valid until the next read.
-		key := name.String()
-		value, err := dec.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		obj[key] = value.Clone()
-	}
-	_, err := dec.ReadToken()
-	return obj, err
+	return obj, nil
 }
 
 // text returns the string in a field; ok is false where the field is missing.
@@ -173,24 +148,14 @@ func (o object) texts(name string) ([]string, error) {
 	if !ok {
 		return nil, nil
 	}
-	fault := invalid("content field %q must be an array of strings", name)
-	if raw.Kind() != '[' {
-		return nil, fault
-	}
-	dec := jsontext.NewDecoder(strings.NewReader(string(raw)))
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, fault
+	var items []*string
+	err := json.Unmarshal(raw, &items)
+	if err != nil || raw.Kind() != '[' || slices.Contains(items, nil) {
+		return nil, invalid("content field %q must be an array of strings", name)
 	}
 	var out []string
-	for dec.PeekKind() == '"' {
-		item, err := dec.ReadToken()
-		if err != nil {
-			return nil, fault
-		}
-		out = append(out, item.String())
-	}
-	if dec.PeekKind() != ']' {
-		return nil, fault
+	for _, item := range items {
+		out = append(out, *item)
 	}
 	return out, nil
 }

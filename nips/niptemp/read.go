@@ -79,8 +79,8 @@ func ReadState(ev *nostr.Event) (StateText, error) {
 	if err != nil {
 		return StateText{}, err
 	}
-	s := StateText{Contract: t.contract, To: t.to, Worker: t.second, Status: t.status, Previous: t.previous}
-	if t.second == "" && (t.status == Open || t.status == Accepted) {
+	s := StateText{Contract: t.Contract, To: t.To, Worker: t.second, Status: t.Status, Previous: t.Previous}
+	if t.second == "" && (t.Status == Open || t.Status == Accepted) {
 		if s.Terms, err = TermsOf(ev); err != nil {
 			return StateText{}, err
 		}

@@ -57,41 +57,41 @@ func (s *State) CheckEntry(ev *nostr.Event) error {
 // open a poster addressed to their own key stays as it is, for others to
 // accept.
 func Next(current *State, ev *nostr.Event) (State, error) {
-	t, err := parseTransition(ev)
+	t, err := StepOf(ev)
 	if err != nil {
 		return State{}, err
 	}
-	return current.next(t, int64(ev.CreatedAt), ev.ID)
+	return current.next(t)
 }
 
-func (s *State) next(t transition, at int64, id string) (State, error) {
+func (s *State) next(t Step) (State, error) {
 	if s == nil {
-		if t.status != Open || t.previous != "" {
-			return State{}, invalid("no state of contract %s is known between these keys: it begins with an open", t.contract)
+		if t.Status != Open || t.Previous != "" {
+			return State{}, invalid("no state of contract %s is known between these keys: it begins with an open", t.Contract)
 		}
-		return t.begin(at, id), nil
+		return t.begin(), nil
 	}
-	if t.contract != s.Contract {
+	if t.Contract != s.Contract {
 		return State{}, invalid("the event is about another contract")
 	}
 	if s.offeredTo(t) {
-		return t.begin(at, id), nil
+		return t.begin(), nil
 	}
-	if t.previous != s.Status {
+	if t.Previous != s.Status {
 		return State{}, invalid("previous_status is not the contract's current status, %s", s.Status)
 	}
-	allowed := mover(s.Status, t.status)
+	allowed := mover(s.Status, t.Status)
 	if allowed == 0 {
-		return State{}, invalid("a contract does not go from %s to %s", s.Status, t.status)
+		return State{}, invalid("a contract does not go from %s to %s", s.Status, t.Status)
 	}
 	acting, worker, err := s.roleOf(t)
 	if err != nil {
 		return State{}, err
 	}
 	if allowed&acting == 0 {
-		return State{}, invalid("only %s moves a contract from %s to %s", allowed, s.Status, t.status)
+		return State{}, invalid("only %s moves a contract from %s to %s", allowed, s.Status, t.Status)
 	}
-	return State{Contract: t.contract, Poster: s.Poster, Worker: worker, Status: t.status, CreatedAt: at, EventID: id}, nil
+	return State{Contract: t.Contract, Poster: s.Poster, Worker: worker, Status: t.Status, CreatedAt: t.CreatedAt, EventID: t.ID}, nil
 }
 
 // maxBehind is how many seconds a state may be older than the one it follows:
@@ -115,10 +115,10 @@ func (s *State) CheckTime(at, last int64) error {
 }
 
 // begin returns the state that an open leads to.
-func (t transition) begin(at int64, id string) State {
-	s := State{Contract: t.contract, Poster: t.author, Status: t.status, CreatedAt: at, EventID: id}
-	if t.to != t.author {
-		s.Worker = t.to
+func (t Step) begin() State {
+	s := State{Contract: t.Contract, Poster: t.Author, Status: t.Status, CreatedAt: t.CreatedAt, EventID: t.ID}
+	if t.To != t.Author {
+		s.Worker = t.To
 	}
 	return s
 }
@@ -126,33 +126,33 @@ func (t transition) begin(at int64, id string) State {
 // offeredTo reports whether t is the poster's naming of a worker for the open
 // that they had addressed to their own key: the same contract, open, offered to
 // a key.
-func (s *State) offeredTo(t transition) bool {
-	return s.Worker == "" && s.Status == Open && t.status == Open && (t.previous == "" || t.previous == Open) &&
-		t.author == s.Poster && t.to != t.author
+func (s *State) offeredTo(t Step) bool {
+	return s.Worker == "" && s.Status == Open && t.Status == Open && (t.Previous == "" || t.Previous == Open) &&
+		t.Author == s.Poster && t.To != t.Author
 }
 
 // roleOf returns what the author of t is in s, and who the worker is after t.
-func (s *State) roleOf(t transition) (acting role, workerAfter string, err error) {
+func (s *State) roleOf(t Step) (acting role, workerAfter string, err error) {
 	switch {
 	case s.Worker != "":
 		switch {
-		case t.author == s.Poster && t.to == s.Worker:
+		case t.Author == s.Poster && t.To == s.Worker:
 			return poster, s.Worker, nil
-		case t.author == s.Worker && t.to == s.Poster:
+		case t.Author == s.Worker && t.To == s.Poster:
 			return worker, s.Worker, nil
 		}
-	case t.author == s.Poster:
-		if t.to == s.Poster {
+	case t.Author == s.Poster:
+		if t.To == s.Poster {
 			return poster, "", nil
 		}
-		return poster, t.to, nil
-	case t.to == s.Poster:
+		return poster, t.To, nil
+	case t.To == s.Poster:
 		// Nobody yet: whoever accepts becomes the worker, and may do nothing
 		// else.
-		if t.status != Accepted {
+		if t.Status != Accepted {
 			return 0, "", invalid("an offer that names no worker can only be accepted")
 		}
-		return worker, t.author, nil
+		return worker, t.Author, nil
 	}
 	return 0, "", invalid("the event is between other keys than the contract")
 }

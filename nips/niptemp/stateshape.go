@@ -10,14 +10,6 @@ import (
 // KindState is the kind of contract state events: addressable, d = contract id.
 const KindState = 30091
 
-// transition is what a kind-30091 event says.
-type transition struct {
-	contract         string
-	author, to       string // pubkeys
-	second           string // of the second p tag, which decisions have
-	status, previous Status // previous is empty where the event names none
-}
-
 // CheckStateShape judges a kind-30091 event by itself (NIP-TEMP, "Contract
 // state"): one d tag with a contract id, one p tag with a key, and a JSON
 // object without duplicate names in which contract_id = d, status is one of
@@ -32,63 +24,55 @@ func CheckStateShape(ev *nostr.Event) error {
 	return err
 }
 
-// parseTransition reads the move of a party.
-func parseTransition(ev *nostr.Event) (transition, error) {
-	t, err := parseState(ev)
-	if err == nil && t.second != "" {
-		return transition{}, invalid("it has two p tags: that is a decision, and no move of a party")
-	}
-	return t, err
-}
-
-func parseState(ev *nostr.Event) (transition, error) {
+// parseState reads a move or a decision.
+func parseState(ev *nostr.Event) (Step, error) {
 	if ev.Kind != KindState {
-		return transition{}, invalid("kind %d is not a contract state", ev.Kind)
+		return Step{}, invalid("kind %d is not a contract state", ev.Kind)
 	}
-	t := transition{author: ev.PubKey}
+	t := Step{ID: ev.ID, Author: ev.PubKey, CreatedAt: int64(ev.CreatedAt)}
 	var err error
-	if t.contract, err = contractID(ev); err != nil {
-		return transition{}, err
+	if t.Contract, err = contractID(ev); err != nil {
+		return Step{}, err
 	}
-	if t.to, t.second, err = namedKeys(ev); err != nil {
-		return transition{}, err
+	if t.To, t.second, err = namedKeys(ev); err != nil {
+		return Step{}, err
 	}
 	obj, err := parseObject(ev.Content)
 	if err != nil {
-		return transition{}, err
+		return Step{}, err
 	}
 	if id, _, err := obj.text("contract_id"); err != nil {
-		return transition{}, err
-	} else if id != t.contract {
-		return transition{}, invalid("content field %q must be the same as the d tag", "contract_id")
+		return Step{}, err
+	} else if id != t.Contract {
+		return Step{}, invalid("content field %q must be the same as the d tag", "contract_id")
 	}
 	status, _, err := obj.text("status")
 	if err != nil {
-		return transition{}, err
+		return Step{}, err
 	}
 	previous, err := obj.optionalText("previous_status")
 	if err != nil {
-		return transition{}, err
+		return Step{}, err
 	}
-	t.status, t.previous = Status(status), Status(previous)
-	if !t.status.Valid() {
-		return transition{}, invalid("content field %q is not a contract status", "status")
+	t.Status, t.Previous = Status(status), Status(previous)
+	if !t.Status.Valid() {
+		return Step{}, invalid("content field %q is not a contract status", "status")
 	}
-	if !t.previous.Valid() && (previous != "" || t.status != Open) {
-		return transition{}, invalid("content field %q is not a contract status", "previous_status")
+	if !t.Previous.Valid() && (previous != "" || t.Status != Open) {
+		return Step{}, invalid("content field %q is not a contract status", "previous_status")
 	}
 	if err := t.checkTerms(ev); err != nil {
-		return transition{}, err
+		return Step{}, err
 	}
 	return t, checkStateLabels(obj)
 }
 
 // checkTerms judges what a state says about who decides.
-func (t transition) checkTerms(ev *nostr.Event) error {
+func (t Step) checkTerms(ev *nostr.Event) error {
 	switch {
 	case t.second != "":
 		return t.checkDecisionShape()
-	case t.status == Open, t.status == Accepted:
+	case t.Status == Open, t.Status == Accepted:
 		_, err := TermsOf(ev)
 		return err
 	}

@@ -34,7 +34,7 @@ func TermsOf(ev *nostr.Event) (Terms, error) {
 			return Terms{}, invalid("it may have one %s tag", name)
 		case !nostr.IsValid32ByteHex(value):
 			return Terms{}, invalid("its %s tag must hold 64 lower-case hex digits", name)
-		case value == ev.PubKey || isAmong(ev.Tags, "p", value):
+		case value == ev.PubKey || ev.Tags.FindWithValue("p", value) != nil:
 			return Terms{}, invalid("its %s tag names a party", name)
 		}
 		*into = value
@@ -49,16 +49,6 @@ func TermsOf(ev *nostr.Event) (Terms, error) {
 	}
 	t.Deadline = at
 	return t, nil
-}
-
-// isAmong reports whether a tag of the name has the value.
-func isAmong(tags nostr.Tags, name, value string) bool {
-	for _, tag := range tags {
-		if len(tag) > 1 && tag[0] == name && tag[1] == value {
-			return true
-		}
-	}
-	return false
 }
 
 // Tags returns the tags that say the terms.
