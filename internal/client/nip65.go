@@ -199,10 +199,7 @@ func (c *Client) SetRelayList(ctx context.Context, entries []ListedRelay) (befor
 
 // listedRelays returns the entries of a list that are relay URLs.
 func listedRelays(ev *nostr.Event) (out []ListedRelay) {
-	for _, tag := range ev.Tags {
-		if len(tag) < 2 || tag[0] != "r" {
-			continue
-		}
+	for tag := range ev.Tags.FindAll("r") {
 		if _, err := nipae.CanonicalRelayURL(tag[1]); err != nil {
 			continue
 		}

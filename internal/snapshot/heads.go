@@ -72,7 +72,7 @@ func ReadHeads(ctx context.Context, src bundle.Source, agent string, keys bundle
 				return err
 			}
 			// An event's strings are parts of its JSON, which must not stay with them.
-			h := Head{Kind: ev.Kind, PubKey: strings.Clone(ev.PubKey), D: strings.Clone(dOf(ev)), ID: strings.Clone(ev.ID), CreatedAt: int64(ev.CreatedAt)}
+			h := Head{Kind: ev.Kind, PubKey: strings.Clone(ev.PubKey), D: strings.Clone(ev.Tags.GetD()), ID: strings.Clone(ev.ID), CreatedAt: int64(ev.CreatedAt)}
 			if body, ok := open(ev, agent, keys); ok {
 				h.Slug = nipae.Slug(strings.Clone(string(body.Slug())))
 				if _, live := body.Text(); !live {
@@ -102,15 +102,6 @@ func parse(b []byte) (*nostr.Event, error) {
 	return ev, nil
 }
 
-func dOf(ev *nostr.Event) string {
-	for _, tag := range ev.Tags {
-		if len(tag) > 1 && tag[0] == "d" {
-			return tag[1]
-		}
-	}
-	return ""
-}
-
 // open reads the body of an engram, if it is one and there is a key for it.
 func open(ev *nostr.Event, agent string, keys bundle.Keys) (nipae.Body, bool) {
 	e, ok := openEngram(ev, agent, keys)
@@ -121,13 +112,7 @@ func openEngram(ev *nostr.Event, agent string, keys bundle.Keys) (nipae.Engram, 
 	if ev.Kind != nipae.Kind || keys == nil {
 		return nipae.Engram{}, false
 	}
-	owner := ""
-	for _, tag := range ev.Tags {
-		if len(tag) > 1 && tag[0] == "p" {
-			owner = tag[1]
-			break
-		}
-	}
+	owner := ev.Tags.Find("p").Value()
 	k, ok := keys(agent, owner)
 	if !ok {
 		return nipae.Engram{}, false

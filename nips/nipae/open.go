@@ -141,21 +141,10 @@ func addressOf(agent, owner string, ev *nostr.Event) (d string, err error) {
 	if ev.PubKey != agent {
 		return "", fmt.Errorf("%w: another key is its author", ErrNotEngram)
 	}
-	if firstValue(ev.Tags, "p") != owner {
+	if ev.Tags.Find("p").Value() != owner {
 		return "", fmt.Errorf("%w: its p tag names another owner", ErrNotEngram)
 	}
-	return firstValue(ev.Tags, "d"), nil
-}
-
-// firstValue returns the value of the first tag of that name, "" if there is
-// none.
-func firstValue(tags nostr.Tags, name string) string {
-	for _, tag := range tags {
-		if len(tag) > 1 && tag[0] == name {
-			return tag[1]
-		}
-	}
-	return ""
+	return ev.Tags.Find("d").Value(), nil
 }
 
 // Slug returns the slug that the engram is at.

@@ -123,10 +123,7 @@ func ConfiguredRelays(agent string, candidates []*nostr.Event, given []string) (
 
 // writeEntries returns the URLs of a relay list that are for writing too.
 func writeEntries(ev *nostr.Event) (urls []string) {
-	for _, tag := range ev.Tags {
-		if len(tag) < 2 || tag[0] != "r" {
-			continue
-		}
+	for tag := range ev.Tags.FindAll("r") {
 		if marker := tag[2:]; len(marker) == 0 || marker[0] == "" || marker[0] == "write" {
 			urls = append(urls, tag[1])
 		}

@@ -153,7 +153,7 @@ func allowed(t Thread, ev *nostr.Event) error {
 	}
 	if _, err := niptemp.Next(state, ev); err != nil {
 		theirs := *ev
-		if theirs.PubKey = tagValue(ev, "p"); theirs.PubKey != ev.PubKey {
+		if theirs.PubKey = ev.Tags.Find("p").Value(); theirs.PubKey != ev.PubKey {
 			theirs.Tags = nostr.Tags{{"d", c.ID}, {"p", ev.PubKey}}
 			if _, others := niptemp.Next(state, &theirs); others == nil {
 				return fmt.Errorf("%w: the contract is %s: %w", client.ErrAuth, c.Status, err)

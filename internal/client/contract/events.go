@@ -103,20 +103,10 @@ func stateBodyOf(content string) stateBody {
 	return b
 }
 
-// tagValue returns the value of the first tag of a name, "" if there is none.
-func tagValue(ev *nostr.Event, name string) string {
-	for _, tag := range ev.Tags {
-		if len(tag) > 1 && tag[0] == name {
-			return tag[1]
-		}
-	}
-	return ""
-}
-
 // entryIDOf returns the entry id of an event, made of the event's own id where
 // the event names none.
 func entryIDOf(ev *nostr.Event, body entryBody) string {
-	if id := cmp.Or(tagValue(ev, "agentry:entry"), body.EntryID); id != "" {
+	if id := cmp.Or(ev.Tags.Find("agentry:entry").Value(), body.EntryID); id != "" {
 		return id
 	}
 	return "mem_" + ev.ID[:12]
@@ -142,14 +132,14 @@ func entryOfEvent(c *client.Client, ev *nostr.Event) (Entry, bool) {
 // entryWith returns an entry of which text is the content, decrypted
 // where it is sealed.
 func entryWith(ev *nostr.Event, text string) Entry {
-	e := Entry{Type: tagValue(ev, "t"), Visibility: VisibilityShared, CreatedAt: int64(ev.CreatedAt), EventID: ev.ID, Event: ev, Signature: SignatureHolds,
+	e := Entry{Type: ev.Tags.Find("t").Value(), Visibility: VisibilityShared, CreatedAt: int64(ev.CreatedAt), EventID: ev.ID, Event: ev, Signature: SignatureHolds,
 		Sealed: niptemp.IsSealed(ev)}
 	body := entryBodyOf(text)
 	if e.Sealed && body.Content == "" {
 		body = entryBody{Content: text} // what is sealed need not be a JSON object
 	}
 	e.EntryID, e.Content, e.Attachments = entryIDOf(ev, body), body.Content, body.Attachments
-	e.Author = Party{cmp.Or(tagValue(ev, "agentry:author"), body.AuthorAgentID), ev.PubKey}
+	e.Author = Party{cmp.Or(ev.Tags.Find("agentry:author").Value(), body.AuthorAgentID), ev.PubKey}
 	return e
 }
 
@@ -166,7 +156,7 @@ func unsealed(c *client.Client, ev *nostr.Event) (string, error) {
 func entryKey(c *client.Client, ev *nostr.Event) ([32]byte, error) {
 	other := ev.PubKey
 	if other == c.Identity().PubKey() {
-		other = tagValue(ev, "p")
+		other = ev.Tags.Find("p").Value()
 	}
 	return client.Using(c.Identity(), func(secret string) ([32]byte, error) {
 		key, err := nip44.GenerateConversationKey(other, secret)

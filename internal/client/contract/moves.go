@@ -124,7 +124,7 @@ func (g *gathering) choose(with string) (*Contract, error) {
 		if g.poster != "" {
 			continue // of entries alone no poster is known
 		}
-		return &Contract{ID: g.id, Stateless: true, Poster: Party{PubKey: first.PubKey}, Worker: Party{PubKey: tagValue(first, "p")}}, nil
+		return &Contract{ID: g.id, Stateless: true, Poster: Party{PubKey: first.PubKey}, Worker: Party{PubKey: first.Tags.Find("p").Value()}}, nil
 	}
 	return nil, nil
 }

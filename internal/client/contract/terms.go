@@ -147,7 +147,7 @@ func pairAmong(ev *nostr.Event, all map[string]*nostr.Event) [2]string {
 			return pair
 		}
 	}
-	return pairOf(ev.PubKey, tagValue(ev, "p"))
+	return pairOf(ev.PubKey, ev.Tags.Find("p").Value())
 }
 
 // decide applies a decision to a state that was seen.

@@ -169,7 +169,7 @@ func (c *checking) follow() {
 func (c *checking) parties() {
 	k := Check{Name: "parties"}
 	if c.r.Poster == "" && len(c.entries) > 0 {
-		c.r.Poster, c.r.Worker = c.entries[0].PubKey, valueOf(c.entries[0], "p")
+		c.r.Poster, c.r.Worker = c.entries[0].PubKey, c.entries[0].Tags.Find("p").Value()
 		made := func(ev *nostr.Event) bool { return ev.PubKey == c.r.Worker && niptemp.ProvenSalt(ev) != "" }
 		if slices.ContainsFunc(c.entries, made) { // who spoke first is another than who made the id
 			c.r.Poster, c.r.Worker = c.r.Worker, c.r.Poster
@@ -177,7 +177,7 @@ func (c *checking) parties() {
 	}
 	ours := func(key string) bool { return key == c.r.Poster || key == c.r.Worker && key != "" }
 	for _, ev := range c.entries {
-		if !ours(ev.PubKey) || !ours(valueOf(ev, "p")) {
+		if !ours(ev.PubKey) || !ours(ev.Tags.Find("p").Value()) {
 			k.fail("entry %s is by or to another key", ev.ID)
 		}
 	}
@@ -202,12 +202,4 @@ func (c *checking) owner() {
 		return
 	}
 	c.done(k, "by its salt the poster made the id, and nobody else can have")
-}
-
-// valueOf returns the value of a tag, "" for none.
-func valueOf(ev *nostr.Event, name string) string {
-	if tag := ev.Tags.Find(name); len(tag) > 1 {
-		return tag[1]
-	}
-	return ""
 }

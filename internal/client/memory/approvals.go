@@ -166,7 +166,7 @@ func (a *Approvals) verify(ctx context.Context, ours *nostr.Event, status client
 }
 
 func isAgent(agent string) func(nostr.Tag) bool {
-	return func(tag nostr.Tag) bool { return len(tag) > 1 && tag[0] == "p" && tag[1] == agent }
+	return func(tag nostr.Tag) bool { return tag.Key() == "p" && tag.Value() == agent }
 }
 
 // agentsOf returns the agents that a list names, each once.
@@ -175,8 +175,8 @@ func agentsOf(list *nostr.Event) []string {
 	if list == nil {
 		return nil
 	}
-	for _, tag := range list.Tags {
-		if len(tag) > 1 && tag[0] == "p" && !slices.Contains(agents, tag[1]) {
+	for tag := range list.Tags.FindAll("p") {
+		if !slices.Contains(agents, tag[1]) {
 			agents = append(agents, tag[1])
 		}
 	}

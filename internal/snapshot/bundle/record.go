@@ -91,12 +91,7 @@ func addressOf(ev *nostr.Event) address {
 func dOf(ev *nostr.Event) (d string, ok bool) {
 	switch {
 	case ev.Kind >= 30000 && ev.Kind < 40000:
-		for _, tag := range ev.Tags {
-			if len(tag) > 1 && tag[0] == "d" {
-				return tag[1], true
-			}
-		}
-		return "", true
+		return ev.Tags.GetD(), true
 	case ev.Kind == 0 || ev.Kind == 3 || ev.Kind >= 10000 && ev.Kind < 20000:
 		return "", true
 	}
@@ -121,7 +116,7 @@ func (r *record) belongs(class Class, agent string) error {
 			return nil
 		}
 	case niptemp.KindEntry, niptemp.KindState:
-		if (class == Contracts || class == History) && (own || names(r.ev, agent)) {
+		if (class == Contracts || class == History) && (own || r.ev.Tags.FindWithValue("p", agent) != nil) {
 			return nil
 		}
 	}
@@ -147,25 +142,8 @@ func withdraws(ev *nostr.Event) bool {
 	return names && ev.Kind == nostr.KindDeletion
 }
 
-// names reports whether a p tag names the key.
-func names(ev *nostr.Event, key string) bool {
-	for _, tag := range ev.Tags {
-		if len(tag) > 1 && tag[0] == "p" && tag[1] == key {
-			return true
-		}
-	}
-	return false
-}
-
 // owner returns the key in the p tag of an engram.
-func (r *record) owner() string {
-	for _, tag := range r.ev.Tags {
-		if len(tag) > 1 && tag[0] == "p" {
-			return tag[1]
-		}
-	}
-	return ""
-}
+func (r *record) owner() string { return r.ev.Tags.Find("p").Value() }
 
 // CheckShape judges the shape of the kinds that have one, which every event of
 // a bundle must have.
