@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 )
 
@@ -52,15 +51,9 @@ func (e *APIError) Is(target error) bool {
 	return target == ErrRefused
 }
 
-// API is one call of a relay's HTTP API. path is escaped; a body that is not
-// nil is sent as JSON; what is answered is decoded into out. A refusal is an
-// *APIError; what is no answer of an API is ErrNoAPI.
-func (h *HTTP) API(ctx context.Context, t Target, method, path string, query url.Values, body, out any) error {
-	return h.CallAPI(ctx, t, Call{Method: method, Path: path, Query: query, Body: body}, out)
-}
-
-// CallAPI is api for a call with more to it.
-func (h *HTTP) CallAPI(ctx context.Context, t Target, call Call, out any) error {
+// API makes one call of a relay's HTTP API. What is answered is decoded into
+// out. A refusal is an *APIError; what is no answer of an API is ErrNoAPI.
+func (h *HTTP) API(ctx context.Context, t Target, call Call, out any) error {
 	answer, err := h.Call(ctx, t, call)
 	if err != nil {
 		return err

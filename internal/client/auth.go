@@ -2,9 +2,6 @@ package client
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,8 +10,6 @@ import (
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
-
-	"engramd/internal/protocol/wire"
 )
 
 // authPatience bounds the answer to a challenge that comes when nobody waits.
@@ -176,19 +171,4 @@ func httpURL(relay, path string, query url.Values) (string, error) {
 	u.Path, u.RawPath = strings.TrimRight(u.Path, "/")+path, ""
 	u.RawQuery = query.Encode()
 	return u.String(), nil
-}
-
-// sign returns the Authorization header of a request (NIP-98): u is
-// the URL exactly as it is asked for.
-func (h *HTTP) sign(method, url string, body []byte) (string, error) {
-	ev := &nostr.Event{Kind: nostr.KindHTTPAuth, CreatedAt: nostr.Timestamp(h.o.now()),
-		Tags: nostr.Tags{{"u", url}, {"method", method}}}
-	if body != nil {
-		sum := sha256.Sum256(body)
-		ev.Tags = append(ev.Tags, nostr.Tag{"payload", hex.EncodeToString(sum[:])})
-	}
-	if err := h.id.Sign(ev); err != nil {
-		return "", err
-	}
-	return "Nostr " + base64.StdEncoding.EncodeToString(wire.AppendEvent(nil, ev)), nil
 }

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -134,43 +133,29 @@ func (x comparing) post(ctx context.Context, base string) error {
 	if x.t.Err != nil {
 		return fmt.Errorf("%w: %w", ErrNoRelay, x.t.Err)
 	}
-	body := wire.AppendEvent(nil, x.ev)
-	at, err := httpURL(x.t.URL, "/events", url.Values{"base": {base}})
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrNoRelay, err)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, at, bytes.NewReader(body))
-	if err != nil {
-		return errors.New("relay URL makes no request")
-	}
-	header, err := x.c.http.sign(http.MethodPost, at, body)
+	req, err := x.c.http.signed(ctx, x.t, http.MethodPost, "/events", url.Values{"base": {base}}, wire.AppendEvent(nil, x.ev))
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Authorization", header)
-	req.Header.Set("Content-Type", "application/json")
-	trace := x.c.o.tracer(x.t.URL)
-	trace(true, []byte("POST "+at))
-	resp, err := x.c.http.client.Do(req)
+	req.Header.Set("Content-Type", jsonType)
+	resp, err := x.c.http.exchange(x.t, req)
 	if err != nil {
 		return x.unanswered(ctx, err)
 	}
 	defer resp.Body.Close()
-	trace(false, []byte("HTTP "+resp.Status))
 	return comparison(resp, base)
 }
 
 // unanswered returns what it means that there is no HTTP answer. A relay that
 // has just answered on a websocket and hangs up on HTTP has no HTTP.
 func (x comparing) unanswered(ctx context.Context, err error) error {
-	err = withoutURL(err)
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w: %s: %w: it may decide, and no other may in its place", ErrNoRelay, Printable(x.t.URL), ErrTimeout)
 	case x.reached && HangsUp(err):
 		return errNoDecider
 	}
-	return fmt.Errorf("%w: %s: over HTTP: %s: it may decide, and no other may in its place", ErrNoRelay, Printable(x.t.URL), Printable(err.Error()))
+	return fmt.Errorf("%w: %s: %v: it may decide, and no other may in its place", ErrNoRelay, Printable(x.t.URL), err)
 }
 
 // comparison reads the answer.

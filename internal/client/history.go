@@ -82,24 +82,13 @@ func (h *HTTP) HistoryPage(ctx context.Context, t Target, p *Pager) error {
 	if p.before != "" {
 		query.Set("before", p.before)
 	}
-	resp, err := h.Get(ctx, t, "/history", query)
+	page := pageCount{oldest: -1, ids: map[string]bool{}}
+	cut, err := h.Versions(ctx, t, query, nil, func(raw json.RawMessage) error { return p.take(raw, f, &page) })
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
-	page := pageCount{oldest: -1, ids: map[string]bool{}}
-	body := io.LimitReader(resp.Body, h.o.Limits.BodyBytes+1)
-	read, err := ReadArray(body, func(raw json.RawMessage) error { return p.take(raw, f, &page) })
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return fmt.Errorf("%w: history was cut off", ErrTimeout)
-	case read > h.o.Limits.BodyBytes:
-		return fmt.Errorf("%w: its history is larger than %d bytes", ErrMisbehaved, h.o.Limits.BodyBytes)
-	case err != nil:
-		return err
-	}
 	eose := Message{hints: []string{"finish"}}
-	if resp.Header.Get(TruncatedHeader) != "" || resp.Trailer.Get(TruncatedHeader) != "" || len(page.ids) >= most {
+	if cut || len(page.ids) >= most {
 		eose.hints = []string{"more"}
 	}
 	if byArrival(f) {
@@ -117,42 +106,38 @@ func byArrival(f nostr.Filter) bool {
 	return (f.Kinds[0] == niptemp.KindEntry || f.Kinds[0] == niptemp.KindState) && len(f.Tags["d"]) > 0
 }
 
-// Get sends a signed GET. An answer other than 200 with JSON is an error:
-// ErrNoHistory if the relay has no such endpoint, a *RefusalError if it
+// Versions asks a relay for superseded versions (GET /history) and calls take
+// with each as it comes. head judges the header before; nil judges nothing. cut
+// says that a cap cut the answer. An answer other than 200 with JSON is an
+// error: ErrNoHistory if the relay has no such endpoint, a *RefusalError if it
 // refuses.
-func (h *HTTP) Get(ctx context.Context, t Target, path string, query url.Values) (*http.Response, error) {
-	if t.Err != nil {
-		return nil, t.Err
-	}
-	at, err := httpURL(t.URL, path, query)
+func (h *HTTP) Versions(ctx context.Context, t Target, query url.Values, head func(http.Header) error, take func(json.RawMessage) error) (cut bool, err error) {
+	req, err := h.signed(ctx, t, http.MethodGet, "/history", query, nil)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	req.Header.Set("Accept", jsonType)
+	resp, err := h.exchange(t, req)
 	if err != nil {
-		return nil, fmt.Errorf("relay URL makes no request")
+		return false, err
 	}
-	header, err := h.sign(http.MethodGet, at, nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Authorization", header)
-	req.Header.Set("Accept", "application/json")
-	trace := h.o.tracer(t.URL)
-	trace(true, []byte("GET "+at))
-	resp, err := h.client.Do(req)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("%w: no answer over HTTP", ErrTimeout)
-		}
-		return nil, &httpError{withoutURL(err)}
-	}
-	trace(false, []byte("HTTP "+resp.Status))
+	defer resp.Body.Close()
 	if err := statusError(resp); err != nil {
-		resp.Body.Close()
-		return nil, err
+		return false, err
 	}
-	return resp, nil
+	if head != nil {
+		if err := head(resp.Header); err != nil {
+			return false, err
+		}
+	}
+	read, err := readArray(io.LimitReader(resp.Body, h.o.Limits.BodyBytes+1), take)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return false, fmt.Errorf("%w: history was cut off", ErrTimeout)
+	case read > h.o.Limits.BodyBytes:
+		return false, fmt.Errorf("%w: its history is larger than %d bytes", ErrMisbehaved, h.o.Limits.BodyBytes)
+	}
+	return resp.Header.Get(TruncatedHeader) != "" || resp.Trailer.Get(TruncatedHeader) != "", err
 }
 
 // httpError is why there was no answer over HTTP.
@@ -170,14 +155,6 @@ var ErrNoHTTP = errors.New("not available: it hangs up on HTTP")
 // websocket is spoken.
 func HangsUp(err error) bool {
 	return errors.Is(err, io.EOF) || err != nil && strings.Contains(err.Error(), "malformed HTTP")
-}
-
-// withoutURL drops the URL, which names an address, from an error of net/http.
-func withoutURL(err error) error {
-	if at, ok := errors.AsType[*url.Error](err); ok {
-		return at.Err
-	}
-	return err
 }
 
 func statusError(resp *http.Response) error {
@@ -210,9 +187,9 @@ func refusalText(resp *http.Response) string {
 	return Printable(body.Error)
 }
 
-// ReadArray calls take with each element of a JSON array, as they come, and
+// readArray calls take with each element of a JSON array, as they come, and
 // returns how many bytes it has read. An array that does not end is an error.
-func ReadArray(r io.Reader, take func(json.RawMessage) error) (read int64, err error) {
+func readArray(r io.Reader, take func(json.RawMessage) error) (read int64, err error) {
 	dec := json.NewDecoder(r)
 	broken := func() error { return fmt.Errorf("%w: its history is no JSON array of events", ErrMisbehaved) }
 	if token, err := dec.Token(); err != nil || token != json.Delim('[') {

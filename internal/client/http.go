@@ -39,7 +39,7 @@ type HTTP struct {
 
 // Call is one request to a relay over HTTP.
 type Call struct {
-	Method string
+	Method string // "" is GET
 	Path   string // escaped, below the relay's own URL
 	Query  url.Values
 	Body   any    // sent as JSON; nil: none
@@ -64,17 +64,11 @@ func (h *HTTP) Call(ctx context.Context, t Target, call Call) (answer Reply, err
 	if err != nil {
 		return answer, err
 	}
-	trace := h.o.tracer(t.URL)
-	trace(true, []byte(call.Method+" "+req.URL.String()))
-	resp, err := h.client.Do(req)
+	resp, err := h.exchange(t, req)
 	if err != nil {
-		if ctx.Err() != nil {
-			return answer, fmt.Errorf("%w: no answer over HTTP", ErrTimeout)
-		}
-		return answer, fmt.Errorf("over HTTP: %s", Printable(withoutURL(err).Error()))
+		return answer, err
 	}
 	defer resp.Body.Close()
-	trace(false, []byte("HTTP "+resp.Status))
 	answer.Status = resp.StatusCode
 	answer.Kind, _, _ = mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	answer.Date, _ = http.ParseTime(resp.Header.Get("Date"))
@@ -92,6 +86,46 @@ func (h *HTTP) Call(ctx context.Context, t Target, call Call) (answer Reply, err
 		return answer, fmt.Errorf("%w: an answer over HTTP is larger than %d bytes", ErrMisbehaved, h.o.Limits.BodyBytes)
 	}
 	return answer, nil
+}
+
+// exchange sends a request and returns the head of its answer, whose body is to
+// be closed.
+func (h *HTTP) exchange(t Target, req *http.Request) (*http.Response, error) {
+	trace := h.o.tracer(t.URL)
+	trace(true, []byte(req.Method+" "+req.URL.String()))
+	resp, err := h.client.Do(req)
+	switch {
+	case err != nil && req.Context().Err() != nil:
+		return nil, fmt.Errorf("%w: no answer over HTTP", ErrTimeout)
+	case err != nil:
+		if at, ok := errors.AsType[*url.Error](err); ok { // without the URL, which names an address
+			err = at.Err
+		}
+		return nil, &httpError{err}
+	}
+	trace(false, []byte("HTTP "+resp.Status))
+	return resp, nil
+}
+
+// signed makes a request that is signed (NIP-98).
+func (h *HTTP) signed(ctx context.Context, t Target, method, path string, query url.Values, body []byte) (*http.Request, error) {
+	if t.Err != nil {
+		return nil, t.Err
+	}
+	at, err := httpURL(t.URL, path, query)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, at, bytes.NewReader(body))
+	if err != nil {
+		return nil, errors.New("relay URL makes no request")
+	}
+	header, err := h.sign(method, at, body)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", header)
+	return req, nil
 }
 
 func (h *HTTP) request(ctx context.Context, t Target, call Call) (*http.Request, error) {
@@ -135,32 +169,35 @@ func (h *HTTP) request(ctx context.Context, t Target, call Call) (*http.Request,
 	}
 	header := "Bearer " + call.Bearer
 	if call.Bearer == "" {
-		if header, err = h.signAPI(call.Method, at, payload); err != nil {
+		if h.id.PubKey() == "" { // nobody signs nothing
+			return req, nil
+		}
+		// The same change twice within a second is two requests.
+		var once []nostr.Tag
+		if req.Method != http.MethodGet {
+			nonce, err := h.o.Random(16)
+			if err != nil {
+				return nil, err
+			}
+			once = append(once, nostr.Tag{"nonce", hex.EncodeToString(nonce)})
+		}
+		if header, err = h.sign(req.Method, at, payload, once...); err != nil {
 			return nil, err
 		}
 	}
-	if header != "" {
-		req.Header.Set("Authorization", header)
-	}
+	req.Header.Set("Authorization", header)
 	return req, nil
 }
 
-// signAPI returns the Authorization header of a request (NIP-98). One that
-// changes something has a nonce: the same change twice within a second is two
-// requests. Nobody signs nothing.
-func (h *HTTP) signAPI(method, at string, payload []byte) (string, error) {
-	if h.id.PubKey() == "" {
-		return "", nil
-	}
+// sign returns the Authorization header of a request (NIP-98), with further
+// tags: at is the URL exactly as it is asked for.
+func (h *HTTP) sign(method, at string, payload []byte, more ...nostr.Tag) (string, error) {
 	ev := &nostr.Event{Kind: nostr.KindHTTPAuth, CreatedAt: nostr.Timestamp(h.o.now()), Tags: nostr.Tags{{"u", at}, {"method", method}}}
 	if method != http.MethodGet {
-		nonce, err := h.o.Random(16)
-		if err != nil {
-			return "", err
-		}
 		sum := sha256.Sum256(payload)
-		ev.Tags = append(ev.Tags, nostr.Tag{"payload", hex.EncodeToString(sum[:])}, nostr.Tag{"nonce", hex.EncodeToString(nonce)})
+		ev.Tags = append(ev.Tags, nostr.Tag{"payload", hex.EncodeToString(sum[:])})
 	}
+	ev.Tags = append(ev.Tags, more...)
 	if err := h.id.Sign(ev); err != nil {
 		return "", err
 	}

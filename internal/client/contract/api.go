@@ -39,39 +39,49 @@ func contractPath(id string, more ...string) string {
 	return path
 }
 
-func pageQuery(offset int) url.Values {
-	return url.Values{"limit": {strconv.Itoa(apiPage)}, "offset": {strconv.Itoa(offset)}}
-}
-
-// eachPage asks for page after page, until one is empty, or the last by what the
-// API says, and reports whether that was all. page returns how many things one
-// has, and how many there are.
-func eachPage(page func(offset int) (n, total int, err error)) (complete bool, err error) {
-	offset := 0
+// listAll asks for all that an API lists under a name, page after page, until one
+// is empty, or the last by what the API says, and reports whether that was all.
+// none is the error of an answer without that list.
+func listAll[T any](ctx context.Context, c *client.Client, t client.Target, path string, query url.Values, name string, none error) (all []T, complete bool, err error) {
 	for range maxContractPages {
-		n, total, err := page(offset)
-		if err != nil {
-			return false, err
+		query.Set("limit", strconv.Itoa(apiPage))
+		query.Set("offset", strconv.Itoa(len(all)))
+		var page map[string]json.RawMessage
+		if err := c.HTTP().API(ctx, t, client.Call{Path: path, Query: query}, &page); err != nil {
+			return all, false, err
 		}
-		if offset += n; n == 0 || offset >= total {
-			return true, nil
+		var list []T
+		total := 0
+		if err := errors.Join(unmarshal(page[name], &list), unmarshal(page["total"], &total)); err != nil {
+			return all, false, err
 		}
-		if offset > maxContractThings {
+		if list == nil && none != nil {
+			return all, false, none
+		}
+		if all = append(all, list...); len(list) == 0 || len(all) >= total {
+			return all, true, nil
+		}
+		if len(all) > maxContractThings {
 			break
 		}
 	}
-	return false, nil
+	return all, false, nil
 }
 
-// byPoster adds to a query whose contract is meant; "" is any.
-func byPoster(query url.Values, poster string) url.Values {
-	if poster == "" {
-		return query
+// unmarshal reads a member of an answer that may lack it.
+func unmarshal(member json.RawMessage, into any) error {
+	if member != nil && json.Unmarshal(member, into) != nil {
+		return fmt.Errorf("%w: an answer over HTTP is not of the contract API", client.ErrMisbehaved)
 	}
-	if query == nil {
-		query = url.Values{}
+	return nil
+}
+
+// byPoster is a query that says whose contract is meant; "" is any.
+func byPoster(poster string) url.Values {
+	query := url.Values{}
+	if poster != "" {
+		query.Set("poster", poster)
 	}
-	query.Set("poster", poster)
 	return query
 }
 
@@ -81,7 +91,7 @@ func probe(ctx context.Context, c *client.Client, t client.Target) error {
 	var page struct {
 		Contracts *[]json.RawMessage `json:"contracts"`
 	}
-	err := c.HTTP().API(ctx, t, http.MethodGet, contractsPath, url.Values{"limit": {"1"}}, nil, &page)
+	err := c.HTTP().API(ctx, t, client.Call{Path: contractsPath, Query: url.Values{"limit": {"1"}}}, &page)
 	var said *client.APIError
 	switch {
 	case err == nil && page.Contracts == nil:

@@ -69,37 +69,28 @@ type AgentIdentities struct {
 // Identities lists the identities of the first relay with a contract API, for
 // its operator: ErrAuth for others.
 func (cs *Contracts) Identities(ctx context.Context, limit, offset int) (out AgentIdentities, status client.Status, err error) {
-	ctx, cancel := cs.c.Operation(ctx)
-	defer cancel()
-	home, status, err := cs.home(ctx)
-	switch {
-	case err != nil:
-		return out, status, err
-	case home == nil:
-		return out, status, client.ErrNoAPI
-	}
 	var page struct {
 		Identities *[]wireIdentity `json:"identities"`
 		Total      int             `json:"total"`
 	}
 	query := url.Values{"limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(offset)}}
-	if err = cs.c.HTTP().API(ctx, *home, http.MethodGet, "/api/identities", query, nil, &page); err == nil && page.Identities == nil {
-		err = fmt.Errorf("%w: it answered with no list of identities", client.ErrMisbehaved)
-	}
-	if err == nil {
+	status, err = cs.atHome(ctx, client.Call{Path: "/api/identities", Query: query}, &page, func() error {
+		if page.Identities == nil {
+			return fmt.Errorf("%w: it answered with no list of identities", client.ErrMisbehaved)
+		}
 		for _, w := range *page.Identities {
-			id, wrong := w.identity(w.AgentID)
-			if wrong != nil {
-				err = wrong
-				break
+			id, err := w.identity(w.AgentID)
+			if err != nil {
+				return err
 			}
 			out.Page = append(out.Page, id)
 		}
-	}
+		out.Total = page.Total
+		return nil
+	})
 	if err != nil {
-		return AgentIdentities{}, status, fmt.Errorf("%s: %w", client.Printable(home.URL), err)
+		return AgentIdentities{}, status, err
 	}
-	out.Total = page.Total
 	return out, status, nil
 }
 
@@ -118,21 +109,10 @@ func (cs *Contracts) DeleteIdentity(ctx context.Context, agentID string, withKey
 // Me returns the identity of the key, or the token, that asks: ErrNotFound for
 // a key without a name.
 func (cs *Contracts) Me(ctx context.Context) (id AgentIdentity, status client.Status, err error) {
-	ctx, cancel := cs.c.Operation(ctx)
-	defer cancel()
-	home, status, err := cs.home(ctx)
-	switch {
-	case err != nil:
-		return id, status, err
-	case home == nil:
-		return id, status, client.ErrNoAPI
-	}
 	var w wireIdentity
-	if err = cs.c.HTTP().API(ctx, *home, http.MethodGet, "/api/identity", nil, nil, &w); err == nil {
+	status, err = cs.atHome(ctx, client.Call{Path: "/api/identity"}, &w, func() (err error) {
 		id, err = w.identity(w.AgentID)
-	}
-	if err != nil {
-		return id, status, fmt.Errorf("%s: %w", client.Printable(home.URL), err)
-	}
-	return id, status, nil
+		return err
+	})
+	return id, status, err
 }

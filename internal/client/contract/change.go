@@ -347,10 +347,9 @@ func (cs *Contracts) postEntry(ctx context.Context, t Thread, s Saying, ev *nost
 	}
 	home := relayAt(t.Contract.Home)
 	var w wireEntry
-	err := cs.c.HTTP().API(ctx, home, http.MethodPost, contractPath(t.Contract.ID, "memory"), byPoster(nil, cs.poster), request, &w)
-	status.Published = append(status.Published, client.PublishStatus{URL: home.URL, Accepted: err == nil, Err: err, Message: "contract API"})
-	if err != nil {
-		return Entry{}, fmt.Errorf("%s: %w", client.Printable(home.URL), err)
+	call := client.Call{Method: http.MethodPost, Path: contractPath(t.Contract.ID, "memory"), Query: byPoster(cs.poster), Body: request}
+	if err := cs.post(ctx, home, call, &w, status); err != nil {
+		return Entry{}, err
 	}
 	e := w.entry()
 	e.Author = named(t.Contract, e.Author)

@@ -93,16 +93,6 @@ func entryBodyOf(content string) entryBody {
 	return b
 }
 
-func stateBodyOf(content string) stateBody {
-	m := membersOf(content)
-	b := stateBody{ContractID: m.text("contract_id"), Status: m.text("status"), PreviousStatus: m.text("previous_status"), PosterAgentID: m.text("poster_agent_id"),
-		WorkerAgentID: m.text("worker_agent_id"), Description: m.text("description"), Deadline: m.text("deadline"), Note: m.text("note"), TransitionAt: m.text("transition_at")}
-	if v, ok := m["amount_sats"]; ok && experimental.Unmarshal(v, &b.AmountSats) != nil {
-		b.AmountSats = 0
-	}
-	return b
-}
-
 // entryIDOf returns the entry id of an event, made of the event's own id where
 // the event names none.
 func entryIDOf(ev *nostr.Event, body entryBody) string {
@@ -199,13 +189,12 @@ type Move struct {
 // are the poster's word, the newest counts, and each party names itself. What
 // the poster was not seen to say is taken from the worker.
 func (c *Contract) describe(moves []Move) {
-	said := map[string]stateBody{}
+	said := map[string]niptemp.StateText{}
 	for _, m := range moves {
-		body := stateBodyOf(m.Event.Content)
+		body, _ := niptemp.ReadState(m.Event) // it is one
 		before := said[m.By]
 		body.AmountSats = cmp.Or(body.AmountSats, before.AmountSats)
 		body.Description = cmp.Or(body.Description, before.Description)
-		body.Deadline = cmp.Or(body.Deadline, before.Deadline)
 		body.PosterAgentID = cmp.Or(body.PosterAgentID, before.PosterAgentID)
 		body.WorkerAgentID = cmp.Or(body.WorkerAgentID, before.WorkerAgentID)
 		said[m.By] = body

@@ -70,7 +70,7 @@ func (cs *Contracts) Bind(ctx context.Context, agentID string) (id AgentIdentity
 
 // Identity returns the public part of an agent, by its name or its key in hex.
 func (cs *Contracts) Identity(ctx context.Context, agentID string) (id AgentIdentity, status client.Status, err error) {
-	_, id, status, err = cs.identityCall(ctx, agentID, client.Call{Method: http.MethodGet, Path: identityPath(agentID)})
+	_, id, status, err = cs.identityCall(ctx, agentID, client.Call{Path: identityPath(agentID)})
 	return id, status, err
 }
 
@@ -104,36 +104,48 @@ func (cs *Contracts) ClaimKey(ctx context.Context, agentID, token string) (secre
 // identityCall makes a call about an agent's name to the first relay with a
 // contract API.
 func (cs *Contracts) identityCall(ctx context.Context, agentID string, call client.Call) (w wireIdentity, id AgentIdentity, status client.Status, err error) {
-	ctx, cancel := cs.c.Operation(ctx)
-	defer cancel()
 	if agentID == "" || strings.Trim(agentID, ".") == "" {
 		return w, id, status, fmt.Errorf("%w: %q is no agent id", client.ErrInvalid, agentID) // "." and ".." would be another path
 	}
+	status, err = cs.atHome(ctx, call, &w, func() (err error) {
+		id, err = w.identity(agentID)
+		return err
+	})
+	return w, id, status, err
+}
+
+// atHome makes a call to the first relay with a contract API, and reads what it
+// answered.
+func (cs *Contracts) atHome(ctx context.Context, call client.Call, out any, read func() error) (status client.Status, err error) {
+	ctx, cancel := cs.c.Operation(ctx)
+	defer cancel()
 	home, status, err := cs.home(ctx)
-	if err != nil {
-		return w, id, status, err
-	}
-	if home == nil {
-		return w, id, status, client.ErrNoAPI
-	}
-	err = cs.c.HTTP().CallAPI(ctx, *home, call, &w)
-	if call.Method != http.MethodGet {
-		status.Published = append(status.Published, client.PublishStatus{URL: home.URL, Accepted: err == nil, Err: err, Message: "contract API"})
+	switch {
+	case err != nil:
+		return status, err
+	case home == nil:
+		return status, client.ErrNoAPI
+	case call.Method != "":
+		if err := cs.post(ctx, *home, call, out, &status); err != nil {
+			return status, err
+		}
+	default:
+		err = cs.c.HTTP().API(ctx, *home, call, out)
 	}
 	if err == nil {
-		id, err = w.identity(agentID)
+		err = read()
 	}
 	if err != nil {
-		return w, id, status, fmt.Errorf("%s: %w", client.Printable(home.URL), err)
+		err = fmt.Errorf("%s: %w", client.Printable(home.URL), err)
 	}
-	return w, id, status, nil
+	return status, err
 }
 
 // known finds out which key the client's token stands for.
 func known(ctx context.Context, cs *Contracts) (client.Status, error) {
 	return cs.c.HTTP().Known(ctx, func(ctx context.Context, relay client.Target) (string, error) {
 		var w wireIdentity
-		err := cs.c.HTTP().API(ctx, relay, http.MethodGet, "/api/identity", nil, nil, &w)
+		err := cs.c.HTTP().API(ctx, relay, client.Call{Path: "/api/identity"}, &w)
 		switch {
 		case errors.Is(err, client.ErrNotFound): // whoever has a token has an identity
 			return "", client.ErrNoAPI

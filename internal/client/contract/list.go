@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -163,27 +163,17 @@ func fromAPIs(ctx context.Context, cs *Contracts) ([]Contract, []client.RelaySta
 }
 
 func apiList(ctx context.Context, cs *Contracts, t client.Target) (contracts []Contract, complete bool, err error) {
-	complete, err = eachPage(func(offset int) (int, int, error) {
-		var page struct {
-			Contracts *[]wireContract `json:"contracts"`
-			Total     int             `json:"total"`
+	wires, complete, err := listAll[wireContract](ctx, cs.c, t, contractsPath, url.Values{}, "contracts", client.ErrNoAPI)
+	if errors.Is(err, client.ErrNotFound) {
+		return nil, false, client.ErrNoAPI
+	}
+	for _, w := range wires {
+		c, err := w.contract(t.URL)
+		if err != nil {
+			return contracts, false, err
 		}
-		err := cs.c.HTTP().API(ctx, t, http.MethodGet, contractsPath, pageQuery(offset), nil, &page)
-		switch {
-		case errors.Is(err, client.ErrNotFound), err == nil && page.Contracts == nil:
-			return 0, 0, client.ErrNoAPI
-		case err != nil:
-			return 0, 0, err
-		}
-		for _, w := range *page.Contracts {
-			c, err := w.contract(t.URL)
-			if err != nil {
-				return 0, 0, err
-			}
-			contracts = append(contracts, c)
-		}
-		return len(*page.Contracts), page.Total, nil
-	})
+		contracts = append(contracts, c)
+	}
 	return contracts, complete, err
 }
 

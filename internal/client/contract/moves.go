@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -28,15 +27,8 @@ type wireMove struct {
 // apiMoves adds all moves of a contract that the API shows. Not every API lists
 // them.
 func apiMoves(ctx context.Context, c *client.Client, t client.Target, id, poster string, a *apiThread) {
-	complete, err := eachPage(func(offset int) (int, int, error) {
-		var page struct {
-			Transitions []wireMove `json:"transitions"`
-			Total       int        `json:"total"`
-		}
-		err := c.HTTP().API(ctx, t, http.MethodGet, contractPath(id, "transitions"), byPoster(pageQuery(offset), poster), nil, &page)
-		a.moves = append(a.moves, page.Transitions...)
-		return len(page.Transitions), page.Total, err
-	})
+	moves, complete, err := listAll[wireMove](ctx, c, t, contractPath(id, "transitions"), byPoster(poster), "transitions", nil)
+	a.moves = moves
 	switch {
 	case errors.Is(err, client.ErrNoAPI), errors.Is(err, client.ErrNotFound):
 	case a.contract == nil && (errors.Is(err, client.ErrAuth) || errors.Is(err, client.ErrInvalid)):
@@ -49,11 +41,20 @@ func apiMoves(ctx context.Context, c *client.Client, t client.Target, id, poster
 // signed returns the event of a move, verified; nil if there is none that is
 // right.
 func (w wireMove) signed(col *client.Collector, id string) *nostr.Event {
-	if len(w.Event) == 0 || string(w.Event) == "null" {
+	if ev := signed(col, w.Event, kindState, id); ev != nil && ev.ID == w.EventID {
+		return ev
+	}
+	return nil
+}
+
+// signed returns the event of a contract that an API shows, verified; nil if it
+// shows none of that kind that is right.
+func signed(col *client.Collector, raw json.RawMessage, kind int, id string) *nostr.Event {
+	if len(raw) == 0 {
 		return nil
 	}
-	ev, err := col.Admit(w.Event, nostr.Filter{Kinds: []int{kindState}, Tags: nostr.TagMap{"d": {id}}})
-	if err != nil || ev.ID != w.EventID {
+	ev, err := col.Admit(raw, nostr.Filter{Kinds: []int{kind}, Tags: nostr.TagMap{"d": {id}}})
+	if err != nil {
 		return nil
 	}
 	return ev

@@ -93,7 +93,7 @@ func (g *gathering) order(ctx context.Context, c Contract) *Order {
 		return nil
 	}
 	var w wireOrder
-	err := g.c.HTTP().API(ctx, client.TargetsOf([]string{c.Home})[0], http.MethodGet, contractPath(g.id, "order"), byPoster(nil, g.poster), nil, &w)
+	err := g.c.HTTP().API(ctx, relayAt(c.Home), client.Call{Path: contractPath(g.id, "order"), Query: byPoster(g.poster)}, &w)
 	refused := (*client.APIError)(nil)
 	switch {
 	case errors.As(err, &refused) && refused.Status == http.StatusServiceUnavailable: // it has no key to sign with
@@ -116,7 +116,7 @@ func (g *gathering) order(ctx context.Context, c Contract) *Order {
 // to be there: its lines by the ids of events.
 func Arrivals(ctx context.Context, c *client.Client, t client.Target, id string) (map[string]niptemp.OrderItem, error) {
 	var w wireOrder
-	if err := c.HTTP().API(ctx, t, http.MethodGet, contractPath(id, "order"), nil, nil, &w); err != nil {
+	if err := c.HTTP().API(ctx, t, client.Call{Path: contractPath(id, "order")}, &w); err != nil {
 		return nil, err
 	}
 	o, err := w.order(id)

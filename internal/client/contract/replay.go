@@ -83,8 +83,8 @@ func replay(events []*nostr.Event, order map[string]niptemp.OrderItem) (state *n
 }
 
 func moveOf(ev *nostr.Event, order map[string]niptemp.OrderItem) Move {
-	body := stateBodyOf(ev.Content)
-	return Move{From: body.PreviousStatus, To: body.Status, By: ev.PubKey, Note: body.Note, CreatedAt: int64(ev.CreatedAt), Event: ev,
+	body, _ := niptemp.ReadState(ev) // it is one
+	return Move{From: string(body.Previous), To: string(body.Status), By: ev.PubKey, Note: body.Note, CreatedAt: int64(ev.CreatedAt), Event: ev,
 		N: order[ev.ID].N, ArrivedAt: order[ev.ID].ReceivedAt}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -134,7 +133,7 @@ type apiThread struct {
 func apiContract(ctx context.Context, c *client.Client, t client.Target, id, poster string) apiThread {
 	a := apiThread{status: client.RelayStatus{URL: t.URL, Complete: true}, has: true}
 	var w wireContract
-	err := c.HTTP().API(ctx, t, http.MethodGet, contractPath(id), byPoster(nil, poster), nil, &w)
+	err := c.HTTP().API(ctx, t, client.Call{Path: contractPath(id), Query: byPoster(poster)}, &w)
 	var contract Contract
 	switch {
 	case err == nil:
@@ -161,17 +160,10 @@ func apiContract(ctx context.Context, c *client.Client, t client.Target, id, pos
 
 // apiEntries adds all entries of a contract that the API shows.
 func apiEntries(ctx context.Context, c *client.Client, t client.Target, id, poster string, a *apiThread) {
-	complete, err := eachPage(func(offset int) (int, int, error) {
-		var page struct {
-			Entries []wireEntry `json:"entries"`
-			Total   int         `json:"total"`
-		}
-		query := byPoster(pageQuery(offset), poster)
-		query.Set("events", "true")
-		err := c.HTTP().API(ctx, t, http.MethodGet, contractPath(id, "memory"), query, nil, &page)
-		a.entries = append(a.entries, page.Entries...)
-		return len(page.Entries), page.Total, err
-	})
+	query := byPoster(poster)
+	query.Set("events", "true")
+	entries, complete, err := listAll[wireEntry](ctx, c, t, contractPath(id, "memory"), query, "entries", nil)
+	a.entries = entries
 	if a.contract == nil && (errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrAuth) || errors.Is(err, client.ErrInvalid)) {
 		return // neither is there for this key
 	}
@@ -184,11 +176,8 @@ func apiEntries(ctx context.Context, c *client.Client, t client.Target, id, post
 // signed returns the event of an entry, verified; nil if there is none that is
 // right.
 func (w wireEntry) signed(col *client.Collector, id string) *nostr.Event {
-	if len(w.Event) == 0 || string(w.Event) == "null" {
-		return nil
-	}
-	ev, err := col.Admit(w.Event, nostr.Filter{Kinds: []int{kindEntry}, Tags: nostr.TagMap{"d": {id}}})
-	if err != nil || !strings.EqualFold(ev.ID, w.NostrEventID) && w.NostrEventID != "" {
+	ev := signed(col, w.Event, kindEntry, id)
+	if ev == nil || !strings.EqualFold(ev.ID, w.NostrEventID) && w.NostrEventID != "" {
 		return nil
 	}
 	return ev

@@ -179,7 +179,7 @@ func resolve(ctx context.Context, cs *Contracts, t client.Target, name string) (
 		PubKey string `json:"pubkey"`
 		Npub   string `json:"npub"`
 	}
-	if err := cs.c.HTTP().API(ctx, t, http.MethodGet, identityPath(name), nil, nil, &identity); err != nil {
+	if err := cs.c.HTTP().API(ctx, t, client.Call{Path: identityPath(name)}, &identity); err != nil {
 		return "", fmt.Errorf("agent %q: %w", client.Printable(name), err)
 	}
 	key := cmp.Or(PubKeyOf(identity.PubKey), PubKeyOf(identity.Npub))
@@ -192,12 +192,20 @@ func resolve(ctx context.Context, cs *Contracts, t client.Target, name string) (
 // postContract sends a change of a contract to its API.
 func (cs *Contracts) postContract(ctx context.Context, t client.Target, path string, request map[string]any, status *client.Status) (Contract, error) {
 	var w wireContract
-	err := cs.c.HTTP().API(ctx, t, http.MethodPost, path, byPoster(nil, cs.poster), request, &w)
-	status.Published = append(status.Published, client.PublishStatus{URL: t.URL, Accepted: err == nil, Err: err, Message: "contract API"})
-	if err != nil {
-		return Contract{}, fmt.Errorf("%s: %w", client.Printable(t.URL), err)
+	if err := cs.post(ctx, t, client.Call{Method: http.MethodPost, Path: path, Query: byPoster(cs.poster), Body: request}, &w, status); err != nil {
+		return Contract{}, err
 	}
 	return w.contract(t.URL)
+}
+
+// post makes a call to the API of a relay that changes something.
+func (cs *Contracts) post(ctx context.Context, t client.Target, call client.Call, out any, status *client.Status) error {
+	err := cs.c.HTTP().API(ctx, t, call, out)
+	status.Published = append(status.Published, client.PublishStatus{URL: t.URL, Accepted: err == nil, Err: err, Message: "contract API"})
+	if err != nil {
+		return fmt.Errorf("%s: %w", client.Printable(t.URL), err)
+	}
+	return nil
 }
 
 // publish sends what was signed to all relays but the one that took it over its

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -79,21 +78,18 @@ func (p *Peer) Past(ctx context.Context, q PastQuery, take func(*nostr.Event) er
 
 // pastPage takes one page and goes on behind its last version.
 func (p *Peer) pastPage(ctx context.Context, q *PastQuery, spent *client.Budget, take func(*nostr.Event) error) (at PastAt, more bool, err error) {
-	resp, err := p.c.HTTP().Get(ctx, p.t, "/history", q.values(pastPageSize))
-	if err != nil {
-		return at, false, noPast(err)
-	}
-	defer resp.Body.Close()
-	var errs [2]error
-	at.Number, errs[0] = strconv.ParseInt(resp.Header.Get(positionHeader), 10, 64)
-	at.Time, errs[1] = strconv.ParseInt(resp.Header.Get(timeHeader), 10, 64)
-	if errors.Join(errs[:]...) != nil || at.Number < 0 || at.Time < 0 {
-		return at, false, fmt.Errorf("%w (of everybody)", client.ErrNoHistory)
+	head := func(h http.Header) error {
+		var errs [2]error
+		at.Number, errs[0] = strconv.ParseInt(h.Get(positionHeader), 10, 64)
+		at.Time, errs[1] = strconv.ParseInt(h.Get(timeHeader), 10, 64)
+		if errors.Join(errs[:]...) != nil || at.Number < 0 || at.Time < 0 {
+			return fmt.Errorf("%w (of everybody)", client.ErrNoHistory)
+		}
+		return nil
 	}
 	last, count := q.After, 0
 	col := &client.Collector{}
-	body := io.LimitReader(resp.Body, p.c.Options().Limits.BodyBytes+1)
-	read, err := client.ReadArray(body, func(raw json.RawMessage) error {
+	cut, err := p.c.HTTP().Versions(ctx, p.t, q.values(pastPageSize), head, func(raw json.RawMessage) error {
 		if err := spent.Spend(len(raw)); err != nil {
 			return err
 		}
@@ -111,17 +107,11 @@ func (p *Peer) pastPage(ctx context.Context, q *PastQuery, spent *client.Budget,
 		}
 		return take(ev)
 	})
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return at, false, fmt.Errorf("%w: history was cut off", client.ErrTimeout)
-	case read > p.c.Options().Limits.BodyBytes:
-		return at, false, fmt.Errorf("%w: its history is larger than %d bytes", client.ErrMisbehaved, p.c.Options().Limits.BodyBytes)
-	case err != nil:
-		return at, false, err
+	if err != nil {
+		return at, false, noPast(err)
 	}
-	more = resp.Header.Get(client.TruncatedHeader) != "" || resp.Trailer.Get(client.TruncatedHeader) != "" || count >= pastPageSize
 	q.After = last
-	return at, more, nil
+	return at, cut || count >= pastPageSize, nil
 }
 
 func (q *PastQuery) values(page int) url.Values {
