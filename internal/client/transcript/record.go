@@ -1,8 +1,6 @@
 package transcript
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"io"
 
@@ -27,10 +25,10 @@ func Signed(t contract.Thread) []*nostr.Event {
 	}
 	for _, r := range records(t) {
 		switch {
-		case r.move != nil:
-			add(r.move.Event)
-		case r.entry != nil:
-			add(r.entry.Event)
+		case r.Move != nil:
+			add(r.Move.Event)
+		case r.Entry != nil:
+			add(r.Entry.Event)
 		}
 	}
 	for _, m := range t.Moves {
@@ -90,58 +88,12 @@ func payloadHolds(e contract.Entry) bool {
 	return e.Sealed && (e.Signature == contract.SignatureHolds || e.ByRelay && e.Event != nil)
 }
 
-// sealed says of a sealed entry what everybody can check of it.
-func (w *writer) sealed(n int, e contract.Entry) {
-	if e.Event != nil {
-		sum := sha256.Sum256([]byte(e.Event.Content))
-		w.line("- Encrypted between the parties: a payload of %d bytes, SHA-256 %s", len(e.Event.Content), code(hex.EncodeToString(sum[:])))
-	} else if p := e.Payload; p != nil {
-		w.line("- Encrypted between the parties: a payload of %d bytes, SHA-256 %s, by the relay's word, which does not show it", p.Bytes, code(p.SHA256))
-	} else {
-		w.line("- Encrypted between the parties; its payload was not seen")
-	}
-	switch {
-	case e.Payload != nil:
-		w.line("- A party can open it to the exporter: %s.\n", code("engramctl contract disclose"))
-	case e.Unreadable:
-		w.line("- The exporter's key does not open it.\n")
-	case w.o.Closed:
-		w.line("- What it says was left out.\n")
-	default:
-		w.line("- What it says stands under \"Sealed texts\", as number %d.\n", n)
-	}
-}
-
-// sealedTexts are what sealed entries say, by the word of who opened them.
-func (w *writer) sealedTexts(records []record) {
-	begun := false
-	for i, r := range records {
-		if r.entry == nil || !r.entry.Sealed || r.entry.Unreadable || w.o.Closed {
-			continue
-		}
-		if !begun {
-			begun = true
-			w.line("## Sealed texts\n")
-			w.line("**No signature covers these texts as they stand.** Encrypted payloads were signed, and this is what the exporter says is in them. "+
-				"%s makes the proof of one.\n", code("engramctl contract disclose"))
-		}
-		w.line("### Text of %d: %s\n", i+1, code(r.entry.Type))
-		w.author(r.entry.Author)
-		if r.entry.ByRelay {
-			w.line("- Opened by the relay, which keeps the exporter's key: the relay's word")
-		} else {
-			w.line("- Opened with the exporter's key: the exporter's word")
-		}
-		w.says(*r.entry)
-	}
-}
-
 // Unseen returns the sealed entries of a thread that relays list to the
 // exporter and do not show.
 func Unseen(t contract.Thread) []evidence.Sealed {
 	var all []evidence.Sealed
 	for _, r := range records(t) {
-		if e := r.entry; e != nil && e.Sealed && e.Event == nil && e.Payload != nil {
+		if e := r.Entry; e != nil && e.Sealed && e.Event == nil && e.Payload != nil {
 			all = append(all, evidence.Sealed{N: e.N, EntryID: e.EntryID, Author: e.Author.PubKey, Type: e.Type, Bytes: e.Payload.Bytes, SHA256: e.Payload.SHA256})
 		}
 	}

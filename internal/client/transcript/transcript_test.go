@@ -155,12 +155,12 @@ func TestRecordIsByArrival(t *testing.T) {
 	var got []string
 	for _, r := range records(th) {
 		switch {
-		case r.gap != nil:
+		case r.Gap != nil:
 			got = append(got, "gap")
-		case r.move != nil:
-			got = append(got, "move "+string(r.move.Event.ID[0]))
+		case r.Move != nil:
+			got = append(got, "move "+string(r.Move.Event.ID[0]))
 		default:
-			got = append(got, "entry "+string(cmp.Or(r.entry.EventID, "private")[0]))
+			got = append(got, "entry "+string(cmp.Or(r.Entry.EventID, "private")[0]))
 		}
 	}
 	if want := "move 1|move 5|gap|entry 3|entry p|gap|entry 6|entry 7|entry 8|entry 9|entry a"; strings.Join(got, "|") != want {
