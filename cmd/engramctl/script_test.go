@@ -389,6 +389,9 @@ func TestEveryCommandAndExitCodeHasAScript(t *testing.T) {
 
 // walk visits a command and all below it.
 func walk(c *cobra.Command, visit func(*cobra.Command)) {
+	if c.Hidden {
+		return
+	}
 	visit(c)
 	for _, sub := range c.Commands() {
 		walk(sub, visit)

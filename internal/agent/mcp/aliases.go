@@ -31,7 +31,7 @@ var aliases = map[string][]string{
 
 // lists are the arguments that are lists of texts; models give one text for a list
 // of one.
-var lists = []string{"tags", "supersedes", "types", "states", "links", "slugs"}
+var lists = []string{"tags", "supersedes", "types", "states", "slugs"}
 
 // aliased maps the names of arguments before the SDK validates them.
 // properties are the arguments of each tool.
@@ -43,9 +43,6 @@ func aliased(properties map[string][]string) sdk.Middleware {
 				return next(ctx, method, req)
 			}
 			arguments, err := renamed(properties[call.Params.Name], call.Params.Arguments)
-			if err == nil && call.Params.Name == noteTool {
-				ctx, arguments, err = withNoteFields(ctx, arguments)
-			}
 			if err == nil && call.Params.Name == commitTool {
 				ctx, arguments, err = withOperations(ctx, arguments)
 			}

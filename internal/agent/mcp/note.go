@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"net/http"
 	"time"
 
@@ -27,12 +26,8 @@ func (s *writeTools) note(ctx context.Context, in noteIn) (writeOut, error) {
 	if err := checkText(in.Text); err != nil {
 		return writeOut{}, err
 	}
-	n, err := noteOf(ctx, in.Text)
-	if err != nil {
-		return writeOut{}, err
-	}
-	n.At = arrival(ctx)
-	r, err := s.m.writer(ctx).AddNote(ctx, s.m.notes, rand.Reader, n, guard(false, true))
+	at, _ := ctx.Value(arrivalKey{}).(time.Time) // zero without one
+	r, err := s.m.writer(ctx).AddNote(ctx, s.m.notes, rand.Reader, write.Note{Text: in.Text, At: at}, guard(false, true))
 	if err != nil {
 		return writeOut{}, failedWrite(r.Slug, r, err)
 	}
@@ -45,62 +40,6 @@ type placed struct{ m *memories }
 
 func (p placed) Add(ctx context.Context, texts []memory.NewText) ([]memory.Added, error) {
 	return reading(ctx, p.m.calls, func(ctx context.Context) ([]memory.Added, error) { return p.m.session.Add(ctx, texts) })
-}
-
-// noteTool has fields that no schema shows, since every tool's arguments stand in
-// each session's context: models give those that memory_write has.
-const noteTool = "memory_note"
-
-type noteFields struct {
-	Tags     []string           `json:"tags"`
-	Salience *float64           `json:"salience"`
-	Emotion  map[string]float64 `json:"emotion"`
-	Links    []string           `json:"links"`
-}
-
-type noteFieldsKey struct{}
-
-// withNoteFields takes the fields of a note out of its arguments, before the SDK
-// validates them.
-func withNoteFields(ctx context.Context, arguments json.RawMessage) (context.Context, json.RawMessage, error) {
-	var given map[string]json.RawMessage
-	if json.Unmarshal(arguments, &given) != nil {
-		return ctx, arguments, nil
-	}
-	fields := map[string]json.RawMessage{}
-	for _, name := range []string{"tags", "salience", "emotion", "links"} {
-		if value, ok := given[name]; ok {
-			fields[name] = value
-			delete(given, name)
-		}
-	}
-	if len(fields) == 0 {
-		return ctx, arguments, nil
-	}
-	taken, err := json.Marshal(fields)
-	if err != nil {
-		return ctx, nil, err
-	}
-	var f noteFields
-	if json.Unmarshal(taken, &f) != nil {
-		return ctx, nil, invalidf("tags and links are lists of texts, salience is a number, emotion names numbers.")
-	}
-	rest, err := json.Marshal(given)
-	return context.WithValue(ctx, noteFieldsKey{}, f), rest, err
-}
-
-// noteOf returns the note of a call.
-func noteOf(ctx context.Context, text string) (write.Note, error) {
-	f, _ := ctx.Value(noteFieldsKey{}).(noteFields)
-	n := write.Note{Text: text, Tags: f.Tags, Salience: f.Salience, Emotion: f.Emotion}
-	for _, link := range f.Links {
-		slug, err := parseSlug(link)
-		if err != nil {
-			return n, err
-		}
-		n.Links = append(n.Links, slug)
-	}
-	return n, nil
 }
 
 // headerArrived has the moment at which a call was read. Calls are read one after the
@@ -124,10 +63,4 @@ func withArrival(ctx context.Context, extra *sdk.RequestExtra) context.Context {
 		return ctx
 	}
 	return context.WithValue(ctx, arrivalKey{}, at)
-}
-
-// arrival is when a call was read; zero if that is not known.
-func arrival(ctx context.Context) time.Time {
-	at, _ := ctx.Value(arrivalKey{}).(time.Time)
-	return at
 }

@@ -46,10 +46,10 @@ func (s *Server) addTools() {
 	}
 	if s.memories.consolidates() {
 		add(s, "memory_write", "Write", effectOverwrite, describeWrite, andWaiting(s.memories, writes.write))
-		add(s, noteTool, "Note", effectAdd, describeNote, andWaiting(s.memories, writes.note))
+		add(s, "memory_note", "Note", effectAdd, describeNote, andWaiting(s.memories, writes.note))
 	} else {
 		add(s, "memory_write", "Write", effectOverwrite, describeWrite, writes.write)
-		add(s, noteTool, "Note", effectAdd, describeNote, writes.note)
+		add(s, "memory_note", "Note", effectAdd, describeNote, writes.note)
 	}
 	add(s, "memory_append", "Append", effectAdd, describeAppend, writes.append)
 	add(s, "memory_edit", "Edit", effectDestroy, describeEdit, writes.edit)

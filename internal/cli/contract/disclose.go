@@ -73,13 +73,10 @@ shown then.`,
 		if err != nil {
 			return err
 		}
-		if env.Flags.JSON {
-			return env.PrintJSON(struct {
-				ContractID string `json:"contract_id"`
-				entryOut
-			}{d.Event.Tags.GetD(), entryFrom(d.Entry, "")})
-		}
-		return env.Print("contract %s\nby       %s\nsigned   %s, event %s\n%s", cliutil.OneLine(d.Event.Tags.GetD(), 128), settings.Npub(d.Event.PubKey),
+		return env.Show(struct {
+			ContractID string `json:"contract_id"`
+			entryOut
+		}{d.Event.Tags.GetD(), entryFrom(d.Entry, "")}, "contract %s\nby       %s\nsigned   %s, event %s\n%s", cliutil.OneLine(d.Event.Tags.GetD(), 128), settings.Npub(d.Event.PubKey),
 			cliutil.Stamp(d.Entry.CreatedAt), d.Event.ID, cliutil.Indented(d.Entry.Content))
 	})
 }

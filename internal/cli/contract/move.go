@@ -86,10 +86,7 @@ func moveContract(ctx context.Context, env *cliutil.Env, o moveOptions, args []s
 		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 			return err
 		}
-		if env.Flags.JSON {
-			return env.PrintJSON(answerOut{cliutil.AnswerOf(nil, s), contractFor(c, cs.PubKey())})
-		}
-		return env.Print("%s  %s%s\n", c.ID, c.Status, onlyThere(c))
+		return env.Show(answerOut{cliutil.AnswerOf(nil, s), contractFor(c, cs.PubKey())}, "%s  %s%s\n", c.ID, c.Status, onlyThere(c))
 	})
 }
 
@@ -205,12 +202,9 @@ func runSay(ctx context.Context, env *cliutil.Env, o sayOptions, args []string) 
 		if err := env.ReportWith(status, err, cliutil.ContractRemedy); err != nil {
 			return err
 		}
-		if env.Flags.JSON {
-			return env.PrintJSON(struct {
-				cliutil.AnswerOut
-				Entry entryOut `json:"entry"`
-			}{cliutil.AnswerOf(nil, status), entryFrom(e, "")})
-		}
-		return env.Print("%s  %s\n", cliutil.Plain(e.EntryID), cmp.Or(e.EventID, e.Visibility))
+		return env.Show(struct {
+			cliutil.AnswerOut
+			Entry entryOut `json:"entry"`
+		}{cliutil.AnswerOf(nil, status), entryFrom(e, "")}, "%s  %s\n", cliutil.Plain(e.EntryID), cmp.Or(e.EventID, e.Visibility))
 	})
 }

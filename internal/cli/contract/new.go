@@ -84,10 +84,7 @@ func runNew(ctx context.Context, env *cliutil.Env, o newOptions, args []string) 
 		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 			return err
 		}
-		if env.Flags.JSON {
-			return env.PrintJSON(answerOut{cliutil.AnswerOf(nil, s), contractFor(c, cs.PubKey())})
-		}
-		return env.Print("%s  %s\n", c.ID, c.Status)
+		return env.Show(answerOut{cliutil.AnswerOf(nil, s), contractFor(c, cs.PubKey())}, "%s  %s\n", c.ID, c.Status)
 	})
 }
 

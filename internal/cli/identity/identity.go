@@ -53,10 +53,7 @@ func identityFor(id contract.AgentIdentity) identityOut {
 
 func printIdentity(env *cliutil.Env, id contract.AgentIdentity) error {
 	out := identityFor(id)
-	if env.Flags.JSON {
-		return env.PrintJSON(out)
-	}
-	return env.Print("%s  %s  %s\n", cliutil.Plain(id.AgentID), out.Npub, keptText(id))
+	return env.Show(out, "%s  %s  %s\n", cliutil.Plain(id.AgentID), out.Npub, keptText(id))
 }
 
 func keptText(id contract.AgentIdentity) string {

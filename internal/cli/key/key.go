@@ -26,10 +26,7 @@ command line.`,
 
 // printKey shows a public key both ways.
 func printKey(env *cliutil.Env, pubkey string) error {
-	if env.Flags.JSON {
-		return env.PrintJSON(cliutil.KeyOut{Npub: settings.Npub(pubkey), Pubkey: pubkey})
-	}
-	return env.Print("%s\n%s\n", settings.Npub(pubkey), pubkey)
+	return env.Show(cliutil.KeyOut{Npub: settings.Npub(pubkey), Pubkey: pubkey}, "%s\n%s\n", settings.Npub(pubkey), pubkey)
 }
 
 // newOptions are the flags of key new.

@@ -155,14 +155,11 @@ written anew. Exit code 1 if there is nothing to remove.`,
 			if err := env.Report(status, nothingToRemove(slug, entry, cliutil.Explained(err))); err != nil {
 				return cliutil.FirstOf(printAbsent(env, m, slug, entry, status, err), err)
 			}
-			if env.Flags.JSON {
-				return env.PrintJSON(struct {
-					cliutil.AnswerOut
-					Slug    string `json:"slug"`
-					Removed bool   `json:"removed"`
-				}{cliutil.AnswerOf(m, status), string(slug), true})
-			}
-			return env.Print("%s  removed\n", slug)
+			return env.Show(struct {
+				cliutil.AnswerOut
+				Slug    string `json:"slug"`
+				Removed bool   `json:"removed"`
+			}{cliutil.AnswerOf(m, status), string(slug), true}, "%s  removed\n", slug)
 		})
 	})
 	edit.OverFlag(c, &over)

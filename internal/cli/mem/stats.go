@@ -54,10 +54,7 @@ read on this machine (by recall and over MCP). On a terminal with bars.`,
 		return view.WithPrepared(ctx, env, wait, prepare, func(v answer.View) (view.Seen, error) {
 			s := answer.Count(v, uses)
 			return view.Seen{Found: s.Memories, Print: func(out view.ViewOut) error {
-				if env.Flags.JSON {
-					return env.PrintJSON(statsOf(s, out))
-				}
-				return env.Print("%s", statsText(s, env.Terminal.Stdout))
+				return env.Show(statsOf(s, out), "%s", statsText(s, env.Terminal.Stdout))
 			}}, nil
 		})
 	})

@@ -102,10 +102,7 @@ func acceptPlan(ctx context.Context, env *cliutil.Env, p Thinking, id string, wh
 		if err := p.Reject(ctx, id); err != nil {
 			return UnderstoodPlan(err)
 		}
-		if env.Flags.JSON {
-			return env.PrintJSON(CommittedOut{Plan: id, Status: plans.Rejected, Changes: []committedOne{}})
-		}
-		return env.Print("%s  %s\n", id, plans.Rejected)
+		return env.Show(CommittedOut{Plan: id, Status: plans.Rejected, Changes: []committedOne{}}, "%s  %s\n", id, plans.Rejected)
 	}
 	if len(which) > 0 {
 		r, err := p.Review(ctx, id)

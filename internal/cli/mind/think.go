@@ -129,10 +129,7 @@ wrong with mem set, or supersede it.`,
 			for _, slug := range slugs {
 				out.Slugs = append(out.Slugs, string(slug))
 			}
-			if env.Flags.JSON {
-				return env.PrintJSON(out)
-			}
-			return env.Print("%s called %s; the budget is %d tokens\n", cliutil.Counted(len(slugs), "memory", "memories"), args[0], budget)
+			return env.Show(out, "%s called %s; the budget is %d tokens\n", cliutil.Counted(len(slugs), "memory", "memories"), args[0], budget)
 		})
 	}))
 }

@@ -128,9 +128,6 @@ func writeNote(ctx context.Context, env *cliutil.Env, n write.Note, check func(o
 		if n := m.Session().Copies.Waiting(ctx); n > 0 && n%consolidation.MicroBatch == 0 {
 			env.Note("%d episodes wait to be consolidated: engramctl mind prepare", n)
 		}
-		if env.Flags.JSON {
-			return env.PrintJSON(edit.WroteOut{AnswerOut: cliutil.AnswerOf(m, r.Status), EntryOut: cliutil.EntryFor(r.Entry)})
-		}
-		return env.Print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
+		return env.Show(edit.WroteOut{AnswerOut: cliutil.AnswerOf(m, r.Status), EntryOut: cliutil.EntryFor(r.Entry)}, "%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
 	})
 }

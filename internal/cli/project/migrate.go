@@ -168,10 +168,7 @@ func printMigrated(env *cliutil.Env, out migratedOut) error {
 	for _, slug := range out.Unmended {
 		env.Note("%s names %s as before", slug, out.From)
 	}
-	if env.Flags.JSON {
-		return env.PrintJSON(out)
-	}
-	return env.Print("%s -> %s: %s renamed, links of %s changed\n", out.From, out.To, cliutil.Counted(len(out.Moved), "memory", "memories"), cliutil.Counted(len(out.Mended), "other", "others"))
+	return env.Show(out, "%s -> %s: %s renamed, links of %s changed\n", out.From, out.To, cliutil.Counted(len(out.Moved), "memory", "memories"), cliutil.Counted(len(out.Mended), "other", "others"))
 }
 
 // decided reports whether a person has said on this machine whose memory is at the

@@ -138,13 +138,10 @@ func newReject(env *cliutil.Env) *cobra.Command {
 			if err := env.Report(status, AboutProposal(args[0], cliutil.Explained(err))); err != nil {
 				return err
 			}
-			if env.Flags.JSON {
-				return env.PrintJSON(struct {
-					cliutil.AnswerOut
-					proposalOut
-				}{cliutil.AnswerOf(m, status), proposalFor(item, m.Owner())})
-			}
-			return env.Print("%s  %s rejected\n", item.Slug, item.Act)
+			return env.Show(struct {
+				cliutil.AnswerOut
+				proposalOut
+			}{cliutil.AnswerOf(m, status), proposalFor(item, m.Owner())}, "%s  %s rejected\n", item.Slug, item.Act)
 		})
 	})
 }

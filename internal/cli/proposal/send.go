@@ -111,11 +111,8 @@ func sendProposal(ctx context.Context, env *cliutil.Env, c *client.Client, m *se
 	if err := env.ReportWith(status, err, "proposing it again sends another proposal"); err != nil {
 		return err
 	}
-	if env.Flags.JSON {
-		return env.PrintJSON(struct {
-			cliutil.AnswerOut
-			proposalOut
-		}{cliutil.AnswerOf(m, status), proposalFor(proposals.Item{Proposal: p}, "")})
-	}
-	return env.Print("%s  %s proposed  id %s\n", p.Slug, p.Act, p.EventID[:cliutil.ShortID])
+	return env.Show(struct {
+		cliutil.AnswerOut
+		proposalOut
+	}{cliutil.AnswerOf(m, status), proposalFor(proposals.Item{Proposal: p}, "")}, "%s  %s proposed  id %s\n", p.Slug, p.Act, p.EventID[:cliutil.ShortID])
 }

@@ -16,8 +16,9 @@ import (
 	"engramd/nips/nipae"
 )
 
-// New returns engramctl relays.
-func New(env *cliutil.Env, more ...*cobra.Command) *cobra.Command {
+// New returns engramctl relays. Of what was a part of it once, the former name stays.
+func New(env *cliutil.Env, former *cobra.Command) *cobra.Command {
+	former.Hidden = true
 	return cliutil.PairFlags(env, cliutil.Group(&cobra.Command{
 		Use:   "relays",
 		Short: "The relays that keep an agent's memory",
@@ -30,7 +31,7 @@ absent only if all of them say so.`,
   engramctl relays set wss://relay.example
   engramctl relays ignore wss://gone.example
   engramctl sync`,
-	}, append(more, lsCommand(env), setCommand(env), ignoreCommand(env))...))
+	}, former, lsCommand(env), setCommand(env), ignoreCommand(env)))
 }
 
 // relayLine is one line of `relays ls`.

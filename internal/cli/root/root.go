@@ -65,7 +65,7 @@ func commands(env *cliutil.Env) []*cobra.Command {
 		proposal.New(env),
 		transplant.New(env),
 		web.New(env),
-		relays.New(env, sync.NewFormer(env)),
+		relays.New(env, sync.New(env)),
 		sync.New(env),
 		snapshot.New(env),
 		contract.New(env),

@@ -133,10 +133,7 @@ func create(ctx context.Context, env *cliutil.Env, c *client.Client, p party, lo
 		}
 		info.Pinned = true
 	}
-	if env.Flags.JSON {
-		return env.PrintJSON(infoOut{Info: info, Path: info.Path})
-	}
-	return env.Print("%s  %d events  %d B  %s\n", info.ID, info.Events, info.Size, info.Kind)
+	return env.Show(infoOut{Info: info, Path: info.Path}, "%s  %d events  %d B  %s\n", info.ID, info.Events, info.Size, info.Kind)
 }
 
 // keep writes a capture. One that is not whole says so.

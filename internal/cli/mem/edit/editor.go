@@ -113,10 +113,7 @@ func writeEdited(ctx context.Context, env *cliutil.Env, m *session.Memory, slug 
 		return err
 	}
 	NoteCopied(env, slug, r.From)
-	if env.Flags.JSON {
-		return env.PrintJSON(WroteOut{cliutil.AnswerOf(m, r.Status), cliutil.EntryFor(r.Entry)})
-	}
-	return env.Print("%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
+	return env.Show(WroteOut{cliutil.AnswerOf(m, r.Status), cliutil.EntryFor(r.Entry)}, "%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
 }
 
 // draftFile makes a file with a text that nobody else reads.

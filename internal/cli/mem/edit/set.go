@@ -161,10 +161,7 @@ func writeOne(ctx context.Context, env *cliutil.Env, slug nipae.Slug, do func(co
 			env.Note("%s is still active: engramctl mem set %s --supersedes %s marks it as superseded", old, slug, old)
 		}
 		m.Session().PublishUses(ctx)
-		if env.Flags.JSON {
-			return env.PrintJSON(WroteOut{cliutil.AnswerOf(m, status), cliutil.EntryFor(entry)})
-		}
-		return env.Print("%s  %d B  hash %s\n", entry.Slug, entry.Size, entry.Hash)
+		return env.Show(WroteOut{cliutil.AnswerOf(m, status), cliutil.EntryFor(entry)}, "%s  %d B  hash %s\n", entry.Slug, entry.Size, entry.Hash)
 	})
 }
 
