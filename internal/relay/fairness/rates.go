@@ -1,7 +1,6 @@
 package fairness
 
 import (
-	"container/list"
 	"strings"
 	"sync"
 	"time"
@@ -37,10 +36,8 @@ type Charge struct {
 // concurrent use.
 type Rates struct {
 	mu      sync.Mutex
-	most    int
-	nodes   int        // that have a part of every bucket
-	order   *list.List // of *bucket, latest use in front
-	buckets map[bucketKey]*list.Element
+	nodes   int // that have a part of every bucket
+	buckets *Recent[bucketKey, *bucket]
 }
 
 type bucketKey struct {
@@ -49,7 +46,6 @@ type bucketKey struct {
 }
 
 type bucket struct {
-	key    bucketKey
 	rate   Rate
 	tokens float64
 	at     time.Time
@@ -57,14 +53,7 @@ type bucket struct {
 
 // NewRates remembers up to most buckets.
 func NewRates(most int) *Rates {
-	return &Rates{most: most, order: list.New(), buckets: make(map[bucketKey]*list.Element)}
-}
-
-// Len returns how many buckets are remembered.
-func (r *Rates) Len() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.buckets)
+	return &Rates{buckets: NewRecent[bucketKey, *bucket](most)}
 }
 
 // SetPart divides every rate by the number of nodes among which the work is
@@ -107,8 +96,7 @@ func (r *Rates) Give(charges ...Charge) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range charges {
-		if el := r.buckets[bucketKey{c.What, c.Name}]; el != nil {
-			b := el.Value.(*bucket)
+		if b, ok := r.buckets.Get(bucketKey{c.What, c.Name}); ok {
 			b.tokens = min(b.tokens+float64(min(c.N, b.rate.Burst)), float64(b.rate.Burst))
 		}
 	}
@@ -117,9 +105,7 @@ func (r *Rates) Give(charges ...Charge) {
 // bucket finds the bucket of a charge, as it is now.
 func (r *Rates) bucket(now time.Time, c Charge) *bucket {
 	c.Rate = c.Rate.part(r.nodes)
-	if el := r.buckets[bucketKey{c.What, c.Name}]; el != nil {
-		r.order.MoveToFront(el)
-		b := el.Value.(*bucket)
+	if b, ok := r.buckets.Get(bucketKey{c.What, c.Name}); ok {
 		if passed := now.Sub(b.at).Seconds(); passed > 0 {
 			b.tokens += passed * b.rate.PerSecond
 			b.at = now
@@ -129,13 +115,7 @@ func (r *Rates) bucket(now time.Time, c Charge) *bucket {
 		return b
 	}
 	// A name may be part of a frame, which it would keep alive.
-	key := bucketKey{c.What, strings.Clone(c.Name)}
-	b := &bucket{key: key, rate: c.Rate, tokens: float64(c.Rate.Burst), at: now}
-	r.buckets[key] = r.order.PushFront(b)
-	if len(r.buckets) > r.most {
-		last := r.order.Back()
-		r.order.Remove(last)
-		delete(r.buckets, last.Value.(*bucket).key)
-	}
+	b := &bucket{rate: c.Rate, tokens: float64(c.Rate.Burst), at: now}
+	r.buckets.Put(bucketKey{c.What, strings.Clone(c.Name)}, b)
 	return b
 }

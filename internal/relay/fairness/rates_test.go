@@ -46,8 +46,8 @@ func TestRatesTakeAllOrNothing(t *testing.T) {
 	if got := r.Take(epoch, Charge{What: 1, Name: "a", N: 3, Rate: wide}); got != -1 {
 		t.Error("what was refused was paid for")
 	}
-	if r.Len() != 2 {
-		t.Errorf("%d budgets, one of which limits nothing", r.Len())
+	if r.buckets.Len() != 2 {
+		t.Errorf("%d budgets, one of which limits nothing", r.buckets.Len())
 	}
 }
 
@@ -82,8 +82,8 @@ func TestRatesAreBounded(t *testing.T) {
 			t.Fatalf("after %d others: %v", i, taken)
 		}
 	}
-	if r.Len() != 100 || r.order.Len() != 100 {
-		t.Errorf("%d budgets", r.Len())
+	if r.buckets.Len() != 100 {
+		t.Errorf("%d budgets", r.buckets.Len())
 	}
 }
 
@@ -140,5 +140,23 @@ func TestPartOfARate(t *testing.T) {
 	r.SetPart(3)
 	if r.Take(now, Charge{Name: "b", N: 1000}) >= 0 {
 		t.Error("no limit became one")
+	}
+}
+
+func TestRecent(t *testing.T) {
+	r := NewRecent[string, int](2)
+	r.Put("a", 1)
+	r.Put("b", 2)
+	r.Put("a", 3)
+	r.Put("c", 4) // b was not used for longest
+	if _, ok := r.Get("b"); ok {
+		t.Error("b is still there")
+	}
+	if v, ok := r.Get("a"); !ok || v != 3 {
+		t.Errorf("a: %d, %v", v, ok)
+	}
+	r.Put("d", 5)
+	if _, ok := r.Get("c"); ok {
+		t.Error("c is still there although a was used after it")
 	}
 }

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"container/list"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -124,6 +123,15 @@ func clauseHolds(clause string, ev *nostr.Event) (bool, error) {
 	}
 }
 
+// clone keeps an attestation: strings of an event are parts of its frame and
+// would keep it alive.
+func (a attestation) clone() attestation {
+	return attestation{
+		agent: strings.Clone(a.agent), owner: strings.Clone(a.owner),
+		conditions: strings.Clone(a.conditions), sig: strings.Clone(a.sig),
+	}
+}
+
 // verify checks the signature. Owner and signature are hex of the right length.
 func (a attestation) verify() error {
 	key, err := hex.DecodeString(a.owner)
@@ -148,49 +156,3 @@ func (a attestation) verify() error {
 	}
 	return nil
 }
-
-// recent is a map of bounded size that drops what was not used for longest. It
-// is not safe for concurrent use.
-type recent[K comparable, V any] struct {
-	most    int
-	order   *list.List // of recentEntry, latest use in front
-	entries map[K]*list.Element
-}
-
-type recentEntry[K comparable, V any] struct {
-	key   K
-	value V
-}
-
-func newRecent[K comparable, V any](most int) *recent[K, V] {
-	return &recent[K, V]{most: most, order: list.New(), entries: make(map[K]*list.Element)}
-}
-
-// get returns the value under key and counts as a use of it.
-func (r *recent[K, V]) get(key K) (value V, ok bool) {
-	el, ok := r.entries[key]
-	if !ok {
-		return value, false
-	}
-	r.order.MoveToFront(el)
-	return el.Value.(recentEntry[K, V]).value, true
-}
-
-// put sets the value under key, and drops the least recently used entry if
-// there are too many.
-func (r *recent[K, V]) put(key K, value V) {
-	entry := recentEntry[K, V]{key, value}
-	if el, ok := r.entries[key]; ok {
-		el.Value = entry
-		r.order.MoveToFront(el)
-		return
-	}
-	r.entries[key] = r.order.PushFront(entry)
-	if r.order.Len() > r.most {
-		last := r.order.Back()
-		delete(r.entries, last.Value.(recentEntry[K, V]).key)
-		r.order.Remove(last)
-	}
-}
-
-func (r *recent[K, V]) len() int { return r.order.Len() }

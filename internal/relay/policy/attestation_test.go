@@ -171,8 +171,8 @@ func TestAttestationMemory(t *testing.T) {
 			t.Fatal("a good attestation was refused")
 		}
 	}
-	if m.attested.len() != 1 {
-		t.Errorf("%d attestations are remembered", m.attested.len())
+	if m.attested.Len() != 1 {
+		t.Errorf("%d attestations are remembered", m.attested.Len())
 	}
 	// Remembered is the signature; the conditions are judged for each event.
 	ev.CreatedAt = 1001
@@ -190,7 +190,7 @@ func TestAttestationMemory(t *testing.T) {
 	}
 	long := strings.TrimSuffix(strings.Repeat("kind=1&", 50), "&")
 	ev = &nostr.Event{Kind: 1, PubKey: agentKey, Tags: nostr.Tags{attest(t, agentKey, long)}}
-	if _, err := m.attestedOwner(ev); err != nil || m.attested.len() != 1 {
+	if _, err := m.attestedOwner(ev); err != nil || m.attested.Len() != 1 {
 		t.Error("long conditions must hold and not be remembered")
 	}
 }

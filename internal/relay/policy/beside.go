@@ -3,7 +3,6 @@ package policy
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -33,13 +32,8 @@ func NewAttestation(agent string, tag nostr.Tag) *Attestation {
 	if fault == nil && len(a.conditions) > maxKeptConditions {
 		a, fault = attestation{}, unattested("its conditions have more than 256 bytes")
 	}
-	return &Attestation{
-		attestation: attestation{
-			agent: strings.Clone(agent), owner: strings.Clone(a.owner),
-			conditions: strings.Clone(a.conditions), sig: strings.Clone(a.sig),
-		},
-		fault: fault,
-	}
+	a.agent = agent // also of one that does not count
+	return &Attestation{attestation: a.clone(), fault: fault}
 }
 
 // Replaces reports whether a says again, or anew, what b says: for the same

@@ -33,7 +33,7 @@ type here struct {
 }
 
 func (h here) attestedBeside(ev *nostr.Event, owners []string) (ok bool, why error) {
-	for _, a := range h.p.attested(h.ctx) {
+	for _, a := range h.p.Attested(h.ctx) {
 		if a.agent != ev.PubKey {
 			continue
 		}
@@ -46,14 +46,14 @@ func (h here) attestedBeside(ev *nostr.Event, owners []string) (ok bool, why err
 }
 
 func (h here) hasVouched(owners []string, agent string) bool {
-	now := &nostr.Event{Kind: nipae.Kind, PubKey: agent, CreatedAt: nostr.Timestamp(h.p.clock().Unix())}
+	now := &nostr.Event{Kind: nipae.Kind, PubKey: agent, CreatedAt: nostr.Timestamp(h.p.Clock().Unix())}
 	return h.p.memory.hasVouched(owners, now)
 }
 
 func (h here) approved(owners []string, agent string) (bool, error) {
-	return h.p.approved(h.ctx, owners, agent)
+	return h.p.Approved(h.ctx, owners, agent)
 }
-func (h here) provisioned(key string) (bool, error) { return h.p.provisioned(h.ctx, key) }
+func (h here) provisioned(key string) (bool, error) { return h.p.Provisioned(h.ctx, key) }
 func (h here) isOwn(ev *nostr.Event) bool           { return h.p.isOwn(ev) }
 
 // there is what is known at an event's place.

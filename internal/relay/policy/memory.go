@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"strings"
 	"sync"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -29,8 +28,8 @@ const (
 type memory struct {
 	rates    *fairness.Rates
 	mu       sync.Mutex
-	attested *recent[attestation, struct{}]
-	vouches  *recent[voucher, string] // to the conditions
+	attested *fairness.Recent[attestation, struct{}]
+	vouches  *fairness.Recent[voucher, string] // to the conditions
 }
 
 // voucher is an owner who has vouched for an agent.
@@ -39,8 +38,8 @@ type voucher struct{ owner, agent string }
 func newMemory() *memory {
 	return &memory{
 		rates:    fairness.NewRates(maxBudgets),
-		attested: newRecent[attestation, struct{}](maxAttestations),
-		vouches:  newRecent[voucher, string](maxVouched),
+		attested: fairness.NewRecent[attestation, struct{}](maxAttestations),
+		vouches:  fairness.NewRecent[voucher, string](maxVouched),
 	}
 }
 
@@ -66,7 +65,7 @@ func (m *memory) attestationOn(ev *nostr.Event) (attestation, error) {
 // verify returns a.verify with the same memory.
 func (m *memory) verify(a attestation) error {
 	m.mu.Lock()
-	_, ok := m.attested.get(a)
+	_, ok := m.attested.Get(a)
 	m.mu.Unlock()
 	if ok {
 		return nil
@@ -74,13 +73,8 @@ func (m *memory) verify(a attestation) error {
 	if err := a.verify(); err != nil || len(a.conditions) > maxKeptConditions {
 		return err
 	}
-	// Strings of an event are parts of its frame and would keep it alive.
-	kept := attestation{
-		agent: strings.Clone(a.agent), owner: strings.Clone(a.owner),
-		conditions: strings.Clone(a.conditions), sig: strings.Clone(a.sig),
-	}
 	m.mu.Lock()
-	m.attested.put(kept, struct{}{})
+	m.attested.Put(a.clone(), struct{}{})
 	m.mu.Unlock()
 	return nil
 }

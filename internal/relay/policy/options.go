@@ -1,9 +1,12 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -77,27 +80,19 @@ type Options struct {
 
 // rules is Options in the form that decisions need.
 type rules struct {
+	Options
 	authors, owners, bannedAuthors map[string]struct{}
 	bannedEvents, allowedEvents    map[string]struct{}
 	kinds, bannedKinds             map[int]struct{}
 	ownerList                      []string
-	future                         time.Duration
-	maxTags                        int
-	rates                          Rates
 	names                          map[string]struct{}
-	imports                        bool
-	reader                         func(context.Context) gate.Reader
-	attested                       func(context.Context) []*Attestation
-	approved                       func(context.Context, []string, string) (bool, error)
-	own                            func(string) bool
-	provisioned                    func(context.Context, string) (bool, error)
-	clock                          func() time.Time
 }
 
 // compile checks o; the error names every option at fault, joined.
 func compile(o Options) (*rules, error) {
 	var errs []error
 	r := &rules{
+		Options:       o,
 		authors:       keySet("write.authors", o.Authors, &errs),
 		owners:        keySet("write.owners", o.Owners, &errs),
 		bannedAuthors: keySet("write.ban_authors", o.BannedAuthors, &errs),
@@ -105,21 +100,9 @@ func compile(o Options) (*rules, error) {
 		allowedEvents: keySet("allowed events", o.AllowedEvents, &errs),
 		kinds:         kindSet("write.kinds", o.Kinds, &errs),
 		bannedKinds:   kindSet("write.ban_kinds", o.BannedKinds, &errs),
-		future:        o.Future,
-		maxTags:       o.MaxTags,
-		rates:         o.Rates,
-		imports:       o.Import,
 		names:         make(map[string]struct{}, len(o.RelayNames)),
-		reader:        o.Reader,
-		attested:      o.Attested,
-		approved:      o.Approved,
-		own:           o.Own,
-		provisioned:   o.Provisioned,
-		clock:         o.Clock,
 	}
-	for owner := range r.owners {
-		r.ownerList = append(r.ownerList, owner)
-	}
+	r.ownerList = slices.Collect(maps.Keys(r.owners))
 	for _, raw := range o.RelayNames {
 		name, err := nipae.CanonicalRelayURL(raw)
 		if err != nil {
@@ -127,12 +110,10 @@ func compile(o Options) (*rules, error) {
 		}
 		r.names[name] = struct{}{}
 	}
-	if r.future < 0 {
+	if o.Future < 0 {
 		errs = append(errs, errors.New("the time window must not be negative"))
 	}
-	if r.future == 0 {
-		r.future = DefaultFuture
-	}
+	r.Future = cmp.Or(o.Future, DefaultFuture)
 	for _, rate := range []fairness.Rate{o.Rates.Key, o.Rates.Share, o.Rates.Rows} {
 		if rate.PerSecond < 0 || rate.PerSecond > 0 && rate.Burst < 1 {
 			errs = append(errs, errors.New("a rate must not be negative and needs a burst of at least 1"))
@@ -144,20 +125,20 @@ func compile(o Options) (*rules, error) {
 
 // fillIn puts in the answers of functions that were not given.
 func (r *rules) fillIn() {
-	if r.reader == nil {
-		r.reader = func(context.Context) gate.Reader { return gate.Reader{} }
+	if r.Reader == nil {
+		r.Reader = func(context.Context) gate.Reader { return gate.Reader{} }
 	}
-	if r.attested == nil {
-		r.attested = func(context.Context) []*Attestation { return nil }
+	if r.Attested == nil {
+		r.Attested = func(context.Context) []*Attestation { return nil }
 	}
-	if r.approved == nil {
-		r.approved = func(context.Context, []string, string) (bool, error) { return false, nil }
+	if r.Approved == nil {
+		r.Approved = func(context.Context, []string, string) (bool, error) { return false, nil }
 	}
-	if r.provisioned == nil {
-		r.provisioned = func(context.Context, string) (bool, error) { return false, nil }
+	if r.Provisioned == nil {
+		r.Provisioned = func(context.Context, string) (bool, error) { return false, nil }
 	}
-	if r.clock == nil {
-		r.clock = time.Now
+	if r.Clock == nil {
+		r.Clock = time.Now
 	}
 }
 

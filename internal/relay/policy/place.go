@@ -88,7 +88,7 @@ func (p *Policy) Vouched(ctx context.Context, ev *nostr.Event) (vouched []string
 		return nil
 	}
 	fault := ""
-	for _, a := range p.attested(ctx) {
+	for _, a := range p.Attested(ctx) {
 		if a.agent != ev.PubKey {
 			continue
 		}
@@ -129,22 +129,4 @@ func (l *Live) AtPlace(ev *nostr.Event, vouched []string, asks Asks) (*nip01.Ref
 		return nil, errNotReady
 	}
 	return p.AtPlace(ev, vouched, asks)
-}
-
-// Vouched returns the current policy's.
-func (l *Live) Vouched(ctx context.Context, ev *nostr.Event) []string {
-	p := l.current.Load()
-	if p == nil {
-		return nil
-	}
-	return p.Vouched(ctx, ev)
-}
-
-// AtOrigin applies the current policy's. It is a Hook.
-func (l *Live) AtOrigin(ctx context.Context, ev *nostr.Event) (reject bool, msg string) {
-	p := l.current.Load()
-	if p == nil {
-		return true, notReady
-	}
-	return p.AtOrigin(ctx, ev)
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync/atomic"
@@ -91,9 +92,6 @@ func build(o Options, m *memory) (*Policy, error) {
 	return p, nil
 }
 
-// Hooks returns the rules one by one, in order.
-func (p *Policy) Hooks() []Hook { return append([]Hook(nil), p.hooks...) }
-
 // RejectEvent applies all rules, in order. It is a Hook.
 func (p *Policy) RejectEvent(ctx context.Context, ev *nostr.Event) (reject bool, msg string) {
 	for _, hook := range p.hooks {
@@ -114,20 +112,33 @@ func (l *Live) Set(p *Policy) { l.current.Store(p) }
 // Current returns the policy last set, nil if there is none yet.
 func (l *Live) Current() *Policy { return l.current.Load() }
 
-// NotStored is the current policy's.
-func (l *Live) NotStored(who fairness.Who, ev *nostr.Event) {
-	if p := l.current.Load(); p != nil {
-		p.NotStored(who, ev)
-	}
-}
-
 const notReady = "error: the relay is not ready to take events"
+
+// unready is the policy before there is one.
+var unready = func() *Policy {
+	reject := []Hook{func(context.Context, *nostr.Event) (bool, string) { return true, notReady }}
+	return &Policy{rules: new(rules), memory: newMemory(), hooks: reject, origin: reject}
+}()
+
+func (l *Live) now() *Policy { return cmp.Or(l.current.Load(), unready) }
+
+// NotStored is the current policy's.
+func (l *Live) NotStored(who fairness.Who, ev *nostr.Event) { l.now().NotStored(who, ev) }
 
 // RejectEvent applies the current policy. It is a Hook.
 func (l *Live) RejectEvent(ctx context.Context, ev *nostr.Event) (reject bool, msg string) {
-	p := l.current.Load()
-	if p == nil {
-		return true, notReady
-	}
-	return p.RejectEvent(ctx, ev)
+	return l.now().RejectEvent(ctx, ev)
 }
+
+// AtOrigin applies the current policy's. It is a Hook.
+func (l *Live) AtOrigin(ctx context.Context, ev *nostr.Event) (reject bool, msg string) {
+	return l.now().AtOrigin(ctx, ev)
+}
+
+// Vouched returns the current policy's.
+func (l *Live) Vouched(ctx context.Context, ev *nostr.Event) []string {
+	return l.now().Vouched(ctx, ev)
+}
+
+// SetPart is the current policy's.
+func (l *Live) SetPart(nodes int) { l.now().SetPart(nodes) }

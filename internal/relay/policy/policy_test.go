@@ -246,8 +246,8 @@ func TestOrder(t *testing.T) {
 		checkFrom(t, p, client, ev, step.want)
 		step.mend()
 	}
-	if len(p.Hooks()) != 12 {
-		t.Errorf("%d hooks: a rule is not in the order above", len(p.Hooks()))
+	if len(p.hooks) != 12 {
+		t.Errorf("%d hooks: a rule is not in the order above", len(p.hooks))
 	}
 }
 

@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"strings"
-
 	"github.com/nbd-wtf/go-nostr"
 )
 
@@ -74,11 +72,11 @@ func (m *memory) vouched(a attestation) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	key := voucher{a.owner, a.agent}
-	if conditions, ok := m.vouches.get(key); ok && conditions == a.conditions {
+	if conditions, ok := m.vouches.Get(key); ok && conditions == a.conditions {
 		return
 	}
-	// Strings of an event are parts of its frame and would keep it alive.
-	m.vouches.put(voucher{strings.Clone(a.owner), strings.Clone(a.agent)}, strings.Clone(a.conditions))
+	kept := a.clone()
+	m.vouches.Put(voucher{kept.owner, kept.agent}, kept.conditions)
 }
 
 // hasVouched reports whether one of the owners has vouched for the author of
@@ -87,7 +85,7 @@ func (m *memory) hasVouched(owners []string, ev *nostr.Event) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, o := range owners {
-		conditions, ok := m.vouches.get(voucher{o, ev.PubKey})
+		conditions, ok := m.vouches.Get(voucher{o, ev.PubKey})
 		if ok && (attestation{conditions: conditions}).conditionsHold(ev) == nil {
 			return true
 		}

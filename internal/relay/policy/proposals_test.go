@@ -161,8 +161,8 @@ func TestVouchersAreBounded(t *testing.T) {
 		m.vouched(attestation{owner: ownerKey, agent: fmt.Sprintf("%064x", i)})
 	}
 	m.vouched(attestation{owner: ownerKey, agent: agentKey, conditions: strings.Repeat("x", maxKeptConditions+1)})
-	if m.vouches.len() != maxVouched {
-		t.Errorf("%d are remembered", m.vouches.len())
+	if m.vouches.Len() != maxVouched {
+		t.Errorf("%d are remembered", m.vouches.Len())
 	}
 	at := func(i int) *nostr.Event { return engram(fmt.Sprintf("%064x", i), ownerKey) }
 	if m.hasVouched([]string{ownerKey}, at(9)) || !m.hasVouched([]string{strangerKey, ownerKey}, at(10)) {

@@ -35,7 +35,7 @@ func (p *Policy) rejectRate(r Rates) Hook {
 			return false, ""
 		}
 		charges := r.charges(fairness.From(ctx), ev, p.payer(ctx, ev))
-		refused := p.memory.rates.Take(p.clock(), charges[:]...)
+		refused := p.memory.rates.Take(p.Clock(), charges[:]...)
 		if refused < 0 {
 			return false, ""
 		}
@@ -49,7 +49,7 @@ func (p *Policy) rejectRate(r Rates) Hook {
 // else uses up what their share may deliver of that author.
 func (p *Policy) payer(ctx context.Context, ev *nostr.Event) string {
 	who := fairness.From(ctx)
-	if p.rates.Key.PerSecond <= 0 || !nostr.IsEphemeralKind(ev.Kind) || who == (fairness.Who{}) || p.reader(ctx).Has(ev.PubKey) {
+	if p.Rates.Key.PerSecond <= 0 || !nostr.IsEphemeralKind(ev.Kind) || who == (fairness.Who{}) || p.Reader(ctx).Has(ev.PubKey) {
 		return ev.PubKey
 	}
 	return ev.PubKey + " by " + who.Share
@@ -73,13 +73,6 @@ func (r Rates) charges(who fairness.Who, ev *nostr.Event, payer string) [4]fairn
 // the policies that take p's place (fairness.Rates.SetPart).
 func (p *Policy) SetPart(nodes int) { p.memory.rates.SetPart(nodes) }
 
-// SetPart is the current policy's.
-func (l *Live) SetPart(nodes int) {
-	if p := l.current.Load(); p != nil {
-		p.SetPart(nodes)
-	}
-}
-
 // NotStored gives an author back what was charged for an event that the relay
 // did not store: anybody may send an author's events once more, and must not
 // use up what the author may write. The sender has paid.
@@ -87,7 +80,7 @@ func (p *Policy) NotStored(who fairness.Who, ev *nostr.Event) {
 	if p.isOwn(ev) {
 		return // it was charged nothing
 	}
-	charges := p.rates.charges(who, ev, ev.PubKey)
+	charges := p.Rates.charges(who, ev, ev.PubKey)
 	for _, c := range charges[2:] {
 		if c.Rate.PerSecond > 0 {
 			p.memory.rates.Give(c)

@@ -45,8 +45,8 @@ func RejectUnpublishable(_ context.Context, ev *nostr.Event) (bool, string) {
 
 // rejectTagged rejects events with more tags than are taken.
 func (p *Policy) rejectTagged(_ context.Context, ev *nostr.Event) (bool, string) {
-	if p.maxTags > 0 && len(ev.Tags) > p.maxTags {
-		return true, fmt.Sprintf("invalid: an event may have at most %d tags", p.maxTags)
+	if p.MaxTags > 0 && len(ev.Tags) > p.MaxTags {
+		return true, fmt.Sprintf("invalid: an event may have at most %d tags", p.MaxTags)
 	}
 	return false, ""
 }
@@ -57,7 +57,7 @@ func (p *Policy) rejectTagged(_ context.Context, ev *nostr.Event) (bool, string)
 // Contract memory does not expire: what was said is not to go without a trace.
 func (p *Policy) rejectExpired(_ context.Context, ev *nostr.Event) (bool, string) {
 	if ev.Kind == niptemp.KindEntry || ev.Kind == niptemp.KindState {
-		if !p.imports && slices.ContainsFunc(ev.Tags, func(tag nostr.Tag) bool { return len(tag) > 0 && tag[0] == "expiration" }) {
+		if !p.Import && slices.ContainsFunc(ev.Tags, func(tag nostr.Tag) bool { return len(tag) > 0 && tag[0] == "expiration" }) {
 			return true, "invalid: contract memory does not expire: leave the expiration tag out"
 		}
 		return false, ""
@@ -67,7 +67,7 @@ func (p *Policy) rejectExpired(_ context.Context, ev *nostr.Event) (bool, string
 			continue
 		}
 		at, err := strconv.ParseInt(tag[1], 10, 64)
-		if err == nil && at > 0 && at <= p.clock().Unix() {
+		if err == nil && at > 0 && at <= p.Clock().Unix() {
 			return true, "invalid: the event has expired"
 		}
 		break
@@ -78,8 +78,8 @@ func (p *Policy) rejectExpired(_ context.Context, ev *nostr.Event) (bool, string
 // rejectFuture rejects events from too far ahead: they would stay heads until
 // their time has come.
 func (p *Policy) rejectFuture(_ context.Context, ev *nostr.Event) (bool, string) {
-	if int64(ev.CreatedAt) > p.clock().Add(p.future).Unix() {
-		return true, "invalid: created_at is more than " + p.future.String() + " ahead of this relay's clock"
+	if int64(ev.CreatedAt) > p.Clock().Add(p.Future).Unix() {
+		return true, "invalid: created_at is more than " + p.Future.String() + " ahead of this relay's clock"
 	}
 	return false, ""
 }
@@ -90,7 +90,7 @@ func (p *Policy) rejectProtected(ctx context.Context, ev *nostr.Event) (bool, st
 	if !protected(ev) {
 		return false, ""
 	}
-	switch reader := p.reader(ctx); {
+	switch reader := p.Reader(ctx); {
 	case reader.Has(ev.PubKey):
 		return false, ""
 	case reader.Empty():

@@ -49,7 +49,7 @@ func (p *Policy) ownApproval(ev *nostr.Event) bool {
 // isOwn reports whether ev is a contract's state that the relay itself has
 // signed: nothing else is its own to say here.
 func (p *Policy) isOwn(ev *nostr.Event) bool {
-	return ev.Kind == niptemp.KindState && p.own != nil && p.own(ev.PubKey)
+	return ev.Kind == niptemp.KindState && p.Own != nil && p.Own(ev.PubKey)
 }
 
 // rejectAuthor rejects events of authors that neither list lets in.
