@@ -29,6 +29,7 @@ type head struct {
 
 // Created is a bundle that was written.
 type Created struct {
+	head
 	Agent     string `json:"agent"` // pubkey, 64 hex digits
 	Tenant    string `json:"tenant"`
 	ID        string `json:"id"`
@@ -44,6 +45,7 @@ type Created struct {
 
 // Restored is a bundle that was put back into the relay.
 type Restored struct {
+	head
 	Agent       string `json:"agent"`
 	Tenant      string `json:"tenant"`
 	ID          string `json:"id"`
@@ -55,6 +57,7 @@ type Restored struct {
 
 // Deleted is a bundle that was deleted by a command, not by retention.
 type Deleted struct {
+	head
 	Agent  string `json:"agent"`
 	Tenant string `json:"tenant"`
 	ID     string `json:"id"`
@@ -62,6 +65,7 @@ type Deleted struct {
 
 // GC is one sweep of retention, over all agents.
 type GC struct {
+	head
 	Deleted int `json:"bundles_deleted"`
 	Staging int `json:"staging_removed"` // what dead processes had left
 	Agents  int `json:"agents_visited"`
@@ -70,31 +74,16 @@ type GC struct {
 
 // mutated is a write to an agent's memory.
 type mutated struct {
+	head
 	Agent     string `json:"agent"`
 	EventKind int    `json:"event_kind"` // 30174, 5 or 62
 	Size      int    `json:"size"`       // of the event's content, bytes
 }
 
-// message is what waits in the queue. A write is kept in place, without a
-// pointer: the queue may see thousands of them each second.
+// message is what waits in the queue.
 type message struct {
-	kind    string
-	subject string // of the agent or "_all"
-	at      int64
-	write   mutated
-	body    func(head) any // nil for a write
-}
-
-// content returns the payload to be sent.
-func (m message) content() any {
-	h := head{Version: 1, Kind: m.kind, Time: m.at}
-	if m.body != nil {
-		return m.body(h)
-	}
-	return struct {
-		head
-		mutated
-	}{h, m.write}
+	kind, subject string
+	body          any
 }
 
 var engramText = strconv.Itoa(nipae.Kind)

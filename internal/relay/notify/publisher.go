@@ -36,57 +36,35 @@ func New(o Options) (*Publisher, error) {
 }
 
 // Created tells of a bundle.
-func (p *Publisher) Created(c Created) {
-	p.tell(kindCreated, c.Agent, func(h head) any {
-		return struct {
-			head
-			Created
-		}{h, c}
-	})
-}
+func (p *Publisher) Created(c Created) { p.tell(kindCreated, c.Agent, &c.head, &c) }
 
 // Restored tells of a restore.
-func (p *Publisher) Restored(r Restored) {
-	p.tell(kindRestored, r.Agent, func(h head) any {
-		return struct {
-			head
-			Restored
-		}{h, r}
-	})
-}
+func (p *Publisher) Restored(r Restored) { p.tell(kindRestored, r.Agent, &r.head, &r) }
 
 // Deleted tells of a bundle that is gone.
-func (p *Publisher) Deleted(d Deleted) {
-	p.tell(kindDeleted, d.Agent, func(h head) any {
-		return struct {
-			head
-			Deleted
-		}{h, d}
-	})
-}
+func (p *Publisher) Deleted(d Deleted) { p.tell(kindDeleted, d.Agent, &d.head, &d) }
 
 // GC tells of a sweep.
-func (p *Publisher) GC(g GC) {
-	p.tell(kindGC, "_all", func(h head) any {
-		return struct {
-			head
-			GC
-		}{h, g}
-	})
-}
-
-func (p *Publisher) tell(kind, agent string, body func(head) any) {
-	if p != nil {
-		p.put(message{kind: kind, subject: agent, at: p.o.Clock().Unix(), body: body})
-	}
-}
+func (p *Publisher) GC(g GC) { p.tell(kindGC, "_all", &g.head, &g) }
 
 // Mutated tells that an agent wrote to its memory: an event of this kind, with
 // this many bytes of content.
 func (p *Publisher) Mutated(agent string, eventKind, size int) {
-	if p != nil {
-		p.put(message{kind: kindMutated, at: p.o.Clock().Unix(), write: mutated{Agent: agent, EventKind: eventKind, Size: size}})
+	m := mutated{Agent: agent, EventKind: eventKind, Size: size}
+	p.tell(kindMutated, agent, &m.head, &m)
+}
+
+// tell queues a message about an agent, or about "_all", of whose body h is part.
+func (p *Publisher) tell(kind, agent string, h *head, body any) {
+	if p == nil {
+		return
 	}
+	*h = head{Version: 1, Kind: kind, Time: p.o.Clock().Unix()}
+	subject := p.o.Prefix + "." + agent + "." + kind
+	if kind == kindMutated {
+		subject = MutatedPrefix + "." + agent
+	}
+	p.put(message{kind, subject, body})
 }
 
 // put never waits: what finds the queue full is dropped, so that what is older
@@ -203,15 +181,11 @@ func (p *Publisher) finish(nc *nats.Conn) (*message, error) {
 }
 
 func (p *Publisher) send(nc *nats.Conn, m message) error {
-	data, err := json.Marshal(m.content())
+	data, err := json.Marshal(m.body)
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
-	subject := p.o.Prefix + "." + m.subject + "." + m.kind
-	if m.kind == kindMutated {
-		subject = MutatedPrefix + "." + m.write.Agent
-	}
-	if err := nc.Publish(subject, data); err != nil {
+	if err := nc.Publish(m.subject, data); err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
 	p.o.Observe.BrokerMessage(m.kind, true)
