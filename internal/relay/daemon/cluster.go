@@ -14,7 +14,7 @@ import (
 	"engramd/internal/relay/cluster/jetstream"
 	"engramd/internal/relay/config"
 	"engramd/internal/relay/daemon/membership"
-	"engramd/internal/relay/daemon/wiring"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // member is this process as one of several nodes that execute one log. Without a
@@ -141,7 +141,7 @@ func (m *member) await(ctx context.Context, node *cluster.Node) error {
 
 // meet begins what nodes do for each other, when everything is there. setPart is
 // told how many of them are live.
-func (m *member) meet(r *relay.Relay, s *wiring.Database, setPart func(nodes int)) error {
+func (m *member) meet(r *relay.Relay, s *sqlite.Store, setPart func(nodes int)) error {
 	if m.leading.alone() {
 		return nil
 	}

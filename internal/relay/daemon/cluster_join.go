@@ -9,12 +9,12 @@ import (
 	"engramd/internal/relay/cluster"
 	"engramd/internal/relay/config"
 	"engramd/internal/relay/daemon/membership"
-	"engramd/internal/relay/daemon/wiring"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // join makes the node that goes on behind what the database has executed, under
 // the options that its nodes share. Nothing is executed before run.
-func (m *member) join(ctx context.Context, cfg *config.Config, s *wiring.Database, r *rules) error {
+func (m *member) join(ctx context.Context, cfg *config.Config, s *sqlite.Store, r *rules) error {
 	if m.leading.alone() {
 		return nil
 	}

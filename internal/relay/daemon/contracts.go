@@ -16,10 +16,10 @@ import (
 	"engramd/internal/relay/contracts/outbox"
 	"engramd/internal/relay/control"
 	"engramd/internal/relay/daemon/orders"
-	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/httpauth"
 	"engramd/internal/relay/metrics"
+	"engramd/internal/relay/store/sqlite"
 	"engramd/nips/niptemp"
 )
 
@@ -27,7 +27,7 @@ import (
 // writes, and its HTTP API.
 type contractMemory struct {
 	common
-	store   *wiring.Database
+	store   *sqlite.Store
 	relay   *relay.Relay
 	keys    *ownKeys
 	outbox  *outbox.Outbox

@@ -12,12 +12,13 @@ import (
 	"engramd/internal/relay/daemon/orders"
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/keys"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // ownKeys are the secret keys that the relay has.
 type ownKeys struct {
 	common
-	store  *wiring.Database
+	store  *sqlite.Store
 	vault  *vault.Vault
 	ring   *keys.Ring         // its identity
 	agents *identity.Registry // names and kept keys

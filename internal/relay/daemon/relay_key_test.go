@@ -7,6 +7,7 @@ import (
 	"engramd/internal/relay/config"
 	"engramd/internal/relay/contracts/vault"
 	"engramd/internal/relay/daemon/wiring"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // A node starts with its cluster's master key only, even if nothing is sealed
@@ -19,7 +20,7 @@ func TestNodesHaveOneMasterKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := wiring.OpenDatabase(t.Context(), wiring.DatabaseOptions{Path: filepath.Join(dir, "a.db"), Table: table})
+	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(dir, "a.db"), Table: table})
 	if err != nil {
 		t.Fatal(err)
 	}

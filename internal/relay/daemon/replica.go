@@ -15,6 +15,7 @@ import (
 	"engramd/internal/relay/metrics"
 	"engramd/internal/relay/notify"
 	"engramd/internal/relay/replica"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // replicaSpecs are the relays to follow.
@@ -113,7 +114,7 @@ type shares struct {
 
 // open makes them. What the rules know of keys comes from the store and, when the
 // policy is compiled, from the lists.
-func (s *shares) open(cfg *config.Config, known *wiring.Database) {
+func (s *shares) open(cfg *config.Config, known *sqlite.Store) {
 	s.listed = fairness.NewKeys(known.KnownSince, time.Now)
 	s.all = fairness.NewShares(s.rules(cfg))
 }

@@ -22,6 +22,7 @@ import (
 	"engramd/internal/relay/snapshots"
 	"engramd/internal/relay/snapshots/managed"
 	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite"
 	"engramd/nips/nip01"
 )
 
@@ -30,7 +31,7 @@ import (
 type rules struct {
 	common
 	relay   *relay.Relay
-	store   *wiring.Database
+	store   *sqlite.Store
 	keys    *ownKeys       // found later than the first rules, and before anybody writes
 	listed  *fairness.Keys // which keys have a share of their own
 	admin   *management.Service

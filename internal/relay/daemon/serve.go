@@ -23,6 +23,7 @@ import (
 	"engramd/internal/relay/logging/redact"
 	"engramd/internal/relay/memlimit"
 	"engramd/internal/relay/metrics"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // Options are what Serve is given.
@@ -63,11 +64,11 @@ type process struct {
 	level   slog.LevelVar
 	failed  chan error // a part cannot go on
 
-	lock      *wiring.FolderLock
+	lock      *sqlite.DirLock
 	memory    *memlimit.Watch
 	ports     ports
 	relay     *relay.Relay
-	store     *wiring.Database
+	store     *sqlite.Store
 	guesses   *fairness.Guesses
 	shares    shares
 	rules     rules
@@ -133,7 +134,7 @@ func (p *process) run(ctx context.Context) error {
 func (p *process) start(ctx context.Context) (err error) {
 	wiring.Private()
 	wiring.CollectLess(p.env)
-	fairness.Beside(wiring.StoreThreads(p.cfg.Store.Readers))
+	fairness.Beside(sqlite.ThreadsInC(p.cfg.Store.Readers))
 	p.memory = memlimit.New(p.cfg.Limits.Memory, memlimit.Options{Fixed: wiring.IsSet(p.env, "GOMEMLIMIT")})
 	go p.memory.Run(ctx)
 	if p.lock, err = takeFolder(p.cfg.Data); err != nil {
@@ -161,15 +162,15 @@ func (p *process) start(ctx context.Context) (err error) {
 }
 
 // takeFolder takes the data folder for this process.
-func takeFolder(dir string) (*wiring.FolderLock, error) {
-	if err := wiring.PrepareFolder(dir); err != nil {
+func takeFolder(dir string) (*sqlite.DirLock, error) {
+	if err := sqlite.PrepareDir(dir); err != nil {
 		return nil, err
 	}
-	lock, err := wiring.LockFolder(dir)
+	lock, err := sqlite.Lock(dir)
 	if err != nil {
 		return nil, err
 	}
-	return lock, wiring.SweepScratch(dir)
+	return lock, sqlite.SweepScratch(dir)
 }
 
 // ready logs the line that operators and tests wait for.

@@ -15,6 +15,7 @@ import (
 	relayhttp "engramd/internal/relay/http"
 	"engramd/internal/relay/logging/redact"
 	"engramd/internal/relay/metrics"
+	"engramd/internal/relay/store/sqlite"
 	"engramd/internal/relay/websocket"
 	"engramd/internal/web"
 )
@@ -65,8 +66,8 @@ func (p *process) openStore(ctx context.Context, table *gate.Table) error {
 	if err != nil {
 		return err
 	}
-	p.store, err = wiring.OpenDatabase(ctx, wiring.DatabaseOptions{
-		Path: wiring.DatabaseFile(p.cfg.Data), Readers: p.cfg.Store.Readers, Table: table,
+	p.store, err = sqlite.Open(ctx, sqlite.Options{
+		Path: sqlite.File(p.cfg.Data), Readers: p.cfg.Store.Readers, Table: table,
 		MaxBatch: p.cfg.Store.MaxBatch, Log: p.log, Observe: p.metrics.Store, OnCommit: p.relay.Committed, Live: live,
 		Clock: p.member.now, Sequenced: !p.lead.alone(), Admit: p.rules.admit, Changed: p.rules.changed,
 	})

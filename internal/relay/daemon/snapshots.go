@@ -18,6 +18,7 @@ import (
 	"engramd/internal/relay/notify"
 	"engramd/internal/relay/policy"
 	"engramd/internal/relay/snapshots"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // snapshotKeeper is the snapshots' service, with the daemon's own work on them:
@@ -32,7 +33,7 @@ type snapshotKeeper struct {
 
 // open makes the service for the control socket, the management API and the
 // daemon itself. The keys are found later, before anything is asked of it.
-func (k *snapshotKeeper) open(cfg *config.Config, names relay.Names, s *wiring.Database, own *ownKeys, events *notify.Publisher) (err error) {
+func (k *snapshotKeeper) open(cfg *config.Config, names relay.Names, s *sqlite.Store, own *ownKeys, events *notify.Publisher) (err error) {
 	if k.imports, err = ingest.NewRules(names, wiring.PolicyOptions(cfg, nil, nil)); err != nil {
 		return wiring.Usage(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"engramd/internal/relay/control"
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/keys"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // backupCommand is `engramd backup FILE`.
@@ -41,7 +42,7 @@ func (c *backupCommand) ParseFlags(args []string) error {
 // what else a restore needs.
 func (c *backupCommand) Run(ctx context.Context) (err error) {
 	wiring.Private()
-	s, err := openReading(ctx, c.cfg, func(o *wiring.DatabaseOptions) { o.AsIs = true })
+	s, err := openReading(ctx, c.cfg, func(o *sqlite.Options) { o.AsIs = true })
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func (c *backupCommand) belongings() ([]string, error) {
 		return nil, err
 	}
 	var keep []string
-	name := filepath.Base(wiring.DatabaseFile(c.cfg.Data))
+	name := filepath.Base(sqlite.File(c.cfg.Data))
 	for _, e := range entries {
 		own := strings.HasPrefix(e.Name(), name) || strings.HasSuffix(e.Name(), ".lock") || e.Name() == control.Name
 		path := filepath.Join(c.cfg.Data, e.Name())

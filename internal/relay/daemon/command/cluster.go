@@ -17,6 +17,7 @@ import (
 	"engramd/internal/relay/daemon/membership"
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/keys/keyfile"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // clusterCommand is `engramd cluster VERB`.
@@ -101,13 +102,13 @@ func (c *clusterCommand) Run(ctx context.Context) error {
 	wiring.Private()
 	switch c.verb {
 	case "init":
-		return c.alone(func(*wiring.FolderLock) error { return c.init(ctx) })
+		return c.alone(func(*sqlite.DirLock) error { return c.init(ctx) })
 	case "join":
-		return c.alone(func(*wiring.FolderLock) error { return c.join(ctx) })
+		return c.alone(func(*sqlite.DirLock) error { return c.join(ctx) })
 	case "leave":
-		return c.alone(func(*wiring.FolderLock) error { return c.leave(ctx) })
+		return c.alone(func(*sqlite.DirLock) error { return c.leave(ctx) })
 	case "void":
-		return c.alone(func(*wiring.FolderLock) error { return c.void(ctx) })
+		return c.alone(func(*sqlite.DirLock) error { return c.void(ctx) })
 	case "show":
 		return c.show(ctx)
 	}
@@ -115,11 +116,11 @@ func (c *clusterCommand) Run(ctx context.Context) error {
 }
 
 // alone does work while nobody else has the data folder.
-func (c *clusterCommand) alone(work func(*wiring.FolderLock) error) (err error) {
-	if err := wiring.PrepareFolder(c.cfg.Data); err != nil {
+func (c *clusterCommand) alone(work func(*sqlite.DirLock) error) (err error) {
+	if err := sqlite.PrepareDir(c.cfg.Data); err != nil {
 		return err
 	}
-	lock, err := wiring.LockFolder(c.cfg.Data)
+	lock, err := sqlite.Lock(c.cfg.Data)
 	if err != nil {
 		return err
 	}
@@ -196,7 +197,7 @@ func say(ctx context.Context, conn *jetstream.Conn, id membership.Identity, comm
 
 // join fetches another node's database.
 func (c *clusterCommand) join(ctx context.Context) error {
-	path := wiring.DatabaseFile(c.cfg.Data)
+	path := sqlite.File(c.cfg.Data)
 	for _, file := range []string{path, filepath.Join(c.cfg.Data, membership.File)} {
 		if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("%s is there already: a node joins with an empty data folder", file)
@@ -249,7 +250,7 @@ func placeOf(ctx context.Context, path string) (cluster.Place, error) {
 	if err != nil {
 		return cluster.Place{}, err
 	}
-	s, err := wiring.OpenDatabase(ctx, wiring.DatabaseOptions{Path: path, Table: table, ReadOnly: true})
+	s, err := sqlite.Open(ctx, sqlite.Options{Path: path, Table: table, ReadOnly: true})
 	if err != nil {
 		return cluster.Place{}, err
 	}
@@ -265,7 +266,7 @@ func placeOf(ctx context.Context, path string) (cluster.Place, error) {
 
 // show prints the shared options that the database has.
 func (c *clusterCommand) show(ctx context.Context) error {
-	place, err := placeOf(ctx, wiring.DatabaseFile(c.cfg.Data))
+	place, err := placeOf(ctx, sqlite.File(c.cfg.Data))
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"engramd/internal/relay/daemon/orders"
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/keys/keyfile"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // leave makes the database one that stands alone. The folder is no node's before
@@ -26,7 +27,7 @@ func (c *clusterCommand) leave(ctx context.Context) error {
 	if err != nil && !none {
 		return err
 	}
-	path := wiring.DatabaseFile(c.cfg.Data)
+	path := sqlite.File(c.cfg.Data)
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		if none {
 			return membership.ErrNone
@@ -42,7 +43,7 @@ func (c *clusterCommand) leave(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := wiring.OpenDatabase(ctx, wiring.DatabaseOptions{Path: path, Table: table, Sequenced: true})
+	s, err := sqlite.Open(ctx, sqlite.Options{Path: path, Table: table, Sequenced: true})
 	if err != nil {
 		return err
 	}
@@ -56,8 +57,8 @@ func (c *clusterCommand) tell(ctx context.Context) error {
 	if c.verb == "configure" {
 		name, args.Text = orders.Configure, config.SharedText(c.cfg)
 	}
-	lock, err := wiring.LockFolder(c.cfg.Data)
-	if errors.Is(err, wiring.ErrFolderInUse) {
+	lock, err := sqlite.Lock(c.cfg.Data)
+	if errors.Is(err, sqlite.ErrLocked) {
 		_, err = control.Ask(ctx, c.cfg.Data, name, args)
 		return err
 	}
@@ -73,7 +74,7 @@ func (c *clusterCommand) void(ctx context.Context) error {
 	if _, err := membership.Read(c.cfg.Data); err != nil {
 		return err
 	}
-	place, err := placeOf(ctx, wiring.DatabaseFile(c.cfg.Data))
+	place, err := placeOf(ctx, sqlite.File(c.cfg.Data))
 	if err != nil {
 		return err
 	}

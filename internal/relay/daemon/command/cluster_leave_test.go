@@ -12,6 +12,7 @@ import (
 	"engramd/internal/relay/config"
 	"engramd/internal/relay/daemon/membership"
 	"engramd/internal/relay/daemon/wiring"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // shortLog is a log of one node that takes a few messages.
@@ -47,7 +48,7 @@ func (l *shortLog) MaxMessage() int                                        { ret
 func nodeFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := wiring.PrepareFolder(dir); err != nil {
+	if err := sqlite.PrepareDir(dir); err != nil {
 		t.Fatal(err)
 	}
 	id := membership.Identity{Cluster: cluster.ClusterID{1}, Node: cluster.NodeID{2}, Boot: 1}
@@ -58,7 +59,7 @@ func nodeFolder(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := wiring.OpenDatabase(t.Context(), wiring.DatabaseOptions{Path: wiring.DatabaseFile(dir), Table: table, Sequenced: true})
+	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: sqlite.File(dir), Table: table, Sequenced: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,7 @@ func TestLeaveHalfWay(t *testing.T) {
 			c := &clusterCommand{Main: &Main{}, cfg: cfg}
 			file := filepath.Join(dir, membership.File)
 			if interrupted {
-				path := wiring.DatabaseFile(dir)
+				path := sqlite.File(dir)
 				aside := path + ".aside"
 				if err := errors.Join(os.Rename(path, aside), os.Mkdir(path, 0o700)); err != nil {
 					t.Fatal(err)
@@ -113,7 +114,7 @@ func TestLeaveHalfWay(t *testing.T) {
 			if err := c.leave(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := placeOf(t.Context(), wiring.DatabaseFile(dir)); err == nil {
+			if _, err := placeOf(t.Context(), sqlite.File(dir)); err == nil {
 				t.Error("it has a place in a log still")
 			}
 			if err := c.leave(t.Context()); !errors.Is(err, membership.ErrNone) {

@@ -18,6 +18,7 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/management"
 	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // deleteCommand is `engramd delete`: what filters match goes for good.
@@ -83,8 +84,8 @@ func (c *deleteCommand) remove(ctx context.Context) (done store.Removal, err err
 	if err := databaseThere(c.cfg); err != nil {
 		return done, err
 	}
-	lock, err := wiring.LockFolder(c.cfg.Data)
-	if errors.Is(err, wiring.ErrFolderInUse) {
+	lock, err := sqlite.Lock(c.cfg.Data)
+	if errors.Is(err, sqlite.ErrLocked) {
 		result, askErr := control.Ask(ctx, c.cfg.Data, orders.Delete, orders.DeleteArgs{Filters: &c.filters})
 		if askErr != nil {
 			return done, fmt.Errorf("%w: %w", err, askErr)

@@ -14,6 +14,7 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/keys"
 	"engramd/internal/relay/management"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // exportCommand is `engramd export`: every event under the operator's own
@@ -136,7 +137,7 @@ func (c *checkCommand) Run(ctx context.Context) (err error) {
 // keys reports whether the secret keys that the database needs are where the
 // configuration says. What is in an environment variable that this process does
 // not have is not seen.
-func (c *checkCommand) keys(ctx context.Context, s *wiring.Database) (unfit, unseen []error, err error) {
+func (c *checkCommand) keys(ctx context.Context, s *sqlite.Store) (unfit, unseen []error, err error) {
 	relayKeys, err := s.RelayKeys(ctx)
 	if err != nil {
 		return nil, nil, err

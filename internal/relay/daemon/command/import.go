@@ -16,6 +16,7 @@ import (
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/ingest"
 	"engramd/internal/relay/policy"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // importCommand is `engramd import [--replace] [FILE|-]`.
@@ -72,11 +73,11 @@ func (c *importCommand) Run(ctx context.Context) error {
 }
 
 func (c *importCommand) importEvents(ctx context.Context, p ingest.Replacing) (ingest.Tally, error) {
-	if err := wiring.PrepareFolder(c.cfg.Data); err != nil {
+	if err := sqlite.PrepareDir(c.cfg.Data); err != nil {
 		return ingest.Tally{}, err
 	}
-	lock, err := wiring.LockFolder(c.cfg.Data)
-	if errors.Is(err, wiring.ErrFolderInUse) {
+	lock, err := sqlite.Lock(c.cfg.Data)
+	if errors.Is(err, sqlite.ErrLocked) {
 		t, sendErr := control.Import(ctx, c.cfg.Data, c.replace, c.in, p)
 		if sendErr != nil {
 			return t, fmt.Errorf("%w: %w", err, sendErr)
@@ -123,13 +124,13 @@ func (c *importCommand) importHere(ctx context.Context, p ingest.Replacing) (t i
 
 // openAlone opens the database for writing in place of a daemon. The caller has
 // locked the folder.
-func openAlone(ctx context.Context, cfg *config.Config) (*wiring.Database, error) {
+func openAlone(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) {
 	table, err := wiring.Table(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return wiring.OpenDatabase(ctx, wiring.DatabaseOptions{
-		Path: wiring.DatabaseFile(cfg.Data), Table: table, MaxBatch: max(cfg.Store.MaxBatch, importBatch), Live: wiring.StoreLive(cfg),
+	return sqlite.Open(ctx, sqlite.Options{
+		Path: sqlite.File(cfg.Data), Table: table, MaxBatch: max(cfg.Store.MaxBatch, importBatch), Live: wiring.StoreLive(cfg),
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"engramd/internal/relay/contracts/vault"
 	"engramd/internal/relay/daemon/orders"
 	"engramd/internal/relay/daemon/wiring"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // masterKeyCommand is `engramd master-key rotate`.
@@ -46,7 +47,7 @@ func (c *masterKeyCommand) ParseFlags(args []string) (err error) {
 func (c *masterKeyCommand) Run(ctx context.Context) error {
 	wiring.Private()
 	var done vault.Rotated
-	err := order(ctx, c.cfg, orders.RotateMaster, nil, &done, func(s *wiring.Database) (err error) {
+	err := order(ctx, c.cfg, orders.RotateMaster, nil, &done, func(s *sqlite.Store) (err error) {
 		known, err := s.RelayKeys(ctx)
 		if err != nil {
 			return err

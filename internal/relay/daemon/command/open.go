@@ -11,28 +11,29 @@ import (
 	"engramd/internal/relay/config"
 	"engramd/internal/relay/control"
 	"engramd/internal/relay/daemon/wiring"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // openBeside opens the database for reading, whether a daemon runs or not. One
 // of an older version is refused.
-func openBeside(ctx context.Context, cfg *config.Config) (*wiring.Database, error) {
-	return openReading(ctx, cfg, func(*wiring.DatabaseOptions) {})
+func openBeside(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) {
+	return openReading(ctx, cfg, func(*sqlite.Options) {})
 }
 
 // openAnyVersion does the same, and reads a database of an older version on a
 // copy that it brings up to date. It says so on out.
-func openAnyVersion(ctx context.Context, cfg *config.Config, out io.Writer) (*wiring.Database, error) {
+func openAnyVersion(ctx context.Context, cfg *config.Config, out io.Writer) (*sqlite.Store, error) {
 	wiring.Private()
-	scratch, err := wiring.ScratchFolder(cfg.Data)
+	scratch, err := sqlite.TempDir(cfg.Data)
 	if err != nil {
 		return nil, err
 	}
-	s, err := openReading(ctx, cfg, func(o *wiring.DatabaseOptions) { o.Scratch = scratch })
+	s, err := openReading(ctx, cfg, func(o *sqlite.Options) { o.Scratch = scratch })
 	if err != nil {
 		return nil, err
 	}
 	if version, older := s.Older(); older {
-		latest, err := wiring.SchemaVersion()
+		latest, err := sqlite.Latest()
 		if err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
@@ -41,7 +42,7 @@ func openAnyVersion(ctx context.Context, cfg *config.Config, out io.Writer) (*wi
 	return s, nil
 }
 
-func openReading(ctx context.Context, cfg *config.Config, change func(*wiring.DatabaseOptions)) (*wiring.Database, error) {
+func openReading(ctx context.Context, cfg *config.Config, change func(*sqlite.Options)) (*sqlite.Store, error) {
 	table, err := wiring.Table(cfg)
 	if err != nil {
 		return nil, err
@@ -51,14 +52,14 @@ func openReading(ctx context.Context, cfg *config.Config, change func(*wiring.Da
 	if err := databaseThere(cfg); err != nil {
 		return nil, err
 	}
-	o := wiring.DatabaseOptions{Path: wiring.DatabaseFile(cfg.Data), Table: table, ReadOnly: true, Live: live}
+	o := sqlite.Options{Path: sqlite.File(cfg.Data), Table: table, ReadOnly: true, Live: live}
 	change(&o)
-	return wiring.OpenDatabase(ctx, o)
+	return sqlite.Open(ctx, o)
 }
 
 // databaseThere keeps commands that need a database from making one.
 func databaseThere(cfg *config.Config) error {
-	_, err := os.Stat(wiring.DatabaseFile(cfg.Data))
+	_, err := os.Stat(sqlite.File(cfg.Data))
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("there is no database in %s: give the data folder with --data, or make one with engramd serve", cfg.Data)
 	}
@@ -68,17 +69,17 @@ func databaseThere(cfg *config.Config) error {
 // order does what writes to the database: by the daemon that holds the folder,
 // whose answer is read into result, or here, where nobody else has the database
 // open.
-func order(ctx context.Context, cfg *config.Config, command string, args, result any, here func(*wiring.Database) error) (err error) {
+func order(ctx context.Context, cfg *config.Config, command string, args, result any, here func(*sqlite.Store) error) (err error) {
 	return orderAndHear(ctx, cfg, command, args, result, nil, here)
 }
 
 // orderAndHear is order; hear gets what a daemon tells while it is at it.
-func orderAndHear(ctx context.Context, cfg *config.Config, command string, args, result any, hear func(json.RawMessage), here func(*wiring.Database) error) (err error) {
-	if err := wiring.PrepareFolder(cfg.Data); err != nil {
+func orderAndHear(ctx context.Context, cfg *config.Config, command string, args, result any, hear func(json.RawMessage), here func(*sqlite.Store) error) (err error) {
+	if err := sqlite.PrepareDir(cfg.Data); err != nil {
 		return err
 	}
-	lock, err := wiring.LockFolder(cfg.Data)
-	if errors.Is(err, wiring.ErrFolderInUse) {
+	lock, err := sqlite.Lock(cfg.Data)
+	if errors.Is(err, sqlite.ErrLocked) {
 		answer, failed := control.AskAndHear(ctx, cfg.Data, command, args, hear)
 		if unreachable := new(control.UnreachableError); errors.As(failed, &unreachable) {
 			return fmt.Errorf("%w: %w", err, failed)

@@ -14,6 +14,7 @@ import (
 	"engramd/internal/relay/daemon/orders"
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // outboxCommand is `engramd outbox ls|drop`.
@@ -114,7 +115,7 @@ func (c *outboxCommand) list(ctx context.Context) (err error) {
 
 func (c *outboxCommand) drop(ctx context.Context) error {
 	var done orders.Dropped
-	err := order(ctx, c.cfg, orders.OutboxDrop, orders.DropArgs{Relay: c.relay}, &done, func(s *wiring.Database) (err error) {
+	err := order(ctx, c.cfg, orders.OutboxDrop, orders.DropArgs{Relay: c.relay}, &done, func(s *sqlite.Store) (err error) {
 		done.Events, err = s.OutboxForget(ctx, c.relay)
 		return err
 	})

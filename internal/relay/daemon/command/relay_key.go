@@ -13,6 +13,7 @@ import (
 	"engramd/internal/relay/daemon/orders"
 	"engramd/internal/relay/daemon/wiring"
 	relaykeys "engramd/internal/relay/keys"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // relayKeyCommand is `engramd relay-key VERB`.
@@ -87,7 +88,7 @@ func (c *relayKeyCommand) change(ctx context.Context) error {
 		what, args = orders.Revoke, orders.KeyArgs{Key: c.key}
 	}
 	var done relaykeys.Change
-	err := order(ctx, c.cfg, what, args, &done, func(s *wiring.Database) error {
+	err := order(ctx, c.cfg, what, args, &done, func(s *sqlite.Store) error {
 		keys, err := relaykeys.Open(ctx, wiring.RelayKeyOptions(c.cfg, c.Env), s)
 		switch {
 		case err != nil:
@@ -106,8 +107,8 @@ func (c *relayKeyCommand) change(ctx context.Context) error {
 
 // adopt makes what is in the file or the variable the relay's key.
 func (c *relayKeyCommand) adopt(ctx context.Context) error {
-	lock, err := wiring.LockFolder(c.cfg.Data)
-	if errors.Is(err, wiring.ErrFolderInUse) {
+	lock, err := sqlite.Lock(c.cfg.Data)
+	if errors.Is(err, sqlite.ErrLocked) {
 		return fmt.Errorf("%w: stop it first, or use engramd relay-key rotate", err)
 	}
 	if err != nil {

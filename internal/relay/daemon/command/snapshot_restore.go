@@ -15,6 +15,7 @@ import (
 	"engramd/internal/relay/daemon/orders"
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/snapshots"
+	"engramd/internal/relay/store/sqlite"
 	"engramd/internal/snapshot"
 )
 
@@ -186,7 +187,7 @@ func (c *snapshotCommand) listQuarantine(ctx context.Context) error {
 // order does what writes to the database: by the daemon that holds the folder,
 // or here. The daemon's result is read into result.
 func (c *snapshotCommand) order(ctx context.Context, command string, args, result any, here func(*snapshots.Service) error) error {
-	return order(ctx, c.cfg, command, args, result, func(db *wiring.Database) error {
+	return order(ctx, c.cfg, command, args, result, func(db *sqlite.Store) error {
 		rules, err := rulesOf(c.cfg)
 		if err != nil {
 			return err

@@ -9,13 +9,14 @@ import (
 	"engramd/internal/relay/keys"
 	"engramd/internal/relay/notify"
 	"engramd/internal/relay/snapshots"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // opener makes the service of snapshots for a command.
 type opener struct {
 	*Main
 	cfg      *config.Config
-	store    *wiring.Database  // nil unless the command opened it
+	store    *sqlite.Store     // nil unless the command opened it
 	events   *notify.Publisher // nil without a broker
 	unsigned error             // why the relay's key does not sign
 }

@@ -20,6 +20,7 @@ import (
 	"engramd/internal/relay/metrics"
 	"engramd/internal/relay/policy"
 	"engramd/internal/relay/replica"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // syncCommand is `engramd sync URL`: one pass of what [[replica]] does.
@@ -82,7 +83,7 @@ func (c *syncCommand) Run(ctx context.Context) error {
 			}
 		}
 	}
-	err := orderAndHear(ctx, c.cfg, orders.Sync, orders.SyncArgs{URL: c.spec.URL, KeyFile: c.spec.Key, Filter: c.spec.Filter}, &got, hear, func(s *wiring.Database) (err error) {
+	err := orderAndHear(ctx, c.cfg, orders.Sync, orders.SyncArgs{URL: c.spec.URL, KeyFile: c.spec.Key, Filter: c.spec.Filter}, &got, hear, func(s *sqlite.Store) (err error) {
 		got, err = c.here(ctx, s, p)
 		return err
 	})
@@ -111,7 +112,7 @@ func missed(got replica.Status) error {
 }
 
 // here makes the pass where nobody else has the database open.
-func (c *syncCommand) here(ctx context.Context, s *wiring.Database, p *progress) (got replica.Status, err error) {
+func (c *syncCommand) here(ctx context.Context, s *sqlite.Store, p *progress) (got replica.Status, err error) {
 	names, err := namesOf(c.cfg)
 	if err != nil {
 		return got, wiring.Usage(err)

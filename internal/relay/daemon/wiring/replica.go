@@ -27,6 +27,7 @@ import (
 	"engramd/internal/relay/metrics"
 	"engramd/internal/relay/policy"
 	"engramd/internal/relay/replica"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // progressEach is how often a pass tells how far it is.
@@ -65,7 +66,7 @@ const (
 
 // Following is what every follower of a process is made with.
 type Following struct {
-	Store   *Database
+	Store   *sqlite.Store
 	Table   func() *gate.Table
 	Judge   policy.Hook
 	Log     *slog.Logger

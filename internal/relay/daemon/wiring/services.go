@@ -11,6 +11,7 @@ import (
 	"engramd/internal/relay/contracts/vault"
 	"engramd/internal/relay/keys"
 	"engramd/internal/relay/snapshots"
+	"engramd/internal/relay/store/sqlite"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
 )
@@ -65,7 +66,7 @@ func RelayKeyOptions(cfg *config.Config, env []string) keys.Options {
 }
 
 // VaultOptions say where the master key is, and what the database knows of it.
-func VaultOptions(ctx context.Context, cfg *config.Config, env []string, s *Database) (vault.Options, error) {
+func VaultOptions(ctx context.Context, cfg *config.Config, env []string, s *sqlite.Store) (vault.Options, error) {
 	o := vault.Options{Setting: cfg.Contracts.MasterKey, Dir: cfg.Data, Env: Lookup(env)}
 	var err error
 	if o.Check, err = s.VaultCheck(ctx); err != nil {

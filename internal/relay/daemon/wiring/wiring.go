@@ -1,5 +1,5 @@
 // Package wiring turns the configuration into what each package of the relay
-// takes, and opens the database. The running relay and the commands beside it
+// takes. The running relay and the commands beside it
 // both begin here.
 package wiring
 
@@ -20,6 +20,7 @@ import (
 	"engramd/internal/relay/policy"
 	"engramd/internal/relay/retention"
 	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // UsageError is a mistake on the command line or in the configuration.
@@ -44,7 +45,7 @@ func Lookup(env []string) func(name string) (string, bool) {
 }
 
 // Remove removes what filters match, as the operator's own.
-func Remove(ctx context.Context, s *Database, filters *management.Filters) (store.Removal, error) {
+func Remove(ctx context.Context, s *sqlite.Store, filters *management.Filters) (store.Removal, error) {
 	return management.Remove(ctx, s, gate.Operator(), filters)
 }
 
