@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"engramd/internal/relay/logging/redact"
 )
 
 // Options say what is limited.
@@ -15,13 +17,6 @@ type Options struct {
 	About func(err error) bool // which errors; a line is about one that is among its attributes
 	Every time.Duration        // between two lines
 	Text  string               // of the line that stands for others
-}
-
-// Handler is a slog.Handler that limits lines about some errors. Make one with
-// New.
-type Handler struct {
-	next  slog.Handler
-	state *state
 }
 
 // state is what all handlers derived from one share.
@@ -37,29 +32,14 @@ type state struct {
 }
 
 // New limits what goes to a handler.
-func New(next slog.Handler, o Options) *Handler {
-	return &Handler{next: next, state: &state{o: o, base: next}}
-}
-
-// Enabled is that of the handler behind it.
-func (h *Handler) Enabled(ctx context.Context, l slog.Level) bool { return h.next.Enabled(ctx, l) }
-
-// WithAttrs and WithGroup share the limit.
-func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &Handler{next: h.next.WithAttrs(attrs), state: h.state}
-}
-
-// WithGroup shares the limit.
-func (h *Handler) WithGroup(name string) slog.Handler {
-	return &Handler{next: h.next.WithGroup(name), state: h.state}
-}
-
-// Handle writes a line, or counts it.
-func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
-	if err, events := subject(r); err != nil && h.state.o.About(err) && !h.state.begins(err, events) {
-		return nil
-	}
-	return h.next.Handle(ctx, r)
+func New(next slog.Handler, o Options) slog.Handler {
+	s := &state{o: o, base: next}
+	return redact.Through(next, func(ctx context.Context, h slog.Handler, r slog.Record) error {
+		if err, events := subject(r); err != nil && o.About(err) && !s.begins(err, events) {
+			return nil
+		}
+		return h.Handle(ctx, r)
+	})
 }
 
 // subject returns the error that a line is about, nil for none, and how many

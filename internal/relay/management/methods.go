@@ -14,7 +14,7 @@ type method struct {
 	params   []param // that may be
 	change   func(s *Service, c *Call, a *args) (*store.AdminEntry, error)
 	list     func(s *Service) any
-	snapshot func(s Snapshots) func(context.Context, SnapshotParams) (any, error)
+	snapshot func(Snapshots, context.Context, SnapshotParams) (any, error)
 }
 
 // methods returns the methods of NIP-86 that mean something here. There are
@@ -30,17 +30,17 @@ func methods() []method {
 
 		{name: "banpubkey", need: 1, params: pubkey, change: set(store.AdminPubkeys, store.AdminBanned)},
 		{name: "unbanpubkey", need: 1, params: pubkey, change: unless((*Service).configBansKey, lift(store.AdminPubkeys, store.AdminBanned))},
-		{name: "listbannedpubkeys", list: (*Service).bannedPubkeys},
+		{name: "listbannedpubkeys", list: pubkeys(store.AdminBanned)},
 		{name: "allowpubkey", need: 1, params: pubkey, change: unless((*Service).configBansKey, set(store.AdminPubkeys, store.AdminAllowed))},
 		{name: "unallowpubkey", need: 1, params: pubkey, change: unless((*Service).configAllowsKey, lift(store.AdminPubkeys, store.AdminAllowed))},
-		{name: "listallowedpubkeys", list: (*Service).allowedPubkeys},
+		{name: "listallowedpubkeys", list: pubkeys(store.AdminAllowed)},
 
 		{name: "banevent", need: 1, params: event, change: set(store.AdminEvents, store.AdminBanned)},
 		{name: "unbanevent", need: 1, params: event, change: lift(store.AdminEvents, store.AdminBanned)},
-		{name: "listbannedevents", list: (*Service).bannedEvents},
+		{name: "listbannedevents", list: events(store.AdminBanned)},
 		{name: "allowevent", need: 1, params: event, change: set(store.AdminEvents, store.AdminAllowed)},
 		{name: "unallowevent", need: 1, params: event, change: lift(store.AdminEvents, store.AdminAllowed)},
-		{name: "listallowedevents", list: (*Service).allowedEvents},
+		{name: "listallowedevents", list: events(store.AdminAllowed)},
 
 		{name: "allowkind", need: 1, params: []param{kindParam}, change: unless((*Service).configBansKind, set(store.AdminKinds, store.AdminAllowed))},
 		{name: "disallowkind", need: 1, params: []param{kindParam}, change: set(store.AdminKinds, store.AdminBanned)},
@@ -55,13 +55,13 @@ func methods() []method {
 		{name: "changerelaydescription", need: 1, params: []param{textParam(maxDescription, true)}, change: describe("description")},
 		{name: "changerelayicon", need: 1, params: []param{iconParam}, change: describe("icon")},
 
-		{name: "listsnapshots", params: []param{snapshotParam(false)}, snapshot: one(Snapshots.List)},
-		{name: "createsnapshot", need: 1, params: []param{snapshotParam(true, "label", "encrypt", "pin")}, snapshot: one(Snapshots.Create)},
-		{name: "verifysnapshot", need: 1, params: []param{snapshotParam(true, "id")}, snapshot: one(Snapshots.Verify)},
-		{name: "restoresnapshot", need: 1, params: []param{snapshotParam(true, "id", "dry_run", "mode")}, snapshot: one(Snapshots.Restore)},
-		{name: "pinsnapshot", need: 1, params: []param{snapshotParam(true, "id")}, snapshot: one(Snapshots.Pin)},
-		{name: "unpinsnapshot", need: 1, params: []param{snapshotParam(true, "id")}, snapshot: one(Snapshots.Unpin)},
-		{name: "deletesnapshot", need: 1, params: []param{snapshotParam(true, "id", "force")}, snapshot: one(Snapshots.Delete)},
+		{name: "listsnapshots", params: []param{snapshotParam(false)}, snapshot: Snapshots.List},
+		{name: "createsnapshot", need: 1, params: []param{snapshotParam(true, "label", "encrypt", "pin")}, snapshot: Snapshots.Create},
+		{name: "verifysnapshot", need: 1, params: []param{snapshotParam(true, "id")}, snapshot: Snapshots.Verify},
+		{name: "restoresnapshot", need: 1, params: []param{snapshotParam(true, "id", "dry_run", "mode")}, snapshot: Snapshots.Restore},
+		{name: "pinsnapshot", need: 1, params: []param{snapshotParam(true, "id")}, snapshot: Snapshots.Pin},
+		{name: "unpinsnapshot", need: 1, params: []param{snapshotParam(true, "id")}, snapshot: Snapshots.Unpin},
+		{name: "deletesnapshot", need: 1, params: []param{snapshotParam(true, "id", "force")}, snapshot: Snapshots.Delete},
 	}
 }
 
@@ -111,12 +111,5 @@ func unless(objection func(*Service, *Call, *args) error, then change) change {
 			return nil, err
 		}
 		return then(s, c, a)
-	}
-}
-
-// one binds a method of Snapshots.
-func one(call func(Snapshots, context.Context, SnapshotParams) (any, error)) func(Snapshots) func(context.Context, SnapshotParams) (any, error) {
-	return func(s Snapshots) func(context.Context, SnapshotParams) (any, error) {
-		return func(ctx context.Context, p SnapshotParams) (any, error) { return call(s, ctx, p) }
 	}
 }

@@ -49,7 +49,7 @@ type Service struct {
 	keys      atomic.Pointer[[]string]
 	shared    bool
 
-	calls sync.Mutex // over a changing call of several nodes, while it waits for its place; taken before mu
+	calls sync.Mutex // over a changing call, while it waits for its place; taken before mu
 
 	// Whoever waits for the store must not hold mu if other nodes change the lists:
 	// Applied takes it where the store's answer comes from.
@@ -174,14 +174,18 @@ func (s *Service) understand(body []byte, line *store.AdminCall) (*method, *args
 	return m, a, nil
 }
 
-// changeCall makes a change: prepared first, then durable, then in force.
+// changeCall makes a change: prepared first, then durable, then in force. Where
+// several nodes execute it, it is prepared to see that it can be.
 func (s *Service) changeCall(ctx context.Context, m *method, c *Call, a *args, line store.AdminCall) error {
-	if s.shared {
-		return s.sharedCall(ctx, m, c, a, line)
-	}
+	s.calls.Lock()
+	defer s.calls.Unlock()
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	entry, next, apply, err := s.prepared(m, c, a)
+	if s.shared {
+		s.mu.Unlock()
+	} else {
+		defer s.mu.Unlock()
+	}
 	if err != nil {
 		return err
 	}
@@ -189,8 +193,10 @@ func (s *Service) changeCall(ctx context.Context, m *method, c *Call, a *args, l
 	if err := s.store.Administer(ctx, entry, line); err != nil {
 		return s.failure(m.name, err)
 	}
-	s.lists = next
-	apply()
+	if !s.shared { // else Applied did, before Administer returned
+		s.lists = next
+		apply()
+	}
 	return nil
 }
 
@@ -217,7 +223,7 @@ func (s *Service) snapshotCall(ctx context.Context, m *method, a *args, line sto
 	if err := s.store.Administer(ctx, nil, line); err != nil {
 		return nil, s.failure(m.name, err)
 	}
-	result, err := m.snapshot(s.snapshots)(ctx, *a.at)
+	result, err := m.snapshot(s.snapshots, ctx, *a.at)
 	if own := new(nip01.Refusal); err != nil && !errors.As(err, &own) {
 		s.log.Error("management: a snapshot call failed", "method", m.name, "err", err)
 		err = nip01.Refuse(nip01.PrefixError, "the relay could not carry out the call; its log says why")

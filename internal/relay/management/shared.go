@@ -1,7 +1,6 @@
 package management
 
 import (
-	"context"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -9,25 +8,6 @@ import (
 
 	"engramd/internal/relay/store"
 )
-
-// sharedCall has a change executed by all nodes, of which this is one. It is
-// prepared to see that it can be, and takes effect by Applied, which is called
-// before Administer returns.
-func (s *Service) sharedCall(ctx context.Context, m *method, c *Call, a *args, line store.AdminCall) error {
-	s.calls.Lock()
-	defer s.calls.Unlock()
-	s.mu.Lock()
-	entry, _, _, err := s.prepared(m, c, a)
-	s.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	line.Outcome = outcome(nil)
-	if err := s.store.Administer(ctx, entry, line); err != nil {
-		return s.failure(m.name, err)
-	}
-	return nil
-}
 
 // Applied puts a change into force that was executed here, whichever node's call
 // it was; nil is a call that changed nothing. It is called on the goroutine of

@@ -37,55 +37,53 @@ func (s *Service) supported() any {
 	return names
 }
 
-func (s *Service) bannedPubkeys() any  { return s.pubkeys(s.config.BanAuthors, store.AdminBanned) }
-func (s *Service) allowedPubkeys() any { return s.pubkeys(s.config.Authors, store.AdminAllowed) }
-
-// pubkeys returns the keys of the configuration and of the database. A listed
+// pubkeys lists the keys of the configuration and of the database. A listed
 // key that a call has banned is not allowed.
-func (s *Service) pubkeys(configured []string, verdict store.AdminVerdict) []pubkeyReason {
-	out := []pubkeyReason{}
-	for _, key := range configured {
-		if verdict == store.AdminBanned || s.lists.verdict(store.AdminPubkeys, key) != store.AdminBanned {
-			out = append(out, pubkeyReason{key, fromConfig})
+func pubkeys(verdict store.AdminVerdict) func(*Service) any {
+	return func(s *Service) any {
+		configured := s.config.Authors
+		if verdict == store.AdminBanned {
+			configured = s.config.BanAuthors
 		}
-	}
-	for _, e := range s.lists[store.AdminPubkeys] {
-		if e.Verdict == verdict && !slices.Contains(configured, e.Key) {
-			out = append(out, pubkeyReason{e.Key, e.Text})
+		out := []pubkeyReason{}
+		for _, key := range configured {
+			if verdict == store.AdminBanned || s.lists.verdict(store.AdminPubkeys, key) != store.AdminBanned {
+				out = append(out, pubkeyReason{key, fromConfig})
+			}
 		}
+		for _, e := range s.lists[store.AdminPubkeys] {
+			if e.Verdict == verdict && !slices.Contains(configured, e.Key) {
+				out = append(out, pubkeyReason{e.Key, e.Text})
+			}
+		}
+		return out
 	}
-	return out
 }
 
-func (s *Service) bannedEvents() any  { return s.events(store.AdminBanned) }
-func (s *Service) allowedEvents() any { return s.events(store.AdminAllowed) }
-
-func (s *Service) events(verdict store.AdminVerdict) []eventReason {
-	out := []eventReason{}
-	for _, e := range s.lists[store.AdminEvents] {
-		if e.Verdict == verdict {
-			out = append(out, eventReason{e.Key, e.Text})
+func events(verdict store.AdminVerdict) func(*Service) any {
+	return func(s *Service) any {
+		out := []eventReason{}
+		for _, e := range s.lists[store.AdminEvents] {
+			if e.Verdict == verdict {
+				out = append(out, eventReason{e.Key, e.Text})
+			}
 		}
+		return out
 	}
-	return out
 }
 
 // allowedKinds returns the kinds of the list without banned ones. On a relay
 // that takes all kinds but disallowed ones the list has those that calls have
 // allowed.
 func (s *Service) allowedKinds() any {
-	banned := s.bannedKindList()
+	rules := s.lists.rules(s.config)
 	kinds := union(s.config.Kinds, s.lists.kinds(store.AdminAllowed))
-	return sorted(slices.DeleteFunc(kinds, func(k int) bool { return slices.Contains(banned, k) }))
+	slices.Sort(kinds)
+	return slices.DeleteFunc(kinds, func(k int) bool { return slices.Contains(rules.BanKinds, k) })
 }
 
-func (s *Service) bannedKinds() any { return sorted(s.bannedKindList()) }
-
-func (s *Service) bannedKindList() []int {
-	return union(s.config.BanKinds, s.lists.kinds(store.AdminBanned))
-}
-
-func sorted(kinds []int) []int {
+func (s *Service) bannedKinds() any {
+	kinds := s.lists.rules(s.config).BanKinds
 	slices.Sort(kinds)
 	return kinds
 }

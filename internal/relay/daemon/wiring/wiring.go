@@ -1,6 +1,5 @@
 // Package wiring turns the configuration into what each package of the relay
-// takes. The running relay and the commands beside it
-// both begin here.
+// takes. The running relay and the commands beside it both begin here.
 package wiring
 
 import (

@@ -18,20 +18,36 @@ import (
 // there is room again, at most once a second. In lines below info whatever
 // looks like a key or an id is left out, whoever wrote them: libraries do, too.
 func Limit(h slog.Handler, perSecond float64, burst int) slog.Handler {
-	return &limited{h, &budget{
-		lines: rate.NewLimiter(rate.Limit(perSecond), burst),
-		notes: rate.NewLimiter(1, 1),
-	}}
+	b := &budget{lines: rate.NewLimiter(rate.Limit(perSecond), burst), notes: rate.NewLimiter(1, 1)}
+	return Through(h, b.handle)
+}
+
+// Through returns a handler whose lines, and those of the handlers derived from
+// it, go through pass, which has the one behind it write them.
+func Through(h slog.Handler, pass func(ctx context.Context, next slog.Handler, r slog.Record) error) slog.Handler {
+	return &through{h, pass}
+}
+
+type through struct {
+	slog.Handler
+	pass func(context.Context, slog.Handler, slog.Record) error
+}
+
+// Handle has the line pass.
+func (t *through) Handle(ctx context.Context, r slog.Record) error { return t.pass(ctx, t.Handler, r) }
+
+// WithAttrs goes through the same.
+func (t *through) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &through{t.Handler.WithAttrs(attrs), t.pass}
+}
+
+// WithGroup goes through the same.
+func (t *through) WithGroup(name string) slog.Handler {
+	return &through{t.Handler.WithGroup(name), t.pass}
 }
 
 // Access marks a line of the access log, whose level is info.
 const Access = "access"
-
-// limited is a handler with a budget, which its derived handlers share.
-type limited struct {
-	slog.Handler
-	*budget
-}
 
 type budget struct {
 	lines, notes *rate.Limiter
@@ -40,28 +56,28 @@ type budget struct {
 	dropped int
 }
 
-// Handle writes the record, or drops it.
-func (l *limited) Handle(ctx context.Context, r slog.Record) error {
+// handle writes the record, or drops it.
+func (b *budget) handle(ctx context.Context, next slog.Handler, r slog.Record) error {
 	if r.Level >= slog.LevelInfo && r.Message != Access {
-		return l.Handler.Handle(ctx, r)
+		return next.Handle(ctx, r)
 	}
-	if !l.lines.AllowN(r.Time, 1) {
-		l.mu.Lock()
-		l.dropped++
-		l.mu.Unlock()
+	if !b.lines.AllowN(r.Time, 1) {
+		b.mu.Lock()
+		b.dropped++
+		b.mu.Unlock()
 		return nil
 	}
-	if n := l.take(r.Time); n > 0 {
+	if n := b.take(r.Time); n > 0 {
 		note := slog.NewRecord(r.Time, slog.LevelInfo, "log lines about clients were dropped: there were too many", 0)
 		note.AddAttrs(slog.Int("lines", n))
-		if err := l.Handler.Handle(ctx, note); err != nil {
+		if err := next.Handle(ctx, note); err != nil {
 			return err
 		}
 	}
 	if r.Level < slog.LevelInfo {
 		r = redacted(r)
 	}
-	return l.Handler.Handle(ctx, r)
+	return next.Handle(ctx, r)
 }
 
 // redacted returns a record with every text in it made Plain.
@@ -91,14 +107,4 @@ func (b *budget) take(now time.Time) int {
 	n := b.dropped
 	b.dropped = 0
 	return n
-}
-
-// WithAttrs keeps the budget.
-func (l *limited) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &limited{l.Handler.WithAttrs(attrs), l.budget}
-}
-
-// WithGroup keeps the budget.
-func (l *limited) WithGroup(name string) slog.Handler {
-	return &limited{l.Handler.WithGroup(name), l.budget}
 }
