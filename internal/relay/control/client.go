@@ -15,19 +15,11 @@ import (
 // Import sends the input to the daemon that holds the folder, and passes its
 // reports on to p.
 func Import(ctx context.Context, dir string, replace bool, in io.Reader, p ingest.Replacing) (ingest.Tally, error) {
-	at, release, err := socketAddress(dir)
-	if err != nil {
-		return ingest.Tally{}, err
-	}
-	defer release()
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", at)
+	conn, hangUp, err := dial(ctx, dir)
 	if err != nil {
 		return ingest.Tally{}, fmt.Errorf("it takes no imports: %w", err)
 	}
-	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer stop()
+	defer hangUp()
 	sent := make(chan error, 1)
 	go func() { sent <- sendImport(conn.(*net.UnixConn), replace, in) }()
 	last, err := readReplies(conn, p)
@@ -43,6 +35,24 @@ func Import(ctx context.Context, dir string, replace bool, in io.Reader, p inges
 		}
 	}
 	return last, err
+}
+
+// dial connects to the daemon's socket. The end of ctx hangs up, too.
+func dial(ctx context.Context, dir string) (conn net.Conn, hangUp func(), err error) {
+	at, release, err := socketAddress(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer release()
+	var d net.Dialer
+	if conn, err = d.DialContext(ctx, "unix", at); err != nil {
+		return nil, nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	return conn, func() {
+		stop()
+		_ = conn.Close()
+	}, nil
 }
 
 func sendImport(conn *net.UnixConn, replace bool, in io.Reader) error {
@@ -110,28 +120,15 @@ type UnreachableError struct{ error }
 func (e *UnreachableError) Unwrap() error { return e.error }
 
 // Ask sends an order to the daemon that holds the folder and returns its
-// result. args has the order's arguments as members; nil means none. The error
-// is an *UnreachableError if the daemon cannot be asked.
-func Ask(ctx context.Context, dir, command string, args any) (json.RawMessage, error) {
-	return AskAndHear(ctx, dir, command, args, nil)
-}
-
-// AskAndHear is Ask, and calls hear with what the order tells while it runs. nil
-// is nobody.
-func AskAndHear(ctx context.Context, dir, command string, args any, hear func(json.RawMessage)) (json.RawMessage, error) {
-	at, release, err := socketAddress(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", at)
+// result. args has the order's arguments as members; nil means none. hear gets
+// what the order tells while it runs; nil is nobody. The error is an
+// *UnreachableError if the daemon cannot be asked.
+func Ask(ctx context.Context, dir, command string, args any, hear func(json.RawMessage)) (json.RawMessage, error) {
+	conn, hangUp, err := dial(ctx, dir)
 	if err != nil {
 		return nil, &UnreachableError{fmt.Errorf("it takes no orders: %w", err)}
 	}
-	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer stop()
+	defer hangUp()
 	line, err := requestLine(request{command, hear != nil}, args)
 	if err != nil {
 		return nil, err

@@ -46,7 +46,7 @@ func TestOrders(t *testing.T) {
 		{"that nobody carries out", "brew", nil, "", "this daemon does not know the command: it is another version than yours"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := control.Ask(t.Context(), w.Dir, c.command, c.args)
+			got, err := control.Ask(t.Context(), w.Dir, c.command, c.args, nil)
 			if string(got) != c.want || (err == nil) != (c.wrong == "") || err != nil && err.Error() != c.wrong {
 				t.Errorf("%s, %v", got, err)
 			}
@@ -69,11 +69,11 @@ func TestOrdersTell(t *testing.T) {
 	}))
 	for _, args := range []bakeArgs{{"rye", 3}, {"", 2}, {"rye", 0}} {
 		var heard []string
-		got, err := control.AskAndHear(t.Context(), w.Dir, "bake", args, func(told json.RawMessage) { heard = append(heard, string(told)) })
+		got, err := control.Ask(t.Context(), w.Dir, "bake", args, func(told json.RawMessage) { heard = append(heard, string(told)) })
 		if (err == nil) != (args.Name != "") || (err == nil) != (len(got) > 0) || strings.Join(heard, " ") != strings.TrimSpace("0 1 2"[:max(0, 2*args.Loaves-1)]) {
 			t.Errorf("%+v: %s, %v, heard %v", args, got, err, heard)
 		}
-		deaf, err := control.Ask(t.Context(), w.Dir, "bake", args)
+		deaf, err := control.Ask(t.Context(), w.Dir, "bake", args, nil)
 		if string(deaf) != string(got) || (err == nil) != (args.Name != "") {
 			t.Errorf("%+v, unheard: %s, %v", args, deaf, err)
 		}
@@ -117,7 +117,7 @@ func TestAnOrderEndsWithItsCommand(t *testing.T) {
 		<-began
 		cancel(errors.New("ended by a signal"))
 	}()
-	if _, err := control.Ask(ctx, w.Dir, "wait", nil); err == nil || err.Error() != "ended by a signal" {
+	if _, err := control.Ask(ctx, w.Dir, "wait", nil, nil); err == nil || err.Error() != "ended by a signal" {
 		t.Errorf("the command: %v", err)
 	}
 	<-ended
@@ -125,7 +125,7 @@ func TestAnOrderEndsWithItsCommand(t *testing.T) {
 
 // TestNobodyListens: the error differs from a daemon's refusal.
 func TestNobodyListens(t *testing.T) {
-	_, err := control.Ask(t.Context(), t.TempDir(), "rest", nil)
+	_, err := control.Ask(t.Context(), t.TempDir(), "rest", nil, nil)
 	if unreachable := new(control.UnreachableError); !errors.As(err, &unreachable) {
 		t.Errorf("%v", err)
 	}

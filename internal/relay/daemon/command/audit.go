@@ -7,43 +7,38 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"time"
 
 	"engramd/internal/platform/timeparse"
-	"engramd/internal/relay/config"
-	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/store"
 )
 
 // auditCommand is `engramd audit`: the calls of the management API.
 type auditCommand struct {
-	*Main
-	cfg   *config.Config
-	json  bool
-	since time.Time
-	limit int
+	base
+	json      bool
+	sinceText string
+	since     time.Time
+	limit     int
 }
 
 // defaultAudit is how many calls are printed unless told otherwise.
 const defaultAudit = 100
 
-func (c *auditCommand) ParseFlags(args []string) (err error) {
-	o := newOptions("audit")
-	var since string
-	o.fs.BoolVar(&c.json, "json", false, "one JSON object per call")
-	o.fs.StringVar(&since, "since", "", "calls since a time (2026-11-20T23:51:00Z, 2026-11-20) or of the last while (24h)")
-	o.fs.IntVar(&c.limit, "limit", defaultAudit, "the newest so many calls; 0 for all")
-	if _, err = o.parse(args, 0); err != nil {
-		return err
-	}
+func (c *auditCommand) flags(fs *flag.FlagSet) int {
+	fs.BoolVar(&c.json, "json", false, "one JSON object per call")
+	fs.StringVar(&c.sinceText, "since", "", "calls since a time (2026-11-20T23:51:00Z, 2026-11-20) or of the last while (24h)")
+	fs.IntVar(&c.limit, "limit", defaultAudit, "the newest so many calls; 0 for all")
+	return 0
+}
+
+func (c *auditCommand) check() (err error) {
 	if c.limit < 0 {
-		return wiring.Usage(errors.New("--limit must be 0 or more"))
+		return errors.New("--limit must be 0 or more")
 	}
-	if c.since, err = sinceTime(since, time.Now()); err != nil {
-		return wiring.Usage(err)
-	}
-	c.cfg, err = o.load(c.Env)
+	c.since, err = sinceTime(c.sinceText, time.Now())
 	return err
 }
 

@@ -3,12 +3,12 @@ package command
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"engramd/internal/relay/config"
 	"engramd/internal/relay/contracts/vault"
 	"engramd/internal/relay/control"
 	"engramd/internal/relay/daemon/wiring"
@@ -18,24 +18,18 @@ import (
 
 // backupCommand is `engramd backup FILE`.
 type backupCommand struct {
-	*Main
-	cfg    *config.Config
-	source string // configuration file, "" without one
-	file   string
+	base
+	file string
 }
 
-func (c *backupCommand) ParseFlags(args []string) error {
-	o := newOptions("backup")
-	operands, err := o.parse(args, 1)
-	if err != nil {
-		return err
+func (c *backupCommand) flags(*flag.FlagSet) int { return 1 }
+
+func (c *backupCommand) check() error {
+	if len(c.operands) == 0 {
+		return errors.New("name the FILE to write")
 	}
-	if len(operands) == 0 {
-		return wiring.Usage(errors.New("name the FILE to write"))
-	}
-	c.file, c.source = operands[0], o.sources(c.Env).Path()
-	c.cfg, err = o.load(c.Env)
-	return err
+	c.file = c.operands[0]
+	return nil
 }
 
 // Run copies the database while others use it, verifies the copy, and says
@@ -94,8 +88,8 @@ func (c *backupCommand) belongings() ([]string, error) {
 	if key := c.cfg.Contracts.MasterKey; key != vault.Auto && key != vault.Never {
 		keep = append(keep, "the master key, "+key)
 	}
-	if c.source != "" {
-		keep = append(keep, c.source)
+	if source := c.sources().Path(); source != "" {
+		keep = append(keep, source)
 	}
 	return keep, nil
 }

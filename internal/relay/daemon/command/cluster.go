@@ -5,10 +5,13 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"engramd/internal/relay/cluster"
@@ -22,9 +25,7 @@ import (
 
 // clusterCommand is `engramd cluster VERB`.
 type clusterCommand struct {
-	*Main
-	cfg    *config.Config
-	verb   string
+	base
 	number uint64
 	index  int
 	yes    bool
@@ -53,30 +54,25 @@ It has these commands (docs/cluster.md):
 
 var clusterVerbs = map[string]int{"init": 0, "join": 0, "leave": 0, "show": 0, "configure": 0, "raise": 1, "void": 2}
 
-func (c *clusterCommand) ParseFlags(args []string) (err error) {
-	if len(args) > 0 {
-		if _, known := clusterVerbs[args[0]]; known {
-			c.verb, args = args[0], args[1:]
-		}
-	}
-	o := newOptions("cluster")
+func (c *clusterCommand) pick(args []string) ([]string, error) {
+	return c.oneOf(args, "", slices.Collect(maps.Keys(clusterVerbs))...)
+}
+
+func (c *clusterCommand) flags(fs *flag.FlagSet) int {
 	if c.verb == "void" {
-		o.fs.BoolVar(&c.yes, "yes", false, "skip it for good")
+		fs.BoolVar(&c.yes, "yes", false, "skip it for good")
 	}
-	operands, err := o.parse(args, clusterVerbs[c.verb])
-	if err != nil {
-		return err
+	return clusterVerbs[c.verb]
+}
+
+func (c *clusterCommand) check() error {
+	switch c.verb {
+	case "":
+		return errors.New("what about it? engramd cluster --help lists what there is")
+	case "raise", "void":
+		return c.numbers(c.operands)
 	}
-	if c.verb == "" {
-		return wiring.Usage(errors.New("what about it? engramd cluster --help lists what there is"))
-	}
-	if c.verb == "raise" || c.verb == "void" {
-		if err := c.numbers(operands); err != nil {
-			return wiring.Usage(err)
-		}
-	}
-	c.cfg, err = o.load(c.Env)
-	return err
+	return nil
 }
 
 func (c *clusterCommand) numbers(operands []string) (err error) {

@@ -59,7 +59,7 @@ func (c *clusterCommand) tell(ctx context.Context) error {
 	}
 	lock, err := sqlite.Lock(c.cfg.Data)
 	if errors.Is(err, sqlite.ErrLocked) {
-		_, err = control.Ask(ctx, c.cfg.Data, name, args)
+		_, err = control.Ask(ctx, c.cfg.Data, name, args, nil)
 		return err
 	}
 	if err != nil {

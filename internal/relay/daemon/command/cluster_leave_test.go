@@ -93,7 +93,7 @@ func TestLeaveHalfWay(t *testing.T) {
 			dir := nodeFolder(t)
 			cfg := config.Default()
 			cfg.Data = dir
-			c := &clusterCommand{Main: &Main{}, cfg: cfg}
+			c := &clusterCommand{base: base{Main: &Main{}, cfg: cfg}}
 			file := filepath.Join(dir, membership.File)
 			if interrupted {
 				path := sqlite.File(dir)

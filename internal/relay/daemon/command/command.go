@@ -52,41 +52,94 @@ type Main struct {
 	Terminal bool
 }
 
-// command is one subcommand. Run is called if ParseFlags went well.
+// command is one subcommand. Its methods are called in their order, as long as
+// they return no error.
 type command interface {
-	// ParseFlags reads the command line; a usageError exits with 2.
-	ParseFlags(args []string) error
+	self() *base
+	// pick takes the command's verb off the arguments.
+	pick(args []string) (rest []string, err error)
+	// flags adds the command's own flags, and returns how many operands it takes.
+	flags(fs *flag.FlagSet) (operands int)
+	// check judges flags and operands.
+	check() error
+	// configure reads the configuration.
+	configure() error
 	// Run does the work until it is done or ctx ends.
 	Run(ctx context.Context) error
+}
+
+// base is what a subcommand is unless it says otherwise: one without verbs,
+// flags and operands, which works beside the relay or without one.
+type base struct {
+	*Main
+	options  *options
+	verb     string
+	operands []string
+	cfg      *config.Config
+}
+
+func (b *base) self() *base                        { return b }
+func (*base) pick(args []string) ([]string, error) { return args, nil }
+func (*base) flags(*flag.FlagSet) (operands int)   { return 0 }
+func (*base) check() error                         { return nil }
+func (b *base) configure() (err error) {
+	b.cfg, err = loaded(b.sources())
+	return err
+}
+
+func (b *base) sources() config.Sources { return config.Sources{Flags: b.options.flags, Env: b.Env} }
+
+// oneOf is pick for a command with verbs.
+func (b *base) oneOf(args []string, otherwise string, verbs ...string) ([]string, error) {
+	if b.verb = otherwise; len(args) > 0 && slices.Contains(verbs, args[0]) {
+		b.verb, args = args[0], args[1:]
+	}
+	return args, nil
+}
+
+// parse reads the command line; a UsageError exits with 2.
+func (m *Main) parse(d description, args []string) (err error) {
+	b := d.command.self()
+	b.Main, b.options = m, newOptions(d.name, d.options)
+	if args, err = d.command.pick(args); err != nil {
+		return wiring.Usage(err)
+	}
+	if b.operands, err = b.options.parse(args, d.command.flags(b.options.fs)); err != nil {
+		return err
+	}
+	if err := d.command.check(); err != nil {
+		return wiring.Usage(err)
+	}
+	return d.command.configure()
 }
 
 // description is what `engramd help` says of a subcommand.
 type description struct {
 	name, args, summary string
 	options             bool // takes the daemon's options
-	make                func(*Main) command
+	command             command
 	more                string // its commands and flags
 }
 
 func descriptions() []description {
 	return []description{
-		{"serve", "[OPTIONS]", "run the relay", true, func(m *Main) command { return &serveCommand{Main: m} }, ""},
-		{"import", "[OPTIONS] [--replace] [FILE|-]", "store events from JSON lines, through the running relay if there is one; --replace makes the heads of their agents those of the file", true, func(m *Main) command { return &importCommand{Main: m} }, ""},
-		{"export", "[OPTIONS] [--history] [--filter JSON]…", "print all events, or those that a filter matches, as JSON lines, gated ones too", true, func(m *Main) command { return &exportCommand{Main: m} }, ""},
-		{"sync", "[OPTIONS] [--key-file FILE] [--filter JSON] [--json] URL", "fetch once what another relay has and this one has not, through the running relay if there is one", true, func(m *Main) command { return &syncCommand{Main: m} }, syncUsage},
-		{"delete", "[OPTIONS] --filter JSON… [--yes]", "count what filters match, and with --yes remove it for good, through the running relay if there is one", true, func(m *Main) command { return &deleteCommand{Main: m} }, ""},
-		{"backup", "[OPTIONS] FILE", "copy the database while the relay runs, and verify the copy", true, func(m *Main) command { return &backupCommand{Main: m} }, ""},
-		{"check", "[OPTIONS]", "check the database and say what to do", true, func(m *Main) command { return &checkCommand{Main: m} }, ""},
-		{"snapshot", "[COMMAND] [OPTIONS]", "keep an agent's memory as of one instant, verify it, and go back to it", true, func(m *Main) command { return &snapshotCommand{opener: opener{Main: m}} }, ""},
-		{"relay-key", "[COMMAND] [OPTIONS]", "show, change and revoke the relay's identity key", true, func(m *Main) command { return &relayKeyCommand{Main: m} }, relayKeyUsage},
-		{"cluster", "COMMAND [OPTIONS]", "run several relays over one log: the first node, further ones, what they share", true, func(m *Main) command { return &clusterCommand{Main: m} }, clusterUsage},
-		{"master-key", "rotate [OPTIONS]", "change the master key of contract memory and seal everything anew", true, func(m *Main) command { return &masterKeyCommand{Main: m} }, masterKeyUsage},
-		{"outbox", "[ls | drop --relay URL] [OPTIONS]", "show what waits for further relays, and give it up", true, func(m *Main) command { return &outboxCommand{Main: m} }, outboxUsage},
-		{"status", "[OPTIONS] [--json] [--top N]", "say who is connected to the running relay, what is slow and how full it is", true, func(m *Main) command { return &statusCommand{Main: m} }, ""},
-		{"audit", "[OPTIONS] [--json] [--since TIME] [--limit N]", "print who called the management API, and what became of it", true, func(m *Main) command { return &auditCommand{Main: m} }, ""},
-		{"config", "[OPTIONS] [--check FILE | --defaults]", "print the configuration in force, or check a file", true, func(m *Main) command { return &configCommand{Main: m} }, ""},
-		{"healthcheck", "[OPTIONS]", "ask the running relay whether it is ready", true, func(m *Main) command { return &healthcheckCommand{Main: m} }, ""},
-		{"version", "", "print version and build", false, func(m *Main) command { return &versionCommand{Main: m} }, ""},
+		{"serve", "[OPTIONS]", "run the relay", true, new(serveCommand), ""},
+		{"import", "[OPTIONS] [--replace] [FILE|-]", "store events from JSON lines, through the running relay if there is one; --replace makes the heads of their agents those of the file", true, new(importCommand), ""},
+		{"export", "[OPTIONS] [--history] [--filter JSON]…", "print all events, or those that a filter matches, as JSON lines, gated ones too", true, new(exportCommand), ""},
+		{"sync", "[OPTIONS] [--key-file FILE] [--filter JSON] [--json] URL", "fetch once what another relay has and this one has not, through the running relay if there is one", true, new(syncCommand), syncUsage},
+		{"delete", "[OPTIONS] --filter JSON… [--yes]", "count what filters match, and with --yes remove it for good, through the running relay if there is one", true, new(deleteCommand), ""},
+		{"backup", "[OPTIONS] FILE", "copy the database while the relay runs, and verify the copy", true, new(backupCommand), ""},
+		{"check", "[OPTIONS]", "check the database and say what to do", true, new(checkCommand), ""},
+		{"snapshot", "[COMMAND] [OPTIONS]", "keep an agent's memory as of one instant, verify it, and go back to it", true, new(snapshotCommand), ""},
+		{"relay-key", "[COMMAND] [OPTIONS]", "show, change and revoke the relay's identity key", true, new(relayKeyCommand), relayKeyUsage},
+		{"cluster", "COMMAND [OPTIONS]", "run several relays over one log: the first node, further ones, what they share", true, new(clusterCommand), clusterUsage},
+		{"master-key", "rotate [OPTIONS]", "change the master key of contract memory and seal everything anew", true, new(masterKeyCommand), masterKeyUsage},
+		{"outbox", "[ls | drop --relay URL] [OPTIONS]", "show what waits for further relays, and give it up", true, new(outboxCommand), outboxUsage},
+		{"status", "[OPTIONS] [--json] [--top N]", "say who is connected to the running relay, what is slow and how full it is", true, new(statusCommand), ""},
+		{"audit", "[OPTIONS] [--json] [--since TIME] [--limit N]", "print who called the management API, and what became of it", true, new(auditCommand), ""},
+		{"config", "[OPTIONS] [--check FILE | --defaults]", "print the configuration in force, or check a file", true, new(configCommand), ""},
+		{"healthcheck", "[OPTIONS]", "ask the running relay whether it is ready", true, new(healthcheckCommand), ""},
+		{"version", "", "print version and build", false, new(versionCommand), ""},
 	}
 }
 
@@ -108,8 +161,8 @@ func (m *Main) Main(ctx context.Context) int {
 		m.usage(m.Stderr)
 		return exitUsage
 	}
-	cmd := all[i].make(m)
-	err := cmd.ParseFlags(args)
+	cmd := all[i].command
+	err := m.parse(all[i], args)
 	if errors.Is(err, flag.ErrHelp) {
 		if own, ok := cmd.(interface{ help(io.Writer) }); ok {
 			own.help(m.Stdout)
@@ -176,17 +229,21 @@ func (m *Main) commandUsage(w io.Writer, d description) {
 	config.WriteHelp(w)
 }
 
-// options are the flags that every command with a configuration takes.
+// options are the flags of a command; flags is nil for one without a
+// configuration.
 type options struct {
 	fs    *flag.FlagSet
 	flags *config.Flags
 }
 
-// newOptions makes the flag set of a command; the command adds its own flags.
-func newOptions(name string) *options {
+// newOptions makes the flag set of a command, which adds its own flags to those
+// of the configuration, if it takes them.
+func newOptions(name string, configured bool) *options {
 	o := &options{fs: flag.NewFlagSet(name, flag.ContinueOnError)}
 	o.fs.SetOutput(io.Discard) // errors are returned and printed once
-	o.flags = config.Register(o.fs)
+	if configured {
+		o.flags = config.Register(o.fs)
+	}
 	return o
 }
 
@@ -216,18 +273,10 @@ func (o *options) parse(args []string, most int) ([]string, error) {
 	return operands, nil
 }
 
-// load reads the configuration from the flags, the environment and the file, for
-// a command that works beside the relay or without one.
-func (o *options) load(env []string) (*config.Config, error) { return loaded(o.sources(env)) }
-
 func loaded(s config.Sources) (*config.Config, error) {
 	cfg, err := config.Load(s)
 	if err != nil {
 		return nil, wiring.Usage(err)
 	}
 	return cfg, nil
-}
-
-func (o *options) sources(env []string) config.Sources {
-	return config.Sources{Flags: o.flags, Env: env}
 }

@@ -22,12 +22,12 @@ import (
 
 // stubborn is a command that ends only when it is told to.
 type stubborn struct {
+	base
 	running chan struct{}
 	end     chan struct{}
 	sawEnd  chan error
 }
 
-func (s *stubborn) ParseFlags([]string) error { return nil }
 func (s *stubborn) Run(ctx context.Context) error {
 	close(s.running)
 	<-ctx.Done()
@@ -42,7 +42,7 @@ func TestSignalsEndACommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		signals := make(chan os.Signal, 2)
 		m := &Main{Signals: signals}
-		cmd := &stubborn{make(chan struct{}), make(chan struct{}), make(chan error, 1)}
+		cmd := &stubborn{base{}, make(chan struct{}), make(chan struct{}), make(chan error, 1)}
 		defer close(cmd.end)
 		result := make(chan error, 1)
 		go func() { result <- m.run(t.Context(), cmd) }()
@@ -79,7 +79,7 @@ func TestOperandsAndFlagsInAnyOrder(t *testing.T) {
 		{[]string{"a", "--", "b"}, "", true},
 		{[]string{"--data"}, "", true},
 	} {
-		got, err := newOptions("test").parse(c.args, 1)
+		got, err := newOptions("test", true).parse(c.args, 1)
 		if (err != nil) != c.bad || strings.Join(got, " ") != c.want {
 			t.Errorf("%q: %q, %v", c.args, got, err)
 		}

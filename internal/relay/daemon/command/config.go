@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -14,34 +15,35 @@ import (
 
 // configCommand is `engramd config [--check FILE | --defaults]`.
 type configCommand struct {
-	*Main
-	options  *options
-	check    string
+	base
+	file     string // of --check
 	defaults bool
 }
 
-// ParseFlags reads the command line; the configuration is Run's business.
-func (c *configCommand) ParseFlags(args []string) error {
-	c.options = newOptions("config")
-	c.options.fs.StringVar(&c.check, "check", "", "check this `FILE` and say whether serve would start with it")
-	c.options.fs.BoolVar(&c.defaults, "defaults", false, "print every option with its default, commented out")
-	if _, err := c.options.parse(args, 0); err != nil {
-		return err
-	}
-	if c.check != "" && (c.defaults || c.options.flags.File != "") {
-		return wiring.Usage(errors.New("--check stands alone: it names the file itself"))
+func (c *configCommand) flags(fs *flag.FlagSet) int {
+	fs.StringVar(&c.file, "check", "", "check this `FILE` and say whether serve would start with it")
+	fs.BoolVar(&c.defaults, "defaults", false, "print every option with its default, commented out")
+	return 0
+}
+
+func (c *configCommand) check() error {
+	if c.file != "" && (c.defaults || c.options.flags.File != "") {
+		return errors.New("--check stands alone: it names the file itself")
 	}
 	return nil
 }
+
+// configure leaves the configuration to Run.
+func (*configCommand) configure() error { return nil }
 
 // Run prints or checks.
 func (c *configCommand) Run(context.Context) error {
 	if c.defaults {
 		return config.WriteExample(c.Stdout)
 	}
-	sources := c.options.sources(c.Env)
-	if c.check != "" {
-		sources.File = c.check
+	sources := c.sources()
+	if c.file != "" {
+		sources.File = c.file
 	}
 	sources.Serve = true
 	cfg, err := loaded(sources)
@@ -51,23 +53,17 @@ func (c *configCommand) Run(context.Context) error {
 	if err := wiring.Serves(cfg); err != nil {
 		return err
 	}
-	if c.check != "" {
-		_, err := fmt.Fprintf(c.Stdout, "%s: ok\n", c.check)
+	if c.file != "" {
+		_, err := fmt.Fprintf(c.Stdout, "%s: ok\n", c.file)
 		return err
 	}
 	return cfg.WriteTOML(c.Stdout)
 }
 
 // versionCommand is `engramd version`.
-type versionCommand struct{ *Main }
+type versionCommand struct{ base }
 
-// ParseFlags takes nothing.
-func (c *versionCommand) ParseFlags(args []string) error {
-	if len(args) > 0 {
-		return wiring.Usage(fmt.Errorf("unexpected argument %q", args[0]))
-	}
-	return nil
-}
+func (*versionCommand) configure() error { return nil }
 
 // Run prints one line: version, compiler, platform and build tags, which decide
 // whether search is there and how fast signatures are checked.
@@ -85,20 +81,16 @@ func (c *versionCommand) Run(context.Context) error {
 }
 
 // serveCommand is `engramd serve`.
-type serveCommand struct {
-	*Main
-	sources config.Sources
-	cfg     *config.Config
+type serveCommand struct{ base }
+
+func (c *serveCommand) read() (*config.Config, error) {
+	sources := c.sources()
+	sources.Serve = true
+	return loaded(sources)
 }
 
-func (c *serveCommand) ParseFlags(args []string) (err error) {
-	o := newOptions("serve")
-	if _, err = o.parse(args, 0); err != nil {
-		return err
-	}
-	c.sources = o.sources(c.Env)
-	c.sources.Serve = true
-	if c.cfg, err = loaded(c.sources); err != nil {
+func (c *serveCommand) configure() (err error) {
+	if c.cfg, err = c.read(); err != nil {
 		return err
 	}
 	return wiring.Serves(c.cfg) // before anything is created
@@ -107,7 +99,6 @@ func (c *serveCommand) ParseFlags(args []string) (err error) {
 // Run serves until a signal ends it.
 func (c *serveCommand) Run(ctx context.Context) error {
 	return daemon.Serve(ctx, daemon.Options{
-		Version: c.Version, Env: c.Env, Stderr: c.Stderr, Signals: c.Signals, Config: c.cfg,
-		Reload: func() (*config.Config, error) { return loaded(c.sources) },
+		Version: c.Version, Env: c.Env, Stderr: c.Stderr, Signals: c.Signals, Config: c.cfg, Reload: c.read,
 	})
 }

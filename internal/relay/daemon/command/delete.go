@@ -2,8 +2,8 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -11,8 +11,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"engramd/internal/relay/config"
-	"engramd/internal/relay/control"
 	"engramd/internal/relay/daemon/orders"
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/gate"
@@ -23,25 +21,18 @@ import (
 
 // deleteCommand is `engramd delete`: what filters match goes for good.
 type deleteCommand struct {
-	*Main
-	cfg     *config.Config
+	base
 	filters management.Filters
 	yes     bool
 }
 
-func (c *deleteCommand) ParseFlags(args []string) (err error) {
-	o := newOptions("delete")
-	o.fs.Var(&c.filters, "filter", "what a NIP-01 filter matches; may be given several times")
-	o.fs.BoolVar(&c.yes, "yes", false, "do it; without it, only count")
-	if _, err = o.parse(args, 0); err != nil {
-		return err
-	}
-	if err := c.filters.Named(); err != nil {
-		return wiring.Usage(err)
-	}
-	c.cfg, err = o.load(c.Env)
-	return err
+func (c *deleteCommand) flags(fs *flag.FlagSet) int {
+	fs.Var(&c.filters, "filter", "what a NIP-01 filter matches; may be given several times")
+	fs.BoolVar(&c.yes, "yes", false, "do it; without it, only count")
+	return 0
 }
+
+func (c *deleteCommand) check() error { return c.filters.Named() }
 
 // Run counts, or removes through the daemon that holds the folder, or in its
 // place.
@@ -84,24 +75,11 @@ func (c *deleteCommand) remove(ctx context.Context) (done store.Removal, err err
 	if err := databaseThere(c.cfg); err != nil {
 		return done, err
 	}
-	lock, err := sqlite.Lock(c.cfg.Data)
-	if errors.Is(err, sqlite.ErrLocked) {
-		result, askErr := control.Ask(ctx, c.cfg.Data, orders.Delete, orders.DeleteArgs{Filters: &c.filters})
-		if askErr != nil {
-			return done, fmt.Errorf("%w: %w", err, askErr)
-		}
-		return done, json.Unmarshal(result, &done)
-	}
-	if err != nil {
-		return done, err
-	}
-	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	s, err := openAlone(ctx, c.cfg)
-	if err != nil {
-		return done, err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	return wiring.Remove(ctx, s, &c.filters)
+	err = order(ctx, c.cfg, orders.Delete, orders.DeleteArgs{Filters: &c.filters}, &done, nil, func(s *sqlite.Store) (err error) {
+		done, err = wiring.Remove(ctx, s, &c.filters)
+		return err
+	})
+	return done, err
 }
 
 // printRemoval prints how many of which kinds, and nothing of what they say.

@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
 
-	"engramd/internal/relay/config"
 	"engramd/internal/relay/contracts/vault"
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/gate"
@@ -20,21 +20,15 @@ import (
 // exportCommand is `engramd export`: every event under the operator's own
 // scope, gated ones included.
 type exportCommand struct {
-	*Main
-	cfg     *config.Config
+	base
 	history bool
 	filters management.Filters
 }
 
-func (c *exportCommand) ParseFlags(args []string) (err error) {
-	o := newOptions("export")
-	o.fs.BoolVar(&c.history, "history", false, "superseded versions too")
-	o.fs.Var(&c.filters, "filter", "only what a NIP-01 filter matches; may be given several times")
-	if _, err = o.parse(args, 0); err != nil {
-		return err
-	}
-	c.cfg, err = o.load(c.Env)
-	return err
+func (c *exportCommand) flags(fs *flag.FlagSet) int {
+	fs.BoolVar(&c.history, "history", false, "superseded versions too")
+	fs.Var(&c.filters, "filter", "only what a NIP-01 filter matches; may be given several times")
+	return 0
 }
 
 // Run streams one event per line, in the order in which they arrived. An error
@@ -62,19 +56,7 @@ func (c *exportCommand) Run(ctx context.Context) (err error) {
 }
 
 // checkCommand is `engramd check`.
-type checkCommand struct {
-	*Main
-	cfg *config.Config
-}
-
-func (c *checkCommand) ParseFlags(args []string) (err error) {
-	o := newOptions("check")
-	if _, err = o.parse(args, 0); err != nil {
-		return err
-	}
-	c.cfg, err = o.load(c.Env)
-	return err
-}
+type checkCommand struct{ base }
 
 // errDamaged makes the command exit with 1 after a report of problems.
 var errDamaged = errors.New("the data folder is not as it should be")

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -21,26 +22,14 @@ import (
 
 // importCommand is `engramd import [--replace] [FILE|-]`.
 type importCommand struct {
-	*Main
-	cfg     *config.Config
+	base
 	replace bool
-	file    string
 	in      io.Reader
 }
 
-func (c *importCommand) ParseFlags(args []string) error {
-	o := newOptions("import")
-	o.fs.BoolVar(&c.replace, "replace", false, "")
-	operands, err := o.parse(args, 1)
-	if err != nil {
-		return err
-	}
-	c.file = "-"
-	if len(operands) == 1 {
-		c.file = operands[0]
-	}
-	c.cfg, err = o.load(c.Env)
-	return err
+func (c *importCommand) flags(fs *flag.FlagSet) int {
+	fs.BoolVar(&c.replace, "replace", false, "")
+	return 1
 }
 
 // Run imports through the daemon that holds the folder, or opens the database
@@ -49,8 +38,8 @@ func (c *importCommand) ParseFlags(args []string) error {
 func (c *importCommand) Run(ctx context.Context) error {
 	wiring.Private()
 	c.in = c.Stdin
-	if c.file != "-" {
-		f, err := os.Open(c.file)
+	if len(c.operands) == 1 && c.operands[0] != "-" {
+		f, err := os.Open(c.operands[0])
 		if err != nil {
 			return err
 		}
@@ -110,7 +99,7 @@ func (c *importCommand) importHere(ctx context.Context, p ingest.Replacing) (t i
 	if !c.replace {
 		return im.Run(ctx, c.in, p)
 	}
-	service := &opener{Main: c.Main, cfg: c.cfg, store: s}
+	service := &opener{base: c.base, store: s}
 	snapshots, err := service.service(ctx, rules)
 	if err != nil {
 		return t, err

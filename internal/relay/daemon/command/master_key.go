@@ -3,9 +3,9 @@ package command
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 
-	"engramd/internal/relay/config"
 	"engramd/internal/relay/contracts/identity"
 	"engramd/internal/relay/contracts/vault"
 	"engramd/internal/relay/daemon/orders"
@@ -14,10 +14,7 @@ import (
 )
 
 // masterKeyCommand is `engramd master-key rotate`.
-type masterKeyCommand struct {
-	*Main
-	cfg *config.Config
-}
+type masterKeyCommand struct{ base }
 
 const masterKeyUsage = `
 It has this command:
@@ -27,27 +24,23 @@ It has this command:
         the new one
 `
 
-func (c *masterKeyCommand) ParseFlags(args []string) (err error) {
-	o := newOptions("master-key")
-	operands, err := o.parse(args, 1)
-	if err != nil {
-		return err
+func (c *masterKeyCommand) flags(*flag.FlagSet) int { return 1 }
+
+func (c *masterKeyCommand) check() error {
+	if len(c.operands) == 0 {
+		return errors.New("what about it? engramd master-key rotate changes it")
 	}
-	if len(operands) == 0 {
-		return wiring.Usage(errors.New("what about it? engramd master-key rotate changes it"))
+	if c.operands[0] != "rotate" {
+		return fmt.Errorf("unexpected argument %q: the command is rotate", c.operands[0])
 	}
-	if operands[0] != "rotate" {
-		return wiring.Usage(fmt.Errorf("unexpected argument %q: the command is rotate", operands[0]))
-	}
-	c.cfg, err = o.load(c.Env)
-	return err
+	return nil
 }
 
 // Run changes the key, by the running daemon or here.
 func (c *masterKeyCommand) Run(ctx context.Context) error {
 	wiring.Private()
 	var done vault.Rotated
-	err := order(ctx, c.cfg, orders.RotateMaster, nil, &done, func(s *sqlite.Store) (err error) {
+	err := order(ctx, c.cfg, orders.RotateMaster, nil, &done, nil, func(s *sqlite.Store) (err error) {
 		known, err := s.RelayKeys(ctx)
 		if err != nil {
 			return err

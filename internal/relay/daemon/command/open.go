@@ -67,20 +67,15 @@ func databaseThere(cfg *config.Config) error {
 }
 
 // order does what writes to the database: by the daemon that holds the folder,
-// whose answer is read into result, or here, where nobody else has the database
-// open.
-func order(ctx context.Context, cfg *config.Config, command string, args, result any, here func(*sqlite.Store) error) (err error) {
-	return orderAndHear(ctx, cfg, command, args, result, nil, here)
-}
-
-// orderAndHear is order; hear gets what a daemon tells while it is at it.
-func orderAndHear(ctx context.Context, cfg *config.Config, command string, args, result any, hear func(json.RawMessage), here func(*sqlite.Store) error) (err error) {
+// whose answer is read into result and from which hear, if it is not nil, gets what
+// it tells while it is at it; or here, where nobody else has the database open.
+func order(ctx context.Context, cfg *config.Config, command string, args, result any, hear func(json.RawMessage), here func(*sqlite.Store) error) (err error) {
 	if err := sqlite.PrepareDir(cfg.Data); err != nil {
 		return err
 	}
 	lock, err := sqlite.Lock(cfg.Data)
 	if errors.Is(err, sqlite.ErrLocked) {
-		answer, failed := control.AskAndHear(ctx, cfg.Data, command, args, hear)
+		answer, failed := control.Ask(ctx, cfg.Data, command, args, hear)
 		if unreachable := new(control.UnreachableError); errors.As(failed, &unreachable) {
 			return fmt.Errorf("%w: %w", err, failed)
 		}

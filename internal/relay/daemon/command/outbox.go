@@ -5,12 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"slices"
 	"text/tabwriter"
 	"time"
 
-	"engramd/internal/relay/config"
 	"engramd/internal/relay/daemon/orders"
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/store"
@@ -19,9 +19,7 @@ import (
 
 // outboxCommand is `engramd outbox ls|drop`.
 type outboxCommand struct {
-	*Main
-	cfg   *config.Config
-	verb  string
+	base
 	relay string
 	json  bool
 }
@@ -35,25 +33,24 @@ It has these commands:
         give up what waits for a further relay now, through the running relay if there is one. This relay keeps the events
 `
 
-func (c *outboxCommand) ParseFlags(args []string) (err error) {
-	c.verb = "ls"
-	if len(args) > 0 && slices.Contains([]string{"ls", "drop"}, args[0]) {
-		c.verb, args = args[0], args[1:]
-	}
-	o := newOptions("outbox")
+func (c *outboxCommand) pick(args []string) ([]string, error) {
+	return c.oneOf(args, "ls", "ls", "drop")
+}
+
+func (c *outboxCommand) flags(fs *flag.FlagSet) int {
 	if c.verb == "drop" {
-		o.fs.StringVar(&c.relay, "relay", "", "the relay's `URL`, as ls shows it")
+		fs.StringVar(&c.relay, "relay", "", "the relay's `URL`, as ls shows it")
 	} else {
-		o.fs.BoolVar(&c.json, "json", false, "one JSON object per relay")
+		fs.BoolVar(&c.json, "json", false, "one JSON object per relay")
 	}
-	if _, err = o.parse(args, 0); err != nil {
-		return err
-	}
+	return 0
+}
+
+func (c *outboxCommand) check() error {
 	if c.verb == "drop" && c.relay == "" {
-		return wiring.Usage(errors.New("for which relay? Give --relay URL; engramd outbox ls shows them"))
+		return errors.New("for which relay? Give --relay URL; engramd outbox ls shows them")
 	}
-	c.cfg, err = o.load(c.Env)
-	return err
+	return nil
 }
 
 func (c *outboxCommand) Run(ctx context.Context) error {
@@ -115,7 +112,7 @@ func (c *outboxCommand) list(ctx context.Context) (err error) {
 
 func (c *outboxCommand) drop(ctx context.Context) error {
 	var done orders.Dropped
-	err := order(ctx, c.cfg, orders.OutboxDrop, orders.DropArgs{Relay: c.relay}, &done, func(s *sqlite.Store) (err error) {
+	err := order(ctx, c.cfg, orders.OutboxDrop, orders.DropArgs{Relay: c.relay}, &done, nil, func(s *sqlite.Store) (err error) {
 		done.Events, err = s.OutboxForget(ctx, c.relay)
 		return err
 	})

@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"slices"
 	"time"
 
-	"engramd/internal/relay/config"
 	"engramd/internal/relay/daemon/orders"
 	"engramd/internal/relay/daemon/wiring"
 	relaykeys "engramd/internal/relay/keys"
@@ -18,9 +18,8 @@ import (
 
 // relayKeyCommand is `engramd relay-key VERB`.
 type relayKeyCommand struct {
-	*Main
-	cfg                *config.Config
-	verb, key          string
+	base
+	key                string
 	json, revoke, lost bool
 }
 
@@ -37,36 +36,32 @@ It has these commands:
         secret of that one is gone. The relay must not run
 `
 
-func (c *relayKeyCommand) ParseFlags(args []string) (err error) {
-	c.verb = "show"
-	if len(args) > 0 && slices.Contains([]string{"show", "rotate", "revoke", "adopt"}, args[0]) {
-		c.verb, args = args[0], args[1:]
-	}
-	o, most := newOptions("relay-key"), 0
+func (c *relayKeyCommand) pick(args []string) ([]string, error) {
+	return c.oneOf(args, "show", "show", "rotate", "revoke", "adopt")
+}
+
+func (c *relayKeyCommand) flags(fs *flag.FlagSet) (operands int) {
 	switch c.verb {
 	case "show":
-		o.fs.BoolVar(&c.json, "json", false, "as JSON")
+		fs.BoolVar(&c.json, "json", false, "as JSON")
 	case "revoke":
-		most = 1
+		return 1
 	case "adopt":
-		o.fs.BoolVar(&c.lost, "lost", false, "the secret of the present key is gone")
+		fs.BoolVar(&c.lost, "lost", false, "the secret of the present key is gone")
 		fallthrough
 	case "rotate":
-		o.fs.BoolVar(&c.revoke, "revoke", false, "trust what the present key signed no more")
+		fs.BoolVar(&c.revoke, "revoke", false, "trust what the present key signed no more")
 	}
-	operands, err := o.parse(args, most)
-	if err != nil {
-		return err
-	}
+	return 0
+}
+
+func (c *relayKeyCommand) check() (err error) {
 	if c.verb == "revoke" {
-		if len(operands) == 0 {
-			return wiring.Usage(errors.New("which key? engramd relay-key show lists them"))
+		if len(c.operands) == 0 {
+			return errors.New("which key? engramd relay-key show lists them")
 		}
-		if c.key, err = publicKey("revoke", operands[0]); err != nil {
-			return wiring.Usage(err)
-		}
+		c.key, err = publicKey("revoke", c.operands[0])
 	}
-	c.cfg, err = o.load(c.Env)
 	return err
 }
 
@@ -88,7 +83,7 @@ func (c *relayKeyCommand) change(ctx context.Context) error {
 		what, args = orders.Revoke, orders.KeyArgs{Key: c.key}
 	}
 	var done relaykeys.Change
-	err := order(ctx, c.cfg, what, args, &done, func(s *sqlite.Store) error {
+	err := order(ctx, c.cfg, what, args, &done, nil, func(s *sqlite.Store) error {
 		keys, err := relaykeys.Open(ctx, wiring.RelayKeyOptions(c.cfg, c.Env), s)
 		switch {
 		case err != nil:

@@ -18,10 +18,9 @@ import (
 // snapshotCommand is `engramd snapshot VERB`.
 type snapshotCommand struct {
 	opener
-	verb     snapshotVerb
-	named    bool // the verb stands on the command line
-	operands []string
-	given    snapshotFlags
+	what  snapshotVerb
+	named bool // the verb stands on the command line
+	given snapshotFlags
 }
 
 // snapshotVerb is one thing that can be done with snapshots.
@@ -70,9 +69,9 @@ func (c *snapshotCommand) help(w io.Writer) {
 		}
 		fmt.Fprint(w, "\nengramd snapshot COMMAND --help says what it takes. KEY is a pubkey, hex or npub.\n")
 	} else {
-		fmt.Fprintf(w, "usage: engramd snapshot %s %s\n\n%s.\n\nOptions:\n", c.verb.name, c.verb.args, strings.ToUpper(c.verb.summary[:1])+c.verb.summary[1:])
+		fmt.Fprintf(w, "usage: engramd snapshot %s %s\n\n%s.\n\nOptions:\n", c.what.name, c.what.args, strings.ToUpper(c.what.summary[:1])+c.what.summary[1:])
 		fs := flag.NewFlagSet("", flag.ContinueOnError)
-		new(snapshotFlags).register(fs, c.verb.flags)
+		new(snapshotFlags).register(fs, c.what.flags)
 		fs.VisitAll(func(f *flag.Flag) {
 			value, usage := flag.UnquoteUsage(f)
 			fmt.Fprintf(w, "  --%s\n        %s\n", strings.TrimSpace(f.Name+" "+value), usage)
@@ -81,41 +80,45 @@ func (c *snapshotCommand) help(w io.Writer) {
 	fmt.Fprint(w, "\nThe relay's options, such as --data, --config and --snapshot-root, are taken too: engramd serve --help.\n")
 }
 
-func (c *snapshotCommand) ParseFlags(args []string) error {
+func (c *snapshotCommand) pick(args []string) ([]string, error) {
 	verbs := snapshotVerbs()
-	c.verb = verbs[0]
+	c.what = verbs[0]
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		i := slices.IndexFunc(verbs, func(v snapshotVerb) bool { return v.name == args[0] || v.alias == args[0] })
 		if i < 0 {
-			return wiring.Usage(fmt.Errorf("unknown command %q; engramd snapshot --help lists them", args[0]))
+			return nil, fmt.Errorf("unknown command %q; engramd snapshot --help lists them", args[0])
 		}
-		c.verb, c.named, args = verbs[i], true, args[1:]
+		c.what, c.named, args = verbs[i], true, args[1:]
 	}
-	o := newOptions("snapshot")
-	c.given.register(o.fs, c.verb.flags)
-	var err error
-	if c.operands, err = o.parse(args, c.verb.operands); err != nil {
-		return err
-	}
+	return args, nil
+}
+
+func (c *snapshotCommand) flags(fs *flag.FlagSet) int {
+	c.given.register(fs, c.what.flags)
+	return c.what.operands
+}
+
+func (c *snapshotCommand) check() error {
 	if c.takes("id") && c.given.id == "" && len(c.operands) > 0 && bundle.CheckID(c.operands[0]) == nil {
 		c.given.id, c.operands = c.operands[0], c.operands[1:]
 	}
-	if err := c.given.check(); err != nil {
-		return wiring.Usage(err)
-	}
-	if c.cfg, err = o.load(c.Env); err != nil {
+	return c.given.check()
+}
+
+func (c *snapshotCommand) configure() error {
+	if err := c.base.configure(); err != nil {
 		return err
 	}
 	return wiring.Compiles(c.cfg)
 }
 
 // takes reports whether the verb has a flag.
-func (c *snapshotCommand) takes(name string) bool { return slices.Contains(c.verb.flags, name) }
+func (c *snapshotCommand) takes(name string) bool { return slices.Contains(c.what.flags, name) }
 
 func (c *snapshotCommand) Run(ctx context.Context) error {
 	wiring.Private()
 	wiring.CollectMore(c.Env)
-	return errors.Join(c.verb.run(c, ctx), c.close())
+	return errors.Join(c.what.run(c, ctx), c.close())
 }
 
 func printJSON(w io.Writer, v any) error {

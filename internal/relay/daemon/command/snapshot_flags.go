@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,111 +24,77 @@ import (
 
 // snapshotFlags are the flags of all verbs; a verb takes some of them.
 type snapshotFlags struct {
-	agent, tenant                            string
-	label, at, createdAt, parent             string
-	encrypt                                  texts
-	incremental, pin, json                   bool
-	bundle, id, from, to                     string
-	signers, trust                           texts
-	allowEmpty, allowUnsigned, force         bool
-	identity, keyFile                        string
-	rollback, dryRun, noPre, redact          bool
-	keep, keepAutomatic, days                int
-	atTime, createdTime                      time.Time
-	keepGiven, automaticGiven, maxAgeIsGiven bool
-	tenantGiven                              bool
-}
-
-// texts is a flag that may be given several times.
-type texts []string
-
-func (t *texts) String() string { return strings.Join(*t, " ") }
-
-func (t *texts) Set(s string) error {
-	*t = append(*t, s)
-	return nil
+	agent, tenant                    string
+	label, at, createdAt, parent     string
+	encrypt                          []string
+	incremental, pin, json           bool
+	bundle, id, from, to             string
+	signers, trust                   []string
+	allowEmpty, allowUnsigned, force bool
+	identity, keyFile                string
+	rollback, dryRun, noPre, redact  bool
+	keep, keepAutomatic, days        *int // nil when not given
+	atTime, createdTime              time.Time
+	tenantGiven                      bool
 }
 
 // register adds the flags that a verb takes.
 func (f *snapshotFlags) register(fs *flag.FlagSet, takes []string) {
-	fs.StringVar(&f.agent, "agent", "", "the agent's `KEY`, hex or npub")
+	all := flag.NewFlagSet("", flag.ContinueOnError)
+	all.StringVar(&f.agent, "agent", "", "the agent's `KEY`, hex or npub")
 	f.tenant = bundle.DefaultTenant
-	fs.Func("tenant", "`NAME` of the tenant (default \"default\")", func(s string) error {
+	all.Func("tenant", "`NAME` of the tenant (default \"default\")", func(s string) error {
 		f.tenant, f.tenantGiven = s, true
 		return nil
 	})
-	for _, name := range takes {
-		f.add(fs, name)
+	all.StringVar(&f.label, "label", "", "`TEXT` to remember it by")
+	all.StringVar(&f.at, "at", "", "rebuild the memory as it was here at a `TIME`, by when things arrived: 2026-11-20T23:51:00Z, 2h (ago), yesterday, or a date (the end of that day)")
+	all.StringVar(&f.createdAt, "created-at", "", "`TIME` to date the file with; retention (order and age) goes by it. The file still shows the memory of now, or of --at. With both times the same memory gives the same bytes")
+	all.StringVar(&f.parent, "parent", "", "make an incremental one on top of the one with this `ID`")
+	all.StringVar(&f.bundle, "bundle", "", "`FILE` of the snapshot, of anybody")
+	all.StringVar(&f.id, "id", "", "`ID` of the snapshot; it may be given without --id, too")
+	all.StringVar(&f.from, "from", "", "`FILE` of the snapshot")
+	all.StringVar(&f.to, "to", "", "`FILE` to make")
+	all.StringVar(&f.identity, "decrypt-identity", "", "`FILE` with the age identity, or the SSH key, that opens an encrypted one")
+	all.StringVar(&f.keyFile, "key-file", "", "`FILE` with a secret key: the agent's or an owner's reads what it may; create signs with it")
+	all.BoolVar(&f.incremental, "incremental", false, "make an incremental one on top of the newest")
+	all.BoolVar(&f.pin, "pin", false, "exempt it from retention")
+	all.BoolVar(&f.json, "json", false, "print JSON")
+	all.BoolVar(&f.rollback, "rollback", false, "roll back: take newer heads away")
+	all.BoolVar(&f.dryRun, "dry-run", false, "print the plan, and all that would be refused, and do nothing")
+	all.BoolVar(&f.noPre, "no-auto-pre-snapshot", false, "keep no snapshot of the state before")
+	all.BoolVar(&f.redact, "redact-secrets", false, "cannot be done here")
+	all.BoolVar(&f.allowEmpty, "allow-empty", false, "also of an agent without memory")
+	all.BoolVar(&f.allowUnsigned, "allow-unsigned", false, "take it although nobody who is trusted signed it")
+	all.BoolVar(&f.force, "force", false, "delete it also if it is pinned")
+	all.Func("keep", "`N` to keep of each kind; 0 is no limit", count(&f.keep))
+	all.Func("keep-automatic", "`N` to keep of those made automatically; 0 is no limit", count(&f.keepAutomatic))
+	all.Func("days", "`N` days to keep them; 0 is no limit", count(&f.days))
+	all.Func("encrypt", "encrypt it to `age:RECIPIENT`, several times if need be; none: to nobody", text(&f.encrypt))
+	all.Func("signer", "ask for a signature by `KEY`", text(&f.signers))
+	all.Func("trust", "believe the signature of `KEY`, beside the agent's, this relay's and snapshot.trusted_keys", text(&f.trust))
+	for _, name := range slices.Concat([]string{"agent", "tenant"}, takes) {
+		one := all.Lookup(name)
+		fs.Var(one.Value, name, one.Usage)
 	}
 }
 
-// add adds one of the flags that only some verbs take.
-func (f *snapshotFlags) add(fs *flag.FlagSet, name string) {
-	texts := map[string]struct {
-		to    *string
-		usage string
-	}{
-		"label":            {&f.label, "`TEXT` to remember it by"},
-		"at":               {&f.at, "rebuild the memory as it was here at a `TIME`, by when things arrived: 2026-11-20T23:51:00Z, 2h (ago), yesterday, or a date (the end of that day)"},
-		"created-at":       {&f.createdAt, "`TIME` to date the file with; retention (order and age) goes by it. The file still shows the memory of now, or of --at. With both times the same memory gives the same bytes"},
-		"parent":           {&f.parent, "make an incremental one on top of the one with this `ID`"},
-		"bundle":           {&f.bundle, "`FILE` of the snapshot, of anybody"},
-		"id":               {&f.id, "`ID` of the snapshot; it may be given without --id, too"},
-		"from":             {&f.from, "`FILE` of the snapshot"},
-		"to":               {&f.to, "`FILE` to make"},
-		"decrypt-identity": {&f.identity, "`FILE` with the age identity, or the SSH key, that opens an encrypted one"},
-		"key-file":         {&f.keyFile, "`FILE` with a secret key: the agent's or an owner's reads what it may; create signs with it"},
-	}
-	bools := map[string]struct {
-		to    *bool
-		usage string
-	}{
-		"incremental":          {&f.incremental, "make an incremental one on top of the newest"},
-		"pin":                  {&f.pin, "exempt it from retention"},
-		"json":                 {&f.json, "print JSON"},
-		"rollback":             {&f.rollback, "roll back: take newer heads away"},
-		"dry-run":              {&f.dryRun, "print the plan, and all that would be refused, and do nothing"},
-		"no-auto-pre-snapshot": {&f.noPre, "keep no snapshot of the state before"},
-		"redact-secrets":       {&f.redact, "cannot be done here"},
-		"allow-empty":          {&f.allowEmpty, "also of an agent without memory"},
-		"allow-unsigned":       {&f.allowUnsigned, "take it although nobody who is trusted signed it"},
-		"force":                {&f.force, "delete it also if it is pinned"},
-	}
-	counts := map[string]struct {
-		to    *int
-		given *bool
-		usage string
-	}{
-		"keep":           {&f.keep, &f.keepGiven, "`N` to keep of each kind; 0 is no limit"},
-		"keep-automatic": {&f.keepAutomatic, &f.automaticGiven, "`N` to keep of those made automatically; 0 is no limit"},
-		"days":           {&f.days, &f.maxAgeIsGiven, "`N` days to keep them; 0 is no limit"},
-	}
-	switch name {
-	case "encrypt":
-		fs.Var(&f.encrypt, name, "encrypt it to `age:RECIPIENT`, several times if need be; none: to nobody")
-	case "signer":
-		fs.Var(&f.signers, name, "ask for a signature by `KEY`")
-	case "trust":
-		fs.Var(&f.trust, name, "believe the signature of `KEY`, beside the agent's, this relay's and snapshot.trusted_keys")
-	}
-	if t, ok := texts[name]; ok {
-		fs.StringVar(t.to, name, "", t.usage)
-	}
-	if t, ok := bools[name]; ok {
-		fs.BoolVar(t.to, name, false, t.usage)
-	}
-	if t, ok := counts[name]; ok {
-		fs.Func(name, t.usage, count(t.to, t.given))
+// text adds to a list.
+func text(to *[]string) func(string) error {
+	return func(s string) error {
+		*to = append(*to, s)
+		return nil
 	}
 }
 
 // count reads a number that is not negative.
-func count(at *int, given *bool) func(string) error {
+func count(to **int) func(string) error {
 	return func(s string) error {
-		if _, err := fmt.Sscanf(s, "%d", at); err != nil || *at < 0 {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 0 {
 			return errors.New("want 0 (no limit) or more")
 		}
-		*given = true
+		*to = &n
 		return nil
 	}
 }
@@ -137,7 +104,7 @@ func (f *snapshotFlags) check() (err error) {
 	if f.agent, err = publicKey("--agent", f.agent); err != nil {
 		return err
 	}
-	for name, keys := range map[string]texts{"--signer": f.signers, "--trust": f.trust} {
+	for name, keys := range map[string][]string{"--signer": f.signers, "--trust": f.trust} {
 		for i := range keys {
 			if keys[i], err = publicKey(name, keys[i]); err != nil {
 				return err
@@ -235,7 +202,7 @@ func (f *snapshotFlags) recipients() (*bundle.Recipients, error) {
 	if len(f.encrypt) == 0 {
 		return nil, nil
 	}
-	list := []string(f.encrypt)
+	list := f.encrypt
 	if slices.Equal(list, []string{"none"}) {
 		list = nil
 	}

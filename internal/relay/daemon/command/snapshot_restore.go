@@ -100,7 +100,7 @@ func (c *snapshotCommand) dryRun(ctx context.Context, w snapshots.Which, order o
 // refusals returns why the daemon, or this command without one, would not
 // restore.
 func (c *snapshotCommand) refusals(ctx context.Context, s *snapshots.Service, order orders.RestoreOrder) ([]string, error) {
-	answer, err := control.Ask(ctx, c.cfg.Data, orders.MayRestore, orders.RestoreArgs{Restore: &order})
+	answer, err := control.Ask(ctx, c.cfg.Data, orders.MayRestore, orders.RestoreArgs{Restore: &order}, nil)
 	if unreachable := new(control.UnreachableError); errors.As(err, &unreachable) {
 		return orders.Refusals(ctx, s, orders.RestoreArgs{Restore: &order})
 	}
@@ -187,7 +187,7 @@ func (c *snapshotCommand) listQuarantine(ctx context.Context) error {
 // order does what writes to the database: by the daemon that holds the folder,
 // or here. The daemon's result is read into result.
 func (c *snapshotCommand) order(ctx context.Context, command string, args, result any, here func(*snapshots.Service) error) error {
-	return order(ctx, c.cfg, command, args, result, func(db *sqlite.Store) error {
+	return order(ctx, c.cfg, command, args, result, nil, func(db *sqlite.Store) error {
 		rules, err := rulesOf(c.cfg)
 		if err != nil {
 			return err

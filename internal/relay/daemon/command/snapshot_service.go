@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"engramd/internal/relay/config"
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/keys"
 	"engramd/internal/relay/notify"
@@ -14,8 +13,7 @@ import (
 
 // opener makes the service of snapshots for a command.
 type opener struct {
-	*Main
-	cfg      *config.Config
+	base
 	store    *sqlite.Store     // nil unless the command opened it
 	events   *notify.Publisher // nil without a broker
 	unsigned error             // why the relay's key does not sign

@@ -213,63 +213,51 @@ func (c *snapshotCommand) diff(ctx context.Context) error {
 	return c.printOr(append([]snapshot.Change{}, changes...), func(w io.Writer) error { return snapshot.WriteChanges(w, changes) })
 }
 
-func (c *snapshotCommand) export(context.Context) error {
+// withOne does something with the one snapshot that is named, and says that it
+// did.
+func (c *snapshotCommand) withOne(done string, do func(s *snapshots.Service, agent, id string) error) error {
 	agent, id, err := c.given.needID()
 	if err != nil {
 		return err
-	}
-	if c.given.to == "" {
-		return wiring.Usage(errors.New("where to? Give --to"))
 	}
 	s, err := c.files()
 	if err != nil {
 		return err
 	}
+	if err := do(s, agent, id); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.Stdout, "%s  %s\n", id, done)
+	return err
+}
+
+func (c *snapshotCommand) export(context.Context) error {
 	to, err := filepath.Abs(c.given.to)
 	if err != nil {
 		return err
 	}
-	if err := s.Export(c.given.tenant, agent, id, to); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(c.Stdout, "%s  exported to %s\n", id, to)
-	return err
+	return c.withOne("exported to "+to, func(s *snapshots.Service, agent, id string) error {
+		if c.given.to == "" {
+			return wiring.Usage(errors.New("where to? Give --to"))
+		}
+		return s.Export(c.given.tenant, agent, id, to)
+	})
 }
 
 func (c *snapshotCommand) remove(ctx context.Context) error {
-	agent, id, err := c.given.needID()
-	if err != nil {
-		return err
-	}
-	s, err := c.files()
-	if err != nil {
-		return err
-	}
-	if err := s.Delete(ctx, c.given.tenant, agent, id, snapshot.Deletion{Force: c.given.force}); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(c.Stdout, "%s  deleted\n", id)
-	return err
+	return c.withOne("deleted", func(s *snapshots.Service, agent, id string) error {
+		return s.Delete(ctx, c.given.tenant, agent, id, snapshot.Deletion{Force: c.given.force})
+	})
 }
 
-func (c *snapshotCommand) pin(ctx context.Context) error   { return c.setPinned(ctx, true) }
-func (c *snapshotCommand) unpin(ctx context.Context) error { return c.setPinned(ctx, false) }
+func (c *snapshotCommand) pin(ctx context.Context) error {
+	return c.withOne("pinned", func(s *snapshots.Service, agent, id string) error { return s.Pin(ctx, c.given.tenant, agent, id, true) })
+}
 
-func (c *snapshotCommand) setPinned(ctx context.Context, pinned bool) error {
-	agent, id, err := c.given.needID()
-	if err != nil {
-		return err
-	}
-	s, err := c.files()
-	if err != nil {
-		return err
-	}
-	if err := s.Pin(ctx, c.given.tenant, agent, id, pinned); err != nil {
-		return err
-	}
-	what := map[bool]string{true: "pinned", false: "unpinned"}[pinned]
-	_, err = fmt.Fprintf(c.Stdout, "%s  %s\n", id, what)
-	return err
+func (c *snapshotCommand) unpin(ctx context.Context) error {
+	return c.withOne("unpinned", func(s *snapshots.Service, agent, id string) error {
+		return s.Pin(ctx, c.given.tenant, agent, id, false)
+	})
 }
 
 func (c *snapshotCommand) gc(ctx context.Context) error {
@@ -278,14 +266,14 @@ func (c *snapshotCommand) gc(ctx context.Context) error {
 		return err
 	}
 	g, policy := c.given, s.Settings().Policy
-	if g.keepGiven {
-		policy.Keep = g.keep
+	if g.keep != nil {
+		policy.Keep = *g.keep
 	}
-	if g.automaticGiven {
-		policy.KeepAutomatic = g.keepAutomatic
+	if g.keepAutomatic != nil {
+		policy.KeepAutomatic = *g.keepAutomatic
 	}
-	if g.maxAgeIsGiven {
-		policy.MaxAge = wiring.Days(g.days)
+	if g.days != nil {
+		policy.MaxAge = wiring.Days(*g.days)
 	}
 	var swept []snapshot.Swept
 	if g.agent != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -11,18 +12,15 @@ import (
 	"net/netip"
 	"time"
 
-	"engramd/internal/relay/config"
 	"engramd/internal/relay/control"
 	"engramd/internal/relay/daemon/orders"
-	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/status"
 )
 
 // statusCommand is `engramd status`: who is connected to the running daemon,
 // what is slow in it, and how full it is.
 type statusCommand struct {
-	*Main
-	cfg  *config.Config
+	base
 	json bool
 	top  int
 }
@@ -30,25 +28,24 @@ type statusCommand struct {
 // defaultTop is how much of each list is printed unless told otherwise.
 const defaultTop = 10
 
-func (c *statusCommand) ParseFlags(args []string) (err error) {
-	o := newOptions("status")
-	o.fs.BoolVar(&c.json, "json", false, "the whole report as one JSON object")
-	o.fs.IntVar(&c.top, "top", defaultTop, "so many addresses, connections and slow reads, 100 at most")
-	if _, err = o.parse(args, 0); err != nil {
-		return err
-	}
+func (c *statusCommand) flags(fs *flag.FlagSet) int {
+	fs.BoolVar(&c.json, "json", false, "the whole report as one JSON object")
+	fs.IntVar(&c.top, "top", defaultTop, "so many addresses, connections and slow reads, 100 at most")
+	return 0
+}
+
+func (c *statusCommand) check() error {
 	if c.top < 1 || c.top > status.MostTop {
-		return wiring.Usage(fmt.Errorf("--top must be 1 to %d", status.MostTop))
+		return fmt.Errorf("--top must be 1 to %d", status.MostTop)
 	}
-	c.cfg, err = o.load(c.Env)
-	return err
+	return nil
 }
 
 // Run asks the daemon and prints what it says.
 func (c *statusCommand) Run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, statusTimeout, errors.New("the daemon does not answer"))
 	defer cancel()
-	raw, err := control.Ask(ctx, c.cfg.Data, orders.Status, orders.StatusArgs{Top: c.top})
+	raw, err := control.Ask(ctx, c.cfg.Data, orders.Status, orders.StatusArgs{Top: c.top}, nil)
 	var unreachable *control.UnreachableError
 	switch {
 	case errors.As(err, &unreachable):
@@ -73,19 +70,7 @@ const statusTimeout = 30 * time.Second
 // healthcheckCommand is `engramd healthcheck`, for container images that have
 // no other program in them: it asks /readyz of the relay that runs with the
 // same configuration.
-type healthcheckCommand struct {
-	*Main
-	cfg *config.Config
-}
-
-func (c *healthcheckCommand) ParseFlags(args []string) (err error) {
-	o := newOptions("healthcheck")
-	if _, err = o.parse(args, 0); err != nil {
-		return err
-	}
-	c.cfg, err = o.load(c.Env)
-	return err
-}
+type healthcheckCommand struct{ base }
 
 // Run returns nil when the relay is ready.
 func (c *healthcheckCommand) Run(ctx context.Context) error {

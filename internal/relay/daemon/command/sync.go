@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -25,8 +26,7 @@ import (
 
 // syncCommand is `engramd sync URL`: one pass of what [[replica]] does.
 type syncCommand struct {
-	*Main
-	cfg  *config.Config
+	base
 	spec replica.Spec
 	json bool
 }
@@ -40,22 +40,21 @@ It exits with 1 if something was refused here, other than requests to vanish tha
 that the relay shows came.
 `
 
-func (c *syncCommand) ParseFlags(args []string) error {
-	o := newOptions("sync")
-	o.fs.StringVar(&c.spec.Key, "key-file", "", "`file` with the secret key that asks there")
-	o.fs.StringVar(&c.spec.Filter, "filter", "", "a NIP-01 filter as `JSON`, if not everything")
-	o.fs.BoolVar(&c.json, "json", false, "the result as one JSON object")
-	operands, err := o.parse(args, 1)
-	if err != nil {
-		return err
+func (c *syncCommand) flags(fs *flag.FlagSet) int {
+	fs.StringVar(&c.spec.Key, "key-file", "", "`file` with the secret key that asks there")
+	fs.StringVar(&c.spec.Filter, "filter", "", "a NIP-01 filter as `JSON`, if not everything")
+	fs.BoolVar(&c.json, "json", false, "the result as one JSON object")
+	return 1
+}
+
+func (c *syncCommand) check() error {
+	if len(c.operands) == 0 {
+		return errors.New("from which relay? Give its URL")
 	}
-	if len(operands) == 0 {
-		return wiring.Usage(errors.New("from which relay? Give its URL"))
-	}
-	c.spec.URL = operands[0]
+	c.spec.URL = c.operands[0]
 	r, err := config.CheckReplica(config.Replica(c.spec))
 	if err != nil {
-		return wiring.Usage(err)
+		return err
 	}
 	if c.spec = replica.Spec(r); c.spec.Key != "" {
 		if c.spec.Key, err = filepath.Abs(c.spec.Key); err != nil {
@@ -63,10 +62,9 @@ func (c *syncCommand) ParseFlags(args []string) error {
 		}
 	}
 	if _, err := wiring.SourceFilter(c.spec.Filter); err != nil {
-		return wiring.Usage(fmt.Errorf("--filter: %w", err))
+		return fmt.Errorf("--filter: %w", err)
 	}
-	c.cfg, err = o.load(c.Env)
-	return err
+	return nil
 }
 
 // Run makes the pass, through the daemon that holds the folder or here.
@@ -83,7 +81,7 @@ func (c *syncCommand) Run(ctx context.Context) error {
 			}
 		}
 	}
-	err := orderAndHear(ctx, c.cfg, orders.Sync, orders.SyncArgs{URL: c.spec.URL, KeyFile: c.spec.Key, Filter: c.spec.Filter}, &got, hear, func(s *sqlite.Store) (err error) {
+	err := order(ctx, c.cfg, orders.Sync, orders.SyncArgs{URL: c.spec.URL, KeyFile: c.spec.Key, Filter: c.spec.Filter}, &got, hear, func(s *sqlite.Store) (err error) {
 		got, err = c.here(ctx, s, p)
 		return err
 	})
