@@ -71,7 +71,6 @@ type Copy struct {
 	// mu guards what follows: shared to read the index, alone to change it.
 	mu sync.RWMutex
 	indexed
-	round  int       // counts the files that the mirror had
 	sealed time.Time // when the index was last kept, or tried to be
 }
 
@@ -80,6 +79,7 @@ type indexed struct {
 	seal     sealer
 	older    bool          // see Options.Older
 	index    *recall.Index // nil: not loaded
+	round    int           // of the file that it is of
 	at       int64         // the change up to which the index is
 	outdated bool          // the kept index is of another version
 }
@@ -182,42 +182,12 @@ func keysOf(p Pair) (keys, error) {
 	return k, nil
 }
 
-// mended runs a use of the file, and once more on a new file if it finds the one
-// that is there unusable.
-func (m *Copy) mended(ctx context.Context, use func() error) error {
-	m.mu.RLock()
-	round := m.round
-	m.mu.RUnlock()
-	err := use()
-	if !errors.Is(err, sealedfile.ErrDamaged) && !errors.Is(err, sealedfile.ErrMoved) {
-		return err
-	}
-	if err := m.reopen(ctx, round, err); err != nil {
-		return err
-	}
-	return use()
-}
-
 func (m *Copy) read(ctx context.Context, do func(*sealedfile.Tx) error) error {
-	return m.mended(ctx, func() error { return m.file.Read(ctx, do) })
+	return m.file.Mended(ctx, func() error { return m.file.Read(ctx, do) })
 }
 
 func (m *Copy) alter(ctx context.Context, do func(*sealedfile.Tx) error) error {
-	return m.mended(ctx, func() error { return m.file.Write(ctx, do) })
-}
-
-// reopen begins anew after what was found in a round, unless somebody has.
-func (m *Copy) reopen(ctx context.Context, round int, reason error) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if round != m.round {
-		return nil
-	}
-	if err := m.file.Reopen(ctx, reason); err != nil {
-		return err
-	}
-	m.round, m.index, m.at = m.round+1, nil, 0
-	return nil
+	return m.file.Mended(ctx, func() error { return m.file.Write(ctx, do) })
 }
 
 // damaged is an error that says what does not hold.

@@ -55,7 +55,7 @@ func (x *indexed) advance(ctx context.Context, tx *sealedfile.Tx) error {
 	if err != nil {
 		return err
 	}
-	if x.index == nil || x.at < c.floor || x.at > c.seq {
+	if x.index == nil || x.round != tx.Round() || x.at < c.floor || x.at > c.seq {
 		x.load(tx, c)
 	}
 	if x.at == c.seq {
@@ -98,7 +98,7 @@ func (x *indexed) take(e event, text string) {
 
 // load reads the kept index, or begins an empty one if there is none that fits.
 func (x *indexed) load(tx *sealedfile.Tx, c counter) {
-	x.index, x.at = recall.New(), 0
+	x.index, x.round, x.at = recall.New(), tx.Round(), 0
 	for r := range tx.Rows("SELECT seq, mac, blob FROM kept") {
 		seq := r.Int(0)
 		if seq < c.floor || seq > c.seq || !x.seal.holds(r.Raw(1), "index", numbers(seq), r.Raw(2)) {
@@ -118,7 +118,7 @@ func (m *Copy) keepIndexNow(ctx context.Context) {
 	due := m.now().Sub(m.sealed) >= keepEvery
 	m.mu.RUnlock()
 	if due {
-		_ = m.mended(ctx, func() error { return m.keepIndex(ctx, worthKeeping) })
+		_ = m.file.Mended(ctx, func() error { return m.keepIndex(ctx, worthKeeping) })
 	}
 }
 

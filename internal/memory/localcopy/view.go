@@ -37,7 +37,7 @@ type View struct {
 // It must not call the copy's own methods, nor wait for anything. If the file
 // turns out to be damaged, the function is called once more, on an empty copy.
 func (m *Copy) Read(ctx context.Context, do func(*View) error) error {
-	return m.mended(ctx, func() error {
+	return m.file.Mended(ctx, func() error {
 		if done, err := m.readShared(ctx, do); done {
 			return err
 		}
@@ -61,7 +61,7 @@ func (m *Copy) readShared(ctx context.Context, do func(*View) error) (done bool,
 	}
 	err = m.file.Read(ctx, func(tx *sealedfile.Tx) error {
 		c, err := counterOf(tx)
-		if err != nil || c.seq != m.at {
+		if err != nil || c.seq != m.at || m.round != tx.Round() {
 			return err
 		}
 		done = true

@@ -19,7 +19,7 @@ type writing struct {
 // write runs a change and chooses heads anew where it touched a place, in one
 // transaction. changes gets what was done, and keeps what was refused before.
 func (m *Copy) write(ctx context.Context, do func(*writing) error, changes *Changes) error {
-	return m.mended(ctx, func() error {
+	return m.file.Mended(ctx, func() error {
 		w := &writing{m: m, touched: map[int64]bool{}}
 		err := m.file.Write(ctx, func(tx *sealedfile.Tx) error {
 			w.tx = tx

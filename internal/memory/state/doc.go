@@ -256,24 +256,11 @@ func (s *State) Writer(ctx context.Context) (id [writerIDBytes]byte, err error) 
 func (s *State) Close() error { return s.file.Close() }
 
 func (d *db) read(ctx context.Context, do func(*sealedfile.Tx) error) error {
-	return d.again(ctx, d.file.Read, do)
+	return d.file.Mended(ctx, func() error { return d.file.Read(ctx, do) })
 }
 
 func (d *db) write(ctx context.Context, do func(*sealedfile.Tx) error) error {
-	return d.again(ctx, d.file.Write, do)
-}
-
-// again runs a transaction, and once more in the state that follows if this one
-// was found damaged or gone.
-func (d *db) again(ctx context.Context, run func(context.Context, func(*sealedfile.Tx) error) error, do func(*sealedfile.Tx) error) error {
-	err := run(ctx, do)
-	if !errors.Is(err, sealedfile.ErrDamaged) && !errors.Is(err, sealedfile.ErrMoved) {
-		return err
-	}
-	if err := d.file.Reopen(ctx, err); err != nil {
-		return fmt.Errorf("the agent's state: %w", err)
-	}
-	return run(ctx, do)
+	return d.file.Mended(ctx, func() error { return d.file.Write(ctx, do) })
 }
 
 // list reads rows.

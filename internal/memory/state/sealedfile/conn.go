@@ -21,6 +21,7 @@ const (
 // conn is one connection, used by one goroutine at a time.
 type conn struct {
 	db       *sqlite3.Conn
+	round    int // of the file: see File.Mended
 	prepared map[string]*sqlite3.Stmt
 }
 

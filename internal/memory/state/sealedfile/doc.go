@@ -31,7 +31,7 @@ var (
 	// ErrNewer is a file that a later version of this program has changed.
 	ErrNewer = errors.New("of a later version")
 	// ErrMoved says that the file is no longer where it was opened: somebody set
-	// it aside or removed it. Nothing is written then. See File.Reopen.
+	// it aside or removed it. Nothing is written then. See File.Mended.
 	ErrMoved = errors.New("moved away")
 	// ErrClosed is a use after Close.
 	ErrClosed = errors.New("closed")

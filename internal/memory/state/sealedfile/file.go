@@ -66,7 +66,7 @@ type File struct {
 	mu          sync.Mutex    // guards what follows
 	idle        []*conn       // open and used by nobody
 	self        os.FileInfo   // the file as it was opened
-	round       int           // how often it was opened: see Reopen
+	round       int           // how often it was opened: see Mended
 	closed      bool
 }
 
@@ -174,11 +174,27 @@ func unusable(err error) bool {
 	return errors.Is(err, ErrDamaged) || errors.Is(err, ErrForeign) || errors.Is(err, ErrNewer)
 }
 
-// Reopen is for a file that a transaction found to be ErrDamaged or ErrMoved: it
-// is set aside, unless somebody else has done so, and the one that is in its
-// place from now on is opened. Transactions of before that still run end as they
-// will.
-func (f *File) Reopen(ctx context.Context, reason error) error {
+// Mended runs a use of the file, and once more if a transaction of it found the file
+// to be ErrDamaged or ErrMoved: that is set aside, unless another use has done so, and
+// the one that is in its place from now on is opened. Transactions of before that
+// still run end as they will.
+func (f *File) Mended(ctx context.Context, use func() error) error {
+	f.mu.Lock()
+	round := f.round
+	f.mu.Unlock()
+	err := use()
+	if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrMoved) {
+		return err
+	}
+	if err := f.reopen(ctx, round, err); err != nil {
+		return fmt.Errorf("%s: %w", f.o.What, err)
+	}
+	return use()
+}
+
+// reopen opens what is in the place of the file that was found to be of no use in a
+// round.
+func (f *File) reopen(ctx context.Context, round int, reason error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
@@ -187,7 +203,7 @@ func (f *File) Reopen(ctx context.Context, reason error) error {
 	if !errors.Is(reason, ErrDamaged) {
 		reason = nil
 	}
-	if reason == nil && f.same() {
+	if round != f.round || reason == nil && f.same() {
 		return nil // another goroutine was here first
 	}
 	f.drop()

@@ -163,7 +163,7 @@ func TestDamage(t *testing.T) {
 			text, err := get(f, "core")
 			other, otherErr := get(f, "mem/a")
 			if err = errors.Join(err, otherErr); errors.Is(err, ErrDamaged) {
-				must(t, f.Reopen(t.Context(), err))
+				must(t, f.reopen(t.Context(), f.round, err))
 				if len(*warned) != 1 {
 					t.Errorf("warned %q", *warned)
 				}
@@ -265,7 +265,7 @@ func TestMovedAway(t *testing.T) {
 	if !errors.Is(err, ErrMoved) {
 		t.Fatalf("a write returned %v", err)
 	}
-	must(t, f.Reopen(t.Context(), err))
+	must(t, f.reopen(t.Context(), f.round, err))
 	must(t, put(f, "core", "third"))
 	if text, err := get(f, "core"); text != "third" || err != nil {
 		t.Errorf("read %q, %v", text, err)
@@ -293,8 +293,8 @@ func TestClosed(t *testing.T) {
 	if err := put(f, "core", "x"); !errors.Is(err, ErrClosed) {
 		t.Errorf("Write returned %v", err)
 	}
-	if err := f.Reopen(t.Context(), ErrMoved); !errors.Is(err, ErrClosed) {
-		t.Errorf("Reopen returned %v", err)
+	if err := f.reopen(t.Context(), f.round, ErrMoved); !errors.Is(err, ErrClosed) {
+		t.Errorf("reopen returned %v", err)
 	}
 }
 
@@ -336,7 +336,7 @@ func TestInMemory(t *testing.T) {
 	}); err == nil || count() != 3 {
 		t.Errorf("%v, %d rows", err, count())
 	}
-	if err := f.Reopen(context.Background(), ErrDamaged); err != nil || count() != 0 {
+	if err := f.reopen(context.Background(), f.round, ErrDamaged); err != nil || count() != 0 {
 		t.Errorf("anew: %v, %d rows", err, count())
 	}
 	if entries, err := os.ReadDir("."); err != nil || len(entries) > 0 {

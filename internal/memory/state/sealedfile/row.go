@@ -87,6 +87,9 @@ func (t *Tx) Fail(err error) {
 	}
 }
 
+// Round tells the file from one that was there before or will be: see File.Mended.
+func (t *Tx) Round() int { return t.c.round }
+
 // Err returns the transaction's error.
 func (t *Tx) Err() error { return t.err }
 

@@ -52,14 +52,14 @@ func (f *File) run(ctx context.Context, begin string, do func(*Tx) error) error 
 		return fmt.Errorf("%s: %w", f.o.What, ctx.Err())
 	}
 	defer func() { f.places <- struct{}{} }()
-	c, round, err := f.take(ctx)
+	c, err := f.take(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.o.What, err)
 	}
 	healthy := false
-	defer func() { f.give(c, round, healthy) }()
+	defer func() { f.give(c, healthy) }()
 	err = c.transact(ctx, begin, do, func() error {
-		if !f.here(round) {
+		if !f.here(c) {
 			return ErrMoved
 		}
 		return nil
@@ -75,52 +75,49 @@ func (f *File) run(ctx context.Context, begin string, do func(*Tx) error) error 
 }
 
 // take gives an idle connection or a new one.
-func (f *File) take(ctx context.Context) (*conn, int, error) {
+func (f *File) take(ctx context.Context) (c *conn, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed {
-		return nil, 0, ErrClosed
+	n := len(f.idle)
+	switch {
+	case f.closed:
+		return nil, ErrClosed
+	case n > 0:
+		c, f.idle = f.idle[n-1], f.idle[:n-1]
+	case !f.same():
+		return nil, ErrMoved
+	case f.inMemory(): // what was there went with the connection
+		c, err = f.begin(ctx)
+	default:
+		if c, err = f.dial(ctx); err == nil {
+			if err = c.summed(); err != nil {
+				c.close()
+			}
+		}
 	}
-	if n := len(f.idle); n > 0 {
-		c := f.idle[n-1]
-		f.idle = f.idle[:n-1]
-		return c, f.round, nil
-	}
-	if !f.same() {
-		return nil, 0, ErrMoved
-	}
-	if f.inMemory() { // what was there went with the connection
-		c, err := f.begin(ctx)
-		return c, f.round, err
-	}
-	c, err := f.dial(ctx)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	if err := c.summed(); err != nil {
-		c.close()
-		return nil, 0, err
-	}
-	return c, f.round, nil
+	c.round = f.round
+	return c, nil
 }
 
 // give takes a connection back, and closes one that is not to be used again.
-func (f *File) give(c *conn, round int, healthy bool) {
+func (f *File) give(c *conn, healthy bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if healthy && round == f.round {
+	if healthy && c.round == f.round {
 		f.idle = append(f.idle, c)
 		return
 	}
 	c.close()
 }
 
-// here reports whether the file that was opened in that round is still in its
-// place.
-func (f *File) here(round int) bool {
+// here reports whether the file of a connection is still in its place.
+func (f *File) here(c *conn) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return round == f.round && f.same()
+	return c.round == f.round && f.same()
 }
 
 // transact runs do in a transaction; guard is asked once it has begun.
