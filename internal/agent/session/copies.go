@@ -73,7 +73,6 @@ func (c *Copies) OnDisk(ctx context.Context) (*localcopy.Copy, error) {
 	if err != nil || !there {
 		return nil, err
 	}
-	o.Older = true
 	return localcopy.Open(ctx, c.pair(), o)
 }
 

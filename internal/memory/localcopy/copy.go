@@ -43,9 +43,6 @@ type Options struct {
 	// Warn is told in one line that a file could not be used and a new one
 	// begins; nil drops it.
 	Warn func(string)
-	// Older takes an index that an older version kept as it is, for a reader without
-	// the time to make a new one: it finds by words that both versions divide alike.
-	Older bool
 	// MaxBytes bounds the file; 0 is without a bound.
 	MaxBytes int64
 }
@@ -77,7 +74,6 @@ type Copy struct {
 // indexed is the index of a copy, up to a change of its file.
 type indexed struct {
 	seal     sealer
-	older    bool          // see Options.Older
 	index    *recall.Index // nil: not loaded
 	round    int           // of the file that it is of
 	at       int64         // the change up to which the index is
@@ -115,7 +111,7 @@ func Open(ctx context.Context, p Pair, o Options) (*Copy, error) {
 		}
 		path = filepath.Join(o.Dir, keys.name+".mirror")
 	}
-	m := &Copy{agent: p.Agent, owner: p.Owner, now: o.Now, indexed: indexed{seal: sealer{func() []byte { return keys.mac[:] }}, older: o.Older}, sealed: o.Now()}
+	m := &Copy{agent: p.Agent, owner: p.Owner, now: o.Now, indexed: indexed{seal: sealer{func() []byte { return keys.mac[:] }}}, sealed: o.Now()}
 	m.open, m.address = openerOf(p), addressOf(p)
 	m.file, err = sealedfile.Open(ctx, path, keys.file, sealedfile.Options{
 		What: "the local copy", Application: application, Schema: schema, Keep: keepAside, MaxBytes: o.MaxBytes, Warn: o.Warn, Now: o.Now,

@@ -105,7 +105,7 @@ func (x *indexed) load(tx *sealedfile.Tx, c counter) {
 			return
 		}
 		kept, err := recall.Decode(r.Raw(2))
-		if x.outdated = err != nil || kept.Older() && !x.older; !x.outdated {
+		if x.outdated = err != nil; !x.outdated {
 			x.index, x.at = kept, seq
 		}
 	}
@@ -132,9 +132,6 @@ func (m *Copy) keepIndex(ctx context.Context, worth int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if behind < worth && !m.outdated {
-		return nil
-	}
-	if m.index != nil && m.index.Older() { // a new one is for who has time to make it
 		return nil
 	}
 	m.sealed = m.now() // if it fails, not at once again

@@ -118,10 +118,6 @@ type Freshness struct {
 	Unfinished bool
 }
 
-// Whole reports whether what the copy does not have may be said not to be
-// there, as far as any list can say that.
-func (f Freshness) Whole() bool { return !f.Stale && !f.Unfinished }
-
 // Freshness judges the copy by the relays that are asked. Without any it is
 // stale.
 func (m *Copy) Freshness(ctx context.Context, relays []string) (f Freshness, err error) {

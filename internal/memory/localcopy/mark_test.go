@@ -34,7 +34,7 @@ func TestMarksOfWhatIsGone(t *testing.T) {
 				}
 				put(t, m, near, a.write("mem/b", "text", 2))
 			}
-			if f, err := m.Freshness(t.Context(), []string{near}); err != nil || f.Whole() {
+			if f, err := m.Freshness(t.Context(), []string{near}); err != nil || !f.Stale && !f.Unfinished {
 				t.Errorf("%+v, %v", f, err)
 			}
 		})

@@ -41,24 +41,6 @@ func Quantized(v []float32) (Vector, error) {
 	return out, nil
 }
 
-// Cosine returns the cosine of two vectors, 0 if their lengths differ.
-func (v Vector) Cosine(o Vector) float64 {
-	if len(v) != len(o) {
-		return 0
-	}
-	var dot, a, b int64
-	for i, x := range v {
-		y := int64(o[i])
-		dot += int64(x) * y
-		a += int64(x) * int64(x)
-		b += y * y
-	}
-	if a == 0 || b == 0 {
-		return 0
-	}
-	return float64(dot) / math.Sqrt(float64(a)*float64(b))
-}
-
 // PutVectors keeps the vectors of a text's sections, by the model's name and the
 // text's hash (Head.Hash), in place of those that are there.
 func (m *Copy) PutVectors(ctx context.Context, model, hash string, sections []Vector) error {
@@ -105,16 +87,6 @@ func (v *View) VectorsAt() (state [2]int64) {
 }
 
 const vectorsOf = " JOIN vectors v ON v.hash = e.hash AND v.m = (SELECT m FROM models WHERE name = ?) "
-
-// Vectors returns the vectors of a model for the text at a slug, one for each
-// section; false if there are none yet.
-func (v *View) Vectors(model, slug string) (sections []Vector, ok bool) {
-	d := v.m.address(slug)
-	for _, sections := range v.vectors(model, "SELECT p.slug, v.hash, v.mac, v.sections FROM places p JOIN events e ON e.n = p.head"+vectorsOf+"WHERE p.d = ?", model, d[:]) {
-		return sections, true
-	}
-	return nil, false
-}
 
 // AllVectors returns those of all texts that have them.
 func (v *View) AllVectors(model string) iter.Seq2[string, []Vector] {

@@ -43,18 +43,10 @@ func decode(blob []byte) (*Index, error) {
 		return nil, errors.New("the checksum is wrong")
 	}
 	d := decoder{in: body[len(magic):]}
-	v := d.number(math.MaxInt32)
-	if d.err == nil && v != version && v != older {
-		return nil, fmt.Errorf("version %d, and only %d and %d are read", v, older, version)
-	}
-	if v == older && d.text() != "english" {
-		d.fail("it is for another language")
-	}
-	if d.err != nil {
-		return nil, d.err
+	if v := d.number(math.MaxInt32); d.err == nil && v != version {
+		return nil, fmt.Errorf("version %d, and only %d is read", v, version)
 	}
 	x := New()
-	x.older = v == older
 	for range d.count(maxPlaces) {
 		d.document(x)
 	}
@@ -85,9 +77,7 @@ func (d *decoder) document(x *Index) {
 		sec := section{doc: id, words: int32(d.number(maxSectionWords)), prev: -1, next: -1}
 		bits := d.number(bitTimely | bitAsks)
 		sec.timely, sec.asks = bits&bitTimely != 0, bits&bitAsks != 0
-		if !x.older {
-			sec.lang = language(d.number(uint64(len(languages) - 1)))
-		}
+		sec.lang = language(d.number(uint64(len(languages) - 1)))
 		x.sections = append(x.sections, sec)
 	}
 	doc.to = int32(len(x.sections))
@@ -102,10 +92,7 @@ func (d *decoder) document(x *Index) {
 			doc.emotion[i] = d.float()
 		}
 	}
-	doc.session = d.text()
-	if !x.older {
-		doc.project = d.text()
-	}
+	doc.session, doc.project = d.text(), d.text()
 	for _, list := range []*[]string{&doc.tags, &doc.by, &doc.tagged} {
 		if s := d.text(); s != "" {
 			*list = strings.Split(s, "\x00")

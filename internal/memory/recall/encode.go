@@ -16,9 +16,6 @@ import (
 const (
 	magic   = "engr-rcl"
 	version = 2
-	// older is the version before words were divided as they are now: of parts of
-	// identifiers, single characters and languages it knows nothing.
-	older = 1
 )
 
 var (

@@ -16,7 +16,6 @@ import (
 type Index struct {
 	inverted
 	documents
-	older bool // an older version divided its words
 	// follows is what follows from what is superseded; nil: not known yet.
 	follows atomic.Pointer[Truth]
 }
@@ -107,10 +106,6 @@ func New() *Index {
 
 // Len returns how many documents there are, and how many sections they have.
 func (x *Index) Len() (documents, sections int) { return len(x.bySlug), x.live }
-
-// Older reports whether an older version made the index: it takes new documents,
-// and is not to be kept.
-func (x *Index) Older() bool { return x.older }
 
 // Has reports whether there is a document at a slug.
 func (x *Index) Has(slug string) bool { _, ok := x.bySlug[slug]; return ok }

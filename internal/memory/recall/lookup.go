@@ -74,9 +74,6 @@ func (k *lookups) lookUp(w word, l language) []term {
 
 func (k *lookups) find(w word, l language) []term {
 	t := term{word: w.text, common: w.whole && w.extra && utf8.RuneCountInString(w.text) == 1 || isCommon(w)}
-	if k.x.older && !cutAlike(w) {
-		return []term{t}
-	}
 	for _, text := range k.x.stemsOf(w, l) {
 		if id, ok := k.x.terms[text]; ok && k.has(id) {
 			t.at = append(t.at, variant{text, id, 1})
@@ -146,15 +143,6 @@ func (x *inverted) stemsOf(w word, l language) []string {
 		}
 	}
 	return all
-}
-
-// cutAlike reports whether older versions made the same term of a word: of letters
-// without accents, and of two characters of a script without blanks.
-func cutAlike(w word) bool {
-	if w.whole {
-		return !w.extra && utf8.RuneCountInString(w.text) == 2
-	}
-	return isLetters(w.text) && fold(w.text) == w.text && w.text[0] < utf8.RuneSelf
 }
 
 // has reports whether a document that is open has a term: what a query may not see

@@ -95,16 +95,8 @@ type Session struct {
 // text at that time.
 type Shown struct{ Slug, Hash string }
 
-// Seen notes that a session is there, and begins it if it is new.
-func (s Sessions) Seen(ctx context.Context, id, harness string) error {
-	if err := fits(id, harness); err != nil {
-		return err
-	}
-	return s.write(ctx, func(tx *sealedfile.Tx) error { return s.touch(tx, id, harness) })
-}
-
-// touch is Seen within a transaction. A session that was begun keeps its
-// harness, and no session is seen earlier than it was.
+// touch notes that a session is there, and begins it if it is new. One that was begun
+// keeps its harness, and no session is seen earlier than it was.
 func (s Sessions) touch(tx *sealedfile.Tx, id, harness string) error {
 	now := s.now()
 	tx.Exec(`INSERT INTO sessions (id, harness, started, seen) VALUES (?1, ?2, ?3, ?3) ON CONFLICT (id) DO UPDATE SET seen = max(seen, excluded.seen)`, id, harness, now.UnixMilli())
@@ -125,11 +117,6 @@ func sessionIn(tx *sealedfile.Tx, which string, args ...any) (one Session, found
 		one, found = sessionOf(r), true
 	}
 	return one, found
-}
-
-// All returns the sessions, seen last first.
-func (s Sessions) All(ctx context.Context) ([]Session, error) {
-	return list(ctx, s.db, sessionOf, "SELECT "+sessionColumns+" FROM sessions ORDER BY seen DESC, id")
 }
 
 // Show notes what is about to be shown in a session, which is seen by that, and

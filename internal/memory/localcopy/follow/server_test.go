@@ -118,7 +118,7 @@ func TestAtARelay(t *testing.T) {
 		if got := shown(t, kept, func(localcopy.Head) {}); err != nil || got != told(l) {
 			t.Errorf("round %d, %v: the copy says\n%s\nthe relay\n%s", round, err, got, told(l))
 		}
-		if state, err := f.Freshness(t.Context()); err != nil || !state.Whole() {
+		if state, err := f.Freshness(t.Context()); err != nil || state.Stale || state.Unfinished {
 			t.Errorf("round %d: %+v, %v", round, state, err)
 		}
 		kept.Close()

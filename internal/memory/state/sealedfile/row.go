@@ -17,9 +17,6 @@ func (r Row) Text(i int) string { return r.s.ColumnText(i) }
 // Int returns a column as a number; 0 for NULL.
 func (r Row) Int(i int) int64 { return r.s.ColumnInt64(i) }
 
-// Float returns a column as a number with a fraction; 0 for NULL.
-func (r Row) Float(i int) float64 { return r.s.ColumnFloat(i) }
-
 // Blob returns a copy of a column's bytes; nil for NULL.
 func (r Row) Blob(i int) []byte { return r.s.ColumnBlob(i, nil) }
 
