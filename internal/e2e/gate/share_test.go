@@ -12,16 +12,17 @@ import (
 // that take turns; of one part it is all.
 //
 // What a filter may ask, by whom and under which options is decided in one place for
-// all surfaces, and REQ asks every question under every option. What another surface can do wrong by itself, it does wrong for a kind, a
-// constraint, a reader or an option. So each of those meets each of the others there,
-// some reader asks every question under every option, and each reader asks every
-// question, but under one option of four; of the two with rules under one. Which these are changes from run to run, and make soak asks everything
-// everywhere.
+// all surfaces, and REQ asks every question under every set of options. What another
+// surface can do wrong by itself, it does wrong for a kind, a constraint, a reader or an
+// option. So each of those meets each of the others there, some reader asks every
+// question under every set, and each reader asks every question, but under one set of
+// four; of the two with rules under one; of a private relay under that alone. Which these
+// are changes from run to run, and make soak-gate asks everything everywhere.
 type gateShares struct{ parts, turn int }
 
 func gateTableShares(o oracle.Options, turn int) gateShares {
 	switch {
-	case rig.Soak():
+	case rig.Soak(), o.AuthRequired:
 		return gateShares{}
 	case len(o.Rules) > 0:
 		return gateShares{2, turn}
@@ -45,7 +46,9 @@ func (g *gateRun) asksOn(s gate.Surface, reader int) (asks []gateAsk) {
 // TestGateShares: wherever the shares begin, every reader asks for every kind and
 // with every constraint on every surface under every option, and every question on
 // every surface.
-func TestGateShares(t *testing.T) {
+func TestGateShares(t *testing.T) { gateSharesOf(t, gateTableOptions()) }
+
+func gateSharesOf(t *testing.T, options []oracle.Options) {
 	asks := map[bool][][]gateAsk{} // with rules and without
 	for _, ruled := range []bool{false, true} {
 		for _, r := range gateTableReaders() {
@@ -58,9 +61,12 @@ func TestGateShares(t *testing.T) {
 		}
 		for reader, r := range gateTableReaders() {
 			for first := range 4 {
-				asked := map[bool]map[string]bool{false: {}, true: {}}
-				for turn, o := range gateTableOptions() {
+				asked := map[bool]map[string]bool{}
+				for turn, o := range options {
 					ruled, kinds, constraints := len(o.Rules) > 0, map[int]bool{}, map[int]bool{}
+					if asked[ruled] == nil {
+						asked[ruled] = map[string]bool{}
+					}
 					run := gateRun{asks: asks[ruled], shares: gateTableShares(o, first+turn)}
 					for _, ask := range run.asksOn(gate.Surface(s), reader) {
 						kinds[ask.kind], constraints[ask.constraint], asked[ruled][ask.name] = true, true, true

@@ -26,9 +26,11 @@ const (
 // table as every reader, where few events are allowed in one. Only visible
 // events count: hidden ones neither exceed the bound nor change the answer
 // above it. The options take turns: see gateShares.
-func TestGateSyncBound(t *testing.T) {
+func TestGateSyncBound(t *testing.T) { gateSyncBoundOf(t, gateTableOptions()) }
+
+func gateSyncBoundOf(t *testing.T, options []oracle.Options) {
 	first := int(rig.Seed(t) % 4)
-	for turn, o := range gateTableOptions() {
+	for turn, o := range options {
 		name := fmt.Sprintf("wildcard=%s,ids=%s,contracts=%s,rules=%d,replicas=%d,auth=%v", o.Wildcard, o.IDs, o.Contracts, len(o.Rules), len(o.Replicas), o.AuthRequired)
 		t.Run(name, func(t *testing.T) {
 			g := gateRun{build: rig.Plain, options: o, events: gateTableEvents(), shares: gateTableShares(o, first+turn)}

@@ -16,12 +16,14 @@ import (
 var gateRules = []string{"4550 author,p ids", "30500 p d", "30078 author"}
 
 // TestGateTable asks the filter shapes of the table as every reader on every
-// surface, under every option, and compares with an oracle that knows only
+// surface, under three sets of options, and compares with an oracle that knows only
 // events and parties. On most surfaces the options take turns: see gateShares.
-// The binary is the one that ships: that of TestGateRandom has the race detector.
-func TestGateTable(t *testing.T) {
+// TestGateTableOfOthers asks under all other sets (make nightly).
+func TestGateTable(t *testing.T) { gateTable(t, gateTableOptions()) }
+
+func gateTable(t *testing.T, options []oracle.Options) {
 	first := int(rig.Seed(t) % 4)
-	for turn, o := range gateTableOptions() {
+	for turn, o := range options {
 		name := fmt.Sprintf("wildcard=%s,ids=%s,contracts=%s,rules=%d,replicas=%d,auth=%v", o.Wildcard, o.IDs, o.Contracts, len(o.Rules), len(o.Replicas), o.AuthRequired)
 		t.Run(name, func(t *testing.T) {
 			events := gateTableEvents()
@@ -55,26 +57,14 @@ func TestGateTableHasEveryKind(t *testing.T) {
 	}
 }
 
-// gateTableOptions returns every combination of options, two with rules, one of
-// them with the other defaults and one with everything inverted, and one of a
-// private relay that is otherwise as open as possible; with -short only these
-// three.
+// gateTableOptions returns two sets of options with rules, one of them with the other
+// defaults and one with everything inverted, and one of a private relay that is
+// otherwise as open as possible.
 func gateTableOptions() []oracle.Options {
 	replicas := []string{rig.GateReplica.Pub}
 	turned := oracle.Options{Replicas: replicas, Wildcard: "exclude", IDs: "party", Contracts: "parties", Rules: gateRules}
 	private := oracle.Options{AuthRequired: true, Wildcard: "exclude", Contracts: "public"}
-	all := []oracle.Options{{Rules: gateRules, Replicas: replicas}, turned, private}
-	if testing.Short() {
-		return all
-	}
-	for _, wildcard := range []string{"", "exclude"} {
-		for _, ids := range []string{"", "party"} {
-			for _, contracts := range []string{"", "parties", "public"} {
-				all = append(all, oracle.Options{Wildcard: wildcard, IDs: ids, Contracts: contracts, Replicas: [][]string{nil, replicas}[len(all)%2]})
-			}
-		}
-	}
-	return all
+	return []oracle.Options{{Rules: gateRules, Replicas: replicas}, turned, private}
 }
 
 func gateTableReaders() []gateReader {
