@@ -258,8 +258,8 @@ soak-crash: test-programs ## crash rounds, and sessions that last
 soak-gate: test-programs ## the whole table of the gate, attacks that last, and reverts that are killed
 	ENGRAMD_RACE=1 $(SOAK) -run 'TestGate|Attack|Siege|RevertKilled' ./internal/e2e/gate ./internal/e2e/hostile ./internal/e2e/snapshots
 
-soak-contracts: test-programs ## random contracts
-	ENGRAMD_RACE=1 $(SOAK) -run 'RandomContracts' ./internal/e2e/contracts ./internal/relay/contracts
+soak-contracts: test-programs ## random contracts, and random histories of writers
+	ENGRAMD_RACE=1 $(SOAK) -run 'RandomContracts|Histories' ./internal/e2e/contracts ./internal/relay/contracts ./internal/protocol/writerlog
 
 soak-writers: ## writers with one base
 	$(SOAK) -race -run 'OneWriterWins' ./internal/client/memory

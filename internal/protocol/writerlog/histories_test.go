@@ -2,16 +2,20 @@ package writerlog
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 )
 
-// histories is how many random histories are judged.
+// histories is how many random histories are judged; 10,000 in make soak.
 func histories() uint64 {
-	if testing.Short() {
+	switch {
+	case os.Getenv("ENGRAMD_SOAK") == "1":
+		return 10_000
+	case testing.Short():
 		return 200
 	}
-	return 10_000
+	return 2000
 }
 
 // TestHonestHistories: of honest relays, with all that goes wrong without a lie,

@@ -29,7 +29,7 @@ const playSteps = 110
 
 // playRounds are played in make test, and more in make soak.
 const (
-	playRounds = 12
+	playRounds = 6
 	playSoak   = 600
 )
 
