@@ -154,11 +154,12 @@ func reseal(tb testing.TB, dir string, m *Manifest, files map[string][]string) s
 	text := func(s string) func(io.Writer) error {
 		return func(w io.Writer) error { _, err := io.WriteString(w, s); return err }
 	}
-	writeEntry(&out, manifestName, int64(len(manifestJSON)), text(string(manifestJSON)))
+	w := tar.NewWriter(&out)
+	writeEntry(w, manifestName, int64(len(manifestJSON)), text(string(manifestJSON)))
 	for _, a := range m.Artifacts {
-		writeEntry(&out, a.Path, a.Size, text(bodies[a.Kind]))
+		writeEntry(w, a.Path, a.Size, text(bodies[a.Kind]))
 	}
-	writeEnd(&out)
+	w.Close()
 	path := filepath.Join(dir, FileName(ManifestID(m.CreatedAt, manifestJSON), false))
 	put(tb, path, compressed(tb, out.Bytes()))
 	return path

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"archive/tar"
 	"bufio"
 	"context"
 	"crypto/sha256"
@@ -73,7 +74,8 @@ func (w *writer) compress(dst io.Writer, manifestJSON []byte) error {
 	return errors.Join(bw.Flush(), zw.Close())
 }
 
-func (w *writer) archive(dst io.Writer, manifestJSON []byte) error {
+func (w *writer) archive(out io.Writer, manifestJSON []byte) error {
+	dst := tar.NewWriter(out)
 	whole := func(b []byte) func(io.Writer) error {
 		return func(w io.Writer) error { _, err := w.Write(b); return err }
 	}
@@ -101,7 +103,7 @@ func (w *writer) archive(dst io.Writer, manifestJSON []byte) error {
 			return err
 		}
 	}
-	return writeEnd(dst)
+	return dst.Close()
 }
 
 // publish moves bundle and hash to their places, the hash first: a bundle is

@@ -95,7 +95,7 @@ func regions(tb testing.TB, b []byte) []region {
 		if h.Size > 0 {
 			list = append(list, region{h.Name, start, start + int(h.Size), checks})
 		}
-		if pad := int(padding(h.Size)); pad > 0 {
+		if pad := int(-h.Size & (blockSize - 1)); pad > 0 {
 			list = append(list, region{"padding of " + h.Name, start + int(h.Size), start + int(h.Size) + pad, []string{CheckEntries}})
 		}
 	}

@@ -1,11 +1,13 @@
 package bundle
 
 import (
+	"archive/tar"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"time"
 )
 
 const (
@@ -17,70 +19,33 @@ const (
 // errEntry is what every error about the entries of the tar is.
 var errEntry = errors.New("not the entries of a snapshot")
 
-// tarHeader returns the one header that an entry of this name and size has:
+// entryHeader returns the one header that an entry of this name and size has:
 // POSIX ustar, a regular file, mode 0600, no owner.
-func tarHeader(name string, size int64) [blockSize]byte {
-	var h [blockSize]byte
-	copy(h[0:100], name)
-	copy(h[100:108], "0000600\x00")
-	copy(h[108:116], "0000000\x00")
-	copy(h[116:124], "0000000\x00")
-	copy(h[124:136], fmt.Sprintf("%011o\x00", size))
-	copy(h[136:148], fmt.Sprintf("%011o\x00", entryTime))
-	h[156] = '0'
-	copy(h[257:265], "ustar\x0000")
-	copy(h[329:337], "0000000\x00")
-	copy(h[337:345], "0000000\x00")
-	copy(h[148:156], fmt.Sprintf("%06o\x00 ", checksum(h)))
+func entryHeader(name string, size int64) *tar.Header {
+	return &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: time.Unix(entryTime, 0), Format: tar.FormatUSTAR}
+}
+
+// tarHeader returns the header's block; zeros for one that cannot be.
+func tarHeader(name string, size int64) (h [blockSize]byte) {
+	var b bytes.Buffer
+	if tar.NewWriter(&b).WriteHeader(entryHeader(name, size)) == nil {
+		copy(h[:], b.Bytes())
+	}
 	return h
 }
 
-func checksum(h [blockSize]byte) int {
-	sum := 0
-	for i, c := range h {
-		if i >= 148 && i < 156 {
-			c = ' '
-		}
-		sum += int(c)
-	}
-	return sum
-}
-
-// padding returns the number of zero bytes after an entry.
-func padding(size int64) int64 { return -size & (blockSize - 1) }
-
 // writeEntry writes a header and what content writes, which must be size bytes.
-func writeEntry(w io.Writer, name string, size int64, content func(io.Writer) error) error {
-	h := tarHeader(name, size)
-	if _, err := w.Write(h[:]); err != nil {
+func writeEntry(w *tar.Writer, name string, size int64, content func(io.Writer) error) error {
+	if err := w.WriteHeader(entryHeader(name, size)); err != nil {
 		return err
 	}
-	cw := &countingWriter{w: w}
-	if err := content(cw); err != nil {
+	if err := content(w); err != nil {
 		return err
 	}
-	if cw.n != size {
-		return fmt.Errorf("%s: %d bytes instead of %d", name, cw.n, size)
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("%s: not %d bytes: %w", name, size, err)
 	}
-	_, err := w.Write(make([]byte, padding(size)))
-	return err
-}
-
-// writeEnd writes the end of the archive.
-func writeEnd(w io.Writer) error {
-	_, err := w.Write(make([]byte, 2*blockSize))
-	return err
-}
-
-type countingWriter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *countingWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
+	return nil
 }
 
 // tarReader reads the headers that tarHeader makes, and nothing else: neither
@@ -112,7 +77,7 @@ func (t *tarReader) next() (string, int64, error) {
 	if !ok || tarHeader(string(name), size) != h {
 		return "", 0, explainHeader(h, string(name), ok)
 	}
-	t.left, t.pad = size, padding(size)
+	t.left, t.pad = size, -size&(blockSize-1)
 	return string(name), size, nil
 }
 
