@@ -4,6 +4,8 @@ import (
 	encoding "encoding/base64"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/btcsuite/btcd/btcutil/bech32"
 )
 
 // Values that were taken apart or wrapped, on purpose or by a program.
@@ -50,40 +52,16 @@ func (s *scanner) brokenKey(at int) (Finding, bool) {
 		from++
 		end = from
 	}
-	if end < len(s.text) && alnum.has(s.text[end]) || !bechHolds(string(key[:len(human)-1]), string(key[len(human):])) {
+	if end < len(s.text) && alnum.has(s.text[end]) || !bechHolds(string(key[:])) {
 		return Finding{}, false
 	}
 	return Finding{Kind: "Nostr secret key", Start: at, End: end}, true
 }
 
 // bechHolds checks the sum of a bech32 text (BIP-173) in lower case.
-func bechHolds(human, data string) bool {
-	const digits = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
-	sum := uint32(1)
-	step := func(v uint32) {
-		top := sum >> 25
-		sum = (sum&0x1ffffff)<<5 ^ v
-		for i, g := range [...]uint32{0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3} {
-			if top>>i&1 == 1 {
-				sum ^= g
-			}
-		}
-	}
-	for i := range len(human) {
-		step(uint32(human[i] >> 5))
-	}
-	step(0)
-	for i := range len(human) {
-		step(uint32(human[i] & 31))
-	}
-	for i := range len(data) {
-		v := strings.IndexByte(digits, data[i])
-		if v < 0 {
-			return false
-		}
-		step(uint32(v))
-	}
-	return sum == 1
+func bechHolds(text string) bool {
+	_, _, version, err := bech32.DecodeGeneric(text)
+	return err == nil && version == bech32.Version0
 }
 
 // groupedHex finds 64 hex digits in groups of one size with the same sign

@@ -1,8 +1,9 @@
 package secrets
 
 import (
-	"crypto/sha256"
 	"strings"
+
+	"github.com/btcsuite/btcd/btcutil/base58"
 )
 
 // Values without a prefix that would be enough to tell them by.
@@ -64,30 +65,15 @@ func (s *scanner) azureSecret(at int) (Finding, bool) {
 
 // walletKey finds a Bitcoin key in wallet import format, by its checksum.
 func (s *scanner) walletKey(at int) (Finding, bool) {
-	const digits = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 	end := s.run(alnum, at)
 	if size := end - at; size < 51 || size > 52 || strings.IndexByte("5KLc9", s.text[at]) < 0 {
 		return Finding{}, false
 	}
-	var raw [40]byte // big-endian; 58^52 < 256^40
-	for i := at; i < end; i++ {
-		carry := strings.IndexByte(digits, s.text[i])
-		if carry < 0 {
-			return Finding{}, false
-		}
-		for j := len(raw) - 1; j >= 0; j-- {
-			carry += int(raw[j]) * len(digits)
-			raw[j], carry = byte(carry), carry>>8
-		}
-	}
-	size := 37 // version, key, checksum
+	size := 32 // of the key
 	if end-at == 52 {
-		size = 38 // and a mark
+		size = 33 // and a mark
 	}
-	body := raw[len(raw)-size:]
-	once := sha256.Sum256(body[:size-4])
-	twice := sha256.Sum256(once[:])
-	if string(twice[:4]) != string(body[size-4:]) {
+	if key, _, err := base58.CheckDecode(s.text[at:end]); err != nil || len(key) != size {
 		return Finding{}, false
 	}
 	return Finding{Kind: "Bitcoin secret key", Start: at, End: end}, true
