@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -12,16 +13,15 @@ const maxKind = 65535
 // maxEchoedID bounds what ShapeError.ID repeats of a client's words.
 const maxEchoedID = 128
 
-// The seven members of an event, as bits of the set that has been seen.
+// The seven members of an event, as their places in memberNames.
 const (
-	seenID = 1 << iota
-	seenPubKey
-	seenCreatedAt
-	seenKind
-	seenTags
-	seenContent
-	seenSig
-	seenAll = 1<<iota - 1
+	memberID = iota
+	memberPubKey
+	memberCreatedAt
+	memberKind
+	memberTags
+	memberContent
+	memberSig
 )
 
 var memberNames = [...]string{"id", "pubkey", "created_at", "kind", "tags", "content", "sig"}
@@ -67,12 +67,14 @@ func (s *scanner) event() (*nostr.Event, error) {
 		if !ok {
 			break
 		}
-		bit, err := s.eventMember(ev, name, seen)
-		if err != nil {
-			return nil, err
-		}
-		if bit != 0 {
-			seen |= bit
+		if i := slices.Index(memberNames[:], name); i >= 0 {
+			if seen&(1<<i) != 0 {
+				return nil, duplicate(name)
+			}
+			seen |= 1 << i
+			if err := s.eventMember(ev, i); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		if _, dup := unknown[name]; dup {
@@ -86,11 +88,9 @@ func (s *scanner) event() (*nostr.Event, error) {
 			return nil, err
 		}
 	}
-	if seen != seenAll {
-		for i, name := range memberNames {
-			if seen&(1<<i) == 0 {
-				return nil, reason("member " + quoted(name) + " is missing")
-			}
+	for i, name := range memberNames {
+		if seen&(1<<i) == 0 {
+			return nil, reason("member " + quoted(name) + " is missing")
 		}
 	}
 	return s.compacted(ev), nil
@@ -111,54 +111,32 @@ func (s *scanner) compacted(ev *nostr.Event) *nostr.Event {
 	return copied
 }
 
-// eventMember reads the value of the member called name into ev and returns
-// its bit; 0 when the name is none of an event's, and the value is unread.
-func (s *scanner) eventMember(ev *nostr.Event, name string, seen int) (bit int, err error) {
-	switch name {
-	case "id":
-		bit = seenID
-	case "pubkey":
-		bit = seenPubKey
-	case "created_at":
-		bit = seenCreatedAt
-	case "kind":
-		bit = seenKind
-	case "tags":
-		bit = seenTags
-	case "content":
-		bit = seenContent
-	case "sig":
-		bit = seenSig
-	default:
-		return 0, nil
-	}
-	if seen&bit != 0 {
-		return 0, duplicate(name)
-	}
-	switch bit {
-	case seenID:
+// eventMember reads the value of a member into ev.
+func (s *scanner) eventMember(ev *nostr.Event, member int) (err error) {
+	switch member {
+	case memberID:
 		ev.ID, err = s.hexMember(64)
-	case seenPubKey:
+	case memberPubKey:
 		ev.PubKey, err = s.hexMember(64)
-	case seenSig:
+	case memberSig:
 		ev.Sig, err = s.hexMember(128)
-	case seenContent:
+	case memberContent:
 		ev.Content, err = s.strMember()
-	case seenTags:
+	case memberTags:
 		// Its messages name the tags themselves.
 		ev.Tags, err = s.tags()
-		return bit, err
-	case seenCreatedAt:
+		return err
+	case memberCreatedAt:
 		var n int64
 		n, err = s.integer()
 		ev.CreatedAt = nostr.Timestamp(n)
-	case seenKind:
+	case memberKind:
 		ev.Kind, err = s.kind()
 	}
 	if err != nil {
-		return 0, reason("member " + quoted(name) + ": " + err.Error())
+		return reason("member " + quoted(memberNames[member]) + ": " + err.Error())
 	}
-	return bit, nil
+	return nil
 }
 
 func (s *scanner) strMember() (string, error) {

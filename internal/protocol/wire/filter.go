@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,22 +49,14 @@ func ParseFilter(b []byte, lim Limits) (nostr.Filter, error) {
 	return f, nil
 }
 
-// Keys of a filter other than tags, as bits of the set that has been seen.
-const (
-	seenIDs = 1 << iota
-	seenAuthors
-	seenKinds
-	seenSince
-	seenUntil
-	seenLimit
-	seenSearch
-)
+// filterKeys are the keys of a filter other than tags.
+var filterKeys = [...]string{"ids", "authors", "kinds", "since", "until", "limit", "search"}
 
 // filterReader holds what is known while one filter is read.
 type filterReader struct {
 	*scanner
 	filter nostr.Filter
-	seen   int
+	seen   int // bits, by filterKeys
 	// values counts list entries so far, most is their bound (0: none).
 	values, most int
 }
@@ -92,37 +85,29 @@ func (s *scanner) filter(lim Limits) (nostr.Filter, error) {
 // key reads the value of one key.
 func (r *filterReader) key(key string) (err error) {
 	f := &r.filter
+	if i := slices.Index(filterKeys[:], key); i >= 0 {
+		if r.seen&(1<<i) != 0 {
+			return reason("given twice")
+		}
+		r.seen |= 1 << i
+	}
 	switch key {
 	case "ids":
-		if err = r.once(seenIDs); err == nil {
-			f.IDs, err = r.texts(true)
-		}
+		f.IDs, err = r.texts(true)
 	case "authors":
-		if err = r.once(seenAuthors); err == nil {
-			f.Authors, err = r.texts(true)
-		}
+		f.Authors, err = r.texts(true)
 	case "kinds":
-		if err = r.once(seenKinds); err == nil {
-			f.Kinds, err = r.kinds()
-		}
+		f.Kinds, err = r.kinds()
 	case "since":
-		if err = r.once(seenSince); err == nil {
-			f.Since, err = r.time()
-		}
+		f.Since, err = r.time()
 	case "until":
-		if err = r.once(seenUntil); err == nil {
-			f.Until, err = r.time()
-		}
+		f.Until, err = r.time()
 	case "limit":
-		if err = r.once(seenLimit); err == nil {
-			var n int64
-			n, err = r.integer()
-			f.Limit, f.LimitZero = int(n), n == 0
-		}
+		var n int64
+		n, err = r.integer()
+		f.Limit, f.LimitZero = int(n), n == 0
 	case "search":
-		if err = r.once(seenSearch); err == nil {
-			f.Search, err = r.search()
-		}
+		f.Search, err = r.search()
 	default:
 		if len(key) != 2 || key[0] != '#' || !letter(key[1]) {
 			return reason("unknown")
@@ -137,14 +122,6 @@ func (r *filterReader) key(key string) (err error) {
 		f.Tags[name], err = r.texts(false)
 	}
 	return err
-}
-
-func (r *filterReader) once(bit int) error {
-	if r.seen&bit != 0 {
-		return reason("given twice")
-	}
-	r.seen |= bit
-	return nil
 }
 
 // list moves through the array at the present byte and calls read for each

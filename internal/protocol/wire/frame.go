@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,6 +21,8 @@ const (
 	LabelNegMsg   = "NEG-MSG"
 	LabelNegClose = "NEG-CLOSE"
 )
+
+var labels = [...]string{LabelEvent, LabelReq, LabelCount, LabelClose, LabelAuth, LabelNegOpen, LabelNegMsg, LabelNegClose}
 
 // maxSubID is the length in bytes of the longest subscription id (NIP-01).
 const maxSubID = 64
@@ -86,26 +89,11 @@ func (s *scanner) frame(f *Frame, lim Limits) error {
 	if err != nil {
 		return err
 	}
-	switch label {
-	case LabelEvent:
-		f.Label = LabelEvent
-	case LabelAuth:
-		f.Label = LabelAuth
-	case LabelReq:
-		f.Label = LabelReq
-	case LabelCount:
-		f.Label = LabelCount
-	case LabelClose:
-		f.Label = LabelClose
-	case LabelNegOpen:
-		f.Label = LabelNegOpen
-	case LabelNegMsg:
-		f.Label = LabelNegMsg
-	case LabelNegClose:
-		f.Label = LabelNegClose
-	default:
+	i := slices.Index(labels[:], label)
+	if i < 0 {
 		return reason("unknown message " + quoted(label) + "; this relay knows EVENT, REQ, COUNT, CLOSE, AUTH, NEG-OPEN, NEG-MSG and NEG-CLOSE")
 	}
+	f.Label = labels[i] // it outlives the frame
 	if f.Label == LabelEvent || f.Label == LabelAuth {
 		return s.eventFrame(f)
 	}
@@ -127,13 +115,9 @@ func (s *scanner) frame(f *Frame, lim Limits) error {
 }
 
 // eventFrame reads the rest of an EVENT or AUTH.
-func (s *scanner) eventFrame(f *Frame) error {
-	ok, err := s.element(false)
-	if err != nil {
+func (s *scanner) eventFrame(f *Frame) (err error) {
+	if err := s.needs(f.Label, "an event"); err != nil {
 		return err
-	}
-	if !ok {
-		return reason(f.Label + " needs an event")
 	}
 	s.peek()
 	start := s.pos
@@ -145,12 +129,8 @@ func (s *scanner) eventFrame(f *Frame) error {
 
 // subID reads the subscription id of a frame that has one.
 func (s *scanner) subID(f *Frame) error {
-	ok, err := s.element(false)
-	if err != nil {
+	if err := s.needs(f.Label, "a subscription id"); err != nil {
 		return err
-	}
-	if !ok {
-		return reason(f.Label + " needs a subscription id")
 	}
 	if s.peek() != '"' {
 		return reason("a subscription id must be a string")
@@ -193,13 +173,9 @@ func (s *scanner) filters(f *Frame, lim Limits) error {
 
 // oneFilter reads the filter of a NEG-OPEN, or an array of one: which NIP-77 does
 // not have, but strfry takes and NDK sends.
-func (s *scanner) oneFilter(f *Frame, lim Limits) error {
-	ok, err := s.element(false)
-	if err != nil {
+func (s *scanner) oneFilter(f *Frame, lim Limits) (err error) {
+	if err := s.needs(f.Label, "a filter"); err != nil {
 		return err
-	}
-	if !ok {
-		return reason(f.Label + " needs a filter")
 	}
 	if s.peek() != '[' {
 		filter, err := s.filter(lim)
@@ -214,12 +190,8 @@ func (s *scanner) oneFilter(f *Frame, lim Limits) error {
 
 // message reads the last element of a NEG-OPEN or NEG-MSG.
 func (s *scanner) message(f *Frame) error {
-	ok, err := s.element(false)
-	if err != nil {
+	if err := s.needs(f.Label, "a message"); err != nil {
 		return err
-	}
-	if !ok {
-		return reason(f.Label + " needs a message")
 	}
 	if s.peek() != '"' {
 		return reason("a negentropy message must be a string")
@@ -237,6 +209,15 @@ func (s *scanner) message(f *Frame) error {
 	}
 	f.Message = msg
 	return nil
+}
+
+// needs moves to the next element of the frame's array, or says what label needs.
+func (s *scanner) needs(label, what string) error {
+	ok, err := s.element(false)
+	if err == nil && !ok {
+		err = reason(label + " needs " + what)
+	}
+	return err
 }
 
 // lastElement accepts the end of the frame's array, or says what label takes.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"math/bits"
+	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -105,20 +106,8 @@ func hex4(src string, i int) (r rune, ok bool) {
 	if i+4 > len(src) {
 		return 0, false
 	}
-	for _, c := range []byte(src[i : i+4]) {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c >= 'a' && c <= 'f':
-			c -= 'a' - 10
-		case c >= 'A' && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
+	n, err := strconv.ParseUint(src[i:i+4], 16, 16)
+	return rune(n), err == nil
 }
 
 // nextSpecial returns the position of the first quote, backslash or control
