@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 )
@@ -23,12 +24,7 @@ func (e *APIError) Error() string {
 	if text == "" {
 		text = "refused without a reason"
 	}
-	names := make([]string, 0, len(e.Fields))
-	for name := range e.Fields {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(e.Fields)) {
 		text += "; " + name + ": " + e.Fields[name]
 	}
 	return fmt.Sprintf("%s (HTTP status %d)", text, e.Status)

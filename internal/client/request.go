@@ -155,14 +155,11 @@ func (c *Conn) submit(ctx context.Context, ev *nostr.Event) (string, error) {
 			return "", err
 		}
 		c.log.Debug("over the relay's rate", "again_in", pause)
-		timer := time.NewTimer(pause)
 		select {
-		case <-timer.C:
+		case <-time.After(pause):
 		case <-c.done:
-			timer.Stop()
 			return "", c.ended()
 		case <-ctx.Done():
-			timer.Stop()
 			return "", err
 		}
 	}

@@ -82,12 +82,7 @@ func (s Status) Took() []string { return TookIt(s.Published) }
 
 // Partial reports whether a relay failed or did not answer in full.
 func Partial(relays []RelayStatus) bool {
-	for _, r := range relays {
-		if r.Failed() || !r.Complete {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(relays, func(r RelayStatus) bool { return r.Failed() || !r.Complete })
 }
 
 // Failed reports whether the relay did not answer. A relay without history to

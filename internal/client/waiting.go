@@ -52,10 +52,8 @@ func (c *Client) Pause(last int64, t *Turn) time.Duration {
 
 // wait is Options.Wait by the real clock.
 func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,11 +63,10 @@ func Read(path string) (Files, error) {
 	} else if err != nil {
 		return f, err
 	}
-	if f.Order, err = readAtMost(filepath.Join(path, OrderFile), maxOrderBytes); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return f, err
-	}
-	if f.Sealed, err = readAtMost(filepath.Join(path, SealedList), maxOrderBytes); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return f, err
+	for name, into := range map[string]*[]byte{OrderFile: &f.Order, SealedList: &f.Sealed} {
+		if *into, err = readAtMost(filepath.Join(path, name), maxOrderBytes); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return f, err
+		}
 	}
 	names, err := os.ReadDir(filepath.Join(path, DisclosureDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -142,12 +142,7 @@ func (c *checking) withdrawals() {
 // disclosed checks what was opened of sealed entries.
 func (c *checking) disclosed() {
 	k, opened := Check{Name: "disclosed texts"}, map[string]bool{}
-	names := make([]string, 0, len(c.files.Disclosures))
-	for name := range c.files.Disclosures {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(c.files.Disclosures)) {
 		d, err := contract.ReadDisclosure(bytes.TrimSpace(c.files.Disclosures[name]))
 		switch {
 		case err != nil:
@@ -159,7 +154,7 @@ func (c *checking) disclosed() {
 			c.r.Disclosed = append(c.r.Disclosed, d.Entry)
 		}
 	}
-	if len(names) > 0 {
+	if len(c.files.Disclosures) > 0 {
 		c.done(k, "%d sealed entries say what their message keys open", len(opened))
 	}
 	if left := c.r.Sealed + len(c.unseen) - len(opened); left > 0 {

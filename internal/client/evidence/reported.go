@@ -190,10 +190,5 @@ type Report struct {
 
 // Holds reports whether no check failed.
 func (r Report) Holds() bool {
-	for _, c := range r.Checks {
-		if c.Outcome == Failed {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.Checks, func(c Check) bool { return c.Outcome == Failed })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -171,10 +172,7 @@ func (p *pair) version(slug nipae.Slug, ev *nostr.Event) Version {
 }
 
 func sortedEvents(byID map[string]*nostr.Event) []*nostr.Event {
-	events := make([]*nostr.Event, 0, len(byID))
-	for _, ev := range byID {
-		events = append(events, ev)
-	}
+	events := slices.Collect(maps.Values(byID))
 	client.NewestFirst(events)
 	return events
 }

@@ -81,7 +81,7 @@ func (x *transfer) placePast(ctx context.Context, to *Peer, known map[string]*no
 			t.NotMoved = append(t.NotMoved, Moved{v, "the relay shows no history"})
 		case head == nil && at[a] == nil && !gone.remove(last[a]):
 			t.NotMoved = append(t.NotMoved, Moved{v, "it is withdrawn, and would become current there"})
-		case head == nil || supersedes(v, head):
+		case head == nil || nipae.Newer(v, head):
 			out = append(out, v)
 			t.past[v.ID] = true
 		case isContract(v): // its history was looked at

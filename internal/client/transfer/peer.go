@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -176,11 +177,7 @@ func (p *Peer) Fetch(ctx context.Context, f nostr.Filter, ids [][32]byte, take f
 
 // fetch asks for all that are pending once, and takes off what came.
 func (p *Peer) fetch(ctx context.Context, f nostr.Filter, pending map[string]bool, spent *client.Budget, take func(*nostr.Event) error, prepare func(*client.Conn) error) error {
-	f.IDs = make([]string, 0, len(pending))
-	for id := range pending {
-		f.IDs = append(f.IDs, id)
-	}
-	slices.Sort(f.IDs)
+	f.IDs = slices.Sorted(maps.Keys(pending))
 	f.Limit = len(f.IDs)
 	col := &client.Collector{}
 	return p.step(ctx, func(ctx context.Context) error {

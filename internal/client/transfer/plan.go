@@ -38,11 +38,6 @@ func addressOf(ev *nostr.Event) (address, bool) {
 	return a, client.Replaceable(ev.Kind)
 }
 
-// supersedes reports whether a takes the place of b (NIP-01).
-func supersedes(a, b *nostr.Event) bool {
-	return a.CreatedAt > b.CreatedAt || a.CreatedAt == b.CreatedAt && a.ID < b.ID
-}
-
 // row is what events are sent one after the other by: versions of an address, and
 // everything of a contract, whose moves follow one another.
 func (a address) row() string {
@@ -86,7 +81,7 @@ func (x *transfer) plan(ctx context.Context, to *Peer, lacked map[string]*offere
 	}
 	for a, versions := range byAddress {
 		if head := heads[a]; head != nil {
-			newer := slices.DeleteFunc(slices.Clone(versions), func(o *offered) bool { return supersedes(head, o.event) })
+			newer := slices.DeleteFunc(slices.Clone(versions), func(o *offered) bool { return nipae.Newer(head, o.event) })
 			t.Newer += len(versions) - len(newer)
 			versions = newer
 		}

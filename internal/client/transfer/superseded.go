@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"engramd/nips/nipae"
 	"fmt"
 	"slices"
 	"strings"
@@ -111,7 +112,7 @@ func addressesOf(lacked map[address][]*offered, past map[string]*nostr.Event) ma
 func newestOf(events map[string]*nostr.Event) map[address]*nostr.Event {
 	out := map[address]*nostr.Event{}
 	for _, v := range events {
-		if a, _ := addressOf(v); out[a] == nil || supersedes(v, out[a]) {
+		if a, _ := addressOf(v); out[a] == nil || nipae.Newer(v, out[a]) {
 			out[a] = v
 		}
 	}

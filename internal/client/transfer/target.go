@@ -10,6 +10,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/nips/kind"
+	"engramd/nips/nipae"
 	"engramd/nips/niptemp"
 )
 
@@ -44,7 +45,7 @@ func (x *transfer) headsAt(ctx context.Context, to *Peer, at map[address]bool) (
 			}
 			_, err := to.Pages(ctx, f, func(ev *nostr.Event) error {
 				a, _ := addressOf(ev)
-				if old := heads[a]; old == nil || supersedes(ev, old) {
+				if old := heads[a]; old == nil || nipae.Newer(ev, old) {
 					heads[a] = ev
 				}
 				return nil
