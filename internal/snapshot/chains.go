@@ -56,7 +56,7 @@ func ReadLogs(ctx context.Context, src bundle.Source, agent string, keys bundle.
 			if err != nil {
 				return err
 			}
-			if e, ok := openEngram(ev, agent, keys); ok {
+			if e, ok := open(ev, agent, keys); ok {
 				l.Add(class, e)
 			}
 			return nil

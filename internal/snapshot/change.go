@@ -132,22 +132,21 @@ func (s *Store) verify(ctx context.Context, tenant, agent, id string, o bundle.V
 
 // Pin exempts a bundle from retention, or no longer.
 func (l *Lock) Pin(id string, pinned bool) error {
-	info, err := l.s.Find(l.tenant, l.agent, id)
-	if err != nil {
-		return err
-	}
-	info.Record.Pinned = pinned
-	return writeRecord(filepath.Dir(info.Path), id, info.Record)
+	return l.record(id, func(r *Record) { r.Pinned = pinned })
 }
 
 // Manage records the name of a bundle for who manages the relay over the
 // network.
 func (l *Lock) Manage(id, name string) error {
+	return l.record(id, func(r *Record) { r.Managed = name })
+}
+
+func (l *Lock) record(id string, change func(*Record)) error {
 	info, err := l.s.Find(l.tenant, l.agent, id)
 	if err != nil {
 		return err
 	}
-	info.Record.Managed = name
+	change(&info.Record)
 	return writeRecord(filepath.Dir(info.Path), id, info.Record)
 }
 

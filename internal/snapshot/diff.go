@@ -132,7 +132,7 @@ func WriteChanges(w io.Writer, changes []Change) error {
 	for _, c := range changes {
 		count[c.Sort]++
 		fmt.Fprintf(&b, "%-10s  %s\n", c.Sort, nameOf(c.Slug, c.Kind, c.D))
-		b.WriteString(printable(c.Lines))
+		b.WriteString(Printable(c.Lines))
 	}
 	for _, s := range slices.Sorted(maps.Keys(count)) {
 		fmt.Fprintf(&b, "%d %s\n", count[s], s)
@@ -152,11 +152,8 @@ func nameOf(slug nipae.Slug, kind int, d string) string {
 	return strings.TrimSuffix(fmt.Sprintf("%d:%s", kind, strings.Trim(fmt.Sprintf("%.100q", d), `"`)), ":")
 }
 
-// Printable keeps control characters of a text off a terminal.
-func Printable(s string) string { return printable(s) }
-
-// printable keeps control characters of texts off a terminal.
-func printable(s string) string {
+// Printable keeps control characters of texts off a terminal.
+func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
 			return '\uFFFD'

@@ -73,7 +73,8 @@ func ReadHeads(ctx context.Context, src bundle.Source, agent string, keys bundle
 			}
 			// An event's strings are parts of its JSON, which must not stay with them.
 			h := Head{Kind: ev.Kind, PubKey: strings.Clone(ev.PubKey), D: strings.Clone(ev.Tags.GetD()), ID: strings.Clone(ev.ID), CreatedAt: int64(ev.CreatedAt)}
-			if body, ok := open(ev, agent, keys); ok {
+			if e, ok := open(ev, agent, keys); ok {
+				body := e.Body
 				h.Slug = nipae.Slug(strings.Clone(string(body.Slug())))
 				if _, live := body.Text(); !live {
 					h.Tombstone = true
@@ -102,13 +103,8 @@ func parse(b []byte) (*nostr.Event, error) {
 	return ev, nil
 }
 
-// open reads the body of an engram, if it is one and there is a key for it.
-func open(ev *nostr.Event, agent string, keys bundle.Keys) (nipae.Body, bool) {
-	e, ok := openEngram(ev, agent, keys)
-	return e.Body, ok
-}
-
-func openEngram(ev *nostr.Event, agent string, keys bundle.Keys) (nipae.Engram, bool) {
+// open reads an engram, if it is one and there is a key for it.
+func open(ev *nostr.Event, agent string, keys bundle.Keys) (nipae.Engram, bool) {
 	if ev.Kind != nipae.Kind || keys == nil {
 		return nipae.Engram{}, false
 	}
@@ -133,11 +129,11 @@ func Texts(ctx context.Context, src bundle.Source, agent string, keys bundle.Key
 		if err != nil || !ids[ev.ID] {
 			return err
 		}
-		body, ok := open(ev, agent, keys)
+		e, ok := open(ev, agent, keys)
 		if !ok {
 			return nil
 		}
-		if text, live := body.Text(); live {
+		if text, live := e.Body.Text(); live {
 			texts[strings.Clone(ev.ID)] = text
 			if size += len(text); size > maxTexts {
 				return fmt.Errorf("texts of more than %d bytes: %w", maxTexts, bundle.ErrLimit)

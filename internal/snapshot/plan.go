@@ -223,7 +223,7 @@ func WritePlan(w io.Writer, mode Mode, actions []Action) error {
 			fmt.Fprintf(&b, "  (%s)", a.Reason)
 		}
 		b.WriteByte('\n')
-		b.WriteString(printable(a.Lines))
+		b.WriteString(Printable(a.Lines))
 	}
 	if !slices.ContainsFunc(actions, func(a Action) bool { return a.Op != Keep }) {
 		fmt.Fprintf(&b, "%s: nothing to do\n", mode)

@@ -212,7 +212,7 @@ func TestUnified(t *testing.T) {
 	if got := Unified(a.String(), b.String()); !strings.HasPrefix(got, "@@ -1,3000 +1,3000 @@\n-a0\n") {
 		t.Errorf("all lines are others: %.60q", got)
 	}
-	if got := printable("a\x1b[2J\tb\n\u009b"); got != "a\uFFFD[2J\tb\n\uFFFD" {
+	if got := Printable("a\x1b[2J\tb\n\u009b"); got != "a\uFFFD[2J\tb\n\uFFFD" {
 		t.Errorf("printable: %q", got)
 	}
 }

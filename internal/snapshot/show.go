@@ -82,8 +82,8 @@ func Show(ctx context.Context, src bundle.Source, agent string, keys bundle.Keys
 				return err
 			}
 			out.Event = bytes.Clone(b)
-			if body, ok := open(ev, agent, keys); ok {
-				if text, live := body.Text(); live {
+			if e, ok := open(ev, agent, keys); ok {
+				if text, live := e.Body.Text(); live {
 					text = strings.Clone(text)
 					out.Text = &text
 				}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -63,11 +64,7 @@ func ParseRecipients(texts []string) (Recipients, error) {
 	if len(found) > MaxRecipients {
 		return Recipients{}, fmt.Errorf("%w: more than %d", ErrRecipient, MaxRecipients)
 	}
-	var r Recipients
-	for name := range found {
-		r.names = append(r.names, name)
-	}
-	slices.Sort(r.names)
+	r := Recipients{names: slices.Sorted(maps.Keys(found))}
 	for _, name := range r.names {
 		r.keys = append(r.keys, found[name])
 	}

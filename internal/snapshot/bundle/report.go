@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -75,12 +76,8 @@ type Report struct {
 
 // OK reports whether everything that was asked for is OK and nothing failed.
 func (r *Report) OK() bool {
-	for _, c := range r.Checks {
-		if c.State == Failed || c.Asked && c.State != OK {
-			return false
-		}
-	}
-	return len(r.Checks) > 0
+	wrong := func(c Check) bool { return c.State == Failed || c.Asked && c.State != OK }
+	return len(r.Checks) > 0 && !slices.ContainsFunc(r.Checks, wrong)
 }
 
 // Check returns the check of that name; NotChecked if there is none.
