@@ -19,6 +19,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/crypto/chacha20"
@@ -67,13 +68,8 @@ func KeysOf(conversation [32]byte, payload string) (Keys, error) {
 // ParseKeys reads what Hex gives. The error is ErrKeys.
 func ParseKeys(text string) (Keys, error) {
 	var k Keys
-	if len(text) != 2*Size {
+	if len(text) != 2*Size || strings.Trim(text, "0123456789abcdef") != "" {
 		return k, ErrKeys
-	}
-	for i := range len(text) {
-		if c := text[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return k, ErrKeys
-		}
 	}
 	_, err := hex.Decode(k[:], []byte(text))
 	return k, err

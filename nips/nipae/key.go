@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip44"
 )
 
@@ -122,7 +123,7 @@ func DeriveConversationKey(secret, pubkey string) (ConversationKey, error) {
 	if err := checkSecret(secret); err != nil {
 		return ConversationKey{}, err
 	}
-	if !isHex32(pubkey) {
+	if !nostr.IsValid32ByteHex(pubkey) {
 		return ConversationKey{}, fmt.Errorf("%w: a public key is 64 lower-case hex digits", ErrKey)
 	}
 	key, err := nip44.GenerateConversationKey(pubkey, secret)
@@ -135,7 +136,7 @@ func DeriveConversationKey(secret, pubkey string) (ConversationKey, error) {
 
 // checkSecret checks that s is a secret key in hex.
 func checkSecret(s string) error {
-	if !isHex32(s) {
+	if !nostr.IsValid32ByteHex(s) {
 		return fmt.Errorf("%w: a secret key is 64 lower-case hex digits", ErrKey)
 	}
 	// Text of one length and case compares as the numbers do.
@@ -199,7 +200,7 @@ func ProposalAddress(proposer, agent, id string) (string, error) {
 	h.Write([]byte{0})
 	for _, key := range []string{proposer, agent} {
 		raw, err := hex.DecodeString(key)
-		if err != nil || !isHex32(key) {
+		if err != nil || !nostr.IsValid32ByteHex(key) {
 			return "", fmt.Errorf("%w: a public key is 64 lower-case hex digits", ErrKey)
 		}
 		h.Write(raw)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/btcsuite/btcd/btcec/v2"
+	"github.com/nbd-wtf/go-nostr"
 )
 
 func TestDeriveConversationKeyRefuses(t *testing.T) {
@@ -87,7 +88,7 @@ func TestAddressesDiffer(t *testing.T) {
 	for _, p := range []*pair{newPair(t, 1, 2), newPair(t, 1, 4), newPair(t, 3, 2), newPair(t, 3, 4), newPair(t, 1, 1)} {
 		for _, s := range []Slug{Core, "mem/core", "mem/a", "mem/a/a", "mem/aa"} {
 			d := p.key.Address(s)
-			if !isHex32(d) {
+			if !nostr.IsValid32ByteHex(d) {
 				t.Errorf("%s: %q is not 64 lower-case hex digits", s, d)
 			}
 			if strings.Contains(d, string(s)) {

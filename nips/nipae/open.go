@@ -63,8 +63,8 @@ var ErrSignature = errors.New("the event's id or signature is wrong")
 // built with libsecp256k1, decodes pubkey and signature into arrays of fixed
 // size and panics on longer ones.
 func verify(ev *nostr.Event) error {
-	if !isHex32(ev.ID) || !isHex32(ev.PubKey) || len(ev.Sig) != 128 ||
-		!isHex32(ev.Sig[:64]) || !isHex32(ev.Sig[64:]) {
+	if !nostr.IsValid32ByteHex(ev.ID) || !nostr.IsValid32ByteHex(ev.PubKey) || len(ev.Sig) != 128 ||
+		!nostr.IsValid32ByteHex(ev.Sig[:64]) || !nostr.IsValid32ByteHex(ev.Sig[64:]) {
 		return fmt.Errorf("%w: id, pubkey and sig are 64, 64 and 128 lower-case hex digits", ErrSignature)
 	}
 	if !ev.CheckID() {

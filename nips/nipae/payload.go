@@ -163,21 +163,8 @@ func checkOneHex(tags nostr.Tags, name string) error {
 	if n != 1 {
 		return fmt.Errorf("%w: it must have exactly one %s tag, not %d", ErrEnvelope, name, n)
 	}
-	if len(found) < 2 || !isHex32(found[1]) {
+	if len(found) < 2 || !nostr.IsValid32ByteHex(found[1]) {
 		return fmt.Errorf("%w: its %s tag must hold 64 lower-case hex digits", ErrEnvelope, name)
 	}
 	return nil
-}
-
-// isHex32 reports whether s is 32 bytes in lower-case hex.
-func isHex32(s string) bool {
-	if len(s) != 64 {
-		return false
-	}
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
 }

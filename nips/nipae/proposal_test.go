@@ -16,7 +16,7 @@ func TestProposalAddress(t *testing.T) {
 	v := readVectors(t)
 	a, o, id := v.Derived.PubKeyA, v.Derived.PubKeyO, strings.Repeat("0f", 16)
 	d, err := ProposalAddress(o, a, id)
-	if err != nil || !isHex32(d) {
+	if err != nil || !nostr.IsValid32ByteHex(d) {
 		t.Fatal(d, err)
 	}
 	seen := map[string]bool{d: true}

@@ -2,6 +2,7 @@ package niptemp
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -67,18 +68,15 @@ func (t Terms) Tags() nostr.Tags {
 
 // Agreed returns what two sides have both said: each term by itself.
 func (t Terms) Agreed(repeated Terms) Terms {
-	var both Terms
-	if t.Arbitrator == repeated.Arbitrator {
-		both.Arbitrator = t.Arbitrator
+	return Terms{
+		Arbitrator: same(t.Arbitrator, repeated.Arbitrator), Decider: same(t.Decider, repeated.Decider),
+		Expirer: same(t.Expirer, repeated.Expirer), Deadline: same(t.Deadline, repeated.Deadline),
 	}
-	if t.Decider == repeated.Decider {
-		both.Decider = t.Decider
-	}
-	if t.Expirer == repeated.Expirer {
-		both.Expirer = t.Expirer
-	}
-	if t.Deadline == repeated.Deadline {
-		both.Deadline = t.Deadline
+}
+
+func same[T comparable](a, b T) (both T) {
+	if a == b {
+		both = a
 	}
 	return both
 }
@@ -115,11 +113,7 @@ func (t Terms) Greater(other Terms) Terms {
 func (t Terms) Keys() []string {
 	var keys []string
 	for _, key := range [...]string{t.Arbitrator, t.Decider, t.Expirer} {
-		known := key == ""
-		for _, k := range keys {
-			known = known || k == key
-		}
-		if !known {
+		if key != "" && !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	}
