@@ -1,6 +1,9 @@
 package secrets
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // How far from a key the words are that count, in bytes.
 const (
@@ -65,12 +68,8 @@ func (s *scanner) saidSecret(start, end int) bool {
 // name of a file beside its digest, and the rest of a URI, do not.
 func explains(after string) bool {
 	text := strings.TrimLeft(after, " \t")
-	for _, sign := range []string{"(", "=", "#", "//", "- ", "-- ", "– ", "— ", "<-", "is "} {
-		if strings.HasPrefix(text, sign) {
-			return true
-		}
-	}
-	return false
+	signs := []string{"(", "=", "#", "//", "- ", "-- ", "– ", "— ", "<-", "is "}
+	return slices.ContainsFunc(signs, func(sign string) bool { return strings.HasPrefix(text, sign) })
 }
 
 func lastLine(text string) string { return text[strings.LastIndexByte(text, '\n')+1:] }

@@ -1,6 +1,9 @@
 package secrets
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Bounds of what is looked at for a password, in bytes.
 const (
@@ -141,11 +144,7 @@ func passwordLike(value string, quoted bool) bool {
 // word.
 func technical(value string) bool {
 	lower := strings.ToLower(value)
-	for _, w := range []string{"base58", "base64", "sha1", "sha256", "sha512", "sha-", "md5", "utf8", "utf-", "argon2", "pbkdf2", "pkcs", "oauth2", "bip39", "ipv4", "ipv6", "x509",
-		"win32", "nip-", "rfc", "1password", "256-bit", "128-bit", "2fa", "mp3", "http2"} {
-		if strings.Contains(lower, w) {
-			return true
-		}
-	}
-	return false
+	words := []string{"base58", "base64", "sha1", "sha256", "sha512", "sha-", "md5", "utf8", "utf-", "argon2", "pbkdf2", "pkcs", "oauth2", "bip39", "ipv4", "ipv6", "x509",
+		"win32", "nip-", "rfc", "1password", "256-bit", "128-bit", "2fa", "mp3", "http2"}
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(lower, w) })
 }

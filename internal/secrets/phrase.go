@@ -121,10 +121,6 @@ func phraseHolds(words []listWord) bool {
 // saidPhrase reports whether the words before a phrase say that it is one.
 func (s *scanner) saidPhrase(at int) bool {
 	before := strings.ToLower(s.text[max(0, at-wordsBefore):at])
-	for _, word := range []string{"seed", "mnemonic", "recovery", "backup phrase", "secret phrase", "wallet", "bip39", "bip-39"} {
-		if strings.Contains(before, word) {
-			return true
-		}
-	}
-	return false
+	said := []string{"seed", "mnemonic", "recovery", "backup phrase", "secret phrase", "wallet", "bip39", "bip-39"}
+	return slices.ContainsFunc(said, func(word string) bool { return strings.Contains(before, word) })
 }

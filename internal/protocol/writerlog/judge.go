@@ -3,6 +3,7 @@ package writerlog
 import (
 	"cmp"
 	"encoding/hex"
+	"maps"
 	"math"
 	"slices"
 
@@ -109,7 +110,7 @@ func (j *judging) log(w string) *log {
 
 // gather collects what events, units and the state tell.
 func (j *judging) gather() {
-	for _, id := range j.ordered() {
+	for _, id := range slices.Sorted(maps.Keys(j.in.Events)) {
 		e := j.in.Events[id]
 		if e.Link == nil {
 			if !IsUnitName(e.Slug) {
@@ -153,24 +154,8 @@ func (j *judging) gather() {
 	}
 }
 
-// ordered are the ids of all events, in an order that depends on nothing else.
-func (j *judging) ordered() []string {
-	ids := make([]string, 0, len(j.in.Events))
-	for id := range j.in.Events {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids
-}
-
-func (j *judging) names() []string {
-	names := make([]string, 0, len(j.logs))
-	for w := range j.logs {
-		names = append(names, w)
-	}
-	slices.Sort(names)
-	return names
-}
+// names are those of the logs, in order.
+func (j *judging) names() []string { return slices.Sorted(maps.Keys(j.logs)) }
 
 func (j *judging) find(f Finding, count int) {
 	if j.report.Counts[f.Kind] < MaxFindings {
@@ -192,11 +177,7 @@ func Newest(seen []nipae.Engram) []Head {
 			of[l.W] = last{Head{W: l.W, N: l.N, ID: e.Event.ID}, l.T}
 		}
 	}
-	var all []last
-	for _, l := range of {
-		all = append(all, l)
-	}
-	slices.SortFunc(all, func(a, b last) int { return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(a.W, b.W)) })
+	all := slices.SortedFunc(maps.Values(of), func(a, b last) int { return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(a.W, b.W)) })
 	var heads []Head
 	for _, l := range all[:min(len(all), MaxAfter)] {
 		heads = append(heads, l.Head)

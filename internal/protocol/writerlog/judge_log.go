@@ -3,17 +3,14 @@ package writerlog
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 )
 
 // judge is about one log.
 func (j *judging) judge(l *log) {
 	s := State{W: l.w, N: l.last}
-	numbers := make([]int64, 0, len(l.of))
-	for n := range l.of {
-		numbers = append(numbers, n)
-	}
-	slices.Sort(numbers)
+	numbers := slices.Sorted(maps.Keys(l.of))
 	var tree Tree
 	next, before := int64(0), int64(0) // the number that follows, and when the one before was written
 	l.least = l.last + 1
@@ -150,12 +147,7 @@ func Marks(r Shown, events map[string]Event) []Mark {
 			of[m.W] = m
 		}
 	}
-	marks := make([]Mark, 0, len(of))
-	for _, m := range of {
-		marks = append(marks, m)
-	}
-	slices.SortFunc(marks, func(a, b Mark) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.W, b.W)) })
-	return marks
+	return slices.SortedFunc(maps.Values(of), func(a, b Mark) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.W, b.W)) })
 }
 
 // shown reports whether heads have the event of a mark, or one that superseded
