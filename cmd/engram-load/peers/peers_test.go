@@ -2,12 +2,14 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,6 +110,8 @@ func checkAnswers(t *testing.T, url, author string, events []nostr.Event) {
 		if err != nil {
 			t.Fatalf("%s: %v", test.name, err)
 		}
+		// The client hands events over in any order.
+		slices.SortFunc(got, func(a, b *nostr.Event) int { return cmp.Compare(b.CreatedAt, a.CreatedAt) })
 		if fmt.Sprint(got) != fmt.Sprint(pointers(test.want)) {
 			t.Errorf("%s: got %v, want %v", test.name, got, test.want)
 		}
