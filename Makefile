@@ -237,7 +237,7 @@ api-fuzz: ## requests generated from the served OpenAPI document, good and spoil
 BENCH_OUT  = $(BENCH_DIR)/results$(if $(filter quick,$(BENCH)),-quick).json
 BENCH_PAGE = $(if $(filter quick,$(BENCH)),$(BENCH_DIR)/benchmarks-quick.md,docs/benchmarks.md)
 
-bench: build peers ## engramd beside its peers, and docs/benchmarks.md from it (BENCH=quick: the short form)
+bench: build peers ## engramd beside its peers, and docs/benchmarks.md with docs/benchmarks/figures.csv from it (BENCH=quick: the short form)
 	mkdir -p $(BENCH_DIR)
 	@bin/engram-load bench --config cmd/engram-load/peers/bench.toml --out $(BENCH_OUT) --cache $(BENCH_CACHE) \
 		$(if $(filter quick,$(BENCH)),--quick) $(BENCH_FLAGS); code=$$?; \
@@ -268,8 +268,8 @@ soak-ring: test-programs ## relays in a ring
 	ENGRAMD_RACE=1 $(SOAK) -run 'TestRing' ./internal/e2e/replica
 
 # SIEGE=short takes about two minutes and leaves docs alone.
-siege: ## a client beside 200 attacking connections, attack by attack, and the table in docs/benchmarks.md
-	cd cmd/engram-load && $(GO) run $(GOTAGS) ./siege $(if $(filter short,$(SIEGE)),-short -tries 3 $(SIEGE_FLAGS),-page ../../docs/benchmarks.md)
+siege: ## a client beside 200 attacking connections, attack by attack, and the table in docs/benchmarks/SIEGE.md
+	cd cmd/engram-load && $(GO) run $(GOTAGS) ./siege $(if $(filter short,$(SIEGE)),-short -tries 3 $(SIEGE_FLAGS),-page ../../docs/benchmarks/SIEGE.md)
 
 releases: ## the linked modules and their last releases, from the module proxy into the tables of docs/dependencies.md
 	$(GO) run ./internal/repocheck/dependencies

@@ -12,10 +12,9 @@ func (m *Main) reportCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "report RESULTS --out FILE.md",
-		Short: "Make a page with tables and plots of a bench",
-		Long: "report writes a page of Markdown, and plots (SVG) into a folder beside it that is named like the page.\n" +
-			"NOTES.md in that folder is put in: what stands before its first heading at the beginning, what stands\n" +
-			"under \"## MEASURE\" after the tables of that measure.",
+		Short: "Make a page and a CSV of a bench",
+		Long: "report writes a page of Markdown, and all figures (figures.csv) into a folder beside it that is named\n" +
+			"like the page. The page links to the folder's other pages.",
 		Args: arguments(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			r, err := bench.ReadResults(args[0])

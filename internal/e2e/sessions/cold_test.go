@@ -23,7 +23,7 @@ import (
 
 // TestColdPrompt: the time that a prompt waits for its hook, from the start of
 // the process to its end, does not depend on the relays. With ENGRAMD_SOAK set
-// its bound is that of docs/benchmarks.md, for 10,000 memories, on processor
+// its bound is that of docs/benchmarks/MIRROR.md, for 10,000 memories, on processor
 // time, so that other programs beside the test do not count.
 func TestColdPrompt(t *testing.T) {
 	n := 300

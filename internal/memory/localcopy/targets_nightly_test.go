@@ -9,7 +9,7 @@ import (
 )
 
 // TestTargets measures the local copy: 500 memories, and with ENGRAMD_SOAK=1
-// 10,000 and 100,000; docs/benchmarks.md has the figures.
+// 10,000 and 100,000; docs/benchmarks/MIRROR.md has the figures.
 func TestTargets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures the processor's time, which the race detector takes")

@@ -104,7 +104,7 @@ func (s *search) signsOf(b best) (v signs) {
 // A hit fits as likely as a logistic function of its signs says. The weights were
 // fitted on memories of a software project, short notes in ten languages, articles
 // and talks, with questions whose answer was taken away as those to which nothing
-// fits (docs/benchmarks.md).
+// fits (docs/benchmarks/RECALL.md).
 var fitting = signs{
 	signHalf: 1.02, signMass: 4.13, signMatched: -1.17, signRare: -0.23, signPlain: -0.25, signPerson: 2.30,
 	signDate: 1.88, signExact: 0.48, signMemories: -1.04,

@@ -3,7 +3,7 @@ package recall
 import "time"
 
 // The recipe. Each weight was chosen on the development half of LoCoMo;
-// docs/benchmarks.md says what each of them brings.
+// docs/benchmarks/RECALL.md says what each of them brings.
 const (
 	k1        = 1.0 // how soon a term that is repeated counts no more
 	bSection  = 0.4 // how much a long section is held back

@@ -80,12 +80,12 @@ func (c *Config) checkMeasure(m *Measure) error {
 	if len(m.Sizes) > 0 && !slices.Contains(m.Sizes, m.Size) {
 		return errors.New("size must be one of sizes")
 	}
-	if len(m.Bars) == 0 {
-		return errors.New("bars must name a figure")
+	if len(m.Figures) == 0 {
+		return errors.New("figures must name one")
 	}
-	for _, f := range m.Figures() {
-		if f.Name == "" || f.Label == "" || f.Better != "more" && f.Better != "less" {
-			return fmt.Errorf("figure %q needs a label, and better must be more or less", f.Name)
+	for _, f := range m.Figures {
+		if f.Name == "" || f.Label == "" {
+			return fmt.Errorf("figure %q needs a name and a label", f.Name)
 		}
 	}
 	for _, s := range m.Servers {
@@ -117,12 +117,4 @@ func (c *Config) checkTarget(t *Target) error {
 		return fmt.Errorf("of: no measure is called %q", of.Measure)
 	}
 	return nil
-}
-
-// Figures returns all that a measure plots.
-func (m *Measure) Figures() []Figure {
-	if m.Curve == nil {
-		return m.Bars
-	}
-	return append(slices.Clone(m.Bars), *m.Curve)
 }

@@ -44,7 +44,7 @@ count = 60
 quick_count = 30
 warmup = -1
 connections = 2
-bars = [{ figure = "rate", label = "events", unit = "OK/s", better = "more" }]
+figures = [{ figure = "rate", label = "events", unit = "OK/s" }]
 [[measure]]
 name = "query"
 workload = "query"
@@ -53,7 +53,7 @@ sizes = [100, 200]
 size = 200
 count = 4
 warmup = -1
-bars = [{ figure = "rate", label = "events", unit = "events/s", better = "more" }]
+figures = [{ figure = "rate", label = "events", unit = "events/s" }]
 `, program, argServe, argFill, other, argStored))
 	if err != nil {
 		t.Fatal(err)

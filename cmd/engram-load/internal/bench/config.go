@@ -76,7 +76,7 @@ type Measure struct {
 	Title    string `toml:"title" json:"title"`
 	About    string `toml:"about" json:"about"`
 	// Sizes of the corpora, each measured, for workloads that need one; Size is
-	// the one that the bars show.
+	// the one that the page shows.
 	Sizes       []int   `toml:"sizes" json:"sizes,omitempty"`
 	Size        int     `toml:"size" json:"size,omitempty"`
 	Count       int     `toml:"count" json:"count,omitempty"`
@@ -90,18 +90,15 @@ type Measure struct {
 	Auth          load.AuthMode `toml:"auth" json:"auth,omitempty"`
 	Timeout       duration      `toml:"timeout" json:"timeout,omitempty"`
 	Servers       []string      `toml:"servers" json:"servers,omitempty"` // empty: all
-	// Bars and Curve name figures (see Figures) to plot: one panel of bars each,
-	// and one line per server against the size.
-	Bars  []Figure `toml:"bars" json:"bars"`
-	Curve *Figure  `toml:"curve" json:"curve,omitempty"`
+	// Figures are those that the page shows, one row each.
+	Figures []Figure `toml:"figures" json:"figures"`
 }
 
 // Figure is one number of a result.
 type Figure struct {
-	Name   string `toml:"figure" json:"figure"`
-	Label  string `toml:"label" json:"label"`
-	Unit   string `toml:"unit" json:"unit"`
-	Better string `toml:"better" json:"better"` // "more" or "less"
+	Name  string `toml:"figure" json:"figure"`
+	Label string `toml:"label" json:"label"`
+	Unit  string `toml:"unit" json:"unit"`
 }
 
 // Target is what the subject must reach: Min or Max of a figure, or of its

@@ -140,7 +140,6 @@ func TestConfigIsChecked(t *testing.T) {
 		"unknown workload":    {`workload = "publish"`, `workload = "fly"`},
 		"sizes missing":       {`sizes = [10_000, 100_000, 1_000_000]`, ``},
 		"size not measured":   {`size = 100_000`, `size = 77`},
-		"better is no word":   {`better = "more"`, `better = "both"`},
 		"min and max":         {`min = 2.2`, "min = 2.2\nmax = 3.0"},
 		"target of no server": {`of = { server = "null" }`, `of = { server = "nil" }`},
 		"target unmeasured":   {`measure = "publish"`, `measure = "publisher"`},

@@ -27,7 +27,7 @@ type Results struct {
 }
 
 // resultsVersion is that of the file's format.
-const resultsVersion = 1
+const resultsVersion = 2
 
 // Run is one workload against one server. Exactly one of Result, Failure and
 // Without is set.

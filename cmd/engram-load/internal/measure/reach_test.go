@@ -66,7 +66,7 @@ func TestRecipeBeatsOthers(t *testing.T) {
 
 // Ten thousand sections are ranked in milliseconds. The bound is ten times what
 // it takes, because other programs run beside a test; the figure itself is in
-// docs/benchmarks.md.
+// docs/benchmarks/RECALL.md.
 func TestTenThousandSections(t *testing.T) {
 	if testing.Short() {
 		t.Skip("half a minute under the race detector")

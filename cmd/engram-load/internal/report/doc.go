@@ -1,5 +1,4 @@
-// Package report turns results of package bench into a page of Markdown with
-// plots (SVG): tables with medians and spreads, ratios, targets met or missed,
-// cost against size. A run that failed is shown as a failure, never as a
-// figure.
+// Package report turns results of package bench into a page of Markdown (targets
+// met or missed, a table of medians) and a CSV of all figures with their spreads. A
+// run that failed is shown as a failure, never as a figure.
 package report

@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"engramd/cmd/engram-load/internal/bench"
 	"engramd/cmd/engram-load/internal/load"
 )
 
 // perUnit is a figure that is made here: microseconds for one of what the rate
-// counts, so that cost can be plotted against size.
+// counts.
 const perUnit = "us_per_unit"
 
 // Figures returns the numbers of a result under the names of its JSON, inner
@@ -96,6 +97,18 @@ func (c *cell) figure(name string) (spread, bool) {
 // failed says that there was a failure, and in how many rounds.
 func (c *cell) failed() string {
 	return fmt.Sprintf("failed in %d of %d", len(c.failures), len(c.failures)+len(c.rounds))
+}
+
+// absence returns why a cell has no figures, "" if it has some or was not planned.
+func (c *cell) absence() string {
+	switch {
+	case c == nil:
+		return ""
+	case len(c.failures) > 0:
+		first, _, _ := strings.Cut(c.failures[0], "\n")
+		return c.failed() + ": " + first
+	}
+	return c.without
 }
 
 // cells sorts the runs by place.

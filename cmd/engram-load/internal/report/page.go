@@ -3,82 +3,59 @@ package report
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"engramd/cmd/engram-load/internal/bench"
-	"engramd/cmd/engram-load/siege/section"
 )
 
 // page is a report that is being made.
 type page struct {
 	results *bench.Results
 	cells   map[place]*cell
-	notes   map[string]string // by measure; "" for all
-	folder  string            // of the plots, as the page links to it
-	plots   map[string]string // by name of file
 	text    strings.Builder
 }
 
-// Write makes the page at path, and its plots in a folder beside it that is
-// named like the page without its ending. What NOTES.md in that folder says is
-// put in: what comes before its first heading into the summary, what stands
-// under "## NAME" under the measure of that name; so is what a siege has shown
-// (section.Put). Old plots there are removed.
+// Write makes the page at path, and figures.csv in a folder beside it that is
+// named like the page without its ending. The page links to the folder's other
+// pages, whose figures come from elsewhere.
 func Write(r *bench.Results, path string) error {
+	p := &page{results: r}
+	var err error
+	if p.cells, err = cells(r); err != nil {
+		return err
+	}
 	folder := strings.TrimSuffix(path, filepath.Ext(path))
-	notes, err := readNotes(filepath.Join(folder, notesName))
-	if err != nil {
-		return err
-	}
-	text, plots, err := render(r, notes, filepath.Base(folder))
-	if err != nil {
-		return err
-	}
-	if text, err = section.Keep(text, folder); err != nil {
-		return err
-	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	old, err := filepath.Glob(filepath.Join(folder, "*.svg"))
+	links, err := linksTo(folder)
 	if err != nil {
 		return err
 	}
-	for _, name := range old {
-		if _, again := plots[filepath.Base(name)]; !again {
-			if err := os.Remove(name); err != nil {
-				return err
-			}
-		}
-	}
-	for name, plot := range plots {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(plot), 0o644); err != nil {
-			return err
-		}
-	}
-	return os.WriteFile(path, []byte(text), 0o644)
+	p.summary()
+	p.figures()
+	p.printf("\n## More\n\n- [%s/%s](%[1]s/%[2]s): all figures by corpus size, with the least and the most of all rounds.\n%s", filepath.Base(folder), tableName, links)
+	p.method()
+	return errors.Join(os.WriteFile(path, []byte(p.text.String()), 0o644), p.writeTable(filepath.Join(folder, tableName)))
 }
 
-// render makes the text and the plots.
-func render(r *bench.Results, notes map[string]string, folder string) (text string, plots map[string]string, err error) {
-	p := &page{results: r, notes: notes, folder: folder, plots: make(map[string]string)}
-	if p.cells, err = cells(r); err != nil {
-		return "", nil, err
-	}
-	for name := range notes {
-		if name != "" && r.Config.Measure(name) == nil {
-			return "", nil, fmt.Errorf("%s: no measure is called %q", notesName, name)
+// linksTo returns a line for each page of a folder, with its heading.
+func linksTo(folder string) (string, error) {
+	names, err := fs.Glob(os.DirFS(folder), "*.md")
+	var b strings.Builder
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			return "", err
 		}
+		heading, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
+		fmt.Fprintf(&b, "- [%s](%s/%s)\n", heading, filepath.Base(folder), name)
 	}
-	p.summary()
-	for i := range r.Config.Measures {
-		p.section(&r.Config.Measures[i])
-	}
-	p.method()
-	return p.text.String(), p.plots, nil
+	return b.String(), err
 }
 
 func (p *page) printf(format string, args ...any) { fmt.Fprintf(&p.text, format, args...) }
@@ -96,8 +73,8 @@ func (p *page) measured(measure string) []int {
 	return slices.Compact(sizes)
 }
 
-// sizeOf returns the size meant by a target or by the bars: the one asked for,
-// or the measure's, or, in the short form, the largest there is.
+// sizeOf returns the size meant by a target or by the page: the one asked for, or
+// the measure's, or, in the short form, the largest there is.
 func (p *page) sizeOf(measure string, asked int) int {
 	if m := p.results.Config.Measure(measure); asked == 0 && m != nil {
 		asked = m.Size
@@ -109,31 +86,46 @@ func (p *page) sizeOf(measure string, asked int) int {
 	return sizes[len(sizes)-1]
 }
 
-const notesName = "NOTES.md"
-
-// readNotes splits the notes at their headings. Without a file there are none.
-func readNotes(path string) (map[string]string, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return map[string]string{}, nil
+// figures is one row for each figure of each measure, and what has none.
+func (p *page) figures() {
+	head, rule := "| measure | events stored |", "|---|--:|"
+	for _, s := range p.results.Config.Servers {
+		head, rule = head+" "+s.Name+" |", rule+"--:|"
 	}
-	if err != nil {
-		return nil, err
-	}
-	return splitNotes(string(text)), nil
-}
-
-func splitNotes(text string) map[string]string {
-	notes, name := make(map[string]string), ""
-	for line := range strings.Lines(text) {
-		if heading, ok := strings.CutPrefix(line, "## "); ok {
-			name = strings.TrimSpace(heading)
+	p.printf("\n## Figures\n\nMedians of all rounds.\n\n%s\n%s\n", head, rule)
+	for _, m := range p.results.Config.Measures {
+		if len(p.measured(m.Name)) == 0 {
 			continue
 		}
-		notes[name] += line
+		size, stored := p.sizeOf(m.Name, 0), ""
+		if size > 0 {
+			stored = power(size)
+		}
+		for _, f := range m.Figures {
+			unit := ""
+			if f.Unit != "" {
+				unit = ", " + f.Unit
+			}
+			p.printf("| %s: %s%s | %s |", m.Title, f.Label, unit, stored)
+			for _, s := range p.results.Config.Servers {
+				if figure, ok := p.cells[place{m.Name, s.Name, size}].figure(f.Name); ok {
+					p.printf(" %s |", number(figure.median))
+				} else {
+					p.printf(" – |")
+				}
+			}
+			p.printf("\n")
+		}
 	}
-	for name := range notes {
-		notes[name] = strings.TrimSpace(notes[name])
+	var lines []string
+	for _, m := range p.results.Config.Measures {
+		for _, s := range p.results.Config.Servers {
+			if why := p.cells[place{m.Name, s.Name, p.sizeOf(m.Name, 0)}].absence(); why != "" {
+				lines = append(lines, fmt.Sprintf("- %s of %s: %s\n", m.Name, s.Name, why))
+			}
+		}
 	}
-	return notes
+	if len(lines) > 0 {
+		p.printf("\n%s", strings.Join(lines, ""))
+	}
 }

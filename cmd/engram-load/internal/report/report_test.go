@@ -1,9 +1,7 @@
 package report
 
 import (
-	"encoding/xml"
-	"errors"
-	"io"
+	"encoding/csv"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +9,6 @@ import (
 
 	"engramd/cmd/engram-load/internal/bench"
 	"engramd/cmd/engram-load/internal/load"
-	"engramd/cmd/engram-load/siege/section"
 )
 
 func ptr(v float64) *float64 { return &v }
@@ -19,14 +16,13 @@ func ptr(v float64) *float64 { return &v }
 // sample has a measure without a corpus and one at three sizes; two servers
 // with figures, one that fails and one that is left out.
 func sample() *bench.Results {
-	rate := bench.Figure{Name: "rate", Label: "events", Unit: "OK/s", Better: "more"}
+	rate := bench.Figure{Name: "rate", Label: "events", Unit: "OK/s"}
 	r := &bench.Results{Version: 1, Config: bench.Config{
 		Subject: "ours", Base: "base", Seed: 1,
 		Servers: []bench.Server{{Name: "ours", Serve: "ours serve"}, {Name: "base"}, {Name: "broken"}, {Name: "absent"}},
 		Measures: []bench.Measure{
-			{Name: "publish", Title: "Publish", Bars: []bench.Figure{rate}},
-			{Name: "query", Title: "Query", Sizes: []int{10_000, 100_000, 1_000_000}, Size: 100_000, Bars: []bench.Figure{rate},
-				Curve: &bench.Figure{Name: perUnit, Label: "time for one", Unit: "µs", Better: "less"}},
+			{Name: "publish", Title: "Publish", Figures: []bench.Figure{rate}},
+			{Name: "query", Title: "Query", Sizes: []int{10_000, 100_000, 1_000_000}, Size: 100_000, Figures: []bench.Figure{rate}},
 		},
 		Targets: []bench.Target{
 			{Text: "publish more than base", Measure: "publish", Figure: "rate", Unit: "OK/s", Min: ptr(1), Of: &bench.Base{Server: "base"}},
@@ -51,25 +47,23 @@ func sample() *bench.Results {
 	r.Runs = append(r.Runs,
 		bench.Run{Measure: "publish", Server: "broken", Round: 2, Failure: "the relay answers wrongly: <b>\nmore"},
 		bench.Run{Measure: "publish", Server: "absent", Round: 1, Without: "it cannot"})
+	r.Fills = []bench.Fill{{Server: "ours", Size: 10_000, Seconds: 2, Bytes: 6_000_000, Corpus: 5_000_000}}
 	return r
 }
 
-func write(t *testing.T, r *bench.Results, notes string) (page, folder string) {
+func write(t *testing.T, r *bench.Results) (page, folder string) {
 	t.Helper()
-	dir := t.TempDir()
-	folder = filepath.Join(dir, "page")
+	folder = filepath.Join(t.TempDir(), "page")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{notesName: notes, "old.svg": "gone"} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := Write(r, filepath.Join(dir, "page.md")); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "SIEGE.md"), []byte("# Under siege\n\nIt held.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "page.md"))
+	if err := Write(r, folder+".md"); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(folder + ".md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,89 +71,53 @@ func write(t *testing.T, r *bench.Results, notes string) (page, folder string) {
 }
 
 func TestPageSaysWhatWasMeasured(t *testing.T) {
-	page, folder := write(t, sample(), "Read this first.\n\n## query\n\nThe index bounds it.\n")
+	page, folder := write(t, sample())
 	for name, want := range map[string]string{
-		"target met":              "| publish more than base | 1.10 × | 11,000 OK/s : 10,000 OK/s | met by 10.0 % |",
-		"no base":                 "publish as broken |  |  | **no figure**: publish of broken failed in 1 of 2 |",
-		"target without ratio":    "| query in 5 µs | 5.00 µs |  | met by 0 % |",
-		"target missed":           "| grow by no more than a half | 3.00 × | 7.50 µs : 2.50 µs | **missed by 100 %** |",
-		"how many":                "2 of 4 are met; 1 have no figure.",
-		"median and spread":       "| ours | 11,000 <sub>9,000–12,340</sub> | 1.10 × | 12.5 | 4,096 | 3 × 1,000 |",
-		"failure without figure":  "| broken | **failed in 1 of 2** | | | | |",
-		"failure's first line":    "- broken: failed in 1 of 2: the relay answers wrongly: <b>\n",
-		"left out":                "- absent: not measured: it cannot",
-		"size":                    "| 10⁶ | ours | 133,300 | 1.33 × | 7.50 |",
-		"plot":                    "![Query: cost against size](page/query-size.svg)",
-		"notes of all":            "\nRead this first.\n",
-		"notes after their table": "\nThe index bounds it.\n",
+		"target met":           "| publish | publish more than base | 1.10 × | 11,000 OK/s : 10,000 OK/s | met by 10.0 % |",
+		"no base":              "publish as broken |  |  | **no figure**: publish of broken failed in 1 of 2 |",
+		"target without ratio": "| query | query in 5 µs | 5.00 µs |  | met by 0 % |",
+		"target missed":        "grow by no more than a half | 3.00 × | 7.50 µs : 2.50 µs | **missed by 100 %** |",
+		"how many":             "2 of 4 are met; 1 have no figure.",
+		"medians":              "| Publish: events, OK/s |  | 11,000 | 10,000 | – | – |",
+		"size":                 "| Query: events, OK/s | 10⁵ | 200,000 | 100,000 | – | – |",
+		"failure's first line": "- publish of broken: failed in 1 of 2: the relay answers wrongly: <b>\n",
+		"left out":             "- publish of absent: it cannot\n",
+		"figures of elsewhere": "- [Under siege](page/SIEGE.md)\n",
+		"the table":            "(page/figures.csv)",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%s is missing: %s", name, want)
 		}
 	}
-	if strings.Contains(page, "777,8") || strings.Contains(page, "777,7") {
-		t.Error("a server that failed has a figure")
-	}
 	if t.Failed() {
 		t.Log(page)
 	}
-	plots, _ := filepath.Glob(filepath.Join(folder, "*.svg"))
-	if len(plots) != 3 {
-		t.Errorf("plots: %v, want publish, query, query-size", plots)
-	}
-}
-
-// Another program measures the siege: its figures stay when the page is made
-// anew.
-func TestPageKeepsTheSiege(t *testing.T) {
-	_, folder := write(t, sample(), "")
-	path := folder + ".md"
-	if err := section.Put(path, "It held.\n"); err != nil {
-		t.Fatal(err)
-	}
-	before, err := os.ReadFile(path)
+	file, err := os.Open(filepath.Join(folder, tableName))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(sample(), path); err != nil {
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if after, err := os.ReadFile(path); err != nil || !strings.Contains(string(after), "\nIt held.\n") || string(after) != string(before) {
-		t.Errorf("%v; before:\n%s\nafter:\n%s", err, before, after)
+	var all strings.Builder
+	for _, row := range rows {
+		all.WriteString(strings.Join(row, ",") + "\n")
 	}
-}
-
-func TestPlotsAreWellFormed(t *testing.T) {
-	r := sample()
-	r.Config.Measures[0].Title = `Publish <"&>`
-	_, folder := write(t, r, "")
-	plots, _ := filepath.Glob(filepath.Join(folder, "*.svg"))
-	for _, path := range plots {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for d := xml.NewDecoder(strings.NewReader(string(text))); ; {
-			_, err := d.Token()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatalf("%s: %v", filepath.Base(path), err)
-			}
-		}
-		if strings.Contains(string(text), "NaN") || strings.Contains(string(text), "Inf") {
-			t.Errorf("%s has a place that is no number", filepath.Base(path))
-		}
-		if !strings.Contains(string(text), "prefers-color-scheme:dark") {
-			t.Errorf("%s has no dark colours", filepath.Base(path))
+	for name, want := range map[string]string{
+		"median and spread":  "publish,0,ours,rate,OK/s,11000,9000,12340,3,1000,\n",
+		"what a server took": "publish,0,ours,cpu_us_per_op,µs,12.5,12.5,12.5,3,1000,\n",
+		"every size":         "query,1000000,ours,us_per_unit,µs,7.5,7.5,7.5,1,1000,\n",
+		"failure":            "publish,0,broken,,,,,,,,failed in 1 of 2: the relay answers wrongly: <b>\n",
+		"how it was filled":  "fill,10000,ours,bytes_per_event,B,600,600,600,1,10000,\n",
+	} {
+		if !strings.Contains(all.String(), want) {
+			t.Errorf("%s is missing: %s in\n%s", name, want, &all)
 		}
 	}
-}
-
-func TestNotesOfNothingAreAnError(t *testing.T) {
-	if _, _, err := render(sample(), map[string]string{"querry": "lost"}, "page"); err == nil {
-		t.Error("a note would be lost")
+	if strings.Contains(page+all.String(), "777") {
+		t.Error("a server that failed has a figure")
 	}
 }
 
@@ -169,8 +127,8 @@ func TestShortFormSaysSo(t *testing.T) {
 	r := sample()
 	r.Quick = true
 	r.Runs = r.Runs[:8]
-	page, _ := write(t, r, "")
-	for _, want := range []string{"This is the short form", "| query in 5 µs | 2.50 µs |", "Query, 10⁴ events stored"} {
+	page, _ := write(t, r)
+	for _, want := range []string{"This is the short form", "| query in 5 µs | 2.50 µs |", "| Query: events, OK/s | 10⁴ |"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("missing: %s\n%s", want, page)
 		}

@@ -8,14 +8,11 @@ import (
 // summary is what comes first: what this is, and the targets.
 func (p *page) summary() {
 	r := p.results
-	p.printf("<!-- Written by `engram-load report`; what a person adds belongs into %s/%s. -->\n", p.folder, notesName)
+	p.printf("<!-- Written by `engram-load report` (make bench). -->\n")
 	p.printf("# Benchmarks\n\nFigures of %s beside other relays, taken in turn on one machine. Only the ratios mean something elsewhere: the load generator shares the machine's %d cores with the relay that it measures.\n",
 		r.Config.Subject, r.Machine.Cores)
 	if r.Quick {
 		p.printf("\n**This is the short form: few operations, one small corpus, %s. Its figures show that all works, not how fast it is.**\n", rounds(p.rounds()))
-	}
-	if note := p.notes[""]; note != "" {
-		p.printf("\n%s\n", note)
 	}
 	if len(r.Config.Targets) == 0 {
 		return
@@ -35,7 +32,7 @@ func (p *page) summary() {
 		if t.Of == nil {
 			made = ""
 		}
-		rows = append(rows, fmt.Sprintf("| [%s](#%s) | %s | %s | %s | %s |", t.Measure, p.anchor(t.Measure), t.Text, reached, made, v.says()))
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s | %s |", t.Measure, t.Text, reached, made, v.says()))
 	}
 	p.printf("\n## Targets\n\n%d of %d are met", met, len(rows))
 	if known < len(rows) {
@@ -59,20 +56,6 @@ func (p *page) rounds() (n int) {
 	return n
 }
 
-// anchor returns how a browser finds a measure's section.
-func (p *page) anchor(measure string) string {
-	var b strings.Builder
-	for _, c := range strings.ToLower(p.results.Config.Measure(measure).Title) {
-		switch {
-		case c == ' ' || c == '-':
-			b.WriteByte('-')
-		case c >= 'a' && c <= 'z' || c >= '0' && c <= '9':
-			b.WriteRune(c)
-		}
-	}
-	return b.String()
-}
-
 // method says how the figures came about.
 func (p *page) method() {
 	r := p.results
@@ -83,40 +66,19 @@ func (p *page) method() {
 	p.printf("| built with | %s |\n| commit | %s |\n| when | %s to %s |\n| rounds | %d |\n| seed | %d |\n",
 		m.Go, r.Commit, r.Started.Format("2006-01-02 15:04"), r.Ended.Format("15:04 MST"), p.rounds(), r.Config.Seed)
 	p.printf("\n```\nmake bench                # all of it: prepares, measures, writes this page\nmake bench BENCH=quick    # a few minutes\n```\n")
-	p.printf("\nEach round measures all servers, one after the other, so that a drift of the machine meets all of them; the figure is the median over the rounds, and beside it stand the least and the most. The ratio is to `%s`. ", r.Config.Base)
+	p.printf("\nEach round measures all servers, one after the other, so that a drift of the machine meets all of them; the figure is the median over the rounds. Ratios are to `%s`. ", r.Config.Base)
 	p.printf("Events are signed ahead of time and kept on disk. Every answer is checked (ids, counts, order, an OK for each id): a wrong one is a failure, and a failure has no figure. ")
 	p.printf("A server starts anew, with an empty folder, for each workload that writes; workloads that read share a process over a copy of a folder that was filled before. All data fit into the page cache.\n")
-	p.servers()
-	p.filling()
-}
-
-func (p *page) servers() {
+	p.printf("\n### Measures\n\n")
+	for _, m := range r.Config.Measures {
+		p.printf("- **%s** (`%s`): %s\n", m.Title, m.Name, strings.TrimSpace(m.About))
+	}
 	p.printf("\n### Servers\n\n")
-	for _, s := range p.results.Config.Servers {
-		p.printf("**%s**", s.Name)
-		if v := p.results.Versions[s.Name]; v != "" {
-			p.printf(" (%s)", v)
+	for _, s := range r.Config.Servers {
+		version := ""
+		if v := r.Versions[s.Name]; v != "" {
+			version = " (" + v + ")"
 		}
-		p.printf(": %s\n```\n%s\n", strings.TrimSpace(s.About), s.Serve)
-		for _, line := range []string{s.ServeFilled, s.Fill} {
-			if line != "" {
-				p.printf("%s\n", line)
-			}
-		}
-		p.printf("```\n\n")
-	}
-}
-
-// filling says how fast the servers took the corpora, which is no comparison:
-// each has a way of its own.
-func (p *page) filling() {
-	if len(p.results.Fills) == 0 {
-		return
-	}
-	p.printf("### Filling\n\nHow the folders were filled that the reading workloads share. Each server does it in its own way (some without checking signatures), so this compares sizes, not speeds.\n\n")
-	p.printf("| server | events | seconds | on disk, bytes per event | on disk ÷ JSON |\n|---|--:|--:|--:|--:|\n")
-	for _, f := range p.results.Fills {
-		p.printf("| %s | %s | %s | %s | %s |\n", f.Server, power(f.Size), number(f.Seconds),
-			number(float64(f.Bytes)/float64(f.Size)), number(float64(f.Bytes)/float64(max(f.Corpus, 1))))
+		p.printf("- **%s**%s: %s `%s`\n", s.Name, version, strings.TrimSpace(s.About), s.Serve)
 	}
 }

@@ -25,7 +25,7 @@ func processorTime(t testing.TB) time.Duration {
 
 // TestLatency: recall and search over a local copy take milliseconds of the
 // processor, so that other programs beside a test do not count. The bound is that
-// of docs/benchmarks.md with ENGRAMD_SOAK set, for 10,000 memories; a loose one
+// of docs/benchmarks/RECALL.md with ENGRAMD_SOAK set, for 10,000 memories; a loose one
 // for 1,000 of them otherwise.
 func TestLatency(t *testing.T) {
 	if testing.Short() {
