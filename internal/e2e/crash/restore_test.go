@@ -22,6 +22,7 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/snapshot/bundle"
 )
 
@@ -85,7 +86,7 @@ func (f folder) heads() (ids map[string]bool, staged int) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	s, err := sqlite.Open(f.t.Context(), sqlite.Options{Path: sqlite.File(f.dir), Table: table})
+	s, err := sqlite.Open(f.t.Context(), sqlite.Options{Options: engine.Options{Path: engine.File(f.dir)}, Table: table})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func (f folder) heads() (ids map[string]bool, staged int) {
 	if err := s.Close(); err != nil {
 		f.t.Fatal(err)
 	}
-	db, err := sql.Open("sqlite3", sqlite.File(f.dir))
+	db, err := sql.Open("sqlite3", engine.File(f.dir))
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/relay/store/sqlite/storetest"
 )
 
@@ -17,10 +18,10 @@ import (
 func DataOf(t *testing.T, o gate.Options, events iter.Seq[*nostr.Event]) string {
 	t.Helper()
 	data := filepath.Join(t.TempDir(), "data")
-	if err := sqlite.PrepareDir(data); err != nil {
+	if err := engine.PrepareDir(data); err != nil {
 		t.Fatal(err)
 	}
-	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: sqlite.File(data), Table: storetest.MustTable(t, o)})
+	s, err := sqlite.Open(t.Context(), sqlite.Options{Options: engine.Options{Path: engine.File(data)}, Table: storetest.MustTable(t, o)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func (s *Service) checkOffer(ctx context.Context, c Caller, r CreateRequest) (of
 		return o, Wrong("deadline", "must be in the future")
 	case r.Deadline != nil && r.Deadline.Year() > 9999:
 		return o, Wrong("deadline", "is no time")
-	case r.WorkerPubKey != "" && !isPubKey(r.WorkerPubKey):
+	case r.WorkerPubKey != "" && !nostr.IsValid32ByteHex(r.WorkerPubKey):
 		return o, Wrong("worker_pubkey", "must be 64 lower-case hex digits")
 	}
 	var err error

@@ -2,10 +2,7 @@ package contracts
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -135,31 +132,14 @@ func (m *mover) signedAs(ctx context.Context, key string, notBefore int64, p *st
 // decisionEvent returns a decision without author, time and signature. An offer
 // that nobody has accepted has one p tag.
 func (m *mover) decisionEvent(ctx context.Context, p *store.ContractPair, to niptemp.Status, note string) (nostr.Event, error) {
-	terms, _, err := m.terms(ctx, p)
+	content, err := m.content(ctx, p, p.Worker, to, note)
 	if err != nil {
 		return nostr.Event{}, err
 	}
-	known := m.agents.names()
-	content := stateContent{
-		ContractID: p.Contract, Status: to, PreviousStatus: niptemp.Status(p.Status), Note: note, PosterAgentID: known.of(ctx, p.Poster),
-		AmountSats: terms.AmountSats, Description: terms.Description, TransitionAt: m.clock().UTC().Format(time.RFC3339),
+	if p.Worker != "" && p.Status != string(niptemp.Open) {
+		return m.pub.stateEvent(content, p.Poster, p.Worker)
 	}
-	tags := nostr.Tags{{"d", p.Contract}, {"p", p.Poster}}
-	if p.Worker != "" {
-		worker := known.of(ctx, p.Worker)
-		content.WorkerAgentID = &worker
-		if p.Status != string(niptemp.Open) {
-			tags = append(tags, nostr.Tag{"p", p.Worker})
-		}
-	}
-	if known.fail != nil {
-		return nostr.Event{}, known.fail
-	}
-	text, err := json.Marshal(content)
-	if err != nil {
-		return nostr.Event{}, fmt.Errorf("contract state: %w", err)
-	}
-	return nostr.Event{Kind: niptemp.KindState, Content: string(text), Tags: tags}, nil
+	return m.pub.stateEvent(content, p.Poster)
 }
 
 // moveBy publishes a decision and returns the state after it, which is not the

@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 
 	"engramd/internal/protocol/wire"
 	"engramd/internal/relay"
+	"engramd/internal/relay/store"
 	"engramd/nips/nip01"
 	"engramd/nips/niptemp"
 )
@@ -146,13 +146,17 @@ type stateContent struct {
 }
 
 // stateEvent returns a state without author, time and signature.
-func (pb *publisher) stateEvent(c stateContent, to string) (nostr.Event, error) {
+func (pb *publisher) stateEvent(c stateContent, to ...string) (nostr.Event, error) {
 	c.TransitionAt = pb.clock().UTC().Format(time.RFC3339)
 	content, err := json.Marshal(c)
 	if err != nil {
 		return nostr.Event{}, fmt.Errorf("contract state: %w", err)
 	}
-	return nostr.Event{Kind: niptemp.KindState, Content: string(content), Tags: nostr.Tags{{"d", c.ContractID}, {"p", to}}}, nil
+	tags := nostr.Tags{{"d", c.ContractID}}
+	for _, key := range to {
+		tags = append(tags, nostr.Tag{"p", key})
+	}
+	return nostr.Event{Kind: niptemp.KindState, Content: string(content), Tags: tags}, nil
 }
 
 // entryContent is the content of a kind-30090 event, as NIP-TEMP prints it.
@@ -210,16 +214,10 @@ func saysEntry(e niptemp.EntryText, contract, to string, r EntryRequest, c Calle
 		return Wrong("event", "its author is not the caller's agent id")
 	case r.EntryID != "" && r.EntryID != e.EntryID:
 		return Wrong("entry_id", "it is not that of the event")
-	case e.EntryID != "" && !IsEntryID(e.EntryID):
+	case e.EntryID != "" && !store.IsEntryID(e.EntryID):
 		return Wrong("event", "its entry id must be mem_ and 12 lower-case hex digits")
 	}
 	return nil
-}
-
-// IsEntryID reports whether s is "mem_" and 12 lower-case hex digits.
-func IsEntryID(s string) bool {
-	rest, ok := strings.CutPrefix(s, "mem_")
-	return ok && len(rest) == 12 && strings.Trim(rest, "0123456789abcdef") == ""
 }
 
 // random reads n random bytes.

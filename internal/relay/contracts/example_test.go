@@ -54,7 +54,7 @@ func TestWorkedExample(t *testing.T) {
 					}
 				default:
 					e := w.say(c, id, kind, vis, text)
-					if (e.NostrEventID != nil) != (vis == Shared) || e.AuthorAgentID != c.AgentID || !IsEntryID(e.EntryID) {
+					if (e.NostrEventID != nil) != (vis == Shared) || e.AuthorAgentID != c.AgentID || !store.IsEntryID(e.EntryID) {
 						t.Errorf("entry %+v", e)
 					}
 				}

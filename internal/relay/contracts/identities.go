@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"engramd/internal/relay/fairness"
+
+	"github.com/nbd-wtf/go-nostr"
 )
 
 // directory decides who may do what with the names of agents, and looks them up.
@@ -42,7 +44,7 @@ func (a *directory) Bind(ctx context.Context, c Caller, agentID, pubkey string) 
 		return Identity{}, errNobody()
 	case !IsAgentName(agentID):
 		return Identity{}, Wrong("agent_id", "must be 1 to 64 of A–Z a–z 0–9 . _ - and no key")
-	case !isPubKey(pubkey):
+	case !nostr.IsValid32ByteHex(pubkey):
 		return Identity{}, Wrong("pubkey", "must be 64 lower-case hex digits")
 	case pubkey != c.PubKey:
 		return Identity{}, Refuse(Forbidden, "only the holder of a key binds a name to it")
@@ -64,20 +66,25 @@ func (a *directory) Bind(ctx context.Context, c Caller, agentID, pubkey string) 
 
 // Identity returns the public part of a named agent, by name or key.
 func (a *directory) Identity(ctx context.Context, agentID string) (Identity, error) {
-	var found *Identity
-	var err error
-	if isPubKey(agentID) {
-		found, err = a.identities.ByPubKey(ctx, agentID)
-	} else if IsAgentName(agentID) {
-		found, err = a.identities.ByAgent(ctx, agentID)
+	found, err := a.named(ctx, agentID)
+	if err == nil && found == nil {
+		err = errNotFound("identity")
 	}
 	if err != nil {
 		return Identity{}, err
 	}
-	if found == nil {
-		return Identity{}, errNotFound("identity")
-	}
 	return *found, nil
+}
+
+// named returns the identity of a name or a key, nil for none.
+func (a *directory) named(ctx context.Context, agentID string) (*Identity, error) {
+	switch {
+	case nostr.IsValid32ByteHex(agentID):
+		return a.identities.ByPubKey(ctx, agentID)
+	case IsAgentName(agentID):
+		return a.identities.ByAgent(ctx, agentID)
+	}
+	return nil, nil
 }
 
 // Claim gives the caller the key that the server holds for them, and the server
@@ -100,19 +107,25 @@ func (a *directory) Claim(ctx context.Context, c Caller, agentID string) (Claime
 	return a.identities.Claim(ctx, agentID)
 }
 
+// manages refuses callers who may not change an identity, and uses up the proof
+// of those who may: the operator, and where it says so the agent itself.
+func (a *directory) manages(ctx context.Context, c Caller, agentID string, itself bool, refusal string) error {
+	switch {
+	case c.Nobody():
+		return errNobody()
+	case !c.Operator && !(itself && agentID == c.Agent()):
+		return Refuse(Forbidden, "%s", refusal)
+	case !IsAgentName(agentID):
+		return errNotFound("identity")
+	}
+	return c.spend(ctx)
+}
+
 // Rotate makes a new bearer token for a key that the server holds, and voids
 // those before. It is for the agent itself, which proves itself by the token it
 // has, and for the operator, when that token was lost or has leaked.
 func (a *directory) Rotate(ctx context.Context, c Caller, agentID string) (Provisioned, error) {
-	switch {
-	case c.Nobody():
-		return Provisioned{}, errNobody()
-	case !c.Operator && agentID != c.Agent():
-		return Provisioned{}, Refuse(Forbidden, "only the agent itself and the operator renew its token")
-	case !IsAgentName(agentID):
-		return Provisioned{}, errNotFound("identity")
-	}
-	if err := c.spend(ctx); err != nil {
+	if err := a.manages(ctx, c, agentID, true, "only the agent itself and the operator renew its token"); err != nil {
 		return Provisioned{}, err
 	}
 	return a.identities.Rotate(ctx, agentID)
@@ -121,15 +134,7 @@ func (a *directory) Rotate(ctx context.Context, c Caller, agentID string) (Provi
 // Void voids the bearer tokens of a key that the server holds. Whoever may call
 // Rotate may call it.
 func (a *directory) Void(ctx context.Context, c Caller, agentID string) (Identity, error) {
-	switch {
-	case c.Nobody():
-		return Identity{}, errNobody()
-	case !c.Operator && agentID != c.Agent():
-		return Identity{}, Refuse(Forbidden, "only the agent itself and the operator void its tokens")
-	case !IsAgentName(agentID):
-		return Identity{}, errNotFound("identity")
-	}
-	if err := c.spend(ctx); err != nil {
+	if err := a.manages(ctx, c, agentID, true, "only the agent itself and the operator void its tokens"); err != nil {
 		return Identity{}, err
 	}
 	return a.identities.Void(ctx, agentID)
@@ -163,15 +168,7 @@ func (a *directory) Identities(ctx context.Context, c Caller, limit, offset int)
 // Forget deletes an identity for the operator, with its key if the server holds
 // it and withKey is true. The name is free again.
 func (a *directory) Forget(ctx context.Context, c Caller, agentID string, withKey bool) (Identity, error) {
-	switch {
-	case c.Nobody():
-		return Identity{}, errNobody()
-	case !c.Operator:
-		return Identity{}, Refuse(Forbidden, "only the operator deletes identities")
-	case !IsAgentName(agentID):
-		return Identity{}, errNotFound("identity")
-	}
-	if err := c.spend(ctx); err != nil {
+	if err := a.manages(ctx, c, agentID, false, "only the operator deletes identities"); err != nil {
 		return Identity{}, err
 	}
 	return a.identities.Delete(ctx, agentID, withKey)
@@ -206,13 +203,10 @@ func (n *names) of(ctx context.Context, pubkey string) string {
 // pubkeyOf returns the pubkey of an agent id, or of a pubkey in hex; "" for an
 // id that nobody has.
 func (a *directory) pubkeyOf(ctx context.Context, agentID string) (string, error) {
-	if isPubKey(agentID) {
+	if nostr.IsValid32ByteHex(agentID) {
 		return agentID, nil
 	}
-	if !IsAgentName(agentID) {
-		return "", nil
-	}
-	identity, err := a.identities.ByAgent(ctx, agentID)
+	identity, err := a.named(ctx, agentID)
 	if err != nil || identity == nil {
 		return "", err
 	}

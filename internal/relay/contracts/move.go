@@ -181,25 +181,13 @@ func (m *mover) moveEvent(ctx context.Context, v *view, r MoveRequest) (*nostr.E
 
 // signedMove signs a move with a key that the server holds.
 func (m *mover) signedMove(ctx context.Context, p *store.ContractPair, author, to string, r MoveRequest) (*nostr.Event, error) {
-	terms, _, err := m.terms(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	known := m.agents.names()
-	content := stateContent{
-		ContractID: p.Contract, Status: r.Status, PreviousStatus: niptemp.Status(p.Status), Note: r.Note,
-		PosterAgentID: known.of(ctx, p.Poster), AmountSats: terms.AmountSats, Description: terms.Description,
-	}
 	worker := p.Worker
 	if worker == "" && author != p.Poster {
 		worker = author
 	}
-	if worker != "" {
-		id := known.of(ctx, worker)
-		content.WorkerAgentID = &id
-	}
-	if known.fail != nil {
-		return nil, known.fail
+	content, err := m.content(ctx, p, worker, r.Status, r.Note)
+	if err != nil {
+		return nil, err
 	}
 	ev, err := m.pub.stateEvent(content, to)
 	if err != nil {
@@ -218,4 +206,22 @@ func (m *mover) signedMove(ctx context.Context, p *store.ContractPair, author, t
 		return nil, err
 	}
 	return m.pub.signed(ctx, author, last, ev)
+}
+
+// content is what a state event says of a move.
+func (m *mover) content(ctx context.Context, p *store.ContractPair, worker string, to niptemp.Status, note string) (stateContent, error) {
+	terms, _, err := m.terms(ctx, p)
+	if err != nil {
+		return stateContent{}, err
+	}
+	known := m.agents.names()
+	c := stateContent{
+		ContractID: p.Contract, Status: to, PreviousStatus: niptemp.Status(p.Status), Note: note,
+		PosterAgentID: known.of(ctx, p.Poster), AmountSats: terms.AmountSats, Description: terms.Description,
+	}
+	if worker != "" {
+		id := known.of(ctx, worker)
+		c.WorkerAgentID = &id
+	}
+	return c, known.fail
 }

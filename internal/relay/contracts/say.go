@@ -284,7 +284,7 @@ func rowOf(ev *nostr.Event, said niptemp.EntryText) store.ThreadEntry {
 	if said.Sealed {
 		row.Form = store.EntrySealed
 	}
-	if !IsEntryID(row.Entry) {
+	if !store.IsEntryID(row.Entry) {
 		row.Entry = "mem_" + ev.ID[:12]
 	}
 	return row
@@ -322,7 +322,7 @@ func (s *Service) sayPrivate(ctx context.Context, v *view, r EntryRequest) (Entr
 			return Entry{}, err
 		}
 	}
-	if !IsEntryID(name) {
+	if !store.IsEntryID(name) {
 		return Entry{}, Wrong("entry_id", "must be mem_ and 12 lower-case hex digits")
 	}
 	id, _ := hex.DecodeString(name[4:]) // IsEntryID

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr/nip19"
@@ -86,31 +87,11 @@ func errNobody() *Error {
 // IsAgentName reports whether s may be an agent's name: 1 to 64 of A–Z a–z 0–9
 // . _ -, but not 64 hex digits, which are a key.
 func IsAgentName(s string) bool {
-	if len(s) == 0 || len(s) > 64 {
+	if len(s) == 0 || len(s) > 64 || strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "" {
 		return false
-	}
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == '-':
-		default:
-			return false
-		}
 	}
 	_, err := hex.DecodeString(s)
 	return len(s) != 64 || err != nil
-}
-
-// isPubKey reports whether s is 64 lower-case hex digits.
-func isPubKey(s string) bool {
-	if len(s) != 64 {
-		return false
-	}
-	for i := 0; i < len(s); i++ {
-		if (s[i] < '0' || s[i] > '9') && (s[i] < 'a' || s[i] > 'f') {
-			return false
-		}
-	}
-	return true
 }
 
 // npub returns a key in the form of NIP-19; the text itself if it is not a key.

@@ -27,6 +27,7 @@ import (
 	"engramd/internal/relay/policy"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/relay/store/sqlite/storetest"
 	"engramd/nips/niptemp"
 )
@@ -87,7 +88,7 @@ func (w *world) open() {
 	w.relay, err = relay.New(relay.Config{Names: names, Clock: w.clock.Now, Guesses: guesses}, w.rules)
 	must(err)
 	storetest.New(w.tb, w.path)
-	w.store, err = sqlite.Open(context.Background(), sqlite.Options{Path: w.path, OnCommit: w.relay.Committed, Clock: w.clock.Now, Table: w.rules})
+	w.store, err = sqlite.Open(context.Background(), sqlite.Options{Options: engine.Options{Path: w.path, Clock: w.clock.Now}, OnCommit: w.relay.Committed, Table: w.rules})
 	must(err)
 	writes, err := policy.New(policy.Options{Clock: w.clock.Now, Reader: relay.ReaderFrom, RelayNames: names})
 	must(err)

@@ -8,6 +8,7 @@ import (
 	"engramd/internal/relay/contracts/vault"
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/engine"
 )
 
 // A node starts with its cluster's master key only, even if nothing is sealed
@@ -20,7 +21,7 @@ func TestNodesHaveOneMasterKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(dir, "a.db"), Table: table})
+	s, err := sqlite.Open(t.Context(), sqlite.Options{Options: engine.Options{Path: filepath.Join(dir, "a.db")}, Table: table})
 	if err != nil {
 		t.Fatal(err)
 	}

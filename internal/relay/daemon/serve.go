@@ -24,6 +24,7 @@ import (
 	"engramd/internal/relay/memlimit"
 	"engramd/internal/relay/metrics"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/engine"
 )
 
 // Options are what Serve is given.
@@ -64,7 +65,7 @@ type process struct {
 	level   slog.LevelVar
 	failed  chan error // a part cannot go on
 
-	lock      *sqlite.DirLock
+	lock      *engine.DirLock
 	memory    *memlimit.Watch
 	ports     ports
 	relay     *relay.Relay
@@ -134,7 +135,7 @@ func (p *process) run(ctx context.Context) error {
 func (p *process) start(ctx context.Context) (err error) {
 	wiring.Private()
 	wiring.CollectLess(p.env)
-	fairness.Beside(sqlite.ThreadsInC(p.cfg.Store.Readers))
+	fairness.Beside(engine.ThreadsInC(p.cfg.Store.Readers))
 	p.memory = memlimit.New(p.cfg.Limits.Memory, memlimit.Options{Fixed: wiring.IsSet(p.env, "GOMEMLIMIT")})
 	go p.memory.Run(ctx)
 	if p.lock, err = takeFolder(p.cfg.Data); err != nil {
@@ -162,15 +163,15 @@ func (p *process) start(ctx context.Context) (err error) {
 }
 
 // takeFolder takes the data folder for this process.
-func takeFolder(dir string) (*sqlite.DirLock, error) {
-	if err := sqlite.PrepareDir(dir); err != nil {
+func takeFolder(dir string) (*engine.DirLock, error) {
+	if err := engine.PrepareDir(dir); err != nil {
 		return nil, err
 	}
-	lock, err := sqlite.Lock(dir)
+	lock, err := engine.Lock(dir)
 	if err != nil {
 		return nil, err
 	}
-	return lock, sqlite.SweepScratch(dir)
+	return lock, engine.SweepScratch(dir)
 }
 
 // ready logs the line that operators and tests wait for.

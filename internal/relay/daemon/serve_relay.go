@@ -12,10 +12,11 @@ import (
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/gate"
-	relayhttp "engramd/internal/relay/http"
+	"engramd/internal/relay/http"
 	"engramd/internal/relay/logging/redact"
 	"engramd/internal/relay/metrics"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/relay/websocket"
 	"engramd/internal/web"
 )
@@ -67,9 +68,11 @@ func (p *process) openStore(ctx context.Context, table *gate.Table) error {
 		return err
 	}
 	p.store, err = sqlite.Open(ctx, sqlite.Options{
-		Path: sqlite.File(p.cfg.Data), Readers: p.cfg.Store.Readers, Table: table,
-		MaxBatch: p.cfg.Store.MaxBatch, Log: p.log, Observe: p.metrics.Store, OnCommit: p.relay.Committed, Live: live,
-		Clock: p.member.now, Sequenced: !p.lead.alone(), Admit: p.rules.admit, Changed: p.rules.changed,
+		Options: engine.Options{
+			Path: engine.File(p.cfg.Data), Readers: p.cfg.Store.Readers, MaxBatch: p.cfg.Store.MaxBatch,
+			Log: p.log, Observe: p.metrics.Store, Clock: p.member.now,
+		},
+		Table: table, OnCommit: p.relay.Committed, Live: live, Sequenced: !p.lead.alone(), Admit: p.rules.admit, Changed: p.rules.changed,
 	})
 	if err != nil {
 		return err

@@ -1,6 +1,9 @@
 package store
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // Errors of the contract memory's own tables.
 var (
@@ -128,4 +131,10 @@ type Gap struct {
 	Role             string // of its author, "" where it was not known
 	Status, Previous string
 	CreatedAt        int64
+}
+
+// IsEntryID reports whether s is "mem_" and 12 lower-case hex digits.
+func IsEntryID(s string) bool {
+	rest, ok := strings.CutPrefix(s, "mem_")
+	return ok && len(rest) == 12 && strings.Trim(rest, "0123456789abcdef") == ""
 }

@@ -14,6 +14,7 @@ import (
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/keys"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/engine"
 )
 
 // backupCommand is `engramd backup FILE`.
@@ -74,7 +75,7 @@ func (c *backupCommand) belongings() ([]string, error) {
 		return nil, err
 	}
 	var keep []string
-	name := filepath.Base(sqlite.File(c.cfg.Data))
+	name := filepath.Base(engine.File(c.cfg.Data))
 	for _, e := range entries {
 		own := strings.HasPrefix(e.Name(), name) || strings.HasSuffix(e.Name(), ".lock") || e.Name() == control.Name
 		path := filepath.Join(c.cfg.Data, e.Name())

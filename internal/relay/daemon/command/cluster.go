@@ -21,6 +21,7 @@ import (
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/keys/keyfile"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/engine"
 )
 
 // clusterCommand is `engramd cluster VERB`.
@@ -98,13 +99,13 @@ func (c *clusterCommand) Run(ctx context.Context) error {
 	wiring.Private()
 	switch c.verb {
 	case "init":
-		return c.alone(func(*sqlite.DirLock) error { return c.init(ctx) })
+		return c.alone(func(*engine.DirLock) error { return c.init(ctx) })
 	case "join":
-		return c.alone(func(*sqlite.DirLock) error { return c.join(ctx) })
+		return c.alone(func(*engine.DirLock) error { return c.join(ctx) })
 	case "leave":
-		return c.alone(func(*sqlite.DirLock) error { return c.leave(ctx) })
+		return c.alone(func(*engine.DirLock) error { return c.leave(ctx) })
 	case "void":
-		return c.alone(func(*sqlite.DirLock) error { return c.void(ctx) })
+		return c.alone(func(*engine.DirLock) error { return c.void(ctx) })
 	case "show":
 		return c.show(ctx)
 	}
@@ -112,11 +113,11 @@ func (c *clusterCommand) Run(ctx context.Context) error {
 }
 
 // alone does work while nobody else has the data folder.
-func (c *clusterCommand) alone(work func(*sqlite.DirLock) error) (err error) {
-	if err := sqlite.PrepareDir(c.cfg.Data); err != nil {
+func (c *clusterCommand) alone(work func(*engine.DirLock) error) (err error) {
+	if err := engine.PrepareDir(c.cfg.Data); err != nil {
 		return err
 	}
-	lock, err := sqlite.Lock(c.cfg.Data)
+	lock, err := engine.Lock(c.cfg.Data)
 	if err != nil {
 		return err
 	}
@@ -193,7 +194,7 @@ func say(ctx context.Context, conn *jetstream.Conn, id membership.Identity, comm
 
 // join fetches another node's database.
 func (c *clusterCommand) join(ctx context.Context) error {
-	path := sqlite.File(c.cfg.Data)
+	path := engine.File(c.cfg.Data)
 	for _, file := range []string{path, filepath.Join(c.cfg.Data, membership.File)} {
 		if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("%s is there already: a node joins with an empty data folder", file)
@@ -246,7 +247,7 @@ func placeOf(ctx context.Context, path string) (cluster.Place, error) {
 	if err != nil {
 		return cluster.Place{}, err
 	}
-	s, err := sqlite.Open(ctx, sqlite.Options{Path: path, Table: table, ReadOnly: true})
+	s, err := sqlite.Open(ctx, sqlite.Options{Options: engine.Options{Path: path, ReadOnly: true}, Table: table})
 	if err != nil {
 		return cluster.Place{}, err
 	}
@@ -262,7 +263,7 @@ func placeOf(ctx context.Context, path string) (cluster.Place, error) {
 
 // show prints the shared options that the database has.
 func (c *clusterCommand) show(ctx context.Context) error {
-	place, err := placeOf(ctx, sqlite.File(c.cfg.Data))
+	place, err := placeOf(ctx, engine.File(c.cfg.Data))
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/keys/keyfile"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/engine"
 )
 
 // leave makes the database one that stands alone. The folder is no node's before
@@ -27,7 +28,7 @@ func (c *clusterCommand) leave(ctx context.Context) error {
 	if err != nil && !none {
 		return err
 	}
-	path := sqlite.File(c.cfg.Data)
+	path := engine.File(c.cfg.Data)
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		if none {
 			return membership.ErrNone
@@ -43,7 +44,7 @@ func (c *clusterCommand) leave(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := sqlite.Open(ctx, sqlite.Options{Path: path, Table: table, Sequenced: true})
+	s, err := sqlite.Open(ctx, sqlite.Options{Options: engine.Options{Path: path}, Table: table, Sequenced: true})
 	if err != nil {
 		return err
 	}
@@ -57,8 +58,8 @@ func (c *clusterCommand) tell(ctx context.Context) error {
 	if c.verb == "configure" {
 		name, args.Text = orders.Configure, config.SharedText(c.cfg)
 	}
-	lock, err := sqlite.Lock(c.cfg.Data)
-	if errors.Is(err, sqlite.ErrLocked) {
+	lock, err := engine.Lock(c.cfg.Data)
+	if errors.Is(err, engine.ErrLocked) {
 		_, err = control.Ask(ctx, c.cfg.Data, name, args, nil)
 		return err
 	}
@@ -74,7 +75,7 @@ func (c *clusterCommand) void(ctx context.Context) error {
 	if _, err := membership.Read(c.cfg.Data); err != nil {
 		return err
 	}
-	place, err := placeOf(ctx, sqlite.File(c.cfg.Data))
+	place, err := placeOf(ctx, engine.File(c.cfg.Data))
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"engramd/internal/relay/daemon/membership"
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/engine"
 )
 
 // shortLog is a log of one node that takes a few messages.
@@ -48,7 +49,7 @@ func (l *shortLog) MaxMessage() int                                        { ret
 func nodeFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := sqlite.PrepareDir(dir); err != nil {
+	if err := engine.PrepareDir(dir); err != nil {
 		t.Fatal(err)
 	}
 	id := membership.Identity{Cluster: cluster.ClusterID{1}, Node: cluster.NodeID{2}, Boot: 1}
@@ -59,7 +60,7 @@ func nodeFolder(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: sqlite.File(dir), Table: table, Sequenced: true})
+	s, err := sqlite.Open(t.Context(), sqlite.Options{Options: engine.Options{Path: engine.File(dir)}, Table: table, Sequenced: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ func TestLeaveHalfWay(t *testing.T) {
 			c := &clusterCommand{base: base{Main: &Main{}, cfg: cfg}}
 			file := filepath.Join(dir, membership.File)
 			if interrupted {
-				path := sqlite.File(dir)
+				path := engine.File(dir)
 				aside := path + ".aside"
 				if err := errors.Join(os.Rename(path, aside), os.Mkdir(path, 0o700)); err != nil {
 					t.Fatal(err)
@@ -114,7 +115,7 @@ func TestLeaveHalfWay(t *testing.T) {
 			if err := c.leave(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := placeOf(t.Context(), sqlite.File(dir)); err == nil {
+			if _, err := placeOf(t.Context(), engine.File(dir)); err == nil {
 				t.Error("it has a place in a log still")
 			}
 			if err := c.leave(t.Context()); !errors.Is(err, membership.ErrNone) {

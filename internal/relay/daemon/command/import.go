@@ -18,6 +18,7 @@ import (
 	"engramd/internal/relay/ingest"
 	"engramd/internal/relay/policy"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/engine"
 )
 
 // importCommand is `engramd import [--replace] [FILE|-]`.
@@ -62,11 +63,11 @@ func (c *importCommand) Run(ctx context.Context) error {
 }
 
 func (c *importCommand) importEvents(ctx context.Context, p ingest.Replacing) (ingest.Tally, error) {
-	if err := sqlite.PrepareDir(c.cfg.Data); err != nil {
+	if err := engine.PrepareDir(c.cfg.Data); err != nil {
 		return ingest.Tally{}, err
 	}
-	lock, err := sqlite.Lock(c.cfg.Data)
-	if errors.Is(err, sqlite.ErrLocked) {
+	lock, err := engine.Lock(c.cfg.Data)
+	if errors.Is(err, engine.ErrLocked) {
 		t, sendErr := control.Import(ctx, c.cfg.Data, c.replace, c.in, p)
 		if sendErr != nil {
 			return t, fmt.Errorf("%w: %w", err, sendErr)
@@ -119,7 +120,8 @@ func openAlone(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) {
 		return nil, err
 	}
 	return sqlite.Open(ctx, sqlite.Options{
-		Path: sqlite.File(cfg.Data), Table: table, MaxBatch: max(cfg.Store.MaxBatch, importBatch), Live: wiring.StoreLive(cfg),
+		Options: engine.Options{Path: engine.File(cfg.Data), MaxBatch: max(cfg.Store.MaxBatch, importBatch)},
+		Table:   table, Live: wiring.StoreLive(cfg),
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"engramd/internal/relay/control"
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/engine"
 )
 
 // openBeside opens the database for reading, whether a daemon runs or not. One
@@ -24,7 +25,7 @@ func openBeside(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) 
 // copy that it brings up to date. It says so on out.
 func openAnyVersion(ctx context.Context, cfg *config.Config, out io.Writer) (*sqlite.Store, error) {
 	wiring.Private()
-	scratch, err := sqlite.TempDir(cfg.Data)
+	scratch, err := engine.TempDir(cfg.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +34,7 @@ func openAnyVersion(ctx context.Context, cfg *config.Config, out io.Writer) (*sq
 		return nil, err
 	}
 	if version, older := s.Older(); older {
-		latest, err := sqlite.Latest()
+		latest, err := engine.Latest()
 		if err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
@@ -52,14 +53,14 @@ func openReading(ctx context.Context, cfg *config.Config, change func(*sqlite.Op
 	if err := databaseThere(cfg); err != nil {
 		return nil, err
 	}
-	o := sqlite.Options{Path: sqlite.File(cfg.Data), Table: table, ReadOnly: true, Live: live}
+	o := sqlite.Options{Options: engine.Options{Path: engine.File(cfg.Data), ReadOnly: true}, Table: table, Live: live}
 	change(&o)
 	return sqlite.Open(ctx, o)
 }
 
 // databaseThere keeps commands that need a database from making one.
 func databaseThere(cfg *config.Config) error {
-	_, err := os.Stat(sqlite.File(cfg.Data))
+	_, err := os.Stat(engine.File(cfg.Data))
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("there is no database in %s: give the data folder with --data, or make one with engramd serve", cfg.Data)
 	}
@@ -70,11 +71,11 @@ func databaseThere(cfg *config.Config) error {
 // whose answer is read into result and from which hear, if it is not nil, gets what
 // it tells while it is at it; or here, where nobody else has the database open.
 func order(ctx context.Context, cfg *config.Config, command string, args, result any, hear func(json.RawMessage), here func(*sqlite.Store) error) (err error) {
-	if err := sqlite.PrepareDir(cfg.Data); err != nil {
+	if err := engine.PrepareDir(cfg.Data); err != nil {
 		return err
 	}
-	lock, err := sqlite.Lock(cfg.Data)
-	if errors.Is(err, sqlite.ErrLocked) {
+	lock, err := engine.Lock(cfg.Data)
+	if errors.Is(err, engine.ErrLocked) {
 		answer, failed := control.Ask(ctx, cfg.Data, command, args, hear)
 		if unreachable := new(control.UnreachableError); errors.As(failed, &unreachable) {
 			return fmt.Errorf("%w: %w", err, failed)

@@ -14,6 +14,7 @@ import (
 	"engramd/internal/relay/daemon/wiring"
 	relaykeys "engramd/internal/relay/keys"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/engine"
 )
 
 // relayKeyCommand is `engramd relay-key VERB`.
@@ -102,8 +103,8 @@ func (c *relayKeyCommand) change(ctx context.Context) error {
 
 // adopt makes what is in the file or the variable the relay's key.
 func (c *relayKeyCommand) adopt(ctx context.Context) error {
-	lock, err := sqlite.Lock(c.cfg.Data)
-	if errors.Is(err, sqlite.ErrLocked) {
+	lock, err := engine.Lock(c.cfg.Data)
+	if errors.Is(err, engine.ErrLocked) {
 		return fmt.Errorf("%w: stop it first, or use engramd relay-key rotate", err)
 	}
 	if err != nil {

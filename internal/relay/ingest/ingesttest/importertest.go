@@ -12,6 +12,7 @@ import (
 	"engramd/internal/relay/policy"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/engine"
 )
 
 // World is an importer over a new store in a folder of its own.
@@ -30,7 +31,7 @@ func Open(t testing.TB, live store.Live) World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: sqlite.File(dir), Table: table, Live: live})
+	s, err := sqlite.Open(t.Context(), sqlite.Options{Options: engine.Options{Path: engine.File(dir)}, Table: table, Live: live})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -43,18 +44,11 @@ func Text(v engine.Value) (string, error) {
 
 // Hex32 decodes 64 lower-case hex digits.
 func Hex32(s string) ([]byte, bool) {
-	if len(s) != 64 {
+	if len(s) != 64 || !IsHex(s) {
 		return nil, false
 	}
-	out := make([]byte, 32)
-	for i := range out {
-		hi, lo := nibble(s[2*i]), nibble(s[2*i+1])
-		if hi > 15 || lo > 15 {
-			return nil, false
-		}
-		out[i] = hi<<4 | lo
-	}
-	return out, true
+	out, err := hex.DecodeString(s)
+	return out, err == nil
 }
 
 // HexOf is the hex of a 32-byte column.
@@ -64,25 +58,7 @@ func HexOf(v engine.Value) string {
 }
 
 // IsHex reports whether there are lower-case hex digits only.
-func IsHex(s []byte) bool {
-	for _, c := range s {
-		if nibble(c) > 15 {
-			return false
-		}
-	}
-	return true
-}
-
-// nibble is the value of one lower-case hex digit, 255 for anything else.
-func nibble(c byte) byte {
-	switch {
-	case '0' <= c && c <= '9':
-		return c - '0'
-	case 'a' <= c && c <= 'f':
-		return c - 'a' + 10
-	}
-	return 255
-}
+func IsHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
 // BytesOrNil keeps NULL and an empty BLOB apart.
 func BytesOrNil(b []byte) engine.Value {

@@ -23,12 +23,6 @@ const (
 	sqlVanishPrivate = `DELETE FROM contract_entries WHERE author = ? AND arrived_at <= ? AND seq IS NULL`
 )
 
-// entryDigits is how many hex digits an entry id has behind its prefix.
-const entryDigits = 12
-
-// entryPrefix begins every entry id.
-const entryPrefix = "mem_"
-
 // indexEntry gives an entry its place and its number.
 func (w *threads) indexEntry(r *record, form store.EntryForm, seq int64) error {
 	_, other := pair(r.ev)
@@ -61,9 +55,9 @@ func (w *threads) indexEntry(r *record, form store.EntryForm, seq int64) error {
 // entryName is the id of a shared entry: what its author calls it, if that is
 // an entry id that the thread does not have, else one made from the event's id.
 func (w *threads) entryName(r *record, other []byte) (string, error) {
-	own := entryPrefix + r.ev.ID[:entryDigits]
+	own := "mem_" + r.ev.ID[:12]
 	tag := r.ev.Tags.Find("agentry:entry")
-	if len(tag) < 2 || !isEntryID(tag[1]) {
+	if len(tag) < 2 || !store.IsEntryID(tag[1]) {
 		return own, nil
 	}
 	taken, err := w.c.Exists(sqlEntryTaken, r.ev.Tags.GetD(), tag[1], r.pubkey, other, r.id)
@@ -71,11 +65,6 @@ func (w *threads) entryName(r *record, other []byte) (string, error) {
 		return tag[1], err
 	}
 	return own, nil
-}
-
-// isEntryID reports whether s is "mem_" and 12 lower-case hex digits.
-func isEntryID(s string) bool {
-	return len(s) == len(entryPrefix)+entryDigits && s[:len(entryPrefix)] == entryPrefix && column.IsHex([]byte(s[len(entryPrefix):]))
 }
 
 // A key's contracts: as the lower key of a pair, as the higher one, and as

@@ -13,6 +13,7 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/relay/store/sqlite/storetest"
 )
 
@@ -71,7 +72,7 @@ func TestBackupNeverOverwrites(t *testing.T) {
 		if err := os.WriteFile(name, []byte("precious"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Backup(t.Context(), path); !errors.Is(err, sqlite.ErrExists) {
+		if err := s.Backup(t.Context(), path); !errors.Is(err, engine.ErrExists) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if data, _ := os.ReadFile(name); string(data) != "precious" {

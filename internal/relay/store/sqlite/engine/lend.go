@@ -66,7 +66,7 @@ func (db *DB) lend(ctx context.Context, l *Loan, fn func(ctx context.Context, c 
 	if err != nil {
 		return err
 	}
-	if d := db.o.QueryTimeout(); l.left == 0 {
+	if d := db.o.Timeout(); l.left == 0 {
 		if l.left = math.Inf(1); d > 0 {
 			l.left = d.Seconds() * stepsPerSecond
 		}
@@ -113,7 +113,7 @@ func (db *DB) Snapshot(parent context.Context, how Effort, fn func(ctx context.C
 func (db *DB) InTime(parent context.Context, how Effort, fn func(ctx context.Context, c *Conn) error) error {
 	ctx, cancel := parent, context.CancelFunc(func() {})
 	l := &Loan{How: how, Grace: math.Inf(1), left: math.Inf(1)}
-	if d := db.o.QueryTimeout(); d > 0 {
+	if d := db.o.Timeout(); d > 0 {
 		ctx, cancel = context.WithTimeout(parent, d)
 		l.left = d.Seconds() * stepsPerSecond
 	}

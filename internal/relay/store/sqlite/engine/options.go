@@ -25,7 +25,7 @@ type Options struct {
 	MaxLogBytes   int64                                // size of the write-ahead log beyond which scans are ended for it; default 128 MiB
 	Log           *slog.Logger                         // default: discard
 	Observe       store.Observer                       // default: none
-	QueryTimeout  func() time.Duration                 // what a read may take, asked for each; 0 or less: no limit; default none
+	Timeout       func() time.Duration                 // what a read may take, asked for each; 0 or less: no limit; default none
 	Pacing        Pacing                               // how reads give way
 	Halt          func(error)                          // members are applied as others apply them, or not at all (halt.go); nil: one that fails is answered so
 }
@@ -50,8 +50,8 @@ func (o *Options) Complete() {
 	if o.Observe == nil {
 		o.Observe = Nobody{}
 	}
-	if o.QueryTimeout == nil {
-		o.QueryTimeout = func() time.Duration { return 0 }
+	if o.Timeout == nil {
+		o.Timeout = func() time.Duration { return 0 }
 	}
 }
 

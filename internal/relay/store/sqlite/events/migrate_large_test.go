@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"engramd/internal/e2e/notrun"
-	"engramd/internal/relay/store/sqlite"
 	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/migrations"
 )
@@ -299,7 +298,7 @@ func TestSpillProcess(t *testing.T) {
 	if dir == "" {
 		return
 	}
-	if err := sqlite.PrepareDir(dir); err != nil {
+	if err := engine.PrepareDir(dir); err != nil {
 		t.Fatal(err)
 	}
 	c := database(t, filepath.Join(dir, "engramd.db"))

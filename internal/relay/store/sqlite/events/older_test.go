@@ -12,6 +12,7 @@ import (
 
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/relay/store/sqlite/storetest"
 )
 
@@ -35,7 +36,7 @@ func TestOlderDatabasesAreRead(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine asks much")
 	}
-	latest, err := sqlite.Latest()
+	latest, err := engine.Latest()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,11 +133,11 @@ func TestSweepScratch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lock, err := sqlite.Lock(used)
+	lock, err := engine.Lock(used)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sqlite.SweepScratch(dir); err != nil {
+	if err := engine.SweepScratch(dir); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
@@ -145,7 +146,7 @@ func TestSweepScratch(t *testing.T) {
 	if _, err := os.Stat(used); err != nil {
 		t.Errorf("what is in use is gone: %v", err)
 	}
-	if err := errors.Join(lock.Unlock(), sqlite.SweepScratch(dir)); err != nil {
+	if err := errors.Join(lock.Unlock(), engine.SweepScratch(dir)); err != nil {
 		t.Fatal(err)
 	}
 	wantEmpty(t, dir)

@@ -24,21 +24,15 @@ func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) ap
 		return nil, nil, err
 	}
 	s := &Store{}
-	var halt func(error)
 	if o.Sequenced {
 		o.follows, s.several = true, &sequence{s: s}
-		halt = s.several.halt
+		o.Halt = s.several.halt
 		o.MaxBytes = 0 // a full file would end the store
 	}
 	s.live.Store(&o.Live)
+	o.Timeout = func() time.Duration { return s.live.Load().QueryTimeout }
 	s.o = o
-	s.db = engine.New(engine.Options{
-		Path: o.Path, Readers: o.Readers, ReadOnly: o.ReadOnly, Scratch: o.Scratch, AsIs: o.AsIs,
-		Clock: o.Clock, After: o.After, MaxBatch: o.MaxBatch, MaxQueue: o.MaxQueue, MaxQueueBytes: o.MaxQueueBytes,
-		CacheBytes: o.CacheBytes, MaxLogBytes: o.MaxLogBytes, Log: o.Log, Observe: o.Observe, Pacing: o.pacing,
-		Halt:         halt,
-		QueryTimeout: func() time.Duration { return s.live.Load().QueryTimeout },
-	})
+	s.db = engine.New(o.Options)
 	s.Reader = &query.Reader{DB: s.db, Clock: o.Clock, Observe: o.Observe}
 	s.parts = with(s.db, s.order)
 	s.historyReader = &history.Reader{Reader: s.Reader, Options: s.live.Load, AddArrivals: s.parts.Arrivals}
@@ -83,9 +77,7 @@ func (o *Options) complete() error {
 	if o.Path == "" || o.Table == nil {
 		return errors.New("store: Path and Table are required")
 	}
-	e := engine.Options{Clock: o.Clock, After: o.After, Log: o.Log, Observe: o.Observe}
-	e.Complete()
-	o.Clock, o.After, o.Log, o.Observe = e.Clock, e.After, e.Log, e.Observe
+	o.Options.Complete()
 	if o.OnCommit == nil {
 		o.OnCommit = func([]store.Committed) {}
 	}

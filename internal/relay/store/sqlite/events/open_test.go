@@ -9,6 +9,7 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/relay/store/sqlite/storetest"
 )
 
@@ -28,11 +29,11 @@ func TestOpenRefusesANewerDatabase(t *testing.T) {
 	closed(t, o)
 	outside(t, o.Path, "PRAGMA user_version = 99")
 	_, err := sqlite.Open(t.Context(), o)
-	if !errors.Is(err, sqlite.ErrNewer) || !strings.Contains(err.Error(), "version 99") || !strings.Contains(err.Error(), "up to ") {
+	if !errors.Is(err, engine.ErrNewer) || !strings.Contains(err.Error(), "version 99") || !strings.Contains(err.Error(), "up to ") {
 		t.Errorf("error %v", err)
 	}
 	o.ReadOnly = true
-	if _, err := sqlite.Open(t.Context(), o); !errors.Is(err, sqlite.ErrNewer) {
+	if _, err := sqlite.Open(t.Context(), o); !errors.Is(err, engine.ErrNewer) {
 		t.Errorf("for reading: %v", err)
 	}
 }
@@ -45,7 +46,7 @@ func TestOpenRefusesForeignFiles(t *testing.T) {
 	} {
 		o := storetest.Options(t)
 		outside(t, o.Path, statements...)
-		if _, err := sqlite.Open(t.Context(), o); !errors.Is(err, sqlite.ErrForeign) {
+		if _, err := sqlite.Open(t.Context(), o); !errors.Is(err, engine.ErrForeign) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -142,7 +143,7 @@ func TestReadOnlyBesideTheWriter(t *testing.T) {
 func TestReadOnlyNeedsAnUpToDateDatabase(t *testing.T) {
 	o := storetest.Options(t, func(o *sqlite.Options) { o.ReadOnly = true })
 	outside(t, o.Path, "PRAGMA user_version = 0", "VACUUM")
-	if _, err := sqlite.Open(t.Context(), o); !errors.Is(err, sqlite.ErrOlder) {
+	if _, err := sqlite.Open(t.Context(), o); !errors.Is(err, engine.ErrOlder) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -159,25 +160,25 @@ func TestCheckTableKeepsClasses(t *testing.T) {
 
 func TestLockNamesItsHolder(t *testing.T) {
 	dir := t.TempDir()
-	l, err := sqlite.Lock(dir)
+	l, err := engine.Lock(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = sqlite.Lock(dir)
-	var locked *sqlite.LockedError
-	if !errors.Is(err, sqlite.ErrLocked) || !errors.As(err, &locked) || locked.PID != os.Getpid() {
+	_, err = engine.Lock(dir)
+	var locked *engine.LockedError
+	if !errors.Is(err, engine.ErrLocked) || !errors.As(err, &locked) || locked.PID != os.Getpid() {
 		t.Errorf("second lock: %v", err)
 	}
 	if err := l.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	if l, err = sqlite.Lock(dir); err != nil {
+	if l, err = engine.Lock(dir); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sqlite.Lock(dir + "/missing"); err == nil || errors.Is(err, sqlite.ErrLocked) {
+	if _, err := engine.Lock(dir + "/missing"); err == nil || errors.Is(err, engine.ErrLocked) {
 		t.Errorf("no folder: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/relay/store/sqlite/events"
 	"engramd/internal/relay/store/sqlite/storetest"
 )
@@ -45,10 +46,10 @@ func TestReadersCannotWrite(t *testing.T) {
 
 func TestFilesAreTheirOwnersAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "data")
-	if err := sqlite.PrepareDir(dir); err != nil {
+	if err := engine.PrepareDir(dir); err != nil {
 		t.Fatal(err)
 	}
-	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Path = sqlite.File(dir) })
+	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Path = engine.File(dir) })
 	put(t, s, alice.Note(0, "x"), store.Stored)
 	for name, want := range map[string]os.FileMode{
 		"": 0o700, "engramd.db": 0o600, "engramd.db-wal": 0o600, "engramd.db-shm": 0o600,
@@ -65,7 +66,7 @@ func TestFilesAreTheirOwnersAlone(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := sqlite.PrepareDir(dir); err != nil {
+	if err := engine.PrepareDir(dir); err != nil {
 		t.Fatal(err)
 	}
 	if info, _ := os.Stat(dir); info.Mode().Perm() != 0o700 {
@@ -79,7 +80,7 @@ func TestDataFolderMustBeAFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{file, filepath.Join(file, "below")} {
-		if err := sqlite.PrepareDir(dir); err == nil {
+		if err := engine.PrepareDir(dir); err == nil {
 			t.Errorf("%s was accepted", dir)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // Restless makes reads give way all the time, and end in favour of each other.
 func Restless(o *Options) {
-	o.Readers, o.pacing = 2, engine.Pacing{Every: 20, Slice: 1, Grace: 1, Most: 2}
+	o.Readers, o.Pacing = 2, engine.Pacing{Every: 20, Slice: 1, Grace: 1, Most: 2}
 }
 
 // HoldScans takes every turn that is not kept for look-ups until release is

@@ -3,7 +3,6 @@ package events
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -40,28 +39,13 @@ type Store struct {
 // Options say how a store is opened. Path and Table are required; a zero
 // elsewhere means the default named there.
 type Options struct {
-	Path    string // the database file; its folder must exist
-	Readers int    // how many read at a time; default 4
-	// ReadOnly opens an existing database beside the process that writes it,
-	// for export, check and backup: no write, no migration, writes answer
-	// ErrReadOnly, LastSeq stands still. A database of an older version is
-	// ErrOlder, unless Scratch or AsIs says otherwise.
-	ReadOnly bool
-	// Scratch is a folder in which a database of an older version is copied, to
-	// be read there once the copy is up to date. Close removes it. It needs 2.5
-	// times the size of the database.
-	Scratch       string
-	AsIs          bool                                 // an older version is good for Backup, and for nothing else
-	Table         *gate.Table                          // read rules: they class every event that is stored
-	Clock         func() time.Time                     // default time.Now
-	After         func(time.Duration) <-chan time.Time // wakes housekeeping; default time.After
-	MaxBatch      int                                  // events in one transaction; default 2048
-	MaxQueue      int                                  // events of one share waiting for the writer; default 2 × MaxBatch
-	MaxQueueBytes int                                  // cost of them, about bytes of JSON; default 8 MiB; of all shares at most twice as much
-	CacheBytes    int64                                // page cache of the writer and of each reader; default 64 MiB and 16 MiB
-	MaxLogBytes   int64                                // size of the write-ahead log beyond which scans are ended for it; default 128 MiB
-	Log           *slog.Logger                         // default: discard
-	Observe       store.Observer                       // default: none
+	// Options are those of the file. An existing database that is opened to read,
+	// beside the process that writes it, is for export, check and backup: no
+	// write, no migration, writes answer ErrReadOnly, LastSeq stands still. One of
+	// an older version is ErrOlder, unless Scratch or AsIs says otherwise; the
+	// copy in Scratch needs 2.5 times its size.
+	engine.Options
+	Table *gate.Table // read rules: they class every event that is stored
 	// OnCommit gets what was stored, in seq order, after the commit is durable
 	// and LastSeq moved and before anybody's Wait returns. It runs on the
 	// writer's goroutine: it must not block and must not call the store's write
@@ -80,7 +64,6 @@ type Options struct {
 	// tells nobody.
 	Changed func(store.Command)
 
-	pacing   engine.Pacing
 	executed func(store.Executed) // told of each command that is durable, in order, on the writer's goroutine; nil tells nobody
 	follows  bool                 // commands are another's to give: none of the store's own
 }

@@ -18,6 +18,7 @@ import (
 	"engramd/internal/e2e/testkeys"
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/engine"
 )
 
 // Start is where a new Clock stands.
@@ -70,9 +71,8 @@ func MustOpen(tb testing.TB, change ...func(*sqlite.Options)) *sqlite.Store {
 func Options(tb testing.TB, change ...func(*sqlite.Options)) sqlite.Options {
 	tb.Helper()
 	o := sqlite.Options{
-		Path:  filepath.Join(tb.TempDir(), "engramd.db"),
-		Table: MustTable(tb, gate.Options{}),
-		Clock: NewClock().Now,
+		Options: engine.Options{Path: filepath.Join(tb.TempDir(), "engramd.db"), Clock: NewClock().Now},
+		Table:   MustTable(tb, gate.Options{}),
 	}
 	for _, c := range change {
 		c(&o)

@@ -78,8 +78,8 @@ func namedKeys(json []byte) (keys []string) {
 			return keys
 		}
 		rest = rest[at+len(start):]
-		if value := rest[:64]; rest[64] == '"' && column.IsHex(value) {
-			keys = append(keys, string(value))
+		if value := string(rest[:64]); rest[64] == '"' && column.IsHex(value) {
+			keys = append(keys, value)
 		}
 	}
 }
