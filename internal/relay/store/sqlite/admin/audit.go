@@ -29,8 +29,7 @@ func (w *Writer) audit(c store.AdminCall) error {
 	if c.Params != nil {
 		params = *c.Params
 	}
-	_, err := w.Exec(sqlAudit, w.Now, who, auth, c.Address, c.Method, params, c.Digest[:], c.Outcome, c.Detail)
-	return err
+	return w.Do(sqlAudit, w.Now, who, auth, c.Address, c.Method, params, c.Digest[:], c.Outcome, c.Detail)
 }
 
 // AdminAudit gives fn the newest calls since a time in Unix seconds, at most

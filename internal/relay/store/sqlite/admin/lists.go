@@ -44,8 +44,7 @@ func (w *Writer) administer(c store.Administer) error {
 func (w *Writer) changeList(e store.AdminEntry) error {
 	at := []engine.Value{string(e.List), column.Of(e.Key)}
 	if e.Verdict == store.AdminNone {
-		_, err := w.Exec(sqlAdminUnset, at...)
-		return err
+		return w.Do(sqlAdminUnset, at...)
 	}
 	has, err := w.c.Exists(sqlAdminHas, at...)
 	if err != nil {

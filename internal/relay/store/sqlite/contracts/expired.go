@@ -52,7 +52,6 @@ func (w *states) partyAfterAll(ev *nostr.Event) error {
 		if err := w.addStep(p, pairKey{said.Contract, a, b}, false, 0); err != nil {
 			return err
 		}
-		_, err := w.Exec(sqlDropVerdict, said.Contract, v[0])
-		return err
+		return w.Do(sqlDropVerdict, said.Contract, v[0])
 	})
 }

@@ -48,8 +48,7 @@ func (w *threads) indexEntry(r *record, form store.EntryForm, seq int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Exec(sqlIndexEntry, contract, r.pubkey, to, r.created, r.id, int64(form), kind[1], name, w.Now, n, seq, thread)
-	return err
+	return w.Do(sqlIndexEntry, contract, r.pubkey, to, r.created, r.id, int64(form), kind[1], name, w.Now, n, seq, thread)
 }
 
 // entryName is the id of a shared entry: what its author calls it, if that is

@@ -163,8 +163,7 @@ func (w *threads) indexMove(r *record, seq int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Exec(sqlAddMove, thread, n, said.Contract, r.pubkey, to, r.id, r.created, w.Now, string(said.Status), string(said.Previous), seq)
-	return err
+	return w.Do(sqlAddMove, thread, n, said.Contract, r.pubkey, to, r.id, r.created, w.Now, string(said.Status), string(said.Previous), seq)
 }
 
 // gapOfMove leaves of a state that goes what says neither whose it was nor its
@@ -204,20 +203,12 @@ func (w *threads) gapOfMove(seq int64) error {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write(a)
 	mac.Write(b)
-	if _, err := w.Exec(sqlUnmove, seq); err != nil {
-		return err
-	}
-	_, err = w.Exec(sqlGap, row[0], row[1], row[2], role, row[5], row[6], row[7], mac.Sum(nil))
-	return err
+	return w.Run(engine.Do(sqlUnmove, seq), engine.Do(sqlGap, row[0], row[1], row[2], role, row[5], row[6], row[7], mac.Sum(nil)))
 }
 
 // forgetDecision leaves of a decision whose event goes that there was one.
 func (w *threads) forgetDecision(contract engine.Value, a, b []byte, id engine.Value) error {
-	if _, err := w.Exec(sqlForgetDecision, contract, a, b, id); err != nil {
-		return err
-	}
-	_, err := w.Exec(sqlForgetVerdict, contract, id)
-	return err
+	return w.Run(engine.Do(sqlForgetDecision, contract, a, b, id), engine.Do(sqlForgetVerdict, contract, id))
 }
 
 // roleOf is what a key is between two, "" where it is not known.

@@ -81,8 +81,7 @@ func (w *owners) own(r *record, o ownership, opens bool) error {
 	if o.claim == nil && (o.owner != nil || !opens) {
 		return nil
 	}
-	_, err := w.Exec(sqlSetOwner, r.ev.Tags.GetD(), r.pubkey, column.BytesOrNil(o.claim), w.Now)
-	return err
+	return w.Do(sqlSetOwner, r.ev.Tags.GetD(), r.pubkey, column.BytesOrNil(o.claim), w.Now)
 }
 
 // checkOwner refuses what the record's author may not write under another's

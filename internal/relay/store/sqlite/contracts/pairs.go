@@ -78,8 +78,7 @@ func (w *Writer) setTerms(c store.SetContractTerms) error {
 		}
 		arbitrator = k
 	}
-	_, err = w.Exec(sqlTerms, c.Contract, a, b, column.TimeOrNil(c.Terms.Deadline), arbitrator)
-	return err
+	return w.Do(sqlTerms, c.Contract, a, b, column.TimeOrNil(c.Terms.Deadline), arbitrator)
 }
 
 // DecideContract makes a move that no party makes, if the pair is still in the
@@ -109,8 +108,7 @@ func (w *states) decision(contract string, a, b []byte, d store.ContractDecision
 	if k, ok := column.Hex32(d.Key); ok {
 		who = k
 	}
-	_, err := w.Exec(sqlDecision, d.At, contract, a, b, d.Was, d.Status, d.By, who, d.Note, keyOrNil(d.EventID))
-	return err
+	return w.Do(sqlDecision, d.At, contract, a, b, d.Was, d.Status, d.By, who, d.Note, keyOrNil(d.EventID))
 }
 
 // ContractDecision is the last decision on a pair, nil for none.
@@ -156,8 +154,7 @@ func (w *Writer) lookAtDeadline(c store.LookAtDeadline) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Exec(sqlLookAt, c.Contract, a, b, column.TimeOrNil(c.At))
-	return err
+	return w.Do(sqlLookAt, c.Contract, a, b, column.TimeOrNil(c.At))
 }
 
 // scanPair reads columnsPair.

@@ -101,8 +101,7 @@ func (w *states) setState(k pairKey, s niptemp.State, unproven bool) error {
 			return err
 		}
 	}
-	_, err = w.Exec(sqlOfferTaken, k.contract, poster)
-	return err
+	return w.Do(sqlOfferTaken, k.contract, poster)
 }
 
 // inherit gives a new pair what its poster had offered to everybody: terms,

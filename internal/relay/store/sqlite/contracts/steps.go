@@ -65,9 +65,8 @@ func (w *states) addStep(p niptemp.Step, k pairKey, live bool, number int64) err
 	if live {
 		place, fixed = w.events.NextSeq(), 1
 	}
-	_, err := w.Exec(sqlAddStep, k.contract, k.a, k.b, id, author, other, string(p.Status), string(p.Previous), p.CreatedAt,
+	return w.Do(sqlAddStep, k.contract, k.a, k.b, id, author, other, string(p.Status), string(p.Previous), p.CreatedAt,
 		fixed, place, column.TimeOrNil(number))
-	return err
 }
 
 // pairKey names two keys of a contract, in the order of its rows.
@@ -222,11 +221,7 @@ func (w *states) dropUnproven(k pairKey, current *heldState) error {
 	if !ok {
 		return fmt.Errorf("contract state: %w", column.ErrDamaged)
 	}
-	if _, err := w.Exec(sqlDropUnproven, k.keys()...); err != nil {
-		return err
-	}
-	_, err := w.Exec(sqlOfferFree, k.contract, poster)
-	return err
+	return w.Run(engine.Do(sqlDropUnproven, k.keys()...), engine.Do(sqlOfferFree, k.contract, poster))
 }
 
 // tryAgain refolds the pairs of a key in a contract: all of them, or those that

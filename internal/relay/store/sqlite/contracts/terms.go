@@ -148,8 +148,7 @@ func (w *states) standUnder(contract string, poster, worker []byte) error {
 			return err
 		}
 	}
-	_, err = w.Exec(sqlStandUnder, contract, a, b, keyOrNil(holds.Arbitrator), column.TimeOrNil(holds.Deadline))
-	return err
+	return w.Do(sqlStandUnder, contract, a, b, keyOrNil(holds.Arbitrator), column.TimeOrNil(holds.Deadline))
 }
 
 // termsOffered are the terms of a poster's opens to a worker, and to whoever

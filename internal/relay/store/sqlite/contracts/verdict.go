@@ -86,8 +86,7 @@ func (w *Writer) keepVerdict(d niptemp.Decision, ev *nostr.Event, imported bool)
 	if d.Worker != "" {
 		worker, _ = column.Hex32(d.Worker)
 	}
-	_, err = w.Exec(sqlKeepVerdict, d.Contract, id, author, poster, worker, string(d.Previous), string(d.Status), d.CreatedAt, column.Bool(!imported), said.Note)
-	return err
+	return w.Do(sqlKeepVerdict, d.Contract, id, author, poster, worker, string(d.Previous), string(d.Status), d.CreatedAt, column.Bool(!imported), said.Note)
 }
 
 // settle moves a contract by the decisions on it that hold now.

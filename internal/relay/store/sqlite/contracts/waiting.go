@@ -90,8 +90,7 @@ func (w *threads) addEntry(contract string, author, other []byte, e store.Thread
 	if err != nil {
 		return err
 	}
-	_, err = w.Exec(sqlAddEntry, contract, author, other, e.CreatedAt, e.ID, int64(form), e.Type, e.Entry, w.Now, e.Data, n, k, thread)
-	return err
+	return w.Do(sqlAddEntry, contract, author, other, e.CreatedAt, e.ID, int64(form), e.Type, e.Entry, w.Now, e.Data, n, k, thread)
 }
 
 func entryKeys(e store.ThreadEntry) (author, other []byte, err error) {
@@ -180,8 +179,7 @@ func (w *threads) Waiting(author []byte) (bool, error) { return w.c.Exists(sqlAn
 
 // WithdrawnWaiting withdraws such an entry by its id.
 func (w *threads) WithdrawnWaiting(request, author, id []byte) error {
-	_, err := w.Exec(sqlWithdrawWaiting+"id = ?4", w.Now, request, author, id)
-	return err
+	return w.Do(sqlWithdrawWaiting+"id = ?4", w.Now, request, author, id)
 }
 
 // WithdrawnAddress withdraws all versions of an address of contract memory up to
@@ -190,8 +188,7 @@ func (w *threads) WithdrawnAddress(request, author []byte, kind int, d engine.Va
 	if err := w.withdraw(request, ofOwnAddress, int64(kind), author, d, until); err != nil || kind != niptemp.KindEntry {
 		return err
 	}
-	_, err := w.Exec(sqlWithdrawWaiting+"contract = ?4 AND created_at <= ?5", w.Now, request, author, contractOf(d), until)
-	return err
+	return w.Do(sqlWithdrawWaiting+"contract = ?4 AND created_at <= ?5", w.Now, request, author, contractOf(d), until)
 }
 
 // contractOf is the contract id in a column d.

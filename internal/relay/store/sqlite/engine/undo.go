@@ -103,6 +103,31 @@ func (w *changes) Exec(text string, args ...Value) (int64, error) {
 	return w.c.Exec(text, args...)
 }
 
+// Do is Exec for who does not ask how many rows it changed.
+func (w *changes) Do(text string, args ...Value) error {
+	_, err := w.Exec(text, args...)
+	return err
+}
+
+// Statement is a statement with its arguments.
+type Statement struct {
+	text string
+	args []Value
+}
+
+// Do returns a statement.
+func Do(text string, args ...Value) Statement { return Statement{text, args} }
+
+// Run executes statements one after the other, until one fails.
+func (w *changes) Run(list ...Statement) error {
+	for _, one := range list {
+		if err := w.Do(one.text, one.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // protected turns an error or a panic into a failure of the one member that
 // caused it.
 func (w *changes) protected(fn func() (store.Result, error)) (r store.Result) {

@@ -70,14 +70,12 @@ func (c *Conn) Meta(name string) (string, error) {
 
 // SetMeta writes a value of the table meta.
 func (w *changes) SetMeta(name string, value Value) error {
-	_, err := w.Exec(`INSERT INTO meta(key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2`, name, value)
-	return err
+	return w.Do(`INSERT INTO meta(key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2`, name, value)
 }
 
 // DropMeta removes a value of the table meta.
 func (w *changes) DropMeta(name string) error {
-	_, err := w.Exec(`DELETE FROM meta WHERE key = ?`, name)
-	return err
+	return w.Do(`DELETE FROM meta WHERE key = ?`, name)
 }
 
 // A database may be one of several that apply the same members in the same

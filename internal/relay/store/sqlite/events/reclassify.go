@@ -108,8 +108,7 @@ func (r reclassifier) classStep(table, where string, verdicts bool, last *int64)
 				}
 			}
 		}
-		_, err = r.Exec("UPDATE "+table+" SET class = ?, readers = ? WHERE seq = ?", int64(is), readers, *last)
-		return err
+		return r.Do("UPDATE "+table+" SET class = ?, readers = ? WHERE seq = ?", int64(is), readers, *last)
 	})
 	return n == classifyChunk, err
 }

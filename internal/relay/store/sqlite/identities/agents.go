@@ -117,14 +117,7 @@ func (w *Writer) vanishAgent(pubkey []byte, until int64) error {
 	if err != nil || a == nil || a.Created > until {
 		return err
 	}
-	if _, err := w.Exec(sqlNameGone, a.ID, ownerOf(a.ID, pubkey), store.FoldName(a.ID)); err != nil {
-		return err
-	}
-	if _, err := w.Exec(sqlDropTokens, a.ID); err != nil {
-		return err
-	}
-	_, err = w.Exec(sqlDropAgent, a.ID)
-	return err
+	return w.Run(engine.Do(sqlNameGone, a.ID, ownerOf(a.ID, pubkey), store.FoldName(a.ID)), engine.Do(sqlDropTokens, a.ID), engine.Do(sqlDropAgent, a.ID))
 }
 
 // roomForAgent refuses a key that has a name, and, but for those that the
@@ -169,11 +162,7 @@ func (w *Writer) replaceToken(id string, hash [32]byte) error {
 	if a == nil || a.Sealed == nil {
 		return store.ErrNotHeld
 	}
-	if _, err := w.Exec(sqlDropTokens, id); err != nil {
-		return err
-	}
-	_, err = w.Exec(sqlAddToken, hash[:], id, w.Now)
-	return err
+	return w.Run(engine.Do(sqlDropTokens, id), engine.Do(sqlAddToken, hash[:], id, w.Now))
 }
 
 // ForgetKey wipes the sealed key of an identity and revokes its tokens; name
@@ -194,6 +183,5 @@ func (w *Writer) forgetKey(id string, sealed []byte) error {
 	if n == 0 {
 		return store.ErrNotHeld
 	}
-	_, err = w.Exec(sqlDropTokens, id)
-	return err
+	return w.Do(sqlDropTokens, id)
 }

@@ -55,11 +55,7 @@ func (w *Writer) dropAgent(id string, withKey bool) error {
 	case a.Sealed != nil && !withKey:
 		return store.ErrKeyKept
 	}
-	if _, err := w.Exec(sqlDropTokens, id); err != nil {
-		return err
-	}
-	_, err = w.Exec(sqlDropAgent, id)
-	return err
+	return w.Run(engine.Do(sqlDropTokens, id), engine.Do(sqlDropAgent, id))
 }
 
 // DropTokens makes the tokens of an identity whose key is kept worth nothing.
@@ -76,6 +72,5 @@ func (w *Writer) dropTokens(id string) error {
 	if a == nil || a.Sealed == nil {
 		return store.ErrNotHeld
 	}
-	_, err = w.Exec(sqlDropTokens, id)
-	return err
+	return w.Do(sqlDropTokens, id)
 }

@@ -157,8 +157,7 @@ func (w *Writer) Reseal(ctx context.Context, was, now []byte, again func(store.S
 			return err
 		}
 		n++
-		_, err = w.Exec(text, append([]engine.Value{value}, where...)...)
-		return err
+		return w.Do(text, append([]engine.Value{value}, where...)...)
 	}
 	if err := w.resealAgents(ctx, put); err != nil {
 		return 0, err

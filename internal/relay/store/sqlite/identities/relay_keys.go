@@ -46,11 +46,7 @@ func (w *Writer) setRelayKey(pubkey string, revoke bool) error {
 	case row != nil && row[0] == nil:
 		return nil // it is the one
 	}
-	if _, err := w.Exec(sqlRetireRelayKey, w.Now, revoke); err != nil {
-		return err
-	}
-	_, err = w.Exec(sqlUseRelayKey, key, w.Now)
-	return err
+	return w.Run(engine.Do(sqlRetireRelayKey, w.Now, revoke), engine.Do(sqlUseRelayKey, key, w.Now))
 }
 
 // RevokeRelayKey takes a former key, in hex, out of the trusted ones, and

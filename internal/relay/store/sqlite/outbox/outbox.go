@@ -112,8 +112,7 @@ func (w *Writer) noteRefusal(c store.OutboxRefused) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Exec(sqlOutboxClean, n)
-	return err
+	return w.Do(sqlOutboxClean, n)
 }
 
 // ContractRefusals lists what relays refused the events with these ids (32

@@ -204,11 +204,7 @@ func (w *Writer) withdrawFromOutbox(eventID string) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	if _, err := w.Exec(sqlOutboxDrop, n); err != nil {
-		return err
-	}
-	_, err = w.Exec(sqlOutboxClean, n)
-	return err
+	return w.Run(engine.Do(sqlOutboxDrop, n), engine.Do(sqlOutboxClean, n))
 }
 
 // OutboxKeep forgets what waits for targets that are not among these; this
@@ -236,8 +232,7 @@ func (w *Writer) keepOutbox(targets []string) error {
 			return err
 		}
 	}
-	_, err = w.Exec(sqlOutboxSweep)
-	return err
+	return w.Do(sqlOutboxSweep)
 }
 
 // OutboxWaits reports whether an event of an author, in hex, for the contract

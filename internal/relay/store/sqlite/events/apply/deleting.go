@@ -110,11 +110,9 @@ func (rm *remover) barID(r *record.Record, target string) error {
 	}
 	rm.Known.deletedIDs = true
 	if row == nil {
-		_, err = rm.Exec(sqlDeletedID, id, r.Pubkey, nil, r.ID)
-		return err
+		return rm.Do(sqlDeletedID, id, r.Pubkey, nil, r.ID)
 	}
-	_, err = rm.Exec(sqlDeletedID, id, r.Pubkey, row[2], r.ID)
-	return err
+	return rm.Do(sqlDeletedID, id, r.Pubkey, row[2], r.ID)
 }
 
 // barAddress keeps out what the request deletes of an address.
@@ -124,8 +122,7 @@ func (rm *remover) barAddress(r *record.Record, target string) error {
 		return nil
 	}
 	rm.Known.deletedAddresses = true
-	_, err := rm.Exec(sqlDeletedAddress, int64(kind), r.Pubkey, d, r.Created, r.ID)
-	return err
+	return rm.Do(sqlDeletedAddress, int64(kind), r.Pubkey, d, r.Created, r.ID)
 }
 
 // OpenDeletions makes jobs of the requests that were left unfinished.

@@ -167,8 +167,7 @@ func (rm *remover) deleteID(r *record.Record, target string, waiting bool) error
 		return err
 	}
 	rm.Known.deletedIDs = true
-	_, err = rm.Exec(sqlDeletedID, id, r.Pubkey, class, r.ID)
-	return err
+	return rm.Do(sqlDeletedID, id, r.Pubkey, class, r.ID)
 }
 
 // deleteOwn removes or withdraws an event of r's author.
@@ -226,8 +225,7 @@ func (rm *remover) deleteAddress(r *record.Record, target string) error {
 		return err
 	}
 	rm.Known.deletedAddresses = true
-	_, err = rm.Exec(sqlDeletedAddress, int64(kind), r.Pubkey, d, r.Created, r.ID)
-	return err
+	return rm.Do(sqlDeletedAddress, int64(kind), r.Pubkey, d, r.Created, r.ID)
 }
 
 // deleteHead takes an event out of what readers see: contract memory becomes

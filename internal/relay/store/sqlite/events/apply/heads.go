@@ -184,8 +184,7 @@ func (a *archive) dropEvent(seq int64, successor *record.Record, gone bool, seen
 func (a *archive) dropTag(t *record.Tag, created engine.Value, seq int64, successor *record.Record) error {
 	k, numbered := t.NumberedKey()
 	if !numbered {
-		_, err := a.Exec(sqlDeleteTag, t.Name, t.Value, created, seq)
-		return err
+		return a.Do(sqlDeleteTag, t.Name, t.Value, created, seq)
 	}
 	num, err := a.Keys.Number(k)
 	if err != nil {

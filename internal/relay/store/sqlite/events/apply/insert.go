@@ -150,6 +150,5 @@ func (a *archive) insertTag(r *record.Record, t *record.Tag, seq int64) error {
 		value = num
 	}
 	a.Args = append(a.Args[:0], t.Name, value, r.Created, seq, int64(r.Event.Kind))
-	_, err := a.Exec(sqlInsertTag, a.Args...)
-	return err
+	return a.Do(sqlInsertTag, a.Args...)
 }

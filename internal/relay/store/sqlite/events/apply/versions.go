@@ -93,10 +93,9 @@ func (a *archive) Unquarantine(text string, args ...engine.Value) (int, error) {
 func (a *archive) Quarantine(name, table string, seq int64, isHead bool) error {
 	a.seqGone = true
 	a.Known.quarantine = true
-	_, err := a.Exec(`INSERT INTO quarantine(restore, moved_at, head, id, pubkey, kind, d, created_at, expires_at, json)
+	return a.Do(`INSERT INTO quarantine(restore, moved_at, head, id, pubkey, kind, d, created_at, expires_at, json)
 		SELECT ?1, ?2, ?3, id, pubkey, kind, d, created_at, expires_at, json FROM `+table+` WHERE seq = ?4`,
 		name, a.Now, column.Bool(isHead), seq)
-	return err
 }
 
 const (
@@ -120,8 +119,7 @@ func (a *archive) RaiseFloor(kind, pubkey, d, created engine.Value, id []byte) e
 		return err
 	}
 	a.Known.floors = true
-	_, err = a.Exec(sqlRaiseFloor, address, created, id)
-	return err
+	return a.Do(sqlRaiseFloor, address, created, id)
 }
 
 // belowFloor reports whether the record may not become head of its address.

@@ -201,8 +201,7 @@ func (n *PubkeyIDs) tighten(num int64) error {
 	}
 	n.forget([]record.Pubkey{record.Pubkey(row[0].([]byte))})
 	n.taken = true
-	_, err = n.Exec(sqlTakeNumber, num)
-	return err
+	return n.Do(sqlTakeNumber, num)
 }
 
 // LooseChunk is how many numbers are looked after at a time.
@@ -217,8 +216,7 @@ func (n *PubkeyIDs) Tighten(limit int) (more bool, err error) {
 		if err := n.tighten(row[0].(int64)); err != nil {
 			return err
 		}
-		_, err := n.Exec(sqlTightened, row[0])
-		return err
+		return n.Do(sqlTightened, row[0])
 	})
 	if err == nil {
 		n.After(func() { n.Loose = done == limit })

@@ -244,8 +244,7 @@ func (f *Index) PurgeStep(limit int) (more bool, err error) {
 			return err
 		}
 		remove := StatementsOf(Table(gate.Class(row[1].(int64)))).remove
-		_, err := f.Exec(remove, row[0], row[2])
-		return err
+		return f.Do(remove, row[0], row[2])
 	})
 	return n == limit, err
 }
