@@ -39,19 +39,11 @@ func (s *Store) ContractMoves(ctx context.Context, p *store.ContractPair, whole 
 		return nil, 0, column.ErrDamaged
 	}
 	err = s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		a, b, err := standIns(c, p.Contract, poster, worker)
+		thread, err := threadOf(c, p.Contract, poster, worker)
 		if err != nil {
 			return err
 		}
-		offers, err := standIn(c, p.Contract, poster)
-		if err != nil {
-			return err
-		}
-		thread, err := c.Number(sqlThreadOf, p.Contract, a, b)
-		if err != nil {
-			return err
-		}
-		offer, err := c.Number(sqlThreadOf, p.Contract, offers, offers)
+		offer, err := threadOf(c, p.Contract, poster, poster)
 		if err != nil {
 			return err
 		}

@@ -30,20 +30,12 @@ func (s *Store) ThreadOrder(ctx context.Context, t store.Thread, fn func(store.O
 		worker = poster
 	}
 	return s.db.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		a, b, err := standIns(c, t.Contract, poster, worker)
-		if err != nil {
-			return err
-		}
-		offers, err := standIn(c, t.Contract, poster)
-		if err != nil {
-			return err
-		}
-		thread, err := c.Number(sqlThreadOf, t.Contract, a, b)
+		thread, err := threadOf(c, t.Contract, poster, worker)
 		if err != nil || thread == 0 {
 			return err
 		}
 		text, args := sqlOrderMoves+" UNION ALL "+sqlOrderGaps, []engine.Value{thread, thread}
-		offer, err := c.Number(sqlThreadOf, t.Contract, offers, offers)
+		offer, err := threadOf(c, t.Contract, poster, poster)
 		if err != nil {
 			return err
 		}
@@ -62,6 +54,15 @@ func (s *Store) ThreadOrder(ctx context.Context, t store.Thread, fn func(store.O
 		}
 		return c.Query(ctx, text+" ORDER BY 1", args, func(v engine.Row) error { return fn(scanOrder(v)) })
 	})
+}
+
+// threadOf returns the thread between two keys, 0 for none.
+func threadOf(c *engine.Conn, contract string, k1, k2 []byte) (int64, error) {
+	a, b, err := standIns(c, contract, k1, k2)
+	if err != nil {
+		return 0, err
+	}
+	return c.Number(sqlThreadOf, contract, a, b)
 }
 
 func scanOrder(v engine.Row) store.OrderItem {
