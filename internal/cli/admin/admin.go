@@ -46,40 +46,31 @@ otherwise; 2 for what the relay calls wrong, and where a relay has no management
 
 // methodCommand returns the command of one method.
 func methodCommand(env *cliutil.Env, m adminMethod) *cobra.Command {
-	f := &adminFlags{}
-	c := env.Command(&cobra.Command{
+	var c *cobra.Command
+	c = env.Command(&cobra.Command{
 		Use:     m.use(),
 		Short:   m.short,
 		Long:    m.long,
 		Example: "  engramctl admin " + m.example,
-		Args:    adminArguments(m),
 	}, func(ctx context.Context, args []string) error {
-		params, err := m.params(env, f, args)
+		params, err := m.params(env, c.Flags(), args)
 		if err != nil {
 			return err
 		}
 		return manage(ctx, env, m.name, params)
 	})
-	for _, flag := range m.flags {
-		f.add(c, flag)
+	for _, name := range m.flags {
+		f := adminFlags[name]
+		if f.value == "" {
+			c.Flags().Bool(name, false, f.help)
+			continue
+		}
+		c.Flags().String(name, f.or, f.help)
+		if words := strings.Split(strings.TrimSpace(f.value), "|"); len(words) > 1 {
+			_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
+		}
 	}
 	return c
-}
-
-// adminArguments wants the arguments of a method, of which the last may be left
-// out.
-func adminArguments(m adminMethod) cobra.PositionalArgs {
-	var names []string
-	for _, arg := range m.args {
-		names = append(names, arg.name)
-	}
-	exact := cliutil.Arguments(names...)
-	return func(c *cobra.Command, args []string) error {
-		if missing := len(names) - len(args); missing > 0 && missing <= m.optional {
-			return nil
-		}
-		return exact(c, args)
-	}
 }
 
 func callCommand(env *cliutil.Env) *cobra.Command {

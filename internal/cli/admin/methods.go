@@ -1,9 +1,11 @@
 package admin
 
 import (
-	"engramd/internal/cli/cliutil"
+	"strings"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"engramd/internal/cli/cliutil"
 )
 
 // adminMethod is one method of the management API as a command.
@@ -29,7 +31,7 @@ func (m adminMethod) use() string {
 		}
 	}
 	for _, flag := range m.flags {
-		line += " [--" + flag + adminFlagValue(flag) + "]"
+		line += " [--" + flag + adminFlags[flag].value + "]"
 	}
 	return line + " [--json]"
 }
@@ -86,8 +88,8 @@ func adminSnapshotMethods() []adminMethod {
 }
 
 // params returns the parameters of a call.
-func (m adminMethod) params(env *cliutil.Env, f *adminFlags, args []string) ([]any, error) {
-	params, object := []any{}, f.object(m.flags)
+func (m adminMethod) params(env *cliutil.Env, flags *pflag.FlagSet, args []string) ([]any, error) {
+	params, object := []any{}, m.said(flags)
 	for i, text := range args {
 		v, err := m.args[i].read(env, m.args[i].name, text)
 		if err != nil {
@@ -107,66 +109,29 @@ func (m adminMethod) params(env *cliutil.Env, f *adminFlags, args []string) ([]a
 	return []any{object}, nil
 }
 
-// adminFlags are those of snapshot methods.
-type adminFlags struct {
-	tenant, label, mode  string
-	encrypt, pin, dryRun bool
-	force                bool
+// adminFlags are those of snapshot methods. One with a value, which stands behind it in
+// a command's line, is a text; the others are switches.
+var adminFlags = map[string]struct{ value, or, help string }{
+	"tenant":  {" NAME", "", "`name` of the tenant (the relay's default: default)"},
+	"label":   {" TEXT", "", "`text` by which people know it"},
+	"mode":    {" repair|rollback", "repair", "`repair` or rollback"},
+	"encrypt": {help: "encrypt it to the recipients of the relay's configuration"},
+	"pin":     {help: "exempt it from retention"},
+	"force":   {help: "delete it also if it is pinned"},
+	"dry-run": {help: "only say what would be done"},
 }
 
-func adminFlagValue(flag string) string {
-	return map[string]string{"tenant": " NAME", "label": " TEXT", "mode": " repair|rollback"}[flag]
-}
-
-func (f *adminFlags) add(c *cobra.Command, flag string) {
-	flags := c.Flags()
-	switch flag {
-	case "tenant":
-		flags.StringVar(&f.tenant, flag, "", "`name` of the tenant (the relay's default: default)")
-	case "label":
-		flags.StringVar(&f.label, flag, "", "`text` by which people know it")
-	case "encrypt":
-		flags.BoolVar(&f.encrypt, flag, false, "encrypt it to the recipients of the relay's configuration")
-	case "pin":
-		flags.BoolVar(&f.pin, flag, false, "exempt it from retention")
-	case "force":
-		flags.BoolVar(&f.force, flag, false, "delete it also if it is pinned")
-	case "dry-run":
-		flags.BoolVar(&f.dryRun, flag, false, "only say what would be done")
-	case "mode":
-		flags.StringVar(&f.mode, flag, "repair", "`repair` or rollback")
-		_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions([]string{"repair", "rollback"}, cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
-	}
-}
-
-// object returns what the flags of a method say.
-func (f *adminFlags) object(flags []string) map[string]any {
+// said returns what the flags of a method say.
+func (m adminMethod) said(flags *pflag.FlagSet) map[string]any {
 	out := map[string]any{}
-	for _, flag := range flags {
-		switch flag {
-		case "tenant":
-			put(out, "tenant", f.tenant)
-		case "label":
-			put(out, "label", f.label)
-		case "encrypt":
-			put(out, "encrypt", f.encrypt)
-		case "pin":
-			put(out, "pin", f.pin)
-		case "force":
-			put(out, "force", f.force)
-		case "dry-run":
-			put(out, "dry_run", f.dryRun)
-		case "mode":
-			put(out, "mode", f.mode)
+	for _, flag := range m.flags {
+		name := strings.ReplaceAll(flag, "-", "_")
+		if text, _ := flags.GetString(flag); text != "" {
+			out[name] = text
+		}
+		if on, _ := flags.GetBool(flag); on {
+			out[name] = true
 		}
 	}
 	return out
-}
-
-// put sets a member unless it is zero.
-func put[T comparable](object map[string]any, name string, v T) {
-	var zero T
-	if v != zero {
-		object[name] = v
-	}
 }

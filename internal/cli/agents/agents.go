@@ -48,7 +48,6 @@ func withApprovals(ctx context.Context, env *cliutil.Env, do func(ctx context.Co
 // approvalCommand makes a command that changes the list by the one agent it
 // names, and prints what that is then.
 func approvalCommand(env *cliutil.Env, c *cobra.Command, then string, change func(list *memory.Approvals, ctx context.Context, agent string) (client.Status, error)) *cobra.Command {
-	c.Args = cliutil.Arguments("PUBKEY")
 	return env.Command(c, func(ctx context.Context, args []string) error {
 		agent, err := agentArgument(args[0])
 		if err != nil {
@@ -100,7 +99,6 @@ The configured relays are asked, and what they say is united. What only other re
 have is not counted: name the relays that the agents write to.`,
 		Example: `  engramctl agents ls --key-file owner.key --relay wss://relay.example
   engramctl agents ls --json | jq -r '.agents[] | select(.approved) | .npub'`,
-		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		c, _, err := env.Client(ctx)
 		if err != nil {

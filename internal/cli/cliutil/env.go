@@ -64,10 +64,13 @@ func (e *Env) Path(p string) string {
 	return filepath.Join(e.Dir, p)
 }
 
-// Command gives a cobra command what it does. One of which the line names --json has
-// that flag.
+// Command gives a cobra command what it does. Its line says which arguments it takes,
+// if nothing else does, and whether it has the flag --json.
 func (e *Env) Command(c *cobra.Command, run func(ctx context.Context, args []string) error) *cobra.Command {
 	c.DisableFlagsInUseLine = true
+	if c.Args == nil {
+		c.Args = argumentsOf(c.Use)
+	}
 	if strings.Contains(c.Use, "[--json]") {
 		c.Flags().BoolVar(&e.Flags.JSON, "json", false, "print JSON")
 	}

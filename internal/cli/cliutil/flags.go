@@ -2,6 +2,7 @@ package cliutil
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,17 +34,40 @@ func SlugArgument(arg string) (nipae.Slug, error) {
 	return slug, nil
 }
 
-// Arguments wants exactly those that are named.
-func Arguments(names ...string) cobra.PositionalArgs {
+// Arguments wants the named arguments.
+func Arguments(names ...string) cobra.PositionalArgs { return arguments(len(names), names) }
+
+// arguments wants some of the named arguments, and takes the others.
+func arguments(least int, names []string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		switch {
-		case len(args) < len(names):
+		case len(args) < least:
 			return fmt.Errorf("%s is missing", names[len(args)])
 		case len(args) > len(names):
 			return fmt.Errorf("unexpected argument %q", args[len(names)])
 		}
 		return nil
 	}
+}
+
+// argumentsOf wants the arguments that a command's line names before its flags. Those
+// in brackets may be left out.
+func argumentsOf(line string) cobra.PositionalArgs {
+	var names []string
+	least := 0
+	for _, word := range strings.Fields(line)[1:] {
+		name := strings.Trim(word, "[]")
+		if strings.HasPrefix(name, "--") {
+			break
+		}
+		if names = append(names, strings.TrimSuffix(name, "|-")); !strings.HasPrefix(word, "[") {
+			least++
+		}
+	}
+	if len(names) == 0 {
+		return cobra.NoArgs
+	}
+	return arguments(least, names)
 }
 
 // SecretFlag is --allow-secret.

@@ -27,6 +27,16 @@ func (e *Env) Show(v any, format string, args ...any) error {
 	return e.Print(format, args...)
 }
 
+// Each prints a line for each of several things.
+func Each[T any](e *Env, all []T, line func(T) string) error {
+	for _, one := range all {
+		if err := e.Print("%s\n", line(one)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // PrintText writes a remembered text: as it is, so that what comes out is what
 // went in, byte for byte; only on a terminal without control characters, which
 // could make it show or do other things, and with the end of its last line.

@@ -25,7 +25,7 @@ func (e *Env) Settings() (settings.Settings, error) {
 	if err != nil {
 		return settings.Settings{}, exit.BadUsage(err)
 	}
-	flags := settings.Layer{Name: "the command line", KeyFile: e.Flags.KeyFile, Relays: e.Flags.Relays, Owner: e.Flags.Owner, Agent: e.Flags.Agent}
+	flags := settings.Layer{Name: "the command line", ProfileFile: settings.ProfileFile{KeyFile: e.Flags.KeyFile, Relays: e.Flags.Relays, Owner: e.Flags.Owner, Agent: e.Flags.Agent}}
 	if flags.KeyFile != "" {
 		flags.KeyFile = e.Path(flags.KeyFile)
 	}
@@ -38,7 +38,7 @@ func (e *Env) Settings() (settings.Settings, error) {
 
 // Environment returns the layer of the environment's variables.
 func Environment(e *Env) settings.Layer {
-	l := settings.Layer{Name: "the environment", Key: e.Vars["ENGRAM_KEY"], Owner: e.Vars["ENGRAM_OWNER"], Agent: e.Vars["ENGRAM_AGENT"]}
+	l := settings.Layer{Name: "the environment", Key: e.Vars["ENGRAM_KEY"], ProfileFile: settings.ProfileFile{Owner: e.Vars["ENGRAM_OWNER"], Agent: e.Vars["ENGRAM_AGENT"]}}
 	l.Relays = strings.FieldsFunc(e.Vars["ENGRAM_RELAYS"], func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' })
 	if file := e.Vars["ENGRAM_KEY_FILE"]; file != "" {
 		l.KeyFile = e.Path(file)

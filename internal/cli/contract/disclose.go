@@ -32,7 +32,6 @@ its author signed it (contract disclosed); hand it over accordingly.
 
 ENTRY is an entry id, as contract read prints it, or an event id.`,
 		Example: `  engramctl contract disclose ID mem_25becee1e170 > promise.json`,
-		Args:    cliutil.Arguments("ID", "ENTRY"),
 	}, func(ctx context.Context, args []string) error {
 		other, err := settings.PublicKey("--with", "the command line", with)
 		if err != nil {
@@ -63,7 +62,6 @@ event, and that the message keys open its payload (the MAC, the padding and the 
 right). Asks no relay and needs no key. Exit code 6 if it proves nothing; nothing of it is
 shown then.`,
 		Example: `  engramctl contract disclosed promise.json`,
-		Args:    cliutil.Arguments("FILE"),
 	}, func(_ context.Context, args []string) error {
 		text, err := cliutil.ReadFile(env, args[0], 2*nipae.MaxBody)
 		if err != nil {
@@ -111,7 +109,6 @@ relay-key shows it, and so does the relay's NIP-11 document, as self.
 Exit code 6 if a check failed, or if there is nothing that could be checked.`,
 		Example: `  engramctl contract verify dispute
   engramctl contract verify dispute/events.jsonl --json | jq -r '.checks[] | .check, .outcome'`,
-		Args: cliutil.Arguments("DIR|FILE"),
 	}, func(_ context.Context, args []string) error {
 		relay, err := settings.PublicKey("--relay-key", "the command line", key)
 		if err != nil {

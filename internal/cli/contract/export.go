@@ -54,7 +54,6 @@ would leave out is not exported, unless --allow-partial: then the transcript say
 may lack something. engramctl contract verify checks the folder.`,
 		Example: `  engramctl contract export ID --to dispute
   engramctl contract export ID --to for-the-arbitrator --shared-only`,
-		Args: cliutil.Arguments("ID"),
 	}, func(ctx context.Context, args []string) error {
 		if o.to == "" {
 			return exit.Usagef("where to? Give --to")

@@ -26,7 +26,6 @@ time of the last change, id, and the beginning of the description. One of which 
 entries are known, and no state, is "unknown", and your role in it is that of a party.`,
 		Example: `  engramctl contract ls --status open
   engramctl contract ls --json | jq -r '.contracts[].contract_id'`,
-		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		if err := checkStatus("--status", status, true); err != nil {
 			return err

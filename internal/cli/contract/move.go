@@ -38,7 +38,6 @@ status from which that does not lead, or somebody else was faster; 3 if it is no
 key's move.`,
 		Example: `  engramctl contract move ID accepted
   engramctl contract move ID accepted --note "The sources are missing"   # as poster: a revision`,
-		Args: cliutil.Arguments("ID", "STATUS"),
 	}, func(ctx context.Context, args []string) error {
 		if err := checkStatus("STATUS", args[1], false); err != nil {
 			return err

@@ -42,7 +42,6 @@ key and a random salt, which the key's events carry, so that it means nobody els
 on any relay.`,
 		Example: `  engramctl contract new "Summarise the filings of the last 7 days" --worker npub1… --sats 5000
   engramctl contract new - --deadline 72h < scope.txt`,
-		Args: cliutil.Arguments("DESCRIPTION"),
 	}, func(ctx context.Context, args []string) error { return runNew(ctx, env, o, args) })
 	cliutil.SecretFlag(c, &o.allow)
 	c.Flags().StringVar(&o.offer.Worker, "worker", "", "`WHO` does the work")

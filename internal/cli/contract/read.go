@@ -111,7 +111,6 @@ and "withdrawn" where its author took it back. The text below it is indented. Su
 entries are shown to parties only, by relays that keep them.`,
 		Example: `  engramctl contract read ID --last 10
   engramctl contract read ID --type deliverable --json | jq -r '.entries[-1].content'`,
-		Args: cliutil.Arguments("ID"),
 	}, func(ctx context.Context, args []string) error {
 		if o.limit < 0 || o.offset < 0 || o.last < 0 {
 			return exit.Usagef("--limit, --offset and --last must not be negative")
@@ -148,7 +147,6 @@ whatever the case; private ones of your own side and those encrypted for you inc
 moves that have them in their notes, unless --type, --author or --visibility asks for
 entries. Prints them as contract read does. Exit code 1 if there is none, and every relay says so.`,
 		Example: `  engramctl contract search ID "government filings"`,
-		Args:    cliutil.Arguments("ID", "QUERY"),
 	}, func(ctx context.Context, args []string) error {
 		o.filter.Query = args[1]
 		if strings.TrimSpace(o.filter.Query) == "" {
@@ -199,12 +197,9 @@ func printEntries(ctx context.Context, env *cliutil.Env, o readOptions, id strin
 				return err
 			}
 		}
-		for _, m := range moves {
-			if err := env.Print("%s  %s  moved to %s\n%s\n", cliutil.Stamp(m.CreatedAt), cmp.Or(t.Contract.Role(m.By), "unknown"), cliutil.OneLine(m.To, 20), cliutil.Indented(m.Note)); err != nil {
-				return err
-			}
-		}
-		return nil
+		return cliutil.Each(env, moves, func(m contract.Move) string {
+			return fmt.Sprintf("%s  %s  moved to %s\n%s", cliutil.Stamp(m.CreatedAt), cmp.Or(t.Contract.Role(m.By), "unknown"), cliutil.OneLine(m.To, 20), cliutil.Indented(m.Note))
+		})
 	})
 }
 

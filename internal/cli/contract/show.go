@@ -26,7 +26,6 @@ func newShow(env *cliutil.Env) *cobra.Command {
 with its author, its date and its number in the order of arrival, if a relay tells it, and
 what is gone for good. What the parties said is what contract read shows.`,
 		Example: `  engramctl contract show 25becee1-e170-42e3-b8aa-51d3e864ce60`,
-		Args:    cliutil.Arguments("ID"),
 	}, func(ctx context.Context, args []string) error {
 		return withThread(ctx, env, args[0], o.with, func(me string, t contract.Thread, s client.Status) error {
 			if env.Flags.JSON {
@@ -148,7 +147,6 @@ func newSummary(env *cliutil.Env) *cobra.Command {
 		Long: `Count the entries of a contract that you may see, by type, author and visibility, and how
 many of them are published as signed events; and its moves, with the notes that say why.`,
 		Example: `  engramctl contract summary ID --json`,
-		Args:    cliutil.Arguments("ID"),
 	}, func(ctx context.Context, args []string) error {
 		return withThread(ctx, env, args[0], o.with, func(_ string, t contract.Thread, s client.Status) error {
 			sum := t.Summary()

@@ -83,7 +83,6 @@ The command ends within --timeout (3 s) from its start, whatever the relays, the
 network or the name service do.`,
 		Example: `  section=$(engramctl core) || { echo "no memory today" >&2; exit 1; }
   engramctl core --format json | jq -r .state`,
-		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		if o.format != "text" && o.format != "json" {
 			return exit.Usagef("--format: %q is none of text, json", o.format)

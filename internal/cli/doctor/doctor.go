@@ -61,7 +61,6 @@ The exit code is 0 if nothing failed, warnings or not; else it is that of the fi
 failure, as the command that needs it would have it.`,
 		Example: `  engramctl doctor
   engramctl doctor --profile work --json`,
-		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		// What the checks have to say they say in findings, and none asks anything.
 		quiet := *env.System
@@ -108,17 +107,14 @@ func (d *doctor) fail(check string, err error, remedy string) {
 
 // show prints a line for each finding.
 func (d *doctor) show() error {
-	for _, f := range d.found {
+	return cliutil.Each(d.env, d.found, func(f finding) string {
 		mark := map[state]string{fine: "ok", warned: "warning", failed: "FAILED", untried: "-"}[f.State]
 		line := fmt.Sprintf("%-8s %-10s %s", mark, f.Check, f.Text)
 		if f.Remedy != "" {
 			line += " → " + f.Remedy
 		}
-		if err := d.env.Print("%s\n", cliutil.Harmless(line)); err != nil {
-			return err
-		}
-	}
-	return nil
+		return cliutil.Harmless(line)
+	})
 }
 
 // failure is the error of the run: nil if nothing failed.

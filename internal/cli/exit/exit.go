@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"engramd/internal/client"
@@ -85,65 +86,49 @@ func Usagef(format string, args ...any) error { return BadUsage(fmt.Errorf(forma
 // ErrNoFit means that a patch is made for another text.
 var ErrNoFit = errors.New("the patch does not fit")
 
-// CodeOf maps an error to the exit code. The order matters where errors are
-// several things at once.
+// CodeOf maps an error to the exit code.
 func CodeOf(err error) int {
-	is := func(targets ...error) bool {
-		for _, t := range targets {
-			if errors.Is(err, t) {
-				return true
-			}
-		}
-		return false
-	}
 	switch {
 	case err == nil:
 		return OK
 	case errors.As(err, &UsageError{}):
 		return Usage
-	case is(thinker.ErrFailed, thinker.ErrBudget):
-		return Relay
-	case is(thinker.ErrAnswer):
-		return Unreadable
-	case is(thinker.ErrBusy):
-		return Conflict
-	case is(client.ErrUnverified):
-		return Relay
-	case is(bundle.ErrInvalid, bundle.ErrLimit, bundle.ErrChanged, snapshots.ErrJournal, snapshot.ErrUnreadable):
-		return Unreadable
-	case is(snapshot.ErrNotFound, snapshot.ErrNoRecord, bundle.ErrEmpty):
-		return NotFound
-	case is(snapshot.ErrHeld, snapshot.ErrLastVerified, snapshot.ErrParent, snapshot.ErrPinned, snapshots.ErrMoving):
-		return Conflict
-	case is(bundle.ErrName, bundle.ErrSource, bundle.ErrUntrusted, snapshot.ErrAmbiguous):
-		return Usage
-	case is(proposals.ErrAnswered):
-		return Conflict
-	case is(proposals.ErrForm, proposals.ErrID, proposals.ErrListed, proposals.ErrForbidden, proposals.ErrRefused, proposals.ErrSelf, proposals.ErrUnopened, write.ErrField):
-		return Usage
-	case is(client.ErrUnreadable, contract.ErrNotDisclosed, evidence.ErrInput, ErrEvidence):
-		return Unreadable
-	case is(attestation.ErrForm, attestation.ErrSignature, attestation.ErrForeign, attestation.ErrInconsistent, attestation.ErrUnknown):
-		return Unreadable
-	case is(plans.ErrRecord, transplant.ErrOrigin, transplant.ErrPackage):
-		return Unreadable
-	case is(client.ErrConflict, ErrNoFit, intentions.ErrClosed, consolidation.ErrChanged, plans.ErrStatus, plans.ErrBusy):
-		return Conflict
-	case is(client.ErrPartial):
-		return Relay
-	case is(client.ErrNotFound, client.ErrTombstone, plans.ErrNoPlan, plans.ErrNoRecord, consolidation.ErrDreamless):
-		return NotFound
-	case is(client.ErrInvalid, contract.ErrAmbiguous, client.ErrNoAPI, client.ErrNoManagement, client.ErrCleartext, client.ErrNoKey):
-		return Usage
-	case is(client.ErrAuth):
-		return Auth
-	case is(client.ErrNoRelay, client.ErrRefused, client.ErrTimeout, client.ErrMisbehaved, client.ErrNoHistory, context.DeadlineExceeded):
-		return Relay
-	case is(client.ErrIdentity, client.ErrCore, client.ErrEmpty, client.ErrTooLarge, client.ErrReadOnly, client.ErrReversed, client.ErrWhen,
-		nipae.ErrKey, nipae.ErrSlug, nipae.ErrBody):
-		return Usage
+	}
+	for _, kind := range kinds {
+		if slices.ContainsFunc(kind.of, func(target error) bool { return errors.Is(err, target) }) {
+			return kind.code
+		}
 	}
 	return Relay
+}
+
+// kinds has the codes of errors. The order matters where an error is several things
+// at once.
+var kinds = []struct {
+	code int
+	of   []error
+}{
+	{Relay, []error{thinker.ErrFailed, thinker.ErrBudget}},
+	{Unreadable, []error{thinker.ErrAnswer}},
+	{Conflict, []error{thinker.ErrBusy}},
+	{Relay, []error{client.ErrUnverified}},
+	{Unreadable, []error{bundle.ErrInvalid, bundle.ErrLimit, bundle.ErrChanged, snapshots.ErrJournal, snapshot.ErrUnreadable}},
+	{NotFound, []error{snapshot.ErrNotFound, snapshot.ErrNoRecord, bundle.ErrEmpty}},
+	{Conflict, []error{snapshot.ErrHeld, snapshot.ErrLastVerified, snapshot.ErrParent, snapshot.ErrPinned, snapshots.ErrMoving}},
+	{Usage, []error{bundle.ErrName, bundle.ErrSource, bundle.ErrUntrusted, snapshot.ErrAmbiguous}},
+	{Conflict, []error{proposals.ErrAnswered}},
+	{Usage, []error{proposals.ErrForm, proposals.ErrID, proposals.ErrListed, proposals.ErrForbidden, proposals.ErrRefused, proposals.ErrSelf, proposals.ErrUnopened, write.ErrField}},
+	{Unreadable, []error{client.ErrUnreadable, contract.ErrNotDisclosed, evidence.ErrInput, ErrEvidence}},
+	{Unreadable, []error{attestation.ErrForm, attestation.ErrSignature, attestation.ErrForeign, attestation.ErrInconsistent, attestation.ErrUnknown}},
+	{Unreadable, []error{plans.ErrRecord, transplant.ErrOrigin, transplant.ErrPackage}},
+	{Conflict, []error{client.ErrConflict, ErrNoFit, intentions.ErrClosed, consolidation.ErrChanged, plans.ErrStatus, plans.ErrBusy}},
+	{Relay, []error{client.ErrPartial}},
+	{NotFound, []error{client.ErrNotFound, client.ErrTombstone, plans.ErrNoPlan, plans.ErrNoRecord, consolidation.ErrDreamless}},
+	{Usage, []error{client.ErrInvalid, contract.ErrAmbiguous, client.ErrNoAPI, client.ErrNoManagement, client.ErrCleartext, client.ErrNoKey}},
+	{Auth, []error{client.ErrAuth}},
+	{Relay, []error{client.ErrNoRelay, client.ErrRefused, client.ErrTimeout, client.ErrMisbehaved, client.ErrNoHistory, context.DeadlineExceeded}},
+	{Usage, []error{client.ErrIdentity, client.ErrCore, client.ErrEmpty, client.ErrTooLarge, client.ErrReadOnly, client.ErrReversed, client.ErrWhen,
+		nipae.ErrKey, nipae.ErrSlug, nipae.ErrBody}},
 }
 
 // ErrEvidence means that something that was handed over is not what it should

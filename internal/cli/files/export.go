@@ -34,7 +34,6 @@ It is clear text: new files and folders are for their user alone, and a folder i
 work tree is warned of. docs/folders.md has more.`,
 		Example: `  engramctl export ~/memory --yes
   grep -ril atlas ~/memory`,
-		Args: cliutil.Arguments("DIR"),
 	}, func(ctx context.Context, args []string) error { return runFolder(ctx, env, folder.Export, args[0], f) }))
 	f.Add(c, folder.Export)
 	c.Flags().BoolVar(&f.all, "all", false, "what programs keep, too (mem/sys/, mem/proposals/, mem/proposals-answers/)")

@@ -38,10 +38,8 @@ func (in *importing) show() error {
 			return err
 		}
 	}
-	for _, l := range in.left {
-		if err := in.Print("%-9s %s: %s\n", "left", l.Where, l.Why); err != nil {
-			return err
-		}
+	if err := cliutil.Each(in.Env, in.left, func(l foreign.Left) string { return fmt.Sprintf("%-9s %s: %s", "left", l.Where, l.Why) }); err != nil {
+		return err
 	}
 	return in.sum()
 }

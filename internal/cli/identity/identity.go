@@ -73,7 +73,6 @@ the operator.
 
 Exit code 3 if the key is not the operator's, 5 if the name is taken.`,
 		Example: `  engramctl identity provision agent-0000 agent.token --key-file op.key`,
-		Args:    cliutil.Arguments("AGENT_ID", "FILE"),
 	}, func(ctx context.Context, args []string) error {
 		var made contract.AgentIdentity
 		err := toPrivate(env, args[1], func(f *privateFile) error {
@@ -102,7 +101,6 @@ by this name.
 
 Exit code 5 if the name is another's, or the key has another name.`,
 		Example: `  engramctl identity bind agent-0001 --key-file agent.key`,
-		Args:    cliutil.Arguments("AGENT_ID"),
 	}, func(ctx context.Context, args []string) error {
 		return bearer.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 			id, s, err := cs.Bind(ctx, args[0])
@@ -126,7 +124,6 @@ wss:// or on this machine only; no key is needed.
 
 Exit code 3 if the token is not this agent's, or not any more.`,
 		Example: `  engramctl identity claim agent-0000 agent.key --token-file agent.token`,
-		Args:    cliutil.Arguments("AGENT_ID", "FILE"),
 	}, func(ctx context.Context, args []string) error {
 		t, err := claimToken(env, tokenFile)
 		if err != nil {

@@ -38,7 +38,6 @@ key, and since when. For the operator.
 Exit code 3 if the key is not the operator's.`,
 		Example: `  engramctl identity ls --key-file op.key
   engramctl identity ls --json | jq -r '.identities[] | select(.provisioned | not) | .agent_id'`,
-		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		if o.limit < 1 || o.limit > maxNames || o.offset < 0 {
 			return exit.Usagef("--limit must be 1 to %d, and --offset not negative", maxNames)
@@ -130,7 +129,6 @@ deleted too, for good. What the agent wrote stays. For the operator.
 Exit code 3 if the key is not the operator's, 5 if the relay keeps a key and --with-key is
 not given.`,
 		Example: `  engramctl identity delete squatter --key-file op.key`,
-		Args:    cliutil.Arguments("AGENT_ID"),
 	}, func(ctx context.Context, args []string) error {
 		return bearer.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 			id, s, err := cs.DeleteIdentity(ctx, args[0], withKey)
@@ -165,7 +163,6 @@ func tokenRenewCommand(env *cliutil.Env) *cobra.Command {
 		Long: `Have the relay make a new bearer token for an agent whose key it keeps, and write it to
 a new file (mode 0600). The token before is worth nothing from then on.`,
 		Example: `  engramctl identity token renew agent-0000 agent.token --key-file op.key`,
-		Args:    cliutil.Arguments("AGENT_ID", "FILE"),
 	}, func(ctx context.Context, args []string) error {
 		return renewToken(ctx, env, args[0], args[1])
 	})
@@ -178,7 +175,6 @@ func tokenVoidCommand(env *cliutil.Env) *cobra.Command {
 		Long: `Void all bearer tokens of an agent at once. Its key stays with the relay;
 token renew gives it a new token.`,
 		Example: `  engramctl identity token void agent-0000 --key-file op.key`,
-		Args:    cliutil.Arguments("AGENT_ID"),
 	}, func(ctx context.Context, args []string) error {
 		return bearer.WithNames(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
 			id, s, err := cs.VoidToken(ctx, args[0])

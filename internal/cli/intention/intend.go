@@ -55,7 +55,6 @@ slug, size and hash, as mem set does. docs/mind.md says more.`,
 		Example: `  engramctl intend "Water the beds" --due 'tomorrow 7:00' --every P2D
   engramctl intend "Ask Ana for the notes" --trigger "when a release of Atlas is planned"
   engramctl intend "Clean up the fixtures" --where project`,
-		Args: cliutil.Arguments("TEXT"),
 	}, func(ctx context.Context, args []string) (err error) {
 		if o.d.Text, err = edit.Value(env, args[0], true); err != nil {
 			return err

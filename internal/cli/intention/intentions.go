@@ -63,7 +63,6 @@ The subcommands close an intention: see their help.`,
 		Example: `  engramctl intentions
   engramctl intentions --all --json | jq -r '.intentions[] | select(.open) | .slug'
   engramctl intentions done mem/intentions/water-the-beds-3f2a`,
-		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		now := time.Now()
 		return view.WithView(ctx, env, wait, func(v answer.View) (view.Seen, error) {
@@ -180,7 +179,6 @@ and when), or it is not due yet. --occurrence names the due that is meant, as it
 shown: so it can be closed before it begins.`,
 		Example: `  engramctl intentions done mem/intentions/water-the-beds-3f2a
   engramctl intentions done intentions/water-the-beds-3f2a --occurrence 2026-12-01T07:00:00+01:00`,
-		Args: cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
 		now := time.Now()
 		var at time.Time
@@ -205,7 +203,6 @@ func snoozeCommand(env *cliutil.Env) *cobra.Command {
 		Long: `Hide what is open of an intention until a time: 'tomorrow 9:00', 'in 2 hours', 2026-12-01.
 Its due stays as it is.`,
 		Example: `  engramctl intentions snooze intentions/water-the-beds-3f2a 'in 2 hours'`,
-		Args:    cliutil.Arguments("SLUG", "TIME"),
 	}, func(ctx context.Context, args []string) error {
 		now := time.Now()
 		until, err := timeparse.Parse(args[1], timeparse.Begin, now)
@@ -224,7 +221,6 @@ func cancelCommand(env *cliutil.Env) *cobra.Command {
 		Short:   "End an intention that is not to be done",
 		Long:    `End an intention that is not to be done, with all that it would repeat. Its text stays.`,
 		Example: `  engramctl intentions cancel intentions/water-the-beds-3f2a`,
-		Args:    cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
 		now := time.Now()
 		return closing(ctx, env, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {

@@ -46,7 +46,6 @@ is there is never written over. Keep a copy of it: who loses the key loses the
 memory.`,
 		Example: `  engramctl key new agent.key
   engramctl key new owner.key --encrypt`,
-		Args: cliutil.Arguments("FILE"),
 	}, func(ctx context.Context, args []string) error {
 		id, text, err := settings.NewKey()
 		if err != nil {
@@ -82,7 +81,6 @@ func showCommand(env *cliutil.Env) *cobra.Command {
 		Long:  `Print the public key of the key in use, as npub and in hex. The secret key is never printed.`,
 		Example: `  engramctl key show --key-file agent.key
   engramctl key show --profile me`,
-		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		s, err := env.Settings()
 		if err != nil {
@@ -106,7 +104,6 @@ ncryptsec (NIP-49). If the key in use is encrypted already, this changes its
 password. The old file stays: remove it once the new one works.`,
 		Example: `  engramctl key encrypt agent.ncryptsec --key-file agent.key
   engramctl key show --key-file agent.ncryptsec   # asks for the password`,
-		Args: cliutil.Arguments("FILE"),
 	}, func(ctx context.Context, args []string) error {
 		s, err := env.Settings()
 		if err != nil {

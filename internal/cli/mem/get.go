@@ -49,7 +49,6 @@ tells which, by its state: "present", "removed" or "absent".`,
 		Example: `  engramctl mem get notes
   engramctl mem get core --agent npub1…
   engramctl mem get notes --at 2026-01-31`,
-		Args: cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
 		slug, err := cliutil.SlugArgument(args[0])
 		if err != nil {
@@ -116,7 +115,6 @@ func hashCommand(env *cliutil.Env) *cobra.Command {
 takes, and what sha256sum says of the output of mem get.`,
 		Example: `  base=$(engramctl mem hash notes)
   engramctl mem get notes | sha256sum`,
-		Args: cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
 		slug, err := cliutil.SlugArgument(args[0])
 		if err != nil {
@@ -141,7 +139,6 @@ func rmCommand(env *cliutil.Env) *cobra.Command {
 history for a while (mem log, mem restore). The core cannot be removed, only
 written anew. Exit code 1 if there is nothing to remove.`,
 		Example: `  engramctl mem rm notes`,
-		Args:    cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
 		slug, err := cliutil.SlugArgument(args[0])
 		if err != nil {

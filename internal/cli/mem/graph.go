@@ -38,7 +38,6 @@ Orphans are memories that core does not lead to; missing are those that a text
 refers to and that do not exist. Nothing is ever removed because of it.`,
 		Example: `  engramctl mem graph
   engramctl mem graph --dot | dot -Tsvg > memory.svg`,
-		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		switch {
 		case dot && format != "text":

@@ -38,12 +38,6 @@ diff -u; nothing is printed if the texts are the same.`,
 		Example: `  engramctl mem diff notes
   engramctl mem diff notes 2026-01-31
   engramctl mem diff notes 5f1b8e0c9a3d2e44 2c9d01aa5b7e6f10`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 || len(args) > 3 {
-				return cliutil.Arguments("SLUG", "FROM", "TO")(nil, args)
-			}
-			return nil
-		},
 	}, func(ctx context.Context, args []string) error {
 		slug, err := cliutil.SlugArgument(args[0])
 		if err != nil {
@@ -108,7 +102,6 @@ With --text, what each version says stands below it, indented.`,
 		Example: `  engramctl mem log notes
   engramctl mem log notes --text
   engramctl mem log notes --json | jq '.versions[1].id'`,
-		Args: cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
 		slug, err := cliutil.SlugArgument(args[0])
 		if err != nil {

@@ -56,7 +56,6 @@ Exit code 6 if there is memory and none of it can be read.`,
 		Example: `  engramctl mem ls
   engramctl mem ls --json | jq -r '.memories[].slug'
   engramctl mem ls --agent npub1… --all`,
-		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error { return runLs(ctx, env, o) })
 	c.Flags().StringVar(&o.at, "at", "", "the memory at a `time` in the past")
 	c.Flags().BoolVar(&o.archived, "archived", false, "those that are archived, and no others")

@@ -47,7 +47,6 @@ and last, the largest, how many cannot be read, and how many were never recalled
 read on this machine (by recall and over MCP). On a terminal with bars.`,
 		Example: `  engramctl mem stats
   engramctl mem stats --json | jq .by_type`,
-		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		var uses map[string]answer.Use
 		prepare := func(ctx context.Context, s *session.Session) { uses = s.Uses(ctx) }
@@ -163,7 +162,6 @@ it says itself (when), else of its writing.`,
 		Example: `  engramctl mem timeline
   engramctl mem timeline --since 'May 2026' --until 'May 2026'
   engramctl mem timeline --type episodic --json`,
-		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		return view.WithView(ctx, env, o.wait, func(v answer.View) (view.Seen, error) {
 			spans, err := answer.Timeline(v, o.q, time.Now())

@@ -86,7 +86,6 @@ With --encrypt it is an age file for whoever is named, and nothing in it is reda
   engramctl metabolism --budget 500000 --commit --cold cold.jsonl
   engramctl metabolism --cold cold.jsonl.age --encrypt age:age1…
   engramctl metabolism --json | jq -r '.candidates[].slug'`,
-		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		if f.budget < 0 || f.hot < 1 {
 			return exit.Usagef("--budget cannot be less than 0, and --hot less than 1")

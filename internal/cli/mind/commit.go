@@ -57,12 +57,6 @@ With --propose nothing is changed: the operations wait in the plan's record for 
 review.`,
 		Example: `  engramctl mind commit p-5f1b8e0c9a3d2e44 answer.json
   claude -p --tools "" < plan.md | engramctl mind commit p-5f1b8e0c9a3d2e44 --propose`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 && len(args) != 2 {
-				return cliutil.Arguments("PLAN", "FILE")(nil, args)
-			}
-			return nil
-		},
 	}, func(ctx context.Context, args []string) error {
 		if !consolidation.IsID(args[0]) {
 			return exit.Usagef("%q: %w", args[0], plans.ErrID)
@@ -164,14 +158,15 @@ func printChanges(env *cliutil.Env, out CommittedOut) error {
 	if out.Status == plans.Proposed {
 		would = "would be "
 	}
-	for _, c := range out.Changes {
+	err := cliutil.Each(env, out.Changes, func(c committedOne) string {
 		line := fmt.Sprintf("%s%-12s  %s", would, c.What, c.Slug)
 		if c.Note != "" {
 			line += "  (" + frontmatter.OneLine(c.Note) + ")"
 		}
-		if err := env.Print("%s\n", cliutil.Harmless(line)); err != nil {
-			return err
-		}
+		return cliutil.Harmless(line)
+	})
+	if err != nil {
+		return err
 	}
 	switch {
 	case out.Plan == "":

@@ -3,6 +3,7 @@ package mind
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -72,13 +73,10 @@ func printRecords(env *cliutil.Env, all []plans.Record) error {
 	if len(out) == 0 {
 		env.Note("no plan was carried out or proposed")
 	}
-	for _, r := range out {
-		if err := env.Print("%-21s  %-11s  %-8s  %-20s  %s  %s\n", r.Plan, r.Kind, cmp.Or(string(r.Status), "damaged"), r.Began,
-			cliutil.Counted(r.Changes, "memory", "memories"), cliutil.Harmless(r.Machine)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cliutil.Each(env, out, func(r recordOut) string {
+		return fmt.Sprintf("%-21s  %-11s  %-8s  %-20s  %s  %s", r.Plan, r.Kind, cmp.Or(string(r.Status), "damaged"), r.Began,
+			cliutil.Counted(r.Changes, "memory", "memories"), cliutil.Harmless(r.Machine))
+	})
 }
 
 func resumeCommand(env *cliutil.Env) *cobra.Command {
@@ -92,7 +90,6 @@ that will not come back. One that is finished stays as it is.
 What was changed meanwhile is left and named (exit code 5). Exit code 1 if there is no
 record of such a plan.`,
 		Example: `  engramctl mind resume p-5f1b8e0c9a3d2e44`,
-		Args:    cliutil.Arguments("PLAN"),
 	}, func(ctx context.Context, args []string) error {
 		return WithPlans(ctx, env, func(ctx context.Context, p Thinking) error {
 			r, err := p.Resume(ctx, args[0])
@@ -125,7 +122,6 @@ If something was changed since, nothing is written: it is named (exit code 5). W
 --force the rest is brought back, and what was changed stays. Exit code 1 if there is no
 record of such a plan.`,
 		Example: `  engramctl mind undo p-5f1b8e0c9a3d2e44`,
-		Args:    cliutil.Arguments("PLAN"),
 	}, func(ctx context.Context, args []string) error {
 		return WithPlans(ctx, env, func(ctx context.Context, p Thinking) error {
 			r, err := p.Undo(ctx, args[0], force)
@@ -146,15 +142,10 @@ func printUndone(env *cliutil.Env, r plans.Undone) error {
 	if env.Flags.JSON {
 		return env.PrintJSON(undoneOut{Plan: r.ID, Back: append([]string{}, r.Back...), Left: r.Left, Behind: r.Behind})
 	}
-	for _, slug := range r.Back {
-		if err := env.Print("back  %s\n", slug); err != nil {
-			return err
-		}
+	if err := cliutil.Each(env, r.Back, func(slug string) string { return "back  " + slug }); err != nil {
+		return err
 	}
-	for _, l := range r.Left {
-		if err := env.Print("left  %s: %s\n", l.Slug, cliutil.Harmless(frontmatter.OneLine(l.Why))); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cliutil.Each(env, r.Left, func(l plans.Left) string {
+		return "left  " + l.Slug + ": " + cliutil.Harmless(frontmatter.OneLine(l.Why))
+	})
 }

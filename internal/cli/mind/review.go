@@ -55,7 +55,6 @@ fails, the proposal stays (exit codes as of mind commit). Exit code 1 if there i
 such plan.`,
 		Example: `  engramctl mind review p-5f1b8e0c9a3d2e44
   engramctl mind review p-5f1b8e0c9a3d2e44 --accept 1,3`,
-		Args: cliutil.Arguments("PLAN"),
 	}, func(ctx context.Context, args []string) error {
 		if !c.Flags().Changed("accept") {
 			return withRecords(ctx, env, func(ctx context.Context, p Thinking) error {

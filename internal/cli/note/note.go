@@ -57,7 +57,6 @@ does. A text in which something looks like a key or a token is refused, unless
 --allow-secret is given.`,
 		Example: `  engramctl note "Ana prefers answers in Portuguese" --tag people --link people/ana
   engramctl note - --salience 0.8 --emotion satisfaction=0.6 < what-happened.txt`,
-		Args: cliutil.Arguments("TEXT"),
 	}, func(ctx context.Context, args []string) error {
 		if c.Flags().Changed("salience") {
 			o.f.salience = &o.salience

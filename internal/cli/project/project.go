@@ -110,7 +110,6 @@ func lsCommand(env *cliutil.Env) *cobra.Command {
 		Use:     "ls [--json]",
 		Short:   "List the folders whose project's memory hooks show",
 		Example: `  engramctl project ls --json | jq -r '.folders[].folder'`,
-		Args:    cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		return WithState(ctx, env, func(state *memorystate.State) error {
 			all, err := state.Folders.All(ctx)
@@ -124,12 +123,7 @@ func lsCommand(env *cliutil.Env) *cobra.Command {
 			if env.Flags.JSON {
 				return env.PrintJSON(out)
 			}
-			for _, f := range out.Folders {
-				if err := env.Print("%s  %s  %s\n", f.Project, f.Since, f.Folder); err != nil {
-					return err
-				}
-			}
-			return nil
+			return cliutil.Each(env, out.Folders, func(f linkedOut) string { return f.Project + "  " + f.Since + "  " + f.Folder })
 		})
 	})
 }

@@ -38,7 +38,6 @@ them. A text in which something looks like a key or a token, or that has a line 
 stands for text that was left out, is refused. Accepting again changes nothing; after a
 crash it answers what was written.`,
 		Example: `  engramctl proposals accept 4f1c22ab`,
-		Args:    cliutil.Arguments("ID"),
 	}, func(ctx context.Context, args []string) error {
 		return WithInbox(ctx, env, func(ctx context.Context, m *session.Memory, b *proposals.Box) error {
 			done, err := b.Accept(ctx, args[0], how)
@@ -122,12 +121,6 @@ func newReject(env *cliutil.Env) *cobra.Command {
 		Short:   "Reject a proposal, and say why",
 		Long:    `Reject a proposal: nothing is written but the answer, with the reason if there is one.`,
 		Example: `  engramctl proposals reject 4f1c22ab "that was last year"`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 2 {
-				return nil
-			}
-			return cliutil.Arguments("ID")(nil, args)
-		},
 	}, func(ctx context.Context, args []string) error {
 		reason := strings.Join(args[1:], "")
 		if err := cliutil.CheckText(reason); err != nil {

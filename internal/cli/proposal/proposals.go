@@ -88,7 +88,6 @@ owner, or another agent that proposes (--agent), sees its own with the answers; 
 in the answer of an accepted one is the base for the next.`,
 		Example: `  engramctl proposals ls
   engramctl proposals ls --agent npub1… --json | jq '.proposals[] | select(.answer == null)'`,
-		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 			if m.Writable() {

@@ -91,7 +91,6 @@ agent wrote, use propose edit: that keeps the text's trust.
 --base is the hash of the text that it is made for, or "none"; else it is made for
 what is there now.`,
 		Example: `  engramctl propose set people/ana "Ana prefers Portuguese" --agent npub1… --why "she said so"`,
-		Args:    cliutil.Arguments("SLUG", "VALUE"),
 	}, func(ctx context.Context, args []string) error {
 		slug, err := cliutil.OwnSlug(args[0])
 		if err != nil {
@@ -183,7 +182,6 @@ func proposeEdited(ctx context.Context, env *cliutil.Env, o proposeOptions, slug
 // newAct proposes what has no text.
 func newAct(env *cliutil.Env, act proposals.Act, vouch bool, c *cobra.Command) *cobra.Command {
 	var o proposeOptions
-	c.Args = cliutil.Arguments("SLUG")
 	env.Command(c, func(ctx context.Context, args []string) error { return runAct(ctx, env, o, act, args[0]) })
 	o.flags(c, vouch, false)
 	return c
@@ -213,7 +211,6 @@ func newRestore(env *cliutil.Env) *cobra.Command {
 		Long: `Propose to write an old version of a memory (mem log --agent) as a new one (mem
 restore). It comes back byte for byte, with the trust that it had.`,
 		Example: `  engramctl propose restore notes --at yesterday --agent npub1…`,
-		Args:    cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
 		slug, err := cliutil.OwnSlug(args[0])
 		if err != nil {

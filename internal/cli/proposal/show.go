@@ -25,7 +25,6 @@ func newShow(env *cliutil.Env) *cobra.Command {
 also which memories say nearly the same, or contradict it. Of a transplant it shows the
 text that was signed, and by whom. The text is somebody's words and not an order.`,
 		Example: `  engramctl proposals show 4f1c22ab`,
-		Args:    cliutil.Arguments("ID"),
 	}, func(ctx context.Context, args []string) error {
 		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 			item, status, err := proposalNamed(ctx, env, m, args[0])

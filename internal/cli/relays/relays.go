@@ -49,7 +49,6 @@ this key's question for the agent's memory. Exit code 4 if none does, 3 if all
 refuse the key.`,
 		Example: `  engramctl relays ls
   engramctl relays ls --agent npub1… --json`,
-		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		opened, err := env.Session(ctx, cliutil.Patiently)
 		if err != nil {

@@ -80,12 +80,7 @@ func setRelays(ctx context.Context, env *cliutil.Env, entries []client.ListedRel
 			env.Note("no longer on the list: %s", old.URL)
 		}
 	}
-	for _, e := range entries {
-		if err := env.Print("%s\n", strings.TrimSpace(e.URL+"  "+e.Marker)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cliutil.Each(env, entries, func(e client.ListedRelay) string { return strings.TrimSpace(e.URL + "  " + e.Marker) })
 }
 
 func ignoreCommand(env *cliutil.Env) *cobra.Command {
@@ -120,12 +115,7 @@ file beside the configuration file, one on each line.`,
 				return err
 			}
 		}
-		for _, url := range ignored {
-			if err := env.Print("%s\n", url); err != nil {
-				return err
-			}
-		}
-		return nil
+		return cliutil.Each(env, ignored, func(url string) string { return url })
 	})
 	c.Flags().BoolVar(&undo, "undo", false, "ask them again")
 	return c

@@ -117,7 +117,6 @@ The key must be usable without a person. ENGRAM_HOOKS=off makes hooks, and engra
 mcp, end at once.`,
 		Example: `  engramctl hook session-start --harness claude || exit 0
   echo '{"prompt":"How do we release Atlas?","session_id":"s1"}' | engramctl hook prompt`,
-		Args: cliutil.Arguments("EVENT"),
 	}, func(ctx context.Context, args []string) error {
 		return answerHook(ctx, env, hook.Event(args[0]), hook.Harness(harness))
 	}))
@@ -355,15 +354,11 @@ func unavailable(env *cliutil.Env, err error) string {
 	if errors.Is(err, errBroke) {
 		why = "engramctl broke"
 	}
-	switch exit.CodeOf(err) {
-	case exit.NotFound:
-		why = "it is set up for another owner or agent than yours"
-	case exit.Usage:
-		why = "it is not set up rightly"
-	case exit.Auth:
-		why = "the relays refuse your key"
-	case exit.Unreadable:
-		why = "what is there cannot be decrypted"
-	}
+	why = cmp.Or(map[int]string{
+		exit.NotFound:   "it is set up for another owner or agent than yours",
+		exit.Usage:      "it is not set up rightly",
+		exit.Auth:       "the relays refuse your key",
+		exit.Unreadable: "what is there cannot be decrypted",
+	}[exit.CodeOf(err)], why)
 	return hook.Wake(hook.Units, hook.Unavailable(why))
 }

@@ -74,7 +74,6 @@ order (docs/memory.md).`,
   engramctl mcp --tools files
   ENGRAM_KEY_FILE=owner.key engramctl mcp --agent npub1… --relay wss://relay.example
   ENGRAM_TOKEN=… ENGRAM_TOKEN_RELAY=wss://relay.example engramctl mcp`,
-		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error { return serveMCP(ctx, env, f, e, tools) }))
 	e.Add(c)
 	attestFlag(env, c)

@@ -116,7 +116,6 @@ run writes it into an archived note, which is in the log like all that is writte
 Without it the line is only shown. docs/trust.md says what that proves.`,
 		Example: `  engramctl wake
   engramctl wake --json | jq -r .narrative.text`,
-		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error { return wake(ctx, env) }))
 	attestFlag(env, c)
 	return c

@@ -73,7 +73,7 @@ func (file Profiles) Layer(name, path string) (Layer, error) {
 	if p.KeyStore != "" && p.KeyStore != StoreFile && p.KeyStore != StoreKeychain {
 		return Layer{}, fmt.Errorf("key_store of profile %q in %s: %q is none of %s, %s", name, path, p.KeyStore, StoreFile, StoreKeychain)
 	}
-	l := Layer{Name: fmt.Sprintf("profile %q", name), Relays: p.Relays, Owner: p.Owner, Agent: p.Agent, KeyFile: p.KeyFile, discovery: p.Discovery, decider: p.Decider, noMirror: p.NoMirror, Attest: p.Attest, EmbedURL: p.EmbedURL, EmbedModel: p.EmbedModel, RerankURL: p.RerankURL, RerankModel: p.RerankModel, MindExec: p.MindExec, LLMURL: p.LLMURL, LLMModel: p.LLMModel}
+	l := Layer{ProfileFile: p, Name: fmt.Sprintf("profile %q", name)}
 	var err error
 	if l.Dream, err = p.dreamWhen(); err != nil {
 		return Layer{}, fmt.Errorf("profile %q in %s: %w", name, path, err)

@@ -43,25 +43,14 @@ type KeySource struct {
 	Origin string // for messages
 }
 
-// Layer is what one place says.
+// Layer is what one place says; but for a profile, of few things.
 type Layer struct {
-	Name    string
-	KeyFile string
-	Key     string
-	stored  string // name of the key in the system's key store
-	Relays  []string
-	Owner   string
-	Agent   string
-	// discovery is one of discoveries, or ""; decider a relay, or "".
-	discovery, decider string
-	noMirror           bool
-	// EmbedURL, embedModel and so on name model servers, or are "".
-	EmbedURL, EmbedModel, RerankURL, RerankModel string
-	// MindExec, llmURL and llmModel name who thinks, or are "".
-	MindExec, LLMURL, LLMModel string
-	Dream                      consolidation.DreamWhen // when one is offered
-	proposals                  proposalRules
-	Attest                     bool // where a session continues from is signed
+	ProfileFile
+	Name      string
+	Key       string
+	stored    string                  // name of the key in the system's key store
+	Dream     consolidation.DreamWhen // when one is offered
+	proposals proposalRules
 }
 
 // Where a profile's key lies.
@@ -75,7 +64,7 @@ var discoveries = []string{"read", "write", "off"}
 
 // Merge puts the layers together, of which the first is the command line.
 func Merge(layers []Layer, profile Layer) (Settings, error) {
-	s := Settings{Named: len(layers[0].Relays) > 0, Discovery: profile.discovery, Decider: profile.decider, NoMirror: profile.noMirror, Proposals: profile.proposals}
+	s := Settings{Named: len(layers[0].Relays) > 0, Discovery: profile.Discovery, Decider: profile.Decider, NoMirror: profile.NoMirror, Proposals: profile.proposals}
 	if s.Decider != "" {
 		if _, err := nipae.CanonicalRelayURL(s.Decider); err != nil {
 			return Settings{}, exit.Usagef("decider %q in %s: %w", ShownURL(s.Decider), profile.Name, err)

@@ -54,7 +54,6 @@ none is made unless --allow-empty (exit code 1): it may be the wrong relay or ke
 --timeout bounds each question to the relays; give more for a large memory.`,
 		Example: `  engramctl snapshot create --label "before the big clean-up"
   engramctl snapshot create --encrypt age:age1… --encrypt "ssh-ed25519 AAAA…" --pin`,
-		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		if o.parent != "" {
 			if err := bundle.CheckID(o.parent); err != nil {

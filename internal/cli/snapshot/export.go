@@ -44,6 +44,7 @@ each record on a line of its own; FILE may be "-". In that, whatever looks like 
 or a token is replaced by "[redacted: KIND]", unless --redact-secrets=false.`,
 		Example: `  engramctl snapshot export 20261120T235100Z-0123456789abcdef --to memory.tar.zst
   engramctl snapshot export 20261120T235100Z-0123456789abcdef --plain --to memory.jsonl`,
+		Args: cobra.ArbitraryArgs,
 	}, func(ctx context.Context, args []string) error {
 		args = idArgument(&o.id, args)
 		if err := cliutil.FirstOf(noMore(args), needID(o.id)); err != nil {

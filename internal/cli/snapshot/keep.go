@@ -53,6 +53,7 @@ func snapshotByID(env *cliutil.Env, f *Options, c *cobra.Command, do func(lock *
 	var id string
 	c.Example = `  engramctl snapshot ` + c.Use + ` 20261120T235100Z-0123456789abcdef`
 	c.Use += " ID"
+	c.Args = cobra.ArbitraryArgs
 	c = env.Command(c, func(ctx context.Context, args []string) error {
 		if id == "" && len(args) > 0 {
 			id, args = args[0], args[1:]
@@ -88,7 +89,6 @@ whole memory and those that others rest on stay.
 Before anything is deleted the last verified one is read again. If it is another file
 than was verified, it is named, listed as damaged, and the one before it stays instead.`,
 		Example: `  engramctl snapshot gc --keep 10 --days 365`,
-		Args:    cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		if o.days < 0 || o.policy.Keep < 0 || o.policy.KeepAutomatic < 0 {
 			return exit.Usagef("want 0 (no limit) or more")
@@ -114,10 +114,8 @@ than was verified, it is named, listed as damaged, and the one before it stays i
 			for _, id := range swept.Damaged {
 				env.Note("%s is damaged: it, or what it rests on, is another file than was verified; the one before it counts instead", id)
 			}
-			for _, id := range swept.Deleted {
-				if err := env.Print("%s  deleted\n", id); err != nil {
-					return err
-				}
+			if err := cliutil.Each(env, swept.Deleted, func(id string) string { return id + "  deleted" }); err != nil {
+				return err
 			}
 			return env.Print("%d deleted, %d left by dead processes removed\n", len(swept.Deleted), swept.Staging+swept.Litter)
 		})
@@ -137,7 +135,6 @@ func newList(env *cliutil.Env, f *Options) *cobra.Command {
 partial, because some relay did not answer; an owner's part; empty), whether it was
 verified or found damaged, and its label. No relay is asked.`,
 		Example: `  engramctl snapshot ls --agent npub1… --json`,
-		Args:    cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		store, p, err := at(ctx, env, f, false)
 		if err != nil {

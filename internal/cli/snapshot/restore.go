@@ -44,6 +44,7 @@ on where it stopped. It stops with exit code 5 at a slug that somebody else has
 changed since: then --replan begins anew from what is there.`,
 		Example: `  engramctl snapshot restore 20261120T235100Z-0123456789abcdef --dry-run
   engramctl snapshot restore --from backup.tar.zst.age --decrypt-identity age.key`,
+		Args: cobra.ArbitraryArgs,
 	}, func(ctx context.Context, args []string) error {
 		if err := noMore(idArgument(&o.id, args)); err != nil {
 			return err

@@ -23,6 +23,7 @@ is verified first; no relay is asked. With a key the list says on stderr as of w
 number of each writer's log nothing is left out.`,
 		Example: `  engramctl snapshot show 20261120T235100Z-0123456789abcdef
   engramctl snapshot show 20261120T235100Z-0123456789abcdef notes`,
+		Args: cobra.ArbitraryArgs,
 	}, func(ctx context.Context, args []string) error {
 		name := id
 		if name == "" && len(args) > 0 {

@@ -36,6 +36,7 @@ proved are that they are all of them, its time, its label and its tenant.
 Exit code 6 unless all that was asked for is ok.`,
 		Example: `  engramctl snapshot verify --bundle 20261120T235100Z-0123456789abcdef.tar.zst
   engramctl snapshot verify 20261120T235100Z-0123456789abcdef --decrypt-identity age.key`,
+		Args: cobra.ArbitraryArgs,
 	}, func(ctx context.Context, args []string) error {
 		if args = idArgument(&o.id, args); o.id == "" && o.path == "" && len(args) > 0 {
 			o.path, args = args[0], args[1:] // what is no id is a file
@@ -140,7 +141,6 @@ func newDiff(env *cliutil.Env, f *Options) *cobra.Command {
 changed, removed, tombstoned. With the agent's or an owner's key by slug and line by
 line, without one by address.`,
 		Example: `  engramctl snapshot diff 20261119T235100Z-0123456789abcdef 20261120T235100Z-fedcba9876543210`,
-		Args:    cliutil.Arguments("A", "B"),
 	}, func(ctx context.Context, args []string) error {
 		store, p, err := at(ctx, env, f, false)
 		if err != nil {

@@ -39,7 +39,6 @@ docs/trust.md says what is proved, and what is not.`,
 		Example: `  engramctl attest > attestation.json
   engramctl attest --publish
   engramctl attest verify attestation.json`,
-		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		opened, err := env.Session(ctx, cliutil.Patiently)
 		if err != nil {

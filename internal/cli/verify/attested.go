@@ -62,7 +62,6 @@ Exit code 6 unless all of it is so: also where too little of the log is known to
 4 if that is because some relay did not answer.`,
 		Example: `  engramctl attest verify attestation.json
   engramctl attest verify naddr1… --agent npub1… --key-file owner.key`,
-		Args: cliutil.Arguments("EVENT"),
 	}, func(ctx context.Context, args []string) error { return runVerify(ctx, env, args[0]) })
 	return c
 }

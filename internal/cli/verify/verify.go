@@ -6,7 +6,9 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -179,20 +181,15 @@ func logOutOf(s writerlog.State) logOut {
 // printAudit prints a result for people: the logs, then what there is to say,
 // faults first.
 func printAudit(env *cliutil.Env, r verify.Result) error {
+	var b strings.Builder
 	for _, s := range r.Logs {
-		if err := env.Print("%s\n", logLine(s)); err != nil {
-			return err
-		}
+		b.WriteString(logLine(s) + "\n")
 	}
 	if r.Unchained > 0 {
-		if err := env.Print("%s in no log\n", cliutil.Counted(r.Unchained, "version is", "versions are")); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "%s in no log\n", cliutil.Counted(r.Unchained, "version is", "versions are"))
 	}
 	if r.Unreadable > 0 {
-		if err := env.Print("%s cannot be read\n", cliutil.Counted(r.Unreadable, "event", "events")); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "%s cannot be read\n", cliutil.Counted(r.Unreadable, "event", "events"))
 	}
 	said := map[writerlog.Kind]int{}
 	for _, fault := range []bool{true, false} {
@@ -200,30 +197,20 @@ func printAudit(env *cliutil.Env, r verify.Result) error {
 			if f.Kind.Fault() != fault {
 				continue
 			}
-			if said[f.Kind]++; said[f.Kind] > maxShownFindings {
-				continue
-			}
-			if err := env.Print("%s\n", findingLine(f)); err != nil {
-				return err
+			if said[f.Kind]++; said[f.Kind] <= maxShownFindings {
+				b.WriteString(findingLine(f) + "\n")
 			}
 		}
 	}
-	kinds := make([]writerlog.Kind, 0, len(r.Counts))
-	for kind := range r.Counts {
-		kinds = append(kinds, kind)
-	}
-	slices.Sort(kinds)
-	for _, kind := range kinds {
-		if more := r.Counts[kind] - min(said[kind], maxShownFindings); said[kind] > maxShownFindings {
-			if err := env.Print("%s: %d more (--json)\n", kind, more); err != nil {
-				return err
-			}
+	for _, kind := range slices.Sorted(maps.Keys(r.Counts)) {
+		if said[kind] > maxShownFindings {
+			fmt.Fprintf(&b, "%s: %d more (--json)\n", kind, r.Counts[kind]-maxShownFindings)
 		}
 	}
 	if r.Faults() == 0 {
-		return env.Print("no fault in %s\n", cliutil.Counted(r.Events, "version", "versions"))
+		fmt.Fprintf(&b, "no fault in %s\n", cliutil.Counted(r.Events, "version", "versions"))
 	}
-	return nil
+	return env.Print("%s", b.String())
 }
 
 // maxShownFindings is how many findings of one kind are printed.

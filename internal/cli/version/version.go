@@ -15,7 +15,6 @@ func New(env *cliutil.Env) *cobra.Command {
 		Use:     "version",
 		Short:   "Print version and platform",
 		Example: "  engramctl version",
-		Args:    cobra.NoArgs,
 	}, func(context.Context, []string) error {
 		return env.Print("engramctl %s (%s, %s/%s)\n", env.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	})

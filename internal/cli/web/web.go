@@ -47,7 +47,6 @@ of the release: --sha256 prints their SHA-256, which docs/page.md names too.
 No key is read and no relay is asked: the page does that, in the browser.`,
 		Example: `  engramctl web
   engramctl web --save page.html --sha256`,
-		Args: cobra.NoArgs,
 	}, func(ctx context.Context, _ []string) error {
 		if o.save == "" && !o.sum {
 			return serveWeb(ctx, env, o.listen)

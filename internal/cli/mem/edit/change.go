@@ -39,7 +39,6 @@ supersedes says so and changes nothing at TO: while that is active it is recalle
 before, and stderr names the command that marks it (mem set FROM --supersedes TO).`,
 		Example: `  engramctl mem link projects/atlas derived_from journal/2026-11 --strength 0.8
   engramctl mem link projects/atlas derived_from journal/2026-11 --remove`,
-		Args:              cliutil.Arguments("FROM", "RELATION", "TO"),
 		ValidArgsFunction: relations,
 	}, func(ctx context.Context, args []string) (err error) {
 		if o.e.From, err = cliutil.OwnSlug(args[0]); err != nil {
@@ -83,7 +82,6 @@ func markCommand(env *cliutil.Env, mark write.Mark, short, long, example string)
 		Short:   short,
 		Long:    long,
 		Example: example,
-		Args:    cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
 		slug, err := cliutil.OwnSlug(args[0])
 		if err != nil {
@@ -151,7 +149,6 @@ What was not reached is said, and the exit code is that of the reason: then both
 may have the text, or links may still name the old one. Nothing is lost, and while SLUG
 is there the same command goes on. Exit code 5 if there is another memory at TO.`,
 		Example: `  engramctl mem mv notes projects/atlas/notes --mend-links`,
-		Args:    cliutil.Arguments("SLUG", "TO"),
 	}, func(ctx context.Context, args []string) error {
 		from, err := cliutil.OwnSlug(args[0])
 		if err != nil {

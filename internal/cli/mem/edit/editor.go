@@ -38,7 +38,6 @@ If somebody else wrote meanwhile, or it cannot be written for another reason, no
 is, and stderr says where the file with your text is. Without a change nothing is
 written.`,
 		Example: `  EDITOR=nano engramctl mem edit projects/atlas`,
-		Args:    cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
 		slug, err := cliutil.OwnSlug(args[0])
 		if err != nil {

@@ -44,12 +44,6 @@ secret, or makes the text claim more of itself than it may (see mem set).`,
 		Example: `  engramctl mem get notes > old; cp old new; $EDITOR new
   diff -u old new | engramctl mem patch notes --base "$(sha256sum < old | cut -c1-64)"
   git diff --no-index old new | engramctl mem patch notes`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 2 {
-				return nil
-			}
-			return cliutil.Arguments("SLUG")(nil, args)
-		},
 	}, func(ctx context.Context, args []string) error {
 		slug, err := cliutil.OwnSlug(args[0])
 		if err != nil {

@@ -181,7 +181,6 @@ what was current becomes part of the history. A version in which something looks
 like a secret is refused (see mem set).`,
 		Example: `  engramctl mem restore notes --at 2026-01-31T12:00:00Z
   engramctl mem restore notes --at 5f1b8e0c9a3d2e44`,
-		Args: cliutil.Arguments("SLUG"),
 	}, func(ctx context.Context, args []string) error {
 		slug, err := cliutil.SlugArgument(args[0])
 		if err != nil {

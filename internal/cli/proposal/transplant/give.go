@@ -67,6 +67,7 @@ The receiver learns of each memory its text, its fields, slug and owner, its add
 		Example: `  engramctl transplant give --to npub1… projects/atlas people/ana
   engramctl transplant give --to npub1… --prefix recipes/ --dry-run
   engramctl transplant give --to npub1… --query "sailing boats" --file boats.age --recipient age1…`,
+		Args: cobra.ArbitraryArgs,
 	}, func(ctx context.Context, args []string) error { return runGive(ctx, env, g, args) })
 	f := c.Flags()
 	f.StringVar(&g.to, "to", "", "`pubkey` (npub or hex) of the agent that gets them")
@@ -349,14 +350,11 @@ func printGiven(env *cliutil.Env, g giveOptions, units []given, made map[string]
 			Given []plantedOut `json:"given"`
 		}{out})
 	}
-	for _, one := range out {
-		line := fmt.Sprintf("%s  %s", one.Was, one.Status)
+	return cliutil.Each(env, out, func(one plantedOut) string {
+		line := one.Was + "  " + one.Status
 		if one.ID != "" {
 			line += "  id " + one.ID[:cliutil.ShortID]
 		}
-		if err := env.Print("%s\n", line); err != nil {
-			return err
-		}
-	}
-	return nil
+		return line
+	})
 }

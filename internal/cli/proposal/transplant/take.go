@@ -52,6 +52,7 @@ Exit code 6 if some of it is not what an agent has signed; what was right is tak
 		Example: `  engramctl transplant take --dry-run
   engramctl transplant take 4f1c22ab
   engramctl transplant take --file boats.age --decrypt-identity age.key`,
+		Args: cobra.ArbitraryArgs,
 	}, func(ctx context.Context, args []string) error { return runTake(ctx, env, t, args) })
 	c.Flags().StringVar(&t.file, "file", "", "`file` that transplant give has written")
 	clisnapshot.IdentityFlag(c, &t.identity)
@@ -224,10 +225,5 @@ func printTaken(env *cliutil.Env, t takeOptions, out []plantedOut) error {
 			Taken []plantedOut `json:"memories"`
 		}{out})
 	}
-	for _, one := range out {
-		if err := env.Print("%s\n", one.line()); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cliutil.Each(env, out, plantedOut.line)
 }

@@ -100,7 +100,6 @@ more. What derives from it (derived_from), directly or not, is listed; --derived
 archives that too. Nothing is deleted: mem unarchive brings it back.`,
 		Example: `  engramctl transplant forget npub1… --dry-run
   engramctl transplant forget npub1… --derived`,
-		Args: cliutil.Arguments("PUBKEY"),
 	}, func(ctx context.Context, args []string) error {
 		key, err := settings.PublicKey("PUBKEY", "", args[0])
 		if err != nil || key == "" {
