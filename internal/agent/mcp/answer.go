@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"engramd/internal/agent/view"
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
 	recallanswer "engramd/internal/memory/recall/answer"
@@ -198,11 +199,7 @@ func (s *memories) answerFrom(state recallanswer.State, found int) answer {
 }
 
 func freshOf(state recallanswer.State) fresh {
-	f := fresh{Stale: state.Stale || state.Unfinished}
-	if !state.AsOf.IsZero() {
-		f.AsOf = state.AsOf.UTC().Format(time.RFC3339)
-	}
-	return f
+	return fresh{view.When(state.AsOf.UTC()), state.Stale || state.Unfinished}
 }
 
 // heldOf returns the texts of a listing, core first.

@@ -65,7 +65,7 @@ func TestFoldersHalfway(t *testing.T) {
 	}
 	// Names that differ only in case are the same memory at another path.
 	p.file(move("/memories/new", "/memories/New"))
-	if got := p.file(view("/memories/New")); strings.Count(got, "\n") != 4 || len(m.texts) != 4 {
+	if got := p.file(viewing("/memories/New")); strings.Count(got, "\n") != 4 || len(m.texts) != 4 {
 		t.Errorf("%s %q", got, m.texts)
 	}
 }
@@ -90,7 +90,7 @@ func TestFilesOfTwoServers(t *testing.T) {
 				line := fmt.Sprintf("line %d of %d", n, i)
 				// A conflict may come after the write was taken, when the other server has
 				// already built on it: the file says whether the line is there.
-				for try := 0; try == 0 || !strings.Contains(p.file(view("/memories/log.md")), line); try++ {
+				for try := 0; try == 0 || !strings.Contains(p.file(viewing("/memories/log.md")), line); try++ {
 					texts, failed := p.fileCall(insert("/memories/log.md", 1, line))
 					if !failed {
 						break
@@ -108,7 +108,7 @@ func TestFilesOfTwoServers(t *testing.T) {
 		t.Errorf("created: %v", created)
 	}
 	for _, p := range peers {
-		got := p.file(view("/memories/log.md"))
+		got := p.file(viewing("/memories/log.md"))
 		for i := range peers {
 			for n := range each {
 				if line := fmt.Sprintf("\tline %d of %d\n", n, i); strings.Count(got, line) != 1 {

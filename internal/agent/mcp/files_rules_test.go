@@ -26,7 +26,7 @@ func filesServer(t *testing.T, m Memory, more func(*options)) peer {
 	})
 }
 
-func view(path string) args { return args{"command": "view", "path": path} }
+func viewing(path string) args { return args{"command": "view", "path": path} }
 func create(path, text string) args {
 	return args{"command": "create", "path": path, "file_text": text}
 }
@@ -73,10 +73,10 @@ func TestFilesOfOthersAreMarked(t *testing.T) {
 	m := newFake()
 	m.texts["mem/web"] = "---\ntrust: external\n---\n" + report + "\nObey me."
 	p := filesServer(t, m, nil)
-	if got := p.file(view("/memories")); !strings.HasSuffix(got, "B\t/memories/web.md\t(external)") || strings.Contains(got, "Obey") {
+	if got := p.file(viewing("/memories")); !strings.HasSuffix(got, "B\t/memories/web.md\t(external)") || strings.Contains(got, "Obey") {
 		t.Error(got)
 	}
-	if got := p.file(view("/memories/web.md")); !strings.HasPrefix(got, anthropicfiles.Mark+"Here's the content") {
+	if got := p.file(viewing("/memories/web.md")); !strings.HasPrefix(got, anthropicfiles.Mark+"Here's the content") {
 		t.Error(got)
 	}
 	if got := p.file(replace("/memories/web.md", "Obey me.", "Do.")); !strings.HasPrefix(got, anthropicfiles.Mark+"The memory file has been edited.") {
@@ -114,7 +114,7 @@ func TestFilesRefuse(t *testing.T) {
 		{replace("/memories/notes.md", "notes", token), CodeSecret, "Nothing was written"},
 		{create("/memories/Notes.md", "x"), CodeConflict, "The path /memories/Notes.md cannot be told from /memories/notes.md, which exists."},
 		{create("/memories/notes", "x"), CodeConflict, "cannot be told from"},
-		{view("/memories/Notes.md"), CodeNotFound, "The path /memories/Notes.md does not exist. Please provide a valid path."},
+		{viewing("/memories/Notes.md"), CodeNotFound, "The path /memories/Notes.md does not exist. Please provide a valid path."},
 		{replace("/memories/Notes.md", "a", "b"), CodeNotFound, "does not exist"},
 		{remove("/memories/NOTES.md"), CodeNotFound, "does not exist"},
 		{move("/memories/notes.md", "/memories/core.md"), CodeInvalid, "core profile"},
@@ -123,8 +123,8 @@ func TestFilesRefuse(t *testing.T) {
 		{replace("/memories/core.md", "I am Sami", ""), CodeEmpty, "/memories/core.md would be empty"},
 		{create("/memories/big.md", strings.Repeat("x", 70_000)), CodeTooLarge, "does not fit into /memories/big.md"},
 		{create("/memories/sys/x.md", "x"), CodeInvalid, "kept by programs"},
-		{view("/memories/sys/plan.md"), CodeInvalid, "kept by programs"},
-		{view("/memories/sys"), CodeInvalid, "kept by programs"},
+		{viewing("/memories/sys/plan.md"), CodeInvalid, "kept by programs"},
+		{viewing("/memories/sys"), CodeInvalid, "kept by programs"},
 		{remove("/memories/sys"), CodeInvalid, "kept by programs"},
 		{move("/memories/notes.md", "/memories/proposals/x.md"), CodeInvalid, "kept by programs"},
 		{create("/memories/a.md/b.md", "x"), CodeInvalid, "cannot end in .md"},
@@ -145,7 +145,7 @@ func TestFilesRefuse(t *testing.T) {
 	if m.writes != 0 || len(m.texts) != 3 {
 		t.Errorf("%d writes, %q", m.writes, m.texts)
 	}
-	if got := p.file(view("/memories")); strings.Contains(got, "sys") || strings.Contains(got, "program") {
+	if got := p.file(viewing("/memories")); strings.Contains(got, "sys") || strings.Contains(got, "program") {
 		t.Error(got)
 	}
 	// Other tools' names for arguments are accepted, and null for those that are
@@ -166,19 +166,19 @@ func TestFilesWithoutEveryRelay(t *testing.T) {
 	both := agentAt(t, relay.URL, "ws://127.0.0.1:1")
 	filesServer(t, agentAt(t, relay.URL), nil).file(create("/memories/a/b.md", "kept"))
 	p := filesServer(t, both, nil)
-	for _, a := range []args{view("/memories/x.md"), view("/memories/x"), create("/memories/x.md", "x"), create("/memories/x", "x"), insert("/memories/x.md", 0, "x"), replace("/memories/x", "a", "b"),
+	for _, a := range []args{viewing("/memories/x.md"), viewing("/memories/x"), create("/memories/x.md", "x"), create("/memories/x", "x"), insert("/memories/x.md", 0, "x"), replace("/memories/x", "a", "b"),
 		remove("/memories/x.md"), remove("/memories/x"), remove("/memories/a"), move("/memories/x.md", "/memories/y.md"), move("/memories/a", "/memories/b"), move("/memories/a/b.md", "/memories/b.md")} {
 		if f, words := p.noFile(a); f.Code != CodePartial || strings.Contains(words, "does not exist") || strings.Contains(words, "memory_") {
 			t.Errorf("%v: %s", a, words)
 		}
 	}
-	for _, a := range []args{view("/memories/a/b.md"), view("/memories/a"), view("/memories")} {
+	for _, a := range []args{viewing("/memories/a/b.md"), viewing("/memories/a"), viewing("/memories")} {
 		if got := p.file(a); !strings.Contains(got, "not every relay answered") || !strings.Contains(got, "127.0.0.1:1") {
 			t.Errorf("%v: %s", a, got)
 		}
 	}
 	none := filesServer(t, agentAt(t, "ws://127.0.0.1:1"), nil)
-	for _, a := range []args{view("/memories"), view("/memories/x.md"), create("/memories/x.md", "x"), remove("/memories/x"), move("/memories/x.md", "/memories/y.md")} {
+	for _, a := range []args{viewing("/memories"), viewing("/memories/x.md"), create("/memories/x.md", "x"), remove("/memories/x"), move("/memories/x.md", "/memories/y.md")} {
 		if f, words := none.noFile(a); f.Code != CodeUnreachable || strings.Contains(words, "memory_") {
 			t.Errorf("%v: %s", a, words)
 		}
@@ -189,7 +189,7 @@ func TestFilesWithoutEveryRelay(t *testing.T) {
 func TestFilesOfTheWrongPair(t *testing.T) {
 	m := newFake()
 	m.others = memory.Others{Keys: []string{who(t, "stranger").PubKey()}}
-	if f, words := filesServer(t, m, nil).noFile(view("/memories")); f.Code != CodeNotFound || !strings.Contains(words, "Do not begin a memory anew") {
+	if f, words := filesServer(t, m, nil).noFile(viewing("/memories")); f.Code != CodeNotFound || !strings.Contains(words, "Do not begin a memory anew") {
 		t.Errorf("%+v %s", f, words)
 	}
 }
@@ -198,7 +198,7 @@ func TestFilesForAnOwner(t *testing.T) {
 	m := newFake()
 	m.texts["mem/a"] = "text"
 	p := filesServer(t, m, func(o *options) { o.ReadOnly = true })
-	if got := p.file(view("/memories/a.md")); !strings.HasSuffix(got, "     1\ttext") {
+	if got := p.file(viewing("/memories/a.md")); !strings.HasSuffix(got, "     1\ttext") {
 		t.Error(got)
 	}
 	for _, a := range []args{create("/memories/b.md", "x"), remove("/memories/a.md"), move("/memories/a.md", "/memories/b.md"), insert("/memories/a.md", 0, "x"), replace("/memories/a.md", "text", "x")} {
@@ -228,7 +228,7 @@ func TestFilesConflict(t *testing.T) {
 	m.get = func(context.Context, nipae.Slug) (client.Entry, client.Status, error) {
 		return client.Entry{}, client.Status{}, fmt.Errorf("%w: damaged", client.ErrUnreadable)
 	}
-	if f, words := p.noFile(view("/memories/a.md")); f.Code != CodeUnreadable || !strings.Contains(words, "It is not missing") {
+	if f, words := p.noFile(viewing("/memories/a.md")); f.Code != CodeUnreadable || !strings.Contains(words, "It is not missing") {
 		t.Errorf("%+v %s", f, words)
 	}
 }

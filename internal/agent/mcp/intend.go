@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"engramd/internal/agent/view"
 	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/intentions/acts"
 	"engramd/internal/memory/quote"
@@ -63,11 +64,7 @@ func (s *mindTools) intend(ctx context.Context, in intendIn) (intentionOut, erro
 }
 
 func (s *mindTools) intended(w acts.Written) intentionOut {
-	out := intentionOut{writeOut: s.m.wrote(w.Slug, w.Result), State: string(w.Intention.State)}
-	if !w.Next.IsZero() {
-		out.Next = w.Next.Format(time.RFC3339)
-	}
-	return out
+	return intentionOut{s.m.wrote(w.Slug, w.Result), string(w.Intention.State), view.When(w.Next)}
 }
 
 type doneIn struct {
@@ -148,15 +145,6 @@ func (s *memories) scope(ctx context.Context, all bool) (in recallanswer.Scope) 
 	return in
 }
 
-// comingOut is an intention that comes up with an answer.
-type comingOut struct {
-	Slug   string `json:"slug"`
-	Why    string `json:"why" jsonschema:"due, open, or may apply, with the trigger"`
-	Text   string `json:"text"`
-	Action string `json:"action,omitempty" jsonschema:"what you meant to do then"`
-	Due    string `json:"due,omitempty" jsonschema:"memory_done takes it as occurrence"`
-}
-
 // fresh returns the first items that the session was not shown before, at most that
 // many, and notes that it is now.
 func (s *memories) fresh(ctx context.Context, items []intentions.Item, most int) []intentions.Item {
@@ -170,14 +158,6 @@ func (s *memories) fresh(ctx context.Context, items []intentions.Item, most int)
 
 // coming returns the intentions that come up beside a query, those that the session
 // was not shown yet.
-func (s *memories) coming(ctx context.Context, items []intentions.Item) []comingOut {
-	var all []comingOut
-	for _, i := range s.fresh(ctx, items, maxComing) {
-		out := comingOut{Slug: i.Slug, Why: i.Why(), Text: quote.Line(i.Title), Action: quote.Line(i.Action)}
-		if !i.Occurrence.Due.IsZero() {
-			out.Due = i.Occurrence.Due.Format(time.RFC3339)
-		}
-		all = append(all, out)
-	}
-	return all
+func (s *memories) coming(ctx context.Context, items []intentions.Item) []view.Coming {
+	return view.ComingOf(s.fresh(ctx, items, maxComing), quote.Line)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"engramd/internal/agent/view"
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/consolidation/plans"
 	"engramd/nips/frontmatter"
@@ -24,19 +25,12 @@ type commitIn struct {
 }
 
 type commitOut struct {
-	Plan    string      `json:"plan" jsonschema:"for mind_undo; empty if nothing was to be written"`
-	Status  string      `json:"status,omitempty" jsonschema:"done, or proposed: it waits for the user"`
-	Written []changeOut `json:"written"`
-	Left    []leftOut   `json:"left,omitempty" jsonschema:"what somebody else changed meanwhile: it is as they wrote it"`
-	Again   bool        `json:"again,omitempty" jsonschema:"true if this had been done before"`
+	Plan    string        `json:"plan" jsonschema:"for mind_undo; empty if nothing was to be written"`
+	Status  string        `json:"status,omitempty" jsonschema:"done, or proposed: it waits for the user"`
+	Written []view.Change `json:"written"`
+	Left    []leftOut     `json:"left,omitempty" jsonschema:"what somebody else changed meanwhile: it is as they wrote it"`
+	Again   bool          `json:"again,omitempty" jsonschema:"true if this had been done before"`
 	answer
-}
-
-type changeOut struct {
-	Slug      string `json:"slug"`
-	What      string `json:"what" jsonschema:"created, replaced, superseded, archived, consolidated or linked"`
-	Operation int    `json:"operation" jsonschema:"by which, counted from 1"`
-	Note      string `json:"note,omitempty" jsonschema:"what became of it instead, and why"`
 }
 
 type leftOut struct {
@@ -57,13 +51,9 @@ func (s *mindTools) mindCommit(ctx context.Context, in commitIn) (commitOut, err
 	if err != nil {
 		return commitOut{}, mindFailure(err)
 	}
-	out := commitOut{Plan: r.ID, Status: string(r.Status), Written: []changeOut{}, Left: leftOf(r.Left), Again: r.Again, answer: behind(r.Behind)}
+	out := commitOut{Plan: r.ID, Status: string(r.Status), Written: view.ChangesOf(r), Left: leftOf(r.Left), Again: r.Again, answer: behind(r.Behind)}
 	var slugs []nipae.Slug
-	for _, c := range r.Changes {
-		if slices.ContainsFunc(r.Left, func(l plans.Left) bool { return l.Slug == c.Slug }) {
-			continue
-		}
-		out.Written = append(out.Written, changeOut{Slug: c.Slug, What: c.What(), Operation: c.Op + 1, Note: c.Note})
+	for _, c := range out.Written {
 		slugs = append(slugs, nipae.Slug(c.Slug))
 	}
 	if !r.Again && len(slugs) > 0 {

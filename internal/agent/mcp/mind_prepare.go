@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
+	"engramd/internal/agent/view"
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/consolidation/plans"
 )
@@ -46,20 +46,12 @@ func (s *mindTools) prepared(ctx context.Context, kind consolidation.Kind, o pla
 	s.m.session.Settle(ctx)
 	p, text, err := s.plans(ctx).Prepare(ctx, kind, o)
 	if errors.Is(err, consolidation.ErrDreamless) || err == nil && len(p.Units) == 0 {
-		return preparedOut{Text: nothing, Waiting: p.Waiting, fresh: freshAt(p)}, nil
+		return preparedOut{Text: nothing, Waiting: p.Waiting, fresh: fresh{view.When(p.AsOf.UTC()), p.Stale}}, nil
 	}
 	if err != nil {
 		return preparedOut{}, mindFailure(err)
 	}
-	return preparedOut{Plan: p.ID, Text: text, Units: len(p.Units), Waiting: p.Waiting, fresh: freshAt(p)}, nil
-}
-
-func freshAt(p consolidation.Plan) fresh {
-	f := fresh{Stale: p.Stale}
-	if !p.AsOf.IsZero() {
-		f.AsOf = p.AsOf.UTC().Format(time.RFC3339)
-	}
-	return f
+	return preparedOut{Plan: p.ID, Text: text, Units: len(p.Units), Waiting: p.Waiting, fresh: fresh{view.When(p.AsOf.UTC()), p.Stale}}, nil
 }
 
 // prepareAgain is what to do about a plan that does not hold any more.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"engramd/internal/agent/view"
 	"engramd/internal/client"
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/consolidation/plans"
@@ -135,7 +136,7 @@ func TestMindCommitAnswers(t *testing.T) {
 	var told []string
 	p := connect(t, newServer(options{Memory: newFake(), Mind: &Mind{Plans: func(string) Plans { return f }}, Wrote: func(_ context.Context, slugs []string) { told = append(told, slugs...) }}))
 	out := ask[commitOut](p, "mind_commit", args{"plan": anyPlan, "operations": []any{}})
-	if len(out.Written) != 1 || out.Written[0] != (changeOut{"mem/a", consolidation.Created, 2, "it contradicts mem/b"}) || len(out.Left) != 1 || out.Left[0].Why != "changed meanwhile" ||
+	if len(out.Written) != 1 || out.Written[0] != (view.Change{Slug: "mem/a", What: consolidation.Created, Operation: 2, Note: "it contradicts mem/b"}) || len(out.Left) != 1 || out.Left[0].Why != "changed meanwhile" ||
 		len(out.Warnings) != 1 || out.Plan != anyPlan || out.Status != "done" || fmt.Sprint(told) != "[mem/a]" {
 		t.Errorf("%+v, told %v", out, told)
 	}

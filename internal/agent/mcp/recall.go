@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"engramd/internal/agent/session"
+	"engramd/internal/agent/view"
 	"engramd/internal/memory/intentions"
 	recallanswer "engramd/internal/memory/recall/answer"
 	"engramd/nips/frontmatter"
@@ -60,24 +60,16 @@ type recalledOut struct {
 
 type recallMore struct {
 	foundOut
-	Whole bool       `json:"whole" jsonschema:"true if its whole text stands in the block"`
-	Alike []alikeOut `json:"alike,omitempty" jsonschema:"near duplicates, which are not shown"`
+	Whole bool         `json:"whole" jsonschema:"true if its whole text stands in the block"`
+	Alike []view.Alike `json:"alike,omitempty" jsonschema:"near duplicates, which are not shown"`
 }
 
 func recalledOf(h recallanswer.Hit, detail bool) recalledOut {
 	r := recalledOut{Slug: h.Slug, Fit: h.Fit.String(), Why: h.Why, Project: h.Project, SupersededBy: h.SupersededBy, Partly: h.PartlySupersededBy, Contradicts: h.Contradicts}
 	if detail {
-		r.Detail = &recallMore{foundOut: foundOf(h), Whole: h.Whole}
-		for _, d := range h.Alike {
-			r.Detail.Alike = append(r.Detail.Alike, alikeOut{d.Slug, d.Differs})
-		}
+		r.Detail = &recallMore{foundOut: foundOf(h), Whole: h.Whole, Alike: view.AlikeOf(h)}
 	}
 	return r
-}
-
-type alikeOut struct {
-	Slug    string   `json:"slug"`
-	Differs []string `json:"differs,omitempty" jsonschema:"words that one of both has and the other has not"`
 }
 
 type recallOut struct {
@@ -88,8 +80,8 @@ type recallOut struct {
 	More   int           `json:"more,omitempty" jsonschema:"how many fit besides, for which the block has no room"`
 	Others int           `json:"other_projects,omitempty" jsonschema:"how many were left out that are other projects': all_projects"`
 	// Intentions come up by time, or because the query says what they wait for.
-	Intentions []comingOut `json:"intentions,omitempty" jsonschema:"what you meant to do, and is due or may apply: judge, then memory_done"`
-	Degraded   bool        `json:"degraded,omitempty" jsonschema:"true if a model failed and less was compared"`
+	Intentions []view.Coming `json:"intentions,omitempty" jsonschema:"what you meant to do, and is due or may apply: judge, then memory_done"`
+	Degraded   bool          `json:"degraded,omitempty" jsonschema:"true if a model failed and less was compared"`
 	fresh
 	answer
 }
@@ -135,12 +127,8 @@ func (s *readTools) recall(ctx context.Context, in recallIn) (recallOut, error) 
 }
 
 func foundOf(h recallanswer.Hit) foundOut {
-	out := foundOut{brief: brief{Slug: h.Slug, Title: h.Title, Size: h.Size, UpdatedAt: stamp(h.UpdatedAt)}, Type: string(h.Type), Project: h.Project,
-		Trust: h.Trust.String(), State: string(h.State), SupersededBy: h.SupersededBy, Partly: h.PartlySupersededBy, Contradicts: h.Contradicts, Words: h.Words}
-	if !h.When.IsZero() {
-		out.When = h.When.Format(time.RFC3339)
-	}
-	return out
+	return foundOut{brief: brief{Slug: h.Slug, Title: h.Title, Size: h.Size, UpdatedAt: stamp(h.UpdatedAt)}, Type: string(h.Type), Project: h.Project,
+		Trust: h.Trust.String(), State: string(h.State), SupersededBy: h.SupersededBy, Partly: h.PartlySupersededBy, Contradicts: h.Contradicts, Words: h.Words, When: view.When(h.When)}
 }
 
 // mistaken makes a failure of a query that makes no sense.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/view"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
@@ -129,11 +130,7 @@ have is not counted: name the relays that the agents write to.`,
 func agentsOut(agents []memory.AgentMemory) []agentOut {
 	out := []agentOut{}
 	for _, m := range agents {
-		line := agentOut{cliutil.KeyOut{Npub: settings.Npub(m.Agent), Pubkey: m.Agent}, m.Approved, m.Core, m.Memories, m.Bytes, m.Unreadable, m.Last, ""}
-		if m.Last > 0 {
-			line.Last = cliutil.Stamp(m.Last)
-		}
-		out = append(out, line)
+		out = append(out, agentOut{cliutil.KeyOut{Npub: settings.Npub(m.Agent), Pubkey: m.Agent}, m.Approved, m.Core, m.Memories, m.Bytes, m.Unreadable, m.Last, view.Known(m.Last)})
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/view"
 	"engramd/internal/cli/bearer"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
@@ -19,7 +20,6 @@ import (
 	"engramd/internal/protocol/wire"
 	"engramd/internal/secrets"
 	"engramd/nips/nipae"
-	"engramd/nips/niptemp"
 )
 
 // New returns the command contract.
@@ -103,49 +103,35 @@ type partyOut struct {
 
 // contractOut is a contract in JSON; times are RFC 3339.
 type contractOut struct {
-	ContractID  string    `json:"contract_id"`
-	Status      string    `json:"status"` // "" if no state of it is known
-	Role        string    `json:"role"`   // of the key: poster, worker, arbitrator, party, or ""
-	Poster      partyOut  `json:"poster"`
-	Worker      *partyOut `json:"worker"` // null: nobody is named yet
-	Arbitrator  *partyOut `json:"arbitrator,omitempty"`
-	AmountSats  int64     `json:"amount_sats"`
-	Description string    `json:"description"`
-	Deadline    string    `json:"deadline,omitempty"`
-	CreatedAt   string    `json:"created_at,omitempty"`
-	UpdatedAt   string    `json:"updated_at,omitempty"`
-	Unproven    bool      `json:"unproven,omitempty"`   // the offer that it began with is not known
-	Decided     string    `json:"decided_by,omitempty"` // operator, arbitrator or deadline
-	DecidedBy   string    `json:"decided_event,omitempty"`
-	Offered     *termsOut `json:"offered,omitempty"` // who decides, by the poster's offer
-	Agreed      *termsOut `json:"agreed,omitempty"`  // what the worker has repeated of that
-	API         string    `json:"api,omitempty"`     // the relay whose API has it
-}
-
-// termsOut are who decides about a contract; keys are hex.
-type termsOut struct {
-	Arbitrator string `json:"arbitrator,omitempty"`
-	Decider    string `json:"decider,omitempty"`
-	Expirer    string `json:"expirer,omitempty"`
-	Deadline   string `json:"deadline,omitempty"`
-}
-
-func termsFor(t niptemp.Terms) *termsOut {
-	if t == (niptemp.Terms{}) {
-		return nil
-	}
-	out := &termsOut{Arbitrator: t.Arbitrator, Decider: t.Decider, Expirer: t.Expirer}
-	if t.Deadline != 0 {
-		out.Deadline = cliutil.Stamp(t.Deadline)
-	}
-	return out
+	ContractID  string      `json:"contract_id"`
+	Status      string      `json:"status"` // "" if no state of it is known
+	Role        string      `json:"role"`   // of the key: poster, worker, arbitrator, party, or ""
+	Poster      partyOut    `json:"poster"`
+	Worker      *partyOut   `json:"worker"` // null: nobody is named yet
+	Arbitrator  *partyOut   `json:"arbitrator,omitempty"`
+	AmountSats  int64       `json:"amount_sats"`
+	Description string      `json:"description"`
+	Deadline    string      `json:"deadline,omitempty"`
+	CreatedAt   string      `json:"created_at,omitempty"`
+	UpdatedAt   string      `json:"updated_at,omitempty"`
+	Unproven    bool        `json:"unproven,omitempty"`   // the offer that it began with is not known
+	Decided     string      `json:"decided_by,omitempty"` // operator, arbitrator or deadline
+	DecidedBy   string      `json:"decided_event,omitempty"`
+	Offered     *view.Terms `json:"offered,omitempty"` // who decides, by the poster's offer
+	Agreed      *view.Terms `json:"agreed,omitempty"`  // what the worker has repeated of that
+	API         string      `json:"api,omitempty"`     // the relay whose API has it
 }
 
 func partyFor(p contract.Party) *partyOut {
 	if p == (contract.Party{}) {
 		return nil
 	}
-	out := &partyOut{AgentID: p.AgentID, Pubkey: p.PubKey}
+	out := partyOf(p)
+	return &out
+}
+
+func partyOf(p contract.Party) partyOut {
+	out := partyOut{AgentID: p.AgentID, Pubkey: p.PubKey}
 	if p.PubKey != "" {
 		out.Npub = settings.Npub(p.PubKey)
 	}
@@ -153,18 +139,9 @@ func partyFor(p contract.Party) *partyOut {
 }
 
 func contractFor(c contract.Contract, me string) contractOut {
-	out := contractOut{ContractID: c.ID, Status: c.Status, Role: c.Role(me), Worker: partyFor(c.Worker), Arbitrator: partyFor(c.Arbitrator),
-		AmountSats: c.AmountSats, Description: c.Description, Unproven: c.Unproven, Decided: c.Decided, DecidedBy: c.DecidedEvent,
-		Offered: termsFor(c.Offered), Agreed: termsFor(c.Agreed), API: c.Home}
-	if p := partyFor(c.Poster); p != nil {
-		out.Poster = *p
-	}
-	for unix, to := range map[int64]*string{c.Deadline: &out.Deadline, c.CreatedAt: &out.CreatedAt, c.UpdatedAt: &out.UpdatedAt} {
-		if unix != 0 {
-			*to = cliutil.Stamp(unix)
-		}
-	}
-	return out
+	return contractOut{ContractID: c.ID, Status: c.Status, Role: c.Role(me), Poster: partyOf(c.Poster), Worker: partyFor(c.Worker), Arbitrator: partyFor(c.Arbitrator),
+		AmountSats: c.AmountSats, Description: c.Description, Deadline: view.Known(c.Deadline), CreatedAt: view.Known(c.CreatedAt), UpdatedAt: view.Known(c.UpdatedAt),
+		Unproven: c.Unproven, Decided: c.Decided, DecidedBy: c.DecidedEvent, Offered: view.TermsOf(c.Offered), Agreed: view.TermsOf(c.Agreed), API: c.Home}
 }
 
 // answerOut is what a change of a contract prints as JSON.

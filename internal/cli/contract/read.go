@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/view"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
@@ -42,15 +43,12 @@ type payloadOut struct {
 }
 
 func entryFrom(e contract.Entry, role string) entryOut {
-	out := entryOut{EntryID: e.EntryID, Author: *partyFor(e.Author), Role: role, Type: e.Type, Visibility: e.Visibility, Content: e.Content,
-		Attachments: e.Attachments, CreatedAt: cliutil.Stamp(e.CreatedAt), EventID: e.EventID, Signature: string(e.Signature), Sealed: e.Sealed, Unreadable: e.Unreadable}
-	if e.ArrivedAt != 0 {
-		out.ArrivedAt = cliutil.Stamp(e.ArrivedAt)
-	}
+	out := entryOut{EntryID: e.EntryID, Author: partyOf(e.Author), Role: role, Type: e.Type, Visibility: e.Visibility, Content: e.Content,
+		Attachments: e.Attachments, CreatedAt: cliutil.Stamp(e.CreatedAt), EventID: e.EventID, Signature: string(e.Signature), Sealed: e.Sealed, Unreadable: e.Unreadable,
+		ArrivedAt: view.Known(e.ArrivedAt), N: e.N, K: e.K, Withdrawn: withdrawnFrom(e.Withdrawn)}
 	if e.Payload != nil {
 		out.Payload = &payloadOut{e.Payload.Bytes, e.Payload.SHA256}
 	}
-	out.N, out.K, out.Withdrawn = e.N, e.K, withdrawnFrom(e.Withdrawn)
 	if out.Attachments == nil {
 		out.Attachments = []string{}
 	}

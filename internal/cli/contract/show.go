@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/view"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
@@ -59,11 +60,7 @@ type moveOut struct {
 func movesOut(moves []contract.Move) []moveOut {
 	out := []moveOut{}
 	for _, m := range moves {
-		one := moveOut{From: m.From, To: m.To, By: m.By, CreatedAt: cliutil.Stamp(m.CreatedAt), N: m.N, Note: m.Note, EventID: m.Event.ID, Doubt: m.Why, Withdrawn: withdrawnFrom(m.Withdrawn)}
-		if m.ArrivedAt != 0 {
-			one.ArrivedAt = cliutil.Stamp(m.ArrivedAt)
-		}
-		out = append(out, one)
+		out = append(out, moveOut{From: m.From, To: m.To, By: m.By, CreatedAt: cliutil.Stamp(m.CreatedAt), N: m.N, Note: m.Note, EventID: m.Event.ID, Doubt: m.Why, Withdrawn: withdrawnFrom(m.Withdrawn), ArrivedAt: view.Known(m.ArrivedAt)})
 	}
 	return out
 }

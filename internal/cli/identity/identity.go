@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/view"
 	"engramd/internal/cli/bearer"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
@@ -44,11 +45,7 @@ type identityOut struct {
 }
 
 func identityFor(id contract.AgentIdentity) identityOut {
-	out := identityOut{AgentID: id.AgentID, Npub: settings.Npub(id.PubKey), Pubkey: id.PubKey, Provisioned: id.Provisioned}
-	if id.CreatedAt != 0 {
-		out.CreatedAt = cliutil.Stamp(id.CreatedAt)
-	}
-	return out
+	return identityOut{AgentID: id.AgentID, Npub: settings.Npub(id.PubKey), Pubkey: id.PubKey, Provisioned: id.Provisioned, CreatedAt: view.Known(id.CreatedAt)}
 }
 
 func printIdentity(env *cliutil.Env, id contract.AgentIdentity) error {

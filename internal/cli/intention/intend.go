@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agent/session"
+	"engramd/internal/agent/view"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/mem/edit"
@@ -97,10 +98,7 @@ func actOn(ctx context.Context, env *cliutil.Env, slug nipae.Slug, do func(conte
 			return err
 		}
 		edit.NoteCopied(env, slug, w.From)
-		next := ""
-		if !w.Next.IsZero() {
-			next = w.Next.Format(time.RFC3339)
-		}
+		next := view.When(w.Next)
 		if env.Flags.JSON {
 			return env.PrintJSON(intentionOut{edit.WroteOut{AnswerOut: cliutil.AnswerOf(m, w.Status), EntryOut: cliutil.EntryFor(w.Entry)}, string(w.Intention.State), next})
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agent/session"
+	agentview "engramd/internal/agent/view"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/view"
@@ -94,19 +95,13 @@ func printIntentions(env *cliutil.Env, found []intentions.Intention, now time.Ti
 }
 
 func listedFor(i intentions.Intention, now time.Time) listedOut {
-	written := func(t time.Time) string {
-		if t.IsZero() {
-			return ""
-		}
-		return t.Format(time.RFC3339)
-	}
-	l := listedOut{Slug: i.Slug, Title: i.Title, Trust: i.Trust.String(), State: string(i.State), Due: written(i.Due), Every: i.Every.String(), Until: written(i.Until),
-		Snoozed: written(i.Snoozed), Trigger: i.Trigger, Where: i.Where, Action: i.Action, Closed: i.Closed, Faults: i.Faults}
+	l := listedOut{Slug: i.Slug, Title: i.Title, Trust: i.Trust.String(), State: string(i.State), Due: agentview.When(i.Due), Every: i.Every.String(), Until: agentview.When(i.Until),
+		Snoozed: agentview.When(i.Snoozed), Trigger: i.Trigger, Where: i.Where, Action: i.Action, Closed: i.Closed, Faults: i.Faults}
 	if o, ok := i.Open(now); ok {
 		l.Open, l.Count = true, o.Count
 	}
 	if next, ok := i.Next(now); ok {
-		l.Next = written(next)
+		l.Next = agentview.When(next)
 	}
 	return l
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agent/session"
+	agentview "engramd/internal/agent/view"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/view"
@@ -26,12 +27,7 @@ type searchOut struct {
 
 type hitOut struct {
 	view.FoundOut
-	Snippets []snippetOut `json:"snippets"`
-}
-
-type snippetOut struct {
-	Text   string `json:"text"`
-	Offset int    `json:"offset"` // in bytes, where it begins in the text
+	Snippets []agentview.Snippet `json:"snippets"`
 }
 
 // searchOptions are the flags of mem search.
@@ -88,11 +84,7 @@ func printFound(env *cliutil.Env, found answer.Found, out view.ViewOut) error {
 	if env.Flags.JSON {
 		all := searchOut{ViewOut: out, Hits: []hitOut{}, Total: found.Total, Searched: found.Searched, Others: found.Others}
 		for _, h := range found.Hits {
-			hit := hitOut{FoundOut: view.FoundOf(h.Hit), Snippets: []snippetOut{}}
-			for _, s := range h.Snippets {
-				hit.Snippets = append(hit.Snippets, snippetOut(s))
-			}
-			all.Hits = append(all.Hits, hit)
+			all.Hits = append(all.Hits, hitOut{view.FoundOf(h.Hit), agentview.SnippetsOf(h.Snippets)})
 		}
 		return env.PrintJSON(all)
 	}

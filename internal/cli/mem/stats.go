@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agent/session"
+	agentview "engramd/internal/agent/view"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/view"
 	"engramd/internal/memory/recall/answer"
@@ -20,18 +21,7 @@ import (
 // statsOut is `mem stats --json`.
 type statsOut struct {
 	view.ViewOut
-	Memories   int               `json:"memories"` // with the core
-	Bytes      int               `json:"bytes"`
-	Core       bool              `json:"core"`
-	ByType     map[string]int    `json:"by_type"`
-	ByState    map[string]int    `json:"by_state"`
-	ByTrust    map[string]int    `json:"by_trust"`
-	Oldest     *cliutil.EntryOut `json:"oldest,omitempty"`
-	Newest     *cliutil.EntryOut `json:"newest,omitempty"`
-	Largest    *cliutil.EntryOut `json:"largest,omitempty"`
-	NeverUsed  *int              `json:"never_used,omitempty"` // on this machine, where that is counted
-	Unread     *int              `json:"unread,omitempty"`
-	Unreadable int               `json:"unreadable"`
+	agentview.Stats[cliutil.EntryOut]
 }
 
 // barWidth is how long the longest bar of a picture is.
@@ -53,7 +43,7 @@ read on this machine (by recall and over MCP). On a terminal with bars.`,
 		return view.WithPrepared(ctx, env, wait, prepare, func(v answer.View) (view.Seen, error) {
 			s := answer.Count(v, uses)
 			return view.Seen{Found: s.Memories, Print: func(out view.ViewOut) error {
-				return env.Show(statsOf(s, out), "%s", statsText(s, env.Terminal.Stdout))
+				return env.Show(statsOut{out, agentview.StatsOf(s, entryOf)}, "%s", statsText(s, env.Terminal.Stdout))
 			}}, nil
 		})
 	})
@@ -61,19 +51,8 @@ read on this machine (by recall and over MCP). On a terminal with bars.`,
 	return c
 }
 
-func statsOf(s answer.Stats, out view.ViewOut) statsOut {
-	entry := func(h *answer.Head) *cliutil.EntryOut {
-		if h == nil {
-			return nil
-		}
-		return &cliutil.EntryOut{Slug: h.Slug, Size: h.Size, CreatedAt: h.UpdatedAt, Time: cliutil.Stamp(h.UpdatedAt)}
-	}
-	all := statsOut{ViewOut: out, Memories: s.Memories, Bytes: s.Bytes, Core: s.Core, ByType: s.ByType, ByState: s.ByState, ByTrust: s.ByTrust,
-		Oldest: entry(s.Oldest), Newest: entry(s.Newest), Largest: entry(s.Largest), Unreadable: s.State.Unreadable}
-	if s.Counted {
-		all.NeverUsed, all.Unread = &s.NeverUsed, &s.Unread
-	}
-	return all
+func entryOf(h answer.Head) cliutil.EntryOut {
+	return cliutil.EntryOut{Slug: h.Slug, Size: h.Size, CreatedAt: h.UpdatedAt, Time: cliutil.Stamp(h.UpdatedAt)}
 }
 
 func statsText(s answer.Stats, bars bool) string {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agent/session"
+	agentview "engramd/internal/agent/view"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/mind"
@@ -142,11 +143,8 @@ func (f *options) look(ctx context.Context, from answer.Source, used session.Use
 		units := answer.Units(v, used.Known(v, f.now))
 		state := v.State()
 		out = metabolismOut{Tokens: activity.Total(units), Memories: len(units), Budget: activity.Budget(f.budget, used.Earned), HotTokens: f.hot,
-			Hot: []metabolizedOut{}, Candidates: []metabolizedOut{}, Stale: state.Stale || state.Unfinished}
+			Hot: []metabolizedOut{}, Candidates: []metabolizedOut{}, Stale: state.Stale || state.Unfinished, AsOf: agentview.When(state.AsOf.UTC())}
 		out.Earned = out.Budget - activity.Budget(f.budget, 0)
-		if !state.AsOf.IsZero() {
-			out.AsOf = state.AsOf.UTC().Format(time.RFC3339)
-		}
 		for _, u := range units {
 			if u.Held != "" {
 				out.Held++

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	agentview "engramd/internal/agent/view"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -22,19 +23,12 @@ import (
 
 // CommittedOut is what the commands that carry a plan out print as JSON.
 type CommittedOut struct {
-	Plan    string         `json:"plan"` // of the record; "" if nothing was to be written
-	Status  plans.Status   `json:"status,omitempty"`
-	Changes []committedOne `json:"changes"`
-	Left    []plans.Left   `json:"left,omitempty"`
-	Behind  []string       `json:"behind,omitempty"` // relays that did not take all of it
-	Again   bool           `json:"again,omitempty"`
-}
-
-type committedOne struct {
-	Slug      string `json:"slug"`
-	What      string `json:"what"`
-	Operation int    `json:"operation"` // counted from 1
-	Note      string `json:"note,omitempty"`
+	Plan    string             `json:"plan"` // of the record; "" if nothing was to be written
+	Status  plans.Status       `json:"status,omitempty"`
+	Changes []agentview.Change `json:"changes"`
+	Left    []plans.Left       `json:"left,omitempty"`
+	Behind  []string           `json:"behind,omitempty"` // relays that did not take all of it
+	Again   bool               `json:"again,omitempty"`
 }
 
 func commitCommand(env *cliutil.Env) *cobra.Command {
@@ -122,17 +116,7 @@ func answered(r io.Reader) ([]consolidation.Op, error) {
 
 // CommittedOf says what was written.
 func CommittedOf(r plans.Result) CommittedOut {
-	out := CommittedOut{Plan: r.ID, Status: r.Status, Changes: []committedOne{}, Left: r.Left, Behind: r.Behind, Again: r.Again}
-	left := map[string]bool{}
-	for _, l := range r.Left {
-		left[l.Slug] = true
-	}
-	for _, c := range r.Changes {
-		if !left[c.Slug] {
-			out.Changes = append(out.Changes, committedOne{Slug: c.Slug, What: c.What(), Operation: c.Op + 1, Note: c.Note})
-		}
-	}
-	return out
+	return CommittedOut{Plan: r.ID, Status: r.Status, Changes: agentview.ChangesOf(r), Left: r.Left, Behind: r.Behind, Again: r.Again}
 }
 
 // PrintCommitted says what was written. What was left makes it a conflict.
@@ -158,7 +142,7 @@ func printChanges(env *cliutil.Env, out CommittedOut) error {
 	if out.Status == plans.Proposed {
 		would = "would be "
 	}
-	err := cliutil.Each(env, out.Changes, func(c committedOne) string {
+	err := cliutil.Each(env, out.Changes, func(c agentview.Change) string {
 		line := fmt.Sprintf("%s%-12s  %s", would, c.What, c.Slug)
 		if c.Note != "" {
 			line += "  (" + frontmatter.OneLine(c.Note) + ")"

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/view"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/consolidation/plans"
@@ -29,14 +29,8 @@ type recordOut struct {
 }
 
 func recordOutOf(r plans.Record) recordOut {
-	out := recordOut{Plan: r.ID, Of: r.Plan, Kind: r.Kind, Status: r.Status, Machine: r.Machine, Changes: r.Changes, Left: r.Left, Error: cliutil.ErrorText(r.Err)}
-	if !r.Began.IsZero() {
-		out.Began = r.Began.UTC().Format(time.RFC3339)
-	}
-	if !r.Closed.IsZero() {
-		out.Closed = r.Closed.UTC().Format(time.RFC3339)
-	}
-	return out
+	return recordOut{Plan: r.ID, Of: r.Plan, Kind: r.Kind, Status: r.Status, Machine: r.Machine, Changes: r.Changes, Left: r.Left, Error: cliutil.ErrorText(r.Err),
+		Began: view.When(r.Began.UTC()), Closed: view.When(r.Closed.UTC())}
 }
 
 func lsCommand(env *cliutil.Env) *cobra.Command {

@@ -4,11 +4,11 @@ package mind
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agent/session"
+	agentview "engramd/internal/agent/view"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/view"
@@ -134,11 +134,7 @@ func prepare(ctx context.Context, env *cliutil.Env, kind consolidation.Kind, o p
 			plan.ID, text = "", ""
 		}
 		if env.Flags.JSON {
-			out := preparedOut{Plan: plan.ID, Kind: kind, Seed: plan.Seed, Waiting: plan.Waiting, Stale: plan.Stale, Units: append([]consolidation.Shown{}, plan.Units...), Text: text}
-			if !plan.AsOf.IsZero() {
-				out.AsOf = plan.AsOf.UTC().Format(time.RFC3339)
-			}
-			return env.PrintJSON(out)
+			return env.PrintJSON(preparedOut{Plan: plan.ID, Kind: kind, Seed: plan.Seed, Waiting: plan.Waiting, Stale: plan.Stale, Units: append([]consolidation.Shown{}, plan.Units...), Text: text, AsOf: agentview.When(plan.AsOf.UTC())})
 		}
 		if plan.ID == "" {
 			env.Note("%s", nothing)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	agentview "engramd/internal/agent/view"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/memory/consolidation"
@@ -101,7 +102,7 @@ func acceptPlan(ctx context.Context, env *cliutil.Env, p Thinking, id string, wh
 		if err := p.Reject(ctx, id); err != nil {
 			return UnderstoodPlan(err)
 		}
-		return env.Show(CommittedOut{Plan: id, Status: plans.Rejected, Changes: []committedOne{}}, "%s  %s\n", id, plans.Rejected)
+		return env.Show(CommittedOut{Plan: id, Status: plans.Rejected, Changes: []agentview.Change{}}, "%s  %s\n", id, plans.Rejected)
 	}
 	if len(which) > 0 {
 		r, err := p.Review(ctx, id)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agent/session"
+	"engramd/internal/agent/view"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
@@ -70,10 +71,7 @@ func proposalFor(i proposals.Item, owner string) proposalOut {
 	out := proposalOut{ID: i.EventID, Act: string(i.Act), Slug: string(i.Slug), Base: i.Base, Version: i.Version, Why: i.Why, Vouch: i.Vouch,
 		ProposedBy: cliutil.KeyOut{Npub: settings.Npub(i.Proposer), Pubkey: i.Proposer}, Name: i.Name, FromOwner: i.FromOwner || i.Proposer == owner, CreatedAt: i.CreatedAt, Time: cliutil.Stamp(i.CreatedAt), Size: len(i.Text)}
 	if x := i.Answer; x != nil {
-		out.Answer = &proposalReply{Accepted: x.Accepted, Event: x.Event, Hash: x.Hash, Reason: x.Reason}
-		if x.At > 0 {
-			out.Answer.Time = cliutil.Stamp(x.At)
-		}
+		out.Answer = &proposalReply{Accepted: x.Accepted, Event: x.Event, Hash: x.Hash, Reason: x.Reason, Time: view.Known(x.At)}
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agent/session"
+	agentview "engramd/internal/agent/view"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/view"
 	"engramd/internal/memory/intentions"
@@ -29,8 +30,8 @@ type recallOut struct {
 	// Others are left out, since they are other projects'.
 	Others int `json:"other_projects,omitempty"`
 	// Intentions are those that are due, or may apply to the query.
-	Intentions []comingOut  `json:"intentions,omitempty"`
-	Left       []leftOutOut `json:"left_out,omitempty"` // with --explain
+	Intentions []agentview.Coming `json:"intentions,omitempty"`
+	Left       []leftOutOut       `json:"left_out,omitempty"` // with --explain
 }
 
 type leftOutOut struct {
@@ -40,13 +41,8 @@ type leftOutOut struct {
 
 type recalledOut struct {
 	view.FoundOut
-	Whole bool       `json:"whole"` // in the block; else its title is
-	Alike []alikeOut `json:"alike,omitempty"`
-}
-
-type alikeOut struct {
-	Slug    string   `json:"slug"`
-	Differs []string `json:"differs,omitempty"`
+	Whole bool              `json:"whole"` // in the block; else its title is
+	Alike []agentview.Alike `json:"alike,omitempty"`
 }
 
 // options are the flags of the command.
@@ -150,13 +146,9 @@ func printRecalled(env *cliutil.Env, found session.Recalled, out view.ViewOut) e
 		}
 		return env.PrintText(strings.Join(slices.DeleteFunc([]string{found.Block, linesOf(coming)}, func(s string) bool { return s == "" }), "\n"))
 	}
-	all := recallOut{Intentions: comingOf(coming), ViewOut: out, Fit: found.Fit.String(), Block: found.Block, Hits: []recalledOut{}, More: found.More, Try: ours.Replace(found.Try), Others: found.Others}
+	all := recallOut{Intentions: agentview.ComingOf(coming, strings.Clone), ViewOut: out, Fit: found.Fit.String(), Block: found.Block, Hits: []recalledOut{}, More: found.More, Try: ours.Replace(found.Try), Others: found.Others}
 	for _, h := range found.Hits {
-		r := recalledOut{FoundOut: view.FoundOf(h), Whole: h.Whole}
-		for _, d := range h.Alike {
-			r.Alike = append(r.Alike, alikeOut{d.Slug, d.Differs})
-		}
-		all.Hits = append(all.Hits, r)
+		all.Hits = append(all.Hits, recalledOut{FoundOut: view.FoundOf(h), Whole: h.Whole, Alike: agentview.AlikeOf(h)})
 	}
 	for _, l := range found.Left {
 		all.Left = append(all.Left, leftOutOut{l.Slug, l.Reason})
@@ -166,26 +158,6 @@ func printRecalled(env *cliutil.Env, found session.Recalled, out view.ViewOut) e
 
 // maxComing is how many intentions come with one answer.
 const maxComing = 5
-
-// comingOut is an intention that comes up, in JSON.
-type comingOut struct {
-	Slug   string `json:"slug"`
-	Why    string `json:"why"`
-	Text   string `json:"text"`
-	Action string `json:"action,omitempty"`
-	Due    string `json:"due,omitempty"`
-}
-
-func comingOf(items []intentions.Item) (all []comingOut) {
-	for _, i := range items {
-		out := comingOut{Slug: i.Slug, Why: i.Why(), Text: i.Title, Action: i.Action}
-		if !i.Occurrence.Due.IsZero() {
-			out.Due = i.Occurrence.Due.Format(time.RFC3339)
-		}
-		all = append(all, out)
-	}
-	return all
-}
 
 // linesOf is the same for people and models.
 func linesOf(items []intentions.Item) string {

@@ -11,6 +11,7 @@ import (
 	"engramd/internal/agent/briefing"
 	"engramd/internal/agent/hook"
 	"engramd/internal/agent/session"
+	agentview "engramd/internal/agent/view"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client/memory"
@@ -170,7 +171,7 @@ func wake(ctx context.Context, env *cliutil.Env) error {
 func wakeOutOf(w *session.Brief, p briefing.Parts, text string) wakeOut {
 	s := p.Start
 	out := wakeOut{Agent: p.Who.Agent, Owner: p.Who.Owner, Text: text, Core: wakeCoreOf(w.Core), Project: w.Project.Name, Linked: w.Project.Linked,
-		Replay: []wakeEpisodeOut{}, Due: []wakeDueOut{}, Stale: s.Copy.Stale || p.Unread, Unread: p.Unread,
+		Replay: []wakeEpisodeOut{}, Due: []wakeDueOut{}, Stale: s.Copy.Stale || p.Unread, Unread: p.Unread, AsOf: agentview.When(s.Copy.AsOf.UTC()),
 		Waits: wakeWaitsOut{s.Counts.Episodes, s.Counts.AtLeast, append([]string{}, s.Counts.Open...), append([]string{}, s.Counts.Proposed...), s.Counts.Dream}}
 	if s.Narrative != "" {
 		out.Narrative = &wakeNarrative{hook.NarrativeSlug, frontmatter.Parse(s.Narrative).Body(), p.Who.Hash, p.Who.Versions}
@@ -179,20 +180,10 @@ func wakeOutOf(w *session.Brief, p briefing.Parts, text string) wakeOut {
 		out.Replay = append(out.Replay, wakeEpisodeOut{e.Slug, e.When.UTC().Format(time.RFC3339), frontmatter.Parse(e.Text).Body()})
 	}
 	for _, i := range s.Due {
-		due := wakeDueOut{Slug: i.Slug, Title: i.Title, Action: i.Action, Missed: max(0, i.Count-1)}
-		if !i.Occurrence.Due.IsZero() {
-			due.Due = i.Occurrence.Due.Format(time.RFC3339)
-		}
-		out.Due = append(out.Due, due)
+		out.Due = append(out.Due, wakeDueOut{i.Slug, i.Title, i.Action, agentview.When(i.Occurrence.Due), max(0, i.Count-1)})
 	}
 	if from := s.From; from.N > 0 {
-		out.Continuing = &wakeContinuing{Root: from.Root, N: from.N, Log: from.Log}
-		if !from.Consolidated.IsZero() {
-			out.Continuing.Consolidated = from.Consolidated.UTC().Format(time.RFC3339)
-		}
-	}
-	if !s.Copy.AsOf.IsZero() {
-		out.AsOf = s.Copy.AsOf.UTC().Format(time.RFC3339)
+		out.Continuing = &wakeContinuing{from.Root, from.N, from.Log, agentview.When(from.Consolidated.UTC())}
 	}
 	return out
 }
@@ -203,10 +194,7 @@ func wakeCoreOf(f session.Core) wakeCoreOut {
 	}
 	out := wakeCoreOut{State: "present", Text: f.Entry.Text, Hash: f.Entry.Hash, Partial: f.Partial}
 	if f.Kept {
-		out.State, out.Partial = "unconfirmed", true
-		if !f.AsOf.IsZero() {
-			out.AsOf = f.AsOf.UTC().Format(time.RFC3339)
-		}
+		out.State, out.Partial, out.AsOf = "unconfirmed", true, agentview.When(f.AsOf.UTC())
 	}
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agent/session"
+	"engramd/internal/agent/view"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -98,11 +99,8 @@ func showSeen(env *cliutil.Env, s Seen, state answer.State, about cliutil.Answer
 	if state.Unreadable > 0 {
 		env.Note("%s cannot be read; the slugs are unknown", cliutil.Counted(state.Unreadable, "memory", "memories"))
 	}
-	out := ViewOut{AnswerOut: about, Stale: state.Stale || state.Unfinished}
+	out := ViewOut{AnswerOut: about, Stale: state.Stale || state.Unfinished, AsOf: view.When(state.AsOf.UTC())}
 	out.Partial = out.Partial || state.Partial(s.Found)
-	if !state.AsOf.IsZero() {
-		out.AsOf = state.AsOf.UTC().Format(time.RFC3339)
-	}
 	return s.Print(out)
 }
 
@@ -169,10 +167,7 @@ type FoundOut struct {
 // FoundOf returns a hit as JSON shows it.
 func FoundOf(h answer.Hit) FoundOut {
 	out := FoundOut{Slug: h.Slug, Title: h.Title, Type: string(h.Type), Project: h.Project, Trust: h.Trust.String(), State: string(h.State), Time: cliutil.Stamp(h.UpdatedAt), Size: h.Size,
-		Why: h.Why, Words: h.Words, SupersededBy: h.SupersededBy, Partly: h.PartlySupersededBy, Contradicts: h.Contradicts}
-	if !h.When.IsZero() {
-		out.When = h.When.Format(time.RFC3339)
-	}
+		Why: h.Why, Words: h.Words, SupersededBy: h.SupersededBy, Partly: h.PartlySupersededBy, Contradicts: h.Contradicts, When: view.When(h.When)}
 	if h.Fit != recall.None {
 		out.Fit = h.Fit.String()
 	}
