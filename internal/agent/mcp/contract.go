@@ -137,68 +137,19 @@ func contractAnswer(status client.Status) answer {
 	return answer{Partial: status.Partial, Warnings: complaints(status)}
 }
 
-// contractFailed turns an error of an operation on contracts into a Failure.
-// sent says that the operation changes something.
+// contractFailed turns an error into a Failure. sent says that a signed event was on
+// its way to relays, unless the status tells that none was.
 func contractFailed(err error, status client.Status, sent bool) error {
 	var f *Failure
 	if errors.As(err, &f) {
 		return f
 	}
-	f = contractFailure(err, sent && len(status.Published) > 0)
-	f.cause = err
-	if f.Relays == nil {
-		f.Relays = complaints(status)
+	if sent && len(status.Published) > 0 {
+		f = adviceOn(err, sentToContract)
 	}
+	f = cmp.Or(f, adviceOn(err, ofContracts), plain(err))
+	f.Relays = complaints(status)
 	return f
-}
-
-func contractFailure(err error, sent bool) *Failure {
-	is := func(target error) bool { return errors.Is(err, target) }
-	said := quoted(err.Error())
-	var poisoned *client.PoisonedError
-	var secret *secrets.Error
-	switch {
-	case errors.As(err, &secret):
-		return &Failure{Code: CodeSecret, Message: fmt.Sprintf("In the text, %v. Nothing was sent: what is signed and sent to others cannot be taken back.", secret),
-			Action: "Leave the value out. Only if it is no secret, or the user wants it sent all the same, call again with allow_secret true."}
-	case errors.As(err, &poisoned):
-		return &Failure{Code: CodeClock, Message: "Something in this contract is dated too far ahead of this machine's clock to be followed. Nothing was sent.",
-			Action: "Do not retry. Tell the user that a clock is wrong."}
-	case sent && is(client.ErrNoRelay), sent && is(client.ErrTimeout):
-		return &Failure{Code: CodeUnconfirmed, Message: "It was sent, and it is not certain that it was taken.",
-			Action: "Look with contract_read or contract_show before you do it again."}
-	case is(client.ErrConflict):
-		return &Failure{Code: CodeConflict, Message: "The contract is not in a state that allows this, or somebody else was faster: " + said + " Nothing was changed.",
-			Action: "Look at contract_show, and decide anew."}
-	case is(contract.ErrAmbiguous):
-		return &Failure{Code: CodeInvalid, Message: "Several pairs of keys have a contract of this id: " + said,
-			Action: "Call again with with set to the public key of the other party that you mean."}
-	case is(client.ErrNoAPI):
-		return &Failure{Code: CodeNoAPI, Message: "No relay here has the contract API, which this needs: private entries, names of agents and the relay as decider or expirer are there and nowhere else. Nothing was changed.",
-			Action: "Do without it: a shared entry, a public key in place of a name. Or tell the user."}
-	case is(client.ErrInvalid):
-		return &Failure{Code: CodeInvalid, Message: "The request makes no sense: " + said, Action: "Correct the arguments and call again."}
-	case is(client.ErrPartial):
-		return &Failure{Code: CodePartial, Message: "Nothing was found, but not every relay answered: it may well exist. Nothing was changed.",
-			Action: "Do not take it for missing. Try again later; if it goes on, tell the user which relays fail."}
-	case is(client.ErrNotFound):
-		return &Failure{Code: CodeNotFound, Message: "There is no such contract that you may see: every relay answered, and none has it.",
-			Action: "Check the id; contract_list shows your contracts."}
-	case is(client.ErrAuth):
-		return &Failure{Code: CodeKeyRefused, Message: "This is not for your key to do or to see: " + said + " Nothing was changed.",
-			Action: "Retrying does not help. contract_show says what you are in the contract and who makes which move."}
-	case is(client.ErrNoRelay), is(client.ErrTimeout), is(client.ErrMisbehaved):
-		return &Failure{Code: CodeUnreachable, Message: "No relay answered. This says nothing about the contract: it may well exist, and have changed.",
-			Action: "Try again in a moment, a few times at most; then tell the user."}
-	case is(client.ErrRefused):
-		return &Failure{Code: CodeRefused, Message: "The relays refused the request: " + said, Action: "Wait and retry once if it is about rate or load; otherwise tell the user."}
-	case is(client.ErrTooLarge):
-		return &Failure{Code: CodeTooLarge, Message: "The text is too large for an entry. Nothing was sent.",
-			Action: "Say less, or put it where it can be fetched and give its URL in attachments."}
-	case is(client.ErrEmpty):
-		return &Failure{Code: CodeEmpty, Message: "The text is empty. Nothing was sent.", Action: "Give a text."}
-	}
-	return plain(err)
 }
 
 // guardContract refuses texts that contain something like a secret.

@@ -1,19 +1,17 @@
 package mcp
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/nbd-wtf/go-nostr/nip19"
 
-	"engramd/internal/agent/session"
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
 	memorywrite "engramd/internal/memory/write"
 	"engramd/internal/secrets"
-	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
 
@@ -103,73 +101,9 @@ func (s *diagnosis) diagnose(a *about) *Failure {
 	return plain(a.error)
 }
 
-// unwritable returns the Failure of a text that must not be written as it is,
-// nil for another error.
-func unwritable(err error) *Failure {
-	var claim *memorywrite.ClaimError
-	var match *memorywrite.MatchError
-	var placeholder *memorywrite.PlaceholderError
-	is := func(target error) bool { return errors.Is(err, target) }
-	switch {
-	case errors.As(err, &placeholder):
-		return &Failure{Code: CodePlaceholder, Message: fmt.Sprintf("In the text, %v: what it stands for would be lost, since memory_write replaces the whole text. Nothing was written.", placeholder),
-			Action: "Use memory_edit to change a part, or write the whole text. Only if the line is meant as it stands, call again with allow_placeholder true."}
-	case errors.As(err, &match):
-		f := &Failure{Code: CodeMatch, Message: fmt.Sprintf("Nothing was written: %v.", match), Action: "Give more of the text around it as old_str, so that it stands there exactly once."}
-		if match.Count == 0 {
-			f.Action = "Read the memory with memory_read and copy old_str from its text, letter by letter."
-		}
-		return f
-	case errors.As(err, &claim):
-		return &Failure{Code: CodeClaim, Message: fmt.Sprintf("Nothing was written: %v.", claim), Action: "Leave these lines out of the text."}
-	case is(memorywrite.ErrReserved):
-		return &Failure{Code: CodeReserved, Message: "mem/sys, mem/proposals and mem/proposals-answers are kept by programs. Nothing was written.", Action: "Use another slug."}
-	case is(memorywrite.ErrField), is(frontmatter.ErrHead), is(frontmatter.ErrValue):
-		return &Failure{Code: CodeInvalid, Message: fmt.Sprintf("Nothing was written: %v.", err), Action: "Correct the arguments and call again."}
-	}
-	return nil
-}
-
 // plain returns the Failure of an error that is not about relays.
 func plain(err error) *Failure {
-	if f := unwritable(err); f != nil {
-		return f
-	}
-	is := func(target error) bool { return errors.Is(err, target) }
-	switch {
-	case is(client.ErrTooLarge):
-		return &Failure{Code: CodeTooLarge, Message: fmt.Sprintf("The text does not fit into one memory, which takes about %d bytes, less for every character that JSON escapes. Nothing was written.", maxText),
-			Action: "Split it into several memories by topic, each with a slug of its own, and refer to them as [[mem/…]]; or write a shorter text."}
-	case is(client.ErrEmpty):
-		return &Failure{Code: CodeEmpty, Message: "The text is empty. Nothing was written.",
-			Action: "Use memory_delete to remove a memory; write a text to keep one."}
-	case is(client.ErrCore):
-		return &Failure{Code: CodeCore, Message: "The core profile cannot be deleted.",
-			Action: "Write a new, short profile with memory_write at the slug core instead."}
-	case is(client.ErrReadOnly):
-		return &Failure{Code: CodeReadOnly, Message: "This server reads the memory of another agent as its owner; only the agent can write it.",
-			Action: "Do not retry. Tell the user."}
-	case is(client.ErrReversed):
-		return &Failure{Code: CodeReadOnly, Message: "This is what an owner writes to his agent: nothing is read or written here but proposals.",
-			Action: "Do not retry. Tell the user: the keys of the owner and the agent have changed places."}
-	case is(client.ErrWhen):
-		return &Failure{Code: CodeInvalid, Message: "The version is neither an id nor a time, or several versions begin with that id.",
-			Action: "Take the id of a version from memory_history, or a time such as 2026-01-31T12:00:00Z."}
-	case is(session.ErrNothing):
-		return &Failure{Code: CodeNotFound, Message: "There is no memory to make a snapshot of: every relay answered, and none has any. None was made.",
-			Action: "Go on if that is what you expect. Otherwise change nothing and tell the user: it may be the wrong key or relay."}
-	case is(session.ErrInUse):
-		return &Failure{Code: CodeBusy, Message: "Another program is at the snapshots of this memory. None was made.",
-			Action: "Call again in a moment; do not begin the risky change before a snapshot is made."}
-	case is(errBusy), is(errWaited):
-		return &Failure{Code: CodeBusy, Message: "Too many calls are under way; this one was not begun. This says nothing about what is remembered.",
-			Action: "Wait for the other calls to end, then call again; make fewer calls at once."}
-	case is(context.Canceled), is(context.DeadlineExceeded):
-		return &Failure{Code: CodeCancelled, Message: "The call was given up before it had an answer. This says nothing about what is remembered.",
-			Action: "Call again if the answer is still needed."}
-	}
-	return &Failure{Code: CodeInternal, Message: "The server could not do this: " + quoted(err.Error()) + " This says nothing about what is remembered.",
-		Action: "Try once more; if it happens again, tell the user."}
+	return cmp.Or(adviceOn(err, ofTexts), adviceOn(err, ofAll))
 }
 
 func unconfirmed(a *about) *Failure {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"strings"
 	"time"
 
@@ -111,7 +110,7 @@ func (s *mindTools) done(ctx context.Context, in doneIn) (intentionOut, error) {
 		default:
 			w, err = acts.Cancel(ctx, s.m.writer(ctx), slug, now, rand.Reader)
 		}
-		if f := unclosed(err); f != nil {
+		if f := adviceOn(err, ofIntentions); f != nil {
 			f.Slug = string(slug)
 			return intentionOut{}, f
 		}
@@ -120,22 +119,6 @@ func (s *mindTools) done(ctx context.Context, in doneIn) (intentionOut, error) {
 		}
 		return s.intended(w), nil
 	})
-}
-
-// unclosed is the Failure of an intention that cannot be closed like that, nil for
-// another error.
-func unclosed(err error) *Failure {
-	switch {
-	case errors.Is(err, intentions.ErrClosed):
-		return &Failure{Code: CodeConflict, Message: "Nothing was written: " + quoted(err.Error()), Action: "Do not do it again. To close an occurrence that is still to come, give it as occurrence.", cause: err}
-	case errors.Is(err, intentions.ErrNotOpen):
-		return &Failure{Code: CodeInvalid, Message: "Nothing was written: " + quoted(err.Error()), Action: "Wait until it is due; or, to close it before, give its due as occurrence, or cancel it.", cause: err}
-	case errors.Is(err, intentions.ErrWhen):
-		return &Failure{Code: CodeInvalid, Message: "Nothing was written: " + quoted(err.Error()), Action: "Correct the time and call again.", cause: err}
-	case errors.Is(err, acts.ErrNotIntention):
-		return &Failure{Code: CodeInvalid, Message: "Nothing was written: " + err.Error() + ".", Action: "Give the slug of an intention: memory_list with the prefix mem/intentions shows some.", cause: err}
-	}
-	return nil
 }
 
 // scope is in which project the session asks.

@@ -55,46 +55,22 @@ func (s *mindTools) prepared(ctx context.Context, kind consolidation.Kind, o pla
 }
 
 // prepareAgain is what to do about a plan that does not hold any more.
-const prepareAgain = "Call mind_prepare again (mind_dream for a dream), and answer to what it shows."
-
 // mindFailure makes a failure of what a plan can fail with. What the memory fails
 // with stays.
 func mindFailure(err error) error {
-	var op *consolidation.OpError
-	var open *plans.OpenError
-	var changed *plans.ChangedError
-	is := func(target error) bool { return errors.Is(err, target) }
-	switch {
-	case errors.As(err, &open):
+	op, wrong := errors.AsType[*consolidation.OpError](err)
+	if open, ok := errors.AsType[*plans.OpenError](err); ok {
 		return &Failure{Code: CodeUnconfirmed, Plan: open.ID, Message: "The plan has begun to be carried out and is not finished: " + quoted(open.Err.Error()) + ".",
 			Action: "Do not write what it says by other tools. Call the same tool again with the same arguments: it goes on where it stopped. The next start of this server does so too."}
-	case errors.As(err, &changed):
-		f := &Failure{Code: CodeConflict, Plan: changed.ID, Message: fmt.Sprintf("Nothing was taken back: %s changed since.", leftSlugs(changed.Changed)),
+	} else if changed, ok := errors.AsType[*plans.ChangedError](err); ok {
+		return &Failure{Code: CodeConflict, Plan: changed.ID, Message: fmt.Sprintf("Nothing was taken back: %s changed since.", leftSlugs(changed.Changed)),
 			Action: fmt.Sprintf("Ask the user. With force true the other %d are brought back, and these stay as they are.", changed.Rest)}
-		return f
-	case errors.As(err, &op) && is(consolidation.ErrChanged):
+	} else if wrong && errors.Is(err, consolidation.ErrChanged) {
 		return &Failure{Code: CodeConflict, Operation: op.Index + 1, Message: fmt.Sprintf("Nothing was written: %v.", op), Action: prepareAgain}
-	case is(consolidation.ErrChanged):
-		return &Failure{Code: CodeConflict, Message: fmt.Sprintf("Nothing was written: %v.", err), Action: prepareAgain}
-	case errors.As(err, &op):
-		f := &Failure{Code: CodeInvalid, Operation: op.Index + 1, Message: fmt.Sprintf("Nothing was written: %v.", op), Action: "Correct or leave out that operation, and call mind_commit again with all the others."}
+	} else if wrong {
+		return &Failure{Code: CodeInvalid, Operation: op.Index + 1, Message: fmt.Sprintf("Nothing was written: %v.", op), Action: "Correct or leave out that operation, and call mind_commit again with all the others."}
+	} else if f := adviceOn(err, ofPlans); f != nil {
 		return f
-	case is(consolidation.ErrOps):
-		return &Failure{Code: CodeInvalid, Message: fmt.Sprintf("Nothing was written: %v.", err), Action: "Give operations as the plan's rules have them; an empty list is a right answer."}
-	case is(plans.ErrNoPlan):
-		return &Failure{Code: CodeNotFound, Message: "Nothing was written: no such plan was prepared on this machine, or it has expired.", Action: prepareAgain}
-	case is(plans.ErrNoRecord):
-		return &Failure{Code: CodeNotFound, Message: "No plan with this id was carried out, or its record is gone.", Action: "Give the id that mind_commit answered with."}
-	case is(plans.ErrID):
-		return invalidf("plan is the id that mind_prepare or mind_dream gave: p- and 16 hex digits.")
-	case is(plans.ErrStatus):
-		return &Failure{Code: CodeConflict, Message: fmt.Sprintf("Nothing was written: %v.", err), Action: "Do not retry. " + prepareAgain}
-	case is(plans.ErrBusy):
-		return &Failure{Code: CodeBusy, Message: "Another process of this machine is carrying out a plan. Nothing was written.", Action: "Call again in a moment."}
-	case is(plans.ErrTooLarge):
-		return &Failure{Code: CodeTooLarge, Message: fmt.Sprintf("Nothing was written: %v.", err), Action: "Give some of the operations now, and the others to another plan."}
-	case is(plans.ErrRecord):
-		return &Failure{Code: CodeUnreadable, Message: fmt.Sprintf("Nothing was written: %v.", err), Action: "Do not retry. Tell the user."}
 	}
 	return &about{error: err, write: true}
 }

@@ -182,32 +182,23 @@ func (s *proposalTools) reject(ctx context.Context, in rejectIn) (rejectOut, err
 // unanswered is the Failure of a proposal that could not be read or answered; what
 // is not about proposals is diagnosed as elsewhere.
 func unanswered(a *about) error {
-	is := func(target error) bool { return errors.Is(a.error, target) }
-	message, action := "Nothing was written: "+quoted(a.error.Error()), ""
+	f := adviceOn(a.error, ofProposals)
 	switch {
-	case is(proposals.ErrID), is(proposals.ErrForm):
-		return &Failure{Code: CodeInvalid, Message: message, Action: "Give the id as memory_proposals shows it.", cause: a.error}
-	case is(proposals.ErrAnswered):
-		return &Failure{Code: CodeConflict, Message: message, Action: "Do not answer it again. Change the memory itself if it should be otherwise.", cause: a.error}
-	case is(proposals.ErrForbidden), is(proposals.ErrUnopened):
-		return &Failure{Code: CodeClaim, Message: message, Action: "Reject it with memory_reject.", cause: a.error}
-	case is(proposals.ErrRefused):
-		code := CodeSecret
-		if f := unwritable(a.error); f != nil {
-			code = f.Code
+	case f == nil && a.slug == "" && errors.Is(a.error, client.ErrNotFound):
+		return &Failure{Code: CodeNotFound, Message: "There is no open proposal with this id.", Action: "Call memory_proposals: it may have been answered or withdrawn.", cause: a.error}
+	case f == nil:
+		return a
+	case errors.Is(a.error, proposals.ErrRefused):
+		if text := adviceOn(a.error, ofTexts); text != nil {
+			f.Code = text.Code
 		}
-		return &Failure{Code: code, Message: message, Action: "Reject it, and say why. Only the user can accept it as it is (engramctl proposals accept --allow-secret, --allow-placeholder).", cause: a.error}
-	case is(client.ErrConflict):
-		action = "The proposal was replaced or withdrawn, or made for another text than is there. Call memory_proposals again; reject what does not fit any more."
-		f := &Failure{Code: CodeConflict, Message: message, Action: action, Slug: string(a.slug), cause: a.error}
+	case errors.Is(a.error, client.ErrConflict) && !errors.Is(a.error, proposals.ErrAnswered):
+		f.Slug = string(a.slug)
 		if conflict, ok := errors.AsType[*client.ConflictError](a.error); ok {
 			f.Theirs = theirsOf(conflict.Theirs)
 		}
-		return f
-	case a.slug == "" && is(client.ErrNotFound):
-		return &Failure{Code: CodeNotFound, Message: "There is no open proposal with this id.", Action: "Call memory_proposals: it may have been answered or withdrawn.", cause: a.error}
 	}
-	return a
+	return f
 }
 
 // offersTime is how long the beginning of a session waits for what is proposed.
