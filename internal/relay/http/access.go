@@ -22,54 +22,38 @@ type visit struct {
 
 type visitKey struct{}
 
-// visitWriter counts the bytes of an answer, and carries the visit to code that
-// has no request at hand.
-type visitWriter struct {
-	statusWriter
-	visit visit
-	bytes int64
-}
-
-// Write passes the answer on.
-func (w *visitWriter) Write(p []byte) (int, error) {
-	n, err := w.ResponseWriter.Write(p)
-	w.bytes += int64(n)
-	return n, err
-}
-
 // SetAccess turns the access log on or off, for requests to come.
 func (h *Handler) SetAccess(on bool) { h.access.Store(on) }
 
 // watched follows a request if requests are logged; done logs its outcome.
-func (h *Handler) watched(w http.ResponseWriter, r *http.Request, addr netip.Addr) (_ http.ResponseWriter, _ *http.Request, done func()) {
+func (h *Handler) watched(w *statusWriter, r *http.Request, addr netip.Addr) (_ *http.Request, done func()) {
 	access, debug := h.access.Load(), h.log.Enabled(r.Context(), slog.LevelDebug)
 	if !access && !debug {
-		return w, r, func() {}
+		return r, func() {}
 	}
 	begun := h.probe.clock()
-	vw := &visitWriter{statusWriter: statusWriter{ResponseWriter: w, status: http.StatusOK}}
-	r = r.WithContext(context.WithValue(r.Context(), visitKey{}, &vw.visit))
+	r = r.WithContext(context.WithValue(r.Context(), visitKey{}, &w.visit))
 	method := r.Method
 	if !slices.Contains(knownMethods, method) {
 		method = "other" // the client's own text
 	}
-	return vw, r, func() {
-		v := vw.visit
+	return r, func() {
+		v := w.visit
 		who := "nobody"
 		if v.key != "" {
 			who = h.tags.Of(v.key)
 		}
 		took := h.probe.clock().Sub(begun).Round(time.Microsecond)
-		if debug && vw.status >= http.StatusBadRequest {
-			attrs := []any{"addr", addr, "who", who, "what", v.endpoint, "method", method, "status", vw.status}
+		if debug && w.status >= http.StatusBadRequest {
+			attrs := []any{"addr", addr, "who", who, "what", v.endpoint, "method", method, "status", w.status}
 			if v.reason != "" {
 				attrs = append(attrs, "reason", redact.Reason(v.reason))
 			}
 			h.log.Debug("refused", attrs...)
 		}
-		if access && vw.status != http.StatusSwitchingProtocols && !vw.taken {
-			h.log.Info(redact.Access, "addr", addr, "who", who, "method", method, "endpoint", v.endpoint, "status", vw.status,
-				"bytes_in", max(r.ContentLength, 0), "bytes", vw.bytes, "took", took)
+		if access && w.status != http.StatusSwitchingProtocols && !w.taken {
+			h.log.Info(redact.Access, "addr", addr, "who", who, "method", method, "endpoint", v.endpoint, "status", w.status,
+				"bytes_in", max(r.ContentLength, 0), "bytes", w.bytes, "took", took)
 		}
 	}
 }
@@ -77,13 +61,6 @@ func (h *Handler) watched(w http.ResponseWriter, r *http.Request, addr netip.Add
 // knownMethods are the methods that the log names.
 var knownMethods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, http.MethodConnect, http.MethodTrace,
-}
-
-// at notes the endpoint of a request.
-func at(w http.ResponseWriter, endpoint string) {
-	if vw, ok := w.(*visitWriter); ok {
-		vw.visit.endpoint = endpoint
-	}
 }
 
 // signedBy notes the key whose signature, or token, a request carries.

@@ -58,8 +58,8 @@ type admission struct {
 
 // counted runs serve and counts the status it answers with.
 func (in *intake) counted(w http.ResponseWriter, endpoint string, serve func(*statusWriter)) {
-	sw := &statusWriter{ResponseWriter: w, status: http.StatusOK}
-	at(w, endpoint)
+	sw := w.(*statusWriter) // of ServeHTTP
+	sw.visit.endpoint = endpoint
 	defer func() { in.metrics.HTTP.HTTPDone(endpoint, sw.status) }() // also when the answer is cut off
 	serve(sw)
 }
@@ -194,21 +194,29 @@ func (in *intake) signedAdmission() admission {
 			if err := in.blocked(r); err != nil {
 				return by, err
 			}
-			err = in.compute(r.Context(), in.pools.checking, func() error {
-				if by, err = in.signatures.check(r.Header.Values("Authorization"), r.Method, path, r.URL.RawQuery); err != nil {
-					return refused(nip01.PrefixAuthRequired, err.Error())
-				}
-				return nil
-			})
-			return by, err
+			return in.signer(r, path, in.pools.checking, unproved)
 		},
 		body:  maxBody,
 		reads: true,
 		slots: func(signed) *fairness.Slots { return in.pools.proved },
 		check: func(c *call) error {
-			return in.covered(c, in.pools.checking, func(err error) error { return refused(nip01.PrefixAuthRequired, err.Error()) })
+			return in.covered(c, in.pools.checking, unproved)
 		},
 	}
+}
+
+// unproved answers a proof that does not hold.
+func unproved(err error) error { return refused(nip01.PrefixAuthRequired, err.Error()) }
+
+// signer checks in one of the places who signed a request (NIP-98).
+func (in *intake) signer(r *http.Request, path string, places *fairness.Slots, answer func(error) error) (by signed, err error) {
+	err = in.compute(r.Context(), places, func() error {
+		if by, err = in.signatures.check(r.Header.Values("Authorization"), r.Method, path, r.URL.RawQuery); err != nil {
+			return answer(err)
+		}
+		return nil
+	})
+	return by, err
 }
 
 // latest waits until everything is here that any node acknowledged before the

@@ -87,22 +87,6 @@ func preflight(w http.ResponseWriter, management bool) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// upgrade reports whether the request asks for a websocket.
-func upgrade(r *http.Request) bool {
-	return hasToken(r.Header, "Connection", "upgrade") && hasToken(r.Header, "Upgrade", "websocket")
-}
-
-func hasToken(hdr http.Header, name, token string) bool {
-	for _, line := range hdr.Values(name) {
-		for part := range strings.SplitSeq(line, ",") {
-			if strings.EqualFold(strings.TrimSpace(part), token) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // wantsInfo reports whether Accept names application/nostr+json (NIP-11), alone
 // or in a list. A q of zero means that the client does not accept it; other
 // weights do not matter, because a client that names the type at all speaks

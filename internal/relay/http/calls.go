@@ -158,85 +158,83 @@ func (b *bridge) history(c *call) error {
 }
 
 // historyQuery reads kind and author, and d, until and limit if they are given.
-// An unknown or repeated parameter is an error: a misspelt until must not
-// answer another question.
 func historyQuery(raw string) (q relay.HistoryQuery, err error) {
-	given := map[string]bool{}
-	err = eachParameter(raw, func(name, value string) error {
-		given[name] = true
-		return setParameter(&q, name, value)
+	given, err := readParameters(raw, "the query string has an unknown parameter; it takes kind, author, d, until, before, arrival and limit", map[string]parameter{
+		"kind":    number(16, "a number from 0 to 65535", func(n uint64) { q.Kind = int(n) }),
+		"author":  hexID("a pubkey", &q.Author),
+		"d":       {"", func(value string) bool { q.D = &value; return true }},
+		"until":   number(63, "a time in seconds", func(n uint64) { q.Until = new(nostr.Timestamp(n)) }),
+		"before":  hexID("an event id", &q.Before),
+		"arrival": choice(&q.Arrivals),
+		"limit":   limit(&q.Limit),
 	})
 	if err != nil {
 		return q, err
 	}
 	for _, name := range []string{"kind", "author"} {
-		if !given[name] {
+		if !given.Has(name) {
 			return q, errors.New("the query string needs " + name)
 		}
 	}
 	return q, nil
 }
 
-// eachParameter calls set for each parameter of a query string, none of which
-// may be given twice.
-func eachParameter(raw string, set func(name, value string) error) error {
-	values, err := url.ParseQuery(raw)
-	if err != nil {
-		return errors.New("the query string does not parse")
-	}
-	for name, given := range values {
-		if len(given) != 1 {
-			return errors.New("parameter " + name + " is given twice")
-		}
-		if err := set(name, given[0]); err != nil {
-			return err
-		}
-	}
-	return nil
+// parameter is one of a query string: what it must be, and what takes its value
+// and reports whether it is that.
+type parameter struct {
+	want string
+	set  func(value string) bool
 }
 
-func setParameter(q *relay.HistoryQuery, name, value string) error {
-	switch name {
-	case "kind":
-		n, ok := plainNumber(value, 16)
-		q.Kind = int(n)
-		if !ok {
-			return errors.New("parameter kind must be a number from 0 to 65535")
-		}
-	case "author":
-		q.Author = value
-		if !lowerHex64(value) {
-			return errors.New("parameter author must be a pubkey, 64 lower-case hex digits")
-		}
-	case "d":
-		q.D = &value
-	case "until":
-		n, ok := plainNumber(value, 63)
-		until := nostr.Timestamp(n)
-		q.Until = &until
-		if !ok {
-			return errors.New("parameter until must be a time in seconds")
-		}
-	case "before":
-		q.Before = value
-		if !lowerHex64(value) {
-			return errors.New("parameter before must be an event id, 64 lower-case hex digits")
-		}
-	case "arrival":
-		q.Arrivals = value == "true"
-		if value != "true" && value != "false" {
-			return errors.New("parameter arrival must be true or false")
-		}
-	case "limit":
-		n, ok := plainNumber(value, 31)
-		q.Limit = int(n)
-		if !ok || n == 0 {
-			return errors.New("parameter limit must be a number from 1 on")
-		}
-	default:
-		return errors.New("the query string has an unknown parameter; it takes kind, author, d, until, before, arrival and limit")
+// readParameters reads a query string. An unknown or repeated parameter is an
+// error: a misspelt until must not answer another question.
+func readParameters(raw, unknown string, known map[string]parameter) (url.Values, error) {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, errors.New("the query string does not parse")
 	}
-	return nil
+	for name, given := range values {
+		p, ok := known[name]
+		switch {
+		case len(given) != 1:
+			return nil, errors.New("parameter " + name + " is given twice")
+		case !ok:
+			return nil, errors.New(unknown)
+		case !p.set(given[0]):
+			return nil, errors.New("parameter " + name + " must be " + p.want)
+		}
+	}
+	return values, nil
+}
+
+func number(bits int, want string, set func(uint64)) parameter {
+	return parameter{want, func(value string) bool {
+		n, ok := plainNumber(value, bits)
+		set(n)
+		return ok
+	}}
+}
+
+func limit(to *int) parameter {
+	return parameter{"a number from 1 on", func(value string) bool {
+		n, ok := plainNumber(value, 31)
+		*to = int(n)
+		return ok && n > 0
+	}}
+}
+
+func hexID(what string, to *string) parameter {
+	return parameter{what + ", 64 lower-case hex digits", func(value string) bool {
+		*to = value
+		return lowerHex64(value)
+	}}
+}
+
+func choice(to *bool) parameter {
+	return parameter{"true or false", func(value string) bool {
+		*to = value == "true"
+		return *to || value == "false"
+	}}
 }
 
 // plainNumber reads decimal digits without sign or leading zeros.

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gorilla/websocket"
 	"github.com/nbd-wtf/go-nostr/nip11"
 
 	"engramd/internal/relay"
@@ -225,9 +226,11 @@ func (h *Handler) SetPending(l PendingLimits) { h.pending.limits.Store(&l) }
 // ServeHTTP resolves the client's address and finds the endpoint.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	addr := h.proxy.Load().ClientAddr(r)
-	w, r, done := h.watched(w, r, addr)
+	sw := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+	w = sw
+	r, done := h.watched(sw, r, addr)
 	defer done()
-	if r.ContentLength != 0 && !upgrade(r) {
+	if r.ContentLength != 0 && !websocket.IsWebSocketUpgrade(r) {
 		expectNoBody(w)
 		defer leaveBody(w)
 	}
@@ -255,14 +258,14 @@ func (h *Handler) who(ctx context.Context, addr netip.Addr) fairness.Who {
 
 // root is the relay's own URL: websocket, management, NIP-11, or the page.
 func (h *Handler) root(w http.ResponseWriter, r *http.Request) {
-	if upgrade(r) {
+	if websocket.IsWebSocketUpgrade(r) {
 		if err := h.in.blocked(r); err != nil {
 			refusedFor(r, err)
 			h.in.counted(w, "websocket", func(w *statusWriter) { h.in.answerProblem(w, err) })
 			return
 		}
-		sw := &statusWriter{ResponseWriter: w, status: http.StatusSwitchingProtocols}
-		at(w, "websocket")
+		sw := w.(*statusWriter)
+		sw.status, sw.visit.endpoint = http.StatusSwitchingProtocols, "websocket"
 		h.socket.ServeHTTP(sw, r)
 		h.in.metrics.HTTP.HTTPDone("websocket", sw.status)
 		return
@@ -290,13 +293,15 @@ func (h *Handler) notFound(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// statusWriter remembers the status for the metrics, and whether an answer has
-// begun.
+// statusWriter remembers the status for the metrics, whether an answer has
+// begun, and what the log says about the request.
 type statusWriter struct {
 	http.ResponseWriter
 	status  int
 	started bool
 	taken   bool // by the session, which logs the request itself
+	bytes   int64
+	visit   visit
 }
 
 // WriteHeader passes the status on.
@@ -308,7 +313,9 @@ func (w *statusWriter) WriteHeader(status int) {
 // Write passes a part of the answer on.
 func (w *statusWriter) Write(b []byte) (int, error) {
 	w.started = true
-	return w.ResponseWriter.Write(b)
+	n, err := w.ResponseWriter.Write(b)
+	w.bytes += int64(n)
+	return n, err
 }
 
 // Hijack lets the session take over the connection.

@@ -75,24 +75,18 @@ func (m *managing) managerAdmission() admission {
 
 func (m *managing) noManager(err error) error {
 	m.in.metrics.Admin.AdminRefused("unauthorized")
-	return refused(nip01.PrefixAuthRequired, err.Error())
+	return unproved(err)
 }
 
 // identifyManager finds out whether a managing key signed. Signatures that
 // claim to be by one have places of their own, so that others do not delay
 // them. The answer does not confirm the claim before it is proved.
 func (m *managing) identifyManager(r *http.Request, path string) (by signed, err error) {
-	headers, places := r.Header.Values("Authorization"), m.in.pools.checking
-	if ev, err := authorizationEvent(headers); err == nil && m.management.Manages(ev.PubKey) {
+	places := m.in.pools.checking
+	if ev, err := authorizationEvent(r.Header.Values("Authorization")); err == nil && m.management.Manages(ev.PubKey) {
 		places = m.in.pools.managers
 	}
-	err = m.in.compute(r.Context(), places, func() error {
-		if by, err = m.in.signatures.check(headers, r.Method, path, r.URL.RawQuery); err != nil {
-			return m.noManager(err)
-		}
-		return nil
-	})
-	switch {
+	switch by, err = m.in.signer(r, path, places, m.noManager); {
 	case err != nil:
 		return by, err
 	case !m.management.Manages(by.pubkey):
@@ -116,7 +110,7 @@ func (m *managing) once(ctx context.Context, by signed) error {
 	switch {
 	case errors.Is(err, httpauth.ErrUsed):
 		m.in.metrics.Admin.AdminRefused("replayed")
-		return refused(nip01.PrefixAuthRequired, err.Error())
+		return unproved(err)
 	case err != nil:
 		m.in.metrics.Admin.AdminRefused("busy")
 		return refused(nip01.PrefixRateLimited, err.Error())

@@ -179,7 +179,7 @@ func (m *mounted) openAdmission(asked *Asked, fixed bool) admission {
 				}
 				return nil
 			}
-			return m.in.covered(c, m.in.pools.checking, func(err error) error { return m.unproved("signature", err.Error()) })
+			return m.in.covered(c, m.in.pools.checking, m.badSignature)
 		},
 	}
 }
@@ -205,14 +205,7 @@ func (m *mounted) proof(r *http.Request, path string) (signed, error) {
 	case !strings.EqualFold(scheme, "Nostr") && len(headers) == 1:
 		return signed{}, m.unproved("scheme", "the Authorization header is neither Nostr (NIP-98) nor Bearer")
 	}
-	var by signed
-	err := m.in.compute(r.Context(), m.in.pools.checking, func() (err error) {
-		if by, err = m.in.signatures.check(headers, r.Method, path, r.URL.RawQuery); err != nil {
-			return m.unproved("signature", err.Error())
-		}
-		return nil
-	})
-	return by, err
+	return m.in.signer(r, path, m.in.pools.checking, m.badSignature)
 }
 
 // bearer looks up a token, in a place of the pool for requests without proof.
@@ -234,6 +227,8 @@ func (m *mounted) unproved(reason, text string) error {
 	m.in.metrics.HTTP.APIRefused(reason)
 	return refused(nip01.PrefixAuthRequired, text)
 }
+
+func (m *mounted) badSignature(err error) error { return m.unproved("signature", err.Error()) }
 
 func (m *mounted) once(ctx context.Context, by signed) error {
 	switch err := m.api.Use(ctx, by.id, by.pubkey); {

@@ -1,7 +1,6 @@
 package relayhttp
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -33,8 +32,8 @@ func isPast(raw string) bool {
 
 // past streams everybody's superseded versions, for replicas.
 func (b *bridge) past(c *call) error {
-	var q relay.PastQuery
-	if err := eachParameter(c.URL.RawQuery, func(name, value string) error { return setPast(&q, name, value) }); err != nil {
+	q, err := pastQuery(c.URL.RawQuery)
+	if err != nil {
 		return refused(nip01.PrefixInvalid, err.Error())
 	}
 	now := strconv.FormatInt(b.in.signatures.clock().Unix(), 10) // before anything is read
@@ -47,47 +46,27 @@ func (b *bridge) past(c *call) error {
 	return b.stream(c, versions)
 }
 
-// setPast reads after, and kind, since, arrival and limit where they are given.
-func setPast(q *relay.PastQuery, name, value string) error {
-	switch name {
-	case "after":
-		n, ok := plainNumber(value, 63)
-		q.After = int64(n)
-		if !ok {
-			return errors.New("parameter after must be a number from 0 on")
-		}
-	case "since":
-		n, ok := plainNumber(value, 63)
-		since := int64(n)
-		q.Since = &since
-		if !ok {
-			return errors.New("parameter since must be a time in seconds")
-		}
-	case "kind":
-		for text := range strings.SplitSeq(value, ",") {
-			n, ok := plainNumber(text, 16)
-			if !ok || len(q.Kinds) == maxPastKinds {
-				return errors.New("parameter kind must be up to " + strconv.Itoa(maxPastKinds) + " numbers from 0 to 65535, by commas")
+// pastQuery reads after, and kind, since, arrival and limit where they are given.
+func pastQuery(raw string) (q relay.PastQuery, err error) {
+	_, err = readParameters(raw, "the query string has an unknown parameter; without author it takes after, kind, since, arrival and limit", map[string]parameter{
+		"after": number(63, "a number from 0 on", func(n uint64) { q.After = int64(n) }),
+		"since": number(63, "a time in seconds", func(n uint64) { q.Since = new(int64(n)) }),
+		"kind": {"up to " + strconv.Itoa(maxPastKinds) + " numbers from 0 to 65535, by commas", func(value string) bool {
+			for text := range strings.SplitSeq(value, ",") {
+				n, ok := plainNumber(text, 16)
+				if !ok || len(q.Kinds) == maxPastKinds {
+					return false
+				}
+				q.Kinds = append(q.Kinds, int(n))
 			}
-			q.Kinds = append(q.Kinds, int(n))
-		}
-		slices.Sort(q.Kinds)
-		q.Kinds = slices.Compact(q.Kinds)
-	case "arrival":
-		q.Arrivals = value == "true"
-		if value != "true" && value != "false" {
-			return errors.New("parameter arrival must be true or false")
-		}
-	case "limit":
-		n, ok := plainNumber(value, 31)
-		q.Limit = int(n)
-		if !ok || n == 0 {
-			return errors.New("parameter limit must be a number from 1 on")
-		}
-	default:
-		return errors.New("the query string has an unknown parameter; without author it takes after, kind, since, arrival and limit")
-	}
-	return nil
+			slices.Sort(q.Kinds)
+			q.Kinds = slices.Compact(q.Kinds)
+			return true
+		}},
+		"arrival": choice(&q.Arrivals),
+		"limit":   limit(&q.Limit),
+	})
+	return q, err
 }
 
 // truncated is the header, or the trailer of a streamed answer, that is "true"

@@ -1,6 +1,7 @@
 package relayhttp
 
 import (
+	"cmp"
 	"log/slog"
 	"net"
 	"net/http"
@@ -30,13 +31,22 @@ type pending struct {
 
 	mu     sync.Mutex
 	total  int
-	from   map[netip.Prefix]int
+	from   map[string]int
 	shares map[string]int
-	conns  map[net.Conn]netip.Prefix
+	conns  map[net.Conn]origin
+}
+
+// origin is where a connection comes from: what counts as one address, and the
+// share that it is in.
+type origin struct{ network, share string }
+
+func originOf(addr netip.Addr) origin {
+	share, part := fairness.OfAddr(addr)
+	return origin{cmp.Or(part, share), share}
 }
 
 func newPending(exempt func(netip.Addr) bool, m *metrics.Sessions, log *slog.Logger) *pending {
-	p := &pending{exempt: exempt, metrics: m, log: log, from: map[netip.Prefix]int{}, shares: map[string]int{}, conns: map[net.Conn]netip.Prefix{}}
+	p := &pending{exempt: exempt, metrics: m, log: log, from: map[string]int{}, shares: map[string]int{}, conns: map[net.Conn]origin{}}
 	p.limits.Store(&PendingLimits{})
 	return p
 }
@@ -59,21 +69,20 @@ func (p *pending) connState(conn net.Conn, state http.ConnState) {
 func (p *pending) enter(conn net.Conn) (reason string) {
 	limits := p.limits.Load()
 	addr := parseAddr(conn.RemoteAddr().String())
-	network := networkOf(addr)
+	of := originOf(addr)
 	free := p.exempt(addr)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.conns[conn] = network
+	p.conns[conn] = of
 	p.total++
-	p.from[network]++
-	of, _ := fairness.OfAddr(network.Addr())
-	p.shares[of]++
+	p.from[of.network]++
+	p.shares[of.share]++
 	switch {
 	case limits.Total > 0 && p.total > limits.Total:
 		return "total"
-	case limits.PerAddress > 0 && p.from[network] > limits.PerAddress && !free:
+	case limits.PerAddress > 0 && p.from[of.network] > limits.PerAddress && !free:
 		return "address"
-	case limits.Total > 0 && p.shares[of] > limits.Total-p.total && !free:
+	case limits.Total > 0 && p.shares[of.share] > limits.Total-p.total && !free:
 		return "address"
 	}
 	return ""
@@ -82,30 +91,16 @@ func (p *pending) enter(conn net.Conn) (reason string) {
 func (p *pending) leave(conn net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	network, ok := p.conns[conn]
+	of, ok := p.conns[conn]
 	if !ok {
 		return
 	}
 	delete(p.conns, conn)
 	p.total--
-	if p.from[network]--; p.from[network] == 0 {
-		delete(p.from, network)
+	if p.from[of.network]--; p.from[of.network] == 0 {
+		delete(p.from, of.network)
 	}
-	of, _ := fairness.OfAddr(network.Addr())
-	if p.shares[of]--; p.shares[of] == 0 {
-		delete(p.shares, of)
+	if p.shares[of.share]--; p.shares[of.share] == 0 {
+		delete(p.shares, of.share)
 	}
-}
-
-// networkOf returns the network that counts as one address.
-func networkOf(addr netip.Addr) netip.Prefix {
-	bits := 32
-	if addr.Is6() {
-		bits = 64
-	}
-	network, err := addr.Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	return network
 }
