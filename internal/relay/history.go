@@ -64,17 +64,12 @@ func (r *Relay) History(ctx context.Context, q HistoryQuery) (*Versions, error) 
 		}
 	}
 	r.cfg.Metrics.GateDecision(surface, rule, decisionGranted)
-	limits := r.limits.Load()
-	limit := q.Limit
-	if limit <= 0 {
-		limit = limits.DefaultLimit
-	}
 	v := &Versions{
 		relay: r,
 		from:  r.Now(),
 		scope: gate.Party(table.PartiesOnly(), reader, cases...),
 		ask:   store.HistoryQuery{Kind: q.Kind, Author: q.Author, D: q.D, Before: q.Before, Arrivals: q.Arrivals},
-		left:  min(limit, limits.MaxLimit),
+		left:  r.limited(q.Limit),
 	}
 	if q.Before != "" && !v.ask.ByArrival() {
 		return nil, nip01.Refuse(nip01.PrefixInvalid, "before goes with d and a kind of contract memory")
@@ -162,15 +157,10 @@ func (r *Relay) Past(ctx context.Context, q PastQuery) (*Past, error) {
 		return nil, err
 	}
 	r.cfg.Metrics.GateDecision(gate.SurfacePast.String(), gate.RuleWildcard, decisionGranted)
-	limits := r.limits.Load()
-	limit := q.Limit
-	if limit <= 0 {
-		limit = limits.DefaultLimit
-	}
 	return &Past{
 		relay: r, from: r.Now(), scope: gate.Party(table.PartiesOnly(), reader), position: r.store.LastSeq(),
 		ask:  store.HistoryAfter{After: q.After, Kinds: q.Kinds, Since: q.Since, Arrivals: q.Arrivals},
-		left: min(limit, limits.MaxLimit),
+		left: r.limited(q.Limit),
 	}, nil
 }
 

@@ -147,6 +147,16 @@ func (r *Relay) SetLimits(l Limits) {
 	r.limits.Store(&l)
 }
 
+// limited returns how many rows a request gets that asks for so many, 0 or less
+// for no number.
+func (r *Relay) limited(asked int) int {
+	limits := r.limits.Load()
+	if asked <= 0 {
+		asked = limits.DefaultLimit
+	}
+	return min(asked, limits.MaxLimit)
+}
+
 // Names returns the relay's own websocket URLs, canonical.
 func (r *Relay) Names() Names { return r.cfg.Names }
 

@@ -64,17 +64,12 @@ func (r *Relay) Now() Instant {
 // is ErrRestored instead.
 func (r *Relay) Stored(granted []Granted, at Instant) *Stream {
 	st := &Stream{relay: r, from: at, began: at.Seq}
-	limits := r.limits.Load()
 	for _, g := range granted {
 		if g.Filter.LimitZero {
 			st.unknown = true
 			continue
 		}
-		limit := g.Filter.Limit
-		if limit <= 0 {
-			limit = limits.DefaultLimit
-		}
-		limit = min(limit, limits.MaxLimit)
+		limit := r.limited(g.Filter.Limit)
 		ask := store.Ask{Scope: g.Scope, Filter: g.Filter}
 		if g.Filter.Search != "" {
 			ask.MaxRows = limit

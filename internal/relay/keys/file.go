@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -81,17 +80,20 @@ func readText(path string) (string, error) {
 // keys reads the keys of the place.
 func (p place) keys() ([]Key, error) { return keysOf(p.text()) }
 
-// staged reads the keys that a rotation has put beside the file; none when
-// there is no such file.
-func (p place) staged() ([]Key, error) {
-	if p.path == "" {
-		return nil, nil
+// current reads the keys, of which the first must be the known one if there is
+// one. staged says that they are those that a rotation has put beside the file,
+// and committed.
+func (p place) current(known string) (keys []Key, staged bool, err error) {
+	keys, err = p.keys()
+	if known == "" || err == nil && keys[0].pubkey == known {
+		return keys, false, err
 	}
-	keys, err := keysOf(readText(keyfile.Next(p.path)))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
+	if p.path != "" {
+		if next, e := keysOf(readText(keyfile.Next(p.path))); e == nil && next[0].pubkey == known {
+			return next, true, nil
+		}
 	}
-	return keys, err
+	return nil, false, misfit(keys, err, known)
 }
 
 func (p place) wrap(err error) error {

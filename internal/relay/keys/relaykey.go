@@ -106,16 +106,11 @@ func Beside(ctx context.Context, o Options, reg Register) (*Ring, error) {
 	if known == "" {
 		return r, r.place.wrap(errors.New("this relay has no key yet: it makes one when it starts"))
 	}
-	keys, err := r.place.keys()
-	if err != nil || keys[0].pubkey != known {
-		if next, e := r.place.staged(); e == nil && len(next) > 0 && next[0].pubkey == known {
-			keys, err = next, nil
-		} else {
-			return r, r.place.wrap(misfit(keys, err, known))
-		}
+	keys, _, err := r.place.current(known)
+	if err == nil {
+		r.keys.Store(&keys)
 	}
-	r.keys.Store(&keys)
-	return r, nil
+	return r, r.place.wrap(err)
 }
 
 // inUse returns the relay's key as the database knows it; "" for none.
@@ -133,29 +128,16 @@ func inUse(ctx context.Context, reg Register) (string, error) {
 // find reads the keys, of which the first must be the known one if there is
 // one. It puts in place what a rotation left beside them, or removes it.
 func (r *Ring) find(known string) ([]Key, error) {
-	keys, err := r.place.keys()
-	if errors.Is(err, os.ErrNotExist) && known == "" && r.place.auto {
+	keys, staged, err := r.place.current(known)
+	switch {
+	case errors.Is(err, os.ErrNotExist) && known == "" && r.place.auto:
 		return r.begin()
+	case staged:
+		err = keyfile.Switch(r.place.path)
+	case err == nil && r.place.path != "":
+		err = keyfile.Unstage(r.place.path) // of a rotation that was not committed
 	}
-	if known == "" || err == nil && keys[0].pubkey == known {
-		if err == nil {
-			err = r.unstage()
-		}
-		return keys, r.place.wrap(err)
-	}
-	// The key that was committed last may still be beside it.
-	if next, e := r.place.staged(); e == nil && len(next) > 0 && next[0].pubkey == known {
-		return next, r.place.wrap(keyfile.Switch(r.place.path))
-	}
-	return nil, r.place.wrap(misfit(keys, err, known))
-}
-
-// unstage removes the file of a rotation that was not committed.
-func (r *Ring) unstage() error {
-	if r.place.path == "" {
-		return nil
-	}
-	return keyfile.Unstage(r.place.path)
+	return keys, r.place.wrap(err)
 }
 
 // begin makes the key at the first start.
@@ -192,20 +174,11 @@ func brief(key string) string { return key[:min(len(key), 16)] + "…" }
 // changes nothing. known is that key in hex, "" if there is none.
 func Look(o Options, known string) error {
 	p := o.place()
-	keys, err := p.keys()
-	if known == "" {
-		if errors.Is(err, os.ErrNotExist) && p.auto {
-			return nil // one is made at the next start
-		}
-		return p.wrap(err)
+	_, _, err := p.current(known)
+	if known == "" && errors.Is(err, os.ErrNotExist) && p.auto {
+		return nil // one is made at the next start
 	}
-	if err == nil && keys[0].pubkey == known {
-		return nil
-	}
-	if next, e := p.staged(); e == nil && len(next) > 0 && next[0].pubkey == known {
-		return nil // the next start puts it in place
-	}
-	return p.wrap(misfit(keys, err, known))
+	return p.wrap(err)
 }
 
 // Held returns the public keys, in hex, whose secrets are in the file or the

@@ -53,28 +53,27 @@ func (f *frame) payload() int {
 	return len(f.head) + len(f.body) + 1
 }
 
-// deflaters compresses messages, each by itself ("no context takeover"): a
-// compressor is needed only while a message is made, so that few serve all
-// connections.
-type deflaters struct{ pool sync.Pool }
-
 // deflater is one compressor and where its output goes.
 type deflater struct {
 	w   *flate.Writer
 	out bytes.Buffer
 }
 
+// deflaters compress messages, each by itself ("no context takeover"): a
+// compressor is needed only while a message is made, so that few serve all
+// connections.
+var deflaters = sync.Pool{New: func() any {
+	w, _ := flate.NewWriter(nil, flate.BestSpeed) // the level is valid
+	return &deflater{w: w}
+}}
+
 // tail ends every flushed block and is left out on the wire (RFC 7692, 7.2.1).
 const deflateTailBytes = 4
 
-// appendFrame appends the whole frame with its payload compressed.
-func (d *deflaters) appendFrame(dst []byte, f *frame) []byte {
-	c, _ := d.pool.Get().(*deflater)
-	if c == nil {
-		c = &deflater{}
-		c.w, _ = flate.NewWriter(nil, flate.BestSpeed) // the level is valid
-	}
-	defer d.pool.Put(c)
+// appendDeflated appends the whole frame with its payload compressed.
+func appendDeflated(dst []byte, f *frame) []byte {
+	c := deflaters.Get().(*deflater)
+	defer deflaters.Put(c)
 	c.out.Reset()
 	c.w.Reset(&c.out)
 	c.w.Write(f.head) // writing to a bytes.Buffer does not fail

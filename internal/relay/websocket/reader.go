@@ -17,19 +17,12 @@ import (
 
 // scratch are the readers' buffers, shared because only those that are within a
 // message need one.
-type scratch struct{ pool sync.Pool }
+var scratch = sync.Pool{New: func() any { return new(make([]byte, 0, 4<<10)) }}
 
-func (p *scratch) get() *[]byte {
-	if b, ok := p.pool.Get().(*[]byte); ok {
-		return b
-	}
-	return new(make([]byte, 0, 4<<10))
-}
-
-func (p *scratch) put(b *[]byte) {
+func putScratch(b *[]byte) {
 	if cap(*b) <= 64<<10 {
 		*b = (*b)[:0]
-		p.pool.Put(b)
+		scratch.Put(b)
 	}
 }
 
@@ -62,8 +55,8 @@ func (c *conn) read() (code int) {
 // held for it is counted from its first byte on, and is the job's in the end.
 func (c *conn) message(kind int, body io.Reader) (j *job, err error) {
 	lim := c.srv.limits.Load()
-	buf := c.srv.scratch.get()
-	defer c.srv.scratch.put(buf)
+	buf := scratch.Get().(*[]byte)
+	defer putScratch(buf)
 	claimed := int64(0)
 	defer func() {
 		if j == nil || !c.claim(&claimed, int64(j.size)) {

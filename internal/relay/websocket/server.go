@@ -65,30 +65,26 @@ type Server struct {
 	now         func() time.Time
 	rand        io.Reader
 
-	limits        atomic.Pointer[Limits]
-	admission     admission
-	live          *index
-	filters       *fairness.Budget // bytes of live filters
-	messages      *fairness.Budget // bytes of messages being read, and read and not yet answered
-	claims        atomic.Int64     // claimPatience
-	syncing       *fairness.Budget // bytes of the sets of reconciliations
-	replica       func(gate.Reader) bool
-	waits         bool              // before it is known what is granted
-	permits       *fairness.Permits // for who computes
-	behind        behind
-	backlog       atomic.Int64 // bytes of events that some connection has still to look at
-	pressed       func() bool
-	verifier      *verifier
-	signatures    wire.Verifier
-	writers       writers
-	scratch       scratch
-	deflaters     deflaters
-	queued        atomic.Int64  // bytes in all outboxes
-	queues        queues        // the same by share
-	queuedSeen    atomic.Int64  // what of that the metrics know
-	subscriptions atomic.Uint64 // made so far
-	connections   atomic.Uint64 // the same
-	panics        atomic.Int64
+	limits      atomic.Pointer[Limits]
+	admission   admission
+	live        *index
+	filters     *fairness.Budget // bytes of live filters
+	messages    *fairness.Budget // bytes of messages being read, and read and not yet answered
+	claims      atomic.Int64     // claimPatience
+	syncing     *fairness.Budget // bytes of the sets of reconciliations
+	replica     func(gate.Reader) bool
+	waits       bool              // before it is known what is granted
+	permits     *fairness.Permits // for who computes
+	behind      behind
+	backlog     atomic.Int64 // bytes of events that some connection has still to look at
+	pressed     func() bool
+	verifier    *verifier
+	signatures  wire.Verifier
+	queued      atomic.Int64  // bytes in all outboxes
+	queues      queues        // the same by share
+	queuedSeen  atomic.Int64  // what of that the metrics know
+	connections atomic.Uint64 // made so far
+	panics      atomic.Int64
 
 	mu       sync.Mutex
 	conns    map[*conn]netip.Addr

@@ -35,27 +35,22 @@ type writer struct {
 }
 
 // writers are those at rest, shared because only writers at work need a buffer.
-type writers struct{ pool sync.Pool }
+var writers = sync.Pool{New: func() any { return &writer{cork: make([]byte, 0, corkBytes+corkLarge)} }}
 
 func newWriter(c *conn) *writer {
-	w, _ := c.srv.writers.pool.Get().(*writer)
-	if w == nil {
-		w = &writer{cork: make([]byte, 0, corkBytes+corkLarge)}
-	}
-	w.c = c
-	w.permit.Of = c.srv.permits
+	w := writers.Get().(*writer)
+	w.c, w.permit.Of = c, c.srv.permits
 	return w
 }
 
 // free gives the writer to whoever comes next. It must hold nothing of its
 // connection any more.
 func (w *writer) free() {
-	pool := &w.c.srv.writers.pool
 	if cap(w.cork) > 4*corkBytes || cap(w.taken) > 1<<10 {
 		return
 	}
 	*w = writer{cork: w.cork[:0], taken: w.taken[:0], permit: w.permit} // frames were forgotten as they were sent
-	pool.Put(w)
+	writers.Put(w)
 }
 
 // errBusy means that the write would block.
@@ -199,7 +194,7 @@ func (w *writer) frame(f *frame) error {
 	w.c.record.framesOut.Add(1)
 	switch {
 	case w.compresses(f):
-		w.cork = w.c.srv.deflaters.appendFrame(w.cork, f)
+		w.cork = appendDeflated(w.cork, f)
 	case f.body == nil:
 		w.cork = append(appendHeader(w.cork, f.op, f.payload()), f.head...)
 	case len(f.body) > corkLarge:
