@@ -200,7 +200,7 @@ func (p *play) compareLive(ctx context.Context, id string, k model.Key, f nostr.
 		if ev.Kind != niptemp.KindEntry && ev.Kind != niptemp.KindState || ev.Tags.GetD() != id {
 			continue
 		}
-		d := &relay.Delivery{Event: ev, Subject: p.rules.Subject(ev)}
+		d := &relay.Delivery{Event: ev, Subject: gate.SubjectOf(p.rules.Classify(ev), ev)}
 		if got, want := p.relay.CanRead(granted[0].Scope, d), p.model.Hears(ev, k.Pub, p.byName); got != want {
 			p.t.Errorf("%s listens to contract %s and is told %v of %s, want %v", k.Name, id, got, p.told(ev, taken.Import), want)
 		}

@@ -12,35 +12,6 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// whileLeading runs what only one of several nodes may do: while leads says that
-// this node is the one, until ctx ends. run's context ends when it no longer is,
-// and run is called again, when it has returned, if it is once more. changed
-// returns a channel that is closed when leads may say something else than before
-// the call (changes.next). A nil leads is a process that is alone: then run is
-// simply run.
-func whileLeading(ctx context.Context, leads func() bool, changed func() <-chan struct{}, run func(context.Context)) {
-	if leads == nil {
-		run(ctx)
-		return
-	}
-	end := func() {}
-	defer func() { end() }()
-	for leading := false; ctx.Err() == nil; {
-		next := changed() // first: a change behind the look below closes it
-		switch now := leads(); {
-		case now && !leading:
-			leading, end = true, begin(ctx, run)
-		case !now && leading:
-			end()
-			leading, end = false, func() {}
-		}
-		select {
-		case <-ctx.Done():
-		case <-next:
-		}
-	}
-}
-
 // begin runs something, and returns what ends it and waits for its end.
 func begin(ctx context.Context, run func(context.Context)) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -87,10 +58,9 @@ func (c *changes) tell() {
 // The zero value is a process that is alone, and does all of it all the time.
 type leadership struct {
 	leads   func() bool
-	changed func() <-chan struct{}                         // as of whileLeading
-	lease   func(ctx context.Context) context.Context      // what is written in it is void once another node leads; nil changes nothing
-	events  *changes                                       // contract events were stored, by any node
-	tick    func(time.Duration) (<-chan time.Time, func()) // a ticker and its end; nil is time.NewTicker
+	changed func() <-chan struct{}                    // a channel that is closed when leads may say something else than before the call (changes.next)
+	lease   func(ctx context.Context) context.Context // what is written in it is void once another node leads; nil changes nothing
+	events  *changes                                  // contract events were stored, by any node
 }
 
 // alone reports whether there is no other node.
@@ -110,14 +80,36 @@ func (l *leadership) aloneOnly() error {
 // here reports whether this process does what one does for all.
 func (l *leadership) here() bool { return l.alone() || l.leads() }
 
-// while is whileLeading.
+// while runs what only one of several nodes may do: while leads says that this
+// node is the one, until ctx ends. run's context ends when it no longer is, and
+// run is called again, when it has returned, if it is once more. A process that is
+// alone simply runs it.
 func (l *leadership) while(ctx context.Context, run func(context.Context)) {
-	whileLeading(ctx, l.leads, l.changed, func(ctx context.Context) {
-		if l.lease != nil {
-			ctx = l.lease(ctx)
-		}
+	if l.alone() {
 		run(ctx)
-	})
+		return
+	}
+	end := func() {}
+	defer func() { end() }()
+	for leading := false; ctx.Err() == nil; {
+		next := l.changed() // first: a change behind the look below closes it
+		switch now := l.leads(); {
+		case now && !leading:
+			leading, end = true, begin(ctx, func(ctx context.Context) {
+				if l.lease != nil {
+					ctx = l.lease(ctx)
+				}
+				run(ctx)
+			})
+		case !now && leading:
+			end()
+			leading, end = false, func() {}
+		}
+		select {
+		case <-ctx.Done():
+		case <-next:
+		}
+	}
 }
 
 // watch has the relay tell of contract events, whichever node took them. Call it
@@ -144,13 +136,9 @@ func (l *leadership) rousing(ctx context.Context, rouse func()) (end func()) {
 	if l.alone() {
 		return func() {}
 	}
-	tick := l.tick
-	if tick == nil {
-		tick = func(d time.Duration) (<-chan time.Time, func()) { t := time.NewTicker(d); return t.C, t.Stop }
-	}
 	return begin(ctx, func(ctx context.Context) {
-		due, stop := tick(rousedEvery)
-		defer stop()
+		due := time.NewTicker(rousedEvery)
+		defer due.Stop()
 		for {
 			next := l.events.next()
 			rouse()
@@ -158,7 +146,7 @@ func (l *leadership) rousing(ctx context.Context, rouse func()) (end func()) {
 			case <-ctx.Done():
 				return
 			case <-next:
-			case <-due:
+			case <-due.C:
 			}
 		}
 	})

@@ -4,11 +4,12 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 // TestWhileLeading: work runs while this node leads, never twice at a time, and
-// has ended when whileLeading returns.
+// has ended when while returns.
 func TestWhileLeading(t *testing.T) {
 	var leads atomic.Bool
 	var told changes
@@ -17,7 +18,7 @@ func TestWhileLeading(t *testing.T) {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		whileLeading(ctx, leads.Load, told.next, func(ctx context.Context) {
+		(&leadership{leads: leads.Load, changed: told.next}).while(ctx, func(ctx context.Context) {
 			began <- struct{}{}
 			<-ctx.Done()
 			ended <- struct{}{}
@@ -40,7 +41,7 @@ func TestWhileLeading(t *testing.T) {
 	cancel()
 	<-over
 	if len(ended) != 1 {
-		t.Error("work goes on when whileLeading has returned")
+		t.Error("work goes on when while has returned")
 	}
 }
 
@@ -56,7 +57,7 @@ func TestWorkThatEndsByItself(t *testing.T) {
 	looked := make(chan struct{}, 100)
 	go func() {
 		defer close(over)
-		whileLeading(ctx, func() bool { defer func() { looked <- struct{}{} }(); return leads.Load() }, told.next, func(context.Context) { ran <- struct{}{} })
+		(&leadership{leads: func() bool { defer func() { looked <- struct{}{} }(); return leads.Load() }, changed: told.next}).while(ctx, func(context.Context) { ran <- struct{}{} })
 	}()
 	<-ran
 	<-looked
@@ -79,7 +80,7 @@ func TestWorkThatEndsByItself(t *testing.T) {
 func TestAlone(t *testing.T) {
 	type key struct{}
 	ctx, ran := context.WithValue(t.Context(), key{}, 1), false
-	whileLeading(ctx, nil, nil, func(got context.Context) { ran = got == ctx })
+	new(leadership).while(ctx, func(got context.Context) { ran = got == ctx })
 	if !ran {
 		t.Error("the work was not run, or with another context")
 	}
@@ -88,22 +89,27 @@ func TestAlone(t *testing.T) {
 // TestRousing: the leading node learns what others left to do by events, and
 // without any after a while.
 func TestRousing(t *testing.T) {
-	due, roused := make(chan time.Time), make(chan struct{}, 10)
-	l := &leadership{leads: func() bool { return true }, events: new(changes),
-		tick: func(time.Duration) (<-chan time.Time, func()) { return due, func() {} }}
-	end := l.rousing(t.Context(), func() { roused <- struct{}{} })
-	<-roused // it may have come already
-	l.events.tell()
-	<-roused
-	due <- time.Time{}
-	<-roused
-	end()
-	l.events.tell()
-	if len(roused) > 0 {
-		t.Error("roused after its end")
-	}
-	alone := leadership{}
-	alone.rousing(t.Context(), func() { t.Error("a process that is alone is roused") })()
+	synctest.Test(t, func(t *testing.T) {
+		roused := make(chan struct{}, 10)
+		l := &leadership{leads: func() bool { return true }, events: new(changes)}
+		end := l.rousing(t.Context(), func() { roused <- struct{}{} })
+		<-roused // it may have come already
+		l.events.tell()
+		<-roused
+		synctest.Wait()
+		if len(roused) > 0 {
+			t.Error("roused without a reason")
+		}
+		time.Sleep(rousedEvery)
+		<-roused
+		end()
+		l.events.tell()
+		if len(roused) > 0 {
+			t.Error("roused after its end")
+		}
+		alone := leadership{}
+		alone.rousing(t.Context(), func() { t.Error("a process that is alone is roused") })()
+	})
 }
 
 // TestHere: of several nodes one does what is done once for all, and a single

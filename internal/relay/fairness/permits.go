@@ -75,13 +75,6 @@ func (s *Permit) Release() {
 	all.free++
 }
 
-// Waiting returns how many wait for a permit.
-func (s *Permits) Waiting() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.line.Len()
-}
-
 // processors is looked at before Beside changes it.
 var processors = runtime.GOMAXPROCS(0)
 

@@ -70,3 +70,10 @@ func TestPermits(t *testing.T) {
 		b.Release()
 	})
 }
+
+// Waiting returns how many wait for a permit.
+func (s *Permits) Waiting() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.line.Len()
+}

@@ -73,11 +73,6 @@ type Subject struct {
 	P      []string // the values of all p tags
 }
 
-// Subject classifies the event and returns what the second check needs.
-func (t *Table) Subject(ev *nostr.Event) Subject {
-	return SubjectOf(t.Classify(ev), ev)
-}
-
 // SubjectOf returns what the second check needs of an event whose class is
 // known. For an open one that is the class alone.
 func SubjectOf(c Class, ev *nostr.Event) Subject {

@@ -159,3 +159,16 @@ func TestTablesThatCannotBe(t *testing.T) {
 		}
 	}
 }
+
+// traitTexts complete "kind N" in doc.go.
+var traitTexts = [...]string{
+	sealed:    "whose content is no JSON object",
+	hides:     "that names a gated kind, or an event not found open",
+	hidesKind: "that names a gated kind, and events found open",
+	approves:  "with d = " + ApprovalD,
+}
+
+// Subject classifies the event and returns what the second check needs.
+func (t *Table) Subject(ev *nostr.Event) Subject {
+	return SubjectOf(t.Classify(ev), ev)
+}

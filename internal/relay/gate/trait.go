@@ -28,14 +28,6 @@ const (
 	approves
 )
 
-// traitTexts complete "kind N" in doc.go.
-var traitTexts = [...]string{
-	sealed:    "whose content is no JSON object",
-	hides:     "that names a gated kind, or an event not found open",
-	hidesKind: "that names a gated kind, and events found open",
-	approves:  "with d = " + ApprovalD,
-}
-
 // ApprovalD is the d tag of the kind 30078 event (NIP-78) in which an owner
 // names the approved agents in p tags.
 const ApprovalD = "engramd/agents"
