@@ -154,7 +154,7 @@ func (p *process) orders() []control.Order {
 				return nil, errStarting
 			}
 			with := p.following()
-			with.Metrics = metrics.None().Replicas // ours count by the place in the configuration
+			with.Observe = func(int, string, string) {} // ours count by the place in the configuration
 			return wiring.SyncOnce(ctx, with, replica.Spec{URL: args.URL, Key: args.KeyFile, Filter: args.Filter}, func(s replica.Status) { tell(s) })
 		}),
 	}

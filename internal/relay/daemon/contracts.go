@@ -67,7 +67,7 @@ func (c *contractMemory) open(ctx context.Context, cfg *config.Config, r *rules,
 func (c *contractMemory) openOutbox(cfg *config.Config) {
 	to := cfg.Contracts.PublishTo
 	c.outbox = outbox.New(outbox.Options{
-		Store: c.store, Relay: c.relay, Targets: to, Identity: identityOf(c.keys.ring.Key()), Log: c.log, Observe: c.metrics.Outbox,
+		Store: c.store, Relay: c.relay, Targets: to, Identity: identityOf(c.keys.ring.Key()), Log: c.log, Observe: c.metrics.Outbox.OutboxTried,
 	})
 	c.metrics.WatchOutbox(len(to), func() (lag []metrics.OutboxLag) {
 		ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)

@@ -142,7 +142,7 @@ func (p *process) setPart(nodes int) {
 
 // following are the parts of the running daemon.
 func (p *process) following() wiring.Following {
-	return wiring.Following{Store: p.store, Table: p.relay.Table, Judge: wiring.AsAuthor(p.rules.copies.RejectEvent), Log: p.log, Metrics: p.metrics.Replicas}
+	return wiring.Following{Store: p.store, Table: p.relay.Table, Judge: wiring.AsAuthor(p.rules.copies.RejectEvent), Log: p.log, Observe: p.metrics.Replicas.ReplicaEvent}
 }
 
 // surfaces are what clients talk to.

@@ -254,7 +254,7 @@ type counts struct {
 	all map[string]int
 }
 
-func (c *counts) ReplicaEvent(n int, outcome, prefix string) {
+func (c *counts) event(n int, outcome, prefix string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.all[fmt.Sprint(n, outcome, prefix)]++
@@ -302,7 +302,7 @@ func newScene(t *testing.T, change func(*Options, *scene)) *scene {
 			return strings.HasPrefix(ev.Content, "bad"), "invalid: it is bad"
 		},
 		Clock: time.Now, After: time.After, Jitter: func() float64 { return 1 },
-		Log: slog.New(slog.NewTextHandler(&s.log, nil)), Observe: s.count,
+		Log: slog.New(slog.NewTextHandler(&s.log, nil)), Observe: s.count.event,
 	}
 	if change != nil {
 		change(&o, s)

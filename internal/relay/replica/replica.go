@@ -57,18 +57,13 @@ type Options struct {
 	// Judge says what no relay may bring: malformed, banned, from the future.
 	Judge func(ctx context.Context, ev *nostr.Event) (reject bool, message string)
 
-	Clock   func() time.Time
-	After   func(time.Duration) <-chan time.Time
-	Jitter  func() float64 // from 0 to 1
-	Log     *slog.Logger
-	Observe Observer
-}
-
-// Observer is told what comes; *metrics.Replicas is one.
-type Observer interface {
-	// ReplicaEvent counts one event of the n-th followed relay: "taken", "known",
+	Clock  func() time.Time
+	After  func(time.Duration) <-chan time.Time
+	Jitter func() float64 // from 0 to 1
+	Log    *slog.Logger
+	// Observe counts one event of the n-th followed relay: "taken", "known",
 	// "deleted" or "refused", and the prefix of a refusal.
-	ReplicaEvent(n int, outcome, prefix string)
+	Observe func(n int, outcome, prefix string)
 }
 
 // errStore means that this relay failed, and not the one that is followed.

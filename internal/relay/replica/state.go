@@ -171,7 +171,7 @@ func (s *state) count(what string, why *nip01.Refusal) {
 		}
 	}
 	s.mu.Unlock()
-	s.o.Observe.ReplicaEvent(s.o.Number, what, prefix)
+	s.o.Observe(s.o.Number, what, prefix)
 }
 
 // prefixOf keeps the words of NIP-01.

@@ -273,13 +273,13 @@ func (x *timers) until(t *testing.T, what string, holds func(asked []time.Durati
 	}
 }
 
-// counts is an Observer that counts.
+// counts counts attempts.
 type counts struct {
 	mu sync.Mutex
 	n  map[string]int
 }
 
-func (c *counts) OutboxTried(relay int, outcome string) {
+func (c *counts) tried(relay int, outcome string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.n[fmt.Sprint(relay, " ", outcome)]++
@@ -307,7 +307,7 @@ func newRig(t *testing.T, targets ...string) *rig {
 	r := &rig{t: t, timers: &timers{clock: clock, news: make(chan struct{})}, ours: &ours{ids: map[string]bool{}},
 		counts: &counts{n: map[string]int{}}, told: make(chan string, 1000)}
 	r.store = storetest.MustOpen(t, func(o *sqlite.Options) { o.Clock = clock.Now })
-	r.o = Options{Store: r.store, Relay: r.ours, Targets: targets, Clock: clock.Now, After: r.timers.after, Observe: r.counts,
+	r.o = Options{Store: r.store, Relay: r.ours, Targets: targets, Clock: clock.Now, After: r.timers.after, Observe: r.counts.tried,
 		Timeout: patience}
 	t.Cleanup(func() { r.box.Close() })
 	return r

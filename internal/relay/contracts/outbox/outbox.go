@@ -47,16 +47,6 @@ type Store interface {
 	OutboxForget(ctx context.Context, target string) (int64, error)
 }
 
-// Observer counts attempts; *metrics.Outbox implements it.
-type Observer interface {
-	// OutboxTried reports one attempt to deliver an event to this relay (0), or
-	// to a further one by its place in Options.Targets, from 1 on. The outcome
-	// is "delivered", "known" (the relay had it), "superseded" (the relay has a
-	// newer one and takes no older), "withdrawn", "abandoned", "refused" or
-	// "failed".
-	OutboxTried(relay int, outcome string)
-}
-
 // Options configure an Outbox. Store and Relay are required.
 type Options struct {
 	Store   Store
@@ -69,7 +59,11 @@ type Options struct {
 	Clock    func() time.Time                     // nil is time.Now
 	After    func(time.Duration) <-chan time.Time // nil is time.After
 	Log      *slog.Logger                         // nil discards
-	Observe  Observer                             // nil counts nothing
+	// Observe counts an attempt to deliver an event to this relay (0), or to a
+	// further one by its place in Targets, from 1 on. The outcome is "delivered",
+	// "known" (the relay had it), "superseded" (the relay has a newer one and takes
+	// no older), "withdrawn", "abandoned", "refused" or "failed". nil counts nothing.
+	Observe func(relay int, outcome string)
 }
 
 // Outbox delivers events. Make one with New, begin with Start, and end it with
@@ -83,11 +77,6 @@ type Outbox struct {
 	running   sync.WaitGroup
 }
 
-// nobody is an Observer that ignores everything.
-type nobody struct{}
-
-func (nobody) OutboxTried(int, string) {}
-
 // New returns an Outbox, which takes events from now on.
 func New(o Options) *Outbox {
 	if o.Clock == nil {
@@ -100,7 +89,7 @@ func New(o Options) *Outbox {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Observe == nil {
-		o.Observe = nobody{}
+		o.Observe = func(int, string) {}
 	}
 	if o.Timeout <= 0 {
 		o.Timeout = 15 * time.Second

@@ -188,7 +188,7 @@ func (t *target) follow(ctx context.Context, tasks []task) (done []int64) {
 		if !verdict.final() && t.failed(ctx, x, verdict, err) {
 			verdict = abandoned
 		}
-		t.box.o.Observe.OutboxTried(t.at, string(verdict))
+		t.box.o.Observe(t.at, string(verdict))
 		if !verdict.final() {
 			t.hold(x)
 			continue

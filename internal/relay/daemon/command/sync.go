@@ -18,7 +18,6 @@ import (
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/management"
-	"engramd/internal/relay/metrics"
 	"engramd/internal/relay/policy"
 	"engramd/internal/relay/replica"
 	"engramd/internal/relay/store/sqlite"
@@ -119,7 +118,7 @@ func (c *syncCommand) here(ctx context.Context, s *sqlite.Store, p *progress) (g
 	if err != nil {
 		return got, err
 	}
-	with := wiring.Following{Store: s, Table: func() *gate.Table { return table }, Log: slog.New(slog.DiscardHandler), Metrics: metrics.None().Replicas}
+	with := wiring.Following{Store: s, Table: func() *gate.Table { return table }, Log: slog.New(slog.DiscardHandler), Observe: func(int, string, string) {}}
 	lists, err := management.New(ctx, management.Options{Store: s, Log: with.Log})
 	if err != nil {
 		return got, err

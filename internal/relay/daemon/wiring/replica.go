@@ -24,7 +24,6 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/keys/keyfile"
 	"engramd/internal/relay/management"
-	"engramd/internal/relay/metrics"
 	"engramd/internal/relay/policy"
 	"engramd/internal/relay/replica"
 	"engramd/internal/relay/store/sqlite"
@@ -70,7 +69,7 @@ type Following struct {
 	Table   func() *gate.Table
 	Judge   policy.Hook
 	Log     *slog.Logger
-	Metrics *metrics.Replicas
+	Observe func(n int, outcome, prefix string)
 }
 
 // Follower makes one.
@@ -90,7 +89,7 @@ func (f Following) Follower(number int, s replica.Spec) (*replica.Follower, erro
 	return replica.New(replica.Options{
 		Number: number, Name: hex.EncodeToString(sum[:16]), Spec: s, Filter: filter, PubKey: id.PubKey(),
 		Dial: dial, Store: f.Store, Table: f.Table, Judge: f.Judge,
-		Clock: time.Now, After: time.After, Jitter: rand.Float64, Log: f.Log, Observe: f.Metrics,
+		Clock: time.Now, After: time.After, Jitter: rand.Float64, Log: f.Log, Observe: f.Observe,
 	}), nil
 }
 
