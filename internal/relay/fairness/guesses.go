@@ -19,11 +19,8 @@ const (
 
 var guessRate = Rate{PerSecond: guessesPerHour / 3600.0, Burst: guessesAtOnce}
 
-// NewGuesses counts by a clock; nil is time.Now.
+// NewGuesses counts by a clock.
 func NewGuesses(clock func() time.Time) *Guesses {
-	if clock == nil {
-		clock = time.Now
-	}
 	return &Guesses{rates: NewRates(guessers), clock: clock}
 }
 

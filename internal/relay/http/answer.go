@@ -11,9 +11,9 @@ import (
 )
 
 // writeJSON answers with a small document, for a request that holds no place.
-func writeJSON(w http.ResponseWriter, status int, contentType string, doc any) {
+func writeJSON(w http.ResponseWriter, status int, doc any) {
 	status, body := encoded(status, doc)
-	jsonHeaders(w, status, contentType, body)
+	jsonHeaders(w, status, body)
 	_, _ = w.Write(body) // a client that has gone needs no answer
 }
 
@@ -27,9 +27,9 @@ func encoded(status int, doc any) (int, []byte) {
 	return status, append(body, '\n')
 }
 
-func jsonHeaders(w http.ResponseWriter, status int, contentType string, body []byte) {
+func jsonHeaders(w http.ResponseWriter, status int, body []byte) {
 	hdr := w.Header()
-	hdr.Set("Content-Type", contentType)
+	hdr.Set("Content-Type", "application/json")
 	hdr.Set("X-Content-Type-Options", "nosniff")
 	hdr.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
@@ -48,7 +48,7 @@ func (in *intake) answer(c *call, status int, doc any) error {
 	}
 	c.yield(len(body))
 	in.renew(c.w)
-	jsonHeaders(c.w, status, "application/json", body)
+	jsonHeaders(c.w, status, body)
 	return in.write(c, body)
 }
 
@@ -57,7 +57,7 @@ func writeError(w http.ResponseWriter, status int, text string) {
 	hdr := w.Header()
 	hdr.Set("Cache-Control", "no-store")
 	hdr.Set("Access-Control-Allow-Origin", "*")
-	writeJSON(w, status, "application/json", map[string]string{"error": text})
+	writeJSON(w, status, map[string]string{"error": text})
 }
 
 // readOnly lets GET and HEAD through and answers anything else with 405.

@@ -105,7 +105,7 @@ func (in *intake) answerProblem(w http.ResponseWriter, err error) {
 	}
 	if len(p.Fields) > 0 {
 		w.Header().Set("Cache-Control", "no-store")
-		writeJSON(w, p.Status, "application/json", map[string]any{"error": p.Error(), "fields": p.Fields})
+		writeJSON(w, p.Status, map[string]any{"error": p.Error(), "fields": p.Fields})
 		return
 	}
 	writeError(w, p.Status, p.Error())

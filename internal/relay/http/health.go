@@ -51,7 +51,7 @@ func (p *probe) ready(ctx context.Context, ask func(context.Context) error) (err
 // healthz answers 200 as long as the process answers at all.
 func (h *Handler) healthz(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
-	writeJSON(w, http.StatusOK, "application/json", map[string]string{"status": "ok"})
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
 // Ready reports whether events would be taken: the database is writable, has
@@ -77,7 +77,7 @@ func (h *Handler) readyz(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	writeJSON(w, http.StatusOK, "application/json", map[string]string{"status": "ready"})
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ready"})
 }
 
 // The answers of /readyz; the database's own words stay in the log.

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -150,8 +149,8 @@ func (p place) put(keys []Key) error {
 }
 
 // create makes the file with one key, of a seed if there is one.
-func (p place) create(seed []byte, random io.Reader) ([]Key, error) {
-	k, err := makeKey(seed, random)
+func (p place) create(seed []byte) ([]Key, error) {
+	k, err := makeKey(seed)
 	if err != nil {
 		return nil, err
 	}

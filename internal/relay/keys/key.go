@@ -1,10 +1,10 @@
 package keys
 
 import (
+	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
@@ -37,16 +37,14 @@ func newKey(raw []byte) (Key, error) {
 
 // makeKey makes a key of a seed of 32 bytes if there is one and it is a key,
 // else at random.
-func makeKey(seed []byte, random io.Reader) (Key, error) {
+func makeKey(seed []byte) (Key, error) {
 	if k, err := newKey(seed); err == nil {
 		return k, nil
 	}
 	raw := make([]byte, 32)
 	defer clear(raw)
-	if _, err := io.ReadFull(random, raw); err != nil {
-		return Key{}, fmt.Errorf("make a key: %w", err)
-	}
-	return newKey(raw) // fails for 1 of 2^127
+	_, _ = rand.Read(raw) // never fails
+	return newKey(raw)    // fails for 1 of 2^127
 }
 
 // PubKey returns the public key, 64 lower-case hex digits.

@@ -17,10 +17,8 @@ package keys
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"sync"
@@ -46,7 +44,6 @@ type Options struct {
 	Setting string                           // Auto, "env:NAME" or a path; "" is Auto
 	Dir     string                           // data folder
 	Env     func(name string) (string, bool) // environment variables, such as os.LookupEnv
-	Random  io.Reader                        // nil means crypto/rand
 	// Seed returns the 32 bytes of the first key, which is made if the database
 	// knows none; if Seed is nil or returns nothing the key is random.
 	Seed func() ([]byte, error)
@@ -72,9 +69,6 @@ var ErrNotHeld = errors.New("the secret of this relay key is not here")
 // Errors name the file or the variable, and wrap ErrKey, ErrOther, ErrLost,
 // ErrUnset, keyfile.ErrExposed or what the file system or the database said.
 func Open(ctx context.Context, o Options, reg Register) (*Ring, error) {
-	if o.Random == nil {
-		o.Random = rand.Reader
-	}
 	r := &Ring{o: o, place: o.place(), reg: reg}
 	known, err := inUse(ctx, reg)
 	if err != nil {
@@ -149,7 +143,7 @@ func (r *Ring) begin() (keys []Key, err error) {
 		}
 		defer clear(seed)
 	}
-	keys, err = r.place.create(seed, r.o.Random)
+	keys, err = r.place.create(seed)
 	return keys, r.place.wrap(err)
 }
 

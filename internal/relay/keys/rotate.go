@@ -2,7 +2,6 @@ package keys
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -32,7 +31,7 @@ func (r *Ring) Rotate(ctx context.Context, revoke bool) (Change, error) {
 	if len(before) >= maxKeys {
 		return Change{}, r.place.wrap(fmt.Errorf("%d former keys are named by contracts that have no end yet; that many cannot be kept", len(before)-1))
 	}
-	made, err := makeKey(nil, r.o.Random)
+	made, err := makeKey(nil)
 	if err != nil {
 		return Change{}, r.place.wrap(err)
 	}
@@ -124,9 +123,6 @@ var ErrNeeded = errors.New("contracts that have no end yet name the present key"
 // and the present key may be given up although contracts without an end name it
 // (else ErrNeeded). Nobody else may use the database meanwhile.
 func Adopt(ctx context.Context, o Options, reg Register, lost, revoke bool) (Change, error) {
-	if o.Random == nil {
-		o.Random = rand.Reader
-	}
 	p := o.place()
 	known, err := inUse(ctx, reg)
 	if err != nil {
@@ -156,7 +152,7 @@ func Adopt(ctx context.Context, o Options, reg Register, lost, revoke bool) (Cha
 		}
 	}
 	if missing {
-		if keys, err = p.create(nil, o.Random); err != nil {
+		if keys, err = p.create(nil); err != nil {
 			return Change{}, p.wrap(err)
 		}
 	}

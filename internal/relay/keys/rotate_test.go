@@ -103,7 +103,7 @@ func TestRotateCutShort(t *testing.T) {
 		r := newRig(t)
 		ring := r.open()
 		before := r.held()[0]
-		made, err := makeKey(nil, ring.o.Random)
+		made, err := makeKey(nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -47,7 +46,6 @@ type Options struct {
 	Tags    *redact.Tags      // how the log and Status name keys; nil names none
 	Access  bool              // see SetAccess
 	Now     func() time.Time  // nil means time.Now
-	Rand    io.Reader         // of challenges; nil means crypto/rand
 }
 
 // Server serves the websocket connections of one relay: an http.Handler for
@@ -63,7 +61,6 @@ type Server struct {
 	tags        *redact.Tags
 	access      atomic.Bool // log connections that end
 	now         func() time.Time
-	rand        io.Reader
 
 	limits      atomic.Pointer[Limits]
 	admission   admission
@@ -100,7 +97,7 @@ func New(r *relay.Relay, o Options) *Server { return newServer(overRelay{r}, o) 
 func newServer(b Backend, o Options) *Server {
 	s := &Server{
 		backend: b, compression: o.Compression, eoseHints: o.EOSEHints, addr: o.Addr, shares: cmp.Or(o.Shares, fairness.NewShares(fairness.Rules{Exempt: true})),
-		metrics: cmp.Or(o.Metrics, metrics.None().Sessions), log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), tags: o.Tags, now: o.Now, rand: cmp.Or(o.Rand, rand.Reader),
+		metrics: cmp.Or(o.Metrics, metrics.None().Sessions), log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), tags: o.Tags, now: o.Now,
 		live: newIndex(), filters: fairness.NewBudget(fairness.BudgetLimits{}), messages: fairness.NewBudget(fairness.BudgetLimits{}), pressed: o.Pressed,
 		syncing: fairness.NewBudget(fairness.BudgetLimits{}), replica: o.Replica, waits: o.Waits,
 		permits: fairness.NewPermits(fairness.Processors()),
@@ -205,11 +202,7 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, addr netip.Addr
 		EnableCompression: s.compression,
 	}
 	challenge := make([]byte, 16)
-	if _, err := io.ReadFull(s.rand, challenge); err != nil {
-		s.log.Error("no randomness for a challenge", "err", err)
-		refuseUpgrade(w, http.StatusServiceUnavailable, "error: no randomness")
-		return false
-	}
+	_, _ = rand.Read(challenge) // never fails
 	ws, err := up.Upgrade(&hijacker{w, t}, r, nil)
 	if err != nil {
 		s.metrics.ConnectionRefused("handshake")
