@@ -2,26 +2,18 @@ package relay
 
 import (
 	"net/http"
-	"time"
+	"slices"
 
 	"github.com/nbd-wtf/go-nostr/nip11"
-
-	"engramd/internal/relay/retention"
 )
 
 // Info is what the operator says of the relay in its NIP-11 document.
 type Info struct {
-	Name, Description, PubKey, Contact, Icon string
-	Version                                  string
-	MessageBytes, Subscriptions, SubIDBytes  int
-	EventTags                                int
-	FutureSeconds                            int64
-	RestrictedWrites                         bool // lists decide who may write
-	EOSEHints                                bool // NIP-67
-	Management                               bool // NIP-86: there are keys that may manage the relay
-	Sync                                     bool // NIP-77
-	Retention                                []retention.Rule
-	HistoryVersions, HistoryDays             int // superseded versions kept for each address, and for how long; see Keeps
+	Document nip11.RelayInformationDocument // without what the relay knows itself
+	Further  []int                          // NIPs that options decide about
+	// HistoryVersions and HistoryDays are how many superseded versions are kept for
+	// each address, and for how long; see Keeps.
+	HistoryVersions, HistoryDays int
 }
 
 // software says what runs here. NIP-11 wants a URL: this is a package URL
@@ -48,65 +40,32 @@ func (r *Relay) SetInfo(info Info) { r.info.Store(&info) }
 // are listed for what they ask of relays: to show direct messages and gift
 // wraps to their parties alone. NIPs whose events a relay only stores, like the
 // lists of NIP-65, are not listed.
-func supportedNIPs(info *Info, search bool) []any {
-	nips := []any{1, 4, 9, 11, 40, 42, 45}
+func supportedNIPs(further []int, search bool) (all []any) {
+	nips := append([]int{1, 4, 9, 11, 40, 42, 45, 59, 62, 70, 98}, further...)
 	if search {
 		nips = append(nips, 50)
 	}
-	nips = append(nips, 59, 62)
-	if info.EOSEHints {
-		nips = append(nips, 67)
+	slices.Sort(nips)
+	for _, n := range nips {
+		all = append(all, n)
 	}
-	nips = append(nips, 70)
-	if info.Sync {
-		nips = append(nips, 77)
-	}
-	if info.Management {
-		nips = append(nips, 86)
-	}
-	return append(nips, 98)
+	return all
 }
 
 // Info returns the NIP-11 document. khatru's OverwriteRelayInformation hooks
 // have the last word.
 func (r *Relay) Info(req *http.Request) nip11.RelayInformationDocument {
 	info, limits := r.info.Load(), r.limits.Load()
-	doc := nip11.RelayInformationDocument{
-		Name:          info.Name,
-		Description:   info.Description,
-		PubKey:        info.PubKey,
-		Contact:       info.Contact,
-		Icon:          info.Icon,
-		Software:      software,
-		Version:       info.Version,
-		SupportedNIPs: supportedNIPs(info, r.store != nil && r.store.SearchEnabled()),
-		Limitation: &nip11.RelayLimitationDocument{
-			MaxMessageLength:    info.MessageBytes,
-			MaxSubscriptions:    info.Subscriptions,
-			MaxLimit:            limits.MaxLimit,
-			DefaultLimit:        limits.DefaultLimit,
-			MaxSubidLength:      info.SubIDBytes,
-			MaxEventTags:        info.EventTags,
-			CreatedAtUpperLimit: info.FutureSeconds,
-			RestrictedWrites:    info.RestrictedWrites,
-			AuthRequired:        r.table.Load().AuthRequired(),
-		},
+	doc, limitation := info.Document, nip11.RelayLimitationDocument{}
+	if doc.Limitation != nil {
+		limitation = *doc.Limitation
 	}
-	for _, rule := range info.Retention {
-		doc.Retention = append(doc.Retention, retentionDocument(rule))
-	}
+	limitation.MaxLimit, limitation.DefaultLimit = limits.MaxLimit, limits.DefaultLimit
+	limitation.AuthRequired = r.table.Load().AuthRequired()
+	doc.Software, doc.Limitation = software, &limitation
+	doc.SupportedNIPs = supportedNIPs(info.Further, r.store != nil && r.store.SearchEnabled())
 	for _, overwrite := range r.Hooks.OverwriteRelayInformation {
 		doc = overwrite(req.Context(), req, doc)
-	}
-	return doc
-}
-
-// retentionDocument returns a rule as NIP-11 has it. Kinds are always named:
-// what a rule does not touch is not in it.
-func retentionDocument(rule retention.Rule) *nip11.RelayRetentionDocument {
-	doc := &nip11.RelayRetentionDocument{Time: int64(rule.Age / time.Second), Count: int(rule.Count)}
-	for _, kinds := range rule.Kinds {
-		doc.Kinds = append(doc.Kinds, []int{kinds.From, kinds.To})
 	}
 	return doc
 }

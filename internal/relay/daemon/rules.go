@@ -101,7 +101,8 @@ func (r *rules) ruling(cfg *config.Config) management.Prepare {
 			return nil, err
 		}
 		info := relayInfo(cfg, r.version)
-		info.Name, info.Description, info.Icon = cmp.Or(lists.Name, info.Name), cmp.Or(lists.Description, info.Description), cmp.Or(lists.Icon, info.Icon)
+		doc := &info.Document
+		doc.Name, doc.Description, doc.Icon = cmp.Or(lists.Name, doc.Name), cmp.Or(lists.Description, doc.Description), cmp.Or(lists.Icon, doc.Icon)
 		return func() {
 			r.policy.Set(writes)
 			r.copies.Set(copies)

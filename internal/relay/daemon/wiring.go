@@ -7,12 +7,15 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/nbd-wtf/go-nostr/nip11"
+
 	"engramd/internal/relay"
 	"engramd/internal/relay/config"
 	"engramd/internal/relay/daemon/wiring"
 	relayhttp "engramd/internal/relay/http"
 	"engramd/internal/relay/logging"
 	"engramd/internal/relay/logging/redact"
+	"engramd/internal/relay/retention"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/websocket"
 )
@@ -73,19 +76,35 @@ const subIDBytes = 64
 
 func relayInfo(cfg *config.Config, version string) relay.Info {
 	w := cfg.Write
-	rules, _ := wiring.Retention(cfg) // compiles has looked at them
-	return relay.Info{
-		Name: cfg.Info.Name, Description: cfg.Info.Description, PubKey: cfg.Info.Pubkey, Contact: cfg.Info.Contact, Icon: cfg.Info.Icon,
-		Version: version, MessageBytes: cfg.Limits.MessageBytes, Subscriptions: cfg.Limits.Subscriptions, SubIDBytes: subIDBytes,
-		EventTags:        cfg.Limits.EventTags,
-		FutureSeconds:    int64(cfg.Limits.Future / time.Second),
-		RestrictedWrites: len(w.Authors)+len(w.Owners)+len(w.Kinds)+len(w.Program) > 0,
-		EOSEHints:        cfg.Req.EOSEHints,
-		Management:       len(cfg.Admin.Keys) > 0,
-		Sync:             cfg.Sync.Serve,
-		Retention:        rules,
-		HistoryVersions:  cfg.History.Versions, HistoryDays: cfg.History.Days,
+	info := relay.Info{HistoryVersions: cfg.History.Versions, HistoryDays: cfg.History.Days, Document: nip11.RelayInformationDocument{
+		Name: cfg.Info.Name, Description: cfg.Info.Description, PubKey: cfg.Info.Pubkey, Contact: cfg.Info.Contact, Icon: cfg.Info.Icon, Version: version,
+		Limitation: &nip11.RelayLimitationDocument{
+			MaxMessageLength: cfg.Limits.MessageBytes, MaxSubscriptions: cfg.Limits.Subscriptions, MaxSubidLength: subIDBytes,
+			MaxEventTags:        cfg.Limits.EventTags,
+			CreatedAtUpperLimit: int64(cfg.Limits.Future / time.Second),
+			RestrictedWrites:    len(w.Authors)+len(w.Owners)+len(w.Kinds)+len(w.Program) > 0,
+		},
+	}}
+	for nip, on := range map[int]bool{67: cfg.Req.EOSEHints, 77: cfg.Sync.Serve, 86: len(cfg.Admin.Keys) > 0} {
+		if on {
+			info.Further = append(info.Further, nip)
+		}
 	}
+	rules, _ := wiring.Retention(cfg) // compiles has looked at them
+	for _, rule := range rules {
+		info.Document.Retention = append(info.Document.Retention, retentionDocument(rule))
+	}
+	return info
+}
+
+// retentionDocument returns a rule as NIP-11 has it. Kinds are always named:
+// what a rule does not touch is not in it.
+func retentionDocument(rule retention.Rule) *nip11.RelayRetentionDocument {
+	doc := &nip11.RelayRetentionDocument{Time: int64(rule.Age / time.Second), Count: int(rule.Count)}
+	for _, kinds := range rule.Kinds {
+		doc.Kinds = append(doc.Kinds, []int{kinds.From, kinds.To})
+	}
+	return doc
 }
 
 func proxyOf(cfg *config.Config) relayhttp.Proxy {

@@ -13,7 +13,7 @@ import (
 
 	"engramd/internal/relay"
 	"engramd/internal/relay/gate"
-	"engramd/internal/relay/http"
+	relayhttp "engramd/internal/relay/http"
 	"engramd/internal/relay/store/sqlite"
 	"engramd/internal/relay/store/sqlite/storetest"
 	"engramd/internal/relay/websocket"
@@ -53,7 +53,7 @@ func Prepare(t testing.TB) *Server {
 		t.Fatal(err)
 	}
 	table := storetest.MustTable(t, gate.Options{})
-	rel, err := relay.New(relay.Config{Names: names, Info: relay.Info{Sync: true}}, table)
+	rel, err := relay.New(relay.Config{Names: names, Info: relay.Info{Further: []int{77}}}, table)
 	if err != nil {
 		t.Fatal(err)
 	}
