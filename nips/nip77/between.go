@@ -47,38 +47,22 @@ func (b *Between) Next(msg []byte) (pass []byte, mine, others [][32]byte, err er
 	in, out := reader{left: msg[1:]}, passing{out: writer{out: []byte{Version}}, listed: map[span][]byte{}}
 	for len(in.left) > 0 {
 		s := span{lower: in.last.Item}
-		end, err := in.bound()
+		p, err := in.part()
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		s.upper = end.Item
-		mode, err := in.varint()
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		switch mode {
-		case modeSkip:
-			out.skip(end)
-		case modeFingerprint:
-			f, err := in.bytes(fingerprintSize)
-			if err != nil {
-				return nil, nil, nil, err
-			}
-			out.fingerprint(end, [fingerprintSize]byte(f))
-		case modeIDs:
-			ids, err := in.ids()
-			if err != nil {
-				return nil, nil, nil, err
-			}
-			theirs, both := b.listed[s]
-			if !both {
-				out.ids(s, end, ids)
-				continue
-			}
-			mine, others = b.lacking(mine, ids, theirs), b.lacking(others, theirs, ids)
-			out.skip(end)
+		s.upper = p.end.Item
+		theirs, both := b.listed[s]
+		switch {
+		case p.mode == modeSkip:
+			out.skip(p.end)
+		case p.mode == modeFingerprint:
+			out.fingerprint(p.end, p.fingerprint)
+		case both:
+			mine, others = b.lacking(mine, p.ids, theirs), b.lacking(others, theirs, p.ids)
+			out.skip(p.end)
 		default:
-			return nil, nil, nil, bad("mode %d", mode)
+			out.ids(s, p.end, p.ids)
 		}
 	}
 	b.listed = out.listed

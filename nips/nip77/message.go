@@ -111,6 +111,36 @@ func (r *reader) ids() ([]byte, error) {
 	return r.bytes(n * idSize)
 }
 
+// part is what a message says of one range.
+type part struct {
+	end         bound
+	mode        uint64
+	fingerprint [fingerprintSize]byte
+	ids         []byte
+}
+
+// part reads the next one.
+func (r *reader) part() (p part, err error) {
+	if p.end, err = r.bound(); err != nil {
+		return p, err
+	}
+	if p.mode, err = r.varint(); err != nil {
+		return p, err
+	}
+	switch p.mode {
+	case modeSkip:
+	case modeFingerprint:
+		f, err := r.bytes(fingerprintSize)
+		copy(p.fingerprint[:], f)
+		return p, err
+	case modeIDs:
+		p.ids, err = r.ids()
+	default:
+		err = bad("mode %d", p.mode)
+	}
+	return p, err
+}
+
 // writer puts a message together.
 type writer struct {
 	out  []byte

@@ -59,24 +59,16 @@ func (s *Set) reconcile(msg []byte, limit int, list listed) ([]byte, error) {
 
 // next answers one range, and reports whether the answer is full.
 func (r *reconciling) next(list listed) (full bool, err error) {
-	end, err := r.in.bound()
+	p, err := r.in.part()
 	if err != nil {
 		return false, err
 	}
-	mode, err := r.in.varint()
-	if err != nil {
-		return false, err
-	}
-	upper := r.set.find(r.index, end)
-	switch mode {
+	upper := r.set.find(r.index, p.end)
+	switch p.mode {
 	case modeSkip:
 		r.skipped = true
 	case modeFingerprint:
-		theirs, err := r.in.bytes(fingerprintSize)
-		if err != nil {
-			return false, err
-		}
-		if r.set.fingerprint(r.index, upper) == [fingerprintSize]byte(theirs) {
+		if r.set.fingerprint(r.index, upper) == p.fingerprint {
 			r.skipped = true
 			break
 		}
@@ -85,24 +77,18 @@ func (r *reconciling) next(list listed) (full bool, err error) {
 			r.rest()
 			return true, nil
 		}
-		r.split(upper, end)
+		r.split(upper, p.end)
 	case modeIDs:
-		theirs, err := r.in.ids()
-		if err != nil {
-			return false, err
-		}
 		if list != nil {
-			list(r.index, upper, theirs)
+			list(r.index, upper, p.ids)
 			r.skipped = true
 			break
 		}
-		if r.list(upper, end) {
+		if r.list(upper, p.end) {
 			return true, nil
 		}
-	default:
-		return false, bad("mode %d", mode)
 	}
-	r.index, r.prev = upper, end
+	r.index, r.prev = upper, p.end
 	return false, nil
 }
 
