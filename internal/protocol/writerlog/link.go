@@ -68,17 +68,30 @@ func (l Link) IsOpen(n int64) bool {
 	return slices.ContainsFunc(l.Open, func(s Span) bool { return s.From <= n && n <= s.To })
 }
 
-// Num is a number of a log and the id that it was taken for.
+// Num is a number of a log and the id that it was taken for; in JSON both in a
+// list.
 type Num struct {
 	N  int64
 	ID string // 64 lower-case hex digits
 }
 
+// MarshalJSON returns [N, ID].
+func (n Num) MarshalJSON() ([]byte, error) { return json.Marshal([]any{n.N, n.ID}) }
+
+// UnmarshalJSON reads [N, ID].
+func (n *Num) UnmarshalJSON(b []byte) error {
+	var pair []json.RawMessage
+	if err := json.Unmarshal(b, &pair); err != nil || len(pair) != 2 {
+		return ErrLink
+	}
+	return errors.Join(json.Unmarshal(pair[0], &n.N), json.Unmarshal(pair[1], &n.ID))
+}
+
 // Head is the last number of a log.
 type Head struct {
-	W  string
-	N  int64
-	ID string
+	W  string `json:"w"`
+	N  int64  `json:"n"`
+	ID string `json:"id"`
 }
 
 type linkJSON struct {
@@ -87,38 +100,14 @@ type linkJSON struct {
 	T     int64      `json:"t"`
 	Prev  string     `json:"prev,omitempty"`
 	Root  string     `json:"root"`
-	Void  []numJSON  `json:"void,omitempty"`
-	After []headJSON `json:"after,omitempty"`
+	Void  []Num      `json:"void,omitempty"`
+	After []Head     `json:"after,omitempty"`
 	Open  [][2]int64 `json:"open,omitempty"`
-}
-
-type numJSON Num
-
-func (n numJSON) MarshalJSON() ([]byte, error) { return json.Marshal([]any{n.N, n.ID}) }
-
-func (n *numJSON) UnmarshalJSON(b []byte) error {
-	var pair []json.RawMessage
-	if err := json.Unmarshal(b, &pair); err != nil || len(pair) != 2 {
-		return ErrLink
-	}
-	return errors.Join(json.Unmarshal(pair[0], &n.N), json.Unmarshal(pair[1], &n.ID))
-}
-
-type headJSON struct {
-	W  string `json:"w"`
-	N  int64  `json:"n"`
-	ID string `json:"id"`
 }
 
 // JSON returns the member's value.
 func (l Link) JSON() []byte {
-	out := linkJSON{W: l.W, N: &l.N, T: l.T, Prev: l.Prev, Root: hex.EncodeToString(l.Root[:])}
-	for _, v := range l.Void {
-		out.Void = append(out.Void, numJSON(v))
-	}
-	for _, h := range l.After {
-		out.After = append(out.After, headJSON(h))
-	}
+	out := linkJSON{W: l.W, N: &l.N, T: l.T, Prev: l.Prev, Root: hex.EncodeToString(l.Root[:]), Void: l.Void, After: l.After}
 	for _, s := range l.Open {
 		out.Open = append(out.Open, [2]int64{s.From, s.To})
 	}
@@ -136,7 +125,7 @@ func Parse(b []byte) (Link, error) {
 	if err := json.Unmarshal(b, &in); err != nil {
 		return Link{}, fmt.Errorf("%w: it is no object of its form", ErrLink)
 	}
-	l := Link{W: in.W, T: in.T, Prev: in.Prev}
+	l := Link{W: in.W, T: in.T, Prev: in.Prev, Void: in.Void, After: in.After}
 	root, ok := ParseID(in.Root)
 	switch {
 	case in.N == nil || *in.N < 0 || *in.N > maxN:
@@ -156,13 +145,11 @@ func Parse(b []byte) (Link, error) {
 		if _, ok := ParseID(v.ID); !ok || v.N < 0 || v.N >= l.N {
 			return Link{}, fmt.Errorf("%w: a void number is not before it", ErrLink)
 		}
-		l.Void = append(l.Void, Num(v))
 	}
 	for _, h := range in.After {
 		if _, ok := ParseID(h.ID); !ok || !IsLog(h.W) || h.N < 0 || h.N > maxN || l.N > 0 {
 			return Link{}, fmt.Errorf("%w: what it comes after is no log's last number", ErrLink)
 		}
-		l.After = append(l.After, Head(h))
 	}
 	before := int64(-1)
 	for _, s := range in.Open {

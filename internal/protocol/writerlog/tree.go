@@ -56,8 +56,3 @@ func (t *Tree) Root(n int64) Hash {
 // Proof returns the proof that the tree over the first n numbers begins with the
 // one over the first old of them (RFC 6962, 2.1.2); 0 < old ≤ n ≤ Size.
 func (t *Tree) Proof(n, old int64) (tlog.TreeProof, error) { return tlog.ProveTree(n, old, t.stored) }
-
-// CheckProof judges a Proof.
-func CheckProof(p tlog.TreeProof, n int64, root Hash, old int64, oldRoot Hash) error {
-	return tlog.CheckTree(p, n, root, old, oldRoot)
-}

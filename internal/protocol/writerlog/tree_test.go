@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"testing"
+
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // TestTree: the heads are RFC 6962's, of which the empty one and those of one and
@@ -39,12 +41,12 @@ func TestProof(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := CheckProof(p, n, tree.Root(n), old, tree.Root(old)); err != nil {
+			if err := tlog.CheckTree(p, n, tree.Root(n), old, tree.Root(old)); err != nil {
 				t.Errorf("%d in %d: %v", old, n, err)
 			}
 			wrong := tree.Root(old)
 			wrong[5] ^= 1
-			if CheckProof(p, n, tree.Root(n), old, wrong) == nil {
+			if tlog.CheckTree(p, n, tree.Root(n), old, wrong) == nil {
 				t.Errorf("%d in %d: another root is taken", old, n)
 			}
 		}

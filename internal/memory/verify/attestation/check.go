@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
+	"golang.org/x/mod/sumdb/tlog"
 
 	"engramd/internal/protocol/wire"
 	"engramd/internal/protocol/writerlog"
@@ -111,7 +112,7 @@ func Check(a Attestation, log Log) (root string, err error) {
 	if err != nil {
 		return root, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	if err := writerlog.CheckProof(proof, size, now, a.N, a.Root); err != nil {
+	if err := tlog.CheckTree(proof, size, now, a.N, a.Root); err != nil {
 		return root, fmt.Errorf("%w: its first %d numbers have another root", ErrInconsistent, a.N)
 	}
 	return root, nil
