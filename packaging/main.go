@@ -6,6 +6,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -122,28 +123,18 @@ func (r *release) make() error {
 // parallel runs jobs, as many at once as there are processors, and returns the
 // first error.
 func parallel(jobs []func() error) error {
-	queue := make(chan func() error)
-	errs := make(chan error, len(jobs))
-	var workers sync.WaitGroup
-	for range runtime.NumCPU() {
-		workers.Go(func() {
-			for job := range queue {
-				errs <- job()
-			}
+	errs := make([]error, len(jobs))
+	slots := make(chan struct{}, runtime.NumCPU())
+	var running sync.WaitGroup
+	for i, job := range jobs {
+		running.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			errs[i] = job()
 		})
 	}
-	for _, job := range jobs {
-		queue <- job
-	}
-	close(queue)
-	workers.Wait()
-	close(errs)
-	for err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	running.Wait()
+	return cmp.Or(errs...)
 }
 
 // put keeps a file for the folder.
