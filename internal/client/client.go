@@ -60,15 +60,9 @@ func (c *Client) HTTP() *HTTP { return c.http }
 
 // Relays returns the URLs that are asked now: the configured ones, and behind
 // them those that Discover found.
-func (c *Client) Relays() []string { return urlsOf(c.Targets()) }
-
-// Writers returns the URLs that are written to: the configured ones, and those
-// that Discover found if Options.WriteListed says so.
-func (c *Client) Writers() []string { return urlsOf(c.WriteTargets()) }
-
-func urlsOf(targets []Target) []string {
+func (c *Client) Relays() []string {
 	var urls []string
-	for _, t := range targets {
+	for _, t := range c.Targets() {
 		urls = append(urls, t.URL)
 	}
 	return urls

@@ -16,7 +16,7 @@ import (
 	"engramd/nips/nipae"
 )
 
-// Publish sends a signed event to every relay that is written to (Writers) in
+// Publish sends a signed event to every relay that is written to (WriteTargets) in
 // parallel and waits for their OKs. It is sent once to each: a refusal is
 // final, except one that asks for AUTH, and one for being too many in a time
 // (rate-limited:), after which it is sent again while there is time.

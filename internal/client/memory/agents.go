@@ -19,7 +19,7 @@ type AgentMemory struct {
 	Agent      string // public key in hex
 	Approved   bool   // it is on the owner's list
 	Core       bool
-	Memories   int   // as Memory.List has them, without proposals, answers to them and units of a log
+	Memories   int   // as Reader.ListAll has them, without proposals, answers to them and units of a log
 	Bytes      int64 // of all texts
 	Unreadable int   // addresses at which nothing can be read
 	Last       int64 // when it last wrote, or removed, something, in Unix seconds; 0: never

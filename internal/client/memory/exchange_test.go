@@ -168,7 +168,7 @@ func TestReversed(t *testing.T) {
 			t.Errorf("%s is taken for a reversed pair", name)
 		}
 		if name == "unknown" {
-			if got, _, err := m.List(t.Context()); err != nil || len(got) != 3 {
+			if got, _, err := listed(t, m); err != nil || len(got) != 3 {
 				t.Errorf("%v, %v", slugs(got), err)
 			}
 		}

@@ -154,25 +154,6 @@ func unreadable(err error, status client.Status, found bool) error {
 	return nil
 }
 
-// List returns the heads of all memories, by slug: without core and tombstones.
-// It may be cut short or lack what failed relays have: Status.Partial says so,
-// and Status.Doubtful counts what cannot be read.
-//
-// The errors are those of Get but ErrNotFound and ErrTombstone: an empty list
-// without an error means that every relay answered and has no memory.
-func (r *Reader) List(ctx context.Context) ([]client.Entry, client.Status, error) {
-	l, status, err := r.ListAll(ctx)
-	switch {
-	case err != nil || len(l.Memories) > 0:
-		return l.Memories, status, err
-	case l.Unreadable > 0:
-		return nil, status, fmt.Errorf("%w: %d memories", client.ErrUnreadable, l.Unreadable)
-	case status.Partial:
-		return nil, status, client.Failures(client.ErrPartial, status.Relays)
-	}
-	return nil, status, nil
-}
-
 // Listing is everything that a pair remembers.
 type Listing struct {
 	Core       *client.Entry  // nil if there is none
@@ -189,8 +170,10 @@ func (l Listing) Texts() []client.Entry {
 	return append([]client.Entry{*l.Core}, l.Memories...)
 }
 
-// ListAll returns the head of every address. Errors are as of List; it is empty
-// without an error only if every relay answered and has nothing at all.
+// ListAll returns the head of every address: it may be cut short or lack what
+// failed relays have, which Status.Partial says. Errors are those of Get but
+// ErrNotFound and ErrTombstone; it is empty without an error only if every relay
+// answered and has nothing at all.
 func (r *Reader) ListAll(ctx context.Context) (Listing, client.Status, error) {
 	ctx, cancel := r.c.Operation(ctx)
 	defer cancel()

@@ -29,7 +29,7 @@ func TestOneThatHangsIsNotWaitedFor(t *testing.T) {
 	}
 	for what, ask := range map[string]func() (client.Status, error){
 		"get":  func() (client.Status, error) { _, s, err := m.Get(t.Context(), nipae.Core); return s, err },
-		"list": func() (client.Status, error) { _, s, err := m.List(t.Context()); return s, err },
+		"list": func() (client.Status, error) { _, s, err := listed(t, m); return s, err },
 		"log":  func() (client.Status, error) { _, s, err := m.Log(t.Context(), "mem/a"); return s, err },
 	} {
 		start := time.Now()

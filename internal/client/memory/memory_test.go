@@ -38,7 +38,7 @@ func TestWriteAndRead(t *testing.T) {
 	}
 	mustSet(t, agent, "mem/b", "b")
 	mustSet(t, agent, "mem/a", "a [[mem/gone]]")
-	list, status, err := owner.List(t.Context())
+	list, status, err := listed(t, owner)
 	if err != nil || status.Partial || !slices.Equal(slugs(list), []string{"mem/a", "mem/b"}) {
 		t.Errorf("list %v, %v, %+v", slugs(list), err, status)
 	}

@@ -70,8 +70,12 @@ func TestDiscover(t *testing.T) {
 			if !slices.Equal(c.Relays(), want) || len(c.Doubts()) > 0 != tt.partial {
 				t.Errorf("relays %v, doubts %+v; want %v, %v", c.Relays(), c.Doubts(), want, tt.partial)
 			}
-			if !slices.Equal(c.Writers(), relays) {
-				t.Errorf("written to %v, want the configured ones", c.Writers())
+			var writers []string
+			for _, t := range c.WriteTargets() {
+				writers = append(writers, t.URL)
+			}
+			if !slices.Equal(writers, relays) {
+				t.Errorf("written to %v, want the configured ones", writers)
 			}
 			if left := c.LeftOut(); tt.want == nil && left != nil || tt.want != nil && !slices.Equal(left, relays) {
 				t.Errorf("left out by the list: %v", left)

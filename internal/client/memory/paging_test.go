@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -109,7 +108,7 @@ func TestPagingBesideWrites(t *testing.T) {
 				}
 			}
 			m := ownerOf(t, "agent", "owner", []string{clienttest.StartHoard(t, h)}, nil)
-			list, status, err := m.List(t.Context())
+			list, status, err := listed(t, m)
 			if err != nil || status.Partial || len(list) != 12 {
 				t.Fatalf("%d of 12 entries, partial %v, %v", len(list), status.Partial, err)
 			}
@@ -161,25 +160,22 @@ func TestListsSayThatTheyMayBeCut(t *testing.T) {
 	}
 	relays := []string{clienttest.StartHoard(t, h)}
 	m := ownerOf(t, "agent", "owner", relays, nil)
-	list, status, err := m.List(t.Context())
+	list, status, err := listed(t, m)
 	if err != nil || len(list) != 3 || !status.Partial {
 		t.Errorf("%d entries, %v, %+v", len(list), err, status)
 	}
 	h.Uncap()
-	if list, status, err = m.List(t.Context()); err != nil || len(list) != 10 || status.Partial {
+	if list, status, err = listed(t, m); err != nil || len(list) != 10 || status.Partial {
 		t.Errorf("without the cap: %d entries, %v, %+v", len(list), err, status)
 	}
 	empty := ownerOf(t, "agent", "second", []string{clienttest.StartHoard(t, &clienttest.Hoard{})}, nil)
-	if list, status, err := empty.List(t.Context()); err != nil || len(list) != 0 || status.Partial {
+	if list, status, err := listed(t, empty); err != nil || len(list) != 0 || status.Partial {
 		t.Errorf("nothing at all: %v, %v, %+v", list, err, status)
 	}
 	garbled := relabelled(t, clienttest.EngramAt(t, "second", "owner", "mem/a", "x", now), clienttest.EngramAt(t, "agent", "owner", "mem/a", "x", now).Tags)
 	mixed := &clienttest.Hoard{Events: []*nostr.Event{garbled, clienttest.EngramAt(t, "agent", "owner", nipae.Core, "me", now)}}
 	m = ownerOf(t, "agent", "owner", []string{clienttest.StartHoard(t, mixed)}, nil)
-	if _, status, err := m.List(t.Context()); !errors.Is(err, client.ErrUnreadable) || status.Doubtful != 1 {
-		t.Errorf("no memory but an unreadable one: %v, %+v", err, status)
-	}
-	if l, _, err := m.ListAll(t.Context()); err != nil || l.Unreadable != 1 || l.Core == nil {
+	if l, status, err := m.ListAll(t.Context()); err != nil || l.Unreadable != 1 || l.Core == nil || status.Doubtful != 1 {
 		t.Errorf("all: %+v, %v", l, err)
 	}
 }

@@ -157,3 +157,11 @@ func alike(t testing.TB, id client.Identity, agent, owner string, relays []strin
 	}
 	return report
 }
+
+// listed returns the memories of ListAll.
+func listed(t testing.TB, r interface {
+	ListAll(context.Context) (Listing, client.Status, error)
+}) ([]client.Entry, client.Status, error) {
+	l, status, err := r.ListAll(t.Context())
+	return l.Memories, status, err
+}
