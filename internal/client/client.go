@@ -123,6 +123,16 @@ func left(ctx context.Context) time.Duration {
 // Now returns the clock in Unix seconds.
 func (c *Client) Now() int64 { return c.o.now() }
 
+// After returns when a version is dated that is newer than one of that time (0:
+// there is none), in Unix seconds. The error is a *PoisonedError.
+func (c *Client) After(last int64) (int64, error) {
+	at, err := nipae.NextCreatedAt(c.Now(), last)
+	if err != nil {
+		return 0, &PoisonedError{Head: last}
+	}
+	return at, nil
+}
+
 // Each calls do for every relay in parallel and returns what they gave, in the
 // order of the relays. It returns by the deadline of ctx also if some do not:
 // they get a little less time than that to come back by themselves with what

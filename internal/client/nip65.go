@@ -175,10 +175,7 @@ func (c *Client) SetRelayList(ctx context.Context, entries []ListedRelay) (befor
 	if len(a.Events) > 0 {
 		last, before = int64(a.Events[0].CreatedAt), listedRelays(a.Events[0])
 	}
-	at, err := nipae.NextCreatedAt(c.Now(), last)
-	if errors.Is(err, nipae.ErrClockPoisoned) {
-		return before, status, &PoisonedError{Head: last}
-	}
+	at, err := c.After(last)
 	if err != nil {
 		return before, status, err
 	}
@@ -192,8 +189,8 @@ func (c *Client) SetRelayList(ctx context.Context, entries []ListedRelay) (befor
 			to = append(to, r.URL)
 		}
 	}
-	status.Published, err = c.PublishThose(ctx, TargetsOf(to), ev, TimedOut(a.Relays))
-	status.Partial = status.Partial || Accepted(status.Published) < len(status.Published)
+	published, err := c.PublishThose(ctx, TargetsOf(to), ev, TimedOut(a.Relays))
+	status.Sent(published)
 	return before, status, err
 }
 

@@ -77,6 +77,12 @@ type Status struct {
 	Doubtful int
 }
 
+// Sent adds what relays said to an event.
+func (s *Status) Sent(published []PublishStatus) {
+	s.Published = append(s.Published, published...)
+	s.Partial = s.Partial || Accepted(published) < len(published)
+}
+
 // Took returns the URLs of the relays that took what was written.
 func (s Status) Took() []string { return TookIt(s.Published) }
 

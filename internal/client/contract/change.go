@@ -121,7 +121,7 @@ func (cs *Contracts) moving(t Thread, to, note string) (*nostr.Event, error) {
 	c := t.Contract
 	// It is later than our last and, where the other's clock is ahead, not much
 	// earlier than what it follows.
-	at, err := following(cs, max(t.last[kindState], c.UpdatedAt-aheadToFollow-1))
+	at, err := cs.c.After(max(t.last[kindState], c.UpdatedAt-aheadToFollow-1))
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/protocol/wire"
-	"engramd/nips/nipae"
 	"engramd/nips/niptemp"
 )
 
@@ -219,8 +218,7 @@ func (cs *Contracts) publish(ctx context.Context, ev *nostr.Event, home *client.
 		}
 	}
 	published, err := cs.c.PublishThose(ctx, targets, ev, client.TimedOut(status.Relays))
-	status.Published = append(status.Published, published...)
-	status.Partial = status.Partial || client.Accepted(published) < len(published)
+	status.Sent(published)
 	if home != nil {
 		return nil
 	}
@@ -252,15 +250,5 @@ func (cs *Contracts) given(ev *nostr.Event, kind int, id string) error {
 
 // seconds that a state may be older than the one it follows (NIP-TEMP).
 const aheadToFollow = 60
-
-// following returns the created_at of a state that comes after last, in Unix
-// seconds: what a relay would not take if it were older.
-func following(cs *Contracts, last int64) (int64, error) {
-	at, err := nipae.NextCreatedAt(cs.c.Now(), last)
-	if err != nil {
-		return 0, &client.PoisonedError{Head: last}
-	}
-	return at, nil
-}
 
 func raw(ev *nostr.Event) json.RawMessage { return wire.AppendEvent(nil, ev) }

@@ -140,9 +140,9 @@ func (a *Approvals) edited(lists []*nostr.Event, do edit) (*nostr.Event, error) 
 	if list != nil && len(tags) == len(list.Tags) {
 		return list, nil
 	}
-	at, err := nipae.NextCreatedAt(a.c.Now(), last)
+	at, err := a.c.After(last)
 	if err != nil {
-		return nil, &client.PoisonedError{Head: last}
+		return nil, err
 	}
 	next.Tags, next.CreatedAt = tags, nostr.Timestamp(at)
 	return next, a.c.Identity().Sign(next)

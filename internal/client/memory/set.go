@@ -266,15 +266,8 @@ func (m *Memory) seal(ctx context.Context, body nipae.Body, reading nipae.Readin
 	return nipae.Engram{Event: events[0], Body: body}, nil
 }
 
-// After returns when a version is dated that is newer than one of that time (0:
-// there is none), in Unix seconds. The error is a *PoisonedError.
-func (m *Memory) After(last int64) (int64, error) {
-	at, err := nipae.NextCreatedAt(m.c.Now(), last)
-	if errors.Is(err, nipae.ErrClockPoisoned) {
-		return 0, &client.PoisonedError{Head: last}
-	}
-	return at, err
-}
+// After is Client.After.
+func (m *Memory) After(last int64) (int64, error) { return m.c.After(last) }
 
 // sealAt makes the event of a body.
 func (m *Memory) sealAt(body nipae.Body, at int64) (*nostr.Event, error) {
