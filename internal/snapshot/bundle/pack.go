@@ -3,6 +3,7 @@ package bundle
 import (
 	"archive/tar"
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -136,13 +137,15 @@ func writeSynced(path string, b []byte) error {
 	return nil
 }
 
-// summer is the hash and size of what is written to it.
+// summer is the hash and size of what is written to it, and how many lines that
+// has.
 type summer struct {
-	h hash.Hash
-	n int64
+	h        hash.Hash
+	n, lines int64
 }
 
 func (s *summer) Write(p []byte) (int, error) {
 	s.n += int64(len(p))
+	s.lines += int64(bytes.Count(p, []byte{'\n'}))
 	return s.h.Write(p)
 }

@@ -164,10 +164,9 @@ func (v *verifier) readManifest(tr *tarReader) error {
 	v.report.Manifest, v.owners = m, make([]bool, len(m.Owners))
 	v.checkID(m)
 	v.checkRequest(m)
+	v.set(CheckSeal, OK, "")
 	if seal := m.Seal(); seal != m.BundleSHA256 {
 		v.set(CheckSeal, Failed, "bundle_sha256 is not that of the artifacts' hashes")
-	} else {
-		v.set(CheckSeal, OK, "")
 	}
 	if m.Events() > int64(v.lim.Events) {
 		return fmt.Errorf("it holds more than %d events: %w", v.lim.Events, ErrLimit)
@@ -288,7 +287,7 @@ func (v *verifier) openParent() error {
 // readArtifact checks an artifact's hash, size and count, and each of its
 // lines.
 func (v *verifier) readArtifact(tr *tarReader, a Artifact, size int64) error {
-	c := &counter{h: sha256.New()}
+	c := &summer{h: sha256.New()}
 	in := io.TeeReader(tr, c)
 	lines := &lineReader{r: bufio.NewReaderSize(in, 64<<10), max: v.lim.Line}
 	var err error

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"runtime"
 	"slices"
@@ -30,17 +29,6 @@ const ahead = 15 * time.Minute
 // Latest returns the latest time that an event may bear in a bundle as of an
 // instant.
 func Latest(asOf time.Time) time.Time { return asOf.Add(ahead) }
-
-// counter hashes and counts lines.
-type counter struct {
-	h     hash.Hash
-	lines int64
-}
-
-func (c *counter) Write(p []byte) (int, error) {
-	c.lines += int64(bytes.Count(p, []byte{'\n'}))
-	return c.h.Write(p)
-}
 
 // judged is what one line turned out to be.
 type judged struct {
