@@ -17,39 +17,25 @@ func (v Value) line(key string) (string, error) {
 	if !v.valid() {
 		return "", fmt.Errorf("%w: it is not UTF-8", ErrValue)
 	}
-	var out strings.Builder
-	out.WriteString(key + ":")
-	switch v.form {
-	case listForm:
-		out.WriteString(" [")
-		for i, item := range v.list {
-			if i > 0 {
-				out.WriteString(", ")
-			}
-			out.WriteString(written(item))
+	var items []string
+	switch {
+	case v.form == listForm:
+		for _, item := range v.list {
+			items = append(items, written(item))
 		}
-		out.WriteString("]")
-	case mapForm:
-		out.WriteString(" {")
-		for i, p := range v.pairs {
+		return key + ": [" + strings.Join(items, ", ") + "]", nil
+	case v.form == mapForm:
+		for _, p := range v.pairs {
 			if !validKey(p.Key) {
 				return "", fmt.Errorf("%w: a mapping's key must be letters, digits, _ and -", ErrValue)
 			}
-			if i > 0 {
-				out.WriteString(", ")
-			}
-			out.WriteString(p.Key + ": " + member(p.Value))
+			items = append(items, p.Key+": "+member(p.Value))
 		}
-		out.WriteString("}")
-	default:
-		out.WriteString(" ")
-		if v.bare {
-			out.WriteString(v.scalar)
-		} else {
-			out.WriteString(written(v.scalar))
-		}
+		return key + ": {" + strings.Join(items, ", ") + "}", nil
+	case v.bare:
+		return key + ": " + v.scalar, nil
 	}
-	return out.String(), nil
+	return key + ": " + written(v.scalar), nil
 }
 
 func (v Value) valid() bool {

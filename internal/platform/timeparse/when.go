@@ -64,8 +64,8 @@ func Parse(text string, use Use, now time.Time) (time.Time, error) {
 	if t, ok := clock(text, now); ok {
 		return t, nil
 	}
-	if in, ok := cutFold(text, "in "); ok && (use == Until || use == Begin) {
-		text = in
+	if strings.HasPrefix(strings.ToLower(text), "in ") && (use == Until || use == Begin) {
+		text = text[len("in "):]
 	}
 	if d, ok := span(text); ok {
 		if use == Until || use == Begin {
@@ -103,14 +103,6 @@ func clock(text string, now time.Time) (time.Time, bool) {
 	}
 	t, err := time.Parse("15:04", strings.TrimSpace(hours))
 	return time.Date(d.Year(), d.Month(), d.Day(), t.Hour(), t.Minute(), 0, 0, now.Location()), err == nil
-}
-
-// cutFold is strings.CutPrefix without regard to case.
-func cutFold(text, prefix string) (string, bool) {
-	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
-		return text, false
-	}
-	return text[len(prefix):], true
 }
 
 // sizes are the words behind a number.
