@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,7 +72,7 @@ func TestWhatIsAcceptedIsChained(t *testing.T) {
 		c := client.New(id, client.Options{Relays: []string{r.relay.URL}, Timeout: relaytest.Patience})
 		defer c.Close()
 		p.Agent = relaytest.Agent().Pub
-		p, _, err = (&proposals.Author{Client: c, Rand: rand.Reader}).Propose(t.Context(), p)
+		p, _, err = (&proposals.Author{Client: c}).Propose(t.Context(), p)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,7 +57,7 @@ func TestFalseTransplants(t *testing.T) {
 	shut.Keys = right.Keys
 	ids := map[string]string{}
 	for name, o := range map[string]transplant.Origin{"right": right, "dated": dated, "forged": forged, "shut": shut} {
-		made, _, err := (&proposals.Author{Client: c, Rand: rand.Reader}).Propose(t.Context(), proposals.Proposal{Agent: relaytest.Agent().Pub, Act: proposals.Write,
+		made, _, err := (&proposals.Author{Client: c}).Propose(t.Context(), proposals.Proposal{Agent: relaytest.Agent().Pub, Act: proposals.Write,
 			Slug: nipae.Slug(proposals.FromPrefix + proposals.NameOf(giver.Pub) + "/" + name), Base: memory.BaseNone, Origin: o.JSON()})
 		if err != nil {
 			t.Fatal(name, err)

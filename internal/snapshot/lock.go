@@ -51,25 +51,17 @@ func (s *Store) Lock(ctx context.Context, tenant, agent string, wait time.Durati
 }
 
 func acquire(ctx context.Context, f *os.File, agent string, wait time.Duration) error {
-	deadline := time.NewTimer(wait)
-	defer deadline.Stop()
-	tick := time.NewTicker(lockPoll)
-	defer tick.Stop()
-	for {
-		err := files.TryLock(f)
-		if err == nil {
-			return nil
-		}
-		if !errors.Is(err, files.ErrLocked) {
-			return fmt.Errorf("lock snapshots: %w", err)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-deadline.C:
-			return &HeldError{Agent: agent, PID: holder(f)}
-		case <-tick.C:
-		}
+	waiting, done := context.WithTimeout(ctx, wait)
+	defer done()
+	switch err := files.Lock(waiting, f, lockPoll); {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return &HeldError{Agent: agent, PID: holder(f)}
+	default:
+		return fmt.Errorf("lock snapshots: %w", err)
 	}
 }
 

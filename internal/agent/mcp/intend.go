@@ -3,7 +3,6 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"strings"
 	"time"
 
@@ -54,7 +53,7 @@ func (s *mindTools) intend(ctx context.Context, in intendIn) (intentionOut, erro
 		}
 	}
 	return writing(ctx, s.m.calls, []nipae.Slug{at}, func(ctx context.Context) (intentionOut, error) {
-		w, err := acts.Make(ctx, s.m.writer(ctx), rand.Reader, d, s.m.clock(), guard(false, true))
+		w, err := acts.Make(ctx, s.m.writer(ctx), d, s.m.clock(), guard(false, true))
 		if err != nil {
 			return intentionOut{}, failedWrite(cmp.Or(w.Slug, d.Slug), w.Result, err)
 		}
@@ -104,11 +103,11 @@ func (s *mindTools) done(ctx context.Context, in doneIn) (intentionOut, error) {
 		w := acts.Written{}
 		switch as {
 		case "done":
-			w, err = acts.Done(ctx, s.m.writer(ctx), slug, occurrence, now, rand.Reader)
+			w, err = acts.Done(ctx, s.m.writer(ctx), slug, occurrence, now)
 		case "snooze":
-			w, err = acts.Snooze(ctx, s.m.writer(ctx), slug, until, now, rand.Reader)
+			w, err = acts.Snooze(ctx, s.m.writer(ctx), slug, until, now)
 		default:
-			w, err = acts.Cancel(ctx, s.m.writer(ctx), slug, now, rand.Reader)
+			w, err = acts.Cancel(ctx, s.m.writer(ctx), slug, now)
 		}
 		if f := adviceOn(err, ofIntentions); f != nil {
 			f.Slug = string(slug)

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"crypto/rand"
 	"net/http"
 	"time"
 
@@ -27,7 +26,7 @@ func (s *writeTools) note(ctx context.Context, in noteIn) (writeOut, error) {
 		return writeOut{}, err
 	}
 	at, _ := ctx.Value(arrivalKey{}).(time.Time) // zero without one
-	r, err := s.m.writer(ctx).AddNote(ctx, s.m.notes, rand.Reader, write.Note{Text: in.Text, At: at}, guard(false, true))
+	r, err := s.m.writer(ctx).AddNote(ctx, s.m.notes, write.Note{Text: in.Text, At: at}, guard(false, true))
 	if err != nil {
 		return writeOut{}, failedWrite(r.Slug, r, err)
 	}

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"time"
@@ -74,7 +73,7 @@ func (s *Session) Attest(ctx context.Context, state *memorystate.State, from hoo
 	}
 	w := &write.Writer{Memory: s.Memory, Source: s.o.Source, Session: by.Session, Clock: time.Now}
 	none := 0.0
-	r, err := w.AddNote(ctx, s.Memory, rand.Reader, write.Note{Text: from.Note(), Tags: []string{attestTag}, Salience: &none, Archived: true}, nil)
+	r, err := w.AddNote(ctx, s.Memory, write.Note{Text: from.Note(), Tags: []string{attestTag}, Salience: &none, Archived: true}, nil)
 	if s.o.Log == nil {
 		err = s.o.Report(r.Status, err)
 	}

@@ -3,7 +3,6 @@ package intention
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -72,7 +71,7 @@ slug, size and hash, as mem set does. docs/mind.md says more.`,
 					return acts.Written{}, exit.Usagef("--where project: this folder is of none")
 				}
 			}
-			return acts.Make(ctx, m.Writer(ctx), rand.Reader, o.d, now, cliutil.Guard(o.allow))
+			return acts.Make(ctx, m.Writer(ctx), o.d, now, cliutil.Guard(o.allow))
 		})
 	}))
 	f := c.Flags()

@@ -3,7 +3,6 @@ package intention
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -184,7 +183,7 @@ shown: so it can be closed before it begins.`,
 			}
 		}
 		return closing(ctx, env, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
-			return acts.Done(ctx, m.Writer(ctx), slug, at, now, rand.Reader)
+			return acts.Done(ctx, m.Writer(ctx), slug, at, now)
 		})
 	})
 	c.Flags().StringVar(&occurrence, "occurrence", "", "the due that is meant: a `TIME`")
@@ -205,7 +204,7 @@ Its due stays as it is.`,
 			return exit.BadUsage(err)
 		}
 		return closing(ctx, env, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
-			return acts.Snooze(ctx, m.Writer(ctx), slug, until, now, rand.Reader)
+			return acts.Snooze(ctx, m.Writer(ctx), slug, until, now)
 		})
 	})
 }
@@ -219,7 +218,7 @@ func cancelCommand(env *cliutil.Env) *cobra.Command {
 	}, func(ctx context.Context, args []string) error {
 		now := time.Now()
 		return closing(ctx, env, args[0], func(ctx context.Context, m *session.Memory, slug nipae.Slug) (acts.Written, error) {
-			return acts.Cancel(ctx, m.Writer(ctx), slug, now, rand.Reader)
+			return acts.Cancel(ctx, m.Writer(ctx), slug, now)
 		})
 	})
 }

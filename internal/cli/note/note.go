@@ -3,7 +3,6 @@ package note
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"slices"
 	"strconv"
@@ -115,7 +114,7 @@ func noteOf(env *cliutil.Env, text string, f noteFlags) (n write.Note, err error
 // writeNote writes one and says where it is.
 func writeNote(ctx context.Context, env *cliutil.Env, n write.Note, check func(old, text string) error) error {
 	return cliutil.WithOwnMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
-		r, err := m.WriterIn(ctx, n.Session).AddNote(ctx, m, rand.Reader, n, check)
+		r, err := m.WriterIn(ctx, n.Session).AddNote(ctx, m, n, check)
 		if errors.Is(err, write.ErrField) {
 			return exit.BadUsage(err)
 		}

@@ -2,7 +2,6 @@ package proposal
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -103,7 +102,7 @@ func proposedAbout(ctx context.Context, env *cliutil.Env, m *session.Memory, slu
 // sendProposal sends one and says how the agent names it.
 func sendProposal(ctx context.Context, env *cliutil.Env, c *client.Client, m *session.Memory, o proposeOptions, p proposals.Proposal) error {
 	p.Agent, p.Why = m.Agent(), o.why
-	by := &proposals.Author{Client: c, Rand: rand.Reader, AllowSecret: o.allow}
+	by := &proposals.Author{Client: c, AllowSecret: o.allow}
 	p, status, err := by.Propose(ctx, p)
 	if errors.Is(err, proposals.ErrRefused) {
 		err = fmt.Errorf("%w: what is proposed is signed and cannot be redacted later; --allow-secret sends it all the same", err)

@@ -59,11 +59,10 @@ func Dir() (string, error) {
 
 // Copy is an open local copy. Any number of goroutines may use it.
 type Copy struct {
-	agent, owner string
-	address      func(slug string) [32]byte
-	open         opener
-	now          func() time.Time
-	file         *sealedfile.File
+	address func(slug string) [32]byte
+	open    opener
+	now     func() time.Time
+	file    *sealedfile.File
 
 	// mu guards what follows: shared to read the index, alone to change it.
 	mu sync.RWMutex
@@ -111,7 +110,7 @@ func Open(ctx context.Context, p Pair, o Options) (*Copy, error) {
 		}
 		path = filepath.Join(o.Dir, keys.name+".mirror")
 	}
-	m := &Copy{agent: p.Agent, owner: p.Owner, now: o.Now, indexed: indexed{seal: sealer{func() []byte { return keys.mac[:] }}}, sealed: o.Now()}
+	m := &Copy{now: o.Now, indexed: indexed{seal: sealer{func() []byte { return keys.mac[:] }}}, sealed: o.Now()}
 	m.open, m.address = openerOf(p), addressOf(p)
 	m.file, err = sealedfile.Open(ctx, path, keys.file, sealedfile.Options{
 		What: "the local copy", Application: application, Schema: schema, Keep: keepAside, MaxBytes: o.MaxBytes, Warn: o.Warn, Now: o.Now,

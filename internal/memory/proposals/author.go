@@ -2,10 +2,10 @@ package proposals
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -23,7 +23,6 @@ var ErrSelf = errors.New("who owns himself writes, and does not propose")
 // Author is the side of whoever proposes: the owner, or another agent.
 type Author struct {
 	Client *client.Client
-	Rand   io.Reader        // crypto/rand.Reader
 	Clock  func() time.Time // nil means time.Now
 	// AllowSecret sends also what looks like a key or a token.
 	AllowSecret bool
@@ -65,9 +64,7 @@ func (a *Author) Propose(ctx context.Context, p Proposal) (Proposal, client.Stat
 // sealed makes the event of a proposal, and gives that its ids and time.
 func (a *Author) sealed(ctx context.Context, m *memory.Memory, p *Proposal, text string) (*nostr.Event, error) {
 	var id [16]byte
-	if _, err := io.ReadFull(a.Rand, id[:]); err != nil {
-		return nil, fmt.Errorf("draw an id: %w", err)
-	}
+	_, _ = rand.Read(id[:])
 	p.ID = hex.EncodeToString(id[:])
 	body, err := nipae.NewMemory(nipae.Slug(nipae.ProposalPrefix+p.ID), text)
 	if err == nil && p.Origin != nil {

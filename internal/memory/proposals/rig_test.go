@@ -90,8 +90,7 @@ func (r *rig) client(key testkeys.Key) *client.Client {
 // authorOf proposes as a key, each time a second later than before.
 func (r *rig) authorOf(key testkeys.Key) *Author {
 	r.ahead++
-	seed := [32]byte{byte(r.ahead)}
-	return &Author{Client: r.client(key), Rand: rand.NewChaCha8(seed), Clock: func() time.Time {
+	return &Author{Client: r.client(key), Clock: func() time.Time {
 		r.ahead++
 		return time.Unix(1_700_000_000+r.ahead, 0)
 	}}

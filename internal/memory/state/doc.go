@@ -19,7 +19,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -75,7 +74,6 @@ type Options struct {
 	Dir  string           // see Dir
 	Warn func(string)     // takes one line when a state is set aside; nil drops it
 	Now  func() time.Time // nil is the system's clock
-	Rand io.Reader        // nil is the system's
 	// Machine names this machine; nil asks the system: see Machine.
 	Machine func() (string, error)
 }
@@ -174,9 +172,6 @@ func Open(ctx context.Context, p Pair, o Options) (*State, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Rand == nil {
-		o.Rand = rand.Reader
-	}
 	if o.Machine == nil {
 		o.Machine = Machine
 	}
@@ -197,7 +192,7 @@ func Open(ctx context.Context, p Pair, o Options) (*State, error) {
 	d := &db{now: o.Now}
 	d.file, err = sealedfile.Open(ctx, path, key, sealedfile.Options{What: "the agent's state", Application: application, Schema: schema,
 		Durable: true, RefuseNewer: true, Warn: o.Warn, Now: o.Now,
-		Check: func(tx *sealedfile.Tx) error { return settle(tx, place, o.Rand) }})
+		Check: func(tx *sealedfile.Tx) error { return settle(tx, place) }})
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +216,7 @@ func (p Pair) file(dir string) (path string, key [32]byte, err error) {
 }
 
 // settle makes a new state one of this place, and refuses one of another.
-func settle(tx *sealedfile.Tx, place []byte, random io.Reader) error {
+func settle(tx *sealedfile.Tx, place []byte) error {
 	var at, writer []byte
 	found := false
 	for r := range tx.Rows("SELECT place, writer FROM self") {
@@ -234,9 +229,7 @@ func settle(tx *sealedfile.Tx, place []byte, random io.Reader) error {
 		return nil
 	}
 	writer = make([]byte, writerIDBytes)
-	if _, err := io.ReadFull(random, writer); err != nil {
-		return fmt.Errorf("draw a writer's id: %w", err)
-	}
+	_, _ = rand.Read(writer)
 	return tx.Exec("INSERT INTO self VALUES (1, ?, ?)", place, writer)
 }
 

@@ -2,10 +2,10 @@ package write
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -70,11 +70,9 @@ func Moment(now time.Time) time.Time {
 // mem/journal/2026/11/22/0602-07004512-4f1c22ab, in UTC. Seconds and microseconds
 // sort the notes of one minute; the random digits are for two machines that write
 // in one of them.
-func JournalSlug(now time.Time, random io.Reader) (nipae.Slug, error) {
+func JournalSlug(now time.Time) (nipae.Slug, error) {
 	var id [4]byte
-	if _, err := io.ReadFull(random, id[:]); err != nil {
-		return "", fmt.Errorf("draw a slug: %w", err)
-	}
+	_, _ = rand.Read(id[:])
 	return nipae.ParseSlug(strings.Replace(now.UTC().Format("mem/journal/2006/01/02/1504-05.000000-"), ".", "", 1) + hex.EncodeToString(id[:]))
 }
 
@@ -139,12 +137,12 @@ var errLostNote = errors.New("the note was not answered")
 
 // AddNote writes one episode at a slug of its own. check is shown the text; nil
 // checks nothing. Errors are those of Episode and memory.Memory.Add.
-func (w *Writer) AddNote(ctx context.Context, to Adder, random io.Reader, n Note, check func(old, text string) error) (Result, error) {
+func (w *Writer) AddNote(ctx context.Context, to Adder, n Note, check func(old, text string) error) (Result, error) {
 	at := n.At
 	if at.IsZero() {
 		at = Moment(w.now())
 	}
-	slug, err := JournalSlug(at, random)
+	slug, err := JournalSlug(at)
 	if err != nil {
 		return Result{}, err
 	}

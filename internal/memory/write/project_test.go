@@ -43,7 +43,7 @@ func TestProjectIsStamped(t *testing.T) {
 	j := &journal{}
 	for _, project := range []string{own, ""} {
 		w.Project = project
-		if _, err := w.AddNote(t.Context(), j, bytes.NewReader(make([]byte, 4)), Note{Text: "Noted."}, nil); err != nil {
+		if _, err := w.AddNote(t.Context(), j, Note{Text: "Noted."}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if text := j.batches[len(j.batches)-1][0].Text; frontmatter.Parse(text).Fields().Project != project || project == "" && bytes.Contains([]byte(text), []byte("project")) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -286,7 +285,7 @@ func signed(env *cliutil.Env, m *session.Memory, g giveOptions, e client.Entry, 
 
 // giveOver proposes each memory.
 func giveOver(ctx context.Context, env *cliutil.Env, c *client.Client, g giveOptions, to string, units []given) error {
-	by := &proposals.Author{Client: c, Rand: rand.Reader}
+	by := &proposals.Author{Client: c}
 	made := map[string]string{}
 	for _, u := range units {
 		name := proposals.FromPrefix + proposals.NameOf(u.Author) + "/" + transplant.Rest(u.Slug)

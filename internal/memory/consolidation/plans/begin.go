@@ -2,6 +2,7 @@ package plans
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -50,12 +51,10 @@ func (k *job) note(ctx context.Context, had string) error {
 	return k.p.put(ctx, memorystate.Plan{ID: openPrefix + k.r.id, Data: data, Expires: k.p.now().Add(neverExpires)}, k.r.head.Plan)
 }
 
-func (k *job) nonce() (string, error) {
+func nonce() string {
 	var b [8]byte
-	if err := k.p.draw(b[:]); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(b[:]), nil
+	_, _ = rand.Read(b[:])
+	return hex.EncodeToString(b[:])
 }
 
 // begin writes the record of a plan that is about to be carried out, or to be
@@ -71,9 +70,7 @@ func (k *job) begin(ctx context.Context, c content, old []string, status Status)
 	if k.r.Ops, err = opsHash(c.Operations); err != nil {
 		return err
 	}
-	if k.r.Nonce, err = k.nonce(); err != nil {
-		return err
-	}
+	k.r.Nonce = nonce()
 	if err := k.claim(ctx); err != nil {
 		return err
 	}

@@ -21,7 +21,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"engramd/internal/client"
@@ -134,7 +133,6 @@ type Plans struct {
 	Machine string           // what records call this machine
 	Session string           // stamped on what is written; "" for none
 	Clock   func() time.Time // nil is the system's
-	Random  io.Reader        // nil is the system's
 	Wait    time.Duration    // for the lock; 0 is 10 s
 	// Near compares the meaning of a text with what is there; nil without a model.
 	Near func(ctx context.Context, text string) (func(slug string, section int) (float64, bool), error)

@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,40 +111,17 @@ func (p *Plans) locked(ctx context.Context, wait time.Duration, do func() error)
 		return fmt.Errorf("lock plans: %w", err)
 	}
 	defer f.Close() // which ends the lock
-	if err := acquire(ctx, f, wait); err != nil {
-		return err
+	waiting, done := context.WithTimeout(ctx, wait)
+	defer done()
+	switch err := files.Lock(waiting, f, lockPoll); {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return ErrBusy
+	case err != nil:
+		return fmt.Errorf("lock plans: %w", err)
 	}
 	return do()
 }
 
-func (p *Plans) wait() time.Duration {
-	if p.Wait == 0 {
-		return defaultWait
-	}
-	return p.Wait
-}
-
-func acquire(ctx context.Context, f *os.File, wait time.Duration) error {
-	deadline := time.NewTimer(wait)
-	defer deadline.Stop()
-	tick := time.NewTicker(lockPoll)
-	defer tick.Stop()
-	for {
-		err := files.TryLock(f)
-		switch {
-		case err == nil:
-			return nil
-		case !errors.Is(err, files.ErrLocked):
-			return fmt.Errorf("lock plans: %w", err)
-		case wait <= 0:
-			return ErrBusy
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-deadline.C:
-			return ErrBusy
-		case <-tick.C:
-		}
-	}
-}
+func (p *Plans) wait() time.Duration { return cmp.Or(p.Wait, defaultWait) }

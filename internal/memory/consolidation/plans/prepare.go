@@ -2,12 +2,10 @@ package plans
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"math/rand/v2"
 	"strings"
 
 	"engramd/internal/memory/consolidation"
@@ -17,9 +15,8 @@ import (
 
 // PrepareOptions say what a plan may show.
 type PrepareOptions struct {
-	MaxEpisodes, MaxBytes int                    // see consolidation.PrepareOptions
-	Stale                 func(slug string) bool // likewise
-	Seed                  uint64                 // of a dream; 0 draws one
+	MaxEpisodes, MaxBytes int    // see consolidation.PrepareOptions
+	Seed                  uint64 // of a dream; 0 draws one
 }
 
 // Prepare makes a plan and keeps it for a commit. The text is for whoever thinks.
@@ -76,7 +73,7 @@ func (p *Plans) consolidation(ctx context.Context, o PrepareOptions) (maker, err
 		offered[slug] = int(t.N)
 	}
 	return func(v recallanswer.View) (consolidation.Plan, error) {
-		return consolidation.Prepare(v, consolidation.PrepareOptions{Now: p.now(), Offered: offered, MaxEpisodes: o.MaxEpisodes, MaxBytes: o.MaxBytes, Stale: o.Stale})
+		return consolidation.Prepare(v, consolidation.PrepareOptions{Now: p.now(), Offered: offered, MaxEpisodes: o.MaxEpisodes, MaxBytes: o.MaxBytes})
 	}, nil
 }
 
@@ -91,26 +88,11 @@ func (p *Plans) dream(ctx context.Context, o PrepareOptions) (maker, error) {
 	}
 	seed := o.Seed
 	for seed == 0 {
-		var b [8]byte
-		if err := p.draw(b[:]); err != nil {
-			return nil, err
-		}
-		seed = binary.BigEndian.Uint64(b[:])
+		seed = rand.Uint64()
 	}
 	return func(v recallanswer.View) (consolidation.Plan, error) {
 		return consolidation.PrepareDream(v, consolidation.DreamOptions{Now: p.now(), Seed: seed, Dreamt: dreamt})
 	}, nil
-}
-
-func (p *Plans) draw(b []byte) error {
-	random := p.Random
-	if random == nil {
-		random = rand.Reader
-	}
-	if _, err := io.ReadFull(random, b); err != nil {
-		return fmt.Errorf("draw at random: %w", err)
-	}
-	return nil
 }
 
 // Keep keeps a plan that somebody else made and showed, so that it can be committed.

@@ -114,9 +114,7 @@ func (k *job) accept(ctx context.Context, c content, old []string) (Result, erro
 	if next.Ops, err = opsHash(c.Operations); err != nil {
 		return Result{}, err
 	}
-	if next.Nonce, err = k.nonce(); err != nil {
-		return Result{}, err
-	}
+	next.Nonce = nonce()
 	if err := k.reclaim(ctx, next); err != nil {
 		return Result{}, err
 	}

@@ -48,12 +48,9 @@ func (p *Plans) Undo(ctx context.Context, id string, force bool) (out Undone, er
 }
 
 // undoing has a record say that it is being taken back.
-func (k *job) undoing(ctx context.Context) (err error) {
+func (k *job) undoing(ctx context.Context) error {
 	next := k.r.head
-	next.Status, next.Closed, next.Machine, next.Was = Undoing, nil, k.p.machine(), k.r.Nonce
-	if next.Nonce, err = k.nonce(); err != nil {
-		return err
-	}
+	next.Status, next.Closed, next.Machine, next.Was, next.Nonce = Undoing, nil, k.p.machine(), k.r.Nonce, nonce()
 	return k.reclaim(ctx, next)
 }
 

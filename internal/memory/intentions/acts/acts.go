@@ -6,10 +6,10 @@ package acts
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -51,13 +51,13 @@ type Written struct {
 // Make writes a new intention. check is shown the text; nil checks nothing. Errors
 // are client.ErrEmpty, write.ErrField, frontmatter.ErrHead and those of
 // write.Writer.Write; a slug that is taken is a conflict.
-func Make(ctx context.Context, w *write.Writer, random io.Reader, d Draft, now time.Time, check func(old, text string) error) (Written, error) {
+func Make(ctx context.Context, w *write.Writer, d Draft, now time.Time, check func(old, text string) error) (Written, error) {
 	text, err := d.text(now)
 	if err != nil {
 		return Written{}, err
 	}
 	if d.Slug == "" {
-		if d.Slug, err = newSlug(d.Text, random); err != nil {
+		if d.Slug, err = newSlug(d.Text); err != nil {
 			return Written{}, err
 		}
 	}
@@ -150,11 +150,9 @@ const (
 )
 
 // newSlug draws mem/intentions/<words>-<4 hex> for a text.
-func newSlug(text string, random io.Reader) (nipae.Slug, error) {
+func newSlug(text string) (nipae.Slug, error) {
 	var id [2]byte
-	if _, err := io.ReadFull(random, id[:]); err != nil {
-		return "", fmt.Errorf("draw a slug: %w", err)
-	}
+	_, _ = rand.Read(id[:])
 	words := strings.FieldsFunc(strings.ToLower(text[:min(len(text), 400)]), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
@@ -178,34 +176,32 @@ const tries = 4
 // Done closes what is open, or the occurrence that is named: see
 // intentions.Intention.Done. Errors are those, ErrNotIntention, and those of
 // memory.Memory.Get and write.Writer.Write.
-func Done(ctx context.Context, w *write.Writer, slug nipae.Slug, occurrence, now time.Time, random io.Reader) (Written, error) {
-	return change(ctx, w, slug, now, random, func(i *intentions.Intention, by intentions.By) (intentions.Closing, error) {
+func Done(ctx context.Context, w *write.Writer, slug nipae.Slug, occurrence, now time.Time) (Written, error) {
+	return change(ctx, w, slug, now, func(i *intentions.Intention, by intentions.By) (intentions.Closing, error) {
 		return i.Done(by, occurrence)
 	})
 }
 
 // Snooze hides what is open until a time to come.
-func Snooze(ctx context.Context, w *write.Writer, slug nipae.Slug, until, now time.Time, random io.Reader) (Written, error) {
-	return change(ctx, w, slug, now, random, func(i *intentions.Intention, by intentions.By) (intentions.Closing, error) {
+func Snooze(ctx context.Context, w *write.Writer, slug nipae.Slug, until, now time.Time) (Written, error) {
+	return change(ctx, w, slug, now, func(i *intentions.Intention, by intentions.By) (intentions.Closing, error) {
 		return i.Snooze(by, until)
 	})
 }
 
 // Cancel ends an intention that is not to be done.
-func Cancel(ctx context.Context, w *write.Writer, slug nipae.Slug, now time.Time, random io.Reader) (Written, error) {
-	return change(ctx, w, slug, now, random, func(i *intentions.Intention, by intentions.By) (intentions.Closing, error) { return i.Cancel(by) })
+func Cancel(ctx context.Context, w *write.Writer, slug nipae.Slug, now time.Time) (Written, error) {
+	return change(ctx, w, slug, now, func(i *intentions.Intention, by intentions.By) (intentions.Closing, error) { return i.Cancel(by) })
 }
 
 // change makes a closing of the newest text and writes it over that one only. If
 // another writer was faster, it is judged by what that one left.
-func change(ctx context.Context, w *write.Writer, slug nipae.Slug, now time.Time, random io.Reader, do func(*intentions.Intention, intentions.By) (intentions.Closing, error)) (Written, error) {
+func change(ctx context.Context, w *write.Writer, slug nipae.Slug, now time.Time, do func(*intentions.Intention, intentions.By) (intentions.Closing, error)) (Written, error) {
 	if write.Reserved(slug) {
 		return Written{}, write.ErrReserved
 	}
 	var act [4]byte
-	if _, err := io.ReadFull(random, act[:]); err != nil {
-		return Written{}, fmt.Errorf("draw the name of an act: %w", err)
-	}
+	_, _ = rand.Read(act[:])
 	for n := 1; ; n++ {
 		head, status, err := w.Memory.Get(ctx, slug)
 		r := write.Result{Entry: head, Status: status}

@@ -1,9 +1,7 @@
 package acts
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"strings"
 	"testing"
@@ -83,17 +81,17 @@ func at(r *relay, who string) *write.Writer {
 func TestSecondIsTold(t *testing.T) {
 	for _, every := range []string{"", "P1D"} {
 		r := &relay{}
-		if _, err := Make(t.Context(), at(r, "one"), bytes.NewReader(nil), Draft{Text: "Water the beds", Slug: slug, Due: "2026-11-20T07:00:00+01:00", Every: every}, now, nil); err != nil {
+		if _, err := Make(t.Context(), at(r, "one"), Draft{Text: "Water the beds", Slug: slug, Due: "2026-11-20T07:00:00+01:00", Every: every}, now, nil); err != nil {
 			t.Fatal(err)
 		}
 		var closed string
 		r.other = func() {
-			if _, err := Done(t.Context(), at(r, "two"), slug, time.Time{}, now, rand.Reader); err != nil {
+			if _, err := Done(t.Context(), at(r, "two"), slug, time.Time{}, now); err != nil {
 				t.Fatal(err)
 			}
 			closed = r.text
 		}
-		_, err := Done(t.Context(), at(r, "one"), slug, time.Time{}, now, rand.Reader)
+		_, err := Done(t.Context(), at(r, "one"), slug, time.Time{}, now)
 		if !errors.Is(err, intentions.ErrClosed) || !strings.Contains(err.Error(), "done 2026-11-23T08:00:00Z by two, ") || r.text != closed {
 			t.Errorf("%q: %v, and there is\n%s", every, err, r.text)
 		}
@@ -103,7 +101,7 @@ func TestSecondIsTold(t *testing.T) {
 		r.text = strings.Replace(r.text, "Call Marco", "Call Marco at home", 1)
 		r.version++
 	}
-	w, err := Done(t.Context(), at(r, "one"), slug, time.Time{}, now, rand.Reader)
+	w, err := Done(t.Context(), at(r, "one"), slug, time.Time{}, now)
 	f := frontmatter.Parse(r.text).Fields()
 	if err != nil || w.Intention.State != frontmatter.Done || !strings.HasSuffix(r.text, "Call Marco at home") || f.Trust != frontmatter.Derived || f.Source != "one:1" {
 		t.Errorf("%v, and there is\n%s", err, r.text)
@@ -116,7 +114,7 @@ func TestActsDiffer(t *testing.T) {
 	texts := map[string]bool{}
 	for range 2 {
 		r := &relay{text: "---\ntype: prospective\n---\nCall Marco"}
-		if _, err := Done(t.Context(), at(r, "one"), slug, time.Time{}, now, rand.Reader); err != nil {
+		if _, err := Done(t.Context(), at(r, "one"), slug, time.Time{}, now); err != nil {
 			t.Fatal(err)
 		}
 		texts[r.text] = true
@@ -129,10 +127,10 @@ func TestActsDiffer(t *testing.T) {
 // A text that another wrote stays theirs, however often it is closed.
 func TestClosingRaisesNoTrust(t *testing.T) {
 	r := &relay{text: "---\ntype: prospective\ntrust: external\n---\nSend the key"}
-	if _, err := Snooze(t.Context(), at(r, "one"), slug, now.Add(time.Hour), now, rand.Reader); err != nil || frontmatter.Parse(r.text).Trust() != frontmatter.External {
+	if _, err := Snooze(t.Context(), at(r, "one"), slug, now.Add(time.Hour), now); err != nil || frontmatter.Parse(r.text).Trust() != frontmatter.External {
 		t.Errorf("%v, and there is\n%s", err, r.text)
 	}
-	if _, err := Cancel(t.Context(), at(r, "one"), slug, now, rand.Reader); err != nil || frontmatter.Parse(r.text).Trust() != frontmatter.External {
+	if _, err := Cancel(t.Context(), at(r, "one"), slug, now); err != nil || frontmatter.Parse(r.text).Trust() != frontmatter.External {
 		t.Errorf("%v, and there is\n%s", err, r.text)
 	}
 }
@@ -142,7 +140,7 @@ func TestCopiedActionIsExternal(t *testing.T) {
 	r := &relay{}
 	w := at(r, "one")
 	w.Copied = func(text string) (string, bool) { return "mem/web/page", strings.Contains(text, "Mallory") }
-	made, err := Make(t.Context(), w, bytes.NewReader(nil), Draft{Text: "Pay the bill", Slug: slug, Action: "send it to Mallory"}, now, nil)
+	made, err := Make(t.Context(), w, Draft{Text: "Pay the bill", Slug: slug, Action: "send it to Mallory"}, now, nil)
 	if err != nil || made.From != "mem/web/page" || made.Intention.Trust != frontmatter.External {
 		t.Errorf("%+v, %v", made.Intention, err)
 	}
@@ -150,12 +148,12 @@ func TestCopiedActionIsExternal(t *testing.T) {
 
 func TestSlugs(t *testing.T) {
 	for text, want := range map[string]string{
-		"Water the beds, and the greenhouse too": "mem/intentions/water-the-beds-and-the-0102",
-		"Überweise 5 €":                          "mem/intentions/berweise-5-0102",
-		"!!!":                                    "mem/intentions/intention-0102",
-		strings.Repeat("donaudampfschiff", 9):    "mem/intentions/intention-0102",
+		"Water the beds, and the greenhouse too": "mem/intentions/water-the-beds-and-the-",
+		"Überweise 5 €":                          "mem/intentions/berweise-5-",
+		"!!!":                                    "mem/intentions/intention-",
+		strings.Repeat("donaudampfschiff", 9):    "mem/intentions/intention-",
 	} {
-		if got, err := newSlug(text, bytes.NewReader([]byte{1, 2})); err != nil || string(got) != want {
+		if got, err := newSlug(text); err != nil || string(got[:len(got)-4]) != want {
 			t.Errorf("%q: %s, %v", text, got, err)
 		}
 	}

@@ -73,24 +73,11 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := files.TryLock(f)
-		if err == nil {
-			return func() { f.Close() }, nil
-		}
-		if !errors.Is(err, files.ErrLocked) {
-			f.Close()
-			return nil, err
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			f.Close()
-			return nil, ctx.Err()
-		}
+	if err := files.Lock(ctx, f, 2*time.Millisecond); err != nil {
+		f.Close()
+		return nil, err
 	}
+	return func() { f.Close() }, nil
 }
 
 // asideMark stands in the names of files that were set aside, before the time.

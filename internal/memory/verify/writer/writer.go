@@ -9,7 +9,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"io"
 	"slices"
 	"sync"
 	"time"
@@ -47,7 +46,6 @@ type Options struct {
 	Memory Memory           // whose writes are in no log (memory.Memory.Unchained)
 	Warn   func(string)     // takes a line when something is left undone; nil drops it
 	Now    func() time.Time // nil is the system's clock
-	Rand   io.Reader        // nil is the system's
 }
 
 // Log writes one pair's log. It implements client.Links; any number of
@@ -66,9 +64,6 @@ var _ client.Links = (*Log)(nil)
 func New(o Options) *Log {
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Rand == nil {
-		o.Rand = rand.Reader
 	}
 	if o.Warn == nil {
 		o.Warn = func(string) {}
@@ -131,7 +126,7 @@ func (l *Log) begun(ctx context.Context, log state.Log) (state.Log, error) {
 			return log, err
 		}
 	}
-	if err := l.o.Links.Begin(ctx, log.W, writerlog.Newest(seen), l.o.Rand); err != nil {
+	if err := l.o.Links.Begin(ctx, log.W, writerlog.Newest(seen), rand.Reader); err != nil {
 		return log, err
 	}
 	return l.o.Links.Log(ctx)
@@ -227,7 +222,7 @@ func (l *Log) Take(ctx context.Context, count int, seal func(i int, link writerl
 	take := func() error { return l.take(ctx, count, seal, &sealing) }
 	err := take()
 	if errors.Is(err, state.ErrNoLog) { // the relays are slow: no other log is known of
-		if err = l.o.Links.Begin(ctx, "", nil, l.o.Rand); err == nil {
+		if err = l.o.Links.Begin(ctx, "", nil, rand.Reader); err == nil {
 			err = take()
 		}
 	}
