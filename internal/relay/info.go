@@ -41,7 +41,7 @@ func (r *Relay) SetInfo(info Info) { r.info.Store(&info) }
 // wraps to their parties alone. NIPs whose events a relay only stores, like the
 // lists of NIP-65, are not listed.
 func supportedNIPs(further []int, search bool) (all []any) {
-	nips := append([]int{1, 4, 9, 11, 40, 42, 45, 59, 62, 70, 98}, further...)
+	nips := append([]int{1, 4, 9, 11, 40, 42, 45, 59, 62, 67, 70, 98}, further...)
 	if search {
 		nips = append(nips, 50)
 	}

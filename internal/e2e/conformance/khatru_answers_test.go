@@ -214,7 +214,7 @@ func TestKhatruFault_SubIDIsEchoedUnescaped(t *testing.T) {
 // X-Forwarded-For was believed from anyone: a client could claim any address,
 // and so evade an address's limits or use up another's.
 func TestKhatruFault_ForwardedForIsBelieved(t *testing.T) {
-	limits := []string{"ENGRAMD_PUBLIC_URL=wss://relay.example", "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS=0.0001", "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS_BURST=10"}
+	limits := []string{"ENGRAMD_PUBLIC_URL=wss://relay.example", "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS=0.0001/s, burst 10"}
 	accepted := func(relay *relaytest.Child) int {
 		n := 0
 		for i := range 4 {

@@ -272,7 +272,7 @@ func TestLifecycle_Reload(t *testing.T) {
 		}
 	}
 	banned := relaytest.NewKey(710)
-	reload(fmt.Sprintf("[gate]\nwildcard = \"exclude\"\n[write]\nban_authors = [%q]\n[store]\nreaders = 7\n", banned.Pub))
+	reload(fmt.Sprintf("[gate]\nwildcard = \"exclude\"\n[write]\nban_authors = [%q]\n[log]\nformat = \"json\"\n", banned.Pub))
 	c.MustQuery(wildcard)
 	c.Refused(relaytest.Note(banned, rig.Now(), "banned since"), "blocked: ")
 	for range 5 { // the limit of 2 is gone
@@ -280,7 +280,7 @@ func TestLifecycle_Reload(t *testing.T) {
 			t.Errorf("subscription after the reload: CLOSED %q", a.Closed)
 		}
 	}
-	rig.AwaitLog(t, relay, "store.readers") // which cannot change live
+	rig.AwaitLog(t, relay, "log.format") // which cannot change live
 	ev := relaytest.Note(relaytest.Agent(), rig.Now(), "over the connection from before")
 	c.Store(ev)
 	if got := c.MustLive(open.Sub); got.ID != ev.ID {

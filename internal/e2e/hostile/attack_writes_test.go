@@ -151,7 +151,7 @@ func writesBesideIndexRows(t *testing.T) (alone, beside time.Duration) {
 // TestAttack_Rates: an address has the default rates, and addresses do not use
 // up one another's. Loopback clients of a relay of one's own are not limited.
 func TestAttack_Rates(t *testing.T) {
-	relay := rig.Start(t, append(slices.Clone(behindProxy), "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS_BURST=20", "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS=0.001")...)
+	relay := rig.Start(t, append(slices.Clone(behindProxy), "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS=0.001/s, burst 20")...)
 	publish := func(c *relaytest.Client, k relaytest.Key, n int) (taken int) {
 		for i := range n {
 			ok, err := c.Publish(relaytest.Note(k, rig.Now()-int64(i), fmt.Sprint("a note ", i)))
@@ -174,7 +174,7 @@ func TestAttack_Rates(t *testing.T) {
 			t.Errorf("%s: %d of %d events were taken, want %d", c.address, got, c.sent, c.want)
 		}
 	}
-	own := rig.Start(t, "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS_BURST=20", "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS=0.001")
+	own := rig.Start(t, "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS=0.001/s, burst 20")
 	if got := publish(dialFrom(t, own, "192.0.2.1"), relaytest.NewKey(2200), 30); got != 30 {
 		t.Errorf("on loopback %d of 30 events were taken", got)
 	}
@@ -186,7 +186,7 @@ func TestAttack_Rates(t *testing.T) {
 func TestAttack_SharesOfKeys(t *testing.T) {
 	listed, unknown := relaytest.NewKey(2301), relaytest.NewKey(2302)
 	relay := rig.Start(t, apart, "ENGRAMD_ADMIN_KEYS="+listed.Pub,
-		"ENGRAMD_LIMITS_EVENTS_PER_ADDRESS_BURST=2", "ENGRAMD_LIMITS_EVENTS_PER_ADDRESS=0.001")
+		"ENGRAMD_LIMITS_EVENTS_PER_ADDRESS=0.001/s, burst 2")
 	const limited = "rate-limited: one address"
 	at := func() *rig.Peer { return dialAt(t, relay, "127.0.6.1") }
 	c := at()
@@ -209,7 +209,7 @@ func TestAttack_SharesOfKeys(t *testing.T) {
 // uses up its own rate, and the event's author keeps the author's rate: a
 // stranger must not be able to keep an author from writing.
 func TestAttack_EphemeralEventsAgain(t *testing.T) {
-	relay := rig.Start(t, append(slices.Clone(behindProxy), "ENGRAMD_LIMITS_EVENTS_PER_KEY=0.001", "ENGRAMD_LIMITS_EVENTS_PER_KEY_BURST=5")...)
+	relay := rig.Start(t, append(slices.Clone(behindProxy), "ENGRAMD_LIMITS_EVENTS_PER_KEY=0.001/s, burst 5")...)
 	author := relaytest.NewKey(2401)
 	typing := relaytest.Sign(author, 20001, rig.Now(), "typing")
 	stranger := dialFrom(t, relay, "192.0.2.1")

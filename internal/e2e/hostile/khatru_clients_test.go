@@ -22,7 +22,7 @@ import (
 // Writes had no deadline and happened in the publisher's goroutine: a client
 // that does not read stopped every publisher.
 func TestKhatruFault_SlowReaderStopsPublishers(t *testing.T) {
-	relay := rig.Start(t, "ENGRAMD_TIMEOUTS_WRITE_STALL=1s", "ENGRAMD_LIMITS_QUEUE_BYTES=1MiB", "ENGRAMD_LIMITS_QUEUE_MARK=64KiB")
+	relay := rig.Start(t, "ENGRAMD_LIMITS_MEMORY=128MiB") // 1 MiB may wait for one client
 	k := relaytest.NewKey(821)
 	conn, err := dialDeaf(relay.URL)
 	if err != nil {

@@ -120,7 +120,7 @@ func TestProgram_RefusalIsNotTheAuthors(t *testing.T) {
 	*good*) `+answering("accept", "")+` ;;
 	*) `+answering("reject", "not today")+` ;;
 	esac`)
-	relay := rig.Start(t, "ENGRAMD_WRITE_PROGRAM="+file, "ENGRAMD_WRITE_PROGRAM_TIMEOUT=30s", "ENGRAMD_LIMITS_EVENTS_PER_KEY=0.001", "ENGRAMD_LIMITS_EVENTS_PER_KEY_BURST=2")
+	relay := rig.Start(t, "ENGRAMD_WRITE_PROGRAM="+file, "ENGRAMD_WRITE_PROGRAM_TIMEOUT=30s", "ENGRAMD_LIMITS_EVENTS_PER_KEY=0.001/s, burst 2")
 	author, stranger := rig.Dial(t, relay), rig.Dial(t, relay)
 	bad := relaytest.Note(relaytest.Agent(), rig.Now(), "bad")
 	for range 5 {

@@ -24,7 +24,7 @@ import (
 func TestSnapshotsContend(t *testing.T) {
 	const rounds, keep = 8, 3
 	agent := relaytest.Agent()
-	relay := rig.Start(t, "ENGRAMD_SNAPSHOT_EVERY=1s", "ENGRAMD_SNAPSHOT_GC_INTERVAL=1s",
+	relay := rig.Start(t, "ENGRAMD_SNAPSHOT_EVERY=1s",
 		fmt.Sprint("ENGRAMD_SNAPSHOT_KEEP=", keep), fmt.Sprint("ENGRAMD_SNAPSHOT_KEEP_AUTOMATIC=", keep))
 	c := rig.Dial(t, relay)
 	c.Store(relaytest.Memory(agent, relaytest.Owner().Pub, "mem/0", "x", rig.Now()-1000))

@@ -13,17 +13,8 @@ import (
 // check finds what is wrong between options, each of which is good by itself.
 func (c *Config) check() []error {
 	var errs []error
-	if c.Limits.DefaultLimit > c.Limits.MaxLimit {
-		errs = append(errs, fmt.Errorf("limits.default_limit %d is over limits.max_limit %d", c.Limits.DefaultLimit, c.Limits.MaxLimit))
-	}
-	if c.Limits.QueueBytes < c.Limits.MessageBytes {
-		errs = append(errs, fmt.Errorf("limits.queue_bytes %d is under limits.message_bytes %d: one event must fit", c.Limits.QueueBytes, c.Limits.MessageBytes))
-	}
-	if c.Limits.QueueMark > c.Limits.QueueBytes {
-		errs = append(errs, fmt.Errorf("limits.queue_mark %d is over limits.queue_bytes %d", c.Limits.QueueMark, c.Limits.QueueBytes))
-	}
-	if c.Timeouts.Silence <= c.Timeouts.Ping {
-		errs = append(errs, fmt.Errorf("timeouts.silence %s is not over timeouts.ping %s: every idle client would be cut off", c.Timeouts.Silence, c.Timeouts.Ping))
+	if most := c.mostMessageBytes(); c.Limits.MessageBytes > most {
+		errs = append(errs, fmt.Errorf("limits.message_bytes %d is over %d, what limits.memory %d has for one message; raise limits.memory or lower it", c.Limits.MessageBytes, most, c.Limits.Memory))
 	}
 	if c.MetricsPprof && c.MetricsListen == "" {
 		errs = append(errs, errors.New("metrics_pprof needs metrics_listen, which is empty"))

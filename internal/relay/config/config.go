@@ -21,7 +21,6 @@ type Config struct {
 	PublicURL     []string // ws:// or wss:// names of the relay
 	MetricsListen string   // HOST:PORT of /metrics; "" is off
 	MetricsPprof  bool     // /debug/pprof/ on the metrics listener
-	Compression   bool     // offer permessage-deflate
 	RestoreAllow  bool     // rollbacks may take heads away
 	RelayKey      string   // where the relay's identity key is: auto, a path or env:NAME
 
@@ -32,8 +31,6 @@ type Config struct {
 	Read      Read
 	Limits    Limits
 	Timeouts  Timeouts
-	Auth      Auth
-	Req       Req
 	History   History
 	Retention Retention
 	Proxy     Proxy
@@ -48,6 +45,7 @@ type Config struct {
 	Cluster   Cluster
 
 	origins map[string]string // key → where its value came from; absent: default
+	ignored []Ignored
 }
 
 // Log says what is logged, and how.
@@ -87,63 +85,34 @@ type Read struct {
 	AuthRequired bool // nobody reads anything without having proved a key
 }
 
-// Limits bounds what clients can make the relay do. Zero turns off those that
-// say so in their help.
+// Limits bounds what clients can make the relay do, beside what Bounds has. Zero
+// turns off those that say so in their help.
 type Limits struct {
 	MessageBytes          int
 	Subscriptions         int
-	Filters               int
-	FilterValues          int
-	FramesBurst           int
-	FramesRate            int
-	WaitingFrames         int
-	WaitingBytes          int
-	WaitingBytesPerShare  int64
-	WaitingBytesTotal     int64
-	QueueMark             int
-	QueueBytes            int
-	QueueFrames           int
-	QueueShare            int64
-	QueueTotal            int64
-	LiveBytes             int64
-	LiveBytesPerShare     int64
-	LiveBytesTotal        int64
 	Memory                int64
-	EventTags             int
-	Keys                  int
 	Connections           int
 	ConnectionsPerAddress int
 	LoopbackExempt        bool // of rates, budgets and bounds per address
-	HTTPRequests          int
-	HTTPPerAddress        int
-	EventsPerKey          float64
-	EventsPerKeyBurst     int
-	EventsPerAddress      float64
-	EventsPerAddressBurst int
-	IndexRows             float64
-	IndexRowsBurst        int
+	EventsPerKey          Rate
+	EventsPerAddress      Rate
 	AuthorBytes           int64
 	AuthorEvents          int64
-	DefaultLimit          int
 	MaxLimit              int
 	QueryTimeout          time.Duration
 	Future                time.Duration
 }
 
+// Rate allows PerSecond in the long run and Burst at once. PerSecond 0 is no
+// limit.
+type Rate struct {
+	PerSecond float64
+	Burst     int
+}
+
 // Timeouts bounds how long the relay waits for others.
 type Timeouts struct {
-	Handshake, WriteStall, Ping, Silence, Shutdown time.Duration
-}
-
-// Auth configures NIP-42 and NIP-98.
-type Auth struct {
-	Window     time.Duration // |now − created_at| of an AUTH event
-	HTTPWindow time.Duration // |now − created_at| of the event in an Authorization header
-}
-
-// Req configures answers to REQ.
-type Req struct {
-	EOSEHints bool // NIP-67
+	Shutdown time.Duration
 }
 
 // History says how many superseded versions of gated kinds are kept.
@@ -167,19 +136,11 @@ type Proxy struct {
 // Store configures the database.
 type Store struct {
 	MaxBytes int64 // 0 = no limit
-	Readers  int   // connections for reading
-	MaxBatch int   // events per commit
 }
 
-// Sync bounds reconciliations (NIP-77).
+// Sync configures reconciliations (NIP-77).
 type Sync struct {
-	Serve         bool
-	Events        int // of one
-	ReplicaEvents int // of one of a replica's
-	PerConnection int
-	BytesPerShare int64 // of memory
-	BytesTotal    int64
-	Idle          time.Duration
+	Serve bool
 }
 
 // Web configures the owner's page.
@@ -209,17 +170,15 @@ type Admin struct {
 
 // Snapshot configures bundles of agents' memory.
 type Snapshot struct {
-	Root          string // folder; "" is the data folder
-	Keep          int    // bundles that somebody asked for, per agent; 0 = no limit
-	KeepAutomatic int    // bundles made automatically, per agent; 0 = no limit
-	MaxAgeDays    int    // 0 = no limit
-	GCInterval    time.Duration
+	Root          string        // folder; "" is the data folder
+	Keep          int           // bundles that somebody asked for, per agent; 0 = no limit
+	KeepAutomatic int           // bundles made automatically, per agent; 0 = no limit
+	MaxAgeDays    int           // 0 = no limit
 	Every         time.Duration // between scheduled bundles; 0 is off
 	Agents        []string      // of the schedule: pubkeys; empty: all
 	Recipients    []string      // age recipients
 	Identity      string        // path of a file of age identities; "" is none
 	TrustedKeys   []string      // pubkeys whose signatures are believed beside the relay's own
-	LockTimeout   time.Duration
 }
 
 // Cluster says of what log this node is one of several, and how it asks it.

@@ -10,20 +10,20 @@ func TestDiffAndKeepFixed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next, err := load(t, "", nil, "--write-authors", key1+","+key2, "--store-readers", "9", "--limits-filters", "3")
+	next, err := load(t, "", nil, "--write-authors", key1+","+key2, "--log-format", "json", "--limits-subscriptions", "3")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Change{{"write.authors", true}, {"limits.filters", true}, {"store.readers", false}}
+	want := []Change{{"log.format", false}, {"write.authors", true}, {"limits.subscriptions", true}}
 	if got := Diff(old, next); !reflect.DeepEqual(got, want) {
 		t.Errorf("diff %v, want %v", got, want)
 	}
 	kept := KeepFixed(old, next)
-	if kept.Store.Readers != old.Store.Readers || kept.Limits.Filters != 3 || len(kept.Write.Authors) != 2 {
-		t.Errorf("kept readers %d filters %d authors %d", kept.Store.Readers, kept.Limits.Filters, len(kept.Write.Authors))
+	if kept.Log.Format != old.Log.Format || kept.Limits.Subscriptions != 3 || len(kept.Write.Authors) != 2 {
+		t.Errorf("kept format %s subscriptions %d authors %d", kept.Log.Format, kept.Limits.Subscriptions, len(kept.Write.Authors))
 	}
-	if kept.Origin("store.readers") != "default" || kept.Origin("limits.filters") != "flag --limits-filters" {
-		t.Errorf("origins %q %q", kept.Origin("store.readers"), kept.Origin("limits.filters"))
+	if kept.Origin("log.format") != "default" || kept.Origin("limits.subscriptions") != "flag --limits-subscriptions" {
+		t.Errorf("origins %q %q", kept.Origin("log.format"), kept.Origin("limits.subscriptions"))
 	}
 	// What is kept shares nothing with where it came from.
 	kept.Write.Authors[0] = "changed"

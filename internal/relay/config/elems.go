@@ -157,16 +157,25 @@ func orNone[T int | int64](e elem[T]) elem[T] {
 	return e
 }
 
-// rate takes a number per second, fractions allowed.
-func rate() elem[float64] {
-	return elem[float64]{one: "number per second",
-		format: func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) },
-		parse: func(s string) (float64, error) {
-			v, err := strconv.ParseFloat(s, 64)
+// rate takes events per second and, after a comma, how many at once: "500/s, burst
+// 20000". A number alone is a rate. Without a burst, Burst is 0.
+func rate() elem[Rate] {
+	return elem[Rate]{one: `rate, such as "500/s, burst 20000"`, format: formatRate,
+		parse: func(s string) (Rate, error) {
+			number, burst, bursts := strings.Cut(s, ",")
+			v, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(number), "/s"), 64)
 			if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
-				return 0, fmt.Errorf("%q is not a number of 0 or more", s)
+				return Rate{}, fmt.Errorf(`%q is not a rate such as "500/s, burst 20000"`, s)
 			}
-			return v, nil
+			r := Rate{PerSecond: v}
+			if bursts {
+				words := strings.Fields(burst)
+				if len(words) != 2 || words[0] != "burst" {
+					return Rate{}, fmt.Errorf(`%q is not a rate such as "500/s, burst 20000"`, s)
+				}
+				r.Burst, err = whole(1, maxInt).parse(words[1])
+			}
+			return r, err
 		},
 		toml: func(v any) (string, error) {
 			switch n := v.(type) {
@@ -175,8 +184,21 @@ func rate() elem[float64] {
 			case float64:
 				return strconv.FormatFloat(n, 'f', -1, 64), nil
 			}
-			return "", fmt.Errorf("want a number without quotes, have %s", tomlType(v))
+			return wantString(`a rate such as "500/s, burst 20000"`)(v)
 		}}
+}
+
+// formatRate leaves the burst out where it is not known, and where it has no
+// meaning.
+func formatRate(r Rate) string {
+	if r.PerSecond == 0 {
+		return "0"
+	}
+	text := strconv.FormatFloat(r.PerSecond, 'f', -1, 64) + "/s"
+	if r.Burst > 0 {
+		text += ", burst " + strconv.Itoa(r.Burst)
+	}
+	return quoted(text)
 }
 
 // duration takes Go's notation: "500ms", "10s", "15m", "1h30m".

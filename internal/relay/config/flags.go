@@ -18,7 +18,12 @@ type Flags struct {
 func Register(fs *flag.FlagSet) *Flags {
 	f := &Flags{texts: map[string][]string{}}
 	fs.StringVar(&f.File, "config", "", "TOML configuration `FILE`")
-	for _, o := range Default().options() {
+	none := Default()
+	opts := none.options()
+	for _, p := range none.removed(new(Bounds)) {
+		opts = append(opts, p.Option)
+	}
+	for _, o := range opts {
 		set := func(text string) error {
 			f.texts[o.Key] = append(f.texts[o.Key], text)
 			return nil
@@ -28,10 +33,6 @@ func Register(fs *flag.FlagSet) *Flags {
 		} else {
 			fs.Func(o.Flag(), o.Help, set)
 		}
-	}
-	for _, r := range replaced {
-		name := keyed(r.key).Flag()
-		fs.Func(name, "replaced", func(string) error { return successor("flag", name, (*Option).Flag) })
 	}
 	return f
 }

@@ -45,7 +45,11 @@ func (s Sources) Path() string {
 // each with the name of its key, flag or variable.
 func Load(s Sources) (*Config, error) {
 	c := Default()
-	opts := c.options()
+	opts, now := c.options(), new(Bounds)
+	olds := c.removed(now)
+	for _, p := range olds {
+		opts = append(opts, p.Option)
+	}
 	var errs []error
 	if path := s.Path(); path != "" {
 		text, err := os.ReadFile(path)
@@ -59,7 +63,7 @@ func Load(s Sources) (*Config, error) {
 		errs = append(errs, c.setFlags(opts, s.Flags)...)
 	}
 	if len(errs) == 0 {
-		errs = c.check()
+		errs = append(c.check(), c.settle(olds, now, s.Serve)...)
 	}
 	if len(errs) == 0 && s.Serve {
 		errs = c.checkPorts()
@@ -150,7 +154,7 @@ func flatten(into map[string]any, prefix string, tree map[string]any, opts []*Op
 			flatten(into, key+".", sub, opts)
 			continue
 		}
-		if table && len(sub) == 0 && slices.ContainsFunc(sections(), func(s section) bool { return s.name == key }) {
+		if table && len(sub) == 0 && slices.ContainsFunc(opts, func(o *Option) bool { return o.section() == key }) {
 			continue // an empty section says nothing
 		}
 		into[key] = v

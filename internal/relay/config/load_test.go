@@ -31,33 +31,33 @@ func load(t *testing.T, file string, env []string, args ...string) (*Config, err
 }
 
 func TestPrecedence(t *testing.T) {
-	file := "listen = '127.0.0.1:1'\npublic_url = ['wss://file.example']\n[limits]\nfilters = 3\n"
+	file := "listen = '127.0.0.1:1'\npublic_url = ['wss://file.example']\n[limits]\nsubscriptions = 3\n"
 	for _, c := range []struct {
-		name    string
-		env     []string
-		args    []string
-		file    string
-		listen  string
-		urls    []string
-		filters int
-		origin  string
+		name   string
+		env    []string
+		args   []string
+		file   string
+		listen string
+		urls   []string
+		subs   int
+		origin string
 	}{
-		{name: "default", listen: "127.0.0.1:7447", filters: 16, origin: "default"},
-		{name: "file", file: file, listen: "127.0.0.1:1", urls: []string{"wss://file.example"}, filters: 3, origin: "file "},
-		{name: "environment", file: file, env: []string{"ENGRAMD_LISTEN=127.0.0.1:2", "ENGRAMD_LIMITS_FILTERS=4", "ENGRAMD_PUBLIC_URL=wss://a.example, ws://b.example"},
-			listen: "127.0.0.1:2", urls: []string{"wss://a.example", "ws://b.example"}, filters: 4, origin: "environment ENGRAMD_LISTEN"},
-		{name: "flag", file: file, env: []string{"ENGRAMD_LISTEN=127.0.0.1:2", "ENGRAMD_LIMITS_FILTERS=4"},
-			args:   []string{"--listen", "127.0.0.1:3", "--limits-filters=5", "--public-url", "wss://a.example", "--public-url", "wss://c.example"},
-			listen: "127.0.0.1:3", urls: []string{"wss://a.example", "wss://c.example"}, filters: 5, origin: "flag --listen"},
-		{name: "last flag counts", args: []string{"--listen", "127.0.0.1:3", "--listen", "127.0.0.1:4"}, listen: "127.0.0.1:4", filters: 16, origin: "flag --listen"},
+		{name: "default", listen: "127.0.0.1:7447", subs: 64, origin: "default"},
+		{name: "file", file: file, listen: "127.0.0.1:1", urls: []string{"wss://file.example"}, subs: 3, origin: "file "},
+		{name: "environment", file: file, env: []string{"ENGRAMD_LISTEN=127.0.0.1:2", "ENGRAMD_LIMITS_SUBSCRIPTIONS=4", "ENGRAMD_PUBLIC_URL=wss://a.example, ws://b.example"},
+			listen: "127.0.0.1:2", urls: []string{"wss://a.example", "ws://b.example"}, subs: 4, origin: "environment ENGRAMD_LISTEN"},
+		{name: "flag", file: file, env: []string{"ENGRAMD_LISTEN=127.0.0.1:2", "ENGRAMD_LIMITS_SUBSCRIPTIONS=4"},
+			args:   []string{"--listen", "127.0.0.1:3", "--limits-subscriptions=5", "--public-url", "wss://a.example", "--public-url", "wss://c.example"},
+			listen: "127.0.0.1:3", urls: []string{"wss://a.example", "wss://c.example"}, subs: 5, origin: "flag --listen"},
+		{name: "last flag counts", args: []string{"--listen", "127.0.0.1:3", "--listen", "127.0.0.1:4"}, listen: "127.0.0.1:4", subs: 64, origin: "flag --listen"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := load(t, c.file, c.env, c.args...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Listen != c.listen || got.Limits.Filters != c.filters || strings.Join(got.PublicURL, " ") != strings.Join(c.urls, " ") {
-				t.Errorf("listen %s filters %d urls %v", got.Listen, got.Limits.Filters, got.PublicURL)
+			if got.Listen != c.listen || got.Limits.Subscriptions != c.subs || strings.Join(got.PublicURL, " ") != strings.Join(c.urls, " ") {
+				t.Errorf("listen %s subscriptions %d urls %v", got.Listen, got.Limits.Subscriptions, got.PublicURL)
 			}
 			if o := got.Origin("listen"); !strings.HasPrefix(o, c.origin) {
 				t.Errorf("origin %q, want %q", o, c.origin)
@@ -85,13 +85,13 @@ rules = ["4550 author,p ids", "30078 author"]
 [limits]
 message_bytes = "1MiB"
 events_per_key = 0.5
-frames_rate = 100
+events_per_address = "7.5/s, burst 9"
 future = "1h30m"
 [store]
 max_bytes = 1_000_000
 [proxy]
 trusted = ["10.0.0.0/8", "::1", "192.168.1.9/24"]
-`, nil, "--write-ban-kinds", "7,8", "--compression=false", "--metrics-pprof", "--gate-rules", "4550 author,p ids; 30078 author")
+`, nil, "--write-ban-kinds", "7,8", "--limits-loopback-exempt=false", "--metrics-pprof", "--gate-rules", "4550 author,p ids; 30078 author")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,11 +106,11 @@ trusted = ["10.0.0.0/8", "::1", "192.168.1.9/24"]
 	check("ban_kinds", got.Write.BanKinds, []int{7, 8})
 	check("rules", got.Gate.Rules, []string{"4550 author,p ids", "30078 author"})
 	check("message_bytes", got.Limits.MessageBytes, 1<<20)
-	check("events_per_key", got.Limits.EventsPerKey, 0.5)
-	check("frames_rate", got.Limits.FramesRate, 100)
+	check("events_per_key", got.Limits.EventsPerKey, Rate{0.5, 100})
+	check("events_per_address", got.Limits.EventsPerAddress, Rate{7.5, 9})
 	check("future", got.Limits.Future, 90*time.Minute)
 	check("max_bytes", got.Store.MaxBytes, int64(1000000))
-	check("compression", got.Compression, false)
+	check("loopback_exempt", got.Limits.LoopbackExempt, false)
 	check("pprof", got.MetricsPprof, true)
 	check("trusted", got.Proxy.Trusted[2].String(), "192.168.1.0/24")
 	check("trusted address", got.Proxy.Trusted[1].String(), "::1/128")
@@ -124,15 +124,14 @@ func TestErrorsNameTheirKey(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{"unknown key, near", "[limits]\nfilter = 3\n", nil, nil, []string{`unknown key "limits.filter"`, `did you mean "limits.filters"?`}},
+		{"unknown key, near", "[limits]\nsubscription = 3\n", nil, nil, []string{`unknown key "limits.subscription"`, `did you mean "limits.subscriptions"?`}},
 		{"unknown key, other section", "[limits]\nban_kinds = [3]\n", nil, nil, []string{`"limits.ban_kinds"`, `"write.ban_kinds"`}},
 		{"unknown key, nothing near", "zzz = 3\n", nil, nil, []string{`unknown key "zzz"`}},
 		{"unknown section", "[nothing]\nat_all = 3\n", nil, nil, []string{`unknown key "nothing.at_all"`}},
 		{"unknown empty section", "[limitz]\n", nil, nil, []string{`unknown key "limitz"`}},
 		{"a table for an option", "[listen]\nhost = 'x'\n", nil, nil, []string{"listen", "have a table"}},
-		{"an array of tables", "[[limits]]\nfilters = 1\n", nil, nil, []string{`"limits"`}},
-		{"no reader for look-ups", "[store]\nreaders = 1\n", nil, nil, []string{"store.readers", "2"}},
-		{"wrong type", "[limits]\nfilters = '3'\n", nil, nil, []string{"limits.filters", "whole number", "have text"}},
+		{"an array of tables", "[[limits]]\nsubscriptions = 1\n", nil, nil, []string{`"limits"`}},
+		{"wrong type", "[limits]\nsubscriptions = '3'\n", nil, nil, []string{"limits.subscriptions", "whole number", "have text"}},
 		{"wrong type in a list", "[write]\nkinds = [1, 'a']\n", nil, nil, []string{"write.kinds", "entry 2"}},
 		{"no list", "public_url = 'wss://a.example'\n", nil, nil, []string{"public_url", "want a list", "have text"}},
 		{"syntax", "listen = \n", nil, nil, []string{"line 1"}},
@@ -143,10 +142,12 @@ func TestErrorsNameTheirKey(t *testing.T) {
 		{"too large", "", nil, []string{"--write-kinds", "65536"}, []string{"--write-kinds", "at most 65535"}},
 		{"message bytes below an engram", "", nil, []string{"--limits-message-bytes", "65536"}, []string{"--limits-message-bytes", "at least 98304"}},
 		{"size", "", nil, []string{"--store-max-bytes", "9999999999GiB"}, []string{"--store-max-bytes", "is not a size"}},
-		{"duration", "", nil, []string{"--timeouts-ping", "30"}, []string{"--timeouts-ping", "not a duration"}},
-		{"duration range", "", nil, []string{"--timeouts-ping", "1ms"}, []string{"not between 1s and 1h"}},
+		{"duration", "", nil, []string{"--timeouts-shutdown", "30"}, []string{"--timeouts-shutdown", "not a duration"}},
+		{"duration range", "", nil, []string{"--timeouts-shutdown", "1ms"}, []string{"not between 100ms and 10m"}},
 		{"rate", "", nil, []string{"--limits-events-per-key", "-1"}, []string{"--limits-events-per-key"}},
-		{"bool", "", nil, []string{"--compression=maybe"}, []string{"--compression", "neither true nor false"}},
+		{"burst", "[limits]\nevents_per_key = '5/s, burst 0'\n", nil, nil, []string{"limits.events_per_key", "at least 1"}},
+		{"burst without its word", "", nil, []string{"--limits-events-per-key", "5/s, 20"}, []string{"is not a rate such as"}},
+		{"bool", "", nil, []string{"--web-enabled=maybe"}, []string{"--web-enabled", "neither true nor false"}},
 		{"address", "", nil, []string{"--listen", "localhost"}, []string{"--listen", "HOST:PORT"}},
 		{"port", "", nil, []string{"--listen", "localhost:99999"}, []string{"--listen", "port"}},
 		{"empty data", "", nil, []string{"--data", ""}, []string{"--data", "empty"}},
@@ -160,10 +161,7 @@ func TestErrorsNameTheirKey(t *testing.T) {
 		{"public listener, all", "", nil, []string{"--listen", ":7447"}, []string{"public_url"}},
 		{"one port for both", "", nil, []string{"--listen", "127.0.0.1:7447", "--metrics-listen", "localhost:7447"}, []string{"metrics_listen", "a port of its own"}},
 		{"one port, one of all", "public_url = ['wss://a.example']\n", nil, []string{"--listen", ":9447"}, []string{"metrics_listen", "listen :9447"}},
-		{"limits disagree", "", nil, []string{"--limits-default-limit", "6000"}, []string{"limits.default_limit", "limits.max_limit"}},
-		{"message over queue", "", nil, []string{"--limits-message-bytes", "32MiB"}, []string{"limits.queue_bytes", "limits.message_bytes"}},
-		{"mark over queue", "", nil, []string{"--limits-queue-mark", "9MiB"}, []string{"limits.queue_mark", "limits.queue_bytes"}},
-		{"silence under ping", "", nil, []string{"--timeouts-silence", "30s"}, []string{"timeouts.silence", "timeouts.ping"}},
+		{"message over the memory", "", nil, []string{"--limits-message-bytes", "32MiB"}, []string{"limits.message_bytes", "8388608", "limits.memory"}},
 		{"pprof without a listener", "", nil, []string{"--metrics-pprof", "--metrics-listen", ""}, []string{"metrics_pprof", "metrics_listen"}},
 		{"several at once", "nonsense = 1\n", []string{"ENGRAMD_DATA="}, []string{"--listen", "x"}, []string{"nonsense", "ENGRAMD_DATA", "--listen"}},
 	} {
@@ -234,35 +232,5 @@ func TestConfigVariableNamesTheFile(t *testing.T) {
 	}
 	if _, err := Load(Sources{File: path + "x"}); err == nil || !strings.Contains(err.Error(), path+"x") {
 		t.Errorf("missing file: %v", err)
-	}
-}
-
-// An option of an earlier version is reported with its replacement, wherever it
-// is set.
-func TestReplacedOptions(t *testing.T) {
-	for _, c := range []struct {
-		name, file string
-		env, args  []string
-		want       []string
-	}{
-		{"file", "[limits]\nlive_values = 5\nlive_total = 6\n", nil, nil, []string{
-			`key "limits.live_values"`, `"limits.live_bytes"`, `key "limits.live_total"`, `"limits.live_bytes_total"`, "bytes of memory"}},
-		{"environment", "", []string{"ENGRAMD_LIMITS_LIVE_VALUES=5"}, nil, []string{
-			`environment variable "ENGRAMD_LIMITS_LIVE_VALUES"`, `"ENGRAMD_LIMITS_LIVE_BYTES"`}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := load(t, c.file, c.env, c.args...)
-			for _, want := range c.want {
-				if err == nil || !strings.Contains(err.Error(), want) {
-					t.Errorf("%v, want %s", err, want)
-				}
-			}
-		})
-	}
-	fs := flag.NewFlagSet("test", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	Register(fs)
-	if err := fs.Parse([]string{"--limits-live-total", "5"}); err == nil || !strings.Contains(err.Error(), `"limits-live-bytes-total"`) {
-		t.Errorf("flag: %v", err)
 	}
 }

@@ -16,19 +16,19 @@ const clusterSwitch = "cluster.enabled"
 func (c *Config) clusterOptions() []*declared {
 	k := &c.Cluster
 	return []*declared{
-		{clusterSwitch, "This process is one of several nodes that hold the same memory: what is written enters a log of NATS JetStream, and each node executes what the log says.", false, onOff(&k.Enabled, false)},
-		{"cluster.urls", "Servers of the log, nats://HOST:PORT or tls://HOST:PORT. Where they are not on this machine, they must be tls:// and want credentials.", false, many(&k.URLs, serverURL("nats", "tls"))},
-		{"cluster.stream", "The log's stream, which holds nothing else.", false, one(&k.Stream, "engramd", streamName())},
-		{"cluster.replicas", "Servers of the log that hold each message: 1, 3 or 5. What is acknowledged is on a majority of them.", false, one(&k.Replicas, 3, oddReplicas())},
-		{"cluster.credentials", "File with NATS credentials (.creds) or an nkey seed, in an account for the cluster alone: who may publish there owns the relay.", false, str(&k.Credentials, "")},
-		{"cluster.tls_ca", "PEM file of the authorities that the servers' certificates are checked by. Empty: those of the system.", false, str(&k.TLSCA, "")},
-		{"cluster.tls_cert", "PEM file of this node's own certificate, if the servers ask for one.", false, str(&k.TLSCert, "")},
-		{"cluster.tls_key", "PEM file of that certificate's key.", false, str(&k.TLSKey, "")},
-		{"cluster.monitor", "Monitoring URLs (http:// or https://) of every server of the log: there it is checked at the start and each minute that they sync what they acknowledge.", false, many(&k.Monitor, serverURL("http", "https"))},
-		{"cluster.system_credentials", "File with credentials of the servers' system account, by which the same is checked without cluster.monitor.", false, str(&k.SystemCredentials, "")},
-		{"cluster.trust_sync", "Do not check whether the servers sync what they acknowledge (sync_interval: always). If they do not, acknowledged events are lost when machines fail together.", false, onOff(&k.TrustSync, false)},
-		{"cluster.reads", "What answers a read: everything that any node acknowledged before it (latest), or whatever this node has executed (local).", false, one(&k.Reads, "latest", choice("latest", "local"))},
-		{"cluster.name", "Name of this node in reports to operators. Empty: the host's name.", false, str(&k.Name, "")},
+		{clusterSwitch, "Make this process one of several nodes that hold the same memory: writes enter a log of NATS JetStream, and each node executes the log. Turn it on to survive the loss of a machine (docs/cluster.md).", false, onOff(&k.Enabled, false)},
+		{"cluster.urls", "Servers of the log, nats://HOST:PORT or tls://HOST:PORT. Servers on other machines must be tls:// and need credentials, or the start is refused. List all servers, so that the node finds one that runs.", false, many(&k.URLs, serverURL("nats", "tls"))},
+		{"cluster.stream", "The log's stream, for this cluster alone. Change it where several clusters share servers.", false, one(&k.Stream, "engramd", streamName())},
+		{"cluster.replicas", "Servers of the log that hold each message: 1, 3 or 5. Acknowledged messages are on a majority of them. Set 5 to survive the loss of two servers.", false, one(&k.Replicas, 3, oddReplicas())},
+		{"cluster.credentials", "File with NATS credentials (.creds) or an nkey seed, in an account for the cluster alone: publishing there is owning the relay. Set it where the servers are on other machines.", false, str(&k.Credentials, "")},
+		{"cluster.tls_ca", "PEM file of the authorities that check the servers' certificates. Empty: those of the system. Set it for certificates of your own authority.", false, str(&k.TLSCA, "")},
+		{"cluster.tls_cert", "PEM file of this node's certificate. It needs cluster.tls_key. Set it where the servers ask for one.", false, str(&k.TLSCert, "")},
+		{"cluster.tls_key", "PEM file of the key of cluster.tls_cert. Set both where the servers ask for a certificate.", false, str(&k.TLSKey, "")},
+		{"cluster.monitor", "Monitoring URLs (http:// or https://) of every server of the log. There the node checks, at the start and each minute, that the servers sync before they acknowledge; it does not run with one that does not. Set it where there is no cluster.system_credentials.", false, many(&k.Monitor, serverURL("http", "https"))},
+		{"cluster.system_credentials", "File with credentials of the servers' system account. With them the node checks that the servers sync before they acknowledge, without cluster.monitor. Set it where the monitoring ports are closed.", false, str(&k.SystemCredentials, "")},
+		{"cluster.trust_sync", "Skip the check that servers sync before they acknowledge (sync_interval: always). If they do not, acknowledged events are lost when machines fail together. Turn it on only where the check is impossible and the setting known.", false, onOff(&k.TrustSync, false)},
+		{"cluster.reads", "Freshness of reads: all that any node acknowledged before (latest), or all that this node has executed (local). latest asks the log for each read and fails without it. Set local where reads must be served while the log is away.", false, one(&k.Reads, "latest", choice("latest", "local"))},
+		{"cluster.name", "Name of this node in reports to operators. Empty: the host's name. Set it where host names are not telling.", false, str(&k.Name, "")},
 	}
 }
 

@@ -31,11 +31,11 @@ func TestWhatNodesShare(t *testing.T) {
 func TestSharedText(t *testing.T) {
 	one, err := load(t, "", nil, "--gate-rules", `30078 author; 4550 author,p ids`, "--write-authors", key1, "--write-kinds", "1,30174",
 		"--limits-future", "90s", "--limits-author-events", "7", "--history-days", "3", "--contracts-any-id", "--public-url", "wss://a.example",
-		"--store-readers", "9", "--write-program", "/bin/true")
+		"--log-format", "json", "--write-program", "/bin/true")
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := load(t, "", nil, "--store-readers", "5", "--history-versions", "4", "--limits-author-bytes", "1073741824")
+	two, err := load(t, "", nil, "--limits-subscriptions", "5", "--history-versions", "4", "--limits-author-bytes", "1073741824")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,10 +54,10 @@ func TestSharedText(t *testing.T) {
 	if got := SharedText(both); got != text || len(SharedDiff(both, text)) > 0 {
 		t.Errorf("afterwards it is\n%s, want\n%s\ndiffers: %v", got, text, SharedDiff(both, text))
 	}
-	if both.Store.Readers != 5 || both.Limits.Future != 90*time.Second || !reflect.DeepEqual(both.Gate.Rules, one.Gate.Rules) || len(both.Write.Program) > 0 {
+	if both.Limits.Subscriptions != 5 || both.Limits.Future != 90*time.Second || !reflect.DeepEqual(both.Gate.Rules, one.Gate.Rules) || len(both.Write.Program) > 0 {
 		t.Errorf("%+v", both)
 	}
-	if both.Said("limits.author_bytes") || !both.Said("limits.author_events") || both.Origin("write.kinds") != "cluster" || both.Origin("store.readers") != "flag --store-readers" {
+	if both.Said("limits.author_bytes") || !both.Said("limits.author_events") || both.Origin("write.kinds") != "cluster" || both.Origin("limits.subscriptions") != "flag --limits-subscriptions" {
 		t.Error("who said what is lost")
 	}
 	if two.History.Versions != 4 || two.Limits.Future != Default().Limits.Future {

@@ -5,30 +5,9 @@ import (
 	"strings"
 )
 
-// replaced are keys of earlier versions, by those that stand in their place.
-// Their values counted something else, so that none of them is taken over.
-var replaced = []struct{ key, now, why string }{
-	{"limits.live_values", "limits.live_bytes", "live filters are bounded in bytes of memory, no longer in values"},
-	{"limits.live_total", "limits.live_bytes_total", "live filters are bounded in bytes of memory, no longer in values"},
-}
-
-// successor returns the error for a key that was replaced; of is how an option
-// is called here (its key, flag or variable). nil is for any other name.
-func successor(what, name string, of func(*Option) string) error {
-	for _, r := range replaced {
-		if of(keyed(r.key)) == name {
-			return fmt.Errorf("%s %q is of an earlier version: %s; it was replaced by %q, so take it out or set that", what, name, r.why, of(keyed(r.now)))
-		}
-	}
-	return nil
-}
-
-// unknown names a key that is no option, and the option that took its place, or
-// was meant, if one is near.
+// unknown names a key that is no option, and the option that was meant, if one
+// is near. of is how an option is called here: its key, flag or variable.
 func unknown(what, name string, opts []*Option, of func(*Option) string) error {
-	if err := successor(what, name, of); err != nil {
-		return err
-	}
 	known := make([]string, len(opts))
 	for i, o := range opts {
 		known[i] = of(o)
@@ -78,6 +57,3 @@ func distance(a, b string) int {
 	}
 	return row[len(b)]
 }
-
-// keyed is an option of which nothing but its names is wanted.
-func keyed(key string) *Option { return &Option{declared: declared{Key: key}} }

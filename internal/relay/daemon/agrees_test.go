@@ -14,7 +14,7 @@ import (
 func TestAgrees(t *testing.T) {
 	cfg := config.Default()
 	text := config.SharedText(cfg)
-	cfg.Store.Readers = 9
+	cfg.Timeouts.Shutdown = 9
 	if err := agrees(cfg, text); err != nil {
 		t.Errorf("an option of its own: %v", err)
 	}

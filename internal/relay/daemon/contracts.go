@@ -52,7 +52,7 @@ func (c *contractMemory) open(ctx context.Context, cfg *config.Config, r *rules,
 	if err != nil {
 		return err
 	}
-	if c.used, err = api.OpenUsed(ctx, c.store, cfg.Auth.HTTPWindow, c.member.now); err != nil {
+	if c.used, err = api.OpenUsed(ctx, c.store, config.HTTPWindow, c.member.now); err != nil {
 		return err
 	}
 	c.api = api.New(api.Options{

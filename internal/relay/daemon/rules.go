@@ -44,7 +44,7 @@ type rules struct {
 }
 
 // Bounds of what is remembered against replays: calls within twice
-// auth.http_window, of all keys and of one.
+// config.HTTPWindow, of all keys and of one.
 const (
 	usedCalls       = 1 << 16
 	usedCallsPerKey = 1 << 14
@@ -54,7 +54,7 @@ const (
 // before the daemon was started, and sets the policy.
 func (r *rules) open(ctx context.Context, cfg *config.Config, s *snapshots.Service) (err error) {
 	clock := r.member.now
-	r.used = httpauth.New(cfg.Auth.HTTPWindow, usedCalls, usedCallsPerKey, clock)
+	r.used = httpauth.New(config.HTTPWindow, usedCalls, usedCallsPerKey, clock)
 	since := clock().Add(-r.used.Keep() - time.Second)
 	err = r.store.AdminUsed(ctx, since.Unix(), func(id, key string, at int64) { r.used.Seed(id, key, time.Unix(at+1, 0)) })
 	if err != nil {

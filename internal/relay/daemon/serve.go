@@ -41,6 +41,9 @@ type Options struct {
 // what is under way, one that comes a second later or after that ends at once.
 func Serve(ctx context.Context, o Options) error {
 	p := newProcess(o)
+	for _, i := range o.Config.Ignored() {
+		p.log.Warn("removed option ignored", "key", i.Key, "value", i.Value, "origin", i.Origin, "holds", i.Holds)
+	}
 	return errors.Join(p.run(ctx), p.close())
 }
 
@@ -135,7 +138,7 @@ func (p *process) run(ctx context.Context) error {
 func (p *process) start(ctx context.Context) (err error) {
 	wiring.Private()
 	wiring.CollectLess(p.env)
-	fairness.Beside(engine.ThreadsInC(p.cfg.Store.Readers))
+	fairness.Beside(engine.ThreadsInC(config.StoreReaders))
 	p.memory = memlimit.New(p.cfg.Limits.Memory, memlimit.Options{Fixed: wiring.IsSet(p.env, "GOMEMLIMIT")})
 	go p.memory.Run(ctx)
 	if p.lock, err = takeFolder(p.cfg.Data); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/relay"
+	"engramd/internal/relay/config"
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/gate"
@@ -45,7 +46,7 @@ func (p *process) openRelay(ctx context.Context) error {
 		vouched = p.rules.policy.Vouched
 	}
 	p.relay, err = relay.New(relay.Config{
-		Names: names, Info: relayInfo(p.cfg, p.version), AuthWindow: p.cfg.Auth.Window, Limits: relayLimits(p.cfg),
+		Names: names, Info: relayInfo(p.cfg, p.version), AuthWindow: config.AuthWindow, Limits: relayLimits(p.cfg),
 		Clock: p.member.now, Log: p.log, Metrics: p.metrics.Relay, Self: func() string { return p.keys.ring.PubKey() },
 		Guesses: p.guesses, Latest: p.member.latest, Ephemeral: p.member.ephemeral, Vouched: vouched,
 	}, table)
@@ -69,7 +70,7 @@ func (p *process) openStore(ctx context.Context, table *gate.Table) error {
 	}
 	p.store, err = sqlite.Open(ctx, sqlite.Options{
 		Options: engine.Options{
-			Path: engine.File(p.cfg.Data), Readers: p.cfg.Store.Readers, MaxBatch: p.cfg.Store.MaxBatch,
+			Path: engine.File(p.cfg.Data), Readers: config.StoreReaders, MaxBatch: config.StoreMaxBatch,
 			Log: p.log, Observe: p.metrics.Store, Clock: p.member.now,
 		},
 		Table: table, OnCommit: p.relay.Committed, Live: live, Sequenced: !p.lead.alone(), Admit: p.rules.admit, Changed: p.rules.changed,
@@ -156,7 +157,7 @@ type surfaces struct {
 func (p *process) openSurfaces() {
 	s, cfg := &p.surfaces, p.cfg
 	s.sessions = websocket.New(p.relay, websocket.Options{
-		Limits: sessionLimits(cfg), Compression: cfg.Compression, EOSEHints: cfg.Req.EOSEHints,
+		Limits: cfg.Bounds(),
 		Addr:   func(r *http.Request) netip.Addr { return relay.AddrFrom(r.Context()) }, // the bridge resolved it
 		Shares: p.shares.all, Pressed: p.memory.Pressed, Metrics: p.metrics.Sessions, Log: p.log,
 		Tags: s.tags, Access: cfg.Log.Access,
@@ -169,12 +170,12 @@ func (p *process) openSurfaces() {
 	}
 	s.bridge = relayhttp.New(relayhttp.Options{
 		Relay: p.relay, Socket: s.sessions, URLs: p.ports.urls(cfg), Proxy: proxyOf(cfg), Pending: pendingLimits(cfg),
-		Backend: relayhttp.Over(p.relay), Names: p.relay.Names(), Clock: p.member.now, HTTPWindow: cfg.Auth.HTTPWindow, Limits: bridgeLimits(cfg),
+		Backend: relayhttp.Over(p.relay), Names: p.relay.Names(), Clock: p.member.now, Limits: bridgeLimits(cfg.Bounds()),
 		Management: p.rules.admin, Used: p.rules.used, UsedElsewhere: p.contracts.usedElsewhere(), API: p.contracts.api, Web: page, Shares: p.shares.all, Pressed: p.memory.Pressed,
 		Log: p.log, Metrics: p.metrics, Tags: s.tags, Access: cfg.Log.Access,
 	})
 	p.metrics.WatchReady(func() bool { return s.bridge.Ready(context.Background()) == nil })
-	p.ports.serve(relayhttp.NewServer(s.bridge, cfg.Timeouts.Handshake, p.log), p.ports.public, p.failed)
+	p.ports.serve(relayhttp.NewServer(s.bridge, config.HandshakeTime, p.log), p.ports.public, p.failed)
 	if p.ports.scrape != nil {
 		p.ports.serve(p.metrics.Server(cfg.MetricsPprof), p.ports.scrape, p.failed)
 	}

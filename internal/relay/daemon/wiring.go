@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"cmp"
 	"errors"
 	"io"
 	"log/slog"
@@ -17,7 +16,6 @@ import (
 	"engramd/internal/relay/logging/redact"
 	"engramd/internal/relay/retention"
 	"engramd/internal/relay/store"
-	"engramd/internal/relay/websocket"
 )
 
 // This file translates the configuration into what each package takes.
@@ -47,28 +45,8 @@ func setLevel(level *slog.LevelVar, cfg *config.Config) {
 	_ = level.UnmarshalText([]byte(cfg.Log.Level))
 }
 
-func sessionLimits(cfg *config.Config) websocket.Limits {
-	l, t := cfg.Limits, cfg.Timeouts
-	return websocket.Limits{
-		Connections: l.Connections, PerAddress: offToNegative(l.ConnectionsPerAddress),
-		MessageBytes: l.MessageBytes, Subscriptions: l.Subscriptions, Filters: l.Filters, FilterValues: l.FilterValues,
-		LiveBytes: l.LiveBytes, LiveShare: l.LiveBytesPerShare, LiveTotal: l.LiveBytesTotal, Keys: l.Keys, FramesBurst: l.FramesBurst, FramesRate: l.FramesRate,
-		WaitingFrames: l.WaitingFrames, WaitingBytes: l.WaitingBytes, WaitingShare: l.WaitingBytesPerShare, WaitingTotal: l.WaitingBytesTotal,
-		QueueMark: l.QueueMark, QueueBytes: l.QueueBytes, QueueFrames: l.QueueFrames, QueueShare: l.QueueShare, QueueTotal: l.QueueTotal,
-		Sync: websocket.SyncLimits{
-			Off: !cfg.Sync.Serve, Sessions: cfg.Sync.PerConnection, Items: cfg.Sync.Events, ReplicaItems: cfg.Sync.ReplicaEvents,
-			Share: cfg.Sync.BytesPerShare, Total: cfg.Sync.BytesTotal, Idle: cfg.Sync.Idle,
-		},
-		PingEvery: t.Ping, Silence: t.Silence, Stall: t.WriteStall, Handshake: t.Handshake,
-	}
-}
-
-// offToNegative: zero is "off" in the configuration and "default" in the
-// packages, where negative is off.
-func offToNegative(n int) int { return cmp.Or(n, -1) }
-
 func relayLimits(cfg *config.Config) relay.Limits {
-	return relay.Limits{DefaultLimit: cfg.Limits.DefaultLimit, MaxLimit: cfg.Limits.MaxLimit}
+	return relay.Limits{DefaultLimit: cfg.Bounds().DefaultLimit, MaxLimit: cfg.Limits.MaxLimit}
 }
 
 // subIDBytes is the longest subscription id (NIP-01).
@@ -80,12 +58,12 @@ func relayInfo(cfg *config.Config, version string) relay.Info {
 		Name: cfg.Info.Name, Description: cfg.Info.Description, PubKey: cfg.Info.Pubkey, Contact: cfg.Info.Contact, Icon: cfg.Info.Icon, Version: version,
 		Limitation: &nip11.RelayLimitationDocument{
 			MaxMessageLength: cfg.Limits.MessageBytes, MaxSubscriptions: cfg.Limits.Subscriptions, MaxSubidLength: subIDBytes,
-			MaxEventTags:        cfg.Limits.EventTags,
+			MaxEventTags:        config.EventTags,
 			CreatedAtUpperLimit: int64(cfg.Limits.Future / time.Second),
 			RestrictedWrites:    len(w.Authors)+len(w.Owners)+len(w.Kinds)+len(w.Program) > 0,
 		},
 	}}
-	for nip, on := range map[int]bool{67: cfg.Req.EOSEHints, 77: cfg.Sync.Serve, 86: len(cfg.Admin.Keys) > 0} {
+	for nip, on := range map[int]bool{77: cfg.Sync.Serve, 86: len(cfg.Admin.Keys) > 0} {
 		if on {
 			info.Further = append(info.Further, nip)
 		}
@@ -119,10 +97,6 @@ func pendingLimits(cfg *config.Config) relayhttp.PendingLimits {
 
 // bridgeLimits bound signed HTTP requests; an event may be as large as a
 // message, and never larger than the largest body.
-func bridgeLimits(cfg *config.Config) relayhttp.Limits {
-	l := cfg.Limits
-	return relayhttp.Limits{
-		Requests: l.HTTPRequests, PerShare: offToNegative(l.HTTPPerAddress), EventBytes: l.MessageBytes,
-		Filters: l.Filters, FilterValues: l.FilterValues, Stall: cfg.Timeouts.WriteStall,
-	}
+func bridgeLimits(b config.Bounds) relayhttp.Limits {
+	return relayhttp.Limits{Requests: b.HTTPRequests, PerShare: b.HTTPPerShare, EventBytes: b.MessageBytes, Stall: b.Stall}
 }

@@ -8,6 +8,7 @@ import (
 
 	"engramd/internal/protocol/wire"
 	"engramd/internal/relay"
+	"engramd/internal/relay/config"
 	"engramd/nips/nip01"
 )
 
@@ -121,7 +122,5 @@ func (in *intake) renew(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(deadline) // a recorder in tests has none
 }
 
-// wireLimits returns the limits of the parser.
-func (l *Limits) wireLimits() wire.Limits {
-	return wire.Limits{FilterValues: l.FilterValues, Filters: l.Filters}
-}
+// wireLimits are the limits of the parser.
+var wireLimits = wire.Limits{FilterValues: config.FilterValues, Filters: config.Filters}

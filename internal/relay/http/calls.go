@@ -126,7 +126,7 @@ func (b *bridge) granted(c *call, surface gate.Surface) ([]relay.Granted, error)
 	}
 	var filters []nostr.Filter
 	err := b.in.compute(c.Context(), b.in.pools.checking, func() (err error) {
-		if filters, err = wire.ParseFilters(c.body, c.limits.wireLimits()); err != nil {
+		if filters, err = wire.ParseFilters(c.body, wireLimits); err != nil {
 			return refused(nip01.PrefixInvalid, err.Error())
 		}
 		return nil

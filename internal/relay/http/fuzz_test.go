@@ -16,7 +16,7 @@ import (
 // FuzzAuthorization: no header is let in but one that this request was signed
 // with, and none stops the relay.
 func FuzzAuthorization(f *testing.F) {
-	s := signatures{relay.Names{"wss://relay.example"}, 60e9, storetest.NewClock().Now}
+	s := signatures{relay.Names{"wss://relay.example"}, storetest.NewClock().Now}
 	good := authorization(agent, storetest.Start, "POST", "https://relay.example/query", []byte("x"))
 	for _, seed := range []string{good, good[:len(good)-1], "Nostr ", "Nostr e30=", "nostr " + good[6:], strings.Replace(good, "A", "B", 1), "Basic x"} {
 		f.Add(seed)
@@ -45,7 +45,7 @@ func FuzzCalls(f *testing.F) {
 	for _, seed := range []string{"", "[]", anything, `[{"ids":[]}]`, `{"id":1}`, "\xff", "kind=1&author=" + agent.Pub, "kind=1&kind=1", "a=%zz", text(agent.Sign(1, 0, "x"))} {
 		f.Add([]byte(seed))
 	}
-	s := signatures{relay.Names{"wss://relay.example"}, 60e9, storetest.NewClock().Now}
+	s := signatures{relay.Names{"wss://relay.example"}, storetest.NewClock().Now}
 	h := New(Options{Relay: &fakeRelay{}, Socket: http.HandlerFunc(socket), Backend: &failing{err: store.ErrTimeout, answer: relay.Answer{OK: true}}, Names: s.names, Clock: s.clock})
 	w := &world{Handler: h, clock: storetest.NewClock(), url: "https://relay.example"}
 	known := []int{200, 400, 503}

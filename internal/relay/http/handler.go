@@ -2,7 +2,6 @@ package relayhttp
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"html/template"
 	"log/slog"
@@ -53,10 +52,9 @@ type Options struct {
 	Pending PendingLimits
 
 	// Backend answers signed requests (NIP-98). Nil serves none of their paths.
-	Backend    Backend
-	Names      relay.Names   // the URLs that a signature may be for
-	HTTPWindow time.Duration // how old or early a signature may be; 0 means a minute
-	Limits     Limits        // of signed requests
+	Backend Backend
+	Names   relay.Names // the URLs that a signature may be for
+	Limits  Limits      // of signed requests
 
 	// Management answers calls of NIP-86; nil serves none. Used remembers the
 	// signatures of calls that change something; Management needs it.
@@ -123,7 +121,7 @@ func New(o Options) *Handler {
 		further: o.API, web: o.Web, documents: &documents{relay: o.Relay, urls: o.URLs, web: o.Web != nil},
 		in: &intake{
 			relay: o.Relay, backend: o.Backend, shares: o.Shares, pools: newPools(), log: o.Log, metrics: o.Metrics,
-			signatures: signatures{o.Names, cmp.Or(o.HTTPWindow, time.Minute), o.Clock},
+			signatures: signatures{o.Names, o.Clock},
 		},
 	}
 	h.probe.clock = o.Clock

@@ -1,6 +1,7 @@
 package relayhttp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -17,38 +18,20 @@ import (
 // Limits bound what requests can make the relay do. Zero fields mean the
 // defaults.
 type Limits struct {
-	Requests     int           // with proof, served at the same time; default 256
-	PerShare     int           // of these for one share; default 32, negative is no limit
-	Patience     time.Duration // how long a request waits for its turn; default 5 s
-	EventBytes   int           // largest event; default and maximum maxBody
-	Filters      int           // in one request; default 16
-	FilterValues int           // in one filter; default 2,000
-	Stall        time.Duration // a write without progress for this long ends the answer; default 10 s
-	SmallBody    time.Duration // for a body of up to smallBody bytes to arrive; default 5 s
-	LargeBody    time.Duration // for any other body to arrive; default 30 s
+	Requests   int           // with proof, served at the same time; default 256
+	PerShare   int           // of these for one share; default 32
+	Patience   time.Duration // how long a request waits for its turn; default 5 s
+	EventBytes int           // largest event; default and maximum maxBody
+	Stall      time.Duration // a write without progress for this long ends the answer; default 10 s
+	SmallBody  time.Duration // for a body of up to smallBody bytes to arrive; default 5 s
+	LargeBody  time.Duration // for any other body to arrive; default 30 s
 }
 
 func (l Limits) withDefaults() Limits {
-	number := func(n *int, def int) {
-		if *n == 0 {
-			*n = def
-		}
-	}
-	number(&l.Requests, 256)
-	number(&l.PerShare, 32)
-	number(&l.EventBytes, maxBody)
-	number(&l.Filters, 16)
-	number(&l.FilterValues, 2000)
-	l.EventBytes = min(l.EventBytes, maxBody)
-	wait := func(d *time.Duration, def time.Duration) {
-		if *d <= 0 {
-			*d = def
-		}
-	}
-	wait(&l.Patience, 5*time.Second)
-	wait(&l.Stall, 10*time.Second)
-	wait(&l.SmallBody, 5*time.Second)
-	wait(&l.LargeBody, 30*time.Second)
+	l.Requests, l.PerShare = cmp.Or(l.Requests, 256), cmp.Or(l.PerShare, 32)
+	l.EventBytes = min(cmp.Or(l.EventBytes, maxBody), maxBody)
+	l.Patience, l.Stall = cmp.Or(l.Patience, 5*time.Second), cmp.Or(l.Stall, 10*time.Second)
+	l.SmallBody, l.LargeBody = cmp.Or(l.SmallBody, 5*time.Second), cmp.Or(l.LargeBody, 30*time.Second)
 	return l
 }
 
@@ -95,7 +78,7 @@ func (h *Handler) SetLimits(l Limits) {
 	l = l.withDefaults()
 	h.in.pools.limits.Store(&l)
 	slots := fairness.SlotLimits{
-		Places: l.Requests, PerShare: max(l.PerShare, 0), Waiting: 4 * l.Requests, WaitingPerShare: max(l.Requests/2, 1), Patience: l.Patience,
+		Places: l.Requests, PerShare: l.PerShare, Waiting: 4 * l.Requests, WaitingPerShare: max(l.Requests/2, 1), Patience: l.Patience,
 	}
 	h.in.pools.proved.SetLimits(slots)
 	slots.Places = max(l.Requests/8, 4)

@@ -13,6 +13,7 @@ import (
 
 	"engramd/internal/protocol/wire"
 	"engramd/internal/relay"
+	"engramd/internal/relay/config"
 )
 
 // maxAuthorization bounds the base64 text of a NIP-98 header. It is several
@@ -27,9 +28,8 @@ const maxAuthorization = 8 << 10
 // publishing twice is a duplicate. A call that changes anything else goes
 // through once, which remembers.
 type signatures struct {
-	names  relay.Names
-	window time.Duration
-	clock  func() time.Time
+	names relay.Names
+	clock func() time.Time
 }
 
 // signed says who signed a request, and for which body.
@@ -105,9 +105,9 @@ func authorizationEvent(headers []string) (*nostr.Event, error) {
 func (s *signatures) checkTime(created int64) error {
 	now := s.clock().Unix()
 	off := now - created // both are positive: no overflow
-	if window := int64(s.window / time.Second); off > window || -off > window {
+	if window := int64(config.HTTPWindow / time.Second); off > window || -off > window {
 		return fmt.Errorf("created_at %d is more than %s off this relay's clock, where it is %d (%s)",
-			created, s.window, now, time.Unix(now, 0).UTC().Format(time.RFC3339))
+			created, config.HTTPWindow, now, time.Unix(now, 0).UTC().Format(time.RFC3339))
 	}
 	return nil
 }

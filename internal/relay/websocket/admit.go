@@ -42,11 +42,11 @@ func places(who fairness.Who) iter.Seq2[string, int] {
 func (a *admission) enter(who fairness.Who, lim *Limits) (refused string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if lim.Connections >= 0 && a.total >= lim.Connections {
+	if lim.Connections > 0 && a.total >= lim.Connections {
 		return "total"
 	}
 	for place, times := range places(who) {
-		if lim.PerAddress >= 0 && a.byAddr[place] >= times*lim.PerAddress {
+		if lim.PerAddress > 0 && a.byAddr[place] >= times*lim.PerAddress {
 			return "address"
 		}
 	}

@@ -88,7 +88,7 @@ func listen(c *conn, filters ...nostr.Filter) *subscription {
 // event that one of them wants.
 func crowded(tb testing.TB, n int) (*Server, []relay.Delivery) {
 	tb.Helper()
-	s := newServer(&fake{}, Options{Metrics: noMetrics})
+	s := newServer(&fake{}, Options{Limits: filled(Limits{}), Metrics: noMetrics})
 	tb.Cleanup(s.verifier.close)
 	for i := range n {
 		listen(deafConn(s), nostr.Filter{Kinds: []int{1}, Authors: []string{fmt.Sprintf("%064x", i)}})

@@ -95,7 +95,7 @@ func TestBinaryMessagesAreRefused(t *testing.T) {
 // A message far beyond the bound is not read to its end: the client is told and
 // the connection closed with 1009. The size counts after decompression.
 func TestHugeMessagesEndTheConnection(t *testing.T) {
-	r := start(t, &fake{}, Options{Compression: true})
+	r := start(t, &fake{}, Options{})
 	huge := strings.Repeat("x", 4<<20)
 	for name, compress := range map[string]bool{"plain": false, "compressed": true} {
 		c := r.dial(t, func(d *websocket.Dialer) { d.EnableCompression = compress })

@@ -181,7 +181,7 @@ func (e *effects) okay(id string, a relay.Answer) []byte {
 // execute has the effects of one message.
 func (e *effects) execute(j *job) {
 	if j.fault == "" && !j.parsed.Load() {
-		j.parse(e.c.srv.wireLimits(), &e.c.srv.signatures)
+		j.parse(&e.c.srv.signatures)
 	}
 	e.c.srv.metrics.FrameRead(j.label())
 	if j.fault == "" && j.err == nil && j.frame.Label == wire.LabelEvent {

@@ -161,6 +161,7 @@ type fakeStream struct {
 	rows    []store.Row
 	err     error
 	more    bool
+	all     bool // says that nothing is missing
 }
 
 func (st *fakeStream) Next(ctx context.Context, maxRows, maxBytes int) ([]store.Row, bool, error) {
@@ -183,7 +184,7 @@ func (st *fakeStream) Next(ctx context.Context, maxRows, maxBytes int) ([]store.
 }
 
 func (st *fakeStream) More() bool     { return st.more }
-func (st *fakeStream) Complete() bool { return !st.more }
+func (st *fakeStream) Complete() bool { return st.all }
 
 func (f *fake) Count(ctx context.Context, granted []relay.Granted) (n int64, err error) {
 	if f.reading != nil {

@@ -51,23 +51,3 @@ func TestAFloodStopsNobody(t *testing.T) {
 		t.Errorf("%d frames wait", in)
 	}
 }
-
-// The defaults of the session's limits do not change by accident.
-func TestDefaultLimits(t *testing.T) {
-	got := Limits{}.withDefaults()
-	want := Limits{
-		Connections: 10_000, PerAddress: 100, MessageBytes: 256 << 10, Subscriptions: 64, Filters: 16, FilterValues: 2_000,
-		FramesBurst: 10_000, FramesRate: 2_000, Stall: 10 * time.Second, PingEvery: 30 * time.Second, Handshake: 10 * time.Second,
-		// Where the specification says "bounded" only:
-		LiveBytes: 8 << 20, LiveShare: 32 << 20, LiveTotal: 128 << 20, Keys: 256, WaitingFrames: 1_024, WaitingBytes: 1 << 20, WaitingShare: 8 << 20, WaitingTotal: 64 << 20,
-		QueueMark: 256 << 10, QueueBytes: 8 << 20, QueueFrames: 16_384, QueueShare: 128 << 20, QueueTotal: 512 << 20,
-		Sync:    SyncLimits{Sessions: 2, Items: 250_000, ReplicaItems: 1_000_000, Share: 16 << 20, Total: 256 << 20, Idle: time.Minute},
-		Silence: 75 * time.Second, Linger: time.Second,
-	}
-	if got != want {
-		t.Errorf("got %+v\nwant %+v", got, want)
-	}
-	if engram := 131_072; got.MessageBytes < engram { // 65,603 bytes in base64 and the envelope
-		t.Errorf("an engram of the largest body does not fit")
-	}
-}

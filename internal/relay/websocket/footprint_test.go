@@ -85,7 +85,7 @@ func TestFootprintIsWhatSubscriptionsHold(t *testing.T) {
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := newServer(&fake{}, Options{Metrics: noMetrics})
+			s := newServer(&fake{}, Options{Limits: filled(Limits{}), Metrics: noMetrics})
 			defer s.verifier.close()
 			conns := make([]*conn, tc.n/8+1)
 			for i := range conns {

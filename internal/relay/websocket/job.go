@@ -40,8 +40,8 @@ func (j *job) weight() int {
 }
 
 // parse reads the frame and, when it is an EVENT, checks id and signature.
-func (j *job) parse(lim wire.Limits, v *wire.Verifier) {
-	j.frame, j.err = wire.ParseFrame(j.raw, lim)
+func (j *job) parse(v *wire.Verifier) {
+	j.frame, j.err = wire.ParseFrame(j.raw, wireLimits)
 	j.raw = nil
 	if j.err == nil && j.frame.Label == wire.LabelEvent {
 		j.sig = v.Verify(j.frame.Event)

@@ -31,7 +31,7 @@ func (g *gatedStream) Next(context.Context, int, int) ([]store.Row, bool, error)
 	return rows, g.page == len(g.pages), nil
 }
 func (g *gatedStream) More() bool     { return false }
-func (g *gatedStream) Complete() bool { return true }
+func (g *gatedStream) Complete() bool { return false }
 
 // khatru 0.19.1: an event stored between the query and the registration is
 // never delivered (docs/khatru.md). Here events are committed and delivered at
@@ -222,7 +222,7 @@ func TestTheIndexAgreesWithASlowMatcher(t *testing.T) {
 		}
 		return values
 	}
-	s := newServer(&fake{}, Options{Metrics: noMetrics})
+	s := newServer(&fake{}, Options{Limits: filled(Limits{}), Metrics: noMetrics})
 	t.Cleanup(s.verifier.close)
 	conns := []*conn{deafConn(s), deafConn(s), deafConn(s), deafConn(s)}
 	x := s.live

@@ -12,7 +12,7 @@ import (
 func TestQueuesOfAShare(t *testing.T) {
 	var q queues
 	var total atomic.Int64
-	lim := (&Limits{QueueMark: 100, QueueShare: 1000}).withDefaults()
+	lim := filled(Limits{QueueMark: 100, QueueShare: 1000})
 	box := func(who fairness.Who) *outbox {
 		b := &outbox{}
 		b.init(&total, q.enter(who))

@@ -73,7 +73,7 @@ func (c *conn) message(kind int, body io.Reader) (j *job, err error) {
 	switch {
 	case size > lim.MessageBytes:
 		// Its two ends are kept, so that the answer can name what it refuses.
-		tail, err := skip(body, (*buf)[size-min(size, keptEndBytes):], lim.hardCap()-size)
+		tail, err := skip(body, (*buf)[size-min(size, keptEndBytes):], hardCap(lim)-size)
 		return c.tooLarge(append(bytes.Clone((*buf)[:min(size, keptEndBytes)]), tail...)), err
 	case kind == websocket.BinaryMessage:
 		c.srv.metrics.FrameRefused("invalid")

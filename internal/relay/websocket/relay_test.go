@@ -45,6 +45,7 @@ func startReal(t testing.TB, o Options, rules ...gate.Options) *rig {
 	if o.Metrics == nil {
 		o.Metrics = r.count.sessions()
 	}
+	o.Limits = filled(o.Limits)
 	r.Server = New(rel, o)
 	r.serveOn(t, l)
 	return r
@@ -63,7 +64,7 @@ func (r *rig) authFor(t testing.TB, secret string, c *client) *nostr.Event {
 // The gate over the real relay: an engram is stored, and only its parties learn
 // of it, in one pipelined conversation each.
 func TestEngramsOverTheRealRelay(t *testing.T) {
-	r := startReal(t, Options{EOSEHints: true})
+	r := startReal(t, Options{})
 	pa, pb := pubkeyOf(t, alice), pubkeyOf(t, bob)
 	mallory := strings.Repeat("0", 63) + "3"
 	engrams := func(author string) string { return `{"kinds":[30174],"authors":["` + author + `"]}` }

@@ -226,9 +226,6 @@ func (e *effects) stored(s *subscription, granted []relay.Granted, now relay.Ins
 		}
 		e.c.srv.metrics.StoredSent(len(rows))
 	}
-	if !e.c.srv.eoseHints {
-		return nil, nil
-	}
 	switch {
 	case st.More():
 		return []string{"more"}, nil

@@ -18,10 +18,10 @@ func TestStoredThenEOSEThenLive(t *testing.T) {
 	f := &fake{}
 	one, two, three := event(t, alice, 1, "one"), event(t, alice, 1, "two"), event(t, bob, 1, "three")
 	f.put(one)
-	r := start(t, f, Options{EOSEHints: true})
+	r := start(t, f, Options{})
 	c, w := r.dial(t), r.dial(t)
 	c.send(`["REQ","s",{"authors":["` + one.PubKey + `"]}]`)
-	c.expect(delivered("s", one), `["EOSE","s",["finish"]]`)
+	c.expect(delivered("s", one), `["EOSE","s"]`)
 	w.send(eventFrame(two), eventFrame(three))
 	w.expect(okFrame(two), okFrame(three))
 	c.expect(delivered("s", two))
@@ -38,15 +38,15 @@ func TestStoredThenEOSEThenLive(t *testing.T) {
 
 func TestEOSEHints(t *testing.T) {
 	for _, tc := range []struct {
-		hints, more bool
-		want        string
+		more, all bool
+		want      string
 	}{
-		{false, true, `["EOSE","s"]`},
-		{true, true, `["EOSE","s",["more"]]`},
-		{true, false, `["EOSE","s",["finish"]]`},
+		{false, false, `["EOSE","s"]`},
+		{true, false, `["EOSE","s",["more"]]`},
+		{false, true, `["EOSE","s",["finish"]]`},
 	} {
-		f := &fake{stored: func([]relay.Granted, int64) Stream { return &fakeStream{more: tc.more} }}
-		c := start(t, f, Options{EOSEHints: tc.hints}).dial(t)
+		f := &fake{stored: func([]relay.Granted, int64) Stream { return &fakeStream{more: tc.more, all: tc.all} }}
+		c := start(t, f, Options{}).dial(t)
 		c.send(`["REQ","s",{"kinds":[1]}]`)
 		c.expect(tc.want)
 	}

@@ -17,17 +17,16 @@ import (
 
 	"engramd/internal/protocol/wire"
 	"engramd/internal/relay"
+	"engramd/internal/relay/config"
 	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/logging/redact"
 	"engramd/internal/relay/metrics"
 )
 
-// Options are how a Server is made. Every field may be zero.
+// Options are how a Server is made. Every field but Limits may be zero.
 type Options struct {
-	Limits      Limits
-	Compression bool // offer permessage-deflate, without context takeover (RFC 7692)
-	EOSEHints   bool // say "finish" or "more" with EOSE (NIP-67)
+	Limits Limits
 	// Addr tells a request's client address; nil means the socket's. Behind a
 	// proxy it reads that proxy's header.
 	Addr   func(*http.Request) netip.Addr
@@ -51,16 +50,14 @@ type Options struct {
 // Server serves the websocket connections of one relay: an http.Handler for
 // upgrades, and the taker of the relay's live events.
 type Server struct {
-	backend     Backend
-	compression bool
-	eoseHints   bool
-	addr        func(*http.Request) netip.Addr
-	shares      *fairness.Shares
-	metrics     *metrics.Sessions
-	log         *slog.Logger
-	tags        *redact.Tags
-	access      atomic.Bool // log connections that end
-	now         func() time.Time
+	backend Backend
+	addr    func(*http.Request) netip.Addr
+	shares  *fairness.Shares
+	metrics *metrics.Sessions
+	log     *slog.Logger
+	tags    *redact.Tags
+	access  atomic.Bool // log connections that end
+	now     func() time.Time
 
 	limits      atomic.Pointer[Limits]
 	admission   admission
@@ -96,7 +93,7 @@ func New(r *relay.Relay, o Options) *Server { return newServer(overRelay{r}, o) 
 
 func newServer(b Backend, o Options) *Server {
 	s := &Server{
-		backend: b, compression: o.Compression, eoseHints: o.EOSEHints, addr: o.Addr, shares: cmp.Or(o.Shares, fairness.NewShares(fairness.Rules{Exempt: true})),
+		backend: b, addr: o.Addr, shares: cmp.Or(o.Shares, fairness.NewShares(fairness.Rules{Exempt: true})),
 		metrics: cmp.Or(o.Metrics, metrics.None().Sessions), log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), tags: o.Tags, now: o.Now,
 		live: newIndex(), filters: fairness.NewBudget(fairness.BudgetLimits{}), messages: fairness.NewBudget(fairness.BudgetLimits{}), pressed: o.Pressed,
 		syncing: fairness.NewBudget(fairness.BudgetLimits{}), replica: o.Replica, waits: o.Waits,
@@ -120,7 +117,7 @@ func newServer(b Backend, o Options) *Server {
 	s.SetAccess(o.Access)
 	// A worker that is in the library for long loses its place among the Go
 	// threads. With two for each, commits get larger and cost less.
-	s.verifier = newVerifier(2*fairness.Processors(), s.wireLimits)
+	s.verifier = newVerifier(2 * fairness.Processors())
 	b.OnDelivery(s.deliver, s.lost)
 	return s
 }
@@ -128,16 +125,10 @@ func newServer(b Backend, o Options) *Server {
 // SetLimits replaces the limits. Connections that are open keep their frame
 // rate and the library's message cap; everything else holds from now on.
 func (s *Server) SetLimits(l Limits) {
-	l = l.withDefaults()
 	s.limits.Store(&l)
 	s.filters.SetLimits(fairness.BudgetLimits{Conn: l.LiveBytes, Share: l.LiveShare, Total: l.LiveTotal})
 	s.messages.SetLimits(fairness.BudgetLimits{Share: l.WaitingShare, Total: l.WaitingTotal})
 	s.syncing.SetLimits(fairness.BudgetLimits{Share: l.Sync.Share, Total: l.Sync.Total, Kept: l.Sync.Total / 2})
-}
-
-func (s *Server) wireLimits() wire.Limits {
-	lim := s.limits.Load()
-	return wire.Limits{Filters: lim.Filters, FilterValues: lim.FilterValues}
 }
 
 // socketAddr returns the address of the other end of the socket.
@@ -195,11 +186,11 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, addr netip.Addr
 	lim := s.limits.Load()
 	t := &transport{silence: lim.Silence, stall: lim.Stall}
 	up := websocket.Upgrader{
-		HandshakeTimeout:  lim.Handshake,
+		HandshakeTimeout:  config.HandshakeTime,
 		ReadBufferSize:    readBufferBytes,
 		WriteBufferPool:   &sync.Pool{}, // the library writes nothing after the handshake
 		CheckOrigin:       func(*http.Request) bool { return true },
-		EnableCompression: s.compression,
+		EnableCompression: true, // without context takeover (RFC 7692)
 	}
 	challenge := make([]byte, 16)
 	_, _ = rand.Read(challenge) // never fails
@@ -209,7 +200,7 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, addr netip.Addr
 		return false
 	}
 	t.started = true
-	ws.SetReadLimit(int64(lim.hardCap()))
+	ws.SetReadLimit(int64(hardCap(lim)))
 	c := newConn(s, ws, t, addr, who, hex.EncodeToString(challenge))
 	if !s.add(c, addr) {
 		t.abort()

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"engramd/internal/relay/config"
 	"engramd/internal/relay/metrics"
 	"engramd/internal/relay/store/sqlite"
 )
@@ -118,6 +120,23 @@ func start(t testing.TB, f *fake, o Options) *rig {
 	return r
 }
 
+// filled gives each bound that a test leaves out its default.
+func filled(l Limits) Limits {
+	fill(reflect.ValueOf(&l).Elem(), reflect.ValueOf(config.Default().Bounds()))
+	return l
+}
+
+func fill(into, from reflect.Value) {
+	for i := range into.NumField() {
+		switch f := into.Field(i); {
+		case f.Kind() == reflect.Struct:
+			fill(f, from.Field(i))
+		case f.IsZero():
+			f.Set(from.Field(i))
+		}
+	}
+}
+
 // newRig makes a rig that is not served yet.
 func newRig(f *fake, o Options) *rig {
 	r := &rig{fake: f, count: newCounted(), log: &logBuffer{}}
@@ -125,6 +144,7 @@ func newRig(f *fake, o Options) *rig {
 		o.Metrics = r.count.sessions()
 	}
 	o.Log = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	o.Limits = filled(o.Limits)
 	r.Server = newServer(f, o)
 	return r
 }

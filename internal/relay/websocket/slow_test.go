@@ -39,7 +39,7 @@ func (e *endless) Next(ctx context.Context, maxRows, maxBytes int) (rows []store
 	return rows, e.left == 0, nil
 }
 func (e *endless) More() bool     { return false }
-func (e *endless) Complete() bool { return true }
+func (e *endless) Complete() bool { return false }
 
 // A client that reads slowly but steadily gets 5,000 engrams of the largest
 // size in one REQ, and the relay holds no more than a page and the mark for it.
@@ -280,7 +280,7 @@ func TestTheVerifierTakesTurns(t *testing.T) {
 // One dispatcher serves all clients: compressing for each of them is left to
 // their own goroutines.
 func TestWhoeverQueuesAFrameDoesNotCompressIt(t *testing.T) {
-	r := start(t, &fake{}, Options{Compression: true})
+	r := start(t, &fake{}, Options{})
 	c := r.dial(t, func(d *websocket.Dialer) { d.EnableCompression = true })
 	conn := onlyConn(t, r.Server)
 	settled(t, conn)

@@ -368,7 +368,7 @@ func TestWhoHoldsMostGivesWay(t *testing.T) {
 // TestAnIdleReconciliationEnds: after a minute without a message, and not before.
 func TestAnIdleReconciliationEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lim := Limits{}.withDefaults()
+		lim := filled(Limits{})
 		r, c := startVirtual(t, lim)
 		r.fake.notes(10)
 		c.ws.SetReadDeadline(time.Time{})

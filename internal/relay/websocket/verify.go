@@ -4,7 +4,6 @@ import (
 	"runtime"
 	"sync"
 
-	"engramd/internal/protocol/wire"
 	"engramd/internal/relay/fairness"
 )
 
@@ -24,11 +23,11 @@ type verifier struct {
 // hashed.
 const checkCostBytes = 12 << 10
 
-func newVerifier(workers int, limits func() wire.Limits) *verifier {
+func newVerifier(workers int) *verifier {
 	v := &verifier{}
 	v.ready.L = &v.mu
 	for range workers {
-		go v.work(limits)
+		go v.work()
 	}
 	return v
 }
@@ -79,13 +78,13 @@ func (v *verifier) next() *job {
 	}
 }
 
-func (v *verifier) work(limits func() wire.Limits) {
+func (v *verifier) work() {
 	for j := v.next(); j != nil; j = v.next() {
 		j.owner.srv.metrics.QueueAdd(queueVerify, -1)
 		if j.work != nil {
 			j.work()
 		} else {
-			j.owner.check(j, limits())
+			j.owner.check(j)
 		}
 		runtime.Gosched() // there may be more of them than processors
 	}
@@ -100,11 +99,11 @@ func (v *verifier) close() {
 }
 
 // check runs in a worker. A panic is the connection's, not the pool's.
-func (c *conn) check(j *job, lim wire.Limits) {
+func (c *conn) check(j *job) {
 	defer wake(c.in.more)
 	defer c.rescue("verify")
 	if c.ctx.Err() == nil {
-		j.parse(lim, &c.srv.signatures)
+		j.parse(&c.srv.signatures)
 	}
 	j.parsed.Store(true)
 }

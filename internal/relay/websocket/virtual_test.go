@@ -63,7 +63,7 @@ func startVirtual(t *testing.T, lim Limits) (*rig, *client) {
 func TestIdleClientsArePinged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const rounds = 100
-		lim := Limits{}.withDefaults()
+		lim := filled(Limits{})
 		r, c := startVirtual(t, lim)
 		answer := c.ws.PingHandler()
 		pings, enough, since := 0, make(chan struct{}), time.Now()
@@ -89,7 +89,7 @@ func TestIdleClientsArePinged(t *testing.T) {
 // A client from which no byte comes is gone after the silence, and not before.
 func TestASilentClientIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lim := Limits{}.withDefaults()
+		lim := filled(Limits{})
 		r, c := startVirtual(t, lim)
 		c.ws.SetPingHandler(func(string) error { return nil })
 		c.ws.SetReadDeadline(time.Time{})

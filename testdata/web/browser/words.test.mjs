@@ -115,7 +115,7 @@ test('a relay that counts and shows nothing: the newest is not known', { timeout
 test('a relay that caps: cut', { timeout: 600_000 }, async t => {
   // engramd itself, asked for 500, gives 5 a page; and all are of one second, so that no
   // `until` comes past them.
-  const { page, owner, agent, app, relay } = await scene(t, plain(12), { args: ['--limits-max-limit', '5', '--limits-default-limit', '5'], oneSecond: true });
+  const { page, owner, agent, app, relay } = await scene(t, plain(12), { args: ['--limits-max-limit', '5'], oneSecond: true });
   await signIn(page, app, owner);
   const known = await headed(page, agent, 'cut');
   const text = await reasons(known);

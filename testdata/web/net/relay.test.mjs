@@ -249,7 +249,7 @@ test('more questions than a relay takes at once are asked in turn', { timeout: 6
 });
 
 test('a real relay that gives five at a time is read whole, but for a second with more', { timeout: 600_000 }, async t => {
-  const real = await startRelay(t, { args: ['--limits-max-limit', '5', '--limits-default-limit', '5'] });
+  const real = await startRelay(t, { args: ['--limits-max-limit', '5'] });
   const relay = connect(t, real.url);
   const put = async (d, at) => assert.equal((await relay.publish(finalizeEvent({ kind: 30078, created_at: at, tags: [['d', d]], content: '' }, secret))).ok, true);
   const at = Math.floor(Date.now() / 1000) - 1000;

@@ -143,7 +143,7 @@ func TestReachable(t *testing.T) {
 // TestErrorsArePrintedLineByLine: joined errors each get the command's name.
 func TestErrorsArePrintedLineByLine(t *testing.T) {
 	var stderr bytes.Buffer
-	m := &Main{Args: []string{"serve", "--listen", "x", "--limits-filters", "0"}, Stderr: &stderr}
+	m := &Main{Args: []string{"serve", "--listen", "x", "--limits-subscriptions", "0"}, Stderr: &stderr}
 	if code := m.Main(t.Context()); code != exitUsage {
 		t.Errorf("exit code %d", code)
 	}

@@ -53,6 +53,9 @@ func (c *configCommand) Run(context.Context) error {
 	if err := wiring.Serves(cfg); err != nil {
 		return err
 	}
+	for _, i := range cfg.Ignored() {
+		fmt.Fprintf(c.Stderr, "engramd config: %v\n", i)
+	}
 	if c.file != "" {
 		_, err := fmt.Fprintf(c.Stdout, "%s: ok\n", c.file)
 		return err

@@ -120,7 +120,7 @@ func openAlone(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) {
 		return nil, err
 	}
 	return sqlite.Open(ctx, sqlite.Options{
-		Options: engine.Options{Path: engine.File(cfg.Data), MaxBatch: max(cfg.Store.MaxBatch, importBatch)},
+		Options: engine.Options{Path: engine.File(cfg.Data), MaxBatch: importBatch},
 		Table:   table, Live: wiring.StoreLive(cfg),
 	})
 }

@@ -95,7 +95,7 @@ func (f Following) Follower(number int, s replica.Spec) (*replica.Follower, erro
 
 // SourceFilter reads a filter of the configuration.
 func SourceFilter(text string) (nostr.Filter, error) {
-	f, err := wire.ParseFilter([]byte(cmp.Or(text, "{}")), wire.Limits{FilterValues: 2000, Filters: 1})
+	f, err := wire.ParseFilter([]byte(cmp.Or(text, "{}")), wire.Limits{FilterValues: config.FilterValues, Filters: 1})
 	if err == nil && (f.Search != "" || f.Limit != 0 || f.LimitZero) {
 		err = errors.New("search and limit have no meaning here")
 	}

@@ -99,11 +99,9 @@ func PolicyOptions(cfg *config.Config, names relay.Names, approved func(ctx cont
 	return policy.Options{
 		Authors: cfg.Write.Authors, Owners: cfg.Write.Owners, Kinds: cfg.Write.Kinds,
 		BannedAuthors: cfg.Write.BanAuthors, BannedKinds: cfg.Write.BanKinds,
-		MaxTags: cfg.Limits.EventTags, Future: cfg.Limits.Future,
+		MaxTags: config.EventTags, Future: cfg.Limits.Future,
 		Rates: policy.Rates{
-			Key:   fairness.Rate{PerSecond: cfg.Limits.EventsPerKey, Burst: cfg.Limits.EventsPerKeyBurst},
-			Share: fairness.Rate{PerSecond: cfg.Limits.EventsPerAddress, Burst: cfg.Limits.EventsPerAddressBurst},
-			Rows:  fairness.Rate{PerSecond: cfg.Limits.IndexRows, Burst: cfg.Limits.IndexRowsBurst},
+			Key: fairness.Rate(cfg.Limits.EventsPerKey), Share: fairness.Rate(cfg.Limits.EventsPerAddress), Rows: fairness.Rate(config.IndexRows),
 		},
 		RelayNames: names,
 		Reader:     relay.ReaderFrom, Attested: relay.AttestationsFrom, Approved: approved,

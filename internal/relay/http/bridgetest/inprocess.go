@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"engramd/internal/relay"
+	"engramd/internal/relay/config"
 	"engramd/internal/relay/gate"
 	relayhttp "engramd/internal/relay/http"
 	"engramd/internal/relay/store/sqlite"
@@ -73,7 +74,7 @@ func Prepare(t testing.TB) *Server {
 // may be nil; it is given what a request meets before the relay does.
 func (s *Server) Serve(t testing.TB, o relayhttp.Options, change func(http.Handler) http.Handler) {
 	t.Helper()
-	socket := websocket.New(s.Relay, websocket.Options{EOSEHints: true})
+	socket := websocket.New(s.Relay, websocket.Options{Limits: config.Default().Bounds()})
 	o.Relay, o.Socket, o.URLs, o.Backend, o.Names = s.Relay, socket, []string{s.URL}, relayhttp.Over(s.Relay), s.Relay.Names()
 	handler := relayhttp.New(o)
 	server := relayhttp.NewServer(handler, patience, slog.New(slog.DiscardHandler))
