@@ -8,10 +8,11 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/gate/oracle"
+	"engramd/internal/relay/http"
+	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/nip01"
 )
 
@@ -25,7 +26,8 @@ const (
 // TestGateSyncBound asks for a reconciliation of every filter shape of the
 // table as every reader, where few events are allowed in one. Only visible
 // events count: hidden ones neither exceed the bound nor change the answer
-// above it. The options take turns: see gateShares.
+// above it. The relay runs in this process, under bounds that no memory is small
+// enough for. The options take turns: see gateShares.
 func TestGateSyncBound(t *testing.T) { gateSyncBoundOf(t, gateTableOptions()) }
 
 func gateSyncBoundOf(t *testing.T, options []oracle.Options) {
@@ -33,18 +35,19 @@ func gateSyncBoundOf(t *testing.T, options []oracle.Options) {
 	for turn, o := range options {
 		name := fmt.Sprintf("wildcard=%s,ids=%s,contracts=%s,rules=%d,replicas=%d,auth=%v", o.Wildcard, o.IDs, o.Contracts, len(o.Rules), len(o.Replicas), o.AuthRequired)
 		t.Run(name, func(t *testing.T) {
-			g := gateRun{build: rig.Plain, options: o, events: gateTableEvents(), shares: gateTableShares(o, first+turn)}
+			g := gateRun{options: o, events: gateTableEvents(), shares: gateTableShares(o, first+turn)}
 			for _, r := range gateTableReaders() {
 				g.asks = append(g.asks, gateTableAsks(r, g.events, len(o.Rules) > 0))
 			}
 			g.options = oracle.Judge(o, g.events)
-			relay := relaytest.Start(t, relaytest.Options{Build: g.build, Env: append(gateEnv(o),
-				fmt.Sprint("ENGRAMD_SYNC_EVENTS=", gateSyncBound), fmt.Sprint("ENGRAMD_SYNC_REPLICA_EVENTS=", gateReplicaBound))})
-			g.publish(t, rig.Dial(t, relay))
+			relay := bridgetest.Prepare(t, gate.Options{Wildcard: o.Wildcard, IDs: o.IDs, Contracts: o.Contracts, Rules: o.Rules, Replicas: o.Replicas, AuthRequired: o.AuthRequired})
+			relay.Limits.Sync.Items, relay.Limits.Sync.ReplicaItems = gateSyncBound, gateReplicaBound
+			relay.Serve(t, relayhttp.Options{}, nil)
+			g.publish(t, rig.DialAt(t, relay.URL))
 			shown := oracle.Left(oracle.Heads(g.events), g.events)
 			var seen gateBounded
 			for i, r := range gateTableReaders() {
-				conn := &gateConn{Peer: rig.Dial(t, relay, r.keys...), gateReader: r, marker: "none"}
+				conn := &gateConn{Peer: rig.DialAt(t, relay.URL, r.keys...), gateReader: r, marker: "none"}
 				asks := g.asksOn(gate.SurfaceSync, i)
 				answers, err := askSync(conn, gate.SurfaceSync, asks)
 				if err != nil {

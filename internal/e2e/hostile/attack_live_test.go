@@ -241,8 +241,7 @@ func p99(sorted []time.Duration) time.Duration { return sorted[len(sorted)*99/10
 func TestAttack_ShortOfMemory(t *testing.T) {
 	const limit = 160 << 20
 	relay := relaytest.Start(t, relaytest.Options{Build: rig.Plain, Env: []string{
-		apart, rig.Exclude, fmt.Sprintf("ENGRAMD_LIMITS_MEMORY=%d", limit), "ENGRAMD_LIMITS_LIVE_BYTES=1GiB",
-		"ENGRAMD_LIMITS_LIVE_BYTES_PER_SHARE=1GiB", "ENGRAMD_LIMITS_LIVE_BYTES_TOTAL=1GiB",
+		apart, rig.Exclude, fmt.Sprintf("GOMEMLIMIT=%d", limit), "ENGRAMD_LIMITS_MEMORY=8GiB",
 	}})
 	memory := relay.WatchMemory()
 	closed := ""

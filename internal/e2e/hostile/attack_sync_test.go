@@ -16,6 +16,7 @@ import (
 
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
+	"engramd/internal/relay/config"
 )
 
 const openAll = `["NEG-OPEN","%d",{"kinds":[1]},"6100000200"]`
@@ -102,7 +103,7 @@ func besideReconcilers(t *testing.T) (alone, beside time.Duration) {
 	const conns, addresses, events = 500, 20, 40_000
 	const most = 512 << 20 // 64 MiB of sets and 64 of messages, as much again twice as garbage, and the relay's own
 	relay := relaytest.Start(t, relaytest.Options{Build: rig.Plain, Data: manyEvents(t, events), Env: []string{
-		apart, rig.Exclude, "ENGRAMD_SYNC_BYTES_TOTAL=64MiB", "ENGRAMD_SYNC_BYTES_PER_SHARE=8MiB", "ENGRAMD_TIMEOUTS_WRITE_STALL=2s"}})
+		apart, rig.Exclude, "ENGRAMD_LIMITS_MEMORY=256MiB", "GOMEMLIMIT=off"}})
 	memory := relay.WatchMemory()
 	victim := dialAt(t, relay, "127.0.9.200")
 	me, owner, clock := relaytest.NewKey(7700), relaytest.Owner(), rig.Now()-100_000
@@ -158,7 +159,7 @@ func besideReconcilers(t *testing.T) (alone, beside time.Duration) {
 	for range conns / 5 { // those that open theirs and then stay silent
 		<-begun
 	}
-	attacked := probe(3 * siegeTime()) // longer than a write may stall
+	attacked := probe(config.Default().Bounds().Stall + siegeTime()) // longer than a write may stall
 	close(stop)
 	all.Wait()
 	after := probe(time.Second)

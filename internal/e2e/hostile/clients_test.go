@@ -15,6 +15,7 @@ import (
 
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
+	"engramd/internal/relay/config"
 )
 
 // again dials until the relay has taken the handshake: its time for that is short
@@ -153,7 +154,7 @@ func dribble(conn net.Conn, stop <-chan struct{}, n int64) error {
 	if err == nil {
 		err = readUntil(conn, stop, "\r\n\r\n") // nothing may be sent before the answer
 	}
-	if err != nil && time.Since(began) >= handshakeTime {
+	if err != nil && time.Since(began) >= config.HandshakeTime {
 		return nil // on a machine that is this busy, the relay may cut it off
 	}
 	if err != nil {

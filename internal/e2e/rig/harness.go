@@ -55,6 +55,21 @@ func Dial(t *testing.T, c *relaytest.Child, keys ...relaytest.Key) *Peer {
 	if err != nil {
 		t.Fatalf("dial: %v\n%s", err, c.Log.Text())
 	}
+	return peer(t, cl, keys)
+}
+
+// DialAt connects a peer to a relay of whatever process, and proves the keys.
+func DialAt(t *testing.T, url string, keys ...relaytest.Key) *Peer {
+	t.Helper()
+	cl, err := relaytest.Dial(url)
+	if err != nil {
+		t.Fatalf("dial: %v", err)
+	}
+	return peer(t, cl, keys)
+}
+
+func peer(t *testing.T, cl *relaytest.Client, keys []relaytest.Key) *Peer {
+	t.Helper()
 	t.Cleanup(cl.Close)
 	p := &Peer{Client: cl, T: t}
 	for _, k := range keys {

@@ -142,7 +142,7 @@ func TestGoldenDocs(t *testing.T) {
 
 func TestHelpNamesEveryOption(t *testing.T) {
 	var b bytes.Buffer
-	WriteHelp(&b)
+	WriteHelp(&b, []string{""})
 	for _, o := range Options() {
 		if !strings.Contains(b.String(), "--"+o.Flag()+" ") || !strings.Contains(b.String(), o.Env()) {
 			t.Errorf("help lacks %s", o.Key)

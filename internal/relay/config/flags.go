@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -14,7 +15,7 @@ type Flags struct {
 	texts map[string][]string
 }
 
-// Register defines --config and a flag for every option on fs.
+// Register defines --config and a flag for every option on fs, removed ones too.
 func Register(fs *flag.FlagSet) *Flags {
 	f := &Flags{texts: map[string][]string{}}
 	fs.StringVar(&f.File, "config", "", "TOML configuration `FILE`")
@@ -37,10 +38,16 @@ func Register(fs *flag.FlagSet) *Flags {
 	return f
 }
 
-// WriteHelp lists the options with type, default and environment variable.
-func WriteHelp(w io.Writer) {
-	opts := Options()
+// WriteHelp lists the options that are asked for, by key or section, with type,
+// default and environment variable. "" asks for all.
+func WriteHelp(w io.Writer, asked []string) {
+	opts := slices.DeleteFunc(Options(), func(o Option) bool {
+		return !slices.ContainsFunc(asked, func(a string) bool { return a == "" || a == o.Key || a == o.section() })
+	})
 	for _, s := range sections() {
+		if !slices.ContainsFunc(opts, func(o Option) bool { return o.section() == s.name }) {
+			continue
+		}
 		title := s.name
 		if title == "" {
 			title = "general"

@@ -2,6 +2,7 @@ package relayhttp
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"html/template"
 	"log/slog"

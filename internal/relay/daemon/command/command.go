@@ -100,7 +100,7 @@ func (b *base) oneOf(args []string, otherwise string, verbs ...string) ([]string
 // parse reads the command line; a UsageError exits with 2.
 func (m *Main) parse(d description, args []string) (err error) {
 	b := d.command.self()
-	b.Main, b.options = m, newOptions(d.name, d.options)
+	b.Main, b.options = m, newOptions(d.name, d.options != nil)
 	if args, err = d.command.pick(args); err != nil {
 		return wiring.Usage(err)
 	}
@@ -116,30 +116,41 @@ func (m *Main) parse(d description, args []string) (err error) {
 // description is what `engramd help` says of a subcommand.
 type description struct {
 	name, args, summary string
-	options             bool // takes the daemon's options
+	options             []string // that it reads, by section or key; nil where it has no configuration
 	command             command
 	more                string // its commands and flags
 }
 
+// What commands read of the configuration: to open the database beside the relay,
+// to write to it in the relay's place, and to judge events as the relay does.
+var (
+	everything = []string{""}
+	reading    = []string{"data", "gate", "read"}
+	writing    = append([]string{"history", "store", "contracts", "cluster.enabled", "relay_key", "limits.author_bytes", "limits.author_events", "limits.query_timeout"}, reading...)
+	judging    = append([]string{"listen", "public_url", "write", "admin", "limits"}, writing...)
+	snapping   = append([]string{"snapshot", "restore_allow", "events"}, judging...)
+	clustering = append([]string{"cluster", "public_url", "write", "limits.future", "retention"}, writing...)
+)
+
 func descriptions() []description {
 	return []description{
-		{"serve", "[OPTIONS]", "run the relay", true, new(serveCommand), ""},
-		{"import", "[OPTIONS] [--replace] [FILE|-]", "store events from JSON lines, through the running relay if there is one; --replace makes the heads of their agents those of the file", true, new(importCommand), ""},
-		{"export", "[OPTIONS] [--history] [--filter JSON]…", "print all events, or those that a filter matches, as JSON lines, gated ones too", true, new(exportCommand), ""},
-		{"sync", "[OPTIONS] [--key-file FILE] [--filter JSON] [--json] URL", "fetch once what another relay has and this one has not, through the running relay if there is one", true, new(syncCommand), syncUsage},
-		{"delete", "[OPTIONS] --filter JSON… [--yes]", "count what filters match, and with --yes remove it for good, through the running relay if there is one", true, new(deleteCommand), ""},
-		{"backup", "[OPTIONS] FILE", "copy the database while the relay runs, and verify the copy", true, new(backupCommand), ""},
-		{"check", "[OPTIONS]", "check the database and say what to do", true, new(checkCommand), ""},
-		{"snapshot", "[COMMAND] [OPTIONS]", "keep an agent's memory as of one instant, verify it, and go back to it", true, new(snapshotCommand), ""},
-		{"relay-key", "[COMMAND] [OPTIONS]", "show, change and revoke the relay's identity key", true, new(relayKeyCommand), relayKeyUsage},
-		{"cluster", "COMMAND [OPTIONS]", "run several relays over one log: the first node, further ones, what they share", true, new(clusterCommand), clusterUsage},
-		{"master-key", "rotate [OPTIONS]", "change the master key of contract memory and seal everything anew", true, new(masterKeyCommand), masterKeyUsage},
-		{"outbox", "[ls | drop --relay URL] [OPTIONS]", "show what waits for further relays, and give it up", true, new(outboxCommand), outboxUsage},
-		{"status", "[OPTIONS] [--json] [--top N]", "say who is connected to the running relay, what is slow and how full it is", true, new(statusCommand), ""},
-		{"audit", "[OPTIONS] [--json] [--since TIME] [--limit N]", "print who called the management API, and what became of it", true, new(auditCommand), ""},
-		{"config", "[OPTIONS] [--check FILE | --defaults]", "print the configuration in force, or check a file", true, new(configCommand), ""},
-		{"healthcheck", "[OPTIONS]", "ask the running relay whether it is ready", true, new(healthcheckCommand), ""},
-		{"version", "", "print version and build", false, new(versionCommand), ""},
+		{"serve", "[OPTIONS]", "run the relay", everything, new(serveCommand), ""},
+		{"import", "[OPTIONS] [--replace] [FILE|-]", "store events from JSON lines, through the running relay if there is one; --replace makes the heads of their agents those of the file", snapping, new(importCommand), ""},
+		{"export", "[OPTIONS] [--history] [--filter JSON]…", "print all events, or those that a filter matches, as JSON lines, gated ones too", reading, new(exportCommand), ""},
+		{"sync", "[OPTIONS] [--key-file FILE] [--filter JSON] [--json] URL", "fetch once what another relay has and this one has not, through the running relay if there is one", judging, new(syncCommand), syncUsage},
+		{"delete", "[OPTIONS] --filter JSON… [--yes]", "count what filters match, and with --yes remove it for good, through the running relay if there is one", writing, new(deleteCommand), ""},
+		{"backup", "[OPTIONS] FILE", "copy the database while the relay runs, and verify the copy", append([]string{"relay_key", "contracts.master_key"}, reading...), new(backupCommand), ""},
+		{"check", "[OPTIONS]", "check the database and say what to do", writing, new(checkCommand), ""},
+		{"snapshot", "[COMMAND] [OPTIONS]", "keep an agent's memory as of one instant, verify it, and go back to it", snapping, new(snapshotCommand), ""},
+		{"relay-key", "[COMMAND] [OPTIONS]", "show, change and revoke the relay's identity key", writing, new(relayKeyCommand), relayKeyUsage},
+		{"cluster", "COMMAND [OPTIONS]", "run several relays over one log: the first node, further ones, what they share", clustering, new(clusterCommand), clusterUsage},
+		{"master-key", "rotate [OPTIONS]", "change the master key of contract memory and seal everything anew", writing, new(masterKeyCommand), masterKeyUsage},
+		{"outbox", "[ls | drop --relay URL] [OPTIONS]", "show what waits for further relays, and give it up", writing, new(outboxCommand), outboxUsage},
+		{"status", "[OPTIONS] [--json] [--top N]", "say who is connected to the running relay, what is slow and how full it is", []string{"data"}, new(statusCommand), ""},
+		{"audit", "[OPTIONS] [--json] [--since TIME] [--limit N]", "print who called the management API, and what became of it", reading, new(auditCommand), ""},
+		{"config", "[OPTIONS] [--check FILE | --defaults]", "print the configuration in force, or check a file", everything, new(configCommand), ""},
+		{"healthcheck", "[OPTIONS]", "ask the running relay whether it is ready", []string{"listen"}, new(healthcheckCommand), ""},
+		{"version", "", "print version and build", nil, new(versionCommand), ""},
 	}
 }
 
@@ -222,15 +233,15 @@ func (m *Main) usage(w io.Writer) {
 func (m *Main) commandUsage(w io.Writer, d description) {
 	fmt.Fprintf(w, "usage: engramd %s %s\n\n%s.\n", d.name, d.args, strings.ToUpper(d.summary[:1])+d.summary[1:])
 	fmt.Fprint(w, d.more)
-	if !d.options {
+	if d.options == nil {
 		return
 	}
 	fmt.Fprint(w, "\nOptions; each is also an environment variable and a key of the file that --config names:\n")
-	config.WriteHelp(w)
+	config.WriteHelp(w, d.options)
 }
 
 // options are the flags of a command; flags is nil for one without a
-// configuration.
+// configuration. Its help lists those that it reads.
 type options struct {
 	fs    *flag.FlagSet
 	flags *config.Flags

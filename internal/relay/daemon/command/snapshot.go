@@ -77,7 +77,7 @@ func (c *snapshotCommand) help(w io.Writer) {
 			fmt.Fprintf(w, "  --%s\n        %s\n", strings.TrimSpace(f.Name+" "+value), usage)
 		})
 	}
-	fmt.Fprint(w, "\nThe relay's options, such as --data, --config and --snapshot-root, are taken too: engramd serve --help.\n")
+	fmt.Fprint(w, "\nThe relay's options, such as --data, --config and --snapshot-root, are taken too: engramd import --help.\n")
 }
 
 func (c *snapshotCommand) pick(args []string) ([]string, error) {

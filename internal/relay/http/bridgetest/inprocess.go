@@ -29,6 +29,8 @@ type Server struct {
 	Relay *relay.Relay
 	Store *sqlite.Store
 
+	Limits config.Bounds // of its sessions; what Serve finds holds
+
 	listener net.Listener
 }
 
@@ -41,9 +43,10 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// Prepare makes a relay over a new store and takes a port for it, which Serve
+// Prepare makes a relay over a new store, under gate options if they are given, and
+// takes a port for it, which Serve
 // serves.
-func Prepare(t testing.TB) *Server {
+func Prepare(t testing.TB, rules ...gate.Options) *Server {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -53,7 +56,7 @@ func Prepare(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := storetest.MustTable(t, gate.Options{})
+	table := storetest.MustTable(t, append(rules, gate.Options{})[0])
 	rel, err := relay.New(relay.Config{Names: names, Info: relay.Info{Further: []int{77}}}, table)
 	if err != nil {
 		t.Fatal(err)
@@ -67,14 +70,14 @@ func Prepare(t testing.TB) *Server {
 	if err := rel.Attach(s); err != nil {
 		t.Fatal(err)
 	}
-	return &Server{URL: "ws://" + l.Addr().String(), Relay: rel, Store: s, listener: l}
+	return &Server{URL: "ws://" + l.Addr().String(), Relay: rel, Store: s, Limits: config.Default().Bounds(), listener: l}
 }
 
 // Serve serves until the test ends, with what o adds to the relay itself. change
 // may be nil; it is given what a request meets before the relay does.
 func (s *Server) Serve(t testing.TB, o relayhttp.Options, change func(http.Handler) http.Handler) {
 	t.Helper()
-	socket := websocket.New(s.Relay, websocket.Options{Limits: config.Default().Bounds()})
+	socket := websocket.New(s.Relay, websocket.Options{Limits: s.Limits, Replica: func(r gate.Reader) bool { return s.Relay.Table().Replicates(r) }})
 	o.Relay, o.Socket, o.URLs, o.Backend, o.Names = s.Relay, socket, []string{s.URL}, relayhttp.Over(s.Relay), s.Relay.Names()
 	handler := relayhttp.New(o)
 	server := relayhttp.NewServer(handler, patience, slog.New(slog.DiscardHandler))
