@@ -10,6 +10,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -18,6 +19,7 @@ import (
 	"net/http"
 	"path"
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -27,7 +29,7 @@ var dist embed.FS
 // Names of what is not a part of the page with a hash in its name.
 const (
 	indexName  = "index.html" // the page, at the folder itself
-	wholeName  = "page.html"  // the page in one file; it is not served
+	wholeName  = "page.json"  // of what the page in one file is made; it is not served
 	relaysName = "relay.json"
 )
 
@@ -87,8 +89,36 @@ func (p *Page) add(name string, body []byte) {
 	p.files[name] = file{name, body, `"` + hex.EncodeToString(sum[:16]) + `"`}
 }
 
-// Whole returns the page in one file.
-func Whole() []byte { return read(wholeName) }
+// piece is a part of the page in one file: a text, or a span of another file, in
+// bytes.
+type piece struct {
+	Text, File string
+	From, To   int  // To 0: to its end
+	Quoted     bool // as a string of JavaScript
+}
+
+var quote = strings.NewReplacer(`\`, `\\`, "'", `\'`, "\n", `\n`)
+
+// Whole returns the page in one file, put together of what is served.
+func Whole() []byte {
+	var pieces []piece
+	if err := json.Unmarshal(read(wholeName), &pieces); err != nil {
+		panic(err) // it is part of the program, and tested
+	}
+	var out bytes.Buffer
+	for _, p := range pieces {
+		text := p.Text
+		if p.File != "" {
+			body := read(p.File)
+			text = string(body[p.From:cmp.Or(p.To, len(body))])
+		}
+		if p.Quoted {
+			text = quote.Replace(text)
+		}
+		out.WriteString(text)
+	}
+	return out.Bytes()
+}
 
 // Sum returns the SHA-256 of the page in one file, 64 hex digits.
 func Sum() string {

@@ -117,7 +117,7 @@ func TestMoved(t *testing.T) {
 // TestNothingElseIsServed: names are looked up among the files of the page, so
 // none leads out of its folder.
 func TestNothingElseIsServed(t *testing.T) {
-	for _, name := range []string{"index.html", "page.html", "/", "..", "../web.go", "dist/index.html", "/index.html", "./index.html", `..\web.go`, "src/app.mjs", "%2e%2e/web.go", ".gitattributes", "relay.json/", "relay.json\x00"} {
+	for _, name := range []string{"index.html", "page.html", "page.json", "/", "..", "../web.go", "dist/index.html", "/index.html", "./index.html", `..\web.go`, "src/app.mjs", "%2e%2e/web.go", ".gitattributes", "relay.json/", "relay.json\x00"} {
 		if w := ask("GET", name); w.Code != 404 {
 			t.Errorf("%q: %d", name, w.Code)
 		}

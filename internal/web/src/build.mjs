@@ -1,6 +1,7 @@
 // Builds the owner's page into ../dist: files with the hash of their content in
-// the name, for a server, and page.html, all of it in one file, to be opened from
-// disk. The same sources give the same bytes: `make web-same` compares.
+// the name, for a server, and page.json, from which the programs put page.html
+// together, all of it in one file, to be opened from disk. The same sources give the
+// same bytes: `make web-same` compares.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -111,8 +112,46 @@ for (const input of metas.flatMap((meta) => Object.keys(meta.inputs))) {
   if (input.includes('/nostr-tools/') && !wanted.includes(input)) throw new Error(`${input} is in the page`);
 }
 
+/**
+ * What stands before and after a part of a text.
+ * @param {string} text @param {string} part
+ * @returns {[string, string]}
+ */
+function around(text, part) {
+  const at = text.indexOf(part);
+  if (at < 0) throw new Error('a part of page.html is not in it');
+  return [text.slice(0, at), text.slice(at + part.length)];
+}
+
+/** A text as the string that esbuild makes of it. */
+const quoted = (/** @type {string} */ text) => text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n');
+
+/**
+ * The one file as texts and spans, in bytes, of the files that are served.
+ * @param {string} html
+ */
+function pieces(html) {
+  let [first, last] = [0, 0];
+  while (served.text[first] === whole.text[first]) first++;
+  while (served.text.at(-1 - last) === whole.text.at(-1 - last)) last++;
+  const size = Buffer.byteLength(served.text);
+  const to = Buffer.byteLength(served.text.slice(0, first));
+  const from = size - Buffer.byteLength(served.text.slice(-last));
+  const [head, rest] = around(html, sheet.text);
+  const [between, behind] = around(rest, whole.text);
+  const [tail, end] = around(behind, notices);
+  const [before, after] = around(whole.text.slice(first, -last), quoted(worker.text));
+  return [
+    { text: head }, { file: styleName }, { text: between },
+    { file: appName, to }, { text: before }, { file: workerName, quoted: true }, { text: after }, { file: appName, from },
+    { text: tail }, { file: 'licences.txt' }, { text: end },
+  ];
+}
+
 /** @param {string} bytes */
 const integrity = (bytes) => `integrity="sha384-${digest('sha384', bytes)}"`;
+
+const html = single(whole.text, sheet.text, notices);
 
 /** @type {Record<string, string>} */
 const files = {
@@ -127,11 +166,11 @@ const files = {
     style: `<link rel="stylesheet" href="${styleName}" ${integrity(sheet.text)}>`,
     script: `<script type="module" src="${appName}" ${integrity(served.text)}></script>`,
   }),
-  'page.html': single(whole.text, sheet.text, notices),
+  'page.json': `${JSON.stringify(pieces(html), null, 1)}\n`,
 };
 mkdirSync(out, { recursive: true });
 for (const old of readdirSync(out)) if (!(old in files)) rmSync(join(out, old));
-for (const name of Object.keys(files).sort()) {
-  writeFileSync(join(out, name), files[name]);
-  console.log(`${createHash('sha256').update(files[name]).digest('hex')}  ${name}  ${Buffer.byteLength(files[name])} B`);
+for (const name of Object.keys(files)) writeFileSync(join(out, name), files[name]);
+for (const [name, text] of Object.entries({ ...files, 'page.html': html }).sort()) {
+  console.log(`${createHash('sha256').update(text).digest('hex')}  ${name}  ${Buffer.byteLength(text)} B`);
 }
