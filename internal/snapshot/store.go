@@ -249,10 +249,8 @@ func (s *Store) elsewhere(id string) (Place, bool) {
 		if err != nil {
 			continue
 		}
-		for _, encrypted := range []bool{false, true} {
-			if _, err := os.Lstat(filepath.Join(dir, bundle.FileName(id, encrypted))); err == nil {
-				return p, true
-			}
+		if _, there := bundle.In(dir, id); there {
+			return p, true
 		}
 	}
 	return Place{}, false

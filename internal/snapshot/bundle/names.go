@@ -3,6 +3,8 @@ package bundle
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -85,6 +87,18 @@ func FileName(id string, encrypted bool) string {
 		return id + Extension + AgeExtension
 	}
 	return id + Extension
+}
+
+// In returns the path of a bundle in a folder; false if there is nothing of its
+// names.
+func In(dir, id string) (path string, found bool) {
+	for _, encrypted := range []bool{false, true} {
+		path = filepath.Join(dir, FileName(id, encrypted))
+		if _, err := os.Lstat(path); err == nil {
+			return path, true
+		}
+	}
+	return "", false
 }
 
 // TimeOf returns the time that an id says; zero for what is no id.

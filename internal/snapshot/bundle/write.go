@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -87,10 +86,8 @@ func Write(ctx context.Context, dir string, src Source, o Options) (*Written, er
 		Manifest:  w.manifest,
 	}
 	out.Path = filepath.Join(dir, FileName(out.ID, out.Encrypted))
-	for _, encrypted := range []bool{false, true} {
-		if _, err := os.Lstat(filepath.Join(dir, FileName(out.ID, encrypted))); err == nil {
-			return nil, fmt.Errorf("snapshot %s: %w", out.ID, fs.ErrExist)
-		}
+	if _, there := In(dir, out.ID); there {
+		return nil, fmt.Errorf("snapshot %s: %w", out.ID, fs.ErrExist)
 	}
 	if err := w.pack(ctx, out, manifestJSON); err != nil {
 		return nil, err
