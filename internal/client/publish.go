@@ -100,8 +100,7 @@ func (c *Client) PublishTo(ctx context.Context, t Target, ev *nostr.Event, start
 
 // publishError returns nil if some relay has the event.
 func publishError(all []PublishStatus) error {
-	order := make([]string, 0, len(all))
-	errs := make(map[string]error, len(all))
+	var failed []RelayStatus
 	superseded, refused, auth := false, 0, 0
 	for _, s := range all {
 		if s.Accepted {
@@ -114,18 +113,17 @@ func publishError(all []PublishStatus) error {
 		case errors.Is(s.Err, ErrRefused):
 			refused++
 		}
-		order = append(order, s.URL)
-		errs[s.URL] = s.Err
+		failed = append(failed, RelayStatus{URL: s.URL, Err: s.Err})
 	}
 	switch {
 	case superseded:
 		return &ConflictError{Reason: "a newer version is stored"}
 	case len(all) > 0 && auth == len(all):
-		return joined(ErrAuth, order, errs)
+		return joined(ErrAuth, failed)
 	case len(all) > 0 && auth+refused == len(all):
-		return joined(ErrRefused, order, errs)
+		return joined(ErrRefused, failed)
 	}
-	return joined(ErrNoRelay, order, errs)
+	return joined(ErrNoRelay, failed)
 }
 
 // TimedOut returns the relays that let a question time out.

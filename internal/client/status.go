@@ -116,34 +116,27 @@ func Rejected(relays []RelayStatus) (n int) {
 // Failures joins what went wrong at each relay into one error around the
 // sentinel. It is ErrAuth too if every relay refused us.
 func Failures(sentinel error, relays []RelayStatus) error {
-	errs := make(map[string]error, len(relays))
-	order := make([]string, 0, len(relays))
+	var failed []RelayStatus // one for each relay
 	for _, r := range relays {
-		err := r.Err
 		if !r.Failed() && !r.Complete {
-			err = errors.New("its answer may be incomplete")
+			r.Err = errors.New("its answer may be incomplete")
 		}
-		if err == nil {
-			continue
-		}
-		if errs[r.URL] == nil {
-			order = append(order, r.URL) // one line for each relay
-			errs[r.URL] = err
+		if r.Err != nil && !slices.ContainsFunc(failed, func(f RelayStatus) bool { return f.URL == r.URL }) {
+			failed = append(failed, r)
 		}
 	}
-	return joined(sentinel, order, errs)
+	return joined(sentinel, failed)
 }
 
-func joined(sentinel error, order []string, errs map[string]error) error {
-	if len(order) == 0 {
+func joined(sentinel error, failed []RelayStatus) error {
+	if len(failed) == 0 {
 		return sentinel
 	}
 	e := &relayErrors{sentinel: sentinel, auth: true}
-	parts := make([]string, 0, len(order))
-	for _, url := range order {
-		parts = append(parts, fmt.Sprintf("%s: %v", Printable(url), errs[url]))
-		e.auth = e.auth && errors.Is(errs[url], ErrAuth)
-		e.causes = append(e.causes, errs[url])
+	parts := make([]string, 0, len(failed))
+	for _, r := range failed {
+		parts = append(parts, fmt.Sprintf("%s: %v", Printable(r.URL), r.Err))
+		e.auth = e.auth && errors.Is(r.Err, ErrAuth)
 	}
 	e.text = fmt.Sprintf("%v: %s", sentinel, strings.Join(parts, "; "))
 	return e
@@ -156,7 +149,6 @@ type relayErrors struct {
 	sentinel error
 	text     string
 	auth     bool
-	causes   []error
 }
 
 func (e *relayErrors) Error() string { return e.text }

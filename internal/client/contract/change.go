@@ -45,19 +45,24 @@ func refusedEvent(err error, published []client.PublishStatus) error {
 // not lead, or that somebody else was faster; ErrAuth that it is not this key's
 // move.
 func (cs *Contracts) Move(ctx context.Context, id, with, to, note string, event *nostr.Event) (Contract, client.Status, error) {
+	return cs.move(ctx, id, with, to, note, event, false)
+}
+
+// move is Move, or Decide for others than the parties.
+func (cs *Contracts) move(ctx context.Context, id, with, to, note string, event *nostr.Event, others bool) (Contract, client.Status, error) {
 	ctx, cancel := cs.c.Operation(ctx)
 	defer cancel()
 	if !validStatus(to) {
 		return Contract{}, client.Status{}, fmt.Errorf("%w: status: %q is none of %v", client.ErrInvalid, client.Printable(to), niptemp.Statuses())
-	}
-	if s, err := known(ctx, cs); err != nil {
-		return Contract{}, s, err
 	}
 	t, status, err := cs.thread(ctx, id, with)
 	if err != nil {
 		return Contract{}, status, err
 	}
 	c := t.Contract
+	if others && c.party(cs.PubKey()) {
+		return c, status, fmt.Errorf("%w: a party does not decide; contract move is its own word", client.ErrAuth)
+	}
 	accepts := c.Worker.PubKey == "" && to == string(niptemp.Accepted)
 	ev := event
 	switch {
@@ -102,16 +107,7 @@ func (cs *Contracts) Move(ctx context.Context, id, with, to, note string, event 
 // or the operator of a relay. A party is ErrAuth: it moves the contract by its
 // own word.
 func (cs *Contracts) Decide(ctx context.Context, id, with, to, note string, event *nostr.Event) (Contract, client.Status, error) {
-	ctx, cancel := cs.c.Operation(ctx)
-	defer cancel()
-	t, status, err := cs.thread(ctx, id, with)
-	if err != nil {
-		return Contract{}, status, err
-	}
-	if t.Contract.party(cs.PubKey()) {
-		return t.Contract, status, fmt.Errorf("%w: a party does not decide; contract move is its own word", client.ErrAuth)
-	}
-	return cs.Move(ctx, id, with, to, note, event)
+	return cs.move(ctx, id, with, to, note, event, true)
 }
 
 func relayAt(at string) client.Target { return client.TargetsOf([]string{at})[0] }
@@ -186,9 +182,6 @@ func (cs *Contracts) Say(ctx context.Context, id, with string, s Saying) (Entry,
 	defer cancel()
 	if err := s.check(); err != nil {
 		return Entry{}, client.Status{}, err
-	}
-	if s, err := known(ctx, cs); err != nil {
-		return Entry{}, s, err
 	}
 	t, status, err := cs.thread(ctx, id, with)
 	if err != nil {

@@ -62,13 +62,13 @@ func perRelay(all []client.RelayStatus) []client.RelayStatus {
 func (cs *Contracts) Thread(ctx context.Context, id, with string) (Thread, client.Status, error) {
 	ctx, cancel := cs.c.Operation(ctx)
 	defer cancel()
-	if s, err := known(ctx, cs); err != nil {
-		return Thread{}, s, err
-	}
 	return cs.thread(ctx, id, with)
 }
 
 func (cs *Contracts) thread(ctx context.Context, id, with string) (Thread, client.Status, error) {
+	if s, err := known(ctx, cs); err != nil {
+		return Thread{}, s, err
+	}
 	if err := checkContractID(id); err != nil {
 		return Thread{}, client.Status{}, err
 	}

@@ -50,13 +50,13 @@ func (c *checking) order() {
 		c.note("order", "order unproven: the lines that the relay's event is of are not here")
 		return
 	}
-	if k.Outcome == Failed {
-		c.done(k, "order unproven")
-		return
+	var items []niptemp.OrderItem
+	if k.Outcome != Failed {
+		if items, err = niptemp.CheckOrder(ev, c.r.Contract, said.Lines); err != nil {
+			k.fail("%v", err)
+		}
 	}
-	items, err := niptemp.CheckOrder(ev, c.r.Contract, said.Lines)
-	if err != nil {
-		k.fail("%v", err)
+	if k.Outcome == Failed {
 		c.done(k, "order unproven")
 		return
 	}

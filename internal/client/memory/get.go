@@ -55,15 +55,8 @@ func (r *Reader) Shows(ctx context.Context, known func(id string) bool) ([]Shown
 }
 
 func (r *Reader) shownBy(ctx context.Context, t client.Target, col *client.Collector, start time.Time) Shown {
-	asking, done := client.Part(ctx, 0.5)
-	heads := client.AskRelay(asking, r.c, t, r.all(), col, start)
-	done()
-	pages := client.NewPager(col, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{r.agent}}, r.c.Options().Limits)
-	err := r.c.HTTP().History(ctx, t, pages)
-	if heads.Status.Err == nil && client.HangsUp(err) {
-		err = client.ErrNoHTTP
-	}
-	k := kept{heads: heads, past: pages.Answer(t, err, start)}
+	k := r.keptBy(ctx, t, r.all(), nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{r.agent}}, col, start)
+	heads := k.heads
 	s := Shown{URL: t.URL, Heads: heads.Events, Status: k.status(), Whole: heads.Status.Err == nil && heads.Status.Complete, Kept: k.past.Status.Err == nil && k.past.Status.Complete}
 	s.Without = errors.Is(k.past.Status.Err, client.ErrNoHistory)
 	s.Past = slices.DeleteFunc(slices.Clone(k.past.Events), func(ev *nostr.Event) bool { return ev.Tags.FindWithValue("p", r.owner) == nil })

@@ -70,21 +70,27 @@ func (r *Reader) versions(ctx context.Context, slug nipae.Slug, soon bool) ([]Ve
 	start := time.Now()
 	targets := r.c.Targets()
 	ask := func(ctx context.Context, t client.Target) kept {
-		asking, cancel := client.Part(ctx, 0.6)
-		defer cancel()
-		heads := client.AskRelay(asking, r.c, t, filter, col, start)
-		past := client.NewPager(col, filter, r.c.Options().Limits)
-		err := r.c.HTTP().History(ctx, t, past)
-		if heads.Status.Err == nil && client.HangsUp(err) {
-			err = client.ErrNoHTTP
-		}
-		return kept{heads: heads, past: past.Answer(t, err, start)}
+		return r.keptBy(ctx, t, filter, filter, col, start)
 	}
 	if soon {
 		ask = client.Hurry(ctx, r.c, targets, ask, (*kept).failure)
 	}
 	late := client.LateAnswer(start)
 	return r.history(slug, client.Each(ctx, targets, ask, func(t client.Target, err error) kept { return kept{heads: late(t, err)} }))
+}
+
+// keptBy asks one relay for heads, and for superseded versions.
+func (r *Reader) keptBy(ctx context.Context, t client.Target, heads, past nostr.Filter, col *client.Collector, start time.Time) kept {
+	asking, done := client.Part(ctx, 0.6)
+	k := kept{heads: client.AskRelay(asking, r.c, t, heads, col, start)}
+	done()
+	pages := client.NewPager(col, past, r.c.Options().Limits)
+	err := r.c.HTTP().History(ctx, t, pages)
+	if k.heads.Status.Err == nil && client.HangsUp(err) {
+		err = client.ErrNoHTTP
+	}
+	k.past = pages.Answer(t, err, start)
+	return k
 }
 
 // failure returns where the first error is.
