@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"engramd/internal/protocol/wire"
 	"errors"
 	"fmt"
 	"net/http"
@@ -101,7 +102,7 @@ func (c *Conn) authenticate(challenge string) {
 func (c *Conn) deliver(ctx context.Context, label string, ev *nostr.Event) (string, error) {
 	ack := c.waiting.expectOK(ev.ID)
 	defer c.waiting.forget(ev.ID)
-	if err := c.send(ctx, eventFrame(label, ev)); err != nil {
+	if err := c.send(ctx, append(wire.AppendEvent(fmt.Appendf(nil, `[%q,`, label), ev), ']')); err != nil {
 		return "", err
 	}
 	select {

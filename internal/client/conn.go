@@ -217,11 +217,6 @@ func (c *Conn) ended() error {
 	return c.err
 }
 
-// fresh reports whether the connection can be trusted to be alive.
-func (c *Conn) fresh(now time.Time) bool {
-	return c.ended() == nil && c.waiting.recent(now)
-}
-
 // Ping ends a connection that gives no sign of life from one tick to the next.
 func (c *Conn) Ping(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)

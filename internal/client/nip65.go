@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,7 +81,10 @@ func relayLists(ctx context.Context, targets []Target, agent string, ask Asking)
 	a, err = ask(ctx, targets, nostr.Filter{Kinds: []int{nostr.KindRelayListMetadata}, Authors: []string{agent}})
 	for _, r := range a.Relays {
 		if r.Failed() || !r.Complete {
-			r.Err = unsureOf(r)
+			if r.Err != nil {
+				r.Err = fmt.Errorf("%w: %w", ErrUnsure, r.Err)
+			}
+			r.Err = cmp.Or(r.Err, ErrUnsure)
 			unsure = append(unsure, r)
 		}
 	}
@@ -125,14 +129,6 @@ func (c *Client) Doubts() []RelayStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.unsure
-}
-
-// unsureOf reports what it means that a relay failed.
-func unsureOf(r RelayStatus) error {
-	if r.Err == nil {
-		return ErrUnsure
-	}
-	return fmt.Errorf("%w: %w", ErrUnsure, r.Err)
 }
 
 // ListedRelay is one entry of a list of relays (NIP-65).

@@ -96,7 +96,7 @@ func (p *pool) acquire(ctx context.Context, t Target, old *Conn) (conn *Conn, re
 		return nil, false, fmt.Errorf("%w: it did not accept the connection", ErrTimeout)
 	}
 	defer func() { <-s.token }()
-	if s.conn != nil && s.conn != old && s.conn.fresh(time.Now()) {
+	if s.conn != nil && s.conn != old && s.conn.ended() == nil && s.conn.waiting.recent(time.Now()) {
 		return s.conn, true, nil
 	}
 	if s.conn != nil {

@@ -240,12 +240,3 @@ func ReqFrame(sub string, f nostr.Filter) ([]byte, error) {
 	}
 	return frame, nil
 }
-
-func closeFrame(sub string) []byte {
-	return fmt.Appendf(nil, `["CLOSE",%q]`, sub)
-}
-
-// eventFrame is ["EVENT", event] or ["AUTH", event].
-func eventFrame(label string, ev *nostr.Event) []byte {
-	return append(wire.AppendEvent(fmt.Appendf(nil, `[%q,`, label), ev), ']')
-}

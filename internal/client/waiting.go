@@ -200,4 +200,4 @@ func (q *Question) Cancel(frame []byte) {
 }
 
 // Unsubscribe cancels a REQ.
-func (q *Question) Unsubscribe() { q.Cancel(closeFrame(q.ID)) }
+func (q *Question) Unsubscribe() { q.Cancel(fmt.Appendf(nil, `["CLOSE",%q]`, q.ID)) }

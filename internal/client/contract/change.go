@@ -73,7 +73,7 @@ func (cs *Contracts) move(ctx context.Context, id, with, to, note string, event 
 		err = errTokenNeedsAPI
 	case c.party(cs.PubKey()) || accepts:
 		ev, err = cs.moving(t, to, note)
-	case c.decides(cs.PubKey()):
+	case cs.PubKey() != "" && (cs.PubKey() == c.Agreed.Arbitrator || cs.PubKey() == c.Agreed.Decider):
 		ev, err = deciding(cs, t, to, note)
 	case !t.API:
 		err = fmt.Errorf("%w: this key is no party of the contract, and only an API takes the word of others", client.ErrNoAPI)
@@ -269,32 +269,28 @@ func visibility(cs *Contracts, c Contract, word string) (string, error) {
 	return "", fmt.Errorf("%w: visibility: %q is none of shared, private, poster_only, worker_only", client.ErrInvalid, client.Printable(word))
 }
 
-// label returns what this key calls itself in events of a contract: the name
-// that the API knows it by, else the key. The other party's name for it is not
-// used.
-func label(cs *Contracts, t Thread) string {
-	if t.API {
-		return t.Contract.agentID(cs.PubKey())
-	}
-	return cs.PubKey()
-}
-
 // entry signs the 30090 of a shared entry, dated now: what the second has
 // besides stands in the thread all the same.
 func (cs *Contracts) entry(t Thread, s Saying) (*nostr.Event, error) {
 	c, me := t.Contract, cs.PubKey()
+	// The name that the API knows this key by, else the key: the other party's name
+	// for it is not used.
+	label := me
+	if t.API {
+		label = c.agentID(me)
+	}
 	nonce, err := cs.c.Options().Random(6)
 	if err != nil {
 		return nil, err
 	}
 	id := "mem_" + hex.EncodeToString(nonce)
-	body := entryBody{Type: s.Type, Content: s.Content, Visibility: VisibilityShared, ContractID: c.ID, EntryID: id, AuthorAgentID: label(cs, t), Attachments: s.Attachments}
+	body := entryBody{Type: s.Type, Content: s.Content, Visibility: VisibilityShared, ContractID: c.ID, EntryID: id, AuthorAgentID: label, Attachments: s.Attachments}
 	text, err := content(body)
 	if err != nil {
 		return nil, err
 	}
 	ev := &nostr.Event{Kind: kindEntry, CreatedAt: nostr.Timestamp(cs.c.Now()), Content: text,
-		Tags: nostr.Tags{{"d", c.ID}, {"t", s.Type}, {"p", c.other(me)}, {"agentry:contract", c.ID}, {"agentry:entry", id}, {"agentry:author", label(cs, t)}}}
+		Tags: nostr.Tags{{"d", c.ID}, {"t", s.Type}, {"p", c.other(me)}, {"agentry:contract", c.ID}, {"agentry:entry", id}, {"agentry:author", label}}}
 	ev.Tags = append(ev.Tags, t.salt...)
 	if s.Sealed {
 		if ev.Content, err = sealed(cs, text, c.other(me)); err != nil {

@@ -93,15 +93,6 @@ func entryBodyOf(content string) entryBody {
 	return b
 }
 
-// entryIDOf returns the entry id of an event, made of the event's own id where
-// the event names none.
-func entryIDOf(ev *nostr.Event, body entryBody) string {
-	if id := cmp.Or(ev.Tags.Find("agentry:entry").Value(), body.EntryID); id != "" {
-		return id
-	}
-	return "mem_" + ev.ID[:12]
-}
-
 // entryOfEvent reads a verified 30090 event; false if its shape is not that of
 // an entry.
 func entryOfEvent(c *client.Client, ev *nostr.Event) (Entry, bool) {
@@ -128,7 +119,10 @@ func entryWith(ev *nostr.Event, text string) Entry {
 	if e.Sealed && body.Content == "" {
 		body = entryBody{Content: text} // what is sealed need not be a JSON object
 	}
-	e.EntryID, e.Content, e.Attachments = entryIDOf(ev, body), body.Content, body.Attachments
+	e.EntryID, e.Content, e.Attachments = cmp.Or(ev.Tags.Find("agentry:entry").Value(), body.EntryID), body.Content, body.Attachments
+	if e.EntryID == "" {
+		e.EntryID = "mem_" + ev.ID[:12]
+	}
 	e.Author = Party{cmp.Or(ev.Tags.Find("agentry:author").Value(), body.AuthorAgentID), ev.PubKey}
 	return e
 }

@@ -132,12 +132,6 @@ func explain(moves []Move, follows map[string]int, why map[string]string) {
 	}
 }
 
-// begun reports whether moves, those that follow one another, begin with an
-// offer.
-func begun(moves []Move) bool {
-	return slices.ContainsFunc(moves, func(m Move) bool { return m.Follows && m.From == "" && m.To == string(niptemp.Open) })
-}
-
 // ownerAmong returns the key whose contract the events' id is by a salt that
 // one of them shows, "" if none does.
 func ownerAmong(events []*nostr.Event) string {

@@ -215,11 +215,6 @@ func (g *gathering) mayDecide(me string, c Contract) bool {
 	return !opened && !c.Stateless
 }
 
-// decides reports whether a key may end a dispute by its own signature.
-func (c Contract) decides(pubkey string) bool {
-	return pubkey != "" && (pubkey == c.Agreed.Arbitrator || pubkey == c.Agreed.Decider)
-}
-
 // deciding signs the 30091 by which the arbitrator or the decider ends a
 // dispute.
 func deciding(cs *Contracts, t Thread, to, note string) (*nostr.Event, error) {

@@ -242,7 +242,8 @@ func (g *gathering) fill(t *Thread) {
 	g.arrived(moves, home)
 	if !t.API && state != nil {
 		t.Contract.Status, t.Contract.UpdatedAt = string(state.Status), state.CreatedAt
-		t.Contract.Unproven = !begun(moves)
+		begins := func(m Move) bool { return m.Follows && m.From == "" && m.To == string(niptemp.Open) }
+		t.Contract.Unproven = !slices.ContainsFunc(moves, begins)
 		t.Contract.describe(moves)
 		t.Contract.settled(moves)
 	}

@@ -165,8 +165,12 @@ func (m *Memory) decide(ctx context.Context, status *client.Status, o SetOptions
 		return client.Decision{}, nil
 	}
 	status.Compared = true
+	var head *nostr.Event
+	if reading.Head != nil {
+		head = reading.Head.Event
+	}
 	deciding, done := client.Part(ctx, 0.4)
-	d, err := m.c.Decide(deciding, m.c.WriteTargets(), engram.Event, headEvent(reading), reachedAt(status.Relays))
+	d, err := m.c.Decide(deciding, m.c.WriteTargets(), engram.Event, head, reachedAt(status.Relays))
 	done()
 	status.Decider = d.By
 	if err != nil {
@@ -174,14 +178,6 @@ func (m *Memory) decide(ctx context.Context, status *client.Status, o SetOptions
 		return d, m.undecided(ctx, engram.Slug(), err)
 	}
 	return d, nil
-}
-
-// headEvent returns the event of the head that was read, nil for none.
-func headEvent(reading nipae.Reading) *nostr.Event {
-	if reading.Head == nil {
-		return nil
-	}
-	return reading.Head.Event
 }
 
 // reachedAt returns the relays that answered a question.

@@ -71,8 +71,11 @@ func (p *Peer) Reconcile(ctx context.Context, f nostr.Filter, items []nip77.Item
 
 // unlist has a relay that does not do what it lists not asked again.
 func (p *Peer) unlist(err error) {
-	var refusal *client.RefusalError
-	if !errors.Is(err, ErrNoSync) || errors.As(err, &refusal) && passing(refusal) {
+	if !errors.Is(err, ErrNoSync) {
+		return
+	}
+	// A relay that failed, or has no memory for it just now, may do it again.
+	if refusal, ok := errors.AsType[*client.RefusalError](err); ok && (refusal.Prefix() == "error" || refusal.Prefix() == "closed") {
 		return
 	}
 	p.mu.Lock()

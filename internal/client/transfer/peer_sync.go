@@ -103,10 +103,6 @@ func open(ctx context.Context, conn *client.Conn, f nostr.Filter, first []byte, 
 	return nil, nil, err
 }
 
-// passing reports whether a NEG-ERR says that a relay does not reconcile just
-// now: it failed, or others need the memory. It may still be read in pages.
-func passing(r *client.RefusalError) bool { return r.Prefix() == "error" || r.Prefix() == "closed" }
-
 // refusedSync tells what is meant by a NEG-ERR.
 func refusedSync(r *client.RefusalError) error {
 	text := strings.ToLower(r.Message)
