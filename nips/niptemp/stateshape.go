@@ -61,22 +61,16 @@ func parseState(ev *nostr.Event) (Step, error) {
 	if !t.Previous.Valid() && (previous != "" || t.Status != Open) {
 		return Step{}, invalid("content field %q is not a contract status", "previous_status")
 	}
-	if err := t.checkTerms(ev); err != nil {
+	switch { // what it says about who decides
+	case t.second != "":
+		err = t.checkDecisionShape()
+	case t.Status == Open, t.Status == Accepted:
+		_, err = TermsOf(ev)
+	}
+	if err != nil {
 		return Step{}, err
 	}
 	return t, checkStateLabels(obj)
-}
-
-// checkTerms judges what a state says about who decides.
-func (t Step) checkTerms(ev *nostr.Event) error {
-	switch {
-	case t.second != "":
-		return t.checkDecisionShape()
-	case t.Status == Open, t.Status == Accepted:
-		_, err := TermsOf(ev)
-		return err
-	}
-	return nil
 }
 
 // checkStateLabels judges the fields that decide nothing.

@@ -79,19 +79,14 @@ func bounded(ctx context.Context, call func() (string, error)) (string, error) {
 	}()
 	select {
 	case got := <-answers:
-		return got.secret, named(got.err)
+		switch {
+		case errors.Is(got.err, keyring.ErrNotFound):
+			return "", ErrNotFound
+		case got.err != nil:
+			return "", fmt.Errorf("%w: %w", ErrNone, got.err)
+		}
+		return got.secret, nil
 	case <-ctx.Done():
 		return "", fmt.Errorf("%w: it may be waiting to be unlocked (%w)", ErrNone, ctx.Err())
 	}
-}
-
-// named gives what the store said one of our names.
-func named(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, keyring.ErrNotFound):
-		return ErrNotFound
-	}
-	return fmt.Errorf("%w: %w", ErrNone, err)
 }

@@ -38,10 +38,6 @@ const (
 	addrHash          // SHA-256 of kind, pubkey and d
 )
 
-func (a address) isEngram() bool { return a[0] == addrEngram }
-
-func (a address) d() [32]byte { return [32]byte(a[1:]) }
-
 // parseRecord reads one event as it stands in a bundle. Neither id nor
 // signature is verified.
 func parseRecord(line []byte) (*record, error) {

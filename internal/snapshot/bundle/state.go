@@ -126,8 +126,8 @@ func (s *State) unseen() [][32]byte {
 func (s *State) root() [32]byte {
 	leaves := make([]Leaf, 0, len(s.heads))
 	for addr, id := range s.heads {
-		if addr.isEngram() {
-			leaves = append(leaves, NewLeaf(addr.d(), id, s.items[id].created))
+		if addr[0] == addrEngram {
+			leaves = append(leaves, NewLeaf([32]byte(addr[1:]), id, s.items[id].created))
 		}
 	}
 	return HeadsRoot(leaves)

@@ -103,7 +103,10 @@ func (v *verifier) entries(tr *tarReader) error {
 		}
 		name, size, err = tr.next()
 	} else {
-		v.noSignature()
+		v.set(CheckSignature, NotChecked, "it is not signed")
+		if len(v.o.Signers) > 0 {
+			v.set(CheckSignature, Failed, "it is not signed")
+		}
 	}
 	for _, a := range v.report.Manifest.Artifacts {
 		if errors.Is(err, io.EOF) {
@@ -224,14 +227,6 @@ func (v *verifier) readSignature(tr *tarReader, size int64) error {
 	}
 	v.report.Trusted = v.found[CheckSignature].State == OK
 	return nil
-}
-
-func (v *verifier) noSignature() {
-	if len(v.o.Signers) > 0 {
-		v.set(CheckSignature, Failed, "it is not signed")
-		return
-	}
-	v.set(CheckSignature, NotChecked, "it is not signed")
 }
 
 // openParent verifies what an incremental bundle rests on.

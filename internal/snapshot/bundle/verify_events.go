@@ -162,7 +162,9 @@ func (v *verifier) take(j *judged, class Class, previous []byte, n int) []byte {
 			time.Unix(int64(j.rec.ev.CreatedAt), 0).UTC().Format(time.RFC3339), ahead, m.AsOf.Format(time.RFC3339))))
 	}
 	if j.rec.ev.Kind == nipae.Kind {
-		v.seen(j.rec.owner())
+		if i, ok := slices.BinarySearch(v.report.Manifest.Owners, j.rec.owner()); ok {
+			v.owners[i] = true
+		}
 		if j.key {
 			v.decrypted++
 			if v.o.Engram != nil && j.decrypt == nil {
@@ -181,13 +183,6 @@ func (v *verifier) take(j *judged, class Class, previous []byte, n int) []byte {
 		}
 	}
 	return key
-}
-
-// seen marks an owner of the manifest as one that an engram names.
-func (v *verifier) seen(owner string) {
-	if i, ok := slices.BinarySearch(v.report.Manifest.Owners, owner); ok {
-		v.owners[i] = true
-	}
 }
 
 // readGone checks the list of what the parents had and is no more.
