@@ -23,9 +23,9 @@ var needCgo = map[string][]string{
 	"internal/agent/mcp":       {"contract_life_test.go"},
 }
 
-// another are further reasons for leaving a file out: another system, another
+// another are further reasons for leaving a file out: another system, make nightly, another
 // build. Go code replaces libsecp256k1 where it is missing.
-var another = []string{"//go:build libsecp256k1", "//go:build !linux\n", "//go:build unix && !linux\n", "//go:build unix\n"}
+var another = []string{"//go:build nightly", "//go:build libsecp256k1", "//go:build !linux\n", "//go:build unix && !linux\n", "//go:build unix\n"}
 
 // TestEngramctlNeedsNoCgo: without cgo no file of engramctl, nor a test, is
 // left out except those above, and none for an unknown reason.
