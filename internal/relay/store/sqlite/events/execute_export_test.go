@@ -93,7 +93,7 @@ func putTogether(s *Store, batch []store.Executed) error {
 			case <-p.Done():
 				failed = errors.Join(failed, p.Wait().Err)
 			default:
-				if !engine.HasJob(w.Tx.Writer, &p.Member) { // else GoOn goes on with it, which was recorded
+				if !w.Busy() { // else GoOn goes on with it, which was recorded
 					failed = errors.Join(failed, errors.New("an event was not executed in its turn"))
 				}
 			}

@@ -15,7 +15,21 @@ func Restless(o *Options) {
 
 // HoldScans takes every turn that is not kept for look-ups until release is
 // called.
-func HoldScans(o opened) (release func()) { return engine.HoldScans(o.inside().db) }
+func HoldScans(o opened) (release func()) {
+	s := o.inside()
+	held, free := make(chan struct{}), make(chan struct{})
+	for range engine.ThreadsInC(s.o.Readers) - 1 { // the writer's is one
+		go func() {
+			_ = s.db.Read(context.Background(), engine.Scan, func(context.Context, *engine.Conn) error {
+				held <- struct{}{}
+				<-free
+				return nil
+			})
+		}()
+		<-held
+	}
+	return func() { close(free) }
+}
 
 // Charged is what a read is charged for that does fn, as time.
 func Charged(o opened, fn func()) (time.Duration, error) {

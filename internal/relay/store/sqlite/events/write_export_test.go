@@ -7,6 +7,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/relay/store/sqlite/events/apply"
@@ -91,8 +92,16 @@ const (
 	BuildAtOpen = search.BuildAtOpen
 )
 
-// WaitClosing waits until Close has been called.
-func WaitClosing(ctx context.Context, o opened) error { return engine.Refusing(ctx, o.inside().db) }
+// WaitClosing waits until Close has been called, while other writes wait: behind
+// them it waits with one that does not fit.
+func WaitClosing(ctx context.Context, o opened) error {
+	m := &engine.Member{}
+	m.Init(nil, 1<<40)
+	if err := o.inside().db.Push(ctx, m); !errors.Is(err, store.ErrClosed) {
+		return fmt.Errorf("it is not refused: %w", err)
+	}
+	return nil
+}
 
 // UsageOf returns what the writer knows of an author's usage, without asking
 // the tables of events.
