@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/store"
@@ -229,12 +228,9 @@ func turn(ctx context.Context, turns *fairness.Turns, bytes int, fn func() error
 // unitBytes is the number of bytes that count as one unit of work in a turn.
 const unitBytes = 4 << 10
 
-// finder looks for the words of a query, and reuses the memory that it needs.
+// finder looks for the words of a query.
 type finder struct {
-	words   []string // in lower case, each once
-	longest int      // bytes of the longest
-	lower   []byte
-	missing []bool
+	words []string // in lower case, each once
 }
 
 func newFinder(query string) (*finder, error) {
@@ -247,10 +243,6 @@ func newFinder(query string) (*finder, error) {
 	}
 	slices.Sort(f.words)
 	f.words = slices.Compact(f.words)
-	f.missing = make([]bool, len(f.words))
-	for _, w := range f.words {
-		f.longest = max(f.longest, len(w))
-	}
 	return f, nil
 }
 
@@ -268,83 +260,32 @@ func (f *finder) hit(th *threads, v *view, row *store.ThreadEntry) (bool, error)
 
 // has reports whether a text has every word, as wordsOf splits it.
 func (f *finder) has(text string) bool {
-	left := len(f.words)
-	for i := range f.missing {
-		f.missing[i] = true
-	}
-	f.lower = f.lower[:0]
-	end := func() bool {
-		i, ok := slices.BinarySearchFunc(f.words, f.lower, compareWord)
-		if ok && f.missing[i] {
-			f.missing[i] = false
-			left--
+	missing := slices.Clone(f.words)
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), betweenWords) {
+		if i := slices.Index(missing, word); i >= 0 {
+			missing = slices.Delete(missing, i, i+1)
 		}
-		f.lower = f.lower[:0]
-		return left == 0
-	}
-	for _, r := range text {
-		if r = unicode.ToLower(r); inWord(r) {
-			if len(f.lower) <= f.longest { // a longer word is not one of them
-				f.lower = utf8.AppendRune(f.lower, r)
-			}
-		} else if len(f.lower) > 0 && end() {
-			return true
-		}
-	}
-	return len(f.lower) > 0 && end()
-}
-
-// compareWord compares a word with bytes, without a copy.
-func compareWord(w string, b []byte) int {
-	switch {
-	case w == string(b):
-		return 0
-	case w < string(b):
-		return -1
-	}
-	return 1
-}
-
-// These two letters outside of ASCII have a lower case that is ASCII.
-const (
-	kelvinSign = "\u212a" // k
-	dottedI    = "\u0130" // i
-)
-
-// lacks reports whether the JSON of an event certainly lacks a word, without
-// parsing it. It decides only about text in which letters stand for themselves.
-func (f *finder) lacks(data []byte) bool {
-	f.lower = slices.Grow(f.lower[:0], len(data))[:len(data)]
-	ascii := true
-	for i, c := range data {
-		if c == 'u' && i > 0 && data[i-1] == '\\' {
-			return false
-		}
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		ascii = ascii && c < utf8.RuneSelf
-		f.lower[i] = c
-	}
-	if !ascii && (bytes.Contains(f.lower, []byte(kelvinSign)) || bytes.Contains(f.lower, []byte(dottedI))) {
-		return false
-	}
-	for _, w := range f.words {
-		if (ascii || isASCII(w)) && !bytes.Contains(f.lower, []byte(w)) {
+		if len(missing) == 0 {
 			return true
 		}
 	}
 	return false
 }
 
-func isASCII(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+// lacks reports whether the JSON of an event certainly lacks a word, without
+// parsing it. It decides only about text in which letters stand for themselves.
+func (f *finder) lacks(data []byte) bool {
+	if bytes.Contains(data, []byte(`\u`)) {
+		return false
+	}
+	lower := bytes.ToLower(data)
+	return slices.ContainsFunc(f.words, func(w string) bool { return !bytes.Contains(lower, []byte(w)) })
 }
 
 // wordsOf splits a text into words: runs of letters, marks and digits, in lower
 // case.
-func wordsOf(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !inWord(r) })
-}
+func wordsOf(text string) []string { return strings.FieldsFunc(strings.ToLower(text), betweenWords) }
 
-func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsNumber(r) }
+func betweenWords(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r)
+}

@@ -233,7 +233,7 @@ func (s *Service) stage(ctx context.Context, r store.Restoration, b *bundle.Bund
 				skipped[why]++
 				return nil
 			}
-			return r.Add(ctx, partOf(class), ev)
+			return r.Add(ctx, store.Part(class), ev)
 		})
 		if err != nil {
 			return nil, err

@@ -13,22 +13,6 @@ import (
 	"engramd/nips/nipae"
 )
 
-// partOf returns what the store calls a class.
-func partOf(c bundle.Class) store.Part {
-	switch c {
-	case bundle.Heads:
-		return store.Heads
-	case bundle.History:
-		return store.Versions
-	case bundle.Deletions:
-		return store.Deletions
-	case bundle.Relays:
-		return store.Relays
-	default:
-		return store.Contracts
-	}
-}
-
 // source is an agent's memory in the database as a bundle holds it: without
 // what is not shaped as its kind must be or dated too far ahead, and without
 // versions newer than the head of their address, of which the newer one was
@@ -54,7 +38,7 @@ func (s *source) Events(ctx context.Context, class bundle.Class, yield func([]by
 		defer func() { s.heads = nil }() // a bundle is written meanwhile, in the same memory
 	}
 	s.leftOut[class] = 0
-	return s.view.Each(ctx, partOf(class), func(json []byte) error {
+	return s.view.Each(ctx, store.Part(class), func(json []byte) error {
 		ev, err := bundle.ParseEvent(json)
 		if err != nil {
 			return err

@@ -126,27 +126,18 @@ type Committed struct {
 	Who   fairness.Who // who sent it; zero for imports and restores
 }
 
+// outcomes are the metric labels.
+var outcomes = [...]string{
+	Stored: "stored", Replaced: "replaced", Duplicate: "duplicate", Stale: "stale", Deleted: "deleted",
+	Conflict: "conflict", Refused: "refused", Failed: "failed",
+}
+
 // String returns the outcome's metric label.
 func (o Outcome) String() string {
-	switch o {
-	case Stored:
-		return "stored"
-	case Replaced:
-		return "replaced"
-	case Duplicate:
-		return "duplicate"
-	case Stale:
-		return "stale"
-	case Deleted:
-		return "deleted"
-	case Conflict:
-		return "conflict"
-	case Refused:
-		return "refused"
-	case Failed:
-		return "failed"
+	if o < 0 || int(o) >= len(outcomes) {
+		return "unknown"
 	}
-	return "unknown"
+	return outcomes[o]
 }
 
 // OK reports whether the client is answered true, because this very event is

@@ -109,15 +109,7 @@ func (r *Registry) Bind(ctx context.Context, agentID, pubkey string) (contracts.
 
 func (r *Registry) add(ctx context.Context, a store.Agent, token [32]byte) (contracts.Identity, error) {
 	stored, err := r.o.Store.AddAgent(ctx, a, token)
-	switch {
-	case errors.Is(err, store.ErrNameTaken):
-		return contracts.Identity{}, contracts.Refuse(contracts.Conflict, "this agent id is taken, or looks like one that is")
-	case errors.Is(err, store.ErrKeyNamed):
-		return contracts.Identity{}, contracts.Refuse(contracts.Conflict, "this key has another agent id")
-	case errors.Is(err, store.ErrAgentsFull):
-		return contracts.Identity{}, contracts.Refuse(contracts.Unavailable, "there is no room for more identities")
-	}
-	id, err := public(&stored, err)
+	id, err := public(&stored, refused(err))
 	if err != nil {
 		return contracts.Identity{}, err
 	}
@@ -195,21 +187,18 @@ func (r *Registry) newToken() (token string, hash [32]byte, err error) {
 // Rotate makes a new token for an identity whose key is kept, and voids those
 // before.
 func (r *Registry) Rotate(ctx context.Context, agentID string) (contracts.Provisioned, error) {
-	id, err := r.ByAgent(ctx, agentID)
+	id, err := r.named(ctx, agentID)
 	if err != nil {
 		return contracts.Provisioned{}, err
-	}
-	if id == nil {
-		return contracts.Provisioned{}, errUnknown()
 	}
 	token, hash, err := r.newToken()
 	if err != nil {
 		return contracts.Provisioned{}, err
 	}
-	if err := held(r.o.Store.ReplaceToken(ctx, agentID, hash)); err != nil {
+	if err := refused(r.o.Store.ReplaceToken(ctx, agentID, hash)); err != nil {
 		return contracts.Provisioned{}, err
 	}
-	return contracts.Provisioned{Identity: *id, Token: token}, nil
+	return contracts.Provisioned{Identity: id, Token: token}, nil
 }
 
 // Authenticate returns the owner of a bearer token. The error is
@@ -239,10 +228,10 @@ func (r *Registry) Claim(ctx context.Context, agentID string) (contracts.Claimed
 		return contracts.Claimed{}, err
 	}
 	if a == nil {
-		return contracts.Claimed{}, errUnknown()
+		return contracts.Claimed{}, refused(store.ErrNoAgent)
 	}
 	if a.Sealed == nil {
-		return contracts.Claimed{}, held(store.ErrNotHeld)
+		return contracts.Claimed{}, refused(store.ErrNotHeld)
 	}
 	secret, err := r.secret(a)
 	if err != nil {
@@ -252,7 +241,7 @@ func (r *Registry) Claim(ctx context.Context, agentID string) (contracts.Claimed
 	if err != nil {
 		return contracts.Claimed{}, errors.New("a kept key is not one")
 	}
-	if err := held(r.o.Store.ForgetKey(ctx, agentID, a.Sealed)); err != nil {
+	if err := refused(r.o.Store.ForgetKey(ctx, agentID, a.Sealed)); err != nil {
 		return contracts.Claimed{}, err
 	}
 	a.Sealed = nil
@@ -263,12 +252,22 @@ func (r *Registry) Claim(ctx context.Context, agentID string) (contracts.Claimed
 	return contracts.Claimed{Identity: *id, Nsec: nsec}, nil
 }
 
-func errUnknown() error { return contracts.Refuse(contracts.NotFound, "there is no such identity") }
+// refusals are what callers are told of the store's errors.
+var refusals = map[error]*contracts.Error{
+	store.ErrNameTaken:  contracts.Refuse(contracts.Conflict, "this agent id is taken, or looks like one that is"),
+	store.ErrKeyNamed:   contracts.Refuse(contracts.Conflict, "this key has another agent id"),
+	store.ErrAgentsFull: contracts.Refuse(contracts.Unavailable, "there is no room for more identities"),
+	store.ErrNoAgent:    contracts.Refuse(contracts.NotFound, "there is no such identity"),
+	store.ErrNotHeld:    contracts.Refuse(contracts.Conflict, "the relay keeps no key for this agent id: its agent has it"),
+	store.ErrKeyKept:    contracts.Refuse(contracts.Conflict, "the relay keeps this agent's key, and nobody else has it: with_key=true deletes the key too, for good"),
+}
 
-// held turns ErrNotHeld into a refusal.
-func held(err error) error {
-	if errors.Is(err, store.ErrNotHeld) {
-		return contracts.Refuse(contracts.Conflict, "the relay keeps no key for this agent id: its agent has it")
+// refused turns an error of the store into its refusal, if it has one.
+func refused(err error) error {
+	for of, refusal := range refusals {
+		if errors.Is(err, of) {
+			return refusal
+		}
 	}
 	return err
 }

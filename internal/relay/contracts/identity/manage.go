@@ -2,7 +2,6 @@ package identity
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -32,34 +31,32 @@ func (r *Registry) List(ctx context.Context, limit, offset int) ([]contracts.Ide
 // Delete forgets an identity, with a kept key only if withKey says that its
 // loss is meant.
 func (r *Registry) Delete(ctx context.Context, agentID string, withKey bool) (contracts.Identity, error) {
-	id, err := r.ByAgent(ctx, agentID)
-	if err != nil {
-		return contracts.Identity{}, err
+	id, err := r.named(ctx, agentID)
+	if err == nil {
+		err = refused(r.o.Store.DropAgent(ctx, agentID, withKey))
 	}
-	if id == nil {
-		return contracts.Identity{}, errUnknown()
-	}
-	switch err := r.o.Store.DropAgent(ctx, agentID, withKey); {
-	case errors.Is(err, store.ErrNoAgent):
-		return contracts.Identity{}, errUnknown()
-	case errors.Is(err, store.ErrKeyKept):
-		return contracts.Identity{}, contracts.Refuse(contracts.Conflict, "the relay keeps this agent's key, and nobody else has it: with_key=true deletes the key too, for good")
-	case err != nil:
-		return contracts.Identity{}, err
-	}
-	return *id, nil
+	return id, err
 }
 
 // Void voids the tokens of an identity whose key is kept.
 func (r *Registry) Void(ctx context.Context, agentID string) (contracts.Identity, error) {
+	id, err := r.named(ctx, agentID)
+	if err == nil {
+		err = refused(r.o.Store.DropTokens(ctx, agentID))
+	}
+	return id, err
+}
+
+// named returns the identity with an agent id.
+func (r *Registry) named(ctx context.Context, agentID string) (contracts.Identity, error) {
 	id, err := r.ByAgent(ctx, agentID)
+	if err == nil && id == nil {
+		err = refused(store.ErrNoAgent)
+	}
 	if err != nil {
 		return contracts.Identity{}, err
 	}
-	if id == nil {
-		return contracts.Identity{}, errUnknown()
-	}
-	return *id, held(r.o.Store.DropTokens(ctx, agentID))
+	return *id, nil
 }
 
 // Provisioned reports whether the operator provisioned the identity of a key:

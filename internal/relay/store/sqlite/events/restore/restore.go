@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -103,18 +104,11 @@ func (w *Writer) StageEvents(c store.Stage) error {
 // applyOrder is when a part is applied: what blocks others first, then versions
 // before the heads that superseded them.
 func applyOrder(p store.Part) int {
-	switch p {
-	case store.Deletions:
-		return 0
-	case store.Versions:
-		return 1
-	case store.Heads:
-		return 2
-	case store.Relays:
-		return 3
-	default:
-		return 4
+	order := []store.Part{store.Deletions, store.Versions, store.Heads, store.Relays}
+	if at := slices.Index(order, p); at >= 0 {
+		return at
 	}
+	return len(order)
 }
 
 // Drop forgets what was staged. It does nothing after Switch.

@@ -69,22 +69,14 @@ func (s *switching) take(order int, json []byte) error {
 	if err != nil {
 		return err
 	}
-	switch result.Outcome {
-	case store.Stored:
-		s.done.Stored++
-	case store.Replaced:
-		s.done.Replaced++
-	case store.Duplicate:
-		s.done.Present++
-	case store.Stale:
-		s.done.Kept++
-	case store.Deleted:
-		s.done.Deleted++
-	case store.Refused:
-		s.done.Expired++
-	default:
+	counter := map[store.Outcome]*int64{
+		store.Stored: &s.done.Stored, store.Replaced: &s.done.Replaced, store.Duplicate: &s.done.Present, store.Stale: &s.done.Kept,
+		store.Deleted: &s.done.Deleted, store.Refused: &s.done.Expired,
+	}[result.Outcome]
+	if counter == nil {
 		return fmt.Errorf("an event could not be stored: %w", result.Err)
 	}
+	*counter++
 	return nil
 }
 
